@@ -1,0 +1,38 @@
+// Package fault holds the sentinel errors that all packages of the library share.
+//
+// Every package that returns one of them re-exports it under the same name, so a caller writes
+// errors.Is(err, misragries.ErrParams) without importing anything internal. No error text ever
+// contains private data: it names the package, the field, the public value and what is wanted.
+package fault
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrParams reports a public parameter outside its range.
+	ErrParams = errors.New("parameter out of range")
+	// ErrMismatch reports two objects whose Params, Seed or Relation differ where they must agree.
+	ErrMismatch = errors.New("parameters do not match")
+	// ErrFormat reports bytes that are not the canonical encoding of a valid object.
+	ErrFormat = errors.New("malformed encoding")
+	// ErrReleased reports a Builder that has been released before.
+	ErrReleased = errors.New("already released")
+)
+
+// Params returns an error that wraps [ErrParams], such as
+// "misragries: Epsilon = -1: want a number in [2⁻³⁰, 1024]: parameter out of range".
+func Params(pkg, field string, value any, want string) error {
+	return fmt.Errorf("%s: %s = %v: want %s: %w", pkg, field, value, want, ErrParams)
+}
+
+// Mismatch returns an error that wraps [ErrMismatch] and names the public field that differs.
+func Mismatch(pkg, field string, a, b any) error {
+	return fmt.Errorf("%s: %s differs, %v and %v: %w", pkg, field, a, b, ErrMismatch)
+}
+
+// Format returns an error that wraps [ErrFormat] and says what is wrong with the bytes.
+func Format(pkg, problem string) error {
+	return fmt.Errorf("%s: %s: %w", pkg, problem, ErrFormat)
+}
