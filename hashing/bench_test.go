@@ -1,0 +1,72 @@
+package hashing
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+var sink uint64
+
+func BenchmarkFingerprint(b *testing.B) {
+	b.Run("key=uint64", func(b *testing.B) {
+		var x uint64
+		for b.Loop() {
+			x++
+			sink += Fingerprint(testSeed, x)
+		}
+	})
+	b.Run("key=defined", func(b *testing.B) {
+		var x myUint64
+		for b.Loop() {
+			x++
+			sink += Fingerprint(testSeed, x)
+		}
+	})
+	for _, n := range []int{8, 32, 200} {
+		b.Run(fmt.Sprintf("key=string/len=%d", n), func(b *testing.B) {
+			key := strings.Repeat("k", n)
+			for b.Loop() {
+				sink += Fingerprint(testSeed, key)
+			}
+		})
+	}
+}
+
+func BenchmarkHash(b *testing.B) {
+	m, r, u, s := mustMultiplyShift(b, testSeed, 20), mustRange(b, testSeed, 1000), NewUniform(testSeed), NewSign(testSeed)
+	var x uint64
+	b.Run("family=multiplyshift", func(b *testing.B) {
+		for b.Loop() {
+			x++
+			sink += m.Hash(x)
+		}
+	})
+	b.Run("family=range", func(b *testing.B) {
+		for b.Loop() {
+			x++
+			sink += r.Hash(x)
+		}
+	})
+	b.Run("family=uniform", func(b *testing.B) {
+		for b.Loop() {
+			x++
+			sink += u.Hash(x)
+		}
+	})
+	b.Run("family=sign", func(b *testing.B) {
+		for b.Loop() {
+			x++
+			sink += uint64(s.Hash(x))
+		}
+	})
+	for _, k := range []int{2, 4, 16} {
+		p := mustPolynomial(b, testSeed, k)
+		b.Run(fmt.Sprintf("family=polynomial/k=%d", k), func(b *testing.B) {
+			for b.Loop() {
+				x++
+				sink += p.Hash(x)
+			}
+		})
+	}
+}

@@ -1,0 +1,35 @@
+// Package hashing holds the public randomness of the library: seeds that parties share, key
+// fingerprints, and hash families with stated independence.
+//
+// Nothing here is secret and nothing here protects privacy. A [Seed] may be published, is encoded
+// with a release, and must be equal in two sketches that are to be merged or compared. The secret
+// randomness of the library is noise.Source, an unrelated type.
+//
+// # Which function for which theorem
+//
+//	type               values           independence over the draw of the seed         collision of two distinct keys
+//	[Fingerprint]      64 bits          none proved; integers: a permutation           integers: never; else heuristic, ≈ 2⁻⁶⁴
+//	[MultiplyShift]    [0, 2^l)         pairwise, each value exactly uniform           exactly 2⁻ˡ (universal)
+//	[Range]            [0, n)           pairwise, each value within 2⁻⁶⁴ of uniform    ≤ 1/n + n/2¹³⁰ (≤ 2/n always)
+//	[Uniform]          64 bits, levels  pairwise, exactly uniform                      exactly 2⁻⁶⁴
+//	[Sign]             ±1               pairwise, exactly unbiased                     –
+//	[Polynomial]       [0, 2⁶¹−1)       k-wise, k from 1 to 1024; see its own text     k ≥ 2: exactly 1/(2⁶¹−1) for keys below 2⁶¹−1
+//
+// A proof that needs "universal" or "pairwise independent" may rest on the second to fifth row; one
+// that takes fourth moments (AMS signs) or k-th moments needs [Polynomial]. A theorem must not rest on
+// Fingerprint beyond the permutation property; it is for tables and for keys that are no integers.
+//
+// # What the statements assume
+//
+// They hold exactly for coefficients that are independent and uniform. Coefficients are expanded from
+// the 128-bit seed by SHA-256, so a statement holds for a random seed up to the advantage of telling
+// SHA-256 in counter mode from random bits. And they hold for keys fixed before the seed is drawn:
+// whoever knows the seed can choose keys that collide.
+//
+// Families of different types built from one seed are independent of each other. Two values of one type
+// built from one seed are the same function; [Seed.Derive] gives them seeds of their own.
+//
+// All functions are deterministic, equal on every platform, pinned by golden values, free of
+// allocation, and safe for concurrent use. The algorithms are part of the encoded formats: they do not
+// change within a format version.
+package hashing

@@ -1,0 +1,130 @@
+package hashing
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/zeebo/xxh3"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+)
+
+type (
+	myString string
+	myInt    int
+	myInt32  int32
+	myInt64  int64
+	myUint   uint
+	myUint32 uint32
+	myUint64 uint64
+)
+
+// TestXXH3Word compares the written-out function with the library.
+func TestXXH3Word(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range 10_000 {
+		seed, x := rng.Uint64(), rng.Uint64()
+		if i < 64 {
+			seed, x = seed*uint64(i&1), 1<<i
+		}
+		var word [8]byte
+		binary.LittleEndian.PutUint64(word[:], x)
+		require.Equal(t, xxh3.HashSeed(word[:], seed), xxh3Word(seed, x))
+	}
+}
+
+// TestSeedHalves: each bit of the seed and of the key changes half of the bits of the fingerprint, with the
+// fluctuation of fair coins. 384 assertions at 1e-9 each.
+func TestSeedHalves(t *testing.T) {
+	const n = 2000
+	flips := func(change func(seed *Seed, key *[24]byte)) (str, integer int64) {
+		rng := rand.New(rand.NewPCG(3, 4))
+		for range n {
+			var seed Seed
+			var key [24]byte
+			for i := range seed {
+				seed[i] = byte(rng.Uint32())
+			}
+			for i := range key {
+				key[i] = byte(rng.Uint32())
+			}
+			s, x := Fingerprint(seed, string(key[:])), Fingerprint(seed, binary.LittleEndian.Uint64(key[:]))
+			change(&seed, &key)
+			str += int64(bits.OnesCount64(s ^ Fingerprint(seed, string(key[:]))))
+			integer += int64(bits.OnesCount64(x ^ Fingerprint(seed, binary.LittleEndian.Uint64(key[:]))))
+		}
+		return str, integer
+	}
+	for bit := range 128 {
+		s, x := flips(func(seed *Seed, _ *[24]byte) { seed[bit/8] ^= 1 << (bit % 8) })
+		dptest.Tail(t, "string, seed bit", s, 64*n, 0.5, strict/1000)
+		dptest.Tail(t, "integer, seed bit", x, 64*n, 0.5, strict/1000)
+	}
+	for bit := range 64 {
+		s, x := flips(func(_ *Seed, key *[24]byte) { key[bit/8] ^= 1 << (bit % 8) })
+		dptest.Tail(t, "string, key bit", s, 64*n, 0.5, strict/1000)
+		dptest.Tail(t, "integer, key bit", x, 64*n, 0.5, strict/1000)
+	}
+}
+
+// TestFingerprintDistribution: upper and lower bits of consecutive integers and of short strings are uniform.
+func TestFingerprintDistribution(t *testing.T) {
+	masses := make([]float64, 256)
+	for i := range masses {
+		masses[i] = 1.0 / 256
+	}
+	counts := make([][]int64, 4)
+	for i := range counts {
+		counts[i] = make([]int64, 256)
+	}
+	for i := range 100_000 {
+		x, s := Fingerprint(testSeed, i), Fingerprint(testSeed, string(binary.LittleEndian.AppendUint32(nil, uint32(i))))
+		for j, b := range []uint64{x >> 56, x & 255, s >> 56, s & 255} {
+			counts[j][b]++
+		}
+	}
+	for i, name := range []string{"integer, upper", "integer, lower", "string, upper", "string, lower"} {
+		dptest.ChiSquare(t, name, counts[i], masses, strict)
+	}
+}
+
+func FuzzFingerprint(f *testing.F) {
+	f.Add([]byte("0123456789abcdef"), int64(5), "key")
+	f.Add([]byte{}, int64(-5), "")
+	f.Fuzz(func(t *testing.T, s []byte, x int64, key string) {
+		var seed Seed
+		copy(seed[:], s)
+		want := Fingerprint(seed, x)
+		same := []uint64{Fingerprint(seed, uint64(x)), Fingerprint(seed, myInt64(x)), Fingerprint(seed, myUint64(x))}
+		if int64(int(x)) == x {
+			same = append(same, Fingerprint(seed, int(x)), Fingerprint(seed, myInt(x)))
+		}
+		if int64(int32(x)) == x {
+			same = append(same, Fingerprint(seed, int32(x)), Fingerprint(seed, myInt32(x)))
+		}
+		if x >= 0 && uint64(uint(x)) == uint64(x) {
+			same = append(same, Fingerprint(seed, uint(x)), Fingerprint(seed, myUint(x)))
+		}
+		if x >= 0 && int64(uint32(x)) == x {
+			same = append(same, Fingerprint(seed, uint32(x)), Fingerprint(seed, myUint32(x)))
+		}
+		for i, got := range same {
+			if got != want {
+				t.Fatalf("integer %d, type %d: %x, want %x", x, i, got, want)
+			}
+		}
+		if Fingerprint(seed, x+1) == want {
+			t.Fatal("two integers collide")
+		}
+		if Fingerprint(seed, key) != Fingerprint(seed, myString(key)) {
+			t.Fatal("a defined string type has another fingerprint")
+		}
+		// Separate domains; the two agree with probability 2⁻⁶⁴ only.
+		if Fingerprint(seed, string(binary.LittleEndian.AppendUint64(nil, uint64(x)))) == want {
+			t.Fatal("a string collides with its integer")
+		}
+	})
+}

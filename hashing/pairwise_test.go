@@ -1,0 +1,131 @@
+package hashing
+
+import (
+	"encoding/binary"
+	"math/big"
+	"math/bits"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+)
+
+// TestAffine compares with math/big.
+func TestAffine(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	word := func() uint64 { // often with long runs of ones and zeros, for the carries
+		return []uint64{rng.Uint64(), 0, 1<<64 - 1, 1 << 63, rng.Uint64() >> rng.IntN(64)}[rng.IntN(5)]
+	}
+	join := func(hi, lo uint64) *big.Int {
+		b := binary.BigEndian.AppendUint64(nil, hi)
+		return new(big.Int).SetBytes(binary.BigEndian.AppendUint64(b, lo))
+	}
+	modulus := new(big.Int).Lsh(big.NewInt(1), 128)
+	for range 20_000 {
+		f, x := affine{word(), word(), word(), word()}, word()
+		want := join(f.aHi, f.aLo)
+		want.Mul(want, join(0, x)).Add(want, join(f.bHi, f.bLo)).Mod(want, modulus).Rsh(want, 64)
+		require.Equal(t, want.Uint64(), f.upper(x))
+		require.Equal(t, want.Uint64()>>44, MultiplyShift{f, 44}.Hash(x))
+		require.Equal(t, 1-2*int(want.Uint64()>>63), Sign{f}.Hash(x))
+		require.Equal(t, bits.LeadingZeros64(want.Uint64()), Uniform{f}.Level(x))
+		n := word()
+		product := new(big.Int).Mul(want, join(0, n))
+		require.Equal(t, product.Rsh(product, 64).Uint64(), Range{f, n}.Hash(x))
+	}
+}
+
+// TestPairwiseExactly enumerates the family on a small word size: with a and b multiples of 2¹²⁰, that is 8-bit
+// numbers a′ and b′, the upper 8 bits of a·x + b are a′·x + b′ mod 2⁸. For 4-bit keys the theorem (with 8 ≥ 4 + l − 1)
+// makes the upper l ≤ 5 bits exactly pairwise independent; the code under test is the code in use.
+func TestPairwiseExactly(t *testing.T) {
+	for _, l := range []int{1, 4, 5} {
+		m := 1 << l
+		for x := range uint64(16) {
+			for y := range x {
+				joint := make([]int, m*m)
+				signs := 0
+				for a := range uint64(256) {
+					for b := range uint64(256) {
+						f := affine{aHi: a << 56, bHi: b << 56}
+						h := MultiplyShift{f, uint8(64 - l)}
+						joint[h.Hash(x)<<l|h.Hash(y)]++
+						signs += Sign{f}.Hash(x) * Sign{f}.Hash(y)
+					}
+				}
+				for _, count := range joint {
+					require.Equal(t, 256*256/(m*m), count, "l = %d, keys %d and %d", l, x, y)
+				}
+				require.Zero(t, signs)
+			}
+			if testing.Short() {
+				break
+			}
+		}
+	}
+	// One bit more and the independence is gone: the check can fail.
+	joint := map[[2]uint64]int{}
+	for a := range uint64(256) {
+		for b := range uint64(256) {
+			h := MultiplyShift{affine{aHi: a << 56, bHi: b << 56}, 64 - 6}
+			joint[[2]uint64{h.Hash(0), h.Hash(8)}]++
+		}
+	}
+	require.Less(t, len(joint), 64*64)
+}
+
+// TestRangeExactly computes the law of ⌊U·n/2ʷ⌋ for w = 8, that is of Range on words that are multiples of 2⁵⁶,
+// and checks mass and collision bound with 2ʷ in the place of 2⁶⁴.
+func TestRangeExactly(t *testing.T) {
+	const w = 256
+	for n := uint64(1); n <= w; n++ {
+		counts := make([]int64, n)
+		for u := range uint64(w) {
+			counts[Range{affine{bHi: u << 56}, n}.Hash(0)]++
+		}
+		squares := int64(0)
+		for _, c := range counts {
+			require.True(t, c == w/int64(n) || c == (w+int64(n)-1)/int64(n))
+			squares += c * c
+		}
+		// Σ (c/w)² ≤ 1/n + n/(4w²), times 4nw².
+		require.LessOrEqual(t, 4*int64(n)*squares, int64(4*w*w)+int64(n*n))
+	}
+}
+
+// TestSeededFamilies: over random seeds, coefficients from SHA-256 included, values and pairs of values are
+// uniform. 20 assertions at 1e-6 each.
+func TestSeededFamilies(t *testing.T) {
+	const seeds = 20_000
+	masses := make([]float64, 64)
+	for i := range masses {
+		masses[i] = 1.0 / 64
+	}
+	halves := make([]float64, 32)
+	for i := range halves {
+		halves[i] = 1.0 / 32
+	}
+	pairs := [][2]uint64{{0, 1}, {1, 2}, {1 << 63, 0}, {1<<64 - 1, 1<<63 - 1}}
+	for _, pair := range pairs {
+		var m, r, u, p [64]int64
+		var signs [32]int64
+		for i := range seeds {
+			seed := testSeeds(i)
+			ms, rg, un, po, sg := mustMultiplyShift(t, seed, 3), mustRange(t, seed, 8), NewUniform(seed), mustPolynomial(t, seed, 2), NewSign(seed)
+			x, y := pair[0], pair[1]
+			m[ms.Hash(x)<<3|ms.Hash(y)]++
+			r[rg.Hash(x)<<3|rg.Hash(y)]++
+			u[(un.Hash(x)&7)<<3|un.Hash(y)&7]++
+			p[po.Into(x, 8)<<3|po.Into(y, 8)]++
+			// Families of one seed are independent: two signs and the place of one key.
+			signs[(sg.Hash(x)+1)<<3|(po.Sign(y)+1)<<2|int(ms.Hash(x))]++
+		}
+		dptest.ChiSquare(t, "multiply-shift", m[:], masses, strict)
+		dptest.ChiSquare(t, "range", r[:], masses, strict)
+		dptest.ChiSquare(t, "uniform, lower bits", u[:], masses, strict)
+		dptest.ChiSquare(t, "polynomial", p[:], masses, strict)
+		dptest.ChiSquare(t, "sign, polynomial sign, place", signs[:], halves, strict)
+	}
+}

@@ -1,0 +1,15 @@
+// Package dptest is the test kit of the library. Only test files import it; a test in
+// internal/layering enforces that.
+//
+// A statistical check is a pair. The pure function returns a p-value or a bound, so that a test can
+// assert that a wrong sampler is caught. The wrapper takes a [testing.TB] and falseReject, the probability
+// that the assertion fails though the claim is true; tests of this library state at most 1e-6 an
+// assertion. A p-value that is NaN says that the check was not possible (bad arguments, too little
+// data), and a wrapper fails on it: a check that cannot fail is worse than none.
+//
+//	is the sampler's law the claimed one?    [ChiSquare] (masses), [KS] (continuous), [Moments], [Tail]
+//	do two inputs give one law?              [Homogeneity]
+//	is a mechanism (ε, δ)-private?           [ApproxDP], exact, from masses; [Audit], from samples
+//	does a private object print its data?    [Redacted]
+//	does a decoder stand hostile bytes?      [Codec]
+package dptest

@@ -1,0 +1,86 @@
+package dptest
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// HockeyStick returns the hockey-stick divergence Σ max(p(k) − e^ε·q(k), 0) of two finite distributions,
+// the least δ for which p(E) ≤ e^ε·q(E) + δ for all events E. A key missing in a map has probability 0.
+// A mechanism is (ε, δ)-private if this is at most δ in both directions for all neighbouring inputs.
+//
+// The masses are taken as they are. Each term is off by at most 2⁻⁵²·p(k) (an ulp of e^ε, a fused
+// multiply-add), and terms are added with compensation, the small ones first. So the absolute error is at most
+// 2⁻⁵²·p(E) + 2⁻⁵²·δ ≤ 2⁻⁵¹, E being the keys with a positive term, and it does not depend on the order of a
+// map. NaN is returned for a negative or NaN mass, and for an ε that is negative or NaN.
+func HockeyStick[K comparable](p, q map[K]float64, epsilon float64) float64 {
+	ps, qs := make([]float64, 0, len(p)), make([]float64, 0, len(p))
+	for k, mass := range p {
+		ps, qs = append(ps, mass), append(qs, q[k])
+	}
+	return HockeyStickSlices(ps, qs, epsilon)
+}
+
+// HockeyStickSlices is [HockeyStick] for outputs numbered from 0; the shorter slice is filled with zeros.
+func HockeyStickSlices(p, q []float64, epsilon float64) float64 {
+	if !(epsilon >= 0) {
+		return math.NaN()
+	}
+	factor := math.Exp(epsilon)
+	terms := make([]float64, 0, len(p))
+	for i, mass := range p {
+		term := mass
+		if i < len(q) && q[i] != 0 {
+			if !(q[i] > 0) {
+				return math.NaN()
+			}
+			term = math.FMA(-factor, q[i], mass)
+		}
+		if !(mass >= 0) {
+			return math.NaN()
+		}
+		if term > 0 {
+			terms = append(terms, term)
+		}
+	}
+	slices.Sort(terms)
+	var total sum
+	for _, term := range terms {
+		total.add(term)
+	}
+	return total.value()
+}
+
+// ApproxDP fails the test unless p and q, the output laws on two neighbouring inputs, are within
+// (epsilon, delta) of each other in both directions. slack ≥ 0 is a bound the caller derives for the error of the
+// sum of all masses; each law must sum to 1 within slack + 1e-12, so that a forgotten part of an
+// output space does not pass as privacy, and δ may be exceeded by slack + 2⁻⁵¹ + 1e-9·δ.
+func ApproxDP[K comparable](t testing.TB, name string, p, q map[K]float64, epsilon, delta, slack float64) {
+	t.Helper()
+	for i, law := range []map[K]float64{p, q} {
+		if total := totalMass(law); !(math.Abs(total-1) <= slack+1e-12) {
+			t.Errorf("%s: the masses of law %d sum to %.17g, want 1", name, i+1, total)
+		}
+	}
+	limit := delta + slack + 0x1p-51 + 1e-9*delta
+	if d := HockeyStick(p, q, epsilon); !(d <= limit) {
+		t.Errorf("%s: hockey-stick divergence %.6g at ε = %g, claimed δ = %.6g", name, d, epsilon, delta)
+	}
+	if d := HockeyStick(q, p, epsilon); !(d <= limit) {
+		t.Errorf("%s: hockey-stick divergence %.6g at ε = %g (swapped), claimed δ = %.6g", name, d, epsilon, delta)
+	}
+}
+
+func totalMass[K comparable](law map[K]float64) float64 {
+	masses := make([]float64, 0, len(law))
+	for _, mass := range law {
+		masses = append(masses, mass)
+	}
+	slices.Sort(masses)
+	var total sum
+	for _, mass := range masses {
+		total.add(mass)
+	}
+	return total.value()
+}

@@ -1,0 +1,262 @@
+package layering
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/dpsketch/dpsketch"
+
+// mechanisms are the packages above noise and hashing.
+var mechanisms = []string{"alp", "threshold", "misragries", "kor", "jl", "arete", "elliptical", "plan"}
+
+// edges are the imports of one mechanism by another, each with the theorem that is the reason.
+var edges = map[[2]string]string{
+	{"misragries", "threshold"}: "TODS Algorithm 3: reduced sketches have ℓ₁-sensitivity below 2 for every k, and are released as sparse vectors",
+	{"alp", "threshold"}:        "Lebeda's thesis, Algorithm 7 and Lemma 2.21, with Lemmas 2.24 and 2.26 for δ > 0: entries above ψ from the threshold mechanism, the others from ALP",
+	{"plan", "elliptical"}:      "Lebeda's thesis, Algorithm 17 and Theorem 5.2: PLAN shapes its noise as the elliptical Gaussian mechanism for the scales it has estimated",
+}
+
+// topLevel is all that may stand in the root besides dotfiles.
+var topLevel = strings.Fields("go.mod go.sum README.md LICENSE noise hashing alp threshold misragries kor jl arete elliptical plan " +
+	"internal examples bench_test.go")
+
+// requirements are the modules this one may require directly; forTests are those that only tests import.
+var (
+	requirements = []string{"gonum.org/v1/gonum", "github.com/zeebo/xxh3", "github.com/stretchr/testify"}
+	forTests     = []string{"github.com/stretchr/testify"}
+)
+
+// pkg is what `go list -json` says of a package.
+type pkg struct {
+	ImportPath                               string
+	Imports, TestImports, XTestImports, Deps []string
+}
+
+// violations returns a line for each import that the layering forbids.
+func violations(pkgs []pkg) []string {
+	var found []string
+	for _, p := range pkgs {
+		from := place(p.ImportPath)
+		forbid := func(to, why string) {
+			found = append(found, fmt.Sprintf("%s imports %s: %s", p.ImportPath, to, why))
+		}
+		for _, to := range p.Imports {
+			if why := forbidden(from, place(to)); why != "" {
+				forbid(to, why)
+			}
+			if third := requirement(to, requirements); strings.Contains(strings.Split(to, "/")[0], ".") && place(to) == "" && from != "examples" {
+				switch {
+				case third == "":
+					forbid(to, "the module depends on gonum, xxh3 and testify only")
+				case slices.Contains(forTests, third) && place(p.ImportPath) != "internal/dptest":
+					forbid(to, "for tests only")
+				}
+			}
+		}
+		for _, to := range slices.Concat(p.TestImports, p.XTestImports) {
+			if place(to) == "examples" && from != "examples" {
+				forbid(to, "nothing imports the examples")
+			}
+		}
+		for _, to := range p.Deps { // noise and hashing stay apart through internal helpers as well
+			if t := place(to); from == "noise" && t == "hashing" || from == "hashing" && t == "noise" {
+				forbid(to, "noise and hashing must not depend on each other, directly or not")
+			}
+		}
+	}
+	return found
+}
+
+// forbidden returns why a non-test file of the package at from must not import the one at to, or "".
+func forbidden(from, to string) string {
+	base := []string{"noise", "hashing"}
+	switch {
+	case to == "" || from == to:
+		return ""
+	case to == "examples":
+		return "nothing imports the examples"
+	case to == "internal/dptest":
+		return "the test kit is for test files"
+	case to == ".":
+		return "nothing imports the root"
+	case from == "examples" && strings.HasPrefix(to, "internal"):
+		return "examples use what users can use"
+	case slices.Contains(base, from) && slices.Contains(base, to):
+		return "noise and hashing are independent"
+	case strings.HasPrefix(from, "internal") && slices.Contains(slices.Concat(base, mechanisms), to):
+		return "internal helpers lie below everything"
+	case slices.Contains(base, from) && slices.Contains(mechanisms, to):
+		return "noise and hashing lie below the mechanisms"
+	case slices.Contains(mechanisms, from) && slices.Contains(mechanisms, to) && edges[[2]string{from, to}] == "":
+		return "no theorem is listed for this edge between mechanisms"
+	case !slices.Contains(slices.Concat(base, mechanisms, []string{".", "examples"}), from) && !strings.HasPrefix(from, "internal"):
+		return "the importing package is not part of the design"
+	}
+	return ""
+}
+
+// place returns the top-level folder of a package of this module, "." for the root, internal/x for internal
+// packages, and "" for a package of another module.
+func place(path string) string {
+	rest, ok := strings.CutPrefix(path+"/", module+"/")
+	if !ok {
+		return ""
+	}
+	parts := strings.Split(rest, "/")
+	switch {
+	case rest == "":
+		return "."
+	case parts[0] == "internal" && len(parts) > 2:
+		return "internal/" + parts[1]
+	}
+	return parts[0]
+}
+
+// requirement returns the module of the list that holds the package, or "".
+func requirement(path string, modules []string) string {
+	for _, m := range modules {
+		if path == m || strings.HasPrefix(path, m+"/") {
+			return m
+		}
+	}
+	return ""
+}
+
+// root returns the directory of go.mod, above the working directory.
+func root(t *testing.T) string {
+	dir, err := os.Getwd()
+	require.NoError(t, err)
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		require.NotEqual(t, parent, dir, "no go.mod above the working directory")
+		dir = parent
+	}
+}
+
+// run runs the go command in the module's root and returns its output.
+func run(t *testing.T, args ...string) string {
+	command, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("there is no go command: ", err)
+	}
+	cmd := exec.Command(command, args...)
+	cmd.Dir = root(t)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "go %v: %s", args, stderr.String())
+	return string(out)
+}
+
+func TestImports(t *testing.T) {
+	dir := root(t)
+	// Opening every directory makes `go test` forget its cached verdict when a file changes.
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != dir {
+			return fs.SkipDir
+		}
+		return err
+	}))
+	var pkgs []pkg
+	for dec := json.NewDecoder(strings.NewReader(run(t, "list", "-e", "-json=ImportPath,Imports,TestImports,XTestImports,Deps", "./..."))); ; {
+		var p pkg
+		err := dec.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		pkgs = append(pkgs, p)
+	}
+	require.NotEmpty(t, pkgs)
+	require.Empty(t, violations(pkgs))
+}
+
+func TestTopLevel(t *testing.T) {
+	entries, err := os.ReadDir(root(t))
+	require.NoError(t, err)
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") {
+			require.Contains(t, topLevel, e.Name(), "the root holds what the design lists, and dotfiles")
+		}
+	}
+}
+
+func TestRequirements(t *testing.T) {
+	var mod struct {
+		Require []struct {
+			Path     string
+			Indirect bool
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(run(t, "mod", "edit", "-json")), &mod))
+	for _, r := range mod.Require {
+		if !r.Indirect {
+			require.Contains(t, requirements, r.Path, "go.mod requires more than the design allows")
+		}
+	}
+}
+
+// TestViolations gives the check one forbidden import at a time, and the allowed ones.
+func TestViolations(t *testing.T) {
+	path := func(at string) string {
+		if strings.Contains(strings.Split(at, "/")[0], ".") || at == "fmt" {
+			return at
+		}
+		return module + "/" + at
+	}
+	for _, c := range []struct {
+		from, to string
+		ok       bool
+	}{
+		{"noise", "hashing", false},
+		{"hashing", "noise", false},
+		{"noise", "kor", false},
+		{"hashing", "jl", false},
+		{"internal/wire", "alp", false},
+		{"internal/wire", "noise", false},
+		{"kor", "jl", false},
+		{"threshold", "misragries", false},
+		{"kor", "internal/dptest", false},
+		{"kor", "examples/heavyhitters", false},
+		{"examples/heavyhitters", "internal/wire", false},
+		{"newcomer", "noise", false},
+		{"kor", "github.com/other/thing", false},
+		{"kor", "github.com/stretchr/testify/require", false},
+		{"internal/fault", "github.com/stretchr/testify/require", false},
+		{"misragries", "threshold", true},
+		{"alp", "threshold", true},
+		{"plan", "elliptical", true},
+		{"kor", "noise", true},
+		{"kor", "hashing", true},
+		{"kor", "internal/wire", true},
+		{"noise", "internal/fault", true},
+		{"internal/wire", "internal/fault", true},
+		{"examples/heavyhitters", "misragries", true},
+		{"examples/heavyhitters", "noise", true},
+		{"noise", "gonum.org/v1/gonum/mathext", true},
+		{"hashing", "github.com/zeebo/xxh3", true},
+		{"kor", "fmt", true},
+	} {
+		got := violations([]pkg{{ImportPath: path(c.from), Imports: []string{path(c.to)}}})
+		require.Equal(t, c.ok, len(got) == 0, "%s imports %s: %v", c.from, c.to, got)
+	}
+	deep := pkg{ImportPath: path("noise"), Imports: []string{path("internal/wire")}, Deps: []string{path("internal/wire"), path("hashing")}}
+	require.Len(t, violations([]pkg{deep}), 1)
+	inTest := pkg{ImportPath: path("kor"), TestImports: []string{path("internal/dptest")}, XTestImports: []string{path("examples/x")}}
+	require.Len(t, violations([]pkg{inTest}), 1)
+}

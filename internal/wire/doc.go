@@ -1,0 +1,21 @@
+// Package wire is the bounded codec under every released object of the library.
+//
+// An encoding is little-endian and made of integers only; a float travels as its IEEE 754 bits. It
+// starts with this header, and what follows is laid down by the package that owns the kind:
+//
+//	offset  bytes  field
+//	0       4      magic "dpsk"
+//	4       1      kind, see [Kind]
+//	5       1      version of the kind's layout
+//
+// The writing side is [AppendHeader] followed by the appends of encoding/binary.LittleEndian. The
+// reading side is [Reader], whose contract makes a decoder hard to get wrong:
+//
+//   - an error sticks. The first failure is kept, all later reads return zero and consume nothing,
+//     so a decoder reads straight through and asks [Reader.Done] once, before it touches its receiver;
+//   - nothing is allocated for a length that the rest of the input cannot hold: see [Reader.Count];
+//   - every error wraps [fault.ErrFormat] and names the package on whose behalf the bytes are read.
+//
+// The reader checks structure only. That a number lies in its range, that keys are sorted, that a
+// float is finite: this is the decoder's own duty, and [Reader.Fail] its way to say so.
+package wire

@@ -1,0 +1,44 @@
+package wire
+
+import "fmt"
+
+// Kind tells which released object an encoding holds. The numbers are part of the format: they are
+// never reused and never renumbered.
+type Kind uint8
+
+const (
+	KindMisraGries Kind = 1 // misragries.Histogram
+	KindThreshold  Kind = 2 // threshold.Vector
+	KindALP        Kind = 3 // alp.Projection
+	KindKOR        Kind = 4 // kor.Sketch
+	KindJL         Kind = 5 // jl.Sketch
+)
+
+// kindNames is indexed by Kind.
+var kindNames = [...]string{
+	KindMisraGries: "misragries",
+	KindThreshold:  "threshold",
+	KindALP:        "alp",
+	KindKOR:        "kor",
+	KindJL:         "jl",
+}
+
+// String returns the name of the package that owns the kind, or "kind 200" for an unknown one.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) && kindNames[k] != "" {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind %d", uint8(k))
+}
+
+// magic is the first four bytes of every encoding.
+const magic = "dpsk"
+
+// HeaderSize is the number of bytes that [AppendHeader] appends.
+const HeaderSize = len(magic) + 2
+
+// AppendHeader appends the magic, the kind and the version to dst.
+func AppendHeader(dst []byte, kind Kind, version uint8) []byte {
+	dst = append(dst, magic...)
+	return append(dst, byte(kind), version)
+}
