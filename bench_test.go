@@ -1,0 +1,175 @@
+// Package dpsketch_test holds the benchmarks of the library: go test -bench . -run '^$' .
+// Comparisons with other libraries are in examples/peers.
+package dpsketch_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/misragries"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// BenchmarkSource measures the secret randomness, per word and in bulk.
+func BenchmarkSource(b *testing.B) {
+	b.Run("op=Uint64", func(b *testing.B) {
+		var src noise.Source
+		b.ReportAllocs()
+		b.SetBytes(8)
+		for b.Loop() {
+			src.Uint64()
+		}
+	})
+	for _, words := range []int{64, 4096, 1 << 17} {
+		b.Run(fmt.Sprintf("op=Fill/words=%d", words), func(b *testing.B) {
+			var src noise.Source
+			dst := make([]uint64, words)
+			b.SetBytes(int64(8 * words))
+			for b.Loop() {
+				src.Fill(dst)
+			}
+		})
+	}
+}
+
+// BenchmarkFlip measures randomized response over a table of bits.
+func BenchmarkFlip(b *testing.B) {
+	for _, p := range []float64{0.05, 0.2, 0.25, 0.5} {
+		b.Run(fmt.Sprintf("p=%v", p), func(b *testing.B) {
+			law, err := noise.BernoulliAtLeast(p)
+			if err != nil {
+				b.Fatal(err)
+			}
+			var src noise.Source
+			table := make([]uint64, 1<<14)
+			for b.Loop() {
+				law.Flip(&src, table)
+			}
+			bits := float64(b.N) * float64(64*len(table))
+			b.ReportMetric(bits/b.Elapsed().Seconds()/1e9, "Gbit/s")
+		})
+	}
+}
+
+// BenchmarkSample measures one exact draw, on fine and coarse grids.
+func BenchmarkSample(b *testing.B) {
+	type sampler interface {
+		Sample(src *noise.Source, step float64) float64
+	}
+	run := func(name string, step float64, d sampler, err error) {
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(fmt.Sprintf("noise=%s/step=%g", name, step), func(b *testing.B) {
+			var src noise.Source
+			b.ReportAllocs()
+			for b.Loop() {
+				d.Sample(&src, step)
+			}
+		})
+	}
+	for _, step := range []float64{1, 0x1p-20, 0x1p-40} {
+		laplace, err := noise.NewLaplace(1)
+		run("laplace", step, laplace, err)
+		gaussian, err := noise.NewGaussian(1)
+		run("gaussian", step, gaussian, err)
+	}
+	for _, scale := range []float64{1, 10, 1000} {
+		laplace, err := noise.NewDiscreteLaplace(scale)
+		run(fmt.Sprintf("discretelaplace/scale=%v", scale), 1, laplace, err)
+		gaussian, err := noise.NewDiscreteGaussian(scale)
+		run(fmt.Sprintf("discretegaussian/scale=%v", scale), 1, gaussian, err)
+	}
+}
+
+// zipf returns n draws of Zipf(1.1) over 2⁴⁰ keys, spread over the 64-bit integers, and the same as 16-byte strings.
+func zipf(n int) (numbers []uint64, words []string) {
+	z := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 1, 1<<40)
+	numbers, words = make([]uint64, n), make([]string, n)
+	for i := range numbers {
+		numbers[i] = z.Uint64() * 0x9e3779b97f4a7c15
+		words[i] = fmt.Sprintf("%016x", numbers[i])
+	}
+	return numbers, words
+}
+
+// BenchmarkAdd measures a stream of 1e6 elements; mech=map counts it in a Go map, the yardstick.
+func BenchmarkAdd(b *testing.B) {
+	numbers, words := zipf(1e6)
+	benchmarkAdd(b, "uint64", numbers)
+	benchmarkAdd(b, "string", words)
+}
+
+func benchmarkAdd[K hashing.Key](b *testing.B, keys string, stream []K) {
+	perUpdate := func(b *testing.B) {
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(stream)), "ns/update")
+	}
+	b.Run("mech=map/keys="+keys, func(b *testing.B) {
+		for b.Loop() {
+			counts := map[K]uint64{}
+			for _, key := range stream {
+				counts[key]++
+			}
+		}
+		perUpdate(b)
+	})
+	for _, k := range []int{256, 1024, 4096} {
+		b.Run(fmt.Sprintf("mech=misragries/keys=%s/k=%d", keys, k), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				builder, err := misragries.New[K](misragries.Params{Counters: k, Epsilon: 1, Delta: 1e-9})
+				if err != nil {
+					b.Fatal(err)
+				}
+				for _, key := range stream {
+					builder.Add(key)
+				}
+			}
+			perUpdate(b)
+		})
+	}
+}
+
+// BenchmarkRelease measures the release of a full sketch, its encoding and its decoding.
+func BenchmarkRelease(b *testing.B) {
+	numbers, _ := zipf(1e5)
+	for _, k := range []int{256, 1024, 4096} {
+		p := misragries.Params{Counters: k, Epsilon: 1, Delta: 1e-9}
+		var h *misragries.Histogram[uint64]
+		b.Run(fmt.Sprintf("mech=misragries/op=release/k=%d", k), func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				builder, err := misragries.New[uint64](p)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for _, key := range numbers {
+					builder.Add(key)
+				}
+				b.StartTimer()
+				if h, err = builder.Release(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		data, err := h.MarshalBinary()
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(fmt.Sprintf("mech=misragries/op=decode/k=%d", k), func(b *testing.B) {
+			b.SetBytes(int64(len(data)))
+			for b.Loop() {
+				if err := new(misragries.Histogram[uint64]).UnmarshalBinary(data); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("mech=misragries/op=estimate/k=%d", k), func(b *testing.B) {
+			for b.Loop() {
+				h.Estimate(numbers[0])
+			}
+		})
+	}
+}

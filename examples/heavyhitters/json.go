@@ -1,0 +1,50 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+)
+
+// writeJSON prints the release as JSON, one object a line: first its public facts, then each key, the
+// most frequent first. A bound that is infinite is null. A key that is not UTF-8 has the bytes that are
+// not replaced by U+FFFD.
+func (r *report) writeJSON(out io.Writer) error {
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	p := r.hist.Params()
+	if err := enc.Encode(struct {
+		Epsilon        float64  `json:"epsilon"`
+		Delta          float64  `json:"delta"`
+		Counters       int      `json:"counters"`
+		Guarantee      string   `json:"guarantee"`
+		Threshold      float64  `json:"threshold"`
+		Confidence     float64  `json:"confidence"`
+		DetectionLimit *float64 `json:"detection_limit"`
+		Keys           int      `json:"keys"`
+	}{
+		p.Epsilon, p.Delta, p.Counters, r.hist.Guarantee().String(), r.hist.Threshold(),
+		r.opts.confidence, finite(r.hist.DetectionLimit(r.opts.confidence)), len(r.rows),
+	}); err != nil {
+		return err
+	}
+	for _, w := range r.rows {
+		if err := enc.Encode(struct {
+			Key      string   `json:"key"`
+			Estimate float64  `json:"estimate"`
+			Lo       *float64 `json:"lo"`
+			Hi       *float64 `json:"hi"`
+		}{w.key, w.estimate, finite(w.lo), finite(w.hi)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finite returns x as encoding/json can print it.
+func finite(x float64) *float64 {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		return nil
+	}
+	return &x
+}

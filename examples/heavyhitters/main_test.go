@@ -1,0 +1,282 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// program runs the command and returns its exit code and what it printed.
+func program(stdin io.Reader, args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	code = run(args, stdin, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// released runs the command with -json and returns the estimates. It fails the test unless all went well.
+func released(t *testing.T, stdin io.Reader, args ...string) map[string]float64 {
+	t.Helper()
+	code, stdout, stderr := program(stdin, append([]string{"-json"}, args...)...)
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	dec := json.NewDecoder(strings.NewReader(stdout))
+	var head struct {
+		Epsilon, Delta float64
+		Counters, Keys int
+	}
+	if err := dec.Decode(&head); err != nil {
+		t.Fatal(err)
+	}
+	estimates := make(map[string]float64)
+	for dec.More() {
+		var line struct {
+			Key      string
+			Estimate float64
+		}
+		if err := dec.Decode(&line); err != nil {
+			t.Fatal(err)
+		}
+		estimates[line.Key] = line.Estimate
+	}
+	if head.Keys != len(estimates) {
+		t.Errorf("the first line announces %d keys, %d follow", head.Keys, len(estimates))
+	}
+	return estimates
+}
+
+// near fails the test unless the estimate of a key that lost nothing to the sketch is near its count. The
+// noise at ε = 1 is the sum of two discrete Laplace variables of scale 1, which are the roundings of such sums
+// by at most one each: it exceeds 60 in absolute value with probability below 1e-20.
+func near(t *testing.T, estimates map[string]float64, key string, count float64) {
+	t.Helper()
+	if got, ok := estimates[key]; !ok || got < count-60 || got > count+60 {
+		t.Errorf("%q: got %v, want about %v", key, got, count)
+	}
+}
+
+func TestEmbeddedText(t *testing.T) {
+	code, stdout, stderr := program(nil)
+	if code != 0 || stderr != "" {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	for _, want := range []string{
+		"789,684 words of text, 12,824 of them distinct",
+		"Guarantee:",
+		"Threshold:",
+		"true count",
+		"in truth",
+		"Hidden by the sketch or the threshold:",
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("the output lacks %q:\n%s", want, stdout)
+		}
+	}
+	rows := regexp.MustCompile(`(?m)^  ([a-z']+) .* ([0-9,]+) +(yes|no)$`).FindAllStringSubmatch(stdout, -1)
+	if len(rows) != 20 {
+		t.Fatalf("got %d rows, want 20:\n%s", len(rows), stdout)
+	}
+	// These counts are hundreds apart and more, far more than the noise moves them.
+	for i, want := range []string{"the 63,919", "and 51,696", "of 34,618", "to 13,560"} {
+		if got := rows[i][1] + " " + rows[i][2]; got != want {
+			t.Errorf("row %d: got %s, want %s", i, got, want)
+		}
+	}
+}
+
+func TestTop(t *testing.T) {
+	for top, want := range map[string]int{"1": 1, "50": 50} {
+		_, stdout, _ := program(nil, "-top", top)
+		if got := strings.Count(stdout, "  yes\n") + strings.Count(stdout, "  no\n"); got != want {
+			t.Errorf("-top %s prints %d rows", top, got)
+		}
+	}
+	_, stdout, _ := program(nil, "-top", "0", "-k", "20000", "-at", "1000")
+	if rows := strings.Count(stdout, "  yes\n"); rows < 1000 {
+		t.Errorf("-top 0 prints %d rows", rows)
+	}
+	if !strings.Contains(stdout, "all occur 1,000 times or more") {
+		t.Errorf("-at 1000 is not obeyed:\n%s", stdout)
+	}
+}
+
+func TestLines(t *testing.T) {
+	unix := strings.Repeat("b\n", 300) + strings.Repeat("a\n\nb\n", 500) + strings.Repeat("a", 1) + "\n" + "once"
+	for name, input := range map[string]string{
+		"LF":               unix,
+		"CRLF":             strings.ReplaceAll(unix, "\n", "\r\n"),
+		"LF at the end":    unix + "\n",
+		"CR at the end":    unix + "\r",
+		"blank at the end": unix + "\n\n\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := released(t, strings.NewReader(input), "-")
+			near(t, got, "a", 501)
+			near(t, got, "b", 800)
+			// A key that occurs once is released with probability at most δ = 1e-9.
+			if len(got) != 2 {
+				t.Errorf("got %v, want a and b", got)
+			}
+		})
+	}
+}
+
+func TestFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(name, []byte(strings.Repeat("x y\n", 1000)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	near(t, released(t, nil, name), "x y", 1000)
+	code, stdout, stderr := program(nil, name)
+	if code != 0 || !strings.Contains(stdout, "x y") || strings.Contains(stdout, "true count") {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+}
+
+func TestEmptyStream(t *testing.T) {
+	if got := released(t, strings.NewReader(""), "-"); len(got) != 0 {
+		t.Errorf("got %v from an empty stream", got)
+	}
+	code, stdout, stderr := program(strings.NewReader("\n\r\n"), "-")
+	if code != 0 || !strings.Contains(stdout, "Released:   0 keys") {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+}
+
+func TestLongLines(t *testing.T) {
+	most := strings.Repeat("m", maxKey)
+	for _, end := range []string{"\n", "\r\n"} {
+		got := released(t, strings.NewReader(strings.Repeat(most+end, 1000)), "-k", "4", "-")
+		near(t, got, most, 1000)
+	}
+	for _, long := range []string{most + "m", most + "m\n", strings.Repeat("m", 1<<20), strings.Repeat("m", 16*maxKey) + "\n"} {
+		code, stdout, stderr := program(strings.NewReader("first\n"+long), "-")
+		if code != 1 || stdout != "" || stderr != "heavyhitters: line 2 is longer than 4096 bytes\n" {
+			t.Errorf("a line of %d bytes: exit code %d, %q, %q", len(long), code, stdout, stderr)
+		}
+	}
+}
+
+// stream is a reader of lines made by line(0), line(1), …, and calls halfway in the middle.
+type stream struct {
+	line    func(i int) string
+	halfway func()
+	n, i    int
+	rest    []byte
+}
+
+func (s *stream) Read(p []byte) (int, error) {
+	for len(s.rest) < len(p) && s.i < s.n {
+		if s.i == s.n/2 && s.halfway != nil {
+			s.halfway()
+		}
+		s.rest = append(append(s.rest, s.line(s.i)...), '\n')
+		s.i++
+	}
+	n := copy(p, s.rest)
+	s.rest = append(s.rest[:0], s.rest[n:]...)
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// A million lines, half of them one key and the others all different, need no more memory than the sketch.
+func TestMillionLines(t *testing.T) {
+	var before, during runtime.MemStats
+	in := &stream{
+		n: 1_000_000,
+		line: func(i int) string {
+			if i%2 == 0 {
+				return "often"
+			}
+			return fmt.Sprintf("%0100d", i)
+		},
+		halfway: func() {
+			runtime.GC()
+			runtime.ReadMemStats(&during)
+		},
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	code, stdout, stderr := program(in, "-k", "100", "-")
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	if !strings.Contains(stdout, "often") || strings.Contains(stdout, "00000") {
+		t.Errorf("the release is not the one frequent key:\n%s", stdout)
+	}
+	// 100 counters with keys of 100 bytes and the buffers take less than 200 KB.
+	if grown := int64(during.HeapAlloc) - int64(before.HeapAlloc); grown > 2<<20 {
+		t.Errorf("after half a million lines the heap has grown by %d bytes", grown)
+	}
+	// The length of the stream is private.
+	if strings.Contains(stdout, "1,000,000") || !strings.Contains(stderr, "1,000,000 lines") {
+		t.Errorf("the number of lines belongs on standard error:\n%s%s", stdout, stderr)
+	}
+}
+
+func TestUsageErrors(t *testing.T) {
+	for _, args := range [][]string{
+		{"-epsilon", "0"}, {"-epsilon", "-1"}, {"-epsilon", "NaN"}, {"-epsilon", "Inf"}, {"-epsilon", "one"},
+		{"-delta", "0"}, {"-delta", "1"}, {"-delta", "-1"}, {"-delta", "NaN"}, {"-delta", "2"},
+		{"-k", "0"}, {"-k", "-1"}, {"-k", "9223372036854775807"}, {"-k", "1.5"}, {"-k", "99999999999999999999"},
+		{"-top", "-1"}, {"-top", "x"},
+		{"-confidence", "0"}, {"-confidence", "1"}, {"-confidence", "NaN"}, {"-confidence", "95"},
+		{"-at", "-1"}, {"-at", "NaN"}, {"-at", "Inf"},
+		{"-unknown"}, {"one", "two"}, {"file", "-top", "3"}, {""},
+	} {
+		code, stdout, stderr := program(strings.NewReader("a\n"), args...)
+		if code != 2 || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "heavyhitters: ") {
+			t.Errorf("%q: exit code %d, %q, %q", args, code, stdout, stderr)
+		}
+	}
+	code, stdout, stderr := program(nil, "-h")
+	if code != 0 || !strings.Contains(stdout, "-epsilon") || stderr != "" {
+		t.Errorf("-h: exit code %d, %q, %q", code, stdout, stderr)
+	}
+}
+
+// broken fails every read and write.
+type broken struct{ err error }
+
+func (b broken) Read([]byte) (int, error)  { return 0, b.err }
+func (b broken) Write([]byte) (int, error) { return 0, b.err }
+
+func TestInputOutputErrors(t *testing.T) {
+	for _, args := range [][]string{{filepath.Join(t.TempDir(), "absent")}, {t.TempDir()}} {
+		code, stdout, stderr := program(nil, args...)
+		if code != 1 || stdout != "" || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%q: exit code %d, %q, %q", args, code, stdout, stderr)
+		}
+	}
+	trouble := broken{errors.New("trouble")}
+	code, stdout, stderr := program(io.MultiReader(strings.NewReader(strings.Repeat("a\n", 1000)), trouble), "-")
+	if code != 1 || stdout != "" || stderr != "heavyhitters: trouble\n" {
+		t.Errorf("a failing read: exit code %d, %q, %q", code, stdout, stderr)
+	}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{syscall.EPIPE, ""},
+		{io.ErrClosedPipe, ""},
+		{trouble.err, "heavyhitters: trouble\n"},
+	} {
+		for _, args := range [][]string{nil, {"-json"}} {
+			var errs bytes.Buffer
+			if code := run(args, nil, broken{c.err}, &errs); code != 1 || errs.String() != c.want {
+				t.Errorf("writing fails with %v: exit code %d, %q", c.err, code, errs.String())
+			}
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/dpsketch/dpsketch/examples/kjv"
+	"github.com/dpsketch/dpsketch/misragries"
+)
+
+// releaseText releases the words of the embedded text, and beside them the truth, which is public.
+func releaseText(out io.Writer, sketch *misragries.Builder[string], opts options) error {
+	text, err := kjv.Load()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	for word := range text.Tokens() {
+		sketch.Add(word)
+	}
+	hist, err := sketch.Release()
+	if err != nil {
+		return err
+	}
+	took := time.Since(start)
+
+	r := newReport(hist, opts)
+	if opts.json {
+		return r.writeJSON(out)
+	}
+	truth := make(map[string]int)
+	for word := range text.Tokens() {
+		truth[word]++
+	}
+	if _, err := fmt.Fprintf(out, "King James Bible: %s words of text, %s of them distinct, in %v.\n\n",
+		grouped(text.Len()), grouped(len(truth)), took.Round(100*time.Microsecond)); err != nil {
+		return err
+	}
+	if err := r.write(out, truth); err != nil {
+		return err
+	}
+	return r.writeHidden(out, truth)
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+)
+
+// comparison is one piece of work done by the library and by a peer.
+type comparison struct {
+	work   string
+	peer   string  // what the peer is
+	target float64 // the ratio aimed at
+	units  int     // how often the work is done in one operation of the benchmarks
+	ours   func(b *testing.B)
+	theirs func(b *testing.B)
+}
+
+// side is what one side needs for a unit of work.
+type side struct {
+	nanoseconds, allocations float64
+}
+
+// result holds the medians over all rounds.
+type result struct {
+	comparison
+	ourSide, theirSide side
+	ratio              float64
+}
+
+// measure runs both sides in turn, the given number of times.
+func (c comparison) measure(rounds int) (result, error) {
+	var ours, theirs, ratios []float64
+	r := result{comparison: c}
+	for range rounds {
+		a, err := c.once(c.ours)
+		if err != nil {
+			return r, err
+		}
+		b, err := c.once(c.theirs)
+		if err != nil {
+			return r, err
+		}
+		ours, theirs = append(ours, a.nanoseconds), append(theirs, b.nanoseconds)
+		ratios = append(ratios, a.nanoseconds/b.nanoseconds)
+		r.ourSide.allocations, r.theirSide.allocations = a.allocations, b.allocations
+	}
+	r.ourSide.nanoseconds, r.theirSide.nanoseconds, r.ratio = median(ours), median(theirs), median(ratios)
+	return r, nil
+}
+
+func (c comparison) once(work func(b *testing.B)) (side, error) {
+	b := testing.Benchmark(work)
+	if b.N == 0 {
+		return side{}, errors.New("the benchmark failed")
+	}
+	units := float64(b.N) * float64(c.units)
+	return side{float64(b.T.Nanoseconds()) / units, float64(b.MemAllocs) / units}, nil
+}
+
+// median returns the middle value; of an even number of values, the greater of the two in the middle.
+func median(x []float64) float64 {
+	x = slices.Sorted(slices.Values(x))
+	return x[len(x)/2]
+}
+
+func header(out io.Writer) error {
+	_, err := fmt.Fprintf(out, "%-42s %10s %10s  %-22s %10s %10s %8s %8s\n",
+		"work", "ns", "allocs", "peer", "ns", "allocs", "ratio", "target")
+	return err
+}
+
+func (r result) print(out io.Writer) error {
+	verdict := ""
+	if r.ratio > r.target {
+		verdict = "  missed"
+	}
+	_, err := fmt.Fprintf(out, "%-42s %10.1f %10.3g  %-22s %10.1f %10.3g %8.4f %8.4f%s\n",
+		r.work, r.ourSide.nanoseconds, round(r.ourSide.allocations), r.peer,
+		r.theirSide.nanoseconds, round(r.theirSide.allocations), r.ratio, r.target, verdict)
+	return err
+}
+
+// round drops what is less than a thousandth of an allocation.
+func round(allocations float64) float64 {
+	return float64(int(allocations*1000+0.5)) / 1000
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/misragries"
+)
+
+// universe is the number of keys that a stream draws from.
+const universe = 1 << 20
+
+// counting compares one update of a Misra-Gries sketch with one of a map that counts exactly. A unit is
+// an update; making the sketch or the map is part of the work.
+func counting(n int) []comparison {
+	numbers := zipf(n)
+	texts := spell(numbers)
+	var all []comparison
+	for _, k := range []int{1024, 256, 4096} {
+		all = append(all, count("uint64", 0.45, k, numbers))
+	}
+	for _, k := range []int{1024, 256, 4096} {
+		all = append(all, count("16-byte string", 0.65, k, texts))
+	}
+	return all
+}
+
+func count[K hashing.Key](kind string, target float64, k int, stream []K) comparison {
+	return comparison{
+		work:   fmt.Sprintf("Misra-Gries Add, %s, k = %d", kind, k),
+		peer:   "map, exact count",
+		target: target,
+		units:  len(stream),
+		ours: func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				sketch, err := misragries.New[K](misragries.Params{Counters: k, Epsilon: 1, Delta: 1e-9})
+				if err != nil {
+					b.Fatal(err)
+				}
+				for _, key := range stream {
+					sketch.Add(key)
+				}
+			}
+		},
+		theirs: func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				counts := make(map[K]uint64)
+				for _, key := range stream {
+					counts[key]++
+				}
+			}
+		},
+	}
+}
+
+// zipf returns n keys, the one of rank r with a probability in proportion to (1 + r)^-1.1. The seed is fixed.
+func zipf(n int) []uint64 {
+	ranks := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 1, universe-1)
+	keys := make([]uint64, n)
+	for i := range keys {
+		keys[i] = mix(ranks.Uint64())
+	}
+	return keys
+}
+
+// mix is a bijection (the finaliser of SplitMix64), so that the order of the keys does not follow their ranks.
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// spell returns the keys as 16 hexadecimal digits. Each has bytes of its own, as keys that a program
+// reads do, so that equal keys are not equal pointers.
+func spell(keys []uint64) []string {
+	var b strings.Builder
+	b.Grow(16 * len(keys))
+	for _, key := range keys {
+		fmt.Fprintf(&b, "%016x", key)
+	}
+	all := b.String()
+	texts := make([]string, len(keys))
+	for i := range texts {
+		texts[i] = all[16*i : 16*i+16]
+	}
+	return texts
+}

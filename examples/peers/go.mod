@@ -1,0 +1,18 @@
+module github.com/dpsketch/dpsketch/examples/peers
+
+go 1.26
+
+require (
+	github.com/dpsketch/dpsketch v0.0.0
+	github.com/google/differential-privacy/go/v3 v3.0.0
+)
+
+require (
+	github.com/golang/glog v1.2.0 // indirect
+	github.com/klauspost/cpuid/v2 v2.2.10 // indirect
+	github.com/zeebo/xxh3 v1.1.0 // indirect
+	golang.org/x/sys v0.30.0 // indirect
+	gonum.org/v1/gonum v0.17.0 // indirect
+)
+
+replace github.com/dpsketch/dpsketch => ../..

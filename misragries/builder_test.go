@@ -1,0 +1,249 @@
+package misragries
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"testing/cryptotest"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+func build[K string | int | uint64](t testing.TB, p Params, stream []K) *Builder[K] {
+	t.Helper()
+	b, err := New[K](p)
+	require.NoError(t, err)
+	for _, key := range stream {
+		b.Add(key)
+	}
+	return b
+}
+
+func TestReleaseTwice(t *testing.T) {
+	b := build(t, Params{4, 1, 1e-6}, []string{"a"})
+	require.False(t, b.Released())
+	_, err := b.Release()
+	require.NoError(t, err)
+	require.True(t, b.Released())
+	b.Add("a") // ignored
+	_, err = b.Release()
+	require.ErrorIs(t, err, ErrReleased)
+	var zero Builder[int]
+	zero.Add(1)
+	require.True(t, zero.Released())
+	_, err = zero.Release()
+	require.ErrorIs(t, err, ErrReleased, "a Builder that New did not make")
+}
+
+func TestEmptyStream(t *testing.T) {
+	h, err := build[int](t, Params{4, 1, 1e-6}, nil).Release()
+	require.NoError(t, err)
+	require.Zero(t, h.Len(), "dummies are never released")
+	for range h.All() {
+		t.Fatal("a key from nowhere")
+	}
+	require.Equal(t, noise.ApproxDP(1, 1e-6, noise.AddRemove), h.Guarantee())
+	require.Zero(t, h.Estimate(7))
+}
+
+// Even where nearly everything passes the threshold only keys of the stream come out, never a dummy.
+func TestDummiesAreNeverReleased(t *testing.T) {
+	for range 200 {
+		h, err := build(t, Params{50, 0.01, 1 - 1e-9}, []int{5, -3, 5, 8}).Release()
+		require.NoError(t, err)
+		for key := range h.All() {
+			require.Contains(t, []int{5, -3, 8}, key)
+		}
+	}
+}
+
+// The same randomness gives the same bytes, whatever the secret hash key of the table and the order of
+// arrival (as long as no counter is decremented, the order does not change the sketch).
+func TestReleaseHasNoTraceOfTheOrder(t *testing.T) {
+	stream := make([]string, 0, 3000)
+	for i := range 3000 {
+		stream = append(stream, fmt.Sprint(i%97))
+	}
+	var first []byte
+	for i := range 5 {
+		rand.Shuffle(len(stream), func(i, j int) { stream[i], stream[j] = stream[j], stream[i] })
+		b := build(t, Params{100, 1, 1e-6}, stream)
+		cryptotest.SetGlobalRandom(t, 11)
+		h, err := b.Release()
+		require.NoError(t, err)
+		data, err := h.MarshalBinary()
+		require.NoError(t, err)
+		if i == 0 {
+			first = data
+		}
+		require.Equal(t, first, data)
+	}
+}
+
+// The law of a released count: Pr[c + η + L = v] for v ≥ τ, nothing below, and the same for D − η.
+func TestReleasedCountsFollowTheirLaw(t *testing.T) {
+	p := Params{Counters: 2, Epsilon: 0.8, Delta: 1e-2}
+	const n, c = 60_000, 12
+	tau := int(p.threshold())
+	d := p.noise()
+	counts, decrements := make([]int64, 60), make([]int64, 41)
+	for range n {
+		var src noise.Source
+		h := release(&src, p, []counter[int]{{1, c}, {2, 0}}, 3)
+		if v := int(h.Estimate(1)); v != 0 {
+			require.GreaterOrEqual(t, v, tau)
+			counts[min(v, len(counts)-1)]++
+		} else {
+			counts[0]++
+		}
+		decrements[min(max(h.decrements-3+20, 0), 40)]++
+	}
+	shown, expected := 0.0, make([]float64, len(counts))
+	for v := tau; v < len(counts)-1; v++ {
+		expected[v] = sumOver(p.Epsilon, func(x float64) float64 { return d.Prob(x) * d.Prob(float64(v-c)-x) })
+		shown += expected[v]
+	}
+	last := float64(len(counts) - 1 - c)
+	expected[len(counts)-1] = sumOver(p.Epsilon, func(x float64) float64 { return d.Prob(x) * d.Survival(last-1-x) })
+	expected[0] = 1 - shown - expected[len(counts)-1]
+	dptest.ChiSquare(t, "c + η + L", counts, expected, 1e-8)
+	law := make([]float64, 41)
+	for i := range law {
+		law[i] = d.Prob(float64(i - 20))
+	}
+	law[0], law[40] = d.CDF(-20), d.Survival(19)
+	dptest.ChiSquare(t, "D − η", decrements, law, 1e-8)
+}
+
+// audit returns a lower bound on ε, at confidence 1 − 1e-7, from releases of two states under the noise of epsilon and
+// the threshold given: a stable counter far above τ, by the event that its noisy count is at least the larger.
+func audit(epsilon float64, tau int64, delta float64, a, b []counter[int], event func(*Histogram[int]) bool) float64 {
+	const n = 100_000
+	p := Params{Counters: 2, Epsilon: epsilon, Delta: 0.5}
+	d := p.noise()
+	hits := func(state []counter[int]) int64 {
+		var src noise.Source
+		count := int64(0)
+		for range n {
+			eta := d.SampleInt(&src)
+			h := &Histogram[int]{params: p, decrements: -eta}
+			for _, c := range state {
+				if v := c.count + eta + d.SampleInt(&src); v >= tau {
+					h.counts = append(h.counts, counter[int]{c.key, v})
+				}
+			}
+			if event(h) {
+				count++
+			}
+		}
+		return count
+	}
+	return dptest.EpsilonLowerBound(hits(a), n, hits(b), n, delta, 1-1e-7)
+}
+
+func TestAudit(t *testing.T) {
+	p := Params{Counters: 2, Epsilon: 1, Delta: 1e-2}
+	tau := p.threshold()
+	// (S3): the counter 100 or 101, by v + (D − η) = 101 + L ≥ 101.
+	a, b := []counter[int]{{1, 101}, {2, 0}}, []counter[int]{{1, 100}, {2, 0}}
+	own := func(h *Histogram[int]) bool { return h.Estimate(1)+float64(h.decrements) >= 101 }
+	require.LessOrEqual(t, audit(1, tau, p.Delta, a, b, own), 1.0)
+	require.Greater(t, audit(2, tau, p.Delta, a, b, own), 1.0, "half the noise must be noticed")
+	// (S6): a key on one side only is shown.
+	a, b = []counter[int]{{1, 1}, {2, 0}}, []counter[int]{{3, 0}, {4, 0}}
+	escape := func(h *Histogram[int]) bool { return h.Estimate(1) != 0 || h.Estimate(2) != 0 }
+	require.LessOrEqual(t, audit(1, tau, p.Delta, a, b, escape), 1.0)
+	require.Greater(t, audit(1, tau-2, p.Delta, a, b, escape), 1.0, "a threshold two lower must be noticed")
+}
+
+func TestAddDoesNotAllocate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	zipf := rand.NewZipf(rng, 1.1, 1, 1<<30)
+	numbers, words := make([]uint64, 1<<14), make([]string, 1<<14)
+	for i := range numbers {
+		numbers[i] = zipf.Uint64()
+		words[i] = fmt.Sprintf("%016x", numbers[i])
+	}
+	p := Params{256, 1, 1e-6}
+	b, s := build(t, p, numbers), build(t, p, words)
+	i := 0
+	require.Zero(t, testing.AllocsPerRun(10_000, func() {
+		b.Add(numbers[i%len(numbers)])
+		s.Add(words[i%len(words)])
+		i++
+	}))
+	h, err := s.Release()
+	require.NoError(t, err)
+	require.Zero(t, testing.AllocsPerRun(1000, func() { h.Estimate("0000000000000001") }))
+}
+
+func TestBuilderPrintsNothing(t *testing.T) {
+	b := build(t, Params{8, 1, 1e-6}, []string{"Rumpelstiltskin", "Rumpelstiltskin", "xyzzyplugh"})
+	dptest.Redacted(t, b, "Rumpelstiltskin", "xyzzyplugh")
+	n := build(t, Params{8, 1, 1e-6}, []uint64{7735012987231, 7735012987231})
+	dptest.Redacted(t, n, "7735012987231")
+	type service struct {
+		Name    string
+		events  *Builder[string]
+		inside  Builder[string]
+		Exposed *Builder[string]
+	}
+	dptest.Redacted(t, service{"s", b, *b, b}, "Rumpelstiltskin", "xyzzyplugh")
+}
+
+func TestErrorsShowNoData(t *testing.T) {
+	b := build(t, Params{8, 1, 1e-6}, []string{"Rumpelstiltskin"})
+	_, err := b.Release()
+	require.NoError(t, err)
+	_, err = b.Release()
+	require.Equal(t, "misragries: Release: the Builder is already released", err.Error())
+}
+
+// Key types of every kind give the same counters for the same stream.
+func TestAllKeyTypes(t *testing.T) {
+	type word string
+	type id uint32
+	testKeys(t, []string{"b", "a", "", "b"})
+	testKeys(t, []word{"b", "a", "", "b"})
+	testKeys(t, []int{2, -1, math.MinInt, 2})
+	testKeys(t, []int32{2, -1, math.MinInt32, 2})
+	testKeys(t, []int64{2, -1, math.MinInt64, 2})
+	testKeys(t, []uint{2, 1, 0, 2})
+	testKeys(t, []uint32{2, 1, 0, 2})
+	testKeys(t, []id{2, 1, 0, 2})
+	testKeys(t, []uint64{2, 1, 0, 2})
+}
+
+// testKeys takes streams x, y, z, x with z < y < x.
+func testKeys[K interface {
+	~string | ~int | ~int32 | ~int64 | ~uint | ~uint32 | ~uint64
+}](t *testing.T, stream []K) {
+	t.Helper()
+	p := Params{8, 700, 0.5}
+	b, err := New[K](p)
+	require.NoError(t, err)
+	for _, key := range stream {
+		for range 50 {
+			b.Add(key)
+		}
+	}
+	h, err := b.Release()
+	require.NoError(t, err)
+	var keys []K
+	for key, v := range h.All() {
+		keys = append(keys, key)
+		require.Equal(t, v, h.Estimate(key))
+	}
+	require.Equal(t, []K{stream[2], stream[1], stream[0]}, keys)
+	require.Equal(t, 100.0, h.Estimate(stream[0]), "at ε = 700 noise is zero but for 1e-300")
+	require.Equal(t, 50.0, h.Estimate(stream[1]))
+
+	data, err := h.MarshalBinary()
+	require.NoError(t, err)
+	var back Histogram[K]
+	require.NoError(t, back.UnmarshalBinary(data))
+	require.Equal(t, *h, back)
+}

@@ -1,0 +1,130 @@
+package misragries
+
+import (
+	"encoding/hex"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func sampleWords() *Histogram[string] {
+	return &Histogram[string]{
+		params:     Params{Counters: 8, Epsilon: 1, Delta: 1e-6},
+		decrements: -3,
+		counts:     []counter[string]{{"", 17}, {"apple", 130}, {"zebra crossing", 1 << 40}},
+	}
+}
+
+func sampleInts() *Histogram[int64] {
+	return &Histogram[int64]{
+		params:     Params{Counters: 3, Epsilon: 0.5, Delta: 1e-9},
+		decrements: 1 << 33,
+		counts:     []counter[int64]{{-1 << 63, 48}, {-1, 99}, {1<<63 - 1, 1<<62 + 12}},
+	}
+}
+
+func TestCodec(t *testing.T) {
+	equalWords := func(a, b *Histogram[string]) bool { return reflect.DeepEqual(a, b) }
+	equalInts := func(a, b *Histogram[int64]) bool { return reflect.DeepEqual(a, b) }
+	dptest.Codec(t, sampleWords(), equalWords)
+	dptest.Codec(t, sampleInts(), equalInts)
+	empty := &Histogram[string]{params: Params{1, 1, 0.5}, counts: []counter[string]{}}
+	dptest.Codec(t, empty, equalWords)
+}
+
+// The layout is fixed: what is written today can be read by every later version.
+func TestGoldenFiles(t *testing.T) {
+	for name, h := range map[string]interface{ MarshalBinary() ([]byte, error) }{
+		"words.hex": sampleWords(), "ints.hex": sampleInts(),
+	} {
+		path := filepath.Join("testdata", name)
+		data, err := h.MarshalBinary()
+		require.NoError(t, err)
+		text := hex.Dump(data)
+		if *update {
+			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		}
+		want, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"), text, "%s: the encoding changed", name)
+	}
+}
+
+func TestDecodeIntoAnotherKeyType(t *testing.T) {
+	words, _ := sampleWords().MarshalBinary()
+	ints, _ := sampleInts().MarshalBinary()
+	require.ErrorIs(t, new(Histogram[uint64]).UnmarshalBinary(words), ErrFormat)
+	require.ErrorIs(t, new(Histogram[string]).UnmarshalBinary(ints), ErrFormat)
+	require.ErrorIs(t, new(Histogram[uint64]).UnmarshalBinary(ints), ErrFormat)
+	require.ErrorIs(t, new(Histogram[int32]).UnmarshalBinary(ints), ErrFormat, "a key does not fit")
+	small := &Histogram[int32]{params: Params{3, 1, 1e-6}, counts: []counter[int32]{{-5, 20}, {9, 17}}}
+	data, _ := small.MarshalBinary()
+	var wide Histogram[int64]
+	require.NoError(t, wide.UnmarshalBinary(data), "the same class, and all keys fit")
+	require.Equal(t, 20.0, wide.Estimate(-5))
+}
+
+// Objects that no release produces are not valid encodings.
+func TestDecodeRejectsInvalidObjects(t *testing.T) {
+	for name, spoil := range map[string]func(*Histogram[string]){
+		"count below the threshold": func(h *Histogram[string]) { h.counts[0].count = 16 },
+		"keys out of order":         func(h *Histogram[string]) { h.counts[0], h.counts[1] = h.counts[1], h.counts[0] },
+		"key twice":                 func(h *Histogram[string]) { h.counts[1].key = "" },
+		"more keys than counters":   func(h *Histogram[string]) { h.params.Counters = 2 },
+		"no counters":               func(h *Histogram[string]) { h.params.Counters = 0 },
+		"too many counters":         func(h *Histogram[string]) { h.params.Counters = maxCounters + 1 },
+		"bad epsilon":               func(h *Histogram[string]) { h.params.Epsilon = -1 },
+		"bad delta":                 func(h *Histogram[string]) { h.params.Delta = 1 },
+		"smaller delta":             func(h *Histogram[string]) { h.params.Delta = 1e-9 }, // τ = 25 > 17
+	} {
+		h := sampleWords()
+		spoil(h)
+		data, err := h.MarshalBinary()
+		require.NoError(t, err)
+		receiver := sampleInts()
+		require.ErrorIs(t, receiver.UnmarshalBinary(data), ErrFormat, name)
+		into := sampleWords()
+		require.ErrorIs(t, into.UnmarshalBinary(data), ErrFormat, name)
+		require.Equal(t, sampleWords(), into, name)
+	}
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	words, _ := sampleWords().MarshalBinary()
+	ints, _ := sampleInts().MarshalBinary()
+	f.Add(words)
+	f.Add(ints)
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		tryDecode[string](t, data)
+		tryDecode[int64](t, data)
+		tryDecode[uint32](t, data)
+	})
+}
+
+// tryDecode checks that what decodes is canonical and that every method works on it.
+func tryDecode[K string | int64 | uint32](t *testing.T, data []byte) {
+	var h Histogram[K]
+	if err := h.UnmarshalBinary(data); err != nil {
+		require.ErrorIs(t, err, ErrFormat)
+		require.Equal(t, Histogram[K]{}, h)
+		return
+	}
+	again, err := h.MarshalBinary()
+	require.NoError(t, err)
+	require.Equal(t, data, again, "not canonical")
+	for key, v := range h.All() {
+		lo, hi := h.Interval(key, 0.9)
+		require.True(t, lo <= hi && v == h.Estimate(key))
+	}
+	h.HeavyHitters(float64(len(data)), 0.9, NoFalseNegatives)
+	require.NotEmpty(t, h.String())
+}

@@ -1,0 +1,223 @@
+package misragries
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+// zipfStream returns n elements and their true counts.
+func zipfStream(seed uint64, n int, exponent float64) ([]int, map[int]int) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	zipf := rand.NewZipf(rng, exponent, 1, 1<<20)
+	stream, truth := make([]int, n), map[int]int{}
+	for i := range stream {
+		stream[i] = int(zipf.Uint64())
+		truth[stream[i]]++
+	}
+	return stream, truth
+}
+
+// Every promise about true counts, over many releases of one sketch: coverage of the interval for released keys, for
+// keys below the threshold and for keys that are not stored; the undercount; the two readings of heavy hitters; the
+// detection limit; the planning bound. Each may fail with probability 1 − confidence, each binomial test rejects falsely with probability 1e-8.
+func TestPromisesHoldAtTheirConfidence(t *testing.T) {
+	stream, truth := zipfStream(1, 20_000, 1.2)
+	p := Params{Counters: 64, Epsilon: 0.5, Delta: 1e-3}
+	s := newSketch[int](p.Counters)
+	for _, key := range stream {
+		s.add(key)
+	}
+	state, decrements := s.counters(), saturate(s.decrements)
+	require.Greater(t, decrements, int64(20))
+	stored := map[int]int64{}
+	for _, c := range state {
+		stored[c.key] = c.count
+	}
+	watched := []int{0, 3, 12}
+	for key, f := range truth { // one with a small counter, one with none and the largest count possible
+		if c, ok := stored[key]; ok && c > 0 && c < 10 && len(watched) == 3 {
+			watched = append(watched, key)
+		} else if !ok && f > 5 && len(watched) == 4 {
+			watched = append(watched, key)
+		}
+	}
+	require.Len(t, watched, 5)
+
+	const releases, confidence = 4000, 0.9
+	failures := map[string]int64{}
+	var src noise.Source
+	var widths float64
+	for range releases {
+		h := release(&src, p, state, decrements)
+		for _, key := range watched {
+			lo, hi := h.Interval(key, confidence)
+			if f := float64(truth[key]); f < lo || f > hi {
+				failures[fmt.Sprint("interval of ", key)]++
+			}
+			widths += hi - lo
+		}
+		if h.Undercount(confidence) < float64(decrements) {
+			failures["undercount"]++
+		}
+		for _, threshold := range []float64{50, 150, 400} {
+			keys, ok := h.HeavyHitters(threshold, confidence, NoFalsePositives)
+			require.True(t, ok)
+			for key := range keys {
+				if float64(truth[key]) < threshold {
+					failures[fmt.Sprint("false positive at ", threshold)]++
+					break
+				}
+			}
+		}
+		const threshold = 400
+		keys, ok := h.HeavyHitters(threshold, confidence, NoFalseNegatives)
+		require.True(t, ok)
+		found := maps.Collect(keys)
+		for key, f := range truth {
+			if _, ok := found[key]; f >= threshold && !ok {
+				failures["false negative"]++
+				break
+			}
+		}
+		limit := h.DetectionLimit(confidence)
+		all := maps.Collect(h.All())
+		for key, f := range truth {
+			if _, ok := all[key]; float64(f) >= limit && !ok {
+				failures["detection limit"]++
+				break
+			}
+		}
+		bound := p.ErrorBound(float64(len(stream)), confidence)
+		for key, f := range truth {
+			if math.Abs(h.Estimate(key)-float64(f)) > bound {
+				failures["error bound"]++
+				break
+			}
+		}
+	}
+	for name, n := range failures {
+		if n > releases*(1-confidence) {
+			dptest.Tail(t, name, n, releases, 1-confidence, 1e-8)
+		}
+		require.LessOrEqual(t, float64(n), 1.5*releases*(1-confidence), name)
+	}
+	// The bounds are not vacuous: the interval is about D plus a few standard deviations wide.
+	require.Less(t, widths/releases/float64(len(watched)), float64(decrements)+10*p.StdDev())
+}
+
+// A control for the test above: with the noise of half the ε the intervals do fail.
+func TestIntervalsFailForOtherNoise(t *testing.T) {
+	claimed := Params{Counters: 4, Epsilon: 1, Delta: 0.01}
+	actual := Params{Counters: 4, Epsilon: 0.25, Delta: 0.01}
+	var src noise.Source
+	misses := 0
+	for range 2000 {
+		h := release(&src, actual, []counter[int]{{1, 500}}, 3)
+		h.params = claimed
+		if lo, hi := h.Interval(1, 0.95); 500 < lo || 500 > hi {
+			misses++
+		}
+	}
+	require.Greater(t, misses, 300)
+}
+
+// The estimate is unbiased for the counter, with the documented standard deviation.
+func TestEstimateMoments(t *testing.T) {
+	p := Params{Counters: 4, Epsilon: 0.7, Delta: 1e-3}
+	d := p.noise()
+	fourth := sumOver(0.7, func(x float64) float64 { return x * x * x * x * d.Prob(x) })
+	variance := d.Variance()
+	var src noise.Source
+	samples := make([]float64, 50_000)
+	for i := range samples {
+		samples[i] = release(&src, p, []counter[int]{{1, 1000}}, 0).Estimate(1) - 1000
+	}
+	dptest.Moments(t, "noise", samples, 0, 2*variance, 2*fourth+6*variance*variance, 1e-8)
+	require.InEpsilon(t, math.Sqrt(2*variance), p.StdDev(), 1e-12)
+}
+
+func TestHistogramMethods(t *testing.T) {
+	h := &Histogram[string]{
+		params:     Params{Counters: 8, Epsilon: 1, Delta: 1e-6}, // τ = 17
+		decrements: 4,
+		counts:     []counter[string]{{"a", 30}, {"c", 17}, {"e", 99}},
+	}
+	require.Equal(t, 3, h.Len())
+	require.Equal(t, 17.0, h.Threshold())
+	require.Equal(t, []string{"a", "c", "e"}, keysOf(h.All()))
+	require.Equal(t, 30.0, h.Estimate("a"))
+	require.Equal(t, 0.0, h.Estimate("b"))
+	for range h.All() {
+		break // stopping early is fine
+	}
+	lo, hi := h.Interval("e", 0.95)
+	require.Less(t, lo, 99.0)
+	require.Greater(t, hi, 103.0)
+	lo, hi = h.Interval("zzz", 0.95)
+	require.Zero(t, lo)
+	require.Greater(t, hi, 20.0)
+	wide, _ := h.Interval("e", 0.999)
+	require.Less(t, wide, 99.0)
+	for _, bad := range []float64{-0.1, 1, 1.5, math.NaN(), math.Inf(1)} {
+		lo, hi = h.Interval("e", bad)
+		require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
+		require.True(t, math.IsNaN(h.Undercount(bad)))
+		require.True(t, math.IsNaN(h.DetectionLimit(bad)))
+		_, ok := h.HeavyHitters(10, bad, NoFalsePositives)
+		require.False(t, ok)
+	}
+	positives, ok := h.HeavyHitters(50, 0.95, NoFalsePositives)
+	require.True(t, ok)
+	require.Equal(t, []string{"e"}, keysOf(positives))
+	negatives, ok := h.HeavyHitters(36, 0.95, NoFalseNegatives)
+	require.True(t, ok)
+	require.Equal(t, []string{"a", "e"}, keysOf(negatives))
+	everything, ok := h.HeavyHitters(5, 0.95, NoFalseNegatives)
+	require.False(t, ok, "below the detection limit")
+	require.Len(t, keysOf(everything), 3)
+	for _, threshold := range []float64{math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64} {
+		_, ok = h.HeavyHitters(threshold, 0.95, NoFalsePositives)
+		require.True(t, ok)
+	}
+	_, ok = h.HeavyHitters(math.NaN(), 0.95, NoFalsePositives)
+	require.False(t, ok)
+	_, ok = h.HeavyHitters(10, 0.95, Reading(9))
+	require.False(t, ok)
+	require.Contains(t, h.String(), "3 keys")
+}
+
+func keysOf[K comparable](seq iter.Seq2[K, float64]) []K {
+	var keys []K
+	for key := range seq {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// On the paper's kind of data: keys with large counts are all there, and the largest error over all keys is within the bound.
+func TestZipfEndToEnd(t *testing.T) {
+	stream, truth := zipfStream(9, 200_000, 1.1)
+	p := Params{Counters: 1024, Epsilon: 1, Delta: 1e-9}
+	h, err := build(t, p, stream).Release()
+	require.NoError(t, err)
+	limit := h.DetectionLimit(1 - 1e-9)
+	released := keysOf(h.All())
+	require.True(t, slices.IsSorted(released))
+	bound := p.ErrorBound(float64(len(stream)), 1-1e-9)
+	for key, f := range truth {
+		if float64(f) >= limit {
+			require.Contains(t, released, key)
+		}
+		require.LessOrEqual(t, math.Abs(h.Estimate(key)-float64(f)), bound)
+	}
+	require.Greater(t, h.Len(), 100)
+}

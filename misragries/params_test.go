@@ -1,0 +1,74 @@
+package misragries
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestBadParams(t *testing.T) {
+	good := Params{Counters: 16, Epsilon: 1, Delta: 1e-6}
+	_, err := New[string](good)
+	require.NoError(t, err)
+	check := func(field string, p Params) {
+		t.Helper()
+		b, err := New[uint64](p)
+		require.ErrorIs(t, err, ErrParams, "%+v", p)
+		require.Nil(t, b)
+		require.Contains(t, err.Error(), "misragries: "+field+" = ", "names package, field and value")
+		require.Contains(t, err.Error(), "want ", "says what is wanted")
+		require.True(t, math.IsNaN(p.Threshold()))
+		require.True(t, math.IsNaN(p.StdDev()))
+		require.True(t, math.IsNaN(p.ErrorBound(1e6, 0.95)))
+		require.Zero(t, p.Size())
+	}
+	for _, k := range []int{0, -1, math.MinInt, math.MaxInt, maxCounters + 1} {
+		check("Counters", Params{k, 1, 1e-6})
+	}
+	for _, epsilon := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 1e308, math.Nextafter(minEpsilon, 0), math.Nextafter(maxEpsilon, 2e3)} {
+		check("Epsilon", Params{16, epsilon, 1e-6})
+	}
+	for _, delta := range []float64{0, 1, -1e-9, math.NaN(), math.Inf(1), math.Inf(-1), 1e308} {
+		check("Delta", Params{16, 1, delta})
+	}
+}
+
+// The ends of the ranges work, and no memory is taken ahead of the data.
+func TestParamsAtTheirLimits(t *testing.T) {
+	for _, p := range []Params{
+		{1, minEpsilon, 5e-324}, {1, maxEpsilon, 1 - 0x1p-53}, {maxCounters, minEpsilon, 1e-9}, {maxCounters, maxEpsilon, 5e-324},
+	} {
+		b, err := New[string](p)
+		require.NoError(t, err)
+		for range 100 {
+			b.Add(strings.Repeat("x", 10))
+		}
+		h, err := b.Release()
+		require.NoError(t, err)
+		lo, hi := h.Interval("x", 0.99)
+		require.LessOrEqual(t, lo, hi)
+		require.Equal(t, p, h.Params())
+	}
+}
+
+// The noise is never below 1/ε.
+func TestNoiseScaleIsRoundedUp(t *testing.T) {
+	for i := range 10_000 {
+		epsilon := math.Ldexp(1+float64(i)/9973, i%40-30)
+		scale := noiseScale(epsilon)
+		require.GreaterOrEqual(t, math.FMA(scale, epsilon, -1), 0.0)
+		require.LessOrEqual(t, scale*epsilon, 1+0x1p-51)
+	}
+}
+
+func TestPlanning(t *testing.T) {
+	p := Params{1024, 1, 1e-6}
+	require.LessOrEqual(t, float64(p.Size())/1024, 32.0)
+	require.InDelta(t, 1.92, p.StdDev(), 0.01) // √(2·2q/(1−q)²)
+	require.Greater(t, p.ErrorBound(1e6, 0.99), 1e6/1025)
+	require.Less(t, p.ErrorBound(1e6, 0.99), 1e6/1025+17+2*17)
+	require.True(t, math.IsNaN(p.ErrorBound(-1, 0.9)))
+	require.True(t, math.IsNaN(p.ErrorBound(1, 1)))
+}

@@ -1,0 +1,184 @@
+package misragries
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/stretchr/testify/require"
+)
+
+// agree feeds the stream to the sketch and to Algorithm 1 and compares the states, at every step or at the end.
+func agree[K hashing.Key](t *testing.T, k int, stream []K, everyStep bool) {
+	t.Helper()
+	s, r := newSketch[K](k), newReference[K](k)
+	for i, key := range stream {
+		s.add(key)
+		r.add(key)
+		if everyStep || i == len(stream)-1 {
+			require.Equal(t, r.sorted(), s.counters(), "k = %d, after %d of %v", k, i+1, stream)
+			require.Equal(t, uint64(r.decrements), s.decrements)
+		}
+	}
+}
+
+// The fast sketch holds what Algorithm 1 holds, zero keys included: all streams over 4 keys up to length 8.
+func TestSketchIsAlgorithm1OnAllShortStreams(t *testing.T) {
+	length := 8
+	if testing.Short() {
+		length = 6
+	}
+	stream := make([]int32, length)
+	for k := 1; k <= 3; k++ {
+		var extend func(n int)
+		extend = func(n int) {
+			if n == length {
+				agree(t, k, stream, true)
+				return
+			}
+			for key := range int32(4) {
+				stream[n] = key - 2
+				extend(n + 1)
+			}
+		}
+		if k == 1 || !testing.Short() {
+			extend(0)
+		}
+	}
+}
+
+func TestSketchIsAlgorithm1OnRandomStreams(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		k, universe := 1+rng.IntN(40), uint64(1+rng.IntN(120))
+		zipf := rand.NewZipf(rng, 1.01+rng.Float64(), 1, universe)
+		stream := make([]uint64, rng.IntN(3000))
+		words := make([]string, len(stream))
+		for i := range stream {
+			stream[i] = zipf.Uint64() * 0x9e3779b97f4a7c15
+			words[i] = fmt.Sprint(stream[i] % 1000)
+		}
+		agree(t, k, stream, false)
+		agree(t, k, words, false)
+		agree(t, k, stream[:min(len(stream), 200)], true)
+	}
+}
+
+// Growth of the table from its initial size, and a stream of distinct keys only.
+func TestSketchGrows(t *testing.T) {
+	s := newSketch[uint64](5000)
+	for i := range uint64(12_000) {
+		s.add(i % 4900)
+		s.add(i % 7)
+	}
+	require.Len(t, s.entries, 4900)
+	require.Zero(t, s.decrements)
+	distinct := newSketch[int](100)
+	for i := range 101 * 50 {
+		distinct.add(i)
+	}
+	require.EqualValues(t, 50, distinct.decrements)
+	require.Empty(t, distinct.entries)
+	require.Len(t, distinct.counters(), 100, "all counters are kept at zero")
+}
+
+// The positive counters and n determine the number of decrements: n = Σc + (k+1)·D, on which the privacy proof rests.
+func TestDecrementsFollowFromTheCounters(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		k, n := 1+rng.IntN(20), rng.IntN(2000)
+		s := newSketch[int](k)
+		for range n {
+			s.add(rng.IntN(k * 3))
+		}
+		sum := int64(0)
+		for _, c := range s.counters() {
+			sum += c.count
+		}
+		require.EqualValues(t, n, sum+int64(k+1)*int64(s.decrements))
+	}
+}
+
+// Lemma 8 on random neighbours with many counters: what the six states have in common.
+func TestNeighbouringSketchesDifferAsLemma8Says(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 2000 {
+		k, n := 1+rng.IntN(32), 1+rng.IntN(300)
+		stream := make([]int, n)
+		for i := range stream {
+			stream[i] = rng.IntN(2 * k)
+		}
+		skip := rng.IntN(n)
+		a, b := newSketch[int](k), newSketch[int](k)
+		for i, key := range stream {
+			a.add(key)
+			if i != skip {
+				b.add(key)
+			}
+		}
+		ca, cb := map[int]int64{}, map[int]int64{}
+		for _, c := range a.counters() {
+			ca[c.key] = c.count
+		}
+		for _, c := range b.counters() {
+			cb[c.key] = c.count
+		}
+		onlyA, onlyB, up, down := 0, 0, 0, 0
+		for key, c := range ca {
+			other, common := cb[key]
+			switch {
+			case !common:
+				onlyA++
+				require.LessOrEqual(t, c, int64(1))
+			case c == other+1:
+				up++
+			case c == other-1:
+				down++
+			default:
+				require.Equal(t, other, c)
+			}
+		}
+		for key, c := range cb {
+			if _, common := ca[key]; !common {
+				onlyB++
+				require.LessOrEqual(t, c, int64(1))
+			}
+		}
+		require.LessOrEqual(t, max(onlyA, onlyB), 2)
+		if a.decrements == b.decrements {
+			require.LessOrEqual(t, up, 1)
+			require.Zero(t, down)
+		} else {
+			require.Equal(t, b.decrements+1, a.decrements)
+			require.Zero(t, up)
+		}
+	}
+}
+
+func FuzzSketch(f *testing.F) {
+	f.Add(uint8(3), []byte("abracadabra"))
+	f.Add(uint8(1), []byte{})
+	f.Fuzz(func(t *testing.T, k uint8, data []byte) {
+		stream := make([]uint32, len(data))
+		for i, x := range data {
+			stream[i] = uint32(x % 32)
+		}
+		agree(t, 1+int(k%16), stream, false)
+	})
+}
+
+// The order in which a sketch happens to hold its entries depends on the stream; what it returns does not.
+func TestCountersAreSorted(t *testing.T) {
+	s := newSketch[string](10)
+	for _, key := range []string{"d", "a", "c", "b", "a", "d", ""} {
+		s.add(key)
+	}
+	require.True(t, slices.IsSortedFunc(s.counters(), func(a, b counter[string]) int {
+		if a.key < b.key {
+			return -1
+		}
+		return 1
+	}))
+}

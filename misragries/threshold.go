@@ -1,0 +1,123 @@
+package misragries
+
+import (
+	"math"
+)
+
+// The exact δ of the release. Write q = e^{−ε}; η, L₁, L₂ are independent discrete Laplace variables,
+// Pr[x] = p(x) = (1−q)/(1+q)·q^|x|. For integers t ≥ 0 (by summing geometric series)
+//
+//	G(t) = Pr[L ≥ t]     = q^t/(1+q)
+//	S(t) = Pr[η + L ≥ t] = q^t·[(1−q)(t + C) + q]/(1+q)²,   C = (1+q²)/(1−q²)
+//
+// and, for τ ≥ 1, splitting the sum over η = x at x ≤ 0, 1 ≤ x < τ and x ≥ τ,
+//
+//	B(τ) = Pr[η+L₁ ≥ τ−1 and η+L₂ ≥ τ] = Σ_x p(x)·G(τ−1−x)·G(τ−x)
+//	     = (1−q)/(1+q)·q^τ·{ q^{τ−1}/[(1+q)²(1−q³)] + (1−q^{τ−1})/[(1+q)²(1−q)]
+//	                         + 1/(1−q) − q/(1−q²) + q³/[(1+q)²(1−q³)] }.
+//
+// All terms but one are positive, and that one is smaller than half its neighbour; δ = S(τ−1) + S(τ) − B(τ)
+// loses at most a factor of two to cancellation because B(τ) ≤ S(τ). A few roundings of 2⁻⁵³ each are
+// covered by the relative 2⁻⁴⁰ by which the threshold search tightens δ.
+
+// logSurvivalSum returns ln S(t) for t ≥ 0.
+func logSurvivalSum(epsilon, t float64) float64 {
+	q, p := math.Exp(-epsilon), -math.Expm1(-epsilon) // p = 1 − q
+	c := (1 + q*q) / (p * (1 + q))
+	return -epsilon*t + math.Log(p*(t+c)+q) - 2*math.Log1p(q)
+}
+
+// logDelta returns ln δ(τ) for k counters and an integer τ ≥ 1.
+func logDelta(k int, epsilon, tau float64) float64 {
+	if k == 1 {
+		return logSurvivalSum(epsilon, tau-1)
+	}
+	q, p := math.Exp(-epsilon), -math.Expm1(-epsilon)
+	cube := -math.Expm1(-3 * epsilon) // 1 − q³
+	c := (1 + q*q) / (p * (1 + q))
+	square := (1 + q) * (1 + q)
+	// Everything in units of q^{τ−1}.
+	s := (p*(tau-1+c) + q + q*(p*(tau+c)+q)) / square
+	ends := (math.Exp(-epsilon*(tau-1)) + q*q*q) / (square * cube)
+	middle := -math.Expm1(-epsilon*(tau-1)) / (square * p)
+	rest := 1/p - q/(p*(1+q))
+	b := p / (1 + q) * q * (ends + middle + rest)
+	return -epsilon*(tau-1) + math.Log(s-b)
+}
+
+// Delta returns the exact δ of the release with k counters and noise parameter ε at the integer
+// threshold τ ≥ 1: the mechanism is (ε, δ)-differentially private for this δ and for no smaller one.
+//
+//	k ≥ 2:  δ = Pr[max(1 + η + L₁, η + L₂) ≥ τ]
+//	k = 1:  δ = Pr[1 + η + L ≥ τ]
+//
+// The package documentation has the proof. NaN for arguments out of range.
+func Delta(counters int, epsilon float64, threshold int64) float64 {
+	p := Params{Counters: counters, Epsilon: epsilon, Delta: 0.5}
+	if p.validate() != nil || threshold < 1 {
+		return math.NaN()
+	}
+	return math.Exp(logDelta(counters, epsilon, float64(threshold)))
+}
+
+// leastThreshold returns the least integer τ ≥ 1 with δ(τ) ≤ δ.
+func leastThreshold(k int, epsilon, delta float64) int64 {
+	want := math.Log(delta) - 0x1p-40*max(1, -math.Log(delta))
+	return leastInt(1, func(tau int64) bool { return logDelta(k, epsilon, float64(tau)) <= want })
+}
+
+// leastInt returns the least n ≥ from for which ok holds; ok must stay true once it is.
+func leastInt(from int64, ok func(int64) bool) int64 {
+	step := int64(1)
+	for !ok(from + step - 1) {
+		step *= 2
+	}
+	lo, hi := from+step/2-1, from+step-1 // not ok(lo) or lo = from−1; ok(hi)
+	for hi-lo > 1 {
+		if mid := lo + (hi-lo)/2; ok(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
+}
+
+// LaplaceThreshold is the threshold of Lemma 11 for continuous noise, 1 + 2·ln(3/δ)/ε. It is
+// valid for discrete noise too, by the same union bound, and nearly twice [Params.Threshold]. It is here for comparison.
+func LaplaceThreshold(epsilon, delta float64) (float64, error) {
+	if err := (Params{1, epsilon, delta}).validate(); err != nil {
+		return 0, err
+	}
+	return 1 + 2*math.Log(3/delta)/epsilon, nil
+}
+
+// GeometricThreshold is the paper's threshold for discrete Laplace noise (section 5.2),
+// 1 + 2·⌈ln(6e^ε/((e^ε+1)δ))/ε⌉. It is here for comparison with [Params.Threshold].
+func GeometricThreshold(epsilon, delta float64) (float64, error) {
+	if err := (Params{1, epsilon, delta}).validate(); err != nil {
+		return 0, err
+	}
+	return 1 + 2*math.Ceil((math.Log(6/delta)-math.Log1p(math.Exp(-epsilon)))/epsilon), nil
+}
+
+// sumQuantile returns the least integer t ≥ 0 with Pr[η + L > t] ≤ tail.
+func (p Params) sumQuantile(tail float64) int64 {
+	want := math.Log(tail)
+	return leastInt(0, func(t int64) bool { return logSurvivalSum(p.Epsilon, float64(t)+1) <= want })
+}
+
+// ownQuantile returns the least integer t ≥ 0 with Pr[L > t] ≤ tail.
+func (p Params) ownQuantile(tail float64) int64 {
+	want := math.Log(tail)
+	return leastInt(0, func(t int64) bool { return p.noise().LogSurvival(float64(t)) <= want })
+}
+
+// jointQuantile returns the least integer t ≥ 0 with Pr[L_i < −t for one of k counters, or η > τ − 1 + t] ≤ tail.
+func (p Params) jointQuantile(tail float64) int64 {
+	d, tau := p.noise(), float64(p.threshold())
+	return leastInt(0, func(t int64) bool {
+		own := -math.Expm1(float64(p.Counters) * math.Log1p(-d.Survival(float64(t))))
+		return own+d.Survival(tau-1+float64(t)) <= tail
+	})
+}

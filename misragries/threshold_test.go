@@ -1,0 +1,126 @@
+package misragries
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// sumOver adds f(x) over |x| ≤ 100 + 80/ε, from the ends.
+func sumOver(epsilon float64, f func(x float64) float64) float64 {
+	sum := 0.0
+	for x := 100 + math.Ceil(80/epsilon); x > 0; x-- {
+		sum += f(x) + f(-x)
+	}
+	return sum + f(0)
+}
+
+// The closed form of δ against its definition, Σ_x Pr[η = x]·(1 − F(τ−1−x)·F(τ−x)).
+func TestDeltaIsItsDefinition(t *testing.T) {
+	for _, epsilon := range []float64{0.05, 0.5, 1, 2, 5} {
+		d := Params{Counters: 2, Epsilon: epsilon, Delta: 0.5}.noise()
+		tail := func(t float64) float64 { return d.Survival(t - 1) } // Pr[L ≥ t]
+		for _, tau := range []float64{1, 2, 3, 7, 20, 60} {
+			want := sumOver(epsilon, func(x float64) float64 {
+				g0, g1 := tail(tau-1-x), tail(tau-x)
+				return d.Prob(x) * -math.Expm1(math.Log1p(-g0)+math.Log1p(-g1))
+			})
+			require.InEpsilon(t, want, Delta(2, epsilon, int64(tau)), 1e-11, "ε = %v, τ = %v", epsilon, tau)
+			require.Equal(t, Delta(2, epsilon, int64(tau)), Delta(1000, epsilon, int64(tau)), "δ does not grow with k")
+			single := sumOver(epsilon, func(x float64) float64 { return d.Prob(x) * tail(tau-1-x) })
+			require.InEpsilon(t, single, Delta(1, epsilon, int64(tau)), 1e-11)
+			require.InEpsilon(t, single, math.Exp(logSurvivalSum(epsilon, tau-1)), 1e-11)
+		}
+	}
+}
+
+// The table of exact thresholds, k ≥ 2 and k = 1.
+func TestThresholdTable(t *testing.T) {
+	for _, row := range []struct {
+		epsilon, delta float64
+		many, one      float64
+	}{
+		{0.5, 1e-2, 13, 12}, {0.5, 1e-3, 18, 18}, {0.5, 1e-6, 33, 32}, {0.5, 1e-9, 48, 47}, {0.5, 1e-12, 62, 61},
+		{1, 1e-2, 7, 7}, {1, 1e-3, 10, 10}, {1, 1e-6, 17, 17}, {1, 1e-9, 25, 24}, {1, 1e-12, 32, 32},
+		{2, 1e-2, 4, 4}, {2, 1e-3, 6, 6}, {2, 1e-6, 9, 9}, {2, 1e-9, 13, 13}, {2, 1e-12, 17, 17},
+	} {
+		for _, k := range []int{1, 2, 3, 64, 1 << 20} {
+			want := row.many
+			if k == 1 {
+				want = row.one
+			}
+			p := Params{k, row.epsilon, row.delta}
+			require.Equal(t, want, p.Threshold(), "%+v", p)
+			require.LessOrEqual(t, Delta(k, row.epsilon, int64(want)), row.delta)
+			require.Greater(t, Delta(k, row.epsilon, int64(want)-1), row.delta, "τ − 1 must not do")
+		}
+	}
+}
+
+// exact ≤ geometric closed form, exact ≤ Laplace closed form + 1, over the whole range of parameters.
+func TestClosedFormsAreLooser(t *testing.T) {
+	for _, epsilon := range []float64{0.01, 0.1, 0.5, 1, 2, 8} {
+		for _, delta := range []float64{0.1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-100, 1e-300} {
+			geometric, err := GeometricThreshold(epsilon, delta)
+			require.NoError(t, err)
+			laplace, err := LaplaceThreshold(epsilon, delta)
+			require.NoError(t, err)
+			exact := Params{64, epsilon, delta}.Threshold()
+			require.LessOrEqual(t, exact, geometric)
+			require.LessOrEqual(t, exact, math.Ceil(laplace))
+			require.LessOrEqual(t, math.Exp(logSurvivalSum(epsilon, exact-1)), delta)
+		}
+	}
+	geometric, _ := GeometricThreshold(1, 1e-6)
+	laplace, _ := LaplaceThreshold(1, 1e-6)
+	require.Equal(t, 33.0, geometric)
+	require.InDelta(t, 30.8, laplace, 0.05)
+}
+
+// Extremes: no overflow, no NaN, monotone in ε and δ.
+func TestThresholdExtremes(t *testing.T) {
+	for _, k := range []int{1, 2} {
+		last := 0.0
+		for _, delta := range []float64{1 - 0x1p-53, 0.9, 0.5, 1e-30, 1e-300, 5e-324} {
+			for _, epsilon := range []float64{minEpsilon, 1e-6, 1, 100, maxEpsilon} {
+				tau := Params{k, epsilon, delta}.Threshold()
+				require.GreaterOrEqual(t, tau, 1.0, fmt.Sprint(k, epsilon, delta))
+				require.LessOrEqual(t, tau, 2+1500/epsilon)
+				require.Equal(t, tau, math.Trunc(tau))
+			}
+			tau := Params{k, 1, delta}.Threshold()
+			require.GreaterOrEqual(t, tau, last)
+			last = tau
+		}
+	}
+	require.True(t, math.IsNaN(Delta(0, 1, 5)))
+	require.True(t, math.IsNaN(Delta(2, -1, 5)))
+	require.True(t, math.IsNaN(Delta(2, 1, 0)))
+}
+
+func TestLeastInt(t *testing.T) {
+	for from := int64(0); from < 3; from++ {
+		for want := from; want < 70; want++ {
+			require.Equal(t, want, leastInt(from, func(n int64) bool { return n >= want }))
+		}
+	}
+}
+
+// The quantiles are the least integers, by their definition.
+func TestQuantiles(t *testing.T) {
+	p := Params{16, 0.7, 1e-6}
+	d := p.noise()
+	for _, tail := range []float64{0.5, 0.05, 1e-4, 1e-9} {
+		own := float64(p.ownQuantile(tail))
+		require.LessOrEqual(t, d.Survival(own), tail*(1+1e-12))
+		require.True(t, own == 0 || d.Survival(own-1) > tail)
+		survival := func(t float64) float64 { // Pr[η + L > t]
+			return sumOver(0.7, func(x float64) float64 { return d.Prob(x) * d.Survival(t-x) })
+		}
+		sum := float64(p.sumQuantile(tail))
+		require.LessOrEqual(t, survival(sum), tail*(1+1e-12))
+		require.True(t, sum == 0 || survival(sum-1) > tail)
+	}
+}

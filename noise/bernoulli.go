@@ -1,0 +1,178 @@
+package noise
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+)
+
+// Bernoulli is the law of a bit that is 1 with probability exactly K/2⁶⁴. The zero value is always 0.
+//
+// A probability p that is no multiple of 2⁻⁶⁴ is rounded in the direction that the guarantee needs:
+// [BernoulliAtLeast] or [BernoulliAtMost].
+type Bernoulli struct {
+	k uint64
+}
+
+// NewBernoulli returns the law with probability k/2⁶⁴.
+func NewBernoulli(k uint64) Bernoulli { return Bernoulli{k} }
+
+// BernoulliAtMost returns the largest k/2⁶⁴ ≤ p, for p in [0, 1); for p = 1 it is 1 − 2⁻⁶⁴.
+func BernoulliAtMost(p float64) (Bernoulli, error) {
+	if !(p >= 0 && p <= 1) {
+		return Bernoulli{}, fault.Params("noise", "p", p, "a probability in [0, 1]")
+	}
+	if p == 1 {
+		return Bernoulli{math.MaxUint64}, nil
+	}
+	return Bernoulli{uint64(p * 0x1p64)}, nil // exact but for the truncation
+}
+
+// BernoulliAtLeast returns the least k/2⁶⁴ ≥ p, for p in [0, 1 − 2⁻⁶⁴].
+func BernoulliAtLeast(p float64) (Bernoulli, error) {
+	if !(p >= 0 && p < 1) {
+		return Bernoulli{}, fault.Params("noise", "p", p, "a probability in [0, 1)")
+	}
+	return Bernoulli{uint64(math.Ceil(p * 0x1p64))}, nil // p ≤ 1 − 2⁻⁵³
+}
+
+// RandomizedResponse returns the law of the flips of ε-differentially private randomized response:
+// the least k/2⁶⁴ ≥ 1/(e^ε + 1). Whoever XORs it into a bit (see [Bernoulli.Flip]) multiplies no
+// probability by more than e^ε when the bit changes ([OneBit]). epsilon must be in [0, 44]: above, the
+// probability is nearly that of the rounding itself.
+func RandomizedResponse(epsilon float64) (Bernoulli, error) {
+	if !(epsilon >= 0 && epsilon <= 44) {
+		return Bernoulli{}, fault.Params("noise", "epsilon", epsilon, "a number in [0, 44]")
+	}
+	if epsilon == 0 {
+		return Bernoulli{1 << 63}, nil
+	}
+	// exp, the sum and the quotient are each within 1 ulp: together within 2⁻⁵⁰, half of what is added.
+	p := 1 / (math.Exp(epsilon) + 1) * (1 + 0x1p-49)
+	return BernoulliAtLeast(min(p, 0.5))
+}
+
+// K returns k, the probability in units of 2⁻⁶⁴.
+func (b Bernoulli) K() uint64 { return b.k }
+
+// Prob returns k/2⁶⁴, rounded to a float64.
+func (b Bernoulli) Prob() float64 { return float64(b.k) * 0x1p-64 }
+
+// Sample draws one bit.
+func (b Bernoulli) Sample(src *Source) bool { return src.Uint64() < b.k }
+
+// Word draws 64 independent bits.
+func (b Bernoulli) Word(src *Source) uint64 {
+	word, read := newThreshold(b.k).below((*[64]uint64)(src.reserve(64)))
+	src.drop(read)
+	return word
+}
+
+// threshold is k/2⁶⁴ spread out for the comparison with 64 numbers at a time.
+type threshold struct {
+	digits [64]uint64 // 64 copies of each binary digit of k, from the top
+	length int        // digits behind are 0
+}
+
+func newThreshold(k uint64) *threshold {
+	t := &threshold{length: 64 - bits.TrailingZeros64(k)}
+	for i := range t.length {
+		t.digits[i] = -(k >> (63 - i) & 1)
+	}
+	return t
+}
+
+// below compares 64 uniform numbers with k/2⁶⁴ and returns a bit each, set if the number is less.
+//
+// The numbers are compared digit by digit from the top: random[i] holds digit i of all of them. A number is
+// decided at the first digit that differs from k's, so each word decides half of what is open, and 7.3
+// words on average decide all. A number that agrees with all 64 digits is not below, and neither is one that is open when
+// only zeros are left of k. The first eight digits, which mostly decide everything, are taken without asking.
+func (t *threshold) below(random *[64]uint64) (word uint64, read int) {
+	open := ^uint64(0)
+	if t.length >= 8 {
+		for i := range 8 {
+			word |= open & t.digits[i] &^ random[i]
+			open &^= random[i] ^ t.digits[i]
+		}
+		read = 8
+	}
+	for open != 0 && read < t.length {
+		word |= open & t.digits[read&63] &^ random[read&63]
+		open &^= random[read&63] ^ t.digits[read&63]
+		read++
+	}
+	return word, read
+}
+
+// Fill sets every bit of table independently.
+func (b Bernoulli) Fill(src *Source, table []uint64) {
+	clear(table)
+	b.Flip(src, table)
+}
+
+// Flip flips every bit of table independently with probability k/2⁶⁴: randomized response.
+func (b Bernoulli) Flip(src *Source, table []uint64) {
+	t := newThreshold(b.k)
+	if len(table) < fillWords/8 {
+		for i := range table {
+			word, read := t.below((*[64]uint64)(src.reserve(64)))
+			src.drop(read)
+			table[i] ^= word
+		}
+		return
+	}
+	// Long tables take their randomness in long pieces, which cost half as much a word.
+	random := make([]uint64, fillWords)
+	for len(table) > 0 {
+		src.Fill(random)
+		for used := 0; len(table) > 0 && used <= len(random)-64; table = table[1:] {
+			word, read := t.below((*[64]uint64)(random[used:]))
+			used += read
+			table[0] ^= word
+		}
+	}
+	clear(random)
+}
+
+// RandomizedRound rounds x to one of the two multiples of step around it, such that the mean is x:
+// up with probability exactly the fractional part of x/step. Multiples of step stay as they are.
+//
+// step must be a power of two; otherwise, and for x = NaN or ±Inf, the result is NaN.
+func RandomizedRound(src *Source, x, step float64) float64 {
+	y := math.Abs(x) / step
+	if !powerOfTwo(step) || math.IsNaN(x) || math.IsInf(x, 0) {
+		return math.NaN()
+	}
+	if y >= 1<<53 { // an integer, or too large for the quotient: x is a multiple of step
+		return x
+	}
+	if y < 0x1p-1000 { // the quotient may have lost digits: take it from the exponents
+		if x == 0 || !bernoulliScaled(src, math.Abs(x), step) {
+			return math.Copysign(0, x)
+		}
+		return math.Copysign(step, x)
+	}
+	whole := math.Floor(y)
+	if bernoulliScaled(src, y-whole, 1) { // the difference is exact
+		whole++
+	}
+	return math.Copysign(whole*step, x)
+}
+
+// bernoulliScaled returns true with probability exactly p/step, for 0 ≤ p < step, step a power of two.
+func bernoulliScaled(src *Source, p, step float64) bool {
+	frac, exp := math.Frexp(p)
+	_, unit := math.Frexp(step)
+	zeros := unit - 1 - exp // p/step = frac·2^−zeros: that many digits of U must be 0, the rest below frac
+	for ; zeros >= 64; zeros -= 64 {
+		if src.Uint64() != 0 {
+			return false
+		}
+	}
+	if zeros > 0 && src.Uint64()>>(64-zeros) != 0 {
+		return false
+	}
+	return src.Uint64() < uint64(frac*0x1p64) // frac has 53 digits
+}

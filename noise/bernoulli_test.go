@@ -1,0 +1,230 @@
+package noise
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/stretchr/testify/require"
+)
+
+// Each lane of the bit-parallel comparison must say what comparing its 64 digits with k says: exactly, for every word of randomness.
+func TestBelowComparesEveryLane(t *testing.T) {
+	var src Source
+	ks := []uint64{0, 1, 2, 3, 1 << 63, 1<<63 | 1, math.MaxUint64, math.MaxUint64 - 1, 3 << 61, 0x3333333333333333, 0x5555555555555555}
+	for range 200 {
+		ks = append(ks, src.Uint64())
+	}
+	for _, k := range ks {
+		random := make([]uint64, 64)
+		src.Fill(random)
+		// Make some lanes agree with many digits of k, so that late digits decide.
+		for lane := range 16 {
+			for i := range min(64, 4*lane+5) {
+				random[i] = random[i]&^(1<<lane) | (k>>(63-i)&1)<<lane
+			}
+		}
+		lanes := make([]uint64, 64)
+		for lane := range lanes {
+			for i, r := range random {
+				lanes[lane] |= (r >> lane & 1) << (63 - i)
+			}
+		}
+		bits, read := newThreshold(k).below((*[64]uint64)(random))
+		for lane, u := range lanes {
+			require.Equal(t, u < k, bits>>lane&1 == 1, "k = %#x, lane %d holds %#x", k, lane, u)
+		}
+		// What was not read cannot matter.
+		src.Fill(random[read:])
+		again, _ := newThreshold(k).below((*[64]uint64)(random))
+		require.Equal(t, bits, again)
+	}
+}
+
+// All words of 6 digits: the probability of each outcome of one lane is exactly k/2ⁿ.
+func TestBelowHasTheExactProbability(t *testing.T) {
+	const digits = 6
+	for k := range uint64(1 << digits) {
+		hits := uint64(0)
+		for u := range uint64(1 << digits) {
+			random := make([]uint64, 64)
+			for i := range digits {
+				random[i] = -(u >> (digits - 1 - i) & 1)
+			}
+			bits, _ := newThreshold(k << (64 - digits)).below((*[64]uint64)(random))
+			require.True(t, bits == 0 || bits == ^uint64(0))
+			hits += bits & 1
+		}
+		require.Equal(t, k, hits)
+	}
+}
+
+func TestBernoulliFrequencies(t *testing.T) {
+	var src Source
+	for _, p := range []float64{0, 1e-3, 0.2, 0.25, 0.5, 1 / (math.E + 1), 0.999} {
+		law, err := BernoulliAtLeast(p)
+		require.NoError(t, err)
+		const words = 1 << 13
+		table := make([]uint64, words)
+		law.Fill(&src, table)
+		perBit, total, scalar := make([]int64, 64), int64(0), int64(0)
+		for _, w := range table {
+			for i := range perBit {
+				perBit[i] += int64(w >> i & 1)
+			}
+		}
+		for i, n := range perBit {
+			dptest.Tail(t, fmt.Sprint("bit ", i), n, words, law.Prob(), 1e-8)
+			total += n
+		}
+		dptest.Tail(t, "all bits", total, 64*words, law.Prob(), 1e-8)
+		for range words {
+			if law.Sample(&src) {
+				scalar++
+			}
+		}
+		dptest.Tail(t, "one by one", scalar, words, law.Prob(), 1e-8)
+	}
+}
+
+// Neighbouring bits of a word are independent.
+func TestBernoulliBitsAreIndependent(t *testing.T) {
+	var src Source
+	law, _ := BernoulliAtLeast(0.2)
+	observed := make([]int64, 4)
+	for range 1 << 14 {
+		w := law.Word(&src)
+		for i := 0; i < 64; i += 2 {
+			observed[w>>i&3]++
+		}
+	}
+	dptest.ChiSquare(t, "pairs of bits", observed, []float64{0.64, 0.16, 0.16, 0.04}, 1e-8)
+}
+
+func TestFlipIsXorWithTheLaw(t *testing.T) {
+	var src Source
+	never := Bernoulli{}
+	table := []uint64{1, 2, 3}
+	never.Flip(&src, table)
+	require.Equal(t, []uint64{1, 2, 3}, table)
+	flips := int64(0)
+	law, _ := RandomizedResponse(2)
+	ones := make([]uint64, 4096)
+	for i := range ones {
+		ones[i] = ^uint64(0)
+	}
+	law.Flip(&src, ones)
+	for _, w := range ones {
+		for ; w != ^uint64(0); w |= w + 1 {
+			flips++
+		}
+	}
+	dptest.Tail(t, "flips", flips, 64*4096, law.Prob(), 1e-8)
+}
+
+// (2⁶⁴ − k)/k ≤ e^ε exactly, and k − 1 or a relative 2⁻⁴⁸ less would not do.
+func TestRandomizedResponseIsOnTheSafeSide(t *testing.T) {
+	for _, epsilon := range []float64{0, 1e-300, 1e-9, 0.1, 0.5, 1, math.Ln2, 2, 5, 10, 20, 40, 44} {
+		law, err := RandomizedResponse(epsilon)
+		require.NoError(t, err)
+		exceeds := func(k *big.Int) bool { // (2⁶⁴ − k)/k > e^ε, that is k > (2⁶⁴ − k)·e^{−ε} fails
+			x := new(big.Rat).SetFloat64(epsilon)
+			lo, hi := expNegBounds(x, 1200)
+			rest := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 64), k)
+			left := new(big.Int).Lsh(k, 1200)
+			low, high := new(big.Int).Mul(rest, lo), new(big.Int).Mul(rest, hi)
+			if left.Cmp(high) >= 0 {
+				return false
+			}
+			require.Negative(t, left.Cmp(low), "undecided")
+			return true
+		}
+		k := new(big.Int).SetUint64(law.K())
+		require.False(t, exceeds(k), "ε = %v", epsilon)
+		if epsilon > 0 {
+			slack := new(big.Int).Rsh(k, 48)
+			require.True(t, exceeds(k.Sub(k, slack.Add(slack, big.NewInt(1)))) || epsilon < 1e-12, "ε = %v", epsilon)
+		}
+	}
+	for _, bad := range []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1), 44.1} {
+		_, err := RandomizedResponse(bad)
+		require.ErrorIs(t, err, ErrParams)
+	}
+}
+
+func TestBernoulliRounding(t *testing.T) {
+	for _, p := range []float64{0, 0.5, 0.1, 1e-19, 1e-20, 5e-324, 1 - 0x1p-53, 0x1p-64} {
+		down, err := BernoulliAtMost(p)
+		require.NoError(t, err)
+		up, err := BernoulliAtLeast(p)
+		require.NoError(t, err)
+		exact := new(big.Rat).SetFloat64(p)
+		rat := func(b Bernoulli) *big.Rat {
+			return new(big.Rat).SetFrac(new(big.Int).SetUint64(b.K()), new(big.Int).Lsh(big.NewInt(1), 64))
+		}
+		require.LessOrEqual(t, rat(down).Cmp(exact), 0)
+		require.GreaterOrEqual(t, rat(up).Cmp(exact), 0)
+		require.LessOrEqual(t, up.K()-down.K(), uint64(1))
+	}
+	for _, bad := range []float64{-1e-300, math.NaN(), math.Inf(1), 1.5} {
+		_, err := BernoulliAtMost(bad)
+		require.ErrorIs(t, err, ErrParams)
+		_, err = BernoulliAtLeast(bad)
+		require.ErrorIs(t, err, ErrParams)
+	}
+	_, err := BernoulliAtLeast(1)
+	require.ErrorIs(t, err, ErrParams, "1 is no multiple of 2⁻⁶⁴ below 1")
+	one, err := BernoulliAtMost(1)
+	require.NoError(t, err)
+	require.Equal(t, uint64(math.MaxUint64), one.K())
+}
+
+func TestRandomizedRound(t *testing.T) {
+	var src Source
+	for _, c := range []struct{ x, step, up float64 }{
+		{0.25, 1, 0.25}, {-0.25, 1, 0.25}, {3.125, 0.5, 0.25}, {0x1p-20, 1, 0x1p-20}, {1e300, 0x1p999, math.Mod(1e300, 0x1p999) / 0x1p999},
+		{1 - 0x1p-53, 1, 1 - 0x1p-53}, {5e-324, 0x1p-1070, 0x1p-4}, {100.75, 64, 0.57421875},
+	} {
+		lo := math.Floor(math.Abs(c.x)/c.step) * c.step
+		const n = 20_000
+		ups := int64(0)
+		for range n {
+			y := RandomizedRound(&src, c.x, c.step)
+			require.Equal(t, math.Signbit(c.x), math.Signbit(y))
+			switch y = math.Abs(y); y {
+			case lo + c.step:
+				ups++
+			default:
+				require.Equal(t, lo, y, "%v to %v", c.x, c.step)
+			}
+		}
+		dptest.Tail(t, fmt.Sprint(c), ups, n, c.up, 1e-8)
+	}
+	for _, x := range []float64{0, 1, -7, 0x1p60, 1e308, -0x1p53, math.MaxFloat64} {
+		require.Equal(t, x, RandomizedRound(&src, x, 1), "multiples stay")
+	}
+	require.Equal(t, 0.0, RandomizedRound(&src, 5e-324, 0x1p1000), "the probability of the other value is 2⁻²⁰⁷⁴")
+	for _, c := range [][2]float64{{math.NaN(), 1}, {math.Inf(1), 1}, {1, 0}, {1, -1}, {1, 0.3}, {1, math.NaN()}, {1, math.Inf(1)}} {
+		require.True(t, math.IsNaN(RandomizedRound(&src, c[0], c[1])), c)
+	}
+}
+
+func FuzzRandomizedRound(f *testing.F) {
+	f.Add(0.3, 1.0)
+	f.Add(-1e300, 0x1p-1000)
+	f.Fuzz(func(t *testing.T, x, step float64) {
+		var src Source
+		y := RandomizedRound(&src, x, step)
+		if !powerOfTwo(step) || math.IsNaN(x) || math.IsInf(x, 0) {
+			require.True(t, math.IsNaN(y))
+			return
+		}
+		require.False(t, math.IsNaN(y))
+		if !math.IsInf(y, 0) {
+			require.LessOrEqual(t, math.Abs(y-x), step)
+			require.Zero(t, math.Mod(y, step))
+		}
+	})
+}

@@ -1,0 +1,94 @@
+package noise
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+)
+
+// LaplaceScale returns the least float64 b ≥ Δ₁/ε, the scale at which Laplace and discrete Laplace noise makes a
+// release of ℓ₁ sensitivity Δ₁ ε-differentially private (Dwork, McSherry, Nissim, Smith, TCC 2006).
+//
+// epsilon is without unit, sensitivity and the result are in the units of the data. The error wraps [ErrParams]
+// unless both are in [2⁻⁹⁰⁰, 2⁹⁰⁰] and so is the result.
+func LaplaceScale(epsilon, sensitivity float64) (float64, error) {
+	if err := checkParam("epsilon", epsilon); err != nil {
+		return 0, err
+	}
+	if err := checkParam("sensitivity", sensitivity); err != nil {
+		return 0, err
+	}
+	return checkScale(quotientUp(sensitivity, epsilon), sensitivity, "a number with a scale sensitivity/epsilon in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
+}
+
+// GaussianSigmaZCDP returns σ ≥ Δ₂/√(2ρ), larger than that by at most two units in the last place: the parameter at
+// which Gaussian and discrete Gaussian noise makes a release of ℓ₂ sensitivity Δ₂ ρ-zCDP (Bun and Steinke, TCC 2016,
+// arXiv 1605.02065, Proposition 1.6; arXiv 2004.00010, Theorem 4).
+//
+// rho is without unit, sensitivity and the result are in the units of the data. The error wraps [ErrParams]
+// unless both are in [2⁻⁹⁰⁰, 2⁹⁰⁰] and so is the result.
+func GaussianSigmaZCDP(rho, sensitivity float64) (float64, error) {
+	if err := checkParam("rho", rho); err != nil {
+		return 0, err
+	}
+	if err := checkParam("sensitivity", sensitivity); err != nil {
+		return 0, err
+	}
+	return checkScale(quotientUp(sensitivity, sqrtDown(2*rho)), sensitivity, "a number with σ = sensitivity/√(2·rho) in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
+}
+
+// checkScale returns the calibrated scale, or an error that blames the sensitivity if no distribution has that scale.
+func checkScale(scale, sensitivity float64, want string) (float64, error) {
+	if !(scale >= leastParam && scale <= mostParam) {
+		return 0, fault.Params("noise", "sensitivity", sensitivity, want)
+	}
+	return scale, nil
+}
+
+// checkDelta returns an error that wraps [ErrParams] unless delta is in [2⁻¹⁰²², 1).
+func checkDelta(delta float64) error {
+	if !(delta >= 0x1p-1022 && delta < 1) {
+		return fault.Params("noise", "delta", delta, "a number in [2⁻¹⁰²², 1)")
+	}
+	return nil
+}
+
+// checkEpsilonOrZero returns an error that wraps [ErrParams] unless epsilon is 0 or in [leastParam, mostParam].
+func checkEpsilonOrZero(epsilon float64) error {
+	if epsilon != 0 && !(epsilon >= leastParam && epsilon <= mostParam) {
+		return fault.Params("noise", "epsilon", epsilon, "0 or "+wantParam)
+	}
+	return nil
+}
+
+// leastSafe returns the least float64 t of [lo, hi] for which safe(t) holds, where safe is monotone and safe(hi) holds;
+// in any case a t with safe(t), or hi. It bisects the ordered float64, so the result is
+// precise in relative terms also next to 0.
+func leastSafe(lo, hi float64, safe func(float64) bool) float64 {
+	a, b := orderedBits(lo), orderedBits(hi)
+	for a+1 < b {
+		mid := a + int64(uint64(b-a)/2)
+		if safe(fromOrderedBits(mid)) {
+			b = mid
+		} else {
+			a = mid
+		}
+	}
+	return fromOrderedBits(b)
+}
+
+// orderedBits maps float64 to integers in the same order, −0 and 0 to 0. A difference of two may overflow an int64,
+// modulo 2⁶⁴, but is right as a uint64.
+func orderedBits(x float64) int64 {
+	if x < 0 {
+		return -int64(math.Float64bits(-x))
+	}
+	return int64(math.Float64bits(math.Abs(x)))
+}
+
+func fromOrderedBits(n int64) float64 {
+	if n < 0 {
+		return -math.Float64frombits(uint64(-n))
+	}
+	return math.Float64frombits(uint64(n))
+}

@@ -1,0 +1,136 @@
+package noise
+
+import "math"
+
+// The sums behind [DiscreteGaussian], with f(x) = e^{−x²/(2σ²)}.
+
+// smoothSigma is where expansions in 1/σ² take over from direct summation, which then has up to 9·σ terms.
+const smoothSigma = 16
+
+// normalizer returns N = Σ_k f(k) over all integers.
+//
+// For σ ≥ 1 by Poisson summation, N = σ√(2π)·Σ_m e^{−2π²σ²m²}, of which m = 0, ±1, ±2 are kept: m = 3 is e^{−177}.
+// For σ < 1 the sum itself, of which |k| ≥ 10 is below e^{−50}.
+func (d DiscreteGaussian) normalizer() float64 {
+	if d.sigma >= 1 {
+		e := math.Exp(-2 * math.Pi * math.Pi * d.sigma * d.sigma)
+		return d.sigma * sqrt2Pi * (1 + 2*e*(1+float64(e*e*e)))
+	}
+	return 1 + 2*d.moment(0)
+}
+
+// moment returns Σ_{k≥1} k^n·f(k) by direct summation, for n = 0, 1, 2 and σ < smoothSigma.
+func (d DiscreteGaussian) moment(n int) float64 {
+	sum := 0.0
+	for k := 1.0; k <= 10*smoothSigma; k++ {
+		term := gaussKernel(divide(k, d.sigma))
+		for range n {
+			term *= k
+		}
+		sum += term
+		if term <= sum*0x1p-70 && k > d.sigma*2 { // past the peak of k^n·f, and the rest is a fraction of the term
+			break
+		}
+	}
+	return sum
+}
+
+// Variance returns E[X²], close to σ² for σ ≥ 1, and to 2e^{−1/(2σ²)} for small σ.
+//
+// For σ ≥ 1 it is −d ln N/dβ, β = 1/(2σ²), of Poisson's form of N: σ² − 8π²σ⁴(e + 4e⁴)/(1 + 2e + 2e⁴), e = e^{−2π²σ²}.
+func (d DiscreteGaussian) Variance() float64 {
+	switch {
+	case !d.valid():
+		return math.NaN()
+	case d.sigma < 1:
+		return 2 * d.moment(2) / d.normalizer()
+	}
+	v := d.sigma * d.sigma
+	e := math.Exp(-2 * math.Pi * math.Pi * v)
+	e4 := e * e * e * e
+	return v - 8*math.Pi*math.Pi*v*v*(e+4*e4)/(1+2*e+2*e4)
+}
+
+// MeanAbs returns E|X|, close to σ·√(2/π).
+//
+// For σ ≥ 16 the Euler–Maclaurin formula at 0 gives
+// Σ_{k≥1} k·f(k) = σ² − Σ_{m≥0} |B_{2m+2}|/((2m+2)·m!·(2σ²)^m) = σ² − 1/12 − 1/(240σ²) − 1/(2016σ⁴) − …,
+// where the next term, 1/(11520σ⁶), is below 2e-14 of the sum and is kept too.
+func (d DiscreteGaussian) MeanAbs() float64 {
+	switch {
+	case !d.valid():
+		return math.NaN()
+	case d.sigma < smoothSigma:
+		return 2 * d.moment(1) / d.normalizer()
+	}
+	v := 1 / d.sigma / d.sigma
+	return 2 * d.sigma * (1 - v*(1./12+v*(1./240+v*(1./2016+v/11520)))) / sqrt2Pi
+}
+
+// gaussTail is the number e^{−(z+r)²/2}·factor, with factor far from underflow.
+type gaussTail struct{ z, r, factor float64 }
+
+func (t gaussTail) value() float64 { return gaussKernel(t.z, t.r) * t.factor }
+
+func (t gaussTail) log() float64 {
+	if math.IsInf(t.z, 1) {
+		return math.Inf(-1)
+	}
+	return -float64(t.z*t.z)/2 - float64(t.z*t.r) + math.Log(t.factor)
+}
+
+// beyond returns Pr[X > m] for the midpoint m = j + shift > 0, with j ≥ 0 an integer and shift = ±½. (In two parts, since
+// beyond 2⁵² a float64 does not hold m.)
+func (d DiscreteGaussian) beyond(j, shift float64) gaussTail {
+	z, r := divide(j+shift, d.sigma)
+	if d.sigma < smoothSigma || z > 0.2*d.sigma {
+		return d.beyondDirect(j + (shift + 0.5))
+	}
+	r += (shift - (j + shift - j)) / d.sigma
+	return gaussTail{z, r, midpointFactor(z, d.sigma) / sqrt2Pi}
+}
+
+// beyondDirect returns Pr[X ≥ a] = f(a)·(1 + c₁ + c₁c₂ + …)/N, c_i = e^{−(2a+2i−1)/(2σ²)}, for an integer a ≥ 0.
+//
+// It takes at most 150 terms for σ < 16, and 190 where a > σ²/5: then c_i ≤ e^{−1/5}. The n-th product has a
+// relative error of n²·2⁻⁵³ at most, which the terms weigh down to 2·max(σ², 25)·2⁻⁵³ ≤ 6e-14 in the sum.
+func (d DiscreteGaussian) beyondDirect(a float64) gaussTail {
+	inverse := 1 / d.sigma / d.sigma // +Inf for the smallest σ: then the ratios are 0
+	ratio, decay := math.Exp(-(2*a+1)*inverse/2), math.Exp(-inverse)
+	sum, term := 1.0, 1.0
+	for range 400 {
+		term *= ratio
+		ratio *= decay
+		sum += term
+		if term < 0x1p-60 {
+			break
+		}
+	}
+	z, r := divide(a, d.sigma)
+	return gaussTail{z, r, sum / d.normalizer()}
+}
+
+// midpointFactor returns Σ f(k)/(σ·f(m)) over the integers k > m, for a midpoint m = zσ between integers.
+//
+// It is the Euler–Maclaurin formula at midpoints, Σ_{k>m} f(k) = ∫_m^∞ f − Σ_n B_{2n}(½)/(2n)!·f^{(2n−1)}(m), with
+// f^{(n)} = (−1/σ)^n·He_n(z)·f, ∫_m^∞ f = σ·f(m)·R(z), and B_{2n}(½)/(2n)! = −1/24, 7/5760, −31/967680,
+// 127/154828800, −73/3503554560 for n = 1..5.
+//
+// What is left out after n = 5 is at most 2·(2π)⁻¹⁰·∫_m^∞|f^{(10)}|, since |B_{10}(t)| ≤ |B_{10}| = 2·10!·ζ(10)·(2π)⁻¹⁰ and the
+// n = 5 term is included. For z above the largest zero of He₉ (4.6) the integral is He₉(z)·f(m)/σ⁹, and relative
+// to R(z) > z/(1+z²) the rest is below 3·(z/(2πσ))¹⁰ < 4e-15 where z ≤ σ/5; for smaller z the integral is below 2600·σ⁻⁹,
+// and the rest below 1e-15 for σ ≥ 16.
+func midpointFactor(z, sigma float64) float64 {
+	coefficients := [...]float64{1. / 24, -7. / 5760, 31. / 967680, -127. / 154828800, 73. / 3503554560}
+	sum := mills(z)
+	previous, hermite := 1.0, z // He_{n−1}, He_n
+	power := 1 / sigma / sigma
+	for i, c := range coefficients {
+		sum -= c * hermite * power
+		power = power / sigma / sigma
+		for n := 2*i + 1; n < 2*i+3; n++ {
+			previous, hermite = hermite, z*hermite-float64(n)*previous
+		}
+	}
+	return sum
+}

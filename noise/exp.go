@@ -1,0 +1,136 @@
+package noise
+
+import (
+	"math"
+	"math/big"
+)
+
+// This file decides U < e^{−x} exactly, for U uniform in [0, 1) and x ≥ 0 real. Everything that the
+// continuous and the discrete samplers do rests on it. U is drawn 64 bits at a time, and only as far
+// as the comparison needs: a float64 settles all but one of about 2⁴⁴ comparisons, rational interval
+// arithmetic the rest. No probability is rounded anywhere.
+
+// margin bounds the error of the float64 side of a comparison: |exp(−x̃) − e^{−x}| + |ũ − U| ≤ margin.
+// math.Exp is within 1 ulp (2⁻⁵²), ũ within 2⁻⁵³, and callers keep |x̃ − x|·e^{−x} below 2⁻⁴⁷.
+const margin = 0x1p-45
+
+// bernoulliExp returns true with probability exactly e^{−x}. approx is x to within 2⁻⁴⁷·e^x; exact,
+// called only if the float64 comparison is undecided, returns x itself.
+func bernoulliExp(src *Source, approx float64, exact func() *big.Rat) bool {
+	w := src.Uint64()
+	u := float64(w>>11) * 0x1p-53
+	if below, decided := compareExp64(u, approx); decided {
+		return below
+	}
+	return newLazy(w).belowExp(src, exact())
+}
+
+// compareExp64 decides U < e^{−x} in float64 for U and x as [margin] says, if that is possible.
+// 1 − x ≤ e^{−x} ≤ 1 − x + x²/2 spares the exponential for most small x.
+func compareExp64(u, x float64) (below, decided bool) {
+	if u < 1-x-margin {
+		return true, true
+	}
+	if u > 1-x+x*x/2+margin {
+		return false, true
+	}
+	p := math.Exp(-x)
+	return u < p, u < p-margin || u > p+margin
+}
+
+// lazy is a uniform number of [0, 1) of which bits binary digits are known: it lies in [n, n+1)/2^bits.
+type lazy struct {
+	n    *big.Int
+	bits uint
+}
+
+func newLazy(first uint64) *lazy {
+	return &lazy{n: new(big.Int).SetUint64(first), bits: 64}
+}
+
+// refine draws 64 more digits.
+func (l *lazy) refine(src *Source) {
+	l.n.Lsh(l.n, 64)
+	l.n.Add(l.n, new(big.Int).SetUint64(src.Uint64()))
+	l.bits += 64
+}
+
+// lower and upper are the ends of the interval.
+func (l *lazy) lower() *big.Rat { return l.end(0) }
+func (l *lazy) upper() *big.Rat { return l.end(1) }
+
+func (l *lazy) end(offset int64) *big.Rat {
+	n := new(big.Int).Add(l.n, big.NewInt(offset))
+	return new(big.Rat).SetFrac(n, new(big.Int).Lsh(big.NewInt(1), l.bits))
+}
+
+// belowExp decides U < e^{−x}.
+func (l *lazy) belowExp(src *Source, x *big.Rat) bool {
+	for {
+		if below, decided := l.compareExp(x, x); decided {
+			return below
+		}
+		l.refine(src)
+	}
+}
+
+// compareExp compares U with e^{−x}, where x is known to lie in [least, most].
+func (l *lazy) compareExp(least, most *big.Rat) (below, decided bool) {
+	const guard = 64
+	lo, _ := expNegBounds(most, l.bits+guard)
+	_, hi := expNegBounds(least, l.bits+guard)
+	n := new(big.Int).Lsh(l.n, guard)
+	if n.Cmp(hi) >= 0 {
+		return false, true
+	}
+	n.Add(n, new(big.Int).Lsh(big.NewInt(1), guard))
+	return true, n.Cmp(lo) <= 0
+}
+
+// expNegBounds returns integers lo ≤ 2^prec·e^{−x} ≤ hi for a rational x ≥ 0, a few units apart.
+//
+// It evaluates e^{−y}, y = x/2^r < 1/4, by its Taylor series and squares r times, in fixed point with
+// enough guard bits. Each of the terms is truncated by less than one unit, the alternating tail is
+// smaller than the first term left out (less than one unit), and squaring is done on both ends.
+func expNegBounds(x *big.Rat, prec uint) (lo, hi *big.Int) {
+	one := big.NewInt(1)
+	if x.Sign() <= 0 { // e^0 = 1; x is never negative
+		lo = new(big.Int).Lsh(one, prec)
+		return lo, new(big.Int).Set(lo)
+	}
+	if x.Cmp(new(big.Rat).SetInt64(int64(prec))) > 0 {
+		return new(big.Int), one // e^{−x} < 2^{−prec}
+	}
+	whole := new(big.Int).Quo(x.Num(), x.Denom())
+	halvings := uint(whole.BitLen()) + 2
+	work := prec + 2*halvings + 32 // squaring r times loses less than 2r bits here
+
+	// y in units of 2^−work, between yLo and yLo+1.
+	y := new(big.Int).Lsh(x.Num(), work)
+	y.Quo(y, x.Denom())
+	y.Rsh(y, halvings)
+
+	sum := new(big.Int).Lsh(one, work)
+	term := new(big.Int).Set(sum)
+	terms := int64(1)
+	for ; term.Sign() != 0; terms++ {
+		term.Mul(term, y)
+		term.Rsh(term, work)
+		term.Quo(term, big.NewInt(terms))
+		if terms%2 == 1 {
+			sum.Sub(sum, term)
+		} else {
+			sum.Add(sum, term)
+		}
+	}
+	slack := big.NewInt(4 * (terms + 2)) // truncated terms, each carried on by a factor y < 1/4, and y's own unit
+	lo, hi = new(big.Int).Sub(sum, slack), new(big.Int).Add(sum, slack)
+	for range halvings {
+		lo.Mul(lo, lo).Rsh(lo, work)
+		hi.Mul(hi, hi).Rsh(hi, work).Add(hi, one)
+	}
+	down := work - prec
+	lo.Rsh(lo, down)
+	hi.Rsh(hi, down).Add(hi, one)
+	return lo, hi
+}

@@ -1,0 +1,444 @@
+package noise
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/stretchr/testify/require"
+)
+
+// sampled is what the sampler tests need of a distribution.
+type sampled interface {
+	CDF(x float64) float64
+	Survival(x float64) float64
+	Sample(src *Source, step float64) float64
+}
+
+// gridMass returns Pr[(k−½)·step < X ≤ (k+½)·step], without cancellation in either tail.
+func gridMass(d sampled, k int, step float64) float64 {
+	lo, hi := (float64(k)-0.5)*step, (float64(k)+0.5)*step
+	if k > 0 {
+		return d.Survival(lo) - d.Survival(hi)
+	}
+	return d.CDF(hi) - d.CDF(lo)
+}
+
+// sampleValue returns the p-value of n draws of the sampler on the grid against the law of another distribution.
+func samplePValue(sample, law sampled, step float64, reach, n int) float64 {
+	var src Source
+	observed := make([]int64, 2*reach+3) // the ends gather the tails
+	for range n {
+		k := sample.Sample(&src, step) / step
+		observed[int(min(max(k, float64(-reach-1)), float64(reach+1)))+reach+1]++
+	}
+	expected := make([]float64, len(observed))
+	for k := -reach; k <= reach; k++ {
+		expected[k+reach+1] = gridMass(law, k, step)
+	}
+	edge := (float64(reach) + 0.5) * step
+	expected[0], expected[len(expected)-1] = law.CDF(-edge), law.Survival(edge)
+	return dptest.ChiSquarePValue(observed, expected)
+}
+
+// newSampled makes the distribution of the name.
+func newSampled(t *testing.T, name string, scale float64) sampled {
+	t.Helper()
+	var d sampled
+	var err error
+	switch name {
+	case "Laplace":
+		d, err = NewLaplace(scale)
+	case "Gaussian":
+		d, err = NewGaussian(scale)
+	case "DiscreteLaplace":
+		d, err = NewDiscreteLaplace(scale)
+	case "DiscreteGaussian":
+		d, err = NewDiscreteGaussian(scale)
+	}
+	require.NoError(t, err)
+	return d
+}
+
+var continuous = []string{"Laplace", "Gaussian"}
+var discrete = []string{"DiscreteLaplace", "DiscreteGaussian"}
+
+func TestSamplersFollowTheirLaw(t *testing.T) {
+	const n = 100_000
+	for _, name := range append(continuous, discrete...) {
+		for _, c := range []struct{ scale, step float64 }{
+			{0.25, 1}, {0.3, 1}, {0.9, 1}, {1, 1}, {1.5, 1}, {2, 1}, {3.7, 1}, {10, 1}, {40, 1},
+			{1, 0.25}, {1000, 64}, {0x1p-500, 0x1p-501}, {0x1p700 * 1.3, 0x1p699},
+		} {
+			if name[0] == 'D' && (c.step < 1 || c.scale > 1e9) {
+				continue
+			}
+			d := newSampled(t, name, c.scale)
+			t.Run(fmt.Sprintf("%s/%v/%v", name, c.scale, c.step), func(t *testing.T) {
+				reach := 2 + int(8*c.scale/c.step)
+				law := d
+				if name[0] == 'D' && c.step > 1 {
+					law = shifted{d} // halves are rounded upwards
+				}
+				p := samplePValue(d, law, c.step, reach, n)
+				require.Greater(t, p, 1e-8, "χ²")
+				if c.scale/c.step >= 1 && c.scale/c.step <= 10 {
+					wrong := newSampled(t, name, c.scale*1.05)
+					require.Less(t, samplePValue(wrong, law, c.step, reach, n), 1e-8, "5 %% more scale must be noticed")
+				}
+			})
+		}
+	}
+}
+
+// shifted moves an integer law by −½, so that no integer lies on an edge between grid cells and one on the edge counts upwards.
+type shifted struct{ sampled }
+
+func (s shifted) CDF(x float64) float64      { return s.sampled.CDF(x - 0.5) }
+func (s shifted) Survival(x float64) float64 { return s.sampled.Survival(x - 0.5) }
+
+// On a fine grid: the shape by KS, and the lowest digits uniform and independent of the sign and size.
+func TestSamplersOnAFineGrid(t *testing.T) {
+	const n = 50_000
+	for _, name := range continuous {
+		for _, step := range []float64{0x1p-19, 0x1p-30, 0x1p-40, 0x1p-46} {
+			d := newSampled(t, name, 1)
+			var src Source
+			samples := make([]float64, n)
+			low, big, small := make([]int64, 64), make([]int64, 16), make([]int64, 16)
+			for i := range samples {
+				x := d.Sample(&src, step)
+				samples[i] = x
+				k := int64(x / step)
+				require.Equal(t, x, float64(k)*step, "on the grid")
+				low[k&63]++
+				if math.Abs(x) > 0.7 {
+					big[k&15]++
+				} else {
+					small[k&15]++
+				}
+			}
+			name := fmt.Sprintf("%s on 2^%v", name, math.Log2(step))
+			dptest.KS(t, name, samples, d.CDF, 1e-8)
+			uniform := make([]float64, 64)
+			for i := range uniform {
+				uniform[i] = 1.0 / 64
+			}
+			dptest.ChiSquare(t, name+", low digits", low, uniform, 1e-8)
+			dptest.Homogeneity(t, name+", low digits by size", big, small, 1e-8)
+		}
+	}
+}
+
+func TestSamplerMomentsAndTails(t *testing.T) {
+	const n = 400_000
+	for _, c := range []struct {
+		name                    string
+		scale, variance, fourth float64
+	}{
+		{"Laplace", 1, 2, 24}, {"Gaussian", 1, 1, 3},
+	} {
+		d := newSampled(t, c.name, c.scale)
+		var src Source
+		samples := make([]float64, n)
+		far := int64(0)
+		edge := 8.0 // Laplace: 3.4e-4; for the Gaussian 4σ: 6.3e-5
+		if c.name == "Gaussian" {
+			edge = 4
+		}
+		for i := range samples {
+			samples[i] = d.Sample(&src, 0x1p-30)
+			if math.Abs(samples[i]) > edge {
+				far++
+			}
+		}
+		dptest.Moments(t, c.name, samples, 0, c.variance, c.fourth, 1e-8)
+		dptest.Tail(t, c.name, far, n, 2*d.Survival(edge+0x1p-31), 1e-8)
+	}
+}
+
+// Pr ≈ 1e-6 events, by looking only at what the fast path decides: the far tail has the right mass.
+func TestFarTail(t *testing.T) {
+	if testing.Short() {
+		t.Skip("two million draws")
+	}
+	const n = 2_000_000
+	var src Source
+	laplace, _ := NewDiscreteLaplace(1)
+	gaussian, _ := NewDiscreteGaussian(2)
+	hits := [2]int64{}
+	for range n {
+		if laplace.SampleInt(&src) > 12 {
+			hits[0]++
+		}
+		if gaussian.SampleInt(&src) > 9 {
+			hits[1]++
+		}
+	}
+	dptest.Tail(t, "DiscreteLaplace", hits[0], n, laplace.Survival(12), 1e-8)
+	dptest.Tail(t, "DiscreteGaussian", hits[1], n, gaussian.Survival(9), 1e-8)
+}
+
+// Whatever the float64 logarithm decides is what exact arithmetic decides.
+func TestFloorLog64IsRight(t *testing.T) {
+	var src Source
+	undecided := 0
+	for i := range 20_000 {
+		w := src.Uint64() >> (src.Uint64() % 52)
+		b := math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64()%24)-4)
+		if i%4 == 0 { // within the error of an integer
+			b = (1 + float64(src.Uint64()%8)) / (64*math.Ln2 - math.Log(float64(w)))
+			b *= 1 + float64(int64(src.Uint64()))*0x1p-63*0x1p-44
+		}
+		if !(b > 0 && b < digitScale) {
+			continue
+		}
+		floor, decided := floorLog64(w, b)
+		if !decided {
+			undecided++
+			continue
+		}
+		if floor > 0 {
+			x := ratio(floor, b)
+			below, sure := newLazy(w).compareExp(x, x)
+			require.True(t, sure && below, "w = %#x, b = %v: %d is too large", w, b, floor)
+		}
+		x := ratio(floor+1, b)
+		below, sure := newLazy(w).compareExp(x, x)
+		require.True(t, sure && !below, "w = %#x, b = %v: %d is too small", w, b, floor)
+	}
+	require.Greater(t, undecided, 500, "the boundary was not tried")
+}
+
+// The exact path by itself has the geometric law, from U with nothing decided.
+func TestGeometricExact(t *testing.T) {
+	var src Source
+	for _, b := range []float64{0.4, 2, 9.5} {
+		observed := make([]int64, 40)
+		expected := make([]float64, 40)
+		for range 5000 {
+			observed[min(geometricExact(&src, newLazy(src.Uint64()), b), 39)]++
+		}
+		for g := range expected {
+			expected[g] = -math.Expm1(-1/b) * math.Exp(-float64(g)/b)
+		}
+		expected[39] = math.Exp(-39 / b)
+		dptest.ChiSquare(t, fmt.Sprint("b = ", b), observed, expected, 1e-8)
+	}
+	require.EqualValues(t, 0, geometric(&src, 0))
+	require.EqualValues(t, 0, geometric(&src, 0x1p-1060))
+}
+
+func TestExpHalves(t *testing.T) {
+	for i, got := range expHalves {
+		lo, hi := expNegBounds(big.NewRat(int64(i+1), 2), 128)
+		require.Equal(t, new(big.Int).Rsh(lo, 64).Uint64(), got)
+		require.Equal(t, new(big.Int).Rsh(hi, 64).Uint64(), got)
+	}
+}
+
+func TestHalfNormalInt(t *testing.T) {
+	var src Source
+	observed := make([]int64, 12)
+	expected := make([]float64, 12)
+	total := 0.0
+	for k := range 40 {
+		total += math.Exp(-float64(k*k) / 2)
+	}
+	for range 200_000 {
+		observed[min(halfNormalInt(&src), 11)]++
+	}
+	for k := range expected {
+		expected[k] = math.Exp(-float64(k*k)/2) / total
+	}
+	dptest.ChiSquare(t, "half normal integers", observed, expected, 1e-8)
+}
+
+// roundProduct agrees with rational arithmetic wherever it decides.
+func TestRoundProduct(t *testing.T) {
+	var src Source
+	undecided := 0
+	for i := range 20_000 {
+		b := math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64()%60)-14)
+		if b > maxGridScale {
+			continue
+		}
+		k, x := int64(src.Uint64()%16), src.Uint64()
+		if i%2 == 0 { // near a rounding boundary
+			half := (math.Floor(b*float64(k)) + 0.5) / b
+			if frac := half - float64(k); frac > 0 && frac < 1 {
+				x = uint64(frac*0x1p64) + src.Uint64()%5 - 2
+			}
+		}
+		got, decided := roundProduct(b, k, x)
+		if !decided {
+			undecided++
+			continue
+		}
+		for _, end := range []uint64{0, math.MaxUint64} { // the least and the largest continuation of x
+			y := new(big.Int).Lsh(big.NewInt(k), 64)
+			y.Add(y, new(big.Int).SetUint64(x)).Lsh(y, 64).Add(y, new(big.Int).SetUint64(end))
+			v := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), 128))
+			v.Mul(v, new(big.Rat).SetFloat64(b)).Add(v, big.NewRat(1, 2))
+			require.Equal(t, new(big.Int).Quo(v.Num(), v.Denom()).Int64(), got, "b = %v, k = %d, x = %#x", b, k, x)
+		}
+	}
+	require.Positive(t, undecided, "the boundary was not tried")
+	require.EqualValues(t, 0, must2(roundProduct(0x1p-900, 3, 5)))
+}
+
+func must2(v int64, _ bool) int64 { return v }
+
+// The slow path of the Gaussian, forced: rounding from digits, and acceptance from intervals.
+func TestGaussianSlowPath(t *testing.T) {
+	var src Source
+	observed, expected := make([]int64, 9), make([]float64, 9)
+	for range 2000 {
+		observed[min(roundLazily(&src, 8, 0, newLazy(src.Uint64())), 8)]++
+	}
+	for k := range expected { // x uniform: ⌊8x + ½⌋
+		expected[k] = 1.0 / 8
+	}
+	expected[0], expected[8] = 1.0/16, 1.0/16
+	dptest.ChiSquare(t, "rounding", observed, expected, 1e-8)
+
+	const n = 3000
+	accepted := int64(0)
+	for range n {
+		digits, ok := acceptFraction(&src, 16, src.Uint64()>>4) // k ≥ 16: never in float64
+		require.NotNil(t, digits)
+		if ok {
+			accepted++
+		}
+	}
+	// x uniform in [0, 1/16): 16∫e^{−16x−x²/2}dx
+	p := 0.0
+	for i := range 1000 {
+		x := (float64(i) + 0.5) / 16000
+		p += math.Exp(-16*x-x*x/2) / 1000
+	}
+	dptest.Tail(t, "acceptance", accepted, n, p, 1e-8)
+}
+
+func TestSampleRefusesGridsItCannotHold(t *testing.T) {
+	var src Source
+	for _, name := range append(continuous, discrete...) {
+		d := newSampled(t, name, 3)
+		for _, step := range []float64{0, -1, 0.3, 3, math.NaN(), math.Inf(1), math.Inf(-1)} {
+			require.True(t, math.IsNaN(d.Sample(&src, step)), "%s, step %v", name, step)
+		}
+		huge := newSampled(t, name, 0x1p47)
+		require.True(t, math.IsNaN(huge.Sample(&src, 0.5)), name)
+		require.False(t, math.IsNaN(huge.Sample(&src, 2)), name)
+		require.Equal(t, 0.0, newSampled(t, name, 1).Sample(&src, 0x1p1000), name)
+	}
+	for _, d := range []sampled{Laplace{}, Gaussian{}, DiscreteLaplace{}, DiscreteGaussian{}} {
+		require.True(t, math.IsNaN(d.Sample(&src, 1)), "%T: the zero value is no distribution", d)
+	}
+}
+
+// probe compares two ways to release a number by the lowest digits and the precision of what comes out.
+func probe(release func(x float64) float64, x, y float64) float64 {
+	const n = 100_000
+	features := func(x float64) []int64 {
+		counts := make([]int64, 64)
+		for range n {
+			out := release(x)
+			frac, exp := math.Frexp(out)
+			mantissa := int64(frac * (1 << 53))
+			// The place of the last binary digit, from 2⁻⁶⁰ up, and the digit at 2⁻⁵⁰ when there is one.
+			last := -60
+			if mantissa != 0 {
+				last = exp - 53 + trailingZeros(mantissa)
+			}
+			counts[min(max(last+62, 0), 63)]++
+		}
+		return counts
+	}
+	return dptest.HomogeneityPValue(features(x), features(y))
+}
+
+func trailingZeros(m int64) int {
+	n := 0
+	for ; m&1 == 0; m >>= 1 {
+		n++
+	}
+	return n
+}
+
+// Mironov's attack and its relatives: the low bits of x + noise tell x apart when the noise is a float64. Ours
+// shows nothing; the same probe sees through the naive sampler at once.
+func TestLowBitsShowNothing(t *testing.T) {
+	var src Source
+	const step = 0x1p-40
+	onGrid := func(x float64) float64 { return math.Round(x/step) * step }
+	naive := func(x float64) float64 {
+		u := float64(src.Uint64()>>11)*0x1p-53 - 0.5
+		return x - math.Copysign(math.Log1p(-2*math.Abs(u)), u)
+	}
+	for _, name := range continuous {
+		d := newSampled(t, name, 1)
+		exact := func(x float64) float64 { return onGrid(x) + d.Sample(&src, step) }
+		require.Greater(t, probe(exact, 0, 1), 1e-8, name)
+		require.Greater(t, probe(exact, 1, math.Nextafter(1, 2)), 1e-8, name)
+		require.Greater(t, probe(exact, 1.0/3, math.Nextafter(1.0/3, 1)), 1e-8, name)
+	}
+	require.Less(t, probe(naive, 0, 1), 1e-8, "the probe must catch a naive sampler")
+}
+
+// ε from 400,000 draws at 0 and at 1, with the noise for ε = 1 and, as the control, with half of it.
+func TestAudit(t *testing.T) {
+	const n = 200_000
+	audit := func(d sampled, step float64) float64 {
+		var src Source
+		p, q := int64(0), int64(0)
+		for range n {
+			if 1+d.Sample(&src, step) >= 1 { // at 1 half the mass, at 0 e^{−ε}/2
+				p++
+			}
+			if d.Sample(&src, step) >= 1 {
+				q++
+			}
+		}
+		return dptest.EpsilonLowerBound(p, n, q, n, 0, 1-1e-7)
+	}
+	for _, c := range []struct {
+		name string
+		step float64
+	}{{"Laplace", 0x1p-40}, {"DiscreteLaplace", 1}} {
+		require.LessOrEqual(t, audit(newSampled(t, c.name, 1), c.step), 1.0, c.name)
+		require.Greater(t, audit(newSampled(t, c.name, 0.5), c.step), 1.0, "half the noise must be noticed: %s", c.name)
+	}
+}
+
+func FuzzSample(f *testing.F) {
+	f.Add(1.0, 0x1p-40)
+	f.Add(1e300, 1.0)
+	f.Add(0x1p-900, 0x1p900)
+	f.Fuzz(func(t *testing.T, scale, step float64) {
+		var src Source
+		check := func(d sampled, err error) {
+			if err != nil {
+				require.ErrorIs(t, err, ErrParams)
+				return
+			}
+			x := d.Sample(&src, step)
+			if powerOfTwo(step) && scale/step <= maxGridScale && scale <= maxGridScale {
+				require.False(t, math.IsNaN(x))
+			}
+			if !math.IsNaN(x) {
+				require.Zero(t, math.Mod(x, step), "%v is no multiple of %v", x, step)
+			}
+		}
+		laplace, err := NewLaplace(scale)
+		check(laplace, err)
+		gaussian, err := NewGaussian(scale)
+		check(gaussian, err)
+		discreteLaplace, err := NewDiscreteLaplace(scale)
+		check(discreteLaplace, err)
+		discreteGaussian, err := NewDiscreteGaussian(scale)
+		check(discreteGaussian, err)
+	})
+}

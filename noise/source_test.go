@@ -1,0 +1,127 @@
+package noise
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+	"testing/cryptotest"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/stretchr/testify/require"
+)
+
+func TestSourceIsReproducibleUnderTest(t *testing.T) {
+	draw := func() []uint64 {
+		cryptotest.SetGlobalRandom(t, 7)
+		var src Source
+		words := make([]uint64, 3*bufferWords)
+		src.Fill(words[:100])
+		for i := range words[100:200] {
+			words[100+i] = src.Uint64()
+		}
+		src.Fill(words[200:])
+		return words
+	}
+	require.Equal(t, draw(), draw())
+}
+
+func TestSourceNeverRepeats(t *testing.T) {
+	var a, b Source
+	seen := map[uint64]bool{}
+	record := func(x uint64) {
+		require.False(t, seen[x], "a word of 64 random bits came twice")
+		seen[x] = true
+	}
+	big := make([]uint64, 2*fillWords+3)
+	a.Fill(big)
+	for _, x := range big {
+		record(x)
+	}
+	for range 5 * bufferWords { // several keys
+		record(a.Uint64())
+		record(b.Uint64())
+	}
+	copied := new(Source)
+	reflect.ValueOf(copied).Elem().Set(reflect.ValueOf(&a).Elem()) // go vet would report a plain assignment
+	for range bufferWords {
+		record(a.Uint64())
+		record(copied.Uint64())
+	}
+}
+
+func TestSourceWipesWhatItGave(t *testing.T) {
+	var src Source
+	var drawn []uint64
+	for range 10 {
+		drawn = append(drawn, src.Uint64())
+	}
+	half := Bernoulli{1<<63 | 1}
+	half.Word(&src)
+	src.Fill(make([]uint64, 20))
+	used := bufferWords - src.left
+	require.GreaterOrEqual(t, used, 30)
+	for i, word := range src.buf {
+		if i < used {
+			require.Zero(t, word)
+		} else {
+			require.NotContains(t, drawn, word)
+		}
+	}
+}
+
+func TestFillEveryLength(t *testing.T) {
+	for _, n := range []int{0, 1, 7, bufferWords - 1, bufferWords, bufferWords + 1, fillWords, fillWords + 1, 2*fillWords + 600} {
+		var src Source
+		dst := make([]uint64, n+1)
+		src.Fill(dst[:n])
+		for i, x := range dst[:n] {
+			require.NotZero(t, x, "word %d of %d", i, n)
+		}
+		require.Zero(t, dst[n], "a word after the end was written")
+	}
+}
+
+// Every byte of the words is uniform, and so is the XOR of neighbouring words.
+func TestSourceIsUniform(t *testing.T) {
+	var src Source
+	words := make([]uint64, 1<<16)
+	src.Fill(words[:1<<15])
+	for i := range words[1<<15:] {
+		words[1<<15+i] = src.Uint64()
+	}
+	uniform := make([]float64, 256)
+	for i := range uniform {
+		uniform[i] = 1.0 / 256
+	}
+	for shift := 0; shift < 64; shift += 8 {
+		plain, xor := make([]int64, 256), make([]int64, 256)
+		for i, w := range words {
+			plain[byte(w>>shift)]++
+			xor[byte((w^words[(i+1)%len(words)])>>shift)]++
+		}
+		dptest.ChiSquare(t, fmt.Sprint("byte ", shift/8), plain, uniform, 1e-8)
+		dptest.ChiSquare(t, fmt.Sprint("xor of byte ", shift/8), xor, uniform, 1e-8)
+	}
+}
+
+func TestDrawsDoNotAllocate(t *testing.T) {
+	var src Source
+	laplace, _ := NewLaplace(1)
+	gaussian, _ := NewGaussian(1)
+	discreteLaplace, _ := NewDiscreteLaplace(1)
+	discreteGaussian, _ := NewDiscreteGaussian(3)
+	response, _ := RandomizedResponse(1)
+	table := make([]uint64, 4) // a new key, once in 1,024 words, costs two allocations
+	for name, draw := range map[string]func(){
+		"Uint64":           func() { src.Uint64() },
+		"Fill":             func() { src.Fill(table) },
+		"Laplace":          func() { laplace.Sample(&src, 0x1p-40) },
+		"Gaussian":         func() { gaussian.Sample(&src, 0x1p-40) },
+		"DiscreteLaplace":  func() { discreteLaplace.Sample(&src, 1) },
+		"DiscreteGaussian": func() { discreteGaussian.Sample(&src, 1) },
+		"Flip":             func() { response.Flip(&src, table) },
+		"RandomizedRound":  func() { RandomizedRound(&src, 0.3, 1) },
+	} {
+		require.Zero(t, testing.AllocsPerRun(1000, draw), name)
+	}
+}
