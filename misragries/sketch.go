@@ -2,7 +2,6 @@ package misragries
 
 import (
 	"cmp"
-	"hash/maphash"
 	"math/bits"
 	"slices"
 
@@ -21,7 +20,7 @@ type sketch[K hashing.Key] struct {
 	settled    int        // entries[settled:] were inserted since the last decrement
 	zeros      []K        // the keys whose counter reached zero at the last decrement
 	index      index
-	seed       maphash.Seed // secret, one a sketch: nobody can choose keys that collide in the index
+	hasher     hasher[K]
 }
 
 type entry[K hashing.Key] struct {
@@ -31,7 +30,7 @@ type entry[K hashing.Key] struct {
 
 func newSketch[K hashing.Key](k int) *sketch[K] {
 	const initial = 1024
-	s := &sketch[K]{k: k, seed: maphash.MakeSeed()}
+	s := &sketch[K]{k: k, hasher: newHasher[K]()}
 	s.grow(min(k, initial))
 	return s
 }
@@ -45,11 +44,9 @@ func (s *sketch[K]) grow(n int) {
 	s.reindex()
 }
 
-func (s *sketch[K]) hash(key K) uint64 { return maphash.Comparable(s.seed, key) }
-
 // add processes one element.
 func (s *sketch[K]) add(key K) {
-	h := s.hash(key)
+	h := s.hasher.hash(key)
 	slot := s.index.start(h)
 	tag := s.index.tag(h)
 	for {
@@ -90,23 +87,22 @@ func (s *sketch[K]) insert(key K, h uint64) {
 func (s *sketch[K]) decrement() {
 	s.decrements++
 	if s.zeros == nil {
-		s.zeros = make([]K, 0, s.k)
+		s.zeros = make([]K, s.k)
 	}
-	s.zeros = s.zeros[:0]
-	kept := 0
+	// Every entry is written to both lists, and stays in one: no branch that nothing could predict.
+	zeros, kept := s.zeros[:s.k], 0
 	for i := range s.entries {
-		e := &s.entries[i]
-		if e.total == s.decrements {
-			s.zeros = append(s.zeros, e.key)
-			continue
+		e := s.entries[i]
+		zeros[i-kept] = e.key
+		s.entries[kept] = e
+		if e.total != s.decrements {
+			kept++
 		}
-		if kept != i {
-			s.entries[kept] = *e
-		}
-		kept++
 	}
 	s.settled = kept
+	s.zeros = zeros[:len(s.entries)-kept]
 	if kept < len(s.entries) {
+		clear(zeros[len(s.zeros):])
 		clear(s.entries[kept:])
 		s.entries = s.entries[:kept]
 		s.reindex()
@@ -116,7 +112,7 @@ func (s *sketch[K]) decrement() {
 func (s *sketch[K]) reindex() {
 	clear(s.index.slots)
 	for i := range s.entries {
-		s.index.put(s.hash(s.entries[i].key), i+1)
+		s.index.put(s.hasher.hash(s.entries[i].key), i+1)
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/dpsketch/dpsketch/misragries"
 )
 
-// universe is the number of keys that a stream draws from.
+// universe is the number of keys that a stream draws from. The ratio depends on it: a larger one has more
+// distinct keys, which make the map larger and slower and hardly change the sketch.
 const universe = 1 << 20
 
 // counting compares one update of a Misra-Gries sketch with one of a map that counts exactly. A unit is
