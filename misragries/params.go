@@ -88,22 +88,17 @@ func (p Params) Size() int {
 	return int(min(size, math.MaxInt)) // 32-bit platforms
 }
 
-// noise is the law of η and of every L.
+// noise is the law of η and of every L: of scale 1/ε, rounded up.
 func (p Params) noise() noise.DiscreteLaplace {
-	d, err := noise.NewDiscreteLaplace(noiseScale(p.Epsilon))
+	scale, err := noise.LaplaceScale(p.Epsilon, 1)
 	if err != nil {
-		panic("misragries: a validated Epsilon has no noise") // unreachable
+		panic("misragries: no scale for a validated Epsilon") // unreachable
+	}
+	d, err := noise.NewDiscreteLaplace(scale)
+	if err != nil {
+		panic("misragries: no noise for a validated Epsilon") // unreachable
 	}
 	return d
-}
-
-// noiseScale returns 1/ε, rounded up to a float64 that certainly is at least 1/ε: less noise than the proof asks for never happens.
-func noiseScale(epsilon float64) float64 {
-	scale := 1 / epsilon
-	if math.FMA(scale, epsilon, -1) < 0 { // the sign of the exact error
-		scale = math.Nextafter(scale, math.Inf(1))
-	}
-	return scale
 }
 
 // validConfidence reports whether confidence is in [0, 1).

@@ -57,8 +57,8 @@ func TestParamsAtTheirLimits(t *testing.T) {
 func TestNoiseScaleIsRoundedUp(t *testing.T) {
 	for i := range 10_000 {
 		epsilon := math.Ldexp(1+float64(i)/9973, i%40-30)
-		scale := noiseScale(epsilon)
-		require.GreaterOrEqual(t, math.FMA(scale, epsilon, -1), 0.0)
+		scale := Params{4, epsilon, 0.1}.noise().Scale()
+		require.GreaterOrEqual(t, math.FMA(scale, epsilon, -1), 0.0) // the sign of the exact error
 		require.LessOrEqual(t, scale*epsilon, 1+0x1p-51)
 	}
 }

@@ -22,7 +22,7 @@ func bernoulliExp(src *Source, approx float64, exact func() *big.Rat) bool {
 	if below, decided := compareExp64(u, approx); decided {
 		return below
 	}
-	return newLazy(w).belowExp(src, exact())
+	return newLazy(w, 64).belowExp(src, exact())
 }
 
 // compareExp64 decides U < e^{−x} in float64 for U and x as [margin] says, if that is possible.
@@ -44,8 +44,8 @@ type lazy struct {
 	bits uint
 }
 
-func newLazy(first uint64) *lazy {
-	return &lazy{n: new(big.Int).SetUint64(first), bits: 64}
+func newLazy(first uint64, bits uint) *lazy {
+	return &lazy{n: new(big.Int).SetUint64(first), bits: bits}
 }
 
 // refine draws 64 more digits.

@@ -75,7 +75,7 @@ func TestCompareExp64IsRight(t *testing.T) {
 		}
 		decidedCount++
 		exact := new(big.Rat).SetFloat64(x)
-		want, sure := newLazy(w).compareExp(exact, exact)
+		want, sure := newLazy(w, 64).compareExp(exact, exact)
 		require.True(t, sure)
 		require.Equal(t, want, below, "x = %v, w = %#x", x, w)
 	}
@@ -93,7 +93,7 @@ func TestBernoulliExpHasTheRightFrequency(t *testing.T) {
 			if bernoulliExp(&src, x, exact) {
 				fast++
 			}
-			if i < n/10 && newLazy(src.Uint64()).belowExp(&src, exact()) {
+			if i < n/10 && newLazy(src.Uint64(), 64).belowExp(&src, exact()) {
 				slow++
 			}
 		}
@@ -112,7 +112,7 @@ func TestLazyRefines(t *testing.T) {
 	const n = 5000
 	hits := int64(0)
 	for range n {
-		l := newLazy(first)
+		l := newLazy(first, 64)
 		if l.belowExp(&src, x) {
 			hits++
 		}

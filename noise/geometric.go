@@ -5,57 +5,64 @@ import (
 	"math/big"
 )
 
-// digitScale is where geometric stops trusting a single logarithm. Below, fewer than one draw in 2²³ is undecided.
-const digitScale = 0x1p20
-
-// geometric draws G ≥ 0 with Pr[G ≥ g] = e^{−g/b} exactly, for the float64 b itself, 0 ≤ b ≤ 2⁵².
+// geometric draws G ≥ 0 with Pr[G ≥ g] = e^{−g/b} exactly, for the float64 b itself, 0 ≤ b ≤ 2⁵², and two
+// fair coins besides, in the lowest bits of coins.
 //
 // For b ≥ 2²⁰ write G = u + 2^m·v with 2^m ≤ b/2¹⁹ < 2^{m+1}. The law factors: u in [0, 2^m) has Pr ∝ e^{−u/b},
-// drawn by rejection from the uniform law (almost always accepted), and v is geometric with b/2^m < 2²⁰ in
-// place of b. So the digits that a float64 logarithm could not settle are drawn as integers.
-func geometric(src *Source, b float64) int64 {
-	if b < digitScale {
+// drawn by rejection from the uniform law, and v is geometric with b/2^m < 2²⁰ in place of b. So the digits
+// that a float64 logarithm could not settle are drawn as integers.
+func geometric(src *Source, b float64) (g int64, coins uint64) {
+	if b < 0x1p20 {
 		return geometricLog(src, b)
 	}
-	_, exp := math.Frexp(b)
-	m := exp - 20
+	const mantissa, bias = 52, 1023 // of a float64
+	m := uint(math.Float64bits(b)>>mantissa) - bias - 19
+	rest := 64 - m
 	for {
-		u := int64(src.Uint64() >> (64 - m))
-		if bernoulliExp(src, float64(u)/b, func() *big.Rat { return ratio(u, b) }) {
-			return u + geometricLog(src, math.Ldexp(b, -m))<<m
+		w := src.Uint64()
+		u := int64(w >> rest)
+		// The other digits of w are the first of U, and u is accepted if U < e^{−u/b}. As u/b < 2⁻¹⁹ that
+		// holds unless U ≥ 1 − 2⁻¹⁹.
+		const ones = 1<<19 - 1
+		w &= 1<<rest - 1
+		if w>>(rest-19) == ones && !newLazy(w, rest).belowExp(src, ratio(u, b)) {
+			continue
 		}
+		v, coins := geometricLog(src, math.Float64frombits(math.Float64bits(b)-uint64(m)<<mantissa)) // b/2^m
+		return u + v<<m, coins
 	}
 }
 
 // negligible is a b below which geometric is 0 but for a probability of e^{−2^1000}; 1/b may overflow there.
 const negligible = 0x1p-1000
 
-// geometricLog is geometric for b < 2²⁰: the integer part of b·(−ln U). The float64 logarithm decides
-// it unless b·(−ln U) is within its error of an integer; then U is compared exactly.
-func geometricLog(src *Source, b float64) int64 {
-	if b < negligible {
-		return 0
-	}
+// geometricLog is geometric for b < 2²⁰: the integer part of b·(−ln U), U of 62 digits at first. The float64
+// logarithm decides it unless b·(−ln U) is within its error of an integer; then U is compared exactly.
+func geometricLog(src *Source, b float64) (g int64, coins uint64) {
 	w := src.Uint64()
-	if floor, decided := floorLog64(w, b); decided {
-		return floor
+	if b < negligible {
+		return 0, w
 	}
-	return geometricExact(src, newLazy(w), b)
+	if floor, decided := floorLog(w, b); decided {
+		return floor, w
+	}
+	return geometricExact(src, newLazy(w>>2, 62), b), w
 }
 
-// floorLog64 returns ⌊b·(−ln U)⌋ in float64 for U in [w, w+1)/2⁶⁴, if that is possible.
+// floorLog returns ⌊b·(−ln U)⌋ in float64 for U in [w, w+4)/2⁶⁴, w a multiple of 4, if that is possible. It ignores the
+// last two digits of w.
 //
-// U is within a relative 2/u + 2⁻⁵³ of u/2⁶⁴. The two logarithms (at most 44.4) and their difference are
+// U is within a relative 4/w + 2⁻⁵³ of w/2⁶⁴. The two logarithms (at most 44.4) and their difference are
 // each within 2⁻⁴⁷ of the truth: math.Log is good to 1 ulp. The product adds 1 ulp.
-func floorLog64(w uint64, b float64) (floor int64, decided bool) {
-	if w < 1<<12 {
+func floorLog(w uint64, b float64) (floor int64, decided bool) {
+	u := float64(w &^ 3)
+	t := b * (64*math.Ln2 - math.Log(u))
+	err := b*(8/u+0x1p-45) + t*0x1p-50
+	if !(t >= err && w >= 1<<12) {
 		return 0, false
 	}
-	u := float64(w)
-	t := b * (64*math.Ln2 - math.Log(u))
-	err := b*(4/u+0x1p-45) + t*0x1p-50
-	floor = int64(math.Floor(t - err))
-	return floor, floor == int64(math.Floor(t+err))
+	floor = int64(t - err)
+	return floor, floor == int64(t+err)
 }
 
 // geometricExact returns the largest v with U < e^{−v/b}, by galloping and bisection.

@@ -12,7 +12,7 @@ const maxGridScale = 0x1p46
 
 // gridScale returns scale in units of step, exactly, or false unless step is a power of two and the result at most maxGridScale.
 func gridScale(scale, step float64) (float64, bool) {
-	if frac, _ := math.Frexp(step); frac != 0.5 || !(scale > 0) {
+	if !powerOfTwo(step) || !(scale > 0) {
 		return 0, false
 	}
 	b := scale / step
@@ -32,8 +32,8 @@ func (d Laplace) Sample(src *Source, step float64) float64 {
 		return math.NaN()
 	}
 	// ⌊|X| + ½⌋ = ⌊(⌊2|X|⌋ + 1)/2⌋ in steps, and ⌊2|X|⌋ is geometric.
-	k := (geometric(src, 2*b) + 1) >> 1
-	return float64(withSign(k, src.Uint64())) * step
+	g, coins := geometric(src, 2*b)
+	return float64(withSign((g+1)>>1, coins)) * step
 }
 
 // withSign returns k, negated if the lowest bit of coins is set.
@@ -49,9 +49,8 @@ func (d DiscreteLaplace) SampleInt(src *Source) int64 {
 		return 0
 	}
 	for {
-		coins := src.Uint64()
 		// 0 comes with either sign: keep it half the time.
-		if k := geometric(src, d.scale); k != 0 || coins&2 != 0 {
+		if k, coins := geometric(src, d.scale); k != 0 || coins&2 != 0 {
 			return withSign(k, coins)
 		}
 	}
@@ -68,9 +67,14 @@ func (d DiscreteLaplace) Sample(src *Source, step float64) float64 {
 	return roundInt(d.SampleInt(src), step)
 }
 
+// powerOfTwo reports whether step is 2^n for an integer n.
 func powerOfTwo(step float64) bool {
-	frac, _ := math.Frexp(step)
-	return frac == 0.5
+	const fraction, infinity = 1<<52 - 1, 0x7ff << 52
+	b := math.Float64bits(step)
+	if b > fraction {
+		return b&fraction == 0 && b < infinity // normal and positive
+	}
+	return b != 0 && b&(b-1) == 0
 }
 
 // roundInt rounds k to a multiple of the power of two step, halves upwards.
@@ -114,7 +118,7 @@ func roundedHalfNormal(src *Source, b float64) int64 {
 				}
 			}
 			if digits == nil {
-				digits = newLazy(x)
+				digits = newLazy(x, 64)
 			}
 			return roundLazily(src, b, k, digits)
 		}
@@ -146,10 +150,11 @@ func geometricHalf(src *Source) int64 {
 			return int64(k)
 		}
 		if w == power { // undecided, one draw in 2⁶⁴
-			return geometricExact(src, newLazy(w), 2)
+			return geometricExact(src, newLazy(w, 64), 2)
 		}
 	}
-	return int64(len(expHalves)) + geometricLog(src, 2) // memoryless
+	beyond, _ := geometricLog(src, 2) // memoryless
+	return int64(len(expHalves)) + beyond
 }
 
 // acceptFraction accepts x with probability e^{−x(2k+x)/2}. Where it had to refine x it returns the digits.
@@ -161,7 +166,7 @@ func acceptFraction(src *Source, k int64, x uint64) (*lazy, bool) {
 			return nil, below
 		}
 	}
-	fraction, uniform := newLazy(x), newLazy(w)
+	fraction, uniform := newLazy(x, 64), newLazy(w, 64)
 	exponent := func(x *big.Rat) *big.Rat {
 		e := new(big.Rat).SetInt64(2 * k)
 		e.Add(e, x).Mul(e, x)

@@ -182,7 +182,7 @@ func TestFarTail(t *testing.T) {
 }
 
 // Whatever the float64 logarithm decides is what exact arithmetic decides.
-func TestFloorLog64IsRight(t *testing.T) {
+func TestFloorLogIsRight(t *testing.T) {
 	var src Source
 	undecided := 0
 	for i := range 20_000 {
@@ -192,21 +192,21 @@ func TestFloorLog64IsRight(t *testing.T) {
 			b = (1 + float64(src.Uint64()%8)) / (64*math.Ln2 - math.Log(float64(w)))
 			b *= 1 + float64(int64(src.Uint64()))*0x1p-63*0x1p-44
 		}
-		if !(b > 0 && b < digitScale) {
+		if !(b > 0 && b < 0x1p20) {
 			continue
 		}
-		floor, decided := floorLog64(w, b)
+		floor, decided := floorLog(w, b)
 		if !decided {
 			undecided++
 			continue
 		}
 		if floor > 0 {
 			x := ratio(floor, b)
-			below, sure := newLazy(w).compareExp(x, x)
+			below, sure := newLazy(w>>2, 62).compareExp(x, x)
 			require.True(t, sure && below, "w = %#x, b = %v: %d is too large", w, b, floor)
 		}
 		x := ratio(floor+1, b)
-		below, sure := newLazy(w).compareExp(x, x)
+		below, sure := newLazy(w>>2, 62).compareExp(x, x)
 		require.True(t, sure && !below, "w = %#x, b = %v: %d is too small", w, b, floor)
 	}
 	require.Greater(t, undecided, 500, "the boundary was not tried")
@@ -219,7 +219,7 @@ func TestGeometricExact(t *testing.T) {
 		observed := make([]int64, 40)
 		expected := make([]float64, 40)
 		for range 5000 {
-			observed[min(geometricExact(&src, newLazy(src.Uint64()), b), 39)]++
+			observed[min(geometricExact(&src, newLazy(src.Uint64(), 64), b), 39)]++
 		}
 		for g := range expected {
 			expected[g] = -math.Expm1(-1/b) * math.Exp(-float64(g)/b)
@@ -227,8 +227,10 @@ func TestGeometricExact(t *testing.T) {
 		expected[39] = math.Exp(-39 / b)
 		dptest.ChiSquare(t, fmt.Sprint("b = ", b), observed, expected, 1e-8)
 	}
-	require.EqualValues(t, 0, geometric(&src, 0))
-	require.EqualValues(t, 0, geometric(&src, 0x1p-1060))
+	for _, b := range []float64{0, 0x1p-1060} {
+		g, _ := geometric(&src, b)
+		require.Zero(t, g)
+	}
 }
 
 func TestExpHalves(t *testing.T) {
@@ -296,7 +298,7 @@ func TestGaussianSlowPath(t *testing.T) {
 	var src Source
 	observed, expected := make([]int64, 9), make([]float64, 9)
 	for range 2000 {
-		observed[min(roundLazily(&src, 8, 0, newLazy(src.Uint64())), 8)]++
+		observed[min(roundLazily(&src, 8, 0, newLazy(src.Uint64(), 64)), 8)]++
 	}
 	for k := range expected { // x uniform: ⌊8x + ½⌋
 		expected[k] = 1.0 / 8
@@ -441,4 +443,56 @@ func FuzzSample(f *testing.F) {
 		discreteGaussian, err := NewDiscreteGaussian(scale)
 		check(discreteGaussian, err)
 	})
+}
+
+func TestPowerOfTwo(t *testing.T) {
+	for n := -1074; n <= 1023; n++ {
+		require.True(t, powerOfTwo(math.Ldexp(1, n)), n)
+		require.False(t, powerOfTwo(-math.Ldexp(1, n)), n)
+		require.False(t, n > -1074 && powerOfTwo(math.Nextafter(math.Ldexp(1, n), 0)) && n != -1073, n)
+	}
+	for _, x := range []float64{0, math.Copysign(0, -1), 3, 0.75, math.Inf(1), math.Inf(-1), math.NaN(), 3 * 5e-324} {
+		require.False(t, powerOfTwo(x), x)
+	}
+}
+
+// The two coins are fair and independent of the number they come with.
+func TestGeometricCoins(t *testing.T) {
+	var src Source
+	for _, b := range []float64{0.7, 3, 0x1p21} {
+		observed := make([]int64, 16)
+		for range 40_000 {
+			g, coins := geometric(&src, b)
+			observed[(g&1)<<3|int64(coins&3)]++
+		}
+		for parity := range 2 {
+			row := observed[parity<<3:][:4]
+			total := row[0] + row[1] + row[2] + row[3]
+			for i, n := range row {
+				dptest.Tail(t, fmt.Sprintf("b = %v, parity %d, coins %d", b, parity, i), n, total, 0.25, 1e-8)
+			}
+		}
+	}
+}
+
+// The rejection step of geometric: the low digits near the end of [0, 2^m) are rarer by e^{−2^m/b}, seen where b is as
+// small against 2^m as the code allows.
+func TestGeometricRejectionIsExact(t *testing.T) {
+	var src Source
+	const b = 0x1p21 * 1.5 // m = 2: u/b up to 3/b, so force the comparison instead of waiting for it
+	const n, rest = 4000, 60
+	hits := int64(0)
+	for range n {
+		if newLazy(1<<rest-1, rest).belowExp(&src, ratio(3, b*0x1p39)) {
+			hits++
+		}
+	}
+	// U = 1 − V/2⁶⁰ with V uniform, accepted if V > 2⁶⁰(1 − e^{−x}), x = 3/(1.5·2⁶⁰): Pr = 1 − 2.
+	require.Zero(t, hits)
+	for range n {
+		if newLazy(1<<rest-1, rest).belowExp(&src, ratio(3, b*0x1p41)) { // x = ½·2⁻⁶⁰
+			hits++
+		}
+	}
+	dptest.Tail(t, "accepted", hits, n, 0.5, 1e-8)
 }
