@@ -30,20 +30,27 @@ func newHasher[K hashing.Key]() hasher[K] {
 	}
 }
 
-// hash returns 64 bits of which the high ones choose the slot. An integer x goes to the two halves of
-// the 128-bit product (x ⊕ a)·b, added without carry, as in the hash of Go's maps where there are no AES instructions.
-//
-// K's underlying type is string or an integer of 4 or 8 bytes, so the key can be read as that.
+// hash returns 64 bits of which the high ones choose the slot.
 func (h *hasher[K]) hash(key K) uint64 {
-	p := unsafe.Pointer(&key)
 	if h.text {
-		return maphash.String(h.seed, *(*string)(p))
+		return h.ofString(key)
 	}
+	return h.ofInteger(key)
+}
+
+// ofString is the hash of Go's maps. K is a string type.
+func (h *hasher[K]) ofString(key K) uint64 {
+	return maphash.String(h.seed, *(*string)(unsafe.Pointer(&key)))
+}
+
+// ofInteger adds, without carry, the two halves of the 128-bit product (x ⊕ a)·b, as the hash of Go's
+// maps does where there are no AES instructions. K is an integer type of 4 or 8 bytes.
+func (h *hasher[K]) ofInteger(key K) uint64 {
 	var x uint64
 	if unsafe.Sizeof(key) == 4 {
-		x = uint64(*(*uint32)(p))
+		x = uint64(*(*uint32)(unsafe.Pointer(&key)))
 	} else {
-		x = *(*uint64)(p)
+		x = *(*uint64)(unsafe.Pointer(&key))
 	}
 	hi, lo := bits.Mul64(x^h.a, h.b)
 	return hi ^ lo

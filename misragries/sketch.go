@@ -46,7 +46,12 @@ func (s *sketch[K]) grow(n int) {
 
 // add processes one element.
 func (s *sketch[K]) add(key K) {
-	h := s.hasher.hash(key)
+	var h uint64
+	if s.hasher.text { // hash, inlined by hand
+		h = s.hasher.ofString(key)
+	} else {
+		h = s.hasher.ofInteger(key)
+	}
 	slot := s.index.start(h)
 	tag := s.index.tag(h)
 	for {
