@@ -103,7 +103,7 @@ func TestViewsAgree(t *testing.T) {
 }
 
 func TestDamaged(t *testing.T) {
-	for n := 0; n < len(data); n += len(data)/50 + 1 {
+	for n := 0; n < len(data); n += len(data)/12 + 1 {
 		if _, err := decode(data[:n]); err == nil {
 			t.Errorf("the first %d bytes of the file decode", n)
 		}
@@ -145,7 +145,7 @@ func TestDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Write(make([]byte, 64<<20))
+	w.Write(make([]byte, 8<<20))
 	w.Close()
 	if _, err := decode(bomb.Bytes()); err != errData {
 		t.Errorf("a stream that inflates too far gives %v", err)

@@ -12,7 +12,7 @@ import (
 type comparison struct {
 	work   string
 	peer   string  // what the peer is
-	target float64 // the ratio aimed at
+	target float64 // the ratio aimed at, 0 for none
 	units  int     // how often the work is done in one operation of the benchmarks
 	ours   func(b *testing.B)
 	theirs func(b *testing.B)
@@ -67,19 +67,22 @@ func median(x []float64) float64 {
 }
 
 func header(out io.Writer) error {
-	_, err := fmt.Fprintf(out, "%-42s %10s %10s  %-22s %10s %10s %8s %8s\n",
+	_, err := fmt.Fprintf(out, "%-50s %10s %10s  %-22s %10s %10s %8s %8s\n",
 		"work", "ns", "allocs", "peer", "ns", "allocs", "ratio", "target")
 	return err
 }
 
 func (r result) print(out io.Writer) error {
 	verdict := ""
-	if r.ratio > r.target {
-		verdict = "  missed"
+	if r.target > 0 {
+		verdict = fmt.Sprintf(" %8.4f", r.target)
+		if r.ratio > r.target {
+			verdict += "  missed"
+		}
 	}
-	_, err := fmt.Fprintf(out, "%-42s %10.1f %10.3g  %-22s %10.1f %10.3g %8.4f %8.4f%s\n",
+	_, err := fmt.Fprintf(out, "%-50s %10.1f %10.3g  %-22s %10.1f %10.3g %8.4f%s\n",
 		r.work, r.ourSide.nanoseconds, round(r.ourSide.allocations), r.peer,
-		r.theirSide.nanoseconds, round(r.theirSide.allocations), r.ratio, r.target, verdict)
+		r.theirSide.nanoseconds, round(r.theirSide.allocations), r.ratio, verdict)
 	return err
 }
 

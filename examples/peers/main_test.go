@@ -14,8 +14,9 @@ func TestRun(t *testing.T) {
 	}
 	for _, work := range []string{
 		"Laplace draw", "discrete Laplace draw", "Gaussian draw",
-		"uint64, k = 256 ", "uint64, k = 1024 ", "uint64, k = 4096 ",
-		"string, k = 256 ", "string, k = 1024 ", "string, k = 4096 ",
+		"uint64 of 2^40 keys, k = 256 ", "uint64 of 2^40 keys, k = 1024 ", "uint64 of 2^40 keys, k = 4096 ",
+		"string of 2^40 keys, k = 256 ", "string of 2^40 keys, k = 1024 ", "string of 2^40 keys, k = 4096 ",
+		"uint64 of 2^20 keys, k = 1024 ", "string of 2^20 keys, k = 1024 ",
 	} {
 		if !strings.Contains(out.String(), work) {
 			t.Errorf("no line for %q:\n%s", work, &out)
@@ -35,7 +36,7 @@ func TestMedian(t *testing.T) {
 }
 
 func TestStream(t *testing.T) {
-	numbers := zipf(100_000)
+	numbers := zipf(100_000, 1<<40)
 	seen := make(map[uint64]int)
 	for _, key := range numbers {
 		seen[key]++
