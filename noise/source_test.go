@@ -58,9 +58,9 @@ func TestSourceWipesWhatItGave(t *testing.T) {
 	half := Bernoulli{1<<63 | 1}
 	half.Word(&src)
 	src.Fill(make([]uint64, 20))
-	used := bufferWords - src.left
+	used := bufferWords - (*src.state).left
 	require.GreaterOrEqual(t, used, 30)
-	for i, word := range src.buf {
+	for i, word := range (*src.state).buf {
 		if i < used {
 			require.Zero(t, word)
 		} else {
@@ -124,4 +124,20 @@ func TestDrawsDoNotAllocate(t *testing.T) {
 	} {
 		require.Zero(t, testing.AllocsPerRun(1000, draw), name)
 	}
+}
+
+func TestSourcePrintsNothing(t *testing.T) {
+	var src Source
+	src.Uint64()
+	next := fmt.Sprint((*src.state).buf[1])
+	dptest.Redacted(t, &src, next)
+	type mechanism struct {
+		Name string
+		src  *Source
+		Src  *Source
+	}
+	dptest.Redacted(t, &mechanism{"m", &src, &src}, next)
+	inside := &struct{ src Source }{}
+	inside.src.Uint64()
+	dptest.Redacted(t, inside, fmt.Sprint((*inside.src.state).buf[1]))
 }
