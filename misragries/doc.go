@@ -1,7 +1,7 @@
 // Package misragries releases the heavy hitters of a stream of any length, from k counters, under (ε, δ)-differential privacy.
 //
 // It answers: which keys are frequent, and how frequent. Memory is O(k), an element costs O(1), and the noise does
-// not grow with k. Use package threshold instead where all keys fit into memory and one user may contribute real values.
+// not grow with k. It is for counts of keys; a number or a vector of known sensitivity takes noise from package noise.
 //
 // # Model
 //
