@@ -21,7 +21,7 @@ func LaplaceScale(epsilon, sensitivity float64) (float64, error) {
 	return checkScale(quotientUp(sensitivity, epsilon), sensitivity, "a number with a scale sensitivity/epsilon in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
 }
 
-// GaussianSigmaZCDP returns σ ≥ Δ₂/√(2ρ), larger than that by at most two units in the last place: the parameter at
+// GaussianSigmaZCDP returns σ ≥ Δ₂/√(2ρ), larger than that by at most a relative 2⁻⁵⁰: the parameter at
 // which Gaussian and discrete Gaussian noise makes a release of ℓ₂ sensitivity Δ₂ ρ-zCDP (Bun and Steinke, TCC 2016,
 // arXiv 1605.02065, Proposition 1.6; arXiv 2004.00010, Theorem 4).
 //

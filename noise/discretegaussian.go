@@ -103,6 +103,5 @@ func (d DiscreteGaussian) LogProb(x float64) float64 {
 	if x != math.Floor(x) {
 		return math.Inf(-1)
 	}
-	z := x / d.sigma
-	return -float64(z*z)/2 - math.Log(d.normalizer())
+	return logGaussKernel(divide(x, d.sigma)) - math.Log(d.normalizer())
 }

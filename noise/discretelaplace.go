@@ -82,7 +82,7 @@ func (d DiscreteLaplace) Quantile(p float64) float64 {
 		return math.NaN()
 	}
 	// With n = −k, Pr[X ≤ k] = e^{−n/b}/(1+q) for n ≥ 1: a guess that is off by rounding only.
-	tail := d.scale * (math.Log(min(p, 1-p)) + math.Log1p(d.decay()))
+	tail := d.scale * (logOf(min(p, 1-p)) + math.Log1p(d.decay()))
 	if p <= 0.5 {
 		return settleQuantile(math.Ceil(min(tail, 0)), p, d.CDF, d.Survival)
 	}

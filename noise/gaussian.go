@@ -88,6 +88,5 @@ func (d Gaussian) LogProb(x float64) float64 {
 	if !d.valid() || math.IsNaN(x) {
 		return math.NaN()
 	}
-	z := x / d.sigma
-	return -float64(z*z)/2 - math.Log(sqrt2Pi*d.sigma)
+	return logGaussKernel(divide(x, d.sigma)) - math.Log(sqrt2Pi*d.sigma)
 }

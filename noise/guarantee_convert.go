@@ -83,4 +83,4 @@ func expUp(x float64) float64 {
 }
 
 // negLogUp returns ln(1/δ) rounded up, for δ in [0, 1).
-func negLogUp(delta float64) float64 { return -math.Log(delta) * roundUp }
+func negLogUp(delta float64) float64 { return -logOf(delta) * roundUp }

@@ -59,7 +59,7 @@ func (d Laplace) Quantile(p float64) float64 {
 	if p > 0.5 {
 		return -d.scale * math.Log(2*(1-p)) // 1 − p is exact
 	}
-	return d.scale * math.Log(2*p)
+	return d.scale * logOf(2*p)
 }
 
 // Mean returns 0.

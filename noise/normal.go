@@ -68,7 +68,7 @@ func logNormalTail(z, r float64) float64 {
 	case math.IsInf(z, 1):
 		return math.Inf(-1)
 	}
-	return -float64(z*z)/2 - float64(z*r) + (math.Log(mills(z)) - logSqrt2Pi)
+	return logGaussKernel(z, r) + (math.Log(mills(z)) - logSqrt2Pi)
 }
 
 // normalQuantile returns the z with Pr[Z ≤ z] = p, for p in [0, 1].
@@ -95,8 +95,13 @@ func upperQuantile(p float64) float64 {
 		return t
 	}
 	// Newton's iteration on ln Q(t) = ln p, with (ln Q)′ = −1/R.
-	t, target := -mathext.NormalQuantile(p), math.Log(p)
-	for range 2 {
+	// The asymptotic start is too far above by ln(t)/t, which three steps remove, and serves for denormal p.
+	target := logOf(p)
+	t := math.Sqrt(-2 * target)
+	if p > 1e-300 {
+		t = -mathext.NormalQuantile(p)
+	}
+	for range 3 {
 		t += (logNormalTail(t, 0) - target) * mills(t)
 	}
 	return t

@@ -1,0 +1,170 @@
+package noise
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestGaussianDeltaReference(t *testing.T) {
+	for _, row := range reference(t, "delta", 4) {
+		got, err := GaussianLogDelta(row[0], row[1], row[2])
+		require.NoError(t, err)
+		want := row[3]
+		if want > -0.1 { // compare 1 − δ
+			assert.InEpsilon(t, -math.Expm1(want), -math.Expm1(got), 4e-12, "%g", row)
+			assert.GreaterOrEqual(t, got, want)
+			continue
+		}
+		assert.GreaterOrEqual(t, got, want, "%g", row)
+		assert.LessOrEqual(t, got, want+4e-12-want*1e-14, "%g", row)
+		delta, err := GaussianDelta(row[0], row[1], row[2])
+		require.NoError(t, err)
+		assert.InEpsilon(t, math.Exp(want), delta, 6e-12, "%g", row)
+		assert.GreaterOrEqual(t, delta, math.Exp(want)*(1-1e-15))
+	}
+}
+
+// quadratureLogDelta evaluates ln δ = ln ∫ max(0, p(x) − e^ε·q(x)) dx for unit Gaussians at 0 and −μ on x > t₁, by the
+// trapezoidal rule in s = ln(x − t₁) with a sum of positive terms: φ(t₁)·e^{−t₁s−s²/2}·(1 − e^{−μs}). It converges
+// geometrically (the integrand is analytic and decays at both ends) and shares nothing with the package.
+func quadratureLogDelta(epsilon, mu float64) float64 {
+	t1 := (epsilon - mu*mu/2) / mu
+	peak := max(0, -t1) // the largest exponent, where e^{−t₁s−s²/2} is e^{t₁²/2}
+	sum := 0.0
+	const step = 1.0 / 256
+	for u := -60.0; u < 6; u += step {
+		s := math.Exp(u)
+		sum += math.Exp(-t1*s-s*s/2-peak*peak/2) * -math.Expm1(-mu*s) * s
+	}
+	return math.Log(sum*step) + peak*peak/2 - t1*t1/2 - math.Log(math.Sqrt(2*math.Pi))
+}
+
+// δ(σ) ≤ δ by the independent evaluation, and σ·(1 − 1e-8) violates it.
+func TestGaussianSigmaSafeAndTight(t *testing.T) {
+	for _, epsilon := range []float64{0, 1e-9, 1e-3, 0.1, 1, 3, 10, 100, 1000, 1e5} {
+		for _, delta := range []float64{1e-300, 1e-100, 1e-30, 1e-9, 1e-6, 1e-3, 0.1, 0.5, 0.9, 0.999} {
+			if epsilon == 0 && delta < 1e-250 {
+				continue // no σ ≤ 2⁹⁰⁰
+			}
+			sigma, err := GaussianSigma(epsilon, delta, 1)
+			require.NoError(t, err, "ε %g δ %g", epsilon, delta)
+			reported, err := GaussianDelta(sigma, epsilon, 1)
+			require.NoError(t, err)
+			assert.LessOrEqual(t, reported, delta, "ε %g δ %g", epsilon, delta)
+			// What rounding does to the evaluation here: t₁ is off by ε·2⁻⁵², the exponents by t₁ times that.
+			noise := 1e-12 + 1e-15*math.Log(delta)*math.Log(delta) + 40*math.Sqrt(epsilon)*3e-16
+			if mu := 1 / sigma; mu > 1e-20 {
+				assert.LessOrEqual(t, quadratureLogDelta(epsilon, mu), math.Log(delta)+noise, "ε %g δ %g", epsilon, delta)
+				assert.Greater(t, quadratureLogDelta(epsilon, mu*(1+1e-8)), math.Log(delta)-noise, "ε %g δ %g", epsilon, delta)
+			}
+			less, err := GaussianDelta(sigma*(1-2e-11), epsilon, 1)
+			require.NoError(t, err)
+			assert.Greater(t, less, delta, "ε %g δ %g: not tight", epsilon, delta)
+		}
+	}
+}
+
+// knownSigmas are rows ε, δ, σ for Δ₂ = 1, bisected on Balle and Wang's formula as it stands with 90 digits or more (mpmath).
+var knownSigmas = [][3]float64{
+	{1.0, 1e-06, 4.2246788893268352923},
+	{1.0, 1e-09, 5.4952661572382961829},
+	{0.1, 1e-30, 108.38081240135593157},
+	{1000.0, 1e-30, 0.028800157630949351027},
+	{1e-09, 1e-12, 2436407769.2231267598},
+	{10.0, 0.2, 0.2563199168947453599},
+	{100000.0, 1e-100, 0.0023449517168116759937},
+	{0.5, 0.9, 0.28412015528947711964},
+}
+
+func TestGaussianSigmaKnown(t *testing.T) {
+	for _, c := range knownSigmas {
+		got, err := GaussianSigma(c[0], c[1], 1)
+		require.NoError(t, err)
+		assert.InEpsilon(t, c[2], got, 1e-11, "%g", c)
+		assert.GreaterOrEqual(t, got, c[2]*(1-1e-15), "%g", c)
+		scaled, err := GaussianSigma(c[0], c[1], 7)
+		require.NoError(t, err)
+		assert.InEpsilon(t, 7*got, scaled, 1e-15)
+	}
+	// ε = 0: δ = 2Φ(μ/2) − 1.
+	sigma, err := GaussianSigma(0, 0.3, 1)
+	require.NoError(t, err)
+	assert.InEpsilon(t, 0.3, math.Erf(1/sigma/2/math.Sqrt2), 1e-10)
+}
+
+func TestGaussianSigmaMonotone(t *testing.T) {
+	last := math.Inf(1)
+	for e := -20.0; e < 40; e += 0.5 {
+		sigma, err := GaussianSigma(math.Exp2(e), 1e-9, 1)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, sigma, last*(1+1e-11))
+		last = sigma
+	}
+	last = 0
+	for d := -0.01; d > -700; d *= 1.3 {
+		sigma, err := GaussianSigma(0.7, math.Exp(d), 1)
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, sigma, last*(1-1e-11))
+		last = sigma
+	}
+}
+
+func TestGaussianDeltaLimits(t *testing.T) {
+	for _, c := range []struct{ sigma, epsilon, sensitivity, want float64 }{
+		{1e-3, 1, 1, 1}, {1e-200, 0, 1, 1}, {1, -0x1p900, 1, 1}, {1, -50, 0x1p-900, 1},
+		{1, 1e290 * 0x1p-200, 1, 5e-324}, {0x1p900, 1, 1, 5e-324}, {1, 0x1p900, 0x1p-900, 5e-324},
+	} {
+		got, err := GaussianDelta(c.sigma, c.epsilon, c.sensitivity)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, got, "%+v", c)
+	}
+	// Continuous where the formulas change hands: t₁ = 0, and μ = 1.
+	for _, mu := range []float64{0.3, 0.999999, 1.000001, 2.5} {
+		for _, epsilon := range []float64{mu * mu / 2 * (1 - 1e-9), mu * mu / 2 * (1 + 1e-9), 1e-12, 0, -1e-12} {
+			got, err := GaussianDelta(1, epsilon, mu)
+			require.NoError(t, err)
+			want := math.Erfc((epsilon/mu-mu/2)/math.Sqrt2)/2 - math.Exp(epsilon)*math.Erfc((epsilon/mu+mu/2)/math.Sqrt2)/2
+			assert.InEpsilon(t, want, got, 1e-11, "μ %g ε %g", mu, epsilon)
+		}
+	}
+}
+
+func FuzzGaussianSigma(f *testing.F) {
+	f.Add(1.0, 1e-6, 1.0)
+	f.Add(0.0, 0.5, 3.0)
+	f.Add(1e5, 1e-300, 0x1p-100)
+	f.Add(1e-9, 0.999999, 1e100)
+	f.Add(0x1p-900, 0x1p-1022, 0x1p-900)
+	f.Fuzz(func(t *testing.T, epsilon, delta, sensitivity float64) {
+		sigma, err := GaussianSigma(epsilon, delta, sensitivity)
+		if err != nil {
+			require.ErrorIs(t, err, ErrParams)
+			return
+		}
+		if !(sigma >= leastParam && sigma <= mostParam) {
+			t.Fatalf("σ = %g", sigma)
+		}
+		got, err := GaussianDelta(sigma, epsilon, sensitivity)
+		if err != nil { // sensitivity/σ out of range
+			require.ErrorIs(t, err, ErrParams)
+			return
+		}
+		if !(got <= delta) {
+			t.Fatalf("δ(σ) = %g > δ = %g at ε = %g, σ = %g", got, delta, epsilon, sigma)
+		}
+	})
+}
+
+func ExampleGaussianSigma() {
+	sigma, err := GaussianSigma(1, 1e-6, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("σ = %.4f\n", sigma)
+	// Output: σ = 4.2247
+}

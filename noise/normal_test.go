@@ -1,0 +1,53 @@
+package noise
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestNormalQuantile(t *testing.T) {
+	var w worst
+	for _, row := range reference(t, "quantile", 2) {
+		w.see(normalQuantile(row[0]), row[1], row[0])
+	}
+	w.check(t, "quantile", 1e-15)
+	assert.Zero(t, normalQuantile(0.5))
+}
+
+// erfc and the continued fraction give the same Mills ratio where the first is still accurate, and the slope is its derivative.
+func TestMills(t *testing.T) {
+	var ratio, slope worst
+	for x := 3.0; x < 8; x += 0.01 {
+		ratio.see(mills(x), sqrtHalfPi*math.Exp(x*x/2)*math.Erfc(x/math.Sqrt2), x)
+	}
+	ratio.check(t, "mills", 2e-14) // x² rounded, in both exponents
+	for x := -1.0; x < 50; x += 0.03 {
+		const h = 1e-4
+		slope.see(millsSlope(x), (mills(x-h)-mills(x+h))/(2*h), x)
+	}
+	slope.check(t, "millsSlope", 2e-8) // h²·|R‴/R′|/6 ≤ 2h², and rounding of 1e-15/h·|R/R′|
+	assert.Zero(t, mills(math.Inf(1)))
+	assert.InEpsilon(t, 1e-300, mills(1e300), 1e-15)
+	assert.InEpsilon(t, 1e-200, millsSlope(1e100), 1e-15)
+}
+
+func TestMillsDrop(t *testing.T) {
+	for _, start := range []float64{-0.49, -1e-9, 0, 1e-12, 0.3, 2.9, 3, 7, 38, 1e5, 1e100} {
+		edge := (1 + max(start, 0)) / 2
+		below, above := millsDrop(start, edge*(1-1e-12)), millsDrop(start, edge*(1+1e-12))
+		assert.InEpsilon(t, below, above, 5e-12, "%g", start)
+		assert.InEpsilon(t, millsSlope(start)*1e-90, millsDrop(start, 1e-90), 1e-13, "%g", start)
+		assert.Zero(t, millsDrop(start, 0))
+	}
+}
+
+// math.Log is wrong for denormals on some machines; logOf is not.
+func TestLogOf(t *testing.T) {
+	assert.InEpsilon(t, -1074*math.Ln2, logOf(5e-324), 1e-15)
+	assert.InEpsilon(t, -1050*math.Ln2, logOf(0x1p-1050), 1e-15)
+	assert.InEpsilon(t, -1022*math.Ln2, logOf(0x1p-1022), 1e-15)
+	assert.Equal(t, math.Inf(-1), logOf(0))
+	assert.Zero(t, logOf(1))
+}
