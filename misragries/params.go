@@ -18,6 +18,7 @@ const (
 	maxCounters = 1 << 28
 	minEpsilon  = 0x1p-30
 	maxEpsilon  = 0x1p10
+	minDelta    = 0x1p-1022 // math.Log is not to be trusted below
 )
 
 // Params are the public numbers of a release. They are comparable, and every method answers before any data is seen.
@@ -27,7 +28,7 @@ type Params struct {
 	Counters int
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰]. There is no default.
 	Epsilon float64
-	// Delta is δ, in (0, 1). There is no default.
+	// Delta is δ, in [2⁻¹⁰²², 1). There is no default.
 	Delta float64
 }
 
@@ -37,8 +38,8 @@ func (p Params) validate() error {
 		return fault.Params("misragries", "Counters", p.Counters, "an integer in [1, 2²⁸]")
 	case !(p.Epsilon >= minEpsilon && p.Epsilon <= maxEpsilon):
 		return fault.Params("misragries", "Epsilon", p.Epsilon, "a number in [2⁻³⁰, 2¹⁰]")
-	case !(p.Delta > 0 && p.Delta < 1):
-		return fault.Params("misragries", "Delta", p.Delta, "a number in (0, 1)")
+	case !(p.Delta >= minDelta && p.Delta < 1):
+		return fault.Params("misragries", "Delta", p.Delta, "a number in [2⁻¹⁰²², 1)")
 	}
 	return nil
 }

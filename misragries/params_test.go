@@ -30,7 +30,7 @@ func TestBadParams(t *testing.T) {
 	for _, epsilon := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 1e308, math.Nextafter(minEpsilon, 0), math.Nextafter(maxEpsilon, 2e3)} {
 		check("Epsilon", Params{16, epsilon, 1e-6})
 	}
-	for _, delta := range []float64{0, 1, -1e-9, math.NaN(), math.Inf(1), math.Inf(-1), 1e308} {
+	for _, delta := range []float64{0, 5e-324, math.Nextafter(minDelta, 0), 1, -1e-9, math.NaN(), math.Inf(1), math.Inf(-1), 1e308} {
 		check("Delta", Params{16, 1, delta})
 	}
 }
@@ -38,7 +38,7 @@ func TestBadParams(t *testing.T) {
 // The ends of the ranges work, and no memory is taken ahead of the data.
 func TestParamsAtTheirLimits(t *testing.T) {
 	for _, p := range []Params{
-		{1, minEpsilon, 5e-324}, {1, maxEpsilon, 1 - 0x1p-53}, {maxCounters, minEpsilon, 1e-9}, {maxCounters, maxEpsilon, 5e-324},
+		{1, minEpsilon, minDelta}, {1, maxEpsilon, 1 - 0x1p-53}, {maxCounters, minEpsilon, 1e-9}, {maxCounters, maxEpsilon, minDelta},
 	} {
 		b, err := New[string](p)
 		require.NoError(t, err)

@@ -83,7 +83,7 @@ func TestClosedFormsAreLooser(t *testing.T) {
 func TestThresholdExtremes(t *testing.T) {
 	for _, k := range []int{1, 2} {
 		last := 0.0
-		for _, delta := range []float64{1 - 0x1p-53, 0.9, 0.5, 1e-30, 1e-300, 5e-324} {
+		for _, delta := range []float64{1 - 0x1p-53, 0.9, 0.5, 1e-30, 1e-300, minDelta} {
 			for _, epsilon := range []float64{minEpsilon, 1e-6, 1, 100, maxEpsilon} {
 				tau := Params{k, epsilon, delta}.Threshold()
 				require.GreaterOrEqual(t, tau, 1.0, fmt.Sprint(k, epsilon, delta))
@@ -95,6 +95,8 @@ func TestThresholdExtremes(t *testing.T) {
 			last = tau
 		}
 	}
+	// At the smallest δ the threshold is what the tail says: δ(τ) ~ τ·e^{−ετ}.
+	require.InDelta(t, 1022*math.Ln2+math.Log(700), Params{64, 1, minDelta}.Threshold(), 5)
 	require.True(t, math.IsNaN(Delta(0, 1, 5)))
 	require.True(t, math.IsNaN(Delta(2, -1, 5)))
 	require.True(t, math.IsNaN(Delta(2, 1, 0)))
