@@ -262,3 +262,21 @@ func ExampleCompose() {
 	// 0.5-DP and 0.05-zCDP under AddRemove
 	// ε = 1.972 at δ = 1e-6
 }
+
+// Asking at the float64 sum of the parts' δ, however it was rounded, is asking at Σδ.
+func TestEpsilonAtTheSumOfTheParts(t *testing.T) {
+	for i := range 200 {
+		deltas := []float64{1e-6, 1e-7 * float64(i+1), 3e-9 / float64(i+1), 1e-10}
+		var gs []Guarantee
+		forwards, backwards := 0.0, 0.0
+		for j, delta := range deltas {
+			gs = append(gs, ApproxDP(0.25, delta, AddRemove))
+			forwards += delta
+			backwards += deltas[len(deltas)-1-j]
+		}
+		g := compose(t, gs...)
+		assert.Equal(t, 1.0, g.EpsilonAt(forwards))
+		assert.Equal(t, 1.0, g.EpsilonAt(backwards))
+		assert.Equal(t, math.Inf(1), g.EpsilonAt(forwards*(1-1e-12)))
+	}
+}
