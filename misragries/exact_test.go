@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -160,6 +161,29 @@ func TestBoundIsAttainedAtThreeCounters(t *testing.T) {
 		largest = max(largest, l.hockeyStick(pair[0], pair[1], 1), l.hockeyStick(pair[1], pair[0], 1))
 	}
 	require.InEpsilon(t, Delta(3, 1, l.tau), largest, 1e-9)
+}
+
+// Longer streams over more keys and counters, at random: never above the formula.
+func TestRandomNeighboursArePrivate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	pairs := 1500
+	if testing.Short() {
+		pairs = 30
+	}
+	for range pairs {
+		k := 2 + rng.IntN(4)
+		stream := make([]int, 1+rng.IntN(40))
+		for i := range stream {
+			stream[i] = rng.IntN(2 * k)
+		}
+		skip := rng.IntN(len(stream))
+		a, b := run(k, stream), run(k, slices.Concat(stream[:skip], stream[skip+1:]))
+		p := Params{Counters: k, Epsilon: []float64{0.5, 1, 3}[rng.IntN(3)], Delta: 1e-3}
+		l := law{p.noise(), p.threshold()}
+		bound := Delta(k, p.Epsilon, l.tau) * (1 + 1e-9)
+		require.LessOrEqual(t, l.hockeyStick(a, b, p.Epsilon), bound, "%v without element %d", stream, skip)
+		require.LessOrEqual(t, l.hockeyStick(b, a, p.Epsilon), bound, "%v, element %d more", stream, skip)
+	}
 }
 
 // (S6) by hand: two keys on either side, at 1, 0 and at 0, 0.
