@@ -103,7 +103,11 @@ func (h *Histogram[K]) DetectionLimit(confidence float64) float64 {
 	if !validConfidence(confidence) {
 		return math.NaN()
 	}
-	return max(1, h.Threshold()+h.slack(confidence))
+	return h.detectionLimit(h.slack(confidence))
+}
+
+func (h *Histogram[K]) detectionLimit(slack float64) float64 {
+	return max(1, h.Threshold()+slack)
 }
 
 // slack returns s such that, with the given confidence, all keys of true count f > s − (τ − 1) at once have
@@ -129,16 +133,19 @@ const (
 // needs a threshold of at least DetectionLimit(confidence); below, ok is false and all released keys are
 // yielded. ok is false, too, with no keys, if an argument is NaN, confidence is outside [0, 1) or the reading is neither.
 func (h *Histogram[K]) HeavyHitters(threshold, confidence float64, reading Reading) (keys iter.Seq2[K, float64], ok bool) {
-	none := func(func(K, float64) bool) {}
 	if math.IsNaN(threshold) || !validConfidence(confidence) || reading > NoFalseNegatives {
-		return none, false
+		return func(func(K, float64) bool) {}, false
 	}
 	if reading == NoFalsePositives {
 		// c = v − η − L, and no more than k counters: a union bound.
 		margin := h.params.sumQuantile((1 - confidence) / float64(h.params.Counters))
 		return h.above(threshold + float64(margin)), true
 	}
-	return h.above(threshold - h.slack(confidence)), threshold >= h.DetectionLimit(confidence)
+	slack := h.slack(confidence)
+	if threshold < h.detectionLimit(slack) {
+		return h.All(), false
+	}
+	return h.above(threshold - slack), true
 }
 
 // above is atLeast for a real bound.

@@ -67,13 +67,13 @@ func (p Params) StdDev() float64 {
 }
 
 // ErrorBound returns a bound on |estimate − true count| for all keys at once that holds with the given
-// confidence, for a stream of n elements: n/(k+1) from the sketch, and the larger of the noise of k counters and what the threshold
-// may hide. The estimate of a key that is not released is 0. NaN if an argument is invalid.
+// confidence, for a stream of n elements: n/(k+1) from the sketch, the largest noise of k counters, and the
+// threshold, as the estimate of a key that is not released is 0. NaN if an argument is invalid.
 func (p Params) ErrorBound(n, confidence float64) float64 {
 	if p.validate() != nil || !(n >= 0) || !validConfidence(confidence) {
 		return math.NaN()
 	}
-	// A hidden count is below τ minus its noise, a shown one off by its noise; one key is either.
+	// A hidden counter is below τ minus its noise, a shown one off by its noise.
 	t := float64(p.sumQuantile((1 - confidence) / (2 * float64(p.Counters))))
 	return n/(float64(p.Counters)+1) + t + p.Threshold()
 }

@@ -1,8 +1,6 @@
 package misragries
 
-import (
-	"math"
-)
+import "math"
 
 // The exact δ of the release. Write q = e^{−ε}; η, L₁, L₂ are independent discrete Laplace variables,
 // Pr[x] = p(x) = (1−q)/(1+q)·q^|x|. For integers t ≥ 0 (by summing geometric series)
@@ -109,8 +107,8 @@ func (p Params) sumQuantile(tail float64) int64 {
 
 // ownQuantile returns the least integer t ≥ 0 with Pr[L > t] ≤ tail.
 func (p Params) ownQuantile(tail float64) int64 {
-	want := math.Log(tail)
-	return leastInt(0, func(t int64) bool { return p.noise().LogSurvival(float64(t)) <= want })
+	d, want := p.noise(), math.Log(tail)
+	return leastInt(0, func(t int64) bool { return d.LogSurvival(float64(t)) <= want })
 }
 
 // jointQuantile returns the least integer t ≥ 0 with Pr[L_i < −t for one of k counters, or η > τ − 1 + t] ≤ tail.
