@@ -100,13 +100,12 @@ func releaseFile(out io.Writer, sketch *misragries.Builder[string], opts options
 		bar.update(keys.lines, keys.bytes)
 	}
 	bar.clear()
-	hist, err := sketch.Release()
+	r, err := release(sketch, opts)
 	if err != nil {
 		return err
 	}
 	took := time.Since(start)
 
-	r := newReport(hist, opts)
 	if opts.json {
 		err = r.writeJSON(out)
 	} else {

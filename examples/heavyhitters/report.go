@@ -29,14 +29,19 @@ type report struct {
 	rows []row // by decreasing estimate
 }
 
-func newReport(hist *misragries.Histogram[string], opts options) *report {
+// release releases the sketch and makes the report of it.
+func release(sketch *misragries.Builder[string], opts options) (*report, error) {
+	hist, err := sketch.Release()
+	if err != nil {
+		return nil, err
+	}
 	r := &report{hist: hist, opts: opts}
 	for key, estimate := range hist.All() {
 		lo, hi := hist.Interval(key, opts.confidence)
 		r.rows = append(r.rows, row{key, estimate, lo, hi})
 	}
 	slices.SortStableFunc(r.rows, func(a, b row) int { return cmp.Compare(b.estimate, a.estimate) })
-	return r
+	return r, nil
 }
 
 // write prints the release: what it guarantees, the table, and which keys are certain to be frequent.

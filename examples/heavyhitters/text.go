@@ -19,13 +19,12 @@ func releaseText(out io.Writer, sketch *misragries.Builder[string], opts options
 	for word := range text.Tokens() {
 		sketch.Add(word)
 	}
-	hist, err := sketch.Release()
+	r, err := release(sketch, opts)
 	if err != nil {
 		return err
 	}
 	took := time.Since(start)
 
-	r := newReport(hist, opts)
 	if opts.json {
 		return r.writeJSON(out)
 	}

@@ -44,12 +44,7 @@ func HockeyStickSlices(p, q []float64, epsilon float64) float64 {
 			terms = append(terms, term)
 		}
 	}
-	slices.Sort(terms)
-	var total sum
-	for _, term := range terms {
-		total.add(term)
-	}
-	return total.value()
+	return sumSorted(terms)
 }
 
 // ApproxDP fails the test unless p and q, the output laws on two neighbouring inputs, are within
@@ -77,10 +72,15 @@ func totalMass[K comparable](law map[K]float64) float64 {
 	for _, mass := range law {
 		masses = append(masses, mass)
 	}
-	slices.Sort(masses)
+	return sumSorted(masses)
+}
+
+// sumSorted adds numbers ≥ 0, the small ones first. It sorts its argument.
+func sumSorted(x []float64) float64 {
+	slices.Sort(x)
 	var total sum
-	for _, mass := range masses {
-		total.add(mass)
+	for _, term := range x {
+		total.add(term)
 	}
 	return total.value()
 }
