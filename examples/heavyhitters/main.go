@@ -100,12 +100,10 @@ func releaseFile(out io.Writer, sketch *misragries.Builder[string], opts options
 		bar.update(keys.lines, keys.bytes)
 	}
 	bar.clear()
-	r, err := release(sketch, opts)
+	r, err := release(sketch, opts, start)
 	if err != nil {
 		return err
 	}
-	took := time.Since(start)
-
 	if opts.json {
 		err = r.writeJSON(out)
 	} else {
@@ -113,7 +111,7 @@ func releaseFile(out io.Writer, sketch *misragries.Builder[string], opts options
 	}
 	if err == nil {
 		fmt.Fprintf(stderr, "heavyhitters: read %s lines in %v; this message is not covered by the guarantee\n",
-			grouped(keys.lines), took.Round(time.Millisecond))
+			grouped(keys.lines), r.took.Round(time.Millisecond))
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/dpsketch/dpsketch/misragries"
@@ -26,16 +27,17 @@ const stringKey = 16
 type report struct {
 	hist *misragries.Histogram[string]
 	opts options
-	rows []row // by decreasing estimate
+	took time.Duration // from the start to the release
+	rows []row         // by decreasing estimate
 }
 
-// release releases the sketch and makes the report of it.
-func release(sketch *misragries.Builder[string], opts options) (*report, error) {
+// release releases the sketch, which was begun at start, and makes the report of it.
+func release(sketch *misragries.Builder[string], opts options, start time.Time) (*report, error) {
 	hist, err := sketch.Release()
 	if err != nil {
 		return nil, err
 	}
-	r := &report{hist: hist, opts: opts}
+	r := &report{hist: hist, opts: opts, took: time.Since(start)}
 	for key, estimate := range hist.All() {
 		lo, hi := hist.Interval(key, opts.confidence)
 		r.rows = append(r.rows, row{key, estimate, lo, hi})

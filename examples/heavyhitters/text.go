@@ -19,12 +19,10 @@ func releaseText(out io.Writer, sketch *misragries.Builder[string], opts options
 	for word := range text.Tokens() {
 		sketch.Add(word)
 	}
-	r, err := release(sketch, opts)
+	r, err := release(sketch, opts, start)
 	if err != nil {
 		return err
 	}
-	took := time.Since(start)
-
 	if opts.json {
 		return r.writeJSON(out)
 	}
@@ -33,7 +31,7 @@ func releaseText(out io.Writer, sketch *misragries.Builder[string], opts options
 		truth[word]++
 	}
 	if _, err := fmt.Fprintf(out, "King James Bible: %s words of text, %s of them distinct, in %v.\n\n",
-		grouped(text.Len()), grouped(len(truth)), took.Round(100*time.Microsecond)); err != nil {
+		grouped(text.Len()), grouped(len(truth)), r.took.Round(100*time.Microsecond)); err != nil {
 		return err
 	}
 	if err := r.write(out, truth); err != nil {
