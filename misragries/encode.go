@@ -3,9 +3,7 @@ package misragries
 import (
 	"encoding/binary"
 	"math"
-	"reflect"
 
-	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
@@ -26,51 +24,21 @@ import (
 // Nothing in it depends on the order of the stream, and no other bytes decode to the same histogram.
 const version = 1
 
-type keyClass uint8
-
-const (
-	stringKey keyClass = iota
-	signedKey
-	unsignedKey
-)
-
-func classOf[K hashing.Key]() keyClass {
-	switch reflect.TypeFor[K]().Kind() {
-	case reflect.String:
-		return stringKey
-	case reflect.Int, reflect.Int32, reflect.Int64:
-		return signedKey
-	}
-	return unsignedKey
-}
-
 // AppendBinary appends the encoding of the histogram to dst.
 func (h *Histogram[K]) AppendBinary(dst []byte) ([]byte, error) {
-	class := classOf[K]()
+	keys := wire.KeysOf[K]()
 	dst = wire.AppendHeader(dst, wire.KindMisraGries, version)
-	dst = append(dst, byte(class))
+	dst = append(dst, byte(keys.Class()))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(h.params.Counters))
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(h.params.Epsilon))
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(h.params.Delta))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.decrements))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(h.counts)))
 	for i := range h.counts {
-		dst = appendKey(dst, class, h.counts[i].key)
+		dst = keys.Append(dst, h.counts[i].key)
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(h.counts[i].count))
 	}
 	return dst, nil
-}
-
-func appendKey[K hashing.Key](dst []byte, class keyClass, key K) []byte {
-	v := reflect.ValueOf(&key).Elem()
-	switch class {
-	case stringKey:
-		dst = binary.LittleEndian.AppendUint32(dst, uint32(v.Len()))
-		return append(dst, v.String()...)
-	case signedKey:
-		return binary.LittleEndian.AppendUint64(dst, uint64(v.Int()))
-	}
-	return binary.LittleEndian.AppendUint64(dst, v.Uint())
 }
 
 // MarshalBinary returns the encoding of the histogram.
@@ -80,10 +48,10 @@ func (h *Histogram[K]) MarshalBinary() ([]byte, error) { return h.AppendBinary(n
 // holds all keys. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for
 // any other bytes.
 func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
-	class := classOf[K]()
+	keys := wire.KeysOf[K]()
 	r := wire.NewReader("misragries", data)
 	r.Header(wire.KindMisraGries, version)
-	if got := keyClass(r.Uint8()); got != class {
+	if wire.KeyClass(r.Uint8()) != keys.Class() {
 		r.Fail("keys of another type")
 	}
 	var d Histogram[K]
@@ -93,11 +61,7 @@ func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 		r.Fail("invalid Params")
 	}
 	d.decrements = r.Int64()
-	minItem := 16
-	if class == stringKey {
-		minItem = 12
-	}
-	n := r.Count(d.params.Counters, minItem)
+	n := r.Count(d.params.Counters, keys.MinSize()+8)
 	if r.Err() != nil {
 		return r.Err()
 	}
@@ -105,7 +69,7 @@ func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 	d.counts = make([]counter[K], n)
 	for i := range d.counts {
 		c := &d.counts[i]
-		c.key = readKey[K](r, class)
+		c.key = keys.Read(r)
 		c.count = r.Int64()
 		if i > 0 && !(d.counts[i-1].key < c.key) {
 			r.Fail("keys not in ascending order")
@@ -122,26 +86,4 @@ func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 	}
 	*h = d
 	return nil
-}
-
-func readKey[K hashing.Key](r *wire.Reader, class keyClass) (key K) {
-	v := reflect.ValueOf(&key).Elem()
-	switch class {
-	case stringKey:
-		length := r.Uint32()
-		v.SetString(r.String(int(min(length, math.MaxInt32))))
-	case signedKey:
-		x := r.Int64()
-		if v.OverflowInt(x) {
-			r.Fail("a key too large for the key type")
-		}
-		v.SetInt(x)
-	case unsignedKey:
-		x := r.Uint64()
-		if v.OverflowUint(x) {
-			r.Fail("a key too large for the key type")
-		}
-		v.SetUint(x)
-	}
-	return key
 }

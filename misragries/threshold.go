@@ -1,6 +1,10 @@
 package misragries
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/search"
+)
 
 // The exact δ of the release. Write q = e^{−ε}; η, L₁, L₂ are independent discrete Laplace variables,
 // Pr[x] = p(x) = (1−q)/(1+q)·q^|x|. For integers t ≥ 0 (by summing geometric series)
@@ -61,24 +65,7 @@ func Delta(counters int, epsilon float64, threshold int64) float64 {
 // leastThreshold returns the least integer τ ≥ 1 with δ(τ) ≤ δ.
 func leastThreshold(k int, epsilon, delta float64) int64 {
 	want := math.Log(delta) - 0x1p-40*max(1, -math.Log(delta))
-	return leastInt(1, func(tau int64) bool { return logDelta(k, epsilon, float64(tau)) <= want })
-}
-
-// leastInt returns the least n ≥ from for which ok holds; ok must stay true once it is.
-func leastInt(from int64, ok func(int64) bool) int64 {
-	step := int64(1)
-	for !ok(from + step - 1) {
-		step *= 2
-	}
-	lo, hi := from+step/2-1, from+step-1 // not ok(lo) or lo = from−1; ok(hi)
-	for hi-lo > 1 {
-		if mid := lo + (hi-lo)/2; ok(mid) {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	return hi
+	return search.Least(1, func(tau int64) bool { return logDelta(k, epsilon, float64(tau)) <= want })
 }
 
 // LaplaceThreshold is the threshold of Lemma 11 for continuous noise, 1 + 2·ln(3/δ)/ε. It is
@@ -102,19 +89,19 @@ func GeometricThreshold(epsilon, delta float64) (float64, error) {
 // sumQuantile returns the least integer t ≥ 0 with Pr[η + L > t] ≤ tail.
 func (p Params) sumQuantile(tail float64) int64 {
 	want := math.Log(tail)
-	return leastInt(0, func(t int64) bool { return logSurvivalSum(p.Epsilon, float64(t)+1) <= want })
+	return search.Least(0, func(t int64) bool { return logSurvivalSum(p.Epsilon, float64(t)+1) <= want })
 }
 
 // ownQuantile returns the least integer t ≥ 0 with Pr[L > t] ≤ tail.
 func (p Params) ownQuantile(tail float64) int64 {
 	d, want := p.noise(), math.Log(tail)
-	return leastInt(0, func(t int64) bool { return d.LogSurvival(float64(t)) <= want })
+	return search.Least(0, func(t int64) bool { return d.LogSurvival(float64(t)) <= want })
 }
 
 // jointQuantile returns the least integer t ≥ 0 with Pr[L_i < −t for one of k counters, or η > τ − 1 + t] ≤ tail.
 func (p Params) jointQuantile(tail float64) int64 {
 	d, tau := p.noise(), float64(p.threshold())
-	return leastInt(0, func(t int64) bool {
+	return search.Least(0, func(t int64) bool {
 		own := -math.Expm1(float64(p.Counters) * math.Log1p(-d.Survival(float64(t))))
 		return own+d.Survival(tau-1+float64(t)) <= tail
 	})

@@ -102,14 +102,6 @@ func TestThresholdExtremes(t *testing.T) {
 	require.True(t, math.IsNaN(Delta(2, 1, 0)))
 }
 
-func TestLeastInt(t *testing.T) {
-	for from := int64(0); from < 3; from++ {
-		for want := from; want < 70; want++ {
-			require.Equal(t, want, leastInt(from, func(n int64) bool { return n >= want }))
-		}
-	}
-}
-
 // The quantiles are the least integers, by their definition.
 func TestQuantiles(t *testing.T) {
 	p := Params{16, 0.7, 1e-6}

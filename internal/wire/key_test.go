@@ -1,0 +1,78 @@
+package wire
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+)
+
+type (
+	name   string
+	number int32
+)
+
+func roundTrip[K Key](t *testing.T, class KeyClass, keys ...K) {
+	t.Helper()
+	c := KeysOf[K]()
+	if c.Class() != class {
+		t.Errorf("%T has class %d, want %d", *new(K), c.Class(), class)
+	}
+	for _, key := range keys {
+		data := c.Append([]byte{7}, key)
+		if len(data)-1 < c.MinSize() {
+			t.Errorf("%v takes %d bytes, want at least %d", key, len(data)-1, c.MinSize())
+		}
+		r := NewReader("test", data[1:])
+		if got := c.Read(r); got != key || r.Done() != nil {
+			t.Errorf("%v decodes to %v, %v", key, got, r.Done())
+		}
+		if class == TextKey {
+			continue
+		}
+		if got, ok := c.FromBits(c.Bits(key)); !ok || got != key {
+			t.Errorf("%v has bits of %v, %v", key, got, ok)
+		}
+	}
+}
+
+func TestKeys(t *testing.T) {
+	roundTrip(t, TextKey, "", "a", "zebra crossing", "\x00\xff")
+	roundTrip(t, TextKey, name("x"))
+	roundTrip(t, SignedKey, 0, -1, math.MaxInt, math.MinInt)
+	roundTrip(t, SignedKey, number(-5), math.MaxInt32, math.MinInt32)
+	roundTrip[int64](t, SignedKey, -1, math.MinInt64, math.MaxInt64)
+	roundTrip[uint](t, UnsignedKey, 0, math.MaxUint)
+	roundTrip[uint32](t, UnsignedKey, 0, math.MaxUint32)
+	roundTrip[uint64](t, UnsignedKey, 0, math.MaxUint64)
+}
+
+func TestKeysAreSignExtended(t *testing.T) {
+	if got := KeysOf[number]().Bits(-2); got != math.MaxUint64-1 {
+		t.Errorf("got %x", got)
+	}
+	if got := KeysOf[uint32]().Bits(math.MaxUint32); got != math.MaxUint32 {
+		t.Errorf("got %x", got)
+	}
+}
+
+func TestKeysThatDoNotFit(t *testing.T) {
+	refuse := func(read func(*Reader), bits uint64) {
+		t.Helper()
+		r := NewReader("test", KeysOf[uint64]().Append(nil, bits))
+		if read(r); !errors.Is(r.Err(), fault.ErrFormat) {
+			t.Errorf("%x: %v", bits, r.Err())
+		}
+	}
+	narrow := KeysOf[uint32]()
+	for _, bits := range []uint64{1 << 32, math.MaxUint64} {
+		refuse(func(r *Reader) { narrow.Read(r) }, bits)
+	}
+	signed := KeysOf[int32]()
+	for _, bits := range []uint64{1 << 31, 1 << 32, math.MaxInt64, 1<<64 - 1<<31 - 1} {
+		refuse(func(r *Reader) { signed.Read(r) }, bits)
+	}
+	text := KeysOf[string]()
+	refuse(func(r *Reader) { text.Read(r) }, math.MaxUint64) // a length far beyond the input
+}
