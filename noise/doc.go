@@ -1,7 +1,8 @@
 // Package noise holds the randomness, the noise distributions and the privacy accounting that all mechanisms of this library share.
 //
 // It answers: how much noise does a guarantee need (LaplaceScale, GaussianSigma), how is it drawn so that the
-// guarantee holds on a real machine (Sample), and what do several releases amount to (Compose, EpsilonAt).
+// guarantee holds on a real machine (Sample), what do several releases amount to (Compose, EpsilonAt), what does a budget
+// still allow (Ledger), and what holds for groups of records (Group) and for releases on a random sample (Subsampled).
 //
 // # Randomness
 //
@@ -25,16 +26,21 @@
 //	DiscreteLaplace(b)    ∝ e^{−|x|/b}, x integer      ε = Δ₁/b
 //	Gaussian(σ)           ∝ e^{−x²/(2σ²)}              ρ = Δ₂²/(2σ²); (ε, δ) by GaussianSigma
 //	DiscreteGaussian(σ)   the same, x integer          ρ = Δ₂²/(2σ²)
+//	Geometric(b)          ∝ e^{−x/b}, x ≥ 0 integer    none by itself: the tail of DiscreteLaplace
+//
+// Where only noise at or above a threshold matters, [DiscreteLaplace.SampleTail] draws just that, and [DiscreteLaplace.CountTail] counts it among
+// up to 2⁶⁴ draws without making them. [Source.Uint64N] is a uniform integer. [CorrelatedGaussian] is
+// Gaussian noise with a part that all keys share.
 //
 // Bits and tables: [Bernoulli] is exact in k/2⁶⁴ and draws 64 bits at a time; [RandomizedResponse] and [RandomizedRound] stand on it.
 //
 // # Cost
 //
-// A draw takes about 0.05 to 0.2 µs on any grid and does not allocate (a new key, once in 1,024 words, does).
+// A draw takes about 0.02 to 0.2 µs on any grid and does not allocate (a new key, once in 1,024 words, does).
 //
 // # Not covered
 //
-// Timing: the slow path, and rejection, take longer for some draws. Whoever reads the memory of the process.
+// Timing: the slow path, rejection, and what SampleTail returns take longer for some draws. Whoever reads the memory of the process.
 //
 // Sources: Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy (arXiv 2004.00010); Karney,
 // Sampling exactly from the normal distribution (arXiv 1303.6257); Balle, Wang, Improving the Gaussian Mechanism (arXiv 1805.06530).

@@ -7,6 +7,8 @@ var (
 	ErrParams = fault.ErrParams
 	// ErrMismatch reports guarantees under different neighbouring relations, which do not compose.
 	ErrMismatch = fault.ErrMismatch
+	// ErrBudget reports a guarantee that a [Ledger] does not accept. The text names what was asked and what remains.
+	ErrBudget = fault.ErrBudget
 )
 
 // Every scale, sensitivity, ε and ρ lies in [leastParam, mostParam]: powers of two so far from the ends of

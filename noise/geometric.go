@@ -36,12 +36,15 @@ func geometric(src *Source, b float64) (g int64, coins uint64) {
 // negligible is a b below which geometric is 0 but for a probability of e^{−2^1000}; 1/b may overflow there.
 const negligible = 0x1p-1000
 
-// geometricLog is geometric for b < 2²⁰: the integer part of b·(−ln U), U of 62 digits at first. The float64
-// logarithm decides it unless b·(−ln U) is within its error of an integer; then U is compared exactly.
+// geometricLog is geometric for b < 2²⁰: the integer part of b·(−ln U), U of 62 digits at first. A quick logarithm decides
+// it unless b·(−ln U) is within its error of an integer, then math.Log likewise; then U is compared exactly.
 func geometricLog(src *Source, b float64) (g int64, coins uint64) {
 	w := src.Uint64()
 	if b < negligible {
 		return 0, w
+	}
+	if floor, decided := quickFloor(w, b); decided {
+		return floor, w
 	}
 	if floor, decided := floorLog(w, b); decided {
 		return floor, w

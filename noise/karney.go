@@ -20,23 +20,30 @@ func (d Gaussian) Sample(src *Source, step float64) float64 {
 	return float64(withSign(roundedHalfNormal(src, b), src.Uint64())) * step
 }
 
-// roundedHalfNormal draws ⌊b·|Z| + ½⌋ for a standard normal Z, by Karney's algorithm (arXiv 1303.6257)
-// on intervals: |Z| = k + x with k ≥ 0 an integer, Pr ∝ e^{−k²/2}, and x uniform in [0, 1), accepted with
-// probability e^{−x(2k+x)/2}. Of x 64 bits are drawn, and more if a comparison or the rounding needs them.
+// roundedHalfNormal draws ⌊b·|Z| + ½⌋ for a standard normal Z.
 func roundedHalfNormal(src *Source, b float64) int64 {
+	k, x, digits := halfNormal(src)
+	if digits == nil && k < 16 {
+		if r, decided := roundProduct(b, k, x); decided {
+			return r
+		}
+	}
+	if digits == nil {
+		digits = newLazy(x, 64)
+	}
+	return roundLazily(src, b, k, digits)
+}
+
+// halfNormal draws |Z| for a standard normal Z, by Karney's algorithm (arXiv 1303.6257) on
+// intervals: |Z| = k + x with k ≥ 0 an integer, Pr ∝ e^{−k²/2}, and x uniform in [0, 1), accepted with
+// probability e^{−x(2k+x)/2}. Of x 64 bits are drawn, and more if a comparison or, later, the rounding needs
+// them: digits is nil or holds all the bits so far, of which first are the first 64.
+func halfNormal(src *Source) (k int64, first uint64, digits *lazy) {
 	for {
 		k := halfNormalInt(src)
 		x := src.Uint64()
 		if digits, ok := acceptFraction(src, k, x); ok {
-			if digits == nil && k < 16 {
-				if r, decided := roundProduct(b, k, x); decided {
-					return r
-				}
-			}
-			if digits == nil {
-				digits = newLazy(x, 64)
-			}
-			return roundLazily(src, b, k, digits)
+			return k, x, digits
 		}
 	}
 }

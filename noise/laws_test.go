@@ -28,6 +28,21 @@ func TestGaussianTails(t *testing.T) {
 func TestDiscreteLaplaceTails(t *testing.T) {
 	testTails(t, "discretelaplace", 2e-15, NewDiscreteLaplace, integerMirror)
 }
+func TestGeometricTails(t *testing.T) {
+	var survival, logSurvival, cdf worst
+	for _, row := range reference(t, "geometric", 5) {
+		d, err := NewGeometric(row[0])
+		require.NoError(t, err)
+		if row[2] > 0x1p-1000 || row[2] == 0 {
+			survival.see(d.Survival(row[1]), row[2], row[0], row[1])
+		}
+		logSurvival.see(d.LogSurvival(row[1]), row[3], row[0], row[1])
+		cdf.see(d.CDF(row[1]), row[4], row[0], row[1])
+	}
+	survival.check(t, "Survival", 1e-15)
+	logSurvival.check(t, "LogSurvival", 1e-15)
+	cdf.check(t, "CDF", 1e-15)
+}
 func TestDiscreteGaussianTails(t *testing.T) {
 	testTails(t, "discretegaussian", 1e-13, NewDiscreteGaussian, integerMirror)
 }
@@ -38,6 +53,7 @@ type law struct {
 	name     string
 	scale    float64
 	discrete bool
+	positive bool // no mass below 0; else symmetric
 }
 
 func laws(t *testing.T, scales ...float64) []law {
@@ -48,13 +64,16 @@ func laws(t *testing.T, scales ...float64) []law {
 		require.NoError(t, err)
 		g, err := NewGaussian(s)
 		require.NoError(t, err)
-		all = append(all, law{l, fmt.Sprint("Laplace ", s), s, false}, law{g, fmt.Sprint("Gaussian ", s), s, false})
+		all = append(all, law{l, fmt.Sprint("Laplace ", s), s, false, false}, law{g, fmt.Sprint("Gaussian ", s), s, false, false})
 		if s <= mostDiscrete {
 			dl, err := NewDiscreteLaplace(s)
 			require.NoError(t, err)
 			dg, err := NewDiscreteGaussian(s)
 			require.NoError(t, err)
-			all = append(all, law{dl, fmt.Sprint("DiscreteLaplace ", s), s, true}, law{dg, fmt.Sprint("DiscreteGaussian ", s), s, true})
+			ge, err := NewGeometric(s)
+			require.NoError(t, err)
+			all = append(all, law{dl, fmt.Sprint("DiscreteLaplace ", s), s, true, false}, law{dg, fmt.Sprint("DiscreteGaussian ", s), s, true, false},
+				law{ge, fmt.Sprint("Geometric ", s), s, true, true})
 		}
 	}
 	return all
@@ -67,7 +86,8 @@ func TestNewRejects(t *testing.T) {
 		_, e2 := NewGaussian(v)
 		_, e3 := NewDiscreteLaplace(v)
 		_, e4 := NewDiscreteGaussian(v)
-		for i, err := range []error{e1, e2, e3, e4} {
+		_, e5 := NewGeometric(v)
+		for i, err := range []error{e1, e2, e3, e4, e5} {
 			require.ErrorIs(t, err, ErrParams, "%g", v)
 			assert.Contains(t, err.Error(), []string{"scale", "sigma"}[i%2])
 			assert.Contains(t, err.Error(), fmt.Sprint(v))
@@ -77,6 +97,8 @@ func TestNewRejects(t *testing.T) {
 	_, err := NewDiscreteLaplace(0x1p51)
 	require.ErrorIs(t, err, ErrParams)
 	_, err = NewDiscreteGaussian(0x1p51)
+	require.ErrorIs(t, err, ErrParams)
+	_, err = NewGeometric(0x1p51)
 	require.ErrorIs(t, err, ErrParams)
 	for _, v := range []float64{0x1p-900, 1, 0x1p50} {
 		for _, d := range laws(t, v) {
@@ -90,11 +112,12 @@ func TestAccessors(t *testing.T) {
 	g, _ := NewGaussian(4)
 	dl, _ := NewDiscreteLaplace(5)
 	dg, _ := NewDiscreteGaussian(6)
-	assert.Equal(t, []float64{3, 4, 5, 6}, []float64{l.Scale(), g.Sigma(), dl.Scale(), dg.Sigma()})
+	ge, _ := NewGeometric(7)
+	assert.Equal(t, []float64{3, 4, 5, 6, 7}, []float64{l.Scale(), g.Sigma(), dl.Scale(), dg.Sigma(), ge.Scale()})
 }
 
 func TestZeroLawIsNaN(t *testing.T) {
-	for _, d := range []distribution{Laplace{}, Gaussian{}, DiscreteLaplace{}, DiscreteGaussian{}} {
+	for _, d := range []distribution{Laplace{}, Gaussian{}, DiscreteLaplace{}, DiscreteGaussian{}, Geometric{}} {
 		for _, x := range []float64{0, 1, -1, 0.5, math.Inf(1), math.NaN()} {
 			for _, got := range []float64{d.CDF(x), d.Survival(x), d.LogSurvival(x), d.Quantile(x), d.Prob(x), d.LogProb(x), d.Mean(), d.Variance(), d.MeanAbs()} {
 				assert.True(t, math.IsNaN(got), "%T at %g: %g", d, x, got)
@@ -113,7 +136,11 @@ func TestEnds(t *testing.T) {
 		assert.Equal(t, []float64{0, 1, 1, 0}, []float64{d.CDF(-inf), d.CDF(inf), d.Survival(-inf), d.Survival(inf)}, d.name)
 		assert.Equal(t, []float64{0, -inf}, []float64{d.LogSurvival(-inf), d.LogSurvival(inf)}, d.name)
 		assert.Equal(t, []float64{0, 0, -inf, -inf}, []float64{d.Prob(-inf), d.Prob(inf), d.LogProb(-inf), d.LogProb(inf)}, d.name)
-		assert.Equal(t, []float64{-inf, inf, 0}, []float64{d.Quantile(0), d.Quantile(1), d.Mean()}, d.name)
+		if d.positive {
+			assert.Equal(t, []float64{0, inf, d.MeanAbs()}, []float64{d.Quantile(0), d.Quantile(1), d.Mean()}, d.name)
+		} else {
+			assert.Equal(t, []float64{-inf, inf, 0}, []float64{d.Quantile(0), d.Quantile(1), d.Mean()}, d.name)
+		}
 		for _, x := range []float64{5e-324, 1e-300, 1e300, math.MaxFloat64, 1 << 53, 1<<53 + 2, -math.MaxFloat64} { // no NaN from overflow
 			for i, got := range []float64{d.CDF(x), d.Survival(x), d.LogSurvival(x), d.Prob(x), d.LogProb(x)} {
 				assert.False(t, math.IsNaN(got) || i < 3 && got > 1, "%s at %g: %d: %g", d.name, x, i, got)
@@ -187,7 +214,11 @@ func TestProb(t *testing.T) {
 				quotient := (d.Survival(x-h) - d.Survival(x+h)) / (2 * h)
 				assert.InEpsilon(t, quotient, d.Prob(x), 1e-8*(1+z*z)/6+1e-11, "%s at %g", d.name, x)
 			}
-			assert.Equal(t, d.Prob(x), d.Prob(-x))
+			if d.positive {
+				assert.Zero(t, d.Prob(-x))
+			} else {
+				assert.Equal(t, d.Prob(x), d.Prob(-x))
+			}
 			if d.Prob(x) > 1e-250 {
 				assert.InEpsilon(t, d.Prob(x), math.Exp(d.LogProb(x)), 1e-13, "%s at %g", d.name, x)
 			}
@@ -200,7 +231,7 @@ func TestDiscreteLawsAgainstExactSums(t *testing.T) {
 	for _, scale := range []float64{0.2, 0.77, 1, 3.25, 15.75, 16.5, 40} {
 		for _, d := range laws(t, scale)[2:] {
 			reach := int(40 * scale)
-			if _, ok := d.distribution.(DiscreteLaplace); ok {
+			if _, ok := d.distribution.(DiscreteGaussian); !ok {
 				reach = int(150*scale) + 2
 			}
 			mass := make([]*big.Float, reach+1)
@@ -213,7 +244,7 @@ func TestDiscreteLawsAgainstExactSums(t *testing.T) {
 				}
 				mass[k] = bigExpNeg(exponent)
 				total.Add(total, mass[k])
-				if k > 0 {
+				if k > 0 && !d.positive {
 					total.Add(total, mass[k])
 				}
 			}
@@ -227,15 +258,26 @@ func TestDiscreteLawsAgainstExactSums(t *testing.T) {
 				sum.Add(sum, mass[k])
 				want, _ = new(big.Float).Quo(mass[k], total).Float64()
 				if want > 1e-290 {
-					prob.see(d.Prob(float64(-k)), want, scale, float64(k))
+					at := float64(-k)
+					if d.positive {
+						at = float64(k)
+					}
+					prob.see(d.Prob(at), want, scale, float64(k))
 				}
-				term := new(big.Float).Mul(mass[k], big.NewFloat(2*float64(k)))
+				term := new(big.Float).Mul(mass[k], big.NewFloat(float64(k)))
+				if !d.positive {
+					term.Add(term, term)
+				}
 				first.Add(first, term)
 				second.Add(second, term.Mul(term, big.NewFloat(float64(k))))
 			}
 			want, _ := first.Quo(first, total).Float64()
 			moments.see(d.MeanAbs(), want, scale, 1)
-			want, _ = second.Quo(second, total).Float64()
+			second.Quo(second, total)
+			if d.positive { // first is the mean by now
+				second.Sub(second, first.Mul(first, first))
+			}
+			want, _ = second.Float64()
 			moments.see(d.Variance(), want, scale, 2)
 			prob.check(t, d.name+" Prob", 2e-15)
 			tail.check(t, d.name+" Survival", 3e-14)
@@ -284,6 +326,9 @@ func TestMomentsClosedForms(t *testing.T) {
 	assert.InEpsilon(t, s*math.Sqrt(2/math.Pi), g.MeanAbs(), 1e-15)
 	assert.InEpsilon(t, 2*q/(1-q)/(1-q), dl.Variance(), 1e-14)
 	assert.InEpsilon(t, 2*q/(1-q*q), dl.MeanAbs(), 1e-14)
+	ge, _ := NewGeometric(s)
+	assert.InEpsilon(t, q/(1-q), ge.Mean(), 1e-14)
+	assert.InEpsilon(t, q/(1-q)/(1-q), ge.Variance(), 1e-14)
 	for _, d := range laws(t, 0x1p-900, 0x1p50) { // no NaN at the ends
 		assert.GreaterOrEqual(t, d.Variance(), 0.0)
 		assert.GreaterOrEqual(t, d.MeanAbs(), 0.0)

@@ -64,6 +64,28 @@ func (d DiscreteLaplace) Sample(src *Source, step float64) float64 {
 	return roundInt(d.SampleInt(src), step)
 }
 
+// SampleInt draws X. Every integer k ≥ 0 has X ≥ k with probability exactly e^{−k/scale}, for the scale given as a
+// float64. The zero Geometric, which [NewGeometric] does not return, is always 0.
+func (d Geometric) SampleInt(src *Source) int64 {
+	if !(d.scale > 0) {
+		return 0
+	}
+	k, _ := geometric(src, d.scale)
+	return k
+}
+
+// Sample draws X, an integer, and rounds it to a multiple of step, halves upwards. Where step ≤ 1 nothing
+// is rounded. The draw is exact (see [Geometric.SampleInt]).
+//
+// step must be a power of two and scale ≤ 2⁴⁶·max(step, 1), so that the result is exact in a float64; otherwise
+// the result is NaN.
+func (d Geometric) Sample(src *Source, step float64) float64 {
+	if !integerGrid(d.scale, step) {
+		return math.NaN()
+	}
+	return roundInt(d.SampleInt(src), step)
+}
+
 // integerGrid reports whether integers of the given scale can be rounded to multiples of step as [gridScale] asks.
 func integerGrid(scale, step float64) bool {
 	_, ok := gridScale(scale, max(step, 1))

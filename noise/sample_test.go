@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"math/bits"
+	"slices"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
@@ -57,13 +59,15 @@ func newSampled(t *testing.T, name string, scale float64) sampled {
 		d, err = NewDiscreteLaplace(scale)
 	case "DiscreteGaussian":
 		d, err = NewDiscreteGaussian(scale)
+	case "Geometric":
+		d, err = NewGeometric(scale)
 	}
 	require.NoError(t, err)
 	return d
 }
 
 var continuous = []string{"Laplace", "Gaussian"}
-var discrete = []string{"DiscreteLaplace", "DiscreteGaussian"}
+var discrete = []string{"DiscreteLaplace", "DiscreteGaussian", "Geometric"}
 
 func TestSamplersFollowTheirLaw(t *testing.T) {
 	const n = 100_000
@@ -72,14 +76,15 @@ func TestSamplersFollowTheirLaw(t *testing.T) {
 			{0.25, 1}, {0.3, 1}, {0.9, 1}, {1, 1}, {1.5, 1}, {2, 1}, {3.7, 1}, {10, 1}, {40, 1},
 			{1, 0.25}, {1000, 64}, {0x1p-500, 0x1p-501}, {0x1p700 * 1.3, 0x1p699},
 		} {
-			if name[0] == 'D' && (c.step < 1 || c.scale > 1e9) {
+			integer := slices.Contains(discrete, name)
+			if integer && (c.step < 1 || c.scale > 1e9) {
 				continue
 			}
 			d := newSampled(t, name, c.scale)
 			t.Run(fmt.Sprintf("%s/%v/%v", name, c.scale, c.step), func(t *testing.T) {
 				reach := 2 + int(8*c.scale/c.step)
 				law := d
-				if name[0] == 'D' && c.step > 1 {
+				if integer && c.step > 1 {
 					law = shifted{d} // halves are rounded upwards
 				}
 				p := samplePValue(d, law, c.step, reach, n)
@@ -168,7 +173,8 @@ func TestFarTail(t *testing.T) {
 	var src Source
 	laplace, _ := NewDiscreteLaplace(1)
 	gaussian, _ := NewDiscreteGaussian(2)
-	hits := [2]int64{}
+	geometric, _ := NewGeometric(1)
+	hits := [3]int64{}
 	for range n {
 		if laplace.SampleInt(&src) > 12 {
 			hits[0]++
@@ -176,28 +182,40 @@ func TestFarTail(t *testing.T) {
 		if gaussian.SampleInt(&src) > 9 {
 			hits[1]++
 		}
+		if geometric.SampleInt(&src) > 13 {
+			hits[2]++
+		}
 	}
 	dptest.Tail(t, "DiscreteLaplace", hits[0], n, laplace.Survival(12), 1e-8)
 	dptest.Tail(t, "DiscreteGaussian", hits[1], n, gaussian.Survival(9), 1e-8)
+	dptest.Tail(t, "Geometric", hits[2], n, geometric.Survival(13), 1e-8)
 }
 
 // Whatever the float64 logarithm decides is what exact arithmetic decides.
-func TestFloorLogIsRight(t *testing.T) {
+func TestFloorLogIsRight(t *testing.T) { testFloor(t, floorLog, 1<<12, 0x1p-44) }
+
+func TestQuickFloorIsRight(t *testing.T) { testFloor(t, quickFloor, leastQuick, 0x1p-38) }
+
+// testFloor compares floorOf with exact arithmetic, for w of as many leading zeros as least has, and often within the relative distance
+// near of an integer. Below least it may decline.
+func testFloor(t *testing.T, floorOf func(w uint64, b float64) (int64, bool), least uint64, near float64) {
 	var src Source
 	undecided := 0
 	for i := range 20_000 {
-		w := src.Uint64() >> (src.Uint64() % 52)
+		w := src.Uint64() >> src.Uint64N(uint64(bits.LeadingZeros64(least))+1)
 		b := math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64()%24)-4)
 		if i%4 == 0 { // within the error of an integer
 			b = (1 + float64(src.Uint64()%8)) / (64*math.Ln2 - math.Log(float64(w)))
-			b *= 1 + float64(int64(src.Uint64()))*0x1p-63*0x1p-44
+			b *= 1 + float64(int64(src.Uint64()))*0x1p-63*near
 		}
 		if !(b > 0 && b < 0x1p20) {
 			continue
 		}
-		floor, decided := floorLog(w, b)
+		floor, decided := floorOf(w, b)
 		if !decided {
-			undecided++
+			if w >= least {
+				undecided++
+			}
 			continue
 		}
 		if floor > 0 {
@@ -336,7 +354,7 @@ func TestSampleRefusesGridsItCannotHold(t *testing.T) {
 		require.False(t, math.IsNaN(huge.Sample(&src, 2)), name)
 		require.Equal(t, 0.0, newSampled(t, name, 1).Sample(&src, 0x1p1000), name)
 	}
-	for _, d := range []sampled{Laplace{}, Gaussian{}, DiscreteLaplace{}, DiscreteGaussian{}} {
+	for _, d := range []sampled{Laplace{}, Gaussian{}, DiscreteLaplace{}, DiscreteGaussian{}, Geometric{}} {
 		require.True(t, math.IsNaN(d.Sample(&src, 1)), "%T: the zero value is no distribution", d)
 	}
 }
@@ -442,6 +460,8 @@ func FuzzSample(f *testing.F) {
 		check(discreteLaplace, err)
 		discreteGaussian, err := NewDiscreteGaussian(scale)
 		check(discreteGaussian, err)
+		geometric, err := NewGeometric(scale)
+		check(geometric, err)
 	})
 }
 

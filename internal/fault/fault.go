@@ -19,6 +19,8 @@ var (
 	ErrFormat = errors.New("malformed encoding")
 	// ErrReleased reports a Builder that has been released before.
 	ErrReleased = errors.New("already released")
+	// ErrBudget reports a release that a privacy budget does not allow.
+	ErrBudget = errors.New("privacy budget exceeded")
 )
 
 // Params returns an error that wraps [ErrParams], such as
@@ -30,6 +32,11 @@ func Params(pkg, field string, value any, want string) error {
 // Mismatch returns an error that wraps [ErrMismatch] and names the public field that differs.
 func Mismatch(pkg, field string, a, b any) error {
 	return fmt.Errorf("%s: %s differs, %v and %v: %w", pkg, field, a, b, ErrMismatch)
+}
+
+// Budget returns an error that wraps [ErrBudget] and says what was asked for and what remains.
+func Budget(pkg string, asked, remaining any) error {
+	return fmt.Errorf("%s: %v asked, %v remains: %w", pkg, asked, remaining, ErrBudget)
 }
 
 // Format returns an error that wraps [ErrFormat] and says what is wrong with the bytes.

@@ -3,6 +3,7 @@
 
 Each line: law parameter argument value... Inputs are the exact values of the float64 printed.
   laplace, gaussian, discretelaplace, discretegaussian: parameter x survival logsurvival
+  geometric: parameter x survival logsurvival cdf
   moments: parameter variance meanabs, of the discrete Gaussian
   quantile: p z, of the standard normal law
   delta: sigma epsilon sensitivity ln(delta), of the Gaussian mechanism
@@ -102,6 +103,11 @@ for scale in [2.0**-900, 0.01, 0.1, 0.3, 0.7, 0.99, 1.0, 1.7, 5.0, 15.99, 16.0, 
             else:
                 t = gauss_terms(s, -j) / n
                 tails("discretegaussian", scale, x, 1 - t, t)
+for scale in [2.0**-900, 0.01, 0.1, 0.7, 1.0, 5.0, 123.4, 1e6, 1e10, 2.0**50]:
+    for m in KS:
+        for x in (m * scale, m * scale + 1):
+            n = (floor(mpf(x)) + 1) / mpf(scale)
+            emit("geometric", scale, x, exp(-n), -n, -mp.expm1(-n))
 for scale in [0.05, 0.3, 0.7, 0.99, 1.0, 1.01, 1.7, 5.0, 15.99, 16.0, 16.01, 50.0, 123.4, 1000.0, 3000.0]:
     s = mpf(scale)
     v = a = mpf(0)

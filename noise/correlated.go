@@ -1,0 +1,193 @@
+package noise
+
+import (
+	"math"
+	"math/big"
+	"math/bits"
+)
+
+// CorrelatedGaussian is the law of noise that is partly the same for all keys: Z + Nᵢ for key i, with one Z ~ N(0, s²)
+// and an own Nᵢ ~ N(0, σ²) each, all independent. On d keys its covariance is σ²·I + s²·𝟏𝟏ᵀ, so a release whose neighbours
+// differ by v ∈ ℝᵈ is ρ-zCDP with
+//
+//	ρ = (‖v‖₂² − s²·(v₁ + … + v_d)²/(σ² + d·s²))/(2σ²).
+//
+// Where all changes have the same sign and at most 1 in size, s² = σ²/√d needs, for large d, half the standard deviation of independent noise (Lebeda, Better
+// Gaussian Mechanism using Correlated Noise, SOSA 2025, arXiv 2408.07853; Lebeda and Retschmeier, arXiv 2412.10357, for sparse histograms).
+type CorrelatedGaussian struct{ shared, own float64 }
+
+// NewCorrelatedGaussian returns the law with the standard deviations s = shared and σ = own, in the units of the data. With shared = 0
+// every key has independent [Gaussian] noise.
+//
+// The error wraps [ErrParams] unless own is in [2⁻⁹⁰⁰, 2⁹⁰⁰] and shared is 0 or there too.
+func NewCorrelatedGaussian(shared, own float64) (CorrelatedGaussian, error) {
+	if shared != 0 {
+		if err := checkParam("shared", shared); err != nil {
+			return CorrelatedGaussian{}, err
+		}
+	}
+	if err := checkParam("own", own); err != nil {
+		return CorrelatedGaussian{}, err
+	}
+	return CorrelatedGaussian{shared + 0, own}, nil
+}
+
+// Shared returns s, the standard deviation of the part that all keys have in common.
+func (d CorrelatedGaussian) Shared() float64 { return d.shared }
+
+// Own returns σ, the standard deviation of each key's own part.
+func (d CorrelatedGaussian) Own() float64 { return d.own }
+
+// Marginal returns the law of the noise of one key, N(0, s² + σ²), to plan with: its standard deviation is rounded to a float64.
+func (d CorrelatedGaussian) Marginal() Gaussian { return Gaussian{math.Hypot(d.shared, d.own)} }
+
+// Sampler draws Z and returns a function that draws the noise of one key after the other, Z + Nᵢ rounded to the nearest
+// multiple of step.
+//
+// Exact: for all keys together the results have the law of the ideal real-valued vector (Z + N₁, Z + N₂, …) with each
+// coordinate rounded, for s, σ and step given as float64, with no error at all. Rounding Z and Nᵢ each would be
+// another mechanism. So added to values on the grid it is the ideal mechanism followed by rounding, which is post-processing.
+//
+// A release needs a Sampler of its own, for all its keys. The function keeps Z, which is secret, reads src, and like it
+// serves one goroutine at a time.
+//
+// step must be a power of two with s/step and σ/step at most 2⁴⁶; otherwise all results are NaN.
+func (d CorrelatedGaussian) Sampler(src *Source, step float64) func() float64 {
+	own, ok := gridScale(d.own, step)
+	shared, sharedOK := 0.0, true
+	if d.shared != 0 {
+		shared, sharedOK = gridScale(d.shared, step)
+	}
+	if !ok || !sharedOK {
+		return func() float64 { return math.NaN() }
+	}
+	toShared, toOwn := newGridUnits(shared), newGridUnits(own)
+	var z normal
+	if d.shared != 0 {
+		z = drawNormal(src)
+	}
+	least, most := toShared.interval(&z)
+	return func() float64 {
+		n := drawNormal(src)
+		if n.k < normalFew && z.k < normalFew {
+			lo, hi := toOwn.interval(&n)
+			if v, decided := roundSum(least.plus(lo), most.plus(hi)); decided {
+				return float64(v) * step
+			}
+		}
+		return float64(roundSumLazily(src, shared, &z, own, &n)) * step
+	}
+}
+
+// normal is a draw of the standard normal law as far as it is known: ±(k + x), where x starts with the 64 bits of
+// first, and more of them are in digits if there are any.
+type normal struct {
+	negative bool
+	k        int64
+	first    uint64
+	digits   *lazy
+}
+
+// normalFew is the k from which on interval may overflow: |Z| ≥ 16 has a probability of 1e-57.
+const normalFew = 16
+
+func drawNormal(src *Source) normal {
+	k, first, digits := halfNormal(src)
+	return normal{src.Uint64()&1 != 0, k, first, digits}
+}
+
+// int128 is hi·2⁶⁴ + lo in two's complement.
+type int128 struct{ hi, lo uint64 }
+
+func (a int128) plus(b int128) int128 {
+	lo, carry := bits.Add64(a.lo, b.lo, 0)
+	hi, _ := bits.Add64(a.hi, b.hi, carry)
+	return int128{hi, lo}
+}
+
+// negated returns −a.
+func (a int128) negated() int128 {
+	lo, borrow := bits.Sub64(0, a.lo, 0)
+	hi, _ := bits.Sub64(0, a.hi, borrow)
+	return int128{hi, lo}
+}
+
+// gridUnits multiplies by a scale b in [0, 2⁴⁶], in units of 2⁻⁷⁴.
+type gridUnits struct {
+	mantissa    uint64
+	left, right uint // b = mantissa·2^(left−right−10), one of the two 0
+}
+
+func newGridUnits(b float64) gridUnits {
+	frac, exp := math.Frexp(b)
+	shift := exp - 53 + 10 // at most 4
+	return gridUnits{uint64(frac * (1 << 53)), uint(max(shift, 0)), uint(max(-shift, 0))}
+}
+
+// interval returns the ends of an interval that holds b times the number, whatever the digits after the first 64, for k < normalFew.
+func (u gridUnits) interval(z *normal) (least, most int128) {
+	// (k + [first, first+1]/2⁶⁴)·b in units of 2⁻⁷⁴ is [product, product + mantissa]·2^(left−right), product < 2¹²¹ and
+	// all below 2¹²⁵: the sum of two of them fits. The shift to the right takes off less than 1 at each end.
+	hi, lo := bits.Mul64(z.first, u.mantissa)
+	hi += uint64(z.k) * u.mantissa
+	width := u.mantissa << u.left
+	if u.right > 0 && u.mantissa > 0 {
+		width = u.mantissa>>u.right + 2
+	}
+	least = int128{hi<<u.left | lo>>(64-u.left), lo << u.left}
+	if u.right >= 64 {
+		least = int128{0, hi >> (u.right - 64)}
+	} else if u.right > 0 {
+		least = int128{hi >> u.right, hi<<(64-u.right) | lo>>u.right}
+	}
+	most = least.plus(int128{0, width})
+	if z.negative {
+		return most.negated(), least.negated()
+	}
+	return least, most
+}
+
+// roundSum returns ⌊x/2⁷⁴ + ½⌋ if it is the same for both ends x of an interval.
+func roundSum(least, most int128) (v int64, decided bool) {
+	const half = 1 << 9 // of 2⁻⁷⁴·2⁷³, in the upper word
+	first, last := int64(least.hi+half)>>10, int64(most.hi+half)>>10
+	return first, first == last
+}
+
+// roundSumLazily is roundSum in rational arithmetic: ⌊b·Z + c·N + ½⌋, drawing more digits of both until it is decided. Z keeps
+// what was drawn of it.
+func roundSumLazily(src *Source, b float64, z *normal, c float64, n *normal) int64 {
+	for _, x := range []*normal{z, n} {
+		if x.digits == nil {
+			x.digits = newLazy(x.first, 64)
+		}
+	}
+	for {
+		// Ends on a boundary have probability 0: at worst one more digit is asked for.
+		zLeast, zMost := z.bounds(b)
+		nLeast, nMost := n.bounds(c)
+		least, most := roundRat(zLeast.Add(zLeast, nLeast)), roundRat(zMost.Add(zMost, nMost))
+		if least.Cmp(most) == 0 {
+			return least.Int64()
+		}
+		n.digits.refine(src)
+		z.digits.refine(src)
+	}
+}
+
+// bounds returns the ends of the interval that b times the number is known to lie in.
+func (z *normal) bounds(b float64) (least, most *big.Rat) {
+	scale := new(big.Rat).SetFloat64(b)
+	times := func(x *big.Rat) *big.Rat { return x.Add(x, new(big.Rat).SetInt64(z.k)).Mul(x, scale) }
+	least, most = times(z.digits.lower()), times(z.digits.upper())
+	if z.negative {
+		return most.Neg(most), least.Neg(least)
+	}
+	return least, most
+}
+
+// roundRat returns ⌊x + ½⌋.
+func roundRat(x *big.Rat) *big.Int {
+	x.Add(x, big.NewRat(1, 2))
+	return new(big.Int).Div(x.Num(), x.Denom()) // a denominator is positive, so Div is the floor
+}

@@ -1,0 +1,335 @@
+package noise
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/stretchr/testify/require"
+)
+
+func newCorrelated(t *testing.T, shared, own float64) CorrelatedGaussian {
+	t.Helper()
+	d, err := NewCorrelatedGaussian(shared, own)
+	require.NoError(t, err)
+	return d
+}
+
+// marginal samples one key of a fresh release each time.
+type marginal struct{ CorrelatedGaussian }
+
+func (m marginal) Sample(src *Source, step float64) float64 { return m.Sampler(src, step)() }
+func (m marginal) CDF(x float64) float64                    { return m.Marginal().CDF(x) }
+func (m marginal) Survival(x float64) float64               { return m.Marginal().Survival(x) }
+
+func TestCorrelatedRejects(t *testing.T) {
+	for _, v := range []float64{-1, math.NaN(), math.Inf(1), 5e-324, 0x1p-901, 0x1p901} {
+		_, err := NewCorrelatedGaussian(v, 1)
+		require.ErrorIs(t, err, ErrParams)
+		require.Contains(t, err.Error(), "shared")
+		_, err = NewCorrelatedGaussian(1, v)
+		require.ErrorIs(t, err, ErrParams)
+		require.Contains(t, err.Error(), "own")
+	}
+	_, err := NewCorrelatedGaussian(1, 0)
+	require.ErrorIs(t, err, ErrParams)
+
+	var src Source
+	for _, step := range []float64{0, -1, 0.3, 3, math.NaN(), math.Inf(1)} {
+		require.True(t, math.IsNaN(newCorrelated(t, 1, 1).Sampler(&src, step)()), step)
+	}
+	for _, c := range [][2]float64{{0x1p47, 1}, {1, 0x1p47}, {0, 0x1p47}} {
+		require.True(t, math.IsNaN(newCorrelated(t, c[0], c[1]).Sampler(&src, 0.5)()), c)
+		require.False(t, math.IsNaN(newCorrelated(t, c[0], c[1]).Sampler(&src, 2)()), c)
+	}
+	require.True(t, math.IsNaN(CorrelatedGaussian{}.Sampler(&src, 1)()))
+	require.Zero(t, newCorrelated(t, 1, 1).Sampler(&src, 0x1p1000)())
+	require.Equal(t, 4.0, newCorrelated(t, 4, 3).Shared())
+	require.Equal(t, 3.0, newCorrelated(t, 4, 3).Own())
+	require.Equal(t, 5.0, newCorrelated(t, 4, 3).Marginal().Sigma())
+}
+
+func TestCorrelatedMarginal(t *testing.T) {
+	const n = 100_000
+	for _, c := range []struct{ shared, own, step float64 }{
+		{0, 1, 1}, {1, 1, 1}, {0.3, 1, 2}, {1, 0.3, 2}, {5, 2, 1}, {0.1, 0.1, 1}, {0x1p-300, 1, 1}, {0x1.8p600, 0x1p601, 0x1p601},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			d := marginal{newCorrelated(t, c.shared, c.own)}
+			reach := 2 + int(8*d.Marginal().Sigma()/c.step)
+			require.Greater(t, samplePValue(d, d, c.step, reach, n), 1e-8, "χ²")
+			if d.Marginal().Sigma() >= c.step {
+				wrong := marginal{newCorrelated(t, c.shared*1.05, c.own*1.05)}
+				require.Less(t, samplePValue(wrong, d, c.step, reach, n), 1e-8, "5 %% more scale must be noticed")
+			}
+		})
+	}
+}
+
+// On a fine grid the vector is the ideal one: variances, the covariance of two keys, and their difference, in which Z cancels.
+func TestCorrelatedPairs(t *testing.T) {
+	const n = 200_000
+	const shared, own = 0.75, 1.25
+	const variance, covariance = shared*shared + own*own, shared * shared
+	var src Source
+	d := newCorrelated(t, shared, own)
+	for _, step := range []float64{0x1p-20, 0x1p-45} {
+		first, sum, difference := make([]float64, n), make([]float64, n), make([]float64, n)
+		far := int64(0)
+		for i := range first {
+			draw := d.Sampler(&src, step)
+			a, b := draw(), draw()
+			first[i], sum[i], difference[i] = a, a+b, a-b
+			if math.Abs(b) > 4*math.Sqrt(variance) {
+				far++
+			}
+		}
+		name := fmt.Sprint("step ", step)
+		// Var(a + b) = 2(v + c) and Var(a − b) = 2(v − c) give v and c.
+		for _, c := range []struct {
+			name     string
+			samples  []float64
+			variance float64
+		}{{"key", first, variance}, {"sum", sum, 2 * (variance + covariance)}, {"difference", difference, 2 * own * own}} {
+			dptest.Moments(t, name+", "+c.name, c.samples, 0, c.variance, 3*c.variance*c.variance, 1e-8)
+			law, err := NewGaussian(math.Sqrt(c.variance))
+			require.NoError(t, err)
+			dptest.KS(t, name+", "+c.name, c.samples, law.CDF, 1e-8)
+		}
+		dptest.Tail(t, name+", tail", far, n, 2*d.Marginal().Survival(4*math.Sqrt(variance)), 1e-8)
+		_, independent := dptest.MomentsPValues(sum, 0, 2*variance, 12*variance*variance)
+		require.Less(t, independent, 1e-8, "independent keys must be noticed")
+	}
+}
+
+// pairCells returns the probabilities of the pairs of two keys on a grid: cells −reach … reach each, the ends gathering
+// the tails. Given Z the keys are independent; Z is integrated over by the trapezoid rule, whose error on a Gaussian falls
+// like e^{−2π²/h²} with h in units of s.
+func pairCells(d CorrelatedGaussian, step float64, reach int) []float64 {
+	own := Gaussian{d.own}
+	side := 2*reach + 1
+	cells := make([]float64, side*side)
+	const h = 1.0 / 16
+	for i := -9 / h; i <= 9/h; i++ {
+		weight := h * math.Exp(-i*h*i*h/2) / math.Sqrt(2*math.Pi)
+		row := make([]float64, side)
+		for k := range row {
+			lo, hi := (float64(k-reach)-0.5)*step-i*h*d.shared, (float64(k-reach)+0.5)*step-i*h*d.shared
+			if k == 0 {
+				lo = math.Inf(-1)
+			}
+			if k == side-1 {
+				hi = math.Inf(1)
+			}
+			row[k] = own.CDF(hi) - own.CDF(lo)
+		}
+		for a, p := range row {
+			for b, q := range row {
+				cells[a*side+b] += weight * p * q
+			}
+		}
+	}
+	return cells
+}
+
+// On a coarse grid, step = 2σ: the joint law of two keys is that of the ideal vector rounded. Rounding Z before it is added
+// is not, and the test sees it.
+func TestCorrelatedPairsOnACoarseGrid(t *testing.T) {
+	const n, reach = 200_000, 3
+	for _, c := range []struct{ shared, own, step float64 }{{1, 1, 2}, {0.8, 0.5, 1}} {
+		d := newCorrelated(t, c.shared, c.own)
+		cells := pairCells(d, c.step, reach)
+		var src Source
+		pValue := func(draw func() (a, b float64)) float64 {
+			observed := make([]int64, len(cells))
+			index := func(x float64) int { return int(min(max(x/c.step, -reach), reach)) + reach }
+			for range n {
+				a, b := draw()
+				observed[index(a)*(2*reach+1)+index(b)]++
+			}
+			return dptest.ChiSquarePValue(observed, cells)
+		}
+		require.Greater(t, pValue(func() (a, b float64) {
+			draw := d.Sampler(&src, c.step)
+			return draw(), draw()
+		}), 1e-8)
+		shared, own := Gaussian{c.shared}, Gaussian{c.own}
+		require.Less(t, pValue(func() (a, b float64) {
+			z := shared.Sample(&src, c.step)
+			return z + own.Sample(&src, c.step), z + own.Sample(&src, c.step)
+		}), 1e-8, "a rounded Z must be noticed")
+		require.Less(t, pValue(func() (a, b float64) {
+			return d.Sampler(&src, c.step)(), d.Sampler(&src, c.step)()
+		}), 1e-8, "a fresh Z for each key must be noticed")
+	}
+}
+
+// Whatever the 128-bit path decides is what rational arithmetic says at both ends of all that is unknown.
+func TestRoundSum(t *testing.T) {
+	var src Source
+	random := func() (float64, normal) {
+		b := math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64()%120)-74)
+		if src.Uint64()%8 == 0 {
+			b = 0x1p46
+		}
+		return min(b, 0x1p46), normal{negative: src.Uint64()&1 != 0, k: int64(src.Uint64() % normalFew), first: src.Uint64()}
+	}
+	undecided, wrong := 0, 0
+	for i := range 8000 {
+		b, z := random()
+		c, n := random()
+		if i%2 == 0 { // move N such that the sum is within its last digits of a half
+			z.digits, n.digits = newLazy(z.first, 64), newLazy(n.first, 64)
+			least, _ := z.bounds(b)
+			other, _ := n.bounds(c)
+			sum := new(big.Rat).Add(least, other)
+			target := new(big.Rat).Sub(new(big.Rat).SetInt(roundRat(new(big.Rat).Set(sum))), big.NewRat(1, 2))
+			gap := target.Sub(target, sum) // to be added to ±c·x
+			gap.Quo(gap, new(big.Rat).SetFloat64(c)).Mul(gap, new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), 64)))
+			if n.negative {
+				gap.Neg(gap)
+			}
+			if moved := roundRat(gap); moved.IsInt64() {
+				n.first += uint64(moved.Int64()) + src.Uint64()%5 - 2 // modulo 1 in x: any value will do
+			}
+		}
+		z.digits, n.digits = newLazy(z.first, 64), newLazy(n.first, 64)
+		zLeast, zMost := z.bounds(b)
+		nLeast, nMost := n.bounds(c)
+		least, most := new(big.Rat).Add(zLeast, nLeast), new(big.Rat).Add(zMost, nMost)
+
+		zLo, zHi := newGridUnits(b).interval(&z)
+		nLo, nHi := newGridUnits(c).interval(&n)
+		lo, hi := zLo.plus(nLo), zHi.plus(nHi)
+		require.LessOrEqual(t, rational(lo).Cmp(least), 0, "b = %v, c = %v, %+v, %+v", b, c, z, n)
+		require.GreaterOrEqual(t, rational(hi).Cmp(most), 0, "b = %v, c = %v, %+v, %+v", b, c, z, n)
+		room := new(big.Rat).Sub(new(big.Rat).Sub(rational(hi), rational(lo)), new(big.Rat).Sub(most, least))
+		require.LessOrEqual(t, room.Cmp(big.NewRat(1, 1<<62)), 0, "the interval is wider than 2⁻⁶² without need")
+
+		got, decided := roundSum(lo, hi)
+		atLeast, atMost := roundRat(least), roundRat(most)
+		if !decided {
+			undecided++
+			v := roundSumLazily(&src, b, &z, c, &n)
+			require.True(t, atLeast.Int64() <= v && v <= atMost.Int64())
+			continue
+		}
+		require.Equal(t, atLeast.Int64(), got)
+		require.Equal(t, atMost.Int64(), got)
+		if roundSumLazily(&src, b, &z, c, &n) != got {
+			wrong++
+		}
+	}
+	require.Zero(t, wrong)
+	require.Greater(t, undecided, 100, "the boundary was not tried")
+}
+
+// rational returns a/2⁷⁴.
+func rational(a int128) *big.Rat {
+	n := new(big.Int).Lsh(big.NewInt(int64(a.hi)), 64)
+	n.Add(n, new(big.Int).SetUint64(a.lo))
+	return new(big.Rat).SetFrac(n, new(big.Int).Lsh(big.NewInt(1), 74))
+}
+
+// Nothing but rational arithmetic, on draws far enough out that the fast path does not take them, has the right law: Z = 16 + x is
+// shifted by −16 here, x uniform, and 4·x + N rounded. Digits that were drawn of Z stay.
+func TestRoundSumLazily(t *testing.T) {
+	var src Source
+	const n = 4000
+	var low, high int64
+	for range n {
+		z := normal{k: 16, first: src.Uint64()}
+		own := normal{negative: true, k: 16}
+		v := roundSumLazily(&src, 4, &z, 4, &own) // ⌊4x − 4y + ½⌋, y < 2⁻⁶⁴
+		require.True(t, v >= 0 && v <= 4)
+		if v == 0 {
+			low++
+		}
+		if v == 4 {
+			high++
+		}
+		require.Equal(t, z.first, new(big.Int).Rsh(z.digits.n, z.digits.bits-64).Uint64())
+	}
+	dptest.Tail(t, "below an eighth", low, n, 0.125, 1e-8)
+	dptest.Tail(t, "above seven eighths", high, n, 0.125, 1e-8)
+
+	// 64 digits leave both of these open: the ties are broken by the digits that follow, and those of Z decide again the same way.
+	up := int64(0)
+	for range n {
+		z, first := normal{first: 1 << 63}, normal{negative: true}
+		v := roundSumLazily(&src, 1, &z, 1, &first) // ½ + x′ − y′ ≥ ½ or not, x′ and y′ uniform
+		require.True(t, v == 0 || v == 1)
+		up += v
+		digits := new(big.Int).Set(z.digits.n)
+		second := normal{negative: true, digits: &lazy{n: new(big.Int).Lsh(big.NewInt(1), 1), bits: 200}}
+		require.EqualValues(t, 1, roundSumLazily(&src, 1, &z, 1, &second)) // y far below x
+		require.Zero(t, digits.Cmp(new(big.Int).Rsh(z.digits.n, uint(z.digits.n.BitLen()-digits.BitLen()))))
+	}
+	dptest.Tail(t, "ties", up, n, 0.5, 1e-8)
+}
+
+// The ρ of the doc comment: ½·vᵀC⁻¹v for the covariance C, in two dimensions; and half of the noise in many, where j of d keys change by 1.
+func TestCorrelatedRho(t *testing.T) {
+	rho := func(s2, o2, d, squares, sum float64) float64 { return (squares - s2*sum*sum/(o2+d*s2)) / (2 * o2) }
+	const s2, o2 = 0.5625, 1.5625
+	const v, c = s2 + o2, s2
+	for _, x := range [][2]float64{{1, 0}, {1, 1}, {1, -1}, {-3, 2}} {
+		want := (v*x[0]*x[0] - 2*c*x[0]*x[1] + v*x[1]*x[1]) / (v*v - c*c) / 2
+		require.InEpsilon(t, want, rho(s2, o2, 2, x[0]*x[0]+x[1]*x[1], x[0]+x[1]), 1e-14)
+	}
+	const d = 1 << 30
+	worst := 0.0
+	for j := 1.0; j <= d; j *= 1.0001 {
+		worst = max(worst, rho(1/math.Sqrt(d), 1, d, j, j))
+	}
+	require.InEpsilon(t, d/2.0/4, worst, 1e-4) // independent noise of twice the standard deviation
+}
+
+func TestCorrelatedAllocatesOnlyTheFunction(t *testing.T) {
+	var src Source
+	draw := newCorrelated(t, 1, 1).Sampler(&src, 0x1p-20)
+	// A new key of the Source, once in 1,024 words, allocates: on average below ½, which AllocsPerRun rounds down.
+	require.Zero(t, testing.AllocsPerRun(10_000, func() { draw() }))
+}
+
+func FuzzCorrelated(f *testing.F) {
+	f.Add(1.0, 1.0, 0x1p-40)
+	f.Add(0.0, 1e300, 1.0)
+	f.Add(0x1p-900, 0x1p46, 1.0)
+	f.Fuzz(func(t *testing.T, shared, own, step float64) {
+		d, err := NewCorrelatedGaussian(shared, own)
+		if err != nil {
+			require.ErrorIs(t, err, ErrParams)
+			return
+		}
+		var src Source
+		draw := d.Sampler(&src, step)
+		for range 3 {
+			x := draw()
+			require.Equal(t, !powerOfTwo(step) || max(shared, own)/step > maxGridScale, math.IsNaN(x))
+			if !math.IsNaN(x) {
+				require.Zero(t, math.Mod(x, step), "%v is no multiple of %v", x, step)
+			}
+		}
+	})
+}
+
+func BenchmarkCorrelated(b *testing.B) {
+	var src Source
+	for _, step := range []float64{1, 0x1p-20, 0x1p-40} {
+		b.Run(fmt.Sprintf("step=2^%v", math.Log2(step)), func(b *testing.B) {
+			b.ReportAllocs()
+			draw := CorrelatedGaussian{0.5, 1}.Sampler(&src, step)
+			for b.Loop() {
+				draw()
+			}
+		})
+		b.Run(fmt.Sprintf("independent/step=2^%v", math.Log2(step)), func(b *testing.B) {
+			for b.Loop() {
+				Gaussian{1}.Sample(&src, step)
+			}
+		})
+	}
+}

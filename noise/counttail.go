@@ -1,0 +1,188 @@
+package noise
+
+import (
+	"math"
+	"math/big"
+)
+
+// CountTail returns how many of draws independent variables X are at least least: exactly the binomial law of a loop over
+// [DiscreteLaplace.SampleTail], in time proportional to 1 + the expected number of X ≥ least (to the others for least ≤ 0), not to draws.
+// So the zeros of a huge sparse vector whose noise passes a threshold can be counted without visiting them. Each of the X ≥ least ≥ 1 is
+// independent of the others, at least plus a [Geometric] draw of the same scale. The zero DiscreteLaplace is always 0.
+//
+// The draws are split into blocks in each of which [blockMean] are expected, and the count of a block is the inverse of its cumulative mass
+// at a uniform U: in float64 unless U is within [blockMargin] of a step, then by intervals of integers.
+func (d DiscreteLaplace) CountTail(src *Source, draws uint64, least int64) uint64 {
+	switch {
+	case least <= -math.MaxInt64: // no int64 draw is less
+		return draws
+	case least <= 0: // Pr[X ≥ −n] = 1 − Pr[X ≥ n+1]
+		return draws - d.CountTail(src, draws, 1-least)
+	case draws == 0 || !(d.scale > 0):
+		return 0
+	}
+	c := block{d: d, least: least, p: d.atLeast(float64(least))}
+	return c.count(src, draws)
+}
+
+// CountTails is [DiscreteLaplace.CountTail] for both tails: how many of draws independent variables X have |X| ≥ least.
+func (d DiscreteLaplace) CountTails(src *Source, draws uint64, least int64) uint64 {
+	switch {
+	case least <= 0:
+		return draws
+	case draws == 0 || !(d.scale > 0):
+		return 0
+	}
+	c := block{d: d, least: least, p: 2 * d.atLeast(float64(least)), tails: 1}
+	if c.p <= 0.5 {
+		return c.count(src, draws)
+	}
+	count := uint64(0) // at least half of all draws, so a loop over them is no longer than the count
+	for range draws {
+		if x := d.SampleInt(src); x >= least || x <= -least {
+			count++
+		}
+	}
+	return count
+}
+
+// count draws a binomial count, block by block. p is at most ½.
+func (c *block) count(src *Source, draws uint64) uint64 {
+	size := draws
+	if most := blockMean / c.p; most < float64(draws) {
+		size = uint64(most)
+	}
+	count := uint64(0)
+	c.tabulate(size)
+	for range draws / size {
+		count += c.sample(src)
+	}
+	if rest := draws % size; rest > 0 {
+		c.tabulate(rest)
+		count += c.sample(src)
+	}
+	return count
+}
+
+// blockMean is the largest expected count of a block. The mass of 0 is then at least 2⁻⁶⁴, that of 64 draws with p = ½.
+//
+// blockMargin bounds the error of the float64 side of the comparison of U with a cumulative mass F(n), n < blockReach. Let p̃ = p·(1+e) be the
+// float64 value of p, x = least/b, λ = size·p ≤ blockMean, u = 2⁻⁵³.
+//
+//   - least as a float64 moves x by u·x at most; the exponentials, sum and quotient of atLeast add 6.5u. So |e| ≤ (x+7)·u. As dF(n)/dp =
+//     −size·Pr[Bin(size−1, p) = n], F moves by at most λ·|e|. λ ≤ min(32, 2⁶⁴·e^{−x}), so λ·(x+7) < 32·49 at x = ln(2⁶⁴/32) < 41 and it
+//     falls from there: 2⁻⁴²·0.77. (Where p̃ is denormal or 0, x > 708 and λ < 2⁻⁹⁰⁰.)
+//   - (1−p̃)^size = e^{−y}, y ≤ 64·ln 2 < 44.4: Log1p to 2u, size and the product each to u, the exponential to 2u: 180u = 2⁻⁴²·0.09.
+//   - Each further mass has 7 roundings, those of the quotient p̃/(1−p̃) among them, so mass n has 7nu; summed with the masses as weights, 7·32u. The sums
+//     have u each, at most 128u: together 352u = 2⁻⁴²·0.18.
+//   - U is within u of its leading 53 digits, and the two comparisons round by u: 4u.
+//
+// Both tails double p and p̃, and move x by ln 2 < 1 at the same λ. In all below 2⁻⁴²·1.1, against 2⁻⁴⁰. With λ ≤ 32, F(127) > 1 − e^{−81} by Chernoff's bound, so the table always ends within reach.
+const (
+	blockMean   = 32
+	blockMargin = 0x1p-40
+	blockReach  = 128
+)
+
+// block is the binomial law of the number of X ≥ least among size draws; of |X| ≥ least, if tails is 1.
+type block struct {
+	d           DiscreteLaplace
+	least       int64
+	tails       uint    // log₂ of how many tails count
+	p           float64 // their mass, Pr[X ≥ least] as atLeast has it times 1 or 2
+	size        uint64
+	start, last int                 // about the mean, and the first n whose cumulative mass is all but 1
+	cumulative  [blockReach]float64 // F(n) = Pr[count ≤ n] up to last, within blockMargin
+}
+
+// tabulate sets size and F.
+func (c *block) tabulate(size uint64) {
+	mass := math.Exp(float64(size) * math.Log1p(-c.p))
+	odds := c.p / (1 - c.p)
+	n, sum := 0, mass
+	c.cumulative[0] = sum
+	for sum < 1-blockMargin && n < blockReach-1 {
+		mass *= float64(size-uint64(n)) / float64(n+1) * odds
+		n++
+		sum += mass
+		c.cumulative[n] = sum
+	}
+	c.size, c.last = size, n
+	c.start = min(int(c.p*float64(size)), n)
+}
+
+// sample draws the count.
+func (c *block) sample(src *Source) uint64 {
+	w := src.Uint64()
+	if n, decided := c.invert(w); decided {
+		return n
+	}
+	return c.invertExact(src, newLazy(w, 64))
+}
+
+// invert returns the least n with U < F(n), for U in [w, w+1)/2⁶⁴, if float64 decides it.
+func (c *block) invert(w uint64) (n uint64, decided bool) {
+	u := float64(w>>11) * 0x1p-53
+	at := c.start
+	for at > 0 && c.cumulative[at-1] >= u-blockMargin {
+		at--
+	}
+	for at < c.last && c.cumulative[at] < u-blockMargin {
+		at++
+	}
+	// U > F(n−1) for all it is known, and U < F(n) remains to be seen.
+	return uint64(at), u+blockMargin < c.cumulative[at]
+}
+
+// invertExact returns the least n with U < F(n), refining U as far as that needs.
+func (c *block) invertExact(src *Source, uniform *lazy) uint64 {
+	for {
+		if n, decided := c.invertBounds(uniform); decided {
+			return n
+		}
+		uniform.refine(src)
+	}
+}
+
+// invertBounds is invertExact for what is known of U.
+//
+// All reals are between integers lo and hi in units of 2^−prec, products and quotients of the lower ends rounded down and of the upper
+// ends up, so nothing is assumed of the width; 64 bits more than the guard pay for the factors up to size.
+func (c *block) invertBounds(uniform *lazy) (n uint64, decided bool) {
+	const guard = 64 + 64
+	prec := uniform.bits + guard
+	p := c.d.atLeastBounds(c.least, prec)
+	p.lo.Lsh(p.lo, c.tails)
+	p.hi.Lsh(p.hi, c.tails)
+	rest := bounds{one(prec), one(prec)}
+	rest.lo.Sub(rest.lo, p.hi)
+	rest.hi.Sub(rest.hi, p.lo)
+	odds := p.quo(rest, prec)
+	mass := rest.pow(c.size, prec)
+	cumulative := bounds{new(big.Int).Set(mass.lo), new(big.Int).Set(mass.hi)}
+
+	least := new(big.Int).Lsh(uniform.n, guard)
+	most := new(big.Int).Add(least, one(guard))
+	for ; n < c.size; n++ {
+		if most.Cmp(cumulative.lo) <= 0 {
+			return n, true
+		}
+		if least.Cmp(cumulative.hi) < 0 {
+			return 0, false
+		}
+		mass = mass.mul(odds, prec).scale(c.size-n, n+1)
+		cumulative.lo.Add(cumulative.lo, mass.lo)
+		cumulative.hi.Add(cumulative.hi, mass.hi)
+	}
+	return n, true // F(size) = 1
+}
+
+// atLeastBounds returns Pr[X ≥ least] = e^{−least/b}/(1+q) for least ≥ 1.
+func (d DiscreteLaplace) atLeastBounds(least int64, prec uint) bounds {
+	var power, sum bounds
+	power.lo, power.hi = expNegBounds(ratio(least, d.scale), prec)
+	sum.lo, sum.hi = expNegBounds(ratio(1, d.scale), prec)
+	sum.lo.Add(sum.lo, one(prec))
+	sum.hi.Add(sum.hi, one(prec))
+	return power.quo(sum, prec)
+}

@@ -1,0 +1,62 @@
+package noise
+
+import (
+	"math"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/stretchr/testify/require"
+)
+
+func TestGeometricMoments(t *testing.T) {
+	const n = 200_000
+	var src Source
+	for _, scale := range []float64{0.5, 3, 1000, 0x1p30} {
+		d, err := NewGeometric(scale)
+		require.NoError(t, err)
+		samples := make([]float64, n)
+		for i := range samples {
+			samples[i] = float64(d.SampleInt(&src))
+		}
+		v := d.Variance()
+		fourth := v * (9*v + 1) // the kurtosis is 9 + (1−q)²/q
+		dptest.Moments(t, "Geometric", samples, d.Mean(), v, fourth, 1e-8)
+	}
+}
+
+// The difference of two geometric variables of one scale is discrete Laplace.
+func TestGeometricDifferenceIsDiscreteLaplace(t *testing.T) {
+	var src Source
+	const reach = 12
+	pValue := func(scale float64) float64 {
+		g, _ := NewGeometric(scale)
+		d, _ := NewDiscreteLaplace(2.3)
+		observed, expected := make([]int64, 2*reach+1), make([]float64, 2*reach+1)
+		for range 100_000 {
+			x, y := g.SampleInt(&src), g.SampleInt(&src)
+			observed[min(max(x-y, -reach), reach)+reach]++
+		}
+		for k := range expected {
+			expected[k] = d.Prob(float64(k - reach))
+		}
+		expected[0], expected[2*reach] = d.CDF(-reach), d.Survival(reach-1)
+		return dptest.ChiSquarePValue(observed, expected)
+	}
+	require.Greater(t, pValue(2.3), 1e-8)
+	require.Less(t, pValue(2.3*1.05), 1e-8, "5 %% more scale must be noticed")
+}
+
+func TestGeometricEdges(t *testing.T) {
+	var src Source
+	require.Zero(t, Geometric{}.SampleInt(&src))
+	tiny, _ := NewGeometric(0x1p-900)
+	huge, _ := NewGeometric(0x1p50)
+	for range 1000 {
+		require.Zero(t, tiny.SampleInt(&src))
+		require.GreaterOrEqual(t, huge.SampleInt(&src), int64(0))
+	}
+	require.EqualValues(t, 1, tiny.CDF(0))
+	require.InEpsilon(t, 0x1p-50, huge.CDF(0), 1e-15)
+	require.InEpsilon(t, 0x1p50-0.5, huge.Mean(), 1e-15)
+	require.True(t, math.IsNaN(huge.Sample(&src, 1)), "2⁵⁰ is too wide for a float64 to hold exactly")
+}
