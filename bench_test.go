@@ -10,6 +10,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/misragries"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/threshold"
 )
 
 // BenchmarkSource measures the secret randomness, per word and in bulk.
@@ -170,6 +171,69 @@ func BenchmarkRelease(b *testing.B) {
 			for b.Loop() {
 				h.Estimate(numbers[0])
 			}
+		})
+	}
+}
+
+// BenchmarkHistogram measures the release of a sparse vector of n keys, the Builder being full: half of them far above the threshold, half
+// hidden. With dim = 2⁴⁰ the mechanism is purely ε-private.
+func BenchmarkHistogram(b *testing.B) {
+	for _, p := range []threshold.Params{
+		{Epsilon: 1, Delta: 1e-6, Integers: true},
+		{Epsilon: 1, Delta: 1e-6},
+		{Epsilon: 1, Delta: 1e-6, MaxKeys: 50},
+		{Epsilon: 1, Dim: 1 << 40, Integers: true},
+	} {
+		for _, n := range []int{1e5, 1e6} {
+			b.Run(fmt.Sprintf("mech=%v/integers=%v/keys=%d", mechanism(b, p), p.Integers, n), func(b *testing.B) {
+				b.ReportAllocs()
+				released := 0
+				for b.Loop() {
+					b.StopTimer()
+					builder, err := threshold.New[uint64](p)
+					if err != nil {
+						b.Fatal(err)
+					}
+					for i := range n {
+						builder.Add(uint64(i)*0x9e3779b97f4a7c15>>24, float64(1+i%2*1000))
+					}
+					b.StartTimer()
+					v, err := builder.Release()
+					if err != nil {
+						b.Fatal(err)
+					}
+					released = v.Len()
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/key")
+				b.ReportMetric(float64(released), "released")
+			})
+		}
+	}
+}
+
+// mechanism returns the one that the Params choose.
+func mechanism(b *testing.B, p threshold.Params) threshold.Mechanism {
+	list, err := p.Candidates()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return list[0].Mechanism
+}
+
+// BenchmarkCalibrate measures the choice of the mechanism, all candidates calibrated.
+func BenchmarkCalibrate(b *testing.B) {
+	for _, p := range []threshold.Params{
+		{Epsilon: 1, Delta: 1e-6},
+		{Epsilon: 1, Delta: 1e-6, MaxKeys: 10},
+		{Epsilon: 1, Delta: 1e-6, MaxKeys: 1e5},
+		{Epsilon: 1, Delta: 1e-6, MaxKeys: 1e3, Stored: 1e3},
+		{Epsilon: 1, Delta: 1e-6, MaxKeys: 1e5, Stored: 1e5},
+	} {
+		b.Run(fmt.Sprintf("maxkeys=%d/stored=%d", p.MaxKeys, p.Stored), func(b *testing.B) {
+			for b.Loop() {
+				p.Threshold()
+			}
+			b.ReportMetric(p.Threshold(), "threshold")
 		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"testing"
 	"time"
 )
@@ -25,11 +26,12 @@ type effort struct {
 	rounds int
 	time   time.Duration // of one measurement
 	stream int           // number of updates
+	keys   int           // of a histogram
 }
 
 var (
-	full  = effort{rounds: 5, time: 200 * time.Millisecond, stream: 1_000_000}
-	brief = effort{rounds: 1, time: 10 * time.Millisecond, stream: 50_000}
+	full  = effort{rounds: 5, time: 200 * time.Millisecond, stream: 1_000_000, keys: 100_000}
+	brief = effort{rounds: 1, time: 10 * time.Millisecond, stream: 50_000, keys: 2_000}
 )
 
 func main() {
@@ -59,7 +61,7 @@ func run(out io.Writer, e effort) error {
 	if err != nil {
 		return err
 	}
-	comparisons := append(draws, counting(e.stream)...)
+	comparisons := slices.Concat(draws, counting(e.stream), histograms(e.keys))
 	if err := header(out); err != nil {
 		return err
 	}

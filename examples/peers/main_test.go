@@ -9,7 +9,7 @@ import (
 // Every comparison runs and prints its line. The figures of so short a run mean nothing.
 func TestRun(t *testing.T) {
 	var out strings.Builder
-	if err := run(&out, effort{rounds: 1, time: time.Nanosecond, stream: 1000}); err != nil {
+	if err := run(&out, effort{rounds: 1, time: time.Nanosecond, stream: 1000, keys: 100}); err != nil {
 		t.Fatal(err)
 	}
 	for _, work := range []string{
@@ -17,6 +17,7 @@ func TestRun(t *testing.T) {
 		"uint64 of 2^40 keys, k = 256 ", "uint64 of 2^40 keys, k = 1024 ", "uint64 of 2^40 keys, k = 4096 ",
 		"string of 2^40 keys, k = 256 ", "string of 2^40 keys, k = 1024 ", "string of 2^40 keys, k = 4096 ",
 		"uint64 of 2^20 keys, k = 1024 ", "string of 2^20 keys, k = 1024 ",
+		"histogram of 100 integer keys",
 	} {
 		if !strings.Contains(out.String(), work) {
 			t.Errorf("no line for %q:\n%s", work, &out)

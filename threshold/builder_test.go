@@ -1,0 +1,115 @@
+package threshold
+
+import (
+	"math"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/stretchr/testify/require"
+)
+
+func TestBuilderIsRedacted(t *testing.T) {
+	b, err := New[string](Params{Epsilon: 1, Delta: 1e-6, Integers: true})
+	require.NoError(t, err)
+	b.Add("the secret key of somebody", 98_765_432)
+	dptest.Redacted(t, b, "the secret key of somebody", "98765432")
+	n, err := New[uint64](Params{Epsilon: 1, Delta: 1e-6, Integers: true})
+	require.NoError(t, err)
+	n.Add(1_234_567_890_123, 98_765_432)
+	dptest.Redacted(t, n, "1234567890123", "98765432")
+}
+
+// refuted returns the greatest ε that releases of two inputs refute at the δ of the Params, with confidence 1 − 1e-7. The event is
+// fixed beforehand.
+func refuted(p Params, c calibration, a, b map[int]int64, event func(*Vector[int]) bool) float64 {
+	const n = 100_000
+	release := releaser(p, c)
+	hits := func(totals map[int]int64) (count int64) {
+		for range n {
+			if event(release(totals)) {
+				count++
+			}
+		}
+		return count
+	}
+	return dptest.EpsilonLowerBound(hits(a), n, hits(b), n, p.Delta, 1-1e-7)
+}
+
+// Each mechanism on a pair of neighbours that is hard for it: no more ε than claimed can be seen, and with half the noise it can. Laplace noise: a
+// key far above T moves by one unit, the event being a noisy value of at least the larger one. Normal noise: all keys that may move do,
+// and the event is a sum that favours the larger input; it lies where the loss is greatest for half the noise.
+func TestAudit(t *testing.T) {
+	for _, p := range []Params{
+		{Epsilon: 1, Delta: 1e-2, Integers: true, Mechanism: ExponentialRounding},
+		{Epsilon: 1, Delta: 1e-2, Integers: true, Mechanism: LinearRounding},
+		{Epsilon: 1, Delta: 1e-2, Integers: true, Mechanism: Laplace},
+		{Epsilon: 1, Delta: 1e-2, Mechanism: ExponentialRounding},
+		{Epsilon: 1, Delta: 1e-2, MaxKeys: 1, Mechanism: Gaussian},
+		{Epsilon: 1, Delta: 1e-2, MaxKeys: 4, Mechanism: Gaussian},
+		{Epsilon: 1, Delta: 1e-2, MaxKeys: 4, Stored: 4, Mechanism: CorrelatedGaussian},
+		{Epsilon: 1, Dim: 1000, Integers: true},
+		{Epsilon: 1, Dim: 4, Integers: true, Mechanism: DenseLaplace},
+	} {
+		c, err := p.choose()
+		require.NoError(t, err)
+		half := c
+		half.scale, half.shared = c.scale/2, c.shared/2
+		unit := int64(math.Ceil(1 / c.step))
+		large := 5 * max(c.threshold, unit)
+		moved := max(p.MaxKeys, 1)
+		a, b := map[int]int64{}, map[int]int64{}
+		for key := range moved {
+			a[key], b[key] = large+unit, large
+		}
+		edge := float64(int64(moved)*(large+unit)) * c.step
+		if c.normal() { // one standard deviation of the sum of half the noise above the larger mean
+			edge += math.Sqrt(float64(moved))*math.Hypot(half.scale, math.Sqrt(float64(moved))*half.shared)*c.step - 1e-9
+		}
+		event := func(v *Vector[int]) bool {
+			sum := 0.0
+			for key := range moved {
+				sum += v.Estimate(key)
+			}
+			return sum >= edge
+		}
+		require.LessOrEqual(t, refuted(p, c, a, b, event), p.Epsilon, "%+v", p)
+		require.Greater(t, refuted(p, half, a, b, event), p.Epsilon, "half the noise: %+v", p)
+	}
+}
+
+// The δ side: keys that only one input has are released with a probability that the bound allows, and not with a threshold
+// of two thirds.
+func TestAuditOfDelta(t *testing.T) {
+	const n = 50_000
+	for _, p := range []Params{
+		{Epsilon: 1, Delta: 1e-2, Integers: true, Mechanism: ExponentialRounding},
+		{Epsilon: 2, Delta: 1e-2, Mechanism: LinearRounding},
+		{Epsilon: 1, Delta: 1e-2, Integers: true, Mechanism: Laplace},
+		{Epsilon: 1, Delta: 1e-2, MaxKeys: 1, Mechanism: Gaussian},
+		{Epsilon: 1, Delta: 1e-2, MaxKeys: 3, Stored: 3, Mechanism: CorrelatedGaussian},
+	} {
+		c, err := p.choose()
+		require.NoError(t, err)
+		hits := func(c calibration) (count int64) {
+			unit := int64(math.Ceil(1 / c.step))
+			totals := map[int]int64{}
+			for key := range max(p.MaxKeys, 1) {
+				totals[key] = unit
+			}
+			release := releaser(p, c)
+			for range n {
+				if release(totals).Len() > 0 {
+					count++
+				}
+			}
+			return count
+		}
+		low, _ := dptest.ClopperPearson(hits(c), n, 1-1e-7)
+		require.LessOrEqual(t, low, p.Delta, "%+v", p)
+		lower := c
+		lower.threshold = c.threshold * 2 / 3
+		lower.from = min(c.from, lower.threshold-1)
+		low, _ = dptest.ClopperPearson(hits(lower), n, 1-1e-7)
+		require.Greater(t, low, p.Delta, "lower threshold: %+v", p)
+	}
+}

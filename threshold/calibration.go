@@ -1,0 +1,124 @@
+package threshold
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// calibration is a mechanism with all its numbers, in steps of the grid unless stated otherwise.
+type calibration struct {
+	mechanism Mechanism
+	step      float64 // the grid, in the units of the data: a power of two
+	scale     float64 // of the discrete Laplace noise, or σ of the normal noise
+	shared    float64 // standard deviation of the noise that CorrelatedGaussian shares; else 0
+	from      int64   // R: values below are rounded to 0 or R; 1 for mechanisms without rounding
+	threshold int64   // T: the least (absolute) noisy value released; 0 for DenseLaplace
+}
+
+// maxScale is the largest scale of the noise, in steps.
+const maxScale = 0x1p48
+
+// choose returns the calibration of the mechanism asked for, or of the one with the least threshold.
+func (p Params) choose() (calibration, error) {
+	if err := p.validate(); err != nil {
+		return calibration{}, err
+	}
+	m := p.Mechanism
+	if m == Auto && p.Delta == 0 {
+		m = PureLaplace
+	}
+	if m != Auto {
+		c, reason := p.calibrate(m)
+		if reason != "" {
+			return calibration{}, fault.Params("threshold", "Mechanism", m, "a mechanism that is possible here; "+reason)
+		}
+		return c, nil
+	}
+	var best calibration
+	for m := ExponentialRounding; !m.pure(); m++ {
+		if c, reason := p.calibrate(m); reason == "" && (best.mechanism == Auto || c.lowest() < best.lowest()) {
+			best = c
+		}
+	}
+	if best.mechanism == Auto {
+		return best, fault.Params("threshold", "Epsilon", p.Epsilon, "a number with noise in the range of float64 at this Delta and Sensitivity")
+	}
+	return best, nil
+}
+
+// calibrate returns the numbers of one mechanism, or the reason why it is not possible. The Params are valid.
+func (p Params) calibrate(m Mechanism) (c calibration, reason string) {
+	switch {
+	case m.pure() && p.Dim == 0:
+		return c, "it needs Dim"
+	case m == DenseLaplace && p.Dim > maxDense:
+		return c, "it needs Dim of at most 2²⁶"
+	case !m.pure() && p.Delta == 0:
+		return c, "it needs Delta above 0"
+	}
+	switch m {
+	case Gaussian, CorrelatedGaussian:
+		return p.calibrateNormal(m)
+	}
+	return p.calibrateLaplace(m)
+}
+
+// gridFor returns the step of the grid: the greatest power of two that is 2¹⁶ times finer than the noise and than the most
+// by which a value changes, but not more than 2⁴⁵ times finer than the noise.
+func gridFor(change, noise float64) float64 {
+	_, exp := math.Frexp(min(change, noise))
+	_, noiseExp := math.Frexp(noise)
+	return math.Ldexp(1, max(exp-17, noiseExp-46))
+}
+
+// lowest returns the threshold in the units of the data.
+func (c calibration) lowest() float64 {
+	if c.mechanism == DenseLaplace {
+		return math.Inf(-1)
+	}
+	return float64(c.threshold) * c.step
+}
+
+// normal reports whether the noise is normal, else it is discrete Laplace.
+func (c calibration) normal() bool {
+	return c.mechanism == Gaussian || c.mechanism == CorrelatedGaussian
+}
+
+// laplace returns the law of Laplace noise, in steps.
+func (c calibration) laplace() noise.DiscreteLaplace {
+	d, err := noise.NewDiscreteLaplace(c.scale)
+	if err != nil {
+		panic("threshold: no noise for a valid calibration") // unreachable
+	}
+	return d
+}
+
+// marginal returns the law of the normal noise of one value before it is rounded, in steps.
+func (c calibration) marginal() noise.Gaussian {
+	d, err := noise.NewGaussian(math.Hypot(c.scale, c.shared))
+	if err != nil {
+		panic("threshold: no noise for a valid calibration") // unreachable
+	}
+	return d
+}
+
+// stdDev returns the standard deviation of the noise in the units of the data.
+func (c calibration) stdDev() float64 {
+	if c.normal() {
+		return math.Sqrt(c.marginal().Variance()) * c.step
+	}
+	return math.Sqrt(c.laplace().Variance()) * c.step
+}
+
+// reach returns a number of steps that the noise of one value exceeds in absolute value with probability at most tail.
+func (c calibration) reach(tail float64) int64 {
+	switch {
+	case tail >= 1:
+		return 0
+	case c.normal(): // rounded to the grid: more than t is t + ½ or more before
+		return int64(max(0, math.Ceil(-c.marginal().Quantile(tail/2)*(1+0x1p-40)-0.5)))
+	}
+	return int64(-c.laplace().Quantile(tail / 2))
+}

@@ -1,0 +1,168 @@
+package threshold
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// The encoding of a Vector, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+//
+//	bytes  field
+//	6      header: "dpsk", kind 2, version 1
+//	1      key class: 0 string, 1 signed integer, 2 unsigned integer
+//	1      Mechanism, the one that was used
+//	1      Relation
+//	1      flags: 1 Integers, 2 Signed
+//	8      Epsilon
+//	8      Delta
+//	8      Dim
+//	8      Sensitivity
+//	8      MaxValue
+//	8      FalseKeys
+//	4      MaxKeys
+//	4      Stored
+//	8      step of the grid, a power of two
+//	8      scale of the noise, or σ, in steps
+//	8      standard deviation of the shared noise, in steps
+//	8      R, in steps
+//	8      threshold, in steps
+//	4      number of released keys
+//	then for each, in strictly ascending order of the keys:
+//	8      key, two's complement if signed; for strings 4 bytes of length and the bytes
+//	8      noisy value in steps, two's complement
+//
+// Nothing in it depends on the order of arrival, and no other bytes decode to the same vector.
+const (
+	version   = 1
+	fixedSize = wire.HeaderSize + 4 + 6*8 + 2*4 + 5*8 + 4
+)
+
+// AppendBinary appends the encoding of the vector to dst.
+func (v *Vector[K]) AppendBinary(dst []byte) ([]byte, error) {
+	p, c, keys := v.params, v.law, wire.KeysOf[K]()
+	float := func(x float64) { dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x)) }
+	dst = wire.AppendHeader(dst, wire.KindThreshold, version)
+	dst = append(dst, byte(keys.Class()), byte(p.Mechanism), byte(p.Relation), flags(p))
+	float(p.Epsilon)
+	float(p.Delta)
+	dst = binary.LittleEndian.AppendUint64(dst, p.Dim)
+	float(p.Sensitivity)
+	float(p.MaxValue)
+	float(p.FalseKeys)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(p.MaxKeys))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(p.Stored))
+	float(c.step)
+	float(c.scale)
+	float(c.shared)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(c.from))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(c.threshold))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(v.values)))
+	for _, e := range v.values {
+		dst = keys.Append(dst, e.key)
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(e.steps))
+	}
+	return dst, nil
+}
+
+// flags packs the truth values of the Params.
+func flags(p Params) (b byte) {
+	if p.Integers {
+		b |= 1
+	}
+	if p.Signed {
+		b |= 2
+	}
+	return b
+}
+
+// MarshalBinary returns the encoding of the vector.
+func (v *Vector[K]) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// UnmarshalBinary decodes what AppendBinary encoded, for the same key type or one of the same class that holds all keys. It
+// returns an error that wraps [ErrFormat], and leaves the receiver as it was, for any other bytes.
+func (v *Vector[K]) UnmarshalBinary(data []byte) error {
+	r, keys := wire.NewReader("threshold", data), wire.KeysOf[K]()
+	r.Header(wire.KindThreshold, version)
+	if wire.KeyClass(r.Uint8()) != keys.Class() {
+		r.Fail("keys of another type")
+	}
+	var d Vector[K]
+	d.params = readParams(r)
+	d.law = calibration{d.params.Mechanism, r.Float64(), r.Float64(), r.Float64(), r.Int64(), r.Int64()}
+	if r.Err() == nil && !d.law.valid() {
+		r.Fail("invalid noise")
+	}
+	if d.params.Dim > 0 && keys.Class() == wire.TextKey {
+		r.Fail("string keys with Dim")
+	}
+	n := r.Count(math.MaxInt32, keys.MinSize()+8)
+	if r.Err() != nil {
+		return r.Err()
+	}
+	d.values = make([]entry[K], n)
+	for i := range d.values {
+		e := &d.values[i]
+		*e = entry[K]{keys.Read(r), r.Int64()}
+		switch {
+		case i > 0 && !(d.values[i-1].key < e.key):
+			r.Fail("keys not in ascending order")
+		case d.params.Dim > 0 && keys.Class() != wire.TextKey && keys.Bits(e.key) >= d.params.Dim:
+			r.Fail("a key outside Dim")
+		case d.law.mechanism != DenseLaplace && max(e.steps, -e.steps) < d.law.threshold || e.steps == math.MinInt64:
+			r.Fail("a value below the threshold")
+		case e.steps < 0 && d.law.mechanism != DenseLaplace && !d.params.Signed:
+			r.Fail("a negative value")
+		}
+		if r.Err() != nil {
+			return r.Err()
+		}
+	}
+	if d.law.mechanism == DenseLaplace && uint64(n) != d.params.Dim {
+		r.Fail("not all keys of Dim")
+	}
+	if err := r.Done(); err != nil {
+		return err
+	}
+	*v = d
+	return nil
+}
+
+// readParams reads the Params. It fails unless they are valid, name their mechanism and are encoded in the one way they can be.
+func readParams(r *wire.Reader) (p Params) {
+	p.Mechanism, p.Relation = Mechanism(r.Uint8()), noise.Relation(r.Uint8())
+	bits := r.Uint8()
+	p.Integers, p.Signed = bits&1 != 0, bits&2 != 0
+	p.Epsilon, p.Delta, p.Dim = r.Float64(), r.Float64(), r.Uint64()
+	p.Sensitivity, p.MaxValue, p.FalseKeys = r.Float64(), r.Float64(), r.Float64()
+	maxKeys, stored := r.Uint32(), r.Uint32()
+	p.MaxKeys, p.Stored = int(min(maxKeys, math.MaxInt32)), int(min(stored, math.MaxInt32))
+	negativeZero := func(x float64) bool { return x == 0 && math.Signbit(x) }
+	switch {
+	case r.Err() != nil:
+	case bits > 3:
+		r.Fail("unknown flags")
+	case p.validate() != nil || p.Mechanism == Auto || p.Mechanism.pure() && p.Dim == 0 || !p.Mechanism.pure() && p.Delta == 0:
+		r.Fail("invalid Params")
+	case negativeZero(p.Delta) || negativeZero(p.Sensitivity) || negativeZero(p.MaxValue) || negativeZero(p.FalseKeys):
+		r.Fail("a negative zero")
+	}
+	return p
+}
+
+// valid reports whether all methods work with the numbers.
+func (c calibration) valid() bool {
+	fraction, _ := math.Frexp(c.step)
+	shared := c.shared == 0 && !math.Signbit(c.shared)
+	if c.mechanism == CorrelatedGaussian {
+		shared = c.shared > 0 && c.shared <= maxScale
+	}
+	positive := c.threshold > 0 && c.threshold < maxTotal
+	if c.mechanism == DenseLaplace {
+		positive = c.threshold == 0
+	}
+	return fraction == 0.5 && c.step >= 0x1p-300 && c.step <= 0x1p300 && c.scale >= 0x1p-20 && c.scale <= maxScale && shared &&
+		positive && c.from >= 1 && (c.from < c.threshold || c.threshold == 0 && c.from == 1)
+}

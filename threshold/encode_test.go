@@ -1,0 +1,173 @@
+package threshold
+
+import (
+	"encoding/hex"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func sampleInts() *Vector[int64] {
+	return &Vector[int64]{
+		params: Params{Epsilon: 0.5, Delta: 1e-9, MaxKeys: 16, MaxValue: 0.3, Stored: 64, Mechanism: CorrelatedGaussian},
+		law:    calibration{CorrelatedGaussian, 0x1p-18, 1e6, 3e5, 1, 12345678},
+		values: []entry[int64]{{math.MinInt64, 12345678}, {-1, 1 << 40}, {math.MaxInt64, 12345679}},
+	}
+}
+
+func samplePure() *Vector[uint64] {
+	return &Vector[uint64]{
+		params: Params{Epsilon: 2, Dim: math.MaxUint64, FalseKeys: 0.5, Signed: true, Integers: true, Mechanism: PureLaplace},
+		law:    calibration{PureLaplace, 1, 0.5, 0, 1, 23},
+		values: []entry[uint64]{{0, -23}, {math.MaxUint64 - 1, 1 << 61}},
+	}
+}
+
+func sampleDense() *Vector[int32] {
+	return &Vector[int32]{
+		params: Params{Epsilon: 2, Dim: 2, Mechanism: DenseLaplace},
+		law:    calibration{DenseLaplace, 0x1p-17, 65536.5, 0, 1, 0},
+		values: []entry[int32]{{0, -23}, {1, 0}},
+	}
+}
+
+func TestCodec(t *testing.T) {
+	dptest.Codec(t, sample(), func(a, b *Vector[string]) bool { return reflect.DeepEqual(a, b) })
+	dptest.Codec(t, sampleInts(), func(a, b *Vector[int64]) bool { return reflect.DeepEqual(a, b) })
+	dptest.Codec(t, samplePure(), func(a, b *Vector[uint64]) bool { return reflect.DeepEqual(a, b) })
+	dptest.Codec(t, sampleDense(), func(a, b *Vector[int32]) bool { return reflect.DeepEqual(a, b) })
+	data, err := sampleInts().MarshalBinary()
+	require.NoError(t, err)
+	require.Len(t, data, Params{}.Size(3))
+}
+
+// What a release gives, each mechanism's numbers included, decodes to the same vector.
+func TestCodecOfReleases(t *testing.T) {
+	for _, p := range []Params{
+		{Epsilon: 1, Delta: 1e-3}, {Epsilon: 1, Delta: 1e-3, Integers: true, Signed: true}, {Epsilon: 1, Dim: 1 << 30, FalseKeys: 9},
+		{Epsilon: 1, Delta: 1e-3, MaxKeys: 40}, {Epsilon: 1, Delta: 1e-3, MaxKeys: 40, Stored: 40}, {Epsilon: 1, Dim: 5, Mechanism: DenseLaplace},
+		{Epsilon: minEpsilon, Delta: minDelta}, {Epsilon: maxEpsilon, Delta: 0.5, Integers: true},
+	} {
+		b, err := New[int](p)
+		require.NoError(t, err)
+		for key := range 5 {
+			b.Add(key, math.Ldexp(1, 20*key))
+		}
+		v, err := b.Release()
+		require.NoError(t, err)
+		data, err := v.MarshalBinary()
+		require.NoError(t, err)
+		var w Vector[int]
+		require.NoError(t, w.UnmarshalBinary(data), "%+v", p)
+		require.Equal(t, v, &w)
+		require.Len(t, data, p.Size(v.Len()))
+	}
+}
+
+// The layout is fixed: what is written today can be read by every later version.
+func TestGoldenFiles(t *testing.T) {
+	for name, v := range map[string]interface{ MarshalBinary() ([]byte, error) }{
+		"words.hex": sample(), "ints.hex": sampleInts(), "pure.hex": samplePure(), "dense.hex": sampleDense(),
+	} {
+		path := filepath.Join("testdata", name)
+		data, err := v.MarshalBinary()
+		require.NoError(t, err)
+		text := hex.Dump(data)
+		if *update {
+			require.NoError(t, os.MkdirAll("testdata", 0o755))
+			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		}
+		want, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"), text, "%s: the encoding changed", name)
+	}
+}
+
+// Objects that no release produces are not valid encodings.
+func TestDecodeRejectsInvalidObjects(t *testing.T) {
+	for name, spoil := range map[string]func(*Vector[string]){
+		"value below the threshold": func(v *Vector[string]) { v.values[0].steps = 29 },
+		"negative without sign":     func(v *Vector[string]) { v.params.Signed = false },
+		"least integer":             func(v *Vector[string]) { v.values[0].steps = math.MinInt64 },
+		"keys out of order":         func(v *Vector[string]) { v.values[0], v.values[1] = v.values[1], v.values[0] },
+		"key twice":                 func(v *Vector[string]) { v.values[1].key = "" },
+		"no mechanism":              func(v *Vector[string]) { v.params.Mechanism = Auto },
+		"unknown mechanism":         func(v *Vector[string]) { v.params.Mechanism = lastMechanism + 1 },
+		"pure without Dim":          func(v *Vector[string]) { v.params.Mechanism = PureLaplace },
+		"Dim for strings":           func(v *Vector[string]) { v.params.Dim = 5 },
+		"no δ":                      func(v *Vector[string]) { v.params.Delta = 0; v.params.Dim = 5 },
+		"bad epsilon":               func(v *Vector[string]) { v.params.Epsilon = math.NaN() },
+		"negative zero":             func(v *Vector[string]) { v.params.Sensitivity = math.Copysign(0, -1) },
+		"step":                      func(v *Vector[string]) { v.law.step = 0.75 },
+		"negative step":             func(v *Vector[string]) { v.law.step = -0.5 },
+		"infinite step":             func(v *Vector[string]) { v.law.step = math.Inf(1) },
+		"no noise":                  func(v *Vector[string]) { v.law.scale = 0 },
+		"too much noise":            func(v *Vector[string]) { v.law.scale = 0x1p49 },
+		"shared noise":              func(v *Vector[string]) { v.law.shared = 1 },
+		"NaN":                       func(v *Vector[string]) { v.law.shared = math.NaN() },
+		"no R":                      func(v *Vector[string]) { v.law.from = 0 },
+		"R at the threshold":        func(v *Vector[string]) { v.law.from = 30 },
+		"no threshold":              func(v *Vector[string]) { v.law.threshold = 0 },
+		"threshold too large":       func(v *Vector[string]) { v.law.threshold = maxTotal },
+	} {
+		v := sample()
+		spoil(v)
+		data, err := v.MarshalBinary()
+		require.NoError(t, err)
+		into := sample()
+		require.ErrorIs(t, into.UnmarshalBinary(data), ErrFormat, name)
+		require.Equal(t, sample(), into, name)
+	}
+	dense := sampleDense()
+	dense.values = dense.values[:1]
+	data, _ := dense.MarshalBinary()
+	require.ErrorIs(t, new(Vector[int32]).UnmarshalBinary(data), ErrFormat, "not all keys")
+	pure := samplePure()
+	pure.params.Dim--
+	data, _ = pure.MarshalBinary()
+	require.ErrorIs(t, new(Vector[uint64]).UnmarshalBinary(data), ErrFormat, "a key outside Dim")
+	words, _ := sample().MarshalBinary()
+	require.ErrorIs(t, new(Vector[int]).UnmarshalBinary(words), ErrFormat, "another key type")
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	for _, v := range []interface{ MarshalBinary() ([]byte, error) }{sample(), sampleInts(), samplePure(), sampleDense()} {
+		data, _ := v.MarshalBinary()
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		tryDecode[string](t, data)
+		tryDecode[int64](t, data)
+		tryDecode[uint32](t, data)
+	})
+}
+
+// tryDecode checks that what decodes is canonical and that every method works on it.
+func tryDecode[K string | int64 | uint32](t *testing.T, data []byte) {
+	var v Vector[K]
+	if err := v.UnmarshalBinary(data); err != nil {
+		require.ErrorIs(t, err, ErrFormat)
+		require.Equal(t, Vector[K]{}, v)
+		return
+	}
+	again, err := v.MarshalBinary()
+	require.NoError(t, err)
+	require.Equal(t, data, again, "not canonical")
+	for key, x := range v.All() {
+		lo, hi := v.Interval(key, 0.9)
+		require.True(t, lo <= hi && x == v.Estimate(key), "%v: %v not in [%v, %v]", key, x, lo, hi)
+	}
+	for range v.Top(3) {
+	}
+	require.NotEmpty(t, v.String())
+	require.Positive(t, v.StdDev())
+}

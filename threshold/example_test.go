@@ -1,0 +1,65 @@
+package threshold_test
+
+import (
+	"fmt"
+
+	"github.com/dpsketch/dpsketch/threshold"
+)
+
+// A histogram over all strings, where one user is at most one unit of one or several counts.
+func Example() {
+	b, err := threshold.New[string](threshold.Params{Epsilon: 1, Delta: 1e-6, Integers: true})
+	if err != nil {
+		panic(err)
+	}
+	b.Add("tea", 12_000) // private data
+	b.Add("water", 7_000)
+	b.Add("a rare secret", 1)
+	v, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	for key, estimate := range v.Top(10) {
+		fmt.Println(key, estimate > 6900)
+	}
+	fmt.Println(v.Estimate("a rare secret"))
+	fmt.Println(v.Guarantee())
+	// Output:
+	// tea true
+	// water true
+	// 0
+	// (1, 1e-06)-DP under L1
+}
+
+// The choice for users that have up to ten keys each, and what the others would need.
+func ExampleParams_Candidates() {
+	list, err := threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 10, Stored: 20}.Candidates()
+	if err != nil {
+		panic(err)
+	}
+	for _, c := range list[:4] {
+		fmt.Printf("%v %.1f\n", c.Mechanism, c.Threshold)
+	}
+	// Output:
+	// CorrelatedGaussian 59.9
+	// Gaussian 70.5
+	// ExponentialRounding 136.7
+	// LinearRounding 141.2
+}
+
+// Every user's keys in one call: more than MaxKeys of them are cut to a random choice.
+func ExampleBuilder_AddUser() {
+	b, err := threshold.New[string](threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 2})
+	if err != nil {
+		panic(err)
+	}
+	for range 1000 {
+		b.AddUser("milk", "bread", "milk") // milk counts once: MaxValue is 1
+	}
+	v, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(v.Params().Mechanism, v.Len())
+	// Output: ExponentialRounding 2
+}

@@ -1,0 +1,143 @@
+package threshold
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Mechanism is a way to draw the release. All but DenseLaplace release a key only if its noisy value reaches the threshold.
+type Mechanism uint8
+
+const (
+	// Auto chooses: see [Params.Candidates].
+	Auto Mechanism = iota
+	// ExponentialRounding, for δ > 0: a value v below R counts as R with probability (e^{v/b}−1)/(e^{R/b}−1), else as 0; then Laplace
+	// noise of scale b = Δ/ε. It is valid under every relation and has the least threshold where one user changes one or a few keys.
+	ExponentialRounding
+	// LinearRounding, for δ > 0: the same with probability v/R. With R = Δ it is the paper's Algorithm 9 (Threshold2)
+	// with its least threshold.
+	LinearRounding
+	// Laplace, for δ > 0: Laplace noise of scale Δ/ε without rounding. It needs a limit on the number of keys that one
+	// user changes: MaxKeys, or Integers.
+	Laplace
+	// Gaussian, for δ > 0 and MaxKeys: independent normal noise, the Gaussian sparse histogram mechanism (TODS
+	// Theorem 23) at its exact joint δ.
+	Gaussian
+	// CorrelatedGaussian, for δ > 0, MaxKeys and Stored, where users only add values ≥ 0 (AddRemove, not Signed): normal noise
+	// of which a part is shared by all keys.
+	CorrelatedGaussian
+	// PureLaplace needs Dim: Laplace noise on all d coordinates, those without a value included, and a threshold (the paper's
+	// Algorithm 6). It is ε-private without δ. Keys without a value are released now and then: see FalseKeys.
+	PureLaplace
+	// DenseLaplace needs Dim ≤ 2²⁶: Laplace noise on all d coordinates, all of them released (Algorithm 1), ε-private. It is
+	// never chosen by itself.
+	DenseLaplace
+
+	lastMechanism = DenseLaplace
+)
+
+var mechanismNames = [...]string{
+	"Auto", "ExponentialRounding", "LinearRounding", "Laplace", "Gaussian", "CorrelatedGaussian", "PureLaplace", "DenseLaplace",
+}
+
+// String returns the name of the constant.
+func (m Mechanism) String() string {
+	if int(m) < len(mechanismNames) {
+		return mechanismNames[m]
+	}
+	return "Mechanism(" + strconv.Itoa(int(m)) + ")"
+}
+
+// pure reports whether the mechanism is ε-private without δ.
+func (m Mechanism) pure() bool { return m == PureLaplace || m == DenseLaplace }
+
+// Candidate is a mechanism that the Params allow, or the reason why they do not.
+type Candidate struct {
+	Mechanism Mechanism
+	// Threshold is the least value that is released, and StdDev the standard deviation of its noise, both in the
+	// units of the data. NaN where Reason is given.
+	Threshold, StdDev float64
+	// Reason says why the mechanism is not possible here; "" if it is.
+	Reason string
+}
+
+// Candidates returns all mechanisms with what each would need here, the possible ones first, by increasing threshold. Auto
+// chooses the first one: the least threshold, not the least noise. With Delta = 0 only PureLaplace and DenseLaplace are
+// possible. They are not compared with the others: where δ > 0 a key without a value is never released, and Auto does not give that up.
+// DenseLaplace has no threshold, is listed after all others, and is never chosen.
+//
+// It returns an error that wraps [ErrParams] if the Params are invalid. Nothing depends on data. Calibrating takes
+// up to some 0.1 s for MaxKeys in the thousands.
+func (p Params) Candidates() ([]Candidate, error) {
+	if err := p.validate(); err != nil {
+		return nil, err
+	}
+	var list []Candidate
+	for m := ExponentialRounding; m <= lastMechanism; m++ {
+		c, reason := p.calibrate(m)
+		candidate := Candidate{Mechanism: m, Threshold: math.NaN(), StdDev: math.NaN(), Reason: reason}
+		if reason == "" {
+			candidate.Threshold, candidate.StdDev = c.lowest(), c.stdDev()
+		}
+		list = append(list, candidate)
+	}
+	slices.SortStableFunc(list, func(a, b Candidate) int { return cmp.Compare(a.rank(), b.rank()) })
+	return list, nil
+}
+
+// rank orders candidates: by threshold, then the pure ones if others are possible, then those that are not possible.
+func (c Candidate) rank() float64 {
+	switch {
+	case c.Reason != "":
+		return math.Inf(1)
+	case c.Mechanism == DenseLaplace:
+		return math.MaxFloat64
+	case c.Mechanism == PureLaplace:
+		return math.MaxFloat64 / 2
+	}
+	return c.Threshold
+}
+
+// String says what the candidate needs, or why it is not possible.
+func (c Candidate) String() string {
+	if c.Reason != "" {
+		return fmt.Sprintf("%v: not possible, %s", c.Mechanism, c.Reason)
+	}
+	return fmt.Sprintf("%v: threshold %.4g, standard deviation %.4g", c.Mechanism, c.Threshold, c.StdDev)
+}
+
+// Explain returns a text of several lines that says which mechanism is used, why, and what the others would need; the
+// error's text if the Params are invalid.
+func (p Params) Explain() string {
+	list, err := p.Candidates()
+	if err != nil {
+		return err.Error()
+	}
+	chosen, err := p.choose()
+	if err != nil {
+		return err.Error()
+	}
+	why := "the least threshold of those possible"
+	switch {
+	case p.Mechanism != Auto:
+		why = "asked for by name"
+	case p.Delta == 0:
+		why = "the mechanism with a threshold that needs no δ"
+	}
+	var b strings.Builder
+	for _, c := range list {
+		if c.Mechanism == chosen.mechanism {
+			fmt.Fprintf(&b, "%v\n  used: %s\n", c, why)
+		}
+	}
+	for _, c := range list {
+		if c.Mechanism != chosen.mechanism {
+			fmt.Fprintf(&b, "%v\n", c)
+		}
+	}
+	return b.String()
+}

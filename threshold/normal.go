@@ -1,0 +1,62 @@
+package threshold
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// calibrateNormal calibrates a mechanism with normal noise. What gaussian.go and correlated.go compute is in units of the most by
+// which a key changes; this is in steps.
+func (p Params) calibrateNormal(m Mechanism) (c calibration, reason string) {
+	adds := p.relation() == noise.AddRemove && !p.Signed // all changes of one user have one sign
+	if p.MaxKeys == 0 {
+		return c, "it needs MaxKeys"
+	}
+	changed, stored := p.MaxKeys*p.users(), p.Stored
+	if p.Dim > 0 && p.Dim <= maxKeys && (stored == 0 || stored > int(p.Dim)) {
+		stored = int(p.Dim)
+	}
+	if p.Dim > 0 && uint64(changed) > p.Dim {
+		changed = int(p.Dim)
+	}
+	if adds && stored > 0 {
+		changed = min(changed, stored) // the larger input holds them all
+	}
+	var sigma, share, tau float64
+	var ok bool
+	if m == CorrelatedGaussian {
+		if !adds {
+			return c, "it needs users that only add: AddRemove, and not Signed"
+		}
+		if stored == 0 {
+			return c, "it needs Stored"
+		}
+		share, sigma, tau, ok = calibrateCorrelated(stored, changed, p.Epsilon, p.Delta)
+	} else {
+		sigma, tau, ok = calibrateGaussian(changed, adds, p.Epsilon, p.Delta)
+	}
+	if !ok {
+		return c, "its noise is out of range"
+	}
+	unit := p.change()
+	step := gridFor(unit, unit*sigma)
+	c = normalOnGrid(m, math.Ceil(unit/step), share, sigma, tau)
+	c.step = step
+	if !(c.scale <= 0x1p46) || !(c.shared <= 0x1p46) {
+		return c, "its noise is out of range"
+	}
+	return c, ""
+}
+
+// normalOnGrid returns the calibration where the most by which a key changes is w steps.
+func normalOnGrid(m Mechanism, w, share, sigma, tau float64) calibration {
+	const up = 1 + 0x1p-50
+	c := calibration{mechanism: m, step: 1, scale: sigma * w * up, from: 1}
+	if m == CorrelatedGaussian {
+		c.shared = math.Sqrt(share) * c.scale
+	}
+	// The noisy value is rounded to the grid: it reaches T where it is T − ½ before.
+	c.threshold = int64(math.Ceil(w*(1+tau)*up + 0.5))
+	return c
+}

@@ -1,0 +1,104 @@
+package threshold
+
+import "github.com/dpsketch/dpsketch/noise"
+
+// release draws the noise in the order of the keys, so that nothing of the release depends on the order of arrival.
+func (s *state[K]) release() *Vector[K] {
+	var released []entry[K]
+	switch entries := s.entries(); {
+	case s.law.mechanism == DenseLaplace:
+		released = s.releaseDense()
+	case s.law.mechanism == PureLaplace:
+		zeros := s.params.Dim - uint64(len(entries))
+		released = append(releaseLaplace(&s.src, s.law, entries, s.params.Signed), s.falseKeys(zeros)...)
+		sortEntries(released, s.keys)
+	case s.law.normal():
+		released = releaseNormal(&s.src, s.law, entries)
+	default:
+		released = releaseLaplace(&s.src, s.law, entries, false)
+	}
+	// A slice of its own: behind the end of released lies what is hidden.
+	return &Vector[K]{params: s.params, law: s.law, values: append(make([]entry[K], 0, len(released)), released...)}
+}
+
+// hasValue reports whether the total counts as a value.
+func (s *state[K]) hasValue(total int64) bool { return total > 0 || total < 0 && s.params.Signed }
+
+// entries returns the keys with a value, sorted.
+func (s *state[K]) entries() []entry[K] {
+	entries := make([]entry[K], 0, len(s.totals))
+	for key, total := range s.totals {
+		if s.hasValue(total) {
+			entries = append(entries, entry[K]{key, total})
+		}
+	}
+	sortEntries(entries, s.keys)
+	return entries
+}
+
+// releaseLaplace replaces the entries by what is released of them, in place: of a value ≥ R, v + L where that is ≥ T, of a smaller one R + L,
+// with the probability g(v) of rounding up. SampleTail has the law of L where T is reached. A negative value is released
+// as its mirror image; or, if bothTails is true, wherever |v + L| ≥ T.
+func releaseLaplace[K key](src *noise.Source, c calibration, entries []entry[K], bothTails bool) []entry[K] {
+	d := c.laplace()
+	released := entries[:0]
+	for _, e := range entries {
+		if bothTails {
+			if v := e.steps + d.SampleInt(src); max(v, -v) >= c.threshold {
+				released = append(released, entry[K]{e.key, v})
+			}
+			continue
+		}
+		size := max(e.steps, -e.steps)
+		base := max(size, c.from)
+		x, shown := d.SampleTail(src, c.threshold-base)
+		if !shown || size < c.from && !c.roundsUp(src, size) {
+			continue
+		}
+		if e.steps < 0 {
+			released = append(released, entry[K]{e.key, -(base + x)})
+		} else {
+			released = append(released, entry[K]{e.key, base + x})
+		}
+	}
+	return released
+}
+
+// roundsUp decides whether a value 0 < v < R counts as R: true with probability exactly g(v).
+//
+// Linear: a uniform integer below R is below v. Exponential: with q = e^{−1/b} and G geometric, Pr[G ≥ n] = q^n, the remainder G mod R is
+// j < R with probability proportional to q^j, so it is at least R − v with probability (q^{R−v} − q^R)/(1 − q^R) = (e^{v/b}−1)/(e^{R/b}−1).
+func (c calibration) roundsUp(src *noise.Source, v int64) bool {
+	if c.mechanism == LinearRounding {
+		return src.Uint64N(uint64(c.from)) < uint64(v)
+	}
+	return c.geometric().SampleInt(src)%c.from >= c.from-v
+}
+
+// geometric returns the law of the size of Laplace noise beyond a point that it has reached.
+func (c calibration) geometric() noise.Geometric {
+	d, err := noise.NewGeometric(c.scale)
+	if err != nil {
+		panic("threshold: no noise for a valid calibration") // unreachable
+	}
+	return d
+}
+
+// releaseNormal is releaseLaplace for normal noise. The noise of all keys is the ideal one, rounded to the grid after it is added:
+// v + N ≥ T − ½ before rounding is what reaches T.
+func releaseNormal[K key](src *noise.Source, c calibration, entries []entry[K]) []entry[K] {
+	d, err := noise.NewCorrelatedGaussian(c.shared, c.scale)
+	if err != nil {
+		panic("threshold: no noise for a valid calibration") // unreachable
+	}
+	sample := d.Sampler(src, 1)
+	released := entries[:0]
+	for _, e := range entries {
+		x := int64(sample())
+		v := e.steps + x
+		if e.steps > 0 && v >= c.threshold || e.steps < 0 && v <= -c.threshold {
+			released = append(released, entry[K]{e.key, v})
+		}
+	}
+	return released
+}

@@ -1,0 +1,288 @@
+package threshold
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/cryptotest"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+// releaser returns a function that releases totals, in steps, by a calibration of the test's choice.
+func releaser(p Params, c calibration) func(totals map[int]int64) *Vector[int] {
+	p.Mechanism = c.mechanism
+	s := &state[int]{params: p, law: c, keys: wire.KeysOf[int]()} // one Source for all: a new one costs a keystream
+	return func(totals map[int]int64) *Vector[int] {
+		s.totals = totals
+		return s.release()
+	}
+}
+
+// The law of a released value is the one that the exact test enumerates: every mechanism, values below R, at R and above, of both signs.
+func TestReleasedValuesFollowTheirLaw(t *testing.T) {
+	const n = 20_000
+	for _, m := range []Mechanism{ExponentialRounding, LinearRounding, Laplace, PureLaplace, Gaussian} {
+		p := Params{Epsilon: 0.8, Delta: 0.2, Integers: true, Signed: true, Mechanism: m}
+		switch m {
+		case PureLaplace:
+			p.Delta, p.Dim, p.FalseKeys = 0, 4, 0.9
+		case Gaussian:
+			p.MaxKeys = 1
+		}
+		c, err := p.choose()
+		require.NoError(t, err)
+		if m == Gaussian {
+			c = normalOnGrid(m, 2, 0, 1.5, 1)
+		}
+		release := releaser(p, c)
+		reach := max(c.threshold, c.from) + 12
+		for _, v := range []int64{1, c.from - 1, c.from, c.threshold + 2, -2, -c.threshold - 1} {
+			if v == 0 {
+				continue
+			}
+			counts := make([]int64, 2*reach+1)
+			for range n {
+				o := int64(release(map[int]int64{2: v}).Estimate(2) / c.step)
+				counts[reach+min(max(o, -reach), reach)]++
+			}
+			dptest.ChiSquare(t, fmt.Sprint(m, " of ", v), counts, lawOf(c, v, reach, true), 1e-8)
+		}
+	}
+}
+
+// The rounding probability g(v): exact by χ² against its formula, at 0 and R, and monotone.
+func TestRoundsUp(t *testing.T) {
+	var src noise.Source
+	const n = 50_000
+	for _, c := range []calibration{
+		{mechanism: ExponentialRounding, scale: 3, from: 15},
+		{mechanism: ExponentialRounding, scale: 40, from: 6},
+		{mechanism: LinearRounding, scale: 3, from: 7},
+	} {
+		for v := int64(0); v <= c.from; v++ {
+			g := float64(v) / float64(c.from)
+			if c.mechanism == ExponentialRounding {
+				g = math.Expm1(float64(v)/c.scale) / math.Expm1(float64(c.from)/c.scale)
+			}
+			up := int64(0)
+			for range n {
+				if c.roundsUp(&src, v) {
+					up++
+				}
+			}
+			if v == 0 || v == c.from {
+				require.EqualValues(t, float64(n)*g, up)
+				continue
+			}
+			dptest.ChiSquare(t, fmt.Sprint("g of ", v), []int64{up, n - up}, []float64{g, 1 - g}, 1e-9)
+		}
+	}
+	// The exact g itself: g(v+1) − e^{1/b}·g(v) is the constant (e^{1/b}−1)/(e^{R/b}−1) that the proof wants.
+	b, r := 3.0, 15.0
+	g := func(v float64) float64 { return math.Expm1(v/b) / math.Expm1(r/b) }
+	for v := 0.0; v < r; v++ {
+		require.InEpsilon(t, math.Expm1(1/b)/math.Expm1(r/b), g(v+1)-math.Exp(1/b)*g(v), 1e-9)
+	}
+}
+
+// loop is Algorithm 6 as it is written: noise on every coordinate.
+func loop(src *noise.Source, p Params, c calibration, totals map[int]int64) (released []entry[int]) {
+	d := c.laplace()
+	for key := range int(p.Dim) {
+		v := totals[key] + d.SampleInt(src)
+		if v >= c.threshold || p.Signed && -v >= c.threshold {
+			released = append(released, entry[int]{key, v})
+		}
+	}
+	return released
+}
+
+// The binomial count, the uniform set and the memoryless tail have together the law of the loop over all d: the number of
+// released keys, where they are, and their values.
+func TestPureIsTheLoop(t *testing.T) {
+	const d, n = 1000, 4000
+	totals := map[int]int64{3: 4, 500: 9, 997: -6}
+	for _, signed := range []bool{false, true} {
+		p := Params{Epsilon: 0.7, Dim: d, Integers: true, Signed: signed, FalseKeys: 6, Mechanism: PureLaplace}
+		c, err := p.choose()
+		require.NoError(t, err)
+		var src noise.Source
+		const bins = 40
+		var counts, places, values [2][bins]int64
+		var zeros float64
+		release := releaser(p, c)
+		for i := range 2 * n {
+			side := i & 1
+			released := loop(&src, p, c, totals)
+			if side == 1 {
+				released = release(map[int]int64{3: 4, 500: 9, 997: -6}).values
+			}
+			counts[side][min(len(released), bins-1)]++
+			for _, e := range released {
+				places[side][e.key*bins/d]++
+				values[side][min(max(e.steps+bins/2, 0), bins-1)]++
+				if _, stored := totals[e.key]; !stored {
+					zeros++
+				}
+			}
+		}
+		for name, h := range map[string][2][bins]int64{"counts": counts, "places": places, "values": values} {
+			dptest.Homogeneity(t, fmt.Sprint(name, " signed ", signed), h[0][:], h[1][:], 1e-8)
+		}
+		require.Greater(t, zeros, 4.0*2*n, "the test sees false keys")
+	}
+}
+
+// Where most keys have a value the zeros are listed, and still every one of them is as likely as the next.
+func TestPureWithFewZeros(t *testing.T) {
+	p := Params{Epsilon: 1, Dim: 10, Integers: true, FalseKeys: 2.5, Mechanism: PureLaplace}
+	c, err := p.choose()
+	require.NoError(t, err)
+	release := releaser(p, c)
+	for _, stored := range []int{0, 4, 5, 6, 9, 10} {
+		const n = 20_000
+		var shown [10]int64
+		for range n {
+			totals := map[int]int64{}
+			for key := range stored {
+				totals[key] = 1000
+			}
+			for key := range release(totals).All() {
+				shown[key]++
+			}
+		}
+		for key := range 10 {
+			if key < stored {
+				require.EqualValues(t, n, shown[key])
+				continue
+			}
+			g := c.laplace().Survival(float64(c.threshold) - 0.5)
+			dptest.ChiSquare(t, fmt.Sprint("key ", key), []int64{shown[key], n - shown[key]}, []float64{g, 1 - g}, 1e-9)
+		}
+	}
+}
+
+func TestHugeDimension(t *testing.T) {
+	for _, dim := range []uint64{1 << 40, math.MaxUint64} {
+		p := Params{Epsilon: 1, Dim: dim, FalseKeys: 50}
+		b, err := New[uint64](p)
+		require.NoError(t, err)
+		b.Add(dim-1, 500)
+		b.Add(0, 700)
+		b.Add(dim, 1e9) // ignored, or key 0 is no key of this
+		v, err := b.Release()
+		require.NoError(t, err)
+		require.InDelta(t, 700, v.Estimate(0), 60)
+		require.InDelta(t, 500, v.Estimate(dim-1), 60)
+		// The number of false keys is nearly Poisson with mean 50, outside [5, 130] with probability below 1e-12.
+		require.InDelta(t, 67, v.Len()-2, 63)
+		high := 0
+		for key := range v.All() {
+			require.Less(t, key, dim)
+			if key > dim/2 {
+				high++
+			}
+		}
+		require.Positive(t, high)
+		require.Equal(t, noise.PureDP(1, noise.L1), v.Guarantee())
+	}
+}
+
+func TestDense(t *testing.T) {
+	const n = 30_000
+	p := Params{Epsilon: 1, Dim: 3, Integers: true, Mechanism: DenseLaplace}
+	c, err := p.choose()
+	require.NoError(t, err)
+	require.Equal(t, math.Inf(-1), c.lowest())
+	release := releaser(p, c)
+	var counts [3][41]int64
+	for range n {
+		v := release(map[int]int64{1: 5, 2: -7})
+		require.Equal(t, 3, v.Len())
+		for key, x := range v.All() {
+			counts[key][min(max(int(x)+20, 0), 40)]++
+		}
+	}
+	for key, total := range []float64{0, 5, 0} { // a negative total counts as 0 here
+		want := make([]float64, 41)
+		for i := range want {
+			want[i] = c.laplace().Prob(float64(i) - 20 - total)
+		}
+		want[0], want[40] = c.laplace().CDF(-20-total), c.laplace().Survival(19-total)
+		dptest.ChiSquare(t, fmt.Sprint("key ", key), counts[key][:], want, 1e-8)
+	}
+}
+
+// The same randomness gives the same bytes, whatever the order of arrival.
+func TestReleaseHasNoTraceOfTheOrder(t *testing.T) {
+	for _, p := range []Params{
+		{Epsilon: 1, Delta: 0.1, Integers: true},
+		{Epsilon: 1, Delta: 0.1, MaxKeys: 3},
+		{Epsilon: 1, Delta: 0.1, MaxKeys: 30, Stored: 2000},
+		{Epsilon: 1, Dim: 1 << 30, FalseKeys: 20},
+	} {
+		keys := make([]int, 3000)
+		for i := range keys {
+			keys[i] = i * 7 % 1009
+		}
+		var first []byte
+		for range 4 {
+			rand.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+			b, err := New[int](p)
+			require.NoError(t, err)
+			for _, key := range keys {
+				b.Add(key, float64(key%40))
+			}
+			cryptotest.SetGlobalRandom(t, 11)
+			v, err := b.Release()
+			require.NoError(t, err)
+			data, err := v.MarshalBinary()
+			require.NoError(t, err)
+			if first == nil {
+				first = data
+			}
+			require.Equal(t, first, data)
+			require.Greater(t, v.Len(), 10)
+		}
+	}
+}
+
+func TestSortEntries(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{0, 1, radixFrom - 1, radixFrom, 5000} {
+		for _, bits := range []int{4, 20, 62} {
+			checkSort(t, n, func() int64 { return rng.Int64N(1<<bits) - 1<<(bits-1) })
+			checkSort(t, n, func() int32 { return int32(rng.Uint64N(1 << bits)) })
+			checkSort(t, n, func() uint64 { return rng.Uint64N(1<<bits) << 1 })
+			checkSort(t, n, func() string { return fmt.Sprint(rng.Uint64N(1 << bits)) })
+		}
+	}
+}
+
+func checkSort[K key](t *testing.T, n int, draw func() K) {
+	t.Helper()
+	entries := make([]entry[K], n)
+	for i := range entries {
+		entries[i] = entry[K]{draw(), int64(i)}
+	}
+	want := slices.Clone(entries)
+	slices.SortStableFunc(want, func(a, b entry[K]) int {
+		switch {
+		case a.key < b.key:
+			return -1
+		case a.key > b.key:
+			return 1
+		}
+		return 0
+	})
+	sortEntries(entries, wire.KeysOf[K]())
+	for i := range entries {
+		require.Equal(t, want[i].key, entries[i].key)
+	}
+}

@@ -1,0 +1,121 @@
+package threshold
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// Vector is a released sparse vector: public, immutable, safe for concurrent readers. All that it computes is
+// post-processing and costs no budget.
+type Vector[K hashing.Key] struct {
+	params Params
+	law    calibration
+	values []entry[K] // sorted by key
+}
+
+// Params returns the parameters of the release, with the Mechanism that was used.
+func (v *Vector[K]) Params() Params { return v.params }
+
+// Guarantee returns the guarantee of the release.
+func (v *Vector[K]) Guarantee() noise.Guarantee { return v.params.Guarantee() }
+
+// Threshold returns the least value that is released, in the units of the data: the least absolute value if Signed, −Inf for DenseLaplace.
+func (v *Vector[K]) Threshold() float64 { return v.law.lowest() }
+
+// StdDev returns the standard deviation of the noise of one released value, in the units of the data.
+func (v *Vector[K]) StdDev() float64 { return v.law.stdDev() }
+
+// Len returns the number of released keys.
+func (v *Vector[K]) Len() int { return len(v.values) }
+
+// All yields the released keys and their noisy values, in the units of the data, sorted by key.
+func (v *Vector[K]) All() iter.Seq2[K, float64] {
+	return func(yield func(K, float64) bool) {
+		for _, e := range v.values {
+			if !yield(e.key, v.value(e)) {
+				return
+			}
+		}
+	}
+}
+
+// Top yields the n released keys with the largest noisy values, the largest first; equal ones are sorted by key. If
+// there are fewer than n, it yields all.
+func (v *Vector[K]) Top(n int) iter.Seq2[K, float64] {
+	return func(yield func(K, float64) bool) {
+		sorted := slices.Clone(v.values)
+		slices.SortStableFunc(sorted, func(a, b entry[K]) int { return cmp.Compare(b.steps, a.steps) })
+		for _, e := range sorted[:max(0, min(n, len(sorted)))] {
+			if !yield(e.key, v.value(e)) {
+				return
+			}
+		}
+	}
+}
+
+// value returns a released value in the units of the data.
+func (v *Vector[K]) value(e entry[K]) float64 { return float64(e.steps) * v.law.step }
+
+// Estimate returns the noisy value of the key, in the units of the data, or 0 if it was not released. Its noise has mean 0, but
+// that a value was released says that its noise was not far below 0, and a value below R, of which rounding makes R, is overestimated.
+func (v *Vector[K]) Estimate(key K) float64 {
+	e, _ := v.find(key)
+	return v.value(e)
+}
+
+func (v *Vector[K]) find(key K) (e entry[K], found bool) {
+	i, found := slices.BinarySearchFunc(v.values, key, func(e entry[K], key K) int { return cmp.Compare(e.key, key) })
+	if !found {
+		return entry[K]{}, false
+	}
+	return v.values[i], true
+}
+
+// Interval returns bounds that hold the true value of the key, as it is on the grid, with at least the given confidence over
+// the noise, for any one key fixed before the release, released or not. NaN for a confidence outside [0, 1).
+//
+// Let c be the least that the noise exceeds in absolute value with probability at most 1 − confidence. A released
+// value o tells that the true one is in [o − c, o + c]; and where δ > 0, that it is on the same side of 0 as o. Rounding may have raised a
+// value below R to R before the noise: where o − c < R all these values are in the interval too, unless they are released with a probability
+// of no more than 1 − confidence. Absence tells that the value is below the threshold + c, on either side of 0 if Signed.
+func (v *Vector[K]) Interval(key K, confidence float64) (lo, hi float64) {
+	if !validConfidence(confidence) {
+		return math.NaN(), math.NaN()
+	}
+	c := v.law.reach(1 - confidence)
+	e, found := v.find(key)
+	low, high := e.steps-c, e.steps+c
+	switch {
+	case found && v.law.mechanism.pure():
+	case !found:
+		high = v.law.threshold - 1 + c
+		low = -high
+	case e.steps > 0 && low < v.law.from:
+		low = v.law.least(confidence)
+	case e.steps < 0 && high > -v.law.from:
+		high = -v.law.least(confidence)
+	}
+	if !v.params.Signed {
+		low, high = max(low, 0), max(high, 0)
+	}
+	return float64(low) * v.law.step, float64(high) * v.law.step
+}
+
+// least returns the least size that a released value is taken to have had, in steps.
+func (c calibration) least(confidence float64) int64 {
+	if c.from > 1 && c.laplace().Survival(float64(c.threshold-c.from)-0.5) <= 1-confidence {
+		return c.from
+	}
+	return 1
+}
+
+// String says what was released under which guarantee, and by which mechanism.
+func (v *Vector[K]) String() string {
+	return fmt.Sprintf("threshold.Vector: %d keys of value ≥ %.6g by %v, %v", v.Len(), v.Threshold(), v.law.mechanism, v.Guarantee())
+}

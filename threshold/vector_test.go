@@ -1,0 +1,340 @@
+package threshold
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+func sample() *Vector[string] {
+	c := calibration{mechanism: ExponentialRounding, step: 0.5, scale: 2, from: 10, threshold: 30}
+	return &Vector[string]{
+		params: Params{Epsilon: 1, Delta: 1e-6, Signed: true, Mechanism: ExponentialRounding},
+		law:    c,
+		values: []entry[string]{{"", 31}, {"apple", 90}, {"pear", -90}, {"plum", 90}, {"zebra", 30}},
+	}
+}
+
+func TestVector(t *testing.T) {
+	v := sample()
+	require.Equal(t, 5, v.Len())
+	require.Equal(t, 45.0, v.Estimate("apple"))
+	require.Equal(t, -45.0, v.Estimate("pear"))
+	require.Zero(t, v.Estimate("fig"))
+	require.Equal(t, 15.0, v.Threshold())
+	require.Equal(t, noise.ApproxDP(1, 1e-6, noise.L1), v.Guarantee())
+	var keys []string
+	for key, x := range v.All() {
+		keys = append(keys, key)
+		require.Equal(t, v.Estimate(key), x)
+	}
+	require.Equal(t, []string{"", "apple", "pear", "plum", "zebra"}, keys)
+	top := func(n int) (keys []string) {
+		for key := range v.Top(n) {
+			keys = append(keys, key)
+		}
+		return keys
+	}
+	require.Equal(t, []string{"apple", "plum", ""}, top(3))
+	require.Equal(t, []string{"apple", "plum", "", "zebra", "pear"}, top(99))
+	require.Empty(t, top(0))
+	require.Empty(t, top(-1))
+	for range v.All() {
+		break
+	}
+	for range v.Top(2) {
+		break
+	}
+	require.Contains(t, v.String(), "5 keys of value ≥ 15 by ExponentialRounding")
+}
+
+// The interval covers the true value with the stated confidence, whatever that value is: shown or hidden, below R, around T,
+// far above, for every mechanism.
+func TestIntervalCovers(t *testing.T) {
+	const n, confidence = 4000, 0.9
+	for _, p := range []Params{
+		{Epsilon: 1, Delta: 0.3, Integers: true},
+		{Epsilon: 1, Delta: 0.3, Integers: true, Signed: true},
+		{Epsilon: 0.2, Delta: 0.01, Integers: true, Mechanism: LinearRounding},
+		{Epsilon: 1, Delta: 0.05, Integers: true, Mechanism: Laplace},
+		{Epsilon: 1, Delta: 0.05, MaxKeys: 3, Mechanism: Gaussian},
+		{Epsilon: 1, Delta: 0.05, MaxKeys: 8, Stored: 8, Mechanism: CorrelatedGaussian},
+		{Epsilon: 1, Dim: 4, Integers: true, FalseKeys: 1},
+		{Epsilon: 1, Dim: 4, Integers: true, FalseKeys: 1, Signed: true},
+		{Epsilon: 1, Dim: 4, Integers: true, Mechanism: DenseLaplace},
+	} {
+		c, err := p.choose()
+		require.NoError(t, err)
+		release := releaser(p, c)
+		values := []int64{1, c.from - 1, c.from, c.from + 1, c.threshold - 1, c.threshold, 3 * c.threshold, 0}
+		if p.Signed {
+			values = append(values, -1, -c.threshold)
+		}
+		for _, v := range values {
+			if v < 0 && !p.Signed {
+				continue
+			}
+			missed, width := int64(0), 0.0
+			for range n {
+				r := release(map[int]int64{1: v})
+				lo, hi := r.Interval(1, confidence)
+				if x := float64(v) * c.step; x < lo || x > hi {
+					missed++
+				}
+				width = max(width, hi-lo)
+			}
+			// More misses than a tail of 1e-9 of Bin(n, 0.1): 4000·0.1 + 6·√360 = 514.
+			require.LessOrEqual(t, missed, int64(514), "%+v: value %d", p, v)
+			require.Less(t, width, 2*p.ErrorBound(1, confidence)+c.step*float64(c.from+2), "%+v: value %d", p, v)
+		}
+	}
+}
+
+// A control: with noise of twice the scale the intervals fail.
+func TestIntervalsFailForOtherNoise(t *testing.T) {
+	p := Params{Epsilon: 1, Delta: 0.01, Integers: true}
+	c, err := p.choose()
+	require.NoError(t, err)
+	twice := c
+	twice.scale *= 2
+	missed, release := 0, releaser(p, twice)
+	for range 2000 {
+		r := release(map[int]int64{1: 100})
+		r.law = c
+		if lo, hi := r.Interval(1, 0.9); lo > 100 || hi < 100 {
+			missed++
+		}
+	}
+	require.Greater(t, missed, 350) // 0.9 quantile of half the scale: 30 % miss; 350 of 2000 has probability below 1e-30
+}
+
+func TestInterval(t *testing.T) {
+	v := sample()
+	c := v.law.reach(0.05)
+	lo, hi := v.Interval("apple", 0.95)
+	require.Equal(t, [2]float64{45 - float64(c)/2, 45 + float64(c)/2}, [2]float64{lo, hi})
+	lo, hi = v.Interval("pear", 0.95)
+	require.Equal(t, [2]float64{-45 - float64(c)/2, -45 + float64(c)/2}, [2]float64{lo, hi})
+	lo, hi = v.Interval("fig", 0.95)
+	require.Equal(t, (29+float64(c))/2, hi)
+	require.Equal(t, -hi, lo)
+	// "zebra" at T = 30, R = 10: at 0.99997 the noise may have been 21, and then the value anything from R on, as
+	// a smaller one is released with probability at most e^{−10}/(1+e^{−1/2}) = 2.8e-5; at 0.99999 that is not enough.
+	lo, _ = v.Interval("zebra", 0.99997)
+	require.Equal(t, 5.0, lo)
+	lo, _ = v.Interval("zebra", 0.99999)
+	require.Equal(t, 0.5, lo)
+	for _, bad := range []float64{-0.1, 1, math.NaN(), 2} {
+		lo, hi = v.Interval("apple", bad)
+		require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
+	}
+}
+
+// ErrorBound holds for all keys at once.
+func TestErrorBound(t *testing.T) {
+	for _, p := range []Params{
+		{Epsilon: 0.5, Delta: 1e-2, Integers: true},
+		{Epsilon: 0.5, Delta: 1e-2, MaxKeys: 20, Mechanism: Gaussian},
+		{Epsilon: 0.5, Dim: 1000, FalseKeys: 20},
+	} {
+		c, err := p.choose()
+		require.NoError(t, err)
+		bound := p.ErrorBound(60, 0.9)
+		missed, release := 0, releaser(p, c)
+		const n = 500
+		for range n {
+			totals := map[int]int64{}
+			for key := range 60 {
+				totals[key] = int64(key) * c.threshold / 30
+			}
+			v := release(totals)
+			for key := range 1000 {
+				if math.Abs(v.Estimate(key)-float64(int64(key)*c.threshold/30)*c.step) > bound && key < 60 || key >= 60 && math.Abs(v.Estimate(key)) > bound {
+					missed++
+					break
+				}
+			}
+		}
+		require.Less(t, missed, 95, "%+v", p) // Bin(500, 0.1): mean 50, above 95 with probability below 1e-9
+	}
+}
+
+func TestReleaseTwice(t *testing.T) {
+	b, err := New[string](Params{Epsilon: 1, Delta: 1e-6})
+	require.NoError(t, err)
+	require.False(t, b.Released())
+	_, err = b.Release()
+	require.NoError(t, err)
+	require.True(t, b.Released())
+	b.Add("a", 1)
+	b.AddUser("a")
+	b.AddUserValues(func(func(string, float64) bool) { t.Error("consumed") })
+	_, err = b.Release()
+	require.ErrorIs(t, err, ErrReleased)
+	var zero Builder[int]
+	zero.Add(1, 1)
+	require.True(t, zero.Released())
+	_, err = zero.Release()
+	require.ErrorIs(t, err, ErrReleased)
+}
+
+func TestEmpty(t *testing.T) {
+	for _, p := range []Params{{Epsilon: 1, Delta: 1e-6}, {Epsilon: 1, Delta: 0.5, MaxKeys: 9}, {Epsilon: 1, Dim: 1 << 60}} {
+		b, err := New[int](p)
+		require.NoError(t, err)
+		v, err := b.Release()
+		require.NoError(t, err)
+		require.Zero(t, v.Len()) // at most 1/(2·Dim) for the pure one
+		require.Equal(t, p.Guarantee(), v.Guarantee())
+	}
+}
+
+// Keys without a value are never released where δ > 0, however low the threshold; what sums to 0 has none.
+func TestOnlyKeysWithAValue(t *testing.T) {
+	for range 300 {
+		b, err := New[int](Params{Epsilon: 0.01, Delta: 1 - 1e-9, Integers: true})
+		require.NoError(t, err)
+		for _, key := range []int{5, -3, 8} {
+			b.Add(key, 3)
+		}
+		b.Add(9, 2)
+		b.Add(9, -2)
+		b.Add(10, -5)
+		b.Add(11, 0)
+		b.Add(12, 0.3)
+		b.Add(13, math.NaN())
+		v, err := b.Release()
+		require.NoError(t, err)
+		for key := range v.All() {
+			require.Contains(t, []int{5, -3, 8}, key)
+		}
+	}
+}
+
+// Sums saturate; infinities and NaN are what the doc says.
+func TestSaturation(t *testing.T) {
+	p := Params{Epsilon: 1, Delta: 1e-6, Signed: true, Integers: true}
+	b, err := New[string](p)
+	require.NoError(t, err)
+	for range 3 {
+		b.Add("up", math.Inf(1))
+		b.Add("down", math.Inf(-1))
+		b.Add("up", math.MaxFloat64)
+		b.Add("nan", math.NaN())
+	}
+	b.Add("back", math.Inf(1))
+	b.Add("back", math.Inf(-1))
+	v, err := b.Release()
+	require.NoError(t, err)
+	require.InEpsilon(t, 0x1p61, v.Estimate("up"), 1e-12)
+	require.InEpsilon(t, -0x1p61, v.Estimate("down"), 1e-12)
+	require.Equal(t, 2, v.Len())
+}
+
+// Real values under ℓ₁ are rounded at random, with the right mean, also far off the grid; on the grid nothing is drawn.
+func TestRoundingToTheGrid(t *testing.T) {
+	b, err := New[int](Params{Epsilon: 1, Delta: 1e-6})
+	require.NoError(t, err)
+	s := *b.state
+	step := s.law.step
+	for _, x := range []float64{0.25, 0.9, -0.25, 17.6, 1e-2} {
+		const n = 20_000
+		up := int64(0)
+		low := math.Floor(x)
+		for range n {
+			got := float64(s.steps(x * step))
+			require.True(t, got == low || got == low+1)
+			up += int64(got - low)
+		}
+		dptest.ChiSquare(t, fmt.Sprint(x), []int64{up, n - up}, []float64{x - low, 1 - x + low}, 1e-9)
+	}
+	for _, x := range []float64{0, 1, -5, 1 << 40} {
+		require.Equal(t, int64(x), s.steps(x*step))
+	}
+	require.Zero(t, s.steps(5e-324), "all but impossible to round up")
+	b, err = New[int](Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 1})
+	require.NoError(t, err)
+	s = *b.state
+	require.EqualValues(t, 18, s.steps(17.6*s.law.step), "nearest")
+}
+
+func TestAddUser(t *testing.T) {
+	totals := func(p Params, add func(b *Builder[string])) map[string]float64 {
+		b, err := New[string](p)
+		require.NoError(t, err)
+		add(b)
+		sums := map[string]float64{}
+		for key, x := range (*b.state).totals {
+			sums[key] = float64(x) * (*b.state).law.step
+		}
+		return sums
+	}
+	p := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 3}
+	require.Equal(t, map[string]float64{"a": 1, "b": 1}, totals(p, func(b *Builder[string]) { b.AddUser("a", "b", "a") }))
+	p.MaxValue = 2
+	require.Equal(t, map[string]float64{"a": 2, "b": 1}, totals(p, func(b *Builder[string]) { b.AddUser("a", "b", "a", "a") }))
+	values := map[string]float64{"a": 5, "b": -7, "c": 0.5, "d": math.NaN()}
+	require.Equal(t, map[string]float64{"a": 2, "c": 0.5}, totals(p, func(b *Builder[string]) { b.AddUserValues(all(values)) }))
+	p.Signed = true
+	require.Equal(t, map[string]float64{"a": 2, "b": -2, "c": 0.5}, totals(p, func(b *Builder[string]) { b.AddUserValues(all(values)) }))
+	p.Sensitivity = 1
+	for range 100 {
+		sum := 0.0
+		for _, x := range totals(p, func(b *Builder[string]) { b.AddUserValues(all(values)) }) {
+			sum += math.Abs(x)
+		}
+		require.LessOrEqual(t, sum, 1.0)
+	}
+	// Integers are rounded first, so that their sum is within Sensitivity as well.
+	p = Params{Epsilon: 1, Delta: 1e-6, Sensitivity: 3, Integers: true}
+	for range 100 {
+		sum := 0.0
+		for _, x := range totals(p, func(b *Builder[string]) {
+			b.AddUserValues(all(map[string]float64{"a": 0.6, "b": 0.7, "c": 0.8, "d": 1.6}))
+		}) {
+			require.Equal(t, math.Trunc(x), x)
+			sum += x
+		}
+		require.Equal(t, 3.0, sum)
+	}
+}
+
+func all(m map[string]float64) func(func(string, float64) bool) {
+	return func(yield func(string, float64) bool) {
+		for key, x := range m {
+			if !yield(key, x) {
+				return
+			}
+		}
+	}
+}
+
+// Which keys of a user are kept is uniform over the subsets, and not up to the map or the order.
+func TestBoundingIsUniform(t *testing.T) {
+	p := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 2, Integers: true, Mechanism: Laplace}
+	const n = 15_000
+	counts := map[string]int64{}
+	for range n {
+		b, err := New[string](p)
+		require.NoError(t, err)
+		b.AddUser("d", "a", "c", "b", "a")
+		var kept []string
+		for key, x := range (*b.state).totals {
+			require.Equal(t, 1.0, float64(x)*(*b.state).law.step)
+			kept = append(kept, key)
+		}
+		slices.Sort(kept)
+		counts[fmt.Sprint(kept)]++
+	}
+	require.Len(t, counts, 6)
+	var seen []int64
+	for _, c := range counts {
+		seen = append(seen, c)
+	}
+	dptest.ChiSquare(t, "subsets", seen, []float64{1. / 6, 1. / 6, 1. / 6, 1. / 6, 1. / 6, 1. / 6}, 1e-9)
+}
