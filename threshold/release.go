@@ -10,8 +10,10 @@ func (s *state[K]) release() *Vector[K] {
 		released = s.releaseDense()
 	case s.law.mechanism == PureLaplace:
 		zeros := s.params.Dim - uint64(len(entries))
-		released = append(releaseLaplace(&s.src, s.law, entries, s.params.Signed), s.falseKeys(zeros)...)
-		sortEntries(released, s.keys)
+		released = releaseLaplace(&s.src, s.law, entries, s.params.Signed)
+		extra := s.falseKeys(zeros)
+		sortEntries(extra, s.keys)
+		released = merge(released, extra)
 	case s.law.normal():
 		released = releaseNormal(&s.src, s.law, entries)
 	default:
