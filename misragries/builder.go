@@ -18,7 +18,7 @@ type Builder[K hashing.Key] struct {
 // state is nil once released.
 type state[K hashing.Key] struct {
 	params Params
-	sketch *sketch[K]
+	sketch sketch[K]
 }
 
 // New returns an empty Builder, or an error that wraps [ErrParams].
@@ -26,7 +26,7 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if err := p.validate(); err != nil {
 		return nil, err
 	}
-	s := &state[K]{params: p, sketch: newSketch[K](p.Counters)}
+	s := &state[K]{params: p, sketch: *newSketch[K](p.Counters)}
 	return &Builder[K]{&s}, nil
 }
 

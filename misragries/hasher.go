@@ -30,9 +30,15 @@ func newHasher[K hashing.Key]() hasher[K] {
 	}
 }
 
+// isText reports whether K is a string type. Where strings are larger than integers the compiler knows.
+func (h *hasher[K]) isText() bool {
+	var key K
+	return unsafe.Sizeof(key) == unsafe.Sizeof("") && h.text
+}
+
 // hash returns 64 bits of which the high ones choose the slot.
 func (h *hasher[K]) hash(key K) uint64 {
-	if h.text {
+	if h.isText() {
 		return h.ofString(key)
 	}
 	return h.ofInteger(key)

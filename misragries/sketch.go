@@ -2,7 +2,6 @@ package misragries
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
@@ -16,7 +15,7 @@ import (
 type sketch[K hashing.Key] struct {
 	k          int
 	decrements uint64     // how often all counters were decremented
-	entries    []entry[K] // the positive counters, in no particular order
+	entries    []entry[K] // the positive counters, in order of arrival; there is always room for one more
 	settled    int        // entries[settled:] were inserted since the last decrement
 	zeros      []K        // the keys whose counter reached zero at the last decrement
 	index      index
@@ -37,7 +36,7 @@ func newSketch[K hashing.Key](k int) *sketch[K] {
 
 // grow makes room for n entries.
 func (s *sketch[K]) grow(n int) {
-	entries := make([]entry[K], len(s.entries), n)
+	entries := make([]entry[K], len(s.entries), n+1)
 	copy(entries, s.entries)
 	s.entries = entries
 	s.index = newIndex(n)
@@ -45,17 +44,51 @@ func (s *sketch[K]) grow(n int) {
 }
 
 // add processes one element.
+//
+// Whether a key is stored is as good as random, and a branch on it would cost more than all the rest. So a key
+// is written to the spare entry, behind the others, with a counter of 0; the slot of its hash selects that
+// entry if it is empty, else its own; and the selected entry, if it has the key, is raised by one. If it
+// was the spare one, it has become the last one. What remains are branches that hardly ever go the other way.
+//
+// An empty slot means that the key is not stored (see index), so this is what [sketch.addProbing] does, which does the rest:
+// a slot taken by another key, the spare entry selected where it is the last, and the index of wide slots.
 func (s *sketch[K]) add(key K) {
-	var h uint64
-	if s.hasher.text { // hash, inlined by hand
-		h = s.hasher.ofString(key)
-	} else {
-		h = s.hasher.ofInteger(key)
+	if s.hasher.isText() { // comparing strings would need branches anyway
+		s.addProbing(key, s.hasher.ofString(key))
+		return
 	}
-	slot := s.index.start(h)
-	tag := s.index.tag(h)
+	h := s.hasher.ofInteger(key)
+	slots := s.index.narrow
+	slot := reduce(h, len(slots))
+	if slot >= uint64(len(slots)) {
+		s.addProbing(key, h)
+		return
+	}
+	n, entries := uint64(len(s.entries)), s.entries[:cap(s.entries)]
+	entries[n] = entry[K]{key, s.decrements}
+	i, inserted := selectEntry(slots[slot], n)
+	if i >= uint64(len(entries))-1 || entries[i].key != key {
+		s.addProbing(key, h)
+		return
+	}
+	entries[i].total++
+	slots[slot] = uint16(i + 1)
+	s.entries = s.entries[:n+inserted]
+}
+
+// selectEntry returns the place of the entry that the slot names and 0, or n and 1 if it is empty. In
+// arithmetic: the compiler makes a branch of a condition that selects an address.
+func selectEntry(slot uint16, n uint64) (i, empty uint64) {
+	i = uint64(slot) - 1
+	empty = i >> 63
+	return i ^ (i^n)&-empty, empty
+}
+
+// addProbing processes one element, of hash h.
+func (s *sketch[K]) addProbing(key K, h uint64) {
+	slot, tag := s.index.start(h), s.index.tag(h)
 	for {
-		content := s.index.slots[slot]
+		content := s.index.at(slot)
 		if content == 0 {
 			break
 		}
@@ -65,26 +98,18 @@ func (s *sketch[K]) add(key K) {
 				return
 			}
 		}
-		if slot++; slot == uint64(len(s.index.slots)) {
-			slot = 0
-		}
+		slot = s.index.next(slot)
 	}
 	switch {
 	case len(s.entries) == s.k:
 		s.decrement()
-	case len(s.entries) == cap(s.entries):
+		return
+	case len(s.entries) == cap(s.entries)-1:
 		s.grow(min(s.k, 2*len(s.entries)))
-		s.insert(key, h)
-	default:
-		s.entries = append(s.entries, entry[K]{key, s.decrements + 1})
-		s.index.slots[slot] = tag | uint32(len(s.entries))
+		slot, tag = s.index.vacant(h), s.index.tag(h)
 	}
-}
-
-// insert stores a new key with counter 1 where the place in the index is not known.
-func (s *sketch[K]) insert(key K, h uint64) {
 	s.entries = append(s.entries, entry[K]{key, s.decrements + 1})
-	s.index.put(h, len(s.entries))
+	s.index.set(slot, tag|uint32(len(s.entries)))
 }
 
 // decrement lowers all k counters by one and frees those that reach zero. It takes O(k) time and happens
@@ -96,11 +121,11 @@ func (s *sketch[K]) decrement() {
 	}
 	// Every entry is written to both lists, and stays in one: no branch that nothing could predict.
 	zeros, kept := s.zeros[:s.k], 0
-	for i := range s.entries {
-		e := s.entries[i]
+	entries, decrements := s.entries, s.decrements
+	for i, e := range entries {
 		zeros[i-kept] = e.key
-		s.entries[kept] = e
-		if e.total != s.decrements {
+		entries[kept] = e
+		if e.total != decrements {
 			kept++
 		}
 	}
@@ -115,9 +140,10 @@ func (s *sketch[K]) decrement() {
 }
 
 func (s *sketch[K]) reindex() {
-	clear(s.index.slots)
+	s.index.clear()
 	for i := range s.entries {
-		s.index.put(s.hasher.hash(s.entries[i].key), i+1)
+		h := s.hasher.hash(s.entries[i].key)
+		s.index.set(s.index.vacant(h), s.index.tag(h)|uint32(i+1))
 	}
 }
 
@@ -174,39 +200,4 @@ func (s *sketch[K]) counters() []counter[K] {
 func saturate(count uint64) int64 {
 	const limit = 1 << 62
 	return int64(min(count, limit))
-}
-
-// index finds entries by hash: open addressing with linear probing at a load of at most 8/13. A slot holds
-// an entry's number, counted from 1, in its low bits, and as many bits of the hash as fit above; 0 is empty.
-type index struct {
-	slots []uint32
-	mask  uint32 // selects the entry's number
-}
-
-func indexSize(entries int) int { return entries/8*13 + entries%8*2 + 1 }
-
-func newIndex(entries int) index {
-	return index{
-		slots: make([]uint32, indexSize(entries)),
-		mask:  1<<bits.Len(uint(entries)) - 1,
-	}
-}
-
-// start maps the hash to a slot through its high bits.
-func (x *index) start(h uint64) uint64 {
-	hi, _ := bits.Mul64(h, uint64(len(x.slots)))
-	return hi
-}
-
-// tag returns the low bits of the hash, in the place they take in a slot.
-func (x *index) tag(h uint64) uint32 { return uint32(h) &^ x.mask }
-
-func (x *index) put(h uint64, number int) {
-	slot := x.start(h)
-	for x.slots[slot] != 0 {
-		if slot++; slot == uint64(len(x.slots)) {
-			slot = 0
-		}
-	}
-	x.slots[slot] = x.tag(h) | uint32(number)
 }

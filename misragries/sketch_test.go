@@ -1,6 +1,7 @@
 package misragries
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -181,4 +182,82 @@ func TestCountersAreSorted(t *testing.T) {
 		}
 		return 1
 	}))
+}
+
+// swift is Algorithm 1 with the zero keys in a queue, sorted at each decrement, instead of a search. A key of the
+// queue that has been counted again since is passed over.
+type swift struct {
+	k, decrements int
+	counts        map[uint64]int64
+	queue         []uint64
+}
+
+func (r *swift) add(key uint64) {
+	if _, stored := r.counts[key]; stored {
+		r.counts[key]++
+		return
+	}
+	if len(r.counts) == r.k { // no dummies
+		for len(r.queue) > 0 && r.counts[r.queue[0]] > 0 {
+			r.queue = r.queue[1:]
+		}
+		if len(r.queue) == 0 {
+			r.decrements++
+			for other := range r.counts {
+				if r.counts[other]--; r.counts[other] == 0 {
+					r.queue = append(r.queue, other)
+				}
+			}
+			slices.Sort(r.queue)
+			return
+		}
+		delete(r.counts, r.queue[0])
+		r.queue = r.queue[1:]
+	}
+	r.counts[key] = 1
+}
+
+// Many counters: the index grows from narrow to wide slots, on either side of the limit and at it. AddSlice does the same as Add.
+func TestSketchIsAlgorithm1WithManyCounters(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for _, k := range []int{1023, 1024, 1025, 1<<16 - 1, 1 << 16, 90_000} {
+		stream := make([]uint64, 6*k)
+		for i := range stream {
+			stream[i] = rng.Uint64N(uint64(k)) * rng.Uint64N(3) * 0x9e3779b97f4a7c15
+		}
+		for i := range 2 * k { // a part with few repetitions
+			stream[2*k+i] = rng.Uint64N(uint64(3 * k))
+		}
+		one, many, r := newSketch[uint64](k), newSketch[uint64](k), &swift{k: k, counts: map[uint64]int64{}}
+		for part := range slices.Chunk(stream, len(stream)/5+1) {
+			for _, key := range part {
+				one.add(key)
+				r.add(key)
+			}
+			many.addSlice(part)
+			want := make([]counter[uint64], 0, len(r.counts))
+			for key, count := range r.counts {
+				want = append(want, counter[uint64]{key, count})
+			}
+			slices.SortFunc(want, func(a, b counter[uint64]) int { return cmp.Compare(a.key, b.key) })
+			require.True(t, slices.Equal(want, one.counters()), "k = %d", k)
+			require.True(t, slices.Equal(want, many.counters()), "k = %d", k)
+			require.EqualValues(t, r.decrements, one.decrements)
+			require.EqualValues(t, r.decrements, many.decrements)
+		}
+		require.Positive(t, r.decrements)
+		require.Equal(t, k >= 1<<16, one.index.wide != nil)
+	}
+}
+
+// What a full sketch holds is what Size says, but for the spare entry.
+func TestSizeIsWhatIsHeld(t *testing.T) {
+	for _, k := range []int{1, 2, 100, 1024, 5000, 1<<16 - 1, 1 << 16} {
+		s := newSketch[uint64](k)
+		for i := range uint64(2 * k) {
+			s.add(i)
+		}
+		held := 16*(cap(s.entries)-1) + 8*cap(s.zeros) + 2*cap(s.index.narrow) + 4*cap(s.index.wide)
+		require.Equal(t, Params{k, 1, 1e-6}.Size(), held)
+	}
 }

@@ -1,0 +1,73 @@
+package misragries
+
+import "iter"
+
+// AddSlice adds the keys in their order. It does what a loop over [Builder.Add] does, in about four fifths of the
+// time for integer keys.
+func (b *Builder[K]) AddSlice(keys []K) {
+	if b.Released() {
+		return
+	}
+	(*b.state).sketch.addSlice(keys)
+}
+
+// AddSeq adds the keys of the sequence in their order, as a loop over [Builder.Add] does, at its speed. After Release it does
+// not start the sequence, and one that calls Release ends with its next key.
+func (b *Builder[K]) AddSeq(keys iter.Seq[K]) {
+	if b.Released() {
+		return
+	}
+	current := b.state
+	for key := range keys {
+		s := *current
+		if s == nil { // released by the sequence
+			return
+		}
+		s.sketch.add(key)
+	}
+}
+
+// addSlice is a loop over add with the state of the sketch in registers. It interrupts that for each key
+// that is left to addProbing, which sees and changes the state that add would have left.
+func (s *sketch[K]) addSlice(keys []K) {
+	if s.hasher.isText() {
+		for _, key := range keys {
+			s.add(key)
+		}
+		return
+	}
+	for len(keys) > 0 {
+		done, h := s.addDirectly(keys)
+		if done == len(keys) {
+			return
+		}
+		s.addProbing(keys[done], h)
+		keys = keys[done+1:]
+	}
+}
+
+// addDirectly processes elements as add does, up to the first that is left to addProbing. It returns how many,
+// and the hash of that one.
+func (s *sketch[K]) addDirectly(keys []K) (done int, h uint64) {
+	hash, slots, decrements := s.hasher, s.index.narrow, s.decrements
+	n, entries := uint64(len(s.entries)), s.entries[:cap(s.entries)]
+	for done < len(keys) {
+		key := keys[done]
+		h = hash.ofInteger(key)
+		slot := reduce(h, len(slots))
+		if slot >= uint64(len(slots)) {
+			break
+		}
+		entries[n] = entry[K]{key, decrements}
+		i, inserted := selectEntry(slots[slot], n)
+		if i >= uint64(len(entries))-1 || entries[i].key != key {
+			break
+		}
+		entries[i].total++
+		slots[slot] = uint16(i + 1)
+		n += inserted
+		done++
+	}
+	s.entries = entries[:n]
+	return done, h
+}

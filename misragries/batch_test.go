@@ -1,0 +1,88 @@
+package misragries
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/stretchr/testify/require"
+)
+
+// batches feeds the stream to three Builders, by Add, by AddSlice in pieces of random length and by AddSeq, and compares.
+func batches[K hashing.Key](t *testing.T, rng *rand.Rand, k int, stream []K) {
+	t.Helper()
+	var states []*state[K]
+	builders := make([]*Builder[K], 3)
+	for i := range builders {
+		b, err := New[K](Params{k, 1, 1e-6})
+		require.NoError(t, err)
+		builders[i], states = b, append(states, *b.state)
+	}
+	for _, key := range stream {
+		builders[0].Add(key)
+	}
+	for rest := stream; len(rest) > 0; {
+		n := 1 + rng.IntN(len(rest))
+		builders[1].AddSlice(rest[:n])
+		builders[1].AddSlice(nil)
+		rest = rest[n:]
+	}
+	builders[2].AddSeq(slices.Values(stream))
+	for _, s := range states[1:] {
+		require.Equal(t, states[0].sketch.counters(), s.sketch.counters())
+		require.Equal(t, states[0].sketch.decrements, s.sketch.decrements)
+		require.Equal(t, states[0].sketch.entries, s.sketch.entries)
+	}
+}
+
+func TestBatchesAreLoopsOverAdd(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		k, universe := 1+rng.IntN(40), uint64(1+rng.IntN(120))
+		zipf := rand.NewZipf(rng, 1.01+rng.Float64(), 1, universe)
+		stream := make([]uint64, rng.IntN(3000))
+		small := make([]int32, len(stream))
+		words := make([]string, len(stream))
+		for i := range stream {
+			stream[i] = zipf.Uint64() * 0x9e3779b97f4a7c15
+			small[i] = int32(stream[i])
+			words[i] = fmt.Sprint(stream[i] % 1000)
+		}
+		batches(t, rng, k, stream)
+		batches(t, rng, k, small)
+		batches(t, rng, k, words)
+	}
+}
+
+func TestBatchesAfterRelease(t *testing.T) {
+	b := build(t, Params{4, 1, 1e-6}, []int{1, 2})
+	taken := 0
+	sequence := func(yield func(int) bool) {
+		for i := range 10 {
+			if i == 3 {
+				_, err := b.Release()
+				require.NoError(t, err)
+			}
+			taken++
+			if !yield(i) {
+				return
+			}
+		}
+	}
+	b.AddSeq(sequence)
+	require.Equal(t, 4, taken, "the key that comes after Release ends it")
+	var zero Builder[int]
+	for _, released := range []*Builder[int]{b, &zero} {
+		released.AddSlice([]int{1})
+		released.AddSeq(func(func(int) bool) { t.Fatal("consumed") })
+		require.True(t, released.Released())
+	}
+}
+
+func TestAddSliceDoesNotAllocate(t *testing.T) {
+	stream := zipfKeys(1<<14, 1<<30)
+	b := build(t, Params{256, 1, 1e-6}, stream)
+	require.Zero(t, testing.AllocsPerRun(10, func() { b.AddSlice(stream) }))
+}

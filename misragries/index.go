@@ -1,0 +1,76 @@
+package misragries
+
+import "math/bits"
+
+// index finds entries by hash: open addressing with linear probing. An entry is in the first slot that was empty, from
+// the one its hash maps to, when it came, and no slot is emptied but all at once. So a search may stop at an empty slot.
+//
+// A slot holds an entry's number, counted from 1; 0 is empty. Up to 2¹⁶ − 1 entries fit slots of 16 bits, at a load
+// of at most 4/13, where the first slot mostly decides. More entries take slots of 32 bits, at a load of at most
+// 8/13, with as many bits of the hash as fit above the number: they spare loads of entries that are not cached.
+type index struct {
+	size   uint64 // the number of slots
+	narrow []uint16
+	wide   []uint32 // nil if narrow is in use
+	mask   uint32   // selects the entry's number
+}
+
+// indexSize returns the size of an index in units of 4 bytes.
+func indexSize(entries int) int { return entries/8*13 + entries%8*2 + 1 }
+
+func newIndex(entries int) index {
+	size := indexSize(entries)
+	if entries < 1<<16 {
+		return index{size: 2 * uint64(size), narrow: make([]uint16, 2*size), mask: 1<<32 - 1}
+	}
+	return index{size: uint64(size), wide: make([]uint32, size), mask: 1<<bits.Len(uint(entries)) - 1}
+}
+
+func (x *index) at(slot uint64) uint32 {
+	if x.wide == nil {
+		return uint32(x.narrow[slot])
+	}
+	return x.wide[slot]
+}
+
+func (x *index) set(slot uint64, content uint32) {
+	if x.wide == nil {
+		x.narrow[slot] = uint16(content)
+	} else {
+		x.wide[slot] = content
+	}
+}
+
+func (x *index) clear() {
+	clear(x.narrow)
+	clear(x.wide)
+}
+
+// start returns the slot that the hash maps to.
+func (x *index) start(h uint64) uint64 { return reduce(h, int(x.size)) }
+
+// reduce maps a hash to [0, n), evenly, through its high bits; to 0 if n = 0.
+func reduce(h uint64, n int) uint64 {
+	hi, _ := bits.Mul64(h, uint64(n))
+	return hi
+}
+
+// next returns the slot after the given one.
+func (x *index) next(slot uint64) uint64 {
+	if slot++; slot == x.size {
+		return 0
+	}
+	return slot
+}
+
+// vacant returns the first empty slot from the start on.
+func (x *index) vacant(h uint64) uint64 {
+	slot := x.start(h)
+	for x.at(slot) != 0 {
+		slot = x.next(slot)
+	}
+	return slot
+}
+
+// tag returns the low bits of the hash, in the place they take in a slot.
+func (x *index) tag(h uint64) uint32 { return uint32(h) &^ x.mask }
