@@ -22,7 +22,7 @@ type state[K hashing.Key] struct {
 	params Params
 	law    calibration
 	keys   wire.Keys[K]
-	totals map[K]int64 // in steps
+	totals table[K] // in steps
 	src    noise.Source
 }
 
@@ -46,12 +46,13 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 		}
 	}
 	p.Mechanism = law.mechanism
-	s := &state[K]{params: p, law: law, keys: keys, totals: map[K]int64{}}
+	s := &state[K]{params: p, law: law, keys: keys, totals: newTable[K]()}
 	return &Builder[K]{&s}, nil
 }
 
 // Add adds the value to the total of the key. NaN counts as 0, and totals saturate at ±2⁶¹ steps of the grid, which are at
-// least 2⁴⁴ times the noise or the limit of one value, whichever is less (2⁶¹ for Integers). With Dim, keys outside [0, Dim) are ignored.
+// least 2⁴⁴ times the noise or the limit of one value, whichever is less (2⁶¹ for Integers). With Dim, keys outside [0, Dim) are ignored;
+// so are new keys once there are 2³² − 1.
 //
 // The value may be what one user contributes or what many do. Whether one user stays within the limits of the Params is for the
 // caller to know, as Add does not; [Builder.AddUser] sees to it.
@@ -69,7 +70,7 @@ func (b *Builder[K]) Add(key K, value float64) {
 	if s.outside(key) {
 		return
 	}
-	s.totals[key] = saturatingSum(s.totals[key], s.steps(value))
+	s.totals.add(key, s.steps(value))
 }
 
 // outside reports whether the key is none of the Dim keys.

@@ -7,13 +7,10 @@ func (s *state[K]) release() *Vector[K] {
 	var released []entry[K]
 	switch entries := s.entries(); {
 	case s.law.mechanism == DenseLaplace:
-		released = s.releaseDense()
+		released = s.releaseDense(entries)
 	case s.law.mechanism == PureLaplace:
-		zeros := s.params.Dim - uint64(len(entries))
-		released = releaseLaplace(&s.src, s.law, entries, s.params.Signed)
-		extra := s.falseKeys(zeros)
-		sortEntries(extra, s.keys)
-		released = merge(released, extra)
+		extra := s.falseKeys(entries)
+		released = merge(releaseLaplace(&s.src, s.law, entries, s.params.Signed), extra)
 	case s.law.normal():
 		released = releaseNormal(&s.src, s.law, entries)
 	default:
@@ -23,15 +20,12 @@ func (s *state[K]) release() *Vector[K] {
 	return &Vector[K]{params: s.params, law: s.law, values: append(make([]entry[K], 0, len(released)), released...)}
 }
 
-// hasValue reports whether the total counts as a value.
-func (s *state[K]) hasValue(total int64) bool { return total > 0 || total < 0 && s.params.Signed }
-
-// entries returns the keys with a value, sorted.
+// entries returns the keys with a value, sorted. They take the memory of the table, which is not used again.
 func (s *state[K]) entries() []entry[K] {
-	entries := make([]entry[K], 0, len(s.totals))
-	for key, total := range s.totals {
-		if s.hasValue(total) {
-			entries = append(entries, entry[K]{key, total})
+	entries := s.totals.entries[:0]
+	for _, e := range s.totals.entries {
+		if e.steps > 0 || e.steps < 0 && s.params.Signed {
+			entries = append(entries, e)
 		}
 	}
 	sortEntries(entries, s.keys)

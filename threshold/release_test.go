@@ -19,7 +19,10 @@ func releaser(p Params, c calibration) func(totals map[int]int64) *Vector[int] {
 	p.Mechanism = c.mechanism
 	s := &state[int]{params: p, law: c, keys: wire.KeysOf[int]()} // one Source for all: a new one costs a keystream
 	return func(totals map[int]int64) *Vector[int] {
-		s.totals = totals
+		s.totals = newTable[int]()
+		for key, steps := range totals {
+			s.totals.add(key, steps)
+		}
 		return s.release()
 	}
 }

@@ -30,12 +30,13 @@ func sortEntries[K key](entries []entry[K], keys wire.Keys[K]) {
 	if keys.Class() == wire.SignedKey {
 		flip = 1 << 63 // negative keys first
 	}
+	other := make([]record, len(entries))
 	if unsafe.Sizeof(entries[0].key) == 8 { // the same memory as records
 		records := unsafe.Slice((*record)(unsafe.Pointer(unsafe.SliceData(entries))), len(entries))
 		for i := range records {
 			records[i].bits ^= flip
 		}
-		copy(records, radixSort(records, make([]record, len(entries)))) // onto itself, or from the other
+		radixSort(records, other, false)
 		for i := range records {
 			records[i].bits ^= flip
 		}
@@ -45,7 +46,8 @@ func sortEntries[K key](entries []entry[K], keys wire.Keys[K]) {
 	for i, e := range entries {
 		records[i] = record{keys.Bits(e.key) ^ flip, e.steps}
 	}
-	for i, r := range radixSort(records, make([]record, len(entries))) {
+	radixSort(records, other, false)
+	for i, r := range records {
 		key, _ := keys.FromBits(r.bits ^ flip)
 		entries[i] = entry[K]{key, r.steps}
 	}
@@ -57,50 +59,23 @@ type record struct {
 	steps int64
 }
 
-// A digit is a byte: 256 places in a block are few enough to stay in the first level of the cache.
-const (
-	digit    = 8
-	mask     = 1<<digit - 1
-	inCache  = 1 << 12 // records that stay in the cache through all digits
-	tooShort = 48      // records for which clearing the counts costs more than comparing
-)
-
-// radixSort sorts by the bits. It uses other, of the same length, and returns the one of the two that is sorted.
-//
-// What does not fit into the cache is first split by the highest digit in which the records differ, what does is sorted by one digit after
-// the other, the least first, leaving out those in which all agree.
-func radixSort(records, other []record) []record {
-	if len(records) < tooShort {
-		slices.SortFunc(records, func(a, b record) int { return cmp.Compare(a.bits, b.bits) })
-		return records
-	}
+// radixSort sorts by the bits: records in place or, if move is true, into other, which has the same length. It splits by the highest byte
+// in which records differ, and goes on with each part.
+func radixSort(records, other []record, move bool) {
+	const digit, mask, few = 8, 1<<8 - 1, 24
 	differ := uint64(0)
 	for i := range records {
 		differ |= records[i].bits ^ records[0].bits
 	}
-	if len(records) > inCache && differ > mask {
-		ends := distribute(records, other, bits.Len64(differ)-digit)
-		start := uint32(0)
-		for _, end := range ends {
-			if sorted := radixSort(other[start:end], records[start:end]); end > start && &sorted[0] != &records[start] {
-				copy(records[start:end], sorted)
-			}
-			start = end
+	if len(records) <= few || differ == 0 {
+		insertionSort(records)
+		if move {
+			copy(other, records)
 		}
-		return records
+		return
 	}
-	for shift := 0; differ>>shift != 0; shift += digit {
-		if differ>>shift&mask != 0 {
-			distribute(records, other, shift)
-			records, other = other, records
-		}
-	}
-	return records
-}
-
-// distribute moves the records to other, sorted by the digit at shift and otherwise in order, and returns where the records
-// of each digit end.
-func distribute(records, other []record, shift int) (ends [mask + 1]uint32) {
+	shift := max(bits.Len64(differ)-digit, 0)
+	var ends [mask + 1]uint32
 	for i := range records {
 		ends[records[i].bits>>shift&mask]++
 	}
@@ -114,7 +89,28 @@ func distribute(records, other []record, shift int) (ends [mask + 1]uint32) {
 		other[*place] = r
 		*place++
 	}
-	return ends
+	start := uint32(0)
+	for _, end := range ends {
+		if end > start {
+			radixSort(other[start:end], records[start:end], !move)
+		}
+		start = end
+	}
+}
+
+func insertionSort(records []record) {
+	for i := 1; i < len(records); i++ {
+		r, j := records[i], i
+		for ; j > 0 && records[j-1].bits > r.bits; j-- {
+			records[j] = records[j-1]
+		}
+		records[j] = r
+	}
+}
+
+// find returns the place of the key in a sorted list.
+func find[K key](entries []entry[K], key K) (i int, found bool) {
+	return slices.BinarySearchFunc(entries, key, func(e entry[K], key K) int { return cmp.Compare(e.key, key) })
 }
 
 // merge merges two sorted lists of different keys into one.

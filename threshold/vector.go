@@ -70,7 +70,7 @@ func (v *Vector[K]) Estimate(key K) float64 {
 }
 
 func (v *Vector[K]) find(key K) (e entry[K], found bool) {
-	i, found := slices.BinarySearchFunc(v.values, key, func(e entry[K], key K) int { return cmp.Compare(e.key, key) })
+	i, found := find(v.values, key)
 	if !found {
 		return entry[K]{}, false
 	}

@@ -269,8 +269,8 @@ func TestAddUser(t *testing.T) {
 		require.NoError(t, err)
 		add(b)
 		sums := map[string]float64{}
-		for key, x := range (*b.state).totals {
-			sums[key] = float64(x) * (*b.state).law.step
+		for _, e := range (*b.state).totals.entries {
+			sums[e.key] = float64(e.steps) * (*b.state).law.step
 		}
 		return sums
 	}
@@ -324,9 +324,9 @@ func TestBoundingIsUniform(t *testing.T) {
 		require.NoError(t, err)
 		b.AddUser("d", "a", "c", "b", "a")
 		var kept []string
-		for key, x := range (*b.state).totals {
-			require.Equal(t, 1.0, float64(x)*(*b.state).law.step)
-			kept = append(kept, key)
+		for _, e := range (*b.state).totals.entries {
+			require.Equal(t, 1.0, float64(e.steps)*(*b.state).law.step)
+			kept = append(kept, e.key)
 		}
 		slices.Sort(kept)
 		counts[fmt.Sprint(kept)]++

@@ -4,14 +4,15 @@ package threshold
 // them: the number N of those whose noise reaches T is binomial, the N keys are a uniform set, and beyond T the noise is geometric, as
 // Pr[L ≥ T + n | L ≥ T] = q^n. That is the law of the loop.
 
-// falseKeys returns the released ones of so many keys without a value.
-func (s *state[K]) falseKeys(zeros uint64) []entry[K] {
+// falseKeys returns what is released of the keys without a value, sorted. stored are those with one, sorted.
+func (s *state[K]) falseKeys(stored []entry[K]) []entry[K] {
 	d, beyond := s.law.laplace(), s.law.geometric()
 	count := d.CountTail
 	if s.params.Signed {
 		count = d.CountTails
 	}
-	released := s.distinctZeros(count(&s.src, zeros, s.law.threshold), zeros)
+	zeros := s.params.Dim - uint64(len(stored))
+	released := s.distinctZeros(stored, count(&s.src, zeros, s.law.threshold))
 	for i := range released {
 		v := s.law.threshold + beyond.SampleInt(&s.src)
 		if s.params.Signed && s.src.Uint64()&1 != 0 {
@@ -19,54 +20,59 @@ func (s *state[K]) falseKeys(zeros uint64) []entry[K] {
 		}
 		released[i].steps = v
 	}
+	sortEntries(released, s.keys)
 	return released
 }
 
-// distinctZeros returns a uniform set of n of the keys without a value, of which there are zeros.
-func (s *state[K]) distinctZeros(n, zeros uint64) []entry[K] {
-	if zeros < s.params.Dim/2 {
-		return s.shuffledZeros(n)
+// distinctZeros returns a uniform set of n of the keys that are not stored.
+func (s *state[K]) distinctZeros(stored []entry[K], n uint64) []entry[K] {
+	if uint64(len(stored)) > s.params.Dim/2 {
+		return s.shuffledZeros(stored, n)
 	}
-	// At least half of all keys are zeros, so most draws hit one, and n is far below zeros.
-	released := make([]entry[K], 0, n)
+	// Half of all keys are zeros or more, so every second draw hits one; and n is at most about half of the zeros.
+	zeros := make([]entry[K], 0, n)
 	drawn := make(map[K]struct{}, n)
-	for uint64(len(released)) < n {
+	for uint64(len(zeros)) < n {
 		key := s.keyAt(s.src.Uint64N(s.params.Dim))
-		if _, again := drawn[key]; again || s.hasValue(s.totals[key]) {
+		if _, again := drawn[key]; again {
+			continue
+		}
+		if _, found := find(stored, key); found {
 			continue
 		}
 		drawn[key] = struct{}{}
-		released = append(released, entry[K]{key: key})
+		zeros = append(zeros, entry[K]{key: key})
 	}
-	return released
+	return zeros
 }
 
-// shuffledZeros is distinctZeros where the keys with a value are more than half of all: it lists the others.
-func (s *state[K]) shuffledZeros(n uint64) []entry[K] {
-	var all []entry[K]
+// shuffledZeros is distinctZeros where more than half of all keys are stored: it lists the others.
+func (s *state[K]) shuffledZeros(stored []entry[K], n uint64) []entry[K] {
+	var zeros []entry[K]
 	for i := range s.params.Dim {
-		if key := s.keyAt(i); !s.hasValue(s.totals[key]) {
-			all = append(all, entry[K]{key: key})
+		if key := s.keyAt(i); len(stored) > 0 && stored[0].key == key {
+			stored = stored[1:]
+		} else {
+			zeros = append(zeros, entry[K]{key: key})
 		}
 	}
 	for i := range n {
-		j := i + s.src.Uint64N(uint64(len(all))-i)
-		all[i], all[j] = all[j], all[i]
+		j := i + s.src.Uint64N(uint64(len(zeros))-i)
+		zeros[i], zeros[j] = zeros[j], zeros[i]
 	}
-	return all[:n]
+	return zeros[:n]
 }
 
 // releaseDense adds noise to all coordinates and releases them all.
-func (s *state[K]) releaseDense() []entry[K] {
+func (s *state[K]) releaseDense(stored []entry[K]) []entry[K] {
 	d := s.law.laplace()
 	released := make([]entry[K], s.params.Dim)
 	for i := range released {
-		key := s.keyAt(uint64(i))
-		total := s.totals[key]
-		if !s.hasValue(total) {
-			total = 0
+		released[i] = entry[K]{s.keyAt(uint64(i)), d.SampleInt(&s.src)}
+		if len(stored) > 0 && stored[0].key == released[i].key {
+			released[i].steps += stored[0].steps
+			stored = stored[1:]
 		}
-		released[i] = entry[K]{key, total + d.SampleInt(&s.src)}
 	}
 	return released
 }

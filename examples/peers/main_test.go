@@ -17,7 +17,7 @@ func TestRun(t *testing.T) {
 		"uint64 of 2^40 keys, k = 256 ", "uint64 of 2^40 keys, k = 1024 ", "uint64 of 2^40 keys, k = 4096 ",
 		"string of 2^40 keys, k = 256 ", "string of 2^40 keys, k = 1024 ", "string of 2^40 keys, k = 4096 ",
 		"uint64 of 2^20 keys, k = 1024 ", "string of 2^20 keys, k = 1024 ",
-		"histogram of 100 integer keys",
+		"histogram of 100 integer keys, Release", "histogram of 100 integer keys, Add and Release",
 	} {
 		if !strings.Contains(out.String(), work) {
 			t.Errorf("no line for %q:\n%s", work, &out)
