@@ -22,7 +22,7 @@ func TestBuilderIsRedacted(t *testing.T) {
 // refuted returns the greatest ε that releases of two inputs refute at the δ of the Params, with confidence 1 − 1e-7. The event is
 // fixed beforehand.
 func refuted(p Params, c calibration, a, b map[int]int64, event func(*Vector[int]) bool) float64 {
-	const n = 100_000
+	const n = 60_000
 	release := releaser(p, c)
 	hits := func(totals map[int]int64) (count int64) {
 		for range n {
@@ -39,6 +39,9 @@ func refuted(p Params, c calibration, a, b map[int]int64, event func(*Vector[int
 // key far above T moves by one unit, the event being a noisy value of at least the larger one. Normal noise: all keys that may move do,
 // and the event is a sum that favours the larger input; it lies where the loss is greatest for half the noise.
 func TestAudit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many releases")
+	}
 	for _, p := range []Params{
 		{Epsilon: 1, Delta: 1e-2, Integers: true, Mechanism: ExponentialRounding},
 		{Epsilon: 1, Delta: 1e-2, Integers: true, Mechanism: LinearRounding},
@@ -80,6 +83,9 @@ func TestAudit(t *testing.T) {
 // The δ side: keys that only one input has are released with a probability that the bound allows, and not with a threshold
 // of two thirds.
 func TestAuditOfDelta(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many releases")
+	}
 	const n = 50_000
 	for _, p := range []Params{
 		{Epsilon: 1, Delta: 1e-2, Integers: true, Mechanism: ExponentialRounding},

@@ -135,6 +135,9 @@ func pattern(n, j, u int, a, epsilon, sigma, tau float64) (larger, smaller float
 
 // The bound is never below the exact δ of a pattern, and at the calibrated optimum next to it.
 func TestCorrelatedDeltaBoundsEveryPattern(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many calibrations")
+	}
 	type setting struct {
 		k, l                   int
 		a, epsilon, sigma, tau float64
@@ -275,6 +278,9 @@ func TestCorrelatedTable(t *testing.T) {
 
 // The calibration is valid, tight in σ and τ, and monotone in δ, down to 1e-30.
 func TestCalibrateCorrelated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many calibrations")
+	}
 	for _, c := range []struct {
 		k, l    int
 		epsilon float64

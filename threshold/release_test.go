@@ -29,6 +29,9 @@ func releaser(p Params, c calibration) func(totals map[int]int64) *Vector[int] {
 
 // The law of a released value is the one that the exact test enumerates: every mechanism, values below R, at R and above, of both signs.
 func TestReleasedValuesFollowTheirLaw(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many releases")
+	}
 	const n = 20_000
 	for _, m := range []Mechanism{ExponentialRounding, LinearRounding, Laplace, PureLaplace, Gaussian} {
 		p := Params{Epsilon: 0.8, Delta: 0.2, Integers: true, Signed: true, Mechanism: m}
@@ -109,6 +112,9 @@ func loop(src *noise.Source, p Params, c calibration, totals map[int]int64) (rel
 // The binomial count, the uniform set and the memoryless tail have together the law of the loop over all d: the number of
 // released keys, where they are, and their values.
 func TestPureIsTheLoop(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many releases")
+	}
 	const d, n = 1000, 4000
 	totals := map[int]int64{3: 4, 500: 9, 997: -6}
 	for _, signed := range []bool{false, true} {

@@ -56,6 +56,9 @@ func TestVector(t *testing.T) {
 // The interval covers the true value with the stated confidence, whatever that value is: shown or hidden, below R, around T,
 // far above, for every mechanism.
 func TestIntervalCovers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many releases")
+	}
 	const n, confidence = 4000, 0.9
 	for _, p := range []Params{
 		{Epsilon: 1, Delta: 0.3, Integers: true},

@@ -1,0 +1,152 @@
+package misragries
+
+import (
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// step compares the reduced sketches of two neighbours as (A) or (B) says, and returns their ℓ₁ distance.
+func step(t *testing.T, k int, a, b []counter[int]) int64 {
+	t.Helper()
+	changes := map[int]int64{}
+	for _, c := range a {
+		changes[c.key] += c.count
+	}
+	for _, c := range b {
+		changes[c.key] -= c.count
+	}
+	var up, down, mostUp, mostDown, distance int64
+	for _, d := range changes {
+		switch {
+		case d > 0:
+			up++
+			mostUp = max(mostUp, d)
+			distance += d
+		case d < 0:
+			down++
+			mostDown = max(mostDown, -d)
+			distance -= d
+		}
+	}
+	caseA := func(one, most, others, each int64) bool {
+		return one <= 1 && most <= int64(k) && others < int64(k) && each <= 1
+	}
+	caseB := up*down == 0 && up+down <= int64(k) && max(mostUp, mostDown) <= 1
+	if !caseA(up, mostUp, down, mostDown) && !caseA(down, mostDown, up, mostUp) && !caseB {
+		t.Fatalf("k = %d: neither (A) nor (B): %v", k, changes)
+	}
+	return distance
+}
+
+// The reduced sketches of all neighbours among short streams differ by (A) or (B), and 2k−1 is attained.
+func TestReducedSensitivityExactly(t *testing.T) {
+	for k := 1; k <= 4; k++ {
+		most := int64(0)
+		for _, pair := range neighbours(k, k+1, []int{0, 8, 8, 6, 6}[k]) {
+			most = max(most, step(t, k, reduced(pair[0].sorted(), k), reduced(pair[1].sorted(), k)))
+		}
+		require.Equal(t, int64(2*k-1), most)
+	}
+}
+
+func TestReducedSensitivityOfRandomStreams(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 32))
+	pairs := 100_000
+	if testing.Short() {
+		pairs = 5_000
+	}
+	for range pairs {
+		k := 1 + rng.IntN(1+rng.IntN(64))
+		stream := make([]int, 1+rng.IntN(3*k+3))
+		universe := k + 1 + rng.IntN(k+1)
+		for i := range stream {
+			stream[i] = min(rng.IntN(universe), rng.IntN(universe))
+		}
+		skip := rng.IntN(len(stream))
+		var sides [2][]counter[int]
+		for side, stream := range [][]int{stream, slices.Concat(stream[:skip], stream[skip+1:])} {
+			s := newSketch[int](k)
+			for _, key := range stream {
+				s.add(key)
+			}
+			sides[side] = reduced(s.counters(), k)
+		}
+		require.LessOrEqual(t, step(t, k, sides[0], sides[1]), int64(2*k-1))
+	}
+	for k := 1; k <= 64; k++ { // attained
+		ones := make([]counter[int], k)
+		for i := range ones {
+			ones[i] = counter[int]{i, 1}
+		}
+		twos := slices.Clone(ones)
+		twos[rng.IntN(k)].count = 2
+		require.Equal(t, int64(2*k-1), step(t, k, reduced(twos, k), reduced(ones, k)))
+	}
+}
+
+// The result is exact, or 2⁶² where it is above, for all counters; and neighbours stay neighbours there.
+func TestReducedSaturates(t *testing.T) {
+	const limit = 1 << 62
+	rng := rand.New(rand.NewPCG(33, 34))
+	for range 2000 {
+		k := 1 + rng.IntN(5)
+		var counters []counter[int]
+		for i := range k {
+			counters = append(counters, counter[int]{i, []int64{rng.Int64N(9), limit - rng.Int64N(9), limit/int64(k+1) + rng.Int64N(9), rng.Int64N(limit)}[rng.IntN(4)]})
+		}
+		got := reduced(counters, k)
+		sum := new(big.Int)
+		for _, c := range counters {
+			sum.Add(sum, big.NewInt(c.count))
+		}
+		var want []counter[int]
+		for _, c := range counters {
+			v := new(big.Int).Mul(big.NewInt(c.count), big.NewInt(int64(k+1)))
+			if v.Sub(v, sum); v.Sign() > 0 {
+				count := int64(limit)
+				if v.Cmp(big.NewInt(limit)) < 0 {
+					count = v.Int64()
+				}
+				want = append(want, counter[int]{c.key, count})
+			}
+		}
+		require.Equal(t, want, got)
+
+		more := slices.Clone(counters)
+		more[rng.IntN(k)].count++
+		step(t, k, reduced(more, k), got)
+		for i := range more {
+			more[i].count = counters[i].count + 1
+		}
+		step(t, k, reduced(more, k), got)
+	}
+	many := make([]counter[int], 1<<20) // S = 2⁸²
+	for i := range many {
+		many[i] = counter[int]{i, limit}
+	}
+	require.Len(t, reduced(many, 1<<20), 1<<20)
+	require.Equal(t, counter[int]{0, limit}, reduced(many, 1<<20)[0])
+	many[5].count = 0
+	require.Len(t, reduced(many, 1<<20), 1<<20-1)
+}
+
+func TestReducedKeepsTheOrderAndDropsZeros(t *testing.T) {
+	got := reduced([]counter[string]{{"b", 4}, {"c", 0}, {"d", 1}, {"e", 2}, {"a", 3}}, 4)
+	require.Equal(t, []counter[string]{{"b", 10}, {"a", 5}}, got)
+	require.Empty(t, reduced[int](nil, 3))
+}
+
+// Two of four counters one higher, as a merge may leave them, is far beyond 2k−1 = 7: merged sketches must not be reduced.
+func TestMergedSketchesMustNotBeReduced(t *testing.T) {
+	a := reduced([]counter[int]{{1, 9}, {2, 9}, {3, 9}, {4, 9}}, 4)
+	b := reduced([]counter[int]{{1, 10}, {2, 10}, {3, 9}, {4, 9}}, 4)
+	distance := int64(0)
+	for i := range a {
+		distance += max(a[i].count-b[i].count, b[i].count-a[i].count)
+	}
+	require.Equal(t, int64(2*(2*4+1-2*2)), distance)
+}

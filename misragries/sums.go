@@ -1,0 +1,164 @@
+package misragries
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// Sums of reduced sketches. Every server reduces its sketch (see reduced), the units are added key by key, and each key of the
+// sum is released by its own M: let L be discrete Laplace noise of scale b, Pr[L = x] ∝ q^|x|, r = 1/b, q = e^{−r}. M(v)
+// releases v + L if that is ≥ τ for v ≥ R, does for v < R what M(R) does with probability
+// g(v) = (q^{−v}−1)/(q^{−R}−1), and else nothing. R and τ > R are integers. Neighbours change the stream of one server, so
+// sums of neighbours differ by (A) or (B): one key by at most k and at most k−1 others against it by 1, or at most
+// k keys by 1, all one way. Write
+//
+//	η = Pr[R + L ≥ τ] = q^{τ−R}/(1+q) < ½,   δ_d = η·(q^{−d}−1)/(q^{−R}−1),   λ = ln(1 + η(1−q)/((1−η)(1−q^R))),
+//
+// H_ε(P‖Q) = Σ(P − e^ε·Q)₊, and H_ε(n) for H_ε of n independent randomised responses RR(r), whose loss is ±r.
+//
+// Steps. For P, Q the laws of M before and after one step, P is Q̃ + bad, Q̃ within e^{±r} of Q, for a bad mass of
+//
+//	δ₁ upwards, P = M(v+1), Q = M(v)      q·δ₁ downwards, P = M(v), Q = M(v+1)
+//
+// and 0 for v ≥ R, where both are one function of v + L and v + 1 + L. For v < R move, upwards, the mass δ₁ = η(g(v+1) − e^r·g(v)) from
+// what P shows to showing nothing: the ratios are e^r for what is shown, and (1 − e^r·ηg(v))/(1 − ηg(v)) ≥ e^{−r} for the rest, as
+// ηg(v)(e^r+1) ≤ 2η ≤ 1. Downwards move qδ₁ = η(q·g(v+1) − g(v)) the other way: the ratios are q, and
+// (1 − q·ηg(v+1))/(1 − ηg(v+1)) ≤ e^r, as ηg(v+1)(1+q) ≤ q^{τ−R} ≤ 1. A pair within e^{±r} is a random function of RR(r). In d
+// steps up or down P ≤ e^{dr}·Q + bad, of mass at most δ_d (the first theorem of package threshold).
+//
+// And downwards, without moving any mass, P ≤ e^λ·Q for v < R: what is shown is less likely, and nothing is shown with
+// 1 − ηg(v) against 1 − ηg(v+1), which is largest at v + 1 = R. So where λ ≤ r, d steps down have no bad mass.
+//
+// Theorem 1. The release is (ε, δ)-private with δ = δ_k if ε ≥ (2k−1)/b and λ ≤ r, and for all ε ≥ 0, if λ ≤ r, with
+//
+//	δ = δ_k + H_{ε−kr−(k−1)λ}(k−1).
+//
+// Whatever λ is, both hold with δ_k + (k−1)δ₁ for δ_k and 0 for λ.
+//
+// Proof. Keys are independent. Bad masses of several keys add up, P ≤ e^x·Q for some keys leaves H_{ε−x} of the others, and a
+// key within e^{±r} adds one RR(r) (H does not grow under a random function of each key). So, with s of the keys that fall by one below R:
+//
+//	(A) one key up d ≤ k, others down: δ_d + H_{ε−dr−sλ}(k−1−s), or with the bad mass of those s, δ_d + sqδ₁ + H_{ε−dr}(k−1)
+//	(A) one key down d ≤ k, others up: (k−1)δ₁ + H_{ε−dr}(k−1), and δ_d more unless λ ≤ r
+//	(B) up: kδ₁ + H_ε(k)               (B) down: H_{ε−sλ}(k−s), or sqδ₁ + H_ε(k)
+//
+// H_ε(n) falls with ε and grows with n, H_ε(n+1) ≤ H_{ε−r}(n), and kδ₁ ≤ δ_k, so all are at most as claimed; for k = 1 and λ ≤ r (B) is in (A). If
+// ε ≥ (2k−1)r and λ ≤ r, then λ counts as r, and the losses left are at most ε: H is 0. ∎ One key at 0 that rises by k ≤ R, others high, attains δ_k.
+//
+// The first bound is that of the ℓ₁ sensitivity 2k−1, with k for 2k−1 in δ. The second one needs b only a little above k/ε: k−1 keys that
+// move by 1 under noise of scale ~k lose √k/b together, not k/b, but for a chance in δ.
+//
+// Theorem 2 (private shift). Each server draws N₀, discrete Laplace of scale β, once, and reduces by n = S + N₀ + o in the place of S, to
+// max((k+1)·c − max(n, 0), 0). With 1/β + (k+1)/b ≤ ε the release is (ε, δ)-private with δ = max(δ_{k+1}, Pr[N₀ ≤ −o]).
+//
+// Proof. The shifts of the other servers are the same. (A) Compare equal n, which costs 1/β as S moves by 1. Then one key moves, by at most
+// k+1: P ≤ e^{(k+1)/b}·Q + bad of mass δ_{k+1}, and so for the mixture over n. (B) Let c = c′ − 1 on the k keys of c′. Compare n with
+// n′ = n + k + 1, which costs 1/β as S′ = S + k. Where n ≥ 0 nothing else differs. n < 0 needs N₀ < −o, and n′ < k+1
+// needs N₀′ ≤ k − S′ − o ≤ −o, as S′ ≥ k. ∎
+
+// sumLaw is the noise of the release of a sum of reduced sketches. All lengths are in units of 1/(k+1) of a count.
+type sumLaw struct {
+	scale           float64 // b
+	from, threshold int64   // R, τ
+	shift           float64 // β; 0 if the sketches are reduced without a shift
+	offset          int64   // o
+}
+
+// The three bounds on δ.
+const (
+	boundL1            = "ℓ₁"
+	boundConcentration = "concentration"
+	boundShift         = "private shift"
+)
+
+// sumLogDelta returns ln δ of the release at ε, to a relative error of 1e-11 in δ: the least of the bounds that hold for the law, 0 if
+// none does.
+func sumLogDelta(k int, epsilon float64, law sumLaw) float64 {
+	if k < 1 || !(epsilon >= 0) || !(law.scale > 0) || law.from < 1 || law.threshold <= law.from {
+		return 0
+	}
+	if law.shift != 0 {
+		return law.shiftLogDelta(k, epsilon)
+	}
+	return min(law.l1LogDelta(k, epsilon), law.concentrationLogDelta(k, epsilon))
+}
+
+// l1LogDelta returns ln δ of the first part of Theorem 1.
+func (l sumLaw) l1LogDelta(k int, epsilon float64) float64 {
+	least, err := noise.LaplaceScale(epsilon, 2*float64(k)-1)
+	if err != nil || !(l.scale >= least) {
+		return 0
+	}
+	if l.silentLoss() <= 1/l.scale {
+		return min(l.logEscape(k), 0)
+	}
+	return min(l.logEscapes(k), 0)
+}
+
+// concentrationLogDelta returns ln δ of the second part of Theorem 1.
+func (l sumLaw) concentrationLogDelta(k int, epsilon float64) float64 {
+	r, others := 1/l.scale, float64(k-1)
+	responses := func(spent float64) float64 {
+		budget := epsilon - spent
+		return logResponses(k-1, r, budget-0x1p-50*(epsilon+spent))
+	}
+	spent := float64(k) * r
+	logDelta := logAdd(l.logEscapes(k), responses(spent))
+	if loss := l.silentLoss(); loss <= r {
+		logDelta = min(logDelta, logAdd(l.logEscape(k), responses(spent+others*loss)))
+	}
+	return min(logDelta, 0)
+}
+
+// shiftLogDelta returns ln δ of Theorem 2.
+func (l sumLaw) shiftLogDelta(k int, epsilon float64) float64 {
+	above := func(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
+	if !(l.shift > 0) || l.offset < 0 || above(above(1/l.shift)+above((float64(k)+1)/l.scale)) > epsilon {
+		return 0
+	}
+	return min(max(l.logEscape(k+1), logReach(l.shift, l.offset)), 0)
+}
+
+// logEscape returns ln δ_d.
+func (l sumLaw) logEscape(d int) float64 { return l.logDeltaPer() + logExpm1(float64(d)/l.scale) }
+
+// logEscapes returns ln(δ_k + (k−1)·δ₁).
+func (l sumLaw) logEscapes(k int) float64 {
+	return logAdd(l.logEscape(k), math.Log(float64(k-1))+l.logEscape(1))
+}
+
+// logDeltaPer returns ln(η/(q^{−R}−1)).
+func (l sumLaw) logDeltaPer() float64 {
+	return logReach(l.scale, l.threshold-l.from) - logExpm1(float64(l.from)/l.scale)
+}
+
+// silentLoss returns λ, rounded up.
+func (l sumLaw) silentLoss() float64 {
+	eta := math.Exp(logReach(l.scale, l.threshold-l.from))
+	return (1 + 0x1p-40) * math.Log1p(eta*math.Expm1(-1/l.scale)/((1-eta)*math.Expm1(-float64(l.from)/l.scale)))
+}
+
+// logReach returns ln Pr[L ≥ n] for n ≥ 0 and noise of scale b.
+func logReach(b float64, n int64) float64 {
+	return -float64(n)/b - math.Log1p(math.Exp(-1/b))
+}
+
+// logExpm1 returns ln(e^x − 1) for x > 0.
+func logExpm1(x float64) float64 {
+	if x > 1 {
+		return x + math.Log1p(-math.Exp(-x))
+	}
+	return math.Log(math.Expm1(x))
+}
+
+// logAdd returns ln(e^x + e^y).
+func logAdd(x, y float64) float64 {
+	if x < y {
+		x, y = y, x
+	}
+	if math.IsInf(x, -1) {
+		return x
+	}
+	return x + math.Log1p(math.Exp(y-x))
+}

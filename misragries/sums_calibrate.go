@@ -1,0 +1,179 @@
+package misragries
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// calibrateSum returns the law with the least threshold for (ε, δ) and the bound that it rests on: with a private shift,
+// the least o + τ. It is not ok if the numbers are out of the range of Params or the noise out of that of its sampler.
+func calibrateSum(k int, epsilon, delta float64, shifted bool) (law sumLaw, bound string, ok bool) {
+	if (Params{Counters: k, Epsilon: epsilon, Delta: delta}).validate() != nil {
+		return sumLaw{}, "", false
+	}
+	// Lowered by more than the errors of what is compared with it.
+	want := math.Log(delta)
+	want -= 0x1p-36 * max(1, -want)
+	if shifted {
+		law, ok = calibrateShift(k, epsilon, want)
+		return law, boundShift, ok
+	}
+	law, ok = calibrateL1(k, epsilon, want)
+	bound = boundL1
+	if k == 1 { // no others to concentrate
+		return law, bound, ok
+	}
+	if other, okOther := calibrateConcentration(k, epsilon, want); okOther && (!ok || other.threshold < law.threshold) {
+		return other, boundConcentration, true
+	}
+	return law, bound, ok
+}
+
+// valid reports whether the noise can be drawn.
+func (l sumLaw) valid() bool {
+	_, err := noise.NewDiscreteLaplace(l.scale)
+	if err == nil && l.shift != 0 {
+		_, err = noise.NewDiscreteLaplace(l.shift)
+	}
+	return err == nil
+}
+
+func calibrateL1(k int, epsilon, want float64) (law sumLaw, ok bool) {
+	b, err := noise.LaplaceScale(epsilon, 2*float64(k)-1)
+	if law = (sumLaw{scale: b}); err != nil || !law.valid() {
+		return sumLaw{}, false
+	}
+	law.setRounding(k, want, roundFrom)
+	law.settle(func(l sumLaw) bool { return l.l1LogDelta(k, epsilon) <= want })
+	return law, true
+}
+
+// calibrateConcentration looks for the b and R/b at which τ is least: a smaller b leaves less of δ to δ_k, a larger one makes
+// τ = b·ln(…) larger; a larger R/b lowers δ_k, and raises λ. It minimises over b as if R and τ were real, with η where δ_k = δ.
+func calibrateConcentration(k int, epsilon, want float64) (law sumLaw, ok bool) {
+	moved := float64(k)
+	rest := func(b, loss float64) float64 { // ln of what H leaves of δ
+		return logSubtract(want, logResponses(k-1, 1/b, epsilon-moved/b-(moved-1)*loss))
+	}
+	threshold := func(b, share float64) float64 {
+		escape, step := logExpm1(moved/b), logExpm1(1/b)
+		eta := math.Exp(want + logExpm1(share) - escape)
+		if eta >= 0.5 { // (k−1)·δ₁ for λ
+			return b * (logAdd(escape, math.Log(moved-1)+step) - logRounded(b, share) - rest(b, 0))
+		}
+		loss := math.Log1p(-eta / (1 - eta) * math.Expm1(-1/b) / -math.Expm1(-share))
+		return b * (escape - logRounded(b, share) - rest(b, loss))
+	}
+	most := 2 * (2*moved - 1) / epsilon // where H = 0
+	least, share := math.Inf(1), 0.0
+	for _, x := range []float64{2, 3, 4, 5, 6} {
+		b := math.Exp(leastAt(math.Log(most/64), math.Log(most), func(y float64) float64 { return threshold(math.Exp(y), x) }))
+		if t := threshold(b, x); t < least {
+			least, share, law.scale = t, x, b
+		}
+	}
+	if !law.valid() {
+		return sumLaw{}, false
+	}
+	left := rest(law.scale, 0)
+	if math.IsInf(left, -1) {
+		return sumLaw{}, false
+	}
+	law.setRounding(k, left, share)
+	if high := (sumLaw{scale: law.scale, from: law.from, threshold: 1 << 61}); high.concentrationLogDelta(k, epsilon) > want {
+		return sumLaw{}, false // H alone is above δ, by a rounding
+	}
+	law.settle(func(l sumLaw) bool { return l.concentrationLogDelta(k, epsilon) <= want })
+	return law, true
+}
+
+// calibrateShift looks for the β at which o + τ is least, both as if they were real: with εβ = 1 + y, o grows with 1 + y, and τ
+// with (k+1)·(1 + 1/y), so y is near √(k+1).
+func calibrateShift(k int, epsilon, want float64) (law sumLaw, ok bool) {
+	moved := float64(k) + 1
+	scales := func(x float64) (shift, scale float64) {
+		y := math.Exp(x)
+		shift = (1 + y) / epsilon
+		return shift, (1 + 0x1p-40) * moved / (epsilon - 1/shift)
+	}
+	middle := math.Log(moved) / 2
+	law.shift, law.scale = scales(leastAt(middle-5, middle+5, func(x float64) float64 {
+		shift, b := scales(x)
+		return b*(logExpm1(moved/b)-logRounded(b, roundFrom)-want) - shift*(want+math.Log1p(math.Exp(-1/shift)))
+	}))
+	if !law.valid() {
+		return sumLaw{}, false
+	}
+	law.offset = search.Least(0, func(o int64) bool { return logReach(law.shift, o) <= want })
+	law.setRounding(k+1, want, roundFrom)
+	law.settle(func(l sumLaw) bool { return l.shiftLogDelta(k, epsilon) <= want })
+	return law, true
+}
+
+// roundFrom is R/b where only δ_d counts. A larger one would lower τ by less than b·e^{−5}.
+const roundFrom = 5
+
+// logRounded returns ln((1+q)·(1−e^{−R/b})), R = share·b: τ = b·(ln(q^{−d}−1) − logRounded − ln δ) has δ_d = δ.
+func logRounded(b, share float64) float64 {
+	return math.Log1p(math.Exp(-1/b)) + math.Log(-math.Expm1(-share))
+}
+
+// setRounding sets R to share·b, and τ to the least with δ_d ≤ e^want. Where τ would not exceed R, R is where they meet.
+func (l *sumLaw) setRounding(d int, want, share float64) {
+	l.from = max(1, int64(math.Round(share*l.scale)))
+	least := func(from int64) int64 {
+		l := sumLaw{scale: l.scale, from: from}
+		return from + search.Least(1, func(n int64) bool {
+			l.threshold = from + n
+			return l.logEscape(d) <= want
+		})
+	}
+	l.threshold = least(l.from)
+	if l.threshold > l.from+1 || l.from == 1 {
+		return
+	}
+	l.from = search.Least(1, func(from int64) bool { return least(from) == from+1 })
+	l.threshold = l.from + 1
+}
+
+// settle raises τ to the least that is ok.
+func (l *sumLaw) settle(ok func(sumLaw) bool) {
+	first := max(l.from+1, l.threshold-1)
+	l.threshold = search.Least(first, func(threshold int64) bool {
+		l := *l
+		l.threshold = threshold
+		return ok(l)
+	})
+}
+
+// logSubtract returns ln(e^x − e^y), −Inf where that is not positive.
+func logSubtract(x, y float64) float64 {
+	if y >= x {
+		return math.Inf(-1)
+	}
+	return x + math.Log1p(-math.Exp(y-x))
+}
+
+// leastAt returns where f is least in [lo, hi], by golden section; f is +Inf up to some point, and falls, then rises from there on.
+func leastAt(lo, hi float64, f func(float64) float64) float64 {
+	const golden = 0.6180339887498949
+	a, b := hi-golden*(hi-lo), lo+golden*(hi-lo)
+	fa, fb := f(a), f(b)
+	for range 36 {
+		if fa < fb {
+			hi, b, fb = b, a, fa
+			a = hi - golden*(hi-lo)
+			fa = f(a)
+		} else {
+			lo, a, fa = a, b, fb
+			b = lo + golden*(hi-lo)
+			fb = f(b)
+		}
+	}
+	if fa < fb {
+		return a
+	}
+	return b
+}
