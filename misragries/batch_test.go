@@ -16,7 +16,7 @@ func batches[K hashing.Key](t *testing.T, rng *rand.Rand, k int, stream []K) {
 	var states []*state[K]
 	builders := make([]*Builder[K], 3)
 	for i := range builders {
-		b, err := New[K](Params{k, 1, 1e-6})
+		b, err := New[K](Params{Counters: k, Epsilon: 1, Delta: 1e-6})
 		require.NoError(t, err)
 		builders[i], states = b, append(states, *b.state)
 	}
@@ -57,7 +57,7 @@ func TestBatchesAreLoopsOverAdd(t *testing.T) {
 }
 
 func TestBatchesAfterRelease(t *testing.T) {
-	b := build(t, Params{4, 1, 1e-6}, []int{1, 2})
+	b := build(t, Params{Counters: 4, Epsilon: 1, Delta: 1e-6}, []int{1, 2})
 	taken := 0
 	sequence := func(yield func(int) bool) {
 		for i := range 10 {
@@ -83,6 +83,6 @@ func TestBatchesAfterRelease(t *testing.T) {
 
 func TestAddSliceDoesNotAllocate(t *testing.T) {
 	stream := zipfKeys(1<<14, 1<<30)
-	b := build(t, Params{256, 1, 1e-6}, stream)
+	b := build(t, Params{Counters: 256, Epsilon: 1, Delta: 1e-6}, stream)
 	require.Zero(t, testing.AllocsPerRun(10, func() { b.AddSlice(stream) }))
 }

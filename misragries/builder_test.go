@@ -23,7 +23,7 @@ func build[K string | int | uint64](t testing.TB, p Params, stream []K) *Builder
 }
 
 func TestReleaseTwice(t *testing.T) {
-	b := build(t, Params{4, 1, 1e-6}, []string{"a"})
+	b := build(t, Params{Counters: 4, Epsilon: 1, Delta: 1e-6}, []string{"a"})
 	require.False(t, b.Released())
 	_, err := b.Release()
 	require.NoError(t, err)
@@ -39,7 +39,7 @@ func TestReleaseTwice(t *testing.T) {
 }
 
 func TestEmptyStream(t *testing.T) {
-	h, err := build[int](t, Params{4, 1, 1e-6}, nil).Release()
+	h, err := build[int](t, Params{Counters: 4, Epsilon: 1, Delta: 1e-6}, nil).Release()
 	require.NoError(t, err)
 	require.Zero(t, h.Len(), "dummies are never released")
 	for range h.All() {
@@ -52,7 +52,7 @@ func TestEmptyStream(t *testing.T) {
 // Even where nearly everything passes the threshold only keys of the stream come out, never a dummy.
 func TestDummiesAreNeverReleased(t *testing.T) {
 	for range 200 {
-		h, err := build(t, Params{50, 0.01, 1 - 1e-9}, []int{5, -3, 5, 8}).Release()
+		h, err := build(t, Params{Counters: 50, Epsilon: 0.01, Delta: 1 - 1e-9}, []int{5, -3, 5, 8}).Release()
 		require.NoError(t, err)
 		for key := range h.All() {
 			require.Contains(t, []int{5, -3, 8}, key)
@@ -70,7 +70,7 @@ func TestReleaseHasNoTraceOfTheOrder(t *testing.T) {
 	var first []byte
 	for i := range 5 {
 		rand.Shuffle(len(stream), func(i, j int) { stream[i], stream[j] = stream[j], stream[i] })
-		b := build(t, Params{100, 1, 1e-6}, stream)
+		b := build(t, Params{Counters: 100, Epsilon: 1, Delta: 1e-6}, stream)
 		cryptotest.SetGlobalRandom(t, 11)
 		h, err := b.Release()
 		require.NoError(t, err)
@@ -87,8 +87,8 @@ func TestReleaseHasNoTraceOfTheOrder(t *testing.T) {
 func TestReleasedCountsFollowTheirLaw(t *testing.T) {
 	p := Params{Counters: 2, Epsilon: 0.8, Delta: 1e-2}
 	const n, c = 60_000, 12
-	tau := int(p.threshold())
-	d := p.noise()
+	tau := int(thresholdOf(p))
+	d := sharedNoise(p)
 	counts, decrements := make([]int64, 60), make([]int64, 41)
 	for range n {
 		var src noise.Source
@@ -123,18 +123,14 @@ func TestReleasedCountsFollowTheirLaw(t *testing.T) {
 func audit(epsilon float64, tau int64, delta float64, a, b []counter[int], event func(*Histogram[int]) bool) float64 {
 	const n = 100_000
 	p := Params{Counters: 2, Epsilon: epsilon, Delta: 0.5}
-	d := p.noise()
+	l := lawOf(p)
+	l.sum.threshold = tau
 	hits := func(state []counter[int]) int64 {
 		var src noise.Source
 		count := int64(0)
 		for range n {
-			eta := d.SampleInt(&src)
-			h := &Histogram[int]{params: p, decrements: -eta}
-			for _, c := range state {
-				if v := c.count + eta + d.SampleInt(&src); v >= tau {
-					h.counts = append(h.counts, counter[int]{c.key, v})
-				}
-			}
+			h := newHistogram[int](p, OneStream, l)
+			h.counts, h.decrements = releaseShared(&src, l, state, 0)
 			if event(h) {
 				count++
 			}
@@ -146,7 +142,7 @@ func audit(epsilon float64, tau int64, delta float64, a, b []counter[int], event
 
 func TestAudit(t *testing.T) {
 	p := Params{Counters: 2, Epsilon: 1, Delta: 1e-2}
-	tau := p.threshold()
+	tau := thresholdOf(p)
 	// (S3): the counter 100 or 101, by v + (D − η) = 101 + L ≥ 101.
 	a, b := []counter[int]{{1, 101}, {2, 0}}, []counter[int]{{1, 100}, {2, 0}}
 	own := func(h *Histogram[int]) bool { return h.Estimate(1)+float64(h.decrements) >= 101 }
@@ -167,7 +163,7 @@ func TestAddDoesNotAllocate(t *testing.T) {
 		numbers[i] = zipf.Uint64()
 		words[i] = fmt.Sprintf("%016x", numbers[i])
 	}
-	p := Params{256, 1, 1e-6}
+	p := Params{Counters: 256, Epsilon: 1, Delta: 1e-6}
 	b, s := build(t, p, numbers), build(t, p, words)
 	i := 0
 	require.Zero(t, testing.AllocsPerRun(10_000, func() {
@@ -181,9 +177,9 @@ func TestAddDoesNotAllocate(t *testing.T) {
 }
 
 func TestBuilderPrintsNothing(t *testing.T) {
-	b := build(t, Params{8, 1, 1e-6}, []string{"Rumpelstiltskin", "Rumpelstiltskin", "xyzzyplugh"})
+	b := build(t, Params{Counters: 8, Epsilon: 1, Delta: 1e-6}, []string{"Rumpelstiltskin", "Rumpelstiltskin", "xyzzyplugh"})
 	dptest.Redacted(t, b, "Rumpelstiltskin", "xyzzyplugh")
-	n := build(t, Params{8, 1, 1e-6}, []uint64{7735012987231, 7735012987231})
+	n := build(t, Params{Counters: 8, Epsilon: 1, Delta: 1e-6}, []uint64{7735012987231, 7735012987231})
 	dptest.Redacted(t, n, "7735012987231")
 	type service struct {
 		Name    string
@@ -195,7 +191,7 @@ func TestBuilderPrintsNothing(t *testing.T) {
 }
 
 func TestErrorsShowNoData(t *testing.T) {
-	b := build(t, Params{8, 1, 1e-6}, []string{"Rumpelstiltskin"})
+	b := build(t, Params{Counters: 8, Epsilon: 1, Delta: 1e-6}, []string{"Rumpelstiltskin"})
 	_, err := b.Release()
 	require.NoError(t, err)
 	_, err = b.Release()
@@ -222,7 +218,7 @@ func testKeys[K interface {
 	~string | ~int | ~int32 | ~int64 | ~uint | ~uint32 | ~uint64
 }](t *testing.T, stream []K) {
 	t.Helper()
-	p := Params{8, 700, 0.5}
+	p := Params{Counters: 8, Epsilon: 700, Delta: 0.5}
 	b, err := New[K](p)
 	require.NoError(t, err)
 	for _, key := range stream {

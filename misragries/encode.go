@@ -3,40 +3,76 @@ package misragries
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/threshold"
 )
 
-// The encoding of a Histogram, little-endian, version 1:
+// The encoding of a Histogram, little-endian, version 2; floating-point numbers are IEEE 754 bits, signed ones two's complement:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 1, version 1
+//	6      header: "dpsk", kind 1, version 2
 //	1      key class: 0 string, 1 signed integer, 2 unsigned integer
+//	1      Input
+//	1      Mechanism of the Params
+//	1      Mechanism that was used
+//	1      Sparse
 //	4      Counters
-//	8      Epsilon, IEEE 754 bits
-//	8      Delta, IEEE 754 bits
-//	8      noisy number of decrements, two's complement
+//	4      MaxKeys
+//	8      Epsilon
+//	8      Delta
+//	8      Dim
+//	8      MaxLength
+//	4      number of sketches, 1 unless they are summed
+//
+// SparseVector: then the encoding of a threshold.Vector. All others:
+//
+//	8      ε of the noise for one element; 0 where no noise is shared
+//	8      scale of the noise, in units
+//	8      R, in units; 0 where nothing is rounded
+//	8      threshold, in units; 0 where there is none
+//	8      scale of the private shift, in units; 0 where there is none
+//	8      offset of the private shift, in units
+//	8      noisy number of decrements; 0 where it is not released
 //	4      number of released keys
 //	then for each, in strictly ascending order of the keys:
 //	8      key, two's complement if signed; for strings 4 bytes of length and the bytes
-//	8      noisy count, at least the threshold
+//	8      noisy count in units, at least the threshold
 //
-// Nothing in it depends on the order of the stream, and no other bytes decode to the same histogram.
-const version = 1
+// A unit is 1/(k+1) of a count where sketches are reduced, and else a count. Nothing in it depends on the order of the
+// stream, and no other bytes decode to the same histogram.
+const version = 2
 
 // AppendBinary appends the encoding of the histogram to dst.
 func (h *Histogram[K]) AppendBinary(dst []byte) ([]byte, error) {
-	keys := wire.KeysOf[K]()
+	p, l, keys := h.params, h.law, wire.KeysOf[K]()
+	word := func(x uint64) { dst = binary.LittleEndian.AppendUint64(dst, x) }
+	float := func(x float64) { word(math.Float64bits(x)) }
+	half := func(x int) { dst = binary.LittleEndian.AppendUint32(dst, uint32(x)) }
 	dst = wire.AppendHeader(dst, wire.KindMisraGries, version)
-	dst = append(dst, byte(keys.Class()))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(h.params.Counters))
-	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(h.params.Epsilon))
-	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(h.params.Delta))
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.decrements))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(h.counts)))
+	dst = append(dst, byte(keys.Class()), byte(h.input), byte(p.Mechanism), byte(l.mechanism), byte(p.Sparse))
+	half(p.Counters)
+	half(p.MaxKeys)
+	float(p.Epsilon)
+	float(p.Delta)
+	word(p.Dim)
+	word(p.MaxLength)
+	half(h.sketches)
+	if h.vector != nil {
+		return h.vector.AppendBinary(dst)
+	}
+	float(l.epsilon)
+	float(l.sum.scale)
+	word(uint64(l.sum.from))
+	word(uint64(l.sum.threshold))
+	float(l.sum.shift)
+	word(uint64(l.sum.offset))
+	word(uint64(h.decrements))
+	half(len(h.counts))
 	for i := range h.counts {
 		dst = keys.Append(dst, h.counts[i].key)
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(h.counts[i].count))
+		word(uint64(h.counts[i].count))
 	}
 	return dst, nil
 }
@@ -55,35 +91,121 @@ func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 		r.Fail("keys of another type")
 	}
 	var d Histogram[K]
-	counters := r.Uint32()
-	d.params = Params{int(min(counters, math.MaxInt32)), r.Float64(), r.Float64()}
-	if r.Err() == nil && d.params.validate() != nil {
-		r.Fail("invalid Params")
+	d.readParams(r)
+	if d.params.Dim > 0 && keys.Class() == wire.TextKey {
+		r.Fail("string keys with Dim")
 	}
-	d.decrements = r.Int64()
-	n := r.Count(d.params.Counters, keys.MinSize()+8)
 	if r.Err() != nil {
 		return r.Err()
 	}
-	tau := d.params.threshold()
-	d.counts = make([]counter[K], n)
-	for i := range d.counts {
-		c := &d.counts[i]
-		c.key = keys.Read(r)
-		c.count = r.Int64()
-		if i > 0 && !(d.counts[i-1].key < c.key) {
-			r.Fail("keys not in ascending order")
+	if d.law.mechanism == SparseVector {
+		d.law.per = 1
+		d.vector = new(threshold.Vector[K])
+		if err := d.vector.UnmarshalBinary(r.Bytes(r.Remaining())); err != nil {
+			return err
 		}
-		if c.count < tau {
-			r.Fail("a count below the threshold")
+		if v := d.vector.Params(); v.MaxKeys != d.params.Counters || v.Stored != d.params.Counters || v.Signed || v.Dim != 0 || d.vector.Len() > d.params.Counters {
+			r.Fail("a vector of other Params")
 		}
-		if r.Err() != nil {
-			return r.Err()
-		}
+	} else {
+		d.readCounts(r, keys)
 	}
 	if err := r.Done(); err != nil {
 		return err
 	}
 	*h = d
 	return nil
+}
+
+// readParams reads what comes before the noise.
+func (h *Histogram[K]) readParams(r *wire.Reader) {
+	h.input = Input(r.Uint8())
+	p := &h.params
+	p.Mechanism, h.law.mechanism, p.Sparse = Mechanism(r.Uint8()), Mechanism(r.Uint8()), threshold.Mechanism(r.Uint8())
+	used := h.law.mechanism
+	counters, maxKeys := r.Uint32(), r.Uint32()
+	p.Counters, p.MaxKeys = int(min(counters, math.MaxInt32)), int(min(maxKeys, math.MaxInt32))
+	p.Epsilon, p.Delta, p.Dim, p.MaxLength = r.Float64(), r.Float64(), r.Uint64(), r.Uint64()
+	sketches := r.Uint32()
+	h.sketches = int(min(sketches, math.MaxInt32))
+	switch {
+	case r.Err() != nil:
+	case p.validate() != nil || h.input > lastInput || !slices.Contains(defaults[h.input], used) || math.Signbit(p.Delta) ||
+		p.Mechanism != used && (p.Mechanism != Auto || used != KeptZeros || h.input != OneStream) ||
+		used.universe() && p.Dim == 0 || used != PureUniverse && p.Delta == 0:
+		r.Fail("invalid Params")
+	case h.sketches < 1 || h.sketches > 1 && h.input != Summed || sketches > math.MaxInt32:
+		r.Fail("a wrong number of sketches")
+	}
+}
+
+// readCounts reads the noise and the noisy counts.
+func (h *Histogram[K]) readCounts(r *wire.Reader, keys wire.Keys[K]) {
+	l := scheme{mechanism: h.law.mechanism, per: 1, epsilon: r.Float64()}
+	if l.mechanism.reduces() {
+		l.per = float64(h.params.Counters) + 1
+	}
+	l.sum = sumLaw{scale: r.Float64(), from: r.Int64(), threshold: r.Int64(), shift: r.Float64(), offset: r.Int64()}
+	h.law, h.decrements = l, r.Int64()
+	if r.Err() == nil && (!l.valid() || !h.keepsItsPromise() || h.decrements != 0 && !h.knowsDecrements()) {
+		r.Fail("invalid noise")
+	}
+	most := uint64(h.params.Counters) * uint64(h.sketches)
+	n := r.Count(int(min(most, math.MaxInt32)), keys.MinSize()+8)
+	if r.Err() == nil && l.mechanism.universe() && uint64(n) != min(uint64(h.params.Counters), h.params.Dim) {
+		r.Fail("a wrong number of keys")
+	}
+	if r.Err() != nil {
+		return
+	}
+	h.counts = make([]counter[K], n)
+	for i := range h.counts {
+		c := &h.counts[i]
+		c.key = keys.Read(r)
+		c.count = r.Int64()
+		switch {
+		case i > 0 && !(h.counts[i-1].key < c.key):
+			r.Fail("keys not in ascending order")
+		case h.params.Dim > 0 && outside(c.key, h.params.Dim):
+			r.Fail("a key outside Dim")
+		case !l.mechanism.universe() && c.count < l.sum.threshold:
+			r.Fail("a count below the threshold")
+		}
+		if r.Err() != nil {
+			return
+		}
+	}
+}
+
+// keepsItsPromise reports whether the threshold is high enough for the δ of the Params, where that takes no time: for KeptZeros.
+// It allows for a platform that rounds otherwise.
+func (h *Histogram[K]) keepsItsPromise() bool {
+	if h.law.mechanism != KeptZeros {
+		return true
+	}
+	p := h.params
+	p.Mechanism = KeptZeros
+	_, delta, ok := p.element(h.input)
+	return ok && logDelta(p.Counters, h.law.epsilon, float64(h.law.sum.threshold)) <= math.Log(delta)*(1-1e-9)
+}
+
+// valid reports whether the numbers are of the kind that the mechanism has, and all methods work with them.
+func (l scheme) valid() bool {
+	s := l.sum
+	zero := func(x float64) bool { return x == 0 && !math.Signbit(x) }
+	const most = 1 << 62
+	if !(s.scale > 0x1p-40) || !s.valid() || s.threshold < 0 || s.threshold >= most || s.from < 0 || s.offset < 0 || s.offset >= most {
+		return false
+	}
+	if l.shared() != (l.epsilon >= minEpsilon/maxKeys && l.epsilon <= maxEpsilon) || !l.shared() && !zero(l.epsilon) {
+		return false
+	}
+	if l.mechanism.shifts() != (s.shift > 0) || !l.mechanism.shifts() && (!zero(s.shift) || s.offset != 0) {
+		return false
+	}
+	if l.mechanism.universe() {
+		return s.from == 0 && s.threshold == 0
+	}
+	rounds := l.mechanism == ReducedSum || l.mechanism == ShiftedSum
+	return s.threshold >= 1 && s.from < s.threshold && rounds == (s.from >= 1)
 }

@@ -16,19 +16,11 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 func sampleWords() *Histogram[string] {
-	return &Histogram[string]{
-		params:     Params{Counters: 8, Epsilon: 1, Delta: 1e-6},
-		decrements: -3,
-		counts:     []counter[string]{{"", 17}, {"apple", 130}, {"zebra crossing", 1 << 40}},
-	}
+	return histogram(Params{Counters: 8, Epsilon: 1, Delta: 1e-6}, -3, []counter[string]{{"", 17}, {"apple", 130}, {"zebra crossing", 1 << 40}})
 }
 
 func sampleInts() *Histogram[int64] {
-	return &Histogram[int64]{
-		params:     Params{Counters: 3, Epsilon: 0.5, Delta: 1e-9},
-		decrements: 1 << 33,
-		counts:     []counter[int64]{{-1 << 63, 48}, {-1, 99}, {1<<63 - 1, 1<<62 + 12}},
-	}
+	return histogram(Params{Counters: 3, Epsilon: 0.5, Delta: 1e-9}, 1<<33, []counter[int64]{{-1 << 63, 48}, {-1, 99}, {1<<63 - 1, 1<<62 + 12}})
 }
 
 func TestCodec(t *testing.T) {
@@ -36,7 +28,7 @@ func TestCodec(t *testing.T) {
 	equalInts := func(a, b *Histogram[int64]) bool { return reflect.DeepEqual(a, b) }
 	dptest.Codec(t, sampleWords(), equalWords)
 	dptest.Codec(t, sampleInts(), equalInts)
-	empty := &Histogram[string]{params: Params{1, 1, 0.5}, counts: []counter[string]{}}
+	empty := histogram(Params{Counters: 1, Epsilon: 1, Delta: 0.5}, 0, []counter[string]{})
 	dptest.Codec(t, empty, equalWords)
 }
 
@@ -65,7 +57,7 @@ func TestDecodeIntoAnotherKeyType(t *testing.T) {
 	require.ErrorIs(t, new(Histogram[string]).UnmarshalBinary(ints), ErrFormat)
 	require.ErrorIs(t, new(Histogram[uint64]).UnmarshalBinary(ints), ErrFormat)
 	require.ErrorIs(t, new(Histogram[int32]).UnmarshalBinary(ints), ErrFormat, "a key does not fit")
-	small := &Histogram[int32]{params: Params{3, 1, 1e-6}, counts: []counter[int32]{{-5, 20}, {9, 17}}}
+	small := histogram(Params{Counters: 3, Epsilon: 1, Delta: 1e-6}, 0, []counter[int32]{{-5, 20}, {9, 17}})
 	data, _ := small.MarshalBinary()
 	var wide Histogram[int64]
 	require.NoError(t, wide.UnmarshalBinary(data), "the same class, and all keys fit")

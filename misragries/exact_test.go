@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
@@ -29,6 +30,33 @@ func (l law) span(c, a, b int64) float64 { // Pr[a ≤ c + L < b]
 		sum += l.mass(v - c)
 	}
 	return sum
+}
+
+// noiseOf and thresholdOf return what a Builder of one stream draws by.
+func sharedNoise(p Params) noise.DiscreteLaplace { return lawOf(p).noise() }
+func thresholdOf(p Params) int64                 { return lawOf(p).sum.threshold }
+
+// release releases the state of a sketch as a Builder of one stream does.
+func release[K hashing.Key](src *noise.Source, p Params, counters []counter[K], decrements int64) *Histogram[K] {
+	l := lawOf(p)
+	h := newHistogram[K](p, OneStream, l)
+	h.counts, h.decrements = releaseShared(src, l, counters, decrements)
+	return h
+}
+
+// histogram returns a release of one stream.
+func histogram[K hashing.Key](p Params, decrements int64, counts []counter[K]) *Histogram[K] {
+	h := newHistogram[K](p, OneStream, lawOf(p))
+	h.decrements, h.counts = decrements, counts
+	return h
+}
+
+func lawOf(p Params) scheme {
+	l, err := p.choose(OneStream)
+	if err != nil {
+		panic(err)
+	}
+	return l
 }
 
 // hockeyStick returns max over events of Pr[release of a] − e^ε·Pr[release of b], computed, over the whole
@@ -133,14 +161,14 @@ func TestReleaseIsPrivateExactly(t *testing.T) {
 		for _, s := range settings {
 			t.Run(fmt.Sprintf("k=%d/epsilon=%v/delta=%v", k, s.epsilon, s.delta), func(t *testing.T) {
 				p := Params{Counters: k, Epsilon: s.epsilon, Delta: s.delta}
-				tau := p.threshold()
-				exact := worst(law{p.noise(), tau}, s.epsilon)
+				tau := thresholdOf(p)
+				exact := worst(law{sharedNoise(p), tau}, s.epsilon)
 				require.LessOrEqual(t, exact, s.delta)
 				if k < 3 { // (S6) at k = 3 needs a fifth key: the bound is not attained
 					require.InEpsilon(t, Delta(k, s.epsilon, tau), exact, 1e-9, "the formula is attained")
-					require.Greater(t, worst(law{p.noise(), tau - 1}, s.epsilon), s.delta, "one lower must not be private")
+					require.Greater(t, worst(law{sharedNoise(p), tau - 1}, s.epsilon), s.delta, "one lower must not be private")
 				}
-				half, err := noise.NewDiscreteLaplace(p.noise().Scale() / 2)
+				half, err := noise.NewDiscreteLaplace(sharedNoise(p).Scale() / 2)
 				require.NoError(t, err)
 				require.Greater(t, worst(law{half, tau}, s.epsilon), s.delta, "half the noise must not be private")
 			})
@@ -155,7 +183,7 @@ func TestBoundIsAttainedAtThreeCounters(t *testing.T) {
 		t.Skip("five keys")
 	}
 	p := Params{Counters: 3, Epsilon: 1, Delta: 1e-3}
-	l := law{p.noise(), p.threshold()}
+	l := law{sharedNoise(p), thresholdOf(p)}
 	largest := 0.0
 	for _, pair := range neighbours(3, 5, 6) {
 		largest = max(largest, l.hockeyStick(pair[0], pair[1], 1), l.hockeyStick(pair[1], pair[0], 1))
@@ -179,7 +207,7 @@ func TestRandomNeighboursArePrivate(t *testing.T) {
 		skip := rng.IntN(len(stream))
 		a, b := run(k, stream), run(k, slices.Concat(stream[:skip], stream[skip+1:]))
 		p := Params{Counters: k, Epsilon: []float64{0.5, 1, 3}[rng.IntN(3)], Delta: 1e-3}
-		l := law{p.noise(), p.threshold()}
+		l := law{sharedNoise(p), thresholdOf(p)}
 		bound := Delta(k, p.Epsilon, l.tau) * (1 + 1e-9)
 		require.LessOrEqual(t, l.hockeyStick(a, b, p.Epsilon), bound, "%v without element %d", stream, skip)
 		require.LessOrEqual(t, l.hockeyStick(b, a, p.Epsilon), bound, "%v, element %d more", stream, skip)
@@ -192,14 +220,14 @@ func TestWorstPair(t *testing.T) {
 	b := &reference[int]{counts: map[int]int64{3: 0, 4: 0}}
 	for _, tau := range []int64{1, 2, 5, 12} {
 		p := Params{Counters: 2, Epsilon: 1, Delta: 0.5}
-		require.InEpsilon(t, Delta(2, 1, tau), law{p.noise(), tau}.hockeyStick(a, b, 1), 1e-9)
+		require.InEpsilon(t, Delta(2, 1, tau), law{sharedNoise(p), tau}.hockeyStick(a, b, 1), 1e-9)
 	}
 }
 
 // Large stable counts show η and D does too, and still nothing more is lost: states built by hand, with stable counters around and far above τ.
 func TestStableCountersRevealNothingMore(t *testing.T) {
 	p := Params{Counters: 3, Epsilon: 1, Delta: 1e-4}
-	l := law{p.noise(), p.threshold()}
+	l := law{sharedNoise(p), thresholdOf(p)}
 	for _, stable := range []int64{0, 1, 5, l.tau - 1, l.tau, l.tau + 2, l.tau + 13} {
 		state := func(decrements int64, counts map[int]int64) *reference[int] {
 			return &reference[int]{counts: counts, decrements: decrements}
@@ -224,7 +252,7 @@ func TestStableCountersRevealNothingMore(t *testing.T) {
 // If D were released with noise of its own sign wrong, +η for −η, neighbours would be told apart: the exact test sees it.
 func TestDecrementsMustMoveAgainstTheCounters(t *testing.T) {
 	p := Params{Counters: 2, Epsilon: 1, Delta: 1e-6}
-	l := law{p.noise(), p.threshold()}
+	l := law{sharedNoise(p), thresholdOf(p)}
 	a := &reference[int]{counts: map[int]int64{1: 40, 2: 40}, decrements: -1} // mirrored sign of D
 	b := &reference[int]{counts: map[int]int64{1: 41, 2: 41}, decrements: 0}
 	require.Greater(t, l.hockeyStick(a, b, 1), p.Delta)

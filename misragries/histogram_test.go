@@ -122,7 +122,7 @@ func TestIntervalsFailForOtherNoise(t *testing.T) {
 	misses := 0
 	for range 2000 {
 		h := release(&src, actual, []counter[int]{{1, 500}}, 3)
-		h.params = claimed
+		h.params, h.law = claimed, lawOf(claimed)
 		if lo, hi := h.Interval(1, 0.95); 500 < lo || 500 > hi {
 			misses++
 		}
@@ -133,7 +133,7 @@ func TestIntervalsFailForOtherNoise(t *testing.T) {
 // The estimate is unbiased for the counter, with the documented standard deviation.
 func TestEstimateMoments(t *testing.T) {
 	p := Params{Counters: 4, Epsilon: 0.7, Delta: 1e-3}
-	d := p.noise()
+	d := sharedNoise(p)
 	fourth := sumOver(0.7, func(x float64) float64 { return x * x * x * x * d.Prob(x) })
 	variance := d.Variance()
 	var src noise.Source
@@ -146,11 +146,7 @@ func TestEstimateMoments(t *testing.T) {
 }
 
 func TestHistogramMethods(t *testing.T) {
-	h := &Histogram[string]{
-		params:     Params{Counters: 8, Epsilon: 1, Delta: 1e-6}, // τ = 17
-		decrements: 4,
-		counts:     []counter[string]{{"a", 30}, {"c", 17}, {"e", 99}},
-	}
+	h := histogram(Params{Counters: 8, Epsilon: 1, Delta: 1e-6}, 4, []counter[string]{{"a", 30}, {"c", 17}, {"e", 99}}) // τ = 17
 	require.Equal(t, 3, h.Len())
 	require.Equal(t, 17.0, h.Threshold())
 	require.Equal(t, []string{"a", "c", "e"}, keysOf(h.All()))

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/threshold"
 )
 
 // Sentinel errors, shared by all packages of the library; match them with errors.Is.
@@ -12,6 +12,7 @@ var (
 	ErrParams   = fault.ErrParams
 	ErrFormat   = fault.ErrFormat
 	ErrReleased = fault.ErrReleased
+	ErrMismatch = fault.ErrMismatch
 )
 
 const (
@@ -22,15 +23,33 @@ const (
 )
 
 // Params are the public numbers of a release. They are comparable, and every method answers before any data is seen.
+//
+// Counters, Epsilon and Delta are required, or Dim in the place of Delta. All other fields may be 0; what that means stands with each.
 type Params struct {
 	// Counters is k, the number of counters, in [1, 2²⁸]. A stream of n elements is counted with an
 	// error of at most n/(k+1). Memory grows with the distinct keys seen, up to Size.
 	Counters int
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰]. There is no default.
 	Epsilon float64
-	// Delta is δ, in [2⁻¹⁰²², 1). There is no default.
+	// Delta is δ, in [2⁻¹⁰²², 1); or 0, for a purely ε-private release, which needs Dim.
 	Delta float64
+
+	// Dim is the number of possible keys, which are then the integers 0 to Dim−1; others are ignored. 0 stands for an
+	// unbounded key space of any key type.
+	Dim uint64
+	// MaxKeys is m, the most elements of one user, at most 2²⁰; 0 is 1. In a Builder they may be any elements of the stream, also
+	// equal ones, and the guarantee is that of a group. In a UserBuilder they are the distinct keys of one AddUser.
+	MaxKeys int
+	// MaxLength is a promise about the data: that there are never more elements in all. It bounds the sketch error in
+	// Interval and the readings. 0 promises nothing; then only releases of one stream bound it, by a noisy number of decrements.
+	MaxLength uint64
+	// Mechanism is how the release is drawn. 0 chooses.
+	Mechanism Mechanism
+	// Sparse is, for SparseVector, the mechanism of package threshold. 0 chooses the one with the least threshold.
+	Sparse threshold.Mechanism
 }
+
+const maxKeys = 1 << 20
 
 func (p Params) validate() error {
 	switch {
@@ -38,44 +57,58 @@ func (p Params) validate() error {
 		return fault.Params("misragries", "Counters", p.Counters, "an integer in [1, 2²⁸]")
 	case !(p.Epsilon >= minEpsilon && p.Epsilon <= maxEpsilon):
 		return fault.Params("misragries", "Epsilon", p.Epsilon, "a number in [2⁻³⁰, 2¹⁰]")
-	case !(p.Delta >= minDelta && p.Delta < 1):
-		return fault.Params("misragries", "Delta", p.Delta, "a number in [2⁻¹⁰²², 1)")
+	case p.Delta == 0 && p.Dim == 0:
+		return fault.Params("misragries", "Delta", p.Delta, "a number in [2⁻¹⁰²², 1), or Dim, without which there is no release at δ = 0")
+	case p.Delta != 0 && !(p.Delta >= minDelta && p.Delta < 1):
+		return fault.Params("misragries", "Delta", p.Delta, "0 or a number in [2⁻¹⁰²², 1)")
+	case p.MaxKeys < 0 || p.MaxKeys > maxKeys:
+		return fault.Params("misragries", "MaxKeys", p.MaxKeys, "an integer in [0, 2²⁰]")
+	case p.Mechanism > lastMechanism:
+		return fault.Params("misragries", "Mechanism", p.Mechanism, "one of the constants")
+	case p.Sparse > threshold.DenseLaplace:
+		return fault.Params("misragries", "Sparse", p.Sparse, "one of the constants of package threshold")
 	}
 	return nil
 }
 
-// Threshold returns τ, the least integer noisy count that is released: the least τ ≥ 1 for which the
-// release is (ε, δ)-differentially private (see [Delta]). NaN if the Params are invalid.
+// Threshold returns the least noisy count that a Builder of one stream releases; with PureUniverse and ShiftedUniverse, which have
+// none, it is 0. For all else see [Params.Candidates]. NaN if the Params are invalid.
 func (p Params) Threshold() float64 {
-	if p.validate() != nil {
+	l, err := p.choose(OneStream)
+	if err != nil {
 		return math.NaN()
 	}
-	return float64(p.threshold())
+	return l.lowest()
 }
 
-func (p Params) threshold() int64 {
-	return leastThreshold(p.Counters, p.Epsilon, p.Delta)
-}
-
-// StdDev returns the standard deviation of the noise of one released count: two discrete Laplace
-// variables, one of them shared by all counts. NaN if the Params are invalid.
+// StdDev returns the standard deviation of the noise of one released count of one stream. NaN if the Params are invalid.
 func (p Params) StdDev() float64 {
-	if p.validate() != nil {
+	l, err := p.choose(OneStream)
+	if err != nil {
 		return math.NaN()
 	}
-	return math.Sqrt(2 * p.noise().Variance())
+	return l.stdDev()
 }
 
 // ErrorBound returns a bound on |estimate − true count| for all keys at once that holds with the given
-// confidence, for a stream of n elements: n/(k+1) from the sketch, the largest noise of k counters, and the
-// threshold, as the estimate of a key that is not released is 0. NaN if an argument is invalid.
+// confidence, for one stream of n elements: n/(k+1) from the sketch, twice that if it is reduced, the largest noise of k counters (of
+// all Dim keys for PureUniverse and ShiftedUniverse), and the threshold, as the estimate of a key that is not released is 0.
+// NaN if an argument is invalid.
 func (p Params) ErrorBound(n, confidence float64) float64 {
-	if p.validate() != nil || !(n >= 0) || !validConfidence(confidence) {
+	l, err := p.choose(OneStream)
+	if err != nil || !(n >= 0) || !validConfidence(confidence) {
 		return math.NaN()
 	}
+	noisy := float64(p.Counters)
+	if l.mechanism.universe() {
+		noisy = max(noisy, float64(p.Dim))
+	}
 	// A hidden counter is below τ minus its noise, a shown one off by its noise.
-	t := float64(p.sumQuantile((1 - confidence) / (2 * float64(p.Counters))))
-	return n/(float64(p.Counters)+1) + t + p.Threshold()
+	t := l.above((1-confidence)/(2*noisy)) + max(l.lowest(), float64(l.sum.from)/l.per)
+	if l.mechanism.universe() { // the k largest are shown: a hidden one is below the k-th largest noise of the others
+		t = 2 * l.above((1-confidence)/(2*noisy))
+	}
+	return n/(float64(p.Counters)+1) + t + float64(l.sum.offset)/l.per
 }
 
 // Size returns the bytes that a Builder holds for uint64 keys once all counters are in use: under 32 a
@@ -87,19 +120,6 @@ func (p Params) Size() int {
 	const entry, zero, slot = 16, 8, 4
 	size := int64(p.Counters)*(entry+zero) + int64(indexSize(p.Counters))*slot
 	return int(min(size, math.MaxInt)) // 32-bit platforms
-}
-
-// noise is the law of η and of every L: of scale 1/ε, rounded up.
-func (p Params) noise() noise.DiscreteLaplace {
-	scale, err := noise.LaplaceScale(p.Epsilon, 1)
-	if err != nil {
-		panic("misragries: no scale for a validated Epsilon") // unreachable
-	}
-	d, err := noise.NewDiscreteLaplace(scale)
-	if err != nil {
-		panic("misragries: no noise for a validated Epsilon") // unreachable
-	}
-	return d
 }
 
 // validConfidence reports whether confidence is in [0, 1).

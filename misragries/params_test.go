@@ -25,20 +25,21 @@ func TestBadParams(t *testing.T) {
 		require.Zero(t, p.Size())
 	}
 	for _, k := range []int{0, -1, math.MinInt, math.MaxInt, maxCounters + 1} {
-		check("Counters", Params{k, 1, 1e-6})
+		check("Counters", Params{Counters: k, Epsilon: 1, Delta: 1e-6})
 	}
 	for _, epsilon := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 1e308, math.Nextafter(minEpsilon, 0), math.Nextafter(maxEpsilon, 2e3)} {
-		check("Epsilon", Params{16, epsilon, 1e-6})
+		check("Epsilon", Params{Counters: 16, Epsilon: epsilon, Delta: 1e-6})
 	}
 	for _, delta := range []float64{0, 5e-324, math.Nextafter(minDelta, 0), 1, -1e-9, math.NaN(), math.Inf(1), math.Inf(-1), 1e308} {
-		check("Delta", Params{16, 1, delta})
+		check("Delta", Params{Counters: 16, Epsilon: 1, Delta: delta})
 	}
 }
 
 // The ends of the ranges work, and no memory is taken ahead of the data.
 func TestParamsAtTheirLimits(t *testing.T) {
 	for _, p := range []Params{
-		{1, minEpsilon, minDelta}, {1, maxEpsilon, 1 - 0x1p-53}, {maxCounters, minEpsilon, 1e-9}, {maxCounters, maxEpsilon, minDelta},
+		{Counters: 1, Epsilon: minEpsilon, Delta: minDelta}, {Counters: 1, Epsilon: maxEpsilon, Delta: 1 - 0x1p-53},
+		{Counters: maxCounters, Epsilon: minEpsilon, Delta: 1e-9}, {Counters: maxCounters, Epsilon: maxEpsilon, Delta: minDelta},
 	} {
 		b, err := New[string](p)
 		require.NoError(t, err)
@@ -56,15 +57,15 @@ func TestParamsAtTheirLimits(t *testing.T) {
 // The noise is never below 1/ε.
 func TestNoiseScaleIsRoundedUp(t *testing.T) {
 	for i := range 10_000 {
-		epsilon := math.Ldexp(1+float64(i)/9973, i%40-30)
-		scale := Params{4, epsilon, 0.1}.noise().Scale()
+		epsilon := math.Ldexp(1+float64(i)/9973, i%39-30)
+		scale := sharedNoise(Params{Counters: 4, Epsilon: epsilon, Delta: 0.1}).Scale()
 		require.GreaterOrEqual(t, math.FMA(scale, epsilon, -1), 0.0) // the sign of the exact error
 		require.LessOrEqual(t, scale*epsilon, 1+0x1p-51)
 	}
 }
 
 func TestPlanning(t *testing.T) {
-	p := Params{1024, 1, 1e-6}
+	p := Params{Counters: 1024, Epsilon: 1, Delta: 1e-6}
 	require.LessOrEqual(t, float64(p.Size())/1024, 32.0)
 	require.InDelta(t, 1.92, p.StdDev(), 0.01) // √(2·2q/(1−q)²)
 	require.Greater(t, p.ErrorBound(1e6, 0.99), 1e6/1025)

@@ -25,10 +25,23 @@ import (
 // cutting off at 0 does, so (A) and (B) stay. Saturating the counters before would not do: of k counters that fall by one, those that
 // are stuck would rise by the fall of S.
 func reduced[K hashing.Key](counters []counter[K], k int) []counter[K] {
+	return reducedBy(counters, k, 0)
+}
+
+// reducedBy is reduced with S + shift, or 0 if that is negative, in the place of S.
+func reducedBy[K hashing.Key](counters []counter[K], k int, shift int64) []counter[K] {
 	var sumHi, sumLo, carry uint64 // S ≤ 2²⁸·2⁶²
 	for _, c := range counters {
 		sumLo, carry = bits.Add64(sumLo, uint64(c.count), 0)
 		sumHi += carry
+	}
+	if shift >= 0 {
+		sumLo, carry = bits.Add64(sumLo, uint64(shift), 0)
+		sumHi += carry
+	} else if sumLo, carry = bits.Sub64(sumLo, uint64(-shift), 0); carry > sumHi {
+		sumHi, sumLo = 0, 0
+	} else {
+		sumHi -= carry
 	}
 	var positive []counter[K]
 	for _, c := range counters {

@@ -192,8 +192,13 @@ func (s *sketch[K]) counters() []counter[K] {
 	for _, key := range zeros {
 		all = append(all, counter[K]{key, 0})
 	}
-	slices.SortFunc(all, func(a, b counter[K]) int { return cmp.Compare(a.key, b.key) })
+	sortCounters(all)
 	return all
+}
+
+// sortCounters sorts by key.
+func sortCounters[K hashing.Key](counters []counter[K]) {
+	slices.SortFunc(counters, func(a, b counter[K]) int { return cmp.Compare(a.key, b.key) })
 }
 
 // saturate turns a count into an int64 with room for noise.

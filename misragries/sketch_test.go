@@ -258,6 +258,6 @@ func TestSizeIsWhatIsHeld(t *testing.T) {
 			s.add(i)
 		}
 		held := 16*(cap(s.entries)-1) + 8*cap(s.zeros) + 2*cap(s.index.narrow) + 4*cap(s.index.wide)
-		require.Equal(t, Params{k, 1, 1e-6}.Size(), held)
+		require.Equal(t, Params{Counters: k, Epsilon: 1, Delta: 1e-6}.Size(), held)
 	}
 }

@@ -632,7 +632,7 @@ func TestSumLawExtremes(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []Params{{0, 1, 0.1}, {-1, 1, 0.1}, {2, 0, 0.1}, {2, math.NaN(), 0.1}, {2, 1, 0}, {2, 1, 1}, {2, 1, math.NaN()}, {2, math.Inf(1), 0.1}} {
+	for _, bad := range []Params{{Counters: 0, Epsilon: 1, Delta: 0.1}, {Counters: -1, Epsilon: 1, Delta: 0.1}, {Counters: 2, Epsilon: 0, Delta: 0.1}, {Counters: 2, Epsilon: math.NaN(), Delta: 0.1}, {Counters: 2, Epsilon: 1, Delta: 0}, {Counters: 2, Epsilon: 1, Delta: 1}, {Counters: 2, Epsilon: 1, Delta: math.NaN()}, {Counters: 2, Epsilon: math.Inf(1), Delta: 0.1}} {
 		for _, shifted := range []bool{false, true} {
 			_, _, ok := calibrateSum(bad.Counters, bad.Epsilon, bad.Delta, shifted)
 			require.False(t, ok, "%+v", bad)

@@ -71,7 +71,7 @@ func leastThreshold(k int, epsilon, delta float64) int64 {
 // LaplaceThreshold is the threshold of Lemma 11 for continuous noise, 1 + 2·ln(3/δ)/ε. It is
 // valid for discrete noise too, by the same union bound, and nearly twice [Params.Threshold]. It is here for comparison.
 func LaplaceThreshold(epsilon, delta float64) (float64, error) {
-	if err := (Params{1, epsilon, delta}).validate(); err != nil {
+	if err := (Params{Counters: 1, Epsilon: epsilon, Delta: delta}).validate(); err != nil {
 		return 0, err
 	}
 	return 1 + 2*math.Log(3/delta)/epsilon, nil
@@ -80,29 +80,14 @@ func LaplaceThreshold(epsilon, delta float64) (float64, error) {
 // GeometricThreshold is the paper's threshold for discrete Laplace noise (section 5.2),
 // 1 + 2·⌈ln(6e^ε/((e^ε+1)δ))/ε⌉. It is here for comparison with [Params.Threshold].
 func GeometricThreshold(epsilon, delta float64) (float64, error) {
-	if err := (Params{1, epsilon, delta}).validate(); err != nil {
+	if err := (Params{Counters: 1, Epsilon: epsilon, Delta: delta}).validate(); err != nil {
 		return 0, err
 	}
 	return 1 + 2*math.Ceil((math.Log(6/delta)-math.Log1p(math.Exp(-epsilon)))/epsilon), nil
 }
 
-// sumQuantile returns the least integer t ≥ 0 with Pr[η + L > t] ≤ tail.
-func (p Params) sumQuantile(tail float64) int64 {
-	want := math.Log(tail)
-	return search.Least(0, func(t int64) bool { return logSurvivalSum(p.Epsilon, float64(t)+1) <= want })
-}
-
-// ownQuantile returns the least integer t ≥ 0 with Pr[L > t] ≤ tail.
-func (p Params) ownQuantile(tail float64) int64 {
-	d, want := p.noise(), math.Log(tail)
-	return search.Least(0, func(t int64) bool { return d.LogSurvival(float64(t)) <= want })
-}
-
-// jointQuantile returns the least integer t ≥ 0 with Pr[L_i < −t for one of k counters, or η > τ − 1 + t] ≤ tail.
-func (p Params) jointQuantile(tail float64) int64 {
-	d, tau := p.noise(), float64(p.threshold())
-	return search.Least(0, func(t int64) bool {
-		own := -math.Expm1(float64(p.Counters) * math.Log1p(-d.Survival(float64(t))))
-		return own+d.Survival(tau-1+float64(t)) <= tail
-	})
+// leastReach returns the least n ≥ 0 with Pr[L ≥ n] ≤ δ for noise of scale b.
+func leastReach(b, delta float64) int64 {
+	want := math.Log(delta) - 0x1p-40*max(1, -math.Log(delta))
+	return search.Least(0, func(n int64) bool { return logReach(b, n) <= want })
 }

@@ -20,7 +20,7 @@ func sumOver(epsilon float64, f func(x float64) float64) float64 {
 // The closed form of δ against its definition, Σ_x Pr[η = x]·(1 − F(τ−1−x)·F(τ−x)).
 func TestDeltaIsItsDefinition(t *testing.T) {
 	for _, epsilon := range []float64{0.05, 0.5, 1, 2, 5} {
-		d := Params{Counters: 2, Epsilon: epsilon, Delta: 0.5}.noise()
+		d := sharedNoise(Params{Counters: 2, Epsilon: epsilon, Delta: 0.5})
 		tail := func(t float64) float64 { return d.Survival(t - 1) } // Pr[L ≥ t]
 		for _, tau := range []float64{1, 2, 3, 7, 20, 60} {
 			want := sumOver(epsilon, func(x float64) float64 {
@@ -51,7 +51,7 @@ func TestThresholdTable(t *testing.T) {
 			if k == 1 {
 				want = row.one
 			}
-			p := Params{k, row.epsilon, row.delta}
+			p := Params{Counters: k, Epsilon: row.epsilon, Delta: row.delta}
 			require.Equal(t, want, p.Threshold(), "%+v", p)
 			require.LessOrEqual(t, Delta(k, row.epsilon, int64(want)), row.delta)
 			require.Greater(t, Delta(k, row.epsilon, int64(want)-1), row.delta, "τ − 1 must not do")
@@ -67,7 +67,7 @@ func TestClosedFormsAreLooser(t *testing.T) {
 			require.NoError(t, err)
 			laplace, err := LaplaceThreshold(epsilon, delta)
 			require.NoError(t, err)
-			exact := Params{64, epsilon, delta}.Threshold()
+			exact := Params{Counters: 64, Epsilon: epsilon, Delta: delta}.Threshold()
 			require.LessOrEqual(t, exact, geometric)
 			require.LessOrEqual(t, exact, math.Ceil(laplace))
 			require.LessOrEqual(t, math.Exp(logSurvivalSum(epsilon, exact-1)), delta)
@@ -85,18 +85,18 @@ func TestThresholdExtremes(t *testing.T) {
 		last := 0.0
 		for _, delta := range []float64{1 - 0x1p-53, 0.9, 0.5, 1e-30, 1e-300, minDelta} {
 			for _, epsilon := range []float64{minEpsilon, 1e-6, 1, 100, maxEpsilon} {
-				tau := Params{k, epsilon, delta}.Threshold()
+				tau := Params{Counters: k, Epsilon: epsilon, Delta: delta}.Threshold()
 				require.GreaterOrEqual(t, tau, 1.0, fmt.Sprint(k, epsilon, delta))
 				require.LessOrEqual(t, tau, 2+1500/epsilon)
 				require.Equal(t, tau, math.Trunc(tau))
 			}
-			tau := Params{k, 1, delta}.Threshold()
+			tau := Params{Counters: k, Epsilon: 1, Delta: delta}.Threshold()
 			require.GreaterOrEqual(t, tau, last)
 			last = tau
 		}
 	}
 	// At the smallest δ the threshold is what the tail says: δ(τ) ~ τ·e^{−ετ}.
-	require.InDelta(t, 1022*math.Ln2+math.Log(700), Params{64, 1, minDelta}.Threshold(), 5)
+	require.InDelta(t, 1022*math.Ln2+math.Log(700), Params{Counters: 64, Epsilon: 1, Delta: minDelta}.Threshold(), 5)
 	require.True(t, math.IsNaN(Delta(0, 1, 5)))
 	require.True(t, math.IsNaN(Delta(2, -1, 5)))
 	require.True(t, math.IsNaN(Delta(2, 1, 0)))
@@ -104,16 +104,16 @@ func TestThresholdExtremes(t *testing.T) {
 
 // The quantiles are the least integers, by their definition.
 func TestQuantiles(t *testing.T) {
-	p := Params{16, 0.7, 1e-6}
-	d := p.noise()
+	p := Params{Counters: 16, Epsilon: 0.7, Delta: 1e-6}
+	d, l := sharedNoise(p), lawOf(p)
 	for _, tail := range []float64{0.5, 0.05, 1e-4, 1e-9} {
-		own := float64(p.ownQuantile(tail))
+		own := l.own(tail)
 		require.LessOrEqual(t, d.Survival(own), tail*(1+1e-12))
 		require.True(t, own == 0 || d.Survival(own-1) > tail)
 		survival := func(t float64) float64 { // Pr[η + L > t]
 			return sumOver(0.7, func(x float64) float64 { return d.Prob(x) * d.Survival(t-x) })
 		}
-		sum := float64(p.sumQuantile(tail))
+		sum := l.above(tail)
 		require.LessOrEqual(t, survival(sum), tail*(1+1e-12))
 		require.True(t, sum == 0 || survival(sum-1) > tail)
 	}

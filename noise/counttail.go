@@ -84,12 +84,14 @@ const (
 	blockReach  = 128
 )
 
-// block is the binomial law of the number of X ≥ least among size draws; of |X| ≥ least, if tails is 1.
+// block is the binomial law of the number of X ≥ least among size draws; of |X| ≥ least, if tails is 1; of draws that are known to be
+// less than below, if that is not 0.
 type block struct {
 	d           DiscreteLaplace
 	least       int64
+	below       int64
 	tails       uint    // log₂ of how many tails count
-	p           float64 // their mass, Pr[X ≥ least] as atLeast has it times 1 or 2
+	p           float64 // their mass, Pr[X ≥ least] as atLeast has it times 1 or 2, or as layer has it
 	size        uint64
 	start, last int                 // about the mean, and the first n whose cumulative mass is all but 1
 	cumulative  [blockReach]float64 // F(n) = Pr[count ≤ n] up to last, within blockMargin
@@ -151,9 +153,7 @@ func (c *block) invertExact(src *Source, uniform *lazy) uint64 {
 func (c *block) invertBounds(uniform *lazy) (n uint64, decided bool) {
 	const guard = 64 + 64
 	prec := uniform.bits + guard
-	p := c.d.atLeastBounds(c.least, prec)
-	p.lo.Lsh(p.lo, c.tails)
-	p.hi.Lsh(p.hi, c.tails)
+	p := c.massBounds(prec)
 	rest := bounds{one(prec), one(prec)}
 	rest.lo.Sub(rest.lo, p.hi)
 	rest.hi.Sub(rest.hi, p.lo)
@@ -175,6 +175,17 @@ func (c *block) invertBounds(uniform *lazy) (n uint64, decided bool) {
 		cumulative.hi.Add(cumulative.hi, mass.hi)
 	}
 	return n, true // F(size) = 1
+}
+
+// massBounds returns what p is a float64 of.
+func (c *block) massBounds(prec uint) bounds {
+	if c.below != 0 {
+		return c.d.layerBounds(c.least, c.below, prec)
+	}
+	p := c.d.atLeastBounds(c.least, prec)
+	p.lo.Lsh(p.lo, c.tails)
+	p.hi.Lsh(p.hi, c.tails)
+	return p
 }
 
 // atLeastBounds returns Pr[X ≥ least] = e^{−least/b}/(1+q) for least ≥ 1.

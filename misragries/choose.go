@@ -1,0 +1,244 @@
+package misragries
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/threshold"
+)
+
+// Input is what a release starts from.
+type Input uint8
+
+const (
+	// OneStream is the sketch of one stream: a Builder.
+	OneStream Input = iota
+	// GivenCounters is a sketch from elsewhere: a Builder of FromCounters.
+	GivenCounters
+	// Merged is a sketch that others were merged into: Builder.Merge.
+	Merged
+	// Summed is a sum of reduced sketches: a Sum.
+	Summed
+	// Users is a sketch of users with several keys: a UserBuilder.
+	Users
+
+	lastInput = Users
+)
+
+var inputNames = [...]string{"OneStream", "GivenCounters", "Merged", "Summed", "Users"}
+
+// String returns the name of the constant.
+func (in Input) String() string {
+	if int(in) < len(inputNames) {
+		return inputNames[in]
+	}
+	return fmt.Sprintf("Input(%d)", uint8(in))
+}
+
+// defaults lists the mechanisms that are possible for each input. Auto takes the first where δ > 0; for Users the one with the least
+// threshold. PureUniverse is the only one where δ = 0.
+var defaults = [...][]Mechanism{
+	OneStream:     {KeptZeros, FreedZeros, ReducedSum, ShiftedSum, PureUniverse, ShiftedUniverse},
+	GivenCounters: {FreedZeros, ReducedSum, ShiftedSum, PureUniverse, ShiftedUniverse},
+	Merged:        {SparseVector},
+	Summed:        {ReducedSum, ShiftedSum},
+	Users:         {SparseVector, KeptZeros},
+}
+
+// Candidate is a mechanism that is possible for an input, with what it needs.
+type Candidate struct {
+	Mechanism Mechanism
+	// Threshold is the least count that is released (0 where there is no threshold), and StdDev the standard deviation of its noise.
+	Threshold, StdDev float64
+	// Bias is what a count loses for each sketch besides its share n/(k+1) of the elements: the private shift, and 0 else.
+	Bias float64
+	// Sparse is the mechanism of package threshold, for SparseVector.
+	Sparse threshold.Mechanism
+}
+
+// Candidates returns the mechanisms that are possible for the input under these Params, the one that Auto takes first, then by increasing
+// threshold. Nothing depends on data. It returns an error that wraps [ErrParams] if there is none, or the Params are invalid.
+//
+// Auto takes the least threshold, with two exceptions: for one stream KeptZeros (or FreedZeros, for given counters) is taken before
+// ReducedSum, which loses more of each count than it gains; and a private shift, which adds a bias with each sketch, is
+// only taken by name. Where δ = 0 there is only PureUniverse, and where δ > 0 that is only taken by name.
+func (p Params) Candidates(in Input) ([]Candidate, error) {
+	if err := p.validate(); err != nil {
+		return nil, err
+	}
+	if in > lastInput {
+		return nil, fault.Params("misragries", "Input", in, "one of the constants")
+	}
+	var list []Candidate
+	var first error
+	for _, m := range defaults[in] {
+		q := p
+		q.Mechanism = m
+		c, err := q.candidate(in)
+		if err == nil {
+			list = append(list, c)
+		} else if first == nil {
+			first = err
+		}
+	}
+	if len(list) == 0 {
+		return nil, first
+	}
+	head := 1
+	if in == Users {
+		head = 0
+	}
+	slices.SortStableFunc(list[head:], func(a, b Candidate) int { return cmp.Compare(a.rank(), b.rank()) })
+	return list, nil
+}
+
+// rank is the threshold, and more where there is none.
+func (c Candidate) rank() float64 {
+	if c.Mechanism.universe() {
+		return math.Inf(1)
+	}
+	return c.Threshold
+}
+
+// candidate returns what the mechanism of p needs.
+func (p Params) candidate(in Input) (Candidate, error) {
+	if p.Mechanism == SparseVector {
+		t, err := p.sparse(in)
+		if err != nil {
+			return Candidate{}, err
+		}
+		list, err := t.Candidates()
+		if err != nil {
+			return Candidate{}, err
+		}
+		for _, c := range list {
+			if c.Mechanism == t.Mechanism || t.Mechanism == threshold.Auto {
+				return Candidate{Mechanism: SparseVector, Threshold: c.Threshold, StdDev: c.StdDev, Sparse: c.Mechanism}, nil
+			}
+		}
+	}
+	l, err := p.choose(in)
+	if err != nil {
+		return Candidate{}, err
+	}
+	return Candidate{Mechanism: l.mechanism, Threshold: l.lowest(), StdDev: l.stdDev(), Bias: l.counts(l.sum.offset)}, nil
+}
+
+// choose returns the law of the mechanism asked for, or of the default one. It is only the name for SparseVector.
+func (p Params) choose(in Input) (scheme, error) {
+	if err := p.validate(); err != nil {
+		return scheme{}, err
+	}
+	impossible := func(why string) (scheme, error) {
+		return scheme{}, fault.Params("misragries", "Mechanism", p.Mechanism, "a mechanism that is possible here; "+why)
+	}
+	m := p.Mechanism
+	switch {
+	case m == Auto && p.Delta == 0:
+		m = PureUniverse
+	case m == Auto && in == Users:
+		list, err := p.Candidates(Users)
+		if err != nil {
+			return scheme{}, err
+		}
+		m = list[0].Mechanism
+	case m == Auto:
+		m = defaults[in][0]
+	}
+	p.Mechanism = m
+	switch {
+	case !slices.Contains(defaults[in], m):
+		return impossible(fmt.Sprintf("for the input %v: %v", in, defaults[in]))
+	case m.universe() && p.Dim == 0:
+		return impossible("it needs Dim")
+	case m != PureUniverse && p.Delta == 0:
+		return impossible("it needs Delta above 0")
+	}
+	if m == SparseVector {
+		_, err := p.sparse(in)
+		return scheme{mechanism: m, per: 1}, err
+	}
+	epsilon, delta, ok := p.element(in)
+	if !ok {
+		return impossible("its δ for one element is out of range")
+	}
+	l := scheme{mechanism: m, per: 1, epsilon: epsilon}
+	k := p.Counters
+	switch m {
+	case KeptZeros, FreedZeros:
+		scale, err := noise.LaplaceScale(epsilon, 1)
+		if err != nil {
+			return impossible("its noise is out of range")
+		}
+		l.sum.scale = scale
+		if l.sum.threshold = leastThreshold(k, epsilon, delta); m == FreedZeros {
+			l.sum.threshold = leastStandardThreshold(k, epsilon, delta)
+		}
+	case ReducedSum, ShiftedSum:
+		l.per = float64(k) + 1
+		if l.sum, _, ok = calibrateSum(k, epsilon, delta, m == ShiftedSum); !ok {
+			return impossible("its noise is out of range")
+		}
+	default:
+		l.per = float64(k) + 1
+		if l.sum, ok = calibrateUniverse(k, epsilon, delta); !ok {
+			return impossible("its noise is out of range")
+		}
+	}
+	return l, nil
+}
+
+// calibrateUniverse returns the law of PureUniverse, for δ = 0, or of ShiftedUniverse: Theorem 2 of sums.go, where no key escapes, as all
+// of the universe have noise. Of ε a twentieth goes to the shift.
+func calibrateUniverse(k int, epsilon, delta float64) (l sumLaw, ok bool) {
+	units, spent := 2*float64(k)-1, 0.0
+	if delta > 0 {
+		units, spent = float64(k)+1, epsilon/20
+		l.shift = 1 / spent * (1 + 0x1p-50)
+	}
+	scale, err := noise.LaplaceScale((epsilon-spent)*(1-0x1p-50), units)
+	if l.scale = scale; err != nil || !l.valid() {
+		return sumLaw{}, false
+	}
+	if delta > 0 {
+		l.offset = leastReach(l.shift, delta)
+	}
+	return l, true
+}
+
+// sparse returns the Params of package threshold for the positive counters: neighbours differ in at most k of them, by one each, all one
+// way, and no sketch has more than k (Corollaries 18 and 28 of the paper).
+func (p Params) sparse(in Input) (threshold.Params, error) {
+	epsilon, delta, ok := p.element(in)
+	if !ok || delta < 1e-300 {
+		return threshold.Params{}, fault.Params("misragries", "Delta", p.Delta, "a larger number for SparseVector")
+	}
+	if p.Counters > maxKeys {
+		return threshold.Params{}, fault.Params("misragries", "Counters", p.Counters, "at most 2²⁰ for SparseVector")
+	}
+	return threshold.Params{
+		Epsilon: epsilon, Delta: delta, Relation: noise.AddRemove,
+		MaxKeys: p.Counters, Stored: p.Counters, Integers: true, Mechanism: p.Sparse,
+	}, nil
+}
+
+// element returns the ε and δ for which a change of one step gives those of the Params for a user: the Params' own, or, where a user is m
+// elements of a stream, ε/m and δ/(1 + e^{ε/m} + … + e^{(m−1)ε/m}) (group privacy; Lemma 19 of the paper has m·e^ε). A step is one element,
+// or where the sketch is one of users' sets, one user.
+func (p Params) element(in Input) (epsilon, delta float64, ok bool) {
+	if p.MaxKeys <= 1 || in == Users && p.Mechanism == SparseVector {
+		return p.Epsilon, p.Delta, true
+	}
+	m := float64(p.MaxKeys)
+	epsilon = p.Epsilon / m * (1 - 0x1p-50)
+	if p.Delta == 0 {
+		return epsilon, 0, epsilon >= minEpsilon
+	}
+	logDelta := math.Log(p.Delta) - logExpm1(p.Epsilon) + logExpm1(epsilon) // by (e^{mε₁}−1)/(e^{ε₁}−1), m·ε₁ ≤ ε
+	delta = math.Exp(logDelta*(1+0x1p-45)) * (1 - 0x1p-40)
+	return epsilon, delta, epsilon >= minEpsilon && delta >= minDelta
+}

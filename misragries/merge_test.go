@@ -1,0 +1,551 @@
+package misragries
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/stretchr/testify/require"
+)
+
+// vector is (c, D) as maps and sorting make it: the reference of merge and of PAMG.
+type vector[K hashing.Key] struct {
+	k int
+	c map[K]uint64
+	d uint64
+}
+
+func newVector[K hashing.Key](k int) *vector[K] { return &vector[K]{k: k, c: map[K]uint64{}} }
+
+// merge is the definition: sum, subtract the (k+1)-th largest, keep the positive.
+func (v *vector[K]) merge(other *vector[K]) {
+	for key, count := range other.c {
+		v.c[key] += count
+	}
+	v.d += other.d
+	if len(v.c) <= v.k {
+		return
+	}
+	sums := slices.Sorted(maps.Values(v.c))
+	largest := sums[len(sums)-1-v.k]
+	for key := range v.c {
+		v.c[key] -= min(largest, v.c[key])
+	}
+	maps.DeleteFunc(v.c, func(_ K, count uint64) bool { return count == 0 })
+	v.d += largest
+}
+
+// vector returns (c, D) as the entries have it.
+func (s *sketch[K]) vector() *vector[K] {
+	v := newVector[K](s.k)
+	for _, e := range s.entries {
+		v.c[e.key] = e.total - s.decrements
+	}
+	v.d = s.decrements
+	return v
+}
+
+// holding returns a sketch of the given state.
+func holding[K hashing.Key](k int, c map[K]uint64, d uint64) *sketch[K] {
+	s := newSketch[K](k)
+	s.decrements = d
+	for _, key := range slices.Sorted(maps.Keys(c)) {
+		s.add(key)
+		s.entries[len(s.entries)-1].total += c[key] - 1
+	}
+	return s
+}
+
+// sound checks what the table promises: at most k positive counters, each found, with room for one more.
+func sound[K hashing.Key](t *testing.T, s *sketch[K], k int) {
+	t.Helper()
+	require.LessOrEqual(t, len(s.entries), k)
+	require.Less(t, len(s.entries), cap(s.entries))
+	for i, e := range s.entries {
+		require.Greater(t, e.total, s.decrements)
+		require.Equal(t, i, s.find(e.key))
+	}
+	held := 0
+	for slot := range s.index.size {
+		if s.index.at(slot) != 0 {
+			held++
+		}
+	}
+	require.Equal(t, len(s.entries), held)
+}
+
+// difference returns the number of counters that differ, and fails unless (c, −D) of a and b differ by 0 or 1, with one
+// sign, in at most k counters.
+func difference[K hashing.Key](t *testing.T, a, b *vector[K]) int {
+	t.Helper()
+	up, down := 0, 0
+	count := func(x, y uint64) {
+		switch x - y {
+		case 0:
+		case 1:
+			up++
+		case ^uint64(0):
+			down++
+		default:
+			t.Fatalf("%d against %d: %v %v", x, y, a, b)
+		}
+	}
+	for key, x := range a.c {
+		count(x, b.c[key])
+	}
+	for key, y := range b.c {
+		if _, common := a.c[key]; !common {
+			count(0, y)
+		}
+	}
+	changed := up + down
+	count(b.d, a.d) // −D
+	if up != 0 && down != 0 || changed > a.k {
+		t.Fatalf("%d up, %d down: %v %v", up, down, a, b)
+	}
+	return changed
+}
+
+// further fails unless a, of one element or user more than b, is in case (A) or (B). It returns the number of counters that differ.
+func further[K hashing.Key](t *testing.T, a, b *vector[K]) int {
+	t.Helper()
+	below, above := b, a // (A)
+	if a.d != b.d {
+		require.Equal(t, b.d+1, a.d)
+		below, above = a, b // (B)
+	}
+	for key, count := range below.c {
+		if count > above.c[key] {
+			t.Fatalf("the wrong sign: %v %v", a, b)
+		}
+	}
+	return difference(t, a, b)
+}
+
+// program is what happens to a few sketches: an element comes to one, or one takes in another, which is then
+// not used again. The last sketch left is number 0.
+type program struct {
+	k, sketches int
+	steps       []mergeStep
+}
+
+type mergeStep struct {
+	sketch, key int
+	from        int // the sketch to merge, if not its own
+}
+
+// randomProgram has elements before, between and after the merges, in a random association.
+func randomProgram(rng *rand.Rand, k, sketches int) program {
+	p := program{k: k, sketches: sketches}
+	keys := rng.Perm(2*k + 2)[:1+rng.IntN(2*k+2)]
+	add := func(sketch, n int) {
+		for range rng.IntN(n + 1) {
+			p.steps = append(p.steps, mergeStep{sketch, keys[rng.IntN(len(keys))], sketch})
+		}
+	}
+	length := 1 + rng.IntN(4*k)
+	for i := range sketches {
+		add(i, length)
+	}
+	for alive := rng.Perm(sketches); len(alive) > 1; {
+		rng.Shuffle(len(alive), func(i, j int) { alive[i], alive[j] = alive[j], alive[i] })
+		to, from := alive[0], alive[1]
+		if from == 0 {
+			to, from = from, to
+		}
+		p.steps = append(p.steps, mergeStep{to, 0, from})
+		alive = append(alive[2:], to)
+		add(to, length/4)
+	}
+	return p
+}
+
+// run returns sketch 0, and the number of elements that came, without the given step.
+func (p program) run(skip int) (s *sketch[int], elements int) {
+	sketches := make([]*sketch[int], p.sketches)
+	for i := range sketches {
+		sketches[i] = newSketch[int](p.k)
+	}
+	for i, step := range p.steps {
+		switch s := sketches[step.sketch]; {
+		case i == skip:
+		case step.from != step.sketch:
+			s.merge(sketches[step.from])
+		default:
+			s.add(step.key)
+			elements++
+		}
+	}
+	return sketches[0], elements
+}
+
+// On random programs and their neighbours: merge is its definition, (a) c ≤ f ≤ c + D and (k+1)·D ≤ N − Σc, and
+// (b) (A) or (B), in at most k counters (Corollary 18, and D besides).
+func TestMergeOfRandomNeighbours(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 22))
+	runs := 100_000
+	if testing.Short() {
+		runs = 10_000
+	}
+	changes := map[string]int{}
+	for n := range runs {
+		k := 1 + rng.IntN(6)
+		if n%8 == 0 {
+			k = 1 + rng.IntN(64)
+		}
+		p := randomProgram(rng, k, 2+rng.IntN(5))
+		skip := rng.IntN(len(p.steps) + 1)
+		if skip < len(p.steps) && p.steps[skip].from != p.steps[skip].sketch {
+			skip = len(p.steps)
+		}
+		whole, elements := p.run(-1)
+		less, fewer := p.run(skip)
+		a, b := whole.vector(), less.vector()
+		changed := further(t, a, b)
+		switch {
+		case changed > 1 && changed < k:
+			changes["some"]++
+		case changed == k && k > 1:
+			changes["all"]++
+		case changed == 0 && elements != fewer:
+			changes["none"]++
+		}
+		f := map[int]uint64{}
+		reference := make([]*vector[int], p.sketches)
+		for i := range reference {
+			reference[i] = newVector[int](k)
+		}
+		for _, step := range p.steps {
+			if step.from != step.sketch {
+				reference[step.sketch].merge(reference[step.from])
+				continue
+			}
+			f[step.key]++
+			reference[step.sketch].merge(&vector[int]{k, map[int]uint64{step.key: 1}, 0})
+		}
+		if !maps.Equal(reference[0].c, a.c) || reference[0].d != a.d {
+			t.Fatalf("%v, want %v", a, reference[0])
+		}
+		sum := uint64(0)
+		for key, count := range f {
+			c := a.c[key]
+			sum += c
+			if c > count || count > c+a.d {
+				t.Fatalf("count %d, counter %d, D = %d", count, c, a.d)
+			}
+		}
+		require.LessOrEqual(t, uint64(k+1)*a.d, uint64(elements)-sum)
+		if n%100 == 0 {
+			sound(t, whole, k)
+		}
+	}
+	t.Log(changes)
+	for _, kind := range []string{"some", "all", "none"} { // beyond Lemma 8
+		require.Positive(t, changes[kind], kind)
+	}
+}
+
+// (b) on all neighbouring streams over 4 keys up to length 5, each merged with a few others, from either side, and an element more.
+func TestMergeOfAllShortNeighbours(t *testing.T) {
+	length := 5
+	if testing.Short() {
+		length = 4
+	}
+	others := [][]int{nil, {3}, {0, 0, 1}, {1, 1, 2, 2, 3}, {0, 1, 2, 3, 4, 5}, {4, 4, 5, 5, 5, 6, 0}}
+	of := func(k int, stream []int) *sketch[int] {
+		s := newSketch[int](k)
+		s.addSlice(stream)
+		return s
+	}
+	for k := 1; k <= 3; k++ {
+		pairs := 0
+		seen := map[string]bool{}
+		check := func(stream, less []int) {
+			a, b := of(k, stream), of(k, less)
+			id := fmt.Sprint(a.vector().c, b.vector().c, a.decrements-b.decrements)
+			if seen[id] {
+				return
+			}
+			seen[id] = true
+			pairs++
+			further(t, a.vector(), b.vector())
+			for _, other := range others {
+				a, b, o := of(k, stream), of(k, less), of(k, other)
+				a.merge(o)
+				b.merge(o)
+				further(t, a.vector(), b.vector())
+				sound(t, a, k)
+				into, against := of(k, other), of(k, other)
+				into.merge(of(k, stream))
+				against.merge(of(k, less))
+				require.Equal(t, a.vector(), into.vector(), "a merge commutes")
+				require.Equal(t, b.vector(), against.vector())
+				for key := range 4 {
+					a.add(key)
+					b.add(key)
+					further(t, a.vector(), b.vector())
+				}
+			}
+		}
+		var extend func(stream []int)
+		extend = func(stream []int) {
+			for i := range stream {
+				check(stream, slices.Concat(stream[:i], stream[i+1:]))
+			}
+			if len(stream) < length {
+				for key := range 4 {
+					extend(append(slices.Clone(stream), key))
+				}
+			}
+		}
+		extend(nil)
+		t.Logf("k = %d: %d classes of neighbours", k, pairs)
+	}
+}
+
+// Lemma 17 as it stands: any counters with T′ ⊆ T that differ by 0 or 1, not only those of streams.
+func TestLemma17(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 24))
+	runs := 20_000
+	if testing.Short() {
+		runs = 2000
+	}
+	for range runs {
+		k, high := 1+rng.IntN(8), uint64(1+rng.IntN(9))
+		c, less := map[int]uint64{}, map[int]uint64{}
+		for range rng.IntN(k + 1) {
+			key := rng.IntN(2 * k)
+			c[key] = 1 + rng.Uint64N(high)
+			if less[key] = c[key] - rng.Uint64N(2); less[key] == 0 {
+				delete(less, key)
+			}
+		}
+		other := map[int]uint64{}
+		for range rng.IntN(k + 1) {
+			other[rng.IntN(2*k)] = 1 + rng.Uint64N(high)
+		}
+		d := rng.Uint64N(5)
+		a, b := holding(k, c, d), holding(k, less, d+rng.Uint64N(2))
+		o := holding(k, other, rng.Uint64N(5))
+		a.merge(o)
+		b.merge(o)
+		difference(t, a.vector(), b.vector())
+	}
+}
+
+// shard is a sketch and its reference.
+type shard struct {
+	s *sketch[string]
+	v *vector[string]
+}
+
+func (a shard) merge(t *testing.T, b shard) shard {
+	before := b.s.vector()
+	a.s.merge(b.s)
+	a.v.merge(b.v)
+	require.Equal(t, before, b.s.vector(), "other is only read")
+	require.Equal(t, a.v, a.s.vector())
+	require.Nil(t, a.s.retained())
+	return a
+}
+
+// 64 shards in a chain, a tree and a random association: c ≤ f ≤ c + D, D ≤ N/(k+1), with elements that come
+// after the merges as well.
+func TestMergeOfShards(t *testing.T) {
+	const k, length, late = 100, 2000, 10
+	rng := rand.New(rand.NewPCG(25, 26))
+	zipf := rand.NewZipf(rng, 1.2, 1, 1<<20)
+	streams := make([][]string, 64)
+	f := map[string]uint64{}
+	for i := range streams {
+		for range length {
+			key := fmt.Sprint(zipf.Uint64())
+			streams[i] = append(streams[i], key)
+			f[key]++
+		}
+	}
+	var tree func(shards []shard) shard
+	tree = func(shards []shard) shard {
+		if n := len(shards); n > 1 {
+			return tree(shards[:n/2]).merge(t, tree(shards[n/2:]))
+		}
+		return shards[0]
+	}
+	for name, fold := range map[string]func(shards []shard) shard{
+		"tree": tree,
+		"chain": func(shards []shard) shard {
+			for _, next := range shards[1:] {
+				shards[0].merge(t, next)
+			}
+			return shards[0]
+		},
+		"random": func(shards []shard) shard {
+			for n := len(shards); n > 1; n-- {
+				rng.Shuffle(n, func(i, j int) { shards[i], shards[j] = shards[j], shards[i] })
+				shards[0].merge(t, shards[n-1])
+			}
+			return shards[0]
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var shards []shard
+			for _, stream := range streams {
+				s := newSketch[string](k)
+				s.addSlice(stream[late:])
+				shards = append(shards, shard{s, s.vector()})
+			}
+			s := fold(shards).s
+			for _, stream := range streams {
+				s.addSlice(stream[:late])
+			}
+			v := s.vector()
+			for key, count := range f {
+				require.LessOrEqual(t, v.c[key], count)
+				require.LessOrEqual(t, count, v.c[key]+v.d)
+			}
+			require.LessOrEqual(t, v.d, uint64(len(streams)*length/(k+1)))
+			sound(t, s, k)
+			t.Logf("D = %d, at most %d", v.d, len(streams)*length/(k+1))
+		})
+	}
+}
+
+// Tables that grow by a merge, keep their size, or use wide slots, are as sound as others, and take elements afterwards.
+func TestMergeGrowsTheTable(t *testing.T) {
+	for _, c := range []struct{ k, a, b, common int }{
+		{5000, 10, 4000, 5}, {5000, 900, 900, 0}, {5000, 1024, 1, 0}, {5000, 1024, 1024, 1024}, {5000, 5000, 5000, 0}, {5000, 0, 5000, 0}, {1, 1, 1, 0},
+		{1 << 16, 60_000, 1 << 16, 30_000}, {1 << 16, 1 << 16, 1 << 16, 1}, {3, 0, 0, 0},
+	} {
+		if testing.Short() && c.b == 1<<16 {
+			continue
+		}
+		a, b := newSketch[uint64](c.k), newSketch[uint64](c.k)
+		for i := range c.a {
+			a.add(uint64(i))
+			a.add(uint64(i))
+		}
+		for i := range c.b {
+			b.add(uint64(c.a - c.common + i))
+		}
+		want := a.vector()
+		want.merge(b.vector())
+		a.merge(b)
+		require.Equal(t, want, a.vector(), "%+v", c)
+		sound(t, a, c.k)
+		for key := range uint64(100) {
+			a.add(key)
+			want.merge(&vector[uint64]{c.k, map[uint64]uint64{key: 1}, 0})
+			a.add(key << 40)
+			want.merge(&vector[uint64]{c.k, map[uint64]uint64{key << 40: 1}, 0})
+		}
+		require.Equal(t, want, a.vector(), "%+v", c)
+		sound(t, a, c.k)
+	}
+}
+
+// The keys of the zero counters, and of the entries that go, are let go of, as after a decrement.
+func TestMergeForgets(t *testing.T) {
+	const k = 8
+	a, b := newSketch[string](k), newSketch[string](k)
+	for i := range 3 * k {
+		a.add(fmt.Sprint(i))
+		b.add(fmt.Sprint(100 + i/2))
+	}
+	require.NotEmpty(t, a.retained())
+	a.merge(b)
+	require.Nil(t, a.retained())
+	for _, key := range a.zeros[:cap(a.zeros)] {
+		require.Empty(t, key)
+	}
+	for _, e := range a.entries[len(a.entries):cap(a.entries)] {
+		require.Empty(t, e.key)
+	}
+}
+
+// Doubled a hundred times, a sketch and its neighbour stay at the limit, still neighbours.
+func TestMergeSaturates(t *testing.T) {
+	const limit = 1 << 62
+	a := holding(3, map[int]uint64{1: 9, 2: limit - 3, 3: limit + 1<<20}, 5)
+	b := holding(3, map[int]uint64{1: 9, 2: limit - 4, 3: limit - 1 + 1<<20}, 6)
+	difference(t, a.vector(), b.vector())
+	other := holding(3, map[int]uint64{2: 3, 4: 7, 5: limit - 1}, limit-5)
+	for range 100 {
+		a.merge(other)
+		b.merge(other)
+		difference(t, a.vector(), b.vector())
+		a.add(2)
+		b.add(2)
+		sound(t, a, 3)
+	}
+	require.Equal(t, uint64(limit), a.decrements)
+	self := holding(2, map[int]uint64{1: 2, 2: 1}, 1)
+	for range 100 {
+		self.merge(self)
+	}
+	require.Equal(t, []counter[int]{{1, limit}, {2, limit}}, self.positive())
+	require.Equal(t, uint64(limit), self.decrements)
+}
+
+func TestLargest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 28))
+	for range 2000 {
+		values := make([]uint64, 1+rng.IntN(300))
+		shift := rng.IntN(64)
+		for i := range values {
+			values[i] = rng.Uint64() >> shift
+		}
+		sorted := slices.Sorted(slices.Values(values))
+		n := 1 + rng.IntN(len(values))
+		require.Equal(t, sorted[len(sorted)-n], largest(values, n))
+	}
+	require.Zero(t, largest(make([]uint64, 4), 4))
+}
+
+func TestPositiveIsCountersWithoutZeros(t *testing.T) {
+	rng := rand.New(rand.NewPCG(29, 30))
+	for range 200 {
+		s := newSketch[int](1 + rng.IntN(10))
+		for range rng.IntN(60) {
+			s.add(rng.IntN(20))
+		}
+		want := slices.DeleteFunc(s.counters(), func(c counter[int]) bool { return c.count == 0 })
+		require.Equal(t, want, s.positive())
+	}
+}
+
+// BenchmarkMerge merges a full sketch into a copy of another, which is made off the clock of ns/merge.
+func BenchmarkMerge(b *testing.B) {
+	for _, k := range []int{64, 1024, 1 << 14, 1 << 17} {
+		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
+			keys := zipfKeys(40*k, 1<<40)
+			into, other := newSketch[uint64](k), newSketch[uint64](k)
+			into.addSlice(keys[:20*k])
+			other.addSlice(keys[20*k:])
+			for i := uint64(0); len(into.entries) < k || len(other.entries) < k; i++ { // full
+				if len(into.entries) < k {
+					into.add(2 * i)
+				}
+				if len(other.entries) < k {
+					other.add(2*i + 1)
+				}
+			}
+			scratch := newSketch[uint64](k)
+			scratch.grow(k)
+			took := time.Duration(0)
+			for b.Loop() {
+				scratch.entries = append(scratch.entries[:0], into.entries...)
+				scratch.decrements = into.decrements
+				scratch.reindex()
+				start := time.Now()
+				scratch.merge(other)
+				took += time.Since(start)
+			}
+			b.ReportMetric(float64(took)/float64(b.N), "ns/merge")
+			b.ReportMetric(float64(took)/float64(b.N)/float64(len(into.entries)+len(other.entries)), "ns/counter")
+		})
+	}
+}

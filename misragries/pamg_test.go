@@ -1,0 +1,292 @@
+package misragries
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/stretchr/testify/require"
+)
+
+// addUser is Algorithm 4 word by word, for one user.
+func (v *vector[K]) addUser(keys []K) {
+	for _, key := range keys {
+		v.c[key]++
+	}
+	if len(v.c) <= v.k {
+		return
+	}
+	v.d++
+	for key := range v.c {
+		v.c[key]--
+	}
+	maps.DeleteFunc(v.c, func(_ K, count uint64) bool { return count == 0 })
+}
+
+// vector returns (c, D) as the entries have it.
+func (u *userSketch[K]) vector() *vector[K] {
+	v := u.table.vector()
+	v.k = u.k
+	return v
+}
+
+// runUsers returns the sketch of the users without the given one.
+func runUsers[K hashing.Key](k, m int, users [][]K, skip int) *userSketch[K] {
+	u := newUserSketch[K](k, m)
+	for i, keys := range users {
+		if i != skip {
+			u.addUser(keys)
+		}
+	}
+	return u
+}
+
+// randomUsers returns n users of up to m of the keys 0..universe−1.
+func randomUsers(rng *rand.Rand, n, m, universe int) [][]int {
+	users := make([][]int, n)
+	for i := range users {
+		users[i] = rng.Perm(universe)[:rng.IntN(min(m, universe)+1)]
+	}
+	return users
+}
+
+// The sketch is Algorithm 4 at every step, for integers and strings, and its error is what Lemma 26 says: c ≤ f ≤ c + D,
+// (k+1)·D ≤ N − Σc.
+func TestUserSketchIsAlgorithm4(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 32))
+	for range 300 {
+		k := 1 + rng.IntN(30)
+		m := 1 + rng.IntN(k)
+		u, words := newUserSketch[int](k, m), newUserSketch[string](k, m)
+		v, f, n := newVector[int](k), map[int]uint64{}, uint64(0)
+		for _, keys := range randomUsers(rng, rng.IntN(100), m, 1+rng.IntN(3*k)) {
+			u.addUser(keys)
+			v.addUser(keys)
+			texts := make([]string, len(keys))
+			for i, key := range keys {
+				texts[i] = fmt.Sprint(key)
+				f[key]++
+			}
+			words.addUser(texts)
+			n += uint64(len(keys))
+			require.Equal(t, v, u.vector())
+			sound(t, &u.table, k)
+		}
+		require.Equal(t, v.d, u.decrements())
+		require.Equal(t, v.d, words.decrements())
+		require.Len(t, words.positive(), len(v.c))
+		require.True(t, slices.IsSortedFunc(u.positive(), func(a, b counter[int]) int { return a.key - b.key }))
+		sum := uint64(0)
+		for _, c := range u.positive() {
+			require.EqualValues(t, v.c[c.key], c.count)
+			sum += uint64(c.count)
+		}
+		for _, c := range words.positive() {
+			var key int
+			_, err := fmt.Sscan(c.key, &key)
+			require.NoError(t, err)
+			require.EqualValues(t, v.c[key], c.count)
+		}
+		for key, count := range f {
+			require.LessOrEqual(t, v.c[key], count)
+			require.LessOrEqual(t, count, v.c[key]+v.d)
+		}
+		require.LessOrEqual(t, uint64(k+1)*v.d, n-sum)
+	}
+}
+
+// A user of one key is an element, and addUser is the merge with the sketch of the user.
+func TestUserSketchIsAMergeOfUsers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 34))
+	for range 500 {
+		k := 1 + rng.IntN(12)
+		m := 1 + rng.IntN(k)
+		users := randomUsers(rng, rng.IntN(40), m, 1+rng.IntN(3*k))
+		u, merged := runUsers(k, m, users, -1), newUserSketch[int](k, m)
+		single, plain := newUserSketch[int](k, m), newSketch[int](k)
+		for _, keys := range users {
+			one := newUserSketch[int](k, 1+rng.IntN(k)) // another m
+			for _, key := range keys {
+				one.addUser([]int{key}) // at most k: no decrement
+				single.addUser([]int{key})
+				plain.add(key)
+			}
+			merged.merge(one)
+		}
+		require.Equal(t, u.vector(), merged.vector())
+		require.Equal(t, plain.vector(), single.vector())
+	}
+}
+
+// Lemma 27, and D besides, on all streams of up to 4 users with up to 2 of 3 keys.
+func TestUserSketchOfAllShortNeighbours(t *testing.T) {
+	var sets [][]int
+	for a := range 3 {
+		sets = append(sets, []int{a}, []int{a, (a + 1) % 3})
+	}
+	sets = append(sets, nil)
+	length := 4
+	if testing.Short() {
+		length = 3
+	}
+	for k := 2; k <= 3; k++ {
+		pairs := 0
+		var extend func(users [][]int)
+		extend = func(users [][]int) {
+			whole := runUsers(k, 2, users, -1).vector()
+			for i := range users {
+				further(t, whole, runUsers(k, 2, users, i).vector())
+				pairs++
+			}
+			if len(users) < length {
+				for _, keys := range sets {
+					extend(append(slices.Clone(users), keys))
+				}
+			}
+		}
+		extend(nil)
+		t.Logf("k = %d: %d pairs", k, pairs)
+	}
+}
+
+// Lemma 27 and Corollary 28, and D besides, on random neighbours: a stream of users, then a merge with the sketch of others,
+// from either side, and users after that. More than m counters change at times, and up to k.
+func TestUserSketchOfRandomNeighbours(t *testing.T) {
+	rng := rand.New(rand.NewPCG(35, 36))
+	runs := 100_000
+	if testing.Short() {
+		runs = 10_000
+	}
+	beyond, all := 0, 0
+	for n := range runs {
+		k := 1 + rng.IntN(8)
+		if n%16 == 0 {
+			k = 1 + rng.IntN(64)
+		}
+		m := 1 + rng.IntN(k)
+		universe := 1 + rng.IntN(2*k)
+		users := randomUsers(rng, 1+rng.IntN(12), m, universe)
+		skip := rng.IntN(len(users))
+		a, b := runUsers(k, m, users, -1), runUsers(k, m, users, skip)
+		changed := further(t, a.vector(), b.vector())
+		if n%2 == 0 {
+			other := runUsers(k, m, randomUsers(rng, rng.IntN(12), m, universe), -1)
+			if n%4 == 0 {
+				a.merge(other)
+				b.merge(other)
+			} else {
+				into, against := newUserSketch[int](k, m), newUserSketch[int](k, m)
+				into.merge(other)
+				against.merge(other)
+				into.merge(a)
+				against.merge(b)
+				a, b = into, against
+			}
+			further(t, a.vector(), b.vector())
+			for _, keys := range randomUsers(rng, 3, m, universe) {
+				a.addUser(keys)
+				b.addUser(keys)
+				changed = further(t, a.vector(), b.vector())
+			}
+		}
+		if changed > m {
+			beyond++
+		}
+		if changed == k && k > m {
+			all++
+		}
+	}
+	t.Logf("more than m counters: %d, all k > m: %d of %d", beyond, all, runs)
+	require.Positive(t, beyond)
+	require.Positive(t, all)
+}
+
+// Lemma 29: D ≤ N/(k+1), however sketches are merged.
+func TestUserSketchErrorAfterMerges(t *testing.T) {
+	const k, m, shards = 50, 7, 16
+	rng := rand.New(rand.NewPCG(37, 38))
+	sketches := make([]*userSketch[int], shards)
+	f, n := map[int]uint64{}, uint64(0)
+	for i := range sketches {
+		sketches[i] = newUserSketch[int](k, m)
+		for _, keys := range randomUsers(rng, 300, m, 100) {
+			sketches[i].addUser(keys)
+			n += uint64(len(keys))
+			for _, key := range keys {
+				f[key]++
+			}
+		}
+	}
+	for left := shards; left > 1; left-- {
+		rng.Shuffle(left, func(i, j int) { sketches[i], sketches[j] = sketches[j], sketches[i] })
+		sketches[0].merge(sketches[left-1])
+	}
+	v := sketches[0].vector()
+	require.LessOrEqual(t, v.d, n/(k+1))
+	require.Greater(t, v.d, n/(k+1)/4)
+	for key, count := range f {
+		require.LessOrEqual(t, v.c[key], count)
+		require.LessOrEqual(t, count, v.c[key]+v.d)
+	}
+	sound(t, &sketches[0].table, k)
+}
+
+// zipfUsers returns n users of m distinct keys each, in one slice.
+func zipfUsers(n, m int) []uint64 {
+	draws := zipfKeys(8*n*m, 1<<20)
+	keys := make([]uint64, 0, n*m)
+	for len(keys) < n*m {
+		user := keys[len(keys)/m*m:]
+		if !slices.Contains(user, draws[0]) {
+			keys = append(keys, draws[0])
+		}
+		draws = draws[1:]
+	}
+	return keys
+}
+
+func TestAddUserDoesNotAllocate(t *testing.T) {
+	const k, m = 256, 8
+	keys := zipfUsers(20_000, m)
+	u := runUsers(k, m, slices.Collect(slices.Chunk(keys, m)), -1)
+	require.Positive(t, u.decrements())
+	next := 0
+	require.Zero(t, testing.AllocsPerRun(10_000, func() {
+		u.addUser(keys[next : next+m])
+		next += m
+	}))
+}
+
+// BenchmarkAddUser counts users of 8 distinct Zipf(1.1) keys, and the same keys as so many elements with sketch.add
+// in the same loop: ratio is the time per key over that of add.
+func BenchmarkAddUser(b *testing.B) {
+	const m = 8
+	keys := zipfUsers(50_000, m)
+	for _, k := range []int{256, 1024, 4096} {
+		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
+			var users, elements time.Duration
+			for b.Loop() {
+				start := time.Now()
+				u := newUserSketch[uint64](k, m)
+				for i := 0; i < len(keys); i += m {
+					u.addUser(keys[i : i+m])
+				}
+				half := time.Now()
+				s := newSketch[uint64](k)
+				for _, key := range keys {
+					s.add(key)
+				}
+				users += half.Sub(start)
+				elements += time.Since(half)
+			}
+			n := float64(b.N) * float64(len(keys))
+			b.ReportMetric(float64(users)/n, "ns/key")
+			b.ReportMetric(float64(elements)/n, "ns/add")
+			b.ReportMetric(float64(users)/float64(elements), "ratio")
+		})
+	}
+}

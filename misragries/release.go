@@ -1,0 +1,100 @@
+package misragries
+
+import (
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/threshold"
+)
+
+// Release spends the budget and returns the private histogram, by the mechanism that the Params name or the one that suits what the Builder
+// holds: for one stream Algorithm 2 of the paper, see [Mechanism]. The Builder gives up its data; a second Release returns an error that
+// wraps [ErrReleased].
+func (b *Builder[K]) Release() (*Histogram[K], error) {
+	s, err := b.take("Release")
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.params.choose(s.input)
+	if err != nil { // only of public numbers: New has seen to OneStream, Merge to Merged
+		return nil, err
+	}
+	var src noise.Source
+	h := newHistogram[K](s.params, s.input, l)
+	k := s.params.Counters
+	switch l.mechanism {
+	case KeptZeros:
+		h.counts, h.decrements = releaseShared(&src, l, s.sketch.counters(), saturate(s.sketch.decrements))
+	case FreedZeros:
+		h.counts, h.decrements = releaseShared(&src, l, s.sketch.positive(), saturate(s.sketch.decrements))
+		if s.input == GivenCounters { // the number of decrements is not known
+			h.decrements = 0
+		}
+	case SparseVector:
+		h.vector, err = releaseSparse(s.params, s.input, s.sketch.positive())
+	case PureUniverse, ShiftedUniverse:
+		h.counts = topOfUniverse(&src, l.noise(), k, s.params.Dim, inUnits(&src, l, s.sketch.positive(), k))
+	default:
+		h.counts = releaseRounded(&src, l, inUnits(&src, l, s.sketch.positive(), k))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// releaseShared adds to every counter the same η and an own L and drops what is below the threshold, in the order of the keys. The number
+// of decrements moves against the counters, so it takes −η: see the package documentation for why that is free.
+func releaseShared[K hashing.Key](src *noise.Source, l scheme, counters []counter[K], decrements int64) ([]counter[K], int64) {
+	d := l.noise()
+	eta := d.SampleInt(src)
+	var released []counter[K]
+	for _, c := range counters {
+		if x, shown := d.SampleTail(src, l.sum.threshold-c.count-eta); shown {
+			released = append(released, counter[K]{c.key, c.count + eta + x})
+		}
+	}
+	return released, decrements - eta
+}
+
+// releaseSparse releases the positive counters as a sparse vector.
+func releaseSparse[K hashing.Key](p Params, in Input, counters []counter[K]) (*threshold.Vector[K], error) {
+	q, err := p.sparse(in)
+	if err != nil {
+		return nil, err
+	}
+	b, err := threshold.New[K](q)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range counters {
+		b.Add(c.key, float64(c.count))
+	}
+	return b.Release()
+}
+
+// reduce reduces the positive counters of one sketch to units, by S or, with a private shift, by S + N₀ + o.
+func inUnits[K hashing.Key](src *noise.Source, l scheme, counters []counter[K], k int) []counter[K] {
+	if !l.mechanism.shifts() {
+		return reduced(counters, k)
+	}
+	return reducedBy(counters, k, discreteLaplace(l.sum.shift).SampleInt(src)+l.sum.offset)
+}
+
+// releaseRounded releases units by Theorem 1 or 2 of sums.go: from R on with noise, below as R with the probability of exponential
+// rounding. With q = e^{−1/b} and G geometric, Pr[G ≥ n] = q^n, the remainder G mod R is at least R − v with probability (q^{R−v} − q^R)/(1 − q^R) = g(v).
+func releaseRounded[K hashing.Key](src *noise.Source, l scheme, units []counter[K]) []counter[K] {
+	d := l.noise()
+	beyond, err := noise.NewGeometric(l.sum.scale)
+	if err != nil {
+		panic("misragries: no noise for a valid scale") // unreachable
+	}
+	var released []counter[K]
+	for _, c := range units {
+		base := max(c.count, l.sum.from)
+		x, shown := d.SampleTail(src, l.sum.threshold-base)
+		if shown && (c.count >= l.sum.from || beyond.SampleInt(src)%l.sum.from >= l.sum.from-c.count) {
+			released = append(released, counter[K]{c.key, base + x})
+		}
+	}
+	return released
+}

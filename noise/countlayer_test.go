@@ -1,0 +1,290 @@
+package noise
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"testing"
+	"testing/cryptotest"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/stretchr/testify/require"
+)
+
+// layers are cases of CountLayer: one value and many, p near ½, around one block, several, the largest number of draws, a layer so
+// thin that G(least) − G(below) would lose its digits, and one that is as good as a tail.
+var layers = []struct {
+	scale        float64
+	least, below int64
+	draws        uint64
+}{
+	{1, 1, 2, 5}, {1, 1, 2, 70}, {0.3, 1, 2, 400}, {2, 3, 7, 300}, {10, 20, 25, 1000}, {0x1p50, 1, 1 << 57, 64}, {0x1p50, 1, 1 << 57, 65},
+	{1e6, 1, 10_000_000, 600}, {1e9, 12, 13, math.MaxUint64 >> 30}, {1e9, 1e9, 1e9 + 1, 1 << 36}, {7, 25, 30, 14_000},
+	{2, 80, 81, math.MaxUint64}, {1, 40, 41, math.MaxUint64}, {1, 41, 1e6, math.MaxUint64}, {1, 50, 51, math.MaxUint64},
+	{1e9, 39_000_000_123, 40_000_000_000, math.MaxUint64}, {0.04, 1, 2, 1 << 40}, {0x1p50, 40 << 50, 40<<50 + 1<<45, math.MaxUint64},
+}
+
+// layerMass returns p in float64, from the masses of the values where they are few.
+func layerMass(d DiscreteLaplace, least, below int64) float64 {
+	sum := 0.0
+	if below-least < 100 {
+		for x := below - 1; x >= least; x-- {
+			sum += d.Prob(float64(x))
+		}
+	} else {
+		sum = d.Survival(float64(least)-1) - d.Survival(float64(below)-1)
+	}
+	return sum / d.CDF(float64(below)-1)
+}
+
+func TestCountLayerFollowsTheBinomialLaw(t *testing.T) {
+	const n, cells = 20_000, 400
+	var src Source
+	for _, c := range layers {
+		d, err := NewDiscreteLaplace(c.scale)
+		require.NoError(t, err)
+		p := layerMass(d, c.least, c.below)
+		require.Less(t, p, 0.5)
+		observed := make([]int64, cells+1)
+		for range n {
+			k := d.CountLayer(&src, c.draws, c.least, c.below)
+			require.LessOrEqual(t, k, c.draws)
+			observed[min(k, cells)]++
+		}
+		name := fmt.Sprintf("%+v", c)
+		mean := float64(c.draws) * p
+		if mean > 0.01 {
+			dptest.ChiSquare(t, name, observed, binomialMass(c.draws, p, cells), 1e-8)
+		} else { // one cell would be left
+			dptest.Tail(t, name, n-observed[0], n, -math.Expm1(float64(c.draws)*math.Log1p(-p)), 1e-8)
+		}
+		if mean > 20 { // 3 % move the mean by 0.03·√(mean·n) ≥ 19 standard deviations
+			require.Less(t, dptest.ChiSquarePValue(observed, binomialMass(c.draws, 0.97*p, cells)), 1e-8, "3 %% must be noticed: %s", name)
+		}
+	}
+}
+
+// Layers from the top down, with their values, are a loop over SampleInt: the values from bottom on, one of them picked in each round.
+func TestLayersAreALoopOverSampleInt(t *testing.T) {
+	const n, draws, cells = 4000, 100, 40
+	var src Source
+	for _, scale := range []float64{0.8, 3, 9} {
+		d, _ := NewDiscreteLaplace(scale)
+		beyond, _ := NewGeometric(scale)
+		for _, bottoms := range [][]int64{{1}, {9, 2}, {30, 29, 10, 3, 1}} {
+			bottom := bottoms[len(bottoms)-1]
+			layered := func(conditional bool) (counts, values []int64) {
+				counts, values = make([]int64, draws+1), make([]int64, cells)
+				for range n {
+					var found []int64
+					left, below := uint64(draws), int64(math.MaxInt64)
+					for _, s := range bottoms {
+						known := below
+						if !conditional {
+							known = math.MaxInt64
+						}
+						count := d.CountLayer(&src, left, s, known)
+						for range count {
+							found = append(found, s+beyond.SampleInt(&src)%(below-s))
+						}
+						left, below = left-count, s
+					}
+					counts[len(found)]++
+					if len(found) > 0 {
+						values[min(found[src.Uint64N(uint64(len(found)))]-bottom, cells-1)]++
+					}
+				}
+				return counts, values
+			}
+			counts, values := make([]int64, draws+1), make([]int64, cells)
+			for range n {
+				var found []int64
+				for range draws {
+					if x := d.SampleInt(&src); x >= bottom {
+						found = append(found, x)
+					}
+				}
+				counts[len(found)]++
+				if len(found) > 0 {
+					values[min(found[src.Uint64N(uint64(len(found)))]-bottom, cells-1)]++
+				}
+			}
+			gotCounts, gotValues := layered(true)
+			name := fmt.Sprint("scale ", scale, ", layers ", bottoms)
+			dptest.Homogeneity(t, name+", counts", counts, gotCounts, 1e-8)
+			dptest.Homogeneity(t, name+", values", values, gotValues, 1e-8)
+			if len(bottoms) > 1 && scale > 1 {
+				gotCounts, _ = layered(false)
+				require.Less(t, dptest.HomogeneityPValue(counts, gotCounts), 1e-8, "layers that overlap must be noticed: %s", name)
+			}
+		}
+	}
+}
+
+// newLayerBlock returns the first block that CountLayer makes.
+func newLayerBlock(scale float64, least, below int64, draws uint64) *block {
+	d := DiscreteLaplace{scale}
+	c := &block{d: d, least: least, below: below, p: d.layer(least, below)}
+	if most := blockMean / c.p; most < float64(draws) {
+		draws = uint64(most)
+	}
+	c.tabulate(draws)
+	return c
+}
+
+// p is below ½, as the comment at CountLayer proves, and its float64 within the error that is stated there.
+func TestLayerMassIsWithinItsError(t *testing.T) {
+	const prec = 2000
+	worst := 0.0
+	for _, scale := range []float64{0.02, 0.3, 1.1, 7, 1e4 / 3, 1e9 / 7, 0x1.2345p50} {
+		for _, from := range []float64{0, 0.01, 0.7, 5, 20, 40.5, 44} {
+			for _, width := range []float64{0, 1e-6, 0.01, 0.5, 3, 30, 700} {
+				least := int64(from*scale) + 1
+				below := least + 1 + int64(width*scale)
+				d := DiscreteLaplace{scale}
+				got := d.layer(least, below)
+				require.Less(t, got, 0.5)
+				exact := d.layerBounds(least, below, prec)
+				require.LessOrEqual(t, new(big.Int).Lsh(exact.hi, 1).Cmp(one(prec)), 0)
+				require.Positive(t, exact.lo.Sign())
+				want := new(big.Float).SetInt(exact.lo)
+				off := new(big.Float).SetFloat64(got)
+				off.SetMantExp(off, prec)
+				off.Quo(off.Sub(off, want), want)
+				e, _ := off.Float64()
+				u := (float64(least)/scale + 21) * 0x1p-53
+				require.LessOrEqual(t, math.Abs(e), u, "scale %v, [%v, %v)", scale, least, below)
+				worst = max(worst, math.Abs(e)/u)
+			}
+		}
+	}
+	t.Logf("worst error %.2f of the bound", worst)
+	require.Greater(t, worst, 0.02, "the error was not measured")
+}
+
+// The cumulative masses are as near to those of 256 binary digits as the comment at CountLayer says.
+func TestLayerTableIsWithinItsMargin(t *testing.T) {
+	const prec, derived = 256, 0x1p-42 * 1.3
+	cases := layers
+	for _, x := range []float64{0.01, 0.7, 5, 20, 35, 40.5, 41, 41.6, 44, 60, 700, 746, 1e5} {
+		for _, scale := range []float64{1.1, 1e4 / 3, 0x1.2345p45} {
+			for _, width := range []float64{0, 0.1, 2, 50} {
+				least := int64(x*scale) | 1
+				cases = append(cases, struct {
+					scale        float64
+					least, below int64
+					draws        uint64
+				}{scale, least, least + 1 + int64(width*scale), math.MaxUint64})
+			}
+		}
+	}
+	worst, reach := 0.0, 0
+	for _, c := range cases {
+		b := newLayerBlock(c.scale, c.least, c.below, c.draws)
+		p := b.massBounds(prec)
+		rest := bounds{new(big.Int).Sub(one(prec), p.hi), new(big.Int).Sub(one(prec), p.lo)}
+		mass, odds := rest.pow(b.size, prec), p.quo(rest, prec)
+		sum := new(big.Int)
+		for n := 0; n <= b.last; n++ {
+			sum.Add(sum, mass.lo)
+			require.Less(t, new(big.Int).Sub(mass.hi, mass.lo).BitLen(), prec-100, "the bounds are tight")
+			got := new(big.Float).SetFloat64(b.cumulative[n])
+			got.SetMantExp(got, prec)
+			diff, _ := got.Sub(new(big.Float).SetInt(sum), got).Float64()
+			worst = max(worst, math.Abs(math.Ldexp(diff, -prec)))
+			mass = mass.mul(odds, prec).scale(b.size-uint64(n), uint64(n)+1)
+		}
+		reach = max(reach, b.last)
+		require.GreaterOrEqual(t, b.cumulative[b.last], 1-blockMargin)
+	}
+	t.Logf("worst error 2^%.2f, longest table %d", math.Log2(worst), reach)
+	require.LessOrEqual(t, worst, derived)
+	require.Greater(t, reach, 60)
+	require.Less(t, reach, blockReach-1)
+}
+
+// Whatever float64 decides is what intervals of integers decide, near the steps too.
+func TestLayerInvertIsRight(t *testing.T) {
+	var src Source
+	undecided := 0
+	for _, c := range layers {
+		b := newLayerBlock(c.scale, c.least, c.below, c.draws)
+		for i := range 300 {
+			w := src.Uint64()
+			if i%2 == 0 { // within 2⁻³⁹ of a step
+				near := b.cumulative[src.Uint64N(uint64(b.last)+1)] + float64(int64(src.Uint64()))*0x1p-63*0x1p-39
+				if near < 0 || near >= 1 {
+					continue
+				}
+				w = uint64(near * 0x1p64)
+			}
+			got, decided := b.invert(w)
+			if !decided {
+				undecided++
+				continue
+			}
+			want, sure := b.invertBounds(newLazy(w, 64))
+			require.True(t, sure)
+			require.Equal(t, want, got, "%v, w = %#x", c, w)
+		}
+	}
+	require.Greater(t, undecided, 200, "the boundary was not tried")
+}
+
+// The exact path by itself has the binomial law, from U with nothing decided.
+func TestLayerInvertExact(t *testing.T) {
+	const n = 400
+	var src Source
+	for _, c := range layers {
+		b := newLayerBlock(c.scale, c.least, c.below, c.draws)
+		observed := make([]int64, blockReach+1)
+		for range n {
+			observed[min(b.invertExact(&src, newLazy(0, 0)), blockReach)]++
+		}
+		mass := binomialMass(b.size, layerMass(b.d, c.least, c.below), blockReach)
+		if mean := b.p * float64(b.size); mean > 0.05 {
+			dptest.ChiSquare(t, fmt.Sprint(c), observed, mass, 1e-8)
+		} else {
+			dptest.Tail(t, fmt.Sprint(c), n-observed[0], n, 1-mass[0], 1e-8)
+		}
+	}
+}
+
+func TestCountLayerEdges(t *testing.T) {
+	var src Source
+	require.Zero(t, DiscreteLaplace{}.CountLayer(&src, math.MaxUint64, 1, 5))
+	require.Zero(t, DiscreteLaplace{}.CountLayer(&src, 5, math.MinInt64, math.MaxInt64), "least counts as 1")
+	for _, scale := range []float64{0x1p-900, 0.01, 1, 0x1p50} {
+		d, _ := NewDiscreteLaplace(scale)
+		for _, least := range []int64{math.MinInt64, -1, 0, 1, 7, math.MaxInt64 - 2, math.MaxInt64 - 1, math.MaxInt64} {
+			for _, below := range []int64{math.MinInt64, -1, 0, 1, 2, 8, math.MaxInt64 - 1, math.MaxInt64} {
+				require.Zero(t, d.CountLayer(&src, 0, least, below))
+				count := d.CountLayer(&src, 1, least, below)
+				require.LessOrEqual(t, count, uint64(1))
+				if max(least, 1) >= below {
+					require.Zero(t, count, "an empty layer")
+				}
+			}
+		}
+		require.Zero(t, d.CountLayer(&src, math.MaxUint64, math.MaxInt64-2, math.MaxInt64-1))
+	}
+	// Without a bound it is CountTail, and with one that no draw reaches it decides alike.
+	d, _ := NewDiscreteLaplace(3)
+	for i := range uint64(50) {
+		var counts [3]uint64
+		for j := range counts {
+			cryptotest.SetGlobalRandom(t, i)
+			var fresh Source
+			switch j {
+			case 0:
+				counts[j] = d.CountTail(&fresh, 1000, 4)
+			case 1:
+				counts[j] = d.CountLayer(&fresh, 1000, 4, math.MaxInt64)
+			case 2:
+				counts[j] = d.CountLayer(&fresh, 1000, 4, math.MaxInt64-1)
+			}
+		}
+		require.Equal(t, counts[0], counts[1])
+		require.Equal(t, counts[0], counts[2])
+	}
+}
