@@ -167,6 +167,24 @@ func BenchmarkRelease(b *testing.B) {
 				}
 			}
 		})
+		b.Run(fmt.Sprintf("mech=misragries/op=merge/k=%d", k), func(b *testing.B) {
+			full := func(from int) *misragries.Builder[uint64] {
+				builder, err := misragries.New[uint64](p)
+				if err != nil {
+					b.Fatal(err)
+				}
+				builder.AddSlice(numbers[from:][:len(numbers)/2])
+				return builder
+			}
+			for b.Loop() {
+				b.StopTimer()
+				one, other := full(0), full(len(numbers)/2)
+				b.StartTimer()
+				if err := one.Merge(other); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 		b.Run(fmt.Sprintf("mech=misragries/op=estimate/k=%d", k), func(b *testing.B) {
 			for b.Loop() {
 				h.Estimate(numbers[0])

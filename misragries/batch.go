@@ -1,6 +1,10 @@
 package misragries
 
-import "iter"
+import (
+	"iter"
+
+	"github.com/dpsketch/dpsketch/internal/keyhash"
+)
 
 // AddSlice adds the keys in their order. It does what a loop over [Builder.Add] does, in about four fifths of the
 // time for integer keys.
@@ -30,7 +34,7 @@ func (b *Builder[K]) AddSeq(keys iter.Seq[K]) {
 // addSlice is a loop over add with the state of the sketch in registers. It interrupts that for each key
 // that is left to addProbing, which sees and changes the state that add would have left.
 func (s *sketch[K]) addSlice(keys []K) {
-	if s.hasher.isText() {
+	if s.hasher.IsText() {
 		for _, key := range keys {
 			s.add(key)
 		}
@@ -53,8 +57,8 @@ func (s *sketch[K]) addDirectly(keys []K) (done int, h uint64) {
 	n, entries := uint64(len(s.entries)), s.entries[:cap(s.entries)]
 	for done < len(keys) {
 		key := keys[done]
-		h = hash.ofInteger(key)
-		slot := reduce(h, len(slots))
+		h = hash.OfInteger(key)
+		slot := keyhash.Reduce(h, len(slots))
 		if slot >= uint64(len(slots)) {
 			break
 		}

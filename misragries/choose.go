@@ -192,7 +192,7 @@ func (p Params) choose(in Input) (scheme, error) {
 	return l, nil
 }
 
-// calibrateUniverse returns the law of PureUniverse, for δ = 0, or of ShiftedUniverse: Theorem 2 of sums.go, where no key escapes, as all
+// calibrateUniverse returns the law of PureUniverse, for δ = 0, or of ShiftedUniverse: Theorem 2 of sumlaw.go, where no key escapes, as all
 // of the universe have noise. Of ε a twentieth goes to the shift.
 func calibrateUniverse(k int, epsilon, delta float64) (l sumLaw, ok bool) {
 	units, spent := 2*float64(k)-1, 0.0

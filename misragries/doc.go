@@ -1,23 +1,40 @@
 // Package misragries releases the heavy hitters of a stream of any length, from k counters, under (ε, δ)-differential privacy.
 //
 // It answers: which keys are frequent, and how frequent. Memory is O(k), an element costs O(1), and the noise does
-// not grow with k. It is for counts of keys; a number or a vector of known sensitivity takes noise from package noise.
+// not grow with k. Counts that fit into memory, and users with many keys, are for package threshold; a number or a vector of known
+// sensitivity takes noise from package noise.
 //
 // # Model
 //
 // One element of the stream is what is hidden: neighbouring streams differ by adding or removing one
-// element anywhere (noise.AddRemove). The length n is private too. Params are public.
+// element anywhere (noise.AddRemove), or with Params.MaxKeys all elements of one user. The length n is private too. Params are public.
+//
+// # What to use
+//
+//	data                                          type                             noise, ε = 1, δ = 1e-6, k = 1024
+//	one stream                                    Builder (KeptZeros)              threshold 17, standard deviation 1.9
+//	one stream, integer keys below Dim, δ = 0     Builder (PureUniverse)           none: the k largest of all Dim keys
+//	streams on many servers, one may see them     Sum (ReducedSum, ShiftedSum)     15.4, 1.6; 14.5 and a bias per sketch
+//	the same, where the keys do not fit           Builder.Merge (SparseVector)     419, 70: it grows with √k
+//	the same, where no server may see them        Combine of released Histograms   17 and 1.9 on each server, which add up
+//	users with up to m distinct keys each         UserBuilder (by least threshold) 419, 70 for any m; less for small m
+//	users with up to m elements anywhere          Builder with MaxKeys = m         of one element at ε/m
+//	a standard sketch from elsewhere              FromCounters (FreedZeros)        24, 1.9
+//
+// Merging hurts: a neighbour of a merged sketch differs in up to k counters, not one. Reduce and sum instead; [Params.Plan] compares
+// before anything is merged, [Params.Candidates] lists what is possible.
 //
 // # Mechanism
 //
 // Algorithms 1 and 2 of Lebeda and Tětek, Better Differentially Private Approximate Histograms and Heavy Hitters
 // using the Misra-Gries Sketch, TODS 2025 (doi 10.1145/3716375), with discrete Laplace noise: every stored counter c,
 // zeros included, is released as c + η + L if that is at least τ; η is shared, every L its own,
-// Pr[x] ∝ e^{−ε|x|}. Besides, D − η is released, D being the number of decrements of the sketch.
+// Pr[x] ∝ e^{−ε|x|}. Besides, D − η is released, D being the number of decrements of the sketch. The others stand with their
+// proofs in standard.go, sumlaw.go, merge.go, pamg.go and universe.go.
 //
 // # Guarantee
 //
-// The release is (ε, δ)-differentially private exactly for
+// The release of one stream is (ε, δ)-differentially private exactly for
 //
 //	δ(τ) = Pr[max(1 + η + L₁, η + L₂) ≥ τ]   (k = 1: Pr[1 + η + L ≥ τ]),
 //

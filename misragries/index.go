@@ -1,6 +1,10 @@
 package misragries
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/dpsketch/dpsketch/internal/keyhash"
+)
 
 // index finds entries by hash: open addressing with linear probing. An entry is in the first slot that was empty, from
 // the one its hash maps to, when it came, and no slot is emptied but all at once. So a search may stop at an empty slot.
@@ -47,13 +51,7 @@ func (x *index) clear() {
 }
 
 // start returns the slot that the hash maps to.
-func (x *index) start(h uint64) uint64 { return reduce(h, int(x.size)) }
-
-// reduce maps a hash to [0, n), evenly, through its high bits; to 0 if n = 0.
-func reduce(h uint64, n int) uint64 {
-	hi, _ := bits.Mul64(h, uint64(n))
-	return hi
-}
+func (x *index) start(h uint64) uint64 { return keyhash.Reduce(h, int(x.size)) }
 
 // next returns the slot after the given one.
 func (x *index) next(slot uint64) uint64 {

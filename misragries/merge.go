@@ -85,7 +85,7 @@ func clip(count uint64) uint64 { return uint64(saturate(count)) }
 
 // find returns the place of the key's entry, or −1.
 func (s *sketch[K]) find(key K) int {
-	h := s.hasher.hash(key)
+	h := s.hasher.Hash(key)
 	tag := s.index.tag(h)
 	for slot := s.index.start(h); ; slot = s.index.next(slot) {
 		content := s.index.at(slot)

@@ -91,7 +91,7 @@ func (p Params) StdDev() float64 {
 }
 
 // ErrorBound returns a bound on |estimate − true count| for all keys at once that holds with the given
-// confidence, for one stream of n elements: n/(k+1) from the sketch, twice that if it is reduced, the largest noise of k counters (of
+// confidence, for one stream of n elements: n/(k+1) from the sketch, reduced or not, the largest noise of k counters (of
 // all Dim keys for PureUniverse and ShiftedUniverse), and the threshold, as the estimate of a key that is not released is 0.
 // NaN if an argument is invalid.
 func (p Params) ErrorBound(n, confidence float64) float64 {
@@ -103,12 +103,7 @@ func (p Params) ErrorBound(n, confidence float64) float64 {
 	if l.mechanism.universe() {
 		noisy = max(noisy, float64(p.Dim))
 	}
-	// A hidden counter is below τ minus its noise, a shown one off by its noise.
-	t := l.above((1-confidence)/(2*noisy)) + max(l.lowest(), float64(l.sum.from)/l.per)
-	if l.mechanism.universe() { // the k largest are shown: a hidden one is below the k-th largest noise of the others
-		t = 2 * l.above((1-confidence)/(2*noisy))
-	}
-	return n/(float64(p.Counters)+1) + t + float64(l.sum.offset)/l.per
+	return n/(float64(p.Counters)+1) + l.besidesUndercount(noisy, 1, confidence)
 }
 
 // Size returns the bytes that a Builder holds for uint64 keys once all counters are in use: under 32 a

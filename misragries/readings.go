@@ -54,8 +54,7 @@ func (h *Histogram[K]) undercountBound(tail float64) float64 {
 	}
 	bound := float64(h.params.MaxLength) / (float64(h.params.Counters) + 1)
 	if h.law.mechanism.shifts() {
-		m := float64(h.sketches)
-		bound += m * h.law.counts(h.law.sum.offset+leastReach(h.law.sum.shift, tail/m))
+		bound += h.law.shifts(float64(h.sketches), tail)
 	}
 	return bound
 }
@@ -113,6 +112,14 @@ func (h *Histogram[K]) stored() float64 {
 // noiseOfAll returns a bound on the noise of all keys at once, for SparseVector.
 func (h *Histogram[K]) noiseOfAll(confidence float64) float64 {
 	return h.vector.Params().ErrorBound(h.params.Counters, confidence) - h.vector.Threshold()
+}
+
+// besidesUndercount returns a bound on what the estimates of all keys are off by at once, besides n/(k+1).
+func (h *Histogram[K]) besidesUndercount(confidence float64) float64 {
+	if h.vector != nil {
+		return h.vector.Params().ErrorBound(h.params.Counters, confidence)
+	}
+	return h.law.besidesUndercount(h.stored(), float64(h.sketches), confidence)
 }
 
 // Reading says which mistake HeavyHitters must not make.

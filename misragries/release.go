@@ -80,7 +80,7 @@ func inUnits[K hashing.Key](src *noise.Source, l scheme, counters []counter[K], 
 	return reducedBy(counters, k, discreteLaplace(l.sum.shift).SampleInt(src)+l.sum.offset)
 }
 
-// releaseRounded releases units by Theorem 1 or 2 of sums.go: from R on with noise, below as R with the probability of exponential
+// releaseRounded releases units by Theorem 1 or 2 of sumlaw.go: from R on with noise, below as R with the probability of exponential
 // rounding. With q = e^{−1/b} and G geometric, Pr[G ≥ n] = q^n, the remainder G mod R is at least R − v with probability (q^{R−v} − q^R)/(1 − q^R) = g(v).
 func releaseRounded[K hashing.Key](src *noise.Source, l scheme, units []counter[K]) []counter[K] {
 	d := l.noise()

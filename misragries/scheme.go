@@ -73,3 +73,27 @@ func (l scheme) joint(n, tail float64) float64 {
 		return p <= tail
 	}))
 }
+
+// besidesUndercount returns a bound on what the estimates of all keys are off by at once, besides the undercount n/(k+1), if so many keys have noise
+// and so many sketches were reduced.
+//
+// A shown count is off by its noise, or by R and its noise where it was rounded up. A hidden one is below the threshold less its noise. Over a universe,
+// the k largest are shown, so one that is hidden is below the noise of a key without a value, less its own. A private shift takes
+// what it takes.
+func (l scheme) besidesUndercount(noisy, sketches, confidence float64) float64 {
+	fails, shifts := 1-confidence, 0.0
+	if l.mechanism.shifts() {
+		fails /= 2
+		shifts = l.shifts(sketches, fails)
+	}
+	noise := l.above(fails / (2 * noisy))
+	if l.mechanism.universe() {
+		return 2*noise + shifts
+	}
+	return noise + l.lowest() + shifts
+}
+
+// shifts returns the most that the private shifts of so many sketches take off a count but for a probability of tail.
+func (l scheme) shifts(sketches, tail float64) float64 {
+	return sketches * l.counts(l.sum.offset+leastReach(l.sum.shift, tail/sketches))
+}

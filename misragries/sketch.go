@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/keyhash"
 )
 
 // sketch is Algorithm 1 of the paper: k counters, zero counters kept, the smallest zero key evicted.
@@ -19,7 +20,7 @@ type sketch[K hashing.Key] struct {
 	settled    int        // entries[settled:] were inserted since the last decrement
 	zeros      []K        // the keys whose counter reached zero at the last decrement
 	index      index
-	hasher     hasher[K]
+	hasher     keyhash.Hasher[K]
 }
 
 type entry[K hashing.Key] struct {
@@ -29,7 +30,7 @@ type entry[K hashing.Key] struct {
 
 func newSketch[K hashing.Key](k int) *sketch[K] {
 	const initial = 1024
-	s := &sketch[K]{k: k, hasher: newHasher[K]()}
+	s := &sketch[K]{k: k, hasher: keyhash.New[K]()}
 	s.grow(min(k, initial))
 	return s
 }
@@ -53,13 +54,13 @@ func (s *sketch[K]) grow(n int) {
 // An empty slot means that the key is not stored (see index), so this is what [sketch.addProbing] does, which does the rest:
 // a slot taken by another key, the spare entry selected where it is the last, and the index of wide slots.
 func (s *sketch[K]) add(key K) {
-	if s.hasher.isText() { // comparing strings would need branches anyway
-		s.addProbing(key, s.hasher.ofString(key))
+	if s.hasher.IsText() { // comparing strings would need branches anyway
+		s.addProbing(key, s.hasher.OfString(key))
 		return
 	}
-	h := s.hasher.ofInteger(key)
+	h := s.hasher.OfInteger(key)
 	slots := s.index.narrow
-	slot := reduce(h, len(slots))
+	slot := keyhash.Reduce(h, len(slots))
 	if slot >= uint64(len(slots)) {
 		s.addProbing(key, h)
 		return
@@ -142,7 +143,7 @@ func (s *sketch[K]) decrement() {
 func (s *sketch[K]) reindex() {
 	s.index.clear()
 	for i := range s.entries {
-		h := s.hasher.hash(s.entries[i].key)
+		h := s.hasher.Hash(s.entries[i].key)
 		s.index.set(s.index.vacant(h), s.index.tag(h)|uint32(i+1))
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Sum adds up the sketches of many streams, each reduced first, for one release whose noise grows neither with k nor with the number of
-// sketches (section 6 of the paper, and sums.go). It is the default for distributed use. It holds private data, as a Builder does, and up to k keys
+// sketches (section 6 of the paper, and sumlaw.go). It is the default for distributed use. It holds private data, as a Builder does, and up to k keys
 // for each sketch. One goroutine at a time may use it.
 type Sum[K hashing.Key] struct {
 	state **sumState[K] // as in Builder

@@ -1,0 +1,119 @@
+package misragries
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// Combined is the sum of released histograms: what an aggregator can do that nobody trusts. It is public, immutable, safe for concurrent
+// readers, and costs no budget. Its noise and what its thresholds hide add up over the parts: a [Sum] or a Merge, where one server
+// may see the sketches, loses far less.
+type Combined[K hashing.Key] struct {
+	parts []*Histogram[K]
+	keys  []K
+	sums  map[K]float64
+}
+
+// Combine sums released histograms of any Params. The error wraps [ErrParams] if there are none, or one is nil.
+func Combine[K hashing.Key](parts ...*Histogram[K]) (*Combined[K], error) {
+	if len(parts) == 0 || slices.Contains(parts, nil) {
+		return nil, fault.Params("misragries", "the histograms to combine", len(parts), "at least one, and none of them nil")
+	}
+	c := &Combined[K]{parts: slices.Clone(parts), sums: map[K]float64{}}
+	for _, h := range parts {
+		for key, v := range h.All() {
+			c.sums[key] += v
+		}
+	}
+	c.keys = slices.SortedFunc(maps.Keys(c.sums), cmp.Compare[K])
+	return c, nil
+}
+
+// Len returns the number of keys that one part or more released.
+func (c *Combined[K]) Len() int { return len(c.keys) }
+
+// All yields these keys and the sums of their noisy counts, sorted by key.
+func (c *Combined[K]) All() iter.Seq2[K, float64] {
+	return func(yield func(K, float64) bool) {
+		for _, key := range c.keys {
+			if !yield(key, c.sums[key]) {
+				return
+			}
+		}
+	}
+}
+
+// Estimate returns the sum of the noisy counts of the key, 0 from parts that did not release it.
+func (c *Combined[K]) Estimate(key K) float64 { return c.sums[key] }
+
+// Interval returns bounds that hold the number of occurrences of the key in all streams with at least the given confidence, for any one key
+// fixed before the releases: the sum of the intervals of the parts, each at a confidence of 1 − (1 − confidence)/(number of parts).
+func (c *Combined[K]) Interval(key K, confidence float64) (lo, hi float64) {
+	if !validConfidence(confidence) {
+		return math.NaN(), math.NaN()
+	}
+	each := c.each(confidence)
+	for _, h := range c.parts {
+		l, u := h.Interval(key, each)
+		lo, hi = lo+l, hi+u
+	}
+	return lo, hi
+}
+
+// ErrorBound returns a bound on |estimate − true count| for all keys at once that holds with the given confidence, if the streams have n elements
+// together: n/(k+1), for the least k, and for each part its threshold and the largest noise of its counters.
+func (c *Combined[K]) ErrorBound(n, confidence float64) float64 {
+	if !(n >= 0) || !validConfidence(confidence) {
+		return math.NaN()
+	}
+	bound, least := 0.0, math.Inf(1)
+	for _, h := range c.parts {
+		least = min(least, float64(h.params.Counters))
+		bound += h.besidesUndercount(c.each(confidence))
+	}
+	return bound + n/(least+1)
+}
+
+// each returns the confidence at which a statement about each part holds for all of them at once.
+func (c *Combined[K]) each(confidence float64) float64 {
+	return 1 - (1-confidence)/float64(len(c.parts))
+}
+
+// GuaranteeDisjoint returns the guarantee where every element, or every user if the parts have MaxKeys, is in one stream only: the
+// largest ε and the largest δ of the parts.
+func (c *Combined[K]) GuaranteeDisjoint() noise.Guarantee {
+	epsilon, delta := 0.0, 0.0
+	for _, h := range c.parts {
+		epsilon = max(epsilon, h.params.Epsilon)
+		if h.law.mechanism != PureUniverse {
+			delta = max(delta, h.params.Delta)
+		}
+	}
+	return noise.ApproxDP(epsilon, delta, noise.AddRemove)
+}
+
+// GuaranteeOverlapping returns the guarantee where an element, or a user, may be in all streams at once: the composition of the parts.
+func (c *Combined[K]) GuaranteeOverlapping() noise.Guarantee {
+	var all []noise.Guarantee
+	for _, h := range c.parts {
+		all = append(all, h.Guarantee())
+	}
+	g, err := noise.Compose(all...)
+	if err != nil {
+		panic("misragries: guarantees of one relation do not compose") // unreachable
+	}
+	return g
+}
+
+// String says how many parts there are and what they released.
+func (c *Combined[K]) String() string {
+	return fmt.Sprintf("misragries.Combined: %d keys of %d histograms, %v if the streams are disjoint", c.Len(), len(c.parts), c.GuaranteeDisjoint())
+}

@@ -1,0 +1,121 @@
+package misragries
+
+import (
+	"math"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+func TestCombine(t *testing.T) {
+	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-6}
+	a := histogram(p, 4, []counter[string]{{"a", 30}, {"c", 17}})
+	b := histogram(Params{Counters: 16, Epsilon: 2, Delta: 1e-9}, 2, []counter[string]{{"b", 20}, {"c", 50}})
+	c, err := Combine(a, b)
+	require.NoError(t, err)
+	require.Equal(t, 3, c.Len())
+	require.Equal(t, []string{"a", "b", "c"}, keysOf(c.All()))
+	require.Equal(t, 67.0, c.Estimate("c"))
+	require.Zero(t, c.Estimate("zzz"))
+	for key, v := range c.All() {
+		require.Equal(t, c.Estimate(key), v)
+		lo, hi := c.Interval(key, 0.9)
+		al, ah := a.Interval(key, 0.95)
+		bl, bh := b.Interval(key, 0.95)
+		require.InDelta(t, al+bl, lo, 1e-12)
+		require.InDelta(t, ah+bh, hi, 1e-12)
+	}
+	for range c.All() {
+		break
+	}
+	require.Equal(t, noise.ApproxDP(2, 1e-6, noise.AddRemove), c.GuaranteeDisjoint())
+	both, err := noise.Compose(a.Guarantee(), b.Guarantee())
+	require.NoError(t, err)
+	require.Equal(t, both, c.GuaranteeOverlapping())
+	require.Contains(t, c.String(), "3 keys of 2 histograms")
+	require.Greater(t, c.ErrorBound(900, 0.9), 900./9+17+13)
+	require.True(t, math.IsNaN(c.ErrorBound(-1, 0.9)) && math.IsNaN(c.ErrorBound(1, 1)))
+	lo, hi := c.Interval("a", math.NaN())
+	require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
+	_, err = Combine[string]()
+	require.ErrorIs(t, err, ErrParams)
+	_, err = Combine(a, nil)
+	require.ErrorIs(t, err, ErrParams)
+}
+
+// Over three servers, the intervals and the bound for all keys hold at their confidence.
+func TestCombinedPromises(t *testing.T) {
+	stream, truth := zipfStream(5, 9000, 1.2)
+	p := Params{Counters: 64, Epsilon: 0.5, Delta: 1e-3}
+	const releases, confidence = 1500, 0.9
+	var states [3]*sketch[int]
+	for i := range states {
+		states[i] = newSketch[int](p.Counters)
+		for _, key := range stream[3000*i : 3000*i+3000] {
+			states[i].add(key)
+		}
+	}
+	var src noise.Source
+	failures := map[string]int64{}
+	bound := 0.0
+	for range releases {
+		var parts []*Histogram[int]
+		for _, s := range states {
+			parts = append(parts, release(&src, p, s.counters(), saturate(s.decrements)))
+		}
+		c, err := Combine(parts...)
+		require.NoError(t, err)
+		for _, key := range []int{0, 3, 40, 1 << 30} {
+			if lo, hi := c.Interval(key, confidence); float64(truth[key]) < lo || float64(truth[key]) > hi {
+				failures["interval"]++
+				break
+			}
+		}
+		bound = c.ErrorBound(9000, confidence)
+		for key, f := range truth {
+			if math.Abs(c.Estimate(key)-float64(f)) > bound {
+				failures["bound"]++
+				break
+			}
+		}
+	}
+	require.Less(t, bound, 9000./65+3*(p.Threshold()+120))
+	low, _ := dptest.ClopperPearson(failures["interval"], releases, 1-1e-8)
+	require.LessOrEqual(t, low, 4*(1-confidence), "one of four intervals")
+	low, _ = dptest.ClopperPearson(failures["bound"], releases, 1-1e-8)
+	require.LessOrEqual(t, low, 1-confidence)
+}
+
+func TestPlan(t *testing.T) {
+	p := Params{Counters: 1024, Epsilon: 1, Delta: 1e-6}
+	plans, err := p.Plan(10)
+	require.NoError(t, err)
+	require.Len(t, plans, 4)
+	byWay := map[Way]Plan{}
+	for _, plan := range plans {
+		byWay[plan.Way] = plan
+		require.NotEmpty(t, plan.Way.String())
+	}
+	require.InDelta(t, 15.33, byWay[SumThem].Hidden, 0.02)
+	require.InDelta(t, 1.6, byWay[SumThem].StdDev, 0.05)
+	require.EqualValues(t, 10_240, byWay[SumThem].Keys)
+	require.InDelta(t, 14.07+10*0.4, byWay[SumThemShifted].Hidden, 0.3)
+	require.InDelta(t, 4, byWay[SumThemShifted].Bias, 0.5)
+	require.InDelta(t, 419.4, byWay[MergeThem].Hidden, 0.5)
+	require.InDelta(t, 69.7, byWay[MergeThem].StdDev, 0.1)
+	require.EqualValues(t, 2048, byWay[MergeThem].Keys)
+	require.Equal(t, 10*16+1.0, byWay[ReleaseEach].Hidden)
+	require.InDelta(t, p.StdDev()*math.Sqrt(10), byWay[ReleaseEach].StdDev, 1e-9)
+	for _, bad := range []int{0, -1, math.MinInt} {
+		_, err = p.Plan(bad)
+		require.ErrorIs(t, err, ErrParams)
+	}
+	_, err = Params{}.Plan(3)
+	require.ErrorIs(t, err, ErrParams)
+	plans, err = Params{Counters: 8, Epsilon: 1, Dim: 100}.Plan(3) // δ = 0: none of the ways
+	require.NoError(t, err)
+	require.Empty(t, plans)
+	require.Equal(t, "Way(9)", Way(9).String())
+}
