@@ -27,7 +27,7 @@ func (b *Builder[K]) AddUser(keys ...K) {
 // what is left of Sensitivity. Dropping is the user's loss in accuracy and not in privacy: keep what matters. NaN counts as 0, and keys
 // outside Dim do not count. Under L1, Sensitivity alone limits.
 func (b *Builder[K]) AddUserValues(values iter.Seq2[K, float64]) {
-	if b.Released() {
+	if b.Released() || values == nil {
 		return
 	}
 	sums := map[K]float64{}

@@ -14,7 +14,7 @@ import (
 // Builder sums values by key. It holds private data: it prints nothing of it, encodes nothing, and Release is the only
 // way out. One goroutine at a time may use it.
 type Builder[K hashing.Key] struct {
-	state **state[K] // twice removed: nothing that walks a Builder by reflection and prints gets past an address
+	state **state[K] // twice removed: fmt, slog and the encoders get no further than an address
 }
 
 // state is nil once released.
@@ -29,8 +29,8 @@ type state[K hashing.Key] struct {
 // maxTotal is where a total saturates, in steps. Noise is below it with all but a probability of e^{−1000}.
 const maxTotal = 1 << 61
 
-// New returns an empty Builder, or an error that wraps [ErrParams]. It calibrates the mechanism, which takes up to some
-// 0.1 s where MaxKeys is in the thousands and the mechanism is left open.
+// New returns an empty Builder, or an error that wraps [ErrParams]. It calibrates the mechanism, which takes microseconds, or up to some
+// 0.1 s for CorrelatedGaussian, a second where ε is far below 1 or δ above 1e-3.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
 	law, err := p.choose()
 	if err != nil {
@@ -46,19 +46,22 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 		}
 	}
 	p.Mechanism = law.mechanism
+	p.Delta, p.Sensitivity, p.MaxValue, p.FalseKeys = p.Delta+0, p.Sensitivity+0, p.MaxValue+0, p.FalseKeys+0 // no −0
 	s := &state[K]{params: p, law: law, keys: keys, totals: newTable[K]()}
 	return &Builder[K]{&s}, nil
 }
 
 // Add adds the value to the total of the key. NaN counts as 0, and totals saturate at ±2⁶¹ steps of the grid, which are at
-// least 2⁴⁴ times the noise or the limit of one value, whichever is less (2⁶¹ for Integers). With Dim, keys outside [0, Dim) are ignored;
-// so are new keys once there are 2³² − 1.
+// least 2⁴⁴ times the noise or the limit of one value, whichever is less. With Dim, keys outside [0, Dim) are ignored. So are new keys once
+// there are 2³² − 1, where the guarantee ends.
 //
 // The value may be what one user contributes or what many do. Whether one user stays within the limits of the Params is for the
-// caller to know, as Add does not; [Builder.AddUser] sees to it.
+// caller to know, as Add does not; [Builder.AddUser] sees to it. What counts is the change of the values that are added: under L1 the sum of
+// their absolute changes, over all calls, is at most Sensitivity. Where MaxKeys is given, what one user changes of a key must be in
+// one value, or in values that are that user's alone and of one sign.
 //
-// A value off the grid goes to the nearest grid point if MaxKeys or Integers is given, and else to one of the two next to it
-// at random, with the right mean.
+// A value off the grid goes to one of the two grid points next to it at random, with the right mean. Where MaxKeys is given it goes to the one
+// nearer to 0, and a value below 0 counts as 0 unless Signed: users add, and do not take back. Integers are rounded to the nearest.
 //
 // A string key is kept as it is, so the memory it shares stays alive: clone substrings of large buffers. After Release, and on a
 // Builder that New did not make, Add does nothing: the release is final. A caller that cannot be sure asks [Builder.Released] first.
@@ -80,7 +83,8 @@ func (s *state[K]) outside(key K) bool {
 
 // steps returns the value on the grid.
 func (s *state[K]) steps(value float64) int64 {
-	if math.IsNaN(value) {
+	users := s.params.MaxKeys > 0
+	if math.IsNaN(value) || users && value < 0 && !s.params.Signed {
 		return 0
 	}
 	if s.params.Integers {
@@ -93,10 +97,10 @@ func (s *state[K]) steps(value float64) int64 {
 	case y <= -maxTotal:
 		return -maxTotal
 	}
-	if s.params.MaxKeys == 0 && !s.params.Integers && (y != math.Trunc(y) || y == 0) {
+	if !users && !s.params.Integers && (y != math.Trunc(y) || y == 0) {
 		y = noise.RandomizedRound(&s.src, value, s.law.step) / s.law.step
 	}
-	return int64(math.Round(y))
+	return int64(y)
 }
 
 // saturatingSum returns a + b, at most ±maxTotal. Both are within that.

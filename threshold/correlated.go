@@ -185,8 +185,8 @@ func roundLogUp(x, a float64) float64 {
 	return min(0, x*(1-(1+a)*0x1p-46)+0x1p-36)
 }
 
-// correlatedSlack is the relative slack in correlatedDelta, some 1e-6 of the threshold.
-const correlatedSlack = 0x1p-14
+// correlatedSlack is the relative slack in correlatedDelta, some 1e-5 of the threshold.
+const correlatedSlack = 0x1p-11
 
 // correlatedDelta returns an upper bound on δ(σ, τ), the bound above, for 1 ≤ l ≤ k and 0 ≤ a ≤ 1e6.
 func correlatedDelta(k, l int, a, epsilon, sigma, tau float64) float64 {
@@ -230,6 +230,6 @@ func calibrateCorrelated(k, l int, epsilon, delta float64) (a, sigma, tau float6
 		return correlatedLaw{k, l, a, epsilon, sigma, tau, delta, map[int]float64{}}.term
 	}
 	valid := func(sigma, tau float64) bool { return correlatedDelta(k, l, a, epsilon, sigma, tau) <= delta }
-	sigma, tau, ok = effort{correlatedSlack, 0x1p-12, 8, 6}.leastThresholdOverSigma(l, delta, least, leastRatio(a), terms, valid)
+	sigma, tau, ok = effort{correlatedSlack, 0x1p-7, 3, 2}.leastThresholdOverSigma(l, delta, least, leastRatio(a), terms, valid)
 	return a, sigma, tau, ok
 }

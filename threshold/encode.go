@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -40,8 +41,11 @@ const (
 	fixedSize = wire.HeaderSize + 4 + 6*8 + 2*4 + 5*8 + 4
 )
 
-// AppendBinary appends the encoding of the vector to dst.
+// AppendBinary appends the encoding of the vector to dst. The error, which wraps [ErrFormat], is for a Vector that is neither released nor decoded.
 func (v *Vector[K]) AppendBinary(dst []byte) ([]byte, error) {
+	if v.law.mechanism == Auto {
+		return dst, fault.Format("threshold", "a Vector that was not released has no encoding")
+	}
 	p, c, keys := v.params, v.law, wire.KeysOf[K]()
 	float := func(x float64) { dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x)) }
 	dst = wire.AppendHeader(dst, wire.KindThreshold, version)
@@ -111,8 +115,10 @@ func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 			r.Fail("keys not in ascending order")
 		case d.params.Dim > 0 && keys.Class() != wire.TextKey && keys.Bits(e.key) >= d.params.Dim:
 			r.Fail("a key outside Dim")
-		case d.law.mechanism != DenseLaplace && max(e.steps, -e.steps) < d.law.threshold || e.steps == math.MinInt64:
+		case d.law.mechanism != DenseLaplace && max(e.steps, -e.steps) < d.law.threshold:
 			r.Fail("a value below the threshold")
+		case e.steps < -2*maxTotal || e.steps > 2*maxTotal:
+			r.Fail("a value that no total and noise make")
 		case e.steps < 0 && d.law.mechanism != DenseLaplace && !d.params.Signed:
 			r.Fail("a negative value")
 		}

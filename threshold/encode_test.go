@@ -56,6 +56,7 @@ func TestCodecOfReleases(t *testing.T) {
 		{Epsilon: 1, Delta: 1e-3}, {Epsilon: 1, Delta: 1e-3, Integers: true, Signed: true}, {Epsilon: 1, Dim: 1 << 30, FalseKeys: 9},
 		{Epsilon: 1, Delta: 1e-3, MaxKeys: 40}, {Epsilon: 1, Delta: 1e-3, MaxKeys: 40, Stored: 40}, {Epsilon: 1, Dim: 5, Mechanism: DenseLaplace},
 		{Epsilon: minEpsilon, Delta: minDelta}, {Epsilon: maxEpsilon, Delta: 0.5, Integers: true},
+		{Epsilon: 1, Delta: 1e-3, Sensitivity: math.Copysign(0, -1), FalseKeys: math.Copysign(0, -1)},
 	} {
 		b, err := New[int](p)
 		require.NoError(t, err)
@@ -117,6 +118,7 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"no R":                      func(v *Vector[string]) { v.law.from = 0 },
 		"R at the threshold":        func(v *Vector[string]) { v.law.from = 30 },
 		"no threshold":              func(v *Vector[string]) { v.law.threshold = 0 },
+		"value too large":           func(v *Vector[string]) { v.values[4].steps = 1<<62 + 1 },
 		"threshold too large":       func(v *Vector[string]) { v.law.threshold = maxTotal },
 	} {
 		v := sample()

@@ -29,27 +29,33 @@ import (
 // Proof. For one coordinate that moves by d ≤ Δ let "bad" be the mass of P in excess of e^{d/b}·Q. Both values below R: at most the total
 // variation ηd/R. Upwards from R − z to R + c, d = z + c: shown values exceed by at most η(e^{c/b} − e^{d/b}(1 − z/R)), convex in z and 0 at z = 0, so at most
 // z/d times its value at z = d, η(1 − (1−d/R)e^{d/b}) ≤ ηd/R as d ≤ R. Downwards shown values do not exceed, and nothing is shown with 1 − ηg against
-// at least e^{−c/b}(1−η): excess at most η(1−g) = ηz/R. From c > 0 to −a < 0: ηc/R for what is shown and (η(a−c)/R)₊ for nothing.
+// at least e^{−c/b}(1−η): excess at most η(1−g) = ηz/R. From c > 0 to −a < 0: ηc/R for what is shown and (η(a−c)/R)₊ for nothing, max(a, c) ≤ d.
 // The bad masses of independent coordinates add up, and the rest is within e^{Δ/b}. ∎
 //
 // Theorem 3 (no rounding, plain Laplace). v ≠ 0 is released as v + L if that is ≥ T, 0 never. If at most m coordinates change, each by at most
 // w, and Δ in total, the release is (Δ/b, 1 − (1 − G)^m)-private with G = Pr[w + L ≥ T]. Proof. A key that only one input has is at most w there and
-// in excess by at most G, in either direction; any other is within e^{d/b}. The good parts of the independent coordinates have mass at least 1 − G. ∎
+// in excess by at most G, in either direction, and so is one that goes from c to −a (what is shown by G_c, nothing by (G_a − G_c)₊); any other
+// is within e^{d/b}. The good parts of the independent coordinates have mass at least 1 − G. ∎
 //
-// Real values. A value x between two grid points a and a+1 becomes a + 1 with probability θ = x − a, else a. For real vectors at
-// distance Δ all of this holds with κ = e^{1/b} − 1 in the place of 1/b in ε = Δκ: moving x by θ moves the output by θ(M(a+1) − M(a)) ≤ θ(κM + bad) for every
-// mixture M of M(a) and M(a+1), so P ≤ (1 + θκ)Q + θ·bad ≤ e^{θκ}Q + θ·bad; and δ is as before in terms of ε: δ₁·(e^ε−1)/κ. ∎ So b = 1/ln(1 + ε/Δ).
+// Real values. A value x between two grid points a and a+1 becomes a + 1 with probability θ = x − a, else a. For real values at
+// distance Δ, over all that is added, Theorems 1 and 2 hold with κ = e^{1/b} − 1 in the place of 1/b in ε = Δκ, so b = 1/ln(1 + ε/Δ).
+// Theorem 1: moving x by θ moves the output by θ(M(a+1) − M(a)) ≤ θ(κM + bad) for every mixture M of M(a) and M(a+1), so
+// P ≤ (1 + θκ)Q + θ·bad ≤ e^{θκ}Q + θ·bad; and δ is as before in terms of ε: δ₁·(e^ε−1)/κ. (Values added to one key move its total one after the other.)
+// Theorem 2: below R, M is linear in the total, and rounding at random leaves it so: the bad mass is ηd/R again. Above, and across R, a change by d moves the total
+// by a random number S of steps, with mean d and E[e^{S/b}] ≤ e^{κd} as each step has its θ. Upwards P ≤ E[e^{S/b}]·Q + bad, of mass η·E[S]/R; downwards
+// e^{−S/b} falls and the bad mass of S grows with S, so by Chebyshev's inequality their product is at most that of the means. S ≤ ⌈Δ⌉ ≤ R where
+// one value of the key changes, which LinearRounding therefore asks for. ∎
 
 // calibrateLaplace calibrates a mechanism with Laplace noise.
 func (p Params) calibrateLaplace(m Mechanism) (c calibration, reason string) {
-	total, perKey := p.total()*float64(p.users()), p.change()
+	total := p.total() * float64(p.users())
 	c = calibration{mechanism: m, step: 1, from: 1}
 	if !p.Integers {
-		c.step = gridFor(min(total, perKey), total/p.Epsilon)
+		c.step = gridFor(min(total, p.perKey()), total/p.Epsilon)
 	}
-	total, perKey = math.Ceil(total/c.step), math.Ceil(perKey/c.step)
+	total, perKey := math.Ceil(total/c.step), p.change(c.step)
 	keys := float64(p.MaxKeys * p.users()) // the most that change, 0 for any number
-	if p.MaxKeys > 0 && !p.Integers {      // rounding to the nearest grid point moves each value by less than a step more
+	if p.MaxKeys > 0 && !p.Integers {      // rounding to a grid point moves each total by less than a step more
 		total += keys
 	}
 	if p.MaxKeys > 0 {

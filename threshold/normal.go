@@ -39,9 +39,8 @@ func (p Params) calibrateNormal(m Mechanism) (c calibration, reason string) {
 	if !ok {
 		return c, "its noise is out of range"
 	}
-	unit := p.change()
-	step := gridFor(unit, unit*sigma)
-	c = normalOnGrid(m, math.Ceil(unit/step), share, sigma, tau)
+	step := gridFor(p.perKey(), p.perKey()*sigma)
+	c = normalOnGrid(m, p.change(step), share, sigma, tau)
 	c.step = step
 	if !(c.scale <= 0x1p46) || !(c.shared <= 0x1p46) {
 		return c, "its noise is out of range"

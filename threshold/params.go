@@ -23,6 +23,7 @@ const (
 	maxInteger = 0x1p30 // of Sensitivity and MaxValue of integers
 	maxKeys    = 1 << 20
 	maxDense   = 1 << 26
+	maxFalse   = 1 << 26
 )
 
 // Params are the public numbers of a release. They are comparable, and every method answers before any data is seen.
@@ -54,9 +55,10 @@ type Params struct {
 
 	// Integers says that all values are integers. What is added is rounded to one.
 	Integers bool
-	// Signed says that values may be negative. Without it a total below 0 counts as 0.
+	// Signed says that values may be negative. Without it a total below 0 counts as 0, and where MaxKeys is given, so does every
+	// value below 0.
 	Signed bool
-	// FalseKeys is, for PureLaplace, the expected number of released keys that have no value, at most Dim/4. 0 is 1/(2·Dim),
+	// FalseKeys is, for PureLaplace, the expected number of released keys that have no value, at most Dim/4 and 2²⁶. 0 is 1/(2·Dim),
 	// for which the threshold is the paper's, 2·ln(d)/ε at Δ = 1.
 	FalseKeys float64
 	// Mechanism is what draws the release. 0 chooses: see [Params.Candidates].
@@ -97,8 +99,8 @@ func (p Params) validate() error {
 		return bad("MaxValue", p.MaxValue, "0 where MaxKeys is 0")
 	case p.Stored < 0 || p.Stored > maxKeys:
 		return bad("Stored", p.Stored, "an integer in [0, 2²⁰]")
-	case !(p.FalseKeys >= 0 && p.FalseKeys <= float64(p.Dim)/4):
-		return bad("FalseKeys", p.FalseKeys, "a number in [0, Dim/4]")
+	case !(p.FalseKeys >= 0 && p.FalseKeys <= min(float64(p.Dim)/4, maxFalse)):
+		return bad("FalseKeys", p.FalseKeys, "a number in [0, Dim/4], and at most 2²⁶")
 	case p.Mechanism > lastMechanism:
 		return bad("Mechanism", p.Mechanism, "one of the constants")
 	}
@@ -150,13 +152,14 @@ func (p Params) users() int {
 	return 1
 }
 
-// change returns the most by which one value differs between neighbours: where values are Signed, it can go from −MaxValue of
-// one user to MaxValue of the one that replaces him. +Inf if only Sensitivity limits it.
-func (p Params) change() float64 {
+// change returns the most steps by which one total differs between neighbours: where values are Signed, it can go from −MaxValue of
+// one user to MaxValue of the one that replaces him, each rounded. +Inf if only Sensitivity limits it.
+func (p Params) change(step float64) float64 {
+	w := math.Ceil(p.perKey() / step)
 	if p.Signed {
-		return p.perKey() * float64(p.users())
+		w *= float64(p.users())
 	}
-	return p.perKey()
+	return w
 }
 
 // Guarantee returns what the release of these Params promises: ε for the pure mechanisms, else (ε, δ), under the Relation.

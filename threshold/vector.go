@@ -28,8 +28,13 @@ func (v *Vector[K]) Guarantee() noise.Guarantee { return v.params.Guarantee() }
 // Threshold returns the least value that is released, in the units of the data: the least absolute value if Signed, −Inf for DenseLaplace.
 func (v *Vector[K]) Threshold() float64 { return v.law.lowest() }
 
-// StdDev returns the standard deviation of the noise of one released value, in the units of the data.
-func (v *Vector[K]) StdDev() float64 { return v.law.stdDev() }
+// StdDev returns the standard deviation of the noise of one released value, in the units of the data. NaN for the zero Vector.
+func (v *Vector[K]) StdDev() float64 {
+	if v.law.mechanism == Auto {
+		return math.NaN()
+	}
+	return v.law.stdDev()
+}
 
 // Len returns the number of released keys.
 func (v *Vector[K]) Len() int { return len(v.values) }
@@ -82,10 +87,10 @@ func (v *Vector[K]) find(key K) (e entry[K], found bool) {
 //
 // Let c be the least that the noise exceeds in absolute value with probability at most 1 − confidence. A released
 // value o tells that the true one is in [o − c, o + c]; and where δ > 0, that it is on the same side of 0 as o. Rounding may have raised a
-// value below R to R before the noise: where o − c < R all these values are in the interval too, unless they are released with a probability
+// value below R to R before the noise: where o − c ≤ R all these values are in the interval too, unless they are released with a probability
 // of no more than 1 − confidence. Absence tells that the value is below the threshold + c, on either side of 0 if Signed.
 func (v *Vector[K]) Interval(key K, confidence float64) (lo, hi float64) {
-	if !validConfidence(confidence) {
+	if !validConfidence(confidence) || v.law.mechanism == Auto {
 		return math.NaN(), math.NaN()
 	}
 	c := v.law.reach(1 - confidence)
@@ -93,12 +98,14 @@ func (v *Vector[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	low, high := e.steps-c, e.steps+c
 	switch {
 	case found && v.law.mechanism.pure():
+	case v.law.mechanism == DenseLaplace: // a key outside Dim
+		low, high = 0, 0
 	case !found:
 		high = v.law.threshold - 1 + c
 		low = -high
-	case e.steps > 0 && low < v.law.from:
+	case e.steps > 0 && low <= v.law.from:
 		low = v.law.least(confidence)
-	case e.steps < 0 && high > -v.law.from:
+	case e.steps < 0 && high >= -v.law.from:
 		high = -v.law.least(confidence)
 	}
 	if !v.params.Signed {
