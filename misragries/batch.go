@@ -12,7 +12,16 @@ func (b *Builder[K]) AddSlice(keys []K) {
 	if b.Released() {
 		return
 	}
-	(*b.state).sketch.addSlice(keys)
+	s := *b.state
+	if s.bound == 0 {
+		s.sketch.addSlice(keys)
+		return
+	}
+	for _, key := range keys {
+		if !outside(key, s.bound) {
+			s.sketch.add(key)
+		}
+	}
 }
 
 // AddSeq adds the keys of the sequence in their order, as a loop over [Builder.Add] does, at its speed. After Release it does
@@ -27,7 +36,9 @@ func (b *Builder[K]) AddSeq(keys iter.Seq[K]) {
 		if s == nil { // released by the sequence
 			return
 		}
-		s.sketch.add(key)
+		if s.bound == 0 || !outside(key, s.bound) {
+			s.sketch.add(key)
+		}
 	}
 }
 

@@ -117,25 +117,32 @@ func (b *Builder[K]) Merge(other *Builder[K]) error {
 }
 
 // FromCounters returns a Builder that holds the counters of a standard Misra-Gries sketch from elsewhere, one that frees
-// counters at zero, of any stream: at most k, each at least 1. What holds for the release is for the sketch that algorithm makes: every
-// other set of counters is on the caller. Elements can be added, and other Builders with the same Params merged.
+// counters at zero, of one stream and with k = Counters. Counters of 0 are left out. Elements can be added, and other Builders with
+// the same Params merged. That the counters are those which that algorithm makes is on the caller: the guarantee rests on it, and does not hold for
+// counters of another algorithm or of a merged sketch.
 //
-// The Params must not make a difference to what the data are: the error, which wraps [ErrParams], is for wrong Params alone. Of the counters
-// those below 1 are left out, and if more than k are left, the sketch is that of a merge: all are lowered by the (k+1)-th largest.
+// The error wraps [ErrParams] if the Params are wrong, or the counters not such ones on the face of it: more than k, or one below 0. No stream
+// leads to these, so the error says nothing about any.
 func FromCounters[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], error) {
 	b, err := newBuilder[K](p, GivenCounters)
 	if err != nil {
 		return nil, err
 	}
+	if len(counters) > p.Counters {
+		return nil, fault.Params("misragries", "counters", "more than Counters", "at most one for each of the sketch's counters")
+	}
 	s := *b.state
-	given := newSketch[K](max(1, len(counters)))
+	given := newSketch[K](p.Counters)
 	for key, count := range counters {
-		if count > 0 && (s.bound == 0 || !outside(key, s.bound)) {
-			given.entries = append(given.entries, entry[K]{key, saturateUp(count)})
-			if len(given.entries) == cap(given.entries) {
-				given.grow(len(counters))
-			}
+		switch {
+		case count < 0:
+			return nil, fault.Params("misragries", "counters", "one below 0", "0 or more for each key")
+		case count == 0 || s.bound != 0 && outside(key, s.bound):
+			continue
+		case len(given.entries) == cap(given.entries)-1:
+			given.grow(min(p.Counters, 2*len(given.entries)))
 		}
+		given.entries = append(given.entries, entry[K]{key, saturateUp(count)})
 	}
 	s.sketch.merge(given)
 	return b, nil

@@ -42,8 +42,8 @@ func (in Input) String() string {
 // defaults lists the mechanisms that are possible for each input. Auto takes the first where δ > 0; for Users the one with the least
 // threshold. PureUniverse is the only one where δ = 0.
 var defaults = [...][]Mechanism{
-	OneStream:     {KeptZeros, FreedZeros, ReducedSum, ShiftedSum, PureUniverse, ShiftedUniverse},
-	GivenCounters: {FreedZeros, ReducedSum, ShiftedSum, PureUniverse, ShiftedUniverse},
+	OneStream:     {KeptZeros, FreedZeros, ReducedSum, ShiftedSum, SparseVector, PureUniverse, ShiftedUniverse},
+	GivenCounters: {FreedZeros, ReducedSum, ShiftedSum, SparseVector, PureUniverse, ShiftedUniverse},
 	Merged:        {SparseVector},
 	Summed:        {ReducedSum, ShiftedSum},
 	Users:         {SparseVector, KeptZeros},
@@ -166,7 +166,7 @@ func (p Params) choose(in Input) (scheme, error) {
 	if !ok {
 		return impossible("its δ for one element is out of range")
 	}
-	l := scheme{mechanism: m, per: 1, epsilon: epsilon}
+	l := scheme{mechanism: m, per: 1}
 	k := p.Counters
 	switch m {
 	case KeptZeros, FreedZeros:
@@ -174,7 +174,7 @@ func (p Params) choose(in Input) (scheme, error) {
 		if err != nil {
 			return impossible("its noise is out of range")
 		}
-		l.sum.scale = scale
+		l.epsilon, l.sum.scale = epsilon, scale
 		if l.sum.threshold = leastThreshold(k, epsilon, delta); m == FreedZeros {
 			l.sum.threshold = leastStandardThreshold(k, epsilon, delta)
 		}
@@ -185,6 +185,9 @@ func (p Params) choose(in Input) (scheme, error) {
 		}
 	default:
 		l.per = float64(k) + 1
+		if m == PureUniverse { // spends none
+			delta = 0
+		}
 		if l.sum, ok = calibrateUniverse(k, epsilon, delta); !ok {
 			return impossible("its noise is out of range")
 		}
@@ -220,10 +223,17 @@ func (p Params) sparse(in Input) (threshold.Params, error) {
 	if p.Counters > maxKeys {
 		return threshold.Params{}, fault.Params("misragries", "Counters", p.Counters, "at most 2²⁰ for SparseVector")
 	}
-	return threshold.Params{
+	if p.Sparse == threshold.PureLaplace || p.Sparse == threshold.DenseLaplace {
+		return threshold.Params{}, fault.Params("misragries", "Sparse", p.Sparse, "a mechanism that does without Dim")
+	}
+	q := threshold.Params{
 		Epsilon: epsilon, Delta: delta, Relation: noise.AddRemove,
 		MaxKeys: p.Counters, Stored: p.Counters, Integers: true, Mechanism: p.Sparse,
-	}, nil
+	}
+	if p.Sparse != threshold.Auto && math.IsNaN(q.Threshold()) || float64(p.Counters)/epsilon > 0x1p47 {
+		return threshold.Params{}, fault.Params("misragries", "Sparse", p.Sparse, "a mechanism whose noise is in range here")
+	}
+	return q, nil
 }
 
 // element returns the ε and δ for which a change of one step gives those of the Params for a user: the Params' own, or, where a user is m

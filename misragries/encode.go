@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/threshold"
 )
@@ -44,8 +45,11 @@ import (
 // stream, and no other bytes decode to the same histogram.
 const version = 2
 
-// AppendBinary appends the encoding of the histogram to dst.
+// AppendBinary appends the encoding of the histogram to dst. The error, which wraps [ErrFormat], is for the zero Histogram.
 func (h *Histogram[K]) AppendBinary(dst []byte) ([]byte, error) {
+	if h.law.mechanism == Auto {
+		return dst, fault.Format("misragries", "a Histogram that was not released has no encoding")
+	}
 	p, l, keys := h.params, h.law, wire.KeysOf[K]()
 	word := func(x uint64) { dst = binary.LittleEndian.AppendUint64(dst, x) }
 	float := func(x float64) { word(math.Float64bits(x)) }
@@ -92,8 +96,8 @@ func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 	}
 	var d Histogram[K]
 	d.readParams(r)
-	if d.params.Dim > 0 && keys.Class() == wire.TextKey {
-		r.Fail("string keys with Dim")
+	if d.params.Dim > 0 && keys.Class() == wire.TextKey || d.params.Dim > 1<<63 && keys.Class() == wire.SignedKey {
+		r.Fail("keys that Dim is not for")
 	}
 	if r.Err() != nil {
 		return r.Err()
@@ -104,7 +108,7 @@ func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 		if err := d.vector.UnmarshalBinary(r.Bytes(r.Remaining())); err != nil {
 			return err
 		}
-		if v := d.vector.Params(); v.MaxKeys != d.params.Counters || v.Stored != d.params.Counters || v.Signed || v.Dim != 0 || d.vector.Len() > d.params.Counters {
+		if !d.fitsVector() {
 			r.Fail("a vector of other Params")
 		}
 	} else {
@@ -115,6 +119,21 @@ func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 	}
 	*h = d
 	return nil
+}
+
+// fitsVector reports whether the vector is one that the Params lead to. It allows for a platform that rounds otherwise.
+func (h *Histogram[K]) fitsVector() bool {
+	want, err := h.params.sparse(h.input)
+	v := h.vector.Params()
+	close := func(x, y float64) bool { return math.Abs(x-y) <= 1e-9*y }
+	if err != nil || !close(v.Epsilon, want.Epsilon) || !close(v.Delta, want.Delta) || h.vector.Len() > h.params.Counters {
+		return false
+	}
+	want.Epsilon, want.Delta = v.Epsilon, v.Delta
+	if want.Mechanism == threshold.Auto {
+		want.Mechanism = v.Mechanism
+	}
+	return v == want
 }
 
 // readParams reads what comes before the noise.
@@ -134,6 +153,8 @@ func (h *Histogram[K]) readParams(r *wire.Reader) {
 		p.Mechanism != used && (p.Mechanism != Auto || used != KeptZeros || h.input != OneStream) ||
 		used.universe() && p.Dim == 0 || used != PureUniverse && p.Delta == 0:
 		r.Fail("invalid Params")
+	case h.input == Users && (p.MaxKeys < 1 || p.MaxKeys > p.Counters):
+		r.Fail("invalid MaxKeys")
 	case h.sketches < 1 || h.sketches > 1 && h.input != Summed || sketches > math.MaxInt32:
 		r.Fail("a wrong number of sketches")
 	}

@@ -17,6 +17,8 @@ import (
 //
 // What it says of the true count f of a key rests on c ≤ f ≤ c + u, where c is what the sketch or the sum holds for it (0 if
 // nothing) and u the undercount: the number D of decrements, or n/(k+1), see [Histogram.Undercount].
+//
+// The zero Histogram, neither released nor decoded, has no keys, NaN for all else, and no encoding.
 type Histogram[K hashing.Key] struct {
 	params     Params
 	input      Input
@@ -57,6 +59,8 @@ func (h *Histogram[K]) Guarantee() noise.Guarantee {
 // Threshold returns the least noisy count that is released; for PureUniverse and ShiftedUniverse, the least that was.
 func (h *Histogram[K]) Threshold() float64 {
 	switch {
+	case h.law.mechanism == Auto:
+		return math.NaN()
 	case h.vector != nil:
 		return h.vector.Threshold()
 	case !h.law.mechanism.universe():
@@ -74,7 +78,10 @@ func (h *Histogram[K]) Threshold() float64 {
 
 // StdDev returns the standard deviation of the noise of one released count.
 func (h *Histogram[K]) StdDev() float64 {
-	if h.vector != nil {
+	switch {
+	case h.law.mechanism == Auto:
+		return math.NaN()
+	case h.vector != nil:
 		return h.vector.StdDev()
 	}
 	return h.law.stdDev()

@@ -217,3 +217,20 @@ func TestZipfEndToEnd(t *testing.T) {
 	}
 	require.Greater(t, h.Len(), 100)
 }
+
+// The zero Histogram, and one after a failed decode, answers everything and has no encoding.
+func TestZeroHistogram(t *testing.T) {
+	var h Histogram[string]
+	require.Error(t, h.UnmarshalBinary([]byte("x")))
+	lo, hi := h.Interval("a", 0.9)
+	for _, x := range []float64{lo, hi, h.Threshold(), h.StdDev(), h.Undercount(0.9), h.DetectionLimit(0.9)} {
+		require.True(t, math.IsNaN(x))
+	}
+	_, ok := h.HeavyHitters(3, 0.9, NoFalsePositives)
+	require.False(t, ok)
+	require.Zero(t, h.Len())
+	require.Zero(t, h.Estimate("a"))
+	require.NotEmpty(t, h.String())
+	_, err := h.MarshalBinary()
+	require.ErrorIs(t, err, ErrFormat)
+}

@@ -14,7 +14,8 @@ const (
 	// [FromCounters], where it is the default, and for one stream.
 	FreedZeros
 	// SparseVector releases the positive counters as a sparse vector of at most k keys, of which a neighbour changes up to k by one, all one
-	// way (package threshold, by correlated Gaussian noise mostly). For merged sketches and for users with several keys; the default there.
+	// way (package threshold, by correlated Gaussian noise mostly). For merged sketches and for users with several keys, the default there; and
+	// for one stream.
 	SparseVector
 	// ReducedSum releases the sum of reduced sketches (Algorithm 3), with noise that grows neither with k nor with the number of
 	// sketches. The default of [Sum]; also for one stream.
@@ -22,7 +23,7 @@ const (
 	// ShiftedSum is ReducedSum with a private shift of each sketch: a lower threshold, and more bias with each sketch.
 	ShiftedSum
 	// PureUniverse needs Dim and is ε-private without δ (section 6): the reduced sketch with noise on all Dim keys, of which the k
-	// largest are released. The default where Delta is 0. For one stream and for Sum.
+	// largest are released. The default where Delta is 0. For one stream.
 	PureUniverse
 	// ShiftedUniverse is PureUniverse with a private shift, at about half the noise and a δ > 0 that may be tiny.
 	ShiftedUniverse

@@ -78,6 +78,9 @@ func (p Params) Threshold() float64 {
 	if err != nil {
 		return math.NaN()
 	}
+	if l.mechanism == SparseVector {
+		return p.sparseOneStream().Threshold()
+	}
 	return l.lowest()
 }
 
@@ -86,6 +89,9 @@ func (p Params) StdDev() float64 {
 	l, err := p.choose(OneStream)
 	if err != nil {
 		return math.NaN()
+	}
+	if l.mechanism == SparseVector {
+		return p.sparseOneStream().StdDev()
 	}
 	return l.stdDev()
 }
@@ -99,11 +105,20 @@ func (p Params) ErrorBound(n, confidence float64) float64 {
 	if err != nil || !(n >= 0) || !validConfidence(confidence) {
 		return math.NaN()
 	}
+	if l.mechanism == SparseVector {
+		return n/(float64(p.Counters)+1) + p.sparseOneStream().ErrorBound(p.Counters, confidence)
+	}
 	noisy := float64(p.Counters)
 	if l.mechanism.universe() {
 		noisy = max(noisy, float64(p.Dim))
 	}
 	return n/(float64(p.Counters)+1) + l.besidesUndercount(noisy, 1, confidence)
+}
+
+// sparseOneStream returns the Params of package threshold for one stream, where choose has found that there are some.
+func (p Params) sparseOneStream() threshold.Params {
+	q, _ := p.sparse(OneStream)
+	return q
 }
 
 // Size returns the bytes that a Builder holds for uint64 keys once all counters are in use: under 32 a

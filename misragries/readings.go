@@ -3,6 +3,8 @@ package misragries
 import (
 	"iter"
 	"math"
+
+	sparse "github.com/dpsketch/dpsketch/threshold"
 )
 
 // Interval returns bounds that hold the true number of occurrences of the key with at least the given confidence, over the noise, for any
@@ -13,7 +15,7 @@ import (
 // undercount. With shared noise that is v + (D − η) plus a quantile of the own noise alone, as η cancels. Else it is +Inf unless
 // MaxLength bounds the undercount.
 func (h *Histogram[K]) Interval(key K, confidence float64) (lo, hi float64) {
-	if !validConfidence(confidence) {
+	if !validConfidence(confidence) || h.law.mechanism == Auto {
 		return math.NaN(), math.NaN()
 	}
 	if h.vector != nil {
@@ -63,7 +65,7 @@ func (h *Histogram[K]) undercountBound(tail float64) float64 {
 // given confidence: what n/(k+1) is in the worst case. With shared noise it is the noisy number of decrements, else it is known by
 // MaxLength alone, and +Inf without. NaN for a confidence outside [0, 1).
 func (h *Histogram[K]) Undercount(confidence float64) float64 {
-	if !validConfidence(confidence) {
+	if !validConfidence(confidence) || h.law.mechanism == Auto {
 		return math.NaN()
 	}
 	bound := h.undercountBound(1 - confidence)
@@ -76,13 +78,19 @@ func (h *Histogram[K]) Undercount(confidence float64) float64 {
 // DetectionLimit returns the least true count at which, with the given confidence, every key that reaches it is
 // among the released keys; +Inf if the undercount is not bounded. NaN for a confidence outside [0, 1).
 func (h *Histogram[K]) DetectionLimit(confidence float64) float64 {
-	if !validConfidence(confidence) {
+	if !validConfidence(confidence) || h.law.mechanism == Auto {
 		return math.NaN()
 	}
 	return h.detectionLimit(h.slack(confidence))
 }
 
-func (h *Histogram[K]) detectionLimit(slack float64) float64 { return max(1, h.Threshold()+slack) }
+func (h *Histogram[K]) detectionLimit(slack float64) float64 {
+	limit := h.Threshold() + slack
+	if h.law.mechanism.universe() { // of keys that tie with the least that was released some may be hidden
+		limit += h.law.counts(1)
+	}
+	return max(1, limit)
+}
 
 // slack returns s such that, with the given confidence, all keys of true count f > s − (τ − 1) at once have
 // v ≥ f − s. With shared noise: a stored key has v = c + η + L ≥ f − (D − η) + L; one that is not has f ≤ (D − η) + η.
@@ -111,13 +119,13 @@ func (h *Histogram[K]) stored() float64 {
 
 // noiseOfAll returns a bound on the noise of all keys at once, for SparseVector.
 func (h *Histogram[K]) noiseOfAll(confidence float64) float64 {
-	return h.vector.Params().ErrorBound(h.params.Counters, confidence) - h.vector.Threshold()
+	return h.vector.ErrorBound(h.params.Counters, confidence) - h.vector.Threshold()
 }
 
 // besidesUndercount returns a bound on what the estimates of all keys are off by at once, besides n/(k+1).
 func (h *Histogram[K]) besidesUndercount(confidence float64) float64 {
 	if h.vector != nil {
-		return h.vector.Params().ErrorBound(h.params.Counters, confidence)
+		return h.vector.ErrorBound(h.params.Counters, confidence)
 	}
 	return h.law.besidesUndercount(h.stored(), float64(h.sketches), confidence)
 }
@@ -139,7 +147,7 @@ const (
 // needs a threshold of at least DetectionLimit(confidence); below, ok is false and all released keys are
 // yielded. ok is false, too, with no keys, if an argument is NaN, confidence is outside [0, 1) or the reading is neither.
 func (h *Histogram[K]) HeavyHitters(threshold, confidence float64, reading Reading) (keys iter.Seq2[K, float64], ok bool) {
-	if math.IsNaN(threshold) || !validConfidence(confidence) || reading > NoFalseNegatives {
+	if math.IsNaN(threshold) || !validConfidence(confidence) || reading > NoFalseNegatives || h.law.mechanism == Auto {
 		return func(func(K, float64) bool) {}, false
 	}
 	if reading == NoFalseNegatives {
@@ -150,6 +158,10 @@ func (h *Histogram[K]) HeavyHitters(threshold, confidence float64, reading Readi
 		return h.atLeast(threshold - slack), true
 	}
 	if h.vector != nil {
+		switch h.vector.Params().Mechanism {
+		case sparse.ExponentialRounding, sparse.LinearRounding: // R is below the least that is released
+			threshold = max(threshold, h.Threshold())
+		}
 		return h.atLeast(threshold + h.noiseOfAll(confidence)), true
 	}
 	// c is v less its noise, for a union of all keys; but below R it may be anything.

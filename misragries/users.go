@@ -59,15 +59,14 @@ func (b *UserBuilder[K]) AddUser(keys ...K) {
 		return
 	}
 	s := *b.state
-	s.keys = s.keys[:0]
+	given := s.keys[:0]
 	for _, key := range keys {
 		if s.params.Dim == 0 || !outside(key, s.params.Dim) {
-			s.keys = append(s.keys, key)
+			given = append(given, key)
 		}
 	}
-	slices.Sort(s.keys)
-	s.keys = slices.Compact(s.keys)
-	distinct := s.keys
+	slices.Sort(given)
+	distinct := slices.Compact(given)
 	if m := s.params.MaxKeys; len(distinct) > m {
 		for i := range m {
 			j := i + int(s.src.Uint64N(uint64(len(distinct)-i)))
@@ -81,7 +80,8 @@ func (b *UserBuilder[K]) AddUser(keys ...K) {
 	} else {
 		s.stream.addSlice(distinct)
 	}
-	clear(s.keys[:cap(s.keys)])
+	clear(given) // so that no key of a string type stays alive
+	s.keys = given[:0]
 }
 
 // Released reports whether the UserBuilder has been released, or merged into another.

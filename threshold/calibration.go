@@ -112,6 +112,15 @@ func (c calibration) stdDev() float64 {
 	return math.Sqrt(c.laplace().Variance()) * c.step
 }
 
+// errorBound returns what an estimate is off by at most, for all keys at once.
+func (c calibration) errorBound(stored int, dim uint64, confidence float64) float64 {
+	noisy := float64(max(stored, 1))
+	if c.mechanism.pure() {
+		noisy = max(noisy, float64(dim))
+	}
+	return float64(c.threshold+c.reach((1-confidence)/noisy)) * c.step
+}
+
 // reach returns a number of steps that the noise of one value exceeds in absolute value with probability at most tail.
 func (c calibration) reach(tail float64) int64 {
 	switch {

@@ -197,11 +197,7 @@ func (p Params) ErrorBound(stored int, confidence float64) float64 {
 	if err != nil || stored < 0 || !validConfidence(confidence) {
 		return math.NaN()
 	}
-	noisy := float64(max(stored, 1))
-	if c.mechanism.pure() {
-		noisy = max(noisy, float64(p.Dim))
-	}
-	return float64(c.threshold+c.reach((1-confidence)/noisy)) * c.step
+	return c.errorBound(stored, p.Dim, confidence)
 }
 
 // Size returns the length in bytes of the encoding of a Vector of n released integer keys.

@@ -114,6 +114,15 @@ func (v *Vector[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	return float64(low) * v.law.step, float64(high) * v.law.step
 }
 
+// ErrorBound is [Params.ErrorBound] for this release: a bound on |estimate − value| that holds with the given confidence for all keys at
+// once, if at most stored keys have a value. NaN if an argument is invalid.
+func (v *Vector[K]) ErrorBound(stored int, confidence float64) float64 {
+	if v.law.mechanism == Auto || stored < 0 || !validConfidence(confidence) {
+		return math.NaN()
+	}
+	return v.law.errorBound(stored, v.params.Dim, confidence)
+}
+
 // least returns the least size that a released value is taken to have had, in steps.
 func (c calibration) least(confidence float64) int64 {
 	if c.from > 1 && c.laplace().Survival(float64(c.threshold-c.from)-0.5) <= 1-confidence {

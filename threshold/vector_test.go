@@ -138,7 +138,7 @@ func TestChangeOfTwoSignedUsers(t *testing.T) {
 func TestZeroVector(t *testing.T) {
 	var v Vector[string]
 	lo, hi := v.Interval("a", 0.9)
-	require.True(t, math.IsNaN(lo) && math.IsNaN(hi) && math.IsNaN(v.StdDev()))
+	require.True(t, math.IsNaN(lo) && math.IsNaN(hi) && math.IsNaN(v.StdDev()) && math.IsNaN(v.ErrorBound(1, 0.5)))
 	require.Zero(t, v.Len())
 	require.Zero(t, v.Estimate("a"))
 	require.NotEmpty(t, v.String())
@@ -198,6 +198,7 @@ func TestErrorBound(t *testing.T) {
 		c, err := p.choose()
 		require.NoError(t, err)
 		bound := p.ErrorBound(60, 0.9)
+		require.Equal(t, bound, releaser(p, c)(nil).ErrorBound(60, 0.9))
 		missed, release := 0, releaser(p, c)
 		const n = 500
 		for range n {

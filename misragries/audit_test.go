@@ -1,0 +1,306 @@
+package misragries
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/threshold"
+	"github.com/stretchr/testify/require"
+)
+
+// held is a state of private data, released as often as one likes, with one source, by a law that need not be that of the Params.
+type held struct {
+	params     Params
+	input      Input
+	law        scheme
+	sketches   [][]counter[int] // the counters of each; with zeros for KeptZeros
+	decrements int64
+}
+
+// hold returns a state to be released as the Params say.
+func hold(t testing.TB, p Params, in Input, decrements int64, sketches ...[]counter[int]) held {
+	t.Helper()
+	l, err := p.choose(in)
+	require.NoError(t, err)
+	return held{params: p, input: in, law: l, sketches: sketches, decrements: decrements}
+}
+
+// release is what the Release methods do.
+func (s held) release(src *noise.Source) *Histogram[int] {
+	h := newHistogram[int](s.params, s.input, s.law)
+	h.sketches = len(s.sketches)
+	k := s.params.Counters
+	switch m := s.law.mechanism; {
+	case s.law.shared():
+		h.counts, h.decrements = releaseShared(src, s.law, s.sketches[0], s.decrements)
+		if s.input == GivenCounters {
+			h.decrements = 0
+		}
+	case m == SparseVector:
+		var err error
+		if h.vector, err = releaseSparse(h.params, s.input, s.sketches[0]); err != nil {
+			panic(err)
+		}
+	case m.universe():
+		h.counts = topOfUniverse(src, s.law.noise(), k, s.params.Dim, inUnits(src, s.law, s.sketches[0], k))
+	default:
+		units := map[int]int64{}
+		for _, sketch := range s.sketches {
+			for _, c := range inUnits(src, s.law, sketch, k) {
+				units[c.key] += c.count
+			}
+		}
+		var all []counter[int]
+		for key, count := range units {
+			all = append(all, counter[int]{key, count})
+		}
+		sortCounters(all)
+		h.counts = releaseRounded(src, s.law, all)
+	}
+	return h
+}
+
+// values returns the noisy counts of the keys 0, 1, … in units, 0 for those that are not shown.
+func (s held) values(h *Histogram[int], keys int) []float64 {
+	v := make([]float64, keys)
+	for key, x := range h.All() {
+		if key < keys {
+			v[key] = math.Round(x * s.law.per)
+		}
+	}
+	return v
+}
+
+// level returns k counters, the key i at count[i], the last count repeated.
+func level(k int, counts ...int64) []counter[int] {
+	all := make([]counter[int], k)
+	for i := range all {
+		all[i] = counter[int]{i, counts[min(i, len(counts)-1)]}
+	}
+	return all
+}
+
+// refuted returns the greatest ε that n releases of each state refute at δ, with confidence 1 − 1e-8.
+func refuted(n int, delta float64, a, b held, event func(s held, h *Histogram[int]) bool) float64 {
+	var src noise.Source
+	hits := func(s held) (count int64) {
+		for range n {
+			if event(a, s.release(&src)) {
+				count++
+			}
+		}
+		return count
+	}
+	return dptest.EpsilonLowerBound(hits(a), int64(n), hits(b), int64(n), delta, 1-1e-8)
+}
+
+// spoilt returns the state with another law.
+func (s held) spoilt(change func(l *scheme)) held {
+	change(&s.law)
+	return s
+}
+
+func halfNoise(l *scheme) {
+	l.sum.scale /= 2
+	l.sum.shift /= 2
+	l.epsilon *= 2
+}
+
+// audited asserts that the claim stands and that the same event refutes it for another law.
+func audited(t *testing.T, name string, n int, epsilon, delta float64, a, b held, spoil func(l *scheme), event func(s held, h *Histogram[int]) bool) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		claimed := refuted(n, delta, a, b, event)
+		control := refuted(n, delta, a.spoilt(spoil), b.spoilt(spoil), event)
+		t.Logf("ε ≥ %.3f of %g; control %.3f", claimed, epsilon, control)
+		require.LessOrEqual(t, claimed, epsilon)
+		require.Greater(t, control, epsilon, "the control must be noticed")
+	})
+}
+
+// anyShown is the event that a key below n is shown.
+func anyShown(n int) func(held, *Histogram[int]) bool {
+	return func(_ held, h *Histogram[int]) bool {
+		for key := range h.All() {
+			if key < n {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// Each release path with worst-case neighbours: the claimed (ε, δ) is not refuted, and with half of the noise, or a lower threshold, it is.
+func TestAuditPaths(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many releases")
+	}
+	const epsilon = 1.0
+
+	// Freed zeros: all k counters one lower, D one higher or not known; and k counters at 1 that vanish.
+	p := Params{Counters: 64, Epsilon: epsilon, Delta: 1e-2, Mechanism: FreedZeros}
+	a, b := hold(t, p, OneStream, 1, level(64, 1000)), hold(t, p, OneStream, 0, level(64, 1001))
+	audited(t, "FreedZeros/D", 20_000, epsilon, 0, a, b, halfNoise, func(_ held, h *Histogram[int]) bool { return h.decrements >= 1 })
+	audited(t, "FreedZeros/mean", 20_000, epsilon, 0, b, a, halfNoise, func(s held, h *Histogram[int]) bool {
+		sum := 0.0
+		for _, v := range s.values(h, 64) {
+			sum += v
+		}
+		return sum >= 64*1001
+	})
+	given := p
+	given.Mechanism = Auto
+	audited(t, "FreedZeros/δ", 50_000, epsilon, p.Delta, hold(t, given, GivenCounters, 0, level(64, 1)), hold(t, given, GivenCounters, 0, nil),
+		func(l *scheme) { l.sum.threshold -= 3 }, anyShown(64))
+
+	// Users of four elements, by KeptZeros: four decrements more, four counters more, and four keys that come up from 0.
+	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-2, Mechanism: KeptZeros, MaxKeys: 4}
+	a, b = hold(t, p, Users, 4, level(16, 1000)), hold(t, p, Users, 0, level(16, 1004))
+	audited(t, "Users/D", 100_000, epsilon, 0, a, b, halfNoise, func(_ held, h *Histogram[int]) bool { return h.decrements >= 4 })
+	a, b = hold(t, p, Users, 0, level(16, 1001, 1001, 1001, 1001, 1000)), hold(t, p, Users, 0, level(16, 1000))
+	audited(t, "Users/counters", 60_000, epsilon, 0, a, b, halfNoise, func(s held, h *Histogram[int]) bool {
+		return slices.Min(s.values(h, 4)) >= float64(1001-h.decrements)
+	})
+	a, b = hold(t, p, Users, 0, level(4, 1)), hold(t, p, Users, 0, nil)
+	audited(t, "Users/δ", 100_000, epsilon, p.Delta, a, b, func(l *scheme) { l.sum.threshold -= 8 }, anyShown(4))
+
+	// A reduced sketch in which one key rises by k units and the others fall by one. At k = 4 the law is that of ℓ₁, and at 64
+	// that of concentration.
+	for _, k := range []int{4, 64} {
+		p = Params{Counters: k, Epsilon: epsilon, Delta: 1e-3, Mechanism: ReducedSum}
+		_, bound, _ := calibrateSum(k, epsilon, p.Delta, false)
+		require.Equal(t, map[int]string{4: boundL1, 64: boundConcentration}[k], bound)
+		low := level(k, 100_000)
+		units := float64((k + 1) * 100_000)
+		units -= float64(k * 100_000)
+		high := slices.Clone(low)
+		high[0].count++
+		a, b = hold(t, p, Summed, 0, high), hold(t, p, Summed, 0, low)
+		loss := func(s held, h *Histogram[int]) float64 {
+			v := s.values(h, k)
+			clip := func(x, most float64) float64 { return min(max(x, -most), most) }
+			sum := clip(2*(v[0]-units)-float64(k), float64(k))
+			for _, x := range v[1:] {
+				sum -= clip(2*(x-units)+1, 1)
+			}
+			return sum / a.law.sum.scale // the privacy loss, exactly
+		}
+		least := map[int]float64{4: 0.999, 64: 0.75}[k] // for k = 64 a loss of more than ε has little probability
+		n := 1_000_000 / k
+		audited(t, "ReducedSum/"+bound, n, epsilon, p.Delta, a, b, halfNoise, func(s held, h *Histogram[int]) bool { return loss(s, h) >= least*epsilon })
+	}
+	// A key that comes up from 0 to k units.
+	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-2, Mechanism: ReducedSum}
+	a, b = hold(t, p, Summed, 0, level(1, 1)), hold(t, p, Summed, 0, nil)
+	audited(t, "ReducedSum/δ", 50_000, epsilon, p.Delta, a, b, func(l *scheme) { l.sum.threshold -= int64(2 * l.sum.scale) }, anyShown(1))
+
+	// A private shift: one key rises by k+1 units against the shift of the others.
+	for _, m := range []Mechanism{ShiftedSum, ShiftedUniverse} {
+		const k = 64
+		p = Params{Counters: k, Epsilon: epsilon, Delta: 1e-3, Mechanism: m, Dim: 1 << 40}
+		in := Summed
+		if m.universe() {
+			in = OneStream
+		}
+		low := level(k, 100_000)
+		high := slices.Clone(low)
+		high[0].count++
+		a, b = hold(t, p, in, 0, high), hold(t, p, in, 0, low)
+		units := float64(100_000 + k - a.law.sum.offset)
+		audited(t, m.String(), 10_000, epsilon, 0, a, b, halfNoise, func(s held, h *Histogram[int]) bool {
+			return s.values(h, 1)[0] >= units+s.law.sum.scale/2
+		})
+	}
+	// One key at the point where it comes up from 0, with a noise of the shift that hides little.
+	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-4, Mechanism: ShiftedSum}
+	l := hold(t, p, Summed, 0).law.sum
+	const c = 1000
+	low := []counter[int]{{0, c}, {1, 16*c - l.offset}}
+	high := []counter[int]{{0, c + 1}, {1, 16*c - l.offset}}
+	a, b = hold(t, p, Summed, 0, high), hold(t, p, Summed, 0, low)
+	audited(t, "ShiftedSum/δ", 300_000, epsilon, p.Delta, a, b, func(l *scheme) {
+		l.sum.threshold = max(l.sum.from+1, l.sum.threshold-int64(3*l.sum.scale))
+	}, anyShown(1))
+	// Pure: over a small and a large universe, four keys, one up by four units and the others down.
+	for _, dim := range []uint64{20, 1 << 40} {
+		p = Params{Counters: 4, Epsilon: epsilon, Dim: dim}
+		low := level(4, 1000)
+		high := slices.Clone(low)
+		high[0].count++
+		a, b = hold(t, p, OneStream, 0, high), hold(t, p, OneStream, 0, low)
+		audited(t, "PureUniverse", 40_000, epsilon, 0, a, b, halfNoise, func(s held, h *Histogram[int]) bool {
+			v := s.values(h, 4)
+			return v[0] >= 1004 && max(v[1], v[2], v[3]) <= 999
+		})
+	}
+}
+
+// SparseVector: k = 8 counters of a merged sketch, all one higher. The release of 8·n keys whose noise is independent is n releases of 8. Noise
+// that is shared, CorrelatedGaussian, is audited by the tests of package threshold.
+func TestAuditSparseVector(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many releases")
+	}
+	const k, n, delta = 8, 20_000, 1e-2
+	hits := func(p Params, count float64, event func(v []float64) bool) (hits int64) {
+		q, err := p.sparse(Merged)
+		require.NoError(t, err)
+		b, err := threshold.New[int](q)
+		require.NoError(t, err)
+		for key := range k * n {
+			b.Add(key, count)
+		}
+		h, err := b.Release()
+		require.NoError(t, err)
+		v := make([]float64, k)
+		for i := range n {
+			for j := range v {
+				v[j] = h.Estimate(i*k + j)
+			}
+			if event(v) {
+				hits++
+			}
+		}
+		return hits
+	}
+	for _, m := range []threshold.Mechanism{threshold.Gaussian, threshold.Laplace, threshold.ExponentialRounding} {
+		t.Run(m.String(), func(t *testing.T) {
+			p := Params{Counters: k, Epsilon: 1, Delta: delta, Sparse: m}
+			loss := func(p Params) float64 {
+				spread, spent := draw(t, Merged, p, nil).StdDev(), 0.0
+				if m == threshold.Gaussian { // the event that the privacy loss is at least 1; its δ is not for free
+					spent = delta
+				}
+				high := func(v []float64) bool {
+					sum, above := 0.0, 0
+					for _, x := range v {
+						sum += x - 10_000
+						if x >= 10_001 {
+							above++
+						}
+					}
+					if m == threshold.Gaussian {
+						return sum >= k/2.+spread*spread
+					}
+					return above >= k-1
+				}
+				return dptest.EpsilonLowerBound(hits(p, 10_001, high), n, hits(p, 10_000, high), n, spent, 1-1e-8)
+			}
+			escape := func(p Params) float64 {
+				shown := func(v []float64) bool { return slices.Max(v) > 0 }
+				return dptest.EpsilonLowerBound(hits(p, 1, shown), n, 0, n, delta, 1-1e-8)
+			}
+			half, lower := p, p
+			half.Epsilon, lower.Delta = 2, 5*delta
+			claimed, control := loss(p), loss(half)
+			t.Logf("ε ≥ %.3f, with half the noise %.3f", claimed, control)
+			require.LessOrEqual(t, claimed, 1.0)
+			require.Greater(t, control, 1.0)
+			require.LessOrEqual(t, escape(p), 1.0)
+			require.Greater(t, escape(lower), 1.0, "a lower threshold must be noticed")
+		})
+	}
+}

@@ -1,0 +1,123 @@
+package misragries
+
+import (
+	"math"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+// The error over all keys, at the setting of the paper's introduction, against the bound of Theorem 14 and against what there was before: Chan, Li, Shi
+// and Xu (PETS 2012), who add noise of scale k/ε to every counter.
+func TestErrorAgainstTheorem14AndChan(t *testing.T) {
+	const n, k, epsilon, delta, beta = 1_000_000, 1024, 1.0, 1e-9, 0.001
+	runs := 1000
+	if testing.Short() {
+		runs = 20
+	}
+	stream, truth := zipfStream(14, n, 1.1)
+	s := newSketch[int](k)
+	s.addSlice(stream)
+	state, positive := s.counters(), s.positive()
+	stored := map[int]bool{}
+	for _, c := range state {
+		stored[c.key] = true
+	}
+	unstored := 0.0 // the largest count that no release shows
+	for key, f := range truth {
+		if !stored[key] {
+			unstored = max(unstored, float64(f))
+		}
+	}
+	// The largest f − estimate and estimate − f; a key without an estimate has 0.
+	errors := func(find func(key int) float64) (below, above float64) {
+		below = unstored
+		for _, c := range state {
+			d := float64(truth[c.key]) - find(c.key)
+			below, above = max(below, d), max(above, -d)
+		}
+		return below, above
+	}
+
+	// Theorem 14: f̂ ∈ [f − 2·ln((k+1)/β)/ε − 1 − 2·ln(3/δ)/ε − n/(k+1), f + 2·ln((k+1)/β)/ε] for all keys with probability 1 − β.
+	spread := 2 * math.Log((k+1)/beta) / epsilon
+	most := spread + 1 + 2*math.Log(3/delta)/epsilon + float64(n)/(k+1)
+
+	// Chan et al. with a threshold: Laplace noise of scale k/ε on every counter, shown if at least 1 + (k/ε)·ln(k/(2δ)). Discrete noise is as good.
+	p := Params{Counters: k, Epsilon: epsilon, Delta: delta}
+	wide, err := noise.NewDiscreteLaplace(k / epsilon)
+	require.NoError(t, err)
+	threshold := int64(math.Ceil(1 + k/epsilon*math.Log(k/(2*delta))))
+
+	var src noise.Source
+	var below, above, chanBelow, chanLeast float64
+	factor := math.Inf(1)
+	chanLeast = math.Inf(1)
+	for range runs {
+		h := release(&src, p, state, saturate(s.decrements))
+		lo, hi := errors(h.Estimate)
+		require.LessOrEqual(t, lo, most)
+		require.LessOrEqual(t, hi, spread)
+		below, above = max(below, lo), max(above, hi)
+
+		theirs := map[int]float64{}
+		for _, c := range positive {
+			if v := c.count + wide.SampleInt(&src); v >= threshold {
+				theirs[c.key] = float64(v)
+			}
+		}
+		cLo, cHi := errors(func(key int) float64 { return theirs[key] })
+		worst := max(cLo, cHi)
+		chanBelow, chanLeast = max(chanBelow, worst), min(chanLeast, worst)
+		factor = min(factor, worst/max(lo, hi))
+	}
+	require.Greater(t, factor, 10.0, "in every run")
+	t.Logf("sketch: D = %d, n/(k+1) = %.1f, largest f that is not stored %.0f", s.decrements, float64(n)/(k+1), unstored)
+	t.Logf("largest f − estimate in %d runs %.0f, Theorem 14 %.1f: %.2f of it; largest estimate − f %.0f, Theorem 14 %.1f", runs, below, most, below/most, above, spread)
+	t.Logf("Chan et al.: threshold %d, error %.0f to %.0f, at least %.1f times ours", threshold, chanLeast, chanBelow, factor)
+
+	// What the noise and the threshold add to the sketch: the largest distance to its counters.
+	var ours, before, bound float64
+	bound = spread + 1 + 2*math.Log(3/delta)/epsilon
+	distance := func(find func(key int) float64) (d float64) {
+		for _, c := range state {
+			d = max(d, math.Abs(find(c.key)-float64(c.count)))
+		}
+		return d
+	}
+	for range runs / 10 {
+		ours = max(ours, distance(release(&src, p, state, saturate(s.decrements)).Estimate))
+		theirs := map[int]float64{}
+		for _, c := range positive {
+			if v := c.count + wide.SampleInt(&src); v >= threshold {
+				theirs[c.key] = float64(v)
+			}
+		}
+		before = max(before, distance(func(key int) float64 { return theirs[key] }))
+	}
+	require.LessOrEqual(t, ours, bound)
+	t.Logf("besides the sketch: ours %.0f, Lemmas 12 and 13 %.1f, Chan et al. %.0f: %.0f times ours", ours, bound, before, before/ours)
+
+	// Pure ε over 2³² keys: noise of scale k/ε on all keys, the k largest; against the reduced sketch.
+	p = Params{Counters: k, Epsilon: epsilon, Dim: 1 << 32}
+	l := lawOf(p)
+	pure := 0.0
+	before = math.Inf(1)
+	worst := func(counts []counter[int], per float64) float64 {
+		shown := map[int]float64{}
+		least := 0.0
+		for _, c := range counts {
+			shown[c.key] = float64(c.count) / per
+			least = max(least, shown[c.key]-float64(truth[c.key])) // also of keys that never occurred
+		}
+		lo, hi := errors(func(key int) float64 { return shown[key] })
+		return max(lo, hi, least)
+	}
+	for range max(runs/20, 5) {
+		pure = max(pure, worst(topOfUniverse(&src, l.noise(), k, p.Dim, reduced(positive, k)), k+1))
+		before = min(before, worst(topOfUniverse(&src, wide, k, p.Dim, positive), 1))
+	}
+	require.Greater(t, before/pure, 10.0)
+	t.Logf("pure ε: largest error %.0f, Chan et al. %.0f at least: %.1f times as much", pure, before, before/pure)
+}

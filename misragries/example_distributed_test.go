@@ -1,0 +1,122 @@
+package misragries_test
+
+import (
+	"fmt"
+	"log"
+	"math"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/misragries"
+)
+
+// visits returns so many visits of each page.
+func visits(home, docs, blog int) []string {
+	return slices.Concat(slices.Repeat([]string{"/"}, home), slices.Repeat([]string{"/docs"}, docs), slices.Repeat([]string{"/blog"}, blog))
+}
+
+// show prints noisy counts rounded to thousands, so that the output is the same every time.
+func show(h *misragries.Histogram[string]) {
+	for key, count := range h.All() {
+		fmt.Printf("%s %.0f\n", key, 1000*math.Round(count/1000))
+	}
+	fmt.Printf("by %v, threshold %.1f\n", h.Mechanism(), h.Threshold())
+}
+
+// Three servers count their own streams. One of them, or a fourth, adds the reduced sketches up and releases the sum.
+func ExampleSum() {
+	p := misragries.Params{Counters: 1024, Epsilon: 1, Delta: 1e-6}
+	sum, err := misragries.NewSum[string](p)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, stream := range [][]string{visits(7000, 2000, 0), visits(4000, 0, 0), visits(9000, 1000, 3)} {
+		server, err := misragries.New[string](p)
+		if err != nil {
+			log.Fatal(err)
+		}
+		server.AddSlice(stream)
+		if err := sum.Add(server); err != nil { // the server's sketch is used up
+			log.Fatal(err)
+		}
+	}
+	h, err := sum.Release()
+	if err != nil {
+		log.Fatal(err)
+	}
+	show(h)
+	// Output:
+	// / 20000
+	// /docs 3000
+	// by ReducedSum, threshold 15.3
+}
+
+// Sketches that one trusted server may see can be merged. That takes no more memory than one, and far more noise than a Sum.
+func ExampleBuilder_Merge() {
+	p := misragries.Params{Counters: 64, Epsilon: 1, Delta: 1e-6}
+	east, err := misragries.New[string](p)
+	if err != nil {
+		log.Fatal(err)
+	}
+	west, err := misragries.New[string](p)
+	if err != nil {
+		log.Fatal(err)
+	}
+	east.AddSlice(visits(7000, 2000, 3))
+	west.AddSlice(visits(13000, 1000, 0))
+	if err := east.Merge(west); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("west is used up:", west.Released())
+	h, err := east.Release()
+	if err != nil {
+		log.Fatal(err)
+	}
+	show(h)
+	// Output:
+	// west is used up: true
+	// / 20000
+	// /docs 3000
+	// by SparseVector, threshold 106.2
+}
+
+// Each user has a set of up to three pages, and the release hides all of a user.
+func ExampleNewUserLevel() {
+	b, err := misragries.NewUserLevel[string](misragries.Params{Counters: 256, Epsilon: 1, Delta: 1e-6, MaxKeys: 3})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for user := range 6000 {
+		if user%2 == 0 {
+			b.AddUser("/", "/docs", "/", "/") // each key of a user counts once
+		} else {
+			b.AddUser("/")
+		}
+	}
+	h, err := b.Release()
+	if err != nil {
+		log.Fatal(err)
+	}
+	show(h)
+	// Output:
+	// / 6000
+	// /docs 3000
+	// by KeptZeros, threshold 54.0
+}
+
+// Counters of a Misra-Gries sketch that something else has computed.
+func ExampleFromCounters() {
+	counters := map[string]int64{"/": 20000, "/docs": 3000, "/blog": 2}
+	b, err := misragries.FromCounters(misragries.Params{Counters: 64, Epsilon: 1, Delta: 1e-6}, counters)
+	if err != nil {
+		log.Fatal(err)
+	}
+	h, err := b.Release()
+	if err != nil {
+		log.Fatal(err)
+	}
+	show(h)
+	// Output:
+	// / 20000
+	// /docs 3000
+	// by FreedZeros, threshold 21.0
+}

@@ -1,0 +1,958 @@
+package misragries
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/cryptotest"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/threshold"
+	"github.com/stretchr/testify/require"
+)
+
+// releaser is what holds private data.
+type releaser interface {
+	Release() (*Histogram[int], error)
+	Released() bool
+}
+
+// prepare makes, by exported functions alone, what holds the stream as the input says. Merged and Summed are two servers with every other
+// element, Users have one key each.
+func prepare(t testing.TB, in Input, p Params, stream []int) releaser {
+	t.Helper()
+	half := func(first int) *Builder[int] {
+		var part []int
+		for i := first; i < len(stream); i += 2 {
+			part = append(part, stream[i])
+		}
+		return build(t, p, part)
+	}
+	switch in {
+	case GivenCounters:
+		counts := map[int]int64{}
+		for _, key := range stream {
+			counts[key]++
+		}
+		b, err := FromCounters(p, counts)
+		require.NoError(t, err)
+		return b
+	case Merged:
+		a, b := half(0), half(1)
+		require.NoError(t, a.Merge(b))
+		require.True(t, b.Released())
+		return a
+	case Summed:
+		s, err := NewSum[int](p)
+		require.NoError(t, err)
+		for first := range 2 {
+			b := half(first)
+			require.NoError(t, s.Add(b))
+			require.True(t, b.Released())
+		}
+		return s
+	case Users:
+		b, err := NewUserLevel[int](p)
+		require.NoError(t, err)
+		for _, key := range stream {
+			b.AddUser(key)
+		}
+		return b
+	}
+	return build(t, p, stream)
+}
+
+// draw releases it.
+func draw(t testing.TB, in Input, p Params, stream []int) *Histogram[int] {
+	t.Helper()
+	r := prepare(t, in, p, stream)
+	h, err := r.Release()
+	require.NoError(t, err)
+	require.True(t, r.Released())
+	return h
+}
+
+// repeat returns each key as often as it says, in the order of the keys.
+func repeat(times ...int) (stream []int) {
+	for key, n := range times {
+		stream = append(stream, slices.Repeat([]int{key}, n)...)
+	}
+	return stream
+}
+
+// eachPath calls f for every mechanism of every input, with Params that lead to it: by name but for SparseVector of merged sketches, which
+// only Auto leads to.
+func eachPath(f func(name string, in Input, m Mechanism, p Params)) {
+	for in, list := range defaults {
+		for _, m := range list {
+			p := Params{Counters: 4, Epsilon: 1, Delta: 0.05, Mechanism: m}
+			switch Input(in) {
+			case Merged:
+				p.Mechanism = Auto
+			case Users:
+				p.MaxKeys = 1
+			}
+			if m == SparseVector {
+				p.Sparse = threshold.Laplace // the others take long to calibrate
+			}
+			if m.universe() {
+				p.Dim = 1000
+			}
+			if m == PureUniverse {
+				p.Delta = 0
+			}
+			f(fmt.Sprintf("%v/%v", Input(in), m), Input(in), m, p)
+		}
+	}
+}
+
+// What a release says of itself is what was asked for, and what Candidates announced.
+func TestEveryPath(t *testing.T) {
+	eachPath(func(name string, in Input, m Mechanism, p Params) {
+		t.Run(name, func(t *testing.T) {
+			h := draw(t, in, p, repeat(900, 1000))
+			require.Equal(t, in, h.Input())
+			require.Equal(t, m, h.Mechanism())
+			named := p
+			named.Mechanism = m
+			require.Equal(t, named, h.Params())
+			if m == PureUniverse {
+				require.Equal(t, noise.PureDP(1, noise.AddRemove), h.Guarantee())
+			} else {
+				require.Equal(t, noise.ApproxDP(1, 0.05, noise.AddRemove), h.Guarantee())
+			}
+			list, err := p.Candidates(in)
+			require.NoError(t, err)
+			at := slices.IndexFunc(list, func(c Candidate) bool { return c.Mechanism == m })
+			require.GreaterOrEqual(t, at, 0)
+			require.InEpsilon(t, list[at].StdDev, h.StdDev(), 1e-12)
+			least := math.Inf(1)
+			for key, v := range h.All() {
+				require.Equal(t, v, h.Estimate(key))
+				least = min(least, v)
+			}
+			if m.universe() {
+				require.Equal(t, least, h.Threshold())
+				require.Equal(t, p.Counters, h.Len())
+			} else {
+				require.Equal(t, list[at].Threshold, h.Threshold())
+				require.GreaterOrEqual(t, least, h.Threshold())
+				require.Equal(t, 2, h.Len())
+			}
+			for key, f := range []float64{900, 1000} { // a private shift or a sum S/(k+1) is less than half
+				require.InDelta(t, f, h.Estimate(key), 30*h.StdDev()+f/2)
+			}
+			require.Contains(t, h.String(), m.String())
+			require.Contains(t, h.String(), h.Guarantee().String())
+		})
+	})
+}
+
+// Auto takes KeptZeros, FreedZeros, SparseVector, ReducedSum, or PureUniverse where δ = 0; for users what has the lower threshold.
+func TestAuto(t *testing.T) {
+	p := Params{Counters: 4, Epsilon: 1, Delta: 0.05, MaxKeys: 1, Sparse: threshold.Laplace}
+	for in, m := range map[Input]Mechanism{OneStream: KeptZeros, GivenCounters: FreedZeros, Merged: SparseVector, Summed: ReducedSum, Users: KeptZeros} {
+		h := draw(t, in, p, repeat(300))
+		require.Equal(t, m, h.Mechanism(), in)
+		if in == OneStream {
+			require.Equal(t, Auto, h.Params().Mechanism, "left as it was")
+		} else {
+			require.Equal(t, m, h.Params().Mechanism)
+		}
+	}
+	for _, in := range []Input{OneStream, GivenCounters} {
+		require.Equal(t, PureUniverse, draw(t, in, Params{Counters: 4, Epsilon: 1, Dim: 100}, repeat(300)).Mechanism())
+	}
+	for m, want := range map[int]Mechanism{1: KeptZeros, 2: KeptZeros, 60: SparseVector} {
+		b, err := NewUserLevel[int](Params{Counters: 64, Epsilon: 1, Delta: 1e-6, MaxKeys: m})
+		require.NoError(t, err)
+		require.Equal(t, want, (*b.state).law.mechanism, "m = %d", m)
+		list, err := (*b.state).params.Candidates(Users)
+		require.NoError(t, err)
+		require.Equal(t, want, list[0].Mechanism)
+		require.Less(t, list[0].Threshold, list[1].Threshold)
+	}
+}
+
+// A merged sketch of k counters is released as a sparse vector of which a neighbour changes up to k keys and which has up to k.
+func TestMergedIsASparseVector(t *testing.T) {
+	for _, sparse := range []threshold.Mechanism{threshold.Auto, threshold.Gaussian, threshold.ExponentialRounding, threshold.Laplace} {
+		p := Params{Counters: 16, Epsilon: 1, Delta: 1e-6, Sparse: sparse}
+		want := threshold.Params{Epsilon: 1, Delta: 1e-6, Relation: noise.AddRemove, MaxKeys: 16, Stored: 16, Integers: true, Mechanism: sparse}
+		for _, in := range []Input{Merged, Users} {
+			p.MaxKeys, p.Mechanism = 0, Auto
+			if in == Users {
+				p.MaxKeys, p.Mechanism = 7, SparseVector // the noise does not depend on m
+			}
+			h := draw(t, in, p, repeat(5000, 5))
+			require.Equal(t, want.Threshold(), h.Threshold())
+			require.Equal(t, want.StdDev(), h.StdDev())
+			require.InDelta(t, 5000, h.Estimate(0), 40*h.StdDev())
+		}
+		if sparse == threshold.Auto {
+			require.InDelta(t, 56.8, want.Threshold(), 0.03*56.8, "the table of results for k = 16")
+		}
+	}
+	// Elements of one user in a merged sketch are a group.
+	h := draw(t, Merged, Params{Counters: 4, Epsilon: 1, Delta: 1e-2, MaxKeys: 3, Sparse: threshold.Laplace}, repeat(500))
+	v := h.vector.Params()
+	group := noise.ApproxDP(v.Epsilon, v.Delta, noise.AddRemove).Group(3)
+	require.LessOrEqual(t, group.EpsilonAt(1e-2), 1.0)
+	require.LessOrEqual(t, group.DeltaAt(1), 1e-2)
+}
+
+// PureUniverse needs no δ and takes none: by name it is the same with and without. Per element, Laplace noise of scale (2k−1)/ε in units.
+func TestPureUniverseTakesNoDelta(t *testing.T) {
+	for _, in := range []Input{OneStream, GivenCounters} {
+		for _, m := range []int{0, 3} {
+			p := Params{Counters: 16, Epsilon: 0.5, Dim: 1 << 30, MaxKeys: m, Mechanism: PureUniverse}
+			pure, err := p.choose(in)
+			require.NoError(t, err)
+			p.Delta = 0.3
+			named, err := p.choose(in)
+			require.NoError(t, err)
+			require.Equal(t, pure, named)
+			require.InEpsilon(t, 31/0.5*float64(max(m, 1)), named.sum.scale, 1e-12)
+			require.GreaterOrEqual(t, named.sum.scale, 31/0.5*float64(max(m, 1)))
+			require.Equal(t, noise.PureDP(0.5, noise.AddRemove), draw(t, in, p, repeat(40)).Guarantee())
+			p.Mechanism = ShiftedUniverse
+			shifted, err := p.choose(in)
+			require.NoError(t, err)
+			require.InEpsilon(t, 17/(0.95*0.5)*float64(max(m, 1)), shifted.sum.scale, 1e-12)
+			require.GreaterOrEqual(t, shifted.sum.shift, 20/0.5*float64(max(m, 1)))
+		}
+	}
+}
+
+// tally counts draws of v − start, the first cell is hidden (v = 0), the last is all beyond.
+func tally(cells []int64, v, start int64) {
+	switch {
+	case v == 0:
+		cells[0]++
+	default:
+		cells[min(max(v-start+1, 1), int64(len(cells)-1))]++
+	}
+}
+
+// mixture is what the law of one released count is made of.
+type mixture struct {
+	law     scheme
+	offsets func(f func(x int64, mass float64)) // of the value before own noise and rounding, in units
+}
+
+// masses returns the exact masses for tally.
+func (m mixture) masses(n int, start int64) []float64 {
+	masses := make([]float64, n)
+	d := m.law.noise()
+	shown := 0.0
+	m.offsets(func(x int64, mass float64) {
+		base, weight := m.law.sum.base(x)
+		if !m.law.mechanism.reduces() || m.law.mechanism.universe() {
+			base, weight = x, 1
+		}
+		for i := 1; i < n-1; i++ {
+			v := start + int64(i) - 1
+			if m.law.mechanism.universe() || v >= m.law.sum.threshold {
+				p := mass * weight * d.Prob(float64(v-base))
+				if m.law.mechanism.universe() && i == 1 { // and below
+					p = mass * d.CDF(float64(v-base))
+				}
+				masses[i] += p
+				shown += p
+			}
+		}
+		last := mass * weight * d.Survival(float64(start+int64(n)-2-base)-0.5)
+		masses[n-1] += last
+		shown += last
+	})
+	masses[0] = max(1-shown, 0)
+	return masses
+}
+
+// The law of a released count on each path against its exact mass.
+func TestReleasedLaws(t *testing.T) {
+	releases := 4000
+	if testing.Short() {
+		releases = 500
+	}
+	exactly := func(x int64) func(func(int64, float64)) {
+		return func(f func(int64, float64)) { f(x, 1) }
+	}
+	spread := func(d noise.DiscreteLaplace, value func(x int64) int64) func(func(int64, float64)) {
+		return func(f func(int64, float64)) {
+			reach := int64(40*d.Scale()) + 2
+			for x := -reach; x <= reach; x++ {
+				f(value(x), d.Prob(float64(x)))
+			}
+		}
+	}
+	const k = 3
+	for _, c := range []struct {
+		name string
+		in   Input
+		p    Params
+		f    []int
+		keys map[int]func(l scheme) func(func(int64, float64)) // what the units of a key are spread over
+	}{
+		{"FreedZeros", OneStream, Params{Mechanism: FreedZeros}, []int{9, 1}, map[int]func(scheme) func(func(int64, float64)){
+			0: func(l scheme) func(func(int64, float64)) {
+				return spread(l.noise(), func(x int64) int64 { return 9 + x })
+			},
+			1: func(l scheme) func(func(int64, float64)) {
+				return spread(l.noise(), func(x int64) int64 { return 1 + x })
+			}}},
+		{"FreedZeros given", GivenCounters, Params{}, []int{9}, map[int]func(scheme) func(func(int64, float64)){
+			0: func(l scheme) func(func(int64, float64)) {
+				return spread(l.noise(), func(x int64) int64 { return 9 + x })
+			}}},
+		{"KeptZeros of two", OneStream, Params{MaxKeys: 2}, []int{9}, map[int]func(scheme) func(func(int64, float64)){
+			0: func(l scheme) func(func(int64, float64)) {
+				return spread(l.noise(), func(x int64) int64 { return 9 + x })
+			}}},
+		{"KeptZeros of users", Users, Params{MaxKeys: 2, Mechanism: KeptZeros}, []int{9}, map[int]func(scheme) func(func(int64, float64)){
+			0: func(l scheme) func(func(int64, float64)) {
+				return spread(l.noise(), func(x int64) int64 { return 9 + x })
+			}}},
+		{"ReducedSum", OneStream, Params{Mechanism: ReducedSum}, []int{12, 6}, map[int]func(scheme) func(func(int64, float64)){
+			0: func(scheme) func(func(int64, float64)) { return exactly(4*12 - 18) },
+			1: func(scheme) func(func(int64, float64)) { return exactly(4*6 - 18) }}}, // below R
+		{"ReducedSum given", GivenCounters, Params{Mechanism: ReducedSum}, []int{12, 6}, map[int]func(scheme) func(func(int64, float64)){
+			0: func(scheme) func(func(int64, float64)) { return exactly(4*12 - 18) }}},
+		{"ReducedSum of two", Summed, Params{}, []int{12, 6}, map[int]func(scheme) func(func(int64, float64)){
+			0: func(scheme) func(func(int64, float64)) { return exactly(2 * (4*6 - 9)) },
+			1: func(scheme) func(func(int64, float64)) { return exactly(2 * (4*3 - 9)) }}},
+		{"ShiftedSum", OneStream, Params{Mechanism: ShiftedSum}, []int{20, 15}, map[int]func(scheme) func(func(int64, float64)){
+			0: func(l scheme) func(func(int64, float64)) {
+				return spread(discreteLaplace(l.sum.shift), func(x int64) int64 { return max(4*20-max(35+x+l.sum.offset, 0), 0) })
+			},
+			1: func(l scheme) func(func(int64, float64)) {
+				return spread(discreteLaplace(l.sum.shift), func(x int64) int64 { return max(4*15-max(35+x+l.sum.offset, 0), 0) })
+			}}},
+		{"ShiftedSum, low sum", OneStream, Params{Mechanism: ShiftedSum}, []int{4}, map[int]func(scheme) func(func(int64, float64)){
+			0: func(l scheme) func(func(int64, float64)) {
+				return spread(discreteLaplace(l.sum.shift), func(x int64) int64 { return max(4*4-max(4+x+l.sum.offset, 0), 0) })
+			}}},
+		{"PureUniverse", OneStream, Params{Mechanism: PureUniverse, Dim: 50}, []int{100}, map[int]func(scheme) func(func(int64, float64)){
+			0: func(scheme) func(func(int64, float64)) { return exactly(4*100 - 100) }}},
+		{"PureUniverse, large", GivenCounters, Params{Mechanism: PureUniverse, Dim: 1 << 40}, []int{100}, map[int]func(scheme) func(func(int64, float64)){
+			0: func(scheme) func(func(int64, float64)) { return exactly(4*100 - 100) }}},
+		{"ShiftedUniverse", OneStream, Params{Mechanism: ShiftedUniverse, Dim: 1 << 40}, []int{400}, map[int]func(scheme) func(func(int64, float64)){
+			0: func(l scheme) func(func(int64, float64)) {
+				return spread(discreteLaplace(l.sum.shift), func(x int64) int64 { return 4*400 - (400 + x + l.sum.offset) })
+			}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := c.p
+			p.Counters, p.Epsilon, p.Delta = k, 0.8, 0.2
+			l, err := p.choose(c.in)
+			require.NoError(t, err)
+			stream := repeat(c.f...)
+			const cells = 400
+			starts, counts := map[int]int64{}, map[int][]int64{}
+			for key := range c.keys {
+				starts[key], counts[key] = l.sum.threshold, make([]int64, cells)
+				if l.mechanism.universe() {
+					starts[key] = int64(math.Round(float64(c.f[key])*l.per)) - int64(c.f[key]) - cells/2 - l.sum.offset
+				}
+			}
+			for range releases {
+				h := draw(t, c.in, p, stream)
+				for key := range c.keys {
+					tally(counts[key], int64(math.Round(h.Estimate(key)*l.per)), starts[key])
+				}
+			}
+			for key, offsets := range c.keys {
+				masses := mixture{l, offsets(l)}.masses(cells, starts[key])
+				dptest.ChiSquare(t, fmt.Sprint("key ", key), counts[key], masses, 1e-8)
+			}
+		})
+	}
+}
+
+// Two servers with a private shift each: mean and variance of a large key.
+func TestShiftsAddUp(t *testing.T) {
+	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-3, Mechanism: ShiftedSum}
+	l, err := p.choose(Summed)
+	require.NoError(t, err)
+	d, n0 := l.noise(), discreteLaplace(l.sum.shift)
+	fourth := func(d noise.DiscreteLaplace) float64 {
+		sum := 0.0
+		for x := 1.0; x < 60*d.Scale()+10; x++ {
+			sum += 2 * x * x * x * x * d.Prob(x)
+		}
+		return sum
+	}
+	// Fourth central moment of L + N₁ + N₂.
+	a, b := d.Variance(), n0.Variance()
+	total := fourth(d) + 2*fourth(n0) + 6*(2*a*b+b*b)
+	var samples []float64
+	stream := repeat(1000, 10)
+	for range 4000 {
+		h := draw(t, Summed, p, stream)
+		samples = append(samples, h.Estimate(0)*9)
+	}
+	mean := 9*1000 - 1010 - 2*float64(l.sum.offset)
+	dptest.Moments(t, "two shifts", samples, mean, a+2*b, total, 1e-8)
+	require.InEpsilon(t, math.Sqrt(a)/9, draw(t, Summed, p, stream).StdDev(), 1e-12)
+}
+
+// SparseVector by a mechanism with a mass function: discrete Laplace noise of scale k/ε.
+func TestSparseVectorLaw(t *testing.T) {
+	for _, in := range []Input{Merged, Users} {
+		p := Params{Counters: 2, Epsilon: 1, Delta: 0.3, Sparse: threshold.Laplace}
+		if in == Users {
+			p.MaxKeys, p.Mechanism = 2, SparseVector
+		}
+		d := noiseOf(t, 2)
+		tau := int64(draw(t, in, p, repeat(9)).Threshold())
+		counts, masses := make([]int64, 60), make([]float64, 60)
+		for range 5000 {
+			tally(counts, int64(draw(t, in, p, repeat(9)).Estimate(0)), tau)
+		}
+		masses[0], masses[59] = d.CDF(float64(tau-9)-0.5), d.Survival(float64(tau+58-9)-0.5)
+		for i := 1; i < 59; i++ {
+			masses[i] = d.Prob(float64(tau + int64(i) - 1 - 9))
+		}
+		dptest.ChiSquare(t, in.String(), counts, masses, 1e-8)
+	}
+}
+
+// A group of m: ε/m and a δ that adds up to δ; the threshold is that of one element at these.
+func TestGroups(t *testing.T) {
+	for _, epsilon := range []float64{0x1p-20, 0.1, 1, 8, 900} {
+		for _, delta := range []float64{1e-200, 1e-9, 0.01, 0.9} {
+			for _, m := range []int{1, 2, 3, 10, 1000} {
+				p := Params{Counters: 1024, Epsilon: epsilon, Delta: delta, MaxKeys: m}
+				one, d1, ok := p.element(OneStream)
+				if !ok {
+					require.True(t, epsilon > 100 || delta < 1e-100)
+					_, err := New[int](p)
+					require.ErrorIs(t, err, ErrParams)
+					continue
+				}
+				g := noise.ApproxDP(one, d1, noise.AddRemove).Group(m)
+				require.LessOrEqual(t, g.EpsilonAt(delta), epsilon, "%+v", p)
+				require.LessOrEqual(t, g.DeltaAt(epsilon), delta, "%+v", p)
+				require.InEpsilon(t, epsilon/float64(m), one, 1e-12, "and it is all that there is to spend")
+				sum := 0.0
+				for i := range m {
+					sum += math.Exp(float64(i) * one)
+				}
+				if !math.IsInf(sum, 1) {
+					require.InEpsilon(t, delta/sum, d1, 1e-9)
+				}
+				if epsilon < 0.01 {
+					continue
+				}
+				tau := leastThreshold(1024, one, d1)
+				require.Equal(t, float64(tau), p.Threshold())
+				if m <= p.Counters {
+					p.Mechanism = KeptZeros
+					b, err := NewUserLevel[int](p)
+					require.NoError(t, err)
+					require.Equal(t, tau, (*b.state).law.sum.threshold)
+				}
+			}
+		}
+	}
+}
+
+// The same randomness gives the same bytes for the same state, in whatever order elements and sketches come.
+func TestPathsHaveNoTraceOfTheOrder(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 32))
+	eachPath(func(name string, in Input, m Mechanism, p Params) {
+		t.Run(name, func(t *testing.T) {
+			p.Counters = 40 // no decrements: the state is the counts
+			if m.shifts() && in == Summed {
+				return // each sketch draws its own shift when it is added
+			}
+			var first []byte
+			stream := repeat(70, 10, 50, 33, 90, 8, 17, 44)
+			for i := range 4 {
+				if in == Summed { // the two servers keep theirs
+					slices.Reverse(stream)
+				} else {
+					rng.Shuffle(len(stream), func(i, j int) { stream[i], stream[j] = stream[j], stream[i] })
+				}
+				r := prepare(t, in, p, stream)
+				cryptotest.SetGlobalRandom(t, 77)
+				h, err := r.Release()
+				require.NoError(t, err)
+				data, err := h.MarshalBinary()
+				require.NoError(t, err)
+				if i == 0 {
+					first = data
+				}
+				require.Equal(t, first, data)
+			}
+		})
+	})
+}
+
+// Keys outside Dim do not count, by whatever method they come.
+func TestKeysOutsideDimAreIgnored(t *testing.T) {
+	const dim = 10
+	p := Params{Counters: 5, Epsilon: 900, Delta: 0.5, Dim: dim}
+	stray := []int{-1, math.MinInt, dim, math.MaxInt}
+	clean := repeat(50, 40)
+	one := func() *Builder[int] { return build(t, p, clean) }
+	byAdd, bySlice, bySeq := one(), one(), one()
+	for _, key := range stray {
+		byAdd.Add(key)
+	}
+	bySlice.AddSlice(stray)
+	bySeq.AddSeq(slices.Values(stray))
+	given, err := FromCounters(p, map[int]int64{0: 50, 1: 40, -1: 7, dim: 9, math.MaxInt: 100})
+	require.NoError(t, err)
+	for _, b := range []*Builder[int]{byAdd, bySlice, bySeq, given} {
+		require.Equal(t, []counter[int]{{0, 50}, {1, 40}}, (*b.state).sketch.positive())
+	}
+	for _, m := range []Mechanism{KeptZeros, SparseVector} {
+		q := p
+		q.Mechanism, q.MaxKeys = m, 2
+		u, err := NewUserLevel[int](q)
+		require.NoError(t, err)
+		u.AddUser(stray...)
+		u.AddUser(dim, 3, -5, 4, dim+7)
+		h, err := u.Release()
+		require.NoError(t, err)
+		require.False(t, slices.ContainsFunc(keysOf(h.All()), func(key int) bool { return key != 3 && key != 4 }))
+	}
+}
+
+// Of a user with more than m distinct keys m are counted, every choice as likely, and a key counts once.
+func TestUsersKeepAUniformChoice(t *testing.T) {
+	const n = 5000
+	for _, mechanism := range []Mechanism{KeptZeros, SparseVector} {
+		p := Params{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxKeys: 2, Mechanism: mechanism}
+		counts := make([]int64, 10)
+		pairs := map[[2]int]int{}
+		for a := range 5 {
+			for b := a + 1; b < 5; b++ {
+				pairs[[2]int{a, b}] = len(pairs)
+			}
+		}
+		for range n {
+			b, err := NewUserLevel[int](p)
+			require.NoError(t, err)
+			b.AddUser(0, 0, 0, 1, 2, 3, 3, 4, 0, 3)
+			s := *b.state
+			var kept []counter[int]
+			if s.users != nil {
+				kept = s.users.positive()
+			} else {
+				kept = s.stream.positive()
+			}
+			require.Len(t, kept, 2)
+			require.Equal(t, int64(1), kept[0].count*kept[1].count, "once")
+			counts[pairs[[2]int{kept[0].key, kept[1].key}]]++
+		}
+		dptest.ChiSquare(t, "pairs", counts, slices.Repeat([]float64{0.1}, 10), 1e-8)
+		b, err := NewUserLevel[int](p)
+		require.NoError(t, err)
+		for range 100 {
+			b.AddUser(5, 5, 5, 9, 9)
+		}
+		b.AddUser()
+		s := *b.state
+		if s.users != nil {
+			require.Equal(t, []counter[int]{{5, 100}, {9, 100}}, s.users.positive())
+		} else {
+			require.Equal(t, []counter[int]{{5, 100}, {9, 100}}, s.stream.positive())
+		}
+	}
+}
+
+func TestPathsDoNotAllocate(t *testing.T) {
+	stream, _ := zipfStream(3, 1<<14, 1.1)
+	p := Params{Counters: 64, Epsilon: 1, Delta: 1e-6, Dim: 1 << 21}
+	merged := build(t, p, stream[:5000])
+	require.NoError(t, merged.Merge(build(t, p, stream)))
+	given, err := FromCounters(p, map[int]int64{1: 4})
+	require.NoError(t, err)
+	given.AddSlice(stream)
+	merged.AddSlice(stream)
+	i := 0
+	require.Zero(t, testing.AllocsPerRun(10_000, func() {
+		merged.Add(stream[i%len(stream)])
+		given.Add(stream[i%len(stream)])
+		i++
+	}))
+	require.Zero(t, testing.AllocsPerRun(10, func() { merged.AddSlice(stream); given.AddSlice(stream) }))
+	for _, m := range []Mechanism{KeptZeros, SparseVector} {
+		p.Mechanism, p.MaxKeys = m, 6
+		u, err := NewUserLevel[int](p)
+		require.NoError(t, err)
+		add := func() {
+			at := i * 11 % (len(stream) - 12)
+			u.AddUser(stream[at : at+i%12]...) // also more than six
+			i++
+		}
+		for range 3000 {
+			add()
+		}
+		require.Zero(t, testing.AllocsPerRun(10_000, add), m)
+	}
+}
+
+// A refused call changes nothing, and both sides still work.
+func TestRefusedMerges(t *testing.T) {
+	p := Params{Counters: 4, Epsilon: 900, Delta: 0.5, Sparse: threshold.Laplace}
+	other := p
+	other.Delta = 0.25
+	holds := func(b *Builder[int], f int64) {
+		t.Helper()
+		require.Equal(t, []counter[int]{{0, f}}, (*b.state).sketch.positive())
+		require.Equal(t, OneStream, (*b.state).input)
+	}
+	a, b, stranger := build(t, p, repeat(50)), build(t, p, repeat(60)), build(t, other, repeat(70))
+	gone := build(t, p, repeat(1))
+	_, err := gone.Release()
+	require.NoError(t, err)
+
+	require.ErrorIs(t, a.Merge(a), ErrMismatch)
+	copied := *a
+	require.ErrorIs(t, a.Merge(&copied), ErrMismatch, "the same behind another pointer")
+	require.ErrorIs(t, a.Merge(stranger), ErrMismatch)
+	require.ErrorIs(t, a.Merge(nil), ErrReleased)
+	require.ErrorIs(t, a.Merge(gone), ErrReleased)
+	require.ErrorIs(t, gone.Merge(a), ErrReleased)
+	require.ErrorIs(t, a.Merge(new(Builder[int])), ErrReleased)
+	require.ErrorIs(t, new(Builder[int]).Merge(a), ErrReleased)
+	holds(a, 50)
+	holds(b, 60)
+	holds(stranger, 70)
+
+	for _, m := range []Mechanism{KeptZeros, FreedZeros, ReducedSum, ShiftedSum} {
+		q := p
+		q.Mechanism = m
+		c, d := build(t, q, repeat(50)), build(t, q, repeat(60))
+		require.ErrorIs(t, c.Merge(d), ErrParams)
+		holds(c, 50)
+		holds(d, 60)
+		for _, x := range []*Builder[int]{c, d} {
+			x.Add(0)
+			h, err := x.Release()
+			require.NoError(t, err)
+			require.Equal(t, m, h.Mechanism())
+		}
+	}
+	pure := Params{Counters: 4, Epsilon: 1, Dim: 100}
+	c, d := build(t, pure, repeat(50)), build(t, pure, repeat(60))
+	require.ErrorIs(t, c.Merge(d), ErrParams, "δ = 0")
+	holds(c, 50)
+	for _, sparse := range []threshold.Mechanism{threshold.PureLaplace, threshold.DenseLaplace} {
+		q := p
+		q.Sparse = sparse
+		c, d := build(t, q, repeat(50)), build(t, q, repeat(60))
+		require.ErrorIs(t, c.Merge(d), ErrParams, "no release of the merged sketch would be possible")
+		holds(c, 50)
+		holds(d, 60)
+		q.Mechanism, q.MaxKeys = SparseVector, 2
+		_, err := NewUserLevel[int](q)
+		require.ErrorIs(t, err, ErrParams)
+	}
+
+	// Sums.
+	s, err := NewSum[int](p)
+	require.NoError(t, err)
+	require.ErrorIs(t, s.Add(nil), ErrReleased)
+	require.ErrorIs(t, s.Add(gone), ErrReleased)
+	require.ErrorIs(t, s.Add(stranger), ErrMismatch)
+	m1, m2 := build(t, p, repeat(50)), build(t, p, repeat(60))
+	require.NoError(t, m1.Merge(m2))
+	require.ErrorIs(t, s.Add(m1), ErrMismatch, "merged")
+	require.False(t, m1.Released())
+	require.False(t, stranger.Released())
+	require.Zero(t, (*s.state).sketches)
+	require.NoError(t, s.Add(a))
+	require.True(t, a.Released())
+	a.Add(0) // ignored
+	require.ErrorIs(t, s.Add(a), ErrReleased)
+	require.NoError(t, s.Add(b))
+	h, err := s.Release()
+	require.NoError(t, err)
+	require.InDelta(t, 110*4/5., h.Estimate(0), 1)
+	require.Equal(t, 2, h.sketches)
+	_, err = s.Release()
+	require.ErrorIs(t, err, ErrReleased)
+	require.True(t, s.Released())
+	require.ErrorIs(t, s.Add(m1), ErrReleased)
+	_, err = new(Sum[int]).Release()
+	require.ErrorIs(t, err, ErrReleased)
+
+	// The merged one still works, and what was merged away does not.
+	require.True(t, m2.Released())
+	m2.Add(0)
+	m2.AddSlice([]int{0})
+	_, err = m2.Release()
+	require.ErrorIs(t, err, ErrReleased)
+	h, err = m1.Release()
+	require.NoError(t, err)
+	require.InDelta(t, 110, h.Estimate(0), 1)
+
+	// Users.
+	q := p
+	q.MaxKeys, q.Mechanism = 2, SparseVector
+	user := func(q Params, n int) *UserBuilder[int] {
+		b, err := NewUserLevel[int](q)
+		require.NoError(t, err)
+		for range n {
+			b.AddUser(1, 2)
+		}
+		return b
+	}
+	u, v := user(q, 50), user(q, 60)
+	require.ErrorIs(t, u.Merge(u), ErrMismatch)
+	require.ErrorIs(t, u.Merge(nil), ErrReleased)
+	require.ErrorIs(t, u.Merge(new(UserBuilder[int])), ErrReleased)
+	q.Delta = 0.1
+	require.ErrorIs(t, u.Merge(user(q, 1)), ErrMismatch)
+	q.Mechanism = KeptZeros
+	x, y := user(q, 5), user(q, 6)
+	require.ErrorIs(t, x.Merge(y), ErrParams)
+	require.False(t, y.Released())
+	require.NoError(t, u.Merge(v))
+	require.True(t, v.Released())
+	v.AddUser(1)
+	_, err = v.Release()
+	require.ErrorIs(t, err, ErrReleased)
+	h, err = u.Release()
+	require.NoError(t, err)
+	require.InDelta(t, 110, h.Estimate(1), 1)
+	require.InDelta(t, 110, h.Estimate(2), 1)
+	_, err = u.Release()
+	require.ErrorIs(t, err, ErrReleased)
+	u.AddUser(1)
+}
+
+// Every mechanism that is not possible for an input is refused, and so is every new field out of its range.
+func TestRefusedParams(t *testing.T) {
+	open := map[Input]func(p Params) error{
+		OneStream:     func(p Params) error { _, err := New[int](p); return err },
+		GivenCounters: func(p Params) error { _, err := FromCounters(p, map[int]int64{1: 2}); return err },
+		Summed:        func(p Params) error { _, err := NewSum[int](p); return err },
+		Users:         func(p Params) error { _, err := NewUserLevel[int](p); return err },
+	}
+	p := Params{Counters: 4, Epsilon: 1, Delta: 0.01, Dim: 100, MaxKeys: 2}
+	for in, try := range open {
+		for m := Auto; m <= lastMechanism+1; m++ {
+			q := p
+			q.Mechanism = m
+			if m == Auto || slices.Contains(defaults[in], m) {
+				require.NoError(t, try(q), "%v %v", in, m)
+			} else {
+				require.ErrorIs(t, try(q), ErrParams, "%v %v", in, m)
+			}
+			q.Dim = 0
+			if m.universe() {
+				require.ErrorIs(t, try(q), ErrParams, "without Dim")
+			}
+			q = p
+			q.Mechanism, q.Delta = m, 0
+			if possible := m == PureUniverse || m == Auto; possible && (in == OneStream || in == GivenCounters) {
+				require.NoError(t, try(q), "δ = 0: %v %v", in, m)
+			} else {
+				require.ErrorIs(t, try(q), ErrParams, "δ = 0: %v %v", in, m)
+			}
+		}
+		bad := func(change func(q *Params)) {
+			t.Helper()
+			q := p
+			change(&q)
+			err := try(q)
+			require.ErrorIs(t, err, ErrParams)
+			require.Contains(t, err.Error(), "misragries: ")
+		}
+		bad(func(q *Params) { q.MaxKeys = -1 })
+		bad(func(q *Params) { q.MaxKeys = maxKeys + 1 })
+		bad(func(q *Params) { q.MaxKeys = math.MaxInt })
+		bad(func(q *Params) { q.Mechanism = 255 })
+		bad(func(q *Params) { q.Sparse = threshold.DenseLaplace + 1 })
+		bad(func(q *Params) { q.Sparse = 255 })
+		if in == Users {
+			bad(func(q *Params) { q.MaxKeys = 5 })
+			bad(func(q *Params) { q.MaxKeys = 0 })
+		}
+		q := p
+		q.MaxLength = math.MaxUint64
+		require.NoError(t, try(q))
+		_, err := p.Candidates(lastInput + 1)
+		require.ErrorIs(t, err, ErrParams)
+	}
+	_, err := New[string](p)
+	require.ErrorIs(t, err, ErrParams, "string keys with Dim")
+	_, err = FromCounters(p, map[string]int64{})
+	require.ErrorIs(t, err, ErrParams)
+	_, err = NewUserLevel[string](p)
+	require.ErrorIs(t, err, ErrParams)
+	p.Dim = 1 << 31
+	_, err = New[int32](p)
+	require.NoError(t, err)
+	p.Dim++
+	_, err = New[int32](p)
+	require.ErrorIs(t, err, ErrParams)
+	p.Dim = 1 << 63
+	_, err = New[int64](p)
+	require.NoError(t, err)
+	p.Dim++
+	_, err = New[int64](p)
+	require.ErrorIs(t, err, ErrParams)
+	_, err = New[uint64](p)
+	require.NoError(t, err)
+	require.Equal(t, "Input(9) Mechanism(77)", fmt.Sprint(Input(9), " ", Mechanism(77)))
+}
+
+// Counters from elsewhere: zeros are left out, and what no stream leads to is refused.
+func TestFromCounters(t *testing.T) {
+	p := Params{Counters: 3, Epsilon: 1, Delta: 0.01}
+	holds := func(counts map[string]int64) []counter[string] {
+		b, err := FromCounters(p, counts)
+		require.NoError(t, err)
+		return (*b.state).sketch.positive()
+	}
+	require.Empty(t, holds(nil))
+	require.Equal(t, []counter[string]{{"a", 1}, {"d", 1 << 62}}, holds(map[string]int64{"a": 1, "b": 0, "d": math.MaxInt64}))
+	require.Equal(t, []counter[string]{{"a", 9}, {"b", 7}, {"c", 4}}, holds(map[string]int64{"a": 9, "b": 7, "c": 4}))
+	for _, bad := range []map[string]int64{{"a": 1, "b": 1, "c": 1, "d": 1}, {"a": -1}, {"a": 5, "b": math.MinInt64}} {
+		b, err := FromCounters(p, bad)
+		require.ErrorIs(t, err, ErrParams)
+		require.Nil(t, b)
+	}
+	many := map[string]int64{}
+	for i := range 5000 {
+		many[fmt.Sprint(i)] = int64(i + 1)
+	}
+	large, err := FromCounters(Params{Counters: 5000, Epsilon: 1, Delta: 0.01}, many)
+	require.NoError(t, err)
+	for _, c := range (*large.state).sketch.positive() {
+		require.Equal(t, many[c.key], c.count)
+	}
+	require.Len(t, (*large.state).sketch.positive(), 5000)
+
+	counts := map[string]int64{"a": 9}
+	b, err := FromCounters(p, counts)
+	require.NoError(t, err)
+	counts["a"] = 100
+	b.Add("a")
+	b.Add("z")
+	require.Equal(t, []counter[string]{{"a", 10}, {"z", 1}}, (*b.state).sketch.positive(), "a copy, and more can be added")
+	h, err := b.Release()
+	require.NoError(t, err)
+	require.Zero(t, h.decrements)
+	require.True(t, math.IsInf(h.Undercount(0.9), 1), "nobody knows")
+}
+
+func TestPathsPrintNothing(t *testing.T) {
+	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-6}
+	s, err := NewSum[string](p)
+	require.NoError(t, err)
+	require.NoError(t, s.Add(build(t, p, []string{"Rumpelstiltskin", "Rumpelstiltskin", "xyzzyplugh"})))
+	dptest.Redacted(t, s, "Rumpelstiltskin", "xyzzyplugh")
+	for _, m := range []Mechanism{KeptZeros, SparseVector} {
+		q := p
+		q.MaxKeys, q.Mechanism = 3, m
+		u, err := NewUserLevel[string](q)
+		require.NoError(t, err)
+		u.AddUser("Rumpelstiltskin", "xyzzyplugh")
+		dptest.Redacted(t, u, "Rumpelstiltskin", "xyzzyplugh")
+		type service struct {
+			Users *UserBuilder[string]
+			sum   *Sum[string]
+			users UserBuilder[string]
+		}
+		dptest.Redacted(t, service{u, s, *u}, "Rumpelstiltskin", "xyzzyplugh")
+	}
+	b, err := FromCounters(p, map[string]int64{"Rumpelstiltskin": 7735012987})
+	require.NoError(t, err)
+	dptest.Redacted(t, b, "Rumpelstiltskin", "7735012987")
+}
+
+// 64 servers: the error of the sketch is within n/(k+1), merged or summed; at ε = 1000 there is next to no noise.
+func TestSixtyFourServers(t *testing.T) {
+	const servers, k = 64, 100
+	stream, truth := zipfStream(5, servers*1500, 1.1)
+	n := float64(len(stream))
+	p := Params{Counters: k, Epsilon: 1000, Delta: 1e-6, MaxLength: uint64(len(stream)), Sparse: threshold.Gaussian}
+	parts := func(p Params) (parts []*Builder[int]) {
+		for i := range servers {
+			parts = append(parts, build(t, p, stream[i*1500:(i+1)*1500]))
+		}
+		return parts
+	}
+	check := func(name string, h *Histogram[int], bias float64) {
+		t.Helper()
+		noise, largest, smallest := 8*h.StdDev(), 0.0, 0.0
+		for key, f := range truth {
+			largest, smallest = max(largest, float64(f)-h.Estimate(key)), min(smallest, float64(f)-h.Estimate(key))
+		}
+		require.GreaterOrEqual(t, smallest, -noise, name)
+		require.LessOrEqual(t, largest, n/(k+1)+h.Threshold()+noise+bias, name)
+		require.Greater(t, h.Estimate(0), n/(k+1))
+		t.Logf("%s: %d keys, largest error %.1f, n/(k+1) = %.1f, threshold %.3g", name, h.Len(), largest, n/(k+1), h.Threshold())
+	}
+	chain := parts(p)
+	for _, b := range chain[1:] {
+		require.NoError(t, chain[0].Merge(b))
+	}
+	h, err := chain[0].Release()
+	require.NoError(t, err)
+	check("merged in a chain", h, 0)
+
+	tree := parts(p)
+	for len(tree) > 1 {
+		var next []*Builder[int]
+		for i := 0; i < len(tree); i += 2 {
+			require.NoError(t, tree[i].Merge(tree[i+1]))
+			next = append(next, tree[i])
+		}
+		tree = next
+	}
+	h, err = tree[0].Release()
+	require.NoError(t, err)
+	check("merged in a tree", h, 0)
+
+	for _, m := range []Mechanism{Auto, ShiftedSum} {
+		q := p
+		q.Mechanism = m
+		s, err := NewSum[int](q)
+		require.NoError(t, err)
+		for _, b := range parts(q) {
+			require.NoError(t, s.Add(b))
+		}
+		h, err := s.Release()
+		require.NoError(t, err)
+		bias := 0.0
+		if l := h.law.sum; m == ShiftedSum {
+			bias = servers * h.law.counts(l.offset+int64(20*l.shift)+1)
+		}
+		check("summed, "+h.Mechanism().String(), h, bias)
+	}
+
+	q := p
+	q.MaxKeys, q.Mechanism = 3, SparseVector
+	users, err := NewUserLevel[int](q)
+	require.NoError(t, err)
+	f := map[int]int{}
+	elements := 0
+	for i := range servers {
+		b, err := NewUserLevel[int](q)
+		require.NoError(t, err)
+		for j := i * 1500; j < (i+1)*1500; j += 3 {
+			b.AddUser(stream[j : j+3]...)
+			set := slices.Compact(slices.Sorted(slices.Values(stream[j : j+3])))
+			elements += len(set)
+			for _, key := range set {
+				f[key]++
+			}
+		}
+		require.NoError(t, users.Merge(b))
+	}
+	truth, n = f, float64(elements)
+	h, err = users.Release()
+	require.NoError(t, err)
+	check("users", h, 0)
+}

@@ -1,0 +1,265 @@
+package misragries
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/threshold"
+	"github.com/stretchr/testify/require"
+)
+
+// promise is one promise, of which failures are counted.
+type promise struct{ failures, trials int64 }
+
+// promises are those of the releases of one state, by name.
+type promises map[string]*promise
+
+func (p promises) note(name string, ok bool) {
+	if p[name] == nil {
+		p[name] = new(promise)
+	}
+	p[name].trials++
+	if !ok {
+		p[name].failures++
+	}
+}
+
+// kept fails the test if failures are more frequent than 1 − confidence; it rejects falsely with probability 1e-8 each.
+func (p promises) kept(t *testing.T, confidence float64) {
+	t.Helper()
+	for name, n := range p {
+		if float64(n.failures) > float64(n.trials)*(1-confidence) {
+			dptest.Tail(t, name, n.failures, n.trials, 1-confidence, 1e-8)
+		}
+	}
+}
+
+// check looks at everything that one release promises about the true counts.
+func (p promises) check(h *Histogram[int], truth map[int]int, watched []int, held float64, confidence float64) {
+	for _, key := range watched {
+		lo, hi := h.Interval(key, confidence)
+		f := float64(truth[key])
+		p.note(fmt.Sprint("interval of ", key), lo <= f && f <= hi && lo >= 0)
+	}
+	p.note("undercount", h.Undercount(confidence) >= held)
+	for _, least := range []float64{3, 60, 400} {
+		keys, ok := h.HeavyHitters(least, confidence, NoFalsePositives)
+		for key := range keys {
+			ok = ok && float64(truth[key]) >= least
+		}
+		p.note(fmt.Sprint("no false positives at ", least), ok)
+	}
+	limit := h.DetectionLimit(confidence)
+	all := maps.Collect(h.All())
+	complete := true
+	for key, f := range truth {
+		if _, found := all[key]; float64(f) >= limit && !found {
+			complete = false
+		}
+	}
+	p.note("detection limit", complete)
+	for _, least := range []float64{limit, limit + 0.5, 1.5 * limit} {
+		keys, ok := h.HeavyHitters(least, confidence, NoFalseNegatives)
+		found := maps.Collect(keys)
+		for key, f := range truth {
+			if _, shown := found[key]; float64(f) >= least && !shown {
+				ok = false
+			}
+		}
+		p.note("no false negatives", ok || math.IsInf(limit, 1))
+	}
+}
+
+// paths returns a state for every mechanism of every input, over the same stream, and what its sketch loses at most for the watched keys.
+func paths(t *testing.T, p Params, stream []int, f func(name string, s held, lost float64)) {
+	sketchOf := func(stream []int) *sketch[int] {
+		s := newSketch[int](p.Counters)
+		s.addSlice(stream)
+		return s
+	}
+	whole := sketchOf(stream)
+	n := len(stream)
+	first, second := sketchOf(stream[:n/2]), sketchOf(stream[n/2:])
+	merged := sketchOf(stream[:n/2])
+	merged.merge(second)
+	users := newUserSketch[int](p.Counters, 1)
+	for _, key := range stream {
+		users.addUser([]int{key})
+	}
+	sum := func(s *sketch[int]) (sum int64) {
+		for _, c := range s.positive() {
+			sum += c.count
+		}
+		return sum
+	}
+	for in, list := range defaults {
+		for _, m := range list {
+			q := p
+			q.Mechanism = m
+			q.Sparse = threshold.Gaussian
+			if m == PureUniverse {
+				q.Delta = 0
+			}
+			s := held{params: q, input: Input(in), decrements: saturate(whole.decrements)}
+			lost := float64(whole.decrements)
+			switch {
+			case Input(in) == Merged:
+				q.Mechanism = Auto
+				s.sketches, lost = [][]counter[int]{merged.positive()}, float64(merged.decrements)
+			case Input(in) == Summed:
+				s.sketches = [][]counter[int]{first.positive(), second.positive()}
+				lost = float64(first.decrements+second.decrements) + float64(sum(first)+sum(second))/float64(p.Counters+1)
+			case Input(in) == Users && m == SparseVector:
+				q.MaxKeys = 1
+				s.sketches, lost = [][]counter[int]{users.positive()}, float64(users.decrements())
+			case m == KeptZeros:
+				s.sketches = [][]counter[int]{whole.counters()}
+			default:
+				s.sketches = [][]counter[int]{whole.positive()}
+				if m.reduces() {
+					lost += float64(sum(whole)) / float64(p.Counters+1)
+				}
+			}
+			l, err := q.choose(Input(in))
+			require.NoError(t, err)
+			s.params, s.law = q, l
+			f(fmt.Sprintf("%v/%v", Input(in), m), s, lost)
+		}
+	}
+}
+
+// Every promise about true counts, for every mechanism of every input, with the length of the stream promised and without.
+func TestEveryPathKeepsItsPromises(t *testing.T) {
+	const confidence = 0.8
+	releases := 250
+	if testing.Short() {
+		releases = 60
+	}
+	stream, truth := zipfStream(1, 8000, 1.2)
+	byCount := slices.SortedFunc(maps.Keys(truth), func(a, b int) int { return truth[b] - truth[a] })
+	for _, length := range []uint64{0, uint64(len(stream))} {
+		p := Params{Counters: 64, Epsilon: 0.5, Delta: 1e-2, Dim: 1 << 21, MaxLength: length}
+		paths(t, p, stream, func(name string, s held, lost float64) {
+			t.Run(fmt.Sprintf("%s/n=%d", name, length), func(t *testing.T) {
+				// Large keys, those around the threshold, one of count 1, one that never occurred, one outside Dim.
+				watched := []int{byCount[0], byCount[2], byCount[7], byCount[20], byCount[60], byCount[len(byCount)-1], 1<<21 - 1, -4}
+				require.NotContains(t, truth, 1<<21-1)
+				ps, width, limits := promises{}, 0.0, 0.0
+				n := releases
+				if s.law.mechanism == SparseVector {
+					n /= 5
+				}
+				var src noise.Source
+				for range n {
+					h := s.release(&src)
+					ps.check(h, truth, watched, lost, confidence)
+					lo, hi := h.Interval(byCount[0], confidence)
+					width += (hi - lo) / float64(n)
+					limits += h.DetectionLimit(confidence) / float64(n)
+				}
+				ps.kept(t, confidence)
+				undercount := float64(len(stream)) / float64(p.Counters+1)
+				h := s.release(&src)
+				known := length > 0 || h.knowsDecrements()
+				require.Equal(t, known, !math.IsInf(width, 1))
+				require.Equal(t, known, !math.IsInf(limits, 1))
+				require.Equal(t, known, !math.IsInf(h.Undercount(confidence), 1))
+				if known {
+					require.Less(t, width, undercount+12*h.StdDev())
+					require.Less(t, limits, undercount+h.Threshold()+20*h.StdDev())
+				}
+			})
+		})
+	}
+}
+
+// ErrorBound is for one stream, before the release.
+func TestEveryErrorBound(t *testing.T) {
+	const confidence = 0.8
+	stream, truth := zipfStream(2, 8000, 1.2)
+	p := Params{Counters: 64, Epsilon: 0.5, Delta: 1e-2, Dim: 1 << 21}
+	paths(t, p, stream, func(name string, s held, _ float64) {
+		if s.input != OneStream {
+			return
+		}
+		t.Run(name, func(t *testing.T) {
+			ps, src := promises{}, noise.Source{}
+			bound := s.params.ErrorBound(float64(len(stream)), confidence)
+			require.Less(t, bound, float64(len(stream))/65+s.params.Threshold()+45*s.params.StdDev())
+			for range 200 {
+				h, largest := s.release(&src), 0.0
+				for key, v := range h.All() {
+					largest = max(largest, v-float64(truth[key]))
+				}
+				for key, f := range truth {
+					largest = max(largest, float64(f)-h.Estimate(key))
+				}
+				ps.note("error bound", largest <= bound)
+			}
+			ps.kept(t, confidence)
+		})
+	})
+}
+
+// Below R a count is rounded to R or to nothing: a stored key of next to nothing that is shown is not taken for a large one.
+func TestReadingsBelowR(t *testing.T) {
+	const confidence = 0.9
+	for _, m := range []Mechanism{ReducedSum, ShiftedSum} {
+		p := Params{Counters: 4, Epsilon: 1, Delta: 0.1, Mechanism: m, MaxLength: 5}
+		s := hold(t, p, OneStream, 0, []counter[int]{{0, 3}, {1, 2}})
+		require.GreaterOrEqual(t, s.law.sum.from, int64(5)) // key 1 is below R, and with a shift key 0 is at times
+		ps, shown := promises{}, 0
+		var src noise.Source
+		for range 3000 {
+			h := s.release(&src)
+			ps.check(h, map[int]int{0: 3, 1: 2}, []int{0, 1, 2}, 0, confidence)
+			shown += h.Len()
+		}
+		require.Greater(t, shown, 20)
+		ps.kept(t, confidence)
+	}
+}
+
+// At the cut of the universe ties are broken at random: a key that is sure to be shown is above them.
+func TestDetectionLimitIsAboveTies(t *testing.T) {
+	for _, m := range []Mechanism{PureUniverse, ShiftedUniverse} {
+		p := Params{Counters: 2, Epsilon: 1, Delta: 0.1, Dim: 100, Mechanism: m, MaxLength: 50}
+		h := histogram(p, 0, []counter[int]{{3, 90}, {5, 60}})
+		require.Equal(t, 20.0, h.Threshold())
+		require.Greater(t, h.detectionLimit(0), 20.0)
+		// A hidden key may have had as much as the least that is shown.
+		_, hi := h.Interval(7, 0)
+		require.GreaterOrEqual(t, hi, 20.0)
+	}
+}
+
+// A control: intervals for the noise of another ε fail.
+func TestIntervalsOfPathsFailForOtherNoise(t *testing.T) {
+	stream, truth := zipfStream(1, 8000, 1.2)
+	p := Params{Counters: 64, Epsilon: 2, Delta: 1e-2, Dim: 1 << 21}
+	q := p
+	q.Epsilon = 0.25
+	var src noise.Source
+	laws := map[string]held{}
+	paths(t, p, stream, func(name string, s held, _ float64) { laws[name] = s })
+	paths(t, q, stream, func(name string, s held, _ float64) {
+		if s.law.mechanism == SparseVector {
+			return
+		}
+		misses := 0
+		for range 400 {
+			h := s.release(&src)
+			h.law, h.params = laws[name].law, laws[name].params
+			h.params.MaxLength = 1
+			if lo, hi := h.Interval(0, 0.9); float64(truth[0]) < lo || float64(truth[0]) > hi {
+				misses++
+			}
+		}
+		require.Greater(t, misses, 60, name)
+	})
+}

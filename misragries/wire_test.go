@@ -1,0 +1,293 @@
+package misragries
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/cryptotest"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/threshold"
+	"github.com/stretchr/testify/require"
+)
+
+// sample is one small release and the name of its golden file.
+type sample struct {
+	name string
+	h    *Histogram[int]
+}
+
+// samples returns a release for every mechanism of every input, by the same randomness each time.
+func samples(t testing.TB) (all []sample) {
+	eachPath(func(_ string, in Input, m Mechanism, p Params) {
+		p.MaxLength = 170
+		if in != Users && in != Merged && !m.universe() {
+			p.MaxKeys, p.Delta = 2, 0.25
+		}
+		r := prepare(t, in, p, repeat(90, 0, 80))
+		if tt, ok := t.(*testing.T); ok {
+			cryptotest.SetGlobalRandom(tt, 1234)
+		}
+		h, err := r.Release()
+		require.NoError(t, err)
+		all = append(all, sample{strings.ToLower(fmt.Sprintf("%v-%v.hex", in, m)), h})
+	})
+	return all
+}
+
+func TestCodecOfEveryPath(t *testing.T) {
+	equal := func(a, b *Histogram[int]) bool { return reflect.DeepEqual(a, b) }
+	for i, s := range samples(t) {
+		if testing.Short() && i%3 != 0 {
+			continue
+		}
+		t.Run(s.name, func(t *testing.T) { dptest.Codec(t, s.h, equal) })
+	}
+	// No keys, and all of them.
+	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-3}
+	dptest.Codec(t, draw(t, Summed, p, nil), func(a, b *Histogram[int]) bool { return a.String() == b.String() })
+	p.Dim, p.Mechanism = 3, PureUniverse
+	h := draw(t, OneStream, p, repeat(3))
+	require.Equal(t, 3, h.Len())
+	require.True(t, math.IsInf(h.Threshold(), -1))
+	dptest.Codec(t, h, equal)
+}
+
+// A decoded histogram answers as the released one does.
+func TestDecodedAnswers(t *testing.T) {
+	for _, s := range samples(t) {
+		data, err := s.h.MarshalBinary()
+		require.NoError(t, err)
+		var back Histogram[int]
+		require.NoError(t, back.UnmarshalBinary(data), s.name)
+		require.Equal(t, s.h.String(), back.String())
+		for _, key := range []int{0, 1, 2, 77} {
+			lo, hi := s.h.Interval(key, 0.9)
+			lo2, hi2 := back.Interval(key, 0.9)
+			require.Equal(t, [3]float64{s.h.Estimate(key), lo, hi}, [3]float64{back.Estimate(key), lo2, hi2})
+		}
+		require.Equal(t, s.h.DetectionLimit(0.9), back.DetectionLimit(0.9))
+		require.Equal(t, s.h.Undercount(0.9), back.Undercount(0.9))
+	}
+}
+
+// What is written today can be read by every later version.
+func TestGoldenFilesOfEveryPath(t *testing.T) {
+	for _, s := range samples(t) {
+		data, err := s.h.MarshalBinary()
+		require.NoError(t, err)
+		path := filepath.Join("testdata", s.name)
+		if *update {
+			require.NoError(t, os.WriteFile(path, []byte(hex.Dump(data)), 0o644))
+		}
+		want, err := os.ReadFile(path)
+		require.NoError(t, err)
+		golden := undump(t, string(want))
+		var h Histogram[int]
+		require.NoError(t, h.UnmarshalBinary(golden), s.name)
+		again, err := h.MarshalBinary()
+		require.NoError(t, err)
+		require.Equal(t, golden, again)
+		// Calibration may differ in the last bit on other platforms, and draws with it, so what is compared is the layout.
+		require.Equal(t, s.h.Params(), h.Params())
+		require.Equal(t, data[:55], golden[:55], "%s: the encoding changed", s.name)
+	}
+}
+
+// undump reads what hex.Dump wrote.
+func undump(t testing.TB, dump string) (data []byte) {
+	for line := range strings.Lines(strings.ReplaceAll(dump, "\r\n", "\n")) {
+		text := strings.ReplaceAll(line[8:min(58, len(line))], " ", "")
+		part, err := hex.DecodeString(text)
+		require.NoError(t, err)
+		data = append(data, part...)
+	}
+	return data
+}
+
+// Objects that no release produces are not valid encodings.
+func TestDecodeRejectsInvalidPaths(t *testing.T) {
+	byName := map[string]*Histogram[int]{}
+	for _, s := range samples(t) {
+		byName[strings.TrimSuffix(s.name, ".hex")] = s.h
+	}
+	for name, c := range map[string]struct {
+		from  string
+		spoil func(h *Histogram[int])
+	}{
+		"a merged sketch by KeptZeros":       {"onestream-keptzeros", func(h *Histogram[int]) { h.input = Merged }},
+		"a sum by KeptZeros":                 {"onestream-keptzeros", func(h *Histogram[int]) { h.input = Summed }},
+		"given counters with zeros":          {"onestream-keptzeros", func(h *Histogram[int]) { h.input = GivenCounters }},
+		"given counters with decrements":     {"givencounters-freedzeros", func(h *Histogram[int]) { h.decrements = 1 }},
+		"a sum with decrements":              {"summed-reducedsum", func(h *Histogram[int]) { h.decrements = 1 }},
+		"no such input":                      {"onestream-keptzeros", func(h *Histogram[int]) { h.input = lastInput + 1 }},
+		"no such mechanism":                  {"onestream-keptzeros", func(h *Histogram[int]) { h.law.mechanism = lastMechanism + 1 }},
+		"another mechanism than asked for":   {"onestream-freedzeros", func(h *Histogram[int]) { h.params.Mechanism = KeptZeros }},
+		"Auto where it is to be named":       {"onestream-freedzeros", func(h *Histogram[int]) { h.params.Mechanism = Auto }},
+		"no such sparse mechanism":           {"onestream-keptzeros", func(h *Histogram[int]) { h.params.Sparse = threshold.DenseLaplace + 1 }},
+		"no sketches":                        {"summed-reducedsum", func(h *Histogram[int]) { h.sketches = 0 }},
+		"a negative number of sketches":      {"summed-reducedsum", func(h *Histogram[int]) { h.sketches = -1 }},
+		"two sketches of one stream":         {"onestream-reducedsum", func(h *Histogram[int]) { h.sketches = 2 }},
+		"MaxKeys beyond its limit":           {"onestream-keptzeros", func(h *Histogram[int]) { h.params.MaxKeys = maxKeys + 1 }},
+		"no MaxKeys for users":               {"users-keptzeros", func(h *Histogram[int]) { h.params.MaxKeys = 0 }},
+		"more MaxKeys than counters":         {"users-keptzeros", func(h *Histogram[int]) { h.params.MaxKeys = 5 }},
+		"more keys of users than counters":   {"users-sparsevector", func(h *Histogram[int]) { h.params.MaxKeys = 5 }},
+		"a group too large for its noise":    {"onestream-keptzeros", func(h *Histogram[int]) { h.params.MaxKeys = 200 }},
+		"a count below the threshold":        {"summed-shiftedsum", func(h *Histogram[int]) { h.counts[0].count = h.law.sum.threshold - 1 }},
+		"keys out of order":                  {"summed-shiftedsum", func(h *Histogram[int]) { slices.Reverse(h.counts) }},
+		"a key outside Dim":                  {"onestream-pureuniverse", func(h *Histogram[int]) { h.counts[3].key = 1000 }},
+		"a negative key":                     {"onestream-pureuniverse", func(h *Histogram[int]) { h.counts[0].key = -1 }},
+		"a key too few":                      {"onestream-pureuniverse", func(h *Histogram[int]) { h.counts = h.counts[1:] }},
+		"a universe without Dim":             {"onestream-shifteduniverse", func(h *Histogram[int]) { h.params.Dim = 0 }},
+		"a universe of 2⁶³ + 1 integers":     {"onestream-shifteduniverse", func(h *Histogram[int]) { h.params.Dim = 1<<63 + 1 }},
+		"a universe with a threshold":        {"onestream-pureuniverse", func(h *Histogram[int]) { h.law.sum.threshold = 1 }},
+		"a universe with rounding":           {"onestream-pureuniverse", func(h *Histogram[int]) { h.law.sum.from = 1 }},
+		"a shift where there is none":        {"onestream-pureuniverse", func(h *Histogram[int]) { h.law.sum.shift = 3 }},
+		"an offset where there is none":      {"summed-reducedsum", func(h *Histogram[int]) { h.law.sum.offset = 3 }},
+		"no shift":                           {"summed-shiftedsum", func(h *Histogram[int]) { h.law.sum.shift = 0 }},
+		"a negative offset":                  {"summed-shiftedsum", func(h *Histogram[int]) { h.law.sum.offset = -1 }},
+		"no rounding":                        {"summed-shiftedsum", func(h *Histogram[int]) { h.law.sum.from = 0 }},
+		"rounding above the threshold":       {"summed-shiftedsum", func(h *Histogram[int]) { h.law.sum.from = h.law.sum.threshold }},
+		"no threshold":                       {"summed-shiftedsum", func(h *Histogram[int]) { h.law.sum.threshold = 0 }},
+		"no noise":                           {"summed-shiftedsum", func(h *Histogram[int]) { h.law.sum.scale = 0 }},
+		"infinite noise":                     {"summed-shiftedsum", func(h *Histogram[int]) { h.law.sum.scale = math.Inf(1) }},
+		"NaN for a shift":                    {"summed-shiftedsum", func(h *Histogram[int]) { h.law.sum.shift = math.NaN() }},
+		"shared noise of a sum":              {"summed-shiftedsum", func(h *Histogram[int]) { h.law.epsilon = 1 }},
+		"no shared noise":                    {"onestream-freedzeros", func(h *Histogram[int]) { h.law.epsilon = 0 }},
+		"δ = 0 with a threshold":             {"onestream-freedzeros", func(h *Histogram[int]) { h.params.Delta = 0 }},
+		"a vector for fewer counters":        {"merged-sparsevector", func(h *Histogram[int]) { h.params.Counters = 3 }},
+		"a vector for more counters":         {"merged-sparsevector", func(h *Histogram[int]) { h.params.Counters = 5 }},
+		"a vector of another ε":              {"merged-sparsevector", func(h *Histogram[int]) { h.params.Epsilon = 0.5 }},
+		"a vector of another δ":              {"users-sparsevector", func(h *Histogram[int]) { h.params.Delta = 0.01 }},
+		"a vector of one element for groups": {"merged-sparsevector", func(h *Histogram[int]) { h.params.MaxKeys = 2 }},
+		"a vector by another mechanism":      {"merged-sparsevector", func(h *Histogram[int]) { h.params.Sparse = threshold.Gaussian }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			original, found := byName[c.from]
+			require.True(t, found)
+			h := *original
+			h.counts = slices.Clone(h.counts)
+			c.spoil(&h)
+			data, err := h.MarshalBinary()
+			require.NoError(t, err)
+			var back Histogram[int]
+			require.ErrorIs(t, back.UnmarshalBinary(data), ErrFormat)
+			require.Equal(t, Histogram[int]{}, back)
+		})
+	}
+	// Of any other input than the one it is for, a mechanism is not valid.
+	for _, s := range samples(t) {
+		h := *s.h
+		for in := range lastInput + 2 {
+			h.input = in
+			data, err := h.MarshalBinary()
+			require.NoError(t, err)
+			if in > lastInput || !slices.Contains(defaults[in], h.Mechanism()) {
+				require.ErrorIs(t, new(Histogram[int]).UnmarshalBinary(data), ErrFormat, "%s as %v", s.name, in)
+			}
+		}
+	}
+}
+
+// A vector of threshold that is signed, or has a universe of its own, is none of ours.
+func TestDecodeRejectsOtherVectors(t *testing.T) {
+	p := Params{Counters: 4, Epsilon: 1, Delta: 0.05, Sparse: threshold.Laplace}
+	want, err := p.sparse(Merged)
+	require.NoError(t, err)
+	for name, change := range map[string]func(q *threshold.Params){
+		"":                 func(*threshold.Params) {},
+		"Signed":           func(q *threshold.Params) { q.Signed = true },
+		"Dim":              func(q *threshold.Params) { q.Dim = 10 },
+		"Stored":           func(q *threshold.Params) { q.Stored = 3 },
+		"MaxKeys":          func(q *threshold.Params) { q.MaxKeys = 3 },
+		"real values":      func(q *threshold.Params) { q.Integers = false },
+		"Sensitivity":      func(q *threshold.Params) { q.Sensitivity = 2 },
+		"MaxValue":         func(q *threshold.Params) { q.MaxValue = 2 },
+		"Replace":          func(q *threshold.Params) { q.Relation, q.Stored = 2, 0 },
+		"larger ε":         func(q *threshold.Params) { q.Epsilon = 2 },
+		"larger δ":         func(q *threshold.Params) { q.Delta = 0.06 },
+		"not the Gaussian": func(q *threshold.Params) { q.Mechanism = threshold.Gaussian },
+	} {
+		q := want
+		change(&q)
+		b, err := threshold.New[int](q)
+		require.NoError(t, err, name)
+		b.Add(1, 1000)
+		v, err := b.Release()
+		require.NoError(t, err)
+		named := p
+		named.Mechanism = SparseVector
+		h := Histogram[int]{params: named, input: Merged, law: scheme{mechanism: SparseVector, per: 1}, sketches: 1, vector: v}
+		data, err := h.MarshalBinary()
+		require.NoError(t, err)
+		if err = new(Histogram[int]).UnmarshalBinary(data); name == "" {
+			require.NoError(t, err)
+		} else {
+			require.ErrorIs(t, err, ErrFormat, name)
+			require.ErrorIs(t, err, fault.ErrFormat)
+		}
+	}
+}
+
+func FuzzUnmarshalPaths(f *testing.F) {
+	for _, s := range samples(f) {
+		data, err := s.h.MarshalBinary()
+		require.NoError(f, err)
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		tryDecode[string](t, data)
+		tryDecode[int64](t, data)
+		tryDecode[uint32](t, data)
+		var h Histogram[int64]
+		if h.UnmarshalBinary(data) != nil {
+			return
+		}
+		// Every reading works, whatever the numbers are.
+		for _, confidence := range []float64{0, 0.9, 1 - 1e-15} {
+			lo, hi := h.Interval(7, confidence)
+			require.True(t, lo <= hi)
+			require.False(t, math.IsNaN(h.Undercount(confidence)))
+			if h.vector == nil {
+				require.False(t, math.IsNaN(h.DetectionLimit(confidence)))
+				h.HeavyHitters(3, confidence, NoFalsePositives)
+			}
+		}
+		require.False(t, math.IsNaN(h.StdDev()) || math.IsNaN(h.Threshold()))
+		require.NotEmpty(t, h.Guarantee().String())
+	})
+}
+
+// BenchmarkUnmarshalPaths decodes releases of 1024 counters.
+func BenchmarkUnmarshalPaths(b *testing.B) {
+	stream := make([]int, 0, 1024*60)
+	for i := range cap(stream) {
+		stream = append(stream, i%1024)
+	}
+	for _, c := range []struct {
+		in Input
+		m  Mechanism
+	}{{OneStream, KeptZeros}, {OneStream, FreedZeros}, {Summed, ReducedSum}, {OneStream, PureUniverse}, {Merged, Auto}} {
+		p := Params{Counters: 1024, Epsilon: 1000, Delta: 1e-6, Dim: 2048, Mechanism: c.m, Sparse: threshold.Gaussian}
+		h := draw(b, c.in, p, stream)
+		data, err := h.MarshalBinary()
+		require.NoError(b, err)
+		b.Run("mech="+h.Mechanism().String()+"/k=1024", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				var back Histogram[int]
+				if err := back.UnmarshalBinary(data); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(h.Len()), "keys")
+		})
+	}
+}
