@@ -35,6 +35,10 @@ func newBuilder[K hashing.Key](p Params, in Input) (*Builder[K], error) {
 	if err := checkDim[K](p); err != nil {
 		return nil, err
 	}
+	if err := p.checkSparse(in); err != nil {
+		return nil, err
+	}
+	p.Delta += 0 // no −0
 	s := &state[K]{params: p, input: in, sketch: *newSketch[K](p.Counters), bound: p.Dim}
 	return &Builder[K]{&s}, nil
 }
@@ -121,8 +125,8 @@ func (b *Builder[K]) Merge(other *Builder[K]) error {
 // the same Params merged. That the counters are those which that algorithm makes is on the caller: the guarantee rests on it, and does not hold for
 // counters of another algorithm or of a merged sketch.
 //
-// The error wraps [ErrParams] if the Params are wrong, or the counters not such ones on the face of it: more than k, or one below 0. No stream
-// leads to these, so the error says nothing about any.
+// The error wraps [ErrParams] if the Params are wrong, or the counters not such ones on the face of it: more than k, one below 0 or above 2⁶², or a key
+// outside [0, Dim). No stream leads to these, so the error says nothing about any.
 func FromCounters[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], error) {
 	b, err := newBuilder[K](p, GivenCounters)
 	if err != nil {
@@ -135,21 +139,20 @@ func FromCounters[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], e
 	given := newSketch[K](p.Counters)
 	for key, count := range counters {
 		switch {
-		case count < 0:
-			return nil, fault.Params("misragries", "counters", "one below 0", "0 or more for each key")
-		case count == 0 || s.bound != 0 && outside(key, s.bound):
+		case count < 0 || count > 1<<62:
+			return nil, fault.Params("misragries", "counters", "one out of range", "counts in [0, 2⁶²]")
+		case s.bound != 0 && outside(key, s.bound): // to leave it out would leave what is no sketch of any stream
+			return nil, fault.Params("misragries", "counters", "one outside Dim", "keys in [0, Dim)")
+		case count == 0:
 			continue
 		case len(given.entries) == cap(given.entries)-1:
 			given.grow(min(p.Counters, 2*len(given.entries)))
 		}
-		given.entries = append(given.entries, entry[K]{key, saturateUp(count)})
+		given.entries = append(given.entries, entry[K]{key, uint64(count)})
 	}
 	s.sketch.merge(given)
 	return b, nil
 }
-
-// saturateUp returns a count ≥ 0 as a sketch holds it.
-func saturateUp(count int64) uint64 { return clip(uint64(count)) }
 
 const redacted = "misragries.Builder (private)"
 

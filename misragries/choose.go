@@ -226,14 +226,26 @@ func (p Params) sparse(in Input) (threshold.Params, error) {
 	if p.Sparse == threshold.PureLaplace || p.Sparse == threshold.DenseLaplace {
 		return threshold.Params{}, fault.Params("misragries", "Sparse", p.Sparse, "a mechanism that does without Dim")
 	}
-	q := threshold.Params{
+	if float64(p.Counters)/epsilon > 0x1p47 {
+		return threshold.Params{}, fault.Params("misragries", "Epsilon", p.Epsilon, "a larger number for SparseVector")
+	}
+	return threshold.Params{
 		Epsilon: epsilon, Delta: delta, Relation: noise.AddRemove,
 		MaxKeys: p.Counters, Stored: p.Counters, Integers: true, Mechanism: p.Sparse,
+	}, nil
+}
+
+// checkSparse returns an error unless the mechanism that Sparse names is possible: not at the release, when the data would be lost. It
+// calibrates.
+func (p Params) checkSparse(in Input) error {
+	if p.Sparse == threshold.Auto {
+		return nil
 	}
-	if p.Sparse != threshold.Auto && math.IsNaN(q.Threshold()) || float64(p.Counters)/epsilon > 0x1p47 {
-		return threshold.Params{}, fault.Params("misragries", "Sparse", p.Sparse, "a mechanism whose noise is in range here")
+	q, err := p.sparse(in)
+	if err == nil && math.IsNaN(q.Threshold()) {
+		err = fault.Params("misragries", "Sparse", p.Sparse, "a mechanism whose noise is in range here")
 	}
-	return q, nil
+	return err
 }
 
 // element returns the ε and δ for which a change of one step gives those of the Params for a user: the Params' own, or, where a user is m

@@ -22,10 +22,12 @@ type Combined[K hashing.Key] struct {
 	sums  map[K]float64
 }
 
-// Combine sums released histograms of any Params. The error wraps [ErrParams] if there are none, or one is nil.
+// Combine sums released histograms of any Params. The error wraps [ErrParams] if there are none, or one is nil or the zero
+// Histogram.
 func Combine[K hashing.Key](parts ...*Histogram[K]) (*Combined[K], error) {
-	if len(parts) == 0 || slices.Contains(parts, nil) {
-		return nil, fault.Params("misragries", "the histograms to combine", len(parts), "at least one, and none of them nil")
+	unreleased := func(h *Histogram[K]) bool { return h == nil || h.law.mechanism == Auto }
+	if len(parts) == 0 || slices.ContainsFunc(parts, unreleased) {
+		return nil, fault.Params("misragries", "the histograms to combine", len(parts), "at least one, and none of them nil or the zero Histogram")
 	}
 	c := &Combined[K]{parts: slices.Clone(parts), sums: map[K]float64{}}
 	for _, h := range parts {
@@ -84,7 +86,8 @@ func (c *Combined[K]) ErrorBound(n, confidence float64) float64 {
 
 // each returns the confidence at which a statement about each part holds for all of them at once.
 func (c *Combined[K]) each(confidence float64) float64 {
-	return 1 - (1-confidence)/float64(len(c.parts))
+	each := math.Nextafter(1-(1-confidence)/float64(len(c.parts)), 2)
+	return min(each, math.Nextafter(1, 0))
 }
 
 // GuaranteeDisjoint returns the guarantee where every element, or every user if the parts have MaxKeys, is in one stream only: the

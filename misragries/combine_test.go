@@ -41,8 +41,11 @@ func TestCombine(t *testing.T) {
 	require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
 	_, err = Combine[string]()
 	require.ErrorIs(t, err, ErrParams)
-	_, err = Combine(a, nil)
-	require.ErrorIs(t, err, ErrParams)
+	for _, bad := range []*Histogram[string]{nil, {}} {
+		_, err = Combine(a, bad)
+		require.ErrorIs(t, err, ErrParams)
+	}
+	require.Greater(t, c.ErrorBound(100, math.Nextafter(1, 0)), 0.0)
 }
 
 // Over three servers, the intervals and the bound for all keys hold at their confidence.

@@ -129,6 +129,11 @@ func (h *Histogram[K]) fitsVector() bool {
 	if err != nil || !close(v.Epsilon, want.Epsilon) || !close(v.Delta, want.Delta) || h.vector.Len() > h.params.Counters {
 		return false
 	}
+	for key := range h.vector.All() {
+		if h.params.Dim > 0 && outside(key, h.params.Dim) {
+			return false
+		}
+	}
 	want.Epsilon, want.Delta = v.Epsilon, v.Delta
 	if want.Mechanism == threshold.Auto {
 		want.Mechanism = v.Mechanism
@@ -198,16 +203,19 @@ func (h *Histogram[K]) readCounts(r *wire.Reader, keys wire.Keys[K]) {
 	}
 }
 
-// keepsItsPromise reports whether the threshold is high enough for the δ of the Params, where that takes no time: for KeptZeros.
-// It allows for a platform that rounds otherwise.
+// keepsItsPromise reports whether shared noise is that of the ε of the Params, and the threshold high enough for their δ where that
+// takes no time, for KeptZeros. It allows for a platform that rounds otherwise.
 func (h *Histogram[K]) keepsItsPromise() bool {
-	if h.law.mechanism != KeptZeros {
+	if !h.law.shared() {
 		return true
 	}
 	p := h.params
-	p.Mechanism = KeptZeros
-	_, delta, ok := p.element(h.input)
-	return ok && logDelta(p.Counters, h.law.epsilon, float64(h.law.sum.threshold)) <= math.Log(delta)*(1-1e-9)
+	p.Mechanism = h.law.mechanism
+	epsilon, delta, ok := p.element(h.input)
+	if !ok || math.Abs(h.law.epsilon-epsilon) > 1e-9*epsilon || math.Abs(h.law.sum.scale*epsilon-1) > 1e-9 {
+		return false
+	}
+	return h.law.mechanism == FreedZeros || logDelta(p.Counters, h.law.epsilon, float64(h.law.sum.threshold)) <= math.Log(delta)*(1-1e-9)
 }
 
 // valid reports whether the numbers are of the kind that the mechanism has, and all methods work with them.

@@ -34,13 +34,13 @@ type Params struct {
 	// Delta is δ, in [2⁻¹⁰²², 1); or 0, for a purely ε-private release, which needs Dim.
 	Delta float64
 
-	// Dim is the number of possible keys, which are then the integers 0 to Dim−1; others are ignored. 0 stands for an
-	// unbounded key space of any key type.
+	// Dim is the number of possible keys, which are then the integers 0 to Dim−1; others are ignored, and what the
+	// release says of keys is of these. 0 stands for an unbounded key space of any key type.
 	Dim uint64
 	// MaxKeys is m, the most elements of one user, at most 2²⁰; 0 is 1. In a Builder they may be any elements of the stream, also
 	// equal ones, and the guarantee is that of a group. In a UserBuilder they are the distinct keys of one AddUser.
 	MaxKeys int
-	// MaxLength is a promise about the data: that there are never more elements in all. It bounds the sketch error in
+	// MaxLength is a promise about the data: that there are never more elements in all (of keys below Dim, where that is given). It bounds the sketch error in
 	// Interval and the readings. 0 promises nothing; then only releases of one stream bound it, by a noisy number of decrements.
 	MaxLength uint64
 	// Mechanism is how the release is drawn. 0 chooses.

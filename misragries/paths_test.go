@@ -647,12 +647,10 @@ func TestRefusedMerges(t *testing.T) {
 	for _, sparse := range []threshold.Mechanism{threshold.PureLaplace, threshold.DenseLaplace} {
 		q := p
 		q.Sparse = sparse
-		c, d := build(t, q, repeat(50)), build(t, q, repeat(60))
-		require.ErrorIs(t, c.Merge(d), ErrParams, "no release of the merged sketch would be possible")
-		holds(c, 50)
-		holds(d, 60)
+		_, err := New[int](q)
+		require.ErrorIs(t, err, ErrParams, "no release of a merged sketch would be possible")
 		q.Mechanism, q.MaxKeys = SparseVector, 2
-		_, err := NewUserLevel[int](q)
+		_, err = NewUserLevel[int](q)
 		require.ErrorIs(t, err, ErrParams)
 	}
 
@@ -815,13 +813,15 @@ func TestFromCounters(t *testing.T) {
 		return (*b.state).sketch.positive()
 	}
 	require.Empty(t, holds(nil))
-	require.Equal(t, []counter[string]{{"a", 1}, {"d", 1 << 62}}, holds(map[string]int64{"a": 1, "b": 0, "d": math.MaxInt64}))
+	require.Equal(t, []counter[string]{{"a", 1}, {"d", 1 << 62}}, holds(map[string]int64{"a": 1, "b": 0, "d": 1 << 62}))
 	require.Equal(t, []counter[string]{{"a", 9}, {"b", 7}, {"c", 4}}, holds(map[string]int64{"a": 9, "b": 7, "c": 4}))
-	for _, bad := range []map[string]int64{{"a": 1, "b": 1, "c": 1, "d": 1}, {"a": -1}, {"a": 5, "b": math.MinInt64}} {
+	for _, bad := range []map[string]int64{{"a": 1, "b": 1, "c": 1, "d": 1}, {"a": -1}, {"a": 5, "b": math.MinInt64}, {"a": 1<<62 + 1}} {
 		b, err := FromCounters(p, bad)
 		require.ErrorIs(t, err, ErrParams)
 		require.Nil(t, b)
 	}
+	_, err := FromCounters(Params{Counters: 3, Epsilon: 1, Delta: 0.01, Dim: 50}, map[int]int64{3: 5, 50: 7})
+	require.ErrorIs(t, err, ErrParams, "leaving a key out would leave the sketch of no stream")
 	many := map[string]int64{}
 	for i := range 5000 {
 		many[fmt.Sprint(i)] = int64(i + 1)

@@ -44,7 +44,7 @@ type Plan struct {
 	Hidden float64
 	// StdDev is the standard deviation of the noise of a key that is stored everywhere.
 	StdDev float64
-	// Bias is what a key stored everywhere loses on average besides: to the private shifts, or to thresholds.
+	// Bias is what a key stored everywhere loses on average besides, to the private shifts.
 	Bias float64
 	// Keys is the most keys that one server holds at a time.
 	Keys int64

@@ -66,8 +66,8 @@ func releaseSparse[K hashing.Key](p Params, in Input, counters []counter[K]) (*t
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range counters {
-		b.Add(c.key, float64(c.count))
+	for _, c := range counters { // below 2⁵³ a float64 is exact, and a neighbour's differs by no more than the count
+		b.Add(c.key, float64(min(c.count, 1<<53)))
 	}
 	return b.Release()
 }

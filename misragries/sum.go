@@ -31,6 +31,7 @@ func NewSum[K hashing.Key](p Params) (*Sum[K], error) {
 	if err != nil {
 		return nil, err
 	}
+	p.Delta += 0 // no −0
 	s := &sumState[K]{params: p, law: l, units: map[K]int64{}}
 	return &Sum[K]{&s}, nil
 }

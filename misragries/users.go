@@ -42,6 +42,10 @@ func NewUserLevel[K hashing.Key](p Params) (*UserBuilder[K], error) {
 	if err := checkDim[K](p); err != nil {
 		return nil, err
 	}
+	if err := p.checkSparse(Users); err != nil {
+		return nil, err
+	}
+	p.Delta += 0 // no −0
 	s := &userState[K]{params: p, law: l}
 	if l.mechanism == SparseVector {
 		s.users = newUserSketch[K](p.Counters, p.MaxKeys)

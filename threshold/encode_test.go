@@ -171,5 +171,5 @@ func tryDecode[K string | int64 | uint32](t *testing.T, data []byte) {
 	for range v.Top(3) {
 	}
 	require.NotEmpty(t, v.String())
-	require.Positive(t, v.StdDev())
+	require.GreaterOrEqual(t, v.StdDev(), 0.0) // 0 where it underflows
 }
