@@ -249,9 +249,9 @@ func TestMergeOfRandomNeighbours(t *testing.T) {
 	}
 }
 
-// (b) on all neighbouring streams over 4 keys up to length 5, each merged with a few others, from either side, and an element more.
+// (b) on all neighbouring streams over 4 keys up to length 6, each merged with a few others, from either side, and an element more.
 func TestMergeOfAllShortNeighbours(t *testing.T) {
-	length := 5
+	length := 6
 	if testing.Short() {
 		length = 4
 	}
