@@ -13,12 +13,12 @@ func (b *Builder[K]) AddSlice(keys []K) {
 		return
 	}
 	s := *b.state
-	if s.bound == 0 {
+	if s.params.Dim == 0 {
 		s.sketch.addSlice(keys)
 		return
 	}
 	for _, key := range keys {
-		if !outside(key, s.bound) {
+		if !outside(key, s.params.Dim) {
 			s.sketch.add(key)
 		}
 	}
@@ -36,7 +36,7 @@ func (b *Builder[K]) AddSeq(keys iter.Seq[K]) {
 		if s == nil { // released by the sequence
 			return
 		}
-		if s.bound == 0 || !outside(key, s.bound) {
+		if s.params.Dim == 0 || !outside(key, s.params.Dim) {
 			s.sketch.add(key)
 		}
 	}

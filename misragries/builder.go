@@ -20,7 +20,6 @@ type state[K hashing.Key] struct {
 	params Params
 	input  Input
 	sketch sketch[K]
-	bound  uint64 // Dim for integer keys, which are below it; 0 for any key
 }
 
 // New returns an empty Builder, or an error that wraps [ErrParams].
@@ -32,30 +31,15 @@ func newBuilder[K hashing.Key](p Params, in Input) (*Builder[K], error) {
 	if _, err := p.choose(in); err != nil {
 		return nil, err
 	}
-	if err := checkDim[K](p); err != nil {
+	if err := wire.KeysOf[K]().CheckDim("misragries", p.Dim); err != nil {
 		return nil, err
 	}
 	if err := p.checkSparse(in); err != nil {
 		return nil, err
 	}
 	p.Delta += 0 // no −0
-	s := &state[K]{params: p, input: in, sketch: *newSketch[K](p.Counters), bound: p.Dim}
+	s := &state[K]{params: p, input: in, sketch: *newSketch[K](p.Counters)}
 	return &Builder[K]{&s}, nil
-}
-
-// checkDim returns an error unless the keys 0, …, Dim−1 are of the type K.
-func checkDim[K hashing.Key](p Params) error {
-	if p.Dim == 0 {
-		return nil
-	}
-	keys := wire.KeysOf[K]()
-	if keys.Class() == wire.TextKey {
-		return fault.Params("misragries", "Dim", p.Dim, "0 for keys that are strings: with Dim the keys are integers")
-	}
-	if key, ok := keys.FromBits(p.Dim - 1); !ok || keys.Class() == wire.SignedKey && p.Dim > 1<<63 {
-		return fault.Params("misragries", "Dim", p.Dim, fmt.Sprintf("such that Dim − 1 is a key of type %T", key))
-	}
-	return nil
 }
 
 // Add counts one element of the stream: O(1) amortised time, no allocation once the counters are in use. Where Dim is given, keys outside
@@ -69,7 +53,7 @@ func (b *Builder[K]) Add(key K) {
 		return
 	}
 	s := *b.state
-	if s.bound != 0 && outside(key, s.bound) {
+	if s.params.Dim != 0 && outside(key, s.params.Dim) {
 		return
 	}
 	s.sketch.add(key)
@@ -141,7 +125,7 @@ func FromCounters[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], e
 		switch {
 		case count < 0 || count > 1<<62:
 			return nil, fault.Params("misragries", "counters", "one out of range", "counts in [0, 2⁶²]")
-		case s.bound != 0 && outside(key, s.bound): // to leave it out would leave what is no sketch of any stream
+		case s.params.Dim != 0 && outside(key, s.params.Dim): // to leave it out would leave what is no sketch of any stream
 			return nil, fault.Params("misragries", "counters", "one outside Dim", "keys in [0, Dim)")
 		case count == 0:
 			continue

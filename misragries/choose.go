@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/threshold"
 )
@@ -260,7 +261,7 @@ func (p Params) element(in Input) (epsilon, delta float64, ok bool) {
 	if p.Delta == 0 {
 		return epsilon, 0, epsilon >= minEpsilon
 	}
-	logDelta := math.Log(p.Delta) - logExpm1(p.Epsilon) + logExpm1(epsilon) // by (e^{mε₁}−1)/(e^{ε₁}−1), m·ε₁ ≤ ε
+	logDelta := math.Log(p.Delta) - logs.Expm1(p.Epsilon) + logs.Expm1(epsilon) // by (e^{mε₁}−1)/(e^{ε₁}−1), m·ε₁ ≤ ε
 	delta = math.Exp(logDelta*(1+0x1p-45)) * (1 - 0x1p-40)
 	return epsilon, delta, epsilon >= minEpsilon && delta >= minDelta
 }

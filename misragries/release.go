@@ -72,7 +72,7 @@ func releaseSparse[K hashing.Key](p Params, in Input, counters []counter[K]) (*t
 	return b.Release()
 }
 
-// reduce reduces the positive counters of one sketch to units, by S or, with a private shift, by S + N₀ + o.
+// inUnits reduces the positive counters of one sketch to units, by S or, with a private shift, by S + N₀ + o.
 func inUnits[K hashing.Key](src *noise.Source, l scheme, counters []counter[K], k int) []counter[K] {
 	if !l.mechanism.shifts() {
 		return reduced(counters, k)

@@ -48,12 +48,11 @@ func (l scheme) shared() bool { return l.mechanism == KeptZeros || l.mechanism =
 
 // above returns a bound that the noise of one count exceeds with probability at most tail.
 func (l scheme) above(tail float64) float64 {
-	want := math.Log(tail)
-	if l.shared() {
-		return float64(search.Least(0, func(t int64) bool { return logSurvivalSum(l.epsilon, float64(t)+1) <= want }))
+	if !l.shared() {
+		return l.own(tail)
 	}
-	d := l.noise()
-	return l.counts(search.Least(0, func(t int64) bool { return d.LogSurvival(float64(t)) <= want }))
+	want := math.Log(tail)
+	return l.counts(search.Least(0, func(t int64) bool { return logSurvivalSum(l.epsilon, float64(t)+1) <= want }))
 }
 
 // own returns a bound that the own noise of one count exceeds with probability at most tail.

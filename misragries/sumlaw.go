@@ -3,6 +3,7 @@ package misragries
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -117,11 +118,11 @@ func (l sumLaw) shiftLogDelta(k int, epsilon float64) float64 {
 	if !(l.shift > 0) || l.offset < 0 || above(above(1/l.shift)+above((float64(k)+1)/l.scale)) > epsilon {
 		return 0
 	}
-	return min(max(l.logEscape(k+1), logReach(l.shift, l.offset)), 0)
+	return min(max(l.logEscape(k+1), logs.Reach(l.shift, l.offset)), 0)
 }
 
 // logEscape returns ln δ_d.
-func (l sumLaw) logEscape(d int) float64 { return l.logDeltaPer() + logExpm1(float64(d)/l.scale) }
+func (l sumLaw) logEscape(d int) float64 { return l.logDeltaPer() + logs.Expm1(float64(d)/l.scale) }
 
 // logEscapes returns ln(δ_k + (k−1)·δ₁).
 func (l sumLaw) logEscapes(k int) float64 {
@@ -130,26 +131,13 @@ func (l sumLaw) logEscapes(k int) float64 {
 
 // logDeltaPer returns ln(η/(q^{−R}−1)).
 func (l sumLaw) logDeltaPer() float64 {
-	return logReach(l.scale, l.threshold-l.from) - logExpm1(float64(l.from)/l.scale)
+	return logs.Reach(l.scale, l.threshold-l.from) - logs.Expm1(float64(l.from)/l.scale)
 }
 
 // silentLoss returns λ, rounded up.
 func (l sumLaw) silentLoss() float64 {
-	eta := math.Exp(logReach(l.scale, l.threshold-l.from))
+	eta := math.Exp(logs.Reach(l.scale, l.threshold-l.from))
 	return (1 + 0x1p-40) * math.Log1p(eta*math.Expm1(-1/l.scale)/((1-eta)*math.Expm1(-float64(l.from)/l.scale)))
-}
-
-// logReach returns ln Pr[L ≥ n] for n ≥ 0 and noise of scale b.
-func logReach(b float64, n int64) float64 {
-	return -float64(n)/b - math.Log1p(math.Exp(-1/b))
-}
-
-// logExpm1 returns ln(e^x − 1) for x > 0.
-func logExpm1(x float64) float64 {
-	if x > 1 {
-		return x + math.Log1p(-math.Exp(-x))
-	}
-	return math.Log(math.Expm1(x))
 }
 
 // logAdd returns ln(e^x + e^y).

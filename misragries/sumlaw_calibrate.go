@@ -3,6 +3,7 @@ package misragries
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -58,8 +59,8 @@ func calibrateConcentration(k int, epsilon, want float64) (law sumLaw, ok bool) 
 		return logSubtract(want, logResponses(k-1, 1/b, epsilon-moved/b-(moved-1)*loss))
 	}
 	threshold := func(b, share float64) float64 {
-		escape, step := logExpm1(moved/b), logExpm1(1/b)
-		eta := math.Exp(want + logExpm1(share) - escape)
+		escape, step := logs.Expm1(moved/b), logs.Expm1(1/b)
+		eta := math.Exp(want + logs.Expm1(share) - escape)
 		if eta >= 0.5 { // (k−1)·δ₁ for λ
 			return b * (logAdd(escape, math.Log(moved-1)+step) - logRounded(b, share) - rest(b, 0))
 		}
@@ -101,12 +102,12 @@ func calibrateShift(k int, epsilon, want float64) (law sumLaw, ok bool) {
 	middle := math.Log(moved) / 2
 	law.shift, law.scale = scales(leastAt(middle-5, middle+5, func(x float64) float64 {
 		shift, b := scales(x)
-		return b*(logExpm1(moved/b)-logRounded(b, roundFrom)-want) - shift*(want+math.Log1p(math.Exp(-1/shift)))
+		return b*(logs.Expm1(moved/b)-logRounded(b, roundFrom)-want) - shift*(want+math.Log1p(math.Exp(-1/shift)))
 	}))
 	if !law.valid() {
 		return sumLaw{}, false
 	}
-	law.offset = search.Least(0, func(o int64) bool { return logReach(law.shift, o) <= want })
+	law.offset = search.Least(0, func(o int64) bool { return logs.Reach(law.shift, o) <= want })
 	law.setRounding(k+1, want, roundFrom)
 	law.settle(func(l sumLaw) bool { return l.shiftLogDelta(k, epsilon) <= want })
 	return law, true

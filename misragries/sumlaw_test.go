@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
@@ -573,7 +574,7 @@ func TestSumThresholdIsLeast(t *testing.T) {
 				}
 				for shift := 1.05 / epsilon; shift < 20*float64(k)/epsilon; shift *= 1.03 {
 					law := sumLaw{shift: shift, scale: (1 + 1e-12) * float64(k+1) / (epsilon - 1/shift)}
-					for logReach(shift, law.offset) > want {
+					for logs.Reach(shift, law.offset) > want {
 						law.offset += 1 + int64(shift/100)
 					}
 					law.setRounding(k+1, want, roundFrom)

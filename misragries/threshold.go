@@ -3,6 +3,7 @@ package misragries
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/internal/search"
 )
 
@@ -89,5 +90,5 @@ func GeometricThreshold(epsilon, delta float64) (float64, error) {
 // leastReach returns the least n ≥ 0 with Pr[L ≥ n] ≤ δ for noise of scale b.
 func leastReach(b, delta float64) int64 {
 	want := math.Log(delta) - 0x1p-40*max(1, -math.Log(delta))
-	return search.Least(0, func(n int64) bool { return logReach(b, n) <= want })
+	return search.Least(0, func(n int64) bool { return logs.Reach(b, n) <= want })
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -39,7 +40,7 @@ func NewUserLevel[K hashing.Key](p Params) (*UserBuilder[K], error) {
 	if p.MaxKeys < 1 || p.MaxKeys > p.Counters {
 		return nil, fault.Params("misragries", "MaxKeys", p.MaxKeys, "an integer in [1, Counters] for users")
 	}
-	if err := checkDim[K](p); err != nil {
+	if err := wire.KeysOf[K]().CheckDim("misragries", p.Dim); err != nil {
 		return nil, err
 	}
 	if err := p.checkSparse(Users); err != nil {

@@ -37,13 +37,8 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 		return nil, err
 	}
 	keys := wire.KeysOf[K]()
-	if p.Dim > 0 {
-		if keys.Class() == wire.TextKey {
-			return nil, fault.Params("threshold", "Dim", p.Dim, "0 for keys that are strings: with Dim the keys are integers")
-		}
-		if last, ok := keys.FromBits(p.Dim - 1); !ok || keys.Class() == wire.SignedKey && p.Dim > 1<<63 {
-			return nil, fault.Params("threshold", "Dim", p.Dim, fmt.Sprintf("such that Dim − 1 is a key of type %T", last))
-		}
+	if err := keys.CheckDim("threshold", p.Dim); err != nil {
+		return nil, err
 	}
 	p.Mechanism = law.mechanism
 	p.Delta, p.Sensitivity, p.MaxValue, p.FalseKeys = p.Delta+0, p.Sensitivity+0, p.MaxValue+0, p.FalseKeys+0 // no −0

@@ -3,6 +3,7 @@ package threshold
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -97,26 +98,13 @@ func safely(delta float64) float64 {
 	return logDelta - 0x1p-40*max(1, -logDelta)
 }
 
-// logTail returns ln Pr[L ≥ n] for n ≥ 1 and noise of scale b.
-func logTail(b float64, n int64) float64 {
-	return -float64(n)/b - math.Log1p(math.Exp(-1/b))
-}
-
-// logExpm1 returns ln(e^x − 1) for x > 0.
-func logExpm1(x float64) float64 {
-	if x > 1 {
-		return x + math.Log1p(-math.Exp(-x))
-	}
-	return math.Log(math.Expm1(x))
-}
-
 // exponentialThreshold returns R and the least T of Theorem 1. R = 5b leaves nothing worth having to a larger one, which
 // would lower T by less than b·e^{−5}; where T would not exceed R the best R is where they meet.
 func exponentialThreshold(b, epsilon, delta float64) (from, threshold int64) {
-	want := safely(delta) - logExpm1(epsilon)
+	want := safely(delta) - logs.Expm1(epsilon)
 	least := func(from int64) int64 {
-		offset := want + logExpm1(float64(from)/b)
-		return from + search.Least(1, func(n int64) bool { return logTail(b, n) <= offset })
+		offset := want + logs.Expm1(float64(from)/b)
+		return from + search.Least(1, func(n int64) bool { return logs.Reach(b, n) <= offset })
 	}
 	from = max(1, int64(math.Round(5*b)))
 	threshold = least(from)
@@ -138,7 +126,7 @@ func exponentialThreshold(b, epsilon, delta float64) (from, threshold int64) {
 func linearThreshold(b, total, delta float64) (from, threshold int64) {
 	from = int64(math.Ceil(max(total, math.Round(b))))
 	offset := safely(delta) + math.Log(float64(from)/total)
-	return from, from + search.Least(1, func(n int64) bool { return logTail(b, n) <= offset })
+	return from, from + search.Least(1, func(n int64) bool { return logs.Reach(b, n) <= offset })
 }
 
 // plainThreshold returns the least T of Theorem 3 for m keys that change by w.
@@ -146,7 +134,7 @@ func plainThreshold(b, m, w, delta float64) int64 {
 	// (1−G)^m ≥ 1−δ, that is G ≤ 1 − (1−δ)^{1/m}.
 	each := math.Log(-math.Expm1(math.Log1p(-delta) / m))
 	each -= 0x1p-40 * max(1, -each)
-	return int64(w) + search.Least(1, func(n int64) bool { return logTail(b, n) <= each })
+	return int64(w) + search.Least(1, func(n int64) bool { return logs.Reach(b, n) <= each })
 }
 
 // pureThreshold returns the least T at which no more than the expected number of keys without a value are released.
@@ -159,7 +147,7 @@ func (p Params) pureThreshold(b float64) int64 {
 	if p.Signed {
 		each -= math.Ln2 // both tails
 	}
-	return search.Least(1, func(n int64) bool { return logTail(b, n) <= each })
+	return search.Least(1, func(n int64) bool { return logs.Reach(b, n) <= each })
 }
 
 // ClassicThreshold is the threshold of the paper's Algorithm 9, ln(1/δ)/ε + 2 at Δ = 1, the same multiple of any

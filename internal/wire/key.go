@@ -2,9 +2,12 @@ package wire
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"reflect"
 	"unsafe"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
 // Key has the type set of hashing.Key, which lies above this package.
@@ -88,6 +91,20 @@ func (c Keys[K]) FromBits(bits uint64) (key K, ok bool) {
 		*(*uint32)(unsafe.Pointer(&key)) = uint32(bits)
 	}
 	return key, true
+}
+
+// CheckDim returns an error unless dim is 0 or the integers 0, …, dim−1 are keys of type K: a fault of the field Dim of pkg's Params.
+func (c Keys[K]) CheckDim(pkg string, dim uint64) error {
+	if dim == 0 {
+		return nil
+	}
+	if c.class == TextKey {
+		return fault.Params(pkg, "Dim", dim, "0 for keys that are strings: with Dim the keys are integers")
+	}
+	if key, ok := c.FromBits(dim - 1); !ok || c.class == SignedKey && dim > 1<<63 {
+		return fault.Params(pkg, "Dim", dim, fmt.Sprintf("such that Dim − 1 is a key of type %T", key))
+	}
+	return nil
 }
 
 // Read reads a key. It fails if the key does not fit into the type K.
