@@ -12,6 +12,10 @@ const (
 	KindALP        Kind = 3 // alp.Projection
 	KindKOR        Kind = 4 // kor.Sketch
 	KindJL         Kind = 5 // jl.Sketch
+	KindElliptical Kind = 6 // elliptical.Sum
+	KindPLAN       Kind = 7 // plan.Mean
+	KindArete      Kind = 8 // arete.Value
+	KindNoise      Kind = 9 // noise.Approximation
 )
 
 // kindNames is indexed by Kind.
@@ -21,6 +25,10 @@ var kindNames = [...]string{
 	KindALP:        "alp",
 	KindKOR:        "kor",
 	KindJL:         "jl",
+	KindElliptical: "elliptical",
+	KindPLAN:       "plan",
+	KindArete:      "arete",
+	KindNoise:      "noise",
 }
 
 // String returns the name of the package that owns the kind, or "kind 200" for an unknown one.
