@@ -120,3 +120,8 @@ func tryDecode[K string | int64 | uint32](t *testing.T, data []byte) {
 	h.HeavyHitters(float64(len(data)), 0.9, NoFalseNegatives)
 	require.NotEmpty(t, h.String())
 }
+
+func TestHistogramIsSafeForReaders(t *testing.T) {
+	dptest.Readers(t, sampleWords())
+	dptest.Readers(t, sampleInts())
+}

@@ -397,3 +397,8 @@ func TestBoundingIsUniform(t *testing.T) {
 	}
 	dptest.ChiSquare(t, "subsets", seen, []float64{1. / 6, 1. / 6, 1. / 6, 1. / 6, 1. / 6, 1. / 6}, 1e-9)
 }
+
+func TestVectorIsSafeForReaders(t *testing.T) {
+	dptest.Readers(t, sample())
+	dptest.Readers(t, sampleInts())
+}
