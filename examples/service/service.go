@@ -1,0 +1,137 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/dpsketch/dpsketch/misragries"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// errClosed says that the service takes no more events.
+var errClosed = errors.New("the service is shutting down")
+
+// service is the state behind the handlers.
+type service struct {
+	params  misragries.Params
+	shards  int
+	ledger  *noise.Ledger
+	journal *journal
+	archive *archive
+	metrics metrics
+
+	rotating sync.Mutex // one rotation at a time
+	last     uint64     // the last window's number
+
+	mu      sync.RWMutex // held for reading while events are added, for writing while windows change
+	current *window      // nil if there is none, for the reason why
+	why     error
+}
+
+// open reads what earlier runs have spent and released, and begins a window. It fails if the parameters are invalid; with a spent budget it
+// serves what there is.
+func open(c config) (*service, error) {
+	p := misragries.Params{Counters: c.counters, Epsilon: c.epsilon, Delta: c.delta}
+	if _, err := newWindow(0, p, c.shards); err != nil {
+		return nil, err
+	}
+	if c.window <= 0 {
+		return nil, fmt.Errorf("the window is %v: want more than 0", c.window)
+	}
+	ledger, err := noise.NewLedger(c.budget, c.slack, noise.AddRemove)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(c.dir, 0o755); err != nil {
+		return nil, err
+	}
+	j, spent, last, err := openJournal(c.dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &service{params: p, shards: c.shards, ledger: ledger, journal: j, last: last}
+	for _, g := range spent {
+		if err := ledger.Spend(g); err != nil {
+			return nil, errors.Join(fmt.Errorf("earlier runs have spent more than this budget: %w", err), j.close())
+		}
+	}
+	if s.archive, err = openArchive(c.dir, last); err != nil {
+		return nil, errors.Join(err, j.close())
+	}
+	if err := s.rotate(); err != nil && !errors.Is(err, noise.ErrBudget) {
+		return nil, errors.Join(err, j.close())
+	}
+	return s, nil
+}
+
+// take adds events to the window that is open. When it returns nil they are in it.
+func (s *service) take(keys []string) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.current == nil {
+		return s.why
+	}
+	s.current.add(keys)
+	s.metrics.events.Add(uint64(len(keys)))
+	return nil
+}
+
+// rotate begins a window, if the budget allows it, and releases the one before.
+func (s *service) rotate() error {
+	s.rotating.Lock()
+	defer s.rotating.Unlock()
+	next, err := s.begin()
+	return errors.Join(err, s.replace(next, err))
+}
+
+// begin spends the budget of a window and returns it. The spending is on the disk before anybody sees the window.
+func (s *service) begin() (*window, error) {
+	if s.journal == nil {
+		return nil, errClosed
+	}
+	w, err := newWindow(s.last+1, s.params, s.shards)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.ledger.Spend(noise.ApproxDP(s.params.Epsilon, s.params.Delta, noise.AddRemove)); err != nil {
+		return nil, err
+	}
+	s.last++
+	return w, s.journal.spend(s.last, s.params.Epsilon, s.params.Delta)
+}
+
+// replace puts another window, or none and the reason why, in the place of the current one, and releases that. No event is between the two:
+// whoever adds holds the lock for reading.
+func (s *service) replace(next *window, why error) error {
+	if why != nil {
+		next = nil // the journal may have failed: no events without a record
+	}
+	s.mu.Lock()
+	ended := s.current
+	s.current, s.why = next, why
+	s.mu.Unlock()
+	if ended == nil {
+		return nil
+	}
+	h, err := ended.release()
+	if err != nil {
+		return err
+	}
+	s.metrics.releases.Add(1)
+	return s.archive.put(ended.number, h)
+}
+
+// close releases the current window and takes no more events.
+func (s *service) close() error {
+	s.rotating.Lock()
+	defer s.rotating.Unlock()
+	if s.journal == nil {
+		return nil
+	}
+	err := s.replace(nil, errClosed)
+	err = errors.Join(err, s.journal.close())
+	s.journal = nil
+	return err
+}

@@ -1,0 +1,447 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/dpsketch/dpsketch/misragries"
+)
+
+// childVariable makes the test binary be the service, for the test that kills it.
+const childVariable = "DPSKETCH_SERVICE_CHILD"
+
+func TestMain(m *testing.M) {
+	if args := os.Getenv(childVariable); args != "" {
+		os.Exit(program(context.Background(), strings.Fields(args), os.Stdout, os.Stderr))
+	}
+	flag.Parse()
+	os.Exit(m.Run())
+}
+
+func testConfig(t testing.TB) config {
+	return config{address: "127.0.0.1:0", operator: "127.0.0.1:0", dir: t.TempDir(), window: time.Hour, shards: 4, counters: 64,
+		epsilon: 1, delta: 1e-9, budget: 10, slack: 1e-6}
+}
+
+func mustOpen(t testing.TB, c config) *service {
+	t.Helper()
+	s, err := open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// post sends a body and returns the status and the answer.
+func post(t testing.TB, url, body string) (status, taken, malformed int) {
+	t.Helper()
+	response, err := http.Post(url+"/events", "application/x-ndjson", strings.NewReader(body))
+	if err != nil {
+		t.Error(err)
+		return 0, 0, 0
+	}
+	defer response.Body.Close()
+	var answer struct{ Taken, Malformed int }
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		t.Error(err)
+	}
+	return response.StatusCode, answer.Taken, answer.Malformed
+}
+
+func get(t testing.TB, url, accept string) (int, []byte) {
+	t.Helper()
+	request, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", accept)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, body
+}
+
+// off bounds the error of a released count here: the noise has scale (2k−1)/ε units of 1/(k+1), below 2, so that 60 is passed with a probability of e^{−30},
+// and with at most 64 distinct keys nothing is undercounted but by the reduction, at most n/(k+1).
+func off(n, counters int) float64 { return 60 + float64(n)/float64(counters+1) }
+
+func TestReleaseOverHTTP(t *testing.T) {
+	s := mustOpen(t, testConfig(t))
+	server := httptest.NewServer(s.handler())
+	defer server.Close()
+	body := strings.Repeat(`{"key":"tea"}`+"\n", 3000) + strings.Repeat(`{ "key" : "caf\u00e9", "user": 7 }`+"\n", 2000) + "\n{\"key\":\"\"}\nnonsense\n{\"key\":5}\n"
+	if status, taken, malformed := post(t, server.URL, body); status != 200 || taken != 5000 || malformed != 3 {
+		t.Fatalf("status %d, %d taken, %d malformed", status, taken, malformed)
+	}
+	if _, list := get(t, server.URL+"/releases", ""); !strings.Contains(string(list), `"windows":[]`) {
+		t.Errorf("before the end of the window: %s", list)
+	}
+	if err := s.rotate(); err != nil {
+		t.Fatal(err)
+	}
+	status, text := get(t, server.URL+"/releases/1", "application/json")
+	var release struct {
+		Guarantee string
+		Threshold float64
+		Keys      []row
+	}
+	if err := json.Unmarshal(text, &release); status != 200 || err != nil {
+		t.Fatalf("status %d, %v: %s", status, err, text)
+	}
+	if release.Guarantee != "(1, 1e-09)-DP under AddRemove" || !(release.Threshold > 1) {
+		t.Errorf("%s", text)
+	}
+	truth := map[string]float64{"tea": 3000, "café": 2000}
+	if len(release.Keys) != 2 {
+		t.Fatalf("released: %s", text)
+	}
+	for _, r := range release.Keys {
+		if d := r.Estimate - truth[r.Key]; d > off(0, 64) || d < -off(5000, 64) || r.Low > r.Estimate {
+			t.Errorf("%+v, the truth is %v", r, truth[r.Key])
+		}
+	}
+	_, data := get(t, server.URL+"/releases/1", encoded)
+	var h misragries.Histogram[string]
+	if err := h.UnmarshalBinary(data); err != nil || h.Len() != 2 || h.Estimate("tea") != release.Keys[slices.IndexFunc(release.Keys, func(r row) bool { return r.Key == "tea" })].Estimate {
+		t.Errorf("the encoded release: %v, %v", err, &h)
+	}
+	for _, path := range []string{"/releases/2", "/releases/0", "/releases/x", "/releases/99999999999999999999"} {
+		if status, _ := get(t, server.URL+path, ""); status != http.StatusNotFound {
+			t.Errorf("%s: status %d", path, status)
+		}
+	}
+	if _, budget := get(t, server.URL+"/budget", ""); !strings.Contains(string(budget), "(2, 2e-09)-DP") {
+		t.Errorf("two windows have been opened: %s", budget)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	s := mustOpen(t, testConfig(t))
+	events, operator := httptest.NewServer(s.handler()), httptest.NewServer(s.metrics.handler())
+	defer events.Close()
+	defer operator.Close()
+	post(t, events.URL, "{\"key\":\"a\"}\n{\"key\":\"b\"}\nx\n")
+	_, text := get(t, operator.URL+"/metrics", "")
+	for _, want := range []string{"service_requests_total 1\n", "service_events_total 2\n", "service_malformed_total 1\n", "service_refused_total 0\n"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if status, _ := get(t, events.URL+"/metrics", ""); status != http.StatusNotFound {
+		t.Errorf("exact counts in public: status %d", status)
+	}
+}
+
+func TestBudgetEnds(t *testing.T) {
+	c := testConfig(t)
+	c.budget = 3
+	s := mustOpen(t, c)
+	server := httptest.NewServer(s.handler())
+	defer server.Close()
+	for window := 1; window <= 3; window++ {
+		if status, taken, _ := post(t, server.URL, `{"key":"a"}`); status != 200 || taken != 1 {
+			t.Fatalf("window %d: status %d, %d taken", window, status, taken)
+		}
+		err := s.rotate()
+		if (err != nil) != (window == 3) {
+			t.Fatalf("window %d: %v", window, err)
+		}
+	}
+	if status, taken, _ := post(t, server.URL, `{"key":"a"}`); status != http.StatusForbidden || taken != 0 {
+		t.Errorf("beyond the budget: status %d, %d taken", status, taken)
+	}
+	if got := s.archive.numbers(); !slices.Equal(got, []uint64{1, 2, 3}) {
+		t.Errorf("released: %v", got)
+	}
+	if err := s.close(); err != nil {
+		t.Fatal(err)
+	}
+	again := mustOpen(t, c)
+	if err := again.take([]string{"a"}); err == nil {
+		t.Error("a restart must not give the budget back")
+	}
+	if got := again.archive.numbers(); len(got) != 3 {
+		t.Errorf("after a restart: %v", got)
+	}
+	c.budget = 2
+	if err := again.close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(c); err == nil {
+		t.Error("a budget below what is spent must be refused")
+	}
+}
+
+func TestOneProcessPerFolder(t *testing.T) {
+	c := testConfig(t)
+	mustOpen(t, c)
+	if s, err := open(c); err == nil {
+		t.Error("two services share a folder")
+		_ = s.close()
+	}
+}
+
+// A last line that was not written whole belongs to a window that never took an event; any other damage stops the service.
+func TestJournal(t *testing.T) {
+	c := testConfig(t)
+	path := filepath.Join(c.dir, "budget.journal")
+	for text, ok := range map[string]bool{
+		"": true, "open 1 0x1p+00 0x1p-30\n": true, "open 1 0x1p+00 0x1p-30\nopen 2 0x1p+": true, "open": true,
+		"open 1 0x1p+00\n": false, "open 1 0x1p+00 0x1p-30\nopen 1 0x1p+00 0x1p-30\n": false, "nonsense\n": false, "open 1 NaN 0x1p-30\n": false,
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := open(c)
+		if (err == nil) != ok {
+			t.Errorf("%q: %v", text, err)
+		}
+		if err != nil {
+			continue
+		}
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+		after, err := os.ReadFile(path)
+		if lines := strings.Count(text, "\n") + 1; err != nil || bytes.Count(after, []byte("\n")) != lines || !bytes.HasSuffix(after, []byte("\n")) {
+			t.Errorf("%q became %q, %v", text, after, err)
+		}
+	}
+}
+
+// Everything that was acknowledged before the end is in the releases: a hundred clients send while windows change, and the service stops under them.
+func TestNothingAcknowledgedIsLost(t *testing.T) {
+	c := testConfig(t)
+	c.budget = 1000
+	s := mustOpen(t, c)
+	server := httptest.NewServer(s.handler())
+	const clients, batch = 100, 50
+	body := strings.Repeat("{\"key\":\"event\"}\n", batch)
+	var group sync.WaitGroup
+	acknowledged := make([]int, clients)
+	for i := range clients {
+		group.Go(func() {
+			for range 40 {
+				status, taken, _ := post(t, server.URL, body)
+				acknowledged[i] += taken
+				if status != 200 {
+					return
+				}
+			}
+		})
+	}
+	for range 5 {
+		time.Sleep(10 * time.Millisecond)
+		if err := s.rotate(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := s.close(); err != nil { // under the clients' feet
+		t.Error(err)
+	}
+	group.Wait()
+	server.Close()
+	total, sent := 0.0, 0
+	for _, n := range acknowledged {
+		sent += n
+	}
+	windows := s.archive.numbers()
+	for _, number := range windows {
+		total += s.archive.get(number).Estimate("event")
+	}
+	// One key: reduction takes 1/(k+1) of the count, a hidden window less than the threshold of 24.
+	k := float64(c.counters)
+	want := float64(sent) * k / (k + 1)
+	if slack := 90 * float64(len(windows)); len(windows) != 6 || sent == 0 || total < want-slack || total > float64(sent)+slack {
+		t.Errorf("%d acknowledged, the releases of %d windows say %v", sent, len(windows), total)
+	}
+}
+
+// Killed in the middle of a window the service leaves no trace of the events on the disk, and the next one knows that the window's budget is gone.
+func TestKilled(t *testing.T) {
+	c := testConfig(t)
+	args := fmt.Sprintf("-dir %s -address 127.0.0.1:0 -operator 127.0.0.1:0 -window 1h -budget 10", c.dir)
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), childVariable+"="+args)
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = child.Process.Kill() }()
+	head := make([]byte, 4096)
+	n, err := out.Read(head)
+	address := regexp.MustCompile(`releases: (http://\S+)`).FindSubmatch(head[:n])
+	if err != nil || address == nil {
+		t.Fatalf("the service printed %q, %v", head[:n], err)
+	}
+	const secret = "a-secret-page-of-somebody"
+	if status, taken, _ := post(t, string(address[1]), strings.Repeat("{\"key\":\""+secret+"\"}\n", 100_000)); status != 200 || taken != 100_000 {
+		t.Fatalf("status %d, %d taken", status, taken)
+	}
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = child.Wait() // killed: an error
+	files := 0
+	err = filepath.WalkDir(c.dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files++
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, []byte(secret)) || len(data) > 4096 {
+			t.Errorf("%s holds events", path)
+		}
+		return err
+	})
+	if err != nil || files != 1 {
+		t.Errorf("%d files, %v; want the journal alone", files, err)
+	}
+	s := mustOpen(t, c)
+	if got := s.ledger.Spent().String(); got != "(2, 2e-09)-DP under AddRemove" {
+		t.Errorf("spent %s after the lost window and a new one", got)
+	}
+	if got := s.archive.numbers(); len(got) != 0 || s.current.number != 2 {
+		t.Errorf("released %v, window %d open", got, s.current.number)
+	}
+}
+
+// The program as a whole: it serves, and ends in order when it is told to.
+func TestProgram(t *testing.T) {
+	c := testConfig(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	read, write := io.Pipe()
+	var stderr bytes.Buffer
+	code := make(chan int)
+	go func() {
+		code <- program(ctx, []string{"-dir", c.dir, "-address", c.address, "-operator", c.operator, "-window", "50ms", "-budget", "100000", "-slack", "0.5"}, write, &stderr)
+	}()
+	head := make([]byte, 4096)
+	n, err := read.Read(head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, read) }()
+	url := string(regexp.MustCompile(`http://\S+`).Find(head[:n]))
+	for range 10 {
+		if status, taken, _ := post(t, url, strings.Repeat("{\"key\":\"x\"}\n", 5000)); status != 200 || taken != 5000 {
+			t.Errorf("status %d, %d taken", status, taken)
+		}
+	}
+	for {
+		if _, list := get(t, url+"/releases", ""); !strings.Contains(string(list), "[]") {
+			break // a window has ended by itself
+		}
+	}
+	cancel()
+	if got := <-code; got != 0 {
+		t.Fatalf("exit code %d: %s", got, &stderr)
+	}
+	s := mustOpen(t, c)
+	total := 0.0
+	for _, number := range s.archive.numbers() {
+		total += s.archive.get(number).Estimate("x")
+	}
+	if windows := len(s.archive.numbers()); windows < 2 || total < 50000*1024./1025-90*float64(windows) || total > 50000+90*float64(windows) {
+		t.Errorf("the releases of %d windows say %v, sent were 50000", windows, total)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{{"-nonsense"}, {"file"}, {"-window", "x"}} {
+		var out, errs bytes.Buffer
+		if code := program(context.Background(), args, &out, &errs); code != 2 || out.Len() > 0 || errs.Len() == 0 {
+			t.Errorf("%q: exit code %d, printed %q and %q", args, code, &out, &errs)
+		}
+	}
+	for _, args := range [][]string{{"-epsilon", "0"}, {"-window", "0s"}, {"-budget", "-1"}, {"-counters", "0"}, {"-address", "nowhere:x"}} {
+		var out, errs bytes.Buffer
+		dir := t.TempDir()
+		if code := program(context.Background(), append(args, "-dir", dir), &out, &errs); code != 1 || errs.Len() == 0 {
+			t.Errorf("%q: exit code %d, printed %q and %q", args, code, &out, &errs)
+		}
+	}
+	var out, errs bytes.Buffer
+	if code := program(context.Background(), []string{"-h"}, &out, &errs); code != 0 || !strings.Contains(errs.String(), "-epsilon") {
+		t.Errorf("-h: exit code %d, printed %q", code, &errs)
+	}
+}
+
+func FuzzParseEvent(f *testing.F) {
+	for _, s := range []string{`{"key":"a"}`, `{"key":"a\n"}`, `{"key":""}`, `{"key":"a","key":"b"}`, `{"Key":"a"}`, "{", `{"key":"` + "\xff" + `"}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		key, ok := parseEvent(line)
+		var e event
+		err := json.Unmarshal(line, &e)
+		if wellFormed := err == nil && valid(len(e.Key)); ok != wellFormed || ok && key != e.Key {
+			t.Errorf("%q: %q, %v; encoding/json says %q, %v", line, key, ok, e.Key, err)
+		}
+	})
+}
+
+// BenchmarkTake measures the service's own part: keys into the shards of a window, from all cores.
+func BenchmarkTake(b *testing.B) {
+	s := mustOpen(b, testConfig(b))
+	keys := make([]string, 1024)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("/page/%d", i*i%700)
+	}
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if err := s.take(keys); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N*len(keys))/b.Elapsed().Seconds(), "events/s")
+}
+
+// BenchmarkEvents measures JSON lines over a loopback connection.
+func BenchmarkEvents(b *testing.B) {
+	s := mustOpen(b, testConfig(b))
+	server := httptest.NewServer(s.handler())
+	defer server.Close()
+	var body strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&body, "{\"key\":\"/page/%d\"}\n", i*i%700)
+	}
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if status, taken, _ := post(b, server.URL, body.String()); status != 200 || taken != 10_000 {
+				b.Errorf("status %d, %d taken", status, taken)
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)*10_000/b.Elapsed().Seconds(), "events/s")
+}

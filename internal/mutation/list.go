@@ -1,0 +1,77 @@
+package main
+
+import "slices"
+
+// mutations returns all edits.
+func mutations() []mutation {
+	return slices.Concat(noiseMutations, thresholdMutations, misragriesMutations)
+}
+
+var noiseMutations = []mutation{
+	{"Laplace scale half", "noise/calibrate.go", "return checkScale(quotientUp(sensitivity, epsilon)", "return checkScale(quotientUp(sensitivity/2, epsilon)"},
+	{"Gaussian σ for zCDP too small by √2", "noise/calibrate.go", "sqrtDown(2*rho)", "sqrtDown(4*rho)"},
+	{"analytic σ for half the sensitivity", "noise/gaussian_calibrate.go", "return checkScale(quotientUp(sensitivity, mu)", "return checkScale(quotientUp(sensitivity/2, mu)"},
+	{"analytic σ slightly too small", "noise/gaussian_calibrate.go", "return logDelta+deltaMargin <= target", "return logDelta-0x1p-20 <= target"},
+	{"randomized response rounded down", "noise/bernoulli.go", "p := 1 / (math.Exp(epsilon) + 1) * (1 + 0x1p-49)", "p := 1 / (math.Exp(epsilon) + 1) * (1 - 0x1p-49)"},
+	{"randomized response with p too small", "noise/bernoulli.go", "return BernoulliAtLeast(min(p, 0.5))", "return BernoulliAtLeast(0.999 * min(p, 0.5))"},
+	{"flips of the last digits forgotten", "noise/bernoulli.go", "for open != 0 && read < t.length {", "for open != 0 && read < 4 {"},
+	{"random rounding to the nearest", "noise/bernoulli.go", "if bernoulliScaled(src, y-whole, 1) {", "if y-whole >= 0.5 {"},
+	{"Laplace noise of half the scale", "noise/sample.go", "g, coins := geometric(src, 2*b)", "g, coins := geometric(src, b)"},
+	{"zero of discrete Laplace twice as likely", "noise/sample.go", "k != 0 || coins&2 != 0", "k != 0 || coins&4 != 8"},
+	{"digits beyond 2²⁰ not drawn", "noise/geometric.go", "return u + v<<m, coins", "return v << m, coins"},
+	{"float logarithm trusted on a boundary", "noise/geometric.go", "return floor, floor == int64(t+err)", "return int64(t), true"},
+	{"sum of δ left out", "noise/guarantee.go", "sum.delta = sumUp(sum.delta, g.delta)", ""},
+	{"a promise made of none", "noise/guarantee.go", "sum.promised = sum.promised && g.promised", ""},
+	{"ledger forgets what is spent", "noise/ledger.go", "if ok = l.allows(before, g); ok {", "if ok = l.allows(before, g); !ok {"},
+	{"ledger ignores the relation", "noise/ledger.go", "if g.relation != l.relation {\n\t\treturn fault.Mismatch(\"noise\"", "if false {\n\t\treturn fault.Mismatch(\"noise\""},
+	{"shared noise drawn anew for each key", "noise/correlated.go", "n := drawNormal(src)\n", "n := drawNormal(src)\n\t\tz = drawNormal(src)\n\t\tleast, most = toShared.interval(&z)\n"},
+	{"own noise left out", "noise/correlated.go", "lo, hi := toOwn.interval(&n)", "lo, hi := toOwn.interval(&n)\n\t\t\tlo, hi = int128{}, int128{0, 1}"},
+}
+
+var thresholdMutations = []mutation{
+	{"noise of half the scale", "threshold/laplace.go", "c.scale, err = noise.LaplaceScale(p.Epsilon, total)", "c.scale, err = noise.LaplaceScale(p.Epsilon, total/2)"},
+	{"rounding at random taken for free", "threshold/laplace.go", "math.Log1p(p.Epsilon/total)", "(p.Epsilon/total)"},
+	{"slack of rounding users' values left out", "threshold/laplace.go", "total += keys\n", "total += 0 * keys\n"},
+	{"threshold lower by one step", "threshold/laplace.go", "return from, from + search.Least(1,", "return from, from - 1 + search.Least(1,"},
+	{"exponential rounding: threshold lower by one", "threshold/laplace.go", "return from + search.Least(1,", "return from - 1 + search.Least(1,"},
+	{"plain threshold for one key of many", "threshold/laplace.go", "math.Log1p(-delta) / m)", "math.Log1p(-delta))"},
+	{"δ rounded to the unsafe side", "threshold/laplace.go", "return logDelta - 0x1p-40*max(1, -logDelta)", "return logDelta + 0x1p-8*max(1, -logDelta)"},
+	{"false keys counted for one tail only", "threshold/laplace.go", "each -= math.Ln2 // both tails", ""},
+	{"small values always rounded up", "threshold/release.go", "if !shown || size < c.from && !c.roundsUp(src, size) {", "if !shown {"},
+	{"zeros released as well", "threshold/release.go", "if e.steps > 0 || e.steps < 0 && s.params.Signed {", "if e.steps >= 0 || e.steps < 0 && s.params.Signed {"},
+	{"negative values let through", "threshold/release.go", "if e.steps > 0 || e.steps < 0 && s.params.Signed {", "if e.steps != 0 {"},
+	{"keys in the order of arrival", "threshold/release.go", "sortEntries(entries, s.keys)\n\treturn entries", "return entries"},
+	{"hidden keys behind the slice's end", "threshold/release.go", "values: append(make([]entry[K], 0, len(released)), released...)", "values: released"},
+	{"normal noise: threshold lower by one", "threshold/release.go", "v >= c.threshold || e.steps < 0 && v <= -c.threshold", "v >= c.threshold-1 || e.steps < 0 && v <= -c.threshold"},
+	{"false keys have no noise", "threshold/zeros.go", "v := s.law.threshold + beyond.SampleInt(&s.src)", "v := s.law.threshold"},
+	{"no false keys", "threshold/zeros.go", "count(&s.src, zeros, s.law.threshold)", "0*count(&s.src, zeros, s.law.threshold)"},
+	{"dense: zeros without noise", "threshold/zeros.go", "released[i] = entry[K]{s.keyAt(uint64(i)), d.SampleInt(&s.src)}", "released[i] = entry[K]{s.keyAt(uint64(i)), 0}"},
+	{"a user's value not clamped", "threshold/bounding.go", "x = min(max(x, -limit), limit)", ""},
+	{"a user's total not limited", "threshold/bounding.go", "math.Copysign(min(math.Abs(values[i].x), left), values[i].x)", "values[i].x"},
+	{"a user's keys not limited", "threshold/bounding.go", "keep = min(keep, s.params.MaxKeys)", "keep = max(keep, 0)"},
+	{"the first keys of a user instead of random ones", "threshold/bounding.go", "j := i + int(s.src.Uint64N(uint64(len(values)-i)))", "j := i"},
+	{"values rounded to the nearest step", "threshold/builder.go", "y = noise.RandomizedRound(&s.src, value, s.law.step) / s.law.step", "y = math.Round(y)"},
+	{"a total overflows", "threshold/builder.go", "return min(max(a+b, -maxTotal), maxTotal)", "return a + b"},
+	{"released twice", "threshold/builder.go", "s := *b.state\n\t*b.state = nil\n\treturn s.release(), nil", "s := *b.state\n\treturn s.release(), nil"},
+	{"a Builder prints its state", "threshold/builder.go", "fmt.Fprint(f, redacted)", "fmt.Fprint(f, (**b.state).totals.entries)"},
+}
+
+var misragriesMutations = []mutation{
+	{"shared noise left out", "misragries/release.go", "eta := d.SampleInt(src)", "eta := int64(0)"},
+	{"own noise left out", "misragries/release.go", "c.count + eta + x}", "c.count + eta}"},
+	{"the true number of decrements told", "misragries/release.go", "return released, decrements - eta", "return released, decrements"},
+	{"threshold lower by one", "misragries/threshold.go", "return search.Least(1, func(tau int64) bool { return logDelta(k, epsilon, float64(tau)) <= want })", "return search.Least(1, func(tau int64) bool { return logDelta(k, epsilon, float64(tau)) <= want }) - 1"},
+	{"reduced: small values always rounded up", "misragries/release.go", "if shown && (c.count >= l.sum.from || beyond.SampleInt(src)%l.sum.from >= l.sum.from-c.count) {", "if shown && beyond.SampleInt(src) >= 0 {"},
+	{"the private shift left out", "misragries/release.go", "discreteLaplace(l.sum.shift).SampleInt(src)+l.sum.offset", "l.sum.offset"},
+	{"no zero counters kept", "misragries/sketch.go", "for _, key := range zeros {\n\t\tall = append(all, counter[K]{key, 0})\n\t}", ""},
+	{"zero counters of the wrong keys", "misragries/sketch.go", "return remaining[evicted:]", "return remaining[:len(remaining)-evicted]"},
+	{"counters in the order of arrival", "misragries/sketch.go", "all = append(all, counter[K]{key, 0})\n\t}\n\tsortCounters(all)", "all = append(all, counter[K]{key, 0})\n\t}"},
+	{"merged: counters in the order of arrival", "misragries/merge.go", "sortCounters(all)\n\treturn all", "return all"},
+	{"merge subtracts one too little", "misragries/merge.go", "v = largest(sums, k+1)", "v = max(largest(sums, k+1), 1) - 1"},
+	{"the sum is not subtracted", "misragries/reduced.go", "lo, borrow := bits.Sub64(lo, sumLo, 0)", "lo, borrow := bits.Sub64(lo, sumLo/2, 0)"},
+	{"a user's keys counted twice", "misragries/users.go", "distinct := slices.Compact(given)", "distinct := given"},
+	{"a user's keys not limited", "misragries/users.go", "distinct = distinct[:m]\n", ""},
+	{"the first keys of a user instead of random ones", "misragries/users.go", "j := i + int(s.src.Uint64N(uint64(len(distinct)-i)))", "j := i"},
+	{"merged after release", "misragries/sum.go", "*b.state = nil\n\tfor", "for"},
+	{"merged sketches added to a sum", "misragries/sum.go", "case o.input == Merged: // its neighbours differ in other ways", "case false:"},
+}
