@@ -154,6 +154,32 @@ func TestScaling(t *testing.T) {
 	}
 }
 
+// The scale covers what rounding to the grid adds: rounding at random makes e^{1/b} − 1 of a step's share of ε, rounding users' values moves each of
+// their totals by up to a step more.
+func TestScaleCoversRounding(t *testing.T) {
+	for _, epsilon := range []float64{0.01, 1, 20} {
+		for _, m := range []Mechanism{ExponentialRounding, LinearRounding} {
+			p := Params{Epsilon: epsilon, Delta: 1e-8, Sensitivity: 3, Mechanism: m}
+			c, err := p.choose()
+			require.NoError(t, err)
+			require.LessOrEqual(t, math.Expm1(1/c.scale)*3/c.step, epsilon)
+			require.InEpsilon(t, epsilon, math.Expm1(1/c.scale)*3/c.step, 1e-12)
+		}
+		p := Params{Epsilon: epsilon, Delta: 1e-8, MaxKeys: 5, MaxValue: 0.7, Mechanism: Laplace}
+		for users, relation := range map[float64]noise.Relation{1: noise.AddRemove, 2: noise.Replace} {
+			p.Relation = relation
+			c, err := p.choose()
+			require.NoError(t, err)
+			keys := 5 * users
+			require.GreaterOrEqual(t, c.scale*epsilon, min(keys*0.7/c.step+keys, keys*math.Ceil(0.7/c.step))*(1-1e-15))
+		}
+		p = Params{Epsilon: epsilon, Delta: 1e-8, MaxKeys: 5, MaxValue: 0.7, Sensitivity: 1, Mechanism: Laplace}
+		c, err := p.choose()
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, c.scale*epsilon, (1/c.step+5)*(1-1e-15))
+	}
+}
+
 // Extremes: every valid corner gives finite numbers, thresholds monotone in δ, ε and what a user can change.
 func TestThresholdExtremes(t *testing.T) {
 	for _, epsilon := range []float64{minEpsilon, 1e-3, 1, 30, maxEpsilon} {

@@ -148,7 +148,7 @@ func TestPureIsTheLoop(t *testing.T) {
 	}
 }
 
-// Where most keys have a value the zeros are listed, and still every one of them is as likely as the next.
+// Where most keys have a value the zeros are listed, and still every one of them is as likely as the next, also one that was added with a total of 0.
 func TestPureWithFewZeros(t *testing.T) {
 	p := Params{Epsilon: 1, Dim: 10, Integers: true, FalseKeys: 2.5, Mechanism: PureLaplace}
 	c, err := p.choose()
@@ -159,6 +159,9 @@ func TestPureWithFewZeros(t *testing.T) {
 		var shown [10]int64
 		for range n {
 			totals := map[int]int64{}
+			if stored < 10 {
+				totals[9] = 0
+			}
 			for key := range stored {
 				totals[key] = 1000
 			}

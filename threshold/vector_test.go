@@ -268,6 +268,7 @@ func TestOnlyKeysWithAValue(t *testing.T) {
 		for key := range v.All() {
 			require.Contains(t, []int{5, -3, 8}, key)
 		}
+		require.Equal(t, len(v.values), cap(v.values), "hidden keys must not lie behind the released ones")
 	}
 }
 
@@ -339,6 +340,11 @@ func TestAddUser(t *testing.T) {
 	require.Equal(t, map[string]float64{"a": 2, "b": 1}, totals(p, func(b *Builder[string]) { b.AddUser("a", "b", "a", "a") }))
 	values := map[string]float64{"a": 5, "b": -7, "c": 0.5, "d": math.NaN()}
 	require.Equal(t, map[string]float64{"a": 2, "c": 0.5}, totals(p, func(b *Builder[string]) { b.AddUserValues(all(values)) }))
+	many := map[string]float64{}
+	for i := range 20 {
+		many[fmt.Sprint(i)] = 0x1p-4
+	}
+	require.Len(t, totals(p, func(b *Builder[string]) { b.AddUserValues(all(many)) }), 3, "MaxKeys holds for small values as well")
 	p.Signed = true
 	require.Equal(t, map[string]float64{"a": 2, "b": -2, "c": 0.5}, totals(p, func(b *Builder[string]) { b.AddUserValues(all(values)) }))
 	p.Sensitivity = 1

@@ -43,10 +43,10 @@ var thresholdMutations = []mutation{
 	{"keys in the order of arrival", "threshold/release.go", "sortEntries(entries, s.keys)\n\treturn entries", "return entries"},
 	{"hidden keys behind the slice's end", "threshold/release.go", "values: append(make([]entry[K], 0, len(released)), released...)", "values: released"},
 	{"normal noise: threshold lower by one", "threshold/release.go", "v >= c.threshold || e.steps < 0 && v <= -c.threshold", "v >= c.threshold-1 || e.steps < 0 && v <= -c.threshold"},
-	{"false keys have no noise", "threshold/zeros.go", "v := s.law.threshold + beyond.SampleInt(&s.src)", "v := s.law.threshold"},
+	{"false keys have no noise", "threshold/zeros.go", "v := s.law.threshold + beyond.SampleInt(&s.src)", "v := s.law.threshold + 0*beyond.SampleInt(&s.src)"},
 	{"no false keys", "threshold/zeros.go", "count(&s.src, zeros, s.law.threshold)", "0*count(&s.src, zeros, s.law.threshold)"},
-	{"dense: zeros without noise", "threshold/zeros.go", "released[i] = entry[K]{s.keyAt(uint64(i)), d.SampleInt(&s.src)}", "released[i] = entry[K]{s.keyAt(uint64(i)), 0}"},
-	{"a user's value not clamped", "threshold/bounding.go", "x = min(max(x, -limit), limit)", ""},
+	{"dense: zeros without noise", "threshold/zeros.go", "released[i] = entry[K]{s.keyAt(uint64(i)), d.SampleInt(&s.src)}", "released[i] = entry[K]{s.keyAt(uint64(i)), 0 * d.SampleInt(&s.src)}"},
+	{"a user's value not clamped", "threshold/bounding.go", "x = min(max(x, -limit), limit)", "x = min(max(x, -2*limit), 2*limit)"},
 	{"a user's total not limited", "threshold/bounding.go", "math.Copysign(min(math.Abs(values[i].x), left), values[i].x)", "values[i].x"},
 	{"a user's keys not limited", "threshold/bounding.go", "keep = min(keep, s.params.MaxKeys)", "keep = max(keep, 0)"},
 	{"the first keys of a user instead of random ones", "threshold/bounding.go", "j := i + int(s.src.Uint64N(uint64(len(values)-i)))", "j := i"},
@@ -58,7 +58,7 @@ var thresholdMutations = []mutation{
 
 var misragriesMutations = []mutation{
 	{"shared noise left out", "misragries/release.go", "eta := d.SampleInt(src)", "eta := int64(0)"},
-	{"own noise left out", "misragries/release.go", "c.count + eta + x}", "c.count + eta}"},
+	{"own noise left out", "misragries/release.go", "c.count + eta + x}", "c.count + eta + 0*x}"},
 	{"the true number of decrements told", "misragries/release.go", "return released, decrements - eta", "return released, decrements"},
 	{"threshold lower by one", "misragries/threshold.go", "return search.Least(1, func(tau int64) bool { return logDelta(k, epsilon, float64(tau)) <= want })", "return search.Least(1, func(tau int64) bool { return logDelta(k, epsilon, float64(tau)) <= want }) - 1"},
 	{"reduced: small values always rounded up", "misragries/release.go", "if shown && (c.count >= l.sum.from || beyond.SampleInt(src)%l.sum.from >= l.sum.from-c.count) {", "if shown && beyond.SampleInt(src) >= 0 {"},
