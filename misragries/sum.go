@@ -3,6 +3,7 @@ package misragries
 import (
 	"fmt"
 	"log/slog"
+	"math"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
@@ -57,6 +58,27 @@ func (t *Sum[K]) Add(b *Builder[K]) error {
 		s.units[c.key] = saturate(uint64(s.units[c.key]) + uint64(c.count))
 	}
 	s.sketches++
+	return nil
+}
+
+// Merge adds what the other Sum holds, which gives up its data: a Sum of Sums is the Sum of all their sketches, in any order. The streams of both must
+// be disjoint. The error wraps [ErrMismatch] if the Params differ, and [ErrReleased] if either was released. Then nothing has changed.
+func (t *Sum[K]) Merge(other *Sum[K]) error {
+	if t.Released() || other == nil || other.Released() {
+		return fmt.Errorf("misragries: Sum.Merge: a Sum is %w", fault.ErrReleased)
+	}
+	s, o := *t.state, *other.state
+	switch {
+	case s == o:
+		return fault.Mismatch("misragries", "the Sum to merge", "itself", "another one")
+	case s.params != o.params:
+		return fault.Mismatch("misragries", "Params", s.params, o.params)
+	}
+	*other.state = nil
+	for key, count := range o.units {
+		s.units[key] = saturate(uint64(s.units[key]) + uint64(count))
+	}
+	s.sketches = int(min(int64(s.sketches)+int64(o.sketches), math.MaxInt32))
 	return nil
 }
 

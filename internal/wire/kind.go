@@ -16,6 +16,9 @@ const (
 	KindPLAN       Kind = 7 // plan.Mean
 	KindArete      Kind = 8 // arete.Value
 	KindNoise      Kind = 9 // noise.Approximation
+
+	// KindPrivate marks the private state of a Builder on its way between the machines of one pipeline: never a released object.
+	KindPrivate Kind = 128
 )
 
 // kindNames is indexed by Kind.
@@ -29,6 +32,7 @@ var kindNames = [...]string{
 	KindPLAN:       "plan",
 	KindArete:      "arete",
 	KindNoise:      "noise",
+	KindPrivate:    "PRIVATE STATE",
 }
 
 // String returns the name of the package that owns the kind, or "kind 200" for an unknown one.

@@ -1,0 +1,190 @@
+package misragries
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/threshold"
+)
+
+// This file moves a Builder or a Sum between the machines of one trusted pipeline. It is the only way but Release that leads out of them, and
+// what it gives is private.
+
+// The two kinds of private state.
+const (
+	privateBuilder = 1
+	privateSum     = 2
+)
+
+// AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA, keys and exact counts, protected by nothing. It
+// is for a pipeline that moves its builders between machines as trusted as this one, and must not reach a disk, a log or a person that the
+// stream itself may not reach. To publish, use [Builder.Release].
+//
+// The Builder stays as it is. Whoever restores the state and releases it spends the budget; do so once. The error wraps [ErrReleased].
+func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
+	if b.Released() {
+		return dst, fmt.Errorf("misragries: AppendPrivateState: the Builder is %w", fault.ErrReleased)
+	}
+	s, keys := *b.state, wire.KeysOf[K]()
+	dst = appendPrivateHead(dst, privateBuilder, keys, s.params)
+	dst = append(dst, byte(s.input))
+	dst = binary.LittleEndian.AppendUint64(dst, s.sketch.decrements)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.sketch.settled))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.sketch.entries)))
+	for _, e := range s.sketch.entries {
+		dst = keys.Append(dst, e.key)
+		dst = binary.LittleEndian.AppendUint64(dst, e.total)
+	}
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.sketch.zeros)))
+	for _, key := range s.sketch.zeros {
+		dst = keys.Append(dst, key)
+	}
+	return dst, nil
+}
+
+// RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState] gave. The error wraps [ErrReleased], [ErrMismatch] if
+// that Builder had other Params, or [ErrFormat]; the Builder is then unchanged.
+func (b *Builder[K]) RestorePrivateState(data []byte) error {
+	if b.Released() {
+		return fmt.Errorf("misragries: RestorePrivateState: the Builder is %w", fault.ErrReleased)
+	}
+	s, keys := *b.state, wire.KeysOf[K]()
+	r := wire.NewReader("misragries", data)
+	if err := readPrivateHead(r, privateBuilder, keys, s.params); err != nil {
+		return err
+	}
+	in := Input(r.Uint8())
+	if in != OneStream && in != GivenCounters && in != Merged {
+		r.Fail("an unknown Input")
+	}
+	sketch := readSketch(r, keys, s.params)
+	if err := r.Done(); err != nil {
+		return err
+	}
+	s.input, s.sketch = in, *sketch
+	return nil
+}
+
+// readSketch reads a sketch and checks what its methods rely on.
+func readSketch[K hashing.Key](r *wire.Reader, keys wire.Keys[K], p Params) *sketch[K] {
+	k := p.Counters
+	inside := func(key K) bool { return p.Dim == 0 || !outside(key, p.Dim) }
+	s := newSketch[K](k)
+	s.decrements = r.Uint64()
+	settled := r.Uint32()
+	n := r.Count(k, keys.MinSize()+8)
+	if r.Err() != nil {
+		return s
+	}
+	s.grow(max(n, 1))
+	for range n {
+		e := entry[K]{keys.Read(r), r.Uint64()}
+		if r.Err() == nil && (e.total <= s.decrements || e.total > 1<<63 || !inside(e.key) || s.find(e.key) >= 0) {
+			r.Fail("an impossible counter")
+		}
+		if r.Err() != nil {
+			return s
+		}
+		s.entries = append(s.entries, e)
+		h := s.hasher.Hash(e.key)
+		s.index.set(s.index.vacant(h), s.index.tag(h)|uint32(len(s.entries)))
+	}
+	if s.settled = int(min(settled, math.MaxInt32)); s.settled > n {
+		r.Fail("a wrong number of settled counters")
+	}
+	if n = r.Count(k, keys.MinSize()); n > 0 {
+		s.zeros = make([]K, n, k)
+	}
+	for i := range s.zeros {
+		s.zeros[i] = keys.Read(r)
+	}
+	if r.Err() == nil && (len(slices.Compact(slices.Sorted(slices.Values(s.zeros)))) != n || slices.ContainsFunc(s.zeros, func(key K) bool { return !inside(key) })) {
+		r.Fail("impossible zeros")
+	}
+	return s
+}
+
+// AppendPrivateState appends all that the Sum holds to dst. WHAT IT APPENDS IS PRIVATE DATA, as with [Builder.AppendPrivateState]. The error wraps [ErrReleased].
+func (t *Sum[K]) AppendPrivateState(dst []byte) ([]byte, error) {
+	if t.Released() {
+		return dst, fmt.Errorf("misragries: AppendPrivateState: the Sum is %w", fault.ErrReleased)
+	}
+	s, keys := *t.state, wire.KeysOf[K]()
+	dst = appendPrivateHead(dst, privateSum, keys, s.params)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.sketches))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.units)))
+	for _, key := range slices.Sorted(maps.Keys(s.units)) {
+		dst = keys.Append(dst, key)
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(s.units[key]))
+	}
+	return dst, nil
+}
+
+// RestorePrivateState replaces what the Sum holds by a state that [Sum.AppendPrivateState] gave. The errors are those of [Builder.RestorePrivateState].
+func (t *Sum[K]) RestorePrivateState(data []byte) error {
+	if t.Released() {
+		return fmt.Errorf("misragries: RestorePrivateState: the Sum is %w", fault.ErrReleased)
+	}
+	s, keys := *t.state, wire.KeysOf[K]()
+	r := wire.NewReader("misragries", data)
+	if err := readPrivateHead(r, privateSum, keys, s.params); err != nil {
+		return err
+	}
+	sketches := r.Uint32()
+	if sketches > math.MaxInt32 {
+		r.Fail("a wrong number of sketches")
+	}
+	n := r.Count(math.MaxInt32, keys.MinSize()+8)
+	units := make(map[K]int64, n)
+	for range n {
+		key, count := keys.Read(r), r.Int64()
+		if _, again := units[key]; r.Err() == nil && (again || count < 1 || count > 1<<62 || s.params.Dim > 0 && outside(key, s.params.Dim)) {
+			r.Fail("an impossible count")
+		}
+		if r.Err() != nil {
+			break
+		}
+		units[key] = count
+	}
+	if err := r.Done(); err != nil {
+		return err
+	}
+	s.sketches, s.units = int(sketches), units
+	return nil
+}
+
+// appendPrivateHead appends what both states begin with: the header, the kind of state, the class of the keys and the Params.
+func appendPrivateHead[K hashing.Key](dst []byte, state byte, keys wire.Keys[K], p Params) []byte {
+	dst = wire.AppendHeader(dst, wire.KindPrivate, 1)
+	dst = append(dst, state, byte(keys.Class()), byte(p.Mechanism), byte(p.Sparse))
+	for _, x := range []uint64{uint64(p.Counters), uint64(p.MaxKeys), math.Float64bits(p.Epsilon), math.Float64bits(p.Delta), p.Dim, p.MaxLength} {
+		dst = binary.LittleEndian.AppendUint64(dst, x)
+	}
+	return dst
+}
+
+// readPrivateHead is its inverse. The Params must be those of the receiver.
+func readPrivateHead[K hashing.Key](r *wire.Reader, state byte, keys wire.Keys[K], want Params) error {
+	r.Header(wire.KindPrivate, 1)
+	if r.Uint8() != state {
+		r.Fail("another kind of state")
+	}
+	if wire.KeyClass(r.Uint8()) != keys.Class() {
+		r.Fail("keys of another type")
+	}
+	var p Params
+	p.Mechanism, p.Sparse = Mechanism(r.Uint8()), threshold.Mechanism(r.Uint8())
+	counters, maxKeys := r.Uint64(), r.Uint64()
+	p.Epsilon, p.Delta, p.Dim, p.MaxLength = r.Float64(), r.Float64(), r.Uint64(), r.Uint64()
+	p.Counters, p.MaxKeys = int(min(counters, math.MaxInt32)), int(min(maxKeys, math.MaxInt32))
+	if r.Err() == nil && p != want {
+		return fault.Mismatch("misragries", "Params", want, p)
+	}
+	return r.Err()
+}

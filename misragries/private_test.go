@@ -1,0 +1,156 @@
+package misragries
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/stretchr/testify/require"
+)
+
+// contents returns all that decides how a sketch goes on and what it releases.
+func contents[K string | int](b *Builder[K]) any {
+	s := *b.state
+	return []any{s.params, s.input, s.sketch.decrements, s.sketch.counters(), s.sketch.positive()}
+}
+
+func restored[K string | int](t *testing.T, b *Builder[K], p Params) *Builder[K] {
+	t.Helper()
+	data, err := b.AppendPrivateState(nil)
+	require.NoError(t, err)
+	c, err := New[K](p)
+	require.NoError(t, err)
+	c.AddSlice(make([]K, 3)) // is replaced
+	require.NoError(t, c.RestorePrivateState(data))
+	return c
+}
+
+// A restored sketch is the sketch: at every point of a stream, and for all that comes after it.
+func TestPrivateStateOfABuilder(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, k := range []int{1, 2, 5, 40} {
+		p := Params{Counters: k, Epsilon: 1, Delta: 1e-6}
+		ints, err := New[int](p)
+		require.NoError(t, err)
+		words, err := New[string](p)
+		require.NoError(t, err)
+		for i := range 400 {
+			if i%7 == 0 {
+				ints, words = restored(t, ints, p), restored(t, words, p)
+			}
+			key := int(rng.ExpFloat64() * 3 * float64(k))
+			ints.Add(key)
+			words.Add(strconv.Itoa(key))
+			if i%11 == 0 {
+				require.Equal(t, contents(ints), contents(restored(t, ints, p)))
+				require.Equal(t, contents(words), contents(restored(t, words, p)))
+			}
+		}
+		plain, err := New[int](p)
+		require.NoError(t, err)
+		rng = rand.New(rand.NewPCG(1, 2))
+		for range 400 {
+			plain.Add(int(rng.ExpFloat64() * 3 * float64(k)))
+		}
+		require.Equal(t, contents(plain), contents(ints), "k = %d: the stream restored on its way, and the plain one", k)
+		rng = rand.New(rand.NewPCG(1, 2))
+		require.NoError(t, plain.Merge(ints))
+		require.Equal(t, contents(plain), contents(restored(t, plain, p)), "merged")
+	}
+}
+
+func TestPrivateStateOfASum(t *testing.T) {
+	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-6}
+	whole, err := NewSum[int](p)
+	require.NoError(t, err)
+	parts := [2]*Sum[int]{}
+	for i := range parts {
+		parts[i], err = NewSum[int](p)
+		require.NoError(t, err)
+	}
+	for shard := range 6 {
+		for _, to := range []*Sum[int]{whole, parts[shard%2]} {
+			b, err := New[int](p)
+			require.NoError(t, err)
+			for i := range 500 {
+				b.Add(i % (7 + shard))
+			}
+			require.NoError(t, to.Add(b))
+		}
+	}
+	data, err := parts[1].AppendPrivateState([]byte("prefix"))
+	require.NoError(t, err)
+	require.True(t, bytes.HasPrefix(data, []byte("prefix")))
+	again, err := NewSum[int](p)
+	require.NoError(t, err)
+	require.NoError(t, again.RestorePrivateState(data[len("prefix"):]))
+	require.NoError(t, parts[0].Merge(again))
+	require.Equal(t, (*whole.state).units, (*parts[0].state).units)
+	require.Equal(t, 6, (*parts[0].state).sketches)
+
+	require.ErrorIs(t, parts[0].Merge(again), ErrReleased)
+	require.ErrorIs(t, parts[0].Merge(nil), ErrReleased)
+	require.ErrorIs(t, parts[0].Merge(parts[0]), ErrMismatch)
+	p.Counters++
+	other, err := NewSum[int](p)
+	require.NoError(t, err)
+	require.ErrorIs(t, parts[0].Merge(other), ErrMismatch)
+	_, err = again.AppendPrivateState(nil)
+	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, again.RestorePrivateState(data), ErrReleased)
+}
+
+// Bytes that are no state, or one of other Params, leave the receiver as it is; nothing panics.
+func TestRestoreRejects(t *testing.T) {
+	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-6, Dim: 50}
+	b, err := New[int](p)
+	require.NoError(t, err)
+	for i := range 30 {
+		b.Add(i % 9)
+	}
+	data, err := b.AppendPrivateState(nil)
+	require.NoError(t, err)
+	before := contents(b)
+	sum, err := NewSum[int](p)
+	require.NoError(t, err)
+	require.NoError(t, sum.Add(restored(t, b, p)))
+	sumData, err := sum.AppendPrivateState(nil)
+	require.NoError(t, err)
+	for n := range data {
+		require.Error(t, b.RestorePrivateState(data[:n]))
+	}
+	require.ErrorIs(t, b.RestorePrivateState(append(bytes.Clone(data), 0)), fault.ErrFormat)
+	require.ErrorIs(t, b.RestorePrivateState(sumData), fault.ErrFormat)
+	require.ErrorIs(t, sum.RestorePrivateState(data), fault.ErrFormat)
+	require.Equal(t, before, contents(b))
+	for bit := range 8 * len(data) {
+		flipped := bytes.Clone(data)
+		flipped[bit/8] ^= 1 << (bit % 8)
+		c, err := New[int](p)
+		require.NoError(t, err)
+		if c.RestorePrivateState(flipped) == nil { // another valid state: it works
+			for i := range 20 {
+				c.Add(i)
+			}
+			_, err := c.Release()
+			require.NoError(t, err)
+		}
+	}
+	for _, q := range []Params{{Counters: 5, Epsilon: 1, Delta: 1e-6, Dim: 50}, {Counters: 4, Epsilon: 2, Delta: 1e-6, Dim: 50}, {Counters: 4, Epsilon: 1, Delta: 1e-6}} {
+		c, err := New[int](q)
+		require.NoError(t, err)
+		require.ErrorIs(t, c.RestorePrivateState(data), ErrMismatch)
+	}
+	words, err := New[string](Params{Counters: 4, Epsilon: 1, Delta: 1e-6})
+	require.NoError(t, err)
+	require.ErrorIs(t, words.RestorePrivateState(data), fault.ErrFormat)
+	var h Histogram[int]
+	require.ErrorIs(t, h.UnmarshalBinary(data), fault.ErrFormat, "private state is no release")
+	_, err = b.Release()
+	require.NoError(t, err)
+	_, err = b.AppendPrivateState(nil)
+	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, b.RestorePrivateState(data), ErrReleased)
+}
