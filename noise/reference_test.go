@@ -15,7 +15,13 @@ import (
 // sums and integrates with 80 digits by mpmath and shares no formula with this package but the definitions.
 func reference(t *testing.T, law string, columns int) [][]float64 {
 	t.Helper()
-	f, err := os.Open("testdata/reference.txt")
+	return referenceIn(t, "reference.txt", law, columns)
+}
+
+// referenceIn returns the rows for one law of a file in testdata.
+func referenceIn(t *testing.T, file, law string, columns int) [][]float64 {
+	t.Helper()
+	f, err := os.Open("testdata/" + file)
 	require.NoError(t, err)
 	defer f.Close()
 	var rows [][]float64
