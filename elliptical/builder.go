@@ -1,0 +1,157 @@
+package elliptical
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+)
+
+// Builder sums rows. It holds private data: it prints nothing of it, encodes nothing, and Release is the only way out. One goroutine at a
+// time may use it.
+type Builder struct {
+	state **state // twice removed: fmt, slog and the encoders get no further than an address
+}
+
+// state is nil once released.
+type state struct {
+	mechanism *Mechanism
+	zero      []int64 // what a row adds that leaves the coordinate out, in steps
+	sums      []int64 // of what rows add beyond zero
+	seen      []int64 // the last sparse row with this coordinate; rows are counted from 1
+	rows      int64
+	row, z    []float64 // one row and its z, and that in steps: for an Ellipsoid only
+	q         []int64
+}
+
+// NewBuilder returns an empty Builder, or an error that wraps [ErrParams].
+func NewBuilder(p Params) (*Builder, error) {
+	m, err := New(p)
+	if err != nil {
+		return nil, err
+	}
+	d := m.law.dim
+	s := &state{mechanism: m, zero: make([]int64, d), sums: make([]int64, d), seen: make([]int64, d)}
+	for i := range d {
+		s.zero[i] = m.law.at[i].entry(0)
+	}
+	if m.law.lower != nil {
+		s.row, s.z, s.q = make([]float64, d), make([]float64, d), make([]int64, d)
+	}
+	return &Builder{&s}, nil
+}
+
+// Add adds one row of d coordinates, in the units of the data. A coordinate outside its interval is clamped to it (a row outside the
+// Ellipsoid is scaled to it), NaN counts as 0, missing ones at the end are 0 and further ones are ignored. Sums saturate at ±2⁶¹ steps of
+// the grid, after 2²⁸ rows at the earliest (2²⁵ where an interval is far from 0). After Release Add does nothing; a caller that cannot be
+// sure asks [Builder.Released] first.
+func (b *Builder) Add(row []float64) {
+	if b.Released() {
+		return
+	}
+	s := *b.state
+	s.rows++
+	row = row[:min(len(row), len(s.sums))]
+	if s.z != nil {
+		s.addWhitened(row)
+		return
+	}
+	for i, x := range row {
+		s.add(i, x)
+	}
+}
+
+// AddSparse adds one row of which values[j] is coordinate indices[j] and all others are 0. It is [Builder.Add] in time proportional to
+// the number of indices, in any order (with an Ellipsoid, to d²). Indices outside [0, d) are ignored, and so are those without a value
+// and all but the first of equal ones.
+func (b *Builder) AddSparse(indices []int, values []float64) {
+	if b.Released() {
+		return
+	}
+	s := *b.state
+	s.rows++
+	for j, i := range indices[:min(len(indices), len(values))] {
+		if i >= 0 && i < len(s.sums) && s.seen[i] != s.rows {
+			s.seen[i] = s.rows
+			if s.z != nil {
+				s.row[i] = values[j]
+			} else {
+				s.add(i, values[j])
+			}
+		}
+	}
+	if s.z != nil {
+		s.addWhitened(s.row)
+		clear(s.row)
+	}
+}
+
+// add adds the value x of one row to coordinate i.
+func (s *state) add(i int, x float64) {
+	s.sums[i] = saturatingSum(s.sums[i], s.mechanism.law.at[i].entry(x)-s.zero[i])
+}
+
+// addWhitened adds one row to the sums of z.
+func (s *state) addWhitened(row []float64) {
+	whiten(s.mechanism.law.lower, row, s.mechanism.law.at[0].step, s.z, s.q)
+	for i, q := range s.q {
+		s.sums[i] = saturatingSum(s.sums[i], q)
+	}
+}
+
+// Merge adds the rows of another Builder of the same Params and takes them from it: other is released afterwards. The error wraps
+// [ErrMismatch] if the Params differ, and [ErrReleased] if one of the two was released or they are the same; then nothing happens.
+func (b *Builder) Merge(other *Builder) error {
+	if b.Released() || other.Released() || b.state == other.state {
+		return fmt.Errorf("elliptical: Merge: a Builder is %w, or merged with itself", fault.ErrReleased)
+	}
+	s, o := *b.state, *other.state
+	if s.mechanism.params != o.mechanism.params {
+		return fault.Mismatch("elliptical", "Params", s.mechanism, o.mechanism)
+	}
+	*other.state = nil
+	for i, x := range o.sums {
+		s.sums[i] = saturatingSum(s.sums[i], x)
+	}
+	s.rows += min(o.rows, math.MaxInt64-s.rows)
+	return nil
+}
+
+// Released reports whether the Builder has been released, and Add therefore ignores what it is given.
+func (b *Builder) Released() bool { return b.state == nil || *b.state == nil }
+
+// Release spends the budget and returns the private sum. The Builder gives up its data; a second Release returns an error that wraps
+// [ErrReleased].
+func (b *Builder) Release() (*Sum, error) {
+	if b.Released() {
+		return nil, fmt.Errorf("elliptical: Release: the Builder is %w", fault.ErrReleased)
+	}
+	s := *b.state
+	*b.state = nil
+	return s.mechanism.release(s.totals()), nil
+}
+
+// totals returns the sums of deviations from centre, and the count if it is released, in steps.
+func (s *state) totals() []int64 {
+	l := s.mechanism.law
+	totals := make([]int64, len(l.at))
+	for i := range l.dim {
+		totals[i] = total(s.sums[i], s.rows, s.zero[i]-l.at[i].centre)
+	}
+	if s.mechanism.params.Count {
+		totals[l.dim] = l.countSteps(s.rows)
+	}
+	return totals
+}
+
+const redacted = "elliptical.Builder (private)"
+
+// Format prints a fixed text under every verb.
+func (b Builder) Format(f fmt.State, _ rune) { fmt.Fprint(f, redacted) }
+
+// LogValue logs a fixed text.
+func (b Builder) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// MarshalText encodes a fixed text, so that JSON and XML hold nothing else.
+func (b Builder) MarshalText() ([]byte, error) { return []byte(redacted), nil }

@@ -1,0 +1,399 @@
+package elliptical
+
+import (
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+func TestBuilderIsRedacted(t *testing.T) {
+	b, err := NewBuilder(Params{Widths: VectorOf(1e9, 1), Rho: 1})
+	require.NoError(t, err)
+	b.Add([]float64{98_765_432, 0.25})
+	sum := (*b.state).sums[0]
+	require.NotZero(t, sum)
+	dptest.Redacted(t, b, "98765432", "9.8765432e+07")
+}
+
+// hostile returns a value of the kind that breaks sums: ends of the interval, near halves of the grid, huge, tiny, NaN, infinite.
+func hostile(rng *rand.Rand, c coordinate, low, width float64) float64 {
+	switch rng.IntN(9) {
+	case 0:
+		return low
+	case 1:
+		return low + width
+	case 2:
+		return (float64(c.low+rng.Int64N(c.high-c.low+1)) + 0.5) * c.step
+	case 3:
+		return math.Nextafter((float64(c.low+rng.Int64N(c.high-c.low+1))+0.5)*c.step, math.Inf(-1))
+	case 4:
+		return []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, 5e-324, -5e-324}[rng.IntN(7)]
+	case 5:
+		return math.Copysign(0, -1)
+	}
+	return low + width*rng.Float64()
+}
+
+// propertySettings are Params at full size and with odd grids.
+func propertySettings() []Params {
+	return []Params{
+		{Widths: VectorOf(4, 1, 0.1), Rho: 1},
+		{Widths: VectorOf(0.1, 1e-9, 1e20), Rho: 1e-6, Shape: Spherical},
+		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(0.05, -0.3, 1e5), Epsilon: 1},
+		{Widths: VectorOf(0.1, 0.7, 3), Relation: noise.AddRemove, Epsilon: 1, Delta: 1e-9},
+		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(0.05, -0.3, 1e5), Relation: noise.AddRemove, Rho: 1},
+		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(0.05, -0.3, 1e5), Relation: noise.AddRemove, Rho: 1, Count: true},
+		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(0.05, -0.3, -1), Relation: noise.AddRemove, Epsilon: 1e-6, Count: true},
+	}
+}
+
+// build returns the totals of the rows, each added dense or sparse.
+func build(t *testing.T, m *Mechanism, rows [][]float64, sparse bool) []int64 {
+	b, err := NewBuilder(m.params)
+	require.NoError(t, err)
+	for _, row := range rows {
+		if sparse {
+			b.AddSparse([]int{2, -1, 1, 0, 2, 3}, []float64{row[2], 9, row[1], row[0], 5, 5})
+		} else {
+			b.Add(row)
+		}
+	}
+	return (*b.state).totals()
+}
+
+// requireWithin checks that totals of neighbours differ by what the calibration counts on.
+func requireWithin(t *testing.T, m *Mechanism, a, b []int64) {
+	for i, c := range m.law.at {
+		d := a[i] - b[i]
+		require.LessOrEqual(t, max(d, -d), c.change(m.params.replace()), "coordinate %d of %v", i, m.params)
+	}
+}
+
+// The sensitivity on the grid, on adversarial rows: whatever rows there are, one more or another one changes totals by what is calibrated
+// for, dense and sparse alike, also where sums saturate.
+func TestSensitivityOfRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4)) // test data
+	for _, p := range propertySettings() {
+		m, err := New(p)
+		require.NoError(t, err)
+		row := func() []float64 {
+			r := make([]float64, 3)
+			for i := range r {
+				r[i] = hostile(rng, m.law.at[i], m.params.lower(i), m.params.Widths.At(i))
+			}
+			return r
+		}
+		for range 400 {
+			rows := [][]float64{row(), row(), row()}
+			other := [][]float64{rows[0], rows[1], row()}
+			if m.params.Relation == noise.AddRemove {
+				other = rows[:2]
+			}
+			dense := build(t, m, rows, false)
+			require.Equal(t, dense, build(t, m, rows, true), "sparse rows")
+			requireWithin(t, m, dense, build(t, m, other, true))
+		}
+	}
+}
+
+// Sums that saturate: the state is put next to the edge, and rows are added with and without one.
+func TestSensitivityWhereSumsSaturate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6)) // test data
+	for _, p := range propertySettings() {
+		m, err := New(p)
+		require.NoError(t, err)
+		for range 300 {
+			edge := []int64{maxTotal, -maxTotal}[rng.IntN(2)]
+			rows := rng.Int64N(1 << 40)
+			start := func() *Builder {
+				b, err := NewBuilder(p)
+				require.NoError(t, err)
+				s := *b.state
+				for i, c := range m.law.at[:3] {
+					s.sums[i] = saturatingSum(edge, -max(c.high, -c.low)*int64(rng.IntN(2)))
+				}
+				s.rows = rows
+				return b
+			}
+			a := start()
+			b := start()
+			copy((*b.state).sums, (*a.state).sums)
+			random := func() []float64 {
+				r := make([]float64, 3)
+				for i := range r {
+					r[i] = hostile(rng, m.law.at[i], m.params.lower(i), m.params.Widths.At(i))
+				}
+				return r
+			}
+			a.Add(random())
+			if m.params.Relation == noise.Replace {
+				b.Add(random())
+			}
+			for range 3 {
+				r := random()
+				a.Add(r)
+				b.Add(r)
+			}
+			requireWithin(t, m, (*a.state).totals(), (*b.state).totals())
+		}
+	}
+}
+
+// Ready sums: neighbours as the relation has them, at halves of the grid too, stay within the calibrated change. With halves rounded away
+// from 0, as math.Round does, they would not.
+func TestSensitivityOfReadySums(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8)) // test data
+	broken := false
+	for range 20_000 {
+		c := coordinate{step: 0x1p-3, low: -4, high: 4}
+		x := (float64(rng.IntN(81)-40) / 2) * c.step // multiples of half a step
+		y := x + float64(c.high-c.low)*c.step*rng.Float64()
+		if rng.IntN(2) == 0 {
+			y = x + float64(c.high-c.low)*c.step
+		}
+		d := c.steps(y) - c.steps(x)
+		require.LessOrEqual(t, max(d, -d), c.change(true))
+		broken = broken || math.Abs(math.Round(y/c.step)-math.Round(x/c.step)) > float64(c.high-c.low)
+	}
+	require.True(t, broken, "the control must break")
+	c := coordinate{step: 1}
+	require.Equal(t, int64(0), c.steps(math.Nextafter(0.5, 0)))
+	require.Equal(t, int64(0), c.steps(-0.5))
+	require.Equal(t, int64(0), c.steps(-5e-324))
+	require.Equal(t, int64(maxTotal), c.steps(math.Inf(1)))
+	require.Equal(t, int64(-maxTotal), c.steps(math.Inf(-1)))
+	require.Equal(t, int64(0), c.steps(math.NaN()))
+	require.Equal(t, int64(1<<51+1), c.steps(0x1p51+0.5))
+	require.Equal(t, int64(1<<52+1), c.steps(0x1p52+1))
+	require.Equal(t, int64(1<<53+2), c.steps(0x1p53+2))
+}
+
+// Ready sums with a count: adding a row of the box moves the deviations from the middle by half the width, whatever the number of rows.
+func TestSensitivityOfReadySumsWithCount(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10)) // test data
+	p := Params{Widths: VectorOf(0.5, 3), Lower: VectorOf(0.125, -1), Relation: noise.AddRemove, Rho: 1, Count: true}.resolved()
+	require.NoError(t, p.validate())
+	l, err := p.calibrate(2)
+	require.NoError(t, err)
+	for range 20_000 {
+		n := int64(rng.IntN(1000))
+		for i, c := range l.at[:2] {
+			x := float64(rng.IntN(1<<20)) * 0x1p-10 // so that the sum is exact
+			row := math.Floor(rng.Float64()*1024)/1024*p.Widths.At(i) + p.Lower.At(i)
+			d := total(c.steps(x+row), n+1, -c.centre) - total(c.steps(x), n, -c.centre)
+			require.LessOrEqual(t, max(d, -d), c.change(false))
+		}
+	}
+}
+
+// What rows become is their sum, to the rounding of the grid.
+func TestSums(t *testing.T) {
+	for _, p := range []Params{
+		{Widths: VectorOf(4, 1), Rho: maxRho}, {Widths: VectorOf(4, 1), Lower: VectorOf(0, 0.5), Rho: maxRho},
+		{Widths: VectorOf(4, 1), Lower: VectorOf(0, 0.5), Rho: maxRho, Relation: noise.AddRemove},
+		{Widths: VectorOf(4, 1), Lower: VectorOf(0, 0.5), Rho: maxRho, Relation: noise.AddRemove, Count: true},
+	} {
+		b, err := NewBuilder(p)
+		require.NoError(t, err)
+		for range 1000 {
+			b.Add([]float64{1.25, 0.7, 33})             // the last is ignored
+			b.Add([]float64{1e9})                       // clamped to the upper end, then 0
+			b.AddSparse([]int{1, 1}, []float64{-7, -7}) // clamped to the lower end
+			b.AddSparse([]int{0}, nil)
+		}
+		upper, lower, zero := 2.0, -0.5, 0.0
+		if p.Lower.Len() > 0 {
+			upper, lower, zero = 4, 0.5, 0.5 // 0 is outside the second interval
+		}
+		last := min(0.7, p.resolved().lower(1)+1)
+		s, err := b.Release()
+		require.NoError(t, err)
+		// Noise is of standard deviation below .01 here; 1e-9 for each rounding.
+		require.InDelta(t, 1000*(1.25+upper), s.Estimate(0), 0.5)
+		require.InDelta(t, 1000*(last+zero+lower+zero), s.Estimate(1), 0.5)
+		require.Equal(t, []float64{s.Estimate(0), s.Estimate(1)}, s.Values())
+		if p.Count {
+			require.InDelta(t, 4000, s.Count(), 0.5)
+			require.Greater(t, s.CountVariance(), 0.0)
+		} else {
+			require.True(t, math.IsNaN(s.Count()) && math.IsNaN(s.CountVariance()))
+		}
+	}
+}
+
+func TestMerge(t *testing.T) {
+	p := Params{Widths: VectorOf(4, 1), Lower: VectorOf(0, 0), Rho: 1, Relation: noise.AddRemove, Count: true}
+	whole, err := NewBuilder(p)
+	require.NoError(t, err)
+	parts := [3]*Builder{}
+	for k := range parts {
+		parts[k], err = NewBuilder(p)
+		require.NoError(t, err)
+		for j := range 5 {
+			row := []float64{float64(k), float64(j) / 7}
+			whole.Add(row)
+			parts[k].AddSparse([]int{1, 0}, []float64{row[1], row[0]})
+		}
+	}
+	require.NoError(t, parts[1].Merge(parts[2]))
+	require.NoError(t, parts[0].Merge(parts[1]))
+	require.Equal(t, (*whole.state).totals(), (*parts[0].state).totals())
+	require.True(t, parts[1].Released() && parts[2].Released())
+	require.ErrorIs(t, parts[0].Merge(parts[1]), ErrReleased)
+	require.ErrorIs(t, parts[1].Merge(parts[0]), ErrReleased)
+	require.ErrorIs(t, parts[0].Merge(parts[0]), ErrReleased)
+	p.Rho = 2
+	other, err := NewBuilder(p)
+	require.NoError(t, err)
+	require.ErrorIs(t, parts[0].Merge(other), ErrMismatch)
+	require.False(t, other.Released())
+	parts[0].AddSparse([]int{0}, []float64{1}) // rows of before do not hide it
+	whole.AddSparse([]int{0}, []float64{1})
+	require.Equal(t, (*whole.state).totals(), (*parts[0].state).totals())
+}
+
+func TestReleasedBuilder(t *testing.T) {
+	b, err := NewBuilder(Params{Widths: VectorOf(1), Rho: 1})
+	require.NoError(t, err)
+	_, err = b.Release()
+	require.NoError(t, err)
+	_, err = b.Release()
+	require.ErrorIs(t, err, ErrReleased)
+	b.Add([]float64{1})
+	b.AddSparse([]int{0}, []float64{1})
+	var zero Builder
+	zero.Add([]float64{1})
+	zero.AddSparse([]int{0}, []float64{1})
+	_, err = zero.Release()
+	require.ErrorIs(t, err, ErrReleased)
+	require.True(t, zero.Released())
+}
+
+func TestReleaseErrors(t *testing.T) {
+	m, err := New(Params{Widths: VectorOf(1, 2), Rho: 1})
+	require.NoError(t, err)
+	for _, n := range []int{0, 1, 3} {
+		_, err = m.Release(make([]float64, n))
+		require.ErrorIs(t, err, ErrMismatch)
+	}
+	_, err = new(Mechanism).Release(nil)
+	require.ErrorIs(t, err, ErrParams)
+	s, err := m.Release([]float64{math.NaN(), math.Inf(1)})
+	require.NoError(t, err)
+	require.Less(t, math.Abs(s.Estimate(0)), 100.0)
+	require.Greater(t, s.Estimate(1), 1e6)
+}
+
+// refuted returns the greatest ε that releases of the two inputs refute, with confidence 1 − 1e-7. The event is whether the release is
+// nearer to a than to b, in the metric of the noise and beyond a margin: the likelihood ratio test.
+func refuted(m *Mechanism, a, b []int64, margin, delta float64) float64 {
+	const n = 40_000
+	hits := func(input []int64) (count int64) {
+		var src noise.Source
+		for range n {
+			score := 0.0
+			for i, c := range m.law.at {
+				x, u := float64(input[i]+m.law.sample(&src, c)-b[i])*c.step/c.scale, float64(a[i]-b[i])*c.step/c.scale
+				if m.law.laplace {
+					score += math.Abs(x) - math.Abs(x-u)
+				} else {
+					score += u * (x - u/2)
+				}
+			}
+			if score >= margin {
+				count++
+			}
+		}
+		return count
+	}
+	return dptest.EpsilonLowerBound(hits(a), n, hits(b), n, delta, 1-1e-7)
+}
+
+// Audit: rows at opposite corners of the box. No more than the claimed ε can be seen, and with half the noise more can, by a margin. For
+// zCDP the claim is ε at δ = 1e-2. At ε = 1 with half the Laplace noise the likelihood ratio test at 1.8 shows about ε = 1.8; with half
+// the Gaussian noise the test at margin 2 shows 1.33 to 2 times the claim. The bound's standard deviation is about .04, so that the
+// control has more than 8 of them to spare.
+func TestAudit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many releases")
+	}
+	for _, p := range []Params{
+		{Widths: VectorOf(4, 1), Epsilon: 1},
+		{Widths: VectorOf(4, 1, 1, 0.1), Epsilon: 1, Delta: 1e-2},
+		{Widths: VectorOf(4, 1, 0.5), Rho: 0.1},
+		{Widths: VectorOf(4, 1), Epsilon: 1, Relation: noise.AddRemove},
+		{Widths: VectorOf(4, 1), Lower: VectorOf(0, 0), Epsilon: 1, Delta: 1e-2, Relation: noise.AddRemove, Count: true},
+	} {
+		m, err := New(p)
+		require.NoError(t, err)
+		d := m.Len()
+		high, low := make([]float64, d), make([]float64, d)
+		for i := range d {
+			high[i], low[i] = 1e9, -1e9
+		}
+		a := rowTotals(t, m, high)
+		b := rowTotals(t, m, low)
+		if p.Relation == noise.AddRemove {
+			b = rowTotals(t, m)
+		}
+		half := &Mechanism{m.params, m.law.halved()}
+		delta, claim, margin := 1e-2, m.Guarantee().EpsilonAt(1e-2), 2.0
+		if m.law.laplace {
+			delta, claim, margin = 0, 1, 1.8
+		}
+		require.LessOrEqual(t, refuted(m, a, b, margin/2, delta), claim, "%v", m)
+		control := refuted(half, a, b, margin, delta)
+		t.Logf("%v: half the noise shows ε ≥ %.3g, claimed %.3g", m, control, claim)
+		require.Greater(t, control, claim, "half the noise: %v", m)
+	}
+}
+
+// rowTotals returns the totals of the rows.
+func rowTotals(t *testing.T, m *Mechanism, rows ...[]float64) []int64 {
+	b, err := NewBuilder(m.params)
+	require.NoError(t, err)
+	for _, row := range rows {
+		b.Add(row)
+	}
+	return (*b.state).totals()
+}
+
+func TestAddDoesNotAllocate(t *testing.T) {
+	b, err := NewBuilder(Params{Widths: VectorOf(4, 1), Rho: 1})
+	require.NoError(t, err)
+	row, indices := []float64{1, 0.25}, []int{1, 0}
+	require.Zero(t, testing.AllocsPerRun(100, func() { b.Add(row) }))
+	require.Zero(t, testing.AllocsPerRun(100, func() { b.AddSparse(indices, row) }))
+	s, err := b.Release()
+	require.NoError(t, err)
+	require.Zero(t, testing.AllocsPerRun(100, func() { _ = s.Estimate(1) + s.Variance(0) }))
+}
+
+// Readers of a Sum and releases of a Mechanism do not disturb each other: for the race detector.
+func TestConcurrentUse(t *testing.T) {
+	m, err := New(Params{Widths: VectorOf(4, 1), Rho: 1})
+	require.NoError(t, err)
+	s, err := m.Release([]float64{1, 2})
+	require.NoError(t, err)
+	want, err := s.MarshalBinary()
+	require.NoError(t, err)
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 50 {
+				_, err := m.Release([]float64{1, 2})
+				got, err2 := s.MarshalBinary()
+				low, high := s.Interval(0, 0.5)
+				if err != nil || err2 != nil || string(got) != string(want) || !(low < high) || s.String() == "" || m.String() == "" {
+					t.Error("a concurrent use went wrong")
+				}
+			}
+		})
+	}
+	group.Wait()
+}

@@ -1,0 +1,108 @@
+package elliptical
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// law is a calibrated mechanism: its coordinates, and after them the count if there is one.
+type law struct {
+	laplace bool
+	dim     int
+	at      []coordinate
+	lower   [][]float64 // the rows of L for an Ellipsoid, whose coordinates are those of z
+}
+
+// calibrate returns the law of valid Params on grids of 2^bits steps to the width. The scales are found twice: the grids need them, and
+// move the sensitivities by a step or two.
+func (p Params) calibrate(bits int) (law, error) {
+	if p.Ellipsoid.Len() > 0 {
+		return p.calibrateEllipsoid()
+	}
+	d := p.Widths.Len()
+	sensitivity, middle := make([]float64, d, d+1), make([]float64, d)
+	for i := range d {
+		sensitivity[i], middle[i] = p.sensitivity(i), p.middle(i)
+	}
+	tau := p.shape(sensitivity, middle)
+	if p.Count {
+		sensitivity = append(sensitivity, 1)
+	}
+	scales, err := p.scales(sensitivity, tau)
+	if err != nil {
+		return law{}, err
+	}
+	l := law{laplace: p.laplace(), dim: d, at: make([]coordinate, len(tau))}
+	for i := range d {
+		l.at[i] = p.gridded(i, scales[i], bits)
+	}
+	if p.Count {
+		l.at[d] = counted(scales[d], bits)
+	}
+	for i, c := range l.at {
+		sensitivity[i] = float64(c.change(p.replace())) * c.step
+	}
+	if scales, err = p.scales(sensitivity, tau); err != nil {
+		return law{}, err
+	}
+	for i, scale := range scales {
+		l.at[i].scale = scale
+	}
+	return l, nil
+}
+
+// sensitivity returns the most that one row changes the sum of coordinate i by, but for the grid.
+func (p Params) sensitivity(i int) float64 {
+	width, low := p.Widths.At(i), p.lower(i)
+	switch {
+	case p.replace():
+		return width
+	case p.Count:
+		return width / 2
+	}
+	return max(math.Abs(low), math.Abs(low+width))
+}
+
+// scales returns the scales τᵢ·s with the least s that the guarantee allows for the sensitivities a, S = ‖a/τ‖ being rounded up, and so
+// is each scale: then ‖a/scale‖ ≤ S/s, and s is calibrated to S (Lemmas 4.1, 4.2 and 4.4).
+func (p Params) scales(a, tau []float64) ([]float64, error) {
+	// A quotient, a square and the compensated sum are off by a relative 2⁻⁵⁰ at most, the root by half of that and 2⁻⁵³.
+	const slack = 1 + 0x1p-48
+	var s float64
+	var err error
+	if p.laplace() {
+		s, err = noise.LaplaceScale(p.Epsilon, slack*accurateSum(a, tau, func(x float64) float64 { return x }))
+	} else {
+		norm := slack * math.Sqrt(accurateSum(a, tau, func(x float64) float64 { return x * x }))
+		if p.Rho > 0 {
+			s, err = noise.GaussianSigmaZCDP(p.Rho, norm)
+		} else {
+			s, err = noise.GaussianSigma(p.Epsilon, p.Delta, norm)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	scales := make([]float64, len(tau))
+	for i, t := range tau {
+		scales[i] = math.Nextafter(s*t, math.Inf(1))
+	}
+	return scales, nil
+}
+
+// accurateSum returns Σ f(aᵢ/τᵢ), all summands ≥ 0, with Neumaier's compensation: the sum itself is off by a relative 2⁻⁵² at most.
+func accurateSum(a, tau []float64, f func(float64) float64) float64 {
+	sum, lost := 0.0, 0.0
+	for i := range a {
+		x := f(a[i] / tau[i])
+		next := sum + x
+		if sum >= x {
+			lost += (sum - next) + x
+		} else {
+			lost += (x - next) + sum
+		}
+		sum = next
+	}
+	return sum + lost
+}

@@ -1,0 +1,182 @@
+package elliptical
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+)
+
+// tilted is an ellipsoid of three strongly correlated coordinates.
+var tilted = mat.NewSymDense(3, []float64{
+	4, 1.8, 0.1,
+	1.8, 1, 0,
+	0.1, 0, 0.25,
+})
+
+// With ℓ₂ norms at most 2²⁶ steps, exactly, whatever is thrown at it, each row changes the sum by what the noise is calibrated for.
+func TestEllipsoidRowsAreWithinIt(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14)) // test data
+	hostile := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, 5e-324, 0, 1e-300, 1e300}
+	nearSingular := mat.NewSymDense(2, []float64{1, 1 - 0x1p-38, 1 - 0x1p-38, 1})
+	for _, m := range []*mat.SymDense{tilted, nearSingular, mat.NewSymDense(1, []float64{maxMatrix}), mat.NewSymDense(2, []float64{minMatrix, 0, 0, maxMatrix})} {
+		for _, p := range []Params{{Rho: 1}, {Epsilon: minEpsilon, Delta: minDelta}} {
+			p.Ellipsoid = PackSymmetric(m)
+			mechanism, err := New(p)
+			require.NoError(t, err)
+			l := mechanism.law
+			z, q := make([]float64, l.dim), make([]int64, l.dim)
+			radius := 0.5 / l.at[0].step
+			for range 5000 {
+				row := make([]float64, l.dim)
+				for i := range row {
+					row[i] = math.Sqrt(m.At(i, i)) * rng.NormFloat64()
+					if rng.IntN(4) == 0 {
+						row[i] = hostile[rng.IntN(len(hostile))]
+					}
+				}
+				whiten(l.lower, row, l.at[0].step, z, q)
+				squares := 0.0
+				for _, q := range q {
+					squares += float64(q) * float64(q)
+				}
+				require.LessOrEqual(t, squares, radius*radius)
+			}
+			require.LessOrEqual(t, 1/l.at[0].scale, math.Sqrt(2)*1.01, "ρ = 1 at most")
+		}
+	}
+}
+
+// The noise has the least covariance that the ellipsoid allows, M/(2ρ), a quarter of it under AddRemove; it is what is measured; and rows
+// inside are summed as they are.
+func TestEllipsoid(t *testing.T) {
+	for _, relation := range []noise.Relation{noise.Replace, noise.AddRemove} {
+		p := Params{Ellipsoid: PackSymmetric(tilted), Rho: 0.5, Relation: relation}
+		divide := 1.0
+		if relation == noise.AddRemove {
+			divide = 4
+		}
+		n := 20_000
+		if testing.Short() {
+			n = 2000
+		}
+		samples, products := make([][]float64, 3), make([]float64, n)
+		for k := range n {
+			b, err := NewBuilder(p)
+			require.NoError(t, err)
+			b.Add([]float64{0.5, 0.3, 0.1})
+			b.AddSparse([]int{1, 0, 7}, []float64{0.2, 0.4, 9})
+			s, err := b.Release()
+			require.NoError(t, err)
+			require.Equal(t, 3, s.Len())
+			for i, want := range []float64{0.9, 0.5, 0.1} {
+				samples[i] = append(samples[i], s.Estimate(i)-want)
+			}
+			products[k] = samples[0][k] * samples[1][k]
+			if k > 0 {
+				continue
+			}
+			covariance := s.Covariance()
+			for i := range 3 {
+				require.InEpsilon(t, tilted.At(i, i)/divide, s.Variance(i), 1e-6)
+				for j := range 3 {
+					require.InDelta(t, tilted.At(i, j)/divide, covariance.At(i, j), 1e-6)
+				}
+			}
+			require.InEpsilon(t, 5.25/divide, s.ExpectedError(2), 1e-6)
+		}
+		for i := range samples {
+			v := tilted.At(i, i) / divide
+			if testing.Short() {
+				continue // too few for the normal limit
+			}
+			dptest.Moments(t, "ellipsoid", samples[i], 0, v, 3*v*v, 1e-7)
+		}
+		mean := 0.0
+		for _, x := range products {
+			mean += x / float64(n)
+		}
+		// E[XY] = c, variance v₁v₂ + c²; 5.5 standard errors.
+		v, c := tilted.At(0, 0)*tilted.At(1, 1), tilted.At(0, 1)
+		require.InDelta(t, c/divide, mean, 5.5*math.Sqrt((v+c*c)/float64(n))/divide)
+	}
+}
+
+// Rows outside are scaled to the surface, each in its direction; an infinite coordinate counts as all there is.
+func TestEllipsoidScales(t *testing.T) {
+	m, err := New(Params{Ellipsoid: PackSymmetric(tilted), Rho: 1})
+	require.NoError(t, err)
+	var inverse mat.Cholesky
+	require.True(t, inverse.Factorize(tilted))
+	z, q := make([]float64, 3), make([]int64, 3)
+	back := func(row []float64) *mat.VecDense {
+		whiten(m.law.lower, row, m.law.at[0].step, z, q)
+		s := &Sum{m.params, m.law, q}
+		return mat.NewVecDense(3, s.Values())
+	}
+	inside := back([]float64{0.5, 0.3, 0.1})
+	require.InDeltaSlice(t, []float64{0.5, 0.3, 0.1}, inside.RawVector().Data, 1e-6)
+	for _, row := range [][]float64{{5, 3, 1}, {-1e300, 0, 1e300}, {math.Inf(1), 7, math.NaN()}, {1e9}} {
+		x := back(row)
+		var solved mat.VecDense
+		require.NoError(t, inverse.SolveVecTo(&solved, x))
+		require.InDelta(t, 0.25, mat.Dot(x, &solved), 1e-6)
+		require.Equal(t, row[0] < 0, x.AtVec(0) < 0)
+	}
+	for _, row := range [][]float64{nil, {0, 0, 0}, {math.NaN()}} {
+		require.Equal(t, []float64{0, 0, 0}, back(row).RawVector().Data)
+	}
+	_, err = m.Release([]float64{1, 2, 3})
+	require.ErrorIs(t, err, ErrParams)
+}
+
+// A diagonal M is the ellipsoid inside the box, and its noise that of minimum volume for d = 1.
+func TestEllipsoidOfOneIsTheInterval(t *testing.T) {
+	for _, p := range []Params{{Rho: 2}, {Epsilon: 1, Delta: 1e-5}, {Rho: 2, Relation: noise.AddRemove}} {
+		q := p
+		p.Ellipsoid, q.Widths = PackSymmetric(mat.NewSymDense(1, []float64{9})), VectorOf(3)
+		require.InEpsilon(t, q.Variance(0), p.Variance(0), 1e-6)
+		require.Equal(t, q.Guarantee(), p.Guarantee())
+	}
+}
+
+func TestEllipsoidIsChecked(t *testing.T) {
+	good := Params{Ellipsoid: PackSymmetric(tilted), Rho: 1}
+	require.NoError(t, second(New(good)))
+	for name, spoil := range map[string]func(p *Params){
+		"Delta":            func(p *Params) { p.Rho, p.Epsilon = 0, 1 },
+		"Rho":              func(p *Params) { p.Rho = -1 },
+		"Ellipsoid.Len()":  func(p *Params) { p.Ellipsoid = VectorOf(1, 2) },
+		"Widths.Len()":     func(p *Params) { p.Widths = VectorOf(1, 1, 1) },
+		"Widths.Len() ":    func(p *Params) { p.Lower = VectorOf(1, 1, 1) },
+		"Shape":            func(p *Params) { p.Shape = Spherical },
+		"Shape ":           func(p *Params) { p.Count, p.Relation = true, noise.AddRemove },
+		"Power":            func(p *Params) { p.Power = 1 },
+		"Ellipsoid[1]":     func(p *Params) { p.Ellipsoid = VectorOf(1, math.NaN(), 1) },
+		"Ellipsoid[1] ":    func(p *Params) { p.Ellipsoid = VectorOf(1, math.Inf(-1), 1) },
+		"Ellipsoid on the": func(p *Params) { p.Ellipsoid = VectorOf(1, 0, -1) },
+		"Ellipsoid":        func(p *Params) { p.Ellipsoid = VectorOf(1, 1, 1) },
+		"Ellipsoid ":       func(p *Params) { p.Ellipsoid = VectorOf(1, 2, 1) },
+	} {
+		p := good
+		spoil(&p)
+		require.ErrorIs(t, second(New(p)), ErrParams, name)
+		require.True(t, math.IsNaN(p.Variance(0)))
+	}
+}
+
+// Audit at opposite ends of the ellipsoid, with the control of half the noise: see TestAudit.
+func TestAuditOfEllipsoid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many releases")
+	}
+	m, err := New(Params{Ellipsoid: PackSymmetric(tilted), Epsilon: 1, Delta: 1e-2})
+	require.NoError(t, err)
+	a, b := rowTotals(t, m, []float64{4e9, 1.8e9, 1e8}), rowTotals(t, m, []float64{-4e9, -1.8e9, -1e8})
+	require.LessOrEqual(t, refuted(m, a, b, 1, 1e-2), 1.0)
+	require.Greater(t, refuted(&Mechanism{m.params, m.law.halved()}, a, b, 2, 1e-2), 1.0)
+}

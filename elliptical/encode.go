@@ -1,0 +1,168 @@
+package elliptical
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// The encoding of a Sum, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+//
+//	bytes  field
+//	6      header: "dpsk", kind 6, version 1
+//	1      Relation
+//	1      Shape
+//	1      flags: 1 Lower is given, 2 Count, 4 Ellipsoid in the place of Widths
+//	8      Rho
+//	8      Epsilon
+//	8      Delta
+//	8      Power
+//	4      d
+//	8d     Widths, or 8·d(d+1)/2 of Ellipsoid
+//	8d     Lower, if given
+//	8d     Weights, if Shape is Weighted
+//	then for each coordinate, and at the end for the count if there is one:
+//	8      step of the grid, a power of two
+//	8      scale of the noise
+//	8      noisy value in steps, two's complement
+//
+// The steps and scales follow from the Params, but their last digits need not be the same on every machine, so they travel. No other
+// bytes decode to the same Sum.
+const (
+	version       = 1
+	maxSteps      = 1 << 62 // more than any total with noise
+	maxScale      = 0x1p46  // in steps
+	flagLower     = 1
+	flagCount     = 2
+	flagEllipsoid = 4
+)
+
+// AppendBinary appends the encoding of the Sum to dst. The error, which wraps [ErrFormat], is for a Sum that is neither released nor
+// decoded.
+func (s *Sum) AppendBinary(dst []byte) ([]byte, error) {
+	if s.law.dim == 0 {
+		return dst, fault.Format("elliptical", "a Sum that was not released has no encoding")
+	}
+	p, flags := s.params, byte(0)
+	if p.Lower.Len() > 0 {
+		flags |= flagLower
+	}
+	if p.Count {
+		flags |= flagCount
+	}
+	if p.Ellipsoid.Len() > 0 {
+		flags |= flagEllipsoid
+	}
+	float := func(x float64) { dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x)) }
+	dst = wire.AppendHeader(dst, wire.KindElliptical, version)
+	dst = append(dst, byte(p.Relation), byte(p.Shape), flags)
+	for _, x := range []float64{p.Rho, p.Epsilon, p.Delta, p.Power} {
+		float(x)
+	}
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.law.dim))
+	for _, v := range []Vector{p.Widths, p.Ellipsoid, p.Lower, p.Weights} {
+		dst = append(dst, v.bits...)
+	}
+	for i, c := range s.law.at {
+		float(c.step)
+		float(c.scale)
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(s.steps[i]))
+	}
+	return dst, nil
+}
+
+// MarshalBinary returns the encoding of the Sum.
+func (s *Sum) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
+
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for
+// any other bytes.
+func (s *Sum) UnmarshalBinary(data []byte) error {
+	r := wire.NewReader("elliptical", data)
+	r.Header(wire.KindElliptical, version)
+	var d Sum
+	d.params = readParams(r)
+	if r.Err() != nil {
+		return r.Err()
+	}
+	n := d.params.dim()
+	d.law = law{laplace: d.params.laplace(), dim: n, at: make([]coordinate, n, n+1)}
+	if d.params.Ellipsoid.Len() > 0 {
+		d.law.lower, _ = factor(d.params.Ellipsoid) // as readParams has checked
+	}
+	if d.params.Count {
+		d.law.at = append(d.law.at, coordinate{})
+	}
+	d.steps = make([]int64, len(d.law.at))
+	for i := range d.law.at {
+		d.law.at[i] = readCoordinate(r, d.params, i)
+		if d.steps[i] = r.Int64(); d.steps[i] < -maxSteps || d.steps[i] > maxSteps {
+			r.Fail("a value that no total and noise make")
+		}
+	}
+	if err := r.Done(); err != nil {
+		return err
+	}
+	*s = d
+	return nil
+}
+
+// readParams reads the Params. It fails unless they are valid, have their defaults filled in and are encoded in the one way they can be.
+func readParams(r *wire.Reader) (p Params) {
+	p.Relation, p.Shape = noise.Relation(r.Uint8()), Shape(r.Uint8())
+	flags := r.Uint8()
+	p.Rho, p.Epsilon, p.Delta, p.Power = r.Float64(), r.Float64(), r.Float64(), r.Float64()
+	n := r.Count(maxDim, 24) // step, scale and value of each
+	if flags&flagEllipsoid == 0 {
+		p.Widths = Vector{r.String(8 * n)}
+	} else if n <= maxEllipsoid {
+		p.Ellipsoid = Vector{r.String(8 * (n * (n + 1) / 2))}
+	}
+	if flags&flagLower != 0 {
+		p.Lower = Vector{r.String(8 * n)}
+	}
+	if p.Shape == Weighted {
+		p.Weights = Vector{r.String(8 * n)}
+	}
+	p.Count = flags&flagCount != 0
+	switch {
+	case r.Err() != nil:
+	case flags > flagLower|flagCount|flagEllipsoid:
+		r.Fail("unknown flags")
+	case p.validate() != nil:
+		r.Fail("invalid Params")
+	case math.Signbit(p.Rho) || math.Signbit(p.Epsilon) || math.Signbit(p.Delta) || negativeZero(p.Lower) || negativeZero(p.Ellipsoid):
+		r.Fail("a negative zero")
+	}
+	return p
+}
+
+// readCoordinate reads the grid and the noise of coordinate i, or of the count. It fails unless every method works with them.
+func readCoordinate(r *wire.Reader, p Params, i int) coordinate {
+	c := coordinate{step: r.Float64(), scale: r.Float64()}
+	fraction, _ := math.Frexp(c.step)
+	if r.Err() == nil && !(fraction == 0.5 && c.step >= 0x1p-400 && c.step <= 0x1p400 && c.scale >= c.step*0x1p-20 && c.scale <= c.step*maxScale) {
+		r.Fail("invalid noise")
+	}
+	if r.Err() != nil {
+		return coordinate{}
+	}
+	if p.Ellipsoid.Len() > 0 {
+		c.low, c.high = -radiusSteps, radiusSteps
+		return c
+	}
+	if i == p.Widths.Len() {
+		c.high = int64(math.Ceil(1 / max(c.step, 0x1p-60)))
+		return c
+	}
+	if most := max(p.Widths.At(i), math.Abs(p.lower(i))); most > c.step*0x1p52 {
+		r.Fail("a grid that is too fine")
+		return coordinate{}
+	}
+	return p.box(i, c)
+}
+
+// negativeZero reports whether one of the numbers is −0.
+func negativeZero(v Vector) bool { return v != VectorOf(v.Values()...) }

@@ -1,0 +1,123 @@
+package elliptical
+
+import "math"
+
+// Every coordinate has a grid of its own, a power of two. A coordinate of a row becomes an integer number of steps in [low, high], the
+// interval with its ends rounded outwards, and noise is drawn in steps, so all that is summed is an integer.
+//
+// Sensitivity on the grid, for rows: each is an integer in [low, high], so replacing one changes the sum by at most high − low steps, and
+// adding one changes the sum of deviations from centre by at most max(high − centre, centre − low). Sums saturate at ±2⁶¹ steps. Let a
+// row's integer v be one of the terms in a chain of saturating additions. What follows it is a chain of non-decreasing maps of slope at
+// most 1, so adding it moves the end by something between 0 and v, and replacing it by w by something between 0 and w − v. Rows that
+// leave the coordinate out have its zero z, the integer for 0, and v − z is what is summed; n·(z − centre) is added in the end, n the
+// number of rows. So one row more moves the sum by something between z − centre and v − centre, both deviations from centre of points in
+// [low, high]. ∎
+//
+// For a ready sum x, whose neighbours differ by at most K·step with an integer K: rounding to ⌊x/step + ½⌋ changes by at most K, because
+// that map does not decrease and moves by K when x does by K·step. Rounding halves to even or away from 0 has not this property: 0.5 and
+// 1.5 become 0 and 2. ∎
+
+const (
+	fineness = 32      // bits from the step to the width: rounding a row is off by at most 2⁻³³ of it
+	maxTotal = 1 << 61 // where sums saturate, in steps
+)
+
+// coordinate is what the release needs to know of one coordinate, or of the count.
+type coordinate struct {
+	step              float64 // a power of two, in the units of the data
+	scale             float64 // of the noise, in the units of the data: σ or the Laplace scale
+	low, high, centre int64   // of a row's value, in steps
+}
+
+// gridded returns coordinate i with its grid, for noise of about the given scale: 2^bits steps to the width, fewer where the noise is 2⁴⁵
+// steps then, or the interval farther than 2³⁶ steps from 0.
+func (p Params) gridded(i int, scale float64, bits int) coordinate {
+	width, low := p.Widths.At(i), p.lower(i)
+	step := max(math.Ldexp(powerAbove(width), -bits), math.Ldexp(powerAbove(scale), -45), math.Ldexp(powerAbove(math.Abs(low)), -36))
+	return p.box(i, coordinate{step: step, scale: scale})
+}
+
+// box fills in the bounds of a row's value and what it is counted from.
+func (p Params) box(i int, c coordinate) coordinate {
+	if p.Lower.Len() == 0 {
+		c.high = int64(math.Ceil(p.Widths.At(i) / 2 / c.step))
+		c.low = -c.high
+		return c
+	}
+	y := p.Lower.At(i) / c.step
+	c.low = int64(math.Floor(y))
+	c.high = int64(math.Ceil(y)) + int64(math.Ceil(p.Widths.At(i)/c.step))
+	if p.Count {
+		c.high += (c.high - c.low) & 1
+		c.centre = c.low + (c.high-c.low)/2
+	}
+	return c
+}
+
+// counted returns the coordinate of the count, for noise of about the given scale: steps of at most 1, fewer than 1 where the noise is
+// small, and more where it is 2⁴⁵ steps otherwise.
+func counted(scale float64, bits int) coordinate {
+	step := max(min(1, math.Ldexp(powerAbove(scale), -min(bits, 20))), math.Ldexp(powerAbove(scale), -45))
+	return coordinate{step: step, scale: scale, high: int64(math.Ceil(1 / step))}
+}
+
+// powerAbove returns the least power of two ≥ x; 0 for x = 0.
+func powerAbove(x float64) float64 {
+	fraction, exp := math.Frexp(x)
+	if fraction == 0.5 {
+		exp--
+	}
+	if fraction == 0 {
+		return 0
+	}
+	return math.Ldexp(1, exp)
+}
+
+// change returns the most that one row changes the sum by, in steps.
+func (c coordinate) change(replace bool) int64 {
+	if replace {
+		return c.high - c.low
+	}
+	return max(c.high-c.centre, c.centre-c.low)
+}
+
+// steps returns ⌊x/step + ½⌋, saturating; NaN counts as 0.
+func (c coordinate) steps(x float64) int64 {
+	y := x / c.step
+	switch {
+	case math.IsNaN(y):
+		return 0
+	case y >= maxTotal:
+		return maxTotal
+	case y <= -maxTotal:
+		return -maxTotal
+	}
+	floor := math.Floor(y)
+	if y-floor >= 0.5 { // exact, but for −2⁻⁵³ < y < 0, where 1 stands for nearly 1
+		floor++
+	}
+	return int64(floor)
+}
+
+// entry returns what a row with the value x adds to the sum, in steps: within [low, high].
+func (c coordinate) entry(x float64) int64 { return min(max(c.steps(x), c.low), c.high) }
+
+// total returns sum + n·offset, saturating, for |sum| ≤ 2⁶¹.
+func total(sum, n, offset int64) int64 { return saturatingSum(sum, product(n, offset)) }
+
+// product returns n·x for n ≥ 0, at most ±2⁶², so that adding anything up to 2⁶¹ saturates there.
+func product(n, x int64) int64 {
+	const most = 2 * maxTotal
+	switch {
+	case n == 0 || x == 0:
+		return 0
+	case x > most/n:
+		return most
+	case x < -(most / n):
+		return -most
+	}
+	return n * x
+}
+
+// saturatingSum returns a + b, at most ±2⁶¹, for |a| ≤ 2⁶¹ and |b| ≤ 2⁶².
+func saturatingSum(a, b int64) int64 { return min(max(a+b, -maxTotal), maxTotal) }

@@ -1,0 +1,132 @@
+package elliptical
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// Mechanism is calibrated noise for sums of rows. It holds no data: each Release spends the guarantee of the Params again. It is
+// immutable and safe for concurrent use.
+type Mechanism struct {
+	params Params
+	law    law
+}
+
+// New returns the Mechanism of the Params, or an error that wraps [ErrParams]. It takes time in proportion to d.
+func New(p Params) (*Mechanism, error) {
+	p = p.resolved()
+	if err := p.validate(); err != nil {
+		return nil, err
+	}
+	l, err := p.calibrate(fineness)
+	if err != nil {
+		return nil, err
+	}
+	return &Mechanism{p, l}, nil
+}
+
+// Params returns the parameters, with the defaults filled in.
+func (m *Mechanism) Params() Params { return m.params }
+
+// Guarantee returns what each Release promises.
+func (m *Mechanism) Guarantee() noise.Guarantee { return m.params.guarantee() }
+
+// Len returns d, the number of coordinates.
+func (m *Mechanism) Len() int { return m.law.dim }
+
+// Variance returns the variance of the noise of coordinate i, in squared units of the data: σᵢ² for Gaussian noise, 2sᵢ² for Laplace
+// noise, and with Count the middle's square times the variance of the count besides. NaN if there is no such coordinate.
+func (m *Mechanism) Variance(i int) float64 { return m.law.variance(i) }
+
+// ExpectedError returns E‖η‖ₚᵖ of the noise η for a finite power p > 0, else NaN: with shape b, Γ((p+1)/2)/(ρ^{p/2}·√π)·Σ(Δᵢ/bᵢ)ᵖ for
+// Gaussian noise under Replace (Lemma 4.7) and Γ(p+1)/εᵖ·Σ(Δᵢ/bᵢ)ᵖ for Laplace noise (Lemma 4.10).
+func (m *Mechanism) ExpectedError(p float64) float64 { return m.law.expectedError(p) }
+
+// HalfWidth returns the half width of [Sum.Interval] for coordinate i: before any data is seen, how far the released value is from the
+// true one at the given confidence in [0, 1). NaN for other arguments.
+func (m *Mechanism) HalfWidth(i int, confidence float64) float64 {
+	if i < 0 || i >= m.law.dim {
+		return math.NaN()
+	}
+	return m.law.halfWidth(i, confidence)
+}
+
+// Release adds noise to a ready sum of d coordinates, in the units of the data; with Count the number of rows follows as entry d. The
+// error wraps [ErrMismatch] if there are more or fewer entries, and [ErrParams] where Params.Ellipsoid is given, for which there is the
+// [Builder].
+//
+// The caller answers for the sensitivity: sums of neighbours may differ by at most Δᵢ in coordinate i under Replace, and under AddRemove
+// by a row of the box. The bounds hold for the numbers as given. Floating-point sums of many rows may differ by more, so that only sums
+// of a few rows, of integers, or of rows rounded to a grid are safe to make outside; a [Builder] makes them from rows. NaN counts as 0
+// and infinities saturate, which no neighbour of a finite sum is.
+func (m *Mechanism) Release(sum []float64) (*Sum, error) {
+	if m.law.dim == 0 {
+		return nil, fault.Params("elliptical", "Widths.Len()", 0, "a Mechanism that New made")
+	}
+	if m.law.lower != nil {
+		return nil, fault.Params("elliptical", "Ellipsoid.Len()", m.params.Ellipsoid.Len(), "0 for a ready sum: only rows can be scaled to an ellipsoid")
+	}
+	if len(sum) != len(m.law.at) {
+		return nil, fault.Mismatch("elliptical", "len(sum)", len(sum), len(m.law.at))
+	}
+	totals := make([]int64, len(sum))
+	rows := int64(0)
+	if m.params.Count {
+		count := coordinate{step: 1}
+		rows = max(count.steps(sum[m.law.dim]), 0)
+	}
+	for i := range m.law.dim {
+		c := m.law.at[i]
+		totals[i] = total(c.steps(sum[i]), rows, -c.centre)
+	}
+	if m.params.Count {
+		totals[m.law.dim] = m.law.countSteps(rows)
+	}
+	return m.release(totals), nil
+}
+
+// countSteps returns the number of rows in steps of the count's grid.
+func (l law) countSteps(rows int64) int64 { return l.at[l.dim].steps(float64(rows)) }
+
+// release adds noise to totals in steps, in place.
+func (m *Mechanism) release(totals []int64) *Sum {
+	var src noise.Source
+	for i, c := range m.law.at {
+		totals[i] += m.law.sample(&src, c)
+	}
+	return &Sum{m.params, m.law, totals}
+}
+
+// sample draws the noise of one coordinate, in steps. The scale is at most 2⁴⁶ steps, so that the draw is exact.
+func (l law) sample(src *noise.Source, c coordinate) int64 {
+	if l.laplace {
+		d, _ := noise.NewLaplace(c.scale) // valid: see calibrate
+		return int64(d.Sample(src, c.step) / c.step)
+	}
+	d, _ := noise.NewGaussian(c.scale)
+	return int64(d.Sample(src, c.step) / c.step)
+}
+
+// variance returns the variance of coordinate i.
+func (l law) variance(i int) float64 {
+	if i < 0 || i >= l.dim {
+		return math.NaN()
+	}
+	return square(l.deviation(i))
+}
+
+// String says what is added to d coordinates, and under which guarantee.
+func (m *Mechanism) String() string {
+	return fmt.Sprintf("elliptical.Mechanism: %s noise, %v, for %d coordinates, %v", m.law.name(), m.params.Shape, m.law.dim, m.Guarantee())
+}
+
+// name returns the name of the noise.
+func (l law) name() string {
+	if l.laplace {
+		return "Laplace"
+	}
+	return "Gaussian"
+}

@@ -1,0 +1,168 @@
+package elliptical
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+func TestVector(t *testing.T) {
+	values := []float64{1.5, -2, math.Inf(1), math.Copysign(0, -1), 5e-324}
+	v := VectorOf(values...)
+	require.Equal(t, 5, v.Len())
+	for i, x := range values {
+		require.Equal(t, x+0, v.At(i))
+	}
+	require.False(t, math.Signbit(v.At(3)))
+	require.True(t, math.IsNaN(v.At(-1)) && math.IsNaN(v.At(5)) && math.IsNaN(Vector{}.At(0)) && math.IsNaN(VectorOf(math.NaN()).At(0)))
+	require.True(t, v == VectorOf(v.Values()...))
+	require.True(t, v != VectorOf(1.5))
+	require.True(t, Vector{} == VectorOf())
+	values[0] = 9
+	require.Equal(t, 1.5, v.At(0))
+	require.Equal(t, "[1 2]", VectorOf(1, 2).String())
+	require.Equal(t, "[0 0 0 0 0 0 0 0]… (20 numbers)", VectorOf(make([]float64, 20)...).String())
+	require.Equal(t, map[Params]bool{{Widths: VectorOf(1, 2)}: true}, map[Params]bool{{Widths: VectorOf(1, 2)}: true})
+}
+
+// Every field at its edges. An error names the field and its public value.
+func TestParamsAreChecked(t *testing.T) {
+	good := Params{Widths: VectorOf(4, 1), Rho: 1}
+	strange := []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, math.MaxFloat64}
+	spoiled := map[string][]Params{}
+	spoil := func(field string, change func(p *Params)) {
+		p := good
+		change(&p)
+		spoiled[field] = append(spoiled[field], p)
+	}
+	for _, x := range strange {
+		spoil("Rho", func(p *Params) { p.Rho = x })
+		spoil("Epsilon", func(p *Params) { p.Rho, p.Epsilon = 0, x })
+		spoil("Power", func(p *Params) { p.Power = x })
+		spoil("Widths[1]", func(p *Params) { p.Widths = VectorOf(4, x) })
+		spoil("Weights[0]", func(p *Params) { p.Shape, p.Weights = Weighted, VectorOf(x, 1) })
+		if x != 5e-324 && x != -1 {
+			spoil("Lower[1]", func(p *Params) { p.Lower = VectorOf(0, x) })
+		}
+	}
+	for _, x := range []float64{-1, math.NaN(), 1, math.Inf(1), math.Inf(-1), 5e-324} {
+		spoil("Delta", func(p *Params) { p.Rho, p.Epsilon, p.Delta = 0, 1, x })
+	}
+	spoil("Epsilon", func(p *Params) { p.Rho = 0 })
+	spoil("Epsilon", func(p *Params) { p.Rho, p.Delta = 0, 0.1 })
+	spoil("Rho", func(p *Params) { p.Epsilon = 1 })
+	spoil("Rho", func(p *Params) { p.Delta = 0.1 })
+	spoil("Widths.Len()", func(p *Params) { p.Widths = Vector{} })
+	spoil("Widths[0]", func(p *Params) { p.Widths = VectorOf(0, 1) })
+	spoil("Lower.Len()", func(p *Params) { p.Lower = VectorOf(0) })
+	spoil("Weights.Len()", func(p *Params) { p.Weights = VectorOf(1, 1) })
+	spoil("Weights.Len()", func(p *Params) { p.Shape = Weighted })
+	spoil("Shape", func(p *Params) { p.Shape = 4 })
+	for _, r := range []noise.Relation{noise.L1, noise.L2, noise.OneBit, 77} {
+		spoil("Relation", func(p *Params) { p.Relation = r })
+	}
+	spoil("Count", func(p *Params) { p.Count = true })
+	spoil("Count", func(p *Params) { p.Count, p.Lower = true, VectorOf(0, 0) })
+	spoil("Count", func(p *Params) { p.Count, p.Relation = true, noise.AddRemove })
+	spoil("Count", func(p *Params) { p.Count, p.Relation, p.Lower = true, noise.AddRemove, VectorOf(-2, -0.5) })
+	spoil("Count", func(p *Params) {
+		p.Count, p.Relation, p.Lower, p.Shape = true, noise.AddRemove, VectorOf(0, 0), Spherical
+	})
+	for field, list := range spoiled {
+		for _, p := range list {
+			for _, err := range []error{second(New(p)), second(NewBuilder(p))} {
+				require.ErrorIs(t, err, ErrParams, "%+v", p)
+				require.True(t, strings.HasPrefix(err.Error(), "elliptical: "+field+" = "), "%v for %s", err, field)
+			}
+			require.Equal(t, noise.Guarantee{}, p.Guarantee())
+			require.True(t, math.IsNaN(p.Variance(0)) && math.IsNaN(p.ExpectedError(2)))
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// The limits of all fields together calibrate, sample and encode.
+func TestExtremeParams(t *testing.T) {
+	wide := VectorOf(minWidth, maxWidth, 1)
+	list := []Params{}
+	for _, p := range []Params{{Rho: minRho}, {Rho: maxRho}, {Epsilon: minEpsilon}, {Epsilon: maxEpsilon}, {Epsilon: minEpsilon, Delta: minDelta}, {Epsilon: maxEpsilon, Delta: 0.999}} {
+		for _, power := range []float64{minPower, 1, maxPower} {
+			p.Widths, p.Power = wide, power
+			list = append(list, p)
+			q := p
+			q.Shape = Spherical
+			list = append(list, q)
+			q.Shape = MinimumVolume
+			list = append(list, q)
+			q.Shape, q.Weights = Weighted, VectorOf(maxWidth, minWidth, 1)
+			list = append(list, q)
+			q = p
+			q.Relation, q.Lower = noise.AddRemove, VectorOf(minWidth*maxOffset, -maxWidth*maxOffset, 5e-324)
+			list = append(list, q)
+			q.Count = true
+			list = append(list, q)
+		}
+	}
+	for _, p := range list {
+		b, err := NewBuilder(p)
+		require.NoError(t, err, "%+v", p)
+		for _, x := range []float64{math.Inf(1), math.Inf(-1), math.NaN(), 1} {
+			b.Add([]float64{x, x, x})
+		}
+		s, err := b.Release()
+		require.NoError(t, err)
+		for i, x := range s.All() {
+			require.False(t, math.IsNaN(x) || math.IsInf(x, 0))
+			require.Greater(t, s.Variance(i), 0.0)
+			low, high := s.Interval(i, 0.99)
+			require.True(t, low <= x && x <= high, "%+v", p)
+			c := s.law.at[i]
+			require.LessOrEqual(t, c.scale, c.step*maxScale)
+		}
+		data, err := s.MarshalBinary()
+		require.NoError(t, err)
+		var again Sum
+		require.NoError(t, again.UnmarshalBinary(data), "%+v", p)
+		require.Equal(t, s, &again)
+	}
+}
+
+func TestPlanning(t *testing.T) {
+	m, err := New(Params{Widths: VectorOf(4, 1), Rho: 0.5, Delta: math.Copysign(0, -1)})
+	require.NoError(t, err)
+	require.Equal(t, Params{Widths: VectorOf(4, 1), Rho: 0.5, Relation: noise.Replace, Power: 2}, m.Params())
+	require.Equal(t, noise.ZCDP(0.5, noise.Replace), m.Guarantee())
+	require.Equal(t, noise.ApproxDP(1, 0.1, noise.AddRemove), Params{Widths: VectorOf(1), Epsilon: 1, Delta: 0.1, Relation: noise.AddRemove}.Guarantee())
+	require.Equal(t, noise.PureDP(1, noise.Replace), Params{Widths: VectorOf(1), Epsilon: 1}.Guarantee())
+	require.Equal(t, "elliptical.Mechanism: Gaussian noise, Optimal, for 2 coordinates, 0.5-zCDP under Replace", m.String())
+	for _, i := range []int{-1, 2, math.MaxInt} {
+		require.True(t, math.IsNaN(m.Variance(i)) && math.IsNaN(m.HalfWidth(i, 0.5)))
+	}
+	for _, c := range []float64{-0.1, 1, math.NaN(), math.Inf(1)} {
+		require.True(t, math.IsNaN(m.HalfWidth(0, c)))
+	}
+	for _, p := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+		require.True(t, math.IsNaN(m.ExpectedError(p)))
+	}
+	require.Equal(t, "Weighted", Weighted.String())
+	require.Equal(t, "Shape(9)", Shape(9).String())
+	require.Equal(t, "MinimumVolume Spherical", MinimumVolume.String()+" "+Spherical.String())
+}
+
+func TestZeroSum(t *testing.T) {
+	var s Sum
+	require.Zero(t, s.Len())
+	low, high := s.Interval(0, 0.5)
+	for _, x := range []float64{s.Estimate(0), s.Estimate(-1), s.Variance(0), s.ExpectedError(2), s.Count(), s.CountVariance(), low, high} {
+		require.True(t, math.IsNaN(x))
+	}
+	require.Empty(t, s.Values())
+	require.Equal(t, noise.Guarantee{}, s.Guarantee())
+	require.NotEmpty(t, s.String())
+	_, err := s.MarshalBinary()
+	require.ErrorIs(t, err, ErrFormat)
+}

@@ -1,0 +1,297 @@
+package elliptical
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/integrate/quad"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// norm returns ‖x‖_r, for r below 1 too.
+func norm(x []float64, r float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += math.Pow(v, r)
+	}
+	return math.Pow(sum, 1/r)
+}
+
+// skewed returns Δᵢ = i^{−.8}.
+func skewed(d int) []float64 {
+	widths := make([]float64, d)
+	for i := range widths {
+		widths[i] = math.Pow(float64(i+1), -0.8)
+	}
+	return widths
+}
+
+// Figure 4.1: Δ = (4, 1). The grid holds 4 and 1, so only rounding of the last digits is left.
+func TestFigure41(t *testing.T) {
+	widths := VectorOf(4, 1)
+	for _, rho := range []float64{0.01, 1, 3} {
+		require.InEpsilon(t, 12.5/rho, Params{Widths: widths, Rho: rho}.ExpectedError(2), 1e-12)
+		require.InEpsilon(t, 17/rho, Params{Widths: widths, Rho: rho, Shape: Spherical}.ExpectedError(2), 1e-12)
+		require.InEpsilon(t, 17/rho, Params{Widths: widths, Rho: rho, Shape: MinimumVolume}.ExpectedError(2), 1e-12)
+		require.InEpsilon(t, 9/rho, Params{Widths: widths, Epsilon: rho, Power: 1}.ExpectedError(1), 1e-12)
+		require.InEpsilon(t, 10/rho, Params{Widths: widths, Epsilon: rho, Shape: Spherical}.ExpectedError(1), 1e-12)
+		require.InEpsilon(t, 10/rho, Params{Widths: widths, Epsilon: rho, Shape: MinimumVolume}.ExpectedError(1), 1e-12)
+	}
+	require.InEpsilon(t, 10, Params{Widths: widths, Rho: 1}.Variance(0), 1e-12) // σ² = Δ₁·‖Δ‖₁/(2ρ)
+	require.InEpsilon(t, 2.5, Params{Widths: widths, Rho: 1}.Variance(1), 1e-12)
+}
+
+// Theorems 4.1 and 4.2 and Lemma 4.2, for any power and a skewed Δ of length 1000.
+func TestExpectedErrorIsTheTheorems(t *testing.T) {
+	widths := skewed(1000)
+	sigma, err := noise.GaussianSigma(0.7, 1e-6, 1)
+	require.NoError(t, err)
+	for _, p := range []float64{0.3, 0.5, 1, 2, 3, 10} {
+		gaussian := math.Gamma((p+1)/2) / math.Sqrt(math.Pi) * math.Pow(norm(widths, 2*p/(p+2)), p)
+		laplace := math.Gamma(p+1) / math.Pow(0.7, p) * math.Pow(norm(widths, p/(p+1)), p)
+		require.InEpsilon(t, gaussian/math.Pow(0.3, p/2), Params{Widths: VectorOf(widths...), Rho: 0.3, Power: p}.ExpectedError(p), 1e-8)
+		require.InEpsilon(t, gaussian*math.Pow(2*sigma*sigma, p/2), Params{Widths: VectorOf(widths...), Epsilon: 0.7, Delta: 1e-6, Power: p}.ExpectedError(p), 1e-8)
+		require.InEpsilon(t, laplace, Params{Widths: VectorOf(widths...), Epsilon: 0.7, Power: p}.ExpectedError(p), 1e-8)
+		half := Params{Widths: VectorOf(widths...), Rho: 0.3, Power: p, Relation: noise.AddRemove}
+		require.InEpsilon(t, gaussian/math.Pow(0.3, p/2)/math.Pow(2, p), half.ExpectedError(p), 1e-8, "half the sensitivity")
+	}
+}
+
+// The error that is measured is the error of the theorems within 1 % for p = 1, 2, 3 and Δ of length 1000. The number of draws is such
+// that 1 % is at least 5.2 standard errors (2e-7, and less than 1e-6 with the skewness of the sums). For p = 1 and 2 whole releases are
+// made, (5.2/.01)²·v of them with v the variance of ‖η‖ₚᵖ/E‖η‖ₚᵖ. For p = 3 coordinates, which are independent, are drawn in proportion
+// to the standard deviation sᵢ of |ηᵢ|³, (5.2/.01)²·sᵢ·Σs/(E‖η‖₃³)² times.
+func TestErrorIsMeasured(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many releases")
+	}
+	widths := VectorOf(skewed(1000)...)
+	for _, base := range []Params{{Widths: widths, Rho: 0.5}, {Widths: widths, Epsilon: 0.5}} {
+		for _, p := range []float64{1, 2, 3} {
+			base.Power = p
+			m, err := New(base)
+			require.NoError(t, err)
+			deviations, sum, squares := make([]float64, m.Len()), 0.0, 0.0
+			for i := range deviations {
+				deviations[i] = math.Sqrt(m.law.moment(i, 2*p) - square(m.law.moment(i, p)))
+				sum += deviations[i]
+				squares += square(deviations[i])
+			}
+			total, draws := 0.0, 0
+			if p == 3 {
+				var src noise.Source
+				for i, c := range m.law.at {
+					n := int(math.Ceil(520 * 520 * deviations[i] * sum / square(m.ExpectedError(p))))
+					for range n {
+						total += math.Pow(math.Abs(float64(m.law.sample(&src, c))*c.step), p) / float64(n)
+					}
+					draws += n
+				}
+			} else {
+				n := int(math.Ceil(520 * 520 * squares / square(m.ExpectedError(p))))
+				for range n {
+					s, err := m.Release(make([]float64, m.Len()))
+					require.NoError(t, err)
+					for _, x := range s.Values() {
+						if x = math.Abs(x); p == 2 {
+							x *= x
+						}
+						total += x / float64(n)
+					}
+				}
+				draws = n * m.Len()
+			}
+			t.Logf("%s noise, p = %v: measured/theorem = %.4f in %d draws", m.law.name(), p, total/m.ExpectedError(p), draws)
+			require.InDelta(t, 1, total/m.ExpectedError(p), 0.01)
+		}
+	}
+}
+
+// Lemmas 4.8 and 4.11: none of 300 other shapes has a smaller error, small steps away from the optimum included.
+func TestNoShapeIsBetter(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2)) // public numbers
+	for _, d := range []int{2, 20} {
+		widths := skewed(d)
+		for _, base := range []Params{{Rho: 1}, {Epsilon: 1}, {Epsilon: 1, Delta: 1e-6}} {
+			for _, p := range []float64{0.5, 1, 2, 3} {
+				q := base
+				q.Widths, q.Power = VectorOf(widths...), p
+				best := q.ExpectedError(p)
+				trials := 300
+				if testing.Short() {
+					trials = 60
+				}
+				for trial := range trials {
+					far := math.Pow(10, -3*float64(trial)/float64(trials))
+					weights := make([]float64, d)
+					for i := range weights {
+						weights[i] = widths[i] / math.Pow(widths[i], q.exponent()) * math.Exp(far*rng.NormFloat64())
+					}
+					other := q
+					other.Shape, other.Weights = Weighted, VectorOf(weights...)
+					require.GreaterOrEqual(t, other.ExpectedError(p), best*(1-1e-8))
+				}
+				for _, shape := range []Shape{Spherical, MinimumVolume} {
+					other := q
+					other.Shape = shape
+					require.Greater(t, other.ExpectedError(p), best)
+				}
+			}
+		}
+	}
+}
+
+// Weights are any multiple of b, and those of Lemma 4.8 give the optimum.
+func TestWeights(t *testing.T) {
+	p := Params{Widths: VectorOf(4, 1), Rho: 1, Shape: Weighted, Weights: VectorOf(2, 1)}
+	require.InEpsilon(t, 12.5, p.ExpectedError(2), 1e-12)
+	p.Weights = VectorOf(2e9, 1e9)
+	require.InEpsilon(t, 12.5, p.ExpectedError(2), 1e-12)
+	p.Weights = VectorOf(1, 1) // b = 1/√2 each: Σ (Δ/b)²/(2ρ) = 2·17/2
+	require.InEpsilon(t, 17, p.ExpectedError(2), 1e-12)
+}
+
+// The count under AddRemove for intervals [0, Δᵢ]: ((‖Δ‖₁+‖Δ‖₂)/2)²/(2ρ) instead of ‖Δ‖₁²/(2ρ).
+func TestCountTrick(t *testing.T) {
+	for _, c := range []struct {
+		widths []float64
+		ratio  float64
+	}{{[]float64{1}, 1}, {[]float64{4, 1}, 0.832}, {[]float64{1, 1}, 2.914 / 4}, {skewed(1000), 0.301}} {
+		p := Params{Widths: VectorOf(c.widths...), Lower: VectorOf(make([]float64, len(c.widths))...), Rho: 1, Relation: noise.AddRemove}
+		plain := p.ExpectedError(2)
+		l1 := norm(c.widths, 1)
+		require.InEpsilon(t, l1*l1/2, plain, 1e-8)
+		p.Count = true
+		with := p.ExpectedError(2)
+		m, err := New(p)
+		require.NoError(t, err)
+		s, err := m.Release(make([]float64, len(c.widths)+1))
+		require.NoError(t, err)
+		d := len(c.widths)
+		if d > 1 { // noise of the count, times half the widths, is in both
+			require.InEpsilon(t, c.widths[0]*c.widths[d-1]/4*s.CountVariance(), s.Covariance().At(0, d-1), 1e-6)
+		}
+		half := (l1 + norm(c.widths, 2)) / 2
+		require.InEpsilon(t, half*half/2, with, 1e-7)
+		require.InDelta(t, c.ratio, with/plain, 0.001)
+	}
+}
+
+// The shape with a count is a minimum, for small and large powers: no shape near or far has a smaller error.
+func TestShapeWithCountIsOptimal(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12)) // public numbers
+	a, middle := []float64{1, 0.3, 2}, []float64{0.5, -3, 0}
+	for _, laplace := range []bool{false, true} {
+		for _, power := range []float64{0.1, 0.5, 1, 1.5, 2, 3, 6, 30} {
+			p := Params{Widths: VectorOf(2*a[0], 2*a[1], 2*a[2]), Relation: noise.AddRemove, Count: true, Power: power}
+			q := 2.0
+			if laplace {
+				p.Epsilon, q = 1, 1
+			} else {
+				p.Rho = 1
+			}
+			logError := func(logTau []float64) float64 { // scale-free: S·‖noise‖ₚ, in logarithms
+				spend, sum := math.Exp(-q*logTau[3]), 0.0
+				for i := range a {
+					spend += math.Pow(a[i]/math.Exp(logTau[i]), q)
+					sum += math.Pow(math.Hypot(math.Exp(logTau[i]), middle[i]*math.Exp(logTau[3])), power)
+				}
+				return math.Log(spend)/q + math.Log(sum)/power
+			}
+			tau := p.shape(a, middle)
+			for i := range tau {
+				tau[i] = math.Log(tau[i])
+			}
+			got := logError(tau)
+			for trial := range 1000 {
+				far := math.Pow(10, -4*float64(trial)/1000)
+				other := slices.Clone(tau)
+				for i := range other {
+					other[i] += far * rng.NormFloat64()
+				}
+				require.GreaterOrEqual(t, logError(other), got-1e-6, "laplace %v, power %v", laplace, power)
+			}
+		}
+	}
+}
+
+// Moments and reaches of one noise and of the sum of two, against quadrature of the density.
+func TestMomentsAndReach(t *testing.T) {
+	for _, shared := range []float64{0, 0.3, 0.999999, 1, 2.5} {
+		for _, laplace := range []bool{true, false} {
+			const own, middle = 1.0, 0.25
+			l := law{laplace: laplace, dim: 1, at: []coordinate{{step: 0x1p-40, scale: own, centre: 1 << 38}, {step: 0x1p-40, scale: shared / middle}}}
+			if shared == 0 {
+				l.at = l.at[:1]
+			}
+			density := func(x float64) float64 {
+				switch {
+				case !laplace:
+					return distuv.Normal{Sigma: math.Hypot(own, shared)}.Prob(x)
+				case shared == 0:
+					return distuv.Laplace{Scale: own}.Prob(x)
+				case math.Abs(shared-own) < 1e-3:
+					return (1 + math.Abs(x)) * math.Exp(-math.Abs(x)) / 4
+				}
+				f := func(s float64) float64 { return distuv.Laplace{Scale: s}.Prob(x) }
+				return (own*own*f(own) - shared*shared*f(shared)) / (own*own - shared*shared)
+			}
+			integral := func(f func(float64) float64, low float64) float64 {
+				return quad.Fixed(f, low, low+1, 200, nil, 0) + quad.Fixed(f, low+1, low+120, 600, nil, 0)
+			}
+			for _, p := range []float64{1, 2, 3, 4.5} {
+				want := 2 * integral(func(x float64) float64 { return math.Pow(x, p) * density(x) }, 0)
+				require.InEpsilon(t, want, l.moment(0, p), 1e-5, "laplace %v, shared %v, p %v", laplace, shared, p)
+			}
+			require.InEpsilon(t, l.moment(0, 2), l.variance(0), 1e-9)
+			for _, confidence := range []float64{0.5, 0.95, 1 - 1e-9} {
+				outside := 2 * integral(density, l.halfWidth(0, confidence))
+				require.InEpsilon(t, 1-confidence, outside, 1e-4, "laplace %v, shared %v", laplace, shared)
+			}
+			require.InDelta(t, 0, l.halfWidth(0, 0), 1e-9)
+		}
+	}
+}
+
+// Intervals hold the true sum as often as they say: exact binomial test, 1e-7 each.
+func TestIntervalCovers(t *testing.T) {
+	n := int64(20_000)
+	if testing.Short() {
+		n = 2000
+	}
+	for _, p := range []Params{
+		{Widths: VectorOf(4, 1), Rho: 1}, {Widths: VectorOf(4, 1), Epsilon: 1},
+		{Widths: VectorOf(4, 1), Lower: VectorOf(0, 2), Epsilon: 1, Relation: noise.AddRemove, Count: true},
+		{Widths: VectorOf(4, 1), Lower: VectorOf(0, 2), Rho: 1, Relation: noise.AddRemove, Count: true},
+	} {
+		m, err := New(p)
+		require.NoError(t, err)
+		input := make([]float64, len(m.law.at))
+		input[0], input[1] = 100, 20
+		if p.Count {
+			input[2] = 77
+		}
+		hits := [2]int64{}
+		for range n {
+			s, err := m.Release(input)
+			require.NoError(t, err)
+			for i := range hits {
+				if low, high := s.Interval(i, 0.9); low <= input[i] && input[i] <= high {
+					hits[i]++
+				}
+				require.InDelta(t, m.HalfWidth(i, 0.9), half(s.Interval(i, 0.9)), 1e-9)
+			}
+		}
+		for i := range hits {
+			dptest.Tail(t, fmt.Sprint(p, i), hits[i], n, 0.9, 1e-7)
+		}
+	}
+}
+
+func half(low, high float64) float64 { return (high - low) / 2 }
