@@ -1,0 +1,142 @@
+package arete
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// The encoding of a Value, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+//
+//	bytes  field
+//	6      header: "dpsk", kind 8, version 1
+//	1      Law, the one that was used
+//	1      Relation
+//	1      flags: 1 Integers
+//	8      Epsilon
+//	8      Sensitivity
+//	8      H, the sensitivity in steps of the lattice
+//	40     the law, five numbers:
+//	         Jump            V, W, c, 2⁶⁴·(1−p), 2⁶⁴·q (the second and the last two are integers)
+//	         DiscreteArete   α, s, r, 0, 0
+//	         DiscreteLaplace the scale, 0, 0, 0, 0
+//	4      number of parties whose shares of the noise are in the value
+//	4      number of parties that make the calibrated law
+//	8      the value, in steps, two's complement
+//
+// No other bytes decode to the same Value. A decoder takes the word of the encoder for the law: it checks that the numbers are such as all methods work with, and
+// does not calibrate again.
+const version = 1
+
+// AppendBinary appends the encoding of the value to dst. The error, which wraps [ErrFormat], is for a Value that is neither released nor decoded.
+func (v *Value) AppendBinary(dst []byte) ([]byte, error) {
+	if !v.valid() {
+		return dst, fault.Format("arete", "a Value that was not released has no encoding")
+	}
+	word := func(x uint64) { dst = binary.LittleEndian.AppendUint64(dst, x) }
+	dst = wire.AppendHeader(dst, wire.KindArete, version)
+	flags := byte(0)
+	if v.params.Integers {
+		flags = 1
+	}
+	dst = append(dst, byte(v.params.Law), byte(v.params.Relation), flags)
+	word(math.Float64bits(v.params.Epsilon))
+	word(math.Float64bits(v.params.Sensitivity))
+	word(uint64(v.noise.size))
+	for _, x := range v.noise.words() {
+		word(x)
+	}
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(v.parties))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(v.need))
+	word(uint64(v.point))
+	return dst, nil
+}
+
+// words returns the numbers of the law.
+func (s spec) words() [5]uint64 {
+	switch s.law {
+	case Jump:
+		return [5]uint64{math.Float64bits(s.jump.core), uint64(s.jump.width), math.Float64bits(s.jump.jumps), s.jump.beyond, s.jump.again}
+	case DiscreteArete:
+		return [5]uint64{math.Float64bits(s.arete.shape), math.Float64bits(s.arete.tail), math.Float64bits(s.arete.core)}
+	}
+	return [5]uint64{math.Float64bits(s.scale)}
+}
+
+// specOf is the inverse of words.
+func specOf(law Law, size int64, w [5]uint64) spec {
+	s := spec{law: law, size: size, copies: 1}
+	switch law {
+	case Jump:
+		s.jump = jump{size, math.Float64frombits(w[0]), int64(w[1]), math.Float64frombits(w[2]), w[3], w[4]}
+	case DiscreteArete:
+		s.arete = discrete{size, math.Float64frombits(w[0]), math.Float64frombits(w[1]), math.Float64frombits(w[2])}
+	case DiscreteLaplace:
+		s.scale = math.Float64frombits(w[0])
+	}
+	return s
+}
+
+// sound reports whether all methods work with the numbers.
+func (s spec) sound() bool {
+	scale := func(x float64) bool { return x >= leastScale && x <= 0x1p50 }
+	switch {
+	case s.size < 1 || s.size > maxInteger:
+		return false
+	case s.law == Jump:
+		j := s.jump
+		core := j.core == 0 && !math.Signbit(j.core) || j.core >= 0x1p-60 && j.core <= maxCore
+		return core && j.width >= 1 && j.width <= 2*maxInteger && j.jumps >= 0x1p-60 && j.jumps <= maxCore && j.beyond > 0 && j.again > 0 &&
+			j.beyond <= 1<<63 && j.again <= 1<<63
+	case s.law == DiscreteArete:
+		d := s.arete
+		return d.shape >= 0x1p-60 && d.shape <= 1 && scale(d.tail) && scale(d.core) && d.core <= d.tail
+	}
+	return s.law == DiscreteLaplace && scale(s.scale)
+}
+
+// MarshalBinary returns the encoding of the value.
+func (v *Value) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for any other bytes.
+func (v *Value) UnmarshalBinary(data []byte) error {
+	r := wire.NewReader("arete", data)
+	r.Header(wire.KindArete, version)
+	var d Value
+	d.params.Law, d.params.Relation = Law(r.Uint8()), noise.Relation(r.Uint8())
+	flags := r.Uint8()
+	d.params.Integers = flags == 1
+	d.params.Epsilon, d.params.Sensitivity = r.Float64(), r.Float64()
+	size := r.Int64()
+	var words [5]uint64
+	for i := range words {
+		words[i] = r.Uint64()
+	}
+	d.noise = specOf(d.params.Law, size, words)
+	parties, need := r.Uint32(), r.Uint32()
+	d.point = r.Int64()
+	switch {
+	case r.Err() != nil:
+	case flags > 1:
+		r.Fail("unknown flags")
+	case d.params.validate() != nil || d.params.Law == Auto:
+		r.Fail("invalid Params")
+	case d.params.Sensitivity == 0 && math.Signbit(d.params.Sensitivity):
+		r.Fail("a negative zero")
+	case !d.noise.sound() || d.noise.words() != words:
+		r.Fail("invalid noise")
+	case need < 1 || parties < need || parties > maxParties:
+		r.Fail("an impossible number of parties")
+	case d.point < -2*maxPoint || d.point > 2*maxPoint:
+		r.Fail("a value out of range")
+	}
+	if err := r.Done(); err != nil {
+		return err
+	}
+	d.parties, d.need = int(parties), int(need)
+	*v = d
+	return nil
+}

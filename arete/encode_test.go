@@ -1,0 +1,156 @@
+package arete
+
+import (
+	"encoding/hex"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// samples are fixed values of each law, not released: the layout does not hang on a calibration.
+func samples() map[string]*Value {
+	return map[string]*Value{
+		"jump.hex": {
+			params: Params{Epsilon: 3, Sensitivity: 0.5, Relation: noise.Replace, Law: Jump},
+			noise:  spec{law: Jump, size: 29, copies: 1, jump: jump{29, 20, 34, 0.342, 1 << 60, 1 << 59}},
+			point:  -77, parties: 1, need: 1,
+		},
+		"arete.hex": {
+			params: Params{Epsilon: 8, Law: DiscreteArete},
+			noise:  spec{law: DiscreteArete, size: 195, copies: 1, arete: discrete{195, 0.0198, 156.25, 5}},
+			point:  1 << 40, parties: 1000, need: 900,
+		},
+		"laplace.hex": {
+			params: Params{Epsilon: 2, Sensitivity: 4, Integers: true, Law: DiscreteLaplace},
+			noise:  spec{law: DiscreteLaplace, size: 4, copies: 1, scale: 2},
+			point:  12, parties: 1, need: 1,
+		},
+	}
+}
+
+func TestCodec(t *testing.T) {
+	for _, v := range samples() {
+		dptest.Codec(t, v, func(a, b *Value) bool { return reflect.DeepEqual(a, b) })
+	}
+}
+
+func TestCodecOfReleases(t *testing.T) {
+	for _, p := range []Params{
+		{Epsilon: 1}, {Epsilon: 3, Sensitivity: 7}, {Epsilon: 6, Law: DiscreteArete}, {Epsilon: 4, Integers: true, Sensitivity: 5}, {Epsilon: minEpsilon},
+		{Epsilon: maxEpsilon, Integers: true, Sensitivity: 9}, {Epsilon: 2, Sensitivity: math.Copysign(0, -1)}, {Epsilon: minEpsilon, Integers: true, Sensitivity: maxInteger},
+		{Epsilon: 50, Integers: true, Sensitivity: 3, Law: DiscreteArete}, {Epsilon: maxEpsilon, Law: DiscreteLaplace, Integers: true},
+	} {
+		m, err := New(p)
+		require.NoError(t, err)
+		s, err := m.ShareWithDropouts(4, 1)
+		require.NoError(t, err)
+		sum, err := s.Sum(math.MinInt64, 4)
+		require.NoError(t, err)
+		single, err := m.ReleaseValue(12)
+		require.NoError(t, err)
+		for _, v := range []*Value{single, sum} {
+			data, err := v.MarshalBinary()
+			require.NoError(t, err)
+			var w Value
+			require.NoError(t, w.UnmarshalBinary(data), "%+v", p)
+			require.Equal(t, v, &w)
+			require.Equal(t, v.String(), w.String())
+			require.Len(t, data, 89)
+		}
+	}
+}
+
+// The layout is fixed: what is written today can be read by every later version.
+func TestGoldenFiles(t *testing.T) {
+	for name, v := range samples() {
+		path := filepath.Join("testdata", name)
+		data, err := v.MarshalBinary()
+		require.NoError(t, err)
+		text := hex.Dump(data)
+		if *update {
+			require.NoError(t, os.MkdirAll("testdata", 0o755))
+			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		}
+		want, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"), text, "%s: the encoding changed", name)
+	}
+}
+
+// Objects that no release produces are not valid encodings.
+func TestDecodeRejectsInvalidObjects(t *testing.T) {
+	for name, spoil := range map[string]func(jump, arete, laplace *Value){
+		"no law":         func(j, a, l *Value) { j.params.Law = Auto },
+		"unknown law":    func(j, a, l *Value) { j.params.Law = 9 },
+		"another law":    func(j, a, l *Value) { l.params.Law = Jump },
+		"epsilon":        func(j, a, l *Value) { j.params.Epsilon = math.NaN() },
+		"negative zero":  func(j, a, l *Value) { a.params.Sensitivity = math.Copysign(0, -1) },
+		"half integer":   func(j, a, l *Value) { l.params.Sensitivity = 3.5 },
+		"relation":       func(j, a, l *Value) { j.params.Relation = noise.OneBit },
+		"no parties":     func(j, a, l *Value) { j.parties = 0 },
+		"too few":        func(j, a, l *Value) { a.parties = 899 },
+		"too many":       func(j, a, l *Value) { a.parties = maxParties + 1 },
+		"point":          func(j, a, l *Value) { a.point = math.MaxInt64 },
+		"no steps":       func(j, a, l *Value) { a.noise.size = 0 },
+		"many steps":     func(j, a, l *Value) { a.noise.size = 1 << 50 },
+		"core":           func(j, a, l *Value) { j.noise.jump.core = math.Inf(1) },
+		"negative core":  func(j, a, l *Value) { j.noise.jump.core = math.Copysign(0, -1) },
+		"width":          func(j, a, l *Value) { j.noise.jump.width = 0 },
+		"jumps":          func(j, a, l *Value) { j.noise.jump.jumps = math.NaN() },
+		"no tail":        func(j, a, l *Value) { j.noise.jump.again = 0 },
+		"only tail":      func(j, a, l *Value) { j.noise.jump.beyond = math.MaxUint64 },
+		"shape":          func(j, a, l *Value) { a.noise.arete.shape = 1.5 },
+		"scales crossed": func(j, a, l *Value) { a.noise.arete.core = 200 },
+		"no noise":       func(j, a, l *Value) { l.noise.scale = 0 },
+	} {
+		s := samples()
+		j, a, l := s["jump.hex"], s["arete.hex"], s["laplace.hex"]
+		spoil(j, a, l)
+		rejected := 0
+		for original, v := range s {
+			before, err := samples()[original].MarshalBinary()
+			require.NoError(t, err)
+			data, err := v.MarshalBinary()
+			require.NoError(t, err)
+			if string(before) == string(data) {
+				continue
+			}
+			require.ErrorIs(t, new(Value).UnmarshalBinary(data), ErrFormat, name)
+			rejected++
+		}
+		require.Equal(t, 1, rejected, name)
+	}
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	for _, v := range samples() {
+		data, _ := v.MarshalBinary()
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var v Value
+		if err := v.UnmarshalBinary(data); err != nil {
+			require.ErrorIs(t, err, ErrFormat)
+			require.Equal(t, Value{}, v)
+			return
+		}
+		again, err := v.MarshalBinary()
+		require.NoError(t, err)
+		require.Equal(t, data, again, "not canonical")
+		lo, hi := v.Interval(0.9)
+		require.True(t, lo <= hi, "[%v, %v]", lo, hi)
+		require.NotEmpty(t, v.String())
+		require.GreaterOrEqual(t, v.StdDev(), 0.0)
+		v.Estimate()
+	})
+}

@@ -1,0 +1,163 @@
+package arete
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// jump is the jump law on the integers, for a sensitivity of steps H: Z = S + J, a Skellam core and rare jumps. All of it is one symmetric compound Poisson law.
+// Upwards, and downwards, it has at k the Lévy mass
+//
+//	ν(k) = (c/2)·p/W for 1 ≤ k ≤ W,   (c/2)·(1−p)·(1−q)·q^j/H for W + jH < k ≤ W + (j+1)H,   and V/2 more at k = 1.
+//
+// All parameters are numbers that a sampler can meet exactly: V and c as they stand, p and q as multiples of 2⁻⁶⁴.
+type jump struct {
+	steps  int64   // H
+	core   float64 // V, the variance of the core
+	width  int64   // W
+	jumps  float64 // c, the mean number of jumps
+	beyond uint64  // 2⁶⁴·(1−p): the jump is not in the first block
+	again  uint64  // 2⁶⁴·q: nor in the next one
+}
+
+// newJump returns the law with the tail that the guarantee asks for: q ≥ e^{−b} for b = ε − tailGap, and p as large as ν(k) ≤ ν(k+H)/q
+// allows, which is p/(1−p) ≤ (1−q)·W/(q·H).
+func newJump(epsilon float64, steps, width int64, core, jumps float64) jump {
+	q := coarse(math.Exp(tailGap - epsilon))
+	again := roundUp64(q)
+	q = float64(again) * 0x1p-64
+	rest := q * float64(steps) // 1−p ≥ qH/(qH + (1−q)W)
+	rest /= rest + (1-q)*float64(width)
+	return jump{steps: steps, core: core, width: width, jumps: coarse(jumps), beyond: roundUp64(coarse(rest * (1 + 0x1p-48))), again: again}
+}
+
+// tailGap is what ε has over the loss in the far tail. The noise hardly depends on it.
+const tailGap = 1e-5
+
+// roundUp64 returns the least k with k/2⁶⁴ ≥ x, for x in [0, 1 − 2⁻⁵²].
+func roundUp64(x float64) uint64 { return uint64(math.Ceil(x * 0x1p64)) }
+
+// first and later return ν in the first block and in the one after it.
+func (j jump) first() float64 {
+	return j.jumps / 2 * (float64(-j.beyond) * 0x1p-64) / float64(j.width)
+}
+
+func (j jump) later() float64 {
+	return j.jumps / 2 * (float64(j.beyond) * 0x1p-64) * (float64(-j.again) * 0x1p-64) / float64(j.steps)
+}
+
+// decay returns q.
+func (j jump) decay() float64 { return float64(j.again) * 0x1p-64 }
+
+// tailLoss returns the least b, rounded up, such that ν(k) ≤ e^b·ν(k+H) for the jumps of J, or +Inf if ν is not non-increasing.
+func (j jump) tailLoss() float64 {
+	a, a1 := j.first(), j.later()
+	if !(a >= a1*(1+0x1p-45)) {
+		return math.Inf(1)
+	}
+	return math.Log(max(a/a1, 1/j.decay())) + 0x1p-40
+}
+
+// variance returns E[Z²] = V + 2·Σ k²·ν(k). In block j beyond W, k = W + jH + i with i uniform in 1..H.
+func (j jump) variance() float64 {
+	w, h, q := float64(j.width), float64(j.steps), j.decay()
+	p, rest := float64(-j.beyond)*0x1p-64, float64(j.beyond)*0x1p-64
+	inFirst := (w + 1) * (2*w + 1) / 6
+	mean, square := q/(1-q), q*(1+q)/((1-q)*(1-q)) // of the number of blocks passed
+	i1, i2 := (h+1)/2, (h+1)*(2*h+1)/6
+	inLater := w*w + i2 + h*h*square + 2*w*h*mean + 2*w*i1 + 2*h*mean*i1
+	return j.core + j.jumps*(p*inFirst+rest*inLater)
+}
+
+// masses returns the masses 0..n−1 of the sum of the upward jumps, the core's among them, by Panjer's recursion n·g(n) = Σ k·ν(k)·g(n−k). The
+// sums over blocks are those of [window], and the sums over all blocks beyond the first follow from X(m) = Σ_j q^j·w(m−jH), w(m) the sum of
+// the H masses before m, and from the like with the weights jH and i: all terms are positive, and the cost is O(n).
+func (j jump) masses(n int) []float64 {
+	g := make([]float64, n)
+	a, a1, q := j.first(), j.later(), j.decay()
+	w, h := int(j.width), int(j.steps)
+	near, block := newWindow(w), newWindow(h)
+	plain, blocks, inside := make([]float64, n), make([]float64, n), make([]float64, n)
+	g[0] = math.Exp(-(j.core + j.jumps) / 2)
+	near.push(g[0])
+	block.push(g[0])
+	for m := 1; m < n; m++ {
+		sum, lag := block.sums()
+		plain[m], inside[m] = sum, lag
+		if m > h {
+			plain[m] += q * plain[m-h]
+			inside[m] += q * inside[m-h]
+			blocks[m] = q * (blocks[m-h] + float64(h)*plain[m-h])
+		}
+		_, lag = near.sums()
+		total := j.core/2*g[m-1] + a*lag
+		if m > w {
+			total += a1 * (float64(w)*plain[m-w] + blocks[m-w] + inside[m-w])
+		}
+		g[m] = total / float64(m)
+		near.push(g[m])
+		block.push(g[m])
+	}
+	return g
+}
+
+// exponent returns ln E e^{xA} for the sum A of the upward jumps, for x with q·e^{xH} < 1.
+func (j jump) exponent(x float64) float64 {
+	w, h, q := float64(j.width), float64(j.steps), j.decay()
+	run := func(n float64) float64 { return (math.Expm1(x*n) / -math.Expm1(-x)) } // Σ_{k=1}^n e^{xk}
+	return j.core/2*math.Expm1(x) + j.first()*(run(w)-w) + j.later()*(math.Exp(x*w)*run(h)/(1-q*math.Exp(x*h))-h/(1-q))
+}
+
+// oneSided returns the masses 0..n−1 and what goes with them.
+func (j jump) oneSided(n int) *oneSided {
+	x := -0.9 * math.Log(j.decay()) / float64(j.steps)
+	return newOneSided(j.masses(n), chernoff(j.exponent(x), x, float64(n)), panjerSlack(n))
+}
+
+// sampler draws from the law, or from one of n shares of it.
+type jumpSampler struct {
+	law          jump
+	core, events *poisson // nil where the law has none
+}
+
+func (j jump) sampler(parts uint64) *jumpSampler {
+	s := &jumpSampler{law: j, events: newPoisson(rate{j.jumps, 0, parts})}
+	if j.core > 0 {
+		s.core = newPoisson(rate{j.core, 0, parts})
+	}
+	return s
+}
+
+// draw draws Z. The core is a sum of T steps of ±1, T Poisson of mean V: of a Poisson number of events each is up or down by a fair
+// coin, so the two numbers are independent Poisson variables of mean V/2. Its coins are the bits of a random word.
+func (s *jumpSampler) draw(src *noise.Source) (z int64) {
+	if s.core != nil {
+		for t := s.core.draw(src); t > 0; t -= 64 {
+			n := min(t, 64)
+			z += 2*int64(bits.OnesCount64(src.Uint64()>>(64-n))) - int64(n)
+		}
+	}
+	for range s.events.draw(src) {
+		z += s.law.drawJump(src)
+	}
+	return z
+}
+
+// drawJump draws one jump: its block, its place there and its sign.
+func (j jump) drawJump(src *noise.Source) int64 {
+	var k int64
+	if src.Uint64() >= j.beyond {
+		k = 1 + int64(src.Uint64N(uint64(j.width)))
+	} else {
+		k = j.width + 1 + int64(src.Uint64N(uint64(j.steps)))
+		for src.Uint64() < j.again {
+			k += j.steps
+		}
+	}
+	if src.Uint64()&1 == 1 {
+		return -k
+	}
+	return k
+}

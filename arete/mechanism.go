@@ -1,0 +1,126 @@
+package arete
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// Mechanism adds calibrated noise to a number. It holds no data, and each release spends ε again. One goroutine at a time may use it.
+type Mechanism struct {
+	lattice *Lattice
+	src     noise.Source
+}
+
+// New calibrates and certifies the noise. It takes some milliseconds, at ε = 20 up to a second; keep the Mechanism. The error wraps [ErrParams].
+func New(p Params) (*Mechanism, error) {
+	l, err := p.Lattice()
+	if err != nil {
+		return nil, err
+	}
+	return &Mechanism{lattice: l}, nil
+}
+
+// valid reports whether m comes from New.
+func (m *Mechanism) valid() bool { return m.lattice != nil }
+
+// Params returns the parameters of the releases, with the Law that is used.
+func (m *Mechanism) Params() Params {
+	if !m.valid() {
+		return Params{}
+	}
+	return m.lattice.params
+}
+
+// Guarantee returns the guarantee of one release.
+func (m *Mechanism) Guarantee() noise.Guarantee {
+	if !m.valid() {
+		return noise.Guarantee{}
+	}
+	return m.lattice.params.Guarantee()
+}
+
+// Lattice returns the law of the noise.
+func (m *Mechanism) Lattice() *Lattice {
+	if !m.valid() {
+		return &Lattice{}
+	}
+	return m.lattice
+}
+
+// Release returns x plus noise, in the units of the data. The sensitivity of x is for the caller to know: sum clamped contributions, in integers. The error, which wraps [ErrParams], is for a Mechanism that New did not make.
+//
+// x is rounded to the nearest point of the lattice, exactly: k = ⌊x·H/Δ + ½⌋ as real numbers. This is monotone and takes x + Δ to k + H, so the sensitivity of k is
+// H, whatever x and Δ are, and k + Z is ε-DP; the rest is post-processing. NaN counts as 0, and k saturates at ±2⁶¹.
+func (m *Mechanism) Release(x float64) (float64, error) {
+	if !m.valid() {
+		return math.NaN(), errZero("Mechanism")
+	}
+	v := m.release(x)
+	return v.Estimate(), nil
+}
+
+// ReleaseValue is Release for a number that is to be encoded, or to tell its guarantee and error.
+func (m *Mechanism) ReleaseValue(x float64) (*Value, error) {
+	if !m.valid() {
+		return nil, errZero("Mechanism")
+	}
+	v := m.release(x)
+	return &v, nil
+}
+
+func (m *Mechanism) release(x float64) Value {
+	l := m.lattice
+	k := onLattice(x, l.params.sensitivity(), l.spec.size)
+	return newValue(l.params, l.spec, k+l.whole.draw(&m.src), 1, 1)
+}
+
+// String names the noise and the guarantee.
+func (m *Mechanism) String() string {
+	if !m.valid() {
+		return "arete.Mechanism (not made by New)"
+	}
+	return fmt.Sprintf("arete.Mechanism: %v noise of standard deviation %.4g, %v", m.Params().Law, math.Sqrt(m.lattice.Variance())*m.lattice.Step(), m.Guarantee())
+}
+
+func errZero(what string) error {
+	return fault.Params("arete", what, "zero", "one that this package made")
+}
+
+// maxPoint is where points of the lattice saturate, in steps.
+const maxPoint = 1 << 61
+
+// onLattice returns ⌊x·steps/delta + ½⌋, at most ±maxPoint; 0 for NaN.
+//
+// The float64 quotient is within 2⁻⁵¹ of itself of the real one, or within 2⁻¹⁰⁰⁰ if it underflows. Unless it is closer than that to a half, its
+// rounding is right; else rational arithmetic decides.
+func onLattice(x, delta float64, steps int64) int64 {
+	y := x / delta * float64(steps)
+	switch {
+	case math.IsNaN(x):
+		return 0
+	case y >= maxPoint:
+		return maxPoint
+	case y <= -maxPoint:
+		return -maxPoint
+	}
+	const relative, absolute = 0x1p-50, 0x1p-900
+	err := math.Abs(y)*relative + absolute
+	if low, high := math.Floor(y-err+0.5), math.Floor(y+err+0.5); low == high && err < 0.25 {
+		return int64(low)
+	}
+	exact := new(big.Rat).SetFloat64(x)
+	exact.Mul(exact, new(big.Rat).SetInt64(steps)).Quo(exact, new(big.Rat).SetFloat64(delta))
+	exact.Add(exact, big.NewRat(1, 2))
+	quotient, rest := new(big.Int).QuoRem(exact.Num(), exact.Denom(), new(big.Int))
+	if rest.Sign() < 0 { // towards −∞
+		quotient.Sub(quotient, big.NewInt(1))
+	}
+	if !quotient.IsInt64() {
+		return int64(math.Copysign(maxPoint, x))
+	}
+	return min(max(quotient.Int64(), -maxPoint), maxPoint)
+}

@@ -1,0 +1,359 @@
+package arete
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"sync"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+func TestInvalidParams(t *testing.T) {
+	nan, inf, tiny := math.NaN(), math.Inf(1), math.SmallestNonzeroFloat64
+	bad := map[string][]Params{}
+	set := func(field string, p Params) { bad[field] = append(bad[field], p) }
+	for _, x := range []float64{0, -1, nan, inf, -inf, tiny, 0x1p-31, 1025, math.Copysign(0, -1)} {
+		set("Epsilon", Params{Epsilon: x})
+	}
+	for _, x := range []float64{-1, nan, inf, -inf, tiny, 0x1p-201, 0x1p201} {
+		set("Sensitivity", Params{Epsilon: 1, Sensitivity: x})
+	}
+	for _, x := range []float64{0.5, 1.5, 0x1p41} {
+		set("Sensitivity", Params{Epsilon: 1, Sensitivity: x, Integers: true})
+	}
+	for _, r := range []noise.Relation{noise.L2, noise.OneBit, 200} {
+		set("Relation", Params{Epsilon: 1, Relation: r})
+	}
+	set("Law", Params{Epsilon: 1, Law: lastLaw + 1})
+	set("Epsilon", Params{Epsilon: 0.5, Law: Jump})
+	set("Epsilon", Params{Epsilon: 2, Law: DiscreteArete})
+	for field, list := range bad {
+		for _, p := range list {
+			_, err := New(p)
+			require.ErrorIs(t, err, ErrParams, "%+v", p)
+			require.Contains(t, err.Error(), "arete: "+field+" = ", "%+v", p)
+			require.True(t, math.IsNaN(p.MeanAbs()) && math.IsNaN(p.StdDev()))
+		}
+	}
+	for _, p := range []Params{
+		{Epsilon: minEpsilon}, {Epsilon: maxEpsilon, Integers: true}, {Epsilon: 1, Sensitivity: math.Copysign(0, -1)}, {Epsilon: 3, Sensitivity: minSensitivity},
+		{Epsilon: 3, Sensitivity: maxSensitivity}, {Epsilon: minEpsilon, Integers: true, Sensitivity: maxInteger}, {Epsilon: 40, Integers: true, Sensitivity: 1024},
+		{Epsilon: 3, Relation: noise.Replace}, {Epsilon: 3, Relation: noise.L1}, {Epsilon: 1, Law: Jump}, {Epsilon: 3.6, Law: DiscreteArete}, {Epsilon: 9, Law: DiscreteLaplace},
+		{Epsilon: 1, Law: Jump, Integers: true, Sensitivity: 3}, {Epsilon: maxEpsilon, Law: Jump, Integers: true, Sensitivity: 1},
+	} {
+		m, err := New(p)
+		require.NoError(t, err, "%+v", p)
+		_, ok := m.Lattice().Certify()
+		require.True(t, ok, "%+v", p)
+		x, err := m.Release(0)
+		require.NoError(t, err)
+		require.False(t, math.IsNaN(x) || math.IsInf(x, 0), "%+v", p)
+		require.False(t, math.Signbit(m.Params().Sensitivity))
+		require.Equal(t, p.Guarantee(), m.Guarantee())
+		require.NotEqual(t, Auto, m.Params().Law)
+	}
+}
+
+func TestZeroObjects(t *testing.T) {
+	var m Mechanism
+	x, err := m.Release(1)
+	require.ErrorIs(t, err, ErrParams)
+	require.True(t, math.IsNaN(x))
+	_, err = m.ReleaseValue(1)
+	require.ErrorIs(t, err, ErrParams)
+	_, err = m.Share(3)
+	require.ErrorIs(t, err, ErrParams)
+	require.Equal(t, Params{}, m.Params())
+	require.Equal(t, noise.Guarantee{}, m.Guarantee())
+	require.NotEmpty(t, m.String())
+	require.True(t, math.IsNaN(m.Lattice().MeanAbs()))
+	var s Share
+	require.Zero(t, s.Mask(3))
+	require.Zero(t, s.Noise())
+	require.True(t, math.IsNaN(s.StdDev(3)))
+	_, err = s.Sum(1, 1)
+	require.ErrorIs(t, err, ErrParams)
+	var v Value
+	lo, hi := v.Interval(0.5)
+	require.True(t, math.IsNaN(v.Estimate()) && math.IsNaN(v.StdDev()) && math.IsNaN(lo) && math.IsNaN(hi))
+	require.Equal(t, noise.Guarantee{}, v.Guarantee())
+	_, err = v.MarshalBinary()
+	require.ErrorIs(t, err, ErrFormat)
+	require.NotEmpty(t, v.String())
+	_, ok := (&Lattice{}).Certify()
+	require.False(t, ok)
+}
+
+// The rounding to the lattice is that of real numbers: monotone, and a step of Δ is H steps, whatever the floats.
+func TestRoundingToTheLattice(t *testing.T) {
+	reference := func(x, delta float64, steps int64) int64 {
+		r := new(big.Rat).Mul(new(big.Rat).SetFloat64(x), big.NewRat(2*steps, 1))
+		r.Quo(r, new(big.Rat).SetFloat64(delta)).Add(r, big.NewRat(1, 1))
+		return new(big.Int).Div(r.Num(), new(big.Int).Mul(r.Denom(), big.NewInt(2))).Int64()
+	}
+	var src noise.Source
+	uniform := func() float64 { return float64(src.Uint64()>>11) * 0x1p-53 }
+	for _, delta := range []float64{1, 0.3, 7, 1e-300 * 0x1p400, 0x1p200, 0x1p-200, 3e50} {
+		for _, steps := range []int64{1, 3, 22, 130, 65536} {
+			for range 100 {
+				x := (uniform() - 0.5) * math.Exp2(40*uniform()) * delta
+				require.Equal(t, reference(x, delta, steps), onLattice(x, delta, steps), "%v/%v", x, delta)
+				half := (math.Floor(uniform()*1000) + 0.5) / float64(steps) * delta // near or at a half
+				for _, x := range []float64{half, math.Nextafter(half, 0), math.Nextafter(half, math.Inf(1)), -half} {
+					require.Equal(t, reference(x, delta, steps), onLattice(x, delta, steps), "%v/%v", x, delta)
+				}
+			}
+		}
+	}
+	require.Equal(t, []int64{0, maxPoint, -maxPoint, maxPoint, 0, 0}, []int64{
+		onLattice(math.NaN(), 1, 5), onLattice(math.Inf(1), 1, 5), onLattice(math.Inf(-1), 1, 5), onLattice(math.MaxFloat64, 0x1p-200, 5),
+		onLattice(math.SmallestNonzeroFloat64, 0x1p200, 5), onLattice(-math.SmallestNonzeroFloat64, 0x1p200, 5),
+	})
+}
+
+// outputs returns the exact law of what is released for a point of the lattice; what lies beyond reach is lumped on either side.
+func outputs(l *Lattice, point, reach int) map[int]float64 {
+	p := map[int]float64{}
+	for k := -reach; k <= reach; k++ {
+		p[k] = l.Prob(float64(k - point))
+	}
+	p[-reach-1], p[reach+1] = l.Survival(float64(reach+point)), l.Survival(float64(reach-point))
+	return p
+}
+
+// Exact privacy: the whole output law for all shifts up to H, δ = 0. Half the noise breaks it.
+func TestPrivacyExactly(t *testing.T) {
+	for _, l := range lawsToTest(t) {
+		h := int(l.Steps())
+		reach := 4*h + 80
+		for _, shift := range []int{1, (h + 1) / 2, h} {
+			dptest.ApproxDP(t, fmt.Sprintf("%+v", l.params), outputs(l, 0, reach), outputs(l, shift, reach), l.params.Epsilon, 0, 1e-9*math.Exp(-l.params.Epsilon))
+		}
+		// The same law for twice the sensitivity, which is half the noise.
+		require.Greater(t, dptest.HockeyStick(outputs(l, 0, reach), outputs(l, 2*h, reach), l.params.Epsilon), 1e-4, "%+v", l.params)
+	}
+}
+
+// Audit of releases and of sums of shares with drop-outs: the event that the likelihood ratio is large. The control has half the noise: a mechanism for half the Δ.
+func TestAudit(t *testing.T) {
+	const n = 60_000
+	audit := func(m *Mechanism, release func(m *Mechanism, x float64) float64, limit float64) (zero, one int64) {
+		for range n {
+			if release(m, 0) < limit {
+				zero++
+			}
+			if release(m, 1) < limit {
+				one++
+			}
+		}
+		return zero, one
+	}
+	single := func(m *Mechanism, x float64) float64 {
+		y, err := m.Release(x)
+		require.NoError(t, err)
+		return y
+	}
+	var shares []*Share
+	var of *Mechanism
+	sum := func(m *Mechanism, x float64) float64 { // 8 parties of whom 3 may be missing, and are
+		if of != m {
+			of, shares = m, nil
+			for range 5 {
+				s, err := m.ShareWithDropouts(8, 3)
+				require.NoError(t, err)
+				shares = append(shares, s)
+			}
+		}
+		total := shares[0].Mask(x)
+		for _, s := range shares[1:] {
+			total += s.Mask(0)
+		}
+		v, err := shares[0].Sum(total, len(shares))
+		require.NoError(t, err)
+		return v.Estimate()
+	}
+	for name, release := range map[string]func(*Mechanism, float64) float64{"release": single, "aggregate": sum} {
+		m, err := New(Params{Epsilon: 2.5})
+		require.NoError(t, err)
+		half, err := New(Params{Epsilon: 2.5, Sensitivity: 0.5, Relation: noise.AddRemove})
+		require.NoError(t, err)
+		zero, one := audit(m, release, 0.5)
+		dptest.Audit(t, name, zero, n, one, n, 2.5, 0, falseReject)
+		dptest.Audit(t, name, n-one, n, n-zero, n, 2.5, 0, falseReject)
+		if name == "release" {
+			zero, one = audit(half, release, 0.5)
+			require.Greater(t, dptest.EpsilonLowerBound(zero, n, one, n, 0, 1-falseReject), 2.5, "half the noise must be noticed")
+		}
+	}
+	// Shares of one in eight, of which two arrive, where nobody was to be missing: too little noise, and Sum refuses it.
+	m, err := New(Params{Epsilon: 2.5})
+	require.NoError(t, err)
+	zero, one := int64(0), int64(0)
+	s, err := m.Share(8)
+	require.NoError(t, err)
+	for range n {
+		a, b := s.Mask(0)+s.Noise(), s.Mask(1)+s.Noise()
+		limit := m.Lattice().Steps() / 2
+		if a < limit {
+			zero++
+		}
+		if b < limit {
+			one++
+		}
+	}
+	require.Greater(t, dptest.EpsilonLowerBound(zero, n, one, n, 0, 1-falseReject), 2.5, "missing shares must be noticed")
+	_, err = s.Sum(0, 2)
+	require.ErrorIs(t, err, ErrParams)
+}
+
+func TestShareArguments(t *testing.T) {
+	m, err := New(Params{Epsilon: 3, Sensitivity: 2})
+	require.NoError(t, err)
+	for _, bad := range [][2]int{{0, 0}, {-1, 0}, {1<<20 + 1, 0}, {5, 5}, {5, -1}, {math.MaxInt, 0}, {5, math.MinInt}} {
+		_, err := m.ShareWithDropouts(bad[0], bad[1])
+		require.ErrorIs(t, err, ErrParams, "%v", bad)
+	}
+	s, err := m.ShareWithDropouts(1<<20, 1<<20-1)
+	require.NoError(t, err)
+	for _, parties := range []int{0, -1, 1<<20 + 1} {
+		_, err := s.Sum(0, parties)
+		require.ErrorIs(t, err, ErrParams)
+	}
+	require.InEpsilon(t, 2*s.StdDev(1), s.StdDev(4), 1e-12)
+	require.True(t, math.IsNaN(s.StdDev(0)))
+	// Clamping: what a party adds is bounded, by Δ if parties come and go, by Δ/2 on either side if they change.
+	bound := func(r noise.Relation, x float64) float64 {
+		m, err := New(Params{Epsilon: 3, Sensitivity: 2, Relation: r})
+		require.NoError(t, err)
+		s, err := m.Share(1 << 20) // hardly any noise
+		require.NoError(t, err)
+		counts := map[int64]int{}
+		for range 50 {
+			counts[s.Mask(x)]++
+		}
+		for k, n := range counts {
+			if n > 25 {
+				return float64(k) * m.Lattice().Step()
+			}
+		}
+		return math.NaN()
+	}
+	for _, c := range []struct {
+		relation noise.Relation
+		x, want  float64
+	}{{0, 100, 2}, {0, math.Inf(-1), -2}, {0, math.NaN(), 0}, {noise.Replace, 100, 1}, {noise.Replace, -100, -1}} {
+		require.InDelta(t, c.want, bound(c.relation, c.x), 0.04, "%v", c)
+	}
+	l1, err := New(Params{Epsilon: 3, Relation: noise.L1})
+	require.NoError(t, err)
+	_, err = l1.Share(3)
+	require.ErrorIs(t, err, ErrParams)
+	dptest.Redacted(t, s, "secretsecret")
+	require.Equal(t, "arete.Share (secret)", fmt.Sprintf("%+v", s))
+}
+
+// Intervals cover: the true value is outside with at most the probability stated, of a single release and of a sum with more shares than needed.
+func TestIntervals(t *testing.T) {
+	for _, p := range []Params{{Epsilon: 3}, {Epsilon: 4, Integers: true, Sensitivity: 5}, {Epsilon: 1, Sensitivity: 0.3}, {Epsilon: 5, Law: DiscreteArete}} {
+		m, err := New(p)
+		require.NoError(t, err)
+		const n, confidence = 4000, 0.95
+		x := 17.0
+		missed, width := int64(0), 0.0
+		for range n {
+			v, err := m.ReleaseValue(x)
+			require.NoError(t, err)
+			if width == 0 { // it is the same for all
+				lo, hi := v.Interval(confidence)
+				width = (hi - lo) / 2
+			}
+			if math.Abs(v.Estimate()-x) > width {
+				missed++
+			}
+		}
+		lower, _ := dptest.ClopperPearson(missed, n, 1-falseReject)
+		require.LessOrEqual(t, lower, 1-confidence, "%+v", p)
+		s, err := m.ShareWithDropouts(6, 3)
+		require.NoError(t, err)
+		missed, width = 0, 0
+		for range n {
+			total := int64(0)
+			for range 6 {
+				total += s.Mask(0)
+			}
+			v, err := s.Sum(total, 6)
+			require.NoError(t, err)
+			if width == 0 {
+				lo, hi := v.Interval(confidence)
+				width = (hi - lo) / 2
+			}
+			if math.Abs(v.Estimate()) > width {
+				missed++
+			}
+			present, needed := v.Parties()
+			require.Equal(t, []int{6, 3}, []int{present, needed})
+		}
+		lower, _ = dptest.ClopperPearson(missed, n, 1-falseReject)
+		require.LessOrEqual(t, lower, 1-confidence, "%+v", p)
+	}
+	m, _ := New(Params{Epsilon: 3})
+	v, _ := m.ReleaseValue(0)
+	for _, c := range []float64{-0.1, 1, math.NaN()} {
+		lo, hi := v.Interval(c)
+		require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
+	}
+}
+
+// Many readers of one Lattice and one Value at a time; the race detector watches.
+func TestConcurrentReaders(t *testing.T) {
+	m, err := New(Params{Epsilon: 4})
+	require.NoError(t, err)
+	v, err := m.ReleaseValue(2)
+	require.NoError(t, err)
+	l := m.Lattice()
+	want := []float64{l.MeanAbs(), l.Survival(500), l.Prob(3), l.Quantile(0.99)}
+	var group sync.WaitGroup
+	problems := make(chan error, 8)
+	for range 8 {
+		group.Go(func() {
+			var src noise.Source
+			got := []float64{l.MeanAbs(), l.Survival(500), l.Prob(3), l.Quantile(0.99)}
+			for i := range got {
+				if math.Abs(got[i]-want[i]) > 1e-12*math.Abs(want[i]) {
+					problems <- errors.New(fmt.Sprint(got, want))
+				}
+			}
+			l.SampleInt(&src)
+			v.Interval(0.9)
+			if _, err := v.MarshalBinary(); err != nil {
+				problems <- err
+			}
+		})
+	}
+	group.Wait()
+	close(problems)
+	for err := range problems {
+		t.Error(err)
+	}
+}
+
+func TestSampleRounds(t *testing.T) {
+	l, err := BestInteger(3, 5)
+	require.NoError(t, err)
+	var src noise.Source
+	for _, step := range []float64{0.25, 1, 4, 64} {
+		for range 200 {
+			x := l.Sample(&src, step)
+			require.Equal(t, math.Round(x/max(step, 1)), x/max(step, 1))
+		}
+	}
+	require.Equal(t, []float64{4, 4, 4, 8, -4, 0, 0}, []float64{roundTo(2, 2), roundTo(3, 2), roundTo(5, 2), roundTo(6, 2), roundTo(-3, 2), roundTo(-2, 2), roundTo(7, 63)})
+	for _, step := range []float64{0, 3, -1, math.NaN(), math.Inf(1)} {
+		require.True(t, math.IsNaN(l.Sample(&src, step)))
+	}
+}

@@ -1,0 +1,60 @@
+package arete
+
+import "math"
+
+// All laws on the lattice are Z = A − B with independent A and B of one law on 0, 1, 2, …, infinitely divisible: the sum of the jumps upwards, and of
+// those downwards. So what is to know about Z follows from the masses g of A, by sums of positive terms only, accurate into the tails:
+//
+//	Pr[Z = k] = Σ_y g(y)·g(y+k)        Pr[Z > k] = Σ_y g(y)·Pr[A > y+k]        E|Z| = 2·Σ_k Pr[A ≤ k]·Pr[A > k].
+//
+// oneSided holds g(0), …, g(M−1) to a relative error of slack, and Pr[A > y] but for what lies beyond M.
+type oneSided struct {
+	g      []float64
+	tail   []float64 // tail[y] = g(y+1) + … + g(M−1)
+	beyond float64   // at least Pr[A ≥ M]
+	slack  float64
+}
+
+// newOneSided completes what is known of g.
+func newOneSided(g []float64, beyond, slack float64) *oneSided {
+	tail := make([]float64, len(g))
+	for y := len(g) - 1; y > 0; y-- {
+		tail[y-1] = tail[y] + g[y]
+	}
+	return &oneSided{g, tail, beyond, slack}
+}
+
+// prob returns Σ g(y)·g(y+k) for k ≥ 0: a lower bound of Pr[Z = k], short of it by at most beyond², and beyond·g(M−k) where g decreases.
+func (o *oneSided) prob(k int) float64 { return o.correlate(o.g, k) }
+
+// survival returns Pr[Z > k] for k ≥ 0.
+func (o *oneSided) survival(k int) float64 { return o.correlate(o.tail, k) }
+
+// correlate returns Σ g(y)·h(y+k).
+func (o *oneSided) correlate(h []float64, k int) float64 {
+	if k >= len(h) {
+		return 0
+	}
+	sum, h := 0.0, h[k:]
+	for y, x := range h {
+		sum += o.g[y] * x
+	}
+	return sum
+}
+
+// meanAbs returns E|Z|.
+func (o *oneSided) meanAbs() float64 {
+	sum, below := 0.0, 0.0
+	for y, x := range o.tail {
+		below += o.g[y]
+		sum += below * x
+	}
+	return 2 * sum
+}
+
+// panjerSlack bounds the relative error of n masses made by a recursion of positive terms: the error of g(m) is at most the largest one before it and what
+// its own sums add, which are sums of at most n terms, of n + 8 roundings each way. That a sum over y has n terms more is in it.
+func panjerSlack(n int) float64 { return 2 * float64(n+64) * float64(n+64) * 0x1p-53 }
+
+// chernoff returns a bound on Pr[A ≥ m] = e^{−x·m}·E e^{xA}, from the exponent ln E e^{xA} at x.
+func chernoff(exponent, x, m float64) float64 { return math.Exp(min(exponent-x*m, 0)) }

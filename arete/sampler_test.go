@@ -1,0 +1,365 @@
+package arete
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+// falseReject is the probability with which one assertion on samples fails though all is right.
+const falseReject = 1e-7
+
+// masses returns the probabilities of −reach … reach, and of what lies beyond on either side.
+func (l *Lattice) massesAround(reach int) []float64 {
+	p := make([]float64, 2*reach+3)
+	for k := -reach; k <= reach; k++ {
+		p[k+reach+1] = l.Prob(float64(k))
+	}
+	p[0] = l.Survival(float64(reach))
+	p[len(p)-1] = p[0]
+	return p
+}
+
+// observe counts n draws likewise.
+func observe(n, reach int, draw func() int64) []int64 {
+	counts := make([]int64, 2*reach+3)
+	for range n {
+		counts[min(max(draw(), int64(-reach-1)), int64(reach+1))+int64(reach)+1]++
+	}
+	return counts
+}
+
+// lawsToTest are calibrated laws of all kinds.
+func lawsToTest(t *testing.T) []*Lattice {
+	var all []*Lattice
+	for _, p := range []Params{
+		{Epsilon: 3}, {Epsilon: 6}, {Epsilon: 5, Law: DiscreteArete}, {Epsilon: 3, Integers: true, Sensitivity: 5}, {Epsilon: 3, Integers: true, Sensitivity: 10},
+		{Epsilon: 2, Integers: true}, {Epsilon: 0.5, Integers: true, Sensitivity: 2}, {Epsilon: 6, Law: DiscreteArete, Integers: true, Sensitivity: 7},
+	} {
+		l, err := p.Lattice()
+		require.NoError(t, err, "%+v", p)
+		all = append(all, l)
+	}
+	return all
+}
+
+// The sum of n shares has the law of the whole, which is exact: against the masses, for n = 1, 2, 17 and 1000. Shares made for another n are noticed.
+func TestSharesAddUpToTheLaw(t *testing.T) {
+	for _, l := range lawsToTest(t) {
+		for _, n := range []int{0, 1, 2, 17, 1000} { // 0: drawn in one piece
+			draws := 100_000
+			if n > 1 {
+				draws = 400_000 / n
+			}
+			if testing.Short() {
+				draws /= 4
+			}
+			draws = max(draws, 400)
+			law, err := l.spec.sampler(uint64(max(n, 1)))
+			require.NoError(t, err)
+			var src noise.Source
+			sum := func(n int) func() int64 {
+				return func() (z int64) {
+					for range max(n, 1) {
+						z += law.draw(&src)
+					}
+					return z
+				}
+			}
+			reach := 2*int(l.Steps()) + 60
+			expected := l.massesAround(reach)
+			name := fmt.Sprintf("%v at ε = %v, n = %d", l.Law(), l.params.Epsilon, n)
+			dptest.ChiSquare(t, name, observe(draws, reach, sum(n)), expected, falseReject)
+			if n == 17 {
+				require.Less(t, dptest.ChiSquarePValue(observe(draws, reach, sum(12)), expected), falseReject, "%s: 12 of 17 shares must be noticed", name)
+			}
+		}
+	}
+}
+
+// Moments and far tails of single draws.
+func TestSamplerTails(t *testing.T) {
+	for _, l := range lawsToTest(t) {
+		var src noise.Source
+		n := 400_000
+		if testing.Short() {
+			n = 100_000
+		}
+		edge := l.Quantile(1 - 1e-4)
+		beyond, sumSquares := int64(0), 0.0
+		for range n {
+			z := float64(l.SampleInt(&src))
+			if math.Abs(z) > edge {
+				beyond++
+			}
+			sumSquares += z * z
+		}
+		dptest.Tail(t, fmt.Sprint(l.params), beyond, int64(n), 2*l.Survival(edge), falseReject)
+		// Four moments from the masses: 6 standard errors have probability 2e-9 under the normal limit.
+		fourth := 0.0
+		for k := 1.0; k < 40*float64(l.Steps())+100; k++ {
+			fourth += 2 * k * k * k * k * l.Prob(k)
+		}
+		v := l.Variance()
+		require.InDelta(t, v, sumSquares/float64(n), 6.5*math.Sqrt((fourth-v*v)/float64(n)), "%+v", l.params)
+	}
+}
+
+// The masses add up to 1, to CDF and to the moments; quantiles invert.
+func TestLatticeLaw(t *testing.T) {
+	for _, l := range lawsToTest(t) {
+		sum, abs, square := l.Prob(0), 0.0, 0.0
+		most := float64(30*l.Steps() + 100)
+		for k := 1.0; k < most; k++ {
+			p := l.Prob(k)
+			require.Equal(t, p, l.Prob(-k))
+			sum, abs, square = sum+2*p, abs+2*k*p, square+2*k*k*p
+		}
+		require.InDelta(t, 1, sum, 1e-12)
+		require.InEpsilon(t, l.MeanAbs(), abs, 1e-11)
+		require.InEpsilon(t, l.Variance(), square, 1e-11)
+		for _, k := range []float64{0, 1, 2, 5, float64(l.Steps()), float64(3 * l.Steps())} {
+			require.InEpsilon(t, l.Survival(k-1)-l.Survival(k), l.Prob(k), 1e-6)
+			require.InDelta(t, 1, l.CDF(k)+l.Survival(k), 1e-12)
+			require.InEpsilon(t, l.CDF(-k-1), l.Survival(k), 1e-12)
+			require.InDelta(t, math.Log(l.Survival(k)), l.LogSurvival(k), 1e-12)
+			require.InDelta(t, math.Log(l.Prob(k)), l.LogProb(k), 1e-12)
+			require.Equal(t, []float64{k, -k}, []float64{l.Quantile(l.CDF(k) * (1 - 1e-14)), l.Quantile(l.CDF(-k) * (1 - 1e-14))}, "%+v", l.params)
+		}
+		require.Equal(t, []float64{0, 1, 0, math.Inf(-1), 0, 0}, []float64{l.CDF(math.Inf(-1)), l.CDF(math.Inf(1)), l.Prob(0.5), l.LogProb(0.5), l.Prob(math.Inf(1)), l.Mean()})
+		require.True(t, math.IsNaN(l.Prob(math.NaN())) && math.IsNaN(l.CDF(math.NaN())) && math.IsNaN(l.Quantile(2)) && math.IsNaN(l.Quantile(math.NaN())))
+		require.Equal(t, []float64{math.Inf(-1), math.Inf(1)}, []float64{l.Quantile(0), l.Quantile(1)})
+	}
+	for _, x := range []float64{0, 1, math.NaN()} {
+		zero := &Lattice{}
+		for _, y := range []float64{zero.Prob(x), zero.LogProb(x), zero.CDF(x), zero.Survival(x), zero.LogSurvival(x), zero.Quantile(x), zero.Mean(), zero.Variance(), zero.MeanAbs(),
+			zero.Sample(new(noise.Source), 1)} {
+			require.True(t, math.IsNaN(y))
+		}
+		require.Zero(t, zero.SampleInt(new(noise.Source)))
+	}
+}
+
+// A second route to the law of the jumps, Fourier inversion of its characteristic function, agrees.
+func TestMassesByFourierInversion(t *testing.T) {
+	for _, l := range lawsToTest(t) {
+		if l.Law() != Jump || testing.Short() && l.Steps() > 50 {
+			continue
+		}
+		j := l.spec.jump
+		levy := func(u float64) (sum float64) { // 2·Σ ν(k)·(cos ku − 1)
+			q := complex(j.decay(), 0)
+			run := func(from, n int64) complex128 { // Σ_{k=from+1}^{from+n} e^{iuk}
+				z := complex(0, 0)
+				for k := from + 1; k <= from+n; k++ {
+					z += complex(math.Cos(u*float64(k)), math.Sin(u*float64(k)))
+				}
+				return z
+			}
+			block := complex(math.Cos(u*float64(j.steps)), math.Sin(u*float64(j.steps)))
+			z := complex(j.first(), 0)*run(0, j.width) + complex(j.later(), 0)*run(j.width, j.steps)/(1-q*block)
+			return 2*real(z) - j.jumps + j.core*(math.Cos(u)-1)
+		}
+		// The sum over n frequencies is exact but for aliases, n steps away.
+		n := 40 * int(l.Steps())
+		for _, k := range []int{0, 1, 3, int(l.Steps()), int(l.Steps()) + 3, 2 * int(l.Steps())} {
+			f := 0.0
+			for i := range n {
+				u := 2 * math.Pi * float64(i) / float64(n)
+				f += math.Exp(levy(u)) * math.Cos(u*float64(k)) / float64(n)
+			}
+			require.InDelta(t, f, l.Prob(float64(k)), 1e-13, "%+v at %d", l.params, k)
+		}
+	}
+}
+
+// The words of a table are ⌊2⁶⁴·F(k)⌋, by sums of rational numbers that enclose e^λ.
+func TestPoissonWords(t *testing.T) {
+	for _, r := range []rate{{20, 0, 1}, {0.0625, 0, 1000}, {1e-13, 0, 7}, {64, 0, 1}, {0.34, 0, 17}} {
+		p := newPoisson(r)
+		lambda := new(big.Rat).Quo(new(big.Rat).SetFloat64(r.factor), new(big.Rat).SetInt64(int64(r.parts)))
+		const prec = 600
+		x := new(big.Float).SetPrec(prec).SetRat(lambda)
+		term := new(big.Float).SetPrec(prec).SetInt64(1)
+		exp := new(big.Float).SetPrec(prec)
+		var partial []*big.Float
+		for k := int64(1); k < 700; k++ {
+			exp.Add(exp, term)
+			partial = append(partial, new(big.Float).Copy(exp))
+			term.Mul(term, x).Quo(term, new(big.Float).SetInt64(k))
+		}
+		for k, word := range p.words {
+			f := new(big.Float).SetPrec(prec).Quo(partial[k], exp)
+			n, _ := f.SetMantExp(f, 64).Int(nil)
+			require.Equal(t, n.String(), new(big.Int).SetUint64(word).String(), "%v: F(%d)", r, k)
+		}
+		require.Equal(t, uint64(math.MaxUint64), p.words[len(p.words)-1])
+		require.InEpsilon(t, r.factor/float64(r.parts), r.value(), 1e-14)
+	}
+	// −ln(1 − e^{−1/s}) against float64.
+	for _, s := range []float64{leastScale, 0.1, 1, 30, 1e6, 0x1p50} {
+		got, _ := new(big.Float).Quo(new(big.Float).SetInt(logSeries(s, 160).lo), new(big.Float).SetInt(pow2(160))).Float64()
+		require.InDelta(t, -math.Log1p(-math.Exp(-1/s)), got, 1e-9*(1+got))
+		if s > 0.05 {
+			require.InEpsilon(t, -math.Log(-math.Expm1(-1/s)), got, 1e-12)
+		}
+		x := logSeries(s, 160)
+		require.Less(t, new(big.Int).Sub(x.hi, x.lo).Int64(), int64(3))
+	}
+}
+
+// Where 64 digits of U tie with the table, more decide, and rightly: of U with the digits of words[k] and 64 more, those below the next digits of F(k) give k.
+func TestPoissonTies(t *testing.T) {
+	p := newPoisson(rate{20, 0, 3})
+	for k, word := range p.words[:len(p.words)-1] {
+		prec := uint(192)
+		i, next := 0, new(big.Int)
+		for f := range distribution(p.rate, prec) {
+			if i == k {
+				next.Rsh(f.lo, prec-128)
+				break
+			}
+			i++
+		}
+		require.Equal(t, word, new(big.Int).Rsh(next, 64).Uint64())
+		_, ok := p.decide(new(big.Int).SetUint64(word), 64)
+		require.False(t, ok, "64 digits leave it open")
+		below, ok := p.decide(new(big.Int).Sub(next, big.NewInt(1)), 128)
+		require.True(t, ok)
+		require.Equal(t, k, below)
+		above, ok := p.decide(new(big.Int).Add(next, big.NewInt(1)), 128)
+		require.True(t, ok)
+		require.Greater(t, above, k)
+	}
+	// Beyond the table too: a U of 64 ones and 64 zeros.
+	u := new(big.Int).Lsh(new(big.Int).SetUint64(math.MaxUint64), 64)
+	k, ok := p.decide(u, 128)
+	require.True(t, ok)
+	require.GreaterOrEqual(t, k, len(p.words)-1)
+	var src noise.Source
+	for range 100 {
+		require.GreaterOrEqual(t, p.drawExactly(&src, math.MaxUint64), len(p.words)-1)
+	}
+}
+
+// The logarithmic law, for scales of all sizes.
+func TestLogarithmic(t *testing.T) {
+	for _, s := range []float64{leastScale, 0.3, 0.71, 0.72, 1, 4, 30, 300} {
+		l, err := newLogarithmic(s)
+		require.NoError(t, err)
+		var src noise.Source
+		expected := make([]float64, int(8*s)+3)
+		for k := 1; k < len(expected); k++ {
+			expected[k] = math.Exp(-float64(k)/s) / float64(k) / -math.Log1p(-math.Exp(-1/s))
+		}
+		counts := make([]int64, len(expected)+1)
+		for range 100_000 {
+			counts[min(l.draw(&src), int64(len(expected)))]++
+		}
+		if s < 0.05 {
+			require.Equal(t, int64(100_000), counts[1])
+			continue
+		}
+		dptest.ChiSquare(t, fmt.Sprint("logarithmic, s = ", s), counts, expected, falseReject)
+	}
+}
+
+// The continuous law on coarse and fine grids; scales that are a fifth off are noticed.
+func TestAreteSampler(t *testing.T) {
+	const n = 60_000
+	pValue := func(d, law Arete, step float64) float64 {
+		const reach = 150
+		var src noise.Source
+		expected := make([]float64, 2*reach+3)
+		for k := -reach; k <= reach; k++ {
+			lo, hi := math.Abs((math.Abs(float64(k))-0.5)*step), (math.Abs(float64(k))+0.5)*step
+			expected[k+reach+1] = law.Survival(lo) - law.Survival(hi)
+			if k == 0 {
+				expected[k+reach+1] = 1 - 2*law.Survival(hi)
+			}
+		}
+		expected[0] = law.Survival((reach + 0.5) * step)
+		expected[len(expected)-1] = expected[0]
+		return dptest.ChiSquarePValue(observe(n, reach, func() int64 { return int64(d.Sample(&src, step) / step) }), expected)
+	}
+	for i, d := range []Arete{{0.0198, 0.803, 0.0257}, {0.6, 0.35, 0.07}, {1, 1, 0.5}, {1e-7, 1, 0.3}, {0.3, 2, 5}} {
+		for _, step := range []float64{1, 1.0 / 16} {
+			if testing.Short() && i > 1 {
+				continue
+			}
+			require.Greater(t, pValue(d, d, step), falseReject, "%v, step %v", d, step)
+		}
+		if testing.Short() && i > 0 {
+			break
+		}
+		wrong := Arete{d.alpha, d.theta * 1.2, d.lambda * 1.2}
+		require.Less(t, pValue(wrong, d, 1.0/64), falseReject, "%v", d)
+	}
+	d := Arete{0.2, 0.5, 0.1}
+	for _, step := range []float64{0x1p-30, 0x1p-46} {
+		var src noise.Source
+		samples := make([]float64, 3000)
+		for i := range samples {
+			samples[i] = d.Sample(&src, step)
+			require.Equal(t, samples[i], math.Round(samples[i]/step)*step)
+		}
+		dptest.KS(t, "fine grid", samples, d.CDF, falseReject)
+	}
+	var src noise.Source
+	for _, step := range []float64{0, -1, 3, math.NaN(), math.Inf(1), 0x1p-48} {
+		require.True(t, math.IsNaN(d.Sample(&src, step)))
+	}
+	require.True(t, math.IsNaN((Arete{}).Sample(&src, 1)))
+	tiny := Arete{0x1p-100, 1, 0x1p-40} // the gamma variables are far below any float64
+	for range 100 {
+		require.Zero(t, tiny.Sample(&src, 0.5))
+	}
+}
+
+// The slow path decides as the quick one does: with digits refined, values and comparisons stay within the float64 bounds.
+func TestSlowPathAgrees(t *testing.T) {
+	var src noise.Source
+	for _, d := range []Arete{{0.02, 0.8, 0.026}, {0.6, 0.35, 0.07}, {1, 1, 0.5}} {
+		s := draw{d, 0x1p-20, &src}
+		for range 100 {
+			g := gammaDraw{above: s.above()}
+			g.e = s.exponential()
+			other := s.exponential()
+			lo, hi := s.valueFloat(&g)
+			quick, decided := s.acceptsFloat(&g, &other)
+			up, down, laplace := s.gamma(), s.gamma(), s.exponential()
+			rounded, sure := s.roundFloat(&up, &down, &laplace, -1)
+			s.refine(&g.e)
+			s.refine(&other)
+			v := s.value(&g, g.e.bits)
+			unit := new(big.Float).SetInt(pow2(g.e.bits))
+			least, _ := new(big.Float).Quo(new(big.Float).SetInt(v.lo), unit).Float64()
+			most, _ := new(big.Float).Quo(new(big.Float).SetInt(v.hi), unit).Float64()
+			require.True(t, least <= hi && most >= lo && most-least < 1e-15, "[%v, %v] and [%v, %v]", least, most, lo, hi)
+			if decided && !(g.above && d.alpha == 1) {
+				require.Equal(t, quick, s.acceptsExactly(&g, &other))
+			}
+			if sure {
+				require.Equal(t, rounded, s.roundExactly(&up, &down, &laplace, -1))
+			}
+		}
+	}
+}
+
+func TestNoAllocations(t *testing.T) {
+	var src noise.Source
+	for _, l := range lawsToTest(t) {
+		share, err := l.spec.sampler(1000)
+		require.NoError(t, err)
+		require.Zero(t, testing.AllocsPerRun(500, func() { l.SampleInt(&src) }), "%v", l.Law()) // a new key every 1024 words averages to 0
+		require.Zero(t, testing.AllocsPerRun(500, func() { share.draw(&src) }), "%v", l.Law())
+	}
+	m, err := New(Params{Epsilon: 8})
+	require.NoError(t, err)
+	require.Zero(t, testing.AllocsPerRun(500, func() { m.Release(3) }))
+}

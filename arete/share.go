@@ -1,0 +1,109 @@
+package arete
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// Share is the noise of one of n parties that release the sum of their numbers, where nobody is trusted with the sum before it has noise. Each party publishes
+// nothing but Mask(x), under a protocol of secure aggregation that reveals only the sum of all; then [Share.Sum] is the release. All arithmetic is modulo 2⁶⁴,
+// as that of int64 is, so the masks of the protocol may be uniform words.
+//
+// The sum of n shares has exactly the calibrated law: it is compound Poisson, and a share has its rates over n, as rational numbers, drawn exactly. So the error
+// is that of one trusted party, and not √n times as large.
+//
+// Parties that drop out, or that tell their noise to others, take their shares with them. A Share for n parties of which missing may do so is one of n − missing:
+// the others together have the calibrated noise, and what else there is only adds to it. Whatever the number, the sum is ε-DP for the others.
+//
+// A Share is for one goroutine at a time, and for one party: it holds the party's randomness.
+type Share struct {
+	lattice *Lattice
+	need    int // the number of shares that make the calibrated law
+	law     sampler
+	src     noise.Source
+}
+
+// maxParties bounds the number of parties: what they send together fits an int64 with room for the noise.
+const maxParties = 1 << 20
+
+// Share returns the noise of one of n parties, none of whom drops out or colludes. The error is that of [Mechanism.ShareWithDropouts].
+func (m *Mechanism) Share(n int) (*Share, error) { return m.ShareWithDropouts(n, 0) }
+
+// ShareWithDropouts returns the noise of one of n parties of whom up to missing may drop out or collude with the receiver. Where fewer do, the noise is up to
+// √(n/(n − missing)) times the calibrated one. All parties use the same Params, n and missing.
+//
+// Each party's number is bounded by Mask, so that one party more or less (AddRemove) or another number of one party (Replace) changes the sum by Δ at
+// most. The error wraps [ErrParams] unless 0 ≤ missing < n ≤ 2²⁰, and under noise.L1, where changes of many parties would be rounded each.
+func (m *Mechanism) ShareWithDropouts(n, missing int) (*Share, error) {
+	switch {
+	case !m.valid():
+		return nil, errZero("Mechanism")
+	case n < 1 || n > maxParties:
+		return nil, fault.Params("arete", "n", n, "an integer in [1, 2²⁰]")
+	case missing < 0 || missing >= n:
+		return nil, fault.Params("arete", "missing", missing, "an integer in [0, n)")
+	case m.lattice.params.relation() == noise.L1:
+		return nil, fault.Params("arete", "Relation", noise.L1, "AddRemove or Replace, to share noise among parties")
+	}
+	need := n - missing
+	law, err := m.lattice.spec.sampler(uint64(need))
+	if err != nil {
+		return nil, err
+	}
+	return &Share{lattice: m.lattice, need: need, law: law}, nil
+}
+
+// valid reports whether s comes from a Mechanism.
+func (s *Share) valid() bool { return s.lattice != nil }
+
+// Noise draws the noise of the party, in steps of the lattice.
+func (s *Share) Noise() int64 {
+	if !s.valid() {
+		return 0
+	}
+	return s.law.draw(&s.src)
+}
+
+// Mask returns what the party contributes: its number, in steps of the lattice, plus its noise. The number is clamped to [−Δ, Δ] under
+// AddRemove and to [−Δ/2, Δ/2] under Replace, and rounded as [Mechanism.Release] does. NaN counts as 0.
+//
+// The result is private only within the sum: one share is far too little noise to publish by itself.
+func (s *Share) Mask(x float64) int64 {
+	if !s.valid() {
+		return 0
+	}
+	p := s.lattice.params
+	limit := p.sensitivity()
+	if p.relation() == noise.Replace {
+		limit /= 2
+	}
+	return onLattice(min(max(x, -limit), limit), p.sensitivity(), s.lattice.spec.size) + s.law.draw(&s.src)
+}
+
+// Sum returns the release: total is the sum of what Mask returned to parties of them, modulo 2⁶⁴. The error wraps [ErrParams] if these are fewer than
+// n − missing, the number for which the noise is calibrated: then the total must not be published, and the mask of the protocol should not come off. It does
+// not depend on the total.
+func (s *Share) Sum(total int64, parties int) (*Value, error) {
+	switch {
+	case !s.valid():
+		return nil, errZero("Share")
+	case parties < s.need || parties > maxParties:
+		return nil, fault.Params("arete", "parties", parties, fmt.Sprintf("an integer in [%d, 2²⁰]: the noise is shared by so many", s.need))
+	}
+	v := newValue(s.lattice.params, s.lattice.spec, total, parties, s.need)
+	return &v, nil
+}
+
+// Format prints a fixed text under every verb: what the party draws is secret.
+func (s *Share) Format(f fmt.State, _ rune) { fmt.Fprint(f, "arete.Share (secret)") }
+
+// StdDev returns the standard deviation of the noise of a sum over so many parties, in the units of the data, and NaN if they are too few.
+func (s *Share) StdDev(parties int) float64 {
+	if !s.valid() || parties < s.need {
+		return math.NaN()
+	}
+	return math.Sqrt(s.lattice.Variance()*float64(parties)/float64(s.need)) * s.lattice.Step()
+}
