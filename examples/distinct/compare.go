@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// party is what one party does: nothing but the returned bytes leaves it.
+func party(p kor.Params, words map[string]bool) ([]byte, error) {
+	b, err := kor.New(p)
+	if err != nil {
+		return nil, err
+	}
+	for word := range words {
+		b.Add(hashing.Fingerprint(p.Seed, word))
+	}
+	s, err := b.Release()
+	if err != nil {
+		return nil, err
+	}
+	return s.MarshalBinary()
+}
+
+// estimated is a size that was estimated, *kor.Sketch or kor.Cardinality.
+type estimated interface {
+	Estimate() float64
+	StdErr() float64
+	Interval(confidence float64) (lo, hi float64)
+}
+
+// row is a line of the report.
+type row struct {
+	name  string
+	size  estimated
+	truth int
+}
+
+// result is what two sketches tell, with the truth beside it.
+type result struct {
+	guarantee noise.Guarantee // of one party
+	rows      []row
+}
+
+// compare is what anybody can do with the bytes of two parties.
+func compare(first, second []byte) (*result, error) {
+	var a, b kor.Sketch
+	if err := a.UnmarshalBinary(first); err != nil {
+		return nil, err
+	}
+	if err := b.UnmarshalBinary(second); err != nil {
+		return nil, err
+	}
+	xored, err := a.SymmetricDifference(&b)
+	if err != nil {
+		return nil, err
+	}
+	r := &result{guarantee: a.Guarantee()}
+	r.rows = []row{{name: "A", size: a.Total()}, {name: "B", size: b.Total()}, {name: "A∆B", size: xored}}
+	for _, c := range []struct {
+		name string
+		of   func() (kor.Cardinality, error)
+	}{
+		{"A∪B", func() (kor.Cardinality, error) { return a.Union(&b) }},
+		{"A∩B", func() (kor.Cardinality, error) { return a.Intersection(&b) }},
+		{"A∖B", func() (kor.Cardinality, error) { return a.Difference(&b) }},
+		{"B∖A", func() (kor.Cardinality, error) { return b.Difference(&a) }},
+	} {
+		size, err := c.of()
+		if err != nil {
+			return nil, err
+		}
+		r.rows = append(r.rows, row{name: c.name, size: size})
+	}
+	return r, nil
+}
+
+// tell puts the true numbers into the rows.
+func (r *result) tell(a, b map[string]bool) {
+	both := 0
+	for word := range a {
+		if b[word] {
+			both++
+		}
+	}
+	for i, truth := range []int{
+		len(a), len(b), len(a) + len(b) - 2*both, len(a) + len(b) - both, both, len(a) - both, len(b) - both,
+	} {
+		r.rows[i].truth = truth
+	}
+}
+
+// text prints the result.
+func (r *result) text(opts options, size int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Distinct words: A is %s, B is %s. Each party sent %d bytes.\n\n", opts.first.name, opts.second.name, size)
+	fmt.Fprintf(&b, "Guarantee of each party: %v; the unit is one word of its set\n\n", r.guarantee)
+	fmt.Fprintf(&b, "  %-5s %10s %10s   %-21s %8s\n", "", "estimate", "± std err", fmt.Sprintf("%g %% interval", 100*opts.confidence), "truth")
+	for _, row := range r.rows {
+		lo, hi := row.size.Interval(opts.confidence)
+		fmt.Fprintf(&b, "  %-5s %10.1f %10.1f   %9.1f – %9.1f %8d\n", row.name, row.size.Estimate(), row.size.StdErr(), lo, hi, row.truth)
+	}
+	fmt.Fprintf(&b, "\nA word in both sets is protected by the composition of both releases, a word in one of them by that party's own.\n")
+	return b.String()
+}

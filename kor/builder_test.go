@@ -1,0 +1,186 @@
+package kor
+
+import (
+	"math"
+	"sync"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+func TestRedaction(t *testing.T) {
+	p := Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}, CountShare: 0.1}
+	b, err := New(p)
+	require.NoError(t, err)
+	b.ToggleWeighted(1_234_567_890_123, 0.0117734)
+	(*b.state).table[0] = 9_876_543_210_987
+	dptest.Redacted(t, b, "1234567890123", "9876543210987")
+	p.CountShare = 0
+	s, err := NewStream(p)
+	require.NoError(t, err)
+	(*s.state).table[0] = 9_876_543_210_987
+	dptest.Redacted(t, s, "9876543210987")
+	c, err := New(p)
+	require.NoError(t, err)
+	share, err := c.Share(5)
+	require.NoError(t, err)
+	(**share.table)[0] = 9_876_543_210_987
+	dptest.Redacted(t, share, "9876543210987")
+}
+
+func TestReleaseOnce(t *testing.T) {
+	b, err := New(small)
+	require.NoError(t, err)
+	_, err = b.Share(0)
+	require.ErrorIs(t, err, ErrParams)
+	require.False(t, b.Released())
+	_, err = b.Release()
+	require.NoError(t, err)
+	s, err := NewStream(small)
+	require.NoError(t, err)
+	_, err = s.Release()
+	require.NoError(t, err)
+	for _, b := range []*Builder{b, {}} {
+		require.True(t, b.Released())
+		b.Toggle(1)
+		b.Add(1)
+		b.ToggleWeighted(1, 0.5)
+		_, err = b.Release()
+		require.ErrorIs(t, err, ErrReleased)
+		_, err = b.Share(2)
+		require.ErrorIs(t, err, ErrReleased)
+		fresh, err := New(small)
+		require.NoError(t, err)
+		require.ErrorIs(t, b.Merge(fresh), ErrReleased)
+		require.ErrorIs(t, fresh.Merge(b), ErrReleased)
+		require.ErrorIs(t, fresh.Merge(nil), ErrReleased)
+	}
+	for _, s := range []*StreamBuilder{s, {}} {
+		require.True(t, s.Released())
+		s.Add(1)
+		s.AddWeighted(1, 0.5)
+		_, err = s.Release()
+		require.ErrorIs(t, err, ErrReleased)
+		fresh, err := NewStream(small)
+		require.NoError(t, err)
+		require.ErrorIs(t, s.Merge(fresh), ErrReleased)
+		require.ErrorIs(t, fresh.Merge(s), ErrReleased)
+		require.ErrorIs(t, fresh.Merge(nil), ErrReleased)
+		require.ErrorIs(t, fresh.Merge(fresh), ErrMismatch)
+		other := small
+		other.Levels++
+		o, err := NewStream(other)
+		require.NoError(t, err)
+		require.ErrorIs(t, fresh.Merge(o), ErrMismatch)
+	}
+}
+
+func TestZeroValues(t *testing.T) {
+	for _, s := range []interface {
+		Estimate() float64
+		StdErr() float64
+		FlipProb() float64
+		Interval(float64) (float64, float64)
+		String() string
+		Guarantee() noise.Guarantee
+		PartyGuarantee() noise.Guarantee
+		Releases() int
+		Params() Params
+	}{&Sketch{}, &StreamSketch{}} {
+		lo, hi := s.Interval(0.9)
+		require.True(t, math.IsNaN(s.Estimate()) && math.IsNaN(s.StdErr()) && math.IsNaN(s.FlipProb()) && math.IsNaN(lo) && math.IsNaN(hi))
+		require.True(t, math.IsInf(s.Guarantee().EpsilonAt(0), 1) && math.IsInf(s.PartyGuarantee().EpsilonAt(0), 1))
+		require.NotEmpty(t, s.String())
+		require.True(t, s.Releases() == 0 && s.Params() == Params{})
+	}
+	for _, c := range []Cardinality{{}, new(Sketch).Total()} {
+		lo, hi := c.Interval(0.9)
+		require.True(t, math.IsNaN(c.Estimate()) && math.IsNaN(c.StdErr()) && math.IsNaN(lo) && math.IsNaN(hi))
+	}
+	_, ok := new(Sketch).Count()
+	require.False(t, ok)
+	e, f := new(Sketch).IntervalIntersection(0.5)
+	require.True(t, math.IsNaN(e) && math.IsNaN(f))
+	var share Share
+	require.Nil(t, share.Bytes())
+	require.True(t, math.IsInf(share.Guarantee().EpsilonAt(0), 1))
+	s := released(t, small, 1)
+	for _, confidence := range []float64{-1, 1, 2, math.NaN(), math.Inf(1)} {
+		lo, hi := s.Interval(confidence)
+		require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
+		lo, hi = s.Total().Interval(confidence)
+		require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
+	}
+}
+
+func TestAllocations(t *testing.T) {
+	b, err := New(small)
+	require.NoError(t, err)
+	s, err := NewStream(small)
+	require.NoError(t, err)
+	key := uint64(0)
+	require.Zero(t, testing.AllocsPerRun(2000, func() { b.Toggle(key); b.Add(key + 7); b.ToggleWeighted(key, 0.3); key++ }))
+	// A Source takes a new key from the operating system once in 1,024 words, which are 65,536 occurrences.
+	require.Zero(t, testing.AllocsPerRun(2000, func() { s.Add(key); s.AddWeighted(key, 0.3); key++ }))
+	sketch := released(t, small, run(0, 1000)...)
+	require.Zero(t, testing.AllocsPerRun(20, func() { sketch.Estimate(); sketch.StdErr(); sketch.Interval(0.95) }))
+}
+
+func TestConcurrentReaders(t *testing.T) {
+	a, b := released(t, small, run(0, 100)...), released(t, small, run(50, 150)...)
+	want := a.Estimate()
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			for range 20 {
+				if a.Estimate() != want {
+					t.Error("the estimate changed")
+				}
+				a.Interval(0.9)
+				if _, err := a.Union(b); err != nil {
+					t.Error(err)
+				}
+				if _, err := a.MarshalBinary(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// The released count follows the set: toggles and duplicates remove, weights count, merges take the symmetric difference.
+func TestCount(t *testing.T) {
+	p := Params{Epsilon: 40, Cells: 64, Levels: 8, Seed: hashing.Seed{1}, CountShare: 0.9}
+	build := func(keys ...uint64) *Builder {
+		b, err := New(p)
+		require.NoError(t, err)
+		for _, key := range keys {
+			b.Add(key)
+		}
+		return b
+	}
+	count := func(b *Builder) float64 {
+		s, err := b.Release()
+		require.NoError(t, err)
+		c, ok := s.Count()
+		require.True(t, ok)
+		require.Equal(t, c, s.Total().Estimate(), "the count is far tighter here")
+		lo, hi := s.Total().Interval(0.5)
+		require.True(t, lo <= c && c <= hi && hi-lo < 1)
+		return c
+	}
+	// The noise has scale 1/36: 1 is exceeded with probability e⁻³⁶.
+	require.InDelta(t, 2, count(build(1, 2, 3, 3)), 1)
+	weighted := build(1)
+	weighted.ToggleWeighted(2, 0.25)
+	weighted.ToggleWeighted(3, 7)
+	weighted.ToggleWeighted(4, math.NaN())
+	require.InDelta(t, 2.25, count(weighted), 1)
+	a, b := build(run(0, 100)...), build(run(80, 150)...)
+	require.NoError(t, a.Merge(b))
+	require.InDelta(t, 130, count(a), 1)
+}

@@ -1,0 +1,177 @@
+package kor
+
+import "math"
+
+// Cardinality is the estimated size of a set that no sketch is of, a union, say: a combination of estimated sizes. It is public and
+// immutable. The zero Cardinality is NaN.
+type Cardinality struct {
+	terms       [3]term
+	correlation [3]float64 // of the errors of terms 0 and 1, 0 and 2, 1 and 2
+	valid       bool
+}
+
+// term is an estimated size and what it counts for.
+type term struct {
+	factor, estimate, stdErr float64
+	likelihood               *likelihood // of a sketch,
+	count                    Params      // or else of a released count
+}
+
+// interval returns the interval of the term, which may begin below 0.
+func (t *term) interval(confidence float64) (lo, hi float64) {
+	if t.likelihood != nil {
+		return t.likelihood.interval(confidence)
+	}
+	reach := math.Ldexp(t.count.countLaw().Quantile((1+confidence)/2), -countBits)
+	return t.estimate - reach, t.estimate + reach
+}
+
+// term returns the size of the release, by its count or by its likelihood, whichever has the smaller standard error.
+func (r *release) term(factor float64) term {
+	l := r.likelihood()
+	t := term{factor: factor, estimate: l.estimate(), likelihood: &l}
+	t.stdErr = l.stdErr(max(t.estimate, 0))
+	if !r.counted {
+		return t
+	}
+	law := r.params.countLaw()
+	if sd := math.Ldexp(math.Sqrt(law.Variance()), -countBits); !(sd >= t.stdErr) {
+		return term{factor: factor, estimate: math.Ldexp(float64(r.count), -countBits), stdErr: sd, count: r.params}
+	}
+	return t
+}
+
+// combine returns f·|A| + g·|B| + h·|A⊕B|, from the sketches of A, B and their XOR.
+//
+// The three likelihoods are of dependent bits. For the bits of one cell let σ_A, σ_B and σ = σ_A·σ_B be (−1)^bit. Their expectations at level i are
+// a, b and d, those of the laws, and as squares are 1, E[σ_A·σ_B] = d, E[σ_A·σ] = b and E[σ_B·σ] = a. An estimate of x is off by U/I in
+// first order, where the score U is −Σᵢ wᵢ·Σ(σ − E[σ]) with wᵢ = rᵢ·a/(1−a²). So for the estimates from A and B, say,
+//
+//	Cov = Σᵢ n·wᵢ(A)·wᵢ(B)·(dᵢ − aᵢ·bᵢ) / (I_A·I_B).
+//
+// A released count has noise of its own and is independent of all.
+func combine(a, b, xored *release, f, g, h float64) Cardinality {
+	c := Cardinality{terms: [3]term{a.term(f), b.term(g), xored.term(h)}, valid: true}
+	var s [3]signs
+	var info [3]float64
+	releases := [3]*release{a, b, xored}
+	for k := range c.terms {
+		l := releases[k].law()
+		x := max(c.terms[k].estimate, 0) / l.unit
+		l.signs(&s[k], x)
+		info[k], _ = l.informationOf(&s[k])
+	}
+	for pair, k := range [3][3]int{{0, 1, 2}, {0, 2, 1}, {1, 2, 0}} {
+		i, j, other := k[0], k[1], k[2]
+		if c.terms[i].likelihood == nil || c.terms[j].likelihood == nil || !(info[i] > 0 && info[j] > 0) {
+			continue
+		}
+		cov := 0.0
+		for level := range a.params.Levels {
+			cov += s[i].weight(level) * s[j].weight(level) * (s[other].a[level] - s[i].a[level]*s[j].a[level])
+		}
+		c.correlation[pair] = min(max(float64(a.params.Cells)*cov/math.Sqrt(info[i]*info[j]), -1), 1)
+	}
+	return c
+}
+
+// weight returns r·a/(1−a²) of a level.
+func (s *signs) weight(level int) float64 {
+	return rate(level) * s.a[level] / (s.rest[level] * (1 + s.a[level]))
+}
+
+// Estimate returns the estimated size. It is as unbiased as the sizes it comes from, and so it can be negative.
+func (c Cardinality) Estimate() float64 {
+	if !c.valid {
+		return math.NaN()
+	}
+	sum := 0.0
+	for _, t := range c.terms {
+		if t.factor != 0 {
+			sum += t.factor * t.estimate
+		}
+	}
+	return sum
+}
+
+// StdErr returns the standard error of the estimate, the correlations of the sketches taken into account.
+func (c Cardinality) StdErr() float64 {
+	if !c.valid {
+		return math.NaN()
+	}
+	return c.length(func(t *term) float64 { return t.stdErr })
+}
+
+// length returns the square root of Σ d² + 2·Σ ρ·d·d′ with d = factor·of(term), +Inf if a d is.
+func (c Cardinality) length(of func(*term) float64) float64 {
+	var d [3]float64
+	for k := range d {
+		if t := &c.terms[k]; t.factor != 0 {
+			d[k] = t.factor * of(t)
+			if math.IsInf(d[k], 0) || math.IsNaN(d[k]) {
+				return math.Inf(1)
+			}
+		}
+	}
+	sum := d[0]*d[0] + d[1]*d[1] + d[2]*d[2]
+	sum += 2 * (c.correlation[0]*d[0]*d[1] + c.correlation[1]*d[0]*d[2] + c.correlation[2]*d[1]*d[2])
+	return math.Sqrt(max(sum, 0))
+}
+
+// Interval returns bounds of the size for the confidence, at least 0: the intervals of the terms, asymmetric as they are, recovered as distances from the
+// estimate and added like standard errors with their correlations (the method of variance estimates recovery; Zou and Donner,
+// Statistics in Medicine 2008). The coverage is the confidence up to the order of the squared relative errors. hi is +Inf where one of
+// the sketches cannot bound its part. NaN for a confidence outside [0, 1).
+func (c Cardinality) Interval(confidence float64) (lo, hi float64) {
+	if !c.valid || !validConfidence(confidence) {
+		return math.NaN(), math.NaN()
+	}
+	var below, above [3]float64
+	for k := range c.terms {
+		if t := &c.terms[k]; t.factor != 0 {
+			low, high := t.interval(confidence)
+			below[k], above[k] = max(t.estimate-low, 0), max(high-t.estimate, 0)
+		}
+	}
+	down, up := c, c
+	for k := range c.terms {
+		down.terms[k].stdErr, up.terms[k].stdErr = below[k], above[k]
+		if c.terms[k].factor < 0 {
+			down.terms[k].stdErr, up.terms[k].stdErr = above[k], below[k]
+		}
+	}
+	estimate := c.Estimate()
+	return max(estimate-down.StdErr(), 0), max(estimate+up.StdErr(), 0)
+}
+
+// Total returns the size of the set by the released count or by the sketch, whichever has the smaller standard error; for a merged
+// sketch, by the sketch.
+func (s *Sketch) Total() Cardinality {
+	if !s.valid() {
+		return Cardinality{}
+	}
+	return Cardinality{terms: [3]term{s.term(1)}, valid: true}
+}
+
+// Union returns the size of A∪B, (|A| + |B| + |A∆B|)/2 (thesis, section 3.4.3), of two sets of which s and other are sketches. Where a
+// release carries a count, |A| and |B| come from that or from the sketch, whichever is tighter. It is post-processing
+// and costs no budget. The errors are those of [Sketch.SymmetricDifference].
+func (s *Sketch) Union(other *Sketch) (Cardinality, error) { return s.combine(other, 0.5, 0.5, 0.5) }
+
+// Intersection returns the size of A∩B, (|A| + |B| − |A∆B|)/2; see [Sketch.Union].
+func (s *Sketch) Intersection(other *Sketch) (Cardinality, error) {
+	return s.combine(other, 0.5, 0.5, -0.5)
+}
+
+// Difference returns the size of A∖B, (|A| − |B| + |A∆B|)/2; see [Sketch.Union].
+func (s *Sketch) Difference(other *Sketch) (Cardinality, error) {
+	return s.combine(other, 0.5, -0.5, 0.5)
+}
+
+func (s *Sketch) combine(other *Sketch, f, g, h float64) (Cardinality, error) {
+	xored, err := s.SymmetricDifference(other)
+	if err != nil {
+		return Cardinality{}, err
+	}
+	return combine(&s.release, &other.release, &xored.release, f, g, h), nil
+}

@@ -1,0 +1,136 @@
+package kor
+
+import (
+	"math"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/stretchr/testify/require"
+)
+
+// tally collects errors and coverage of an estimate.
+type tally struct{ n, sum, squares, predicted, covered float64 }
+
+func (t *tally) add(c Cardinality, truth float64) {
+	e := c.Estimate() - truth
+	lo, hi := c.Interval(0.95)
+	t.n++
+	t.sum += e
+	t.squares += e * e
+	t.predicted += c.StdErr()
+	if lo <= truth && truth <= hi {
+		t.covered++
+	}
+}
+
+// check asserts a bias below a tenth of the standard deviation, a standard error that is right within 20 % and a coverage of 0.93, each
+// with 5.5 standard errors for the simulation. Below n keys the standard error is too large, by up to the factor over.
+func (t *tally) check(tb testing.TB, name string, over float64) {
+	mean, root := t.sum/t.n, math.Sqrt(t.n)
+	sd := math.Sqrt(t.squares/t.n - mean*mean)
+	tb.Logf("%s: bias/sd %+.3f, sd %.4g, standard error %.4g, covered %.3f", name, mean/sd, sd, t.predicted/t.n, t.covered/t.n)
+	if math.Abs(mean) > sd*(0.1+5.5/root) {
+		tb.Errorf("%s: bias of %.3f standard deviations", name, mean/sd)
+	}
+	if ratio, noise := t.predicted/t.n/sd, 5.5/root; ratio < 0.8-noise || ratio > 1.2*over+noise {
+		tb.Errorf("%s: standard error %.4g, deviation %.4g", name, t.predicted/t.n, sd)
+	}
+	if t.covered/t.n < 0.93-5.5*math.Sqrt(0.93*0.07)/root {
+		tb.Errorf("%s: covered %.3f", name, t.covered/t.n)
+	}
+}
+
+// Union, intersection and difference of sets with a large and with a small overlap, from the sketches alone and with counts.
+func testAlgebra(t *testing.T, runs int) {
+	for _, c := range []struct {
+		name         string
+		share        float64
+		both, a, b   uint64
+		epsilon      float64
+		cells, level int
+	}{
+		{"sketches", 0, 3000, 3000, 2000, 2, 512, 16}, {"counts", 0.1, 3000, 3000, 2000, 2, 512, 16}, {"disjoint", 0.1, 0, 2000, 1000, 1, 1024, 14},
+		{"nearly equal", 0.2, 4000, 50, 20, 2, 512, 16}, {"nearly equal, sketches", 0, 4000, 50, 20, 2, 512, 16},
+	} {
+		var union, intersection, difference tally
+		for range runs {
+			p := Params{Epsilon: c.epsilon, Cells: c.cells, Levels: c.level, Seed: hashing.NewSeed(), CountShare: c.share}
+			a := released(t, p, run(0, c.both+c.a)...)
+			b := released(t, p, append(run(0, c.both), run(1e6, 1e6+c.b)...)...)
+			u, err := a.Union(b)
+			require.NoError(t, err)
+			i, err := a.Intersection(b)
+			require.NoError(t, err)
+			d, err := a.Difference(b)
+			require.NoError(t, err)
+			union.add(u, float64(c.both+c.a+c.b))
+			intersection.add(i, float64(c.both))
+			difference.add(d, float64(c.a))
+			require.InDelta(t, u.Estimate()-i.Estimate(), difference2(a, b, t), 1e-6*u.Estimate())
+		}
+		union.check(t, c.name+", union", 1)
+		intersection.check(t, c.name+", intersection", 1)
+		difference.check(t, c.name+", difference", 1.2)
+	}
+}
+
+// difference2 returns |A∆B|, which is |A∪B| − |A∩B|.
+func difference2(a, b *Sketch, t *testing.T) float64 { return difference(t, a, b).Estimate() }
+
+func TestUnionAndIntersection(t *testing.T) {
+	runs := 150
+	if testing.Short() {
+		runs = 40
+	}
+	testAlgebra(t, runs)
+}
+
+// go test ./kor -run TestLongUnion -long -v
+func TestLongUnionAndIntersection(t *testing.T) {
+	if !*long {
+		t.Skip("needs -long")
+	}
+	testAlgebra(t, 3000)
+}
+
+func TestStreamAlgebra(t *testing.T) {
+	runs := 150
+	if testing.Short() {
+		runs = 40
+	}
+	var union, intersection, difference tally
+	for range runs {
+		p := Params{Epsilon: 2, Cells: 512, Levels: 16, Seed: hashing.NewSeed()}
+		a := releasedStream(t, p, append(run(0, 4000), run(0, 500)...)...)
+		b := releasedStream(t, p, append(run(2000, 5000), 2000, 2000, 2001)...)
+		u, err := a.Union(b)
+		require.NoError(t, err)
+		require.Equal(t, 2, u.Releases())
+		require.Equal(t, 4.0, u.Guarantee().EpsilonAt(0))
+		i, err := a.Intersection(b)
+		require.NoError(t, err)
+		d, err := a.Difference(b)
+		require.NoError(t, err)
+		union.add(Cardinality{terms: [3]term{u.term(1)}, valid: true}, 5000)
+		intersection.add(i, 2000)
+		difference.add(d, 2000)
+	}
+	union.check(t, "union", 1)
+	intersection.check(t, "intersection", 1)
+	difference.check(t, "difference", 1)
+}
+
+// Where a sketch cannot bound a size, nor can what is computed from it.
+func TestUnboundedIntervals(t *testing.T) {
+	p := Params{Epsilon: 0.01, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
+	a, b := released(t, p, run(0, 100)...), released(t, p, run(50, 150)...)
+	u, err := a.Union(b)
+	require.NoError(t, err)
+	_, hi := u.Interval(0.9)
+	require.True(t, math.IsInf(hi, 1))
+	require.False(t, math.IsNaN(u.Estimate()))
+	i, err := a.Intersection(b)
+	require.NoError(t, err)
+	lo, hi := i.Interval(0.9)
+	require.True(t, lo == 0 && math.IsInf(hi, 1))
+}

@@ -1,0 +1,53 @@
+package kor
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// members are the keys of a Builder that counts, with their weights in steps of the grid: what is released of them is the noisy sum
+// of the weights, which the table does not know.
+type members map[uint64]int32
+
+const (
+	countBits = 20 // weights are rounded to multiples of 2⁻²⁰ for the count
+	maxCount  = 1 << 62
+)
+
+// toggle adds the key, or removes it if it is present.
+func (m members) toggle(key uint64, w float64) {
+	m.flip(key, int32(math.RoundToEven(math.Ldexp(w, countBits))))
+}
+
+func (m members) flip(key uint64, steps int32) {
+	if _, present := m[key]; present {
+		delete(m, key)
+		return
+	}
+	m[key] = steps
+}
+
+// countLaw returns the noise of the count in steps: discrete Laplace noise for the ε of the count.
+//
+// The sum of the steps is an integer, below 2⁵³ as there are fewer than 2³² keys in memory, and one key more or less changes it by at
+// most 2²⁰. So the noisy sum is ε₂-private, the bits are ε₁-private, and both together ε-private, with ε₁ + ε₂ ≤ ε by
+// [Params.split].
+func (p Params) countLaw() noise.DiscreteLaplace {
+	_, epsilon := p.split()
+	scale, err := noise.LaplaceScale(epsilon, 1<<countBits)
+	if err != nil {
+		return noise.DiscreteLaplace{} // no count: validate lets nothing else through
+	}
+	law, _ := noise.NewDiscreteLaplace(scale) // at most 2⁵⁰, as ε₂ ≥ 2⁻³⁰
+	return law
+}
+
+// release returns the noisy sum of the weights in steps.
+func (m members) release(src *noise.Source, p Params) int64 {
+	sum := int64(0)
+	for _, steps := range m {
+		sum += int64(steps)
+	}
+	return sum + p.countLaw().SampleInt(src)
+}

@@ -1,0 +1,228 @@
+package kor
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/wire"
+)
+
+// The encoding of a Sketch or a StreamSketch, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+//
+//	bytes  field
+//	6      header: "dpsk", kind 4, version 1
+//	1      flags: 1 stream, 2 with a count
+//	8      Epsilon
+//	8      CountShare
+//	4      Cells, n
+//	4      Levels, L
+//	16     Seed
+//	8      count, the sum of the weights in units of 2⁻²⁰, two's complement; 0 without a count
+//	4      number of releases
+//	then for each release, in strictly ascending order of the identities:
+//	16     identity
+//	8      its ε
+//	8      k: each bit was flipped with probability k/2⁶⁴,
+//	4      so many times
+//	then for each level:
+//	8·⌈n/64⌉  bits, cell j being bit j mod 64 of word ⌊j/64⌋; those behind the last cell are 0
+//
+// No other bytes decode to the same sketch.
+const (
+	version    = 1
+	fixedSize  = wire.HeaderSize + 1 + 2*8 + 2*4 + 16 + 8 + 4
+	partSize   = 16 + 8 + 8 + 4
+	flagStream = 1
+	flagCount  = 2
+)
+
+func (r *release) append(dst []byte) ([]byte, error) {
+	if !r.valid() {
+		return dst, fault.Format("kor", "a sketch that was not released has no encoding")
+	}
+	p := r.params
+	dst = slices.Grow(dst, fixedSize+partSize*len(r.parts)+8*len(r.bits))
+	dst = wire.AppendHeader(dst, wire.KindKOR, version)
+	dst = append(dst, r.flags())
+	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(p.Epsilon))
+	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(p.CountShare))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(p.Cells))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(p.Levels))
+	dst = append(dst, p.Seed[:]...)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(r.count))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(r.parts)))
+	for _, part := range r.parts {
+		dst = append(dst, part.id[:]...)
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(part.epsilon))
+		dst = binary.LittleEndian.AppendUint64(dst, part.k)
+		dst = binary.LittleEndian.AppendUint32(dst, part.flips)
+	}
+	return appendWords(dst, r.bits), nil
+}
+
+func appendWords(dst []byte, words []uint64) []byte {
+	dst = slices.Grow(dst, 8*len(words))
+	for _, word := range words {
+		dst = binary.LittleEndian.AppendUint64(dst, word)
+	}
+	return dst
+}
+
+func (r *release) flags() (b byte) {
+	if r.stream {
+		b |= flagStream
+	}
+	if r.counted {
+		b |= flagCount
+	}
+	return b
+}
+
+// decode reads a sketch of a stream or of a set.
+func decode(data []byte, stream bool) (release, error) {
+	r := wire.NewReader("kor", data)
+	r.Header(wire.KindKOR, version)
+	d := release{stream: stream}
+	bits := r.Uint8()
+	d.counted = bits&flagCount != 0
+	switch {
+	case r.Err() != nil:
+	case bits > flagStream|flagCount:
+		r.Fail("unknown flags")
+	case (bits&flagStream != 0) != stream:
+		r.Fail("a sketch of a stream where one of a set is wanted, or the reverse")
+	}
+	d.params = readParams(r, stream)
+	d.count = r.Int64()
+	readParts(r, &d)
+	d.bits = readBits(r, d.params)
+	if r.Err() == nil {
+		d.check(r)
+	}
+	return d, r.Done()
+}
+
+// readParams reads the Params. It fails unless they are valid.
+func readParams(r *wire.Reader, stream bool) (p Params) {
+	p.Epsilon, p.CountShare = r.Float64(), r.Float64()
+	cells, levels := r.Uint32(), r.Uint32()
+	p.Cells, p.Levels = int(min(cells, maxCells)), int(min(levels, maxLevels+1))
+	copy(p.Seed[:], r.Bytes(len(p.Seed)))
+	switch {
+	case r.Err() != nil:
+	case cells > maxCells || p.validate() != nil || stream && p.validateStream() != nil:
+		r.Fail("invalid Params")
+	case p.CountShare == 0 && math.Signbit(p.CountShare):
+		r.Fail("a negative zero")
+	}
+	return p
+}
+
+func readParts(r *wire.Reader, d *release) {
+	n := r.Count(maxParts, partSize)
+	if r.Err() != nil {
+		return
+	}
+	d.parts = make([]part, n)
+	for i := range d.parts {
+		p := &d.parts[i]
+		copy(p.id[:], r.Bytes(len(hashing.Seed{})))
+		p.epsilon, p.k, p.flips = r.Float64(), r.Uint64(), r.Uint32()
+		switch {
+		case i > 0 && compareParts(d.parts[i-1], *p) >= 0:
+			r.Fail("releases not in ascending order")
+		case !p.valid(d.stream):
+			r.Fail("a release with less noise than its ε needs")
+		}
+	}
+}
+
+// valid reports whether the release has the noise of its ε, which need not be that of the Params: [XOR] merges releases
+// of different ε. The tolerance is for the rounding of the calibration.
+func (p part) valid(stream bool) bool {
+	if !(p.epsilon >= minEpsilon && p.epsilon <= maxEpsilon) || p.k == 0 || p.k >= 1<<63 || p.flips < 1 || p.flips > maxParties {
+		return false
+	}
+	e := math.Exp(-p.epsilon)
+	most := math.Log1p(-e) - math.Log1p(e) // ln tanh(ε/2)
+	if stream {
+		most = math.Log1p(-e)
+	}
+	return p.logSign() <= most*(1-1e-9)
+}
+
+// readBits reads the bits. It fails if there are ones behind the cells of a level.
+func readBits(r *wire.Reader, p Params) []uint64 {
+	if r.Err() != nil {
+		return nil
+	}
+	if uint64(r.Remaining()) != 8*p.words() {
+		r.Fail("not as many bits as the Params say")
+		return nil
+	}
+	words := make([]uint64, p.words())
+	for i := range words {
+		words[i] = r.Uint64()
+	}
+	if paddingBits(words, p) != 0 {
+		r.Fail("ones behind the cells of a level")
+	}
+	return words
+}
+
+// check fails unless the fields go together.
+func (d *release) check(r *wire.Reader) {
+	largest := 0.0
+	for _, p := range d.parts {
+		largest = max(largest, p.epsilon)
+	}
+	switch {
+	case d.counted && (len(d.parts) != 1 || d.params.CountShare == 0):
+		r.Fail("a count that no release makes")
+	case !d.counted && d.count != 0 || d.count > maxCount || d.count < -maxCount:
+		r.Fail("a count out of range")
+	case d.stream && len(d.parts) == 0:
+		r.Fail("a stream without releases")
+	case largest > d.params.Epsilon:
+		r.Fail("a release of more ε than the Params say")
+	case len(d.parts) == 0 && slices.ContainsFunc(d.bits, func(w uint64) bool { return w != 0 }):
+		r.Fail("bits without noise")
+	}
+}
+
+// AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is for a Sketch that is neither released nor decoded.
+func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) { return s.append(dst) }
+
+// MarshalBinary returns the encoding of the sketch.
+func (s *Sketch) MarshalBinary() ([]byte, error) { return s.append(nil) }
+
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for
+// any other bytes, those of a StreamSketch included.
+func (s *Sketch) UnmarshalBinary(data []byte) error {
+	d, err := decode(data, false)
+	if err != nil {
+		return err
+	}
+	s.release = d
+	return nil
+}
+
+// AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is for a StreamSketch that is neither released nor decoded.
+func (s *StreamSketch) AppendBinary(dst []byte) ([]byte, error) { return s.append(dst) }
+
+// MarshalBinary returns the encoding of the sketch.
+func (s *StreamSketch) MarshalBinary() ([]byte, error) { return s.append(nil) }
+
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for
+// any other bytes, those of a Sketch included.
+func (s *StreamSketch) UnmarshalBinary(data []byte) error {
+	d, err := decode(data, true)
+	if err != nil {
+		return err
+	}
+	s.release = d
+	return nil
+}

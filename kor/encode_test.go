@@ -1,0 +1,232 @@
+package kor
+
+import (
+	"encoding/hex"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func id(b byte) hashing.Seed { return hashing.Seed{b, 1, 2, 3} }
+
+// k returns the least k of an ε that a decoder accepts, with room for the rounding of another machine.
+func k(epsilon float64) uint64 { return uint64(0x1p64/(math.Exp(epsilon)+1)) + 1<<20 }
+
+func sampleCounted() *Sketch {
+	return &Sketch{release{
+		params:  Params{Epsilon: 1, Cells: 70, Levels: 3, Seed: id(9), CountShare: 0.25},
+		parts:   []part{{id(1), 1, k(0.75), 1}},
+		bits:    []uint64{1, 2, 3, 4, math.MaxUint64, 63},
+		counted: true, count: -123456789,
+	}}
+}
+
+func sampleMerged() *Sketch {
+	return &Sketch{release{
+		params: Params{Epsilon: 2, Cells: 64, Levels: 4, Seed: id(8)},
+		parts:  []part{{id(1), 2, k(2), 1}, {id(2), 0.5, k(0.5), 1}, {id(7), 1, 1 << 61, 3}},
+		bits:   []uint64{math.MaxUint64, 0, 5, 1 << 63},
+	}}
+}
+
+func sampleEmpty() *Sketch {
+	return &Sketch{release{params: Params{Epsilon: 2, Cells: 5, Levels: 2, Seed: id(8)}, parts: []part{}, bits: make([]uint64, 2)}}
+}
+
+func sampleStream() *StreamSketch {
+	return &StreamSketch{release{
+		params: Params{Epsilon: 3, Cells: 3, Levels: 2, Seed: id(5)}, stream: true,
+		parts: []part{{id(1), 3, uint64(0x1p63*math.Exp(-3)) + 1<<20, 1}}, bits: []uint64{7, 1},
+	}}
+}
+
+func TestCodec(t *testing.T) {
+	equal := func(a, b *Sketch) bool { return a.equal(&b.release) }
+	dptest.Codec(t, sampleCounted(), equal)
+	dptest.Codec(t, sampleMerged(), equal)
+	dptest.Codec(t, sampleEmpty(), equal)
+	dptest.Codec(t, sampleStream(), func(a, b *StreamSketch) bool { return a.equal(&b.release) })
+	p := Params{Cells: 70, Levels: 3}
+	data, err := sampleCounted().MarshalBinary()
+	require.NoError(t, err)
+	require.Len(t, data, p.Size())
+}
+
+// What a release gives decodes to the same sketch, whatever its ε.
+func TestCodecOfReleases(t *testing.T) {
+	for _, epsilon := range []float64{minEpsilon, 1e-6, 0.1, 1, 3, 10, 20, 30, 40, maxEpsilon} {
+		for _, share := range []float64{0, 0.05, math.Copysign(0, -1)} {
+			p := Params{Epsilon: epsilon, Cells: 129, Levels: 7, Seed: hashing.NewSeed(), CountShare: share}
+			if epsilon*share < minEpsilon {
+				p.CountShare = 0
+			}
+			a, b := released(t, p, run(0, 100)...), released(t, p, run(50, 200)...)
+			for _, s := range []*Sketch{a, difference(t, a, b), difference(t, a, a)} {
+				data, err := s.MarshalBinary()
+				require.NoError(t, err)
+				var again Sketch
+				require.NoError(t, again.UnmarshalBinary(data), "ε = %v", epsilon)
+				require.True(t, same(s, &again))
+				require.Equal(t, s.Estimate(), again.Estimate())
+			}
+			if p.CountShare == 0 {
+				s := releasedStream(t, p, 1, 1, 2)
+				data, err := s.MarshalBinary()
+				require.NoError(t, err)
+				var again StreamSketch
+				require.NoError(t, again.UnmarshalBinary(data), "ε = %v", epsilon)
+				require.True(t, s.equal(&again.release))
+			}
+		}
+	}
+	_, err := new(Sketch).MarshalBinary()
+	require.ErrorIs(t, err, ErrFormat)
+	_, err = new(StreamSketch).MarshalBinary()
+	require.ErrorIs(t, err, ErrFormat)
+}
+
+// The layout is fixed: what is written today can be read by every later version.
+func TestGoldenFiles(t *testing.T) {
+	for name, v := range map[string]interface{ MarshalBinary() ([]byte, error) }{
+		"counted.hex": sampleCounted(), "merged.hex": sampleMerged(), "empty.hex": sampleEmpty(), "stream.hex": sampleStream(),
+	} {
+		path := filepath.Join("testdata", name)
+		data, err := v.MarshalBinary()
+		require.NoError(t, err)
+		text := hex.Dump(data)
+		if *update {
+			require.NoError(t, os.MkdirAll("testdata", 0o755))
+			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		}
+		want, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"), text, "%s: the encoding changed", name)
+	}
+}
+
+// Where a key goes is part of the format too: parties with different versions must meet.
+func TestGoldenPlaces(t *testing.T) {
+	p := Params{Epsilon: 1, Cells: 1000, Levels: 8, Seed: hashing.Seed{1, 2, 3}}
+	b, err := New(p)
+	require.NoError(t, err)
+	for key := range uint64(300) {
+		b.ToggleWeighted(key*key*key, 1/float64(1+key%5))
+	}
+	path := filepath.Join("testdata", "places.hex")
+	text := hex.Dump(appendWords(nil, (*b.state).table))
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"), text)
+}
+
+// Objects that no release produces are not valid encodings.
+func TestDecodeRejectsInvalidObjects(t *testing.T) {
+	for name, spoil := range map[string]func(*Sketch){
+		"bad epsilon":           func(s *Sketch) { s.params.Epsilon = math.NaN() },
+		"no cells":              func(s *Sketch) { s.params.Cells = 0 },
+		"other cells":           func(s *Sketch) { s.params.Cells = 130 },
+		"no levels":             func(s *Sketch) { s.params.Levels = 0 },
+		"65 levels":             func(s *Sketch) { s.params.Levels = 65 },
+		"zero seed":             func(s *Sketch) { s.params.Seed = hashing.Seed{} },
+		"share":                 func(s *Sketch) { s.params.CountShare = 1 },
+		"negative zero":         func(s *Sketch) { s.params.CountShare, s.counted, s.count = math.Copysign(0, -1), false, 0 },
+		"count without share":   func(s *Sketch) { s.params.CountShare = 0 },
+		"count without flag":    func(s *Sketch) { s.counted = false },
+		"huge count":            func(s *Sketch) { s.count = math.MinInt64 },
+		"two releases, a count": func(s *Sketch) { s.parts = append(s.parts, part{id(2), 1, k(0.75), 1}) },
+		"order": func(s *Sketch) {
+			s.parts = []part{{id(2), 1, k(1), 1}, {id(1), 1, k(1), 1}}
+			s.counted, s.count = false, 0
+		},
+		"twice": func(s *Sketch) {
+			s.parts = []part{{id(2), 1, k(1), 1}, {id(2), 1, k(1), 1}}
+			s.counted, s.count = false, 0
+		},
+		"too little noise":      func(s *Sketch) { s.parts[0].k = k(1.001) },
+		"no noise":              func(s *Sketch) { s.parts[0].k = 0 },
+		"half":                  func(s *Sketch) { s.parts[0].k = 1 << 63 },
+		"no flips":              func(s *Sketch) { s.parts[0].flips = 0 },
+		"a part of more ε":      func(s *Sketch) { s.parts[0].epsilon = 1.5 },
+		"a part of ε = NaN":     func(s *Sketch) { s.parts[0].epsilon = math.NaN() },
+		"padding":               func(s *Sketch) { s.bits[1] |= 64 },
+		"no parts but bits":     func(s *Sketch) { s.parts, s.counted, s.count = nil, false, 0 },
+		"a stream with a share": func(s *Sketch) { s.stream = true },
+	} {
+		s := sampleCounted()
+		spoil(s)
+		data, err := s.MarshalBinary()
+		require.NoError(t, err)
+		into := sampleMerged()
+		require.ErrorIs(t, into.UnmarshalBinary(data), ErrFormat, name)
+		require.Equal(t, sampleMerged(), into, name)
+	}
+	words, _ := sampleStream().MarshalBinary()
+	require.ErrorIs(t, new(Sketch).UnmarshalBinary(words), ErrFormat)
+	words, _ = sampleMerged().MarshalBinary()
+	require.ErrorIs(t, new(StreamSketch).UnmarshalBinary(words), ErrFormat)
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	for _, v := range []interface{ MarshalBinary() ([]byte, error) }{sampleCounted(), sampleMerged(), sampleEmpty(), sampleStream()} {
+		data, _ := v.MarshalBinary()
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var s Sketch
+		if err := s.UnmarshalBinary(data); err != nil {
+			require.ErrorIs(t, err, ErrFormat)
+			require.Equal(t, Sketch{}, s)
+		} else {
+			usable(t, data, &s)
+			union, err := s.Union(&s)
+			require.NoError(t, err)
+			require.False(t, math.IsNaN(union.Estimate()))
+			require.False(t, math.IsNaN(s.Total().StdErr()))
+			s.Count()
+			s.IntervalIntersection(0.5)
+		}
+		var u StreamSketch
+		if err := u.UnmarshalBinary(data); err != nil {
+			require.ErrorIs(t, err, ErrFormat)
+			require.Equal(t, StreamSketch{}, u)
+		} else {
+			usable(t, data, &u)
+		}
+	})
+}
+
+// usable checks that what decodes is canonical and that every method works on it.
+func usable(t *testing.T, data []byte, s interface {
+	MarshalBinary() ([]byte, error)
+	Estimate() float64
+	StdErr() float64
+	FlipProb() float64
+	Interval(float64) (float64, float64)
+	String() string
+}) {
+	again, err := s.MarshalBinary()
+	require.NoError(t, err)
+	require.Equal(t, data, again, "not canonical")
+	e := s.Estimate()
+	require.False(t, math.IsNaN(e) || math.IsInf(e, 0))
+	require.False(t, math.IsNaN(s.StdErr()))
+	q := s.FlipProb()
+	require.True(t, q >= 0 && q <= 0.5)
+	for _, confidence := range []float64{0, 0.5, 0.99} {
+		lo, hi := s.Interval(confidence)
+		require.True(t, lo >= 0 && lo <= hi, "[%v, %v]", lo, hi)
+	}
+	require.NotEmpty(t, s.String())
+}

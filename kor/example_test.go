@@ -1,0 +1,87 @@
+package kor_test
+
+import (
+	"fmt"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/kor"
+)
+
+// Two parties that agree on Params publish sketches; anyone compares the sets.
+func Example() {
+	p, err := kor.Plan(2, 0.05, 1e6, 2) // ε = 2, 5 % for the symmetric difference of up to a million keys
+	if err != nil {
+		panic(err)
+	}
+	p.Seed = hashing.Seed{1, 2, 3} // public, agreed on before anybody looks at data: hashing.NewSeed()
+	p.CountShare = 0.05
+	sketch := func(from, to uint64) []byte {
+		b, err := kor.New(p)
+		if err != nil {
+			panic(err)
+		}
+		for key := from; key < to; key++ {
+			b.Add(key) // private data
+		}
+		s, err := b.Release()
+		if err != nil {
+			panic(err)
+		}
+		data, err := s.MarshalBinary()
+		if err != nil {
+			panic(err)
+		}
+		return data
+	}
+	var a, b kor.Sketch
+	if a.UnmarshalBinary(sketch(0, 60_000)) != nil || b.UnmarshalBinary(sketch(10_000, 70_000)) != nil {
+		panic("not a sketch")
+	}
+	difference, err := a.SymmetricDifference(&b)
+	if err != nil {
+		panic(err)
+	}
+	both, err := a.Intersection(&b)
+	if err != nil {
+		panic(err)
+	}
+	d, i := difference.Estimate(), both.Estimate()
+	fmt.Println("20000 are in one of the sets:", d > 13_000 && d < 27_000)
+	fmt.Println("50000 are in both:", i > 46_500 && i < 53_500)
+	fmt.Println(a.Guarantee())
+	// Output:
+	// 20000 are in one of the sets: true
+	// 50000 are in both: true
+	// 2-DP under AddRemove
+}
+
+// How many cells and levels an error takes, and what error they give.
+func ExamplePlan() {
+	p, err := kor.Plan(1, 0.02, 1e9, 1)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(p.Cells, "cells,", p.Levels, "levels,", p.Size(), "bytes")
+	p.Seed = hashing.NewSeed()
+	fmt.Printf("%.4f for one set, %.4f for a symmetric difference\n", p.RelativeError(1), p.RelativeError(2))
+	// Output:
+	// 30656 cells, 18 levels, 69071 bytes
+	// 0.0200 for one set, 0.0443 for a symmetric difference
+}
+
+// The distinct keys of a stream in which keys repeat.
+func ExampleNewStream() {
+	b, err := kor.NewStream(kor.Params{Epsilon: 4, Cells: 4096, Levels: 20, Seed: hashing.NewSeed()})
+	if err != nil {
+		panic(err)
+	}
+	for i := range uint64(1_000_000) {
+		b.Add(i % 20_000)
+	}
+	s, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(s.Estimate() > 17_000 && s.Estimate() < 23_000)
+	// Output: true
+}

@@ -1,0 +1,93 @@
+package kor
+
+import (
+	"slices"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+)
+
+// xor returns the XOR of two releases, without counts. The Params are those of r.
+func (r *release) xor(o *release) (*release, error) {
+	parts, err := xorParts(r.parts, o.parts)
+	if err != nil {
+		return nil, err
+	}
+	sum := make([]uint64, len(r.bits))
+	a, b := r.bits[:len(sum)], o.bits[:len(sum)]
+	for i := range sum {
+		sum[i] = a[i] ^ b[i]
+	}
+	return &release{params: r.params, parts: parts, bits: sum, stream: r.stream}, nil
+}
+
+// SymmetricDifference returns the sketch of the keys that are in exactly one of the two sets, each possibly itself the
+// symmetric difference of others: commutative, associative, and self-inverse, as s ⊕ s is the empty sketch and (s ⊕ t) ⊕ t has the bits and
+// the noise of s. It is post-processing of the releases and costs no budget; see [Sketch.Guarantee] for what they promise together. Counts are
+// not carried over.
+//
+// The error wraps [ErrMismatch] if the Params, the Seed included, are not equal, or if other is nil or was never released. Parties whose ε
+// differ use [XOR].
+func (s *Sketch) SymmetricDifference(other *Sketch) (*Sketch, error) {
+	if err := bothReleased(s, other); err != nil {
+		return nil, err
+	}
+	sum, err := s.xor(&other.release)
+	if err != nil {
+		return nil, err
+	}
+	return &Sketch{*sum}, nil
+}
+
+// bothReleased returns an error unless both are released and have the same Params.
+func bothReleased(s, o *Sketch) error {
+	if s == nil || o == nil {
+		return fault.Mismatch("kor", "Sketch", "nil", "a released one")
+	}
+	return s.matches(&o.release)
+}
+
+// matches returns an error unless both are released and have the same Params.
+func (r *release) matches(o *release) error {
+	if !r.valid() || !o.valid() {
+		return fault.Mismatch("kor", "Sketch", "one that was not released", "a released one")
+	}
+	return sameParams(r.params, o.params)
+}
+
+// XOR returns the sketch of the keys that are in an odd number of the sets: the symmetric difference of k parties. Unlike
+// [Sketch.SymmetricDifference] it accepts parties with different Epsilon and CountShare, each release keeping the noise that it has; the
+// Params of the result have the largest Epsilon of all and no CountShare if these differ.
+//
+// The error wraps [ErrParams] without arguments and [ErrMismatch] if Seed, Cells or Levels differ.
+func XOR(sketches ...*Sketch) (*Sketch, error) {
+	if len(sketches) == 0 {
+		return nil, fault.Params("kor", "number of sketches", 0, "at least 1")
+	}
+	first := sketches[0]
+	if first == nil || !first.valid() {
+		return nil, fault.Mismatch("kor", "Sketch", "one that was not released", "a released one")
+	}
+	sum := &release{params: first.params, parts: first.parts, bits: slices.Clone(first.bits)}
+	for _, s := range sketches[1:] {
+		if s == nil {
+			return nil, fault.Mismatch("kor", "Sketch", "nil", "a released one")
+		}
+		p := s.params
+		if p.Epsilon != sum.params.Epsilon || p.CountShare != sum.params.CountShare {
+			p.Epsilon = max(p.Epsilon, sum.params.Epsilon)
+			p.CountShare = 0
+			sum.params.Epsilon, sum.params.CountShare = p.Epsilon, 0
+		}
+		o := release{params: p, parts: s.parts, bits: s.bits}
+		if err := sum.matches(&o); err != nil {
+			return nil, err
+		}
+		parts, err := xorParts(sum.parts, o.parts)
+		if err != nil {
+			return nil, err
+		}
+		sum.parts = parts
+		xor(sum.bits, o.bits)
+	}
+	return &Sketch{*sum}, nil
+}

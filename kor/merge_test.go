@@ -1,0 +1,220 @@
+package kor
+
+import (
+	"math"
+	"math/bits"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+var small = Params{Epsilon: 1, Cells: 100, Levels: 5, Seed: hashing.Seed{1}}
+
+func released(t testing.TB, p Params, keys ...uint64) *Sketch {
+	b, err := New(p)
+	require.NoError(t, err)
+	for _, key := range keys {
+		b.Add(key)
+	}
+	s, err := b.Release()
+	require.NoError(t, err)
+	return s
+}
+
+func releasedStream(t testing.TB, p Params, keys ...uint64) *StreamSketch {
+	b, err := NewStream(p)
+	require.NoError(t, err)
+	for _, key := range keys {
+		b.Add(key)
+	}
+	s, err := b.Release()
+	require.NoError(t, err)
+	return s
+}
+
+func difference(t testing.TB, a, b *Sketch) *Sketch {
+	d, err := a.SymmetricDifference(b)
+	require.NoError(t, err)
+	return d
+}
+
+func run(from, to uint64) (keys []uint64) {
+	for key := from; key < to; key++ {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// Before noise the sketch is linear over GF(2): the order of the keys does not matter, a toggle undoes a toggle, and merging is toggling.
+func TestAlgebraBeforeNoise(t *testing.T) {
+	table := func(keys ...uint64) []uint64 {
+		b, err := New(small)
+		require.NoError(t, err)
+		for _, key := range keys {
+			b.Toggle(key)
+		}
+		return (*b.state).table
+	}
+	merge := func(lists ...[]uint64) []uint64 {
+		sum, err := New(small)
+		require.NoError(t, err)
+		for _, keys := range lists {
+			b, err := New(small)
+			require.NoError(t, err)
+			for _, key := range keys {
+				b.Toggle(key)
+			}
+			require.NoError(t, sum.Merge(b))
+			require.True(t, b.Released(), "the other one gives up its data")
+		}
+		return (*sum.state).table
+	}
+	a, b, c := run(0, 300), run(200, 500), run(450, 460)
+	require.Equal(t, table(3, 1, 2), table(1, 2, 3))
+	require.Equal(t, table(), table(7, 8, 7, 8))
+	require.Equal(t, merge(a, b), merge(b, a))
+	require.Equal(t, merge(a, b, c), merge(c, a, b))
+	require.Equal(t, table(), merge(a, a))
+	require.Equal(t, table(append(run(0, 200), run(300, 500)...)...), merge(a, b))
+	plain, weighted := table(5), func() []uint64 {
+		b, err := New(small)
+		require.NoError(t, err)
+		b.ToggleWeighted(5, 1)
+		for _, w := range []float64{0, -1, math.NaN(), math.Inf(-1)} {
+			b.ToggleWeighted(6, w)
+		}
+		return (*b.state).table
+	}
+	require.Equal(t, plain, weighted())
+}
+
+func same(a, b *Sketch) bool { return a.equal(&b.release) }
+
+// After it too: releases that are in a sketch twice cancel, with their noise.
+func TestAlgebraOfReleases(t *testing.T) {
+	a, b, c := released(t, small, run(0, 30)...), released(t, small, run(10, 50)...), released(t, small, run(0, 5)...)
+	require.True(t, same(difference(t, a, b), difference(t, b, a)))
+	require.True(t, same(difference(t, difference(t, a, b), c), difference(t, a, difference(t, b, c))))
+	require.True(t, same(difference(t, difference(t, a, b), b), a))
+	require.True(t, same(difference(t, difference(t, a, b), difference(t, b, c)), difference(t, a, c)))
+	three, err := XOR(a, b, c)
+	require.NoError(t, err)
+	require.True(t, same(three, difference(t, difference(t, a, b), c)))
+	one, err := XOR(a)
+	require.NoError(t, err)
+	require.True(t, same(one, a))
+	nothing := difference(t, a, a)
+	require.Zero(t, nothing.Estimate())
+	lo, hi := nothing.Interval(0.99)
+	require.True(t, lo == 0 && hi == 0 && nothing.Releases() == 0 && nothing.FlipProb() == 0 && nothing.StdErr() == 0)
+	require.True(t, math.IsInf(nothing.Guarantee().EpsilonAt(0), 1))
+	require.True(t, same(difference(t, nothing, b), b))
+}
+
+// p′ = p₁ + p₂ − 2p₁p₂ through any number of merges, and the guarantees add up.
+func TestFlipProbability(t *testing.T) {
+	s, p := released(t, small), small.FlipProb()
+	require.InDelta(t, 1/(math.E+1), p, 1e-15)
+	want := p
+	for merges := range 20 {
+		s = difference(t, s, released(t, small))
+		want = want + p - 2*want*p
+		require.InEpsilon(t, want, s.FlipProb(), 1e-14)
+		require.InEpsilon(t, float64(merges+2), s.Guarantee().EpsilonAt(0), 1e-14)
+		require.Equal(t, noise.PureDP(1, noise.AddRemove), s.PartyGuarantee())
+	}
+	other := small
+	other.Epsilon, other.CountShare = 2, 0.1
+	mixed, err := XOR(released(t, small), released(t, other), released(t, small))
+	require.NoError(t, err)
+	q := other.FlipProb()
+	want = p + q - 2*p*q
+	require.InEpsilon(t, want+p-2*want*p, mixed.FlipProb(), 1e-14)
+	require.Equal(t, 2.0, mixed.Params().Epsilon)
+	require.Equal(t, noise.PureDP(2, noise.AddRemove), mixed.PartyGuarantee())
+	require.Equal(t, 4.0, mixed.Guarantee().EpsilonAt(0))
+}
+
+// The bits of merged releases of the empty set, 10⁷ of them: χ² of their ones, and of pairs of neighbouring bits.
+func TestMergedFlips(t *testing.T) {
+	p := Params{Epsilon: 1, Cells: 1 << 20, Levels: 10, Seed: hashing.Seed{1}}
+	for sketches := 1; sketches <= 3; sketches++ {
+		s := released(t, p)
+		for range sketches - 1 {
+			s = difference(t, s, released(t, p))
+		}
+		q := s.FlipProb()
+		var ones, pairs [4]int64
+		for _, word := range s.bits {
+			ones[1] += int64(bits.OnesCount64(word))
+			both := int64(bits.OnesCount64(word & (word >> 1) & 0x5555555555555555))
+			either := int64(bits.OnesCount64((word | word>>1) & 0x5555555555555555))
+			pairs[3] += both
+			pairs[1] += either - both
+			pairs[0] += 32 - either
+		}
+		n := int64(p.Cells * p.Levels)
+		dptest.ChiSquare(t, "ones", []int64{n - ones[1], ones[1]}, []float64{1 - q, q}, 1e-6)
+		dptest.ChiSquare(t, "pairs", []int64{pairs[0], pairs[1], pairs[3]}, []float64{(1 - q) * (1 - q), 2 * q * (1 - q), q * q}, 1e-6)
+		wrong := small.FlipProb()
+		if sketches > 1 { // the test sees the difference between the merged and the single probability
+			require.Less(t, dptest.ChiSquarePValue([]int64{n - ones[1], ones[1]}, []float64{1 - wrong, wrong}), 1e-100)
+		}
+	}
+}
+
+func TestMismatch(t *testing.T) {
+	a := released(t, small)
+	for field, change := range map[string]func(*Params){
+		"Seed": func(p *Params) { p.Seed[0]++ }, "Cells": func(p *Params) { p.Cells++ }, "Levels": func(p *Params) { p.Levels++ },
+		"Epsilon": func(p *Params) { p.Epsilon *= 2 }, "CountShare": func(p *Params) { p.CountShare = 0.1 },
+	} {
+		q := small
+		change(&q)
+		b := released(t, q)
+		_, err := a.SymmetricDifference(b)
+		require.ErrorIs(t, err, ErrMismatch)
+		require.Contains(t, err.Error(), field)
+		_, err = a.Union(b)
+		require.ErrorIs(t, err, ErrMismatch)
+		_, err = XOR(a, b)
+		require.Equal(t, field == "Seed" || field == "Cells" || field == "Levels", err != nil, field)
+		x, err := New(small)
+		require.NoError(t, err)
+		y, err := New(q)
+		require.NoError(t, err)
+		require.ErrorIs(t, x.Merge(y), ErrMismatch)
+		require.False(t, x.Released() || y.Released())
+		require.ErrorIs(t, x.Merge(x), ErrMismatch)
+	}
+	for _, bad := range []*Sketch{nil, {}} {
+		_, err := a.SymmetricDifference(bad)
+		require.ErrorIs(t, err, ErrMismatch)
+		_, err = XOR(a, bad)
+		require.ErrorIs(t, err, ErrMismatch)
+		_, err = XOR(bad)
+		require.ErrorIs(t, err, ErrMismatch)
+		_, err = a.Intersection(bad)
+		require.ErrorIs(t, err, ErrMismatch)
+	}
+	_, err := new(Sketch).SymmetricDifference(a)
+	require.ErrorIs(t, err, ErrMismatch)
+	_, err = XOR()
+	require.ErrorIs(t, err, ErrParams)
+	s := releasedStream(t, small)
+	for _, bad := range []*StreamSketch{nil, {}, s} { // s with itself: its keys would cancel
+		_, err := s.Union(bad)
+		require.ErrorIs(t, err, ErrMismatch)
+		_, err = s.Difference(bad)
+		require.ErrorIs(t, err, ErrMismatch)
+		_, err = s.Intersection(bad)
+		require.ErrorIs(t, err, ErrMismatch)
+	}
+	forged := *a
+	forged.parts = []part{{a.parts[0].id, 1, a.parts[0].k + 1, 1}}
+	_, err = a.SymmetricDifference(&forged)
+	require.ErrorIs(t, err, ErrMismatch)
+}

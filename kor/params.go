@@ -1,0 +1,119 @@
+package kor
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+const (
+	minEpsilon = 0x1p-30
+	maxEpsilon = 44 // of noise.RandomizedResponse
+	maxCells   = 1<<31 - 1
+	maxLevels  = 64      // hash words have 64 bits, so no key is at a deeper level
+	maxBits    = 1 << 33 // of a whole sketch: 1 GiB
+)
+
+// Params are the public numbers of a sketch. They are comparable, and every method answers before any data is seen. Sketches that are to
+// be combined have equal Params.
+type Params struct {
+	// Epsilon is ε of the whole release, in [2⁻³⁰, 44].
+	Epsilon float64
+	// Cells is n, the number of bits of a level, at least 1. The error falls as 1/√n; see [Params.StdErr] and [Plan].
+	Cells int
+	// Levels is L, in [1, 64]: level i holds a key of weight w with probability w/2^{i+1}. Counts up to about 2^L·n/8 keep
+	// the full accuracy; see [Params.Largest].
+	Levels int
+	// Seed selects the hash functions. It is public, and the parties agree on it before they look at their data. The zero
+	// Seed is refused, as nobody could tell whether it was agreed on or forgotten; hashing.NewSeed makes one.
+	Seed hashing.Seed
+	// CountShare is the fraction of ε, in [0, 1), that buys a noisy count of the set beside the sketch; 0 is none. A few hundredths are
+	// enough: the count has a standard deviation of √2/(CountShare·ε), whatever its size. A Builder that counts has to know which keys
+	// it holds, and keeps them: some 40 bytes a key.
+	CountShare float64
+}
+
+// validate checks the fields.
+func (p Params) validate() error {
+	bad := func(field string, value any, want string) error { return fault.Params("kor", field, value, want) }
+	switch {
+	case !(p.Epsilon >= minEpsilon && p.Epsilon <= maxEpsilon):
+		return bad("Epsilon", p.Epsilon, "a number in [2⁻³⁰, 44]")
+	case p.Cells < 1 || p.Cells > maxCells:
+		return bad("Cells", p.Cells, "an integer in [1, 2³¹)")
+	case p.Levels < 1 || p.Levels > maxLevels:
+		return bad("Levels", p.Levels, "an integer in [1, 64]")
+	case p.words() > maxBits/64:
+		return bad("Cells", p.Cells, fmt.Sprintf("at most 2³³ bits in all: %d levels of %d cells take %d bytes", p.Levels, p.Cells, 8*p.words()))
+	case p.Seed.IsZero():
+		return bad("Seed", p.Seed, "a Seed that the parties agreed on, from hashing.NewSeed, say")
+	case !(p.CountShare >= 0 && p.CountShare < 1):
+		return bad("CountShare", p.CountShare, "a number in [0, 1)")
+	}
+	if bits, count := p.split(); bits < minEpsilon || p.CountShare > 0 && count < minEpsilon {
+		return bad("CountShare", p.CountShare, "0 or a share that leaves count and sketch an ε of at least 2⁻³⁰ each")
+	}
+	return nil
+}
+
+// validateStream is validate for sketches of streams, whose exact count nobody knows.
+func (p Params) validateStream() error {
+	if err := p.validate(); err != nil {
+		return err
+	}
+	if p.CountShare != 0 {
+		return fault.Params("kor", "CountShare", p.CountShare, "0 for a stream, whose distinct keys are not counted")
+	}
+	return nil
+}
+
+// stride returns the number of words of a level: each begins with a new word, and bits behind Cells stay 0.
+func (p Params) stride() int { return int((uint64(p.Cells) + 63) / 64) }
+
+// words returns the number of words of all levels, also where that is too many.
+func (p Params) words() uint64 { return (uint64(p.Cells) + 63) / 64 * uint64(p.Levels) }
+
+// split returns the ε of the bits and of the count. Their exact sum is at most Epsilon: the difference is off by at most half an
+// ulp before it is moved down by one.
+func (p Params) split() (bits, count float64) {
+	if p.CountShare == 0 {
+		return p.Epsilon, 0
+	}
+	count = p.Epsilon * p.CountShare
+	return math.Nextafter(p.Epsilon-count, 0), count
+}
+
+// Guarantee returns what a release of these Params promises: ε-differential privacy when one key is added to the set or removed
+// from it, whatever its weight; for a stream, one key with all its occurrences.
+func (p Params) Guarantee() noise.Guarantee { return noise.PureDP(p.Epsilon, noise.AddRemove) }
+
+// FlipProb returns p, the probability with which a release flips each bit, rounded to a float64: the least k/2⁶⁴ that
+// is at least 1/(e^ε + 1), for the ε that CountShare leaves. NaN if the Params are invalid.
+func (p Params) FlipProb() float64 {
+	law, err := p.flips()
+	if err != nil {
+		return math.NaN()
+	}
+	return law.Prob()
+}
+
+// flips returns the law of the flips.
+//
+// Theorem (thesis, Lemma 3.2, for p ≥ 1/(e^ε + 1) itself). For every choice of the hash functions and all weights the release is
+// ε-private. Proof. A key is at one level at most, and there in one cell. So two sets that differ in one key have tables that
+// are equal or differ in one bit. Each bit is flipped independently with probability p ≤ ½. The probabilities of an output under
+// the two tables have all factors in common but that of this bit, p in one and 1 − p in the other: their ratio is
+// at most (1−p)/p ≤ e^ε. ∎
+func (p Params) flips() (noise.Bernoulli, error) {
+	if err := p.validate(); err != nil {
+		return noise.Bernoulli{}, err
+	}
+	epsilon, _ := p.split()
+	return noise.RandomizedResponse(epsilon)
+}
+
+// Size returns the length in bytes of the encoding of one release.
+func (p Params) Size() int { return fixedSize + partSize + 8*int(min(p.words(), maxBits/64)) }

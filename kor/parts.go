@@ -1,0 +1,86 @@
+package kor
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// part is one release whose bits are in a sketch. Its identity is drawn at the release, is public and has nothing to do with the data.
+//
+// The parts of a sketch say what its noise is. XOR of sketches adds their noise, and noise cancels where one release is in both: so the
+// parts of the XOR are those that are in one of the two, as for the sets, and independent each of the others. The flip probability p′ of the
+// XOR is exact at every number of merges: 1 − 2p′ = Π (1 − 2pⱼ) over the parts, which is p₁ + p₂ − 2p₁p₂ for two. A sketch
+// XORed with itself has no parts, no noise and no bits: it is the sketch of the empty set, and says so.
+type part struct {
+	id      hashing.Seed
+	epsilon float64
+	k       uint64 // each bit was flipped with probability k/2⁶⁴,
+	flips   uint32 // so many times: more than once only for an aggregate of shares
+}
+
+// logSign returns ln(1 − 2p) of the part, ln E[(−1)^flip].
+func (p part) logSign() float64 { return float64(p.flips) * logSign(p.k) }
+
+// logSign returns ln(1 − 2k/2⁶⁴) for k ≤ 2⁶³.
+func logSign(k uint64) float64 {
+	if k > 1<<61 { // 2⁶³ − k is exact, and 1 − 2p far from 1
+		return math.Log(float64(1<<63-k) * 0x1p-63)
+	}
+	return math.Log1p(-float64(k) * 0x1p-63)
+}
+
+// maxParts is the most releases that one sketch can be the XOR of.
+const maxParts = 1 << 20
+
+func compareParts(a, b part) int { return bytes.Compare(a.id[:], b.id[:]) }
+
+// xorParts returns the parts that are in one of the two lists, both sorted by identity.
+func xorParts(a, b []part) ([]part, error) {
+	sum := make([]part, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		switch c := compareParts(a[0], b[0]); {
+		case c < 0:
+			sum, a = append(sum, a[0]), a[1:]
+		case c > 0:
+			sum, b = append(sum, b[0]), b[1:]
+		case a[0] != b[0]:
+			return nil, fault.Mismatch("kor", "release "+a[0].id.String(), a[0].k, b[0].k)
+		default:
+			a, b = a[1:], b[1:]
+		}
+	}
+	sum = append(append(sum, a...), b...)
+	if len(sum) > maxParts {
+		return nil, fault.Params("kor", "number of releases", len(sum), "at most 2²⁰ in one sketch")
+	}
+	return sum, nil
+}
+
+// totalLogSign returns ln(1 − 2p′) of the XOR of all parts, 0 for none.
+func totalLogSign(parts []part) (sum float64) {
+	for _, p := range parts {
+		sum += p.logSign()
+	}
+	return sum
+}
+
+// guarantees returns what the releases behind the parts promise together, and the weakest one by itself. Without parts nothing is promised,
+// though a sketch without parts holds nothing either.
+func guarantees(parts []part) (together, weakest noise.Guarantee) {
+	if len(parts) == 0 {
+		return noise.Guarantee{}, noise.Guarantee{}
+	}
+	all := make([]noise.Guarantee, len(parts))
+	for i, p := range parts {
+		all[i] = noise.PureDP(p.epsilon, noise.AddRemove)
+	}
+	together, _ = noise.Compose(all...) // one relation, so no error
+	worst := slices.MaxFunc(parts, func(a, b part) int { return cmp.Compare(a.epsilon, b.epsilon) })
+	return together, noise.PureDP(worst.epsilon, noise.AddRemove)
+}

@@ -1,0 +1,134 @@
+package kor
+
+import (
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/bits"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// maxParties is the most parties among which noise is shared.
+const maxParties = 1 << 20
+
+// Share is what one of n parties gives to a secure aggregation, of which only the XOR is published: the table of its set with an n-th of the noise. It
+// is not public, as by itself it is protected by [Share.Guarantee] only, and it prints nothing of its content.
+type Share struct {
+	params  Params
+	parties int
+	law     noise.Bernoulli
+	table   **[]uint64
+}
+
+// shareFlips returns the law of the flips of one of n parties, p_n = (1 − (1−2p)^{1/n})/2 rounded up: the XOR of n independent flips is 1 with
+// probability ½·(1 − (1−2p_n)ⁿ) ≥ p. That is never above ½, so the aggregate is ε-private like a release of one party with p.
+func (p Params) shareFlips(parties int) (noise.Bernoulli, error) {
+	whole, err := p.flips()
+	switch {
+	case err != nil:
+		return noise.Bernoulli{}, err
+	case p.CountShare != 0:
+		return noise.Bernoulli{}, fault.Params("kor", "CountShare", p.CountShare, "0 where noise is shared: nobody knows the count of the aggregate")
+	case parties < 1 || parties > maxParties:
+		return noise.Bernoulli{}, fault.Params("kor", "number of parties", parties, "an integer in [1, 2²⁰]")
+	case parties == 1:
+		return whole, nil
+	}
+	// The logarithm is within a relative 2⁻⁵⁰ and expm1 within another 2⁻⁵²: together less than half of what is added.
+	return noise.BernoulliAtLeast(min(0.5, -math.Expm1(logSign(whole.K())/float64(parties))/2*(1+0x1p-47)))
+}
+
+// Share ends the Builder, like [Builder.Release], and returns the share of one of n parties. All n shares together have the noise of one
+// release. Where parties may drop out, or collude and reveal their noise, n is the number of those that surely neither drop out nor collude:
+// with more shares the noise is larger than needed, and the protection of the aggregate is that of n at least.
+//
+// The error wraps [ErrReleased], or [ErrParams] unless parties is in [1, 2²⁰] and CountShare 0; then the Builder is as it was.
+func (b *Builder) Share(parties int) (*Share, error) {
+	if b.Released() {
+		return nil, fmt.Errorf("kor: Share: the Builder is %w", fault.ErrReleased)
+	}
+	s := *b.state
+	law, err := s.params.shareFlips(parties)
+	if err != nil {
+		return nil, err
+	}
+	*b.state = nil
+	s.randomize(law)
+	table := &s.table
+	return &Share{s.params, parties, law, &table}, nil
+}
+
+// Params returns the parameters of the aggregate.
+func (s *Share) Params() Params { return s.params }
+
+// Guarantee returns what protects the set of this party from whoever sees the share itself: ε′ = ln((1 − p_n)/p_n), far more than ε. What
+// is published is the aggregate of all n shares, with the guarantee of the Params.
+func (s *Share) Guarantee() noise.Guarantee {
+	k := s.law.K()
+	if k == 0 {
+		return noise.Guarantee{}
+	}
+	return noise.PureDP(math.Log((0x1p64-float64(k))/float64(k))*(1+0x1p-48), noise.AddRemove)
+}
+
+// Bytes returns the bits of the share, 8·Levels·⌈Cells/64⌉ bytes, for a protocol that computes the XOR of all parties' bytes and reveals
+// nothing else, such as one that XORs every share with pads that cancel. Nil for the zero Share.
+func (s *Share) Bytes() []byte {
+	if s.table == nil {
+		return nil
+	}
+	return appendWords(nil, **s.table)
+}
+
+// Aggregate returns the sketch of the symmetric difference of the sets of all parties, from the XOR of their shares: either the bytes
+// of every share, which this function XORs, or one slice that a secure protocol has made of them. p is the Params that all parties have, and
+// parties the n of their [Builder.Share].
+//
+// The sketch is ε-private for a change of one key in any number of the sets at once: the XOR of the tables changes in one bit at most.
+//
+// The error wraps [ErrParams] for bad Params, parties or no bytes, and [ErrMismatch] for bytes that no shares of these Params XOR to.
+func Aggregate(p Params, parties int, shares ...[]byte) (*Sketch, error) {
+	law, err := p.shareFlips(parties)
+	if err != nil {
+		return nil, err
+	}
+	if len(shares) == 0 {
+		return nil, fault.Params("kor", "number of shares", 0, "at least 1")
+	}
+	p.CountShare += 0 // no −0
+	sum := make([]uint64, p.words())
+	for _, share := range shares {
+		if uint64(len(share)) != 8*p.words() {
+			return nil, fault.Mismatch("kor", "bytes of a share", len(share), 8*p.words())
+		}
+		for i := range sum {
+			sum[i] ^= binary.LittleEndian.Uint64(share[8*i:])
+		}
+	}
+	if paddingBits(sum, p) != 0 {
+		return nil, fault.Mismatch("kor", "bits behind the cells of a level", paddingBits(sum, p), 0)
+	}
+	return &Sketch{release{params: p, parts: []part{newPart(p, law, uint32(parties))}, bits: sum}}, nil
+}
+
+// paddingBits returns the number of ones behind the cells of all levels.
+func paddingBits(table []uint64, p Params) (ones int) {
+	for last := p.stride() - 1; last < len(table); last += p.stride() {
+		ones += bits.OnesCount64(table[last] &^ lastWord(p))
+	}
+	return ones
+}
+
+const redactedShare = "kor.Share (private)"
+
+// Format prints a fixed text under every verb.
+func (s Share) Format(f fmt.State, _ rune) { fmt.Fprint(f, redactedShare) }
+
+// LogValue logs a fixed text.
+func (s Share) LogValue() slog.Value { return slog.StringValue(redactedShare) }
+
+// MarshalText encodes a fixed text, so that JSON and XML hold nothing else.
+func (s Share) MarshalText() ([]byte, error) { return []byte(redactedShare), nil }

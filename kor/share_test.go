@@ -1,0 +1,103 @@
+package kor
+
+import (
+	"math"
+	"math/bits"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/stretchr/testify/require"
+)
+
+func share(t *testing.T, p Params, parties int, keys ...uint64) *Share {
+	b, err := New(p)
+	require.NoError(t, err)
+	for _, key := range keys {
+		b.Add(key)
+	}
+	s, err := b.Share(parties)
+	require.NoError(t, err)
+	require.True(t, b.Released())
+	return s
+}
+
+// p_n is the least that serves: n of them make p or a little more, and with one unit of 2⁻⁶⁴·n less they would not be known to.
+func TestShareFlips(t *testing.T) {
+	for _, epsilon := range []float64{1e-6, 0.1, 1, 4, 20, 40} {
+		for _, n := range []int{1, 2, 3, 10, 1000, maxParties} {
+			p := Params{Epsilon: epsilon, Cells: 1, Levels: 1, Seed: hashing.Seed{1}}
+			law, err := p.shareFlips(n)
+			require.NoError(t, err)
+			whole := mustFlips(t, p)
+			got, want := float64(n)*logSign(law.K()), logSign(whole.K())
+			require.LessOrEqual(t, got, want*(1-1e-15), "ε = %v, n = %d", epsilon, n)
+			require.InDelta(t, got, want, math.Abs(want)*1e-9+float64(n)*0x1p-62, "ε = %v, n = %d", epsilon, n)
+		}
+	}
+}
+
+// The aggregate of all shares has the flips of one release, exactly as it says, and the bits of the symmetric difference.
+func TestAggregate(t *testing.T) {
+	p := Params{Epsilon: 1, Cells: 1 << 18, Levels: 4, Seed: hashing.Seed{1}}
+	const n = 5
+	var tables [][]byte
+	for range n {
+		s := share(t, p, n)
+		require.Equal(t, p, s.Params())
+		k := float64(s.law.K())
+		require.GreaterOrEqual(t, s.Guarantee().EpsilonAt(0), math.Log((0x1p64-k)/k))
+		require.Greater(t, s.Guarantee().EpsilonAt(0), p.Epsilon)
+		tables = append(tables, s.Bytes())
+	}
+	s, err := Aggregate(p, n, tables...)
+	require.NoError(t, err)
+	require.Equal(t, p.Guarantee(), s.Guarantee())
+	require.InEpsilon(t, p.FlipProb(), s.FlipProb(), 1e-13)
+	ones := int64(0)
+	for _, word := range s.bits {
+		ones += int64(bits.OnesCount64(word))
+	}
+	total := int64(p.Cells * p.Levels)
+	dptest.Tail(t, "flips", ones, total, p.FlipProb(), 1e-6)
+	require.Less(t, dptest.TailPValue(ones, total, p.FlipProb()*1.03), 1e-6, "the test sees 3 %") // 18 standard deviations
+
+	q := Params{Epsilon: 30, Cells: 100, Levels: 6, Seed: hashing.Seed{2}} // hardly any noise
+	one, two := share(t, q, 2, run(0, 40)...), share(t, q, 2, run(20, 60)...)
+	sum, err := Aggregate(q, 2, one.Bytes(), two.Bytes())
+	require.NoError(t, err)
+	masked := one.Bytes()
+	for i, b := range two.Bytes() {
+		masked[i] ^= b
+	}
+	again, err := Aggregate(q, 2, masked)
+	require.NoError(t, err)
+	require.Equal(t, sum.bits, again.bits)
+	require.InDelta(t, 40, sum.Estimate(), 12) // the table of 40 keys in 100 cells has a standard error of 2
+	data, err := sum.MarshalBinary()
+	require.NoError(t, err)
+	require.NoError(t, new(Sketch).UnmarshalBinary(data))
+}
+
+func TestInvalidShares(t *testing.T) {
+	p := small
+	for _, n := range []int{0, -1, math.MinInt, maxParties + 1, math.MaxInt} {
+		_, err := Aggregate(p, n, make([]byte, 80))
+		require.ErrorIs(t, err, ErrParams)
+	}
+	_, err := Aggregate(p, 2)
+	require.ErrorIs(t, err, ErrParams)
+	for _, size := range []int{0, 1, 79, 81} {
+		_, err = Aggregate(p, 2, make([]byte, size))
+		require.ErrorIs(t, err, ErrMismatch)
+	}
+	padding := make([]byte, 80)
+	padding[15] = 1
+	_, err = Aggregate(p, 2, padding)
+	require.ErrorIs(t, err, ErrMismatch)
+	p.CountShare = 0.1
+	b, err := New(p)
+	require.NoError(t, err)
+	_, err = b.Share(2)
+	require.ErrorIs(t, err, ErrParams)
+}

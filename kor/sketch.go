@@ -1,0 +1,163 @@
+package kor
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// release is what sketches of sets and of streams have in common.
+type release struct {
+	params  Params
+	parts   []part   // sorted by identity
+	bits    []uint64 // nil only in a zero value
+	stream  bool
+	counted bool
+	count   int64 // noisy sum of the weights, in steps
+}
+
+// valid reports whether it is no zero value.
+func (r *release) valid() bool { return r != nil && r.bits != nil }
+
+// ones returns the number of ones of each level.
+func (r *release) ones(into []int) []int {
+	stride := r.params.stride()
+	for i := range into {
+		sum := 0
+		for _, word := range r.bits[i*stride : (i+1)*stride] {
+			sum += bits.OnesCount64(word)
+		}
+		into[i] = sum
+	}
+	return into
+}
+
+// law returns the law of the ones.
+func (r *release) law() law {
+	if r.stream {
+		return streamLaw(totalLogSign(r.parts), r.params.Cells, r.params.Levels)
+	}
+	return setLaw(totalLogSign(r.parts), r.params.Cells, r.params.Levels)
+}
+
+// likelihood returns the likelihood of the size. It does not allocate.
+func (r *release) likelihood() (l likelihood) {
+	l.law = r.law()
+	r.ones(l.ones[:r.params.Levels])
+	return l
+}
+
+func (r *release) estimate() float64 {
+	if !r.valid() {
+		return math.NaN()
+	}
+	l := r.likelihood()
+	return l.estimate()
+}
+
+func (r *release) stdErr() float64 {
+	if !r.valid() {
+		return math.NaN()
+	}
+	l := r.likelihood()
+	return l.stdErr(max(l.estimate(), 0))
+}
+
+func (r *release) interval(confidence float64) (lo, hi float64) {
+	if !r.valid() || !validConfidence(confidence) {
+		return math.NaN(), math.NaN()
+	}
+	l := r.likelihood()
+	lo, hi = l.interval(confidence)
+	return max(lo, 0), max(hi, 0)
+}
+
+// validConfidence reports whether confidence is in [0, 1).
+func validConfidence(confidence float64) bool { return confidence >= 0 && confidence < 1 }
+
+// flipProb returns the probability p′ that noise has flipped a bit.
+func (r *release) flipProb() float64 {
+	if !r.valid() {
+		return math.NaN()
+	}
+	return -math.Expm1(totalLogSign(r.parts)) / 2
+}
+
+func (r *release) text(name, of string) string {
+	if !r.valid() {
+		return name + " (empty)"
+	}
+	together, _ := guarantees(r.parts)
+	return fmt.Sprintf("%s: %s, %d releases in %d levels of %d cells, flip probability %.6g, %v",
+		name, of, len(r.parts), r.params.Levels, r.params.Cells, r.flipProb(), together)
+}
+
+// equal reports whether the two are the same in every respect.
+func (r *release) equal(o *release) bool {
+	return r.params == o.params && r.stream == o.stream && r.counted == o.counted && r.count == o.count &&
+		slices.Equal(r.parts, o.parts) && slices.Equal(r.bits, o.bits)
+}
+
+// Sketch is a released sketch of a set, or the symmetric difference of several: public, immutable, safe for concurrent readers. All that
+// it computes is post-processing and costs no budget. Its methods answer NaN on the zero Sketch.
+type Sketch struct{ release }
+
+// Params returns the parameters of the release; of a merged sketch, those that all of its parts have.
+func (s *Sketch) Params() Params { return s.params }
+
+// Guarantee returns the guarantee of the release, ε-differential privacy for one key added to the set or removed from it.
+//
+// For a sketch merged from several releases it is that of all of them together, the composition, for a key that is added to or
+// removed from every one of the sets at once: the parts were published too, or could have been. For a change of the set of one party
+// alone, that party's own guarantee holds: [Sketch.PartyGuarantee]. A sketch whose releases have all cancelled promises nothing and shows nothing.
+func (s *Sketch) Guarantee() noise.Guarantee {
+	together, _ := guarantees(s.parts)
+	return together
+}
+
+// PartyGuarantee returns what holds for a change of one party's set alone, whatever the others hold: the weakest of the parties'
+// own guarantees. It is Guarantee for a sketch of one release.
+func (s *Sketch) PartyGuarantee() noise.Guarantee {
+	_, weakest := guarantees(s.parts)
+	return weakest
+}
+
+// Releases returns the number of releases that the sketch is the XOR of: those that occur in it once, as two of the same cancel.
+func (s *Sketch) Releases() int { return len(s.parts) }
+
+// FlipProb returns p′, the probability that noise has flipped a bit, with 1 − 2p′ = Π (1 − 2pⱼ) over all releases in the sketch.
+func (s *Sketch) FlipProb() float64 { return s.flipProb() }
+
+// Estimate returns the estimated size of the set, the sum of its weights; for a merged sketch, of the symmetric difference.
+//
+// It is the maximum of the likelihood of all levels together with Firth's correction for the bias, see estimator.go. Where the relative
+// error that [Params.StdErr] predicts is at most 0.3, its mean is off by less than a tenth of the standard error. To be so for small sets
+// too it can be negative, as a noisy count can; it is between −Cells and 4·Cells·2^Levels. Where the predicted error is larger, it is
+// drawn towards small sizes rather than unbiased, and the interval tells how little is known.
+//
+// It does not use the released count of Params with CountShare: [Sketch.Total] does.
+func (s *Sketch) Estimate() float64 { return s.estimate() }
+
+// StdErr returns the standard error of the estimate by the Fisher information at the estimate. For sets of less than some Cells keys it
+// is an upper bound; see [Params.StdErr].
+func (s *Sketch) StdErr() float64 { return s.stdErr() }
+
+// Interval returns the sizes that the likelihood ratio test at the given confidence does not reject, at least 0: a profile of the likelihood rather
+// than a multiple of the standard error, so it is right for small counts and for few cells as well, and hi is +Inf where the sketch
+// cannot tell a large set from an endless one. NaN for a confidence outside [0, 1).
+//
+// The coverage is the confidence but for about the square of the relative error: at 0.95 between 0.94 and 0.96 wherever the relative error is
+// at most 0.3. For sets of less than some Cells distinct keys it is larger, as the likelihood takes the number of keys in a cell for Poisson.
+func (s *Sketch) Interval(confidence float64) (lo, hi float64) { return s.interval(confidence) }
+
+// Count returns the noisy count that the release carries, the sum of the weights, and whether it carries one: it does if Params.CountShare is not
+// 0 and it is no merged sketch.
+func (s *Sketch) Count() (count float64, ok bool) {
+	return math.Ldexp(float64(s.count), -countBits), s.counted
+}
+
+// String says what was released under which guarantee.
+func (s *Sketch) String() string { return s.text("kor.Sketch", "a set") }

@@ -1,0 +1,213 @@
+package kor
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// StreamBuilder sketches a stream, in which keys may come any number of times: the pre-sampled sketch of the thesis (section 3.6). It holds
+// private data, like a [Builder].
+//
+// Every occurrence of a key tosses a fair coin, and flips the bit of the key if it shows heads. The tosses of one key that show heads are an odd number
+// with probability ½, however often the key came. So a cell that no key of the stream belongs to holds 0, and every other cell holds
+// a fair coin: the sketch depends on the set of the keys alone, and the XOR of two sketches is one of the union.
+type StreamBuilder struct {
+	state **streamState
+}
+
+// streamState is nil once released.
+type streamState struct {
+	state
+	coins uint64 // fair coins, the next one lowest
+	left  int    // so many
+}
+
+// streamFlips returns the law of the flips of a stream: the least k/2⁶⁴ that is at least e^{−ε}/2.
+//
+// Theorem. The release is ε-private when a key with all its occurrences is added to the stream or removed from it, for every choice of
+// the hash functions and all weights, and so is the release when occurrences of one key are added or removed. (An occurrence of a key that
+// has others changes nothing at all: the law of the release is the same.) Proof. Given the stream, the cells are independent: a cell of
+// which no key came is 1 with probability p, each other one is a fair coin, and stays one when it is flipped. All occurrences of
+// a key belong to one cell or none. So adding the key changes the law of one bit at most, from (1−p, p) to (½, ½), which changes no
+// probability by more than the factor max(½/p, 2·(1−p)): ½/p ≤ e^ε, and 2·(1−p) ≤ 2 − e^{−ε} ≤ e^ε as e^ε + e^{−ε} ≥ 2. ∎
+//
+// The thesis leaves p to the reader. As a bit with keys is uniform, p = e^{−ε}/2 is enough and less than the 1/(e^ε + 1) of a set.
+func (p Params) streamFlips() (noise.Bernoulli, error) {
+	if err := p.validateStream(); err != nil {
+		return noise.Bernoulli{}, err
+	}
+	// exp is within 1 ulp, and so is the last product: together within 2⁻⁵¹, a quarter of what is added.
+	return noise.BernoulliAtLeast(min(0.5, math.Exp(-p.Epsilon)/2*(1+0x1p-49)))
+}
+
+// NewStream returns the StreamBuilder of an empty stream, or an error that wraps [ErrParams]. Params.CountShare must be 0.
+func NewStream(p Params) (*StreamBuilder, error) {
+	law, err := p.streamFlips()
+	if err != nil {
+		return nil, err
+	}
+	p.CountShare += 0 // no −0
+	s := &streamState{state: state{place: newPlacement(p), table: make([]uint64, p.words()), params: p, law: law}}
+	return &StreamBuilder{&s}, nil
+}
+
+// Add counts one occurrence of the key. After Release it does nothing.
+func (b *StreamBuilder) Add(key uint64) {
+	if b.Released() {
+		return
+	}
+	s := *b.state
+	if s.coin() {
+		s.place.flip(s.table, key)
+	}
+}
+
+// AddWeighted is Add for a key of the given weight, with the rules of [Builder.ToggleWeighted].
+func (b *StreamBuilder) AddWeighted(key uint64, weight float64) {
+	w, ok := validWeight(weight)
+	if b.Released() || !ok {
+		return
+	}
+	s := *b.state
+	if s.coin() {
+		s.place.flipWeighted(s.table, key, w)
+	}
+}
+
+// coin tosses a fair coin.
+func (s *streamState) coin() bool {
+	if s.left == 0 {
+		s.coins, s.left = s.src.Uint64(), 64
+	}
+	heads := s.coins&1 != 0
+	s.coins >>= 1
+	s.left--
+	return heads
+}
+
+// Merge makes the StreamBuilder that of both streams, and the other one gives up its data: the trusted merge, before any noise.
+//
+// The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one was released. Then nothing
+// has changed.
+func (b *StreamBuilder) Merge(other *StreamBuilder) error {
+	switch {
+	case b.Released() || other == nil || other.Released():
+		return fmt.Errorf("kor: Merge: a StreamBuilder is %w", fault.ErrReleased)
+	case *b.state == *other.state:
+		return fault.Mismatch("kor", "StreamBuilder", "itself", "another one")
+	}
+	s, o := *b.state, *other.state
+	if err := sameParams(s.params, o.params); err != nil {
+		return err
+	}
+	*other.state = nil
+	xor(s.table, o.table)
+	return nil
+}
+
+// Released reports whether the StreamBuilder has been released, and Add therefore ignores what it is given.
+func (b *StreamBuilder) Released() bool { return b.state == nil || *b.state == nil }
+
+// Release spends the budget and returns the private sketch. The StreamBuilder gives up its data; a second Release returns an error
+// that wraps [ErrReleased].
+func (b *StreamBuilder) Release() (*StreamSketch, error) {
+	if b.Released() {
+		return nil, fmt.Errorf("kor: Release: the StreamBuilder is %w", fault.ErrReleased)
+	}
+	s := *b.state
+	*b.state = nil
+	s.randomize(s.law)
+	return &StreamSketch{release{params: s.params, parts: []part{newPart(s.params, s.law, 1)}, bits: s.table, stream: true}}, nil
+}
+
+const redactedStream = "kor.StreamBuilder (private)"
+
+// Format prints a fixed text under every verb.
+func (b StreamBuilder) Format(f fmt.State, _ rune) { fmt.Fprint(f, redactedStream) }
+
+// LogValue logs a fixed text.
+func (b StreamBuilder) LogValue() slog.Value { return slog.StringValue(redactedStream) }
+
+// MarshalText encodes a fixed text, so that JSON and XML hold nothing else.
+func (b StreamBuilder) MarshalText() ([]byte, error) { return []byte(redactedStream), nil }
+
+// StreamSketch is a released sketch of a stream, or the union of several: public, immutable, safe for concurrent readers. All that
+// it computes is post-processing and costs no budget. Its methods answer NaN on the zero StreamSketch.
+type StreamSketch struct{ release }
+
+// Params returns the parameters of the release.
+func (s *StreamSketch) Params() Params { return s.params }
+
+// Guarantee returns the guarantee of the release: ε-differential privacy for one key, added to the stream or removed from it with all its
+// occurrences. For a union it is that of all releases together, for a key in all streams; see [Sketch.Guarantee].
+func (s *StreamSketch) Guarantee() noise.Guarantee {
+	together, _ := guarantees(s.parts)
+	return together
+}
+
+// PartyGuarantee returns what holds for a change of one stream alone: the weakest of the streams' own guarantees.
+func (s *StreamSketch) PartyGuarantee() noise.Guarantee {
+	_, weakest := guarantees(s.parts)
+	return weakest
+}
+
+// Releases returns the number of releases in the sketch.
+func (s *StreamSketch) Releases() int { return len(s.parts) }
+
+// FlipProb returns p′, the probability that noise has flipped a bit.
+func (s *StreamSketch) FlipProb() float64 { return s.flipProb() }
+
+// Estimate returns the estimated number of distinct keys of the stream, or the sum of their weights; see [Sketch.Estimate].
+func (s *StreamSketch) Estimate() float64 { return s.estimate() }
+
+// StdErr returns the standard error of the estimate; see [Sketch.StdErr].
+func (s *StreamSketch) StdErr() float64 { return s.stdErr() }
+
+// Interval returns the numbers of distinct keys that the likelihood ratio test does not reject; see [Sketch.Interval].
+func (s *StreamSketch) Interval(confidence float64) (lo, hi float64) { return s.interval(confidence) }
+
+// String says what was released under which guarantee.
+func (s *StreamSketch) String() string { return s.text("kor.StreamSketch", "a stream") }
+
+// Union returns the sketch of all streams together. It is post-processing of the releases and costs no budget.
+//
+// The error wraps [ErrMismatch] if the Params are not equal, if other is nil or was never released, or if one release is in both: its
+// bits would cancel, and with them its keys.
+func (s *StreamSketch) Union(other *StreamSketch) (*StreamSketch, error) {
+	if s == nil || other == nil {
+		return nil, fault.Mismatch("kor", "StreamSketch", "nil", "a released one")
+	}
+	if err := s.matches(&other.release); err != nil {
+		return nil, err
+	}
+	sum, err := s.xor(&other.release)
+	if err != nil {
+		return nil, err
+	}
+	if want := len(s.parts) + len(other.parts); len(sum.parts) != want {
+		return nil, fault.Mismatch("kor", "releases", want, len(sum.parts))
+	}
+	return &StreamSketch{*sum}, nil
+}
+
+// Intersection returns the number of distinct keys that are in both, |A| + |B| − |A∪B|. The errors are those of Union.
+func (s *StreamSketch) Intersection(other *StreamSketch) (Cardinality, error) {
+	union, err := s.Union(other)
+	if err != nil {
+		return Cardinality{}, err
+	}
+	return combine(&s.release, &other.release, &union.release, 1, 1, -1), nil
+}
+
+// Difference returns the number of distinct keys of s that are not in other, |A∪B| − |B|. The errors are those of Union.
+func (s *StreamSketch) Difference(other *StreamSketch) (Cardinality, error) {
+	union, err := s.Union(other)
+	if err != nil {
+		return Cardinality{}, err
+	}
+	return combine(&s.release, &other.release, &union.release, 0, -1, 1), nil
+}
