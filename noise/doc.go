@@ -27,21 +27,31 @@
 //	Gaussian(σ)           ∝ e^{−x²/(2σ²)}              ρ = Δ₂²/(2σ²); (ε, δ) by GaussianSigma
 //	DiscreteGaussian(σ)   the same, x integer          ρ = Δ₂²/(2σ²)
 //	Geometric(b)          ∝ e^{−x/b}, x ≥ 0 integer    none by itself: the tail of DiscreteLaplace
+//	Staircase(ε, Δ, γ)    steps of Δ, each e^{−ε} less ε, with the least error of all noises
+//	Pareto(α, s)          ∝ (1 + |x|/s)^{−α}           private approximation: ParetoScale
+//	Student(α, s)         ∝ (1 + (x/s)²)^{−α/2}        private approximation: StudentScale
 //
 // Where only noise at or above a threshold matters, [DiscreteLaplace.SampleTail] draws just that, and [DiscreteLaplace.CountTail] counts it among
 // up to 2⁶⁴ draws without making them. [Source.Uint64N] is a uniform integer. [CorrelatedGaussian] is
 // Gaussian noise with a part that all keys share.
 //
+// # Private approximation
+//
+// A randomized estimator of a function of small sensitivity, whose error is concentrated but not bounded, becomes ε-private by [Approximator], at the least scale
+// for what [ApproxParams] declare: a bound on a moment of the error, or a subexponential diameter. [MedianMoment] and [MedianRuns] amplify, [AdviceSearch]
+// finds the guess of the answer that an estimator asks for. approxscale.go has the theorems and a table against the published constants.
+//
 // Bits and tables: [Bernoulli] is exact in k/2⁶⁴ and draws 64 bits at a time; [RandomizedResponse] and [RandomizedRound] stand on it.
 //
 // # Cost
 //
-// A draw takes about 0.02 to 0.2 µs on any grid and does not allocate (a new key, once in 1,024 words, does).
+// A draw takes about 0.02 to 0.3 µs on any grid and does not allocate (a new key, once in 1,024 words, does).
 //
 // # Not covered
 //
 // Timing: the slow path, rejection, and what SampleTail returns take longer for some draws. Whoever reads the memory of the process.
 //
 // Sources: Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy (arXiv 2004.00010); Karney,
-// Sampling exactly from the normal distribution (arXiv 1303.6257); Balle, Wang, Improving the Gaussian Mechanism (arXiv 1805.06530).
+// Sampling exactly from the normal distribution (arXiv 1303.6257); Geng, Viswanath, The Optimal Noise-Adding Mechanism in Differential Privacy
+// (arXiv 1212.1186); Tětek, Additive Noise Mechanisms for Making Randomized Approximation Algorithms Differentially Private (2022); Balle, Wang, Improving the Gaussian Mechanism (arXiv 1805.06530).
 package noise

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/examples/kjv"
+)
+
+func program(args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	code = run(args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestProgram(t *testing.T) {
+	code, out, errs := program("-search-epsilon", "4")
+	if code != 0 || errs != "" {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	for _, want := range []string{"789684 tokens", "AMS sketch", "StudentNoise", "LaplaceNoise", "components", "1099511627776 vertices", "1-DP under AddRemove", "4-DP under AddRemove"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the output lacks %q:\n%s", want, out)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{{"-epsilon", "0"}, {"-epsilon", "NaN"}, {"-search-epsilon", "0.1"}, {"-search-epsilon", "100"}, {"-confidence", "1"}, {"file"}, {"-nonsense"}} {
+		if code, out, errs := program(args...); code != 2 || out != "" || errs == "" {
+			t.Errorf("%q: exit code %d, printed %q and %q", args, code, out, errs)
+		}
+	}
+	if code, _, errs := program("-h"); code != 0 || !strings.Contains(errs, "-search-epsilon") {
+		t.Errorf("-h: exit code %d, printed %q", code, errs)
+	}
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("broken") }
+
+func TestBrokenOutput(t *testing.T) {
+	if code := run(nil, broken{}, broken{}); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// Every released answer lies within its interval, at a confidence of 1 − 1e-8 each (the rows, sketches and samples do meet what is declared of
+// them), and what is estimated without noise within ten declared errors of the truth.
+func TestAccuracy(t *testing.T) {
+	text, err := kjv.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := options{epsilon: 1, searchEpsilon: 4, confidence: 1 - 1e-8}
+	moment, err1 := frequencyMoment(text, opts)
+	rank, err2 := ranks(text, opts)
+	component, err3 := components(newRandomGraph(20_000, 8_000), opts)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	declared := []float64{mostMoment * math.Sqrt(2.0/amsColumns), rankDiameter(mostTokens), 20_000/math.Sqrt(2*componentSample*math.Ln2) + 20_000/largeComponent/math.Ln2}
+	for i, r := range []*result{moment, rank, component} {
+		for _, a := range r.answers {
+			if !(a.lo <= a.truth && a.truth <= a.hi) {
+				t.Errorf("%s, %s: %g is not in [%g, %g]", r.title, a.name, a.truth, a.lo, a.hi)
+			}
+			// Pr ≤ 2e^{−20} for a diameter and the test's 10 answers; for the median of rows, three at 20 deviations, less than 1e-6.
+			if math.Abs(a.estimate-a.truth) > 20*declared[i] {
+				t.Errorf("%s, %s: %g is too far from %g", r.title, a.name, a.estimate, a.truth)
+			}
+		}
+	}
+	if lo := moment.answers[0].lo; lo >= moment.answers[0].hi {
+		t.Error("an empty interval")
+	}
+}
+
+// The search is right with a probability of 7/8, so of eleven at least two are: all but nine wrong has a probability of 3e-7 at most.
+func TestAverageDegree(t *testing.T) {
+	right := 0
+	for range 11 {
+		r, err := averageDegree(options{searchEpsilon: 8, confidence: 0.99})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := r.answers[0]; a.lo <= a.truth && a.truth <= a.hi && a.hi-a.lo < 2*meanDegree {
+			right++
+		}
+	}
+	if right < 2 {
+		t.Errorf("%d of 11 right", right)
+	}
+}
+
+// The mean of many degrees is the one the results are held against. Their variance is 108, so the mean of four million is within 5.2 deviations of 0.0052.
+func TestMeanDegree(t *testing.T) {
+	var e degreeEstimator
+	got := e.estimate(mostDegree, 1.0/2000)
+	if math.Abs(got-meanDegree) > 5.2*math.Sqrt(108.0/4e6) {
+		t.Errorf("%g", got)
+	}
+	if e.probes != 4_000_000 {
+		t.Errorf("%d probes", e.probes)
+	}
+}
+
+// Ranks of a stream that fits are exact, the weights of a longer one sum to its length, and the variance of one sketch's error is within what v allows.
+func TestRankSketch(t *testing.T) {
+	s := &rankSketch{}
+	for i := range compactorSize - 1 {
+		s.add(string(rune('a' + i%26)))
+	}
+	if got := s.rank("c"); got != 3*math.Ceil(float64(compactorSize-1)/26) {
+		t.Errorf("%g", got)
+	}
+	for range 200_000 {
+		s.add("m")
+	}
+	if got := s.rank("z"); got != compactorSize-1+200_000 {
+		t.Errorf("%g", got)
+	}
+}
+
+func TestComponentsOfSmallGraphs(t *testing.T) {
+	g := graph{{1}, {0, 2}, {1}, {}, {5}, {4}}
+	if g.count() != 3 || g.sizeUpTo(0, 10) != 3 || g.sizeUpTo(0, 2) != 0 || g.sizeUpTo(3, 1) != 1 {
+		t.Errorf("%d components, sizes %d, %d, %d", g.count(), g.sizeUpTo(0, 10), g.sizeUpTo(0, 2), g.sizeUpTo(3, 1))
+	}
+}

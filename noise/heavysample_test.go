@@ -1,0 +1,427 @@
+package noise
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/stretchr/testify/require"
+)
+
+// spread returns the distance that a tenth of all draws exceed on either side.
+func spread(d named) float64 { return d.Quantile(0.9) }
+
+// Every multiple of the step has the probability of the numbers that round to it, and another parameter is noticed.
+func TestHeavySamplersFollowTheirLaw(t *testing.T) {
+	const n = 40_000
+	for _, d := range heavyLaws(t, 1) {
+		s := d.distribution.(sampled)
+		for _, cells := range []float64{1, 8} { // in a spread
+			step := math.Exp2(math.Round(math.Log2(spread(d) / cells)))
+			p := samplePValue(s, s, step, 60, n)
+			require.Greater(t, p, 1e-9, "%s on %g", d.name, step)
+		}
+	}
+	pareto, _ := NewPareto(3, 1)
+	wrong, _ := NewPareto(3, 1.1)
+	require.Less(t, samplePValue(wrong, pareto, 0.25, 60, n), 1e-9, "10 %% more scale must be noticed")
+	student, _ := NewStudent(4, 1)
+	wide, _ := NewStudent(4, 1.1)
+	require.Less(t, samplePValue(wide, student, 0.25, 60, n), 1e-9, "10 %% more scale must be noticed")
+	stairs, _ := NewStaircase(2, 1, 0.3)
+	flat, _ := NewStaircase(2, 1, 0.4)
+	require.Less(t, samplePValue(flat, stairs, 0.0625, 200, n), 1e-9, "another γ must be noticed")
+}
+
+// At all sizes of the data the law on the grid is the same.
+func TestHeavySamplersScale(t *testing.T) {
+	const n = 20_000
+	for _, unit := range []float64{0x1.8p-800, 0x1.3p-300, 0x1.7p500, 0x1.1p800} {
+		for _, d := range heavyLaws(t, unit)[20:30] {
+			s := d.distribution.(sampled)
+			step := math.Exp2(math.Round(math.Log2(spread(d) / 4)))
+			require.Greater(t, samplePValue(s, s, step, 60, n), 1e-9, "%s on %g", d.name, step)
+		}
+	}
+}
+
+// On fine grids: the shape by KS, and the lowest digits uniform and independent of the size.
+func TestHeavySamplersOnAFineGrid(t *testing.T) {
+	const n = 5_000
+	uniform := make([]float64, 32)
+	for i := range uniform {
+		uniform[i] = 1.0 / 32
+	}
+	for _, d := range heavyLaws(t, 1) {
+		s := d.distribution.(sampled)
+		if e, ok := s.(Staircase); ok && (e.epsilon == 8 || e.epsilon == 0.5) {
+			continue
+		}
+		for _, bits := range []int{14, 30, 40} {
+			if testing.Short() && bits != 30 {
+				continue
+			}
+			step := math.Exp2(max(math.Round(math.Log2(spread(d)))-float64(bits), -45))
+			var src Source
+			samples := make([]float64, n)
+			low, far, near := make([]int64, 32), make([]int64, 8), make([]int64, 8)
+			edge := d.Quantile(0.75)
+			inside := int64(0)
+			for i := range samples {
+				x := s.Sample(&src, step)
+				require.Zero(t, math.Mod(x, step), d.name)
+				samples[i] = x
+				k := int64(x / step)
+				if math.Abs(x) >= 0x1p52*step {
+					continue
+				}
+				inside++
+				low[k&31]++
+				if math.Abs(x) > edge {
+					far[k&7]++
+				} else {
+					near[k&7]++
+				}
+			}
+			name := fmt.Sprintf("%s on %g", d.name, step)
+			if bits < 40 || d.Survival(0x1p60*step) < 1e-9 {
+				dptest.KS(t, name, samples, d.CDF, 1e-9)
+			}
+			dptest.ChiSquare(t, name+", low digits", low, uniform, 1e-9)
+			dptest.Homogeneity(t, name+", low digits by size", far, near, 1e-9)
+		}
+	}
+}
+
+// Whatever float64 decides about the cell of a Pareto draw is what exact arithmetic decides.
+func TestParetoQuickIsRight(t *testing.T) {
+	var src Source
+	undecided, decided := 0, 0
+	for i := range 4000 {
+		shape := 1 + math.Exp2(float64(src.Uint64()%20)-10)*(1+float64(src.Uint64()>>12)*0x1p-52)
+		scale := math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64()%50)-8)
+		g, ok := newPowerGrid(paretoLaw, min(shape, mostShape), scale, 1)
+		require.True(t, ok)
+		w := src.Uint64() >> src.Uint64N(45)
+		if i%3 > 0 { // near the end of a cell: U = (1 + k/units)^{1−α}
+			k := 1 + float64(src.Uint64N(40))
+			u := math.Exp(-(g.shape-1)*math.Log1p(k/g.units)) * (1 + float64(int64(src.Uint64()))*0x1p-63*0x1p-44)
+			if w = uint64(min(u, 1-0x1p-53) * 0x1p64); w < leastUnused {
+				continue
+			}
+		}
+		cell, ok := g.paretoQuick(w)
+		if !ok {
+			undecided++
+			continue
+		}
+		decided++
+		uniform := newLazy(w>>2, 62)
+		factor := ratOf(g.shape - 1)
+		below := func(k int64) (bool, bool) {
+			x := new(big.Rat).SetInt64(k)
+			x.Quo(x, g.exactUnits()).Add(x, big.NewRat(1, 1))
+			return uniform.compareExp(logMultiple(factor, x, 62))
+		}
+		if cell > 0 {
+			yes, sure := below(cell)
+			require.True(t, yes && sure, "%+v: %d is too large", g, cell)
+		}
+		if cell < mostCell {
+			yes, sure := below(cell + 1)
+			require.True(t, !yes && sure, "%+v: %d is too small", g, cell)
+		}
+	}
+	require.Greater(t, undecided, 200, "the boundary was not tried")
+	require.Greater(t, decided, 1000)
+}
+
+// The same for the proposals of Student's law: acceptance and cell.
+func TestStudentQuickIsRight(t *testing.T) {
+	var src Source
+	undecided, accepts, cells := 0, 0, 0
+	for i := range 2000 {
+		shape := []float64{2, 2.25, 2.999, 3, 3.0001, 4, 7.5, 100, mostStudent}[src.Uint64N(9)]
+		p := newProposal(shape)
+		g, ok := newPowerGrid(studentLaw, shape, math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64()%50)-8), 1)
+		require.True(t, ok)
+		w := src.Uint64() >> src.Uint64N(40)
+		v := newLazy(w, 64)
+		if !(v.lower().Sign() > 0) {
+			continue
+		}
+		at, ok := p.quick(w)
+		if !ok {
+			undecided++
+			continue
+		}
+		uniform := src.Uint64() >> 1
+		if i%2 == 0 { // near the line
+			square := at * at
+			e := shape / 2 * math.Log1p(square)
+			if p.sigma == 0 {
+				e -= 2*math.Log1p(at) - math.Ln2
+			} else {
+				e -= 1.5 * math.Log1p(square/p.sigma/p.sigma)
+			}
+			uniform = uint64(min(math.Exp(-e)*(1+float64(int64(src.Uint64()))*0x1p-63*0x1p-30), 1-0x1p-53) * 0x1p63)
+		}
+		below, ok := p.acceptQuick(at, w, uniform)
+		if !ok {
+			undecided++
+		} else {
+			accepts++
+			least, most := p.exponent(v.lower(), v.upper(), 63)
+			want, sure := newLazy(uniform, 63).compareExp(least, most)
+			require.True(t, sure && below == want, "α = %g, t = %g", shape, at)
+		}
+		if cell := g.units * at; cell < 1<<40 {
+			lo, hi := p.cellAt(g, v.upper()), p.cellAt(g, v.lower())
+			err := cell*(0x1p-48+4/float64(w)) + g.units*0x1p-50
+			require.GreaterOrEqual(t, float64(lo), math.Floor(cell-err), "α = %g, t = %g", shape, at)
+			require.LessOrEqual(t, float64(hi), math.Floor(cell+err), "α = %g, t = %g", shape, at)
+			cells++
+		}
+	}
+	require.Greater(t, undecided, 100, "the boundary was not tried")
+	require.Greater(t, accepts, 500)
+	require.Greater(t, cells, 250)
+}
+
+// The proposals' acceptance probability is at most 1 and their inverse is the law that the proof names.
+func TestProposalDominates(t *testing.T) {
+	for _, shape := range []float64{2, 2.5, 2.99, 3, 3 + 0x1p-51, 4, 10, 333.3, mostStudent} {
+		p := newProposal(shape)
+		if p.sigma != 0 {
+			s := ratOf(p.sigma)
+			s.Mul(s, s).Mul(s, ratOf(shape))
+			require.GreaterOrEqual(t, s.Cmp(big.NewRat(3, 1)), 0, "σ² ≥ 3/α exactly")
+		}
+		for _, k := range []int64{1, 1 << 20, 1 << 40, 1 << 55, 1 << 60, 1<<62 - 1, 1 << 62} {
+			v := big.NewRat(k, 1<<62)
+			_, most := p.exponent(v, v, 64)
+			require.GreaterOrEqual(t, most.Sign(), 0, "α = %g, v = %v/2⁶²", shape, k)
+			vf, _ := v.Float64()
+			got, _ := p.square(v).Float64()
+			want := (1 - vf) / vf
+			if p.sigma > 0 {
+				want = p.sigma * (1 - vf) / math.Sqrt(vf*(2-vf))
+			}
+			require.InEpsilon(t, 1+want*want, 1+got, 1e-9)
+		}
+	}
+}
+
+// The slow paths, forced: each by itself has the law.
+func TestHeavySlowPaths(t *testing.T) {
+	const n = 400
+	var src Source
+	stairs, _ := NewStaircase(1.5, 1, 0.3)
+	hits := int64(0)
+	for range n {
+		if stairs.inCoreExactly(&src, newLazy(src.Uint64(), 64)) {
+			hits++
+		}
+	}
+	_, rest, sum := stairs.weights()
+	dptest.Tail(t, "core", hits, n, 0.3*rest/sum, 1e-9)
+
+	line := segment{units: 7.3, whole: 2, start: 0.3, slope: 1}
+	observed, expected := make([]int64, 9), make([]float64, 9)
+	for range n {
+		observed[line.roundExactly(&src, newLazy(src.Uint64(), 64))-17]++
+	}
+	for k := range expected {
+		lo, hi := max(float64(k)+16.5, 2.3*7.3), min(float64(k)+17.5, 3.3*7.3)
+		expected[k] = max(hi-lo, 0) / 7.3
+	}
+	dptest.ChiSquare(t, "segment", observed, expected, 1e-9)
+
+	for _, shape := range []float64{2.5, 3, 5} {
+		d, _ := NewStudent(shape, 3)
+		g, _ := newPowerGrid(studentLaw, shape, 3, 1)
+		p := newProposal(shape)
+		observed, expected := make([]int64, 30), make([]float64, 30)
+		for range n {
+			for {
+				cell, _, ok := g.studentExactly(&src, p, newLazy(src.Uint64(), 64), newLazy(src.Uint64()>>1, 63), 0)
+				if ok {
+					observed[min(cell, 29)]++
+					break
+				}
+			}
+		}
+		for k := range expected {
+			expected[k] = 2 * (d.Survival(float64(k)/2) - d.Survival(float64(k+1)/2))
+		}
+		expected[29] = 2 * d.Survival(29.0/2)
+		dptest.ChiSquare(t, fmt.Sprint("Student, α = ", shape), observed, expected, 1e-9)
+	}
+
+	// The digits within a cell: x uniform but for the fall of the density, here made large.
+	for _, law := range []powerLaw{paretoLaw, studentLaw} {
+		g := powerGrid{law: law, shape: 3, scale: 2, half: 0.125, units: 2, m: 3}
+		observed, expected := make([]int64, 4), make([]float64, 4)
+		for i := range observed { // u in a cell of 8, with the exact test at every draw
+			for range n {
+				if g.acceptDigits(&src, 1, newLazy(uint64(2*i), g.m), newLazy(src.Uint64(), 64)) {
+					observed[i]++
+				}
+			}
+			x := 1 + (2*float64(i)+0.5)/8
+			expected[i] = math.Pow((2+1)/(2+x), 3)
+			if law == studentLaw {
+				expected[i] = math.Pow((4+1)/(4+x*x), 1.5)
+			}
+			dptest.Tail(t, fmt.Sprint("digits ", law, i), observed[i], n, expected[i], 1e-9)
+		}
+	}
+	require.Equal(t, int64(mostCell), gallop(func(int64) bool { return true }))
+	require.Zero(t, gallop(func(int64) bool { return false }))
+	for _, v := range []int64{1, 2, 3, 100, 1<<40 + 5, mostCell - 1} {
+		require.Equal(t, v, gallop(func(k int64) bool { return k <= v }))
+	}
+}
+
+// roundQuick agrees with rational arithmetic wherever it decides.
+func TestSegmentRoundQuick(t *testing.T) {
+	var src Source
+	undecided := 0
+	for i := range 20_000 {
+		s := segment{units: math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64()%60)-14), slope: float64(src.Uint64()>>11) * 0x1p-53}
+		if i%2 == 0 {
+			s.whole, s.start, s.slope = float64(src.Uint64N(50)), s.slope, 1
+		}
+		w := src.Uint64()
+		if i%4 < 2 { // next to a half
+			target := (math.Floor(s.units*(s.whole+s.start+s.slope*0.5)) + 0.5) / s.units
+			if u := (target - s.whole - s.start) / s.slope; u > 0 && u < 1 {
+				w = uint64(u*0x1p64) + src.Uint64N(5) - 2
+			}
+		}
+		got, decided := s.roundQuick(w)
+		if !decided {
+			undecided++
+			continue
+		}
+		for _, u := range []*big.Rat{newLazy(w, 64).lower(), newLazy(w, 64).upper()} {
+			u.Mul(u, ratOf(s.slope)).Add(u, ratOf(s.start)).Add(u, ratOf(s.whole)).Mul(u, ratOf(s.units))
+			require.Equal(t, got, roundRat(u).Int64(), "%+v, w = %#x", s, w)
+		}
+	}
+	require.Positive(t, undecided, "the boundary was not tried")
+}
+
+func TestGeometricRate(t *testing.T) {
+	var src Source
+	for _, rate := range []float64{0.01, 0.3, 1, 7, 0x1.3p-22, 0x1p-30} {
+		const n, cells = 30_000, 30
+		observed, expected := make([]int64, cells+1), make([]float64, cells+1)
+		width := max(1, math.Round(0.1/rate))
+		for range n {
+			observed[int(min(float64(geometricRate(&src, rate))/width, cells))]++
+		}
+		for k := range cells {
+			expected[k] = math.Exp(-float64(k)*width*rate) - math.Exp(-float64(k+1)*width*rate)
+		}
+		expected[cells] = math.Exp(-cells * width * rate)
+		dptest.ChiSquare(t, fmt.Sprint("rate ", rate), observed, expected, 1e-9)
+	}
+}
+
+func TestLogBounds(t *testing.T) {
+	for _, x := range []float64{1, 1 + 0x1p-52, 1.25, 1.9999, 2, 3, 1e10, 1e300, math.MaxFloat64} {
+		for _, prec := range []uint{20, 64, 200} {
+			lo, hi := logBounds(ratOf(x), prec)
+			width := new(big.Rat).Sub(hi, lo)
+			require.GreaterOrEqual(t, width.Sign(), 0)
+			require.LessOrEqual(t, width.Cmp(new(big.Rat).SetFrac(big.NewInt(1), one(prec))), 0)
+			// e^{−hi} ≤ 1/x ≤ e^{−lo}, by the series of the exponential
+			inverse := new(big.Rat).Inv(ratOf(x))
+			scaled := new(big.Rat).Mul(inverse, new(big.Rat).SetInt(one(300)))
+			least, _ := expNegBounds(hi, 300)
+			_, most := expNegBounds(lo, 300)
+			require.LessOrEqual(t, new(big.Rat).SetInt(least).Cmp(scaled), 0, "ln %g is too small", x)
+			require.GreaterOrEqual(t, new(big.Rat).SetInt(most).Cmp(scaled), 0, "ln %g is too large", x)
+		}
+	}
+}
+
+func TestHeavySampleGrids(t *testing.T) {
+	var src Source
+	for _, d := range heavyLaws(t, 3) {
+		s := d.distribution.(sampled)
+		for _, step := range []float64{0, -1, 0.3, 3, math.NaN(), math.Inf(1), math.Inf(-1)} {
+			require.True(t, math.IsNaN(s.Sample(&src, step)), "%s, step %v", d.name, step)
+		}
+		require.True(t, math.IsNaN(s.Sample(&src, 0x1p-46)), d.name)
+	}
+	for _, unit := range []float64{0x1p-900, 1, 0x1p900} {
+		stairs, _ := NewStaircase(1, unit, 0.3)
+		pareto, _ := NewPareto(3, unit)
+		student, _ := NewStudent(3, unit)
+		for _, d := range []sampled{stairs, pareto, student} {
+			require.Equal(t, 0.0, d.Sample(&src, 0x1p1023), "%v", d)
+			require.False(t, math.IsNaN(d.Sample(&src, unit)))
+		}
+	}
+	// A tail so heavy that most draws are beyond any grid, and a grid so coarse that the scale is 2⁻¹⁸⁰⁰ of it.
+	heavy, _ := NewPareto(1+0x1p-10, 0x1p-900)
+	beyond := 0
+	for range 200 {
+		x := heavy.Sample(&src, 0x1p-900)
+		require.LessOrEqual(t, math.Abs(x), 0x1p61*0x1p-900)
+		if math.Abs(x) == 0x1p61*0x1p-900 {
+			beyond++
+		}
+	}
+	require.Greater(t, beyond, 150) // Pr = 2^{−61/1024} = 0.959
+	for _, shape := range []float64{1 + 0x1p-9, 1 + 0x1p-8} {
+		const n = 400
+		heavy, _ := NewPareto(shape, 0x1p-900)
+		hits := int64(0)
+		for range n {
+			if heavy.Sample(&src, 0x1p900) != 0 {
+				hits++
+			}
+		}
+		dptest.Tail(t, "coarse grid", hits, n, math.Exp2(-1799*(shape-1)), 1e-9)
+	}
+}
+
+func TestHeavySamplesDoNotAllocate(t *testing.T) {
+	var src Source
+	for _, d := range heavyLaws(t, 1) {
+		if p, ok := d.distribution.(Pareto); ok && p.shape < 1.5 {
+			continue // one draw in 10⁴ leaves float64
+		}
+		s := d.distribution.(sampled)
+		for _, step := range []float64{0x1p-10, 0x1p-38} {
+			// A new key of the Source, once in 1,024 words, and the slow path, once in 2¹², are less than 1 of 200 draws.
+			require.Zero(t, testing.AllocsPerRun(200, func() { s.Sample(&src, step) }), "%s on %g", d.name, step)
+		}
+	}
+}
+
+func BenchmarkHeavySample(b *testing.B) {
+	var src Source
+	stairs, _ := NewStaircase(8, 1, 1/(1+math.Exp(4)))
+	low, _ := NewStaircase(0.1, 1, 0.4)
+	pareto, _ := NewPareto(3, 1)
+	student, _ := NewStudent(3, 1)
+	four, _ := NewStudent(4, 1)
+	two, _ := NewStudent(2, 1)
+	for name, d := range map[string]sampled{"staircase/epsilon=8": stairs, "staircase/epsilon=0.1": low, "pareto/shape=3": pareto,
+		"student/shape=3": student, "student/shape=4": four, "student/shape=2": two} {
+		for _, bits := range []int{10, 20, 40} {
+			b.Run(fmt.Sprintf("law=%s/grid=%d", name, bits), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					d.Sample(&src, math.Ldexp(1, -bits))
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package noise
+
+import (
+	"math"
+	"math/big"
+)
+
+// Sample draws X and returns it rounded to the nearest multiple of step.
+//
+// Exact: for every integer k of fewer than 2⁵³ in size the result is k·step with probability Pr[(k−½)·step < X < (k+½)·step], for α, s and step given
+// as float64, with no error at all. Beyond, where a float64 does not hold every multiple, the exact draw is rounded to
+// a float64, and one beyond ±2⁶¹ steps to ±2⁶¹ steps. The tail is heavy, so this happens: with probability (2⁵³·step/s)^{1−α}. Whoever releases x + Sample, with x on the grid, should clamp
+// the sum to a public range of ±2⁵² steps; if |x| lies there too, the release is the ideal mechanism followed by rounding
+// and clamping, which is post-processing. [Approximator] does so.
+//
+// step must be a power of two with s/step ≤ 2⁴⁶; otherwise the result is NaN.
+func (d Pareto) Sample(src *Source, step float64) float64 {
+	steps, ok := d.sampleSteps(src, step)
+	if !ok {
+		return math.NaN()
+	}
+	return float64(steps) * step
+}
+
+// sampleSteps is Sample in steps, exact below 2⁶¹, or false for a step that Sample refuses.
+func (d Pareto) sampleSteps(src *Source, step float64) (steps int64, ok bool) {
+	g, ok := newPowerGrid(paretoLaw, d.shape, d.scale, step)
+	if !ok {
+		return 0, false
+	}
+	cell, coin := g.paretoCell(src)
+	return withSign(g.sample(src, cell), coin), true
+}
+
+// paretoCell draws ⌊units·|X|/s⌋ and a coin: as Pr[|X| > s·t] = (1+t)^{1−α}, it is ⌊units·(U^{−1/(α−1)} − 1)⌋ for a uniform U, of
+// 62 digits at first.
+func (g powerGrid) paretoCell(src *Source) (cell int64, coin uint64) {
+	w := src.Uint64()
+	if cell, decided := g.paretoQuick(w); decided {
+		return cell, w
+	}
+	uniform := newLazy(w>>2, 62)
+	units, factor := g.exactUnits(), ratOf(g.shape-1) // exact: α > 1
+	return gallop(func(k int64) bool {                // U < (1 + k/units)^{1−α}
+		x := new(big.Rat).SetInt64(k)
+		x.Quo(x, units).Add(x, big.NewRat(1, 1))
+		for {
+			if below, decided := uniform.compareExp(logMultiple(factor, x, uniform.bits)); decided {
+				return below
+			}
+			uniform.refine(src)
+		}
+	}), w
+}
+
+// paretoQuick is paretoCell in float64 for U in [w, w+4)/2⁶⁴, w a multiple of 4, if that is possible. It ignores the last two digits of w.
+//
+// −ln U is off by 8/w + 2⁻⁴⁵ at most ([floorLog]), so y = −ln U/(α−1) by that over α−1 and a relative 2⁻⁵¹, and e^y − 1 by e^y times twice as much
+// as long as that is below 1. Expm1 and the product add a relative 2⁻⁵¹.
+func (g powerGrid) paretoQuick(w uint64) (cell int64, decided bool) {
+	if w < leastUnused {
+		return 0, false
+	}
+	u, inverse := float64(w&^3), 1/(g.shape-1)
+	y := (64*math.Ln2 - math.Log(u)) * inverse
+	dy := (8/u+0x1p-45)*inverse + y*0x1p-51
+	if y > 700 || dy > 0.5 {
+		return mostCell, y > 720 && dy < 1 && g.units > 0x1p-900 // e^{719}·2⁻⁹⁰⁰ > 2⁶²
+	}
+	grown := math.Expm1(y)
+	v := g.units * grown
+	err := g.units*(grown+1)*2*dy + v*0x1p-50
+	if v-err >= mostCell {
+		return mostCell, true
+	}
+	if v+err >= mostCell || g.units == leastUnits && v+err >= 1 {
+		return 0, false
+	}
+	cell = int64(v - err) // above −1: truncation to 0 is right
+	return cell, v-err > -1 && cell == int64(v+err)
+}

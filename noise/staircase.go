@@ -1,0 +1,247 @@
+package noise
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+)
+
+// Staircase is the distribution of the staircase mechanism (Geng and Viswanath, IEEE Trans. Inf. Theory 2016; Stausholm's
+// thesis, Lemma 5.4): with q = e^{−ε} and D = γ + (1−γ)·q its density is
+//
+//	(1−q)/(2ΔD)·q^j where (j−1+γ)Δ ≤ |x| < (j+γ)Δ, j = 0, 1, 2, …
+//
+// A step is Δ wide, so two points at a distance of at most Δ are at most one step apart: the noise makes a real number of
+// sensitivity Δ ε-differentially private, and no noise that does has a smaller mean absolute error ([StaircaseGamma]) or
+// variance ([StaircaseGammaVariance]). Unlike Laplace noise it promises nothing better to inputs that differ by less than Δ, and beyond
+// Δ the loss jumps to 2ε.
+//
+// All methods take and return public numbers. They return NaN for a NaN and on the zero Staircase, which
+// [NewStaircase] does not return.
+type Staircase struct {
+	epsilon, sensitivity, gamma float64
+	core                        float64 // Pr[|X| < γΔ] = γ(1−q)/D, to 2⁻⁵⁰
+}
+
+// The range of ε in which neither a step of the staircase nor the number of its steps leaves float64.
+const (
+	leastStairEpsilon = 0x1p-30
+	mostStairEpsilon  = 0x1p9
+)
+
+// NewStaircase returns the distribution for the privacy parameter epsilon, without unit, the sensitivity Δ in the units of
+// the data, and the shape gamma. The error wraps [ErrParams] unless epsilon is in [2⁻³⁰, 2⁹], sensitivity in [2⁻⁹⁰⁰, 2⁹⁰⁰]
+// and gamma in [0, 1].
+func NewStaircase(epsilon, sensitivity, gamma float64) (Staircase, error) {
+	if err := checkStairEpsilon(epsilon); err != nil {
+		return Staircase{}, err
+	}
+	if err := checkParam("sensitivity", sensitivity); err != nil {
+		return Staircase{}, err
+	}
+	if !(gamma >= 0 && gamma <= 1) {
+		return Staircase{}, fault.Params("noise", "gamma", gamma, "a number in [0, 1]")
+	}
+	d := Staircase{epsilon: epsilon, sensitivity: sensitivity, gamma: gamma + 0}
+	_, rest, sum := d.weights()
+	d.core = d.gamma * rest / sum
+	return d, nil
+}
+
+func checkStairEpsilon(epsilon float64) error {
+	if !(epsilon >= leastStairEpsilon && epsilon <= mostStairEpsilon) {
+		return fault.Params("noise", "epsilon", epsilon, "a number in [2⁻³⁰, 2⁹]")
+	}
+	return nil
+}
+
+// StaircaseGamma returns the γ of the least mean absolute error, 1/(1 + e^{ε/2}); the error is then Δ·e^{−ε/2}/(1−e^{−ε}).
+//
+// By [Staircase.MeanAbs] it is Δ(D + q/D)/(2(1−q)), least at D = √q. The error wraps [ErrParams] unless epsilon is in [2⁻³⁰, 2⁹].
+func StaircaseGamma(epsilon float64) (float64, error) {
+	if err := checkStairEpsilon(epsilon); err != nil {
+		return 0, err
+	}
+	return 1 / (1 + math.Exp(epsilon/2)), nil
+}
+
+// StaircaseGammaVariance returns the γ of the least variance, ((q(1+q)/2)^{1/3} − q)/(1−q).
+//
+// By [Staircase.Variance] it is Δ²(D² + 3q + q(1+q)/D)/(3(1−q)²), least at D³ = q(1+q)/2. The error wraps [ErrParams] unless
+// epsilon is in [2⁻³⁰, 2⁹].
+func StaircaseGammaVariance(epsilon float64) (float64, error) {
+	if err := checkStairEpsilon(epsilon); err != nil {
+		return 0, err
+	}
+	q, rest := math.Exp(-epsilon), -math.Expm1(-epsilon)
+	log := -epsilon + math.Log1p(-rest/2) // ln(q(1+q)/2), as (1+q)/2 = 1 − (1−q)/2
+	if epsilon < 1 {
+		return (math.Expm1(log/3) + rest) / rest, nil // (D − 1) + (1 − q), both small
+	}
+	return (math.Exp(log/3) - q) / rest, nil
+}
+
+// Epsilon, Sensitivity and Gamma return ε, Δ and γ.
+func (d Staircase) Epsilon() float64     { return d.epsilon }
+func (d Staircase) Sensitivity() float64 { return d.sensitivity }
+func (d Staircase) Gamma() float64       { return d.gamma }
+
+// valid reports whether d comes from [NewStaircase].
+func (d Staircase) valid() bool { return d.epsilon > 0 }
+
+// weights returns q, 1 − q and D.
+func (d Staircase) weights() (q, rest, sum float64) {
+	q, rest = math.Exp(-d.epsilon), -math.Expm1(-d.epsilon)
+	return q, rest, q + float64(d.gamma*rest)
+}
+
+// step returns the j of the step that holds |x|, and how far |x| is from its outer end in units of Δ.
+//
+// For z = |x|/Δ = n + fraction + lo the distance is γ + j − z. n and the fraction are exact, and near the outer end so is the sum of the first
+// two terms (Sterbenz): the distance has a small relative error however short it is.
+func (d Staircase) step(x float64) (j, distance float64) {
+	hi, lo := divide(math.Abs(x), d.sensitivity)
+	if !(hi < 1<<53) {
+		return hi, 0
+	}
+	n := math.Floor(hi)
+	fraction := hi - n
+	if inner := (d.gamma - fraction) - lo; inner > 0 {
+		return n, inner
+	}
+	return n + 1, ((1 - fraction) + d.gamma) - lo
+}
+
+// power returns q^n = e^{−nε} for an integer n ≥ 0, +Inf allowed.
+func (d Staircase) power(n float64) float64 {
+	if n*d.epsilon > 2000 {
+		return 0
+	}
+	return expNeg(exactProduct(n, d.epsilon))
+}
+
+// exactProduct returns a·b as a sum of two float64, the second next to nothing.
+func exactProduct(a, b float64) (hi, lo float64) {
+	hi = a * b
+	return hi, math.FMA(a, b, -hi)
+}
+
+// tail returns Pr[X > |x|] = q^j·(q + (1−q)·distance)/(2D).
+func (d Staircase) tail(x float64) float64 {
+	q, rest, sum := d.weights()
+	j, distance := d.step(x)
+	if j == 0 {
+		return (q + float64(rest*distance)) / (2 * sum)
+	}
+	return d.power(j-1) * (q / sum) * (q + float64(rest*distance)) / 2
+}
+
+// CDF returns Pr[X ≤ x], in the lower tail to a relative error of 1e-14.
+func (d Staircase) CDF(x float64) float64 { return d.Survival(-x) }
+
+// Survival returns Pr[X > x], in the upper tail to a relative error of 1e-14.
+func (d Staircase) Survival(x float64) float64 {
+	if !d.valid() || math.IsNaN(x) {
+		return math.NaN()
+	}
+	if x < 0 {
+		return 1 - d.tail(x)
+	}
+	return d.tail(x)
+}
+
+// LogSurvival returns ln Pr[X > x] to a relative error of 1e-14, also where [Staircase.Survival] underflows or rounds to 1.
+func (d Staircase) LogSurvival(x float64) float64 {
+	if !d.valid() || math.IsNaN(x) {
+		return math.NaN()
+	}
+	if x < 0 {
+		return math.Log1p(-d.tail(x))
+	}
+	if tail := d.tail(x); tail > 1e-300 {
+		return math.Log(tail)
+	}
+	q, rest, sum := d.weights()
+	j, distance := d.step(x)
+	return -j*d.epsilon + (math.Log(q+float64(rest*distance)) - math.Log(2*sum))
+}
+
+// Quantile returns the x with CDF(x) = p: −Inf at 0, +Inf at 1, NaN outside [0, 1]. x is within a relative 1e-13 of the exact one; for large ε
+// the CDF at the end of a step is so steep that its relative error is up to 1e-13·e^ε.
+func (d Staircase) Quantile(p float64) float64 {
+	switch {
+	case !d.valid() || !(p >= 0 && p <= 1):
+		return math.NaN()
+	case p > 0.5:
+		return d.upperQuantile(1 - p) // 1 − p is exact
+	}
+	return 0 - d.upperQuantile(p)
+}
+
+// upperQuantile returns the x ≥ 0 with Pr[X > x] = p, for p in [0, ½].
+func (d Staircase) upperQuantile(p float64) float64 {
+	q, rest, sum := d.weights()
+	if p == 0 {
+		return math.Inf(1)
+	}
+	if above := 2 * p * sum; above >= q {
+		return min((1-2*p)*sum/rest, d.gamma) * d.sensitivity
+	}
+	// p = q^j·m/(2D) with m = q + (1−q)·distance in (q, 1].
+	log := logOf(p) + math.Log(2*sum) + d.epsilon // ln(q^{j−1}·m) < 0
+	j := math.Floor(-log/d.epsilon) + 1
+	m := math.Exp(log + (j-1)*d.epsilon)
+	distance := min(max((m-q)/rest, 0), 1)
+	return (j + d.gamma - distance) * d.sensitivity
+}
+
+// Mean returns 0.
+func (d Staircase) Mean() float64 {
+	if !d.valid() {
+		return math.NaN()
+	}
+	return 0
+}
+
+// MeanAbs returns E|X| = Δ(D + q/D)/(2(1−q)).
+//
+// With c = 1−q, γ = (D−q)/c and G geometric of mean q/c, it is Δ/D times cγ²/2 + q(q/c + γ + ½), in which the terms linear in D cancel.
+func (d Staircase) MeanAbs() float64 {
+	if !d.valid() {
+		return math.NaN()
+	}
+	q, rest, sum := d.weights()
+	return (sum + q/sum) / (2 * rest) * d.sensitivity
+}
+
+// Variance returns Δ²(D² + 3q + q(1+q)/D)/(3(1−q)²), +Inf or 0 where that is out of range.
+//
+// It is Δ²/D times cγ³/3 + q·E(G+γ+U)², with U uniform in [0, 1): a cubic in D without a square.
+func (d Staircase) Variance() float64 {
+	if !d.valid() {
+		return math.NaN()
+	}
+	q, rest, sum := d.weights()
+	unit := (float64(sum*sum) + float64(3*q) + q*(1+q)/sum) / 3 / rest / rest
+	return unit * d.sensitivity * d.sensitivity
+}
+
+// Prob returns the density at x, at the end of a step the inner or the outer one.
+func (d Staircase) Prob(x float64) float64 {
+	if !d.valid() || math.IsNaN(x) {
+		return math.NaN()
+	}
+	_, rest, sum := d.weights()
+	j, _ := d.step(x)
+	return d.power(j) * rest / (2 * sum) / d.sensitivity
+}
+
+// LogProb returns the logarithm of the density at x.
+func (d Staircase) LogProb(x float64) float64 {
+	if !d.valid() || math.IsNaN(x) {
+		return math.NaN()
+	}
+	_, rest, sum := d.weights()
+	j, _ := d.step(x)
+	return -j*d.epsilon + math.Log(rest/(2*sum)) - math.Log(d.sensitivity)
+}
