@@ -1,0 +1,161 @@
+package jl
+
+import (
+	"math"
+	"sync"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+func newBuilder(t *testing.T, p Params) *Builder {
+	t.Helper()
+	if p.Epsilon == 0 && p.Rho == 0 {
+		p.Epsilon = 1
+	}
+	p.Seed = seed(5)
+	b, err := New(p)
+	require.NoError(t, err)
+	return b
+}
+
+// kinds are one Builder of each way to sum.
+func kinds() []Params {
+	return []Params{{Dim: 50, Rows: 8}, {Dim: 50, Rows: 8, Sparsity: 4}, {Dim: 1 << 50, Rows: 8, Sparsity: 2}, {Dim: 50, Rows: 8, Transform: Rademacher}, {Dim: 50, Rows: 8, Transform: SRHT},
+		{Dim: 50, Rows: 8, Transform: FJLT, Input: true}, {Dim: 50, Rows: 8, Integers: true}, {Dim: 50, Rows: 8, Transform: Rademacher, Relation: noise.L2}}
+}
+
+// The order of the values, shards that are merged, a dense vector and what is outside Dim make no difference.
+func TestStreams(t *testing.T) {
+	for _, p := range kinds() {
+		a := newBuilder(t, p)
+		x := make([]float64, 50)
+		for j := range x {
+			x[j] = float64(j*j) - 700.25
+			a.Add(uint64(j), x[j])
+		}
+		b, _ := a.Sibling()
+		c, _ := a.Sibling()
+		d, _ := a.Sibling()
+		for j := len(x) - 1; j >= 0; j-- {
+			b.Add(uint64(j), x[j]+1)
+			if p.Integers {
+				c.Add(uint64(j), x[j])
+				continue
+			}
+			c.Add(uint64(j), x[j]/4)
+			d.Add(uint64(j), x[j]*0.75)
+		}
+		for j := range x {
+			b.Add(uint64(j), -1)
+		}
+		b.Add(p.Dim, 1e6)
+		b.Add(math.MaxUint64, 1e6)
+		b.Add(0, math.NaN())
+		require.NoError(t, c.Merge(d))
+		e, _ := a.Sibling()
+		e.AddDense(append(x, make([]float64, 7)...))
+		require.Equal(t, integers(a), integers(e), "%+v", p)
+		require.Equal(t, integers(a), integers(c), "%+v", p)
+		if !p.Integers { // −700.25 + 1 and − 1 round otherwise
+			require.Equal(t, integers(a), integers(b), "%+v", p)
+		}
+	}
+}
+
+// Infinite and huge values saturate and stay finite, whatever is added.
+func TestSaturation(t *testing.T) {
+	for _, p := range kinds() {
+		b := newBuilder(t, p)
+		for range 20 {
+			b.Add(3, math.Inf(1))
+			b.Add(4, -math.MaxFloat64)
+			b.Add(5, 1e300)
+		}
+		s, err := b.Release()
+		require.NoError(t, err)
+		require.Greater(t, s.SquaredNorm(), 1e12, "%+v", p)
+		require.False(t, math.IsInf(s.SquaredNorm(), 0))
+		for _, v := range s.values {
+			require.LessOrEqual(t, max(v, -v), int64(maxValue))
+		}
+		useAll(t, s, s)
+	}
+}
+
+func TestFixed(t *testing.T) {
+	for _, c := range []struct {
+		y    float64
+		want fixed
+	}{
+		{0, fixed{}}, {math.Copysign(0, -1), fixed{}}, {1, fixed{1, 0}}, {-1, fixed{-1, 0}}, {1.5, fixed{1, 1 << 63}}, {-1.5, fixed{-2, 1 << 63}}, {-0.25, fixed{-1, 3 << 62}},
+		{0x1p-63, fixed{0, 2}}, {-0x1p-63, fixed{-1, math.MaxUint64 - 1}}, {0x1p-65, fixed{}}, {-0x1p-65, fixed{}}, {5e-324, fixed{}},
+		{math.Nextafter(0x1p61, 0), fixed{1<<61 - 256, 0}},
+	} {
+		require.Equal(t, c.want, toFixed(c.y), "%v", c.y)
+	}
+	require.Equal(t, fixed{whole: most}, fixed{whole: most - 1}.subtractOrAdd(fixed{whole: 5}, 0))
+	require.Equal(t, fixed{whole: -most}, fixed{whole: 1 - most}.subtractOrAdd(fixed{whole: 5}, 1))
+	require.Equal(t, fixed{-1, 1 << 63}, fixed{}.subtractOrAdd(fixed{0, 1 << 63}, 1))
+	require.EqualValues(t, 2, fixed{1, 1 << 63}.rounded())
+	require.EqualValues(t, -1, fixed{-2, 1 << 63}.rounded())
+}
+
+func TestLifecycle(t *testing.T) {
+	b := newBuilder(t, Params{Dim: 50, Rows: 8})
+	other := newBuilder(t, Params{Dim: 50, Rows: 8, Epsilon: 2})
+	require.ErrorIs(t, b.Merge(other), ErrMismatch)
+	_, err := b.Release()
+	require.NoError(t, err)
+	_, err = b.Release()
+	require.ErrorIs(t, err, ErrReleased)
+	require.ErrorIs(t, b.Merge(other), ErrReleased)
+	require.ErrorIs(t, other.Merge(b), ErrReleased)
+	require.ErrorIs(t, other.Merge(nil), ErrReleased)
+	_, err = b.Sibling()
+	require.ErrorIs(t, err, ErrReleased)
+	b.Add(1, 1)
+	b.AddDense([]float64{1})
+	var zero Builder
+	zero.Add(1, 1)
+	zero.AddDense([]float64{1})
+	require.True(t, zero.Released())
+	_, err = zero.Release()
+	require.ErrorIs(t, err, ErrReleased)
+}
+
+func TestRedaction(t *testing.T) {
+	b := newBuilder(t, Params{Dim: 50, Rows: 8, Integers: true})
+	b.Add(3, 1234567890123)
+	dptest.Redacted(t, *b, "1234567890123")
+	held := newBuilder(t, Params{Dim: 50, Rows: 8, Integers: true, Transform: SRHT})
+	held.Add(3, 1234567890123)
+	dptest.Redacted(t, *held, "1234567890123")
+}
+
+func TestAllocations(t *testing.T) {
+	for _, p := range kinds() {
+		b := newBuilder(t, p)
+		o, _ := b.Sibling()
+		x := make([]float64, 50)
+		require.Zero(t, testing.AllocsPerRun(100, func() { b.Add(7, 1.25); b.AddDense(x) }), "%+v", p)
+		s, _ := b.Release()
+		q, _ := o.Release()
+		_ = q
+		require.LessOrEqual(t, testing.AllocsPerRun(100, func() { s.SquaredNorm() }), 1.0)
+	}
+}
+
+func TestConcurrentReaders(t *testing.T) {
+	b := newBuilder(t, Params{Dim: 50, Rows: 8})
+	o, _ := b.Sibling()
+	s, _ := b.Release()
+	q, _ := o.Release()
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() { useAll(t, s, q) })
+	}
+	group.Wait()
+}

@@ -1,0 +1,170 @@
+package jl
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// The sensitivity on the machine. All lengths are in steps of the grid, A is the integer matrix, p = 1 or 2 the norm for the noise, N the greatest ‖Ad‖_p over neighbours
+// at distance 1. The inputs are two sequences of added values; let dⱼ be the sum of the sizes of the changes of what is added to coordinate j.
+// Neighbours have ‖d‖ ≤ Δ in the norm of the relation. For two vectors x, x′, added each coordinate once, d = |x − x′|.
+//
+//   - A value is cut to 2⁻⁶³ of a step. Fewer than 2⁶³ values are added, so that is a change of d by less than 1 in all.
+//   - Where the sketch is updated, row i changes by at most (|A|d)ᵢ, though it may saturate in between: clamping moves no two numbers apart. The norms
+//     of |A|d and of Ad have the same bounds: under L1 those are norms of columns, under L2 they are for an SJLT, whose bounds are in terms of |A|. Each row is
+//     rounded to a step, which moves it by less than 1 more: N·(Δ + 1) + k^{1/p}.
+//   - Where the vector is held, coordinate j changes by at most dⱼ, saturated or not, and is rounded, less than 1 more for each. A is then applied in exact integers,
+//     which gain() keeps below 2⁶²: N·(Δ + 1 + Dim^{1/q}), q the norm of the relation.
+//   - Integers are not rounded: N·Δ. Integers at ℓ₂ distance Δ have an ℓ₁ distance of at most Δ² too, as |d| ≤ d².
+//
+// So the noise, added to integers of that sensitivity, is an ideal mechanism followed by rounding. With noise on the input, A is the identity here.
+
+// calibration is what New needs to know of the noise.
+type calibration struct {
+	law   law
+	limit int64 // where the totals saturate, in steps
+}
+
+const (
+	maxScale = 0x1p45 // of the noise, in steps
+	minScale = 0x1p9  // of noise that is rounded
+)
+
+// calibrate returns the noise for the matrix: the kind asked for, or the better one.
+func (p Params) calibrate(m bounded) (calibration, error) {
+	kind := p.Noise
+	switch {
+	case kind != AutoNoise:
+	case p.Rho > 0:
+		kind = Gaussian
+	case p.Delta == 0 && p.Integers:
+		kind = DiscreteLaplace
+	case p.Delta == 0:
+		kind = Laplace
+	default:
+		pure, err := p.calibrateKind(m, Laplace)
+		if p.Integers {
+			pure, err = p.calibrateKind(m, DiscreteLaplace)
+		}
+		normal, otherErr := p.calibrateKind(m, Gaussian)
+		if err != nil || otherErr == nil && p.variance(normal.law) < p.variance(pure.law) {
+			return normal, otherErr
+		}
+		return pure, nil
+	}
+	return p.calibrateKind(m, kind)
+}
+
+// variance returns the variance of the estimated squared distance of two sketches with the noise at SquaredLength.
+func (p Params) variance(l law) float64 {
+	n := p.noiseOf(l)
+	return p.spread().distance(n.plus(n), p.SquaredLength, 0)
+}
+
+// calibrateKind returns the grid, the scale and the limit for one kind of noise.
+func (p Params) calibrateKind(m bounded, kind Noise) (calibration, error) {
+	c := calibration{law: law{kind: kind, input: p.Input}}
+	n, gain := p.bounds(m), 1.0
+	if p.holds() {
+		gain = m.gain()
+	}
+	before, after := p.rounding(kind)
+	norm, delta := n.one, p.sensitivity()
+	if kind == Gaussian {
+		norm = n.two
+	}
+	unit, err := p.scale(kind, 1) // scales are in proportion to the sensitivity
+	if err != nil {
+		return c, err
+	}
+	c.law.step = p.grid(kind, unit*norm*delta, before+after/norm, gain)
+	c.limit = int64(most / gain)
+	if float64(c.limit)*c.law.step < 0x1p10*delta {
+		return c, bad("Dim", p.Dim, "fewer coordinates: a vector would overflow 2⁶¹ steps of a grid fine enough for the noise")
+	}
+	if p.Integers {
+		before, after = 0, 0
+	}
+	c.law.scale = up(unit * (norm*(delta/c.law.step+before) + after))
+	if kind == DiscreteLaplace {
+		c.law.scale, err = p.scale(kind, norm*delta) // to the last digit, where the unit is coarse
+	}
+	if err == nil && !(c.law.scale <= maxScale && (kind == DiscreteLaplace || c.law.scale >= minScale)) {
+		err = bad("Epsilon", p.Epsilon, "a number with noise in the range of the grid at this Dim, Rows and Sensitivity")
+	}
+	return c, err
+}
+
+// bounds returns the greatest norms of what the noise is added to, for neighbours at distance 1.
+func (p Params) bounds(m bounded) norms {
+	switch {
+	case p.Input && p.relation() == noise.L2:
+		return norms{up(math.Sqrt(float64(p.Dim))), 1}
+	case p.Input:
+		return norms{1, 1}
+	}
+	n := m.norms(p.relation())
+	if delta := p.sensitivity(); p.Integers && p.relation() == noise.L2 {
+		if l1, ok := m.(columns); ok {
+			other := l1.norms(noise.L1)
+			n = norms{min(n.one, other.one*delta), min(n.two, other.two*delta)}
+		}
+	}
+	return n
+}
+
+// rounding returns by how much rounding moves neighbours apart: before the matrix in the norm of the relation, and after it in the norm of the noise.
+func (p Params) rounding(kind Noise) (before, after float64) {
+	root := func(n, r float64) float64 {
+		if r == 1 {
+			return n
+		}
+		return up(math.Sqrt(n))
+	}
+	q, norm := 1.0, 1.0
+	if p.relation() == noise.L2 {
+		q = 2
+	}
+	if kind == Gaussian {
+		norm = 2
+	}
+	if p.holds() {
+		return 1 + root(float64(p.Dim), q), 0
+	}
+	return 1, root(float64(p.Rows), norm)
+}
+
+// grid returns the step: so fine that rounding adds less than 2⁻¹⁶ to the sensitivity and next to nothing to the noise, if that leaves room
+// for values of 2²⁴·Δ and more; less fine if not.
+func (p Params) grid(kind Noise, noise, rounding, gain float64) float64 {
+	delta := p.sensitivity()
+	if p.Integers {
+		if kind == DiscreteLaplace {
+			return 1
+		}
+		return powerBelow(min(1, noise*0x1p-20))
+	}
+	step := powerBelow(min(delta*0x1p-16/rounding, noise*0x1p-20))
+	if wide := powerBelow(delta * 0x1p24 * gain / most); step < wide {
+		step = min(wide, powerBelow(min(delta*0x1p-6/rounding, noise*0x1p-10)))
+	}
+	return max(step, 2*powerBelow(noise/maxScale*2))
+}
+
+// powerBelow returns the greatest power of two that is at most x > 0.
+func powerBelow(x float64) float64 {
+	_, exp := math.Frexp(x)
+	return math.Ldexp(1, exp-1)
+}
+
+// scale returns the least scale of the noise for a sensitivity, in the same units.
+func (p Params) scale(kind Noise, sensitivity float64) (float64, error) {
+	switch {
+	case kind != Gaussian:
+		return noise.LaplaceScale(p.Epsilon, sensitivity)
+	case p.Rho > 0:
+		return noise.GaussianSigmaZCDP(p.Rho, sensitivity)
+	}
+	return noise.GaussianSigma(p.Epsilon, p.Delta, sensitivity)
+}

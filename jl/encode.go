@@ -1,0 +1,170 @@
+package jl
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// The encoding of a Sketch, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+//
+//	bytes  field
+//	6      header: "dpsk", kind 5, version 1
+//	1      Transform
+//	1      Relation
+//	1      Noise, the kind that was used
+//	1      flags: 1 Integers, 2 Input
+//	8      Dim
+//	4      Sparsity
+//	16     Seed
+//	8      Density
+//	8      Epsilon
+//	8      Delta
+//	8      Rho
+//	8      Sensitivity
+//	8      SquaredLength
+//	8      step of the grid, a power of two
+//	4      number of terms: 1, or more of a sum
+//	then for each
+//	8      ε
+//	8      δ
+//	8      ρ
+//	1      kind of noise
+//	1      1 if the noise is on the input, else 0
+//	8      scale of the noise, or σ, in steps
+//	then
+//	4      Rows
+//	8      for each, in steps, two's complement
+//
+// No other bytes decode to the same sketch.
+const (
+	version   = 1
+	fixedSize = wire.HeaderSize + 4 + 8 + 4 + 16 + 6*8 + 8 + 4 + 4
+	termSize  = 3*8 + 2 + 8
+	maxValue  = 2*most - 1 // of a row, in steps
+)
+
+// AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is for a Sketch that is neither released nor decoded.
+func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
+	if len(s.terms) == 0 {
+		return dst, fault.Format("jl", "a Sketch that was not released has no encoding")
+	}
+	p := s.params
+	float := func(values ...float64) {
+		for _, x := range values {
+			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
+		}
+	}
+	dst = wire.AppendHeader(dst, wire.KindJL, version)
+	dst = append(dst, byte(p.Transform), byte(p.Relation), byte(p.Noise), bit(p.Integers)|bit(p.Input)<<1)
+	dst = binary.LittleEndian.AppendUint64(dst, p.Dim)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(p.Sparsity))
+	dst = append(dst, p.Seed[:]...)
+	float(p.Density, p.Epsilon, p.Delta, p.Rho, p.Sensitivity, p.SquaredLength, s.step)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.terms)))
+	for _, t := range s.terms {
+		float(t.epsilon, t.delta, t.rho)
+		dst = append(dst, byte(t.law.kind), bit(t.law.input))
+		float(t.law.scale)
+	}
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.values)))
+	for _, v := range s.values {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(v))
+	}
+	return dst, nil
+}
+
+func bit(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// MarshalBinary returns the encoding of the sketch.
+func (s *Sketch) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
+
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for any other bytes.
+func (s *Sketch) UnmarshalBinary(data []byte) error {
+	r := wire.NewReader("jl", data)
+	r.Header(wire.KindJL, version)
+	d := Sketch{params: readParams(r)}
+	d.step = r.Float64()
+	if fraction, _ := math.Frexp(d.step); r.Err() == nil && !(fraction == 0.5 && d.step >= 0x1p-300 && d.step <= 0x1p300) {
+		r.Fail("a grid that is no power of two")
+	}
+	terms := r.Count(maxTerms, termSize)
+	if r.Err() == nil && terms == 0 {
+		r.Fail("no noise")
+	}
+	for range terms {
+		d.terms = append(d.terms, readTerm(r, d.step))
+	}
+	d.params.Rows = r.Count(maxRows, 8)
+	if r.Err() != nil {
+		return r.Err()
+	}
+	d.values = make([]int64, d.params.Rows)
+	for i := range d.values {
+		d.values[i] = r.Int64()
+		if d.values[i] > maxValue || d.values[i] < -maxValue {
+			r.Fail("a value that no sum and noise make")
+		}
+	}
+	p, first := d.params, d.terms[0]
+	switch {
+	case p.validate() != nil || p.Noise == AutoNoise:
+		r.Fail("invalid Params")
+	case first.law.kind != p.Noise || first.law.input != p.Input || first.epsilon != p.Epsilon || first.delta != p.Delta || first.rho != p.Rho:
+		r.Fail("the first term is not that of the Params")
+	}
+	if err := r.Done(); err != nil {
+		return err
+	}
+	*s = d
+	return nil
+}
+
+// readParams reads the Params but for Rows. It fails where they are encoded in a way they cannot be; whether they are valid is for the caller to see.
+func readParams(r *wire.Reader) (p Params) {
+	p.Transform, p.Relation, p.Noise = Transform(r.Uint8()), noise.Relation(r.Uint8()), Noise(r.Uint8())
+	flags := r.Uint8()
+	p.Integers, p.Input = flags&1 != 0, flags&2 != 0
+	p.Dim = r.Uint64()
+	p.Sparsity = int(min(r.Uint32(), math.MaxInt32))
+	p.Seed = hashing.Seed(append(make([]byte, 0, 16), r.Bytes(16)...)[:16])
+	p.Density, p.Epsilon, p.Delta, p.Rho = r.Float64(), r.Float64(), r.Float64(), r.Float64()
+	p.Sensitivity, p.SquaredLength = r.Float64(), r.Float64()
+	negativeZero := func(x float64) bool { return x == 0 && math.Signbit(x) }
+	switch {
+	case flags > 3:
+		r.Fail("unknown flags")
+	case negativeZero(p.Density) || negativeZero(p.Epsilon) || negativeZero(p.Delta) || negativeZero(p.Rho) || negativeZero(p.Sensitivity) || negativeZero(p.SquaredLength):
+		r.Fail("a negative zero")
+	}
+	return p
+}
+
+// readTerm reads the guarantee and the noise of a term, and fails unless they fit each other.
+func readTerm(r *wire.Reader, step float64) term {
+	t := term{epsilon: r.Float64(), delta: r.Float64(), rho: r.Float64(), law: law{kind: Noise(r.Uint8()), step: step}}
+	input := r.Uint8()
+	t.law.input, t.law.scale = input == 1, r.Float64()
+	p := Params{Dim: 1, Rows: 1, Seed: hashing.Seed{1}, Epsilon: t.epsilon, Delta: t.delta, Rho: t.rho, Noise: t.law.kind, Integers: t.law.kind == DiscreteLaplace}
+	least := minScale
+	if t.law.kind == DiscreteLaplace {
+		least = 0x1p-11
+	}
+	switch {
+	case r.Err() != nil:
+	case p.validate() != nil || p.withoutNegativeZeros() != p || t.law.kind == AutoNoise || math.Signbit(t.epsilon) || math.Signbit(t.delta) || math.Signbit(t.rho):
+		r.Fail("an invalid guarantee")
+	case input > 1 || !(t.law.scale >= least && t.law.scale <= maxScale) || t.law.kind == DiscreteLaplace && step != 1:
+		r.Fail("invalid noise")
+	}
+	return t
+}

@@ -1,0 +1,205 @@
+package jl
+
+import (
+	"encoding/hex"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// sample is a sum of two releases.
+func sample() *Sketch {
+	p := Params{Dim: math.MaxUint64, Rows: 4, Sparsity: 2, Seed: hashing.Seed{1, 15: 9}, Epsilon: 1.5, Relation: noise.L1, Sensitivity: 2, Noise: Laplace}
+	return &Sketch{params: p, step: 0x1p-20, values: []int64{0, -1, 1 << 40, -maxValue}, terms: []term{
+		{1.5, 0, 0, law{kind: Laplace, step: 0x1p-20, scale: 3e6}}, {0, 0, 0.25, law{kind: Gaussian, step: 0x1p-20, scale: 1e6}},
+	}}
+}
+
+func samples() map[string]*Sketch {
+	integers := sample()
+	integers.params.Integers, integers.params.Noise, integers.step = true, DiscreteLaplace, 1
+	integers.terms = []term{{1.5, 0, 0, law{kind: DiscreteLaplace, step: 1, scale: 2.5}}}
+	fjlt := sample()
+	fjlt.params = Params{Transform: FJLT, Dim: 33, Rows: 4, Density: 0.5, Seed: hashing.Seed{7}, Rho: 0.5, Relation: noise.L2, Noise: Gaussian, Input: true, SquaredLength: 12}
+	fjlt.terms = []term{{0, 0, 0.5, law{kind: Gaussian, input: true, step: 0x1p-20, scale: 1e6}}}
+	return map[string]*Sketch{"sum.hex": sample(), "integers.hex": integers, "fjlt.hex": fjlt}
+}
+
+func TestCodec(t *testing.T) {
+	for _, s := range samples() {
+		dptest.Codec(t, s, func(a, b *Sketch) bool { return reflect.DeepEqual(a, b) })
+	}
+}
+
+// What a release gives decodes to the same sketch, for every transform and kind of noise.
+func TestCodecOfReleases(t *testing.T) {
+	for name, p := range noisy() {
+		p.Seed, p.Sensitivity, p.SquaredLength = seed(1), math.Copysign(0, -1), math.Copysign(0, -1)
+		b, err := New(p)
+		require.NoError(t, err)
+		b.Add(3, 17)
+		s, err := b.Release()
+		require.NoError(t, err)
+		data, err := s.MarshalBinary()
+		require.NoError(t, err)
+		require.Len(t, data, p.Size())
+		var d Sketch
+		require.NoError(t, d.UnmarshalBinary(data), name)
+		require.Equal(t, s, &d, name)
+		require.Equal(t, s.SquaredNorm(), d.SquaredNorm())
+	}
+}
+
+// The layout is fixed: what is written today can be read by every later version.
+func TestGoldenFiles(t *testing.T) {
+	for name, s := range samples() {
+		path := filepath.Join("testdata", name)
+		data, err := s.MarshalBinary()
+		require.NoError(t, err)
+		text := hex.Dump(data)
+		if *update {
+			require.NoError(t, os.MkdirAll("testdata", 0o755))
+			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		}
+		want, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"), text, "%s: the encoding changed", name)
+	}
+}
+
+// The transforms are fixed too: parties with different versions and machines have the same matrix.
+func TestGoldenTransforms(t *testing.T) {
+	var b strings.Builder
+	for _, p := range []Params{
+		{Dim: 1 << 40, Rows: 30, Sparsity: 3}, {Dim: 1 << 40, Rows: 64, Transform: Rademacher}, {Dim: 20, Rows: 8, Transform: SRHT}, {Dim: 20, Rows: 8, Transform: FJLT},
+		{Dim: 20, Rows: 8, Transform: Normal},
+	} {
+		p.Seed = hashing.Seed{1, 2, 3}
+		m := p.newMatrix()
+		for _, j := range []uint64{0, 7, 19} {
+			column := make([]int64, p.Rows)
+			if c, ok := m.(columns); ok {
+				rows := make([]fixed, p.Rows)
+				c.add(rows, j, fixed{whole: 1})
+				for i, v := range rows {
+					column[i] = v.whole
+				}
+			} else {
+				x := make([]int64, p.Dim)
+				x[j] = 1
+				column = m.apply(x)
+			}
+			for _, v := range column {
+				b.WriteString(" ")
+				b.WriteString(strconv.FormatInt(v, 10))
+			}
+			b.WriteString("\n")
+		}
+	}
+	path := filepath.Join("testdata", "transforms.txt")
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"), b.String())
+}
+
+// Objects that no release produces are not valid encodings.
+func TestDecodeRejectsInvalidObjects(t *testing.T) {
+	for name, spoil := range map[string]func(*Sketch){
+		"bad epsilon":         func(s *Sketch) { s.params.Epsilon = math.NaN() },
+		"another epsilon":     func(s *Sketch) { s.params.Epsilon = 2 },
+		"no seed":             func(s *Sketch) { s.params.Seed = hashing.Seed{} },
+		"Dim":                 func(s *Sketch) { s.params.Dim = 0 },
+		"no noise kind":       func(s *Sketch) { s.params.Noise = AutoNoise },
+		"another kind":        func(s *Sketch) { s.terms[0].law.kind = DiscreteLaplace },
+		"Gaussian without δ":  func(s *Sketch) { s.terms[1].rho = 0; s.terms[1].epsilon = 1 },
+		"both ε and ρ":        func(s *Sketch) { s.terms[1].epsilon = 1 },
+		"input":               func(s *Sketch) { s.terms[0].law.input = true },
+		"no scale":            func(s *Sketch) { s.terms[1].law.scale = 0 },
+		"NaN scale":           func(s *Sketch) { s.terms[1].law.scale = math.NaN() },
+		"too much noise":      func(s *Sketch) { s.terms[1].law.scale = 2 * maxScale },
+		"coarse noise":        func(s *Sketch) { s.terms[0].law.scale = 1 },
+		"negative zero":       func(s *Sketch) { s.terms[1].delta = math.Copysign(0, -1) },
+		"negative zero Delta": func(s *Sketch) { s.params.Delta = math.Copysign(0, -1) },
+		"step":                func(s *Sketch) { s.step = 0.75 },
+		"step 0":              func(s *Sketch) { s.step = 0 },
+		"infinite step":       func(s *Sketch) { s.step = math.Inf(1) },
+		"sparsity":            func(s *Sketch) { s.params.Sparsity = 3 },
+		"rows":                func(s *Sketch) { s.values = s.values[:3] },
+		"no rows":             func(s *Sketch) { s.values = nil },
+		"value too large":     func(s *Sketch) { s.values[0] = maxValue + 1 },
+		"least value":         func(s *Sketch) { s.values[0] = math.MinInt64 },
+		"relation":            func(s *Sketch) { s.params.Relation = noise.Replace },
+		"transform":           func(s *Sketch) { s.params.Transform = lastTransform + 1 },
+	} {
+		s := sample()
+		spoil(s)
+		data, err := s.MarshalBinary()
+		require.NoError(t, err)
+		into := sample()
+		require.ErrorIs(t, into.UnmarshalBinary(data), ErrFormat, name)
+		require.Equal(t, sample(), into, name)
+	}
+	_, err := new(Sketch).MarshalBinary()
+	require.ErrorIs(t, err, ErrFormat)
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	for _, s := range samples() {
+		data, _ := s.MarshalBinary()
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var s Sketch
+		if err := s.UnmarshalBinary(data); err != nil {
+			require.ErrorIs(t, err, ErrFormat)
+			require.Equal(t, Sketch{}, s)
+			return
+		}
+		again, err := s.MarshalBinary()
+		require.NoError(t, err)
+		require.Equal(t, data, again, "not canonical")
+		if s.Params().Rows <= 64 && s.Terms() <= 64 {
+			useAll(t, &s, &s)
+		}
+	})
+}
+
+// useAll calls every method: none panics.
+func useAll(t *testing.T, s, o *Sketch) {
+	s.SquaredNorm()
+	s.TruncatedSquaredNorm()
+	s.LikelySquaredNorm()
+	s.LikelySquaredNormInterval(0.9)
+	lo, hi := s.SquaredNormInterval(0.9)
+	require.False(t, lo > hi, "[%v, %v]", lo, hi)
+	s.Row(0)
+	s.StdDev()
+	s.Guarantee()
+	require.NotEmpty(t, s.String())
+	for _, f := range []func() error{
+		func() error { _, err := s.SquaredDistance(o); return err }, func() error { _, err := s.TruncatedSquaredDistance(o); return err },
+		func() error { _, err := s.LikelySquaredDistance(o); return err }, func() error { _, err := s.Dot(o); return err },
+		func() error { _, err := s.Cosine(o); return err }, func() error { _, _, err := s.DotInterval(o, 0.9); return err },
+		func() error { _, _, err := s.SquaredDistanceInterval(o, 0.9); return err }, func() error { _, _, err := s.LikelySquaredDistanceInterval(o, 0.9); return err },
+		func() error { _, err := s.Sum(o); return err },
+	} {
+		if err := f(); err != nil {
+			require.ErrorIs(t, err, ErrMismatch)
+		}
+	}
+}

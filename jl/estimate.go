@@ -1,0 +1,116 @@
+package jl
+
+import (
+	"math"
+)
+
+// The unbiased estimators, and what is made of them. They are for sketches that were released separately, so that their noise is independent.
+//
+// Theorem. ‖Sx + φ‖² − (Dim·E η² + k·E φ²) has mean ‖x‖², whatever the noise η on the input and φ on the output is, as long as it is independent of S and has mean 0: E‖S(x+η)‖² =
+// E‖x+η‖² = ‖x‖² + Dim·E η², and φ adds k·E φ². For the difference of two sketches both parties' moments are added, and
+// ⟨Sx + φ, Sy + ψ⟩ needs no correction. The moments are those of the noise as it is drawn (noisekind.go).
+//
+// With Laplace noise of scale √s/ε that subtracts 4ks/ε² from a squared distance; the thesis' Theorem 4.3 prints 2ks/ε², which leaves a bias of 2ks/ε².
+
+// SquaredNorm returns the unbiased estimate of ‖x‖₂², in squared units of the data. It may be negative: see [Sketch.TruncatedSquaredNorm]. NaN for the zero Sketch.
+func (s *Sketch) SquaredNorm() float64 {
+	if len(s.terms) == 0 {
+		return math.NaN()
+	}
+	return squares(s.rows()) - s.params.spread().correction(s.noise())
+}
+
+// SquaredDistance returns the unbiased estimate of ‖x − y‖₂², in squared units of the data. It may be negative: see [Sketch.TruncatedSquaredDistance] and
+// [Sketch.LikelySquaredDistance]. The noise of the two may differ; the error wraps [ErrMismatch] if the transforms do.
+func (s *Sketch) SquaredDistance(other *Sketch) (float64, error) {
+	if err := s.comparable(other); err != nil {
+		return math.NaN(), err
+	}
+	return squares(s.difference(other)) - s.params.spread().correction(s.noise().plus(other.noise())), nil
+}
+
+// Dot returns the unbiased estimate of ⟨x, y⟩. The error is that of [Sketch.SquaredDistance].
+func (s *Sketch) Dot(other *Sketch) (float64, error) {
+	if err := s.comparable(other); err != nil {
+		return math.NaN(), err
+	}
+	sum, unit := 0.0, s.unit()*other.unit()
+	for i, v := range s.values {
+		sum += float64(v) * float64(other.values[i])
+	}
+	return sum * unit, nil
+}
+
+// Cosine returns an estimate of ⟨x, y⟩/(‖x‖·‖y‖), the quotient of the unbiased estimates brought into [−1, 1]. As a quotient it is biased. It is NaN where one of
+// the squared norms is estimated as 0 or less: then the vectors are too short for their noise. The error is that of [Sketch.SquaredDistance].
+func (s *Sketch) Cosine(other *Sketch) (float64, error) {
+	dot, err := s.Dot(other)
+	if err != nil {
+		return math.NaN(), err
+	}
+	x, y := s.SquaredNorm(), other.SquaredNorm()
+	if !(x > 0 && y > 0) {
+		return math.NaN(), nil
+	}
+	return min(max(dot/(math.Sqrt(x)*math.Sqrt(y)), -1), 1), nil
+}
+
+// TruncatedSquaredNorm returns max(SquaredNorm, 0). It is biased upwards, and its mean squared error is never larger: no norm is below 0.
+func (s *Sketch) TruncatedSquaredNorm() float64 { return max(s.SquaredNorm(), 0) }
+
+// TruncatedSquaredDistance returns max(SquaredDistance, 0). It is biased upwards, and its mean squared error is never larger.
+func (s *Sketch) TruncatedSquaredDistance(other *Sketch) (float64, error) {
+	d, err := s.SquaredDistance(other)
+	return max(d, 0), err
+}
+
+// squares returns ‖v‖₂².
+func squares(v []float64) (sum float64) {
+	for _, x := range v {
+		sum += x * x
+	}
+	return sum
+}
+
+// SquaredNormInterval returns bounds that hold ‖x‖₂², as it is on the grid, with at least the given confidence, over the draw of the noise and of the Seed, for any x: the numbers from which
+// the estimate is no further than their standard deviation, by the exact formula, divided by √(1 − confidence) (Chebyshev's inequality). hi may be +Inf: too few rows. NaN for a
+// confidence outside [0, 1) and for the zero Sketch.
+//
+// It is wide, as it supposes nothing: [Sketch.LikelySquaredNormInterval] is mostly half as wide.
+func (s *Sketch) SquaredNormInterval(confidence float64) (lo, hi float64) {
+	if len(s.terms) == 0 || !validConfidence(confidence) {
+		return math.NaN(), math.NaN()
+	}
+	return s.params.spread().quadratic(s.noise()).interval(s.SquaredNorm(), 1/math.Sqrt(1-confidence))
+}
+
+// SquaredDistanceInterval is [Sketch.SquaredNormInterval] for ‖x − y‖₂².
+func (s *Sketch) SquaredDistanceInterval(other *Sketch, confidence float64) (lo, hi float64, err error) {
+	d, err := s.SquaredDistance(other)
+	if err != nil || !validConfidence(confidence) {
+		return math.NaN(), math.NaN(), err
+	}
+	lo, hi = s.params.spread().quadratic(s.noise().plus(other.noise())).interval(d, 1/math.Sqrt(1-confidence))
+	return lo, hi, nil
+}
+
+// DotInterval is [Sketch.SquaredNormInterval] for ⟨x, y⟩. The variance depends on the norms, for which the upper ends of their own intervals stand, each part with a third of the
+// error probability.
+func (s *Sketch) DotInterval(other *Sketch, confidence float64) (lo, hi float64, err error) {
+	dot, err := s.Dot(other)
+	if err != nil || !validConfidence(confidence) {
+		return math.NaN(), math.NaN(), err
+	}
+	each := 1 - (1-confidence)/3
+	_, x := s.SquaredNormInterval(each)
+	_, y := other.SquaredNormInterval(each)
+	if math.IsInf(x, 1) || math.IsInf(y, 1) {
+		return math.Inf(-1), math.Inf(1), nil
+	}
+	variance := s.params.spread().inner(s.noise(), other.noise(), x, y, math.Sqrt(x)*math.Sqrt(y), 0)
+	reach := math.Sqrt(variance / (1 - each))
+	return dot - reach, dot + reach, nil
+}
+
+// validConfidence reports whether confidence is in [0, 1).
+func validConfidence(confidence float64) bool { return confidence >= 0 && confidence < 1 }

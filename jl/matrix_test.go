@@ -1,0 +1,224 @@
+package jl
+
+import (
+	"encoding/binary"
+	"math"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/hadamard"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+)
+
+// seed returns one of many seeds.
+func seed(i int) (s hashing.Seed) {
+	binary.LittleEndian.PutUint64(s[:], uint64(i)+1)
+	return s
+}
+
+// dense returns A, column by column, as apply makes it of the unit vectors.
+func dense(p Params, m matrix) *mat.Dense {
+	a := mat.NewDense(p.Rows, int(p.Dim), nil)
+	x := make([]int64, p.Dim)
+	for j := range x {
+		clear(x)
+		x[j] = 1
+		for i, v := range m.apply(x) {
+			a.Set(i, j, float64(v))
+		}
+	}
+	return a
+}
+
+// brute returns the greatest ℓ₁ and ℓ₂ norm of a column, and the operator norm.
+func brute(a *mat.Dense) (one, two, operator float64) {
+	_, n := a.Dims()
+	for j := range n {
+		one, two = max(one, mat.Norm(a.ColView(j), 1)), max(two, mat.Norm(a.ColView(j), 2))
+	}
+	var svd mat.SVD
+	if !svd.Factorize(a, mat.SVDNone) {
+		return one, two, math.NaN()
+	}
+	return one, two, svd.Values(nil)[0]
+}
+
+// cases are transforms of a small size, those for which the norms are exact, and those of which they are bounds.
+func cases() map[string]Params {
+	return map[string]Params{
+		"SJLT, s = 1": {Dim: 64, Rows: 16}, "SJLT, s = 4": {Dim: 64, Rows: 16, Sparsity: 4}, "SJLT, s = k": {Dim: 50, Rows: 8, Sparsity: 8},
+		"SRHT": {Dim: 64, Rows: 16, Transform: SRHT}, "SRHT, all rows": {Dim: 32, Rows: 32, Transform: SRHT}, "SRHT, padded": {Dim: 40, Rows: 16, Transform: SRHT},
+		"Rademacher": {Dim: 64, Rows: 70, Transform: Rademacher}, "Normal": {Dim: 40, Rows: 12, Transform: Normal},
+		"FJLT": {Dim: 64, Rows: 16, Transform: FJLT}, "FJLT, padded": {Dim: 40, Rows: 16, Transform: FJLT}, "FJLT, dense": {Dim: 32, Rows: 8, Transform: FJLT, Density: 1},
+	}
+}
+
+// The sensitivities are those of the matrix: exactly, but for the bounds under ℓ₂ of an SJLT with s > 1 and where coordinates are padded. 100 seeds.
+func TestSensitivityAgainstBruteForce(t *testing.T) {
+	for name, p := range cases() {
+		for i := range 100 {
+			p.Seed, p.Epsilon = seed(i), 1
+			p.Relation = noise.L1
+			m := p.newMatrix()
+			a := dense(p, m)
+			one, two, operator := brute(a)
+			n := m.norms(noise.L1)
+			require.InEpsilon(t, one, n.one, 1e-9, name)
+			require.InEpsilon(t, two, n.two, 1e-9, name)
+			require.GreaterOrEqual(t, n.two, two, "%s: never below", name)
+			if p.outlined() {
+				require.Equal(t, n, p.bounded().norms(noise.L1), "%s: as planned", name)
+				require.Equal(t, m.gain(), p.bounded().gain(), name)
+			}
+
+			p.Relation = noise.L2
+			m = p.newMatrix()
+			n = m.norms(noise.L2)
+			if exact := !(p.Sparsity > 1 || hadamard.Size(p.Dim) != p.Dim && (p.Transform == SRHT || p.Transform == FJLT)); exact {
+				require.InEpsilon(t, operator, n.two, 1e-7, name)
+			}
+			require.GreaterOrEqual(t, n.two, operator*(1-1e-12), name)
+			require.GreaterOrEqual(t, n.one, oneOverTwo(a)*(1-1e-12), name)
+			require.LessOrEqual(t, n.two, 2.5*operator, "%s: no idle bound", name)
+			if p.outlined() {
+				require.Equal(t, n, p.bounded().norms(noise.L2), "%s: as planned", name)
+			}
+		}
+	}
+}
+
+// oneOverTwo returns a lower bound on max ‖Ad‖₁ over ‖d‖₂ ≤ 1: ‖Aᵀσ‖₂ for the signs σ that a climb finds.
+func oneOverTwo(a *mat.Dense) float64 {
+	k, _ := a.Dims()
+	best := 0.0
+	for start := range 4 {
+		sigma, product := mat.NewVecDense(k, nil), &mat.VecDense{}
+		for i := range k {
+			sigma.SetVec(i, float64(1-2*((i*(start+1)/3)%2)))
+		}
+		for range 20 {
+			product.MulVec(a.T(), sigma)
+			best = max(best, mat.Norm(product, 2))
+			d := mat.VecDenseCopyOf(product)
+			sigma.MulVec(a, d)
+			for i := range k {
+				sigma.SetVec(i, math.Copysign(1, sigma.AtVec(i)))
+			}
+		}
+	}
+	return best
+}
+
+// Under ℓ₂ and pure ε the SJLT with s = 1 attains √u, whatever its loads.
+func TestPureSensitivityUnderL2(t *testing.T) {
+	p := Params{Dim: 64, Rows: 16, Seed: seed(1), Epsilon: 1, Relation: noise.L2}
+	m := p.newMatrix()
+	a := dense(p, m)
+	x := make([]int64, p.Dim)
+	for j := range x { // the signs of the columns
+		for i := range p.Rows {
+			x[j] += int64(a.At(i, j))
+		}
+	}
+	sum := int64(0)
+	for _, v := range m.apply(x) {
+		sum += max(v, -v)
+	}
+	require.InEpsilon(t, float64(sum)/math.Sqrt(float64(p.Dim)), m.norms(noise.L2).one, 1e-12)
+}
+
+// apply and the updates are the same map, saturation aside, and tables change nothing.
+func TestUpdatesAgainstApply(t *testing.T) {
+	for _, p := range []Params{{Dim: 100, Rows: 24}, {Dim: 100, Rows: 24, Sparsity: 8}, {Dim: 100, Rows: 130, Transform: Rademacher}} {
+		p.Seed = seed(7)
+		m := p.newMatrix().(columns)
+		x := make([]int64, p.Dim)
+		a := make([]fixed, p.Rows)
+		for j := range x {
+			x[j] = int64(j*j*j%1009) - 500
+			m.add(a, uint64(j), fixed{whole: x[j]})
+		}
+		for i, v := range m.apply(x) {
+			require.Equal(t, fixed{whole: v}, a[i])
+		}
+	}
+	large := newSJLT(Params{Dim: maxTable + 1, Rows: 24, Seed: seed(7)})
+	small := newSJLT(Params{Dim: 1000, Rows: 24, Seed: seed(7)})
+	require.Nil(t, large.table)
+	for j := range uint64(1000) {
+		a, b := make([]fixed, 24), make([]fixed, 24)
+		large.add(a, j, fixed{1, 2})
+		small.add(b, j, fixed{1, 2})
+		require.Equal(t, a, b)
+	}
+}
+
+// A normal entry has the moments that the variance uses, and the table is that of the normal law.
+func TestNormalTable(t *testing.T) {
+	unit, err := noise.NewGaussian(16)
+	require.NoError(t, err)
+	var second, fourth float64
+	for i, tail := range normalTails {
+		require.InEpsilon(t, 2*unit.Survival(float64(i)+0.5), float64(tail)*0x1p-63, 1e-13+0x1p-62/(2*unit.Survival(float64(i)+0.5)), "%d", i)
+		m := float64(i + 1) // E X² = Σ (m² − (m−1)²)·Pr[|X| ≥ m]
+		second += (2*m - 1) * float64(tail) * 0x1p-63
+		fourth += (m*m*m*m - (m-1)*(m-1)*(m-1)*(m-1)) * float64(tail) * 0x1p-63
+	}
+	require.InEpsilon(t, normalSecond, second, 1e-13)
+	require.InEpsilon(t, normalFourth, fourth, 1e-13)
+	require.EqualValues(t, 0, normalEntry(math.MaxUint64))
+	require.EqualValues(t, len(normalTails), normalEntry(0))
+	require.EqualValues(t, -len(normalTails), normalEntry(1))
+	for i, tail := range normalTails[:len(normalTails)-1] {
+		require.EqualValues(t, i, normalEntry(tail<<1), "the tail itself is below it")
+		if i+1 < len(normalTails) && normalTails[i] > normalTails[i+1] {
+			require.EqualValues(t, i+1, normalEntry((tail-1)<<1))
+		}
+	}
+}
+
+// The rows that an SRHT samples are all different, and with k = u they are all.
+func TestSampledRows(t *testing.T) {
+	for i := range 50 {
+		m := newSRHT(Params{Dim: 60, Rows: 64, Seed: seed(i)})
+		seen := map[int]bool{}
+		for _, row := range m.sampled {
+			seen[row] = true
+		}
+		require.Len(t, seen, 64)
+	}
+	// Every pair of rows is as likely as any other: 12 pairs of 4 rows in order, 60,000 samples.
+	counts := make([]int64, 16)
+	for i := range 60_000 {
+		s := distinct(newStream(seed(i)), 4, 2)
+		counts[4*s[0]+s[1]]++
+	}
+	chi := 0.0
+	for i, n := range counts {
+		if i%5 == 0 {
+			require.Zero(t, n)
+			continue
+		}
+		chi += (float64(n) - 5000) * (float64(n) - 5000) / 5000
+	}
+	require.Less(t, chi, 52.0, "χ² with 11 degrees of freedom exceeds 52 once in 5·10⁶") // the seeds are fixed: no flake
+}
+
+// The operator norm is certified from above and tight.
+func TestOperatorNorm(t *testing.T) {
+	for k := 1; k <= 40; k += 13 {
+		for i := range 20 {
+			p := Params{Dim: 30, Rows: k, Transform: Normal, Seed: seed(i)}
+			a := dense(p, newNormal(p))
+			var g mat.Dense
+			g.Mul(a, a.T())
+			_, _, want := brute(a)
+			got := operatorNorm(k, func(x, y int) float64 { return g.At(x, y) })
+			require.GreaterOrEqual(t, got, want*(1-1e-13))
+			require.LessOrEqual(t, got, want*(1+1e-7))
+		}
+	}
+	require.Positive(t, operatorNorm(3, func(int, int) float64 { return 0 }), "the zero matrix has a bound above 0")
+}

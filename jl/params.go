@@ -1,0 +1,222 @@
+package jl
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/hadamard"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// Sentinel errors, shared by all packages of the library; match them with errors.Is.
+var (
+	ErrParams   = fault.ErrParams
+	ErrMismatch = fault.ErrMismatch
+	ErrFormat   = fault.ErrFormat
+	ErrReleased = fault.ErrReleased
+)
+
+const (
+	minEpsilon = 0x1p-30
+	maxEpsilon = 0x1p10
+	minRho     = 0x1p-60
+	maxRho     = 0x1p20
+	minDelta   = 1e-300
+	minLimit   = 0x1p-200 // of Sensitivity
+	maxLimit   = 0x1p200
+	maxInteger = 0x1p30 // of the Sensitivity of integers
+	maxRows    = 1 << 20
+	maxHeld    = 1 << 26 // coordinates of a vector that is held, padded: 1 GiB
+	maxLoads   = 1 << 28 // coordinates whose places are counted
+	maxEntries = 1 << 28 // of a matrix that is drawn entry by entry
+	maxGram    = 512     // rows of a matrix whose operator norm is computed
+	minDensity = 0x1p-20
+)
+
+// Params are the public numbers of a sketch. They are comparable, and every method answers before any data is seen.
+//
+// Dim, Rows, Seed and one of Epsilon and Rho are required. All other fields may be 0; what that means stands with each. Two sketches can be compared if
+// their Transform, Dim, Rows, Sparsity, Density and Seed agree.
+type Params struct {
+	// Transform is S. 0 is SJLT.
+	Transform Transform
+	// Dim is u, the number of coordinates, which are 0 to u−1. The Hadamard transforms pad it to a power of two. Transforms that hold the vector need it to be at
+	// most 2²⁶, and L2 at most 2²⁸.
+	Dim uint64
+	// Rows is k, the length of the sketch, in [1, 2²⁰]. More rows are not always better: see [Params.Plan].
+	Rows int
+	// Sparsity is s, the number of entries of a column of an SJLT, a divisor of Rows. 0 is 1, the best for Laplace noise; with Gaussian noise 4 to 8 cost nothing and
+	// make it rarer that large coordinates collide. Other transforms want 0.
+	Sparsity int
+	// Density is q, the share of the entries of an FJLT's P that are not 0, in [2⁻²⁰, 1]. 0 is min(1, 1/(u/9 + 1)), for which the transform's variance is
+	// at most 3‖x‖₂⁴/k. Other transforms want 0.
+	Density float64
+	// Seed is public and selects the transform. All parties use the same. It is not zero.
+	Seed hashing.Seed
+
+	// Epsilon is ε, in [2⁻³⁰, 2¹⁰], or 0 with Rho.
+	Epsilon float64
+	// Delta is δ, 0 for pure ε-privacy or in [1e-300, 1).
+	Delta float64
+	// Rho is ρ, in [2⁻⁶⁰, 2²⁰], for zero-concentrated privacy instead of (ε, δ); or 0.
+	Rho float64
+	// Relation says what neighbours are: noise.L1, two vectors with ‖x − x′‖₁ ≤ Sensitivity, or noise.L2, with ‖x − x′‖₂ ≤ Sensitivity. 0 is L1.
+	Relation noise.Relation
+	// Sensitivity is Δ, in the units of the data, in [2⁻²⁰⁰, 2²⁰⁰]. 0 is 1.
+	Sensitivity float64
+	// Integers says that all values are integers, and so is Sensitivity. What is added is rounded to one.
+	Integers bool
+
+	// Noise is the kind of noise. 0 chooses: DiscreteLaplace for integers and δ = 0, Laplace for δ = 0, Gaussian for Rho, and for δ > 0 the one of Laplace and Gaussian
+	// noise that gives the estimated squared distance less variance at SquaredLength.
+	Noise Noise
+	// SquaredLength is the ‖x − y‖₂² at which the kinds of noise are compared. At 0 Laplace noise does worst: it is then chosen only if it is better at any length.
+	SquaredLength float64
+	// Input puts the noise on the coordinates of the vector instead of on the sketch, for SRHT and FJLT. Under L1 that is more noise by about u/k. Under L2 it is no more
+	// than noise on the sketch, whatever k is.
+	Input bool
+}
+
+// bad returns the error of a field.
+func bad(field string, value any, want string) error { return fault.Params("jl", field, value, want) }
+
+// validate checks what can be checked without the matrix.
+func (p Params) validate() error {
+	if err := p.validateTransform(); err != nil {
+		return err
+	}
+	limits, least, most := "0 or a number in [2⁻²⁰⁰, 2²⁰⁰]", minLimit, maxLimit
+	if p.Integers {
+		limits, least, most = "0 or an integer in [1, 2³⁰], the values being integers", 1, maxInteger
+	}
+	switch {
+	case p.Rho != 0 && !(p.Rho >= minRho && p.Rho <= maxRho):
+		return bad("Rho", p.Rho, "0 or a number in [2⁻⁶⁰, 2²⁰]")
+	case p.Rho != 0 && p.Epsilon != 0:
+		return bad("Epsilon", p.Epsilon, "0 where Rho is given")
+	case p.Rho != 0 && p.Delta != 0:
+		return bad("Delta", p.Delta, "0 where Rho is given")
+	case p.Rho == 0 && !(p.Epsilon >= minEpsilon && p.Epsilon <= maxEpsilon):
+		return bad("Epsilon", p.Epsilon, "a number in [2⁻³⁰, 2¹⁰]")
+	case p.Delta != 0 && !(p.Delta >= minDelta && p.Delta < 1):
+		return bad("Delta", p.Delta, "0 or a number in [1e-300, 1)")
+	case p.Sensitivity != 0 && !(p.Sensitivity >= least && p.Sensitivity <= most && !(p.Integers && p.Sensitivity != math.Trunc(p.Sensitivity))):
+		return bad("Sensitivity", p.Sensitivity, limits)
+	case !(p.SquaredLength >= 0 && p.SquaredLength <= math.MaxFloat64):
+		return bad("SquaredLength", p.SquaredLength, "a finite number, at least 0")
+	}
+	return p.validateNoise()
+}
+
+// validateTransform checks the fields that select the matrix, and its size.
+func (p Params) validateTransform() error {
+	switch {
+	case p.Transform > lastTransform:
+		return bad("Transform", p.Transform, "one of the constants")
+	case p.Dim == 0:
+		return bad("Dim", p.Dim, "at least 1")
+	case p.Rows < 1 || p.Rows > maxRows:
+		return bad("Rows", p.Rows, "an integer in [1, 2²⁰]")
+	case p.Sparsity < 0 || p.Sparsity != 0 && p.Transform != SJLT:
+		return bad("Sparsity", p.Sparsity, "0, or for SJLT a divisor of Rows")
+	case p.Transform == SJLT && p.Rows%p.sparsity() != 0:
+		return bad("Sparsity", p.Sparsity, "a divisor of Rows")
+	case p.Density != 0 && !(p.Transform == FJLT && p.Density >= minDensity && p.Density <= 1):
+		return bad("Density", p.Density, "0, or for FJLT a number in [2⁻²⁰, 1]")
+	case p.Seed.IsZero():
+		return bad("Seed", p.Seed, "a seed that all parties share, not zero")
+	case p.Relation != 0 && p.Relation != noise.L1 && p.Relation != noise.L2:
+		return bad("Relation", p.Relation, "L1 or L2")
+	case p.Input && p.Transform != SRHT && p.Transform != FJLT:
+		return bad("Input", p.Input, "false: noise on the input is for SRHT and FJLT")
+	}
+	return p.validateSize()
+}
+
+// validateSize refuses what would take too much memory or time.
+func (p Params) validateSize() error {
+	dense := p.Transform == FJLT || p.Transform == Normal
+	switch {
+	case p.holds() && p.Dim > maxHeld:
+		return bad("Dim", p.Dim, fmt.Sprintf("at most 2²⁶ where the vector is held until release: %.3g bytes", 16*float64(p.Dim)))
+	case p.Relation == noise.L2 && p.Dim > maxLoads:
+		return bad("Dim", p.Dim, fmt.Sprintf("at most 2²⁸ under L2, where the matrix has to be looked at: %.3g hash values", float64(p.Dim)*float64(p.sparsity())))
+	case p.Transform == SRHT && uint64(p.Rows) > hadamard.Size(p.Dim):
+		return bad("Rows", p.Rows, fmt.Sprintf("at most Dim as a power of two, %d, the number of rows there are", hadamard.Size(p.Dim)))
+	case dense && float64(p.Rows)*float64(p.Dim) > maxEntries:
+		return bad("Rows", p.Rows, fmt.Sprintf("at most 2²⁸/Dim for %v: the matrix has %.3g entries, and its sensitivity has to be computed", p.Transform, float64(p.Rows)*float64(p.Dim)))
+	case p.Relation == noise.L2 && !p.Input && (dense || p.Transform == Rademacher) && p.Rows > maxGram:
+		return bad("Rows", p.Rows, fmt.Sprintf("at most 512 for %v under L2, where the operator norm has to be computed", p.Transform))
+	}
+	return nil
+}
+
+// validateNoise checks that the kind of noise fits the guarantee.
+func (p Params) validateNoise() error {
+	switch {
+	case p.Noise > lastNoise:
+		return bad("Noise", p.Noise, "one of the constants")
+	case p.Rho != 0 && p.Noise != AutoNoise && p.Noise != Gaussian:
+		return bad("Noise", p.Noise, "Gaussian where Rho is given")
+	case p.Rho == 0 && p.Delta == 0 && p.Noise == Gaussian:
+		return bad("Noise", p.Noise, "one for pure ε-privacy where Delta is 0")
+	case p.Noise == DiscreteLaplace && !p.Integers:
+		return bad("Noise", p.Noise, "another kind unless Integers: real values may differ by less than its unit in many coordinates, and each would cost as much as a unit")
+	}
+	return nil
+}
+
+// relation returns the neighbouring relation, the default filled in.
+func (p Params) relation() noise.Relation {
+	if p.Relation == noise.L2 {
+		return noise.L2
+	}
+	return noise.L1
+}
+
+// sensitivity returns Δ, the default filled in.
+func (p Params) sensitivity() float64 {
+	if p.Sensitivity == 0 {
+		return 1
+	}
+	return p.Sensitivity
+}
+
+// sparsity returns s of an SJLT.
+func (p Params) sparsity() int { return max(p.Sparsity, 1) }
+
+// density returns q of an FJLT.
+func (p Params) density() float64 {
+	if p.Density != 0 {
+		return p.Density
+	}
+	return max(minDensity, 1/(float64(hadamard.Size(p.Dim))/9+1))
+}
+
+// Guarantee returns what a release of these Params promises, under the Relation: ρ-zCDP, ε, or (ε, δ).
+func (p Params) Guarantee() noise.Guarantee {
+	switch {
+	case p.Rho > 0:
+		return noise.ZCDP(p.Rho, p.relation())
+	case p.Delta == 0 || p.Noise == Laplace || p.Noise == DiscreteLaplace:
+		return noise.PureDP(p.Epsilon, p.relation())
+	}
+	return noise.ApproxDP(p.Epsilon, p.Delta, p.relation())
+}
+
+// Size returns the length in bytes of the encoding of a Sketch; 0 if Rows is invalid.
+func (p Params) Size() int {
+	if p.Rows < 1 || p.Rows > maxRows {
+		return 0
+	}
+	return fixedSize + termSize + 8*p.Rows
+}
+
+// withoutNegativeZeros returns p with no −0, so that equal Params are encoded equally.
+func (p Params) withoutNegativeZeros() Params {
+	p.Density, p.Epsilon, p.Delta, p.Rho = p.Density+0, p.Epsilon+0, p.Delta+0, p.Rho+0
+	p.Sensitivity, p.SquaredLength = p.Sensitivity+0, p.SquaredLength+0
+	return p
+}

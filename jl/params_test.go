@@ -1,0 +1,135 @@
+package jl
+
+import (
+	"math"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+var badFloats = []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 1e308}
+
+func TestBadParams(t *testing.T) {
+	good := Params{Dim: 100, Rows: 16, Epsilon: 1, Seed: seed(0)}
+	_, err := New(good)
+	require.NoError(t, err)
+	check := func(field string, change func(*Params)) {
+		t.Helper()
+		p := good
+		change(&p)
+		b, err := New(p)
+		require.ErrorIs(t, err, ErrParams, "%+v", p)
+		require.Nil(t, b)
+		require.Contains(t, err.Error(), "jl: "+field+" = ", "names package, field and value")
+		require.Contains(t, err.Error(), "want ", "says what is wanted")
+		require.True(t, math.IsNaN(p.StdDev()))
+		require.True(t, math.IsNaN(p.Limit()))
+		require.True(t, math.IsNaN(p.DistanceVariance(1, 1)))
+		require.True(t, math.IsNaN(p.NormVariance(1, 1)))
+		require.True(t, math.IsNaN(p.DotVariance(1, 1, 0, 0)))
+	}
+	for _, x := range append([]float64{0, math.Nextafter(minEpsilon, 0), math.Nextafter(maxEpsilon, 2e3)}, badFloats...) {
+		check("Epsilon", func(p *Params) { p.Epsilon = x })
+	}
+	for _, x := range append([]float64{1, math.Nextafter(minDelta, 0)}, badFloats...) {
+		check("Delta", func(p *Params) { p.Delta = x })
+	}
+	for _, x := range badFloats {
+		check("Rho", func(p *Params) { p.Epsilon, p.Rho = 0, x })
+		check("Sensitivity", func(p *Params) { p.Sensitivity = x })
+		check("Density", func(p *Params) { p.Transform, p.Density = FJLT, x })
+	}
+	for _, x := range []float64{-1, math.NaN(), math.Inf(1)} {
+		check("SquaredLength", func(p *Params) { p.SquaredLength = x })
+	}
+	for _, k := range []int{0, -1, math.MinInt, math.MaxInt, maxRows + 1} {
+		check("Rows", func(p *Params) { p.Rows = k })
+	}
+	for _, s := range []int{-1, 3, 17, math.MaxInt, math.MinInt} {
+		check("Sparsity", func(p *Params) { p.Sparsity = s })
+	}
+	check("Dim", func(p *Params) { p.Dim = 0 })
+	check("Dim", func(p *Params) { p.Dim, p.Transform = math.MaxUint64, SRHT })
+	check("Dim", func(p *Params) { p.Dim, p.Relation = math.MaxUint64, noise.L2 })
+	check("Rows", func(p *Params) { p.Transform, p.Rows = SRHT, 129 })
+	check("Rows", func(p *Params) { p.Transform, p.Dim, p.Rows = Normal, 1<<20, 1000 })
+	check("Rows", func(p *Params) { p.Transform, p.Rows, p.Relation = Rademacher, 513, noise.L2 })
+	check("Seed", func(p *Params) { p.Seed = [16]byte{} })
+	check("Transform", func(p *Params) { p.Transform = lastTransform + 1 })
+	check("Noise", func(p *Params) { p.Noise = lastNoise + 1 })
+	check("Noise", func(p *Params) { p.Noise = Gaussian })
+	check("Noise", func(p *Params) { p.Noise = DiscreteLaplace })
+	check("Noise", func(p *Params) { p.Epsilon, p.Rho, p.Noise = 0, 1, Laplace })
+	check("Relation", func(p *Params) { p.Relation = noise.Replace })
+	check("Sparsity", func(p *Params) { p.Transform, p.Sparsity = SRHT, 2 })
+	check("Density", func(p *Params) { p.Density = 0.5 })
+	check("Input", func(p *Params) { p.Input = true })
+	check("Epsilon", func(p *Params) { p.Rho = 1 })
+	check("Delta", func(p *Params) { p.Epsilon, p.Rho, p.Delta = 0, 1, 0.1 })
+	for _, x := range []float64{0.5, 1.5, 0x1p31} {
+		check("Sensitivity", func(p *Params) { p.Integers, p.Sensitivity = true, x })
+	}
+}
+
+// The ends of the ranges work.
+func TestParamsAtTheirLimits(t *testing.T) {
+	for _, p := range []Params{
+		{Dim: 1, Rows: 1, Epsilon: minEpsilon}, {Dim: 1, Rows: 1, Epsilon: maxEpsilon}, {Dim: math.MaxUint64, Rows: maxRows, Epsilon: 1},
+		{Dim: math.MaxUint64, Rows: 16, Sparsity: 16, Epsilon: 1, Delta: minDelta}, {Dim: 1, Rows: 1, Rho: minRho}, {Dim: 1, Rows: 1, Rho: maxRho},
+		{Dim: 1, Rows: 1, Epsilon: 1, Sensitivity: minLimit}, {Dim: 1, Rows: 1, Epsilon: 1, Sensitivity: maxLimit}, {Dim: 5, Rows: 8, Epsilon: 1, Transform: SRHT},
+		{Dim: 1, Rows: 1, Epsilon: 1, Transform: SRHT}, {Dim: 1, Rows: 1, Epsilon: 1, Transform: FJLT}, {Dim: 1, Rows: 1, Epsilon: 1, Transform: Normal},
+		{Dim: 1, Rows: 1, Epsilon: 1, Integers: true, Sensitivity: maxInteger}, {Dim: 1 << 16, Rows: 256, Epsilon: 1, Transform: SRHT},
+		{Dim: 1, Rows: 1, Epsilon: 1, Delta: 1 - 0x1p-53},
+	} {
+		p.Seed = seed(0)
+		b, err := New(p)
+		require.NoError(t, err, "%+v", p)
+		b.Add(p.Dim-1, 1)
+		s, err := b.Release()
+		require.NoError(t, err)
+		require.False(t, math.IsNaN(s.SquaredNorm()))
+		require.Positive(t, p.Limit())
+	}
+}
+
+// −0 is 0, so that equal Params are equal.
+func TestNegativeZeros(t *testing.T) {
+	zero := math.Copysign(0, -1)
+	p := Params{Dim: 4, Rows: 2, Epsilon: 1, Delta: zero, Rho: zero, Density: zero, Sensitivity: zero, SquaredLength: zero, Seed: seed(0)}
+	b, err := New(p)
+	require.NoError(t, err)
+	s, _ := b.Release()
+	for _, x := range []float64{s.params.Delta, s.params.Rho, s.params.Density, s.params.Sensitivity, s.params.SquaredLength} {
+		require.False(t, math.Signbit(x))
+	}
+}
+
+// Laplace or Gaussian noise is chosen by the variance: with s = 1 Laplace noise wins at every length iff σε ≥ 7^{1/4}, that is at ε = 1 for δ ≤ 0.021; at
+// a length Z it wins where Zε²/k > (56 − 8g²)/(8g − 16).
+func TestChoiceOfNoise(t *testing.T) {
+	p := Params{Dim: 100, Rows: 50, Epsilon: 1, Seed: seed(0)}
+	for delta, want := range map[float64]Noise{1e-9: Laplace, 0.0014: Laplace, 0.02: Laplace, 0.023: Gaussian, 0.2: Gaussian} {
+		p.Delta = delta
+		b, err := New(p)
+		require.NoError(t, err)
+		require.Equal(t, want, (*b.state).law.kind, "δ = %v", delta)
+		s, _ := b.Release()
+		require.Equal(t, want, s.Params().Noise)
+		require.Equal(t, want == Laplace, s.Guarantee() == noise.PureDP(1, noise.L1))
+	}
+	p.Delta = 0.03
+	sigma, err := noise.GaussianSigma(1, 0.03, 1)
+	require.NoError(t, err)
+	g := sigma * sigma
+	edge := float64(p.Rows) * (56 - 8*g*g) / (8*g - 16)
+	for share, want := range map[float64]Noise{0.98: Gaussian, 1.02: Laplace} {
+		p.SquaredLength = share * edge
+		b, err := New(p)
+		require.NoError(t, err)
+		require.Equal(t, want, (*b.state).law.kind, "g = %v", g)
+	}
+	p = Params{Dim: 100, Rows: 50, Epsilon: 1, Seed: seed(0), Integers: true}
+	b, _ := New(p)
+	require.Equal(t, DiscreteLaplace, (*b.state).law.kind)
+}

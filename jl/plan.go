@@ -1,0 +1,214 @@
+package jl
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/hadamard"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// outline is a matrix of which all that the calibration asks is known without drawing it.
+type outline struct {
+	bound norms
+	size  float64
+}
+
+func (o outline) norms(noise.Relation) norms { return o.bound }
+func (o outline) gain() float64              { return o.size }
+
+// outlined reports whether an outline is enough: entries ±1 under L1, and the Hadamard rows under both relations.
+func (p Params) outlined() bool {
+	return p.Transform == SRHT || p.relation() == noise.L1 && (p.Transform == SJLT || p.Transform == Rademacher)
+}
+
+// bounded returns the matrix, or its outline.
+func (p Params) bounded() bounded {
+	if !p.outlined() {
+		return p.newMatrix()
+	}
+	k, u := float64(p.Rows), float64(hadamard.Size(p.Dim))
+	switch {
+	case p.Transform == SJLT:
+		k, u = float64(p.sparsity()), float64(p.Dim)
+	case p.relation() == noise.L2:
+		return outline{norms{up(math.Sqrt(k * u)), up(math.Sqrt(u))}, u}
+	}
+	return outline{norms{k, up(math.Sqrt(k))}, u}
+}
+
+// noise returns the noise that New would draw.
+func (p Params) noise() (calibration, error) {
+	if err := p.validate(); err != nil {
+		return calibration{}, err
+	}
+	return p.calibrate(p.bounded())
+}
+
+// Limit returns where values, and their sums, saturate: ± so many units of the data. NaN if the Params are invalid.
+func (p Params) Limit() float64 {
+	c, err := p.noise()
+	if err != nil {
+		return math.NaN()
+	}
+	return float64(c.limit) * c.law.step
+}
+
+// StdDev returns the standard deviation of the noise of one row of the normalised sketch, in the units of the data. Where the sensitivity depends on the Seed, this
+// and the methods below draw the matrix, as New does. NaN if the Params are invalid.
+func (p Params) StdDev() float64 {
+	c, err := p.noise()
+	if err != nil {
+		return math.NaN()
+	}
+	return math.Sqrt(p.spread().correction(p.noiseOf(c.law)) / float64(p.Rows))
+}
+
+// DistanceVariance returns the variance of SquaredDistance for two sketches of these Params at squared = ‖x − y‖₂² and fourth = ‖x − y‖₄⁴, over the Seed and the noise: exactly, by
+// the theorems that stand with the transforms. fourth = 0 gives an upper bound. NaN if an argument is invalid.
+func (p Params) DistanceVariance(squared, fourth float64) float64 {
+	c, err := p.noise()
+	if err != nil || !(squared >= 0 && fourth >= 0) {
+		return math.NaN()
+	}
+	n := p.noiseOf(c.law)
+	return p.spread().distance(n.plus(n), squared, fourth)
+}
+
+// NormVariance returns the variance of SquaredNorm at squared = ‖x‖₂² and fourth = ‖x‖₄⁴. NaN if an argument is invalid.
+func (p Params) NormVariance(squared, fourth float64) float64 {
+	c, err := p.noise()
+	if err != nil || !(squared >= 0 && fourth >= 0) {
+		return math.NaN()
+	}
+	return p.spread().distance(p.noiseOf(c.law), squared, fourth)
+}
+
+// DotVariance returns the variance of Dot at ‖x‖₂², ‖y‖₂², ⟨x, y⟩ and aligned = Σx²y². NaN if an argument is invalid.
+func (p Params) DotVariance(xx, yy, xy, aligned float64) float64 {
+	c, err := p.noise()
+	if err != nil || !(xx >= 0 && yy >= 0 && aligned >= 0) || math.IsNaN(xy) {
+		return math.NaN()
+	}
+	n := p.noiseOf(c.law)
+	return p.spread().inner(n, n, xx, yy, xy, aligned)
+}
+
+// Plan is the best a sketch can do for squared distances of one size.
+type Plan struct {
+	// Params are those asked about, with the Rows and the Noise of the least variance, and the Sparsity.
+	Params Params
+	// SquaredLength is the ‖x − y‖₂² planned for.
+	SquaredLength float64
+	// StdDev is the standard deviation of the estimated squared distance, RelativeError that over SquaredLength.
+	StdDev, RelativeError float64
+}
+
+// tooMuch is the relative error from which Warning speaks.
+const tooMuch = 0.5
+
+// Warning returns "" if the relative error is at most ½, else a text that says that the distance is too small for the noise.
+func (p Plan) Warning() string {
+	if p.RelativeError <= tooMuch {
+		return ""
+	}
+	return fmt.Sprintf("a squared distance of %.4g is too small for this guarantee: with the best number of rows, %d, its estimate has a relative standard deviation of %.2g",
+		p.SquaredLength, p.Params.Rows, p.RelativeError)
+}
+
+// String says what is planned and how good it is, with the Warning.
+func (p Plan) String() string {
+	text := fmt.Sprintf("%v, %d rows, sparsity %d, %v: squared distance %.4g ± %.4g", p.Params.Transform, p.Params.Rows, p.Params.sparsity(), p.Params.Noise,
+		p.SquaredLength, p.StdDev)
+	if w := p.Warning(); w != "" {
+		text += "; " + w
+	}
+	return text
+}
+
+// Plan returns the number of rows, and the noise, with which the variance of the estimated squared distance is least at ‖x − y‖₂² = squared. Rows is ignored, and so is
+// a Sparsity of 0 where the noise turns out to be Gaussian and 8 is free.
+//
+// The transform's variance falls with k and the noise's grows: for an SJLT with Laplace noise k* = Z·ε²/(s·√28), .189·Zε²/s, where the variance is 37.2·s·Z/ε², that is a
+// relative error of .86, .61, .19 and .061 at Zε² = 50, 100, 1000 and 10⁴; with Gaussian noise k* = Z/(2σ²), and 16σ²Z. More rows than that are worse, fewer
+// are faster.
+//
+// The error wraps [ErrParams]. Plan is not for matrices whose sensitivity has to be computed, a Normal one, an FJLT, and under L2 all but SRHT: there try
+// a few Rows with DistanceVariance.
+func (p Params) Plan(squared float64) (Plan, error) {
+	if !(squared > 0 && squared <= 0x1p500) {
+		return Plan{}, bad("squared", squared, "a number above 0, at most 2⁵⁰⁰")
+	}
+	p.SquaredLength, p.Rows = squared, p.sparsity()
+	if err := p.validate(); err != nil {
+		return Plan{}, err
+	}
+	if !p.outlined() {
+		return Plan{}, fault.Params("jl", "Transform", p.Transform, "SRHT, or under L1 SJLT or Rademacher: others have to be drawn for each number of rows")
+	}
+	plan, err := p.bestRows()
+	if err != nil {
+		return Plan{}, err
+	}
+	if p.Transform == SJLT && p.Sparsity == 0 && plan.Params.Noise == Gaussian && plan.Params.Rows >= 64 {
+		p.Sparsity, p.Noise = 8, Gaussian
+		return p.bestRows()
+	}
+	return plan, nil
+}
+
+// bestRows searches the multiples of s. The variance is A/k + B + Ck + … with positive terms, each rising or falling in k, so it falls and then rises: a coarse
+// search by factors of √2, then by ever smaller steps around the best.
+func (p Params) bestRows() (Plan, error) {
+	s := p.sparsity()
+	most := maxRows / s * s
+	if p.Transform == SRHT {
+		most = int(min(hadamard.Size(p.Dim), maxRows))
+	}
+	var best Plan
+	try := func(k int) error {
+		q := p
+		q.Rows = min(max(k/s*s, s), most)
+		c, err := q.calibrate(q.bounded())
+		if err != nil {
+			return err
+		}
+		if v := q.variance(c.law); best.Params.Rows == 0 || v < best.StdDev*best.StdDev {
+			q.Noise = c.law.kind
+			best = Plan{Params: q, SquaredLength: p.SquaredLength, StdDev: math.Sqrt(v), RelativeError: math.Sqrt(v) / p.SquaredLength}
+		}
+		return nil
+	}
+	var err error
+	for k := float64(s); k < 1.5*float64(most) && err == nil; k *= math.Sqrt2 {
+		err = try(int(k))
+	}
+	for step := max(best.Params.Rows/4, s); step >= s && err == nil; step /= 2 {
+		for around := best.Params.Rows - 2*step; around <= best.Params.Rows+2*step && err == nil; around += step {
+			err = try(around)
+		}
+	}
+	if best.Params.Rows == 0 {
+		return best, err
+	}
+	return best, nil
+}
+
+// Distortion returns the size of a sketch that without noise keeps a squared length within a factor 1 ± β with the given probability of failure: k = ⌈ln(2/p)/(β²/4 − β³/6)⌉ and s =
+// ⌈ln(2/p)/β⌉, k being rounded up to a multiple of s. For independent normal entries or signs the k is proved (Achlioptas, Database-friendly Random Projections, JCSS 2003); the orders
+// are those of Kane and Nelson for an SJLT with that s, whose constants nobody knows. What holds for every transform here is Chebyshev's k = 2/(β²p), by its variance.
+//
+// It leaves the noise out, which wants fewer rows: see [Params.Plan]. β and failure are in (0, 1/2); else the error wraps [ErrParams].
+func Distortion(beta, failure float64) (rows, sparsity int, err error) {
+	switch {
+	case !(beta >= 1e-3 && beta < 0.5):
+		return 0, 0, bad("beta", beta, "a number in [0.001, 1/2)")
+	case !(failure >= minDelta && failure < 0.5):
+		return 0, 0, bad("failure", failure, "a number in [1e-300, 1/2)")
+	}
+	log := math.Log(2 / failure)
+	sparsity = int(math.Ceil(log / beta))
+	rows = int(math.Ceil(log / (beta*beta/4 - beta*beta*beta/6)))
+	return (rows + sparsity - 1) / sparsity * sparsity, sparsity, nil
+}

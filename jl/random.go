@@ -1,0 +1,50 @@
+package jl
+
+import (
+	"math/bits"
+	"math/rand/v2"
+
+	"github.com/dpsketch/dpsketch/hashing"
+)
+
+// The labels under which the parts of a transform derive their seeds. They are part of the format.
+const (
+	labelBlock    = 0 << 32 // plus r, a block of the SJLT
+	labelSigns    = 1 << 32 // plus i, sixty rows of the Rademacher transform
+	labelDiagonal = 2 << 32 // the signs before a Hadamard matrix
+	labelSample   = 3 << 32 // the rows of the SRHT
+	labelEntries  = 4 << 32 // the entries of the Normal transform and of P
+	labelSecond   = 5 << 32 // the second half of the key of a stream
+)
+
+// fourWise returns a 4-wise independent hash function.
+func fourWise(seed hashing.Seed) hashing.Polynomial {
+	h, err := hashing.NewPolynomial(seed, 4)
+	if err != nil {
+		panic("jl: no polynomial of degree 3") // unreachable
+	}
+	return h
+}
+
+// stream is public randomness that is read from the front to the back: the words of ChaCha8, whose definition does not change.
+type stream struct{ words *rand.ChaCha8 }
+
+func newStream(seed hashing.Seed) *stream {
+	second := seed.Derive(labelSecond)
+	var key [32]byte
+	copy(key[:16], seed[:])
+	copy(key[16:], second[:])
+	return &stream{rand.NewChaCha8(key)}
+}
+
+func (s *stream) next() uint64 { return s.words.Uint64() }
+
+// below returns a uniform number below n ≥ 1 (Lemire's method).
+func (s *stream) below(n uint64) uint64 {
+	for {
+		hi, lo := bits.Mul64(s.next(), n)
+		if lo >= -n%n {
+			return hi
+		}
+	}
+}

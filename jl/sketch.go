@@ -1,0 +1,171 @@
+package jl
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// Sketch is a released sketch, or a sum of such: public, immutable, safe for concurrent readers. All that it computes is post-processing and costs no budget.
+type Sketch struct {
+	params Params // of the first term
+	step   float64
+	values []int64 // A·x + noise, in steps
+	terms  []term  // what was added up: one term of a release, more of a sum
+}
+
+// term is the guarantee and the noise of one release in a sum.
+type term struct {
+	epsilon, delta, rho float64
+	law                 law
+}
+
+func newSketch(p Params, l law, values []int64) *Sketch {
+	return &Sketch{params: p, step: l.step, values: values, terms: []term{{p.Epsilon, p.Delta, p.Rho, l}}}
+}
+
+// Params returns the parameters of the release, with the Noise that was used. For a sum they are those of the first of its terms.
+func (s *Sketch) Params() Params { return s.params }
+
+// Terms returns the number of releases in a sum; 1 for a release, 0 for the zero Sketch.
+func (s *Sketch) Terms() int { return len(s.terms) }
+
+// Guarantee returns the guarantee of the release. For a sum it is the composition of all its terms, which holds for whoever is in all of them; somebody
+// who is in one of them has the guarantee of that one.
+func (s *Sketch) Guarantee() noise.Guarantee {
+	if len(s.terms) == 0 {
+		return noise.Guarantee{}
+	}
+	all := make([]noise.Guarantee, len(s.terms))
+	for i, t := range s.terms {
+		p := Params{Epsilon: t.epsilon, Delta: t.delta, Rho: t.rho, Noise: t.law.kind, Relation: s.params.Relation}
+		all[i] = p.Guarantee()
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	g, err := noise.Compose(all...)
+	if err != nil {
+		return noise.Guarantee{} // unreachable: the relations agree
+	}
+	return g
+}
+
+// Row returns the noisy value of a row of the normalised sketch, (Sx + φ)ᵢ, in the units of the data. NaN outside [0, Rows).
+func (s *Sketch) Row(i int) float64 {
+	if i < 0 || i >= len(s.values) {
+		return math.NaN()
+	}
+	return float64(s.values[i]) * s.unit()
+}
+
+// unit returns what a step is in the normalised sketch.
+func (s *Sketch) unit() float64 { return s.step * s.params.factor() }
+
+// StdDev returns the standard deviation of the noise of one row of the normalised sketch, in the units of the data. NaN for the zero Sketch.
+func (s *Sketch) StdDev() float64 {
+	if len(s.terms) == 0 {
+		return math.NaN()
+	}
+	return math.Sqrt(s.params.spread().correction(s.noise()) / float64(s.params.Rows))
+}
+
+// noise returns the noise of all terms.
+func (s *Sketch) noise() (sum disturbance) {
+	for _, t := range s.terms {
+		sum = sum.plus(s.params.noiseOf(t.law))
+	}
+	return sum
+}
+
+// mismatch returns the error that names the first field of the transform in which two Params differ, or otherwise Params as a whole.
+func (p Params) mismatch(q Params) error {
+	for _, f := range []struct {
+		name string
+		a, b any
+	}{
+		{"Transform", p.Transform, q.Transform}, {"Dim", p.Dim, q.Dim}, {"Rows", p.Rows, q.Rows}, {"Sparsity", p.sparsity(), q.sparsity()},
+		{"Density", p.density(), q.density()}, {"Seed", p.Seed, q.Seed}, {"Relation", p.relation(), q.relation()},
+		{"Params", p, q},
+	} {
+		if f.a != f.b {
+			return fault.Mismatch("jl", f.name, f.a, f.b)
+		}
+	}
+	return nil
+}
+
+// comparable returns an error that wraps ErrMismatch unless the sketches are of one transform.
+func (s *Sketch) comparable(other *Sketch) error {
+	if len(s.terms) == 0 || other == nil || len(other.terms) == 0 {
+		return fault.Mismatch("jl", "Sketch", s.Terms(), "one that was released")
+	}
+	p, q := s.params, other.params
+	if p.Transform == q.Transform && p.Dim == q.Dim && p.Rows == q.Rows && p.sparsity() == q.sparsity() && p.density() == q.density() && p.Seed == q.Seed {
+		return nil
+	}
+	return p.mismatch(q)
+}
+
+// difference returns the rows of the normalised difference. Where the grids agree the difference is exact, so that two long vectors may be close.
+func (s *Sketch) difference(other *Sketch) []float64 {
+	d := make([]float64, len(s.values))
+	if s.step == other.step {
+		unit := s.unit()
+		for i, v := range s.values {
+			d[i] = float64(v-other.values[i]) * unit
+		}
+		return d
+	}
+	a, b := s.unit(), other.unit()
+	for i, v := range s.values {
+		d[i] = float64(v)*a - float64(other.values[i])*b
+	}
+	return d
+}
+
+// rows returns the rows of the normalised sketch.
+func (s *Sketch) rows() []float64 {
+	rows := make([]float64, len(s.values))
+	for i := range rows {
+		rows[i] = float64(s.values[i]) * s.unit()
+	}
+	return rows
+}
+
+// maxTerms is the most releases in a sum.
+const maxTerms = 1 << 16
+
+// Sum returns the sketch of the sum of the two vectors. Its noise is the noise of both, and its estimates correct for it. The error wraps [ErrMismatch]: both are of
+// one transform, of one grid, which equal Params give, and of one Relation, and together of at most 2¹⁶ terms. It is
+// post-processing. To add a sketch to itself is no use: the noise would not be independent.
+func (s *Sketch) Sum(other *Sketch) (*Sketch, error) {
+	if err := s.comparable(other); err != nil {
+		return nil, err
+	}
+	switch {
+	case s.params.relation() != other.params.relation():
+		return nil, fault.Mismatch("jl", "Relation", s.params.relation(), other.params.relation())
+	case s.step != other.step:
+		return nil, fault.Mismatch("jl", "grid", s.step, other.step)
+	case len(s.terms)+len(other.terms) > maxTerms:
+		return nil, fault.Mismatch("jl", "terms", len(s.terms), len(other.terms))
+	}
+	sum := &Sketch{params: s.params, step: s.step, values: make([]int64, len(s.values))}
+	for i, v := range s.values {
+		sum.values[i] = min(max(v+other.values[i], -maxValue), maxValue)
+	}
+	sum.terms = append(append(sum.terms, s.terms...), other.terms...)
+	return sum, nil
+}
+
+// String says what was released, and under which guarantee.
+func (s *Sketch) String() string {
+	if len(s.terms) == 0 {
+		return "jl.Sketch: nothing released"
+	}
+	return fmt.Sprintf("jl.Sketch: %v of %d rows for %d coordinates, %v noise of standard deviation %.4g a row, terms: %d, %v",
+		s.params.Transform, s.params.Rows, s.params.Dim, s.params.Noise, s.StdDev(), s.Terms(), s.Guarantee())
+}

@@ -1,0 +1,87 @@
+package jl
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/hadamard"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// srht is √k·S = RHD: D random signs, H the Walsh–Hadamard matrix of ±1 of the size u, the least power of two that is at least Dim, and R
+// the choice of k different rows. The coordinates from Dim to u−1 are 0. The signs are 4-wise independent; the rows come from a stream of random words.
+//
+// Theorem. Var⟨Sx, Sy⟩ = (1/k)(‖x‖²‖y‖² + ⟨x,y⟩² − 2Σx²y²)(u−k)/(u−1); for y = x, (2/k)(‖x‖₂⁴ − ‖x‖₄⁴)(u−k)/(u−1). Proof. Let aᵢ = (HDx)ᵢ(HDy)ᵢ/u, so that
+// ⟨Sx, Sy⟩ = (u/k)·Σ over the sampled i of aᵢ. E aᵢ = ⟨x,y⟩/u, and V = Var aᵢ = (‖x‖²‖y‖² + ⟨x,y⟩² − 2Σx²y²)/u² as for one row of signs, which is all that D and a
+// row of H are. Σᵢ aᵢ = ⟨x,y⟩ is fixed, as H/√u is orthogonal: so the u(u−1) covariances of different i sum to −uV, and two different sampled rows, which are any two with
+// the same probability, have the mean one, −V/(u−1). The variance is (u²/k²)(kV − k(k−1)V/(u−1)) = (u²/k)·V·(u−k)/(u−1). ∎
+type srht struct {
+	dim, size int
+	sampled   []int
+	negative  []uint64 // bit j: the sign of coordinate j is −1
+}
+
+func newSRHT(p Params) *srht {
+	m := &srht{dim: int(p.Dim), size: int(hadamard.Size(p.Dim)), negative: randomSigns(p)}
+	m.sampled = distinct(newStream(p.Seed.Derive(labelSample)), m.size, p.Rows)
+	return m
+}
+
+// randomSigns returns the 4-wise independent signs of D as bits.
+func randomSigns(p Params) []uint64 {
+	h := fourWise(p.Seed.Derive(labelDiagonal))
+	negative := make([]uint64, (p.Dim+63)/64)
+	for j := range p.Dim {
+		negative[j/64] |= (h.Hash(j) & 1) << (j % 64)
+	}
+	return negative
+}
+
+// signed multiplies x by the signs, in place.
+func signed(x []int64, negative []uint64) {
+	for j := range x {
+		flip := -int64(negative[j/64] >> (j % 64) & 1)
+		x[j] = x[j] ^ flip - flip
+	}
+}
+
+// distinct returns k different numbers below n, every choice and order with the same probability.
+func distinct(s *stream, n, k int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	for i := range k {
+		j := i + int(s.below(uint64(n-i)))
+		all[i], all[j] = all[j], all[i]
+	}
+	return append([]int(nil), all[:k]...)
+}
+
+// transformed returns HDx, padded.
+func transformed(x []int64, size int, negative []uint64) []int64 {
+	padded := make([]int64, size)
+	copy(padded, x)
+	signed(padded[:len(x)], negative)
+	hadamard.Int(padded)
+	return padded
+}
+
+func (m *srht) apply(x []int64) []int64 {
+	full := transformed(x, m.size, m.negative)
+	y := make([]int64, len(m.sampled))
+	for i, row := range m.sampled {
+		y[i] = full[row]
+	}
+	return y
+}
+
+// norms: a column has k entries ±1. The rows are orthogonal and of length √u, so ‖Ad‖₂ ≤ √u and ‖Ad‖₁ ≤ √k·√u for ‖d‖₂ ≤ 1; with Dim = u both are attained.
+func (m *srht) norms(r noise.Relation) norms {
+	k, u := float64(len(m.sampled)), float64(m.size)
+	if r == noise.L1 {
+		return norms{k, up(math.Sqrt(k))}
+	}
+	return norms{up(math.Sqrt(k * u)), up(math.Sqrt(u))}
+}
+
+func (m *srht) gain() float64 { return float64(m.size) }

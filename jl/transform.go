@@ -1,0 +1,85 @@
+package jl
+
+import (
+	"strconv"
+
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// Transform is a random k × u matrix S with E‖Sx‖² = ‖x‖². Each is c·A for an integer matrix A and a number c.
+type Transform uint8
+
+const (
+	// SJLT is the sparser Johnson–Lindenstrauss transform of Kane and Nelson, block construction: s entries ±1/√s a column, one in each of s blocks of
+	// k/s rows. An update takes O(s), for any Dim.
+	SJLT Transform = iota
+	// SRHT is √(u/k) times k of the u rows, drawn without repetition, of the Walsh–Hadamard matrix after random signs. It holds the vector until
+	// Release, and has the least variance: none at k = u.
+	SRHT
+	// FJLT is the fast Johnson–Lindenstrauss transform of Ailon and Chazelle, PHD: P sparse with normal entries, of the given Density. It holds the vector.
+	// SRHT is better in every respect; FJLT is here because the thesis analyses it.
+	FJLT
+	// Rademacher is dense and has independent entries ±1/√k. An update takes O(k), for any Dim.
+	Rademacher
+	// Normal is dense and has independent normal entries, to a multiple of 1/16 before the normalisation: the baseline of the thesis. It holds the vector,
+	// and its sensitivity has to be computed: u·k steps in New and again in Release.
+	Normal
+
+	lastTransform = Normal
+)
+
+var transformNames = [...]string{"SJLT", "SRHT", "FJLT", "Rademacher", "Normal"}
+
+// String returns the name of the constant.
+func (t Transform) String() string {
+	if int(t) < len(transformNames) {
+		return transformNames[t]
+	}
+	return "Transform(" + strconv.Itoa(int(t)) + ")"
+}
+
+// holds reports whether a Builder holds the vector and transforms it on release, instead of updating the sketch: where the transform does not work by
+// columns, where the noise goes to the input, and where the sum over entries of both signs has to stay exact (sensitivity.go).
+func (p Params) holds() bool {
+	return p.Input || p.Transform != SJLT && p.Transform != Rademacher || p.Transform == Rademacher && p.relation() == noise.L2
+}
+
+// matrix is the integer matrix A of a transform. It is immutable.
+type matrix interface {
+	bounded
+	// apply returns A·x for a vector of all coordinates.
+	apply(x []int64) []int64
+}
+
+// bounded is what the calibration of the noise asks of a matrix.
+type bounded interface {
+	// norms returns bounds on the norms of A·d: over ‖d‖₁ ≤ 1, or over ‖d‖₂ ≤ 1.
+	norms(r noise.Relation) norms
+	// gain returns a bound on |(A·x)ᵢ| and all that apply computes on the way, for |xⱼ| ≤ 1.
+	gain() float64
+}
+
+// columns is a matrix that can work by columns.
+type columns interface {
+	matrix
+	// add adds v times column j to the rows, which saturate at ±2⁶¹.
+	add(rows []fixed, j uint64, v fixed)
+}
+
+// norms are upper bounds on ‖A·d‖₁ and ‖A·d‖₂.
+type norms struct{ one, two float64 }
+
+// newMatrix returns the matrix that the Seed selects. The Params are valid.
+func (p Params) newMatrix() matrix {
+	switch p.Transform {
+	case SRHT:
+		return newSRHT(p)
+	case FJLT:
+		return newFJLT(p)
+	case Rademacher:
+		return newRademacher(p)
+	case Normal:
+		return newNormal(p)
+	}
+	return newSJLT(p)
+}
