@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/dpsketch/dpsketch/plan"
+)
+
+// report prints tables.
+type report struct {
+	options
+	ctx           context.Context
+	out, progress io.Writer
+}
+
+// data is one data set: dense or sparse rows, and the mean that errors are measured against.
+type data struct {
+	dense  [][]float64
+	sparse plan.Sparse
+	truth  []float64
+}
+
+// release releases the mean of the data.
+func (d data) release(ctx context.Context, p plan.Params) (*plan.Mean, error) {
+	m, err := plan.New(p)
+	if err != nil {
+		return nil, err
+	}
+	if d.dense != nil {
+		return m.ReleaseContext(ctx, d.dense)
+	}
+	return m.ReleaseSparseContext(ctx, d.sparse)
+}
+
+// method is one row of a table.
+type method struct {
+	name   string
+	params plan.Params
+	shrunk bool
+}
+
+// comparison is a table: methods against budgets.
+type comparison struct {
+	title   string
+	budgets []float64
+	methods []method
+	make    func() data // fresh, or always the same
+	p       float64     // of the ℓₚ error
+	factor  float64     // of the error: ½ for the total variation distance
+	quoted  [][]string  // further rows, from elsewhere
+}
+
+// table runs a comparison and prints it. A release whose error is more than three times what its noise and the sample explain counts as a failure.
+func (r *report) table(c comparison) error {
+	sums := make([][]float64, len(c.methods))
+	failures := make([]int, len(c.methods))
+	for i := range sums {
+		sums[i] = make([]float64, len(c.budgets))
+	}
+	start, total := time.Now(), r.runs*len(c.budgets)*len(c.methods)
+	for run := range r.runs {
+		d := c.make()
+		sampling := norm(d.mean(), d.truth, c.p) // 0 where the truth is the mean of the rows
+		for b, rho := range c.budgets {
+			for i, m := range c.methods {
+				done := (run*len(c.budgets)+b)*len(c.methods) + i
+				fmt.Fprintf(r.progress, "\r%s: release %d of %d, %.0f s ", c.title, done+1, total, time.Since(start).Seconds())
+				m.params.Rho, m.params.Workers = rho, r.workers
+				mean, err := d.release(r.ctx, m.params)
+				if err != nil {
+					return err
+				}
+				values := mean.Values()
+				if m.shrunk {
+					values = mean.Shrunk(c.p)
+				}
+				e := c.factor * norm(values, d.truth, c.p)
+				sums[i][b] += e / float64(r.runs)
+				expected := c.factor * (mean.ExpectedError(c.p) + sampling)
+				if e > 3*expected {
+					failures[i]++
+				}
+			}
+		}
+	}
+	fmt.Fprintf(r.progress, "\r%s\r", strings.Repeat(" ", 79))
+	r.print(c, sums, failures)
+	return nil
+}
+
+// mean returns the mean of the rows.
+func (d data) mean() []float64 {
+	out := make([]float64, len(d.truth))
+	for _, row := range d.dense {
+		for i, x := range row {
+			out[i] += x / float64(len(d.dense))
+		}
+	}
+	for _, i := range d.sparse.Indices {
+		out[i] += 1 / float64(d.sparse.Rows())
+	}
+	return out
+}
+
+func (r *report) print(c comparison, sums [][]float64, failures []int) {
+	fmt.Fprintf(r.out, "%s\n  %-34s", c.title, "ρ")
+	for _, rho := range c.budgets {
+		fmt.Fprintf(r.out, "%10.4g", rho)
+	}
+	fmt.Fprintln(r.out, "  failures")
+	for i, m := range c.methods {
+		fmt.Fprintf(r.out, "  %-34s", m.name)
+		for _, e := range sums[i] {
+			fmt.Fprintf(r.out, "%10.4g", e)
+		}
+		fmt.Fprintf(r.out, "  %d of %d\n", failures[i], r.runs*len(c.budgets))
+	}
+	for _, row := range c.quoted {
+		fmt.Fprintf(r.out, "  %-34s", row[0])
+		for _, e := range row[1:] {
+			fmt.Fprintf(r.out, "%10s", e)
+		}
+		fmt.Fprintln(r.out)
+	}
+	fmt.Fprintln(r.out)
+}
+
+// norm returns ‖a − b‖ₚ.
+func norm(a, b []float64, p float64) float64 {
+	sum := 0.0
+	for i := range a {
+		sum += math.Pow(math.Abs(a[i]-b[i]), p)
+	}
+	return math.Pow(sum, 1/p)
+}

@@ -1,0 +1,245 @@
+package plan
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// The improved PLAN, and Algorithm 17 as it stands with its own steps selected.
+//
+// 1. A pilot of 64 random coordinates: their centres and scales, at the budget per coordinate that they need.
+// 2. Centres of all others, with a base measure that has learnt from the pilot.
+// 3. If scaling pays, scales of all others, likewise.
+// 4. C, a quantile of the norms of the centred and scaled rows, and γ, the mean of min(1, C/‖y‖).
+// 5. The sum of the clipped rows, with Gaussian noise from all that is left of the budget.
+//
+// Each is released, and may depend on what was released before: see budget.go.
+
+const (
+	leastShare  = 0.02  // of ρ for the centres, below which their own error would show
+	mostShare   = 0.45  // of ρ for the centres, and for the scales
+	pilotShare  = 0.10  // of ρ for the pilot, at most
+	clipShare   = 0.005 // of ρ for C
+	gammaShare  = 0.002 // of ρ for γ
+	leastRank   = 8     // the least L: a median then has an error of .22σ
+	moderate    = 16    // Units that a mean is assumed to be away from 0 where the whole of [−Max, Max] would cost too much
+	scaleGain   = 0.97  // scaling must bring the noise below that
+	heavyRatio  = 1.3   // C²/(d·median σ̂²) from which on scales pay that the pilot did not see
+	heavyPart   = 0.005 // of Σσ̂^{2p/(p+2)}, the square of the norm: a coordinate that has more is heavy
+	heavyShare  = 0.01  // of ρ for the centres of heavy coordinates
+	stages      = 3     // that may fail, each with probability β/3
+	defaultClip = 7.0 / 8
+)
+
+// adaptive runs Adaptive and Thesis.
+func (r *run) adaptive() (*Mean, error) {
+	pilot, rest := r.choosePilot()
+	if err := r.pilot(pilot, len(rest) > 0); err != nil {
+		return nil, err
+	}
+	if err := r.centres(pilot, rest); err != nil {
+		return nil, err
+	}
+	scaled := r.scalingPays(pilot, len(rest))
+	if scaled {
+		if err := r.scaleAll(pilot, rest); err != nil {
+			return nil, err
+		}
+	}
+	limit, err := r.limit(r.clipShare())
+	if err != nil {
+		return nil, err
+	}
+	if !scaled && r.escaped(limit, pilot) {
+		if err := r.scaleAll(pilot, rest); err != nil {
+			return nil, err
+		}
+		if limit, err = r.limit(r.clipShare()); err != nil {
+			return nil, err
+		}
+	}
+	return r.clippedMean(limit)
+}
+
+// scaleAll releases all scales, and scales by them.
+func (r *run) scaleAll(pilot, rest []int) error {
+	if err := r.scales(pilot, rest); err != nil {
+		return err
+	}
+	if err := r.recentre(); err != nil {
+		return err
+	}
+	r.shape()
+	return nil
+}
+
+// choosePilot splits the coordinates into the pilot, chosen at random, and the others. Below leastDim, and where there is nothing to decide, all are the pilot.
+func (r *run) choosePilot() (pilot, rest []int) {
+	order := make([]int, r.p.Dim)
+	for i := range order {
+		order[i] = i
+	}
+	learn := r.p.Method == Adaptive && r.p.Dim >= leastDim && r.p.Steps.Base == AutoBase
+	if !learn {
+		return order, nil
+	}
+	for i := range pilotSize {
+		j := i + int(r.samplers[0].src.Uint64N(uint64(len(order)-i)))
+		order[i], order[j] = order[j], order[i]
+	}
+	return order[:pilotSize], order[pilotSize:]
+}
+
+// pilot releases the centres and, if they may be used, the scales of the listed coordinates: all, or the part that is to teach.
+func (r *run) pilot(list []int, part bool) error {
+	most := mostShare
+	if part {
+		most = pilotShare
+	}
+	m := float64(len(list))
+	if r.p.Steps.Centre == Median {
+		rho := r.fixPart(r.p.Shares.Centre, most, m, func() float64 {
+			a, moderately := r.centreAxis(), min(moderate*r.p.Unit, r.p.Max)
+			cautious := r.stageNeed(m, centreSlope(a, r.p.Max))
+			wanted := min(cautious, max(most/2*r.p.Rho, r.stageNeed(m, centreSlope(a, moderately))))
+			if part {
+				return wanted
+			}
+			return max(wanted, leastShare*r.p.Rho)
+		})
+		if err := r.medians(list, rho, r.centreAxis().plain()); err != nil {
+			return err
+		}
+	}
+	if r.given != nil || r.p.Steps.Scaling == Unscaled && !part {
+		return r.stop()
+	}
+	rho := r.fixPart(r.p.Shares.Scale, most, m, func() float64 { return r.stageNeed(m, r.scaleSlope()) })
+	return r.spreads(list, rho, r.scaleAxis().plain())
+}
+
+// stageNeed returns the budget that medians of m coordinates need with a plain base measure, of which slope/L lies within 1/c ranks.
+func (r *run) stageNeed(m, slope float64) float64 {
+	l := max(logSum(m, r.p.Failure/stages, slope), leastRank)
+	return m * need(l, 0.5, r.n, r.p.ranks())
+}
+
+// centreAxis returns the axis of the centres.
+func (r *run) centreAxis() axis { return r.p.centreAxis() }
+
+func (p Params) centreAxis() axis {
+	if p.Steps.Base == Uniform {
+		return uniformAxis(-p.Max, p.Max)
+	}
+	return asinhAxis(p.Unit, p.Max)
+}
+
+// centreSlope returns the part of the axis, times L, that the candidates within 1/c ranks of the median of N(x, Unit²) take: 1/(2L) of the data on either
+// side lie within √(π/2)·Unit/L.
+func centreSlope(a axis, x float64) float64 {
+	const widths = 1 << 10
+	lo, hi := x-1.2533*a.scaleOf()/widths, x+1.2533*a.scaleOf()/widths
+	if a.base == Uniform {
+		return (hi - lo) * widths / (2 * a.max)
+	}
+	return (math.Asinh(hi/a.unit) - math.Asinh(lo/a.unit)) * widths / (2 * math.Asinh(a.max/a.unit))
+}
+
+// scaleOf returns Unit: of a Uniform axis it is not known, and a part in 2²⁰ of the range stands for it.
+func (a axis) scaleOf() float64 {
+	if a.base == Uniform {
+		return a.max * 0x1p-20
+	}
+	return a.unit
+}
+
+// medians releases the medians of the listed coordinates with the budget rho for all together.
+func (r *run) medians(list []int, rho float64, base []region) error {
+	rho = r.budget.take(rho)
+	r.spent.Centre += rho
+	a := r.centreAxis()
+	values, err := r.quantiles(list, a, base, 0.5, each(rho, len(list)), func(_ int, x float64) uint32 { return a.key(x) })
+	if err != nil {
+		return err
+	}
+	for at, i := range list {
+		r.centre[i] = values[at]
+	}
+	return nil
+}
+
+// each returns rho/n, rounded down.
+func each(rho float64, n int) float64 { return rho / cap1(float64(n)) * (1 - 0x1p-50) }
+
+// centres releases the centres of the coordinates that were not in the pilot.
+func (r *run) centres(pilot, rest []int) error {
+	if r.p.Steps.Centre != Median || len(rest) == 0 {
+		return r.stop()
+	}
+	a := r.centreAxis()
+	base := a.window(pick(r.centre, pilot))
+	m := float64(len(rest))
+	rho := r.fixPart(r.p.Shares.Centre, mostShare, m, func() float64 {
+		l := a.requirement(base, m, r.p.Failure/stages, len(pilot), func(i int, width float64) (lo, hi float64) {
+			x, s := r.centre[pilot[i]], r.scaleOrUnit(pilot[i])
+			return x - 2.5066*width*s, x + 2.5066*width*s // 1/φ(0)
+		}, func(i int) (lo, hi float64) {
+			x, s := r.centre[pilot[i]], r.scaleOrUnit(pilot[i])
+			return x - 10*s, x + 10*s
+		})
+		return max(m*need(max(l, leastRank), 0.5, r.n, r.p.ranks()), leastShare*r.p.Rho)
+	})
+	return r.medians(rest, rho, base)
+}
+
+// recentre releases the medians of heavy coordinates again, with more budget. Where one coordinate is a good part of the norm, rows that are far out in
+// it are the ones that are clipped, and the mean is drawn towards the centre more than γ makes up for; so its centre should be good.
+func (r *run) recentre() error {
+	if r.p.Method != Adaptive || r.p.Steps.Centre != Median || r.given != nil {
+		return nil
+	}
+	e, sum := 2*r.p.P/(r.p.P+2), 0.0
+	for _, s := range r.scale {
+		sum += math.Pow(s, e)
+	}
+	var heavy []int
+	for i, s := range r.scale {
+		if part := math.Pow(s, e) / sum; part > heavyPart && part > 4/float64(r.p.Dim) {
+			heavy = append(heavy, i)
+		}
+	}
+	rho := min(heavyShare*r.p.Rho, clipPart*r.budget.left())
+	wanted := r.stageNeed(float64(len(heavy)), centreSlope(r.centreAxis(), r.p.Max))
+	if len(heavy) == 0 || wanted > rho {
+		return r.stop()
+	}
+	return r.medians(heavy, rho, r.centreAxis().plain())
+}
+
+// scaleOrUnit returns the released standard deviation of the coordinate, or Unit.
+func (r *run) scaleOrUnit(i int) float64 {
+	if s := r.scale[i]; s > 0 {
+		return s
+	}
+	return r.p.Unit
+}
+
+// pick returns the values at the listed places.
+func pick(x []float64, list []int) []float64 {
+	out := make([]float64, len(list))
+	for at, i := range list {
+		out[at] = x[i]
+	}
+	return out
+}
+
+// plain runs the Gaussian mechanism on rows that no step has shaped.
+func (r *run) plain() (*Mean, error) {
+	limit := r.p.Max
+	if r.p.Dim > 1 {
+		limit = r.p.NormBound()
+	}
+	r.p.Steps.Undivided = r.p.Steps.Undivided || r.p.Relation == noise.Replace
+	return r.clippedMean(limit)
+}

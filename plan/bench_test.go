@@ -1,0 +1,57 @@
+package plan
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// Skewed dense rows, at a tenth of the size that the documentation speaks of.
+func BenchmarkRelease(b *testing.B) {
+	sds := powers(2048, 1)
+	x, mean := gaussian(rand.New(rand.NewPCG(1, 2)), 4000, 10, sds)
+	for _, bench := range []struct {
+		name string
+		p    Params
+	}{
+		{"method=Adaptive", Params{Rho: 1, Dim: 2048, Max: 1e6, Unit: 1}},
+		{"method=Adaptive/workers=2", Params{Rho: 1, Dim: 2048, Max: 1e6, Unit: 1, Workers: 2}},
+		{"method=Plain", Params{Rho: 1, Dim: 2048, Max: 1e6, Unit: 1, Method: Plain}},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			sum, n := 0.0, 0
+			for b.Loop() {
+				sum += l2(release(b, bench.p, x).Values(), mean)
+				n++
+			}
+			b.ReportMetric(sum/float64(n), "ℓ₂-error")
+		})
+	}
+}
+
+// Sparse binary rows with the entries of a million words.
+func BenchmarkReleaseSparse(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const n, d = 40000, 12000
+	s := Sparse{Offsets: []int{0}}
+	for range n {
+		seen := map[uint32]bool{}
+		for len(seen) < 25 {
+			seen[uint32(math.Exp(rng.Float64()*math.Log(d)))] = true
+		}
+		for i := range seen {
+			s.Indices = append(s.Indices, i)
+		}
+		s.Offsets = append(s.Offsets, len(s.Indices))
+	}
+	s = s.canonical(d)
+	m, err := New(Params{Rho: 1, Dim: d, NonNegative: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := m.ReleaseSparse(s); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

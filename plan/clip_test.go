@@ -1,0 +1,177 @@
+package plan
+
+import (
+	"context"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+// exactSquare returns ‖v‖² exactly.
+func exactSquare(v []int64) *big.Int {
+	sum := new(big.Int)
+	for _, x := range v {
+		b := big.NewInt(x)
+		sum.Add(sum, b.Mul(b, b))
+	}
+	return sum
+}
+
+// adversarialRows are rows for which float64 norms, or roundings, go wrong most easily.
+func adversarialRows(rng *rand.Rand, d int, nonNegative bool) [][]float64 {
+	var all [][]float64
+	add := func(f func(i int) float64) {
+		row := make([]float64, d)
+		for i := range row {
+			if row[i] = f(i); nonNegative {
+				row[i] = math.Abs(row[i])
+			}
+		}
+		all = append(all, row)
+	}
+	for _, x := range []float64{0, 1, -1, 0x1p-1074, 0x1p-27, 1 - 0x1p-53, 0x1p60, math.MaxFloat64, math.Inf(1), math.Inf(-1), math.NaN()} {
+		add(func(int) float64 { return x })
+		add(func(i int) float64 { return x * float64(i%3-1) })
+		add(func(i int) float64 {
+			if i == 0 {
+				return x
+			}
+			return 0x1p-30
+		})
+	}
+	for range 60 {
+		scale := math.Exp(rng.NormFloat64() * 20)
+		add(func(int) float64 { return scale * rng.NormFloat64() })
+		add(func(int) float64 { return math.Exp(rng.NormFloat64() * 30) })
+	}
+	return all
+}
+
+// Whatever the row and C, what is summed has norm at most C exactly, and two rows differ by at most 2C, or √2·C if no entry is negative.
+func TestClippedRowsKeepTheirSensitivity(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	clipped, sharp := 0, 0
+	for _, limit := range []float64{1, math.Pi, 0x1p-50, 1e30, 1 - 0x1p-53} {
+		for _, nonNegative := range []bool{false, true} {
+			for _, d := range []int{1, 2, 7, 100} {
+				if testing.Short() && d > 7 {
+					continue
+				}
+				var before []int64
+				for _, row := range adversarialRows(rng, d, nonNegative) {
+					c := newClipper(limit, d)
+					require.LessOrEqual(t, c.limit, limit)
+					c.add(nil, row)
+					most := big.NewInt(c.most * c.most)
+					require.LessOrEqual(t, exactSquare(c.sums).Cmp(most), 0, "d = %d, C = %v, row %v", d, limit, row[:1])
+					require.True(t, c.weight >= 0 && c.weight <= weightSteps)
+					if nearly := new(big.Int).Div(new(big.Int).Mul(most, big.NewInt(999)), big.NewInt(1000)); exactSquare(c.sums).Cmp(nearly) > 0 {
+						sharp++
+					}
+					clipped++
+					if before != nil {
+						difference := make([]int64, d)
+						for i := range difference {
+							difference[i] = c.sums[i] - before[i]
+							require.False(t, nonNegative && c.sums[i] < 0)
+						}
+						factor := int64(4)
+						if nonNegative {
+							factor = 2
+						}
+						require.LessOrEqual(t, exactSquare(difference).Cmp(new(big.Int).Mul(most, big.NewInt(factor))), 0)
+					}
+					before = c.sums
+				}
+			}
+		}
+	}
+	require.Greater(t, sharp, clipped/5, "the bound is met nearly")
+}
+
+// Rounding to the nearest instead of towards 0 breaks the bound: the test above can fail.
+func TestRoundingToNearestWouldLeak(t *testing.T) {
+	c := newClipper(1, 1000)
+	over := 0
+	for k := range 100 {
+		row := make([]float64, 1000)
+		squares := new(big.Int)
+		for i := range row {
+			row[i] = 1 + float64((i*7+k*13)%11)/11
+		}
+		norm := math.Sqrt(squaredNorm(row))
+		for i := range row {
+			v := big.NewInt(int64(math.Round(row[i] / norm * float64(c.most))))
+			squares.Add(squares, v.Mul(v, v))
+		}
+		if squares.Cmp(big.NewInt(c.most*c.most)) > 0 {
+			over++
+		}
+	}
+	require.Greater(t, over, 10)
+}
+
+// The noise of the sum is what its sensitivity and budget ask for, under every relation.
+func TestSumNoise(t *testing.T) {
+	for _, row := range []struct {
+		relation    noise.Relation
+		nonNegative bool
+		want        float64
+	}{{noise.Replace, false, 2}, {noise.Replace, true, math.Sqrt2}, {noise.AddRemove, false, 1}, {noise.AddRemove, true, 1}} {
+		p := Params{Rho: 1, Dim: 2, Max: 1, Relation: row.relation, NonNegative: row.nonNegative}.resolved()
+		r := newRun(context.Background(), p, &rows{dim: 2, max: 1, least: -1})
+		c := newClipper(3, 2)
+		_, sd := r.noisySums(c, 0.125)
+		require.GreaterOrEqual(t, sd, row.want*c.limit*2*(1-1e-15))
+		require.InEpsilon(t, row.want*c.limit*2, sd, 1e-12)
+	}
+}
+
+// Sparse and dense rows are shaped alike, also around a centre that is not the origin.
+func TestSparseRowsAreShapedAsDenseOnes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	const d, n = 17, 40
+	for _, centred := range []bool{false, true} {
+		centre, factor := make([]float64, d), make([]float64, d)
+		for i := range factor {
+			factor[i] = 1 + rng.Float64()
+			if centred && i%3 == 0 {
+				centre[i], factor[i] = rng.NormFloat64(), -factor[i]
+			}
+		}
+		dense, s := randomSparse(rng, n, d)
+		a := newShaped(&rows{dim: d, least: -1, max: 1, dense: dense}, centre, factor)
+		b := newShaped(&rows{dim: d, least: -1, max: 1, sparse: &s}, centre, factor)
+		for j := range n {
+			_, want := a.row(j)
+			index, y := b.row(j)
+			got := make([]float64, d)
+			for at, i := range index {
+				got[i] = y[at]
+			}
+			for i := range want {
+				require.Equal(t, want[i]+0, got[i]+0)
+			}
+		}
+	}
+}
+
+// randomSparse returns the same rows in both forms.
+func randomSparse(rng *rand.Rand, n, d int) ([][]float64, Sparse) {
+	s, dense := Sparse{Offsets: []int{0}}, make([][]float64, n)
+	for j := range dense {
+		dense[j] = make([]float64, d)
+		for i := range d {
+			if rng.Float64() < 0.3 {
+				dense[j][i] = 2*rng.Float64() - 1
+				s.Indices, s.Values = append(s.Indices, uint32(i)), append(s.Values, dense[j][i])
+			}
+		}
+		s.Offsets = append(s.Offsets, len(s.Indices))
+	}
+	return dense, s
+}

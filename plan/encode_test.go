@@ -1,0 +1,189 @@
+package plan
+
+import (
+	"encoding/hex"
+	"flag"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// sampleMean is a Mean with a centre and scales.
+func sampleMean() *Mean {
+	p := Params{Rho: 0.5, Dim: 3, Rows: 1000, Max: 50, Unit: 0.5, Steps: Steps{Centre: Median, Clip: 0.75, Search: 9, Group: 2}, Shares: Shares{Clip: 0.25}}
+	return &Mean{params: p.resolved(), rows: 1000, scaled: true, limit: 2.5, divisor: 990.5, values: []float64{1, -2, 0}, errors: []float64{0.1, 0.2, 1e-9},
+		centre: []float64{0.5, 0, -3}, scales: []float64{1, 2, 3}, spent: Spent{Centre: 0.1, Scale: 0.1, Clip: 0.125, Sum: 0.175}}
+}
+
+// sampleTwoPass is a Mean around the origin with a private number of rows.
+func sampleTwoPass() *Mean {
+	p := Params{Rho: 1, Dim: 2, NonNegative: true, Relation: noise.AddRemove}
+	return &Mean{params: p.resolved(), rows: 12.25, limit: 0x1p-30, divisor: 12, values: []float64{0.25, 1e300}, errors: []float64{1, 2},
+		scales: []float64{0.5, 0.25}, spent: Spent{Divisor: 0.01, Clip: 0.01, Scale: 0.2, Sum: 0.75}}
+}
+
+func equal(a, b *Mean) bool { return reflect.DeepEqual(a, b) }
+
+func TestCodec(t *testing.T) {
+	dptest.Codec(t, sampleMean(), equal)
+	dptest.Codec(t, sampleTwoPass(), equal)
+	data, err := sampleMean().MarshalBinary()
+	require.NoError(t, err)
+	require.Len(t, data, Params{Dim: 3}.Size())
+}
+
+// The layout is fixed: what is written today can be read by every later version.
+func TestGoldenFiles(t *testing.T) {
+	for name, m := range map[string]*Mean{"adaptive.hex": sampleMean(), "twopass.hex": sampleTwoPass()} {
+		path := filepath.Join("testdata", name)
+		data, err := m.MarshalBinary()
+		require.NoError(t, err)
+		text := hex.Dump(data)
+		if *update {
+			require.NoError(t, os.MkdirAll("testdata", 0o755))
+			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		}
+		want, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"), text, "%s: the encoding changed", name)
+	}
+}
+
+// Objects that no release produces are not valid encodings.
+func TestDecodeRejectsInvalidObjects(t *testing.T) {
+	for name, spoil := range map[string]func(*Mean){
+		"value":             func(m *Mean) { m.values[1] = math.NaN() },
+		"infinite value":    func(m *Mean) { m.values[1] = math.Inf(1) },
+		"no noise":          func(m *Mean) { m.errors[0] = 0 },
+		"negative noise":    func(m *Mean) { m.errors[0] = -1 },
+		"centre":            func(m *Mean) { m.centre[0] = math.NaN() },
+		"scale":             func(m *Mean) { m.scales[0] = 0 },
+		"lost centre":       func(m *Mean) { m.centre = nil },
+		"rows":              func(m *Mean) { m.rows = 999 },
+		"negative rows":     func(m *Mean) { m.rows = -1 },
+		"limit":             func(m *Mean) { m.limit = -1 },
+		"infinite limit":    func(m *Mean) { m.limit = math.Inf(1) },
+		"divisor":           func(m *Mean) { m.divisor = 0.5 },
+		"NaN divisor":       func(m *Mean) { m.divisor = math.NaN() },
+		"overspent":         func(m *Mean) { m.spent.Scale = 1 },
+		"no sum":            func(m *Mean) { m.spent.Sum = 0 },
+		"negative spending": func(m *Mean) { m.spent.Clip = -0.1 },
+		"negative zero":     func(m *Mean) { m.spent.Divisor = math.Copysign(0, -1) },
+		"params zero":       func(m *Mean) { m.params.Steps.Floor = math.Copysign(0, -1) },
+		"no method":         func(m *Mean) { m.params.Method = Auto },
+		"open centre":       func(m *Mean) { m.params.Steps.Centre = AutoCentre },
+		"method":            func(m *Mean) { m.params.Method = 9 },
+		"rho":               func(m *Mean) { m.params.Rho = math.NaN() },
+		"relation":          func(m *Mean) { m.params.Relation = 0 },
+		"unit":              func(m *Mean) { m.params.Unit = 0 },
+	} {
+		m := sampleMean()
+		spoil(m)
+		data, err := m.MarshalBinary()
+		require.NoError(t, err)
+		into := sampleMean()
+		require.ErrorIs(t, into.UnmarshalBinary(data), ErrFormat, name)
+		require.Equal(t, sampleMean(), into, name)
+	}
+}
+
+// The zero Mean answers NaN and has no encoding.
+func TestZeroMean(t *testing.T) {
+	var m Mean
+	_, err := m.MarshalBinary()
+	require.ErrorIs(t, err, ErrFormat)
+	lo, hi := m.Interval(0, 0.5)
+	for _, x := range []float64{m.Estimate(0), m.StdDev(0), m.Centre(0), m.Scale(0), m.Limit(), m.Gamma(), m.ExpectedError(2), lo, hi} {
+		require.True(t, math.IsNaN(x), "%v", x)
+	}
+	require.Empty(t, m.Values())
+	require.NotEmpty(t, m.String())
+	require.True(t, math.IsInf(m.Guarantee().EpsilonAt(0.1), 1))
+}
+
+// Readings at the edges of their arguments.
+func TestReadings(t *testing.T) {
+	m := sampleMean()
+	for _, i := range []int{-1, 3, math.MaxInt} {
+		require.True(t, math.IsNaN(m.Estimate(i)) && math.IsNaN(m.StdDev(i)) && math.IsNaN(m.Centre(i)) && math.IsNaN(m.Scale(i)))
+	}
+	for _, confidence := range []float64{-1, 1, math.NaN()} {
+		lo, hi := m.Interval(0, confidence)
+		require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
+	}
+	lo, hi := m.Interval(0, 0.95)
+	require.InDelta(t, 1.96*0.2, hi-lo, 1e-4*2)
+	require.Zero(t, sampleTwoPass().Centre(1))
+	values := m.Values()
+	values[0] = 99
+	require.Equal(t, 1.0, m.Estimate(0), "Values is a copy")
+	require.InEpsilon(t, math.Sqrt(0.01+0.04), m.ExpectedError(2), 1e-6)
+	require.InEpsilon(t, 0.3*math.Sqrt(2/math.Pi), m.ExpectedError(1), 1e-6)
+	require.Equal(t, 0.9905, m.Gamma())
+}
+
+func TestConcurrentReaders(t *testing.T) {
+	m := sampleMean()
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 100 {
+				m.Values()
+				m.Interval(1, 0.9)
+				_ = m.String()
+				_, _ = m.MarshalBinary()
+			}
+		})
+	}
+	group.Wait()
+	require.Zero(t, testing.AllocsPerRun(100, func() { m.Estimate(1) }))
+}
+
+// One Mechanism serves many goroutines, each Release with many workers.
+func TestConcurrentReleases(t *testing.T) {
+	x, _ := gaussian(rand.New(rand.NewPCG(1, 1)), 200, 0, powers(40, 1))
+	m, err := New(Params{Rho: 1, Dim: 40, Max: 1e3, Unit: 1, Workers: 4})
+	require.NoError(t, err)
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			_, err := m.Release(x)
+			require.NoError(t, err)
+		})
+	}
+	group.Wait()
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	for _, m := range []*Mean{sampleMean(), sampleTwoPass()} {
+		data, _ := m.MarshalBinary()
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var m Mean
+		if err := m.UnmarshalBinary(data); err != nil {
+			require.ErrorIs(t, err, ErrFormat)
+			require.Equal(t, Mean{}, m)
+			return
+		}
+		again, err := m.MarshalBinary()
+		require.NoError(t, err)
+		require.Equal(t, data, again, "not canonical")
+		require.Equal(t, m.Params().Dim, m.Dim())
+		lo, hi := m.Interval(0, 0.9)
+		require.True(t, lo <= hi)
+		require.NotEmpty(t, m.String())
+		require.True(t, m.ExpectedError(2) > 0)
+	})
+}

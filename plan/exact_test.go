@@ -1,0 +1,199 @@
+package plan
+
+import (
+	"math"
+	"math/big"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/stretchr/testify/require"
+)
+
+// law returns the law of [sampler.quantile] from the numbers that it uses, to a relative 1e-15.
+func law(c column, base []region, w *weights) []float64 {
+	var masses []float64
+	sum, target := 0.0, w.target(c.size())
+	for _, r := range base {
+		for k := r.start; k < r.end; k++ {
+			lo, hi := c.ranks(uint32(k))
+			mass := float64(w.at(w.score(target, lo, hi))) * float64(r.weight)
+			sum += mass
+			masses = append(masses, mass)
+		}
+	}
+	for i := range masses {
+		masses[i] /= sum
+	}
+	return masses
+}
+
+// divergence returns the largest of the Rényi divergences D_α(p‖q)/α, α = 1.1, 2, 8, 64.
+func divergence(p, q []float64) float64 {
+	worst := 0.0
+	for _, alpha := range []float64{1.1, 2, 8, 64} {
+		sum := 0.0
+		for i := range p {
+			sum += math.Exp(alpha*math.Log(p[i]) - (alpha-1)*math.Log(q[i]))
+		}
+		worst = max(worst, math.Log(sum)/(alpha-1)/alpha)
+	}
+	return worst
+}
+
+// multisets yields all multisets of n keys below keys, in ascending order.
+func multisets(keys uint32, n int) [][]uint32 {
+	if n == 0 {
+		return [][]uint32{nil}
+	}
+	var all [][]uint32
+	for _, m := range multisets(keys, n-1) {
+		first := uint32(0)
+		if len(m) > 0 {
+			first = m[len(m)-1]
+		}
+		for k := first; k < keys; k++ {
+			all = append(all, append(append([]uint32{}, m...), k))
+		}
+	}
+	return all
+}
+
+// neighbours yields the multisets that the change leads to.
+func neighbours(m []uint32, keys uint32, ch change) (all [][]uint32) {
+	for k := range keys {
+		all = append(all, append(append([]uint32{}, m...), k))
+	}
+	if ch == added {
+		return all
+	}
+	if ch == replaced {
+		all = nil
+	}
+	for i := range m {
+		for k := range keys {
+			other := append([]uint32{}, m...)
+			other[i] = k
+			all = append(all, other)
+		}
+	}
+	return all
+}
+
+var exactBases = map[string][]region{"plain": {{0, 6, 1}}, "window": {{0, 2, 1}, {2, 4, 31}, {4, 6, 1}}}
+
+// worstPair returns the largest divergence, over ρ, of all neighbouring pairs of up to three values on six candidates, for weights made for calibrated.
+func worstPair(rho, level float64, base []region, ch, calibrated change) float64 {
+	worst := 0.0
+	for n := range 4 {
+		w := newWeights(rho, level, calibrated, n+1) // a table that serves both neighbours, as for one that is longer
+		for _, m := range multisets(6, n) {
+			p := law(column{keys: m}, base, w)
+			for _, other := range neighbours(m, 6, ch) {
+				q := law(column{keys: other}, base, w)
+				worst = max(worst, divergence(p, q)/rho, divergence(q, p)/rho)
+			}
+		}
+	}
+	return worst
+}
+
+// The quantile is ρ-zCDP for every neighbouring pair, level and base measure, and calibrations for less than the change of the scores are not.
+func TestQuantileIsPrivate(t *testing.T) {
+	for name, base := range exactBases {
+		for _, rho := range []float64{0.02, 0.5} {
+			for _, level := range []float64{0, 0.25, 0.5, 0.8, 1} {
+				for _, ch := range []change{replaced, added, either} {
+					if testing.Short() && (rho != 0.5 || ch == either || level == 0.25 || level == 1 || name == "plain") {
+						continue
+					}
+					require.LessOrEqual(t, worstPair(rho, level, base, ch, ch), 1+1e-9, "%s ρ = %v level = %v change = %v", name, rho, level, ch)
+				}
+			}
+		}
+	}
+	require.Greater(t, worstPair(0.5, 0.5, exactBases["plain"], replaced, added), 1.5, "add/remove weights are not enough under replacement")
+}
+
+// (1) of weights.go, for all tables: the ratio of neighbouring weights is at most e^c.
+func TestWeightsFallOffSlowly(t *testing.T) {
+	for _, rho := range []float64{1e-12, 1e-4, 0.3, 20, 1e6} {
+		for _, ch := range []change{replaced, added, either} {
+			w := newWeights(rho, 0.8, ch, 1000)
+			u := map[change]float64{replaced: 1, added: 51, either: 64}[ch] // 0.8 is 51/64
+			c := math.Sqrt(2*rho) / u
+			require.Equal(t, uint64(topWeight), w.at(0))
+			for s := int64(0); s < 3000; s++ {
+				a, b := new(big.Float).SetUint64(w.at(s)), new(big.Float).SetUint64(w.at(s+1))
+				ratio, _ := new(big.Float).Quo(a, b).Float64()
+				require.True(t, ratio >= 1 && math.Log(ratio) <= c*(1+1e-12)+4e-16, "s = %d: ratio %v, c = %v", s, ratio, c)
+				require.Positive(t, w.at(s))
+			}
+		}
+	}
+}
+
+// The draws follow the exact law, for columns that make pieces split, with zeros that are only counted, and a window. False reject: 1e-6 each.
+func TestSamplerFollowsTheLaw(t *testing.T) {
+	crowd := column{zeros: 300, zero: 40}
+	for i := range uint32(900) {
+		crowd.keys = append(crowd.keys, 30+(i*i)%25)
+	}
+	few := column{keys: []uint32{5, 5, 90, 17}}
+	draws := 60000
+	if testing.Short() {
+		draws = 20000
+	}
+	for name, base := range map[string][]region{"plain": {{0, 97, 1}}, "window": {{0, 35, 1}, {35, 50, 31}, {50, 97, 1}}} {
+		for _, c := range []column{crowd, few, {}} {
+			w := newWeights(0.1/float64(100+c.size()*c.size()), 0.5, added, int(c.size()))
+			expected := law(c, base, w)
+			observed := make([]int64, len(expected))
+			var s sampler
+			for range draws {
+				observed[s.quantile(c, base, w)]++
+			}
+			dptest.ChiSquare(t, name, observed, expected, 1e-6)
+		}
+	}
+}
+
+// A law from other weights is caught.
+func TestSamplerCheckCanFail(t *testing.T) {
+	c, base := column{keys: []uint32{5, 5, 90, 17, 40, 41}}, []region{{0, 97, 1}}
+	expected := law(c, base, newWeights(0.02, 0.5, replaced, 6))
+	observed := make([]int64, len(expected))
+	var s sampler
+	w := newWeights(0.5, 0.5, replaced, 6)
+	for range 20000 {
+		observed[s.quantile(c, base, w)]++
+	}
+	require.Less(t, dptest.ChiSquarePValue(observed, expected), 1e-9)
+}
+
+// The binary search: one step's count is off by the noise that its budget asks for, and neighbours' counts by no more than u.
+func TestSearchIsCalibrated(t *testing.T) {
+	for _, ch := range []change{replaced, added, either} {
+		for _, level := range []float64{0.25, 0.5, 0.8} {
+			w := newWeights(1, level, ch, 10)
+			u := unitChange(level, ch)
+			if ch == added { // levels are multiples of 1/64 there
+				u = max(math.Round(level*64), 64-math.Round(level*64)) / 64
+			}
+			noisy, err := w.searchNoise(0.3, 7, ch)
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, noisy.Sigma()/float64(w.den), u*math.Sqrt(7/(2*0.3)))
+			require.InEpsilon(t, u*math.Sqrt(7/(2*0.3)), noisy.Sigma()/float64(w.den), 1e-9)
+			for _, m := range multisets(4, 3) {
+				for _, other := range neighbours(m, 4, ch) {
+					a, b := column{keys: m}, column{keys: other}
+					for k := range uint32(4) {
+						lo, _ := a.ranks(k)
+						to, _ := b.ranks(k)
+						change := (lo*w.den - w.target(a.size())) - (to*w.den - w.target(b.size()))
+						require.LessOrEqual(t, math.Abs(float64(change))/float64(w.den), u+1e-12)
+					}
+				}
+			}
+		}
+	}
+}

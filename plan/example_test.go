@@ -1,0 +1,61 @@
+package plan_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/dpsketch/dpsketch/plan"
+)
+
+// The mean of rows of which the coordinates have standard deviations of 1 to 100.
+func ExampleMechanism_Release() {
+	rng := rand.New(rand.NewPCG(1, 2)) // data for the example
+	rows := make([][]float64, 5000)
+	for j := range rows {
+		rows[j] = make([]float64, 20)
+		for i := range rows[j] {
+			sd := 1.0
+			if i < 2 {
+				sd = 100
+			}
+			rows[j][i] = 500 + sd*rng.NormFloat64()
+		}
+	}
+	m, err := plan.New(plan.Params{Rho: 1, Dim: 20, Max: 1e6, Unit: 1})
+	if err != nil {
+		panic(err)
+	}
+	mean, err := m.Release(rows)
+	if err != nil {
+		panic(err)
+	}
+	lo, hi := mean.Interval(7, 0.999999)
+	fmt.Println("scaled:", mean.Scaled())
+	fmt.Println("coordinate 7 within 1 of 500:", lo > 499 && hi < 501)
+	fmt.Println(mean.Guarantee())
+	// Output:
+	// scaled: true
+	// coordinate 7 within 1 of 500: true
+	// 1-zCDP under Replace
+}
+
+// Is n large enough?
+func ExampleParams_Plan() {
+	p := plan.Params{Rho: 0.5, Dim: 1000, Rows: 300, Max: 1000, Unit: 1}
+	outlook, err := p.Plan()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("300 rows are enough:", outlook.Enough)
+	p.Rows = 2 * outlook.LeastRows
+	outlook, err = p.Plan()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("twice the least number is:", outlook.Enough)
+	fmt.Println("noise below a hundredth of the plain mechanism's:", outlook.Noise < outlook.Plain/100)
+	// Output:
+	// 300 rows are enough: false
+	// twice the least number is: true
+	// noise below a hundredth of the plain mechanism's: true
+}

@@ -1,0 +1,161 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// Mean is a released mean: public, immutable, safe for concurrent readers. All that it computes is post-processing and costs no budget.
+type Mean struct {
+	params  Params
+	rows    float64 // public, or as released
+	scaled  bool
+	limit   float64 // C
+	divisor float64
+	values  []float64
+	errors  []float64 // standard deviations of the noise of the values
+	centre  []float64 // nil for the origin
+	scales  []float64 // nil if none were estimated or given
+	spent   Spent
+}
+
+// Spent is what the steps of a release took of ρ. It is public.
+type Spent struct {
+	Centre  float64
+	Scale   float64 // for TwoPass the sums of the first pass
+	Clip    float64 // C
+	Divisor float64 // γ, and the number of rows where that is private
+	Sum     float64
+}
+
+// mean makes the Mean of noisy sums of shaped rows.
+func (r *run) mean(limit, count, relative float64, sums []float64, sd float64) *Mean {
+	m := &Mean{params: r.p, rows: r.n, scaled: r.scaled, limit: limit, divisor: count, spent: r.spent}
+	m.values, m.errors = make([]float64, len(sums)), make([]float64, len(sums))
+	for i, sum := range sums {
+		offset := sum / count / r.factor[i]
+		m.values[i] = r.centre[i] + offset
+		m.errors[i] = math.Hypot(sd/count/r.factor[i], offset*relative)
+	}
+	if r.p.Steps.Centre == Median {
+		m.centre = r.centre
+	}
+	for _, s := range r.scale {
+		if s == 0 { // only the pilot's are known
+			return m
+		}
+	}
+	m.scales = r.scale
+	return m
+}
+
+// Params returns the parameters of the release, with every default filled in.
+func (m *Mean) Params() Params { return m.params }
+
+// Guarantee returns the guarantee of the release: ρ-zCDP, of which EpsilonAt tells the ε for a δ.
+func (m *Mean) Guarantee() noise.Guarantee { return m.params.Guarantee() }
+
+// Dim returns d.
+func (m *Mean) Dim() int { return len(m.values) }
+
+// Rows returns the number of rows that the release was planned with: the public one, or a noisy one where it is private.
+func (m *Mean) Rows() float64 { return m.rows }
+
+// Spent returns what each step took of ρ.
+func (m *Mean) Spent() Spent { return m.spent }
+
+// Values returns the estimates of the mean of each coordinate, in the units of the data, as a new slice. Each has the noise of
+// StdDev, and is unbiased but for clipping: rows of norm above C are drawn towards the centre, and the division by γ makes up for that as far as rows
+// of all directions are clipped alike.
+func (m *Mean) Values() []float64 { return append([]float64(nil), m.values...) }
+
+// StdDevs returns the standard deviations of the noise of Values as a new slice.
+func (m *Mean) StdDevs() []float64 { return append([]float64(nil), m.errors...) }
+
+// Estimate returns coordinate i of Values, NaN outside [0, Dim).
+func (m *Mean) Estimate(i int) float64 { return at(m.values, i) }
+
+// StdDev returns the standard deviation of the noise of coordinate i, NaN outside [0, Dim). It knows nothing of the error of the sample.
+func (m *Mean) StdDev(i int) float64 { return at(m.errors, i) }
+
+// Centre returns the released centre of coordinate i: 0 if rows were clipped around the origin, NaN outside [0, Dim).
+func (m *Mean) Centre(i int) float64 {
+	if m.centre == nil && i >= 0 && i < len(m.values) {
+		return 0
+	}
+	return at(m.centre, i)
+}
+
+// Scale returns the standard deviation of coordinate i that was used or looked at, in the units of the data: estimated as for Gaussian data, shrunk, or
+// given. It is NaN where there is none: where scaling was not worth its budget, and outside [0, Dim).
+func (m *Mean) Scale(i int) float64 { return at(m.scales, i) }
+
+// Scaled reports whether coordinates were scaled.
+func (m *Mean) Scaled() bool { return m.scaled }
+
+// Limit returns C, the norm at which centred and scaled rows were clipped. NaN for the zero Mean.
+func (m *Mean) Limit() float64 {
+	if m.limit == 0 {
+		return math.NaN()
+	}
+	return m.limit
+}
+
+// Gamma returns γ, the released mean of min(1, C/‖y‖) over all rows; 1 if the sum was not divided by it. NaN for the zero Mean.
+func (m *Mean) Gamma() float64 {
+	if m.limit == 0 {
+		return math.NaN()
+	}
+	return m.divisor / max(m.rows, 1)
+}
+
+// at returns x[i], NaN where that does not exist.
+func at(x []float64, i int) float64 {
+	if i < 0 || i >= len(x) {
+		return math.NaN()
+	}
+	return x[i]
+}
+
+// Interval returns bounds that hold the mean of the clipped rows' coordinate i with the given confidence over the noise. NaN for a
+// confidence outside [0, 1) and outside [0, Dim).
+func (m *Mean) Interval(i int, confidence float64) (lo, hi float64) {
+	if !(confidence >= 0 && confidence < 1) || i < 0 || i >= len(m.values) {
+		return math.NaN(), math.NaN()
+	}
+	reach := m.errors[i] * math.Sqrt2 * math.Erfinv(confidence)
+	return m.values[i] - reach, m.values[i] + reach
+}
+
+// ExpectedError returns the expected ℓₚ norm of the noise, to the power p and back: (Σ E|noiseᵢ|^p)^{1/p}. NaN unless p is in [1/16, 64].
+func (m *Mean) ExpectedError(p float64) float64 {
+	if !(p >= minP && p <= maxP) || len(m.errors) == 0 {
+		return math.NaN()
+	}
+	return normError(m.errors, p)
+}
+
+// normError returns (Σ E|N(0, σᵢ²)|^p)^{1/p}: E|Z|^p = 2^{p/2}·Γ((p+1)/2)/√π.
+func normError(sigmas []float64, p float64) float64 {
+	top := 0.0
+	for _, s := range sigmas {
+		top = max(top, s)
+	}
+	sum := 0.0
+	for _, s := range sigmas {
+		sum += math.Pow(s/top, p)
+	}
+	moment, _ := math.Lgamma((p + 1) / 2)
+	return top * math.Pow(sum, 1/p) * math.Sqrt2 * math.Exp((moment-math.Log(math.Pi)/2)/p)
+}
+
+// String says what was released under which guarantee.
+func (m *Mean) String() string {
+	scaled := "unscaled"
+	if m.scaled {
+		scaled = "scaled"
+	}
+	return fmt.Sprintf("plan.Mean: %d coordinates of %.6g rows by %v, %s, clipped at %.6g, %v", m.Dim(), m.rows, m.params.Method, scaled, m.limit, m.Guarantee())
+}

@@ -1,0 +1,113 @@
+package plan
+
+import (
+	"context"
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// Mechanism releases private means. It holds no private data: each Release spends the budget of the Params again. Any number of goroutines may use it.
+type Mechanism struct {
+	params Params    // resolved
+	scales []float64 // public standard deviations, or nil
+}
+
+// New returns a Mechanism, or an error that wraps [ErrParams].
+func New(p Params) (*Mechanism, error) {
+	if err := p.validate(); err != nil {
+		return nil, err
+	}
+	return &Mechanism{params: p.resolved()}, nil
+}
+
+// Params returns the parameters with every default filled in.
+func (m *Mechanism) Params() Params { return m.params }
+
+// Guarantee returns the guarantee of one Release.
+func (m *Mechanism) Guarantee() noise.Guarantee { return m.params.Guarantee() }
+
+// WithScales returns a Mechanism that takes the standard deviations of the coordinates as given, Dim positive finite numbers in the units of the data, and spends
+// nothing on them. They must be public. The error wraps [ErrParams].
+func (m *Mechanism) WithScales(scales []float64) (*Mechanism, error) {
+	if len(scales) != m.params.Dim {
+		return nil, bad("scales", len(scales), "as many as Dim")
+	}
+	given := make([]float64, len(scales))
+	for i, s := range scales {
+		if !(s > 0) || math.IsInf(s, 1) {
+			return nil, bad("scales", s, "positive finite numbers")
+		}
+		given[i] = min(max(s, m.params.leastScale()), 2*m.params.Max)
+	}
+	return &Mechanism{params: m.params, scales: given}, nil
+}
+
+// Release spends the budget and returns the private mean of dense rows of Dim entries each.
+//
+// Entries are clamped to [−Max, Max] and NaN counts as 0. Missing entries of a row count as 0, surplus ones are ignored. Under AddRemove an empty
+// row is a missing one. The rows are not changed. Whatever they are, the result is a valid Mean: with no rows, or far too few, one that is noise.
+//
+// The error wraps [ErrMismatch] if the number of rows is not that of the Params, under Replace.
+func (m *Mechanism) Release(x [][]float64) (*Mean, error) {
+	return m.ReleaseContext(context.Background(), x)
+}
+
+// ReleaseContext is Release that stops when the context is done, with an error that wraps that of the context. Nothing was released then, and
+// how long a release takes, and so whether it was stopped, may depend on the data: do not publish that.
+func (m *Mechanism) ReleaseContext(ctx context.Context, x [][]float64) (*Mean, error) {
+	r := &rows{dim: m.params.Dim, least: m.least(), max: m.params.Max, dense: x}
+	if m.params.Relation == noise.AddRemove {
+		r = r.present()
+	}
+	return m.release(ctx, r)
+}
+
+// ReleaseSparse is Release for sparse rows, in time and memory proportional to their entries plus Dim, as long as the centre is the origin or
+// the released median is 0 in all but a few coordinates. The error wraps [ErrParams] also if the slices do not fit together.
+func (m *Mechanism) ReleaseSparse(x Sparse) (*Mean, error) {
+	return m.ReleaseSparseContext(context.Background(), x)
+}
+
+// ReleaseSparseContext is ReleaseSparse with the context of ReleaseContext.
+func (m *Mechanism) ReleaseSparseContext(ctx context.Context, x Sparse) (*Mean, error) {
+	if !x.wellFormed() {
+		return nil, bad("Sparse", "slices that do not fit together", "Offsets that ascend from 0 to len(Indices), and Values as many or none")
+	}
+	s := x.canonical(m.params.Dim)
+	return m.release(ctx, &rows{dim: m.params.Dim, least: m.least(), max: m.params.Max, sparse: &s})
+}
+
+// least returns the least value of an entry.
+func (m *Mechanism) least() float64 {
+	if m.params.NonNegative {
+		return 0
+	}
+	return -m.params.Max
+}
+
+// release runs the method on the rows.
+func (m *Mechanism) release(ctx context.Context, x *rows) (*Mean, error) {
+	p := m.params
+	if p.Relation == noise.Replace && p.Rows > 0 && p.Rows != x.count() {
+		return nil, fault.Mismatch("plan", "Rows", p.Rows, x.count())
+	}
+	if p.Steps.Centre == AutoCentre {
+		p.Steps.Centre = Median
+		if x.sparse != nil {
+			p.Steps.Centre = Origin
+		}
+	}
+	r := newRun(ctx, p, x)
+	r.given = m.scales
+	switch p.Method {
+	case TwoPass:
+		return r.twoPass()
+	case Plain:
+		return r.plain()
+	case InstanceOptimal:
+		return r.instanceOptimal()
+	}
+	return r.adaptive()
+}

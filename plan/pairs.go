@@ -1,0 +1,70 @@
+package plan
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// pairSpreads is Algorithm 18 of the thesis on the listed coordinates: the rows are cut into groups of 2k; a group's value is the sum of
+// half the squared differences of its disjoint pairs, rows (2j−1, 2j), which lies in [0, 2kM²]; and σ̂² is the private median of these
+// by that of χ² with k degrees of freedom. For Gaussian rows the values are σ²·χ²_k. A row is in one group, so replacing it changes one value.
+//
+// The thesis divides by (1 − 2/(9k))³, nearly the median of χ²_k over k; this is the exact one.
+func (r *run) pairSpreads(list []int, rho float64) ([]float64, error) {
+	k := r.p.Steps.Group
+	groups := r.x.count() / (2 * k)
+	a := logAxis(r.p.leastScale(), 2*math.Sqrt(float64(k))*r.p.Max, scaleBits) // of the root of a value
+	square := false
+	if r.p.Steps.Base == Uniform {
+		a, square = uniformAxis(0, 2*float64(k)*r.p.Max*r.p.Max), true
+	}
+	draw, err := r.drawer(a, a.plain(), 0.5, rho, replaced, groups)
+	if err != nil {
+		return nil, err
+	}
+	median := distuv.ChiSquared{K: float64(k)}.Quantile(0.5)
+	out := make([]float64, len(list))
+	err = r.x.values(list, len(r.samplers), r.stop, func(at, worker int, v []float64) {
+		c := column{keys: make([]uint32, groups)}
+		for g := range c.keys {
+			sum := halfSquares(v[2*k*g : 2*k*(g+1)])
+			if !square {
+				sum = math.Sqrt(sum)
+			}
+			c.keys[g] = a.key(sum)
+		}
+		found := a.value(draw(&r.samplers[worker], c))
+		if !square {
+			found *= found
+		}
+		out[at] = math.Sqrt(found / median)
+	})
+	return out, err
+}
+
+// halfSquares returns half the sum of the squared differences of the disjoint pairs.
+func halfSquares(v []float64) float64 {
+	sum := 0.0
+	for i := 0; i+1 < len(v); i += 2 {
+		d := v[i] - v[i+1]
+		sum += d * d / 2
+	}
+	return sum
+}
+
+// meanSpreads is √(q̃(1 − q̃)) for noisy means q̃ of entries over Max, of sensitivity 1/n each: the binary rows of the thesis, section 5.7.1.
+func (r *run) meanSpreads(list []int, rho float64) ([]float64, error) {
+	law, _ := zcdpNoise(weightSteps, rho)
+	out := make([]float64, len(list))
+	err := r.x.values(list, len(r.samplers), r.stop, func(at, worker int, v []float64) {
+		sum := int64(0)
+		for _, x := range v {
+			sum += int64(x / r.p.Max * weightSteps)
+		}
+		q := (float64(sum) + law.Sample(&r.samplers[worker].src, 1)) / weightSteps / cap1(r.n)
+		q = min(max(q, 0), 1)
+		out[at] = r.p.Max * math.Sqrt(q*(1-q))
+	})
+	return out, err
+}

@@ -1,0 +1,348 @@
+package plan
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+const (
+	minRho  = 0x1p-30
+	maxRho  = 0x1p20
+	maxDim  = 1 << 24
+	maxRows = 1 << 36
+	minMax  = 0x1p-100
+	maxMax  = 0x1p100
+	minUnit = 0x1p-60 // of Max
+	maxP    = 64
+	minP    = 0x1p-4
+	minBeta = 1e-12
+
+	leastGiven = 0x1p-40 // a share
+)
+
+// Params are the public numbers of a release. They are comparable, and every method answers before any data is seen.
+//
+// Rho, Dim and, unless NonNegative, Max are required. All other fields may be 0; what that means stands with each.
+type Params struct {
+	// Rho is ρ, the whole budget, in [2⁻³⁰, 2²⁰]: the release is ρ-zCDP.
+	Rho float64
+	// Dim is d, the number of coordinates, at most 2²⁴.
+	Dim int
+	// Rows is n, the number of rows, at most 2³⁶. Under Replace n is public: 0 takes it from the data, and planning needs it. Under AddRemove 0
+	// keeps n private and releases a noisy one; another number is public, the number of places of which some may be empty ("zeroed out"), and is what
+	// releases are planned with and, if Undivided, divided by. It need not be the number of rows.
+	Rows int
+	// Max is M, the most that an entry is in absolute value, in [2⁻¹⁰⁰, 2¹⁰⁰]. Entries are clamped to [−M, M], or to [0, M] if NonNegative; then 0 is 1.
+	Max float64
+	// Unit is the least scale that matters, in (2⁻⁶⁰·Max, Max]: standard deviations below Unit/16 count as that. 0 is Max/2²⁰.
+	Unit float64
+	// P is the p of the ℓₚ error that the noise is shaped for, in [1/16, 64]. 0 is 2, or 1 if NonNegative.
+	P float64
+	// Relation is noise.Replace, one row replaced by another, or noise.AddRemove, one row added or removed. 0 is Replace.
+	Relation noise.Relation
+	// NonNegative says that no entry is negative; those that are count as 0.
+	NonNegative bool
+	// Method is how the mean is computed. 0 chooses.
+	Method Method
+	// Steps selects the steps of the method.
+	Steps Steps
+	// Shares are the parts of Rho that the steps before the sum get. 0 chooses.
+	Shares Shares
+	// Failure is β, the probability, in [10⁻¹², ½], that the budget of the quantiles is planned for: see [Params.Plan]. 0 is 0.005.
+	Failure float64
+	// Workers is the number of goroutines that share the work, at most 1024; 0 is 1. It does not change the law of the release, and is 0 in what is released.
+	Workers int
+}
+
+// Method is a way to compute the mean.
+type Method uint8
+
+const (
+	// Auto is TwoPass if NonNegative, else Adaptive.
+	Auto Method = iota
+	// Adaptive is PLAN with the steps that this package improves.
+	Adaptive
+	// TwoPass releases the sums of non-negative rows twice: unscaled with a small budget, then scaled to what the first pass shows.
+	TwoPass
+	// Thesis is Algorithm 17 as it stands in the thesis, with honest quantiles, to compare with.
+	Thesis
+	// Plain is the Gaussian mechanism: rows are clipped at the public bound on their norm, [Params.NormBound].
+	Plain
+	// InstanceOptimal is the mechanism of Huang, Liang and Yi (NeurIPS 2021), to compare with: see iome.go.
+	InstanceOptimal
+
+	lastMethod = InstanceOptimal
+)
+
+// String returns the name of the constant.
+func (m Method) String() string {
+	return name(m, "Auto", "Adaptive", "TwoPass", "Thesis", "Plain", "InstanceOptimal")
+}
+
+// Centre says around which point rows are clipped.
+type Centre uint8
+
+const (
+	// AutoCentre is Median for dense rows, and Origin for sparse ones and if NonNegative.
+	AutoCentre Centre = iota
+	// Median is a private median of every coordinate.
+	Median
+	// Origin is 0, and costs nothing.
+	Origin
+
+	lastCentre = Origin
+)
+
+// String returns the name of the constant.
+func (c Centre) String() string { return name(c, "AutoCentre", "Median", "Origin") }
+
+// Scaling says whether coordinates are scaled before rows are clipped.
+type Scaling uint8
+
+const (
+	// AutoScaling decides after a look at the scales of a few coordinates, if the gain is worth the budget.
+	AutoScaling Scaling = iota
+	// Scaled always scales.
+	Scaled
+	// Unscaled never does.
+	Unscaled
+
+	lastScaling = Unscaled
+)
+
+// String returns the name of the constant.
+func (s Scaling) String() string { return name(s, "AutoScaling", "Scaled", "Unscaled") }
+
+// Spread is an estimator of the standard deviation of a coordinate.
+type Spread uint8
+
+const (
+	// AutoSpread is Deviations, or Means for Thesis with NonNegative.
+	AutoSpread Spread = iota
+	// Deviations is the median of |x − μ̃|, which estimates 0.6745·σ of Gaussian data.
+	Deviations
+	// Pairs is Algorithm 18: the median over groups of Steps.Group disjoint pairs of half the sum of their squared differences. It needs Replace,
+	// since a row more would change all pairs behind it.
+	Pairs
+	// Direct is the .841 quantile less μ̃ (section 5.C.2).
+	Direct
+	// Means is √(q̃(1 − q̃)) for a noisy mean q̃ of binary rows.
+	Means
+
+	lastSpread = Means
+)
+
+// String returns the name of the constant.
+func (s Spread) String() string {
+	return name(s, "AutoSpread", "Deviations", "Pairs", "Direct", "Means")
+}
+
+// Steps selects the steps of a release. The zero value leaves all to the Method.
+type Steps struct {
+	Centre  Centre
+	Scaling Scaling
+	Spread  Spread
+	// Group is the k of Algorithm 18, in [1, 2¹⁰]; 0 is 1.
+	Group int
+	// Base is the base measure of the quantiles: AutoBase or Uniform. InstanceOptimal has Uniform.
+	Base Base
+	// Search is the number T of steps, at most 64, of the binary search that finds the quantiles. 0 is the exponential mechanism.
+	Search int
+	// Clip is the quantile of the norms at which rows are clipped, in (0, 1). 0 is 7/8, 5/8 for TwoPass, or (n − k)/n with k = √n + the rank error for Thesis. Where ranks are
+	// relative (see weights.go) it is rounded to sixty-fourths.
+	Clip float64
+	// Undivided leaves the clipped mean as it is, nearer to the centre than the mean. Else it is divided by a private γ, the mean of min(1, C/‖y‖).
+	Undivided bool
+	// Unshrunk takes scales as they are. Else log σ̂ is shrunk to its median by what its noise is of its variance.
+	Unshrunk bool
+	// Regularized adds ‖σ̂^e‖₁/d to σ̂^e, e = 2p/(p+2), as assumption 5.1 of the thesis and Definition 5.6 allow.
+	Regularized bool
+	// Floor is the least standard deviation, in the units of the data.
+	Floor float64
+}
+
+// Shares are parts of Rho, each 0 or in [2⁻⁴⁰, 1) and together at most 0.99. The sum gets what they leave.
+type Shares struct {
+	Centre, Scale, Clip, Divisor float64
+}
+
+// total returns the sum of the shares.
+func (s Shares) total() float64 { return s.Centre + s.Scale + s.Clip + s.Divisor }
+
+// validate checks the fields one by one and together.
+func (p Params) validate() error {
+	s := p.Steps
+	share := func(x float64) bool { return x == 0 || x >= leastGiven && x < 1 }
+	switch {
+	case !(p.Rho >= minRho && p.Rho <= maxRho):
+		return bad("Rho", p.Rho, "a number in [2⁻³⁰, 2²⁰]")
+	case p.Dim < 1 || p.Dim > maxDim:
+		return bad("Dim", p.Dim, "an integer in [1, 2²⁴]")
+	case p.Rows < 0 || int64(p.Rows) > maxRows:
+		return bad("Rows", p.Rows, "an integer in [0, 2³⁶]")
+	case !(p.Max >= minMax && p.Max <= maxMax) && !(p.NonNegative && p.Max == 0):
+		return bad("Max", p.Max, "a number in [2⁻¹⁰⁰, 2¹⁰⁰], or 0 with NonNegative")
+	case p.Unit != 0 && !(p.Unit > p.max()*minUnit && p.Unit <= p.max()):
+		return bad("Unit", p.Unit, "0 or a number in (2⁻⁶⁰·Max, Max]")
+	case p.P != 0 && !(p.P >= minP && p.P <= maxP):
+		return bad("P", p.P, "0 or a number in [1/16, 64]")
+	case p.Relation != 0 && p.Relation != noise.Replace && p.Relation != noise.AddRemove:
+		return bad("Relation", p.Relation, "Replace or AddRemove")
+	case p.Method > lastMethod:
+		return bad("Method", p.Method, "one of the constants")
+	case p.Method == TwoPass && !p.NonNegative:
+		return bad("Method", p.Method, "another one where entries may be negative")
+	case p.Method == InstanceOptimal && p.NonNegative:
+		return bad("Method", p.Method, "another one if NonNegative: it centres rows")
+	case s.Centre > lastCentre:
+		return bad("Steps.Centre", s.Centre, "one of the constants")
+	case s.Centre == Median && p.NonNegative:
+		return bad("Steps.Centre", s.Centre, "Origin for rows that are NonNegative")
+	case s.Scaling > lastScaling:
+		return bad("Steps.Scaling", s.Scaling, "one of the constants")
+	case s.Spread > lastSpread:
+		return bad("Steps.Spread", s.Spread, "one of the constants")
+	case s.Spread == Pairs && p.relation() != noise.Replace:
+		return bad("Steps.Spread", s.Spread, "another one under AddRemove")
+	case s.Spread == Means && !p.NonNegative:
+		return bad("Steps.Spread", s.Spread, "another one where entries may be negative")
+	case s.Group < 0 || s.Group > 1<<10:
+		return bad("Steps.Group", s.Group, "an integer in [0, 2¹⁰]")
+	case s.Base != AutoBase && s.Base != Uniform:
+		return bad("Steps.Base", s.Base, "AutoBase or Uniform")
+	case s.Search < 0 || s.Search > 64:
+		return bad("Steps.Search", s.Search, "an integer in [0, 64]")
+	case s.Clip != 0 && !(s.Clip > 0 && s.Clip < 1):
+		return bad("Steps.Clip", s.Clip, "0 or a number in (0, 1)")
+	case s.Floor != 0 && !(s.Floor > 0 && s.Floor <= p.max()):
+		return bad("Steps.Floor", s.Floor, "a number in [0, Max]")
+	case !share(p.Shares.Centre):
+		return bad("Shares.Centre", p.Shares.Centre, "0 or a number in [2⁻⁴⁰, 1)")
+	case !share(p.Shares.Scale):
+		return bad("Shares.Scale", p.Shares.Scale, "0 or a number in [2⁻⁴⁰, 1)")
+	case !share(p.Shares.Clip):
+		return bad("Shares.Clip", p.Shares.Clip, "0 or a number in [2⁻⁴⁰, 1)")
+	case !share(p.Shares.Divisor) || p.Shares.total() > 0.99:
+		return bad("Shares.Divisor", p.Shares.Divisor, "0 or a number in [2⁻⁴⁰, 1), all shares together at most 0.99")
+	case p.Failure != 0 && !(p.Failure >= minBeta && p.Failure <= 0.5):
+		return bad("Failure", p.Failure, "0 or a number in [10⁻¹², ½]")
+	case p.Workers < 0 || p.Workers > 1024:
+		return bad("Workers", p.Workers, "an integer in [0, 1024]")
+	}
+	return nil
+}
+
+// resolved returns the Params with every default filled in that does not depend on the data.
+func (p Params) resolved() Params {
+	p.Max, p.Unit, p.P, p.Relation, p.Failure = p.max(), p.unit(), p.power(), p.relation(), p.failure()
+	if p.Method == Auto {
+		p.Method = Adaptive
+		if p.NonNegative {
+			p.Method = TwoPass
+		}
+	}
+	if p.NonNegative || p.Method == Plain {
+		p.Steps.Centre = Origin
+	}
+	if p.Steps.Group == 0 {
+		p.Steps.Group = 1
+	}
+	switch p.Method {
+	case Thesis:
+		return p.thesis()
+	case InstanceOptimal:
+		return p.iome().noNegativeZeros()
+	}
+	if p.Steps.Spread == AutoSpread {
+		p.Steps.Spread = Deviations
+	}
+	return p.noNegativeZeros()
+}
+
+// noNegativeZeros returns the Params with 0 for −0.
+func (p Params) noNegativeZeros() Params {
+	p.Steps.Clip, p.Steps.Floor = p.Steps.Clip+0, p.Steps.Floor+0
+	p.Shares = Shares{p.Shares.Centre + 0, p.Shares.Scale + 0, p.Shares.Clip + 0, p.Shares.Divisor + 0}
+	return p
+}
+
+// max returns M, the default filled in.
+func (p Params) max() float64 {
+	if p.Max == 0 {
+		return 1
+	}
+	return p.Max
+}
+
+// unit returns Unit, the default filled in.
+func (p Params) unit() float64 {
+	if p.Unit == 0 {
+		return p.max() * 0x1p-20
+	}
+	return p.Unit
+}
+
+// power returns p, the default filled in.
+func (p Params) power() float64 {
+	switch {
+	case p.P != 0:
+		return p.P
+	case p.NonNegative:
+		return 1
+	}
+	return 2
+}
+
+// relation returns the neighbouring relation, the default filled in.
+func (p Params) relation() noise.Relation {
+	if p.Relation == 0 {
+		return noise.Replace
+	}
+	return p.Relation
+}
+
+// failure returns β, the default filled in.
+func (p Params) failure() float64 {
+	if p.Failure == 0 {
+		return 0.005
+	}
+	return p.Failure
+}
+
+// Guarantee returns what the release of these Params promises: ρ-zCDP under the Relation. Its EpsilonAt tells the ε for a δ.
+// Params that New would reject promise nothing.
+func (p Params) Guarantee() noise.Guarantee {
+	if p.validate() != nil {
+		return noise.Guarantee{}
+	}
+	return noise.ZCDP(p.Rho, p.relation())
+}
+
+// NormBound returns √d·M, the most that the norm of a row can be.
+func (p Params) NormBound() float64 { return math.Sqrt(float64(p.Dim)) * p.max() }
+
+// private reports whether the number of rows is private.
+func (p Params) privateRows() bool { return p.relation() == noise.AddRemove && p.Rows == 0 }
+
+// ranks returns how the ranks of values, one a row, change between neighbours.
+func (p Params) ranks() change {
+	if p.relation() == noise.AddRemove {
+		return added
+	}
+	return replaced
+}
+
+// sumSensitivity returns how far two sums of rows of norm at most 1 can be apart under the relation.
+//
+// One row more changes a sum by its norm. Two rows y, y′ of norm at most 1 differ by 2 at most; if no coordinate of either is negative,
+// ‖y − y′‖² = ‖y‖² + ‖y′‖² − 2⟨y, y′⟩ ≤ 2.
+func (p Params) sumSensitivity() float64 {
+	switch {
+	case p.relation() == noise.AddRemove:
+		return 1
+	case p.NonNegative && p.Steps.Centre != Median:
+		return math.Nextafter(math.Sqrt2, 2)
+	}
+	return 2
+}

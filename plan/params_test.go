@@ -1,0 +1,162 @@
+package plan
+
+import (
+	"math"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+func TestInvalidParams(t *testing.T) {
+	good := Params{Rho: 1, Dim: 5, Max: 10}
+	nan, inf, tiny := math.NaN(), math.Inf(1), math.SmallestNonzeroFloat64
+	bad := map[string][]Params{}
+	set := func(field string, change func(*Params)) {
+		p := good
+		change(&p)
+		bad[field] = append(bad[field], p)
+	}
+	for _, x := range []float64{-1, nan, inf, -inf, tiny} {
+		set("Rho", func(p *Params) { p.Rho = x })
+		set("Max", func(p *Params) { p.Max = x })
+		set("Unit", func(p *Params) { p.Unit = x })
+		set("P", func(p *Params) { p.P = x })
+		set("Failure", func(p *Params) { p.Failure = x })
+		set("Steps.Clip", func(p *Params) { p.Steps.Clip = map[bool]float64{true: 1, false: x}[x == tiny] })
+		set("Steps.Floor", func(p *Params) { p.Steps.Floor = map[bool]float64{true: 11, false: x}[x == tiny] })
+		set("Shares.Centre", func(p *Params) { p.Shares.Centre = x })
+		set("Shares.Scale", func(p *Params) { p.Shares.Scale = x })
+		set("Shares.Clip", func(p *Params) { p.Shares.Clip = x })
+		set("Shares.Divisor", func(p *Params) { p.Shares.Divisor = x })
+	}
+	set("Rho", func(p *Params) { p.Rho = 0 })
+	set("Rho", func(p *Params) { p.Rho = 0x1p21 })
+	set("Max", func(p *Params) { p.Max = 0 })
+	set("Max", func(p *Params) { p.Max = 0x1p101 })
+	set("Unit", func(p *Params) { p.Unit = 11 })
+	set("P", func(p *Params) { p.P = 65 })
+	set("Failure", func(p *Params) { p.Failure = 0.6 })
+	set("Shares.Divisor", func(p *Params) { p.Shares = Shares{0.5, 0.3, 0.1, 0.1} })
+	for _, n := range []int{-1, math.MinInt} {
+		set("Dim", func(p *Params) { p.Dim = n })
+		set("Rows", func(p *Params) { p.Rows = n })
+		set("Workers", func(p *Params) { p.Workers = n })
+		set("Steps.Group", func(p *Params) { p.Steps.Group = n })
+		set("Steps.Search", func(p *Params) { p.Steps.Search = n })
+	}
+	set("Dim", func(p *Params) { p.Dim = 0 })
+	set("Dim", func(p *Params) { p.Dim = maxDim + 1 })
+	set("Workers", func(p *Params) { p.Workers = 1025 })
+	set("Steps.Group", func(p *Params) { p.Steps.Group = 1025 })
+	set("Steps.Search", func(p *Params) { p.Steps.Search = 65 })
+	set("Relation", func(p *Params) { p.Relation = noise.L2 })
+	set("Method", func(p *Params) { p.Method = lastMethod + 1 })
+	set("Method", func(p *Params) { p.Method = TwoPass })
+	set("Method", func(p *Params) { p.Method, p.NonNegative = InstanceOptimal, true })
+	set("Steps.Centre", func(p *Params) { p.Steps.Centre = lastCentre + 1 })
+	set("Steps.Centre", func(p *Params) { p.NonNegative, p.Steps.Centre = true, Median })
+	set("Steps.Scaling", func(p *Params) { p.Steps.Scaling = lastScaling + 1 })
+	set("Steps.Spread", func(p *Params) { p.Steps.Spread = lastSpread + 1 })
+	set("Steps.Spread", func(p *Params) { p.Steps.Spread = Means })
+	set("Steps.Spread", func(p *Params) { p.Steps.Spread, p.Relation = Pairs, noise.AddRemove })
+	set("Steps.Base", func(p *Params) { p.Steps.Base = Log })
+	for field, list := range bad {
+		for _, p := range list {
+			_, err := New(p)
+			require.ErrorIs(t, err, ErrParams, "%+v", p)
+			require.Contains(t, err.Error(), "plan: "+field+" = ", "%+v", p)
+			_, err = p.Plan()
+			require.ErrorIs(t, err, ErrParams)
+		}
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	m, err := New(Params{Rho: 1, Dim: 5, NonNegative: true, Shares: Shares{Clip: math.Copysign(0, -1)}})
+	require.NoError(t, err)
+	p := m.Params()
+	require.Equal(t, p, p.resolved())
+	require.False(t, math.Signbit(p.Shares.Clip))
+	require.Equal(t, TwoPass, p.Method)
+	require.Equal(t, []float64{1, 0x1p-20, 1, 0.005}, []float64{p.Max, p.Unit, p.P, p.Failure})
+	require.Equal(t, noise.ZCDP(1, noise.Replace), m.Guarantee())
+	for _, method := range []Method{Auto, Adaptive, Thesis, Plain, InstanceOptimal} {
+		for _, nonNegative := range []bool{false, true} {
+			p := Params{Rho: 1, Dim: 5, Max: 3, NonNegative: nonNegative, Method: method}.resolved()
+			require.Equal(t, p, p.resolved(), "idempotent")
+		}
+	}
+	for _, s := range []interface{ String() string }{lastMethod, lastCentre, lastScaling, lastSpread, lastBase} {
+		require.NotEqual(t, "unknown", s.String())
+	}
+	require.Equal(t, "unknown", (lastMethod + 1).String())
+}
+
+// The budget never exceeds the total, whatever is asked for.
+func TestBudget(t *testing.T) {
+	for _, total := range []float64{0.1, 1, minRho, maxRho, 1.0 / 3} {
+		b := budget{total: total}
+		sum := 0.0
+		for range 40 {
+			sum += b.take(total / 30)
+		}
+		sum += b.take(math.Inf(1)) + b.take(total)
+		require.LessOrEqual(t, sum, total)
+		require.GreaterOrEqual(t, sum, total*(1-1e-13))
+	}
+}
+
+// reach inverts need, and the exponent of the weights is what need asked for.
+func TestNeed(t *testing.T) {
+	for _, ch := range []change{replaced, added, either} {
+		for _, q := range []float64{0.5, 0.75} {
+			rho := need(20, q, 1000, ch)
+			require.InEpsilon(t, 20, reach(rho, q, 1000, ch), 1e-12)
+			w := newWeights(rho, q, ch, 1000)
+			far := w.score(w.target(1000), 1000, 1000)
+			if q < 0.6 {
+				require.InEpsilon(t, 20, math.Log(float64(topWeight))-math.Log(float64(w.at(far))), 0.01)
+			}
+		}
+	}
+	require.InEpsilon(t, 2048*17.7*17.7/(2*4000*4000*0.25), 2048*need(17.7, 0.5, 4000, replaced), 1e-12, "ρ_c = dL²/(2n²min(q,1−q)²)")
+}
+
+func TestPlanning(t *testing.T) {
+	a := Params{Rho: 1, Dim: 2048, Rows: 4000, Max: 25 * math.Sqrt(2048), Unit: 1}
+	o, err := a.Plan()
+	require.NoError(t, err)
+	require.True(t, o.Enough, "%v", o)
+	require.InEpsilon(t, 0.74, o.Noise, 0.1, "Gaussian A at ρ = 1: √(1.045² − .717²)")
+	require.InEpsilon(t, math.Sqrt(2048.0/4000), o.Sampling, 1e-9)
+	require.Greater(t, o.Plain, 500*o.Noise)
+	require.Less(t, o.LeastRows, 4000)
+	a.Rows, a.Rho = 500, 0.125
+	o, err = a.Plan()
+	require.NoError(t, err)
+	require.False(t, o.Enough)
+	require.Contains(t, o.String(), "too few rows")
+	require.Greater(t, o.Failure, 0.5)
+	a.Rows = o.LeastRows
+	again, err := a.Plan()
+	require.NoError(t, err)
+	require.True(t, again.Enough && again.LeastRows == a.Rows, "%v", again)
+	a.Rows--
+	again, err = a.Plan()
+	require.NoError(t, err)
+	require.False(t, again.Enough)
+	skewed, err := Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Unit: 1}.Plan(powers(512, 1)...)
+	require.NoError(t, err)
+	flat, err := Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Unit: 1, Steps: Steps{Scaling: Unscaled}}.Plan(powers(512, 1)...)
+	require.NoError(t, err)
+	require.Less(t, skewed.Noise, 0.6*flat.Noise)
+	for _, scales := range [][]float64{{1, 2}, {0}, {-1}, {math.NaN()}, {math.Inf(1)}} {
+		_, err := Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5}.Plan(scales...)
+		require.ErrorIs(t, err, ErrParams)
+	}
+	for _, m := range []Method{TwoPass, Plain, Thesis} {
+		_, err := Params{Rho: 1, Dim: 3, Rows: 1, NonNegative: true, Method: m}.Plan()
+		require.NoError(t, err)
+	}
+}

@@ -1,0 +1,184 @@
+package plan
+
+import (
+	"math/bits"
+
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// column is a multiset of keys: those in the slice, and zeros further ones that are all equal to zero.
+type column struct {
+	keys  []uint32
+	zeros int64
+	zero  uint32
+}
+
+// size returns the number of keys.
+func (c column) size() int64 { return int64(len(c.keys)) + c.zeros }
+
+// ranks returns the number of keys below r and of those up to r.
+func (c column) ranks(r uint32) (lo, hi int64) {
+	var below, equal int
+	for _, k := range c.keys {
+		if k < r {
+			below++
+		}
+		if k == r {
+			equal++
+		}
+	}
+	lo, hi = int64(below), int64(below+equal)
+	if c.zero < r {
+		lo += c.zeros
+	}
+	if c.zero <= r {
+		hi += c.zeros
+	}
+	return lo, hi
+}
+
+// region is a range of keys, [start, end), on which the base measure is the constant weight.
+type region struct {
+	start, end uint64
+	weight     uint64
+}
+
+// piece is a range of candidates within a region, and what is known of their ranks.
+type piece struct {
+	start, size  uint64
+	weight       uint64
+	below, count int64  // keys of the data before the piece, and in it
+	bound        uint64 // the largest w of a candidate
+	hi, lo       uint64 // the sum of weight·size·bound up to and with this piece
+}
+
+// sampler draws quantiles of columns. It belongs to one goroutine.
+type sampler struct {
+	src    noise.Source
+	counts []int32
+	pieces []piece
+	spare  []piece
+}
+
+// quantile draws a candidate r with probability exactly base(r)·w(score(r))/Σ base·w: see weights.go.
+//
+// It draws from the envelope in which each piece has the largest w that its ranks allow, and accepts with probability w/bound, a quotient
+// of integers. A rejection in a piece with data splits it. What is accepted has the wanted law whatever the envelope was made of: given
+// everything drawn before, the next accepted r has a probability in proportion to base(r)·w(score(r)).
+func (s *sampler) quantile(c column, base []region, w *weights) uint32 {
+	target := w.target(c.size())
+	s.cut(c, base)
+	s.cumulate(w, target)
+	for {
+		i := s.choose()
+		p := s.pieces[i]
+		r := uint32(p.start + s.src.Uint64N(p.size))
+		if p.count == 0 { // all its candidates have the same ranks
+			return r
+		}
+		lo, hi := c.ranks(r)
+		if s.src.Uint64N(p.bound) < w.at(w.score(target, lo, hi)) {
+			return r
+		}
+		if p.size > 1 {
+			s.split(c, i)
+			s.cumulate(w, target)
+		}
+	}
+}
+
+// cut makes the first pieces: of every region a number of cells that suits the data, all of the same size but for the last.
+func (s *sampler) cut(c column, base []region) {
+	s.pieces = s.pieces[:0]
+	below := int64(0)
+	for _, r := range base {
+		cells := min(uint64(1)<<min(max(bits.Len(uint(len(c.keys))), 4), 11), r.end-r.start)
+		if len(base) > 1 && r.weight == 1 {
+			cells = min(cells, 64) // beside the window: see window.go
+		}
+		below = s.partition(c, r, cells, below)
+	}
+}
+
+// partition appends up to cells pieces of the region, before which there are below keys, and returns the number before its end.
+func (s *sampler) partition(c column, r region, cells uint64, below int64) int64 {
+	if r.end <= r.start {
+		return below
+	}
+	width := r.end - r.start
+	shift := uint(bits.Len64((width - 1) / cells))
+	cells = (width-1)>>shift + 1
+	if uint64(cap(s.counts)) < cells {
+		s.counts = make([]int32, cells)
+	}
+	counts := s.counts[:cells]
+	clear(counts)
+	for _, k := range c.keys {
+		if d := uint64(k) - r.start; d < width { // a key before start wraps around
+			counts[d>>shift]++
+		}
+	}
+	for i, n := range counts {
+		p := piece{start: r.start + uint64(i)<<shift, size: 1 << shift, weight: r.weight, below: below, count: int64(n)}
+		p.size = min(p.size, r.end-p.start)
+		if d := uint64(c.zero) - p.start; d < p.size {
+			p.count += c.zeros
+		}
+		below += p.count
+		s.pieces = append(s.pieces, p)
+	}
+	return below
+}
+
+// split cuts piece i into up to 64 pieces.
+func (s *sampler) split(c column, i int) {
+	p := s.pieces[i]
+	s.spare = append(s.spare[:0], s.pieces[i+1:]...)
+	s.pieces = s.pieces[:i]
+	s.partition(c, region{p.start, p.start + p.size, p.weight}, min(p.size, 64), p.below)
+	s.pieces = append(s.pieces, s.spare...)
+}
+
+// cumulate fills in the bounds and the sums: at most 2³⁸ of base measure times 2⁶².
+func (s *sampler) cumulate(w *weights, target int64) {
+	var hi, lo uint64
+	for i := range s.pieces {
+		p := &s.pieces[i]
+		p.bound = w.at(w.score(target, p.below, p.below+p.count))
+		h, l := bits.Mul64(p.size*p.weight, p.bound)
+		var carry uint64
+		lo, carry = bits.Add64(lo, l, 0)
+		hi, _ = bits.Add64(hi, h, carry)
+		p.hi, p.lo = hi, lo
+	}
+}
+
+// choose draws a piece in proportion to weight·size·bound.
+func (s *sampler) choose() int {
+	total := s.pieces[len(s.pieces)-1]
+	hi, lo := s.below(total.hi, total.lo)
+	from, to := 0, len(s.pieces)-1
+	for from < to {
+		mid := int(uint(from+to) / 2)
+		if p := &s.pieces[mid]; p.hi > hi || p.hi == hi && p.lo > lo {
+			to = mid
+		} else {
+			from = mid + 1
+		}
+	}
+	return from
+}
+
+// below draws a uniform number of 128 bits that is less than the given one, which is not 0.
+func (s *sampler) below(hi, lo uint64) (uint64, uint64) {
+	if hi == 0 {
+		return 0, s.src.Uint64N(lo)
+	}
+	mask := ^uint64(0) >> bits.LeadingZeros64(hi)
+	for {
+		h, l := s.src.Uint64()&mask, s.src.Uint64()
+		if h < hi || h == hi && l < lo {
+			return h, l
+		}
+	}
+}

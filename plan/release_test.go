@@ -1,0 +1,309 @@
+package plan
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+// gaussian returns n rows of independent N(mean, sdᵢ²) and their mean.
+func gaussian(rng *rand.Rand, n int, mean float64, sds []float64) ([][]float64, []float64) {
+	x, empirical := make([][]float64, n), make([]float64, len(sds))
+	for j := range x {
+		x[j] = make([]float64, len(sds))
+		for i, sd := range sds {
+			x[j][i] = mean + sd*rng.NormFloat64()
+			empirical[i] += x[j][i] / float64(n)
+		}
+	}
+	return x, empirical
+}
+
+// powers returns (d/(i+1))^exponent.
+func powers(d int, exponent float64) []float64 {
+	sds := make([]float64, d)
+	for i := range sds {
+		sds[i] = math.Pow(float64(d)/float64(i+1), exponent)
+	}
+	return sds
+}
+
+func l2(a, b []float64) float64 {
+	sum := 0.0
+	for i := range a {
+		sum += (a[i] - b[i]) * (a[i] - b[i])
+	}
+	return math.Sqrt(sum)
+}
+
+func release(t testing.TB, p Params, x [][]float64) *Mean {
+	t.Helper()
+	m, err := New(p)
+	require.NoError(t, err)
+	out, err := m.Release(x)
+	require.NoError(t, err)
+	return out
+}
+
+// checkValid checks what every release has: finite numbers, a budget that is spent exactly and never exceeded, and an encoding.
+func checkValid(t testing.TB, m *Mean) {
+	t.Helper()
+	data, err := m.MarshalBinary()
+	require.NoError(t, err)
+	var again Mean
+	require.NoError(t, again.UnmarshalBinary(data), "%v", m)
+	require.Equal(t, m, &again)
+	require.LessOrEqual(t, len(data), m.Params().Size())
+	s, rho := m.Spent(), m.Params().Rho
+	require.InEpsilon(t, rho, s.Centre+s.Scale+s.Clip+s.Divisor+s.Sum, 1e-9)
+	require.NotEmpty(t, m.String())
+	require.Equal(t, noise.ZCDP(rho, m.Params().Relation), m.Guarantee())
+	for i := range m.Dim() {
+		lo, hi := m.Interval(i, 0.95)
+		require.True(t, lo < m.Estimate(i) && m.Estimate(i) < hi || m.StdDev(i) < 1e-14*math.Abs(m.Estimate(i)), "%d: %v in [%v, %v]", i, m.Estimate(i), lo, hi)
+	}
+}
+
+// rowsFor returns a number of rows that is enough for d coordinates at ρ = 2.
+func rowsFor(d int) int { return 1000 + 3*d }
+
+// Skewed rows are scaled, others are not, and the error is what the noise says.
+func TestAdaptiveRelease(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, skew := range []float64{0, 1} {
+		for _, d := range []int{30, 600} {
+			if testing.Short() && d > 100 {
+				continue
+			}
+			sds := powers(d, skew)
+			x, mean := gaussian(rng, rowsFor(d), 3, sds)
+			m := release(t, Params{Rho: 2, Dim: d, Max: 1e5, Unit: 1, Workers: 2, Failure: 1e-9}, x)
+			checkValid(t, m)
+			require.Equal(t, skew == 1, m.Scaled())
+			expected := m.ExpectedError(2)
+			// With skew the first coordinates dominate, and clipping adds a random error of |w/γ − 1|, less than 0.3, of that of the sample.
+			bound := 3*expected + 0.3*l2(sds, make([]float64, d))/math.Sqrt(float64(rowsFor(d)))
+			require.Less(t, l2(m.Values(), mean), bound, "skew %v d = %d", skew, d)
+			require.Greater(t, l2(m.Values(), mean), 0.3*expected)
+			require.InDelta(t, 1, m.Gamma(), 0.1)
+			require.Zero(t, m.Params().Workers)
+			for i := range sds {
+				require.InDelta(t, 3, m.Centre(i), 2*sds[i], "coordinate %d", i)
+				if m.Scaled() {
+					require.InDelta(t, 0, math.Log(m.Scale(i)/sds[i]), 1, "coordinate %d", i)
+				}
+			}
+		}
+	}
+}
+
+// The default budgets fail as seldom as they are planned to: of 40 releases near the least number of rows, with skew, no more are far off than 1 % explains.
+// False reject: 1e-6.
+func TestFailureRate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("40 releases: run without -short")
+	}
+	const releases = 40
+	p := Params{Rho: 0.4, Dim: 512, Rows: 1500, Max: 1e4, Unit: 1}
+	sds := powers(512, 0.5)
+	o, err := p.Plan(sds...)
+	require.NoError(t, err)
+	require.True(t, o.Enough && o.LeastRows > 1000, "%v", o)
+	require.LessOrEqual(t, o.Failure, 0.01)
+	x, mean := gaussian(rand.New(rand.NewPCG(7, 8)), p.Rows, 5, sds)
+	failed := int64(0)
+	for range releases {
+		if m := release(t, p, x); l2(m.Values(), mean) > 3*m.ExpectedError(2) || m.Limit() > 3*math.Sqrt(512*5) {
+			failed++
+		}
+	}
+	lower, _ := dptest.ClopperPearson(failed, releases, 1-1e-6)
+	require.LessOrEqual(t, lower, 0.01, "%d of %d failed", failed, releases)
+}
+
+// Every selection of steps and every relation gives a valid release.
+func TestEveryStep(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	x, _ := gaussian(rng, 400, 0.5, powers(6, 1))
+	dense, sparse := randomSparse(rng, 400, 6)
+	for _, relation := range []noise.Relation{noise.Replace, noise.AddRemove} {
+		for _, rowsPublic := range []bool{false, true} {
+			for _, method := range []Method{Adaptive, TwoPass, Thesis, Plain, InstanceOptimal} {
+				for _, s := range []Steps{{}, {Scaling: Scaled}, {Scaling: Unscaled}, {Spread: Pairs, Group: 3}, {Spread: Direct}, {Spread: Means}, {Base: Uniform},
+					{Search: 12}, {Clip: 0.5}, {Undivided: true}, {Unshrunk: true, Regularized: true}, {Floor: 0.25}, {Centre: Origin}, {Centre: Median}} {
+					for _, nonNegative := range []bool{false, true} {
+						p := Params{Rho: 5, Dim: 6, Max: 100, Unit: 0.1, Relation: relation, Method: method, Steps: s, NonNegative: nonNegative}
+						if rowsPublic {
+							p.Rows = 400
+						}
+						m, err := New(p)
+						if err != nil {
+							require.ErrorIs(t, err, ErrParams)
+							continue
+						}
+						for _, rows := range [][][]float64{x, dense} {
+							out, err := m.Release(rows)
+							require.NoError(t, err, "%+v", p)
+							checkValid(t, out)
+						}
+						out, err := m.ReleaseSparse(sparse)
+						require.NoError(t, err, "%+v", p)
+						checkValid(t, out)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Degenerate data: no panic, no error, and where it is defined what the data say.
+func TestDegenerateData(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	constant := make([][]float64, 300)
+	outside := make([][]float64, 300)
+	strange := make([][]float64, 300)
+	for j := range constant {
+		constant[j] = []float64{3, -7, 0}
+		outside[j] = []float64{1e9, -1e9, inf}
+		strange[j] = [][]float64{{nan, nan, nan}, {inf, -inf, 1}, {}, {1}, {1, 2, 3, 4, 5}, nil}[j%6]
+	}
+	for name, x := range map[string][][]float64{"none": nil, "one": {{1, 2, 3}}, "constant": constant, "outside": outside, "strange": strange, "empty rows": make([][]float64, 7)} {
+		for _, relation := range []noise.Relation{noise.Replace, noise.AddRemove} {
+			for _, method := range []Method{Adaptive, TwoPass, Thesis, Plain, InstanceOptimal} {
+				for _, d := range []int{1, 3, 700} {
+					p := Params{Rho: 100, Dim: d, Max: 10, Unit: 1, Relation: relation, Method: method, NonNegative: method == TwoPass}
+					m := release(t, p, x)
+					checkValid(t, m)
+					if d == 3 && method == Adaptive && len(x) == 300 && name != "strange" {
+						want := map[string][]float64{"constant": {3, -7, 0}, "outside": {10, -10, 10}}[name]
+						require.Less(t, l2(m.Values(), want), 0.5, "%s under %v", name, relation)
+					}
+				}
+			}
+		}
+	}
+	zeros := Sparse{Offsets: make([]int, 101)}
+	for _, p := range []Params{{Rho: 1, Dim: 5, NonNegative: true}, {Rho: 1, Dim: 5, Max: 1}, {Rho: 1, Dim: 5, Max: 1, Steps: Steps{Centre: Median}}} {
+		m, err := New(p)
+		require.NoError(t, err)
+		for _, s := range []Sparse{zeros, {}, {Offsets: []int{0}}} {
+			out, err := m.ReleaseSparse(s)
+			require.NoError(t, err)
+			checkValid(t, out)
+			if s.Rows() == 100 {
+				require.Less(t, l2(out.Values(), make([]float64, 5)), 3.0)
+			}
+		}
+	}
+}
+
+// Sparse rows out of order, with indices twice or too large, are put in order; broken ones are refused.
+func TestSparseRowsAreMadeCanonical(t *testing.T) {
+	s := Sparse{Offsets: []int{0, 4, 4, 6}, Indices: []uint32{3, 1, 3, 9, 0, 2}, Values: []float64{1, 2, 4, 8, math.NaN(), 5}}
+	require.Equal(t, Sparse{Offsets: []int{0, 2, 2, 4}, Indices: []uint32{1, 3, 0, 2}, Values: []float64{2, 5, 0, 5}}, s.canonical(4))
+	ordered := Sparse{Offsets: []int{0, 2}, Indices: []uint32{0, 3}}
+	require.Equal(t, ordered, ordered.canonical(4))
+	m, err := New(Params{Rho: 1, Dim: 4, NonNegative: true})
+	require.NoError(t, err)
+	for _, broken := range []Sparse{{Indices: []uint32{1}}, {Offsets: []int{0, 2}, Indices: []uint32{1}}, {Offsets: []int{1, 1}, Indices: []uint32{1}},
+		{Offsets: []int{0, 2, 1}, Indices: []uint32{1}}, {Offsets: []int{0, 1}, Indices: []uint32{1}, Values: []float64{}}, {Values: []float64{1}}} {
+		_, err := m.ReleaseSparse(broken)
+		require.ErrorIs(t, err, ErrParams)
+	}
+}
+
+func TestContextStopsARelease(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	x, _ := gaussian(rand.New(rand.NewPCG(1, 1)), 50, 0, powers(3, 0))
+	for _, p := range []Params{{Rho: 1, Dim: 3, Max: 9}, {Rho: 1, Dim: 3, Max: 9, NonNegative: true}, {Rho: 1, Dim: 3, Max: 9, Method: Plain}, {Rho: 1, Dim: 3, Max: 9, Method: Thesis}} {
+		m, err := New(p)
+		require.NoError(t, err)
+		_, err = m.ReleaseContext(ctx, x)
+		require.ErrorIs(t, err, context.Canceled)
+	}
+}
+
+func TestRowsMustMatchUnderReplace(t *testing.T) {
+	x := make([][]float64, 5)
+	m, err := New(Params{Rho: 1, Dim: 2, Max: 1, Rows: 6})
+	require.NoError(t, err)
+	_, err = m.Release(x)
+	require.ErrorIs(t, err, ErrMismatch)
+	m, err = New(Params{Rho: 1, Dim: 2, Max: 1, Rows: 6, Relation: noise.AddRemove})
+	require.NoError(t, err)
+	_, err = m.Release(x)
+	require.NoError(t, err, "there the number of rows is private")
+}
+
+// Given scales cost nothing and are used.
+func TestGivenScales(t *testing.T) {
+	sds := powers(50, 1)
+	x, _ := gaussian(rand.New(rand.NewPCG(1, 1)), 500, 0, sds)
+	m, err := New(Params{Rho: 1, Dim: 50, Max: 1e4, Unit: 1})
+	require.NoError(t, err)
+	for _, broken := range [][]float64{nil, make([]float64, 50), append(make([]float64, 49), math.NaN()), append(make([]float64, 49), math.Inf(1))} {
+		_, err := m.WithScales(broken)
+		require.ErrorIs(t, err, ErrParams)
+	}
+	given, err := m.WithScales(sds)
+	require.NoError(t, err)
+	out, err := given.Release(x)
+	require.NoError(t, err)
+	require.Zero(t, out.Spent().Scale)
+	require.True(t, out.Scaled())
+	require.Equal(t, sds[3], out.Scale(3))
+}
+
+// The whole pipeline on worst-case neighbours: seven rows at 0, and one at M or −M. The event is that the clipped sum shows on which side it is, in units
+// of C. No sample refutes the claim; with the noise of the sum halved 40,000 do. The event, chosen in advance: 4.5 standard deviations above −1, which with half the noise is 0.5
+// above 1. Then it has the probabilities 0.31 and 3e-6, of which 40,000 samples show ln((0.31 − 0.05)/4e-4) = 6.5, where ρ = 2 promises ε(0.05) < 5.6. False
+// reject 1e-6; for the control to pass, the rarer event would have to be hit ten times instead of 0.14, less than 1e-12.
+func TestAudit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("100,000 releases: run without -short")
+	}
+	const rho = 2.0
+	p := Params{Rho: rho, Dim: 1, Max: 1, Steps: Steps{Centre: Origin, Scaling: Unscaled, Undivided: true}}.resolved()
+	data := func(last float64) [][]float64 { return append(make([][]float64, 7), []float64{last}) }
+	audit := func(honest bool, draws int64) float64 {
+		var hits [2]int64
+		for at, last := range []float64{1, -1} {
+			for range draws {
+				if auditedRelease(t, p, data(last), honest) {
+					hits[at]++
+				}
+			}
+		}
+		return dptest.EpsilonLowerBound(hits[0], draws, hits[1], draws, 0.05, 1-1e-6)
+	}
+	epsilon := p.Guarantee().EpsilonAt(0.05)
+	require.Less(t, epsilon, 5.6)
+	require.LessOrEqual(t, audit(true, 10000), epsilon)
+	require.Greater(t, audit(false, 40000), epsilon, "with C's noise halved the audit fails")
+}
+
+// auditedRelease makes a release as adaptive does, or one with half the noise of C's sum, and reports whether the event occurs.
+func auditedRelease(t *testing.T, p Params, x [][]float64, honest bool) bool {
+	var m *Mean
+	if honest {
+		m = release(t, p, x)
+	} else {
+		r := newRun(context.Background(), p, &rows{dim: 1, least: -1, max: 1, dense: x})
+		limit, err := r.limit(r.clipShare())
+		require.NoError(t, err)
+		c, err := r.clipAll(limit)
+		require.NoError(t, err)
+		left := r.budget.take(r.budget.left())
+		r.spent.Sum = left
+		sums, sd := r.noisySums(c, 4*left)
+		m = r.mean(c.limit, r.n, 0, sums, sd)
+	}
+	sum, sd := m.Estimate(0)*8/m.Limit(), m.StdDev(0)*8/m.Limit() // in units of C; it is 1 or −1 without noise
+	return sum > -1+4.5*sd
+}

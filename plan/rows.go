@@ -1,0 +1,279 @@
+package plan
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Sparse is a matrix of rows of which most entries are 0, in compressed form: row j holds Values[Offsets[j]:Offsets[j+1]] at
+// Indices[Offsets[j]:Offsets[j+1]]. It is private data of the caller: printing it prints the data.
+//
+// Offsets ascend from 0 to len(Indices); there is one more than there are rows, and none for no rows. Values is as long as Indices, or nil for rows of ones.
+// Indices ascend within a row; where they do not, they are sorted, and values of the same index are added. Those of at least Dim are ignored.
+type Sparse struct {
+	Offsets []int
+	Indices []uint32
+	Values  []float64
+}
+
+// Rows returns the number of rows.
+func (s Sparse) Rows() int { return max(len(s.Offsets)-1, 0) }
+
+// wellFormed reports whether the slices fit together.
+func (s Sparse) wellFormed() bool {
+	if len(s.Offsets) == 0 {
+		return len(s.Indices) == 0 && len(s.Values) == 0
+	}
+	return s.Offsets[0] == 0 && slices.IsSorted(s.Offsets) && s.Offsets[len(s.Offsets)-1] == len(s.Indices) &&
+		(s.Values == nil || len(s.Values) == len(s.Indices))
+}
+
+// entry is one entry of a row.
+type entry struct {
+	index uint32
+	value float64
+}
+
+// canonical returns the rows with strictly ascending indices below dim: the same slices where that is so already.
+func (s Sparse) canonical(dim int) Sparse {
+	ascending := func(j int) bool {
+		row := s.Indices[s.Offsets[j]:s.Offsets[j+1]]
+		for i := 1; i < len(row); i++ {
+			if row[i] <= row[i-1] {
+				return false
+			}
+		}
+		return len(row) == 0 || int64(row[len(row)-1]) < int64(dim)
+	}
+	j := 0
+	for j < s.Rows() && ascending(j) {
+		j++
+	}
+	if j == s.Rows() {
+		return s
+	}
+	out := Sparse{Offsets: append(make([]int, 0, len(s.Offsets)), 0)}
+	var row []entry
+	for j := range s.Rows() {
+		row = row[:0]
+		for i := s.Offsets[j]; i < s.Offsets[j+1]; i++ {
+			if int64(s.Indices[i]) < int64(dim) {
+				row = append(row, entry{s.Indices[i], s.value(i)})
+			}
+		}
+		slices.SortStableFunc(row, func(a, b entry) int { return int(int64(a.index) - int64(b.index)) })
+		for i, e := range row {
+			if i > 0 && row[i-1].index == e.index {
+				out.Values[len(out.Values)-1] += e.value
+				continue
+			}
+			out.Indices, out.Values = append(out.Indices, e.index), append(out.Values, e.value)
+		}
+		out.Offsets = append(out.Offsets, len(out.Indices))
+	}
+	return out
+}
+
+// value returns entry i of all, NaN as 0.
+func (s Sparse) value(i int) float64 {
+	if s.Values == nil {
+		return 1
+	}
+	if v := s.Values[i]; v == v {
+		return v
+	}
+	return 0
+}
+
+// rows is the input of a release: dense or sparse, with entries clamped to [least, max] where they are read.
+type rows struct {
+	dim        int
+	least, max float64
+	dense      [][]float64
+	sparse     *Sparse // nil for dense rows
+}
+
+// count returns the number of rows.
+func (r *rows) count() int {
+	if r.sparse != nil {
+		return r.sparse.Rows()
+	}
+	return len(r.dense)
+}
+
+// clean clamps an entry; NaN counts as 0.
+func (r *rows) clean(x float64) float64 {
+	if x >= r.least && x <= r.max {
+		return x
+	}
+	if x != x {
+		return 0
+	}
+	return min(max(x, r.least), r.max)
+}
+
+// present returns the rows without the empty ones, which under the relation AddRemove stand for missing rows.
+func (r *rows) present() *rows {
+	out := *r
+	if r.sparse == nil {
+		out.dense = slices.DeleteFunc(slices.Clone(r.dense), func(row []float64) bool { return len(row) == 0 })
+	}
+	return &out
+}
+
+// workers runs part(i, worker) for i = 0, …, n−1 in chunks on the given number of goroutines, until stop says so.
+func workers(count, n int, stop func() error, part func(i, worker int)) error {
+	var next atomic.Int64
+	var failed atomic.Pointer[error]
+	run := func(worker int) {
+		for failed.Load() == nil {
+			i := int(next.Add(1)) - 1
+			if i >= n {
+				return
+			}
+			if err := stop(); err != nil {
+				failed.Store(&err)
+				return
+			}
+			part(i, worker)
+		}
+	}
+	var group sync.WaitGroup
+	for worker := 1; worker < count; worker++ {
+		group.Go(func() { run(worker) })
+	}
+	run(0)
+	group.Wait()
+	if err := failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// block is the number of rows that a worker takes at a time.
+const block = 64
+
+// columnBlock returns the number of columns that a worker gathers at a time: many, as a row is read at one place, but at most 2²² entries of them.
+func columnBlock(rows int) int { return min(max(1<<22/max(rows, 1), 4), 64) }
+
+// columns calls use once for each of the listed columns, with its keys, on several goroutines. It holds block columns of dense
+// rows at a time for each of them; of sparse rows it holds the listed columns, once, in proportion to their entries.
+func (r *rows) columns(list []int, count int, stop func() error, key func(column int, x float64) uint32, use func(at, worker int, c column)) error {
+	if r.sparse != nil {
+		return r.sparseColumns(list, count, stop, key, use)
+	}
+	n := len(r.dense)
+	block, buffers := columnBlock(n), make([][]uint32, count)
+	return workers(count, (len(list)+block-1)/block, stop, func(b, worker int) {
+		some := list[b*block : min((b+1)*block, len(list))]
+		if buffers[worker] == nil {
+			buffers[worker] = make([]uint32, block*n)
+		}
+		keys := buffers[worker]
+		for j, row := range r.dense {
+			for at, i := range some {
+				x := 0.0
+				if i < len(row) {
+					x = r.clean(row[i])
+				}
+				keys[at*n+j] = key(i, x)
+			}
+		}
+		for at := range some {
+			use(b*block+at, worker, column{keys: keys[at*n : (at+1)*n]})
+		}
+	})
+}
+
+// sparseColumns is columns for sparse rows: the zeros of a column are counted, not touched.
+func (r *rows) sparseColumns(list []int, count int, stop func() error, key func(column int, x float64) uint32, use func(at, worker int, c column)) error {
+	s := r.sparse
+	place := make([]int, r.dim) // 1 + the place in the list
+	for at, i := range list {
+		place[i] = at + 1
+	}
+	ends := make([]int, len(list)+1)
+	for _, i := range s.Indices {
+		ends[place[i]]++
+	}
+	ends[0] = 0
+	for at := range list {
+		ends[at+1] += ends[at]
+	}
+	keys := make([]uint32, ends[len(list)])
+	next := slices.Clone(ends[:len(list)])
+	for i, index := range s.Indices {
+		if at := place[index] - 1; at >= 0 {
+			keys[next[at]] = key(int(index), r.clean(s.value(i)))
+			next[at]++
+		}
+	}
+	n := s.Rows()
+	return workers(count, len(list), stop, func(at, worker int) {
+		c := column{keys: keys[ends[at]:ends[at+1]], zero: key(list[at], 0)}
+		c.zeros = int64(n - len(c.keys))
+		use(at, worker, c)
+	})
+}
+
+// cap1 returns x, at least 1.
+func cap1(x float64) float64 { return math.Max(x, 1) }
+
+// values calls use once for each of the listed columns, with its entries in the order of the rows. Sparse columns are spread out one at a time
+// for each worker.
+func (r *rows) values(list []int, count int, stop func() error, use func(at, worker int, v []float64)) error {
+	n := r.count()
+	block, buffers := columnBlock(n), make([][]float64, count)
+	for worker := range buffers {
+		buffers[worker] = make([]float64, block*n)
+	}
+	if r.sparse != nil {
+		byColumn := r.sparse.transposed(r.dim)
+		return workers(count, len(list), stop, func(at, worker int) {
+			v := buffers[worker][:n]
+			clear(v)
+			for e := byColumn.Offsets[list[at]]; e < byColumn.Offsets[list[at]+1]; e++ {
+				v[byColumn.Indices[e]] = r.clean(byColumn.value(e))
+			}
+			use(at, worker, v)
+		})
+	}
+	return workers(count, (len(list)+block-1)/block, stop, func(b, worker int) {
+		some := list[b*block : min((b+1)*block, len(list))]
+		buffer := buffers[worker]
+		for j, row := range r.dense {
+			for at, i := range some {
+				x := 0.0
+				if i < len(row) {
+					x = r.clean(row[i])
+				}
+				buffer[at*n+j] = x
+			}
+		}
+		for at := range some {
+			use(b*block+at, worker, buffer[at*n:(at+1)*n])
+		}
+	})
+}
+
+// transposed returns the columns as rows.
+func (s *Sparse) transposed(dim int) *Sparse {
+	out := &Sparse{Offsets: make([]int, dim+1), Indices: make([]uint32, len(s.Indices)), Values: make([]float64, len(s.Indices))}
+	for _, i := range s.Indices {
+		out.Offsets[i+1]++
+	}
+	for i := range dim {
+		out.Offsets[i+1] += out.Offsets[i]
+	}
+	next := slices.Clone(out.Offsets)
+	for j := range s.Rows() {
+		for e := s.Offsets[j]; e < s.Offsets[j+1]; e++ {
+			at := next[s.Indices[e]]
+			next[s.Indices[e]]++
+			out.Indices[at], out.Values[at] = uint32(j), s.value(e)
+		}
+	}
+	return out
+}

@@ -1,0 +1,129 @@
+package plan
+
+import (
+	"context"
+	"math"
+
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// run is one release: the rows, the budget, and what has been released so far.
+type run struct {
+	p        Params
+	ctx      context.Context
+	x        *rows
+	budget   budget
+	samplers []sampler // one for each worker
+	given    []float64 // public standard deviations
+
+	n float64 // the public number of rows, to plan with
+
+	centre []float64
+	scale  []float64 // released or given standard deviations
+	factor []float64 // y = (x − centre)·factor
+	scaled bool
+	spent  Spent
+}
+
+func newRun(ctx context.Context, p Params, x *rows) *run {
+	r := &run{p: p, ctx: ctx, x: x, budget: budget{total: p.Rho}, samplers: make([]sampler, max(p.Workers, 1))}
+	r.p.Workers = 0
+	r.centre = make([]float64, p.Dim)
+	r.scale = make([]float64, p.Dim)
+	r.factor = make([]float64, p.Dim)
+	for i := range r.factor {
+		r.factor[i] = 1
+	}
+	r.countRows()
+	return r
+}
+
+// countShare is what a private number of rows costs of the whole budget. It is used to plan shares, so an error of some percent does no harm.
+const countShare = 1.0 / 1024
+
+// countRows finds the number of rows to plan with: it is public, or it is released with Gaussian noise of sensitivity 1.
+func (r *run) countRows() {
+	switch {
+	case r.p.Relation == noise.Replace:
+		r.p.Rows = r.x.count()
+		r.n = float64(r.p.Rows)
+	case r.p.Rows > 0:
+		r.n = float64(r.p.Rows)
+	default:
+		rho := r.budget.take(r.p.Rho * countShare)
+		r.n = cap1(r.gaussian(float64(r.x.count()), 1, rho))
+		r.spent.Divisor += rho
+	}
+}
+
+// gaussian returns x, a number on the grid of the noise, with the Gaussian noise that makes it rho-zCDP at the given sensitivity.
+func (r *run) gaussian(x, sensitivity, rho float64) float64 {
+	law, ok := zcdpNoise(sensitivity, rho)
+	if !ok {
+		return math.NaN()
+	}
+	return x + law.Sample(&r.samplers[0].src, 1)
+}
+
+// zcdpNoise returns Gaussian noise for a budget and a sensitivity that are known to be in range.
+func zcdpNoise(sensitivity, rho float64) (noise.Gaussian, bool) {
+	sigma, err := noise.GaussianSigmaZCDP(rho, sensitivity)
+	if err != nil {
+		return noise.Gaussian{}, false
+	}
+	law, err := noise.NewGaussian(sigma)
+	return law, err == nil
+}
+
+// stop returns the error of the context, if it is done.
+func (r *run) stop() error {
+	if err := r.ctx.Err(); err != nil {
+		return interrupted(err)
+	}
+	return nil
+}
+
+// fix returns the share if it is given, as a budget, else what choose returns, but no more than the part most of what is left.
+func (r *run) fix(share, most float64, choose func() float64) float64 {
+	if share > 0 {
+		return share * r.p.Rho
+	}
+	return min(choose(), most*r.budget.left())
+}
+
+// fixPart is fix for m of the Dim coordinates: a given share is for all, a chosen one for them alone.
+func (r *run) fixPart(share, most, m float64, choose func() float64) float64 {
+	if share > 0 {
+		return share * r.p.Rho * m / float64(r.p.Dim)
+	}
+	return r.fix(share, most, choose)
+}
+
+// quantiles releases a quantile of each of the listed columns with the budget rho each, as values of the axis. key must be a function of public numbers and x.
+func (r *run) quantiles(list []int, a axis, base []region, quantile, rho float64, key func(i int, x float64) uint32) ([]float64, error) {
+	out := make([]float64, len(list))
+	if len(list) == 0 {
+		return out, r.stop()
+	}
+	draw, err := r.drawer(a, base, quantile, rho, r.p.ranks(), r.x.count())
+	if err != nil {
+		return nil, err
+	}
+	err = r.x.columns(list, len(r.samplers), r.stop, key, func(at, worker int, c column) {
+		out[at] = a.value(draw(&r.samplers[worker], c))
+	})
+	return out, err
+}
+
+// drawer returns the function that draws one quantile of up to n values.
+func (r *run) drawer(a axis, base []region, quantile, rho float64, ch change, n int) (func(*sampler, column) uint32, error) {
+	w := newWeights(rho, quantile, ch, n)
+	if r.p.Steps.Search == 0 {
+		return func(s *sampler, c column) uint32 { return s.quantile(c, base, w) }, nil
+	}
+	noisy, err := w.searchNoise(rho, r.p.Steps.Search, ch)
+	if err != nil {
+		return nil, err
+	}
+	return func(s *sampler, c column) uint32 { return s.binarySearch(c, a.keys, w, noisy, r.p.Steps.Search) }, nil
+}

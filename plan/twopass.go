@@ -1,0 +1,79 @@
+package plan
+
+import "math"
+
+// Two passes over non-negative rows.
+//
+// PLAN spends a part of its budget on means that only serve to scale, and then throws them away. Here the first pass releases unscaled clipped
+// sums; what they say of the means gives the scales; the second pass releases scaled sums with the rest; and the two estimates of each mean, which have
+// independent Gaussian noise of public variance, are combined by inverse variance. No row has a negative coordinate, so the sensitivity under
+// Replace is √2·C instead of 2·C (see sumSensitivity). Columns of which more than half seems to be full are complemented, Max − x for x, which
+// keeps all that and makes rows shorter.
+
+const (
+	firstShare  = 0.15      // of ρ for the sums of the first pass
+	firstClip   = 58.0 / 64 // the quantile of the norms at which the first pass clips
+	secondClip  = 0.75      // the same for the second
+	leastMean   = 0.5       // standard deviations of its noise: a mean below counts as that for scaling
+	mostFlipped = 0.5       // of n: fuller columns are complemented
+	leastSpread = 1e-12     // of Max²: the least variance of a column
+)
+
+// twoPass runs TwoPass.
+func (r *run) twoPass() (*Mean, error) {
+	limit, err := r.limitAt(firstClip, r.clipShare())
+	if err != nil {
+		return nil, err
+	}
+	c, err := r.clipAll(limit)
+	if err != nil {
+		return nil, err
+	}
+	rho := r.budget.take(r.fix(r.p.Shares.Scale, mostShare, func() float64 { return firstShare * r.p.Rho }))
+	r.spent.Scale += rho
+	first, sd := r.noisySums(c, rho)
+	r.shapeBy(first, sd)
+
+	if limit, err = r.limit(r.clipShare()); err != nil {
+		return nil, err
+	}
+	out, err := r.clippedMean(limit)
+	if err != nil {
+		return nil, err
+	}
+	r.combine(out, first, sd)
+	return out, nil
+}
+
+// shapeBy sets scales, factors and complemented columns by the sums of the first pass, which have noise of standard deviation sd.
+func (r *run) shapeBy(sums []float64, sd float64) {
+	r.scaled = r.p.Steps.Scaling != Unscaled
+	flip := !r.p.privateRows()
+	for i, sum := range sums {
+		full := cap1(r.n) * r.p.Max
+		q := min(max(sum, leastMean*sd)/full, 1)
+		if flip && q > mostFlipped {
+			r.centre[i], r.factor[i] = r.p.Max, -1
+			q = min(max(1-q, leastMean*sd/full), 0.5)
+		}
+		r.scale[i] = r.p.Max * math.Sqrt(max(q*(1-q), leastSpread))
+		if r.given != nil {
+			r.scale[i] = r.given[i]
+		}
+		r.scale[i] = max(r.scale[i], r.p.Steps.Floor)
+		if r.scaled {
+			r.factor[i] *= math.Pow(r.scale[i], -2/(r.p.P+2))
+		}
+	}
+}
+
+// combine weights both estimates of each mean by their inverse variances.
+func (r *run) combine(m *Mean, sums []float64, sd float64) {
+	n := cap1(r.n)
+	for i, sum := range sums {
+		a, va := sum/n, sd/n*(sd/n)
+		b, vb := m.values[i], m.errors[i]*m.errors[i]
+		m.values[i] = (a*vb + b*va) / (va + vb)
+		m.errors[i] = math.Sqrt(va * vb / (va + vb))
+	}
+}

@@ -1,0 +1,109 @@
+package plan
+
+import (
+	"math"
+	"math/bits"
+)
+
+// The exponential mechanism for a quantile (Smith, STOC 2011), in integers.
+//
+// The score of a candidate r is its distance in ranks from the wanted rank t: with lo = #{x < r} and hi = #{x ≤ r},
+// score(r) = max(lo − t, t − hi, 0). A candidate has the probability base(r)·w(score(r)) over the sum of all of these, where
+// base is public and w is a table of positive integers with
+//
+//	w(s) ≥ w(s+1) ≥ e^{−c}·w(s).                                                             (1)
+//
+// Theorem. If neighbouring inputs never change a score by more than u, the release is ρ-zCDP with ρ = (2cu)²/8.
+//
+// Proof. By (1) each ln w(score(r)) changes by at most cu in either direction, so the privacy loss ln P(r)/Q(r), which is this change
+// plus the logarithm of a quotient of sums that is the same for all r, lies in an interval of length ε = 2cu. Let K(s) = ln E_Q (P/Q)^s. Then K(0) =
+// K(1) = 0, and K″(s) is the variance of the loss under some law, at most ε²/4 (Popoviciu). So K(s) − ε²·s(s−1)/8 is concave and 0 at
+// s = 0 and 1, hence not positive at s = α > 1, and the Rényi divergence K(α)/(α−1) is at most αε²/8. ∎
+//
+// Neither the base measure nor the axis, nor how the weights fall off, matters to the proof; only (1) does, and integers have it exactly.
+//
+// What u is. Under replacement with t fixed, lo and hi change by at most 1: u = 1 and c = √(2ρ). With t = qn, n changing with one row added,
+// lo − t and hi − t change by −q or 1 − q: u = max(q, 1−q), c = √(2ρ)/max(q, 1−q), twice as much at the median. Where t = qn and n may stay
+// or change (rows of norm 0 do not count, see clip.go), u = 1. The maximum of three functions changes by no more than they do.
+
+// weights is the table w, its scores counted in units of 1/den ranks.
+type weights struct {
+	table    []uint64
+	num, den int64   // the wanted quantile, where it is in proportion to the number of values
+	fixed    float64 // the wanted quantile, where that number is fixed; else NaN
+}
+
+// levels is the denominator to which quantiles are rounded where ranks are in proportion, so that scores are integers.
+const levels = 64
+
+// change says how ranks and the wanted rank can change between neighbours.
+type change uint8
+
+const (
+	replaced change = iota // one row by another, the number of rows fixed
+	added                  // one row more or less, the wanted rank being in proportion
+	either                 // any of the two
+)
+
+const (
+	topWeight     = 1 << 62
+	logTopWeight  = 62 * math.Ln2
+	steepestScore = 44 // the largest exponent: w falls from the top to its end at once
+)
+
+// newWeights returns the table for one quantile among n values with budget rho.
+func newWeights(rho, quantile float64, ch change, n int) *weights {
+	w := &weights{num: int64(math.Round(quantile * levels)), den: levels, fixed: math.NaN()}
+	for w.num%2 == 0 && w.den > 1 {
+		w.num, w.den = w.num/2, w.den/2
+	}
+	if ch == replaced {
+		w.num, w.den, w.fixed = 0, 1, quantile
+	}
+	w.build(w.exponent(rho, ch), n)
+	return w
+}
+
+// exponent returns c per unit of score, rounded down.
+func (w *weights) exponent(rho float64, ch change) float64 {
+	u := w.den
+	if ch == added {
+		u = max(w.num, w.den-w.num)
+	}
+	return math.Sqrt(2*rho) / float64(u) * (1 - 0x1p-48)
+}
+
+// build fills the table up to where it no longer decreases or no score of n values is.
+//
+// drop is at most 2⁶⁴·(1 − e^{−c}), by a relative 2⁻⁴⁸ that covers the errors of Expm1, so that w(s) − ⌊w(s)·drop/2⁶⁴⌋ ≥ e^{−c}·w(s).
+func (w *weights) build(c float64, n int) {
+	drop := uint64(-math.Expm1(-min(c, steepestScore)) * (1 - 0x1p-48) * 0x1p64)
+	most := int64(n) * w.den
+	w.table = append(make([]uint64, 0, min(most+1, 1<<12)), topWeight)
+	for last := uint64(topWeight); int64(len(w.table)) <= most; {
+		fall, _ := bits.Mul64(last, drop)
+		if fall == 0 {
+			break
+		}
+		last -= fall
+		w.table = append(w.table, last)
+	}
+}
+
+// target returns the wanted rank among n values, in units.
+func (w *weights) target(n int64) int64 {
+	if w.fixed >= 0 {
+		return int64(math.Round(w.fixed * float64(n)))
+	}
+	return w.num * n
+}
+
+// score returns the distance, in units, of the wanted rank from the ranks lo to hi.
+func (w *weights) score(target, lo, hi int64) int64 {
+	return max(lo*w.den-target, target-hi*w.den, 0)
+}
+
+// at returns w(score).
+func (w *weights) at(score int64) uint64 {
+	return w.table[min(score, int64(len(w.table)-1))]
+}
