@@ -166,9 +166,13 @@ func (c calibration) valid() bool {
 		shared = c.shared > 0 && c.shared <= maxScale
 	}
 	positive := c.threshold > 0 && c.threshold < maxTotal
-	if c.mechanism == DenseLaplace {
-		positive = c.threshold == 0
+	rounding := c.from >= 1 && c.from < c.threshold
+	switch c.mechanism {
+	case DenseLaplace:
+		positive, rounding = c.threshold == 0, c.from == 1
+	case PureLaplace: // no rounding, and the threshold of weak noise may be a single step
+		rounding = c.from == 1
 	}
 	return fraction == 0.5 && c.step >= 0x1p-300 && c.step <= 0x1p300 && c.scale >= 0x1p-20 && c.scale <= maxScale && shared &&
-		positive && c.from >= 1 && (c.from < c.threshold || c.threshold == 0 && c.from == 1)
+		positive && rounding
 }

@@ -55,7 +55,7 @@ func TestCodecOfReleases(t *testing.T) {
 	for _, p := range []Params{
 		{Epsilon: 1, Delta: 1e-3}, {Epsilon: 1, Delta: 1e-3, Integers: true, Signed: true}, {Epsilon: 1, Dim: 1 << 30, FalseKeys: 9},
 		{Epsilon: 1, Delta: 1e-3, MaxKeys: 40}, {Epsilon: 1, Delta: 1e-3, MaxKeys: 40, Stored: 40}, {Epsilon: 1, Dim: 5, Mechanism: DenseLaplace},
-		{Epsilon: minEpsilon, Delta: minDelta}, {Epsilon: maxEpsilon, Delta: 0.5, Integers: true},
+		{Epsilon: 512, Dim: 9, Integers: true}, {Epsilon: 1e-3, Dim: 9, FalseKeys: 2}, {Epsilon: minEpsilon, Delta: minDelta}, {Epsilon: maxEpsilon, Delta: 0.5, Integers: true},
 		{Epsilon: 1, Delta: 1e-3, Sensitivity: math.Copysign(0, -1), FalseKeys: math.Copysign(0, -1)},
 	} {
 		b, err := New[int](p)
