@@ -101,13 +101,16 @@ func (s *state) addWhitened(row []float64) {
 }
 
 // Merge adds the rows of another Builder of the same Params and takes them from it: other is released afterwards. The error wraps
-// [ErrMismatch] if the Params differ, and [ErrReleased] if one of the two was released or they are the same; then nothing happens.
+// [ErrMismatch] if the Params differ or the two are the same, and [ErrReleased] if one of them was released or is nil; then nothing happens.
 func (b *Builder) Merge(other *Builder) error {
-	if b.Released() || other.Released() || b.state == other.state {
-		return fmt.Errorf("elliptical: Merge: a Builder is %w, or merged with itself", fault.ErrReleased)
+	if b.Released() || other == nil || other.Released() {
+		return fmt.Errorf("elliptical: Merge: a Builder is %w", fault.ErrReleased)
 	}
 	s, o := *b.state, *other.state
-	if s.mechanism.params != o.mechanism.params {
+	switch {
+	case s == o:
+		return fault.Mismatch("elliptical", "the Builder to merge", "itself", "another one")
+	case s.mechanism.params != o.mechanism.params:
 		return fault.Mismatch("elliptical", "Params", s.mechanism, o.mechanism)
 	}
 	*other.state = nil

@@ -2,6 +2,7 @@ package elliptical
 
 import (
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -47,6 +48,7 @@ func propertySettings() []Params {
 		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(0.05, -0.3, 1e5), Epsilon: 1},
 		{Widths: VectorOf(0.1, 0.7, 3), Relation: noise.AddRemove, Epsilon: 1, Delta: 1e-9},
 		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(0.05, -0.3, 1e5), Relation: noise.AddRemove, Rho: 1},
+		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(-0.3, -0.6, -1e5), Relation: noise.AddRemove, Rho: 1},
 		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(0.05, -0.3, 1e5), Relation: noise.AddRemove, Rho: 1, Count: true},
 		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(0.05, -0.3, -1), Relation: noise.AddRemove, Epsilon: 1e-6, Count: true},
 	}
@@ -64,6 +66,24 @@ func build(t *testing.T, m *Mechanism, rows [][]float64, sparse bool) []int64 {
 		}
 	}
 	return (*b.state).totals()
+}
+
+// The bounds in steps hold the interval as it is in real numbers: that is what ready sums may change by.
+func TestBoxHoldsTheInterval(t *testing.T) {
+	for _, p := range propertySettings() {
+		for _, bits := range []int{2, fineness} {
+			p = p.resolved()
+			l, err := p.calibrate(bits)
+			require.NoError(t, err)
+			for i, c := range l.at[:3] {
+				step := new(big.Rat).SetFloat64(c.step)
+				low := new(big.Rat).SetFloat64(p.lower(i))
+				high := new(big.Rat).Add(low, new(big.Rat).SetFloat64(p.Widths.At(i)))
+				require.LessOrEqual(t, new(big.Rat).Mul(step, big.NewRat(c.low, 1)).Cmp(low), 0, "%v", p)
+				require.GreaterOrEqual(t, new(big.Rat).Mul(step, big.NewRat(c.high, 1)).Cmp(high), 0, "%v", p)
+			}
+		}
+	}
 }
 
 // requireWithin checks that totals of neighbours differ by what the calibration counts on.
@@ -185,8 +205,75 @@ func TestSensitivityOfReadySumsWithCount(t *testing.T) {
 		for i, c := range l.at[:2] {
 			x := float64(rng.IntN(1<<20)) * 0x1p-10 // so that the sum is exact
 			row := math.Floor(rng.Float64()*1024)/1024*p.Widths.At(i) + p.Lower.At(i)
-			d := total(c.steps(x+row), n+1, -c.centre) - total(c.steps(x), n, -c.centre)
+			d := c.deviation(x+row, n+1) - c.deviation(x, n)
 			require.LessOrEqual(t, max(d, -d), c.change(false))
+		}
+	}
+}
+
+// Ready sums with a count that are near and beyond saturation, in an interval far from 0: were a sum to saturate before n·centre is taken
+// away, a row more would move the deviations by the centre. The result is the exact one, clamped.
+func TestDeviationIsExact(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 18)) // test data
+	clamp := func(x *big.Int) int64 {
+		most := big.NewInt(maxTotal)
+		switch {
+		case x.Cmp(most) > 0:
+			return maxTotal
+		case x.CmpAbs(most) > 0:
+			return -maxTotal
+		}
+		return x.Int64()
+	}
+	came := 0
+	for range 20_000 {
+		c := coordinate{step: 0x1p-3, low: 1<<36 - 4, high: 1<<36 + 4, centre: 1 << 36}
+		if rng.IntN(2) == 0 {
+			c.low, c.high, c.centre = -c.high, -c.low, -c.centre
+		}
+		n := rng.Int64N(1 << (1 + rng.IntN(53)))
+		near := new(big.Int).Mul(big.NewInt(n), big.NewInt(c.centre)) // of a sum of n rows
+		near.Add(near, big.NewInt(rng.Int64N(maxTotal)-maxTotal/2))
+		y, _ := new(big.Float).SetInt(near).Float64()
+		if rng.IntN(8) == 0 {
+			y = math.Ldexp(rng.NormFloat64(), 55+rng.IntN(400))
+		}
+		x := math.Floor(y) * c.step
+		exact, _ := big.NewFloat(x / c.step).Int(nil)
+		exact.Sub(exact, new(big.Int).Mul(big.NewInt(n), big.NewInt(c.centre)))
+		require.Equal(t, clamp(exact), c.deviation(x, n))
+		if d := c.deviation(x, n); math.Abs(x/c.step) > maxTotal && -maxTotal < d && d < maxTotal {
+			came++
+		}
+	}
+	require.Greater(t, came, 1000, "sums beyond saturation that n·centre brings back")
+	far := coordinate{step: 1, low: 1 << 36, high: 1<<36 + 2, centre: 1<<36 + 1}
+	for _, n := range []int64{0, 1, maxRows} {
+		require.Equal(t, int64(maxTotal), far.deviation(math.Inf(1), n))
+		require.Equal(t, int64(-maxTotal), far.deviation(math.Inf(-1), n))
+		require.Equal(t, int64(maxTotal), far.deviation(math.MaxFloat64, n))
+		require.Equal(t, total(0, n, -far.centre), far.deviation(math.NaN(), n))
+	}
+	m, err := New(Params{Widths: VectorOf(1), Lower: VectorOf(1000), Rho: 1, Relation: noise.AddRemove, Count: true})
+	require.NoError(t, err)
+	s, err := m.Release([]float64{0x1p50, 0x1p20})
+	require.NoError(t, err)
+	require.InDelta(t, float64(maxTotal), float64(s.steps[0]), 0x1p45, "2⁵⁰ is too far from 1000·2²⁰, and is not brought back by 2²⁰·centre = 2⁵⁶")
+	for _, rows := range []float64{-1e9, math.NaN(), math.Inf(-1)} { // no numbers of rows
+		s, err = m.Release([]float64{0, rows})
+		require.NoError(t, err)
+		require.InDelta(t, 0, s.Count(), 1e5)
+		require.InDelta(t, 0, float64(s.steps[0])*m.law.at[0].step, 1e5)
+	}
+}
+
+// The number of rows in steps of its grid never moves by more than one row's, also beyond 2⁵³, where float64 skips integers.
+func TestCountIsExact(t *testing.T) {
+	for _, step := range []float64{0x1p-20, 1, 0x1p4} {
+		l := law{dim: 0, at: []coordinate{{step: step}}}
+		for _, from := range []int64{0, 5, 7, 8, 1<<41 - 1, maxRows - 3, maxRows, maxRows + 1, math.MaxInt64 - 1} {
+			d := l.countSteps(from+1) - l.countSteps(from)
+			require.True(t, 0 <= d && d <= int64(math.Ceil(1/step)), "%v steps from %v", d, from)
 		}
 	}
 }
@@ -246,7 +333,10 @@ func TestMerge(t *testing.T) {
 	require.True(t, parts[1].Released() && parts[2].Released())
 	require.ErrorIs(t, parts[0].Merge(parts[1]), ErrReleased)
 	require.ErrorIs(t, parts[1].Merge(parts[0]), ErrReleased)
-	require.ErrorIs(t, parts[0].Merge(parts[0]), ErrReleased)
+	require.ErrorIs(t, parts[0].Merge(nil), ErrReleased)
+	require.ErrorIs(t, parts[0].Merge(parts[0]), ErrMismatch)
+	alias := *parts[0]
+	require.ErrorIs(t, parts[0].Merge(&alias), ErrMismatch)
 	p.Rho = 2
 	other, err := NewBuilder(p)
 	require.NoError(t, err)

@@ -49,7 +49,21 @@ func (p Params) calibrate(bits int) (law, error) {
 	for i, scale := range scales {
 		l.at[i].scale = scale
 	}
+	if !l.drawable() {
+		return law{}, bad("Widths.Len()", d, "fewer coordinates: for so little privacy loss the steps of their grids add up to more than the widths")
+	}
 	return l, nil
+}
+
+// drawable reports whether noise can be drawn exactly in every coordinate. It cannot where the second scales are much larger than the
+// first: with noise of so many widths that one step of the grid, 2⁻⁴⁵ of the noise, times d is more than all widths.
+func (l law) drawable() bool {
+	for _, c := range l.at {
+		if !(c.scale > 0 && c.scale <= maxScale*c.step) {
+			return false
+		}
+	}
+	return true
 }
 
 // sensitivity returns the most that one row changes the sum of coordinate i by, but for the grid.

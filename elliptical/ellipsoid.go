@@ -21,13 +21,17 @@ import (
 // error. ∎
 const (
 	radiusSteps  = 1 << 26
-	maxEllipsoid = 1 << 10 // of d: squares of integers up to R then add up to at most 2⁶²
+	maxEllipsoid = 1 << 9 // of d: squares of integers up to R then add up to at most 2⁶¹, and factor takes 20 ms
 	minMatrix    = 0x1p-100
 	maxMatrix    = 0x1p100
+	maxCondition = 0x1p40
 )
 
-// PackSymmetric returns the lower triangle of the matrix, row by row, as Params.Ellipsoid wants it.
+// PackSymmetric returns the lower triangle of the matrix, row by row, as Params.Ellipsoid wants it; nil is the empty matrix.
 func PackSymmetric(m mat.Symmetric) Vector {
+	if m == nil {
+		return Vector{}
+	}
 	d := m.SymmetricDim()
 	values := make([]float64, 0, d*(d+1)/2)
 	for i := range d {
@@ -48,41 +52,40 @@ func triangle(n int) int {
 	return 0
 }
 
-// factor returns the rows of L, or false unless the packed matrix is positive definite, by a margin that floating point can tell.
+// factor returns the rows of L for a packed matrix that has passed validateEllipsoid, or false unless it is positive definite by a margin
+// that floating point can tell: with coordinates in units, powers of two, that bring the diagonal into (¼, 1], its condition number is at
+// most maxCondition. It takes time in proportion to d³.
 func factor(packed Vector) ([][]float64, bool) {
 	d := triangle(packed.Len())
-	matrix, l := mat.NewSymDense(max(d, 1), nil), make([][]float64, d)
+	units, matrix := make([]float64, d), mat.NewSymDense(d, nil)
 	for i, k := 0, 0; i < d; i++ {
+		units[i] = powerAbove(math.Sqrt(packed.At(k + i)))
 		for j := range i + 1 {
-			matrix.SetSym(i, j, packed.At(k))
+			matrix.SetSym(i, j, packed.At(k)/units[i]/units[j])
 			k++
 		}
 	}
 	var cholesky mat.Cholesky
-	if !cholesky.Factorize(matrix) {
+	if !cholesky.Factorize(matrix) || !(cholesky.Cond() <= maxCondition) {
 		return nil, false
 	}
-	var lower mat.TriDense
-	cholesky.LTo(&lower)
+	l, upper := make([][]float64, d), cholesky.RawU()
 	for i := range l {
 		l[i] = make([]float64, i+1)
 		for j := range l[i] {
-			l[i][j] = lower.At(i, j)
-		}
-		if !(l[i][i] >= 0x1p-20*math.Sqrt(matrix.At(i, i))) {
-			return nil, false
+			l[i][j] = upper.At(j, i) * units[i]
 		}
 	}
 	return l, true
 }
 
-// validateEllipsoid checks resolved Params with an Ellipsoid.
+// validateEllipsoid checks resolved Params with an Ellipsoid, but for what factor finds.
 func (p Params) validateEllipsoid() error {
 	switch {
 	case p.Rho == 0 && p.Delta == 0:
 		return bad("Delta", p.Delta, "a number in [1e-300, 1), or Rho, where Ellipsoid is given: its noise is Gaussian")
 	case triangle(p.Ellipsoid.Len()) == 0:
-		return bad("Ellipsoid.Len()", p.Ellipsoid.Len(), "d(d+1)/2 for a d in [1, 1024]")
+		return bad("Ellipsoid.Len()", p.Ellipsoid.Len(), "d(d+1)/2 for a d in [1, 512]")
 	case p.Widths.Len() > 0 || p.Lower.Len() > 0 || p.Weights.Len() > 0:
 		return bad("Widths.Len()", p.Widths.Len(), "none of Widths, Lower and Weights where Ellipsoid is given")
 	case p.Shape != Optimal || p.Count:
@@ -99,9 +102,6 @@ func (p Params) validateEllipsoid() error {
 		if x := p.Ellipsoid.At(i*(i+1)/2 + i); !(x >= minMatrix) {
 			return bad(fmt.Sprintf("Ellipsoid on the diagonal at %d", i), x, "a number in [2⁻¹⁰⁰, 2¹⁰⁰]")
 		}
-	}
-	if _, ok := factor(p.Ellipsoid); !ok {
-		return bad("Ellipsoid", p.Ellipsoid, "a positive definite matrix, with no coordinate determined by the others to one part in a million")
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func ellipsoidStep(scale float64) float64 {
 func (p Params) calibrateEllipsoid() (law, error) {
 	l, ok := factor(p.Ellipsoid)
 	if !ok {
-		return law{}, p.validateEllipsoid()
+		return law{}, bad("Ellipsoid", p.Ellipsoid, "a positive definite matrix, and once its diagonal is scaled to 1 of a condition number of at most 10¹²")
 	}
 	sensitivity := 1.0
 	if !p.replace() {
@@ -168,9 +168,9 @@ func whiten(lower [][]float64, row []float64, step float64, z []float64, q []int
 	// Rounding adds less than √d/2 + 1 to the norm.
 	radius := 0.5/step - math.Sqrt(float64(len(z)))/2 - 1
 	scale := min(largest/step, radius/norm)
-	squares := uint64(0)
+	whole, squares := coordinate{step: 1, low: -radiusSteps, high: radiusSteps}, uint64(0)
 	for i := range z {
-		q[i] = int64(math.Round(min(max(z[i]*scale, -radiusSteps), radiusSteps)))
+		q[i] = whole.entry(z[i] * scale)
 		squares += uint64(q[i] * q[i])
 	}
 	if limit := 0.5 / step; !(float64(squares) <= limit*limit) { // not met, but it is what the guarantee stands on

@@ -51,6 +51,65 @@ func TestEllipsoidRowsAreWithinIt(t *testing.T) {
 	}
 }
 
+// chain is a matrix whose L has ones on the diagonal at first, 2⁻¹⁹ then, and −1 beside it: each coordinate of L⁻¹x is 2¹⁹ times the one
+// before.
+func chain(d int) (packed []float64, lower [][]float64) {
+	for i := range d {
+		row := make([]float64, i+1)
+		row[i] = 1
+		if i > 0 {
+			row[i], row[i-1] = 0x1p-19, -1
+		}
+		lower = append(lower, row)
+	}
+	for i := range d {
+		for j := range i + 1 {
+			x := 0.0
+			for k := range j + 1 {
+				x += lower[i][k] * lower[j][k]
+			}
+			packed = append(packed, x)
+		}
+	}
+	return packed, lower
+}
+
+// The ℓ₂ norm is checked in integers, so it holds where L⁻¹x overflows and is NaN too. (Such matrices are rejected as well.)
+func TestEllipsoidRowsThatOverflow(t *testing.T) {
+	const d = 64
+	packed, lower := chain(d)
+	z, q := make([]float64, d), make([]int64, d)
+	for _, row := range [][]float64{{1}, {0.5, -3, 1e300}, {-1e-9}, {math.Inf(-1), 5e-324}} {
+		whiten(lower, row, 0.5/radiusSteps, z, q)
+		for _, q := range q {
+			require.LessOrEqual(t, max(q, -q), int64(radiusSteps))
+		}
+		squares := 0.0
+		for _, q := range q {
+			squares += float64(q) * float64(q)
+		}
+		require.LessOrEqual(t, squares, float64(radiusSteps)*radiusSteps)
+	}
+	require.True(t, math.IsInf(z[d-1], 0) || math.IsNaN(z[d-1]), "the control must overflow")
+	require.ErrorIs(t, second(New(Params{Ellipsoid: VectorOf(packed...), Rho: 1})), ErrParams)
+}
+
+// What is accepted does not depend on the units of the coordinates, nor on their order.
+func TestEllipsoidInOtherUnits(t *testing.T) {
+	for _, correlation := range []float64{0.5, 1 - 0x1p-38, 1 - 0x1p-42} {
+		for _, unit := range []float64{1, 0x1p45, 0x1p-45, 1e9} {
+			for _, swap := range []bool{false, true} {
+				m := mat.NewSymDense(2, []float64{1, correlation * unit, correlation * unit, unit * unit})
+				if swap {
+					m = mat.NewSymDense(2, []float64{unit * unit, correlation * unit, correlation * unit, 1})
+				}
+				_, err := New(Params{Ellipsoid: PackSymmetric(m), Rho: 1})
+				require.Equal(t, correlation < 1-0x1p-40, err == nil, "correlation %v, unit %v", correlation, unit)
+			}
+		}
+	}
+}
+
 // The noise has the least covariance that the ellipsoid allows, M/(2ρ), a quarter of it under AddRemove; it is what is measured; and rows
 // inside are summed as they are.
 func TestEllipsoid(t *testing.T) {
@@ -147,10 +206,17 @@ func TestEllipsoidOfOneIsTheInterval(t *testing.T) {
 func TestEllipsoidIsChecked(t *testing.T) {
 	good := Params{Ellipsoid: PackSymmetric(tilted), Rho: 1}
 	require.NoError(t, second(New(good)))
+	require.Equal(t, Vector{}, PackSymmetric(nil))
+	identity := mat.NewSymDense(maxEllipsoid+1, nil)
+	for i := range maxEllipsoid + 1 {
+		identity.SetSym(i, i, 1)
+	}
+	large := PackSymmetric(identity)
 	for name, spoil := range map[string]func(p *Params){
 		"Delta":            func(p *Params) { p.Rho, p.Epsilon = 0, 1 },
 		"Rho":              func(p *Params) { p.Rho = -1 },
 		"Ellipsoid.Len()":  func(p *Params) { p.Ellipsoid = VectorOf(1, 2) },
+		"Ellipsoid.Len() ": func(p *Params) { p.Ellipsoid = large },
 		"Widths.Len()":     func(p *Params) { p.Widths = VectorOf(1, 1, 1) },
 		"Widths.Len() ":    func(p *Params) { p.Lower = VectorOf(1, 1, 1) },
 		"Shape":            func(p *Params) { p.Shape = Spherical },
@@ -165,6 +231,7 @@ func TestEllipsoidIsChecked(t *testing.T) {
 		p := good
 		spoil(&p)
 		require.ErrorIs(t, second(New(p)), ErrParams, name)
+		require.Equal(t, noise.Guarantee{}, p.Guarantee(), name)
 		require.True(t, math.IsNaN(p.Variance(0)))
 	}
 }

@@ -34,7 +34,6 @@ import (
 const (
 	version       = 1
 	maxSteps      = 1 << 62 // more than any total with noise
-	maxScale      = 0x1p46  // in steps
 	flagLower     = 1
 	flagCount     = 2
 	flagEllipsoid = 4
@@ -89,9 +88,6 @@ func (s *Sum) UnmarshalBinary(data []byte) error {
 	}
 	n := d.params.dim()
 	d.law = law{laplace: d.params.laplace(), dim: n, at: make([]coordinate, n, n+1)}
-	if d.params.Ellipsoid.Len() > 0 {
-		d.law.lower, _ = factor(d.params.Ellipsoid) // as readParams has checked
-	}
 	if d.params.Count {
 		d.law.at = append(d.law.at, coordinate{})
 	}
@@ -105,7 +101,26 @@ func (s *Sum) UnmarshalBinary(data []byte) error {
 	if err := r.Done(); err != nil {
 		return err
 	}
+	if d.params.Ellipsoid.Len() > 0 {
+		if err := d.law.readEllipsoid(d.params.Ellipsoid); err != nil {
+			return err
+		}
+	}
 	*s = d
+	return nil
+}
+
+// readEllipsoid adds what follows from the matrix. It fails unless that is positive definite and all coordinates have one grid and noise.
+func (l *law) readEllipsoid(matrix Vector) error {
+	for _, c := range l.at {
+		if c != l.at[0] {
+			return fault.Format("elliptical", "an Ellipsoid with unequal noise")
+		}
+	}
+	var ok bool
+	if l.lower, ok = factor(matrix); !ok {
+		return fault.Format("elliptical", "an Ellipsoid that is not positive definite")
+	}
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,6 +115,39 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		into := samples()["gaussian"]
 		require.ErrorIs(t, into.UnmarshalBinary(data), ErrFormat, name)
 		require.Equal(t, samples()["gaussian"], into, name)
+	}
+}
+
+// All coordinates of an Ellipsoid have one grid and one noise, and its matrix is one that New takes.
+func TestDecodeRejectsInvalidEllipsoids(t *testing.T) {
+	packed, _ := chain(3)
+	for name, spoil := range map[string]func(*Sum){
+		"unequal noise":          func(s *Sum) { s.law.at[1].scale *= 1.5 },
+		"unequal grids":          func(s *Sum) { s.law.at[2].step /= 2 },
+		"not definite":           func(s *Sum) { s.params.Ellipsoid = VectorOf(1, 2, 1, 0, 0, 1) },
+		"as good as singular":    func(s *Sum) { s.params.Ellipsoid = VectorOf(packed...) },
+		"a diagonal below 2⁻¹⁰⁰": func(s *Sum) { s.params.Ellipsoid = VectorOf(1, 0, 1, 0, 0, 1e-40) },
+		"another power":          func(s *Sum) { s.params.Power = 1 },
+	} {
+		s := samples()["ellipsoid"]
+		s.law.at = slices.Clone(s.law.at)
+		spoil(s)
+		data, err := s.MarshalBinary()
+		require.NoError(t, err)
+		into := samples()["gaussian"]
+		require.ErrorIs(t, into.UnmarshalBinary(data), ErrFormat, name)
+		require.Equal(t, samples()["gaussian"], into, name)
+	}
+}
+
+func TestReaders(t *testing.T) {
+	for _, s := range samples() {
+		dptest.Readers(t, s)
+	}
+	m, err := New(Params{Widths: VectorOf(4, 1), Rho: 1})
+	require.NoError(t, err)
+	for _, public := range []any{&Sum{}, m.Params(), m.Params().Widths} {
+		dptest.Readers(t, public)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 // The noise of one released coordinate is ηᵢ, or ηᵢ + cᵢ·η₀ with a count. The methods here leave out that it is rounded to the grid,
 // which adds at most half a step, 2⁻⁴⁴ of the noise or 2⁻³³ of the width, except for halfWidth.
 
-// parts returns the scales of ηᵢ and of cᵢ·η₀, the second 0 without a count, and the most that rounding them adds. With an Ellipsoid
-// coordinate i is row i of L times the noise of z.
+// parts returns the scales of ηᵢ and of cᵢ·η₀, the second 0 without a count, and the most that rounding them, and a ready sum, adds: half
+// a step each. With an Ellipsoid coordinate i is row i of L times the noise of z.
 func (l law) parts(i int) (own, shared, rounding float64) {
 	c := l.at[i]
 	if l.lower != nil {
@@ -21,10 +21,10 @@ func (l law) parts(i int) (own, shared, rounding float64) {
 		return c.scale * norm, 0, sum * c.step / 2
 	}
 	if len(l.at) == l.dim {
-		return c.scale, 0, c.step / 2
+		return c.scale, 0, c.step
 	}
 	count, middle := l.at[l.dim], math.Abs(float64(c.centre)*c.step)
-	return c.scale, middle * count.scale, c.step/2 + middle*count.step/2
+	return c.scale, middle * count.scale, c.step + middle*count.step
 }
 
 // deviation returns the standard deviation of coordinate i, that of the count for i = dim.
@@ -39,7 +39,7 @@ func (l law) deviation(i int) float64 {
 // partsOrCount is parts, and for i = dim the scale of the count.
 func (l law) partsOrCount(i int) (own, shared, rounding float64) {
 	if i == l.dim {
-		return l.at[i].scale, 0, l.at[i].step / 2
+		return l.at[i].scale, 0, l.at[i].step
 	}
 	return l.parts(i)
 }

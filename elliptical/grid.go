@@ -1,6 +1,9 @@
 package elliptical
 
-import "math"
+import (
+	"math"
+	"math/big"
+)
 
 // Every coordinate has a grid of its own, a power of two. A coordinate of a row becomes an integer number of steps in [low, high], the
 // interval with its ends rounded outwards, and noise is drawn in steps, so all that is summed is an integer.
@@ -15,11 +18,14 @@ import "math"
 //
 // For a ready sum x, whose neighbours differ by at most K·step with an integer K: rounding to ⌊x/step + ½⌋ changes by at most K, because
 // that map does not decrease and moves by K when x does by K·step. Rounding halves to even or away from 0 has not this property: 0.5 and
-// 1.5 become 0 and 2. ∎
+// 1.5 become 0 and 2. With a count, ⌊x/step + ½⌋ − n·centre for a ready sum x of n rows is formed exactly, and saturates only then: if x
+// saturated by itself, a row more of such sums would still take away a centre, which may be far more than the calibrated change. ∎
 
 const (
-	fineness = 32      // bits from the step to the width: rounding a row is off by at most 2⁻³³ of it
+	fineness = 32      // bits from the step to the width
 	maxTotal = 1 << 61 // where sums saturate, in steps
+	maxScale = 0x1p46  // of the noise, in steps: above, noise cannot be drawn exactly
+	maxRows  = 1 << 53 // up to which a number of rows is exact as a float64
 )
 
 // coordinate is what the release needs to know of one coordinate, or of the count.
@@ -30,7 +36,8 @@ type coordinate struct {
 }
 
 // gridded returns coordinate i with its grid, for noise of about the given scale: 2^bits steps to the width, fewer where the noise is 2⁴⁵
-// steps then, or the interval farther than 2³⁶ steps from 0.
+// steps then, or the interval farther than 2³⁶ steps from 0. Rounding a row is off by half a step: 2⁻³³ of the width, 2⁻⁴⁵ of the noise
+// or 2⁻³⁶ of the distance from 0, whichever is most.
 func (p Params) gridded(i int, scale float64, bits int) coordinate {
 	width, low := p.Widths.At(i), p.lower(i)
 	step := max(math.Ldexp(powerAbove(width), -bits), math.Ldexp(powerAbove(scale), -45), math.Ldexp(powerAbove(math.Abs(low)), -36))
@@ -101,6 +108,23 @@ func (c coordinate) steps(x float64) int64 {
 
 // entry returns what a row with the value x adds to the sum, in steps: within [low, high].
 func (c coordinate) entry(x float64) int64 { return min(max(c.steps(x), c.low), c.high) }
+
+// deviation returns ⌊x/step + ½⌋ − n·centre, saturating: a ready sum of n rows as deviations from the centre.
+func (c coordinate) deviation(x float64, n int64) int64 {
+	s, y := c.steps(x), x/c.step
+	switch {
+	case s > -maxTotal && s < maxTotal:
+		return total(s, n, -c.centre)
+	case math.IsInf(y, 0): // n·centre is at most 2⁶¹·2³⁸
+		return s
+	}
+	exact, _ := new(big.Float).SetFloat64(y).Int(nil) // an integer, as |y| ≥ 2⁶¹
+	exact.Sub(exact, new(big.Int).Mul(big.NewInt(n), big.NewInt(c.centre)))
+	if !exact.IsInt64() {
+		return int64(exact.Sign()) * maxTotal
+	}
+	return min(max(exact.Int64(), -maxTotal), maxTotal)
+}
 
 // total returns sum + n·offset, saturating, for |sum| ≤ 2⁶¹.
 func total(sum, n, offset int64) int64 { return saturatingSum(sum, product(n, offset)) }

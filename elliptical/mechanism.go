@@ -76,11 +76,10 @@ func (m *Mechanism) Release(sum []float64) (*Sum, error) {
 	rows := int64(0)
 	if m.params.Count {
 		count := coordinate{step: 1}
-		rows = max(count.steps(sum[m.law.dim]), 0)
+		rows = min(max(count.steps(sum[m.law.dim]), 0), maxRows)
 	}
 	for i := range m.law.dim {
-		c := m.law.at[i]
-		totals[i] = total(c.steps(sum[i]), rows, -c.centre)
+		totals[i] = m.law.at[i].deviation(sum[i], rows)
 	}
 	if m.params.Count {
 		totals[m.law.dim] = m.law.countSteps(rows)
@@ -88,8 +87,8 @@ func (m *Mechanism) Release(sum []float64) (*Sum, error) {
 	return m.release(totals), nil
 }
 
-// countSteps returns the number of rows in steps of the count's grid.
-func (l law) countSteps(rows int64) int64 { return l.at[l.dim].steps(float64(rows)) }
+// countSteps returns the number of rows, which saturates at 2⁵³, in steps of the count's grid.
+func (l law) countSteps(rows int64) int64 { return l.at[l.dim].steps(float64(min(rows, maxRows))) }
 
 // release adds noise to totals in steps, in place.
 func (m *Mechanism) release(totals []int64) *Sum {
@@ -100,7 +99,7 @@ func (m *Mechanism) release(totals []int64) *Sum {
 	return &Sum{m.params, m.law, totals}
 }
 
-// sample draws the noise of one coordinate, in steps. The scale is at most 2⁴⁶ steps, so that the draw is exact.
+// sample draws the noise of one coordinate, in steps. The scale is at most maxScale steps, see drawable, so that the draw is exact.
 func (l law) sample(src *noise.Source, c coordinate) int64 {
 	if l.laplace {
 		d, _ := noise.NewLaplace(c.scale) // valid: see calibrate

@@ -35,10 +35,10 @@ const (
 // Widths or Ellipsoid are required, and one guarantee: Rho, or Epsilon with or without Delta. All other fields may be 0 or empty; what
 // that means stands with each.
 type Params struct {
-	// Widths are Δ₁, …, Δ_d in the units of the data, each in [2⁻¹⁰⁰, 2¹⁰⁰], d at most 2²⁶: coordinate i of a row is in an interval of
-	// length Δᵢ. A coordinate of width 0 is the same in every row and not private; leave it out.
+	// Widths are Δ₁, …, Δ_d in the units of the data, each in [2⁻¹⁰⁰, 2¹⁰⁰], d at most 2²⁶ (less where ε is so small that the noise is 2³⁰
+	// widths and more): coordinate i of a row is in an interval of length Δᵢ. A coordinate of width 0 is the same in every row and not private; leave it out.
 	Widths Vector
-	// Ellipsoid stands in the place of Widths where coordinates are correlated: the matrix M of [PackSymmetric], d at most 1024, such
+	// Ellipsoid stands in the place of Widths where coordinates are correlated: the matrix M of [PackSymmetric], d at most 512, such
 	// that rows x have xᵀM⁻¹x ≤ ¼ and so two rows differ by at most 1 in that norm; others are scaled to it. The noise is Gaussian of
 	// covariance in proportion to M, which no other Gaussian noise beats in any coordinate. Lower, Weights, Power, Shape and Count have
 	// no part in it.
@@ -62,7 +62,7 @@ type Params struct {
 	// Shape says how the noise is spread over the coordinates. 0 is Optimal, for the Power.
 	Shape Shape
 	// Weights are b₁, …, b_d of Algorithms 15 and 16 for Shape Weighted, in any unit, each in [2⁻¹⁰⁰, 2¹⁰⁰]: the noise of coordinate i is
-	// in proportion to Δᵢ/bᵢ. Empty for the other Shapes.
+	// in proportion to aᵢ/bᵢ, its sensitivity (Δᵢ under Replace) by bᵢ. Empty for the other Shapes.
 	Weights Vector
 	// Count releases the number of rows too, where that is private and intervals are not around 0: each row then counts from the middle
 	// of its intervals, which under AddRemove halves what it can change, and the noisy count, times the middle, is added back. It needs
@@ -135,7 +135,7 @@ func (p Params) validateGuarantee() error {
 	return nil
 }
 
-// validate checks resolved Params.
+// validate checks resolved Params, but for what only the calibration finds: see factor and drawable.
 func (p Params) validate() error {
 	if err := p.validateGuarantee(); err != nil {
 		return err
@@ -198,13 +198,13 @@ func (p Params) replace() bool { return p.Relation == noise.Replace }
 func (p Params) laplace() bool { return p.Rho == 0 && p.Delta == 0 }
 
 // Guarantee returns what the release of these Params promises under the Relation: ρ-zCDP, (ε, δ)-DP or ε-DP. Invalid Params promise
-// nothing.
+// nothing. It takes as long as [New].
 func (p Params) Guarantee() noise.Guarantee {
-	p = p.resolved()
-	if p.validate() != nil {
+	m, err := New(p)
+	if err != nil {
 		return noise.Guarantee{}
 	}
-	return p.guarantee()
+	return m.Guarantee()
 }
 
 // guarantee is Guarantee of resolved Params that are valid or zero.

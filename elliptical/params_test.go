@@ -131,6 +131,42 @@ func TestExtremeParams(t *testing.T) {
 	}
 }
 
+// Steps of the grid are 2⁻⁴⁵ of the noise at least. With noise of 2³⁰ widths and more than 2¹⁴ coordinates, these alone would be more than
+// all widths; noise that is calibrated to them is too large for the grid, and cannot be drawn.
+func TestNoiseCanAlwaysBeDrawn(t *testing.T) {
+	for _, p := range []Params{{Epsilon: minEpsilon, Shape: Spherical}, {Epsilon: minEpsilon, Power: maxPower}, {Epsilon: minEpsilon, Delta: minDelta, Shape: Spherical}} {
+		refused, many := 0, 1<<16
+		if p.Delta > 0 {
+			many = 1 << 20
+			if testing.Short() {
+				continue
+			}
+		}
+		for _, d := range []int{2, 1 << 14, many} {
+			widths := make([]float64, d)
+			for i := range widths {
+				widths[i] = minWidth
+			}
+			widths[0] = 1
+			p.Widths = VectorOf(widths...)
+			m, err := New(p)
+			if err != nil {
+				require.ErrorIs(t, err, ErrParams)
+				require.Equal(t, noise.Guarantee{}, p.Guarantee())
+				refused++
+				continue
+			}
+			for _, c := range m.law.at {
+				require.LessOrEqual(t, c.scale, c.step*0x1p46)
+			}
+			sum, err := m.Release(make([]float64, d))
+			require.NoError(t, err)
+			require.Less(t, math.Abs(sum.Estimate(0)), 1000*math.Sqrt(m.Variance(0))) // e^{−1000}
+		}
+		require.Equal(t, 1, refused, "%d coordinates, the control, must be refused: %v", many, p.Shape)
+	}
+}
+
 func TestPlanning(t *testing.T) {
 	m, err := New(Params{Widths: VectorOf(4, 1), Rho: 0.5, Delta: math.Copysign(0, -1)})
 	require.NoError(t, err)

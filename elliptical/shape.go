@@ -59,10 +59,13 @@ func (p Params) exponent() float64 {
 //
 // Other p. In uᵢ = τᵢ^{−q} each summand is log-convex and the constraint linear, so every local minimum is the minimum. Given τ the sum
 // with weights wᵢ = (τᵢ² + cᵢ²τ₀²)^{p/2−1}, Σ wᵢ(τᵢ² + cᵢ²τ₀²), touches it, from above for p ≤ 2, and has its minimum at τᵢ ∝
-// (aᵢ^q/wᵢ)^{1/(q+2)}, τ₀ ∝ (1/Σ wᵢcᵢ²)^{1/(q+2)}. The iteration goes toward that by the exponent (q+2)/(q+p), which without a count
-// reaches the optimum in one step, and by half of it from where that was no better (for p ≤ 2 any exponent up to 1 is better). Each τ is
-// private.
-const countRounds = 100
+// (aᵢ^q/wᵢ)^{1/(q+2)}, τ₀ ∝ (1/Σ wᵢcᵢ²)^{1/(q+2)}. Going there by an exponent s multiplies what is wrong in ln τ by about 1 − s where the
+// count's noise is most of a coordinate's, and by 1 − sr, r = (q+p)/(q+2), where it is none. The iteration takes s = 2/(1 + r), which makes
+// the two equal but for the sign, and half of it from where that was no better (for p ≤ 2 any exponent up to 1 is better). Each τ is private.
+const (
+	countRounds = 100
+	leastSpeed  = 0x1p-10 // no smaller exponent is tried: the minimum is found to what float64 can tell
+)
 
 // shapeWithCount returns τ with the one of the count at the end.
 func (p Params) shapeWithCount(a, middle []float64) []float64 {
@@ -88,13 +91,13 @@ func (p Params) shapeWithCount(a, middle []float64) []float64 {
 	if p.Power == 2 {
 		return inUnits(best, unit)
 	}
-	least, speed := countError(best, c, p.Power), (q+2)/(q+p.Power)
+	least, speed := countError(best, c, p.Power), 2*(q+2)/(2*q+p.Power+2)
 	for range countRounds {
 		tau = countStep(best, sensitivity, c, q, p.Power, speed)
 		if total := countError(tau, c, p.Power); total < least {
 			best, least = tau, total
-		} else {
-			speed /= 2
+		} else if speed /= 2; speed < leastSpeed {
+			break
 		}
 	}
 	return inUnits(best, unit)
@@ -108,32 +111,42 @@ func inUnits(tau []float64, unit float64) []float64 {
 	return tau
 }
 
-// countError returns Σ (τᵢ² + cᵢ²τ₀²)^{p/2}.
+// countError returns ln Σ (τᵢ² + cᵢ²τ₀²)^{p/2}.
 func countError(tau, c []float64, power float64) float64 {
-	sum := 0.0
-	for i := range c {
-		sum += math.Pow(math.Hypot(tau[i], c[i]*tau[len(c)]), power)
-	}
-	return sum
+	return logSum(len(c), func(i int) float64 { return power * math.Log(math.Hypot(tau[i], c[i]*tau[len(c)])) })
 }
 
-// countStep is one round: toward the minimum for the weights at τ, by the exponent speed, with ‖sensitivity/τ‖ = 1.
+// countStep is one round: toward the minimum for the weights at τ, by the exponent speed, with ‖sensitivity/τ‖ = 1. It works with
+// logarithms, since powers of up to maxPower of small and large numbers are beyond float64.
 func countStep(tau, sensitivity, c []float64, q, power, speed float64) []float64 {
 	d := len(c)
-	next, count, norm := make([]float64, d+1), 0.0, 0.0
+	next := make([]float64, d+1)
 	for i := range c {
-		w := math.Pow(math.Hypot(tau[i], c[i]*tau[d]), power-2)
-		next[i] = math.Pow(math.Pow(sensitivity[i], q)/w, 1/(q+2))
-		count += w * c[i] * c[i]
+		next[i] = (power - 2) * math.Log(math.Hypot(tau[i], c[i]*tau[d])) // ln wᵢ
 	}
-	next[d] = math.Pow(count, -1/(q+2))
-	for i := range next {
-		next[i] = math.Pow(tau[i], 1-speed) * math.Pow(next[i], speed)
-		norm += math.Pow(sensitivity[i]/next[i], q)
+	count := logSum(d, func(i int) float64 { return next[i] + 2*math.Log(math.Abs(c[i])) })
+	for i := range c {
+		next[i] = (q*math.Log(sensitivity[i]) - next[i]) / (q + 2)
 	}
-	norm = math.Pow(norm, 1/q)
+	next[d] = -count / (q + 2)
 	for i := range next {
-		next[i] *= norm
+		next[i] = (1-speed)*math.Log(tau[i]) + speed*next[i]
+	}
+	norm := logSum(d+1, func(i int) float64 { return q * (math.Log(sensitivity[i]) - next[i]) }) / q
+	for i := range next {
+		next[i] = math.Exp(next[i] + norm)
 	}
 	return next
+}
+
+// logSum returns ln Σ e^{f(i)} for i from 0 to n − 1.
+func logSum(n int, f func(i int) float64) float64 {
+	largest, sum := math.Inf(-1), 0.0
+	for i := range n {
+		largest = max(largest, f(i))
+	}
+	for i := range n {
+		sum += math.Exp(f(i) - largest)
+	}
+	return largest + math.Log(sum)
 }

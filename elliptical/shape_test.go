@@ -186,9 +186,15 @@ func TestCountTrick(t *testing.T) {
 // The shape with a count is a minimum, for small and large powers: no shape near or far has a smaller error.
 func TestShapeWithCountIsOptimal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12)) // public numbers
-	a, middle := []float64{1, 0.3, 2}, []float64{0.5, -3, 0}
+	for _, a := range [][]float64{{1, 0.3, 2}, {1, 0x1p-40, 0x1p-90}} {
+		testShapeWithCount(t, rng, a, []float64{0.5 * a[0], -10 * a[1], 0})
+	}
+}
+
+// testShapeWithCount compares the shape for sensitivities a and a count times middle with others.
+func testShapeWithCount(t *testing.T, rng *rand.Rand, a, middle []float64) {
 	for _, laplace := range []bool{false, true} {
-		for _, power := range []float64{0.1, 0.5, 1, 1.5, 2, 3, 6, 30} {
+		for _, power := range []float64{minPower, 0.1, 0.5, 1, 1.5, 2, 3, 6, 30, maxPower} {
 			p := Params{Widths: VectorOf(2*a[0], 2*a[1], 2*a[2]), Relation: noise.AddRemove, Count: true, Power: power}
 			q := 2.0
 			if laplace {
@@ -255,6 +261,7 @@ func TestMomentsAndReach(t *testing.T) {
 				require.InEpsilon(t, 1-confidence, outside, 1e-4, "laplace %v, shared %v", laplace, shared)
 			}
 			require.InDelta(t, 0, l.halfWidth(0, 0), 1e-9)
+			require.GreaterOrEqual(t, l.halfWidth(0, 0), 0x1p-40, "half a step for the sum, half a step for the noise")
 		}
 	}
 }

@@ -27,7 +27,8 @@ func (s *Sum) Guarantee() noise.Guarantee { return s.params.guarantee() }
 func (s *Sum) Len() int { return s.law.dim }
 
 // Estimate returns the noisy sum of coordinate i, in the units of the data: unbiased, but for rows outside their interval and the
-// rounding of rows to the grid, at most 2⁻³³ of the width each. NaN if there is no such coordinate.
+// rounding of rows to the grid, each by at most 2⁻³³ of the width, 2⁻⁴⁵ of the noise, or 2⁻³⁶ of the interval's distance from 0. NaN if
+// there is no such coordinate.
 func (s *Sum) Estimate(i int) float64 {
 	if i < 0 || i >= s.law.dim {
 		return math.NaN()
@@ -103,8 +104,8 @@ func (s *Sum) Covariance() *mat.SymDense {
 // ExpectedError returns E‖η‖ₚᵖ of the noise η that was added: see [Mechanism.ExpectedError].
 func (s *Sum) ExpectedError(p float64) float64 { return s.law.expectedError(p) }
 
-// Interval returns bounds that hold the true sum of coordinate i with the given confidence over the noise, for any one coordinate fixed
-// before the release. NaN if there is no such coordinate, and for a confidence outside [0, 1).
+// Interval returns bounds that hold the true sum of coordinate i, of rows as they were rounded to the grid (see [Sum.Estimate]) or ready,
+// with the given confidence over the noise, for any one coordinate fixed before the release. NaN if there is no such coordinate, and for a confidence outside [0, 1).
 func (s *Sum) Interval(i int, confidence float64) (low, high float64) {
 	if i < 0 || i >= s.law.dim {
 		return math.NaN(), math.NaN()
