@@ -53,9 +53,39 @@ func BenchmarkRelease(b *testing.B) {
 
 func BenchmarkSymmetricDifference(b *testing.B) {
 	s, o := released(b, eight), released(b, eight)
+	b.ReportAllocs()
 	for b.Loop() {
-		difference(b, s, o)
+		if _, err := s.SymmetricDifference(o); err != nil {
+			b.Fatal(err)
+		}
 	}
+}
+
+// The XOR of many sketches goes into one.
+func BenchmarkXOR(b *testing.B) {
+	const parties = 64
+	sketches := make([]*Sketch, parties)
+	for i := range sketches {
+		sketches[i] = released(b, eight)
+	}
+	for b.Loop() {
+		if _, err := XOR(sketches...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*(parties-1)), "ns/XOR")
+}
+
+func BenchmarkAddMany(b *testing.B) {
+	sketch, err := New(eight)
+	if err != nil {
+		b.Fatal(err)
+	}
+	keys := run(0, 1<<12)
+	for b.Loop() {
+		sketch.Add(keys...)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(keys)), "ns/key")
 }
 
 func BenchmarkEstimate(b *testing.B) {

@@ -122,7 +122,8 @@ func TestAllocations(t *testing.T) {
 	s, err := NewStream(small)
 	require.NoError(t, err)
 	key := uint64(0)
-	require.Zero(t, testing.AllocsPerRun(2000, func() { b.Toggle(key); b.Add(key + 7); b.ToggleWeighted(key, 0.3); key++ }))
+	keys := run(0, 50)
+	require.Zero(t, testing.AllocsPerRun(2000, func() { b.Toggle(key); b.Add(key + 7); b.Add(keys...); b.ToggleWeighted(key, 0.3); key++ }))
 	// A Source takes a new key from the operating system once in 1,024 words, which are 65,536 occurrences.
 	require.Zero(t, testing.AllocsPerRun(2000, func() { s.Add(key); s.AddWeighted(key, 0.3); key++ }))
 	sketch := released(t, small, run(0, 1000)...)
@@ -150,6 +151,33 @@ func TestConcurrentReaders(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+// Every method of every public object, from many goroutines.
+func TestReaders(t *testing.T) {
+	p := Params{Epsilon: 1, Cells: 100, Levels: 5, Seed: hashing.Seed{1}, CountShare: 0.1}
+	a, b := released(t, p, run(0, 100)...), released(t, p, run(50, 150)...)
+	union, err := a.Union(b)
+	require.NoError(t, err)
+	for _, object := range []any{a, difference(t, a, b), a.Total(), union, releasedStream(t, small, run(0, 100)...)} {
+		dptest.Readers(t, object)
+	}
+}
+
+// The slice in which many keys are added at once, and the single calls, do the same.
+func TestAddMany(t *testing.T) {
+	for _, p := range []Params{small, {Epsilon: 1, Cells: 100, Levels: 5, Seed: hashing.Seed{1}, CountShare: 0.1}} {
+		one, many := builder(t, p), builder(t, p, run(0, 500)...)
+		for key := range uint64(500) {
+			one.Toggle(key)
+		}
+		require.Equal(t, (*one.state).table, (*many.state).table)
+		require.Equal(t, (*one.state).members, (*many.state).members)
+		many.Add(run(0, 500)...)
+		require.Equal(t, (*builder(t, p).state).table, (*many.state).table)
+		require.Empty(t, (*many.state).members)
+		many.Add()
+	}
 }
 
 // The released count follows the set: toggles and duplicates remove, weights count, merges take the symmetric difference.

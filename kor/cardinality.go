@@ -1,6 +1,9 @@
 package kor
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // Cardinality is the estimated size of a set that no sketch is of, a union, say: a combination of estimated sizes. It is public and
 // immutable. The zero Cardinality is NaN.
@@ -80,6 +83,14 @@ func (s *signs) weight(level int) float64 {
 	return rate(level) * s.a[level] / (s.rest[level] * (1 + s.a[level]))
 }
 
+// String returns the estimate with its standard error.
+func (c Cardinality) String() string {
+	if !c.valid {
+		return "kor.Cardinality (empty)"
+	}
+	return fmt.Sprintf("%.6g ± %.3g", c.Estimate(), c.StdErr())
+}
+
 // Estimate returns the estimated size. It is as unbiased as the sizes it comes from, and so it can be negative.
 func (c Cardinality) Estimate() float64 {
 	if !c.valid {
@@ -147,10 +158,10 @@ func (c Cardinality) Interval(confidence float64) (lo, hi float64) {
 // Total returns the size of the set by the released count or by the sketch, whichever has the smaller standard error; for a merged
 // sketch, by the sketch.
 func (s *Sketch) Total() Cardinality {
-	if !s.valid() {
+	if !s.r.valid() {
 		return Cardinality{}
 	}
-	return Cardinality{terms: [3]term{s.term(1)}, valid: true}
+	return Cardinality{terms: [3]term{s.r.term(1)}, valid: true}
 }
 
 // Union returns the size of A∪B, (|A| + |B| + |A∆B|)/2 (thesis, section 3.4.3), of two sets of which s and other are sketches. Where a
@@ -173,5 +184,5 @@ func (s *Sketch) combine(other *Sketch, f, g, h float64) (Cardinality, error) {
 	if err != nil {
 		return Cardinality{}, err
 	}
-	return combine(&s.release, &other.release, &xored.release, f, g, h), nil
+	return combine(&s.r, &other.r, &xored.r, f, g, h), nil
 }

@@ -111,7 +111,7 @@ func TestStreamAlgebra(t *testing.T) {
 		require.NoError(t, err)
 		d, err := a.Difference(b)
 		require.NoError(t, err)
-		union.add(Cardinality{terms: [3]term{u.term(1)}, valid: true}, 5000)
+		union.add(Cardinality{terms: [3]term{u.r.term(1)}, valid: true}, 5000)
 		intersection.add(i, 2000)
 		difference.add(d, 2000)
 	}

@@ -11,11 +11,11 @@ import "math"
 // intervals hardly ever meet. The γ of the Lemma is an upper bound, which is taken here. The estimate is NaN for a β outside (1/n, 1)
 // and for a sketch without noise.
 func (s *Sketch) IntervalIntersection(beta float64) (estimate, failure float64) {
-	if !s.valid() || len(s.parts) == 0 || !(beta < 1 && beta*float64(s.params.Cells) > 1) {
+	if !s.r.valid() || len(s.r.parts) == 0 || !(beta < 1 && beta*float64(s.r.params.Cells) > 1) {
 		return math.NaN(), math.NaN()
 	}
-	l := s.likelihood()
-	n, c, p := l.cells, math.Exp(l.logSign), s.flipProb()
+	l := s.r.likelihood()
+	n, c, p := l.cells, math.Exp(l.logSign), s.r.flipProb()
 	gamma := (beta - 1/n) * c / (7 * math.Exp(3))
 	failure = 6 * float64(l.levels) * math.Exp(-gamma*gamma*p*p*p*n/108)
 	lo, hi := math.Inf(-1), math.Inf(1)

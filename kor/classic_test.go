@@ -17,10 +17,10 @@ func TestIntervalIntersection(t *testing.T) {
 			r := &Sketch{release{params: s.params, parts: []part{{id(1), epsilon, mustFlips(t, s.params).K(), 1}}, bits: make([]uint64, s.params.words())}}
 			for i, ones := range l.ones[:32] {
 				for k := range ones {
-					r.bits[i*32+k/64] |= 1 << (k % 64)
+					r.r.bits[i*32+k/64] |= 1 << (k % 64)
 				}
 			}
-			require.Equal(t, l, r.likelihood())
+			require.Equal(t, l, r.r.likelihood())
 			estimate, failure := r.IntervalIntersection(0.999)
 			require.Zero(t, estimate)
 			require.Greater(t, failure, 100.0)
@@ -33,12 +33,12 @@ func TestIntervalIntersection(t *testing.T) {
 func TestIntervalIntersectionWithManyCells(t *testing.T) {
 	p := Params{Epsilon: 3, Cells: 1 << 26, Levels: 4, Seed: hashing.Seed{1}}
 	s := &Sketch{release{params: p, parts: []part{{id(1), 3, mustFlips(t, p).K(), 1}}, bits: make([]uint64, p.words())}}
-	l := s.law()
+	l := s.r.law()
 	size := 1.5 * float64(p.Cells)
 	for i := range p.Levels {
 		ones := int(l.cells * -math.Expm1(l.logSign-size/l.unit*rate(i)) / 2)
 		for k := range ones / 64 {
-			s.bits[i*p.stride()+k] = math.MaxUint64
+			s.r.bits[i*p.stride()+k] = math.MaxUint64
 		}
 	}
 	estimate, _ := s.IntervalIntersection(0.9)

@@ -194,10 +194,10 @@ func (d *release) check(r *wire.Reader) {
 }
 
 // AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is for a Sketch that is neither released nor decoded.
-func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) { return s.append(dst) }
+func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) { return s.r.append(dst) }
 
 // MarshalBinary returns the encoding of the sketch.
-func (s *Sketch) MarshalBinary() ([]byte, error) { return s.append(nil) }
+func (s *Sketch) MarshalBinary() ([]byte, error) { return s.r.append(nil) }
 
 // UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for
 // any other bytes, those of a StreamSketch included.
@@ -206,15 +206,15 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	s.release = d
+	s.r = d
 	return nil
 }
 
 // AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is for a StreamSketch that is neither released nor decoded.
-func (s *StreamSketch) AppendBinary(dst []byte) ([]byte, error) { return s.append(dst) }
+func (s *StreamSketch) AppendBinary(dst []byte) ([]byte, error) { return s.r.append(dst) }
 
 // MarshalBinary returns the encoding of the sketch.
-func (s *StreamSketch) MarshalBinary() ([]byte, error) { return s.append(nil) }
+func (s *StreamSketch) MarshalBinary() ([]byte, error) { return s.r.append(nil) }
 
 // UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for
 // any other bytes, those of a Sketch included.
@@ -223,6 +223,6 @@ func (s *StreamSketch) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	s.release = d
+	s.r = d
 	return nil
 }

@@ -50,11 +50,11 @@ func sampleStream() *StreamSketch {
 }
 
 func TestCodec(t *testing.T) {
-	equal := func(a, b *Sketch) bool { return a.equal(&b.release) }
+	equal := func(a, b *Sketch) bool { return a.r.equal(&b.r) }
 	dptest.Codec(t, sampleCounted(), equal)
 	dptest.Codec(t, sampleMerged(), equal)
 	dptest.Codec(t, sampleEmpty(), equal)
-	dptest.Codec(t, sampleStream(), func(a, b *StreamSketch) bool { return a.equal(&b.release) })
+	dptest.Codec(t, sampleStream(), func(a, b *StreamSketch) bool { return a.r.equal(&b.r) })
 	p := Params{Cells: 70, Levels: 3}
 	data, err := sampleCounted().MarshalBinary()
 	require.NoError(t, err)
@@ -84,7 +84,7 @@ func TestCodecOfReleases(t *testing.T) {
 				require.NoError(t, err)
 				var again StreamSketch
 				require.NoError(t, again.UnmarshalBinary(data), "ε = %v", epsilon)
-				require.True(t, s.equal(&again.release))
+				require.True(t, s.r.equal(&again.r))
 			}
 		}
 	}
@@ -134,35 +134,35 @@ func TestGoldenPlaces(t *testing.T) {
 // Objects that no release produces are not valid encodings.
 func TestDecodeRejectsInvalidObjects(t *testing.T) {
 	for name, spoil := range map[string]func(*Sketch){
-		"bad epsilon":           func(s *Sketch) { s.params.Epsilon = math.NaN() },
-		"no cells":              func(s *Sketch) { s.params.Cells = 0 },
-		"other cells":           func(s *Sketch) { s.params.Cells = 130 },
-		"no levels":             func(s *Sketch) { s.params.Levels = 0 },
-		"65 levels":             func(s *Sketch) { s.params.Levels = 65 },
-		"zero seed":             func(s *Sketch) { s.params.Seed = hashing.Seed{} },
-		"share":                 func(s *Sketch) { s.params.CountShare = 1 },
-		"negative zero":         func(s *Sketch) { s.params.CountShare, s.counted, s.count = math.Copysign(0, -1), false, 0 },
-		"count without share":   func(s *Sketch) { s.params.CountShare = 0 },
-		"count without flag":    func(s *Sketch) { s.counted = false },
-		"huge count":            func(s *Sketch) { s.count = math.MinInt64 },
-		"two releases, a count": func(s *Sketch) { s.parts = append(s.parts, part{id(2), 1, k(0.75), 1}) },
+		"bad epsilon":           func(s *Sketch) { s.r.params.Epsilon = math.NaN() },
+		"no cells":              func(s *Sketch) { s.r.params.Cells = 0 },
+		"other cells":           func(s *Sketch) { s.r.params.Cells = 130 },
+		"no levels":             func(s *Sketch) { s.r.params.Levels = 0 },
+		"65 levels":             func(s *Sketch) { s.r.params.Levels = 65 },
+		"zero seed":             func(s *Sketch) { s.r.params.Seed = hashing.Seed{} },
+		"share":                 func(s *Sketch) { s.r.params.CountShare = 1 },
+		"negative zero":         func(s *Sketch) { s.r.params.CountShare, s.r.counted, s.r.count = math.Copysign(0, -1), false, 0 },
+		"count without share":   func(s *Sketch) { s.r.params.CountShare = 0 },
+		"count without flag":    func(s *Sketch) { s.r.counted = false },
+		"huge count":            func(s *Sketch) { s.r.count = math.MinInt64 },
+		"two releases, a count": func(s *Sketch) { s.r.parts = append(s.r.parts, part{id(2), 1, k(0.75), 1}) },
 		"order": func(s *Sketch) {
-			s.parts = []part{{id(2), 1, k(1), 1}, {id(1), 1, k(1), 1}}
-			s.counted, s.count = false, 0
+			s.r.parts = []part{{id(2), 1, k(1), 1}, {id(1), 1, k(1), 1}}
+			s.r.counted, s.r.count = false, 0
 		},
 		"twice": func(s *Sketch) {
-			s.parts = []part{{id(2), 1, k(1), 1}, {id(2), 1, k(1), 1}}
-			s.counted, s.count = false, 0
+			s.r.parts = []part{{id(2), 1, k(1), 1}, {id(2), 1, k(1), 1}}
+			s.r.counted, s.r.count = false, 0
 		},
-		"too little noise":      func(s *Sketch) { s.parts[0].k = k(1.001) },
-		"no noise":              func(s *Sketch) { s.parts[0].k = 0 },
-		"half":                  func(s *Sketch) { s.parts[0].k = 1 << 63 },
-		"no flips":              func(s *Sketch) { s.parts[0].flips = 0 },
-		"a part of more ε":      func(s *Sketch) { s.parts[0].epsilon = 1.5 },
-		"a part of ε = NaN":     func(s *Sketch) { s.parts[0].epsilon = math.NaN() },
-		"padding":               func(s *Sketch) { s.bits[1] |= 64 },
-		"no parts but bits":     func(s *Sketch) { s.parts, s.counted, s.count = nil, false, 0 },
-		"a stream with a share": func(s *Sketch) { s.stream = true },
+		"too little noise":      func(s *Sketch) { s.r.parts[0].k = k(1.001) },
+		"no noise":              func(s *Sketch) { s.r.parts[0].k = 0 },
+		"half":                  func(s *Sketch) { s.r.parts[0].k = 1 << 63 },
+		"no flips":              func(s *Sketch) { s.r.parts[0].flips = 0 },
+		"a part of more ε":      func(s *Sketch) { s.r.parts[0].epsilon = 1.5 },
+		"a part of ε = NaN":     func(s *Sketch) { s.r.parts[0].epsilon = math.NaN() },
+		"padding":               func(s *Sketch) { s.r.bits[1] |= 64 },
+		"no parts but bits":     func(s *Sketch) { s.r.parts, s.r.counted, s.r.count = nil, false, 0 },
+		"a stream with a share": func(s *Sketch) { s.r.stream = true },
 	} {
 		s := sampleCounted()
 		spoil(s)

@@ -7,17 +7,25 @@ import (
 )
 
 // xor returns the XOR of two releases, without counts. The Params are those of r.
-func (r *release) xor(o *release) (*release, error) {
+func (r *release) xor(o *release) (release, error) {
 	parts, err := xorParts(r.parts, o.parts)
 	if err != nil {
-		return nil, err
+		return release{}, err
 	}
 	sum := make([]uint64, len(r.bits))
 	a, b := r.bits[:len(sum)], o.bits[:len(sum)]
 	for i := range sum {
 		sum[i] = a[i] ^ b[i]
 	}
-	return &release{params: r.params, parts: parts, bits: sum, stream: r.stream}, nil
+	return release{params: r.params, parts: parts, bits: sum, stream: r.stream}, sameBits(parts, sum)
+}
+
+// sameBits returns an error if bits are left though all releases have cancelled: two encodings that claim to be of one release are not.
+func sameBits(parts []part, bits []uint64) error {
+	if len(parts) == 0 && slices.ContainsFunc(bits, func(word uint64) bool { return word != 0 }) {
+		return fault.Mismatch("kor", "bits of a release", "some", "others")
+	}
+	return nil
 }
 
 // SymmetricDifference returns the sketch of the keys that are in exactly one of the two sets, each possibly itself the
@@ -31,11 +39,11 @@ func (s *Sketch) SymmetricDifference(other *Sketch) (*Sketch, error) {
 	if err := bothReleased(s, other); err != nil {
 		return nil, err
 	}
-	sum, err := s.xor(&other.release)
+	sum, err := s.r.xor(&other.r)
 	if err != nil {
 		return nil, err
 	}
-	return &Sketch{*sum}, nil
+	return &Sketch{sum}, nil
 }
 
 // bothReleased returns an error unless both are released and have the same Params.
@@ -43,7 +51,7 @@ func bothReleased(s, o *Sketch) error {
 	if s == nil || o == nil {
 		return fault.Mismatch("kor", "Sketch", "nil", "a released one")
 	}
-	return s.matches(&o.release)
+	return s.r.matches(&o.r)
 }
 
 // matches returns an error unless both are released and have the same Params.
@@ -64,21 +72,21 @@ func XOR(sketches ...*Sketch) (*Sketch, error) {
 		return nil, fault.Params("kor", "number of sketches", 0, "at least 1")
 	}
 	first := sketches[0]
-	if first == nil || !first.valid() {
+	if first == nil || !first.r.valid() {
 		return nil, fault.Mismatch("kor", "Sketch", "one that was not released", "a released one")
 	}
-	sum := &release{params: first.params, parts: first.parts, bits: slices.Clone(first.bits)}
+	sum := &release{params: first.r.params, parts: first.r.parts, bits: slices.Clone(first.r.bits)}
 	for _, s := range sketches[1:] {
 		if s == nil {
 			return nil, fault.Mismatch("kor", "Sketch", "nil", "a released one")
 		}
-		p := s.params
+		p := s.r.params
 		if p.Epsilon != sum.params.Epsilon || p.CountShare != sum.params.CountShare {
 			p.Epsilon = max(p.Epsilon, sum.params.Epsilon)
 			p.CountShare = 0
 			sum.params.Epsilon, sum.params.CountShare = p.Epsilon, 0
 		}
-		o := release{params: p, parts: s.parts, bits: s.bits}
+		o := release{params: p, parts: s.r.parts, bits: s.r.bits}
 		if err := sum.matches(&o); err != nil {
 			return nil, err
 		}
@@ -88,6 +96,9 @@ func XOR(sketches ...*Sketch) (*Sketch, error) {
 		}
 		sum.parts = parts
 		xor(sum.bits, o.bits)
+	}
+	if err := sameBits(sum.parts, sum.bits); err != nil {
+		return nil, err
 	}
 	return &Sketch{*sum}, nil
 }

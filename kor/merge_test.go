@@ -91,7 +91,7 @@ func TestAlgebraBeforeNoise(t *testing.T) {
 	require.Equal(t, plain, weighted())
 }
 
-func same(a, b *Sketch) bool { return a.equal(&b.release) }
+func same(a, b *Sketch) bool { return a.r.equal(&b.r) }
 
 // After it too: releases that are in a sketch twice cancel, with their noise.
 func TestAlgebraOfReleases(t *testing.T) {
@@ -148,7 +148,7 @@ func TestMergedFlips(t *testing.T) {
 		}
 		q := s.FlipProb()
 		var ones, pairs [4]int64
-		for _, word := range s.bits {
+		for _, word := range s.r.bits {
 			ones[1] += int64(bits.OnesCount64(word))
 			both := int64(bits.OnesCount64(word & (word >> 1) & 0x5555555555555555))
 			either := int64(bits.OnesCount64((word | word>>1) & 0x5555555555555555))
@@ -214,7 +214,17 @@ func TestMismatch(t *testing.T) {
 		require.ErrorIs(t, err, ErrMismatch)
 	}
 	forged := *a
-	forged.parts = []part{{a.parts[0].id, 1, a.parts[0].k + 1, 1}}
+	forged.r.parts = []part{{a.r.parts[0].id, 1, a.r.parts[0].k + 1, 1}}
 	_, err = a.SymmetricDifference(&forged)
 	require.ErrorIs(t, err, ErrMismatch)
+	forged = *a // the same release with other bits: what is left of both would have no noise
+	forged.r.bits = append([]uint64(nil), a.r.bits...)
+	forged.r.bits[0] ^= 1
+	for _, merge := range []func() (*Sketch, error){
+		func() (*Sketch, error) { return a.SymmetricDifference(&forged) }, func() (*Sketch, error) { return XOR(a, &forged) },
+	} {
+		s, err := merge()
+		require.ErrorIs(t, err, ErrMismatch)
+		require.Nil(t, s)
+	}
 }

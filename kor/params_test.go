@@ -77,7 +77,7 @@ func TestPlan(t *testing.T) {
 			for _, sketches := range []int{1, 2} {
 				p, err := Plan(epsilon, relative, 1e9, sketches)
 				if err != nil {
-					require.ErrorContains(t, err, "bytes")
+					require.ErrorContains(t, err, "cells")
 					continue
 				}
 				p.Seed = hashing.Seed{1}
@@ -102,13 +102,41 @@ func TestPlan(t *testing.T) {
 	for _, bad := range [][4]float64{
 		{0, 0.1, 10, 1}, {math.NaN(), 0.1, 10, 1}, {45, 0.1, 10, 1}, {1, 0, 10, 1}, {1, math.NaN(), 10, 1}, {1, 2, 10, 1}, {1, 0.1, 0, 1},
 		{1, 0.1, math.Inf(1), 1}, {1, 0.1, math.NaN(), 1}, {1, 0.1, 10, 0}, {1, 1e-6, 10, 1}, {1e-3, 0.01, 1e9, 2}, {1, 0.1, 10, 2000}, {minEpsilon, 0.1, 10, 1},
-		{1, 1e-300, 10, 1},
+		{1, 1e-300, 10, 1}, {1, 0.02, 20_000, 1}, {4, 0.05, 100, 1}, {1, 0.1, 1, 2}, // few keys in many cells
 	} {
 		_, err := Plan(bad[0], bad[1], bad[2], int(bad[3]))
 		require.ErrorIs(t, err, ErrParams, "%v", bad)
 		_, err = PlanStream(bad[0], bad[1], bad[2], int(bad[3]))
 		require.ErrorIs(t, err, ErrParams, "%v", bad)
 	}
+}
+
+// What Plan returns has the error that was asked for, at the largest size and from 2n (4n) keys on.
+func TestPlannedError(t *testing.T) {
+	for _, epsilon := range []float64{0.5, 1, 4, 12} {
+		for _, sketches := range []int{1, 2} {
+			for _, largest := range []float64{2000, 1e5, 1e12} {
+				p, err := Plan(epsilon, 0.15, largest, sketches)
+				if err == nil {
+					p.Seed = hashing.Seed{1}
+					for _, size := range []float64{min(2*float64(p.Cells), largest), largest} {
+						require.LessOrEqual(t, p.StdErr(size, sketches)/size, 0.15*1.15, "ε = %v, %v keys", epsilon, size)
+					}
+				}
+				p, err = PlanStream(epsilon, 0.15, largest, sketches)
+				if err == nil {
+					p.Seed = hashing.Seed{1}
+					for _, size := range []float64{min(4*float64(p.Cells), largest), largest} {
+						require.LessOrEqual(t, p.StreamStdErr(size, sketches)/size, 0.15*1.15, "ε = %v, %v keys", epsilon, size)
+					}
+				}
+			}
+		}
+	}
+	_, err := Plan(1, 0.15, 1e5, 1)
+	require.NoError(t, err)
+	_, err = PlanStream(1, 0.15, 1e5, 1)
+	require.NoError(t, err)
 }
 
 // A level ratio of 4 gives the same information for the same bits, with a ripple of 2 %; at 8 it is 13 to 15 %.

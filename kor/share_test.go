@@ -2,6 +2,7 @@ package kor
 
 import (
 	"math"
+	"math/big"
 	"math/bits"
 	"testing"
 
@@ -37,6 +38,34 @@ func TestShareFlips(t *testing.T) {
 	}
 }
 
+// What a share promises by itself is never less than ln((1−p_n)/p_n), also where that is small, to 100 digits.
+func TestShareGuarantee(t *testing.T) {
+	for _, epsilon := range []float64{minEpsilon, 1e-7, 1e-3, 1, 20} {
+		for _, n := range []int{1, 2, 3, 1000} {
+			p := Params{Epsilon: epsilon, Cells: 1, Levels: 1, Seed: hashing.Seed{1}}
+			s := share(t, p, n)
+			k := new(big.Float).SetPrec(400).SetInt(new(big.Int).SetUint64(s.law.K()))
+			ratio := new(big.Float).SetPrec(400).SetMantExp(big.NewFloat(1).SetPrec(400), 64)
+			ratio.Quo(ratio.Sub(ratio, k), k) // (1−p)/p = (1+y)/(1−y) with y = 1−2p, and its logarithm is 2·Σ y^{2i+1}/(2i+1)
+			one := big.NewFloat(1).SetPrec(400)
+			y := new(big.Float).Quo(new(big.Float).Sub(ratio, one), new(big.Float).Add(ratio, one))
+			sum, power := new(big.Float).SetPrec(400), new(big.Float).Set(y)
+			for i := int64(0); i < 400; i++ {
+				sum.Add(sum, new(big.Float).Quo(power, big.NewFloat(float64(2*i+1)).SetPrec(400)))
+				power.Mul(power, y).Mul(power, y)
+			}
+			if y.Cmp(big.NewFloat(0.8)) > 0 {
+				continue // the series is too slow; float64 is exact enough there
+			}
+			sum.Mul(sum, big.NewFloat(2))
+			got := s.Guarantee().EpsilonAt(0)
+			require.LessOrEqual(t, sum.Cmp(big.NewFloat(got)), 0, "ε = %v, n = %d", epsilon, n)
+			want, _ := sum.Float64()
+			require.InEpsilon(t, want, got, 1e-13)
+		}
+	}
+}
+
 // The aggregate of all shares has the flips of one release, exactly as it says, and the bits of the symmetric difference.
 func TestAggregate(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 1 << 18, Levels: 4, Seed: hashing.Seed{1}}
@@ -55,7 +84,7 @@ func TestAggregate(t *testing.T) {
 	require.Equal(t, p.Guarantee(), s.Guarantee())
 	require.InEpsilon(t, p.FlipProb(), s.FlipProb(), 1e-13)
 	ones := int64(0)
-	for _, word := range s.bits {
+	for _, word := range s.r.bits {
 		ones += int64(bits.OnesCount64(word))
 	}
 	total := int64(p.Cells * p.Levels)
@@ -72,7 +101,7 @@ func TestAggregate(t *testing.T) {
 	}
 	again, err := Aggregate(q, 2, masked)
 	require.NoError(t, err)
-	require.Equal(t, sum.bits, again.bits)
+	require.Equal(t, sum.r.bits, again.r.bits)
 	require.InDelta(t, 40, sum.Estimate(), 12) // the table of 40 keys in 100 cells has a standard error of 2
 	data, err := sum.MarshalBinary()
 	require.NoError(t, err)

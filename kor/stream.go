@@ -137,41 +137,41 @@ func (b StreamBuilder) MarshalText() ([]byte, error) { return []byte(redactedStr
 
 // StreamSketch is a released sketch of a stream, or the union of several: public, immutable, safe for concurrent readers. All that
 // it computes is post-processing and costs no budget. Its methods answer NaN on the zero StreamSketch.
-type StreamSketch struct{ release }
+type StreamSketch struct{ r release }
 
 // Params returns the parameters of the release.
-func (s *StreamSketch) Params() Params { return s.params }
+func (s *StreamSketch) Params() Params { return s.r.params }
 
 // Guarantee returns the guarantee of the release: ε-differential privacy for one key, added to the stream or removed from it with all its
 // occurrences. For a union it is that of all releases together, for a key in all streams; see [Sketch.Guarantee].
 func (s *StreamSketch) Guarantee() noise.Guarantee {
-	together, _ := guarantees(s.parts)
+	together, _ := guarantees(s.r.parts)
 	return together
 }
 
 // PartyGuarantee returns what holds for a change of one stream alone: the weakest of the streams' own guarantees.
 func (s *StreamSketch) PartyGuarantee() noise.Guarantee {
-	_, weakest := guarantees(s.parts)
+	_, weakest := guarantees(s.r.parts)
 	return weakest
 }
 
 // Releases returns the number of releases in the sketch.
-func (s *StreamSketch) Releases() int { return len(s.parts) }
+func (s *StreamSketch) Releases() int { return len(s.r.parts) }
 
 // FlipProb returns p′, the probability that noise has flipped a bit.
-func (s *StreamSketch) FlipProb() float64 { return s.flipProb() }
+func (s *StreamSketch) FlipProb() float64 { return s.r.flipProb() }
 
 // Estimate returns the estimated number of distinct keys of the stream, or the sum of their weights; see [Sketch.Estimate].
-func (s *StreamSketch) Estimate() float64 { return s.estimate() }
+func (s *StreamSketch) Estimate() float64 { return s.r.estimate() }
 
 // StdErr returns the standard error of the estimate; see [Sketch.StdErr].
-func (s *StreamSketch) StdErr() float64 { return s.stdErr() }
+func (s *StreamSketch) StdErr() float64 { return s.r.stdErr() }
 
 // Interval returns the numbers of distinct keys that the likelihood ratio test does not reject; see [Sketch.Interval].
-func (s *StreamSketch) Interval(confidence float64) (lo, hi float64) { return s.interval(confidence) }
+func (s *StreamSketch) Interval(confidence float64) (lo, hi float64) { return s.r.interval(confidence) }
 
 // String says what was released under which guarantee.
-func (s *StreamSketch) String() string { return s.text("kor.StreamSketch", "a stream") }
+func (s *StreamSketch) String() string { return s.r.text("kor.StreamSketch", "a stream") }
 
 // Union returns the sketch of all streams together. It is post-processing of the releases and costs no budget.
 //
@@ -181,17 +181,17 @@ func (s *StreamSketch) Union(other *StreamSketch) (*StreamSketch, error) {
 	if s == nil || other == nil {
 		return nil, fault.Mismatch("kor", "StreamSketch", "nil", "a released one")
 	}
-	if err := s.matches(&other.release); err != nil {
+	if err := s.r.matches(&other.r); err != nil {
 		return nil, err
 	}
-	sum, err := s.xor(&other.release)
+	sum, err := s.r.xor(&other.r)
 	if err != nil {
 		return nil, err
 	}
-	if want := len(s.parts) + len(other.parts); len(sum.parts) != want {
+	if want := len(s.r.parts) + len(other.r.parts); len(sum.parts) != want {
 		return nil, fault.Mismatch("kor", "releases", want, len(sum.parts))
 	}
-	return &StreamSketch{*sum}, nil
+	return &StreamSketch{sum}, nil
 }
 
 // Intersection returns the number of distinct keys that are in both, |A| + |B| − |A∪B|. The errors are those of Union.
@@ -200,7 +200,7 @@ func (s *StreamSketch) Intersection(other *StreamSketch) (Cardinality, error) {
 	if err != nil {
 		return Cardinality{}, err
 	}
-	return combine(&s.release, &other.release, &union.release, 1, 1, -1), nil
+	return combine(&s.r, &other.r, &union.r, 1, 1, -1), nil
 }
 
 // Difference returns the number of distinct keys of s that are not in other, |A∪B| − |B|. The errors are those of Union.
@@ -209,5 +209,5 @@ func (s *StreamSketch) Difference(other *StreamSketch) (Cardinality, error) {
 	if err != nil {
 		return Cardinality{}, err
 	}
-	return combine(&s.release, &other.release, &union.release, 0, -1, 1), nil
+	return combine(&s.r, &other.r, &union.r, 0, -1, 1), nil
 }

@@ -1,0 +1,158 @@
+package kor
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/wire"
+)
+
+// This file moves a Builder or a StreamBuilder between the machines of one trusted pipeline. It is the only way but Release and Share that leads
+// out of them, and what it gives is private.
+
+// The two kinds of private state, unlike those of other packages.
+const (
+	privateBuilder = byte(wire.KindKOR)<<4 + iota
+	privateStream
+)
+
+const memberSize = 8 + 4 // bytes of a key of a Builder that counts
+
+// AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA, the sketch without noise and, with
+// CountShare, the keys themselves, protected by nothing. It is for a pipeline that moves its builders between machines as trusted as this
+// one, and must not reach a disk, a log or a person that the set itself may not reach. To publish, use [Builder.Release].
+//
+// The Builder stays as it is. Whoever restores the state and releases it spends the budget; do so once. The error wraps [ErrReleased].
+func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
+	if b.Released() {
+		return dst, fmt.Errorf("kor: AppendPrivateState: the Builder is %w", fault.ErrReleased)
+	}
+	s := *b.state
+	dst = appendPrivateState(dst, privateBuilder, s)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(len(s.members)))
+	for _, key := range slices.Sorted(maps.Keys(s.members)) {
+		dst = binary.LittleEndian.AppendUint64(dst, key)
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(s.members[key]))
+	}
+	return dst, nil
+}
+
+// RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState] gave. The error wraps [ErrReleased], [ErrMismatch] if
+// that Builder had other Params, or [ErrFormat]; the Builder is then unchanged.
+func (b *Builder) RestorePrivateState(data []byte) error {
+	if b.Released() {
+		return fmt.Errorf("kor: RestorePrivateState: the Builder is %w", fault.ErrReleased)
+	}
+	s := *b.state
+	r := wire.NewReader("kor", data)
+	table, err := readPrivateState(r, privateBuilder, s.params)
+	if err != nil {
+		return err
+	}
+	set := readMembers(r, s.params)
+	if err := r.Done(); err != nil {
+		return err
+	}
+	s.table, s.members = table, set
+	return nil
+}
+
+// readMembers reads the keys of a Builder that counts, in ascending order; nil for one that does not.
+func readMembers(r *wire.Reader, p Params) members {
+	n := r.Uint64()
+	switch {
+	case r.Err() != nil:
+	case n > uint64(r.Remaining())/memberSize:
+		r.Fail("fewer keys than it says")
+	case n > 0 && p.CountShare == 0:
+		r.Fail("keys where none are counted")
+	}
+	if r.Err() != nil || p.CountShare == 0 {
+		return nil
+	}
+	set, last := make(members, n), uint64(0)
+	for i := range n {
+		key, steps := r.Uint64(), r.Uint32()
+		if i > 0 && key <= last || steps > 1<<countBits {
+			r.Fail("an impossible key")
+			return nil
+		}
+		set[key], last = int32(steps), key
+	}
+	return set
+}
+
+// AppendPrivateState appends all that the StreamBuilder holds to dst. WHAT IT APPENDS IS PRIVATE DATA, as with [Builder.AppendPrivateState]: that the
+// coins of the occurrences are in it protects nobody. The error wraps [ErrReleased].
+func (b *StreamBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
+	if b.Released() {
+		return dst, fmt.Errorf("kor: AppendPrivateState: the StreamBuilder is %w", fault.ErrReleased)
+	}
+	return appendPrivateState(dst, privateStream, &(*b.state).state), nil
+}
+
+// RestorePrivateState replaces what the StreamBuilder holds by a state that [StreamBuilder.AppendPrivateState] gave. The errors are those of
+// [Builder.RestorePrivateState]. Coins that were tossed and not used are not part of a state: the next ones are fresh.
+func (b *StreamBuilder) RestorePrivateState(data []byte) error {
+	if b.Released() {
+		return fmt.Errorf("kor: RestorePrivateState: the StreamBuilder is %w", fault.ErrReleased)
+	}
+	s := *b.state
+	r := wire.NewReader("kor", data)
+	table, err := readPrivateState(r, privateStream, s.params)
+	if err != nil {
+		return err
+	}
+	if err := r.Done(); err != nil {
+		return err
+	}
+	s.table = table
+	return nil
+}
+
+// appendPrivateState appends what both states begin with: the header, the kind of state, the Params and the table.
+func appendPrivateState(dst []byte, kind byte, s *state) []byte {
+	p := s.params
+	dst = wire.AppendHeader(dst, wire.KindPrivate, 1)
+	dst = append(dst, kind)
+	for _, x := range []uint64{math.Float64bits(p.Epsilon), uint64(p.Cells), uint64(p.Levels), math.Float64bits(p.CountShare)} {
+		dst = binary.LittleEndian.AppendUint64(dst, x)
+	}
+	dst = append(dst, p.Seed[:]...)
+	return appendWords(dst, s.table)
+}
+
+// readPrivateState is its inverse and returns the table. The Params must be those of the receiver.
+func readPrivateState(r *wire.Reader, kind byte, want Params) ([]uint64, error) {
+	r.Header(wire.KindPrivate, 1)
+	if r.Uint8() != kind {
+		r.Fail("another kind of state")
+	}
+	var p Params
+	p.Epsilon = r.Float64()
+	cells, levels := r.Uint64(), r.Uint64()
+	p.Cells, p.Levels = int(min(cells, math.MaxInt32)), int(min(levels, math.MaxInt32))
+	p.CountShare = r.Float64()
+	copy(p.Seed[:], r.Bytes(len(p.Seed)))
+	switch {
+	case r.Err() != nil:
+		return nil, r.Err()
+	case p != want:
+		return nil, sameParams(want, p)
+	case uint64(r.Remaining()) < 8*p.words():
+		r.Fail("fewer bits than the Params say")
+		return nil, r.Err()
+	}
+	table := make([]uint64, p.words())
+	for i := range table {
+		table[i] = r.Uint64()
+	}
+	if paddingBits(table, p) != 0 {
+		r.Fail("ones behind the cells of a level")
+	}
+	return table, r.Err()
+}
