@@ -132,7 +132,7 @@ func (j jump) naive(n int) []float64 {
 func TestMassesAgainstThePlainRecursion(t *testing.T) {
 	for _, epsilon := range []float64{1.5, 3, 5, 7} {
 		for _, steps := range []int64{0, 1, 2, 5, 10} {
-			s, err := calibrateJump(epsilon, steps)
+			s, err := calibrateJump(epsilon, steps, coreVariance)
 			if err != nil || s.size > 300 {
 				continue
 			}
@@ -199,7 +199,7 @@ func TestLatticeCertificates(t *testing.T) {
 
 // A law whose tail falls faster than e^{−ε} for each H is rejected, however good it looks near 0; so is one whose Lévy masses rise.
 func TestCertificateRejectsBadTails(t *testing.T) {
-	s, err := calibrateJump(4, 0)
+	s, err := calibrateJump(4, 0, coreVariance)
 	require.NoError(t, err)
 	bad := s.jump
 	bad.again /= 2
@@ -207,7 +207,7 @@ func TestCertificateRejectsBadTails(t *testing.T) {
 	bad = s.jump
 	bad.beyond *= 60
 	require.True(t, math.IsInf(bad.loss(4), 1))
-	d, err := calibrateDiscrete(5, 0)
+	d, err := calibrateDiscrete(5, 0, coreVariance)
 	require.NoError(t, err)
 	worse := d.arete
 	worse.tail /= 4

@@ -32,9 +32,9 @@ type discrete struct {
 // loss returns an upper bound on the loss that is proved to hold if it is at most epsilon, or +Inf. The bound is the largest loss of the scan.
 func (d discrete) loss(epsilon float64) float64 {
 	o := d.oneSided(d.reach())
-	worst, h := math.Inf(-1), int(d.steps)
+	worst, h, rest := math.Inf(-1), int(d.steps), o.rest()
 	for t := range maxScan {
-		here := o.lossAt(t, h, o.prob(t))
+		here := o.lossAt(o.head(t)+rest, o.head(t+h))
 		worst = max(worst, here)
 		if d.farRatio(t)+math.Exp(here) <= math.Exp(epsilon)*(1-slackLoss) {
 			return worst
@@ -60,8 +60,7 @@ func (d discrete) oneSided(n int) *oneSided {
 		last = last*decay + stop*g[k]
 		g[k] = last
 	}
-	x := 0.9 / d.tail
-	return newOneSided(g, chernoff(d.exponent(x), x, float64(n)), panjerSlack(n))
+	return newOneSided(g, chernoff(d.exponent, 1/d.tail, float64(n)), panjerSlack(n))
 }
 
 // exponent returns ln E e^{xA} for x < 1/s.
@@ -76,8 +75,7 @@ func geometricExponent(shape, scale, x float64) float64 {
 
 // reach returns how many masses a certificate needs: see [jump.reach].
 func (d discrete) reach() int {
-	x := 0.9 / d.tail
-	return int((d.exponent(x)-math.Log(1e-11))/x) + int(d.steps) + 128
+	return int(chernoffReach(d.exponent, 1/d.tail, 25)) + int(d.steps) + 128
 }
 
 // variance returns E[Z²].
@@ -103,10 +101,14 @@ func (d discrete) sampler(parts uint64) (sampler, error) {
 
 func (s *discreteSampler) draw(src *noise.Source) int64 { return s.tail.draw(src) + s.core.draw(src) }
 
-// wholeLaplace draws discrete Laplace noise in one piece.
-type wholeLaplace struct{ law noise.DiscreteLaplace }
+// whole draws from a law of package noise.
+type whole struct {
+	law interface {
+		SampleInt(src *noise.Source) int64
+	}
+}
 
-func (w wholeLaplace) draw(src *noise.Source) int64 { return w.law.SampleInt(src) }
+func (w whole) draw(src *noise.Source) int64 { return w.law.SampleInt(src) }
 
 // laplaceSampler draws discrete Laplace noise of the scale, or one of n shares of it: a difference of negative binomials of shape 1/n.
 func laplaceSampler(scale float64, parts uint64) (sampler, error) {
@@ -114,5 +116,5 @@ func laplaceSampler(scale float64, parts uint64) (sampler, error) {
 		return newDifference(1, scale, parts)
 	}
 	law, err := noise.NewDiscreteLaplace(scale)
-	return wholeLaplace{law}, err
+	return whole{law}, err
 }

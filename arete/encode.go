@@ -15,20 +15,24 @@ import (
 //	6      header: "dpsk", kind 8, version 1
 //	1      Law, the one that was used
 //	1      Relation
-//	1      flags: 1 Integers
+//	1      flags: 1 Integers, 2 a sum of shares
 //	8      Epsilon
 //	8      Sensitivity
+//	8      Delta
+//	8      Rho
+//	4      Parties
 //	8      H, the sensitivity in steps of the lattice
 //	40     the law, five numbers:
 //	         Jump            V, W, c, 2⁶⁴·(1−p), 2⁶⁴·q (the second and the last two are integers)
 //	         DiscreteArete   α, s, r, 0, 0
 //	         DiscreteLaplace the scale, 0, 0, 0, 0
+//	         Gaussian        σ of so many shares as are needed, 0, 0, 0, 0
 //	4      number of parties whose shares of the noise are in the value
 //	4      number of parties that make the calibrated law
 //	8      the value, in steps, two's complement
 //
-// No other bytes decode to the same Value. A decoder takes the word of the encoder for the law: it checks that the numbers are such as all methods work with, and
-// does not calibrate again.
+// No other bytes decode to the same Value. A decoder takes the word of the encoder that the noise is there. It checks that the numbers are such as all methods work with, and
+// that the law can keep the promise: fully where that is quick, for DiscreteLaplace and Gaussian, else the far tail; it does not calibrate again.
 const version = 1
 
 // AppendBinary appends the encoding of the value to dst. The error, which wraps [ErrFormat], is for a Value that is neither released nor decoded.
@@ -40,11 +44,17 @@ func (v *Value) AppendBinary(dst []byte) ([]byte, error) {
 	dst = wire.AppendHeader(dst, wire.KindArete, version)
 	flags := byte(0)
 	if v.params.Integers {
-		flags = 1
+		flags |= 1
+	}
+	if v.shared {
+		flags |= 2
 	}
 	dst = append(dst, byte(v.params.Law), byte(v.params.Relation), flags)
 	word(math.Float64bits(v.params.Epsilon))
 	word(math.Float64bits(v.params.Sensitivity))
+	word(math.Float64bits(v.params.Delta))
+	word(math.Float64bits(v.params.Rho))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(v.params.Parties))
 	word(uint64(v.noise.size))
 	for _, x := range v.noise.words() {
 		word(x)
@@ -74,7 +84,7 @@ func specOf(law Law, size int64, w [5]uint64) spec {
 		s.jump = jump{size, math.Float64frombits(w[0]), int64(w[1]), math.Float64frombits(w[2]), w[3], w[4]}
 	case DiscreteArete:
 		s.arete = discrete{size, math.Float64frombits(w[0]), math.Float64frombits(w[1]), math.Float64frombits(w[2])}
-	case DiscreteLaplace:
+	case DiscreteLaplace, Gaussian:
 		s.scale = math.Float64frombits(w[0])
 	}
 	return s
@@ -88,14 +98,27 @@ func (s spec) sound() bool {
 		return false
 	case s.law == Jump:
 		j := s.jump
-		core := j.core == 0 && !math.Signbit(j.core) || j.core >= 0x1p-60 && j.core <= maxCore
+		core := j.core == 0 && !math.Signbit(j.core) || j.core >= 0x1p-60 && j.core <= finestCore
 		return core && j.width >= 1 && j.width <= 2*maxInteger && j.jumps >= 0x1p-60 && j.jumps <= maxCore && j.beyond > 0 && j.again > 0 &&
 			j.beyond <= 1<<63 && j.again <= 1<<63
 	case s.law == DiscreteArete:
 		d := s.arete
 		return d.shape >= 0x1p-60 && d.shape <= 1 && scale(d.tail) && scale(d.core) && d.core <= d.tail
 	}
-	return s.law == DiscreteLaplace && scale(s.scale)
+	return (s.law == DiscreteLaplace || s.law == Gaussian) && scale(s.scale)
+}
+
+// plausible reports whether the law can keep the promise of the Params, for so many shares: whether its tail does, and all of it where that takes no table.
+func (p Params) plausible(s spec, shares int) bool {
+	switch s.law {
+	case Jump:
+		return s.jump.tailLoss() <= p.Epsilon
+	case DiscreteArete:
+		return float64(s.size)/s.arete.tail <= p.Epsilon
+	case Gaussian:
+		return p.gaussianHolds(s.scale, s.size, shares)
+	}
+	return s.loss(p.Epsilon) <= p.Epsilon
 }
 
 // MarshalBinary returns the encoding of the value.
@@ -108,8 +131,10 @@ func (v *Value) UnmarshalBinary(data []byte) error {
 	var d Value
 	d.params.Law, d.params.Relation = Law(r.Uint8()), noise.Relation(r.Uint8())
 	flags := r.Uint8()
-	d.params.Integers = flags == 1
-	d.params.Epsilon, d.params.Sensitivity = r.Float64(), r.Float64()
+	d.params.Integers, d.shared = flags&1 != 0, flags&2 != 0
+	d.params.Epsilon, d.params.Sensitivity, d.params.Delta, d.params.Rho = r.Float64(), r.Float64(), r.Float64(), r.Float64()
+	hint := r.Uint32()
+	d.params.Parties = int(min(hint, maxParties+1))
 	size := r.Int64()
 	var words [5]uint64
 	for i := range words {
@@ -120,16 +145,18 @@ func (v *Value) UnmarshalBinary(data []byte) error {
 	d.point = r.Int64()
 	switch {
 	case r.Err() != nil:
-	case flags > 1:
+	case flags > 3:
 		r.Fail("unknown flags")
 	case d.params.validate() != nil || d.params.Law == Auto:
 		r.Fail("invalid Params")
-	case d.params.Sensitivity == 0 && math.Signbit(d.params.Sensitivity):
+	case math.Signbit(d.params.Epsilon) || math.Signbit(d.params.Sensitivity) || math.Signbit(d.params.Delta) || math.Signbit(d.params.Rho):
 		r.Fail("a negative zero")
 	case !d.noise.sound() || d.noise.words() != words:
 		r.Fail("invalid noise")
-	case need < 1 || parties < need || parties > maxParties:
+	case need < 1 || parties < need || parties > maxParties || !d.shared && parties > 1:
 		r.Fail("an impossible number of parties")
+	case !d.params.plausible(d.noise, int(need)):
+		r.Fail("noise that does not keep the promise")
 	case d.point < -2*maxPoint || d.point > 2*maxPoint:
 		r.Fail("a value out of range")
 	}

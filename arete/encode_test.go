@@ -22,18 +22,28 @@ func samples() map[string]*Value {
 	return map[string]*Value{
 		"jump.hex": {
 			params: Params{Epsilon: 3, Sensitivity: 0.5, Relation: noise.Replace, Law: Jump},
-			noise:  spec{law: Jump, size: 29, copies: 1, jump: jump{29, 20, 34, 0.342, 1 << 60, 1 << 59}},
+			noise:  spec{law: Jump, size: 29, copies: 1, jump: jump{29, 20, 34, 0.342, 1 << 60, 1 << 60}},
 			point:  -77, parties: 1, need: 1,
 		},
 		"arete.hex": {
-			params: Params{Epsilon: 8, Law: DiscreteArete},
+			params: Params{Epsilon: 8, Law: DiscreteArete, Parties: 1000},
 			noise:  spec{law: DiscreteArete, size: 195, copies: 1, arete: discrete{195, 0.0198, 156.25, 5}},
-			point:  1 << 40, parties: 1000, need: 900,
+			point:  1 << 40, shared: true, parties: 1000, need: 900,
 		},
 		"laplace.hex": {
 			params: Params{Epsilon: 2, Sensitivity: 4, Integers: true, Law: DiscreteLaplace},
 			noise:  spec{law: DiscreteLaplace, size: 4, copies: 1, scale: 2},
 			point:  12, parties: 1, need: 1,
+		},
+		"gaussian.hex": {
+			params: Params{Epsilon: 1, Delta: 1e-6, Law: Gaussian},
+			noise:  spec{law: Gaussian, size: 1 << 14, copies: 1, scale: 70000},
+			point:  -12345, shared: true, parties: 10, need: 8,
+		},
+		"rho.hex": {
+			params: Params{Rho: 0.5, Sensitivity: 3, Integers: true, Law: Gaussian},
+			noise:  spec{law: Gaussian, size: 3 << 15, copies: 1, scale: 98305},
+			point:  5 << 15, parties: 1, need: 1,
 		},
 	}
 }
@@ -49,6 +59,8 @@ func TestCodecOfReleases(t *testing.T) {
 		{Epsilon: 1}, {Epsilon: 3, Sensitivity: 7}, {Epsilon: 6, Law: DiscreteArete}, {Epsilon: 4, Integers: true, Sensitivity: 5}, {Epsilon: minEpsilon},
 		{Epsilon: maxEpsilon, Integers: true, Sensitivity: 9}, {Epsilon: 2, Sensitivity: math.Copysign(0, -1)}, {Epsilon: minEpsilon, Integers: true, Sensitivity: maxInteger},
 		{Epsilon: 50, Integers: true, Sensitivity: 3, Law: DiscreteArete}, {Epsilon: maxEpsilon, Law: DiscreteLaplace, Integers: true},
+		{Epsilon: 4, Parties: 1000}, {Epsilon: 1, Delta: 1e-9, Law: Gaussian, Parties: maxParties}, {Rho: maxRho}, {Rho: minRho, Integers: true, Sensitivity: maxInteger}, {Rho: 1, Integers: true, Sensitivity: 7, Delta: math.Copysign(0, -1)},
+		{Epsilon: minEpsilon, Delta: minDelta, Law: Gaussian}, {Epsilon: maxEpsilon, Delta: maxDelta, Law: Gaussian, Sensitivity: minSensitivity},
 	} {
 		m, err := New(p)
 		require.NoError(t, err)
@@ -65,7 +77,7 @@ func TestCodecOfReleases(t *testing.T) {
 			require.NoError(t, w.UnmarshalBinary(data), "%+v", p)
 			require.Equal(t, v, &w)
 			require.Equal(t, v.String(), w.String())
-			require.Len(t, data, 89)
+			require.Len(t, data, 109)
 		}
 	}
 }
@@ -89,33 +101,44 @@ func TestGoldenFiles(t *testing.T) {
 
 // Objects that no release produces are not valid encodings.
 func TestDecodeRejectsInvalidObjects(t *testing.T) {
-	for name, spoil := range map[string]func(jump, arete, laplace *Value){
-		"no law":         func(j, a, l *Value) { j.params.Law = Auto },
-		"unknown law":    func(j, a, l *Value) { j.params.Law = 9 },
-		"another law":    func(j, a, l *Value) { l.params.Law = Jump },
-		"epsilon":        func(j, a, l *Value) { j.params.Epsilon = math.NaN() },
-		"negative zero":  func(j, a, l *Value) { a.params.Sensitivity = math.Copysign(0, -1) },
-		"half integer":   func(j, a, l *Value) { l.params.Sensitivity = 3.5 },
-		"relation":       func(j, a, l *Value) { j.params.Relation = noise.OneBit },
-		"no parties":     func(j, a, l *Value) { j.parties = 0 },
-		"too few":        func(j, a, l *Value) { a.parties = 899 },
-		"too many":       func(j, a, l *Value) { a.parties = maxParties + 1 },
-		"point":          func(j, a, l *Value) { a.point = math.MaxInt64 },
-		"no steps":       func(j, a, l *Value) { a.noise.size = 0 },
-		"many steps":     func(j, a, l *Value) { a.noise.size = 1 << 50 },
-		"core":           func(j, a, l *Value) { j.noise.jump.core = math.Inf(1) },
-		"negative core":  func(j, a, l *Value) { j.noise.jump.core = math.Copysign(0, -1) },
-		"width":          func(j, a, l *Value) { j.noise.jump.width = 0 },
-		"jumps":          func(j, a, l *Value) { j.noise.jump.jumps = math.NaN() },
-		"no tail":        func(j, a, l *Value) { j.noise.jump.again = 0 },
-		"only tail":      func(j, a, l *Value) { j.noise.jump.beyond = math.MaxUint64 },
-		"shape":          func(j, a, l *Value) { a.noise.arete.shape = 1.5 },
-		"scales crossed": func(j, a, l *Value) { a.noise.arete.core = 200 },
-		"no noise":       func(j, a, l *Value) { l.noise.scale = 0 },
+	for name, spoil := range map[string]func(j, a, l, g *Value){
+		"no law":         func(j, a, l, g *Value) { j.params.Law = Auto },
+		"unknown law":    func(j, a, l, g *Value) { j.params.Law = 9 },
+		"another law":    func(j, a, l, g *Value) { l.params.Law = Jump },
+		"epsilon":        func(j, a, l, g *Value) { j.params.Epsilon = math.NaN() },
+		"negative zero":  func(j, a, l, g *Value) { a.params.Sensitivity = math.Copysign(0, -1) },
+		"half integer":   func(j, a, l, g *Value) { l.params.Sensitivity = 3.5 },
+		"relation":       func(j, a, l, g *Value) { j.params.Relation = noise.OneBit },
+		"no parties":     func(j, a, l, g *Value) { j.parties = 0 },
+		"too few":        func(j, a, l, g *Value) { a.parties = 899 },
+		"too many":       func(j, a, l, g *Value) { a.parties = maxParties + 1 },
+		"point":          func(j, a, l, g *Value) { a.point = math.MaxInt64 },
+		"no steps":       func(j, a, l, g *Value) { a.noise.size = 0 },
+		"many steps":     func(j, a, l, g *Value) { a.noise.size = 1 << 50 },
+		"core":           func(j, a, l, g *Value) { j.noise.jump.core = math.Inf(1) },
+		"negative core":  func(j, a, l, g *Value) { j.noise.jump.core = math.Copysign(0, -1) },
+		"width":          func(j, a, l, g *Value) { j.noise.jump.width = 0 },
+		"jumps":          func(j, a, l, g *Value) { j.noise.jump.jumps = math.NaN() },
+		"no tail":        func(j, a, l, g *Value) { j.noise.jump.again = 0 },
+		"only tail":      func(j, a, l, g *Value) { j.noise.jump.beyond = math.MaxUint64 },
+		"shape":          func(j, a, l, g *Value) { a.noise.arete.shape = 1.5 },
+		"scales crossed": func(j, a, l, g *Value) { a.noise.arete.core = 200 },
+		"no noise":       func(j, a, l, g *Value) { l.noise.scale = 0 },
+		"not shared":     func(j, a, l, g *Value) { a.shared = false },
+		"too steep":      func(j, a, l, g *Value) { j.noise.jump.again = 1 << 59 },
+		"less tail":      func(j, a, l, g *Value) { a.noise.arete.tail = 24 },
+		"less noise":     func(j, a, l, g *Value) { l.noise.scale = 1.999 },
+		"less normal":    func(j, a, l, g *Value) { g.noise.scale = 69000 },
+		"coarse shares":  func(j, a, l, g *Value) { g.noise.size, g.noise.scale, g.need, g.parties = 1, 4.273, 1000, 1000 },
+		"delta":          func(j, a, l, g *Value) { g.params.Delta = 1e-9 },
+		"many parties":   func(j, a, l, g *Value) { a.params.Parties = maxParties + 1 },
+		"no delta":       func(j, a, l, g *Value) { g.params.Delta = 0 },
+		"negative zeros": func(j, a, l, g *Value) { g.params.Rho = math.Copysign(0, -1) },
+		"pure delta":     func(j, a, l, g *Value) { l.params.Delta = 1e-9 },
 	} {
 		s := samples()
-		j, a, l := s["jump.hex"], s["arete.hex"], s["laplace.hex"]
-		spoil(j, a, l)
+		j, a, l, g := s["jump.hex"], s["arete.hex"], s["laplace.hex"], s["gaussian.hex"]
+		spoil(j, a, l, g)
 		rejected := 0
 		for original, v := range s {
 			before, err := samples()[original].MarshalBinary()

@@ -9,8 +9,11 @@ import (
 
 const (
 	// coreVariance is V of the jump law for real values: the noise hardly depends on it, and a lattice on which the core has a standard deviation of √20
-	// steps adds a rounding error that is 0.2 % of the variance of the core.
-	coreVariance = 20
+	// steps adds a rounding error that is 0.4 % of the variance of the core. Where many parties round, each adds up to a quarter of a step squared, and V
+	// is ten times that for all of them; finestCore is the largest V for which the masses fit into float64.
+	coreVariance, perParty, finestCore = 20, 2.5, 2500
+	// finest is the largest H for real values: from ε = 18 on it is the core that gets smaller, in steps.
+	finest = 1 << 16
 	// leastJump is an ε below which Laplace noise is smaller than the jump law on a fine lattice; they meet at ε ≈ 2.37.
 	leastJump = 2.3
 	// mostLattice is the ε at which the jump law and discrete Arete stay for all larger ones, on a fine lattice: the noise is 5e-5·Δ there, and what a
@@ -30,11 +33,14 @@ const (
 
 // calibrate returns the law of validated Params.
 func calibrate(p Params) (spec, error) {
+	if p.gaussian() {
+		return calibrateGaussian(p)
+	}
 	switch p.Law {
 	case Jump:
-		return calibrateJump(p.Epsilon, p.steps(Jump))
+		return calibrateJump(p.Epsilon, p.steps(Jump), p.coreVariance())
 	case DiscreteArete:
-		return calibrateDiscrete(p.Epsilon, p.steps(DiscreteArete))
+		return calibrateDiscrete(p.Epsilon, p.steps(DiscreteArete), p.coreVariance())
 	case DiscreteLaplace:
 		return calibrateLaplace(p.Epsilon, p.steps(DiscreteLaplace))
 	}
@@ -48,7 +54,7 @@ func calibrateBest(p Params) (spec, error) {
 	if err != nil || steps == 1 || steps == 0 && p.Epsilon < leastJump || p.Epsilon < leastIntegerJump {
 		return laplace, err
 	}
-	jump, err := calibrateJump(p.Epsilon, steps)
+	jump, err := calibrateJump(p.Epsilon, steps, p.coreVariance())
 	if err != nil || p.Epsilon < alwaysJump && laplace.error() <= jump.error() {
 		return laplace, nil
 	}
@@ -74,6 +80,11 @@ func (p Params) steps(law Law) int64 {
 	return int64(delta)
 }
 
+// coreVariance returns the variance that the core of the noise should have, in steps squared.
+func (p Params) coreVariance() float64 {
+	return min(max(coreVariance, perParty*float64(p.Parties)), finestCore)
+}
+
 // error returns E|Z| as a part of the sensitivity.
 func (s spec) error() float64 {
 	return (&Lattice{spec: s, tables: new(tables)}).MeanAbs() / float64(s.size)
@@ -94,7 +105,7 @@ const leastScale = 0x1p-6
 // calibrateJump returns the jump law of the least E|Z| over the shapes that it tries: for real values one, near the best (H = 1.45·√V·e^{ε/2}, as
 // a search over H and W for ε = 2.3 … 10 found, and W − H from 0.9 to 2.5 standard deviations of the core); for integers, where H is given, the core
 // varies, with none among them.
-func calibrateJump(epsilon float64, steps int64) (spec, error) {
+func calibrateJump(epsilon float64, steps int64, core float64) (spec, error) {
 	if steps > 0 {
 		return calibrateIntegerJump(epsilon, steps)
 	}
@@ -106,9 +117,14 @@ func calibrateJump(epsilon float64, steps int64) (spec, error) {
 	if epsilon > 6.5 {
 		factor = 1.4
 	}
-	h := math.Round(factor * math.Sqrt(coreVariance) * math.Exp(epsilon/2))
-	w := h + math.Round(math.Sqrt(coreVariance)*max(0, min(0.28+0.25*epsilon, 2.5)))
-	j, ok := fit(epsilon, int64(h), int64(w), coreVariance)
+	h := 2 * math.Round(factor*math.Sqrt(core)*math.Exp(epsilon/2)/2) // even, so that half a Δ is on the lattice
+	if h > finest {
+		h = finest
+		ideal := h * math.Exp(-epsilon/2) / factor
+		core = coarse(ideal * ideal)
+	}
+	w := h + math.Round(math.Sqrt(core)*max(0, min(0.28+0.25*epsilon, 2.5)))
+	j, ok := fit(epsilon, int64(h), int64(w), core)
 	if !ok {
 		return spec{}, lawError(epsilon, Jump, "a number for which the search succeeds")
 	}
@@ -152,14 +168,14 @@ const (
 )
 
 // calibrateDiscrete scales the continuous shape to a lattice, until the certificate holds.
-func calibrateDiscrete(epsilon float64, steps int64) (spec, error) {
+func calibrateDiscrete(epsilon float64, steps int64, core float64) (spec, error) {
 	if epsilon < leastDiscrete {
 		return spec{}, lawError(epsilon, DiscreteArete, "at least 3.6: below, Laplace noise is smaller")
 	}
 	epsilon = min(epsilon, mostLattice)
 	start := shape(epsilon)
 	if steps == 0 {
-		steps = int64(math.Ceil(coreSteps / start.lambda))
+		steps = 2 * int64(math.Ceil(min(max(coreSteps, math.Sqrt(core/2))/start.lambda, finest)/2))
 	}
 	d, ok := fitDiscrete(epsilon, steps, start)
 	if !ok {

@@ -78,9 +78,10 @@ func (j jump) masses(n int) []float64 {
 	g := make([]float64, n)
 	a, a1, q := j.first(), j.later(), j.decay()
 	w, h := int(j.width), int(j.steps)
-	near, block := newWindow(w), newWindow(h)
+	near, block := newWindow(min(w, n)), newWindow(min(h, n)) // no more is ever pushed
 	plain, blocks, inside := make([]float64, n), make([]float64, n), make([]float64, n)
-	g[0] = math.Exp(-(j.core + j.jumps) / 2)
+	log := -(j.core + j.jumps) / 2
+	g[0] = math.Exp(max(log, leastStart))
 	near.push(g[0])
 	block.push(g[0])
 	for m := 1; m < n; m++ {
@@ -100,8 +101,18 @@ func (j jump) masses(n int) []float64 {
 		near.push(g[m])
 		block.push(g[m])
 	}
+	if log < leastStart {
+		scale := math.Exp(log - leastStart)
+		for m := range g {
+			g[m] *= scale
+		}
+	}
 	return g
 }
+
+// leastStart is where the recursion starts for want of smaller numbers, if ln g(0) = −(V+c)/2 is less. From there to the largest mass it is a factor below
+// e^{(V+c)/2}, less than e^{1300}: no number in between is out of range.
+const leastStart = -600
 
 // exponent returns ln E e^{xA} for the sum A of the upward jumps, for x with q·e^{xH} < 1.
 func (j jump) exponent(x float64) float64 {
@@ -112,20 +123,25 @@ func (j jump) exponent(x float64) float64 {
 
 // oneSided returns the masses 0..n−1 and what goes with them.
 func (j jump) oneSided(n int) *oneSided {
-	x := -0.9 * math.Log(j.decay()) / float64(j.steps)
-	return newOneSided(j.masses(n), chernoff(j.exponent(x), x, float64(n)), panjerSlack(n))
+	return newOneSided(j.masses(n), chernoff(j.exponent, j.limit(), float64(n)), panjerSlack(n))
 }
+
+// limit returns the end of the x for which [jump.exponent] is finite.
+func (j jump) limit() float64 { return -math.Log(j.decay()) / float64(j.steps) }
 
 // sampler draws from the law, or from one of n shares of it.
 type jumpSampler struct {
-	law          jump
-	core, events *poisson // nil where the law has none
+	law    jump
+	events *poisson
+	core   *poisson // one of pieces that make the core, or nil
+	pieces int
 }
 
 func (j jump) sampler(parts uint64) *jumpSampler {
 	s := &jumpSampler{law: j, events: newPoisson(rate{j.jumps, 0, parts})}
 	if j.core > 0 {
-		s.core = newPoisson(rate{j.core, 0, parts})
+		s.pieces = int(math.Ceil(j.core / float64(parts) / maxCore)) // of a mean that the table is made for
+		s.core = newPoisson(rate{j.core, 0, parts * uint64(s.pieces)})
 	}
 	return s
 }
@@ -133,7 +149,7 @@ func (j jump) sampler(parts uint64) *jumpSampler {
 // draw draws Z. The core is a sum of T steps of ±1, T Poisson of mean V: of a Poisson number of events each is up or down by a fair
 // coin, so the two numbers are independent Poisson variables of mean V/2. Its coins are the bits of a random word.
 func (s *jumpSampler) draw(src *noise.Source) (z int64) {
-	if s.core != nil {
+	for range s.pieces {
 		for t := s.core.draw(src); t > 0; t -= 64 {
 			n := min(t, 64)
 			z += 2*int64(bits.OnesCount64(src.Uint64()>>(64-n))) - int64(n)

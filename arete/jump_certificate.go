@@ -8,7 +8,7 @@ import "math"
 //
 //	(i)   f is symmetric and unimodal, so that the largest loss is the supremum of ln f(t)/f(t+H) over t ≥ 0.
 //	(ii)  f(t) ≤ e^b·f(t+j) + e^{−c/2}·S(t) for all t ≥ 0 and 0 ≤ j ≤ H, S the masses of the core.
-//	(iii) Let f₁ = f − e^{−c/2}·S and b < ε. If (V/(2(t₁+1)))^H·e^b ≤ 1 and e^{−c/2}·e^{2b}·S(t₁)/f₁(t₁) ≤ e^ε − e^b, then
+//	(iii) Let f₁ = f − e^{−c/2}·S and b < ε. If (S(t₁+1)/S(t₁))^H·e^b ≤ 1 and e^{−c/2}·e^{2b}·S(t₁)/f₁(t₁) ≤ e^ε − e^b, then
 //	      f(t) ≤ e^ε·f(t+H) for all t ≥ t₁.
 //
 // Proof. (i) Jumps of size 0 change nothing: let ν(0) = ν(1), and likewise for the core. The laws of one jump of J and of one of the core are then
@@ -19,8 +19,8 @@ import "math"
 // outcomes of Z = t+j, and Pr[K = k] ≤ e^b·Pr[K = k+H] ≤ e^b·Pr[K = k+j] as ν is non-increasing. So f₊(t) ≤ e^b·f₊(t+j) for the part f₊ of f with
 // an upward jump, and f₊ ≤ f. The other part is e^{−c/2}·Σ_y Pr[J⁻ = y]·S(t+y) ≤ e^{−c/2}·S(t), as S is unimodal and y ≥ 0.
 //
-// (iii) By (ii) it is enough that e^{−c/2}·S(t) ≤ (e^ε − e^b)·f(t+H). Write t = t₁ + iH + r, 0 ≤ r < H. S(t+1)/S(t) = I_{t+1}(V)/I_t(V) ≤ V/(2(t+1)),
-// term by term of the series of the Bessel functions, so S(t) ≤ S(t₁)·(V/(2(t₁+1)))^{iH} (the first condition makes that quotient at most 1). And from
+// (iii) By (ii) it is enough that e^{−c/2}·S(t) ≤ (e^ε − e^b)·f(t+H). Write t = t₁ + iH + r, 0 ≤ r < H. The masses of a Poisson law are log-concave, hence
+// so are those of a sum of two: S(t+1)/S(t) does not increase, and S(t) ≤ S(t₁)·(S(t₁+1)/S(t₁))^{iH}, as that quotient is at most 1. And from
 // t₁ it takes i+2 shifts of at most H to t+H, so f(t+H) ≥ f₊(t+H) ≥ e^{−b(i+2)}·f₊(t₁) ≥ e^{−b(i+2)}·f₁(t₁). ∎
 //
 // So the tail needs no scan: only t < t₁, some ten standard deviations of the core, is computed, by sums of positive terms with a bound on the error.
@@ -39,15 +39,16 @@ func (j jump) scan(epsilon float64) float64 {
 		return math.Inf(1)
 	}
 	o := j.oneSided(j.reach())
+	rest := o.rest()
 	quiet := math.Exp(-j.jumps / 2)
 	worst := math.Inf(-1)
 	for t := range maxScan {
-		near, core := o.prob(t), quiet*skellam(j.core, t)
-		if math.Pow(j.core/2/float64(t+1), float64(j.steps)) <= math.Exp(-b) &&
+		near, core := o.head(t), quiet*skellam(j.core, t)
+		if math.Pow(fall(j.core, t), float64(j.steps)) <= math.Exp(-b) &&
 			core*math.Exp(2*b) <= (math.Exp(epsilon)-math.Exp(b))*(1-slackLoss)*(near*(1-o.slack)-core) {
 			return worst
 		}
-		worst = max(worst, o.lossAt(t, int(j.steps), near))
+		worst = max(worst, o.lossAt(near+rest, o.head(t+int(j.steps))))
 	}
 	return math.Inf(1)
 }
@@ -55,19 +56,18 @@ func (j jump) scan(epsilon float64) float64 {
 // maxScan ends a scan that the tail test does not end: the law is not private then.
 const maxScan = 1 << 12
 
-// lossAt returns an upper bound on ln f(t)/f(t+h), where near = prob(t) falls short of f(t) by the outcomes beyond the table.
-func (o *oneSided) lossAt(t, h int, near float64) float64 {
-	return math.Log((near+o.beyond)/o.prob(t+h)) + 4*o.slack + slackLoss
+// lossAt returns an upper bound on ln f(t)/f(t+h), where f(t) ≤ most and f(t+h) ≥ least but for the errors of the masses.
+func (o *oneSided) lossAt(most, least float64) float64 {
+	return math.Log(most/least) + 4*o.slack + slackLoss
 }
 
 // reach returns how many masses a certificate needs. What lies beyond counts against the law where it may help, and does not count where it would
-// help: 1e-11 of probability and shifts by H of what has one or two jumps are enough to lose nothing.
+// help: e^{−25} of probability and shifts by H of what has one or two jumps are enough to lose nothing.
 func (j jump) reach() int {
-	x := -0.9 * math.Log(j.decay()) / float64(j.steps)
-	return int((j.exponent(x)-math.Log(1e-11))/x) + int(j.steps) + 128
+	return int(chernoffReach(j.exponent, j.limit(), 25)) + int(j.steps) + 128
 }
 
-// skellam returns S(t) = e^{−V}·I_t(V), the mass of the core at t ≥ 0, by its series of positive terms, to a relative error below 1e-12.
+// skellam returns S(t) = e^{−V}·I_t(V), the mass of the core at t ≥ 0, by its series of positive terms from the largest on, to a relative error below 1e-10 for V ≤ 2¹².
 func skellam(v float64, t int) float64 {
 	if v == 0 {
 		if t == 0 {
@@ -75,14 +75,27 @@ func skellam(v float64, t int) float64 {
 		}
 		return 0
 	}
-	lgamma, _ := math.Lgamma(float64(t) + 1)
-	term := math.Exp(float64(t)*math.Log(v/2) - lgamma - v)
-	sum := 0.0
-	for m := 1; ; m++ {
+	x := float64(t)
+	peak := math.Floor((math.Hypot(x, v) - x) / 2) // where m(m+t) passes (V/2)²
+	first, _ := math.Lgamma(peak + 1)
+	second, _ := math.Lgamma(peak + x + 1)
+	largest := math.Exp((2*peak+x)*math.Log(v/2) - first - second - v)
+	sum, square := largest, v/2*(v/2)
+	for m, term := peak+1, largest; term > sum*0x1p-60; m++ {
+		term *= square / (m * (m + x))
 		sum += term
-		term *= v / 2 * (v / 2) / (float64(m) * float64(m+t))
-		if float64(m) > v && term <= sum*0x1p-60 {
-			return sum
-		}
 	}
+	for m, term := peak, largest; m > 0 && term > sum*0x1p-60; m-- {
+		term *= m * (m + x) / square
+		sum += term
+	}
+	return sum
+}
+
+// fall returns at least S(t+1)/S(t).
+func fall(v float64, t int) float64 {
+	if v == 0 {
+		return 0
+	}
+	return skellam(v, t+1) / skellam(v, t) * (1 + 0x1p-30)
 }

@@ -1,6 +1,7 @@
 package arete
 
 import (
+	"fmt"
 	"math"
 	"sync"
 
@@ -33,7 +34,7 @@ const maxTable = 1 << 23
 // the parameters as they are. E|X| is Params.MeanAbs; in units of the optimum of all ε-DP noise, Δ·e^{ε/2}/(e^ε−1), which is not divisible, it is
 //
 //	ε           2     2.5   3     4     5     6     7     8     10    12    14    16    20
-//	Best        1.175 1.247 1.233 1.210 1.187 1.172 1.160 1.150 1.139 1.134 1.132 1.132 1.132
+//	Best        1.175 1.247 1.233 1.210 1.187 1.172 1.160 1.150 1.139 1.134 1.132 1.132 1.133
 //	Arete       –     –     –     1.774 2.160 2.492 2.738 2.914 3.122 3.220 3.264 3.283 3.295
 //	Laplace     1.175 1.282 1.420 1.813 2.420 3.340 4.727 6.822 14.84 33.62 78.33 186.3 1101
 //
@@ -54,6 +55,25 @@ func (l *Lattice) Law() Law { return l.spec.law }
 // Params returns the parameters that the noise is calibrated for, with the Law.
 func (l *Lattice) Params() Params { return l.params }
 
+// String names the law and all its parameters, exactly: equal texts are equal laws.
+func (l *Lattice) String() string {
+	if !l.valid() {
+		return "arete.Lattice (not made by this package)"
+	}
+	text := fmt.Sprintf("%v, %d steps of %v:", l.spec.law, l.spec.size, l.Step())
+	switch j, d := l.spec.jump, l.spec.arete; l.spec.law {
+	case Jump:
+		text += fmt.Sprintf(" V = %v, W = %d, c = %v, p = 1 − %d/2⁶⁴, q = %d/2⁶⁴", j.core, j.width, j.jumps, j.beyond, j.again)
+	case DiscreteArete:
+		text += fmt.Sprintf(" α = %v, s = %v, r = %v", d.shape, d.tail, d.core)
+	case DiscreteLaplace:
+		text += fmt.Sprintf(" scale %v", l.spec.scale)
+	case Gaussian:
+		text += fmt.Sprintf(" σ = %v", l.spec.scale)
+	}
+	return text
+}
+
 // Steps returns H, the sensitivity in steps.
 func (l *Lattice) Steps() int64 { return l.spec.size }
 
@@ -61,10 +81,13 @@ func (l *Lattice) Steps() int64 { return l.spec.size }
 func (l *Lattice) Step() float64 { return l.params.sensitivity() / float64(l.spec.size) }
 
 // Certify computes the certificate again, for the law as it stands, and returns the bound on the loss ln Pr[Z = k]/Pr[Z = k+j], over all k and all |j| ≤ H, that it
-// proves, and whether that is at most the Epsilon of the Params.
+// proves, and whether that is at most the Epsilon of the Params. Gaussian noise has no such bound: the loss is +Inf, and ok says whether Delta or Rho is proved.
 func (l *Lattice) Certify() (loss float64, ok bool) {
 	if !l.valid() {
 		return math.NaN(), false
+	}
+	if l.spec.law == Gaussian {
+		return math.Inf(1), l.params.gaussianHolds(l.spec.scale, l.spec.size, 1)
 	}
 	loss = l.spec.loss(l.params.Epsilon)
 	return loss, loss <= l.params.Epsilon
@@ -100,15 +123,6 @@ func roundTo(k int64, shift int) float64 {
 // valid reports whether l comes from a constructor.
 func (l *Lattice) valid() bool { return l.spec.size > 0 }
 
-// laplace returns the law in closed form, or false.
-func (l *Lattice) laplace() (noise.DiscreteLaplace, bool) {
-	if l.spec.law != DiscreteLaplace {
-		return noise.DiscreteLaplace{}, false
-	}
-	d, err := noise.NewDiscreteLaplace(l.spec.scale)
-	return d, err == nil
-}
-
 // upTo returns the masses that |Z| = k takes, or nil if they are too many.
 func (l *Lattice) upTo(k float64) *oneSided {
 	need := k + l.spec.reach(45)
@@ -132,7 +146,7 @@ func (l *Lattice) Prob(x float64) float64 {
 	if !l.valid() || math.IsNaN(x) {
 		return math.NaN()
 	}
-	if d, ok := l.laplace(); ok {
+	if d, ok := l.spec.closed(); ok {
 		return d.Prob(x)
 	}
 	if x != math.Floor(x) || math.IsInf(x, 0) {
@@ -147,7 +161,7 @@ func (l *Lattice) Prob(x float64) float64 {
 
 // LogProb returns ln Pr[Z = x], −Inf unless x is an integer, and NaN where the probability underflows.
 func (l *Lattice) LogProb(x float64) float64 {
-	switch d, ok := l.laplace(); {
+	switch d, ok := l.spec.closed(); {
 	case !l.valid() || math.IsNaN(x):
 		return math.NaN()
 	case ok:
@@ -171,7 +185,7 @@ func (l *Lattice) CDF(x float64) float64 { return l.Survival(-math.Floor(x) - 1)
 
 // Survival returns Pr[Z > x], in the upper tail to a relative error of about 1e-10.
 func (l *Lattice) Survival(x float64) float64 {
-	switch d, ok := l.laplace(); {
+	switch d, ok := l.spec.closed(); {
 	case !l.valid() || math.IsNaN(x):
 		return math.NaN()
 	case ok:
@@ -190,7 +204,7 @@ func (l *Lattice) Survival(x float64) float64 {
 
 // LogSurvival returns ln Pr[Z > x], and NaN where the probability underflows.
 func (l *Lattice) LogSurvival(x float64) float64 {
-	if d, ok := l.laplace(); ok {
+	if d, ok := l.spec.closed(); ok {
 		return d.LogSurvival(x)
 	}
 	if x < 0 {
@@ -201,7 +215,7 @@ func (l *Lattice) LogSurvival(x float64) float64 {
 
 // Quantile returns the least integer k with CDF(k) ≥ p: −Inf at 0, +Inf at 1, NaN outside [0, 1].
 func (l *Lattice) Quantile(p float64) float64 {
-	switch d, ok := l.laplace(); {
+	switch d, ok := l.spec.closed(); {
 	case !l.valid() || !(p >= 0 && p <= 1):
 		return math.NaN()
 	case ok:
@@ -259,7 +273,7 @@ func (l *Lattice) Variance() float64 {
 
 // MeanAbs returns E|Z|.
 func (l *Lattice) MeanAbs() float64 {
-	switch d, ok := l.laplace(); {
+	switch d, ok := l.spec.closed(); {
 	case !l.valid():
 		return math.NaN()
 	case ok:

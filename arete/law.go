@@ -18,16 +18,19 @@ const (
 	DiscreteArete
 	// DiscreteLaplace is discrete Laplace noise, the least of all laws where Sensitivity is one step of the lattice.
 	DiscreteLaplace
+	// Gaussian is discrete Gaussian noise, (Epsilon, Delta)-DP or Rho-zCDP. It is never chosen for a single Epsilon, and for one release it is more noise than
+	// Laplace noise unless Delta is large; many releases compose better under Rho. Its shares add up to the law within a factor of 1 ± 10⁻³⁰⁰.
+	Gaussian
 )
 
-const lastLaw = DiscreteLaplace
+const lastLaw = Gaussian
 
 // String returns the name of the constant.
 func (l Law) String() string {
 	if l > lastLaw {
 		return "unknown"
 	}
-	return [...]string{"Auto", "Jump", "DiscreteArete", "DiscreteLaplace"}[l]
+	return [...]string{"Auto", "Jump", "DiscreteArete", "DiscreteLaplace", "Gaussian"}[l]
 }
 
 // sampler draws an integer of one law, exactly. It is immutable once made.
@@ -38,9 +41,9 @@ type spec struct {
 	law    Law
 	jump   jump
 	arete  discrete
-	scale  float64 // of DiscreteLaplace
+	scale  float64 // of DiscreteLaplace, or σ of Gaussian
 	size   int64   // H, the sensitivity in steps
-	copies float64 // how many times the calibrated law: more than 1 where parties drop out less than they may
+	copies float64 // how many times the calibrated law: more than 1 where parties drop out less than they may and the law has no other way to say it
 }
 
 // sampler returns what draws one of n shares of the law.
@@ -50,19 +53,33 @@ func (s spec) sampler(parts uint64) (sampler, error) {
 		return s.jump.sampler(parts), nil
 	case DiscreteArete:
 		return s.arete.sampler(parts)
+	case Gaussian:
+		law, err := noise.NewDiscreteGaussian(shareSigma(s.scale, parts))
+		return whole{law}, err
 	}
 	return laplaceSampler(s.scale, parts)
 }
 
+// share returns the law of the sum of n shares, which for Gaussian has a slightly larger σ.
+func (s spec) share(n uint64) spec {
+	if s.law == Gaussian {
+		s.scale = shareSigma(s.scale, n) * math.Sqrt(float64(n))
+	}
+	return s
+}
+
 // loss returns an upper bound on the loss over shifts of up to H that is proved to hold if it is at most epsilon.
 //
-// For discrete Laplace noise of scale b it is H/b, rounded up by more than two roundings.
+// For discrete Laplace noise of scale b it is H/b: rounded to the nearest, it is at most epsilon if and only if b ≥ H/epsilon as a real number rounded up to a
+// float64. For Gaussian there is none.
 func (s spec) loss(epsilon float64) float64 {
 	switch s.law {
 	case Jump:
 		return s.jump.loss(epsilon)
 	case DiscreteArete:
 		return s.arete.loss(epsilon)
+	case Gaussian:
+		return math.Inf(1)
 	}
 	return float64(s.size) / s.scale
 }
@@ -74,6 +91,9 @@ func (s spec) variance() float64 {
 		return s.copies * s.jump.variance()
 	case DiscreteArete:
 		return s.copies * s.arete.variance()
+	case Gaussian:
+		d, _ := s.closed()
+		return d.Variance()
 	}
 	sinh := math.Sinh(1 / (2 * s.scale))
 	return s.copies / (2 * sinh * sinh)
@@ -93,24 +113,55 @@ func (s spec) exponent(x float64) float64 {
 func (s spec) limit() float64 {
 	switch s.law {
 	case Jump:
-		return -math.Log(s.jump.decay()) / float64(s.size)
+		return s.jump.limit()
 	case DiscreteArete:
 		return 1 / s.arete.tail
 	}
 	return 1 / s.scale
 }
 
-// deviation returns a k with Pr[|Z| > k] ≤ 1 − confidence, by Chernoff's bound at the best of many x: within some 30 % of the least for
-// confidences near 1, and always valid.
-func (s spec) deviation(confidence float64) float64 {
+// deviation returns a k with Pr[|Z + R| > k] ≤ 1 − confidence, R the error of so many independent roundings at random, by Chernoff's bound at the best of many x: within
+// some 30 % of the least for confidences near 1, and always valid. A rounding error has mean 0 and two values 1 apart, so its exponent is at most
+// x²/8 (Hoeffding); that of Gaussian noise is at most σ²x²/2, because Σ e^{−(k−c)²/(2σ²)} is largest for an
+// integer c (Poisson summation), and then the best x is known.
+func (s spec) deviation(confidence float64, roundings int) float64 {
+	half := float64(roundings) / 4
+	nats := -math.Log((1 - confidence) / 2)
+	if s.law == Gaussian {
+		return math.Sqrt(2 * (s.scale*s.scale + half) * nats)
+	}
 	least := math.Inf(1)
 	for i := 1; i < 200; i++ {
 		x := s.limit() * float64(i) / 200
-		if k := (s.exponent(x) - math.Log((1-confidence)/2)) / x; k < least { // not for NaN
+		if k := (s.exponent(x) + half*x*x/2 + nats) / x; k < least { // not for NaN
 			least = k
 		}
 	}
 	return least
+}
+
+// closedForm is a law of package noise.
+type closedForm interface {
+	Prob(x float64) float64
+	LogProb(x float64) float64
+	Survival(x float64) float64
+	LogSurvival(x float64) float64
+	Quantile(p float64) float64
+	MeanAbs() float64
+	Variance() float64
+}
+
+// closed returns the law of one copy, or false if it has no closed form.
+func (s spec) closed() (closedForm, bool) {
+	switch s.law {
+	case DiscreteLaplace:
+		d, err := noise.NewDiscreteLaplace(s.scale)
+		return d, err == nil
+	case Gaussian:
+		d, err := noise.NewDiscreteGaussian(s.scale)
+		return d, err == nil
+	}
+	return nil, false
 }
 
 // oneSided returns n masses of the upward jumps, for a law of one copy.
@@ -123,8 +174,7 @@ func (s spec) oneSided(n int) *oneSided {
 
 // reach returns a number of masses beyond which there is next to nothing: less than e^{−nats}.
 func (s spec) reach(nats float64) float64 {
-	x := 0.9 * s.limit()
-	return (s.upward(x)+nats)/x + float64(s.size) + 128
+	return chernoffReach(s.upward, s.limit(), nats) + float64(s.size) + 128
 }
 
 // upward returns ln E e^{xA} for the upward jumps A.

@@ -15,7 +15,7 @@ type Mechanism struct {
 	src     noise.Source
 }
 
-// New calibrates and certifies the noise. It takes some milliseconds, at ε = 20 up to a second; keep the Mechanism. The error wraps [ErrParams].
+// New calibrates and certifies the noise. It takes a millisecond, up to some tens at ε = 20; keep the Mechanism. The error wraps [ErrParams].
 func New(p Params) (*Mechanism, error) {
 	l, err := p.Lattice()
 	if err != nil {
@@ -75,7 +75,7 @@ func (m *Mechanism) ReleaseValue(x float64) (*Value, error) {
 func (m *Mechanism) release(x float64) Value {
 	l := m.lattice
 	k := onLattice(x, l.params.sensitivity(), l.spec.size)
-	return newValue(l.params, l.spec, k+l.whole.draw(&m.src), 1, 1)
+	return newValue(l.params, l.spec, k+l.whole.draw(&m.src))
 }
 
 // String names the noise and the guarantee.

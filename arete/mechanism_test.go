@@ -30,6 +30,21 @@ func TestInvalidParams(t *testing.T) {
 		set("Relation", Params{Epsilon: 1, Relation: r})
 	}
 	set("Law", Params{Epsilon: 1, Law: lastLaw + 1})
+	set("Parties", Params{Epsilon: 1, Parties: -1})
+	set("Parties", Params{Epsilon: 1, Parties: maxParties + 1})
+	for _, x := range []float64{0, -1, nan, inf, tiny, 0.51, 1} {
+		set("Delta", Params{Epsilon: 1, Delta: x, Law: Gaussian})
+	}
+	for _, x := range []float64{-1, nan, inf, tiny, 0x1p-61, 0x1p21} {
+		set("Rho", Params{Rho: x})
+		set("Rho", Params{Rho: x, Law: Gaussian})
+	}
+	set("Epsilon", Params{Epsilon: 1, Rho: 1})
+	set("Epsilon", Params{Delta: 1e-6, Law: Gaussian})
+	set("Rho", Params{Epsilon: 1, Rho: 1, Law: Jump})
+	set("Delta", Params{Rho: 1, Delta: 1e-6})
+	set("Delta", Params{Epsilon: 1, Delta: 1e-6})
+	set("Delta", Params{Epsilon: 1, Delta: 1e-6, Law: DiscreteLaplace})
 	set("Epsilon", Params{Epsilon: 0.5, Law: Jump})
 	set("Epsilon", Params{Epsilon: 2, Law: DiscreteArete})
 	for field, list := range bad {
@@ -45,6 +60,8 @@ func TestInvalidParams(t *testing.T) {
 		{Epsilon: 3, Sensitivity: maxSensitivity}, {Epsilon: minEpsilon, Integers: true, Sensitivity: maxInteger}, {Epsilon: 40, Integers: true, Sensitivity: 1024},
 		{Epsilon: 3, Relation: noise.Replace}, {Epsilon: 3, Relation: noise.L1}, {Epsilon: 1, Law: Jump}, {Epsilon: 3.6, Law: DiscreteArete}, {Epsilon: 9, Law: DiscreteLaplace},
 		{Epsilon: 1, Law: Jump, Integers: true, Sensitivity: 3}, {Epsilon: maxEpsilon, Law: Jump, Integers: true, Sensitivity: 1},
+		{Rho: minRho}, {Rho: maxRho, Integers: true}, {Epsilon: minEpsilon, Delta: minDelta, Law: Gaussian}, {Epsilon: maxEpsilon, Delta: maxDelta, Law: Gaussian},
+		{Epsilon: 1, Delta: 1e-6, Law: Gaussian, Integers: true, Sensitivity: maxInteger}, {Epsilon: math.Copysign(0, -1), Rho: 1, Delta: math.Copysign(0, -1)},
 	} {
 		m, err := New(p)
 		require.NoError(t, err, "%+v", p)
@@ -53,7 +70,9 @@ func TestInvalidParams(t *testing.T) {
 		x, err := m.Release(0)
 		require.NoError(t, err)
 		require.False(t, math.IsNaN(x) || math.IsInf(x, 0), "%+v", p)
-		require.False(t, math.Signbit(m.Params().Sensitivity))
+		for _, field := range []float64{m.Params().Epsilon, m.Params().Sensitivity, m.Params().Delta, m.Params().Rho} {
+			require.False(t, math.Signbit(field))
+		}
 		require.Equal(t, p.Guarantee(), m.Guarantee())
 		require.NotEqual(t, Auto, m.Params().Law)
 	}
@@ -220,7 +239,7 @@ func TestShareArguments(t *testing.T) {
 	}
 	s, err := m.ShareWithDropouts(1<<20, 1<<20-1)
 	require.NoError(t, err)
-	for _, parties := range []int{0, -1, 1<<20 + 1} {
+	for _, parties := range []int{0, -1, 1<<20 + 1, math.MaxInt} {
 		_, err := s.Sum(0, parties)
 		require.ErrorIs(t, err, ErrParams)
 	}

@@ -27,6 +27,24 @@ func newOneSided(g []float64, beyond, slack float64) *oneSided {
 // prob returns Σ g(y)·g(y+k) for k ≥ 0: a lower bound of Pr[Z = k], short of it by at most beyond², and beyond·g(M−k) where g decreases.
 func (o *oneSided) prob(k int) float64 { return o.correlate(o.g, k) }
 
+// maxHead is how many terms of a sum a certificate takes. Lattices of more steps than that have so few jumps that the others hardly count.
+const maxHead = 1 << 13
+
+// head returns the first terms of prob(k): a lower bound of Pr[Z = k], short of it by less than rest.
+func (o *oneSided) head(k int) float64 {
+	return o.correlate(o.g[:min(len(o.g), k+maxHead)], k)
+}
+
+// rest bounds what head leaves out, the terms with y ≥ maxHead and those with y + k ≥ M: the former are at most Pr[A ≥ maxHead]², as both
+// factors are masses of A there, the latter Pr[A ≥ M].
+func (o *oneSided) rest() float64 {
+	if len(o.g) <= maxHead {
+		return o.beyond
+	}
+	far := o.tail[maxHead-1] + o.beyond
+	return far*far + o.beyond
+}
+
 // survival returns Pr[Z > k] for k ≥ 0.
 func (o *oneSided) survival(k int) float64 { return o.correlate(o.tail, k) }
 
@@ -56,5 +74,29 @@ func (o *oneSided) meanAbs() float64 {
 // its own sums add, which are sums of at most n terms, of n + 8 roundings each way. That a sum over y has n terms more is in it.
 func panjerSlack(n int) float64 { return 2 * float64(n+64) * float64(n+64) * 0x1p-53 }
 
-// chernoff returns a bound on Pr[A ≥ m] = e^{−x·m}·E e^{xA}, from the exponent ln E e^{xA} at x.
-func chernoff(exponent, x, m float64) float64 { return math.Exp(min(exponent-x*m, 0)) }
+// tilts is how many x Chernoff's bound is tried at, from 0 to the limit where ln E e^{xA}, the exponent, becomes infinite.
+const tilts = 10
+
+// chernoff returns a bound on Pr[A ≥ m], the least of e^{−x·m}·E e^{xA} over some x.
+func chernoff(exponent func(x float64) float64, limit, m float64) float64 {
+	least := 0.0
+	for i := 1; i < tilts; i++ {
+		x := limit * float64(i) / tilts
+		if log := exponent(x) - x*m; log < least { // not for NaN
+			least = log
+		}
+	}
+	return math.Exp(least) * (1 + slackLoss)
+}
+
+// chernoffReach returns an m with Pr[A ≥ m] ≤ e^{−nats}, near the least by the same bound.
+func chernoffReach(exponent func(x float64) float64, limit, nats float64) float64 {
+	least := math.Inf(1)
+	for i := 1; i < tilts; i++ {
+		x := limit * float64(i) / tilts
+		if m := (exponent(x) + nats) / x; m < least {
+			least = m
+		}
+	}
+	return least
+}

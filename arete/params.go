@@ -21,9 +21,14 @@ const (
 	minSensitivity = 0x1p-200
 	maxSensitivity = 0x1p200
 	maxInteger     = 0x1p40 // of the Sensitivity of integers
+	minDelta       = 0x1p-1000
+	maxDelta       = 0.5
+	minRho         = 0x1p-60
+	maxRho         = 0x1p20
 )
 
-// Params are the public numbers of a release. They are comparable, and every method answers before any data is seen. Epsilon is required.
+// Params are the public numbers of a release. They are comparable, and every method answers before any data is seen. Epsilon is required, and nothing else for pure
+// ε-differential privacy. Gaussian noise takes Epsilon and Delta, or Rho alone.
 type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰].
 	Epsilon float64
@@ -34,22 +39,44 @@ type Params struct {
 	Relation noise.Relation
 	// Integers says that the value is an integer, and Sensitivity too, at most 2⁴⁰. So is what is released.
 	Integers bool
-	// Law is the noise. Auto is the one with the least E|X|.
+	// Law is the noise. Auto is the one with the least E|X| for ε, and Gaussian if Rho is given.
 	Law Law
+	// Parties is about how many parties share the noise of a sum, at most 2²⁰; 0 is one. Each rounds its number to the lattice, and the more there are, the finer
+	// that is, so that their errors together hardly count: as far as H stays below 2¹⁶ for the laws that take tables. All parties use the same number.
+	Parties int
+	// Delta is δ, in [2⁻¹⁰⁰⁰, ½], with Law = Gaussian and without Rho; else 0.
+	Delta float64
+	// Rho is ρ of zero-concentrated differential privacy, in [2⁻⁶⁰, 2²⁰], for Gaussian noise without Epsilon and Delta; else 0.
+	Rho float64
 }
+
+// gaussian reports whether the noise is Gaussian.
+func (p Params) gaussian() bool { return p.Law == Gaussian || p.Law == Auto && p.Rho != 0 }
 
 // validate checks the fields one by one.
 func (p Params) validate() error {
 	bad := func(field string, value any, want string) error { return fault.Params("arete", field, value, want) }
 	switch {
-	case !(p.Epsilon >= minEpsilon && p.Epsilon <= maxEpsilon):
+	case p.gaussian() && p.Rho != 0 && p.Epsilon != 0:
+		return bad("Epsilon", p.Epsilon, "0 with a Rho, which says it all")
+	case !(p.gaussian() && p.Rho != 0) && !(p.Epsilon >= minEpsilon && p.Epsilon <= maxEpsilon):
 		return bad("Epsilon", p.Epsilon, "a number in [2⁻³⁰, 2¹⁰]")
+	case p.Rho != 0 && !(p.gaussian() && p.Rho >= minRho && p.Rho <= maxRho):
+		return bad("Rho", p.Rho, "0, or for Gaussian noise a number in [2⁻⁶⁰, 2²⁰]")
+	case p.Delta != 0 && !p.gaussian():
+		return bad("Delta", p.Delta, "0 without Law = Gaussian: the other laws promise more")
+	case p.Delta != 0 && p.Rho != 0:
+		return bad("Delta", p.Delta, "0 with a Rho, which says it all")
+	case p.gaussian() && p.Rho == 0 && !(p.Delta >= minDelta && p.Delta <= maxDelta):
+		return bad("Delta", p.Delta, "a number in [2⁻¹⁰⁰⁰, ½] for Gaussian noise without Rho")
 	case p.Sensitivity != 0 && !(p.Sensitivity >= minSensitivity && p.Sensitivity <= maxSensitivity):
 		return bad("Sensitivity", p.Sensitivity, "0 or a number in [2⁻²⁰⁰, 2²⁰⁰]")
 	case p.Integers && !(p.Sensitivity <= maxInteger && p.Sensitivity == math.Trunc(p.Sensitivity)):
 		return bad("Sensitivity", p.Sensitivity, "an integer in [0, 2⁴⁰], the value being one")
 	case p.Relation != 0 && p.Relation != noise.AddRemove && p.Relation != noise.Replace && p.Relation != noise.L1:
 		return bad("Relation", p.Relation, "AddRemove, Replace or L1")
+	case p.Parties < 0 || p.Parties > maxParties:
+		return bad("Parties", p.Parties, "an integer in [0, 2²⁰]")
 	case p.Law > lastLaw:
 		return bad("Law", p.Law, "one of the constants")
 	}
@@ -72,15 +99,26 @@ func (p Params) relation() noise.Relation {
 	return p.Relation
 }
 
-// Guarantee returns what a release of these Params promises.
-func (p Params) Guarantee() noise.Guarantee { return noise.PureDP(p.Epsilon, p.relation()) }
+// onIntegers reports whether integers are points of a lattice of so many steps to the Δ.
+func (p Params) onIntegers(steps int64) bool { return p.Integers && steps%int64(p.sensitivity()) == 0 }
 
-// Lattice returns the noise that a release of these Params has, certified. It takes some milliseconds, at ε = 20 some tenths of a second. The error wraps [ErrParams].
+// Guarantee returns what a release of these Params promises.
+func (p Params) Guarantee() noise.Guarantee {
+	switch {
+	case p.validate() != nil:
+		return noise.Guarantee{}
+	case p.Rho > 0:
+		return noise.ZCDP(p.Rho, p.relation())
+	}
+	return noise.ApproxDP(p.Epsilon, p.Delta, p.relation())
+}
+
+// Lattice returns the noise that a release of these Params has, certified. It takes a millisecond, up to some tens at ε = 20. The error wraps [ErrParams].
 func (p Params) Lattice() (*Lattice, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
 	}
-	p.Sensitivity += 0 // no −0
+	p.Epsilon, p.Sensitivity, p.Delta, p.Rho = p.Epsilon+0, p.Sensitivity+0, p.Delta+0, p.Rho+0 // no −0
 	s, err := calibrate(p)
 	if err != nil {
 		return nil, err

@@ -12,21 +12,31 @@ import (
 // nothing but Mask(x), under a protocol of secure aggregation that reveals only the sum of all; then [Share.Sum] is the release. All arithmetic is modulo 2⁶⁴,
 // as that of int64 is, so the masks of the protocol may be uniform words.
 //
-// The sum of n shares has exactly the calibrated law: it is compound Poisson, and a share has its rates over n, as rational numbers, drawn exactly. So the error
-// is that of one trusted party, and not √n times as large.
+// The sum of n shares has exactly the calibrated law: it is compound Poisson, and a share has its rates over n, as rational numbers, drawn exactly. So the noise
+// is that of one trusted party, and not √n times as large. (Gaussian noise is no such law; gaussian.go has what holds.)
 //
 // Parties that drop out, or that tell their noise to others, take their shares with them. A Share for n parties of which missing may do so is one of n − missing:
-// the others together have the calibrated noise, and what else there is only adds to it. Whatever the number, the sum is ε-DP for the others.
+// the others together have the calibrated noise, and what else there is only adds to it. As long as no more than missing do so, the sum is private for the others. Who
+// takes part is public. What is protected is the number of a party who does: no one can tell it from none (0, under AddRemove) or from another (under Replace).
+//
+// Each party's number is rounded to the lattice at random, with the right mean, so that errors do not add up: n parties have a standard deviation of at most √n/2 steps
+// from it. Params.Parties makes the lattice fine enough for them; for far more than 1000 parties, or ε above 16, DiscreteLaplace and Gaussian have finer ones.
+// Integers need no rounding on a lattice of integers.
+//
+// All parties must use the same law. They have it from the same Params, as all parameters are rounded before they are certified; where processors differ, compare
+// [Lattice.String].
 //
 // A Share is for one goroutine at a time, and for one party: it holds the party's randomness.
 type Share struct {
 	lattice *Lattice
-	need    int // the number of shares that make the calibrated law
+	parties int  // n
+	need    int  // the number of shares that make the calibrated law
+	spec    spec // of their sum
 	law     sampler
 	src     noise.Source
 }
 
-// maxParties bounds the number of parties: what they send together fits an int64 with room for the noise.
+// maxParties bounds the number of parties: what they send together, 2⁴⁰ steps each at most, fits an int64 with room for the noise.
 const maxParties = 1 << 20
 
 // Share returns the noise of one of n parties, none of whom drops out or colludes. The error is that of [Mechanism.ShareWithDropouts].
@@ -35,8 +45,8 @@ func (m *Mechanism) Share(n int) (*Share, error) { return m.ShareWithDropouts(n,
 // ShareWithDropouts returns the noise of one of n parties of whom up to missing may drop out or collude with the receiver. Where fewer do, the noise is up to
 // √(n/(n − missing)) times the calibrated one. All parties use the same Params, n and missing.
 //
-// Each party's number is bounded by Mask, so that one party more or less (AddRemove) or another number of one party (Replace) changes the sum by Δ at
-// most. The error wraps [ErrParams] unless 0 ≤ missing < n ≤ 2²⁰, and under noise.L1, where changes of many parties would be rounded each.
+// Each party's number is bounded by Mask, so that it changes the sum by Δ at most if it is 0 instead (AddRemove) or another one (Replace).
+// The error wraps [ErrParams] unless 0 ≤ missing < n ≤ 2²⁰, and under noise.L1, where changes of many parties would be rounded each.
 func (m *Mechanism) ShareWithDropouts(n, missing int) (*Share, error) {
 	switch {
 	case !m.valid():
@@ -53,7 +63,11 @@ func (m *Mechanism) ShareWithDropouts(n, missing int) (*Share, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Share{lattice: m.lattice, need: need, law: law}, nil
+	sum := m.lattice.spec.share(uint64(need))
+	if sum.law == Gaussian && !m.lattice.params.gaussianHolds(sum.scale, sum.size, need) {
+		return nil, fault.Params("arete", "n", n, "fewer parties: so many shares of Gaussian noise do not add up to it") // unreachable: the lattice is fine
+	}
+	return &Share{lattice: m.lattice, parties: n, need: need, spec: sum, law: law}, nil
 }
 
 // valid reports whether s comes from a Mechanism.
@@ -68,19 +82,32 @@ func (s *Share) Noise() int64 {
 }
 
 // Mask returns what the party contributes: its number, in steps of the lattice, plus its noise. The number is clamped to [−Δ, Δ] under
-// AddRemove and to [−Δ/2, Δ/2] under Replace, and rounded as [Mechanism.Release] does. NaN counts as 0.
+// AddRemove and to [−Δ/2, Δ/2] under Replace, so subtract the middle of the range first; then it is rounded at random to one of the two points around it. NaN counts as 0.
 //
-// The result is private only within the sum: one share is far too little noise to publish by itself.
+// The result is private only within the sum: one share is far too little noise to publish by itself. Each call is for another sum, and each sum spends the budget again.
 func (s *Share) Mask(x float64) int64 {
 	if !s.valid() {
 		return 0
 	}
-	p := s.lattice.params
-	limit := p.sensitivity()
-	if p.relation() == noise.Replace {
-		limit /= 2
+	return s.point(x) + s.law.draw(&s.src)
+}
+
+// point clamps and rounds x to the lattice. It is the integers of steps that are clamped to H or ⌊H/2⌋ … ⌈H/2⌉, at most H apart under Replace: whatever x and the random
+// digits are, one party moves the sum by at most H. How its own digits fall depends on nothing else, so they change no sensitivity.
+func (s *Share) point(x float64) int64 {
+	if math.IsNaN(x) {
+		return 0
 	}
-	return onLattice(min(max(x, -limit), limit), p.sensitivity(), s.lattice.spec.size) + s.law.draw(&s.src)
+	p, size := s.lattice.params, s.spec.size
+	low, high := -float64(size), float64(size)
+	if p.relation() == noise.Replace {
+		low, high = -float64(size/2), float64(size-size/2)
+	}
+	y := x / p.sensitivity() * float64(size)
+	if p.onIntegers(size) {
+		y = x * (float64(size) / p.sensitivity())
+	}
+	return int64(noise.RandomizedRound(&s.src, min(max(y, low), high), 1))
 }
 
 // Sum returns the release: total is the sum of what Mask returned to parties of them, modulo 2⁶⁴. The error wraps [ErrParams] if these are fewer than
@@ -90,20 +117,21 @@ func (s *Share) Sum(total int64, parties int) (*Value, error) {
 	switch {
 	case !s.valid():
 		return nil, errZero("Share")
-	case parties < s.need || parties > maxParties:
-		return nil, fault.Params("arete", "parties", parties, fmt.Sprintf("an integer in [%d, 2²⁰]: the noise is shared by so many", s.need))
+	case parties < s.need || parties > s.parties:
+		return nil, fault.Params("arete", "parties", parties, fmt.Sprintf("an integer in [%d, %d]: the noise is shared by so many", s.need, s.parties))
 	}
-	v := newValue(s.lattice.params, s.lattice.spec, total, parties, s.need)
+	v := newValue(s.lattice.params, s.spec, total)
+	v.shared, v.parties, v.need = true, parties, s.need
 	return &v, nil
 }
 
 // Format prints a fixed text under every verb: what the party draws is secret.
 func (s *Share) Format(f fmt.State, _ rune) { fmt.Fprint(f, "arete.Share (secret)") }
 
-// StdDev returns the standard deviation of the noise of a sum over so many parties, in the units of the data, and NaN if they are too few.
+// StdDev returns the standard deviation of the noise of a sum over so many parties, in the units of the data, and NaN if they are fewer than n − missing or more than n.
 func (s *Share) StdDev(parties int) float64 {
-	if !s.valid() || parties < s.need {
+	if !s.valid() || parties < s.need || parties > s.parties {
 		return math.NaN()
 	}
-	return math.Sqrt(s.lattice.Variance()*float64(parties)/float64(s.need)) * s.lattice.Step()
+	return math.Sqrt(s.spec.variance()*float64(parties)/float64(s.need)) * s.lattice.Step()
 }

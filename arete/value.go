@@ -12,13 +12,14 @@ type Value struct {
 	params  Params
 	noise   spec
 	point   int64 // in steps
-	parties int   // how many shares of noise it has
+	shared  bool  // a sum of shares
+	parties int   // how many shares of noise it has, 1 if it is none
 	need    int   // how many make the calibrated law
 }
 
-// newValue returns a released number. The point saturates as no sum of values and noise does but one that is out of range anyway.
-func newValue(p Params, s spec, point int64, parties, need int) Value {
-	return Value{p, s, min(max(point, -2*maxPoint), 2*maxPoint), parties, need}
+// newValue returns a number released by one party. The point saturates as no sum of values and noise does but one that is out of range anyway.
+func newValue(p Params, s spec, point int64) Value {
+	return Value{params: p, noise: s, point: min(max(point, -2*maxPoint), 2*maxPoint), parties: 1, need: 1}
 }
 
 // valid reports whether v was released or decoded.
@@ -62,7 +63,15 @@ func (v *Value) Parties() (present, needed int) { return v.parties, v.need }
 // law returns the law of the noise, for all shares.
 func (v *Value) law() spec {
 	s := v.noise
-	s.copies = float64(v.parties) / float64(v.need)
+	copies := float64(v.parties) / float64(v.need)
+	switch {
+	case s.law == Gaussian:
+		s.scale *= math.Sqrt(copies)
+	case s.law == Jump && s.jump.core*copies <= finestCore && s.jump.jumps*copies <= maxCore: // a jump law again
+		s.jump.core, s.jump.jumps = s.jump.core*copies, s.jump.jumps*copies
+	default:
+		s.copies = copies
+	}
 	return s
 }
 
@@ -74,21 +83,45 @@ func (v *Value) StdDev() float64 {
 	return math.Sqrt(v.law().variance()) / float64(v.noise.size) * v.params.sensitivity()
 }
 
-// Interval returns bounds that hold the true value with at least the given confidence. Of several parties it is the sum of their clamped
-// numbers, as rounded to the lattice: each by half a step at most. NaN for a confidence outside [0, 1), and for the zero Value.
+// Interval returns bounds that hold the true value, the sum of the parties' clamped numbers if there are several, with at least the given confidence, rounding to
+// the lattice included. NaN for a confidence outside [0, 1), and for the zero Value.
 //
 // They are the quantiles of the noise where these take less than 2²⁰ masses to compute, and the calibrated law is the whole of it; otherwise Chernoff's bound.
 func (v *Value) Interval(confidence float64) (lo, hi float64) {
 	if !v.valid() || !(confidence >= 0 && confidence < 1) {
 		return math.NaN(), math.NaN()
 	}
-	s := v.law()
-	most := math.Ceil(s.deviation(confidence))
-	if s.copies == 1 && (s.law == DiscreteLaplace || most+s.reach(45) < 1<<20) {
-		l := Lattice{params: v.params, spec: s, tables: new(tables)}
-		most = min(most, l.Quantile(1-(1-confidence)/2))
+	s, roundings, margin := v.law(), 0, 0.5
+	switch {
+	case v.params.onIntegers(v.noise.size):
+		margin = 0
+	case v.shared:
+		roundings, margin = v.parties, 0
 	}
-	return v.units(float64(v.point) - most - 0.5), v.units(float64(v.point) + most + 0.5)
+	most := math.Ceil(s.deviation(confidence, roundings))
+	if roundings > 0 { // or the noise and the roundings each by itself: the latter fail with a hundredth of the probability (Hoeffding)
+		part := (1 - confidence) / 100
+		most = min(most, v.quantile(1-confidence-part)+math.Sqrt(float64(roundings)/2*math.Log(2/part)))
+	} else {
+		most = min(most, v.quantile(1-confidence))
+	}
+	return v.units(float64(v.point) - most - margin), v.units(float64(v.point) + most + margin)
+}
+
+// quantile returns the least k with Pr[|Z| > k] ≤ miss, or +Inf where that is not computed.
+func (v *Value) quantile(miss float64) float64 {
+	s := v.law()
+	if s.law == Gaussian { // a sum of shares is such but for a factor of e^κ
+		if gaussianSpread(v.noise.scale/math.Sqrt(float64(v.need)), v.parties) > 0x1p-52 {
+			return math.Inf(1)
+		}
+		miss *= 1 - 0x1p-50
+	}
+	_, closed := s.closed()
+	if s.copies != 1 || !closed && !(s.deviation(1-miss, 0)+s.reach(45) < 1<<20) {
+		return math.Inf(1)
+	}
+	return -(&Lattice{spec: s, tables: new(tables)}).Quantile(miss / 2)
 }
 
 // String says what was released under which guarantee.

@@ -2,7 +2,7 @@
 //
 //	secureagg [flags]
 //
-// Every party rounds its number to a lattice, adds its share of the noise, and sends the result under a mask: uniform words, one for each other party,
+// Every party rounds its number to a lattice, at random so that the mean is right, adds its share of the noise, and sends the result under a mask: uniform words, one for each other party,
 // which the other adds where this one subtracts. The server sees words that are uniform, and their sum, in which the masks cancel. So it learns the sum with the noise of
 // one trusted party, not with that of every party, although no one ever held the sum without it.
 //
@@ -96,11 +96,11 @@ type result struct {
 
 // simulate runs all rounds: the numbers are public here, drawn by a generator of no secrecy.
 func simulate(opts options) (*result, error) {
-	m, err := arete.New(arete.Params{Epsilon: opts.epsilon, Sensitivity: 1})
+	m, err := arete.New(arete.Params{Epsilon: opts.epsilon, Sensitivity: 1, Parties: opts.parties})
 	if err != nil {
 		return nil, err
 	}
-	laplace, err := arete.New(arete.Params{Epsilon: opts.epsilon, Sensitivity: 1, Law: arete.DiscreteLaplace})
+	laplace, err := arete.New(arete.Params{Epsilon: opts.epsilon, Sensitivity: 1, Parties: opts.parties, Law: arete.DiscreteLaplace})
 	if err != nil {
 		return nil, err
 	}
@@ -144,11 +144,16 @@ func simulate(opts options) (*result, error) {
 	}
 	spare := float64(len(present)) / float64(opts.parties-opts.missing)
 	r.theory = [3]float64{
-		m.Lattice().MeanAbs() * m.Lattice().Step() * spare, // an upper bound: E|Z| grows no faster than the number of shares
-		laplace.Lattice().MeanAbs() * laplace.Lattice().Step() * spare,
+		bound(m.Lattice(), spare, len(present)),
+		bound(laplace.Lattice(), spare, len(present)),
 		math.Sqrt(2/math.Pi*2*float64(len(present))) / opts.epsilon, // nearly normal
 	}
 	return r, nil
+}
+
+// bound is an upper bound on the mean absolute error of a sum: E|Z| grows no faster than the number of shares, and each of n roundings has a variance of at most a quarter.
+func bound(l *arete.Lattice, spare float64, n int) float64 {
+	return (l.MeanAbs()*spare + math.Sqrt(float64(n))/2) * l.Step()
 }
 
 // parties are all parties with their shares of the noise.

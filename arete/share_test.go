@@ -1,0 +1,291 @@
+package arete
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+// paramsOfShares are Params of all laws, with even and odd numbers of steps, on and off the integers.
+func paramsOfShares() []Params {
+	return []Params{
+		{Epsilon: 3}, {Epsilon: 3.3, Sensitivity: 0.7}, {Epsilon: 1, Sensitivity: 3}, {Epsilon: 5, Law: DiscreteArete}, {Rho: 0.1, Sensitivity: 1e-9}, {Epsilon: 4, Parties: 1000},
+		{Epsilon: 4, Integers: true, Sensitivity: 5}, {Epsilon: 2, Integers: true}, {Epsilon: 4, Integers: true, Sensitivity: 1001}, {Rho: 1, Integers: true, Sensitivity: 3},
+		{Epsilon: 1, Delta: 1e-6, Law: Gaussian, Integers: true, Sensitivity: maxInteger},
+	}
+}
+
+// Whatever a party holds, and however its number is rounded, it moves the sum by at most H steps: from 0 under AddRemove, from any other number under Replace. And by
+// no less: the ends of the range are reached.
+func TestOnePartyMovesTheSumByTheSensitivity(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, p := range paramsOfShares() {
+		for _, p.Relation = range []noise.Relation{noise.AddRemove, noise.Replace} {
+			m, err := New(p)
+			require.NoError(t, err)
+			s, err := m.Share(17)
+			require.NoError(t, err)
+			h, delta := m.Lattice().Steps(), p.sensitivity()
+			least, most := int64(0), int64(0)
+			try := func(x float64) {
+				k := s.point(x)
+				least, most = min(least, k), max(most, k)
+			}
+			for _, x := range []float64{0, delta, -delta, delta / 2, -delta / 2, 1e300, -1e300, math.Inf(1), math.Inf(-1), math.NaN(), 5e-324, math.Nextafter(delta, 0), -math.Nextafter(delta, 9e99)} {
+				try(x)
+			}
+			for range 3000 {
+				try(delta * (2.2*r.Float64() - 1.1))
+			}
+			if p.Relation == noise.AddRemove {
+				require.Equal(t, []int64{-h, h}, []int64{least, most}, "%+v", p)
+			} else {
+				require.Equal(t, h, most-least, "%+v", p)
+				require.LessOrEqual(t, most+least, int64(1), "%+v: around 0", p)
+			}
+			require.Zero(t, s.point(math.NaN()))
+		}
+	}
+}
+
+// Numbers are rounded without bias: of a number between two points, the mean is the number, not the nearer point. 6.5 standard errors have probability 1e-10.
+func TestMaskRoundsWithoutBias(t *testing.T) {
+	m, err := New(Params{Epsilon: 4, Sensitivity: 2})
+	require.NoError(t, err)
+	s, err := m.Share(1000)
+	require.NoError(t, err)
+	for _, part := range []float64{0.2, 0.9, -0.4, 10.3, -17.8} {
+		const n = 40_000
+		sum := int64(0)
+		for range n {
+			k := s.point(part * m.Lattice().Step())
+			require.True(t, float64(k) == math.Floor(part) || float64(k) == math.Ceil(part))
+			sum += k
+		}
+		require.InDelta(t, part, float64(sum)/n, 6.5*0.5/math.Sqrt(n))
+	}
+	// Integers are points of their lattices: there is nothing to round.
+	for _, p := range []Params{{Epsilon: 4, Integers: true, Sensitivity: 10}, {Rho: 1, Integers: true, Sensitivity: 10}, {Epsilon: 1, Integers: true, Sensitivity: 49}} {
+		m, err := New(p)
+		require.NoError(t, err)
+		s, err := m.Share(1000)
+		require.NoError(t, err)
+		require.True(t, p.onIntegers(m.Lattice().Steps()))
+		for x := -p.Sensitivity; x <= p.Sensitivity; x++ {
+			for range 20 {
+				require.Equal(t, int64(x)*(m.Lattice().Steps()/int64(p.Sensitivity)), s.point(x))
+			}
+		}
+	}
+}
+
+// Sums under masks of uniform words wrap around, as often as they like, and come out right; a total of garbage is a number all the same.
+func TestSumsWrapAround(t *testing.T) {
+	for _, p := range []Params{{Epsilon: 20}, {Epsilon: 30, Integers: true, Sensitivity: 1000}, {Rho: maxRho, Integers: true, Sensitivity: maxInteger}} {
+		m, err := New(p)
+		require.NoError(t, err)
+		s, err := m.Share(64)
+		require.NoError(t, err)
+		var masks noise.Source
+		total, applied := uint64(0), uint64(0)
+		for range 64 {
+			mask := masks.Uint64()
+			total += uint64(s.Mask(p.sensitivity())) + mask
+			applied += mask
+		}
+		v, err := s.Sum(int64(total-applied), 64)
+		require.NoError(t, err)
+		require.InDelta(t, 64, v.Estimate()/p.sensitivity(), 3) // rare jumps of about Δ
+		for _, garbage := range []int64{math.MaxInt64, math.MinInt64, 1 << 62, -1 << 62} {
+			v, err := s.Sum(garbage, 64)
+			require.NoError(t, err)
+			data, err := v.MarshalBinary()
+			require.NoError(t, err)
+			require.NoError(t, new(Value).UnmarshalBinary(data))
+		}
+		_, err = s.Sum(0, 65)
+		require.ErrorIs(t, err, ErrParams, "more than there are")
+		_, err = s.Sum(0, 63)
+		require.ErrorIs(t, err, ErrParams, "fewer than it takes")
+		require.True(t, math.IsNaN(s.StdDev(65)) && math.IsNaN(s.StdDev(63)))
+	}
+	// What 2²⁰ parties send fits: H ≤ 2⁴⁰ steps each.
+	require.LessOrEqual(t, float64(maxParties)*maxInteger, float64(maxPoint))
+}
+
+// Intervals of sums cover the sum of the numbers, of which each is rounded at random, by parties that are all there or not.
+func TestIntervalsOfSums(t *testing.T) {
+	for _, p := range []Params{{Epsilon: 3}, {Epsilon: 8}, {Epsilon: 1, Sensitivity: 0.3}, {Rho: 0.5}, {Epsilon: 4, Integers: true, Sensitivity: 1001}} {
+		m, err := New(p)
+		require.NoError(t, err)
+		for _, c := range [][3]int{{40, 0, 40}, {6, 3, 6}, {1, 0, 1}} {
+			s, err := m.ShareWithDropouts(c[0], c[1])
+			require.NoError(t, err)
+			const n, confidence = 3000, 0.9
+			x := 0.37 * m.Lattice().Step()
+			if p.Integers {
+				x = 1
+			}
+			missed, width := int64(0), 0.0
+			for range n {
+				total := int64(0)
+				for range c[2] {
+					total += s.Mask(x)
+				}
+				v, err := s.Sum(total, c[2])
+				require.NoError(t, err)
+				if width == 0 {
+					lo, hi := v.Interval(confidence)
+					width = (hi - lo) / 2
+					require.Less(t, width, 20*v.StdDev()+2*math.Sqrt(40)*m.Lattice().Step())
+				}
+				if math.Abs(v.Estimate()-float64(c[2])*x) > width {
+					missed++
+				}
+			}
+			lower, _ := dptest.ClopperPearson(missed, n, 1-falseReject)
+			require.LessOrEqual(t, lower, 1-confidence, "%+v, %v", p, c)
+		}
+	}
+}
+
+// Integers released on their own lattice need no room for rounding; all others half a step.
+func TestIntervalMargins(t *testing.T) {
+	m, err := New(Params{Epsilon: 4, Integers: true, Sensitivity: 5})
+	require.NoError(t, err)
+	v, err := m.ReleaseValue(3)
+	require.NoError(t, err)
+	lo, hi := v.Interval(0.95)
+	most := m.Lattice().Quantile(0.975)
+	require.Equal(t, []float64{v.Estimate() - most, v.Estimate() + most}, []float64{lo, hi})
+	m, err = New(Params{Epsilon: 4})
+	require.NoError(t, err)
+	v, err = m.ReleaseValue(3)
+	require.NoError(t, err)
+	lo, hi = v.Interval(0.95)
+	require.InDelta(t, 2*(m.Lattice().Quantile(0.975)+0.5)*m.Lattice().Step(), hi-lo, 1e-9)
+}
+
+func TestReaders(t *testing.T) {
+	for _, p := range []Params{{Epsilon: 4}, {Epsilon: 5, Law: DiscreteArete}, {Epsilon: 1}, {Rho: 0.5}} {
+		m, err := New(p)
+		require.NoError(t, err)
+		s, err := m.ShareWithDropouts(5, 2)
+		require.NoError(t, err)
+		sum, err := s.Sum(s.Mask(1)+s.Mask(0)+s.Mask(0.3), 3)
+		require.NoError(t, err)
+		single, err := m.ReleaseValue(2)
+		require.NoError(t, err)
+		dptest.Readers(t, sum)
+		dptest.Readers(t, single)
+		dptest.Readers(t, m.Lattice())
+	}
+}
+
+// The text of a Lattice tells laws apart, and is the same for the same Params: parties compare it.
+func TestLatticeText(t *testing.T) {
+	texts := map[string]bool{}
+	for _, p := range paramsOfShares() {
+		l, err := p.Lattice()
+		require.NoError(t, err)
+		again, err := p.Lattice()
+		require.NoError(t, err)
+		require.Equal(t, l.String(), again.String())
+		texts[l.String()] = true
+	}
+	require.Len(t, texts, len(paramsOfShares()))
+	require.NotEmpty(t, new(Lattice).String())
+}
+
+// A decoded Value with a law that no calibration finds, of jumps of 2³⁰ steps, costs no memory to speak of.
+func TestForgedLawsCostLittle(t *testing.T) {
+	v := samples()["jump.hex"]
+	v.noise.jump = jump{steps: 1 << 20, core: 20, width: 1 << 30, jumps: 0x1p-60, beyond: 1 << 63, again: 1 << 63}
+	v.noise.size, v.params.Epsilon = 1<<20, 1000
+	data, err := v.MarshalBinary()
+	require.NoError(t, err)
+	var w Value
+	if w.UnmarshalBinary(data) != nil { // even if no decoder let it pass
+		w = *v
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	lo, hi := w.Interval(0.9)
+	runtime.ReadMemStats(&after)
+	require.LessOrEqual(t, lo, hi)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(200<<20))
+	before = after
+	v.noise.jump.masses(1000) // windows are no longer than what they hold
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
+}
+
+// With the number of parties known, the sum of n rounded numbers has nearly the error of one trusted party; without, rounding is most of it. The masses of the law on the fine
+// lattice, with its wide core, are those of the plain recursion, and it is certified.
+func TestPartiesMakeTheLatticeFine(t *testing.T) {
+	for _, epsilon := range []float64{2.5, 4, 6, 8, 12} {
+		rough, err := Params{Epsilon: epsilon}.Lattice()
+		require.NoError(t, err)
+		for _, n := range []int{1, 8, 100, 1000} {
+			l, err := Params{Epsilon: epsilon, Parties: n}.Lattice()
+			require.NoError(t, err)
+			loss, ok := l.Certify()
+			require.True(t, ok)
+			require.LessOrEqual(t, loss, epsilon)
+			require.InEpsilon(t, rough.MeanAbs()*rough.Step(), l.MeanAbs()*l.Step(), 0.006, "ε = %v, n = %d", epsilon, n)
+			require.GreaterOrEqual(t, l.spec.jump.core, 2.5*float64(n), "rounding by n parties is at most a tenth of the variance of the core")
+			if testing.Short() && n == 100 {
+				break
+			}
+		}
+	}
+	for _, p := range []Params{{Epsilon: 2.5, Parties: 100}, {Epsilon: 2.5, Parties: 1000}} {
+		l, err := p.Lattice()
+		require.NoError(t, err)
+		sum, square := l.Prob(0), 0.0
+		for k := 1.0; k < float64(12*l.Steps()); k++ {
+			p := l.Prob(k)
+			sum, square = sum+2*p, square+2*k*k*p
+		}
+		require.InDelta(t, 1, sum, 1e-10)
+		require.InEpsilon(t, l.Variance(), square, 1e-8)
+		if testing.Short() {
+			break
+		}
+	}
+}
+
+// S(t) by another route: the recursion S(t−1) = S(t+1) + (2t/V)·S(t), downwards, normalised by its sum.
+func TestSkellam(t *testing.T) {
+	for _, v := range []float64{1e-9, 0.3, 4.5, 20, 64, 500, 2500} {
+		n := int(60 + 30*math.Sqrt(v))
+		s := make([]float64, n+2)
+		s[n] = 1e-280
+		for k := n; k > 0; k-- {
+			s[k-1] = s[k+1] + 2*float64(k)/v*s[k]
+			if s[k-1] > 1e250 {
+				for i := k - 1; i <= n; i++ {
+					s[i] *= 1e-250
+				}
+			}
+		}
+		sum := s[0]
+		for _, x := range s[1:] {
+			sum += 2 * x
+		}
+		for k := range int(12*math.Sqrt(v)) + 3 {
+			if want := s[k] / sum; want > 1e-200 {
+				require.InEpsilon(t, want, skellam(v, k), 1e-10, "V = %v, t = %d", v, k)
+			}
+			if k > 0 {
+				require.LessOrEqual(t, fall(v, k), fall(v, k-1), "log-concave")
+			}
+		}
+	}
+	require.Equal(t, []float64{1, 0, 0}, []float64{skellam(0, 0), skellam(0, 1), fall(0, 0)})
+}
