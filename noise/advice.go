@@ -46,12 +46,15 @@ type AdviceParams struct {
 // positive, and takes the same probability of a false stop in each of the L rounds for a falling one: with its constants the search stops early with a
 // probability that grows with L. Here ρ falls with L for that reason. It needs no E A ≤ g.
 type AdviceSearch struct {
-	params         AdviceParams
-	rounds         int
-	accuracy, last float64 // ρ of the search and of the end
-	mu             sync.Mutex
-	used           bool
+	params        AdviceParams
+	rounds        int
+	search, final adviceStage
+	mu            sync.Mutex
+	used          bool
 }
+
+// adviceStage is what a release of the search, or the one at the end, is made with: ρ, λ and ε.
+type adviceStage struct{ accuracy, reach, epsilon float64 }
 
 const (
 	searchReach = 2.0 // λ in the search
@@ -70,21 +73,23 @@ func NewAdviceSearch(p AdviceParams) (*AdviceSearch, error) {
 	if err != nil {
 		return nil, err
 	}
-	round, err := ApproxParams{Epsilon: s.roundEpsilon(), Sensitivity: full.Sensitivity, Moment: moment, Limit: searchReach * least}.
+	epsilon := full.Epsilon / 2 / float64(s.rounds) * (1 - 0x1p-50) // rounded down: all rounds together have at most ε/2
+	round, err := ApproxParams{Epsilon: epsilon, Sensitivity: full.Sensitivity, Moment: moment, Limit: searchReach * least}.
 		WithErrorBound(least/2, 1-full.Failure/float64(s.rounds))
 	if err != nil {
 		return nil, fault.Params("noise", "Min", p.Min, "more against Sensitivity/Epsilon, or a smaller Max/Min: the noise hides it")
 	}
-	s.accuracy = min(round.Error/(searchReach*factor*least)*(1-1e-6), 1)
-	if s.last = full.Accuracy; s.last == 0 {
-		s.last = s.accuracy
+	s.search = adviceStage{min(round.Error/(searchReach*factor*least)*(1-1e-6), 1), searchReach, epsilon}
+	s.final = adviceStage{full.Accuracy, finalReach, full.Epsilon / 2}
+	if full.Accuracy == 0 {
+		s.final.accuracy = s.search.accuracy
 	}
 	// Limit/scale rises with y, so if the first round and an end there are possible, all are.
-	if _, err := s.approximator(full.Max, s.accuracy, searchReach, s.roundEpsilon()); err != nil {
+	if _, err := s.approximator(full.Max, s.search); err != nil {
 		return nil, err
 	}
-	if _, err := s.approximator(full.Max, s.last, finalReach, full.Epsilon/2); err != nil {
-		return nil, fault.Params("noise", "Accuracy", p.Accuracy, "a number for which the noise is at least 2⁻⁴⁰ of Max")
+	if _, err := s.approximator(full.Max, s.final); err != nil {
+		return nil, fault.Params("noise", "Accuracy", p.Accuracy, "a number for which the noise is at least 2⁻⁴⁴ of Max")
 	}
 	return s, nil
 }
@@ -139,15 +144,10 @@ func (p AdviceParams) validate() error {
 // Params returns the parameters, defaults filled in; Rounds the largest number L of rounds; Accuracy the ρ that each asks for.
 func (s *AdviceSearch) Params() AdviceParams { return s.params }
 func (s *AdviceSearch) Rounds() int          { return s.rounds }
-func (s *AdviceSearch) Accuracy() float64    { return s.accuracy }
+func (s *AdviceSearch) Accuracy() float64    { return s.search.accuracy }
 
 // Guarantee returns what the whole search promises.
 func (s *AdviceSearch) Guarantee() Guarantee { return PureDP(s.params.Epsilon, s.params.Relation) }
-
-// roundEpsilon returns the ε of one round, rounded down: all L together have at most ε/2.
-func (s *AdviceSearch) roundEpsilon() float64 {
-	return s.params.Epsilon / 2 / float64(s.rounds) * (1 - 0x1p-50)
-}
 
 // Release searches and estimates. estimate(advice, accuracy) is called Runs times for each round and must use fresh randomness each time. The
 // error wraps [ErrReleased] for a second call.
@@ -161,7 +161,7 @@ func (s *AdviceSearch) Release(estimate func(advice, accuracy float64) float64) 
 	}
 	advice, rounds := s.params.Max, 0
 	for rounds < s.rounds {
-		round, err := s.release(estimate, advice, s.accuracy, searchReach, s.roundEpsilon())
+		round, err := s.release(estimate, advice, s.search)
 		if err != nil {
 			return Advised{}, err
 		}
@@ -171,36 +171,35 @@ func (s *AdviceSearch) Release(estimate func(advice, accuracy float64) float64) 
 		}
 		advice /= 2
 	}
-	last, err := s.release(estimate, advice, s.last, finalReach, s.params.Epsilon/2)
-	return Advised{last, advice, rounds, s.Guarantee()}, err
+	last, err := s.release(estimate, advice, s.final)
+	return Advised{last, advice, rounds, s.params}, err
 }
 
 // release releases the median of the runs, each clamped to [0, reach·advice].
-func (s *AdviceSearch) release(estimate func(advice, accuracy float64) float64, advice, accuracy, reach, epsilon float64) (Approximation, error) {
-	a, err := s.approximator(advice, accuracy, reach, epsilon)
+func (s *AdviceSearch) release(estimate func(advice, accuracy float64) float64, advice float64, stage adviceStage) (Approximation, error) {
+	a, err := s.approximator(advice, stage)
 	if err != nil {
 		return Approximation{}, err
 	}
-	most := reach * advice
-	return a.Release(Median(s.params.Runs, func() float64 { return min(max(estimate(advice, accuracy), 0), most) }))
+	return a.Release(Median(s.params.Runs, func() float64 { return min(max(estimate(advice, stage.accuracy), 0), stage.reach*advice) }))
 }
 
-// approximator returns the Approximator of one round.
-func (s *AdviceSearch) approximator(advice, accuracy, reach, epsilon float64) (*Approximator, error) {
-	most := reach * advice
-	moment, bound, err := MedianMoment(s.params.Moment, most*accuracy, s.params.Runs)
+// approximator returns the Approximator of one release.
+func (s *AdviceSearch) approximator(advice float64, stage adviceStage) (*Approximator, error) {
+	most := stage.reach * advice
+	moment, bound, err := MedianMoment(s.params.Moment, most*stage.accuracy, s.params.Runs)
 	if err != nil {
 		return nil, err
 	}
-	return NewApproximator(ApproxParams{Epsilon: epsilon, Sensitivity: s.params.Sensitivity, Error: bound, Moment: moment, Limit: most, Relation: s.params.Relation})
+	return NewApproximator(ApproxParams{Epsilon: stage.epsilon, Sensitivity: s.params.Sensitivity, Error: bound, Moment: moment, Limit: most, Relation: s.params.Relation})
 }
 
 // Advised is the result of an [AdviceSearch]. It is immutable, and everything computed from it is post-processing.
 type Advised struct {
-	last      Approximation
-	advice    float64
-	rounds    int
-	guarantee Guarantee
+	last   Approximation
+	advice float64
+	rounds int
+	params AdviceParams
 }
 
 // Value returns the released estimate, NaN for the zero Advised.
@@ -216,13 +215,16 @@ func (a Advised) Scale() float64 { return a.last.Scale() }
 // Interval returns an interval that covers g with the given confidence if the advice is right.
 func (a Advised) Interval(confidence float64) (lo, hi float64) { return a.last.Interval(confidence) }
 
+// Params returns the parameters of the search, defaults filled in.
+func (a Advised) Params() AdviceParams { return a.params }
+
 // Guarantee returns what the whole search promises.
-func (a Advised) Guarantee() Guarantee { return a.guarantee }
+func (a Advised) Guarantee() Guarantee { return PureDP(a.params.Epsilon, a.params.Relation) }
 
 // String returns the value, the advice and the guarantee.
 func (a Advised) String() string {
 	if !a.last.released() {
 		return "noise.Advised (not released)"
 	}
-	return fmt.Sprintf("%g, with advice %g after %d rounds, %v", a.Value(), a.advice, a.rounds, a.guarantee)
+	return fmt.Sprintf("%g, with advice %g after %d rounds, %v", a.Value(), a.advice, a.rounds, a.Guarantee())
 }

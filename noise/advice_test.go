@@ -56,15 +56,70 @@ func TestAdviceSearchPlan(t *testing.T) {
 		require.Equal(t, int(math.Ceil(math.Log2(most))), s.Rounds())
 		require.Less(t, s.Accuracy(), last)
 		last = s.Accuracy()
-		require.LessOrEqual(t, float64(s.Rounds())*s.roundEpsilon()+1, 2.0)
+		require.LessOrEqual(t, float64(s.Rounds())*s.search.epsilon+s.final.epsilon, 2.0)
 		require.Equal(t, 5, s.Params().Runs)
 		for y := most; y > 0.5; y /= 2 {
-			a, err := s.approximator(y, s.accuracy, searchReach, s.roundEpsilon())
+			a, err := s.approximator(y, s.search)
 			require.NoError(t, err)
 			require.LessOrEqual(t, a.params.ErrorBound(1-0.125/float64(s.Rounds())), y/2, "y = %g of %g", y, most)
 			if y <= most/math.Exp2(float64(s.Rounds()-1)) {
 				break
 			}
+		}
+	}
+}
+
+// What the budget is spent on: every release of the search and the last have the noise of their stage, for the moment and the bound that the claim in AdviceSearch
+// gives to the median of clamped runs, and call the estimator as often and as accurately as the plan says.
+func TestAdviceSearchSpends(t *testing.T) {
+	p := AdviceParams{Epsilon: 2, Sensitivity: 0.01, Min: 1, Max: 1000, Accuracy: 0.25}
+	s, err := NewAdviceSearch(p)
+	require.NoError(t, err)
+	for _, stage := range []adviceStage{s.search, s.final} {
+		for _, y := range []float64{1000, 3.5, 1} {
+			a, err := s.approximator(y, stage)
+			require.NoError(t, err)
+			bound := stage.reach * y * stage.accuracy * math.Pow(10, 1.0/6) // C(5, 3)^{1/(ck)}·λρy
+			require.InEpsilon(t, bound, a.Params().Error, 1e-12)
+			require.Equal(t, []float64{6, 0.01, stage.epsilon, stage.reach * y}, []float64{a.Params().Moment, a.Params().Sensitivity, a.Params().Epsilon, a.Params().Limit})
+			require.GreaterOrEqual(t, a.noise.scale, min(must(StudentScale(stage.epsilon, 0.01, bound*(1-1e-12), 6)), must(ParetoScale(stage.epsilon, 0.01, bound*(1-1e-12), 6))))
+		}
+	}
+	require.Equal(t, []float64{searchReach, finalReach, 1, 0.25}, []float64{s.search.reach, s.final.reach, s.final.epsilon, s.final.accuracy})
+	require.LessOrEqual(t, s.search.epsilon*float64(s.rounds), 1.0)
+
+	calls := map[float64]int{} // by accuracy
+	r, err := s.Release(func(advice, accuracy float64) float64 {
+		calls[accuracy]++
+		require.Equal(t, accuracy == 0.25, calls[0.25] > 0)
+		require.LessOrEqual(t, advice, p.Max)
+		require.GreaterOrEqual(t, advice, p.Min/2)
+		return 0 // the search ends when the rounds do, but for a probability of ⅛
+	})
+	require.NoError(t, err)
+	require.Equal(t, map[float64]int{s.Accuracy(): 5 * r.Rounds(), 0.25: 5}, calls)
+	last, err := s.approximator(r.Advice(), s.final)
+	require.NoError(t, err)
+	require.Equal(t, last.noise.scale, r.Scale())
+	require.Equal(t, s.Params(), r.Params())
+
+	// The runs are clamped before the median: an estimator without bounds cannot move a release further than λy.
+	for _, wild := range []float64{math.Inf(1), math.Inf(-1), -1e300} {
+		released, err := s.release(func(_, _ float64) float64 { return wild }, 1000, adviceStage{0x1p-40, finalReach, 100})
+		require.NoError(t, err)
+		require.InDelta(t, min(max(wild, 0), 3000), released.Value(), 1)
+	}
+}
+
+// A large ε, at which the noise of the least Error is far below the grid of the Limit, is planned all the same.
+func TestAdviceSearchOfLargeEpsilon(t *testing.T) {
+	for _, epsilon := range []float64{8, 64, 200} {
+		for _, most := range []float64{2, 64, 1e6} {
+			s, err := NewAdviceSearch(AdviceParams{Epsilon: epsilon, Sensitivity: 1e-12, Min: 1, Max: most})
+			require.NoError(t, err, "ε = %g, Max = %g", epsilon, most)
+			a, err := s.approximator(1, s.search)
+			require.NoError(t, err)
+			require.LessOrEqual(t, a.params.ErrorBound(1-0.125/float64(s.Rounds())), 0.5)
 		}
 	}
 }
@@ -121,6 +176,9 @@ func TestAdviceSearchRejects(t *testing.T) {
 	require.True(t, math.IsNaN(zero.Value()))
 	require.Contains(t, zero.String(), "not released")
 	require.Equal(t, math.Inf(1), zero.Guarantee().EpsilonAt(0))
+	require.Equal(t, AdviceParams{}, zero.Params())
+	_, err = new(AdviceSearch).Release(func(_, _ float64) float64 { return 1 })
+	require.ErrorIs(t, err, ErrParams)
 	s, err := NewAdviceSearch(good)
 	require.NoError(t, err)
 	r, err := s.Release(func(_, _ float64) float64 { return math.NaN() })

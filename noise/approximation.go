@@ -105,7 +105,7 @@ func (a Approximation) Scale() float64 {
 // Params returns the parameters of the release, Noise resolved.
 func (a Approximation) Params() ApproxParams { return a.params }
 
-// Guarantee returns what the release, together with the other queries of the same Approximator, promises.
+// Guarantee returns what the release, together with the other queries of the same Approximator, promises: it is to be counted once for all of them.
 func (a Approximation) Guarantee() Guarantee { return a.params.Guarantee() }
 
 // String returns the value and its guarantee.

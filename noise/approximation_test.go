@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"math/big"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"sync"
@@ -65,6 +67,18 @@ func TestApproximationCodec(t *testing.T) {
 	require.ErrorIs(t, err, ErrFormat)
 }
 
+func TestApproximationReaders(t *testing.T) {
+	for _, a := range sampleApproximations() {
+		dptest.Readers(t, a)
+		dptest.Readers(t, &a)
+	}
+	a, err := NewApproximator(ApproxParams{Epsilon: 1, Error: 1})
+	require.NoError(t, err)
+	r, err := a.Release(2)
+	require.NoError(t, err)
+	dptest.Readers(t, r)
+}
+
 func FuzzUnmarshalApproximation(f *testing.F) {
 	for _, a := range sampleApproximations() {
 		data, _ := a.MarshalBinary()
@@ -117,7 +131,7 @@ func TestApproxParamsReject(t *testing.T) {
 	for _, p := range []ApproxParams{
 		{}, {Epsilon: 1, Moment: 1}, {Epsilon: 1, Moment: 3, Queries: 2}, {Epsilon: 1, Queries: -1}, {Epsilon: 1, Noise: StudentNoise}, {Epsilon: 1, Noise: ParetoNoise},
 		{Epsilon: 1, Moment: 3, Noise: LaplaceNoise}, {Epsilon: 1, Moment: 1.5, Noise: StudentNoise}, {Epsilon: 1, Noise: 7}, {Epsilon: 1, Relation: 9},
-		{Epsilon: 1, Limit: 0x1p60}, {Epsilon: 1, Sensitivity: 0x1p900}, {Epsilon: 0x1p-30, Sensitivity: 0x1p880},
+		{Epsilon: 1, Limit: 0x1p60}, {Epsilon: 0x1p-30, Queries: 1 << 30}, {Epsilon: 0x0.ffp-8, Queries: 1 << 30}, {Epsilon: 1, Sensitivity: 0x1p900}, {Epsilon: 0x1p-30, Sensitivity: 0x1p880},
 	} {
 		_, err := NewApproximator(p)
 		if p.Sensitivity == 0x1p900 || p.Sensitivity == 0x1p880 {
@@ -148,6 +162,14 @@ func TestApproxChoosesTheSmallerNoise(t *testing.T) {
 			}
 		}
 	}
+	// A promise needs valid Params.
+	for _, p := range []ApproxParams{{}, {Epsilon: 1, Moment: math.NaN()}, {Epsilon: 1, Queries: -1}, {Epsilon: math.Inf(1)}} {
+		require.Equal(t, Guarantee{}, p.Guarantee(), "%+v", p)
+	}
+	require.Equal(t, Guarantee{}, Approximation{}.Guarantee())
+	require.Equal(t, Guarantee{}, new(Approximator).Guarantee())
+	_, err := new(Approximator).Release(1)
+	require.ErrorIs(t, err, ErrReleased)
 	// The scale is that of Δ₁ and the step of the grid.
 	p := ApproxParams{Epsilon: 1, Sensitivity: 1, Error: 1, Moment: 3, Limit: 1e4}
 	ideal := must(StudentScale(1, 1, 1, 3))
@@ -158,6 +180,53 @@ func TestApproxChoosesTheSmallerNoise(t *testing.T) {
 	require.GreaterOrEqual(t, p.Scale(), must(StudentScale(1, 1+a.noise.step, 1, 3)))
 	require.Equal(t, 1.0, p.Guarantee().EpsilonAt(0))
 	require.Equal(t, AddRemove, p.Guarantee().Relation())
+}
+
+// On every grid that is chosen there is noise to draw, the step adds next to nothing to the scale where it may, and what it adds it pays for.
+func TestApproximatorGrids(t *testing.T) {
+	var src Source
+	for _, epsilon := range []float64{0x1p-30, 0x1p-20, 0x1p-8, 0.1, 1, 4, 64, 1024} {
+		for _, moment := range []float64{0, 1.25, 2, 3, 7, mostStudent} {
+			for _, queries := range []int{1, 2, 1000, 1 << 30} {
+				for _, sensitivity := range []float64{0x1p-900, 1e-9, 1, 0x1p800} {
+					for _, limit := range []float64{0, 1, 1e12, 0x1p820} {
+						p := ApproxParams{Epsilon: epsilon, Sensitivity: sensitivity, Error: 1, Moment: moment, Queries: queries, Limit: limit}
+						n, err := p.choose()
+						if err != nil {
+							require.ErrorIs(t, err, ErrParams)
+							continue
+						}
+						where := fmt.Sprintf("%+v: %+v", p, n)
+						require.True(t, n.valid(p.withNoise(n.noise)), where)
+						different := false // the chance of eight equal draws, where the scale is 2¹⁰ steps at least, is below 2⁻⁷⁰
+						for first := n.sample(&src); !different; different = true {
+							for i := 0; i < 8 && !different; i++ {
+								different = n.sample(&src) != first
+							}
+							require.True(t, different, where)
+						}
+						ideal, paid := p.withNoise(n.noise), p.withNoise(n.noise)
+						paid.Sensitivity += n.step
+						least, err := ideal.pick(ideal.Sensitivity)
+						require.NoError(t, err)
+						whole, err := paid.pick(paid.Sensitivity)
+						require.NoError(t, err)
+						require.GreaterOrEqual(t, n.scale, whole.scale*(1-0x1p-50), where)
+						if limit == 0 && n.scale < 0x1p20*max(sensitivity, 1) {
+							require.LessOrEqual(t, n.scale, least.scale*(1+0x1p-23), where)
+						}
+						most := roundedSteps(math.Inf(1), p.Limit, n.step)
+						require.LessOrEqual(t, most, int64(limitSteps), where)
+						if limit == 0 {
+							require.GreaterOrEqual(t, float64(most)*n.step, min(0x1p33*max(sensitivity, 1), 0x1p46*n.scale)*(1-0x1p-20), where)
+						} else {
+							require.InDelta(t, limit, float64(most)*n.step, n.step, where)
+						}
+					}
+				}
+			}
+		}
+	}
 }
 
 // The release is estimate + noise: its law, on a coarse scale, and its sums at the edges.
@@ -202,7 +271,7 @@ func TestApproximationInterval(t *testing.T) {
 	const n, confidence = 2000, 0.9
 	var src Source
 	for _, p := range []ApproxParams{{Epsilon: 1, Error: 1}, {Epsilon: 1, Error: 1, Moment: 2}, {Epsilon: 1, Error: 1, Moment: 6}, {Epsilon: 2, Sensitivity: 3}} {
-		covered := int64(0)
+		covered, width := int64(0), p.ErrorBound(confidence)
 		for range n {
 			a, err := NewApproximator(p)
 			require.NoError(t, err)
@@ -215,7 +284,7 @@ func TestApproximationInterval(t *testing.T) {
 			r, err := a.Release(5 + mistake)
 			require.NoError(t, err)
 			lo, hi := r.Interval(confidence)
-			require.InEpsilon(t, p.ErrorBound(confidence), (hi-lo)/2, 1e-9)
+			require.InEpsilon(t, width, (hi-lo)/2, 1e-9)
 			if lo <= 5 && 5 <= hi {
 				covered++
 			}
@@ -256,7 +325,15 @@ func TestWithErrorBound(t *testing.T) {
 		_, err = p.WithErrorBound(math.NaN(), confidence)
 		require.ErrorIs(t, err, ErrParams)
 	}
-	_, err := ApproxParams{}.WithErrorBound(1, 0.5)
+	// Though the noise of the least Error is too small for the Limit, that of the right one is not.
+	large := ApproxParams{Epsilon: 30, Sensitivity: 1e-12, Moment: 6, Limit: 2}
+	q, err := large.WithErrorBound(0.5, 0.9)
+	require.NoError(t, err)
+	require.InEpsilon(t, 0.5, q.ErrorBound(0.9), 1e-6)
+	large.Limit = 0x1p100 // for which none is large enough
+	_, err = large.WithErrorBound(0.5, 0.9)
+	require.ErrorIs(t, err, ErrParams)
+	_, err = ApproxParams{}.WithErrorBound(1, 0.5)
 	require.ErrorIs(t, err, ErrParams)
 }
 
@@ -345,11 +422,11 @@ func TestMedianMoment(t *testing.T) {
 	moment, bound, err := MedianMoment(1, 1, 5)
 	require.NoError(t, err)
 	require.Equal(t, 3.0, moment)
-	assert.InEpsilon(t, math.Cbrt(10), bound, 2e-11, "E|median|³ ≤ 10ρ³y³ in the proof of Theorem 22")
+	assert.InEpsilon(t, math.Cbrt(10), bound, 1e-14, "E|median|³ ≤ 10ρ³y³ in the proof of Theorem 22")
 	moment, bound, err = MedianMoment(2, 3, 5)
 	require.NoError(t, err)
 	assert.Equal(t, 6.0, moment)
-	assert.InEpsilon(t, 3*math.Pow(10, 1.0/6), bound, 2e-11)
+	assert.InEpsilon(t, 3*math.Pow(10, 1.0/6), bound, 1e-14)
 	moment, bound, err = MedianMoment(2.5, 7, 1)
 	require.NoError(t, err)
 	assert.Equal(t, []float64{2.5, 7}, []float64{moment, bound})
@@ -384,6 +461,37 @@ func TestMedianMoment(t *testing.T) {
 }
 
 func third(_, _ float64, err error) error { return err }
+
+// The moment is rounded down, as nothing is known of a higher one, and the bound up: in exact arithmetic it is C(2k−1, k)^{1/(ck)} at least, for the moment c′k ≤ ck that is returned.
+func TestMedianMomentRounds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	down := 0
+	for i := range 500 {
+		k := int64(2 + rng.IntN(10))
+		if i%50 == 0 {
+			k = 20_000
+		}
+		c := math.Exp2(4*rng.Float64() - 4)
+		moment, bound, err := MedianMoment(c, 1, int(2*k-1))
+		if c*float64(k) > mostStudent {
+			require.ErrorIs(t, err, ErrParams)
+			continue
+		}
+		require.NoError(t, err)
+		exact := new(big.Rat).Mul(ratOf(c), new(big.Rat).SetInt64(k))
+		require.LessOrEqual(t, ratOf(moment).Cmp(exact), 0, "%g·%d", c, k)
+		require.InEpsilon(t, c*float64(k), moment, 0x1p-51)
+		if c*float64(k) != moment {
+			down++
+		}
+		got, _ := logMultiple(exact, ratOf(bound), 64)
+		subsets := new(big.Rat).SetInt(new(big.Int).Binomial(2*k-1, k))
+		_, want := logBounds(subsets, 96)
+		require.GreaterOrEqual(t, got.Cmp(want), 0, "%g·%d: %g", c, k, bound)
+		require.Less(t, bound, math.Pow(4, 1/c))
+	}
+	require.Positive(t, down)
+}
 
 func binomial(n, k int) float64 {
 	x := 1.0

@@ -40,20 +40,25 @@ func (n approxNoise) sample(src *Source) int64 {
 	case StudentNoise:
 		steps, _ = Student{n.shape, n.scale}.sampleSteps(src, n.step)
 	default:
-		steps = int64(Laplace{n.scale}.Sample(src, n.step) / n.step)
+		g, coins := geometric(src, 2*n.scale/n.step) // as Laplace.Sample, but exact beyond 2⁵³ too
+		steps = withSign((g+1)>>1, coins)
 	}
 	return steps
 }
 
 const (
-	limitSteps = 1 << 51 // the most that an estimate is, in steps
-	fineGrid   = 0x1p-30 // the step, in scales, where a Limit allows it
-	freeGrid   = 0x1p-21 // the step, in scales, where there is no Limit
+	limitSteps = 1 << 58 // the most that an estimate is, in steps
+	fineGrid   = 0x1p-30 // the step, in units of the larger of Δ₁ and Δ₂, where a Limit allows it
+	freeGrid   = 0x1p-24 // the same where there is no Limit
+	leastGrid  = 0x1p-44 // the least step, in scales of the noise
 	coarseGrid = 0x1p-10 // the largest
 )
 
-// choose validates the Params, picks the law and solves for its scale, for Δ₁ increased by the step of the grid. The step is first found from
-// the scale without it; it adds at most a relative 2⁻²⁰ to the scale, and less than 2⁻²⁹ with a Limit below 2²⁰ scales.
+// choose validates the Params, picks the law and solves for its scale, for Δ₁ increased by the step of the grid. The step is found from the scale without it.
+//
+// What the step h adds to the scale is at most a relative h/max(Δ₁, Δ₂), as both scale in proportion and h weighs no more as a part of Δ₂. For h ≤ freeGrid·max(Δ₁, Δ₂) that
+// is 2⁻²⁴. With h the scale grows by 18·max(k, α)/ε·h ≤ 2⁴³·h at most, by the upper end in [SubexponentialScale], so scale/h stays below 2⁴⁵ + 2⁴³ < [maxGridScale]. Without the
+// bounds on ε it would not, and there were no noise to draw.
 func (p ApproxParams) choose() (approxNoise, error) {
 	if err := p.validate(); err != nil {
 		return approxNoise{}, err
@@ -62,12 +67,16 @@ func (p ApproxParams) choose() (approxNoise, error) {
 	if err != nil {
 		return approxNoise{}, err
 	}
-	unit := math.Ldexp(1, math.Ilogb(ideal.scale))
-	step := unit * freeGrid
+	unit, grid := math.Ldexp(1, math.Ilogb(ideal.scale)), freeGrid
+	if p.Limit > 0 {
+		grid = fineGrid
+	}
+	step := math.Ldexp(grid, math.Ilogb(max(p.sensitivity(), p.Error)))
+	step = max(min(step, unit*coarseGrid), unit*leastGrid)
 	if p.Limit > 0 {
 		_, exp := math.Frexp(p.Limit) // Limit ≤ 2^exp
-		if step = max(unit*fineGrid, math.Ldexp(1.0/limitSteps, exp)); step > unit*coarseGrid {
-			return approxNoise{}, fault.Params("noise", "Limit", p.Limit, "at most 2⁴⁰ times the scale of the noise")
+		if step = max(step, math.Ldexp(1.0/limitSteps, exp)); step > unit*coarseGrid {
+			return approxNoise{}, fault.Params("noise", "Limit", p.Limit, "at most 2⁴⁶ times the scale of the noise")
 		}
 	}
 	n, err := p.withNoise(ideal.noise).pick(sumUp(p.sensitivity(), step))

@@ -46,10 +46,11 @@ func (n ApproxNoise) String() string {
 // comparable, and every method answers before any data is seen.
 //
 // Sensitivity and Error are promises about the estimator, for every input, and the guarantee rests on them. Clamping to ±Limit takes nothing from
-// it: clamping is 1-Lipschitz, so the clamped A approximates the clamped g with the same Δ₁ and Δ₂. Rounding A to a grid costs the grid's step, which Δ₁ is
+// it: clamping is 1-Lipschitz, so the clamped A approximates the clamped g with the same Δ₁ and Δ₂. NaN counts as 0, so they hold for A with 0 in its place.
+// Rounding A to a grid costs the grid's step, which Δ₁ is
 // increased by: the density of A + Y moves by at most half a step's shift, on both sides (for moments: Δ₂ by half a step, by Minkowski).
 type ApproxParams struct {
-	// Epsilon is ε, in [2⁻³⁰, 2¹⁰]: of all Queries together.
+	// Epsilon is ε, in [2⁻³⁰, 2¹⁰] and at least 2⁻³⁸·Queries: of all Queries together.
 	Epsilon float64
 	// Sensitivity is Δ₁, the most by which g differs between neighbours, in the units of the data. 0 is 1.
 	Sensitivity float64
@@ -62,11 +63,15 @@ type ApproxParams struct {
 	Queries int
 	// Noise is the law of the noise.
 	Noise ApproxNoise
-	// Limit is the most that |g| can be; estimates are clamped to ±Limit. 0 is about 2³⁰ times the scale of the noise; else at most 2⁴⁰ times.
+	// Limit is the most that |g| can be; estimates are clamped to ±Limit. 0 is 2³³ times the larger of Sensitivity and Error, at least, or
+	// 2⁴⁶ times the scale of the noise if that is less; else it is at most that.
 	Limit float64
 	// Relation says what neighbours are. 0 is AddRemove.
 	Relation Relation
 }
+
+// leastQueryEpsilon is the least ε for each query: with less, the noise would leave the grid (see choose).
+const leastQueryEpsilon = 0x1p-38
 
 // validate checks the fields one by one and together.
 func (p ApproxParams) validate() error {
@@ -79,6 +84,8 @@ func (p ApproxParams) validate() error {
 		return bad("Moment", p.Moment, "0 or a number in (1, 2¹⁰]")
 	case p.Queries < 0 || p.Queries > mostQueries:
 		return bad("Queries", p.Queries, "an integer in [0, 2³⁰]")
+	case p.Epsilon < leastQueryEpsilon*float64(p.queries()):
+		return bad("Epsilon", p.Epsilon, "at least 2⁻³⁸·Queries")
 	case p.Queries > 1 && p.Moment != 0:
 		return bad("Queries", p.Queries, "at most 1 where Moment is given")
 	case p.Noise > StudentNoise, p.Noise == LaplaceNoise && p.Moment != 0, p.Noise > LaplaceNoise && p.Moment == 0, p.Noise == StudentNoise && p.Moment < 2:
@@ -108,8 +115,11 @@ func (p ApproxParams) normalized() ApproxParams {
 	return p
 }
 
-// Guarantee returns what all Queries together promise: ε under the Relation.
+// Guarantee returns what all Queries together promise: ε under the Relation. Invalid Params promise nothing.
 func (p ApproxParams) Guarantee() Guarantee {
+	if p.validate() != nil {
+		return Guarantee{}
+	}
 	relation := p.Relation
 	if relation == 0 {
 		relation = AddRemove
@@ -157,28 +167,22 @@ func (p ApproxParams) WithErrorBound(bound, confidence float64) (ApproxParams, e
 	if !(confidence >= 0 && confidence < 1) {
 		return p, fault.Params("noise", "confidence", confidence, "a number in [0, 1)")
 	}
-	p.Error = max(bound*0x1p-40, leastParam)
-	if _, err := p.choose(); err != nil {
-		return p, err
-	}
-	enough := func(e float64) bool {
+	tooMuch := func(e float64) bool { // false also where the noise is so small against Limit that there is none
 		p.Error = e
-		return p.ErrorBound(confidence) <= bound
+		return p.ErrorBound(confidence) > bound
 	}
-	if !enough(p.Error) {
+	lo, hi := max(bound*0x1p-40, leastParam), bound // the estimator's part alone is above a bound of Error
+	if tooMuch(lo) {
 		return p, fault.Params("noise", "bound", bound, "more, or a smaller Sensitivity: its noise alone is larger")
 	}
-	lo, hi := p.Error, bound // enough(lo)
-	for range 100 {
-		if mid := math.Sqrt(lo) * math.Sqrt(hi); enough(mid) {
-			lo = mid
-		} else {
+	for hi > lo*(1+1e-9) {
+		if mid := math.Sqrt(lo) * math.Sqrt(hi); tooMuch(mid) {
 			hi = mid
-		}
-		if hi <= lo*(1+1e-9) {
-			break
+		} else {
+			lo = mid
 		}
 	}
 	p.Error = lo
-	return p, nil
+	_, err := p.choose()
+	return p, err
 }

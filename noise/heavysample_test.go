@@ -10,6 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// full returns n, or few where the tests are to be short.
+func full(n, few int) int {
+	if testing.Short() {
+		return few
+	}
+	return n
+}
+
 // spread returns the distance that a tenth of all draws exceed on either side.
 func spread(d named) float64 { return d.Quantile(0.9) }
 
@@ -20,7 +28,7 @@ func TestHeavySamplersFollowTheirLaw(t *testing.T) {
 		s := d.distribution.(sampled)
 		for _, cells := range []float64{1, 8} { // in a spread
 			step := math.Exp2(math.Round(math.Log2(spread(d) / cells)))
-			p := samplePValue(s, s, step, 60, n)
+			p := samplePValue(s, s, step, 60, full(n, n/5))
 			require.Greater(t, p, 1e-9, "%s on %g", d.name, step)
 		}
 	}
@@ -49,7 +57,7 @@ func TestHeavySamplersScale(t *testing.T) {
 
 // On fine grids: the shape by KS, and the lowest digits uniform and independent of the size.
 func TestHeavySamplersOnAFineGrid(t *testing.T) {
-	const n = 5_000
+	n := full(5_000, 2_000)
 	uniform := make([]float64, 32)
 	for i := range uniform {
 		uniform[i] = 1.0 / 32
@@ -112,12 +120,12 @@ func TestParetoQuickIsRight(t *testing.T) {
 				continue
 			}
 		}
-		cell, ok := g.paretoQuick(w)
-		if !ok {
+		least, most := g.paretoQuick(w)
+		if least == most {
+			decided++
+		} else {
 			undecided++
-			continue
 		}
-		decided++
 		uniform := newLazy(w>>2, 62)
 		factor := ratOf(g.shape - 1)
 		below := func(k int64) (bool, bool) {
@@ -125,13 +133,13 @@ func TestParetoQuickIsRight(t *testing.T) {
 			x.Quo(x, g.exactUnits()).Add(x, big.NewRat(1, 1))
 			return uniform.compareExp(logMultiple(factor, x, 62))
 		}
-		if cell > 0 {
-			yes, sure := below(cell)
-			require.True(t, yes && sure, "%+v: %d is too large", g, cell)
+		if least > 0 {
+			yes, sure := below(least)
+			require.True(t, yes && sure, "%+v: %d is too large", g, least)
 		}
-		if cell < mostCell {
-			yes, sure := below(cell + 1)
-			require.True(t, !yes && sure, "%+v: %d is too small", g, cell)
+		if most < mostCell {
+			yes, sure := below(most + 1)
+			require.True(t, !yes && sure, "%+v: %d is too small", g, most)
 		}
 	}
 	require.Greater(t, undecided, 200, "the boundary was not tried")
@@ -216,12 +224,14 @@ func TestProposalDominates(t *testing.T) {
 
 // The slow paths, forced: each by itself has the law.
 func TestHeavySlowPaths(t *testing.T) {
-	const n = 400
+	n := int64(full(400, 100))
 	var src Source
 	stairs, _ := NewStaircase(1.5, 1, 0.3)
 	hits := int64(0)
+	blind := stairs
+	blind.core = math.NaN() // no comparison with it decides
 	for range n {
-		if stairs.inCoreExactly(&src, newLazy(src.Uint64(), 64)) {
+		if blind.inCore(&src) {
 			hits++
 		}
 	}
@@ -278,6 +288,10 @@ func TestHeavySlowPaths(t *testing.T) {
 			dptest.Tail(t, fmt.Sprint("digits ", law, i), observed[i], n, expected[i], 1e-9)
 		}
 	}
+	for v := range int64(20) {
+		require.Equal(t, min(max(v, 3), 17), bisect(3, 17, func(k int64) bool { return k <= v }))
+	}
+	require.Equal(t, int64(mostCell), bisect(0, mostCell, func(int64) bool { return true }))
 	require.Equal(t, int64(mostCell), gallop(func(int64) bool { return true }))
 	require.Zero(t, gallop(func(int64) bool { return false }))
 	for _, v := range []int64{1, 2, 3, 100, 1<<40 + 5, mostCell - 1} {
@@ -289,7 +303,7 @@ func TestHeavySlowPaths(t *testing.T) {
 func TestSegmentRoundQuick(t *testing.T) {
 	var src Source
 	undecided := 0
-	for i := range 20_000 {
+	for i := range full(20_000, 4_000) {
 		s := segment{units: math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64()%60)-14), slope: float64(src.Uint64()>>11) * 0x1p-53}
 		if i%2 == 0 {
 			s.whole, s.start, s.slope = float64(src.Uint64N(50)), s.slope, 1
@@ -399,8 +413,13 @@ func TestHeavySamplesDoNotAllocate(t *testing.T) {
 		}
 		s := d.distribution.(sampled)
 		for _, step := range []float64{0x1p-10, 0x1p-38} {
-			// A new key of the Source, once in 1,024 words, and the slow path, once in 2¹², are less than 1 of 200 draws.
-			require.Zero(t, testing.AllocsPerRun(200, func() { s.Sample(&src, step) }), "%s on %g", d.name, step)
+			// The slow path, once in 900 draws at most, allocates: one of 50 draws takes it with a probability below 0.06, and in each of eight times with one below 2e-10.
+			// A new key of the Source, once in 1,024 words, is less than 1 a draw.
+			least := math.Inf(1)
+			for i := 0; i < 8 && least > 0; i++ {
+				least = min(least, testing.AllocsPerRun(50, func() { s.Sample(&src, step) }))
+			}
+			require.Zero(t, least, "%s on %g", d.name, step)
 		}
 	}
 }

@@ -19,14 +19,18 @@ const mostRuns = 1 << 20
 // k-th largest of W₁, …, W_{2k−1}, W = |R|. Its ck-th power is at most the product of the k largest Wᵢ^c, hence at most the sum of these products over all
 // C(2k−1, k) subsets, each of mean (E W^c)^k ≤ Δ^{ck}. ∎
 //
-// moment c is without unit, error and the second result in the units of the data; the result is rounded up. The error wraps [ErrParams] unless moment is
+// moment c is without unit, error and the second result in the units of the data. The moment is rounded down and the bound up. The error wraps [ErrParams] unless moment is
 // above 0 and its result at most 2¹⁰, error 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], and runs odd and in [1, 2²⁰].
 func MedianMoment(moment, error float64, runs int) (medianMoment, medianError float64, err error) {
 	if err := checkRuns(runs); err != nil {
 		return 0, 0, err
 	}
 	k := (runs + 1) / 2
-	if medianMoment = moment * float64(k); !(moment > 0 && medianMoment <= mostStudent) {
+	medianMoment = moment * float64(k)
+	if math.FMA(moment, float64(k), -medianMoment) < 0 { // rounded up: nothing is known of that moment
+		medianMoment = math.Nextafter(medianMoment, 0)
+	}
+	if !(moment > 0 && medianMoment <= mostStudent) {
 		return 0, 0, fault.Params("noise", "moment", moment, "a positive number, at most 2¹⁰ after multiplication by (runs+1)/2")
 	}
 	if error != 0 && !(error >= leastParam && error <= mostParam) {
@@ -35,12 +39,13 @@ func MedianMoment(moment, error float64, runs int) (medianMoment, medianError fl
 	if runs == 1 {
 		return moment, error + 0, nil
 	}
-	// Every factor of C(2k−1, k) = Π (k−1+i)/i is within 2⁻⁵² in its logarithm, and k·2⁻⁵² is divided by ck.
+	// C(2k−1, k) = Π (k−1+i)/i. The k terms of its logarithm are within a relative 2⁻⁵², and each of the k sums adds 2⁻⁵³ of no more than the last.
 	log := 0.0
 	for i := 1; i <= k; i++ {
 		log += math.Log1p((float64(k) - 1) / float64(i))
 	}
-	return medianMoment, error * math.Exp(log/medianMoment) * (1 + 1e-11), nil
+	log = log / medianMoment * (1 + float64(k+8)*0x1p-52)
+	return medianMoment, error * math.Exp(log) * (1 + 0x1p-50), nil
 }
 
 func checkRuns(runs int) error {

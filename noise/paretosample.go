@@ -13,6 +13,8 @@ import (
 // the sum to a public range of ±2⁵² steps; if |x| lies there too, the release is the ideal mechanism followed by rounding
 // and clamping, which is post-processing. [Approximator] does so.
 //
+// For α below 1.5 more draws need exact arithmetic, and a draw takes longer on average.
+//
 // step must be a power of two with s/step ≤ 2⁴⁶; otherwise the result is NaN.
 func (d Pareto) Sample(src *Source, step float64) float64 {
 	steps, ok := d.sampleSteps(src, step)
@@ -36,12 +38,13 @@ func (d Pareto) sampleSteps(src *Source, step float64) (steps int64, ok bool) {
 // 62 digits at first.
 func (g powerGrid) paretoCell(src *Source) (cell int64, coin uint64) {
 	w := src.Uint64()
-	if cell, decided := g.paretoQuick(w); decided {
-		return cell, w
+	least, most := g.paretoQuick(w)
+	if least == most {
+		return least, w
 	}
 	uniform := newLazy(w>>2, 62)
 	units, factor := g.exactUnits(), ratOf(g.shape-1) // exact: α > 1
-	return gallop(func(k int64) bool {                // U < (1 + k/units)^{1−α}
+	return bisect(least, most, func(k int64) bool {   // U < (1 + k/units)^{1−α}
 		x := new(big.Rat).SetInt64(k)
 		x.Quo(x, units).Add(x, big.NewRat(1, 1))
 		for {
@@ -53,29 +56,40 @@ func (g powerGrid) paretoCell(src *Source) (cell int64, coin uint64) {
 	}), w
 }
 
-// paretoQuick is paretoCell in float64 for U in [w, w+4)/2⁶⁴, w a multiple of 4, if that is possible. It ignores the last two digits of w.
+// bisect returns the largest v in [least, most] for which reached holds; reached(least) is taken for granted.
+func bisect(least, most int64, reached func(v int64) bool) int64 {
+	for least < most {
+		if mid := least + (most-least+1)/2; reached(mid) {
+			least = mid
+		} else {
+			most = mid - 1
+		}
+	}
+	return least
+}
+
+// paretoQuick returns bounds of the cell, from float64, for U in [w, w+4)/2⁶⁴, w a multiple of 4. It ignores the last two digits of w. Nearly always they are equal.
 //
 // −ln U is off by 8/w + 2⁻⁴⁵ at most ([floorLog]), so y = −ln U/(α−1) by that over α−1 and a relative 2⁻⁵¹, and e^y − 1 by e^y times twice as much
 // as long as that is below 1. Expm1 and the product add a relative 2⁻⁵¹.
-func (g powerGrid) paretoQuick(w uint64) (cell int64, decided bool) {
+func (g powerGrid) paretoQuick(w uint64) (least, most int64) {
 	if w < leastUnused {
-		return 0, false
+		return 0, mostCell
 	}
 	u, inverse := float64(w&^3), 1/(g.shape-1)
 	y := (64*math.Ln2 - math.Log(u)) * inverse
 	dy := (8/u+0x1p-45)*inverse + y*0x1p-51
-	if y > 700 || dy > 0.5 {
-		return mostCell, y > 720 && dy < 1 && g.units > 0x1p-900 // e^{719}·2⁻⁹⁰⁰ > 2⁶²
+	if y > 600 || dy > 0.5 {
+		if y > 620 && dy < 1 && g.units > 0x1p-800 { // e^{619}·2⁻⁸⁰⁰ > 2⁶²
+			return mostCell, mostCell
+		}
+		return 0, mostCell
 	}
 	grown := math.Expm1(y)
 	v := g.units * grown
 	err := g.units*(grown+1)*2*dy + v*0x1p-50
-	if v-err >= mostCell {
-		return mostCell, true
+	if g.units == leastUnits { // more than it should be
+		return 0, int64(min(v+err, mostCell))
 	}
-	if v+err >= mostCell || g.units == leastUnits && v+err >= 1 {
-		return 0, false
-	}
-	cell = int64(v - err) // above −1: truncation to 0 is right
-	return cell, v-err > -1 && cell == int64(v+err)
+	return int64(min(max(v-err, 0), mostCell)), int64(min(v+err, mostCell))
 }

@@ -7,9 +7,9 @@ import (
 
 // This file draws from the power laws, [Pareto] and [Student], on a grid. |X| is drawn in two stages, both exact.
 //
-//  1. The cell: ⌊units·|X|/s⌋ for cells of 2^m half steps, where units lies in [2¹⁹α, 2²⁰α) if the grid is that fine (else m = 0). There float64 decides nearly always.
+//  1. The cell: ⌊units·|X|/s⌋ for cells of 2^m half steps, where units lies in [2¹⁷α, 2¹⁸α) if the grid is that fine (else m = 0). There float64 decides nearly always.
 //  2. The m digits within the cell. Given the cell, X has a density in proportion to f, which falls by a factor of at least
-//     e^{−α/units} ≥ 1 − 2⁻¹⁹ across it: −d ln f/d(x/s) is at most α for both laws. So uniform digits are right if they are accepted with probability
+//     e^{−α/units} ≥ 1 − 2⁻¹⁷ across it: −d ln f/d(x/s) is at most α for both laws. So uniform digits are right if they are accepted with probability
 //     f(x)/f(left end), and drawn again, in the same cell, if not.
 //
 // Tails are heavy: cells from mostCell on, and results beyond ±2⁶¹ steps, are not told apart.
@@ -34,7 +34,7 @@ const (
 	mostCell    = 1 << 62
 	mostSteps   = 1 << 61 // a draw beyond is returned as this
 	leastUnits  = 0x1p-1000
-	digitOnes   = 19 // α/units ≤ 2^−digitOnes
+	digitOnes   = 17 // α/units ≤ 2^−digitOnes
 	leastUnused = 1 << 12
 )
 
@@ -77,7 +77,7 @@ func (g powerGrid) sample(src *Source, cell int64) int64 {
 
 // digits draws the m digits within the cell.
 func (g powerGrid) digits(src *Source, cell int64) int64 {
-	rest := 64 - g.m // at least 36
+	rest := 64 - g.m // at least 34
 	for {
 		w := src.Uint64()
 		u := w >> rest

@@ -4,7 +4,7 @@
 //
 //	problem                           data                            hidden is     algorithm                            what is known of its error
 //	second frequency moment F₂        tokens of the King James Bible  one token     AMS sketch, 5 rows                   standard deviation
-//	rank of words in the alphabet     tokens of the King James Bible  one token     sketch of compactors (KLL), queries  subexponential diameter
+//	rank of places in the alphabet    tokens of the King James Bible  one token     sketch of compactors (KLL), queries  subexponential diameter
 //	number of connected components    random graph of 200,000         one edge      sampling and search                  subexponential diameter
 //	average degree                    implicit graph of 2⁴⁰ vertices  one edge      sampling with advice                 standard deviation, relative
 //

@@ -63,7 +63,17 @@ func rankDiameter(n float64) float64 {
 	return math.Sqrt(2 * v / math.Ln2)
 }
 
-// ranks releases how many tokens come before some words in the alphabet, all from one sketch. The median is found by bisection: each question
+// beginnings is the list that questions are taken from: aa, ab, …, zz. It is public; the vocabulary of the text is not, as one token can hold the only use of a word.
+func beginnings() (list []string) {
+	for a := 'a'; a <= 'z'; a++ {
+		for b := 'a'; b <= 'z'; b++ {
+			list = append(list, string([]rune{a, b}))
+		}
+	}
+	return list
+}
+
+// ranks releases how many tokens come up to some places in the alphabet, all from one sketch. The median is found by bisection: each question
 // depends on the released answers so far, which the guarantee allows for.
 func ranks(text *kjv.Text, opts options) (*result, error) {
 	const questions = 8
@@ -79,18 +89,18 @@ func ranks(text *kjv.Text, opts options) (*result, error) {
 		return nil, err
 	}
 	r := &result{
-		title: fmt.Sprintf("Tokens up to a word in the alphabet, of %d; hidden is one token; each question depends on the answers before", len(sorted)),
+		title: fmt.Sprintf("Tokens up to a place in the alphabet, of %d; hidden is one token; each question depends on the answers before", len(sorted)),
 		method: fmt.Sprintf("Compactors of %d tokens; subexponential diameter %.3g; %d questions to one sketch; %v of scale %.3g", compactorSize, a.Params().Error, questions,
 			a.Params().Noise, a.Params().Scale()),
 		guarantee: a.Guarantee(),
 	}
-	words := text.Words()
-	lo, hi := 0, len(words)
+	places := beginnings()
+	lo, hi := 0, len(places)
 	target := float64(mostTokens) / 2 * 0.75 // public: about the middle
 	for range questions {
 		middle := (lo + hi) / 2
-		after, _ := slices.BinarySearch(sorted, words[middle]+"\x00")
-		one, err := answerOf(words[middle], float64(after), sketch.rank(words[middle]), float64(len(sorted)), a, opts.confidence)
+		after, _ := slices.BinarySearch(sorted, places[middle]+"\x00")
+		one, err := answerOf(places[middle], float64(after), sketch.rank(places[middle]), float64(len(sorted)), a, opts.confidence)
 		if err != nil {
 			return nil, err
 		}
