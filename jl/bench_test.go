@@ -30,7 +30,8 @@ func BenchmarkGonumDense(b *testing.B) {
 func BenchmarkProject(b *testing.B) {
 	x := benchVector(4096)
 	for name, p := range map[string]Params{
-		"mech=sjlt/s=1": {}, "mech=sjlt/s=8": {Sparsity: 8}, "mech=srht": {Transform: SRHT}, "mech=fjlt": {Transform: FJLT}, "mech=rademacher": {Transform: Rademacher},
+		"mech=sjlt/s=1": {}, "mech=sjlt/s=8": {Sparsity: 8}, "mech=srht": {Transform: SRHT},
+		"mech=fjlt": {Transform: FJLT}, "mech=rademacher": {Transform: Rademacher},
 	} {
 		b.Run(name, func(b *testing.B) {
 			p.Dim, p.Rows, p.Epsilon, p.Seed = 4096, 256, 1, seed(1)
@@ -39,13 +40,9 @@ func BenchmarkProject(b *testing.B) {
 				b.Fatal(err)
 			}
 			s := *builder.state
-			values := make([]int64, p.Dim)
 			for b.Loop() {
 				builder.AddDense(x)
-				if s.columns == nil {
-					for j, v := range s.sums {
-						values[j] = v.rounded()
-					}
+				if values := s.rounded(); s.columns == nil {
 					s.matrix.apply(values)
 				}
 			}
@@ -76,7 +73,8 @@ func BenchmarkAdd100(b *testing.B) {
 }
 
 func BenchmarkRelease(b *testing.B) {
-	for name, p := range map[string]Params{"noise=laplace": {}, "noise=gaussian": {Delta: 0.2, Noise: Gaussian}, "noise=discretelaplace": {Integers: true}} {
+	for name, p := range map[string]Params{"noise=laplace": {}, "noise=gaussian": {Delta: 0.2, Noise: Gaussian},
+		"noise=discretelaplace": {Integers: true}} {
 		b.Run(name, func(b *testing.B) {
 			p.Dim, p.Rows, p.Epsilon, p.Seed = 4096, 256, 1, seed(1)
 			first, err := New(p)

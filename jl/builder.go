@@ -6,19 +6,21 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/hadamard"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Builder sums a vector, or its sketch. It holds private data: it prints nothing of it, encodes nothing, and Release is the only way out. One goroutine
-// at a time may use it.
+// Builder sums a vector, or its sketch. It holds private data: it prints nothing of it, encodes nothing, and Release is the only way out.
+// One goroutine at a time may use it.
 type Builder struct {
 	state **state // twice removed: fmt, slog and the encoders get no further than an address
 }
 
 // state is nil once released.
 type state struct {
-	*setup
+	setup
 	sums []fixed // of the rows, or of the coordinates where the vector is held
+	load uint64  // no row is further from 0, in steps; see accumulate.go
 	src  noise.Source
 }
 
@@ -26,16 +28,19 @@ type state struct {
 type setup struct {
 	params  Params // with the Noise that is used
 	matrix  matrix
-	columns columns // the matrix if the sketch is updated, nil if the vector is held
-	sjlt    *sjlt   // the same if it is one: a direct call takes half the time
+	columns columns  // the matrix if the sketch is updated, nil if the vector is held
+	table   []uint32 // of an SJLT that has one
+	width   uint64   // its entries for a coordinate
+	singles []uint32 // the table if that is one
 	law     law
 	limit   int64   // where values saturate, in steps
-	bound   float64 // the same
+	bound   float64 // the limit
 	inverse float64 // 1/step
 }
 
-// New returns an empty Builder, or an error that wraps [ErrParams]. It draws the transform, which takes up to 10 ns for each coordinate and block of an SJLT with tables (Dim·s ≤
-// 2²²), and up to 20 ns for each entry of a Normal or an FJLT matrix. [Builder.Sibling] is the cheap way to further Builders.
+// New returns an empty Builder, or an error that wraps [ErrParams]. It draws the transform, which takes up to 10 ns for each coordinate and
+// block of an SJLT with tables (Dim·s ≤ 2²²), and up to 20 ns for each entry of a Normal or an FJLT matrix. [Builder.Sibling] is the cheap
+// way to further Builders.
 func New(p Params) (*Builder, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
@@ -45,17 +50,27 @@ func New(p Params) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	p = p.withoutNegativeZeros()
-	p.Noise = c.law.kind
-	s := &setup{params: p, matrix: m, law: c.law, limit: c.limit, bound: float64(c.limit), inverse: 1 / c.law.step}
-	if !p.holds() {
-		s.columns = m.(columns)
-		s.sjlt, _ = m.(*sjlt)
-	}
-	return s.builder(), nil
+	return p.setup(m, c).builder(), nil
 }
 
-func (p *setup) builder() *Builder {
+// setup returns what Builders with the matrix and the noise share.
+func (p Params) setup(m matrix, c calibration) setup {
+	p = p.withoutNegativeZeros()
+	p.Noise = c.law.kind
+	s := setup{params: p, matrix: m, law: c.law, limit: c.limit, bound: float64(c.limit), inverse: 1 / c.law.step}
+	if !p.holds() {
+		s.columns = m.(columns)
+	}
+	if m, ok := m.(*sjlt); ok {
+		s.table, s.width = m.table, uint64(m.sparsity)
+	}
+	if s.width == 1 {
+		s.singles = s.table
+	}
+	return s
+}
+
+func (p setup) builder() *Builder {
 	n := p.params.Rows
 	if p.columns == nil {
 		n = int(p.params.Dim)
@@ -64,8 +79,8 @@ func (p *setup) builder() *Builder {
 	return &Builder{&s}
 }
 
-// Sibling returns an empty Builder of the same Params that shares the transform, for the next vector. The error wraps [ErrReleased]: what is
-// released has given up its transform, so ask before.
+// Sibling returns an empty Builder of the same Params that shares the transform, for the next vector. The error wraps [ErrReleased]: what
+// is released has given up its transform, so ask before.
 func (b *Builder) Sibling() (*Builder, error) {
 	if b.Released() {
 		return nil, released("Sibling")
@@ -73,103 +88,76 @@ func (b *Builder) Sibling() (*Builder, error) {
 	return (*b.state).setup.builder(), nil
 }
 
-// Add adds the value, in the units of the data, to the coordinate. It takes O(s) for an SJLT, O(k) for Rademacher signs, O(1) where the vector is held, and
-// allocates nothing. Negative values take away. NaN counts as 0, an index outside [0, Dim) is ignored, and values and sums saturate at ±[Params.Limit].
-// With Integers a value is rounded to the nearest integer.
+// Add adds the value, in the units of the data, to the coordinate. It takes O(s) for an SJLT, O(k) for Rademacher signs, O(1) where the
+// vector is held, and allocates nothing. Negative values take away. NaN counts as 0, an index outside [0, Dim) is ignored, and values and
+// sums saturate at ±[Params.Limit]. With Integers a value is rounded to the nearest integer.
 //
 // What makes two inputs neighbours is the change of the values that are added: the sizes of all changes of a coordinate add up.
 //
 // After Release, and on a Builder that New did not make, Add does nothing: the release is final.
 func (b *Builder) Add(index uint64, value float64) {
-	if b.Released() {
+	s := b.live()
+	if s == nil {
 		return
 	}
-	if s := *b.state; index < s.params.Dim {
-		s.add(index, value)
-	}
-}
-
-// AddDense adds a vector of all coordinates, the first being 0. Coordinates beyond Dim are ignored.
-func (b *Builder) AddDense(x []float64) {
-	if b.Released() {
-		return
-	}
-	s := *b.state
-	x = x[:min(uint64(len(x)), s.params.Dim)]
-	var chunk [64]fixed
-	for from := 0; from < len(x); from += len(chunk) {
-		part := x[from:min(from+len(chunk), len(x))]
-		for i, value := range part {
-			chunk[i] = s.fixed(value)
-		}
-		s.addAll(from, chunk[:len(part)])
-	}
-}
-
-// addAll adds the values to the coordinates from the given one on.
-func (s *state) addAll(from int, values []fixed) {
-	switch {
-	case s.sjlt != nil:
-		s.sjlt.addAll(s.sums, from, values)
-	case s.columns != nil:
-		for i, v := range values {
-			s.columns.add(s.sums, uint64(from+i), v)
-		}
-	default:
-		for i, v := range values {
-			s.sums[from+i] = s.sums[from+i].add(v).clamped(s.limit)
-		}
-	}
-}
-
-// fixed returns the value in steps.
-func (s *setup) fixed(value float64) fixed {
 	if s.params.Integers {
 		value = math.RoundToEven(value)
 	}
 	y := value * s.inverse
-	if math.Abs(y) < s.bound {
-		return toFixed(y)
+	if index >= uint64(len(s.singles)) || s.load >= most/2 || !(-small < y && y < small) {
+		s.add(index, value)
+		return
 	}
-	return saturated(y, s.limit)
+	v, e := toFixed(y), s.singles[index]
+	s.load += v.size()
+	s.sums[e>>1].addOrSubtract(&v, e&1)
 }
 
-func (s *state) add(index uint64, value float64) {
-	v := s.fixed(value)
-	switch {
-	case s.sjlt != nil:
-		s.sjlt.add(s.sums, index, v)
-	case s.columns != nil:
-		s.columns.add(s.sums, index, v)
-	default:
-		s.sums[index] = s.sums[index].add(v).clamped(s.limit)
+// live returns the state, or nil after Release and for the zero Builder.
+func (b *Builder) live() *state {
+	if b == nil || b.state == nil {
+		return nil
+	}
+	return *b.state
+}
+
+// AddDense adds a vector of all coordinates, the first being 0. Coordinates beyond Dim are ignored.
+func (b *Builder) AddDense(x []float64) {
+	if s := b.live(); s != nil {
+		s.addDense(x[:min(uint64(len(x)), s.params.Dim)])
 	}
 }
 
-// Merge adds what the other Builder holds, as if all had been added to this one; the other one stays as it is. It is for parts of one vector in hands that trust
-// each other: nothing is released. The error wraps [ErrMismatch] if the Params differ, and [ErrReleased].
+// Merge adds what the other Builder holds, as if all had been added to this one; the other one gives up its data, and counts as released.
+// It is for parts of one vector in hands that trust each other: nothing is released, and one release of the sum is all that is spent.
+//
+// The error wraps [ErrMismatch] if the Params differ or the other Builder is this one, and [ErrReleased] if either was released. Then
+// nothing has changed.
 func (b *Builder) Merge(other *Builder) error {
 	if b.Released() || other.Released() {
 		return released("Merge")
 	}
 	s, o := *b.state, *other.state
-	if s.params != o.params {
+	switch {
+	case s == o:
+		return fault.Mismatch("jl", "the Builder to merge", "itself", "another one")
+	case s.params != o.params:
 		return s.params.mismatch(o.params)
 	}
-	for i, v := range o.sums {
-		s.sums[i] = s.sums[i].add(v).clamped(s.limit)
-	}
+	*other.state = nil
+	s.merge(o)
 	return nil
 }
 
 // Released reports whether the Builder has been released, and Add therefore ignores what it is given.
-func (b *Builder) Released() bool { return b == nil || b.state == nil || *b.state == nil }
+func (b *Builder) Released() bool { return b.live() == nil }
 
 func released(method string) error {
 	return fmt.Errorf("jl: %s: the Builder is %w", method, fault.ErrReleased)
 }
 
-// Release spends the budget and returns the private sketch. The Builder gives up its data; a second Release returns an error that wraps [ErrReleased].
+// Release spends the budget and returns the private sketch. The Builder gives up its data; a second Release returns an error that wraps
+// [ErrReleased].
 func (b *Builder) Release() (*Sketch, error) {
 	if b.Released() {
 		return nil, released("Release")
@@ -181,10 +169,7 @@ func (b *Builder) Release() (*Sketch, error) {
 
 // release rounds the sums, applies the matrix if that has not happened, and adds the noise on the side where it belongs.
 func (s *state) release() *Sketch {
-	values, draw := make([]int64, len(s.sums)), s.law.sampler(&s.src)
-	for i, v := range s.sums {
-		values[i] = v.rounded()
-	}
+	values, draw := s.rounded(), s.law.sampler(&s.src)
 	if s.law.input {
 		for j := range values {
 			values[j] = min(max(values[j]+draw(), -s.limit), s.limit)
@@ -199,6 +184,15 @@ func (s *state) release() *Sketch {
 		}
 	}
 	return newSketch(s.params, s.law, values)
+}
+
+// rounded returns the sums in whole steps, with room to pad them.
+func (s *state) rounded() []int64 {
+	values := make([]int64, len(s.sums), hadamard.Size(uint64(len(s.sums))))
+	for i, v := range s.sums {
+		values[i] = v.rounded()
+	}
+	return values
 }
 
 const redacted = "jl.Builder (private)"

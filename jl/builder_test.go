@@ -2,7 +2,8 @@ package jl
 
 import (
 	"math"
-	"sync"
+	"math/big"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
@@ -23,8 +24,10 @@ func newBuilder(t *testing.T, p Params) *Builder {
 
 // kinds are one Builder of each way to sum.
 func kinds() []Params {
-	return []Params{{Dim: 50, Rows: 8}, {Dim: 50, Rows: 8, Sparsity: 4}, {Dim: 1 << 50, Rows: 8, Sparsity: 2}, {Dim: 50, Rows: 8, Transform: Rademacher}, {Dim: 50, Rows: 8, Transform: SRHT},
-		{Dim: 50, Rows: 8, Transform: FJLT, Input: true}, {Dim: 50, Rows: 8, Integers: true}, {Dim: 50, Rows: 8, Transform: Rademacher, Relation: noise.L2}}
+	return []Params{{Dim: 50, Rows: 8}, {Dim: 50, Rows: 8, Sparsity: 4}, {Dim: 1 << 50, Rows: 8, Sparsity: 2},
+		{Dim: 50, Rows: 8, Transform: Rademacher}, {Dim: 50, Rows: 8, Transform: SRHT},
+		{Dim: 50, Rows: 8, Transform: FJLT, Input: true}, {Dim: 50, Rows: 8, Integers: true}, {Dim: 50, Rows: 8, Transform: Rademacher,
+			Relation: noise.L2}}
 }
 
 // The order of the values, shards that are merged, a dense vector and what is outside Dim make no difference.
@@ -90,7 +93,8 @@ func TestFixed(t *testing.T) {
 		y    float64
 		want fixed
 	}{
-		{0, fixed{}}, {math.Copysign(0, -1), fixed{}}, {1, fixed{1, 0}}, {-1, fixed{-1, 0}}, {1.5, fixed{1, 1 << 63}}, {-1.5, fixed{-2, 1 << 63}}, {-0.25, fixed{-1, 3 << 62}},
+		{0, fixed{}}, {math.Copysign(0, -1), fixed{}}, {1, fixed{1, 0}}, {-1, fixed{-1, 0}}, {1.5, fixed{1, 1 << 63}}, {-1.5,
+			fixed{-2, 1 << 63}}, {-0.25, fixed{-1, 3 << 62}},
 		{0x1p-63, fixed{0, 2}}, {-0x1p-63, fixed{-1, math.MaxUint64 - 1}}, {0x1p-65, fixed{}}, {-0x1p-65, fixed{}}, {5e-324, fixed{}},
 		{math.Nextafter(0x1p61, 0), fixed{1<<61 - 256, 0}},
 	} {
@@ -148,14 +152,102 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-func TestConcurrentReaders(t *testing.T) {
-	b := newBuilder(t, Params{Dim: 50, Rows: 8})
-	o, _ := b.Sibling()
-	s, _ := b.Release()
-	q, _ := o.Release()
-	var group sync.WaitGroup
-	for range 4 {
-		group.Go(func() { useAll(t, s, q) })
+func TestReaders(t *testing.T) {
+	for _, p := range kinds() {
+		s, err := newBuilder(t, p).Release()
+		require.NoError(t, err)
+		dptest.Readers(t, s)
 	}
-	group.Wait()
+}
+
+// What is merged is spent: the other Builder counts as released. A refused merge changes nothing.
+func TestMerge(t *testing.T) {
+	for _, p := range kinds() {
+		a := newBuilder(t, p)
+		b, _ := a.Sibling()
+		a.Add(3, 5)
+		b.Add(3, 7)
+		require.ErrorIs(t, a.Merge(a), ErrMismatch)
+		require.NoError(t, a.Merge(b))
+		require.True(t, b.Released())
+		b.Add(3, 1000)
+		_, err := b.Release()
+		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, a.Merge(b), ErrReleased)
+		want, _ := a.Sibling()
+		want.Add(3, 12)
+		require.Equal(t, integers(want), integers(a), "%+v", p)
+	}
+	a, b := newBuilder(t, Params{Dim: 50, Rows: 8}), newBuilder(t, Params{Dim: 51, Rows: 8})
+	b.Add(1, 1)
+	require.ErrorIs(t, a.Merge(b), ErrMismatch)
+	require.False(t, b.Released())
+}
+
+// Whatever the load says, sums are those of the definition, with saturation: every way to add against plain arithmetic, values of all
+// sizes, before and after the load is used up.
+func TestSumsAgainstDefinition(t *testing.T) {
+	for _, p := range []Params{{Dim: 200, Rows: 8}, {Dim: 200, Rows: 8, Sparsity: 4}, {Dim: 200, Rows: 8, Integers: true},
+		{Dim: 200, Rows: 8, Transform: SRHT}} {
+		single := newBuilder(t, p)
+		dense, _ := single.Sibling()
+		s := *single.state
+		limit := s.limit
+		if s.columns != nil {
+			limit = most
+		}
+		scale := new(big.Int).Lsh(big.NewInt(1), 64)
+		bound := new(big.Int).Mul(big.NewInt(limit), scale)
+		want := make([]*big.Int, len(s.sums))
+		for i := range want {
+			want[i] = new(big.Int)
+		}
+		r := rand.New(rand.NewPCG(5, 6))
+		for round := range 60 {
+			x := make([]float64, p.Dim)
+			for j := range x {
+				x[j] = r.NormFloat64() * math.Ldexp(1, r.IntN(30))
+				if round > 20 && r.IntN(50) == 0 {
+					x[j] = r.NormFloat64() * math.Ldexp(s.law.step, 58+r.IntN(5))
+				}
+				if round > 30 && r.IntN(50) == 0 {
+					x[j] = math.Inf(1 - 2*r.IntN(2))
+				}
+			}
+			for j, value := range x {
+				single.Add(uint64(j), value)
+				v := s.steps(value)
+				add := new(big.Int).Mul(big.NewInt(v.whole), scale)
+				add.Add(add, new(big.Int).SetUint64(v.frac))
+				one := func(row int, negative bool) {
+					if negative {
+						want[row].Sub(want[row], add)
+					} else {
+						want[row].Add(want[row], add)
+					}
+					if want[row].CmpAbs(bound) >= 0 {
+						want[row].Mul(bound, big.NewInt(int64(want[row].Sign())))
+					}
+				}
+				if s.columns == nil {
+					one(j, false)
+					continue
+				}
+				for b := range p.sparsity() {
+					e := s.matrix.(*sjlt).entry(uint64(j), b)
+					one(int(e>>1), e&1 == 1)
+				}
+			}
+			dense.AddDense(x)
+			for i, v := range s.sums {
+				got := new(big.Int).Mul(big.NewInt(v.whole), scale)
+				require.Zero(t, want[i].Cmp(got.Add(got, new(big.Int).SetUint64(v.frac))), "%+v, round %d", p, round)
+			}
+			require.Equal(t, s.sums, (*dense.state).sums)
+			for _, v := range s.sums {
+				require.True(t, s.columns == nil || v.size() <= min(s.load, (*dense.state).load)+1, "the load is a bound")
+			}
+		}
+		require.True(t, s.columns == nil || s.load == most, "the load was used up")
+	}
 }

@@ -6,19 +6,21 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// The sensitivity on the machine. All lengths are in steps of the grid, A is the integer matrix, p = 1 or 2 the norm for the noise, N the greatest ‖Ad‖_p over neighbours
-// at distance 1. The inputs are two sequences of added values; let dⱼ be the sum of the sizes of the changes of what is added to coordinate j.
-// Neighbours have ‖d‖ ≤ Δ in the norm of the relation. For two vectors x, x′, added each coordinate once, d = |x − x′|.
+// The sensitivity on the machine. All lengths are in steps of the grid, A is the integer matrix, p = 1 or 2 the norm for the noise, N the
+// greatest ‖Ad‖_p over neighbours at distance 1. The inputs are two sequences of added values; let dⱼ be the sum of the sizes of the
+// changes of what is added to coordinate j. Neighbours have ‖d‖ ≤ Δ in the norm of the relation. For two vectors x, x′, added each
+// coordinate once, d = |x − x′|.
 //
 //   - A value is cut to 2⁻⁶³ of a step. Fewer than 2⁶³ values are added, so that is a change of d by less than 1 in all.
-//   - Where the sketch is updated, row i changes by at most (|A|d)ᵢ, though it may saturate in between: clamping moves no two numbers apart. The norms
-//     of |A|d and of Ad have the same bounds: under L1 those are norms of columns, under L2 they are for an SJLT, whose bounds are in terms of |A|. Each row is
-//     rounded to a step, which moves it by less than 1 more: N·(Δ + 1) + k^{1/p}.
-//   - Where the vector is held, coordinate j changes by at most dⱼ, saturated or not, and is rounded, less than 1 more for each. A is then applied in exact integers,
-//     which gain() keeps below 2⁶²: N·(Δ + 1 + Dim^{1/q}), q the norm of the relation.
+//   - Where the sketch is updated, row i changes by at most (|A|d)ᵢ, though it may saturate in between: clamping moves no two numbers
+//     apart. The norms of |A|d and of Ad have the same bounds: under L1 those are norms of columns, under L2 they are for an SJLT, whose
+//     bounds are in terms of |A|. Each row is rounded to a step, which moves it by less than 1 more: N·(Δ + 1) + k^{1/p}.
+//   - Where the vector is held, coordinate j changes by at most dⱼ, saturated or not, and is rounded, less than 1 more for each. A is then
+//     applied in exact integers, which gain() keeps below 2⁶²: N·(Δ + 1 + Dim^{1/q}), q the norm of the relation.
 //   - Integers are not rounded: N·Δ. Integers at ℓ₂ distance Δ have an ℓ₁ distance of at most Δ² too, as |d| ≤ d².
 //
-// So the noise, added to integers of that sensitivity, is an ideal mechanism followed by rounding. With noise on the input, A is the identity here.
+// So the noise, added to integers of that sensitivity, is an ideal mechanism followed by rounding. With noise on the input, A is the
+// identity here.
 
 // calibration is what New needs to know of the noise.
 type calibration struct {
@@ -114,7 +116,8 @@ func (p Params) bounds(m bounded) norms {
 	return n
 }
 
-// rounding returns by how much rounding moves neighbours apart: before the matrix in the norm of the relation, and after it in the norm of the noise.
+// rounding returns by how much rounding moves neighbours apart: before the matrix in the norm of the relation, and after it in the norm of
+// the noise.
 func (p Params) rounding(kind Noise) (before, after float64) {
 	root := func(n, r float64) float64 {
 		if r == 1 {

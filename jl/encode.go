@@ -48,7 +48,8 @@ const (
 	maxValue  = 2*most - 1 // of a row, in steps
 )
 
-// AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is for a Sketch that is neither released nor decoded.
+// AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is for a Sketch that is neither released nor
+// decoded.
 func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 	if len(s.terms) == 0 {
 		return dst, fault.Format("jl", "a Sketch that was not released has no encoding")
@@ -88,7 +89,8 @@ func bit(b bool) byte {
 // MarshalBinary returns the encoding of the sketch.
 func (s *Sketch) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for any
+// other bytes.
 func (s *Sketch) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("jl", data)
 	r.Header(wire.KindJL, version)
@@ -119,7 +121,8 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 	switch {
 	case p.validate() != nil || p.Noise == AutoNoise:
 		r.Fail("invalid Params")
-	case first.law.kind != p.Noise || first.law.input != p.Input || first.epsilon != p.Epsilon || first.delta != p.Delta || first.rho != p.Rho:
+	case first.law.kind != p.Noise || first.law.input != p.Input || first.epsilon != p.Epsilon || first.delta != p.Delta ||
+		first.rho != p.Rho:
 		r.Fail("the first term is not that of the Params")
 	}
 	if err := r.Done(); err != nil {
@@ -129,7 +132,8 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// readParams reads the Params but for Rows. It fails where they are encoded in a way they cannot be; whether they are valid is for the caller to see.
+// readParams reads the Params but for Rows. It fails where they are encoded in a way they cannot be; whether they are valid is for the
+// caller to see.
 func readParams(r *wire.Reader) (p Params) {
 	p.Transform, p.Relation, p.Noise = Transform(r.Uint8()), noise.Relation(r.Uint8()), Noise(r.Uint8())
 	flags := r.Uint8()
@@ -143,7 +147,8 @@ func readParams(r *wire.Reader) (p Params) {
 	switch {
 	case flags > 3:
 		r.Fail("unknown flags")
-	case negativeZero(p.Density) || negativeZero(p.Epsilon) || negativeZero(p.Delta) || negativeZero(p.Rho) || negativeZero(p.Sensitivity) || negativeZero(p.SquaredLength):
+	case negativeZero(p.Density) || negativeZero(p.Epsilon) || negativeZero(p.Delta) || negativeZero(p.Rho) ||
+		negativeZero(p.Sensitivity) || negativeZero(p.SquaredLength):
 		r.Fail("a negative zero")
 	}
 	return p
@@ -154,14 +159,16 @@ func readTerm(r *wire.Reader, step float64) term {
 	t := term{epsilon: r.Float64(), delta: r.Float64(), rho: r.Float64(), law: law{kind: Noise(r.Uint8()), step: step}}
 	input := r.Uint8()
 	t.law.input, t.law.scale = input == 1, r.Float64()
-	p := Params{Dim: 1, Rows: 1, Seed: hashing.Seed{1}, Epsilon: t.epsilon, Delta: t.delta, Rho: t.rho, Noise: t.law.kind, Integers: t.law.kind == DiscreteLaplace}
+	p := Params{Dim: 1, Rows: 1, Seed: hashing.Seed{1}, Epsilon: t.epsilon, Delta: t.delta, Rho: t.rho, Noise: t.law.kind,
+		Integers: t.law.kind == DiscreteLaplace}
 	least := minScale
 	if t.law.kind == DiscreteLaplace {
 		least = 0x1p-11
 	}
 	switch {
 	case r.Err() != nil:
-	case p.validate() != nil || p.withoutNegativeZeros() != p || t.law.kind == AutoNoise || math.Signbit(t.epsilon) || math.Signbit(t.delta) || math.Signbit(t.rho):
+	case p.validate() != nil || p.withoutNegativeZeros() != p || t.law.kind == AutoNoise || math.Signbit(t.epsilon) ||
+		math.Signbit(t.delta) || math.Signbit(t.rho):
 		r.Fail("an invalid guarantee")
 	case input > 1 || !(t.law.scale >= least && t.law.scale <= maxScale) || t.law.kind == DiscreteLaplace && step != 1:
 		r.Fail("invalid noise")

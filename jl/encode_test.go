@@ -21,7 +21,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 // sample is a sum of two releases.
 func sample() *Sketch {
-	p := Params{Dim: math.MaxUint64, Rows: 4, Sparsity: 2, Seed: hashing.Seed{1, 15: 9}, Epsilon: 1.5, Relation: noise.L1, Sensitivity: 2, Noise: Laplace}
+	p := Params{Dim: math.MaxUint64, Rows: 4, Sparsity: 2, Seed: hashing.Seed{1, 15: 9}, Epsilon: 1.5, Relation: noise.L1, Sensitivity: 2,
+		Noise: Laplace}
 	return &Sketch{params: p, step: 0x1p-20, values: []int64{0, -1, 1 << 40, -maxValue}, terms: []term{
 		{1.5, 0, 0, law{kind: Laplace, step: 0x1p-20, scale: 3e6}}, {0, 0, 0.25, law{kind: Gaussian, step: 0x1p-20, scale: 1e6}},
 	}}
@@ -32,7 +33,8 @@ func samples() map[string]*Sketch {
 	integers.params.Integers, integers.params.Noise, integers.step = true, DiscreteLaplace, 1
 	integers.terms = []term{{1.5, 0, 0, law{kind: DiscreteLaplace, step: 1, scale: 2.5}}}
 	fjlt := sample()
-	fjlt.params = Params{Transform: FJLT, Dim: 33, Rows: 4, Density: 0.5, Seed: hashing.Seed{7}, Rho: 0.5, Relation: noise.L2, Noise: Gaussian, Input: true, SquaredLength: 12}
+	fjlt.params = Params{Transform: FJLT, Dim: 33, Rows: 4, Density: 0.5, Seed: hashing.Seed{7}, Rho: 0.5, Relation: noise.L2,
+		Noise: Gaussian, Input: true, SquaredLength: 12}
 	fjlt.terms = []term{{0, 0, 0.5, law{kind: Gaussian, input: true, step: 0x1p-20, scale: 1e6}}}
 	return map[string]*Sketch{"sum.hex": sample(), "integers.hex": integers, "fjlt.hex": fjlt}
 }
@@ -83,7 +85,8 @@ func TestGoldenFiles(t *testing.T) {
 func TestGoldenTransforms(t *testing.T) {
 	var b strings.Builder
 	for _, p := range []Params{
-		{Dim: 1 << 40, Rows: 30, Sparsity: 3}, {Dim: 1 << 40, Rows: 64, Transform: Rademacher}, {Dim: 20, Rows: 8, Transform: SRHT}, {Dim: 20, Rows: 8, Transform: FJLT},
+		{Dim: 1 << 40, Rows: 30, Sparsity: 3}, {Dim: 1 << 40, Rows: 64, Transform: Rademacher}, {Dim: 20, Rows: 8,
+			Transform: SRHT}, {Dim: 20, Rows: 8, Transform: FJLT},
 		{Dim: 20, Rows: 8, Transform: Normal},
 	} {
 		p.Seed = hashing.Seed{1, 2, 3}
@@ -195,7 +198,11 @@ func useAll(t *testing.T, s, o *Sketch) {
 		func() error { _, err := s.SquaredDistance(o); return err }, func() error { _, err := s.TruncatedSquaredDistance(o); return err },
 		func() error { _, err := s.LikelySquaredDistance(o); return err }, func() error { _, err := s.Dot(o); return err },
 		func() error { _, err := s.Cosine(o); return err }, func() error { _, _, err := s.DotInterval(o, 0.9); return err },
-		func() error { _, _, err := s.SquaredDistanceInterval(o, 0.9); return err }, func() error { _, _, err := s.LikelySquaredDistanceInterval(o, 0.9); return err },
+		func() error { _, _, err := s.SquaredDistanceInterval(o, 0.9); return err }, func() error {
+			_, _,
+				err := s.LikelySquaredDistanceInterval(o, 0.9)
+			return err
+		},
 		func() error { _, err := s.Sum(o); return err },
 	} {
 		if err := f(); err != nil {

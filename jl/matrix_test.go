@@ -49,13 +49,16 @@ func brute(a *mat.Dense) (one, two, operator float64) {
 func cases() map[string]Params {
 	return map[string]Params{
 		"SJLT, s = 1": {Dim: 64, Rows: 16}, "SJLT, s = 4": {Dim: 64, Rows: 16, Sparsity: 4}, "SJLT, s = k": {Dim: 50, Rows: 8, Sparsity: 8},
-		"SRHT": {Dim: 64, Rows: 16, Transform: SRHT}, "SRHT, all rows": {Dim: 32, Rows: 32, Transform: SRHT}, "SRHT, padded": {Dim: 40, Rows: 16, Transform: SRHT},
+		"SRHT": {Dim: 64, Rows: 16, Transform: SRHT}, "SRHT, all rows": {Dim: 32, Rows: 32, Transform: SRHT}, "SRHT, padded": {Dim: 40,
+			Rows: 16, Transform: SRHT},
 		"Rademacher": {Dim: 64, Rows: 70, Transform: Rademacher}, "Normal": {Dim: 40, Rows: 12, Transform: Normal},
-		"FJLT": {Dim: 64, Rows: 16, Transform: FJLT}, "FJLT, padded": {Dim: 40, Rows: 16, Transform: FJLT}, "FJLT, dense": {Dim: 32, Rows: 8, Transform: FJLT, Density: 1},
+		"FJLT": {Dim: 64, Rows: 16, Transform: FJLT}, "FJLT, padded": {Dim: 40, Rows: 16, Transform: FJLT}, "FJLT, dense": {Dim: 32,
+			Rows: 8, Transform: FJLT, Density: 1},
 	}
 }
 
-// The sensitivities are those of the matrix: exactly, but for the bounds under ℓ₂ of an SJLT with s > 1 and where coordinates are padded. 100 seeds.
+// The sensitivities are those of the matrix: exactly, but for the bounds under ℓ₂ of an SJLT with s > 1 and where coordinates are padded.
+// 100 seeds.
 func TestSensitivityAgainstBruteForce(t *testing.T) {
 	for name, p := range cases() {
 		for i := range 100 {
@@ -144,14 +147,16 @@ func TestUpdatesAgainstApply(t *testing.T) {
 			require.Equal(t, fixed{whole: v}, a[i])
 		}
 	}
-	large := newSJLT(Params{Dim: maxTable + 1, Rows: 24, Seed: seed(7)})
-	small := newSJLT(Params{Dim: 1000, Rows: 24, Seed: seed(7)})
-	require.Nil(t, large.table)
-	for j := range uint64(1000) {
-		a, b := make([]fixed, 24), make([]fixed, 24)
-		large.add(a, j, fixed{1, 2})
-		small.add(b, j, fixed{1, 2})
-		require.Equal(t, a, b)
+	for _, sparsity := range []int{1, 8} {
+		large := newBuilder(t, Params{Dim: maxTable + 1, Rows: 24, Sparsity: sparsity})
+		small := newBuilder(t, Params{Dim: 1000, Rows: 24, Sparsity: sparsity})
+		require.Nil(t, (*large.state).table)
+		require.NotNil(t, (*small.state).table)
+		for j := range uint64(1000) {
+			large.Add(j, float64(j)-300.7)
+			small.Add(j, float64(j)-300.7)
+		}
+		require.Equal(t, (*large.state).sums, (*small.state).sums)
 	}
 }
 
@@ -161,7 +166,8 @@ func TestNormalTable(t *testing.T) {
 	require.NoError(t, err)
 	var second, fourth float64
 	for i, tail := range normalTails {
-		require.InEpsilon(t, 2*unit.Survival(float64(i)+0.5), float64(tail)*0x1p-63, 1e-13+0x1p-62/(2*unit.Survival(float64(i)+0.5)), "%d", i)
+		require.InEpsilon(t, 2*unit.Survival(float64(i)+0.5), float64(tail)*0x1p-63, 1e-13+0x1p-62/(2*unit.Survival(float64(i)+0.5)),
+			"%d", i)
 		m := float64(i + 1) // E X² = Σ (m² − (m−1)²)·Pr[|X| ≥ m]
 		second += (2*m - 1) * float64(tail) * 0x1p-63
 		fourth += (m*m*m*m - (m-1)*(m-1)*(m-1)*(m-1)) * float64(tail) * 0x1p-63

@@ -2,8 +2,8 @@ package jl
 
 import "sort"
 
-// A normal entry is a standard normal number rounded to a multiple of 1/16, in units of 1/16. It comes from one word by comparison with a table of integers, so that
-// it is the same on every machine.
+// A normal entry is a standard normal number rounded to a multiple of 1/16, in units of 1/16. It comes from one word by comparison with a
+// table of integers, so that it is the same on every machine.
 //
 // normalTails[m−1] is 2⁶³·Pr[|X| ≥ m] for such an entry X, that is 2⁶³·erfc((m − ½)/(16√2)), to the nearest integer.
 var normalTails = [...]uint64{
@@ -39,8 +39,8 @@ var normalTails = [...]uint64{
 	0x1,
 }
 
-// The second and the fourth moment of an entry, those of 16·N(0, 1) plus a uniform number in [−½, ½]; the difference is below 10⁻¹⁵ of them. The
-// excess is E X⁴/(E X²)² − 3.
+// The second and the fourth moment of an entry, those of 16·N(0, 1) plus a uniform number in [−½, ½]; the difference is below 10⁻¹⁵ of
+// them. The excess is E X⁴/(E X²)² − 3.
 const (
 	normalSecond = 256 + 1.0/12
 	normalFourth = 3*256*256 + 256.0/2 + 1.0/80

@@ -6,10 +6,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// operatorNorm returns an upper bound on ‖A‖₂, above it by a relative 10⁻⁸ at most, from the Gram matrix AAᵀ of its k rows, integers below 2⁵³.
+// operatorNorm returns an upper bound on ‖A‖₂, above it by a relative 10⁻⁸ at most, from the Gram matrix AAᵀ of its k rows, integers below
+// 2⁵³.
 //
-// Certificate: if the Cholesky factorisation of M = λI − AAᵀ runs to its end in float64, M's least eigenvalue is at least −2(k+1)·2⁻⁵³·tr M (Rump, BIT 46,
-// 2006, Lemma 2.4), and tr M ≤ kλ. For k ≤ 2¹⁰ that is −2⁻³¹·λ, so ‖A‖₂² ≤ (1 + 2⁻³¹)·λ, which the factor below covers together with the rounding of M's diagonal.
+// Certificate: if the Cholesky factorisation of M = λI − AAᵀ runs to its end in float64, M's least eigenvalue is at least −2(k+1)·2⁻⁵³·tr M
+// (Rump, BIT 46, 2006, Lemma 2.4), and tr M ≤ kλ. For k ≤ 2¹⁰ that is −2⁻³¹·λ, so ‖A‖₂² ≤ (1 + 2⁻³¹)·λ, which the factor below covers
+// together with the rounding of M's diagonal.
 func operatorNorm(k int, gram func(a, b int) float64) float64 {
 	g := mat.NewSymDense(k, nil)
 	for a := range k {

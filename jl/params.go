@@ -37,21 +37,21 @@ const (
 
 // Params are the public numbers of a sketch. They are comparable, and every method answers before any data is seen.
 //
-// Dim, Rows, Seed and one of Epsilon and Rho are required. All other fields may be 0; what that means stands with each. Two sketches can be compared if
-// their Transform, Dim, Rows, Sparsity, Density and Seed agree.
+// Dim, Rows, Seed and one of Epsilon and Rho are required. All other fields may be 0; what that means stands with each. Two sketches can be
+// compared if their Transform, Dim, Rows, Sparsity, Density and Seed agree.
 type Params struct {
 	// Transform is S. 0 is SJLT.
 	Transform Transform
-	// Dim is u, the number of coordinates, which are 0 to u−1. The Hadamard transforms pad it to a power of two. Transforms that hold the vector need it to be at
-	// most 2²⁶, and L2 at most 2²⁸.
+	// Dim is u, the number of coordinates, which are 0 to u−1. The Hadamard transforms pad it to a power of two. Transforms that hold the
+	// vector need it to be at most 2²⁶, and L2 at most 2²⁸.
 	Dim uint64
 	// Rows is k, the length of the sketch, in [1, 2²⁰]. More rows are not always better: see [Params.Plan].
 	Rows int
-	// Sparsity is s, the number of entries of a column of an SJLT, a divisor of Rows. 0 is 1, the best for Laplace noise; with Gaussian noise 4 to 8 cost nothing and
-	// make it rarer that large coordinates collide. Other transforms want 0.
+	// Sparsity is s, the number of entries of a column of an SJLT, a divisor of Rows. 0 is 1, the best for Laplace noise; with Gaussian
+	// noise 4 to 8 cost nothing and make it rarer that large coordinates collide. Other transforms want 0.
 	Sparsity int
-	// Density is q, the share of the entries of an FJLT's P that are not 0, in [2⁻²⁰, 1]. 0 is min(1, 1/(u/9 + 1)), for which the transform's variance is
-	// at most 3‖x‖₂⁴/k. Other transforms want 0.
+	// Density is q, the share of the entries of an FJLT's P that are not 0, in [2⁻²⁰, 1]. 0 is min(1, 1/(u/9 + 1)), for which the
+	// transform's variance is at most 3‖x‖₂⁴/k. Other transforms want 0.
 	Density float64
 	// Seed is public and selects the transform. All parties use the same. It is not zero.
 	Seed hashing.Seed
@@ -62,20 +62,22 @@ type Params struct {
 	Delta float64
 	// Rho is ρ, in [2⁻⁶⁰, 2²⁰], for zero-concentrated privacy instead of (ε, δ); or 0.
 	Rho float64
-	// Relation says what neighbours are: noise.L1, two vectors with ‖x − x′‖₁ ≤ Sensitivity, or noise.L2, with ‖x − x′‖₂ ≤ Sensitivity. 0 is L1.
+	// Relation says what neighbours are: noise.L1, two vectors with ‖x − x′‖₁ ≤ Sensitivity, or noise.L2, with ‖x − x′‖₂ ≤ Sensitivity. 0
+	// is L1.
 	Relation noise.Relation
 	// Sensitivity is Δ, in the units of the data, in [2⁻²⁰⁰, 2²⁰⁰]. 0 is 1.
 	Sensitivity float64
 	// Integers says that all values are integers, and so is Sensitivity. What is added is rounded to one.
 	Integers bool
 
-	// Noise is the kind of noise. 0 chooses: DiscreteLaplace for integers and δ = 0, Laplace for δ = 0, Gaussian for Rho, and for δ > 0 the one of Laplace and Gaussian
-	// noise that gives the estimated squared distance less variance at SquaredLength.
+	// Noise is the kind of noise. 0 chooses: DiscreteLaplace for integers and δ = 0, Laplace for δ = 0, Gaussian for Rho, and for δ > 0 the
+	// one of Laplace and Gaussian noise that gives the estimated squared distance less variance at SquaredLength.
 	Noise Noise
-	// SquaredLength is the ‖x − y‖₂² at which the kinds of noise are compared. At 0 Laplace noise does worst: it is then chosen only if it is better at any length.
+	// SquaredLength is the ‖x − y‖₂² at which the kinds of noise are compared. At 0 Laplace noise does worst: it is then chosen only if it
+	// is better at any length.
 	SquaredLength float64
-	// Input puts the noise on the coordinates of the vector instead of on the sketch, for SRHT and FJLT. Under L1 that is more noise by about u/k. Under L2 it is no more
-	// than noise on the sketch, whatever k is.
+	// Input puts the noise on the coordinates of the vector instead of on the sketch, for SRHT and FJLT. Under L1 that is more noise by
+	// about u/k. Under L2 it is no more than noise on the sketch, whatever k is.
 	Input bool
 }
 
@@ -102,7 +104,8 @@ func (p Params) validate() error {
 		return bad("Epsilon", p.Epsilon, "a number in [2⁻³⁰, 2¹⁰]")
 	case p.Delta != 0 && !(p.Delta >= minDelta && p.Delta < 1):
 		return bad("Delta", p.Delta, "0 or a number in [1e-300, 1)")
-	case p.Sensitivity != 0 && !(p.Sensitivity >= least && p.Sensitivity <= most && !(p.Integers && p.Sensitivity != math.Trunc(p.Sensitivity))):
+	case p.Sensitivity != 0 && !(p.Sensitivity >= least && p.Sensitivity <= most &&
+		!(p.Integers && p.Sensitivity != math.Trunc(p.Sensitivity))):
 		return bad("Sensitivity", p.Sensitivity, limits)
 	case !(p.SquaredLength >= 0 && p.SquaredLength <= math.MaxFloat64):
 		return bad("SquaredLength", p.SquaredLength, "a finite number, at least 0")
@@ -142,11 +145,13 @@ func (p Params) validateSize() error {
 	case p.holds() && p.Dim > maxHeld:
 		return bad("Dim", p.Dim, fmt.Sprintf("at most 2²⁶ where the vector is held until release: %.3g bytes", 16*float64(p.Dim)))
 	case p.Relation == noise.L2 && p.Dim > maxLoads:
-		return bad("Dim", p.Dim, fmt.Sprintf("at most 2²⁸ under L2, where the matrix has to be looked at: %.3g hash values", float64(p.Dim)*float64(p.sparsity())))
+		return bad("Dim", p.Dim, fmt.Sprintf("at most 2²⁸ under L2, where the matrix has to be looked at: %.3g hash values",
+			float64(p.Dim)*float64(p.sparsity())))
 	case p.Transform == SRHT && uint64(p.Rows) > hadamard.Size(p.Dim):
 		return bad("Rows", p.Rows, fmt.Sprintf("at most Dim as a power of two, %d, the number of rows there are", hadamard.Size(p.Dim)))
 	case dense && float64(p.Rows)*float64(p.Dim) > maxEntries:
-		return bad("Rows", p.Rows, fmt.Sprintf("at most 2²⁸/Dim for %v: the matrix has %.3g entries, and its sensitivity has to be computed", p.Transform, float64(p.Rows)*float64(p.Dim)))
+		want := "at most 2²⁸/Dim for %v: the matrix has %.3g entries, and its sensitivity has to be computed"
+		return bad("Rows", p.Rows, fmt.Sprintf(want, p.Transform, float64(p.Rows)*float64(p.Dim)))
 	case p.Relation == noise.L2 && !p.Input && (dense || p.Transform == Rademacher) && p.Rows > maxGram:
 		return bad("Rows", p.Rows, fmt.Sprintf("at most 512 for %v under L2, where the operator norm has to be computed", p.Transform))
 	}
@@ -163,7 +168,8 @@ func (p Params) validateNoise() error {
 	case p.Rho == 0 && p.Delta == 0 && p.Noise == Gaussian:
 		return bad("Noise", p.Noise, "one for pure ε-privacy where Delta is 0")
 	case p.Noise == DiscreteLaplace && !p.Integers:
-		return bad("Noise", p.Noise, "another kind unless Integers: real values may differ by less than its unit in many coordinates, and each would cost as much as a unit")
+		return bad("Noise", p.Noise, "another kind unless Integers: real values may differ in many coordinates by less than its unit, "+
+			"and each would cost as much as a unit")
 	}
 	return nil
 }

@@ -76,9 +76,12 @@ func TestBadParams(t *testing.T) {
 func TestParamsAtTheirLimits(t *testing.T) {
 	for _, p := range []Params{
 		{Dim: 1, Rows: 1, Epsilon: minEpsilon}, {Dim: 1, Rows: 1, Epsilon: maxEpsilon}, {Dim: math.MaxUint64, Rows: maxRows, Epsilon: 1},
-		{Dim: math.MaxUint64, Rows: 16, Sparsity: 16, Epsilon: 1, Delta: minDelta}, {Dim: 1, Rows: 1, Rho: minRho}, {Dim: 1, Rows: 1, Rho: maxRho},
-		{Dim: 1, Rows: 1, Epsilon: 1, Sensitivity: minLimit}, {Dim: 1, Rows: 1, Epsilon: 1, Sensitivity: maxLimit}, {Dim: 5, Rows: 8, Epsilon: 1, Transform: SRHT},
-		{Dim: 1, Rows: 1, Epsilon: 1, Transform: SRHT}, {Dim: 1, Rows: 1, Epsilon: 1, Transform: FJLT}, {Dim: 1, Rows: 1, Epsilon: 1, Transform: Normal},
+		{Dim: math.MaxUint64, Rows: 16, Sparsity: 16, Epsilon: 1, Delta: minDelta}, {Dim: 1, Rows: 1, Rho: minRho}, {Dim: 1, Rows: 1,
+			Rho: maxRho},
+		{Dim: 1, Rows: 1, Epsilon: 1, Sensitivity: minLimit}, {Dim: 1, Rows: 1, Epsilon: 1, Sensitivity: maxLimit}, {Dim: 5, Rows: 8,
+			Epsilon: 1, Transform: SRHT},
+		{Dim: 1, Rows: 1, Epsilon: 1, Transform: SRHT}, {Dim: 1, Rows: 1, Epsilon: 1, Transform: FJLT}, {Dim: 1, Rows: 1, Epsilon: 1,
+			Transform: Normal},
 		{Dim: 1, Rows: 1, Epsilon: 1, Integers: true, Sensitivity: maxInteger}, {Dim: 1 << 16, Rows: 256, Epsilon: 1, Transform: SRHT},
 		{Dim: 1, Rows: 1, Epsilon: 1, Delta: 1 - 0x1p-53},
 	} {
@@ -105,8 +108,8 @@ func TestNegativeZeros(t *testing.T) {
 	}
 }
 
-// Laplace or Gaussian noise is chosen by the variance: with s = 1 Laplace noise wins at every length iff σε ≥ 7^{1/4}, that is at ε = 1 for δ ≤ 0.021; at
-// a length Z it wins where Zε²/k > (56 − 8g²)/(8g − 16).
+// Laplace or Gaussian noise is chosen by the variance: with s = 1 Laplace noise wins at every length iff σε ≥ 7^{1/4}, that is at ε = 1 for
+// δ ≤ 0.021; at a length Z it wins where Zε²/k > (56 − 8g²)/(8g − 16).
 func TestChoiceOfNoise(t *testing.T) {
 	p := Params{Dim: 100, Rows: 50, Epsilon: 1, Seed: seed(0)}
 	for delta, want := range map[float64]Noise{1e-9: Laplace, 0.0014: Laplace, 0.02: Laplace, 0.023: Gaussian, 0.2: Gaussian} {

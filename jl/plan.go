@@ -55,8 +55,9 @@ func (p Params) Limit() float64 {
 	return float64(c.limit) * c.law.step
 }
 
-// StdDev returns the standard deviation of the noise of one row of the normalised sketch, in the units of the data. Where the sensitivity depends on the Seed, this
-// and the methods below draw the matrix, as New does. NaN if the Params are invalid.
+// StdDev returns the standard deviation of the noise of one row of the normalised sketch, in the units of the data. Where the sensitivity
+// is computed from the matrix (under L2 for all but SRHT, and for Normal and FJLT), this and the methods below draw the matrix, as New
+// does, and answer for this Seed. NaN if the Params are invalid.
 func (p Params) StdDev() float64 {
 	c, err := p.noise()
 	if err != nil {
@@ -65,8 +66,10 @@ func (p Params) StdDev() float64 {
 	return math.Sqrt(p.spread().correction(p.noiseOf(c.law)) / float64(p.Rows))
 }
 
-// DistanceVariance returns the variance of SquaredDistance for two sketches of these Params at squared = ‖x − y‖₂² and fourth = ‖x − y‖₄⁴, over the Seed and the noise: exactly, by
-// the theorems that stand with the transforms. fourth = 0 gives an upper bound. NaN if an argument is invalid.
+// DistanceVariance returns the variance of SquaredDistance for two sketches of these Params at squared = ‖x − y‖₂² and fourth = ‖x − y‖₄⁴,
+// over the Seed and the noise: exactly, by the theorems that stand with the transforms. Where the scale of the noise is computed from the
+// matrix, under L2 for all but SRHT, and for Normal and FJLT, it is the scale given this Seed: the answer is the variance of the transform
+// over the draw of the Seed, plus that of noise of this scale. fourth = 0 gives an upper bound. NaN if an argument is invalid.
 func (p Params) DistanceVariance(squared, fourth float64) float64 {
 	c, err := p.noise()
 	if err != nil || !(squared >= 0 && fourth >= 0) {
@@ -113,13 +116,15 @@ func (p Plan) Warning() string {
 	if p.RelativeError <= tooMuch {
 		return ""
 	}
-	return fmt.Sprintf("a squared distance of %.4g is too small for this guarantee: with the best number of rows, %d, its estimate has a relative standard deviation of %.2g",
+	return fmt.Sprintf("a squared distance of %.4g is too small for this guarantee: "+
+		"with the best number of rows, %d, its estimate has a relative standard deviation of %.2g",
 		p.SquaredLength, p.Params.Rows, p.RelativeError)
 }
 
 // String says what is planned and how good it is, with the Warning.
 func (p Plan) String() string {
-	text := fmt.Sprintf("%v, %d rows, sparsity %d, %v: squared distance %.4g ± %.4g", p.Params.Transform, p.Params.Rows, p.Params.sparsity(), p.Params.Noise,
+	text := fmt.Sprintf("%v, %d rows, sparsity %d, %v: squared distance %.4g ± %.4g", p.Params.Transform, p.Params.Rows,
+		p.Params.sparsity(), p.Params.Noise,
 		p.SquaredLength, p.StdDev)
 	if w := p.Warning(); w != "" {
 		text += "; " + w
@@ -127,15 +132,15 @@ func (p Plan) String() string {
 	return text
 }
 
-// Plan returns the number of rows, and the noise, with which the variance of the estimated squared distance is least at ‖x − y‖₂² = squared. Rows is ignored, and so is
-// a Sparsity of 0 where the noise turns out to be Gaussian and 8 is free.
+// Plan returns the number of rows, and the noise, with which the variance of the estimated squared distance is least at ‖x − y‖₂² =
+// squared. Rows is ignored, and so is a Sparsity of 0 where the noise turns out to be Gaussian and 8 is free.
 //
-// The transform's variance falls with k and the noise's grows: for an SJLT with Laplace noise k* = Z·ε²/(s·√28), .189·Zε²/s, where the variance is 37.2·s·Z/ε², that is a
-// relative error of .86, .61, .19 and .061 at Zε² = 50, 100, 1000 and 10⁴; with Gaussian noise k* = Z/(2σ²), and 16σ²Z. More rows than that are worse, fewer
-// are faster.
+// The transform's variance falls with k and the noise's grows: for an SJLT with Laplace noise k* = Z·ε²/(s·√28), .189·Zε²/s, where the
+// variance is 37.2·s·Z/ε², that is a relative error of .86, .61, .19 and .061 at Zε² = 50, 100, 1000 and 10⁴; with Gaussian noise k* =
+// Z/(2σ²), and 16σ²Z. More rows than that are worse, fewer are faster.
 //
-// The error wraps [ErrParams]. Plan is not for matrices whose sensitivity has to be computed, a Normal one, an FJLT, and under L2 all but SRHT: there try
-// a few Rows with DistanceVariance.
+// The error wraps [ErrParams]. Plan is not for matrices whose sensitivity has to be computed, a Normal one, an FJLT, and under L2 all but
+// SRHT: there try a few Rows with DistanceVariance.
 func (p Params) Plan(squared float64) (Plan, error) {
 	if !(squared > 0 && squared <= 0x1p500) {
 		return Plan{}, bad("squared", squared, "a number above 0, at most 2⁵⁰⁰")
@@ -145,7 +150,8 @@ func (p Params) Plan(squared float64) (Plan, error) {
 		return Plan{}, err
 	}
 	if !p.outlined() {
-		return Plan{}, fault.Params("jl", "Transform", p.Transform, "SRHT, or under L1 SJLT or Rademacher: others have to be drawn for each number of rows")
+		return Plan{}, fault.Params("jl", "Transform", p.Transform,
+			"SRHT, or under L1 SJLT or Rademacher: others have to be drawn for each number of rows")
 	}
 	plan, err := p.bestRows()
 	if err != nil {
@@ -158,8 +164,8 @@ func (p Params) Plan(squared float64) (Plan, error) {
 	return plan, nil
 }
 
-// bestRows searches the multiples of s. The variance is A/k + B + Ck + … with positive terms, each rising or falling in k, so it falls and then rises: a coarse
-// search by factors of √2, then by ever smaller steps around the best.
+// bestRows searches the multiples of s. The variance is A/k + B + Ck + … with positive terms, each rising or falling in k, so it falls and
+// then rises: a coarse search by factors of √2, then by ever smaller steps around the best.
 func (p Params) bestRows() (Plan, error) {
 	s := p.sparsity()
 	most := maxRows / s * s
@@ -195,9 +201,10 @@ func (p Params) bestRows() (Plan, error) {
 	return best, nil
 }
 
-// Distortion returns the size of a sketch that without noise keeps a squared length within a factor 1 ± β with the given probability of failure: k = ⌈ln(2/p)/(β²/4 − β³/6)⌉ and s =
-// ⌈ln(2/p)/β⌉, k being rounded up to a multiple of s. For independent normal entries or signs the k is proved (Achlioptas, Database-friendly Random Projections, JCSS 2003); the orders
-// are those of Kane and Nelson for an SJLT with that s, whose constants nobody knows. What holds for every transform here is Chebyshev's k = 2/(β²p), by its variance.
+// Distortion returns the size of a sketch that without noise keeps a squared length within a factor 1 ± β with the given probability of
+// failure: k = ⌈ln(2/p)/(β²/4 − β³/6)⌉ and s = ⌈ln(2/p)/β⌉, k being rounded up to a multiple of s. For independent normal entries or signs
+// the k is proved (Achlioptas, Database-friendly Random Projections, JCSS 2003); the orders are those of Kane and Nelson for an SJLT with
+// that s, whose constants nobody knows. What holds for every transform here is Chebyshev's k = 2/(β²p), by its variance.
 //
 // It leaves the noise out, which wants fewer rows: see [Params.Plan]. β and failure are in (0, 1/2); else the error wraps [ErrParams].
 func Distortion(beta, failure float64) (rows, sparsity int, err error) {

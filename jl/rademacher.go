@@ -8,8 +8,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// rademacher is √k·S: independent signs. A 4-wise independent polynomial gives the signs of 60 rows at once, the bits 0 to 59 of its value, which is
-// uniform on [0, 2⁶¹−1) and so within 2⁻⁶⁰ of independent bits.
+// rademacher is √k·S: independent signs. A 4-wise independent polynomial gives the signs of 60 rows at once, the bits 0 to 59 of its value,
+// which is uniform on [0, 2⁶¹−1) and so within 2⁻⁶⁰ of independent bits.
 //
 // Var‖Sx‖² = (2/k)(‖x‖₂⁴ − ‖x‖₄⁴): each row is that of an SJLT with one row, and the rows are independent.
 type rademacher struct {
@@ -55,7 +55,8 @@ func (m *rademacher) apply(x []int64) []int64 {
 	return y
 }
 
-// norms: a column has k entries ±1. For ‖d‖₂ ≤ 1 the operator norm is bounded by the Gram matrix of the rows, whose entries are counted by words of signs.
+// norms: a column has k entries ±1. For ‖d‖₂ ≤ 1 the operator norm is bounded by the Gram matrix of the rows, whose entries are counted by
+// words of signs.
 func (m *rademacher) norms(r noise.Relation) norms {
 	k := float64(m.rows)
 	if r == noise.L1 {

@@ -10,13 +10,15 @@ import (
 
 // sjlt is √s·S: column j has, in each block r of k/s rows, one entry ±1, in the row of a hash h_r(j) and with the sign φ_r(j).
 //
-// Both come from the value of one 4-wise independent polynomial for each block: the row from its high bits, the sign from its lowest. Such a pair is
-// within n·2⁻⁶⁰, n = k/s, of being uniform on the 2n combinations, the pairs of any 4 coordinates are independent, and the blocks are.
+// Both come from the value of one 4-wise independent polynomial for each block: the row from its high bits, the sign from its lowest. Such
+// a pair is within n·2⁻⁶⁰, n = k/s, of being uniform on the 2n combinations, the pairs of any 4 coordinates are independent, and the blocks
+// are.
 //
-// Theorem. Var‖Sx‖² = (2/k)(‖x‖₂⁴ − ‖x‖₄⁴) for every s, and Var⟨Sx, Sy⟩ = (‖x‖²‖y‖² + ⟨x,y⟩² − 2Σx²y²)/k. Proof. For block r let
-// b_r = Σ_{j≠l} φ(j)φ(l)x_j y_l·1[h(j) = h(l)]; then ⟨Sx, Sy⟩ = ⟨x, y⟩ + Σ_r b_r/s, the diagonal being Σ_j x_j y_j whatever h is. A pair j ≠ l takes 2-wise
-// independence for E b_r = 0, and two pairs take the 4-wise: E[φ(j)φ(l)φ(v)φ(w)·…] is 0 unless {v, w} = {j, l}, so E b_r² =
-// (s/k)·Σ_{j≠l}(x_j²y_l² + x_jy_l·x_ly_j) = (s/k)(‖x‖²‖y‖² + ⟨x,y⟩² − 2Σx²y²), and the s blocks add up to s·(1/s²) of it. ∎ (The thesis' Lemma 4.10, as an equation.)
+// Theorem. Var‖Sx‖² = (2/k)(‖x‖₂⁴ − ‖x‖₄⁴) for every s, and Var⟨Sx, Sy⟩ = (‖x‖²‖y‖² + ⟨x,y⟩² − 2Σx²y²)/k. Proof. For block r let b_r =
+// Σ_{j≠l} φ(j)φ(l)x_j y_l·1[h(j) = h(l)]; then ⟨Sx, Sy⟩ = ⟨x, y⟩ + Σ_r b_r/s, the diagonal being Σ_j x_j y_j whatever h is. A pair j ≠ l
+// takes 2-wise independence for E b_r = 0, and two pairs take the 4-wise: E[φ(j)φ(l)φ(v)φ(w)·…] is 0 unless {v, w} = {j, l}, so E b_r² =
+// (s/k)·Σ_{j≠l}(x_j²y_l² + x_jy_l·x_ly_j) = (s/k)(‖x‖²‖y‖² + ⟨x,y⟩² − 2Σx²y²), and the s blocks add up to s·(1/s²) of it. ∎ (The thesis'
+// Lemma 4.10, as an equation.)
 type sjlt struct {
 	rows, sparsity int
 	block          uint64 // k/s
@@ -54,32 +56,9 @@ func (m *sjlt) entry(j uint64, r int) uint32 {
 }
 
 func (m *sjlt) add(rows []fixed, j uint64, v fixed) {
-	if m.table == nil {
-		for r := range m.sparsity {
-			e := m.entry(j, r)
-			rows[e>>1] = rows[e>>1].subtractOrAdd(v, uint64(e&1))
-		}
-		return
-	}
-	at := int(j) * m.sparsity
-	for _, e := range m.table[at : at+m.sparsity] {
-		row := &rows[e>>1]
-		*row = row.subtractOrAdd(v, uint64(e&1))
-	}
-}
-
-// addAll adds values times the columns from the given one on.
-func (m *sjlt) addAll(rows []fixed, from int, values []fixed) {
-	if m.table == nil || m.sparsity > 1 {
-		for i, v := range values {
-			m.add(rows, uint64(from+i), v)
-		}
-		return
-	}
-	table := m.table[from:][:len(values)]
-	for i, e := range table {
-		row := &rows[e>>1]
-		*row = row.subtractOrAdd(values[i], uint64(e&1))
+	for r := range m.sparsity {
+		e := m.entry(j, r)
+		rows[e>>1] = rows[e>>1].subtractOrAdd(v, uint64(e&1))
 	}
 }
 
@@ -96,7 +75,8 @@ func (m *sjlt) apply(x []int64) []int64 {
 
 // norms: a column has s entries ±1. For ‖d‖₂ ≤ 1, with the number of entries n_i of row i:
 //
-//   - ‖Ad‖₂² ≤ s·max n_i, as ‖A‖₂² ≤ ‖A‖₁·‖A‖_∞, the greatest column sum times the greatest row sum of |A|. It is attained for s = 1, where AAᵀ is diagonal.
+//   - ‖Ad‖₂² ≤ s·max n_i, as ‖A‖₂² ≤ ‖A‖₁·‖A‖_∞, the greatest column sum times the greatest row sum of |A|. It is attained for s = 1, where
+//     AAᵀ is diagonal.
 //   - ‖Ad‖₁ ≤ Σ_i √n_i·‖d restricted to row i‖ ≤ √(Σ n_i)·√(Σ_i ‖·‖²) = √(su)·√s, attained for s = 1 by d = the signs.
 func (m *sjlt) norms(r noise.Relation) norms {
 	s := float64(m.sparsity)

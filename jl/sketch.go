@@ -8,7 +8,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Sketch is a released sketch, or a sum of such: public, immutable, safe for concurrent readers. All that it computes is post-processing and costs no budget.
+// Sketch is a released sketch, or a sum of such: public, immutable, safe for concurrent readers. All that it computes is post-processing
+// and costs no budget.
 type Sketch struct {
 	params Params // of the first term
 	step   float64
@@ -32,8 +33,8 @@ func (s *Sketch) Params() Params { return s.params }
 // Terms returns the number of releases in a sum; 1 for a release, 0 for the zero Sketch.
 func (s *Sketch) Terms() int { return len(s.terms) }
 
-// Guarantee returns the guarantee of the release. For a sum it is the composition of all its terms, which holds for whoever is in all of them; somebody
-// who is in one of them has the guarantee of that one.
+// Guarantee returns the guarantee of the release. For a sum it is the composition of all its terms, which holds for whoever is in all of
+// them; somebody who is in one of them has the guarantee of that one.
 func (s *Sketch) Guarantee() noise.Guarantee {
 	if len(s.terms) == 0 {
 		return noise.Guarantee{}
@@ -64,7 +65,8 @@ func (s *Sketch) Row(i int) float64 {
 // unit returns what a step is in the normalised sketch.
 func (s *Sketch) unit() float64 { return s.step * s.params.factor() }
 
-// StdDev returns the standard deviation of the noise of one row of the normalised sketch, in the units of the data. NaN for the zero Sketch.
+// StdDev returns the standard deviation of the noise of one row of the normalised sketch, in the units of the data. NaN for the zero
+// Sketch.
 func (s *Sketch) StdDev() float64 {
 	if len(s.terms) == 0 {
 		return math.NaN()
@@ -103,13 +105,15 @@ func (s *Sketch) comparable(other *Sketch) error {
 		return fault.Mismatch("jl", "Sketch", s.Terms(), "one that was released")
 	}
 	p, q := s.params, other.params
-	if p.Transform == q.Transform && p.Dim == q.Dim && p.Rows == q.Rows && p.sparsity() == q.sparsity() && p.density() == q.density() && p.Seed == q.Seed {
+	if p.Transform == q.Transform && p.Dim == q.Dim && p.Rows == q.Rows && p.sparsity() == q.sparsity() && p.density() == q.density() &&
+		p.Seed == q.Seed {
 		return nil
 	}
 	return p.mismatch(q)
 }
 
-// difference returns the rows of the normalised difference. Where the grids agree the difference is exact, so that two long vectors may be close.
+// difference returns the rows of the normalised difference. Where the grids agree the difference is exact, so that two long vectors may be
+// close.
 func (s *Sketch) difference(other *Sketch) []float64 {
 	d := make([]float64, len(s.values))
 	if s.step == other.step {
@@ -138,9 +142,9 @@ func (s *Sketch) rows() []float64 {
 // maxTerms is the most releases in a sum.
 const maxTerms = 1 << 16
 
-// Sum returns the sketch of the sum of the two vectors. Its noise is the noise of both, and its estimates correct for it. The error wraps [ErrMismatch]: both are of
-// one transform, of one grid, which equal Params give, and of one Relation, and together of at most 2¹⁶ terms. It is
-// post-processing. To add a sketch to itself is no use: the noise would not be independent.
+// Sum returns the sketch of the sum of the two vectors. Its noise is the noise of both, and its estimates correct for it. The error wraps
+// [ErrMismatch]: both are of one transform, of one grid, which equal Params give, and of one Relation, and together of at most 2¹⁶ terms.
+// It is post-processing. To add a sketch to itself is no use: the noise would not be independent.
 func (s *Sketch) Sum(other *Sketch) (*Sketch, error) {
 	if err := s.comparable(other); err != nil {
 		return nil, err

@@ -44,12 +44,14 @@ func TestMismatch(t *testing.T) {
 		require.ErrorIs(t, err, ErrMismatch)
 	}
 	var zero Sketch
-	require.True(t, math.IsNaN(zero.SquaredNorm()) && math.IsNaN(zero.StdDev()) && math.IsNaN(zero.LikelySquaredNorm()) && math.IsNaN(zero.Row(0)))
+	require.True(t, math.IsNaN(zero.SquaredNorm()) && math.IsNaN(zero.StdDev()) && math.IsNaN(zero.LikelySquaredNorm()) &&
+		math.IsNaN(zero.Row(0)))
 	require.Equal(t, noise.Guarantee{}, zero.Guarantee())
 	require.NotEmpty(t, zero.String())
 }
 
-// A sum of sketches estimates the sum of the vectors with both noises: (30 + 40)² = 4900. Off by 8 standard deviations once in 10⁹ for these near-normal estimates.
+// A sum of sketches estimates the sum of the vectors with both noises: (30 + 40)² = 4900. Off by 8 standard deviations once in 10⁹ for
+// these near-normal estimates.
 func TestSum(t *testing.T) {
 	p := Params{Dim: 64, Rows: 400, Epsilon: 4, Seed: seed(0)}
 	a, b := releasedAt(t, p, 30), releasedAt(t, p, 40)
@@ -68,7 +70,8 @@ func TestSum(t *testing.T) {
 	require.Equal(t, s, &d)
 }
 
-// The intervals of Chebyshev hold with far more than their confidence, those of the likelihood about: of 400 each at 0.9, at least 330 hold but once in 10⁶ (binomial, from a coverage of 0.895).
+// The intervals of Chebyshev hold with far more than their confidence, those of the likelihood about: of 400 each at 0.9, at least 330 hold
+// but once in 10⁶ (binomial, from a coverage of 0.895).
 func TestCoverage(t *testing.T) {
 	x, y, v := vectors(64)
 	p := Params{Dim: 64, Rows: 64, Epsilon: 1}

@@ -8,12 +8,14 @@ import (
 )
 
 // srht is √k·S = RHD: D random signs, H the Walsh–Hadamard matrix of ±1 of the size u, the least power of two that is at least Dim, and R
-// the choice of k different rows. The coordinates from Dim to u−1 are 0. The signs are 4-wise independent; the rows come from a stream of random words.
+// the choice of k different rows. The coordinates from Dim to u−1 are 0. The signs are 4-wise independent; the rows come from a stream of
+// random words.
 //
-// Theorem. Var⟨Sx, Sy⟩ = (1/k)(‖x‖²‖y‖² + ⟨x,y⟩² − 2Σx²y²)(u−k)/(u−1); for y = x, (2/k)(‖x‖₂⁴ − ‖x‖₄⁴)(u−k)/(u−1). Proof. Let aᵢ = (HDx)ᵢ(HDy)ᵢ/u, so that
-// ⟨Sx, Sy⟩ = (u/k)·Σ over the sampled i of aᵢ. E aᵢ = ⟨x,y⟩/u, and V = Var aᵢ = (‖x‖²‖y‖² + ⟨x,y⟩² − 2Σx²y²)/u² as for one row of signs, which is all that D and a
-// row of H are. Σᵢ aᵢ = ⟨x,y⟩ is fixed, as H/√u is orthogonal: so the u(u−1) covariances of different i sum to −uV, and two different sampled rows, which are any two with
-// the same probability, have the mean one, −V/(u−1). The variance is (u²/k²)(kV − k(k−1)V/(u−1)) = (u²/k)·V·(u−k)/(u−1). ∎
+// Theorem. Var⟨Sx, Sy⟩ = (1/k)(‖x‖²‖y‖² + ⟨x,y⟩² − 2Σx²y²)(u−k)/(u−1); for y = x, (2/k)(‖x‖₂⁴ − ‖x‖₄⁴)(u−k)/(u−1). Proof. Let aᵢ =
+// (HDx)ᵢ(HDy)ᵢ/u, so that ⟨Sx, Sy⟩ = (u/k)·Σ over the sampled i of aᵢ. E aᵢ = ⟨x,y⟩/u, and V = Var aᵢ = (‖x‖²‖y‖² + ⟨x,y⟩² − 2Σx²y²)/u² as
+// for one row of signs, which is all that D and a row of H are. Σᵢ aᵢ = ⟨x,y⟩ is fixed, as H/√u is orthogonal: so the u(u−1) covariances of
+// different i sum to −uV, and two different sampled rows, which are any two with the same probability, have the mean one, −V/(u−1). The
+// variance is (u²/k²)(kV − k(k−1)V/(u−1)) = (u²/k)·V·(u−k)/(u−1). ∎
 type srht struct {
 	dim, size int
 	sampled   []int
@@ -36,11 +38,16 @@ func randomSigns(p Params) []uint64 {
 	return negative
 }
 
-// signed multiplies x by the signs, in place.
-func signed(x []int64, negative []uint64) {
-	for j := range x {
-		flip := -int64(negative[j/64] >> (j % 64) & 1)
-		x[j] = x[j] ^ flip - flip
+// sign multiplies x by the signs, in place.
+func sign(x []int64, negative []uint64) {
+	for _, word := range negative {
+		part := x[:min(64, len(x))]
+		for i, v := range part {
+			flip := -int64(word & 1)
+			part[i] = v ^ flip - flip
+			word >>= 1
+		}
+		x = x[len(part):]
 	}
 }
 
@@ -57,13 +64,12 @@ func distinct(s *stream, n, k int) []int {
 	return append([]int(nil), all[:k]...)
 }
 
-// transformed returns HDx, padded.
+// transformed returns HDx, padded, in the memory of x if it has room.
 func transformed(x []int64, size int, negative []uint64) []int64 {
-	padded := make([]int64, size)
-	copy(padded, x)
-	signed(padded[:len(x)], negative)
-	hadamard.Int(padded)
-	return padded
+	sign(x, negative)
+	x = append(x, make([]int64, size-len(x))...)
+	hadamard.Int(x)
+	return x
 }
 
 func (m *srht) apply(x []int64) []int64 {
@@ -75,7 +81,8 @@ func (m *srht) apply(x []int64) []int64 {
 	return y
 }
 
-// norms: a column has k entries ±1. The rows are orthogonal and of length √u, so ‖Ad‖₂ ≤ √u and ‖Ad‖₁ ≤ √k·√u for ‖d‖₂ ≤ 1; with Dim = u both are attained.
+// norms: a column has k entries ±1. The rows are orthogonal and of length √u, so ‖Ad‖₂ ≤ √u and ‖Ad‖₁ ≤ √k·√u for ‖d‖₂ ≤ 1; with Dim = u
+// both are attained.
 func (m *srht) norms(r noise.Relation) norms {
 	k, u := float64(len(m.sampled)), float64(m.size)
 	if r == noise.L1 {

@@ -10,19 +10,19 @@ import (
 type Transform uint8
 
 const (
-	// SJLT is the sparser Johnson–Lindenstrauss transform of Kane and Nelson, block construction: s entries ±1/√s a column, one in each of s blocks of
-	// k/s rows. An update takes O(s), for any Dim.
+	// SJLT is the sparser Johnson–Lindenstrauss transform of Kane and Nelson, block construction: s entries ±1/√s a column, one in each of
+	// s blocks of k/s rows. An update takes O(s), for any Dim.
 	SJLT Transform = iota
-	// SRHT is √(u/k) times k of the u rows, drawn without repetition, of the Walsh–Hadamard matrix after random signs. It holds the vector until
-	// Release, and has the least variance: none at k = u.
+	// SRHT is √(u/k) times k of the u rows, drawn without repetition, of the Walsh–Hadamard matrix after random signs. It holds the vector
+	// until Release, and has the least variance: none at k = u.
 	SRHT
-	// FJLT is the fast Johnson–Lindenstrauss transform of Ailon and Chazelle, PHD: P sparse with normal entries, of the given Density. It holds the vector.
-	// SRHT is better in every respect; FJLT is here because the thesis analyses it.
+	// FJLT is the fast Johnson–Lindenstrauss transform of Ailon and Chazelle, PHD: P sparse with normal entries, of the given Density. It
+	// holds the vector. SRHT is better in every respect; FJLT is here because the thesis analyses it.
 	FJLT
 	// Rademacher is dense and has independent entries ±1/√k. An update takes O(k), for any Dim.
 	Rademacher
-	// Normal is dense and has independent normal entries, to a multiple of 1/16 before the normalisation: the baseline of the thesis. It holds the vector,
-	// and its sensitivity has to be computed: u·k steps in New and again in Release.
+	// Normal is dense and has independent normal entries, to a multiple of 1/16 before the normalisation: the baseline of the thesis. It
+	// holds the vector, and its sensitivity has to be computed: u·k steps in New and again in Release.
 	Normal
 
 	lastTransform = Normal
@@ -38,8 +38,8 @@ func (t Transform) String() string {
 	return "Transform(" + strconv.Itoa(int(t)) + ")"
 }
 
-// holds reports whether a Builder holds the vector and transforms it on release, instead of updating the sketch: where the transform does not work by
-// columns, where the noise goes to the input, and where the sum over entries of both signs has to stay exact (sensitivity.go).
+// holds reports whether a Builder holds the vector and transforms it on release, instead of updating the sketch: where the transform does
+// not work by columns, where the noise goes to the input, and where the sum over entries of both signs has to stay exact (calibrate.go).
 func (p Params) holds() bool {
 	return p.Input || p.Transform != SJLT && p.Transform != Rademacher || p.Transform == Rademacher && p.relation() == noise.L2
 }
@@ -47,7 +47,7 @@ func (p Params) holds() bool {
 // matrix is the integer matrix A of a transform. It is immutable.
 type matrix interface {
 	bounded
-	// apply returns A·x for a vector of all coordinates.
+	// apply returns A·x for a vector of all coordinates, which it may overwrite.
 	apply(x []int64) []int64
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/hadamard"
 )
 
-// disturbance is the noise of a sketch or of a sum or difference of sketches, by its cumulants, in the units of the data and of the normalised sketch: on each coordinate
-// of the input and on each row of the output.
+// disturbance is the noise of a sketch or of a sum or difference of sketches, by its cumulants, in the units of the data and of the
+// normalised sketch: on each coordinate of the input and on each row of the output.
 type disturbance struct{ input, output cumulants }
 
 func (a disturbance) plus(b disturbance) disturbance {
@@ -62,8 +62,8 @@ func (p Params) spread() spread {
 	return s
 }
 
-// inner returns Var⟨S(x+η) + φ, S(y+ζ) + ψ⟩ for the noise a of the one and b of the other. With α = E η², β = E ζ²: ⟨x+η, y+ζ⟩ has mean t and variance V = βX + αY + Dim·αβ,
-// E‖x+η‖² = X + Dim·α, E Σ(x+η)²(y+ζ)² = Q + V, and what φ and ψ add is uncorrelated.
+// inner returns Var⟨S(x+η) + φ, S(y+ζ) + ψ⟩ for the noise a of the one and b of the other. With α = E η², β = E ζ²: ⟨x+η, y+ζ⟩ has mean t
+// and variance V = βX + αY + Dim·αβ, E‖x+η‖² = X + Dim·α, E Σ(x+η)²(y+ζ)² = Q + V, and what φ and ψ add is uncorrelated.
 func (s spread) inner(a, b disturbance, xx, yy, xy, aligned float64) float64 {
 	alpha, beta := a.input.two, b.input.two
 	v := beta*xx + alpha*yy + s.dim*alpha*beta
@@ -72,8 +72,9 @@ func (s spread) inner(a, b disturbance, xx, yy, xy, aligned float64) float64 {
 		b.output.two*ex + a.output.two*ey + s.rows*a.output.two*b.output.two
 }
 
-// distance returns Var(‖S(z+η) + φ‖² − corrections) for Z = ‖z‖₂² and F = ‖z‖₄⁴. With the cumulants κ of η: ‖z+η‖² has mean Z + Dim·κ₂ and variance V = 4κ₂Z + Dim·(κ₄ + 2κ₂²),
-// and E‖z+η‖₄⁴ = F + 6κ₂Z + Dim·E η⁴. Then φ adds 4·E φ²·E‖z+η‖² + k·Var φ² (Lemma 4.3 of the thesis, with both parties' moments).
+// distance returns Var(‖S(z+η) + φ‖² − corrections) for Z = ‖z‖₂² and F = ‖z‖₄⁴. With the cumulants κ of η: ‖z+η‖² has mean Z + Dim·κ₂ and
+// variance V = 4κ₂Z + Dim·(κ₄ + 2κ₂²), and E‖z+η‖₄⁴ = F + 6κ₂Z + Dim·E η⁴. Then φ adds 4·E φ²·E‖z+η‖² + k·Var φ² (Lemma 4.3 of the thesis,
+// with both parties' moments).
 func (s spread) distance(n disturbance, z, fourth float64) float64 {
 	q := s.quadratic(n)
 	return (q.a*z+q.b)*z + q.c + s.aligned*fourth - max(s.aligned, 0)*z*z

@@ -2,13 +2,15 @@
 //
 //	distances [flags]
 //
-// Each verse is the vector of its word counts, held by a party of its own. All parties share a public seed, and each publishes one private sketch: the release looks
-// nearly the same with any one word more or less. From the sketches the program estimates the distances of all candidates to the first verse, with intervals, and
-// picks the nearest; beside it stands the truth. It does so for ε = 1, 2, 4, 8 and 16, each with the number of rows that the planning function finds best, and prints
-// the planning function's warning where the distances are too small for the noise.
+// Each verse is the vector of its word counts, held by a party of its own. All parties share a public seed, and each publishes one private
+// sketch: the release looks nearly the same with any one word more or less. From the sketches the program estimates the distances of all
+// candidates to the first verse, with intervals, and picks the nearest; beside it stands the truth. It does so for ε = 1, 2, 4, 8 and 16,
+// each with the number of rows that the planning function finds best, and prints the planning function's warning where the distances are
+// too small for the noise.
 //
-// The intervals are those that hold for any vectors. A few words (and, the, of) dominate these, and where two of them meet in one row of the sketch, all distances from the first
-// verse are off in the same direction; the narrower intervals of the likelihood do not reckon with that.
+// The intervals are those that hold for any vectors. A few words (and, the, of) dominate these, and where two of them meet in one row of
+// the sketch, all distances from the first verse are off in the same direction; the narrower intervals of the likelihood do not reckon with
+// that.
 //
 // The exit code is 0, 1 when writing failed, or 2 for a wrong flag or parameter.
 package main
@@ -91,7 +93,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "The block nearest to verse %d, of %d blocks of %d verses; vectors of %d word counts.\n", opts.verse, opts.candidates, opts.merge, len(text.Words()))
+	fmt.Fprintf(&b, "The block nearest to verse %d, of %d blocks of %d verses; vectors of %d word counts.\n", opts.verse, opts.candidates,
+		opts.merge, len(text.Words()))
 	sweep := []float64{1, 2, 4, 8, 16}
 	if opts.epsilon != 0 {
 		sweep = []float64{opts.epsilon}
@@ -241,7 +244,8 @@ func (c *comparison) covered() float64 {
 func (c *comparison) text(opts options) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%v; the unit is one word more or less\n", c.sketch.Guarantee())
-	fmt.Fprintf(&b, "  planned: %d rows, relative error of a typical squared distance %.2g; with %d rows %.2g\n", c.plan.Params.Rows, c.plan.RelativeError,
+	fmt.Fprintf(&b, "  planned: %d rows, relative error of a typical squared distance %.2g; with %d rows %.2g\n", c.plan.Params.Rows,
+		c.plan.RelativeError,
 		c.sketch.Params().Rows, c.stdDev/c.plan.SquaredLength)
 	if w := c.plan.Warning(); w != "" {
 		fmt.Fprintf(&b, "  warning: %s\n", w)

@@ -20,7 +20,8 @@ func TestProgram(t *testing.T) {
 	if code != 0 || errs != "" {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
-	for _, want := range []string{"1-DP under L1", "16-DP under L1", "12824 word counts", "nearest in truth:", "warning: a squared distance of", "too small"} {
+	for _, want := range []string{"1-DP under L1", "16-DP under L1", "12824 word counts", "nearest in truth:",
+		"warning: a squared distance of", "too small"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the output lacks %q:\n%s", want, out)
 		}
@@ -37,7 +38,8 @@ func TestProgram(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	for _, args := range [][]string{
-		{"-epsilon", "-1"}, {"-epsilon", "NaN"}, {"-verse", "-1"}, {"-verse", "31102"}, {"-candidates", "0"}, {"-merge", "0"}, {"-merge", "10001"}, {"-merge", "9000", "-candidates", "9000"},
+		{"-epsilon", "-1"}, {"-epsilon", "NaN"}, {"-verse", "-1"}, {"-verse", "31102"}, {"-candidates", "0"}, {"-merge", "0"}, {"-merge",
+			"10001"}, {"-merge", "9000", "-candidates", "9000"},
 		{"-rows", "0"}, {"-confidence", "1"}, {"-confidence", "NaN"}, {"file"}, {"-nonsense"},
 	} {
 		if code, out, errs := program(args...); code != 2 || out != "" || errs == "" {

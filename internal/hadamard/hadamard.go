@@ -27,8 +27,8 @@ const inCache = 1 << 12
 
 type number interface{ int64 | float64 }
 
-// transform replaces x by Hx. H of size u is, in blocks of half the size, (H H; H −H): so it transforms the quarters, one after the other while
-// each is in the cache, and combines them.
+// transform replaces x by Hx. H of size u is, in blocks of half the size, (H H; H −H): so it transforms the quarters, one after the other
+// while each is in the cache, and combines them.
 func transform[T number](x []T) bool {
 	n := len(x)
 	if n == 0 || n&(n-1) != 0 {
