@@ -122,7 +122,7 @@ func (r *run) pilot(list []int, part bool) error {
 // stageNeed returns the budget that medians of m coordinates need with a plain base measure, of which slope/L lies within 1/c ranks.
 func (r *run) stageNeed(m, slope float64) float64 {
 	l := max(logSum(m, r.p.Failure/stages, slope), leastRank)
-	return m * need(l, 0.5, r.n, r.p.ranks())
+	return m * need(l, 0.5, r.n, r.ranks())
 }
 
 // centreAxis returns the axis of the centres.
@@ -159,7 +159,7 @@ func (r *run) medians(list []int, rho float64, base []region) error {
 	rho = r.budget.take(rho)
 	r.spent.Centre += rho
 	a := r.centreAxis()
-	values, err := r.quantiles(list, a, base, 0.5, each(rho, len(list)), func(_ int, x float64) uint32 { return a.key(x) })
+	values, err := r.quantiles(list, a, base, 0.5, each(rho, float64(len(list))), func(_ int, x float64) uint32 { return a.key(x) })
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (r *run) medians(list []int, rho float64, base []region) error {
 }
 
 // each returns rho/n, rounded down.
-func each(rho float64, n int) float64 { return rho / cap1(float64(n)) * (1 - 0x1p-50) }
+func each(rho, n float64) float64 { return rho / cap1(n) * (1 - 0x1p-50) }
 
 // centres releases the centres of the coordinates that were not in the pilot.
 func (r *run) centres(pilot, rest []int) error {
@@ -188,7 +188,7 @@ func (r *run) centres(pilot, rest []int) error {
 			x, s := r.centre[pilot[i]], r.scaleOrUnit(pilot[i])
 			return x - 10*s, x + 10*s
 		})
-		return max(m*need(max(l, leastRank), 0.5, r.n, r.p.ranks()), leastShare*r.p.Rho)
+		return max(m*need(max(l, leastRank), 0.5, r.n, r.ranks()), leastShare*r.p.Rho)
 	})
 	return r.medians(rest, rho, base)
 }

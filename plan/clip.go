@@ -109,12 +109,17 @@ const (
 	clipPart    = 0.1     // of what is left: the most for C, and for γ
 	normBits    = 12      // binary digits to which a norm is resolved
 	normOctaves = 0x1p-48 // the least C, as a part of the public bound on the norm
+	mostZeros   = 1 << 30 // values at the bottom of the norms
 	clipDigits  = 26      // binary digits of C: the step of the clipped sum is C·2⁻²⁶ or a little more
 )
 
-// clipShare returns the budget of C.
+// clipShare returns the budget of C, one of two for TwoPass.
 func (r *run) clipShare() float64 {
-	return r.fix(r.p.Shares.Clip, clipPart, func() float64 {
+	share := r.p.Shares.Clip
+	if r.p.Method == TwoPass {
+		share /= 2
+	}
+	return r.fix(share, clipPart, func() float64 {
 		q := r.clipQuantile(clipShare * r.p.Rho)
 		l := logSum(1, r.p.Failure/stages, 0.1)
 		return max(clipShare*r.p.Rho, need(l, q, r.n, either))
@@ -156,7 +161,8 @@ func (r *run) limitAt(quantile, rho float64) (float64, error) {
 	if r.p.ranks() == added {
 		ch = added
 	}
-	c := column{keys: make([]uint32, 0, len(norms)), zeros: int64(8 / ((1 - quantile) * math.Sqrt(2*rho) / unitChange(quantile, ch)))}
+	zeros := 8 / ((1 - quantile) * math.Sqrt(2*rho) / unitChange(quantile, ch))
+	c := column{keys: make([]uint32, 0, len(norms)), zeros: int64(min(zeros, mostZeros))}
 	for _, norm := range norms {
 		if norm > 0 {
 			c.keys = append(c.keys, a.key(norm))
@@ -309,8 +315,8 @@ func (r *run) divisor(c *clipper) (count, relative float64) {
 	if r.p.Steps.Undivided {
 		weight = int64(r.x.count()) * weightSteps
 	}
-	law, _ := zcdpNoise(weightSteps, rho)
-	count = (float64(weight) + law.Sample(&r.samplers[0].src, 1)) / weightSteps
+	law := zcdpNoise(weightSteps, rho)
+	count = r.samplers[0].addNoise(weight, law) / weightSteps
 	if !r.p.privateRows() {
 		count = min(count, r.n)
 	}
@@ -320,10 +326,10 @@ func (r *run) divisor(c *clipper) (count, relative float64) {
 
 // noisySums returns the sums in units of the data with noise that makes them rho-zCDP, and its standard deviation.
 func (r *run) noisySums(c *clipper, rho float64) ([]float64, float64) {
-	law, _ := zcdpNoise(r.p.sumSensitivity()*float64(c.most)*(1+0x1p-50), rho)
+	law := zcdpNoise(r.p.sumSensitivity()*float64(c.most)*(1+0x1p-50), rho)
 	out := make([]float64, len(c.sums))
 	for i, sum := range c.sums {
-		out[i] = (float64(sum) + law.Sample(&r.samplers[0].src, 1)) * c.step
+		out[i] = r.samplers[0].addNoise(sum, law) * c.step
 	}
 	return out, law.Sigma() * c.step
 }

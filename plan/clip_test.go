@@ -93,6 +93,25 @@ func TestClippedRowsKeepTheirSensitivity(t *testing.T) {
 	require.Greater(t, sharp, clipped/5, "the bound is met nearly")
 }
 
+// float64 arithmetic alone would let rows through that are too long: of rows in the direction (C, 1), with C = 2²⁶ − 1, some are scaled to (C, 1) itself. The check
+// in integers finds them.
+func TestNormsAreCheckedInIntegers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2)) // test data
+	const limit = 1<<26 - 1
+	tooLong := 0
+	for range 20000 {
+		s := math.Exp(3 * rng.Float64())
+		y := []float64{limit * s, s}
+		c := newClipper(limit, 2)
+		if !c.round(c.row, y, limit/math.Sqrt(squaredNorm(y))) {
+			tooLong++
+		}
+		c.add(nil, y)
+		require.LessOrEqual(t, exactSquare(c.sums).Cmp(big.NewInt(limit*limit)), 0, "%v", s)
+	}
+	require.Positive(t, tooLong)
+}
+
 // Rounding to the nearest instead of towards 0 breaks the bound: the test above can fail.
 func TestRoundingToNearestWouldLeak(t *testing.T) {
 	c := newClipper(1, 1000)
@@ -174,4 +193,19 @@ func randomSparse(rng *rand.Rand, n, d int) ([][]float64, Sparse) {
 		s.Offsets = append(s.Offsets, len(s.Indices))
 	}
 	return dense, s
+}
+
+// A quantile near 1 is not rounded to 1, where C would lie above all rows: of 5000 rows 25 are above it, and it takes e^{−55} to miss them.
+func TestClipAtAnExtremeQuantile(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1)) // test data
+	x, _ := gaussian(rng, 5000, 0, powers(4, 0))
+	longest := 0.0
+	for _, row := range x {
+		longest = max(longest, squaredNorm(row))
+	}
+	for _, base := range []Base{AutoBase, Uniform} {
+		m := release(t, Params{Rho: 5, Dim: 4, Max: 1e6, Unit: 1, Shares: Shares{Clip: 0.5}, Steps: Steps{Clip: 0.995, Centre: Origin, Scaling: Unscaled, Base: base}}, x)
+		require.Less(t, m.Limit(), math.Sqrt(longest))
+		require.Greater(t, m.Limit(), 3.0)
+	}
 }

@@ -28,7 +28,8 @@
 //
 // ρ-zCDP for any rows, and the (ε, δ) that follow from it: [Params.Guarantee]. On the machine as on paper: quantiles are drawn exactly from integer weights on
 // public cells (weights.go); clipped rows are rounded towards 0 to integers and their norm is checked exactly (clip.go); sums are integers; Gaussian noise is
-// exact; shares never add up to more than ρ. Sums have sensitivity 2C under Replace, √2·C there if no entry is negative, and C under AddRemove.
+// exact; shares never add up to more than ρ. Once rows are scaled and clipped they lie in a ball, not in the box of public ranges that package elliptical is for,
+// and noise is spherical there; scaled back it has the shape of that package's, without importing it. Sums have sensitivity 2C under Replace, √2·C there if no entry is negative, and C under AddRemove.
 //
 // # Accuracy
 //
@@ -39,11 +40,12 @@
 // All this assumes that the distribution is well concentrated (Definition 5.6: few rows are much longer than most) and that n is large against √(d/ρ). Where n
 // is too small a quantile misses its data, and the result is useless, though as private: [Outlook] warns before, with a bound on the probability.
 // Sparse signed rows are clipped around the origin and not usefully scaled, as the median of |x| is 0 there; the standard deviations of a
-// two-pass mean treat scales that the first pass chose as independent of it.
+// two-pass mean treat scales that the first pass chose as independent of it. No standard deviation or interval knows of the bias of clipping, which skewed
+// data have and which does not fall with n, nor of the error of the sample.
 //
 // # Cost
 //
-// A dense release reads the rows four times, about 0.1 µs an entry; a two-pass release of sparse rows takes about 0.15 µs an entry. Memory beside the rows:
+// A dense release reads the rows four times, about 0.08 µs an entry; a two-pass release of sparse rows takes about 0.15 µs an entry. Memory beside the rows:
 // a few megabytes, and 8 bytes a row and 50 a coordinate. Params.Workers share the work.
 //
 // # Not covered

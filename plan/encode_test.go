@@ -134,19 +134,8 @@ func TestReadings(t *testing.T) {
 }
 
 func TestConcurrentReaders(t *testing.T) {
+	dptest.Readers(t, sampleMean())
 	m := sampleMean()
-	var group sync.WaitGroup
-	for range 8 {
-		group.Go(func() {
-			for range 100 {
-				m.Values()
-				m.Interval(1, 0.9)
-				_ = m.String()
-				_, _ = m.MarshalBinary()
-			}
-		})
-	}
-	group.Wait()
 	require.Zero(t, testing.AllocsPerRun(100, func() { m.Estimate(1) }))
 }
 

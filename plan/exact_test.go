@@ -119,7 +119,7 @@ func TestWeightsFallOffSlowly(t *testing.T) {
 	for _, rho := range []float64{1e-12, 1e-4, 0.3, 20, 1e6} {
 		for _, ch := range []change{replaced, added, either} {
 			w := newWeights(rho, 0.8, ch, 1000)
-			u := map[change]float64{replaced: 1, added: 51, either: 64}[ch] // 0.8 is 51/64
+			u := map[change]float64{replaced: 1, added: 52429, either: levels}[ch] // 0.8 is 52429/65536
 			c := math.Sqrt(2*rho) / u
 			require.Equal(t, uint64(topWeight), w.at(0))
 			for s := int64(0); s < 3000; s++ {
@@ -176,8 +176,8 @@ func TestSearchIsCalibrated(t *testing.T) {
 		for _, level := range []float64{0.25, 0.5, 0.8} {
 			w := newWeights(1, level, ch, 10)
 			u := unitChange(level, ch)
-			if ch == added { // levels are multiples of 1/64 there
-				u = max(math.Round(level*64), 64-math.Round(level*64)) / 64
+			if ch == added { // levels are multiples of 2⁻¹⁶ there
+				u = max(math.Round(level*levels), levels-math.Round(level*levels)) / levels
 			}
 			noisy, err := w.searchNoise(0.3, 7, ch)
 			require.NoError(t, err)

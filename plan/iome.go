@@ -40,14 +40,14 @@ func (p Params) iome() Params {
 // instanceOptimal runs the mechanism.
 func (r *run) instanceOptimal() (*Mean, error) {
 	r.p = r.p.iome()
-	rho := r.budget.take(r.p.Shares.Centre * r.p.Rho)
+	rho := r.budget.take(r.fix(r.p.Shares.Centre, mostShare, func() float64 { return iomeCentre * r.p.Rho }))
 	r.spent.Centre += rho
 	rotated, err := r.rotatedMedians(newRotation(&r.samplers[0].src, r.p.Dim), rho)
 	if err != nil {
 		return nil, err
 	}
 	copy(r.centre, rotated)
-	rho = r.p.Shares.Clip * r.p.Rho
+	rho = r.fix(r.p.Shares.Clip, clipPart, func() float64 { return iomeClip * r.p.Rho })
 	limit, err := r.limitAt(r.iomeQuantile(rho), rho)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (r *run) iomeQuantile(rho float64) float64 {
 func (r *run) rotatedMedians(rotate *rotation, rho float64) ([]float64, error) {
 	u, n := rotate.size(), r.x.count()
 	a := uniformAxis(-iomeReach*r.p.Max, iomeReach*r.p.Max)
-	draw, err := r.drawer(a, a.plain(), 0.5, each(rho, u), r.p.ranks(), n)
+	draw, err := r.drawer(a, a.plain(), 0.5, each(rho, float64(u)), r.ranks(), n)
 	if err != nil {
 		return nil, err
 	}

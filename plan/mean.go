@@ -77,7 +77,8 @@ func (m *Mean) StdDevs() []float64 { return append([]float64(nil), m.errors...) 
 // Estimate returns coordinate i of Values, NaN outside [0, Dim).
 func (m *Mean) Estimate(i int) float64 { return at(m.values, i) }
 
-// StdDev returns the standard deviation of the noise of coordinate i, NaN outside [0, Dim). It knows nothing of the error of the sample.
+// StdDev returns the standard deviation of the noise of coordinate i, NaN outside [0, Dim). It knows nothing of the error of
+// the sample, nor of the bias of clipping.
 func (m *Mean) StdDev(i int) float64 { return at(m.errors, i) }
 
 // Centre returns the released centre of coordinate i: 0 if rows were clipped around the origin, NaN outside [0, Dim).
@@ -103,7 +104,8 @@ func (m *Mean) Limit() float64 {
 	return m.limit
 }
 
-// Gamma returns γ, the released mean of min(1, C/‖y‖) over all rows; 1 if the sum was not divided by it. NaN for the zero Mean.
+// Gamma returns γ, the released mean of min(1, C/‖y‖) over all rows; 1 if the sum was not divided by it. Its least value, ¼, says that C is far below
+// the norms of the rows, and the values are of no use. NaN for the zero Mean.
 func (m *Mean) Gamma() float64 {
 	if m.limit == 0 {
 		return math.NaN()
@@ -119,8 +121,9 @@ func at(x []float64, i int) float64 {
 	return x[i]
 }
 
-// Interval returns bounds that hold the mean of the clipped rows' coordinate i with the given confidence over the noise. NaN for a
-// confidence outside [0, 1) and outside [0, Dim).
+// Interval returns bounds that hold coordinate i of the mean of the rows with the given confidence over the noise, if rows are not clipped or are clipped
+// alike in all directions. It leaves out the bias of clipping, which does not fall with n, and the error of the sample. Where Gamma is near 1, its most, it is wider than
+// need be. NaN for a confidence outside [0, 1) and outside [0, Dim).
 func (m *Mean) Interval(i int, confidence float64) (lo, hi float64) {
 	if !(confidence >= 0 && confidence < 1) || i < 0 || i >= len(m.values) {
 		return math.NaN(), math.NaN()

@@ -43,6 +43,15 @@ func (r *run) pairSpreads(list []int, rho float64) ([]float64, error) {
 	return out, err
 }
 
+// meanSteps returns the number of steps, a power of two, of which an entry of Max has so many: as many as noise of a budget rho can be drawn for.
+func meanSteps(rho float64) float64 {
+	steps := float64(weightSteps)
+	for steps > 1 && steps/math.Sqrt(2*rho) > 0x1p45 {
+		steps /= 2
+	}
+	return steps
+}
+
 // halfSquares returns half the sum of the squared differences of the disjoint pairs.
 func halfSquares(v []float64) float64 {
 	sum := 0.0
@@ -55,14 +64,15 @@ func halfSquares(v []float64) float64 {
 
 // meanSpreads is √(q̃(1 − q̃)) for noisy means q̃ of entries over Max, of sensitivity 1/n each: the binary rows of the thesis, section 5.7.1.
 func (r *run) meanSpreads(list []int, rho float64) ([]float64, error) {
-	law, _ := zcdpNoise(weightSteps, rho)
+	steps := meanSteps(rho)
+	law := zcdpNoise(steps, rho)
 	out := make([]float64, len(list))
 	err := r.x.values(list, len(r.samplers), r.stop, func(at, worker int, v []float64) {
 		sum := int64(0)
 		for _, x := range v {
-			sum += int64(x / r.p.Max * weightSteps)
+			sum += int64(x / r.p.Max * steps)
 		}
-		q := (float64(sum) + law.Sample(&r.samplers[worker].src, 1)) / weightSteps / cap1(r.n)
+		q := r.samplers[worker].addNoise(sum, law) / steps / cap1(r.n)
 		q = min(max(q, 0), 1)
 		out[at] = r.p.Max * math.Sqrt(q*(1-q))
 	})

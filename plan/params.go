@@ -18,7 +18,10 @@ const (
 	minP    = 0x1p-4
 	minBeta = 1e-12
 
-	leastGiven = 0x1p-40 // a share
+	// leastBudget is the least that a given share may be of ρ, and below what any other step gets: σ = 2·2²⁶/√(2ρ) is the noise of a
+	// sum, in steps, and package noise draws up to 2⁴⁶.
+	leastBudget = 0x1p-38
+	mostShares  = 0.99
 )
 
 // Params are the public numbers of a release. They are comparable, and every method answers before any data is seen.
@@ -30,8 +33,8 @@ type Params struct {
 	// Dim is d, the number of coordinates, at most 2²⁴.
 	Dim int
 	// Rows is n, the number of rows, at most 2³⁶. Under Replace n is public: 0 takes it from the data, and planning needs it. Under AddRemove 0
-	// keeps n private and releases a noisy one; another number is public, the number of places of which some may be empty ("zeroed out"), and is what
-	// releases are planned with and, if Undivided, divided by. It need not be the number of rows.
+	// keeps n private and releases a noisy one; another number is public, that of places of which a few may be empty ("zeroed out"). It is what
+	// releases are planned with, and what sums are divided by where γ is not, so it should be near the number of rows.
 	Rows int
 	// Max is M, the most that an entry is in absolute value, in [2⁻¹⁰⁰, 2¹⁰⁰]. Entries are clamped to [−M, M], or to [0, M] if NonNegative; then 0 is 1.
 	Max float64
@@ -39,7 +42,9 @@ type Params struct {
 	Unit float64
 	// P is the p of the ℓₚ error that the noise is shaped for, in [1/16, 64]. 0 is 2, or 1 if NonNegative.
 	P float64
-	// Relation is noise.Replace, one row replaced by another, or noise.AddRemove, one row added or removed. 0 is Replace.
+	// Relation is noise.Replace, one row replaced by another, or noise.AddRemove, one row added or removed. 0 is Replace. A missing row is an empty (nil)
+	// one if rows are dense, and one left out if they are sparse: sparse rows without entries are rows of zeros. If Steps.Centre is the Origin, AddRemove
+	// also covers a sparse row that loses all its entries.
 	Relation noise.Relation
 	// NonNegative says that no entry is negative; those that are count as 0.
 	NonNegative bool
@@ -150,7 +155,7 @@ type Steps struct {
 	// Search is the number T of steps, at most 64, of the binary search that finds the quantiles. 0 is the exponential mechanism.
 	Search int
 	// Clip is the quantile of the norms at which rows are clipped, in (0, 1). 0 is 7/8, 5/8 for TwoPass, or (n − k)/n with k = √n + the rank error for Thesis. Where ranks are
-	// relative (see weights.go) it is rounded to sixty-fourths.
+	// relative (see weights.go) it is rounded to a multiple of 2⁻¹⁶.
 	Clip float64
 	// Undivided leaves the clipped mean as it is, nearer to the centre than the mean. Else it is divided by a private γ, the mean of min(1, C/‖y‖).
 	Undivided bool
@@ -162,9 +167,12 @@ type Steps struct {
 	Floor float64
 }
 
-// Shares are parts of Rho, each 0 or in [2⁻⁴⁰, 1) and together at most 0.99. The sum gets what they leave.
+// Shares are parts of Rho, each 0 or less than 1, of at least 2⁻³⁸ once multiplied by Rho, and together at most 0.99. The sum gets what they leave.
 type Shares struct {
-	Centre, Scale, Clip, Divisor float64
+	Centre  float64
+	Scale   float64 // for TwoPass the sums of the first pass
+	Clip    float64 // for TwoPass half of it for each pass
+	Divisor float64
 }
 
 // total returns the sum of the shares.
@@ -173,7 +181,7 @@ func (s Shares) total() float64 { return s.Centre + s.Scale + s.Clip + s.Divisor
 // validate checks the fields one by one and together.
 func (p Params) validate() error {
 	s := p.Steps
-	share := func(x float64) bool { return x == 0 || x >= leastGiven && x < 1 }
+	share := func(x float64) bool { return x == 0 || x*p.Rho >= leastBudget && x < 1 }
 	switch {
 	case !(p.Rho >= minRho && p.Rho <= maxRho):
 		return bad("Rho", p.Rho, "a number in [2⁻³⁰, 2²⁰]")
@@ -218,13 +226,13 @@ func (p Params) validate() error {
 	case s.Floor != 0 && !(s.Floor > 0 && s.Floor <= p.max()):
 		return bad("Steps.Floor", s.Floor, "a number in [0, Max]")
 	case !share(p.Shares.Centre):
-		return bad("Shares.Centre", p.Shares.Centre, "0 or a number in [2⁻⁴⁰, 1)")
+		return bad("Shares.Centre", p.Shares.Centre, "0 or a number in [2⁻³⁸/Rho, 1)")
 	case !share(p.Shares.Scale):
-		return bad("Shares.Scale", p.Shares.Scale, "0 or a number in [2⁻⁴⁰, 1)")
+		return bad("Shares.Scale", p.Shares.Scale, "0 or a number in [2⁻³⁸/Rho, 1)")
 	case !share(p.Shares.Clip):
-		return bad("Shares.Clip", p.Shares.Clip, "0 or a number in [2⁻⁴⁰, 1)")
-	case !share(p.Shares.Divisor) || p.Shares.total() > 0.99:
-		return bad("Shares.Divisor", p.Shares.Divisor, "0 or a number in [2⁻⁴⁰, 1), all shares together at most 0.99")
+		return bad("Shares.Clip", p.Shares.Clip, "0 or a number in [2⁻³⁸/Rho, 1)")
+	case !share(p.Shares.Divisor) || p.Shares.total() > mostShares:
+		return bad("Shares.Divisor", p.Shares.Divisor, "0 or a number in [2⁻³⁸/Rho, 1), all shares together at most 0.99")
 	case p.Failure != 0 && !(p.Failure >= minBeta && p.Failure <= 0.5):
 		return bad("Failure", p.Failure, "0 or a number in [10⁻¹², ½]")
 	case p.Workers < 0 || p.Workers > 1024:

@@ -71,7 +71,7 @@ func (q *Quantiles) Guarantee() noise.Guarantee { return q.params.Guarantee() }
 // Release spends the budget and returns, for each level in [0, 1], the private quantiles of all columns of dense rows (see [Mechanism.Release] for
 // rows of other lengths). Each quantile gets an equal part of ρ. They may be out of order where the data do not tell them apart.
 //
-// Under AddRemove levels are rounded to sixty-fourths. The error wraps [ErrParams] for no levels or one outside [0, 1], and [ErrMismatch] under Replace if
+// Under AddRemove levels are rounded to multiples of 2⁻¹⁶. The error wraps [ErrParams] for no levels or one outside [0, 1], and [ErrMismatch] under Replace if
 // the number of rows is not that of the Params.
 func (q *Quantiles) Release(x [][]float64, levels ...float64) ([][]float64, error) {
 	return q.ReleaseContext(context.Background(), x, levels...)
@@ -116,7 +116,7 @@ func (q *Quantiles) release(ctx context.Context, x *rows, levels []float64) ([][
 	out := make([][]float64, len(levels))
 	for at, level := range levels {
 		var err error
-		rho := each(p.Rho, p.Dim*len(levels))
+		rho := each(p.Rho, float64(p.Dim)*float64(len(levels)))
 		if out[at], err = r.quantiles(all, q.axis, q.axis.plain(), level, rho, func(_ int, x float64) uint32 { return q.axis.key(x) }); err != nil {
 			return nil, err
 		}

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"math"
 
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -51,28 +50,29 @@ func (r *run) countRows() {
 		r.n = float64(r.p.Rows)
 	default:
 		rho := r.budget.take(r.p.Rho * countShare)
-		r.n = cap1(r.gaussian(float64(r.x.count()), 1, rho))
+		r.n = cap1(r.samplers[0].addNoise(int64(r.x.count()), zcdpNoise(1, rho)))
 		r.spent.Divisor += rho
 	}
 }
 
-// gaussian returns x, a number on the grid of the noise, with the Gaussian noise that makes it rho-zCDP at the given sensitivity.
-func (r *run) gaussian(x, sensitivity, rho float64) float64 {
-	law, ok := zcdpNoise(sensitivity, rho)
-	if !ok {
-		return math.NaN()
-	}
-	return x + law.Sample(&r.samplers[0].src, 1)
-}
-
-// zcdpNoise returns Gaussian noise for a budget and a sensitivity that are known to be in range.
-func zcdpNoise(sensitivity, rho float64) (noise.Gaussian, bool) {
+// zcdpNoise returns Gaussian noise for a budget and a sensitivity that are known to be in range; else its samples are NaN.
+func zcdpNoise(sensitivity, rho float64) noise.Gaussian {
 	sigma, err := noise.GaussianSigmaZCDP(rho, sensitivity)
 	if err != nil {
-		return noise.Gaussian{}, false
+		return noise.Gaussian{}
 	}
-	law, err := noise.NewGaussian(sigma)
-	return law, err == nil
+	law, _ := noise.NewGaussian(sigma)
+	return law
+}
+
+// addNoise returns the sum with noise, NaN if there is no noise. They are added as integers, so that what is rounded is private already: 2³⁶ rows have sums of
+// at most 2⁶², and noise is drawn up to σ = 2⁴⁶.
+func (s *sampler) addNoise(sum int64, law noise.Gaussian) float64 {
+	z := law.Sample(&s.src, 1)
+	if z != z {
+		return z
+	}
+	return float64(sum + int64(z))
 }
 
 // stop returns the error of the context, if it is done.
@@ -83,20 +83,27 @@ func (r *run) stop() error {
 	return nil
 }
 
-// fix returns the share if it is given, as a budget, else what choose returns, but no more than the part most of what is left.
+// fix returns the share if it is given, as a budget, else what choose returns, but no more than the part most of what is left. A given share
+// leaves something, too, where a step is done twice or a private number of rows has cost a little.
 func (r *run) fix(share, most float64, choose func() float64) float64 {
 	if share > 0 {
-		return share * r.p.Rho
+		return min(share*r.p.Rho, max(r.budget.left()-(1-mostShares)/2*r.p.Rho, mostShare*r.budget.left()))
 	}
 	return min(choose(), most*r.budget.left())
 }
 
 // fixPart is fix for m of the Dim coordinates: a given share is for all, a chosen one for them alone.
 func (r *run) fixPart(share, most, m float64, choose func() float64) float64 {
-	if share > 0 {
-		return share * r.p.Rho * m / float64(r.p.Dim)
+	return r.fix(share*m/float64(r.p.Dim), most, choose)
+}
+
+// ranks returns how ranks in a column change between neighbours. Under AddRemove a sparse row may also lose all its entries: then the size of the column stays,
+// and its value there becomes 0.
+func (r *run) ranks() change {
+	if ch := r.p.ranks(); ch == replaced || r.x.sparse == nil {
+		return ch
 	}
-	return r.fix(share, most, choose)
+	return either
 }
 
 // quantiles releases a quantile of each of the listed columns with the budget rho each, as values of the axis. key must be a function of public numbers and x.
@@ -105,7 +112,7 @@ func (r *run) quantiles(list []int, a axis, base []region, quantile, rho float64
 	if len(list) == 0 {
 		return out, r.stop()
 	}
-	draw, err := r.drawer(a, base, quantile, rho, r.p.ranks(), r.x.count())
+	draw, err := r.drawer(a, base, quantile, rho, r.ranks(), r.x.count())
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func (r *run) spreads(list []int, rho float64, base []region) error {
 	r.spent.Scale += rho
 	var values []float64
 	var err error
-	switch share := each(rho, len(list)); r.p.Steps.Spread {
+	switch share := each(rho, float64(len(list))); r.p.Steps.Spread {
 	case Pairs:
 		values, err = r.pairSpreads(list, share)
 	case Direct:
@@ -124,7 +124,7 @@ func (r *run) scaleBudget(pilot []int, rest int) ([]region, float64) {
 			f := math.Exp(width / medianSlope)
 			return found[i] / f, found[i] * f
 		}, func(i int) (lo, hi float64) { return found[i] / 3, found[i] * 3 })
-		return m * need(max(l, leastRank), 0.5, r.n, r.p.ranks())
+		return m * need(max(l, leastRank), 0.5, r.n, r.ranks())
 	})
 	return base, rho
 }
@@ -152,7 +152,7 @@ func (r *run) scales(pilot, rest []int) error {
 // does not hide what the others tell. It is post-processing.
 func (r *run) shrinkScales() {
 	perScale := r.spent.Scale / float64(r.p.Dim)
-	tau := math.Sqrt2 / (reach(perScale, 0.5, r.n, r.p.ranks()) * 2 * medianSlope)
+	tau := math.Sqrt2 / (reach(perScale, 0.5, r.n, r.ranks()) * 2 * medianSlope)
 	logs := make([]float64, len(r.scale))
 	for i, s := range r.scale {
 		logs[i] = math.Log(s)

@@ -9,7 +9,7 @@ import (
 //
 // The score of a candidate r is its distance in ranks from the wanted rank t: with lo = #{x < r} and hi = #{x ≤ r},
 // score(r) = max(lo − t, t − hi, 0). A candidate has the probability base(r)·w(score(r)) over the sum of all of these, where
-// base is public and w is a table of positive integers with
+// base is public and w has positive integers as values with
 //
 //	w(s) ≥ w(s+1) ≥ e^{−c}·w(s).                                                             (1)
 //
@@ -26,15 +26,17 @@ import (
 // lo − t and hi − t change by −q or 1 − q: u = max(q, 1−q), c = √(2ρ)/max(q, 1−q), twice as much at the median. Where t = qn and n may stay
 // or change (rows of norm 0 do not count, see clip.go), u = 1. The maximum of three functions changes by no more than they do.
 
-// weights is the table w, its scores counted in units of 1/den ranks.
+// weights is the function w, its scores counted in units of 1/den ranks: table[a] is w(a·2^shift), between these w is linear, and behind the last it is constant.
 type weights struct {
 	table    []uint64
+	shift    uint
 	num, den int64   // the wanted quantile, where it is in proportion to the number of values
 	fixed    float64 // the wanted quantile, where that number is fixed; else NaN
 }
 
-// levels is the denominator to which quantiles are rounded where ranks are in proportion, so that scores are integers.
-const levels = 64
+// levels is the denominator to which quantiles are rounded where ranks are in proportion, so that scores are integers. It is fine enough for the quantiles near
+// 1 at which the published mechanisms clip.
+const levels = 1 << 16
 
 // change says how ranks and the wanted rank can change between neighbours.
 type change uint8
@@ -47,8 +49,8 @@ const (
 
 const (
 	topWeight     = 1 << 62
-	logTopWeight  = 62 * math.Ln2
-	steepestScore = 44 // the largest exponent: w falls from the top to its end at once
+	steepestScore = 44      // the largest exponent: w falls from the top to its end at once
+	finest        = 0x1p-10 // the largest exponent of a step of the table that stands for several scores
 )
 
 // newWeights returns the table for one quantile among n values with budget rho.
@@ -73,19 +75,28 @@ func (w *weights) exponent(rho float64, ch change) float64 {
 	return math.Sqrt(2*rho) / float64(u) * (1 - 0x1p-48)
 }
 
-// build fills the table up to where it no longer decreases or no score of n values is.
+// build fills the table up to where w no longer decreases, or no score of n values is.
 //
-// drop is at most 2⁶⁴·(1 − e^{−c}), by a relative 2⁻⁴⁸ that covers the errors of Expm1, so that w(s) − ⌊w(s)·drop/2⁶⁴⌋ ≥ e^{−c}·w(s).
+// drop is at most κ·2⁶⁴, κ = 1 − e^{−c}, by a relative 2⁻⁴⁸ that covers the errors of Expm1. Where c is large a step of the table is one score, and w(s) −
+// ⌊w(s)·drop/2⁶⁴⌋ ≥ e^{−c}·w(s). Else it is B = 2^shift scores, cB ≤ 2⁻¹⁰, over which w falls by the same integer f each: f ≤ κW(1 − κB) with W
+// the first value, so f(1 + κB) ≤ κW, which is f ≤ κ(W − Bf), and W − Bf is the last. The table has some 2¹⁶ numbers however small c is.
 func (w *weights) build(c float64, n int) {
 	drop := uint64(-math.Expm1(-min(c, steepestScore)) * (1 - 0x1p-48) * 0x1p64)
-	most := int64(n) * w.den
-	w.table = append(make([]uint64, 0, min(most+1, 1<<12)), topWeight)
-	for last := uint64(topWeight); int64(len(w.table)) <= most; {
+	for w.shift = 0; w.shift < 40 && c*math.Ldexp(2, int(w.shift)) <= finest; {
+		w.shift++
+	}
+	most := int64(n) * w.den >> w.shift
+	w.table = append(make([]uint64, 0, min(max(most, 0)+2, 1<<12)), topWeight)
+	for last := uint64(topWeight); int64(len(w.table)) <= most+1; {
 		fall, _ := bits.Mul64(last, drop)
+		if w.shift > 0 {
+			less, _ := bits.Mul64(fall, drop<<w.shift)
+			fall -= min(less+1, fall)
+		}
 		if fall == 0 {
 			break
 		}
-		last -= fall
+		last -= fall << w.shift
 		w.table = append(w.table, last)
 	}
 }
@@ -105,5 +116,10 @@ func (w *weights) score(target, lo, hi int64) int64 {
 
 // at returns w(score).
 func (w *weights) at(score int64) uint64 {
-	return w.table[min(score, int64(len(w.table)-1))]
+	a := score >> w.shift
+	if a >= int64(len(w.table)-1) {
+		return w.table[len(w.table)-1]
+	}
+	first := w.table[a]
+	return first - (first-w.table[a+1])>>w.shift*uint64(score&(1<<w.shift-1))
 }

@@ -1,0 +1,157 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// requireDeviation checks that normal values have the standard deviation, up to a relative slack. False reject: 1e-6 each way.
+func requireDeviation(t *testing.T, name string, x []float64, sd, slack float64) {
+	t.Helper()
+	mean, squares := 0.0, 0.0
+	for _, v := range x {
+		mean += v / float64(len(x))
+	}
+	for _, v := range x {
+		squares += (v - mean) * (v - mean)
+	}
+	law := distuv.ChiSquared{K: float64(len(x) - 1)}
+	require.Greater(t, squares/(sd*sd), law.Quantile(1e-6)*(1-slack), "%s: too little noise", name)
+	require.Less(t, squares/(sd*sd), law.Quantile(1-1e-6)*(1+slack), "%s: too much noise", name)
+}
+
+// The number of rows, γ, sums and means have the noise that their budget asks for. Half of it would fail every one of these.
+func TestEveryNumberHasItsNoise(t *testing.T) {
+	const draws = 400
+	ctx := context.Background()
+	p := Params{Rho: 0.5, Dim: 2, Max: 1, Relation: noise.AddRemove, NonNegative: true, Method: Adaptive}.resolved()
+	x := &rows{dim: 2, max: 1, dense: make([][]float64, 10000)}
+	for j := range x.dense {
+		x.dense[j] = []float64{0.1, 0}
+	}
+	var count, gamma, sum, bare []float64
+	for range draws {
+		r := newRun(ctx, p, x)
+		count = append(count, r.n)
+		r.n = 10000
+		c, err := r.clipAll(1)
+		require.NoError(t, err)
+		left := r.budget.left()
+		g, relative := r.divisor(c)
+		require.InEpsilon(t, 1/math.Sqrt(2*r.spent.Divisor-2*p.Rho*countShare), relative*g, 1e-6)
+		require.InEpsilon(t, p.Rho*gammaShare, left-r.budget.left(), 1e-9)
+		gamma = append(gamma, g)
+		noisy, _ := r.noisySums(c, 0.25)
+		sum, bare = append(sum, noisy[0]), append(bare, noisy[1])
+	}
+	requireDeviation(t, "n", count, 1/math.Sqrt(2*p.Rho*countShare), 0)
+	requireDeviation(t, "γ", gamma, 1/math.Sqrt(2*p.Rho*gammaShare), 0)
+	requireDeviation(t, "sum", sum, 1/math.Sqrt(2*0.25), 1e-6)
+	requireDeviation(t, "sum of zeros", bare, 1/math.Sqrt(2*0.25), 1e-6)
+
+	wide := make([]float64, draws)
+	for i := range wide {
+		wide[i] = 0.1
+	}
+	q := Params{Rho: 1, Dim: draws, NonNegative: true, Method: Thesis}.resolved()
+	r := newRun(ctx, q, &rows{dim: draws, max: 1, dense: slices.Repeat([][]float64{wide}, 10000)})
+	list := make([]int, draws)
+	for i := range list {
+		list[i] = i
+	}
+	spreads, err := r.meanSpreads(list, 1e-5)
+	require.NoError(t, err)
+	means := make([]float64, draws)
+	for i, s := range spreads {
+		means[i] = (1 - math.Sqrt(1-4*s*s)) / 2
+	}
+	requireDeviation(t, "means", means, 1/math.Sqrt(2e-5)/10000, 0) // of 0.1 less than a third of them
+}
+
+// Noise is added to sums before anything is rounded: from 2⁵³ on float64 numbers would move a sum by 1 first. The mean of 10,000 draws has a standard deviation of 0.08. Without noise there
+// is no sum.
+func TestNoiseIsAddedExactly(t *testing.T) {
+	var s sampler
+	law, err := noise.NewGaussian(8)
+	require.NoError(t, err)
+	mean := 0.0
+	for range 10000 {
+		mean += (s.addNoise(1<<53+1, law) - 1<<53) / 10000
+	}
+	require.InDelta(t, 1, mean, 0.5)
+	require.True(t, math.IsNaN(s.addNoise(7, zcdpNoise(1, 0))))
+}
+
+// Whatever the shares, there is a budget for the sum, and the result is finite: also where a step is done twice.
+func TestSharesLeaveASum(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2)) // test data
+	dense, sparse := randomSparse(rng, 60, 5)
+	for _, rho := range []float64{minRho, 1, maxRho} {
+		if testing.Short() && rho != minRho {
+			continue
+		}
+		least := max(leastBudget/rho, 0x1p-20)
+		for _, s := range []Shares{{}, {Clip: 0.5}, {Clip: 0.99}, {Clip: 0.49, Scale: 0.5}, {Scale: 0.99}, {Centre: 0.99}, {Divisor: 0.99}, {least, least, least, least}} {
+			for _, method := range []Method{Adaptive, TwoPass, Thesis, Plain, InstanceOptimal} {
+				for _, relation := range []noise.Relation{noise.Replace, noise.AddRemove} {
+					p := Params{Rho: rho, Dim: 5, Max: 1, Shares: s, Method: method, NonNegative: method == TwoPass, Relation: relation}
+					name := fmt.Sprintf("%+v", p)
+					m := release(t, p, dense)
+					checkFinite(t, name, m, rho)
+					checkFinite(t, name, releaseSparse(t, p, sparse), rho)
+				}
+			}
+		}
+	}
+}
+
+func checkFinite(t *testing.T, name string, m *Mean, rho float64) {
+	t.Helper()
+	_, err := m.MarshalBinary()
+	require.NoError(t, err)
+	s := m.Spent()
+	require.GreaterOrEqual(t, s.Sum, rho*(1-mostShares)/4, name)
+	require.LessOrEqual(t, s.Centre+s.Scale+s.Clip+s.Divisor+s.Sum, rho*(1+1e-12), name)
+	for i := range m.Dim() {
+		require.True(t, finite(m.Estimate(i)) && positive(m.StdDev(i)), "%s: %v ± %v", name, m.Estimate(i), m.StdDev(i))
+	}
+}
+
+// Under AddRemove a sparse row may lose its entries: ranks change as if it were replaced, and where it stood it adds nothing to any sum.
+func TestSparseRowsMayLoseTheirEntries(t *testing.T) {
+	s := Sparse{Offsets: []int{0, 2, 2}, Indices: []uint32{0, 1}}
+	for _, relation := range []noise.Relation{noise.Replace, noise.AddRemove} {
+		p := Params{Rho: 1, Dim: 2, Rows: 2, NonNegative: true, Relation: relation}.resolved()
+		r := newRun(context.Background(), p, &rows{dim: 2, max: 1, sparse: &s})
+		require.Equal(t, map[noise.Relation]change{noise.Replace: replaced, noise.AddRemove: either}[relation], r.ranks())
+		r.shapeBy([]float64{2, 2}, 0.01) // full columns
+		_, y := newShaped(r.x, r.centre, r.factor).row(1)
+		require.Equal(t, relation == noise.AddRemove, len(y) == 0, "only under Replace columns are complemented")
+		require.Equal(t, p.ranks(), newRun(context.Background(), p, &rows{dim: 2, max: 1, dense: [][]float64{nil}}).ranks())
+	}
+}
+
+// The table of weights is short however small the budget is, and falls as far as a longer one.
+func TestWeightsAreFew(t *testing.T) {
+	for _, rho := range []float64{1e-20, 1e-12, 1e-6, 1} {
+		w := newWeights(rho, 0.5, replaced, 1<<30)
+		require.Less(t, len(w.table), 1<<17)
+		c := math.Sqrt(2 * rho)
+		if s := int64(20 / c); s < 1<<30 {
+			require.InDelta(t, float64(s)*c, math.Log(topWeight)-math.Log(float64(w.at(s))), 0.05)
+		}
+		for s := int64(1); s < 1<<32; s = s*5/4 + 1 {
+			a, b := w.at(s-1), w.at(s)
+			require.True(t, b <= a && b > 0)
+			require.LessOrEqual(t, float64(a-b), float64(a)*-math.Expm1(-c)*(1+1e-12), "s = %d", s)
+		}
+	}
+}
