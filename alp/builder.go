@@ -1,0 +1,108 @@
+package alp
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// Builder sums values by index. It holds private data: it prints nothing of it, encodes nothing, and Release is the only
+// way out. One goroutine at a time may use it.
+type Builder struct {
+	state **state // twice removed: fmt, slog and the encoders get no further than an address
+}
+
+// state is nil once released.
+type state struct {
+	params Params // resolved, unless Sparsity is to be estimated: then it is 0, and shape is for 1
+	shape  shape
+	totals totals
+	src    noise.Source
+}
+
+// New returns an empty Builder, or an error that wraps [ErrParams]. It computes all numbers of the release, which takes up to some
+// milliseconds, and allocates no table: that is for Release.
+func New(p Params) (*Builder, error) {
+	p, err := p.Resolved()
+	if err != nil {
+		return nil, err
+	}
+	if p.Seed.IsZero() {
+		p.Seed = hashing.NewSeed()
+	}
+	s := &state{params: p, totals: newTotals()}
+	if s.shape, err = p.known().shape(); err != nil {
+		return nil, err
+	}
+	return &Builder{&s}, nil
+}
+
+// Add adds the value to the total of the index. NaN counts as 0, an index of Dim or more is ignored, and totals saturate at ±2⁵⁴ steps of the grid, more than
+// 2⁴⁰ times Δ/ε. So are new indices once there are 2³² − 1, where the guarantee ends.
+//
+// What counts for neighbours is the sum of the absolute changes of all values that are added. A value off the grid goes to one of the two grid points next
+// to it at random, with the right mean; integers are rounded to the nearest. Clamping to Max, and to 0 from below unless Signed, is up to Release
+// and concerns the totals.
+//
+// After Release, and on a Builder that New did not make, Add does nothing: the release is final. A caller that cannot be sure asks
+// [Builder.Released] first.
+func (b *Builder) Add(index uint64, value float64) {
+	if b.Released() {
+		return
+	}
+	s := *b.state
+	if s.params.Dim > 0 && index >= s.params.Dim {
+		return
+	}
+	s.totals.add(index, s.steps(value))
+}
+
+// steps returns the value on the grid.
+func (s *state) steps(value float64) int64 {
+	if math.IsNaN(value) {
+		return 0
+	}
+	if s.params.Integers {
+		value = math.Round(value)
+	}
+	y := value / s.shape.step
+	switch {
+	case y >= maxTotal:
+		return maxTotal
+	case y <= -maxTotal:
+		return -maxTotal
+	}
+	if s.shape.mixed && (y != math.Trunc(y) || y == 0) { // a quotient of 0 may be an underflow
+		y = noise.RandomizedRound(&s.src, value, s.shape.step) / s.shape.step
+	}
+	return int64(y)
+}
+
+// Released reports whether the Builder has been released, and Add therefore ignores what it is given.
+func (b *Builder) Released() bool { return b.state == nil || *b.state == nil }
+
+// Release spends the budget and returns the private projection. The Builder gives up its data; a second Release returns an error that
+// wraps [ErrReleased].
+func (b *Builder) Release() (*Projection, error) {
+	if b.Released() {
+		return nil, fmt.Errorf("alp: Release: the Builder is %w", fault.ErrReleased)
+	}
+	s := *b.state
+	*b.state = nil
+	return s.release()
+}
+
+const redacted = "alp.Builder (private)"
+
+// Format prints a fixed text under every verb.
+func (b Builder) Format(f fmt.State, _ rune) { fmt.Fprint(f, redacted) }
+
+// LogValue logs a fixed text.
+func (b Builder) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// MarshalText encodes a fixed text, so that JSON and XML hold nothing else.
+func (b Builder) MarshalText() ([]byte, error) { return []byte(redacted), nil }

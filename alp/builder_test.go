@@ -1,0 +1,126 @@
+package alp
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"testing/cryptotest"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/stretchr/testify/require"
+)
+
+func newBuilder(t testing.TB, p Params) *Builder {
+	t.Helper()
+	b, err := New(p)
+	require.NoError(t, err)
+	return b
+}
+
+func TestBuilderIsRedacted(t *testing.T) {
+	b := newBuilder(t, Params{Epsilon: 1, Delta: 1e-6, Sparsity: 10, Integers: true})
+	b.Add(123456789123, 987654321987)
+	dptest.Redacted(t, b, "123456789123", "987654321987")
+	dptest.Redacted(t, *b, "123456789123", "987654321987")
+	require.Equal(t, redacted, fmt.Sprintf("%+v", b))
+}
+
+func TestReleaseIsFinal(t *testing.T) {
+	b := newBuilder(t, Params{Epsilon: 1, Delta: 1e-6, Sparsity: 10})
+	require.False(t, b.Released())
+	_, err := b.Release()
+	require.NoError(t, err)
+	require.True(t, b.Released())
+	b.Add(1, 1)
+	_, err = b.Release()
+	require.ErrorIs(t, err, ErrReleased)
+	var zero Builder
+	zero.Add(1, 1)
+	_, err = zero.Release()
+	require.ErrorIs(t, err, ErrReleased)
+	var v Projection
+	require.True(t, math.IsNaN(v.Estimate(1)))
+	lo, hi := v.Interval(1, 0.9)
+	require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
+	require.Equal(t, "alp.Projection (not released)", v.String())
+}
+
+func TestAddDoesNotAllocate(t *testing.T) {
+	b := newBuilder(t, Params{Epsilon: 1, Delta: 1e-6, Sparsity: 10})
+	for i := range uint64(200) {
+		b.Add(i, 1)
+	}
+	i := uint64(0)
+	require.Zero(t, testing.AllocsPerRun(100, func() { // on the grid; off it, noise.Source takes a new key once in 1,024 words
+		b.Add(i%200, 0.5)
+		i++
+	}))
+}
+
+// The order of arrival, and how a total is split into values on the grid, leave no trace.
+func TestReleaseDoesNotDependOnTheOrder(t *testing.T) {
+	for _, p := range []Params{
+		{Epsilon: 1, Delta: 1e-6, Sparsity: 50}, {Epsilon: 1, Dim: 1000, Sparsity: 50, Signed: true}, {Epsilon: 1, Max: 20, Sparsity: 50, Independent: true},
+		{Epsilon: 1, Delta: 1e-6, SparsityShare: 0.1},
+	} {
+		p.Seed[3] = 9
+		var encodings [2][]byte
+		for turn := range encodings {
+			cryptotest.SetGlobalRandom(t, 5)
+			b := newBuilder(t, p)
+			for i := range 300 {
+				index := uint64(i)
+				if turn == 1 {
+					index = uint64(299 - i)
+				}
+				for range 1 + turn {
+					b.Add(index, float64(index%40)/float64(1+turn))
+				}
+			}
+			v, err := b.Release()
+			require.NoError(t, err)
+			encodings[turn], err = v.MarshalBinary()
+			require.NoError(t, err)
+		}
+		require.Equal(t, encodings[0], encodings[1], "%+v", p)
+	}
+}
+
+// Totals are clamped, saturate and ignore what is not a number.
+func TestTotals(t *testing.T) {
+	totalsOf := func(p Params, values ...float64) []total {
+		b := newBuilder(t, p)
+		for _, v := range values {
+			b.Add(7, v)
+		}
+		b.Add(p.Dim, 5) // ignored
+		s := *b.state
+		return s.totals.clamped(s.shape.limit, p.Signed)
+	}
+	p := Params{Epsilon: 1, Delta: 1e-6, Dim: 100, Sparsity: 10, Integers: true, Max: 1000}
+	require.Equal(t, []total{{7, 3}}, totalsOf(p, 1, 2))
+	require.Equal(t, []total{{7, 3}}, totalsOf(p, 2.6, math.NaN(), 0.4), "rounded to the nearest integers")
+	require.Equal(t, []total{{7, 1000}}, totalsOf(p, 2000), "above Max")
+	require.Equal(t, []total{{7, 1000}}, totalsOf(p, math.Inf(1)))
+	require.Equal(t, []total{{7, 500}}, totalsOf(p, 2000, -1500), "clamped as a total, not value by value")
+	require.Empty(t, totalsOf(p, -5), "below 0")
+	require.Empty(t, totalsOf(p, math.Inf(-1), 5))
+	p.Signed = true
+	require.Equal(t, []total{{7, -5}}, totalsOf(p, -5))
+	require.Equal(t, []total{{7, -1000}}, totalsOf(p, math.Inf(-1)))
+	p.Max = 0
+	require.Equal(t, []total{{7, maxTotal}}, totalsOf(p, 1e300, 1e300))
+	require.Equal(t, []total{{7, 0}}[:0], totalsOf(p, 1e300, -1e300))
+}
+
+// Values off the grid keep their mean.
+func TestRandomRounding(t *testing.T) {
+	b := newBuilder(t, Params{Epsilon: 1, Delta: 1e-6, Sparsity: 10, Signed: true})
+	s := *b.state
+	const n = 100000
+	up := int64(0)
+	for range n {
+		up += s.steps(-2.3*s.shape.step) + 3
+	}
+	dptest.Tail(t, "rounded up", up, n, 0.7, 1e-7)
+}

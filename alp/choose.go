@@ -1,0 +1,73 @@
+package alp
+
+import "math"
+
+// The cost and shape parameters that are chosen where a field is 0, from a search at equal bits: mean absolute error of entries uniform on the axis, of zeros, and root mean
+// square error, by simulation, for all other entries large and for all of them uniform. The optimum is flat: half or twice the width, or a Split from ¼ to 3/8, costs
+// 5 % or so.
+//
+//	bits an entry      < 60    < 150   < 600   more
+//	Q, columns only       8       8      16      32
+//	Q, with a list        8      16      16      32
+//	width              at most 24 Δ/ε′, as few columns as that takes: a collision costs at most a column
+//	unary codes        width 5 Δ/ε′, the thesis's 3 Δ/ε′
+//	integers           where a step costs 3/2 or more, noise is mostly 0 and each value has a level of its own: Q = 8 and width 7 steps, unary codes 1 step
+//	Split              5/16 with δ, 3/8 without, where the list's threshold is higher
+//
+// Fewer bits than 60 leave too few cells for many levels. More levels than 32 gain nothing, as the noise is wider than a level.
+
+// costlyStep is what a step of integers must cost for each value to have a level of its own.
+const costlyStep = 1.5
+
+// chosenLevels returns Q.
+func (p Params) chosenLevels() int {
+	bits := p.Bits
+	switch {
+	case p.Linear:
+		return 2
+	case p.costly() || bits < 60 || bits < 150 && p.Structure == ColumnsOnly:
+		return 8
+	case bits < 600:
+		return 16
+	}
+	return 32
+}
+
+// costly reports whether values are integers of which each has a level of its own.
+func (p Params) costly() bool {
+	_, mixed := p.grid()
+	return !mixed && p.columnShare()*p.kappa() >= costlyStep
+}
+
+// chosenSplit returns θ.
+func (p Params) chosenSplit() float64 {
+	if p.Delta == 0 {
+		return 3.0 / 8
+	}
+	return 5.0 / 16
+}
+
+// chosenColumns returns m for an axis of the given number of steps.
+func (p Params) chosenColumns(reach float64) int {
+	width := 24.0 // in units of Δ/ε′
+	switch unit := p.columnShare() * p.kappa(); {
+	case p.Linear:
+		width = 3
+	case p.costly():
+		width = float64(p.Levels-1) * unit
+	case p.Levels == 2:
+		width = 5
+	}
+	const slack = 0.01 // of a column, which may be wider by so much
+	return int(min(max(math.Ceil(reach*p.columnShare()*p.kappa()/width-slack), 1), maxColumns))
+}
+
+// chosenWidth returns W for an axis of the given number of steps that has the given number of columns: the least that covers it, and odd for costly integers, so that the
+// thresholds lie between values.
+func (p Params) chosenWidth(reach float64, columns int) float64 {
+	width := math.Ceil(reach / float64(columns))
+	if p.costly() && math.Mod(width, 2) == 0 {
+		width++
+	}
+	return width
+}

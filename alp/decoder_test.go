@@ -1,0 +1,296 @@
+package alp
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// columnsOnly returns the shape of integers up to 12 in 3 columns of 4 steps with 4 levels: 64 outputs.
+func columnsOnly(t *testing.T) shape {
+	t.Helper()
+	s, err := Params{Epsilon: 1, Sparsity: 100, Structure: ColumnsOnly, Max: 12, Integers: true, Levels: 4, Columns: 3, Alpha: 4}.shape()
+	require.NoError(t, err)
+	require.Equal(t, 4, s.width)
+	return s
+}
+
+// Without a load, the posterior is Bayes' theorem over all values, for all outputs.
+func TestPosteriorExactly(t *testing.T) {
+	s := columnsOnly(t)
+	g := newBins(&s.code, s.half, s.turn)
+	require.True(t, g.exact())
+	prior := make([]float64, g.total())
+	for b := range prior {
+		prior[b] = float64(1+b%5) / 100
+	}
+	p := newPosterior(&g, make(load, g.total()+1), prior, tail{}, func(b int) float64 { return float64(b + 1) })
+	for number := range 64 {
+		outputs := []uint8{uint8(number % 4), uint8(number / 4 % 4), uint8(number / 16)}
+		likelihood := func(x int64) float64 {
+			product := 1.0
+			for j, o := range outputs {
+				product *= s.code.prob(s.size(x, j), int(o))
+			}
+			return product
+		}
+		total, moment := 0.0, 0.0
+		for b, w := range prior {
+			total += w * likelihood(int64(b+1))
+			moment += w * likelihood(int64(b+1)) * float64(b+1)
+		}
+		weight, k := p.weight(outputs)
+		require.Zero(t, k)
+		require.InEpsilon(t, total/likelihood(0), weight, 1e-12)
+		require.InEpsilon(t, moment/total, p.moment(outputs)/weight, 1e-12)
+		sum := 0.0
+		for b, w := range prior { // quantiles half-way through each value's mass
+			mass := w * likelihood(int64(b+1))
+			require.Equal(t, float64(b+1), p.find(outputs, (sum+mass/2)/likelihood(0), 0))
+			sum += mass
+		}
+	}
+}
+
+// With a load, outputs follow the law of the largest of the own value and a Poisson number of others.
+func TestLikelihoodExactly(t *testing.T) {
+	s := columnsOnly(t)
+	g := newBins(&s.code, s.half, s.turn)
+	rates, above := []float64{0.1, 0, 0.3, 0.2}, 0.4
+	like := make([]float64, g.count+2)
+	for o := range 4 {
+		g.likelihood(rates, above, o, like)
+		for u := range 5 {
+			y := []int{0, 1, 2, 3, 4}[u]
+			want, beyond := 0.0, above
+			at := []float64{}
+			for v := 4; v > y; v-- { // Pr[largest other = v]
+				if v == 4 { // the last step and all above the column look alike
+					at = append(at, -math.Expm1(-beyond-rates[3]))
+				} else {
+					at = append(at, math.Exp(-beyond)*-math.Expm1(-rates[v-1]))
+				}
+				beyond += rates[v-1]
+				want += at[len(at)-1] * s.code.prob(v, o)
+			}
+			want += math.Exp(-beyond) * s.code.prob(y, o)
+			if y == 4 {
+				want = s.code.prob(4, o)
+			}
+			require.InEpsilon(t, want, like[y], 1e-12, "o %d y %d", o, y)
+		}
+	}
+}
+
+// The load is found from the table: the rates of what is above each column, within five standard errors of Poisson numbers and about 5 % of bias of the start.
+func TestLoadIsFound(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const k = 50_000
+	values := among(k, k, 0, func() float64 { return 40 * r.Float64() })
+	p := released(t, Params{Epsilon: 1, Sparsity: k, Structure: ColumnsOnly, Max: 40, Columns: 4, Bits: 200}, values)
+	rate := float64(k) / float64(p.shape.cells())
+	l, g := p.decoder.loads[0], p.decoder.bins
+	for j := range 4 {
+		above := sum(l[j*g.count:])
+		want := rate * float64(4-j) / 4
+		require.InDelta(t, want, above, 0.08*want+5*math.Sqrt(want/float64(p.shape.cells())), "column %d", j)
+	}
+}
+
+func TestPrior(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	values := among(2000, 1000, 40, func() float64 { return 40 * r.Float64() })
+	p := released(t, Params{Epsilon: 1, Sparsity: 2000, Max: 40}, values)
+	require.Equal(t, DefaultPrior(), p.Prior())
+	q, err := p.WithPrior(Prior{Zero: 0.99})
+	require.NoError(t, err)
+	require.Equal(t, Prior{Zero: 0.99}, q.Prior())
+	_, most := measure(values, 1000, p.Estimate)
+	_, none := measure(values, 1000, q.Estimate)
+	_, plain := measure(values, 1000, bare(t, p).Estimate)
+	require.Less(t, none.mean(), most.mean())
+	require.Less(t, most.mean(), plain.mean())
+	for _, bad := range []Prior{{Zero: -1}, {Zero: 1}, {Zero: math.NaN()}, {Learned: -1}, {Learned: 2}, {Learned: math.NaN()}} {
+		_, err := p.WithPrior(bad)
+		require.ErrorIs(t, err, ErrParams)
+	}
+}
+
+// The learned prior helps where values are small: exponential of mean 2/ε.
+func TestLearnedPriorHelps(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const k = 40_000
+	values := among(k, k, 0, func() float64 { return 2 * r.ExpFloat64() })
+	p := released(t, Params{Epsilon: 1, Sparsity: k, Max: 40, Structure: ColumnsOnly, Columns: 3}, values)
+	learned, err := p.WithPrior(Prior{Learned: 0.9})
+	require.NoError(t, err)
+	uniform, err := p.WithPrior(Prior{})
+	require.NoError(t, err)
+	a, _ := measure(values, k, learned.Mean)
+	b, _ := measure(values, k, uniform.Mean)
+	t.Logf("learned %.2f, uniform %.2f", a.root(), b.root())
+	require.Less(t, a.root(), b.root())
+}
+
+func TestEstimateAll(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const k, n = 10_000, 2000
+	values := among(k, n, 40, func() float64 { return 40 * r.Float64() })
+	p := released(t, Params{Epsilon: 1, Sparsity: k, Max: 40}, values)
+	zeros, entries := make([]uint64, n), make([]uint64, n)
+	for i := range n {
+		entries[i], zeros[i] = scatter(i), scatter(k+i)
+	}
+	single, singleZeros := measure(values, n, p.Estimate)
+	ofZeros, ofEntries := &errors{}, &errors{}
+	dst := make([]float64, 0, n)
+	for i, x := range p.EstimateAll(entries, dst) {
+		ofEntries.add(x, values[i])
+	}
+	for _, x := range p.EstimateAll(zeros, dst) {
+		ofZeros.add(x, 0)
+	}
+	t.Logf("entries %.2f instead of %.2f, zeros %.2f instead of %.2f", ofEntries.mean(), single.mean(), ofZeros.mean(), singleZeros.mean())
+	require.Less(t, ofEntries.mean(), single.mean())
+	require.Less(t, ofZeros.mean(), 0.2*singleZeros.mean())
+	require.Empty(t, p.EstimateAll(nil, nil))
+	require.Len(t, p.EstimateAll(entries[:3], nil), 3)
+	require.Zero(t, testing.AllocsPerRun(10, func() { p.EstimateAll(entries, dst) }))
+	require.True(t, math.IsNaN(new(Projection).EstimateAll(entries[:1], nil)[0]))
+}
+
+// peak is the average of the maximisers of the partial sums, as Algorithm 3 has it.
+func TestArgmax(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 1000 {
+		bits := make([]uint8, r.IntN(12))
+		for i := range bits {
+			bits[i] = uint8(r.IntN(2))
+		}
+		f, sums := 0, []int{0}
+		for _, b := range bits {
+			f += 2*int(b) - 1
+			sums = append(sums, f)
+		}
+		at, n := 0, 0
+		for i, f := range sums {
+			if f == slices.Max(sums) {
+				at, n = at+i, n+1
+			}
+		}
+		require.Equal(t, float64(at)/float64(n), peak(bits))
+		require.Equal(t, float64(at)/float64(n), peakOfBoth(bits, []uint8{0}))
+		require.Equal(t, -float64(at)/float64(n), peakOfBoth([]uint8{0}, bits))
+	}
+	require.Zero(t, peakOfBoth([]uint8{1}, []uint8{1}))
+	p := released(t, Params{Epsilon: 1, Sparsity: 10, Max: 40}, []float64{1})
+	require.True(t, math.IsNaN(p.Argmax(1)), "not a unary code")
+}
+
+// Thousands of columns: products of ratios overflow without rescaling.
+func TestManyColumns(t *testing.T) {
+	p := released(t, Params{Epsilon: 1, Sparsity: 10, Max: 4000, Levels: 2, Structure: ColumnsOnly, Bits: 1e5}, []float64{0, 2000, 3990, 10})
+	require.Greater(t, p.Params().Columns, 700)
+	for i, v := range []float64{0, 2000, 3990, 10} {
+		require.InDelta(t, v, p.Estimate(scatter(i)), 60)
+		require.InDelta(t, v, p.Mean(scatter(i)), 60)
+		lo, hi := p.Interval(scatter(i), 0.9999)
+		require.True(t, lo <= v+60 && v-60 <= hi, "%v: [%v, %v]", v, lo, hi)
+	}
+}
+
+func TestNotReleased(t *testing.T) {
+	p := new(Projection)
+	for _, f := range []func(uint64) float64{p.Estimate, p.Mean, p.Argmax} {
+		require.True(t, math.IsNaN(f(1)))
+	}
+	lo, hi := p.Interval(1, 0.9)
+	require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
+	require.Zero(t, p.Prior())
+	q, err := p.WithPrior(Prior{})
+	require.NoError(t, err)
+	require.True(t, math.IsNaN(q.Estimate(1)))
+}
+
+func TestEstimateDoesNotAllocate(t *testing.T) {
+	values := make([]float64, 1000)
+	for i := range values {
+		values[i] = float64(i % 100)
+	}
+	for _, p := range []Params{{Delta: 1e-6}, {Delta: 1e-6, Signed: true}, {Max: 40, Structure: ColumnsOnly}, {Max: 40, Structure: ColumnsOnly, Levels: 2}, {Delta: 1e-6, Base: 1.5}} {
+		p.Epsilon, p.Sparsity = 1, 1000
+		pr, i := released(t, p, values), 0
+		require.Zero(t, testing.AllocsPerRun(2000, func() { pr.Estimate(scatter(i)); i++ }), "%+v", p)
+	}
+}
+
+func TestOutsideDim(t *testing.T) {
+	b, err := New(Params{Epsilon: 1, Delta: 1e-6, Dim: 100, Sparsity: 10})
+	require.NoError(t, err)
+	p, err := b.Release()
+	require.NoError(t, err)
+	require.Zero(t, p.Estimate(100))
+	require.Zero(t, p.Mean(1<<60))
+	lo, hi := p.Interval(100, 0.9)
+	require.Zero(t, lo)
+	require.Zero(t, hi)
+	require.Equal(t, []float64{0}, p.EstimateAll([]uint64{100}, nil))
+}
+
+func TestConcurrentReaders(t *testing.T) {
+	p := released(t, Params{Epsilon: 1, Delta: 1e-6, Sparsity: 100}, []float64{1, 20, 300})
+	want := p.Estimate(scatter(1))
+	lo, hi := released(t, p.Params(), nil).Interval(1, 0.9)
+	require.LessOrEqual(t, lo, hi)
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for i := range 100 {
+				p.Interval(scatter(i), 0.9)
+				q, _ := p.WithPrior(Prior{Zero: 0.1})
+				q.Interval(scatter(i), 0.5)
+				if p.Estimate(scatter(1)) != want {
+					t.Error("the estimate changes")
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// What a Plan says is what a release has, with all other entries as the Plan assumes.
+func TestPlan(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const k, n = 20_000, 4000
+	for _, p := range []Params{{Max: 40, Structure: ColumnsOnly}, {Max: 40, Structure: ColumnsOnly, Levels: 2}, {Max: 40, Structure: ColumnsOnly, Linear: true}} {
+		p.Epsilon, p.Sparsity = 1, k
+		plan, err := p.Plan()
+		require.NoError(t, err)
+		values := among(k, n, 40, func() float64 { return 40 * r.Float64() })
+		uniform, err := released(t, p, values).WithPrior(Prior{Zero: 0.5})
+		require.NoError(t, err)
+		entries, zeros := measure(values, n, uniform.Estimate)
+		t.Logf("%v; measured %.2f, %.2f", plan, entries.mean(), zeros.mean())
+		require.InEpsilon(t, plan.Error, entries.mean(), 0.2)
+		require.InDelta(t, plan.Zero, zeros.mean(), 0.25*plan.Zero+0.1)
+		require.True(t, math.IsNaN(plan.Large))
+	}
+	plans, err := Params{Epsilon: 1, Delta: 1e-6, Sparsity: k, Max: 1000}.Variants()
+	require.NoError(t, err)
+	require.Len(t, plans, 9)
+	require.Equal(t, SplitAxis, plans[0].Params.Structure)
+	require.Greater(t, plans[0].Params.Levels, 2)
+	require.InDelta(t, 1, plans[0].Large, 0.01)
+	for i, plan := range plans {
+		t.Log(plan)
+		require.True(t, i == 0 || plans[i-1].expected() <= plan.expected())
+	}
+	_, err = Params{Epsilon: -1}.Variants()
+	require.ErrorIs(t, err, ErrParams)
+	_, err = Params{}.Plan()
+	require.ErrorIs(t, err, ErrParams)
+}

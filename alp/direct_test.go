@@ -1,0 +1,100 @@
+package alp
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The fast way reads the cells that cells reads, and gives the estimate that the tables give, in every layout that has it.
+func TestDirect(t *testing.T) {
+	only := Params{Epsilon: 1, Sparsity: 300, Structure: ColumnsOnly, Max: 40}
+	for _, f := range []func(p *Params){
+		func(*Params) {}, func(p *Params) { p.Levels = 2 }, func(p *Params) { p.Levels, p.Columns = 2, 12 }, func(p *Params) { p.Levels, p.Columns = 16, 3 },
+		func(p *Params) { p.Levels, p.Columns = 256, 1 }, func(p *Params) { p.Levels, p.Columns = 64, 2 }, func(p *Params) { p.Signed = true },
+		func(p *Params) { p.Signed, p.TwoVectors = true, true }, func(p *Params) { p.Base, p.Max = 2, 1000 }, func(p *Params) { p.Integers, p.Epsilon = true, 2 },
+		func(p *Params) { p.Bits = 0.1 }, func(p *Params) { p.Linear, p.Columns = true, 5 },
+		func(p *Params) { p.Structure, p.Delta, p.Max = SplitAxis, 1e-6, 0 }, func(p *Params) { p.Structure, p.Dim, p.Max, p.Levels, p.Columns = Composition, 1<<40, 0, 4, 5 },
+	} {
+		q := only
+		f(&q)
+		values := make([]float64, 300)
+		for i := range values {
+			values[i] = float64(i%81 - 20)
+		}
+		p := released(t, q, values)
+		d := p.decoder
+		require.NotNil(t, d.direct, "%+v", q)
+		for i := range 600 {
+			cells := p.cells(scatter(i), nil)
+			key := uint64(0)
+			for j, o := range slices.Backward(cells) {
+				require.Less(t, int(o), p.shape.code.levels, "column %d", j)
+				key = key<<p.shape.cellBits | uint64(o)
+			}
+			require.Equal(t, key, d.direct.key(scatter(i)), "%+v", q)
+			positive, negative := p.shape.sides(cells)
+			require.Equal(t, p.shape.value(d.median(positive, negative, d.list.find(scatter(i)), d.odds)), p.Estimate(scatter(i)), "%+v", q)
+		}
+	}
+	for _, f := range []func(p *Params){func(p *Params) { p.Independent = true }, func(p *Params) { p.Levels, p.Columns = 2, 13 }} {
+		q := only
+		f(&q)
+		require.Nil(t, released(t, q, nil).decoder.direct)
+	}
+}
+
+// All listed indices are found and no others, however they hash: also if all fall into one bucket.
+func TestDirectory(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 9, 1000} {
+		for _, crowd := range []uint64{1 << 20, 1} {
+			var slots []slot
+			listed := map[uint64]float64{}
+			for i := range uint64(n) {
+				s := slot{unmix(i * (math.MaxUint64 / 1024 / crowd)), float64(i + 1)}
+				slots, listed[s.index] = append(slots, s), s.value
+			}
+			d := newDirectory(slots)
+			for index, value := range listed {
+				require.Equal(t, value, d.find(index))
+			}
+			for i := range uint64(4000) {
+				require.Equal(t, listed[i], d.find(i))
+				require.Equal(t, listed[unmix(i)], d.find(unmix(i)))
+			}
+		}
+	}
+}
+
+// unmix is the inverse of mix: the products with the inverses of its factors modulo 2⁶⁴, and its shifts undone.
+func unmix(y uint64) uint64 {
+	inverse := func(odd uint64) uint64 {
+		x := odd
+		for range 6 { // Newton: each round doubles the digits
+			x *= 2 - odd*x
+		}
+		return x
+	}
+	y ^= y>>31 ^ y>>62
+	y *= inverse(0x94d049bb133111eb)
+	y ^= y>>27 ^ y>>54
+	y *= inverse(0xbf58476d1ce4e5b9)
+	y ^= y>>30 ^ y>>60
+	return y - 0x9e3779b97f4a7c15
+}
+
+// A listed entry far below the end of the columns, hundreds of scales of the list's noise from it, is estimated as well as any other: within 16 standard deviations of the list.
+func TestFarTurn(t *testing.T) {
+	values := []float64{50, 100, 200, 1000, 4990, 5010, 7000}
+	for _, turn := range []float64{2000, 5000, 20_000} {
+		p := released(t, Params{Epsilon: 1, Delta: 1e-6, Sparsity: 100, Turn: turn}, values)
+		for i, v := range values {
+			require.InDelta(t, v, p.Estimate(scatter(i)), 16*math.Sqrt2*16/5)
+			require.InDelta(t, v, p.Mean(scatter(i)), 16*math.Sqrt2*16/5)
+			lo, hi := p.Interval(scatter(i), 1-1e-9)
+			require.True(t, lo <= v && v <= hi, "%v in [%v, %v]", v, lo, hi)
+		}
+	}
+}

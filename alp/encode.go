@@ -1,0 +1,217 @@
+package alp
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/threshold"
+)
+
+// The encoding of a Projection, little-endian, version 1; floating-point numbers are IEEE 754 bits. The Params are those that New or Release filled in:
+//
+//	bytes  field
+//	6      header: "dpsk", kind 3, version 1
+//	1      flags: 1 Integers, 2 Signed, 4 TwoVectors, 8 Linear, 16 Independent
+//	1      Structure
+//	2      Levels
+//	2      Columns
+//	8      Dim
+//	8      Sparsity
+//	16     Seed
+//	8 each Epsilon, Delta, Sensitivity, Max, Base, Alpha, Bits, Split, Turn, FalseKeys, Norm, SparsityShare
+//	8 each the words of the table, as many as the Params say
+//	…      the list, unless Structure is ColumnsOnly: the encoding of a threshold.Vector[uint64]
+//
+// Nothing in it depends on the order of arrival, and no other bytes decode to the same Projection.
+const (
+	version   = 1
+	fixedSize = wire.HeaderSize + 2 + 2*2 + 2*8 + 16 + 12*8
+)
+
+// Size returns the length in bytes of the encoding of a release with the given number of listed keys, of which a structure without a list has none. 0 if the
+// Params are invalid or Sparsity is to be estimated.
+func (p Params) Size(listed int) int {
+	r, err := p.Resolved()
+	if err != nil || r.Sparsity == 0 {
+		return 0
+	}
+	g, err := r.geometry()
+	if err != nil {
+		return 0
+	}
+	size := fixedSize + 8*int(g.tableWords())
+	if g.hasList {
+		size += r.listParams().Size(listed)
+	}
+	return size
+}
+
+// floats returns the floating-point fields in the order of the encoding.
+func (p *Params) floats() [12]*float64 {
+	return [...]*float64{&p.Epsilon, &p.Delta, &p.Sensitivity, &p.Max, &p.Base, &p.Alpha, &p.Bits, &p.Split, &p.Turn, &p.FalseKeys, &p.Norm, &p.SparsityShare}
+}
+
+// switches returns the truth values in the order of their flags.
+func (p *Params) switches() [5]*bool {
+	return [...]*bool{&p.Integers, &p.Signed, &p.TwoVectors, &p.Linear, &p.Independent}
+}
+
+// AppendBinary appends the encoding of the projection to dst. The error, which wraps [ErrFormat], is for a Projection that is neither released nor decoded.
+func (p *Projection) AppendBinary(dst []byte) ([]byte, error) {
+	if p.decoder == nil {
+		return dst, fault.Format("alp", "a Projection that was not released has no encoding")
+	}
+	q := p.shape.params
+	flags := byte(0)
+	for i, on := range q.switches() {
+		if *on {
+			flags |= 1 << i
+		}
+	}
+	dst = wire.AppendHeader(dst, wire.KindALP, version)
+	dst = append(dst, flags, byte(q.Structure))
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(q.Levels))
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(q.Columns))
+	dst = binary.LittleEndian.AppendUint64(dst, q.Dim)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(q.Sparsity))
+	dst = append(dst, q.Seed[:]...)
+	for _, x := range q.floats() {
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(*x))
+	}
+	for _, word := range p.table {
+		dst = binary.LittleEndian.AppendUint64(dst, word)
+	}
+	if p.list == nil {
+		return dst, nil
+	}
+	return p.list.AppendBinary(dst)
+}
+
+// MarshalBinary returns the encoding of the projection.
+func (p *Projection) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
+
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for any other bytes.
+// It computes the law of the cells anew, which takes up to some milliseconds.
+func (p *Projection) UnmarshalBinary(data []byte) error {
+	r := wire.NewReader("alp", data)
+	r.Header(wire.KindALP, version)
+	params := readParams(r)
+	if err := r.Err(); err != nil {
+		return err
+	}
+	g, err := params.geometry()
+	if err != nil || !params.covers(&g) || g.tableWords() > uint64(r.Remaining()/8) {
+		r.Fail("a table of another size")
+		return r.Err()
+	}
+	var d Projection
+	d.table = make([]uint64, g.tableWords())
+	for i := range d.table {
+		d.table[i] = r.Uint64()
+	}
+	if !g.canonical(d.table) {
+		r.Fail("bits outside the cells")
+	}
+	rest := r.Bytes(r.Remaining())
+	if err := r.Done(); err != nil {
+		return err
+	}
+	if d.list, err = params.readList(&g, rest); err != nil {
+		return err
+	}
+	if d.shape, err = params.resolvedShape(); err != nil {
+		return fault.Format("alp", "invalid Params")
+	}
+	d.decoder = newDecoder(&d)
+	*p = d
+	return nil
+}
+
+// readParams reads the Params. It fails unless they are valid, filled in and encoded in the one way they can be.
+func readParams(r *wire.Reader) (p Params) {
+	flags := r.Uint8()
+	for i, on := range p.switches() {
+		*on = flags>>i&1 != 0
+	}
+	p.Structure = Structure(r.Uint8())
+	p.Levels, p.Columns = int(readUint16(r)), int(readUint16(r))
+	p.Dim = r.Uint64()
+	sparsity := r.Uint64()
+	p.Sparsity = int(min(sparsity, math.MaxInt))
+	p.Seed = hashing.Seed(append(r.Bytes(len(p.Seed)), make([]byte, len(p.Seed))...)[:len(p.Seed)])
+	for _, x := range p.floats() {
+		*x = r.Float64()
+		if *x == 0 && math.Signbit(*x) {
+			r.Fail("a negative zero")
+		}
+	}
+	if r.Err() == nil && (flags > 31 || sparsity > math.MaxInt || p.validate() != nil || !p.filledIn()) {
+		r.Fail("invalid Params")
+	}
+	return p
+}
+
+func readUint16(r *wire.Reader) uint16 {
+	low := uint16(r.Uint8())
+	return low | uint16(r.Uint8())<<8
+}
+
+// filledIn reports whether nothing is left to choose.
+func (p Params) filledIn() bool {
+	if p.Sparsity == 0 || p.Levels == 0 || p.Columns == 0 || p.Alpha == 0 || p.Bits == 0 || p.Seed.IsZero() {
+		return false
+	}
+	switch p.Structure {
+	case AutoStructure:
+		return false
+	case ColumnsOnly:
+		return p.Split == 0 && p.Turn == 0 && p.FalseKeys == 0
+	}
+	return p.Split > 0 && p.Turn > 0 && (p.Delta > 0 || p.Dim > 0)
+}
+
+// covers reports whether the columns are no wider and no more than their range needs, but for a step or two of rounding.
+func (p Params) covers(g *geometry) bool {
+	reach, width := p.axisReach(g.step)+2, float64(g.width)
+	return width <= reach && float64(g.half-1)*width < reach
+}
+
+// canonical reports whether all bits that belong to no cell are 0.
+func (g *geometry) canonical(table []uint64) bool {
+	used := uint(g.wordCells) * uint(g.cellBits) // 64 shifts everything out
+	stray := uint64(0)
+	for _, word := range table {
+		stray |= word >> used
+	}
+	all := g.words * g.wordCells
+	for first := uint64(0); first < g.blocks*all; first += all {
+		g.eachWord(first+uint64(g.columns)*g.positions, first+all, func(word, mask uint64) { stray |= table[word] & mask })
+	}
+	return stray == 0
+}
+
+// readList decodes the list, which must be the one that the Params call for. Its ε and δ are logarithms and exponentials, in whose last places
+// machines differ.
+func (p Params) readList(g *geometry, data []byte) (*threshold.Vector[uint64], error) {
+	if !g.hasList {
+		if len(data) > 0 {
+			return nil, fault.Format("alp", "bytes after the table")
+		}
+		return nil, nil
+	}
+	list := new(threshold.Vector[uint64])
+	if err := list.UnmarshalBinary(data); err != nil {
+		return nil, err
+	}
+	near := func(x, y float64) bool { return math.Abs(x-y) <= 0x1p-30*math.Abs(y) }
+	want, got := p.listParams(), list.Params()
+	same := near(got.Epsilon, want.Epsilon) && near(got.Delta, want.Delta)
+	got.Epsilon, got.Delta = want.Epsilon, want.Delta
+	if !same || got != want || float64(g.below)*float64(g.turn) < list.Threshold() {
+		return nil, fault.Format("alp", "a list of other Params")
+	}
+	return list, nil
+}

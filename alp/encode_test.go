@@ -1,0 +1,188 @@
+package alp
+
+import (
+	"encoding/hex"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/cryptotest"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// samples are Params of small releases of each kind.
+var samples = map[string]Params{
+	"split":       {Epsilon: 1, Delta: 1e-6, Sparsity: 2, Integers: true, Split: 0.5, Levels: 8, Columns: 2, Bits: 60},
+	"pure":        {Epsilon: 2, Dim: 1 << 30, Sparsity: 3, Integers: true, Signed: true, Levels: 2, FalseKeys: 1, Columns: 3, Bits: 60},
+	"composition": {Epsilon: 3, Delta: 1e-9, Dim: 1000, Sparsity: 2, Integers: true, Structure: Composition, Linear: true, Bits: 60},
+	"columns":     {Epsilon: 1, Max: 30, Sparsity: 4, Integers: true, Independent: true, Base: 1.5, Levels: 4, Columns: 2},
+}
+
+// releaseOf releases four entries, the same at each call.
+func releaseOf(t *testing.T, p Params) *Projection {
+	t.Helper()
+	cryptotest.SetGlobalRandom(t, 7)
+	b, err := New(p)
+	require.NoError(t, err)
+	for i, v := range []float64{3, 1e6, 12, 500} {
+		b.Add(uint64(i)*100, v)
+	}
+	v, err := b.Release()
+	require.NoError(t, err)
+	return v
+}
+
+// same reports whether two Projections answer alike.
+func same(a, b *Projection) bool {
+	if (a.decoder == nil) != (b.decoder == nil) {
+		return false
+	}
+	for index := range uint64(500) {
+		x, y := a.Estimate(index), b.Estimate(index)
+		if math.Float64bits(x) != math.Float64bits(y) {
+			return false
+		}
+	}
+	return a.Params() == b.Params() && reflect.DeepEqual(a.table, b.table) && reflect.DeepEqual(a.list, b.list) && a.String() == b.String()
+}
+
+func TestCodec(t *testing.T) {
+	for name, p := range samples {
+		t.Run(name, func(t *testing.T) {
+			v := releaseOf(t, p)
+			data, err := v.MarshalBinary()
+			require.NoError(t, err)
+			listed := 0
+			if v.list != nil {
+				listed = v.list.Len()
+			}
+			require.Len(t, data, v.Params().Size(listed))
+			if name == "columns" || name == "split" && !testing.Short() || *longRuns {
+				dptest.Codec(t, v, same)
+			}
+		})
+	}
+}
+
+// What a release gives decodes to the same Projection, for default Params too.
+func TestCodecOfReleases(t *testing.T) {
+	for _, p := range []Params{
+		{Epsilon: 1, Delta: 1e-9, Sparsity: 100}, {Epsilon: 0.1, Dim: math.MaxUint64, Sparsity: 10}, {Epsilon: 1, Delta: 1e-9, Sparsity: 100, Signed: true, TwoVectors: true},
+		{Epsilon: 0.01, Delta: 0.1, Sparsity: 10, Levels: 256, Columns: 3}, {Epsilon: 20, Max: 5, Sparsity: 10}, {Epsilon: 1, Delta: 1e-9, SparsityShare: 0.1},
+		{Epsilon: 1, Delta: 1e-9, Norm: 1e4, Sensitivity: 3, Max: math.Copysign(0, -1)}, {Epsilon: 1, Delta: 1e-9, Sparsity: 100, Base: 1.2, Signed: true},
+	} {
+		v := releaseOf(t, p)
+		data, err := v.MarshalBinary()
+		require.NoError(t, err)
+		var w Projection
+		require.NoError(t, w.UnmarshalBinary(data), "%+v", p)
+		require.True(t, same(v, &w))
+		again, err := w.MarshalBinary()
+		require.NoError(t, err)
+		require.Equal(t, data, again)
+	}
+	_, err := new(Projection).MarshalBinary()
+	require.ErrorIs(t, err, ErrFormat)
+}
+
+// The layout is fixed: what is written today can be read by every later version.
+func TestGoldenFiles(t *testing.T) {
+	for name, p := range samples {
+		path := filepath.Join("testdata", name+".hex")
+		if *update {
+			data, err := releaseOf(t, p).MarshalBinary()
+			require.NoError(t, err)
+			require.NoError(t, os.MkdirAll("testdata", 0o755))
+			require.NoError(t, os.WriteFile(path, []byte(hex.EncodeToString(data)+"\n"), 0o644))
+		}
+		data := golden(t, path)
+		var v Projection
+		require.NoError(t, v.UnmarshalBinary(data))
+		again, err := v.MarshalBinary()
+		require.NoError(t, err)
+		require.Equal(t, data, again, name)
+		require.Equal(t, p.Epsilon, v.Params().Epsilon)
+		data[5]++ // a later version
+		require.ErrorIs(t, v.UnmarshalBinary(data), ErrFormat)
+	}
+}
+
+func golden(t testing.TB, path string) []byte {
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	data, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	require.NoError(t, err)
+	return data
+}
+
+// Objects that no release produces are not valid encodings.
+func TestDecodeRejectsInvalidObjects(t *testing.T) {
+	for name, spoil := range map[string]func(*Projection){
+		"no structure":       func(v *Projection) { v.shape.params.Structure = AutoStructure },
+		"another structure":  func(v *Projection) { v.shape.params.Structure = ColumnsOnly },
+		"unknown structure":  func(v *Projection) { v.shape.params.Structure = lastStructure + 1 },
+		"no levels":          func(v *Projection) { v.shape.params.Levels = 0 },
+		"odd levels":         func(v *Projection) { v.shape.params.Levels = 6 },
+		"no columns":         func(v *Projection) { v.shape.params.Columns = 0 },
+		"many columns":       func(v *Projection) { v.shape.params.Columns = 300 },
+		"no seed":            func(v *Projection) { v.shape.params.Seed = [16]byte{} },
+		"no sparsity":        func(v *Projection) { v.shape.params.Sparsity = 0 },
+		"negative sparsity":  func(v *Projection) { v.shape.params.Sparsity = -1 },
+		"another sparsity":   func(v *Projection) { v.shape.params.Sparsity = 1 << 20 },
+		"bad epsilon":        func(v *Projection) { v.shape.params.Epsilon = math.NaN() },
+		"another epsilon":    func(v *Projection) { v.shape.params.Epsilon *= 1.01 },
+		"another delta":      func(v *Projection) { v.shape.params.Delta *= 1.01 },
+		"another dim":        func(v *Projection) { v.shape.params.Dim = 77 },
+		"negative zero":      func(v *Projection) { v.shape.params.Max = math.Copysign(0, -1) },
+		"two vectors":        func(v *Projection) { v.shape.params.TwoVectors = true },
+		"turn too low":       func(v *Projection) { v.shape.params.Turn = 2 },
+		"no turn":            func(v *Projection) { v.shape.params.Turn = 0 },
+		"bits between cells": func(v *Projection) { v.table[0] |= 1 << 63 },
+		"a word too many":    func(v *Projection) { v.table = append(v.table, 0) },
+		"no list":            func(v *Projection) { v.list = nil },
+	} {
+		v := releaseOf(t, samples["split"])
+		v.table = append([]uint64{}, v.table...)
+		spoil(v)
+		data, err := v.MarshalBinary()
+		require.NoError(t, err)
+		into := Projection{}
+		require.ErrorIs(t, into.UnmarshalBinary(data), ErrFormat, name)
+		require.Equal(t, Projection{}, into, name)
+	}
+	v := releaseOf(t, samples["pure"]) // 6 columns of 85 bits in a block of 512
+	v.table[7] |= 1 << 63
+	data, err := v.MarshalBinary()
+	require.NoError(t, err)
+	require.ErrorIs(t, new(Projection).UnmarshalBinary(data), ErrFormat, "bits behind the cells")
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	for name := range samples {
+		f.Add(golden(f, filepath.Join("testdata", name+".hex")))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var v Projection
+		if err := v.UnmarshalBinary(data); err != nil {
+			require.ErrorIs(t, err, ErrFormat)
+			require.Equal(t, Projection{}, v)
+			return
+		}
+		again, err := v.MarshalBinary()
+		require.NoError(t, err)
+		require.Equal(t, data, again, "not canonical")
+		for index := range uint64(20) {
+			x := v.Estimate(index)
+			lo, hi := v.Interval(index, 0.9)
+			require.True(t, !math.IsNaN(x) && lo <= hi, "%v, [%v, %v]", x, lo, hi)
+		}
+		require.NotEmpty(t, v.String())
+	})
+}

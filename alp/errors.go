@@ -1,0 +1,10 @@
+package alp
+
+import "github.com/dpsketch/dpsketch/internal/fault"
+
+// Sentinel errors, shared by all packages of the library; match them with errors.Is.
+var (
+	ErrParams   = fault.ErrParams
+	ErrFormat   = fault.ErrFormat
+	ErrReleased = fault.ErrReleased
+)

@@ -1,0 +1,285 @@
+package alp
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The figures of accuracy, each through Builder, Release and Estimate. The fast ones compare with margins of five standard errors or more of their own; the long ones (go test
+// -run Long -long ./alp) are at the sizes that are stated.
+
+// errors collects estimates and what they should have been.
+type errors struct {
+	n, abs, square, sum float64
+	sizes               []float64
+}
+
+func (e *errors) add(estimate, truth float64) {
+	d := estimate - truth
+	e.n++
+	e.abs += math.Abs(d)
+	e.square += d * d
+	e.sum += d
+	e.sizes = append(e.sizes, math.Abs(d))
+}
+
+func (e *errors) mean() float64 { return e.abs / e.n }
+func (e *errors) root() float64 { return math.Sqrt(e.square / e.n) }
+func (e *errors) bias() float64 { return e.sum / e.n }
+
+// quantile returns a quantile of the absolute error.
+func (e *errors) quantile(p float64) float64 {
+	slices.Sort(e.sizes)
+	return e.sizes[int(p*float64(len(e.sizes)-1))]
+}
+
+// scatter is an injective map of small numbers to indices without structure: with indices in arithmetic progression the pairwise independent hash functions of the
+// thesis's layout have another number of collisions than random ones.
+func scatter(i int) uint64 { return mix(uint64(i)) }
+
+// released releases the values, value i at index scatter(i).
+func released(t testing.TB, p Params, values []float64) *Projection {
+	t.Helper()
+	b, err := New(p)
+	require.NoError(t, err)
+	for i, v := range values {
+		b.Add(scatter(i), v)
+	}
+	pr, err := b.Release()
+	require.NoError(t, err)
+	return pr
+}
+
+// among returns k values: the first n are drawn, all others are top.
+func among(k, n int, top float64, draw func() float64) []float64 {
+	values := slices.Repeat([]float64{top}, k)
+	for i := range n {
+		values[i] = draw()
+	}
+	return values
+}
+
+// measure returns the errors of the first n values, and of as many indices that are 0.
+func measure(values []float64, n int, estimate func(uint64) float64) (entries, zeros *errors) {
+	entries, zeros = &errors{}, &errors{}
+	for i := range n {
+		entries.add(estimate(scatter(i)), values[i])
+		zeros.add(estimate(scatter(len(values)+i)), 0)
+	}
+	return entries, zeros
+}
+
+// bare returns the projection read without an atom at zero.
+func bare(t testing.TB, p *Projection) *Projection {
+	t.Helper()
+	q, err := p.WithPrior(Prior{Zero: 0, Learned: DefaultPrior().Learned})
+	require.NoError(t, err)
+	return q
+}
+
+// figure is a row of the accuracy figures: at most these mean absolute errors of entries without an atom, and with the default prior, and these root mean square errors of Mean.
+type figure struct {
+	name        string
+	params      Params
+	plain, atom float64
+	root        float64
+	argmax      float64 // of the paper's estimator, 0 where that is not for the code
+}
+
+// figures are in units of Δ/ε: columns alone, entries uniform up to ψ = 40, all others at ψ.
+var figures = []figure{
+	{"columns/100", Params{Bits: 100}, 1.9, 2.05, 3.7, 0},
+	{"columns/300", Params{Bits: 300}, 1.45, 1.55, 2.8, 0},
+	{"columns/1000", Params{Bits: 1000}, 1.2, 1.3, 2.4, 0},
+	{"unary/100", Params{Bits: 100, Levels: 2}, 2.35, 3.0, 3.7, 2.8},
+	{"unary/300", Params{Bits: 300, Levels: 2}, 2.05, 2.35, 3.2, 2.35},
+	{"unary/1000", Params{Bits: 1000, Levels: 2}, 1.95, 2.1, 3.1, 2.2},
+	{"paper/100", Params{Bits: 100, Linear: true}, 4.4, 5.5, 6.5, 5},
+	{"paper/300", Params{Bits: 300, Linear: true}, 3.8, 4.6, 5.8, 4.3},
+	{"paper/1000", Params{Bits: 1000, Linear: true}, 3.8, 4.4, 5.8, 4.3},
+}
+
+func testFigures(t *testing.T, k, n int, slack float64) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const psi = 40
+	for _, f := range figures {
+		t.Run(f.name, func(t *testing.T) {
+			f.params.Epsilon, f.params.Max, f.params.Sparsity, f.params.Structure = 1, psi, k, ColumnsOnly
+			values := among(k, n, psi, func() float64 { return psi * r.Float64() })
+			p := released(t, f.params, values)
+			q := bare(t, p)
+			plain, _ := measure(values, n, q.Estimate)
+			atom, zeros := measure(values, n, p.Estimate)
+			mean, _ := measure(values, n, q.Mean)
+			argmax, zerosArgmax := measure(values, n, p.Argmax)
+			t.Logf("%d columns, Q = %d: no atom %.2f, RMSE of Mean %.2f; default %.2f, zeros %.2f; argmax %.2f, zeros %.2f",
+				p.Params().Columns, p.Params().Levels, plain.mean(), mean.root(), atom.mean(), zeros.mean(), argmax.mean(), zerosArgmax.mean())
+			require.Less(t, plain.mean(), f.plain*slack)
+			require.Less(t, atom.mean(), f.atom*slack)
+			require.Less(t, mean.root(), f.root*slack)
+			if f.argmax > 0 {
+				require.Less(t, argmax.mean(), f.argmax*slack)
+			}
+		})
+	}
+}
+
+func TestFigures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("more than a second; TestHonest and TestCombinedFigures remain")
+	}
+	testFigures(t, 20_000, 2000, 1.2)
+}
+
+func TestLongFigures(t *testing.T) {
+	long(t)
+	testFigures(t, 200_000, 40_000, 1.02)
+}
+
+// The combined structure at ε = 1, δ = 1e-6: entries uniform up to where the columns end, zeros, and large entries, which are all others.
+func testCombined(t *testing.T, k, n int, slack float64) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, f := range []struct {
+		bits, small, zeros float64
+	}{{100, 1.9, 0.2}, {300, 1.7, 0.2}} {
+		p := Params{Epsilon: 1, Delta: 1e-6, Sparsity: k, Bits: f.bits}
+		resolved, err := p.Resolved()
+		require.NoError(t, err)
+		values := among(k, n, 3*resolved.Turn, func() float64 { return resolved.Turn * r.Float64() })
+		pr := released(t, p, values)
+		small, zeros := measure(values, n, pr.Estimate)
+		plain, _ := measure(values, n, bare(t, pr).Estimate)
+		large := &errors{}
+		for i := n; i < k; i++ {
+			large.add(pr.Estimate(scatter(i)), values[i])
+		}
+		t.Logf("%g bits, columns to %.1f: small %.2f (no atom %.2f), zeros %.2f, large %.3f, bias %+.2f", f.bits, resolved.Turn, small.mean(), plain.mean(), zeros.mean(), large.mean(), small.bias())
+		require.Less(t, small.mean(), f.small*slack)
+		require.Less(t, zeros.mean(), f.zeros+(slack-1)*f.small/4)
+		require.Less(t, large.mean(), 1.05*math.Sqrt(slack))
+	}
+}
+
+func TestCombinedFigures(t *testing.T) { testCombined(t, 60_000, 2000, 1.2) }
+
+func TestLongCombinedFigures(t *testing.T) {
+	long(t)
+	testCombined(t, 800_000, 20_000, 1.02)
+}
+
+// Integer counts of which one changes by one: the ladder at 300 bits an entry, and the default.
+func testIntegers(t *testing.T, k, n int, slack float64) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, f := range []struct{ epsilon, ladder float64 }{{0.5, 4}, {1, 1.86}, {2, 0.7}, {4, 0.11}} {
+		psi := max(12, math.Round(40/f.epsilon))
+		values := among(k, n, psi, func() float64 { return float64(1 + r.IntN(int(psi))) })
+		p := Params{Epsilon: f.epsilon, Integers: true, Max: psi, Sparsity: k, Bits: 300, Structure: ColumnsOnly}
+		columns, _ := measure(values, n, bare(t, released(t, p, values)).Estimate)
+		p.Levels = 2
+		ladder, _ := measure(values, n, bare(t, released(t, p, values)).Estimate)
+		t.Logf("ε = %g: ladder %.3f, columns %.3f", f.epsilon, ladder.mean(), columns.mean())
+		require.Less(t, ladder.mean(), f.ladder*slack)
+		require.Less(t, columns.mean(), f.ladder*slack)
+	}
+}
+
+func TestIntegerFigures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("more than half a second")
+	}
+	testIntegers(t, 20_000, 4000, 1.2)
+}
+
+func TestLongIntegerFigures(t *testing.T) {
+	long(t)
+	testIntegers(t, 200_000, 40_000, 1.04)
+}
+
+// thesis returns the errors of the thesis's experiment (section 2.9): α = 3, x uniform up to ψ, a given probability of a collision with an entry at ψ in each column. n of the k entries
+// are drawn, all others are at ψ, and the drawn ones collide with one another too, in half of the columns on average: k − n/2 entries at ψ are as many collisions.
+func thesis(t testing.TB, psi, collision float64, k, n int) *errors {
+	const alpha = 3
+	r := rand.New(rand.NewPCG(1, 2))
+	cells := float64(k-n/2) / -math.Log1p(-collision)
+	values := among(k, n, psi, func() float64 { return psi * r.Float64() })
+	p := released(t, Params{Epsilon: 1, Max: psi, Sparsity: k, Linear: true, Alpha: alpha, Structure: ColumnsOnly, Independent: true,
+		Bits: math.Ceil(psi/alpha) * cells / float64(k)}, values)
+	e, _ := measure(values, n, p.Argmax)
+	return e
+}
+
+// The thesis's mean absolute error, standard deviation, 90th percentile and mean error. It has 10⁵ to 10⁶ trials, so its figures are nearly exact to what is printed; the
+// tolerance is five standard errors of n trials, and a little for the border at ψ, which matters the more the smaller ψ is.
+func testThesis(t *testing.T, psi float64, k, n int) {
+	for _, f := range []struct{ collision, mean, deviation, ninth, bias float64 }{
+		{0.1, 6.4, 11, 15.78, 2.33}, {0.01, 4.8, 7.8, 11.5, 0.18},
+	} {
+		e := thesis(t, psi, f.collision, k, n)
+		deviation := math.Sqrt(e.root()*e.root() - e.bias()*e.bias())
+		t.Logf("collisions %g: mean absolute error %.2f (%.2f), deviation %.2f (%g), 90th percentile %.2f (%g), bias %+.2f (%+g)",
+			f.collision, e.mean(), f.mean, deviation, f.deviation, e.quantile(0.9), f.ninth, e.bias(), f.bias)
+		se, border := 5/math.Sqrt(float64(n)), 60/psi
+		require.InDelta(t, f.mean, e.mean(), 0.05+(se+border)*f.deviation)
+		require.InDelta(t, f.deviation, deviation, 0.1+(3*se+border)*f.deviation) // √(κ−1)/2 < 3 for a kurtosis κ below 37
+		require.InDelta(t, f.ninth, e.quantile(0.9), 0.1+20*se)                   // √(0.09)/density at the percentile
+		require.InDelta(t, f.bias, e.bias(), 0.05+(se+border)*f.deviation)
+	}
+}
+
+func TestThesisFigures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a second")
+	}
+	testThesis(t, 600, 6000, 800)
+}
+
+func TestLongThesisFigures(t *testing.T) {
+	long(t)
+	testThesis(t, 5000, 40_000, 4000)
+}
+
+// Figure 2.5: integers up to ψ, Algorithm 4 against Algorithm 10, both by the thesis's estimator. Algorithm 10 is better from ε of about 0.7, and the ladder, read by the median, is
+// below both everywhere. ψ is 200/ε here: the error does not depend on it.
+func TestFigure25(t *testing.T) {
+	if testing.Short() {
+		t.Skip("more than half a second")
+	}
+	const k, n = 2000, 1000
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, epsilon := range []float64{0.25, 0.5, 1, 2, 4} {
+		psi := math.Round(200 / epsilon)
+		values := among(k, n, psi, func() float64 { return float64(1 + r.IntN(int(psi))) })
+		run := func(linear bool, width, collision float64) *Projection {
+			p := Params{Epsilon: epsilon, Integers: true, Max: psi, Sparsity: k, Structure: ColumnsOnly, Levels: 2, Linear: linear, Alpha: max(width, 1) * epsilon}
+			p.Bits = math.Ceil(psi/max(width, 1)) / collision
+			return released(t, p, values)
+		}
+		collision := min(0.1, 0.1/epsilon)
+		four, _ := measure(values, n, run(true, math.Round(3/epsilon), 0.1).Argmax)
+		single := run(false, 1, collision)
+		ten, _ := measure(values, n, single.Argmax)
+		wide := single // the ladder of one step is Algorithm 10
+		if epsilon < costlyStep {
+			wide = run(false, math.Round(5/epsilon), collision)
+		}
+		read, err := wide.WithPrior(Prior{}) // the true one
+		require.NoError(t, err)
+		ladder, _ := measure(values, n, read.Estimate)
+		t.Logf("ε = %g: Algorithm 4 %.2f, Algorithm 10 %.2f, ladder %.2f", epsilon, four.mean(), ten.mean(), ladder.mean())
+		most := min(four.mean(), ten.mean())
+		if epsilon >= costlyStep { // the same release, read by the median: its gain is of the order of the standard error
+			most *= 1.15
+		}
+		require.Less(t, ladder.mean(), most)
+		switch {
+		case epsilon <= 0.5:
+			require.Less(t, four.mean(), ten.mean())
+		case epsilon >= 2: // at 1 they are about equal
+			require.Less(t, ten.mean(), four.mean())
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package alp
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// cover is how often intervals held the truth.
+type cover struct{ n, hits float64 }
+
+func (c *cover) add(lo, hi, truth float64) {
+	c.n++
+	if lo <= truth && truth <= hi {
+		c.hits++
+	}
+}
+
+// least returns the share of hits and five standard errors of a share p.
+func (c *cover) share(p float64) (share, margin float64) {
+	return c.hits / c.n, 5 * math.Sqrt(p*(1-p)/c.n)
+}
+
+// setting is a kind of release whose error, coverage and bias are measured: top bounds the values that are drawn, others is what all others are.
+type setting struct {
+	name        string
+	params      Params
+	top, others float64
+	meanError   float64 // the most, of the median under the default prior
+}
+
+func settings(k int) []setting {
+	only := Params{Epsilon: 1, Sparsity: k, Structure: ColumnsOnly, Max: 40, Bits: 100}
+	unary, crowded := only, only
+	unary.Levels = 2
+	crowded.Bits, crowded.Levels = 30, 4
+	integers := Params{Epsilon: 2, Sparsity: k, Structure: ColumnsOnly, Max: 20, Bits: 300, Integers: true}
+	signed := Params{Epsilon: 1, Sparsity: k, Structure: ColumnsOnly, Max: 40, Bits: 200, Signed: true}
+	list := Params{Epsilon: 1, Delta: 1e-6, Sparsity: k, Bits: 100}
+	return []setting{
+		{"columns", only, 40, 40, 2.1}, {"unary", unary, 40, 40, 3.1}, {"crowded", crowded, 40, 40, 4.2}, {"integers", integers, 20, 20, 0.6},
+		{"signed", signed, 40, 40, 3}, {"list", list, 45, 30, 3.5}, {"list, others large", list, 45, 1000, 2.0},
+	}
+}
+
+// testHonest checks each setting on n entries of k: the mean absolute error, that the mean under the true prior has no bias over all entries, and that intervals cover in every
+// tenth of the axis and at zero. All other entries are as bad for the estimates as they can be.
+func testHonest(t *testing.T, k, n int) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, s := range settings(k) {
+		t.Run(s.name, func(t *testing.T) {
+			values := among(k, n, s.others, func() float64 {
+				v := s.top * r.Float64()
+				if s.params.Integers {
+					v = math.Ceil(v)
+				}
+				if s.params.Signed && r.Uint64()&1 == 1 {
+					v = -v
+				}
+				return v
+			})
+			p := released(t, s.params, values)
+			entries, zeros := measure(values, n, p.Estimate)
+			t.Logf("%v: mean absolute error %.2f, bias %+.2f, zeros %.2f", p, entries.mean(), entries.bias(), zeros.mean())
+			require.Less(t, entries.mean(), s.meanError)
+			uniform, err := p.WithPrior(Prior{})
+			require.NoError(t, err)
+			mean, _ := measure(values, n, uniform.Mean)
+			if s.params.Structure == ColumnsOnly { // else the prior goes on above top
+				require.Less(t, math.Abs(mean.bias()), 0.03*mean.root()+5*mean.root()/math.Sqrt(float64(n)))
+			}
+			for _, confidence := range []float64{0.8, 0.95} {
+				tenths := make([]cover, 10)
+				var zero cover
+				width := 0.0
+				for i := range n {
+					lo, hi := p.Interval(scatter(i), confidence)
+					tenths[min(int(math.Abs(values[i])/s.top*10), 9)].add(lo, hi, values[i])
+					width += (hi - lo) / float64(n)
+					lo, hi = p.Interval(scatter(k+i), confidence)
+					zero.add(lo, hi, 0)
+				}
+				worst, margin := zero.share(confidence)
+				for i := range tenths {
+					if share, m := tenths[i].share(confidence); share+m < worst+margin {
+						worst, margin = share, m
+					}
+				}
+				t.Logf("  %g: worst tenth %.3f, width %.2f", confidence, worst, width)
+				require.GreaterOrEqual(t, worst+margin, confidence-0.01)
+			}
+		})
+	}
+}
+
+func TestHonest(t *testing.T) { testHonest(t, 20_000, 2000) }
+
+func TestLongHonest(t *testing.T) {
+	long(t)
+	testHonest(t, 400_000, 100_000)
+}
+
+// An interval is about where the estimate is, and grows with the confidence.
+func TestIntervalsGrow(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	values := among(2000, 1000, 500, func() float64 { return 60 * r.Float64() })
+	p := released(t, Params{Epsilon: 1, Delta: 1e-6, Sparsity: 2000}, values)
+	for i := range values {
+		lo, hi := p.Interval(scatter(i), 0.5)
+		for _, confidence := range []float64{0.8, 0.95, 0.99, 0.9999} {
+			wideLo, wideHi := p.Interval(scatter(i), confidence)
+			require.LessOrEqual(t, wideLo, wideHi)
+			require.True(t, wideLo <= lo && wideHi >= hi || hi == lo, "%v: [%v, %v] and [%v, %v]", confidence, lo, hi, wideLo, wideHi)
+			lo, hi = wideLo, wideHi
+		}
+	}
+	for _, confidence := range []float64{-1, 1, 2, math.NaN(), math.Inf(1)} {
+		lo, hi := p.Interval(1, confidence)
+		require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
+	}
+}
+
+// The test can fail: intervals at a lower confidence do not pass for a higher one.
+func TestHonestControl(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const k, n = 20_000, 4000
+	values := among(k, n, 40, func() float64 { return 40 * r.Float64() })
+	p := released(t, settings(k)[0].params, values)
+	var c cover
+	for i := range n {
+		lo, hi := p.Interval(scatter(i), 0.5)
+		c.add(lo, hi, values[i])
+	}
+	share, margin := c.share(0.95)
+	require.Less(t, share+margin, 0.94)
+}

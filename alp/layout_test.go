@@ -1,0 +1,205 @@
+package alp
+
+import (
+	"math"
+	"math/bits"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+// layouts are Params with words that cells fill and such that they do not, with one line to a block and with many.
+var layouts = []Params{
+	{Epsilon: 1, Max: 40, Sparsity: 100, Levels: 2}, {Epsilon: 1, Max: 40, Sparsity: 100, Linear: true}, {Epsilon: 1, Max: 40, Sparsity: 100, Levels: 4, Columns: 3},
+	{Epsilon: 1, Max: 40, Sparsity: 100, Levels: 8}, {Epsilon: 1, Max: 40, Sparsity: 100, Levels: 32, Columns: 2}, {Epsilon: 1, Max: 40, Sparsity: 100, Levels: 128, Columns: 2},
+	{Epsilon: 1, Max: 40, Sparsity: 100, Levels: 256, Columns: 1}, {Epsilon: 1, Max: 600, Sparsity: 100, Levels: 2}, {Epsilon: 1, Max: 30, Sparsity: 100, Signed: true},
+	{Epsilon: 1, Max: 30, Sparsity: 100, Levels: 8, Independent: true}, {Epsilon: 1, Max: 300, Sparsity: 100, Linear: true, Independent: true, Signed: true},
+}
+
+// Cells lie in their column and do not overlap, whole blocks are cache lines, and the table has the bits that were asked for.
+func TestCellsLieWhereTheyShould(t *testing.T) {
+	for _, p := range layouts {
+		s, err := p.shape()
+		require.NoError(t, err)
+		table := make([]uint64, s.tableWords())
+		if !p.Independent {
+			require.Zero(t, s.words%8)
+			require.GreaterOrEqual(t, s.positions, uint64(minPositions))
+		}
+		r := s.params
+		size := float64(s.cells()) * float64(s.columns*s.cellBits)
+		require.GreaterOrEqual(t, size, r.Bits*float64(r.Sparsity))
+		require.LessOrEqual(t, size, r.Bits*float64(r.Sparsity)+float64(64*s.words)+float64(s.columns*s.cellBits))
+		for cell := range min(s.words*s.wordCells*s.blocks, 300) {
+			s.set(table, cell, uint8(s.code.levels-1))
+			word, _ := s.word(cell)
+			if s.at(table, cell) != uint8(s.code.levels-1) || bits.OnesCount64(table[word]) != s.cellBits {
+				t.Fatalf("cell %d of %+v", cell, p)
+			}
+			s.set(table, cell, 0)
+			if table[word] != 0 {
+				t.Fatalf("cell %d of %+v overlaps", cell, p)
+			}
+		}
+		for index := range uint64(1000) {
+			cells := s.locate(index, nil)
+			require.Len(t, cells, s.columns)
+			for j, cell := range cells {
+				if s.column(cell) != j || cells[0]/(s.words*s.wordCells) != cell/(s.words*s.wordCells) {
+					t.Fatalf("cell %d of index %d: another column or block", j, index)
+				}
+			}
+		}
+	}
+}
+
+// The places of an index are as good as random: uniform in each column, and two indices of a block meet in two columns as often as
+// independent ones do.
+func TestPlacesAreUniform(t *testing.T) {
+	for _, independent := range []bool{false, true} {
+		s, err := Params{Epsilon: 1, Max: 40, Sparsity: 5, Levels: 8, Columns: 5, Independent: independent}.shape()
+		require.NoError(t, err)
+		const n = 200000
+		counts := make([][]int64, s.columns)
+		meetings := make([]int64, 4)
+		var last [4][]uint64
+		for i := range uint64(n) {
+			cells := s.locate(i, nil)
+			for j, cell := range cells {
+				if counts[j] == nil {
+					counts[j] = make([]int64, s.cells())
+				}
+				block, place := cell/(s.words*s.wordCells), cell%(s.words*s.wordCells)
+				counts[j][block*s.positions+place-uint64(j)*s.positions]++
+			}
+			block := cells[0] / (s.words * s.wordCells) % 4
+			if other := last[block]; other != nil && other[0]/(s.words*s.wordCells) == cells[0]/(s.words*s.wordCells) {
+				pair := 0
+				if other[0] == cells[0] {
+					pair++
+				}
+				if other[4] == cells[4] {
+					pair += 2
+				}
+				meetings[pair]++
+			}
+			last[block] = cells
+		}
+		uniform := make([]float64, s.cells())
+		for i := range uniform {
+			uniform[i] = 1 / float64(s.cells())
+		}
+		for j := range counts { // 16 bits for a place: within a relative positions/2¹⁶ of uniform, which n cannot see
+			dptest.ChiSquare(t, "places", counts[j], uniform, 1e-7)
+		}
+		if independent { // pairwise independent over the seed; a fixed one can say nothing about consecutive indices
+			continue
+		}
+		meet := 1 / float64(s.positions)
+		dptest.ChiSquare(t, "meetings", meetings, []float64{(1 - meet) * (1 - meet), meet * (1 - meet), meet * (1 - meet), meet * meet}, 1e-7)
+	}
+}
+
+// Blocked and independent layouts have the same law of what an entry's cells show where no two entries share a cell: it is that of the code. So do all columns,
+// the mirrored ones with their outputs mirrored.
+func TestLayoutsAgreeInLaw(t *testing.T) {
+	releases := 6000
+	if testing.Short() {
+		releases = 1500
+	}
+	for _, p := range []Params{
+		{Epsilon: 1, Max: 12, Sparsity: 20, Integers: true, Levels: 8, Columns: 2}, {Epsilon: 1, Max: 12, Sparsity: 20, Integers: true, Levels: 2},
+		{Epsilon: 1, Max: 12, Sparsity: 20, Integers: true, Levels: 4, Columns: 1, Signed: true},
+	} {
+		var histograms [2][]int64
+		for layout := range histograms {
+			p.Independent = layout == 1
+			p.Seed[1] = 77
+			s, err := p.shape()
+			require.NoError(t, err)
+			entries := []total{{3, 5}, {8, 12}}
+			if p.Signed {
+				entries[1].steps = -7
+			}
+			for s.locate(3, nil)[0] == s.locate(8, nil)[0] || shareCell(&s, 3, 8) { // another seed, until they are apart
+				p.Seed[2]++
+				s, err = p.shape()
+				require.NoError(t, err)
+			}
+			var src noise.Source
+			counts := make([]int64, 2*s.columns*s.code.levels)
+			joint := make([]int64, s.code.levels*s.code.levels)
+			table := make([]uint64, s.tableWords())
+			for range releases {
+				s.fill(&src, table)
+				s.occupy(&src, table, entries, nil)
+				for i, e := range entries {
+					for j, cell := range s.locate(e.index, nil) {
+						counts[(i*s.columns+j)*s.code.levels+int(s.at(table, cell))]++
+					}
+				}
+				cells := s.locate(3, nil)
+				joint[int(s.at(table, cells[0]))*s.code.levels+int(s.at(table, s.locate(8, nil)[0]))]++
+			}
+			for i, e := range entries {
+				for j := range s.columns {
+					expected := make([]float64, s.code.levels)
+					for o := range expected {
+						shown := o
+						if s.mirrored(j) {
+							shown = s.code.levels - 1 - o
+						}
+						expected[shown] = s.code.prob(s.size(e.steps, j), o)
+					}
+					from := (i*s.columns + j) * s.code.levels
+					dptest.ChiSquare(t, "cells of an entry", counts[from:from+s.code.levels], expected, 1e-8)
+				}
+			}
+			histograms[layout] = joint
+		}
+		dptest.Homogeneity(t, "layouts", histograms[0], histograms[1], 1e-7)
+	}
+}
+
+func shareCell(s *shape, a, b uint64) bool {
+	other := s.locate(b, nil)
+	for j, cell := range s.locate(a, nil) {
+		if cell == other[j] {
+			return true
+		}
+	}
+	return false
+}
+
+// Empty cells have the law of the code at 0, for every size of a cell, and what is no cell is 0.
+func TestFillHasTheLaw(t *testing.T) {
+	for _, p := range layouts {
+		p.Sparsity = 2000
+		s, err := p.shape()
+		require.NoError(t, err)
+		var src noise.Source
+		table := make([]uint64, s.tableWords())
+		for i := range table {
+			table[i] = math.MaxUint64
+		}
+		s.fill(&src, table)
+		require.True(t, s.canonical(table))
+		v := Projection{shape: s, table: table}
+		expected := make([]float64, s.code.levels)
+		for o := range expected {
+			expected[o] = s.code.prob(0, o)
+		}
+		for j, counts := range v.histogram() {
+			observed := make([]int64, len(counts))
+			for o, n := range counts {
+				if s.mirrored(j) {
+					o = len(counts) - 1 - o
+				}
+				observed[o] = int64(n)
+			}
+			dptest.ChiSquare(t, "empty cells", observed, expected, 1e-8)
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package alp
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+const (
+	minEpsilon = 0x1p-30
+	maxEpsilon = 0x1p9
+	minDelta   = 1e-290
+	minLimit   = 0x1p-200 // of values
+	maxLimit   = 0x1p200
+	maxInteger = 0x1p30 // of Sensitivity where values are integers
+	maxColumns = 1 << 14
+	maxLevels  = 1 << 8
+	maxParts   = 16 // the greatest denominator of Split
+)
+
+// Structure says what a release consists of.
+type Structure uint8
+
+const (
+	// AutoStructure is SplitAxis, or ColumnsOnly where Max is given and no larger than what columns cover there anyway.
+	AutoStructure Structure = iota
+	// SplitAxis is columns for the values up to Turn and a list, made by package threshold, of the keys with large values. Below Turn the list has the
+	// share Split of the budget and the columns have the rest; above, the list has all.
+	SplitAxis
+	// Composition is the thesis's combined structure (Algorithms 7 and 8): the list has ε₁ = Split·ε, the columns have ε₂ = (1−Split)·ε and
+	// cover the values up to the list's threshold.
+	Composition
+	// ColumnsOnly is columns for the values up to Max, without a list.
+	ColumnsOnly
+
+	lastStructure = ColumnsOnly
+)
+
+var structureNames = [...]string{"AutoStructure", "SplitAxis", "Composition", "ColumnsOnly"}
+
+// String returns the name of the constant.
+func (s Structure) String() string {
+	if s <= lastStructure {
+		return structureNames[s]
+	}
+	return "Structure(" + strconv.Itoa(int(s)) + ")"
+}
+
+// Params are the public numbers of a release. They are comparable, and every method answers before any data is seen.
+//
+// Epsilon and Sparsity are required, and Delta or Dim or Max. All other fields may be 0; what that means stands with each. [Params.Resolved]
+// returns them filled in.
+type Params struct {
+	// Epsilon is ε, in [2⁻³⁰, 2⁹].
+	Epsilon float64
+	// Delta is δ, 0 or in [1e-290, 1). With 0 the release is purely ε-private, and a list needs Dim.
+	Delta float64
+	// Dim is d: entries are indexed from 0 to d−1, and others are ignored. 0 stands for all 64-bit indices.
+	Dim uint64
+	// Sparsity is k, the number of non-zero entries that the table is made for. If there are more, the error grows; privacy does not depend on it.
+	// 0 is unknown: then Norm or SparsityShare is needed.
+	Sparsity int
+	// Sensitivity is Δ, in the units of the data: neighbours are vectors with ‖x − x′‖₁ ≤ Δ (noise.L1). 0 is 1.
+	Sensitivity float64
+	// Max is the most that the absolute value of an entry counts for, in the units of the data; larger totals are clamped. 0 is no limit; ColumnsOnly needs one.
+	Max float64
+
+	// Integers says that all values are integers. What is added is rounded to one.
+	Integers bool
+	// Signed says that entries may be negative. Without it a total below 0 counts as 0.
+	Signed bool
+	// TwoVectors, for Signed, keeps the positive and the negative parts as two vectors that are estimated one by one (section 2.2). Without it the
+	// columns are one axis from −Turn to Turn (section 2.10): the same bits, and half the error.
+	TwoVectors bool
+	// Base is B of section 2.6, 0 or above 1: columns hold log_B(x/Δ) for x ≥ Δ/ln B, so the error there is multiplicative and fewer columns
+	// are needed. Below, they hold x itself. 0 is a linear axis.
+	Base float64
+
+	// Structure is what the release consists of.
+	Structure Structure
+	// Levels is Q, the number of outputs of a cell, a power of two from 2 to 256. 2 is a unary code. 0 is chosen.
+	Levels int
+	// Linear makes a unary code the thesis's (Algorithms 2 to 5): linear instead of S-shaped rounding.
+	Linear bool
+	// Alpha is α, the width of a column in units of Δ/ε′, where ε′ is what the columns have of ε. 0 is chosen.
+	Alpha float64
+	// Columns is the number m of columns, for each sign if Signed. 0 is as many as the range needs.
+	Columns int
+	// Bits is the number of bits of the table for each of the Sparsity entries. 0 is 100.
+	Bits float64
+	// Independent gives each column of an entry a place of its own in a table of its own, as in the thesis. Without it all cells of an
+	// entry lie in one block, of one cache line where they fit.
+	Independent bool
+
+	// Split is the share θ of ε that the list has below Turn. It is rounded to a fraction with a denominator of at most 16. 0 is chosen.
+	Split float64
+	// Turn is where the columns end, in the units of the data, for a structure with a list. 0 is chosen, from the list's threshold.
+	Turn float64
+	// FalseKeys is the expected number of listed keys that have no value where Delta is 0. 0 is Sparsity/16 for SplitAxis, and for Composition what makes the
+	// list's threshold 2·ln(d)/ε₁.
+	FalseKeys float64
+
+	// Norm is a public bound on ‖x‖₁, in the units of the data, from which an unknown Sparsity is taken: as Norm·ε/Δ, the most entries that
+	// can be above the noise.
+	Norm float64
+	// SparsityShare is the share of ε that an unknown Sparsity is estimated with, at Release: of the number of non-zero entries if Integers, else of
+	// those above the noise. It is at most ½; 0 estimates nothing. Where Sparsity is given, the share stays unused.
+	SparsityShare float64
+
+	// Seed selects the hash functions. It is public, must not depend on the data, and is replaced by a fresh one if it is zero.
+	Seed hashing.Seed
+}
+
+// validate checks the fields one by one and together.
+func (p Params) validate() error {
+	bad := func(field string, value any, want string) error {
+		return fault.Params("alp", field, value, want)
+	}
+	limit := func(x float64) bool { return x == 0 || x >= minLimit && x <= maxLimit }
+	switch {
+	case !(p.Epsilon >= minEpsilon && p.Epsilon <= maxEpsilon):
+		return bad("Epsilon", p.Epsilon, "a number in [2⁻³⁰, 2⁹]")
+	case p.Delta != 0 && !(p.Delta >= minDelta && p.Delta < 1):
+		return bad("Delta", p.Delta, "0 or a number in [1e-290, 1)")
+	case p.Sparsity < 0:
+		return bad("Sparsity", p.Sparsity, "an integer of at least 0")
+	case !limit(p.Sensitivity):
+		return bad("Sensitivity", p.Sensitivity, "0 or a number in [2⁻²⁰⁰, 2²⁰⁰]")
+	case p.Integers && (p.Sensitivity != math.Trunc(p.Sensitivity) || p.Sensitivity > maxInteger):
+		return bad("Sensitivity", p.Sensitivity, "0 or an integer in [1, 2³⁰], the values being integers")
+	case !limit(p.Max):
+		return bad("Max", p.Max, "0 or a number in [2⁻²⁰⁰, 2²⁰⁰]")
+	case p.TwoVectors && !p.Signed:
+		return bad("TwoVectors", p.TwoVectors, "false unless Signed")
+	case p.Base != 0 && !(p.Base >= 1+0x1p-20 && p.Base <= 0x1p20):
+		return bad("Base", p.Base, "0 or a number in [1 + 2⁻²⁰, 2²⁰]")
+	case p.Structure > lastStructure:
+		return bad("Structure", p.Structure, "one of the constants")
+	case p.Levels != 0 && (p.Levels < 2 || p.Levels > maxLevels || p.Levels&(p.Levels-1) != 0):
+		return bad("Levels", p.Levels, "0 or a power of two from 2 to 256")
+	case p.Linear && p.Levels != 0 && p.Levels != 2:
+		return bad("Linear", p.Linear, "false unless Levels is 2")
+	case p.Alpha != 0 && !(p.Alpha >= 0x1p-20 && p.Alpha <= 0x1p20):
+		return bad("Alpha", p.Alpha, "0 or a number in [2⁻²⁰, 2²⁰]")
+	case p.Columns < 0 || p.Columns > maxColumns:
+		return bad("Columns", p.Columns, "an integer in [0, 2¹⁴]")
+	case p.Bits != 0 && !(p.Bits >= 0x1p-10 && p.Bits <= 0x1p30):
+		return bad("Bits", p.Bits, "0 or a number in [2⁻¹⁰, 2³⁰]")
+	case p.Split != 0 && !(p.Split >= 1.0/maxParts && p.Split <= 1-1.0/maxParts):
+		return bad("Split", p.Split, "0 or a number in [1/16, 15/16]")
+	case p.Turn != 0 && !(p.Turn >= 0x1p-260 && p.Turn <= 0x1p260):
+		return bad("Turn", p.Turn, "0 or a number in [2⁻²⁶⁰, 2²⁶⁰]")
+	case !(p.FalseKeys >= 0 && p.FalseKeys <= 1<<26):
+		return bad("FalseKeys", p.FalseKeys, "a number in [0, 2²⁶]")
+	case !limit(p.Norm):
+		return bad("Norm", p.Norm, "0 or a number in [2⁻²⁰⁰, 2²⁰⁰]")
+	case p.SparsityShare != 0 && !(p.SparsityShare >= 0x1p-10 && p.SparsityShare <= 0.5):
+		return bad("SparsityShare", p.SparsityShare, "0 or a number in [2⁻¹⁰, ½]")
+	case p.Sparsity == 0 && p.Norm == 0 && p.SparsityShare == 0:
+		return bad("Sparsity", p.Sparsity, "at least 1, or Norm or SparsityShare for an unknown one")
+	case p.Structure == ColumnsOnly && p.Max == 0:
+		return bad("Max", p.Max, "above 0 where there are only columns")
+	case p.Delta == 0 && p.Dim == 0 && p.Structure != ColumnsOnly && p.Max == 0:
+		return bad("Dim", p.Dim, "at least 1 where Delta and Max are 0: only a bounded key space has a list without δ")
+	}
+	return nil
+}
+
+// sensitivity returns Δ, the default filled in.
+func (p Params) sensitivity() float64 {
+	if p.Sensitivity == 0 {
+		return 1
+	}
+	return p.Sensitivity
+}
+
+// known returns the Params with a Sparsity of 1 in the place of one that is to be estimated.
+func (p Params) known() Params {
+	if p.Sparsity == 0 && p.Norm == 0 && p.SparsityShare > 0 {
+		p.Sparsity = 1
+	}
+	return p
+}
+
+// Resolved returns the Params with all numbers filled in that are chosen where a field is 0: those with which New works. If Sparsity is to be estimated they stay as they
+// are, as some depend on it; the Params of the released Projection have them. Seed stays 0. The error wraps [ErrParams].
+func (p Params) Resolved() (Params, error) {
+	r, err := p.known().resolve()
+	switch {
+	case err != nil:
+		return p, err
+	case p.known() != p:
+		return p.normalised(), nil
+	}
+	return r, nil
+}
+
+// Guarantee returns what the release of these Params promises: (ε, δ) if it has a list and Delta is above 0, else ε, under noise.L1 at distance Δ. Invalid Params
+// promise nothing.
+func (p Params) Guarantee() noise.Guarantee {
+	r, err := p.Resolved()
+	switch {
+	case err != nil:
+		return noise.Guarantee{}
+	case r.Delta == 0 || r.Structure == ColumnsOnly:
+		return noise.PureDP(r.Epsilon, noise.L1)
+	}
+	return noise.ApproxDP(r.Epsilon, r.Delta, noise.L1)
+}

@@ -1,0 +1,159 @@
+package alp
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+// Each field by itself: what New accepts and refuses.
+func TestParamsFields(t *testing.T) {
+	base := Params{Epsilon: 1, Delta: 1e-6, Sparsity: 10}
+	nan, inf, least := math.NaN(), math.Inf(1), math.SmallestNonzeroFloat64
+	floats := map[string]struct {
+		field func(p *Params) *float64
+		good  []float64
+		bad   []float64
+	}{
+		"Epsilon":       {func(p *Params) *float64 { return &p.Epsilon }, []float64{minEpsilon, 0.1, 1, 30, maxEpsilon}, []float64{0, -1, nan, inf, -inf, least, minEpsilon / 2, maxEpsilon * 2}},
+		"Delta":         {func(p *Params) *float64 { return &p.Delta }, []float64{1e-100, 1e-9, 0.9}, []float64{0, -1, nan, inf, least, 1, 2}}, // 0: there is no Dim
+		"Sensitivity":   {func(p *Params) *float64 { return &p.Sensitivity }, []float64{0, minLimit, 3.5, maxLimit}, []float64{-1, nan, inf, least, maxLimit * 2}},
+		"Max":           {func(p *Params) *float64 { return &p.Max }, []float64{0, minLimit, 5, 1e9, maxLimit}, []float64{-1, nan, inf, least}},
+		"Base":          {func(p *Params) *float64 { return &p.Base }, []float64{0, 1.001, 2, 100}, []float64{-1, nan, inf, least, 1, 1e9}},
+		"Alpha":         {func(p *Params) *float64 { return &p.Alpha }, []float64{0, 1, 5, 13, 100}, []float64{-1, nan, inf, least, 1e9}},
+		"Bits":          {func(p *Params) *float64 { return &p.Bits }, []float64{0, 0.5, 30, 1000}, []float64{-1, nan, inf, least, 1e10}},
+		"Split":         {func(p *Params) *float64 { return &p.Split }, []float64{0, 0.1, 0.35, 0.9}, []float64{-1, nan, inf, least, 0.01, 0.99, 1}},
+		"Turn":          {func(p *Params) *float64 { return &p.Turn }, []float64{0, 1e3}, []float64{-1, nan, inf, least, 1}}, // 1 is below the list's threshold
+		"FalseKeys":     {func(p *Params) *float64 { return &p.FalseKeys }, []float64{0, 1, 100}, []float64{-1, nan, inf, 1e9}},
+		"Norm":          {func(p *Params) *float64 { return &p.Norm }, []float64{0, 1, 1e6}, []float64{-1, nan, inf, least}},
+		"SparsityShare": {func(p *Params) *float64 { return &p.SparsityShare }, []float64{0, 0.1, 0.5}, []float64{-1, nan, inf, least, 0.6, 1}},
+	}
+	for name, f := range floats {
+		for _, x := range f.good {
+			p := base
+			*f.field(&p) = x
+			_, err := New(p)
+			require.NoError(t, err, "%s = %v", name, x)
+		}
+		for _, x := range f.bad {
+			p := base
+			*f.field(&p) = x
+			_, err := New(p)
+			require.ErrorIs(t, err, ErrParams, "%s = %v", name, x)
+			require.Contains(t, err.Error(), "alp: ", "%s = %v", name, x)
+		}
+	}
+	for name, spoil := range map[string]func(p *Params){
+		"negative Sparsity":  func(p *Params) { p.Sparsity = -1 },
+		"no Sparsity":        func(p *Params) { p.Sparsity = 0 },
+		"TwoVectors":         func(p *Params) { p.TwoVectors = true },
+		"Structure":          func(p *Params) { p.Structure = 9 },
+		"no Max":             func(p *Params) { p.Structure = ColumnsOnly },
+		"one level":          func(p *Params) { p.Levels = 1 },
+		"odd Levels":         func(p *Params) { p.Levels = 12 },
+		"many Levels":        func(p *Params) { p.Levels = 512 },
+		"linear with Levels": func(p *Params) { p.Linear, p.Levels = true, 8 },
+		"negative Columns":   func(p *Params) { p.Columns = -1 },
+		"many Columns":       func(p *Params) { p.Columns = maxColumns + 1 },
+		"half an integer":    func(p *Params) { p.Integers, p.Sensitivity = true, 1.5 },
+		"pure without Dim":   func(p *Params) { p.Delta = 0 },
+	} {
+		p := base
+		spoil(&p)
+		_, err := New(p)
+		require.ErrorIs(t, err, ErrParams, name)
+	}
+}
+
+// A table that would not fit into memory is refused, with its size; nothing of that size is allocated on the way.
+func TestTooLarge(t *testing.T) {
+	for want, p := range map[string]Params{
+		"12500000000000 bytes": {Epsilon: 1, Delta: 1e-6, Sparsity: math.MaxInt32, Bits: 1e12 / math.MaxInt32 * 100},
+		" bytes":               {Epsilon: 1, Max: 1e5, Sparsity: 1, Levels: 256, Columns: 1},
+	} {
+		_, err := New(p)
+		require.ErrorIs(t, err, ErrParams)
+		require.True(t, strings.Contains(err.Error(), want), "%v", err)
+	}
+}
+
+// From Epsilon, Delta, Dim and Sparsity alone; pure without Delta; and Params that resolve stay as they are.
+func TestResolved(t *testing.T) {
+	for _, p := range sweep() {
+		r, err := p.Resolved()
+		require.NoError(t, err, "%+v", p)
+		again, err := r.Resolved()
+		require.NoError(t, err)
+		require.Equal(t, r, again)
+		require.True(t, r.Sparsity == 0 || r.filledIn() || r.Seed.IsZero())
+		require.Positive(t, len(r.Structure.String()))
+	}
+	r, err := Params{Epsilon: 1, Delta: 1e-9, Dim: 1 << 40, Sparsity: 1000}.Resolved()
+	require.NoError(t, err)
+	require.Equal(t, SplitAxis, r.Structure)
+	require.Equal(t, noise.ApproxDP(1, 1e-9, noise.L1), r.Guarantee())
+	r, err = Params{Epsilon: 1, Dim: 1 << 40, Sparsity: 1000}.Resolved()
+	require.NoError(t, err)
+	require.Equal(t, SplitAxis, r.Structure)
+	require.Equal(t, noise.PureDP(1, noise.L1), r.Guarantee())
+	r, err = Params{Epsilon: 1, Delta: 1e-9, Max: 8, Sparsity: 1000}.Resolved()
+	require.NoError(t, err)
+	require.Equal(t, ColumnsOnly, r.Structure)
+	require.Equal(t, noise.PureDP(1, noise.L1), r.Guarantee())
+	require.Equal(t, noise.Guarantee{}, Params{}.Guarantee())
+	require.Equal(t, "Structure(77)", Structure(77).String())
+}
+
+// sweep returns valid Params of all kinds and sizes.
+func sweep() (list []Params) {
+	for _, epsilon := range []float64{minEpsilon, 1e-3, 0.1, 1, 10, 60, maxEpsilon} {
+		for _, delta := range []float64{0, 1e-9} {
+			for _, max := range []float64{0, 1e-3, 30} {
+				base := Params{Epsilon: epsilon, Delta: delta, Dim: 1 << 20, Max: max, Sparsity: 5}
+				signed, pair, integers, logarithmic, unary, linear, composition, unknown := base, base, base, base, base, base, base, base
+				signed.Signed = true
+				pair.Signed, pair.TwoVectors, pair.Integers = true, true, true
+				integers.Integers, integers.Sensitivity = true, 3
+				logarithmic.Base, logarithmic.Integers = 1.5, true
+				unary.Levels, unary.Independent = 2, true
+				linear.Linear, linear.Columns = true, 7
+				composition.Structure, composition.Base = Composition, 3
+				unknown.Sparsity, unknown.SparsityShare = 0, 0.2
+				list = append(list, base, signed, pair, integers, logarithmic, unary, linear, composition, unknown)
+				for i := range list {
+					list[i].Bits = 30
+				}
+			}
+		}
+	}
+	return list
+}
+
+// Whatever the Params and the values, a release estimates and encodes.
+func TestEverythingReleases(t *testing.T) {
+	for i, p := range sweep() {
+		if i%5 > 0 && !*longRuns || i%4 > 0 && testing.Short() {
+			continue
+		}
+		b, err := New(p)
+		require.NoError(t, err, "%+v", p)
+		for j, v := range []float64{0, 1, -1, 1e-9, 1e300, -1e300, math.Inf(1), math.Inf(-1), math.NaN(), 5e-324, 17.5} {
+			b.Add(uint64(j), v)
+		}
+		b.Add(p.Dim, 1e9)
+		v, err := b.Release()
+		require.NoError(t, err, "%+v", p)
+		for index := range uint64(20) {
+			x := v.Estimate(index)
+			lo, hi := v.Interval(index, 0.9)
+			require.True(t, !math.IsNaN(x) && !math.IsInf(x, 0) && lo <= hi, "%+v: %v in [%v, %v]", p, x, lo, hi)
+		}
+		data, err := v.MarshalBinary()
+		require.NoError(t, err)
+		require.NoError(t, new(Projection).UnmarshalBinary(data), "%+v", v.Params())
+		require.Equal(t, 0.0, v.Estimate(p.Dim), "outside Dim")
+	}
+}

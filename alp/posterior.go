@@ -1,0 +1,157 @@
+package alp
+
+import "math"
+
+// posterior is the law of an entry that is not 0, given what its cells show: for one sign, one load and one prior. Relative to the probability of the cells
+// if the entry is 0, column j has the weight
+//
+//	r₀[o₀] ⋯ r_{j−1}[o_{j−1}] · t_j[o_j],   r[o] = Pr[o | W]/Pr[o | 0],   t_j[o] = Σ over the bins of column j of prior·Pr[o | bin]/Pr[o | 0],
+//
+// as the entry fills the columns before j and is absent from those after it. These numbers are tables, and so is the law within a column given its output.
+type posterior struct {
+	*bins
+	ratio []float64 // ratio[j·levels+o] is r_j[o]
+	mass  []float64 // mass[j·levels+o] is t_j[o]
+	mean  []float64 // mean[j·levels+o] is the mean value within column j, in units of the data
+	cum   []float32 // cum[(j·levels+o)·count+b] is the share of t_j[o] in the bins of column j up to b
+	tail  tail
+}
+
+// tail is the law above all columns, exponential, of entries that a list may hold.
+type tail struct {
+	mass  float64 // prior
+	scale float64 // in steps of the value
+	mean  float64 // in units of the data
+}
+
+// rescale is where products of ratios are scaled down, so that they do not overflow where there are thousands of columns. A sum on the scale k is in
+// units of rescaleᵏ.
+const rescale = 0x1p400
+
+// units returns what a sum on the scale 0 is in units of rescaleᵏ; what is below 2⁻⁸⁰⁰ counts as 0.
+func units(k int) float64 {
+	switch k {
+	case 0:
+		return 1
+	case 1:
+		return 1 / rescale
+	case 2:
+		return 1 / rescale / rescale
+	}
+	return 0
+}
+
+// newPosterior computes the tables. value maps the middle of a bin to units of the data.
+func newPosterior(g *bins, rates load, prior []float64, t tail, value func(b int) float64) *posterior {
+	n := g.columns * g.levels
+	p := &posterior{bins: g, ratio: make([]float64, n), mass: make([]float64, n), mean: make([]float64, n), cum: make([]float32, n*g.count), tail: t}
+	above := sum(rates)
+	like := make([]float64, g.count+2)
+	for j := range g.columns {
+		in := rates[j*g.count : (j+1)*g.count]
+		above = max(above-sum(in), 0)
+		for o := range g.levels {
+			g.likelihood(in, above, o, like)
+			i := j*g.levels + o
+			p.ratio[i] = like[g.count+1] / like[0]
+			p.fill(i, prior[j*g.count:(j+1)*g.count], like, func(b int) float64 { return value(j*g.count + b) })
+		}
+	}
+	return p
+}
+
+// fill sets mass, mean and cum of one output of one column.
+func (p *posterior) fill(i int, prior, like []float64, value func(b int) float64) {
+	cum := p.cum[i*p.count : (i+1)*p.count]
+	for b := range prior {
+		w := prior[b] * like[b+1] / like[0]
+		p.mass[i] += w
+		p.mean[i] += w * value(b)
+	}
+	if p.mass[i] > 0 {
+		p.mean[i] /= p.mass[i]
+	}
+	c := 0.0
+	for b := range prior {
+		c += prior[b] * like[b+1] / like[0]
+		cum[b] = float32(min(c/max(p.mass[i], 1e-300), 1))
+	}
+	cum[p.count-1] = 1
+}
+
+// weight returns the sum of all weights, on the scale k.
+func (p *posterior) weight(outputs []uint8) (total float64, k int) {
+	product, base := 1.0, 0
+	for _, o := range outputs {
+		i := base + int(o)
+		total += product * p.mass[i]
+		product *= p.ratio[i]
+		if product > rescale {
+			product, total, k = product/rescale, total/rescale, k+1
+		}
+		base += p.levels
+	}
+	return total + product*p.tail.mass, k
+}
+
+// moment returns the sum of all weights times the mean values in units of the data, on the scale of weight.
+func (p *posterior) moment(outputs []uint8) float64 {
+	total, product, base := 0.0, 1.0, 0
+	for _, o := range outputs {
+		i := base + int(o)
+		total += product * p.mass[i] * p.mean[i]
+		product *= p.ratio[i]
+		if product > rescale {
+			product, total = product/rescale, total/rescale
+		}
+		base += p.levels
+	}
+	return total + product*p.tail.mass*p.tail.mean
+}
+
+// find returns the point of the axis below which the given weight lies, on the scale k of weight. Points of the tail are beyond columns·width, by so many
+// steps of the value.
+func (p *posterior) find(outputs []uint8, left float64, k int) float64 {
+	product, unit, base := 1.0, units(k), 0
+	for _, o := range outputs {
+		i := base + int(o)
+		w := product * p.mass[i] * unit
+		if w >= left && w > 0 {
+			return p.within(i, left/w)
+		}
+		left -= w
+		product *= p.ratio[i]
+		if product > rescale {
+			k--
+			product, unit = product/rescale, units(k)
+		}
+		base += p.levels
+	}
+	end := float64(p.columns) * float64(p.width)
+	if w := product * p.tail.mass; w > 0 {
+		return end - p.tail.scale*math.Log1p(-min(left/w, 1-0x1p-53))
+	}
+	return min(end, p.position(p.used-1, 1))
+}
+
+// within returns the point of the axis below which the given share of a column's weight lies, for output i = j·levels + o.
+func (p *posterior) within(i int, share float64) float64 {
+	cum := p.cum[i*p.count : (i+1)*p.count]
+	s := float32(share)
+	b, end := 0, p.count-1
+	for b < end { // the first bin up to which the share lies, or the last
+		if middle := (b + end) / 2; cum[middle] < s {
+			b = middle + 1
+		} else {
+			end = middle
+		}
+	}
+	low, part := float32(0), 1.0
+	if b > 0 {
+		low = cum[b-1]
+	}
+	if cum[b] > low {
+		part = float64((s - low) / (cum[b] - low))
+	}
+	return p.position(i/p.levels*p.count+b, max(part, 0))
+}

@@ -1,0 +1,129 @@
+package alp
+
+import (
+	"math"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+// The shares of η for the Sparsity, the list and the columns are together no more than η, for all Params.
+func TestBudgetIsNotExceeded(t *testing.T) {
+	for _, p := range sweep() {
+		for _, share := range []float64{0, 0.01, 0.5} {
+			if p.SparsityShare = share; p.Sparsity == 0 && share == 0 {
+				continue
+			}
+			r, err := p.known().resolve()
+			require.NoError(t, err)
+			spent := r.columnEta()
+			if r.Structure != ColumnsOnly {
+				spent += r.listEta()
+			}
+			if share > 0 {
+				spent += r.sparsityEta()
+			}
+			require.LessOrEqual(t, spent, r.eta())
+			require.Greater(t, spent, r.eta()*(1-1e-9))
+			step, mixed := r.grid()
+			steps := r.sensitivity() / step
+			if mixed { // (1 + κ) a step, hence e^{κ·steps}
+				require.LessOrEqual(t, r.eta(), math.Log1p(r.Epsilon/steps))
+			}
+			require.InEpsilon(t, r.Epsilon, r.eta()*steps, 0x1p-9)
+		}
+	}
+}
+
+// More entries than Sparsity: nothing fails, and the error grows. (That privacy does not depend on Sparsity: all exact tests have three entries
+// and a Sparsity of 1.)
+func TestSparsityExceeded(t *testing.T) {
+	errorFor := func(sparsity int) (sum float64) {
+		b := newBuilder(t, Params{Epsilon: 1, Delta: 1e-6, Sparsity: sparsity})
+		const n = 4000
+		for i := range uint64(n) {
+			b.Add(i, float64(i%25))
+		}
+		v, err := b.Release()
+		require.NoError(t, err)
+		for i := range uint64(n) {
+			sum += math.Abs(v.Estimate(i)-float64(i%25)) / n
+		}
+		return sum
+	}
+	require.Greater(t, errorFor(100), 1.5*errorFor(4000))
+}
+
+// An unknown Sparsity is estimated from above, and not by much more than ln(d/2) times the scale.
+func TestSparsityIsEstimated(t *testing.T) {
+	for _, integers := range []bool{true, false} {
+		const n, share, dim = 1000, 0.1, 1 << 30
+		p := Params{Epsilon: 1, Delta: 1e-6, Dim: dim, SparsityShare: share, Integers: integers}
+		b := newBuilder(t, p)
+		for i := range uint64(n) {
+			b.Add(i, float64(1+i%50))
+		}
+		v, err := b.Release()
+		require.NoError(t, err)
+		got, margin := float64(v.Params().Sparsity), math.Log(dim/2)/share
+		require.Greater(t, got, float64(n))                // but with probability 1/d
+		require.Less(t, got, n+margin+math.Log(1e8)/share) // but with probability 1e-8
+		require.Equal(t, noise.ApproxDP(1, 1e-6, noise.L1), v.Guarantee())
+	}
+	// One entry of any size counts as one.
+	b := newBuilder(t, Params{Epsilon: 1, Delta: 1e-6, Dim: 100, SparsityShare: 0.5})
+	b.Add(1, 1e300)
+	v, err := b.Release()
+	require.NoError(t, err)
+	require.Less(t, v.Params().Sparsity, 100)
+	// A known norm is taken as it is.
+	r, err := Params{Epsilon: 0.5, Delta: 1e-6, Norm: 1000, Sensitivity: 2}.Resolved()
+	require.NoError(t, err)
+	require.Equal(t, 250, r.Sparsity)
+}
+
+// The estimate of Sparsity has the noise that its share of the budget asks for: with η_s a step, its law for k and k + 1 entries differs by e^{η_s}.
+func TestSparsityNoise(t *testing.T) {
+	p := Params{Epsilon: 1, Delta: 1e-6, Dim: 4, SparsityShare: 0.5, Integers: true}
+	s := *newBuilder(t, p).state
+	d, err := noise.NewDiscreteLaplace(2)
+	require.NoError(t, err)
+	const n, k = 20000, 40
+	counts, expected := make([]int64, 81), make([]float64, 81)
+	entries := make([]total, k)
+	for i := range entries {
+		entries[i] = total{uint64(i), int64(1 + i)}
+	}
+	for range n {
+		got, err := s.estimateSparsity(entries)
+		require.NoError(t, err)
+		counts[min(got, 80)]++
+	}
+	shift := int(math.Ceil(k + math.Ln2/0.5))
+	for i := range expected {
+		expected[i] = d.Prob(float64(i - shift))
+	}
+	dptest.ChiSquare(t, "estimates", counts, expected, 1e-7)
+}
+
+// The logarithmic axis is monotone, moves by at most one for each step, is the identity up to the knee, and gains the factor B for each Δ above it.
+func TestAxis(t *testing.T) {
+	for _, knee := range []float64{1, 1.4, 10, 1234.5} {
+		reach := int(20 * knee)
+		a := newAxis(knee, reach)
+		previous := int64(0)
+		for v := int64(0); v < 5000; v++ {
+			u := a.steps(v)
+			require.True(t, u == previous || u == previous+1)
+			if float64(v) <= knee {
+				require.Equal(t, v, u)
+			} else if knee > 2 {
+				require.InDelta(t, knee*(1+math.Log(float64(v)/knee)), float64(u), 1.01)
+			}
+			previous = u
+		}
+		require.Equal(t, int64(reach), a.steps(maxTotal))
+	}
+}

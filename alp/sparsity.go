@@ -1,0 +1,69 @@
+package alp
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// Unknown sparsity (section 2.10). Of each step's η a share goes to an estimate of k: of the number of non-zero entries, if the grid is that of the integers, else of
+// Σ min(|x|, Δ/ε) in steps, which counts an entry as far as it is above the noise. Either changes by at most 1 if an entry moves by one step, so discrete Laplace noise
+// of scale 1/(share·η) is e^{share·η}-close for one step, and what is drawn afterwards, given the estimate, has the rest of η. So the whole is e^η-close for one
+// step, up to the list's bad mass, and ε and δ count as in Theorem 2.
+//
+// ln(d/2) times the scale is added, so that the estimate is too small with probability at most 1/d. (The thesis estimates ‖x‖₁ where values are real; the
+// clamped sum is no larger than it or than k·Δ/ε, and changes as little.)
+
+// sparsityEta returns what an estimate of the Sparsity has of η, rounded down.
+func (p Params) sparsityEta() float64 { return p.eta() * p.SparsityShare * (1 - 0x1p-50) }
+
+// tableEta returns what the table and the list have of η: all, unless a share is for the Sparsity.
+func (p Params) tableEta() float64 {
+	if p.SparsityShare == 0 {
+		return p.eta()
+	}
+	return (p.eta() - p.sparsityEta()) * (1 - 0x1p-50)
+}
+
+// sparsityOfNorm returns the Sparsity to plan for where ‖x‖₁ is at most norm: no more than ‖x‖₁·ε/Δ entries can be as large as Δ/ε, and smaller ones hardly
+// show in a cell.
+func (p Params) sparsityOfNorm(norm float64) int {
+	return p.fitting(norm * p.Epsilon / p.sensitivity())
+}
+
+// fitting returns k as a Sparsity: an integer of at least 1 with which the table is not too large.
+func (p Params) fitting(k float64) int {
+	return int(min(max(math.Ceil(k), 1), math.Floor(maxTableBytes*4/p.withDefaults().Bits), math.MaxInt32))
+}
+
+// estimateSparsity draws the Sparsity that the release is made for.
+func (s *state) estimateSparsity(entries []total) (int, error) {
+	p := s.params
+	d, err := noise.NewDiscreteLaplace(1 / p.sparsityEta() * (1 + 0x1p-50))
+	if err != nil {
+		return 0, err
+	}
+	dim := float64(p.Dim)
+	if p.Dim == 0 {
+		dim = 0x1p64
+	}
+	full := s.fullSize()
+	estimate := float64(clampedSum(entries, full)+d.SampleInt(&s.src)) + max(math.Log(dim/2), 0)*d.Scale()
+	return p.fitting(estimate / float64(full)), nil
+}
+
+// fullSize returns the size in steps from which on an entry counts as one: 1 for integers, else Δ/ε.
+func (s *state) fullSize() int64 {
+	if !s.shape.mixed {
+		return 1
+	}
+	return int64(math.Ceil(1 / s.params.kappa()))
+}
+
+// clampedSum returns Σ min(|v|, full). There are at most 2³² entries, and full is at most 2¹⁰.
+func clampedSum(entries []total, full int64) (n int64) {
+	for _, e := range entries {
+		n += min(max(e.steps, -e.steps), full)
+	}
+	return n
+}
