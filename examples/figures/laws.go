@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/dpsketch/dpsketch/arete"
+	"github.com/dpsketch/dpsketch/elliptical"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// ellipses is Figure 4.1: where noise of one standard deviation lies, for a box of the widths 4 and 1 at ρ = 1.
+func ellipses(_ effort, step func()) (*picture, error) {
+	p := newPicture("Noise of one standard deviation for ranges (4, 1) at ρ = 1", "first coordinate", "second coordinate")
+	for _, s := range []struct {
+		name  string
+		kind  kind
+		shape elliptical.Shape
+	}{{"spherical", theirs, elliptical.Spherical}, {"least volume", theirs, elliptical.MinimumVolume}, {"optimal for p = 2", ours, elliptical.Optimal}} {
+		step()
+		params := elliptical.Params{Widths: elliptical.VectorOf(4, 1), Rho: 1, Shape: s.shape}
+		a, b := math.Sqrt(params.Variance(0)), math.Sqrt(params.Variance(1))
+		points := make(plotter.XYs, 200)
+		for i := range points {
+			sin, cos := math.Sincos(2 * math.Pi * float64(i) / 199)
+			points[i] = plotter.XY{X: a * cos, Y: b * sin}
+		}
+		if err := p.add(fmt.Sprintf("%s: E‖η‖² = %.4g", s.name, params.ExpectedError(2)), s.kind, points); err != nil {
+			return nil, err
+		}
+	}
+	box := plotter.XYs{{X: -2, Y: -0.5}, {X: 2, Y: -0.5}, {X: 2, Y: 0.5}, {X: -2, Y: 0.5}, {X: -2, Y: -0.5}}
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -4.5, 4.5, -3, 4.5
+	return p, p.add("the box of the data", theirs, box)
+}
+
+// span returns n numbers from lo to hi.
+func span(lo, hi float64, n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = lo + (hi-lo)*float64(i)/float64(n-1)
+	}
+	return x
+}
+
+// densities is Figure 5.2: the densities of Arete, Laplace and staircase noise at ε = 8, with the jump law.
+func densities(_ effort, step func()) (*picture, error) {
+	const epsilon = 8
+	p := newPicture("Densities of noise at ε = 8, Δ = 1", "noise", "density").log(false, true)
+	laplace, err := noise.NewLaplace(1. / epsilon)
+	if err != nil {
+		return nil, err
+	}
+	gamma, err := noise.StaircaseGamma(epsilon)
+	if err != nil {
+		return nil, err
+	}
+	staircase, err := noise.NewStaircase(epsilon, 1, gamma)
+	if err != nil {
+		return nil, err
+	}
+	law, err := arete.Calibrate(epsilon, 1)
+	if err != nil {
+		return nil, err
+	}
+	jump, err := arete.Best(epsilon, 1)
+	if err != nil {
+		return nil, err
+	}
+	x := span(-2.2, 2.2, 881)
+	for _, c := range []struct {
+		name string
+		kind kind
+		f    func(float64) float64
+	}{
+		{"Laplace", theirs, laplace.Prob}, {"staircase", theirs, staircase.Prob}, {"Arete", theirs, law.Prob},
+		{"jump law", ours, func(t float64) float64 { return jump.Prob(math.Round(t/jump.Step())) / jump.Step() }},
+	} {
+		step()
+		if err := p.add(c.name, c.kind, curve(x, c.f)); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// divisible is the mean absolute error of noise that can be shared among parties, over that of the staircase.
+func divisible(_ effort, step func()) (*picture, error) {
+	p := newPicture("Mean absolute error over the least possible (staircase), Δ = 1", "ε", "ratio")
+	least := func(eps float64) float64 { return math.Exp(eps/2) / math.Expm1(eps) }
+	x := span(2, 12, 21)
+	if err := p.add("Laplace, can be shared", theirs, curve(span(2, 6, 41), func(eps float64) float64 { return 1 / eps / least(eps) })); err != nil {
+		return nil, err
+	}
+	var failed error
+	ratio := func(of func(eps float64) (float64, error)) func(float64) float64 {
+		return func(eps float64) float64 {
+			step()
+			m, err := of(eps)
+			if err != nil {
+				failed = err
+			}
+			return m / least(eps)
+		}
+	}
+	calibrated := curve(span(4, 12, 17), ratio(func(eps float64) (float64, error) {
+		d, err := arete.Calibrate(eps, 1)
+		return d.MeanAbs(), err
+	}))
+	best := curve(x, ratio(func(eps float64) (float64, error) {
+		l, err := arete.Best(eps, 1)
+		if err != nil {
+			return 0, err
+		}
+		return l.MeanAbs() * l.Step(), nil
+	}))
+	if failed != nil {
+		return nil, failed
+	}
+	if err := p.add("Arete, best parameters", theirs, calibrated); err != nil {
+		return nil, err
+	}
+	p.Y.Min, p.Y.Max = 1, 5
+	p.Legend.Left = true
+	return p, p.add("jump law, the library's best", ours, best)
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/jl"
+	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/misragries"
+)
+
+// thresholds is the threshold of the private Misra-Gries sketch against δ.
+func thresholds(_ effort, step func()) (*picture, error) {
+	p := newPicture("Private Misra-Gries, ε = 1: count below which a key stays hidden", "δ = 10^−x", "threshold")
+	x := span(3, 15, 25)
+	var failed error
+	paper := curve(x, func(x float64) float64 {
+		t, err := misragries.GeometricThreshold(1, math.Pow(10, -x))
+		if err != nil {
+			failed = err
+		}
+		return t
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	if err := p.add("paper, closed form", theirs, paper); err != nil {
+		return nil, err
+	}
+	step()
+	p.Legend.Left = true
+	p.Y.Min = 0
+	return p, p.add("here, exact", ours, curve(x, func(x float64) float64 {
+		return misragries.Params{Counters: 256, Epsilon: 1, Delta: math.Pow(10, -x)}.Threshold()
+	}))
+}
+
+// korError is the relative error of the KOR sketch against its size, planned and measured.
+func korError(e effort, step func()) (*picture, error) {
+	p := newPicture("KOR sketch, ε = 1: relative error of a distinct count", "bytes of a sketch", "relative standard error").log(true, true)
+	const levels, size = 24, 100_000
+	seed := hashing.Seed{1, 2, 3}
+	var bytes, plain, merged plotter.XYs
+	for cells := 1 << 9; cells <= 1<<15; cells *= 2 {
+		params := kor.Params{Epsilon: 1, Cells: cells, Levels: levels, Seed: seed}
+		x := float64(cells) * levels / 8
+		plain = append(plain, plotter.XY{X: x, Y: params.RelativeError(1)})
+		merged = append(merged, plotter.XY{X: x, Y: params.RelativeError(2)})
+		runs := max(e.runs/400, 3)
+		square := 0.0
+		for run := range runs {
+			step()
+			b, err := kor.New(params)
+			if err != nil {
+				return nil, err
+			}
+			for i := range uint64(size) {
+				b.Toggle(uint64(run)<<32 | i)
+			}
+			s, err := b.Release()
+			if err != nil {
+				return nil, err
+			}
+			off := s.Estimate()/size - 1
+			square += off * off / float64(runs)
+		}
+		bytes = append(bytes, plotter.XY{X: x, Y: math.Sqrt(square)})
+	}
+	if err := p.add("one set, predicted", ours, plain); err != nil {
+		return nil, err
+	}
+	if err := p.add("symmetric difference of two, predicted", ours, merged); err != nil {
+		return nil, err
+	}
+	return p, p.add("one set of 10⁵ keys, measured", seen, bytes)
+}
+
+// jlVariance is the error of a private squared distance against the number of rows.
+func jlVariance(_ effort, step func()) (*picture, error) {
+	p := newPicture("Squared distance Z with Zε² = 1000, ε = 1: error against the rows", "rows k of the sketch", "relative standard deviation").log(true, true)
+	const z = 1000.0
+	for _, c := range []struct {
+		name   string
+		kind   kind
+		params jl.Params
+	}{
+		{"SJLT s = 8, Laplace", theirs, jl.Params{Epsilon: 1, Sparsity: 8}},
+		{"SJLT s = 8, Gaussian, δ = 1e-6", theirs, jl.Params{Epsilon: 1, Delta: 1e-6, Sparsity: 8, Noise: jl.Gaussian}},
+		{"SJLT s = 1, Laplace", ours, jl.Params{Epsilon: 1, Sparsity: 1}},
+	} {
+		var points plotter.XYs
+		for k := 8; k <= 4096; k *= 2 {
+			step()
+			q := c.params
+			q.Dim, q.Rows, q.Seed = 1<<20, k, hashing.Seed{9}
+			v := q.DistanceVariance(z, 0)
+			if math.IsNaN(v) {
+				return nil, fmt.Errorf("%s: no variance at k = %d", c.name, k)
+			}
+			points = append(points, plotter.XY{X: float64(k), Y: math.Sqrt(v) / z})
+		}
+		if err := p.add(c.name, c.kind, points); err != nil {
+			return nil, err
+		}
+	}
+	p.Legend.Left = true
+	return p, nil
+}
