@@ -73,6 +73,9 @@ func TestSum(t *testing.T) {
 // The intervals of Chebyshev hold with far more than their confidence, those of the likelihood about: of 400 each at 0.9, at least 330 hold
 // but once in 10⁶ (binomial, from a coverage of 0.895).
 func TestCoverage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestHeavyCoordinates is the short one")
+	}
 	x, y, v := vectors(64)
 	p := Params{Dim: 64, Rows: 64, Epsilon: 1}
 	sure, likely, dots := 0, 0, 0
