@@ -124,8 +124,9 @@ func (a audit) hits(t *testing.T, s, drawn *shape, value int64, indices []uint64
 // probability below 1e-6: the bounds hold with 1 − 1e-7, and those of the controls are 5 standard deviations and more above what is asked.
 func TestAudit(t *testing.T) {
 	const keys, releases = 400, 15
-	for _, a := range audits {
+	for i, a := range audits {
 		t.Run(a.name, func(t *testing.T) {
+			skipMost(t, i+2) // default/listed is one that stays
 			a.params.Seed[5] = 1
 			s, err := a.params.shape()
 			require.NoError(t, err)

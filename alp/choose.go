@@ -59,7 +59,7 @@ func (p Params) chosenColumns(reach float64) int {
 		width = 5
 	}
 	const slack = 0.01 // of a column, which may be wider by so much
-	return int(min(max(math.Ceil(reach*p.columnShare()*p.kappa()/width-slack), 1), maxColumns))
+	return int(min(max(math.Ceil(reach*p.columnShare()*p.kappa()/width-slack), 1), min(maxColumns, float64(maxOutputs/p.Levels))))
 }
 
 // chosenWidth returns W for an axis of the given number of steps that has the given number of columns: the least that covers it, and odd for costly integers, so that the

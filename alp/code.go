@@ -9,7 +9,7 @@ import (
 //
 // All codes meet one condition, and no more is needed for privacy: a decay d/2⁶⁴ ≥ e^{−η} is given, and for any two adjacent values and every
 // output, d/2⁶⁴ times the one probability is at most the other. All probabilities are multiples of 2⁻⁶⁴, so this is a
-// statement about integers, and [code.violation] checks it.
+// statement about integers, and [code.violation] checks it for each shape.
 //
 // Theorem 1. Fix the hash functions, and let each cell hold a number that is the maximum over its entries of their values within its
 // column, and show an output of that law, independently of all other cells. If one entry changes by one step, no output of the whole table

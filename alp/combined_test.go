@@ -180,6 +180,14 @@ func tiny(t *testing.T, p Params) shape {
 	return s
 }
 
+// skipMost skips two of three cases with -short.
+func skipMost(t *testing.T, number int) {
+	t.Helper()
+	if testing.Short() && number%3 != 0 {
+		t.Skip("without -short")
+	}
+}
+
 // divergence returns the largest hockey-stick divergence, in either direction, over all pairs of inputs of two entries at distance at most Δ.
 func (c combination) divergence(e enumeration, values []int64) (largest float64) {
 	reach := int64(c.params.sensitivity())
@@ -230,14 +238,18 @@ func (c combination) around(s *shape, law listLaw) (values []int64) {
 // listed and what it leaves of the table. One step less of the list's threshold breaks it; so does a table with a tenth more budget, and a table that
 // leaves out the columns of listed keys by their true values.
 func TestCombinationIsPrivateExactly(t *testing.T) {
-	for _, c := range combinations {
+	for i, c := range combinations {
 		t.Run(c.name, func(t *testing.T) {
+			skipMost(t, i)
 			s := tiny(t, c.params)
 			require.True(t, s.hasList)
 			law := listLawOf(t, s.list, max(s.phi(s.turn+2), s.slack()+s.below*s.turn)) // beyond, all listed keys keep as much
 			values := c.around(&s, law)
 			limit := c.params.Delta*(1+1e-8) + 1e-13
 			groups := gatherings(&s)
+			if testing.Short() {
+				groups = groups[len(groups)-1:]
+			}
 			honest := enumerationOf(&s, law, groups[0].indices)
 			for _, group := range groups {
 				honest.indices = group.indices
@@ -269,8 +281,9 @@ func TestCombinationIsPrivateExactly(t *testing.T) {
 // What is drawn has the law that the test above enumerates: list first, then the table, of a large entry and one that may or may not be listed.
 func TestCombinationHasTheEnumeratedLaw(t *testing.T) {
 	const releases = 4000
-	for _, c := range combinations {
+	for i, c := range combinations {
 		t.Run(c.name, func(t *testing.T) {
+			skipMost(t, i)
 			s := tiny(t, c.params)
 			e := enumerationOf(&s, listLawOf(t, s.list, s.slack()+s.below*s.turn), gatherings(&s)[0].indices[:2])
 			if s.params.Dim > 0 { // indices are not below it: any stand-ins
@@ -305,6 +318,9 @@ func TestRealCombinationIsPrivateExactly(t *testing.T) {
 		"composition": {Epsilon: 1, Delta: 1e-5, Split: 0.5, Levels: 4, Columns: 1, Structure: Composition},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "signed" {
+				skipMost(t, 1)
+			}
 			p.Independent, p.Sparsity, p.Bits = true, 1, 2
 			s, err := p.shape()
 			require.NoError(t, err)

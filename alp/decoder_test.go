@@ -203,6 +203,19 @@ func TestManyColumns(t *testing.T) {
 	}
 }
 
+// The number of outputs of all columns is bounded, so that no release or encoding takes long to read. What is chosen stays within the bound; what is asked for is refused.
+func TestManyOutputs(t *testing.T) {
+	p := Params{Epsilon: 1, Sparsity: 10, Max: 1e7, Structure: ColumnsOnly}
+	for _, levels := range []int{0, 2, 16} {
+		p.Levels = levels
+		r, err := p.Resolved()
+		require.NoError(t, err)
+		require.LessOrEqual(t, r.Columns*r.Levels, maxOutputs)
+	}
+	_, err := New(Params{Epsilon: 1, Sparsity: 10, Max: 1e5, Structure: ColumnsOnly, Levels: 16, Columns: maxColumns})
+	require.ErrorIs(t, err, ErrParams)
+}
+
 func TestNotReleased(t *testing.T) {
 	p := new(Projection)
 	for _, f := range []func(uint64) float64{p.Estimate, p.Mean, p.Argmax} {

@@ -14,9 +14,9 @@ func TestDirect(t *testing.T) {
 	for _, f := range []func(p *Params){
 		func(*Params) {}, func(p *Params) { p.Levels = 2 }, func(p *Params) { p.Levels, p.Columns = 2, 12 }, func(p *Params) { p.Levels, p.Columns = 16, 3 },
 		func(p *Params) { p.Levels, p.Columns = 256, 1 }, func(p *Params) { p.Levels, p.Columns = 64, 2 }, func(p *Params) { p.Signed = true },
-		func(p *Params) { p.Signed, p.TwoVectors = true, true }, func(p *Params) { p.Base, p.Max = 2, 1000 }, func(p *Params) { p.Integers, p.Epsilon = true, 2 },
+		func(p *Params) { p.Signed, p.TwoVectors = true, true }, func(p *Params) { p.Base, p.Max = 2, 1000 }, func(p *Params) { p.Integers, p.Epsilon, p.Columns = true, 2, 3 },
 		func(p *Params) { p.Bits = 0.1 }, func(p *Params) { p.Linear, p.Columns = true, 5 },
-		func(p *Params) { p.Structure, p.Delta, p.Max = SplitAxis, 1e-6, 0 }, func(p *Params) { p.Structure, p.Dim, p.Max, p.Levels, p.Columns = Composition, 1<<40, 0, 4, 5 },
+		func(p *Params) { p.Structure, p.Delta, p.Max = SplitAxis, 1e-6, 0 }, func(p *Params) { p.Structure, p.Dim, p.Max, p.Levels, p.Columns = Composition, math.MaxUint64, 0, 4, 5 },
 	} {
 		q := only
 		f(&q)

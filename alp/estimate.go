@@ -8,7 +8,8 @@ const fewColumns = 64
 // Estimate returns the value of an entry as the release tells it, in the units of the data: the median of its law given its cells, its absence from the list or its
 // value there, and the [Prior]. NaN for a Projection that was neither released nor decoded, 0 for an index outside Dim.
 //
-// It does not allocate, unless there are more than 64 columns.
+// It does not allocate, unless there are more than 64 columns. Where the cells of an index have 12 bits together or fewer, it is one look into the table and one into a table of
+// the estimates of all outputs.
 func (p *Projection) Estimate(index uint64) float64 {
 	d := p.decoder
 	if d == nil {

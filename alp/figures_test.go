@@ -90,7 +90,9 @@ type figure struct {
 	argmax      float64 // of the paper's estimator, 0 where that is not for the code
 }
 
-// figures are in units of Δ/ε: columns alone, entries uniform up to ψ = 40, all others at ψ.
+// figures are in units of Δ/ε: columns alone, entries uniform up to ψ = 40, all others at ψ. Without an atom they are 1.80, 1.33 and 1.12 at 100, 300 and 1000 bits, for unary
+// codes 2.26, 2.02 and 1.92. The atom of ½ costs entries 5 to 12 % and takes zeros from about 2 to about 1.2, 0.5 and 0.3: 1.89, 1.44, 1.21 and 2.53, 2.14, 2.01. No width or number of
+// levels at 1000 bits is below 1.2 with it; the 1.15 that is the aim there is met without, by 3 %, and by EstimateAll for batches without zeros.
 var figures = []figure{
 	{"columns/100", Params{Bits: 100}, 1.9, 2.05, 3.7, 0},
 	{"columns/300", Params{Bits: 300}, 1.45, 1.55, 2.8, 0},
@@ -169,6 +171,33 @@ func TestCombinedFigures(t *testing.T) { testCombined(t, 60_000, 2000, 1.2) }
 func TestLongCombinedFigures(t *testing.T) {
 	long(t)
 	testCombined(t, 800_000, 20_000, 1.02)
+}
+
+// Columns that the list aids: entries uniform up to ψ = 40, all others large and listed, so they collide with nothing. The unit is what it is for the columns, 1/((1−θ)ε); in
+// units of 1/ε errors are 16/11 of it. Absence from the list says much of entries near ψ, which columns alone do not know.
+func testAided(t *testing.T, k, n int, slack float64) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const psi = 40
+	for _, f := range []struct{ bits, plain, atom, root float64 }{{100, 1.12, 1.2, 1.7}, {300, 1.1, 1.18, 1.6}} {
+		p := Params{Epsilon: 16.0 / 11, Delta: 1e-6, Sparsity: k, Bits: f.bits, Split: 5.0 / 16, Turn: psi}
+		values := among(k, n, 1000, func() float64 { return psi * r.Float64() })
+		pr := released(t, p, values)
+		q := bare(t, pr)
+		plain, _ := measure(values, n, q.Estimate)
+		mean, _ := measure(values, n, q.Mean)
+		atom, zeros := measure(values, n, pr.Estimate)
+		t.Logf("%g bits, %d columns, Q = %d: no atom %.2f, RMSE of Mean %.2f; default %.2f, zeros %.2f", f.bits, pr.Params().Columns, pr.Params().Levels, plain.mean(), mean.root(), atom.mean(), zeros.mean())
+		require.Less(t, plain.mean(), f.plain*slack)
+		require.Less(t, mean.root(), f.root*slack)
+		require.Less(t, atom.mean(), f.atom*slack)
+	}
+}
+
+func TestAidedFigures(t *testing.T) { testAided(t, 40_000, 2000, 1.2) }
+
+func TestLongAidedFigures(t *testing.T) {
+	long(t)
+	testAided(t, 400_000, 40_000, 1.02)
 }
 
 // Integer counts of which one changes by one: the ladder at 300 bits an entry, and the default.

@@ -107,6 +107,39 @@ func TestResolved(t *testing.T) {
 	require.Equal(t, "Structure(77)", Structure(77).String())
 }
 
+// A Turn that is given may lie where φ₁ is the list's threshold, which is above its rounding radius (Theorem 2), and no lower, for New and for a decoder.
+func TestTurnIsNotBelowTheThreshold(t *testing.T) {
+	for _, p := range []Params{
+		{Epsilon: 1, Delta: 1e-6, Sparsity: 5, Integers: true}, {Epsilon: 0.3, Delta: 1e-9, Sparsity: 5}, {Epsilon: 2, Dim: 1 << 40, Sparsity: 5, Signed: true},
+		{Epsilon: 1, Delta: 1e-6, Sparsity: 5, Structure: Composition},
+	} {
+		r, err := p.Resolved()
+		require.NoError(t, err)
+		least, _, err := r.listReach()
+		require.NoError(t, err)
+		step, _ := r.grid()
+		a, _ := r.split()
+		lowest := math.Ceil(least / float64(a))
+		p.Turn = lowest * step
+		r, err = p.Resolved()
+		require.NoError(t, err)
+		require.Equal(t, lowest*step, r.Turn)
+		g, err := r.geometry()
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, float64(g.below*g.turn), least)
+		p.Turn = (lowest - 1) * step
+		_, err = New(p)
+		require.ErrorIs(t, err, ErrParams)
+		r.Turn = p.Turn
+		spoilt := releaseOf(t, Params{Epsilon: p.Epsilon, Delta: p.Delta, Dim: p.Dim, Sparsity: 5, Integers: p.Integers, Signed: p.Signed, Structure: p.Structure})
+		r.Seed = spoilt.shape.params.Seed
+		spoilt.shape.params = r
+		data, err := spoilt.MarshalBinary()
+		require.NoError(t, err)
+		require.ErrorIs(t, new(Projection).UnmarshalBinary(data), ErrFormat)
+	}
+}
+
 // sweep returns valid Params of all kinds and sizes.
 func sweep() (list []Params) {
 	for _, epsilon := range []float64{minEpsilon, 1e-3, 0.1, 1, 10, 60, maxEpsilon} {

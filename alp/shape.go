@@ -47,6 +47,7 @@ type shape struct {
 const (
 	maxTableBytes = min(1<<34, math.MaxInt/2)
 	maxLaw        = 1 << 23
+	maxOutputs    = 1 << 15 // of all columns of a sign together: bounds what a decoder computes
 )
 
 // blockWords is a cache line. A block has as few lines as give each column minPositions.
@@ -76,6 +77,9 @@ func (p Params) resolvedShape() (s shape, err error) {
 		s.code = linearCode(s.width, s.decay)
 	} else {
 		s.code = columnCode(s.width, p.Levels, s.decay)
+	}
+	if _, _, found := s.code.violation(s.decay); found { // never, by the proofs that stand with the codes; checked all the same
+		return shape{}, fault.Params("alp", "Alpha", p.Alpha, "another width: the law of a cell breaks its bound")
 	}
 	if p.Base > 0 {
 		s.axis = newAxis(p.knee(s.step), s.width*s.half)
@@ -110,6 +114,9 @@ func (p Params) geometry() (g geometry, err error) {
 	}
 	if words := uint64(g.width+1) * uint64(p.Levels-1); words > maxLaw {
 		return geometry{}, fault.Params("alp", "Alpha", p.Alpha, fmt.Sprintf("narrower columns or fewer levels: the law of a cell would take %d bytes", 8*words))
+	}
+	if p.Columns*p.Levels > maxOutputs {
+		return geometry{}, fault.Params("alp", "Columns", p.Columns, fmt.Sprintf("at most 2¹⁵/Levels = %d: reading a release takes tables for each output of each column", maxOutputs/p.Levels))
 	}
 	return g, g.arrange(p)
 }
