@@ -138,7 +138,7 @@ func TestCertificatesInManyDigits(t *testing.T) {
 
 // From maxHead masses on a certificate takes bounds for the rest of its sums. They hold, and a loss is raised by little: against all terms.
 func TestHeadsOfSums(t *testing.T) {
-	for _, p := range []Params{{Epsilon: 13, Law: Jump}, {Epsilon: 15, Law: Jump}, {Epsilon: 13, Law: DiscreteArete}} {
+	for _, p := range []Params{{Epsilon: 15, Law: Jump}, {Epsilon: 13, Law: Jump}, {Epsilon: 13, Law: DiscreteArete}} {
 		l, err := p.Lattice()
 		require.NoError(t, err)
 		o := l.spec.oneSided(int(l.spec.reach(25)))

@@ -13,7 +13,7 @@ func TestAreteCertificates(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	n := 200
 	if testing.Short() {
-		n = 60
+		n = 30
 	}
 	for range n {
 		epsilon := leastArete * math.Exp(r.Float64()*math.Log(mostArete/leastArete))
@@ -168,7 +168,7 @@ func TestLatticeCertificates(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	n := 200
 	if testing.Short() {
-		n = 40
+		n = 24
 	}
 	for i := range n {
 		epsilon := 2.4 + 5*r.Float64()

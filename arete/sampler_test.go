@@ -113,6 +113,9 @@ func TestSamplerTails(t *testing.T) {
 // The masses add up to 1, to CDF and to the moments; quantiles invert.
 func TestLatticeLaw(t *testing.T) {
 	for _, l := range lawsToTest(t) {
+		if testing.Short() && l.Steps() > 130 {
+			continue
+		}
 		sum, abs, square := l.Prob(0), 0.0, 0.0
 		most := float64(30*l.Steps() + 100)
 		for k := 1.0; k < most; k++ {
@@ -271,7 +274,10 @@ func TestLogarithmic(t *testing.T) {
 
 // The continuous law on coarse and fine grids; scales that are a fifth off are noticed.
 func TestAreteSampler(t *testing.T) {
-	const n = 60_000
+	n := 60_000 // at 20,000 the p-value of the control is still below 1e-40
+	if testing.Short() {
+		n = 20_000
+	}
 	pValue := func(d, law Arete, step float64) float64 {
 		const reach = 150
 		var src noise.Source
@@ -303,7 +309,7 @@ func TestAreteSampler(t *testing.T) {
 	d := Arete{0.2, 0.5, 0.1}
 	for _, step := range []float64{0x1p-30, 0x1p-46} {
 		var src noise.Source
-		samples := make([]float64, 3000)
+		samples := make([]float64, n/20)
 		for i := range samples {
 			samples[i] = d.Sample(&src, step)
 			require.Equal(t, samples[i], math.Round(samples[i]/step)*step)

@@ -126,7 +126,11 @@ func TestIntervalsOfSums(t *testing.T) {
 		for _, c := range [][3]int{{40, 0, 40}, {6, 3, 6}, {1, 0, 1}} {
 			s, err := m.ShareWithDropouts(c[0], c[1])
 			require.NoError(t, err)
-			const n, confidence = 3000, 0.9
+			const confidence = 0.9
+			n := int64(3000)
+			if testing.Short() {
+				n = 600
+			}
 			x := 0.37 * m.Lattice().Step()
 			if p.Integers {
 				x = 1
