@@ -11,19 +11,23 @@ import "math"
 //	Q, with a list        8      16      16      32
 //	width              at most 24 Δ/ε′, as few columns as that takes: a collision costs at most a column
 //	unary codes        width 5 Δ/ε′, the thesis's 3 Δ/ε′
-//	integers           where a step costs 3/2 or more, noise is mostly 0 and each value has a level of its own: Q = 8 and width 7 steps, unary codes 1 step
+//	integers           where a step costs 3/2 or more, noise is mostly 0 and each value has a level of its own: Q = 8 and width 7 steps, unary codes 1 step.
+//	                   From 3 on collisions cost more than noise, and a unary code spreads them: Q = 2, unless there would be more columns than bits
 //	Split              5/16 with δ, 3/8 without, where the list's threshold is higher
 //
 // Fewer bits than 60 leave too few cells for many levels. More levels than 32 gain nothing, as the noise is wider than a level.
 
-// costlyStep is what a step of integers must cost for each value to have a level of its own.
-const costlyStep = 1.5
+// costlyStep is what a step of integers must cost for each value to have a level of its own, and unaryStep for these to be unary codes.
+const (
+	costlyStep = 1.5
+	unaryStep  = 3
+)
 
-// chosenLevels returns Q.
-func (p Params) chosenLevels() int {
+// chosenLevels returns Q for an axis of the given number of steps.
+func (p Params) chosenLevels(reach float64) int {
 	bits := p.Bits
 	switch {
-	case p.Linear:
+	case p.Linear, p.costly() && p.columnShare()*p.kappa() >= unaryStep && reach <= bits:
 		return 2
 	case p.costly() || bits < 60 || bits < 150 && p.Structure == ColumnsOnly:
 		return 8

@@ -60,10 +60,10 @@ func (p Params) withRange() (Params, error) {
 	if p.Structure == ColumnsOnly {
 		p.Split, p.Turn, p.FalseKeys = 0, 0, 0
 	}
-	if p.Levels == 0 {
-		p.Levels = p.chosenLevels()
-	}
 	reach := p.axisReach(step)
+	if p.Levels == 0 {
+		p.Levels = p.chosenLevels(reach)
+	}
 	share := p.columnShare() * p.kappa()
 	switch {
 	case p.Alpha == 0 && p.Columns == 0:
