@@ -4,7 +4,8 @@ import "slices"
 
 // mutations returns all edits.
 func mutations() []mutation {
-	return slices.Concat(noiseMutations, thresholdMutations, misragriesMutations)
+	return slices.Concat(noiseMutations, newNoiseMutations, thresholdMutations, misragriesMutations, alpMutations, korMutations, jlMutations,
+		areteMutations, ellipticalMutations, planMutations)
 }
 
 var noiseMutations = []mutation{
