@@ -127,15 +127,15 @@ func alpIntegers(e effort, step func()) (*picture, error) {
 			u.width, u.collision = u.width/eps, -math.Expm1(-float64(u.bits)/bits)
 			return u
 		}},
-		{"Algorithm 10 (paper)", func(eps float64) unary { return histogram(eps, most, -math.Expm1(-most/bits)) }},
+		{"Algorithm 10 (paper)", func(eps float64) unary { return histogram(eps, most, -math.Expm1(-most/float64(bits))) }},
 	} {
 		points := curve(epsilons, func(eps float64) float64 { step(); return c.code(eps).meanAbs(e.runs, whole) })
 		if err := p.add(c.name, theirs, points); err != nil {
 			return nil, err
 		}
 	}
-	var failed error
-	points := curve(epsilons, func(eps float64) float64 {
+	atom, none := make(plotter.XYs, len(epsilons)), make(plotter.XYs, len(epsilons))
+	for i, eps := range epsilons {
 		step()
 		rng := rand.New(rand.NewPCG(5, 6))
 		values := queries(e.runs/4, 1)
@@ -144,15 +144,18 @@ func alpIntegers(e effort, step func()) (*picture, error) {
 		}
 		release, err := load(alp.Params{Epsilon: eps, Sparsity: 2 * len(values), Max: most, Integers: true, Bits: bits, Structure: alp.ColumnsOnly}, len(values), most, values)
 		if err != nil {
-			failed = err
-			return math.NaN()
+			return nil, err
 		}
-		return meanAbs(release, values)
-	})
-	if failed != nil {
-		return nil, failed
+		nonZero, err := release.WithPrior(alp.Prior{Zero: 0, Learned: 0.5})
+		if err != nil {
+			return nil, err
+		}
+		atom[i], none[i] = plotter.XY{X: eps, Y: meanAbs(release, values)}, plotter.XY{X: eps, Y: meanAbs(nonZero, values)}
 	}
-	return p, p.add("here, the default columns", ours, points)
+	if err := p.add("here, the default", ours, atom); err != nil {
+		return nil, err
+	}
+	return p, p.add("here, for entries known not to be zero", ours, none)
 }
 
 // meanAbs returns the mean absolute error of the estimates.
