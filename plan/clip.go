@@ -145,8 +145,8 @@ func (r *run) clipQuantile(rho float64) float64 {
 // limit releases C, a quantile of the norms of the rows that are not 0, with the budget rho.
 //
 // Whether a row's norm is 0 may differ between neighbours under either relation, so ranks may change by a replaced value or by one more. A public
-// number of values at the bottom, the same for all data, makes C small where there are no rows, or none that is not 0: it is worth e^{−8}
-// there, and elsewhere it lowers the quantile by 8/c ranks.
+// number of values at the bottom, the same for all data, draws C downwards where few rows are not 0, and elsewhere lowers the quantile by 8/c ranks. Where there are
+// none a candidate above has a factor of e^{−8}, which the number of cells makes up for: C is spread over the octaves of the axis.
 func (r *run) limit(rho float64) (float64, error) { return r.limitAt(r.clipQuantile(rho), rho) }
 
 func (r *run) limitAt(quantile, rho float64) (float64, error) {

@@ -157,6 +157,23 @@ func TestSamplerFollowsTheLaw(t *testing.T) {
 	}
 }
 
+// The same where pieces hold many candidates of very different weights, so that most draws are rejected and pieces split. False reject: 1e-6 each.
+func TestSamplerRejectsAsItShould(t *testing.T) {
+	c, w := column{keys: []uint32{5, 5, 700, 701, 900, 1400}}, newWeights(1, 0.5, replaced, 6)
+	for name, base := range map[string][]region{"plain": {{0, 1500, 1}}, "window": {{0, 600, 1}, {600, 950, 31}, {950, 1500, 1}}} {
+		expected := law(c, base, w)
+		observed, bins := make([]int64, 60), make([]float64, 60)
+		for k, p := range expected {
+			bins[k/25] += p
+		}
+		var s sampler
+		for range 20000 {
+			observed[s.quantile(c, base, w)/25]++
+		}
+		dptest.ChiSquare(t, name, observed, bins, 1e-6)
+	}
+}
+
 // A law from other weights is caught.
 func TestSamplerCheckCanFail(t *testing.T) {
 	c, base := column{keys: []uint32{5, 5, 90, 17, 40, 41}}, []region{{0, 97, 1}}

@@ -125,6 +125,21 @@ func checkFinite(t *testing.T, name string, m *Mean, rho float64) {
 	}
 }
 
+// Entries below 0 count as 0 if rows are said to have none: the sensitivity √2·C rests on it.
+func TestNegativeEntriesCountAsZero(t *testing.T) {
+	p := Params{Rho: 1000, Dim: 3, NonNegative: true}
+	row := []float64{-1, 0.5, math.Inf(-1)}
+	m := release(t, p, slices.Repeat([][]float64{row}, 1000))
+	s := Sparse{Offsets: []int{0}}
+	for range 1000 {
+		s.Indices, s.Values = append(s.Indices, 0, 1, 2), append(s.Values, row...)
+		s.Offsets = append(s.Offsets, len(s.Indices))
+	}
+	for _, m := range []*Mean{m, releaseSparse(t, p, s)} {
+		require.InDeltaSlice(t, []float64{0, 0.5, 0}, m.Values(), 0.05)
+	}
+}
+
 // Under AddRemove a sparse row may lose its entries: ranks change as if it were replaced, and where it stood it adds nothing to any sum.
 func TestSparseRowsMayLoseTheirEntries(t *testing.T) {
 	s := Sparse{Offsets: []int{0, 2, 2}, Indices: []uint32{0, 1}}

@@ -93,8 +93,12 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, "unknown", (lastMethod + 1).String())
 }
 
-// The budget never exceeds the total, whatever is asked for.
+// The budget never exceeds the total, whatever is asked for, nor do the parts of many quantiles.
 func TestBudget(t *testing.T) {
+	for _, n := range []float64{0, 1, 3, 2048, 1 << 40} {
+		require.LessOrEqual(t, max(n, 1)*each(0.1, n), 0.1)
+		require.InEpsilon(t, 0.1, max(n, 1)*each(0.1, n), 1e-12)
+	}
 	for _, total := range []float64{0.1, 1, minRho, maxRho, 1.0 / 3} {
 		b := budget{total: total}
 		sum := 0.0

@@ -194,15 +194,15 @@ func TestDegenerateData(t *testing.T) {
 		}
 	}
 	zeros := Sparse{Offsets: make([]int, 101)}
-	for _, p := range []Params{{Rho: 1, Dim: 5, NonNegative: true}, {Rho: 1, Dim: 5, Max: 1}, {Rho: 1, Dim: 5, Max: 1, Steps: Steps{Centre: Median}}} {
+	for _, p := range []Params{{Rho: 100, Dim: 5, NonNegative: true}, {Rho: 100, Dim: 5, Max: 1}, {Rho: 100, Dim: 5, Max: 1, Steps: Steps{Centre: Median}}} {
 		m, err := New(p)
 		require.NoError(t, err)
 		for _, s := range []Sparse{zeros, {}, {Offsets: []int{0}}} {
 			out, err := m.ReleaseSparse(s)
 			require.NoError(t, err)
 			checkValid(t, out)
-			if s.Rows() == 100 {
-				require.Less(t, l2(out.Values(), make([]float64, 5)), 3.0)
+			if s.Rows() == 100 { // at ρ = 1 they would be too few: a median of 100 zeros misses 0 more often than not
+				require.Less(t, l2(out.Values(), make([]float64, 5)), 1.0)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,17 +56,15 @@ type comparison struct {
 	quoted  [][]string  // further rows, from elsewhere
 }
 
-// table runs a comparison and prints it. A release whose error is more than three times what its noise and the sample explain counts as a failure.
+// table runs a comparison and prints it. A release whose error is more than twice the median of its kind counts as a failure.
 func (r *report) table(c comparison) error {
-	sums := make([][]float64, len(c.methods))
-	failures := make([]int, len(c.methods))
-	for i := range sums {
-		sums[i] = make([]float64, len(c.budgets))
+	errors := make([][][]float64, len(c.methods)) // by method, budget and run
+	for i := range errors {
+		errors[i] = make([][]float64, len(c.budgets))
 	}
 	start, total := time.Now(), r.runs*len(c.budgets)*len(c.methods)
 	for run := range r.runs {
 		d := c.make()
-		sampling := norm(d.mean(), d.truth, c.p) // 0 where the truth is the mean of the rows
 		for b, rho := range c.budgets {
 			for i, m := range c.methods {
 				done := (run*len(c.budgets)+b)*len(c.methods) + i
@@ -79,17 +78,12 @@ func (r *report) table(c comparison) error {
 				if m.shrunk {
 					values = mean.Shrunk(c.p)
 				}
-				e := c.factor * norm(values, d.truth, c.p)
-				sums[i][b] += e / float64(r.runs)
-				expected := c.factor * (mean.ExpectedError(c.p) + sampling)
-				if e > 3*expected {
-					failures[i]++
-				}
+				errors[i][b] = append(errors[i][b], c.factor*norm(values, d.truth, c.p))
 			}
 		}
 	}
 	fmt.Fprintf(r.progress, "\r%s\r", strings.Repeat(" ", 79))
-	r.print(c, sums, failures)
+	r.print(c, errors)
 	return nil
 }
 
@@ -107,7 +101,8 @@ func (d data) mean() []float64 {
 	return out
 }
 
-func (r *report) print(c comparison, sums [][]float64, failures []int) {
+// print prints means and failures.
+func (r *report) print(c comparison, errors [][][]float64) {
 	fmt.Fprintf(r.out, "%s\n  %-34s", c.title, "ρ")
 	for _, rho := range c.budgets {
 		fmt.Fprintf(r.out, "%10.4g", rho)
@@ -115,10 +110,13 @@ func (r *report) print(c comparison, sums [][]float64, failures []int) {
 	fmt.Fprintln(r.out, "  failures")
 	for i, m := range c.methods {
 		fmt.Fprintf(r.out, "  %-34s", m.name)
-		for _, e := range sums[i] {
-			fmt.Fprintf(r.out, "%10.4g", e)
+		failures := 0
+		for _, runs := range errors[i] {
+			mean, failed := summary(runs)
+			failures += failed
+			fmt.Fprintf(r.out, "%10.4g", mean)
 		}
-		fmt.Fprintf(r.out, "  %d of %d\n", failures[i], r.runs*len(c.budgets))
+		fmt.Fprintf(r.out, "  %d of %d\n", failures, r.runs*len(c.budgets))
 	}
 	for _, row := range c.quoted {
 		fmt.Fprintf(r.out, "  %-34s", row[0])
@@ -128,6 +126,18 @@ func (r *report) print(c comparison, sums [][]float64, failures []int) {
 		fmt.Fprintln(r.out)
 	}
 	fmt.Fprintln(r.out)
+}
+
+// summary returns the mean of the errors, and how many are more than twice their median.
+func summary(errors []float64) (mean float64, failed int) {
+	sorted := slices.Sorted(slices.Values(errors))
+	for _, e := range errors {
+		mean += e / float64(len(errors))
+		if e > 2*sorted[len(sorted)/2] {
+			failed++
+		}
+	}
+	return mean, failed
 }
 
 // norm returns ‖a − b‖ₚ.
