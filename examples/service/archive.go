@@ -43,8 +43,11 @@ func openArchive(dir string, last uint64) (*archive, error) {
 	return a, nil
 }
 
-// put stores a release: whole on the disk or not at all, and public from then on.
+// put makes a release public and stores it, whole on the disk or not at all. Where that fails it is public all the same, until the process ends: its budget is spent.
 func (a *archive) put(number uint64, h *misragries.Histogram[string]) error {
+	a.mu.Lock()
+	a.releases[number] = h
+	a.mu.Unlock()
 	data, err := h.MarshalBinary()
 	if err != nil {
 		return err
@@ -58,13 +61,7 @@ func (a *archive) put(number uint64, h *misragries.Histogram[string]) error {
 	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(temporary, a.path(number)); err != nil {
-		return err
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.releases[number] = h
-	return nil
+	return errors.Join(os.Rename(temporary, a.path(number)), syncDir(a.dir))
 }
 
 func (a *archive) get(number uint64) *misragries.Histogram[string] {

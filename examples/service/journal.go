@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -14,7 +15,10 @@ import (
 
 // journal is the record, on disk, of what has been spent: a line "open 7 0x1p+00 0x1.12e0be826d695p-30" for each window, with its number, ε and δ,
 // synced before the window takes an event. So whatever happens later, the next start knows of it.
-type journal struct{ file *os.File }
+type journal struct {
+	file *os.File
+	size int64 // of the lines that are on the disk
+}
 
 // openJournal opens or creates the journal in dir, for one process at a time, and returns the spent guarantees and the last window's number. A last line
 // without its end was never synced, so its window never took an event: it is cut off.
@@ -43,13 +47,22 @@ func openJournal(dir string) (j *journal, spent []noise.Guarantee, last uint64, 
 		}
 		spent, last = append(spent, g), number
 	}
-	if err := file.Truncate(int64(whole)); err != nil {
+	if err := errors.Join(file.Truncate(int64(whole)), syncDir(dir)); err != nil {
 		return nil, nil, 0, err
 	}
-	if _, err := file.Seek(int64(whole), 0); err != nil {
-		return nil, nil, 0, err
+	return &journal{file, int64(whole)}, spent, last, nil
+}
+
+// syncDir brings the names of new files in a folder to the disk. Where folders cannot be synced, as on Windows, the file system sees to that.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
 	}
-	return &journal{file}, spent, last, nil
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // parseLine reads one line of the journal.
@@ -64,13 +77,22 @@ func parseLine(line string) (number uint64, g noise.Guarantee, err error) {
 	return number, noise.ApproxDP(epsilon, delta, noise.AddRemove), errors.Join(err, err1, err2)
 }
 
-// spend records a window. When it returns nil the record is on the disk.
+// spend records a window. When it returns nil the record is on the disk. What a failure leaves of a line, on a full disk, say, the next one overwrites: its
+// window took no event.
 func (j *journal) spend(number uint64, epsilon, delta float64) error {
 	exact := func(x float64) string { return strconv.FormatFloat(x, 'x', -1, 64) }
-	if _, err := fmt.Fprintf(j.file, "open %d %s %s\n", number, exact(epsilon), exact(delta)); err != nil {
+	line := fmt.Sprintf("open %d %s %s\n", number, exact(epsilon), exact(delta))
+	if err := j.file.Truncate(j.size); err != nil {
 		return err
 	}
-	return j.file.Sync()
+	if _, err := j.file.WriteAt([]byte(line), j.size); err != nil {
+		return err
+	}
+	if err := j.file.Sync(); err != nil {
+		return err
+	}
+	j.size += int64(len(line))
+	return nil
 }
 
 func (j *journal) close() error { return j.file.Close() }

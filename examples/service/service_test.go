@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -232,6 +233,47 @@ func TestJournal(t *testing.T) {
 		if lines := strings.Count(text, "\n") + 1; err != nil || bytes.Count(after, []byte("\n")) != lines || !bytes.HasSuffix(after, []byte("\n")) {
 			t.Errorf("%q became %q, %v", text, after, err)
 		}
+	}
+}
+
+// What a failed write has left behind the last line does not spoil the next one.
+func TestJournalAfterAFailure(t *testing.T) {
+	dir := t.TempDir()
+	j, _, _, err := openJournal(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.spend(1, 1, 0x1p-30); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.file.WriteAt([]byte("open 2 0x1p+00 0x1p-30 and more, without an end"), j.size); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(j.spend(3, 2, 0x1p-30), j.close()); err != nil {
+		t.Fatal(err)
+	}
+	j, spent, last, err := openJournal(dir)
+	if err != nil || len(spent) != 2 || last != 3 {
+		t.Errorf("%d windows, the last is %d: %v", len(spent), last, err)
+	}
+	if err := j.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A release whose budget is spent is published even if the disk does not take it.
+func TestReleaseWithoutADisk(t *testing.T) {
+	w, err := newWindow(1, misragries.Params{Counters: 4, Epsilon: 1, Delta: 1e-9}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := w.release()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &archive{dir: filepath.Join(t.TempDir(), "missing"), releases: map[uint64]*misragries.Histogram[string]{}}
+	if err := a.put(1, h); err == nil || a.get(1) != h {
+		t.Errorf("%v, %v", err, a.get(1))
 	}
 }
 
