@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
@@ -69,6 +70,18 @@ func (p Params) validate() error {
 		return fault.Params("misragries", "Sparse", p.Sparse, "one of the constants of package threshold")
 	}
 	return nil
+}
+
+// Guarantee returns what a release of these Params promises: ε where it is PureUniverse, else (ε, δ), for streams that differ by adding or removing
+// one element or, where MaxKeys is given, all elements of one user. Invalid Params promise nothing.
+func (p Params) Guarantee() noise.Guarantee {
+	switch {
+	case p.validate() != nil:
+		return noise.Guarantee{}
+	case p.Mechanism == PureUniverse, p.Mechanism == Auto && p.Delta == 0:
+		return noise.PureDP(p.Epsilon, noise.AddRemove)
+	}
+	return noise.ApproxDP(p.Epsilon, p.Delta, noise.AddRemove)
 }
 
 // Threshold returns the least noisy count that a Builder of one stream releases; with PureUniverse and ShiftedUniverse, which have

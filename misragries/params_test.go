@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
 
@@ -72,4 +73,25 @@ func TestPlanning(t *testing.T) {
 	require.Less(t, p.ErrorBound(1e6, 0.99), 1e6/1025+17+2*17)
 	require.True(t, math.IsNaN(p.ErrorBound(-1, 0.9)))
 	require.True(t, math.IsNaN(p.ErrorBound(1, 1)))
+}
+
+// What the Params promise is what the release says it kept.
+func TestGuaranteeOfParams(t *testing.T) {
+	require.Equal(t, noise.Guarantee{}, Params{}.Guarantee())
+	require.Equal(t, noise.Guarantee{}, Params{Counters: 4, Epsilon: math.NaN(), Delta: 1e-6}.Guarantee())
+	require.Equal(t, noise.PureDP(2, noise.AddRemove), Params{Counters: 4, Epsilon: 2, Dim: 100}.Guarantee())
+	require.Equal(t, noise.ApproxDP(2, 1e-6, noise.AddRemove), Params{Counters: 4, Epsilon: 2, Delta: 1e-6, MaxKeys: 3}.Guarantee())
+	for m := Auto; m <= lastMechanism; m++ {
+		for _, p := range []Params{
+			{Counters: 4, Epsilon: 1, Delta: 1e-6, Mechanism: m}, {Counters: 4, Epsilon: 1, Delta: 1e-6, Dim: 100, Mechanism: m}, {Counters: 4, Epsilon: 1, Dim: 100, Mechanism: m},
+		} {
+			b, err := New[int](p)
+			if err != nil {
+				continue // no release under these Params
+			}
+			h, err := b.Release()
+			require.NoError(t, err)
+			require.Equal(t, h.Guarantee(), p.Guarantee(), "%+v", p)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
@@ -27,6 +28,11 @@ func (m *Mechanism) Params() Params { return m.params }
 
 // Guarantee returns the guarantee of one Release.
 func (m *Mechanism) Guarantee() noise.Guarantee { return m.params.Guarantee() }
+
+// String says what is released under which guarantee.
+func (m *Mechanism) String() string {
+	return fmt.Sprintf("plan.Mechanism: means of %d coordinates in [−%g, %g] by %v, %v", m.params.Dim, m.params.Max, m.params.Max, m.params.Method, m.Guarantee())
+}
 
 // WithScales returns a Mechanism that takes the standard deviations of the coordinates as given, Dim positive finite numbers in the units of the data, and spends
 // nothing on them. They must be public. The error wraps [ErrParams].

@@ -164,3 +164,9 @@ func TestPlanning(t *testing.T) {
 		require.NoError(t, err)
 	}
 }
+
+func TestMechanismString(t *testing.T) {
+	m, err := New(Params{Rho: 0.5, Dim: 3, Rows: 100, Max: 10})
+	require.NoError(t, err)
+	require.Equal(t, "plan.Mechanism: means of 3 coordinates in [−10, 10] by Adaptive, "+m.Guarantee().String(), m.String())
+}
