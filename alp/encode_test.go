@@ -2,10 +2,7 @@ package alp
 
 import (
 	"encoding/hex"
-	"flag"
 	"math"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -14,8 +11,6 @@ import (
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // samples are Params of small releases of each kind.
 var samples = map[string]Params{
@@ -65,7 +60,7 @@ func TestCodec(t *testing.T) {
 			}
 			require.Len(t, data, v.Params().Size(listed))
 			if name == "columns" || name == "split" && !testing.Short() || *longRuns {
-				dptest.Codec(t, v, same)
+				dptest.Codec[Projection](t, v, same)
 			}
 		})
 	}
@@ -88,14 +83,8 @@ func TestCodecOfReleases(t *testing.T) {
 		{Epsilon: 1, Delta: 1e-9, Norm: 1e4, Sensitivity: 3, Max: math.Copysign(0, -1)}, {Epsilon: 1, Delta: 1e-9, Sparsity: 100, Base: 1.2, Signed: true},
 	} {
 		v := releaseOf(t, p)
-		data, err := v.MarshalBinary()
-		require.NoError(t, err)
-		var w Projection
-		require.NoError(t, w.UnmarshalBinary(data), "%+v", p)
-		require.True(t, same(v, &w))
-		again, err := w.MarshalBinary()
-		require.NoError(t, err)
-		require.Equal(t, data, again)
+		w, _ := dptest.RoundTrip(t, v, "%+v", p)
+		require.True(t, same(v, w))
 	}
 	_, err := new(Projection).MarshalBinary()
 	require.ErrorIs(t, err, ErrFormat)
@@ -104,36 +93,28 @@ func TestCodecOfReleases(t *testing.T) {
 // The layout is fixed: what is written today can be read by every later version.
 func TestGoldenFiles(t *testing.T) {
 	for name, p := range samples {
-		path := filepath.Join("testdata", name+".hex")
-		if *update {
-			data, err := releaseOf(t, p).MarshalBinary()
-			require.NoError(t, err)
-			require.NoError(t, os.MkdirAll("testdata", 0o755))
-			require.NoError(t, os.WriteFile(path, []byte(hex.EncodeToString(data)+"\n"), 0o644))
-		}
-		data := golden(t, path)
-		var v Projection
-		require.NoError(t, v.UnmarshalBinary(data))
-		again, err := v.MarshalBinary()
+		now, err := releaseOf(t, p).MarshalBinary()
 		require.NoError(t, err)
-		require.Equal(t, data, again, name)
+		dptest.Store(t, name+".hex", hex.EncodeToString(now)+"\n")
+		data := golden(t, name)
+		v := dptest.Decoded[Projection](t, data)
+		require.NotNil(t, v, name)
 		require.Equal(t, p.Epsilon, v.Params().Epsilon)
 		data[5]++ // a later version
 		require.ErrorIs(t, v.UnmarshalBinary(data), ErrFormat)
 	}
 }
 
-func golden(t testing.TB, path string) []byte {
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	data, err := hex.DecodeString(strings.TrimSpace(string(text)))
+func golden(t testing.TB, name string) []byte {
+	data, err := hex.DecodeString(strings.TrimSpace(dptest.Stored(t, name+".hex")))
 	require.NoError(t, err)
 	return data
 }
 
 // Objects that no release produces are not valid encodings.
 func TestDecodeRejectsInvalidObjects(t *testing.T) {
-	for name, spoil := range map[string]func(*Projection){
+	valid := func() *Projection { return releaseOf(t, samples["split"]) }
+	dptest.Spoiled(t, valid, func() *Projection { return new(Projection) }, map[string]func(*Projection){
 		"no structure":       func(v *Projection) { v.shape.params.Structure = AutoStructure },
 		"another structure":  func(v *Projection) { v.shape.params.Structure = ColumnsOnly },
 		"unknown structure":  func(v *Projection) { v.shape.params.Structure = lastStructure + 1 },
@@ -156,16 +137,7 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"bits between cells": func(v *Projection) { v.table[0] |= 1 << 63 },
 		"a word too many":    func(v *Projection) { v.table = append(v.table, 0) },
 		"no list":            func(v *Projection) { v.list = nil },
-	} {
-		v := releaseOf(t, samples["split"])
-		v.table = append([]uint64{}, v.table...)
-		spoil(v)
-		data, err := v.MarshalBinary()
-		require.NoError(t, err)
-		into := Projection{}
-		require.ErrorIs(t, into.UnmarshalBinary(data), ErrFormat, name)
-		require.Equal(t, Projection{}, into, name)
-	}
+	})
 	v := releaseOf(t, samples["pure"]) // 6 columns of 85 bits in a block of 512
 	v.table[7] |= 1 << 63
 	data, err := v.MarshalBinary()
@@ -175,18 +147,13 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 
 func FuzzUnmarshal(f *testing.F) {
 	for name := range samples {
-		f.Add(golden(f, filepath.Join("testdata", name+".hex")))
+		f.Add(golden(f, name))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var v Projection
-		if err := v.UnmarshalBinary(data); err != nil {
-			require.ErrorIs(t, err, ErrFormat)
-			require.Equal(t, Projection{}, v)
+		v := dptest.Decoded[Projection](t, data)
+		if v == nil {
 			return
 		}
-		again, err := v.MarshalBinary()
-		require.NoError(t, err)
-		require.Equal(t, data, again, "not canonical")
 		for index := range uint64(20) {
 			x := v.Estimate(index)
 			lo, hi := v.Interval(index, 0.9)

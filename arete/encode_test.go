@@ -1,21 +1,13 @@
 package arete
 
 import (
-	"encoding/hex"
-	"flag"
 	"math"
-	"os"
-	"path/filepath"
-	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // samples are fixed values of each law, not released: the layout does not hang on a calibration.
 func samples() map[string]*Value {
@@ -50,7 +42,7 @@ func samples() map[string]*Value {
 
 func TestCodec(t *testing.T) {
 	for _, v := range samples() {
-		dptest.Codec(t, v, func(a, b *Value) bool { return reflect.DeepEqual(a, b) })
+		dptest.Codec[Value](t, v, dptest.DeepEqual)
 	}
 }
 
@@ -71,32 +63,17 @@ func TestCodecOfReleases(t *testing.T) {
 		single, err := m.ReleaseValue(12)
 		require.NoError(t, err)
 		for _, v := range []*Value{single, sum} {
-			data, err := v.MarshalBinary()
-			require.NoError(t, err)
-			var w Value
-			require.NoError(t, w.UnmarshalBinary(data), "%+v", p)
-			require.Equal(t, v, &w)
+			w, size := dptest.RoundTrip(t, v, "%+v", p)
+			require.Equal(t, v, w)
 			require.Equal(t, v.String(), w.String())
-			require.Len(t, data, 109)
+			require.Equal(t, 109, size)
 		}
 	}
 }
 
 // The layout is fixed: what is written today can be read by every later version.
 func TestGoldenFiles(t *testing.T) {
-	for name, v := range samples() {
-		path := filepath.Join("testdata", name)
-		data, err := v.MarshalBinary()
-		require.NoError(t, err)
-		text := hex.Dump(data)
-		if *update {
-			require.NoError(t, os.MkdirAll("testdata", 0o755))
-			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-		}
-		want, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"), text, "%s: the encoding changed", name)
-	}
+	dptest.GoldenDumps(t, samples())
 }
 
 // Objects that no release produces are not valid encodings.
@@ -156,20 +133,12 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 }
 
 func FuzzUnmarshal(f *testing.F) {
-	for _, v := range samples() {
-		data, _ := v.MarshalBinary()
-		f.Add(data)
-	}
+	dptest.Seeds(f, samples())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var v Value
-		if err := v.UnmarshalBinary(data); err != nil {
-			require.ErrorIs(t, err, ErrFormat)
-			require.Equal(t, Value{}, v)
+		v := dptest.Decoded[Value](t, data)
+		if v == nil {
 			return
 		}
-		again, err := v.MarshalBinary()
-		require.NoError(t, err)
-		require.Equal(t, data, again, "not canonical")
 		lo, hi := v.Interval(0.9)
 		require.True(t, lo <= hi, "[%v, %v]", lo, hi)
 		require.NotEmpty(t, v.String())

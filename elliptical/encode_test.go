@@ -1,13 +1,7 @@
 package elliptical
 
 import (
-	"encoding/hex"
-	"flag"
 	"math"
-	"os"
-	"path/filepath"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,16 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
 // samples are Sums of each form, made without randomness.
 func samples() map[string]*Sum {
 	list := map[string]*Sum{}
 	for name, p := range map[string]Params{
-		"gaussian": {Widths: VectorOf(4, 1, 0.1), Rho: 0.5, Relation: noise.Replace, Power: 1},
-		"laplace":  {Widths: VectorOf(4, 1), Lower: VectorOf(0, -3.5), Epsilon: 0.5, Relation: noise.AddRemove, Power: 2},
-		"weighted": {Widths: VectorOf(4, 1), Epsilon: 0.5, Delta: 1e-9, Relation: noise.Replace, Power: 2, Shape: Weighted, Weights: VectorOf(1, 3)},
-		"count":    {Widths: VectorOf(4, 1), Lower: VectorOf(0, 0.25), Epsilon: 0.5, Relation: noise.AddRemove, Power: 2, Count: true},
+		"gaussian.hex": {Widths: VectorOf(4, 1, 0.1), Rho: 0.5, Relation: noise.Replace, Power: 1},
+		"laplace.hex":  {Widths: VectorOf(4, 1), Lower: VectorOf(0, -3.5), Epsilon: 0.5, Relation: noise.AddRemove, Power: 2},
+		"weighted.hex": {Widths: VectorOf(4, 1), Epsilon: 0.5, Delta: 1e-9, Relation: noise.Replace, Power: 2, Shape: Weighted, Weights: VectorOf(1, 3)},
+		"count.hex":    {Widths: VectorOf(4, 1), Lower: VectorOf(0, 0.25), Epsilon: 0.5, Relation: noise.AddRemove, Power: 2, Count: true},
 	} {
 		l := law{laplace: p.laplace(), dim: p.Widths.Len()}
 		for i := range p.Widths.Len() {
@@ -39,31 +31,22 @@ func samples() map[string]*Sum {
 	p := Params{Ellipsoid: PackSymmetric(tilted), Rho: 0.5, Relation: noise.Replace, Power: 2}
 	rows, _ := factor(p.Ellipsoid)
 	c := coordinate{step: 0x1p-27, scale: 1.5, low: -radiusSteps, high: radiusSteps}
-	list["ellipsoid"] = &Sum{p, law{dim: 3, at: []coordinate{c, c, c}, lower: rows}, []int64{-12345678901, 1 << 40, 7}}
+	list["ellipsoid.hex"] = &Sum{p, law{dim: 3, at: []coordinate{c, c, c}, lower: rows}, []int64{-12345678901, 1 << 40, 7}}
 	return list
 }
 
+// sample returns what makes one of them anew.
+func sample(name string) func() *Sum { return func() *Sum { return samples()[name] } }
+
 func TestCodec(t *testing.T) {
 	for _, s := range samples() {
-		dptest.Codec(t, s, func(a, b *Sum) bool { return reflect.DeepEqual(a, b) })
+		dptest.Codec[Sum](t, s, dptest.DeepEqual)
 	}
 }
 
 // The layout is fixed: what is written today can be read by every later version.
 func TestGoldenFiles(t *testing.T) {
-	for name, s := range samples() {
-		path := filepath.Join("testdata", name+".hex")
-		data, err := s.MarshalBinary()
-		require.NoError(t, err)
-		text := hex.Dump(data)
-		if *update {
-			require.NoError(t, os.MkdirAll("testdata", 0o755))
-			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-		}
-		want, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"), text, "%s: the encoding changed", name)
-	}
+	dptest.GoldenDumps(t, samples())
 }
 
 // What a release gives decodes to the same Sum.
@@ -78,17 +61,14 @@ func TestCodecOfReleases(t *testing.T) {
 		b.Add([]float64{1, 0.5})
 		s, err := b.Release()
 		require.NoError(t, err)
-		data, err := s.MarshalBinary()
-		require.NoError(t, err)
-		var again Sum
-		require.NoError(t, again.UnmarshalBinary(data))
-		require.Equal(t, s, &again)
+		again, _ := dptest.RoundTrip(t, s)
+		require.Equal(t, s, again)
 	}
 }
 
 // Objects that no release produces are not valid encodings.
 func TestDecodeRejectsInvalidObjects(t *testing.T) {
-	for name, spoil := range map[string]func(*Sum){
+	dptest.Spoiled(t, sample("count.hex"), sample("gaussian.hex"), map[string]func(*Sum){
 		"no relation":      func(s *Sum) { s.params.Relation = 0 },
 		"no power":         func(s *Sum) { s.params.Power = 0 },
 		"negative zero":    func(s *Sum) { s.params.Rho = math.Copysign(0, -1) },
@@ -107,37 +87,20 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"value":            func(s *Sum) { s.steps[2] = math.MinInt64 },
 		"large value":      func(s *Sum) { s.steps[0] = maxSteps + 1 },
 		"count, no middle": func(s *Sum) { s.params.Lower = VectorOf(-2, -0.5) },
-	} {
-		s := samples()["count"]
-		spoil(s)
-		data, err := s.MarshalBinary()
-		require.NoError(t, err)
-		into := samples()["gaussian"]
-		require.ErrorIs(t, into.UnmarshalBinary(data), ErrFormat, name)
-		require.Equal(t, samples()["gaussian"], into, name)
-	}
+	})
 }
 
 // All coordinates of an Ellipsoid have one grid and one noise, and its matrix is one that New takes.
 func TestDecodeRejectsInvalidEllipsoids(t *testing.T) {
 	packed, _ := chain(3)
-	for name, spoil := range map[string]func(*Sum){
+	dptest.Spoiled(t, sample("ellipsoid.hex"), sample("gaussian.hex"), map[string]func(*Sum){
 		"unequal noise":          func(s *Sum) { s.law.at[1].scale *= 1.5 },
 		"unequal grids":          func(s *Sum) { s.law.at[2].step /= 2 },
 		"not definite":           func(s *Sum) { s.params.Ellipsoid = VectorOf(1, 2, 1, 0, 0, 1) },
 		"as good as singular":    func(s *Sum) { s.params.Ellipsoid = VectorOf(packed...) },
 		"a diagonal below 2⁻¹⁰⁰": func(s *Sum) { s.params.Ellipsoid = VectorOf(1, 0, 1, 0, 0, 1e-40) },
 		"another power":          func(s *Sum) { s.params.Power = 1 },
-	} {
-		s := samples()["ellipsoid"]
-		s.law.at = slices.Clone(s.law.at)
-		spoil(s)
-		data, err := s.MarshalBinary()
-		require.NoError(t, err)
-		into := samples()["gaussian"]
-		require.ErrorIs(t, into.UnmarshalBinary(data), ErrFormat, name)
-		require.Equal(t, samples()["gaussian"], into, name)
-	}
+	})
 }
 
 func TestReaders(t *testing.T) {
@@ -152,20 +115,12 @@ func TestReaders(t *testing.T) {
 }
 
 func FuzzUnmarshal(f *testing.F) {
-	for _, s := range samples() {
-		data, _ := s.MarshalBinary()
-		f.Add(data)
-	}
+	dptest.Seeds(f, samples())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var s Sum
-		if err := s.UnmarshalBinary(data); err != nil {
-			require.ErrorIs(t, err, ErrFormat)
-			require.Equal(t, Sum{}, s)
+		s := dptest.Decoded[Sum](t, data)
+		if s == nil {
 			return
 		}
-		again, err := s.MarshalBinary()
-		require.NoError(t, err)
-		require.Equal(t, data, again, "not canonical")
 		for i, x := range s.All() {
 			low, high := s.Interval(i, 0.9)
 			require.True(t, low <= x && x <= high, "%v not in [%v, %v]", x, low, high)

@@ -2,15 +2,12 @@ package hashing
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
-	"os"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden values")
 
 // strict is the false-reject probability of each assertion on random data. The seeds are fixed, so the tests
 // are not random once they pass.
@@ -41,7 +38,6 @@ func mustRange(t testing.TB, seed Seed, n uint64) Range {
 
 // TestGolden pins every function: released sketches depend on them.
 func TestGolden(t *testing.T) {
-	const file = "testdata/golden.txt"
 	var out bytes.Buffer
 	for _, seed := range []Seed{{}, testSeed} {
 		fmt.Fprintf(&out, "seed %v derive %v %v\n", seed, seed.Derive(0), seed.Derive(1<<63))
@@ -59,13 +55,7 @@ func TestGolden(t *testing.T) {
 				x, m.Hash(x), r.Hash(x), u.Hash(x), u.Level(x), s.Hash(x), p2.Hash(x), p9.Hash(x), p9.Into(x, 1000), p9.Sign(x))
 		}
 	}
-	if *update {
-		require.NoError(t, os.MkdirAll("testdata", 0o755))
-		require.NoError(t, os.WriteFile(file, out.Bytes(), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, string(bytes.ReplaceAll(want, []byte("\r"), nil)), out.String())
+	dptest.Golden(t, "golden.txt", out.String())
 }
 
 func TestSeed(t *testing.T) {

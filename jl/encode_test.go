@@ -1,12 +1,7 @@
 package jl
 
 import (
-	"encoding/hex"
-	"flag"
 	"math"
-	"os"
-	"path/filepath"
-	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,8 +11,6 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // sample is a sum of two releases.
 func sample() *Sketch {
@@ -41,7 +34,7 @@ func samples() map[string]*Sketch {
 
 func TestCodec(t *testing.T) {
 	for _, s := range samples() {
-		dptest.Codec(t, s, func(a, b *Sketch) bool { return reflect.DeepEqual(a, b) })
+		dptest.Codec[Sketch](t, s, dptest.DeepEqual)
 	}
 }
 
@@ -54,31 +47,16 @@ func TestCodecOfReleases(t *testing.T) {
 		b.Add(3, 17)
 		s, err := b.Release()
 		require.NoError(t, err)
-		data, err := s.MarshalBinary()
-		require.NoError(t, err)
-		require.Len(t, data, p.Size())
-		var d Sketch
-		require.NoError(t, d.UnmarshalBinary(data), name)
-		require.Equal(t, s, &d, name)
+		d, size := dptest.RoundTrip(t, s, name)
+		require.Equal(t, p.Size(), size)
+		require.Equal(t, s, d, name)
 		require.Equal(t, s.SquaredNorm(), d.SquaredNorm())
 	}
 }
 
 // The layout is fixed: what is written today can be read by every later version.
 func TestGoldenFiles(t *testing.T) {
-	for name, s := range samples() {
-		path := filepath.Join("testdata", name)
-		data, err := s.MarshalBinary()
-		require.NoError(t, err)
-		text := hex.Dump(data)
-		if *update {
-			require.NoError(t, os.MkdirAll("testdata", 0o755))
-			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-		}
-		want, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"), text, "%s: the encoding changed", name)
-	}
+	dptest.GoldenDumps(t, samples())
 }
 
 // The transforms are fixed too: parties with different versions and machines have the same matrix.
@@ -111,18 +89,12 @@ func TestGoldenTransforms(t *testing.T) {
 			b.WriteString("\n")
 		}
 	}
-	path := filepath.Join("testdata", "transforms.txt")
-	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"), b.String())
+	dptest.Golden(t, "transforms.txt", b.String())
 }
 
 // Objects that no release produces are not valid encodings.
 func TestDecodeRejectsInvalidObjects(t *testing.T) {
-	for name, spoil := range map[string]func(*Sketch){
+	dptest.Spoiled(t, sample, sample, map[string]func(*Sketch){
 		"bad epsilon":         func(s *Sketch) { s.params.Epsilon = math.NaN() },
 		"another epsilon":     func(s *Sketch) { s.params.Epsilon = 2 },
 		"no seed":             func(s *Sketch) { s.params.Seed = hashing.Seed{} },
@@ -148,36 +120,20 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"least value":         func(s *Sketch) { s.values[0] = math.MinInt64 },
 		"relation":            func(s *Sketch) { s.params.Relation = noise.Replace },
 		"transform":           func(s *Sketch) { s.params.Transform = lastTransform + 1 },
-	} {
-		s := sample()
-		spoil(s)
-		data, err := s.MarshalBinary()
-		require.NoError(t, err)
-		into := sample()
-		require.ErrorIs(t, into.UnmarshalBinary(data), ErrFormat, name)
-		require.Equal(t, sample(), into, name)
-	}
+	})
 	_, err := new(Sketch).MarshalBinary()
 	require.ErrorIs(t, err, ErrFormat)
 }
 
 func FuzzUnmarshal(f *testing.F) {
-	for _, s := range samples() {
-		data, _ := s.MarshalBinary()
-		f.Add(data)
-	}
+	dptest.Seeds(f, samples())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var s Sketch
-		if err := s.UnmarshalBinary(data); err != nil {
-			require.ErrorIs(t, err, ErrFormat)
-			require.Equal(t, Sketch{}, s)
+		s := dptest.Decoded[Sketch](t, data)
+		if s == nil {
 			return
 		}
-		again, err := s.MarshalBinary()
-		require.NoError(t, err)
-		require.Equal(t, data, again, "not canonical")
 		if s.Params().Rows <= 64 && s.Terms() <= 64 {
-			useAll(t, &s, &s)
+			useAll(t, s, s)
 		}
 	})
 }

@@ -1,20 +1,15 @@
 package kor
 
 import (
+	"encoding"
 	"encoding/hex"
-	"flag"
 	"math"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func id(b byte) hashing.Seed { return hashing.Seed{b, 1, 2, 3} }
 
@@ -49,11 +44,17 @@ func sampleStream() *StreamSketch {
 	}}
 }
 
+// samples are the objects of the golden files, by name.
+func samples() map[string]encoding.BinaryMarshaler {
+	return map[string]encoding.BinaryMarshaler{
+		"counted.hex": sampleCounted(), "merged.hex": sampleMerged(), "empty.hex": sampleEmpty(), "stream.hex": sampleStream(),
+	}
+}
+
 func TestCodec(t *testing.T) {
-	equal := func(a, b *Sketch) bool { return a.r.equal(&b.r) }
-	dptest.Codec(t, sampleCounted(), equal)
-	dptest.Codec(t, sampleMerged(), equal)
-	dptest.Codec(t, sampleEmpty(), equal)
+	dptest.Codec[Sketch](t, sampleCounted(), same)
+	dptest.Codec[Sketch](t, sampleMerged(), same)
+	dptest.Codec[Sketch](t, sampleEmpty(), same)
 	dptest.Codec(t, sampleStream(), func(a, b *StreamSketch) bool { return a.r.equal(&b.r) })
 	p := Params{Cells: 70, Levels: 3}
 	data, err := sampleCounted().MarshalBinary()
@@ -71,19 +72,13 @@ func TestCodecOfReleases(t *testing.T) {
 			}
 			a, b := released(t, p, run(0, 100)...), released(t, p, run(50, 200)...)
 			for _, s := range []*Sketch{a, difference(t, a, b), difference(t, a, a)} {
-				data, err := s.MarshalBinary()
-				require.NoError(t, err)
-				var again Sketch
-				require.NoError(t, again.UnmarshalBinary(data), "ε = %v", epsilon)
-				require.True(t, same(s, &again))
+				again, _ := dptest.RoundTrip(t, s, "ε = %v", epsilon)
+				require.True(t, same(s, again))
 				require.Equal(t, s.Estimate(), again.Estimate())
 			}
 			if p.CountShare == 0 {
 				s := releasedStream(t, p, 1, 1, 2)
-				data, err := s.MarshalBinary()
-				require.NoError(t, err)
-				var again StreamSketch
-				require.NoError(t, again.UnmarshalBinary(data), "ε = %v", epsilon)
+				again, _ := dptest.RoundTrip(t, s, "ε = %v", epsilon)
 				require.True(t, s.r.equal(&again.r))
 			}
 		}
@@ -96,21 +91,7 @@ func TestCodecOfReleases(t *testing.T) {
 
 // The layout is fixed: what is written today can be read by every later version.
 func TestGoldenFiles(t *testing.T) {
-	for name, v := range map[string]interface{ MarshalBinary() ([]byte, error) }{
-		"counted.hex": sampleCounted(), "merged.hex": sampleMerged(), "empty.hex": sampleEmpty(), "stream.hex": sampleStream(),
-	} {
-		path := filepath.Join("testdata", name)
-		data, err := v.MarshalBinary()
-		require.NoError(t, err)
-		text := hex.Dump(data)
-		if *update {
-			require.NoError(t, os.MkdirAll("testdata", 0o755))
-			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-		}
-		want, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"), text, "%s: the encoding changed", name)
-	}
+	dptest.GoldenDumps(t, samples())
 }
 
 // Where a key goes is part of the format too: parties with different versions must meet.
@@ -121,19 +102,12 @@ func TestGoldenPlaces(t *testing.T) {
 	for key := range uint64(300) {
 		b.ToggleWeighted(key*key*key, 1/float64(1+key%5))
 	}
-	path := filepath.Join("testdata", "places.hex")
-	text := hex.Dump(appendWords(nil, (*b.state).table))
-	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"), text)
+	dptest.Golden(t, "places.hex", hex.Dump(appendWords(nil, (*b.state).table)))
 }
 
 // Objects that no release produces are not valid encodings.
 func TestDecodeRejectsInvalidObjects(t *testing.T) {
-	for name, spoil := range map[string]func(*Sketch){
+	dptest.Spoiled(t, sampleCounted, sampleMerged, map[string]func(*Sketch){
 		"bad epsilon":           func(s *Sketch) { s.r.params.Epsilon = math.NaN() },
 		"no cells":              func(s *Sketch) { s.r.params.Cells = 0 },
 		"other cells":           func(s *Sketch) { s.r.params.Cells = 130 },
@@ -163,15 +137,7 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"padding":               func(s *Sketch) { s.r.bits[1] |= 64 },
 		"no parts but bits":     func(s *Sketch) { s.r.parts, s.r.counted, s.r.count = nil, false, 0 },
 		"a stream with a share": func(s *Sketch) { s.r.stream = true },
-	} {
-		s := sampleCounted()
-		spoil(s)
-		data, err := s.MarshalBinary()
-		require.NoError(t, err)
-		into := sampleMerged()
-		require.ErrorIs(t, into.UnmarshalBinary(data), ErrFormat, name)
-		require.Equal(t, sampleMerged(), into, name)
-	}
+	})
 	words, _ := sampleStream().MarshalBinary()
 	require.ErrorIs(t, new(Sketch).UnmarshalBinary(words), ErrFormat)
 	words, _ = sampleMerged().MarshalBinary()
@@ -179,46 +145,31 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 }
 
 func FuzzUnmarshal(f *testing.F) {
-	for _, v := range []interface{ MarshalBinary() ([]byte, error) }{sampleCounted(), sampleMerged(), sampleEmpty(), sampleStream()} {
-		data, _ := v.MarshalBinary()
-		f.Add(data)
-	}
+	dptest.Seeds(f, samples())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var s Sketch
-		if err := s.UnmarshalBinary(data); err != nil {
-			require.ErrorIs(t, err, ErrFormat)
-			require.Equal(t, Sketch{}, s)
-		} else {
-			usable(t, data, &s)
-			union, err := s.Union(&s)
+		if s := dptest.Decoded[Sketch](t, data); s != nil {
+			usable(t, s)
+			union, err := s.Union(s)
 			require.NoError(t, err)
 			require.False(t, math.IsNaN(union.Estimate()))
 			require.False(t, math.IsNaN(s.Total().StdErr()))
 			s.Count()
 			s.IntervalIntersection(0.5)
 		}
-		var u StreamSketch
-		if err := u.UnmarshalBinary(data); err != nil {
-			require.ErrorIs(t, err, ErrFormat)
-			require.Equal(t, StreamSketch{}, u)
-		} else {
-			usable(t, data, &u)
+		if u := dptest.Decoded[StreamSketch](t, data); u != nil {
+			usable(t, u)
 		}
 	})
 }
 
-// usable checks that what decodes is canonical and that every method works on it.
-func usable(t *testing.T, data []byte, s interface {
-	MarshalBinary() ([]byte, error)
+// usable checks that every method works on what decodes.
+func usable(t *testing.T, s interface {
 	Estimate() float64
 	StdErr() float64
 	FlipProb() float64
 	Interval(float64) (float64, float64)
 	String() string
 }) {
-	again, err := s.MarshalBinary()
-	require.NoError(t, err)
-	require.Equal(t, data, again, "not canonical")
 	e := s.Estimate()
 	require.False(t, math.IsNaN(e) || math.IsInf(e, 0))
 	require.False(t, math.IsNaN(s.StdErr()))

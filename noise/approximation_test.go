@@ -2,13 +2,10 @@ package noise
 
 import (
 	"encoding/hex"
-	"flag"
 	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
-	"os"
-	"strings"
 	"sync"
 	"testing"
 
@@ -16,8 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden file")
 
 func sampleApproximations() map[string]Approximation {
 	return map[string]Approximation{
@@ -32,15 +27,15 @@ func TestApproximationCodec(t *testing.T) {
 		dptest.Codec(t, &a, func(a, b *Approximation) bool { return *a == *b })
 		data, err := a.MarshalBinary()
 		require.NoError(t, err)
-		path := "testdata/approximation-" + name + ".hex"
-		if *update {
-			require.NoError(t, os.WriteFile(path, []byte(hex.EncodeToString(data)+"\n"), 0o644))
-		}
-		golden, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.Equal(t, strings.TrimSpace(string(golden)), hex.EncodeToString(data), name)
+		dptest.Golden(t, "approximation-"+name+".hex", hex.EncodeToString(data)+"\n")
 	}
-	for name, spoil := range map[string]func(*Approximation){
+	sample := func(name string) func() *Approximation {
+		return func() *Approximation {
+			a := sampleApproximations()[name]
+			return &a
+		}
+	}
+	dptest.Spoiled(t, sample("student"), sample("laplace"), map[string]func(*Approximation){
 		"moment and queries":  func(a *Approximation) { a.params.Queries = 2 },
 		"negative zero":       func(a *Approximation) { a.params.Limit = math.Copysign(0, -1) },
 		"negative zero error": func(a *Approximation) { a.params.Error = math.Copysign(0, -1) },
@@ -54,15 +49,7 @@ func TestApproximationCodec(t *testing.T) {
 		"value":               func(a *Approximation) { a.steps = mostReleased + 1 },
 		"epsilon":             func(a *Approximation) { a.params.Epsilon = 0 },
 		"relation":            func(a *Approximation) { a.params.Relation = 6 },
-	} {
-		a := sampleApproximations()["student"]
-		spoil(&a)
-		data, err := a.MarshalBinary()
-		require.NoError(t, err)
-		into := sampleApproximations()["laplace"]
-		require.ErrorIs(t, into.UnmarshalBinary(data), ErrFormat, name)
-		require.Equal(t, sampleApproximations()["laplace"], into)
-	}
+	})
 	_, err := Approximation{}.MarshalBinary()
 	require.ErrorIs(t, err, ErrFormat)
 }
@@ -80,20 +67,12 @@ func TestApproximationReaders(t *testing.T) {
 }
 
 func FuzzUnmarshalApproximation(f *testing.F) {
-	for _, a := range sampleApproximations() {
-		data, _ := a.MarshalBinary()
-		f.Add(data)
-	}
+	dptest.Seeds(f, sampleApproximations())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var a Approximation
-		if err := a.UnmarshalBinary(data); err != nil {
-			require.ErrorIs(t, err, ErrFormat)
-			require.Equal(t, Approximation{}, a)
+		a := dptest.Decoded[Approximation](t, data)
+		if a == nil {
 			return
 		}
-		again, err := a.MarshalBinary()
-		require.NoError(t, err)
-		require.Equal(t, data, again, "not canonical")
 		lo, hi := a.Interval(0.9)
 		require.True(t, lo <= a.Value() && a.Value() <= hi, "%v: [%v, %v]", a, lo, hi)
 		require.NotEmpty(t, a.String())

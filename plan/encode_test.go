@@ -1,14 +1,8 @@
 package plan
 
 import (
-	"encoding/hex"
-	"flag"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"reflect"
-	"strings"
 	"sync"
 	"testing"
 
@@ -16,8 +10,6 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // sampleMean is a Mean with a centre and scales.
 func sampleMean() *Mean {
@@ -33,11 +25,14 @@ func sampleTwoPass() *Mean {
 		scales: []float64{0.5, 0.25}, spent: Spent{Divisor: 0.01, Clip: 0.01, Scale: 0.2, Sum: 0.75}}
 }
 
-func equal(a, b *Mean) bool { return reflect.DeepEqual(a, b) }
+// samples are the objects of the golden files, by name.
+func samples() map[string]*Mean {
+	return map[string]*Mean{"adaptive.hex": sampleMean(), "twopass.hex": sampleTwoPass()}
+}
 
 func TestCodec(t *testing.T) {
-	dptest.Codec(t, sampleMean(), equal)
-	dptest.Codec(t, sampleTwoPass(), equal)
+	dptest.Codec[Mean](t, sampleMean(), dptest.DeepEqual)
+	dptest.Codec[Mean](t, sampleTwoPass(), dptest.DeepEqual)
 	data, err := sampleMean().MarshalBinary()
 	require.NoError(t, err)
 	require.Len(t, data, Params{Dim: 3}.Size())
@@ -45,24 +40,12 @@ func TestCodec(t *testing.T) {
 
 // The layout is fixed: what is written today can be read by every later version.
 func TestGoldenFiles(t *testing.T) {
-	for name, m := range map[string]*Mean{"adaptive.hex": sampleMean(), "twopass.hex": sampleTwoPass()} {
-		path := filepath.Join("testdata", name)
-		data, err := m.MarshalBinary()
-		require.NoError(t, err)
-		text := hex.Dump(data)
-		if *update {
-			require.NoError(t, os.MkdirAll("testdata", 0o755))
-			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-		}
-		want, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"), text, "%s: the encoding changed", name)
-	}
+	dptest.GoldenDumps(t, samples())
 }
 
 // Objects that no release produces are not valid encodings.
 func TestDecodeRejectsInvalidObjects(t *testing.T) {
-	for name, spoil := range map[string]func(*Mean){
+	dptest.Spoiled(t, sampleMean, sampleMean, map[string]func(*Mean){
 		"value":             func(m *Mean) { m.values[1] = math.NaN() },
 		"infinite value":    func(m *Mean) { m.values[1] = math.Inf(1) },
 		"no noise":          func(m *Mean) { m.errors[0] = 0 },
@@ -87,15 +70,7 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"rho":               func(m *Mean) { m.params.Rho = math.NaN() },
 		"relation":          func(m *Mean) { m.params.Relation = 0 },
 		"unit":              func(m *Mean) { m.params.Unit = 0 },
-	} {
-		m := sampleMean()
-		spoil(m)
-		data, err := m.MarshalBinary()
-		require.NoError(t, err)
-		into := sampleMean()
-		require.ErrorIs(t, into.UnmarshalBinary(data), ErrFormat, name)
-		require.Equal(t, sampleMean(), into, name)
-	}
+	})
 }
 
 // The zero Mean answers NaN and has no encoding.
@@ -155,20 +130,12 @@ func TestConcurrentReleases(t *testing.T) {
 }
 
 func FuzzUnmarshal(f *testing.F) {
-	for _, m := range []*Mean{sampleMean(), sampleTwoPass()} {
-		data, _ := m.MarshalBinary()
-		f.Add(data)
-	}
+	dptest.Seeds(f, samples())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var m Mean
-		if err := m.UnmarshalBinary(data); err != nil {
-			require.ErrorIs(t, err, ErrFormat)
-			require.Equal(t, Mean{}, m)
+		m := dptest.Decoded[Mean](t, data)
+		if m == nil {
 			return
 		}
-		again, err := m.MarshalBinary()
-		require.NoError(t, err)
-		require.Equal(t, data, again, "not canonical")
 		require.Equal(t, m.Params().Dim, m.Dim())
 		lo, hi := m.Interval(0, 0.9)
 		require.True(t, lo <= hi)

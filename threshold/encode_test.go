@@ -1,20 +1,13 @@
 package threshold
 
 import (
-	"encoding/hex"
-	"flag"
+	"encoding"
 	"math"
-	"os"
-	"path/filepath"
-	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func sampleInts() *Vector[int64] {
 	return &Vector[int64]{
@@ -40,11 +33,16 @@ func sampleDense() *Vector[int32] {
 	}
 }
 
+// samples are the objects of the golden files, by name.
+func samples() map[string]encoding.BinaryMarshaler {
+	return map[string]encoding.BinaryMarshaler{"words.hex": sample(), "ints.hex": sampleInts(), "pure.hex": samplePure(), "dense.hex": sampleDense()}
+}
+
 func TestCodec(t *testing.T) {
-	dptest.Codec(t, sample(), func(a, b *Vector[string]) bool { return reflect.DeepEqual(a, b) })
-	dptest.Codec(t, sampleInts(), func(a, b *Vector[int64]) bool { return reflect.DeepEqual(a, b) })
-	dptest.Codec(t, samplePure(), func(a, b *Vector[uint64]) bool { return reflect.DeepEqual(a, b) })
-	dptest.Codec(t, sampleDense(), func(a, b *Vector[int32]) bool { return reflect.DeepEqual(a, b) })
+	dptest.Codec[Vector[string]](t, sample(), dptest.DeepEqual)
+	dptest.Codec[Vector[int64]](t, sampleInts(), dptest.DeepEqual)
+	dptest.Codec[Vector[uint64]](t, samplePure(), dptest.DeepEqual)
+	dptest.Codec[Vector[int32]](t, sampleDense(), dptest.DeepEqual)
 	data, err := sampleInts().MarshalBinary()
 	require.NoError(t, err)
 	require.Len(t, data, Params{}.Size(3))
@@ -65,37 +63,20 @@ func TestCodecOfReleases(t *testing.T) {
 		}
 		v, err := b.Release()
 		require.NoError(t, err)
-		data, err := v.MarshalBinary()
-		require.NoError(t, err)
-		var w Vector[int]
-		require.NoError(t, w.UnmarshalBinary(data), "%+v", p)
-		require.Equal(t, v, &w)
-		require.Len(t, data, p.Size(v.Len()))
+		w, size := dptest.RoundTrip(t, v, "%+v", p)
+		require.Equal(t, v, w)
+		require.Equal(t, p.Size(v.Len()), size)
 	}
 }
 
 // The layout is fixed: what is written today can be read by every later version.
 func TestGoldenFiles(t *testing.T) {
-	for name, v := range map[string]interface{ MarshalBinary() ([]byte, error) }{
-		"words.hex": sample(), "ints.hex": sampleInts(), "pure.hex": samplePure(), "dense.hex": sampleDense(),
-	} {
-		path := filepath.Join("testdata", name)
-		data, err := v.MarshalBinary()
-		require.NoError(t, err)
-		text := hex.Dump(data)
-		if *update {
-			require.NoError(t, os.MkdirAll("testdata", 0o755))
-			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-		}
-		want, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"), text, "%s: the encoding changed", name)
-	}
+	dptest.GoldenDumps(t, samples())
 }
 
 // Objects that no release produces are not valid encodings.
 func TestDecodeRejectsInvalidObjects(t *testing.T) {
-	for name, spoil := range map[string]func(*Vector[string]){
+	dptest.Spoiled(t, sample, sample, map[string]func(*Vector[string]){
 		"value below the threshold": func(v *Vector[string]) { v.values[0].steps = 29 },
 		"negative without sign":     func(v *Vector[string]) { v.params.Signed = false },
 		"least integer":             func(v *Vector[string]) { v.values[0].steps = math.MinInt64 },
@@ -120,15 +101,7 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"no threshold":              func(v *Vector[string]) { v.law.threshold = 0 },
 		"value too large":           func(v *Vector[string]) { v.values[4].steps = 1<<62 + 1 },
 		"threshold too large":       func(v *Vector[string]) { v.law.threshold = maxTotal },
-	} {
-		v := sample()
-		spoil(v)
-		data, err := v.MarshalBinary()
-		require.NoError(t, err)
-		into := sample()
-		require.ErrorIs(t, into.UnmarshalBinary(data), ErrFormat, name)
-		require.Equal(t, sample(), into, name)
-	}
+	})
 	dense := sampleDense()
 	dense.values = dense.values[:1]
 	data, _ := dense.MarshalBinary()
@@ -142,10 +115,7 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 }
 
 func FuzzUnmarshal(f *testing.F) {
-	for _, v := range []interface{ MarshalBinary() ([]byte, error) }{sample(), sampleInts(), samplePure(), sampleDense()} {
-		data, _ := v.MarshalBinary()
-		f.Add(data)
-	}
+	dptest.Seeds(f, samples())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		tryDecode[string](t, data)
 		tryDecode[int64](t, data)
@@ -153,17 +123,12 @@ func FuzzUnmarshal(f *testing.F) {
 	})
 }
 
-// tryDecode checks that what decodes is canonical and that every method works on it.
+// tryDecode checks that every method works on what decodes.
 func tryDecode[K string | int64 | uint32](t *testing.T, data []byte) {
-	var v Vector[K]
-	if err := v.UnmarshalBinary(data); err != nil {
-		require.ErrorIs(t, err, ErrFormat)
-		require.Equal(t, Vector[K]{}, v)
+	v := dptest.Decoded[Vector[K]](t, data)
+	if v == nil {
 		return
 	}
-	again, err := v.MarshalBinary()
-	require.NoError(t, err)
-	require.Equal(t, data, again, "not canonical")
 	for key, x := range v.All() {
 		lo, hi := v.Interval(key, 0.9)
 		require.True(t, lo <= hi && x == v.Estimate(key), "%v: %v not in [%v, %v]", key, x, lo, hi)

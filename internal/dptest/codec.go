@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"testing"
 
@@ -21,7 +22,7 @@ type Codable[T any] interface {
 
 // Codec puts the codec of a released object through what the design demands of it. valid is an object whose
 // encoding should be a few hundred to a few thousand bytes long, as the time grows with the square. equal
-// compares two objects in every way their methods can.
+// compares two objects in every way their methods can; where no field is a cache, [DeepEqual] does.
 //
 //   - decode ∘ encode gives an equal object with the same bytes, and it keeps no reference to its input;
 //   - AppendBinary keeps the prefix and appends what MarshalBinary returns;
@@ -36,6 +37,9 @@ func Codec[T any, PT Codable[T]](t testing.TB, valid PT, equal func(a, b PT) boo
 		t.Errorf("%T: %s", valid, problem)
 	}
 }
+
+// DeepEqual compares all that two objects hold.
+func DeepEqual[T any](a, b *T) bool { return reflect.DeepEqual(a, b) }
 
 // mostProblems is where a torture stops: further findings only repeat the first.
 const mostProblems = 10

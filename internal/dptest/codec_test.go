@@ -122,3 +122,9 @@ func TestCodec(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, bytes.HasPrefix(data, []byte("dpsk")))
 }
+
+func TestDeepEqual(t *testing.T) {
+	require.True(t, DeepEqual(&list{values: []uint64{1, 2}}, &list{values: []uint64{1, 2}}))
+	require.False(t, DeepEqual(&list{values: []uint64{1, 2}}, &list{values: []uint64{1, 3}}))
+	require.False(t, DeepEqual(&list{}, &list{values: []uint64{}}))
+}

@@ -12,4 +12,9 @@
 //	is a mechanism (ε, δ)-private?           [ApproxDP], exact, from masses; [Audit], from samples
 //	does a private object print its data?    [Redacted]
 //	does a decoder stand hostile bytes?      [Codec]
+//	… and the bytes of a fuzz test?          [Decoded], with [Seeds]
+//	does it refuse what no release gives?    [Spoiled]
+//	does it accept what a release gives?     [RoundTrip]
+//	has the format of the bytes changed?     [GoldenDumps], [Golden] (any text), [Stored]
+//	may many goroutines read an object?      [Readers]
 package dptest

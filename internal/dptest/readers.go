@@ -1,6 +1,7 @@
 package dptest
 
 import (
+	"encoding"
 	"fmt"
 	"reflect"
 	"strings"
@@ -92,7 +93,7 @@ func arguments(object reflect.Value, method reflect.Type) (args []reflect.Value,
 	return args, true
 }
 
-// printed prints results; iterators are drained, pointers followed.
+// printed prints results; iterators are drained, pointers followed. Of a released object it prints what is public: its text and its encoding.
 func printed(results []reflect.Value) string {
 	var b strings.Builder
 	for _, r := range results {
@@ -105,6 +106,9 @@ func printed(results []reflect.Value) string {
 			for v := range r.Seq() {
 				fmt.Fprintf(&b, "%v ", v)
 			}
+		case r.Kind() == reflect.Pointer && !r.IsNil() && r.Type().Implements(reflect.TypeFor[encoding.BinaryMarshaler]()):
+			data, err := r.Interface().(encoding.BinaryMarshaler).MarshalBinary()
+			fmt.Fprintf(&b, "%v %x %v ", r, data, err)
 		case r.Kind() == reflect.Pointer && !r.IsNil():
 			fmt.Fprintf(&b, "%v ", r.Elem())
 		default:

@@ -2,10 +2,11 @@ package dptest
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 )
 
-// recorder is a testing.TB that only notes what a check reports.
+// recorder is a testing.TB that only notes what a check reports, and ends the check's goroutine where a real one would.
 type recorder struct {
 	testing.TB
 	errors []string
@@ -15,10 +16,25 @@ func (r *recorder) Helper() {}
 func (r *recorder) Errorf(format string, args ...any) {
 	r.errors = append(r.errors, fmt.Sprintf(format, args...))
 }
+func (r *recorder) FailNow()     { runtime.Goexit() }
+func (r *recorder) Name() string { return "recorder" }
 
 // fails reports whether a check fails.
-func fails(check func(t testing.TB)) bool {
+func fails(check func(t testing.TB)) bool { return len(problems(check)) > 0 }
+
+// problems returns what a check reports.
+func problems(check func(t testing.TB)) []string {
 	var r recorder
-	check(&r)
-	return len(r.errors) > 0
+	toItsEnd(func() { check(&r) })
+	return r.errors
+}
+
+// toItsEnd runs a check in a goroutine of its own, which FailNow may end.
+func toItsEnd(check func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		check()
+	}()
+	<-done
 }
