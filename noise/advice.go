@@ -67,7 +67,7 @@ func NewAdviceSearch(p AdviceParams) (*AdviceSearch, error) {
 	if err := full.validate(); err != nil {
 		return nil, err
 	}
-	s := &AdviceSearch{params: full, rounds: max(int(math.Ceil(math.Log2(full.Max/full.Min))), 1)}
+	s := &AdviceSearch{params: full, rounds: full.rounds()}
 	least := full.Max / math.Exp2(float64(s.rounds-1)) // y of the last round, where Δ₁ weighs most
 	moment, factor, err := MedianMoment(full.Moment, 1, full.Runs)
 	if err != nil {
@@ -112,6 +112,9 @@ func (p AdviceParams) withDefaults() AdviceParams {
 	}
 	return p
 }
+
+// rounds returns L, the most rounds of the search.
+func (p AdviceParams) rounds() int { return max(int(math.Ceil(math.Log2(p.Max/p.Min))), 1) }
 
 func (p AdviceParams) validate() error {
 	bad := func(field string, value any, want string) error { return fault.Params("noise", field, value, want) }

@@ -7,15 +7,16 @@ import "fmt"
 type Kind uint8
 
 const (
-	KindMisraGries Kind = 1 // misragries.Histogram
-	KindThreshold  Kind = 2 // threshold.Vector
-	KindALP        Kind = 3 // alp.Projection
-	KindKOR        Kind = 4 // kor.Sketch
-	KindJL         Kind = 5 // jl.Sketch
-	KindElliptical Kind = 6 // elliptical.Sum
-	KindPLAN       Kind = 7 // plan.Mean
-	KindArete      Kind = 8 // arete.Value
-	KindNoise      Kind = 9 // noise.Approximation
+	KindMisraGries Kind = 1  // misragries.Histogram
+	KindThreshold  Kind = 2  // threshold.Vector
+	KindALP        Kind = 3  // alp.Projection
+	KindKOR        Kind = 4  // kor.Sketch
+	KindJL         Kind = 5  // jl.Sketch
+	KindElliptical Kind = 6  // elliptical.Sum
+	KindPLAN       Kind = 7  // plan.Mean
+	KindArete      Kind = 8  // arete.Value
+	KindNoise      Kind = 9  // noise.Approximation
+	KindAdvised    Kind = 10 // noise.Advised
 
 	// KindPrivate marks the private state of a Builder on its way between the machines of one pipeline: never a released object.
 	KindPrivate Kind = 128
@@ -32,10 +33,11 @@ var kindNames = [...]string{
 	KindPLAN:       "plan",
 	KindArete:      "arete",
 	KindNoise:      "noise",
+	KindAdvised:    "noise advice",
 	KindPrivate:    "PRIVATE STATE",
 }
 
-// String returns the name of the package that owns the kind, or "kind 200" for an unknown one.
+// String returns the name of the package that owns the kind, with the object where it has several, or "kind 200" for an unknown one.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && kindNames[k] != "" {
 		return kindNames[k]

@@ -80,7 +80,7 @@ func TestHeader(t *testing.T) {
 }
 
 func TestKindNames(t *testing.T) {
-	for k, want := range map[Kind]string{1: "misragries", 2: "threshold", 3: "alp", 4: "kor", 5: "jl", 0: "kind 0", 10: "kind 10"} {
+	for k, want := range map[Kind]string{1: "misragries", 2: "threshold", 3: "alp", 4: "kor", 5: "jl", 9: "noise", 10: "noise advice", 0: "kind 0", 11: "kind 11"} {
 		assert.Equal(t, want, k.String())
 	}
 }
