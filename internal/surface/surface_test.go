@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,14 +21,21 @@ type packageAPI struct {
 	name    string
 	types   map[string]*ast.StructType // exported structs
 	methods map[string][]string        // by receiver type
+	results map[string]string          // exported structs that a method Release… returns, with the method's name
 	tests   string                     // all test files
-	golden  bool
-	doc     []string // lines of doc.go
+	codecs  map[string]bool            // types that the tests put through dptest.Codec
+	fuzzed  map[string]bool            // types that the tests decode hostile bytes into, by dptest.Decoded
+	doc     []string                   // lines of doc.go
+}
+
+func newPackageAPI(name string) *packageAPI {
+	return &packageAPI{name: name, types: map[string]*ast.StructType{}, methods: map[string][]string{}, results: map[string]string{},
+		codecs: map[string]bool{}, fuzzed: map[string]bool{}}
 }
 
 // load parses a package of the module.
 func load(name string) (*packageAPI, error) {
-	p := &packageAPI{name: name, types: map[string]*ast.StructType{}, methods: map[string][]string{}}
+	p := newPackageAPI(name)
 	dir := filepath.Join(root, name)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -46,24 +52,18 @@ func load(name string) (*packageAPI, error) {
 		if e.Name() == "doc.go" {
 			p.doc = strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 		}
-		if strings.HasSuffix(e.Name(), "_test.go") {
-			p.tests += string(text)
-			continue
-		}
 		file, err := parser.ParseFile(token.NewFileSet(), e.Name(), text, parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}
-		p.collect(file)
-	}
-	err = filepath.WalkDir(filepath.Join(dir, "testdata"), func(path string, _ fs.DirEntry, err error) error {
-		p.golden = p.golden || strings.HasSuffix(path, ".hex")
-		if os.IsNotExist(err) {
-			return nil
+		if strings.HasSuffix(e.Name(), "_test.go") {
+			p.tests += string(text)
+			p.collectTests(file)
+		} else {
+			p.collect(file)
 		}
-		return err
-	})
-	return p, err
+	}
+	return p, nil
 }
 
 // collect notes the exported structs and the methods of a file.
@@ -82,9 +82,43 @@ func (p *packageAPI) collect(file *ast.File) {
 			if d.Recv != nil && d.Name.IsExported() {
 				receiver := baseName(d.Recv.List[0].Type)
 				p.methods[receiver] = append(p.methods[receiver], d.Name.Name)
+				if strings.HasPrefix(d.Name.Name, "Release") && d.Type.Results != nil {
+					for _, result := range d.Type.Results.List {
+						p.results[baseName(result.Type)] = receiver + "." + d.Name.Name
+					}
+				}
 			}
 		}
 	}
+}
+
+// collectTests notes the types that a test file puts through the kit: T of dptest.Codec[T] and dptest.Decoded[T], and where T of
+// dptest.Codec is inferred, that of the function literal that compares two objects.
+func (p *packageAPI) collectTests(file *ast.File) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if isKit(n.Fun, "Codec") && len(n.Args) == 3 {
+				if equal, ok := n.Args[2].(*ast.FuncLit); ok {
+					p.codecs[baseName(equal.Type.Params.List[0].Type)] = true
+				}
+			}
+		case *ast.IndexExpr:
+			if isKit(n.X, "Codec") {
+				p.codecs[baseName(n.Index)] = true
+			}
+			if isKit(n.X, "Decoded") {
+				p.fuzzed[baseName(n.Index)] = true
+			}
+		}
+		return true
+	})
+}
+
+// isKit reports whether the expression is dptest.name.
+func isKit(e ast.Expr, name string) bool {
+	selector, ok := e.(*ast.SelectorExpr)
+	return ok && selector.Sel.Name == name && baseName(selector.X) == "dptest"
 }
 
 // baseName strips a receiver's type of pointers and type parameters.
@@ -108,9 +142,12 @@ func (p *packageAPI) audit() (missing []string) {
 	has := func(name, method string) bool { return slices.Contains(p.methods[name], method) }
 	for name, structure := range p.types {
 		encodes := has(name, "MarshalBinary") || has(name, "AppendBinary") || has(name, "GobEncode")
-		switch {
-		case has(name, "UnmarshalBinary"):
-			for _, method := range strings.Fields("Guarantee Params String AppendBinary MarshalBinary UnmarshalBinary") {
+		switch by, released := p.results[name]; {
+		case released || has(name, "UnmarshalBinary"):
+			if released && !has(name, "UnmarshalBinary") {
+				lacks(name, "a codec, though "+by+" returns it")
+			}
+			for _, method := range strings.Fields("Guarantee Params String AppendBinary MarshalBinary") {
 				if !has(name, method) {
 					lacks(name, "the method "+method)
 				}
@@ -144,15 +181,13 @@ func (p *packageAPI) audit() (missing []string) {
 	return missing
 }
 
-// auditReleasedTests asks the package's tests for what every released type needs.
+// auditReleasedTests asks the package's tests for what every released type needs. Golden files and readers are tested in released_test.go.
 func (p *packageAPI) auditReleasedTests(name string, lacks func(who, what string)) {
-	for _, call := range []string{"dptest.Codec(", "dptest.Readers(", "func FuzzUnmarshal"} {
-		if !strings.Contains(p.tests, call) {
-			lacks(name, "a test with "+call)
-		}
+	if !p.codecs[name] {
+		lacks(name, "a test with dptest.Codec")
 	}
-	if !p.golden {
-		lacks(name, "a golden file testdata/*.hex")
+	if !p.fuzzed[name] || !strings.Contains(p.tests, "\nfunc FuzzUnmarshal") {
+		lacks(name, "a fuzz target FuzzUnmarshal with dptest.Decoded")
 	}
 }
 
@@ -163,15 +198,23 @@ func collects(methods []string) bool {
 	})
 }
 
-func TestEveryTypeHasWhatItsRoleDemands(t *testing.T) {
+// packages loads all packages of the library.
+func packages(t *testing.T) (all []*packageAPI) {
 	entries, err := os.ReadDir(root)
 	require.NoError(t, err)
 	for _, e := range entries {
-		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") || e.Name() == "internal" || e.Name() == "examples" {
-			continue
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && e.Name() != "internal" && e.Name() != "examples" {
+			p, err := load(e.Name())
+			require.NoError(t, err)
+			all = append(all, p)
 		}
-		p, err := load(e.Name())
-		require.NoError(t, err)
+	}
+	require.NotEmpty(t, all)
+	return all
+}
+
+func TestEveryTypeHasWhatItsRoleDemands(t *testing.T) {
+	for _, p := range packages(t) {
 		for _, line := range p.audit() {
 			t.Error(line)
 		}
@@ -195,24 +238,40 @@ func (s *Sketch) AppendBinary() {}
 func (s *Sketch) MarshalBinary() {}
 func (s *Sketch) UnmarshalBinary() {}
 `
-	const tests = "dptest.Codec( dptest.Readers( dptest.Redacted( func FuzzUnmarshal(\nfunc Example("
-	check := func(source, tests string, golden bool) []string {
-		p := &packageAPI{name: "x", types: map[string]*ast.StructType{}, methods: map[string][]string{}, tests: tests, golden: golden, doc: []string{"package x"}}
-		file, err := parser.ParseFile(token.NewFileSet(), "x.go", source, parser.SkipObjectResolution)
-		require.NoError(t, err)
-		p.collect(file)
+	const tests = `package x
+func Example() {}
+func FuzzUnmarshal(f *testing.F) { dptest.Decoded[Sketch](t, data) }
+func TestCodec(t *testing.T) { dptest.Codec(t, s, func(a, b *Sketch) bool { return true }) }
+func TestRedaction(t *testing.T) { dptest.Redacted(t, b) }
+`
+	check := func(source, tests string) []string {
+		p := newPackageAPI("x")
+		p.tests, p.doc = tests, []string{"package x"}
+		parse := func(text string) *ast.File {
+			file, err := parser.ParseFile(token.NewFileSet(), "x.go", text, parser.SkipObjectResolution)
+			require.NoError(t, err)
+			return file
+		}
+		p.collect(parse(source))
+		p.collectTests(parse(tests))
 		return p.audit()
 	}
-	require.Empty(t, check(good, tests, true))
-	require.NotEmpty(t, check(good, tests, false))
+	require.Empty(t, check(good, tests))
 	for _, line := range strings.Split(strings.TrimSpace(good), "\n")[4:] {
-		if strings.HasPrefix(line, "func") && !strings.Contains(line, "UnmarshalBinary") {
-			require.NotEmpty(t, check(strings.Replace(good, line, "", 1), tests, true), line)
+		if strings.HasPrefix(line, "func") {
+			require.NotEmpty(t, check(strings.Replace(good, line, "", 1), tests), line)
 		}
 	}
-	require.NotEmpty(t, check(strings.Replace(good, "Sketch) UnmarshalBinary", "Sketch) Decode", 1), tests, true))
-	require.NotEmpty(t, check(strings.Replace(good, "{ x int", "{ X int", 1), tests, true))
-	for _, word := range append(strings.Fields("dptest.Codec( dptest.Readers( dptest.Redacted( FuzzUnmarshal("), "\nfunc Example(") {
-		require.NotEmpty(t, check(good, strings.Replace(tests, word, "", 1), true), word)
+	require.NotEmpty(t, check(strings.Replace(good, "{ x int", "{ X int", 1), tests))
+	for _, line := range strings.Split(strings.TrimSpace(tests), "\n")[1:] {
+		require.NotEmpty(t, check(good, strings.Replace(tests, line, "", 1)), line)
 	}
+	explicit := strings.Replace(tests, "dptest.Codec(t, s, func(a, b *Sketch) bool { return true })", "dptest.Codec[Sketch](t, s, same)", 1)
+	require.Empty(t, check(good, explicit))
+	require.NotEmpty(t, check(good, strings.Replace(explicit, "Codec[Sketch]", "Codec[Other]", 1)))
+	require.NotEmpty(t, check(good, strings.Replace(explicit, "Codec[Sketch]", "Codec", 1)))
+	// A second released type next to one that has everything.
+	second := good + "type Other struct{}\nfunc (b *Builder) ReleaseOther() (Other, error) { return Other{}, nil }\n"
+	require.Contains(t, check(second, tests), "x.Other lacks a codec, though Builder.ReleaseOther returns it")
+	require.Contains(t, check(second+"func (o *Other) UnmarshalBinary() {}\n", tests), "x.Other lacks a test with dptest.Codec")
 }

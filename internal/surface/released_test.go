@@ -1,0 +1,120 @@
+package surface
+
+import (
+	"encoding"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/alp"
+	"github.com/dpsketch/dpsketch/arete"
+	"github.com/dpsketch/dpsketch/elliptical"
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/jl"
+	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/misragries"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/plan"
+	"github.com/dpsketch/dpsketch/threshold"
+)
+
+// object is what every released object can do; Params has another type in each package.
+type object interface {
+	Guarantee() noise.Guarantee
+	String() string
+	encoding.BinaryMarshaler
+	encoding.BinaryAppender
+	encoding.BinaryUnmarshaler
+}
+
+// released holds a zero value of every type that decodes, of those with a key type for strings.
+var released = []object{
+	&alp.Projection{}, &arete.Value{}, &elliptical.Sum{}, &jl.Sketch{}, &kor.Sketch{}, &kor.StreamSketch{}, &misragries.Histogram[string]{},
+	&noise.Advised{}, &noise.Approximation{}, &plan.Mean{}, &threshold.Vector[string]{},
+}
+
+// fullName returns the package and the type of a released object, without its key type.
+func fullName(o object) string {
+	t := reflect.TypeOf(o).Elem()
+	name, _, _ := strings.Cut(t.Name(), "[")
+	return filepath.Base(t.PkgPath()) + "." + name
+}
+
+// The list above is complete, by what the audit of the sources finds.
+func TestEveryDecoderIsListed(t *testing.T) {
+	listed := map[string]bool{}
+	for _, o := range released {
+		listed[fullName(o)] = true
+	}
+	for _, p := range packages(t) {
+		for name := range p.types {
+			for _, method := range p.methods[name] {
+				if full := p.name + "." + name; method == "UnmarshalBinary" {
+					require.True(t, listed[full], "%s decodes, but is not in the list released", full)
+					delete(listed, full)
+				}
+			}
+		}
+	}
+	require.Empty(t, listed, "listed, but not there")
+}
+
+// Each type has a golden file that it decodes, and what it decodes can be used by several goroutines at once; the zero value of the type
+// claims no guarantee and has no encoding.
+func TestReleasedObjects(t *testing.T) {
+	for _, zero := range released {
+		t.Run(fullName(zero), func(t *testing.T) {
+			_, err := zero.MarshalBinary()
+			require.Error(t, err, "the zero value has an encoding")
+			require.NotEmpty(t, zero.String())
+			found, promise := 0, false
+			for _, data := range goldenFiles(t, strings.Split(fullName(zero), ".")[0]) {
+				o := reflect.New(reflect.TypeOf(zero).Elem()).Interface().(object)
+				if o.UnmarshalBinary(data) != nil {
+					continue // of another type, or key type
+				}
+				found++
+				promise = promise || o.Guarantee() != noise.Guarantee{} // what is combined of several releases may promise nothing by itself
+				require.NotEqual(t, zero.String(), o.String())
+				params := reflect.ValueOf(o).MethodByName("Params").Call(nil)[0]
+				require.True(t, params.Comparable(), "%v is not comparable", params.Type())
+				require.False(t, params.IsZero())
+				again, err := o.AppendBinary([]byte("before"))
+				require.NoError(t, err)
+				require.Equal(t, "before"+string(data), string(again))
+				dptest.Readers(t, o)
+			}
+			require.Positive(t, found, "there is no golden file testdata/*.hex of this type")
+			require.True(t, promise, "no golden file of this type has a guarantee")
+		})
+	}
+}
+
+// goldenFiles returns the bytes of all files testdata/*.hex of a package: hexadecimal, or a dump.
+func goldenFiles(t *testing.T, name string) (files [][]byte) {
+	paths, err := filepath.Glob(filepath.Join(root, name, "testdata", "*.hex"))
+	require.NoError(t, err)
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		var digits strings.Builder
+		for line := range strings.Lines(string(text)) {
+			line, _, dump := strings.Cut(strings.TrimSpace(line), "  |")
+			if dump {
+				_, line, _ = strings.Cut(line, "  ")
+			} else if len(line) == 8 && digits.Len() > 0 {
+				line = "" // the length, at the end of a dump
+			}
+			digits.WriteString(strings.ReplaceAll(line, " ", ""))
+		}
+		data, err := hex.DecodeString(digits.String())
+		require.NoError(t, err, path)
+		files = append(files, data)
+	}
+	return files
+}
