@@ -2,8 +2,11 @@ package alp
 
 import (
 	"encoding/hex"
+	"fmt"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/cryptotest"
@@ -103,6 +106,24 @@ func TestGoldenFiles(t *testing.T) {
 		data[5]++ // a later version
 		require.ErrorIs(t, v.UnmarshalBinary(data), ErrFormat)
 	}
+}
+
+// What the files hold is fixed too, in every bit: the Params, what the cells of the four entries and of two zeros show, and the list.
+func TestGoldenReadings(t *testing.T) {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(samples)) {
+		v := new(Projection)
+		require.NoError(t, v.UnmarshalBinary(golden(t, name)))
+		fmt.Fprintf(&b, "%s\n%+v\n", name, v.Params())
+		for _, index := range []uint64{0, 100, 200, 300, 7, 999} {
+			fmt.Fprintf(&b, "%d %v", index, v.cells(index, nil))
+			if v.list != nil {
+				fmt.Fprintf(&b, " %v", v.list.Estimate(index))
+			}
+			b.WriteString("\n")
+		}
+	}
+	dptest.Golden(t, "readings.txt", b.String())
 }
 
 func golden(t testing.TB, name string) []byte {
