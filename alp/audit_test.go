@@ -91,10 +91,10 @@ func (a audit) hits(t *testing.T, s, drawn *shape, value int64, indices []uint64
 	target := a.target(s)
 	var entries []total
 	for _, index := range indices {
-		entries = append(entries, total{index, value})
+		entries = append(entries, total{Key: index, Steps: value})
 	}
 	for i := range uint64(500) {
-		entries = append(entries, total{i, int64(float64(i%60) / s.step)})
+		entries = append(entries, total{Key: i, Steps: int64(float64(i%60) / s.step)})
 	}
 	var src noise.Source
 	table := make([]uint64, s.tableWords())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/totals"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -20,7 +21,7 @@ type Builder struct {
 type state struct {
 	params Params // resolved, unless Sparsity is to be estimated: then it is 0, and shape is for 1
 	shape  shape
-	totals totals
+	totals totals.Table[uint64]
 	src    noise.Source
 }
 
@@ -34,7 +35,7 @@ func New(p Params) (*Builder, error) {
 	if p.Seed.IsZero() {
 		p.Seed = hashing.NewSeed()
 	}
-	s := &state{params: p, totals: newTotals()}
+	s := &state{params: p, totals: totals.New[uint64](maxTotal)}
 	if s.shape, err = p.known().shape(); err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func (b *Builder) Add(index uint64, value float64) {
 	if s.params.Dim > 0 && index >= s.params.Dim {
 		return
 	}
-	s.totals.add(index, s.steps(value))
+	s.totals.Add(index, s.steps(value))
 }
 
 // steps returns the value on the grid.

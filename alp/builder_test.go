@@ -95,22 +95,22 @@ func TestTotals(t *testing.T) {
 		}
 		b.Add(p.Dim, 5) // ignored
 		s := *b.state
-		return s.totals.clamped(s.shape.limit, p.Signed)
+		return clamped(&s.totals, s.shape.limit, p.Signed)
 	}
 	p := Params{Epsilon: 1, Delta: 1e-6, Dim: 100, Sparsity: 10, Integers: true, Max: 1000}
-	require.Equal(t, []total{{7, 3}}, totalsOf(p, 1, 2))
-	require.Equal(t, []total{{7, 3}}, totalsOf(p, 2.6, math.NaN(), 0.4), "rounded to the nearest integers")
-	require.Equal(t, []total{{7, 1000}}, totalsOf(p, 2000), "above Max")
-	require.Equal(t, []total{{7, 1000}}, totalsOf(p, math.Inf(1)))
-	require.Equal(t, []total{{7, 500}}, totalsOf(p, 2000, -1500), "clamped as a total, not value by value")
+	require.Equal(t, []total{{Key: 7, Steps: 3}}, totalsOf(p, 1, 2))
+	require.Equal(t, []total{{Key: 7, Steps: 3}}, totalsOf(p, 2.6, math.NaN(), 0.4), "rounded to the nearest integers")
+	require.Equal(t, []total{{Key: 7, Steps: 1000}}, totalsOf(p, 2000), "above Max")
+	require.Equal(t, []total{{Key: 7, Steps: 1000}}, totalsOf(p, math.Inf(1)))
+	require.Equal(t, []total{{Key: 7, Steps: 500}}, totalsOf(p, 2000, -1500), "clamped as a total, not value by value")
 	require.Empty(t, totalsOf(p, -5), "below 0")
 	require.Empty(t, totalsOf(p, math.Inf(-1), 5))
 	p.Signed = true
-	require.Equal(t, []total{{7, -5}}, totalsOf(p, -5))
-	require.Equal(t, []total{{7, -1000}}, totalsOf(p, math.Inf(-1)))
+	require.Equal(t, []total{{Key: 7, Steps: -5}}, totalsOf(p, -5))
+	require.Equal(t, []total{{Key: 7, Steps: -1000}}, totalsOf(p, math.Inf(-1)))
 	p.Max = 0
-	require.Equal(t, []total{{7, maxTotal}}, totalsOf(p, 1e300, 1e300))
-	require.Equal(t, []total{{7, 0}}[:0], totalsOf(p, 1e300, -1e300))
+	require.Equal(t, []total{{Key: 7, Steps: maxTotal}}, totalsOf(p, 1e300, 1e300))
+	require.Equal(t, []total{{Key: 7, Steps: 0}}[:0], totalsOf(p, 1e300, -1e300))
 }
 
 // Values off the grid keep their mean.

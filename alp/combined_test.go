@@ -296,7 +296,7 @@ func TestCombinationHasTheEnumeratedLaw(t *testing.T) {
 			var src noise.Source
 			table := make([]uint64, s.tableWords())
 			for range releases {
-				entries := []total{{e.indices[0], values[0]}, {e.indices[1], values[1]}}
+				entries := []total{{Key: e.indices[0], Steps: values[0]}, {Key: e.indices[1], Steps: values[1]}}
 				list, err := s.releaseList(entries)
 				require.NoError(t, err)
 				s.fill(&src, table)

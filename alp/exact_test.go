@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/totals"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
@@ -400,13 +401,13 @@ func TestReleaseHasTheEnumeratedLaw(t *testing.T) {
 			counts := make([]int64, len(law))
 			var src noise.Source
 			for range releases {
-				st := &state{params: s.params, shape: s, totals: newTotals()}
+				st := &state{params: s.params, shape: s, totals: totals.New[uint64](maxTotal)}
 				for i, index := range indices {
-					st.totals.add(index, values[i])
+					st.totals.Add(index, values[i])
 				}
 				table := make([]uint64, s.tableWords())
 				s.fill(&src, table)
-				s.occupy(&src, table, st.totals.clamped(s.limit, p.Signed), nil)
+				s.occupy(&src, table, clamped(&st.totals, s.limit, p.Signed), nil)
 				counts[outputNumber(&s, table)]++
 			}
 			observed, expected := byProbability(law, counts)

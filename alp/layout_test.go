@@ -119,9 +119,9 @@ func TestLayoutsAgreeInLaw(t *testing.T) {
 			p.Seed[1] = 77
 			s, err := p.shape()
 			require.NoError(t, err)
-			entries := []total{{3, 5}, {8, 12}}
+			entries := []total{{Key: 3, Steps: 5}, {Key: 8, Steps: 12}}
 			if p.Signed {
-				entries[1].steps = -7
+				entries[1].Steps = -7
 			}
 			for s.locate(3, nil)[0] == s.locate(8, nil)[0] || shareCell(&s, 3, 8) { // another seed, until they are apart
 				p.Seed[2]++
@@ -136,7 +136,7 @@ func TestLayoutsAgreeInLaw(t *testing.T) {
 				s.fill(&src, table)
 				s.occupy(&src, table, entries, nil)
 				for i, e := range entries {
-					for j, cell := range s.locate(e.index, nil) {
+					for j, cell := range s.locate(e.Key, nil) {
 						counts[(i*s.columns+j)*s.code.levels+int(s.at(table, cell))]++
 					}
 				}
@@ -151,7 +151,7 @@ func TestLayoutsAgreeInLaw(t *testing.T) {
 						if s.mirrored(j) {
 							shown = s.code.levels - 1 - o
 						}
-						expected[shown] = s.code.prob(s.size(e.steps, j), o)
+						expected[shown] = s.code.prob(s.size(e.Steps, j), o)
 					}
 					from := (i*s.columns + j) * s.code.levels
 					dptest.ChiSquare(t, "cells of an entry", counts[from:from+s.code.levels], expected, 1e-8)

@@ -12,7 +12,7 @@ import (
 // release draws the list, then the table as if it were empty, then the cells that have entries given the list (Theorem 2): each by itself, in an order that the order of
 // arrival does not change.
 func (s *state) release() (*Projection, error) {
-	entries := s.totals.clamped(s.shape.limit, s.params.Signed)
+	entries := clamped(&s.totals, s.shape.limit, s.params.Signed)
 	if err := s.settle(entries); err != nil {
 		return nil, err
 	}
@@ -51,10 +51,10 @@ func (s *shape) releaseList(entries []total) (*threshold.Vector[uint64], error) 
 	}
 	for _, e := range entries {
 		const lower = 1<<32 - 1
-		phi := s.phi(e.steps)
-		b.Add(e.index, float64(phi&lower)) // in two parts that are exact in a float64
+		phi := s.phi(e.Steps)
+		b.Add(e.Key, float64(phi&lower)) // in two parts that are exact in a float64
 		if high := phi &^ lower; high != 0 {
-			b.Add(e.index, float64(high))
+			b.Add(e.Key, float64(high))
 		}
 	}
 	return b.Release()
@@ -75,7 +75,7 @@ func (s *shape) occupy(src *noise.Source, table []uint64, entries []total, list 
 	}
 	order := make([]placed, len(entries))
 	for i, e := range entries {
-		order[i] = placed{hashing.Fingerprint(s.places, e.index), e}
+		order[i] = placed{hashing.Fingerprint(s.places, e.Key), e}
 	}
 	slices.SortFunc(order, func(a, b placed) int { return cmp.Compare(a.fingerprint, b.fingerprint) })
 	var occupants []occupant
@@ -85,10 +85,10 @@ func (s *shape) occupy(src *noise.Source, table []uint64, entries []total, list 
 			s.draw(src, table, occupants)
 			occupants = occupants[:0]
 		}
-		cells = s.locate(e.index, cells[:0])
-		first := s.firstColumn(list, e.index)
+		cells = s.locate(e.Key, cells[:0])
+		first := s.firstColumn(list, e.Key)
 		for j, cell := range cells {
-			if size := s.held(e.steps, first, j); size > 0 {
+			if size := s.held(e.Steps, first, j); size > 0 {
 				occupants = append(occupants, occupant{cell, size})
 			}
 		}
@@ -106,14 +106,14 @@ type placed struct {
 func (s *shape) occupyColumns(src *noise.Source, table []uint64, entries []total, list *threshold.Vector[uint64]) {
 	first := make([]int, len(entries))
 	for i, e := range entries {
-		first[i] = s.firstColumn(list, e.index)
+		first[i] = s.firstColumn(list, e.Key)
 	}
 	occupants := make([]occupant, 0, len(entries))
 	for j, h := range s.ranges {
 		occupants = occupants[:0]
 		for i, e := range entries {
-			if size := s.held(e.steps, first[i], j); size > 0 {
-				occupants = append(occupants, occupant{uint64(j)*s.positions + h.Hash(e.index), size})
+			if size := s.held(e.Steps, first[i], j); size > 0 {
+				occupants = append(occupants, occupant{uint64(j)*s.positions + h.Hash(e.Key), size})
 			}
 		}
 		s.draw(src, table, occupants)

@@ -94,7 +94,7 @@ func TestSparsityNoise(t *testing.T) {
 	counts, expected := make([]int64, 81), make([]float64, 81)
 	entries := make([]total, k)
 	for i := range entries {
-		entries[i] = total{uint64(i), int64(1 + i)}
+		entries[i] = total{Key: uint64(i), Steps: int64(1 + i)}
 	}
 	for range n {
 		got, err := s.estimateSparsity(entries)

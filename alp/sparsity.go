@@ -63,7 +63,7 @@ func (s *state) fullSize() int64 {
 // clampedSum returns Σ min(|v|, full). There are at most 2³² entries, and full is at most 2¹⁰.
 func clampedSum(entries []total, full int64) (n int64) {
 	for _, e := range entries {
-		n += min(max(e.steps, -e.steps), full)
+		n += min(max(e.Steps, -e.Steps), full)
 	}
 	return n
 }

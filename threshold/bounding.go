@@ -70,6 +70,6 @@ func (s *state[K]) addUser(sums map[K]float64) {
 		if left -= math.Abs(x); !s.params.Integers {
 			left = math.Nextafter(left, 0) // what is spent is never more than Sensitivity
 		}
-		s.totals.add(values[i].key, s.steps(x))
+		s.totals.Add(values[i].key, s.steps(x))
 	}
 }

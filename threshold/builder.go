@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/totals"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -22,7 +23,7 @@ type state[K hashing.Key] struct {
 	params Params
 	law    calibration
 	keys   wire.Keys[K]
-	totals table[K] // in steps
+	totals totals.Table[K] // in steps
 	src    noise.Source
 }
 
@@ -42,7 +43,7 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 	}
 	p.Mechanism = law.mechanism
 	p.Delta, p.Sensitivity, p.MaxValue, p.FalseKeys = p.Delta+0, p.Sensitivity+0, p.MaxValue+0, p.FalseKeys+0 // no −0
-	s := &state[K]{params: p, law: law, keys: keys, totals: newTable[K]()}
+	s := &state[K]{params: p, law: law, keys: keys, totals: totals.New[K](maxTotal)}
 	return &Builder[K]{&s}, nil
 }
 
@@ -68,7 +69,7 @@ func (b *Builder[K]) Add(key K, value float64) {
 	if s.outside(key) {
 		return
 	}
-	s.totals.add(key, s.steps(value))
+	s.totals.Add(key, s.steps(value))
 }
 
 // outside reports whether the key is none of the Dim keys.
@@ -97,9 +98,6 @@ func (s *state[K]) steps(value float64) int64 {
 	}
 	return int64(y)
 }
-
-// saturatingSum returns a + b, at most ±maxTotal. Both are within that.
-func saturatingSum(a, b int64) int64 { return min(max(a+b, -maxTotal), maxTotal) }
 
 // Released reports whether the Builder has been released, and Add therefore ignores what it is given.
 func (b *Builder[K]) Released() bool { return b.state == nil || *b.state == nil }

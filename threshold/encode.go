@@ -65,8 +65,8 @@ func (v *Vector[K]) AppendBinary(dst []byte) ([]byte, error) {
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(c.threshold))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(v.values)))
 	for _, e := range v.values {
-		dst = keys.Append(dst, e.key)
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(e.steps))
+		dst = keys.Append(dst, e.Key)
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(e.Steps))
 	}
 	return dst, nil
 }
@@ -109,17 +109,17 @@ func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 	d.values = make([]entry[K], n)
 	for i := range d.values {
 		e := &d.values[i]
-		*e = entry[K]{keys.Read(r), r.Int64()}
+		*e = entry[K]{Key: keys.Read(r), Steps: r.Int64()}
 		switch {
-		case i > 0 && !(d.values[i-1].key < e.key):
+		case i > 0 && !(d.values[i-1].Key < e.Key):
 			r.Fail("keys not in ascending order")
-		case d.params.Dim > 0 && keys.Class() != wire.TextKey && keys.Bits(e.key) >= d.params.Dim:
+		case d.params.Dim > 0 && keys.Class() != wire.TextKey && keys.Bits(e.Key) >= d.params.Dim:
 			r.Fail("a key outside Dim")
-		case d.law.mechanism != DenseLaplace && max(e.steps, -e.steps) < d.law.threshold:
+		case d.law.mechanism != DenseLaplace && max(e.Steps, -e.Steps) < d.law.threshold:
 			r.Fail("a value below the threshold")
-		case e.steps < -2*maxTotal || e.steps > 2*maxTotal:
+		case e.Steps < -2*maxTotal || e.Steps > 2*maxTotal:
 			r.Fail("a value that no total and noise make")
-		case e.steps < 0 && d.law.mechanism != DenseLaplace && !d.params.Signed:
+		case e.Steps < 0 && d.law.mechanism != DenseLaplace && !d.params.Signed:
 			r.Fail("a negative value")
 		}
 		if r.Err() != nil {

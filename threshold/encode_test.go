@@ -13,7 +13,7 @@ func sampleInts() *Vector[int64] {
 	return &Vector[int64]{
 		params: Params{Epsilon: 0.5, Delta: 1e-9, MaxKeys: 16, MaxValue: 0.3, Stored: 64, Mechanism: CorrelatedGaussian},
 		law:    calibration{CorrelatedGaussian, 0x1p-18, 1e6, 3e5, 1, 12345678},
-		values: []entry[int64]{{math.MinInt64, 12345678}, {-1, 1 << 40}, {math.MaxInt64, 12345679}},
+		values: []entry[int64]{{Key: math.MinInt64, Steps: 12345678}, {Key: -1, Steps: 1 << 40}, {Key: math.MaxInt64, Steps: 12345679}},
 	}
 }
 
@@ -21,7 +21,7 @@ func samplePure() *Vector[uint64] {
 	return &Vector[uint64]{
 		params: Params{Epsilon: 2, Dim: math.MaxUint64, FalseKeys: 0.5, Signed: true, Integers: true, Mechanism: PureLaplace},
 		law:    calibration{PureLaplace, 1, 0.5, 0, 1, 23},
-		values: []entry[uint64]{{0, -23}, {math.MaxUint64 - 1, 1 << 61}},
+		values: []entry[uint64]{{Key: 0, Steps: -23}, {Key: math.MaxUint64 - 1, Steps: 1 << 61}},
 	}
 }
 
@@ -29,7 +29,7 @@ func sampleDense() *Vector[int32] {
 	return &Vector[int32]{
 		params: Params{Epsilon: 2, Dim: 2, Mechanism: DenseLaplace},
 		law:    calibration{DenseLaplace, 0x1p-17, 65536.5, 0, 1, 0},
-		values: []entry[int32]{{0, -23}, {1, 0}},
+		values: []entry[int32]{{Key: 0, Steps: -23}, {Key: 1, Steps: 0}},
 	}
 }
 
@@ -77,11 +77,11 @@ func TestGoldenFiles(t *testing.T) {
 // Objects that no release produces are not valid encodings.
 func TestDecodeRejectsInvalidObjects(t *testing.T) {
 	dptest.Spoiled(t, sample, sample, map[string]func(*Vector[string]){
-		"value below the threshold": func(v *Vector[string]) { v.values[0].steps = 29 },
+		"value below the threshold": func(v *Vector[string]) { v.values[0].Steps = 29 },
 		"negative without sign":     func(v *Vector[string]) { v.params.Signed = false },
-		"least integer":             func(v *Vector[string]) { v.values[0].steps = math.MinInt64 },
+		"least integer":             func(v *Vector[string]) { v.values[0].Steps = math.MinInt64 },
 		"keys out of order":         func(v *Vector[string]) { v.values[0], v.values[1] = v.values[1], v.values[0] },
-		"key twice":                 func(v *Vector[string]) { v.values[1].key = "" },
+		"key twice":                 func(v *Vector[string]) { v.values[1].Key = "" },
 		"no mechanism":              func(v *Vector[string]) { v.params.Mechanism = Auto },
 		"unknown mechanism":         func(v *Vector[string]) { v.params.Mechanism = lastMechanism + 1 },
 		"pure without Dim":          func(v *Vector[string]) { v.params.Mechanism = PureLaplace },
@@ -99,7 +99,7 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"no R":                      func(v *Vector[string]) { v.law.from = 0 },
 		"R at the threshold":        func(v *Vector[string]) { v.law.from = 30 },
 		"no threshold":              func(v *Vector[string]) { v.law.threshold = 0 },
-		"value too large":           func(v *Vector[string]) { v.values[4].steps = 1<<62 + 1 },
+		"value too large":           func(v *Vector[string]) { v.values[4].Steps = 1<<62 + 1 },
 		"threshold too large":       func(v *Vector[string]) { v.law.threshold = maxTotal },
 	})
 	dense := sampleDense()

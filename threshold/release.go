@@ -22,9 +22,10 @@ func (s *state[K]) release() *Vector[K] {
 
 // entries returns the keys with a value, sorted. They take the memory of the table, which is not used again.
 func (s *state[K]) entries() []entry[K] {
-	entries := s.totals.entries[:0]
-	for _, e := range s.totals.entries {
-		if e.steps > 0 || e.steps < 0 && s.params.Signed {
+	all := s.totals.Entries()
+	entries := all[:0]
+	for _, e := range all {
+		if e.Steps > 0 || e.Steps < 0 && s.params.Signed {
 			entries = append(entries, e)
 		}
 	}
@@ -40,21 +41,21 @@ func releaseLaplace[K key](src *noise.Source, c calibration, entries []entry[K],
 	released := entries[:0]
 	for _, e := range entries {
 		if bothTails {
-			if v := e.steps + d.SampleInt(src); max(v, -v) >= c.threshold {
-				released = append(released, entry[K]{e.key, v})
+			if v := e.Steps + d.SampleInt(src); max(v, -v) >= c.threshold {
+				released = append(released, entry[K]{Key: e.Key, Steps: v})
 			}
 			continue
 		}
-		size := max(e.steps, -e.steps)
+		size := max(e.Steps, -e.Steps)
 		base := max(size, c.from)
 		x, shown := d.SampleTail(src, c.threshold-base)
 		if !shown || size < c.from && !c.roundsUp(src, size) {
 			continue
 		}
-		if e.steps < 0 {
-			released = append(released, entry[K]{e.key, -(base + x)})
+		if e.Steps < 0 {
+			released = append(released, entry[K]{Key: e.Key, Steps: -(base + x)})
 		} else {
-			released = append(released, entry[K]{e.key, base + x})
+			released = append(released, entry[K]{Key: e.Key, Steps: base + x})
 		}
 	}
 	return released
@@ -91,9 +92,9 @@ func releaseNormal[K key](src *noise.Source, c calibration, entries []entry[K]) 
 	released := entries[:0]
 	for _, e := range entries {
 		x := int64(sample())
-		v := e.steps + x
-		if e.steps > 0 && v >= c.threshold || e.steps < 0 && v <= -c.threshold {
-			released = append(released, entry[K]{e.key, v})
+		v := e.Steps + x
+		if e.Steps > 0 && v >= c.threshold || e.Steps < 0 && v <= -c.threshold {
+			released = append(released, entry[K]{Key: e.Key, Steps: v})
 		}
 	}
 	return released

@@ -9,19 +9,20 @@ import (
 	"testing/cryptotest"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/totals"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
 
 // releaser returns a function that releases totals, in steps, by a calibration of the test's choice.
-func releaser(p Params, c calibration) func(totals map[int]int64) *Vector[int] {
+func releaser(p Params, c calibration) func(values map[int]int64) *Vector[int] {
 	p.Mechanism = c.mechanism
 	s := &state[int]{params: p, law: c, keys: wire.KeysOf[int]()} // one Source for all: a new one costs a keystream
-	return func(totals map[int]int64) *Vector[int] {
-		s.totals = newTable[int]()
-		for key, steps := range totals {
-			s.totals.add(key, steps)
+	return func(values map[int]int64) *Vector[int] {
+		s.totals = totals.New[int](maxTotal)
+		for key, steps := range values {
+			s.totals.Add(key, steps)
 		}
 		return s.release()
 	}
@@ -103,7 +104,7 @@ func loop(src *noise.Source, p Params, c calibration, totals map[int]int64) (rel
 	for key := range int(p.Dim) {
 		v := totals[key] + d.SampleInt(src)
 		if v >= c.threshold || p.Signed && -v >= c.threshold {
-			released = append(released, entry[int]{key, v})
+			released = append(released, entry[int]{Key: key, Steps: v})
 		}
 	}
 	return released
@@ -134,9 +135,9 @@ func TestPureIsTheLoop(t *testing.T) {
 			}
 			counts[side][min(len(released), bins-1)]++
 			for _, e := range released {
-				places[side][e.key*bins/d]++
-				values[side][min(max(e.steps+bins/2, 0), bins-1)]++
-				if _, stored := totals[e.key]; !stored {
+				places[side][e.Key*bins/d]++
+				values[side][min(max(e.Steps+bins/2, 0), bins-1)]++
+				if _, stored := totals[e.Key]; !stored {
 					zeros++
 				}
 			}
@@ -281,20 +282,20 @@ func checkSort[K key](t *testing.T, n int, draw func() K) {
 	t.Helper()
 	entries := make([]entry[K], n)
 	for i := range entries {
-		entries[i] = entry[K]{draw(), int64(i)}
+		entries[i] = entry[K]{Key: draw(), Steps: int64(i)}
 	}
 	want := slices.Clone(entries)
 	slices.SortStableFunc(want, func(a, b entry[K]) int {
 		switch {
-		case a.key < b.key:
+		case a.Key < b.Key:
 			return -1
-		case a.key > b.key:
+		case a.Key > b.Key:
 			return 1
 		}
 		return 0
 	})
 	sortEntries(entries, wire.KeysOf[K]())
 	for i := range entries {
-		require.Equal(t, want[i].key, entries[i].key)
+		require.Equal(t, want[i].Key, entries[i].Key)
 	}
 }

@@ -6,16 +6,14 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/dpsketch/dpsketch/internal/totals"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
 type key = wire.Key
 
 // entry is a key with its total or its released value, in steps.
-type entry[K key] struct {
-	key   K
-	steps int64
-}
+type entry[K key] = totals.Entry[K]
 
 // radixFrom is the number of entries from which on the radix sort is faster.
 const radixFrom = 256
@@ -23,7 +21,7 @@ const radixFrom = 256
 // sortEntries sorts by key.
 func sortEntries[K key](entries []entry[K], keys wire.Keys[K]) {
 	if len(entries) < radixFrom || keys.Class() == wire.TextKey {
-		slices.SortFunc(entries, func(a, b entry[K]) int { return cmp.Compare(a.key, b.key) })
+		slices.SortFunc(entries, func(a, b entry[K]) int { return cmp.Compare(a.Key, b.Key) })
 		return
 	}
 	flip := uint64(0)
@@ -31,7 +29,7 @@ func sortEntries[K key](entries []entry[K], keys wire.Keys[K]) {
 		flip = 1 << 63 // negative keys first
 	}
 	other := make([]record, len(entries))
-	if unsafe.Sizeof(entries[0].key) == 8 { // the same memory as records
+	if unsafe.Sizeof(entries[0].Key) == 8 { // the same memory as records
 		records := unsafe.Slice((*record)(unsafe.Pointer(unsafe.SliceData(entries))), len(entries))
 		for i := range records {
 			records[i].bits ^= flip
@@ -44,12 +42,12 @@ func sortEntries[K key](entries []entry[K], keys wire.Keys[K]) {
 	}
 	records := make([]record, len(entries))
 	for i, e := range entries {
-		records[i] = record{keys.Bits(e.key) ^ flip, e.steps}
+		records[i] = record{keys.Bits(e.Key) ^ flip, e.Steps}
 	}
 	radixSort(records, other, false)
 	for i, r := range records {
 		key, _ := keys.FromBits(r.bits ^ flip)
-		entries[i] = entry[K]{key, r.steps}
+		entries[i] = entry[K]{Key: key, Steps: r.steps}
 	}
 }
 
@@ -110,14 +108,14 @@ func insertionSort(records []record) {
 
 // find returns the place of the key in a sorted list.
 func find[K key](entries []entry[K], key K) (i int, found bool) {
-	return slices.BinarySearchFunc(entries, key, func(e entry[K], key K) int { return cmp.Compare(e.key, key) })
+	return slices.BinarySearchFunc(entries, key, func(e entry[K], key K) int { return cmp.Compare(e.Key, key) })
 }
 
 // merge merges two sorted lists of different keys into one.
 func merge[K key](a, b []entry[K]) []entry[K] {
 	merged := make([]entry[K], 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
-		if a[0].key < b[0].key {
+		if a[0].Key < b[0].Key {
 			merged, a = append(merged, a[0]), a[1:]
 		} else {
 			merged, b = append(merged, b[0]), b[1:]

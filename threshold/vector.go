@@ -43,7 +43,7 @@ func (v *Vector[K]) Len() int { return len(v.values) }
 func (v *Vector[K]) All() iter.Seq2[K, float64] {
 	return func(yield func(K, float64) bool) {
 		for _, e := range v.values {
-			if !yield(e.key, v.value(e)) {
+			if !yield(e.Key, v.value(e)) {
 				return
 			}
 		}
@@ -55,9 +55,9 @@ func (v *Vector[K]) All() iter.Seq2[K, float64] {
 func (v *Vector[K]) Top(n int) iter.Seq2[K, float64] {
 	return func(yield func(K, float64) bool) {
 		sorted := slices.Clone(v.values)
-		slices.SortStableFunc(sorted, func(a, b entry[K]) int { return cmp.Compare(b.steps, a.steps) })
+		slices.SortStableFunc(sorted, func(a, b entry[K]) int { return cmp.Compare(b.Steps, a.Steps) })
 		for _, e := range sorted[:max(0, min(n, len(sorted)))] {
-			if !yield(e.key, v.value(e)) {
+			if !yield(e.Key, v.value(e)) {
 				return
 			}
 		}
@@ -65,7 +65,7 @@ func (v *Vector[K]) Top(n int) iter.Seq2[K, float64] {
 }
 
 // value returns a released value in the units of the data.
-func (v *Vector[K]) value(e entry[K]) float64 { return float64(e.steps) * v.law.step }
+func (v *Vector[K]) value(e entry[K]) float64 { return float64(e.Steps) * v.law.step }
 
 // Estimate returns the noisy value of the key, in the units of the data, or 0 if it was not released. Its noise has mean 0, but
 // that a value was released says that its noise was not far below 0, and a value below R, of which rounding makes R, is overestimated.
@@ -95,7 +95,7 @@ func (v *Vector[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	}
 	c := v.law.reach(1 - confidence)
 	e, found := v.find(key)
-	low, high := e.steps-c, e.steps+c
+	low, high := e.Steps-c, e.Steps+c
 	switch {
 	case found && v.law.mechanism.pure():
 	case v.law.mechanism == DenseLaplace: // a key outside Dim
@@ -103,9 +103,9 @@ func (v *Vector[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	case !found:
 		high = v.law.threshold - 1 + c
 		low = -high
-	case e.steps > 0 && low <= v.law.from:
+	case e.Steps > 0 && low <= v.law.from:
 		low = v.law.least(confidence)
-	case e.steps < 0 && high >= -v.law.from:
+	case e.Steps < 0 && high >= -v.law.from:
 		high = -v.law.least(confidence)
 	}
 	if !v.params.Signed {

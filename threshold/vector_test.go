@@ -16,7 +16,7 @@ func sample() *Vector[string] {
 	return &Vector[string]{
 		params: Params{Epsilon: 1, Delta: 1e-6, Signed: true, Mechanism: ExponentialRounding},
 		law:    c,
-		values: []entry[string]{{"", 31}, {"apple", 90}, {"pear", -90}, {"plum", 90}, {"zebra", 30}},
+		values: []entry[string]{{Key: "", Steps: 31}, {Key: "apple", Steps: 90}, {Key: "pear", Steps: -90}, {Key: "plum", Steps: 90}, {Key: "zebra", Steps: 30}},
 	}
 }
 
@@ -106,7 +106,7 @@ func TestIntervalAtTheEdge(t *testing.T) {
 	q := p
 	q.Mechanism = c.mechanism
 	reach := c.reach(1e-4)
-	v := &Vector[int]{params: q, law: c, values: []entry[int]{{1, c.from + reach}}}
+	v := &Vector[int]{params: q, law: c, values: []entry[int]{{Key: 1, Steps: c.from + reach}}}
 	lo, _ := v.Interval(1, 0.9999)
 	require.Equal(t, 1.0, lo)
 }
@@ -120,7 +120,7 @@ func TestSplitValues(t *testing.T) {
 			b.Add(1, 0x1p-18)
 		}
 		s := *b.state
-		require.LessOrEqual(t, float64(s.totals.entries[0].steps)*s.law.step, 1.0, m)
+		require.LessOrEqual(t, float64(s.totals.Entries()[0].Steps)*s.law.step, 1.0, m)
 	}
 }
 
@@ -329,8 +329,8 @@ func TestAddUser(t *testing.T) {
 		require.NoError(t, err)
 		add(b)
 		sums := map[string]float64{}
-		for _, e := range (*b.state).totals.entries {
-			sums[e.key] = float64(e.steps) * (*b.state).law.step
+		for _, e := range (*b.state).totals.Entries() {
+			sums[e.Key] = float64(e.Steps) * (*b.state).law.step
 		}
 		return sums
 	}
@@ -389,9 +389,9 @@ func TestBoundingIsUniform(t *testing.T) {
 		require.NoError(t, err)
 		b.AddUser("d", "a", "c", "b", "a")
 		var kept []string
-		for _, e := range (*b.state).totals.entries {
-			require.Equal(t, 1.0, float64(e.steps)*(*b.state).law.step)
-			kept = append(kept, e.key)
+		for _, e := range (*b.state).totals.Entries() {
+			require.Equal(t, 1.0, float64(e.Steps)*(*b.state).law.step)
+			kept = append(kept, e.Key)
 		}
 		slices.Sort(kept)
 		counts[fmt.Sprint(kept)]++

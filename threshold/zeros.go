@@ -18,7 +18,7 @@ func (s *state[K]) falseKeys(stored []entry[K]) []entry[K] {
 		if s.params.Signed && s.src.Uint64()&1 != 0 {
 			v = -v
 		}
-		released[i].steps = v
+		released[i].Steps = v
 	}
 	sortEntries(released, s.keys)
 	return released
@@ -41,7 +41,7 @@ func (s *state[K]) distinctZeros(stored []entry[K], n uint64) []entry[K] {
 			continue
 		}
 		drawn[key] = struct{}{}
-		zeros = append(zeros, entry[K]{key: key})
+		zeros = append(zeros, entry[K]{Key: key})
 	}
 	return zeros
 }
@@ -50,10 +50,10 @@ func (s *state[K]) distinctZeros(stored []entry[K], n uint64) []entry[K] {
 func (s *state[K]) shuffledZeros(stored []entry[K], n uint64) []entry[K] {
 	var zeros []entry[K]
 	for i := range s.params.Dim {
-		if key := s.keyAt(i); len(stored) > 0 && stored[0].key == key {
+		if key := s.keyAt(i); len(stored) > 0 && stored[0].Key == key {
 			stored = stored[1:]
 		} else {
-			zeros = append(zeros, entry[K]{key: key})
+			zeros = append(zeros, entry[K]{Key: key})
 		}
 	}
 	for i := range n {
@@ -68,9 +68,9 @@ func (s *state[K]) releaseDense(stored []entry[K]) []entry[K] {
 	d := s.law.laplace()
 	released := make([]entry[K], s.params.Dim)
 	for i := range released {
-		released[i] = entry[K]{s.keyAt(uint64(i)), d.SampleInt(&s.src)}
-		if len(stored) > 0 && stored[0].key == released[i].key {
-			released[i].steps += stored[0].steps
+		released[i] = entry[K]{Key: s.keyAt(uint64(i)), Steps: d.SampleInt(&s.src)}
+		if len(stored) > 0 && stored[0].Key == released[i].Key {
+			released[i].Steps += stored[0].Steps
 			stored = stored[1:]
 		}
 	}

@@ -7,7 +7,7 @@ var alpMutations = []mutation{
 	{"the columns may end below the list's rounding radius", "alp/defaults.go", "turn*float64(a) >= least {", "turn*float64(a) >= least/8 {"},
 	{"an entry falls into the columns of values above it", "alp/release.go", "return int(min(max(v-int64(column)*int64(s.width), 0), int64(s.width)))", "return int(min(max(v, 0), int64(s.width)))"},
 	{"the estimate of the Sparsity is free of charge", "alp/sparsity.go", "return (p.eta() - p.sparsityEta()) * (1 - 0x1p-50)", "return p.eta()"},
-	{"totals are not clamped to Max", "alp/totals.go", "e.steps = min(max(e.steps, -limit), limit)", "e.steps = min(max(e.steps, -maxTotal), maxTotal)"},
+	{"totals are not clamped to Max", "alp/totals.go", "e.Steps = min(max(e.Steps, -limit), limit)", "e.Steps = min(max(e.Steps, -maxTotal), maxTotal)"},
 	{"a step costs the square of what it may: noise halved", "alp/code.go", "loss := -math.Expm1(-eta) * (1 - 0x1p-50)", "loss := -math.Expm1(-2*eta) * (1 - 0x1p-50)"},
 	{"real values are rounded to the nearest grid point", "alp/builder.go", "y = noise.RandomizedRound(&s.src, value, s.shape.step) / s.shape.step", "y = math.Round(y)"},
 	{"the list's δ is that of the whole, not of a step", "alp/combined.go", "math.Log(p.Delta)+math.Log(each)-logs.Expm1(p.Epsilon)", "math.Log(p.Delta)+0*math.Log(each)-0*logs.Expm1(p.Epsilon)"},
