@@ -358,6 +358,28 @@ func BenchmarkDistinct(b *testing.B) {
 			i++
 		}
 	})
+	b.Run("op=addslice", func(b *testing.B) {
+		builder, keys := full(0), make([]uint64, 4096)
+		for i := range keys {
+			keys[i] = uint64(i) * 0x9e3779b97f4a7c15
+		}
+		for b.Loop() {
+			builder.Add(keys...)
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(keys)), "ns/key")
+	})
+	b.Run("op=addstream", func(b *testing.B) {
+		builder, err := kor.NewStream(p)
+		if err != nil {
+			b.Fatal(err)
+		}
+		i := uint64(0)
+		for b.Loop() {
+			builder.Add(i * 0x9e3779b97f4a7c15)
+			i++
+		}
+		b.ReportMetric(p.StreamRelativeError(1), "rse")
+	})
 	b.Run("op=release", func(b *testing.B) {
 		for b.Loop() {
 			b.StopTimer()
@@ -427,6 +449,49 @@ func BenchmarkDistance(b *testing.B) {
 	}
 }
 
+// BenchmarkDistanceEstimate measures an estimate of package jl from two sketches; the relative error is that of many pairs, root mean square.
+func BenchmarkDistanceEstimate(b *testing.B) {
+	const pairs, squared = 100, 4096 * 4
+	p := jl.Params{Dim: 4096, Rows: 256, Epsilon: 1}
+	one, other := make([]*jl.Sketch, pairs), make([]*jl.Sketch, pairs)
+	for i := range pairs {
+		p.Seed = hashing.Seed{byte(i), 1}
+		builder, err := jl.New(p)
+		if err != nil {
+			b.Fatal(err)
+		}
+		empty, err := builder.Sibling()
+		if err != nil {
+			b.Fatal(err)
+		}
+		for j := range uint64(4096) {
+			builder.Add(j, 2)
+		}
+		if one[i], err = builder.Release(); err != nil {
+			b.Fatal(err)
+		}
+		if other[i], err = empty.Release(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	i := 0
+	for b.Loop() {
+		if _, err := one[i].SquaredDistance(other[i]); err != nil {
+			b.Fatal(err)
+		}
+		i = (i + 1) % pairs
+	}
+	sum := 0.0
+	for i := range pairs {
+		z, err := one[i].SquaredDistance(other[i])
+		if err != nil {
+			b.Fatal(err)
+		}
+		sum += (z/squared - 1) * (z/squared - 1) / pairs
+	}
+	b.ReportMetric(math.Sqrt(sum), "rse")
+}
+
 // BenchmarkSum measures package elliptical, a release of 1000 coordinates of unequal range.
 func BenchmarkSum(b *testing.B) {
 	widths, sum := make([]float64, 1000), make([]float64, 1000)
@@ -474,6 +539,55 @@ func BenchmarkMean(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkDenseMean measures package plan on 4000 dense rows of 256 columns with unequal scales; the error is the distance to their mean.
+func BenchmarkDenseMean(b *testing.B) {
+	const rows, columns = 4000, 256
+	rng := rand.New(rand.NewPCG(7, 8))
+	x, mean := make([][]float64, rows), make([]float64, columns)
+	for j := range x {
+		x[j] = make([]float64, columns)
+		for i := range x[j] {
+			x[j][i] = 10 + rng.NormFloat64()/float64(1+i)
+			mean[i] += x[j][i] / rows
+		}
+	}
+	m, err := plan.New(plan.Params{Rho: 1, Dim: columns, Rows: rows, Max: 1000})
+	if err != nil {
+		b.Fatal(err)
+	}
+	errors, runs := 0.0, 0.0
+	for b.Loop() {
+		release, err := m.Release(x)
+		if err != nil {
+			b.Fatal(err)
+		}
+		squared := 0.0
+		for i, value := range release.Values() {
+			squared += (value - mean[i]) * (value - mean[i])
+		}
+		errors += math.Sqrt(squared)
+		runs++
+	}
+	b.ReportMetric(errors/runs, "error")
+}
+
+// BenchmarkHash measures the fingerprint of a key.
+func BenchmarkHash(b *testing.B) {
+	seed := hashing.Seed{1}
+	b.Run("key=uint64", func(b *testing.B) {
+		i := uint64(0)
+		for b.Loop() {
+			hashing.Fingerprint(seed, i)
+			i++
+		}
+	})
+	b.Run("key=string16", func(b *testing.B) {
+		for b.Loop() {
+			hashing.Fingerprint(seed, "0123456789abcdef")
+		}
+	})
 }
 
 // BenchmarkNoise measures an exact draw of the other laws, and a share of one of a thousand parties.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"testing"
 )
@@ -16,6 +17,7 @@ type comparison struct {
 	units  int     // how often the work is done in one operation of the benchmarks
 	ours   func(b *testing.B)
 	theirs func(b *testing.B)
+	check  func() error // an error unless both sides do what they are measured for
 }
 
 // side is what one side needs for a unit of work.
@@ -30,10 +32,13 @@ type result struct {
 	ratio              float64
 }
 
-// measure runs both sides in turn, the given number of times.
+// measure checks both sides and then runs them in turn, the given number of times.
 func (c comparison) measure(rounds int) (result, error) {
 	var ours, theirs, ratios []float64
 	r := result{comparison: c}
+	if err := c.check(); err != nil {
+		return r, err
+	}
 	for range rounds {
 		a, err := c.once(c.ours)
 		if err != nil {
@@ -60,6 +65,34 @@ func (c comparison) once(work func(b *testing.B)) (side, error) {
 	return side{float64(b.T.Nanoseconds()) / units, float64(b.MemAllocs) / units}, nil
 }
 
+// repeat is the benchmark that does the work again and again.
+func repeat(work func() error) func(b *testing.B) {
+	return func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := work(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// sure is the number of standard errors that an answer may be off. A normal one is farther off once in 5e8 times, and
+// answers here are averages or sums of so much that they are nearly normal.
+const sure = 6
+
+// near returns an error unless got is within the tolerance of want. A tolerance of more than half of want would pass
+// even what is no answer at all, and is an error too.
+func near(what string, got, want, tolerance float64) error {
+	if !(tolerance <= math.Abs(want)/2) {
+		return fmt.Errorf("%s: a tolerance of %v on %v checks nothing", what, tolerance, want)
+	}
+	if !(math.Abs(got-want) <= tolerance) {
+		return fmt.Errorf("%s: got %v, want %v ± %v", what, got, want, tolerance)
+	}
+	return nil
+}
+
 // median returns the middle value; of an even number of values, the greater of the two in the middle.
 func median(x []float64) float64 {
 	x = slices.Sorted(slices.Values(x))
@@ -67,7 +100,7 @@ func median(x []float64) float64 {
 }
 
 func header(out io.Writer) error {
-	_, err := fmt.Fprintf(out, "%-50s %10s %10s  %-22s %10s %10s %8s %8s\n",
+	_, err := fmt.Fprintf(out, "%-54s %10s %10s  %-22s %10s %10s %8s %8s\n",
 		"work", "ns", "allocs", "peer", "ns", "allocs", "ratio", "target")
 	return err
 }
@@ -80,7 +113,7 @@ func (r result) print(out io.Writer) error {
 			verdict += "  missed"
 		}
 	}
-	_, err := fmt.Fprintf(out, "%-50s %10.1f %10.3g  %-22s %10.1f %10.3g %8.4f%s\n",
+	_, err := fmt.Fprintf(out, "%-54s %10.1f %10.3g  %-22s %10.1f %10.3g %8.4f%s\n",
 		r.work, r.ourSide.nanoseconds, round(r.ourSide.allocations), r.peer,
 		r.theirSide.nanoseconds, round(r.theirSide.allocations), r.ratio, verdict)
 	return err

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"math"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/noise"
@@ -24,6 +26,7 @@ func draws() ([]comparison, error) {
 	if err != nil {
 		return nil, err
 	}
+	gauss := func() (float64, error) { return google.Gaussian().AddNoiseFloat64(0, 1, 1, 1, 1e-5) }
 	var src noise.Source
 	return []comparison{
 		{
@@ -33,13 +36,14 @@ func draws() ([]comparison, error) {
 					laplace.Sample(&src, grid)
 				}
 			},
-			theirs: func(b *testing.B) {
-				peer := google.Laplace()
-				for b.Loop() {
-					if _, err := peer.AddNoiseFloat64(0, 1, 1, 1, 0); err != nil {
-						b.Fatal(err)
-					}
-				}
+			theirs: repeat(func() error {
+				_, err := google.Laplace().AddNoiseFloat64(0, 1, 1, 1, 0)
+				return err
+			}),
+			check: func() error {
+				return errors.Join(
+					follows("noise", laplace.MeanAbs(), laplace.Variance(), func() (float64, error) { return laplace.Sample(&src, grid), nil }),
+					follows("Google", laplace.MeanAbs(), laplace.Variance(), func() (float64, error) { return google.Laplace().AddNoiseFloat64(0, 1, 1, 1, 0) }))
 			},
 		},
 		{
@@ -49,13 +53,18 @@ func draws() ([]comparison, error) {
 					discrete.Sample(&src, 1)
 				}
 			},
-			theirs: func(b *testing.B) {
-				peer := google.Laplace()
-				for b.Loop() {
-					if _, err := peer.AddNoiseInt64(0, 1, 1, 1, 0); err != nil {
-						b.Fatal(err)
-					}
-				}
+			theirs: repeat(func() error {
+				_, err := google.Laplace().AddNoiseInt64(0, 1, 1, 1, 0)
+				return err
+			}),
+			check: func() error {
+				return errors.Join(
+					follows("noise", discrete.MeanAbs(), discrete.Variance(), func() (float64, error) { return discrete.Sample(&src, 1), nil }),
+					// Google rounds continuous noise, whose mean absolute value is then 1/(2·sinh ½), and its variance at most that of the parts together.
+					follows("Google", 1/(2*math.Sinh(0.5)), 2+1./12, func() (float64, error) {
+						x, err := google.Laplace().AddNoiseInt64(0, 1, 1, 1, 0)
+						return float64(x), err
+					}))
 			},
 		},
 		{
@@ -65,14 +74,29 @@ func draws() ([]comparison, error) {
 					gaussian.Sample(&src, grid)
 				}
 			},
-			theirs: func(b *testing.B) {
-				peer := google.Gaussian()
-				for b.Loop() {
-					if _, err := peer.AddNoiseFloat64(0, 1, 1, 1, 1e-5); err != nil {
-						b.Fatal(err)
-					}
-				}
+			theirs: repeat(func() error {
+				_, err := gauss()
+				return err
+			}),
+			check: func() error {
+				return errors.Join(
+					follows("noise", gaussian.MeanAbs(), gaussian.Variance(), func() (float64, error) { return gaussian.Sample(&src, grid), nil }),
+					follows("Google", gaussian.MeanAbs(), gaussian.Variance(), gauss))
 			},
 		},
 	}, nil
+}
+
+// follows checks the mean absolute value of many draws against that of a law around 0, of which it also takes the variance.
+func follows(name string, meanAbs, variance float64, draw func() (float64, error)) error {
+	const n = 20_000
+	total := 0.0
+	for range n {
+		x, err := draw()
+		if err != nil {
+			return err
+		}
+		total += math.Abs(x)
+	}
+	return near(name, total/n, meanAbs, sure*math.Sqrt((variance-meanAbs*meanAbs)/n))
 }

@@ -6,7 +6,7 @@
 //
 // Both sides of a comparison run in turn in one process, several rounds of each, and the ratio is the
 // median over the rounds of the ratio within one round. Absolute times drift with the machine's other
-// load; ratios do much less.
+// load; ratios do much less. Before its clock starts, each side has to give an answer, which is checked.
 //
 // This is a module of its own, so that the library does not depend on its peers.
 package main
@@ -16,22 +16,23 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"testing"
 	"time"
 )
 
 // effort is how much to measure.
 type effort struct {
-	rounds int
-	time   time.Duration // of one measurement
-	stream int           // number of updates
-	keys   int           // of a histogram
+	rounds  int
+	time    time.Duration // of one measurement
+	stream  int           // number of updates
+	keys    int           // of a histogram or a sparse vector
+	rows    int           // of a mean; of a sparse one eight times as many
+	columns int           // of a mean; of a sparse one a hundred times as many
 }
 
 var (
-	full  = effort{rounds: 5, time: 200 * time.Millisecond, stream: 1_000_000, keys: 100_000}
-	brief = effort{rounds: 1, time: 10 * time.Millisecond, stream: 50_000, keys: 2_000}
+	full  = effort{rounds: 5, time: 100 * time.Millisecond, stream: 1_000_000, keys: 100_000, rows: 4000, columns: 128}
+	brief = effort{rounds: 1, time: 10 * time.Millisecond, stream: 50_000, keys: 2000, rows: 2000, columns: 32}
 )
 
 func main() {
@@ -57,11 +58,10 @@ func run(out io.Writer, e effort) error {
 	if err := flag.Set("test.benchtime", e.time.String()); err != nil {
 		return err
 	}
-	draws, err := draws()
+	comparisons, err := e.comparisons()
 	if err != nil {
 		return err
 	}
-	comparisons := slices.Concat(draws, counting(e.stream), histograms(e.keys))
 	if err := header(out); err != nil {
 		return err
 	}
@@ -75,4 +75,29 @@ func run(out io.Writer, e effort) error {
 		}
 	}
 	return nil
+}
+
+// comparisons returns all of them, in the order of the table.
+func (e effort) comparisons() ([]comparison, error) {
+	var list []comparison
+	for _, some := range []func() ([]comparison, error){
+		draws,
+		divisible,
+		flips,
+		func() ([]comparison, error) { return counting(e.stream), nil },
+		func() ([]comparison, error) { return histograms(e.keys), nil },
+		func() ([]comparison, error) { return lookups(e.keys) },
+		func() ([]comparison, error) { return sketches(e.stream) },
+		projections,
+		func() ([]comparison, error) { return sums(e.rows, e.columns), nil },
+		func() ([]comparison, error) { return means(e.rows, e.columns) },
+		func() ([]comparison, error) { return sparseMeans(8*e.rows, 100*e.columns) },
+	} {
+		more, err := some()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
+	}
+	return list, nil
 }

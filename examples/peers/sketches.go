@@ -1,0 +1,192 @@
+package main
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/axiomhq/hyperloglog"
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/kor"
+)
+
+// hllError is the relative standard error of HyperLogLog with 2^14 registers, 1.04/2^7.
+const hllError = 1.04 / 128
+
+// sketches compares package kor with HyperLogLog, which has no privacy, 16 KiB of memory on each side. Updates go into a new sketch, and a
+// unit is a key: kor hashes it, and so does HyperLogLog's Insert, while InsertHash gets it hashed already. A Builder is for sets, in which
+// no key comes twice; what counts a stream as HyperLogLog does is the StreamBuilder. Two HyperLogLog sketches have the symmetric difference
+// as 2|A ∪ B| − |A| − |B|, with an error relative to the union where that of kor is relative to the difference. No peer: sketches in Go from
+// which the difference of sets can be had privately.
+func sketches(n int) ([]comparison, error) {
+	p := kor.Params{Epsilon: 2, Cells: 4096, Levels: 32, Seed: hashing.Seed{1}}
+	keys := make([]uint64, n)
+	for i := range keys {
+		keys[i] = mix(uint64(i))
+	}
+	toggle := func() (release, error) {
+		b, err := kor.New(p)
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range keys {
+			b.Toggle(key)
+		}
+		return func() (counter, error) { return b.Release() }, nil
+	}
+	slice := func() (release, error) {
+		b, err := kor.New(p)
+		if err != nil {
+			return nil, err
+		}
+		b.Add(keys...)
+		return func() (counter, error) { return b.Release() }, nil
+	}
+	stream := func() (release, error) {
+		b, err := kor.NewStream(p)
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range keys {
+			b.Add(key)
+		}
+		return func() (counter, error) { return b.Release() }, nil
+	}
+	all, err := published(p, keys)
+	if err != nil {
+		return nil, err
+	}
+	const hashed, bytes = "HyperLogLog InsertHash", "HyperLogLog Insert"
+	return append([]comparison{
+		distinct("set of uint64 keys, Toggle", hashed, 0.4, keys, toggle, insertHashes),
+		distinct("set of uint64 keys, Add of a slice", hashed, 0.4, keys, slice, insertHashes),
+		distinct("stream of uint64 keys, Add", hashed, 0, keys, stream, insertHashes),
+		distinct("stream of uint64 keys, Add", bytes, 0, keys, stream, insertBytes),
+	}, all...), nil
+}
+
+// counter is what both kinds of released sketches are.
+type counter interface {
+	Estimate() float64
+	StdErr() float64
+}
+
+// release ends a Builder.
+type release func() (counter, error)
+
+// distinct compares filling a Builder with filling a HyperLogLog sketch; both then have to know the number of keys.
+func distinct(work, peer string, target float64, keys []uint64,
+	fill func() (release, error), insert func(keys []uint64) *hyperloglog.Sketch) comparison {
+	n := float64(len(keys))
+	return comparison{
+		work: work, peer: peer, target: target, units: len(keys),
+		ours: repeat(errorOf(fill)),
+		theirs: repeat(func() error {
+			insert(keys)
+			return nil
+		}),
+		check: func() error {
+			release, err := fill()
+			if err != nil {
+				return err
+			}
+			sketch, err := release()
+			if err != nil {
+				return err
+			}
+			return errors.Join(near("kor", sketch.Estimate(), n, sure*sketch.StdErr()),
+				near(peer, float64(insert(keys).Estimate()), n, sure*hllError*n))
+		},
+	}
+}
+
+// insertHashes returns the HyperLogLog sketch of keys that are as good as hashed. It takes its 16 KiB from the start; the kind that grows
+// is slower at first.
+func insertHashes(keys []uint64) *hyperloglog.Sketch {
+	sketch := hyperloglog.NewNoSparse()
+	for _, key := range keys {
+		sketch.InsertHash(key)
+	}
+	return sketch
+}
+
+// insertBytes lets the sketch hash the keys, which it takes as bytes.
+func insertBytes(keys []uint64) *hyperloglog.Sketch {
+	sketch := hyperloglog.NewNoSparse()
+	var b [8]byte
+	for _, key := range keys {
+		binary.LittleEndian.PutUint64(b[:], key)
+		sketch.Insert(b[:])
+	}
+	return sketch
+}
+
+// published compares what is done with sketches once they are made. The two sets are half of the keys each, and have half of those in common.
+func published(p kor.Params, keys []uint64) ([]comparison, error) {
+	n := len(keys)
+	var sketches [2]*kor.Sketch
+	var plains [2]*hyperloglog.Sketch
+	for i, set := range [2][]uint64{keys[:n/2], keys[n/4:][:n/2]} {
+		b, err := kor.New(p)
+		if err != nil {
+			return nil, err
+		}
+		b.Add(set...)
+		if sketches[i], err = b.Release(); err != nil {
+			return nil, err
+		}
+		plains[i] = insertHashes(set)
+	}
+	symmetric := func() (*kor.Sketch, error) { return sketches[0].SymmetricDifference(sketches[1]) }
+	included := func() (float64, error) {
+		union := plains[0].Clone()
+		if err := union.Merge(plains[1]); err != nil {
+			return 0, err
+		}
+		return 2*float64(union.Estimate()) - float64(plains[0].Estimate()) - float64(plains[1].Estimate()), nil
+	}
+	size := float64(n / 2) // of each set and of the difference
+	return []comparison{{
+		work: "size of a set, from its sketch", peer: "HyperLogLog Estimate", units: 1,
+		ours: func(b *testing.B) {
+			for b.Loop() {
+				sketches[0].Estimate()
+			}
+		},
+		theirs: func(b *testing.B) {
+			for b.Loop() {
+				plains[0].Estimate()
+			}
+		},
+		check: func() error {
+			return errors.Join(near("kor", sketches[0].Estimate(), size, sure*sketches[0].StdErr()),
+				near("HyperLogLog", float64(plains[0].Estimate()), size, sure*hllError*size))
+		},
+	}, {
+		work: "size of a symmetric difference, from two sketches", peer: "HyperLogLog, 2|A∪B|−…", units: 1,
+		ours: repeat(func() error {
+			d, err := symmetric()
+			if err == nil {
+				d.Estimate()
+			}
+			return err
+		}),
+		theirs: repeat(func() error {
+			_, err := included()
+			return err
+		}),
+		check: func() error {
+			d, err := symmetric()
+			if err != nil {
+				return err
+			}
+			theirs, err := included()
+			if err != nil {
+				return fmt.Errorf("HyperLogLog: %w", err)
+			}
+			// The three errors of the peer are at most hllError of 2|A ∪ B| = 3·size, and of size twice, added.
+			return errors.Join(near("kor", d.Estimate(), size, sure*d.StdErr()), near("HyperLogLog", theirs, size, sure*hllError*5*size))
+		},
+	}}, nil
+}
