@@ -3,6 +3,7 @@
 package dpsketch_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -63,10 +64,11 @@ func BenchmarkFlip(b *testing.B) {
 	}
 }
 
-// BenchmarkSample measures one exact draw, on fine and coarse grids.
+// BenchmarkSample measures one exact draw, on fine and coarse grids; the error is its mean absolute value.
 func BenchmarkSample(b *testing.B) {
 	type sampler interface {
 		Sample(src *noise.Source, step float64) float64
+		MeanAbs() float64
 	}
 	run := func(name string, step float64, d sampler, err error) {
 		if err != nil {
@@ -78,6 +80,7 @@ func BenchmarkSample(b *testing.B) {
 			for b.Loop() {
 				d.Sample(&src, step)
 			}
+			b.ReportMetric(d.MeanAbs(), "error")
 		})
 	}
 	for _, step := range []float64{1, 0x1p-20, 0x1p-40} {
@@ -142,32 +145,53 @@ func benchmarkAdd[K hashing.Key](b *testing.B, keys string, stream []K) {
 	}
 }
 
-// BenchmarkRelease measures the release of a full sketch, its encoding and its decoding.
+// BenchmarkRelease measures the release of a full sketch, its encoding and its decoding; the errors are those of released keys, largest and mean, of a stream
+// of 1e5 elements.
 func BenchmarkRelease(b *testing.B) {
 	numbers, _ := zipf(1e5)
+	truth := map[uint64]float64{}
+	for _, key := range numbers {
+		truth[key]++
+	}
 	for _, k := range []int{256, 1024, 4096} {
 		p := misragries.Params{Counters: k, Epsilon: 1, Delta: 1e-9}
-		var h *misragries.Histogram[uint64]
-		b.Run(fmt.Sprintf("mech=misragries/op=release/k=%d", k), func(b *testing.B) {
-			for b.Loop() {
-				b.StopTimer()
-				builder, err := misragries.New[uint64](p)
-				if err != nil {
-					b.Fatal(err)
-				}
-				for _, key := range numbers {
-					builder.Add(key)
-				}
-				b.StartTimer()
-				if h, err = builder.Release(); err != nil {
-					b.Fatal(err)
-				}
+		sketch := func(keys []uint64) *misragries.Builder[uint64] {
+			builder, err := misragries.New[uint64](p)
+			if err != nil {
+				b.Fatal(err)
 			}
-		})
+			builder.AddSlice(keys)
+			return builder
+		}
+		release := func(builder *misragries.Builder[uint64]) *misragries.Histogram[uint64] {
+			h, err := builder.Release()
+			if err != nil {
+				b.Fatal(err)
+			}
+			return h
+		}
+		h := release(sketch(numbers))
 		data, err := h.MarshalBinary()
 		if err != nil {
 			b.Fatal(err)
 		}
+		b.Run(fmt.Sprintf("mech=misragries/op=release/k=%d", k), func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				builder := sketch(numbers)
+				b.StartTimer()
+				h = release(builder)
+			}
+			largest, mean := 0.0, 0.0
+			for key, estimate := range h.All() {
+				off := math.Abs(estimate - truth[key])
+				largest, mean = max(largest, off), mean+off/float64(h.Len())
+			}
+			b.ReportMetric(h.Threshold(), "threshold")
+			b.ReportMetric(float64(h.Len()), "released")
+			b.ReportMetric(largest, "largest-error")
+			b.ReportMetric(mean, "error")
+		})
 		b.Run(fmt.Sprintf("mech=misragries/op=decode/k=%d", k), func(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			for b.Loop() {
@@ -177,17 +201,9 @@ func BenchmarkRelease(b *testing.B) {
 			}
 		})
 		b.Run(fmt.Sprintf("mech=misragries/op=merge/k=%d", k), func(b *testing.B) {
-			full := func(from int) *misragries.Builder[uint64] {
-				builder, err := misragries.New[uint64](p)
-				if err != nil {
-					b.Fatal(err)
-				}
-				builder.AddSlice(numbers[from:][:len(numbers)/2])
-				return builder
-			}
 			for b.Loop() {
 				b.StopTimer()
-				one, other := full(0), full(len(numbers)/2)
+				one, other := sketch(numbers[:len(numbers)/2]), sketch(numbers[len(numbers)/2:])
 				b.StartTimer()
 				if err := one.Merge(other); err != nil {
 					b.Fatal(err)
@@ -214,7 +230,7 @@ func BenchmarkHistogram(b *testing.B) {
 		for _, n := range []int{1e5, 1e6} {
 			b.Run(fmt.Sprintf("mech=%v/integers=%v/keys=%d", mechanism(b, p), p.Integers, n), func(b *testing.B) {
 				b.ReportAllocs()
-				released := 0
+				var v *threshold.Vector[uint64]
 				for b.Loop() {
 					b.StopTimer()
 					builder, err := threshold.New[uint64](p)
@@ -225,14 +241,14 @@ func BenchmarkHistogram(b *testing.B) {
 						builder.Add(uint64(i)*0x9e3779b97f4a7c15>>24, float64(1+i%2*1000))
 					}
 					b.StartTimer()
-					v, err := builder.Release()
-					if err != nil {
+					if v, err = builder.Release(); err != nil {
 						b.Fatal(err)
 					}
-					released = v.Len()
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/key")
-				b.ReportMetric(float64(released), "released")
+				b.ReportMetric(float64(v.Len()), "released")
+				b.ReportMetric(v.Threshold(), "threshold")
+				b.ReportMetric(v.StdDev(), "sd")
 			})
 		}
 	}
@@ -265,8 +281,8 @@ func BenchmarkCalibrate(b *testing.B) {
 	}
 }
 
-// BenchmarkProjection measures package alp: 1e6 entries added, released, and looked up at random; the mean absolute error of entries below
-// 30 and of the large ones is reported.
+// BenchmarkProjection measures package alp: 1e6 entries added, released, and looked up at random; the mean absolute errors of zeros, of entries below
+// 30 and of the large ones are reported.
 func BenchmarkProjection(b *testing.B) {
 	const n = 1_000_000
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -297,22 +313,26 @@ func BenchmarkProjection(b *testing.B) {
 		}
 		perEntry(b)
 	})
-	var projection *alp.Projection
+	release := func(builder *alp.Builder) *alp.Projection {
+		projection, err := builder.Release()
+		if err != nil {
+			b.Fatal(err)
+		}
+		return projection
+	}
 	b.Run("op=release", func(b *testing.B) {
 		for b.Loop() {
 			b.StopTimer()
 			builder := full()
 			b.StartTimer()
-			var err error
-			if projection, err = builder.Release(); err != nil {
-				b.Fatal(err)
-			}
+			release(builder)
 		}
 		perEntry(b)
 	})
 	b.Run("op=estimate", func(b *testing.B) {
 		b.ReportAllocs()
-		i, small, large := 0, 0.0, 0.0
+		projection := release(full())
+		i, zero, small, large := 0, 0.0, 0.0, 0.0
 		for b.Loop() {
 			projection.Estimate(indices[i])
 			i = (i + 1) % n
@@ -324,9 +344,11 @@ func BenchmarkProjection(b *testing.B) {
 			} else {
 				small += off / 50_000
 			}
+			zero += math.Abs(projection.Estimate(rng.Uint64())) / 100_000
 		}
-		b.ReportMetric(small, "mae-small")
-		b.ReportMetric(large, "mae-large")
+		b.ReportMetric(zero, "error-zero")
+		b.ReportMetric(small, "error-small")
+		b.ReportMetric(large, "error-large")
 	})
 }
 
@@ -398,6 +420,7 @@ func BenchmarkDistinct(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
+		b.ReportMetric(p.RelativeError(2), "rse")
 	})
 	b.Run("op=estimate", func(b *testing.B) {
 		b.ReportAllocs()
@@ -405,17 +428,25 @@ func BenchmarkDistinct(b *testing.B) {
 			one.Estimate()
 		}
 		b.ReportMetric(p.RelativeError(1), "rse")
+		const runs = 50
+		sum := 0.0
+		for range runs {
+			off := release().Estimate()/100_000 - 1
+			sum += off * off / runs
+		}
+		b.ReportMetric(math.Sqrt(sum), "rse-measured")
 	})
 }
 
-// BenchmarkDistance measures package jl: a dense vector of 4096 coordinates, and one of 100 non-zeros, to 256 rows.
+// BenchmarkDistance measures package jl: the private sketch, of 256 rows, of a dense vector of 4096 coordinates, and of one of 100 non-zeros, which transforms that are not
+// sparse do not tell apart; the sum alone, without the release, where it is not put off until then. The error is the relative one of a squared distance of 1e4.
 func BenchmarkDistance(b *testing.B) {
 	dense := make([]float64, 4096)
 	for i := range dense {
 		dense[i] = float64(i % 17)
 	}
 	for _, p := range []jl.Params{
-		{Rows: 256, Sparsity: 1}, {Rows: 256, Sparsity: 8}, {Transform: jl.SRHT, Rows: 256},
+		{Rows: 256, Sparsity: 1}, {Rows: 256, Sparsity: 8}, {Transform: jl.SRHT, Rows: 256}, {Transform: jl.FJLT, Rows: 256},
 	} {
 		p.Dim, p.Epsilon, p.Seed = 4096, 1, hashing.Seed{2}
 		first, err := jl.New(p)
@@ -423,27 +454,37 @@ func BenchmarkDistance(b *testing.B) {
 			b.Fatal(err)
 		}
 		name := fmt.Sprintf("transform=%v/s=%d/", p.Transform, p.Sparsity)
-		b.Run(name+"op=dense", func(b *testing.B) {
-			for b.Loop() {
-				first.AddDense(dense)
-			}
-		})
-		b.Run(name+"op=sparse", func(b *testing.B) {
-			for b.Loop() {
-				for i := range uint64(100) {
-					first.Add(i*40, 3)
-				}
-			}
-		})
-		b.Run(name+"op=release", func(b *testing.B) {
+		sketch := func(b *testing.B, add func(*jl.Builder)) {
 			for b.Loop() {
 				next, err := first.Sibling()
 				if err != nil {
 					b.Fatal(err)
 				}
+				add(next)
 				if _, err := next.Release(); err != nil {
 					b.Fatal(err)
 				}
+			}
+			b.ReportMetric(math.Sqrt(p.DistanceVariance(1e4, 0))/1e4, "rse")
+		}
+		sparse := func(builder *jl.Builder) {
+			for i := range uint64(100) {
+				builder.Add(i*40, 3)
+			}
+		}
+		b.Run(name+"op=sketch/dense", func(b *testing.B) { sketch(b, func(builder *jl.Builder) { builder.AddDense(dense) }) })
+		if p.Transform != jl.SJLT {
+			continue
+		}
+		b.Run(name+"op=sketch/sparse", func(b *testing.B) { sketch(b, sparse) })
+		b.Run(name+"op=add/dense", func(b *testing.B) {
+			for b.Loop() {
+				first.AddDense(dense)
+			}
+		})
+		b.Run(name+"op=add/sparse", func(b *testing.B) {
+			for b.Loop() {
+				sparse(first)
 			}
 		})
 	}
@@ -492,19 +533,21 @@ func BenchmarkDistanceEstimate(b *testing.B) {
 	b.ReportMetric(math.Sqrt(sum), "rse")
 }
 
-// BenchmarkSum measures package elliptical, a release of 1000 coordinates of unequal range.
+// BenchmarkSum measures package elliptical: a row of 1000 coordinates of unequal range added, and the release of a sum; the error is the mean squared one, all coordinates
+// together.
 func BenchmarkSum(b *testing.B) {
 	widths, sum := make([]float64, 1000), make([]float64, 1000)
 	for i := range widths {
 		widths[i] = 1 / float64(i+1)
 	}
-	for name, p := range map[string]elliptical.Params{"gaussian": {Rho: 1}, "laplace": {Epsilon: 1}} {
+	for _, p := range []elliptical.Params{{Rho: 1}, {Epsilon: 1}} {
 		p.Widths = elliptical.VectorOf(widths...)
 		m, err := elliptical.New(p)
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.Run("noise="+name, func(b *testing.B) {
+		name := map[bool]string{true: "gaussian", false: "laplace"}[p.Rho > 0]
+		b.Run("noise="+name+"/op=release", func(b *testing.B) {
 			for b.Loop() {
 				if _, err := m.Release(sum); err != nil {
 					b.Fatal(err)
@@ -513,18 +556,32 @@ func BenchmarkSum(b *testing.B) {
 			b.ReportMetric(m.ExpectedError(2), "error")
 		})
 	}
+	b.Run("op=add", func(b *testing.B) {
+		builder, err := elliptical.NewBuilder(elliptical.Params{Rho: 1, Widths: elliptical.VectorOf(widths...)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportAllocs()
+		for b.Loop() {
+			builder.Add(sum)
+		}
+	})
 }
 
-// BenchmarkMean measures package plan on 31,102 sparse binary rows over 12,824 columns, as many as the text of the examples has.
+// BenchmarkMean measures package plan on 31,102 sparse binary rows over 12,824 columns, as many as the text of the examples has; the error is the sum of the absolute
+// errors of all columns.
 func BenchmarkMean(b *testing.B) {
 	const rows, columns, ones = 31_102, 12_824, 20
 	rng := rand.New(rand.NewPCG(5, 6))
 	zipf := rand.NewZipf(rng, 1.05, 4, columns-1)
-	data := plan.Sparse{Offsets: []int{0}}
+	data, mean := plan.Sparse{Offsets: []int{0}}, make([]float64, columns)
 	for range rows {
 		row := map[uint32]bool{}
 		for len(row) < ones {
 			row[uint32(zipf.Uint64())] = true
+		}
+		for i := range row {
+			mean[i] += 1.0 / rows
 		}
 		data.Indices = append(data.Indices, slices.Sorted(maps.Keys(row))...)
 		data.Offsets = append(data.Offsets, len(data.Indices))
@@ -534,11 +591,19 @@ func BenchmarkMean(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
+	total, runs := 0.0, 0.0
 	for b.Loop() {
-		if _, err := m.ReleaseSparse(data); err != nil {
+		release, err := m.ReleaseSparse(data)
+		if err != nil {
 			b.Fatal(err)
 		}
+		for i, value := range release.Values() {
+			total += math.Abs(value - mean[i])
+		}
+		runs++
 	}
+	b.ReportMetric(total/runs, "error")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(data.Indices)), "ns/entry")
 }
 
 // BenchmarkDenseMean measures package plan on 4000 dense rows of 256 columns with unequal scales; the error is the distance to their mean.
@@ -557,7 +622,7 @@ func BenchmarkDenseMean(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	errors, runs := 0.0, 0.0
+	total, runs := 0.0, 0.0
 	for b.Loop() {
 		release, err := m.Release(x)
 		if err != nil {
@@ -567,10 +632,10 @@ func BenchmarkDenseMean(b *testing.B) {
 		for i, value := range release.Values() {
 			squared += (value - mean[i]) * (value - mean[i])
 		}
-		errors += math.Sqrt(squared)
+		total += math.Sqrt(squared)
 		runs++
 	}
-	b.ReportMetric(errors/runs, "error")
+	b.ReportMetric(total/runs, "error")
 }
 
 // BenchmarkHash measures the fingerprint of a key.
@@ -590,37 +655,40 @@ func BenchmarkHash(b *testing.B) {
 	})
 }
 
-// BenchmarkNoise measures an exact draw of the other laws, and a share of one of a thousand parties.
+// BenchmarkNoise measures an exact draw of the other laws, and a share of one of a thousand parties; the error is the mean absolute value of the noise.
 func BenchmarkNoise(b *testing.B) {
 	var src noise.Source
-	run := func(name string, draw func()) {
+	run := func(name string, meanAbs float64, draw func()) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				draw()
 			}
+			b.ReportMetric(meanAbs, "error")
 		})
 	}
-	staircase, err := noise.NewStaircase(8, 1, 0.02)
-	if err != nil {
+	staircase, err1 := noise.NewStaircase(8, 1, 0.02)
+	pareto, err2 := noise.NewPareto(3, 1)
+	student, err3 := noise.NewStudent(4, 1)
+	continuous, err4 := arete.Calibrate(8, 1)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		b.Fatal(err)
 	}
-	run("noise=staircase/step=2^-40", func() { staircase.Sample(&src, 0x1p-40) })
-	pareto, err := noise.NewPareto(3, 1)
-	if err != nil {
-		b.Fatal(err)
-	}
-	run("noise=pareto/step=2^-40", func() { pareto.Sample(&src, 0x1p-40) })
+	run("noise=staircase/step=2^-40", staircase.MeanAbs(), func() { staircase.Sample(&src, 0x1p-40) })
+	run("noise=pareto/step=2^-40", pareto.MeanAbs(), func() { pareto.Sample(&src, 0x1p-40) })
+	run("noise=student/step=2^-40", student.MeanAbs(), func() { student.Sample(&src, 0x1p-40) })
+	run("noise=Arete/step=2^-40", continuous.MeanAbs(), func() { continuous.Sample(&src, 0x1p-40) })
 	for _, law := range []arete.Law{arete.Jump, arete.DiscreteArete} {
 		m, err := arete.New(arete.Params{Epsilon: 8, Law: law})
 		if err != nil {
 			b.Fatal(err)
 		}
-		run(fmt.Sprintf("noise=%v", law), func() { m.Lattice().SampleInt(&src) })
 		share, err := m.Share(1000)
 		if err != nil {
 			b.Fatal(err)
 		}
-		run(fmt.Sprintf("noise=%v/share=1000", law), func() { share.Noise() })
+		lattice := m.Lattice()
+		run(fmt.Sprintf("noise=%v", law), lattice.MeanAbs()*lattice.Step(), func() { lattice.SampleInt(&src) })
+		run(fmt.Sprintf("noise=%v/share=1000", law), lattice.MeanAbs()*lattice.Step(), func() { share.Noise() })
 	}
 }
