@@ -52,7 +52,7 @@ func (p Params) streamLaw(sketches int) law {
 //
 // The law takes the number of keys in a cell for Poisson. For a set of N keys of weight 1, N fixed, the error of the estimate is √(StdErr² − N): the
 // variance is smaller by N, that of the Poisson number (the variance of any estimate under the Poisson law is its mean variance for
-// fixed N plus that of its mean, which is N for an unbiased one). Simulations agree with that within 3 % wherever the relative
+// fixed N plus that of its mean, which is N for an unbiased one). Simulations agree with that within 4 % wherever the relative
 // error is at most 0.3, at n/4 keys as at 2^L·n/8. It matters where N is below 2n and ε large. With weights the variance is smaller by Σw² ≤ W.
 func (p Params) StdErr(size float64, sketches int) float64 {
 	if p.validate() != nil || !(size >= 0) || sketches < 1 {

@@ -129,15 +129,15 @@ func subexponentialLoss(b, delta1, delta2 float64, queries int) float64 {
 	return loss * (1 + 0x1p-49)
 }
 
-// PrintedParetoScale returns the scale of Tětek's Theorem 14 as printed, (α + 2 + 1/(α−1))·(Δ₁+Δ₂)/ε, to compare with. It is NOT private for all
+// PublishedParetoScale returns the scale of Tětek's Theorem 14 as printed, (α + 2 + 1/(α−1))·(Δ₁+Δ₂)/ε, to compare with. It is NOT private for all
 // parameters: at α = 3, ε = 0.1, Δ₁ = 0 it is 55Δ₂, where the privacy loss can reach 0.107. Use [ParetoScale] or [StudentScale].
-func PrintedParetoScale(epsilon, sensitivity, moment, shape float64) float64 {
+func PublishedParetoScale(epsilon, sensitivity, moment, shape float64) float64 {
 	return (shape + 2 + 1/(shape-1)) * (sensitivity + moment) / epsilon
 }
 
-// PrintedSubexponentialScale returns the scale of Tětek's Theorem 10 as printed, c·k·(Δ₁+Δ₂)/ε with c = 1 + 4·ln 2 for one query and 3 + 12·ln 2 for more, to
+// PublishedSubexponentialScale returns the scale of Tětek's Theorem 10 as printed, c·k·(Δ₁+Δ₂)/ε with c = 1 + 4·ln 2 for one query and 3 + 12·ln 2 for more, to
 // compare with; the theorem claims it for ε ≤ c/2 and c/6. Use [SubexponentialScale].
-func PrintedSubexponentialScale(epsilon, sensitivity, diameter float64, queries int) float64 {
+func PublishedSubexponentialScale(epsilon, sensitivity, diameter float64, queries int) float64 {
 	c := 1 + 4*math.Ln2
 	if queries > 1 {
 		c *= 3

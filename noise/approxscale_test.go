@@ -51,9 +51,9 @@ func TestApproxScaleTables(t *testing.T) {
 	} {
 		check(fmt.Sprintf("%+v", c), c.want, must(SubexponentialScale(1, c.sensitivity, 1, c.queries)))
 	}
-	assert.InEpsilon(t, 55, PrintedParetoScale(0.1, 0, 1, 3), 1e-15)
-	assert.InEpsilon(t, 3.7725887222, PrintedSubexponentialScale(1, 0, 1, 1), 1e-10)
-	assert.InEpsilon(t, 22.635532333, PrintedSubexponentialScale(1, 0, 1, 2), 1e-10)
+	assert.InEpsilon(t, 55, PublishedParetoScale(0.1, 0, 1, 3), 1e-15)
+	assert.InEpsilon(t, 3.7725887222, PublishedSubexponentialScale(1, 0, 1, 1), 1e-10)
+	assert.InEpsilon(t, 22.635532333, PublishedSubexponentialScale(1, 0, 1, 2), 1e-10)
 }
 
 // lossBounds returns rational bounds of the privacy loss of the theorems, in exact arithmetic.
@@ -152,7 +152,10 @@ func worstLoss(rng *rand.Rand, law interface{ LogProb(float64) float64 }, delta1
 // Adversarial two-point errors that meet the declared moment stay within ε, and break it at half the scale, for both families of noise.
 func TestMomentNoiseIsPrivate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for _, shape := range []float64{2, 2.5, 4, 7} {
+	for i, shape := range []float64{2, 2.5, 4, 7} {
+		if i%full(1, 2) != 0 {
+			continue
+		}
 		// |a|^α·p + |b|^α·(1−p) = 1, a at first within the bound
 		draw := func() (a, b, p float64) {
 			sign := func() float64 { return 1 - 2*float64(rng.IntN(2)) }
@@ -239,7 +242,7 @@ func TestSubexponentialScaleIsTight(t *testing.T) {
 
 // Errors of k dependent answers, comonotone and antithetic, stay within ε; at half the scale they do not.
 func TestSubexponentialScaleOfSeveralQueries(t *testing.T) {
-	const mesh = 10_000
+	mesh := full(10_000, 4_000)
 	for _, k := range []int{2, 3, 5} {
 		for _, epsilon := range []float64{0.3, 1, 4} {
 			worst := func(factor float64) (loss float64) {
@@ -247,7 +250,7 @@ func TestSubexponentialScaleOfSeveralQueries(t *testing.T) {
 				for _, y := range []float64{0, 1, 5, 200} {
 					up, down, anti := 0.0, 0.0, 0.0
 					for i := range mesh {
-						u := (float64(i) + 0.5) / mesh
+						u := (float64(i) + 0.5) / float64(mesh)
 						r, opposite := math.Log(2/u), math.Log(2/(1-u))
 						up += math.Exp(-float64(k) * math.Abs(y-min(r, y)) / b)
 						down += math.Exp(-float64(k) * (y + r + 1) / b)
@@ -265,20 +268,20 @@ func TestSubexponentialScaleOfSeveralQueries(t *testing.T) {
 }
 
 // The errata's counterexample to Theorem 14 as printed: A(D₁) = g + Δ₂ and A(D₂) = g − Δ₂ with certainty, at α = 3 and Δ₁ = 0.
-func TestPrintedParetoScaleIsNotPrivate(t *testing.T) {
+func TestPublishedParetoScaleIsNotPrivate(t *testing.T) {
 	loss := func(shape, scale float64) float64 {
 		law, err := NewPareto(shape, scale)
 		require.NoError(t, err)
 		return law.LogProb(0) - law.LogProb(2)
 	}
 	for _, c := range []struct{ shape, epsilon, want float64 }{{3, 0.1, 0.10715}, {3, 0.5, 0.50116}, {4, 0.1, 0.1244}} {
-		got := loss(c.shape, PrintedParetoScale(c.epsilon, 0, 1, c.shape))
+		got := loss(c.shape, PublishedParetoScale(c.epsilon, 0, 1, c.shape))
 		require.InEpsilon(t, c.want, got, 1e-3)
 		require.Greater(t, got, c.epsilon, "the printed scale is too small")
 		require.InEpsilon(t, c.epsilon, loss(c.shape, must(ParetoScale(c.epsilon, 0, 1, c.shape))), 1e-11, "the exact one is not")
 	}
-	require.Less(t, loss(3, PrintedParetoScale(1, 0, 1, 3)), 1.0)
-	require.Less(t, loss(2.5, PrintedParetoScale(0.1, 0, 1, 2.5)), 0.1)
+	require.Less(t, loss(3, PublishedParetoScale(1, 0, 1, 3)), 1.0)
+	require.Less(t, loss(2.5, PublishedParetoScale(0.1, 0, 1, 2.5)), 0.1)
 	// Theorem 10 as printed for k = 1 fails beyond its range: at d = 0.9 it claims 3.40.
 	b := 1 / 0.9
 	lo, _ := lossBounds(LaplaceNoise, b, 0, 0, 1, 1)

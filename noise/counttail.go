@@ -9,9 +9,6 @@ import (
 // [DiscreteLaplace.SampleTail], in time proportional to 1 + the expected number of X ≥ least (to the others for least ≤ 0), not to draws.
 // So the zeros of a huge sparse vector whose noise passes a threshold can be counted without visiting them. Each of the X ≥ least ≥ 1 is
 // independent of the others, at least plus a [Geometric] draw of the same scale. The zero DiscreteLaplace is always 0.
-//
-// The draws are split into blocks in each of which [blockMean] are expected, and the count of a block is the inverse of its cumulative mass
-// at a uniform U: in float64 unless U is within [blockMargin] of a step, then by intervals of integers.
 func (d DiscreteLaplace) CountTail(src *Source, draws uint64, least int64) uint64 {
 	switch {
 	case least <= -math.MaxInt64: // no int64 draw is less
@@ -21,6 +18,8 @@ func (d DiscreteLaplace) CountTail(src *Source, draws uint64, least int64) uint6
 	case draws == 0 || !(d.scale > 0):
 		return 0
 	}
+	// The draws are split into blocks in each of which blockMean are expected, and the count of a block is the inverse of its cumulative mass
+	// at a uniform U: in float64 unless U is within blockMargin of a step, then by intervals of integers.
 	c := block{d: d, least: least, p: d.atLeast(float64(least))}
 	return c.count(src, draws)
 }

@@ -16,7 +16,7 @@ import (
 // keeps the four sums that the bounds below need, each rounded up:
 //
 //   - (A) basic composition: the releases of the first kind together are (Σε, Σδ)-DP, those of the second Σρ-zCDP,
-//     hence (ε′, δ′)-DP for all pairs of [zcdpLogDelta]; and both are (Σε + ε′, Σδ + δ′)-DP.
+//     hence (ε′, δ′)-DP for all pairs that the conversion of a ρ allows; and both are (Σε + ε′, Σδ + δ′)-DP.
 //   - (B) an (ε, δ)-DP release is δ-approximately ½ε²-zCDP: its two output laws have common parts of weight 1 − δ that are
 //     ε-indistinguishable in both directions (Kairouz, Oh, Viswanath, ICML 2015), and those are ½ε²-zCDP (Bun and Steinke,
 //     TCC 2016, Proposition 1.4). Approximate zCDP adds up (their section 8), so the whole is Σδ-approximately
