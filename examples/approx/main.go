@@ -19,82 +19,66 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/kjv"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	cli.Main(new(options))
 }
 
-// options is what the command line asks for.
+// options is what the command line asks for, and the command.
 type options struct {
 	epsilon, searchEpsilon, confidence float64
 }
 
-func parse(args []string, out io.Writer) (opts options, err error) {
+func (opts *options) Flags() *flag.FlagSet {
 	flags := flag.NewFlagSet("approx", flag.ContinueOnError)
-	flags.SetOutput(out)
 	flags.Float64Var(&opts.epsilon, "epsilon", 1, "privacy parameter `ε` of F₂, of all rank queries together, and of the components")
 	flags.Float64Var(&opts.searchEpsilon, "search-epsilon", 1, "privacy parameter `ε` of the average degree; the sample grows with 1/ε²")
 	flags.Float64Var(&opts.confidence, "confidence", 0.95, "`probability` with which an interval covers the true answer")
-	if err := flags.Parse(args); err != nil {
-		return opts, err
-	}
-	valid := func(epsilon float64) bool { return epsilon >= 1.0/16 && epsilon <= 64 }
-	switch {
-	case flags.NArg() > 0:
-		return opts, fmt.Errorf("unexpected arguments %q", flags.Args())
-	case !valid(opts.epsilon):
-		return opts, fmt.Errorf("-epsilon = %v: want a number in [1/16, 64]", opts.epsilon)
-	case !(valid(opts.searchEpsilon) && opts.searchEpsilon >= 0.5):
-		return opts, fmt.Errorf("-search-epsilon = %v: want a number in [½, 64]", opts.searchEpsilon)
-	case !(opts.confidence > 0 && opts.confidence < 1):
-		return opts, fmt.Errorf("-confidence = %v: want a number between 0 and 1, both excluded", opts.confidence)
-	}
-	return opts, nil
+	return flags
 }
 
-// run is the program: it returns the exit code.
-func run(args []string, stdout, stderr io.Writer) int {
-	opts, err := parse(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
+func (opts *options) Check() error {
+	valid := func(epsilon float64) bool { return epsilon >= 1.0/16 && epsilon <= 64 }
+	switch {
+	case !valid(opts.epsilon):
+		return fmt.Errorf("-epsilon = %v: want a number in [1/16, 64]", opts.epsilon)
+	case !(valid(opts.searchEpsilon) && opts.searchEpsilon >= 0.5):
+		return fmt.Errorf("-search-epsilon = %v: want a number in [½, 64]", opts.searchEpsilon)
 	}
-	if err != nil {
-		fmt.Fprintf(stderr, "approx: %v (-h lists the flags)\n", err)
-		return 2
-	}
+	return cli.Probability("confidence", opts.confidence)
+}
+
+// Run prints each result as soon as it is there.
+func (opts *options) Run(out io.Writer) error {
 	text, err := kjv.Load()
 	if err != nil {
-		fmt.Fprintf(stderr, "approx: %v\n", err)
-		return 1
+		return err
 	}
-	parts := []func() (*result, error){
-		func() (*result, error) { return frequencyMoment(text, opts) },
-		func() (*result, error) { return ranks(text, opts) },
-		func() (*result, error) { return components(newRandomGraph(200_000, 80_000), opts) },
-		func() (*result, error) { return averageDegree(opts) },
-	}
-	for _, part := range parts {
-		r, err := part()
-		if err == nil {
-			_, err = io.WriteString(stdout, r.text())
-		}
+	for _, release := range []func() (*result, error){
+		func() (*result, error) { return frequencyMoment(text, *opts) },
+		func() (*result, error) { return ranks(text, *opts) },
+		func() (*result, error) { return components(newRandomGraph(200_000, 80_000), *opts) },
+		func() (*result, error) { return averageDegree(*opts) },
+	} {
+		r, err := release()
 		if err != nil {
-			fmt.Fprintf(stderr, "approx: %v\n", err)
-			return 1
+			return err
+		}
+		if _, err := io.WriteString(out, r.text()); err != nil {
+			return err
 		}
 	}
-	return 0
+	return nil
 }
 
 // result is what one algorithm released, with the truth beside it.
@@ -131,7 +115,7 @@ func (r *result) text() string {
 		if !math.IsNaN(a.estimate) {
 			estimate = fmt.Sprintf("%.6g", a.estimate)
 		}
-		interval := fmt.Sprintf("[%.5g, %.5g]", a.lo, a.hi)
+		interval := fmt.Sprintf("[%.6g, %.6g]", a.lo, a.hi)
 		fmt.Fprintf(&b, "  %-14s %14.6g %14s %14.6g %32s %7.2f%%\n", a.name, a.truth, estimate, a.value, interval, 100*math.Abs(a.value-a.truth)/a.scale)
 	}
 	b.WriteString("\n")

@@ -1,61 +1,56 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"math"
-	"strings"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/examples/kjv"
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
+	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
-func program(args ...string) (code int, stdout, stderr string) {
-	var out, errs bytes.Buffer
-	code = run(args, &out, &errs)
-	return code, out.String(), errs.String()
-}
-
+// Every interval covers the truth, at a confidence of 1 − 1e-8 each, and the error is that of the released number. Both are printed with six digits or more.
+// That of the average degree need not cover: the search may have gone wrong.
 func TestProgram(t *testing.T) {
-	code, out, errs := program("-search-epsilon", "4")
-	if code != 0 || errs != "" {
-		t.Fatalf("exit code %d: %s", code, errs)
-	}
-	for _, want := range []string{"789684 tokens", "AMS sketch", "StudentNoise", "LaplaceNoise", "components", "1099511627776 vertices", "1-DP under AddRemove", "4-DP under AddRemove"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("the output lacks %q:\n%s", want, out)
+	out := clitest.Output(t, new(options), []string{"-search-epsilon", "4", "-confidence", "0.99999999"},
+		[]string{"789684 tokens", "AMS sketch", "StudentNoise", "LaplaceNoise", "components", "1099511627776 vertices", "1-DP under AddRemove", "4-DP under AddRemove"})
+	const moment, tokens, vertices = 1.00894e10, 789684.0, 200_000.0
+	check := func(name string, least, most, scale float64) {
+		a := clitest.Numbers(t, out, "  "+name+"  ", 6)
+		truth, released, lo, hi, off := a[0], a[2], a[3], a[4], a[5]
+		if !(least <= truth && truth <= most) {
+			t.Errorf("%s: the truth is %g", name, truth)
 		}
+		if slack := 1e-5 * truth; !(lo-slack <= truth && truth <= hi+slack && lo < released && released < hi) {
+			t.Errorf("%s: released %g in [%g, %g], in truth %g", name, released, lo, hi, truth)
+		}
+		if want := 100 * math.Abs(released-truth) / scale; !(math.Abs(off-want) <= 0.01) {
+			t.Errorf("%s: the error is %g %%, not %g %%", name, off, want)
+		}
+	}
+	check("F₂", moment, moment, moment)
+	check("na", 399487, 399487, tokens)                                 // the middle of the list, where the bisection begins
+	check("components", vertices-80_000, vertices-80_000+100, vertices) // 80,000 edges, nearly without cycles
+	degree := clitest.Numbers(t, out, "  degree  ", 5)
+	if !(degree[0] == meanDegree && degree[2] <= degree[1] && degree[1] <= degree[3]) {
+		t.Errorf("degree: %v", degree)
 	}
 }
 
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{{"-epsilon", "0"}, {"-epsilon", "NaN"}, {"-search-epsilon", "0.1"}, {"-search-epsilon", "100"}, {"-confidence", "1"}, {"file"}, {"-nonsense"}} {
-		if code, out, errs := program(args...); code != 2 || out != "" || errs == "" {
-			t.Errorf("%q: exit code %d, printed %q and %q", args, code, out, errs)
-		}
-	}
-	if code, _, errs := program("-h"); code != 0 || !strings.Contains(errs, "-search-epsilon") {
-		t.Errorf("-h: exit code %d, printed %q", code, errs)
-	}
+	clitest.Usage(t, func() cli.Command { return new(options) }, [][]string{
+		{"-epsilon", "0"}, {"-epsilon", "NaN"}, {"-search-epsilon", "0.1"}, {"-search-epsilon", "100"}, {"-confidence", "1"}, {"file"}, {"-nonsense"},
+	})
 }
 
-type broken struct{}
-
-func (broken) Write([]byte) (int, error) { return 0, errors.New("broken") }
-
 func TestBrokenOutput(t *testing.T) {
-	if code := run(nil, broken{}, broken{}); code != 1 {
-		t.Errorf("exit code %d", code)
-	}
+	clitest.BrokenOutput(t, new(options))
 }
 
 // Every released answer lies within its interval, at a confidence of 1 − 1e-8 each (the rows, sketches and samples do meet what is declared of
 // them), and what is estimated without noise within ten declared errors of the truth.
 func TestAccuracy(t *testing.T) {
-	text, err := kjv.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := clitest.Text(t)
 	opts := options{epsilon: 1, searchEpsilon: 4, confidence: 1 - 1e-8}
 	moment, err1 := frequencyMoment(text, opts)
 	rank, err2 := ranks(text, opts)

@@ -16,24 +16,23 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/kjv"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/jl"
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	cli.Main(new(options))
 }
 
-// options is what the command line asks for.
+// options is what the command line asks for, and the command.
 type options struct {
 	verse, candidates int
 	merge             int
@@ -42,76 +41,61 @@ type options struct {
 	rows              int
 }
 
-// parse reads the command line.
-func parse(args []string, out io.Writer) (opts options, err error) {
+func (opts *options) Flags() *flag.FlagSet {
 	flags := flag.NewFlagSet("distances", flag.ContinueOnError)
-	flags.SetOutput(out)
-	flags.IntVar(&opts.verse, "verse", 0, "`number` of the verse to which the others are compared, or of the first of its block")
+	flags.IntVar(&opts.verse, "verse", 0, "`number` of the verse to which the others are compared, or of the first of its block; the first of all is 0")
 	flags.IntVar(&opts.candidates, "candidates", 20, "compare it to this `number` of verses that follow")
 	flags.IntVar(&opts.merge, "merge", 1, "a party holds a block of this `number` of verses, which makes distances longer")
 	flags.Float64Var(&opts.confidence, "confidence", 0.95, "`probability` with which an interval covers the distance")
 	flags.IntVar(&opts.rows, "rows", 512, "at most this `number` of rows, where the plan has more: sketches stay small, and estimates fast")
 	flags.Float64Var(&opts.epsilon, "epsilon", 0, "only this privacy parameter `ε`; 0 is 1, 2, 4, 8 and 16")
-	if err := flags.Parse(args); err != nil {
-		return opts, err
-	}
-	switch {
-	case flags.NArg() > 0:
-		return opts, fmt.Errorf("unexpected arguments %q", flags.Args())
-	case opts.verse < 0:
-		return opts, fmt.Errorf("-verse = %d: want 0 or more", opts.verse)
-	case opts.candidates < 1 || opts.candidates > 10_000:
-		return opts, fmt.Errorf("-candidates = %d: want 1 to 10000", opts.candidates)
-	case opts.merge < 1 || opts.merge > 10_000:
-		return opts, fmt.Errorf("-merge = %d: want 1 to 10000", opts.merge)
-	case opts.rows < 1:
-		return opts, fmt.Errorf("-rows = %d: want 1 or more", opts.rows)
-	case !(opts.confidence > 0 && opts.confidence < 1):
-		return opts, fmt.Errorf("-confidence = %v: want a number between 0 and 1, both excluded", opts.confidence)
-	}
-	return opts, nil
+	return flags
 }
 
-// run is the program: it returns the exit code.
-func run(args []string, stdout, stderr io.Writer) int {
-	opts, err := parse(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
+func (opts *options) Check() error {
+	switch {
+	case opts.verse < 0:
+		return fmt.Errorf("-verse = %d: want 0 or more", opts.verse)
+	case opts.candidates < 1 || opts.candidates > 10_000:
+		return fmt.Errorf("-candidates = %d: want 1 to 10000", opts.candidates)
+	case opts.merge < 1 || opts.merge > 10_000:
+		return fmt.Errorf("-merge = %d: want 1 to 10000", opts.merge)
+	case opts.rows < 1:
+		return fmt.Errorf("-rows = %d: want 1 or more", opts.rows)
 	}
-	if err != nil {
-		fmt.Fprintf(stderr, "distances: %v (-h lists the flags)\n", err)
-		return 2
-	}
+	return cli.Probability("confidence", opts.confidence)
+}
+
+// Run compares the verses at every ε.
+func (opts *options) Run(out io.Writer) error {
 	text, err := kjv.Load()
 	if err != nil {
-		fmt.Fprintf(stderr, "distances: %v\n", err)
-		return 1
+		return err
 	}
-	parties, err := blocks(text, opts)
+	parties, err := blocks(text, *opts)
 	if err != nil {
-		fmt.Fprintf(stderr, "distances: %v (-h lists the flags)\n", err)
-		return 2
+		return cli.Usage(err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "The block nearest to verse %d, of %d blocks of %d verses; vectors of %d word counts.\n", opts.verse, opts.candidates,
-		opts.merge, len(text.Words()))
+	if opts.merge == 1 {
+		fmt.Fprintf(&b, "Which of the %d verses after verse %d is nearest to it?", opts.candidates, opts.verse)
+	} else {
+		fmt.Fprintf(&b, "Which of %d blocks of %d verses is nearest to the one before them, from verse %d on?", opts.candidates, opts.merge, opts.verse)
+	}
+	fmt.Fprintf(&b, " Vectors of %d word counts.\n", len(text.Words()))
 	sweep := []float64{1, 2, 4, 8, 16}
 	if opts.epsilon != 0 {
 		sweep = []float64{opts.epsilon}
 	}
 	for _, epsilon := range sweep {
-		c, err := compare(parties, uint64(len(text.Words())), epsilon, opts)
+		c, err := compare(parties, uint64(len(text.Words())), epsilon, *opts)
 		if err != nil {
-			fmt.Fprintf(stderr, "distances: %v\n", err)
-			return 2
+			return cli.Usage(err)
 		}
-		b.WriteString(c.text(opts))
+		b.WriteString(c.text(*opts))
 	}
-	if _, err := io.WriteString(stdout, b.String()); err != nil {
-		fmt.Fprintf(stderr, "distances: %v\n", err)
-		return 1
-	}
-	return 0
+	_, err = io.WriteString(out, b.String())
+	return err
 }
 
 // counts is a vector of word counts, by the index of the word.
@@ -137,8 +121,8 @@ func blocks(text *kjv.Text, opts options) ([]counts, error) {
 		}
 		verse++
 	}
-	if end := opts.verse + len(parties)*opts.merge; end > verse {
-		return nil, fmt.Errorf("-verse, -candidates and -merge ask for verse %d: there are %d", end, verse)
+	if needed := len(parties) * opts.merge; opts.verse > verse-needed {
+		return nil, fmt.Errorf("-verse, -candidates and -merge ask for verse %d: there are %d", uint64(opts.verse)+uint64(needed), verse)
 	}
 	return parties, nil
 }
@@ -244,19 +228,21 @@ func (c *comparison) covered() float64 {
 func (c *comparison) text(opts options) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%v; the unit is one word more or less\n", c.sketch.Guarantee())
-	fmt.Fprintf(&b, "  planned: %d rows, relative error of a typical squared distance %.2g; with %d rows %.2g\n", c.plan.Params.Rows,
-		c.plan.RelativeError,
-		c.sketch.Params().Rows, c.stdDev/c.plan.SquaredLength)
+	fmt.Fprintf(&b, "  planned: %d rows, relative error of a typical squared distance %.2g", c.plan.Params.Rows, c.plan.RelativeError)
+	if rows := c.sketch.Params().Rows; rows < c.plan.Params.Rows {
+		fmt.Fprintf(&b, "; with %d rows %.2g", rows, c.stdDev/c.plan.SquaredLength)
+	}
+	b.WriteByte('\n')
 	if w := c.plan.Warning(); w != "" {
 		fmt.Fprintf(&b, "  warning: %s\n", w)
 	}
 	line := func(name string, i int) {
 		d := c.candidates[i]
 		from := opts.verse + (i+1)*opts.merge
-		fmt.Fprintf(&b, "  %-22s verse %-6d ‖x−y‖² about %8.1f in [%.1f, %.1f], true %d\n", name, from, d.estimate, d.lo, d.hi, d.truth)
+		fmt.Fprintf(&b, "  %-24s verse %-6d ‖x−y‖² about %8.1f in [%.1f, %.1f], true %d\n", name, from, d.estimate, d.lo, d.hi, d.truth)
 	}
 	line("nearest by the sketches:", c.nearest)
 	line("nearest in truth:", c.best)
-	fmt.Fprintf(&b, "  intervals of %g %% that cover the truth: %.0f %%\n", 100*opts.confidence, 100*c.covered())
+	fmt.Fprintf(&b, "  intervals of %.10g %% that cover the truth: %.0f %%\n", 100*opts.confidence, 100*c.covered())
 	return b.String()
 }

@@ -1,86 +1,101 @@
 package main
 
 import (
-	"bytes"
-	"errors"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/examples/kjv"
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
+	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
-func program(args ...string) (code int, stdout, stderr string) {
-	var out, errs bytes.Buffer
-	code = run(args, &out, &errs)
-	return code, out.String(), errs.String()
+// nearest returns the number of the nearest of the candidates, by the text itself, and its squared distance.
+func nearest(t *testing.T, opts options) (verse, distance float64) {
+	text := clitest.Text(t)
+	parties, err := blocks(text, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	distance = math.Inf(1)
+	for i, y := range parties[1:] {
+		if d := float64(squaredDistance(parties[0], y)); d < distance {
+			verse, distance = float64(opts.verse+(i+1)*opts.merge), d
+		}
+	}
+	return verse, distance
 }
 
 func TestProgram(t *testing.T) {
-	code, out, errs := program("-candidates", "5")
-	if code != 0 || errs != "" {
-		t.Fatalf("exit code %d: %s", code, errs)
-	}
-	for _, want := range []string{"1-DP under L1", "16-DP under L1", "12824 word counts", "nearest in truth:",
-		"warning: a squared distance of", "too small"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("the output lacks %q:\n%s", want, out)
-		}
-	}
+	out := clitest.Output(t, new(options), []string{"-candidates", "5"},
+		[]string{"1-DP under L1", "16-DP under L1", "12824 word counts", "nearest in truth:", "warning: a squared distance of", "too small"})
 	if strings.Count(out, "planned:") != 5 {
 		t.Errorf("not five values of ε:\n%s", out)
 	}
-	// Long distances at a large ε are within reach: there is no warning.
-	code, out, _ = program("-candidates", "3", "-merge", "200", "-epsilon", "16")
-	if code != 0 || strings.Contains(out, "warning") || strings.Count(out, "planned:") != 1 {
-		t.Errorf("exit code %d:\n%s", code, out)
+	verse, distance := nearest(t, options{candidates: 5, merge: 1})
+	for _, section := range strings.Split(out, "\n\n")[1:] {
+		sketches, truth := clitest.Numbers(t, section, "  nearest by the sketches:", 5), clitest.Numbers(t, section, "  nearest in truth:", 5)
+		if truth[0] != verse || truth[4] != distance || !(sketches[1] <= truth[1] && sketches[4] >= distance) {
+			t.Errorf("nearest is verse %g, at %g:\n%s", verse, distance, section)
+		}
+	}
+}
+
+// Long distances at a large ε are within reach: there is no warning, and the interval has an end. The three intervals of a confidence of 1 − 1e-9 cover the truth.
+func TestLongDistances(t *testing.T) {
+	args := []string{"-candidates", "3", "-merge", "200", "-epsilon", "16"}
+	sure := append(args, "-confidence", "0.999999999")
+	clitest.Output(t, new(options), sure, []string{"Which of 3 blocks of 200 verses", "intervals of 99.9999999 % that cover the truth: 100 %"})
+	out := clitest.Output(t, new(options), args, []string{"intervals of 95 %"})
+	if strings.Contains(out, "warning") || strings.Count(out, "planned:") != 1 {
+		t.Errorf("%s", out)
+	}
+	verse, distance := nearest(t, options{candidates: 3, merge: 200})
+	best := clitest.Numbers(t, out, "  nearest in truth:", 5)
+	estimate, lo, hi := best[1], best[2], best[3]
+	if best[0] != verse || best[4] != distance || !(0 < lo && lo <= estimate && estimate <= hi && !math.IsInf(hi, 0)) {
+		t.Errorf("nearest is verse %g, at %g:\n%s", verse, distance, out)
 	}
 }
 
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{
-		{"-epsilon", "-1"}, {"-epsilon", "NaN"}, {"-verse", "-1"}, {"-verse", "31102"}, {"-candidates", "0"}, {"-merge", "0"}, {"-merge",
-			"10001"}, {"-merge", "9000", "-candidates", "9000"},
+	clitest.Usage(t, func() cli.Command { return new(options) }, [][]string{
+		{"-epsilon", "-1"}, {"-epsilon", "NaN"}, {"-verse", "-1"}, {"-verse", "31102"}, {"-verse", "2147483647"}, {"-candidates", "0"}, {"-merge", "0"},
+		{"-merge", "10001"}, {"-merge", "9000", "-candidates", "9000"},
 		{"-rows", "0"}, {"-confidence", "1"}, {"-confidence", "NaN"}, {"file"}, {"-nonsense"},
-	} {
-		if code, out, errs := program(args...); code != 2 || out != "" || errs == "" {
-			t.Errorf("%q: exit code %d, printed %q and %q", args, code, out, errs)
-		}
-	}
-	if code, _, errs := program("-h"); code != 0 || !strings.Contains(errs, "-epsilon") {
-		t.Errorf("-h: exit code %d, printed %q", code, errs)
-	}
+	})
 }
-
-type broken struct{}
-
-func (broken) Write([]byte) (int, error) { return 0, errors.New("broken") }
 
 func TestBrokenOutput(t *testing.T) {
-	if code := run([]string{"-candidates", "1", "-epsilon", "16"}, broken{}, broken{}); code != 1 {
-		t.Errorf("exit code %d", code)
-	}
+	clitest.BrokenOutput(t, new(options), "-candidates", "1", "-epsilon", "16")
 }
 
-// At large ε and long distances the estimates are right within the planned error: none of 10 is off by 8 of its standard deviations.
+// At large ε and long distances the estimates are right within the planned error: of 101 estimates with fresh seeds, the median is within one standard
+// deviation, for each of 10 candidates. One estimate alone can be far off, where two frequent words meet in a row. In 3000 runs no candidate was more than one
+// deviation too high, or too low, in over 0.132 of them; at 0.17, 51 of 101 are with a probability below e^{−29}.
 func TestAccuracy(t *testing.T) {
-	text, err := kjv.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := clitest.Text(t)
 	parties, err := blocks(text, options{candidates: 10, merge: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := compare(parties, uint64(len(text.Words())), 8, options{confidence: 0.95, rows: 512})
-	if err != nil {
-		t.Fatal(err)
+	off := make([][]float64, 10) // by candidate, in standard deviations
+	for range 101 {
+		c, err := compare(parties, uint64(len(text.Words())), 8, options{confidence: 0.95, rows: 512})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.plan.Warning() != "" {
+			t.Errorf("a warning: %v", c.plan)
+		}
+		for i, d := range c.candidates {
+			off[i] = append(off[i], (d.estimate-float64(d.truth))/c.stdDev)
+		}
 	}
-	if c.plan.Warning() != "" {
-		t.Errorf("a warning: %v", c.plan)
-	}
-	for i, d := range c.candidates {
-		if off := (d.estimate - float64(d.truth)) / c.stdDev; off < -8 || off > 8 {
-			t.Errorf("candidate %d: estimated %v, truth %d, planned ± %v", i, d.estimate, d.truth, c.stdDev)
+	for i, runs := range off {
+		slices.Sort(runs)
+		if median := runs[len(runs)/2]; !(math.Abs(median) < 1) {
+			t.Errorf("candidate %d: the estimates are off by %v standard deviations", i, runs)
 		}
 	}
 	if got := squaredDistance(counts{1: 2, 3: 1}, counts{1: 5, 4: 2}); got != 9+1+4 {

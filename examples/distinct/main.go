@@ -12,95 +12,76 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"os"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/kjv"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/kor"
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	cli.Main(new(options))
 }
 
-// options is what the command line asks for.
+// options is what the command line asks for, and the command.
 type options struct {
-	params     kor.Params
-	first      book
-	second     book
-	confidence float64
+	params        kor.Params
+	confidence    float64
+	names         [2]string
+	first, second book
 }
 
-// parse reads the command line. The Builder checks the parameters of the sketch itself.
-func parse(args []string, out io.Writer) (opts options, err error) {
+func (opts *options) Flags() *flag.FlagSet {
 	flags := flag.NewFlagSet("distinct", flag.ContinueOnError)
-	flags.SetOutput(out)
 	flags.Float64Var(&opts.params.Epsilon, "epsilon", 2, "privacy parameter `ε` of each party")
 	flags.IntVar(&opts.params.Cells, "cells", 4096, "`bits` of each level of a sketch")
 	flags.IntVar(&opts.params.Levels, "levels", 12, "`number` of levels")
 	flags.Float64Var(&opts.params.CountShare, "share", 0.1, "`fraction` of ε for a noisy count beside the sketch")
 	flags.Float64Var(&opts.confidence, "confidence", 0.95, "`probability` with which an interval covers the true number")
-	first := flags.String("a", "Genesis", "`book` of the first party; any of the 66, in short: 1Samuel")
-	second := flags.String("b", "Exodus", "`book` of the second party")
-	if err := flags.Parse(args); err != nil {
-		return opts, err
-	}
-	var ok bool
-	switch {
-	case flags.NArg() > 0:
-		return opts, fmt.Errorf("unexpected arguments %q", flags.Args())
-	case !(opts.confidence > 0 && opts.confidence < 1):
-		return opts, fmt.Errorf("-confidence = %v: want a number between 0 and 1, both excluded", opts.confidence)
-	}
-	if opts.first, ok = find(*first); !ok {
-		return opts, fmt.Errorf("-a = %q: want one of %v", *first, names())
-	}
-	if opts.second, ok = find(*second); !ok {
-		return opts, fmt.Errorf("-b = %q: want one of %v", *second, names())
-	}
-	return opts, nil
+	flags.StringVar(&opts.names[0], "a", "Genesis", "`book` of the first party; any of the 66, in short: 1Samuel")
+	flags.StringVar(&opts.names[1], "b", "Exodus", "`book` of the second party")
+	return flags
 }
 
-// run is the program: it returns the exit code.
-func run(args []string, stdout, stderr io.Writer) int {
-	opts, err := parse(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
+// Check finds the books. The Builder checks the parameters of the sketch itself.
+func (opts *options) Check() error {
+	if err := cli.Probability("confidence", opts.confidence); err != nil {
+		return err
 	}
-	if err != nil {
-		fmt.Fprintf(stderr, "distinct: %v (-h lists the flags)\n", err)
-		return 2
+	var ok bool
+	if opts.first, ok = find(opts.names[0]); !ok {
+		return fmt.Errorf("-a = %q: want one of %v", opts.names[0], names())
 	}
+	if opts.second, ok = find(opts.names[1]); !ok {
+		return fmt.Errorf("-b = %q: want one of %v", opts.names[1], names())
+	}
+	return nil
+}
+
+// Run lets both parties send what they want, and compares what they sent.
+func (opts *options) Run(out io.Writer) error {
 	text, err := kjv.Load()
 	if err != nil {
-		fmt.Fprintf(stderr, "distinct: %v\n", err)
-		return 1
+		return err
 	}
 	opts.params.Seed = hashing.NewSeed() // public: one party draws it and tells the other
 	first, second := words(text, opts.first), words(text, opts.second)
 	sent, err := party(opts.params, first)
 	if err != nil {
-		fmt.Fprintf(stderr, "distinct: %v\n", err)
-		return 2
+		return cli.Usage(err)
 	}
 	received, err := party(opts.params, second)
 	if err != nil {
-		fmt.Fprintf(stderr, "distinct: %v\n", err)
-		return 2
+		return cli.Usage(err)
 	}
 	r, err := compare(sent, received)
 	if err != nil {
-		fmt.Fprintf(stderr, "distinct: %v\n", err)
-		return 1
+		return err
 	}
 	r.tell(first, second)
-	if _, err := io.WriteString(stdout, r.text(opts, len(sent))); err != nil {
-		fmt.Fprintf(stderr, "distinct: %v\n", err)
-		return 1
-	}
-	return 0
+	_, err = io.WriteString(out, r.text(*opts, len(sent)))
+	return err
 }

@@ -1,69 +1,47 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"math"
 	"strings"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/examples/kjv"
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
+	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/kor"
 )
 
-func program(args ...string) (code int, stdout, stderr string) {
-	var out, errs bytes.Buffer
-	code = run(args, &out, &errs)
-	return code, out.String(), errs.String()
-}
-
+// The program prints the true numbers, which are known, and they are in the intervals, at a confidence of 1 − 1e-9 each.
 func TestProgram(t *testing.T) {
-	code, out, errs := program()
-	if code != 0 || errs != "" {
-		t.Fatalf("exit code %d: %s", code, errs)
-	}
-	for _, want := range []string{"A is Genesis, B is Exodus", "2-DP under AddRemove", "95 % interval", "\n  A∪B ", "\n  A∩B ", "\n  A∆B ", "\n  A∖B ", "\n  B∖A "} {
-		if !strings.Contains(out, want) {
-			t.Errorf("the output lacks %q:\n%s", want, out)
+	clitest.Output(t, new(options), nil, []string{
+		"A is Genesis, B is Exodus", "2-DP under AddRemove", "95 % interval", "\n  A∪B ", "\n  A∩B ", "\n  A∆B ", "\n  A∖B ", "\n  B∖A "})
+	out := clitest.Output(t, new(options), []string{"-confidence", "0.999999999"}, []string{"99.9999999 % interval"})
+	for name, truth := range map[string]float64{"A": 2509, "B": 2052, "A∆B": 2247, "A∪B": 3404, "A∩B": 1157, "A∖B": 1352, "B∖A": 895} {
+		row := clitest.Numbers(t, out, "  "+name+"  ", 5)
+		estimate, stdErr, lo, hi := row[0], row[1], row[2], row[3]
+		if row[4] != truth || !(lo-0.1 <= truth && truth <= hi+0.1 && lo < estimate && estimate < hi && stdErr > 0 && stdErr < 200) {
+			t.Errorf("%s is %g: %v", name, truth, row)
 		}
 	}
-	code, out, _ = program("-a", "matthew", "-b", "LUKE", "-share", "0", "-cells", "64", "-levels", "5", "-epsilon", "0.1", "-confidence", "0.5")
-	if code != 0 || !strings.Contains(out, "A is Matthew, B is Luke") || !strings.Contains(out, "50 % interval") {
-		t.Errorf("exit code %d:\n%s", code, out)
-	}
+	clitest.Output(t, new(options), []string{"-a", "matthew", "-b", "LUKE", "-share", "0", "-cells", "64", "-levels", "5", "-epsilon", "0.1", "-confidence", "0.5"},
+		[]string{"A is Matthew, B is Luke", "50 % interval"})
 }
 
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{
+	clitest.Usage(t, func() cli.Command { return new(options) }, [][]string{
 		{"-epsilon", "0"}, {"-epsilon", "NaN"}, {"-cells", "0"}, {"-levels", "65"}, {"-share", "1"}, {"-confidence", "1"}, {"-a", "Nobody"}, {"-b", ""},
 		{"file"}, {"-nonsense"},
-	} {
-		if code, out, errs := program(args...); code != 2 || out != "" || errs == "" {
-			t.Errorf("%q: exit code %d, printed %q and %q", args, code, out, errs)
-		}
-	}
-	if code, _, errs := program("-h"); code != 0 || !strings.Contains(errs, "-epsilon") {
-		t.Errorf("-h: exit code %d, printed %q", code, errs)
-	}
+	})
 }
 
-type broken struct{}
-
-func (broken) Write([]byte) (int, error) { return 0, errors.New("broken") }
-
 func TestBrokenOutput(t *testing.T) {
-	if code := run(nil, broken{}, broken{}); code != 1 {
-		t.Errorf("exit code %d", code)
-	}
+	clitest.BrokenOutput(t, new(options))
 }
 
 // The verses of the books are those of the text, and their words what they are known to be: the books begin and end with them.
 func TestBooks(t *testing.T) {
-	text, err := kjv.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := clitest.Text(t)
 	total := 0
 	for _, b := range books {
 		total += b.verses
@@ -88,10 +66,7 @@ func TestBooks(t *testing.T) {
 // Every estimate is within the interval of confidence 1 − 1e-9 and 8 standard errors, and so are those of sketches without counts. The errors
 // are nearly normal: beyond 8 of the standard errors lies 1e-15, and for the skew of these 1e-9; 14 rows.
 func TestAccuracy(t *testing.T) {
-	text, err := kjv.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := clitest.Text(t)
 	first, second := words(text, books[0]), words(text, books[1])
 	for _, share := range []float64{0, 0.1} {
 		p := kor.Params{Epsilon: 2, Cells: 4096, Levels: 12, Seed: hashing.NewSeed(), CountShare: share}

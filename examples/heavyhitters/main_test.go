@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -81,14 +82,31 @@ func TestEmbeddedText(t *testing.T) {
 			t.Errorf("the output lacks %q:\n%s", want, stdout)
 		}
 	}
-	rows := regexp.MustCompile(`(?m)^  ([a-z']+) .* ([0-9,]+) +(yes|no)$`).FindAllStringSubmatch(stdout, -1)
+	rows := regexp.MustCompile(`(?m)^  ([a-z']+) +([0-9,]+) +([0-9,]+) – +([0-9,]+) +([0-9,]+) +(yes|no)$`).FindAllStringSubmatch(stdout, -1)
 	if len(rows) != 20 {
 		t.Fatalf("got %d rows, want 20:\n%s", len(rows), stdout)
 	}
 	// These counts are hundreds apart and more, far more than the noise moves them.
 	for i, want := range []string{"the 63,919", "and 51,696", "of 34,618", "to 13,560"} {
-		if got := rows[i][1] + " " + rows[i][2]; got != want {
+		if got := rows[i][1] + " " + rows[i][5]; got != want {
 			t.Errorf("row %d: got %s, want %s", i, got, want)
+		}
+	}
+	// The sketch loses at most 770 of a count, and the noise exceeds 60 with a probability below 1e-20 (see near). The upper end of an interval is above the
+	// estimate, as the sketch decrements this text by more than 200, which the noise of that number does not make up for.
+	for _, row := range rows {
+		var n [4]float64 // estimate, interval, true count
+		for i := range n {
+			x, err := strconv.ParseFloat(strings.ReplaceAll(row[2+i], ",", ""), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n[i] = x
+		}
+		estimate, lo, hi, truth := n[0], n[1], n[2], n[3]
+		covered := lo <= truth && truth <= hi
+		if estimate < truth-770-61 || estimate > truth+61 || estimate < lo || estimate > hi || covered != (row[6] == "yes") {
+			t.Errorf("the row %q makes no sense", row[0])
 		}
 	}
 }

@@ -11,85 +11,68 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/kjv"
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	cli.Main(new(options))
 }
 
-// options is what the command line asks for.
+// options is what the command line asks for, and the command.
 type options struct {
 	params     threshold.Params
+	mechanism  string
 	top        int
 	confidence float64
 }
 
-// parse reads the command line. The Builder checks the parameters of the mechanism itself.
-func parse(args []string, out io.Writer) (opts options, err error) {
+func (opts *options) Flags() *flag.FlagSet {
 	flags := flag.NewFlagSet("histogram", flag.ContinueOnError)
-	flags.SetOutput(out)
 	flags.Float64Var(&opts.params.Epsilon, "epsilon", 1, "privacy parameter `ε`")
 	flags.Float64Var(&opts.params.Delta, "delta", 1e-6, "privacy parameter `δ`")
 	flags.IntVar(&opts.params.MaxKeys, "m", 20, "`words` kept of a verse, which has up to 53 different ones")
 	flags.IntVar(&opts.params.Stored, "stored", 0, "promise that no text has more than this `number` of different words; 0 promises nothing")
 	flags.IntVar(&opts.top, "top", 15, "print this `number` of words")
 	flags.Float64Var(&opts.confidence, "confidence", 0.95, "`probability` with which an interval covers the bounded count")
-	name := flags.String("mechanism", "Auto", "`name` of the mechanism, such as Gaussian; Auto chooses the least threshold")
-	if err := flags.Parse(args); err != nil {
-		return opts, err
-	}
-	for opts.params.Mechanism.String() != *name {
+	flags.StringVar(&opts.mechanism, "mechanism", "Auto", "`name` of the mechanism, such as Gaussian; Auto chooses the least threshold")
+	return flags
+}
+
+// Check finds the mechanism. The Builder checks its parameters itself.
+func (opts *options) Check() error {
+	for opts.params.Mechanism.String() != opts.mechanism {
 		if opts.params.Mechanism++; opts.params.Mechanism > threshold.DenseLaplace {
-			return opts, fmt.Errorf("-mechanism = %q: want one of those the program prints", *name)
+			return fmt.Errorf("-mechanism = %q: want one of those the program prints", opts.mechanism)
 		}
 	}
 	switch {
-	case flags.NArg() > 0:
-		return opts, fmt.Errorf("unexpected arguments %q", flags.Args())
 	case opts.params.MaxKeys < 1:
-		return opts, fmt.Errorf("-m = %d: want at least 1", opts.params.MaxKeys)
+		return fmt.Errorf("-m = %d: want at least 1", opts.params.MaxKeys)
 	case opts.top < 0:
-		return opts, fmt.Errorf("-top = %d: want 0 or more", opts.top)
-	case !(opts.confidence > 0 && opts.confidence < 1):
-		return opts, fmt.Errorf("-confidence = %v: want a number between 0 and 1, both excluded", opts.confidence)
+		return fmt.Errorf("-top = %d: want 0 or more", opts.top)
 	}
-	return opts, nil
+	return cli.Probability("confidence", opts.confidence)
 }
 
-// run is the program: it returns the exit code.
-func run(args []string, stdout, stderr io.Writer) int {
-	opts, err := parse(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
-	}
-	if err != nil {
-		fmt.Fprintf(stderr, "histogram: %v (-h lists the flags)\n", err)
-		return 2
-	}
+// Run counts, releases and prints.
+func (opts *options) Run(out io.Writer) error {
 	text, err := kjv.Load()
 	if err != nil {
-		fmt.Fprintf(stderr, "histogram: %v\n", err)
-		return 1
+		return err
 	}
 	r, err := release(text, opts.params)
 	if err != nil {
-		fmt.Fprintf(stderr, "histogram: %v\n", err)
-		return 2
+		return cli.Usage(err)
 	}
-	if _, err := io.WriteString(stdout, r.text(opts)); err != nil {
-		fmt.Fprintf(stderr, "histogram: %v\n", err)
-		return 1
-	}
-	return 0
+	_, err = io.WriteString(out, r.text(*opts))
+	return err
 }
 
 // result is a release, with the truth beside it.
@@ -128,9 +111,13 @@ func (r *result) text(opts options) string {
 	for line := range strings.Lines(opts.params.Explain()) {
 		b.WriteString("  " + line)
 	}
-	fmt.Fprintf(&b, "\nReleased: %d words. The %d most frequent:\n\n", r.vector.Len(), opts.top)
-	fmt.Fprintf(&b, "  %-12s %10s   %-19s %10s\n", "word", "estimate", fmt.Sprintf("%g %% interval", 100*opts.confidence), "all verses")
-	for word, estimate := range r.vector.Top(opts.top) {
+	shown := min(opts.top, r.vector.Len())
+	fmt.Fprintf(&b, "\nReleased: %d words.", r.vector.Len())
+	if shown > 0 {
+		fmt.Fprintf(&b, " The %d most frequent:\n\n  %-12s %10s   %-19s %10s", shown, "word", "estimate", fmt.Sprintf("%.10g %% interval", 100*opts.confidence), "all verses")
+	}
+	b.WriteByte('\n')
+	for word, estimate := range r.vector.Top(shown) {
 		lo, hi := r.vector.Interval(word, opts.confidence)
 		fmt.Fprintf(&b, "  %-12s %10.1f   %8.1f – %8.1f %10d\n", word, estimate, lo, hi, r.truth[word])
 	}

@@ -3,43 +3,136 @@ package main
 import (
 	"bytes"
 	"context"
+	"math"
+	"math/rand/v2"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
+	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
-// Small tables run, and say that two passes are better than none.
-func TestTables(t *testing.T) {
-	var out, progress bytes.Buffer
-	require.Zero(t, run(context.Background(), []string{"-tables", "A,C,binary,speed", "-runs", "1", "-scale", "32", "-baselines"}, &out, &progress), progress.String())
-	for _, want := range []string{"Gaussian A", "Gaussian C", "Binary, α = 0.25", "Binary, α = 0.75", "Speed", "published IOME", "IOME"} {
-		require.Contains(t, out.String(), want)
-	}
-	require.Contains(t, progress.String(), "release 1 of ")
-	require.NotContains(t, out.String(), "NaN")
+func command(progress *bytes.Buffer) cli.Command {
+	return &options{ctx: context.Background(), progress: progress}
 }
 
-// The table of the text has the methods in the order that theory says.
+// figures returns the numbers of the row of a table that begins with the given title: its errors, then the failures, and how many releases there were.
+func figures(t *testing.T, out, title, row string, n int) []float64 {
+	_, table, found := strings.Cut("\n"+out, "\n"+title)
+	require.True(t, found, "the table %q of %s", title, out)
+	table, _, _ = strings.Cut(table, "\n\n")
+	got := clitest.Numbers(t, table, "  "+row+"  ", n)
+	for _, x := range got {
+		require.False(t, math.IsNaN(x) || math.IsInf(x, 0) || x < 0, "%s, %s: %v", title, row, got)
+	}
+	return got
+}
+
+// Small tables run, and every row has an error for each budget.
+func TestTables(t *testing.T) {
+	var progress bytes.Buffer
+	out := clitest.Output(t, command(&progress), []string{"-tables", "A,C,binary,speed", "-runs", "1", "-scale", "32", "-baselines"},
+		[]string{"Gaussian A", "Gaussian C", "Binary, α = 0.25", "Binary, α = 0.75", "Speed", "published IOME", "IOME"})
+	require.Contains(t, progress.String(), "release 1 of ")
+	for _, c := range []struct {
+		title   string
+		budgets int
+		rows    []string
+		full    string
+	}{
+		{"Gaussian A", 4, []string{"PLAN", "PLAN without scaling", "thesis, honest budget", "IOME, searched in ±25"}, "4000"},
+		{"Gaussian C", 4, []string{"PLAN", "PLAN without scaling", "IOME"}, "10000"},
+		{"Binary, α = 0.25", 3, []string{"two passes", "two passes without scaling", "thesis, honest budget"}, "4096"},
+		{"Binary, α = 0.75", 3, []string{"two passes", "two passes without scaling", "thesis, honest budget"}, "4096"},
+	} {
+		for _, row := range c.rows {
+			got := figures(t, out, c.title, row, c.budgets+2)
+			require.Positive(t, got[0], "%s, %s", c.title, row)
+			require.Equal(t, []float64{0, float64(c.budgets)}, got[c.budgets:], "a single release cannot be off by twice its own error")
+		}
+		// Beside small tables the published figures mislead, unless it is said that they are of the full size.
+		require.Contains(t, out, "The published figures are of the full size: n = "+c.full)
+	}
+	for _, job := range []string{"text baskets", "2358 × 27983, ", "dense 312 × 64"} {
+		require.Regexp(t, regexp.MustCompile("\n  "+job+`.* [0-9]+ ms +[0-9.]+ MB\n`), out)
+	}
+}
+
+// The table of the text has the methods in the order that theory says, at every budget. Over 25 runs, the ratio of the error of a row to that of the next
+// had a standard deviation of 0.013 or less, and a mean that is at least six of these below the ratio here: it was 0.69, 0.82 and 0.92 for the first two
+// rows, then at most 0.60, 0.75 and 0.066.
 func TestTextTable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("some seconds")
 	}
-	var out, progress bytes.Buffer
-	require.Zero(t, run(context.Background(), []string{"-tables", "text", "-runs", "1"}, &out, &progress), progress.String())
-	require.Regexp(t, regexp.MustCompile(`two passes +[12]\.\d+ +(1|0\.\d+|1\.\d+) +0\.[45]\d*`), out.String())
+	var progress bytes.Buffer
+	out := clitest.Output(t, command(&progress), []string{"-tables", "text", "-runs", "1"}, []string{"31102 verses, 12824 words, 616271 ones"})
+	require.Regexp(t, regexp.MustCompile(`two passes +[12]\.\d+ +(1|0\.\d+|1\.\d+) +0\.[45]\d*`), out)
+	require.NotContains(t, out, "of the full size")
+	rows := []string{"two passes, shrunken", "two passes", "two passes without scaling", "thesis, honest budget", "Gaussian mechanism, C = √d"}
+	better := figures(t, out, "Text baskets", rows[0], 5)
+	for i, ratio := range []float64{1, 0.7, 0.85, 0.1} {
+		worse := figures(t, out, "Text baskets", rows[i+1], 5)
+		for budget := range 3 {
+			require.Less(t, better[budget], ratio*worse[budget], "%s against %s:\n%s", rows[i], rows[i+1], out)
+		}
+		better = worse
+	}
 }
 
-func TestFlags(t *testing.T) {
-	for _, args := range [][]string{{"-tables", "D"}, {"-runs", "0"}, {"-scale", "0"}, {"-scale", "99"}, {"-workers", "0"}, {"x"}, {"-nonsense"}} {
-		var out, errors bytes.Buffer
-		require.Equal(t, 2, run(context.Background(), args, &out, &errors), strings.Join(args, " "))
-		require.Empty(t, out.String())
-		require.NotEmpty(t, errors.String())
+// The generated rows are what the titles say. The seed is fixed, so the tolerances of about six standard errors hold in all runs or in none.
+func TestGenerated(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	sum, squares := [2]float64{}, [2]float64{}
+	const n = 10_000
+	for _, row := range gaussianRows(rng, n, 10, []float64{1, 5}) {
+		for i, x := range row {
+			sum[i], squares[i] = sum[i]+x, squares[i]+(x-10)*(x-10)
+		}
 	}
-	require.Zero(t, run(context.Background(), []string{"-h"}, &bytes.Buffer{}, &bytes.Buffer{}))
+	for i, sd := range []float64{1, 5} {
+		require.InDelta(t, 10, sum[i]/n, 6*sd/math.Sqrt(n))
+		require.InDelta(t, sd*sd, squares[i]/n, 6*sd*sd*math.Sqrt(2.0/n))
+	}
+	binary := bits(rng, n, 4, 0.25)
+	require.Equal(t, []float64{0.5, 0.01, 0.01, 0.01}, binary.truth)
+	for i, mean := range binary.mean() {
+		require.InDelta(t, binary.truth[i], mean, 6*math.Sqrt(binary.truth[i]*(1-binary.truth[i])/n))
+	}
+	zipf := zipfRows(rng, 1000, 5000, 20_000) // a row has ⌊X⌋ + 1 ones for an X of mean 20, which is 20.5 on average
+	require.Equal(t, 1000, zipf.sparse.Rows())
+	require.InDelta(t, 20_500, len(zipf.sparse.Indices), 6*20*math.Sqrt(1000))
+	most, last := 0, 0
+	for _, i := range zipf.sparse.Indices {
+		switch {
+		case i < 100:
+			most++
+		case i >= 4900:
+			last++
+		}
+	}
+	require.Greater(t, most, 20*last) // the shares are as ln 11 to ln(5009/4909)
+}
+
+func TestUsage(t *testing.T) {
+	clitest.Usage(t, func() cli.Command { return command(&bytes.Buffer{}) },
+		[][]string{{"-tables", "D"}, {"-runs", "0"}, {"-scale", "0"}, {"-scale", "99"}, {"-workers", "0"}, {"x"}, {"-nonsense"}})
+}
+
+func TestInterrupted(t *testing.T) {
 	stopped, cancel := context.WithCancel(context.Background())
 	cancel()
-	require.Equal(t, 1, run(stopped, []string{"-tables", "A", "-scale", "64"}, &bytes.Buffer{}, &bytes.Buffer{}))
+	var progress bytes.Buffer
+	code, out, errs := clitest.Run(&options{ctx: stopped, progress: &progress}, "-tables", "A", "-scale", "64")
+	require.Equal(t, 1, code)
+	require.Empty(t, out)
+	require.Contains(t, errs, context.Canceled.Error())
+	require.True(t, strings.HasSuffix(progress.String(), "\n"), "the message begins a line")
+}
+
+func TestBrokenOutput(t *testing.T) {
+	clitest.BrokenOutput(t, command(&bytes.Buffer{}), "-tables", "A", "-runs", "1", "-scale", "64")
 }

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -15,8 +15,7 @@ import (
 // report prints tables.
 type report struct {
 	options
-	ctx           context.Context
-	out, progress io.Writer
+	out *bufio.Writer // keeps an error for Flush
 }
 
 // data is one data set: dense or sparse rows, and the mean that errors are measured against.
@@ -54,6 +53,7 @@ type comparison struct {
 	p       float64     // of the ℓₚ error
 	factor  float64     // of the error: ½ for the total variation distance
 	quoted  [][]string  // further rows, from elsewhere
+	full    string      // size that published rows are of
 }
 
 // table runs a comparison and prints it. A release whose error is more than twice the median of its kind counts as a failure.
@@ -84,7 +84,7 @@ func (r *report) table(c comparison) error {
 	}
 	fmt.Fprintf(r.progress, "\r%s\r", strings.Repeat(" ", 79))
 	r.print(c, errors)
-	return nil
+	return r.out.Flush()
 }
 
 // mean returns the mean of the rows.
@@ -124,6 +124,9 @@ func (r *report) print(c comparison, errors [][][]float64) {
 			fmt.Fprintf(r.out, "%10s", e)
 		}
 		fmt.Fprintln(r.out)
+	}
+	if r.scale > 1 && c.full != "" {
+		fmt.Fprintf(r.out, "  The published figures are of the full size: %s.\n", c.full)
 	}
 	fmt.Fprintln(r.out)
 }

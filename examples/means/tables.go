@@ -48,6 +48,7 @@ func gaussianA(r *report) error {
 		},
 		p: 2, factor: 1,
 		quoted: [][]string{{"published PLAN (spends 3.76ρ)", "3.7–8.5", "2.3–2.6", "1.58", "1.23"}, {"published IOME", "3.89", "1.95", "1.42", "1.13"}},
+		full:   "n = 4000, d = 2048",
 	}
 	if r.slow {
 		c.methods = append(c.methods, method{"thesis, honest budget", thesis, false}, method{"IOME, searched in ±25", optimal, false})
@@ -77,6 +78,7 @@ func gaussianC(r *report) error {
 		},
 		p: 2, factor: 1,
 		quoted: [][]string{{"published PLAN (spends 3.76ρ)", "71", "10.4", "7.5", "5.4"}, {"published IOME", "94", "66", "50", "38"}},
+		full:   "n = 10000, d = 2048",
 	}
 	if r.slow {
 		c.methods = append(c.methods, method{"PLAN without scaling", unscaled, false}, method{"IOME", optimal, false})
@@ -100,7 +102,7 @@ func binary(r *report) error {
 			budgets: []float64{0.0625, 0.25, 1},
 			methods: []method{{"two passes", p, false}, {"two passes without scaling", unscaled, false}, {"thesis, honest budget", thesis, false}},
 			make:    func() data { return bits(rng, n, d, alpha) },
-			p:       1, factor: 0.5, quoted: quoted,
+			p:       1, factor: 0.5, quoted: quoted, full: "n = 4096, d = 2048",
 		}
 		if err := r.table(c); err != nil {
 			return err
@@ -218,9 +220,12 @@ func speed(r *report) error {
 		took := time.Since(start)
 		runtime.ReadMemStats(&after)
 		fmt.Fprintf(r.out, "  %-34s%8.0f ms%8.1f MB\n", job.name, took.Seconds()*1000, float64(after.TotalAlloc-before.TotalAlloc)/1e6)
+		if err := r.out.Flush(); err != nil {
+			return err
+		}
 	}
 	fmt.Fprintln(r.out)
-	return nil
+	return r.out.Flush()
 }
 
 // zipfRows returns n binary rows with about the given number of ones, columns in proportion to 1/(rank + 10).

@@ -12,24 +12,23 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"strings"
 
 	"github.com/dpsketch/dpsketch/arete"
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	cli.Main(new(options))
 }
 
-// options is what the command line asks for.
+// options is what the command line asks for, and the command.
 type options struct {
 	epsilon        float64
 	parties        int
@@ -37,52 +36,39 @@ type options struct {
 	rounds         int
 }
 
-// parse reads the command line. The mechanism checks ε itself.
-func parse(args []string, out io.Writer) (opts options, err error) {
+func (opts *options) Flags() *flag.FlagSet {
 	flags := flag.NewFlagSet("secureagg", flag.ContinueOnError)
-	flags.SetOutput(out)
 	flags.Float64Var(&opts.epsilon, "epsilon", 6, "privacy parameter `ε`")
 	flags.IntVar(&opts.parties, "n", 200, "`number` of parties, each with a number in [0, 1]")
 	flags.IntVar(&opts.missing, "missing", 20, "`parties` that may drop out or collude with the server")
 	flags.IntVar(&opts.drops, "drops", 10, "`parties` that do drop out")
 	flags.IntVar(&opts.rounds, "rounds", 50, "repeat the release this `number` of times, to measure the error")
-	if err := flags.Parse(args); err != nil {
-		return opts, err
-	}
-	switch {
-	case flags.NArg() > 0:
-		return opts, fmt.Errorf("unexpected arguments %q", flags.Args())
-	case opts.parties < 1 || opts.parties > 10_000:
-		return opts, fmt.Errorf("-n = %d: want a number in [1, 10000]", opts.parties)
-	case opts.missing < 0 || opts.missing >= opts.parties:
-		return opts, fmt.Errorf("-missing = %d: want a number in [0, n)", opts.missing)
-	case opts.drops < 0 || opts.drops > opts.missing:
-		return opts, fmt.Errorf("-drops = %d: want at most -missing, %d: with fewer shares the sum would not be private", opts.drops, opts.missing)
-	case opts.rounds < 1 || opts.rounds > 100_000:
-		return opts, fmt.Errorf("-rounds = %d: want a number in [1, 100000]", opts.rounds)
-	}
-	return opts, nil
+	return flags
 }
 
-// run is the program: it returns the exit code.
-func run(args []string, stdout, stderr io.Writer) int {
-	opts, err := parse(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
+// Check leaves ε to the mechanism.
+func (opts *options) Check() error {
+	switch {
+	case opts.parties < 1 || opts.parties > 10_000:
+		return fmt.Errorf("-n = %d: want a number in [1, 10000]", opts.parties)
+	case opts.missing < 0 || opts.missing >= opts.parties:
+		return fmt.Errorf("-missing = %d: want a number in [0, n)", opts.missing)
+	case opts.drops < 0 || opts.drops > opts.missing:
+		return fmt.Errorf("-drops = %d: want at most -missing, %d: with fewer shares the sum would not be private", opts.drops, opts.missing)
+	case opts.rounds < 1 || opts.rounds > 100_000:
+		return fmt.Errorf("-rounds = %d: want a number in [1, 100000]", opts.rounds)
 	}
-	var r *result
-	if err == nil {
-		r, err = simulate(opts)
-	}
+	return nil
+}
+
+// Run simulates all rounds.
+func (opts *options) Run(out io.Writer) error {
+	r, err := simulate(*opts)
 	if err != nil {
-		fmt.Fprintf(stderr, "secureagg: %v (-h lists the flags)\n", err)
-		return 2
+		return cli.Usage(err)
 	}
-	if _, err := io.WriteString(stdout, r.text(opts)); err != nil {
-		fmt.Fprintf(stderr, "secureagg: %v\n", err)
-		return 1
-	}
-	return 0
+	_, err = io.WriteString(out, r.text(*opts))
+	return err
 }
 
 // result is what the rounds gave.
@@ -91,6 +77,7 @@ type result struct {
 	truth  float64 // the sum of those who stayed
 	law    *arete.Lattice
 	errors [3]float64 // mean absolute errors: here, shared Laplace noise, local noise
+	stdErr [3]float64 // of these
 	theory [3]float64 // and what they should be
 }
 
@@ -126,6 +113,8 @@ func simulate(opts options) (*result, error) {
 		return nil, err
 	}
 	var src noise.Source
+	var squares [3]float64
+	rounds := float64(opts.rounds)
 	for range opts.rounds {
 		if r.last, err = ours.aggregate(present); err != nil {
 			return nil, err
@@ -139,8 +128,13 @@ func simulate(opts options) (*result, error) {
 			alone += x + local.Sample(&src, 0x1p-30)
 		}
 		for i, estimate := range []float64{r.last.Estimate(), other.Estimate(), alone} {
-			r.errors[i] += math.Abs(estimate-r.truth) / float64(opts.rounds)
+			off := math.Abs(estimate - r.truth)
+			r.errors[i] += off / rounds
+			squares[i] += off * off / rounds
 		}
+	}
+	for i, mean := range r.errors {
+		r.stdErr[i] = math.Sqrt(max(squares[i]-mean*mean, 0) / rounds)
 	}
 	spare := float64(len(present)) / float64(opts.parties-opts.missing)
 	r.theory = [3]float64{
@@ -201,11 +195,11 @@ func (r *result) text(opts options) string {
 	fmt.Fprintf(&b, "Noise: %v on a lattice of step 1/%d; each party adds 1/%d of it\n\n", r.law.Law(), r.law.Steps(), opts.parties-opts.missing)
 	lo, hi := r.last.Interval(0.95)
 	fmt.Fprintf(&b, "Last release: %.4f, with probability 95 %% the sum is between %.4f and %.4f. It is %.4f.\n\n", r.last.Estimate(), lo, hi, r.truth)
-	fmt.Fprintf(&b, "Mean absolute error of the sum of %d numbers, %d rounds:\n\n", present, opts.rounds)
-	fmt.Fprintf(&b, "  %-34s %10s %12s\n", "", "measured", "theory")
+	fmt.Fprintf(&b, "Mean absolute error of the sum of %d numbers, measured in %d rounds with its standard error, and expected:\n\n", present, opts.rounds)
+	fmt.Fprintf(&b, "  %-34s %19s   %14s\n", "", "measured", "expected")
 	for i, name := range []string{"shares of this noise", "shares of Laplace noise", "every party its own Laplace noise"} {
 		relation := []string{"at most", "at most", "about"}[i]
-		fmt.Fprintf(&b, "  %-34s %10.4f %7s %.4f\n", name, r.errors[i], relation, r.theory[i])
+		fmt.Fprintf(&b, "  %-34s %10.4f ± %6.4f   %7s %6.4f\n", name, r.errors[i], r.stdErr[i], relation, r.theory[i])
 	}
 	return b.String()
 }

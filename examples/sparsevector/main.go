@@ -14,74 +14,60 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"strings"
 
 	"github.com/dpsketch/dpsketch/alp"
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	cli.Main(new(options))
 }
 
-// options is what the command line asks for.
+// options is what the command line asks for, and the command.
 type options struct {
 	epsilon, delta, bits float64
 	urls, sample         int
 }
 
-// parse reads the command line. The Builders check the parameters of the mechanisms themselves.
-func parse(args []string, out io.Writer) (opts options, err error) {
+func (opts *options) Flags() *flag.FlagSet {
 	flags := flag.NewFlagSet("sparsevector", flag.ContinueOnError)
-	flags.SetOutput(out)
 	flags.Float64Var(&opts.epsilon, "epsilon", 1, "privacy parameter `ε`")
 	flags.Float64Var(&opts.delta, "delta", 1e-9, "privacy parameter `δ`; 0 is pure ε-privacy")
 	flags.Float64Var(&opts.bits, "bits", 100, "size of a table in `bits` for each requested URL")
 	flags.IntVar(&opts.urls, "urls", 100_000, "`number` of URLs with requests")
 	flags.IntVar(&opts.sample, "sample", 20_000, "`number` of URLs that errors are measured on, and of as many without requests")
-	if err := flags.Parse(args); err != nil {
-		return opts, err
-	}
-	switch {
-	case flags.NArg() > 0:
-		return opts, fmt.Errorf("unexpected arguments %q", flags.Args())
-	case opts.urls < 1 || opts.urls > 5_000_000:
-		return opts, fmt.Errorf("-urls = %d: want 1 to 5,000,000", opts.urls)
-	case opts.sample < 1:
-		return opts, fmt.Errorf("-sample = %d: want at least 1", opts.sample)
-	}
-	opts.sample = min(opts.sample, opts.urls)
-	return opts, nil
+	return flags
 }
 
-// run is the program: it returns the exit code.
-func run(args []string, stdout, stderr io.Writer) int {
-	opts, err := parse(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
+// Check leaves the parameters of the mechanisms to their Builders.
+func (opts *options) Check() error {
+	switch {
+	case opts.urls < 1 || opts.urls > 5_000_000:
+		return fmt.Errorf("-urls = %d: want 1 to 5,000,000", opts.urls)
+	case opts.sample < 1:
+		return fmt.Errorf("-sample = %d: want at least 1", opts.sample)
 	}
-	var c *comparison
-	if err == nil {
-		c, err = compare(opts)
-	}
+	opts.sample = min(opts.sample, opts.urls)
+	return nil
+}
+
+// Run compares the ways.
+func (opts *options) Run(out io.Writer) error {
+	c, err := compare(*opts)
 	if err != nil {
-		fmt.Fprintf(stderr, "sparsevector: %v (-h lists the flags)\n", err)
-		return 2
+		return cli.Usage(err)
 	}
-	if _, err := io.WriteString(stdout, c.text()); err != nil {
-		fmt.Fprintf(stderr, "sparsevector: %v\n", err)
-		return 1
-	}
-	return 0
+	_, err = io.WriteString(out, c.text())
+	return err
 }
 
 // ranges are the sizes of counts that errors are told apart by.
@@ -242,6 +228,10 @@ func (c *comparison) text() string {
 	for i, r := range ranges {
 		fmt.Fprintf(&b, "  %-14s", r.name)
 		for _, w := range c.ways {
+			if w.n[i] == 0 {
+				fmt.Fprintf(&b, " %14s", "–")
+				continue
+			}
 			fmt.Fprintf(&b, " %14.2f", w.mean(i))
 		}
 		fmt.Fprintf(&b, " %10.0f\n", c.ways[0].n[i])

@@ -6,5 +6,5 @@
 //	internal/...                                        small helpers
 //
 // One mechanism imports another only where its paper does; the table in the test lists these edges, each
-// with its theorem.
+// with its theorem. What the tests of the examples share is imported by tests only.
 package layering

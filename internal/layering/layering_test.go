@@ -38,6 +38,9 @@ var (
 	forTests     = []string{"github.com/stretchr/testify"}
 )
 
+// exampleKit is what the tests of the examples share.
+const exampleKit = module + "/examples/internal/cli/clitest"
+
 // pkg is what `go list -json` says of a package.
 type pkg struct {
 	ImportPath                               string
@@ -55,6 +58,9 @@ func violations(pkgs []pkg) []string {
 		for _, to := range p.Imports {
 			if why := forbidden(from, place(to)); why != "" {
 				forbid(to, why)
+			}
+			if to == exampleKit {
+				forbid(to, "the test kit of the examples is for test files")
 			}
 			if third := requirement(to, requirements); strings.Contains(strings.Split(to, "/")[0], ".") && place(to) == "" && from != "examples" {
 				switch {
@@ -248,6 +254,11 @@ func TestViolations(t *testing.T) {
 		{"internal/wire", "internal/fault", true},
 		{"examples/heavyhitters", "misragries", true},
 		{"examples/heavyhitters", "noise", true},
+		{"examples/histogram", "examples/internal/cli", true},
+		{"examples/histogram", "examples/internal/cli/clitest", false},
+		{"examples/internal/cli", "examples/internal/cli/clitest", false},
+		{"examples/internal/cli", "internal/fault", false},
+		{"kor", "examples/internal/cli", false},
 		{"noise", "gonum.org/v1/gonum/mathext", true},
 		{"hashing", "github.com/zeebo/xxh3", true},
 		{"kor", "fmt", true},
@@ -259,4 +270,6 @@ func TestViolations(t *testing.T) {
 	require.Len(t, violations([]pkg{deep}), 1)
 	inTest := pkg{ImportPath: path("kor"), TestImports: []string{path("internal/dptest")}, XTestImports: []string{path("examples/x")}}
 	require.Len(t, violations([]pkg{inTest}), 1)
+	kitInTest := pkg{ImportPath: path("examples/histogram"), TestImports: []string{exampleKit}}
+	require.Empty(t, violations([]pkg{kitInTest}))
 }
