@@ -91,8 +91,11 @@ func (r *release) text(name, of string) string {
 		return name + " (empty)"
 	}
 	together, _ := guarantees(r.parts)
-	return fmt.Sprintf("%s: %s, %d releases in %d levels of %d cells, flip probability %.6g, %v",
-		name, of, len(r.parts), r.params.Levels, r.params.Cells, r.flipProb(), together)
+	releases := "1 release"
+	if len(r.parts) > 1 {
+		releases = fmt.Sprintf("%d releases", len(r.parts))
+	}
+	return fmt.Sprintf("%s: %s, %s in %d levels of %d cells, flip probability %.6g, %v", name, of, releases, r.params.Levels, r.params.Cells, r.flipProb(), together)
 }
 
 // equal reports whether the two are the same in every respect.

@@ -119,6 +119,7 @@ func (h *Histogram[K]) atLeast(v float64) iter.Seq2[K, float64] {
 
 // Estimate returns the noisy count of the key, or 0 if it was not released. It estimates what the sketch or the sum holds for the
 // key without bias (before the threshold), which is below the true count by the undercount at most; see Interval for both errors in one bound.
+// Now and then it lies outside the Interval: that knows part of the noise which all keys share.
 func (h *Histogram[K]) Estimate(key K) float64 {
 	v, _ := h.find(key)
 	return v

@@ -4,116 +4,240 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/kor"
 	"github.com/dpsketch/dpsketch/misragries"
 )
 
-// keyed is a released key.
-type keyed struct {
-	Key      string
-	Estimate float64
+// sketched is a stream that was counted over shards: a sketch of each, and of all.
+type sketched[B any] struct {
+	shards []*B
+	whole  *B
 }
 
-// top returns the n keys with the largest estimates.
-func top(h *misragries.Histogram[string], n int) []keyed {
-	var all []keyed
-	for key, estimate := range h.All() {
-		all = append(all, keyed{key, estimate})
-	}
-	slices.SortStableFunc(all, func(a, b keyed) int {
-		switch {
-		case a.Estimate > b.Estimate:
-			return -1
-		case a.Estimate < b.Estimate:
-			return 1
+// newSketched returns empty sketches.
+func newSketched[B any](shards int, empty func() (*B, error)) (s sketched[B], err error) {
+	s.shards = make([]*B, shards)
+	for i := range s.shards {
+		if s.shards[i], err = empty(); err != nil {
+			return s, err
 		}
-		return 0
-	})
-	return all[:min(max(n, 0), len(all))]
+	}
+	s.whole, err = empty()
+	return s, err
 }
 
-// way is one way to make a release out of shards.
-type way struct {
-	name    string
-	release func(shards []*misragries.Builder[string], whole *misragries.Builder[string], p misragries.Params) (*misragries.Histogram[string], error)
-}
-
-var ways = []way{
-	{"sum of reduced sketches", func(shards []*misragries.Builder[string], _ *misragries.Builder[string], p misragries.Params) (*misragries.Histogram[string], error) {
-		sum, err := misragries.NewSum[string](p)
+// compare prints, for several numbers of shards, what each way to put them together hides and how far it is off.
+func compare(o options, r releases, stdout io.Writer) error {
+	var frequent, distinct []string
+	for _, shards := range []int{1, 2, 8, 64} {
+		c, err := countOver(shards, o, r)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, b := range shards {
-			if err := sum.Add(b); err != nil {
-				return nil, err
-			}
+		rows, err := c.frequentRows()
+		if err != nil {
+			return err
 		}
-		return sum.Release()
-	}},
-	{"merged sketch", func(shards []*misragries.Builder[string], _ *misragries.Builder[string], _ misragries.Params) (*misragries.Histogram[string], error) {
-		for _, b := range shards[1:] {
-			if err := shards[0].Merge(b); err != nil {
-				return nil, err
-			}
+		frequent = append(frequent, rows...)
+		if rows, err = c.distinctRows(); err != nil {
+			return err
 		}
-		return shards[0].Release()
-	}},
-	{"one sketch of all", func(_ []*misragries.Builder[string], whole *misragries.Builder[string], _ misragries.Params) (*misragries.Histogram[string], error) {
-		return whole.Release()
-	}},
-}
-
-// compare prints, for several numbers of shards, what each way hides and how far it is off.
-func compare(o options, stdout io.Writer) error {
-	fmt.Fprintf(stdout, "%d elements, Zipf(1.1), k = %d, ε = %g, δ = %g\n\n", o.elements, o.counters, o.epsilon, o.delta)
-	fmt.Fprintln(stdout, "shards  way                       threshold   noise sd   keys   largest error   mean error")
-	for _, shards := range []int{1, 8, 64} {
-		for _, w := range ways {
-			r, err := measure(o, w, shards)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(stdout, "%6d  %-24s  %9.1f  %9.1f  %5d  %14.1f  %11.1f\n", shards, w.name, r.threshold, r.stdDev, r.keys, r.largest, r.mean)
-		}
+		distinct = append(distinct, rows...)
 	}
-	fmt.Fprintln(stdout, "\nErrors are those of the released keys. All three undercount by at most n/(k+1) before the noise.")
+	fmt.Fprintf(stdout, "%d elements, Zipf(1.1)\n", o.elements)
+	if p := r.frequent; p != nil {
+		fmt.Fprintf(stdout, "\nFrequent keys, k = %d, (%g, %g)-DP for one element. Errors are those of the released keys; n/(k+1) = %.0f.\n\n",
+			p.Counters, p.Epsilon, p.Delta, float64(o.elements)/float64(p.Counters+1))
+		fmt.Fprintln(stdout, "shards  way                        threshold  noise sd   keys  mean error  largest")
+		for _, row := range frequent {
+			fmt.Fprintln(stdout, row)
+		}
+		fmt.Fprint(stdout, `
+All three undercount by at most n/(k+1) before the noise. A reduced sketch has used that up: its counts are low by nearly as much, all of them.
+In return its noise and threshold are the same for any number of shards; those of a merged sketch grow with √k as soon as there are two.
+`)
+	}
+	if p := r.distinct; p != nil {
+		fmt.Fprintf(stdout, "\nDistinct keys, %d levels of %d cells, %g-DP for one key with all its elements.\n\n", p.Levels, p.Cells, p.Epsilon)
+		fmt.Fprintln(stdout, "shards  way                          std error     error   estimate      truth")
+		for _, row := range distinct {
+			fmt.Fprintln(stdout, row)
+		}
+		fmt.Fprint(stdout, `
+Merged before the noise, the shards are one sketch, whose error does not know their number. Releases of each shard have each their own noise,
+and their union has all of it: that way is for parties who trust nobody, and for few of them.
+`)
+	}
 	return nil
 }
 
-// measured is a row of the comparison.
-type measured struct {
-	threshold, stdDev, largest, mean float64
-	keys                             int
+// counted is a stream that both kinds of sketches have seen.
+type counted struct {
+	releases
+	elements map[string]float64 // the truth
+	frequent sketched[misragries.Builder[string]]
+	distinct sketched[kor.StreamBuilder]
 }
 
-// measure counts the stream over shards and releases it in one way.
-func measure(o options, w way, shards int) (m measured, err error) {
-	truth := map[string]float64{}
-	builders := make([]*misragries.Builder[string], shards)
-	whole, err := misragries.New[string](o.params())
-	if err != nil {
-		return m, err
-	}
-	for i := range builders {
-		if builders[i], err = misragries.New[string](o.params()); err != nil {
-			return m, err
+// countOver counts the stream over so many shards.
+func countOver(shards int, o options, r releases) (c counted, err error) {
+	c.releases, c.elements = r, map[string]float64{}
+	if r.frequent != nil {
+		if c.frequent, err = newSketched(shards, func() (*misragries.Builder[string], error) { return misragries.New[string](*r.frequent) }); err != nil {
+			return c, err
 		}
+	}
+	if r.distinct != nil {
+		if c.distinct, err = newSketched(shards, func() (*kor.StreamBuilder, error) { return kor.NewStream(*r.distinct) }); err != nil {
+			return c, err
+		}
+	}
+	for i := range shards {
 		for key := range stream(i, shards, o.elements) {
-			builders[i].Add(key)
-			whole.Add(key)
-			truth[key]++
+			c.elements[key]++
+			if r.frequent != nil {
+				c.frequent.shards[i].Add(key)
+				c.frequent.whole.Add(key)
+			}
+			if r.distinct != nil {
+				fingerprint := hashing.Fingerprint(r.distinct.Seed, key)
+				c.distinct.shards[i].Add(fingerprint)
+				c.distinct.whole.Add(fingerprint)
+			}
 		}
 	}
-	h, err := w.release(builders, whole, o.params())
+	return c, nil
+}
+
+// frequentRows releases the frequent keys in three ways. The shards are merged last, as a merged sketch can no longer be reduced.
+func (c *counted) frequentRows() (rows []string, err error) {
+	if c.releases.frequent == nil {
+		return nil, nil
+	}
+	p, s := *c.releases.frequent, c.frequent
+	sum, err := misragries.NewSum[string](p)
 	if err != nil {
-		return m, err
+		return nil, err
 	}
-	m = measured{threshold: h.Threshold(), stdDev: h.StdDev(), keys: h.Len()}
+	for _, b := range s.shards {
+		copied, err := copyOf(b, p)
+		if err != nil {
+			return nil, err
+		}
+		if err := sum.Add(copied); err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range s.shards[1:] {
+		if err := s.shards[0].Merge(b); err != nil {
+			return nil, err
+		}
+	}
+	for _, way := range []struct {
+		name    string
+		release func() (*misragries.Histogram[string], error)
+	}{
+		{"sum of reduced sketches", sum.Release}, {"merged sketch", s.shards[0].Release}, {"one sketch of all", s.whole.Release},
+	} {
+		h, err := way.release()
+		if err != nil {
+			return nil, err
+		}
+		mean, largest := c.errors(h)
+		rows = append(rows, fmt.Sprintf("%6d  %-25s  %9.1f  %8.1f  %5d  %10.1f  %7.1f",
+			len(s.shards), way.name, h.Threshold(), h.StdDev(), h.Len(), mean, largest))
+	}
+	return rows, nil
+}
+
+// copyOf returns another Builder with the same content.
+func copyOf(b *misragries.Builder[string], p misragries.Params) (*misragries.Builder[string], error) {
+	state, err := b.AppendPrivateState(nil)
+	if err != nil {
+		return nil, err
+	}
+	copied, err := misragries.New[string](p)
+	if err != nil {
+		return nil, err
+	}
+	return copied, copied.RestorePrivateState(state)
+}
+
+// errors returns how far the released counts are off.
+func (c *counted) errors(h *misragries.Histogram[string]) (mean, largest float64) {
 	for key, estimate := range h.All() {
-		off := math.Abs(estimate - truth[key])
-		m.largest, m.mean = max(m.largest, off), m.mean+off/float64(h.Len())
+		off := math.Abs(estimate - c.elements[key])
+		mean, largest = mean+off/float64(h.Len()), max(largest, off)
 	}
-	return m, nil
+	return mean, largest
+}
+
+// distinctRows releases the number of distinct keys in three ways.
+func (c *counted) distinctRows() (rows []string, err error) {
+	if c.releases.distinct == nil {
+		return nil, nil
+	}
+	p, s := *c.releases.distinct, c.distinct
+	merged, err := kor.NewStream(p)
+	if err != nil {
+		return nil, err
+	}
+	var union *kor.StreamSketch
+	for _, b := range s.shards {
+		if err := addCopy(merged, b, p); err != nil {
+			return nil, err
+		}
+		each, err := b.Release()
+		if err != nil {
+			return nil, err
+		}
+		if union == nil {
+			union = each
+		} else if union, err = union.Union(each); err != nil {
+			return nil, err
+		}
+	}
+	truth := float64(len(c.elements))
+	for _, way := range []struct {
+		name    string
+		release func() (*kor.StreamSketch, error)
+	}{
+		{"merged before the noise", merged.Release}, {"one sketch of all", s.whole.Release},
+		{"union of a release of each", func() (*kor.StreamSketch, error) { return union, nil }},
+	} {
+		sketch, err := way.release()
+		if err != nil {
+			return nil, err
+		}
+		estimate := math.Round(sketch.Estimate()) + 0 // no −0
+		rows = append(rows, fmt.Sprintf("%6d  %-26s %11s  %+6.1f %%  %9.0f  %9.0f",
+			len(s.shards), way.name, percent(p.StreamStdErr(truth, sketch.Releases())/truth), 100*(estimate-truth)/truth, estimate, truth))
+	}
+	return rows, nil
+}
+
+// percent returns the text of a relative error.
+func percent(relative float64) string {
+	if relative > 1 {
+		return "> 100 %"
+	}
+	return fmt.Sprintf("%.1f %%", 100*relative)
+}
+
+// addCopy merges a copy of b.
+func addCopy(merged, b *kor.StreamBuilder, p kor.Params) error {
+	state, err := b.AppendPrivateState(nil)
+	if err != nil {
+		return err
+	}
+	copied, err := kor.NewStream(p)
+	if err != nil {
+		return err
+	}
+	if err := copied.RestorePrivateState(state); err != nil {
+		return err
+	}
+	return merged.Merge(copied)
 }

@@ -6,12 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
-
-	"github.com/dpsketch/dpsketch/misragries"
 )
 
 func TestMain(m *testing.M) {
@@ -19,143 +18,148 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// released catches what a pipeline gives.
+// small are the flags of a short run.
+var small = options{
+	count: "both", elements: 20_000, shards: 8, counters: 64, relative: 0.1, largest: 1e6, epsilon: 2, delta: 1e-9, share: 0.5, top: 5, confidence: 0.95,
+}
+
+// catchFn catches what a pipeline gives.
 type catchFn struct{}
 
-var caught [][]byte
+var (
+	caught   [][]byte
+	catching sync.Mutex
+)
 
-func (*catchFn) ProcessElement(encoded []byte) { caught = append(caught, bytes.Clone(encoded)) }
+func (*catchFn) ProcessElement(encoded []byte) {
+	catching.Lock()
+	defer catching.Unlock()
+	caught = append(caught, bytes.Clone(encoded))
+}
 
-// through runs a stream through the pipeline on the local runner.
-func through(t *testing.T, o options) *misragries.Histogram[string] {
+// through runs elements through a step on the local runner and returns the one encoded release.
+func through[P any](t *testing.T, step func(beam.Scope, P, beam.PCollection) (beam.PCollection, error), p P, elements func(beam.Scope) beam.PCollection) []byte {
 	t.Helper()
-	p, s := beam.NewPipelineWithRoot()
+	pipeline, s := beam.NewPipelineWithRoot()
 	caught = nil
-	beam.ParDo0(s, &catchFn{}, FrequentKeys(s, o.params(), generated(s, o)))
-	if err := execute(context.Background(), p); err != nil {
+	release, err := step(s, p, elements(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	beam.ParDo0(s, &catchFn{}, release)
+	if err := execute(context.Background(), pipeline); err != nil {
 		t.Fatal(err)
 	}
 	if len(caught) != 1 {
 		t.Fatalf("%d releases", len(caught))
 	}
-	h := new(misragries.Histogram[string])
-	if err := h.UnmarshalBinary(caught[0]); err != nil {
-		t.Fatal(err)
-	}
-	return h
+	return caught[0]
 }
 
-// Each estimate is within n/(k+1) below, and the noise above, of the truth, and the threshold is the same for one shard and for many.
-func TestPipeline(t *testing.T) {
-	threshold := 0.0
-	for _, shards := range []int{1, 7, 64} {
-		o := options{elements: 200_000, shards: shards, counters: 256, epsilon: 1, delta: 1e-9}
-		h := through(t, o)
-		truth := map[string]float64{}
-		for i := range shards {
-			for key := range stream(i, shards, o.elements) {
-				truth[key]++
-			}
-		}
-		if h.Input() != misragries.Summed || h.Len() < 20 {
-			t.Errorf("%d shards: %v", shards, h)
-		}
-		for key, estimate := range h.All() {
-			// Noise of standard deviation below 3 is beyond 90 with a probability below e^{−30} for each of a few hundred keys.
-			if off := estimate - truth[key]; off > 90 || off < -90-float64(o.elements)/257 {
-				t.Errorf("%d shards: %s is %v, released as %v", shards, key, truth[key], estimate)
-			}
-		}
-		if threshold == 0 {
-			threshold = h.Threshold()
-		}
-		if h.Threshold() != threshold {
-			t.Errorf("threshold %v with %d shards, %v with one", h.Threshold(), shards, threshold)
-		}
-	}
-}
-
-// An accumulator that travels in the middle of its work is the same as one that stays.
-func TestAccumulatorsTravel(t *testing.T) {
-	p := misragries.Params{Counters: 16, Epsilon: 1, Delta: 1e-6}
-	shard, sum := &shardFn{combiner{p}}, &totalFn{combiner{p}}
-	travel := func(a *accumulator) *accumulator {
-		state, err := encode(a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := decode(state)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
-	must := func(a *accumulator, err error) *accumulator {
+// must returns v where there is no error.
+func must[V any](t *testing.T) func(v V, err error) V {
+	return func(v V, err error) V {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
-		return a
+		return v
 	}
-	total := sum.CreateAccumulator()
-	for range 5 {
-		a := shard.CreateAccumulator()
-		for i := range 400 {
-			a = must(shard.AddInput(a, "tea"))
-			if i%100 == 0 {
-				a = must(shard.MergeAccumulators(travel(travel(a)), travel(shard.CreateAccumulator())))
-			}
-		}
-		state, err := shard.ExtractOutput(travel(a))
-		if err != nil {
-			t.Fatal(err)
-		}
-		total = travel(must(sum.AddInput(total, state)))
+}
+
+// Both answers to lines of text come out, on the standard output or in a file, and the ledger says what they cost together.
+func TestLines(t *testing.T) {
+	o := small
+	o.input = filepath.Join(t.TempDir(), "lines.txt")
+	if err := os.WriteFile(o.input, []byte(strings.Repeat("tea\ntea\n\nwater\n", 2000)), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	encoded, err := sum.ExtractOutput(must(sum.MergeAccumulators(total, sum.CreateAccumulator())))
+	var out bytes.Buffer
+	if err := run(context.Background(), o, &out); err != nil {
+		t.Fatal(err)
+	}
+	check := func(text string) {
+		t.Helper()
+		if !strings.Contains(text, "tea") || strings.Index(text, " tea") > strings.Index(text, " water") || !strings.Contains(text, "Distinct keys") {
+			t.Errorf("printed:\n%s", text)
+		}
+	}
+	check(out.String())
+	ledger, _, _ := strings.Cut(out.String(), "\n")
+	if want := "(2, 1e-09)-DP under AddRemove of (2, 1e-09)-DP under AddRemove spent"; ledger != want {
+		t.Errorf("ledger: %s", ledger)
+	}
+
+	out.Reset()
+	o.output = filepath.Join(t.TempDir(), "answer.txt")
+	if err := run(context.Background(), o, &out); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := os.ReadFile(o.output)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var h misragries.Histogram[string]
-	if err := h.UnmarshalBinary(encoded); err != nil {
-		t.Fatal(err)
-	}
-	// 2000 elements, each reduction takes 1/17, noise below 90 but for e^{−30}.
-	if got := h.Estimate("tea"); got > 2090 || got < 2000*16./17-90 {
-		t.Errorf("estimate %v", got)
-	}
-	if _, err := shard.ExtractOutput(&accumulator{arrived: []byte("nonsense")}); err == nil {
-		t.Error("nonsense has arrived, and nobody noticed")
+	check(string(answer))
+	if out.String() != ledger+"\n\n" {
+		t.Errorf("printed beside the file:\n%s", out.String())
 	}
 }
 
-func TestLines(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lines.txt")
-	if err := os.WriteFile(path, []byte(strings.Repeat("tea\ntea\n\nwater\n", 2000)), 0o600); err != nil {
-		t.Fatal(err)
+// The parts of the budget are the whole of it, for every share, and one answer alone has all of it.
+func TestBudget(t *testing.T) {
+	for _, share := range []float64{0.01, 0.1, 0.3, 0.5, 0.77, 0.9} {
+		o := small
+		o.share, o.relative = share, 0.5
+		r, err := o.releases()
+		if err != nil {
+			t.Fatalf("share %v: %v", share, err)
+		}
+		if got := r.frequent.Epsilon + r.distinct.Epsilon; got < 2*(1-1e-15) || got > 2*(1+1e-15) || r.distinct.Epsilon != 2*share || r.frequent.Delta != o.delta {
+			t.Errorf("share %v: %v and %v", share, r.frequent, r.distinct)
+		}
+		if r.distinct.Seed.IsZero() {
+			t.Error("no Seed")
+		}
 	}
-	var out bytes.Buffer
-	if err := run(context.Background(), options{shards: 8, counters: 16, epsilon: 1, delta: 1e-9, input: path, top: 5}, &out); err != nil {
-		t.Fatal(err)
+	o := small
+	o.count, o.share = "frequent", -7 // not used
+	if r, err := o.releases(); err != nil || r.distinct != nil || r.frequent.Epsilon != 2 {
+		t.Errorf("frequent keys alone: %v, %v", r, err)
 	}
-	if text := out.String(); !strings.Contains(text, "tea") || strings.Index(text, "tea") > strings.Index(text, "water") {
-		t.Errorf("printed:\n%s", text)
+	o.count = "distinct"
+	r, err := o.releases()
+	if err != nil || r.frequent != nil || r.distinct.Epsilon != 2 {
+		t.Fatalf("distinct keys alone: %v, %v", r, err)
+	}
+	if delta := r.ledger.Spent().DeltaAt(2); delta != 0 {
+		t.Errorf("a count of distinct keys took δ = %v", delta)
 	}
 }
 
-func TestCompare(t *testing.T) {
-	var out bytes.Buffer
-	if err := run(context.Background(), options{elements: 50_000, shards: 8, counters: 64, epsilon: 1, delta: 1e-6, compare: true}, &out); err != nil {
-		t.Fatal(err)
-	}
-	if lines := strings.Count(out.String(), "\n"); lines != 14 {
-		t.Errorf("%d lines:\n%s", lines, out.String())
-	}
-	if err := run(context.Background(), options{elements: 5, shards: 0, counters: 64, epsilon: 1, delta: 1e-6}, &out); err == nil {
-		t.Error("no shards")
-	}
-	if err := run(context.Background(), options{elements: 5, shards: 1, counters: 64, epsilon: -1, delta: 1e-6}, &out); err == nil {
-		t.Error("negative ε")
+// A wrong flag is an error before there is a pipeline: nothing is printed.
+func TestWrongFlags(t *testing.T) {
+	for name, change := range map[string]func(o *options){
+		"count":      func(o *options) { o.count = "all" },
+		"share 0":    func(o *options) { o.share = 0 },
+		"share 1":    func(o *options) { o.share = 1 },
+		"elements":   func(o *options) { o.elements = -1 },
+		"shards":     func(o *options) { o.shards = 0 },
+		"counters":   func(o *options) { o.counters = 0 },
+		"epsilon":    func(o *options) { o.epsilon = -1 },
+		"delta":      func(o *options) { o.delta = 0 },
+		"error":      func(o *options) { o.relative = 0 },
+		"largest":    func(o *options) { o.largest = 0 },
+		"confidence": func(o *options) { o.confidence = 1 },
+	} {
+		for _, compared := range []bool{false, true} {
+			o := small
+			o.compare = compared
+			change(&o)
+			var out bytes.Buffer
+			if err := run(context.Background(), o, &out); err == nil || out.Len() > 0 {
+				t.Errorf("%s: error %v, printed %q", name, err, out.String())
+			}
+		}
 	}
 }
 

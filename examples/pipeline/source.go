@@ -6,7 +6,17 @@ import (
 	"math/rand/v2"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/textio"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 )
+
+// source gives the elements, each with the number of a shard.
+func source(s beam.Scope, o options) beam.PCollection {
+	if o.input != "" {
+		return beam.ParDo(s, &spreadFn{Shards: o.shards}, textio.Read(s, o.input))
+	}
+	return generated(s, o)
+}
 
 // generated is a stream of Zipf(1.1) keys over 2²⁰, made where the shards are, with their numbers.
 func generated(s beam.Scope, o options) beam.PCollection {
@@ -43,9 +53,15 @@ type spreadFn struct{ Shards int }
 
 var spread = maphash.MakeSeed()
 
-// Any assignment is as good: the sum does not depend on which element is where.
+// ProcessElement assigns the shard by a hash of the line. Any assignment that does not depend on the other lines is as good.
 func (f *spreadFn) ProcessElement(line string, emit func(int, string)) {
 	if line != "" {
 		emit(int(maphash.String(spread, line)%uint64(f.Shards)), line)
 	}
+}
+
+func init() {
+	register.DoFn2x0[string, func(int, string)](&spreadFn{})
+	register.DoFn2x0[int, func(int, string)](&generateFn{})
+	register.Emitter2[int, string]()
 }

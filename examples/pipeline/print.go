@@ -1,0 +1,95 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+
+	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/misragries"
+)
+
+// frequentTextFn makes a text of a release of frequent keys.
+type frequentTextFn struct {
+	Top        int
+	Confidence float64
+}
+
+func (f *frequentTextFn) ProcessElement(encoded []byte) (string, error) {
+	var h misragries.Histogram[string]
+	if err := h.UnmarshalBinary(encoded); err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "Frequent keys, with bounds that each hold with confidence %g; the guarantee is for one element\n%v\n", f.Confidence, &h)
+	for i, k := range top(&h, f.Top) {
+		lo, hi := h.Interval(k.Key, f.Confidence)
+		fmt.Fprintf(&text, "%3d  %-24s %12.1f   at least %.0f", i+1, k.Key, k.Estimate, lo)
+		if !math.IsInf(hi, 1) {
+			fmt.Fprintf(&text, ", at most %.0f", hi)
+		}
+		fmt.Fprintln(&text)
+	}
+	return text.String(), nil
+}
+
+// keyed is a released key.
+type keyed struct {
+	Key      string
+	Estimate float64
+}
+
+// top returns the n keys with the largest estimates.
+func top(h *misragries.Histogram[string], n int) []keyed {
+	var all []keyed
+	for key, estimate := range h.All() {
+		all = append(all, keyed{key, estimate})
+	}
+	slices.SortStableFunc(all, func(a, b keyed) int { return cmp.Compare(b.Estimate, a.Estimate) })
+	return all[:min(max(n, 0), len(all))]
+}
+
+// distinctTextFn makes a text of a release of distinct keys.
+type distinctTextFn struct{ Confidence float64 }
+
+func (f *distinctTextFn) ProcessElement(encoded []byte) (string, error) {
+	var s kor.StreamSketch
+	if err := s.UnmarshalBinary(encoded); err != nil {
+		return "", err
+	}
+	lo, hi := s.Interval(f.Confidence)
+	return fmt.Sprintf("Distinct keys; the guarantee is for one key with all its elements\n%v\n     %.0f ± %.0f, between %.0f and %.0f with confidence %g\n",
+		&s, s.Estimate(), s.StdErr(), lo, hi, f.Confidence), nil
+}
+
+// printer is where printFn prints. It works where the pipeline runs in this process, else it is the worker's standard output.
+type printer struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+var output = printer{to: os.Stdout}
+
+func (p *printer) print(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintln(p.to, text)
+}
+
+// printFn prints the text of a release.
+type printFn struct{}
+
+func (*printFn) ProcessElement(text string) { output.print(text) }
+
+func init() {
+	register.DoFn1x2[[]byte, string, error](&frequentTextFn{})
+	register.DoFn1x2[[]byte, string, error](&distinctTextFn{})
+	register.DoFn1x0[string](&printFn{})
+}
