@@ -123,3 +123,38 @@ func (r result) print(out io.Writer) error {
 func round(allocations float64) float64 {
 	return float64(int(allocations*1000+0.5)) / 1000
 }
+
+// releases measures the release alone of what fill collects.
+func releases[B interface{ Release() (R, error) }, R any](fill func() (B, error)) func(*testing.B) {
+	return func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			b.StopTimer()
+			builder, err := fill()
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.StartTimer()
+			if _, err := builder.Release(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// errorOf drops the result of the work.
+func errorOf[T any](work func() (T, error)) func() error {
+	return func() error {
+		_, err := work()
+		return err
+	}
+}
+
+// once does the work of both sides, for their check.
+func once[A, B any](ours func() (A, error), theirs func() (B, error)) (a A, b B, err error) {
+	if a, err = ours(); err != nil {
+		return a, b, err
+	}
+	b, err = theirs()
+	return a, b, err
+}

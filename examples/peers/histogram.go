@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"testing"
 
 	"github.com/dpsketch/dpsketch/threshold"
 	google "github.com/google/differential-privacy/go/v3/noise"
@@ -26,20 +25,7 @@ func histograms(keys int) []comparison {
 	}
 	c := comparison{
 		work: fmt.Sprintf("histogram of %d integer keys, Release", keys), peer: "Google AddNoiseInt64", target: 1. / 60, units: keys,
-		ours: func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				b.StopTimer()
-				builder, err := filled()
-				if err != nil {
-					b.Fatal(err)
-				}
-				b.StartTimer()
-				if _, err := builder.Release(); err != nil {
-					b.Fatal(err)
-				}
-			}
-		},
+		ours: releases(filled),
 		theirs: repeat(func() error {
 			_, err := thresholded(counts)
 			return err

@@ -58,20 +58,7 @@ func lookups(n int) ([]comparison, error) {
 		},
 	}, {
 		work: fmt.Sprintf("sparse vector of %d entries, Release", n), peer: "Google AddNoiseInt64", units: n, check: check,
-		ours: func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				b.StopTimer()
-				builder, err := filled()
-				if err != nil {
-					b.Fatal(err)
-				}
-				b.StartTimer()
-				if _, err := builder.Release(); err != nil {
-					b.Fatal(err)
-				}
-			}
-		},
+		ours: releases(filled),
 		theirs: repeat(func() error {
 			_, err := thresholded(entries)
 			return err

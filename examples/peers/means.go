@@ -62,11 +62,7 @@ func sums(n, columns int) []comparison {
 		work: fmt.Sprintf("sum of %d rows of %d, ranges public", n, columns), peer: "Google BoundedSum", units: n * columns,
 		ours: repeat(errorOf(ours)), theirs: repeat(errorOf(theirs)),
 		check: func() error {
-			sum, err := ours()
-			if err != nil {
-				return err
-			}
-			values, err := theirs()
+			sum, values, err := once(ours, theirs)
 			if err != nil {
 				return err
 			}
@@ -113,14 +109,6 @@ func each(x [][]float64, columns int, of func(i int) (column, error)) ([]float64
 	return results, nil
 }
 
-// errorOf drops the result of the work.
-func errorOf[T any](work func() (T, error)) func() error {
-	return func() error {
-		_, err := work()
-		return err
-	}
-}
-
 // means compares package plan, which finds centres and scales privately, with Google's mean of each column in a range that is the same
 // for all. A unit is an entry of the rows.
 func means(n, columns int) ([]comparison, error) {
@@ -152,11 +140,7 @@ func means(n, columns int) ([]comparison, error) {
 		work: fmt.Sprintf("mean of %d rows of %d, scales unknown", n, columns), peer: "Google BoundedMean", units: n * columns,
 		ours: repeat(errorOf(ours)), theirs: repeat(errorOf(theirs)),
 		check: func() error {
-			mean, err := ours()
-			if err != nil {
-				return err
-			}
-			values, err := theirs()
+			mean, values, err := once(ours, theirs)
 			if err != nil {
 				return err
 			}
@@ -202,11 +186,7 @@ func sparseMeans(n, columns int) ([]comparison, error) {
 		work: fmt.Sprintf("mean of %d rows of %d ones in %d", n, ones, columns), peer: "Google AddNoiseInt64", units: len(x.Indices),
 		ours: repeat(errorOf(ours)), theirs: repeat(errorOf(theirs)),
 		check: func() error {
-			mean, err := ours()
-			if err != nil {
-				return err
-			}
-			values, err := theirs()
+			mean, values, err := once(ours, theirs)
 			if err != nil {
 				return err
 			}
