@@ -3,6 +3,8 @@ package noise
 import (
 	"math"
 	"math/big"
+
+	"github.com/dpsketch/dpsketch/internal/search"
 )
 
 // geometric draws G ≥ 0 with Pr[G ≥ g] = e^{−g/b} exactly, for the float64 b itself, 0 ≤ b ≤ 2⁵², and two
@@ -68,22 +70,9 @@ func floorLog(w uint64, b float64) (floor int64, decided bool) {
 	return floor, floor == int64(t+err)
 }
 
-// geometricExact returns the largest v with U < e^{−v/b}, by galloping and bisection.
+// geometricExact returns the largest v with U < e^{−v/b}.
 func geometricExact(src *Source, uniform *lazy, b float64) int64 {
-	reached := func(v int64) bool { return uniform.belowExp(src, ratio(v, b)) }
-	step := int64(1)
-	for reached(step) {
-		step *= 2
-	}
-	lo, hi := step/2, step // reached(lo), not reached(hi)
-	for hi-lo > 1 {
-		if mid := lo + (hi-lo)/2; reached(mid) {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return lo
+	return search.Least(1, func(v int64) bool { return !uniform.belowExp(src, ratio(v, b)) }) - 1
 }
 
 // ratio returns n/b.

@@ -11,7 +11,7 @@ var korMutations = []mutation{
 	{"restore ignores the Params", "kor/private.go", "\tcase p != want:", "\tcase p.Cells != want.Cells || p.Levels != want.Levels:"},
 	{"share promises ε of the aggregate", "kor/share.go", "\treturn noise.PureDP(math.Log1p(2*float64(1<<63-k)/float64(k))*(1+0x1p-48), noise.AddRemove)", "\treturn noise.PureDP(s.params.Epsilon, noise.AddRemove)"},
 	{"decoder takes less noise than ε needs", "kor/encode.go", "return p.logSign() <= most*(1-1e-9)", "return p.logSign() <= most*(1-1e-2)"},
-	{"merged guarantee is the largest instead of the sum", "kor/parts.go", "\ttogether, _ = noise.Compose(all...) // one relation, so no error", "\ttogether = all[0]"},
+	{"merged guarantee is the largest instead of the sum", "kor/parts.go", "\tg, _ := noise.Compose(all...) // one relation, so no error\n\treturn g", "\treturn all[0]"},
 	{"Builder prints its state", "kor/builder.go", "fmt.Fprint(f, redacted)", "fmt.Fprint(f, (**b.state).table)"},
 	{"the release is not flipped", "kor/builder.go", "\ts.randomize(s.law)\n\tr := &Sketch", "\tr := &Sketch"},
 }

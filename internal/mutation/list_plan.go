@@ -4,7 +4,7 @@ var planMutations = []mutation{
 	{"half the sensitivity of the sum under Replace", "plan/params.go", "math.Nextafter(math.Sqrt2, 2)\n	}\n	return 2\n}", "math.Nextafter(math.Sqrt2, 2)\n	}\n	return 1\n}"},
 	{"√2 becomes 1 for rows without negative entries", "plan/params.go", "math.Nextafter(math.Sqrt2, 2)", "1"},
 	{"the norm of a clipped row is checked against too much", "plan/clip.go", "squares, most := int64(0), c.most*c.most", "squares, most := int64(0), c.most*c.most*2"},
-	{"γ has too little noise", "plan/clip.go", "law := zcdpNoise(weightSteps, rho)", "law := zcdpNoise(weightSteps/2, rho)"},
+	{"γ has too little noise", "plan/divisor.go", "law := zcdpNoise(weightSteps, rho)", "law := zcdpNoise(weightSteps/2, rho)"},
 	{"a private number of rows has too little noise", "plan/run.go", "zcdpNoise(1, rho)", "zcdpNoise(0.5, rho)"},
 	{"quantiles under Replace calibrated as for a row more", "plan/weights.go", "	if ch == added {\n		u = max(w.num, w.den-w.num)", "	if ch != either {\n		u = max(w.num, w.den-w.num) / 2"},
 	{"weights fall too fast", "plan/weights.go", "fall -= min(less+1, fall)", "fall += min(less+1, fall)"},

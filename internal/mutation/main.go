@@ -1,6 +1,6 @@
 // Command mutation breaks the privacy of the library on purpose, one edit at a time, and reports which tests notice.
 //
-//	go run ./internal/mutation            all edits; some minutes
+//	go run ./internal/mutation            all edits; half an hour on two cores
 //	go run ./internal/mutation -run kor   those whose package or name matches
 //	go run ./internal/mutation -list      prints them
 //
