@@ -303,27 +303,6 @@ func (r *run) clipAll(limit float64) (*clipper, error) {
 	return all, nil
 }
 
-// divisor returns what the sum is to be divided by, and the relative standard deviation of its noise: a private Σ min(1, C/‖y‖), or the number of
-// rows if Undivided. One row changes either by at most 1.
-func (r *run) divisor(c *clipper) (count, relative float64) {
-	if r.p.Steps.Undivided && !r.p.privateRows() {
-		return cap1(r.n), 0
-	}
-	rho := r.budget.take(r.fix(r.p.Shares.Divisor, clipPart, func() float64 { return gammaShare * r.p.Rho }))
-	r.spent.Divisor += rho
-	weight := c.weight
-	if r.p.Steps.Undivided {
-		weight = int64(r.x.count()) * weightSteps
-	}
-	law := zcdpNoise(weightSteps, rho)
-	count = r.samplers[0].addNoise(weight, law) / weightSteps
-	if !r.p.privateRows() {
-		count = min(count, r.n)
-	}
-	count = max(count, r.n/4, 1) // most of the rows have weight 1, or are near it
-	return count, law.Sigma() / weightSteps / count
-}
-
 // noisySums returns the sums in units of the data with noise that makes them rho-zCDP, and its standard deviation.
 func (r *run) noisySums(c *clipper, rho float64) ([]float64, float64) {
 	law := zcdpNoise(r.p.sumSensitivity()*float64(c.most)*(1+0x1p-50), rho)

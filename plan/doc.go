@@ -33,15 +33,17 @@
 //
 // # Accuracy
 //
-// The noise of the mean has, for p = 2, a norm of about 2·‖σ‖₁/(n√(2ρ)) under Replace, where clipping by the norm alone has √d·‖σ‖₂ for ‖σ‖₁; [Mean.StdDev]
-// and [Mean.Interval] tell the noise of each coordinate. Besides, clipping errs: rows above C are drawn towards the centre, and γ makes up for the average of
-// that. [Mean.Shrunk] estimates once more by empirical Bayes, for nothing.
+// The noise of the mean has, for p = 2, a norm of about 2·‖σ‖₁/(n√(2ρ)) under Replace, where clipping by the norm alone has √d·‖σ‖₂ for ‖σ‖₁;
+// [Mean.StdDev] and [Mean.Interval] tell the noise of each coordinate. It is √(σᵢ² + δ²·(mean − centre)²): σᵢ is that of the sum, and δ ≈ 16/(n√ρ), common
+// to all coordinates, the relative noise of the divisor, γ or a private number of rows (divisor.go), which decides for large means around the origin.
+// Besides, clipping errs: rows above C are drawn towards the centre, and γ makes up for the average of that. [Mean.Shrunk] estimates once more by
+// empirical Bayes, for nothing.
 //
-// All this assumes that the distribution is well concentrated (Definition 5.6: few rows are much longer than most) and that n is large against √(d/ρ). Where n
-// is too small a quantile misses its data, and the result is useless, though as private: [Outlook] warns before, with a bound on the probability.
-// Sparse signed rows are clipped around the origin and not usefully scaled, as the median of |x| is 0 there; the standard deviations of a
-// two-pass mean treat scales that the first pass chose as independent of it. No standard deviation or interval knows of the bias of clipping, which skewed
-// data have and which does not fall with n, nor of the error of the sample.
+// All this assumes that the distribution is well concentrated (Definition 5.6: few rows are much longer than most) and that n is large against √(d/ρ).
+// Where n is too small a quantile misses its data, and the result is useless, though as private: [Outlook] warns before, with a bound on the probability.
+// Sparse signed rows are clipped around the origin and not usefully scaled, as the median of |x| is 0 there; the standard deviations of a two-pass mean
+// treat scales that the first pass chose as independent of it, and those of a private n count on 230/√ρ rows or more. No standard deviation or interval
+// knows of the bias of clipping, which skewed data have and which does not fall with n, nor of the error of the sample.
 //
 // # Cost
 //

@@ -18,7 +18,9 @@ type Outlook struct {
 	Enough bool
 	// LeastRows is the least n that is enough.
 	LeastRows int
-	// Noise is the expected ℓₚ norm of the noise, and Plain what the Gaussian mechanism would have that clips at [Params.NormBound].
+	// Noise is the expected ℓₚ norm of the noise of the sum, and Plain what the Gaussian mechanism would have that clips at [Params.NormBound]. Besides, γ or a private
+	// number of rows adds noise of up to 16·|mean − centre|/(n·√ρ) to each coordinate, where it gets 0.002 of ρ as usual: that matters where few coordinates have means
+	// far from the centre, and [Mean.StdDev] knows it.
 	Noise, Plain float64
 	// Sampling is the ℓₚ norm of the error of a sample of n rows of independent Gaussian coordinates: no release is better than that to the mean behind the sample.
 	Sampling float64

@@ -15,7 +15,8 @@ type run struct {
 	samplers []sampler // one for each worker
 	given    []float64 // public standard deviations
 
-	n float64 // the public number of rows, to plan with
+	n        float64 // the number of rows to plan with: public, or as released
+	relative float64 // the standard deviation of its noise, as a part of it; 0 if it is public
 
 	centre []float64
 	scale  []float64 // released or given standard deviations
@@ -50,7 +51,9 @@ func (r *run) countRows() {
 		r.n = float64(r.p.Rows)
 	default:
 		rho := r.budget.take(r.p.Rho * countShare)
-		r.n = cap1(r.samplers[0].addNoise(int64(r.x.count()), zcdpNoise(1, rho)))
+		law := zcdpNoise(1, rho)
+		r.n = cap1(r.samplers[0].addNoise(int64(r.x.count()), law))
+		r.relative = law.Sigma() / r.n
 		r.spent.Divisor += rho
 	}
 }

@@ -10,7 +10,7 @@ import (
 //
 // PLAN spends a part of its budget on means that only serve to scale, and then throws them away. Here the first pass releases unscaled clipped
 // sums; what they say of the means gives the scales; the second pass releases scaled sums with the rest; and the two estimates of each mean, which have
-// independent Gaussian noise of public variance, are combined by inverse variance. No row has a negative coordinate, so the sensitivity under
+// independent noise of known variance (divisor.go), are combined by inverse variance. No row has a negative coordinate, so the sensitivity under
 // Replace is √2·C instead of 2·C (see sumSensitivity). Columns of which more than half seems to be full are complemented, Max − x for x, which
 // keeps all that and makes rows shorter.
 
@@ -71,12 +71,13 @@ func (r *run) shapeBy(sums []float64, sd float64) {
 	}
 }
 
-// combine weights both estimates of each mean by their inverse variances.
+// combine weights both estimates of each mean by their inverse variances. That of the first pass has the noise of n where n is private.
 func (r *run) combine(m *Mean, sums []float64, sd float64) {
 	n := cap1(r.n)
 	for i, sum := range sums {
-		a, va := sum/n, sd/n*(sd/n)
-		b, vb := m.values[i], m.errors[i]*m.errors[i]
+		a, b := sum/n, m.values[i]
+		sa, sb := math.Hypot(sd/n, a*r.relative), m.errors[i]
+		va, vb := sa*sa, sb*sb
 		m.values[i] = (a*vb + b*va) / (va + vb)
 		m.errors[i] = math.Sqrt(va * vb / (va + vb))
 	}

@@ -16,4 +16,5 @@ var planMutations = []mutation{
 	{"a quantile of each column gets the budget of all", "plan/adaptive.go", "return rho / cap1(n) * (1 - 0x1p-50)", "return rho"},
 	{"a sparse row without entries counts as missing", "plan/run.go", "ch == replaced || r.x.sparse == nil", "ch != either || r.x.sparse == nil"},
 	{"noise is added after rounding", "plan/run.go", "float64(sum + int64(z))", "float64(sum) + z"},
+	{"the first pass forgets the noise of n", "plan/twopass.go", "math.Hypot(sd/n, a*r.relative)", "math.Hypot(sd/n, 0)"},
 }
