@@ -23,7 +23,7 @@ func TestBoundsEnclose(t *testing.T) {
 		require.GreaterOrEqual(t, rat(b.hi).Cmp(most), 0)
 		require.LessOrEqual(t, new(big.Int).Sub(b.hi, b.lo).Int64(), width)
 	}
-	for range 500 {
+	for range full(500, 100) {
 		x, y := number(), number()
 		xl, xh, yl, yh := rat(x.lo), rat(x.hi), rat(y.lo), rat(y.hi)
 		encloses(x.mul(y, prec), new(big.Rat).Mul(xl, yl), new(big.Rat).Mul(xh, yh), 8)

@@ -156,7 +156,7 @@ func TestEnds(t *testing.T) {
 func TestMonotoneAndComplementary(t *testing.T) {
 	for _, d := range laws(t, 0.01, 0.3, 1, 7.3, 15.9, 16, 1000, 1e12) {
 		last, lastLog := 1.0, 0.0
-		for z := -40.0; z <= 40; z += 0.07 {
+		for z := -40.0; z <= 40; z += 0.07 * float64(full(1, 4)) {
 			x := z * d.scale
 			s, logS := d.Survival(x), d.LogSurvival(x)
 			assert.LessOrEqual(t, s, last*(1+1e-13), "%s at %g", d.name, x)
@@ -228,7 +228,8 @@ func TestProb(t *testing.T) {
 
 // The masses of a discrete law, summed in big.Float without any of the package's formulas, give its tails and moments.
 func TestDiscreteLawsAgainstExactSums(t *testing.T) {
-	for _, scale := range []float64{0.2, 0.77, 1, 3.25, 15.75, 16.5, 40} {
+	scales := []float64{0.2, 0.77, 1, 3.25, 16.5, 15.75, 40}
+	for _, scale := range scales[:full(len(scales), 5)] {
 		for _, d := range laws(t, scale)[2:] {
 			reach := int(40 * scale)
 			if _, ok := d.distribution.(DiscreteGaussian); !ok {
@@ -286,13 +287,13 @@ func TestDiscreteLawsAgainstExactSums(t *testing.T) {
 	}
 }
 
-// bigExpNeg returns e^{−x} to about 190 bits: Taylor's series at x/2³², squared 32 times.
+// bigExpNeg returns e^{−x}, x ≤ 2³², to about 190 bits: Taylor's series at x/2³², as far as its terms matter, squared 32 times.
 func bigExpNeg(x *big.Rat) *big.Float {
 	const prec = 320
 	y := new(big.Float).SetPrec(prec).SetRat(x)
 	y.SetMantExp(y, -32)
 	sum, term := big.NewFloat(1).SetPrec(prec), big.NewFloat(1).SetPrec(prec)
-	for n := 1; n < 40; n++ {
+	for n := 1; term.Sign() != 0 && term.MantExp(nil) > -prec; n++ {
 		term.Mul(term, y).Quo(term, big.NewFloat(float64(-n)))
 		sum.Add(sum, term)
 	}

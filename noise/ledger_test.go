@@ -85,7 +85,7 @@ func TestLedgerRefuses(t *testing.T) {
 func TestLedgerPaysForEqualParts(t *testing.T) {
 	for _, epsilon := range []float64{1, 0.7, 3.3, 0} {
 		for _, delta := range []float64{1e-6, 0.3, 0} {
-			for _, n := range []int{1, 2, 3, 7, 10, 49, 1000, 20_000} {
+			for _, n := range []int{1, 2, 3, 7, 10, 49, 1000, full(20_000, 2_000)} {
 				l := newLedger(t, epsilon, delta, L1)
 				part := ApproxDP(epsilon/float64(n), delta/float64(n), L1)
 				for i := range n {
@@ -222,8 +222,8 @@ func TestLedgerRemaining(t *testing.T) {
 func TestLedgerProperties(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 11))
 	logUniform := func(lo, hi float64) float64 { return math.Exp(math.Log(lo) + rng.Float64()*math.Log(hi/lo)) }
-	kinds := map[bool]int{}
-	for range 300 {
+	runs, kinds := full(300, 60), map[bool]int{}
+	for range runs {
 		epsilon, delta := logUniform(1e-3, 30), logUniform(1e-15, 0.5)
 		if rng.IntN(6) == 0 {
 			delta = 0
@@ -268,7 +268,7 @@ func TestLedgerProperties(t *testing.T) {
 			require.False(t, l.Accepts(more), "%v accepts %v after %v", l, more, left)
 		}
 	}
-	require.Greater(t, min(kinds[true], kinds[false]), 20, "both kinds of remainder")
+	require.Greater(t, min(kinds[true], kinds[false]), runs/15, "both kinds of remainder")
 }
 
 func BenchmarkLedger(b *testing.B) {
