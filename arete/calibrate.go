@@ -3,8 +3,6 @@ package arete
 import (
 	"math"
 	"sort"
-
-	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
 const (
@@ -15,8 +13,8 @@ const (
 	mostArete = 64
 )
 
-// shapes holds, for some ε and Δ = 1, parameters near the least E|Z|, found by a compass search over α and θ. They are no more than a start: E|Z| is flat around
-// its minimum, so what lies between is interpolated, and Calibrate scales θ and λ until the certificate holds.
+// shapes holds, for some ε and Δ = 1, parameters near the least E|Z|, found by a compass search over α and θ. They are no more than a
+// start: E|Z| is flat around its minimum, so what lies between is interpolated, and Calibrate scales θ and λ until the certificate holds.
 var shapes = []struct{ epsilon, alpha, theta, lambda float64 }{
 	{3.6, 0.60458, 0.3565, 0.072263},
 	{3.8, 0.47202, 0.3798, 0.084585},
@@ -39,8 +37,8 @@ var shapes = []struct{ epsilon, alpha, theta, lambda float64 }{
 	{28, 6.8514e-07, 1.0, 1.3705e-06},
 }
 
-// shape returns the parameters for ε and Δ = 1 to start from. For large ε, α = λ/2 = e^{(1−ε)/2}/2 and θ = 1: with f(0) ≈ 1/(2λ), f(1) ≈ α·e^{−1/θ} and
-// E|Z| ≈ λ + 2αθ these minimise E|Z|, and the rows of the table approach them.
+// shape returns the parameters for ε and Δ = 1 to start from. For large ε, α = λ/2 = e^{(1−ε)/2}/2 and θ = 1: with f(0) ≈ 1/(2λ), f(1) ≈
+// α·e^{−1/θ} and E|Z| ≈ λ + 2αθ these minimise E|Z|, and the rows of the table approach them.
 func shape(epsilon float64) Arete {
 	last := shapes[len(shapes)-1]
 	if epsilon >= last.epsilon {
@@ -54,32 +52,36 @@ func shape(epsilon float64) Arete {
 	return Arete{between(a.alpha, b.alpha), between(a.theta, b.theta), between(a.lambda, b.lambda)}
 }
 
-// Calibrate returns Arete noise that makes a real-valued release of sensitivity Δ ε-differentially private, with E|Z| within a few 1e-4 of the least that
-// any parameters have. That it is private is proved for the parameters as returned: see certificate.go. It takes some milliseconds.
+// Calibrate returns Arete noise that makes a real-valued release of sensitivity Δ ε-differentially private, with E|Z| within a few 1e-4 of
+// the least that any parameters have. That it is private is proved for the parameters as returned: see certificate.go. It takes some
+// milliseconds.
 //
-// epsilon is without unit, sensitivity in the units of the data. The error wraps [ErrParams] unless sensitivity is in [2⁻²⁰⁰, 2²⁰⁰] and epsilon in
-// [3.6, 1024]: below, Laplace noise of scale Δ/ε is smaller (the two meet at ε ≈ 3.5). Above ε = 64 the noise is that of 64, 5e-14·Δ.
+// epsilon is without unit, sensitivity in the units of the data. The error wraps [ErrParams] unless sensitivity is in [2⁻²⁰⁰, 2²⁰⁰] and
+// epsilon in [3.6, 1024]: below, Laplace noise of scale Δ/ε is smaller (the two meet at ε ≈ 3.5). Above ε = 64 the noise is that of 64,
+// 5e-14·Δ.
 //
-// E|Z| is about 3.3·Δ·e^{−ε/2} for large ε, 3.3 times the staircase optimum; [Best] has 1.15 times. The parameters of the thesis, α = e^{−ε/4}, θ =
-// 4Δ/ε, λ = Δ·e^{−ε/4} for ε ≥ 20 (with the Δ that Lemma 5.2 leaves out in λ: the mechanism is scale-free), have 61 times as much noise at ε = 20.
+// E|Z| is about 3.3·Δ·e^{−ε/2} for large ε, 3.3 times the staircase optimum; [Best] has 1.15 times. The parameters of the thesis, α =
+// e^{−ε/4}, θ = 4Δ/ε, λ = Δ·e^{−ε/4} for ε ≥ 20 (with the Δ that Lemma 5.2 leaves out in λ: the mechanism is scale-free), have 61 times as
+// much noise at ε = 20.
 func Calibrate(epsilon, sensitivity float64) (Arete, error) {
 	if !(epsilon >= leastArete && epsilon <= maxEpsilon) {
-		return Arete{}, fault.Params("arete", "epsilon", epsilon, "a number in [3.6, 1024]; below, Laplace noise of scale Δ/ε is smaller than Arete noise")
+		return Arete{}, bad("epsilon", epsilon, "a number in [3.6, 1024]; below, Laplace noise of scale Δ/ε is smaller than Arete noise")
 	}
-	if err := checkSensitivity("sensitivity", sensitivity); err != nil {
-		return Arete{}, err
+	if !(sensitivity >= minSensitivity && sensitivity <= maxSensitivity) {
+		return Arete{}, bad("sensitivity", sensitivity, "a number in [2⁻²⁰⁰, 2²⁰⁰]")
 	}
 	epsilon = min(epsilon, mostArete)
 	// The law is fitted for the fraction of Δ, so that scaling it by the power of two is exact.
 	fraction, exponent := math.Frexp(sensitivity)
 	law, ok := fitArete(epsilon, fraction)
 	if !ok {
-		return Arete{}, fault.Params("arete", "epsilon", epsilon, "a number for which the search succeeds") // unreachable: a test tries many
+		return Arete{}, bad("epsilon", epsilon, "a number for which the search succeeds") // unreachable: a test tries many
 	}
 	return Arete{law.alpha, math.Ldexp(law.theta, exponent), math.Ldexp(law.lambda, exponent)}, nil
 }
 
-// fitArete scales the shape for ε until the certificate holds with next to nothing to spare. A larger scale is a smaller sensitivity: the loss falls.
+// fitArete scales the shape for ε until the certificate holds with next to nothing to spare. A larger scale is a smaller sensitivity: the
+// loss falls.
 func fitArete(epsilon, sensitivity float64) (law Arete, ok bool) {
 	const goal, rounds = 1e-5, 24
 	start := shape(epsilon)
@@ -106,12 +108,4 @@ func fitArete(epsilon, sensitivity float64) (law Arete, ok bool) {
 	scale = high
 	law = Arete{start.alpha, start.theta * scale, start.lambda * scale}
 	return law, !math.IsInf(high, 1)
-}
-
-// checkSensitivity returns an error that wraps [ErrParams] unless v is in [2⁻²⁰⁰, 2²⁰⁰].
-func checkSensitivity(field string, v float64) error {
-	if !(v >= minSensitivity && v <= maxSensitivity) {
-		return fault.Params("arete", field, v, "a number in [2⁻²⁰⁰, 2²⁰⁰]")
-	}
-	return nil
 }

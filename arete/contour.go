@@ -9,15 +9,15 @@ import (
 //
 //	f(t) = (1/2πi)·∫ e^{−st}·φ(s) ds    Pr[Z > t] = (1/2πi)·∫ e^{−st}·φ(s)/s ds    E|Z| = (2/2πi)·∫ φ(s)/s² ds,
 //
-// along any path from −i∞ to +i∞ that leaves 0 on its left and the singularities at 1/θ and 1/λ on its right. With M = max(θ, λ) the path is s = sin(z)/M,
-// z = π/2 − δ + iu, a branch of a hyperbola around the singularities: all of these have Re z = π/2 (sin z = 1 there at the nearer one, and sin z =
-// cosh y > 1 at z = π/2 ± iy), and the integrand is analytic between Re z = 0 and π/2. So the trapezoidal rule in u converges like
-// e^{−2πδ/h} for a step h, and the integrand falls like e^{−u} at t = 0 and doubly exponentially for t > 0. δ is π/4 for small t and 1.5/√(t/M) for large t, where
-// the path must stay close to the saddle point: then no term is much larger than the sum, and the result is accurate relative to itself, however
-// small it is.
+// along any path from −i∞ to +i∞ that leaves 0 on its left and the singularities at 1/θ and 1/λ on its right. With M = max(θ, λ) the path
+// is s = sin(z)/M, z = π/2 − δ + iu, a branch of a hyperbola around the singularities: all of these have Re z = π/2 (sin z = 1 there at the
+// nearer one, and sin z = cosh y > 1 at z = π/2 ± iy), and the integrand is analytic between Re z = 0 and π/2. So the trapezoidal rule in u
+// converges like e^{−2πδ/h} for a step h, and the integrand falls like e^{−u} at t = 0 and doubly exponentially for t > 0. δ is π/4 for
+// small t and 1.5/√(t/M) for large t, where the path must stay close to the saddle point: then no term is much larger than the sum, and the
+// result is accurate relative to itself, however small it is.
 //
-// For small α most of φ is the Laplace part 1/(1−λ²s²), the integrals of which are known. Only φ minus this part, in proportion to α, is summed: so a tail that
-// is in proportion to α as well keeps its digits.
+// For small α most of φ is the Laplace part 1/(1−λ²s²), the integrals of which are known. Only φ minus this part, in proportion to α, is
+// summed: so a tail that is in proportion to α as well keeps its digits.
 type contour struct {
 	law          Arete
 	largest      float64      // M

@@ -6,8 +6,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// discrete is the discrete Arete law for a sensitivity of steps H: the difference of two negative binomial variables of shape α and scale s (masses ∝ p^k·Γ(α+k)/k!,
-// p = e^{−1/s}), and discrete Laplace of scale r besides. It is [Arete] with its gamma laws replaced by their lattice version, s = θH and r = λH.
+// discrete is the discrete Arete law for a sensitivity of steps H: the difference of two negative binomial variables of shape α and scale s
+// (masses ∝ p^k·Γ(α+k)/k!, p = e^{−1/s}), and discrete Laplace of scale r besides. It is [Arete] with its gamma laws replaced by their
+// lattice version, s = θH and r = λH.
 type discrete struct {
 	steps int64
 	shape float64 // α ≤ 1
@@ -22,10 +23,11 @@ type discrete struct {
 //	(i)  f is symmetric and unimodal: the largest loss over shifts of up to H is the supremum of ln f(t)/f(t+H) over t ≥ 0;
 //	(ii) for every x ≥ 0 and t ≥ x, f(t)/f(t+H) ≤ ρ(x) + f(x)/f(x+H), ρ(x) = e^{H/s}·Π_{i<H} (x+1+i)/(x+α+i).
 //
-// Proof. (i) The masses n(y) of the negative binomial law do not increase as α ≤ 1, so d(k) = Σ n(y)·n(y+k) does not for k ≥ 0. Two symmetric unimodal
-// laws are mixtures of uniform ones on {−m, …, m}, and so their sum is symmetric and unimodal.
-// (ii) n(y)/n(y+H) = ρ(y), which decreases; hence d(y) ≤ ρ(x)·d(y+H) for y ≥ x. The part of f(t) with d at y ≥ x is therefore at most ρ(x)·f(t+H). In the other, all
-// L(t−y) = e^{−(t−x)/r}·L(x−y), so it is at most e^{−(t−x)/r}·f(x). And L(k+1) ≥ e^{−1/r}·L(k) for all k, so f(t+H) ≥ e^{−(t−x)/r}·f(x+H). ∎
+// Proof. (i) The masses n(y) of the negative binomial law do not increase as α ≤ 1, so d(k) = Σ n(y)·n(y+k) does not for k ≥ 0. Two
+// symmetric unimodal laws are mixtures of uniform ones on {−m, …, m}, and so their sum is symmetric and unimodal.
+// (ii) n(y)/n(y+H) = ρ(y), which decreases; hence d(y) ≤ ρ(x)·d(y+H) for y ≥ x. The part of f(t) with d at y ≥ x is therefore at most
+// ρ(x)·f(t+H). In the other, all L(t−y) = e^{−(t−x)/r}·L(x−y), so it is at most e^{−(t−x)/r}·f(x). And L(k+1) ≥ e^{−1/r}·L(k) for all k, so
+// f(t+H) ≥ e^{−(t−x)/r}·f(x+H). ∎
 //
 // The scan therefore ends at the first x with ρ(x) + f(x)/f(x+H) ≤ e^ε, a few core scales from 0.
 
@@ -80,11 +82,13 @@ func (d discrete) reach() int {
 
 // variance returns E[Z²].
 func (d discrete) variance() float64 {
-	part := func(shape, scale float64) float64 {
-		sinh := math.Sinh(1 / (2 * scale))
-		return shape / (2 * sinh * sinh)
-	}
-	return part(d.shape, d.tail) + part(1, d.core)
+	return differenceVariance(d.shape, d.tail) + differenceVariance(1, d.core)
+}
+
+// differenceVariance returns that of the difference of two negative binomial variables of the shape and p = e^{−1/scale}.
+func differenceVariance(shape, scale float64) float64 {
+	sinh := math.Sinh(1 / (2 * scale))
+	return shape / (2 * sinh * sinh)
 }
 
 // discreteSampler draws from the law or from one of n shares of it.

@@ -3,21 +3,21 @@ package arete
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
 const (
-	// coreVariance is V of the jump law for real values: the noise hardly depends on it, and a lattice on which the core has a standard deviation of √20
-	// steps adds a rounding error that is 0.4 % of the variance of the core. Where many parties round, each adds up to a quarter of a step squared, and V
-	// is ten times that for all of them; finestCore is the largest V for which the masses fit into float64.
+	// coreVariance is V of the jump law for real values: the noise hardly depends on it, and a lattice on which the core has a standard
+	// deviation of √20 steps adds a rounding error that is 0.4 % of the variance of the core. Where many parties round, each adds up to a
+	// quarter of a step squared, and V is ten times that for all of them; finestCore is the largest V for which the masses fit into
+	// float64.
 	coreVariance, perParty, finestCore = 20, 2.5, 2500
 	// finest is the largest H for real values: from ε = 18 on it is the core that gets smaller, in steps.
 	finest = 1 << 16
 	// leastJump is an ε below which Laplace noise is smaller than the jump law on a fine lattice; they meet at ε ≈ 2.37.
 	leastJump = 2.3
-	// mostLattice is the ε at which the jump law and discrete Arete stay for all larger ones, on a fine lattice: the noise is 5e-5·Δ there, and what a
-	// calibration costs grows with e^{ε/2}.
+	// mostLattice is the ε at which the jump law and discrete Arete stay for all larger ones, on a fine lattice: the noise is 5e-5·Δ there,
+	// and what a calibration costs grows with e^{ε/2}.
 	mostLattice = 20
 	// laplaceSteps is H for discrete Laplace noise on real values.
 	laplaceSteps = 1 << 16
@@ -27,8 +27,6 @@ const (
 	idealSteps = 1.45
 	// leastIntegerJump is an ε below which Laplace noise is smaller for integers, and alwaysJump one above which the jump law is.
 	leastIntegerJump, alwaysJump = 1, 2.6
-	// leastDiscrete is the ε from which discrete Arete is calibrated.
-	leastDiscrete = leastArete
 )
 
 // calibrate returns the law of validated Params.
@@ -61,8 +59,9 @@ func calibrateBest(p Params) (spec, error) {
 	return jump, nil
 }
 
-// steps returns H where it is given, the lattice being the integers, or 0. The latter too for integers of a Sensitivity for which the integers would be far
-// finer than the core of the noise, which would cost time and gain nothing: the release is rounded to an integer then.
+// steps returns H where it is given, the lattice being the integers, or 0. The latter too for integers of a Sensitivity for which the
+// integers would be far finer than the core of the noise, which would cost time and gain nothing: the release is rounded to an integer
+// then.
 func (p Params) steps(law Law) int64 {
 	delta := p.sensitivity()
 	most := 0.0
@@ -102,9 +101,9 @@ func calibrateLaplace(epsilon float64, steps int64) (spec, error) {
 // leastScale is the least scale of a discrete Laplace law that is drawn: it is 0 with all but a probability of e^{−64}.
 const leastScale = 0x1p-6
 
-// calibrateJump returns the jump law of the least E|Z| over the shapes that it tries: for real values one, near the best (H = 1.45·√V·e^{ε/2}, as
-// a search over H and W for ε = 2.3 … 10 found, and W − H from 0.9 to 2.5 standard deviations of the core); for integers, where H is given, the core
-// varies, with none among them.
+// calibrateJump returns the jump law of the least E|Z| over the shapes that it tries: for real values one, near the best (H =
+// 1.45·√V·e^{ε/2}, as a search over H and W for ε = 2.3 … 10 found, and W − H from 0.9 to 2.5 standard deviations of the core); for
+// integers, where H is given, the core varies, with none among them.
 func calibrateJump(epsilon float64, steps int64, core float64) (spec, error) {
 	if steps > 0 {
 		return calibrateIntegerJump(epsilon, steps)
@@ -169,7 +168,7 @@ const (
 
 // calibrateDiscrete scales the continuous shape to a lattice, until the certificate holds.
 func calibrateDiscrete(epsilon float64, steps int64, core float64) (spec, error) {
-	if epsilon < leastDiscrete {
+	if epsilon < leastArete {
 		return spec{}, lawError(epsilon, DiscreteArete, "at least 3.6: below, Laplace noise is smaller")
 	}
 	epsilon = min(epsilon, mostLattice)
@@ -214,13 +213,13 @@ func (d Arete) onLattice(steps int64, scale float64) discrete {
 	return discrete{steps, d.alpha, coarse(d.theta * unit), coarse(max(d.lambda*unit, leastScale))}
 }
 
-// coarse rounds x > 0 up to 20 binary digits. Every parameter that a search ends at is rounded so, before it is certified: parties that calibrate
-// on unlike processors, whose last digits differ, arrive at one law.
+// coarse rounds x > 0 up to 20 binary digits. Every parameter that a search ends at is rounded so, before it is certified: parties that
+// calibrate on unlike processors, whose last digits differ, arrive at one law.
 func coarse(x float64) float64 {
 	fraction, exp := math.Frexp(x)
 	return math.Ldexp(math.Ceil(fraction*0x1p20), exp-20)
 }
 
 func lawError(epsilon float64, law Law, want string) error {
-	return fault.Params("arete", "Epsilon", epsilon, want+", for Law = "+law.String())
+	return bad("Epsilon", epsilon, want+", for Law = "+law.String())
 }

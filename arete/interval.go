@@ -28,6 +28,15 @@ func (x interval) mul(y interval, prec uint) interval {
 	return interval{lo.Rsh(lo, prec), upper(hi.Rsh(hi, prec))}
 }
 
+// times returns x·c for c ≥ 0.
+func (x interval) times(c *big.Rat) interval {
+	lo, hi := new(big.Int).Mul(x.lo, c.Num()), new(big.Int).Mul(x.hi, c.Num())
+	return interval{lo.Quo(lo, c.Denom()), upper(hi.Quo(hi, c.Denom()))}
+}
+
+// rational returns x as a fraction.
+func rational(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+
 // upper adds 1 in place: the upper end of what was rounded down.
 func upper(n *big.Int) *big.Int { return n.Add(n, big.NewInt(1)) }
 
@@ -38,8 +47,9 @@ func (x interval) expNeg(prec uint) interval {
 
 // expNegPoint encloses e^{−x} for x = n/2^prec. With y = x/2^r ≤ ½ it sums the alternating series of e^{−y}, and squares r times.
 //
-// Each of the terms is truncated by less than a unit, and so is y, which moves the sum by less than a unit; the tail of the alternating series is
-// less than its first term, which is below a unit. Each squaring doubles the relative error of a number above 2^−(2x): the guard digits see to that.
+// Each of the terms is truncated by less than a unit, and so is y, which moves the sum by less than a unit; the tail of the alternating
+// series is less than its first term, which is below a unit. Each squaring doubles the relative error of a number above 2^−(2x): the guard
+// digits see to that.
 func expNegPoint(n *big.Int, prec uint) interval {
 	if n.Sign() == 0 {
 		return interval{pow2(prec), pow2(prec)}

@@ -7,8 +7,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// jump is the jump law on the integers, for a sensitivity of steps H: Z = S + J, a Skellam core and rare jumps. All of it is one symmetric compound Poisson law.
-// Upwards, and downwards, it has at k the Lévy mass
+// jump is the jump law on the integers, for a sensitivity of steps H: Z = S + J, a Skellam core and rare jumps. All of it is one symmetric
+// compound Poisson law. Upwards, and downwards, it has at k the Lévy mass
 //
 //	ν(k) = (c/2)·p/W for 1 ≤ k ≤ W,   (c/2)·(1−p)·(1−q)·q^j/H for W + jH < k ≤ W + (j+1)H,   and V/2 more at k = 1.
 //
@@ -110,8 +110,8 @@ func (j jump) masses(n int) []float64 {
 	return g
 }
 
-// leastStart is where the recursion starts for want of smaller numbers, if ln g(0) = −(V+c)/2 is less. From there to the largest mass it is a factor below
-// e^{(V+c)/2}, less than e^{1300}: no number in between is out of range.
+// leastStart is where the recursion starts for want of smaller numbers, if ln g(0) = −(V+c)/2 is less. From there to the largest mass it is
+// a factor below e^{(V+c)/2}, less than e^{1300}: no number in between is out of range.
 const leastStart = -600
 
 // exponent returns ln E e^{xA} for the sum A of the upward jumps, for x with q·e^{xH} < 1.
@@ -129,7 +129,7 @@ func (j jump) oneSided(n int) *oneSided {
 // limit returns the end of the x for which [jump.exponent] is finite.
 func (j jump) limit() float64 { return -math.Log(j.decay()) / float64(j.steps) }
 
-// sampler draws from the law, or from one of n shares of it.
+// jumpSampler draws from the law, or from one of n shares of it.
 type jumpSampler struct {
 	law    jump
 	events *poisson

@@ -3,17 +3,16 @@ package arete
 import (
 	"fmt"
 	"math"
-	"sync"
 
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Lattice is infinitely divisible noise on a lattice, calibrated and certified: X = (Δ/H)·Z with an integer Z. Adding X to a value on the lattice whose
-// sensitivity is Δ, H steps, is ε-differentially private. [Best] and [Params.Lattice] make it.
+// Lattice is infinitely divisible noise on a lattice, calibrated and certified: X = (Δ/H)·Z with an integer Z. Adding X to a value on the
+// lattice whose sensitivity is Δ, H steps, is ε-differentially private. [Best] and [Params.Lattice] make it.
 //
-// Its methods speak of Z, in steps, as those of noise.DiscreteLaplace do: multiply by [Lattice.Step] for the units of the data. They take and return public
-// numbers, and return NaN for a NaN, on the zero Lattice, and where a table of more than 2²³ masses would be needed. A Lattice is immutable and safe
-// for concurrent use; what the methods compute first they keep.
+// Its methods speak of Z, in steps, as those of noise.DiscreteLaplace do: multiply by [Lattice.Step] for the units of the data. They take
+// and return public numbers, and return NaN for a NaN, on the zero Lattice, and where a table of more than 2²³ masses would be needed. A
+// Lattice is immutable and safe for concurrent use; what the methods compute first they keep.
 type Lattice struct {
 	params Params
 	spec   spec
@@ -21,17 +20,9 @@ type Lattice struct {
 	tables *tables
 }
 
-// tables holds the masses that were computed so far.
-type tables struct {
-	mutex  sync.Mutex
-	masses *oneSided
-}
-
-// maxTable is the largest number of masses.
-const maxTable = 1 << 23
-
-// Best returns the noise of the least E|X| for real-valued queries of sensitivity Δ: the jump law from ε ≈ 2.37 on, Laplace noise below. It is certified for
-// the parameters as they are. E|X| is Params.MeanAbs; in units of the optimum of all ε-DP noise, Δ·e^{ε/2}/(e^ε−1), which is not divisible, it is
+// Best returns the noise of the least E|X| for real-valued queries of sensitivity Δ: the jump law from ε ≈ 2.37 on, Laplace noise below. It
+// is certified for the parameters as they are. E|X| is Params.MeanAbs; in units of the optimum of all ε-DP noise, Δ·e^{ε/2}/(e^ε−1), which
+// is not divisible, it is
 //
 //	ε           2     2.5   3     4     5     6     7     8     10    12    14    16    20
 //	Best        1.175 1.247 1.233 1.210 1.187 1.172 1.160 1.150 1.139 1.134 1.132 1.132 1.133
@@ -43,8 +34,8 @@ func Best(epsilon, sensitivity float64) (*Lattice, error) {
 	return Params{Epsilon: epsilon, Sensitivity: sensitivity}.Lattice()
 }
 
-// BestInteger is [Best] for integer-valued queries of integer sensitivity: for Δ = 1 discrete Laplace noise, the optimum of all noise; for a larger Δ and
-// ε the jump law, mostly without a core: 0 but for rare uniform jumps.
+// BestInteger is [Best] for integer-valued queries of integer sensitivity: for Δ = 1 discrete Laplace noise, the optimum of all noise; for
+// a larger Δ and ε the jump law, mostly without a core: 0 but for rare uniform jumps.
 func BestInteger(epsilon float64, sensitivity int64) (*Lattice, error) {
 	return Params{Epsilon: epsilon, Sensitivity: float64(sensitivity), Integers: true}.Lattice()
 }
@@ -80,8 +71,9 @@ func (l *Lattice) Steps() int64 { return l.spec.size }
 // Step returns Δ/H, the distance of two points of the lattice, in the units of the data.
 func (l *Lattice) Step() float64 { return l.params.sensitivity() / float64(l.spec.size) }
 
-// Certify computes the certificate again, for the law as it stands, and returns the bound on the loss ln Pr[Z = k]/Pr[Z = k+j], over all k and all |j| ≤ H, that it
-// proves, and whether that is at most the Epsilon of the Params. Gaussian noise has no such bound: the loss is +Inf, and ok says whether Delta or Rho is proved.
+// Certify computes the certificate again, for the law as it stands, and returns the bound on the loss ln Pr[Z = k]/Pr[Z = k+j], over all k
+// and all |j| ≤ H, that it proves, and whether that is at most the Epsilon of the Params. Gaussian noise has no such bound: the loss is
+// +Inf, and ok says whether Delta or Rho is proved.
 func (l *Lattice) Certify() (loss float64, ok bool) {
 	if !l.valid() {
 		return math.NaN(), false
@@ -122,165 +114,3 @@ func roundTo(k int64, shift int) float64 {
 
 // valid reports whether l comes from a constructor.
 func (l *Lattice) valid() bool { return l.spec.size > 0 }
-
-// upTo returns the masses that |Z| = k takes, or nil if they are too many.
-func (l *Lattice) upTo(k float64) *oneSided {
-	need := k + l.spec.reach(45)
-	if !(need <= maxTable) {
-		return nil
-	}
-	l.tables.mutex.Lock()
-	defer l.tables.mutex.Unlock()
-	if l.tables.masses == nil || len(l.tables.masses.g) < int(need) {
-		size := int(need)
-		if l.tables.masses != nil { // the next arguments may be larger still
-			size = min(max(size, 2*len(l.tables.masses.g)), maxTable)
-		}
-		l.tables.masses = l.spec.oneSided(size)
-	}
-	return l.tables.masses
-}
-
-// Prob returns Pr[Z = x], 0 unless x is an integer, in the tails to a relative error of about 1e-10.
-func (l *Lattice) Prob(x float64) float64 {
-	if !l.valid() || math.IsNaN(x) {
-		return math.NaN()
-	}
-	if d, ok := l.spec.closed(); ok {
-		return d.Prob(x)
-	}
-	if x != math.Floor(x) || math.IsInf(x, 0) {
-		return 0
-	}
-	k := math.Abs(x)
-	if o := l.upTo(k); o != nil {
-		return o.prob(int(k))
-	}
-	return math.NaN()
-}
-
-// LogProb returns ln Pr[Z = x], −Inf unless x is an integer, and NaN where the probability underflows.
-func (l *Lattice) LogProb(x float64) float64 {
-	switch d, ok := l.spec.closed(); {
-	case !l.valid() || math.IsNaN(x):
-		return math.NaN()
-	case ok:
-		return d.LogProb(x)
-	case x != math.Floor(x) || math.IsInf(x, 0):
-		return math.Inf(-1)
-	}
-	return logNormal(l.Prob(x))
-}
-
-// logNormal returns ln p, or NaN where p has lost its digits.
-func logNormal(p float64) float64 {
-	if !(p >= 0x1p-1000) {
-		return math.NaN()
-	}
-	return math.Log(p)
-}
-
-// CDF returns Pr[Z ≤ x].
-func (l *Lattice) CDF(x float64) float64 { return l.Survival(-math.Floor(x) - 1) }
-
-// Survival returns Pr[Z > x], in the upper tail to a relative error of about 1e-10.
-func (l *Lattice) Survival(x float64) float64 {
-	switch d, ok := l.spec.closed(); {
-	case !l.valid() || math.IsNaN(x):
-		return math.NaN()
-	case ok:
-		return d.Survival(x)
-	case math.IsInf(x, 1):
-		return 0
-	case x < 0:
-		return 1 - l.Survival(-math.Floor(x)-1)
-	}
-	k := math.Floor(x)
-	if o := l.upTo(k); o != nil {
-		return o.survival(int(k))
-	}
-	return math.NaN()
-}
-
-// LogSurvival returns ln Pr[Z > x], and NaN where the probability underflows.
-func (l *Lattice) LogSurvival(x float64) float64 {
-	if d, ok := l.spec.closed(); ok {
-		return d.LogSurvival(x)
-	}
-	if x < 0 {
-		return math.Log1p(-l.Survival(-math.Floor(x) - 1))
-	}
-	return logNormal(l.Survival(x))
-}
-
-// Quantile returns the least integer k with CDF(k) ≥ p: −Inf at 0, +Inf at 1, NaN outside [0, 1].
-func (l *Lattice) Quantile(p float64) float64 {
-	switch d, ok := l.spec.closed(); {
-	case !l.valid() || !(p >= 0 && p <= 1):
-		return math.NaN()
-	case ok:
-		return d.Quantile(p)
-	case p == 0:
-		return math.Inf(-1)
-	case p == 1:
-		return math.Inf(1)
-	}
-	// reached reports CDF(k) ≥ p, in the tail that loses nothing.
-	reached := func(k float64) bool {
-		if k >= 0 && p > 0.5 {
-			return l.Survival(k) <= 1-p
-		}
-		return l.CDF(k) >= p
-	}
-	low, high := -1.0, 1.0
-	for !reached(high) {
-		low, high = high, 2*high
-		if l.upTo(high) == nil {
-			return math.NaN()
-		}
-	}
-	for reached(low) {
-		low, high = 2*low, low
-		if l.upTo(-low) == nil {
-			return math.NaN()
-		}
-	}
-	for high-low > 1 {
-		if mid := math.Floor((low + high) / 2); reached(mid) {
-			high = mid
-		} else {
-			low = mid
-		}
-	}
-	return high
-}
-
-// Mean returns 0.
-func (l *Lattice) Mean() float64 {
-	if !l.valid() {
-		return math.NaN()
-	}
-	return 0
-}
-
-// Variance returns E[Z²].
-func (l *Lattice) Variance() float64 {
-	if !l.valid() {
-		return math.NaN()
-	}
-	return l.spec.variance()
-}
-
-// MeanAbs returns E|Z|.
-func (l *Lattice) MeanAbs() float64 {
-	switch d, ok := l.spec.closed(); {
-	case !l.valid():
-		return math.NaN()
-	case ok:
-		return d.MeanAbs()
-	}
-	if o := l.upTo(0); o != nil {
-		return o.meanAbs()
-	}
-	return math.NaN()
-}

@@ -18,8 +18,9 @@ const (
 	DiscreteArete
 	// DiscreteLaplace is discrete Laplace noise, the least of all laws where Sensitivity is one step of the lattice.
 	DiscreteLaplace
-	// Gaussian is discrete Gaussian noise, (Epsilon, Delta)-DP or Rho-zCDP. It is never chosen for a single Epsilon, and for one release it is more noise than
-	// Laplace noise unless Delta is large; many releases compose better under Rho. Its shares add up to the law within a factor of 1 ± 10⁻³⁰⁰.
+	// Gaussian is discrete Gaussian noise, (Epsilon, Delta)-DP or Rho-zCDP. It is never chosen for a single Epsilon, and for one release it
+	// is more noise than Laplace noise unless Delta is large; many releases compose better under Rho. Its shares add up to the law within a
+	// factor of 1 ± 10⁻³⁰⁰.
 	Gaussian
 )
 
@@ -70,8 +71,8 @@ func (s spec) share(n uint64) spec {
 
 // loss returns an upper bound on the loss over shifts of up to H that is proved to hold if it is at most epsilon.
 //
-// For discrete Laplace noise of scale b it is H/b: rounded to the nearest, it is at most epsilon if and only if b ≥ H/epsilon as a real number rounded up to a
-// float64. For Gaussian there is none.
+// For discrete Laplace noise of scale b it is H/b: rounded to the nearest, it is at most epsilon if and only if b ≥ H/epsilon as a real
+// number rounded up to a float64. For Gaussian there is none.
 func (s spec) loss(epsilon float64) float64 {
 	switch s.law {
 	case Jump:
@@ -95,8 +96,7 @@ func (s spec) variance() float64 {
 		d, _ := s.closed()
 		return d.Variance()
 	}
-	sinh := math.Sinh(1 / (2 * s.scale))
-	return s.copies / (2 * sinh * sinh)
+	return differenceVariance(s.copies, s.scale)
 }
 
 // exponent returns ln E e^{xZ}, and limit the end of the x for which it is finite.
@@ -120,10 +120,10 @@ func (s spec) limit() float64 {
 	return 1 / s.scale
 }
 
-// deviation returns a k with Pr[|Z + R| > k] ≤ 1 − confidence, R the error of so many independent roundings at random, by Chernoff's bound at the best of many x: within
-// some 30 % of the least for confidences near 1, and always valid. A rounding error has mean 0 and two values 1 apart, so its exponent is at most
-// x²/8 (Hoeffding); that of Gaussian noise is at most σ²x²/2, because Σ e^{−(k−c)²/(2σ²)} is largest for an
-// integer c (Poisson summation), and then the best x is known.
+// deviation returns a k with Pr[|Z + R| > k] ≤ 1 − confidence, R the error of so many independent roundings at random, by Chernoff's bound
+// at the best of many x: within some 30 % of the least for confidences near 1, and always valid. A rounding error has mean 0 and two values
+// 1 apart, so its exponent is at most x²/8 (Hoeffding); that of Gaussian noise is at most σ²x²/2, because Σ e^{−(k−c)²/(2σ²)} is largest
+// for an integer c (Poisson summation), and then the best x is known.
 func (s spec) deviation(confidence float64, roundings int) float64 {
 	half := float64(roundings) / 4
 	nats := -math.Log((1 - confidence) / 2)

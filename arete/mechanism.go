@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -51,10 +50,12 @@ func (m *Mechanism) Lattice() *Lattice {
 	return m.lattice
 }
 
-// Release returns x plus noise, in the units of the data. The sensitivity of x is for the caller to know: sum clamped contributions, in integers. The error, which wraps [ErrParams], is for a Mechanism that New did not make.
+// Release returns x plus noise, in the units of the data. The sensitivity of x is for the caller to know: sum clamped contributions, in
+// integers. The error, which wraps [ErrParams], is for a Mechanism that New did not make.
 //
-// x is rounded to the nearest point of the lattice, exactly: k = ⌊x·H/Δ + ½⌋ as real numbers. This is monotone and takes x + Δ to k + H, so the sensitivity of k is
-// H, whatever x and Δ are, and k + Z is ε-DP; the rest is post-processing. NaN counts as 0, and k saturates at ±2⁶¹.
+// x is rounded to the nearest point of the lattice, exactly: k = ⌊x·H/Δ + ½⌋ as real numbers. This is monotone and takes x + Δ to k + H, so
+// the sensitivity of k is H, whatever x and Δ are, and k + Z is ε-DP; the rest is post-processing. NaN counts as 0, and k saturates at
+// ±2⁶¹.
 func (m *Mechanism) Release(x float64) (float64, error) {
 	if !m.valid() {
 		return math.NaN(), errZero("Mechanism")
@@ -83,11 +84,12 @@ func (m *Mechanism) String() string {
 	if !m.valid() {
 		return "arete.Mechanism (not made by New)"
 	}
-	return fmt.Sprintf("arete.Mechanism: %v noise of standard deviation %.4g, %v", m.Params().Law, math.Sqrt(m.lattice.Variance())*m.lattice.Step(), m.Guarantee())
+	deviation := math.Sqrt(m.lattice.Variance()) * m.lattice.Step()
+	return fmt.Sprintf("arete.Mechanism: %v noise of standard deviation %.4g, %v", m.Params().Law, deviation, m.Guarantee())
 }
 
 func errZero(what string) error {
-	return fault.Params("arete", what, "zero", "one that this package made")
+	return bad(what, "zero", "one that this package made")
 }
 
 // maxPoint is where points of the lattice saturate, in steps.

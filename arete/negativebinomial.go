@@ -6,9 +6,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// difference draws the difference of two independent negative binomial variables of one shape κ and p = e^{−1/s}, with masses ∝ p^k·Γ(κ+k)/k!, or
-// one of n shares of it. Both are compound Poisson: a Poisson number, of mean 2κ·L(s), of [logarithmic] jumps with a fair sign. Nothing
-// underflows, however small the shape: then there is mostly no jump. At κ = 1 the difference is discrete Laplace of scale s.
+// difference draws the difference of two independent negative binomial variables of one shape κ and p = e^{−1/s}, with masses ∝
+// p^k·Γ(κ+k)/k!, or one of n shares of it. Both are compound Poisson: a Poisson number, of mean 2κ·L(s), of [logarithmic] jumps with a fair
+// sign. Nothing underflows, however small the shape: then there is mostly no jump. At κ = 1 the difference is discrete Laplace of scale s.
 type difference struct {
 	events *poisson
 	jump   logarithmic

@@ -2,8 +2,9 @@ package arete
 
 import "math"
 
-// All laws on the lattice are Z = A − B with independent A and B of one law on 0, 1, 2, …, infinitely divisible: the sum of the jumps upwards, and of
-// those downwards. So what is to know about Z follows from the masses g of A, by sums of positive terms only, accurate into the tails:
+// All laws on the lattice are Z = A − B with independent A and B of one law on 0, 1, 2, …, infinitely divisible: the sum of the jumps
+// upwards, and of those downwards. So what is to know about Z follows from the masses g of A, by sums of positive terms only, accurate into
+// the tails:
 //
 //	Pr[Z = k] = Σ_y g(y)·g(y+k)        Pr[Z > k] = Σ_y g(y)·Pr[A > y+k]        E|Z| = 2·Σ_k Pr[A ≤ k]·Pr[A > k].
 //
@@ -70,8 +71,9 @@ func (o *oneSided) meanAbs() float64 {
 	return 2 * sum
 }
 
-// panjerSlack bounds the relative error of n masses made by a recursion of positive terms: the error of g(m) is at most the largest one before it and what
-// its own sums add, which are sums of at most n terms, of n + 8 roundings each way. That a sum over y has n terms more is in it.
+// panjerSlack bounds the relative error of n masses made by a recursion of positive terms: the error of g(m) is at most the largest one
+// before it and what its own sums add, which are sums of at most n terms, of n + 8 roundings each way. That a sum over y has n terms more
+// is in it.
 func panjerSlack(n int) float64 { return 2 * float64(n+64) * float64(n+64) * 0x1p-53 }
 
 // tilts is how many x Chernoff's bound is tried at, from 0 to the limit where ln E e^{xA}, the exponent, becomes infinite.

@@ -27,8 +27,8 @@ const (
 	maxRho         = 0x1p20
 )
 
-// Params are the public numbers of a release. They are comparable, and every method answers before any data is seen. Epsilon is required, and nothing else for pure
-// ε-differential privacy. Gaussian noise takes Epsilon and Delta, or Rho alone.
+// Params are the public numbers of a release. They are comparable, and every method answers before any data is seen. Epsilon is required,
+// and nothing else for pure ε-differential privacy. Gaussian noise takes Epsilon and Delta, or Rho alone.
 type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰].
 	Epsilon float64
@@ -41,8 +41,9 @@ type Params struct {
 	Integers bool
 	// Law is the noise. Auto is the one with the least E|X| for ε, and Gaussian if Rho is given.
 	Law Law
-	// Parties is about how many parties share the noise of a sum, at most 2²⁰; 0 is one. Each rounds its number to the lattice, and the more there are, the finer
-	// that is, so that their errors together hardly count: as far as H stays below 2¹⁶ for the laws that take tables. All parties use the same number.
+	// Parties is about how many parties share the noise of a sum, at most 2²⁰; 0 is one. Each rounds its number to the lattice, and the
+	// more there are, the finer that is, so that their errors together hardly count: as far as H stays below 2¹⁶ for the laws that take
+	// tables. All parties use the same number.
 	Parties int
 	// Delta is δ, in [2⁻¹⁰⁰⁰, ½], with Law = Gaussian and without Rho; else 0.
 	Delta float64
@@ -53,9 +54,13 @@ type Params struct {
 // gaussian reports whether the noise is Gaussian.
 func (p Params) gaussian() bool { return p.Law == Gaussian || p.Law == Auto && p.Rho != 0 }
 
+// bad returns the error for a field or an argument.
+func bad(field string, value any, want string) error {
+	return fault.Params("arete", field, value, want)
+}
+
 // validate checks the fields one by one.
 func (p Params) validate() error {
-	bad := func(field string, value any, want string) error { return fault.Params("arete", field, value, want) }
 	switch {
 	case p.gaussian() && p.Rho != 0 && p.Epsilon != 0:
 		return bad("Epsilon", p.Epsilon, "0 with a Rho, which says it all")
@@ -113,7 +118,8 @@ func (p Params) Guarantee() noise.Guarantee {
 	return noise.ApproxDP(p.Epsilon, p.Delta, p.relation())
 }
 
-// Lattice returns the noise that a release of these Params has, certified. It takes a millisecond, up to some tens at ε = 20. The error wraps [ErrParams].
+// Lattice returns the noise that a release of these Params has, certified. It takes a millisecond, up to some tens at ε = 20. The error
+// wraps [ErrParams].
 func (p Params) Lattice() (*Lattice, error) {
 	if err := p.validate(); err != nil {
 		return nil, err

@@ -26,15 +26,6 @@ func (r rate) enclose(prec uint) interval {
 	return x
 }
 
-// value returns the rate as a float64.
-func (r rate) value() float64 {
-	x := r.factor / float64(r.parts)
-	if r.scale != 0 {
-		x *= -math.Log(-math.Expm1(-1 / r.scale))
-	}
-	return x
-}
-
 // poisson draws from the Poisson law of a rate, exactly. A draw is the number of k with F(k) ≤ U, for U uniform and F the distribution
 // function. Nearly always one random word w tells: with words[k] = ⌊2⁶⁴·F(k)⌋, U < F(k) for certain if w < words[k], and U > F(k) if
 // w > words[k]. On a tie, one draw in some 2⁵⁸, more digits of U and of F decide.

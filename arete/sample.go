@@ -9,9 +9,10 @@ import (
 
 // Sample draws X and returns it rounded to the nearest multiple of step.
 //
-// Exact: for every integer k the result is k·step with probability Pr[(k−½)·step < X < (k+½)·step], for the parameters as float64, with no error at all.
-// All that is random are exponential variables of which more digits are drawn where a comparison, or the rounding, needs them: in float64 with a bound on
-// the error first, then with integers. A gamma variable below every number that a float64 holds, which a small α makes all the time, is such an interval too.
+// Exact: for every integer k the result is k·step with probability Pr[(k−½)·step < X < (k+½)·step], for the parameters as float64, with no
+// error at all. All that is random are exponential variables of which more digits are drawn where a comparison, or the rounding, needs
+// them: in float64 with a bound on the error first, then with integers. A gamma variable below every number that a float64 holds, which a
+// small α makes all the time, is such an interval too.
 //
 // step must be a power of two with θ/step and λ/step at most 2⁴⁶; otherwise the result is NaN.
 func (d Arete) Sample(src *noise.Source, step float64) float64 {
@@ -31,89 +32,15 @@ type draw struct {
 	src  *noise.Source
 }
 
-// digits is an exponential variable E of mean 1 of which the first binary digits are known: E ∈ [n, n+1)/2^bits. Nearly always these are all that is needed.
-type digits struct {
-	first int64    // n, as long as bits is firstDigits
-	n     *big.Int // nil as long as it is
-	bits  uint
-}
-
-// firstDigits is how many digits behind the point are drawn at first.
-const firstDigits = 50
-
-// exponential draws the first digits: ⌊2⁵⁰·E⌋ is geometric.
-func (s *draw) exponential() digits {
-	unit, err := noise.NewGeometric(0x1p50)
-	if err != nil {
-		panic("arete: noise rejects a scale of 2⁵⁰") // unreachable
-	}
-	return digits{unit.SampleInt(s.src), nil, firstDigits}
-}
-
-// refine draws 64 more digits: of the rest R of E, in units of the last digit so far, the next 64 have Pr ∝ e^{−j/2^(bits+64)}.
-func (s *draw) refine(e *digits) {
-	if e.n == nil {
-		e.n = big.NewInt(e.first)
-	}
-	for {
-		j := s.src.Uint64()
-		if s.belowExp(new(big.Rat).SetFrac(new(big.Int).SetUint64(j), pow2(e.bits+64))) {
-			e.n.Lsh(e.n, 64).Or(e.n, new(big.Int).SetUint64(j))
-			e.bits += 64
-			return
-		}
-	}
-}
-
-// belowExp returns true with probability exactly e^{−x}.
-func (s *draw) belowExp(x *big.Rat) bool {
-	u := new(big.Int)
-	for prec := uint(64); ; prec += 64 {
-		u.Lsh(u, 64).Or(u, new(big.Int).SetUint64(s.src.Uint64()))
-		limit := exactly(x, prec).expNeg(prec)
-		switch {
-		case u.Cmp(limit.lo) < 0:
-			return true
-		case u.Cmp(limit.hi) >= 0:
-			return false
-		}
-	}
-}
-
-// float returns bounds in float64, from the first digits.
-func (e *digits) float() (lo, hi float64) {
-	const widen, unit = 0x1p-52, 1.0 / (1 << firstDigits)
-	x := float64(e.first) * unit
-	return x * (1 - widen), (x + unit) * (1 + widen)
-}
-
-// enclose returns bounds in units of 2^−prec, of digits that were refined.
-func (e *digits) enclose(prec uint) interval {
-	if prec >= e.bits {
-		return interval{new(big.Int).Lsh(e.n, prec-e.bits), new(big.Int).Lsh(upper(new(big.Int).Set(e.n)), prec-e.bits)}
-	}
-	lo := new(big.Int).Rsh(e.n, e.bits-prec)
-	return interval{lo, upper(new(big.Int).Set(lo))}
-}
-
-// times returns x·c for c ≥ 0.
-func (x interval) times(c *big.Rat) interval {
-	lo, hi := new(big.Int).Mul(x.lo, c.Num()), new(big.Int).Mul(x.hi, c.Num())
-	return interval{lo.Quo(lo, c.Denom()), upper(hi.Quo(hi, c.Denom()))}
-}
-
-// rational returns x as a fraction.
-func rational(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
-
 // gammaDraw is a gamma variable of shape α and scale 1: e^{−E/α}, or 1 + E if it is above 1.
 type gammaDraw struct {
 	e     digits
 	above bool
 }
 
-// gamma draws by rejection (Ahrens and Dieter's GS, with all uniforms turned into exponentials). The density ∝ x^{α−1}·e^{−x} is below x^{α−1} for x < 1, which
-// has the mass 1/α and the law of e^{−E/α}, and below e^{−x} for x > 1, which has the mass 1/e. The first is accepted with probability e^{−x}, if E′ > x,
-// the second with x^{α−1}, if E′ > (1−α)·ln x.
+// gamma draws by rejection (Ahrens and Dieter's GS, with all uniforms turned into exponentials). The density ∝ x^{α−1}·e^{−x} is below
+// x^{α−1} for x < 1, which has the mass 1/α and the law of e^{−E/α}, and below e^{−x} for x > 1, which has the mass 1/e. The first is
+// accepted with probability e^{−x}, if E′ > x, the second with x^{α−1}, if E′ > (1−α)·ln x.
 func (s *draw) gamma() gammaDraw {
 	for {
 		g := gammaDraw{above: s.above()}
@@ -244,7 +171,8 @@ func (s *draw) roundExactly(up, down *gammaDraw, laplace *digits, sign float64) 
 	}
 }
 
-// roundFloat is round in float64, if that can tell. Divisions by step are exact; each product and sum adds a rounding, which widen covers many times.
+// roundFloat is round in float64, if that can tell. Divisions by step are exact; each product and sum adds a rounding, which widen covers
+// many times.
 func (s *draw) roundFloat(up, down *gammaDraw, laplace *digits, sign float64) (k float64, decided bool) {
 	const widen = 0x1p-48
 	theta, lambda := s.law.theta/s.step, s.law.lambda/s.step

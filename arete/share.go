@@ -4,27 +4,28 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Share is the noise of one of n parties that release the sum of their numbers, where nobody is trusted with the sum before it has noise. Each party publishes
-// nothing but Mask(x), under a protocol of secure aggregation that reveals only the sum of all; then [Share.Sum] is the release. All arithmetic is modulo 2⁶⁴,
-// as that of int64 is, so the masks of the protocol may be uniform words.
+// Share is the noise of one of n parties that release the sum of their numbers, where nobody is trusted with the sum before it has noise.
+// Each party publishes nothing but Mask(x), under a protocol of secure aggregation that reveals only the sum of all; then [Share.Sum] is
+// the release. All arithmetic is modulo 2⁶⁴, as that of int64 is, so the masks of the protocol may be uniform words.
 //
-// The sum of n shares has exactly the calibrated law: it is compound Poisson, and a share has its rates over n, as rational numbers, drawn exactly. So the noise
-// is that of one trusted party, and not √n times as large. (Gaussian noise is no such law; gaussian.go has what holds.)
+// The sum of n shares has exactly the calibrated law: it is compound Poisson, and a share has its rates over n, as rational numbers, drawn
+// exactly. So the noise is that of one trusted party, and not √n times as large. (Gaussian noise is no such law; gaussian.go has what
+// holds.)
 //
-// Parties that drop out, or that tell their noise to others, take their shares with them. A Share for n parties of which missing may do so is one of n − missing:
-// the others together have the calibrated noise, and what else there is only adds to it. As long as no more than missing do so, the sum is private for the others. Who
-// takes part is public. What is protected is the number of a party who does: no one can tell it from none (0, under AddRemove) or from another (under Replace).
+// Parties that drop out, or that tell their noise to others, take their shares with them. A Share for n parties of which missing may do so
+// is one of n − missing: the others together have the calibrated noise, and what else there is only adds to it. As long as no more than
+// missing do so, the sum is private for the others. Who takes part is public. What is protected is the number of a party who does: no one
+// can tell it from none (0, under AddRemove) or from another (under Replace).
 //
-// Each party's number is rounded to the lattice at random, with the right mean, so that errors do not add up: n parties have a standard deviation of at most √n/2 steps
-// from it. Params.Parties makes the lattice fine enough for them; for far more than 1000 parties, or ε above 16, DiscreteLaplace and Gaussian have finer ones.
-// Integers need no rounding on a lattice of integers.
+// Each party's number is rounded to the lattice at random, with the right mean, so that errors do not add up: n parties have a standard
+// deviation of at most √n/2 steps from it. Params.Parties makes the lattice fine enough for them; for far more than 1000 parties, or ε
+// above 16, DiscreteLaplace and Gaussian have finer ones. Integers need no rounding on a lattice of integers.
 //
-// All parties must use the same law. They have it from the same Params, as all parameters are rounded before they are certified; where processors differ, compare
-// [Lattice.String].
+// All parties must use the same law. They have it from the same Params, as all parameters are rounded before they are certified; where
+// processors differ, compare [Lattice.String].
 //
 // A Share is for one goroutine at a time, and for one party: it holds the party's randomness.
 type Share struct {
@@ -42,8 +43,8 @@ const maxParties = 1 << 20
 // Share returns the noise of one of n parties, none of whom drops out or colludes. The error is that of [Mechanism.ShareWithDropouts].
 func (m *Mechanism) Share(n int) (*Share, error) { return m.ShareWithDropouts(n, 0) }
 
-// ShareWithDropouts returns the noise of one of n parties of whom up to missing may drop out or collude with the receiver. Where fewer do, the noise is up to
-// √(n/(n − missing)) times the calibrated one. All parties use the same Params, n and missing.
+// ShareWithDropouts returns the noise of one of n parties of whom up to missing may drop out or collude with the receiver. Where fewer do,
+// the noise is up to √(n/(n − missing)) times the calibrated one. All parties use the same Params, n and missing.
 //
 // Each party's number is bounded by Mask, so that it changes the sum by Δ at most if it is 0 instead (AddRemove) or another one (Replace).
 // The error wraps [ErrParams] unless 0 ≤ missing < n ≤ 2²⁰, and under noise.L1, where changes of many parties would be rounded each.
@@ -52,11 +53,11 @@ func (m *Mechanism) ShareWithDropouts(n, missing int) (*Share, error) {
 	case !m.valid():
 		return nil, errZero("Mechanism")
 	case n < 1 || n > maxParties:
-		return nil, fault.Params("arete", "n", n, "an integer in [1, 2²⁰]")
+		return nil, bad("n", n, "an integer in [1, 2²⁰]")
 	case missing < 0 || missing >= n:
-		return nil, fault.Params("arete", "missing", missing, "an integer in [0, n)")
+		return nil, bad("missing", missing, "an integer in [0, n)")
 	case m.lattice.params.relation() == noise.L1:
-		return nil, fault.Params("arete", "Relation", noise.L1, "AddRemove or Replace, to share noise among parties")
+		return nil, bad("Relation", noise.L1, "AddRemove or Replace, to share noise among parties")
 	}
 	need := n - missing
 	law, err := m.lattice.spec.sampler(uint64(need))
@@ -65,7 +66,7 @@ func (m *Mechanism) ShareWithDropouts(n, missing int) (*Share, error) {
 	}
 	sum := m.lattice.spec.share(uint64(need))
 	if sum.law == Gaussian && !m.lattice.params.gaussianHolds(sum.scale, sum.size, need) {
-		return nil, fault.Params("arete", "n", n, "fewer parties: so many shares of Gaussian noise do not add up to it") // unreachable: the lattice is fine
+		return nil, bad("n", n, "fewer parties: so many shares of Gaussian noise do not add up to it") // unreachable: the lattice is fine
 	}
 	return &Share{lattice: m.lattice, parties: n, need: need, spec: sum, law: law}, nil
 }
@@ -82,9 +83,11 @@ func (s *Share) Noise() int64 {
 }
 
 // Mask returns what the party contributes: its number, in steps of the lattice, plus its noise. The number is clamped to [−Δ, Δ] under
-// AddRemove and to [−Δ/2, Δ/2] under Replace, so subtract the middle of the range first; then it is rounded at random to one of the two points around it. NaN counts as 0.
+// AddRemove and to [−Δ/2, Δ/2] under Replace, so subtract the middle of the range first; then it is rounded at random to one of the two
+// points around it. NaN counts as 0.
 //
-// The result is private only within the sum: one share is far too little noise to publish by itself. Each call is for another sum, and each sum spends the budget again.
+// The result is private only within the sum: one share is far too little noise to publish by itself. Each call is for another sum, and each
+// sum spends the budget again.
 func (s *Share) Mask(x float64) int64 {
 	if !s.valid() {
 		return 0
@@ -92,8 +95,9 @@ func (s *Share) Mask(x float64) int64 {
 	return s.point(x) + s.law.draw(&s.src)
 }
 
-// point clamps and rounds x to the lattice. It is the integers of steps that are clamped to H or ⌊H/2⌋ … ⌈H/2⌉, at most H apart under Replace: whatever x and the random
-// digits are, one party moves the sum by at most H. How its own digits fall depends on nothing else, so they change no sensitivity.
+// point clamps and rounds x to the lattice. It is the integers of steps that are clamped to H or ⌊H/2⌋ … ⌈H/2⌉, at most H apart under
+// Replace: whatever x and the random digits are, one party moves the sum by at most H. How its own digits fall depends on nothing else, so
+// they change no sensitivity.
 func (s *Share) point(x float64) int64 {
 	if math.IsNaN(x) {
 		return 0
@@ -110,15 +114,15 @@ func (s *Share) point(x float64) int64 {
 	return int64(noise.RandomizedRound(&s.src, min(max(y, low), high), 1))
 }
 
-// Sum returns the release: total is the sum of what Mask returned to parties of them, modulo 2⁶⁴. The error wraps [ErrParams] if these are fewer than
-// n − missing, the number for which the noise is calibrated: then the total must not be published, and the mask of the protocol should not come off. It does
-// not depend on the total.
+// Sum returns the release: total is the sum of what Mask returned to parties of them, modulo 2⁶⁴. The error wraps [ErrParams] if these are
+// fewer than n − missing, the number for which the noise is calibrated: then the total must not be published, and the mask of the protocol
+// should not come off. It does not depend on the total.
 func (s *Share) Sum(total int64, parties int) (*Value, error) {
 	switch {
 	case !s.valid():
 		return nil, errZero("Share")
 	case parties < s.need || parties > s.parties:
-		return nil, fault.Params("arete", "parties", parties, fmt.Sprintf("an integer in [%d, %d]: the noise is shared by so many", s.need, s.parties))
+		return nil, bad("parties", parties, fmt.Sprintf("an integer in [%d, %d]: the noise is shared by so many", s.need, s.parties))
 	}
 	v := newValue(s.lattice.params, s.spec, total)
 	v.shared, v.parties, v.need = true, parties, s.need
@@ -128,7 +132,8 @@ func (s *Share) Sum(total int64, parties int) (*Value, error) {
 // Format prints a fixed text under every verb: what the party draws is secret.
 func (s *Share) Format(f fmt.State, _ rune) { fmt.Fprint(f, "arete.Share (secret)") }
 
-// StdDev returns the standard deviation of the noise of a sum over so many parties, in the units of the data, and NaN if they are fewer than n − missing or more than n.
+// StdDev returns the standard deviation of the noise of a sum over so many parties, in the units of the data, and NaN if they are fewer
+// than n − missing or more than n.
 func (s *Share) StdDev(parties int) float64 {
 	if !s.valid() || parties < s.need || parties > s.parties {
 		return math.NaN()

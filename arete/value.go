@@ -83,10 +83,11 @@ func (v *Value) StdDev() float64 {
 	return math.Sqrt(v.law().variance()) / float64(v.noise.size) * v.params.sensitivity()
 }
 
-// Interval returns bounds that hold the true value, the sum of the parties' clamped numbers if there are several, with at least the given confidence, rounding to
-// the lattice included. NaN for a confidence outside [0, 1), and for the zero Value.
+// Interval returns bounds that hold the true value, the sum of the parties' clamped numbers if there are several, with at least the given
+// confidence, rounding to the lattice included. NaN for a confidence outside [0, 1), and for the zero Value.
 //
-// They are the quantiles of the noise where these take less than 2²⁰ masses to compute, and the calibrated law is the whole of it; otherwise Chernoff's bound.
+// They are the quantiles of the noise where these take less than 2²⁰ masses to compute, and the calibrated law is the whole of it;
+// otherwise Chernoff's bound.
 func (v *Value) Interval(confidence float64) (lo, hi float64) {
 	if !v.valid() || !(confidence >= 0 && confidence < 1) {
 		return math.NaN(), math.NaN()

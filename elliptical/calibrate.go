@@ -88,7 +88,7 @@ func (p Params) scales(a, tau []float64) ([]float64, error) {
 	if p.laplace() {
 		s, err = noise.LaplaceScale(p.Epsilon, slack*accurateSum(a, tau, func(x float64) float64 { return x }))
 	} else {
-		norm := slack * math.Sqrt(accurateSum(a, tau, func(x float64) float64 { return x * x }))
+		norm := slack * math.Sqrt(accurateSum(a, tau, square))
 		if p.Rho > 0 {
 			s, err = noise.GaussianSigmaZCDP(p.Rho, norm)
 		} else {

@@ -148,7 +148,7 @@ func readParams(r *wire.Reader) (p Params) {
 		r.Fail("unknown flags")
 	case p.validate() != nil:
 		r.Fail("invalid Params")
-	case math.Signbit(p.Rho) || math.Signbit(p.Epsilon) || math.Signbit(p.Delta) || negativeZero(p.Lower) || negativeZero(p.Ellipsoid):
+	case wire.NegativeZero(p.Rho, p.Epsilon, p.Delta) || wire.NegativeZero(p.Lower.Values()...) || wire.NegativeZero(p.Ellipsoid.Values()...):
 		r.Fail("a negative zero")
 	}
 	return p
@@ -178,6 +178,3 @@ func readCoordinate(r *wire.Reader, p Params, i int) coordinate {
 	}
 	return p.box(i, c)
 }
-
-// negativeZero reports whether one of the numbers is −0.
-func negativeZero(v Vector) bool { return v != VectorOf(v.Values()...) }

@@ -10,7 +10,7 @@ import (
 // which adds at most half a step, 2⁻⁴⁴ of the noise or 2⁻³³ of the width, except for halfWidth.
 
 // parts returns the scales of ηᵢ and of cᵢ·η₀, the second 0 without a count, and the most that rounding them, and a ready sum, adds: half
-// a step each. With an Ellipsoid coordinate i is row i of L times the noise of z.
+// a step each. With an Ellipsoid coordinate i is row i of L times the noise of z. For i = dim they are those of the count.
 func (l law) parts(i int) (own, shared, rounding float64) {
 	c := l.at[i]
 	if l.lower != nil {
@@ -20,7 +20,7 @@ func (l law) parts(i int) (own, shared, rounding float64) {
 		}
 		return c.scale * norm, 0, sum * c.step / 2
 	}
-	if len(l.at) == l.dim {
+	if i == l.dim || len(l.at) == l.dim {
 		return c.scale, 0, c.step
 	}
 	count, middle := l.at[l.dim], math.Abs(float64(c.centre)*c.step)
@@ -29,19 +29,11 @@ func (l law) parts(i int) (own, shared, rounding float64) {
 
 // deviation returns the standard deviation of coordinate i, that of the count for i = dim.
 func (l law) deviation(i int) float64 {
-	own, shared, _ := l.partsOrCount(i)
+	own, shared, _ := l.parts(i)
 	if l.laplace {
 		return math.Sqrt2 * math.Hypot(own, shared)
 	}
 	return math.Hypot(own, shared)
-}
-
-// partsOrCount is parts, and for i = dim the scale of the count.
-func (l law) partsOrCount(i int) (own, shared, rounding float64) {
-	if i == l.dim {
-		return l.at[i].scale, 0, l.at[i].step
-	}
-	return l.parts(i)
 }
 
 // covariance returns that of coordinates i ≥ j.
@@ -69,7 +61,7 @@ func square(x float64) float64 { return x * x }
 // the density (s²·f_s − t²·f_t)/(s² − t²), as 1/((1+s²ω²)(1+t²ω²)) is the same combination of 1/(1+s²ω²) and 1/(1+t²ω²), so its moment is
 // Γ(p+1)·(s^{p+2} − t^{p+2})/(s² − t²).
 func (l law) moment(i int, p float64) float64 {
-	own, shared, _ := l.partsOrCount(i)
+	own, shared, _ := l.parts(i)
 	if !l.laplace {
 		gamma, _ := math.Lgamma((p + 1) / 2)
 		return math.Exp(p*math.Log(math.Sqrt2*math.Hypot(own, shared)) + gamma - math.Log(math.Pi)/2)
@@ -104,7 +96,7 @@ func (l law) halfWidth(i int, confidence float64) float64 {
 	if !(confidence >= 0 && confidence < 1) {
 		return math.NaN()
 	}
-	own, shared, rounding := l.partsOrCount(i)
+	own, shared, rounding := l.parts(i)
 	if !l.laplace {
 		normal, err := noise.NewGaussian(math.Hypot(own, shared))
 		if err != nil {

@@ -64,16 +64,15 @@ func (m *Mechanism) HalfWidth(i int, confidence float64) float64 {
 // and infinities saturate, which no neighbour of a finite sum is.
 func (m *Mechanism) Release(sum []float64) (*Sum, error) {
 	if m.law.dim == 0 {
-		return nil, fault.Params("elliptical", "Widths.Len()", 0, "a Mechanism that New made")
+		return nil, bad("Widths.Len()", 0, "a Mechanism that New made")
 	}
 	if m.law.lower != nil {
-		return nil, fault.Params("elliptical", "Ellipsoid.Len()", m.params.Ellipsoid.Len(), "0 for a ready sum: only rows can be scaled to an ellipsoid")
+		return nil, bad("Ellipsoid.Len()", m.params.Ellipsoid.Len(), "0 for a ready sum: only rows can be scaled to an ellipsoid")
 	}
 	if len(sum) != len(m.law.at) {
 		return nil, fault.Mismatch("elliptical", "len(sum)", len(sum), len(m.law.at))
 	}
-	totals := make([]int64, len(sum))
-	rows := int64(0)
+	totals, rows := make([]int64, len(sum)), int64(0)
 	if m.params.Count {
 		count := coordinate{step: 1}
 		rows = min(max(count.steps(sum[m.law.dim]), 0), maxRows)

@@ -36,7 +36,8 @@ const (
 // that means stands with each.
 type Params struct {
 	// Widths are Δ₁, …, Δ_d in the units of the data, each in [2⁻¹⁰⁰, 2¹⁰⁰], d at most 2²⁶ (less where ε is so small that the noise is 2³⁰
-	// widths and more): coordinate i of a row is in an interval of length Δᵢ. A coordinate of width 0 is the same in every row and not private; leave it out.
+	// widths and more): coordinate i of a row is in an interval of length Δᵢ. A coordinate of width 0 is the same in every row and not
+	// private; leave it out.
 	Widths Vector
 	// Ellipsoid stands in the place of Widths where coordinates are correlated: the matrix M of [PackSymmetric], d at most 512, such
 	// that rows x have xᵀM⁻¹x ≤ ¼ and so two rows differ by at most 1 in that norm; others are scaled to it. The noise is Gaussian of

@@ -105,7 +105,8 @@ func (s *Sum) Covariance() *mat.SymDense {
 func (s *Sum) ExpectedError(p float64) float64 { return s.law.expectedError(p) }
 
 // Interval returns bounds that hold the true sum of coordinate i, of rows as they were rounded to the grid (see [Sum.Estimate]) or ready,
-// with the given confidence over the noise, for any one coordinate fixed before the release. NaN if there is no such coordinate, and for a confidence outside [0, 1).
+// with the given confidence over the noise, for any one coordinate fixed before the release. NaN if there is no such coordinate, and for a
+// confidence outside [0, 1).
 func (s *Sum) Interval(i int, confidence float64) (lo, hi float64) {
 	if i < 0 || i >= s.law.dim {
 		return math.NaN(), math.NaN()

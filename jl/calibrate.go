@@ -35,27 +35,28 @@ const (
 
 // calibrate returns the noise for the matrix: the kind asked for, or the better one.
 func (p Params) calibrate(m bounded) (calibration, error) {
-	kind := p.Noise
-	switch {
-	case kind != AutoNoise:
-	case p.Rho > 0:
-		kind = Gaussian
-	case p.Delta == 0 && p.Integers:
-		kind = DiscreteLaplace
-	case p.Delta == 0:
-		kind = Laplace
-	default:
-		pure, err := p.calibrateKind(m, Laplace)
-		if p.Integers {
-			pure, err = p.calibrateKind(m, DiscreteLaplace)
-		}
-		normal, otherErr := p.calibrateKind(m, Gaussian)
-		if err != nil || otherErr == nil && p.variance(normal.law) < p.variance(pure.law) {
-			return normal, otherErr
-		}
-		return pure, nil
+	n, gain := p.bounds(m), 1.0 // which may take long, and serve all kinds
+	if p.holds() {
+		gain = m.gain()
 	}
-	return p.calibrateKind(m, kind)
+	laplace := Laplace
+	if p.Integers {
+		laplace = DiscreteLaplace
+	}
+	switch {
+	case p.Noise != AutoNoise:
+		return p.calibrateKind(p.Noise, n, gain)
+	case p.Rho > 0:
+		return p.calibrateKind(Gaussian, n, gain)
+	case p.Delta == 0:
+		return p.calibrateKind(laplace, n, gain)
+	}
+	pure, err := p.calibrateKind(laplace, n, gain)
+	normal, otherErr := p.calibrateKind(Gaussian, n, gain)
+	if err != nil || otherErr == nil && p.variance(normal.law) < p.variance(pure.law) {
+		return normal, otherErr
+	}
+	return pure, nil
 }
 
 // variance returns the variance of the estimated squared distance of two sketches with the noise at SquaredLength.
@@ -64,13 +65,9 @@ func (p Params) variance(l law) float64 {
 	return p.spread().distance(n.plus(n), p.SquaredLength, 0)
 }
 
-// calibrateKind returns the grid, the scale and the limit for one kind of noise.
-func (p Params) calibrateKind(m bounded, kind Noise) (calibration, error) {
+// calibrateKind returns the grid, the scale and the limit for one kind of noise, where n and gain are the bounds of the matrix.
+func (p Params) calibrateKind(kind Noise, n norms, gain float64) (calibration, error) {
 	c := calibration{law: law{kind: kind, input: p.Input}}
-	n, gain := p.bounds(m), 1.0
-	if p.holds() {
-		gain = m.gain()
-	}
 	before, after := p.rounding(kind)
 	norm, delta := n.one, p.sensitivity()
 	if kind == Gaussian {

@@ -143,12 +143,10 @@ func readParams(r *wire.Reader) (p Params) {
 	p.Seed = hashing.Seed(append(make([]byte, 0, 16), r.Bytes(16)...)[:16])
 	p.Density, p.Epsilon, p.Delta, p.Rho = r.Float64(), r.Float64(), r.Float64(), r.Float64()
 	p.Sensitivity, p.SquaredLength = r.Float64(), r.Float64()
-	negativeZero := func(x float64) bool { return x == 0 && math.Signbit(x) }
 	switch {
 	case flags > 3:
 		r.Fail("unknown flags")
-	case negativeZero(p.Density) || negativeZero(p.Epsilon) || negativeZero(p.Delta) || negativeZero(p.Rho) ||
-		negativeZero(p.Sensitivity) || negativeZero(p.SquaredLength):
+	case wire.NegativeZero(p.Density, p.Epsilon, p.Delta, p.Rho, p.Sensitivity, p.SquaredLength):
 		r.Fail("a negative zero")
 	}
 	return p
@@ -167,8 +165,7 @@ func readTerm(r *wire.Reader, step float64) term {
 	}
 	switch {
 	case r.Err() != nil:
-	case p.validate() != nil || p.withoutNegativeZeros() != p || t.law.kind == AutoNoise || math.Signbit(t.epsilon) ||
-		math.Signbit(t.delta) || math.Signbit(t.rho):
+	case p.validate() != nil || t.law.kind == AutoNoise || wire.NegativeZero(t.epsilon, t.delta, t.rho):
 		r.Fail("an invalid guarantee")
 	case input > 1 || !(t.law.scale >= least && t.law.scale <= maxScale) || t.law.kind == DiscreteLaplace && step != 1:
 		r.Fail("invalid noise")

@@ -1,8 +1,6 @@
 package jl
 
-import (
-	"math"
-)
+import "math"
 
 // The unbiased estimators, and what is made of them. They are for sketches that were released separately, so that their noise is
 // independent.

@@ -94,14 +94,13 @@ func (m *fjlt) norms(r noise.Relation) norms {
 	}
 	spread(0)
 	last := 0
-	two := operatorNorm(m.rows, func(a, b int) float64 {
+	return gramNorms(m.rows, func(a, b int) float64 {
 		if a != last {
 			spread(a)
 			last = a
 		}
 		return float64(m.size) * float64(m.dot(b, dense))
 	})
-	return norms{up(two * math.Sqrt(float64(m.rows))), two}
 }
 
 // gain: |(HDx)_f| ≤ u, and a row of P adds its entries.

@@ -61,17 +61,17 @@ func (l law) moments() (second, fourth float64) {
 
 // sampler returns a function that draws the noise, in steps, at most 2⁶¹ in size.
 func (l law) sampler(src *noise.Source) func() int64 {
-	within := func(x float64) int64 { return min(max(int64(x), 1-most), most-1) }
+	within := func(n int64) int64 { return min(max(n, 1-most), most-1) }
 	switch l.kind {
 	case Gaussian:
 		d := must(noise.NewGaussian(l.scale))
-		return func() int64 { return within(d.Sample(src, 1)) }
+		return func() int64 { return within(int64(d.Sample(src, 1))) }
 	case DiscreteLaplace:
 		d := must(noise.NewDiscreteLaplace(l.scale))
-		return func() int64 { return min(max(d.SampleInt(src), 1-most), most-1) }
+		return func() int64 { return within(d.SampleInt(src)) }
 	}
 	d := must(noise.NewLaplace(l.scale))
-	return func() int64 { return within(d.Sample(src, 1)) }
+	return func() int64 { return within(int64(d.Sample(src, 1))) }
 }
 
 // must returns the distribution of a scale that calibrate or the decoder checked.

@@ -1,8 +1,6 @@
 package jl
 
 import (
-	"math"
-
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -38,8 +36,7 @@ func newNormal(p Params) *normal {
 	})
 	m.bound = c.norms()
 	if gram != nil {
-		two := operatorNorm(m.rows, func(a, b int) float64 { return gram[a*m.rows+b] })
-		m.bound = norms{up(two * math.Sqrt(float64(m.rows))), two}
+		m.bound = gramNorms(m.rows, func(a, b int) float64 { return gram[a*m.rows+b] })
 	}
 	for _, sum := range sums {
 		m.greatest = max(m.greatest, float64(sum))

@@ -34,6 +34,12 @@ func operatorNorm(k int, gram func(a, b int) float64) float64 {
 	}
 }
 
+// gramNorms returns the bounds for ‖d‖₂ ≤ 1 from the Gram matrix: k numbers of ℓ₂ norm x have an ℓ₁ norm of at most √k·x.
+func gramNorms(k int, gram func(a, b int) float64) norms {
+	two := operatorNorm(k, gram)
+	return norms{up(two * math.Sqrt(float64(k))), two}
+}
+
 // certain reports whether λI − g has a Cholesky factorisation.
 func certain(g *mat.SymDense, lambda float64) bool {
 	k := g.SymmetricDim()

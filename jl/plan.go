@@ -4,38 +4,27 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/hadamard"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// outline is a matrix of which all that the calibration asks is known without drawing it.
-type outline struct {
-	bound norms
-	size  float64
-}
-
-func (o outline) norms(noise.Relation) norms { return o.bound }
-func (o outline) gain() float64              { return o.size }
-
-// outlined reports whether an outline is enough: entries ±1 under L1, and the Hadamard rows under both relations.
+// outlined reports whether all that the calibration asks is known without drawing the matrix: entries ±1 under L1, and the Hadamard rows
+// under both relations.
 func (p Params) outlined() bool {
 	return p.Transform == SRHT || p.relation() == noise.L1 && (p.Transform == SJLT || p.Transform == Rademacher)
 }
 
-// bounded returns the matrix, or its outline.
+// bounded returns the matrix, without its random parts if that is enough.
 func (p Params) bounded() bounded {
-	if !p.outlined() {
-		return p.newMatrix()
-	}
-	k, u := float64(p.Rows), float64(hadamard.Size(p.Dim))
 	switch {
-	case p.Transform == SJLT:
-		k, u = float64(p.sparsity()), float64(p.Dim)
-	case p.relation() == noise.L2:
-		return outline{norms{up(math.Sqrt(k * u)), up(math.Sqrt(u))}, u}
+	case !p.outlined():
+		return p.newMatrix()
+	case p.Transform == SRHT:
+		return outlineSRHT(p)
+	case p.Transform == Rademacher:
+		return outlineRademacher(p)
 	}
-	return outline{norms{k, up(math.Sqrt(k))}, u}
+	return outlineSJLT(p)
 }
 
 // noise returns the noise that New would draw.
@@ -150,7 +139,7 @@ func (p Params) Plan(squared float64) (Plan, error) {
 		return Plan{}, err
 	}
 	if !p.outlined() {
-		return Plan{}, fault.Params("jl", "Transform", p.Transform,
+		return Plan{}, bad("Transform", p.Transform,
 			"SRHT, or under L1 SJLT or Rademacher: others have to be drawn for each number of rows")
 	}
 	plan, err := p.bestRows()

@@ -20,8 +20,12 @@ type rademacher struct {
 
 const signsPerHash = 60
 
+// outlineRademacher returns the matrix without its random parts: what gain, and under L1 norms, look at.
+func outlineRademacher(p Params) *rademacher { return &rademacher{rows: p.Rows, dim: p.Dim} }
+
 func newRademacher(p Params) *rademacher {
-	m := &rademacher{rows: p.Rows, dim: p.Dim, hashes: make([]hashing.Polynomial, (p.Rows+signsPerHash-1)/signsPerHash)}
+	m := outlineRademacher(p)
+	m.hashes = make([]hashing.Polynomial, (m.rows+signsPerHash-1)/signsPerHash)
 	for i := range m.hashes {
 		m.hashes[i] = fourWise(p.Seed.Derive(labelSigns + uint64(i)))
 	}
@@ -73,7 +77,7 @@ func (m *rademacher) norms(r noise.Relation) norms {
 			}
 		}
 	}
-	two := operatorNorm(m.rows, func(a, b int) float64 {
+	return gramNorms(m.rows, func(a, b int) float64 {
 		differ := 0
 		x, y := signs[a*words:(a+1)*words], signs[b*words:(b+1)*words]
 		for i := range x {
@@ -81,7 +85,6 @@ func (m *rademacher) norms(r noise.Relation) norms {
 		}
 		return float64(int(m.dim) - 2*differ)
 	})
-	return norms{up(two * math.Sqrt(k)), two}
 }
 
 func (m *rademacher) gain() float64 { return float64(m.dim) }

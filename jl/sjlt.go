@@ -30,8 +30,11 @@ type sjlt struct {
 // maxTable is the greatest number of entries that are kept in memory, 16 MiB. Computed, an entry takes about 10 ns.
 const maxTable = 1 << 22
 
+// outlineSJLT returns the matrix without its random parts: what gain, and under L1 norms, look at.
+func outlineSJLT(p Params) *sjlt { return &sjlt{rows: p.Rows, sparsity: p.sparsity(), dim: p.Dim} }
+
 func newSJLT(p Params) *sjlt {
-	m := &sjlt{rows: p.Rows, sparsity: p.sparsity(), dim: p.Dim}
+	m := outlineSJLT(p)
 	m.block = uint64(m.rows / m.sparsity)
 	m.hashes = make([]hashing.Polynomial, m.sparsity)
 	for r := range m.hashes {

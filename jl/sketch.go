@@ -132,9 +132,9 @@ func (s *Sketch) difference(other *Sketch) []float64 {
 
 // rows returns the rows of the normalised sketch.
 func (s *Sketch) rows() []float64 {
-	rows := make([]float64, len(s.values))
-	for i := range rows {
-		rows[i] = float64(s.values[i]) * s.unit()
+	rows, unit := make([]float64, len(s.values)), s.unit()
+	for i, v := range s.values {
+		rows[i] = float64(v) * unit
 	}
 	return rows
 }

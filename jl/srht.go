@@ -17,14 +17,18 @@ import (
 // different i sum to −uV, and two different sampled rows, which are any two with the same probability, have the mean one, −V/(u−1). The
 // variance is (u²/k²)(kV − k(k−1)V/(u−1)) = (u²/k)·V·(u−k)/(u−1). ∎
 type srht struct {
-	dim, size int
-	sampled   []int
-	negative  []uint64 // bit j: the sign of coordinate j is −1
+	size, rows int
+	sampled    []int
+	negative   []uint64 // bit j: the sign of coordinate j is −1
 }
 
+// outlineSRHT returns the matrix without its random parts: what norms and gain look at.
+func outlineSRHT(p Params) *srht { return &srht{size: int(hadamard.Size(p.Dim)), rows: p.Rows} }
+
 func newSRHT(p Params) *srht {
-	m := &srht{dim: int(p.Dim), size: int(hadamard.Size(p.Dim)), negative: randomSigns(p)}
-	m.sampled = distinct(newStream(p.Seed.Derive(labelSample)), m.size, p.Rows)
+	m := outlineSRHT(p)
+	m.negative = randomSigns(p)
+	m.sampled = distinct(newStream(p.Seed.Derive(labelSample)), m.size, m.rows)
 	return m
 }
 
@@ -74,7 +78,7 @@ func transformed(x []int64, size int, negative []uint64) []int64 {
 
 func (m *srht) apply(x []int64) []int64 {
 	full := transformed(x, m.size, m.negative)
-	y := make([]int64, len(m.sampled))
+	y := make([]int64, m.rows)
 	for i, row := range m.sampled {
 		y[i] = full[row]
 	}
@@ -84,7 +88,7 @@ func (m *srht) apply(x []int64) []int64 {
 // norms: a column has k entries ±1. The rows are orthogonal and of length √u, so ‖Ad‖₂ ≤ √u and ‖Ad‖₁ ≤ √k·√u for ‖d‖₂ ≤ 1; with Dim = u
 // both are attained.
 func (m *srht) norms(r noise.Relation) norms {
-	k, u := float64(len(m.sampled)), float64(m.size)
+	k, u := float64(m.rows), float64(m.size)
 	if r == noise.L1 {
 		return norms{k, up(math.Sqrt(k))}
 	}

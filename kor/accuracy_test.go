@@ -38,9 +38,11 @@ func newSimulator(epsilon float64, cells, levels, sketches int, stream bool) *si
 // law returns the law of the ones.
 func (s *simulator) law() law {
 	if s.stream {
-		return s.params.streamLaw(s.sketches)
+		l, _ := s.params.streamLaw(s.sketches)
+		return l
 	}
-	return s.params.setLaw(s.sketches)
+	l, _ := s.params.setLaw(s.sketches)
+	return l
 }
 
 // draw returns the likelihood of a sketch of size keys: up to 4096 keys through the sketch, under a fresh Seed, more of them through the law of the cells,

@@ -73,7 +73,7 @@ func (s *state) toggleMember(key uint64, w float64) {
 // small weight is counted with the relative error of such a sample, √((1/w − 1)/N) for N keys of weight w, besides that of the sketch.
 func (b *Builder) ToggleWeighted(key uint64, weight float64) {
 	w, ok := validWeight(weight)
-	if b.state == nil || *b.state == nil || !ok {
+	if b.Released() || !ok {
 		return
 	}
 	if s := *b.state; s.members == nil {
@@ -83,8 +83,8 @@ func (b *Builder) ToggleWeighted(key uint64, weight float64) {
 	}
 }
 
-// Add adds keys of a set whose keys come once each; many at a time take half the time a key. A duplicate, in one call or in several, is not ignored: as
-// in Toggle, the second Add of a key removes it and the third adds it again, for the sketch remembers no keys. For data with
+// Add adds keys of a set whose keys come once each; many at a time take half the time a key. A duplicate, in one call or in several, is not
+// ignored: as in Toggle, the second Add of a key removes it and the third adds it again, for the sketch remembers no keys. For data with
 // duplicates use [NewStream].
 func (b *Builder) Add(keys ...uint64) {
 	if b.Released() {

@@ -129,10 +129,10 @@ func (c Cardinality) length(of func(*term) float64) float64 {
 	return math.Sqrt(max(sum, 0))
 }
 
-// Interval returns bounds of the size for the confidence, at least 0: the intervals of the terms, asymmetric as they are, recovered as distances from the
-// estimate and added like standard errors with their correlations (the method of variance estimates recovery; Zou and Donner,
-// Statistics in Medicine 2008). The coverage is the confidence up to the order of the squared relative errors. hi is +Inf where one of
-// the sketches cannot bound its part. NaN for a confidence outside [0, 1).
+// Interval returns bounds of the size for the confidence, at least 0: the intervals of the terms, asymmetric as they are, recovered as
+// distances from the estimate and added like standard errors with their correlations (the method of variance estimates recovery; Zou and
+// Donner, Statistics in Medicine 2008). The coverage is the confidence up to the order of the squared relative errors. hi is +Inf where one
+// of the sketches cannot bound its part. NaN for a confidence outside [0, 1).
 func (c Cardinality) Interval(confidence float64) (lo, hi float64) {
 	if !c.valid || !validConfidence(confidence) {
 		return math.NaN(), math.NaN()

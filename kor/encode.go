@@ -115,7 +115,7 @@ func readParams(r *wire.Reader, stream bool) (p Params) {
 	case r.Err() != nil:
 	case cells > maxCells || p.validate() != nil || stream && p.validateStream() != nil:
 		r.Fail("invalid Params")
-	case p.CountShare == 0 && math.Signbit(p.CountShare):
+	case wire.NegativeZero(p.CountShare):
 		r.Fail("a negative zero")
 	}
 	return p
@@ -154,7 +154,7 @@ func (p part) valid(stream bool) bool {
 	return p.logSign() <= most*(1-1e-9)
 }
 
-// readBits reads the bits. It fails if there are ones behind the cells of a level.
+// readBits reads the bits, which are all that is left.
 func readBits(r *wire.Reader, p Params) []uint64 {
 	if r.Err() != nil {
 		return nil
@@ -163,6 +163,11 @@ func readBits(r *wire.Reader, p Params) []uint64 {
 		r.Fail("not as many bits as the Params say")
 		return nil
 	}
+	return readTable(r, p)
+}
+
+// readTable reads a table, for which there are bytes enough. It fails if there are ones behind the cells of a level.
+func readTable(r *wire.Reader, p Params) []uint64 {
 	words := make([]uint64, p.words())
 	for i := range words {
 		words[i] = r.Uint64()
@@ -175,10 +180,6 @@ func readBits(r *wire.Reader, p Params) []uint64 {
 
 // check fails unless the fields go together.
 func (d *release) check(r *wire.Reader) {
-	largest := 0.0
-	for _, p := range d.parts {
-		largest = max(largest, p.epsilon)
-	}
 	switch {
 	case d.counted && (len(d.parts) != 1 || d.params.CountShare == 0):
 		r.Fail("a count that no release makes")
@@ -186,7 +187,7 @@ func (d *release) check(r *wire.Reader) {
 		r.Fail("a count out of range")
 	case d.stream && len(d.parts) == 0:
 		r.Fail("a stream without releases")
-	case largest > d.params.Epsilon:
+	case largestEpsilon(d.parts) > d.params.Epsilon:
 		r.Fail("a release of more ε than the Params say")
 	case len(d.parts) == 0 && slices.ContainsFunc(d.bits, func(w uint64) bool { return w != 0 }):
 		r.Fail("bits without noise")
@@ -210,7 +211,8 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is for a StreamSketch that is neither released nor decoded.
+// AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is for a StreamSketch that is neither
+// released nor decoded.
 func (s *StreamSketch) AppendBinary(dst []byte) ([]byte, error) { return s.r.append(dst) }
 
 // MarshalBinary returns the encoding of the sketch.

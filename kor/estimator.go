@@ -49,21 +49,14 @@ func (l *law) least(variance float64) float64 {
 
 // estimate returns the estimated size.
 func (l *likelihood) estimate() float64 {
-	if l.logSign == 0 {
+	if l.logSign == 0 || l.nothing() {
 		return 0
 	}
 	v := l.variance()
-	kappa, least := taming(v), l.least(v)
-	if l.nothing() {
-		return 0
-	}
+	kappa := taming(v)
 	var g grid
 	g.fill(l)
-	best := g.best(kappa)
-	lo, hi := least, gridX(best+1)
-	if best > 0 {
-		lo = gridX(best - 1)
-	}
+	lo, hi := g.around(g.best(kappa), l.least(v))
 	var s signs
 	score := func(x float64) float64 {
 		l.signs(&s, x)
@@ -118,8 +111,8 @@ func root(f func(float64) float64, lo, hi float64) float64 {
 
 const gridSize = octave*(maxLevels+pastEnd-firstExp) + 1
 
-// grid holds the log-likelihood and the integral of the drift at x = 2^{firstExp + j/octave}. As the rates of the levels are powers of two, level i at
-// grid point j sees what level 0 sees at j − octave·i: all terms come from tables over one index.
+// grid holds the log-likelihood and the integral of the drift at x = 2^{firstExp + j/octave}. As the rates of the levels are powers of two,
+// level i at grid point j sees what level 0 sees at j − octave·i: all terms come from tables over one index.
 type grid struct {
 	points int
 	log    [gridSize]float64
@@ -168,6 +161,15 @@ func (g *grid) fill(l *likelihood) {
 		}
 		last = drift
 	}
+}
+
+// around returns the neighbours of a grid point, between which a maximum is if it is the best one; the domain begins at least.
+func (g *grid) around(point int, least float64) (lo, hi float64) {
+	lo, hi = least, gridX(point+1)
+	if point > 0 {
+		lo = gridX(point - 1)
+	}
+	return lo, hi
 }
 
 // best returns the grid point of the largest ℓ − κ·∫D.

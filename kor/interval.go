@@ -11,18 +11,13 @@ func (l *likelihood) interval(confidence float64) (lo, hi float64) {
 	if l.logSign == 0 {
 		return 0, 0
 	}
-	z := normalQuantile(confidence)
-	least := -min(-l.logSign, 1)
 	if l.nothing() {
 		return 0, math.Inf(1)
 	}
+	z, least := normalQuantile(confidence), -min(-l.logSign, 1)
 	var g grid
 	g.fill(l)
-	best := g.best(0)
-	from, to := least, gridX(best+1)
-	if best > 0 {
-		from = gridX(best - 1)
-	}
+	from, to := g.around(g.best(0), least)
 	top := root(l.score, from, to)
 	level := l.log(top) - z*z/2
 	if math.IsInf(level, -1) || math.IsNaN(level) { // the maximum is where q₀ = 0, the end of the domain

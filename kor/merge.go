@@ -12,11 +12,8 @@ func (r *release) xor(o *release) (release, error) {
 	if err != nil {
 		return release{}, err
 	}
-	sum := make([]uint64, len(r.bits))
-	a, b := r.bits[:len(sum)], o.bits[:len(sum)]
-	for i := range sum {
-		sum[i] = a[i] ^ b[i]
-	}
+	sum := slices.Clone(r.bits)
+	xor(sum, o.bits)
 	return release{params: r.params, parts: parts, bits: sum, stream: r.stream}, sameBits(parts, sum)
 }
 
@@ -69,7 +66,7 @@ func (r *release) matches(o *release) error {
 // The error wraps [ErrParams] without arguments and [ErrMismatch] if Seed, Cells or Levels differ.
 func XOR(sketches ...*Sketch) (*Sketch, error) {
 	if len(sketches) == 0 {
-		return nil, fault.Params("kor", "number of sketches", 0, "at least 1")
+		return nil, bad("number of sketches", 0, "at least 1")
 	}
 	first := sketches[0]
 	if first == nil || !first.r.valid() {
@@ -80,13 +77,11 @@ func XOR(sketches ...*Sketch) (*Sketch, error) {
 		if s == nil {
 			return nil, fault.Mismatch("kor", "Sketch", "nil", "a released one")
 		}
-		p := s.r.params
-		if p.Epsilon != sum.params.Epsilon || p.CountShare != sum.params.CountShare {
-			p.Epsilon = max(p.Epsilon, sum.params.Epsilon)
-			p.CountShare = 0
-			sum.params.Epsilon, sum.params.CountShare = p.Epsilon, 0
+		o, p := s.r, &sum.params
+		if q := &o.params; q.Epsilon != p.Epsilon || q.CountShare != p.CountShare {
+			p.Epsilon, p.CountShare = max(q.Epsilon, p.Epsilon), 0
+			q.Epsilon, q.CountShare = p.Epsilon, 0
 		}
-		o := release{params: p, parts: s.r.parts, bits: s.r.bits}
 		if err := sum.matches(&o); err != nil {
 			return nil, err
 		}

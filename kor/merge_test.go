@@ -3,6 +3,7 @@ package kor
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/hashing"
@@ -92,6 +93,12 @@ func TestAlgebraBeforeNoise(t *testing.T) {
 }
 
 func same(a, b *Sketch) bool { return a.r.equal(&b.r) }
+
+// equal reports whether the two are the same in every respect.
+func (r *release) equal(o *release) bool {
+	return r.params == o.params && r.stream == o.stream && r.counted == o.counted && r.count == o.count &&
+		slices.Equal(r.parts, o.parts) && slices.Equal(r.bits, o.bits)
+}
 
 // After it too: releases that are in a sketch twice cancel, with their noise.
 func TestAlgebraOfReleases(t *testing.T) {

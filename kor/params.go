@@ -36,9 +36,11 @@ type Params struct {
 	CountShare float64
 }
 
+// bad returns the error for a field or an argument.
+func bad(field string, value any, want string) error { return fault.Params("kor", field, value, want) }
+
 // validate checks the fields.
 func (p Params) validate() error {
-	bad := func(field string, value any, want string) error { return fault.Params("kor", field, value, want) }
 	switch {
 	case !(p.Epsilon >= minEpsilon && p.Epsilon <= maxEpsilon):
 		return bad("Epsilon", p.Epsilon, "a number in [2⁻³⁰, 44]")
@@ -65,7 +67,7 @@ func (p Params) validateStream() error {
 		return err
 	}
 	if p.CountShare != 0 {
-		return fault.Params("kor", "CountShare", p.CountShare, "0 for a stream, whose distinct keys are not counted")
+		return bad("CountShare", p.CountShare, "0 for a stream, whose distinct keys are not counted")
 	}
 	return nil
 }

@@ -2,9 +2,7 @@ package kor
 
 import (
 	"bytes"
-	"cmp"
 	"math"
-	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
@@ -57,7 +55,7 @@ func xorParts(a, b []part) ([]part, error) {
 	}
 	sum = append(append(sum, a...), b...)
 	if len(sum) > maxParts {
-		return nil, fault.Params("kor", "number of releases", len(sum), "at most 2²⁰ in one sketch")
+		return nil, bad("number of releases", len(sum), "at most 2²⁰ in one sketch")
 	}
 	return sum, nil
 }
@@ -70,17 +68,32 @@ func totalLogSign(parts []part) (sum float64) {
 	return sum
 }
 
-// guarantees returns what the releases behind the parts promise together, and the weakest one by itself. Without parts nothing is promised,
-// though a sketch without parts holds nothing either.
-func guarantees(parts []part) (together, weakest noise.Guarantee) {
+// together returns what the releases behind the parts promise together. Without parts nothing is promised, though a sketch without parts
+// holds nothing either.
+func together(parts []part) noise.Guarantee {
 	if len(parts) == 0 {
-		return noise.Guarantee{}, noise.Guarantee{}
+		return noise.Guarantee{}
 	}
 	all := make([]noise.Guarantee, len(parts))
 	for i, p := range parts {
 		all[i] = noise.PureDP(p.epsilon, noise.AddRemove)
 	}
-	together, _ = noise.Compose(all...) // one relation, so no error
-	worst := slices.MaxFunc(parts, func(a, b part) int { return cmp.Compare(a.epsilon, b.epsilon) })
-	return together, noise.PureDP(worst.epsilon, noise.AddRemove)
+	g, _ := noise.Compose(all...) // one relation, so no error
+	return g
+}
+
+// largestEpsilon returns the ε of the weakest release, 0 without parts.
+func largestEpsilon(parts []part) (epsilon float64) {
+	for _, p := range parts {
+		epsilon = max(epsilon, p.epsilon)
+	}
+	return epsilon
+}
+
+// weakest returns what the weakest of the releases promises by itself.
+func weakest(parts []part) noise.Guarantee {
+	if len(parts) == 0 {
+		return noise.Guarantee{}
+	}
+	return noise.PureDP(largestEpsilon(parts), noise.AddRemove)
 }

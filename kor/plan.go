@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -22,10 +21,11 @@ import (
 // equal mean error, but then the error rises and falls by 2 % with W, and by 13 to 15 % at ratio 8. It would save nothing that counts, as the cost
 // of all operations is in the bits; so the ratio is that of the thesis, 2.
 //
-// The sum over all levels is what StdErr uses, and what an estimate can attain; the closed form holds where the sum is complete. For sizes from 2n (4n for a stream) to
-// 2^L·n/16 the sum gives at most 1 to 3 % more (less at small ε), at 2^L·n/8 it gives 2.4 to 7.7 %. Below 2n keys the levels that would know most,
-// of one key in two cells or more, do not exist: the error in keys stays at what it is for the empty set, √(¾·n·(1−c²))/c, and
-// the relative error rises. In units of the closed form, for keys of a Poisson number | for N keys of weight 1, N fixed:
+// The sum over all levels is what StdErr uses, and what an estimate can attain; the closed form holds where the sum is complete. For sizes
+// from 2n (4n for a stream) to 2^L·n/16 the sum gives at most 1 to 3 % more (less at small ε), at 2^L·n/8 it gives 2.4 to 7.7 %. Below 2n
+// keys the levels that would know most, of one key in two cells or more, do not exist: the error in keys stays at what it is for the empty
+// set, √(¾·n·(1−c²))/c, and the relative error rises. In units of the closed form, for keys of a Poisson number | for N keys of weight 1, N
+// fixed:
 //
 //	ε        one set: N = n/4   n/2           n             2n            A∆B: n/4      n/2           n             2n
 //	0.5      2.53 | 2.52   1.56 | 1.54   1.13 | 1.12   1.01 | 1.00   2.57 | 2.56   1.57 | 1.57   1.13 | 1.13   1.01 | 1.01
@@ -35,16 +35,16 @@ import (
 //
 // So no estimate from these levels has the error of the closed form at n/4 keys; with fewer Cells it would, as the error depends on N/n.
 
-// setLaw returns the law of the XOR of so many releases of sets.
-func (p Params) setLaw(sketches int) law {
-	flips, _ := p.flips()
-	return setLaw(float64(sketches)*logSign(flips.K()), p.Cells, p.Levels)
+// setLaw returns the law of the XOR of so many releases of sets, or false for none of them and for invalid Params.
+func (p Params) setLaw(sketches int) (l law, ok bool) {
+	flips, err := p.flips()
+	return setLaw(float64(sketches)*logSign(flips.K()), p.Cells, p.Levels), err == nil && sketches >= 1
 }
 
-// streamLaw returns the law of the union of so many releases of streams.
-func (p Params) streamLaw(sketches int) law {
-	flips, _ := p.streamFlips()
-	return streamLaw(float64(sketches)*logSign(flips.K()), p.Cells, p.Levels)
+// streamLaw is setLaw for the union of so many releases of streams.
+func (p Params) streamLaw(sketches int) (l law, ok bool) {
+	flips, err := p.streamFlips()
+	return streamLaw(float64(sketches)*logSign(flips.K()), p.Cells, p.Levels), err == nil && sketches >= 1
 }
 
 // StdErr returns the standard error of an estimate of the size, in keys, from the XOR of so many releases (1: one set, 2: a symmetric
@@ -55,43 +55,44 @@ func (p Params) streamLaw(sketches int) law {
 // fixed N plus that of its mean, which is N for an unbiased one). Simulations agree with that within 4 % wherever the relative
 // error is at most 0.3, at n/4 keys as at 2^L·n/8. It matters where N is below 2n and ε large. With weights the variance is smaller by Σw² ≤ W.
 func (p Params) StdErr(size float64, sketches int) float64 {
-	if p.validate() != nil || !(size >= 0) || sketches < 1 {
+	l, ok := p.setLaw(sketches)
+	if !ok || !(size >= 0) {
 		return math.NaN()
 	}
-	l := p.setLaw(sketches)
 	return l.stdErr(size)
 }
 
 // StreamStdErr is StdErr for the number of distinct keys in the union of so many streams.
 func (p Params) StreamStdErr(size float64, sketches int) float64 {
-	if p.validateStream() != nil || !(size >= 0) || sketches < 1 {
+	l, ok := p.streamLaw(sketches)
+	if !ok || !(size >= 0) {
 		return math.NaN()
 	}
-	l := p.streamLaw(sketches)
 	return l.stdErr(size)
 }
 
 // RelativeError returns the relative standard error √(4·ln 2/(n·Li₂(c²))) of an estimate from the XOR of so many releases, which holds for sizes from
 // 2·Cells to Largest/2; for others [Params.StdErr] has the number. NaN for an argument out of range or invalid Params.
 func (p Params) RelativeError(sketches int) float64 {
-	if p.validate() != nil || sketches < 1 {
+	l, ok := p.setLaw(sketches)
+	if !ok {
 		return math.NaN()
 	}
-	l := p.setLaw(sketches)
 	return math.Sqrt(l.variance())
 }
 
 // StreamRelativeError is RelativeError for the union of so many streams, from 4·Cells keys on.
 func (p Params) StreamRelativeError(sketches int) float64 {
-	if p.validateStream() != nil || sketches < 1 {
+	l, ok := p.streamLaw(sketches)
+	if !ok {
 		return math.NaN()
 	}
-	l := p.streamLaw(sketches)
 	return math.Sqrt(l.variance())
 }
 
-// Largest returns the size 2^L·n/8 up to which the sketch has its accuracy: there the deepest level has one key in eight cells, and the error is 2.4 % (at
-// small ε) to 7.7 % (at ε = 4) larger than RelativeError. At four times that it is 1.3 to 1.5 times as large. NaN for invalid Params.
+// Largest returns the size 2^L·n/8 up to which the sketch has its accuracy: there the deepest level has one key in eight cells, and the
+// error is 2.4 % (at small ε) to 7.7 % (at ε = 4) larger than RelativeError. At four times that it is 1.3 to 1.5 times as large. NaN for
+// invalid Params.
 func (p Params) Largest() float64 {
 	if p.validate() != nil {
 		return math.NaN()
@@ -99,16 +100,16 @@ func (p Params) Largest() float64 {
 	return math.Ldexp(float64(p.Cells), p.Levels-3)
 }
 
-// Plan returns Params with the fewest Cells, a multiple of 64, and the fewest Levels for a relative standard error of at most relative for the XOR of so
-// many releases of sets of ε = epsilon, for sizes from about 2·Cells (4·Cells for a stream) to largest. The Seed is left to set, and so is CountShare, which
-// takes from ε what it gives to the count.
+// Plan returns Params with the fewest Cells, a multiple of 64, and the fewest Levels for a relative standard error of at most relative for
+// the XOR of so many releases of sets of ε = epsilon, for sizes from about 2·Cells (4·Cells for a stream) to largest. The Seed is left to
+// set, and so is CountShare, which takes from ε what it gives to the count.
 //
 // The error wraps [ErrParams] if an argument is out of range, if the sketch would be too large (its text then tells the size), or if largest is so
 // small that no sketch has that error there.
 func Plan(epsilon, relative, largest float64, sketches int) (Params, error) {
 	law, err := noise.RandomizedResponse(epsilon)
 	if err != nil || epsilon < minEpsilon {
-		return Params{}, fault.Params("kor", "Epsilon", epsilon, "a number in [2⁻³⁰, 44]")
+		return Params{}, bad("Epsilon", epsilon, "a number in [2⁻³⁰, 44]")
 	}
 	return plan(epsilon, logSign(law.K()), relative, largest, sketches, setLaw)
 }
@@ -116,7 +117,7 @@ func Plan(epsilon, relative, largest float64, sketches int) (Params, error) {
 // PlanStream is Plan for the union of so many streams.
 func PlanStream(epsilon, relative, largest float64, sketches int) (Params, error) {
 	if !(epsilon >= minEpsilon && epsilon <= maxEpsilon) {
-		return Params{}, fault.Params("kor", "Epsilon", epsilon, "a number in [2⁻³⁰, 44]")
+		return Params{}, bad("Epsilon", epsilon, "a number in [2⁻³⁰, 44]")
 	}
 	return plan(epsilon, math.Log(-math.Expm1(-epsilon)), relative, largest, sketches, streamLaw)
 }
@@ -124,23 +125,23 @@ func PlanStream(epsilon, relative, largest float64, sketches int) (Params, error
 func plan(epsilon, logSign, relative, largest float64, sketches int, lawOf func(logSign float64, cells, levels int) law) (Params, error) {
 	switch {
 	case !(relative > 0 && relative <= 1):
-		return Params{}, fault.Params("kor", "relative error", relative, "a number in (0, 1]")
+		return Params{}, bad("relative error", relative, "a number in (0, 1]")
 	case !(largest >= 1 && largest <= 0x1p64):
-		return Params{}, fault.Params("kor", "largest size", largest, "a number in [1, 2⁶⁴]")
+		return Params{}, bad("largest size", largest, "a number in [1, 2⁶⁴]")
 	case sketches < 1 || sketches > maxParts:
-		return Params{}, fault.Params("kor", "number of sketches", sketches, "an integer in [1, 2²⁰]")
+		return Params{}, bad("number of sketches", sketches, "an integer in [1, 2²⁰]")
 	}
 	one := law{logSign: float64(sketches) * logSign, cells: 1}
 	cells := 64 * math.Ceil(one.variance()/(relative*relative)*(1+1e-12)/64)
 	levels := max(1, math.Ceil(math.Log2(8*largest/cells)))
 	if !(cells <= maxCells && cells*levels <= maxBits) {
-		return Params{}, fault.Params("kor", "relative error", relative, "one that less than 2³¹ cells a level and 2³³ bits in all can have: this takes "+
-			fmt.Sprintf("%.4g cells in each of %g levels, %.4g bytes", cells, max(levels, 1), cells*max(levels, 1)/8))
+		return Params{}, bad("relative error", relative, fmt.Sprintf("one that less than 2³¹ cells a level and 2³³ bits in all can have: "+
+			"this takes %.4g cells in each of %g levels, %.4g bytes", cells, levels, cells*levels/8))
 	}
 	l := lawOf(float64(sketches)*logSign, int(cells), maxLevels)
 	if e := l.stdErr(largest) / largest; e > relative*1.1 {
-		return Params{}, fault.Params("kor", "relative error", relative, fmt.Sprintf("one that %g keys can have: the %g cells that it takes are many for them, and "+
-			"their error would be %.2g", largest, cells, e))
+		return Params{}, bad("relative error", relative, fmt.Sprintf("one that %g keys can have: the %g cells that it takes are many for them, "+
+			"and their error would be %.2g", largest, cells, e))
 	}
 	return Params{Epsilon: epsilon, Cells: int(cells), Levels: int(levels)}, nil
 }

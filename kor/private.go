@@ -41,8 +41,8 @@ func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState] gave. The error wraps [ErrReleased], [ErrMismatch] if
-// that Builder had other Params, or [ErrFormat]; the Builder is then unchanged.
+// RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState] gave. The error wraps [ErrReleased],
+// [ErrMismatch] if that Builder had other Params, or [ErrFormat]; the Builder is then unchanged.
 func (b *Builder) RestorePrivateState(data []byte) error {
 	if b.Released() {
 		return fmt.Errorf("kor: RestorePrivateState: the Builder is %w", fault.ErrReleased)
@@ -147,12 +147,5 @@ func readPrivateState(r *wire.Reader, kind byte, want Params) ([]uint64, error) 
 		r.Fail("fewer bits than the Params say")
 		return nil, r.Err()
 	}
-	table := make([]uint64, p.words())
-	for i := range table {
-		table[i] = r.Uint64()
-	}
-	if paddingBits(table, p) != 0 {
-		r.Fail("ones behind the cells of a level")
-	}
-	return table, r.Err()
+	return readTable(r, p), r.Err()
 }

@@ -14,8 +14,8 @@ import (
 // maxParties is the most parties among which noise is shared.
 const maxParties = 1 << 20
 
-// Share is what one of n parties gives to a secure aggregation, of which only the XOR is published: the table of its set with an n-th of the noise. It
-// is not public, as by itself it is protected by [Share.Guarantee] only, and it prints nothing of its content.
+// Share is what one of n parties gives to a secure aggregation, of which only the XOR is published: the table of its set with an n-th of
+// the noise. It is not public, as by itself it is protected by [Share.Guarantee] only, and it prints nothing of its content.
 type Share struct {
 	params  Params
 	parties int
@@ -31,9 +31,9 @@ func (p Params) shareFlips(parties int) (noise.Bernoulli, error) {
 	case err != nil:
 		return noise.Bernoulli{}, err
 	case p.CountShare != 0:
-		return noise.Bernoulli{}, fault.Params("kor", "CountShare", p.CountShare, "0 where noise is shared: nobody knows the count of the aggregate")
+		return noise.Bernoulli{}, bad("CountShare", p.CountShare, "0 where noise is shared: nobody knows the count of the aggregate")
 	case parties < 1 || parties > maxParties:
-		return noise.Bernoulli{}, fault.Params("kor", "number of parties", parties, "an integer in [1, 2²⁰]")
+		return noise.Bernoulli{}, bad("number of parties", parties, "an integer in [1, 2²⁰]")
 	case parties == 1:
 		return whole, nil
 	}
@@ -97,7 +97,7 @@ func Aggregate(p Params, parties int, shares ...[]byte) (*Sketch, error) {
 		return nil, err
 	}
 	if len(shares) == 0 {
-		return nil, fault.Params("kor", "number of shares", 0, "at least 1")
+		return nil, bad("number of shares", 0, "at least 1")
 	}
 	p.CountShare += 0 // no −0
 	sum := make([]uint64, p.words())

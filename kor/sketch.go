@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"slices"
 
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -90,18 +89,12 @@ func (r *release) text(name, of string) string {
 	if !r.valid() {
 		return name + " (empty)"
 	}
-	together, _ := guarantees(r.parts)
 	releases := "1 release"
 	if len(r.parts) > 1 {
 		releases = fmt.Sprintf("%d releases", len(r.parts))
 	}
-	return fmt.Sprintf("%s: %s, %s in %d levels of %d cells, flip probability %.6g, %v", name, of, releases, r.params.Levels, r.params.Cells, r.flipProb(), together)
-}
-
-// equal reports whether the two are the same in every respect.
-func (r *release) equal(o *release) bool {
-	return r.params == o.params && r.stream == o.stream && r.counted == o.counted && r.count == o.count &&
-		slices.Equal(r.parts, o.parts) && slices.Equal(r.bits, o.bits)
+	return fmt.Sprintf("%s: %s, %s in %d levels of %d cells, flip probability %.6g, %v", name, of, releases, r.params.Levels, r.params.Cells,
+		r.flipProb(), together(r.parts))
 }
 
 // Sketch is a released sketch of a set, or the symmetric difference of several: public, immutable, safe for concurrent readers. All that
@@ -116,17 +109,11 @@ func (s *Sketch) Params() Params { return s.r.params }
 // For a sketch merged from several releases it is that of all of them together, the composition, for a key that is added to or
 // removed from every one of the sets at once: the parts were published too, or could have been. For a change of the set of one party
 // alone, that party's own guarantee holds: [Sketch.PartyGuarantee]. A sketch whose releases have all cancelled promises nothing and shows nothing.
-func (s *Sketch) Guarantee() noise.Guarantee {
-	together, _ := guarantees(s.r.parts)
-	return together
-}
+func (s *Sketch) Guarantee() noise.Guarantee { return together(s.r.parts) }
 
 // PartyGuarantee returns what holds for a change of one party's set alone, whatever the others hold: the weakest of the parties'
 // own guarantees. It is Guarantee for a sketch of one release.
-func (s *Sketch) PartyGuarantee() noise.Guarantee {
-	_, weakest := guarantees(s.r.parts)
-	return weakest
-}
+func (s *Sketch) PartyGuarantee() noise.Guarantee { return weakest(s.r.parts) }
 
 // Releases returns the number of releases that the sketch is the XOR of: those that occur in it once, as two of the same cancel.
 func (s *Sketch) Releases() int { return len(s.r.parts) }

@@ -12,9 +12,9 @@ import (
 // StreamBuilder sketches a stream, in which keys may come any number of times: the pre-sampled sketch of the thesis (section 3.6). It holds
 // private data, like a [Builder].
 //
-// Every occurrence of a key tosses a fair coin, and flips the bit of the key if it shows heads. The tosses of one key that show heads are an odd number
-// with probability ½, however often the key came. So a cell that no key of the stream belongs to holds 0, and every other cell holds
-// a fair coin: the sketch depends on the set of the keys alone, and the XOR of two sketches is one of the union.
+// Every occurrence of a key tosses a fair coin, and flips the bit of the key if it shows heads. The tosses of one key that show heads are
+// an odd number with probability ½, however often the key came. So a cell that no key of the stream belongs to holds 0, and every other
+// cell holds a fair coin: the sketch depends on the set of the keys alone, and the XOR of two sketches is one of the union.
 type StreamBuilder struct {
 	state **streamState
 }
@@ -144,16 +144,10 @@ func (s *StreamSketch) Params() Params { return s.r.params }
 
 // Guarantee returns the guarantee of the release: ε-differential privacy for one key, added to the stream or removed from it with all its
 // occurrences. For a union it is that of all releases together, for a key in all streams; see [Sketch.Guarantee].
-func (s *StreamSketch) Guarantee() noise.Guarantee {
-	together, _ := guarantees(s.r.parts)
-	return together
-}
+func (s *StreamSketch) Guarantee() noise.Guarantee { return together(s.r.parts) }
 
 // PartyGuarantee returns what holds for a change of one stream alone: the weakest of the streams' own guarantees.
-func (s *StreamSketch) PartyGuarantee() noise.Guarantee {
-	_, weakest := guarantees(s.r.parts)
-	return weakest
-}
+func (s *StreamSketch) PartyGuarantee() noise.Guarantee { return weakest(s.r.parts) }
 
 // Releases returns the number of releases in the sketch.
 func (s *StreamSketch) Releases() int { return len(s.r.parts) }

@@ -39,7 +39,7 @@ func batches[K hashing.Key](t *testing.T, rng *rand.Rand, k int, stream []K) {
 
 func TestBatchesAreLoopsOverAdd(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 300 {
+	for range full(300, 60) {
 		k, universe := 1+rng.IntN(40), uint64(1+rng.IntN(120))
 		zipf := rand.NewZipf(rng, 1.01+rng.Float64(), 1, universe)
 		stream := make([]uint64, rng.IntN(3000))

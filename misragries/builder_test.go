@@ -86,12 +86,13 @@ func TestReleaseHasNoTraceOfTheOrder(t *testing.T) {
 // The law of a released count: Pr[c + η + L = v] for v ≥ τ, nothing below, and the same for D − η.
 func TestReleasedCountsFollowTheirLaw(t *testing.T) {
 	p := Params{Counters: 2, Epsilon: 0.8, Delta: 1e-2}
-	const n, c = 60_000, 12
+	const c = 12
+	n := full(60_000, 10_000)
 	tau := int(thresholdOf(p))
 	d := sharedNoise(p)
 	counts, decrements := make([]int64, 60), make([]int64, 41)
+	var src noise.Source
 	for range n {
-		var src noise.Source
 		h := release(&src, p, []counter[int]{{1, c}, {2, 0}}, 3)
 		if v := int(h.Estimate(1)); v != 0 {
 			require.GreaterOrEqual(t, v, tau)

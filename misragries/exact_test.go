@@ -141,6 +141,35 @@ func neighbours(k, keys, length int) [][2]*reference[int] {
 	return pairs
 }
 
+// upToNames leaves one of the pairs that differ only in the names of the keys, on which the divergence does not depend.
+func upToNames(pairs [][2]*reference[int]) (classes [][2]*reference[int]) {
+	seen := map[string]bool{}
+	for _, pair := range pairs {
+		keys := slices.Collect(maps.Keys(pair[0].counts))
+		for key := range pair[1].counts {
+			if _, common := pair[0].counts[key]; !common {
+				keys = append(keys, key)
+			}
+		}
+		class := make([][2]int64, len(keys))
+		for i, key := range keys {
+			for side, r := range pair {
+				class[i][side] = -1 // not stored, which is not the same as 0
+				if count, stored := r.counts[key]; stored {
+					class[i][side] = count
+				}
+			}
+		}
+		slices.SortFunc(class, func(a, b [2]int64) int { return slices.Compare(a[:], b[:]) })
+		id := fmt.Sprint(class, pair[0].decrements-pair[1].decrements)
+		if !seen[id] {
+			seen[id] = true
+			classes = append(classes, pair)
+		}
+	}
+	return classes
+}
+
 // Theorem: the release is (ε, δ)-private for all neighbouring streams, exactly for δ(τ). Computed for every pair
 // of streams over 4 keys up to length 7, from the calibrated threshold and the noise that the sampler draws.
 func TestReleaseIsPrivateExactly(t *testing.T) {
@@ -150,7 +179,7 @@ func TestReleaseIsPrivateExactly(t *testing.T) {
 	}
 	settings := []struct{ epsilon, delta float64 }{{0.5, 1e-2}, {1, 1e-6}, {2, 1e-3}}
 	for k := 1; k <= 3; k++ {
-		pairs := neighbours(k, 4, length)
+		pairs := upToNames(neighbours(k, 4, length))
 		worst := func(l law, epsilon float64) float64 {
 			largest := 0.0
 			for _, pair := range pairs {
@@ -185,7 +214,7 @@ func TestBoundIsAttainedAtThreeCounters(t *testing.T) {
 	p := Params{Counters: 3, Epsilon: 1, Delta: 1e-3}
 	l := law{sharedNoise(p), thresholdOf(p)}
 	largest := 0.0
-	for _, pair := range neighbours(3, 5, 6) {
+	for _, pair := range upToNames(neighbours(3, 5, 6)) {
 		largest = max(largest, l.hockeyStick(pair[0], pair[1], 1), l.hockeyStick(pair[1], pair[0], 1))
 	}
 	require.InEpsilon(t, Delta(3, 1, l.tau), largest, 1e-9)

@@ -187,10 +187,7 @@ func (p program) run(skip int) (s *sketch[int], elements int) {
 // (b) (A) or (B), in at most k counters (Corollary 18, and D besides).
 func TestMergeOfRandomNeighbours(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
-	runs := 100_000
-	if testing.Short() {
-		runs = 10_000
-	}
+	runs := full(100_000, 4_000)
 	changes := map[string]int{}
 	for n := range runs {
 		k := 1 + rng.IntN(6)

@@ -58,7 +58,7 @@ func randomUsers(rng *rand.Rand, n, m, universe int) [][]int {
 // (k+1)·D ≤ N − Σc.
 func TestUserSketchIsAlgorithm4(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
-	for range 300 {
+	for range full(300, 60) {
 		k := 1 + rng.IntN(30)
 		m := 1 + rng.IntN(k)
 		u, words := newUserSketch[int](k, m), newUserSketch[string](k, m)
@@ -159,7 +159,7 @@ func TestUserSketchOfRandomNeighbours(t *testing.T) {
 	rng := rand.New(rand.NewPCG(35, 36))
 	runs := 100_000
 	if testing.Short() {
-		runs = 10_000
+		runs = 4_000
 	}
 	beyond, all := 0, 0
 	for n := range runs {

@@ -48,8 +48,8 @@ func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState] gave. The error wraps [ErrReleased], [ErrMismatch] if
-// that Builder had other Params, or [ErrFormat]; the Builder is then unchanged.
+// RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState] gave. The error wraps [ErrReleased],
+// [ErrMismatch] if that Builder had other Params, or [ErrFormat]; the Builder is then unchanged.
 func (b *Builder[K]) RestorePrivateState(data []byte) error {
 	if b.Released() {
 		return fmt.Errorf("misragries: RestorePrivateState: the Builder is %w", fault.ErrReleased)
@@ -74,7 +74,7 @@ func (b *Builder[K]) RestorePrivateState(data []byte) error {
 // readSketch reads a sketch and checks what its methods rely on.
 func readSketch[K hashing.Key](r *wire.Reader, keys wire.Keys[K], p Params) *sketch[K] {
 	k := p.Counters
-	inside := func(key K) bool { return p.Dim == 0 || !outside(key, p.Dim) }
+	foreign := func(key K) bool { return p.Dim > 0 && outside(key, p.Dim) }
 	s := newSketch[K](k)
 	s.decrements = r.Uint64()
 	settled := r.Uint32()
@@ -85,7 +85,7 @@ func readSketch[K hashing.Key](r *wire.Reader, keys wire.Keys[K], p Params) *ske
 	s.grow(max(n, 1))
 	for range n {
 		e := entry[K]{keys.Read(r), r.Uint64()}
-		if r.Err() == nil && (e.total <= s.decrements || e.total > 1<<63 || !inside(e.key) || s.find(e.key) >= 0) {
+		if r.Err() == nil && (e.total <= s.decrements || e.total > 1<<63 || foreign(e.key) || s.find(e.key) >= 0) {
 			r.Fail("an impossible counter")
 		}
 		if r.Err() != nil {
@@ -104,13 +104,15 @@ func readSketch[K hashing.Key](r *wire.Reader, keys wire.Keys[K], p Params) *ske
 	for i := range s.zeros {
 		s.zeros[i] = keys.Read(r)
 	}
-	if r.Err() == nil && (len(slices.Compact(slices.Sorted(slices.Values(s.zeros)))) != n || slices.ContainsFunc(s.zeros, func(key K) bool { return !inside(key) })) {
+	distinct := slices.Compact(slices.Sorted(slices.Values(s.zeros)))
+	if len(distinct) != n || slices.ContainsFunc(distinct, foreign) {
 		r.Fail("impossible zeros")
 	}
 	return s
 }
 
-// AppendPrivateState appends all that the Sum holds to dst. WHAT IT APPENDS IS PRIVATE DATA, as with [Builder.AppendPrivateState]. The error wraps [ErrReleased].
+// AppendPrivateState appends all that the Sum holds to dst. WHAT IT APPENDS IS PRIVATE DATA, as with [Builder.AppendPrivateState]. The
+// error wraps [ErrReleased].
 func (t *Sum[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	if t.Released() {
 		return dst, fmt.Errorf("misragries: AppendPrivateState: the Sum is %w", fault.ErrReleased)
@@ -126,7 +128,8 @@ func (t *Sum[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// RestorePrivateState replaces what the Sum holds by a state that [Sum.AppendPrivateState] gave. The errors are those of [Builder.RestorePrivateState].
+// RestorePrivateState replaces what the Sum holds by a state that [Sum.AppendPrivateState] gave. The errors are those of
+// [Builder.RestorePrivateState].
 func (t *Sum[K]) RestorePrivateState(data []byte) error {
 	if t.Released() {
 		return fmt.Errorf("misragries: RestorePrivateState: the Sum is %w", fault.ErrReleased)

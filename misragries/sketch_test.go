@@ -52,7 +52,7 @@ func TestSketchIsAlgorithm1OnAllShortStreams(t *testing.T) {
 
 func TestSketchIsAlgorithm1OnRandomStreams(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 300 {
+	for range full(300, 60) {
 		k, universe := 1+rng.IntN(40), uint64(1+rng.IntN(120))
 		zipf := rand.NewZipf(rng, 1.01+rng.Float64(), 1, universe)
 		stream := make([]uint64, rng.IntN(3000))
@@ -220,7 +220,11 @@ func (r *swift) add(key uint64) {
 // Many counters: the index grows from narrow to wide slots, on either side of the limit and at it. AddSlice does the same as Add.
 func TestSketchIsAlgorithm1WithManyCounters(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
-	for _, k := range []int{1023, 1024, 1025, 1<<16 - 1, 1 << 16, 90_000} {
+	sizes := []int{1023, 1024, 1025, 1<<16 - 1, 1 << 16, 90_000}
+	if testing.Short() {
+		sizes = []int{1023, 1024, 1025, 1 << 16}
+	}
+	for _, k := range sizes {
 		stream := make([]uint64, 6*k)
 		for i := range stream {
 			stream[i] = rng.Uint64N(uint64(k)) * rng.Uint64N(3) * 0x9e3779b97f4a7c15

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/noise"
@@ -143,12 +142,13 @@ func TestStandardThresholdTable(t *testing.T) {
 // Extremes: no overflow, no NaN, monotone, and in units of 1/ε a limit as ε falls.
 func TestStandardThresholdExtremes(t *testing.T) {
 	counters := []int{1, 2, 1024, maxCounters}
+	deltas := []float64{1 - 0x1p-53, 0.9, 0.5, 1e-6, 1e-30, 1e-300, minDelta}
 	if testing.Short() {
-		counters = counters[1:3]
+		counters, deltas = counters[2:3], []float64{0.9, 1e-6, minDelta}
 	}
 	for _, k := range counters {
 		last := int64(0)
-		for _, delta := range []float64{1 - 0x1p-53, 0.9, 0.5, 1e-6, 1e-30, 1e-300, minDelta} {
+		for _, delta := range deltas {
 			for _, epsilon := range []float64{minEpsilon, 1e-6, 1, 100, maxEpsilon} {
 				tau := leastStandardThreshold(k, epsilon, delta)
 				require.GreaterOrEqual(t, tau, int64(1), fmt.Sprint(k, epsilon, delta))
@@ -167,25 +167,14 @@ func TestStandardThresholdExtremes(t *testing.T) {
 
 // standardNeighbours returns the pairs of neighbours with the zero keys freed, each once but for the names of the keys.
 func standardNeighbours(k, keys, length int) [][2]*reference[int] {
-	seen := map[string]bool{}
-	var pairs [][2]*reference[int]
-	for _, pair := range neighbours(k, keys, length) {
+	pairs := neighbours(k, keys, length)
+	for n, pair := range pairs {
 		for i, r := range pair {
-			pair[i] = &reference[int]{counts: maps.Clone(r.counts), decrements: r.decrements}
-			maps.DeleteFunc(pair[i].counts, func(_ int, count int64) bool { return count == 0 })
-		}
-		class := make([][2]int64, keys)
-		for key := range class {
-			class[key] = [2]int64{pair[0].counts[key], pair[1].counts[key]}
-		}
-		slices.SortFunc(class, func(a, b [2]int64) int { return slices.Compare(a[:], b[:]) })
-		id := fmt.Sprint(class, pair[0].decrements-pair[1].decrements)
-		if !seen[id] {
-			seen[id] = true
-			pairs = append(pairs, pair)
+			pairs[n][i] = &reference[int]{counts: maps.Clone(r.counts), decrements: r.decrements}
+			maps.DeleteFunc(pairs[n][i].counts, func(_ int, count int64) bool { return count == 0 })
 		}
 	}
-	return pairs
+	return upToNames(pairs)
 }
 
 // Theorem: the positive counters, with D − η, are (ε, δ)-private exactly for the formula. Computed for every pair

@@ -55,14 +55,20 @@ func (t *Sum[K]) Add(b *Builder[K]) error {
 	}
 	*b.state = nil
 	for _, c := range inUnits(&s.src, s.law, o.sketch.positive(), s.params.Counters) {
-		s.units[c.key] = saturate(uint64(s.units[c.key]) + uint64(c.count))
+		s.add(c.key, c.count)
 	}
 	s.sketches++
 	return nil
 }
 
-// Merge adds what the other Sum holds, which gives up its data: a Sum of Sums is the Sum of all their sketches, in any order. The streams of both must
-// be disjoint. The error wraps [ErrMismatch] if the Params differ, and [ErrReleased] if either was released. Then nothing has changed.
+// add adds to the units of the key, which saturate.
+func (s *sumState[K]) add(key K, units int64) {
+	s.units[key] = saturate(uint64(s.units[key]) + uint64(units))
+}
+
+// Merge adds what the other Sum holds, which gives up its data: a Sum of Sums is the Sum of all their sketches, in any order. The streams
+// of both must be disjoint. The error wraps [ErrMismatch] if the Params differ, and [ErrReleased] if either was released. Then nothing has
+// changed.
 func (t *Sum[K]) Merge(other *Sum[K]) error {
 	if t.Released() || other == nil || other.Released() {
 		return fmt.Errorf("misragries: Sum.Merge: a Sum is %w", fault.ErrReleased)
@@ -76,7 +82,7 @@ func (t *Sum[K]) Merge(other *Sum[K]) error {
 	}
 	*other.state = nil
 	for key, count := range o.units {
-		s.units[key] = saturate(uint64(s.units[key]) + uint64(count))
+		s.add(key, count)
 	}
 	s.sketches = int(min(int64(s.sketches)+int64(o.sketches), math.MaxInt32))
 	return nil

@@ -557,9 +557,12 @@ func TestSumThresholdTable(t *testing.T) {
 
 // No other noise has a threshold that is lower by more than its rounding to R and τ.
 func TestSumThresholdIsLeast(t *testing.T) {
-	for _, k := range []int{1, 2, 3, 5, 16, 20, 64, 1024} {
-		for _, epsilon := range []float64{0.1, 1, 5} {
-			for _, delta := range []float64{1e-3, 1e-6, 1e-12} {
+	for i, k := range []int{1, 2, 3, 5, 16, 20, 64, 1024} {
+		for j, epsilon := range []float64{0.1, 1, 5} {
+			for n, delta := range []float64{1e-3, 1e-6, 1e-12} {
+				if (i+j+n)%full(1, 4) != 0 {
+					continue
+				}
 				want := math.Log(delta)
 				got, _, _ := calibrateSum(k, epsilon, delta, false)
 				gotShift, _, _ := calibrateSum(k, epsilon, delta, true)
@@ -592,7 +595,11 @@ func TestSumThresholdIsLeast(t *testing.T) {
 func TestSumLawExtremes(t *testing.T) {
 	deltas := []float64{minDelta, 1e-200, 1e-30, 1e-6, 1e-3, 0.1, 0.5, 0.9, 1 - 0x1p-53}
 	epsilons := []float64{minEpsilon, 0x1p-20, 1e-3, 0.3, 1, 3, 50, maxEpsilon}
-	for _, k := range []int{1, 2, 3, 7, 100, 1024, 1 << 20} {
+	counters := []int{1, 2, 3, 7, 100, 1024, 1 << 20}
+	if testing.Short() {
+		counters = []int{3, 1024}
+	}
+	for _, k := range counters {
 		for _, shifted := range []bool{false, true} {
 			var before []int64
 			for _, epsilon := range epsilons {
@@ -742,7 +749,7 @@ func TestLogResponses(t *testing.T) {
 // H falls with ε and grows with r and n, up to the errors of the sum.
 func TestLogResponsesIsMonotone(t *testing.T) {
 	rng := rand.New(rand.NewPCG(41, 42))
-	for range 20_000 {
+	for range full(20_000, 4_000) {
 		n := int(math.Exp(rng.Float64() * 10))
 		r := math.Exp(rng.NormFloat64()) / float64(n)
 		epsilon := rng.Float64() * float64(n) * r * rng.Float64()

@@ -136,7 +136,7 @@ func (s statistics) least(other statistics) float64 {
 
 // Layers, blocks of tied keys and nameless zeros have together the law of the loop over all keys, wherever the first layer begins.
 func TestTopOfUniverseIsTheLoop(t *testing.T) {
-	const n = 4000
+	n := full(4000, 800)
 	rng := rand.New(rand.NewPCG(1, 2))
 	var src noise.Source
 	for _, c := range []struct {
@@ -155,6 +155,7 @@ func TestTopOfUniverseIsTheLoop(t *testing.T) {
 	} {
 		d := noiseOf(t, c.scale)
 		usual := float64(c.k) + 4*math.Sqrt(float64(c.k)) + 8
+		controls := !testing.Short() || c.scale == 1 || c.scale == 0.2 // at these two, other ties are noticed in few releases
 		loop := func(d noise.DiscreteLaplace, how ties) statistics {
 			s := newStatistics()
 			for range n {
@@ -181,10 +182,10 @@ func TestTopOfUniverseIsTheLoop(t *testing.T) {
 					dptest.Homogeneity(t, fmt.Sprintf("%+v from %v: %s", c, expected, name), want[name][:], got[name][:], 1e-8)
 				}
 			}
-			if c.louder && expected == usual {
+			if c.louder && expected == usual && controls {
 				require.Less(t, loop(noiseOf(t, 1.03*c.scale), randomTies).least(got), 1e-8, "3 %% of the scale must be noticed")
 			}
-			if c.tied && expected == usual {
+			if c.tied && expected == usual && controls {
 				require.Less(t, loop(d, smallKeysFirst).least(got), 1e-8, "ties broken towards small keys must be noticed: %+v", c)
 				require.Less(t, min(loop(d, storedFirst).least(got), loop(d, zerosFirst).least(got)), 1e-8, "ties broken by value must be noticed: %+v", c)
 			}
@@ -202,8 +203,15 @@ type released struct {
 // r the number of those that are w, then those that are not released are below w, or some, s of them, are w and lost C(r+s, r)
 // times out of one.
 func topLaw(d noise.DiscreteLaplace, k int, values []int64, reach int64) (outputs []released, law []float64) {
-	mass := func(key int, v int64) float64 { return d.Prob(float64(v - values[key])) }
-	below := func(key int, v int64) float64 { return d.CDF(float64(v-values[key]) - 0.5) }
+	masses, tails := make([][]float64, len(values)), make([][]float64, len(values))
+	for key, x := range values {
+		for v := -reach; v <= reach; v++ {
+			masses[key] = append(masses[key], d.Prob(float64(v-x)))
+			tails[key] = append(tails[key], d.CDF(float64(v-x)-0.5))
+		}
+	}
+	mass := func(key int, v int64) float64 { return masses[key][v+reach] }
+	below := func(key int, v int64) float64 { return tails[key][v+reach] }
 	lost := func(keys uint, w int64, r int) float64 { // all keys that are not released
 		by := make([]float64, len(values)+1) // the number of those that are w
 		by[0] = 1
@@ -252,7 +260,7 @@ func topLaw(d noise.DiscreteLaplace, k int, values []int64, reach int64) (output
 
 // The sampler has the law that the exact test of privacy enumerates: by the loop, and by layers down to negative values.
 func TestTopOfUniverseFollowsItsLaw(t *testing.T) {
-	const n = 20_000
+	n := full(20_000, 5_000)
 	var src noise.Source
 	for _, c := range []struct {
 		k      int
@@ -293,6 +301,9 @@ func TestTopOfUniverseFollowsItsLaw(t *testing.T) {
 				observed[i]++
 			}
 			dptest.ChiSquare(t, fmt.Sprintf("%+v from %v", c, expected), observed, law, 1e-8)
+			if testing.Short() && c.scale != 0.4 { // where it takes the fewest releases
+				continue
+			}
 			_, louder := topLaw(noiseOf(t, 1.2*c.scale), c.k, c.values, 30)
 			require.Less(t, dptest.ChiSquarePValue(observed, louder), 1e-8, "20 %% of the scale must be noticed: %+v", c)
 		}
@@ -306,7 +317,10 @@ func TestTopOfUniverseIsPrivateExactly(t *testing.T) {
 	const epsilon, sensitivity, reach = 1.0, 2, 65
 	var vectors [][]int64
 	for i := range int64(3 * 3 * 3) {
-		vectors = append(vectors, []int64{i % 3, i / 3 % 3, i / 9})
+		v := []int64{i % 3, i / 3 % 3, i / 9}
+		if slices.IsSorted(v) || !testing.Short() { // these alone are pairs enough to attain the bound
+			vectors = append(vectors, v)
+		}
 	}
 	for k := 1; k <= 2; k++ {
 		worst := func(scale float64) float64 {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
@@ -110,6 +111,11 @@ func (r *Reader) Int64() int64 { return int64(r.Uint64()) }
 // Float64 reads eight bytes as IEEE 754 bits. It returns what stands there, so a NaN, an infinity or
 // a negative zero too; a decoder for which these are not canonical must reject them.
 func (r *Reader) Float64() float64 { return math.Float64frombits(r.Uint64()) }
+
+// NegativeZero reports whether one of the values is −0, which == does not tell from 0.
+func NegativeZero(values ...float64) bool {
+	return slices.ContainsFunc(values, func(x float64) bool { return x == 0 && math.Signbit(x) })
+}
 
 // Count reads a number of items as a uint32. It fails if the number is greater than limit, or if so
 // many items of at least minItemBytes bytes each do not fit into the rest of the input. So what a

@@ -155,6 +155,14 @@ func TestCount(t *testing.T) {
 	}
 }
 
+func TestNegativeZero(t *testing.T) {
+	minus := math.Copysign(0, -1)
+	require.False(t, NegativeZero())
+	require.False(t, NegativeZero(0, 1, -1, math.NaN(), -math.SmallestNonzeroFloat64))
+	require.True(t, NegativeZero(minus))
+	require.True(t, NegativeZero(1, 0, minus))
+}
+
 func TestReadDoesNotAllocate(t *testing.T) {
 	data := golden()
 	require.Zero(t, testing.AllocsPerRun(100, func() {
