@@ -144,7 +144,7 @@ func readParams(r *wire.Reader) (p Params) {
 	p.Seed = hashing.Seed(append(r.Bytes(len(p.Seed)), make([]byte, len(p.Seed))...)[:len(p.Seed)])
 	for _, x := range p.floats() {
 		*x = r.Float64()
-		if *x == 0 && math.Signbit(*x) {
+		if wire.NegativeZero(*x) {
 			r.Fail("a negative zero")
 		}
 	}

@@ -64,7 +64,7 @@ func (a *Advised) UnmarshalBinary(data []byte) error {
 	last.steps = r.Int64()
 	switch {
 	case r.Err() != nil:
-	case p.validate() != nil || *p != p.withDefaults() || math.Signbit(p.Accuracy):
+	case p.validate() != nil || *p != p.withDefaults() || wire.NegativeZero(p.Accuracy):
 		r.Fail("invalid Params")
 	case !d.reached():
 		r.Fail("an advice that no search comes to")

@@ -59,7 +59,7 @@ func (a *Approximation) UnmarshalBinary(data []byte) error {
 	case r.Err() != nil:
 	case p.validate() != nil:
 		r.Fail("invalid Params")
-	case math.Signbit(p.Sensitivity) || math.Signbit(p.Error) || math.Signbit(p.Moment) || math.Signbit(p.Limit):
+	case wire.NegativeZero(p.Sensitivity, p.Error, p.Moment, p.Limit):
 		r.Fail("a negative zero")
 	case !d.noise.valid(*p):
 		r.Fail("invalid noise")

@@ -134,7 +134,7 @@ func (m *Mean) readParams(r *wire.Reader) byte {
 	s.Unshrunk, s.Regularized = flags&flagUnshrunk != 0, flags&flagRegularized != 0
 	for _, x := range p.numbers() {
 		*x = r.Float64()
-		if *x == 0 && math.Signbit(*x) {
+		if wire.NegativeZero(*x) {
 			r.Fail("a negative zero")
 		}
 	}
@@ -159,7 +159,7 @@ func (m *Mean) check(r *wire.Reader) {
 		r.Fail("an impossible use of the budget")
 	}
 	for _, x := range m.numbers() {
-		if *x == 0 && math.Signbit(*x) {
+		if wire.NegativeZero(*x) {
 			r.Fail("a negative zero")
 		}
 	}

@@ -145,14 +145,13 @@ func readParams(r *wire.Reader) (p Params) {
 	p.Sensitivity, p.MaxValue, p.FalseKeys = r.Float64(), r.Float64(), r.Float64()
 	maxKeys, stored := r.Uint32(), r.Uint32()
 	p.MaxKeys, p.Stored = int(min(maxKeys, math.MaxInt32)), int(min(stored, math.MaxInt32))
-	negativeZero := func(x float64) bool { return x == 0 && math.Signbit(x) }
 	switch {
 	case r.Err() != nil:
 	case bits > 3:
 		r.Fail("unknown flags")
 	case p.validate() != nil || p.Mechanism == Auto || p.Mechanism.pure() && p.Dim == 0 || !p.Mechanism.pure() && p.Delta == 0:
 		r.Fail("invalid Params")
-	case negativeZero(p.Delta) || negativeZero(p.Sensitivity) || negativeZero(p.MaxValue) || negativeZero(p.FalseKeys):
+	case wire.NegativeZero(p.Delta, p.Sensitivity, p.MaxValue, p.FalseKeys):
 		r.Fail("a negative zero")
 	}
 	return p
