@@ -7,86 +7,6 @@ import (
 	"sync/atomic"
 )
 
-// Sparse is a matrix of rows of which most entries are 0, in compressed form: row j holds Values[Offsets[j]:Offsets[j+1]] at
-// Indices[Offsets[j]:Offsets[j+1]]. It is private data of the caller: printing it prints the data.
-//
-// Offsets ascend from 0 to len(Indices); there is one more than there are rows, and none for no rows. Values is as long as Indices, or nil for rows of ones.
-// Indices ascend within a row; where they do not, they are sorted, and values of the same index are added. Those of at least Dim are ignored.
-type Sparse struct {
-	Offsets []int
-	Indices []uint32
-	Values  []float64
-}
-
-// Rows returns the number of rows.
-func (s Sparse) Rows() int { return max(len(s.Offsets)-1, 0) }
-
-// wellFormed reports whether the slices fit together.
-func (s Sparse) wellFormed() bool {
-	if len(s.Offsets) == 0 {
-		return len(s.Indices) == 0 && len(s.Values) == 0
-	}
-	return s.Offsets[0] == 0 && slices.IsSorted(s.Offsets) && s.Offsets[len(s.Offsets)-1] == len(s.Indices) &&
-		(s.Values == nil || len(s.Values) == len(s.Indices))
-}
-
-// entry is one entry of a row.
-type entry struct {
-	index uint32
-	value float64
-}
-
-// canonical returns the rows with strictly ascending indices below dim: the same slices where that is so already.
-func (s Sparse) canonical(dim int) Sparse {
-	ascending := func(j int) bool {
-		row := s.Indices[s.Offsets[j]:s.Offsets[j+1]]
-		for i := 1; i < len(row); i++ {
-			if row[i] <= row[i-1] {
-				return false
-			}
-		}
-		return len(row) == 0 || int64(row[len(row)-1]) < int64(dim)
-	}
-	j := 0
-	for j < s.Rows() && ascending(j) {
-		j++
-	}
-	if j == s.Rows() {
-		return s
-	}
-	out := Sparse{Offsets: append(make([]int, 0, len(s.Offsets)), 0)}
-	var row []entry
-	for j := range s.Rows() {
-		row = row[:0]
-		for i := s.Offsets[j]; i < s.Offsets[j+1]; i++ {
-			if int64(s.Indices[i]) < int64(dim) {
-				row = append(row, entry{s.Indices[i], s.value(i)})
-			}
-		}
-		slices.SortStableFunc(row, func(a, b entry) int { return int(int64(a.index) - int64(b.index)) })
-		for i, e := range row {
-			if i > 0 && row[i-1].index == e.index {
-				out.Values[len(out.Values)-1] += e.value
-				continue
-			}
-			out.Indices, out.Values = append(out.Indices, e.index), append(out.Values, e.value)
-		}
-		out.Offsets = append(out.Offsets, len(out.Indices))
-	}
-	return out
-}
-
-// value returns entry i of all, NaN as 0.
-func (s Sparse) value(i int) float64 {
-	if s.Values == nil {
-		return 1
-	}
-	if v := s.Values[i]; v == v {
-		return v
-	}
-	return 0
-}
-
 // rows is the input of a release: dense or sparse, with entries clamped to [least, max] where they are read.
 type rows struct {
 	dim        int
@@ -256,24 +176,4 @@ func (r *rows) values(list []int, count int, stop func() error, use func(at, wor
 			use(b*block+at, worker, buffer[at*n:(at+1)*n])
 		}
 	})
-}
-
-// transposed returns the columns as rows.
-func (s *Sparse) transposed(dim int) *Sparse {
-	out := &Sparse{Offsets: make([]int, dim+1), Indices: make([]uint32, len(s.Indices)), Values: make([]float64, len(s.Indices))}
-	for _, i := range s.Indices {
-		out.Offsets[i+1]++
-	}
-	for i := range dim {
-		out.Offsets[i+1] += out.Offsets[i]
-	}
-	next := slices.Clone(out.Offsets)
-	for j := range s.Rows() {
-		for e := s.Offsets[j]; e < s.Offsets[j+1]; e++ {
-			at := next[s.Indices[e]]
-			next[s.Indices[e]]++
-			out.Indices[at], out.Values[at] = uint32(j), s.value(e)
-		}
-	}
-	return out
 }

@@ -1,0 +1,128 @@
+package misragries
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/threshold"
+)
+
+// Input is what a release starts from.
+type Input uint8
+
+const (
+	// OneStream is the sketch of one stream: a Builder.
+	OneStream Input = iota
+	// GivenCounters is a sketch from elsewhere: a Builder of FromCounters.
+	GivenCounters
+	// Merged is a sketch that others were merged into: Builder.Merge.
+	Merged
+	// Summed is a sum of reduced sketches: a Sum.
+	Summed
+	// Users is a sketch of users with several keys: a UserBuilder.
+	Users
+
+	lastInput = Users
+)
+
+var inputNames = [...]string{"OneStream", "GivenCounters", "Merged", "Summed", "Users"}
+
+// String returns the name of the constant.
+func (in Input) String() string {
+	if int(in) < len(inputNames) {
+		return inputNames[in]
+	}
+	return fmt.Sprintf("Input(%d)", uint8(in))
+}
+
+// defaults lists the mechanisms that are possible for each input. Auto takes the first where δ > 0; for Users the one with the least
+// threshold. PureUniverse is the only one where δ = 0.
+var defaults = [...][]Mechanism{
+	OneStream:     {KeptZeros, FreedZeros, ReducedSum, ShiftedSum, SparseVector, PureUniverse, ShiftedUniverse},
+	GivenCounters: {FreedZeros, ReducedSum, ShiftedSum, SparseVector, PureUniverse, ShiftedUniverse},
+	Merged:        {SparseVector},
+	Summed:        {ReducedSum, ShiftedSum},
+	Users:         {SparseVector, KeptZeros},
+}
+
+// Candidate is a mechanism that is possible for an input, with what it needs.
+type Candidate struct {
+	Mechanism Mechanism
+	// Threshold is the least count that is released (0 where there is no threshold), and StdDev the standard deviation of its noise.
+	Threshold, StdDev float64
+	// Bias is what a count loses for each sketch besides its share n/(k+1) of the elements: the private shift, and 0 else.
+	Bias float64
+	// Sparse is the mechanism of package threshold, for SparseVector.
+	Sparse threshold.Mechanism
+}
+
+// Candidates returns the mechanisms that are possible for the input under these Params, the one that Auto takes first, then by increasing
+// threshold. Nothing depends on data. It returns an error that wraps [ErrParams] if there is none, or the Params are invalid.
+//
+// Auto takes the least threshold, with two exceptions: for one stream KeptZeros (or FreedZeros, for given counters) is taken before
+// ReducedSum, which loses more of each count than it gains; and a private shift, which adds a bias with each sketch, is
+// only taken by name. Where δ = 0 there is only PureUniverse, and where δ > 0 that is only taken by name.
+func (p Params) Candidates(in Input) ([]Candidate, error) {
+	if err := p.validate(); err != nil {
+		return nil, err
+	}
+	if in > lastInput {
+		return nil, fault.Params("misragries", "Input", in, "one of the constants")
+	}
+	var list []Candidate
+	var first error
+	for _, m := range defaults[in] {
+		q := p
+		q.Mechanism = m
+		c, err := q.candidate(in)
+		if err == nil {
+			list = append(list, c)
+		} else if first == nil {
+			first = err
+		}
+	}
+	if len(list) == 0 {
+		return nil, first
+	}
+	head := 1
+	if in == Users {
+		head = 0
+	}
+	slices.SortStableFunc(list[head:], func(a, b Candidate) int { return cmp.Compare(a.rank(), b.rank()) })
+	return list, nil
+}
+
+// rank is the threshold, and more where there is none.
+func (c Candidate) rank() float64 {
+	if c.Mechanism.universe() {
+		return math.Inf(1)
+	}
+	return c.Threshold
+}
+
+// candidate returns what the mechanism of p needs.
+func (p Params) candidate(in Input) (Candidate, error) {
+	if p.Mechanism == SparseVector {
+		t, err := p.sparse(in)
+		if err != nil {
+			return Candidate{}, err
+		}
+		list, err := t.Candidates()
+		if err != nil {
+			return Candidate{}, err
+		}
+		for _, c := range list {
+			if c.Mechanism == t.Mechanism || t.Mechanism == threshold.Auto {
+				return Candidate{Mechanism: SparseVector, Threshold: c.Threshold, StdDev: c.StdDev, Sparse: c.Mechanism}, nil
+			}
+		}
+	}
+	l, err := p.choose(in)
+	if err != nil {
+		return Candidate{}, err
+	}
+	return Candidate{Mechanism: l.mechanism, Threshold: l.lowest(), StdDev: l.stdDev(), Bias: l.counts(l.sum.offset)}, nil
+}

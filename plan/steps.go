@@ -1,0 +1,119 @@
+package plan
+
+// Method is a way to compute the mean.
+type Method uint8
+
+const (
+	// Auto is TwoPass if NonNegative, else Adaptive.
+	Auto Method = iota
+	// Adaptive is PLAN with the steps that this package improves.
+	Adaptive
+	// TwoPass releases the sums of non-negative rows twice: unscaled with a small budget, then scaled to what the first pass shows.
+	TwoPass
+	// Thesis is Algorithm 17 as it stands in the thesis, with honest quantiles, to compare with.
+	Thesis
+	// Plain is the Gaussian mechanism: rows are clipped at the public bound on their norm, [Params.NormBound].
+	Plain
+	// InstanceOptimal is the mechanism of Huang, Liang and Yi (NeurIPS 2021), to compare with: see iome.go.
+	InstanceOptimal
+
+	lastMethod = InstanceOptimal
+)
+
+// String returns the name of the constant.
+func (m Method) String() string {
+	return name(m, "Auto", "Adaptive", "TwoPass", "Thesis", "Plain", "InstanceOptimal")
+}
+
+// Centre says around which point rows are clipped.
+type Centre uint8
+
+const (
+	// AutoCentre is Median for dense rows, and Origin for sparse ones and if NonNegative.
+	AutoCentre Centre = iota
+	// Median is a private median of every coordinate.
+	Median
+	// Origin is 0, and costs nothing.
+	Origin
+
+	lastCentre = Origin
+)
+
+// String returns the name of the constant.
+func (c Centre) String() string { return name(c, "AutoCentre", "Median", "Origin") }
+
+// Scaling says whether coordinates are scaled before rows are clipped.
+type Scaling uint8
+
+const (
+	// AutoScaling decides after a look at the scales of a few coordinates, if the gain is worth the budget.
+	AutoScaling Scaling = iota
+	// Scaled always scales.
+	Scaled
+	// Unscaled never does.
+	Unscaled
+
+	lastScaling = Unscaled
+)
+
+// String returns the name of the constant.
+func (s Scaling) String() string { return name(s, "AutoScaling", "Scaled", "Unscaled") }
+
+// Spread is an estimator of the standard deviation of a coordinate.
+type Spread uint8
+
+const (
+	// AutoSpread is Deviations, or Means for Thesis with NonNegative.
+	AutoSpread Spread = iota
+	// Deviations is the median of |x − μ̃|, which estimates 0.6745·σ of Gaussian data.
+	Deviations
+	// Pairs is Algorithm 18: the median over groups of Steps.Group disjoint pairs of half the sum of their squared differences. It needs Replace,
+	// since a row more would change all pairs behind it.
+	Pairs
+	// Direct is the .841 quantile less μ̃ (section 5.C.2).
+	Direct
+	// Means is √(q̃(1 − q̃)) for a noisy mean q̃ of binary rows.
+	Means
+
+	lastSpread = Means
+)
+
+// String returns the name of the constant.
+func (s Spread) String() string {
+	return name(s, "AutoSpread", "Deviations", "Pairs", "Direct", "Means")
+}
+
+// Steps selects the steps of a release. The zero value leaves all to the Method.
+type Steps struct {
+	Centre  Centre
+	Scaling Scaling
+	Spread  Spread
+	// Group is the k of Algorithm 18, in [1, 2¹⁰]; 0 is 1.
+	Group int
+	// Base is the base measure of the quantiles: AutoBase or Uniform. InstanceOptimal has Uniform.
+	Base Base
+	// Search is the number T of steps, at most 64, of the binary search that finds the quantiles. 0 is the exponential mechanism.
+	Search int
+	// Clip is the quantile of the norms at which rows are clipped, in (0, 1). 0 is 7/8, 5/8 for TwoPass, or (n − k)/n with k = √n + the rank error for Thesis. Where ranks are
+	// relative (see weights.go) it is rounded to a multiple of 2⁻¹⁶.
+	Clip float64
+	// Undivided leaves the clipped mean as it is, nearer to the centre than the mean. Else it is divided by a private γ, the mean of min(1, C/‖y‖).
+	Undivided bool
+	// Unshrunk takes scales as they are. Else log σ̂ is shrunk to its median by what its noise is of its variance.
+	Unshrunk bool
+	// Regularized adds ‖σ̂^e‖₁/d to σ̂^e, e = 2p/(p+2), as assumption 5.1 of the thesis and Definition 5.6 allow.
+	Regularized bool
+	// Floor is the least standard deviation, in the units of the data.
+	Floor float64
+}
+
+// Shares are parts of Rho, each 0 or less than 1, of at least 2⁻³⁸ once multiplied by Rho, and together at most 0.99. The sum gets what they leave.
+type Shares struct {
+	Centre  float64
+	Scale   float64 // for TwoPass the sums of the first pass
+	Clip    float64 // for TwoPass half of it for each pass
+	Divisor float64
+}
+
+// total returns the sum of the shares.
+func (s Shares) total() float64 { return s.Centre + s.Scale + s.Clip + s.Divisor }
