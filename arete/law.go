@@ -93,8 +93,10 @@ func (s spec) variance() float64 {
 	case DiscreteArete:
 		return s.copies * s.arete.variance()
 	case Gaussian:
-		d, _ := s.closed()
-		return d.Variance()
+		if d, ok := s.closed(); ok {
+			return d.Variance()
+		}
+		return s.scale * s.scale // shares of a σ near 2⁵⁰ sum to more than package noise has
 	}
 	return differenceVariance(s.copies, s.scale)
 }

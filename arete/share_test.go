@@ -293,3 +293,16 @@ func TestSkellam(t *testing.T) {
 	}
 	require.Equal(t, []float64{1, 0, 0}, []float64{skellam(0, 0), skellam(0, 1), fall(0, 0)})
 }
+
+// The shares of a σ near 2⁵⁰, the largest of package noise, sum to more if more parties than are needed send theirs.
+func TestMoreNoiseThanPackageNoiseHas(t *testing.T) {
+	v := samples()["gaussian.hex"]
+	v.noise.scale, v.need, v.parties = 0x1p50, 1, maxParties
+	data, err := v.MarshalBinary()
+	require.NoError(t, err)
+	require.NoError(t, v.UnmarshalBinary(data))
+	require.Equal(t, 0x1p60/float64(v.noise.size)*v.params.sensitivity(), v.StdDev())
+	lo, hi := v.Interval(0.9)
+	require.InEpsilon(t, 2*1.645*v.StdDev(), hi-lo, 0.6, "Chernoff's bound is somewhat wider")
+	require.NotContains(t, v.String(), "NaN")
+}

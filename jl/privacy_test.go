@@ -310,3 +310,41 @@ func project(values, direction []int64) float64 {
 	}
 	return dot / square
 }
+
+// What stands in the proof of calibrate.go beside the sensitivity itself, each against the scale that New takes: one step for the cut of the values and √k for the
+// rounding of k rows under Gaussian noise, k under Laplace; √Dim for the ℓ₁ norm of ℓ₂ neighbours where the noise is on the input. An SJLT with one entry a
+// column has columns of norm 1.
+func TestScalesPayForEveryTerm(t *testing.T) {
+	const rows = 1024
+	gaussian, err := New(Params{Dim: 5000, Rows: rows, Epsilon: 1, Delta: 1e-6, Noise: Gaussian, Seed: seed(1)})
+	require.NoError(t, err)
+	law := (*gaussian.state).law
+	least, err := noise.GaussianSigma(1, 1e-6, 1/law.step+1+math.Sqrt(rows))
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, law.scale, least*(1-1e-9), "√k is 1e-5 of the scale")
+	laplace, err := New(Params{Dim: 5000, Rows: rows, Epsilon: 1, Seed: seed(1)})
+	require.NoError(t, err)
+	law = (*laplace.state).law
+	require.GreaterOrEqual(t, law.scale, 1/law.step+1+rows)
+	input, err := New(Params{Dim: 64, Rows: 16, Transform: SRHT, Input: true, Relation: noise.L2, Noise: Laplace, Epsilon: 1, Seed: seed(1)})
+	require.NoError(t, err)
+	law = (*input.state).law
+	require.GreaterOrEqual(t, law.scale, math.Sqrt(64)/law.step)
+}
+
+// Integers at ℓ₂ distance Δ = 3 can differ by 1 in nine coordinates: an ℓ₁ distance of Δ², not Δ.
+func TestIntegersUnderL2(t *testing.T) {
+	p := Params{Dim: 200, Rows: 64, Epsilon: 1, Relation: noise.L2, Sensitivity: 3, Integers: true, Seed: seed(2)}
+	a, err := New(p)
+	require.NoError(t, err)
+	most := 0.0
+	for first := uint64(0); first+9 <= 200; first++ {
+		b, _ := a.Sibling()
+		for j := range uint64(9) {
+			b.Add(first+j, 1)
+		}
+		most = max(most, spent(t, a, integers(a), integers(b)))
+	}
+	require.LessOrEqual(t, most, 1+1e-11)
+	require.Greater(t, most, 0.99, "nine coordinates in rows of their own attain it")
+}

@@ -3,6 +3,7 @@ package noise
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
@@ -106,6 +107,26 @@ func TestGroupKnownValues(t *testing.T) {
 	assert.InEpsilon(t, ZCDP(16*400*0.005*0.005/2, AddRemove).EpsilonAt(1e-6), compose(t, many...).Group(4).EpsilonAt(1e-6), 1e-12)
 	// A Gaussian of sensitivity mΔ is a Gaussian of noise σ/m.
 	assert.InEpsilon(t, ZCDP(9*0.1, L2).EpsilonAt(1e-6), ZCDP(0.1, L2).Group(3).EpsilonAt(1e-6), 1e-14)
+}
+
+// mε and m²ρ are never below the product, where the nearest float64 is, and for an m that no float64 holds.
+func TestGroupRoundsUp(t *testing.T) {
+	below := 0
+	for m := 2; m < 500; m++ {
+		for _, x := range []float64{0.1, 1.0 / 3, 0.7, 1e-5} {
+			exact := new(big.Rat).Mul(new(big.Rat).SetFloat64(x), big.NewRat(int64(m), 1))
+			require.GreaterOrEqual(t, new(big.Rat).SetFloat64(PureDP(x, L1).Group(m).epsilon).Cmp(exact), 0, "%d·%v", m, x)
+			if new(big.Rat).SetFloat64(float64(m)*x).Cmp(exact) < 0 {
+				below++
+			}
+			exact.Mul(exact, big.NewRat(int64(m), 1))
+			require.GreaterOrEqual(t, new(big.Rat).SetFloat64(ZCDP(x, L1).Group(m).rho).Cmp(exact), 0, "%d²·%v", m, x)
+		}
+	}
+	require.Greater(t, below, 100, "rounding to the nearest is not enough")
+	if m := int64(1)<<53 + 1; int64(int(m)) == m { // the nearest float64 is 2⁵³
+		require.Equal(t, 0x1p53+2, PureDP(1, L1).Group(int(m)).epsilon)
+	}
 }
 
 func TestGroupVoidAndExtremes(t *testing.T) {

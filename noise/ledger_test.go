@@ -124,6 +124,14 @@ func TestLedgerKeepsExactSums(t *testing.T) {
 	}
 }
 
+// An amount beyond the last of the 200 digits that are kept is not lost.
+func TestLedgerSumsAreRoundedUp(t *testing.T) {
+	l := newLedger(t, 3, 0, AddRemove)
+	require.NoError(t, l.Spend(PureDP(1, AddRemove)))
+	require.NoError(t, l.Spend(PureDP(0x1p-300, AddRemove)))
+	require.Equal(t, math.Nextafter(1, 2), l.Spent().epsilon)
+}
+
 func TestLedgerConcurrentSpending(t *testing.T) {
 	for _, c := range []struct {
 		g    Guarantee

@@ -1,6 +1,10 @@
 package noise
 
 import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"reflect"
 	"testing"
@@ -23,6 +27,30 @@ func TestSourceIsReproducibleUnderTest(t *testing.T) {
 		return words
 	}
 	require.Equal(t, draw(), draw())
+}
+
+// A block of words is AES-256 in counter mode under all 32 bytes that the system gave for it, and the next block has a key of its own: with fewer bytes of
+// the key everything else would look the same.
+func TestSourceUsesAWholeKeyForEachBlock(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 11)
+	var want []uint64
+	for range 2 {
+		var key [32]byte
+		_, err := rand.Read(key[:])
+		require.NoError(t, err)
+		block, err := aes.NewCipher(key[:])
+		require.NoError(t, err)
+		stream := make([]byte, 8*bufferWords)
+		cipher.NewCTR(block, make([]byte, aes.BlockSize)).XORKeyStream(stream, stream)
+		for at := 0; at < len(stream); at += 8 {
+			want = append(want, binary.NativeEndian.Uint64(stream[at:]))
+		}
+	}
+	cryptotest.SetGlobalRandom(t, 11)
+	var src Source
+	for i, word := range want {
+		require.Equal(t, word, src.Uint64(), i)
+	}
 }
 
 func TestSourceNeverRepeats(t *testing.T) {

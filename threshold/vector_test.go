@@ -2,6 +2,7 @@ package threshold
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -321,6 +322,21 @@ func TestRoundingToTheGrid(t *testing.T) {
 	b, err = New[int](Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 1, Signed: true})
 	require.NoError(t, err)
 	require.EqualValues(t, -17, (*b.state).steps(-17.6*(*b.state).law.step), "towards 0")
+}
+
+// A user's keys outside Dim do not count, nor do they take the place of others.
+func TestAddUserIgnoresKeysOutsideDim(t *testing.T) {
+	for _, p := range []Params{{Epsilon: 1, Dim: 10, MaxKeys: 2}, {Epsilon: 1, Delta: 1e-6, Dim: 10, MaxKeys: 2}} {
+		b, err := New[int](p)
+		require.NoError(t, err)
+		b.AddUser(3, 10, -1, 9, math.MaxInt, math.MinInt)
+		b.AddUserValues(maps.All(map[int]float64{11: 1, -3: 1, 0: 1}))
+		var keys []int
+		for _, e := range (*b.state).totals.Entries() {
+			keys = append(keys, e.Key)
+		}
+		require.ElementsMatch(t, []int{0, 3, 9}, keys)
+	}
 }
 
 func TestAddUser(t *testing.T) {

@@ -54,7 +54,7 @@ var thresholdMutations = []mutation{
 	{"values rounded to the nearest step", "threshold/builder.go", "y = noise.RandomizedRound(&s.src, value, s.law.step) / s.law.step", "y = math.Round(y)"},
 	{"a total overflows", "internal/totals/totals.go", "e.Steps = min(max(e.Steps+steps, -t.limit), t.limit)", "e.Steps += steps"},
 	{"released twice", "threshold/builder.go", "s := *b.state\n\t*b.state = nil\n\treturn s.release(), nil", "s := *b.state\n\treturn s.release(), nil"},
-	{"a Builder prints its state", "threshold/builder.go", "fmt.Fprint(f, redacted)", "fmt.Fprint(f, (**b.state).totals.entries)"},
+	{"a Builder prints its state", "threshold/builder.go", "fmt.Fprint(f, redacted)", "fmt.Fprint(f, (**b.state).totals.Entries())"},
 }
 
 var misragriesMutations = []mutation{
