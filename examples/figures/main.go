@@ -1,11 +1,13 @@
 // Command figures draws the figures of the papers with this library's curves beside theirs, as SVG and PNG.
 //
-//	cd examples/figures && go run .               all, some minutes
+//	cd examples/figures && go run .               all, half a minute
 //	go run . -only 'kor|jl' -out /tmp/pictures     some
 //	go run . -quick                                fewer repetitions, to see that all works
 //
 // A curve of the papers' mechanisms comes from a simulation of the algorithm as printed or from its formula; this library's come from its public
 // API, from real releases where there is no formula.
+//
+// The exit code is 0, 1 when drawing or writing failed, or 2 for a wrong flag.
 package main
 
 import (
@@ -14,12 +16,19 @@ import (
 	"io"
 	"os"
 	"regexp"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 )
+
+func main() {
+	cli.Main(&command{progress: os.Stderr})
+}
 
 // figure is one picture.
 type figure struct {
-	name string // of the files
-	draw func(e effort, step func()) (*picture, error)
+	name  string // of the files
+	draw  func(e effort, step func()) (*picture, error)
+	steps func(e effort) int // calls of step
 }
 
 // effort is how much to simulate.
@@ -35,81 +44,77 @@ var (
 )
 
 var figures = []figure{
-	{"alp-alpha", alpAlpha},
-	{"alp-errors", alpErrors},
-	{"alp-integers", alpIntegers},
-	{"alp-bits", alpBits},
-	{"elliptical", ellipses},
-	{"arete", densities},
-	{"arete-error", divisible},
-	{"plan-gaussian", planGaussian},
-	{"plan-skewed", planSkewed},
-	{"plan-binary", planBinary},
-	{"misragries-threshold", thresholds},
-	{"kor-error", korError},
-	{"jl-variance", jlVariance},
+	{"alp-alpha", alpAlpha, always(114)},
+	{"alp-errors", alpErrors, always(21)},
+	{"alp-integers", alpIntegers, always(27)},
+	{"alp-bits", alpBits, always(105)},
+	{"elliptical", ellipses, always(3)},
+	{"arete", densities, always(4)},
+	{"arete-error", divisible, always(38)},
+	{"plan-gaussian", planGaussian, func(e effort) int { return 18 * e.means }},
+	{"plan-skewed", planSkewed, func(e effort) int { return 18 * e.means }},
+	{"plan-binary", planBinary, func(e effort) int { return 12 * e.means }},
+	{"misragries-threshold", thresholds, always(1)},
+	{"kor-error", korError, func(e effort) int { return 7 * e.sketches() }},
+	{"jl-variance", jlVariance, always(30)},
 }
 
-func main() {
-	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "figures:", err)
-		os.Exit(1)
-	}
+func always(steps int) func(effort) int { return func(effort) int { return steps } }
+
+// command is what the command line asks for.
+type command struct {
+	out, only string
+	quick     bool
+	progress  io.Writer // where bars go, if it is a terminal
 }
 
-func run(args []string, stdout, stderr io.Writer) error {
+func (c *command) Flags() *flag.FlagSet {
 	flags := flag.NewFlagSet("figures", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	out := flags.String("out", "pictures", "folder for the pictures")
-	only := flags.String("only", "", "draw only figures whose name matches")
-	quick := flags.Bool("quick", false, "few repetitions")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	wanted, err := regexp.Compile(*only)
+	flags.StringVar(&c.out, "out", "pictures", "`folder` for the pictures")
+	flags.StringVar(&c.only, "only", "", "draw only figures whose name matches the `pattern`")
+	flags.BoolVar(&c.quick, "quick", false, "few repetitions")
+	return flags
+}
+
+func (c *command) Check() error {
+	pattern, err := regexp.Compile(c.only)
 	if err != nil {
+		return fmt.Errorf("-only: %w", err)
+	}
+	for _, f := range figures {
+		if pattern.MatchString(f.name) {
+			return nil
+		}
+	}
+	return fmt.Errorf("-only %q matches no figure", c.only)
+}
+
+// Run draws the figures and prints the names of the files.
+func (c *command) Run(stdout io.Writer) error {
+	if err := os.MkdirAll(c.out, 0o755); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(*out, 0o755); err != nil {
-		return err
-	}
-	e := full
-	if *quick {
+	e, wanted := full, regexp.MustCompile(c.only)
+	if c.quick {
 		e = brief
 	}
 	for _, f := range figures {
 		if !wanted.MatchString(f.name) {
 			continue
 		}
-		bar := newBar(stderr, f.name)
-		p, err := f.draw(e, bar.step)
+		b := newBar(c.progress, f.name, f.steps(e))
+		p, err := f.draw(e, b.step)
+		b.clear()
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
-		files, err := p.save(*out, f.name)
+		files, err := p.save(c.out, f.name)
 		if err != nil {
 			return err
 		}
-		bar.done()
-		fmt.Fprintf(stdout, "%s\n", files)
+		if _, err := fmt.Fprintln(stdout, files); err != nil {
+			return err
+		}
 	}
 	return nil
 }
-
-// bar shows on a terminal that work goes on.
-type bar struct {
-	out   io.Writer
-	name  string
-	steps int
-}
-
-func newBar(out io.Writer, name string) *bar { return &bar{out: out, name: name} }
-
-func (b *bar) step() {
-	b.steps++
-	fmt.Fprintf(b.out, "\r%-22s %s", b.name, dots[:min(b.steps, len(dots))])
-}
-
-func (b *bar) done() { fmt.Fprintf(b.out, "\r%-22s done%60s\n", b.name, "") }
-
-const dots = "................................................................"

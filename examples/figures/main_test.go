@@ -3,19 +3,19 @@ package main
 import (
 	"bytes"
 	"image/png"
-	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
+	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
 // All figures are drawn, and the pictures are pictures, with something in them.
 func TestFigures(t *testing.T) {
 	dir := t.TempDir()
-	var out bytes.Buffer
-	if err := run([]string{"-quick", "-out", dir}, &out, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Output(t, new(command), []string{"-quick", "-out", dir}, []string{filepath.Join(dir, "alp-alpha.svg"), filepath.Join(dir, "jl-variance.png")})
 	for _, f := range figures {
 		svg, err := os.ReadFile(filepath.Join(dir, f.name+".svg"))
 		if err != nil || !bytes.Contains(svg, []byte("<svg")) || len(svg) < 2000 {
@@ -45,7 +45,43 @@ func TestFigures(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := run([]string{"-only", "("}, &out, io.Discard); err == nil {
-		t.Error("a bad pattern")
+}
+
+func TestCommandLine(t *testing.T) {
+	clitest.Usage(t, func() cli.Command { return new(command) }, [][]string{{"-only", "("}, {"-only", "no such"}, {"-colour"}, {"alp"}})
+	dir := t.TempDir()
+	clitest.BrokenOutput(t, new(command), "-quick", "-only", "elliptical", "-out", dir)
+	file := filepath.Join(dir, "elliptical.svg")
+	if code, _, errs := clitest.Run(new(command), "-only", "elliptical", "-out", file); code != 1 || !strings.Contains(errs, file) {
+		t.Errorf("a file for a folder: exit code %d, %q", code, errs)
+	}
+}
+
+// A bar ends where the figure ends: the table has as many steps as are taken.
+func TestSteps(t *testing.T) {
+	for _, f := range figures {
+		taken := 0
+		if _, err := f.draw(brief, func() { taken++ }); err != nil {
+			t.Errorf("%s: %v", f.name, err)
+		}
+		if want := f.steps(brief); taken != want {
+			t.Errorf("%s takes %d steps, not %d", f.name, taken, want)
+		}
+	}
+}
+
+func TestBar(t *testing.T) {
+	var out bytes.Buffer
+	b := newBar(&out, "name", 4)
+	b.step()
+	if b.clear(); out.Len() > 0 {
+		t.Errorf("not on a terminal, and yet it prints %q", out.String())
+	}
+	b.out = &out
+	for range 3 {
+		b.step()
+	}
+	if last := "\rname                   [" + strings.Repeat("#", 40) + "] 100 %\x1b[K"; !strings.HasSuffix(out.String(), last) {
+		t.Errorf("the last of %q is not %q", out.String(), last)
 	}
 }

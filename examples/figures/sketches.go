@@ -38,6 +38,9 @@ func thresholds(_ effort, step func()) (*picture, error) {
 	}))
 }
 
+// sketches returns how many sketches a measured error is the mean of.
+func (e effort) sketches() int { return max(e.runs/400, 3) }
+
 // korError is the relative error of the KOR sketch against its size, planned and measured.
 func korError(e effort, step func()) (*picture, error) {
 	p := newPicture("KOR sketch, ε = 1: relative error of a distinct count", "bytes of a sketch", "relative standard error").log(true, true)
@@ -49,9 +52,8 @@ func korError(e effort, step func()) (*picture, error) {
 		x := float64(cells) * levels / 8
 		plain = append(plain, plotter.XY{X: x, Y: params.RelativeError(1)})
 		merged = append(merged, plotter.XY{X: x, Y: params.RelativeError(2)})
-		runs := max(e.runs/400, 3)
 		square := 0.0
-		for run := range runs {
+		for run := range e.sketches() {
 			step()
 			b, err := kor.New(params)
 			if err != nil {
@@ -65,7 +67,7 @@ func korError(e effort, step func()) (*picture, error) {
 				return nil, err
 			}
 			off := s.Estimate()/size - 1
-			square += off * off / float64(runs)
+			square += off * off / float64(e.sketches())
 		}
 		bytes = append(bytes, plotter.XY{X: x, Y: math.Sqrt(square)})
 	}

@@ -3,8 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 )
 
 const (
@@ -22,12 +23,7 @@ type progress struct {
 
 // newProgress returns nil unless w is a terminal.
 func newProgress(w io.Writer) *progress {
-	f, ok := w.(*os.File)
-	if !ok {
-		return nil
-	}
-	info, err := f.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+	if !cli.Terminal(w) {
 		return nil
 	}
 	now := time.Now()

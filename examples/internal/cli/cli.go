@@ -40,6 +40,16 @@ func Probability(name string, p float64) error {
 	return nil
 }
 
+// Terminal reports whether what is written to w is seen on a terminal as it comes.
+func Terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
 // Main runs the command on the command line of the process and ends the process.
 func Main(c Command) {
 	os.Exit(Run(c, os.Args[1:], os.Stdout, os.Stderr))
