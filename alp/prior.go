@@ -54,11 +54,14 @@ type uniform struct {
 	unit    float64 // the weight of a length of Δ/ε
 }
 
+// leastDensity stands for the density of bins that a list leaves nothing: where it leaves nothing of any bin, all are alike.
+const leastDensity = 0x1p-900
+
 // uniformPrior computes it.
 func (s *shape) uniformPrior(g *bins, l *listing) uniform {
 	u := uniform{density: make([]float64, g.total())}
 	for b := range g.used {
-		u.density[b] = l.absent(s.steps(g.position(b, 0.5)))
+		u.density[b] = max(l.absent(s.steps(g.position(b, 0.5))), leastDensity)
 	}
 	bin := float64(g.width) / float64(g.count)
 	unit := 1 / s.params.kappa()

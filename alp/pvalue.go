@@ -199,8 +199,9 @@ func (p *posterior) odds(outputs []uint8, out []float64) {
 		i := j*p.levels + int(outputs[j])
 		for b := j * p.count; b < min((j+1)*p.count, p.used); b++ {
 			down, up := p.halves(i, b-j*p.count)
-			out[b] = math.Log((up + p.ratio[i]*behind[j+1]) / (down + ahead))
+			above, below := up+p.ratio[i]*behind[j+1], down+ahead
+			out[b] = math.Log(max(above, math.SmallestNonzeroFloat64) / max(below, math.SmallestNonzeroFloat64))
 		}
-		ahead = (ahead + p.mass[i]) / p.ratio[i]
+		ahead = min((ahead+p.mass[i])/p.ratio[i], math.MaxFloat64)
 	}
 }
