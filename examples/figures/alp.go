@@ -8,23 +8,40 @@ import (
 	"gonum.org/v1/plot/plotter"
 
 	"github.com/dpsketch/dpsketch/alp"
+	"github.com/dpsketch/dpsketch/noise"
 )
+
+// largest is ψ of the thesis's experiments, in 1/ε.
+const largest = 5000
+
+// alphaBound is the thesis's Figure 2.3a: its bound on the expected error against α and the probability of collisions.
+func alphaBound(_ effort, step func()) (*picture, error) {
+	p := newPicture("ALP: bound on the expected absolute error, from the thesis's Lemmas 2.7 and 2.10", "α, width of a bit in 1/ε", "bound in 1/ε").log(false, true)
+	for _, c := range []float64{0, 0.05, 0.1, 0.15, 0.2} {
+		step()
+		points := curve(span(1, 10, 91), func(alpha float64) float64 {
+			gamma := (alpha+2)/(1+alpha*c) - 2
+			return (0.5 + (4*alpha+4)/(alpha*alpha) + (4*gamma+4)/(gamma*gamma)) * alpha
+		})
+		if err := p.add(fmt.Sprintf("collisions %g", c), theirs, points); err != nil {
+			return nil, err
+		}
+	}
+	p.Y.Min, p.Y.Max = 10, 100
+	return p, nil
+}
 
 // alpAlpha is the thesis's Figure 2.3b, the error against α and the probability of collisions, with the S-shaped code beside it.
 func alpAlpha(e effort, step func()) (*picture, error) {
-	const most = 400
-	p := newPicture("ALP, values up to 400/ε: mean absolute error, estimator of the paper", "α, width of a bit in 1/ε", "mean absolute error in 1/ε")
-	var alphas []float64
-	for a := 1.0; a <= 10; a += 0.5 {
-		alphas = append(alphas, a)
-	}
+	const most = largest
+	p := newPicture("ALP, values up to 5000/ε: mean absolute error, estimator of the paper", "α, width of a bit in 1/ε", "mean absolute error in 1/ε")
 	for _, c := range []float64{0, 0.1, 0.2} {
 		for _, code := range []struct {
 			name string
 			kind kind
 			make func(alpha, most, collision float64) unary
 		}{{"linear rounding (paper)", theirs, linear}, {"S-shaped rounding", ours, ramp}} {
-			points := curve(alphas, func(alpha float64) float64 {
+			points := curve(span(1, 10, 19), func(alpha float64) float64 {
 				step()
 				return code.make(alpha, most, c).meanAbs(e.runs/4, func(rng *rand.Rand) float64 { return rng.Float64() * most })
 			})
@@ -33,7 +50,7 @@ func alpAlpha(e effort, step func()) (*picture, error) {
 			}
 		}
 	}
-	p.Y.Min, p.Y.Max = 0, 24
+	p.Y.Min, p.Y.Max = 0, 30
 	return p, nil
 }
 
@@ -64,8 +81,8 @@ func queries(n int, most float64) map[uint64]float64 {
 
 // alpErrors is Figure 2.4, the distribution of the error at α = 3 and a probability of collisions of 0.1, with the default of package alp at 100 bits an entry.
 func alpErrors(e effort, step func()) (*picture, error) {
-	const most = 400
-	p := newPicture("Distribution of the error, values up to 400/ε, other entries large", "estimate − value in 1/ε", "share per 1/ε")
+	const most = largest
+	p := newPicture("Distribution of the error, values up to 5000/ε, other entries larger", "estimate − value in 1/ε", "share per 1/ε")
 	rng := rand.New(rand.NewPCG(1, 2))
 	paper := make([]float64, 0, 5*e.runs)
 	for i := range 5 * e.runs {
@@ -76,7 +93,7 @@ func alpErrors(e effort, step func()) (*picture, error) {
 		paper = append(paper, linear(3, most, 0.1).estimate(rng, x)-x)
 	}
 	values := queries(e.runs/2, most)
-	release, err := load(alp.Params{Epsilon: 1, Delta: 1e-6, Sparsity: 2 * len(values)}, len(values), 1000, values)
+	release, err := load(alp.Params{Epsilon: 1, Delta: 1e-6, Sparsity: 2 * len(values)}, len(values), 2*most, values)
 	if err != nil {
 		return nil, err
 	}
@@ -91,6 +108,15 @@ func alpErrors(e effort, step func()) (*picture, error) {
 		errors []float64
 	}{{"paper, α = 3, collisions 0.1", theirs, paper}, {"here, 100 bits an entry, δ = 1e-6", ours, here}} {
 		if err := p.add(c.name, c.kind, shares(c.errors, -25, 25)); err != nil {
+			return nil, err
+		}
+	}
+	for _, scale := range []float64{1, 4.5} {
+		laplace, err := noise.NewLaplace(scale)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.add(fmt.Sprintf("Laplace noise of scale %g", scale), theirs, curve(span(-25, 25, 501), laplace.Prob)); err != nil {
 			return nil, err
 		}
 	}
@@ -155,7 +181,10 @@ func alpIntegers(e effort, step func()) (*picture, error) {
 	if err := p.add("here, the default", ours, atom); err != nil {
 		return nil, err
 	}
-	return p, p.add("here, for entries known not to be zero", ours, none)
+	if err := p.add("here, for entries known not to be zero", ours, none); err != nil {
+		return nil, err
+	}
+	return p, p.add("1/ε", theirs, curve(epsilons, func(eps float64) float64 { return 1 / eps }))
 }
 
 // meanAbs returns the mean absolute error of the estimates.

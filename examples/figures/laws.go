@@ -11,29 +11,50 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// ellipses is Figure 4.1: where noise of one standard deviation lies, for a box of the widths 4 and 1 at ρ = 1.
+// ellipses is Figure 4.1a: where Gaussian noise of one standard deviation lies, for a box of the widths 4 and 1 at ρ = 1.
 func ellipses(_ effort, step func()) (*picture, error) {
-	p := newPicture("Noise of one standard deviation for ranges (4, 1) at ρ = 1", "first coordinate", "second coordinate")
+	p := newPicture("Gaussian noise of one standard deviation for ranges (4, 1) at ρ = 1", "first coordinate", "second coordinate")
+	round := make(plotter.XYs, 200)
+	for i := range round {
+		round[i].Y, round[i].X = math.Sincos(2 * math.Pi * float64(i) / 199)
+	}
+	params := elliptical.Params{Widths: elliptical.VectorOf(4, 1), Rho: 1}
+	return shaped(p, step, params, 2, "E‖η‖₂²", round, math.Sqrt)
+}
+
+// diamonds is Figure 4.1b: the same for Laplace noise at ε = 1, whose density is the same all along a diamond. Its mean absolute value is 1/√2 of its
+// standard deviation.
+func diamonds(_ effort, step func()) (*picture, error) {
+	p := newPicture("Laplace noise of the mean magnitude for ranges (4, 1) at ε = 1", "first coordinate", "second coordinate")
+	square := plotter.XYs{{X: 1}, {Y: 1}, {X: -1}, {Y: -1}, {X: 1}}
+	params := elliptical.Params{Widths: elliptical.VectorOf(4, 1), Epsilon: 1, Power: 1}
+	return shaped(p, step, params, 1, "E‖η‖₁", square, func(variance float64) float64 { return math.Sqrt(variance / 2) })
+}
+
+// shaped draws the outline of noise of each shape, stretched by how much of it each coordinate has, and the box of the data.
+func shaped(p *picture, step func(), params elliptical.Params, power float64, norm string, outline plotter.XYs, size func(float64) float64) (*picture, error) {
 	for _, s := range []struct {
 		name  string
 		kind  kind
 		shape elliptical.Shape
-	}{{"spherical", theirs, elliptical.Spherical}, {"least volume", theirs, elliptical.MinimumVolume}, {"optimal for p = 2", ours, elliptical.Optimal}} {
+	}{{"spherical", theirs, elliptical.Spherical}, {"least volume", theirs, elliptical.MinimumVolume}, {"optimal", ours, elliptical.Optimal}} {
 		step()
-		params := elliptical.Params{Widths: elliptical.VectorOf(4, 1), Rho: 1, Shape: s.shape}
-		a, b := math.Sqrt(params.Variance(0)), math.Sqrt(params.Variance(1))
-		points := make(plotter.XYs, 200)
-		for i := range points {
-			sin, cos := math.Sincos(2 * math.Pi * float64(i) / 199)
-			points[i] = plotter.XY{X: a * cos, Y: b * sin}
+		params.Shape = s.shape
+		a, b := size(params.Variance(0)), size(params.Variance(1))
+		points := make(plotter.XYs, len(outline))
+		for i, at := range outline {
+			points[i] = plotter.XY{X: a * at.X, Y: b * at.Y}
 		}
-		if err := p.add(fmt.Sprintf("%s: E‖η‖² = %.4g", s.name, params.ExpectedError(2)), s.kind, points); err != nil {
+		if err := p.add(fmt.Sprintf("%s: %s = %.4g", s.name, norm, params.ExpectedError(power)), s.kind, points); err != nil {
 			return nil, err
 		}
 	}
 	box := plotter.XYs{{X: -2, Y: -0.5}, {X: 2, Y: -0.5}, {X: 2, Y: 0.5}, {X: -2, Y: 0.5}, {X: -2, Y: -0.5}}
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -4.5, 4.5, -3, 4.5
-	return p, p.add("the box of the data", theirs, box)
+	if err := p.add("the box of the data", theirs, box); err != nil {
+		return nil, err
+	}
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = p.X.Min*1.1, p.X.Max*1.1, p.Y.Min*1.1, p.Y.Max*1.6 // room for the names
+	return p, nil
 }
 
 // span returns n numbers from lo to hi.
@@ -45,11 +66,14 @@ func span(lo, hi float64, n int) []float64 {
 	return x
 }
 
-// densities is Figure 5.2: the densities of Arete, Laplace and staircase noise at ε = 8, with the jump law.
-func densities(_ effort, step func()) (*picture, error) {
-	const epsilon = 8
-	p := newPicture("Densities of noise at ε = 8, Δ = 1", "noise", "density").log(false, true)
-	laplace, err := noise.NewLaplace(1. / epsilon)
+// densities is one half of Figure 5.2: the densities of Arete, Laplace and staircase noise, with the jump law.
+func densities(epsilon float64) func(effort, func()) (*picture, error) {
+	return func(_ effort, step func()) (*picture, error) { return densitiesAt(epsilon, step) }
+}
+
+func densitiesAt(epsilon float64, step func()) (*picture, error) {
+	p := newPicture(fmt.Sprintf("Densities of noise at ε = %g, Δ = 1", epsilon), "noise", "density").log(false, true)
+	laplace, err := noise.NewLaplace(1 / epsilon)
 	if err != nil {
 		return nil, err
 	}

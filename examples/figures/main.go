@@ -1,6 +1,6 @@
 // Command figures draws the figures of the papers with this library's curves beside theirs, as SVG and PNG.
 //
-//	cd examples/figures && go run .               all, half a minute
+//	cd examples/figures && go run .               all, some minutes
 //	go run . -only 'kor|jl' -out /tmp/pictures     some
 //	go run . -quick                                fewer repetitions, to see that all works
 //
@@ -39,21 +39,26 @@ type effort struct {
 }
 
 var (
-	full  = effort{runs: 20_000, means: 3, scale: 4}
+	full  = effort{runs: 20_000, means: 3, scale: 1}
 	brief = effort{runs: 300, means: 1, scale: 32}
 )
 
 var figures = []figure{
+	{"alp-bound", alphaBound, always(5)},
 	{"alp-alpha", alpAlpha, always(114)},
 	{"alp-errors", alpErrors, always(21)},
 	{"alp-integers", alpIntegers, always(27)},
 	{"alp-bits", alpBits, always(105)},
-	{"elliptical", ellipses, always(3)},
-	{"arete", densities, always(4)},
+	{"elliptical-gaussian", ellipses, always(3)},
+	{"elliptical-laplace", diamonds, always(3)},
+	{"arete-6", densities(6), always(4)},
+	{"arete-8", densities(8), always(4)},
 	{"arete-error", divisible, always(38)},
-	{"plan-gaussian", planGaussian, func(e effort) int { return 18 * e.means }},
-	{"plan-skewed", planSkewed, func(e effort) int { return 18 * e.means }},
-	{"plan-binary", planBinary, func(e effort) int { return 12 * e.means }},
+	{"plan-dimensions", planDimensions, func(e effort) int { return 3 * len(e.dimensions()) * e.means }},
+	{"plan-skew", planSkew, func(e effort) int { return 15 * e.means }},
+	{"plan-skewed", planSkewed, func(e effort) int { return 3 * len(e.dimensions()) * e.means }},
+	{"plan-binary", planBinary, func(e effort) int { return 15 * e.means }},
+	{"plan-baskets", planBaskets, func(e effort) int { return 20 * e.means }},
 	{"misragries-threshold", thresholds, always(1)},
 	{"kor-error", korError, func(e effort) int { return 7 * e.sketches() }},
 	{"jl-variance", jlVariance, always(30)},

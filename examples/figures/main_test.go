@@ -12,10 +12,23 @@ import (
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
-// All figures are drawn, and the pictures are pictures, with something in them.
+// All figures are drawn in as many steps as the bar has, and the pictures are pictures, with something in them.
 func TestFigures(t *testing.T) {
 	dir := t.TempDir()
-	clitest.Output(t, new(command), []string{"-quick", "-out", dir}, []string{filepath.Join(dir, "alp-alpha.svg"), filepath.Join(dir, "jl-variance.png")})
+	for _, f := range figures {
+		taken := 0
+		p, err := f.draw(brief, func() { taken++ })
+		if err != nil {
+			t.Errorf("%s: %v", f.name, err)
+			continue
+		}
+		if want := f.steps(brief); taken != want {
+			t.Errorf("%s takes %d steps, not %d", f.name, taken, want)
+		}
+		if _, err := p.save(dir, f.name); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, f := range figures {
 		svg, err := os.ReadFile(filepath.Join(dir, f.name+".svg"))
 		if err != nil || !bytes.Contains(svg, []byte("<svg")) || len(svg) < 2000 {
@@ -50,23 +63,14 @@ func TestFigures(t *testing.T) {
 func TestCommandLine(t *testing.T) {
 	clitest.Usage(t, func() cli.Command { return new(command) }, [][]string{{"-only", "("}, {"-only", "no such"}, {"-colour"}, {"alp"}})
 	dir := t.TempDir()
-	clitest.BrokenOutput(t, new(command), "-quick", "-only", "elliptical", "-out", dir)
-	file := filepath.Join(dir, "elliptical.svg")
+	file := filepath.Join(dir, "elliptical-laplace.svg")
+	out := clitest.Output(t, new(command), []string{"-quick", "-only", "elliptical", "-out", dir}, []string{file, "elliptical-gaussian.png"})
+	if strings.Count(out, "\n") != 2 {
+		t.Errorf("not two figures: %s", out)
+	}
+	clitest.BrokenOutput(t, new(command), "-only", "elliptical", "-out", dir)
 	if code, _, errs := clitest.Run(new(command), "-only", "elliptical", "-out", file); code != 1 || !strings.Contains(errs, file) {
 		t.Errorf("a file for a folder: exit code %d, %q", code, errs)
-	}
-}
-
-// A bar ends where the figure ends: the table has as many steps as are taken.
-func TestSteps(t *testing.T) {
-	for _, f := range figures {
-		taken := 0
-		if _, err := f.draw(brief, func() { taken++ }); err != nil {
-			t.Errorf("%s: %v", f.name, err)
-		}
-		if want := f.steps(brief); taken != want {
-			t.Errorf("%s takes %d steps, not %d", f.name, taken, want)
-		}
 	}
 }
 

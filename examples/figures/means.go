@@ -4,74 +4,59 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/plot/plotter"
 
+	"github.com/dpsketch/dpsketch/examples/kjv"
 	"github.com/dpsketch/dpsketch/plan"
 )
 
+// rows are the data of a mean: dense or, if there are no such rows, sparse.
+type rows struct {
+	dense  [][]float64
+	sparse plan.Sparse
+	truth  []float64 // what a release estimates
+}
+
+// mean returns the mean of the rows.
+func (r rows) mean() []float64 {
+	mean := make([]float64, len(r.truth))
+	for _, row := range r.dense {
+		for i, x := range row {
+			mean[i] += x / float64(len(r.dense))
+		}
+	}
+	if r.dense == nil {
+		for _, i := range r.sparse.Indices {
+			mean[i] += 1 / float64(r.sparse.Rows())
+		}
+	}
+	return mean
+}
+
 // method is a way to release a mean.
 type method struct {
-	name   string
-	kind   kind
-	params func(plan.Params) plan.Params
+	name     string
+	kind     kind
+	params   func(plan.Params) plan.Params
+	shrunken bool
 }
 
-var methods = []method{
-	{"instance-optimal (Huang, Liang, Yi)", theirs, func(p plan.Params) plan.Params { p.Method = plan.InstanceOptimal; return p }},
-	{"PLAN as printed, honest budget", theirs, func(p plan.Params) plan.Params { p.Method = plan.Thesis; return p }},
-	{"PLAN, the default here", ours, func(p plan.Params) plan.Params { return p }},
+var (
+	here    = method{"PLAN, the default here", ours, func(p plan.Params) plan.Params { return p }, false}
+	printed = method{"PLAN as printed, honest budget", theirs, func(p plan.Params) plan.Params { p.Method = plan.Thesis; return p }, false}
+)
+
+// instanceOptimal is the method of Huang, Liang and Yi, which searches within ±4·most.
+func instanceOptimal(most float64) method {
+	return method{"instance-optimal (Huang, Liang, Yi)", theirs, func(p plan.Params) plan.Params {
+		p.Method, p.Max, p.NonNegative = plan.InstanceOptimal, most, false
+		return p
+	}, false}
 }
 
-// gaussianRows returns n rows of independent normal coordinates with the given standard deviations and a mean of centre.
-func gaussianRows(n int, sd func(j int) float64, d int, centre float64) [][]float64 {
-	rng := rand.New(rand.NewPCG(11, uint64(d)))
-	rows := make([][]float64, n)
-	for i := range rows {
-		rows[i] = make([]float64, d)
-		for j := range rows[i] {
-			rows[i][j] = centre + sd(j)*rng.NormFloat64()
-		}
-	}
-	return rows
-}
-
-// errorsOf draws the ℓₚ distance of releases to the empirical mean against ρ.
-func errorsOf(e effort, step func(), title string, rows [][]float64, base plan.Params, which []method) (*picture, error) {
-	p := newPicture(title, "ρ", fmt.Sprintf("ℓ%g distance to the mean of the rows", base.P)).log(true, true)
-	mean := make([]float64, len(rows[0]))
-	for _, row := range rows {
-		for j, x := range row {
-			mean[j] += x / float64(len(rows))
-		}
-	}
-	for _, m := range which {
-		var points plotter.XYs
-		for _, rho := range []float64{0.125, 0.25, 0.5, 1, 2, 4} {
-			params := m.params(base)
-			params.Rho = rho
-			mechanism, err := plan.New(params)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", m.name, err)
-			}
-			sum := 0.0
-			for range e.means {
-				step()
-				released, err := mechanism.Release(rows)
-				if err != nil {
-					return nil, fmt.Errorf("%s: %w", m.name, err)
-				}
-				sum += distance(released.Values(), mean, base.P) / float64(e.means)
-			}
-			points = append(points, plotter.XY{X: rho, Y: sum})
-		}
-		if err := p.add(m.name, m.kind, points); err != nil {
-			return nil, err
-		}
-	}
-	return p, nil
-}
-
+// distance returns the ℓₚ norm of the difference.
 func distance(a, b []float64, p float64) float64 {
 	sum := 0.0
 	for j := range a {
@@ -80,43 +65,235 @@ func distance(a, b []float64, p float64) float64 {
 	return math.Pow(sum, 1/p)
 }
 
-// planGaussian is Figure 5.2a in small: coordinates of equal scale.
-func planGaussian(e effort, step func()) (*picture, error) {
-	n, d := 4000, 2048/e.scale
-	rows := gaussianRows(n, func(int) float64 { return 1 }, d, 10)
-	base := plan.Params{Dim: d, Rows: n, Max: 50 * math.Sqrt(float64(d)), Unit: 1, P: 2}
-	return errorsOf(e, step, fmt.Sprintf("Equal scales: n = %d, d = %d, σ = 1", n, d), rows, base, methods)
+// means draws the error of releases against something that the data or the budget depend on. All curves see the same data.
+type means struct {
+	e      effort
+	step   func()
+	p      *picture
+	curves map[string]plotter.XYs
+	order  []method
 }
 
-// planSkewed is Figure 5.2c in small: scales that fall like 1/i.
-func planSkewed(e effort, step func()) (*picture, error) {
-	n, d := 10_000/min(e.scale, 8), 2048/e.scale
-	rows := gaussianRows(n, func(j int) float64 { return float64(d) / float64(j+1) }, d, 0)
-	base := plan.Params{Dim: d, Rows: n, Max: 50 * math.Pow(float64(d), 1.5), Unit: 1, P: 2}
-	return errorsOf(e, step, fmt.Sprintf("Skewed scales: n = %d, d = %d, σ = d/i", n, d), rows, base, methods)
+func newMeans(e effort, step func(), p *picture) *means {
+	return &means{e: e, step: step, p: p, curves: map[string]plotter.XYs{}}
 }
 
-// planBinary is Figure 5.3 in small: bits with probabilities that fall like a power.
-func planBinary(e effort, step func()) (*picture, error) {
-	n, d := 4096, 2048/e.scale
-	rng := rand.New(rand.NewPCG(12, 13))
-	rows := make([][]float64, n)
-	for i := range rows {
-		rows[i] = make([]float64, d)
-		for j := range rows[i] {
-			if rng.Float64() < math.Pow(float64(j+1), -0.75)/2 {
-				rows[i][j] = 1
+// point measures the methods at x: the mean ℓₚ error of several releases.
+func (m *means) point(x float64, data rows, params plan.Params, methods ...method) error {
+	m.order = methods
+	for _, by := range methods {
+		mechanism, err := plan.New(by.params(params))
+		if err != nil {
+			return fmt.Errorf("%s: %w", by.name, err)
+		}
+		sum := 0.0
+		for range m.e.means {
+			m.step()
+			released, err := release(mechanism, data)
+			if err != nil {
+				return fmt.Errorf("%s: %w", by.name, err)
 			}
+			values := released.Values()
+			if by.shrunken {
+				values = released.Shrunk(params.P)
+			}
+			sum += distance(values, data.truth, params.P) / float64(m.e.means)
+		}
+		m.curves[by.name] = append(m.curves[by.name], plotter.XY{X: x, Y: sum})
+	}
+	return nil
+}
+
+func release(m *plan.Mechanism, data rows) (*plan.Mean, error) {
+	if data.dense != nil {
+		return m.Release(data.dense)
+	}
+	return m.ReleaseSparse(data.sparse)
+}
+
+// picture adds the curves.
+func (m *means) picture() (*picture, error) {
+	for _, by := range m.order {
+		if err := m.p.add(by.name, by.kind, m.curves[by.name]); err != nil {
+			return nil, err
 		}
 	}
-	base := plan.Params{Dim: d, Rows: n, NonNegative: true, P: 1}
-	which := []method{
-		{"clipping by the norm alone", theirs, func(p plan.Params) plan.Params {
-			p.Method = plan.Adaptive
-			p.Steps.Scaling = plan.Unscaled
-			return p
-		}},
-		{"PLAN, the default here", ours, func(p plan.Params) plan.Params { return p }},
+	return m.p, nil
+}
+
+// gaussianRows returns n rows of independent normal coordinates with the given mean and standard deviations.
+func gaussianRows(n int, mean float64, sds []float64) rows {
+	rng := rand.New(rand.NewPCG(11, uint64(len(sds))))
+	r := rows{dense: make([][]float64, n), truth: slices.Repeat([]float64{mean}, len(sds))}
+	for j := range r.dense {
+		r.dense[j] = make([]float64, len(sds))
+		for i, sd := range sds {
+			r.dense[j][i] = mean + sd*rng.NormFloat64()
+		}
 	}
-	return errorsOf(e, step, fmt.Sprintf("Bits: n = %d, d = %d, Pr = ½·i^−¾", n, d), rows, base, which)
+	return r
+}
+
+// powers returns the standard deviations (d/i)^{α/2}.
+func powers(d int, alpha float64) []float64 {
+	sds := make([]float64, d)
+	for i := range sds {
+		sds[i] = math.Pow(float64(d)/float64(i+1), alpha/2)
+	}
+	return sds
+}
+
+const (
+	gaussianBudget = 0.5  // ρ of Figure 5.2
+	binaryBudget   = 0.25 // ρ of Figure 5.3 (a)
+)
+
+// sampling draws the error that the mean of all rows has without any privacy.
+func sampling(p *picture, points plotter.XYs) (*picture, error) {
+	return p, p.add("the mean itself, not private", ours, points)
+}
+
+// dimensions returns the numbers of columns, 16 to 2048 by factors of 2, or as many as there is effort for.
+func (e effort) dimensions() (d []int) {
+	for k := 16; k <= 2048/e.scale; k *= 2 {
+		d = append(d, k)
+	}
+	return d
+}
+
+// planDimensions is Figure 5.2a: coordinates of equal scale, more and more of them.
+func planDimensions(e effort, step func()) (*picture, error) {
+	const n = 4000
+	m := newMeans(e, step, newPicture("No skew: n = 4000, σ = 1, ρ = 0.5", "d, number of coordinates", "ℓ₂ error").log(true, true))
+	var floor plotter.XYs
+	for _, d := range e.dimensions() {
+		data := gaussianRows(n, 0, powers(d, 0))
+		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 25 * math.Sqrt(float64(d)), Unit: 1, P: 2}
+		if err := m.point(float64(d), data, params, instanceOptimal(25./4), printed, here); err != nil {
+			return nil, err
+		}
+		floor = append(floor, plotter.XY{X: float64(d), Y: distance(data.mean(), data.truth, 2)})
+	}
+	p, err := m.picture()
+	if err != nil {
+		return nil, err
+	}
+	p.Legend.Left = true
+	return sampling(p, floor)
+}
+
+// planSkew is Figure 5.2b: scales that fall more and more steeply.
+func planSkew(e effort, step func()) (*picture, error) {
+	n, d := 10_000/e.scale, 2048/e.scale
+	title := fmt.Sprintf("Variances (d/i)^α: n = %d, d = %d, ρ = 0.5", n, d)
+	m := newMeans(e, step, newPicture(title, "α, skew of the variances", "ℓ₂ error").log(false, true))
+	var floor plotter.XYs
+	for _, alpha := range []float64{0, 0.5, 1, 1.5, 2} {
+		sds := powers(d, alpha)
+		data := gaussianRows(n, 10, sds)
+		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 50 * math.Pow(float64(d), 1.5), Unit: 1, P: 2}
+		if err := m.point(alpha, data, params, instanceOptimal(30*sds[0]), printed, here); err != nil {
+			return nil, err
+		}
+		floor = append(floor, plotter.XY{X: alpha, Y: distance(data.mean(), data.truth, 2)})
+	}
+	p, err := m.picture()
+	if err != nil {
+		return nil, err
+	}
+	p.Y.Max *= 30 // room for the names
+	return sampling(p, floor)
+}
+
+// planSkewed is Figure 5.2c: steep scales, more and more coordinates; the error is that to the mean of the rows, as there.
+func planSkewed(e effort, step func()) (*picture, error) {
+	n := 10_000 / e.scale
+	title := fmt.Sprintf("Skewed scales σ = d/i: n = %d, ρ = 0.5", n)
+	m := newMeans(e, step, newPicture(title, "d, number of coordinates", "ℓ₂ distance to the mean of the rows").log(true, true))
+	for _, d := range e.dimensions() {
+		data := gaussianRows(n, 10, powers(d, 2))
+		data.truth = data.mean()
+		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 50 * math.Pow(float64(d), 1.5), Unit: 1, P: 2}
+		if err := m.point(float64(d), data, params, instanceOptimal(10*float64(d)), printed, here); err != nil {
+			return nil, err
+		}
+	}
+	m.p.Legend.Left = true
+	return m.picture()
+}
+
+// planBinary is Figure 5.3a: a part α of the bits is set with probability ½, the others with probability 0.01.
+func planBinary(e effort, step func()) (*picture, error) {
+	n, d := 4096/e.scale, 2048/e.scale
+	title := fmt.Sprintf("Bits, a part α of them ones with probability ½, others 0.01: n = %d, d = %d, ρ = 0.25", n, d)
+	m := newMeans(e, step, newPicture(title, "α", "ℓ₁ error"))
+	var floor plotter.XYs
+	for _, alpha := range []float64{0, 0.25, 0.5, 0.75, 1} {
+		data := bits(n, d, alpha)
+		params := plan.Params{Rho: binaryBudget, Dim: d, Rows: n, NonNegative: true, P: 1}
+		if err := m.point(alpha, data, params, instanceOptimal(1), printed, here); err != nil {
+			return nil, err
+		}
+		floor = append(floor, plotter.XY{X: alpha, Y: distance(data.mean(), data.truth, 1)})
+	}
+	p, err := m.picture()
+	if err != nil {
+		return nil, err
+	}
+	p.Y.Min = 0
+	p.Legend.Left = true
+	return sampling(p, floor)
+}
+
+// bits returns n binary rows.
+func bits(n, d int, alpha float64) rows {
+	rng := rand.New(rand.NewPCG(12, uint64(100*alpha)))
+	r := rows{sparse: plan.Sparse{Offsets: []int{0}}, truth: make([]float64, d)}
+	for i := range r.truth {
+		r.truth[i] = 0.01
+		if float64(i) < alpha*float64(d) {
+			r.truth[i] = 0.5
+		}
+	}
+	for range n {
+		for i, q := range r.truth {
+			if rng.Float64() < q {
+				r.sparse.Indices = append(r.sparse.Indices, uint32(i))
+			}
+		}
+		r.sparse.Offsets = append(r.sparse.Offsets, len(r.sparse.Indices))
+	}
+	return r
+}
+
+// planBaskets stands for Figures 5.3b and c, whose data are not free to ship: the words of each verse of the King James Bible as a binary row. The
+// instance-optimal method rotates such rows into dense ones, which takes minutes for each release (examples/means has its errors).
+func planBaskets(e effort, step func()) (*picture, error) {
+	text, err := kjv.Load()
+	if err != nil {
+		return nil, err
+	}
+	data := rows{sparse: plan.Sparse{Offsets: []int{0}}, truth: make([]float64, len(text.Words()))}
+	for basket := range text.Baskets() {
+		for _, word := range basket {
+			data.sparse.Indices = append(data.sparse.Indices, uint32(word))
+		}
+		data.sparse.Offsets = append(data.sparse.Offsets, len(data.sparse.Indices))
+	}
+	data.truth = data.mean()
+	title := fmt.Sprintf("Words of verses: n = %d, d = %d", data.sparse.Rows(), len(data.truth))
+	m := newMeans(e, step, newPicture(title, "ρ", "ℓ₁ distance to the mean of the rows").log(true, true))
+	unscaled := method{"clipping by the norm alone", theirs, func(p plan.Params) plan.Params {
+		p.Steps.Scaling = plan.Unscaled
+		return p
+	}, false}
+	shrunken := here
+	shrunken.name, shrunken.shrunken = "the same, shrunken", true
+	for _, rho := range []float64{0.0625, 0.125, 0.25, 0.5, 1} {
+		params := plan.Params{Rho: rho, Dim: len(data.truth), Rows: data.sparse.Rows(), NonNegative: true, P: 1}
+		if err := m.point(rho, data, params, printed, unscaled, here, shrunken); err != nil {
+			return nil, err
+		}
+	}
+	return m.picture()
 }

@@ -39,7 +39,7 @@ func thresholds(_ effort, step func()) (*picture, error) {
 }
 
 // sketches returns how many sketches a measured error is the mean of.
-func (e effort) sketches() int { return max(e.runs/400, 3) }
+func (e effort) sketches() int { return max(e.runs/80, 3) }
 
 // korError is the relative error of the KOR sketch against its size, planned and measured.
 func korError(e effort, step func()) (*picture, error) {
