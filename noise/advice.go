@@ -144,10 +144,14 @@ func (p AdviceParams) validate() error {
 	return nil
 }
 
-// Params returns the parameters, defaults filled in; Rounds the largest number L of rounds; Accuracy the ρ that each asks for.
+// Params returns the parameters, defaults filled in.
 func (s *AdviceSearch) Params() AdviceParams { return s.params }
-func (s *AdviceSearch) Rounds() int          { return s.rounds }
-func (s *AdviceSearch) Accuracy() float64    { return s.search.accuracy }
+
+// Rounds returns L, the largest number of rounds of the search.
+func (s *AdviceSearch) Rounds() int { return s.rounds }
+
+// Accuracy returns ρ, the accuracy that each round asks for.
+func (s *AdviceSearch) Accuracy() float64 { return s.search.accuracy }
 
 // Guarantee returns what the whole search promises.
 func (s *AdviceSearch) Guarantee() Guarantee { return PureDP(s.params.Epsilon, s.params.Relation) }
@@ -208,9 +212,11 @@ type Advised struct {
 // Value returns the released estimate, NaN for the zero Advised.
 func (a Advised) Value() float64 { return a.last.Value() }
 
-// Advice returns the y that was found, with the probability that Params promise between g/3 and 2g; Rounds the number of rounds it took.
+// Advice returns the y that was found, with the probability that Params promise between g/3 and 2g.
 func (a Advised) Advice() float64 { return a.advice }
-func (a Advised) Rounds() int     { return a.rounds }
+
+// Rounds returns the number of rounds that the search took.
+func (a Advised) Rounds() int { return a.rounds }
 
 // Scale returns the scale of the noise in the value.
 func (a Advised) Scale() float64 { return a.last.Scale() }

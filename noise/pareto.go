@@ -39,8 +39,10 @@ func checkParetoShape(shape float64) error {
 	return nil
 }
 
-// Shape and Scale return α and s.
+// Shape returns α.
 func (d Pareto) Shape() float64 { return d.shape }
+
+// Scale returns s.
 func (d Pareto) Scale() float64 { return d.scale }
 
 // valid reports whether d comes from [NewPareto].

@@ -81,10 +81,14 @@ func StaircaseGammaVariance(epsilon float64) (float64, error) {
 	return (math.Exp(log/3) - q) / rest, nil
 }
 
-// Epsilon, Sensitivity and Gamma return ε, Δ and γ.
-func (d Staircase) Epsilon() float64     { return d.epsilon }
+// Epsilon returns ε.
+func (d Staircase) Epsilon() float64 { return d.epsilon }
+
+// Sensitivity returns Δ.
 func (d Staircase) Sensitivity() float64 { return d.sensitivity }
-func (d Staircase) Gamma() float64       { return d.gamma }
+
+// Gamma returns γ.
+func (d Staircase) Gamma() float64 { return d.gamma }
 
 // valid reports whether d comes from [NewStaircase].
 func (d Staircase) valid() bool { return d.epsilon > 0 }

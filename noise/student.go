@@ -39,8 +39,10 @@ func checkStudentShape(shape float64) error {
 	return nil
 }
 
-// Shape and Scale return α and s.
+// Shape returns α.
 func (d Student) Shape() float64 { return d.shape }
+
+// Scale returns s.
 func (d Student) Scale() float64 { return d.scale }
 
 // valid reports whether d comes from [NewStudent].

@@ -89,7 +89,7 @@ func TestKeyTypes(t *testing.T) {
 	require.ErrorIs(t, err, ErrParams)
 }
 
-// The table of the issue: δ = 1e-6, real values under ℓ₁.
+// The table of the README: δ = 1e-6, real values under ℓ₁.
 func TestThresholdTable(t *testing.T) {
 	for _, row := range []struct{ epsilon, classic, linear, exponential float64 }{
 		{0.1, 140.2, 118.2, 108.8}, {0.5, 29.6, 26.9, 25.4}, {1, 15.8, 14.1, 13.7}, {2, 8.9, 7.6, 7.5},

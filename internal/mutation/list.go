@@ -50,6 +50,8 @@ var thresholdMutations = []mutation{
 	{"a user's value not clamped", "threshold/bounding.go", "x = min(max(x, -limit), limit)", "x = min(max(x, -2*limit), 2*limit)"},
 	{"a user's total not limited", "threshold/bounding.go", "math.Copysign(min(math.Abs(values[i].x), left), values[i].x)", "values[i].x"},
 	{"a user's keys not limited", "threshold/bounding.go", "keep = min(keep, s.params.MaxKeys)", "keep = max(keep, 0)"},
+	{"a user's keys outside Dim released", "threshold/bounding.go", " && !s.outside(key) {", " {"},
+	{"a user's keys outside Dim take the place of others", "threshold/bounding.go", " && !s.outside(key) {\n", " {\n\t\t\tif s.outside(key) {\n\t\t\t\tkey, x = *new(K), 0\n\t\t\t}\n"},
 	{"the first keys of a user instead of random ones", "threshold/bounding.go", "j := i + int(s.src.Uint64N(uint64(len(values)-i)))", "j := i"},
 	{"values rounded to the nearest step", "threshold/builder.go", "y = noise.RandomizedRound(&s.src, value, s.law.step) / s.law.step", "y = math.Round(y)"},
 	{"a total overflows", "internal/totals/totals.go", "e.Steps = min(max(e.Steps+steps, -t.limit), t.limit)", "e.Steps += steps"},

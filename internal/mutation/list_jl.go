@@ -21,4 +21,10 @@ var jlMutations = []mutation{
 	{"a guarantee of one term for a sum", "jl/sketch.go", "if len(all) == 1 {", "if len(all) >= 1 {"},
 	{"coarse noise for real values", "jl/params.go", "case p.Noise == DiscreteLaplace && !p.Integers:", "case p.Noise == DiscreteLaplace && !p.Integers && p.Dim == 0:"},
 	{"distances corrected for one party only", "jl/estimate.go", "return squares(s.difference(other)) - s.params.spread().correction(s.noise().plus(other.noise())), nil", "return squares(s.difference(other)) - s.params.spread().correction(s.noise()), nil"},
+	{"rounding of the rows not paid for", "jl/calibrate.go", "return 1, root(float64(p.Rows), norm)", "return 1, 0 * root(float64(p.Rows), norm)"},
+	{"rounding of one row paid for", "jl/calibrate.go", "return 1, root(float64(p.Rows), norm)", "return 1, min(1, root(float64(p.Rows), norm))"},
+	{"the cut of the values not paid for", "jl/calibrate.go", "return 1, root(float64(p.Rows), norm)", "return 0, root(float64(p.Rows), norm)"},
+	{"integers under L2 differ by Δ in ℓ₁", "jl/calibrate.go", "min(n.one, other.one*delta)", "min(n.one, other.one)"},
+	{"integers under L2 differ by Δ in ℓ₁, Gaussian noise", "jl/calibrate.go", "min(n.two, other.two*delta)", "min(n.two, other.two)"},
+	{"noise on the input for the ℓ₂ norm", "jl/calibrate.go", "return norms{up(math.Sqrt(float64(p.Dim))), 1}", "return norms{1, 1}"},
 }

@@ -14,4 +14,10 @@ var korMutations = []mutation{
 	{"merged guarantee is the largest instead of the sum", "kor/parts.go", "\tg, _ := noise.Compose(all...) // one relation, so no error\n\treturn g", "\treturn all[0]"},
 	{"Builder prints its state", "kor/builder.go", "fmt.Fprint(f, redacted)", "fmt.Fprint(f, (**b.state).table)"},
 	{"the release is not flipped", "kor/builder.go", "\ts.randomize(s.law)\n\tr := &Sketch", "\tr := &Sketch"},
+	{"streams: every occurrence flips", "kor/stream.go", "if s.coin() {\n\t\ts.place.flip(s.table, key)", "if s.coin() || true {\n\t\ts.place.flip(s.table, key)"},
+	{"streams: every weighted occurrence flips", "kor/stream.go", "if s.coin() {\n\t\ts.place.flipWeighted", "if s.coin() || true {\n\t\ts.place.flipWeighted"},
+	{"streams: a word of coins is one coin", "kor/stream.go", "s.coins >>= 1\n", ""},
+	{"streams: merged and kept", "kor/stream.go", "*other.state = nil\n\txor(", "xor("},
+	{"streams: the StreamBuilder survives its release", "kor/stream.go", "\ts := *b.state\n\t*b.state = nil\n\ts.randomize", "\ts := *b.state\n\ts.randomize"},
+	{"streams: the release is not flipped", "kor/stream.go", "\ts.randomize(s.law)\n", ""},
 }

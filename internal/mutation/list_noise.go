@@ -19,4 +19,11 @@ var newNoiseMutations = []mutation{
 	{"Student-type proposal of too small a scale", "noise/studentsample.go", "math.Sqrt(3/shape) * (1 + 0x1p-50)", "math.Sqrt(3/shape) * (1 - 0x1p-50)"},
 	{"staircase without the position in the step", "noise/staircasesample.go", "start: d.gamma, slope: 1}", "start: 0, slope: 1}"},
 	{"core of the staircase by float64 alone", "noise/staircasesample.go", "return d.inCoreExactly(src, newLazy(w, 64))", "return false"},
+	{"groups rounded to the nearest", "noise/group.go", "if p < 0x1p-900 || math.FMA(a, b, -p) > 0 {", "if p < 0x1p-900 {"},
+	{"more members of a group than float64 counts rounded down", "noise/group.go", "if steps >= 0x1p53 {", "if steps > 0x1p63 {"},
+	{"sums of a Ledger rounded to the nearest", "noise/ledger.go", "SetMode(big.ToPositiveInf)", "SetMode(big.ToNearestEven)"},
+	{"a Ledger shows its sums rounded to the nearest", "noise/ledger.go", "if accuracy == big.Below {", "if accuracy == big.Below && nearest == 0 {"},
+	{"half of a key is zero", "noise/source.go", "rand.Read(key[:])", "rand.Read(key[:16])"},
+	{"one key for all", "noise/source.go", "	clear(dst)\n	// The same", "	block, err = aes.NewCipher(key[:])\n	clear(dst)\n	// The same"},
+	{"what was drawn stays in the buffer", "noise/source.go", "	*word = 0\n", ""},
 }

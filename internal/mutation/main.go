@@ -1,25 +1,28 @@
 // Command mutation breaks the privacy of the library on purpose, one edit at a time, and reports which tests notice.
 //
 //	go run ./internal/mutation            all edits; half an hour on two cores
-//	go run ./internal/mutation -run kor   those whose package or name matches
+//	go run ./internal/mutation -run kor   those whose file or name matches
 //	go run ./internal/mutation -list      prints them
 //
-// It works on a copy of the module, runs the short tests of the edited package and, if they pass, all of them. An edit that no test notices makes
-// the command fail: either a test is missing, or the edit breaks nothing and does not belong here. The edits are in the files list_*.go.
+// It works on a copy of the module, as it stands on disk, and never writes to the module itself. For each edit it runs the short tests of the edited
+// package and, if they pass, all of them. Killed is an edit that makes a test fail which passes without it; one that compiles no more, or only
+// makes the tests take too long, is not. An edit that is not killed makes the command fail: either a test is missing, or the edit breaks
+// nothing and does not belong here. The edits are in the files list_*.go.
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -45,22 +48,18 @@ func main() {
 	pattern := flag.String("run", "", "only edits whose file or name matches this regular expression")
 	list := flag.Bool("list", false, "print the edits and stop")
 	flag.Parse()
-	if err := run(*pattern, *list); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *pattern, *list); err != nil {
 		fmt.Fprintln(os.Stderr, "mutation:", err)
 		os.Exit(1)
 	}
 }
 
-func run(pattern string, list bool) error {
-	wanted, err := regexp.Compile(pattern)
+func run(ctx context.Context, pattern string, list bool) error {
+	chosen, err := choose(mutations(), pattern)
 	if err != nil {
 		return err
-	}
-	var chosen []mutation
-	for _, m := range mutations() {
-		if wanted.MatchString(m.file) || wanted.MatchString(m.name) {
-			chosen = append(chosen, m)
-		}
 	}
 	if list {
 		for _, m := range chosen {
@@ -76,25 +75,50 @@ func run(pattern string, list bool) error {
 	if err := copyModule(dir); err != nil {
 		return err
 	}
-	survivors := 0
+	return newBench(dir).report(ctx, chosen)
+}
+
+// choose returns the edits whose file or name matches; at least one.
+func choose(all []mutation, pattern string) (chosen []mutation, err error) {
+	wanted, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range all {
+		if wanted.MatchString(m.file) || wanted.MatchString(m.name) {
+			chosen = append(chosen, m)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("no edit matches %q", pattern)
+	}
+	return chosen, nil
+}
+
+// report judges the edits one after the other and prints a line for each. It fails unless all are killed, and before the first if one does
+// not apply.
+func (b *bench) report(ctx context.Context, chosen []mutation) error {
+	for _, m := range chosen {
+		if source, err := os.ReadFile(filepath.Join(b.dir, m.file)); err != nil {
+			return err
+		} else if _, err := m.apply(source); err != nil {
+			return err
+		}
+	}
+	killed := 0
 	for i, m := range chosen {
 		start := time.Now()
-		killers, err := judge(dir, m)
-		verdict := "killed by " + strings.Join(killers, ", ")
-		switch {
-		case errors.Is(err, errCompile):
-			verdict = "DOES NOT COMPILE"
-			survivors++
-		case err != nil:
+		v, err := b.judge(ctx, m)
+		if err != nil {
 			return err
-		case len(killers) == 0:
-			verdict = "SURVIVES"
-			survivors++
 		}
-		fmt.Printf("%3d/%d  %-32s %-52s %s (%.0f s)\n", i+1, len(chosen), m.file, m.name, verdict, time.Since(start).Seconds())
+		if v.killed() {
+			killed++
+		}
+		fmt.Printf("%3d/%d  %-32s %-52s %v (%.0f s)\n", i+1, len(chosen), m.file, m.name, v, time.Since(start).Seconds())
 	}
-	fmt.Printf("%d edits, %d killed, %d survive\n", len(chosen), len(chosen)-survivors, survivors)
-	if survivors > 0 {
+	fmt.Printf("%d edits, %d killed, %d not\n", len(chosen), killed, len(chosen)-killed)
+	if killed < len(chosen) {
 		return errors.New("some edits are not killed")
 	}
 	return nil
@@ -129,56 +153,4 @@ func copyModule(dir string) error {
 		}
 	}
 	return nil
-}
-
-// judge applies the edit in the copy, returns the tests that fail, none if all pass, and takes the edit back.
-func judge(dir string, m mutation) (killers []string, err error) {
-	path := filepath.Join(dir, m.file)
-	source, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	edited, err := m.apply(source)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.WriteFile(path, source, 0o600)) }()
-	if err := os.WriteFile(path, edited, 0o600); err != nil {
-		return nil, err
-	}
-	for _, flags := range [][]string{{"-short"}, {}} {
-		if killers, err = failures(dir, m, flags); err != nil || len(killers) > 0 {
-			return killers, err
-		}
-	}
-	return nil, nil
-}
-
-// errCompile says that an edit does not compile, which shows nothing about the tests.
-var errCompile = errors.New("the edit does not compile")
-
-// failures runs the tests of the edited package and returns the names of the top-level tests that fail.
-func failures(dir string, m mutation, flags []string) (failed []string, err error) {
-	args := append([]string{"test", "-json", "-count=1", "-failfast", "-timeout=5m"}, flags...)
-	cmd := exec.Command("go", append(args, "./"+filepath.ToSlash(m.dir()))...)
-	cmd.Dir = dir
-	out, runErr := cmd.Output()
-	seen := map[string]bool{}
-	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
-		var event struct{ Action, Test, Output, FailedBuild string }
-		if json.Unmarshal(lines.Bytes(), &event) != nil {
-			continue
-		}
-		if event.Action == "build-fail" || event.FailedBuild != "" {
-			return nil, errCompile
-		}
-		if test, _, _ := strings.Cut(event.Test, "/"); event.Action == "fail" && test != "" && !seen[test] {
-			seen[test] = true
-			failed = append(failed, test)
-		}
-	}
-	if runErr != nil && len(failed) == 0 {
-		return []string{"a crash of the test binary"}, nil
-	}
-	return failed, nil
 }

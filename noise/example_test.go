@@ -1,0 +1,28 @@
+package noise_test
+
+import (
+	"fmt"
+
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// A count of which only public bounds are known, by a sampler that takes as large a sample as a guess of the count asks for.
+func ExampleAdviceSearch() {
+	search, err := noise.NewAdviceSearch(noise.AdviceParams{Epsilon: 1, Min: 1e5, Max: 1e8, Failure: 1e-9})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	result, err := search.Release(func(advice, accuracy float64) float64 {
+		return 700_000 // the sampler may be off by accuracy·advice
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.Guarantee())
+	fmt.Println(700_000 < 3*result.Advice(), 700_000 > result.Advice()/2)
+	// Output:
+	// 1-DP under AddRemove
+	// true true
+}
