@@ -23,6 +23,7 @@ type options struct {
 	top            int
 	confidence     float64
 	compare        bool
+	arguments      []string // that are no flags: a mistake, as flags after them are not read
 }
 
 // releases are what a run releases, each with its part of the budget. Nil is no release.

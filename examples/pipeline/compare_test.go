@@ -34,3 +34,13 @@ func TestCompare(t *testing.T) {
 		}
 	}
 }
+
+// The table shows the truth, so it is never of an input.
+func TestCompareTakesNoInput(t *testing.T) {
+	o := small
+	o.compare, o.input = true, "lines.txt"
+	var out bytes.Buffer
+	if err := run(context.Background(), o, &out); err == nil || out.Len() > 0 {
+		t.Errorf("error %v, printed %q", err, out.String())
+	}
+}

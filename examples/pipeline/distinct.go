@@ -29,19 +29,13 @@ import (
 // A state must be merged once: with itself it cancels. Runners promise that, as they keep one result of each step they repeat. A runner that breaks
 // the promise loses keys but shows none: bits that are 0 where they should be coins differ less from those of a stream without the key.
 //
-// The error is that of wrong Params, or of elements that are in windows: a window would be a release of its own.
+// The error is that of wrong Params.
 func DistinctKeys(s beam.Scope, p kor.Params, elements beam.PCollection) (beam.PCollection, error) {
 	if _, err := kor.NewStream(p); err != nil { // here, not on a worker
 		return beam.PCollection{}, err
 	}
 	s = s.Scope("dpsketch.DistinctKeys")
-	shards := beam.DropKey(s, beam.CombinePerKey(s, &distinctShardFn{distinct{p}}, elements))
-	nothing := beam.ParDo(s, &noKeysFn{distinct{p}}, beam.Impulse(s))
-	all, err := beam.TryFlatten(s, shards, nothing)
-	if err != nil {
-		return beam.PCollection{}, err
-	}
-	return beam.Combine(s, &distinctTotalFn{distinct{p}}, all), nil
+	return once(s, &distinctShardFn{distinct{p}}, &noKeysFn{distinct{p}}, &distinctTotalFn{distinct{p}}, elements), nil
 }
 
 // seen is an accumulator: a sketch of the keys that came. One that has come from another machine is a private state until it is used.

@@ -13,26 +13,19 @@ import (
 
 // FrequentKeys takes pairs of a shard's number and an element, and gives one encoded release of all elements, a misragries.Histogram[string].
 //
-// The first step sketches each shard, the second adds the reduced sketches up and, once, at the end, releases. A runner that repeats a step after a
-// failure keeps the result of one of the attempts; the others stay inside the pipeline like all the private data there.
+// The first step sketches each shard, the second adds the reduced sketches up and, once, at the end, releases; see [once].
 //
 // The guarantee is for two inputs of which one has one element more, and the others are in the same sketches in the same order. How a runner
 // cuts its input into bundles, each of which makes a sketch for a shard, is like timing: it must not depend on whether one element is there.
 // [DistinctKeys] needs nothing of the kind.
 //
-// The error is that of wrong Params, or of elements that are in windows: a window would be a release of its own.
+// The error is that of wrong Params.
 func FrequentKeys(s beam.Scope, p misragries.Params, elements beam.PCollection) (beam.PCollection, error) {
 	if _, err := misragries.NewSum[string](p); err != nil { // here, not on a worker
 		return beam.PCollection{}, err
 	}
 	s = s.Scope("dpsketch.FrequentKeys")
-	shards := beam.DropKey(s, beam.CombinePerKey(s, &frequentShardFn{frequent{p}}, elements))
-	nothing := beam.ParDo(s, &noElementsFn{frequent{p}}, beam.Impulse(s))
-	all, err := beam.TryFlatten(s, shards, nothing)
-	if err != nil {
-		return beam.PCollection{}, err
-	}
-	return beam.Combine(s, &frequentTotalFn{frequent{p}}, all), nil
+	return once(s, &frequentShardFn{frequent{p}}, &noElementsFn{frequent{p}}, &frequentTotalFn{frequent{p}}, elements), nil
 }
 
 // tally is an accumulator: a sketch that takes elements, and the sum of the sketches that have been reduced. One that has come from another
@@ -157,8 +150,9 @@ func (f *frequentTotalFn) ExtractOutput(t *tally) ([]byte, error) {
 	return h.MarshalBinary()
 }
 
-// sketchesShown is the number of sketches that every release says it has. There are as many as bundles of shards, mostly far fewer.
-const sketchesShown = 1 << 16
+// sketchesShown is the number of sketches that every release says it has. There are as many as pairs of a bundle and a shard in it, fewer than any
+// runner makes.
+const sketchesShown = 1 << 30
 
 // pad adds sketches of nothing to the sum, for a release tells how many it is of, and a shard that has a sketch because of one element would show
 // that element. The bounds that hold for all keys at once become a few counts wider, as if so many shards had had elements.

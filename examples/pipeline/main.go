@@ -20,6 +20,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -49,6 +50,7 @@ func main() {
 	flag.Float64Var(&o.confidence, "confidence", 0.95, "confidence of the printed bounds")
 	flag.BoolVar(&o.compare, "compare", false, "measure ways to put shards together, without Beam")
 	flag.Parse()
+	o.arguments = flag.Args()
 	beam.Init()
 	if err := run(context.Background(), o, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "pipeline:", err)
@@ -61,6 +63,10 @@ func run(ctx context.Context, o options, stdout io.Writer) error {
 	switch {
 	case err != nil:
 		return err
+	case len(o.arguments) > 0:
+		return fmt.Errorf("unexpected arguments %q", o.arguments)
+	case o.compare && o.input != "":
+		return errors.New("-compare measures the generated stream: it shows the truth, and takes no -input")
 	case o.shards < 1 || o.elements < 0:
 		return fmt.Errorf("%d elements over %d shards: want at least 0 over 1", o.elements, o.shards)
 	case !(o.confidence >= 0 && o.confidence < 1):

@@ -150,6 +150,7 @@ func TestWrongFlags(t *testing.T) {
 		"error":      func(o *options) { o.relative = 0 },
 		"largest":    func(o *options) { o.largest = 0 },
 		"confidence": func(o *options) { o.confidence = 1 },
+		"arguments":  func(o *options) { o.arguments = []string{"file", "-epsilon", "0.1"} },
 	} {
 		for _, compared := range []bool{false, true} {
 			o := small

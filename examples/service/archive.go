@@ -13,7 +13,8 @@ import (
 
 // archive keeps the releases, which are public, in memory and as files.
 type archive struct {
-	dir string
+	dir     string
+	unsaved []uint64 // the releases that the disk has not taken yet, for one goroutine at a time
 
 	mu       sync.RWMutex
 	releases map[uint64]*misragries.Histogram[string]
@@ -23,14 +24,23 @@ func (a *archive) path(number uint64) string {
 	return filepath.Join(a.dir, fmt.Sprintf("window-%012d.dpsk", number))
 }
 
-// openArchive reads the releases of the windows up to last. Those that a crash has lost are missing.
+// openArchive reads the releases. Those that a crash has lost are missing. There is none after the last window of the journal, unless that is no longer
+// the journal that recorded what they cost.
 func openArchive(dir string, last uint64) (*archive, error) {
 	a := &archive{dir: dir, releases: map[uint64]*misragries.Histogram[string]{}}
-	for number := uint64(1); number <= last; number++ {
-		data, err := os.ReadFile(a.path(number))
-		if errors.Is(err, os.ErrNotExist) {
-			continue
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		var number uint64
+		if _, err := fmt.Sscanf(entry.Name(), "window-%d.dpsk", &number); err != nil || a.path(number) != filepath.Join(dir, entry.Name()) {
+			continue // another file
 		}
+		if number > last {
+			return nil, fmt.Errorf("%s is a release of which the journal does not know what it cost", a.path(number))
+		}
+		data, err := os.ReadFile(a.path(number))
 		if err != nil {
 			return nil, err
 		}
@@ -43,12 +53,29 @@ func openArchive(dir string, last uint64) (*archive, error) {
 	return a, nil
 }
 
-// put makes a release public and stores it, whole on the disk or not at all. Where that fails it is public all the same, until the process ends: its budget is spent.
+// put makes a release public and stores it. Where that fails it is public all the same, for its budget is spent, and save may be tried again.
 func (a *archive) put(number uint64, h *misragries.Histogram[string]) error {
 	a.mu.Lock()
 	a.releases[number] = h
 	a.mu.Unlock()
-	data, err := h.MarshalBinary()
+	a.unsaved = append(a.unsaved, number)
+	return a.save()
+}
+
+// save stores the releases that the disk has not taken yet.
+func (a *archive) save() error {
+	for len(a.unsaved) > 0 {
+		if err := a.store(a.unsaved[0]); err != nil {
+			return err
+		}
+		a.unsaved = a.unsaved[1:]
+	}
+	return nil
+}
+
+// store brings a release to the disk, whole or not at all.
+func (a *archive) store(number uint64) error {
+	data, err := a.get(number).MarshalBinary()
 	if err != nil {
 		return err
 	}
@@ -59,7 +86,7 @@ func (a *archive) put(number uint64, h *misragries.Histogram[string]) error {
 	}
 	_, err = file.Write(data)
 	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
+		return errors.Join(err, os.Remove(temporary))
 	}
 	return errors.Join(os.Rename(temporary, a.path(number)), syncDir(a.dir))
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 )
 
@@ -13,27 +12,14 @@ const (
 	maxKey  = 1 << 10
 )
 
-// event is one line of the input. Other fields are ignored.
+// event is one line of the input. Other fields are ignored. Bytes of a key that are no UTF-8 become U+FFFD, as encoding/json has it.
 type event struct {
 	Key string `json:"key"`
 }
 
-// readEvents reads JSON lines and gives their keys to take, many at a time. A line that is no event is counted and skipped. It stops at the
-// first error of the reader or of take; the counts are those of the lines until then.
-func readEvents(r io.Reader, take func(keys []string) error) (taken, malformed int, err error) {
-	const batch = 1024
-	keys := make([]string, 0, batch)
-	flush := func() error {
-		if len(keys) == 0 {
-			return nil
-		}
-		if err := take(keys); err != nil {
-			return err
-		}
-		taken += len(keys)
-		keys = keys[:0]
-		return nil
-	}
+// readEvents reads JSON lines to the end and returns their keys. A line that is no event is counted and skipped. The error is that of the reader, or
+// that a line is too long; there are no keys then.
+func readEvents(r io.Reader) (keys []string, malformed int, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, maxLine), maxLine)
 	for lines.Scan() {
@@ -41,19 +27,16 @@ func readEvents(r io.Reader, take func(keys []string) error) (taken, malformed i
 		if len(line) == 0 {
 			continue
 		}
-		key, ok := parseEvent(line)
-		if !ok {
+		if key, ok := parseEvent(line); ok {
+			keys = append(keys, key)
+		} else {
 			malformed++
-			continue
-		}
-		if keys = append(keys, key); len(keys) == batch {
-			if err := flush(); err != nil {
-				return taken, malformed, err
-			}
 		}
 	}
-	err = errors.Join(lines.Err(), flush())
-	return taken, malformed, err
+	if err := lines.Err(); err != nil {
+		return nil, malformed, err
+	}
+	return keys, malformed, nil
 }
 
 // parseEvent returns the key of an event. What most lines look like, {"key":"…"} without escapes, is taken apart by hand.

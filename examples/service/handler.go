@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	maxBody    = 64 << 20
+	maxBody    = 4 << 20
 	confidence = 0.95
 	encoded    = "application/octet-stream"
 )
@@ -27,39 +27,40 @@ func (s *service) handler() http.Handler {
 	return mux
 }
 
-// postEvents takes events. The answer counts what has been taken, also where the rest was refused: 403 once the budget is spent, 503 on the
-// way out, 400 for a body that cannot be read.
+// postEvents takes all events of a request, or none: 403 once the budget is spent, 503 on the way out, 413 and 400 for a body that is too
+// large or cannot be read, 500 while the journal cannot be written. So a client may send again what was refused, and no event counts twice.
 func (s *service) postEvents(w http.ResponseWriter, r *http.Request) {
-	taken, malformed, err := readEvents(http.MaxBytesReader(w, r.Body, maxBody), s.take)
+	keys, malformed, unread := readEvents(http.MaxBytesReader(w, r.Body, maxBody))
+	err := unread
+	if err == nil {
+		err = s.take(keys)
+	}
 	s.metrics.requests.Add(1)
 	s.metrics.malformed.Add(uint64(malformed))
 	answer := struct {
 		Taken     int    `json:"taken"`
 		Malformed int    `json:"malformed"`
 		Error     string `json:"error,omitempty"`
-	}{taken, malformed, ""}
+	}{len(keys), malformed, ""}
 	status := http.StatusOK
 	if err != nil {
+		answer.Taken = 0
 		s.metrics.refused.Add(1)
+		var tooLarge *http.MaxBytesError
 		switch {
 		case errors.Is(err, noise.ErrBudget):
 			status, answer.Error = http.StatusForbidden, "the privacy budget is spent"
 		case errors.Is(err, errClosed):
 			status, answer.Error = http.StatusServiceUnavailable, errClosed.Error()
-		case s.broken():
-			status, answer.Error = http.StatusInternalServerError, "no window is open"
-		default:
+		case errors.As(err, &tooLarge):
+			status, answer.Error = http.StatusRequestEntityTooLarge, "the body is too large: send less at a time"
+		case unread != nil:
 			status, answer.Error = http.StatusBadRequest, "the body cannot be read to its end, or a line is too long"
+		default: // a full disk, say
+			status, answer.Error = http.StatusInternalServerError, "no window is open"
 		}
 	}
 	writeJSON(w, status, answer)
-}
-
-// broken reports whether there is no window for another reason than the budget or the end, such as a full disk.
-func (s *service) broken() bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.current == nil
 }
 
 func (s *service) getReleases(w http.ResponseWriter, _ *http.Request) {

@@ -2,7 +2,7 @@
 //
 //	go run ./examples/service -dir /var/lib/service
 //
-//	POST /events           JSON lines such as {"key":"/index.html"}; the answer says how many were taken
+//	POST /events           JSON lines such as {"key":"/index.html"}; all of them are taken, or none, and the answer says how many
 //	GET  /releases         the numbers of the windows released so far
 //	GET  /releases/7       one release as JSON; as encoded bytes with Accept: application/octet-stream
 //	GET  /budget           what is spent and what remains
@@ -34,7 +34,7 @@ import (
 type config struct {
 	address, operator string
 	dir               string
-	window            time.Duration
+	window, grace     time.Duration
 	shards            int
 	counters          int
 	epsilon, delta    float64 // of one window
@@ -44,6 +44,7 @@ type config struct {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	os.Exit(program(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -56,6 +57,7 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	flags.StringVar(&c.operator, "operator", "127.0.0.1:8081", "where the metrics are, for the operator alone")
 	flags.StringVar(&c.dir, "dir", "service-data", "folder for the budget's journal and the releases")
 	flags.DurationVar(&c.window, "window", time.Minute, "length of a window")
+	flags.DurationVar(&c.grace, "grace", 5*time.Second, "how long the requests under way may still take when the service ends")
 	flags.IntVar(&c.shards, "shards", runtime.GOMAXPROCS(0), "builders that take events side by side")
 	flags.IntVar(&c.counters, "counters", 1024, "counters of each builder")
 	flags.Float64Var(&c.epsilon, "epsilon", 1, "ε of one window")
@@ -128,10 +130,16 @@ func serve(ctx context.Context, c config, stdout io.Writer, log *slog.Logger) er
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
-	grace, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	grace, cancel := context.WithTimeout(context.Background(), c.grace)
 	defer cancel()
 	for _, server := range servers {
-		err = errors.Join(err, server.Shutdown(grace))
+		if err := server.Shutdown(grace); err != nil {
+			log.Warn("requests under way are cut off", "error", err)
+		}
 	}
-	return errors.Join(err, s.close()) // after the last request is answered
+	err = errors.Join(err, s.close()) // after the last request is answered
+	for _, server := range servers {
+		err = errors.Join(err, server.Close())
+	}
+	return err
 }

@@ -23,7 +23,7 @@ func (m *metrics) handler() http.Handler {
 			{"requests", "Requests that brought events.", &m.requests},
 			{"events", "Events taken.", &m.events},
 			{"malformed", "Lines that were no events.", &m.malformed},
-			{"refused", "Requests of which events were refused.", &m.refused},
+			{"refused", "Requests whose events were refused.", &m.refused},
 			{"releases", "Windows released.", &m.releases},
 		} {
 			fmt.Fprintf(w, "# HELP service_%[1]s_total %[2]s\n# TYPE service_%[1]s_total counter\nservice_%[1]s_total %[3]d\n", c.name, c.help, c.value.Load())

@@ -66,7 +66,7 @@ func open(c config) (*service, error) {
 	return s, nil
 }
 
-// take adds events to the window that is open. When it returns nil they are in it.
+// take adds the events of a request to the window that is open. When it returns nil all of them are in it, and else none.
 func (s *service) take(keys []string) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -86,7 +86,8 @@ func (s *service) rotate() error {
 	return errors.Join(err, s.replace(next, err))
 }
 
-// begin spends the budget of a window and returns it. The spending is on the disk before anybody sees the window.
+// begin spends the budget of a window and returns it. The spending is on the disk before anybody sees the window. The ledger takes what it accepts
+// after the journal has, for nobody else spends: a window that a full disk prevents costs nothing.
 func (s *service) begin() (*window, error) {
 	if s.journal == nil {
 		return nil, errClosed
@@ -95,11 +96,14 @@ func (s *service) begin() (*window, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.ledger.Spend(noise.ApproxDP(s.params.Epsilon, s.params.Delta, noise.AddRemove)); err != nil {
-		return nil, err
+	cost := noise.ApproxDP(s.params.Epsilon, s.params.Delta, noise.AddRemove)
+	if s.ledger.Accepts(cost) {
+		if err := s.journal.spend(w.number, s.params.Epsilon, s.params.Delta); err != nil {
+			return nil, err
+		}
+		s.last = w.number
 	}
-	s.last++
-	return w, s.journal.spend(s.last, s.params.Epsilon, s.params.Delta)
+	return w, s.ledger.Spend(cost)
 }
 
 // replace puts another window, or none and the reason why, in the place of the current one, and releases that. No event is between the two:
@@ -113,7 +117,7 @@ func (s *service) replace(next *window, why error) error {
 	s.current, s.why = next, why
 	s.mu.Unlock()
 	if ended == nil {
-		return nil
+		return s.archive.save() // what a full disk has refused before
 	}
 	h, err := ended.release()
 	if err != nil {

@@ -8,19 +8,26 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/dpsketch/dpsketch/misragries"
+	"github.com/dpsketch/dpsketch/noise"
 )
 
 // childVariable makes the test binary be the service, for the test that kills it.
@@ -28,7 +35,8 @@ const childVariable = "DPSKETCH_SERVICE_CHILD"
 
 func TestMain(m *testing.M) {
 	if args := os.Getenv(childVariable); args != "" {
-		os.Exit(program(context.Background(), strings.Fields(args), os.Stdout, os.Stderr))
+		os.Args = append(os.Args[:1], strings.Fields(args)...)
+		main()
 	}
 	flag.Parse()
 	os.Exit(m.Run())
@@ -211,11 +219,12 @@ func TestOneProcessPerFolder(t *testing.T) {
 // A last line that was not written whole belongs to a window that never took an event; any other damage stops the service.
 func TestJournal(t *testing.T) {
 	c := testConfig(t)
-	path := filepath.Join(c.dir, "budget.journal")
 	for text, ok := range map[string]bool{
 		"": true, "open 1 0x1p+00 0x1p-30\n": true, "open 1 0x1p+00 0x1p-30\nopen 2 0x1p+": true, "open": true,
 		"open 1 0x1p+00\n": false, "open 1 0x1p+00 0x1p-30\nopen 1 0x1p+00 0x1p-30\n": false, "nonsense\n": false, "open 1 NaN 0x1p-30\n": false,
 	} {
+		c.dir = t.TempDir()
+		path := filepath.Join(c.dir, "budget.journal")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -261,7 +270,7 @@ func TestJournalAfterAFailure(t *testing.T) {
 	}
 }
 
-// A release whose budget is spent is published even if the disk does not take it.
+// A release whose budget is spent is published even if the disk does not take it, and stored once the disk does.
 func TestReleaseWithoutADisk(t *testing.T) {
 	w, err := newWindow(1, misragries.Params{Counters: 4, Epsilon: 1, Delta: 1e-9}, 1)
 	if err != nil {
@@ -275,12 +284,169 @@ func TestReleaseWithoutADisk(t *testing.T) {
 	if err := a.put(1, h); err == nil || a.get(1) != h {
 		t.Errorf("%v, %v", err, a.get(1))
 	}
+	if err := os.Mkdir(a.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.save(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := openArchive(a.dir, 1)
+	if err != nil || !slices.Equal(again.numbers(), []uint64{1}) {
+		t.Errorf("on the disk: %v, %v", again, err)
+	}
 }
 
-// Everything that was acknowledged before the end is in the releases: a hundred clients send while windows change, and the service stops under them.
+// What the disk has refused is stored later, also when there are no more windows.
+func TestReleasesAreSavedLater(t *testing.T) {
+	c := testConfig(t)
+	c.budget = 1
+	s := mustOpen(t, c)
+	s.archive.dir = filepath.Join(c.dir, "missing")
+	if err := s.rotate(); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("without a disk: %v", err)
+	}
+	s.archive.dir = c.dir
+	if err := s.rotate(); !errors.Is(err, noise.ErrBudget) {
+		t.Fatalf("beyond the budget: %v", err)
+	}
+	if again, err := openArchive(c.dir, 1); err != nil || !slices.Equal(again.numbers(), []uint64{1}) {
+		t.Errorf("on the disk: %v, %v", again, err)
+	}
+}
+
+// A journal that is gone, or an older one, must not let a budget that was spent be spent again.
+func TestJournalIsLost(t *testing.T) {
+	c := testConfig(t)
+	s := mustOpen(t, c)
+	path := filepath.Join(c.dir, "budget.journal")
+	old, err := os.ReadFile(path)
+	if err := errors.Join(err, s.rotate(), s.close()); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"older": old, "empty": nil} {
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := open(c); err == nil {
+			t.Errorf("%s: opened with %v spent", name, s.ledger.Spent())
+			_ = s.close()
+		}
+	}
+}
+
+// A window that the disk prevents costs nothing, and when there is room again the budget is what it was.
+func TestFullDiskCostsNoBudget(t *testing.T) {
+	s := mustOpen(t, testConfig(t))
+	before, file := s.ledger.Spent(), s.journal.file
+	readOnly, err := os.Open(file.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.journal.file = readOnly
+	for range 20 { // more than the budget is for
+		if err := s.rotate(); err == nil || errors.Is(err, noise.ErrBudget) {
+			t.Fatalf("a window without a journal: %v", err)
+		}
+	}
+	answer := httptest.NewRecorder()
+	s.handler().ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/events", strings.NewReader(`{"key":"a"}`)))
+	if answer.Code != http.StatusInternalServerError || s.ledger.Spent() != before {
+		t.Errorf("status %d: spent %v, %v before", answer.Code, s.ledger.Spent(), before)
+	}
+	s.journal.file = file
+	if err := errors.Join(readOnly.Close(), s.rotate(), s.take([]string{"a"})); err != nil || s.current.number != 2 {
+		t.Errorf("with room again: %v", err)
+	}
+}
+
+// filled returns the builders of the open window that hold events.
+func filled(t *testing.T, s *service) (shards []int) {
+	t.Helper()
+	empty, err := misragries.New[string](s.params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := empty.AppendPrivateState(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range s.current.shards {
+		state, err := s.current.shards[i].builder.AppendPrivateState(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(state, want) {
+			shards = append(shards, i)
+		}
+	}
+	return shards
+}
+
+// Whether an event is there moves no other: a request is in one builder, whatever its size, and which one says nothing of that of another.
+//
+// Of 400 draws among 4 builders the number of those that show one of them, or the same one twice, is off its mean of 100 by 80 with a probability
+// of at most 2·e^{−2·80²/400} < 3e-14 (Hoeffding). Builders that take turns show one in all, and the same one twice in none.
+func TestNoEventMovesAnother(t *testing.T) {
+	const runs = 400
+	c := testConfig(t)
+	first, twice := make([]int, c.shards), 0
+	s := mustOpen(t, c)
+	for range runs {
+		var err error
+		if s.current, err = newWindow(1, s.params, c.shards); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.take(slices.Repeat([]string{"a"}, 3000)); err != nil {
+			t.Fatal(err)
+		}
+		shards := filled(t, s)
+		if len(shards) != 1 {
+			t.Fatalf("one request is in %d builders", len(shards))
+		}
+		first[shards[0]]++
+		if err := s.take([]string{"a"}); err != nil {
+			t.Fatal(err)
+		}
+		if len(filled(t, s)) == 1 {
+			twice++
+		}
+	}
+	for _, n := range append(first, twice) {
+		if n <= runs/4-80 || n >= runs/4+80 {
+			t.Errorf("of %d windows, the first request is in %v, the second in the same builder in %d", runs, first, twice)
+		}
+	}
+}
+
+// A request that cannot be read to its end leaves nothing behind, so that it can be sent again.
+func TestRequestsAreTakenWhole(t *testing.T) {
+	s := mustOpen(t, testConfig(t))
+	events := strings.Repeat("{\"key\":\"a\"}\n", 5000)
+	read := func(text string) io.Reader { return strings.NewReader(text) }
+	for name, c := range map[string]struct {
+		body io.Reader
+		want int
+	}{
+		"a line too long":  {read(events + strings.Repeat("x", maxLine) + "\n" + events), http.StatusBadRequest},
+		"a body too large": {read(strings.Repeat(events, maxBody/len(events)+1)), http.StatusRequestEntityTooLarge},
+		"cut off":          {io.MultiReader(read(events), iotest.ErrReader(io.ErrUnexpectedEOF)), http.StatusBadRequest},
+	} {
+		answer := httptest.NewRecorder()
+		s.handler().ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/events", c.body))
+		if answer.Code != c.want || !strings.HasPrefix(answer.Body.String(), `{"taken":0,`) {
+			t.Errorf("%s: status %d, %s", name, answer.Code, answer.Body)
+		}
+	}
+	if shards := filled(t, s); len(shards) > 0 || s.metrics.events.Load() != 0 || s.metrics.refused.Load() != 3 {
+		t.Errorf("builders %v hold events; %d counted, %d requests refused", shards, s.metrics.events.Load(), s.metrics.refused.Load())
+	}
+}
+
+// What was acknowledged before the end is in the releases, all of it and once: a hundred clients send while windows change, and the service stops under
+// them. TestTerminated says why the releases tell the number exactly.
 func TestNothingAcknowledgedIsLost(t *testing.T) {
 	c := testConfig(t)
-	c.budget = 1000
+	c.epsilon, c.budget, c.slack = 1000, 1e6, 0.5
 	s := mustOpen(t, c)
 	server := httptest.NewServer(s.handler())
 	const clients, batch = 100, 50
@@ -315,22 +481,18 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 	}
 	windows := s.archive.numbers()
 	for _, number := range windows {
-		total += s.archive.get(number).Estimate("event")
+		total += s.archive.get(number).Estimate("event") * 65 / 64
 	}
-	// One key: reduction takes 1/(k+1) of the count, a hidden window less than the threshold of 24.
-	k := float64(c.counters)
-	want := float64(sent) * k / (k + 1)
-	if slack := 90 * float64(len(windows)); len(windows) != 6 || sent == 0 || total < want-slack || total > float64(sent)+slack {
+	if len(windows) != 6 || sent == 0 || int(math.Round(total)) != sent {
 		t.Errorf("%d acknowledged, the releases of %d windows say %v", sent, len(windows), total)
 	}
 }
 
-// Killed in the middle of a window the service leaves no trace of the events on the disk, and the next one knows that the window's budget is gone.
-func TestKilled(t *testing.T) {
-	c := testConfig(t)
-	args := fmt.Sprintf("-dir %s -address 127.0.0.1:0 -operator 127.0.0.1:0 -window 1h -budget 10", c.dir)
-	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), childVariable+"="+args)
+// startChild starts the service as a process of its own, and returns it with its address.
+func startChild(t *testing.T, args ...string) (child *exec.Cmd, url string) {
+	t.Helper()
+	child = exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), childVariable+"="+strings.Join(args, " ")+" -address 127.0.0.1:0 -operator 127.0.0.1:0")
 	out, err := child.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -338,15 +500,22 @@ func TestKilled(t *testing.T) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = child.Process.Kill() }()
+	t.Cleanup(func() { _ = child.Process.Kill() })
 	head := make([]byte, 4096)
 	n, err := out.Read(head)
 	address := regexp.MustCompile(`releases: (http://\S+)`).FindSubmatch(head[:n])
 	if err != nil || address == nil {
 		t.Fatalf("the service printed %q, %v", head[:n], err)
 	}
+	return child, string(address[1])
+}
+
+// Killed in the middle of a window the service leaves no trace of the events on the disk, and the next one knows that the window's budget is gone.
+func TestKilled(t *testing.T) {
+	c := testConfig(t)
+	child, url := startChild(t, "-dir", c.dir, "-window", "1h", "-budget", "10")
 	const secret = "a-secret-page-of-somebody"
-	if status, taken, _ := post(t, string(address[1]), strings.Repeat("{\"key\":\""+secret+"\"}\n", 100_000)); status != 200 || taken != 100_000 {
+	if status, taken, _ := post(t, url, strings.Repeat("{\"key\":\""+secret+"\"}\n", 100_000)); status != 200 || taken != 100_000 {
 		t.Fatalf("status %d, %d taken", status, taken)
 	}
 	if err := child.Process.Kill(); err != nil {
@@ -354,7 +523,7 @@ func TestKilled(t *testing.T) {
 	}
 	_ = child.Wait() // killed: an error
 	files := 0
-	err = filepath.WalkDir(c.dir, func(path string, d os.DirEntry, err error) error {
+	err := filepath.WalkDir(c.dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -375,6 +544,74 @@ func TestKilled(t *testing.T) {
 	if got := s.archive.numbers(); len(got) != 0 || s.current.number != 2 {
 		t.Errorf("released %v, window %d open", got, s.current.number)
 	}
+}
+
+// Told to end while fifty clients send, the process releases each event that it has acknowledged once, and those of answers that got lost; one client
+// that does not come to an end with its request holds up nothing.
+//
+// A single key meets no decrement, so a released count is k/(k+1) of the true one and noise of scale below 2/1000. Of 100 windows the noise is beyond ½
+// together with a probability of 2·(4/3)¹⁰⁰·e^{−125} < 1e-41, and a hidden window would miss by one request at least.
+func TestTerminated(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no SIGTERM")
+	}
+	c := testConfig(t)
+	c.epsilon, c.budget, c.slack = 1000, 1e6, 0.5
+	child, url := startChild(t, "-dir", c.dir, "-window", "50ms", "-grace", "500ms", "-epsilon", "1000", "-budget", "1e6", "-slack", "0.5", "-counters", "64")
+	slow, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close()
+	const clients, batch = 50, 20
+	body := strings.Repeat("{\"key\":\"event\"}\n", batch)
+	if _, err := fmt.Fprintf(slow, "POST /events HTTP/1.1\r\nHost: slow\r\nContent-Length: 100000\r\n\r\n%s", body); err != nil {
+		t.Fatal(err)
+	}
+	var acknowledged, unanswered atomic.Int64
+	var group sync.WaitGroup
+	for range clients {
+		group.Go(func() {
+			for {
+				response, err := http.Post(url+"/events", "", strings.NewReader(body))
+				if err != nil {
+					unanswered.Add(batch)
+					return
+				}
+				var answer struct{ Taken int64 }
+				err = json.NewDecoder(response.Body).Decode(&answer)
+				_ = response.Body.Close()
+				switch {
+				case err != nil:
+					unanswered.Add(batch)
+					return
+				case response.StatusCode != http.StatusOK:
+					return
+				}
+				acknowledged.Add(answer.Taken)
+			}
+		})
+	}
+	for acknowledged.Load() < 1000 && unanswered.Load() == 0 {
+		time.Sleep(100 * time.Millisecond)
+	}
+	if err := child.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Wait(); err != nil {
+		t.Error(err)
+	}
+	group.Wait()
+	s := mustOpen(t, c)
+	total := 0.0
+	for _, number := range s.archive.numbers() {
+		total += s.archive.get(number).Estimate("event") * 65 / 64
+	}
+	least, most := acknowledged.Load(), acknowledged.Load()+unanswered.Load()
+	if got := int64(math.Round(total)); least == 0 || got < least || got > most {
+		t.Errorf("%d to %d events acknowledged, the releases of %d windows say %v", least, most, len(s.archive.numbers()), total)
+	}
+	t.Logf("%d events acknowledged, %d without an answer, %v in the releases of %d windows", least, most-least, total, len(s.archive.numbers()))
 }
 
 // The program as a whole: it serves, and ends in order when it is told to.

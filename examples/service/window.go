@@ -1,17 +1,22 @@
 package main
 
 import (
+	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 
 	"github.com/dpsketch/dpsketch/misragries"
 )
 
 // window holds the events between two releases, in memory only, spread over builders that take them side by side.
+//
+// The guarantee of the sum of builders is for two streams of which one has one event more, while all other events are in the same builders in the
+// same order. So the presence of an event must move no other. All events of a request go into one builder of one window, at once, and each
+// request draws its builder by itself: take the draws as given, and without the event one builder lacks it and nothing else changes. Draws that are
+// independent of the data keep that guarantee on average too. Builders that took turns, or took a request in pieces of so many events, would
+// not do: one event more, and all later ones could be elsewhere.
 type window struct {
 	number uint64
 	params misragries.Params
-	next   atomic.Uint64
 	shards []shard
 }
 
@@ -33,9 +38,9 @@ func newWindow(number uint64, p misragries.Params, shards int) (*window, error) 
 	return w, nil
 }
 
-// add takes events; many goroutines may call it at once.
+// add takes the events of a request; many goroutines may call it at once.
 func (w *window) add(keys []string) {
-	s := &w.shards[w.next.Add(1)%uint64(len(w.shards))]
+	s := &w.shards[rand.IntN(len(w.shards))]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.builder.AddSlice(keys)
