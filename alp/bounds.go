@@ -43,7 +43,11 @@ func ErrorQuantile(alpha, collision, beta float64) float64 {
 	if !(beta > 0 && beta < 1) {
 		return math.NaN()
 	}
-	return (1 + 2*math.Log(2/(beta*math.SqrtPi*(1-2*p)))/-math.Log(4*p*(1-p))) * alpha
+	decay := -math.Log(4 * p * (1 - p))
+	if p > 0.25 { // 4p − 4p² = 1 − (1−2p)²
+		decay = -math.Log1p(-(1 - 2*p) * (1 - 2*p))
+	}
+	return (1 + 2*math.Log(2/(beta*math.SqrtPi*(1-2*p)))/decay) * alpha
 }
 
 // HistogramErrorBound returns the bound of Lemma 2.32 on the expected error of Algorithm 10, unary codes of one step, in steps: for integers of which one key changes by 1.

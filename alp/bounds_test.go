@@ -32,3 +32,14 @@ func TestBounds(t *testing.T) {
 	}
 	require.Equal(t, 1.0, TailBound(3, 0.1, 1))
 }
+
+// For narrow columns p is next to ½, and 4p − 4p² next to 1: the quantile is that of Lemma 2.14 still, about (4/α)·ln(4/(β√π·α))·2, and never negative.
+func TestErrorQuantileOfNarrowColumns(t *testing.T) {
+	for _, alpha := range []float64{1e-3, 1e-6, 1e-9, 1e-12} {
+		want := 8 / alpha * math.Log(4/(0.1*math.SqrtPi*alpha))
+		require.InEpsilon(t, want, ErrorQuantile(alpha, 0, 0.1), 4*alpha+1e-3)
+	}
+	for _, alpha := range []float64{5e-324, 1e-300, 1e-17, 1e-15, 1e9, 1e300} {
+		require.False(t, ErrorQuantile(alpha, 0, 0.1) < 0, alpha)
+	}
+}

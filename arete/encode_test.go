@@ -139,10 +139,15 @@ func FuzzUnmarshal(f *testing.F) {
 		if v == nil {
 			return
 		}
-		lo, hi := v.Interval(0.9)
-		require.True(t, lo <= hi, "[%v, %v]", lo, hi)
-		require.NotEmpty(t, v.String())
+		for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
+			lo, hi := v.Interval(confidence)
+			require.True(t, lo <= v.Estimate() && v.Estimate() <= hi, "%v not in [%v, %v]", v.Estimate(), lo, hi)
+		}
+		require.NotContains(t, v.String(), "NaN")
 		require.GreaterOrEqual(t, v.StdDev(), 0.0)
-		v.Estimate()
+		present, needed := v.Parties()
+		require.True(t, 1 <= needed && needed <= present)
+		require.Equal(t, v.Params().Guarantee(), v.Guarantee())
+		require.NotZero(t, v.Guarantee())
 	})
 }

@@ -83,6 +83,9 @@ func (l law) expectedError(p float64) float64 {
 	if !(p > 0) || math.IsInf(p, 1) || l.dim == 0 {
 		return math.NaN()
 	}
+	if p > 0x1p1000 { // Γ(p) exceeds all, and its logarithm overflows
+		return math.Inf(1)
+	}
 	sum := 0.0
 	for i := range l.dim {
 		sum += l.moment(i, p)

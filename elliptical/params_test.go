@@ -187,6 +187,12 @@ func TestPlanning(t *testing.T) {
 	require.Equal(t, "Weighted", Weighted.String())
 	require.Equal(t, "Shape(9)", Shape(9).String())
 	require.Equal(t, "MinimumVolume Spherical", MinimumVolume.String()+" "+Spherical.String())
+	// the largest powers of the least noise: Γ(p) wins
+	for _, q := range []Params{{Widths: VectorOf(0x1p-100), Epsilon: 1024}, {Widths: VectorOf(0x1p-100), Rho: 0x1p20}, {Widths: VectorOf(1, 2), Epsilon: 1, Delta: 0.5}} {
+		for _, power := range []float64{0x1p999, 0x1.8p1010, 0x1p1020, math.MaxFloat64} {
+			require.True(t, math.IsInf(q.ExpectedError(power), 1), "%+v %v", q, power)
+		}
+	}
 }
 
 func TestZeroSum(t *testing.T) {

@@ -138,31 +138,96 @@ func FuzzUnmarshal(f *testing.F) {
 	})
 }
 
-// useAll calls every method: none panics.
+// useAll calls every method: none panics, and none is NaN but for Cosine.
 func useAll(t *testing.T, s, o *Sketch) {
-	s.SquaredNorm()
-	s.TruncatedSquaredNorm()
-	s.LikelySquaredNorm()
-	s.LikelySquaredNormInterval(0.9)
-	lo, hi := s.SquaredNormInterval(0.9)
-	require.False(t, lo > hi, "[%v, %v]", lo, hi)
-	s.Row(0)
-	s.StdDev()
-	s.Guarantee()
-	require.NotEmpty(t, s.String())
-	for _, f := range []func() error{
-		func() error { _, err := s.SquaredDistance(o); return err }, func() error { _, err := s.TruncatedSquaredDistance(o); return err },
-		func() error { _, err := s.LikelySquaredDistance(o); return err }, func() error { _, err := s.Dot(o); return err },
-		func() error { _, err := s.Cosine(o); return err }, func() error { _, _, err := s.DotInterval(o, 0.9); return err },
-		func() error { _, _, err := s.SquaredDistanceInterval(o, 0.9); return err }, func() error {
-			_, _,
-				err := s.LikelySquaredDistanceInterval(o, 0.9)
-			return err
-		},
-		func() error { _, err := s.Sum(o); return err },
-	} {
-		if err := f(); err != nil {
+	number := func(x float64, err error) {
+		if err != nil {
 			require.ErrorIs(t, err, ErrMismatch)
+			return
+		}
+		require.False(t, math.IsNaN(x))
+	}
+	interval := func(lo, hi float64, err error) {
+		if err != nil {
+			require.ErrorIs(t, err, ErrMismatch)
+			return
+		}
+		require.True(t, lo <= hi, "[%v, %v]", lo, hi)
+	}
+	number(s.SquaredNorm(), nil)
+	number(s.TruncatedSquaredNorm(), nil)
+	number(s.LikelySquaredNorm(), nil)
+	number(s.SquaredDistance(o))
+	number(s.TruncatedSquaredDistance(o))
+	number(s.LikelySquaredDistance(o))
+	number(s.Dot(o))
+	if _, err := s.Cosine(o); err != nil {
+		require.ErrorIs(t, err, ErrMismatch)
+	}
+	for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
+		lo, hi := s.SquaredNormInterval(confidence)
+		interval(lo, hi, nil)
+		lo, hi = s.LikelySquaredNormInterval(confidence)
+		interval(lo, hi, nil)
+		interval(s.SquaredDistanceInterval(o, confidence))
+		interval(s.LikelySquaredDistanceInterval(o, confidence))
+		interval(s.DotInterval(o, confidence))
+	}
+	number(s.Row(0), nil)
+	require.GreaterOrEqual(t, s.StdDev(), 0.0)
+	require.NotZero(t, s.Guarantee())
+	require.Equal(t, s.Params().Rows, len(s.values))
+	require.NotContains(t, s.String(), "NaN")
+	sum, err := s.Sum(o)
+	if err != nil {
+		require.ErrorIs(t, err, ErrMismatch)
+		return
+	}
+	number(sum.SquaredNorm(), nil)
+}
+
+// Squares of squares of numbers on the coarsest and on the finest grid that decode are out of range. The intervals are not: in steps they are
+// those of a grid of 1.
+func TestIntervalsOnEveryGrid(t *testing.T) {
+	on := func(step float64) *Sketch {
+		s := sample()
+		s.values[3] = 5 << 30
+		s.step = step
+		for i := range s.terms {
+			s.terms[i].law.step = step
+		}
+		back, _ := dptest.RoundTrip(t, s)
+		return back
+	}
+	unit := on(1)
+	for _, step := range []float64{0x1p-300, 0x1p-20, 0x1p200, 0x1p300} {
+		s := on(step)
+		useAll(t, s, s)
+		useAll(t, s, unit)
+		for _, confidence := range []float64{0, 0.9} {
+			wantLow, wantHigh := unit.SquaredNormInterval(confidence)
+			low, high := s.SquaredNormInterval(confidence)
+			require.Equal(t, [2]float64{wantLow * step * step, wantHigh * step * step}, [2]float64{low, high})
+			wantLow, wantHigh, err := unit.SquaredDistanceInterval(unit, confidence)
+			require.NoError(t, err)
+			low, high, err = s.SquaredDistanceInterval(s, confidence)
+			require.NoError(t, err)
+			require.Equal(t, [2]float64{wantLow * step * step, wantHigh * step * step}, [2]float64{low, high})
+			wantLow, wantHigh, err = unit.DotInterval(unit, confidence)
+			require.NoError(t, err)
+			low, high, err = s.DotInterval(s, confidence)
+			require.NoError(t, err)
+			require.Equal(t, [2]float64{wantLow * step * step, wantHigh * step * step}, [2]float64{low, high})
 		}
 	}
+	saturated := sample() // the greatest numbers on the coarsest grid
+	saturated.step = 0x1p300
+	for i := range saturated.terms {
+		saturated.terms[i].law = law{kind: saturated.terms[i].law.kind, step: 0x1p300, scale: maxScale}
+	}
+	for i := range saturated.values {
+		saturated.values[i] = maxValue
+	}
+	useAll(t, saturated, saturated)
+	useAll(t, saturated, unit)
 }

@@ -1,6 +1,9 @@
 package jl
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // The unbiased estimators, and what is made of them. They are for sketches that were released separately, so that their noise is
 // independent.
@@ -87,35 +90,58 @@ func (s *Sketch) SquaredNormInterval(confidence float64) (lo, hi float64) {
 	if len(s.terms) == 0 || !validConfidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
-	return s.params.spread().quadratic(s.noise()).interval(s.SquaredNorm(), 1/math.Sqrt(1-confidence))
+	unit := s.step
+	lo, hi = s.in(unit).within(1 - confidence)
+	return lo * unit * unit, hi * unit * unit
+}
+
+// within returns bounds of ‖x‖₂² that fail with a probability of at most miss.
+func (s *Sketch) within(miss float64) (lo, hi float64) {
+	return s.params.spread().quadratic(s.noise()).interval(s.SquaredNorm(), 1/math.Sqrt(miss))
+}
+
+// in returns the sketch in another unit of the data, a power of two. In the larger step of what is compared, squares of squares stay far from
+// overflow; in that of the data they need not.
+func (s *Sketch) in(unit float64) *Sketch {
+	t := *s
+	t.step /= unit
+	t.terms = slices.Clone(s.terms)
+	for i := range t.terms {
+		t.terms[i].law.step /= unit
+	}
+	return &t
 }
 
 // SquaredDistanceInterval is [Sketch.SquaredNormInterval] for ‖x − y‖₂².
 func (s *Sketch) SquaredDistanceInterval(other *Sketch, confidence float64) (lo, hi float64, err error) {
-	d, err := s.SquaredDistance(other)
-	if err != nil || !validConfidence(confidence) {
+	if err := s.comparable(other); err != nil || !validConfidence(confidence) {
 		return math.NaN(), math.NaN(), err
 	}
+	unit := max(s.step, other.step)
+	s, other = s.in(unit), other.in(unit)
+	d, err := s.SquaredDistance(other)
 	lo, hi = s.params.spread().quadratic(s.noise().plus(other.noise())).interval(d, 1/math.Sqrt(1-confidence))
-	return lo, hi, nil
+	return lo * unit * unit, hi * unit * unit, err
 }
 
 // DotInterval is [Sketch.SquaredNormInterval] for ⟨x, y⟩. The variance depends on the norms, for which the upper ends of their own
 // intervals stand, each part with a third of the error probability.
 func (s *Sketch) DotInterval(other *Sketch, confidence float64) (lo, hi float64, err error) {
-	dot, err := s.Dot(other)
-	if err != nil || !validConfidence(confidence) {
+	if err := s.comparable(other); err != nil || !validConfidence(confidence) {
 		return math.NaN(), math.NaN(), err
 	}
-	each := 1 - (1-confidence)/3
-	_, x := s.SquaredNormInterval(each)
-	_, y := other.SquaredNormInterval(each)
+	unit := max(s.step, other.step)
+	s, other = s.in(unit), other.in(unit)
+	dot, err := s.Dot(other)
+	miss := (1 - confidence) / 3
+	_, x := s.within(miss)
+	_, y := other.within(miss)
 	if math.IsInf(x, 1) || math.IsInf(y, 1) {
-		return math.Inf(-1), math.Inf(1), nil
+		return math.Inf(-1), math.Inf(1), err
 	}
 	variance := s.params.spread().inner(s.noise(), other.noise(), x, y, math.Sqrt(x)*math.Sqrt(y), 0)
-	reach := math.Sqrt(variance / (1 - each))
-	return dot - reach, dot + reach, nil
+	reach := math.Sqrt(variance / miss)
+	return (dot - reach) * unit * unit, (dot + reach) * unit * unit, err
 }
 
 // validConfidence reports whether confidence is in [0, 1).

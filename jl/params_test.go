@@ -136,3 +136,24 @@ func TestChoiceOfNoise(t *testing.T) {
 	b, _ := New(p)
 	require.Equal(t, DiscreteLaplace, (*b.state).law.kind)
 }
+
+// Where no vectors have the norms there is no variance; where some have, it is not negative, rounding included.
+func TestVarianceOfImpossibleNorms(t *testing.T) {
+	for _, transform := range []Transform{SJLT, SRHT, FJLT, Rademacher, Normal} {
+		p := Params{Transform: transform, Dim: 8, Rows: 4, Seed: seed(1), Epsilon: 1024}
+		for _, bad := range [][2]float64{{0, 1}, {2, 4.1}, {1e-3, 1}, {1, math.Inf(1)}, {-1, 0}, {1, -1}, {math.NaN(), 0}, {1, math.NaN()}} {
+			require.True(t, math.IsNaN(p.DistanceVariance(bad[0], bad[1])), "%v %v", transform, bad)
+			require.True(t, math.IsNaN(p.NormVariance(bad[0], bad[1])), "%v %v", transform, bad)
+		}
+		for _, bad := range [][4]float64{{1, 1, 1.1, 0}, {0, 1, 1, 0}, {1, 1, 0, 0.6}, {4, 9, 6, 36.1}, {1, 1, math.NaN(), 0}, {1, 1, 0, math.Inf(1)}} {
+			require.True(t, math.IsNaN(p.DotVariance(bad[0], bad[1], bad[2], bad[3])), "%v %v", transform, bad)
+		}
+		for _, scale := range []float64{1e-200, 1e-100, 1, 1e60, 1e74} { // one coordinate: the largest ‖x‖₄⁴ and Σx²y²
+			z := scale * scale / 3
+			require.GreaterOrEqual(t, p.DistanceVariance(z, z*z), 0.0)
+			require.GreaterOrEqual(t, p.NormVariance(z, z*z), 0.0)
+			require.GreaterOrEqual(t, p.DotVariance(z, z, -z, z*z), 0.0)
+			require.GreaterOrEqual(t, p.DotVariance(2*z, 2*z, 0, 2*z*z), 0.0)
+		}
+	}
+}

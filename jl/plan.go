@@ -58,33 +58,43 @@ func (p Params) StdDev() float64 {
 // DistanceVariance returns the variance of SquaredDistance for two sketches of these Params at squared = ‖x − y‖₂² and fourth = ‖x − y‖₄⁴,
 // over the Seed and the noise: exactly, by the theorems that stand with the transforms. Where the scale of the noise is computed from the
 // matrix, under L2 for all but SRHT, and for Normal and FJLT, it is the scale given this Seed: the answer is the variance of the transform
-// over the draw of the Seed, plus that of noise of this scale. fourth = 0 gives an upper bound. NaN if an argument is invalid.
+// over the draw of the Seed, plus that of noise of this scale. fourth = 0 gives an upper bound. NaN if an argument is invalid, as where no
+// vector has these norms.
 func (p Params) DistanceVariance(squared, fourth float64) float64 {
 	c, err := p.noise()
-	if err != nil || !(squared >= 0 && fourth >= 0) {
+	if err != nil || !realNorms(squared, fourth) {
 		return math.NaN()
 	}
 	n := p.noiseOf(c.law)
-	return p.spread().distance(n.plus(n), squared, fourth)
+	return max(p.spread().distance(n.plus(n), squared, fourth), 0)
 }
 
-// NormVariance returns the variance of SquaredNorm at squared = ‖x‖₂² and fourth = ‖x‖₄⁴. NaN if an argument is invalid.
+// NormVariance returns the variance of SquaredNorm at squared = ‖x‖₂² and fourth = ‖x‖₄⁴. NaN as for DistanceVariance.
 func (p Params) NormVariance(squared, fourth float64) float64 {
 	c, err := p.noise()
-	if err != nil || !(squared >= 0 && fourth >= 0) {
+	if err != nil || !realNorms(squared, fourth) {
 		return math.NaN()
 	}
-	return p.spread().distance(p.noiseOf(c.law), squared, fourth)
+	return max(p.spread().distance(p.noiseOf(c.law), squared, fourth), 0)
 }
 
-// DotVariance returns the variance of Dot at ‖x‖₂², ‖y‖₂², ⟨x, y⟩ and aligned = Σx²y². NaN if an argument is invalid.
+// realNorms reports whether some vector has this ‖x‖₂² and this ‖x‖₄⁴, up to rounding.
+func realNorms(squared, fourth float64) bool {
+	return squared >= 0 && fourth >= 0 && atMost(fourth, squared*squared)
+}
+
+// atMost reports whether x ≤ y up to rounding and underflow.
+func atMost(x, y float64) bool { return x <= y*(1+0x1p-20)+0x1p-1000 }
+
+// DotVariance returns the variance of Dot at ‖x‖₂², ‖y‖₂², ⟨x, y⟩ and aligned = Σx²y². NaN if an argument is invalid, as where there are no
+// such vectors: ⟨x, y⟩² ≤ ‖x‖²‖y‖² and, as Σ_{i<j} (xᵢyⱼ + xⱼyᵢ)² ≥ 0, 2·Σx²y² ≤ ‖x‖²‖y‖² + ⟨x, y⟩².
 func (p Params) DotVariance(xx, yy, xy, aligned float64) float64 {
 	c, err := p.noise()
-	if err != nil || !(xx >= 0 && yy >= 0 && aligned >= 0) || math.IsNaN(xy) {
+	if err != nil || !(xx >= 0 && yy >= 0 && aligned >= 0 && atMost(xy*xy, xx*yy) && atMost(aligned, xx*yy/2+xy*xy/2)) {
 		return math.NaN()
 	}
 	n := p.noiseOf(c.law)
-	return p.spread().inner(n, n, xx, yy, xy, aligned)
+	return max(p.spread().inner(n, n, xx, yy, xy, aligned), 0)
 }
 
 // Plan is the best a sketch can do for squared distances of one size.

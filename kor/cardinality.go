@@ -52,7 +52,8 @@ func (r *release) term(factor float64) term {
 //
 //	Cov = Σᵢ n·wᵢ(A)·wᵢ(B)·(dᵢ − aᵢ·bᵢ) / (I_A·I_B).
 //
-// A released count has noise of its own and is independent of all.
+// A released count has noise of its own and is independent of all. The XOR of a release with itself is without noise and known to be empty:
+// its information is infinite, its error 0.
 func combine(a, b, xored *release, f, g, h float64) Cardinality {
 	c := Cardinality{terms: [3]term{a.term(f), b.term(g), xored.term(h)}, valid: true}
 	var s [3]signs
@@ -66,7 +67,7 @@ func combine(a, b, xored *release, f, g, h float64) Cardinality {
 	}
 	for pair, k := range [3][3]int{{0, 1, 2}, {0, 2, 1}, {1, 2, 0}} {
 		i, j, other := k[0], k[1], k[2]
-		if c.terms[i].likelihood == nil || c.terms[j].likelihood == nil || !(info[i] > 0 && info[j] > 0) {
+		if c.terms[i].likelihood == nil || c.terms[j].likelihood == nil || !(info[i] > 0 && info[j] > 0 && info[i]+info[j] < math.Inf(1)) {
 			continue
 		}
 		cov := 0.0

@@ -134,3 +134,51 @@ func TestUnboundedIntervals(t *testing.T) {
 	lo, hi := i.Interval(0.9)
 	require.True(t, lo == 0 && math.IsInf(hi, 1))
 }
+
+// A sketch with itself: the XOR has no noise and is known to be empty, and the two sizes are one.
+func TestCardinalityOfASketchWithItself(t *testing.T) {
+	for _, share := range []float64{0, 0.5} {
+		p := Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}, CountShare: share}
+		s := released(t, p, run(0, 40)...)
+		s.r.bits[0] = 0x0f0f // state, not chance
+		total := s.Total()
+		lo, hi := total.Interval(0.9)
+		for name, f := range map[string]func(*Sketch) (Cardinality, error){"union": s.Union, "intersection": s.Intersection} {
+			c, err := f(s)
+			require.NoError(t, err)
+			require.InDelta(t, total.Estimate(), c.Estimate(), 1e-9, name)
+			low, high := c.Interval(0.9)
+			require.True(t, low <= high, "%s: [%v, %v]", name, low, high)
+			require.NotContains(t, c.String(), "NaN")
+			if share == 0 {
+				require.InEpsilon(t, total.StdErr(), c.StdErr(), 1e-9, name)
+				require.InDelta(t, lo, low, 1e-6, name)
+				require.InDelta(t, hi, high, 1e-6, name)
+			}
+		}
+		d, err := s.Difference(s)
+		require.NoError(t, err)
+		require.InDelta(t, 0, d.Estimate(), 1e-9)
+		require.GreaterOrEqual(t, d.StdErr(), 0.0)
+	}
+}
+
+// The maximum of the likelihood can lie past the last point of the grid, x = 2^{L+2}: the upper end is beyond it, not before.
+func TestIntervalPastTheGrid(t *testing.T) {
+	for _, levels := range []int{1, 4, 16} {
+		const cells = 1 << 30
+		l := likelihood{law: setLaw(math.Log(math.Tanh(10)), cells, levels)}
+		x := 1.1 * math.Exp2(float64(levels+pastEnd))
+		for i := range levels {
+			l.ones[i] = int(cells / 2 * -math.Expm1(-x*rate(i)))
+		}
+		size := x * cells
+		for _, confidence := range []float64{0.01, 0.5, 0.9, 0.99} {
+			lo, hi := l.interval(confidence)
+			require.True(t, lo <= size && size <= hi, "%d levels, %v: %v not in [%v, %v]", levels, confidence, size, lo, hi)
+			if z, sd := normalQuantile(confidence), l.stdErr(size); z > 1 {
+				require.InEpsilon(t, 2*z*sd, hi-lo, 0.2)
+			}
+		}
+	}
+}

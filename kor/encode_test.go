@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
 
@@ -149,17 +150,35 @@ func FuzzUnmarshal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if s := dptest.Decoded[Sketch](t, data); s != nil {
 			usable(t, s)
-			union, err := s.Union(s)
-			require.NoError(t, err)
-			require.False(t, math.IsNaN(union.Estimate()))
-			require.False(t, math.IsNaN(s.Total().StdErr()))
+			for _, f := range []func(*Sketch) (Cardinality, error){s.Union, s.Intersection, s.Difference} {
+				c, err := f(s)
+				require.NoError(t, err)
+				sized(t, c)
+			}
+			sized(t, s.Total())
 			s.Count()
 			s.IntervalIntersection(0.5)
 		}
 		if u := dptest.Decoded[StreamSketch](t, data); u != nil {
 			usable(t, u)
+			for _, f := range []func(*StreamSketch) (Cardinality, error){u.Intersection, u.Difference} {
+				if c, err := f(u); err == nil { // not of streams with common randomness
+					sized(t, c)
+				}
+			}
 		}
 	})
+}
+
+// sized checks that every method of a Cardinality works.
+func sized(t *testing.T, c Cardinality) {
+	require.False(t, math.IsNaN(c.Estimate()))
+	require.GreaterOrEqual(t, c.StdErr(), 0.0)
+	require.NotContains(t, c.String(), "NaN")
+	for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
+		lo, hi := c.Interval(confidence)
+		require.True(t, lo >= 0 && lo <= hi, "[%v, %v]", lo, hi)
+	}
 }
 
 // usable checks that every method works on what decodes.
@@ -167,6 +186,9 @@ func usable(t *testing.T, s interface {
 	Estimate() float64
 	StdErr() float64
 	FlipProb() float64
+	Releases() int
+	Guarantee() noise.Guarantee
+	PartyGuarantee() noise.Guarantee
 	Interval(float64) (float64, float64)
 	String() string
 }) {
@@ -175,9 +197,11 @@ func usable(t *testing.T, s interface {
 	require.False(t, math.IsNaN(s.StdErr()))
 	q := s.FlipProb()
 	require.True(t, q >= 0 && q <= 0.5)
-	for _, confidence := range []float64{0, 0.5, 0.99} {
+	for _, confidence := range []float64{0, 0.5, 0.99, 1 - 0x1p-53} {
 		lo, hi := s.Interval(confidence)
 		require.True(t, lo >= 0 && lo <= hi, "[%v, %v]", lo, hi)
 	}
-	require.NotEmpty(t, s.String())
+	require.NotContains(t, s.String(), "NaN")
+	require.Equal(t, s.Releases() == 0, s.Guarantee() == noise.Guarantee{}, "nothing is promised where nothing is shown")
+	require.Equal(t, s.Releases() == 0, s.PartyGuarantee() == noise.Guarantee{})
 }

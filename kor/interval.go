@@ -49,7 +49,7 @@ func (l *likelihood) upperEnd(g *grid, above func(float64) float64, level, top f
 	if level <= 0 {
 		return math.Inf(1)
 	}
-	end := gridX(g.points - 1)
+	end := max(gridX(g.points-1), top) // the maximum can lie past the grid
 	for j := g.points - 1; j >= 0; j-- {
 		x := gridX(j)
 		if x <= top {

@@ -2,6 +2,7 @@ package misragries
 
 import (
 	"encoding"
+	"math"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
@@ -80,12 +81,31 @@ func tryDecode[K string | int64 | uint32](t *testing.T, data []byte) {
 	if h == nil {
 		return
 	}
+	n := 0
 	for key, v := range h.All() {
 		lo, hi := h.Interval(key, 0.9)
 		require.True(t, lo <= hi && v == h.Estimate(key))
+		n++
+	}
+	require.Equal(t, h.Len(), n)
+	var absent K
+	for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
+		lo, hi := h.Interval(absent, confidence)
+		require.True(t, lo <= hi, "[%v, %v]", lo, hi)
+		require.GreaterOrEqual(t, h.Undercount(confidence), 0.0)
+		require.GreaterOrEqual(t, h.DetectionLimit(confidence), 0.0)
 	}
 	h.HeavyHitters(float64(len(data)), 0.9, NoFalseNegatives)
-	require.NotEmpty(t, h.String())
+	require.False(t, math.IsNaN(h.StdDev()) || h.StdDev() < 0 || math.IsNaN(h.Threshold()))
+	require.NotContains(t, h.String()+h.Mechanism().String()+h.Input().String(), "NaN")
+	require.NotZero(t, h.Guarantee())
+	if c, err := Combine(h, h); err == nil {
+		lo, hi := c.Interval(absent, 0.9)
+		require.True(t, lo <= hi, "[%v, %v]", lo, hi)
+		require.Equal(t, h.Len(), c.Len())
+		require.NotContains(t, c.String(), "NaN")
+		require.NotZero(t, c.GuaranteeOverlapping())
+	}
 }
 
 func TestHistogramIsSafeForReaders(t *testing.T) {

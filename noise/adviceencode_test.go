@@ -16,12 +16,12 @@ func sampleAdvised() map[string]*Advised {
 	return map[string]*Advised{
 		"advised-stopped.hex": {
 			last: Approximation{ApproxParams{Epsilon: 0.5, Sensitivity: 1e-6, Error: 1.5, Moment: 6, Noise: StudentNoise, Limit: 768, Relation: AddRemove},
-				approxNoise{StudentNoise, 6, 12, 0x1p-20}, 123456789},
+				approxNoise{StudentNoise, 6, 18, 0x1p-20}, 123456789},
 			advice: 256, rounds: 3, params: p,
 		},
 		"advised-end.hex": {
 			last: Approximation{ApproxParams{Epsilon: 0.5, Sensitivity: 1e-6, Error: 0x1p-10, Moment: 6, Noise: ParetoNoise, Limit: 3, Relation: AddRemove},
-				approxNoise{ParetoNoise, 6, 0x1p-7, 0x1p-40}, -1 << 40},
+				approxNoise{ParetoNoise, 6, 0x1.8p-6, 0x1p-40}, -1 << 40},
 			advice: 1, rounds: 10, params: p,
 		},
 		"advised-accurate.hex": {
@@ -77,6 +77,7 @@ func TestAdvisedDecodeRejectsInvalidObjects(t *testing.T) {
 			"an error of 0":   func(a *Advised) { a.last.params.Error = 0 },
 			"too large error": func(a *Advised) { a.last.params.Error = 1e9 },
 			"Laplace noise":   func(a *Advised) { a.last.noise.noise = LaplaceNoise },
+			"less noise":      func(a *Advised) { a.last.noise.scale *= 0.4 },
 			"no noise":        func(a *Advised) { a.last.noise.scale = 0 },
 			"step":            func(a *Advised) { a.last.noise.step *= 1.5 },
 			"value":           func(a *Advised) { a.last.steps = -mostReleased - 1 },
@@ -94,9 +95,13 @@ func FuzzUnmarshalAdvised(f *testing.F) {
 		if a == nil {
 			return
 		}
-		lo, hi := a.Interval(0.9)
-		require.True(t, lo <= a.Value() && a.Value() <= hi, "%v not in [%v, %v]", a.Value(), lo, hi)
-		require.NotEmpty(t, a.String())
+		for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
+			lo, hi := a.Interval(confidence)
+			require.True(t, lo <= a.Value() && a.Value() <= hi, "%v not in [%v, %v]", a.Value(), lo, hi)
+		}
+		require.True(t, a.Advice() > 0 && a.Rounds() > 0)
+		require.NotContains(t, a.String(), "NaN")
+		require.Positive(t, a.Params().Epsilon)
 		require.LessOrEqual(t, a.Guarantee().EpsilonAt(0), mostApproxEpsilon)
 		require.Positive(t, a.Scale())
 	})

@@ -16,7 +16,7 @@ import (
 
 func sampleApproximations() map[string]Approximation {
 	return map[string]Approximation{
-		"laplace": {ApproxParams{Epsilon: 0.5, Error: 3, Queries: 7, Noise: LaplaceNoise, Limit: 1e6}, approxNoise{LaplaceNoise, 0, 150, 0x1p-20}, -123456789},
+		"laplace": {ApproxParams{Epsilon: 0.5, Error: 3, Queries: 7, Noise: LaplaceNoise, Limit: 1e6}, approxNoise{LaplaceNoise, 0, 300, 0x1p-20}, -123456789},
 		"pareto":  {ApproxParams{Epsilon: 1, Sensitivity: 2, Error: 3, Moment: 1.5, Noise: ParetoNoise, Relation: Replace}, approxNoise{ParetoNoise, 1.5, 9, 0x1p-18}, mostReleased},
 		"student": {ApproxParams{Epsilon: 1, Moment: 3, Noise: StudentNoise}, approxNoise{StudentNoise, 3, 1.5, 0x1p-21}, 0},
 	}
@@ -43,6 +43,7 @@ func TestApproximationCodec(t *testing.T) {
 		"another noise":       func(a *Approximation) { a.params.Noise = 9 },
 		"laplace for moments": func(a *Approximation) { a.params.Noise = LaplaceNoise },
 		"scale":               func(a *Approximation) { a.noise.scale = math.NaN() },
+		"less noise":          func(a *Approximation) { a.noise.scale *= 0.9 },
 		"scale below step":    func(a *Approximation) { a.noise.scale = a.noise.step / 2 },
 		"step":                func(a *Approximation) { a.noise.step *= 1.5 },
 		"grid too fine":       func(a *Approximation) { a.noise.step = 0x1p-60 },
@@ -73,9 +74,14 @@ func FuzzUnmarshalApproximation(f *testing.F) {
 		if a == nil {
 			return
 		}
-		lo, hi := a.Interval(0.9)
-		require.True(t, lo <= a.Value() && a.Value() <= hi, "%v: [%v, %v]", a, lo, hi)
-		require.NotEmpty(t, a.String())
+		for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
+			lo, hi := a.Interval(confidence)
+			require.True(t, lo <= a.Value() && a.Value() <= hi, "%v: [%v, %v]", a, lo, hi)
+		}
+		require.Positive(t, a.Scale())
+		require.NotContains(t, a.String(), "NaN")
+		require.False(t, math.IsNaN(a.Guarantee().EpsilonAt(0)))
+		require.Positive(t, a.Params().Epsilon)
 	})
 }
 
@@ -445,6 +451,20 @@ func TestMedianMoment(t *testing.T) {
 func third(_, _ float64, err error) error { return err }
 
 // The moment is rounded down, as nothing is known of a higher one, and the bound up: in exact arithmetic it is C(2k−1, k)^{1/(ck)} at least, for the moment c′k ≤ ck that is returned.
+// No error stays none, however small the moment: the factor overflows there.
+func TestMedianMomentOfNoError(t *testing.T) {
+	for _, c := range []float64{5e-324, 1e-3, 1, 2} {
+		for _, zero := range []float64{0, math.Copysign(0, -1)} {
+			for _, runs := range []int{1, 7, 255} {
+				moment, bound, err := MedianMoment(c, zero, runs)
+				require.NoError(t, err)
+				require.Equal(t, c*float64((runs+1)/2), moment)
+				require.Zero(t, math.Float64bits(bound))
+			}
+		}
+	}
+}
+
 func TestMedianMomentRounds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	down := 0

@@ -139,10 +139,16 @@ func (p ApproxParams) estimatorBound(failure float64) float64 {
 	return p.Error * math.Pow(failure, -1/p.Moment)
 }
 
-// valid reports whether all methods work with the numbers.
+// valid reports whether all methods work with the numbers, and the scale is what the guarantee needs. Machines may round the last digits of exponentials
+// differently, which its margin allows for.
 func (n approxNoise) valid(p ApproxParams) bool {
+	const rounding = 0x1p-40
 	fraction, _ := math.Frexp(n.step)
 	ratio := n.scale / n.step
 	agrees := n.noise == p.Noise && n.shape == p.Moment
-	return agrees && n.noise != AutoNoise && fraction == 0.5 && n.scale >= leastParam && n.scale <= mostParam && ratio >= 1 && ratio <= maxGridScale
+	if !(agrees && n.noise != AutoNoise && fraction == 0.5 && n.scale >= leastParam && n.scale <= mostParam && ratio >= 1 && ratio <= maxGridScale) {
+		return false
+	}
+	least, err := p.pick(sumUp(p.sensitivity(), n.step))
+	return err == nil && n.scale >= least.scale*(1-rounding)
 }

@@ -36,8 +36,8 @@ func MedianMoment(moment, error float64, runs int) (medianMoment, medianError fl
 	if error != 0 && !(error >= leastParam && error <= mostParam) {
 		return 0, 0, fault.Params("noise", "error", error, "0 or "+wantParam)
 	}
-	if runs == 1 {
-		return moment, error + 0, nil
+	if runs == 1 || error == 0 {
+		return medianMoment, error + 0, nil
 	}
 	// C(2k−1, k) = Π (k−1+i)/i. The k terms of its logarithm are within a relative 2⁻⁵², and each of the k sums adds 2⁻⁵³ of no more than the last.
 	log := 0.0

@@ -129,17 +129,51 @@ func TestConcurrentReleases(t *testing.T) {
 	group.Wait()
 }
 
+// The largest numbers that decode have intervals too.
+func TestIntervalOfTheLargestNumbers(t *testing.T) {
+	m := sampleMean()
+	m.errors[0], m.values[0] = math.MaxFloat64, -math.MaxFloat64
+	m, _ = dptest.RoundTrip(t, m)
+	usable(t, m)
+	lo, hi := m.Interval(0, 0)
+	require.Equal(t, [2]float64{-math.MaxFloat64, -math.MaxFloat64}, [2]float64{lo, hi})
+	lo, hi = m.Interval(0, 0.9)
+	require.Equal(t, [2]float64{math.Inf(-1), math.Inf(1)}, [2]float64{lo, hi})
+}
+
 func FuzzUnmarshal(f *testing.F) {
 	dptest.Seeds(f, samples())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m := dptest.Decoded[Mean](t, data)
-		if m == nil {
-			return
+		if m := dptest.Decoded[Mean](t, data); m != nil {
+			usable(t, m)
 		}
-		require.Equal(t, m.Params().Dim, m.Dim())
-		lo, hi := m.Interval(0, 0.9)
-		require.True(t, lo <= hi)
-		require.NotEmpty(t, m.String())
-		require.True(t, m.ExpectedError(2) > 0)
 	})
+}
+
+// usable checks that every method works on what decodes.
+func usable(t *testing.T, m *Mean) {
+	require.Equal(t, m.Params().Dim, m.Dim())
+	require.Equal(t, m.Values(), m.values)
+	require.Equal(t, m.StdDevs(), m.errors)
+	for i := range min(m.Dim(), 8) {
+		for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
+			lo, hi := m.Interval(i, confidence)
+			require.True(t, lo <= m.Estimate(i) && m.Estimate(i) <= hi, "%v not in [%v, %v]", m.Estimate(i), lo, hi)
+		}
+		require.Greater(t, m.StdDev(i), 0.0)
+		require.False(t, math.IsNaN(m.Centre(i)) || m.Scale(i) < 0)
+	}
+	require.True(t, m.Rows() >= 0 && m.Limit() > 0 && m.Gamma() > 0)
+	require.True(t, m.Spent().Sum > 0 && m.Spent().Sum <= m.Params().Rho*(1+1e-9))
+	m.Scaled()
+	require.NotContains(t, m.String(), "NaN")
+	require.NotZero(t, m.Guarantee())
+	for _, p := range []float64{minP, 2, maxP} {
+		require.GreaterOrEqual(t, m.ExpectedError(p), 0.0) // 0 where it underflows
+		if m.Dim() <= 64 {
+			for _, x := range m.Shrunk(p) {
+				require.False(t, math.IsNaN(x))
+			}
+		}
+	}
 }

@@ -36,7 +36,8 @@ func (o Outlook) String() string {
 }
 
 // Plan says what a release of these Params, with Rows given, can be expected to do. scales are guesses of the root mean squares of the coordinates around the
-// centre: Dim of them, or one for all, or none, for which Unit stands (Max/2 if NonNegative). The error wraps [ErrParams].
+// centre: Dim of them, or one for all, or none, for which Unit stands (Max/2 if NonNegative); those below Unit/16 count as that. The error
+// wraps [ErrParams].
 func (p Params) Plan(scales ...float64) (Outlook, error) {
 	if err := p.validate(); err != nil {
 		return Outlook{}, err
@@ -86,6 +87,7 @@ func (p Params) guesses(scales []float64) ([]float64, error) {
 		if !(all[i] > 0 && all[i] <= maxMax) {
 			return nil, bad("scales", all[i], "positive numbers of at most 2¹⁰⁰")
 		}
+		all[i] = max(all[i], leastUnits*p.unit())
 	}
 	return all, nil
 }

@@ -170,3 +170,18 @@ func TestMechanismString(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "plan.Mechanism: means of 3 coordinates in [−10, 10] by Adaptive, "+m.Guarantee().String(), m.String())
 }
+
+// What is smaller than all that matters is planned for as the least that matters: no number of the Outlook underflows to 0/0.
+func TestPlanForTinyScales(t *testing.T) {
+	for _, p := range []Params{{Rho: 1, Dim: 5, Rows: 1000, Max: 1}, {Rho: 1, Dim: 1, Rows: 1 << 30, Max: 0x1p-100, Unit: 0x1p-159, P: maxP}, {Rho: minRho, Dim: 2, Rows: 9, NonNegative: true}} {
+		for _, scale := range []float64{5e-324, 0x1p-1022, 0x1p-200, 0x1p-4 * p.unit()} {
+			o, err := p.Plan(scale)
+			require.NoError(t, err)
+			require.True(t, o.Noise > 0 && o.Plain > 0 && o.Sampling > 0, "%+v %v: %+v", p, scale, o)
+			require.NotContains(t, o.String(), "NaN")
+			least, err := p.Plan(0x1p-4 * p.unit())
+			require.NoError(t, err)
+			require.Equal(t, least, o)
+		}
+	}
+}

@@ -161,8 +161,8 @@ func readParams(r *wire.Reader) (p Params) {
 func (c calibration) valid() bool {
 	fraction, _ := math.Frexp(c.step)
 	shared := c.shared == 0 && !math.Signbit(c.shared)
-	if c.mechanism == CorrelatedGaussian {
-		shared = c.shared > 0 && c.shared <= maxScale
+	if c.mechanism == CorrelatedGaussian { // 0 too: with a single stored key there is nothing to share
+		shared = shared || c.shared > 0 && c.shared <= maxScale
 	}
 	positive := c.threshold > 0 && c.threshold < maxTotal
 	rounding := c.from >= 1 && c.from < c.threshold

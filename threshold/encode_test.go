@@ -50,12 +50,20 @@ func TestCodec(t *testing.T) {
 
 // What a release gives, each mechanism's numbers included, decodes to the same vector.
 func TestCodecOfReleases(t *testing.T) {
-	for _, p := range []Params{
+	single := []Params{{Epsilon: minEpsilon, Delta: 1e-6, Dim: 2, MaxKeys: 2, Mechanism: CorrelatedGaussian}}
+	for _, users := range []int{1, 3} { // with one stored key, or so, there is no shared noise
+		for _, stored := range []int{1, 2} {
+			single = append(single, Params{Epsilon: 1, Delta: 1e-3, MaxKeys: users, Stored: stored},
+				Params{Epsilon: 1, Delta: 1e-3, MaxKeys: users, Stored: stored, Mechanism: CorrelatedGaussian},
+				Params{Epsilon: 1, Delta: 1e-3, MaxKeys: users, Dim: uint64(stored), Integers: true, Mechanism: CorrelatedGaussian})
+		}
+	}
+	for _, p := range append(single, []Params{
 		{Epsilon: 1, Delta: 1e-3}, {Epsilon: 1, Delta: 1e-3, Integers: true, Signed: true}, {Epsilon: 1, Dim: 1 << 30, FalseKeys: 9},
 		{Epsilon: 1, Delta: 1e-3, MaxKeys: 40}, {Epsilon: 1, Delta: 1e-3, MaxKeys: 40, Stored: 40}, {Epsilon: 1, Dim: 5, Mechanism: DenseLaplace},
 		{Epsilon: 512, Dim: 9, Integers: true}, {Epsilon: 1e-3, Dim: 9, FalseKeys: 2}, {Epsilon: minEpsilon, Delta: minDelta}, {Epsilon: maxEpsilon, Delta: 0.5, Integers: true},
 		{Epsilon: 1, Delta: 1e-3, Sensitivity: math.Copysign(0, -1), FalseKeys: math.Copysign(0, -1)},
-	} {
+	}...) {
 		b, err := New[int](p)
 		require.NoError(t, err)
 		for key := range 5 {
@@ -135,6 +143,17 @@ func tryDecode[K string | int64 | uint32](t *testing.T, data []byte) {
 	}
 	for range v.Top(3) {
 	}
-	require.NotEmpty(t, v.String())
+	var absent K
+	require.False(t, math.IsNaN(v.Estimate(absent)))
+	for _, confidence := range []float64{0, 0.999999999, 1 - 0x1p-53} {
+		lo, hi := v.Interval(absent, confidence)
+		require.True(t, lo <= hi, "[%v, %v]", lo, hi)
+		require.GreaterOrEqual(t, v.ErrorBound(v.Len(), confidence), 0.0)
+		require.GreaterOrEqual(t, v.ErrorBound(math.MaxInt, confidence), 0.0)
+	}
+	require.NotContains(t, v.String(), "NaN")
 	require.GreaterOrEqual(t, v.StdDev(), 0.0) // 0 where it underflows
+	require.False(t, math.IsNaN(v.Threshold()))
+	require.NotZero(t, v.Guarantee())
+	require.Equal(t, v.Guarantee(), v.Params().Guarantee())
 }
