@@ -170,33 +170,44 @@ func FuzzUnmarshal(f *testing.F) {
 	for name := range samples {
 		f.Add(golden(f, name))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		v := dptest.Decoded[Projection](t, data)
-		if v == nil {
-			return
-		}
-		var indices []uint64
-		for index := range uint64(20) {
-			x := v.Estimate(index)
-			lo, hi := v.Interval(index, 0.9)
-			require.True(t, !math.IsNaN(x) && lo <= hi, "%v, [%v, %v]", x, lo, hi)
-			require.False(t, math.IsNaN(v.Mean(index)))
-			v.Argmax(index)
-			indices = append(indices, index)
-		}
-		for _, x := range v.EstimateAll(indices, nil) {
-			require.False(t, math.IsNaN(x))
-		}
-		for _, confidence := range []float64{0, 1 - 0x1p-53} {
-			lo, hi := v.Interval(0, confidence)
-			require.True(t, lo <= hi, "[%v, %v]", lo, hi)
-		}
-		other, err := v.WithPrior(Prior{Zero: 0.9})
-		require.NoError(t, err)
-		require.False(t, math.IsNaN(other.Estimate(3)))
-		require.NotEqual(t, v.Prior(), other.Prior())
-		require.NotContains(t, v.String(), "NaN")
-		require.NotZero(t, v.Guarantee())
-		require.NotZero(t, v.Params().Epsilon)
-	})
+	f.Fuzz(useDecoded)
+}
+
+func TestUnmarshalEdges(t *testing.T) {
+	releases := map[string]*Projection{}
+	for _, name := range []string{"split", "columns"} {
+		releases[name] = releaseOf(t, samples[name])
+	}
+	dptest.Edges(t, releases, useDecoded)
+}
+
+// useDecoded checks that every method works on what decodes.
+func useDecoded(t *testing.T, data []byte) {
+	v := dptest.Decoded[Projection](t, data)
+	if v == nil {
+		return
+	}
+	var indices []uint64
+	for index := range uint64(20) {
+		x := v.Estimate(index)
+		lo, hi := v.Interval(index, 0.9)
+		require.True(t, !math.IsNaN(x) && lo <= hi, "%v, [%v, %v]", x, lo, hi)
+		require.False(t, math.IsNaN(v.Mean(index)))
+		v.Argmax(index)
+		indices = append(indices, index)
+	}
+	for _, x := range v.EstimateAll(indices, nil) {
+		require.False(t, math.IsNaN(x))
+	}
+	for _, confidence := range []float64{0, 1 - 0x1p-53} {
+		lo, hi := v.Interval(0, confidence)
+		require.True(t, lo <= hi, "[%v, %v]", lo, hi)
+	}
+	other, err := v.WithPrior(Prior{Zero: 0.9})
+	require.NoError(t, err)
+	require.False(t, math.IsNaN(other.Estimate(3)))
+	require.NotEqual(t, v.Prior(), other.Prior())
+	require.NotContains(t, v.String(), "NaN")
+	require.NotZero(t, v.Guarantee())
+	require.NotZero(t, v.Params().Epsilon)
 }

@@ -134,20 +134,25 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 
 func FuzzUnmarshal(f *testing.F) {
 	dptest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, data []byte) {
-		v := dptest.Decoded[Value](t, data)
-		if v == nil {
-			return
-		}
-		for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
-			lo, hi := v.Interval(confidence)
-			require.True(t, lo <= v.Estimate() && v.Estimate() <= hi, "%v not in [%v, %v]", v.Estimate(), lo, hi)
-		}
-		require.NotContains(t, v.String(), "NaN")
-		require.GreaterOrEqual(t, v.StdDev(), 0.0)
-		present, needed := v.Parties()
-		require.True(t, 1 <= needed && needed <= present)
-		require.Equal(t, v.Params().Guarantee(), v.Guarantee())
-		require.NotZero(t, v.Guarantee())
-	})
+	f.Fuzz(useDecoded)
+}
+
+func TestUnmarshalEdges(t *testing.T) { dptest.Edges(t, samples(), useDecoded) }
+
+// useDecoded checks that every method works on what decodes.
+func useDecoded(t *testing.T, data []byte) {
+	v := dptest.Decoded[Value](t, data)
+	if v == nil {
+		return
+	}
+	for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
+		lo, hi := v.Interval(confidence)
+		require.True(t, lo <= v.Estimate() && v.Estimate() <= hi, "%v not in [%v, %v]", v.Estimate(), lo, hi)
+	}
+	require.NotContains(t, v.String(), "NaN")
+	require.GreaterOrEqual(t, v.StdDev(), 0.0)
+	present, needed := v.Parties()
+	require.True(t, 1 <= needed && needed <= present)
+	require.Equal(t, v.Params().Guarantee(), v.Guarantee())
+	require.NotZero(t, v.Guarantee())
 }

@@ -116,31 +116,36 @@ func TestReaders(t *testing.T) {
 
 func FuzzUnmarshal(f *testing.F) {
 	dptest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, data []byte) {
-		s := dptest.Decoded[Sum](t, data)
-		if s == nil {
-			return
+	f.Fuzz(useDecoded)
+}
+
+func TestUnmarshalEdges(t *testing.T) { dptest.Edges(t, samples(), useDecoded) }
+
+// useDecoded checks that every method works on what decodes.
+func useDecoded(t *testing.T, data []byte) {
+	s := dptest.Decoded[Sum](t, data)
+	if s == nil {
+		return
+	}
+	for i, x := range s.All() {
+		for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
+			low, high := s.Interval(i, confidence)
+			require.True(t, low <= x && x <= high, "%v not in [%v, %v]", x, low, high)
 		}
-		for i, x := range s.All() {
-			for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
-				low, high := s.Interval(i, confidence)
-				require.True(t, low <= x && x <= high, "%v not in [%v, %v]", x, low, high)
-			}
-			require.GreaterOrEqual(t, s.Variance(i), 0.0)
-			require.Equal(t, x, s.Estimate(i))
+		require.GreaterOrEqual(t, s.Variance(i), 0.0)
+		require.Equal(t, x, s.Estimate(i))
+	}
+	require.Len(t, s.Values(), s.Len())
+	for _, p := range []float64{5e-324, 1, 64, math.MaxFloat64} {
+		require.GreaterOrEqual(t, s.ExpectedError(p), 0.0)
+	}
+	require.Equal(t, !s.Params().Count, math.IsNaN(s.Count()))
+	require.Equal(t, !s.Params().Count, math.IsNaN(s.CountVariance()))
+	if s.Len() <= 16 {
+		for i := range s.Len() {
+			require.Equal(t, s.Variance(i), s.Covariance().At(i, i))
 		}
-		require.Len(t, s.Values(), s.Len())
-		for _, p := range []float64{5e-324, 1, 64, math.MaxFloat64} {
-			require.GreaterOrEqual(t, s.ExpectedError(p), 0.0)
-		}
-		require.Equal(t, !s.Params().Count, math.IsNaN(s.Count()))
-		require.Equal(t, !s.Params().Count, math.IsNaN(s.CountVariance()))
-		if s.Len() <= 16 {
-			for i := range s.Len() {
-				require.Equal(t, s.Variance(i), s.Covariance().At(i, i))
-			}
-		}
-		require.NotContains(t, s.String(), "NaN")
-		require.NotZero(t, s.Guarantee())
-	})
+	}
+	require.NotContains(t, s.String(), "NaN")
+	require.NotZero(t, s.Guarantee())
 }

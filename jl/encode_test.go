@@ -127,15 +127,20 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 
 func FuzzUnmarshal(f *testing.F) {
 	dptest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, data []byte) {
-		s := dptest.Decoded[Sketch](t, data)
-		if s == nil {
-			return
-		}
-		if s.Params().Rows <= 64 && s.Terms() <= 64 {
-			useAll(t, s, s)
-		}
-	})
+	f.Fuzz(useDecoded)
+}
+
+func TestUnmarshalEdges(t *testing.T) { dptest.Edges(t, samples(), useDecoded) }
+
+// useDecoded checks that every method works on what decodes.
+func useDecoded(t *testing.T, data []byte) {
+	s := dptest.Decoded[Sketch](t, data)
+	if s == nil {
+		return
+	}
+	if s.Params().Rows <= 64 && s.Terms() <= 64 {
+		useAll(t, s, s)
+	}
 }
 
 // useAll calls every method: none panics, and none is NaN but for Cosine.

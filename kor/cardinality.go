@@ -125,9 +125,16 @@ func (c Cardinality) length(of func(*term) float64) float64 {
 			}
 		}
 	}
+	unit := max(math.Abs(d[0]), math.Abs(d[1]), math.Abs(d[2])) // in which no square overflows
+	if unit == 0 {
+		return 0
+	}
+	for k := range d {
+		d[k] /= unit
+	}
 	sum := d[0]*d[0] + d[1]*d[1] + d[2]*d[2]
 	sum += 2 * (c.correlation[0]*d[0]*d[1] + c.correlation[1]*d[0]*d[2] + c.correlation[2]*d[1]*d[2])
-	return math.Sqrt(max(sum, 0))
+	return unit * math.Sqrt(max(sum, 0))
 }
 
 // Interval returns bounds of the size for the confidence, at least 0: the intervals of the terms, asymmetric as they are, recovered as

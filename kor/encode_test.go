@@ -147,27 +147,32 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 
 func FuzzUnmarshal(f *testing.F) {
 	dptest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if s := dptest.Decoded[Sketch](t, data); s != nil {
-			usable(t, s)
-			for _, f := range []func(*Sketch) (Cardinality, error){s.Union, s.Intersection, s.Difference} {
-				c, err := f(s)
-				require.NoError(t, err)
+	f.Fuzz(useDecoded)
+}
+
+func TestUnmarshalEdges(t *testing.T) { dptest.Edges(t, samples(), useDecoded) }
+
+// useDecoded checks that every method works on what decodes.
+func useDecoded(t *testing.T, data []byte) {
+	if s := dptest.Decoded[Sketch](t, data); s != nil {
+		usable(t, s)
+		for _, f := range []func(*Sketch) (Cardinality, error){s.Union, s.Intersection, s.Difference} {
+			c, err := f(s)
+			require.NoError(t, err)
+			sized(t, c)
+		}
+		sized(t, s.Total())
+		s.Count()
+		s.IntervalIntersection(0.5)
+	}
+	if u := dptest.Decoded[StreamSketch](t, data); u != nil {
+		usable(t, u)
+		for _, f := range []func(*StreamSketch) (Cardinality, error){u.Intersection, u.Difference} {
+			if c, err := f(u); err == nil { // not of streams with common randomness
 				sized(t, c)
 			}
-			sized(t, s.Total())
-			s.Count()
-			s.IntervalIntersection(0.5)
 		}
-		if u := dptest.Decoded[StreamSketch](t, data); u != nil {
-			usable(t, u)
-			for _, f := range []func(*StreamSketch) (Cardinality, error){u.Intersection, u.Difference} {
-				if c, err := f(u); err == nil { // not of streams with common randomness
-					sized(t, c)
-				}
-			}
-		}
-	})
+	}
 }
 
 // sized checks that every method of a Cardinality works.

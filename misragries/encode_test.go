@@ -68,11 +68,16 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 func FuzzUnmarshal(f *testing.F) {
 	dptest.Seeds(f, plainSamples())
 	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		tryDecode[string](t, data)
-		tryDecode[int64](t, data)
-		tryDecode[uint32](t, data)
-	})
+	f.Fuzz(useDecoded)
+}
+
+func TestUnmarshalEdges(t *testing.T) { dptest.Edges(t, plainSamples(), useDecoded) }
+
+// useDecoded checks that every method works on what decodes.
+func useDecoded(t *testing.T, data []byte) {
+	tryDecode[string](t, data)
+	tryDecode[int64](t, data)
+	tryDecode[uint32](t, data)
 }
 
 // tryDecode checks that every method works on what decodes.

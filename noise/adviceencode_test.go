@@ -90,19 +90,24 @@ func TestAdvisedDecodeRejectsInvalidObjects(t *testing.T) {
 
 func FuzzUnmarshalAdvised(f *testing.F) {
 	dptest.Seeds(f, sampleAdvised())
-	f.Fuzz(func(t *testing.T, data []byte) {
-		a := dptest.Decoded[Advised](t, data)
-		if a == nil {
-			return
-		}
-		for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
-			lo, hi := a.Interval(confidence)
-			require.True(t, lo <= a.Value() && a.Value() <= hi, "%v not in [%v, %v]", a.Value(), lo, hi)
-		}
-		require.True(t, a.Advice() > 0 && a.Rounds() > 0)
-		require.NotContains(t, a.String(), "NaN")
-		require.Positive(t, a.Params().Epsilon)
-		require.LessOrEqual(t, a.Guarantee().EpsilonAt(0), mostApproxEpsilon)
-		require.Positive(t, a.Scale())
-	})
+	f.Fuzz(useAdvised)
+}
+
+func TestAdvisedEdges(t *testing.T) { dptest.Edges(t, sampleAdvised(), useAdvised) }
+
+// useAdvised checks that every method works on what decodes.
+func useAdvised(t *testing.T, data []byte) {
+	a := dptest.Decoded[Advised](t, data)
+	if a == nil {
+		return
+	}
+	for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
+		lo, hi := a.Interval(confidence)
+		require.True(t, lo <= a.Value() && a.Value() <= hi, "%v not in [%v, %v]", a.Value(), lo, hi)
+	}
+	require.True(t, a.Advice() > 0 && a.Rounds() > 0)
+	require.NotContains(t, a.String(), "NaN")
+	require.Positive(t, a.Params().Epsilon)
+	require.LessOrEqual(t, a.Guarantee().EpsilonAt(0), mostApproxEpsilon)
+	require.Positive(t, a.Scale())
 }

@@ -69,20 +69,25 @@ func TestApproximationReaders(t *testing.T) {
 
 func FuzzUnmarshalApproximation(f *testing.F) {
 	dptest.Seeds(f, sampleApproximations())
-	f.Fuzz(func(t *testing.T, data []byte) {
-		a := dptest.Decoded[Approximation](t, data)
-		if a == nil {
-			return
-		}
-		for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
-			lo, hi := a.Interval(confidence)
-			require.True(t, lo <= a.Value() && a.Value() <= hi, "%v: [%v, %v]", a, lo, hi)
-		}
-		require.Positive(t, a.Scale())
-		require.NotContains(t, a.String(), "NaN")
-		require.False(t, math.IsNaN(a.Guarantee().EpsilonAt(0)))
-		require.Positive(t, a.Params().Epsilon)
-	})
+	f.Fuzz(useApproximation)
+}
+
+func TestApproximationEdges(t *testing.T) { dptest.Edges(t, sampleApproximations(), useApproximation) }
+
+// useApproximation checks that every method works on what decodes.
+func useApproximation(t *testing.T, data []byte) {
+	a := dptest.Decoded[Approximation](t, data)
+	if a == nil {
+		return
+	}
+	for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
+		lo, hi := a.Interval(confidence)
+		require.True(t, lo <= a.Value() && a.Value() <= hi, "%v: [%v, %v]", a, lo, hi)
+	}
+	require.Positive(t, a.Scale())
+	require.NotContains(t, a.String(), "NaN")
+	require.False(t, math.IsNaN(a.Guarantee().EpsilonAt(0)))
+	require.Positive(t, a.Params().Epsilon)
 }
 
 func TestApproxParamsReject(t *testing.T) {

@@ -143,11 +143,16 @@ func TestIntervalOfTheLargestNumbers(t *testing.T) {
 
 func FuzzUnmarshal(f *testing.F) {
 	dptest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if m := dptest.Decoded[Mean](t, data); m != nil {
-			usable(t, m)
-		}
-	})
+	f.Fuzz(useDecoded)
+}
+
+func TestUnmarshalEdges(t *testing.T) { dptest.Edges(t, samples(), useDecoded) }
+
+// useDecoded checks that every method works on what decodes.
+func useDecoded(t *testing.T, data []byte) {
+	if m := dptest.Decoded[Mean](t, data); m != nil {
+		usable(t, m)
+	}
 }
 
 // usable checks that every method works on what decodes.

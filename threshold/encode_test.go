@@ -124,11 +124,16 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 
 func FuzzUnmarshal(f *testing.F) {
 	dptest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, data []byte) {
-		tryDecode[string](t, data)
-		tryDecode[int64](t, data)
-		tryDecode[uint32](t, data)
-	})
+	f.Fuzz(useDecoded)
+}
+
+func TestUnmarshalEdges(t *testing.T) { dptest.Edges(t, samples(), useDecoded) }
+
+// useDecoded checks that every method works on what decodes.
+func useDecoded(t *testing.T, data []byte) {
+	tryDecode[string](t, data)
+	tryDecode[int64](t, data)
+	tryDecode[uint32](t, data)
 }
 
 // tryDecode checks that every method works on what decodes.

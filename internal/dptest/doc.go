@@ -13,6 +13,7 @@
 //	does a private object print its data?    [Redacted]
 //	does a decoder stand hostile bytes?      [Codec]
 //	… and the bytes of a fuzz test?          [Decoded], with [Seeds]
+//	… and a number at the edge of its type?  [Edges]
 //	does it refuse what no release gives?    [Spoiled]
 //	does it accept what a release gives?     [RoundTrip]
 //	has the format of the bytes changed?     [GoldenDumps], [Golden] (any text), [Stored]
