@@ -30,11 +30,14 @@ func (r *run) normBound() float64 {
 }
 
 const (
-	clipPart    = 0.1     // of what is left: the most for C, and for γ
-	normBits    = 12      // binary digits to which a norm is resolved
-	normOctaves = 0x1p-48 // the least C, as a part of the public bound on the norm
-	mostZeros   = 1 << 30 // values at the bottom of the norms
-	clipDigits  = 26      // binary digits of C: the step of the clipped sum is C·2⁻²⁶ or a little more
+	clipPart        = 0.1     // of what is left: the most for C, and for γ
+	normBits        = 12      // binary digits to which a norm is resolved
+	normOctaves     = 0x1p-48 // the least C, as a part of the public bound on the norm
+	mostZeros       = 1 << 30 // values at the bottom of the norms
+	clippedRanks    = 30      // rows clipped, in units of √(d/ρ)
+	leastClippedDim = 12      // d there is at least that
+	leastClipped    = 0x1p-10 // of the rows
+	clipDigits      = 26      // binary digits of C: the step of the clipped sum is C·2⁻²⁶ or a little more
 )
 
 // clipShare returns the budget of C, one of two for TwoPass.
@@ -50,7 +53,9 @@ func (r *run) clipShare() float64 {
 	})
 }
 
-// clipQuantile returns the quantile of the norms at which rows are clipped, given the budget of C. For Thesis it is (n − k)/n with
+// clipQuantile returns the quantile of the norms at which rows are clipped, given the budget of C. Clipping biases the mean by what it takes from k rows, and the noise
+// weighs as much as √(d/ρ) rows do: with n far larger than that, fewer rows than one of eight are clipped, a multiple of √(d/ρ), yet not so few that C
+// could miss them (see budget.go). For Thesis it is (n − k)/n with
 // k = √n + √(T·ln(T/0.1)/(2ρ₂)), T = ln 2M: line 5 of Algorithm 17 and Lemma 5.4.
 func (r *run) clipQuantile(rho float64) float64 {
 	switch {
@@ -63,7 +68,8 @@ func (r *run) clipQuantile(rho float64) float64 {
 		k := math.Sqrt(r.n) + math.Sqrt(t*math.Log(t/0.1)/(2*rho))
 		return max(0.5, (r.n-k)/cap1(r.n))
 	}
-	return defaultClip
+	few := clippedRanks * math.Sqrt(max(float64(r.p.Dim), leastClippedDim)/r.p.Rho)
+	return 1 - min(max(few/cap1(r.n), leastClipped), 1-defaultClip)
 }
 
 // limit releases C, a quantile of the norms of the rows that are not 0, with the budget rho.

@@ -126,7 +126,7 @@ func at(x []float64, i int) float64 {
 
 // Interval returns bounds that hold coordinate i of the mean of the rows with the given confidence over all noise, that of the sum, of γ and of a private
 // number of rows, if rows are not clipped, or are clipped alike in all directions and the sum was divided by γ: see Values. It leaves out the bias of
-// clipping, which does not fall with n, and the error of the sample. Where n is private it counts on 230/√ρ rows or more: n is known to a tenth then.
+// clipping and the error of the sample. Where n is private it counts on 230/√ρ rows or more: n is known to a tenth then.
 // Where n is public and Gamma is near 1, its most, it is wider than need be. NaN for a confidence outside [0, 1) and outside [0, Dim).
 func (m *Mean) Interval(i int, confidence float64) (lo, hi float64) {
 	if !(confidence >= 0 && confidence < 1) || i < 0 || i >= len(m.values) {

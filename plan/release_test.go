@@ -265,3 +265,23 @@ func TestGivenScales(t *testing.T) {
 	require.True(t, out.Scaled())
 	require.Equal(t, sds[3], out.Scale(3))
 }
+
+// Exponential rows are skewed: the mean of what clipping leaves is not theirs. With n so large that the noise is next to nothing, fewer rows are clipped,
+// and the error falls below that of the sample, 0.028: it is 0.011 with a standard deviation of 0.0019, by 300 runs. With one row of eight clipped it is 0.123 with
+// 0.013. The bounds are nine and six standard deviations away.
+func TestClippingBiasFallsWithTheRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 32)) // test data
+	const n, d = 20_000, 4
+	x, mean := make([][]float64, n), make([]float64, d)
+	for j := range x {
+		x[j] = make([]float64, d)
+		for i := range x[j] {
+			x[j][i] = 10 + rng.ExpFloat64()*math.Sqrt(d/float64(i+1))
+			mean[i] += x[j][i] / n
+		}
+	}
+	p := Params{Rho: 1, Dim: d, Max: 400, Unit: 1}
+	require.Less(t, l2(release(t, p, x).Values(), mean), 0.028)
+	p.Steps.Clip = defaultClip
+	require.Greater(t, l2(release(t, p, x).Values(), mean), 0.045, "the same with one of eight clipped")
+}

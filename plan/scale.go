@@ -195,11 +195,13 @@ func (r *run) regularized() []float64 {
 	return out
 }
 
-// escaped reports whether rows are so much longer than the pilot's typical scale explains that there must be heavy coordinates it did not see.
+// escaped reports whether rows are so much longer than the pilot's typical scale explains that there must be heavy coordinates it did not see. The quantile of a χ² of d
+// degrees where so few are above, x = ln(1/part), is below d + 2√(dx) + 2x.
 func (r *run) escaped(limit float64, pilot []int) bool {
 	if r.p.Steps.Scaling != AutoScaling || len(pilot) == r.p.Dim {
 		return false
 	}
 	typical := slices.Sorted(slices.Values(pick(r.scale, pilot)))[len(pilot)/2]
-	return limit*limit > heavyRatio*float64(r.p.Dim)*typical*typical
+	d, x := float64(r.p.Dim), max(math.Log((1-defaultClip)/(1-r.clipQuantile(clipShare*r.p.Rho))), 0)
+	return limit*limit > heavyRatio*(d+2*math.Sqrt(d*x)+2*x)*typical*typical
 }
