@@ -34,8 +34,8 @@ const (
 	normBits        = 12      // binary digits to which a norm is resolved
 	normOctaves     = 0x1p-48 // the least C, as a part of the public bound on the norm
 	mostZeros       = 1 << 30 // values at the bottom of the norms
-	clippedRanks    = 30      // rows clipped, in units of √(d/ρ)
-	leastClippedDim = 12      // d there is at least that
+	clippedRanks    = 17      // rows clipped, in units of √(d/ρ)
+	leastClippedDim = 36      // d there is at least that
 	leastClipped    = 0x1p-10 // of the rows
 	clipDigits      = 26      // binary digits of C: the step of the clipped sum is C·2⁻²⁶ or a little more
 )
@@ -55,21 +55,25 @@ func (r *run) clipShare() float64 {
 
 // clipQuantile returns the quantile of the norms at which rows are clipped, given the budget of C. Clipping biases the mean by what it takes from k rows, and the noise
 // weighs as much as √(d/ρ) rows do: with n far larger than that, fewer rows than one of eight are clipped, a multiple of √(d/ρ), yet not so few that C
-// could miss them (see budget.go). For Thesis it is (n − k)/n with
-// k = √n + √(T·ln(T/0.1)/(2ρ₂)), T = ln 2M: line 5 of Algorithm 17 and Lemma 5.4.
+// could miss them (see budget.go). For Thesis it is (n − k)/n with k = √n + √(T·ln(T/0.1)/(2ρ₂)), T = ln 2M: line 5 of Algorithm 17 and Lemma 5.4.
 func (r *run) clipQuantile(rho float64) float64 {
 	switch {
 	case r.p.Steps.Clip > 0:
 		return r.p.Steps.Clip
 	case r.p.Method == TwoPass:
-		return secondClip
+		return r.fewer(secondClip)
 	case r.p.Method == Thesis:
 		t := max(math.Log(2*r.p.Max), 1)
 		k := math.Sqrt(r.n) + math.Sqrt(t*math.Log(t/0.1)/(2*rho))
 		return max(0.5, (r.n-k)/cap1(r.n))
 	}
+	return r.fewer(defaultClip)
+}
+
+// fewer returns the quantile q, or a higher one if n is far larger than √(d/ρ).
+func (r *run) fewer(q float64) float64 {
 	few := clippedRanks * math.Sqrt(max(float64(r.p.Dim), leastClippedDim)/r.p.Rho)
-	return 1 - min(max(few/cap1(r.n), leastClipped), 1-defaultClip)
+	return 1 - min(max(few/cap1(r.n), leastClipped), 1-q)
 }
 
 // limit releases C, a quantile of the norms of the rows that are not 0, with the budget rho.

@@ -94,9 +94,9 @@ type Steps struct {
 	Base Base
 	// Search is the number T of steps, at most 64, of the binary search that finds the quantiles. 0 is the exponential mechanism.
 	Search int
-	// Clip is the quantile of the norms at which rows are clipped, in (0, 1). 0 is 7/8, or more where n is far above √(Dim/Rho): then about 30·√(Dim/Rho) rows are
-	// clipped, but at least a thousandth; 5/8 and 3/4 for TwoPass, or (n − k)/n with k = √n + the rank error for Thesis. Where ranks are
-	// relative (see weights.go) it is rounded to a multiple of 2⁻¹⁶.
+	// Clip is the quantile of the norms at which rows are clipped, in (0, 1). 0 is 7/8, and for TwoPass 29/32 in the first pass and 3/4 in the second, or more where n is
+	// far above √(Dim/Rho): then about 17·√(Dim/Rho) rows are clipped, but at least one of 1024. For Thesis it is (n − k)/n with k = √n + the rank error. Where ranks
+	// are relative (see weights.go) it is rounded to a multiple of 2⁻¹⁶. For TwoPass a number given is that of the second pass.
 	Clip float64
 	// Undivided leaves the clipped mean as it is, nearer to the centre than the mean. Else it is divided by a private γ, the mean of min(1, C/‖y‖).
 	Undivided bool

@@ -16,7 +16,7 @@ import (
 
 const (
 	firstShare  = 0.15      // of ρ for the sums of the first pass
-	firstClip   = 58.0 / 64 // the quantile of the norms at which the first pass clips
+	firstClip   = 29.0 / 32 // the quantile of the norms at which the first pass clips
 	secondClip  = 0.75      // the same for the second
 	leastMean   = 0.5       // standard deviations of its noise: a mean below counts as that for scaling
 	mostFlipped = 0.5       // of n: fuller columns are complemented
@@ -25,7 +25,7 @@ const (
 
 // twoPass runs TwoPass.
 func (r *run) twoPass() (*Mean, error) {
-	limit, err := r.limitAt(firstClip, r.clipShare())
+	limit, err := r.limitAt(r.fewer(firstClip), r.clipShare())
 	if err != nil {
 		return nil, err
 	}
