@@ -1,39 +1,16 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"gonum.org/v1/plot/plotter"
 
-	"github.com/dpsketch/dpsketch/examples/kjv"
+	"github.com/dpsketch/dpsketch/examples/internal/rows"
 	"github.com/dpsketch/dpsketch/plan"
 )
-
-// rows are the data of a mean: dense or, if there are no such rows, sparse.
-type rows struct {
-	dense  [][]float64
-	sparse plan.Sparse
-	truth  []float64 // what a release estimates
-}
-
-// mean returns the mean of the rows.
-func (r rows) mean() []float64 {
-	mean := make([]float64, len(r.truth))
-	for _, row := range r.dense {
-		for i, x := range row {
-			mean[i] += x / float64(len(r.dense))
-		}
-	}
-	if r.dense == nil {
-		for _, i := range r.sparse.Indices {
-			mean[i] += 1 / float64(r.sparse.Rows())
-		}
-	}
-	return mean
-}
 
 // method is a way to release a mean.
 type method struct {
@@ -56,15 +33,6 @@ func instanceOptimal(most float64) method {
 	}, false}
 }
 
-// distance returns the ℓₚ norm of the difference.
-func distance(a, b []float64, p float64) float64 {
-	sum := 0.0
-	for j := range a {
-		sum += math.Pow(math.Abs(a[j]-b[j]), p)
-	}
-	return math.Pow(sum, 1/p)
-}
-
 // means draws the error of releases against something that the data or the budget depend on. All curves see the same data.
 type means struct {
 	e      effort
@@ -79,17 +47,13 @@ func newMeans(e effort, step func(), p *picture) *means {
 }
 
 // point measures the methods at x: the mean ℓₚ error of several releases.
-func (m *means) point(x float64, data rows, params plan.Params, methods ...method) error {
+func (m *means) point(x float64, data rows.Set, params plan.Params, methods ...method) error {
 	m.order = methods
 	for _, by := range methods {
-		mechanism, err := plan.New(by.params(params))
-		if err != nil {
-			return fmt.Errorf("%s: %w", by.name, err)
-		}
 		sum := 0.0
 		for range m.e.means {
 			m.step()
-			released, err := release(mechanism, data)
+			released, err := data.Release(context.Background(), by.params(params))
 			if err != nil {
 				return fmt.Errorf("%s: %w", by.name, err)
 			}
@@ -97,18 +61,11 @@ func (m *means) point(x float64, data rows, params plan.Params, methods ...metho
 			if by.shrunken {
 				values = released.Shrunk(params.P)
 			}
-			sum += distance(values, data.truth, params.P) / float64(m.e.means)
+			sum += rows.Distance(values, data.Truth, params.P) / float64(m.e.means)
 		}
 		m.curves[by.name] = append(m.curves[by.name], plotter.XY{X: x, Y: sum})
 	}
 	return nil
-}
-
-func release(m *plan.Mechanism, data rows) (*plan.Mean, error) {
-	if data.dense != nil {
-		return m.Release(data.dense)
-	}
-	return m.ReleaseSparse(data.sparse)
 }
 
 // picture adds the curves.
@@ -121,27 +78,8 @@ func (m *means) picture() (*picture, error) {
 	return m.p, nil
 }
 
-// gaussianRows returns n rows of independent normal coordinates with the given mean and standard deviations.
-func gaussianRows(n int, mean float64, sds []float64) rows {
-	rng := rand.New(rand.NewPCG(11, uint64(len(sds))))
-	r := rows{dense: make([][]float64, n), truth: slices.Repeat([]float64{mean}, len(sds))}
-	for j := range r.dense {
-		r.dense[j] = make([]float64, len(sds))
-		for i, sd := range sds {
-			r.dense[j][i] = mean + sd*rng.NormFloat64()
-		}
-	}
-	return r
-}
-
-// powers returns the standard deviations (d/i)^{α/2}.
-func powers(d int, alpha float64) []float64 {
-	sds := make([]float64, d)
-	for i := range sds {
-		sds[i] = math.Pow(float64(d)/float64(i+1), alpha/2)
-	}
-	return sds
-}
+// generator returns the generator of test data of d coordinates, the same in every run.
+func generator(d int) *rand.Rand { return rand.New(rand.NewPCG(11, uint64(d))) }
 
 const (
 	gaussianBudget = 0.5  // ρ of Figure 5.2
@@ -167,12 +105,12 @@ func planDimensions(e effort, step func()) (*picture, error) {
 	m := newMeans(e, step, newPicture("No skew: n = 4000, σ = 1, ρ = 0.5", "d, number of coordinates", "ℓ₂ error").log(true, true))
 	var floor plotter.XYs
 	for _, d := range e.dimensions() {
-		data := gaussianRows(n, 0, powers(d, 0))
+		data := rows.Gaussian(generator(d), n, 0, rows.Powers(d, 0))
 		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 25 * math.Sqrt(float64(d)), Unit: 1, P: 2}
 		if err := m.point(float64(d), data, params, instanceOptimal(25./4), printed, here); err != nil {
 			return nil, err
 		}
-		floor = append(floor, plotter.XY{X: float64(d), Y: distance(data.mean(), data.truth, 2)})
+		floor = append(floor, plotter.XY{X: float64(d), Y: rows.Distance(data.Mean(), data.Truth, 2)})
 	}
 	p, err := m.picture()
 	if err != nil {
@@ -189,13 +127,13 @@ func planSkew(e effort, step func()) (*picture, error) {
 	m := newMeans(e, step, newPicture(title, "α, skew of the variances", "ℓ₂ error").log(false, true))
 	var floor plotter.XYs
 	for _, alpha := range []float64{0, 0.5, 1, 1.5, 2} {
-		sds := powers(d, alpha)
-		data := gaussianRows(n, 10, sds)
+		sds := rows.Powers(d, alpha)
+		data := rows.Gaussian(generator(d), n, 10, sds)
 		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 50 * math.Pow(float64(d), 1.5), Unit: 1, P: 2}
 		if err := m.point(alpha, data, params, instanceOptimal(30*sds[0]), printed, here); err != nil {
 			return nil, err
 		}
-		floor = append(floor, plotter.XY{X: alpha, Y: distance(data.mean(), data.truth, 2)})
+		floor = append(floor, plotter.XY{X: alpha, Y: rows.Distance(data.Mean(), data.Truth, 2)})
 	}
 	p, err := m.picture()
 	if err != nil {
@@ -211,8 +149,8 @@ func planSkewed(e effort, step func()) (*picture, error) {
 	title := fmt.Sprintf("Skewed scales σ = d/i: n = %d, ρ = 0.5", n)
 	m := newMeans(e, step, newPicture(title, "d, number of coordinates", "ℓ₂ distance to the mean of the rows").log(true, true))
 	for _, d := range e.dimensions() {
-		data := gaussianRows(n, 10, powers(d, 2))
-		data.truth = data.mean()
+		data := rows.Gaussian(generator(d), n, 10, rows.Powers(d, 2))
+		data.Truth = data.Mean()
 		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 50 * math.Pow(float64(d), 1.5), Unit: 1, P: 2}
 		if err := m.point(float64(d), data, params, instanceOptimal(10*float64(d)), printed, here); err != nil {
 			return nil, err
@@ -229,12 +167,12 @@ func planBinary(e effort, step func()) (*picture, error) {
 	m := newMeans(e, step, newPicture(title, "α", "ℓ₁ error"))
 	var floor plotter.XYs
 	for _, alpha := range []float64{0, 0.25, 0.5, 0.75, 1} {
-		data := bits(n, d, alpha)
+		data := rows.Bits(generator(d), n, d, alpha)
 		params := plan.Params{Rho: binaryBudget, Dim: d, Rows: n, NonNegative: true, P: 1}
 		if err := m.point(alpha, data, params, instanceOptimal(1), printed, here); err != nil {
 			return nil, err
 		}
-		floor = append(floor, plotter.XY{X: alpha, Y: distance(data.mean(), data.truth, 1)})
+		floor = append(floor, plotter.XY{X: alpha, Y: rows.Distance(data.Mean(), data.Truth, 1)})
 	}
 	p, err := m.picture()
 	if err != nil {
@@ -245,43 +183,14 @@ func planBinary(e effort, step func()) (*picture, error) {
 	return sampling(p, floor)
 }
 
-// bits returns n binary rows.
-func bits(n, d int, alpha float64) rows {
-	rng := rand.New(rand.NewPCG(12, uint64(100*alpha)))
-	r := rows{sparse: plan.Sparse{Offsets: []int{0}}, truth: make([]float64, d)}
-	for i := range r.truth {
-		r.truth[i] = 0.01
-		if float64(i) < alpha*float64(d) {
-			r.truth[i] = 0.5
-		}
-	}
-	for range n {
-		for i, q := range r.truth {
-			if rng.Float64() < q {
-				r.sparse.Indices = append(r.sparse.Indices, uint32(i))
-			}
-		}
-		r.sparse.Offsets = append(r.sparse.Offsets, len(r.sparse.Indices))
-	}
-	return r
-}
-
 // planBaskets stands for Figures 5.3b and c, whose data are not free to ship: the words of each verse of the King James Bible as a binary row. The
 // instance-optimal method rotates such rows into dense ones, which takes minutes for each release (examples/means has its errors).
 func planBaskets(e effort, step func()) (*picture, error) {
-	text, err := kjv.Load()
+	data, err := rows.Verses()
 	if err != nil {
 		return nil, err
 	}
-	data := rows{sparse: plan.Sparse{Offsets: []int{0}}, truth: make([]float64, len(text.Words()))}
-	for basket := range text.Baskets() {
-		for _, word := range basket {
-			data.sparse.Indices = append(data.sparse.Indices, uint32(word))
-		}
-		data.sparse.Offsets = append(data.sparse.Offsets, len(data.sparse.Indices))
-	}
-	data.truth = data.mean()
-	title := fmt.Sprintf("Words of verses: n = %d, d = %d", data.sparse.Rows(), len(data.truth))
+	title := fmt.Sprintf("Words of verses: n = %d, d = %d", data.Sparse.Rows(), len(data.Truth))
 	m := newMeans(e, step, newPicture(title, "ρ", "ℓ₁ distance to the mean of the rows").log(true, true))
 	unscaled := method{"clipping by the norm alone", theirs, func(p plan.Params) plan.Params {
 		p.Steps.Scaling = plan.Unscaled
@@ -290,7 +199,7 @@ func planBaskets(e effort, step func()) (*picture, error) {
 	shrunken := here
 	shrunken.name, shrunken.shrunken = "the same, shrunken", true
 	for _, rho := range []float64{0.0625, 0.125, 0.25, 0.5, 1} {
-		params := plan.Params{Rho: rho, Dim: len(data.truth), Rows: data.sparse.Rows(), NonNegative: true, P: 1}
+		params := plan.Params{Rho: rho, Dim: len(data.Truth), Rows: data.Sparse.Rows(), NonNegative: true, P: 1}
 		if err := m.point(rho, data, params, printed, unscaled, here, shrunken); err != nil {
 			return nil, err
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"math"
-	"math/rand/v2"
 	"regexp"
 	"strings"
 	"testing"
@@ -81,40 +80,6 @@ func TestTextTable(t *testing.T) {
 		}
 		better = worse
 	}
-}
-
-// The generated rows are what the titles say. The seed is fixed, so the tolerances of about six standard errors hold in all runs or in none.
-func TestGenerated(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	sum, squares := [2]float64{}, [2]float64{}
-	const n = 10_000
-	for _, row := range gaussianRows(rng, n, 10, []float64{1, 5}) {
-		for i, x := range row {
-			sum[i], squares[i] = sum[i]+x, squares[i]+(x-10)*(x-10)
-		}
-	}
-	for i, sd := range []float64{1, 5} {
-		require.InDelta(t, 10, sum[i]/n, 6*sd/math.Sqrt(n))
-		require.InDelta(t, sd*sd, squares[i]/n, 6*sd*sd*math.Sqrt(2.0/n))
-	}
-	binary := bits(rng, n, 4, 0.25)
-	require.Equal(t, []float64{0.5, 0.01, 0.01, 0.01}, binary.truth)
-	for i, mean := range binary.mean() {
-		require.InDelta(t, binary.truth[i], mean, 6*math.Sqrt(binary.truth[i]*(1-binary.truth[i])/n))
-	}
-	zipf := zipfRows(rng, 1000, 5000, 20_000) // a row has ⌊X⌋ + 1 ones for an X of mean 20, which is 20.5 on average
-	require.Equal(t, 1000, zipf.sparse.Rows())
-	require.InDelta(t, 20_500, len(zipf.sparse.Indices), 6*20*math.Sqrt(1000))
-	most, last := 0, 0
-	for _, i := range zipf.sparse.Indices {
-		switch {
-		case i < 100:
-			most++
-		case i >= 4900:
-			last++
-		}
-	}
-	require.Greater(t, most, 20*last) // the shares are as ln 11 to ln(5009/4909)
 }
 
 func TestUsage(t *testing.T) {

@@ -2,13 +2,12 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/dpsketch/dpsketch/examples/internal/rows"
 	"github.com/dpsketch/dpsketch/plan"
 )
 
@@ -16,25 +15,6 @@ import (
 type report struct {
 	options
 	out *bufio.Writer // keeps an error for Flush
-}
-
-// data is one data set: dense or sparse rows, and the mean that errors are measured against.
-type data struct {
-	dense  [][]float64
-	sparse plan.Sparse
-	truth  []float64
-}
-
-// release releases the mean of the data.
-func (d data) release(ctx context.Context, p plan.Params) (*plan.Mean, error) {
-	m, err := plan.New(p)
-	if err != nil {
-		return nil, err
-	}
-	if d.dense != nil {
-		return m.ReleaseContext(ctx, d.dense)
-	}
-	return m.ReleaseSparseContext(ctx, d.sparse)
 }
 
 // method is one row of a table.
@@ -49,11 +29,11 @@ type comparison struct {
 	title   string
 	budgets []float64
 	methods []method
-	make    func() data // fresh, or always the same
-	p       float64     // of the ℓₚ error
-	factor  float64     // of the error: ½ for the total variation distance
-	quoted  [][]string  // further rows, from elsewhere
-	full    string      // size that published rows are of
+	make    func() rows.Set // fresh, or always the same
+	p       float64         // of the ℓₚ error
+	factor  float64         // of the error: ½ for the total variation distance
+	quoted  [][]string      // further rows, from elsewhere
+	full    string          // size that published rows are of
 }
 
 // table runs a comparison and prints it. A release whose error is more than twice the median of its kind counts as a failure.
@@ -70,7 +50,7 @@ func (r *report) table(c comparison) error {
 				done := (run*len(c.budgets)+b)*len(c.methods) + i
 				fmt.Fprintf(r.progress, "\r%s: release %d of %d, %.0f s ", c.title, done+1, total, time.Since(start).Seconds())
 				m.params.Rho, m.params.Workers = rho, r.workers
-				mean, err := d.release(r.ctx, m.params)
+				mean, err := d.Release(r.ctx, m.params)
 				if err != nil {
 					return err
 				}
@@ -78,27 +58,13 @@ func (r *report) table(c comparison) error {
 				if m.shrunk {
 					values = mean.Shrunk(c.p)
 				}
-				errors[i][b] = append(errors[i][b], c.factor*norm(values, d.truth, c.p))
+				errors[i][b] = append(errors[i][b], c.factor*rows.Distance(values, d.Truth, c.p))
 			}
 		}
 	}
 	fmt.Fprintf(r.progress, "\r%s\r", strings.Repeat(" ", 79))
 	r.print(c, errors)
 	return r.out.Flush()
-}
-
-// mean returns the mean of the rows.
-func (d data) mean() []float64 {
-	out := make([]float64, len(d.truth))
-	for _, row := range d.dense {
-		for i, x := range row {
-			out[i] += x / float64(len(d.dense))
-		}
-	}
-	for _, i := range d.sparse.Indices {
-		out[i] += 1 / float64(d.sparse.Rows())
-	}
-	return out
 }
 
 // print prints means and failures.
@@ -141,13 +107,4 @@ func summary(errors []float64) (mean float64, failed int) {
 		}
 	}
 	return mean, failed
-}
-
-// norm returns ‖a − b‖ₚ.
-func norm(a, b []float64, p float64) float64 {
-	sum := 0.0
-	for i := range a {
-		sum += math.Pow(math.Abs(a[i]-b[i]), p)
-	}
-	return math.Pow(sum, 1/p)
 }
