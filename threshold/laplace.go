@@ -151,9 +151,9 @@ func (p Params) pureThreshold(b float64) int64 {
 }
 
 // ClassicThreshold is the threshold of the paper's Algorithm 9, ln(1/δ)/ε + 2 at Δ = 1, the same multiple of any
-// other Δ. It is here for comparison with [Params.Threshold]. The error wraps [ErrParams].
+// other Δ. It is here for comparison with [Params.Threshold]. The error wraps [ErrParams] unless epsilon and delta are as in [Params], delta not 0.
 func ClassicThreshold(epsilon, delta float64) (float64, error) {
-	if err := (Params{Epsilon: epsilon, Delta: delta, Dim: 1}).validate(); err != nil {
+	if err := (Params{Epsilon: epsilon, Delta: delta}).validate(); err != nil {
 		return 0, err
 	}
 	return -math.Log(delta)/epsilon + 2, nil

@@ -104,8 +104,10 @@ func TestThresholdTable(t *testing.T) {
 		require.NoError(t, err)
 		require.InDelta(t, row.classic, classic, 0.05)
 	}
-	_, err := ClassicThreshold(0, 0.5)
-	require.ErrorIs(t, err, ErrParams)
+	for _, bad := range [][2]float64{{0, 0.5}, {1, 0}, {1, 1}, {math.NaN(), 0.5}, {1, math.NaN()}} {
+		_, err := ClassicThreshold(bad[0], bad[1])
+		require.ErrorIs(t, err, ErrParams, bad)
+	}
 	// Integers: the least integer T of the closed form for discrete noise.
 	for _, epsilon := range []float64{0.1, 0.5, 1, 2} {
 		r := math.Round(5 / epsilon)
