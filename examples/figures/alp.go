@@ -19,10 +19,7 @@ func alphaBound(_ effort, step func()) (*picture, error) {
 	p := newPicture("ALP: bound on the expected absolute error, from the thesis's Lemmas 2.7 and 2.10", "α, width of a bit in 1/ε", "bound in 1/ε").log(false, true)
 	for _, c := range []float64{0, 0.05, 0.1, 0.15, 0.2} {
 		step()
-		points := curve(span(1, 10, 91), func(alpha float64) float64 {
-			gamma := (alpha+2)/(1+alpha*c) - 2
-			return (0.5 + (4*alpha+4)/(alpha*alpha) + (4*gamma+4)/(gamma*gamma)) * alpha
-		})
+		points := curve(span(1, 10, 91), func(alpha float64) float64 { return alp.ErrorBound(alpha, c) })
 		if err := p.add(fmt.Sprintf("collisions %g", c), theirs, points); err != nil {
 			return nil, err
 		}
