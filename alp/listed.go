@@ -38,9 +38,9 @@ const farBelow = 700
 func newPlannedListing(s *shape, g *bins) *listing {
 	l := &listing{shape: s, depth: make([]float64, g.total())}
 	l.least, l.scale, _ = s.params.listReach() // the Params are those of a shape
-	l.clear = float64(search.Least(0, func(v int64) bool { return s.kept(v) == s.half }))
-	if float64(s.geometry.below)*float64(g.width)/float64(g.count) > l.scale {
-		l.clear = 0 // a bin is wider than the noise of the list: the columns have nothing to add
+	// Where a bin is wider than the noise of the list, the columns have nothing to add to any listed value.
+	if float64(s.geometry.below)*float64(g.width)/float64(g.count) <= l.scale {
+		l.clear = float64(search.Least(0, func(v int64) bool { return s.kept(v) == s.half }))
 	}
 	corner := s.phi(s.turn)
 	for b := range l.depth {

@@ -63,15 +63,19 @@ func (s *shaped) denseRow(row []float64) {
 }
 
 // squaredNorm returns ‖y‖², with float64 rounding.
-func squaredNorm(y []float64) float64 {
-	var a, b float64
-	n := len(y) &^ 1
+func squaredNorm(y []float64) float64 { return dot(y, y) }
+
+// dot returns Σ aᵢbᵢ, with float64 rounding.
+func dot(a, b []float64) float64 {
+	var s, t float64
+	b = b[:len(a)]
+	n := len(a) &^ 1
 	for i := 0; i < n; i += 2 {
-		a += y[i] * y[i]
-		b += y[i+1] * y[i+1]
+		s += a[i] * b[i]
+		t += a[i+1] * b[i+1]
 	}
-	if n < len(y) {
-		a += y[n] * y[n]
+	if n < len(a) {
+		s += a[n] * b[n]
 	}
-	return a + b
+	return s + t
 }

@@ -243,18 +243,3 @@ func (p *prior) posterior(z, s, power float64) float64 {
 	}
 	return z
 }
-
-// dot returns Σ aᵢbᵢ.
-func dot(a, b []float64) float64 {
-	var s, t float64
-	b = b[:len(a)]
-	n := len(a) &^ 1
-	for i := 0; i < n; i += 2 {
-		s += a[i] * b[i]
-		t += a[i+1] * b[i+1]
-	}
-	if n < len(a) {
-		s += a[n] * b[n]
-	}
-	return s + t
-}

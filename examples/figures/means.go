@@ -40,6 +40,7 @@ type means struct {
 	p      *picture
 	curves map[string]plotter.XYs
 	order  []method
+	floor  plotter.XYs // the error of the mean of the rows itself
 }
 
 func newMeans(e effort, step func(), p *picture) *means {
@@ -65,6 +66,7 @@ func (m *means) point(x float64, data rows.Set, params plan.Params, methods ...m
 		}
 		m.curves[by.name] = append(m.curves[by.name], plotter.XY{X: x, Y: sum})
 	}
+	m.floor = append(m.floor, plotter.XY{X: x, Y: rows.Distance(data.Mean(), data.Truth, params.P)})
 	return nil
 }
 
@@ -78,6 +80,14 @@ func (m *means) picture() (*picture, error) {
 	return m.p, nil
 }
 
+// sampled adds the curves, and the error that the mean of all rows has without any privacy.
+func (m *means) sampled() (*picture, error) {
+	if _, err := m.picture(); err != nil {
+		return nil, err
+	}
+	return m.p, m.p.add("the mean itself, not private", ours, m.floor)
+}
+
 // generator returns the generator of test data of d coordinates, the same in every run.
 func generator(d int) *rand.Rand { return rand.New(rand.NewPCG(11, uint64(d))) }
 
@@ -85,11 +95,6 @@ const (
 	gaussianBudget = 0.5  // ρ of Figure 5.2
 	binaryBudget   = 0.25 // ρ of Figure 5.3 (a)
 )
-
-// sampling draws the error that the mean of all rows has without any privacy.
-func sampling(p *picture, points plotter.XYs) (*picture, error) {
-	return p, p.add("the mean itself, not private", ours, points)
-}
 
 // dimensions returns the numbers of columns, 16 to 2048 by factors of 2, or as many as there is effort for.
 func (e effort) dimensions() (d []int) {
@@ -103,21 +108,15 @@ func (e effort) dimensions() (d []int) {
 func planDimensions(e effort, step func()) (*picture, error) {
 	const n = 4000
 	m := newMeans(e, step, newPicture("No skew: n = 4000, σ = 1, ρ = 0.5", "d, number of coordinates", "ℓ₂ error").log(true, true))
-	var floor plotter.XYs
 	for _, d := range e.dimensions() {
 		data := rows.Gaussian(generator(d), n, 0, rows.Powers(d, 0))
 		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 25 * math.Sqrt(float64(d)), Unit: 1, P: 2}
 		if err := m.point(float64(d), data, params, instanceOptimal(25./4), printed, here); err != nil {
 			return nil, err
 		}
-		floor = append(floor, plotter.XY{X: float64(d), Y: rows.Distance(data.Mean(), data.Truth, 2)})
 	}
-	p, err := m.picture()
-	if err != nil {
-		return nil, err
-	}
-	p.Legend.Left = true
-	return sampling(p, floor)
+	m.p.Legend.Left = true
+	return m.sampled()
 }
 
 // planSkew is Figure 5.2b: scales that fall more and more steeply.
@@ -125,7 +124,6 @@ func planSkew(e effort, step func()) (*picture, error) {
 	n, d := 10_000/e.scale, 2048/e.scale
 	title := fmt.Sprintf("Variances (d/i)^α: n = %d, d = %d, ρ = 0.5", n, d)
 	m := newMeans(e, step, newPicture(title, "α, skew of the variances", "ℓ₂ error").log(false, true))
-	var floor plotter.XYs
 	for _, alpha := range []float64{0, 0.5, 1, 1.5, 2} {
 		sds := rows.Powers(d, alpha)
 		data := rows.Gaussian(generator(d), n, 10, sds)
@@ -133,14 +131,13 @@ func planSkew(e effort, step func()) (*picture, error) {
 		if err := m.point(alpha, data, params, instanceOptimal(30*sds[0]), printed, here); err != nil {
 			return nil, err
 		}
-		floor = append(floor, plotter.XY{X: alpha, Y: rows.Distance(data.Mean(), data.Truth, 2)})
 	}
-	p, err := m.picture()
+	p, err := m.sampled()
 	if err != nil {
 		return nil, err
 	}
 	p.Y.Max *= 30 // room for the names
-	return sampling(p, floor)
+	return p, nil
 }
 
 // planSkewed is Figure 5.2c: steep scales, more and more coordinates; the error is that to the mean of the rows, as there.
@@ -165,22 +162,20 @@ func planBinary(e effort, step func()) (*picture, error) {
 	n, d := 4096/e.scale, 2048/e.scale
 	title := fmt.Sprintf("Bits, a part α of them ones with probability ½, others 0.01: n = %d, d = %d, ρ = 0.25", n, d)
 	m := newMeans(e, step, newPicture(title, "α", "ℓ₁ error"))
-	var floor plotter.XYs
 	for _, alpha := range []float64{0, 0.25, 0.5, 0.75, 1} {
 		data := rows.Bits(generator(d), n, d, alpha)
 		params := plan.Params{Rho: binaryBudget, Dim: d, Rows: n, NonNegative: true, P: 1}
 		if err := m.point(alpha, data, params, instanceOptimal(1), printed, here); err != nil {
 			return nil, err
 		}
-		floor = append(floor, plotter.XY{X: alpha, Y: rows.Distance(data.Mean(), data.Truth, 1)})
 	}
-	p, err := m.picture()
+	p, err := m.sampled()
 	if err != nil {
 		return nil, err
 	}
 	p.Y.Min = 0
 	p.Legend.Left = true
-	return sampling(p, floor)
+	return p, nil
 }
 
 // planBaskets stands for Figures 5.3b and c, whose data are not free to ship: the words of each verse of the King James Bible as a binary row. The
