@@ -9,7 +9,7 @@
 //
 // # Model
 //
-// The input is x with few non-zero entries, real or integer, ≥ 0 or of both signs. Neighbours are vectors with ‖x − x′‖₁ ≤ Δ (noise.L1), whatever the number of
+// The input is x with few non-zero entries, real or integer, ≥ 0 or of both signs. Neighbours are vectors with ‖x − x′‖₁ ≤ Δ (budget.L1), whatever the number of
 // entries that differ. Params and hash functions are public, and chosen without regard to the data.
 //
 // # The structure

@@ -6,7 +6,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 const (
@@ -63,7 +63,7 @@ type Params struct {
 	// Sparsity is k, the number of non-zero entries that the table is made for. If there are more, the error grows; privacy does not depend on it.
 	// 0 is unknown: then Norm or SparsityShare is needed.
 	Sparsity int
-	// Sensitivity is Δ, in the units of the data: neighbours are vectors with ‖x − x′‖₁ ≤ Δ (noise.L1). 0 is 1.
+	// Sensitivity is Δ, in the units of the data: neighbours are vectors with ‖x − x′‖₁ ≤ Δ (budget.L1(r.sensitivity())). 0 is 1.
 	Sensitivity float64
 	// Max is the most that the absolute value of an entry counts for, in the units of the data; larger totals are clamped. 0 is no limit; ColumnsOnly needs one.
 	Max float64
@@ -198,15 +198,15 @@ func (p Params) Resolved() (Params, error) {
 	return r, nil
 }
 
-// Guarantee returns what the release of these Params promises: (ε, δ) if it has a list and Delta is above 0, else ε, under noise.L1 at distance Δ. Invalid Params
+// Guarantee returns what the release of these Params promises: (ε, δ) if it has a list and Delta is above 0, else ε, under budget.L1 at distance Δ. Invalid Params
 // promise nothing.
-func (p Params) Guarantee() noise.Guarantee {
+func (p Params) Guarantee() budget.Guarantee {
 	r, err := p.Resolved()
 	switch {
 	case err != nil:
-		return noise.Guarantee{}
+		return budget.Guarantee{}
 	case r.Delta == 0 || r.Structure == ColumnsOnly:
-		return noise.PureDP(r.Epsilon, noise.L1)
+		return budget.PureDP(r.Epsilon, budget.L1(r.sensitivity()))
 	}
-	return noise.ApproxDP(r.Epsilon, r.Delta, noise.L1)
+	return budget.ApproxDP(r.Epsilon, r.Delta, budget.L1(r.sensitivity()))
 }

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Each field by itself: what New accepts and refuses.
@@ -94,16 +95,16 @@ func TestResolved(t *testing.T) {
 	r, err := Params{Epsilon: 1, Delta: 1e-9, Dim: 1 << 40, Sparsity: 1000}.Resolved()
 	require.NoError(t, err)
 	require.Equal(t, SplitAxis, r.Structure)
-	require.Equal(t, noise.ApproxDP(1, 1e-9, noise.L1), r.Guarantee())
+	require.Equal(t, budget.ApproxDP(1, 1e-9, budget.L1), r.Guarantee())
 	r, err = Params{Epsilon: 1, Dim: 1 << 40, Sparsity: 1000}.Resolved()
 	require.NoError(t, err)
 	require.Equal(t, SplitAxis, r.Structure)
-	require.Equal(t, noise.PureDP(1, noise.L1), r.Guarantee())
+	require.Equal(t, budget.PureDP(1, budget.L1), r.Guarantee())
 	r, err = Params{Epsilon: 1, Delta: 1e-9, Max: 8, Sparsity: 1000}.Resolved()
 	require.NoError(t, err)
 	require.Equal(t, ColumnsOnly, r.Structure)
-	require.Equal(t, noise.PureDP(1, noise.L1), r.Guarantee())
-	require.Equal(t, noise.Guarantee{}, Params{}.Guarantee())
+	require.Equal(t, budget.PureDP(1, budget.L1), r.Guarantee())
+	require.Equal(t, budget.Guarantee{}, Params{}.Guarantee())
 	require.Equal(t, "Structure(77)", Structure(77).String())
 }
 

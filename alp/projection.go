@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
@@ -20,15 +20,15 @@ type Projection struct {
 func (p *Projection) Params() Params { return p.shape.params }
 
 // Guarantee returns the guarantee of the release. A Projection that was neither released nor decoded promises nothing.
-func (p *Projection) Guarantee() noise.Guarantee {
+func (p *Projection) Guarantee() budget.Guarantee {
 	q := p.shape.params
 	switch {
 	case p.decoder == nil:
-		return noise.Guarantee{}
+		return budget.Guarantee{}
 	case q.Delta == 0 || q.Structure == ColumnsOnly:
-		return noise.PureDP(q.Epsilon, noise.L1)
+		return budget.PureDP(q.Epsilon, budget.L1(q.sensitivity()))
 	}
-	return noise.ApproxDP(q.Epsilon, q.Delta, noise.L1)
+	return budget.ApproxDP(q.Epsilon, q.Delta, budget.L1(q.sensitivity()))
 }
 
 // String says what was released under which guarantee.

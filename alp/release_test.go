@@ -4,9 +4,11 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // The shares of η for the Sparsity, the list and the columns are together no more than η, for all Params.
@@ -70,7 +72,7 @@ func TestSparsityIsEstimated(t *testing.T) {
 		got, margin := float64(v.Params().Sparsity), math.Log(dim/2)/share
 		require.Greater(t, got, float64(n))                // but with probability 1/d
 		require.Less(t, got, n+margin+math.Log(1e8)/share) // but with probability 1e-8
-		require.Equal(t, noise.ApproxDP(1, 1e-6, noise.L1), v.Guarantee())
+		require.Equal(t, budget.ApproxDP(1, 1e-6, budget.L1), v.Guarantee())
 	}
 	// One entry of any size counts as one.
 	b := newBuilder(t, Params{Epsilon: 1, Delta: 1e-6, Dim: 100, SparsityShare: 0.5})

@@ -6,7 +6,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/wire"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // The encoding of a Value, little-endian, version 1; floating-point numbers are IEEE 754 bits:
@@ -133,7 +133,7 @@ func (v *Value) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("arete", data)
 	r.Header(wire.KindArete, version)
 	var d Value
-	d.params.Law, d.params.Relation = Law(r.Uint8()), noise.Relation(r.Uint8())
+	d.params.Law, d.params.Relation = Law(r.Uint8()), budget.Relation(r.Uint8())
 	flags := r.Uint8()
 	d.params.Integers, d.shared = flags&1 != 0, flags&2 != 0
 	d.params.Epsilon, d.params.Sensitivity, d.params.Delta, d.params.Rho = r.Float64(), r.Float64(), r.Float64(), r.Float64()

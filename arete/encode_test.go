@@ -4,16 +4,16 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
 // samples are fixed values of each law, not released: the layout does not hang on a calibration.
 func samples() map[string]*Value {
 	return map[string]*Value{
 		"jump.hex": {
-			params: Params{Epsilon: 3, Sensitivity: 0.5, Relation: noise.Replace, Law: Jump},
+			params: Params{Epsilon: 3, Sensitivity: 0.5, Relation: budget.Replace, Law: Jump},
 			noise:  spec{law: Jump, size: 29, copies: 1, jump: jump{29, 20, 34, 0.342, 1 << 60, 1 << 60}},
 			point:  -77, parties: 1, need: 1,
 		},
@@ -85,7 +85,7 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"epsilon":        func(j, a, l, g *Value) { j.params.Epsilon = math.NaN() },
 		"negative zero":  func(j, a, l, g *Value) { a.params.Sensitivity = math.Copysign(0, -1) },
 		"half integer":   func(j, a, l, g *Value) { l.params.Sensitivity = 3.5 },
-		"relation":       func(j, a, l, g *Value) { j.params.Relation = noise.OneBit },
+		"relation":       func(j, a, l, g *Value) { j.params.Relation = budget.OneBit },
 		"no parties":     func(j, a, l, g *Value) { j.parties = 0 },
 		"too few":        func(j, a, l, g *Value) { a.parties = 899 },
 		"too many":       func(j, a, l, g *Value) { a.parties = maxParties + 1 },

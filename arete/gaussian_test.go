@@ -5,9 +5,11 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // gaussMasses are the masses of a discrete Gaussian law, from −reach to reach.
@@ -178,8 +180,8 @@ func TestGaussianCalibration(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, noise.ZCDP(0.5, noise.AddRemove), Params{Rho: 0.5}.Guarantee())
-	require.Equal(t, noise.ApproxDP(1, 1e-6, noise.Replace), Params{Epsilon: 1, Delta: 1e-6, Law: Gaussian, Relation: noise.Replace}.Guarantee())
+	require.Equal(t, budget.ZCDP(0.5, budget.AddRemove), Params{Rho: 0.5}.Guarantee())
+	require.Equal(t, budget.ApproxDP(1, 1e-6, budget.Replace), Params{Epsilon: 1, Delta: 1e-6, Law: Gaussian, Relation: budget.Replace}.Guarantee())
 }
 
 // The sum of n Gaussian shares has the law, n = 1, 2, 17, 1000. For 12 of 17 shares the largest difference of the distribution functions is 0.042; the test rejects from

@@ -6,6 +6,7 @@ import (
 	"math/big"
 
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Mechanism adds calibrated noise to a number. It holds no data, and each release spends ε again. One goroutine at a time may use it.
@@ -35,9 +36,9 @@ func (m *Mechanism) Params() Params {
 }
 
 // Guarantee returns the guarantee of one release.
-func (m *Mechanism) Guarantee() noise.Guarantee {
+func (m *Mechanism) Guarantee() budget.Guarantee {
 	if !m.valid() {
-		return noise.Guarantee{}
+		return budget.Guarantee{}
 	}
 	return m.lattice.params.Guarantee()
 }

@@ -8,9 +8,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
 )
 
 func TestInvalidParams(t *testing.T) {
@@ -26,7 +27,7 @@ func TestInvalidParams(t *testing.T) {
 	for _, x := range []float64{0.5, 1.5, 0x1p41} {
 		set("Sensitivity", Params{Epsilon: 1, Sensitivity: x, Integers: true})
 	}
-	for _, r := range []noise.Relation{noise.L2, noise.OneBit, 200} {
+	for _, r := range []budget.Relation{budget.L2, budget.OneBit, 200} {
 		set("Relation", Params{Epsilon: 1, Relation: r})
 	}
 	set("Law", Params{Epsilon: 1, Law: lastLaw + 1})
@@ -58,7 +59,7 @@ func TestInvalidParams(t *testing.T) {
 	for _, p := range []Params{
 		{Epsilon: minEpsilon}, {Epsilon: maxEpsilon, Integers: true}, {Epsilon: 1, Sensitivity: math.Copysign(0, -1)}, {Epsilon: 3, Sensitivity: minSensitivity},
 		{Epsilon: 3, Sensitivity: maxSensitivity}, {Epsilon: minEpsilon, Integers: true, Sensitivity: maxInteger}, {Epsilon: 40, Integers: true, Sensitivity: 1024},
-		{Epsilon: 3, Relation: noise.Replace}, {Epsilon: 3, Relation: noise.L1}, {Epsilon: 1, Law: Jump}, {Epsilon: 3.6, Law: DiscreteArete}, {Epsilon: 9, Law: DiscreteLaplace},
+		{Epsilon: 3, Relation: budget.Replace}, {Epsilon: 3, Relation: budget.L1}, {Epsilon: 1, Law: Jump}, {Epsilon: 3.6, Law: DiscreteArete}, {Epsilon: 9, Law: DiscreteLaplace},
 		{Epsilon: 1, Law: Jump, Integers: true, Sensitivity: 3}, {Epsilon: maxEpsilon, Law: Jump, Integers: true, Sensitivity: 1},
 		{Rho: minRho}, {Rho: maxRho, Integers: true}, {Epsilon: minEpsilon, Delta: minDelta, Law: Gaussian}, {Epsilon: maxEpsilon, Delta: maxDelta, Law: Gaussian},
 		{Epsilon: 1, Delta: 1e-6, Law: Gaussian, Integers: true, Sensitivity: maxInteger}, {Epsilon: math.Copysign(0, -1), Rho: 1, Delta: math.Copysign(0, -1)},
@@ -88,7 +89,7 @@ func TestZeroObjects(t *testing.T) {
 	_, err = m.Share(3)
 	require.ErrorIs(t, err, ErrParams)
 	require.Equal(t, Params{}, m.Params())
-	require.Equal(t, noise.Guarantee{}, m.Guarantee())
+	require.Equal(t, budget.Guarantee{}, m.Guarantee())
 	require.NotEmpty(t, m.String())
 	require.True(t, math.IsNaN(m.Lattice().MeanAbs()))
 	var s Share
@@ -100,7 +101,7 @@ func TestZeroObjects(t *testing.T) {
 	var v Value
 	lo, hi := v.Interval(0.5)
 	require.True(t, math.IsNaN(v.Estimate()) && math.IsNaN(v.StdDev()) && math.IsNaN(lo) && math.IsNaN(hi))
-	require.Equal(t, noise.Guarantee{}, v.Guarantee())
+	require.Equal(t, budget.Guarantee{}, v.Guarantee())
 	_, err = v.MarshalBinary()
 	require.ErrorIs(t, err, ErrFormat)
 	require.NotEmpty(t, v.String())
@@ -199,7 +200,7 @@ func TestAudit(t *testing.T) {
 	for name, release := range map[string]func(*Mechanism, float64) float64{"release": single, "aggregate": sum} {
 		m, err := New(Params{Epsilon: 2.5})
 		require.NoError(t, err)
-		half, err := New(Params{Epsilon: 2.5, Sensitivity: 0.5, Relation: noise.AddRemove})
+		half, err := New(Params{Epsilon: 2.5, Sensitivity: 0.5, Relation: budget.AddRemove})
 		require.NoError(t, err)
 		zero, one := audit(m, release, 0.5)
 		dptest.Audit(t, name, zero, n, one, n, 2.5, 0, falseReject)
@@ -246,7 +247,7 @@ func TestShareArguments(t *testing.T) {
 	require.InEpsilon(t, 2*s.StdDev(1), s.StdDev(4), 1e-12)
 	require.True(t, math.IsNaN(s.StdDev(0)))
 	// Clamping: what a party adds is bounded, by Δ if parties come and go, by Δ/2 on either side if they change.
-	bound := func(r noise.Relation, x float64) float64 {
+	bound := func(r budget.Relation, x float64) float64 {
 		m, err := New(Params{Epsilon: 3, Sensitivity: 2, Relation: r})
 		require.NoError(t, err)
 		s, err := m.Share(1 << 20) // hardly any noise
@@ -263,12 +264,12 @@ func TestShareArguments(t *testing.T) {
 		return math.NaN()
 	}
 	for _, c := range []struct {
-		relation noise.Relation
+		relation budget.Relation
 		x, want  float64
-	}{{0, 100, 2}, {0, math.Inf(-1), -2}, {0, math.NaN(), 0}, {noise.Replace, 100, 1}, {noise.Replace, -100, -1}} {
+	}{{0, 100, 2}, {0, math.Inf(-1), -2}, {0, math.NaN(), 0}, {budget.Replace, 100, 1}, {budget.Replace, -100, -1}} {
 		require.InDelta(t, c.want, bound(c.relation, c.x), 0.04, "%v", c)
 	}
-	l1, err := New(Params{Epsilon: 3, Relation: noise.L1})
+	l1, err := New(Params{Epsilon: 3, Relation: budget.L1})
 	require.NoError(t, err)
 	_, err = l1.Share(3)
 	require.ErrorIs(t, err, ErrParams)

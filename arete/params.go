@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Sentinel errors, shared by all packages of the library; match them with errors.Is.
@@ -35,8 +35,8 @@ type Params struct {
 	// Sensitivity is Δ, the most by which the value differs between neighbours, in the units of the data, in [2⁻²⁰⁰, 2²⁰⁰]. 0 is 1.
 	Sensitivity float64
 	// Relation says what neighbours are; it decides what is promised, and how far one party of many is bounded, not how much noise there is.
-	// noise.AddRemove, which 0 stands for, noise.Replace or noise.L1.
-	Relation noise.Relation
+	// budget.AddRemove, which 0 stands for, or budget.Replace.
+	Relation budget.Relation
 	// Integers says that the value is an integer, and Sensitivity too, at most 2⁴⁰. So is what is released.
 	Integers bool
 	// Law is the noise. Auto is the one with the least E|X| for ε, and Gaussian if Rho is given.
@@ -78,8 +78,8 @@ func (p Params) validate() error {
 		return bad("Sensitivity", p.Sensitivity, "0 or a number in [2⁻²⁰⁰, 2²⁰⁰]")
 	case p.Integers && !(p.Sensitivity <= maxInteger && p.Sensitivity == math.Trunc(p.Sensitivity)):
 		return bad("Sensitivity", p.Sensitivity, "an integer in [0, 2⁴⁰], the value being one")
-	case p.Relation != 0 && p.Relation != noise.AddRemove && p.Relation != noise.Replace && p.Relation != noise.L1:
-		return bad("Relation", p.Relation, "AddRemove, Replace or L1")
+	case p.Relation != 0 && p.Relation != budget.AddRemove && p.Relation != budget.Replace:
+		return bad("Relation", p.Relation, "AddRemove or Replace")
 	case p.Parties < 0 || p.Parties > maxParties:
 		return bad("Parties", p.Parties, "an integer in [0, 2²⁰]")
 	case p.Law > lastLaw:
@@ -97,9 +97,9 @@ func (p Params) sensitivity() float64 {
 }
 
 // relation returns the neighbouring relation, the default filled in.
-func (p Params) relation() noise.Relation {
+func (p Params) relation() budget.Relation {
 	if p.Relation == 0 {
-		return noise.AddRemove
+		return budget.AddRemove
 	}
 	return p.Relation
 }
@@ -108,14 +108,14 @@ func (p Params) relation() noise.Relation {
 func (p Params) onIntegers(steps int64) bool { return p.Integers && steps%int64(p.sensitivity()) == 0 }
 
 // Guarantee returns what a release of these Params promises.
-func (p Params) Guarantee() noise.Guarantee {
+func (p Params) Guarantee() budget.Guarantee {
 	switch {
 	case p.validate() != nil:
-		return noise.Guarantee{}
+		return budget.Guarantee{}
 	case p.Rho > 0:
-		return noise.ZCDP(p.Rho, p.relation())
+		return budget.ZCDP(p.Rho, budget.Row(p.relation()))
 	}
-	return noise.ApproxDP(p.Epsilon, p.Delta, p.relation())
+	return budget.ApproxDP(p.Epsilon, p.Delta, budget.Row(p.relation()))
 }
 
 // Lattice returns the noise that a release of these Params has, certified. It takes a millisecond, up to some tens at ε = 20. The error

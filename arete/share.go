@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Share is the noise of one of n parties that release the sum of their numbers, where nobody is trusted with the sum before it has noise.
@@ -47,7 +48,7 @@ func (m *Mechanism) Share(n int) (*Share, error) { return m.ShareWithDropouts(n,
 // the noise is up to √(n/(n − missing)) times the calibrated one. All parties use the same Params, n and missing.
 //
 // Each party's number is bounded by Mask, so that it changes the sum by Δ at most if it is 0 instead (AddRemove) or another one (Replace).
-// The error wraps [ErrParams] unless 0 ≤ missing < n ≤ 2²⁰, and under noise.L1, where changes of many parties would be rounded each.
+// The error wraps [ErrParams] unless 0 ≤ missing < n ≤ 2²⁰.
 func (m *Mechanism) ShareWithDropouts(n, missing int) (*Share, error) {
 	switch {
 	case !m.valid():
@@ -56,8 +57,6 @@ func (m *Mechanism) ShareWithDropouts(n, missing int) (*Share, error) {
 		return nil, bad("n", n, "an integer in [1, 2²⁰]")
 	case missing < 0 || missing >= n:
 		return nil, bad("missing", missing, "an integer in [0, n)")
-	case m.lattice.params.relation() == noise.L1:
-		return nil, bad("Relation", noise.L1, "AddRemove or Replace, to share noise among parties")
 	}
 	need := n - missing
 	law, err := m.lattice.spec.sampler(uint64(need))
@@ -104,7 +103,7 @@ func (s *Share) point(x float64) int64 {
 	}
 	p, size := s.lattice.params, s.spec.size
 	low, high := -float64(size), float64(size)
-	if p.relation() == noise.Replace {
+	if p.relation() == budget.Replace {
 		low, high = -float64(size/2), float64(size-size/2)
 	}
 	y := x / p.sensitivity() * float64(size)

@@ -6,9 +6,11 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // paramsOfShares are Params of all laws, with even and odd numbers of steps, on and off the integers.
@@ -25,7 +27,7 @@ func paramsOfShares() []Params {
 func TestOnePartyMovesTheSumByTheSensitivity(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, p := range paramsOfShares() {
-		for _, p.Relation = range []noise.Relation{noise.AddRemove, noise.Replace} {
+		for _, p.Relation = range []budget.Relation{budget.AddRemove, budget.Replace} {
 			m, err := New(p)
 			require.NoError(t, err)
 			s, err := m.Share(17)
@@ -42,7 +44,7 @@ func TestOnePartyMovesTheSumByTheSensitivity(t *testing.T) {
 			for range 3000 {
 				try(delta * (2.2*r.Float64() - 1.1))
 			}
-			if p.Relation == noise.AddRemove {
+			if p.Relation == budget.AddRemove {
 				require.Equal(t, []int64{-h, h}, []int64{least, most}, "%+v", p)
 			} else {
 				require.Equal(t, h, most-least, "%+v", p)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Value is a released number: public, immutable, safe for concurrent readers. All that it computes is post-processing and costs no budget.
@@ -29,9 +29,9 @@ func (v *Value) valid() bool { return v.need > 0 }
 func (v *Value) Params() Params { return v.params }
 
 // Guarantee returns the guarantee of the release.
-func (v *Value) Guarantee() noise.Guarantee {
+func (v *Value) Guarantee() budget.Guarantee {
 	if !v.valid() {
-		return noise.Guarantee{}
+		return budget.Guarantee{}
 	}
 	return v.params.Guarantee()
 }

@@ -7,9 +7,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 func TestBuilderIsRedacted(t *testing.T) {
@@ -46,11 +48,11 @@ func propertySettings() []Params {
 		{Widths: VectorOf(4, 1, 0.1), Rho: 1},
 		{Widths: VectorOf(0.1, 1e-9, 1e20), Rho: 1e-6, Shape: Spherical},
 		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(0.05, -0.3, 1e5), Epsilon: 1},
-		{Widths: VectorOf(0.1, 0.7, 3), Relation: noise.AddRemove, Epsilon: 1, Delta: 1e-9},
-		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(0.05, -0.3, 1e5), Relation: noise.AddRemove, Rho: 1},
-		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(-0.3, -0.6, -1e5), Relation: noise.AddRemove, Rho: 1},
-		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(0.05, -0.3, 1e5), Relation: noise.AddRemove, Rho: 1, Count: true},
-		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(0.05, -0.3, -1), Relation: noise.AddRemove, Epsilon: 1e-6, Count: true},
+		{Widths: VectorOf(0.1, 0.7, 3), Relation: budget.AddRemove, Epsilon: 1, Delta: 1e-9},
+		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(0.05, -0.3, 1e5), Relation: budget.AddRemove, Rho: 1},
+		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(-0.3, -0.6, -1e5), Relation: budget.AddRemove, Rho: 1},
+		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(0.05, -0.3, 1e5), Relation: budget.AddRemove, Rho: 1, Count: true},
+		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(0.05, -0.3, -1), Relation: budget.AddRemove, Epsilon: 1e-6, Count: true},
 	}
 }
 
@@ -111,7 +113,7 @@ func TestSensitivityOfRows(t *testing.T) {
 		for range 400 {
 			rows := [][]float64{row(), row(), row()}
 			other := [][]float64{rows[0], rows[1], row()}
-			if m.params.Relation == noise.AddRemove {
+			if m.params.Relation == budget.AddRemove {
 				other = rows[:2]
 			}
 			dense := build(t, m, rows, false)
@@ -151,7 +153,7 @@ func TestSensitivityWhereSumsSaturate(t *testing.T) {
 				return r
 			}
 			a.Add(random())
-			if m.params.Relation == noise.Replace {
+			if m.params.Relation == budget.Replace {
 				b.Add(random())
 			}
 			for range 3 {
@@ -196,7 +198,7 @@ func TestSensitivityOfReadySums(t *testing.T) {
 // Ready sums with a count: adding a row of the box moves the deviations from the middle by half the width, whatever the number of rows.
 func TestSensitivityOfReadySumsWithCount(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10)) // test data
-	p := Params{Widths: VectorOf(0.5, 3), Lower: VectorOf(0.125, -1), Relation: noise.AddRemove, Rho: 1, Count: true}.resolved()
+	p := Params{Widths: VectorOf(0.5, 3), Lower: VectorOf(0.125, -1), Relation: budget.AddRemove, Rho: 1, Count: true}.resolved()
 	require.NoError(t, p.validate())
 	l, err := p.calibrate(2)
 	require.NoError(t, err)
@@ -254,7 +256,7 @@ func TestDeviationIsExact(t *testing.T) {
 		require.Equal(t, int64(maxTotal), far.deviation(math.MaxFloat64, n))
 		require.Equal(t, total(0, n, -far.centre), far.deviation(math.NaN(), n))
 	}
-	m, err := New(Params{Widths: VectorOf(1), Lower: VectorOf(1000), Rho: 1, Relation: noise.AddRemove, Count: true})
+	m, err := New(Params{Widths: VectorOf(1), Lower: VectorOf(1000), Rho: 1, Relation: budget.AddRemove, Count: true})
 	require.NoError(t, err)
 	s, err := m.Release([]float64{0x1p50, 0x1p20})
 	require.NoError(t, err)
@@ -282,8 +284,8 @@ func TestCountIsExact(t *testing.T) {
 func TestSums(t *testing.T) {
 	for _, p := range []Params{
 		{Widths: VectorOf(4, 1), Rho: maxRho}, {Widths: VectorOf(4, 1), Lower: VectorOf(0, 0.5), Rho: maxRho},
-		{Widths: VectorOf(4, 1), Lower: VectorOf(0, 0.5), Rho: maxRho, Relation: noise.AddRemove},
-		{Widths: VectorOf(4, 1), Lower: VectorOf(0, 0.5), Rho: maxRho, Relation: noise.AddRemove, Count: true},
+		{Widths: VectorOf(4, 1), Lower: VectorOf(0, 0.5), Rho: maxRho, Relation: budget.AddRemove},
+		{Widths: VectorOf(4, 1), Lower: VectorOf(0, 0.5), Rho: maxRho, Relation: budget.AddRemove, Count: true},
 	} {
 		b, err := NewBuilder(p)
 		require.NoError(t, err)
@@ -314,7 +316,7 @@ func TestSums(t *testing.T) {
 }
 
 func TestMerge(t *testing.T) {
-	p := Params{Widths: VectorOf(4, 1), Lower: VectorOf(0, 0), Rho: 1, Relation: noise.AddRemove, Count: true}
+	p := Params{Widths: VectorOf(4, 1), Lower: VectorOf(0, 0), Rho: 1, Relation: budget.AddRemove, Count: true}
 	whole, err := NewBuilder(p)
 	require.NoError(t, err)
 	parts := [3]*Builder{}
@@ -416,8 +418,8 @@ func TestAudit(t *testing.T) {
 		{Widths: VectorOf(4, 1), Epsilon: 1},
 		{Widths: VectorOf(4, 1, 1, 0.1), Epsilon: 1, Delta: 1e-2},
 		{Widths: VectorOf(4, 1, 0.5), Rho: 0.1},
-		{Widths: VectorOf(4, 1), Epsilon: 1, Relation: noise.AddRemove},
-		{Widths: VectorOf(4, 1), Lower: VectorOf(0, 0), Epsilon: 1, Delta: 1e-2, Relation: noise.AddRemove, Count: true},
+		{Widths: VectorOf(4, 1), Epsilon: 1, Relation: budget.AddRemove},
+		{Widths: VectorOf(4, 1), Lower: VectorOf(0, 0), Epsilon: 1, Delta: 1e-2, Relation: budget.AddRemove, Count: true},
 	} {
 		m, err := New(p)
 		require.NoError(t, err)
@@ -428,7 +430,7 @@ func TestAudit(t *testing.T) {
 		}
 		a := rowTotals(t, m, high)
 		b := rowTotals(t, m, low)
-		if p.Relation == noise.AddRemove {
+		if p.Relation == budget.AddRemove {
 			b = rowTotals(t, m)
 		}
 		half := &Mechanism{m.params, m.law.halved()}

@@ -8,7 +8,7 @@
 // # Model
 //
 // Each person is one row of d numbers, coordinate i in an interval of length Δᵢ, to which it is clamped. Neighbours are, by
-// Params.Relation, data with one row replaced (noise.Replace, n public) or with one row more (noise.AddRemove). Params are public. Rows
+// Params.Relation, data with one row replaced (budget.Replace, n public) or with one row more (budget.AddRemove). Params are public. Rows
 // go into a [Builder]; for a sum that is made elsewhere there is [Mechanism.Release], whose caller answers for its sensitivity.
 //
 // # Mechanisms

@@ -5,10 +5,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // tilted is an ellipsoid of three strongly correlated coordinates.
@@ -113,10 +114,10 @@ func TestEllipsoidInOtherUnits(t *testing.T) {
 // The noise has the least covariance that the ellipsoid allows, M/(2ρ), a quarter of it under AddRemove; it is what is measured; and rows
 // inside are summed as they are.
 func TestEllipsoid(t *testing.T) {
-	for _, relation := range []noise.Relation{noise.Replace, noise.AddRemove} {
+	for _, relation := range []budget.Relation{budget.Replace, budget.AddRemove} {
 		p := Params{Ellipsoid: PackSymmetric(tilted), Rho: 0.5, Relation: relation}
 		divide := 1.0
-		if relation == noise.AddRemove {
+		if relation == budget.AddRemove {
 			divide = 4
 		}
 		n := 20_000
@@ -195,7 +196,7 @@ func TestEllipsoidScales(t *testing.T) {
 
 // A diagonal M is the ellipsoid inside the box, and its noise that of minimum volume for d = 1.
 func TestEllipsoidOfOneIsTheInterval(t *testing.T) {
-	for _, p := range []Params{{Rho: 2}, {Epsilon: 1, Delta: 1e-5}, {Rho: 2, Relation: noise.AddRemove}} {
+	for _, p := range []Params{{Rho: 2}, {Epsilon: 1, Delta: 1e-5}, {Rho: 2, Relation: budget.AddRemove}} {
 		q := p
 		p.Ellipsoid, q.Widths = PackSymmetric(mat.NewSymDense(1, []float64{9})), VectorOf(3)
 		require.InEpsilon(t, q.Variance(0), p.Variance(0), 1e-6)
@@ -220,7 +221,7 @@ func TestEllipsoidIsChecked(t *testing.T) {
 		"Widths.Len()":     func(p *Params) { p.Widths = VectorOf(1, 1, 1) },
 		"Widths.Len() ":    func(p *Params) { p.Lower = VectorOf(1, 1, 1) },
 		"Shape":            func(p *Params) { p.Shape = Spherical },
-		"Shape ":           func(p *Params) { p.Count, p.Relation = true, noise.AddRemove },
+		"Shape ":           func(p *Params) { p.Count, p.Relation = true, budget.AddRemove },
 		"Power":            func(p *Params) { p.Power = 1 },
 		"Ellipsoid[1]":     func(p *Params) { p.Ellipsoid = VectorOf(1, math.NaN(), 1) },
 		"Ellipsoid[1] ":    func(p *Params) { p.Ellipsoid = VectorOf(1, math.Inf(-1), 1) },
@@ -231,7 +232,7 @@ func TestEllipsoidIsChecked(t *testing.T) {
 		p := good
 		spoil(&p)
 		require.ErrorIs(t, second(New(p)), ErrParams, name)
-		require.Equal(t, noise.Guarantee{}, p.Guarantee(), name)
+		require.Equal(t, budget.Guarantee{}, p.Guarantee(), name)
 		require.True(t, math.IsNaN(p.Variance(0)))
 	}
 }

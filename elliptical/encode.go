@@ -6,7 +6,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/wire"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // The encoding of a Sum, little-endian, version 1; floating-point numbers are IEEE 754 bits:
@@ -126,7 +126,7 @@ func (l *law) readEllipsoid(matrix Vector) error {
 
 // readParams reads the Params. It fails unless they are valid, have their defaults filled in and are encoded in the one way they can be.
 func readParams(r *wire.Reader) (p Params) {
-	p.Relation, p.Shape = noise.Relation(r.Uint8()), Shape(r.Uint8())
+	p.Relation, p.Shape = budget.Relation(r.Uint8()), Shape(r.Uint8())
 	flags := r.Uint8()
 	p.Rho, p.Epsilon, p.Delta, p.Power = r.Float64(), r.Float64(), r.Float64(), r.Float64()
 	n := r.Count(maxDim, 24) // step, scale and value of each

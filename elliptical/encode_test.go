@@ -5,19 +5,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // samples are Sums of each form, made without randomness.
 func samples() map[string]*Sum {
 	list := map[string]*Sum{}
 	for name, p := range map[string]Params{
-		"gaussian.hex": {Widths: VectorOf(4, 1, 0.1), Rho: 0.5, Relation: noise.Replace, Power: 1},
-		"laplace.hex":  {Widths: VectorOf(4, 1), Lower: VectorOf(0, -3.5), Epsilon: 0.5, Relation: noise.AddRemove, Power: 2},
-		"weighted.hex": {Widths: VectorOf(4, 1), Epsilon: 0.5, Delta: 1e-9, Relation: noise.Replace, Power: 2, Shape: Weighted, Weights: VectorOf(1, 3)},
-		"count.hex":    {Widths: VectorOf(4, 1), Lower: VectorOf(0, 0.25), Epsilon: 0.5, Relation: noise.AddRemove, Power: 2, Count: true},
+		"gaussian.hex": {Widths: VectorOf(4, 1, 0.1), Rho: 0.5, Relation: budget.Replace, Power: 1},
+		"laplace.hex":  {Widths: VectorOf(4, 1), Lower: VectorOf(0, -3.5), Epsilon: 0.5, Relation: budget.AddRemove, Power: 2},
+		"weighted.hex": {Widths: VectorOf(4, 1), Epsilon: 0.5, Delta: 1e-9, Relation: budget.Replace, Power: 2, Shape: Weighted, Weights: VectorOf(1, 3)},
+		"count.hex":    {Widths: VectorOf(4, 1), Lower: VectorOf(0, 0.25), Epsilon: 0.5, Relation: budget.AddRemove, Power: 2, Count: true},
 	} {
 		l := law{laplace: p.laplace(), dim: p.Widths.Len()}
 		for i := range p.Widths.Len() {
@@ -28,7 +29,7 @@ func samples() map[string]*Sum {
 		}
 		list[name] = &Sum{p, l, []int64{-12345678901, 1 << 40, 7}[:len(l.at)]}
 	}
-	p := Params{Ellipsoid: PackSymmetric(tilted), Rho: 0.5, Relation: noise.Replace, Power: 2}
+	p := Params{Ellipsoid: PackSymmetric(tilted), Rho: 0.5, Relation: budget.Replace, Power: 2}
 	rows, _ := factor(p.Ellipsoid)
 	c := coordinate{step: 0x1p-27, scale: 1.5, low: -radiusSteps, high: radiusSteps}
 	list["ellipsoid.hex"] = &Sum{p, law{dim: 3, at: []coordinate{c, c, c}, lower: rows}, []int64{-12345678901, 1 << 40, 7}}

@@ -6,9 +6,11 @@ import (
 	"math/big"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // settings are Params of two coordinates, or one and the count, that are small enough for an enumeration of their output laws.
@@ -21,11 +23,11 @@ func settings() map[string]Params {
 		"replace/sphere":  {Widths: VectorOf(4, 1), Shape: Spherical},
 		"replace/volume":  {Widths: VectorOf(3, 1.3), Shape: MinimumVolume},
 		"replace/weights": {Widths: VectorOf(4, 1), Shape: Weighted, Weights: VectorOf(1, 5)},
-		"add":             {Widths: VectorOf(4, 1.2), Relation: noise.AddRemove},
-		"add/one-sided":   {Widths: VectorOf(2, 1.3), Lower: VectorOf(0, 0.3), Relation: noise.AddRemove},
-		"add/count":       {Widths: VectorOf(1.4), Lower: VectorOf(0), Relation: noise.AddRemove, Count: true},
-		"add/count/far":   {Widths: VectorOf(1.3), Lower: VectorOf(-2.2), Relation: noise.AddRemove, Count: true},
-		"add/count/p=1":   {Widths: VectorOf(1.4), Lower: VectorOf(0.1), Relation: noise.AddRemove, Count: true, Power: 1},
+		"add":             {Widths: VectorOf(4, 1.2), Relation: budget.AddRemove},
+		"add/one-sided":   {Widths: VectorOf(2, 1.3), Lower: VectorOf(0, 0.3), Relation: budget.AddRemove},
+		"add/count":       {Widths: VectorOf(1.4), Lower: VectorOf(0), Relation: budget.AddRemove, Count: true},
+		"add/count/far":   {Widths: VectorOf(1.3), Lower: VectorOf(-2.2), Relation: budget.AddRemove, Count: true},
+		"add/count/p=1":   {Widths: VectorOf(1.4), Lower: VectorOf(0.1), Relation: budget.AddRemove, Count: true, Power: 1},
 	} {
 		q := p
 		q.Rho = 0.3
@@ -79,7 +81,7 @@ func neighbours(p Params, l law) (pairs [][2][]int64) {
 	extend(nil)
 	other := rows[len(rows)/3]
 	for _, a := range rows {
-		if p.Relation == noise.AddRemove {
+		if p.Relation == budget.AddRemove {
 			pairs = append(pairs, [2][]int64{totals(l, p.Count, a), totals(l, p.Count)}, [2][]int64{totals(l, p.Count, other, a), totals(l, p.Count, other)})
 			continue
 		}

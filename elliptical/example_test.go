@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/elliptical"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Ages and incomes of 1000 people: two ranges, one release.
@@ -51,7 +51,7 @@ func ExampleParams_count() {
 	for i := range widths {
 		widths[i] = math.Pow(float64(i+1), -0.8)
 	}
-	p := elliptical.Params{Widths: elliptical.VectorOf(widths...), Lower: elliptical.VectorOf(make([]float64, 1000)...), Rho: 1, Relation: noise.AddRemove}
+	p := elliptical.Params{Widths: elliptical.VectorOf(widths...), Lower: elliptical.VectorOf(make([]float64, 1000)...), Rho: 1, Relation: budget.AddRemove}
 	plain := p.ExpectedError(2)
 	p.Count = true
 	fmt.Printf("%.3f\n", p.ExpectedError(2)/plain)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Mechanism is calibrated noise for sums of rows. It holds no data: each Release spends the guarantee of the Params again. It is
@@ -32,7 +33,7 @@ func New(p Params) (*Mechanism, error) {
 func (m *Mechanism) Params() Params { return m.params }
 
 // Guarantee returns what each Release promises.
-func (m *Mechanism) Guarantee() noise.Guarantee { return m.params.guarantee() }
+func (m *Mechanism) Guarantee() budget.Guarantee { return m.params.guarantee() }
 
 // Len returns d, the number of coordinates.
 func (m *Mechanism) Len() int { return m.law.dim }

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Sentinel errors, shared by all packages of the library; match them with errors.Is.
@@ -54,9 +54,9 @@ type Params struct {
 	Epsilon float64
 	// Delta is δ, in [1e-300, 1), of (ε, δ)-DP by Gaussian noise; with 0 the release is purely ε-private by Laplace noise.
 	Delta float64
-	// Relation says what neighbours are: noise.Replace, one row replaced by another; noise.AddRemove, one row more or less.
+	// Relation says what neighbours are: budget.Replace, one row replaced by another; budget.AddRemove, one row more or less.
 	// 0 is Replace.
-	Relation noise.Relation
+	Relation budget.Relation
 
 	// Power is the p of the error E‖η‖ₚᵖ = Σ E|ηᵢ|ᵖ that the noise η is shaped for, in [2⁻¹⁰, 64]. 0 is 2, the mean squared error.
 	Power float64
@@ -104,7 +104,7 @@ func (s Shape) String() string {
 func (p Params) resolved() Params {
 	p.Rho, p.Epsilon, p.Delta, p.Power = p.Rho+0, p.Epsilon+0, p.Delta+0, p.Power+0
 	if p.Relation == 0 {
-		p.Relation = noise.Replace
+		p.Relation = budget.Replace
 	}
 	if p.Power == 0 {
 		p.Power = 2
@@ -130,7 +130,7 @@ func (p Params) validateGuarantee() error {
 		return bad("Epsilon", p.Epsilon, "a number in [2⁻³⁰, 2¹⁰], or Rho")
 	case p.Delta != 0 && !(p.Delta >= minDelta && p.Delta < 1):
 		return bad("Delta", p.Delta, "0 or a number in [1e-300, 1)")
-	case p.Relation != noise.Replace && p.Relation != noise.AddRemove:
+	case p.Relation != budget.Replace && p.Relation != budget.AddRemove:
 		return bad("Relation", p.Relation, "Replace or AddRemove")
 	}
 	return nil
@@ -158,7 +158,7 @@ func (p Params) validate() error {
 		return bad("Weights.Len()", p.Weights.Len(), "as many as Widths")
 	case p.Shape != Weighted && p.Weights.Len() != 0:
 		return bad("Weights.Len()", p.Weights.Len(), "0 unless Shape is Weighted")
-	case p.Count && (p.Relation != noise.AddRemove || p.Lower.Len() == 0 || p.Shape != Optimal):
+	case p.Count && (p.Relation != budget.AddRemove || p.Lower.Len() == 0 || p.Shape != Optimal):
 		return bad("Count", p.Count, "false unless Relation is AddRemove, Lower is given and Shape is Optimal")
 	}
 	middle := false
@@ -193,32 +193,32 @@ func (p Params) lower(i int) float64 {
 func (p Params) middle(i int) float64 { return p.lower(i) + p.Widths.At(i)/2 }
 
 // replace reports whether neighbours differ in one row replaced.
-func (p Params) replace() bool { return p.Relation == noise.Replace }
+func (p Params) replace() bool { return p.Relation == budget.Replace }
 
 // laplace reports whether the noise is Laplace noise.
 func (p Params) laplace() bool { return p.Rho == 0 && p.Delta == 0 }
 
 // Guarantee returns what the release of these Params promises under the Relation: ρ-zCDP, (ε, δ)-DP or ε-DP. Invalid Params promise
 // nothing. It takes as long as [New].
-func (p Params) Guarantee() noise.Guarantee {
+func (p Params) Guarantee() budget.Guarantee {
 	m, err := New(p)
 	if err != nil {
-		return noise.Guarantee{}
+		return budget.Guarantee{}
 	}
 	return m.Guarantee()
 }
 
 // guarantee is Guarantee of resolved Params that are valid or zero.
-func (p Params) guarantee() noise.Guarantee {
+func (p Params) guarantee() budget.Guarantee {
 	switch {
 	case p.Rho > 0:
-		return noise.ZCDP(p.Rho, p.Relation)
+		return budget.ZCDP(p.Rho, budget.Row(p.Relation))
 	case p.Delta > 0:
-		return noise.ApproxDP(p.Epsilon, p.Delta, p.Relation)
+		return budget.ApproxDP(p.Epsilon, p.Delta, budget.Row(p.Relation))
 	case p.Epsilon > 0:
-		return noise.PureDP(p.Epsilon, p.Relation)
+		return budget.PureDP(p.Epsilon, budget.Row(p.Relation))
 	}
-	return noise.Guarantee{}
+	return budget.Guarantee{}
 }
 
 // Variance returns the variance of the noise of coordinate i, in squared units of the data; NaN for invalid Params or no such coordinate.

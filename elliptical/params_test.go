@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
 
@@ -61,15 +60,15 @@ func TestParamsAreChecked(t *testing.T) {
 	spoil("Weights.Len()", func(p *Params) { p.Weights = VectorOf(1, 1) })
 	spoil("Weights.Len()", func(p *Params) { p.Shape = Weighted })
 	spoil("Shape", func(p *Params) { p.Shape = 4 })
-	for _, r := range []noise.Relation{noise.L1, noise.L2, noise.OneBit, 77} {
+	for _, r := range []budget.Relation{budget.L1, budget.L2, budget.OneBit, 77} {
 		spoil("Relation", func(p *Params) { p.Relation = r })
 	}
 	spoil("Count", func(p *Params) { p.Count = true })
 	spoil("Count", func(p *Params) { p.Count, p.Lower = true, VectorOf(0, 0) })
-	spoil("Count", func(p *Params) { p.Count, p.Relation = true, noise.AddRemove })
-	spoil("Count", func(p *Params) { p.Count, p.Relation, p.Lower = true, noise.AddRemove, VectorOf(-2, -0.5) })
+	spoil("Count", func(p *Params) { p.Count, p.Relation = true, budget.AddRemove })
+	spoil("Count", func(p *Params) { p.Count, p.Relation, p.Lower = true, budget.AddRemove, VectorOf(-2, -0.5) })
 	spoil("Count", func(p *Params) {
-		p.Count, p.Relation, p.Lower, p.Shape = true, noise.AddRemove, VectorOf(0, 0), Spherical
+		p.Count, p.Relation, p.Lower, p.Shape = true, budget.AddRemove, VectorOf(0, 0), Spherical
 	})
 	for field, list := range spoiled {
 		for _, p := range list {
@@ -77,7 +76,7 @@ func TestParamsAreChecked(t *testing.T) {
 				require.ErrorIs(t, err, ErrParams, "%+v", p)
 				require.True(t, strings.HasPrefix(err.Error(), "elliptical: "+field+" = "), "%v for %s", err, field)
 			}
-			require.Equal(t, noise.Guarantee{}, p.Guarantee())
+			require.Equal(t, budget.Guarantee{}, p.Guarantee())
 			require.True(t, math.IsNaN(p.Variance(0)) && math.IsNaN(p.ExpectedError(2)))
 		}
 	}
@@ -101,7 +100,7 @@ func TestExtremeParams(t *testing.T) {
 			q.Shape, q.Weights = Weighted, VectorOf(maxWidth, minWidth, 1)
 			list = append(list, q)
 			q = p
-			q.Relation, q.Lower = noise.AddRemove, VectorOf(minWidth*maxOffset, -maxWidth*maxOffset, 5e-324)
+			q.Relation, q.Lower = budget.AddRemove, VectorOf(minWidth*maxOffset, -maxWidth*maxOffset, 5e-324)
 			list = append(list, q)
 			q.Count = true
 			list = append(list, q)
@@ -152,7 +151,7 @@ func TestNoiseCanAlwaysBeDrawn(t *testing.T) {
 			m, err := New(p)
 			if err != nil {
 				require.ErrorIs(t, err, ErrParams)
-				require.Equal(t, noise.Guarantee{}, p.Guarantee())
+				require.Equal(t, budget.Guarantee{}, p.Guarantee())
 				refused++
 				continue
 			}
@@ -170,10 +169,10 @@ func TestNoiseCanAlwaysBeDrawn(t *testing.T) {
 func TestPlanning(t *testing.T) {
 	m, err := New(Params{Widths: VectorOf(4, 1), Rho: 0.5, Delta: math.Copysign(0, -1)})
 	require.NoError(t, err)
-	require.Equal(t, Params{Widths: VectorOf(4, 1), Rho: 0.5, Relation: noise.Replace, Power: 2}, m.Params())
-	require.Equal(t, noise.ZCDP(0.5, noise.Replace), m.Guarantee())
-	require.Equal(t, noise.ApproxDP(1, 0.1, noise.AddRemove), Params{Widths: VectorOf(1), Epsilon: 1, Delta: 0.1, Relation: noise.AddRemove}.Guarantee())
-	require.Equal(t, noise.PureDP(1, noise.Replace), Params{Widths: VectorOf(1), Epsilon: 1}.Guarantee())
+	require.Equal(t, Params{Widths: VectorOf(4, 1), Rho: 0.5, Relation: budget.Replace, Power: 2}, m.Params())
+	require.Equal(t, budget.ZCDP(0.5, budget.Replace), m.Guarantee())
+	require.Equal(t, budget.ApproxDP(1, 0.1, budget.AddRemove), Params{Widths: VectorOf(1), Epsilon: 1, Delta: 0.1, Relation: budget.AddRemove}.Guarantee())
+	require.Equal(t, budget.PureDP(1, budget.Replace), Params{Widths: VectorOf(1), Epsilon: 1}.Guarantee())
 	require.Equal(t, "elliptical.Mechanism: Gaussian noise, Optimal, for 2 coordinates, 0.5-zCDP under Replace", m.String())
 	for _, i := range []int{-1, 2, math.MaxInt} {
 		require.True(t, math.IsNaN(m.Variance(i)) && math.IsNaN(m.HalfWidth(i, 0.5)))
@@ -203,7 +202,7 @@ func TestZeroSum(t *testing.T) {
 		require.True(t, math.IsNaN(x))
 	}
 	require.Empty(t, s.Values())
-	require.Equal(t, noise.Guarantee{}, s.Guarantee())
+	require.Equal(t, budget.Guarantee{}, s.Guarantee())
 	require.NotEmpty(t, s.String())
 	_, err := s.MarshalBinary()
 	require.ErrorIs(t, err, ErrFormat)

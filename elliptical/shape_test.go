@@ -7,11 +7,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // norm returns ‖x‖_r, for r below 1 too.
@@ -58,7 +60,7 @@ func TestExpectedErrorIsTheTheorems(t *testing.T) {
 		require.InEpsilon(t, gaussian/math.Pow(0.3, p/2), Params{Widths: VectorOf(widths...), Rho: 0.3, Power: p}.ExpectedError(p), 1e-8)
 		require.InEpsilon(t, gaussian*math.Pow(2*sigma*sigma, p/2), Params{Widths: VectorOf(widths...), Epsilon: 0.7, Delta: 1e-6, Power: p}.ExpectedError(p), 1e-8)
 		require.InEpsilon(t, laplace, Params{Widths: VectorOf(widths...), Epsilon: 0.7, Power: p}.ExpectedError(p), 1e-8)
-		half := Params{Widths: VectorOf(widths...), Rho: 0.3, Power: p, Relation: noise.AddRemove}
+		half := Params{Widths: VectorOf(widths...), Rho: 0.3, Power: p, Relation: budget.AddRemove}
 		require.InEpsilon(t, gaussian/math.Pow(0.3, p/2)/math.Pow(2, p), half.ExpectedError(p), 1e-8, "half the sensitivity")
 	}
 }
@@ -163,7 +165,7 @@ func TestCountTrick(t *testing.T) {
 		widths []float64
 		ratio  float64
 	}{{[]float64{1}, 1}, {[]float64{4, 1}, 0.832}, {[]float64{1, 1}, 2.914 / 4}, {skewed(1000), 0.301}} {
-		p := Params{Widths: VectorOf(c.widths...), Lower: VectorOf(make([]float64, len(c.widths))...), Rho: 1, Relation: noise.AddRemove}
+		p := Params{Widths: VectorOf(c.widths...), Lower: VectorOf(make([]float64, len(c.widths))...), Rho: 1, Relation: budget.AddRemove}
 		plain := p.ExpectedError(2)
 		l1 := norm(c.widths, 1)
 		require.InEpsilon(t, l1*l1/2, plain, 1e-8)
@@ -195,7 +197,7 @@ func TestShapeWithCountIsOptimal(t *testing.T) {
 func testShapeWithCount(t *testing.T, rng *rand.Rand, a, middle []float64) {
 	for _, laplace := range []bool{false, true} {
 		for _, power := range []float64{minPower, 0.1, 0.5, 1, 1.5, 2, 3, 6, 30, maxPower} {
-			p := Params{Widths: VectorOf(2*a[0], 2*a[1], 2*a[2]), Relation: noise.AddRemove, Count: true, Power: power}
+			p := Params{Widths: VectorOf(2*a[0], 2*a[1], 2*a[2]), Relation: budget.AddRemove, Count: true, Power: power}
 			q := 2.0
 			if laplace {
 				p.Epsilon, q = 1, 1
@@ -274,8 +276,8 @@ func TestIntervalCovers(t *testing.T) {
 	}
 	for _, p := range []Params{
 		{Widths: VectorOf(4, 1), Rho: 1}, {Widths: VectorOf(4, 1), Epsilon: 1},
-		{Widths: VectorOf(4, 1), Lower: VectorOf(0, 2), Epsilon: 1, Relation: noise.AddRemove, Count: true},
-		{Widths: VectorOf(4, 1), Lower: VectorOf(0, 2), Rho: 1, Relation: noise.AddRemove, Count: true},
+		{Widths: VectorOf(4, 1), Lower: VectorOf(0, 2), Epsilon: 1, Relation: budget.AddRemove, Count: true},
+		{Widths: VectorOf(4, 1), Lower: VectorOf(0, 2), Rho: 1, Relation: budget.AddRemove, Count: true},
 	} {
 		m, err := New(p)
 		require.NoError(t, err)

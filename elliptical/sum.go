@@ -5,8 +5,9 @@ import (
 	"iter"
 	"math"
 
-	"github.com/dpsketch/dpsketch/noise"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Sum is a released sum of rows: public, immutable, safe for concurrent readers. All that it computes is post-processing and costs no
@@ -21,7 +22,7 @@ type Sum struct {
 func (s *Sum) Params() Params { return s.params }
 
 // Guarantee returns the guarantee of the release.
-func (s *Sum) Guarantee() noise.Guarantee { return s.params.guarantee() }
+func (s *Sum) Guarantee() budget.Guarantee { return s.params.guarantee() }
 
 // Len returns d, the number of coordinates.
 func (s *Sum) Len() int { return s.law.dim }

@@ -98,15 +98,15 @@ func (p Params) calibrateKind(kind Noise, n norms, gain float64) (calibration, e
 // bounds returns the greatest norms of what the noise is added to, for neighbours at distance 1.
 func (p Params) bounds(m bounded) norms {
 	switch {
-	case p.Input && p.relation() == noise.L2:
+	case p.Input && p.Norm == L2:
 		return norms{up(math.Sqrt(float64(p.Dim))), 1}
 	case p.Input:
 		return norms{1, 1}
 	}
-	n := m.norms(p.relation())
-	if delta := p.sensitivity(); p.Integers && p.relation() == noise.L2 {
+	n := m.norms(p.Norm)
+	if delta := p.sensitivity(); p.Integers && p.Norm == L2 {
 		if l1, ok := m.(columns); ok {
-			other := l1.norms(noise.L1)
+			other := l1.norms(L1)
 			n = norms{min(n.one, other.one*delta), min(n.two, other.two*delta)}
 		}
 	}
@@ -123,7 +123,7 @@ func (p Params) rounding(kind Noise) (before, after float64) {
 		return up(math.Sqrt(n))
 	}
 	q, norm := 1.0, 1.0
-	if p.relation() == noise.L2 {
+	if p.Norm == L2 {
 		q = 2
 	}
 	if kind == Gaussian {

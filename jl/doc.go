@@ -10,7 +10,7 @@
 //
 // # Model
 //
-// Each party holds one vector x of u = Dim coordinates. Neighbours are two vectors with ‖x − x′‖₁ ≤ Δ or, by Params.Relation, ‖x − x′‖₂ ≤
+// Each party holds one vector x of u = Dim coordinates. Neighbours are two vectors with ‖x − x′‖₁ ≤ Δ or, by Params.Norm, ‖x − x′‖₂ ≤
 // Δ. The Seed is public; privacy holds for every Seed, even one chosen by an adversary. The accuracy is over the draw of the Seed, which
 // must not depend on the data.
 //

@@ -7,7 +7,6 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/wire"
-	"github.com/dpsketch/dpsketch/noise"
 )
 
 // The encoding of a Sketch, little-endian, version 1; floating-point numbers are IEEE 754 bits:
@@ -15,7 +14,7 @@ import (
 //	bytes  field
 //	6      header: "dpsk", kind 5, version 1
 //	1      Transform
-//	1      Relation
+//	1      Norm: 0 L1, 1 L2
 //	1      Noise, the kind that was used
 //	1      flags: 1 Integers, 2 Input
 //	8      Dim
@@ -61,7 +60,7 @@ func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 		}
 	}
 	dst = wire.AppendHeader(dst, wire.KindJL, version)
-	dst = append(dst, byte(p.Transform), byte(p.Relation), byte(p.Noise), bit(p.Integers)|bit(p.Input)<<1)
+	dst = append(dst, byte(p.Transform), byte(p.Norm), byte(p.Noise), bit(p.Integers)|bit(p.Input)<<1)
 	dst = binary.LittleEndian.AppendUint64(dst, p.Dim)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(p.Sparsity))
 	dst = append(dst, p.Seed[:]...)
@@ -135,7 +134,7 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 // readParams reads the Params but for Rows. It fails where they are encoded in a way they cannot be; whether they are valid is for the
 // caller to see.
 func readParams(r *wire.Reader) (p Params) {
-	p.Transform, p.Relation, p.Noise = Transform(r.Uint8()), noise.Relation(r.Uint8()), Noise(r.Uint8())
+	p.Transform, p.Norm, p.Noise = Transform(r.Uint8()), Norm(r.Uint8()), Noise(r.Uint8())
 	flags := r.Uint8()
 	p.Integers, p.Input = flags&1 != 0, flags&2 != 0
 	p.Dim = r.Uint64()

@@ -6,15 +6,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/dptest"
-	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // sample is a sum of two releases.
 func sample() *Sketch {
-	p := Params{Dim: math.MaxUint64, Rows: 4, Sparsity: 2, Seed: hashing.Seed{1, 15: 9}, Epsilon: 1.5, Relation: noise.L1, Sensitivity: 2,
+	p := Params{Dim: math.MaxUint64, Rows: 4, Sparsity: 2, Seed: hashing.Seed{1, 15: 9}, Epsilon: 1.5, Norm: L1, Sensitivity: 2,
 		Noise: Laplace}
 	return &Sketch{params: p, step: 0x1p-20, values: []int64{0, -1, 1 << 40, -maxValue}, terms: []term{
 		{1.5, 0, 0, law{kind: Laplace, step: 0x1p-20, scale: 3e6}}, {0, 0, 0.25, law{kind: Gaussian, step: 0x1p-20, scale: 1e6}},
@@ -26,7 +27,7 @@ func samples() map[string]*Sketch {
 	integers.params.Integers, integers.params.Noise, integers.step = true, DiscreteLaplace, 1
 	integers.terms = []term{{1.5, 0, 0, law{kind: DiscreteLaplace, step: 1, scale: 2.5}}}
 	fjlt := sample()
-	fjlt.params = Params{Transform: FJLT, Dim: 33, Rows: 4, Density: 0.5, Seed: hashing.Seed{7}, Rho: 0.5, Relation: noise.L2,
+	fjlt.params = Params{Transform: FJLT, Dim: 33, Rows: 4, Density: 0.5, Seed: hashing.Seed{7}, Rho: 0.5, Norm: L2,
 		Noise: Gaussian, Input: true, SquaredLength: 12}
 	fjlt.terms = []term{{0, 0, 0.5, law{kind: Gaussian, input: true, step: 0x1p-20, scale: 1e6}}}
 	return map[string]*Sketch{"sum.hex": sample(), "integers.hex": integers, "fjlt.hex": fjlt}
@@ -118,7 +119,7 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"no rows":             func(s *Sketch) { s.values = nil },
 		"value too large":     func(s *Sketch) { s.values[0] = maxValue + 1 },
 		"least value":         func(s *Sketch) { s.values[0] = math.MinInt64 },
-		"relation":            func(s *Sketch) { s.params.Relation = noise.Replace },
+		"relation":            func(s *Sketch) { s.params.Norm = budget.Replace },
 		"transform":           func(s *Sketch) { s.params.Transform = lastTransform + 1 },
 	})
 	_, err := new(Sketch).MarshalBinary()

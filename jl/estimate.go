@@ -83,7 +83,7 @@ func squares(v []float64) (sum float64) {
 // divided by √(1 − confidence) (Chebyshev's inequality). hi may be +Inf: too few rows. NaN for a confidence outside [0, 1) and for the zero
 // Sketch.
 //
-// Where the scale of the noise is computed from the matrix (Params.Relation L2, Normal, FJLT) it is a number only given the Seed. The
+// Where the scale of the noise is computed from the matrix (Params.Norm L2, Normal, FJLT) it is a number only given the Seed. The
 // formula takes it as such, and the confidence is then approximate: for the draw of the noise it is met by the noise's share of the width,
 // for that of the Seed by the transform's.
 func (s *Sketch) SquaredNormInterval(confidence float64) (lo, hi float64) {

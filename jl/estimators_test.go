@@ -5,9 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
 )
 
 // The estimators are tested in three steps, each with a derived tolerance. TestLengthPreserving has the transforms, without noise. Given
@@ -36,7 +37,7 @@ func withNoise(transforms map[string]Params) map[string]Params {
 			p.Epsilon, p.Rho, p.Noise = 1, 0, 0
 			all[name+", input Laplace"] = p
 		}
-		p.Input, p.Relation = false, noise.L2
+		p.Input, p.Norm = false, L2
 		p.Epsilon, p.Delta, p.Rho, p.Noise = 1, 1e-3, 0, 0
 		all[name+", ℓ₂"] = p
 	}

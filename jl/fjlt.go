@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/hadamard"
-	"github.com/dpsketch/dpsketch/noise"
 )
 
 // fjlt is PHD: D random signs, H the Walsh–Hadamard matrix of ±1 of size u, P a k × u matrix whose entries are normal (normaltable.go) with
@@ -74,7 +73,7 @@ func (m *fjlt) apply(x []int64) []int64 {
 
 // norms: the columns of PHD are those of PH up to signs, and row i of PH is the transform of row i of P. For ‖d‖₂ ≤ 1, (PHD)(PHD)ᵀ = u·PPᵀ
 // where Dim = u, and fewer columns have no greater norm.
-func (m *fjlt) norms(r noise.Relation) norms {
+func (m *fjlt) norms(r Norm) norms {
 	dense := make([]int64, m.size)
 	spread := func(i int) {
 		clear(dense)
@@ -83,7 +82,7 @@ func (m *fjlt) norms(r noise.Relation) norms {
 			dense[f] = int64(entries[n])
 		}
 	}
-	if r == noise.L1 {
+	if r == L1 {
 		c := newColumnNorms(m.dim)
 		for i := range m.rows {
 			spread(i)

@@ -4,13 +4,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/dpsketch/dpsketch/noise"
 )
 
 // Integers at ℓ₂ distance Δ = 3 can differ by 1 in nine coordinates of one row: Gaussian noise, too, is for a change of Δ², not of Δ.
 func TestIntegersUnderL2WithGaussianNoise(t *testing.T) {
-	a, err := New(Params{Dim: 200, Rows: 8, Rho: 1, Relation: noise.L2, Sensitivity: 3, Integers: true, Seed: seed(2)})
+	a, err := New(Params{Dim: 200, Rows: 8, Rho: 1, Norm: L2, Sensitivity: 3, Integers: true, Seed: seed(2)})
 	require.NoError(t, err)
 	require.Equal(t, Gaussian, (*a.state).law.kind)
 	neighbours := map[int]*Builder{} // by row

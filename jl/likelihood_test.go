@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/hashing"
 )
 
 // The densities of the model are those that integration of the Laplace density, or of that of a pair, against the normal one gives.
@@ -103,7 +103,7 @@ func TestLikelihoodOfExtremeRows(t *testing.T) {
 func TestHeavyCoordinates(t *testing.T) {
 	sure, likely := 0, 0
 	for i := range 400 {
-		p := Params{Dim: 100, Rows: 8, Rho: 1e6, Seed: seed(i), Relation: noise.L1}
+		p := Params{Dim: 100, Rows: 8, Rho: 1e6, Seed: seed(i), Norm: L1}
 		b, err := New(p)
 		require.NoError(t, err)
 		b.Add(1, 100)

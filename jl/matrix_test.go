@@ -5,11 +5,12 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/hadamard"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/mat"
 )
 
 // seed returns one of many seeds.
@@ -63,22 +64,22 @@ func TestSensitivityAgainstBruteForce(t *testing.T) {
 	for name, p := range cases() {
 		for i := range 100 {
 			p.Seed, p.Epsilon = seed(i), 1
-			p.Relation = noise.L1
+			p.Norm = L1
 			m := p.newMatrix()
 			a := dense(p, m)
 			one, two, operator := brute(a)
-			n := m.norms(noise.L1)
+			n := m.norms(L1)
 			require.InEpsilon(t, one, n.one, 1e-9, name)
 			require.InEpsilon(t, two, n.two, 1e-9, name)
 			require.GreaterOrEqual(t, n.two, two, "%s: never below", name)
 			if p.outlined() {
-				require.Equal(t, n, p.bounded().norms(noise.L1), "%s: as planned", name)
+				require.Equal(t, n, p.bounded().norms(L1), "%s: as planned", name)
 				require.Equal(t, m.gain(), p.bounded().gain(), name)
 			}
 
-			p.Relation = noise.L2
+			p.Norm = L2
 			m = p.newMatrix()
-			n = m.norms(noise.L2)
+			n = m.norms(L2)
 			if exact := !(p.Sparsity > 1 || hadamard.Size(p.Dim) != p.Dim && (p.Transform == SRHT || p.Transform == FJLT)); exact {
 				require.InEpsilon(t, operator, n.two, 1e-7, name)
 			}
@@ -86,7 +87,7 @@ func TestSensitivityAgainstBruteForce(t *testing.T) {
 			require.GreaterOrEqual(t, n.one, oneOverTwo(a)*(1-1e-12), name)
 			require.LessOrEqual(t, n.two, 2.5*operator, "%s: no idle bound", name)
 			if p.outlined() {
-				require.Equal(t, n, p.bounded().norms(noise.L2), "%s: as planned", name)
+				require.Equal(t, n, p.bounded().norms(L2), "%s: as planned", name)
 			}
 		}
 	}
@@ -116,7 +117,7 @@ func oneOverTwo(a *mat.Dense) float64 {
 
 // Under ℓ₂ and pure ε the SJLT with s = 1 attains √u, whatever its loads.
 func TestPureSensitivityUnderL2(t *testing.T) {
-	p := Params{Dim: 64, Rows: 16, Seed: seed(1), Epsilon: 1, Relation: noise.L2}
+	p := Params{Dim: 64, Rows: 16, Seed: seed(1), Epsilon: 1, Norm: L2}
 	m := p.newMatrix()
 	a := dense(p, m)
 	x := make([]int64, p.Dim)
@@ -129,7 +130,7 @@ func TestPureSensitivityUnderL2(t *testing.T) {
 	for _, v := range m.apply(x) {
 		sum += max(v, -v)
 	}
-	require.InEpsilon(t, float64(sum)/math.Sqrt(float64(p.Dim)), m.norms(noise.L2).one, 1e-12)
+	require.InEpsilon(t, float64(sum)/math.Sqrt(float64(p.Dim)), m.norms(L2).one, 1e-12)
 }
 
 // apply and the updates are the same map, saturation aside, and tables change nothing.

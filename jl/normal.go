@@ -2,7 +2,6 @@ package jl
 
 import (
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/noise"
 )
 
 // normal is the dense matrix of independent normal entries (normaltable.go). It is not stored: its columns are drawn again, one after the
@@ -22,7 +21,7 @@ func newNormal(p Params) *normal {
 	m := &normal{rows: p.Rows, dim: int(p.Dim), seed: p.Seed.Derive(labelEntries)}
 	c, sums := newColumnNorms(m.dim), make([]int64, m.rows)
 	var gram []float64 // AAᵀ, the upper half, by rows
-	if p.relation() == noise.L2 {
+	if p.Norm == L2 {
 		gram = make([]float64, m.rows*m.rows)
 	}
 	m.each(func(j int, column []int64) {
@@ -65,6 +64,6 @@ func (m *normal) apply(x []int64) []int64 {
 	return y
 }
 
-func (m *normal) norms(noise.Relation) norms { return m.bound }
+func (m *normal) norms(Norm) norms { return m.bound }
 
 func (m *normal) gain() float64 { return max(m.greatest, 1) }

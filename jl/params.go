@@ -7,7 +7,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/hadamard"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Sentinel errors, shared by all packages of the library; match them with errors.Is.
@@ -62,9 +62,9 @@ type Params struct {
 	Delta float64
 	// Rho is ρ, in [2⁻⁶⁰, 2²⁰], for zero-concentrated privacy instead of (ε, δ); or 0.
 	Rho float64
-	// Relation says what neighbours are: noise.L1, two vectors with ‖x − x′‖₁ ≤ Sensitivity, or noise.L2, with ‖x − x′‖₂ ≤ Sensitivity. 0
+	// Norm says what neighbours are: L1, two vectors with ‖x − x′‖₁ ≤ Sensitivity, or L2, with ‖x − x′‖₂ ≤ Sensitivity. 0
 	// is L1.
-	Relation noise.Relation
+	Norm Norm
 	// Sensitivity is Δ, in the units of the data, in [2⁻²⁰⁰, 2²⁰⁰]. 0 is 1.
 	Sensitivity float64
 	// Integers says that all values are integers, and so is Sensitivity. What is added is rounded to one.
@@ -130,8 +130,8 @@ func (p Params) validateTransform() error {
 		return bad("Density", p.Density, "0, or for FJLT a number in [2⁻²⁰, 1]")
 	case p.Seed.IsZero():
 		return bad("Seed", p.Seed, "a seed that all parties share, not zero")
-	case p.Relation != 0 && p.Relation != noise.L1 && p.Relation != noise.L2:
-		return bad("Relation", p.Relation, "L1 or L2")
+	case p.Norm > L2:
+		return bad("Norm", p.Norm, "L1 or L2")
 	case p.Input && p.Transform != SRHT && p.Transform != FJLT:
 		return bad("Input", p.Input, "false: noise on the input is for SRHT and FJLT")
 	}
@@ -144,7 +144,7 @@ func (p Params) validateSize() error {
 	switch {
 	case p.holds() && p.Dim > maxHeld:
 		return bad("Dim", p.Dim, fmt.Sprintf("at most 2²⁶ where the vector is held until release: %.3g bytes", 16*float64(p.Dim)))
-	case p.Relation == noise.L2 && p.Dim > maxLoads:
+	case p.Norm == L2 && p.Dim > maxLoads:
 		return bad("Dim", p.Dim, fmt.Sprintf("at most 2²⁸ under L2, where the matrix has to be looked at: %.3g hash values",
 			float64(p.Dim)*float64(p.sparsity())))
 	case p.Transform == SRHT && uint64(p.Rows) > hadamard.Size(p.Dim):
@@ -152,7 +152,7 @@ func (p Params) validateSize() error {
 	case dense && float64(p.Rows)*float64(p.Dim) > maxEntries:
 		want := "at most 2²⁸/Dim for %v: the matrix has %.3g entries, and its sensitivity has to be computed"
 		return bad("Rows", p.Rows, fmt.Sprintf(want, p.Transform, float64(p.Rows)*float64(p.Dim)))
-	case p.Relation == noise.L2 && !p.Input && (dense || p.Transform == Rademacher) && p.Rows > maxGram:
+	case p.Norm == L2 && !p.Input && (dense || p.Transform == Rademacher) && p.Rows > maxGram:
 		return bad("Rows", p.Rows, fmt.Sprintf("at most 512 for %v under L2, where the operator norm has to be computed", p.Transform))
 	}
 	return nil
@@ -174,12 +174,12 @@ func (p Params) validateNoise() error {
 	return nil
 }
 
-// relation returns the neighbouring relation, the default filled in.
-func (p Params) relation() noise.Relation {
-	if p.Relation == noise.L2 {
-		return noise.L2
+// unit returns whom a release protects.
+func (p Params) unit() budget.Unit {
+	if p.Norm == L2 {
+		return budget.L2(p.sensitivity())
 	}
-	return noise.L1
+	return budget.L1(p.sensitivity())
 }
 
 // sensitivity returns Δ, the default filled in.
@@ -201,15 +201,15 @@ func (p Params) density() float64 {
 	return max(minDensity, 1/(float64(hadamard.Size(p.Dim))/9+1))
 }
 
-// Guarantee returns what a release of these Params promises, under the Relation: ρ-zCDP, ε, or (ε, δ).
-func (p Params) Guarantee() noise.Guarantee {
+// Guarantee returns what a release of these Params promises, under the Norm: ρ-zCDP, ε, or (ε, δ).
+func (p Params) Guarantee() budget.Guarantee {
 	switch {
 	case p.Rho > 0:
-		return noise.ZCDP(p.Rho, p.relation())
+		return budget.ZCDP(p.Rho, p.unit())
 	case p.Delta == 0 || p.Noise == Laplace || p.Noise == DiscreteLaplace:
-		return noise.PureDP(p.Epsilon, p.relation())
+		return budget.PureDP(p.Epsilon, p.unit())
 	}
-	return noise.ApproxDP(p.Epsilon, p.Delta, p.relation())
+	return budget.ApproxDP(p.Epsilon, p.Delta, p.unit())
 }
 
 // Size returns the length in bytes of the encoding of a Sketch; 0 if Rows is invalid.

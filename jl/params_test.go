@@ -4,8 +4,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 var badFloats = []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 1e308}
@@ -51,17 +53,17 @@ func TestBadParams(t *testing.T) {
 	}
 	check("Dim", func(p *Params) { p.Dim = 0 })
 	check("Dim", func(p *Params) { p.Dim, p.Transform = math.MaxUint64, SRHT })
-	check("Dim", func(p *Params) { p.Dim, p.Relation = math.MaxUint64, noise.L2 })
+	check("Dim", func(p *Params) { p.Dim, p.Norm = math.MaxUint64, L2 })
 	check("Rows", func(p *Params) { p.Transform, p.Rows = SRHT, 129 })
 	check("Rows", func(p *Params) { p.Transform, p.Dim, p.Rows = Normal, 1<<20, 1000 })
-	check("Rows", func(p *Params) { p.Transform, p.Rows, p.Relation = Rademacher, 513, noise.L2 })
+	check("Rows", func(p *Params) { p.Transform, p.Rows, p.Norm = Rademacher, 513, L2 })
 	check("Seed", func(p *Params) { p.Seed = [16]byte{} })
 	check("Transform", func(p *Params) { p.Transform = lastTransform + 1 })
 	check("Noise", func(p *Params) { p.Noise = lastNoise + 1 })
 	check("Noise", func(p *Params) { p.Noise = Gaussian })
 	check("Noise", func(p *Params) { p.Noise = DiscreteLaplace })
 	check("Noise", func(p *Params) { p.Epsilon, p.Rho, p.Noise = 0, 1, Laplace })
-	check("Relation", func(p *Params) { p.Relation = noise.Replace })
+	check("Norm", func(p *Params) { p.Norm = budget.Replace })
 	check("Sparsity", func(p *Params) { p.Transform, p.Sparsity = SRHT, 2 })
 	check("Density", func(p *Params) { p.Density = 0.5 })
 	check("Input", func(p *Params) { p.Input = true })
@@ -119,7 +121,7 @@ func TestChoiceOfNoise(t *testing.T) {
 		require.Equal(t, want, (*b.state).law.kind, "δ = %v", delta)
 		s, _ := b.Release()
 		require.Equal(t, want, s.Params().Noise)
-		require.Equal(t, want == Laplace, s.Guarantee() == noise.PureDP(1, noise.L1))
+		require.Equal(t, want == Laplace, s.Guarantee() == budget.PureDP(1, L1))
 	}
 	p.Delta = 0.03
 	sigma, err := noise.GaussianSigma(1, 0.03, 1)

@@ -5,13 +5,12 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/hadamard"
-	"github.com/dpsketch/dpsketch/noise"
 )
 
 // outlined reports whether all that the calibration asks is known without drawing the matrix: entries ±1 under L1, and the Hadamard rows
 // under both relations.
 func (p Params) outlined() bool {
-	return p.Transform == SRHT || p.relation() == noise.L1 && (p.Transform == SJLT || p.Transform == Rademacher)
+	return p.Transform == SRHT || p.Norm == L1 && (p.Transform == SJLT || p.Transform == Rademacher)
 }
 
 // bounded returns the matrix, without its random parts if that is enough.

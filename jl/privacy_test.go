@@ -6,10 +6,11 @@ import (
 	"sort"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
 )
 
 // integers returns what the noise is added to.
@@ -57,7 +58,7 @@ func neighbour(p Params, r *rand.Rand, kind int) []float64 {
 	switch {
 	case kind == 0 || p.Integers:
 		d[r.IntN(len(d))] = delta
-	case p.relation() == noise.L1:
+	case p.Norm == L1:
 		for j := range d {
 			d[j] = math.Copysign(delta*(1-1e-12)/float64(p.Dim), r.Float64()-0.5)
 		}
@@ -138,7 +139,7 @@ func TestExactOnTinyProjections(t *testing.T) {
 		{Dim: 2, Rows: 2}, {Dim: 2, Rows: 2, Sparsity: 2}, {Dim: 2, Rows: 2, Transform: SRHT}, {Dim: 2, Rows: 2,
 			Transform: Rademacher}, {Dim: 2, Rows: 2, Transform: SRHT, Input: true},
 		{Dim: 2, Rows: 2, Transform: Normal, Noise: DiscreteLaplace}, {Dim: 2, Rows: 2, Transform: FJLT, Density: 1}, {Dim: 2, Rows: 2,
-			Relation: noise.L2},
+			Norm: L2},
 	} {
 		for i := range 8 {
 			p.Integers, p.Epsilon, p.Seed = true, 1.25, seed(i)
@@ -173,7 +174,7 @@ func TestExactOnTinyProjections(t *testing.T) {
 			}
 			require.LessOrEqual(t, worst, p.Epsilon*(1+1e-12), "%+v", p)
 			require.Greater(t, control, p.Epsilon*1.2, "%+v", p)
-			if p.Relation != noise.L2 {
+			if p.Norm != L2 {
 				require.GreaterOrEqual(t, worst, p.Epsilon*(1-1e-12), "%+v: attained", p)
 			}
 		}
@@ -326,7 +327,7 @@ func TestScalesPayForEveryTerm(t *testing.T) {
 	require.NoError(t, err)
 	law = (*laplace.state).law
 	require.GreaterOrEqual(t, law.scale, 1/law.step+1+rows)
-	input, err := New(Params{Dim: 64, Rows: 16, Transform: SRHT, Input: true, Relation: noise.L2, Noise: Laplace, Epsilon: 1, Seed: seed(1)})
+	input, err := New(Params{Dim: 64, Rows: 16, Transform: SRHT, Input: true, Norm: L2, Noise: Laplace, Epsilon: 1, Seed: seed(1)})
 	require.NoError(t, err)
 	law = (*input.state).law
 	require.GreaterOrEqual(t, law.scale, math.Sqrt(64)/law.step)
@@ -334,7 +335,7 @@ func TestScalesPayForEveryTerm(t *testing.T) {
 
 // Integers at ℓ₂ distance Δ = 3 can differ by 1 in nine coordinates: an ℓ₁ distance of Δ², not Δ.
 func TestIntegersUnderL2(t *testing.T) {
-	p := Params{Dim: 200, Rows: 64, Epsilon: 1, Relation: noise.L2, Sensitivity: 3, Integers: true, Seed: seed(2)}
+	p := Params{Dim: 200, Rows: 64, Epsilon: 1, Norm: L2, Sensitivity: 3, Integers: true, Seed: seed(2)}
 	a, err := New(p)
 	require.NoError(t, err)
 	most := 0.0

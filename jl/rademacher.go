@@ -5,7 +5,6 @@ import (
 	"math/bits"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/noise"
 )
 
 // rademacher is √k·S: independent signs. A 4-wise independent polynomial gives the signs of 60 rows at once, the bits 0 to 59 of its value,
@@ -61,9 +60,9 @@ func (m *rademacher) apply(x []int64) []int64 {
 
 // norms: a column has k entries ±1. For ‖d‖₂ ≤ 1 the operator norm is bounded by the Gram matrix of the rows, whose entries are counted by
 // words of signs.
-func (m *rademacher) norms(r noise.Relation) norms {
+func (m *rademacher) norms(r Norm) norms {
 	k := float64(m.rows)
-	if r == noise.L1 {
+	if r == L1 {
 		return norms{k, up(math.Sqrt(k))}
 	}
 	words := int(m.dim+63) / 64

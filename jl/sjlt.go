@@ -5,7 +5,6 @@ import (
 	"math/bits"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/noise"
 )
 
 // sjlt is √s·S: column j has, in each block r of k/s rows, one entry ±1, in the row of a hash h_r(j) and with the sign φ_r(j).
@@ -81,9 +80,9 @@ func (m *sjlt) apply(x []int64) []int64 {
 //   - ‖Ad‖₂² ≤ s·max n_i, as ‖A‖₂² ≤ ‖A‖₁·‖A‖_∞, the greatest column sum times the greatest row sum of |A|. It is attained for s = 1, where
 //     AAᵀ is diagonal.
 //   - ‖Ad‖₁ ≤ Σ_i √n_i·‖d restricted to row i‖ ≤ √(Σ n_i)·√(Σ_i ‖·‖²) = √(su)·√s, attained for s = 1 by d = the signs.
-func (m *sjlt) norms(r noise.Relation) norms {
+func (m *sjlt) norms(r Norm) norms {
 	s := float64(m.sparsity)
-	if r == noise.L1 {
+	if r == L1 {
 		return norms{s, up(math.Sqrt(s))}
 	}
 	loads := make([]uint32, m.rows)

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Sketch is a released sketch, or a sum of such: public, immutable, safe for concurrent readers. All that it computes is post-processing
@@ -35,21 +35,21 @@ func (s *Sketch) Terms() int { return len(s.terms) }
 
 // Guarantee returns the guarantee of the release. For a sum it is the composition of all its terms, which holds for whoever is in all of
 // them; somebody who is in one of them has the guarantee of that one.
-func (s *Sketch) Guarantee() noise.Guarantee {
+func (s *Sketch) Guarantee() budget.Guarantee {
 	if len(s.terms) == 0 {
-		return noise.Guarantee{}
+		return budget.Guarantee{}
 	}
-	all := make([]noise.Guarantee, len(s.terms))
+	all := make([]budget.Guarantee, len(s.terms))
 	for i, t := range s.terms {
-		p := Params{Epsilon: t.epsilon, Delta: t.delta, Rho: t.rho, Noise: t.law.kind, Relation: s.params.Relation}
+		p := Params{Epsilon: t.epsilon, Delta: t.delta, Rho: t.rho, Noise: t.law.kind, Norm: s.params.Norm, Sensitivity: s.params.Sensitivity}
 		all[i] = p.Guarantee()
 	}
 	if len(all) == 1 {
 		return all[0]
 	}
-	g, err := noise.Compose(all...)
+	g, err := budget.Compose(all...)
 	if err != nil {
-		return noise.Guarantee{} // unreachable: the relations agree
+		return budget.Guarantee{} // unreachable: the relations agree
 	}
 	return g
 }
@@ -89,7 +89,7 @@ func (p Params) mismatch(q Params) error {
 		a, b any
 	}{
 		{"Transform", p.Transform, q.Transform}, {"Dim", p.Dim, q.Dim}, {"Rows", p.Rows, q.Rows}, {"Sparsity", p.sparsity(), q.sparsity()},
-		{"Density", p.density(), q.density()}, {"Seed", p.Seed, q.Seed}, {"Relation", p.relation(), q.relation()},
+		{"Density", p.density(), q.density()}, {"Seed", p.Seed, q.Seed}, {"Norm", p.Norm, q.Norm},
 		{"Params", p, q},
 	} {
 		if f.a != f.b {
@@ -143,15 +143,15 @@ func (s *Sketch) rows() []float64 {
 const maxTerms = 1 << 16
 
 // Sum returns the sketch of the sum of the two vectors. Its noise is the noise of both, and its estimates correct for it. The error wraps
-// [ErrMismatch]: both are of one transform, of one grid, which equal Params give, and of one Relation, and together of at most 2¹⁶ terms.
+// [ErrMismatch]: both are of one transform, of one grid, which equal Params give, and of one Norm, and together of at most 2¹⁶ terms.
 // It is post-processing. To add a sketch to itself is no use: the noise would not be independent.
 func (s *Sketch) Sum(other *Sketch) (*Sketch, error) {
 	if err := s.comparable(other); err != nil {
 		return nil, err
 	}
 	switch {
-	case s.params.relation() != other.params.relation():
-		return nil, fault.Mismatch("jl", "Relation", s.params.relation(), other.params.relation())
+	case s.params.Norm != other.params.Norm:
+		return nil, fault.Mismatch("jl", "Norm", s.params.Norm, other.params.Norm)
 	case s.step != other.step:
 		return nil, fault.Mismatch("jl", "grid", s.step, other.step)
 	case len(s.terms)+len(other.terms) > maxTerms:

@@ -4,8 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // released returns a sketch of the vector v·e₁.
@@ -36,7 +37,7 @@ func TestMismatch(t *testing.T) {
 	q.Sparsity = 1 // the default by name
 	_, err := s.Dot(releasedAt(t, q, 1))
 	require.NoError(t, err)
-	q.Relation = noise.L2
+	q.Norm = L2
 	_, err = s.Sum(releasedAt(t, q, 1))
 	require.ErrorIs(t, err, ErrMismatch)
 	for _, other := range []*Sketch{nil, {}} {
@@ -46,7 +47,7 @@ func TestMismatch(t *testing.T) {
 	var zero Sketch
 	require.True(t, math.IsNaN(zero.SquaredNorm()) && math.IsNaN(zero.StdDev()) && math.IsNaN(zero.LikelySquaredNorm()) &&
 		math.IsNaN(zero.Row(0)))
-	require.Equal(t, noise.Guarantee{}, zero.Guarantee())
+	require.Equal(t, budget.Guarantee{}, zero.Guarantee())
 	require.NotEmpty(t, zero.String())
 }
 

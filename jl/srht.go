@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/hadamard"
-	"github.com/dpsketch/dpsketch/noise"
 )
 
 // srht is √k·S = RHD: D random signs, H the Walsh–Hadamard matrix of ±1 of the size u, the least power of two that is at least Dim, and R
@@ -87,9 +86,9 @@ func (m *srht) apply(x []int64) []int64 {
 
 // norms: a column has k entries ±1. The rows are orthogonal and of length √u, so ‖Ad‖₂ ≤ √u and ‖Ad‖₁ ≤ √k·√u for ‖d‖₂ ≤ 1; with Dim = u
 // both are attained.
-func (m *srht) norms(r noise.Relation) norms {
+func (m *srht) norms(r Norm) norms {
 	k, u := float64(m.rows), float64(m.size)
-	if r == noise.L1 {
+	if r == L1 {
 		return norms{k, up(math.Sqrt(k))}
 	}
 	return norms{up(math.Sqrt(k * u)), up(math.Sqrt(u))}

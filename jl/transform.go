@@ -2,8 +2,6 @@ package jl
 
 import (
 	"strconv"
-
-	"github.com/dpsketch/dpsketch/noise"
 )
 
 // Transform is a random k × u matrix S with E‖Sx‖² = ‖x‖². Each is c·A for an integer matrix A and a number c.
@@ -41,7 +39,7 @@ func (t Transform) String() string {
 // holds reports whether a Builder holds the vector and transforms it on release, instead of updating the sketch: where the transform does
 // not work by columns, where the noise goes to the input, and where the sum over entries of both signs has to stay exact (calibrate.go).
 func (p Params) holds() bool {
-	return p.Input || p.Transform != SJLT && p.Transform != Rademacher || p.Transform == Rademacher && p.relation() == noise.L2
+	return p.Input || p.Transform != SJLT && p.Transform != Rademacher || p.Transform == Rademacher && p.Norm == L2
 }
 
 // matrix is the integer matrix A of a transform. It is immutable.
@@ -54,7 +52,7 @@ type matrix interface {
 // bounded is what the calibration of the noise asks of a matrix.
 type bounded interface {
 	// norms returns bounds on the norms of A·d: over ‖d‖₁ ≤ 1, or over ‖d‖₂ ≤ 1.
-	norms(r noise.Relation) norms
+	norms(r Norm) norms
 	// gain returns a bound on |(A·x)ᵢ| and all that apply computes on the way, for |xⱼ| ≤ 1.
 	gain() float64
 }

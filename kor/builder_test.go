@@ -5,10 +5,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/dptest"
-	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 func TestRedaction(t *testing.T) {
@@ -85,8 +86,8 @@ func TestZeroValues(t *testing.T) {
 		FlipProb() float64
 		Interval(float64) (float64, float64)
 		String() string
-		Guarantee() noise.Guarantee
-		PartyGuarantee() noise.Guarantee
+		Guarantee() budget.Guarantee
+		PartyGuarantee() budget.Guarantee
 		Releases() int
 		Params() Params
 	}{&Sketch{}, &StreamSketch{}} {

@@ -16,7 +16,7 @@
 //
 // # Model and guarantee
 //
-// Neighbours differ in one key (noise.AddRemove); in a stream, in one key with all its occurrences. Every key flips one bit at most, so
+// Neighbours differ in one key (budget.AddRemove); in a stream, in one key with all its occurrences. Every key flips one bit at most, so
 // flipping every bit with probability p ≥ 1/(e^ε + 1) is ε-private for every choice of the hash functions (params.go; for streams p ≥
 // e^{−ε}/2, stream.go). p is k/2⁶⁴, rounded up, and drawn exactly. A merged sketch is post-processing: [Sketch.Guarantee] says of what.
 // With [Builder.Share] and [Aggregate] n parties have the noise of one, if only the XOR of their shares is published.

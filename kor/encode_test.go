@@ -6,10 +6,11 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/dptest"
-	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 func id(b byte) hashing.Seed { return hashing.Seed{b, 1, 2, 3} }
@@ -192,8 +193,8 @@ func usable(t *testing.T, s interface {
 	StdErr() float64
 	FlipProb() float64
 	Releases() int
-	Guarantee() noise.Guarantee
-	PartyGuarantee() noise.Guarantee
+	Guarantee() budget.Guarantee
+	PartyGuarantee() budget.Guarantee
 	Interval(float64) (float64, float64)
 	String() string
 }) {
@@ -207,6 +208,6 @@ func usable(t *testing.T, s interface {
 		require.True(t, lo >= 0 && lo <= hi, "[%v, %v]", lo, hi)
 	}
 	require.NotContains(t, s.String(), "NaN")
-	require.Equal(t, s.Releases() == 0, s.Guarantee() == noise.Guarantee{}, "nothing is promised where nothing is shown")
-	require.Equal(t, s.Releases() == 0, s.PartyGuarantee() == noise.Guarantee{})
+	require.Equal(t, s.Releases() == 0, s.Guarantee() == budget.Guarantee{}, "nothing is promised where nothing is shown")
+	require.Equal(t, s.Releases() == 0, s.PartyGuarantee() == budget.Guarantee{})
 }

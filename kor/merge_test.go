@@ -6,10 +6,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/dptest"
-	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 var small = Params{Epsilon: 1, Cells: 100, Levels: 5, Seed: hashing.Seed{1}}
@@ -131,7 +132,7 @@ func TestFlipProbability(t *testing.T) {
 		want = want + p - 2*want*p
 		require.InEpsilon(t, want, s.FlipProb(), 1e-14)
 		require.InEpsilon(t, float64(merges+2), s.Guarantee().EpsilonAt(0), 1e-14)
-		require.Equal(t, noise.PureDP(1, noise.AddRemove), s.PartyGuarantee())
+		require.Equal(t, budget.PureDP(1, budget.AddRemove), s.PartyGuarantee())
 	}
 	other := small
 	other.Epsilon, other.CountShare = 2, 0.1
@@ -141,7 +142,7 @@ func TestFlipProbability(t *testing.T) {
 	want = p + q - 2*p*q
 	require.InEpsilon(t, want+p-2*want*p, mixed.FlipProb(), 1e-14)
 	require.Equal(t, 2.0, mixed.Params().Epsilon)
-	require.Equal(t, noise.PureDP(2, noise.AddRemove), mixed.PartyGuarantee())
+	require.Equal(t, budget.PureDP(2, budget.AddRemove), mixed.PartyGuarantee())
 	require.Equal(t, 4.0, mixed.Guarantee().EpsilonAt(0))
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 const (
@@ -88,9 +89,12 @@ func (p Params) split() (bits, count float64) {
 	return math.Nextafter(p.Epsilon-count, 0), count
 }
 
+// unit is one key of the set, or of a stream one key with all its occurrences.
+var unit = budget.Key(budget.AddRemove)
+
 // Guarantee returns what a release of these Params promises: ε-differential privacy when one key is added to the set or removed
 // from it, whatever its weight; for a stream, one key with all its occurrences.
-func (p Params) Guarantee() noise.Guarantee { return noise.PureDP(p.Epsilon, noise.AddRemove) }
+func (p Params) Guarantee() budget.Guarantee { return budget.PureDP(p.Epsilon, unit) }
 
 // FlipProb returns p, the probability with which a release flips each bit, rounded to a float64: the least k/2⁶⁴ that
 // is at least 1/(e^ε + 1), for the ε that CountShare leaves. NaN if the Params are invalid.

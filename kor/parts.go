@@ -6,7 +6,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // part is one release whose bits are in a sketch. Its identity is drawn at the release, is public and has nothing to do with the data.
@@ -70,15 +70,15 @@ func totalLogSign(parts []part) (sum float64) {
 
 // together returns what the releases behind the parts promise together. Without parts nothing is promised, though a sketch without parts
 // holds nothing either.
-func together(parts []part) noise.Guarantee {
+func together(parts []part) budget.Guarantee {
 	if len(parts) == 0 {
-		return noise.Guarantee{}
+		return budget.Guarantee{}
 	}
-	all := make([]noise.Guarantee, len(parts))
+	all := make([]budget.Guarantee, len(parts))
 	for i, p := range parts {
-		all[i] = noise.PureDP(p.epsilon, noise.AddRemove)
+		all[i] = budget.PureDP(p.epsilon, unit)
 	}
-	g, _ := noise.Compose(all...) // one relation, so no error
+	g, _ := budget.Compose(all...) // one relation, so no error
 	return g
 }
 
@@ -91,9 +91,9 @@ func largestEpsilon(parts []part) (epsilon float64) {
 }
 
 // weakest returns what the weakest of the releases promises by itself.
-func weakest(parts []part) noise.Guarantee {
+func weakest(parts []part) budget.Guarantee {
 	if len(parts) == 0 {
-		return noise.Guarantee{}
+		return budget.Guarantee{}
 	}
-	return noise.PureDP(largestEpsilon(parts), noise.AddRemove)
+	return budget.PureDP(largestEpsilon(parts), unit)
 }

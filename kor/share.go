@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // maxParties is the most parties among which noise is shared.
@@ -66,13 +67,13 @@ func (s *Share) Params() Params { return s.params }
 
 // Guarantee returns what protects the set of this party from whoever sees the share itself: ε′ = ln((1 − p_n)/p_n), far more than ε. What
 // is published is the aggregate of all n shares, with the guarantee of the Params.
-func (s *Share) Guarantee() noise.Guarantee {
+func (s *Share) Guarantee() budget.Guarantee {
 	k := s.law.K()
 	if k == 0 {
-		return noise.Guarantee{}
+		return budget.Guarantee{}
 	}
 	// (1−p)/p − 1 = 2·(2⁶³ − k)/k, where the difference is exact: so the result is within a relative 2⁻⁵⁰, also for p near ½.
-	return noise.PureDP(math.Log1p(2*float64(1<<63-k)/float64(k))*(1+0x1p-48), noise.AddRemove)
+	return budget.PureDP(math.Log1p(2*float64(1<<63-k)/float64(k))*(1+0x1p-48), unit)
 }
 
 // Bytes returns the bits of the share, 8·Levels·⌈Cells/64⌉ bytes, for a protocol that computes the XOR of all parties' bytes and reveals

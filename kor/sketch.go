@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // release is what sketches of sets and of streams have in common.
@@ -109,11 +109,11 @@ func (s *Sketch) Params() Params { return s.r.params }
 // For a sketch merged from several releases it is that of all of them together, the composition, for a key that is added to or
 // removed from every one of the sets at once: the parts were published too, or could have been. For a change of the set of one party
 // alone, that party's own guarantee holds: [Sketch.PartyGuarantee]. A sketch whose releases have all cancelled promises nothing and shows nothing.
-func (s *Sketch) Guarantee() noise.Guarantee { return together(s.r.parts) }
+func (s *Sketch) Guarantee() budget.Guarantee { return together(s.r.parts) }
 
 // PartyGuarantee returns what holds for a change of one party's set alone, whatever the others hold: the weakest of the parties'
 // own guarantees. It is Guarantee for a sketch of one release.
-func (s *Sketch) PartyGuarantee() noise.Guarantee { return weakest(s.r.parts) }
+func (s *Sketch) PartyGuarantee() budget.Guarantee { return weakest(s.r.parts) }
 
 // Releases returns the number of releases that the sketch is the XOR of: those that occur in it once, as two of the same cancel.
 func (s *Sketch) Releases() int { return len(s.r.parts) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // StreamBuilder sketches a stream, in which keys may come any number of times: the pre-sampled sketch of the thesis (section 3.6). It holds
@@ -144,10 +145,10 @@ func (s *StreamSketch) Params() Params { return s.r.params }
 
 // Guarantee returns the guarantee of the release: ε-differential privacy for one key, added to the stream or removed from it with all its
 // occurrences. For a union it is that of all releases together, for a key in all streams; see [Sketch.Guarantee].
-func (s *StreamSketch) Guarantee() noise.Guarantee { return together(s.r.parts) }
+func (s *StreamSketch) Guarantee() budget.Guarantee { return together(s.r.parts) }
 
 // PartyGuarantee returns what holds for a change of one stream alone: the weakest of the streams' own guarantees.
-func (s *StreamSketch) PartyGuarantee() noise.Guarantee { return weakest(s.r.parts) }
+func (s *StreamSketch) PartyGuarantee() budget.Guarantee { return weakest(s.r.parts) }
 
 // Releases returns the number of releases in the sketch.
 func (s *StreamSketch) Releases() int { return len(s.r.parts) }

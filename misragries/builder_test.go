@@ -7,9 +7,11 @@ import (
 	"testing"
 	"testing/cryptotest"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 func build[K string | int | uint64](t testing.TB, p Params, stream []K) *Builder[K] {
@@ -45,7 +47,7 @@ func TestEmptyStream(t *testing.T) {
 	for range h.All() {
 		t.Fatal("a key from nowhere")
 	}
-	require.Equal(t, noise.ApproxDP(1, 1e-6, noise.AddRemove), h.Guarantee())
+	require.Equal(t, budget.ApproxDP(1, 1e-6, budget.AddRemove), h.Guarantee())
 	require.Zero(t, h.Estimate(7))
 }
 

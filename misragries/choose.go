@@ -8,6 +8,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
@@ -113,7 +114,7 @@ func (p Params) sparse(in Input) (threshold.Params, error) {
 		return threshold.Params{}, fault.Params("misragries", "Epsilon", p.Epsilon, "a larger number for SparseVector")
 	}
 	return threshold.Params{
-		Epsilon: epsilon, Delta: delta, Relation: noise.AddRemove,
+		Epsilon: epsilon, Delta: delta, Relation: budget.AddRemove,
 		MaxKeys: p.Counters, Stored: p.Counters, Integers: true, Mechanism: p.Sparse,
 	}, nil
 }

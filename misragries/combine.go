@@ -10,7 +10,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Combined is the sum of released histograms: what an aggregator can do that nobody trusts. It is public, immutable, safe for concurrent
@@ -91,28 +91,30 @@ func (c *Combined[K]) each(confidence float64) float64 {
 }
 
 // GuaranteeDisjoint returns the guarantee where every element, or every user if the parts have MaxKeys, is in one stream only: the
-// largest ε and the largest δ of the parts.
-func (c *Combined[K]) GuaranteeDisjoint() noise.Guarantee {
-	epsilon, delta := 0.0, 0.0
-	for _, h := range c.parts {
-		epsilon = max(epsilon, h.params.Epsilon)
-		if h.law.mechanism != PureUniverse {
-			delta = max(delta, h.params.Delta)
-		}
+// largest ε and the largest δ of the parts. It promises nothing if the parts protect different units.
+func (c *Combined[K]) GuaranteeDisjoint() budget.Guarantee {
+	if len(c.parts) == 0 {
+		return budget.Guarantee{}
 	}
-	return noise.ApproxDP(epsilon, delta, noise.AddRemove)
+	epsilon, delta, unit := 0.0, 0.0, c.parts[0].Guarantee().Unit()
+	for _, h := range c.parts {
+		g := h.Guarantee()
+		if g.Unit() != unit {
+			return budget.Guarantee{}
+		}
+		epsilon, delta = max(epsilon, g.Epsilon()), max(delta, g.Delta())
+	}
+	return budget.ApproxDP(epsilon, delta, unit)
 }
 
-// GuaranteeOverlapping returns the guarantee where an element, or a user, may be in all streams at once: the composition of the parts.
-func (c *Combined[K]) GuaranteeOverlapping() noise.Guarantee {
-	var all []noise.Guarantee
-	for _, h := range c.parts {
-		all = append(all, h.Guarantee())
+// GuaranteeOverlapping returns the guarantee where an element, or a user, may be in all streams at once: the composition of the parts. It promises
+// nothing if the parts protect different units.
+func (c *Combined[K]) GuaranteeOverlapping() budget.Guarantee {
+	all := make([]budget.Guarantee, len(c.parts))
+	for i, h := range c.parts {
+		all[i] = h.Guarantee()
 	}
-	g, err := noise.Compose(all...)
-	if err != nil {
-		panic("misragries: guarantees of one relation do not compose") // unreachable
-	}
+	g, _ := budget.Compose(all...) // promises nothing on an error
 	return g
 }
 

@@ -4,9 +4,11 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 func TestCombine(t *testing.T) {
@@ -30,8 +32,8 @@ func TestCombine(t *testing.T) {
 	for range c.All() {
 		break
 	}
-	require.Equal(t, noise.ApproxDP(2, 1e-6, noise.AddRemove), c.GuaranteeDisjoint())
-	both, err := noise.Compose(a.Guarantee(), b.Guarantee())
+	require.Equal(t, budget.ApproxDP(2, 1e-6, budget.AddRemove), c.GuaranteeDisjoint())
+	both, err := budget.Compose(a.Guarantee(), b.Guarantee())
 	require.NoError(t, err)
 	require.Equal(t, both, c.GuaranteeOverlapping())
 	require.Contains(t, c.String(), "3 keys of 2 histograms")

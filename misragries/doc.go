@@ -7,7 +7,7 @@
 // # Model
 //
 // One element of the stream is what is hidden: neighbouring streams differ by adding or removing one
-// element anywhere (noise.AddRemove), or with Params.MaxKeys all elements of one user. The length n is private too. Params are public.
+// element anywhere (budget.AddRemove), or with Params.MaxKeys all elements of one user. The length n is private too. Params are public.
 //
 // # What to use
 //

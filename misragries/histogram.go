@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
@@ -49,11 +49,11 @@ func (h *Histogram[K]) Input() Input { return h.input }
 
 // Guarantee returns the (ε, δ) of the Params: for streams that differ by adding or removing one element or, where MaxKeys is given,
 // all elements of one user.
-func (h *Histogram[K]) Guarantee() noise.Guarantee {
+func (h *Histogram[K]) Guarantee() budget.Guarantee {
 	if h.law.mechanism == PureUniverse {
-		return noise.PureDP(h.params.Epsilon, noise.AddRemove)
+		return budget.PureDP(h.params.Epsilon, h.params.unit(h.input))
 	}
-	return noise.ApproxDP(h.params.Epsilon, h.params.Delta, noise.AddRemove)
+	return budget.ApproxDP(h.params.Epsilon, h.params.Delta, h.params.unit(h.input))
 }
 
 // Threshold returns the least noisy count that is released; for PureUniverse and ShiftedUniverse, the least that was.

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
@@ -74,14 +74,22 @@ func (p Params) validate() error {
 
 // Guarantee returns what a release of these Params promises: ε where it is PureUniverse, else (ε, δ), for streams that differ by adding or removing
 // one element or, where MaxKeys is given, all elements of one user. Invalid Params promise nothing.
-func (p Params) Guarantee() noise.Guarantee {
+func (p Params) Guarantee() budget.Guarantee {
 	switch {
 	case p.validate() != nil:
-		return noise.Guarantee{}
+		return budget.Guarantee{}
 	case p.Mechanism == PureUniverse, p.Mechanism == Auto && p.Delta == 0:
-		return noise.PureDP(p.Epsilon, noise.AddRemove)
+		return budget.PureDP(p.Epsilon, p.unit(OneStream))
 	}
-	return noise.ApproxDP(p.Epsilon, p.Delta, noise.AddRemove)
+	return budget.ApproxDP(p.Epsilon, p.Delta, p.unit(OneStream))
+}
+
+// unit returns whom a release from such an input protects: one element of the stream, or one user with up to MaxKeys.
+func (p Params) unit(in Input) budget.Unit {
+	if in == Users || p.MaxKeys > 1 {
+		return budget.User(max(p.MaxKeys, 1), budget.AddRemove)
+	}
+	return budget.Element(budget.AddRemove)
 }
 
 // Threshold returns the least noisy count that a Builder of one stream releases; with PureUniverse and ShiftedUniverse, which have

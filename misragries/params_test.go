@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 func TestBadParams(t *testing.T) {
@@ -77,10 +78,10 @@ func TestPlanning(t *testing.T) {
 
 // What the Params promise is what the release says it kept.
 func TestGuaranteeOfParams(t *testing.T) {
-	require.Equal(t, noise.Guarantee{}, Params{}.Guarantee())
-	require.Equal(t, noise.Guarantee{}, Params{Counters: 4, Epsilon: math.NaN(), Delta: 1e-6}.Guarantee())
-	require.Equal(t, noise.PureDP(2, noise.AddRemove), Params{Counters: 4, Epsilon: 2, Dim: 100}.Guarantee())
-	require.Equal(t, noise.ApproxDP(2, 1e-6, noise.AddRemove), Params{Counters: 4, Epsilon: 2, Delta: 1e-6, MaxKeys: 3}.Guarantee())
+	require.Equal(t, budget.Guarantee{}, Params{}.Guarantee())
+	require.Equal(t, budget.Guarantee{}, Params{Counters: 4, Epsilon: math.NaN(), Delta: 1e-6}.Guarantee())
+	require.Equal(t, budget.PureDP(2, budget.AddRemove), Params{Counters: 4, Epsilon: 2, Dim: 100}.Guarantee())
+	require.Equal(t, budget.ApproxDP(2, 1e-6, budget.AddRemove), Params{Counters: 4, Epsilon: 2, Delta: 1e-6, MaxKeys: 3}.Guarantee())
 	for m := Auto; m <= lastMechanism; m++ {
 		for _, p := range []Params{
 			{Counters: 4, Epsilon: 1, Delta: 1e-6, Mechanism: m}, {Counters: 4, Epsilon: 1, Delta: 1e-6, Dim: 100, Mechanism: m}, {Counters: 4, Epsilon: 1, Dim: 100, Mechanism: m},

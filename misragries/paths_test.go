@@ -8,10 +8,12 @@ import (
 	"testing"
 	"testing/cryptotest"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/threshold"
-	"github.com/stretchr/testify/require"
 )
 
 // releaser is what holds private data.
@@ -120,9 +122,9 @@ func TestEveryPath(t *testing.T) {
 			named.Mechanism = m
 			require.Equal(t, named, h.Params())
 			if m == PureUniverse {
-				require.Equal(t, noise.PureDP(1, noise.AddRemove), h.Guarantee())
+				require.Equal(t, budget.PureDP(1, budget.AddRemove), h.Guarantee())
 			} else {
-				require.Equal(t, noise.ApproxDP(1, 0.05, noise.AddRemove), h.Guarantee())
+				require.Equal(t, budget.ApproxDP(1, 0.05, budget.AddRemove), h.Guarantee())
 			}
 			quick := p
 			if testing.Short() && p.Delta > 0 { // else Candidates calibrates all kinds of SparseVector each time
@@ -185,7 +187,7 @@ func TestAuto(t *testing.T) {
 func TestMergedIsASparseVector(t *testing.T) {
 	for _, sparse := range []threshold.Mechanism{threshold.Auto, threshold.Gaussian, threshold.ExponentialRounding, threshold.Laplace} {
 		p := Params{Counters: 16, Epsilon: 1, Delta: 1e-6, Sparse: sparse}
-		want := threshold.Params{Epsilon: 1, Delta: 1e-6, Relation: noise.AddRemove, MaxKeys: 16, Stored: 16, Integers: true, Mechanism: sparse}
+		want := threshold.Params{Epsilon: 1, Delta: 1e-6, Relation: budget.AddRemove, MaxKeys: 16, Stored: 16, Integers: true, Mechanism: sparse}
 		for _, in := range []Input{Merged, Users} {
 			p.MaxKeys, p.Mechanism = 0, Auto
 			if in == Users {
@@ -203,7 +205,7 @@ func TestMergedIsASparseVector(t *testing.T) {
 	// Elements of one user in a merged sketch are a group.
 	h := draw(t, Merged, Params{Counters: 4, Epsilon: 1, Delta: 1e-2, MaxKeys: 3, Sparse: threshold.Laplace}, repeat(500))
 	v := h.vector.Params()
-	group := noise.ApproxDP(v.Epsilon, v.Delta, noise.AddRemove).Group(3)
+	group := budget.ApproxDP(v.Epsilon, v.Delta, budget.AddRemove).Group(3)
 	require.LessOrEqual(t, group.EpsilonAt(1e-2), 1.0)
 	require.LessOrEqual(t, group.DeltaAt(1), 1e-2)
 }
@@ -221,7 +223,7 @@ func TestPureUniverseTakesNoDelta(t *testing.T) {
 			require.Equal(t, pure, named)
 			require.InEpsilon(t, 31/0.5*float64(max(m, 1)), named.sum.scale, 1e-12)
 			require.GreaterOrEqual(t, named.sum.scale, 31/0.5*float64(max(m, 1)))
-			require.Equal(t, noise.PureDP(0.5, noise.AddRemove), draw(t, in, p, repeat(40)).Guarantee())
+			require.Equal(t, budget.PureDP(0.5, budget.AddRemove), draw(t, in, p, repeat(40)).Guarantee())
 			p.Mechanism = ShiftedUniverse
 			shifted, err := p.choose(in)
 			require.NoError(t, err)
@@ -437,7 +439,7 @@ func TestGroups(t *testing.T) {
 					require.ErrorIs(t, err, ErrParams)
 					continue
 				}
-				g := noise.ApproxDP(one, d1, noise.AddRemove).Group(m)
+				g := budget.ApproxDP(one, d1, budget.AddRemove).Group(m)
 				require.LessOrEqual(t, g.EpsilonAt(delta), epsilon, "%+v", p)
 				require.LessOrEqual(t, g.DeltaAt(epsilon), delta, "%+v", p)
 				require.InEpsilon(t, epsilon/float64(m), one, 1e-12, "and it is all that there is to spend")

@@ -15,14 +15,6 @@ func divide(x, s float64) (q, r float64) {
 	return q, math.FMA(-q, s, x) / s
 }
 
-// logOf returns ln x for x ≥ 0, denormal x included: math.Log of Go 1.26 on amd64 returns −709.09 for 5e-324 instead of −744.44.
-func logOf(x float64) float64 {
-	if x < 0x1p-1022 {
-		return math.Log(x*0x1p100) - 100*math.Ln2
-	}
-	return math.Log(x)
-}
-
 // expNeg returns e^{−(q+r)} for q ≥ 0 and |r| ≤ 2⁻⁵²·q.
 func expNeg(q, r float64) float64 {
 	e := math.Exp(-q)
@@ -47,58 +39,4 @@ func logGaussKernel(z, r float64) float64 {
 		return math.Inf(-1)
 	}
 	return -square/2 - float64(z*r)
-}
-
-// quotientUp returns the least float64 that is ≥ a/b, for a and b in [leastParam, mostParam]; +Inf or 0 may
-// come out only if a/b is out of the range of float64.
-func quotientUp(a, b float64) float64 {
-	fa, ea := math.Frexp(a)
-	fb, eb := math.Frexp(b)
-	q := fa / fb // in (½, 2), and the remainder below is exact
-	if math.FMA(q, fb, -fa) < 0 {
-		q = math.Nextafter(q, 2)
-	}
-	return math.Ldexp(q, ea-eb)
-}
-
-// sqrtDown returns the greatest float64 that is ≤ √x, for x in [leastParam, 2·mostParam].
-func sqrtDown(x float64) float64 {
-	s := math.Sqrt(x)
-	if math.FMA(s, s, -x) > 0 {
-		s = math.Nextafter(s, 0)
-	}
-	return s
-}
-
-// sumUp returns the least float64 that is ≥ a + b, for a, b ≥ 0 (+Inf allowed).
-func sumUp(a, b float64) float64 {
-	s := a + b
-	if math.IsInf(s, 1) {
-		return s
-	}
-	if a < b {
-		a, b = b, a
-	}
-	if b-(s-a) > 0 { // the exact rounding error of the sum (Dekker)
-		s = math.Nextafter(s, math.Inf(1))
-	}
-	return s
-}
-
-// differenceUp returns the least float64 ≥ a − b, for a ≥ b ≥ 0 finite.
-func differenceUp(a, b float64) float64 {
-	d := a - b
-	if (a-d)-b > 0 { // the exact rounding error of the difference (Dekker)
-		d = math.Nextafter(d, math.Inf(1))
-	}
-	return d
-}
-
-// differenceDown returns a float64 ≤ a − b, for a ≥ b ≥ 0 finite, at most one unit below the exact value.
-func differenceDown(a, b float64) float64 {
-	d := a - b
-	if (a-d)-b < 0 { // the exact rounding error of the difference (Dekker)
-		d = math.Nextafter(d, 0)
-	}
-	return d
 }

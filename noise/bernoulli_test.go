@@ -6,8 +6,9 @@ import (
 	"math/big"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
 // Each lane of the bit-parallel comparison must say what comparing its 64 digits with k says: exactly, for every word of randomness.

@@ -1,7 +1,7 @@
 package noise
 
 import (
-	"math"
+	"github.com/dpsketch/dpsketch/internal/round"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
@@ -18,7 +18,7 @@ func LaplaceScale(epsilon, sensitivity float64) (float64, error) {
 	if err := checkParam("sensitivity", sensitivity); err != nil {
 		return 0, err
 	}
-	return checkScale(quotientUp(sensitivity, epsilon), sensitivity, "a number with a scale sensitivity/epsilon in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
+	return checkScale(round.QuotientUp(sensitivity, epsilon), sensitivity, "a number with a scale sensitivity/epsilon in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
 }
 
 // GaussianSigmaZCDP returns σ ≥ Δ₂/√(2ρ), larger than that by at most a relative 2⁻⁵⁰: the parameter at
@@ -34,7 +34,7 @@ func GaussianSigmaZCDP(rho, sensitivity float64) (float64, error) {
 	if err := checkParam("sensitivity", sensitivity); err != nil {
 		return 0, err
 	}
-	return checkScale(quotientUp(sensitivity, sqrtDown(2*rho)), sensitivity, "a number with σ = sensitivity/√(2·rho) in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
+	return checkScale(round.QuotientUp(sensitivity, round.SqrtDown(2*rho)), sensitivity, "a number with σ = sensitivity/√(2·rho) in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
 }
 
 // checkScale returns the calibrated scale, or an error that blames the sensitivity if no distribution has that scale.
@@ -59,36 +59,4 @@ func checkEpsilonOrZero(epsilon float64) error {
 		return fault.Params("noise", "epsilon", epsilon, "0 or "+wantParam)
 	}
 	return nil
-}
-
-// leastSafe returns the least float64 t of [lo, hi] for which safe(t) holds, where safe is monotone and safe(hi) holds;
-// in any case a t with safe(t), or hi. It bisects the ordered float64, so the result is
-// precise in relative terms also next to 0.
-func leastSafe(lo, hi float64, safe func(float64) bool) float64 {
-	a, b := orderedBits(lo), orderedBits(hi)
-	for a+1 < b {
-		mid := a + int64(uint64(b-a)/2)
-		if safe(fromOrderedBits(mid)) {
-			b = mid
-		} else {
-			a = mid
-		}
-	}
-	return fromOrderedBits(b)
-}
-
-// orderedBits maps float64 to integers in the same order, −0 and 0 to 0. A difference of two may overflow an int64,
-// modulo 2⁶⁴, but is right as a uint64.
-func orderedBits(x float64) int64 {
-	if x < 0 {
-		return -int64(math.Float64bits(-x))
-	}
-	return int64(math.Float64bits(math.Abs(x)))
-}
-
-func fromOrderedBits(n int64) float64 {
-	if n < 0 {
-		return -math.Float64frombits(uint64(-n))
-	}
-	return math.Float64frombits(uint64(n))
 }

@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/search"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -112,7 +114,7 @@ func TestScalesRoundUp(t *testing.T) {
 
 func TestLeastSafe(t *testing.T) {
 	for _, edge := range []float64{-40, -3, -1e-300, -5e-324, 0, 5e-324, 1e-9, 39, 40} {
-		assert.Equal(t, max(edge, math.Nextafter(-40, 0)), leastSafe(-40, 40, func(x float64) bool { return x >= edge }))
+		assert.Equal(t, max(edge, math.Nextafter(-40, 0)), search.Float(-40, 40, func(x float64) bool { return x >= edge }))
 	}
-	assert.Equal(t, 40.0, leastSafe(-40, 40, func(float64) bool { return false }))
+	assert.Equal(t, 40.0, search.Float(-40, 40, func(float64) bool { return false }))
 }

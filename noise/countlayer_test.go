@@ -7,8 +7,9 @@ import (
 	"testing"
 	"testing/cryptotest"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
 // layers are cases of CountLayer: one value and many, p near ½, around one block, several, the largest number of draws, a layer so

@@ -6,8 +6,9 @@ import (
 	"math/big"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
 // binomialMass returns Pr[Bin(n, p) = k] for k < cells, and what is left as the last cell. The masses are multiplied up as logarithms, so that

@@ -1,6 +1,10 @@
 package noise
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/round"
+)
 
 // DiscreteLaplace is the two-sided geometric distribution on the integers, Pr[X = k] = tanh(1/(2b))·e^{−|k|/b},
 // b the scale. Noise of scale Δ₁/ε makes an integer release of ℓ₁ sensitivity Δ₁ ε-differentially private
@@ -82,7 +86,7 @@ func (d DiscreteLaplace) Quantile(p float64) float64 {
 		return math.NaN()
 	}
 	// With n = −k, Pr[X ≤ k] = e^{−n/b}/(1+q) for n ≥ 1: a guess that is off by rounding only.
-	tail := d.scale * (logOf(min(p, 1-p)) + math.Log1p(d.decay()))
+	tail := d.scale * (round.Log(min(p, 1-p)) + math.Log1p(d.decay()))
 	if p <= 0.5 {
 		return settleQuantile(math.Ceil(min(tail, 0)), p, d.CDF, d.Survival)
 	}

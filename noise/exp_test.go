@@ -6,8 +6,9 @@ import (
 	"math/big"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
 // e^{−1} to 60 digits.

@@ -3,6 +3,9 @@ package noise
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/search"
+
 	"gonum.org/v1/gonum/integrate/quad"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
@@ -23,7 +26,7 @@ import (
 // errs by less than a quarter, 9e-13, for |t₁| ≤ 40: at most 7e-13 from t₁²/2 (2⁻⁵¹·t₁²), 8e-14 from ln δ itself, 1e-14 from R, 2e-14 from the slope.
 const deltaMargin = 0x1p-38
 
-// GaussianSigma returns the least σ, up to rounding upwards by at most a relative 1e-11, at which N(0, σ²) noise in every
+// GaussianSigma returns the least σ, up to rounding round.Above by at most a relative 1e-11, at which N(0, σ²) noise in every
 // coordinate makes a release of ℓ₂ sensitivity Δ₂ (ε, δ)-differentially private. It never returns less than the ideal σ.
 //
 // epsilon and delta are without unit, sensitivity and the result in the units of the data. The error wraps [ErrParams]
@@ -50,13 +53,13 @@ func GaussianSigma(epsilon, delta, sensitivity float64) (float64, error) {
 		return gaussComplement(t, mu)*(1-deltaMargin) >= 1-delta
 	}
 	// δ < φ(40)·R(40) < e^{−804} at the upper end is below every δ, and 1 − δ < 2·Q(40) at the lower is above.
-	t := leastSafe(-40, 40, safe)
+	t := search.Float(-40, 40, safe)
 	mu := shift(t, root) * (1 - 0x1p-50) // shift is within 3 units in the last place
 	want := "a number with σ in [2⁻⁹⁰⁰, 2⁹⁰⁰] for these epsilon and delta"
 	if !(mu >= leastParam) { // σ is above the sensitivity by 2⁹⁰⁰ or more; or ε = 0 and δ next to nothing
 		return 0, fault.Params("noise", "sensitivity", sensitivity, want)
 	}
-	return checkScale(quotientUp(sensitivity, mu), sensitivity, want)
+	return checkScale(round.QuotientUp(sensitivity, mu), sensitivity, want)
 }
 
 // shift returns μ = √(t² + 2ε) − t, the ratio Δ₂/σ that belongs to t₁ = t, given root = √(2ε).
@@ -111,7 +114,7 @@ func GaussianDelta(sigma, epsilon, sensitivity float64) (float64, error) {
 	case err != nil:
 		return 0, err
 	case bound.nearOne:
-		return differenceUp(1, bound.rest), nil
+		return round.DifferenceUp(1, bound.rest), nil
 	}
 	// math.Exp is within one unit in the last place, and near underflow one unit is the least float64.
 	return math.Nextafter(math.Exp(bound.log), 1), nil

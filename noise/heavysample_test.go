@@ -6,8 +6,9 @@ import (
 	"math/big"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
 // full returns n, or few where the tests are to be short.

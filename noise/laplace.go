@@ -1,6 +1,10 @@
 package noise
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/round"
+)
 
 // Laplace is the continuous Laplace distribution with density e^{−|x|/b}/(2b), b the scale. Noise of
 // scale Δ₁/ε makes a release of ℓ₁ sensitivity Δ₁ ε-differentially private ([LaplaceScale]).
@@ -59,7 +63,7 @@ func (d Laplace) Quantile(p float64) float64 {
 	if p > 0.5 {
 		return -d.scale * math.Log(2*(1-p)) // 1 − p is exact
 	}
-	return d.scale * logOf(2*p)
+	return d.scale * round.Log(2*p)
 }
 
 // Mean returns 0.

@@ -3,6 +3,8 @@ package noise
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/round"
+
 	"gonum.org/v1/gonum/mathext"
 )
 
@@ -96,7 +98,7 @@ func upperQuantile(p float64) float64 {
 	}
 	// Newton's iteration on ln Q(t) = ln p, with (ln Q)′ = −1/R.
 	// The asymptotic start is too far above by ln(t)/t, which three steps remove, and serves for denormal p.
-	target := logOf(p)
+	target := round.Log(p)
 	t := math.Sqrt(-2 * target)
 	if p > 1e-300 {
 		t = -mathext.NormalQuantile(p)

@@ -3,6 +3,8 @@ package noise
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/round"
+
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
@@ -97,7 +99,7 @@ func (d Pareto) Quantile(p float64) float64 {
 
 // upperQuantile returns the x ≥ 0 with Pr[X > x] = p, for p in [0, ½].
 func (d Pareto) upperQuantile(p float64) float64 {
-	log := -logOf(2*p) / (d.shape - 1)
+	log := -round.Log(2*p) / (d.shape - 1)
 	if log > 700 { // the scale may bring it back into range
 		return math.Exp(log + math.Log(d.scale))
 	}

@@ -17,15 +17,15 @@ import (
 //
 // step must be a power of two with s/step ≤ 2⁴⁶; otherwise the result is NaN.
 func (d Pareto) Sample(src *Source, step float64) float64 {
-	steps, ok := d.sampleSteps(src, step)
+	steps, ok := d.SampleSteps(src, step)
 	if !ok {
 		return math.NaN()
 	}
 	return float64(steps) * step
 }
 
-// sampleSteps is Sample in steps, exact below 2⁶¹, or false for a step that Sample refuses.
-func (d Pareto) sampleSteps(src *Source, step float64) (steps int64, ok bool) {
+// SampleSteps is Sample in steps, exact below 2⁶¹, for those who add it to an integer; and false for a step that Sample refuses.
+func (d Pareto) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 	g, ok := newPowerGrid(paretoLaw, d.shape, d.scale, step)
 	if !ok {
 		return 0, false

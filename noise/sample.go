@@ -1,6 +1,8 @@
 package noise
 
-import "math"
+import (
+	"math"
+)
 
 // maxGridScale is the largest scale, in grid steps, that Sample draws at: the result and its sum with
 // anything below 2⁵² steps are exact in a float64 (a draw leaves ±2⁵² with probability below e^{−64}).
@@ -23,13 +25,22 @@ func gridScale(scale, step float64) (float64, bool) {
 //
 // step must be a power of two with scale/step ≤ 2⁴⁶; otherwise the result is NaN.
 func (d Laplace) Sample(src *Source, step float64) float64 {
-	b, ok := gridScale(d.scale, step)
+	steps, ok := d.SampleSteps(src, step)
 	if !ok {
 		return math.NaN()
 	}
+	return float64(steps) * step
+}
+
+// SampleSteps is Sample in steps, exact also beyond 2⁵³, for those who add it to an integer; and false for a step that Sample refuses.
+func (d Laplace) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
+	b, ok := gridScale(d.scale, step)
+	if !ok {
+		return 0, false
+	}
 	// ⌊|X| + ½⌋ = ⌊(⌊2|X|⌋ + 1)/2⌋ in steps, and ⌊2|X|⌋ is geometric.
 	g, coins := geometric(src, 2*b)
-	return float64(withSign((g+1)>>1, coins)) * step
+	return withSign((g+1)>>1, coins), true
 }
 
 // withSign returns k, negated if the lowest bit of coins is set.
@@ -52,7 +63,7 @@ func (d DiscreteLaplace) SampleInt(src *Source) int64 {
 	}
 }
 
-// Sample draws X, an integer, and rounds it to a multiple of step, halves upwards. Where step ≤ 1 nothing
+// Sample draws X, an integer, and rounds it to a multiple of step, halves round.Above. Where step ≤ 1 nothing
 // is rounded. The draw is exact (see [DiscreteLaplace.SampleInt]).
 //
 // step must be a power of two and scale ≤ 2⁴⁶·max(step, 1), so that the result is exact in a float64; otherwise
@@ -74,7 +85,7 @@ func (d Geometric) SampleInt(src *Source) int64 {
 	return k
 }
 
-// Sample draws X, an integer, and rounds it to a multiple of step, halves upwards. Where step ≤ 1 nothing
+// Sample draws X, an integer, and rounds it to a multiple of step, halves round.Above. Where step ≤ 1 nothing
 // is rounded. The draw is exact (see [Geometric.SampleInt]).
 //
 // step must be a power of two and scale ≤ 2⁴⁶·max(step, 1), so that the result is exact in a float64; otherwise
@@ -102,7 +113,7 @@ func powerOfTwo(step float64) bool {
 	return b != 0 && b&(b-1) == 0
 }
 
-// roundInt rounds k to a multiple of the power of two step, halves upwards.
+// roundInt rounds k to a multiple of the power of two step, halves round.Above.
 func roundInt(k int64, step float64) float64 {
 	if step <= 1 {
 		return float64(k)

@@ -8,8 +8,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
 // sampled is what the sampler tests need of a distribution.
@@ -85,7 +86,7 @@ func TestSamplersFollowTheirLaw(t *testing.T) {
 				reach := 2 + int(8*c.scale/c.step)
 				law := d
 				if integer && c.step > 1 {
-					law = shifted{d} // halves are rounded upwards
+					law = shifted{d} // halves are rounded round.Above
 				}
 				few := n / 5
 				if c.scale < 0.3*c.step { // one cell would be left
@@ -102,7 +103,7 @@ func TestSamplersFollowTheirLaw(t *testing.T) {
 	}
 }
 
-// shifted moves an integer law by −½, so that no integer lies on an edge between grid cells and one on the edge counts upwards.
+// shifted moves an integer law by −½, so that no integer lies on an edge between grid cells and one on the edge counts round.Above.
 type shifted struct{ sampled }
 
 func (s shifted) CDF(x float64) float64      { return s.sampled.CDF(x - 0.5) }

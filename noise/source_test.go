@@ -10,8 +10,9 @@ import (
 	"testing"
 	"testing/cryptotest"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
 func TestSourceIsReproducibleUnderTest(t *testing.T) {

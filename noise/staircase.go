@@ -3,6 +3,8 @@ package noise
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/round"
+
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
@@ -192,7 +194,7 @@ func (d Staircase) upperQuantile(p float64) float64 {
 		return min((1-2*p)*sum/rest, d.gamma) * d.sensitivity
 	}
 	// p = q^j·m/(2D) with m = q + (1−q)·distance in (q, 1].
-	log := logOf(p) + math.Log(2*sum) + d.epsilon // ln(q^{j−1}·m) < 0
+	log := round.Log(p) + math.Log(2*sum) + d.epsilon // ln(q^{j−1}·m) < 0
 	j := math.Floor(-log/d.epsilon) + 1
 	m := math.Exp(log + (j-1)*d.epsilon)
 	distance := min(max((m-q)/rest, 0), 1)

@@ -1,6 +1,10 @@
 package noise
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/round"
+)
 
 // Quantile returns the x with CDF(x) = p: −Inf at 0, +Inf at 1 and where it overflows, NaN outside [0, 1]. For α = 3 it is
 // s(2p−1)/(2√(p(1−p))); else an equation is solved, to a relative error of 1e-14 of x.
@@ -29,7 +33,7 @@ func (d Student) upperQuantile(p float64) float64 {
 		return z * d.scale
 	}
 	// Pr[X > z] < C·z^{−(α−1)}/(α−1) with C the peak, and nearly so far out.
-	target := logOf(p)
+	target := round.Log(p)
 	bound := (math.Log(d.peak()/(d.shape-1)) - target) / (d.shape - 1)
 	if bound > 40 { // the quotient of the two is 1 + O(1/z²)
 		return math.Exp(bound + math.Log(d.scale))

@@ -6,8 +6,9 @@ import (
 	"math/bits"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
 // tailPValue tests n draws of SampleTail against the exact mass function of law.

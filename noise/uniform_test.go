@@ -6,8 +6,9 @@ import (
 	"math/bits"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
 // equal returns n equal probabilities.

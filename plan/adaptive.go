@@ -3,7 +3,7 @@ package plan
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // The improved PLAN, and Algorithm 17 as it stands with its own steps selected.
@@ -240,6 +240,6 @@ func (r *run) plain() (*Mean, error) {
 	if r.p.Dim > 1 {
 		limit = r.p.NormBound()
 	}
-	r.p.Steps.Undivided = r.p.Steps.Undivided || r.p.Relation == noise.Replace
+	r.p.Steps.Undivided = r.p.Steps.Undivided || r.p.Relation == budget.Replace
 	return r.clippedMean(limit)
 }

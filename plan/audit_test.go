@@ -6,9 +6,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // The whole pipeline, with private centre, scales, C and γ, on worst-case neighbours: one row far out in one direction against one far out in the other, or none.
@@ -22,9 +23,9 @@ import (
 func TestAudit(t *testing.T) {
 	const draws, delta, event = 6000, 0.15, 1.4
 	for _, c := range []struct {
-		relation noise.Relation
+		relation budget.Relation
 		d        int
-	}{{noise.Replace, 2}, {noise.AddRemove, 1}, {noise.Replace, 3}} {
+	}{{budget.Replace, 2}, {budget.AddRemove, 1}, {budget.Replace, 3}} {
 		t.Run(fmt.Sprintf("%v/d=%d", c.relation, c.d), func(t *testing.T) {
 			if testing.Short() && c.d != 2 {
 				t.Skip("12,000 releases: run without -short")
@@ -69,7 +70,7 @@ func newAdversary(p Params) *adversary {
 			a.last[side][i] = p.Max * float64(1-2*side)
 		}
 	}
-	if p.Relation == noise.AddRemove {
+	if p.Relation == budget.AddRemove {
 		a.last[1] = nil
 	}
 	return a

@@ -7,8 +7,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // exactSquare returns ‖v‖² exactly.
@@ -137,10 +138,10 @@ func TestRoundingToNearestWouldLeak(t *testing.T) {
 // The noise of the sum is what its sensitivity and budget ask for, under every relation.
 func TestSumNoise(t *testing.T) {
 	for _, row := range []struct {
-		relation    noise.Relation
+		relation    budget.Relation
 		nonNegative bool
 		want        float64
-	}{{noise.Replace, false, 2}, {noise.Replace, true, math.Sqrt2}, {noise.AddRemove, false, 1}, {noise.AddRemove, true, 1}} {
+	}{{budget.Replace, false, 2}, {budget.Replace, true, math.Sqrt2}, {budget.AddRemove, false, 1}, {budget.AddRemove, true, 1}} {
 		p := Params{Rho: 1, Dim: 2, Max: 1, Relation: row.relation, NonNegative: row.nonNegative}.resolved()
 		r := newRun(context.Background(), p, &rows{dim: 2, max: 1, least: -1})
 		c := newClipper(3, 2)

@@ -7,9 +7,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // blockSizes are how many of d columns have which number of ones in every row of [blocks].
@@ -113,8 +114,8 @@ func preciseSettings() []precise {
 	for _, c := range all {
 		c.p.Dim = len(c.mean)
 		private, public, replace := c, c, c
-		private.name, private.p.Relation = c.name+", n private", noise.AddRemove
-		public.name, public.p.Relation, public.p.Rows = c.name+", n public", noise.AddRemove, c.x.count()
+		private.name, private.p.Relation = c.name+", n private", budget.AddRemove
+		public.name, public.p.Relation, public.p.Rows = c.name+", n public", budget.AddRemove, c.x.count()
 		replace.name = c.name + ", Replace"
 		settings = append(settings, private.with(1), private.with(100), replace.with(1), public.with(100))
 	}
@@ -202,10 +203,10 @@ func TestIntervalCoversTheNoiseOfTheDivisor(t *testing.T) {
 func TestIndependentNoise(t *testing.T) {
 	dense, _, _ := blocks(rand.New(rand.NewPCG(43, 44)), 200, 10) // test data
 	for _, p := range []Params{
-		{Relation: noise.AddRemove},
-		{Relation: noise.AddRemove, Rows: 200},
-		{Relation: noise.AddRemove, Steps: Steps{Undivided: true}},
-		{Relation: noise.AddRemove, Shares: Shares{Divisor: leastBudget}},
+		{Relation: budget.AddRemove},
+		{Relation: budget.AddRemove, Rows: 200},
+		{Relation: budget.AddRemove, Steps: Steps{Undivided: true}},
+		{Relation: budget.AddRemove, Shares: Shares{Divisor: leastBudget}},
 		{Steps: Steps{Undivided: true}},
 	} {
 		p.Rho, p.Dim, p.Max, p.Method = 1, 10, 1, Plain

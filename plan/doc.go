@@ -8,7 +8,7 @@
 //
 // # Model
 //
-// The input is n rows x ∈ [−M, M]ᵈ. Neighbours differ in one row: replaced by another (noise.Replace, n public), or added or removed (noise.AddRemove, n
+// The input is n rows x ∈ [−M, M]ᵈ. Neighbours differ in one row: replaced by another (budget.Replace, n public), or added or removed (budget.AddRemove, n
 // private, or public places of which one is empty: zeroed out). Params are public. The trusted process holds the rows.
 //
 // # Mechanisms

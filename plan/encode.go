@@ -6,7 +6,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/wire"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // The encoding of a Mean, little-endian, version 1; floating-point numbers are IEEE 754 bits:
@@ -124,7 +124,7 @@ func (m *Mean) UnmarshalBinary(data []byte) error {
 // readParams reads what stands before the single numbers of the release, and returns the flags.
 func (m *Mean) readParams(r *wire.Reader) byte {
 	p := &m.params
-	p.Method, p.Relation = Method(r.Uint8()), noise.Relation(r.Uint8())
+	p.Method, p.Relation = Method(r.Uint8()), budget.Relation(r.Uint8())
 	flags := r.Uint8()
 	s := &p.Steps
 	s.Centre, s.Scaling, s.Spread, s.Base = Centre(r.Uint8()), Scaling(r.Uint8()), Spread(r.Uint8()), Base(r.Uint8())

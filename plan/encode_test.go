@@ -6,9 +6,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // sampleMean is a Mean with a centre and scales.
@@ -20,7 +21,7 @@ func sampleMean() *Mean {
 
 // sampleTwoPass is a Mean around the origin with a private number of rows.
 func sampleTwoPass() *Mean {
-	p := Params{Rho: 1, Dim: 2, NonNegative: true, Relation: noise.AddRemove}
+	p := Params{Rho: 1, Dim: 2, NonNegative: true, Relation: budget.AddRemove}
 	return &Mean{params: p.resolved(), rows: 12.25, limit: 0x1p-30, divisor: 12, values: []float64{0.25, 1e300}, errors: []float64{1, 2},
 		scales: []float64{0.5, 0.25}, spent: Spent{Divisor: 0.01, Clip: 0.01, Scale: 0.2, Sum: 0.75}}
 }

@@ -7,8 +7,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 var iomeLong = flag.Bool("long-iome", false, "run the comparison at the size of the papers: go test ./plan -run TestInstanceOptimalGaussianA -long-iome -v")
@@ -146,7 +148,7 @@ func TestInstanceOptimal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3)) // test data
 	const n, d = 2000, 64
 	x, mean := gaussianRows(rng, 10, n, d)
-	for _, relation := range []noise.Relation{noise.Replace, noise.AddRemove} {
+	for _, relation := range []budget.Relation{budget.Replace, budget.AddRemove} {
 		r := iomeRun(t, Params{Rho: 1, Dim: d, Max: 50, Relation: relation, Workers: 2, Steps: Steps{Clip: 0.875}}, &rows{dense: x})
 		m, err := r.instanceOptimal()
 		require.NoError(t, err)
@@ -158,7 +160,7 @@ func TestInstanceOptimal(t *testing.T) {
 		require.InDelta(t, 8.8, m.Limit(), 0.8)
 		noiseError := m.ExpectedError(2)
 		sensitivity := 2.0
-		if relation == noise.AddRemove {
+		if relation == budget.AddRemove {
 			sensitivity = 1
 		}
 		require.InEpsilon(t, sensitivity*m.Limit()/n*math.Sqrt(d/(2*m.spent.Sum)), noiseError, 0.05) // n may be noisy
@@ -174,7 +176,7 @@ func TestInstanceOptimalDegenerate(t *testing.T) {
 		{dense: nil}, {dense: [][]float64{{1, 2, 3}}}, {dense: [][]float64{{}, {math.NaN(), math.Inf(1), -1e300}, nil}},
 		{sparse: &Sparse{Offsets: []int{0}}}, {sparse: &Sparse{Offsets: []int{0, 0, 0}}},
 	} {
-		for _, p := range []Params{{Rho: 1, Dim: 3, Max: 5}, {Rho: minRho, Dim: 1, Max: maxMax, Relation: noise.AddRemove}, {Rho: maxRho, Dim: 3, NonNegative: true}} {
+		for _, p := range []Params{{Rho: 1, Dim: 3, Max: 5}, {Rho: minRho, Dim: 1, Max: maxMax, Relation: budget.AddRemove}, {Rho: maxRho, Dim: 3, NonNegative: true}} {
 			y := *x
 			m, err := iomeRun(t, p, &y).instanceOptimal()
 			require.NoError(t, err)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Mean is a released mean: public, immutable, safe for concurrent readers. All that it computes is post-processing and costs no budget.
@@ -56,7 +56,7 @@ func (r *run) mean(limit, count, relative float64, sums []float64, sd float64) *
 func (m *Mean) Params() Params { return m.params }
 
 // Guarantee returns the guarantee of the release: ρ-zCDP, of which EpsilonAt tells the ε for a δ.
-func (m *Mean) Guarantee() noise.Guarantee { return m.params.Guarantee() }
+func (m *Mean) Guarantee() budget.Guarantee { return m.params.Guarantee() }
 
 // Dim returns d.
 func (m *Mean) Dim() int { return len(m.values) }

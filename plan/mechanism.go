@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Mechanism releases private means. It holds no private data: each Release spends the budget of the Params again. Any number of goroutines may use it.
@@ -27,7 +27,7 @@ func New(p Params) (*Mechanism, error) {
 func (m *Mechanism) Params() Params { return m.params }
 
 // Guarantee returns the guarantee of one Release.
-func (m *Mechanism) Guarantee() noise.Guarantee { return m.params.Guarantee() }
+func (m *Mechanism) Guarantee() budget.Guarantee { return m.params.Guarantee() }
 
 // String says what is released under which guarantee.
 func (m *Mechanism) String() string {
@@ -64,7 +64,7 @@ func (m *Mechanism) Release(x [][]float64) (*Mean, error) {
 // how long a release takes, and so whether it was stopped, may depend on the data: do not publish that.
 func (m *Mechanism) ReleaseContext(ctx context.Context, x [][]float64) (*Mean, error) {
 	r := &rows{dim: m.params.Dim, least: m.least(), max: m.params.Max, dense: x}
-	if m.params.Relation == noise.AddRemove {
+	if m.params.Relation == budget.AddRemove {
 		r = r.present()
 	}
 	return m.release(ctx, r)
@@ -96,7 +96,7 @@ func (m *Mechanism) least() float64 {
 // release runs the method on the rows.
 func (m *Mechanism) release(ctx context.Context, x *rows) (*Mean, error) {
 	p := m.params
-	if p.Relation == noise.Replace && p.Rows > 0 && p.Rows != x.count() {
+	if p.Relation == budget.Replace && p.Rows > 0 && p.Rows != x.count() {
 		return nil, fault.Mismatch("plan", "Rows", p.Rows, x.count())
 	}
 	if p.Steps.Centre == AutoCentre {

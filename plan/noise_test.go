@@ -8,9 +8,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // requireDeviation checks that normal values have the standard deviation, up to a relative slack. False reject: 1e-6 each way.
@@ -32,7 +34,7 @@ func requireDeviation(t *testing.T, name string, x []float64, sd, slack float64)
 func TestEveryNumberHasItsNoise(t *testing.T) {
 	const draws = 400
 	ctx := context.Background()
-	p := Params{Rho: 0.5, Dim: 2, Max: 1, Relation: noise.AddRemove, NonNegative: true, Method: Adaptive}.resolved()
+	p := Params{Rho: 0.5, Dim: 2, Max: 1, Relation: budget.AddRemove, NonNegative: true, Method: Adaptive}.resolved()
 	x := &rows{dim: 2, max: 1, dense: make([][]float64, 10000)}
 	for j := range x.dense {
 		x.dense[j] = []float64{0.1, 0}
@@ -101,7 +103,7 @@ func TestSharesLeaveASum(t *testing.T) {
 		least := max(leastBudget/rho, 0x1p-20)
 		for _, s := range []Shares{{}, {Clip: 0.5}, {Clip: 0.99}, {Clip: 0.49, Scale: 0.5}, {Scale: 0.99}, {Centre: 0.99}, {Divisor: 0.99}, {least, least, least, least}} {
 			for _, method := range []Method{Adaptive, TwoPass, Thesis, Plain, InstanceOptimal} {
-				for _, relation := range []noise.Relation{noise.Replace, noise.AddRemove} {
+				for _, relation := range []budget.Relation{budget.Replace, budget.AddRemove} {
 					p := Params{Rho: rho, Dim: 5, Max: 1, Shares: s, Method: method, NonNegative: method == TwoPass, Relation: relation}
 					name := fmt.Sprintf("%+v", p)
 					m := release(t, p, dense)
@@ -143,13 +145,13 @@ func TestNegativeEntriesCountAsZero(t *testing.T) {
 // Under AddRemove a sparse row may lose its entries: ranks change as if it were replaced, and where it stood it adds nothing to any sum.
 func TestSparseRowsMayLoseTheirEntries(t *testing.T) {
 	s := Sparse{Offsets: []int{0, 2, 2}, Indices: []uint32{0, 1}}
-	for _, relation := range []noise.Relation{noise.Replace, noise.AddRemove} {
+	for _, relation := range []budget.Relation{budget.Replace, budget.AddRemove} {
 		p := Params{Rho: 1, Dim: 2, Rows: 2, NonNegative: true, Relation: relation}.resolved()
 		r := newRun(context.Background(), p, &rows{dim: 2, max: 1, sparse: &s})
-		require.Equal(t, map[noise.Relation]change{noise.Replace: replaced, noise.AddRemove: either}[relation], r.ranks())
+		require.Equal(t, map[budget.Relation]change{budget.Replace: replaced, budget.AddRemove: either}[relation], r.ranks())
 		r.shapeBy([]float64{2, 2}, 0.01) // full columns
 		_, y := newShaped(r.x, r.centre, r.factor).row(1)
-		require.Equal(t, relation == noise.AddRemove, len(y) == 0, "only under Replace columns are complemented")
+		require.Equal(t, relation == budget.AddRemove, len(y) == 0, "only under Replace columns are complemented")
 		require.Equal(t, p.ranks(), newRun(context.Background(), p, &rows{dim: 2, max: 1, dense: [][]float64{nil}}).ranks())
 	}
 }

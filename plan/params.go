@@ -3,7 +3,7 @@ package plan
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 const (
@@ -42,10 +42,10 @@ type Params struct {
 	Unit float64
 	// P is the p of the ℓₚ error that the noise is shaped for, in [1/16, 64]. 0 is 2, or 1 if NonNegative.
 	P float64
-	// Relation is noise.Replace, one row replaced by another, or noise.AddRemove, one row added or removed. 0 is Replace. A missing row is an empty (nil)
+	// Relation is budget.Replace, one row replaced by another, or budget.AddRemove, one row added or removed. 0 is Replace. A missing row is an empty (nil)
 	// one if rows are dense, and one left out if they are sparse: sparse rows without entries are rows of zeros. If Steps.Centre is the Origin, AddRemove
 	// also covers a sparse row that loses all its entries.
-	Relation noise.Relation
+	Relation budget.Relation
 	// NonNegative says that no entry is negative; those that are count as 0.
 	NonNegative bool
 	// Method is how the mean is computed. 0 chooses.
@@ -77,7 +77,7 @@ func (p Params) validate() error {
 		return bad("Unit", p.Unit, "0 or a number in (2⁻⁶⁰·Max, Max]")
 	case p.P != 0 && !(p.P >= minP && p.P <= maxP):
 		return bad("P", p.P, "0 or a number in [1/16, 64]")
-	case p.Relation != 0 && p.Relation != noise.Replace && p.Relation != noise.AddRemove:
+	case p.Relation != 0 && p.Relation != budget.Replace && p.Relation != budget.AddRemove:
 		return bad("Relation", p.Relation, "Replace or AddRemove")
 	case p.Method > lastMethod:
 		return bad("Method", p.Method, "one of the constants")
@@ -93,7 +93,7 @@ func (p Params) validate() error {
 		return bad("Steps.Scaling", s.Scaling, "one of the constants")
 	case s.Spread > lastSpread:
 		return bad("Steps.Spread", s.Spread, "one of the constants")
-	case s.Spread == Pairs && p.relation() != noise.Replace:
+	case s.Spread == Pairs && p.relation() != budget.Replace:
 		return bad("Steps.Spread", s.Spread, "another one under AddRemove")
 	case s.Spread == Means && !p.NonNegative:
 		return bad("Steps.Spread", s.Spread, "another one where entries may be negative")
@@ -185,9 +185,9 @@ func (p Params) power() float64 {
 }
 
 // relation returns the neighbouring relation, the default filled in.
-func (p Params) relation() noise.Relation {
+func (p Params) relation() budget.Relation {
 	if p.Relation == 0 {
-		return noise.Replace
+		return budget.Replace
 	}
 	return p.Relation
 }
@@ -202,22 +202,22 @@ func (p Params) failure() float64 {
 
 // Guarantee returns what the release of these Params promises: ρ-zCDP under the Relation. Its EpsilonAt tells the ε for a δ.
 // Params that New would reject promise nothing.
-func (p Params) Guarantee() noise.Guarantee {
+func (p Params) Guarantee() budget.Guarantee {
 	if p.validate() != nil {
-		return noise.Guarantee{}
+		return budget.Guarantee{}
 	}
-	return noise.ZCDP(p.Rho, p.relation())
+	return budget.ZCDP(p.Rho, budget.Row(p.relation()))
 }
 
 // NormBound returns √d·M, the most that the norm of a row can be.
 func (p Params) NormBound() float64 { return math.Sqrt(float64(p.Dim)) * p.max() }
 
 // private reports whether the number of rows is private.
-func (p Params) privateRows() bool { return p.relation() == noise.AddRemove && p.Rows == 0 }
+func (p Params) privateRows() bool { return p.relation() == budget.AddRemove && p.Rows == 0 }
 
 // ranks returns how the ranks of values, one a row, change between neighbours.
 func (p Params) ranks() change {
-	if p.relation() == noise.AddRemove {
+	if p.relation() == budget.AddRemove {
 		return added
 	}
 	return replaced
@@ -229,7 +229,7 @@ func (p Params) ranks() change {
 // ‖y − y′‖² = ‖y‖² + ‖y′‖² − 2⟨y, y′⟩ ≤ 2.
 func (p Params) sumSensitivity() float64 {
 	switch {
-	case p.relation() == noise.AddRemove:
+	case p.relation() == budget.AddRemove:
 		return 1
 	case p.NonNegative && p.Steps.Centre != Median:
 		return math.Nextafter(math.Sqrt2, 2)

@@ -4,8 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 func TestInvalidParams(t *testing.T) {
@@ -50,7 +51,7 @@ func TestInvalidParams(t *testing.T) {
 	set("Workers", func(p *Params) { p.Workers = 1025 })
 	set("Steps.Group", func(p *Params) { p.Steps.Group = 1025 })
 	set("Steps.Search", func(p *Params) { p.Steps.Search = 65 })
-	set("Relation", func(p *Params) { p.Relation = noise.L2 })
+	set("Relation", func(p *Params) { p.Relation = budget.L2 })
 	set("Method", func(p *Params) { p.Method = lastMethod + 1 })
 	set("Method", func(p *Params) { p.Method = TwoPass })
 	set("Method", func(p *Params) { p.Method, p.NonNegative = InstanceOptimal, true })
@@ -59,7 +60,7 @@ func TestInvalidParams(t *testing.T) {
 	set("Steps.Scaling", func(p *Params) { p.Steps.Scaling = lastScaling + 1 })
 	set("Steps.Spread", func(p *Params) { p.Steps.Spread = lastSpread + 1 })
 	set("Steps.Spread", func(p *Params) { p.Steps.Spread = Means })
-	set("Steps.Spread", func(p *Params) { p.Steps.Spread, p.Relation = Pairs, noise.AddRemove })
+	set("Steps.Spread", func(p *Params) { p.Steps.Spread, p.Relation = Pairs, budget.AddRemove })
 	set("Steps.Base", func(p *Params) { p.Steps.Base = Log })
 	for field, list := range bad {
 		for _, p := range list {
@@ -80,7 +81,7 @@ func TestDefaults(t *testing.T) {
 	require.False(t, math.Signbit(p.Shares.Clip))
 	require.Equal(t, TwoPass, p.Method)
 	require.Equal(t, []float64{1, 0x1p-20, 1, 0.005}, []float64{p.Max, p.Unit, p.P, p.Failure})
-	require.Equal(t, noise.ZCDP(1, noise.Replace), m.Guarantee())
+	require.Equal(t, budget.ZCDP(1, budget.Replace), m.Guarantee())
 	for _, method := range []Method{Auto, Adaptive, Thesis, Plain, InstanceOptimal} {
 		for _, nonNegative := range []bool{false, true} {
 			p := Params{Rho: 1, Dim: 5, Max: 3, NonNegative: nonNegative, Method: method}.resolved()
@@ -100,7 +101,7 @@ func TestBudget(t *testing.T) {
 		require.InEpsilon(t, 0.1, max(n, 1)*each(0.1, n), 1e-12)
 	}
 	for _, total := range []float64{0.1, 1, minRho, maxRho, 1.0 / 3} {
-		b := budget{total: total}
+		b := spending{total: total}
 		sum := 0.0
 		for range 40 {
 			sum += b.take(total / 30)

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // QuantileParams are the public numbers of a release of quantiles. They are comparable.
@@ -20,8 +20,8 @@ type QuantileParams struct {
 	Max float64
 	// Unit is the least difference that matters, 0 being Max/2²⁰: of Asinh the width of the linear part, of Log the least value.
 	Unit float64
-	// Relation is noise.Replace or noise.AddRemove. 0 is Replace.
-	Relation noise.Relation
+	// Relation is budget.Replace or budget.AddRemove. 0 is Replace.
+	Relation budget.Relation
 	// Base is the public base measure; AutoBase is Asinh. With Log it is the quantiles of |x| that are released.
 	Base Base
 	// Search is the number T of steps, at most 64, of the binary search. 0 is the exponential mechanism, which is as good as a search of 2 steps.
@@ -66,7 +66,7 @@ func (q QuantileParams) axis(p Params) axis {
 }
 
 // Guarantee returns the guarantee of one Release, however many levels it has.
-func (q *Quantiles) Guarantee() noise.Guarantee { return q.params.Guarantee() }
+func (q *Quantiles) Guarantee() budget.Guarantee { return q.params.Guarantee() }
 
 // Release spends the budget and returns, for each level in [0, 1], the private quantiles of all columns of dense rows (see [Mechanism.Release] for
 // rows of other lengths). Each quantile gets an equal part of ρ. They may be out of order where the data do not tell them apart.
@@ -80,7 +80,7 @@ func (q *Quantiles) Release(x [][]float64, levels ...float64) ([][]float64, erro
 // ReleaseContext is Release that stops when the context is done.
 func (q *Quantiles) ReleaseContext(ctx context.Context, x [][]float64, levels ...float64) ([][]float64, error) {
 	r := &rows{dim: q.params.Dim, least: -q.params.Max, max: q.params.Max, dense: x}
-	if q.params.Relation == noise.AddRemove {
+	if q.params.Relation == budget.AddRemove {
 		r = r.present()
 	}
 	return q.release(ctx, r, levels)
@@ -104,7 +104,7 @@ func (q *Quantiles) release(ctx context.Context, x *rows, levels []float64) ([][
 			return nil, bad("levels", level, "numbers in [0, 1]")
 		}
 	}
-	if q.params.Relation == noise.Replace && q.params.Rows > 0 && q.params.Rows != x.count() {
+	if q.params.Relation == budget.Replace && q.params.Rows > 0 && q.params.Rows != x.count() {
 		return nil, fault.Mismatch("plan", "Rows", q.params.Rows, x.count())
 	}
 	p := q.params

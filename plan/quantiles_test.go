@@ -6,8 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Keys invert values, ascend with them, and are as fine as promised.
@@ -50,12 +51,12 @@ func TestQuantileAccuracy(t *testing.T) {
 		}
 		sparse.Offsets = append(sparse.Offsets, len(sparse.Indices))
 	}
-	for _, relation := range []noise.Relation{noise.Replace, noise.AddRemove} {
+	for _, relation := range []budget.Relation{budget.Replace, budget.AddRemove} {
 		for _, base := range []Base{AutoBase, Asinh, Uniform} {
 			for _, search := range []int{0, 20} {
 				q, err := NewQuantiles(QuantileParams{Rho: 0.1, Dim: d, Max: 1000, Unit: 0.1, Relation: relation, Base: base, Search: search, Workers: 2})
 				require.NoError(t, err)
-				require.Equal(t, noise.ZCDP(0.1, relation), q.Guarantee())
+				require.Equal(t, budget.ZCDP(0.1, relation), q.Guarantee())
 				levels := []float64{0.25, 0.5, 0.75}
 				a, err := q.Release(x, levels...)
 				require.NoError(t, err)
@@ -104,7 +105,7 @@ func TestQuantileParams(t *testing.T) {
 	good := QuantileParams{Rho: 1, Dim: 2, Max: 1}
 	for _, change := range []func(*QuantileParams){
 		func(q *QuantileParams) { q.Rho = 0 }, func(q *QuantileParams) { q.Dim = 0 }, func(q *QuantileParams) { q.Max = math.NaN() },
-		func(q *QuantileParams) { q.Base = lastBase + 1 }, func(q *QuantileParams) { q.Search = -1 }, func(q *QuantileParams) { q.Relation = noise.L1 },
+		func(q *QuantileParams) { q.Base = lastBase + 1 }, func(q *QuantileParams) { q.Search = -1 }, func(q *QuantileParams) { q.Relation = budget.L1 },
 	} {
 		p := good
 		change(&p)

@@ -6,9 +6,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // gaussian returns n rows of independent N(mean, sdᵢ²) and their mean.
@@ -62,7 +63,7 @@ func checkValid(t testing.TB, m *Mean) {
 	s, rho := m.Spent(), m.Params().Rho
 	require.InEpsilon(t, rho, s.Centre+s.Scale+s.Clip+s.Divisor+s.Sum, 1e-9)
 	require.NotEmpty(t, m.String())
-	require.Equal(t, noise.ZCDP(rho, m.Params().Relation), m.Guarantee())
+	require.Equal(t, budget.ZCDP(rho, m.Params().Relation), m.Guarantee())
 	for i := range m.Dim() {
 		lo, hi := m.Interval(i, 0.95)
 		require.True(t, lo < m.Estimate(i) && m.Estimate(i) < hi || m.StdDev(i) < 1e-14*math.Abs(m.Estimate(i)), "%d: %v in [%v, %v]", i, m.Estimate(i), lo, hi)
@@ -131,9 +132,9 @@ func TestEveryStep(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	x, _ := gaussian(rng, 400, 0.5, powers(6, 1))
 	dense, sparse := randomSparse(rng, 400, 6)
-	for _, relation := range []noise.Relation{noise.Replace, noise.AddRemove} {
+	for _, relation := range []budget.Relation{budget.Replace, budget.AddRemove} {
 		for _, rowsPublic := range []bool{false, true} {
-			if testing.Short() && rowsPublic == (relation == noise.AddRemove) {
+			if testing.Short() && rowsPublic == (relation == budget.AddRemove) {
 				continue
 			}
 			for _, method := range []Method{Adaptive, TwoPass, Thesis, Plain, InstanceOptimal} {
@@ -176,10 +177,10 @@ func TestDegenerateData(t *testing.T) {
 		strange[j] = [][]float64{{nan, nan, nan}, {inf, -inf, 1}, {}, {1}, {1, 2, 3, 4, 5}, nil}[j%6]
 	}
 	for name, x := range map[string][][]float64{"none": nil, "one": {{1, 2, 3}}, "constant": constant, "outside": outside, "strange": strange, "empty rows": make([][]float64, 7)} {
-		for _, relation := range []noise.Relation{noise.Replace, noise.AddRemove} {
+		for _, relation := range []budget.Relation{budget.Replace, budget.AddRemove} {
 			for _, method := range []Method{Adaptive, TwoPass, Thesis, Plain, InstanceOptimal} {
 				for _, d := range []int{1, 3, 700} {
-					if testing.Short() && d > 3 && relation == noise.AddRemove {
+					if testing.Short() && d > 3 && relation == budget.AddRemove {
 						continue
 					}
 					p := Params{Rho: 100, Dim: d, Max: 10, Unit: 1, Relation: relation, Method: method, NonNegative: method == TwoPass}
@@ -241,7 +242,7 @@ func TestRowsMustMatchUnderReplace(t *testing.T) {
 	require.NoError(t, err)
 	_, err = m.Release(x)
 	require.ErrorIs(t, err, ErrMismatch)
-	m, err = New(Params{Rho: 1, Dim: 2, Max: 1, Rows: 6, Relation: noise.AddRemove})
+	m, err = New(Params{Rho: 1, Dim: 2, Max: 1, Rows: 6, Relation: budget.AddRemove})
 	require.NoError(t, err)
 	_, err = m.Release(x)
 	require.NoError(t, err, "there the number of rows is private")

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // run is one release: the rows, the budget, and what has been released so far.
@@ -11,7 +12,7 @@ type run struct {
 	p        Params
 	ctx      context.Context
 	x        *rows
-	budget   budget
+	budget   spending
 	samplers []sampler // one for each worker
 	given    []float64 // public standard deviations
 
@@ -26,7 +27,7 @@ type run struct {
 }
 
 func newRun(ctx context.Context, p Params, x *rows) *run {
-	r := &run{p: p, ctx: ctx, x: x, budget: budget{total: p.Rho}, samplers: make([]sampler, max(p.Workers, 1))}
+	r := &run{p: p, ctx: ctx, x: x, budget: spending{total: p.Rho}, samplers: make([]sampler, max(p.Workers, 1))}
 	r.p.Workers = 0
 	r.centre = make([]float64, p.Dim)
 	r.scale = make([]float64, p.Dim)
@@ -44,7 +45,7 @@ const countShare = 1.0 / 1024
 // countRows finds the number of rows to plan with: it is public, or it is released with Gaussian noise of sensitivity 1.
 func (r *run) countRows() {
 	switch {
-	case r.p.Relation == noise.Replace:
+	case r.p.Relation == budget.Replace:
 		r.p.Rows = r.x.count()
 		r.n = float64(r.p.Rows)
 	case r.p.Rows > 0:

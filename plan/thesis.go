@@ -3,7 +3,7 @@ package plan
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // thesis fills in the steps of Algorithm 17 as sections 5.7 and 5.D instantiate it, where the Params leave them open: 25 % of ρ for the centre and the scales,
@@ -20,7 +20,7 @@ func (p Params) thesis() Params {
 		switch {
 		case p.NonNegative:
 			s.Spread = Means
-		case p.Relation == noise.AddRemove:
+		case p.Relation == budget.AddRemove:
 			s.Spread = Direct
 		default:
 			s.Spread = Pairs

@@ -3,7 +3,7 @@ package plan
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Two passes over non-negative rows.
@@ -52,7 +52,7 @@ func (r *run) twoPass() (*Mean, error) {
 // shapeBy sets scales, factors and complemented columns by the sums of the first pass, which have noise of standard deviation sd.
 func (r *run) shapeBy(sums []float64, sd float64) {
 	r.scaled = r.p.Steps.Scaling != Unscaled
-	flip := !r.p.privateRows() && (r.x.sparse == nil || r.p.Relation == noise.Replace) // a sparse row without entries must stay at 0: see Params.Relation
+	flip := !r.p.privateRows() && (r.x.sparse == nil || r.p.Relation == budget.Replace) // a sparse row without entries must stay at 0: see Params.Relation
 	for i, sum := range sums {
 		full := cap1(r.n) * r.p.Max
 		q := min(max(sum, leastMean*sd)/full, 1)

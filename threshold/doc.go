@@ -9,9 +9,9 @@
 //
 // # Model
 //
-// The input is a vector x with few non-zero coordinates. Neighbours are, by Params.Relation: two vectors with ‖x − x′‖₁ ≤ Δ (noise.L1); the
+// The input is a vector x with few non-zero coordinates. Neighbours are, by Params.Relation: two vectors with ‖x − x′‖₁ ≤ Δ (budget.L1); the
 // data with and without one user, who contributes to at most MaxKeys keys at most MaxValue each and at most
-// Sensitivity in total (noise.AddRemove); or with that user's values replaced (noise.Replace). Params are public. [Builder.AddUser] enforces
+// Sensitivity in total (budget.AddRemove); or with that user's values replaced (budget.Replace). Params are public. [Builder.AddUser] enforces
 // the limits; [Builder.Add] takes values as they are, and whoever calls it answers for them.
 //
 // # Mechanisms

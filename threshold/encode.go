@@ -6,7 +6,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/wire"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // The encoding of a Vector, little-endian, version 1; floating-point numbers are IEEE 754 bits:
@@ -138,7 +138,7 @@ func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 
 // readParams reads the Params. It fails unless they are valid, name their mechanism and are encoded in the one way they can be.
 func readParams(r *wire.Reader) (p Params) {
-	p.Mechanism, p.Relation = Mechanism(r.Uint8()), noise.Relation(r.Uint8())
+	p.Mechanism, p.Relation = Mechanism(r.Uint8()), budget.Relation(r.Uint8())
 	bits := r.Uint8()
 	p.Integers, p.Signed = bits&1 != 0, bits&2 != 0
 	p.Epsilon, p.Delta, p.Dim = r.Float64(), r.Float64(), r.Uint64()

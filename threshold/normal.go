@@ -3,13 +3,13 @@ package threshold
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // calibrateNormal calibrates a mechanism with normal noise. What gaussian.go and correlated.go compute is in units of the most by
 // which a key changes; this is in steps.
 func (p Params) calibrateNormal(m Mechanism) (c calibration, reason string) {
-	adds := p.relation() == noise.AddRemove && !p.Signed // all changes of one user have one sign
+	adds := p.relation() == budget.AddRemove && !p.Signed // all changes of one user have one sign
 	if p.MaxKeys == 0 {
 		return c, "it needs MaxKeys"
 	}

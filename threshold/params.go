@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Sentinel errors, shared by all packages of the library; match them with errors.Is.
@@ -38,9 +38,9 @@ type Params struct {
 	// an unbounded key space of any key type.
 	Dim uint64
 
-	// Relation says what neighbours are: noise.L1, two vectors with ‖x − x′‖₁ ≤ Sensitivity; noise.AddRemove, one
-	// user more or less; noise.Replace, one user's values replaced by other ones. 0 is L1, or AddRemove if MaxKeys is given.
-	Relation noise.Relation
+	// Relation says what neighbours are: 0, two vectors with ‖x − x′‖₁ ≤ Sensitivity; budget.AddRemove, one
+	// user more or less; budget.Replace, one user's values replaced by other ones. 0 is AddRemove if MaxKeys is given.
+	Relation budget.Relation
 	// Sensitivity is Δ, in the units of the data: the most that ‖x − x′‖₁ can be under L1, and the most that
 	// the values of one user sum to, in absolute value, otherwise. 0 is MaxKeys·MaxValue if MaxKeys is given, else 1.
 	Sensitivity float64
@@ -85,14 +85,12 @@ func (p Params) validate() error {
 		return bad("Delta", p.Delta, "0 or a number in [1e-300, 1)")
 	case p.Delta == 0 && p.Dim == 0:
 		return bad("Dim", p.Dim, "at least 1 where Delta is 0: only a bounded key space can be released without δ")
-	case p.Relation != 0 && p.Relation != noise.L1 && p.Relation != noise.AddRemove && p.Relation != noise.Replace:
-		return bad("Relation", p.Relation, "L1, AddRemove or Replace")
+	case p.Relation != 0 && !p.Relation.Valid():
+		return bad("Relation", p.Relation, "AddRemove or Replace")
 	case !limit(p.Sensitivity):
 		return bad("Sensitivity", p.Sensitivity, limits)
 	case p.MaxKeys < 0 || p.MaxKeys > maxKeys:
 		return bad("MaxKeys", p.MaxKeys, "an integer in [0, 2²⁰]")
-	case p.MaxKeys > 0 && p.Relation == noise.L1:
-		return bad("MaxKeys", p.MaxKeys, "0 under L1: it limits a user, under AddRemove or Replace")
 	case !limit(p.MaxValue):
 		return bad("MaxValue", p.MaxValue, limits)
 	case p.MaxValue != 0 && p.MaxKeys == 0:
@@ -107,15 +105,23 @@ func (p Params) validate() error {
 	return nil
 }
 
-// relation returns the neighbouring relation, the default filled in.
-func (p Params) relation() noise.Relation {
+// relation returns the neighbouring relation of users, 0 for vectors at an ℓ₁ distance.
+func (p Params) relation() budget.Relation {
 	switch {
 	case p.Relation != 0:
 		return p.Relation
 	case p.MaxKeys > 0:
-		return noise.AddRemove
+		return budget.AddRemove
 	}
-	return noise.L1
+	return 0
+}
+
+// unit returns whom the release protects.
+func (p Params) unit() budget.Unit {
+	if p.relation() == 0 {
+		return budget.L1(p.total())
+	}
+	return budget.User(p.MaxKeys, p.relation())
 }
 
 // perKey returns the most by which one user changes a value, +Inf if only Sensitivity limits it.
@@ -146,7 +152,7 @@ func (p Params) total() float64 {
 
 // users returns how many users' values two neighbours differ in.
 func (p Params) users() int {
-	if p.relation() == noise.Replace {
+	if p.relation() == budget.Replace {
 		return 2
 	}
 	return 1
@@ -163,11 +169,14 @@ func (p Params) change(step float64) float64 {
 }
 
 // Guarantee returns what the release of these Params promises: ε for the pure mechanisms, else (ε, δ), under the Relation.
-func (p Params) Guarantee() noise.Guarantee {
-	if p.Mechanism == PureLaplace || p.Mechanism == DenseLaplace || p.Mechanism == Auto && p.Delta == 0 {
-		return noise.PureDP(p.Epsilon, p.relation())
+func (p Params) Guarantee() budget.Guarantee {
+	if _, err := p.choose(); err != nil {
+		return budget.Guarantee{}
 	}
-	return noise.ApproxDP(p.Epsilon, p.Delta, p.relation())
+	if p.Mechanism == PureLaplace || p.Mechanism == DenseLaplace || p.Mechanism == Auto && p.Delta == 0 {
+		return budget.PureDP(p.Epsilon, p.unit())
+	}
+	return budget.ApproxDP(p.Epsilon, p.Delta, p.unit())
 }
 
 // Threshold returns the least value that is released, in the units of the data: the least absolute value if

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
 
@@ -38,11 +37,11 @@ func TestInvalidParams(t *testing.T) {
 		set("MaxKeys", good, func(p *Params) { p.MaxKeys = x })
 		set("Stored", good, func(p *Params) { p.Stored = x })
 	}
-	set("MaxKeys", users, func(p *Params) { p.Relation = noise.L1 })
+	set("MaxKeys", users, func(p *Params) { p.Relation = budget.L1 })
 	set("MaxValue", good, func(p *Params) { p.MaxValue = 1 })
 	set("Dim", good, func(p *Params) { p.Delta = 0 })
 	set("FalseKeys", good, func(p *Params) { p.FalseKeys = 1 })
-	for _, r := range []noise.Relation{noise.L2, noise.OneBit, 200} {
+	for _, r := range []budget.Relation{budget.L2, budget.OneBit, 200} {
 		set("Relation", good, func(p *Params) { p.Relation = r })
 	}
 	set("Mechanism", good, func(p *Params) { p.Mechanism = lastMechanism + 1 })
@@ -139,7 +138,7 @@ func TestUserTable(t *testing.T) {
 func TestScaling(t *testing.T) {
 	for _, p := range []Params{
 		{Epsilon: 0.7, Delta: 1e-8},
-		{Epsilon: 0.7, Delta: 1e-8, Relation: noise.Replace},
+		{Epsilon: 0.7, Delta: 1e-8, Relation: budget.Replace},
 		{Epsilon: 0.7, Dim: 1 << 50},
 		{Epsilon: 0.7, Delta: 1e-8, MaxKeys: 7},
 		{Epsilon: 0.7, Delta: 1e-8, MaxKeys: 7, Mechanism: Gaussian},
@@ -168,7 +167,7 @@ func TestScaleCoversRounding(t *testing.T) {
 			require.InEpsilon(t, epsilon, math.Expm1(1/c.scale)*3/c.step, 1e-12)
 		}
 		p := Params{Epsilon: epsilon, Delta: 1e-8, MaxKeys: 5, MaxValue: 0.7, Mechanism: Laplace}
-		for users, relation := range map[float64]noise.Relation{1: noise.AddRemove, 2: noise.Replace} {
+		for users, relation := range map[float64]budget.Relation{1: budget.AddRemove, 2: budget.Replace} {
 			p.Relation = relation
 			c, err := p.choose()
 			require.NoError(t, err)
@@ -224,8 +223,8 @@ func TestChoice(t *testing.T) {
 		{Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 10}, Gaussian},
 		{Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 64, Stored: 64}, CorrelatedGaussian},
 		{Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 64, Stored: 64, Signed: true}, Gaussian},
-		{Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 64, Stored: 64, Relation: noise.Replace}, Gaussian},
-		{Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 64, Signed: true, Relation: noise.Replace}, Gaussian},
+		{Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 64, Stored: 64, Relation: budget.Replace}, Gaussian},
+		{Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 64, Signed: true, Relation: budget.Replace}, Gaussian},
 		{Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 64, Dim: 64}, CorrelatedGaussian},
 	} {
 		b, err := New[int](row.p)
@@ -259,12 +258,12 @@ func TestChoice(t *testing.T) {
 
 // Guarantees: the relation of the Params, pure where the mechanism is.
 func TestGuarantee(t *testing.T) {
-	require.Equal(t, noise.ApproxDP(1, 1e-6, noise.L1), Params{Epsilon: 1, Delta: 1e-6}.Guarantee())
-	require.Equal(t, noise.ApproxDP(1, 1e-6, noise.AddRemove), Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 2}.Guarantee())
-	require.Equal(t, noise.ApproxDP(1, 1e-6, noise.Replace), Params{Epsilon: 1, Delta: 1e-6, Relation: noise.Replace}.Guarantee())
-	require.Equal(t, noise.PureDP(2, noise.L1), Params{Epsilon: 2, Dim: 7}.Guarantee())
-	require.Equal(t, noise.PureDP(2, noise.L1), Params{Epsilon: 2, Delta: 1e-6, Dim: 7, Mechanism: PureLaplace}.Guarantee())
-	require.Equal(t, noise.ApproxDP(2, 1e-6, noise.L1), Params{Epsilon: 2, Delta: 1e-6, Dim: 7}.Guarantee())
+	require.Equal(t, budget.ApproxDP(1, 1e-6, budget.L1), Params{Epsilon: 1, Delta: 1e-6}.Guarantee())
+	require.Equal(t, budget.ApproxDP(1, 1e-6, budget.AddRemove), Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 2}.Guarantee())
+	require.Equal(t, budget.ApproxDP(1, 1e-6, budget.Replace), Params{Epsilon: 1, Delta: 1e-6, Relation: budget.Replace}.Guarantee())
+	require.Equal(t, budget.PureDP(2, budget.L1), Params{Epsilon: 2, Dim: 7}.Guarantee())
+	require.Equal(t, budget.PureDP(2, budget.L1), Params{Epsilon: 2, Delta: 1e-6, Dim: 7, Mechanism: PureLaplace}.Guarantee())
+	require.Equal(t, budget.ApproxDP(2, 1e-6, budget.L1), Params{Epsilon: 2, Delta: 1e-6, Dim: 7}.Guarantee())
 }
 
 // Replace is the change of two users, and Signed values can go from one side to the other.
@@ -272,7 +271,7 @@ func TestReplaceIsTwoUsers(t *testing.T) {
 	for _, m := range []Mechanism{ExponentialRounding, Laplace} {
 		one := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 3, MaxValue: 2, Integers: true, Mechanism: m}
 		two := one
-		two.Relation = noise.Replace
+		two.Relation = budget.Replace
 		c1, _ := one.choose()
 		c2, _ := two.choose()
 		require.Equal(t, 2*c1.scale, c2.scale, fmt.Sprint(m))
@@ -280,7 +279,7 @@ func TestReplaceIsTwoUsers(t *testing.T) {
 	}
 	// Of normal noise the unit is the most by which a value changes: twice MaxValue if Signed.
 	one := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 6, Signed: true, Mechanism: Gaussian}
-	two := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 3, Signed: true, Mechanism: Gaussian, Relation: noise.Replace}
+	two := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 3, Signed: true, Mechanism: Gaussian, Relation: budget.Replace}
 	require.Equal(t, 2*one.Threshold(), two.Threshold())
 	require.Equal(t, 2*one.StdDev(), two.StdDev())
 }

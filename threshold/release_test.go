@@ -8,11 +8,13 @@ import (
 	"testing"
 	"testing/cryptotest"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/internal/totals"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // releaser returns a function that releases totals, in steps, by a calibration of the test's choice.
@@ -203,7 +205,7 @@ func TestHugeDimension(t *testing.T) {
 			}
 		}
 		require.Positive(t, high)
-		require.Equal(t, noise.PureDP(1, noise.L1), v.Guarantee())
+		require.Equal(t, budget.PureDP(1, budget.L1), v.Guarantee())
 	}
 }
 

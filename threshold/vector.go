@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Vector is a released sparse vector: public, immutable, safe for concurrent readers. All that it computes is
@@ -23,7 +23,7 @@ type Vector[K hashing.Key] struct {
 func (v *Vector[K]) Params() Params { return v.params }
 
 // Guarantee returns the guarantee of the release.
-func (v *Vector[K]) Guarantee() noise.Guarantee { return v.params.Guarantee() }
+func (v *Vector[K]) Guarantee() budget.Guarantee { return v.params.Guarantee() }
 
 // Threshold returns the least value that is released, in the units of the data: the least absolute value if Signed, −Inf for DenseLaplace.
 func (v *Vector[K]) Threshold() float64 { return v.law.lowest() }

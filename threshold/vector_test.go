@@ -7,9 +7,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 func sample() *Vector[string] {
@@ -28,7 +30,7 @@ func TestVector(t *testing.T) {
 	require.Equal(t, -45.0, v.Estimate("pear"))
 	require.Zero(t, v.Estimate("fig"))
 	require.Equal(t, 15.0, v.Threshold())
-	require.Equal(t, noise.ApproxDP(1, 1e-6, noise.L1), v.Guarantee())
+	require.Equal(t, budget.ApproxDP(1, 1e-6, budget.L1), v.Guarantee())
 	var keys []string
 	for key, x := range v.All() {
 		keys = append(keys, key)
@@ -127,7 +129,7 @@ func TestSplitValues(t *testing.T) {
 
 // Two signed users can move a key by twice the rounded limit, and the noise is for that.
 func TestChangeOfTwoSignedUsers(t *testing.T) {
-	p := Params{Epsilon: 1, Delta: 1e-6, Dim: 1, MaxKeys: 1, MaxValue: 1 + 0x1p-16, Signed: true, Relation: noise.Replace, Mechanism: Gaussian}
+	p := Params{Epsilon: 1, Delta: 1e-6, Dim: 1, MaxKeys: 1, MaxValue: 1 + 0x1p-16, Signed: true, Relation: budget.Replace, Mechanism: Gaussian}
 	c, err := p.choose()
 	require.NoError(t, err)
 	delta, err := noise.GaussianDelta(c.scale, 1, 2*math.Ceil(p.MaxValue/c.step))

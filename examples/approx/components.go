@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/approx"
 )
 
 // graph is a graph as lists of neighbours.
@@ -80,7 +81,7 @@ const (
 func components(g graph, opts options) (*result, error) {
 	n := float64(len(g))
 	diameter := n/math.Sqrt(2*componentSample*math.Ln2) + n/largeComponent/math.Ln2
-	a, err := noise.NewApproximator(noise.ApproxParams{Epsilon: opts.epsilon, Sensitivity: 1, Error: diameter, Limit: n})
+	a, err := approx.NewApproximator(approx.ApproxParams{Epsilon: opts.epsilon, Sensitivity: 1, Error: diameter, Limit: n})
 	if err != nil {
 		return nil, err
 	}

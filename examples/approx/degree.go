@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/approx"
 )
 
 // The implicit graph has 2⁴⁰ vertices in blocks of 64. In a block all vertices stand on a ring and are joined to those up to some distance away, which
@@ -29,7 +30,7 @@ func degree(v uint64) float64 {
 }
 
 // degreeEstimator samples as many vertices as the advice says. The mean of r degrees has a variance of at most mostDegree·d/r for an average of d, as
-// the second moment of a degree is at most mostDegree times its mean. With r = mostDegree/(y·ρ²) that is ρ²·d·y ≤ (ρ·max(y, d))²: what noise.AdviceSearch asks for.
+// the second moment of a degree is at most mostDegree times its mean. With r = mostDegree/(y·ρ²) that is ρ²·d·y ≤ (ρ·max(y, d))²: what approx.AdviceSearch asks for.
 // (Without the promise on the degrees Seshadhri's estimator takes its place, with a variance of 4√n·d^{3/2}/r: r = 4√(n/y)/ρ².)
 type degreeEstimator struct {
 	src    noise.Source // the samples stay secret
@@ -48,7 +49,7 @@ func (e *degreeEstimator) estimate(advice, accuracy float64) float64 {
 
 // averageDegree releases the average degree, without any advice (section 5.6). An edge changes it by 2/n.
 func averageDegree(opts options) (*result, error) {
-	search, err := noise.NewAdviceSearch(noise.AdviceParams{
+	search, err := approx.NewAdviceSearch(approx.AdviceParams{
 		Epsilon: opts.searchEpsilon, Sensitivity: 2.0 / vertices, Min: leastDegree, Max: mostDegree,
 	})
 	if err != nil {

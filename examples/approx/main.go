@@ -1,4 +1,4 @@
-// Command approx makes four randomized approximation algorithms differentially private, each by one wrapper, noise.Approximator or noise.AdviceSearch.
+// Command approx makes four randomized approximation algorithms differentially private, each by one wrapper, approx.Approximator or approx.AdviceSearch.
 //
 //	approx [flags]
 //
@@ -27,7 +27,8 @@ import (
 
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/kjv"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/approx"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 func main() {
@@ -84,7 +85,7 @@ func (opts *options) Run(out io.Writer) error {
 // result is what one algorithm released, with the truth beside it.
 type result struct {
 	title, method string
-	guarantee     noise.Guarantee
+	guarantee     budget.Guarantee
 	answers       []answer
 }
 
@@ -96,7 +97,7 @@ type answer struct {
 }
 
 // answerOf releases one estimate with the Approximator.
-func answerOf(name string, truth, estimate, scale float64, a *noise.Approximator, confidence float64) (answer, error) {
+func answerOf(name string, truth, estimate, scale float64, a *approx.Approximator, confidence float64) (answer, error) {
 	released, err := a.Release(estimate)
 	if err != nil {
 		return answer{}, err

@@ -6,7 +6,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/examples/kjv"
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/approx"
 )
 
 // What is public of every stream of tokens: its greatest length, and that no word makes up more than a tenth of that. So F₂ = Σx² ≤ n²/10, and a
@@ -81,16 +81,16 @@ func frequencyMoment(text *kjv.Text, opts options) (*result, error) {
 
 	// Two moments of a row are six of the median. A part in 10⁶ is for the columns, which are uniform to far less than that.
 	deviation := math.Sqrt(2.0/amsColumns) * mostMoment * (1 + 1e-6)
-	moment, bound, err := noise.MedianMoment(2, deviation, amsRows)
+	moment, bound, err := approx.MedianMoment(2, deviation, amsRows)
 	if err != nil {
 		return nil, err
 	}
-	a, err := noise.NewApproximator(noise.ApproxParams{Epsilon: opts.epsilon, Sensitivity: momentStep, Error: bound, Moment: moment, Limit: mostMoment})
+	a, err := approx.NewApproximator(approx.ApproxParams{Epsilon: opts.epsilon, Sensitivity: momentStep, Error: bound, Moment: moment, Limit: mostMoment})
 	if err != nil {
 		return nil, err
 	}
 	next := 0
-	estimate := noise.Median(amsRows, func() float64 { next++; return rows[next-1] })
+	estimate := approx.Median(amsRows, func() float64 { next++; return rows[next-1] })
 	one, err := answerOf("F₂", truth, estimate, truth, a, opts.confidence)
 	return &result{
 		title:     fmt.Sprintf("Second frequency moment of %d tokens; hidden is one token", text.Len()),

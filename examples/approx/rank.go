@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/examples/kjv"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/approx"
 )
 
 const compactorSize = 1 << 14 // even
@@ -84,7 +85,7 @@ func ranks(text *kjv.Text, opts options) (*result, error) {
 		sorted = append(sorted, word)
 	}
 	slices.Sort(sorted)
-	a, err := noise.NewApproximator(noise.ApproxParams{Epsilon: opts.epsilon, Sensitivity: 1, Error: rankDiameter(mostTokens), Queries: questions, Limit: mostTokens})
+	a, err := approx.NewApproximator(approx.ApproxParams{Epsilon: opts.epsilon, Sensitivity: 1, Error: rankDiameter(mostTokens), Queries: questions, Limit: mostTokens})
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/kor"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // party is what one party does: nothing but the returned bytes leaves it.
@@ -41,7 +41,7 @@ type row struct {
 
 // result is what two sketches tell, with the truth beside it.
 type result struct {
-	guarantee noise.Guarantee // of one party
+	guarantee budget.Guarantee // of one party
 	rows      []row
 }
 

@@ -7,11 +7,12 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/elliptical"
-	"github.com/dpsketch/dpsketch/noise"
-	"github.com/dpsketch/dpsketch/plan"
 	"github.com/google/differential-privacy/go/v3/dpagg"
 	google "github.com/google/differential-privacy/go/v3/noise"
+
+	"github.com/dpsketch/dpsketch/elliptical"
+	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/plan"
 )
 
 // The guarantee of the means: one row added or removed, at ε and δ for sums and Google's library, at the ρ of the same Gaussian noise for plan.
@@ -40,7 +41,7 @@ func sums(n, columns int) []comparison {
 	}
 	ours := func() (*elliptical.Sum, error) {
 		b, err := elliptical.NewBuilder(elliptical.Params{
-			Widths: elliptical.VectorOf(widths...), Epsilon: epsilon, Delta: delta, Relation: noise.AddRemove,
+			Widths: elliptical.VectorOf(widths...), Epsilon: epsilon, Delta: delta, Relation: budget.AddRemove,
 		})
 		if err != nil {
 			return nil, err
@@ -123,7 +124,7 @@ func means(n, columns int) ([]comparison, error) {
 	for i := range columns {
 		sampling += 1 / float64((i+1)*(i+1)*n)
 	}
-	m, err := plan.New(plan.Params{Rho: rho, Dim: columns, Max: most, Relation: noise.AddRemove})
+	m, err := plan.New(plan.Params{Rho: rho, Dim: columns, Max: most, Relation: budget.AddRemove})
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +164,7 @@ func sparseMeans(n, columns int) ([]comparison, error) {
 			truth += 1 / float64(n)
 		}
 	}
-	m, err := plan.New(plan.Params{Rho: rho, Dim: columns, Rows: n, Relation: noise.AddRemove, NonNegative: true})
+	m, err := plan.New(plan.Params{Rho: rho, Dim: columns, Rows: n, Relation: budget.AddRemove, NonNegative: true})
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/kor"
 	"github.com/dpsketch/dpsketch/misragries"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // options are the flags.
@@ -30,7 +30,7 @@ type options struct {
 type releases struct {
 	frequent *misragries.Params
 	distinct *kor.Params
-	ledger   *noise.Ledger // both are spent
+	ledger   *budget.Ledger // both are spent
 }
 
 // releases divides the budget. The distinct count takes its share of ε and no δ, the frequent keys the rest and all of δ.
@@ -50,7 +50,7 @@ func (o options) releases() (r releases, err error) {
 	default:
 		return r, fmt.Errorf("-count %q: want frequent, distinct or both", o.count)
 	}
-	if r.ledger, err = noise.NewLedger(o.epsilon, o.delta, noise.AddRemove); err != nil {
+	if r.ledger, err = budget.NewLedger(o.epsilon, o.delta, budget.Element(budget.AddRemove)); err != nil {
 		return r, err
 	}
 	if o.count != "frequent" {
@@ -66,7 +66,7 @@ func (o options) releases() (r releases, err error) {
 	}
 	if o.count != "distinct" {
 		r.frequent = &misragries.Params{Counters: o.counters, Epsilon: o.epsilon - distinct, Delta: o.delta}
-		if err := r.ledger.Spend(noise.ApproxDP(o.epsilon-distinct, o.delta, noise.AddRemove)); err != nil {
+		if err := r.ledger.Spend(budget.ApproxDP(o.epsilon-distinct, o.delta, budget.Element(budget.AddRemove))); err != nil {
 			return r, err
 		}
 	}

@@ -11,7 +11,7 @@
 // grow with the data: the sums of reduced Misra-Gries sketches, and the table of a kor.StreamBuilder, which takes duplicates, within a shard and across shards.
 // What leaves the pipeline is one release of each. Neither its noise nor its threshold nor its law grows with the number of shards.
 //
-// -epsilon and -delta are for both releases together, as a noise.Ledger adds them up; -share is how much of ε the distinct count gets. Together they are
+// -epsilon and -delta are for both releases together, as a budget.Ledger adds them up; -share is how much of ε the distinct count gets. Together they are
 // (ε, δ)-private for one element of the input. The distinct count by itself is ε-private for one key with all its elements; the frequent
 // keys are not, for they tell how often a key came. Runs on the same data add up too, and no ledger of this command knows of another run.
 //

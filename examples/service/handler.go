@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/dpsketch/dpsketch/misragries"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 const (
@@ -48,7 +48,7 @@ func (s *service) postEvents(w http.ResponseWriter, r *http.Request) {
 		s.metrics.refused.Add(1)
 		var tooLarge *http.MaxBytesError
 		switch {
-		case errors.Is(err, noise.ErrBudget):
+		case errors.Is(err, budget.ErrBudget):
 			status, answer.Error = http.StatusForbidden, "the privacy budget is spent"
 		case errors.Is(err, errClosed):
 			status, answer.Error = http.StatusServiceUnavailable, errClosed.Error()

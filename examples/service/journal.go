@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // journal is the record, on disk, of what has been spent: a line "open 7 0x1p+00 0x1.12e0be826d695p-30" for each window, with its number, ε and δ,
@@ -22,7 +22,7 @@ type journal struct {
 
 // openJournal opens or creates the journal in dir, for one process at a time, and returns the spent guarantees and the last window's number. A last line
 // without its end was never synced, so its window never took an event: it is cut off.
-func openJournal(dir string) (j *journal, spent []noise.Guarantee, last uint64, err error) {
+func openJournal(dir string) (j *journal, spent []budget.Guarantee, last uint64, err error) {
 	file, err := os.OpenFile(filepath.Join(dir, "budget.journal"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, nil, 0, err
@@ -66,7 +66,7 @@ func syncDir(dir string) error {
 }
 
 // parseLine reads one line of the journal.
-func parseLine(line string) (number uint64, g noise.Guarantee, err error) {
+func parseLine(line string) (number uint64, g budget.Guarantee, err error) {
 	fields := strings.Fields(line)
 	if len(fields) != 4 || fields[0] != "open" {
 		return 0, g, errors.New("not a line of the journal")
@@ -74,7 +74,7 @@ func parseLine(line string) (number uint64, g noise.Guarantee, err error) {
 	number, err = strconv.ParseUint(fields[1], 10, 64)
 	epsilon, err1 := strconv.ParseFloat(fields[2], 64)
 	delta, err2 := strconv.ParseFloat(fields[3], 64)
-	return number, noise.ApproxDP(epsilon, delta, noise.AddRemove), errors.Join(err, err1, err2)
+	return number, budget.ApproxDP(epsilon, delta, budget.Element(budget.AddRemove)), errors.Join(err, err1, err2)
 }
 
 // spend records a window. When it returns nil the record is on the disk. What a failure leaves of a line, on a full disk, say, the next one overwrites: its

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/dpsketch/dpsketch/misragries"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // errClosed says that the service takes no more events.
@@ -17,7 +17,7 @@ var errClosed = errors.New("the service is shutting down")
 type service struct {
 	params  misragries.Params
 	shards  int
-	ledger  *noise.Ledger
+	ledger  *budget.Ledger
 	journal *journal
 	archive *archive
 	metrics metrics
@@ -40,7 +40,7 @@ func open(c config) (*service, error) {
 	if c.window <= 0 {
 		return nil, fmt.Errorf("the window is %v: want more than 0", c.window)
 	}
-	ledger, err := noise.NewLedger(c.budget, c.slack, noise.AddRemove)
+	ledger, err := budget.NewLedger(c.budget, c.slack, budget.Element(budget.AddRemove))
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func open(c config) (*service, error) {
 	if s.archive, err = openArchive(c.dir, last); err != nil {
 		return nil, errors.Join(err, j.close())
 	}
-	if err := s.rotate(); err != nil && !errors.Is(err, noise.ErrBudget) {
+	if err := s.rotate(); err != nil && !errors.Is(err, budget.ErrBudget) {
 		return nil, errors.Join(err, j.close())
 	}
 	return s, nil
@@ -96,7 +96,7 @@ func (s *service) begin() (*window, error) {
 	if err != nil {
 		return nil, err
 	}
-	cost := noise.ApproxDP(s.params.Epsilon, s.params.Delta, noise.AddRemove)
+	cost := budget.ApproxDP(s.params.Epsilon, s.params.Delta, budget.Element(budget.AddRemove))
 	if s.ledger.Accepts(cost) {
 		if err := s.journal.spend(w.number, s.params.Epsilon, s.params.Delta); err != nil {
 			return nil, err

@@ -27,7 +27,7 @@ import (
 	"time"
 
 	"github.com/dpsketch/dpsketch/misragries"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // childVariable makes the test binary be the service, for the test that kills it.
@@ -306,7 +306,7 @@ func TestReleasesAreSavedLater(t *testing.T) {
 		t.Fatalf("without a disk: %v", err)
 	}
 	s.archive.dir = c.dir
-	if err := s.rotate(); !errors.Is(err, noise.ErrBudget) {
+	if err := s.rotate(); !errors.Is(err, budget.ErrBudget) {
 		t.Fatalf("beyond the budget: %v", err)
 	}
 	if again, err := openArchive(c.dir, 1); err != nil || !slices.Equal(again.numbers(), []uint64{1}) {
@@ -344,7 +344,7 @@ func TestFullDiskCostsNoBudget(t *testing.T) {
 	}
 	s.journal.file = readOnly
 	for range 20 { // more than the budget is for
-		if err := s.rotate(); err == nil || errors.Is(err, noise.ErrBudget) {
+		if err := s.rotate(); err == nil || errors.Is(err, budget.ErrBudget) {
 			t.Fatalf("a window without a journal: %v", err)
 		}
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
@@ -198,7 +199,7 @@ func (b *builders) release(opts options) ([]*way, error) {
 		{name: "columns", guarantee: columns.Guarantee().String(), bytes: size(columns.MarshalBinary()), estimate: columns.Estimate},
 		{name: "thesis's ALP", guarantee: thesis.Guarantee().String(), bytes: size(thesis.MarshalBinary()), estimate: thesis.Argmax},
 		{name: "threshold", guarantee: list.Guarantee().String(), bytes: size(list.MarshalBinary()), estimate: list.Estimate},
-		{name: "dense Laplace", guarantee: noise.PureDP(opts.epsilon, noise.L1).String(), bytes: "2⁶⁷", estimate: func(index uint64) float64 {
+		{name: "dense Laplace", guarantee: budget.PureDP(opts.epsilon, budget.L1(1)).String(), bytes: "2⁶⁷", estimate: func(index uint64) float64 {
 			return max(truth[index]+laplace.Sample(&src, 0x1p-10), 0)
 		}},
 	}

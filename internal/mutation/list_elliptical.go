@@ -24,6 +24,6 @@ var ellipticalMutations = []mutation{
 	{"scales rounded down", "elliptical/calibrate.go", "math.Nextafter(s*t, math.Inf(1))", "s * t * (1 - 0x1p-40)"},
 	{"Ellipsoid decoded with unequal noise", "elliptical/encode.go", "if c != l.at[0] {", "if c != c {"},
 	{"NaN counted as the end of the interval", "elliptical/grid.go", "case math.IsNaN(y):\n\t\treturn 0", "case math.IsNaN(y):\n\t\treturn maxTotal"},
-	{"guarantee of the builder twice as good", "elliptical/params.go", "return noise.ZCDP(p.Rho, p.Relation)", "return noise.ZCDP(p.Rho/2, p.Relation)"},
+	{"guarantee of the builder twice as good", "elliptical/params.go", "return budget.ZCDP(p.Rho, p.Relation)", "return budget.ZCDP(p.Rho/2, p.Relation)"},
 	{"same noise for two coordinates", "elliptical/mechanism.go", "for i, c := range m.law.at {\n\t\ttotals[i] += m.law.sample(&src, c)", "var n int64\n\tfor i, c := range m.law.at {\n\t\tif i != 1 {\n\t\t\tn = m.law.sample(&src, c)\n\t\t}\n\t\ttotals[i] += n"},
 }

@@ -5,7 +5,7 @@ var jlMutations = []mutation{
 	{"slack of rounding left out", "jl/calibrate.go", "c.law.scale = up(unit * (norm*(delta/c.law.step+before) + after))", "c.law.scale = unit * norm * (delta / c.law.step)"},
 	{"discrete noise for one row of several", "jl/calibrate.go", "c.law.scale, err = p.scale(kind, norm*delta)", "c.law.scale, err = p.scale(kind, delta)"},
 	{"Laplace noise by the ℓ₂ norm", "jl/calibrate.go", "norm, delta := n.one, p.sensitivity()", "norm, delta := n.two, p.sensitivity()"},
-	{"ℓ₂ neighbours treated as ℓ₁ ones", "jl/sjlt.go", "if r == noise.L1 {", "if r != 0 {"},
+	{"ℓ₂ neighbours treated as ℓ₁ ones", "jl/sjlt.go", "if r == budget.L1 {", "if r != 0 {"},
 	{"mean row load for the greatest", "jl/sjlt.go", "heaviest = max(heaviest, n)", "heaviest += n / uint32(m.rows)"},
 	{"operator norm below the truth", "jl/operatornorm.go", "if certain(g, lambda*(1+margin)) {\n\t\t\treturn up(math.Sqrt(lambda", "if certain(g, lambda*(1+margin)) {\n\t\t\treturn up(math.Sqrt(0.99 * lambda"},
 	{"columns of a Normal matrix by their mean", "jl/fjlt.go", "n.one, n.two = max(n.one, float64(size)), max(n.two, c.squares[j])", "n.one, n.two = n.one+float64(size)/float64(len(c.sizes)), n.two+c.squares[j]/float64(len(c.sizes))"},

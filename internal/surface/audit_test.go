@@ -26,7 +26,7 @@ func Redacted(object any, secrets ...string) {}`,
 const (
 	good = `package x
 import ("fmt"; "log/slog"; "` + module + `/noise")
-var ( _ fmt.State; _ slog.Value; _ noise.Guarantee )
+var ( _ fmt.State; _ slog.Value; _ budget.Guarantee )
 type Params struct{}
 type Builder struct{ s **int }
 func New(p Params) (*Builder, error) { return nil, nil }
@@ -37,7 +37,7 @@ func (b Builder) Format(f fmt.State, _ rune) {}
 func (b Builder) LogValue() slog.Value { return slog.Value{} }
 func (b Builder) MarshalText() ([]byte, error) { return nil, nil }
 type Sketch struct{ x int }
-func (s *Sketch) Guarantee() noise.Guarantee { return noise.Guarantee{} }
+func (s *Sketch) Guarantee() budget.Guarantee { return budget.Guarantee{} }
 func (s *Sketch) Params() Params { return Params{} }
 func (s *Sketch) String() string { return "" }
 func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) { return nil, nil }

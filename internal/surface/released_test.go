@@ -19,14 +19,15 @@ import (
 	"github.com/dpsketch/dpsketch/jl"
 	"github.com/dpsketch/dpsketch/kor"
 	"github.com/dpsketch/dpsketch/misragries"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/approx"
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/plan"
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
 // object is what every released object can do; Params has another type in each package.
 type object interface {
-	Guarantee() noise.Guarantee
+	Guarantee() budget.Guarantee
 	String() string
 	encoding.BinaryMarshaler
 	encoding.BinaryAppender
@@ -36,7 +37,7 @@ type object interface {
 // released holds a zero value of every type that decodes, of those with a key type for strings.
 var released = []object{
 	&alp.Projection{}, &arete.Value{}, &elliptical.Sum{}, &jl.Sketch{}, &kor.Sketch{}, &kor.StreamSketch{}, &misragries.Histogram[string]{},
-	&noise.Advised{}, &noise.Approximation{}, &plan.Mean{}, &threshold.Vector[string]{},
+	&approx.Advised{}, &approx.Approximation{}, &plan.Mean{}, &threshold.Vector[string]{},
 }
 
 // fullName returns the package and the type of a released object, without its key type.
@@ -80,7 +81,7 @@ func TestReleasedObjects(t *testing.T) {
 					continue // of another type, or key type
 				}
 				found++
-				promise = promise || o.Guarantee() != noise.Guarantee{} // what is combined of several releases may promise nothing by itself
+				promise = promise || o.Guarantee() != budget.Guarantee{} // what is combined of several releases may promise nothing by itself
 				require.NotEqual(t, zero.String(), o.String())
 				params := reflect.ValueOf(o).MethodByName("Params").Call(nil)[0]
 				require.True(t, params.Comparable(), "%v is not comparable", params.Type())

@@ -15,7 +15,7 @@ import (
 // what a method of each role looks like, its parameters and results.
 var (
 	releasedMethods = map[string]string{
-		"Guarantee": "() (noise.Guarantee)", "String": "() (string)", "AppendBinary": "([]byte) ([]byte, error)",
+		"Guarantee": "() (budget.Guarantee)", "String": "() (string)", "AppendBinary": "([]byte) ([]byte, error)",
 		"MarshalBinary": "() ([]byte, error)", "UnmarshalBinary": "([]byte) (error)",
 	}
 	redaction = map[string]string{"Format": "(fmt.State, rune) ()", "LogValue": "() (slog.Value)", "MarshalText": "() ([]byte, error)"}
@@ -54,7 +54,7 @@ func (s *subject) audit() (missing []string) {
 			s.auditFields(name, lacks)
 			test("Redacted", "a test with dptest.Redacted")
 		case mechanism:
-			need(map[string]string{"Guarantee": "() (noise.Guarantee)"})
+			need(map[string]string{"Guarantee": "() (budget.Guarantee)"})
 			s.auditFields(name, lacks)
 		case releasedObject:
 			need(releasedMethods)

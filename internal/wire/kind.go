@@ -15,8 +15,9 @@ const (
 	KindElliptical Kind = 6  // elliptical.Sum
 	KindPLAN       Kind = 7  // plan.Mean
 	KindArete      Kind = 8  // arete.Value
-	KindNoise      Kind = 9  // noise.Approximation
-	KindAdvised    Kind = 10 // noise.Advised
+	KindApprox     Kind = 9  // approx.Value
+	KindAdvised    Kind = 10 // approx.Advised
+	KindGuarantee  Kind = 11 // budget.Guarantee
 
 	// KindPrivate marks the private state of a Builder on its way between the machines of one pipeline: never a released object.
 	KindPrivate Kind = 128
@@ -32,8 +33,9 @@ var kindNames = [...]string{
 	KindElliptical: "elliptical",
 	KindPLAN:       "plan",
 	KindArete:      "arete",
-	KindNoise:      "noise",
-	KindAdvised:    "noise advice",
+	KindApprox:     "noise/approx",
+	KindAdvised:    "noise/approx advice",
+	KindGuarantee:  "noise/budget",
 	KindPrivate:    "PRIVATE STATE",
 }
 

@@ -1,0 +1,94 @@
+// Package limits checks the public numbers that most Params have: the one place that says which ε, δ, ρ, sensitivities and relations there are.
+// Every error wraps [fault.ErrParams] and names the package on whose behalf a number is checked.
+package limits
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+)
+
+const (
+	// MinEpsilon and MaxEpsilon are the ends of ε.
+	MinEpsilon = 0x1p-30
+	MaxEpsilon = 0x1p10
+	// MinDelta is the least δ above 0. It leaves room for the thousandth part of δ and for what a calibration loses.
+	MinDelta = 1e-300
+	// MinRho and MaxRho are the ends of ρ.
+	MinRho = 0x1p-60
+	MaxRho = 0x1p20
+	// MinReal and MaxReal are the ends of what is measured in the units of the data.
+	MinReal = 0x1p-200
+	MaxReal = 0x1p200
+	// MaxInteger is the most that one record changes where values are integers: 2³³ of them fit into an int64.
+	MaxInteger = 0x1p30
+)
+
+// Epsilon checks that ε is in [2⁻³⁰, most], for most at most MaxEpsilon.
+func Epsilon(pkg string, epsilon, most float64) error {
+	if !(epsilon >= MinEpsilon && epsilon <= most) {
+		return fault.Params(pkg, "Epsilon", epsilon, fmt.Sprintf("a number in [2⁻³⁰, %g]", most))
+	}
+	return nil
+}
+
+// Delta checks that δ is 0 or in [1e-300, 1).
+func Delta(pkg string, delta float64) error {
+	if delta != 0 && !(delta >= MinDelta && delta < 1) {
+		return fault.Params(pkg, "Delta", delta, "0 or a number in [1e-300, 1)")
+	}
+	return nil
+}
+
+// Rho checks that ρ is in [2⁻⁶⁰, 2²⁰].
+func Rho(pkg string, rho float64) error {
+	if !(rho >= MinRho && rho <= MaxRho) {
+		return fault.Params(pkg, "Rho", rho, "a number in [2⁻⁶⁰, 2²⁰]")
+	}
+	return nil
+}
+
+// OneOf checks what a mechanism of Gaussian or other noise takes: ρ alone, or ε with or without δ.
+func OneOf(pkg string, epsilon, delta, rho float64) error {
+	switch {
+	case rho == 0:
+		if err := Epsilon(pkg, epsilon, MaxEpsilon); err != nil {
+			return err
+		}
+		return Delta(pkg, delta)
+	case epsilon != 0:
+		return fault.Params(pkg, "Epsilon", epsilon, "0 where Rho is given")
+	case delta != 0:
+		return fault.Params(pkg, "Delta", delta, "0 where Rho is given")
+	}
+	return Rho(pkg, rho)
+}
+
+// Real checks that a number in the units of the data is 0, which stands for a default, or in [2⁻²⁰⁰, 2²⁰⁰]; where the data are integers, an
+// integer in [0, 2³⁰].
+func Real(pkg, field string, x float64, integers bool) error {
+	switch {
+	case x == 0:
+		return nil
+	case integers && !(x >= 1 && x <= MaxInteger && x == math.Trunc(x)):
+		return fault.Params(pkg, field, x, "0 or an integer in [1, 2³⁰], the values being integers")
+	case !(x >= MinReal && x <= MaxReal):
+		return fault.Params(pkg, field, x, "0 or a number in [2⁻²⁰⁰, 2²⁰⁰]")
+	}
+	return nil
+}
+
+// Relation checks that a neighbouring relation is 0, which stands for a default, or one of the constants.
+func Relation[R interface {
+	~uint8
+	Valid() bool
+}](pkg string, r R) error {
+	if r != 0 && !r.Valid() {
+		return fault.Params(pkg, "Relation", r, "AddRemove or Replace")
+	}
+	return nil
+}
+
+// Confidence reports whether a confidence is in [0, 1).
+func Confidence(confidence float64) bool { return confidence >= 0 && confidence < 1 }

@@ -1,0 +1,242 @@
+package approx
+
+import (
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// AdviceParams are the public numbers of an [AdviceSearch].
+//
+// The estimator A(advice, accuracy) approximates g, which lies in [Min, Max], and needs a guess of g to know how much work to do. What it promises, for every
+// input, advice y in [Min/2, Max] and accuracy ρ, is ‖A(y, ρ) − g‖_c ≤ ρ·max(y, g), with c the Moment.
+type AdviceParams struct {
+	// Epsilon is ε of the whole search, in [2⁻²⁰, 2¹⁰].
+	Epsilon float64
+	// Sensitivity is Δ₁ of g, in the units of the data. 0 is 1.
+	Sensitivity float64
+	// Min and Max bound g on every input, 0 < Min < Max ≤ 2⁴⁰·Min.
+	Min, Max float64
+	// Moment is c ≥ 1; 2 for an estimator with a bounded variance. 0 is 2.
+	Moment float64
+	// Runs is the odd number of executions of which the median is taken, such that Moment·(Runs+1)/2 > 2. 0 is 5.
+	Runs int
+	// Failure is the probability, at most, that the advice found is not within a factor of 3 of g, in (0, ½]. 0 is ⅛.
+	Failure float64
+	// Accuracy is ρ of the last estimate, in [2⁻⁴⁰, 1]. 0 is that of the search.
+	Accuracy float64
+	// Unit is for whom Sensitivity holds: g differs by at most that between neighbours. The zero Unit is budget.L1(Sensitivity).
+	Unit budget.Unit
+}
+
+// AdviceSearch removes the need for advice privately (Tětek, Theorem 22). It halves y from Max on, and each time releases, with ε/(2L) for at most L rounds, the median of
+// some runs of A(y, ρ), until that is at least y; then it releases the median of A(y, Accuracy) with ε/2. It holds no data and serves one search.
+//
+// Privacy. The moments of the median are bounded ([MedianMoment]), so each round is a release of [Approximator], and what follows depends on released values
+// only. The theorem asks for E|A − g| ≤ ρ·y, which estimators fail for y far below g: one with the variance of Seshadhri's for the average degree does. So
+// every run is clamped to [0, λy], λ = 2 in the search and 3 at the end. Claim: ‖A‖ then has, as an estimator of min(g, λy), an error ‖·‖_c of at most λρy. For g ≤ λy clamping
+// only brings A closer, and ρ·max(y, g) ≤ λρy. For g > λy the clamped A is off by (λy − A)⁺ ≤ (λy/g)·(g − A)⁺ for A ≥ 0, as a convex function lies below its
+// chord, and by λy ≤ (λy/g)(g − A) for A < 0: a norm of at most (λy/g)·ρg. And min(g, λy) has the sensitivity of g. ∎
+//
+// Accuracy. Let W be the distance of a round's release from min(g, 2y), and suppose W < y/2 in all rounds: by choice of ρ this fails with probability at most
+// Failure. Then no round with y ≥ 2g stops and each with y ≤ g/1.5 does. So at the end y/2 < g < 3y, the last clamp
+// takes nothing from g, and the estimate is as good as A with true advice. The theorem's own argument bounds the noise by Markov's inequality, which needs it to be
+// positive, and takes the same probability of a false stop in each of the L rounds for a falling one: with its constants the search stops early with a
+// probability that grows with L. Here ρ falls with L for that reason. It needs no E A ≤ g.
+type AdviceSearch struct {
+	params        AdviceParams
+	rounds        int
+	search, final adviceStage
+	mu            sync.Mutex
+	used          bool
+}
+
+// adviceStage is what a release of the search, or the one at the end, is made with: ρ, λ and ε.
+type adviceStage struct{ accuracy, reach, epsilon float64 }
+
+const (
+	searchReach = 2.0 // λ in the search
+	finalReach  = 3.0 // and at the end
+)
+
+// NewAdviceSearch plans the search. The error wraps [ErrParams], also if Min is so small against Sensitivity/Epsilon that the noise hides it.
+func NewAdviceSearch(p AdviceParams) (*AdviceSearch, error) {
+	full := p.withDefaults()
+	if err := full.validate(); err != nil {
+		return nil, err
+	}
+	s := &AdviceSearch{params: full, rounds: full.rounds()}
+	least := full.Max / math.Exp2(float64(s.rounds-1)) // y of the last round, where Δ₁ weighs most
+	moment, factor, err := MedianMoment(full.Moment, 1, full.Runs)
+	if err != nil {
+		return nil, err
+	}
+	epsilon := full.Epsilon / 2 / float64(s.rounds) * (1 - 0x1p-50) // rounded down: all rounds together have at most ε/2
+	round, err := ApproxParams{Epsilon: epsilon, Sensitivity: full.Sensitivity, Moment: moment, Limit: searchReach * least}.
+		WithErrorBound(least/2, 1-full.Failure/float64(s.rounds))
+	if err != nil {
+		return nil, fault.Params("approx", "Min", p.Min, "more against Sensitivity/Epsilon, or a smaller Max/Min: the noise hides it")
+	}
+	s.search = adviceStage{min(round.Error/(searchReach*factor*least)*(1-1e-6), 1), searchReach, epsilon}
+	s.final = adviceStage{full.Accuracy, finalReach, full.Epsilon / 2}
+	if full.Accuracy == 0 {
+		s.final.accuracy = s.search.accuracy
+	}
+	// Limit/scale rises with y, so if the first round and an end there are possible, all are.
+	if _, err := s.approximator(full.Max, s.search); err != nil {
+		return nil, err
+	}
+	if _, err := s.approximator(full.Max, s.final); err != nil {
+		return nil, fault.Params("approx", "Accuracy", p.Accuracy, "a number for which the noise is at least 2⁻⁴⁴ of Max")
+	}
+	return s, nil
+}
+
+func (p AdviceParams) withDefaults() AdviceParams {
+	fill := func(x *float64, value float64) {
+		if *x == 0 {
+			*x = value
+		}
+	}
+	fill(&p.Sensitivity, 1)
+	fill(&p.Moment, 2)
+	fill(&p.Failure, 0.125)
+	p.Accuracy += 0
+	if p.Runs == 0 {
+		p.Runs = 5
+	}
+	if p.Unit == (budget.Unit{}) {
+		p.Unit = budget.L1(p.Sensitivity)
+	}
+	return p
+}
+
+// rounds returns L, the most rounds of the search.
+func (p AdviceParams) rounds() int { return max(int(math.Ceil(math.Log2(p.Max/p.Min))), 1) }
+
+func (p AdviceParams) validate() error {
+	bad := func(field string, value any, want string) error { return fault.Params("approx", field, value, want) }
+	inRange := func(x float64) bool { return x >= 0x1p-800 && x <= 0x1p800 }
+	switch {
+	case !(p.Epsilon >= 0x1p-20 && p.Epsilon <= mostApproxEpsilon):
+		return bad("Epsilon", p.Epsilon, "a number in [2⁻²⁰, 2¹⁰]")
+	case !inRange(p.Sensitivity):
+		return bad("Sensitivity", p.Sensitivity, "0 or a number in [2⁻⁸⁰⁰, 2⁸⁰⁰]")
+	case !inRange(p.Min):
+		return bad("Min", p.Min, "a number in [2⁻⁸⁰⁰, 2⁸⁰⁰]")
+	case !(inRange(p.Max) && p.Max > p.Min && p.Max/p.Min <= 0x1p40):
+		return bad("Max", p.Max, "a number above Min and at most 2⁴⁰·Min")
+	case !(p.Moment >= 1 && p.Moment <= mostMoment):
+		return bad("Moment", p.Moment, "0 or a number in [1, 2¹⁰]")
+	case checkRuns(p.Runs) != nil:
+		return checkRuns(p.Runs)
+	case !(p.Moment*float64(p.Runs+1)/2 > 2):
+		return bad("Runs", p.Runs, "more, so that Moment·(Runs+1)/2 > 2")
+	case !(p.Failure > 0x1p-40 && p.Failure <= 0.5):
+		return bad("Failure", p.Failure, "0 or a probability in (2⁻⁴⁰, ½]")
+	case p.Accuracy != 0 && !(p.Accuracy >= 0x1p-40 && p.Accuracy <= 1):
+		return bad("Accuracy", p.Accuracy, "0 or a number in [2⁻⁴⁰, 1]")
+	}
+	return nil
+}
+
+// Params returns the parameters, defaults filled in.
+func (s *AdviceSearch) Params() AdviceParams { return s.params }
+
+// Rounds returns L, the largest number of rounds of the search.
+func (s *AdviceSearch) Rounds() int { return s.rounds }
+
+// Accuracy returns ρ, the accuracy that each round asks for.
+func (s *AdviceSearch) Accuracy() float64 { return s.search.accuracy }
+
+// Guarantee returns what the whole search promises.
+func (s *AdviceSearch) Guarantee() budget.Guarantee {
+	return budget.PureDP(s.params.Epsilon, s.params.Unit)
+}
+
+// Release searches and estimates. estimate(advice, accuracy) is called Runs times for each round and must use fresh randomness each time. The
+// error wraps [ErrReleased] for a second call.
+func (s *AdviceSearch) Release(estimate func(advice, accuracy float64) float64) (Advised, error) {
+	s.mu.Lock()
+	used := s.used
+	s.used = true
+	s.mu.Unlock()
+	if used {
+		return Advised{}, fmt.Errorf("noise: the AdviceSearch was used before: %w", fault.ErrReleased)
+	}
+	advice, rounds := s.params.Max, 0
+	for rounds < s.rounds {
+		round, err := s.release(estimate, advice, s.search)
+		if err != nil {
+			return Advised{}, err
+		}
+		rounds++
+		if round.Value() >= advice {
+			break
+		}
+		advice /= 2
+	}
+	last, err := s.release(estimate, advice, s.final)
+	return Advised{last, advice, rounds, s.params}, err
+}
+
+// release releases the median of the runs, each clamped to [0, reach·advice].
+func (s *AdviceSearch) release(estimate func(advice, accuracy float64) float64, advice float64, stage adviceStage) (Approximation, error) {
+	a, err := s.approximator(advice, stage)
+	if err != nil {
+		return Approximation{}, err
+	}
+	return a.Release(Median(s.params.Runs, func() float64 { return min(max(estimate(advice, stage.accuracy), 0), stage.reach*advice) }))
+}
+
+// approximator returns the Approximator of one release.
+func (s *AdviceSearch) approximator(advice float64, stage adviceStage) (*Approximator, error) {
+	most := stage.reach * advice
+	moment, bound, err := MedianMoment(s.params.Moment, most*stage.accuracy, s.params.Runs)
+	if err != nil {
+		return nil, err
+	}
+	return NewApproximator(ApproxParams{Epsilon: stage.epsilon, Sensitivity: s.params.Sensitivity, Error: bound, Moment: moment, Limit: most, Unit: s.params.Unit})
+}
+
+// Advised is the result of an [AdviceSearch]. It is immutable, and everything computed from it is post-processing.
+type Advised struct {
+	last   Approximation
+	advice float64
+	rounds int
+	params AdviceParams
+}
+
+// Value returns the released estimate, NaN for the zero Advised.
+func (a Advised) Value() float64 { return a.last.Value() }
+
+// Advice returns the y that was found, with the probability that Params promise between g/3 and 2g.
+func (a Advised) Advice() float64 { return a.advice }
+
+// Rounds returns the number of rounds that the search took.
+func (a Advised) Rounds() int { return a.rounds }
+
+// Scale returns the scale of the noise in the value.
+func (a Advised) Scale() float64 { return a.last.Scale() }
+
+// Interval returns an interval that covers g with the given confidence if the advice is right.
+func (a Advised) Interval(confidence float64) (lo, hi float64) { return a.last.Interval(confidence) }
+
+// Params returns the parameters of the search, defaults filled in.
+func (a Advised) Params() AdviceParams { return a.params }
+
+// Guarantee returns what the whole search promises.
+func (a Advised) Guarantee() budget.Guarantee {
+	return budget.PureDP(a.params.Epsilon, a.params.Unit)
+}
+
+// String returns the value, the advice and the guarantee.
+func (a Advised) String() string {
+	if !a.last.released() {
+		return "noise.Advised (not released)"
+	}
+	return fmt.Sprintf("%g, with advice %g after %d rounds, %v", a.Value(), a.advice, a.rounds, a.Guarantee())
+}

@@ -1,0 +1,191 @@
+package approx
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// noisyEstimator returns an estimator of g with a normal error of standard deviation accuracy·max(advice, g): its second moment is what the search asks for.
+func noisyEstimator(src *noise.Source, g float64) func(advice, accuracy float64) float64 {
+	unit := Gaussian{1}
+	return func(advice, accuracy float64) float64 {
+		return g + accuracy*max(advice, g)*unit.Sample(src, 0x1p-30)
+	}
+}
+
+// The search finds advice within a factor of 3, and an estimate within its interval, for g anywhere in the range.
+func TestAdviceSearch(t *testing.T) {
+	const n = 120
+	var src noise.Source
+	p := AdviceParams{Epsilon: 1, Sensitivity: 1e-6, Min: 1, Max: 1000}
+	for _, g := range []float64{1, 1.01, 3, 37.5, 512, 1000} {
+		estimate := noisyEstimator(&src, g)
+		wrong, outside := 0, 0
+		s, err := NewAdviceSearch(p)
+		require.NoError(t, err)
+		for range n {
+			s.used = false // planned once
+			r, err := s.Release(estimate)
+			require.NoError(t, err)
+			require.Equal(t, budget.PureDP(1, budget.AddRemove), r.Guarantee())
+			require.LessOrEqual(t, r.Rounds(), s.Rounds())
+			if y := r.Advice(); !(y > g/3 && y < 2*g) && !(y == p.Max && g > y/2) {
+				wrong++
+			}
+			if lo, hi := r.Interval(0.9); !(lo <= g && g <= hi) {
+				outside++
+			}
+			_, err = s.Release(estimate)
+			require.ErrorIs(t, err, ErrReleased)
+		}
+		// Failure is ⅛, so 15 and 27 (with ⅒ more) are expected at most; more than 38 and 54 have a probability below 1e-7.
+		assert.LessOrEqual(t, wrong, 38, "g = %g", g)
+		assert.LessOrEqual(t, outside, 54, "g = %g", g)
+	}
+}
+
+// The plan: accuracy falls as rounds are added, the budget is not exceeded, and the noise of each round is as planned.
+func TestAdviceSearchPlan(t *testing.T) {
+	last := 1.0
+	for _, most := range []float64{2, 8, 64, 1e3, 1e9} {
+		s, err := NewAdviceSearch(AdviceParams{Epsilon: 2, Sensitivity: 1e-9, Min: 1, Max: most})
+		require.NoError(t, err)
+		require.Equal(t, int(math.Ceil(math.Log2(most))), s.Rounds())
+		require.Less(t, s.Accuracy(), last)
+		last = s.Accuracy()
+		require.LessOrEqual(t, float64(s.Rounds())*s.search.epsilon+s.final.epsilon, 2.0)
+		require.Equal(t, 5, s.Params().Runs)
+		for y := most; y > 0.5; y /= 2 {
+			a, err := s.approximator(y, s.search)
+			require.NoError(t, err)
+			require.LessOrEqual(t, a.params.ErrorBound(1-0.125/float64(s.Rounds())), y/2, "y = %g of %g", y, most)
+			if y <= most/math.Exp2(float64(s.Rounds()-1)) {
+				break
+			}
+		}
+	}
+}
+
+// What the budget is spent on: every release of the search and the last have the noise of their stage, for the moment and the bound that the claim in AdviceSearch
+// gives to the median of clamped runs, and call the estimator as often and as accurately as the plan says.
+func TestAdviceSearchSpends(t *testing.T) {
+	p := AdviceParams{Epsilon: 2, Sensitivity: 0.01, Min: 1, Max: 1000, Accuracy: 0.25}
+	s, err := NewAdviceSearch(p)
+	require.NoError(t, err)
+	for _, stage := range []adviceStage{s.search, s.final} {
+		for _, y := range []float64{1000, 3.5, 1} {
+			a, err := s.approximator(y, stage)
+			require.NoError(t, err)
+			bound := stage.reach * y * stage.accuracy * math.Pow(10, 1.0/6) // C(5, 3)^{1/(ck)}·λρy
+			require.InEpsilon(t, bound, a.Params().Error, 1e-12)
+			require.Equal(t, []float64{6, 0.01, stage.epsilon, stage.reach * y}, []float64{a.Params().Moment, a.Params().Sensitivity, a.Params().Epsilon, a.Params().Limit})
+			require.GreaterOrEqual(t, a.noise.scale, min(must(StudentScale(stage.epsilon, 0.01, bound*(1-1e-12), 6)), must(ParetoScale(stage.epsilon, 0.01, bound*(1-1e-12), 6))))
+		}
+	}
+	require.Equal(t, []float64{searchReach, finalReach, 1, 0.25}, []float64{s.search.reach, s.final.reach, s.final.epsilon, s.final.accuracy})
+	require.LessOrEqual(t, s.search.epsilon*float64(s.rounds), 1.0)
+
+	calls := map[float64]int{} // by accuracy
+	r, err := s.Release(func(advice, accuracy float64) float64 {
+		calls[accuracy]++
+		require.Equal(t, accuracy == 0.25, calls[0.25] > 0)
+		require.LessOrEqual(t, advice, p.Max)
+		require.GreaterOrEqual(t, advice, p.Min/2)
+		return 0 // the search ends when the rounds do, but for a probability of ⅛
+	})
+	require.NoError(t, err)
+	require.Equal(t, map[float64]int{s.Accuracy(): 5 * r.Rounds(), 0.25: 5}, calls)
+	last, err := s.approximator(r.Advice(), s.final)
+	require.NoError(t, err)
+	require.Equal(t, last.noise.scale, r.Scale())
+	require.Equal(t, s.Params(), r.Params())
+
+	// The runs are clamped before the median: an estimator without bounds cannot move a release further than λy.
+	for _, wild := range []float64{math.Inf(1), math.Inf(-1), -1e300} {
+		released, err := s.release(func(_, _ float64) float64 { return wild }, 1000, adviceStage{0x1p-40, finalReach, 100})
+		require.NoError(t, err)
+		require.InDelta(t, min(max(wild, 0), 3000), released.Value(), 1)
+	}
+}
+
+// A large ε, at which the noise of the least Error is far below the grid of the Limit, is planned all the same.
+func TestAdviceSearchOfLargeEpsilon(t *testing.T) {
+	for _, epsilon := range []float64{8, 64, 200} {
+		for _, most := range []float64{2, 64, 1e6} {
+			s, err := NewAdviceSearch(AdviceParams{Epsilon: epsilon, Sensitivity: 1e-12, Min: 1, Max: most})
+			require.NoError(t, err, "ε = %g, Max = %g", epsilon, most)
+			a, err := s.approximator(1, s.search)
+			require.NoError(t, err)
+			require.LessOrEqual(t, a.params.ErrorBound(1-0.125/float64(s.Rounds())), 0.5)
+		}
+	}
+}
+
+// Clamping to [0, λy] keeps the error of any estimator of min(g, λy) below λρy where it is below ρ·max(y, g), also where g is far above y: the
+// claim in AdviceSearch, for two-point errors of the largest size. The theorem's own assumption fails there.
+func TestClampedEstimatorIsAccurate(t *testing.T) {
+	const y, rho = 1.0, 0.1
+	for _, reach := range []float64{searchReach, finalReach} {
+		for _, moment := range []float64{1, 2, 3} {
+			for g := 0.0; g < 200; g = g*1.1 + 0.01 {
+				for p := 1.0; p > 1e-7; p /= 1.7 {
+					size := rho * max(y, g) * math.Pow(p, -1/moment)
+					for _, a := range []float64{g - size, g + size} {
+						target := min(g, reach*y)
+						mistake := math.Abs(min(max(a, 0), reach*y) - target)
+						require.LessOrEqual(t, mistake*math.Pow(p, 1/moment), reach*rho*y*(1+1e-12), "g = %g, p = %g", g, p)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestAdviceSearchRejects(t *testing.T) {
+	good := AdviceParams{Epsilon: 1, Sensitivity: 1e-6, Min: 1, Max: 100}
+	_, err := NewAdviceSearch(good)
+	require.NoError(t, err)
+	for name, set := range map[string]func(*AdviceParams, float64){
+		"Epsilon":     func(p *AdviceParams, v float64) { p.Epsilon = v },
+		"Sensitivity": func(p *AdviceParams, v float64) { p.Sensitivity = v },
+		"Min":         func(p *AdviceParams, v float64) { p.Min = v },
+		"Max":         func(p *AdviceParams, v float64) { p.Max = v },
+		"Moment":      func(p *AdviceParams, v float64) { p.Moment = v },
+		"Failure":     func(p *AdviceParams, v float64) { p.Failure = v },
+		"Accuracy":    func(p *AdviceParams, v float64) { p.Accuracy = v },
+	} {
+		for _, v := range []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 0x1p-901, 0x1p901} {
+			p := good
+			set(&p, v)
+			_, err := NewAdviceSearch(p)
+			require.ErrorIs(t, err, ErrParams, "%s = %g", name, v)
+		}
+	}
+	for _, p := range []AdviceParams{
+		{}, {Epsilon: 1, Min: 1, Max: 100}, {Epsilon: 1, Sensitivity: 1e-6, Min: 1, Max: 1}, {Epsilon: 1, Sensitivity: 1e-6, Min: 1, Max: 100, Runs: 4},
+		{Epsilon: 1, Sensitivity: 1e-6, Min: 1, Max: 100, Runs: -1}, {Epsilon: 1, Sensitivity: 1e-6, Min: 1, Max: 100, Moment: 1, Runs: 3},
+		{Epsilon: 1, Sensitivity: 1e-6, Min: 1, Max: 0x1p41}, {Epsilon: 1, Sensitivity: 1e-6, Min: 1, Max: 100, Relation: 9},
+	} {
+		_, err := NewAdviceSearch(p)
+		require.ErrorIs(t, err, ErrParams, "%+v", p)
+	}
+	zero := Advised{}
+	require.True(t, math.IsNaN(zero.Value()))
+	require.Contains(t, zero.String(), "not released")
+	require.Equal(t, math.Inf(1), zero.Guarantee().EpsilonAt(0))
+	require.Equal(t, AdviceParams{}, zero.Params())
+	_, err = new(AdviceSearch).Release(func(_, _ float64) float64 { return 1 })
+	require.ErrorIs(t, err, ErrParams)
+	s, err := NewAdviceSearch(good)
+	require.NoError(t, err)
+	r, err := s.Release(func(_, _ float64) float64 { return math.NaN() })
+	require.NoError(t, err)
+	require.False(t, math.IsNaN(r.Value()))
+	require.NotEmpty(t, r.String())
+}

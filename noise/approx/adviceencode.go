@@ -1,0 +1,109 @@
+package approx
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/wire"
+)
+
+// The encoding of an Advised, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+//
+//	bytes  field
+//	6      header: "dpsk", kind 10, version 1
+//	18     Unit, as package budget encodes it
+//	1      law of the noise in the value
+//	4      Runs
+//	4      rounds the search took
+//	8      Epsilon
+//	8      Sensitivity
+//	8      Min
+//	8      Max
+//	8      Moment
+//	8      Failure
+//	8      Accuracy
+//	8      the advice found
+//	8      Error that the value's noise is made for
+//	8      scale of that noise
+//	8      step of the grid, a power of two
+//	8      released value in steps, two's complement
+const adviceVersion = 1
+
+// AppendBinary appends the encoding to dst. The error, which wraps [ErrFormat], is for an Advised that is neither released nor decoded.
+func (a Advised) AppendBinary(dst []byte) ([]byte, error) {
+	if !a.last.released() {
+		return dst, fault.Format("approx", "an Advised that was not released has no encoding")
+	}
+	p, last := a.params, a.last
+	dst = wire.AppendHeader(dst, wire.KindAdvised, adviceVersion)
+	dst, _ = p.Unit.AppendBinary(dst)
+	dst = append(dst, byte(last.noise.noise))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(p.Runs))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(a.rounds))
+	for _, x := range [...]float64{p.Epsilon, p.Sensitivity, p.Min, p.Max, p.Moment, p.Failure, p.Accuracy, a.advice, last.params.Error, last.noise.scale, last.noise.step} {
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
+	}
+	return binary.LittleEndian.AppendUint64(dst, uint64(last.steps)), nil
+}
+
+// MarshalBinary returns the encoding.
+func (a Advised) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for any other bytes.
+func (a *Advised) UnmarshalBinary(data []byte) error {
+	r := wire.NewReader("approx", data)
+	r.Header(wire.KindAdvised, adviceVersion)
+	var d Advised
+	p, last := &d.params, &d.last
+	p.Unit = readUnit(r)
+	last.noise.noise = ApproxNoise(r.Uint8())
+	p.Runs, d.rounds = int(min(r.Uint32(), math.MaxInt32)), int(min(r.Uint32(), math.MaxInt32))
+	p.Epsilon, p.Sensitivity, p.Min, p.Max, p.Moment, p.Failure, p.Accuracy = r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.Float64()
+	d.advice = r.Float64()
+	bound := r.Float64()
+	last.noise.scale, last.noise.step = r.Float64(), r.Float64()
+	last.steps = r.Int64()
+	switch {
+	case r.Err() != nil:
+	case p.validate() != nil || *p != p.withDefaults() || wire.NegativeZero(p.Accuracy):
+		r.Fail("invalid Params")
+	case !d.reached():
+		r.Fail("an advice that no search comes to")
+	case !d.finish(bound):
+		r.Fail("invalid noise")
+	case last.steps < -mostReleased || last.steps > mostReleased:
+		r.Fail("a value that no estimate and noise make")
+	}
+	if err := r.Done(); err != nil {
+		return err
+	}
+	*a = d
+	return nil
+}
+
+// reached reports whether a search can end with this advice after these rounds: it is halved after each but the last, and after that too if it was the last one possible.
+func (a Advised) reached() bool {
+	if a.rounds < 1 || a.rounds > a.params.rounds() {
+		return false
+	}
+	stopped := math.Ldexp(a.params.Max, 1-a.rounds)
+	return a.advice == stopped || a.advice == stopped/2 && a.rounds == a.params.rounds()
+}
+
+// finish sets the Params of the last release, which follow from those of the search but for the Error, and reports whether all is as a release makes it. The Error
+// comes from exponentials, which machines may round differently.
+func (a *Advised) finish(bound float64) bool {
+	p, accuracy := a.params, a.params.Accuracy
+	if accuracy == 0 {
+		accuracy = 1 // that of the search is at most 1
+	}
+	const rounding = 0x1p-40
+	moment, most, err := MedianMoment(p.Moment, finalReach*a.advice*accuracy, p.Runs)
+	if err != nil || !(bound > 0 && bound <= most*(1+rounding)) || p.Accuracy != 0 && bound < most*(1-rounding) {
+		return false
+	}
+	a.last.params = ApproxParams{Epsilon: p.Epsilon / 2, Sensitivity: p.Sensitivity, Error: bound, Moment: moment, Noise: a.last.noise.noise, Limit: finalReach * a.advice, Unit: p.Unit}
+	a.last.noise.shape = moment
+	return a.last.params.validate() == nil && a.last.noise.valid(a.last.params)
+}

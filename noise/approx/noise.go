@@ -1,0 +1,156 @@
+package approx
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/noise"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+)
+
+// approxNoise is the noise of a private approximation, with its grid. It is what a release needs, and what its encoding holds.
+type approxNoise struct {
+	noise       ApproxNoise // not AutoNoise
+	shape       float64     // α, 0 for Laplace noise
+	scale, step float64
+}
+
+// realLaw is what a private approximation needs of its noise.
+type realLaw interface {
+	Quantile(p float64) float64
+	MeanAbs() float64
+	Variance() float64
+	SampleSteps(src *noise.Source, step float64) (steps int64, ok bool)
+}
+
+// law returns the distribution of the noise.
+func (n approxNoise) law() realLaw {
+	switch n.noise {
+	case ParetoNoise:
+		law, _ := noise.NewPareto(n.shape, n.scale) // in range, as all below
+		return law
+	case StudentNoise:
+		law, _ := noise.NewStudent(n.shape, n.scale)
+		return law
+	}
+	law, _ := noise.NewLaplace(n.scale)
+	return law
+}
+
+// sample draws the noise in steps.
+func (n approxNoise) sample(src *noise.Source) int64 {
+	steps, ok := n.law().SampleSteps(src, n.step)
+	if !ok { // unreachable: choose and valid keep the step in the law's range
+		return int64(src.Uint64())
+	}
+	return steps
+}
+
+const (
+	limitSteps = 1 << 58 // the most that an estimate is, in steps
+	fineGrid   = 0x1p-30 // the step, in units of the larger of Δ₁ and Δ₂, where a Limit allows it
+	freeGrid   = 0x1p-24 // the same where there is no Limit
+	leastGrid  = 0x1p-44 // the least step, in scales of the noise
+	coarseGrid = 0x1p-10 // the largest
+	mostScale  = 0x1p46  // the largest scale that package noise draws at, in steps
+)
+
+// choose validates the Params, picks the law and solves for its scale, for Δ₁ increased by the step of the grid. The step is found from the scale without it.
+//
+// What the step h adds to the scale is at most a relative h/max(Δ₁, Δ₂), as both scale in proportion and h weighs no more as a part of Δ₂. For h ≤ freeGrid·max(Δ₁, Δ₂) that
+// is 2⁻²⁴. With h the scale grows by 18·max(k, α)/ε·h ≤ 2⁴³·h at most, by the upper end in [SubexponentialScale], so scale/h stays below 2⁴⁵ + 2⁴³ < [mostScale]. Without the
+// bounds on ε it would not, and there were no noise to draw.
+func (p ApproxParams) choose() (approxNoise, error) {
+	if err := p.validate(); err != nil {
+		return approxNoise{}, err
+	}
+	ideal, err := p.pick(p.sensitivity())
+	if err != nil {
+		return approxNoise{}, err
+	}
+	unit, grid := math.Ldexp(1, math.Ilogb(ideal.scale)), freeGrid
+	if p.Limit > 0 {
+		grid = fineGrid
+	}
+	step := math.Ldexp(grid, math.Ilogb(max(p.sensitivity(), p.Error)))
+	step = max(min(step, unit*coarseGrid), unit*leastGrid)
+	if p.Limit > 0 {
+		_, exp := math.Frexp(p.Limit) // Limit ≤ 2^exp
+		if step = max(step, math.Ldexp(1.0/limitSteps, exp)); step > unit*coarseGrid {
+			return approxNoise{}, fault.Params("approx", "Limit", p.Limit, "at most 2⁴⁶ times the scale of the noise")
+		}
+	}
+	n, err := p.withNoise(ideal.noise).pick(round.SumUp(p.sensitivity(), step))
+	n.step = step
+	return n, err
+}
+
+// withNoise returns p with the noise chosen.
+func (p ApproxParams) withNoise(noise ApproxNoise) ApproxParams {
+	p.Noise = noise
+	return p
+}
+
+// pick returns the noise for a sensitivity, without a grid.
+func (p ApproxParams) pick(sensitivity float64) (approxNoise, error) {
+	if p.Moment == 0 {
+		scale, err := SubexponentialScale(p.Epsilon, sensitivity, p.Error, p.queries())
+		return approxNoise{noise: LaplaceNoise, scale: scale}, err
+	}
+	pareto, student := approxNoise{noise: ParetoNoise, shape: p.Moment}, approxNoise{noise: StudentNoise, shape: p.Moment}
+	var err error
+	if p.Noise != StudentNoise {
+		if pareto.scale, err = ParetoScale(p.Epsilon, sensitivity, p.Error, p.Moment); err != nil || p.Noise == ParetoNoise || p.Moment < 2 {
+			return pareto, err
+		}
+	}
+	if student.scale, err = StudentScale(p.Epsilon, sensitivity, p.Error, p.Moment); err != nil {
+		return student, err
+	}
+	if p.Noise == AutoNoise && pareto.law().MeanAbs() < student.law().MeanAbs() { // at α = 2 both are infinite, and Student's is narrower
+		return pareto, nil
+	}
+	return student, nil
+}
+
+// errorBound returns a bound on |value − g| that holds with the given confidence, NaN unless that is in [0, 1).
+//
+// The failure probability is shared between the noise and the estimator, in the best of a few proportions: any is right. Rounding adds half a step twice.
+func (n approxNoise) errorBound(p ApproxParams, confidence float64) float64 {
+	if !(confidence >= 0 && confidence < 1) {
+		return math.NaN()
+	}
+	failure := 1 - confidence
+	if p.Error == 0 {
+		return -n.law().Quantile(failure/2) + n.step
+	}
+	best := math.Inf(1)
+	for _, share := range [...]float64{0.9, 0.75, 0.5, 0.25, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6} { // of the estimator
+		noise := -n.law().Quantile(failure * (1 - share) / 2)
+		best = min(best, noise+p.estimatorBound(failure*share)+n.step)
+	}
+	return best
+}
+
+// estimatorBound returns the t with Pr[|A − g| > t] ≤ failure: by Markov for a moment.
+func (p ApproxParams) estimatorBound(failure float64) float64 {
+	if p.Moment == 0 {
+		return p.Error * math.Log(2/failure)
+	}
+	return p.Error * math.Pow(failure, -1/p.Moment)
+}
+
+// valid reports whether all methods work with the numbers, and the scale is what the guarantee needs. Machines may round the last digits of exponentials
+// differently, which its margin allows for.
+func (n approxNoise) valid(p ApproxParams) bool {
+	const rounding = 0x1p-40
+	fraction, _ := math.Frexp(n.step)
+	ratio := n.scale / n.step
+	agrees := n.noise == p.Noise && n.shape == p.Moment
+	if !(agrees && n.noise != AutoNoise && fraction == 0.5 && n.scale >= leastParam && n.scale <= mostParam && ratio >= 1 && ratio <= mostScale) {
+		return false
+	}
+	least, err := p.pick(round.SumUp(p.sensitivity(), n.step))
+	return err == nil && n.scale >= least.scale*(1-rounding)
+}

@@ -1,0 +1,191 @@
+package approx
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+var (
+	// ErrFormat reports bytes that are not the canonical encoding of an [Approximation].
+	ErrFormat = fault.ErrFormat
+	// ErrReleased reports an [Approximator] whose queries are used up.
+	ErrReleased = fault.ErrReleased
+)
+
+// ApproxNoise names the noise of a private approximation.
+type ApproxNoise uint8
+
+const (
+	// AutoNoise is LaplaceNoise for a subexponential error, else of ParetoNoise and StudentNoise the one of the smaller E|Y|.
+	AutoNoise ApproxNoise = iota
+	// LaplaceNoise needs a subexponential error.
+	LaplaceNoise
+	// ParetoNoise needs a bounded moment α > 1.
+	ParetoNoise
+	// StudentNoise needs a bounded moment α ≥ 2.
+	StudentNoise
+)
+
+// String returns the name of the constant.
+func (n ApproxNoise) String() string {
+	switch n {
+	case AutoNoise:
+		return "AutoNoise"
+	case LaplaceNoise:
+		return "LaplaceNoise"
+	case ParetoNoise:
+		return "ParetoNoise"
+	case StudentNoise:
+		return "StudentNoise"
+	}
+	return "ApproxNoise(unknown)"
+}
+
+// ApproxParams are the public numbers of a private approximation: what is known of an estimator A of a function g, and the privacy that is wanted. They are
+// comparable, and every method answers before any data is seen.
+//
+// Sensitivity and Error are promises about the estimator, for every input, and the guarantee rests on them. Clamping to ±Limit takes nothing from
+// it: clamping is 1-Lipschitz, so the clamped A approximates the clamped g with the same Δ₁ and Δ₂. NaN counts as 0, so they hold for A with 0 in its place.
+// Rounding A to a grid costs the grid's step, which Δ₁ is
+// increased by: the density of A + Y moves by at most half a step's shift, on both sides (for moments: Δ₂ by half a step, by Minkowski).
+type ApproxParams struct {
+	// Epsilon is ε, in [2⁻³⁰, 2¹⁰] and at least 2⁻³⁸·Queries: of all Queries together.
+	Epsilon float64
+	// Sensitivity is Δ₁, the most by which g differs between neighbours, in the units of the data. 0 is 1.
+	Sensitivity float64
+	// Error is Δ₂, 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰]. With Moment 0 it is a subexponential diameter of the error, Pr[|A−g| ≥ t] ≤ 2e^{−t/Δ₂} for all t; else
+	// (E|A−g|^α)^{1/α} ≤ Δ₂. A and g may be real.
+	Error float64
+	// Moment is α, 0 or in (1, 2¹⁰].
+	Moment float64
+	// Queries is k, the number of answers from one execution of the estimator, in [1, 2³⁰]. 0 is 1. More than one needs a subexponential error.
+	Queries int
+	// Noise is the law of the noise.
+	Noise ApproxNoise
+	// Limit is the most that |g| can be; estimates are clamped to ±Limit. 0 is 2³³ times the larger of Sensitivity and Error, at least, or
+	// 2⁴⁶ times the scale of the noise if that is less; else it is at most that.
+	Limit float64
+	// Unit is for whom Sensitivity holds: g differs by at most that between neighbours. The zero Unit is budget.L1(Sensitivity).
+	Unit budget.Unit
+}
+
+// leastQueryEpsilon is the least ε for each query: with less, the noise would leave the grid (see choose).
+const leastQueryEpsilon = 0x1p-38
+
+// validate checks the fields one by one and together.
+func (p ApproxParams) validate() error {
+	if err := checkApprox(p.Epsilon, p.sensitivity(), "Error", p.Error); err != nil {
+		return err
+	}
+	bad := func(field string, value any, want string) error { return fault.Params("approx", field, value, want) }
+	switch {
+	case p.Moment != 0 && !(p.Moment > 1 && p.Moment <= mostMoment):
+		return bad("Moment", p.Moment, "0 or a number in (1, 2¹⁰]")
+	case p.Queries < 0 || p.Queries > mostQueries:
+		return bad("Queries", p.Queries, "an integer in [0, 2³⁰]")
+	case p.Epsilon < leastQueryEpsilon*float64(p.queries()):
+		return bad("Epsilon", p.Epsilon, "at least 2⁻³⁸·Queries")
+	case p.Queries > 1 && p.Moment != 0:
+		return bad("Queries", p.Queries, "at most 1 where Moment is given")
+	case p.Noise > StudentNoise, p.Noise == LaplaceNoise && p.Moment != 0, p.Noise > LaplaceNoise && p.Moment == 0, p.Noise == StudentNoise && p.Moment < 2:
+		return bad("Noise", p.Noise, "AutoNoise, LaplaceNoise where Moment is 0, ParetoNoise where it is not, or StudentNoise where it is at least 2")
+	case p.Limit != 0 && !(p.Limit >= leastParam && p.Limit <= mostParam):
+		return bad("Limit", p.Limit, "0 or "+wantParam)
+	}
+	return nil
+}
+
+// sensitivity returns Δ₁, the default filled in.
+func (p ApproxParams) sensitivity() float64 {
+	if p.Sensitivity == 0 {
+		return 1
+	}
+	return p.Sensitivity
+}
+
+// unit returns for whom the guarantee is, the default filled in.
+func (p ApproxParams) unit() budget.Unit {
+	if p.Unit == (budget.Unit{}) {
+		return budget.L1(p.sensitivity())
+	}
+	return p.Unit
+}
+
+// queries returns k, the default filled in.
+func (p ApproxParams) queries() int { return max(p.Queries, 1) }
+
+// normalized returns p without negative zeros.
+func (p ApproxParams) normalized() ApproxParams {
+	p.Sensitivity, p.Error, p.Moment, p.Limit = p.Sensitivity+0, p.Error+0, p.Moment+0, p.Limit+0
+	return p
+}
+
+// Guarantee returns what all Queries together promise: ε for the Unit. Invalid Params promise nothing.
+func (p ApproxParams) Guarantee() budget.Guarantee {
+	if _, err := p.choose(); err != nil {
+		return budget.Guarantee{}
+	}
+	return budget.PureDP(p.Epsilon, p.unit())
+}
+
+// Scale returns the scale of the noise, in the units of the data. NaN if the Params are invalid, as for the methods below.
+func (p ApproxParams) Scale() float64 {
+	return p.planned(func(n approxNoise) float64 { return n.scale })
+}
+
+// MeanAbs returns E|Y| of the noise Y, in the units of the data, +Inf for a Moment of 2 or less.
+func (p ApproxParams) MeanAbs() float64 {
+	return p.planned(func(n approxNoise) float64 { return n.law().MeanAbs() })
+}
+
+// StdDev returns the standard deviation of the noise, in the units of the data, +Inf for a Moment of 3 or less.
+func (p ApproxParams) StdDev() float64 {
+	return p.planned(func(n approxNoise) float64 { return math.Sqrt(n.law().Variance()) })
+}
+
+// ErrorBound returns a bound on |value − g| of one released value, the error of the estimator included, that holds with the given confidence in [0, 1),
+// provided |g| ≤ Limit.
+func (p ApproxParams) ErrorBound(confidence float64) float64 {
+	return p.planned(func(n approxNoise) float64 { return n.errorBound(p, confidence) })
+}
+
+func (p ApproxParams) planned(answer func(approxNoise) float64) float64 {
+	n, err := p.choose()
+	if err != nil {
+		return math.NaN()
+	}
+	return answer(n)
+}
+
+// WithErrorBound returns p with the largest Error for which a released value is within bound of g with the given confidence: how accurate an
+// estimator has to be. It is the content of Tětek's Lemmas 15 and 16, with the constants: about ε·bound for one query.
+//
+// The error wraps [ErrParams] if no Error is small enough, that is, if the noise for the Sensitivity alone is too large.
+func (p ApproxParams) WithErrorBound(bound, confidence float64) (ApproxParams, error) {
+	if !(bound >= leastParam && bound <= mostParam) {
+		return p, fault.Params("approx", "bound", bound, wantParam)
+	}
+	if !(confidence >= 0 && confidence < 1) {
+		return p, fault.Params("approx", "confidence", confidence, "a number in [0, 1)")
+	}
+	tooMuch := func(e float64) bool { // false also where the noise is so small against Limit that there is none
+		p.Error = e
+		return p.ErrorBound(confidence) > bound
+	}
+	lo, hi := max(bound*0x1p-40, leastParam), bound // the estimator's part alone is above a bound of Error
+	if tooMuch(lo) {
+		return p, fault.Params("approx", "bound", bound, "more, or a smaller Sensitivity: its noise alone is larger")
+	}
+	for hi > lo*(1+1e-9) {
+		if mid := math.Sqrt(lo) * math.Sqrt(hi); tooMuch(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	p.Error = lo
+	_, err := p.choose()
+	return p, err
+}

@@ -1,0 +1,125 @@
+package budget
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// EpsilonAt returns the least ε for which the bounds of [Guarantee] show (ε, δ)-differential privacy, rounded up: +Inf
+// if there is none, or if delta is not a number ≥ 0; 0 if delta ≥ 1. It never increases with delta beyond rounding.
+//
+// A delta below Σδ by no more than a relative 2⁻⁵⁰ counts as Σδ: whoever adds the δ of the parts in float64 and asks
+// at the sum is asking for Σδ, though one of the two sums may be rounded down and the other up.
+func (g Guarantee) EpsilonAt(delta float64) float64 {
+	if delta < g.delta && delta >= g.delta*round.Down {
+		delta = g.delta
+	}
+	switch {
+	case delta >= 1:
+		return 0
+	case !g.promised || !(delta >= g.delta): // also NaN
+		return math.Inf(1)
+	case g.concentrated() == 0 && delta == g.delta:
+		return g.epsilon
+	}
+	left := round.DifferenceDown(delta, g.delta)
+	fraction := left / (1 - g.delta) * round.Down // δ′ with Σδ + (1−Σδ)·δ′ ≤ δ
+	if left == 0 {
+		return math.Inf(1) // zCDP alone leaves no ε at δ = 0
+	}
+	rho := g.concentrated()
+	b := zcdpEpsilon(round.SumUp(rho, g.halfSquares), negLogUp(fraction))
+	switch {
+	case rho == 0:
+		return min(b, responseEpsilon(g.epsilon, fraction))
+	case g.gaussian():
+		return min(b, gaussianEpsilon(g.muSquares, fraction))
+	}
+	return min(b, round.SumUp(g.epsilon, zcdpEpsilon(rho, negLogUp(left))))
+}
+
+// DeltaAt returns the least δ for which the bounds of [Guarantee] show (ε, δ)-differential privacy, rounded up: 1 if
+// there is none, or if epsilon is not a number ≥ 0. It never increases with epsilon beyond rounding.
+func (g Guarantee) DeltaAt(epsilon float64) float64 {
+	switch {
+	case !g.promised || !(epsilon >= 0):
+		return 1
+	case g.concentrated() == 0 && epsilon >= g.epsilon:
+		return g.delta
+	}
+	rho := g.concentrated()
+	b := g.mixed(expUp(zcdpLogDelta(round.SumUp(rho, g.halfSquares), epsilon)))
+	switch {
+	case rho == 0:
+		return min(b, g.mixed(responseDelta(g.epsilon, epsilon)))
+	case g.gaussian():
+		return min(b, g.mixed(gaussianDelta(g.muSquares, epsilon)))
+	case epsilon < g.epsilon:
+		return b
+	}
+	a := round.SumUp(g.delta, expUp(zcdpLogDelta(rho, round.DifferenceDown(epsilon, g.epsilon))))
+	return min(a, b)
+}
+
+// concentrated returns the ρ of all that is not (ε, δ)-DP: Σρ + ½Σμ², rounded up.
+func (g Guarantee) concentrated() float64 {
+	return round.SumUp(g.rho, round.ProductUp(0.5, g.muSquares))
+}
+
+// gaussian reports whether there is nothing but releases by μ, and δ.
+func (g Guarantee) gaussian() bool { return g.muSquares > 0 && g.epsilon == 0 && g.rho == 0 }
+
+// gaussianDelta returns the δ of Gaussian noise of σ = 1/μ at sensitivity 1 and ε, rounded up; 1 where package noise has no answer.
+func gaussianDelta(muSquares, epsilon float64) float64 {
+	delta, err := noise.GaussianDelta(1, epsilon, math.Nextafter(math.Sqrt(muSquares), math.Inf(1)))
+	if err != nil {
+		return 1
+	}
+	return delta
+}
+
+// gaussianEpsilon returns an ε with gaussianDelta(μ², ε) ≤ δ, the least up to rounding; +Inf if there is none below 2⁵⁰⁰.
+func gaussianEpsilon(muSquares, delta float64) float64 {
+	const most = 0x1p500
+	if epsilon := search.Float(0, most, func(epsilon float64) bool { return gaussianDelta(muSquares, epsilon) <= delta }); epsilon < most {
+		return epsilon
+	}
+	return math.Inf(1)
+}
+
+// mixed returns Σδ + (1−Σδ)·δ′ rounded up, at most 1.
+func (g Guarantee) mixed(delta float64) float64 {
+	if g.delta == 0 {
+		return min(delta, 1)
+	}
+	return min(round.SumUp(g.delta, (1-g.delta)*delta*round.Up), 1)
+}
+
+// responseDelta returns (e^ε − e^ε′)/(1 + e^ε) rounded up, for 0 ≤ ε′ ≤ ε: the δ of randomized response at ε.
+func responseDelta(epsilon, at float64) float64 {
+	return min(1, -math.Expm1(at-epsilon)/(1+math.Exp(-epsilon))*round.Up)
+}
+
+// responseEpsilon returns the ε′ in [0, ε] with responseDelta(ε, ε′) = δ′, rounded up: ε + ln(1 − δ′·(1 + e^{−ε})).
+func responseEpsilon(epsilon, delta float64) float64 {
+	drop := delta * (1 + math.Exp(-epsilon)) * round.Down
+	if drop >= 1 {
+		return 0
+	}
+	fall := math.Log1p(-drop)
+	return max(0, min(epsilon, epsilon+fall+(epsilon-fall)*0x1p-51))
+}
+
+// expUp returns e^x rounded up, for x ≤ 0: at least the least float64 > 0, except that e^{−∞} is 0.
+func expUp(x float64) float64 {
+	if math.IsInf(x, -1) {
+		return 0
+	}
+	return min(1, math.Nextafter(math.Exp(x)*round.Up, 2))
+}
+
+// negLogUp returns ln(1/δ) rounded up, for δ in [0, 1).
+func negLogUp(delta float64) float64 { return -round.Log(delta) * round.Up }

@@ -1,0 +1,132 @@
+package budget
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/wire"
+)
+
+// The encoding of a Guarantee, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+//
+//	bytes  field
+//	6      header: "dpsk", kind 11, version 1
+//	18     Unit, see [Unit.AppendBinary]; all 0 for a guarantee that promises nothing, and then so is what follows
+//	8      Σε
+//	8      Σε²/2
+//	8      Σδ
+//	8      Σρ
+//	8      Σμ²
+//
+// No other bytes decode to the same Guarantee.
+const (
+	version = 1
+
+	// UnitSize is the length in bytes of the encoding of a [Unit].
+	UnitSize = 1 + 1 + 4 + 4 + 8
+)
+
+// AppendBinary appends the encoding of the unit, UnitSize bytes, to dst: the kind (0 none, 1 element, 2 user, 3 key, 4 row, 5 party, 6 ℓ₁, 7 ℓ₂), the
+// Relation (0 for vectors), the most keys of a user and the size of the group, 4 bytes each, and the distance of vectors. The error is always nil.
+func (u Unit) AppendBinary(dst []byte) ([]byte, error) {
+	dst = append(dst, byte(u.kind), byte(u.relation))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(u.max))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(u.many))
+	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(u.distance)), nil
+}
+
+// MarshalBinary returns the encoding of the unit.
+func (u Unit) MarshalBinary() ([]byte, error) { return u.AppendBinary(nil) }
+
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for any
+// other bytes.
+func (u *Unit) UnmarshalBinary(data []byte) error {
+	r := wire.NewReader("budget", data)
+	read := readUnit(r)
+	if err := r.Done(); err != nil {
+		return err
+	}
+	*u = read
+	return nil
+}
+
+// readUnit reads a unit, or the zero Unit. It fails for what no function of this package makes.
+func readUnit(r *wire.Reader) Unit {
+	u := Unit{kind: kind(r.Uint8()), relation: Relation(r.Uint8())}
+	most, many := r.Uint32(), r.Uint32()
+	u.distance = r.Float64()
+	u.max, u.many = int(min(most, mostMany)), int(min(many, mostMany))
+	var again Unit
+	switch {
+	case u.kind == 0:
+	case u.kind > l2:
+		r.Fail("an unknown unit")
+		return Unit{}
+	case u.vectorial():
+		again = vector(u.kind, u.distance)
+	case u.many > 0:
+		again = discrete(u.kind, u.max, u.relation)
+		again.many = u.many
+	}
+	if again != u || most > mostMany || many > mostMany || u.max > 0 && u.kind != user ||
+		u.kind == element && u.relation == AddRemove && u.many > 1 || math.Signbit(u.distance) {
+		r.Fail("an impossible unit")
+		return Unit{}
+	}
+	return u
+}
+
+// AppendBinary appends the encoding of the guarantee to dst. The error is always nil.
+func (g Guarantee) AppendBinary(dst []byte) ([]byte, error) {
+	dst = wire.AppendHeader(dst, wire.KindGuarantee, version)
+	dst, _ = g.unit.AppendBinary(dst)
+	for _, x := range g.list() {
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
+	}
+	return dst, nil
+}
+
+// list returns the sums in the order of the encoding.
+func (s sums) list() [5]float64 {
+	return [...]float64{s.epsilon, s.halfSquares, s.delta, s.rho, s.muSquares}
+}
+
+// MarshalBinary returns the encoding of the guarantee.
+func (g Guarantee) MarshalBinary() ([]byte, error) { return g.AppendBinary(nil) }
+
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for any
+// other bytes. That the guarantee is true is on whoever wrote the bytes.
+func (g *Guarantee) UnmarshalBinary(data []byte) error {
+	r := wire.NewReader("budget", data)
+	r.Header(wire.KindGuarantee, version)
+	u := readUnit(r)
+	s := sums{r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.Float64()}
+	decoded := promise(u, s)
+	switch {
+	case r.Err() != nil:
+	case wire.NegativeZero(s.epsilon, s.halfSquares, s.delta, s.rho, s.muSquares):
+		r.Fail("a negative zero")
+	case decoded.unit != u || decoded.sums != s || !s.possible():
+		r.Fail("impossible sums")
+	}
+	if err := r.Done(); err != nil {
+		return err
+	}
+	*g = decoded
+	return nil
+}
+
+// possible reports whether releases can have these sums: Σε²/2 is 0 only if all ε are, and at most (Σε)²/2, but for roundings.
+func (s sums) possible() bool {
+	if !(s.halfSquares >= 0) || !(s.delta >= 0) {
+		return false
+	}
+	return (s.epsilon == 0) == (s.halfSquares == 0) && s.halfSquares <= halfSquareUp(s.epsilon)*(1+0x1p-20)
+}
+
+// MarshalText returns the text of [Guarantee.String], so that JSON and logs hold what a person reads. It keeps all digits of the sums, but not
+// all sums of a composition: the binary encoding does.
+func (g Guarantee) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
+
+// MarshalText returns the text of [Unit.String].
+func (u Unit) MarshalText() ([]byte, error) { return []byte(u.String()), nil }

@@ -1,0 +1,18 @@
+package budget
+
+import (
+	"github.com/dpsketch/dpsketch/internal/fault"
+)
+
+var (
+	// ErrParams reports a public parameter outside its range. The text names the parameter, its value and the range.
+	ErrParams = fault.ErrParams
+	// ErrMismatch reports guarantees for different units, which do not compose.
+	ErrMismatch = fault.ErrMismatch
+	// ErrBudget reports a guarantee that a [Ledger] does not accept. The text names what was asked and what remains.
+	ErrBudget = fault.ErrBudget
+	// ErrFormat reports bytes or text that are no Guarantee or Unit.
+	ErrFormat = fault.ErrFormat
+	// ErrReleased reports a Builder that has been released before.
+	ErrReleased = fault.ErrReleased
+)

@@ -1,0 +1,236 @@
+package budget
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/round"
+)
+
+// Guarantee is what a release promises about every pair of neighbouring inputs: pure, approximate or zero-concentrated
+// differential privacy, or a composition of any number of these; and for whom: its [Unit]. It is public and immutable. Compare two by
+// [Guarantee.Equal].
+//
+// The zero Guarantee promises nothing: its ε is +Inf and its δ is 1. So does one made from invalid numbers.
+//
+// It stands for the composition of any number of releases, each (εᵢ, δᵢ)-DP, ρᵢ-zCDP or μᵢ-GDP, adaptively chosen, and
+// keeps the five sums that the bounds below need, each rounded up:
+//
+//   - (A) basic composition: the releases of the first kind together are (Σε, Σδ)-DP, those of the second Σρ-zCDP,
+//     hence (ε′, δ′)-DP for all pairs that the conversion of a ρ allows; and both are (Σε + ε′, Σδ + δ′)-DP.
+//
+//   - (B) an (ε, δ)-DP release is δ-approximately ½ε²-zCDP: its two output laws have common parts of weight 1 − δ that are
+//     ε-indistinguishable in both directions (Kairouz, Oh, Viswanath, ICML 2015), and those are ½ε²-zCDP (Bun and Steinke,
+//     TCC 2016, Proposition 1.4). Approximate zCDP adds up (their section 8), so the whole is Σδ-approximately
+//     (Σρ + ½Σε²)-zCDP, hence (ε′, Σδ + (1−Σδ)·δ′)-DP.
+//
+//   - (C) with no zCDP among the releases the whole is (ε, δ)-DP with ε = Σε, δ = Σδ. Whatever is (ε, δ)-DP is a random function of
+//     one bit, revealed with probability δ and else sent by randomized response at ε (Kairouz, Oh, Viswanath), so
+//     for every ε′ ≤ ε it is (ε′, δ + (1−δ)·(e^ε − e^ε′)/(1 + e^ε))-DP.
+//
+//   - (D) μᵢ-GDP releases together are √(Σμᵢ²)-GDP (Dong, Roth, Su, Gaussian Differential Privacy, JRSS-B 2022, Corollary 3.3), and μ-GDP is what
+//     Gaussian noise of σ = 1/μ gives at sensitivity 1: with nothing else but δ the exact profile of that noise bounds the whole. Beside other
+//     releases μ-GDP counts as ½μ²-zCDP, which Gaussian noise is.
+//
+// [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] take the least of these; each is sound, so the least is.
+type Guarantee struct {
+	unit     Unit
+	promised bool // false: no promise, and the sums are 0
+	sums
+}
+
+// sums are what a composition keeps.
+type sums struct {
+	epsilon     float64 // Σε
+	halfSquares float64 // Σε²/2
+	delta       float64 // Σδ
+	rho         float64 // Σρ
+	muSquares   float64 // Σμ²
+}
+
+// PureDP returns ε-differential privacy for the unit u. An epsilon that is not a number ≥ 0, or an invalid unit, gives a Guarantee that
+// promises nothing.
+func PureDP(epsilon float64, u Unit) Guarantee { return ApproxDP(epsilon, 0, u) }
+
+// ApproxDP returns (ε, δ)-differential privacy for the unit u. An epsilon that is not a number ≥ 0, a delta that is not in [0, 1), or an
+// invalid unit gives a Guarantee that promises nothing.
+func ApproxDP(epsilon, delta float64, u Unit) Guarantee {
+	if !finite(epsilon) || !(delta >= 0 && delta < 1) {
+		return Guarantee{}
+	}
+	return promise(u, sums{epsilon: epsilon + 0, halfSquares: halfSquareUp(epsilon), delta: delta + 0})
+}
+
+// ZCDP returns ρ-zero-concentrated differential privacy (Bun and Steinke) for the unit u. A rho that is not a number ≥ 0, or an invalid
+// unit, gives a Guarantee that promises nothing.
+func ZCDP(rho float64, u Unit) Guarantee {
+	if !finite(rho) {
+		return Guarantee{}
+	}
+	return promise(u, sums{rho: rho + 0})
+}
+
+// GDP returns μ-Gaussian differential privacy (Dong, Roth, Su) for the unit u: what noise N(0, σ²) gives to a release of ℓ₂ sensitivity
+// μ·σ. A mu that is not a number ≥ 0, or an invalid unit, gives a Guarantee that promises nothing.
+func GDP(mu float64, u Unit) Guarantee {
+	if !finite(mu) {
+		return Guarantee{}
+	}
+	return promise(u, sums{muSquares: round.ProductUp(mu, mu)})
+}
+
+// finite reports whether x is a number ≥ 0 other than +Inf.
+func finite(x float64) bool { return x >= 0 && x <= math.MaxFloat64 }
+
+// promise returns the Guarantee with these sums, or one that promises nothing if they are too large for one or u is no unit.
+func promise(u Unit, s sums) Guarantee {
+	if !u.Valid() || !(s.delta < 1) || !finite(s.epsilon) || !finite(s.rho) || !finite(s.muSquares) {
+		return Guarantee{}
+	}
+	return Guarantee{unit: u, promised: true, sums: s}
+}
+
+// halfSquareUp returns a float64 ≥ ε²/2.
+func halfSquareUp(epsilon float64) float64 {
+	if epsilon == 0 {
+		return 0
+	}
+	return math.Nextafter(epsilon*epsilon/2, math.Inf(1))
+}
+
+// Compose returns the guarantee of making all the releases on the same input, each possibly chosen after seeing the ones
+// before. If one promises nothing, so does the composition.
+//
+// The error wraps [ErrMismatch] if the units differ, and [ErrParams] without arguments. The sums are rounded
+// up, so grouping the arguments otherwise may change the last places.
+func Compose(gs ...Guarantee) (Guarantee, error) {
+	if len(gs) == 0 {
+		return Guarantee{}, fault.Params("budget", "number of guarantees", 0, "at least 1")
+	}
+	total, void := gs[0], false
+	for i, g := range gs {
+		if !g.promised {
+			void = true
+			continue
+		}
+		if total.promised && g.unit != total.unit {
+			return Guarantee{}, fault.Mismatch("budget", "Unit", total.unit, g.unit)
+		}
+		if i == 0 || !total.promised {
+			total = g
+			continue
+		}
+		total.sums = sums{
+			epsilon:     round.SumUp(total.epsilon, g.epsilon),
+			halfSquares: round.SumUp(total.halfSquares, g.halfSquares),
+			delta:       round.SumUp(total.delta, g.delta),
+			rho:         round.SumUp(total.rho, g.rho),
+			muSquares:   round.SumUp(total.muSquares, g.muSquares),
+		}
+	}
+	if void {
+		return Guarantee{}, nil
+	}
+	return promise(total.unit, total.sums), nil
+}
+
+// Times returns the guarantee of n releases that each have this one. An n below 1 gives one that promises nothing.
+func (g Guarantee) Times(n int) Guarantee {
+	if !g.promised || n < 1 {
+		return Guarantee{}
+	}
+	m := stepsUp(n)
+	return promise(g.unit, sums{round.ProductUp(m, g.epsilon), round.ProductUp(m, g.halfSquares), round.ProductUp(m, g.delta),
+		round.ProductUp(m, g.rho), round.ProductUp(m, g.muSquares)})
+}
+
+// stepsUp returns n as a float64 that is not below it.
+func stepsUp(n int) float64 {
+	x := float64(n)
+	if x >= 0x1p53 { // perhaps rounded
+		x = math.Nextafter(x, math.Inf(1))
+	}
+	return x
+}
+
+// Unit returns whom the guarantee protects: the zero Unit if it promises nothing.
+func (g Guarantee) Unit() Unit { return g.unit }
+
+// Promises reports whether g promises anything.
+func (g Guarantee) Promises() bool { return g.promised }
+
+// Equal reports whether both promise the same to the same unit.
+func (g Guarantee) Equal(other Guarantee) bool { return g == other }
+
+// Epsilon returns Σε of the pure and approximate releases, +Inf if g promises nothing. Releases by ρ and μ are not in it: see [Guarantee.EpsilonAt].
+func (g Guarantee) Epsilon() float64 { return g.orInf(g.epsilon) }
+
+// Delta returns Σδ, 1 if g promises nothing.
+func (g Guarantee) Delta() float64 {
+	if !g.promised {
+		return 1
+	}
+	return g.delta
+}
+
+// Rho returns Σρ of the zCDP releases, +Inf if g promises nothing.
+func (g Guarantee) Rho() float64 { return g.orInf(g.rho) }
+
+// Mu returns √(Σμ²) of the GDP releases to the precision of a float64, exactly for one release; +Inf if g promises nothing.
+func (g Guarantee) Mu() float64 { return g.orInf(sqrtUp(g.muSquares)) }
+
+func (g Guarantee) orInf(x float64) float64 {
+	if !g.promised {
+		return math.Inf(1)
+	}
+	return x
+}
+
+// sqrtUp returns the least float64 whose square, rounded up, is at least x, for x ≥ 0; so the μ of one release comes back as it was.
+func sqrtUp(x float64) float64 {
+	s := math.Sqrt(x)
+	for round.ProductUp(s, s) < x {
+		s = math.Nextafter(s, math.Inf(1))
+	}
+	for s > 0 {
+		t := math.Nextafter(s, 0)
+		if round.ProductUp(t, t) < x {
+			break
+		}
+		s = t
+	}
+	return s
+}
+
+// String says what is promised and to whom, such as "ε = 1, δ = 1e-6 for one user (at most 20 keys), added or removed" or
+// "ρ = 0.5 (zCDP) for one row, replaced". For a composition it shows the sums.
+func (g Guarantee) String() string {
+	if !g.promised {
+		return "no privacy promised"
+	}
+	return g.sums.String() + " for " + g.unit.String()
+}
+
+// String lists the sums that are not 0.
+func (s sums) String() string {
+	text := ""
+	add := func(part string) {
+		if text != "" {
+			text += ", "
+		}
+		text += part
+	}
+	if s.epsilon > 0 || s.delta > 0 || s.rho == 0 && s.muSquares == 0 {
+		add("ε = " + number(s.epsilon))
+	}
+	if s.delta > 0 {
+		add("δ = " + number(s.delta))
+	}
+	if s.rho > 0 {
+		add("ρ = " + number(s.rho) + " (zCDP)")
+	}
+	if s.muSquares > 0 {
+		add("μ = " + number(sqrtUp(s.muSquares)) + " (GDP)")
+	}
+	return text
+}

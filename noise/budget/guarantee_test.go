@@ -1,0 +1,282 @@
+package budget
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func compose(t *testing.T, gs ...Guarantee) Guarantee {
+	t.Helper()
+	g, err := Compose(gs...)
+	require.NoError(t, err)
+	return g
+}
+
+func TestGuaranteeExactValues(t *testing.T) {
+	inf := math.Inf(1)
+	pure := PureDP(1, AddRemove)
+	assert.Equal(t, 1.0, pure.EpsilonAt(0))
+	assert.Zero(t, pure.DeltaAt(1))
+	assert.Zero(t, pure.DeltaAt(inf))
+	assert.InEpsilon(t, math.Tanh(0.5), pure.DeltaAt(0), 1e-14) // the total variation of randomized response
+	assert.Zero(t, pure.EpsilonAt(math.Tanh(0.5)*(1+1e-12)))
+	assert.Less(t, pure.EpsilonAt(1e-3), 1.0)
+	assert.InEpsilon(t, 1+math.Log1p(-1e-3*(1+math.Exp(-1))), pure.EpsilonAt(1e-3), 1e-14)
+
+	approx := ApproxDP(1, 1e-6, Replace)
+	assert.Equal(t, 1.0, approx.EpsilonAt(1e-6))
+	assert.Equal(t, inf, approx.EpsilonAt(1e-7))
+	assert.Equal(t, inf, approx.EpsilonAt(0))
+	assert.Equal(t, 1e-6, approx.DeltaAt(1))
+	assert.Equal(t, 1e-6, approx.DeltaAt(5))
+	assert.Less(t, approx.EpsilonAt(2e-6), 1.0)
+	assert.InEpsilon(t, 1e-6+(1-1e-6)*(math.E-math.Exp(0.5))/(1+math.E), approx.DeltaAt(0.5), 1e-14)
+	assert.Equal(t, Replace, approx.Relation())
+
+	zcdp := ZCDP(0.5, L2)
+	assert.Equal(t, inf, zcdp.EpsilonAt(0))
+	assert.Greater(t, zcdp.DeltaAt(1000), 0.0) // never 0, also where it underflows
+	assert.Equal(t, 1.0, ZCDP(1e6, L2).DeltaAt(0))
+	for _, g := range []Guarantee{pure, approx, zcdp} {
+		assert.Zero(t, g.EpsilonAt(1))
+		assert.Zero(t, g.EpsilonAt(inf))
+	}
+	for _, g := range []Guarantee{PureDP(0, L1), ZCDP(0, L1), ApproxDP(0, 0, L1)} { // releases nothing
+		assert.Zero(t, g.EpsilonAt(0))
+		assert.Zero(t, g.DeltaAt(0))
+	}
+	assert.Equal(t, PureDP(1, L1), ApproxDP(1, 0, L1))
+	assert.Equal(t, PureDP(0, L1), PureDP(math.Copysign(0, -1), L1))
+}
+
+func TestGuaranteeKnownZCDP(t *testing.T) {
+	for _, row := range reference(t, "zcdp", 3) {
+		g := ZCDP(row[0], L2)
+		assert.InEpsilon(t, row[2], g.EpsilonAt(row[1]), 1e-12, "%g", row)
+		assert.GreaterOrEqual(t, g.EpsilonAt(row[1]), row[2]*(1-1e-15), "%g", row)
+	}
+}
+
+func TestGuaranteeVoid(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	void := []Guarantee{
+		{}, PureDP(-1, L1), PureDP(nan, L1), PureDP(inf, L1), PureDP(-5e-324, L1), PureDP(1, 0), PureDP(1, 6), ApproxDP(-1, 1e-6, L1), ApproxDP(nan, 1e-6, L1),
+		ApproxDP(1, -1e-6, L1), ApproxDP(1, nan, L1), ApproxDP(1, 1, L1), ApproxDP(1, inf, L1), ApproxDP(1, 1e-6, 0), ApproxDP(inf, 1e-6, L1),
+		ZCDP(-1, L1), ZCDP(nan, L1), ZCDP(inf, L1), ZCDP(1, 77),
+		compose(t, PureDP(nan, L1), PureDP(1, L1)), compose(t, PureDP(1, L1), ZCDP(-1, L1)), compose(t, ApproxDP(1, 0.5, L1), ApproxDP(1, 0.5, L1)), compose(t, Guarantee{}),
+	}
+	for i, g := range void {
+		for _, x := range []float64{0, 1e-300, 0.5, 0.999} {
+			assert.Equal(t, inf, g.EpsilonAt(x), "%d", i)
+			assert.Equal(t, 1.0, g.DeltaAt(x), "%d", i)
+		}
+		assert.Equal(t, 1.0, g.DeltaAt(inf))
+		assert.Contains(t, g.String(), "no privacy promised")
+	}
+	for _, g := range []Guarantee{PureDP(1, L1), ApproxDP(1, 1e-6, L1), ZCDP(1, L1), compose(t, PureDP(1, L1), ZCDP(1, L1))} {
+		for _, x := range []float64{nan, -1, -inf, -5e-324} {
+			assert.Equal(t, inf, g.EpsilonAt(x))
+			assert.Equal(t, 1.0, g.DeltaAt(x))
+		}
+	}
+}
+
+func TestComposeErrors(t *testing.T) {
+	_, err := Compose()
+	require.ErrorIs(t, err, ErrParams)
+	relations := []Relation{AddRemove, Replace, L1, L2, OneBit}
+	for _, a := range relations {
+		for _, b := range relations {
+			g, err := Compose(PureDP(1, a), ZCDP(1, b))
+			if a == b {
+				require.NoError(t, err)
+				continue
+			}
+			require.ErrorIs(t, err, ErrMismatch)
+			assert.Contains(t, err.Error(), a.String())
+			assert.Contains(t, err.Error(), b.String())
+			assert.Equal(t, Guarantee{}, g)
+		}
+	}
+	_, err = Compose(PureDP(1, L1), Guarantee{})
+	require.ErrorIs(t, err, ErrMismatch)
+}
+
+func TestComposeSums(t *testing.T) {
+	assert.Equal(t, ApproxDP(1, 1e-6, L1), compose(t, ApproxDP(1, 1e-6, L1)))
+	assert.Equal(t, 3.0, compose(t, PureDP(1, L1), PureDP(2, L1)).EpsilonAt(0))
+	assert.Equal(t, 0x3p-20, compose(t, ApproxDP(1, 0x1p-20, L1), ApproxDP(2, 0x1p-19, L1)).DeltaAt(3))
+	assert.Equal(t, ZCDP(3, L2), compose(t, ZCDP(1, L2), ZCDP(2, L2)))
+	// Pure and zCDP: not worse than basic composition, nor than zCDP of both.
+	g := compose(t, PureDP(0.1, L2), ZCDP(0.3, L2))
+	assert.LessOrEqual(t, g.EpsilonAt(1e-6), (0.1+ZCDP(0.3, L2).EpsilonAt(1e-6))*(1+1e-14))
+	assert.LessOrEqual(t, g.EpsilonAt(1e-6), ZCDP(0.305, L2).EpsilonAt(1e-6)*(1+1e-14))
+	// 1000 pure releases at ε = 0.01: basic 10, as 0.05-zCDP far less.
+	many := make([]Guarantee, 1000)
+	for i := range many {
+		many[i] = PureDP(0.01, AddRemove)
+	}
+	g = compose(t, many...)
+	assert.InEpsilon(t, 10, g.EpsilonAt(0), 1e-12)
+	assert.GreaterOrEqual(t, g.EpsilonAt(0), 1000*0.01)
+	assert.InEpsilon(t, ZCDP(0.05, AddRemove).EpsilonAt(1e-6), g.EpsilonAt(1e-6), 1e-12)
+	assert.Less(t, g.EpsilonAt(1e-6), 1.7)
+}
+
+// The exact δ of k randomized responses at ε₀ is Σ_j C(k, j)·max(0, p^{k−j}q^j − e^ε·p^j q^{k−j}), and no claim may be lower.
+func TestComposeNeverBelowRandomizedResponse(t *testing.T) {
+	for _, k := range []int{1, 2, 5, 40} {
+		for _, each := range []float64{0.05, 0.4, 1.5} {
+			for _, leak := range []float64{0, 1e-4} {
+				gs := make([]Guarantee, k)
+				for i := range gs {
+					gs[i] = ApproxDP(each, leak, Replace)
+				}
+				g := compose(t, gs...)
+				p := 1 / (1 + math.Exp(-each))
+				for epsilon := 0.0; epsilon < each*float64(k)*1.1; epsilon += each * float64(k) / 37 {
+					exact, choose := 0.0, 1.0
+					for j := 0; j <= k; j++ {
+						i := float64(j)
+						up := math.Pow(p, float64(k)-i) * math.Pow(1-p, i)
+						down := math.Pow(p, i) * math.Pow(1-p, float64(k)-i)
+						exact += choose * max(0, up-math.Exp(epsilon)*down)
+						choose *= float64(k-j) / (i + 1)
+					}
+					hidden := math.Pow(1-leak, float64(k))
+					exact = 1 - hidden + hidden*exact
+					assert.GreaterOrEqual(t, g.DeltaAt(epsilon), exact-1e-13, "%d of (%g, %g) at %g", k, each, leak, epsilon)
+					if k == 1 && epsilon < each {
+						assert.InEpsilon(t, exact, g.DeltaAt(epsilon), 1e-9)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Both curves fall, each inverts the other up to rounding, and neither is ever NaN.
+func TestGuaranteeMonotoneAndInverse(t *testing.T) {
+	all := []Guarantee{
+		PureDP(1e-9, L1), PureDP(1, L1), PureDP(50, L1), ApproxDP(0.3, 1e-9, L1), ApproxDP(5, 0.3, L1), ZCDP(1e-12, L1), ZCDP(0.1, L1), ZCDP(30, L1), ZCDP(1e6, L1),
+		compose(t, PureDP(1, L1), ZCDP(0.2, L1)), compose(t, ApproxDP(1, 1e-7, L1), ZCDP(1e-4, L1), PureDP(0.1, L1)), compose(t, PureDP(20, L1), ZCDP(1e-5, L1)),
+	}
+	for _, g := range all {
+		last := math.Inf(1)
+		for u := -690.0; u < 0; u += 2.3 {
+			delta := math.Exp(u)
+			epsilon := g.EpsilonAt(delta)
+			require.False(t, math.IsNaN(epsilon))
+			assert.LessOrEqual(t, epsilon, last*(1+1e-12), "%v at %g", g, delta)
+			if !math.IsInf(epsilon, 1) && epsilon > 0 {
+				// The inverse may stay below δ where the curve is flat or jumps; a step up in ε covers the rounding.
+				assert.LessOrEqual(t, g.DeltaAt(epsilon*(1+1e-12)), delta*(1+1e-9), "%v at %g", g, delta)
+			}
+			last = epsilon
+		}
+		lastDelta := 1.0
+		for e := 1e-10; e < 1e8; e *= 1.7 {
+			delta := g.DeltaAt(e)
+			require.True(t, delta >= 0 && delta <= 1)
+			assert.LessOrEqual(t, delta, lastDelta*(1+1e-9), "%v at %g", g, e)
+			if delta > 1e-300 && delta < 0.99 { // near 1 a step in δ is a large one in ε
+				assert.LessOrEqual(t, g.EpsilonAt(math.Nextafter(delta, 2)), e*(1+1e-9)+1e-12, "%v at %g", g, e)
+			}
+			lastDelta = delta
+		}
+	}
+}
+
+func TestGuaranteeExtremes(t *testing.T) {
+	tiny := compose(t, PureDP(5e-324, L1), ZCDP(5e-324, L1), ApproxDP(0, 5e-324, L1))
+	huge := compose(t, PureDP(math.MaxFloat64, L1), PureDP(math.MaxFloat64, L1), ZCDP(math.MaxFloat64, L1), ZCDP(math.MaxFloat64, L1))
+	for _, g := range []Guarantee{tiny, huge, PureDP(math.MaxFloat64, L1), ZCDP(math.MaxFloat64, L1), compose(t, PureDP(math.MaxFloat64, L1), PureDP(math.MaxFloat64, L1))} {
+		for _, x := range []float64{0, 5e-324, 1e-308, 1e-9, 0.5, 1 - 0x1p-53, 1, 1e9, math.MaxFloat64, math.Inf(1)} {
+			epsilon, delta := g.EpsilonAt(x), g.DeltaAt(x)
+			assert.True(t, epsilon >= 0, "%v at %g: %g", g, x, epsilon)
+			assert.True(t, delta >= 0 && delta <= 1, "%v at %g: %g", g, x, delta)
+		}
+	}
+	assert.Less(t, tiny.EpsilonAt(1e-6), 1e-150)
+	assert.Equal(t, math.Inf(1), huge.EpsilonAt(1e-9))
+}
+
+func TestGuaranteeString(t *testing.T) {
+	for want, g := range map[string]Guarantee{
+		"1-DP under AddRemove":                  PureDP(1, AddRemove),
+		"0-DP under OneBit":                     ZCDP(0, OneBit),
+		"(0.5, 1e-06)-DP under Replace":         ApproxDP(0.5, 1e-6, Replace),
+		"0.5-zCDP under L2":                     ZCDP(0.5, L2),
+		"1-DP and 0.5-zCDP under L1":            compose(t, ZCDP(0.5, L1), PureDP(1, L1)),
+		"(0, 0.25)-DP and 0.5-zCDP under L1":    compose(t, ZCDP(0.5, L1), ApproxDP(0, 0.25, L1)),
+		"no privacy promised":                   {},
+		"no privacy promised under L1":          PureDP(-1, L1),
+		"no privacy promised under Relation(9)": PureDP(1, 9),
+	} {
+		assert.Equal(t, want, g.String())
+	}
+}
+
+func FuzzCompose(f *testing.F) {
+	f.Add(1.0, 1e-6, 0.5, 0.3, 0.0, 1e-9)
+	f.Add(0.0, 0.5, 0.0, 5e-324, 0.4, 0.9)
+	f.Add(1e300, 0.0, 1e-300, 1e-5, 1e-5, 1e-300)
+	f.Fuzz(func(t *testing.T, e1, d1, rho, e2, d2, at float64) {
+		a, b, c := ApproxDP(e1, d1, L1), ZCDP(rho, L1), ApproxDP(e2, d2, L1)
+		ab := compose(t, a, b)
+		left, right, flat := compose(t, ab, c), compose(t, a, compose(t, b, c)), compose(t, c, b, a)
+		for _, g := range []Guarantee{a, b, c, ab, left} {
+			epsilon, delta := g.EpsilonAt(at), g.DeltaAt(at)
+			if !(epsilon >= 0) || !(delta >= 0 && delta <= 1) {
+				t.Fatalf("%v at %g: ε = %g, δ = %g", g, at, epsilon, delta)
+			}
+			// Composing more is never better than its parts, beyond rounding.
+			if left.DeltaAt(at) < delta*(1-1e-9)-1e-300 {
+				t.Fatalf("%v at %g: δ = %g, but its part %v has %g", left, at, left.DeltaAt(at), g, delta)
+			}
+		}
+		// Associative and commutative up to the rounding of the sums.
+		for _, g := range []Guarantee{right, flat} {
+			if math.Abs(g.DeltaAt(at)-left.DeltaAt(at)) > 1e-9*left.DeltaAt(at)+1e-300 {
+				t.Fatalf("%v and %v differ at %g: %g, %g", g, left, at, g.DeltaAt(at), left.DeltaAt(at))
+			}
+		}
+	})
+}
+
+func ExampleCompose() {
+	histogram := PureDP(0.5, AddRemove)
+	mean := ZCDP(0.05, AddRemove)
+	both, err := Compose(histogram, mean)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(both)
+	fmt.Printf("ε = %.3f at δ = 1e-6\n", both.EpsilonAt(1e-6))
+	// Output:
+	// 0.5-DP and 0.05-zCDP under AddRemove
+	// ε = 1.972 at δ = 1e-6
+}
+
+// Asking at the float64 sum of the parts' δ, however it was rounded, is asking at Σδ.
+func TestEpsilonAtTheSumOfTheParts(t *testing.T) {
+	for i := range 200 {
+		deltas := []float64{1e-6, 1e-7 * float64(i+1), 3e-9 / float64(i+1), 1e-10}
+		var gs []Guarantee
+		forwards, backwards := 0.0, 0.0
+		for j, delta := range deltas {
+			gs = append(gs, ApproxDP(0.25, delta, AddRemove))
+			forwards += delta
+			backwards += deltas[len(deltas)-1-j]
+		}
+		g := compose(t, gs...)
+		assert.Equal(t, 1.0, g.EpsilonAt(forwards))
+		assert.Equal(t, 1.0, g.EpsilonAt(backwards))
+		assert.Equal(t, math.Inf(1), g.EpsilonAt(forwards*(1-1e-12)))
+	}
+}

@@ -1,0 +1,231 @@
+package budget
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"sync"
+
+	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/search"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+)
+
+// Ledger is a privacy budget that any number of goroutines spend from: call Spend before a release, and make the release
+// only if there was no error. What is accepted composes to an (ε, δ)-DP whole by the bounds of [Guarantee], so that many
+// small releases, and zCDP ones, cost far less than the sum of their ε. Everything in a Ledger is public.
+//
+// The releases may be chosen adaptively, but not the guarantees that are spent on them: these, and their order, must not
+// depend on what earlier releases showed. Otherwise a test of the whole, like this one, does not bound the whole by
+// (ε, δ), only nearly (arXiv 2602.15815). Two cases are exempt, because a single sum decides: δ = 0, and any δ if
+// all that is spent is zCDP (Whitehouse, Ramdas, Rogers, Wu, Fully-Adaptive Composition in Differential Privacy, ICML 2023).
+//
+// The sums are kept to 200 binary digits, rounded up, so they do not drift. But float64 amounts do not add up as their
+// decimals do: ten times the float64 0.1 is more than 1. Hence a tolerance: accepted is a whole with EpsilonAt(δ) ≤ ε·(1 + 2⁻⁵⁰),
+// and [Guarantee.EpsilonAt] has the same tolerance for δ. So a budget divided by n pays for n releases, for every n (as long
+// as δ/n is 0 or at least 2⁻¹⁰²²): each part is off by a relative 2⁻⁵³, their sum by another 2⁻⁵².
+type Ledger struct {
+	epsilon, delta float64
+	unit           Unit
+
+	mu         sync.Mutex // go vet reports copies
+	spentSoFar exact
+}
+
+// exact are Σε, Σε²/2, Σδ, Σρ and Σμ², and 0 where nil. Nobody changes the numbers.
+type exact struct {
+	sums     [5]*big.Float
+	releases int
+}
+
+// NewLedger returns a budget of (ε, δ) for the unit u with nothing spent.
+//
+// The error wraps [ErrParams] unless epsilon is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], delta 0 or in [2⁻¹⁰²², 1), and u a unit.
+func NewLedger(epsilon, delta float64, u Unit) (*Ledger, error) {
+	switch {
+	case epsilon != 0 && !(epsilon >= 0x1p-900 && epsilon <= 0x1p900):
+		return nil, fault.Params("budget", "epsilon", epsilon, "0 or a number in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
+	case delta != 0 && !(delta >= 0x1p-1022 && delta < 1):
+		return nil, fault.Params("budget", "delta", delta, "0 or a number in [2⁻¹⁰²², 1)")
+	}
+	if err := u.check(); err != nil {
+		return nil, err
+	}
+	return &Ledger{epsilon: epsilon + 0, delta: delta + 0, unit: u}, nil
+}
+
+// Spend takes g from the budget, or returns an error and takes nothing.
+//
+// The error wraps [ErrMismatch] if g is for another unit: [Guarantee.For] and [Guarantee.Stable] convert. It wraps [ErrBudget] if the budget
+// does not allow g after all that was accepted before, or g promises nothing. Concurrent calls never spend more than the budget together.
+func (l *Ledger) Spend(g Guarantee) error {
+	switch {
+	case !g.promised:
+		return fmt.Errorf("budget: the guarantee promises nothing, as one of invalid Params: %w", ErrBudget)
+	case g.unit != l.unit:
+		return fault.Mismatch("budget", "Unit", l.unit, g.unit)
+	}
+	if before, ok := l.spend(g); !ok {
+		return fault.Budget("budget", g, l.remaining(before))
+	}
+	return nil
+}
+
+// spend takes g if the budget allows it, and returns what was spent before.
+func (l *Ledger) spend(g Guarantee) (before exact, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before = l.spentSoFar
+	if ok = l.allows(before, g); ok {
+		l.spentSoFar = before.plus(g)
+	}
+	return before, ok
+}
+
+// spent returns what was spent so far.
+func (l *Ledger) spent() exact {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.spentSoFar
+}
+
+// Accepts reports whether Spend would take g now. It takes nothing.
+func (l *Ledger) Accepts(g Guarantee) bool { return g.unit == l.unit && l.allows(l.spent(), g) }
+
+// Spent returns the composition of all that Spend took, each of the sums rounded up: ε = 0 at the beginning.
+func (l *Ledger) Spent() Guarantee { return l.spent().guarantee(l.unit) }
+
+// Remaining returns the most that Spend accepts for one release now. It is one of two:
+//
+//   - (ε − Σε, δ − Σδ)-DP, which is what basic composition leaves;
+//   - (ε′, δ′)-DP with the greatest ε′ accepted, and for that the greatest δ′, 0 if below 2⁻³⁰·δ, as it mostly is. This is more where
+//     earlier releases, zCDP or many small ones, are worth a conversion that needs the δ.
+//
+// More is what shows a larger ε at (δ − Σδ)/(1 − Σδ), and at a tie the first. Once it is spent, what is left is
+// dust. For several releases there may be more: ask Accepts.
+func (l *Ledger) Remaining() Guarantee { return l.remaining(l.spent()) }
+
+func (l *Ledger) remaining(before exact) Guarantee {
+	spent := before.guarantee(l.unit)
+	most := l.greatest(before, math.MaxFloat64, func(epsilon float64) Guarantee { return PureDP(epsilon, l.unit) })
+	if spent.concentrated() == 0 && spent.epsilon <= l.epsilon*round.Up {
+		// Accepted, since no bound exceeds Σε at Σδ. What the tolerance has overdrawn counts as 0.
+		epsilon := round.DifferenceDown(max(l.epsilon, spent.epsilon), spent.epsilon)
+		delta := round.DifferenceDown(max(l.delta, spent.delta), spent.delta)
+		// If bound (C) is what accepts most, that is never more, but for roundings.
+		if most.EpsilonAt(delta/(1-spent.delta)) <= epsilon+0x1p-40*most.epsilon {
+			return ApproxDP(epsilon, delta, l.unit)
+		}
+	}
+	with := func(delta float64) Guarantee { return ApproxDP(most.epsilon, delta, l.unit) }
+	if l.allows(before, with(l.delta*0x1p-30)) {
+		return l.greatest(before, 1, with)
+	}
+	return most
+}
+
+// greatest returns g of the greatest number in [0, end) for which it is accepted, where g(0) is.
+func (l *Ledger) greatest(before exact, end float64, g func(float64) Guarantee) Guarantee {
+	refused := search.Float(0, end, func(x float64) bool { return !l.allows(before, g(x)) })
+	return g(math.Nextafter(refused, 0))
+}
+
+// Unit returns whom the budget protects.
+func (l *Ledger) Unit() Unit { return l.unit }
+
+// Split returns the guarantee of each of n releases that together use up what remains: of the kind of like, with its δ, and with the
+// greatest ε, ρ or μ for which Spend accepts all n. It takes nothing. like has one of ε, ρ and μ; how much of it does not matter, and its δ
+// may be 0.
+//
+// The error wraps [ErrParams] if n is not in [1, 2³⁰] or like is of no such kind, [ErrMismatch] if it is for another unit, and [ErrBudget] if
+// not even the least is left.
+func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
+	kinds := 0
+	for _, x := range []float64{like.epsilon, like.rho, like.muSquares} {
+		if x > 0 {
+			kinds++
+		}
+	}
+	switch {
+	case n < 1 || n > mostMany:
+		return Guarantee{}, fault.Params("budget", "n", n, "an integer in [1, 2³⁰]")
+	case !like.promised || kinds > 1:
+		return Guarantee{}, fault.Params("budget", "like", like, "a guarantee by one of ε, ρ and μ")
+	case like.unit != l.unit:
+		return Guarantee{}, fault.Mismatch("budget", "Unit", l.unit, like.unit)
+	}
+	part := func(x float64) Guarantee {
+		switch {
+		case like.rho > 0:
+			return promise(l.unit, sums{rho: x, delta: like.delta})
+		case like.muSquares > 0:
+			return promise(l.unit, sums{muSquares: round.ProductUp(x, x), delta: like.delta})
+		}
+		return ApproxDP(x, like.delta, l.unit)
+	}
+	before := l.spent()
+	// Times rounds up, by more than n exact additions do: what it allows, Spend accepts n times.
+	all := func(x float64) Guarantee { return part(x).Times(n) }
+	g := part(0)
+	if l.allows(before, all(0)) {
+		refused := search.Float(0, math.MaxFloat64, func(x float64) bool { return !l.allows(before, all(x)) })
+		g = part(math.Nextafter(refused, 0))
+	}
+	if !l.allows(before, g.Times(n)) || g.sums == part(0).sums && l.epsilon > 0 {
+		return Guarantee{}, fault.Budget("budget", like.Times(n), l.remaining(before))
+	}
+	return g, nil
+}
+
+// String says what was spent of the budget, such as "ε = 7.59 of 10 at δ = 1e-6, 50 releases, for one user, added or removed". The ε is what
+// the releases together have at the δ of the budget.
+func (l *Ledger) String() string {
+	before := l.spent()
+	spent := before.guarantee(l.unit).EpsilonAt(l.delta)
+	if before.releases == 0 {
+		spent = 0
+	}
+	releases := "1 release"
+	if before.releases != 1 {
+		releases = fmt.Sprintf("%d releases", before.releases)
+	}
+	return fmt.Sprintf("ε = %.6g of %s at δ = %s, %s, for %v", spent, number(l.epsilon), number(l.delta), releases, l.unit)
+}
+
+// allows reports whether g is within the budget after what was spent before.
+func (l *Ledger) allows(before exact, g Guarantee) bool {
+	return g.promised && before.plus(g).guarantee(l.unit).EpsilonAt(l.delta) <= l.epsilon*round.Up
+}
+
+// plus returns the sums with g.
+func (s exact) plus(g Guarantee) exact {
+	s.releases++
+	for i, x := range [...]float64{g.epsilon, g.halfSquares, g.delta, g.rho, g.muSquares} {
+		if x == 0 {
+			continue
+		}
+		y := new(big.Float).SetPrec(200).SetMode(big.ToPositiveInf).SetFloat64(x)
+		if s.sums[i] != nil {
+			y.Add(y, s.sums[i])
+		}
+		s.sums[i] = y
+	}
+	return s
+}
+
+// guarantee returns the composition with these sums, each rounded up.
+func (s exact) guarantee(u Unit) Guarantee {
+	var up [len(s.sums)]float64
+	for i, x := range s.sums {
+		if x == nil {
+			continue
+		}
+		nearest, accuracy := x.Float64()
+		if accuracy == big.Below {
+			nearest = math.Nextafter(nearest, math.Inf(1))
+		}
+		up[i] = nearest
+	}
+	return promise(u, sums{up[0], up[1], up[2], up[3], up[4]})
+}

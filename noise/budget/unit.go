@@ -1,0 +1,225 @@
+package budget
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/round"
+)
+
+// Unit says whom a guarantee protects: what one neighbouring input has and the other has not, or has otherwise. It is public
+// and comparable. The zero Unit, and one made from invalid numbers, is no unit; a guarantee for it promises nothing.
+//
+// Guarantees for different units do not add up. [Guarantee.For] converts by the rules that always hold, [Guarantee.Stable] by
+// what the caller knows of the data.
+type Unit struct {
+	kind     kind
+	relation Relation // 0 for vectors
+	max      int      // of a user, 0 for any number
+	many     int      // how many of them may differ; 0 for vectors
+	distance float64  // of vectors
+}
+
+type kind uint8
+
+const (
+	element kind = iota + 1
+	user
+	key
+	row
+	party
+	l1
+	l2
+)
+
+// mostMany bounds the number of units of a group and what one user has; distances lie in [leastDistance, mostDistance], where quotients
+// and products do not leave float64.
+const (
+	mostMany      = 1 << 30
+	leastDistance = 0x1p-900
+	mostDistance  = 0x1p900
+)
+
+// Element is one element of a stream: one event, one view, one purchase. A person with many elements is protected less: see [User].
+func Element(r Relation) Unit { return discrete(element, 0, r) }
+
+// User is one user with all that the input holds of him: at most max distinct keys, or at most max elements where they may be
+// equal. With max 0 it is any number.
+func User(max int, r Relation) Unit { return discrete(user, max, r) }
+
+// Key is one key with all its occurrences.
+func Key(r Relation) Unit { return discrete(key, 0, r) }
+
+// Row is one row of a table, one record, one number.
+func Row(r Relation) Unit { return discrete(row, 0, r) }
+
+// Party is one party with all that it holds.
+func Party(r Relation) Unit { return discrete(party, 0, r) }
+
+// L1 is a vector x as a whole, whose neighbours are the vectors x′ with ‖x − x′‖₁ ≤ distance, in the units of the data. The distance is in
+// [2⁻⁹⁰⁰, 2⁹⁰⁰]. Values are all real numbers of an interval, or all integers of one; then the distance is an integer.
+func L1(distance float64) Unit { return vector(l1, distance) }
+
+// L2 is a vector x as a whole, whose neighbours are the vectors x′ with ‖x − x′‖₂ ≤ distance, in the units of the data. The distance is in
+// [2⁻⁹⁰⁰, 2⁹⁰⁰]. The guarantee extends to real vectors also where values are integers: the noise bounds what a difference shows by its norm.
+func L2(distance float64) Unit { return vector(l2, distance) }
+
+func discrete(k kind, most int, r Relation) Unit {
+	if most < 0 || most > mostMany || !r.Valid() {
+		return Unit{}
+	}
+	return Unit{kind: k, relation: r, max: most, many: 1}
+}
+
+func vector(k kind, distance float64) Unit {
+	if !(distance >= leastDistance && distance <= mostDistance) {
+		return Unit{}
+	}
+	return Unit{kind: k, distance: distance}
+}
+
+// Valid reports whether u is a unit: not the zero Unit, nor made from invalid numbers.
+func (u Unit) Valid() bool { return u.kind != 0 }
+
+// Relation returns how neighbours differ in a unit, 0 for vectors.
+func (u Unit) Relation() Relation { return u.relation }
+
+// Max returns the most keys or elements of one user, 0 for any number and for other units.
+func (u Unit) Max() int { return u.max }
+
+// vectorial reports whether neighbours are vectors at a distance.
+func (u Unit) vectorial() bool { return u.kind >= l1 }
+
+// times returns the unit of m of them: of any group of m, or of vectors at m times the distance.
+func (u Unit) times(m int) Unit {
+	switch {
+	case !u.Valid() || m < 1 || m > mostMany:
+		return Unit{}
+	case m == 1:
+		return u
+	case u.vectorial():
+		d := u.distance * float64(m)
+		if math.FMA(u.distance, float64(m), -d) < 0 {
+			d = math.Nextafter(d, 0) // less is promised, never more
+		}
+		return vector(u.kind, d)
+	case m > mostMany/u.many:
+		return Unit{}
+	case u.kind == element && u.relation == AddRemove:
+		return Unit{kind: user, relation: u.relation, max: m * u.many, many: 1}
+	}
+	u.many *= m
+	return u
+}
+
+// steps returns a number n such that any two inputs that are neighbours for the unit to are joined by a path of n steps or less,
+// each between neighbours for u; and false if no such number is known. The table at [Guarantee.For] has the proofs.
+func (u Unit) steps(to Unit) (n int, ok bool) {
+	switch {
+	case !u.Valid() || !to.Valid():
+		return 0, false
+	case u == to:
+		return 1, true
+	case u.vectorial() != to.vectorial(), u.kind == l1 && to.kind == l2:
+		return 0, false
+	case u.vectorial():
+		return whole(to.distance, u.distance)
+	case u.relation == Replace && to.relation == AddRemove:
+		return 0, false // the number of units is public
+	}
+	replaced := 1 // steps for each of the units that differ
+	if u.relation != to.relation {
+		replaced = 2 // removed, then added
+	}
+	many, each := to.many, u.many
+	switch {
+	case u.kind == element && to.kind == user:
+		if u.relation == Replace || to.max == 0 || to.max > mostMany/many {
+			return 0, false // under Replace the number of elements is public, and users may have different numbers
+		}
+		many *= to.max
+	case u.kind == user && to.kind == element:
+		if u.relation == AddRemove && u.max != 1 {
+			replaced = 2 // the user leaves, and comes back with the other element, or without
+		}
+	case u.kind == user && to.kind == user:
+		if u.max != 0 && (to.max == 0 || to.max > u.max) {
+			return 0, false
+		}
+	case u.kind != to.kind:
+		return 0, false
+	}
+	return ((many-1)/each + 1) * replaced, true
+}
+
+// whole returns the least whole number that is at least a/b, or false if it is too large.
+func whole(a, b float64) (int, bool) {
+	quotient := math.Ceil(round.QuotientUp(a, b))
+	if !(quotient <= mostMany) {
+		return 0, false
+	}
+	return max(int(quotient), 1), true
+}
+
+// check returns an error that wraps [ErrParams] unless u is a unit.
+func (u Unit) check() error {
+	if !u.Valid() {
+		return fault.Params("budget", "Unit", u, "one made by Element, User, Key, Row, Party, L1 or L2 from valid numbers")
+	}
+	return nil
+}
+
+// String says who is protected, such as "one user (at most 20 keys), added or removed".
+func (u Unit) String() string {
+	switch u.kind {
+	case l1:
+		return "vectors at ℓ₁ distance " + number(u.distance)
+	case l2:
+		return "vectors at ℓ₂ distance " + number(u.distance)
+	case element:
+		return u.counted("element", "", "")
+	case user:
+		if u.max == 0 {
+			return u.counted("user", "", "")
+		}
+		keys := strconv.Itoa(u.max) + " keys"
+		if u.max == 1 {
+			keys = "1 key"
+		}
+		return u.counted("user", " (at most "+keys+")", " (at most "+keys+" each)")
+	case key:
+		return u.counted("key", " with all its occurrences", " with all their occurrences")
+	case row:
+		return u.counted("row", "", "")
+	case party:
+		return u.counted("party", "", "")
+	}
+	return "no unit"
+}
+
+// counted returns such as "one row, replaced" or "3 rows, replaced".
+func (u Unit) counted(noun, one, several string) string {
+	change := ", added or removed"
+	if u.relation == Replace {
+		change = ", replaced"
+	}
+	if u.many == 1 {
+		return "one " + noun + one + change
+	}
+	if noun == "party" {
+		noun = "partie"
+	}
+	return fmt.Sprintf("%d %ss%s%s", u.many, noun, several, change)
+}
+
+// number prints x as briefly as it can be read back: 1e-6, not 1e-06.
+func number(x float64) string {
+	text := strconv.FormatFloat(x, 'g', -1, 64)
+	if i := strings.IndexByte(text, 'e'); i >= 0 && i+2 < len(text) && text[i+2] == '0' {
+		text = text[:i+2] + text[i+3:]
+	}
+	return strings.Replace(text, "e+", "e", 1)
+}

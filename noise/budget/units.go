@@ -1,0 +1,78 @@
+package budget
+
+import "github.com/dpsketch/dpsketch/internal/fault"
+
+// For returns what g promises to the unit u, by a rule that holds for all data. In each row the neighbours of the unit on the right are
+// joined by a path of so many steps between neighbours of the one on the left, and [Guarantee.Group] says what a path costs:
+//
+//	from                                to                              steps   because
+//	a unit                              fewer of it, a lesser distance  1       they are among the neighbours
+//	a user with any number of keys,     a user with at most m of them   1       they are among the neighbours
+//	  or with at most M ≥ m
+//	a unit                              m of it                         m       one after the other
+//	vectors at ℓ₁ or ℓ₂ distance d      the same at t·d                 ⌈t⌉     along the straight line, cut into ⌈t⌉ parts; for
+//	                                                                            integers and ℓ₁, unit by unit
+//	vectors at ℓ₂ distance d            at ℓ₁ distance t·d              ⌈t⌉     ‖x‖₂ ≤ ‖x‖₁
+//	an element, added or removed        a user with at most m elements  m       one element after the other
+//	a unit, added or removed            the unit, replaced              2       the old one is removed, then the new one added
+//	a user, added or removed            one of his elements             2       he is removed, then added with the other elements
+//	a user, replaced                    one of his elements, replaced   1       he is replaced
+//	a user with at most 1 element       an element, and the reverse     1       they are the same
+//
+// Rules of one row after another are rules as well, with the product of the steps. The error wraps [ErrMismatch] where no rule is known: from
+// Replace to AddRemove (under Replace the number of units is public), from ℓ₁ to ℓ₂ (which costs √d, and d is not known here), from a
+// key, a row or a party to a user. What is known of the data may help there: [Guarantee.Stable].
+func (g Guarantee) For(u Unit) (Guarantee, error) {
+	if err := u.check(); err != nil {
+		return Guarantee{}, err
+	}
+	if !g.promised {
+		return Guarantee{}, nil
+	}
+	n, ok := g.unit.steps(u)
+	if !ok {
+		return Guarantee{}, fault.Mismatch("budget", "Unit", g.unit, u)
+	}
+	return g.along(n, u), nil
+}
+
+// Replaced returns what g promises where a unit is replaced instead of added or removed: at most the cost of two. A mechanism that states its
+// own Replace guarantee may be better. The error wraps [ErrMismatch] for vectors, which are not added or removed.
+func (g Guarantee) Replaced() (Guarantee, error) {
+	if !g.promised {
+		return Guarantee{}, nil
+	}
+	if g.unit.vectorial() {
+		return Guarantee{}, fault.Mismatch("budget", "Unit", g.unit, "one that can be replaced")
+	}
+	u := g.unit
+	u.relation = Replace
+	return g.For(u)
+}
+
+// Stable returns what g promises to the unit u, for a caller who knows how far a change of one u can move what g protects: distance is the
+// largest distance of two vectors, in the norm of g's unit and the units of the data, or the largest number of elements, keys, rows or
+// parties that are added or removed, or replaced. So 1 for a table with one row for each user, and 20 for a vector to which each user adds up to 20
+// times up to 1. That this holds is on the caller, who has to enforce it before the data goes in.
+//
+// The error wraps [ErrParams] unless u is a unit and distance in (0, 2³⁰] of g's own.
+func (g Guarantee) Stable(u Unit, distance float64) (Guarantee, error) {
+	if err := u.check(); err != nil {
+		return Guarantee{}, err
+	}
+	if !g.promised {
+		return Guarantee{}, nil
+	}
+	of := float64(g.unit.many)
+	if g.unit.vectorial() {
+		of = g.unit.distance
+	}
+	if !(distance >= leastDistance && distance <= mostDistance) {
+		return Guarantee{}, fault.Params("budget", "distance", distance, "a number above 0, at most 2³⁰ times that of the unit")
+	}
+	n, ok := whole(distance, of)
+	if !ok {
+		return Guarantee{}, fault.Params("budget", "distance", distance, "a number above 0, at most 2³⁰ times that of the unit")
+	}
+	return g.along(n, u), nil
+}

@@ -1,0 +1,72 @@
+package budget
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The minimum over α, found by golden section with 80 digits, from above and to 1e-13, in both directions.
+func TestZCDPReference(t *testing.T) {
+	var epsilons, deltas worst
+	for _, row := range reference(t, "zcdp", 3) {
+		rho, delta, want := row[0], row[1], row[2]
+		got := zcdpEpsilon(rho, -math.Log(delta))
+		assert.GreaterOrEqual(t, got, want*(1-1e-15), "%g", row)
+		epsilons.see(got, want, rho, delta)
+		back := zcdpLogDelta(rho, want)
+		assert.GreaterOrEqual(t, back, math.Log(delta)*(1+1e-15), "%g", row)
+		deltas.see(back, math.Log(delta), rho, delta)
+	}
+	epsilons.check(t, "zcdpEpsilon", 2e-13)
+	deltas.check(t, "zcdpLogDelta", 1e-8) // ε = 1e6 fixes ln δ to about 1e6·2⁻⁴⁹ only
+}
+
+// No α of a grid beats the minimum, and both bounds hold at every α of it by definition.
+func TestZCDPIsMinimal(t *testing.T) {
+	for _, rho := range []float64{1e-9, 0.02, 0.7, 30, 1e5} {
+		for _, l := range []float64{0.01, 1, 14, 70, 690} {
+			best := math.Inf(1)
+			for u := -40.0; u < 40; u += 0.01 {
+				a := math.Exp(u)
+				best = min(best, (1+a)*rho+((1+a)*-math.Log1p(1/a)-math.Log(a)+l)/a)
+			}
+			got := zcdpEpsilon(rho, l)
+			assert.LessOrEqual(t, got, max(best, 0)*(1+1e-12), "ρ %g l %g", rho, l)
+			assert.Less(t, got, rho+2*math.Sqrt(rho*l)+1e-12, "Bun and Steinke's closed form: ρ %g l %g", rho, l)
+		}
+	}
+}
+
+// A Gaussian with Δ²/(2σ²) = ρ is ρ-zCDP, so the converted δ is never below its exact one.
+func TestZCDPCoversGaussian(t *testing.T) {
+	for _, rho := range []float64{1e-9, 1e-3, 0.1, 0.5, 2, 50, 1e4} {
+		for k := 0.0; k < 30; k += 0.7 {
+			epsilon := rho + k*math.Sqrt(2*rho)
+			exact, err := GaussianLogDelta(1/math.Sqrt(2*rho), epsilon, 1)
+			require.NoError(t, err)
+			assert.GreaterOrEqual(t, zcdpLogDelta(rho, epsilon), exact-1e-11, "ρ %g ε %g", rho, epsilon)
+		}
+	}
+}
+
+func TestZCDPExtremes(t *testing.T) {
+	inf := math.Inf(1)
+	assert.Equal(t, -inf, zcdpLogDelta(0, 0))
+	assert.Equal(t, -inf, zcdpLogDelta(1, inf))
+	assert.Zero(t, zcdpLogDelta(inf, 1))
+	assert.Zero(t, zcdpLogDelta(math.MaxFloat64, 1))
+	assert.Zero(t, zcdpLogDelta(1e6, 0)) // e^{-10^6} from 0 round.Above
+	assert.Zero(t, zcdpEpsilon(0, 10))
+	for _, rho := range []float64{5e-324, 1e-300, 1e-12, 1, 1e6, 1e150, 1e300, math.MaxFloat64, inf} {
+		for _, x := range []float64{1e-16, 1, 700, 1e6, 1e150, 1e300, math.MaxFloat64} {
+			logDelta, epsilon := zcdpLogDelta(rho, x), zcdpEpsilon(rho, x)
+			assert.True(t, logDelta <= 0, "ρ %g ε %g: %g", rho, x, logDelta)
+			assert.True(t, epsilon >= 0, "ρ %g l %g: %g", rho, x, epsilon)
+		}
+	}
+	assert.Less(t, zcdpLogDelta(1e-12, 1e300), -1e100)
+	assert.Less(t, zcdpLogDelta(5e-324, 1), -1e100)
+}
