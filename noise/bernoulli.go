@@ -1,22 +1,28 @@
 package noise
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
-// Bernoulli is the law of a bit that is 1 with probability exactly K/2⁶⁴. The zero value is always 0.
+// Bernoulli is the law of a bit that is 1 with probability exactly K/2⁶⁴.
+//
+// The zero value, which is also what a constructor returns beside an error, is a fair coin: a bit that it is XORed
+// into says nothing any more.
 //
 // A probability p that is no multiple of 2⁻⁶⁴ is rounded in the direction that the guarantee needs:
 // [BernoulliAtLeast] or [BernoulliAtMost].
 type Bernoulli struct {
-	k uint64
+	fromHalf uint64 // k ⊕ 2⁶³, so that 0 stands for k = 2⁶³
 }
 
+const half = 1 << 63 // of 2⁶⁴
+
 // NewBernoulli returns the law with probability k/2⁶⁴.
-func NewBernoulli(k uint64) Bernoulli { return Bernoulli{k} }
+func NewBernoulli(k uint64) Bernoulli { return Bernoulli{k ^ half} }
 
 // BernoulliAtMost returns the largest k/2⁶⁴ ≤ p, for p in [0, 1); for p = 1 it is 1 − 2⁻⁶⁴.
 func BernoulliAtMost(p float64) (Bernoulli, error) {
@@ -24,9 +30,9 @@ func BernoulliAtMost(p float64) (Bernoulli, error) {
 		return Bernoulli{}, fault.Params("noise", "p", p, "a probability in [0, 1]")
 	}
 	if p == 1 {
-		return Bernoulli{math.MaxUint64}, nil
+		return NewBernoulli(math.MaxUint64), nil
 	}
-	return Bernoulli{uint64(p * 0x1p64)}, nil // exact but for the truncation
+	return NewBernoulli(uint64(p * 0x1p64)), nil // exact but for the truncation
 }
 
 // BernoulliAtLeast returns the least k/2⁶⁴ ≥ p, for p in [0, 1 − 2⁻⁶⁴].
@@ -34,7 +40,7 @@ func BernoulliAtLeast(p float64) (Bernoulli, error) {
 	if !(p >= 0 && p < 1) {
 		return Bernoulli{}, fault.Params("noise", "p", p, "a probability in [0, 1)")
 	}
-	return Bernoulli{uint64(math.Ceil(p * 0x1p64))}, nil // p ≤ 1 − 2⁻⁵³
+	return NewBernoulli(uint64(math.Ceil(p * 0x1p64))), nil // p ≤ 1 − 2⁻⁵³
 }
 
 // RandomizedResponse returns the law of the flips of ε-differentially private randomized response:
@@ -46,7 +52,7 @@ func RandomizedResponse(epsilon float64) (Bernoulli, error) {
 		return Bernoulli{}, fault.Params("noise", "epsilon", epsilon, "a number in [0, 44]")
 	}
 	if epsilon == 0 {
-		return Bernoulli{1 << 63}, nil
+		return NewBernoulli(half), nil
 	}
 	// exp, the sum and the quotient are each within 1 ulp: together within 2⁻⁵⁰, half of what is added.
 	p := 1 / (math.Exp(epsilon) + 1) * (1 + 0x1p-49)
@@ -54,17 +60,17 @@ func RandomizedResponse(epsilon float64) (Bernoulli, error) {
 }
 
 // K returns k, the probability in units of 2⁻⁶⁴.
-func (b Bernoulli) K() uint64 { return b.k }
+func (b Bernoulli) K() uint64 { return b.fromHalf ^ half }
 
 // Prob returns k/2⁶⁴, rounded to a float64.
-func (b Bernoulli) Prob() float64 { return float64(b.k) * 0x1p-64 }
+func (b Bernoulli) Prob() float64 { return float64(b.K()) * 0x1p-64 }
 
 // Sample draws one bit.
-func (b Bernoulli) Sample(src *Source) bool { return src.Uint64() < b.k }
+func (b Bernoulli) Sample(src *Source) bool { return src.Uint64() < b.K() }
 
 // Word draws 64 independent bits.
 func (b Bernoulli) Word(src *Source) uint64 {
-	word, read := newThreshold(b.k).below((*[64]uint64)(src.reserve(64)))
+	word, read := newThreshold(b.K()).below((*[512]byte)(src.reserve(64)))
 	src.drop(read)
 	return word
 }
@@ -83,24 +89,26 @@ func newThreshold(k uint64) *threshold {
 	return t
 }
 
-// below compares 64 uniform numbers with k/2⁶⁴ and returns a bit each, set if the number is less.
+// below compares 64 uniform numbers with k/2⁶⁴ and returns a bit each, set if the number is less, and how many words it read.
 //
-// The numbers are compared digit by digit from the top: random[i] holds digit i of all of them. A number is
+// The numbers are compared digit by digit from the top: word i of random holds digit i of all of them. A number is
 // decided at the first digit that differs from k's, so each word decides half of what is open, and 7.3
 // words on average decide all. A number that agrees with all 64 digits is not below, and neither is one that is open when
 // only zeros are left of k. The first eight digits, which mostly decide everything, are taken without asking.
-func (t *threshold) below(random *[64]uint64) (word uint64, read int) {
+func (t *threshold) below(random *[512]byte) (word uint64, read int) {
 	open := ^uint64(0)
 	if t.length >= 8 {
 		for i := range 8 {
-			word |= open & t.digits[i] &^ random[i]
-			open &^= random[i] ^ t.digits[i]
+			digits := binary.NativeEndian.Uint64(random[8*i:])
+			word |= open & t.digits[i] &^ digits
+			open &^= digits ^ t.digits[i]
 		}
 		read = 8
 	}
 	for open != 0 && read < t.length {
-		word |= open & t.digits[read&63] &^ random[read&63]
-		open &^= random[read&63] ^ t.digits[read&63]
+		digits := binary.NativeEndian.Uint64(random[8*(read&63):])
+		word |= open & t.digits[read&63] &^ digits
+		open &^= digits ^ t.digits[read&63]
 		read++
 	}
 	return word, read
@@ -112,24 +120,27 @@ func (b Bernoulli) Fill(src *Source, table []uint64) {
 	b.Flip(src, table)
 }
 
+// longWords is the number of words that Flip draws at a time for a long table.
+const longWords = 4096
+
 // Flip flips every bit of table independently with probability k/2⁶⁴: randomized response.
 func (b Bernoulli) Flip(src *Source, table []uint64) {
-	t := newThreshold(b.k)
-	if len(table) < fillWords/8 {
+	t := newThreshold(b.K())
+	if len(table) < longWords/8 {
 		for i := range table {
-			word, read := t.below((*[64]uint64)(src.reserve(64)))
+			word, read := t.below((*[512]byte)(src.reserve(64)))
 			src.drop(read)
 			table[i] ^= word
 		}
 		return
 	}
 	// Long tables take their randomness in long pieces, which cost half as much a word.
-	random := make([]uint64, fillWords)
+	random := make([]byte, 8*longWords)
 	for len(table) > 0 {
-		src.Fill(random)
-		for used := 0; len(table) > 0 && used <= len(random)-64; table = table[1:] {
-			word, read := t.below((*[64]uint64)(random[used:]))
-			used += read
+		src.fillBytes(random)
+		for used := 0; len(table) > 0 && used <= len(random)-512; table = table[1:] {
+			word, read := t.below((*[512]byte)(random[used:]))
+			used += 8 * read
 			table[0] ^= word
 		}
 	}

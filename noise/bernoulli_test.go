@@ -1,6 +1,7 @@
 package noise
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/big"
@@ -10,6 +11,14 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
 )
+
+func asBytes(random []uint64) *[512]byte {
+	raw := new([512]byte)
+	for i, w := range random {
+		binary.NativeEndian.PutUint64(raw[8*i:], w)
+	}
+	return raw
+}
 
 // Each lane of the bit-parallel comparison must say what comparing its 64 digits with k says: exactly, for every word of randomness.
 func TestBelowComparesEveryLane(t *testing.T) {
@@ -33,13 +42,13 @@ func TestBelowComparesEveryLane(t *testing.T) {
 				lanes[lane] |= (r >> lane & 1) << (63 - i)
 			}
 		}
-		bits, read := newThreshold(k).below((*[64]uint64)(random))
+		bits, read := newThreshold(k).below(asBytes(random))
 		for lane, u := range lanes {
 			require.Equal(t, u < k, bits>>lane&1 == 1, "k = %#x, lane %d holds %#x", k, lane, u)
 		}
 		// What was not read cannot matter.
 		src.Fill(random[read:])
-		again, _ := newThreshold(k).below((*[64]uint64)(random))
+		again, _ := newThreshold(k).below(asBytes(random))
 		require.Equal(t, bits, again)
 	}
 }
@@ -54,7 +63,7 @@ func TestBelowHasTheExactProbability(t *testing.T) {
 			for i := range digits {
 				random[i] = -(u >> (digits - 1 - i) & 1)
 			}
-			bits, _ := newThreshold(k << (64 - digits)).below((*[64]uint64)(random))
+			bits, _ := newThreshold(k << (64 - digits)).below(asBytes(random))
 			require.True(t, bits == 0 || bits == ^uint64(0))
 			hits += bits & 1
 		}
@@ -106,7 +115,7 @@ func TestBernoulliBitsAreIndependent(t *testing.T) {
 
 func TestFlipIsXorWithTheLaw(t *testing.T) {
 	var src Source
-	never := Bernoulli{}
+	never := NewBernoulli(0)
 	table := []uint64{1, 2, 3}
 	never.Flip(&src, table)
 	require.Equal(t, []uint64{1, 2, 3}, table)

@@ -1,6 +1,8 @@
 package noise
 
 import (
+	"math"
+
 	"github.com/dpsketch/dpsketch/internal/round"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
@@ -13,10 +15,10 @@ import (
 // unless both are in [2⁻⁹⁰⁰, 2⁹⁰⁰] and so is the result.
 func LaplaceScale(epsilon, sensitivity float64) (float64, error) {
 	if err := checkParam("epsilon", epsilon); err != nil {
-		return 0, err
+		return math.NaN(), err
 	}
 	if err := checkParam("sensitivity", sensitivity); err != nil {
-		return 0, err
+		return math.NaN(), err
 	}
 	return checkScale(round.QuotientUp(sensitivity, epsilon), sensitivity, "a number with a scale sensitivity/epsilon in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
 }
@@ -29,10 +31,10 @@ func LaplaceScale(epsilon, sensitivity float64) (float64, error) {
 // unless both are in [2⁻⁹⁰⁰, 2⁹⁰⁰] and so is the result.
 func GaussianSigmaZCDP(rho, sensitivity float64) (float64, error) {
 	if err := checkParam("rho", rho); err != nil {
-		return 0, err
+		return math.NaN(), err
 	}
 	if err := checkParam("sensitivity", sensitivity); err != nil {
-		return 0, err
+		return math.NaN(), err
 	}
 	return checkScale(round.QuotientUp(sensitivity, round.SqrtDown(2*rho)), sensitivity, "a number with σ = sensitivity/√(2·rho) in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
 }
@@ -40,7 +42,7 @@ func GaussianSigmaZCDP(rho, sensitivity float64) (float64, error) {
 // checkScale returns the calibrated scale, or an error that blames the sensitivity if no distribution has that scale.
 func checkScale(scale, sensitivity float64, want string) (float64, error) {
 	if !(scale >= leastParam && scale <= mostParam) {
-		return 0, fault.Params("noise", "sensitivity", sensitivity, want)
+		return math.NaN(), fault.Params("noise", "sensitivity", sensitivity, want)
 	}
 	return scale, nil
 }

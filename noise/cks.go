@@ -6,13 +6,13 @@ import (
 )
 
 // SampleInt draws X. Every integer k has probability exactly proportional to e^{−k²/(2σ²)}, for the σ given as a
-// float64. The zero DiscreteGaussian, which [NewDiscreteGaussian] does not return, is no noise: always 0.
+// float64. For the zero DiscreteGaussian, which is no law, the draw is uniform over all int64.
 //
 // Canonne, Kamath and Steinke (arXiv 2004.00010), Algorithm 3: a discrete Laplace draw y of integer
 // scale t = ⌊σ⌋ + 1 is accepted with probability exp(−(|y| − σ²/t)²/(2σ²)).
 func (d DiscreteGaussian) SampleInt(src *Source) int64 {
-	if !(d.sigma > 0) {
-		return 0
+	if !d.valid() {
+		return unbuiltInt(src)
 	}
 	t := math.Floor(d.sigma) + 1
 	proposal := DiscreteLaplace{scale: t}

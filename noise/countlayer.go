@@ -14,8 +14,10 @@ func (d DiscreteLaplace) CountLayer(src *Source, draws uint64, least, below int6
 	switch {
 	case below == math.MaxInt64:
 		return d.CountTail(src, draws, least)
-	case draws == 0 || least >= below || !(d.scale > 0):
+	case draws == 0 || least >= below:
 		return 0
+	case !d.valid():
+		return unbuiltCount(src, draws, uint64(below-least), 1<<63+uint64(below))
 	}
 	c := block{d: d, least: least, below: below, p: d.layer(least, below)}
 	return c.count(src, draws)

@@ -8,14 +8,16 @@ import (
 // CountTail returns how many of draws independent variables X are at least least: exactly the binomial law of a loop over
 // [DiscreteLaplace.SampleTail], in time proportional to 1 + the expected number of X ≥ least (to the others for least ≤ 0), not to draws.
 // So the zeros of a huge sparse vector whose noise passes a threshold can be counted without visiting them. Each of the X ≥ least ≥ 1 is
-// independent of the others, at least plus a [Geometric] draw of the same scale. The zero DiscreteLaplace is always 0.
+// independent of the others, at least plus a [Geometric] draw of the same scale. For the zero DiscreteLaplace X is uniform over all int64.
 func (d DiscreteLaplace) CountTail(src *Source, draws uint64, least int64) uint64 {
 	switch {
 	case least <= -math.MaxInt64: // no int64 draw is less
 		return draws
+	case !d.valid():
+		return unbuiltCount(src, draws, 1<<63-uint64(least), 0)
 	case least <= 0: // Pr[X ≥ −n] = 1 − Pr[X ≥ n+1]
 		return draws - d.CountTail(src, draws, 1-least)
-	case draws == 0 || !(d.scale > 0):
+	case draws == 0:
 		return 0
 	}
 	// The draws are split into blocks in each of which blockMean are expected, and the count of a block is the inverse of its cumulative mass
@@ -29,8 +31,10 @@ func (d DiscreteLaplace) CountTails(src *Source, draws uint64, least int64) uint
 	switch {
 	case least <= 0:
 		return draws
-	case draws == 0 || !(d.scale > 0):
+	case draws == 0:
 		return 0
+	case !d.valid():
+		return unbuiltCount(src, draws, 1-2*uint64(least), 0) // 2⁶³ − least + 1 negative ones, 2⁶³ − least positive
 	}
 	c := block{d: d, least: least, p: 2 * d.atLeast(float64(least)), tails: 1}
 	if c.p <= 0.5 {

@@ -2,14 +2,8 @@ package noise
 
 import "github.com/dpsketch/dpsketch/internal/fault"
 
-var (
-	// ErrParams reports a public parameter outside its range. The text names the parameter, its value and the range.
-	ErrParams = fault.ErrParams
-	// ErrMismatch reports guarantees under different neighbouring relations, which do not compose.
-	ErrMismatch = fault.ErrMismatch
-	// ErrBudget reports a guarantee that a [Ledger] does not accept. The text names what was asked and what remains.
-	ErrBudget = fault.ErrBudget
-)
+// ErrParams reports a public parameter outside its range. The text names the parameter, its value and the range.
+var ErrParams = fault.ErrParams
 
 // Every scale, sensitivity, ε and ρ lies in [leastParam, mostParam]: powers of two so far from the ends of
 // float64 that a quotient of two of them, and the remainder of that quotient, neither overflows nor underflows.

@@ -36,13 +36,13 @@ const deltaMargin = 0x1p-38
 // μ = √(t₁² + 2ε) − t₁ and t₂ = √(t₁² + 2ε) without cancellation, for every ε.
 func GaussianSigma(epsilon, delta, sensitivity float64) (float64, error) {
 	if err := checkEpsilonOrZero(epsilon); err != nil {
-		return 0, err
+		return math.NaN(), err
 	}
 	if err := checkDelta(delta); err != nil {
-		return 0, err
+		return math.NaN(), err
 	}
 	if err := checkParam("sensitivity", sensitivity); err != nil {
-		return 0, err
+		return math.NaN(), err
 	}
 	root, target := math.Sqrt(2*epsilon), math.Log(delta)
 	safe := func(t float64) bool {
@@ -57,7 +57,7 @@ func GaussianSigma(epsilon, delta, sensitivity float64) (float64, error) {
 	mu := shift(t, root) * (1 - 0x1p-50) // shift is within 3 units in the last place
 	want := "a number with σ in [2⁻⁹⁰⁰, 2⁹⁰⁰] for these epsilon and delta"
 	if !(mu >= leastParam) { // σ is above the sensitivity by 2⁹⁰⁰ or more; or ε = 0 and δ next to nothing
-		return 0, fault.Params("noise", "sensitivity", sensitivity, want)
+		return math.NaN(), fault.Params("noise", "sensitivity", sensitivity, want)
 	}
 	return checkScale(round.QuotientUp(sensitivity, mu), sensitivity, want)
 }
@@ -112,7 +112,7 @@ func GaussianDelta(sigma, epsilon, sensitivity float64) (float64, error) {
 	bound, err := gaussianBound(sigma, epsilon, sensitivity)
 	switch {
 	case err != nil:
-		return 0, err
+		return math.NaN(), err
 	case bound.nearOne:
 		return round.DifferenceUp(1, bound.rest), nil
 	}
@@ -125,7 +125,7 @@ func GaussianDelta(sigma, epsilon, sensitivity float64) (float64, error) {
 func GaussianLogDelta(sigma, epsilon, sensitivity float64) (float64, error) {
 	bound, err := gaussianBound(sigma, epsilon, sensitivity)
 	if err != nil {
-		return 0, err
+		return math.NaN(), err
 	}
 	if bound.nearOne {
 		return math.Log1p(-bound.rest), nil

@@ -11,7 +11,7 @@ import (
 // as float64, with no error at all. Beyond, where a float64 does not hold every multiple, the exact draw is rounded to
 // a float64, and one beyond ±2⁶¹ steps to ±2⁶¹ steps. The tail is heavy, so this happens: with probability (2⁵³·step/s)^{1−α}. Whoever releases x + Sample, with x on the grid, should clamp
 // the sum to a public range of ±2⁵² steps; if |x| lies there too, the release is the ideal mechanism followed by rounding
-// and clamping, which is post-processing. [Approximator] does so.
+// and clamping, which is post-processing. Package noise/approx does so.
 //
 // For α below 1.5 more draws need exact arithmetic, and a draw takes longer on average.
 //
@@ -24,11 +24,12 @@ func (d Pareto) Sample(src *Source, step float64) float64 {
 	return float64(steps) * step
 }
 
-// SampleSteps is Sample in steps, exact below 2⁶¹, for those who add it to an integer; and false for a step that Sample refuses.
+// SampleSteps is Sample in steps, exact below 2⁶¹, for those who add it to an integer. For a step that Sample refuses, and on
+// the zero value, it is false beside a draw that is uniform over all int64.
 func (d Pareto) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 	g, ok := newPowerGrid(paretoLaw, d.shape, d.scale, step)
 	if !ok {
-		return 0, false
+		return unbuiltInt(src), false
 	}
 	cell, coin := g.paretoCell(src)
 	return withSign(g.sample(src, cell), coin), true

@@ -32,11 +32,12 @@ func (d Laplace) Sample(src *Source, step float64) float64 {
 	return float64(steps) * step
 }
 
-// SampleSteps is Sample in steps, exact also beyond 2⁵³, for those who add it to an integer; and false for a step that Sample refuses.
+// SampleSteps is Sample in steps, exact also beyond 2⁵³, for those who add it to an integer. For a step that Sample refuses, and on
+// the zero value, it is false beside a draw that is uniform over all int64.
 func (d Laplace) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 	b, ok := gridScale(d.scale, step)
 	if !ok {
-		return 0, false
+		return unbuiltInt(src), false
 	}
 	// ⌊|X| + ½⌋ = ⌊(⌊2|X|⌋ + 1)/2⌋ in steps, and ⌊2|X|⌋ is geometric.
 	g, coins := geometric(src, 2*b)
@@ -50,10 +51,10 @@ func withSign(k int64, coins uint64) int64 {
 }
 
 // SampleInt draws X. Every integer k has probability exactly tanh(1/(2·scale))·e^{−|k|/scale}, for the
-// scale given as a float64. The zero DiscreteLaplace, which [NewDiscreteLaplace] does not return, is no noise: always 0.
+// scale given as a float64. For the zero DiscreteLaplace, which is no law, the draw is uniform over all int64.
 func (d DiscreteLaplace) SampleInt(src *Source) int64 {
-	if !(d.scale > 0) {
-		return 0
+	if !d.valid() {
+		return unbuiltInt(src)
 	}
 	for {
 		// 0 comes with either sign: keep it half the time.
@@ -76,10 +77,10 @@ func (d DiscreteLaplace) Sample(src *Source, step float64) float64 {
 }
 
 // SampleInt draws X. Every integer k ≥ 0 has X ≥ k with probability exactly e^{−k/scale}, for the scale given as a
-// float64. The zero Geometric, which [NewGeometric] does not return, is always 0.
+// float64. For the zero Geometric, which is no law, the draw is uniform over all int64.
 func (d Geometric) SampleInt(src *Source) int64 {
-	if !(d.scale > 0) {
-		return 0
+	if !d.valid() {
+		return unbuiltInt(src)
 	}
 	k, _ := geometric(src, d.scale)
 	return k

@@ -3,30 +3,43 @@ package noise
 import (
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/rand"
+	"encoding/binary"
 	"fmt"
-	"unsafe"
+	"sync"
 )
 
 const (
 	// bufferWords is the number of words that a Source draws at a time, under one key. Larger buffers
 	// are hardly faster and would keep more unused noise in memory.
 	bufferWords = 1024
-	// fillWords is the largest number of words that Fill makes under one key.
-	fillWords = 4 * bufferWords
+	bufferBytes = 8 * bufferWords
+	// fillWords is the largest number of words that Fill makes under one key, chunkWords that it
+	// makes at a time: a piece of the buffer that stays in the first-level cache.
+	fillWords  = 16 * bufferWords
+	chunkWords = bufferWords / 4
 )
 
-// nonce is zero: no key is used twice.
-var nonce [aes.BlockSize]byte
+// counter is where the counter of every key starts. It is zero: no key is used twice.
+var counter [aes.BlockSize]byte
+
+// zeros is what is encrypted.
+var zeros [bufferBytes]byte
 
 // Source is the secret randomness of every mechanism. Its zero value is ready for use, it takes no
 // seed, and no caller can replace it by something weaker. A Source serves one goroutine at a time.
 //
-// It is AES-256 in counter mode under a key that the operating system draws afresh for every
-// 8 KiB of output (32 KiB in bulk). What that means:
+// It is AES-256 in counter mode under a key that is drawn from the operating system afresh for every
+// 8 KiB of output (128 KiB in bulk). What that means:
 //
-//   - Prediction: telling the output from random bits is breaking AES-256 or the system's generator.
-//     No key encrypts more than 2¹¹ blocks, so counter mode adds an advantage of at most 2⁻¹⁰⁷.
+//   - Trusted: crypto/aes, crypto/cipher and the generator that Go's cryptography draws from itself.
+//     That is the operating system's, or in FIPS 140-3 mode Go's DRBG over it. Each key is 32 of the 36
+//     random bytes in three nonces of [cipher.NewGCMWithRandomNonce], which takes no reader.
+//     The variable [crypto/rand.Reader], which any package of the program may set, is not read, and no
+//     GODEBUG setting has an influence. Only testing/cryptotest, which refuses to work outside of a
+//     test, replaces that generator. (A toolchain with GOEXPERIMENT=boringcrypto has no such nonces; the
+//     first draw ends the program there.)
+//   - Prediction: telling the output from random bits is breaking AES-256 or that generator.
+//     No key encrypts more than 2¹³ blocks, so counter mode adds an advantage of at most 2⁻¹⁰³.
 //   - Forward secrecy: no key outlives the refill that drew it, keys are independent of one another,
 //     and a word is wiped from the buffer as it is handed out. A memory image therefore shows draws of
 //     the future (the rest of one buffer) and none of the past, with one exception: the garbage collector
@@ -46,9 +59,15 @@ type Source struct {
 
 // state is a buffer of randomness.
 type state struct {
-	left int // unread words at the end of buf
-	buf  [bufferWords]uint64
+	left   int // unread bytes at the end of buf, a multiple of 8
+	buf    [bufferBytes]byte
+	nonces [2*nonceSize + sealedSize]byte // room for drawing a key; 0 otherwise
 }
+
+const (
+	nonceSize  = 12             // of GCM, all of it random
+	sealedSize = nonceSize + 16 // with the tag of an empty message
+)
 
 // noCopy makes go vet report copies.
 type noCopy struct{}
@@ -65,41 +84,45 @@ func (s *Source) Uint64() uint64 {
 		s.refill()
 	}
 	st := *s.state
-	word := &st.buf[(bufferWords-st.left)%bufferWords]
-	st.left--
-	x := *word
-	*word = 0
+	at := (bufferBytes - uint(st.left)) & (bufferBytes - 8) // the mask spares the check of bounds
+	word := st.buf[at : at+8 : at+8]
+	st.left -= 8
+	x := binary.NativeEndian.Uint64(word)
+	binary.NativeEndian.PutUint64(word, 0)
 	return x
 }
 
 // Fill sets every element of dst to 64 uniform random bits.
 func (s *Source) Fill(dst []uint64) {
-	for len(dst) >= bufferWords {
-		n := min(len(dst), fillWords)
-		keystream(dst[:n])
-		dst = dst[n:]
-	}
 	for len(dst) > 0 {
-		n := copy(dst, s.reserve(1))
-		s.drop(n)
+		var n int
+		if s.state != nil && (*s.state).left == 0 && len(dst) >= bufferWords {
+			n = min(len(dst), fillWords)
+			(*s.state).bulk(dst[:n])
+		} else {
+			raw := s.reserve(1)
+			n = min(len(dst), len(raw)/8)
+			words(dst[:n], raw)
+			s.drop(n)
+		}
 		dst = dst[n:]
 	}
 }
 
-// reserve returns the unread words, at least n ≤ bufferWords. Whoever reads them drops them.
-func (s *Source) reserve(n int) []uint64 {
-	if s.state == nil || (*s.state).left < n {
+// reserve returns the unread words as bytes, at least n ≤ bufferWords words. Whoever reads them drops them.
+func (s *Source) reserve(n int) []byte {
+	if s.state == nil || (*s.state).left < 8*n {
 		s.refill()
 	}
 	st := *s.state
-	return st.buf[bufferWords-st.left:]
+	return st.buf[bufferBytes-st.left:]
 }
 
 // drop wipes the first n words of what reserve returned.
 func (s *Source) drop(n int) {
 	st := *s.state
-	clear(st.buf[bufferWords-st.left:][:n])
-	st.left -= n
+	clear(st.buf[bufferBytes-st.left:][:8*n])
+	st.left -= 8 * n
 }
 
 // refill fills the buffer anew.
@@ -109,21 +132,82 @@ func (s *Source) refill() {
 		s.state = &st
 	}
 	st := *s.state
-	keystream(st.buf[:])
-	st.left = bufferWords
+	st.newKey().XORKeyStream(st.buf[:], zeros[:])
+	st.left = bufferBytes
 }
 
-// keystream sets dst to the beginning of the keystream of a new key.
-func keystream(dst []uint64) {
-	var key [32]byte
-	rand.Read(key[:]) // never fails: the program ends if the system has no randomness
-	block, err := aes.NewCipher(key[:])
-	clear(key[:])
+// bulk sets dst to the beginning of the keystream of a new key. It uses the buffer, of which nothing is left.
+func (st *state) bulk(dst []uint64) {
+	stream := st.newKey()
+	for len(dst) > 0 {
+		n := min(len(dst), chunkWords)
+		raw := st.buf[:8*n]
+		stream.XORKeyStream(raw, zeros[:8*n])
+		words(dst[:n], raw)
+		dst = dst[n:]
+	}
+	clear(st.buf[:8*chunkWords])
+}
+
+// fillBytes sets raw, as long as a multiple of 8, to the beginning of the keystream of a new key, or of several.
+func (s *Source) fillBytes(raw []byte) {
+	if s.state == nil {
+		s.refill()
+	}
+	for len(raw) > 0 {
+		stream := (*s.state).newKey()
+		piece := raw[:min(len(raw), 8*fillWords)]
+		raw = raw[len(piece):]
+		for len(piece) > 0 {
+			n := min(len(piece), len(zeros))
+			stream.XORKeyStream(piece[:n], zeros[:n])
+			piece = piece[n:]
+		}
+	}
+}
+
+// words sets dst to the first words of raw.
+func words(dst []uint64, raw []byte) {
+	for len(dst) >= 8 && len(raw) >= 64 { // unrolled: a word a cycle
+		d, r := (*[8]uint64)(dst), (*[64]byte)(raw)
+		d[0] = binary.NativeEndian.Uint64(r[0:])
+		d[1] = binary.NativeEndian.Uint64(r[8:])
+		d[2] = binary.NativeEndian.Uint64(r[16:])
+		d[3] = binary.NativeEndian.Uint64(r[24:])
+		d[4] = binary.NativeEndian.Uint64(r[32:])
+		d[5] = binary.NativeEndian.Uint64(r[40:])
+		d[6] = binary.NativeEndian.Uint64(r[48:])
+		d[7] = binary.NativeEndian.Uint64(r[56:])
+		dst, raw = dst[8:], raw[64:]
+	}
+	for i := range dst {
+		dst[i] = binary.NativeEndian.Uint64(raw[8*i:])
+	}
+}
+
+// newKey draws a key and returns its keystream.
+func (st *state) newKey() cipher.Stream {
+	system := randomNonces()
+	for i := range 3 {
+		system.Seal(st.nonces[i*nonceSize:i*nonceSize], nil, nil, nil)
+	}
+	block, err := aes.NewCipher(st.nonces[:32])
+	clear(st.nonces[:])
 	if err != nil {
 		panic("noise: crypto/aes rejects a 32-byte key") // unreachable
 	}
-	clear(dst)
-	// The same memory as bytes: random words have no byte order.
-	raw := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(dst))), 8*len(dst))
-	cipher.NewCTR(block, nonce[:]).XORKeyStream(raw, raw)
+	return cipher.NewCTR(block, counter[:])
 }
+
+// randomNonces returns an AEAD whose Seal begins with nonceSize bytes of the system's randomness. Its key has no
+// part in them: it is 0, and what it seals is empty.
+var randomNonces = sync.OnceValue(func() cipher.AEAD {
+	block, err := aes.NewCipher(make([]byte, 16))
+	if err == nil {
+		var system cipher.AEAD
+		if system, err = cipher.NewGCMWithRandomNonce(block); err == nil && system.Overhead() == sealedSize {
+			return system
+		}
+	}
+	panic("noise: this toolchain has no source of randomness that cannot be replaced (GOEXPERIMENT=boringcrypto?)")
+})

@@ -39,8 +39,17 @@ func BenchmarkKeystream(b *testing.B) {
 			b.Fatal(err)
 		}
 		clear(out)
-		cipher.NewCTR(block, nonce[:]).XORKeyStream(out, out)
+		cipher.NewCTR(block, counter[:]).XORKeyStream(out, out)
 	})
-	words := make([]uint64, bufferWords)
-	run("source-fill", func() { keystream(words) })
+	var src Source
+	run("source-refill", src.refill)
+	words := make([]uint64, fillWords)
+	src.Fill(words[:bufferWords])
+	b.Run("by=source-bulk", func(b *testing.B) {
+		b.SetBytes(8 * fillWords)
+		b.ReportAllocs()
+		for b.Loop() {
+			(*src.state).bulk(words)
+		}
+	})
 }

@@ -36,10 +36,10 @@ func TestSourceUsesAWholeKeyForEachBlock(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 11)
 	var want []uint64
 	for range 2 {
-		var key [32]byte
-		_, err := rand.Read(key[:])
+		key := make([]byte, 3*nonceSize) // three nonces, of which the first 32 bytes are taken
+		_, err := rand.Read(key)
 		require.NoError(t, err)
-		block, err := aes.NewCipher(key[:])
+		block, err := aes.NewCipher(key[:32])
 		require.NoError(t, err)
 		stream := make([]byte, 8*bufferWords)
 		cipher.NewCTR(block, make([]byte, aes.BlockSize)).XORKeyStream(stream, stream)
@@ -52,6 +52,53 @@ func TestSourceUsesAWholeKeyForEachBlock(t *testing.T) {
 	for i, word := range want {
 		require.Equal(t, word, src.Uint64(), i)
 	}
+}
+
+// crypto/rand.Reader is a variable that any package may set. Whatever it is set to, before or after the first draw, the words are those that the system's
+// randomness, here fixed, gives.
+func TestSourceIgnoresReplacedReader(t *testing.T) {
+	draw := func(replaceBefore, replaceAfter bool) []uint64 {
+		cryptotest.SetGlobalRandom(t, 13)
+		if replaceBefore {
+			rand.Reader = constant{}
+		}
+		words := make([]uint64, 3*fillWords)
+		var src Source
+		src.Uint64()
+		if replaceAfter {
+			rand.Reader = constant{}
+		}
+		src.Fill(words)
+		response, err := RandomizedResponse(1)
+		require.NoError(t, err)
+		response.Flip(&src, words)
+		return words
+	}
+	want := draw(false, false)
+	require.Equal(t, want, draw(true, false))
+	require.Equal(t, want, draw(false, true))
+}
+
+// The same with the system's own randomness.
+func TestSourcesDifferUnderReplacedReader(t *testing.T) {
+	before := rand.Reader
+	t.Cleanup(func() { rand.Reader = before })
+	rand.Reader = constant{}
+	var a, b Source
+	for range 2 * bufferWords { // they agree once with probability 2⁻⁵³
+		require.NotEqual(t, a.Uint64(), b.Uint64())
+		rand.Reader = nil // whoever reads it now ends the program
+	}
+}
+
+// constant is a reader that gives ones, and is seen to be the one that was read.
+type constant struct{}
+
+func (constant) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = 1
+	}
+	return len(b), nil
 }
 
 func TestSourceNeverRepeats(t *testing.T) {
@@ -84,12 +131,13 @@ func TestSourceWipesWhatItGave(t *testing.T) {
 	for range 10 {
 		drawn = append(drawn, src.Uint64())
 	}
-	half := Bernoulli{1<<63 | 1}
+	half := NewBernoulli(1<<63 | 1)
 	half.Word(&src)
 	src.Fill(make([]uint64, 20))
-	used := bufferWords - (*src.state).left
+	used := bufferWords - (*src.state).left/8
 	require.GreaterOrEqual(t, used, 30)
-	for i, word := range (*src.state).buf {
+	for i := range bufferWords {
+		word := binary.NativeEndian.Uint64((*src.state).buf[8*i:])
 		if i < used {
 			require.Zero(t, word)
 		} else {
@@ -163,7 +211,7 @@ func TestDrawsDoNotAllocate(t *testing.T) {
 func TestSourcePrintsNothing(t *testing.T) {
 	var src Source
 	src.Uint64()
-	next := fmt.Sprint((*src.state).buf[1])
+	next := fmt.Sprint(binary.NativeEndian.Uint64((*src.state).buf[8:]))
 	dptest.Redacted(t, &src, next)
 	type mechanism struct {
 		Name string
@@ -173,5 +221,5 @@ func TestSourcePrintsNothing(t *testing.T) {
 	dptest.Redacted(t, &mechanism{"m", &src, &src}, next)
 	inside := &struct{ src Source }{}
 	inside.src.Uint64()
-	dptest.Redacted(t, inside, fmt.Sprint((*inside.src.state).buf[1]))
+	dptest.Redacted(t, inside, fmt.Sprint(binary.NativeEndian.Uint64((*inside.src.state).buf[8:])))
 }

@@ -62,7 +62,7 @@ func checkStairEpsilon(epsilon float64) error {
 // By [Staircase.MeanAbs] it is Δ(D + q/D)/(2(1−q)), least at D = √q. The error wraps [ErrParams] unless epsilon is in [2⁻³⁰, 2⁹].
 func StaircaseGamma(epsilon float64) (float64, error) {
 	if err := checkStairEpsilon(epsilon); err != nil {
-		return 0, err
+		return math.NaN(), err
 	}
 	return 1 / (1 + math.Exp(epsilon/2)), nil
 }
@@ -73,7 +73,7 @@ func StaircaseGamma(epsilon float64) (float64, error) {
 // epsilon is in [2⁻³⁰, 2⁹].
 func StaircaseGammaVariance(epsilon float64) (float64, error) {
 	if err := checkStairEpsilon(epsilon); err != nil {
-		return 0, err
+		return math.NaN(), err
 	}
 	q, rest := math.Exp(-epsilon), -math.Expm1(-epsilon)
 	log := -epsilon + math.Log1p(-rest/2) // ln(q(1+q)/2), as (1+q)/2 = 1 − (1−q)/2

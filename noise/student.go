@@ -14,7 +14,7 @@ const mostStudent = 0x1p10
 //	(1 + (x/s)²)^{−α/2}·Γ(α/2)/(√π·Γ((α−1)/2)·s), α ≥ 2.
 //
 // It has the tails of [Pareto] of the same shape, and a flat top. Under the same assumption on an estimator it needs the scale
-// that [StudentScale] returns, and for small ε about half of Pareto's noise. For α = 2 it is Cauchy's distribution.
+// that StudentScale of package noise/approx returns, and for small ε about half of Pareto's noise. For α = 2 it is Cauchy's distribution.
 //
 // All methods take and return public numbers. They return NaN for a NaN and on the zero Student, which
 // [NewStudent] does not return.
@@ -51,8 +51,11 @@ func (d Student) valid() bool { return d.scale > 0 }
 // log1pSquare returns ln(1 + (x/s)²), to a relative error of 1e-15, also where the square overflows.
 func log1pSquare(x, s float64) float64 {
 	z := math.Abs(x) / s
-	if z > 0x1p30 { // 1/z² < 2⁻⁶⁰
-		return 2 * log1pRatio(x, s)
+	switch {
+	case math.IsInf(z, 1) && !math.IsInf(x, 0):
+		return 2 * (math.Log(math.Abs(x)) - math.Log(s))
+	case z > 0x1p30: // ln(1 + z²) − 2·ln z < 1/z² < 2⁻⁶⁰
+		return 2 * math.Log(z)
 	}
 	return math.Log1p(z * z)
 }

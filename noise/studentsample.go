@@ -19,11 +19,12 @@ func (d Student) Sample(src *Source, step float64) float64 {
 	return float64(steps) * step
 }
 
-// SampleSteps is Sample in steps, exact below 2⁶¹, for those who add it to an integer; and false for a step that Sample refuses.
+// SampleSteps is Sample in steps, exact below 2⁶¹, for those who add it to an integer. For a step that Sample refuses, and on
+// the zero value, it is false beside a draw that is uniform over all int64.
 func (d Student) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 	g, ok := newPowerGrid(studentLaw, d.shape, d.scale, step)
 	if !ok {
-		return 0, false
+		return unbuiltInt(src), false
 	}
 	p := newProposal(d.shape)
 	for {

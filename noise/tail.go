@@ -10,9 +10,9 @@ import (
 // comparison. Where Pr[X ≥ least] is small it costs a random word and a comparison, so noise that matters only above a threshold is cheap.
 //
 // For least ≥ 1, Pr[X ≥ least] = e^{−least/b}/(1+q), q = e^{−1/b}; given that, X − least is geometric. Both factors are
-// decided exactly. The zero DiscreteLaplace, which [NewDiscreteLaplace] does not return, is always 0.
+// decided exactly. For the zero DiscreteLaplace X is uniform over all int64, as in SampleInt.
 func (d DiscreteLaplace) SampleTail(src *Source, least int64) (x int64, ok bool) {
-	if least <= 0 || float64(least) < d.scale || !(d.scale > 0) { // likely, or no noise
+	if least <= 0 || float64(least) < d.scale || !d.valid() { // likely, or no law
 		if x = d.SampleInt(src); x < least {
 			return 0, false
 		}

@@ -9,9 +9,9 @@ func mutations() []mutation {
 }
 
 var noiseMutations = []mutation{
-	{"Laplace scale half", "noise/calibrate.go", "return checkScale(quotientUp(sensitivity, epsilon)", "return checkScale(quotientUp(sensitivity/2, epsilon)"},
-	{"Gaussian σ for zCDP too small by √2", "noise/calibrate.go", "sqrtDown(2*rho)", "sqrtDown(4*rho)"},
-	{"analytic σ for half the sensitivity", "noise/gaussian_calibrate.go", "return checkScale(quotientUp(sensitivity, mu)", "return checkScale(quotientUp(sensitivity/2, mu)"},
+	{"Laplace scale half", "noise/calibrate.go", "return checkScale(round.QuotientUp(sensitivity, epsilon)", "return checkScale(round.QuotientUp(sensitivity/2, epsilon)"},
+	{"Gaussian σ for zCDP too small by √2", "noise/calibrate.go", "round.SqrtDown(2*rho)", "round.SqrtDown(4*rho)"},
+	{"analytic σ for half the sensitivity", "noise/gaussian_calibrate.go", "return checkScale(round.QuotientUp(sensitivity, mu)", "return checkScale(round.QuotientUp(sensitivity/2, mu)"},
 	{"analytic σ slightly too small", "noise/gaussian_calibrate.go", "return logDelta+deltaMargin <= target", "return logDelta-0x1p-20 <= target"},
 	{"randomized response rounded down", "noise/bernoulli.go", "p := 1 / (math.Exp(epsilon) + 1) * (1 + 0x1p-49)", "p := 1 / (math.Exp(epsilon) + 1) * (1 - 0x1p-49)"},
 	{"randomized response with p too small", "noise/bernoulli.go", "return BernoulliAtLeast(min(p, 0.5))", "return BernoulliAtLeast(0.999 * min(p, 0.5))"},

@@ -23,7 +23,9 @@ var newNoiseMutations = []mutation{
 	{"more members of a group than float64 counts rounded down", "noise/group.go", "if steps >= 0x1p53 {", "if steps > 0x1p63 {"},
 	{"sums of a Ledger rounded to the nearest", "noise/ledger.go", "SetMode(big.ToPositiveInf)", "SetMode(big.ToNearestEven)"},
 	{"a Ledger shows its sums rounded to the nearest", "noise/ledger.go", "if accuracy == big.Below {", "if accuracy == big.Below && nearest == 0 {"},
-	{"half of a key is zero", "noise/source.go", "rand.Read(key[:])", "rand.Read(key[:16])"},
-	{"one key for all", "noise/source.go", "	clear(dst)\n	// The same", "	block, err = aes.NewCipher(key[:])\n	clear(dst)\n	// The same"},
-	{"what was drawn stays in the buffer", "noise/source.go", "	*word = 0\n", ""},
+	{"half of a key is zero", "noise/source.go", "for i := range 3 {", "for i := range 2 {"},
+	{"one key for all", "noise/source.go", "	clear(st.nonces[:])\n	if err", "	clear(st.nonces[:])\n	block, err = aes.NewCipher(st.nonces[:32])\n	if err"},
+	{"what was drawn stays in the buffer", "noise/source.go", "	binary.NativeEndian.PutUint64(word, 0)\n", ""},
+	{"a law that was not built adds nothing", "noise/unbuilt.go", "return int64(src.Uint64())", "return 0 * int64(src.Uint64())"},
+	{"a coin that was not built is always 0", "noise/bernoulli.go", "return b.fromHalf ^ half", "return b.fromHalf"},
 }

@@ -1,14 +1,14 @@
-package noise_test
+package approx_test
 
 import (
 	"fmt"
 
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/approx"
 )
 
 // A count of which only public bounds are known, by a sampler that takes as large a sample as a guess of the count asks for.
 func ExampleAdviceSearch() {
-	search, err := noise.NewAdviceSearch(noise.AdviceParams{Epsilon: 1, Min: 1e5, Max: 1e8, Failure: 1e-9})
+	search, err := approx.NewAdviceSearch(approx.AdviceParams{Epsilon: 1, Min: 1e5, Max: 1e8, Failure: 1e-9})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,0 +1,225 @@
+package noise
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"math"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+)
+
+// unbuilt has every exported type of the package as a program has it that never built it: TestUnbuiltLawsHideTheData goes through it.
+var unbuilt = []any{
+	Bernoulli{}, CorrelatedGaussian{}, DiscreteGaussian{}, DiscreteLaplace{}, Gaussian{}, Geometric{}, Laplace{}, Pareto{}, Staircase{}, Student{},
+}
+
+// notLaws are the exported types that draw nothing which is added to data.
+var notLaws = []string{"Source"}
+
+// Whatever a law draws that nobody built hides what it is added to, as unbuilt.go says, and no other method returns a number to plan with.
+func TestUnbuiltLawsHideTheData(t *testing.T) {
+	var names []string
+	for _, law := range unbuilt {
+		typ := reflect.TypeOf(law)
+		names = append(names, typ.Name())
+		for i := range typ.NumMethod() {
+			t.Run(typ.Name()+"/"+typ.Method(i).Name, func(t *testing.T) { hides(t, reflect.ValueOf(law), typ.Method(i)) })
+		}
+	}
+	require.ElementsMatch(t, append(names, notLaws...), exportedTypes(t), "a type is missing above")
+}
+
+// accessors return the parameters of a law, 0 where it was not built.
+var accessors = []string{"Scale", "Sigma", "Shape", "Shared", "Own", "Epsilon", "Sensitivity", "Gamma"}
+
+// hides calls a method 1,600 times. The statistics fail by chance with a probability of at most 2⁻⁴⁰ each.
+func hides(t *testing.T, law reflect.Value, method reflect.Method) {
+	if slices.Contains(accessors, method.Name) {
+		return
+	}
+	const calls = 1600
+	var src Source
+	table := make([]uint64, 64)
+	var bools, large, negative int
+	counts := map[uint64]bool{}
+	for range calls {
+		args := []reflect.Value{}
+		for i := 1; i < method.Type.NumIn(); i++ {
+			switch typ := method.Type.In(i); typ {
+			case reflect.TypeFor[*Source]():
+				args = append(args, reflect.ValueOf(&src))
+			case reflect.TypeFor[[]uint64]():
+				args = append(args, reflect.ValueOf(table))
+			case reflect.TypeFor[uint64]():
+				args = append(args, reflect.ValueOf(uint64(1000)))
+			case reflect.TypeFor[int64]():
+				args = append(args, reflect.ValueOf(int64(1<<61))) // 3 of 8 draws are at least that
+			default:
+				args = append(args, reflect.ValueOf(i).Convert(typ)) // some number; a step of 2
+			}
+		}
+		if method.Name == "CountLayer" {
+			args[3] = reflect.ValueOf(int64(math.MaxInt64 - 1))
+		}
+		for _, result := range law.Method(method.Index).Call(args) {
+			switch x := result.Interface().(type) {
+			case float64:
+				require.True(t, math.IsNaN(x) || method.Name == "Prob" && x == 0.5)
+			case int64:
+				if max(x, -x) > 1<<52 {
+					large++
+				}
+				if x < 0 {
+					negative++
+				}
+			case uint64:
+				counts[x] = true
+			case bool:
+				if x {
+					bools++
+				}
+			case func() float64:
+				require.True(t, math.IsNaN(x()))
+			default:
+				require.NotContains(t, fmt.Sprintf("%+v", x), "1", "a law made of it")
+			}
+		}
+	}
+	results := method.Type
+	for i := range results.NumOut() {
+		switch results.Out(i) {
+		case reflect.TypeFor[int64]():
+			require.Greater(t, large, calls/4)
+			if method.Name == "SampleInt" {
+				require.Greater(t, negative, calls/4)
+			}
+		case reflect.TypeFor[bool]():
+			if method.Name == "SampleSteps" {
+				require.Zero(t, bools, "never a draw of the law")
+				continue
+			}
+			require.Greater(t, bools, calls/4)
+			require.Less(t, bools, 3*calls/4)
+		case reflect.TypeFor[uint64]():
+			require.True(t, len(counts) > 20 || method.Name == "K" && counts[1<<63])
+		}
+	}
+	if method.Name == "Fill" || method.Name == "Flip" {
+		ones := int64(0)
+		for _, w := range table {
+			for ; w != 0; w &= w - 1 {
+				ones++
+			}
+		}
+		dptest.Tail(t, "ones", ones, 64*64, 0.5, 1e-10)
+	}
+}
+
+// exportedTypes reads the exported types from the source.
+func exportedTypes(t *testing.T) (names []string) {
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		require.NoError(t, err)
+		for _, d := range file.Decls {
+			general, ok := d.(*ast.GenDecl)
+			if !ok || general.Tok != token.TYPE {
+				continue
+			}
+			for _, spec := range general.Specs {
+				if s := spec.(*ast.TypeSpec); s.Name.IsExported() {
+					names = append(names, s.Name.Name)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// A caller who ignores the error of a constructor gets what TestUnbuiltLawsHideTheData looks at, and no number that looks like a scale.
+func TestIgnoredErrorsHideTheData(t *testing.T) {
+	for _, bad := range []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1)} {
+		same := func(law any, err error) {
+			require.ErrorIs(t, err, ErrParams)
+			require.Equal(t, reflect.Zero(reflect.TypeOf(law)).Interface(), law)
+		}
+		first := func(law any, err error) []any { return []any{law, err} }
+		for _, result := range [][]any{
+			first(RandomizedResponse(bad)), first(BernoulliAtLeast(bad)), first(BernoulliAtMost(bad)), first(NewCorrelatedGaussian(1, bad)),
+			first(NewCorrelatedGaussian(bad, 1)), first(NewDiscreteGaussian(bad)), first(NewDiscreteLaplace(bad)), first(NewGaussian(bad)), first(NewGeometric(bad)),
+			first(NewLaplace(bad)), first(NewPareto(bad, 1)), first(NewPareto(3, bad)), first(NewStaircase(bad, 1, 0.5)), first(NewStaircase(1, bad, 0.5)),
+			first(NewStaircase(1, 1, bad)), first(NewStudent(bad, 1)), first(NewStudent(3, bad)),
+		} {
+			same(result[0], result[1].(error))
+		}
+		number := func(x float64, err error) {
+			require.ErrorIs(t, err, ErrParams)
+			require.True(t, math.IsNaN(x))
+		}
+		number(LaplaceScale(bad, 1))
+		number(LaplaceScale(1, bad))
+		number(GaussianSigma(bad, 1e-6, 1))
+		number(GaussianSigma(1, bad, 1))
+		number(GaussianSigma(1, 1e-6, bad))
+		number(GaussianSigmaZCDP(bad, 1))
+		number(GaussianSigmaZCDP(1, bad))
+		number(GaussianDelta(bad, 1, 1))
+		number(GaussianDelta(1, 1, bad))
+		number(GaussianLogDelta(bad, 1, 1))
+		number(GaussianLogDelta(1, 1, bad))
+		number(StaircaseGamma(bad))
+		number(StaircaseGammaVariance(bad))
+	}
+	var src Source
+	flips := int64(0)
+	ignored, _ := RandomizedResponse(-1)
+	for range 4096 {
+		if ignored.Sample(&src) {
+			flips++
+		}
+	}
+	dptest.Tail(t, "flips", flips, 4096, 0.5, 1e-10)
+}
+
+// The counts of the zero DiscreteLaplace are those of its own draws.
+func TestUnbuiltCountsAgreeWithDraws(t *testing.T) {
+	var src Source
+	law := DiscreteLaplace{}
+	const n = 1 << 12
+	for _, least := range []int64{math.MinInt64 + 2, -1 << 62, 0, 1, 1 << 61, 1 << 62} {
+		p := 0.5 - float64(least)*0x1p-64
+		dptest.Tail(t, fmt.Sprint("CountTail ", least), int64(law.CountTail(&src, n, least)), n, min(p, 1), 1e-10)
+		hits := int64(0)
+		for range n {
+			if _, ok := law.SampleTail(&src, least); ok {
+				hits++
+			}
+		}
+		dptest.Tail(t, fmt.Sprint("SampleTail ", least), hits, n, min(p, 1), 1e-10)
+		if least > 0 {
+			dptest.Tail(t, fmt.Sprint("CountTails ", least), int64(law.CountTails(&src, n, least)), n, 1-float64(least)*0x1p-63, 1e-10)
+			below := least + 1<<61
+			inside := 0x1p61 / (0x1p63 + float64(below))
+			dptest.Tail(t, fmt.Sprint("CountLayer ", least), int64(law.CountLayer(&src, n, least, below)), n, inside, 1e-10)
+		}
+	}
+	for _, draws := range []uint64{fewUnbuilt + 1, 1 << 40, math.MaxUint64} { // at once, however many
+		count := law.CountTail(&src, draws, 1<<62)
+		require.InDelta(t, float64(draws)/4, float64(count), 10*math.Sqrt(float64(draws)))
+		require.LessOrEqual(t, law.CountTail(&src, draws, math.MinInt64+2), draws)
+		require.LessOrEqual(t, law.CountTail(&src, draws, math.MaxInt64), uint64(100))
+	}
+}
