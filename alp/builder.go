@@ -1,32 +1,34 @@
 package alp
 
 import (
-	"fmt"
-	"log/slog"
 	"math"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/totals"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Builder sums values by index. It holds private data: it prints nothing of it, encodes nothing, and Release is the only
-// way out. One goroutine at a time may use it.
+type secret = private.State[state]
+
+// Builder sums values by index. It holds private data: it prints nothing of it, encodes nothing,
+// and Release is the only way out. One goroutine at a time may use it; Add and Release panic where
+// they see two at work.
 type Builder struct {
-	state **state // twice removed: fmt, slog and the encoders get no further than an address
+	secret
+	guarantee budget.Guarantee
 }
 
-// state is nil once released.
 type state struct {
-	params Params // resolved, unless Sparsity is to be estimated: then it is 0, and shape is for 1
+	params Params // resolved; Sparsity is 0 if it is to be estimated, and shape is for 1 then
 	shape  shape
 	totals totals.Table[uint64]
 	src    noise.Source
 }
 
-// New returns an empty Builder, or an error that wraps [ErrParams]. It computes all numbers of the release, which takes up to some
-// milliseconds, and allocates no table: that is for Release.
+// New returns an empty Builder, or an error that wraps [ErrParams]. It computes all numbers of the
+// release, which takes up to some milliseconds, and allocates no table: that is for Release.
 func New(p Params) (*Builder, error) {
 	p, err := p.Resolved()
 	if err != nil {
@@ -35,12 +37,19 @@ func New(p Params) (*Builder, error) {
 	if p.Seed.IsZero() {
 		p.Seed = hashing.NewSeed()
 	}
-	s := &state{params: p, totals: totals.New[uint64](maxTotal)}
-	if s.shape, err = p.known().shape(); err != nil {
+	first := p
+	if p.estimates() {
+		first.Sparsity = 1 // the grid, all that Add needs, is the same for all
+	}
+	shape, err := first.shape()
+	if err != nil {
 		return nil, err
 	}
-	return &Builder{&s}, nil
+	return &Builder{private.New(state{params: p, shape: shape, totals: totals.New[uint64](maxTotal)}), p.promise()}, nil
 }
+
+// Guarantee returns what Release promises: see [Params.Guarantee]. A Builder that New did not make promises nothing.
+func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add adds the value to the total of the index. NaN counts as 0, an index of Dim or more is ignored, and totals saturate at ±2⁵⁴ steps of the grid, more than
 // 2⁴⁰ times Δ/ε. So are new indices once there are 2³² − 1, where the guarantee ends.
@@ -52,14 +61,14 @@ func New(p Params) (*Builder, error) {
 // After Release, and on a Builder that New did not make, Add does nothing: the release is final. A caller that cannot be sure asks
 // [Builder.Released] first.
 func (b *Builder) Add(index uint64, value float64) {
-	if b.Released() {
+	s := private.Enter(b.secret)
+	if s == nil {
 		return
 	}
-	s := *b.state
-	if s.params.Dim > 0 && index >= s.params.Dim {
-		return
+	if s.params.Dim == 0 || index < s.params.Dim {
+		s.totals.Add(index, s.steps(value))
 	}
-	s.totals.Add(index, s.steps(value))
+	private.Leave(b.secret)
 }
 
 // steps returns the value on the grid.
@@ -84,26 +93,15 @@ func (s *state) steps(value float64) int64 {
 }
 
 // Released reports whether the Builder has been released, and Add therefore ignores what it is given.
-func (b *Builder) Released() bool { return b.state == nil || *b.state == nil }
+func (b *Builder) Released() bool { return private.Released(b.secret) }
 
-// Release spends the budget and returns the private projection. The Builder gives up its data; a second Release returns an error that
-// wraps [ErrReleased].
+// Release spends the budget and returns the private projection. The Builder gives up its data; a
+// second Release returns an error that wraps [ErrReleased]. There is no other error: New has decided
+// all that could fail.
 func (b *Builder) Release() (*Projection, error) {
-	if b.Released() {
-		return nil, fmt.Errorf("alp: Release: the Builder is %w", fault.ErrReleased)
+	s, err := private.Take(b.secret, "alp: Release: the Builder")
+	if err != nil {
+		return nil, err
 	}
-	s := *b.state
-	*b.state = nil
 	return s.release()
 }
-
-const redacted = "alp.Builder (private)"
-
-// Format prints a fixed text under every verb.
-func (b Builder) Format(f fmt.State, _ rune) { fmt.Fprint(f, redacted) }
-
-// LogValue logs a fixed text.
-func (b Builder) LogValue() slog.Value { return slog.StringValue(redacted) }
-
-// MarshalText encodes a fixed text, so that JSON and XML hold nothing else.
-func (b Builder) MarshalText() ([]byte, error) { return []byte(redacted), nil }

@@ -7,6 +7,7 @@ import (
 	"testing/cryptotest"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,7 +23,7 @@ func TestBuilderIsRedacted(t *testing.T) {
 	b.Add(123456789123, 987654321987)
 	dptest.Redacted(t, b, "123456789123", "987654321987")
 	dptest.Redacted(t, *b, "123456789123", "987654321987")
-	require.Equal(t, redacted, fmt.Sprintf("%+v", b))
+	require.Equal(t, "alp.Builder (private)", fmt.Sprintf("%+v", b))
 }
 
 func TestReleaseIsFinal(t *testing.T) {
@@ -94,7 +95,7 @@ func TestTotals(t *testing.T) {
 			b.Add(7, v)
 		}
 		b.Add(p.Dim, 5) // ignored
-		s := *b.state
+		s := private.Enter(b.secret)
 		return clamped(&s.totals, s.shape.limit, p.Signed)
 	}
 	p := Params{Epsilon: 1, Delta: 1e-6, Dim: 100, Sparsity: 10, Integers: true, Max: 1000}
@@ -116,7 +117,7 @@ func TestTotals(t *testing.T) {
 // Values off the grid keep their mean.
 func TestRandomRounding(t *testing.T) {
 	b := newBuilder(t, Params{Epsilon: 1, Delta: 1e-6, Sparsity: 10, Signed: true})
-	s := *b.state
+	s := private.Enter(b.secret)
 	const n = 100000
 	up := int64(0)
 	for range n {

@@ -22,27 +22,31 @@ import (
 // Collisions, the number of entries that change and the quality of the hash functions do not matter, as long as these do not depend on the data.
 // The minimum in the place of the maximum, and any other map that moves by at most one step, would do as well.
 type code struct {
-	width  int      // steps of a column: values are 0 to width
-	levels int      // Q, the number of outputs, a power of two: a cell takes log₂Q bits
-	tail   []uint64 // tail[v·(levels−1)+l−1] = 2⁶⁴·Pr[output ≥ l | v], l = 1 … levels−1: falls in l, grows in v
+	width  int // steps of a column: values are 0 to width
+	levels int // Q, the number of outputs, a power of two: a cell takes log₂Q bits
+
+	// 2⁶⁴·Pr[output ≥ l | v] = rise[v+shift[l−1]] + (levels−l)·floor for
+	// l = 1 … levels−1: one curve, moved by the thresholds of the levels.
+	// shift falls to 0, and rise grows.
+	rise  []uint64
+	shift []int
+	floor uint64
 }
 
-// tails returns 2⁶⁴·Pr[output ≥ l | v] for l = 1 … levels−1.
-func (c *code) tails(v int) []uint64 {
-	n := c.levels - 1
-	return c.tail[v*n : v*n+n : v*n+n]
+// tail returns 2⁶⁴·Pr[output ≥ l | v] for l = 1 … levels−1. It falls in l and grows in v.
+func (c *code) tail(v, l int) uint64 {
+	return c.rise[v+c.shift[l-1]] + uint64(c.levels-l)*c.floor
 }
 
 // mass returns 2⁶⁴·Pr[output = o | v].
 func (c *code) mass(v, o int) uint64 {
-	t := c.tails(v)
 	switch o {
 	case 0:
-		return -t[0] // 2⁶⁴ − t[0]
+		return -c.tail(v, 1) // 2⁶⁴ − tail
 	case c.levels - 1:
-		return t[o-1]
+		return c.tail(v, o)
 	}
-	return t[o-1] - t[o]
+	return c.tail(v, o) - c.tail(v, o+1)
 }
 
 // prob returns Pr[output = o | v].
@@ -51,10 +55,7 @@ func (c *code) prob(v, o int) float64 { return float64(c.mass(v, o)) * 0x1p-64 }
 // output returns the output that a uniform random word decides on: the number of l whose tail is above the word.
 func (c *code) output(v int, random uint64) uint8 {
 	o := 0
-	for _, t := range c.tails(v) {
-		if random >= t {
-			break
-		}
+	for o < c.levels-1 && random < c.tail(v, o+1) {
 		o++
 	}
 	return uint8(o)

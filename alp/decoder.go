@@ -83,7 +83,7 @@ func (s *shape) outward(histogram [][]uint64, side int) [][]uint64 {
 	return out
 }
 
-// split turns what the cells of an index show into the two sides, as outward does; the one below 0 is nil unless values are signed. It overwrites outputs.
+// sides turns what the cells of an index show into the two sides, as outward does; the one below 0 is nil unless values are signed. It overwrites outputs.
 func (s *shape) sides(outputs []uint8) (positive, negative []uint8) {
 	if !s.params.Signed {
 		return outputs, nil

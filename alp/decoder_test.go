@@ -205,7 +205,7 @@ func TestManyColumns(t *testing.T) {
 
 // The number of outputs of all columns is bounded, so that no release or encoding takes long to read. What is chosen stays within the bound; what is asked for is refused.
 func TestManyOutputs(t *testing.T) {
-	p := Params{Epsilon: 1, Sparsity: 10, Max: 1e7, Structure: ColumnsOnly}
+	p := Params{Epsilon: 1, Sparsity: 10, Max: 1e6, Structure: ColumnsOnly}
 	for _, levels := range []int{0, 2, 16} {
 		p.Levels = levels
 		r, err := p.Resolved()

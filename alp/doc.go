@@ -9,7 +9,7 @@
 //
 // # Model
 //
-// The input is x with few non-zero entries, real or integer, ≥ 0 or of both signs. Neighbours are vectors with ‖x − x′‖₁ ≤ Δ (budget.L1), whatever the number of
+// The input is x with few non-zero entries, real or integer, ≥ 0 or of both signs. Neighbours are vectors with ‖x − x′‖₁ ≤ Δ ([budget.L1]), whatever the number of
 // entries that differ. Params and hash functions are public, and chosen without regard to the data.
 //
 // # The structure
@@ -50,7 +50,7 @@
 //
 // # Cost
 //
-// The table takes Bits·Sparsity bits, log₂Q for each cell, and the encoding a header and the list besides. Add is one access to a map. Release draws 10⁸ to 10⁹ empty cells a second and
+// The table takes Bits·Sparsity bits, log₂Q for each cell, and the encoding a header and the list besides. Add is one look into a hash table. Release draws 10⁸ to 10⁹ empty cells a second and
 // takes about 1 µs for each entry. A lookup takes 30 to 70 ns while table and list lie in a fast cache, 150 to 400 ns from memory, and does not allocate.
 //
 // # Not covered

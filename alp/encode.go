@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/threshold"
@@ -49,14 +48,20 @@ func (p Params) Size(listed int) int {
 	return size
 }
 
-// floats returns the floating-point fields in the order of the encoding.
-func (p *Params) floats() [12]*float64 {
-	return [...]*float64{&p.Epsilon, &p.Delta, &p.Sensitivity, &p.Max, &p.Base, &p.Alpha, &p.Bits, &p.Split, &p.Turn, &p.FalseKeys, &p.Norm, &p.SparsityShare}
-}
-
-// switches returns the truth values in the order of their flags.
-func (p *Params) switches() [5]*bool {
-	return [...]*bool{&p.Integers, &p.Signed, &p.TwoVectors, &p.Linear, &p.Independent}
+// fields is what an encoding says of the Params, in its order.
+func (p *Params) fields() []wire.Field {
+	list := []wire.Field{
+		wire.Flags(&p.Integers, &p.Signed, &p.TwoVectors, &p.Linear, &p.Independent),
+		wire.Byte(&p.Structure),
+		wire.Short(&p.Levels, maxLevels), wire.Short(&p.Columns, maxColumns),
+		wire.Uint(&p.Dim), wire.Long(&p.Sparsity, math.MaxInt), wire.Bytes(p.Seed[:]),
+	}
+	for _, x := range []*float64{
+		&p.Epsilon, &p.Delta, &p.Sensitivity, &p.Max, &p.Base, &p.Alpha, &p.Bits, &p.Split, &p.Turn, &p.FalseKeys, &p.Norm, &p.SparsityShare,
+	} {
+		list = append(list, wire.Float(x))
+	}
+	return list
 }
 
 // AppendBinary appends the encoding of the projection to dst. The error, which wraps [ErrFormat], is for a Projection that is neither released nor decoded.
@@ -65,22 +70,8 @@ func (p *Projection) AppendBinary(dst []byte) ([]byte, error) {
 		return dst, fault.Format("alp", "a Projection that was not released has no encoding")
 	}
 	q := p.shape.params
-	flags := byte(0)
-	for i, on := range q.switches() {
-		if *on {
-			flags |= 1 << i
-		}
-	}
 	dst = wire.AppendHeader(dst, wire.KindALP, version)
-	dst = append(dst, flags, byte(q.Structure))
-	dst = binary.LittleEndian.AppendUint16(dst, uint16(q.Levels))
-	dst = binary.LittleEndian.AppendUint16(dst, uint16(q.Columns))
-	dst = binary.LittleEndian.AppendUint64(dst, q.Dim)
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(q.Sparsity))
-	dst = append(dst, q.Seed[:]...)
-	for _, x := range q.floats() {
-		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(*x))
-	}
+	dst = wire.AppendFields(dst, q.fields())
 	for _, word := range p.table {
 		dst = binary.LittleEndian.AppendUint64(dst, word)
 	}
@@ -130,33 +121,14 @@ func (p *Projection) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// readParams reads the Params. It fails unless they are valid, filled in and encoded in the one way they can be.
+// readParams reads the Params. It fails unless they are valid, filled in and encoded in the one way
+// they can be.
 func readParams(r *wire.Reader) (p Params) {
-	flags := r.Uint8()
-	for i, on := range p.switches() {
-		*on = flags>>i&1 != 0
-	}
-	p.Structure = Structure(r.Uint8())
-	p.Levels, p.Columns = int(readUint16(r)), int(readUint16(r))
-	p.Dim = r.Uint64()
-	sparsity := r.Uint64()
-	p.Sparsity = int(min(sparsity, math.MaxInt))
-	p.Seed = hashing.Seed(append(r.Bytes(len(p.Seed)), make([]byte, len(p.Seed))...)[:len(p.Seed)])
-	for _, x := range p.floats() {
-		*x = r.Float64()
-		if wire.NegativeZero(*x) {
-			r.Fail("a negative zero")
-		}
-	}
-	if r.Err() == nil && (flags > 31 || sparsity > math.MaxInt || p.validate() != nil || !p.filledIn()) {
+	r.Fields(p.fields())
+	if r.Err() == nil && (p.validate() != nil || !p.filledIn()) {
 		r.Fail("invalid Params")
 	}
 	return p
-}
-
-func readUint16(r *wire.Reader) uint16 {
-	low := uint16(r.Uint8())
-	return low | uint16(r.Uint8())<<8
 }
 
 // filledIn reports whether nothing is left to choose.

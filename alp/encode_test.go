@@ -183,6 +183,8 @@ func TestUnmarshalEdges(t *testing.T) {
 
 // useDecoded checks that every method works on what decodes.
 func useDecoded(t *testing.T, data []byte) {
+	bytes := allocated(func() { _ = new(Projection).UnmarshalBinary(data) })
+	require.LessOrEqual(t, bytes, decodeLimit(len(data)), "%d bytes", len(data))
 	v := dptest.Decoded[Projection](t, data)
 	if v == nil {
 		return

@@ -191,15 +191,13 @@ func small(t *testing.T, p Params) shape {
 	return s
 }
 
-// spoiled returns the code with the probabilities of the rarest outputs of a column's ends one part in 1000 smaller.
+// spoiled returns the code with the probabilities of the rarest outputs of a column's ends one part
+// in 1000 smaller.
 func spoiled(c code) code {
-	c.tail = slices.Clone(c.tail)
-	n := c.levels - 1
-	first, last := c.tail[:n], c.tail[len(c.tail)-n:]
-	for l := range n {
-		first[l] -= min(first[l]/1000, first[l]-1)
-		last[l] += -last[l] / 1000
-	}
+	c.rise = slices.Clone(c.rise)
+	first, last := &c.rise[0], &c.rise[len(c.rise)-1]
+	*first -= min(*first/1000, *first-1)
+	*last += -(*last + c.floor) / 1000
 	return c
 }
 
@@ -261,8 +259,9 @@ func TestCodesMeetTheirCondition(t *testing.T) {
 				v, o, found := c.violation(decay)
 				require.False(t, found, "η = %v, W = %d, Q = %d: output %d at %d", eta, width, c.levels, o, v)
 				for v := range width + 1 {
-					for l, tail := range c.tails(v) {
-						if l > 0 && tail > c.tails(v)[l-1] || v > 0 && tail < c.tails(v - 1)[l] {
+					for l := 1; l < c.levels; l++ {
+						tail := c.tail(v, l)
+						if l > 1 && tail > c.tail(v, l-1) || v > 0 && tail < c.tail(v-1, l) {
 							t.Fatalf("the tails of %d are not monotone", v)
 						}
 					}
@@ -296,7 +295,7 @@ func TestCodesHaveTheirProbabilities(t *testing.T) {
 			linear := linearCode(width, decay)
 			require.InEpsilon(t, 1/(2+w*math.Expm1(eta)), linear.prob(0, 1), 1e-11) // p is rounded up by 2⁻⁴⁰
 			for v := range width + 1 {                                              // exactly linear
-				require.Equal(t, linear.tail[0]+uint64(v)*(linear.tail[1]-linear.tail[0]), linear.tail[v])
+				require.Equal(t, linear.tail(0, 1)+uint64(v)*(linear.tail(1, 1)-linear.tail(0, 1)), linear.tail(v, 1))
 			}
 			for _, levels := range []int{2, 4, 8, 16} { // its own mirror image
 				c := columnCode(width, levels, decay)

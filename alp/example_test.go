@@ -25,7 +25,7 @@ func Example() {
 	lo, hi := released.Interval(42, 0.95)
 	fmt.Println("with an interval of less than 100:", hi-lo < 100)
 	// Output:
-	// (1, 1e-09)-DP under L1
+	// ε = 1, δ = 1e-9 for vectors at ℓ₁ distance 1
 	// 42 is about 100000: true
 	// with an interval of less than 100: true
 }

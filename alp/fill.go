@@ -5,7 +5,7 @@ import "github.com/dpsketch/dpsketch/noise"
 // fill draws all cells as if they were empty, and leaves what is not a cell 0.
 func (s *shape) fill(src *noise.Source, table []uint64) {
 	if s.cellBits == 1 {
-		noise.NewBernoulli(s.code.tails(0)[0]).Fill(src, table)
+		noise.NewBernoulli(s.code.tail(0, 1)).Fill(src, table)
 	} else {
 		newSampler(&s.code).fill(src, table, s.cellBits)
 	}
@@ -56,13 +56,13 @@ const (
 
 func newSampler(c *code) *sampler {
 	s := &sampler{code: c}
-	tails, output := c.tails(0), c.levels-1 // the output falls as the random word grows
+	output := c.levels - 1 // the output falls as the random word grows
 	for i := range s.guide {
-		for output > 0 && uint64(i)<<guideRest >= tails[output-1] {
+		for output > 0 && uint64(i)<<guideRest >= c.tail(0, output) {
 			output--
 		}
 		s.guide[i] = uint16(output)
-		if output > 0 && uint64(i+1)<<guideRest-1 >= tails[output-1] {
+		if output > 0 && uint64(i+1)<<guideRest-1 >= c.tail(0, output) {
 			s.guide[i] = undecided
 		}
 	}

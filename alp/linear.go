@@ -15,9 +15,9 @@ func linearCode(width int, decay uint64) code {
 	first := uint64(math.Ceil(0x1p64/(float64(width)*kappa+2)*(1+0x1p-40))) + 1 // below 2⁶³ for κ ≥ 2⁻³²; no step costs so little
 	slope := -(2 * first) / uint64(width)
 	first = -(slope * uint64(width)) / 2 // what the rounding of the slope leaves goes to both ends
-	c := code{width, 2, make([]uint64, width+1)}
-	for v := range c.tail {
-		c.tail[v] = first + uint64(v)*slope
+	c := code{width: width, levels: 2, rise: make([]uint64, width+1), shift: []int{0}}
+	for v := range c.rise {
+		c.rise[v] = first + uint64(v)*slope
 	}
 	return c
 }

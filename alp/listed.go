@@ -12,7 +12,7 @@ type listing struct {
 	shape *shape
 	least float64   // the list's threshold, in units of φ₁
 	scale float64   // of the list's noise, likewise
-	clear float64   // from this absolute value on, in units of φ₁, an entry keeps no columns: the value alone tells
+	clear float64   // from this absolute value on, in units of φ₁, the listed value alone tells
 	depth []float64 // φ₁(x) − φ₁(X) in scales, for x in the middle of each bin: at most 0
 	tilt  []float64 // e to the power of depth; nil where that would be too little for a float64
 }
@@ -38,10 +38,7 @@ const farBelow = 700
 func newPlannedListing(s *shape, g *bins) *listing {
 	l := &listing{shape: s, depth: make([]float64, g.total())}
 	l.least, l.scale, _ = s.params.listReach() // the Params are those of a shape
-	// Where a bin is wider than the noise of the list, the columns have nothing to add to any listed value.
-	if float64(s.geometry.below)*float64(g.width)/float64(g.count) <= l.scale {
-		l.clear = float64(search.Least(0, func(v int64) bool { return s.kept(v) == s.half }))
-	}
+	l.clear = min(l.wideFrom(g), float64(search.Least(0, func(v int64) bool { return s.kept(v) == s.half })))
 	corner := s.phi(s.turn)
 	for b := range l.depth {
 		l.depth[b] = min((l.phi(s.steps(g.position(b, 0.5)))-float64(corner))/l.scale, 0)
@@ -52,6 +49,23 @@ func newPlannedListing(s *shape, g *bins) *listing {
 		}
 	}
 	return l
+}
+
+// wideFrom returns the least value, in units of φ₁, whose bin is wider than the noise of the list:
+// from there on the columns have nothing to add to a listed value, and the middle of a bin does not
+// stand for it. On a linear axis all bins are alike, on a logarithmic one they grow with the value.
+func (l *listing) wideFrom(g *bins) float64 {
+	s := l.shape
+	start := func(b int) float64 { return float64(s.geometry.below) * s.steps(g.position(b, 0)) }
+	if g.exact() { // a bin is a step of the axis, and position is the step itself
+		start = func(b int) float64 { return float64(s.geometry.below) * s.steps(float64(b)) }
+	}
+	for b := range g.used - 1 { // the last bin may end at X
+		if start(b+1)-start(b) > l.scale {
+			return start(b)
+		}
+	}
+	return math.Inf(1)
 }
 
 // find returns the value of an index in the list, in units of φ₁, or 0 if it is not listed.
@@ -142,9 +156,9 @@ func (f *fused) closeness(b int) float64 {
 	return f.level / f.tilt[b]
 }
 
-// scaleInBins returns the scale of the noise above X, in bins.
+// scaleInBins returns the scale of the noise above X, in bins as they are at X.
 func (f *fused) scaleInBins() float64 {
-	return f.scale / float64(f.shape.geometry.above) * float64(f.p.count) / float64(f.p.width)
+	return f.scale / float64(f.shape.geometry.above) / f.shape.lastBin(f.p.bins)
 }
 
 // above returns the integral of e^{−|value − φ|} over φ above φ₁(X), in scales.
@@ -159,6 +173,9 @@ func (f *fused) above() float64 {
 func (f *fused) median() float64 {
 	var buffer [allBins]float64
 	weights, total, tail := f.weights(buffer[:0])
+	if !(total+tail > 0) { // all underflow
+		return f.shape.unphi(f.value)
+	}
 	left := (total + tail) / 2
 	for b, w := range weights {
 		if w >= left && w > 0 {
@@ -185,6 +202,9 @@ func (f *fused) beyond(share float64) float64 {
 func (f *fused) mean() float64 {
 	var buffer [allBins]float64
 	weights, total, tail := f.weights(buffer[:0])
+	if !(total+tail > 0) {
+		return f.shape.unphi(f.value)
+	}
 	moment := 0.0
 	for b, w := range weights {
 		moment += w * f.shape.steps(f.p.position(b, 0.5))

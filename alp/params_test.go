@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -19,10 +20,10 @@ func TestParamsFields(t *testing.T) {
 		good  []float64
 		bad   []float64
 	}{
-		"Epsilon":       {func(p *Params) *float64 { return &p.Epsilon }, []float64{minEpsilon, 0.1, 1, 30, maxEpsilon}, []float64{0, -1, nan, inf, -inf, least, minEpsilon / 2, maxEpsilon * 2}},
+		"Epsilon":       {func(p *Params) *float64 { return &p.Epsilon }, []float64{limits.MinEpsilon, 0.1, 1, 30, maxEpsilon}, []float64{0, -1, nan, inf, -inf, least, limits.MinEpsilon / 2, maxEpsilon * 2}},
 		"Delta":         {func(p *Params) *float64 { return &p.Delta }, []float64{1e-100, 1e-9, 0.9}, []float64{0, -1, nan, inf, least, 1, 2}}, // 0: there is no Dim
-		"Sensitivity":   {func(p *Params) *float64 { return &p.Sensitivity }, []float64{0, minLimit, 3.5, maxLimit}, []float64{-1, nan, inf, least, maxLimit * 2}},
-		"Max":           {func(p *Params) *float64 { return &p.Max }, []float64{0, minLimit, 5, 1e9, maxLimit}, []float64{-1, nan, inf, least}},
+		"Sensitivity":   {func(p *Params) *float64 { return &p.Sensitivity }, []float64{0, limits.MinReal, 3.5, limits.MaxReal}, []float64{-1, nan, inf, least, limits.MaxReal * 2}},
+		"Max":           {func(p *Params) *float64 { return &p.Max }, []float64{0, limits.MinReal, 5, 1e9, limits.MaxReal}, []float64{-1, nan, inf, least}},
 		"Base":          {func(p *Params) *float64 { return &p.Base }, []float64{0, 1.001, 2, 100}, []float64{-1, nan, inf, least, 1, 1e9}},
 		"Alpha":         {func(p *Params) *float64 { return &p.Alpha }, []float64{0, 1, 5, 13, 100}, []float64{-1, nan, inf, least, 1e9}},
 		"Bits":          {func(p *Params) *float64 { return &p.Bits }, []float64{0, 0.5, 30, 1000}, []float64{-1, nan, inf, least, 1e10}},
@@ -73,7 +74,7 @@ func TestParamsFields(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	for want, p := range map[string]Params{
 		"12500000000000 bytes": {Epsilon: 1, Delta: 1e-6, Sparsity: math.MaxInt32, Bits: 1e12 / math.MaxInt32 * 100},
-		" bytes":               {Epsilon: 1, Max: 1e5, Sparsity: 1, Levels: 256, Columns: 1},
+		"2²⁰ steps":            {Epsilon: 1, Max: 1e5, Sparsity: 1, Levels: 256, Columns: 1},
 	} {
 		_, err := New(p)
 		require.ErrorIs(t, err, ErrParams)
@@ -95,16 +96,16 @@ func TestResolved(t *testing.T) {
 	r, err := Params{Epsilon: 1, Delta: 1e-9, Dim: 1 << 40, Sparsity: 1000}.Resolved()
 	require.NoError(t, err)
 	require.Equal(t, SplitAxis, r.Structure)
-	require.Equal(t, budget.ApproxDP(1, 1e-9, budget.L1), r.Guarantee())
+	require.True(t, budget.ApproxDP(1, 1e-9, budget.L1(1)).Equal(r.Guarantee()))
 	r, err = Params{Epsilon: 1, Dim: 1 << 40, Sparsity: 1000}.Resolved()
 	require.NoError(t, err)
 	require.Equal(t, SplitAxis, r.Structure)
-	require.Equal(t, budget.PureDP(1, budget.L1), r.Guarantee())
+	require.True(t, budget.PureDP(1, budget.L1(1)).Equal(r.Guarantee()))
 	r, err = Params{Epsilon: 1, Delta: 1e-9, Max: 8, Sparsity: 1000}.Resolved()
 	require.NoError(t, err)
 	require.Equal(t, ColumnsOnly, r.Structure)
-	require.Equal(t, budget.PureDP(1, budget.L1), r.Guarantee())
-	require.Equal(t, budget.Guarantee{}, Params{}.Guarantee())
+	require.True(t, budget.PureDP(1, budget.L1(1)).Equal(r.Guarantee()))
+	require.False(t, Params{}.Guarantee().Promises())
 	require.Equal(t, "Structure(77)", Structure(77).String())
 }
 
@@ -143,7 +144,7 @@ func TestTurnIsNotBelowTheThreshold(t *testing.T) {
 
 // sweep returns valid Params of all kinds and sizes.
 func sweep() (list []Params) {
-	for _, epsilon := range []float64{minEpsilon, 1e-3, 0.1, 1, 10, 60, maxEpsilon} {
+	for _, epsilon := range []float64{limits.MinEpsilon, 1e-3, 0.1, 1, 10, 60, maxEpsilon} {
 		for _, delta := range []float64{0, 1e-9} {
 			for _, max := range []float64{0, 1e-3, 30} {
 				base := Params{Epsilon: epsilon, Delta: delta, Dim: 1 << 20, Max: max, Sparsity: 5}
@@ -190,4 +191,51 @@ func TestEverythingReleases(t *testing.T) {
 		require.NoError(t, new(Projection).UnmarshalBinary(data), "%+v", v.Params())
 		require.Equal(t, 0.0, v.Estimate(p.Dim), "outside Dim")
 	}
+}
+
+// What New refuses promises nothing and has no plan, also where only the sizes are out of range.
+func TestRefusedParamsPromiseNothing(t *testing.T) {
+	for _, p := range []Params{
+		{},
+		{Epsilon: 1e300, Delta: 1e-6, Sparsity: 10},
+		{Epsilon: 1, Delta: 1e-6},
+		{Epsilon: 1, Sparsity: 10},
+		{Epsilon: 1, Max: 1e5, Sparsity: 1, Levels: 256, Columns: 1},
+		{Epsilon: 1, Max: 1e5, Sparsity: 10, Levels: 16, Columns: maxColumns, Structure: ColumnsOnly},
+		{Epsilon: 1, Max: 30, Sparsity: math.MaxInt},
+		hostile()["wide logarithmic columns"],
+	} {
+		_, err := New(p)
+		require.ErrorIs(t, err, ErrParams)
+		require.False(t, p.Guarantee().Promises(), "%+v", p)
+		_, err = p.Resolved()
+		require.ErrorIs(t, err, ErrParams)
+		_, err = p.Plan()
+		require.ErrorIs(t, err, ErrParams)
+		require.Zero(t, p.Size(1))
+	}
+}
+
+// The guarantee is for vectors at a distance of Sensitivity; a Builder, its Params and its release tell the
+// same, before and after.
+func TestGuarantee(t *testing.T) {
+	for _, c := range []struct {
+		p    Params
+		want budget.Guarantee
+	}{
+		{Params{Epsilon: 1, Delta: 1e-6, Sparsity: 3, Sensitivity: 2.5}, budget.ApproxDP(1, 1e-6, budget.L1(2.5))},
+		{Params{Epsilon: 2, Dim: 1000, Sparsity: 3}, budget.PureDP(2, budget.L1(1))},
+		{Params{Epsilon: 2, Delta: 1e-6, Max: 5, SparsityShare: 0.1}, budget.PureDP(2, budget.L1(1))},
+	} {
+		b := newBuilder(t, c.p)
+		require.True(t, c.want.Equal(c.p.Guarantee()))
+		require.True(t, c.want.Equal(b.Guarantee()))
+		v, err := b.Release()
+		require.NoError(t, err)
+		require.True(t, c.want.Equal(v.Guarantee()))
+		require.True(t, c.want.Equal(b.Guarantee()))
+		require.True(t, c.want.Equal(v.Params().Guarantee()))
+	}
+	require.False(t, new(Builder).Guarantee().Promises())
+	require.False(t, new(Projection).Guarantee().Promises())
 }

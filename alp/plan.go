@@ -12,8 +12,11 @@ type Plan struct {
 	Params  Params  // filled in: see [Params.Resolved]
 	Bits    float64 // of the table
 	Columns int     // cells of an entry: probes of a lookup
-	// Error is the expected absolute error of an entry that is not 0, uniform on the columns' axis, in the units of the data, and Zero that of one that is 0, under the default
-	// prior. Collisions are counted with Sparsity entries that are all as large as they can be without being listed. By simulation with fixed randomness, to about 3 %.
+	// Error is the expected absolute error of an entry that is not 0, uniform on the columns' axis,
+	// and Zero that of one that is 0, both in the units of the data and under the default prior, by
+	// simulation with fixed randomness, to about 3 %. All Sparsity entries are taken to lie at the end
+	// of the axis; where there is a list, at its threshold, so that half of them are listed and leave
+	// their cells to others.
 	Error, Zero float64
 	// Large is the expected absolute error of a listed entry far above Turn, in the units of the data; NaN without a list.
 	Large float64
@@ -37,8 +40,8 @@ func (p Params) Plan() (Plan, error) {
 	return plan, nil
 }
 
-// plannedDecoder returns a decoder for the load of Sparsity entries, all as large as they can be: at the end of the axis, or, where there is a list, as far above its
-// threshold as half of them are still not listed.
+// plannedDecoder returns a decoder for the load of Sparsity entries, all at the end of the axis; or,
+// where there is a list, of half as many at its threshold: the other half are listed.
 func (s *shape) plannedDecoder() *decoder {
 	d := &decoder{shape: s, prior: Prior{Zero: DefaultPrior().Zero}}
 	d.bins = newBins(&s.code, s.half, s.reach())

@@ -63,7 +63,7 @@ func (s *shape) uniformPrior(g *bins, l *listing) uniform {
 	for b := range g.used {
 		u.density[b] = max(l.absent(s.steps(g.position(b, 0.5))), leastDensity)
 	}
-	bin := float64(g.width) / float64(g.count)
+	bin := s.lastBin(g)
 	unit := 1 / s.params.kappa()
 	total := sum(u.density)
 	if l != nil {
@@ -121,6 +121,16 @@ func (u *uniform) mix(g *bins, rates load, cells, learned float64) (prior []floa
 		t.mass += scale * law[end]
 	}
 	return prior, t
+}
+
+// lastBin returns the length of a bin at X, in steps of the value: a logarithmic axis has longer
+// ones there than at 0.
+func (s *shape) lastBin(g *bins) float64 {
+	bin := float64(g.width) / float64(g.count)
+	if s.axis != nil {
+		bin *= max(float64(s.turn)/s.params.knee(s.step), 1)
+	}
+	return bin
 }
 
 // steps returns the value, in steps, that the axis shows at point u, beyond the end of the columns included.

@@ -21,14 +21,10 @@ func (p *Projection) Params() Params { return p.shape.params }
 
 // Guarantee returns the guarantee of the release. A Projection that was neither released nor decoded promises nothing.
 func (p *Projection) Guarantee() budget.Guarantee {
-	q := p.shape.params
-	switch {
-	case p.decoder == nil:
+	if p.decoder == nil {
 		return budget.Guarantee{}
-	case q.Delta == 0 || q.Structure == ColumnsOnly:
-		return budget.PureDP(q.Epsilon, budget.L1(q.sensitivity()))
 	}
-	return budget.ApproxDP(q.Epsilon, q.Delta, budget.L1(q.sensitivity()))
+	return p.shape.params.promise()
 }
 
 // String says what was released under which guarantee.

@@ -33,7 +33,7 @@ func (s *state) release() (*Projection, error) {
 
 // settle computes the shape for an estimated Sparsity, if it is unknown.
 func (s *state) settle(entries []total) (err error) {
-	if s.params.Sparsity > 0 || s.params.Norm > 0 {
+	if !s.params.estimates() {
 		return nil
 	}
 	if s.params.Sparsity, err = s.estimateSparsity(entries); err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -18,7 +19,10 @@ func TestBudgetIsNotExceeded(t *testing.T) {
 			if p.SparsityShare = share; p.Sparsity == 0 && share == 0 {
 				continue
 			}
-			r, err := p.known().resolve()
+			r, err := p.resolve()
+			if p.estimates() {
+				r, err = p.withSparsity(1)
+			}
 			require.NoError(t, err)
 			spent := r.columnEta()
 			if r.Structure != ColumnsOnly {
@@ -72,7 +76,7 @@ func TestSparsityIsEstimated(t *testing.T) {
 		got, margin := float64(v.Params().Sparsity), math.Log(dim/2)/share
 		require.Greater(t, got, float64(n))                // but with probability 1/d
 		require.Less(t, got, n+margin+math.Log(1e8)/share) // but with probability 1e-8
-		require.Equal(t, budget.ApproxDP(1, 1e-6, budget.L1), v.Guarantee())
+		require.True(t, budget.ApproxDP(1, 1e-6, budget.L1(1)).Equal(v.Guarantee()))
 	}
 	// One entry of any size counts as one.
 	b := newBuilder(t, Params{Epsilon: 1, Delta: 1e-6, Dim: 100, SparsityShare: 0.5})
@@ -89,7 +93,7 @@ func TestSparsityIsEstimated(t *testing.T) {
 // The estimate of Sparsity has the noise that its share of the budget asks for: with η_s a step, its law for k and k + 1 entries differs by e^{η_s}.
 func TestSparsityNoise(t *testing.T) {
 	p := Params{Epsilon: 1, Delta: 1e-6, Dim: 4, SparsityShare: 0.5, Integers: true}
-	s := *newBuilder(t, p).state
+	s := private.Enter(newBuilder(t, p).secret)
 	d, err := noise.NewDiscreteLaplace(2)
 	require.NoError(t, err)
 	const n, k = 20000, 40
@@ -128,4 +132,60 @@ func TestAxis(t *testing.T) {
 		}
 		require.Equal(t, int64(reach), a.steps(maxTotal))
 	}
+}
+
+// All Sparsities that an estimate can give lead to a release: New decides it, before there are any
+// data.
+func TestEverySparsityCanBeReleased(t *testing.T) {
+	cases := sweep()
+	for _, code := range []Params{{}, {Levels: 256}, {Columns: 4096}, {Columns: 1}, {Alpha: 3}, {Alpha: 1000}, {Linear: true}, {Turn: 120}, {Base: 1.1}} {
+		for _, most := range []float64{0, 70, 80, 90, 100} {
+			p := code
+			p.Epsilon, p.Dim, p.Max = 1, 1<<40, most // without δ, Turn falls as the Sparsity grows
+			cases = append(cases, p)
+			p.Signed, p.Structure, p.Split = true, Composition, 0.6
+			cases = append(cases, p)
+		}
+	}
+	taken := 0
+	for _, p := range cases {
+		p.Sparsity, p.SparsityShare = 0, 0.2
+		r, err := p.Resolved()
+		if err != nil {
+			require.ErrorIs(t, err, ErrParams)
+			continue
+		}
+		taken++
+		again, err := r.Resolved()
+		require.NoError(t, err)
+		require.Equal(t, r, again)
+		require.True(t, r.estimates())
+		most := r.fitting(math.Inf(1))
+		for k := 1; k <= most; k = max(k+1, min(3*k, most)) {
+			s, err := r.withSparsity(k)
+			require.NoError(t, err, "%+v: k = %d", p, k)
+			_, err = s.geometry()
+			require.NoError(t, err, "%+v: k = %d", p, k)
+			require.Equal(t, r.Structure, s.Structure)
+			require.True(t, r.Guarantee().Equal(s.Guarantee()))
+			if k == most {
+				break
+			}
+		}
+	}
+	require.Greater(t, taken, 100)
+
+	// With columns alone for few entries there would be a list for many, with twice the levels.
+	p := Params{Epsilon: 1, Dim: 1 << 40, Max: 100, SparsityShare: 0.2, Columns: 4096}
+	b := newBuilder(t, p)
+	for i := range uint64(200) {
+		b.Add(i, 50)
+	}
+	_, err := b.Release()
+	require.NoError(t, err)
+	_, err = p.Plan()
+	require.ErrorIs(t, err, ErrParams)
+	_, err = p.Variants()
+	require.ErrorIs(t, err, ErrParams)
+	require.Zero(t, p.Size(3))
 }

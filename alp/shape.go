@@ -43,11 +43,15 @@ type shape struct {
 	places hashing.Seed    // of the cells in a block
 }
 
-// maxTableBytes is the largest table, and maxLaw the largest law of a cell, in words.
+// The limits of what New and a decoder allocate and compute. All but the table takes less than
+// 48 MiB in total, so that a decoder of n bytes allocates at most max(64 MiB, 8n): see
+// TestDecodeAllocatesLittle.
 const (
 	maxTableBytes = min(1<<34, math.MaxInt/2)
-	maxLaw        = 1 << 23
-	maxOutputs    = 1 << 15 // of all columns of a sign together: bounds what a decoder computes
+	maxWidth      = 1 << 20 // W: the law of a cell takes up to 2W words
+	maxLaw        = 1 << 23 // W·Q: probabilities that New checks
+	maxAxis       = 1 << 21 // m·W on a logarithmic axis: words of its table
+	maxOutputs    = 1 << 15 // m·Q: outputs of all columns of a sign
 )
 
 // blockWords is a cache line. A block has as few lines as give each column minPositions.
@@ -59,8 +63,11 @@ const (
 // shape returns the numbers of a release. It takes up to some milliseconds, for the law of the cells.
 func (p Params) shape() (shape, error) {
 	p, err := p.Resolved()
-	if err != nil {
+	switch {
+	case err != nil:
 		return shape{}, err
+	case p.Sparsity == 0:
+		return shape{}, fault.Params("alp", "Sparsity", p.Sparsity, "at least 1, or Norm: the one to be estimated is not known yet")
 	}
 	return p.resolvedShape()
 }
@@ -112,8 +119,11 @@ func (p Params) geometry() (g geometry, err error) {
 			g.above = g.below
 		}
 	}
-	if words := uint64(g.width+1) * uint64(p.Levels-1); words > maxLaw {
-		return geometry{}, fault.Params("alp", "Alpha", p.Alpha, fmt.Sprintf("narrower columns or fewer levels: the law of a cell would take %d bytes", 8*words))
+	if g.width > maxWidth || g.width*p.Levels > maxLaw {
+		return geometry{}, fault.Params("alp", "Alpha", p.Alpha, fmt.Sprintf("columns of at most 2²⁰ steps, and 2²³/Levels: these have %d", g.width))
+	}
+	if steps := uint64(g.width) * uint64(p.Columns); p.Base > 0 && steps > maxAxis {
+		return geometry{}, fault.Params("alp", "Base", p.Base, fmt.Sprintf("a larger base or a shorter range: the logarithmic axis would take %d bytes", 8*steps))
 	}
 	if p.Columns*p.Levels > maxOutputs {
 		return geometry{}, fault.Params("alp", "Columns", p.Columns, fmt.Sprintf("at most 2¹⁵/Levels = %d: reading a release takes tables for each output of each column", maxOutputs/p.Levels))
@@ -189,5 +199,5 @@ func (p Params) eta() float64 {
 // columnWidth returns W. It is the same for all machines: Alpha/((1−θ)κ), rounded.
 func (p Params) columnWidth() int {
 	w := math.Round(p.Alpha / (p.columnShare() * p.kappa()))
-	return int(min(max(w, 1), maxLaw))
+	return int(min(max(w, 1), 2*maxWidth))
 }

@@ -3,6 +3,7 @@ package alp
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -36,12 +37,54 @@ func (p Params) fitting(k float64) int {
 	return int(min(max(math.Ceil(k), 1), math.Floor(maxTableBytes*4/p.withDefaults().Bits), math.MaxInt32))
 }
 
+// resolveUnknown is resolve where Sparsity is to be estimated. It refuses Params of which a release
+// could fail: Release takes the data, so all that can go wrong is decided before.
+//
+// Structure, Levels, Alpha and Columns are chosen for k = 1, and kept. Where there is no δ the list
+// has more false keys for a larger k, hence a lower threshold and a lower Turn: the axis for any k
+// is at most as long as that for k = 1, and a Turn that is given is not below the threshold for any
+// k. So the columns for k are those for k = 1, without some of the last ones; or, where the axis is
+// shorter than a column, a single narrower one. Thus the limits on columns, levels and widths hold
+// for all k if they do for 1, and the limit on the table if it does for the largest k.
+func (p Params) resolveUnknown() (Params, error) {
+	r, err := p.withSparsity(1)
+	if err != nil {
+		return p, err
+	}
+	if _, err := r.geometry(); err != nil {
+		return p, err
+	}
+	if _, err := r.sparsityNoise(); err != nil {
+		return p, fault.Params("alp", "SparsityShare", p.SparsityShare, "a larger share: the noise of the estimate is out of range")
+	}
+	r.Sparsity, r.Turn, r.FalseKeys = 0, p.Turn+0, p.FalseKeys+0
+	if r.Structure == ColumnsOnly {
+		r.Turn, r.FalseKeys = 0, 0
+	}
+	most, err := r.withSparsity(r.fitting(math.Inf(1)))
+	if err == nil {
+		_, err = most.geometry()
+	}
+	return r, err
+}
+
+// withSparsity returns the Params resolved for an estimate of the Sparsity.
+func (p Params) withSparsity(k int) (Params, error) {
+	p.Sparsity = k
+	return p.resolve()
+}
+
+// sparsityNoise returns the noise of the estimate of the Sparsity, in steps.
+func (p Params) sparsityNoise() (noise.DiscreteLaplace, error) {
+	return noise.NewDiscreteLaplace(1 / p.sparsityEta() * (1 + 0x1p-50))
+}
+
 // estimateSparsity draws the Sparsity that the release is made for.
 func (s *state) estimateSparsity(entries []total) (int, error) {
 	p := s.params
-	d, err := noise.NewDiscreteLaplace(1 / p.sparsityEta() * (1 + 0x1p-50))
+	d, err := p.sparsityNoise()
 	if err != nil {
-		return 0, err
+		return 0, err // New has built it
 	}
 	dim := float64(p.Dim)
 	if p.Dim == 0 {

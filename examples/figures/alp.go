@@ -19,13 +19,24 @@ func alphaBound(_ effort, step func()) (*picture, error) {
 	p := newPicture("ALP: bound on the expected absolute error, from the thesis's Lemmas 2.7 and 2.10", "α, width of a bit in 1/ε", "bound in 1/ε").log(false, true)
 	for _, c := range []float64{0, 0.05, 0.1, 0.15, 0.2} {
 		step()
-		points := curve(span(1, 10, 91), func(alpha float64) float64 { return alp.ErrorBound(alpha, c) })
+		points := curve(span(1, 10, 91), func(alpha float64) float64 { return errorBound(alpha, c) })
 		if err := p.add(fmt.Sprintf("collisions %g", c), theirs, points); err != nil {
 			return nil, err
 		}
 	}
 	p.Y.Min, p.Y.Max = 10, 100
 	return p, nil
+}
+
+// errorBound is the bound of the thesis's Lemmas 2.7 and 2.10 on the expected error of its unary code, in
+// units of Δ/ε: (½ + (4α+4)/α² + (4γ+4)/γ²)·α, where α is the width of a column, collision < ½ the
+// probability that another entry lies in the same cell, and γ = (α+2)/(1+α·collision) − 2.
+func errorBound(alpha, collision float64) float64 {
+	gamma := (alpha+2)/(1+alpha*collision) - 2
+	if !(gamma > 0) {
+		return math.NaN()
+	}
+	return (0.5 + (4*alpha+4)/(alpha*alpha) + (4*gamma+4)/(gamma*gamma)) * alpha
 }
 
 // alpAlpha is the thesis's Figure 2.3b, the error against α and the probability of collisions, with the S-shaped code beside it.

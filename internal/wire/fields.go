@@ -61,6 +61,22 @@ func Flags(xs ...*bool) Field {
 	}
 }
 
+// Short is an integer in [0, most] in two bytes. Reading fails above most.
+func Short(x *int, most int) Field {
+	return Field{
+		func(dst []byte) []byte { return binary.LittleEndian.AppendUint16(dst, uint16(*x)) },
+		func(r *Reader) {
+			n := int(r.Uint8())
+			n |= int(r.Uint8()) << 8
+			if n > most {
+				r.Fail(fmt.Sprintf("the number %d, want at most %d", n, most))
+				n = 0
+			}
+			*x = n
+		},
+	}
+}
+
 // Int is an integer in [0, most] in four bytes. Reading fails above most.
 func Int(x *int, most int) Field {
 	return Field{
@@ -96,6 +112,14 @@ func Uint(x *uint64) Field {
 	return Field{
 		func(dst []byte) []byte { return binary.LittleEndian.AppendUint64(dst, *x) },
 		func(r *Reader) { *x = r.Uint64() },
+	}
+}
+
+// Signed is eight bytes, two's complement.
+func Signed(x *int64) Field {
+	return Field{
+		func(dst []byte) []byte { return binary.LittleEndian.AppendUint64(dst, uint64(*x)) },
+		func(r *Reader) { *x = r.Int64() },
 	}
 }
 
