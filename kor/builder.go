@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -21,8 +20,10 @@ type state struct {
 	place   placement
 	table   []uint64
 	params  Params
+	origin  origin
 	law     noise.Bernoulli
-	members members // of a Builder that counts, else nil
+	members members               // of a Builder that counts, else nil
+	count   noise.DiscreteLaplace // for their sum
 	src     noise.Source
 }
 
@@ -33,11 +34,19 @@ func New(p Params) (*Builder, error) {
 		return nil, err
 	}
 	p.CountShare += 0 // no −0
-	s := &state{flip: (*state).flipBit, place: newPlacement(p), table: make([]uint64, p.words()), params: p, law: law}
+	s := newState(p, law)
 	if p.CountShare > 0 {
 		s.flip, s.members = (*state).flipMember, members{}
+		if s.count, err = p.countLaw(); err != nil {
+			return nil, err
+		}
 	}
 	return &Builder{&s}, nil
+}
+
+// newState returns the state of an empty set.
+func newState(p Params, law noise.Bernoulli) *state {
+	return &state{flip: (*state).flipBit, place: newPlacement(p), table: make([]uint64, p.words()), params: p, law: law, origin: newOrigin()}
 }
 
 // Toggle adds the key to the set if it is absent and removes it if it is present: it flips one bit, so that toggling twice changes
@@ -139,9 +148,9 @@ func (b *Builder) Release() (*Sketch, error) {
 	s := *b.state
 	*b.state = nil
 	s.randomize(s.law)
-	r := &Sketch{release{params: s.params, parts: []part{newPart(s.params, s.law, 1)}, bits: s.table}}
+	r := &Sketch{release{params: s.params, parts: []part{newPart(s.params, s.law, 1, s.origin)}, bits: s.table}}
 	if s.members != nil {
-		r.r.counted, r.r.count = true, s.members.release(&s.src, s.params)
+		r.r.counted, r.r.count = true, s.members.sum()+s.count.SampleInt(&s.src)
 	}
 	return r, nil
 }
@@ -187,11 +196,6 @@ func sameParams(a, b Params) error {
 		}
 	}
 	return nil
-}
-
-// newPart returns the record of a fresh release. Its identity is public randomness.
-func newPart(p Params, law noise.Bernoulli, flips uint32) part {
-	return part{id: hashing.NewSeed(), epsilon: p.Epsilon, k: law.K(), flips: flips}
 }
 
 const redacted = "kor.Builder (private)"

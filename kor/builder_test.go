@@ -103,8 +103,6 @@ func TestZeroValues(t *testing.T) {
 	}
 	_, ok := new(Sketch).Count()
 	require.False(t, ok)
-	e, f := new(Sketch).IntervalIntersection(0.5)
-	require.True(t, math.IsNaN(e) && math.IsNaN(f))
 	var share Share
 	require.Nil(t, share.Bytes())
 	require.True(t, math.IsInf(share.Guarantee().EpsilonAt(0), 1))

@@ -3,6 +3,8 @@ package kor
 import (
 	"fmt"
 	"math"
+
+	"github.com/dpsketch/dpsketch/noise"
 )
 
 // Cardinality is the estimated size of a set that no sketch is of, a union, say: a combination of estimated sizes. It is public and
@@ -16,8 +18,8 @@ type Cardinality struct {
 // term is an estimated size and what it counts for.
 type term struct {
 	factor, estimate, stdErr float64
-	likelihood               *likelihood // of a sketch,
-	count                    Params      // or else of a released count
+	likelihood               *likelihood           // of a sketch,
+	count                    noise.DiscreteLaplace // or else the noise of a released count
 }
 
 // interval returns the interval of the term, which may begin below 0.
@@ -25,7 +27,7 @@ func (t *term) interval(confidence float64) (lo, hi float64) {
 	if t.likelihood != nil {
 		return t.likelihood.interval(confidence)
 	}
-	reach := math.Ldexp(t.count.countLaw().Quantile((1+confidence)/2), -countBits)
+	reach := math.Ldexp(t.count.Quantile((1+confidence)/2), -countBits)
 	return t.estimate - reach, t.estimate + reach
 }
 
@@ -37,9 +39,12 @@ func (r *release) term(factor float64) term {
 	if !r.counted {
 		return t
 	}
-	law := r.params.countLaw()
+	law, err := r.params.countLaw()
+	if err != nil {
+		return t // unreachable: New and the decoder have checked the Params
+	}
 	if sd := math.Ldexp(math.Sqrt(law.Variance()), -countBits); !(sd >= t.stdErr) {
-		return term{factor: factor, estimate: math.Ldexp(float64(r.count), -countBits), stdErr: sd, count: r.params}
+		return term{factor: factor, estimate: math.Ldexp(float64(r.count), -countBits), stdErr: sd, count: law}
 	}
 	return t
 }
@@ -52,9 +57,12 @@ func (r *release) term(factor float64) term {
 //
 //	Cov = Σᵢ n·wᵢ(A)·wᵢ(B)·(dᵢ − aᵢ·bᵢ) / (I_A·I_B).
 //
-// A released count has noise of its own and is independent of all. The XOR of a release with itself is without noise and known to be empty:
-// its information is infinite, its error 0.
+// A released count has noise of its own and is independent of all. If A and B are one sketch, their XOR is exactly empty, and |A| is |B|, count or no
+// count: the size is (f+g)·|A|, exactly 0 for A∖A.
 func combine(a, b, xored *release, f, g, h float64) Cardinality {
+	if len(xored.parts) == 0 {
+		return Cardinality{terms: [3]term{a.term(f + g)}, valid: true}
+	}
 	c := Cardinality{terms: [3]term{a.term(f), b.term(g), xored.term(h)}, valid: true}
 	var s [3]signs
 	var info [3]float64

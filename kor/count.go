@@ -33,21 +33,19 @@ func (m members) flip(key uint64, steps int32) {
 // The sum of the steps is an integer, below 2⁵³ as there are fewer than 2³² keys in memory, and one key more or less changes it by at
 // most 2²⁰. So the noisy sum is ε₂-private, the bits are ε₁-private, and both together ε-private, with ε₁ + ε₂ ≤ ε by
 // [Params.split].
-func (p Params) countLaw() noise.DiscreteLaplace {
+func (p Params) countLaw() (noise.DiscreteLaplace, error) {
 	_, epsilon := p.split()
 	scale, err := noise.LaplaceScale(epsilon, 1<<countBits)
 	if err != nil {
-		return noise.DiscreteLaplace{} // no count: validate lets nothing else through
+		return noise.DiscreteLaplace{}, err
 	}
-	law, _ := noise.NewDiscreteLaplace(scale) // at most 2⁵⁰, as ε₂ ≥ 2⁻³⁰
-	return law
+	return noise.NewDiscreteLaplace(scale) // at most 2⁵⁰, as ε₂ ≥ 2⁻³⁰
 }
 
-// release returns the noisy sum of the weights in steps.
-func (m members) release(src *noise.Source, p Params) int64 {
-	sum := int64(0)
-	for _, steps := range m {
-		sum += int64(steps)
+// sum returns the sum of the weights in steps, without noise.
+func (m members) sum() (steps int64) {
+	for _, s := range m {
+		steps += int64(s)
 	}
-	return sum + p.countLaw().SampleInt(src)
+	return steps
 }

@@ -117,19 +117,20 @@ func mustFlips(t *testing.T, p Params) noise.Bernoulli {
 	return law
 }
 
-// streamLawOf returns the law of a released table of a stream: every pattern of coins of the occurrences, then every flip.
-func streamLawOf(p Params, stream []uint64, q float64) map[string]float64 {
-	place := newPlacement(p)
+// streamLawOf returns the law of a released table of a stream: every pattern of coins, then every flip.
+func streamLawOf(t *testing.T, p Params, stream []uint64, q float64) map[string]float64 {
+	cells := (*streamBuilder(t, p, stream...).state).table
+	patterns := 1 << (p.Cells * p.Levels)
 	total := map[string]float64{}
-	for coins := range 1 << len(stream) {
-		table := make([]uint64, p.words())
-		for i, key := range stream {
-			if coins>>i&1 != 0 {
-				place.flip(table, key)
-			}
-		}
+	for pattern := range patterns {
+		table, coins := append([]uint64(nil), cells...), uint64(pattern)
+		tossCoins(table, func() uint64 {
+			word := coins
+			coins >>= p.Cells
+			return word
+		})
 		for out, mass := range outputs(p, table, q) {
-			total[out] += mass / float64(int(1)<<len(stream))
+			total[out] += mass / float64(patterns)
 		}
 	}
 	return total
@@ -151,15 +152,58 @@ func TestExactStreamPrivacy(t *testing.T) {
 					for range times {
 						with = append(with, 9)
 					}
-					dptest.ApproxDP(t, "a key", streamLawOf(p, base, q), streamLawOf(p, with, q), epsilon, 0, 1e-13)
-					lowered := dptest.HockeyStick(streamLawOf(p, with, q-1e-3), streamLawOf(p, base, q-1e-3), epsilon)
+					dptest.ApproxDP(t, "a key", streamLawOf(t, p, base, q), streamLawOf(t, p, with, q), epsilon, 0, 1e-13)
+					lowered := dptest.HockeyStick(streamLawOf(t, p, with, q-1e-3), streamLawOf(t, p, base, q-1e-3), epsilon)
 					exposed = exposed || lowered > 1e-4
 					once := append(append([]uint64(nil), base...), 9)
-					dptest.ApproxDP(t, "an occurrence", streamLawOf(p, once, q), streamLawOf(p, with, q), 0, 0, 1e-13)
+					dptest.ApproxDP(t, "an occurrence", streamLawOf(t, p, once, q), streamLawOf(t, p, with, q), 0, 0, 1e-13)
 				}
 			}
 		}
 		require.True(t, exposed, "p lowered by 1e-3 must not be private")
+	}
+}
+
+// One private state that is released twice costs exactly 2ε: the state is a function of the stream, and coins and flips are those of each release.
+// So the joint law of two releases is the product of their laws, and its largest loss is 2ε, of two ones in the cell of the key. If the
+// releases had their coins in common, as they had them when the state held coins, it would be ln(½(1+(2e^ε−1)²)).
+func TestStreamStateReleasedTwiceCostsTwice(t *testing.T) {
+	state := func(b *StreamBuilder) []byte {
+		data, err := b.AppendPrivateState(nil)
+		require.NoError(t, err)
+		return data
+	}
+	a := streamBuilder(t, small, 1, 2, 2, 3)
+	b := streamBuilder(t, small, 3, 2, 1, 1, 1)
+	(*b.state).origin = (*a.state).origin
+	require.Equal(t, state(a), state(b), "the set of the keys is all there is")
+
+	for _, epsilon := range []float64{0.2, 1, 3} {
+		p := Params{Epsilon: epsilon, Cells: 1, Levels: 1, Seed: seedOfLevelZero(t)}
+		law, err := p.streamFlips()
+		require.NoError(t, err)
+		twice := func(single map[string]float64) map[string]float64 {
+			joint := map[string]float64{}
+			for x, px := range single {
+				for y, py := range single {
+					joint[x+y] += px * py
+				}
+			}
+			return joint
+		}
+		without, with := twice(streamLawOf(t, p, nil, law.Prob())), twice(streamLawOf(t, p, []uint64{1}, law.Prob()))
+		dptest.ApproxDP(t, "two releases", without, with, 2*epsilon, 0, 1e-13)
+		require.Greater(t, dptest.HockeyStick(with, without, 2*epsilon-1e-3), 0.0, "2ε is attained")
+		common := map[string]float64{} // the coin of the key tossed once, for both
+		for _, table := range [][]uint64{{0}, {1}} {
+			for out, mass := range twice(outputs(p, table, law.Prob())) {
+				common[out] += mass / 2
+			}
+		}
+		loss := math.Log((1 + math.Pow(2*math.Exp(epsilon)-1, 2)) / 2)
+		require.Greater(t, loss, 2*epsilon)
+		require.Greater(t, dptest.HockeyStick(common, without, loss-1e-9), 0.0)
+		dptest.ApproxDP(t, "with common coins", without, common, loss, 0, 1e-12)
 	}
 }
 
@@ -172,8 +216,9 @@ func TestCountBudget(t *testing.T) {
 			left, count := p.split()
 			require.LessOrEqual(t, left+count, epsilon)
 			require.InEpsilon(t, epsilon, left+count, 1e-14)
-			scale := p.countLaw().Scale()
-			require.GreaterOrEqual(t, scale*count, float64(1<<countBits)*(1-1e-15))
+			law, err := p.countLaw()
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, law.Scale()*count, float64(1<<countBits)*(1-1e-15))
 		}
 	}
 }

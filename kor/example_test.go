@@ -61,8 +61,8 @@ func ExamplePlan() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(p.Cells, "cells,", p.Levels, "levels,", p.Size(), "bytes")
 	p.Seed = hashing.NewSeed()
+	fmt.Println(p.Cells, "cells,", p.Levels, "levels,", p.Size(), "bytes")
 	fmt.Printf("%.4f for one set, %.4f for a symmetric difference\n", p.RelativeError(1), p.RelativeError(2))
 	// Output:
 	// 30656 cells, 18 levels, 69071 bytes

@@ -122,6 +122,53 @@ func TestAlgebraOfReleases(t *testing.T) {
 	require.True(t, same(difference(t, nothing, b), b))
 }
 
+// A sketch XORed with itself is exactly empty, and says so without a −0: its set and that of the other are one, so the difference is 0, and the union and the
+// intersection are the set, by its count or its sketch.
+func TestXORWithItselfIsExactlyEmpty(t *testing.T) {
+	counted := small
+	counted.CountShare = 0.3
+	a, b := released(t, small, run(0, 30)...), released(t, small, run(10, 50)...)
+	for _, s := range []*Sketch{a, released(t, counted, run(0, 30)...), difference(t, a, b)} {
+		nothing := difference(t, s, s)
+		for name, x := range map[string]float64{"Estimate": nothing.Estimate(), "StdErr": nothing.StdErr(), "FlipProb": nothing.FlipProb()} {
+			require.True(t, x == 0 && !math.Signbit(x), name)
+		}
+		require.NotContains(t, nothing.String(), "-0")
+		require.Contains(t, nothing.String(), "the empty set")
+		d, err := s.Difference(s)
+		require.NoError(t, err)
+		lo, hi := d.Interval(0.95)
+		require.Equal(t, []float64{0, 0, 0, 0}, []float64{d.Estimate(), d.StdErr(), lo, hi})
+		require.Equal(t, "0 ± 0", d.String())
+		for _, of := range []func(*Sketch) (Cardinality, error){s.Union, s.Intersection} {
+			c, err := of(s)
+			require.NoError(t, err)
+			require.Equal(t, s.Total().Estimate(), c.Estimate())
+			require.Equal(t, s.Total().StdErr(), c.StdErr())
+			lo, hi := c.Interval(0.9)
+			least, most := s.Total().Interval(0.9)
+			require.Equal(t, []float64{least, most}, []float64{lo, hi})
+		}
+	}
+}
+
+// PartyGuarantee is for one release a party. Two releases of one Builder's private state are seen to be of one party, and cost what they cost.
+func TestPartyGuaranteeSeesTwoReleasesOfOneState(t *testing.T) {
+	b := builder(t, small, 1, 2, 3)
+	first, err := restored(t, b).Release()
+	require.NoError(t, err)
+	second, err := b.Release()
+	require.NoError(t, err)
+	other := released(t, small, 1, 2, 3)
+	require.Equal(t, 1.0, first.PartyGuarantee().EpsilonAt(0))
+	require.Equal(t, 2.0, difference(t, first, second).PartyGuarantee().EpsilonAt(0))
+	all := difference(t, difference(t, first, other), second)
+	require.Equal(t, 3, all.Releases())
+	require.Equal(t, 2.0, all.PartyGuarantee().EpsilonAt(0))
+	require.Equal(t, 3.0, all.Guarantee().EpsilonAt(0))
+	require.Equal(t, 1.0, difference(t, all, second).PartyGuarantee().EpsilonAt(0))
+}
+
 // p′ = p₁ + p₂ − 2p₁p₂ through any number of merges, and the guarantees add up.
 func TestFlipProbability(t *testing.T) {
 	s, p := released(t, small), small.FlipProb()

@@ -93,8 +93,13 @@ func (p Params) split() (bits, count float64) {
 var unit = budget.Key(budget.AddRemove)
 
 // Guarantee returns what a release of these Params promises: ε-differential privacy when one key is added to the set or removed
-// from it, whatever its weight; for a stream, one key with all its occurrences.
-func (p Params) Guarantee() budget.Guarantee { return budget.PureDP(p.Epsilon, unit) }
+// from it, whatever its weight; for a stream, one key with all its occurrences. Invalid Params promise nothing.
+func (p Params) Guarantee() budget.Guarantee {
+	if p.validate() != nil {
+		return budget.Guarantee{}
+	}
+	return budget.PureDP(p.Epsilon, unit)
+}
 
 // FlipProb returns p, the probability with which a release flips each bit, rounded to a float64: the least k/2⁶⁴ that
 // is at least 1/(e^ε + 1), for the ε that CountShare leaves. NaN if the Params are invalid.
@@ -121,5 +126,10 @@ func (p Params) flips() (noise.Bernoulli, error) {
 	return noise.RandomizedResponse(epsilon)
 }
 
-// Size returns the length in bytes of the encoding of one release.
-func (p Params) Size() int { return fixedSize + partSize + 8*int(min(p.words(), maxBits/64)) }
+// Size returns the length in bytes of the encoding of one release; 0 if the Params are invalid.
+func (p Params) Size() int {
+	if p.validate() != nil {
+		return 0
+	}
+	return fixedSize + partSize + 8*int(p.words())
+}

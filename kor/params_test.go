@@ -42,7 +42,8 @@ func TestInvalidParams(t *testing.T) {
 			for _, x := range []float64{p.FlipProb(), p.StdErr(1, 1), p.StreamStdErr(1, 1), p.RelativeError(1), p.StreamRelativeError(1), p.Largest()} {
 				require.True(t, math.IsNaN(x), "%+v", p)
 			}
-			require.Positive(t, p.Size())
+			require.Zero(t, p.Size())
+			require.True(t, math.IsInf(p.Guarantee().EpsilonAt(0), 1), "%+v", p)
 		}
 	}
 	huge := good

@@ -6,10 +6,12 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// part is one release whose bits are in a sketch. Its identity is drawn at the release, is public and has nothing to do with the data.
+// part is one release whose bits are in a sketch. Its identity is public randomness and has nothing to do with the data: the first half was
+// drawn with the Builder and goes with its private state, the second is drawn at the release.
 //
 // The parts of a sketch say what its noise is. XOR of sketches adds their noise, and noise cancels where one release is in both: so the
 // parts of the XOR are those that are in one of the two, as for the sets, and independent each of the others. The flip probability p′ of the
@@ -60,6 +62,21 @@ func xorParts(a, b []part) ([]part, error) {
 	return sum, nil
 }
 
+// common returns a release that is in both lists.
+func common(a, b []part) (id hashing.Seed, ok bool) {
+	for len(a) > 0 && len(b) > 0 {
+		switch c := compareParts(a[0], b[0]); {
+		case c < 0:
+			a = a[1:]
+		case c > 0:
+			b = b[1:]
+		default:
+			return a[0].id, true
+		}
+	}
+	return id, false
+}
+
 // totalLogSign returns ln(1 − 2p′) of the XOR of all parts, 0 for none.
 func totalLogSign(parts []part) (sum float64) {
 	for _, p := range parts {
@@ -82,6 +99,24 @@ func together(parts []part) budget.Guarantee {
 	return g
 }
 
+// origin is the first half of an identity: that of the Builder whose data were released.
+type origin [8]byte
+
+func newOrigin() origin {
+	seed := hashing.NewSeed()
+	return origin(seed[:8])
+}
+
+// newPart returns the record of a fresh release.
+func newPart(p Params, law noise.Bernoulli, flips uint32, from origin) part {
+	id := hashing.NewSeed()
+	copy(id[:], from[:])
+	return part{id: id, epsilon: p.Epsilon, k: law.K(), flips: flips}
+}
+
+// origin returns the Builder that the release came from.
+func (p part) origin() origin { return origin(p.id[:8]) }
+
 // largestEpsilon returns the ε of the weakest release, 0 without parts.
 func largestEpsilon(parts []part) (epsilon float64) {
 	for _, p := range parts {
@@ -90,10 +125,18 @@ func largestEpsilon(parts []part) (epsilon float64) {
 	return epsilon
 }
 
-// weakest returns what the weakest of the releases promises by itself.
-func weakest(parts []part) budget.Guarantee {
-	if len(parts) == 0 {
-		return budget.Guarantee{}
+// weakest returns the weakest of what the releases of one Builder promise together. They are adjacent, as the parts are sorted.
+func weakest(parts []part) (g budget.Guarantee) {
+	epsilon := 0.0
+	for len(parts) > 0 {
+		n := 1
+		for n < len(parts) && parts[n].origin() == parts[0].origin() {
+			n++
+		}
+		if all := together(parts[:n]); all.Epsilon() > epsilon {
+			g, epsilon = all, all.Epsilon()
+		}
+		parts = parts[n:]
 	}
-	return budget.PureDP(largestEpsilon(parts), unit)
+	return g
 }

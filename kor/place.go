@@ -56,21 +56,43 @@ func (h *placement) flip(table []uint64, key uint64) {
 	}
 }
 
+// set sets the bit that flip flips.
+func (h *placement) set(table []uint64, key uint64) {
+	hi, lo := bits.Mul64(h.k1, key^h.k0)
+	u, v := bits.Mul64(h.k2, hi^lo)
+	cell, _ := bits.Mul64(h.cells, v)
+	if i := uint64(bits.TrailingZeros64(u|1<<63))*h.stride + cell>>6; i < uint64(len(table)) {
+		table[i] |= 1 << (cell & 63)
+	}
+}
+
 // flipWeighted flips the bit of a key of weight w in (0, 1].
 func (h *placement) flipWeighted(table []uint64, key uint64, w float64) {
 	if w == 1 {
 		h.flip(table, key)
-		return
+	} else if i, bit := h.weighted(key, w); i < uint64(len(table)) {
+		table[i] ^= bit
 	}
+}
+
+// setWeighted sets the bit that flipWeighted flips.
+func (h *placement) setWeighted(table []uint64, key uint64, w float64) {
+	if w == 1 {
+		h.set(table, key)
+	} else if i, bit := h.weighted(key, w); i < uint64(len(table)) {
+		table[i] |= bit
+	}
+}
+
+// weighted returns the word and the bit of a key of weight w in (0, 1), a word behind every table for a key at no level.
+func (h *placement) weighted(key uint64, w float64) (word, bit uint64) {
 	u, v := h.words(key)
 	level := weightedLevel(bits.Reverse64(u), w)
 	if level < 0 {
-		return
+		return math.MaxUint64, 0
 	}
 	cell, _ := bits.Mul64(h.cells, v)
-	if i := uint64(level)*h.stride + cell>>6; i < uint64(len(table)) {
-		table[i] ^= 1 << (cell & 63)
-	}
+	return uint64(level)*h.stride + cell>>6, 1 << (cell & 63)
 }
 
 // weightedLevel returns the level of a key of weight w in (0, 1] with the reversed word ū: the i with w/2^{i+1} < s ≤ w/2^i, negative

@@ -20,13 +20,16 @@ const (
 	privateStream
 )
 
+const privateVersion = 2 // in version 1 the tables of streams had coins in them
+
 const memberSize = 8 + 4 // bytes of a key of a Builder that counts
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA, the sketch without noise and, with
 // CountShare, the keys themselves, protected by nothing. It is for a pipeline that moves its builders between machines as trusted as this
 // one, and must not reach a disk, a log or a person that the set itself may not reach. To publish, use [Builder.Release].
 //
-// The Builder stays as it is. Whoever restores the state and releases it spends the budget; do so once. The error wraps [ErrReleased].
+// The Builder stays as it is. Every release of the state, here or where it was restored, spends ε again: two cost 2ε. The error wraps
+// [ErrReleased].
 func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
 	if b.Released() {
 		return dst, fmt.Errorf("kor: AppendPrivateState: the Builder is %w", fault.ErrReleased)
@@ -49,7 +52,7 @@ func (b *Builder) RestorePrivateState(data []byte) error {
 	}
 	s := *b.state
 	r := wire.NewReader("kor", data)
-	table, err := readPrivateState(r, privateBuilder, s.params)
+	table, from, err := readPrivateState(r, privateBuilder, s.params)
 	if err != nil {
 		return err
 	}
@@ -57,7 +60,7 @@ func (b *Builder) RestorePrivateState(data []byte) error {
 	if err := r.Done(); err != nil {
 		return err
 	}
-	s.table, s.members = table, set
+	s.table, s.origin, s.members = table, from, set
 	return nil
 }
 
@@ -86,8 +89,8 @@ func readMembers(r *wire.Reader, p Params) members {
 	return set
 }
 
-// AppendPrivateState appends all that the StreamBuilder holds to dst. WHAT IT APPENDS IS PRIVATE DATA, as with [Builder.AppendPrivateState]: that the
-// coins of the occurrences are in it protects nobody. The error wraps [ErrReleased].
+// AppendPrivateState appends all that the StreamBuilder holds to dst. WHAT IT APPENDS IS PRIVATE DATA, as with [Builder.AppendPrivateState]. The
+// error wraps [ErrReleased].
 func (b *StreamBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
 	if b.Released() {
 		return dst, fmt.Errorf("kor: AppendPrivateState: the StreamBuilder is %w", fault.ErrReleased)
@@ -96,39 +99,40 @@ func (b *StreamBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
 }
 
 // RestorePrivateState replaces what the StreamBuilder holds by a state that [StreamBuilder.AppendPrivateState] gave. The errors are those of
-// [Builder.RestorePrivateState]. Coins that were tossed and not used are not part of a state: the next ones are fresh.
+// [Builder.RestorePrivateState].
 func (b *StreamBuilder) RestorePrivateState(data []byte) error {
 	if b.Released() {
 		return fmt.Errorf("kor: RestorePrivateState: the StreamBuilder is %w", fault.ErrReleased)
 	}
 	s := *b.state
 	r := wire.NewReader("kor", data)
-	table, err := readPrivateState(r, privateStream, s.params)
+	table, from, err := readPrivateState(r, privateStream, s.params)
 	if err != nil {
 		return err
 	}
 	if err := r.Done(); err != nil {
 		return err
 	}
-	s.table = table
+	s.table, s.origin = table, from
 	return nil
 }
 
-// appendPrivateState appends what both states begin with: the header, the kind of state, the Params and the table.
+// appendPrivateState appends what both states begin with: the header, the kind of state, the Params, the origin and the table.
 func appendPrivateState(dst []byte, kind byte, s *state) []byte {
 	p := s.params
-	dst = wire.AppendHeader(dst, wire.KindPrivate, 1)
+	dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
 	dst = append(dst, kind)
 	for _, x := range []uint64{math.Float64bits(p.Epsilon), uint64(p.Cells), uint64(p.Levels), math.Float64bits(p.CountShare)} {
 		dst = binary.LittleEndian.AppendUint64(dst, x)
 	}
 	dst = append(dst, p.Seed[:]...)
+	dst = append(dst, s.origin[:]...)
 	return appendWords(dst, s.table)
 }
 
-// readPrivateState is its inverse and returns the table. The Params must be those of the receiver.
-func readPrivateState(r *wire.Reader, kind byte, want Params) ([]uint64, error) {
-	r.Header(wire.KindPrivate, 1)
+// readPrivateState is its inverse and returns the table and the origin. The Params must be those of the receiver.
+func readPrivateState(r *wire.Reader, kind byte, want Params) (table []uint64, from origin, err error) {
+	r.Header(wire.KindPrivate, privateVersion)
 	if r.Uint8() != kind {
 		r.Fail("another kind of state")
 	}
@@ -138,14 +142,15 @@ func readPrivateState(r *wire.Reader, kind byte, want Params) ([]uint64, error) 
 	p.Cells, p.Levels = int(min(cells, math.MaxInt32)), int(min(levels, math.MaxInt32))
 	p.CountShare = r.Float64()
 	copy(p.Seed[:], r.Bytes(len(p.Seed)))
+	copy(from[:], r.Bytes(len(from)))
 	switch {
 	case r.Err() != nil:
-		return nil, r.Err()
+		return nil, from, r.Err()
 	case p != want:
-		return nil, sameParams(want, p)
+		return nil, from, sameParams(want, p)
 	case uint64(r.Remaining()) < 8*p.words():
 		r.Fail("fewer bits than the Params say")
-		return nil, r.Err()
+		return nil, from, r.Err()
 	}
-	return readTable(r, p), r.Err()
+	return readTable(r, p), from, r.Err()
 }

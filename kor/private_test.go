@@ -101,7 +101,7 @@ func TestPrivateStateOfAStream(t *testing.T) {
 	require.Equal(t, (*b.state).table, (*c.state).table)
 	more := streamBuilder(t, p, run(40, 70)...)
 	want := append([]uint64(nil), (*b.state).table...)
-	xor(want, (*more.state).table)
+	or(want, (*more.state).table)
 	require.NoError(t, c.Merge(more))
 	require.Equal(t, want, (*c.state).table)
 	c.Add(3)

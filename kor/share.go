@@ -113,7 +113,7 @@ func Aggregate(p Params, parties int, shares ...[]byte) (*Sketch, error) {
 	if paddingBits(sum, p) != 0 {
 		return nil, fault.Mismatch("kor", "bits behind the cells of a level", paddingBits(sum, p), 0)
 	}
-	return &Sketch{release{params: p, parts: []part{newPart(p, law, uint32(parties))}, bits: sum}}, nil
+	return &Sketch{release{params: p, parts: []part{newPart(p, law, uint32(parties), newOrigin())}, bits: sum}}, nil
 }
 
 // paddingBits returns the number of ones behind the cells of all levels.

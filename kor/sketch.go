@@ -82,12 +82,15 @@ func (r *release) flipProb() float64 {
 	if !r.valid() {
 		return math.NaN()
 	}
-	return -math.Expm1(totalLogSign(r.parts)) / 2
+	return -math.Expm1(totalLogSign(r.parts))/2 + 0 // no −0
 }
 
 func (r *release) text(name, of string) string {
 	if !r.valid() {
 		return name + " (empty)"
+	}
+	if len(r.parts) == 0 {
+		return fmt.Sprintf("%s: the empty set, all of whose releases have cancelled, in %d levels of %d cells", name, r.params.Levels, r.params.Cells)
 	}
 	releases := "1 release"
 	if len(r.parts) > 1 {
