@@ -85,10 +85,11 @@ func (l *Lattice) Certify() (loss float64, ok bool) {
 	return loss, loss <= l.params.Epsilon
 }
 
-// SampleInt draws Z. Every integer has exactly the probability of the law, for its parameters as they are stored.
+// SampleInt draws Z. Every integer has exactly the probability of the law, for its parameters as they are stored. On the zero Lattice it is
+// uniform over all int64, and so hides whatever is added.
 func (l *Lattice) SampleInt(src *noise.Source) int64 {
-	if !l.valid() || l.whole == nil {
-		return 0
+	if !l.valid() {
+		return int64(src.Uint64())
 	}
 	return l.whole.draw(src)
 }

@@ -94,7 +94,6 @@ func TestZeroObjects(t *testing.T) {
 	require.True(t, math.IsNaN(m.Lattice().MeanAbs()))
 	var s Share
 	require.Zero(t, s.Mask(3))
-	require.Zero(t, s.Noise())
 	require.True(t, math.IsNaN(s.StdDev(3)))
 	_, err = s.Sum(1, 1)
 	require.ErrorIs(t, err, ErrParams)
@@ -246,7 +245,7 @@ func TestShareArguments(t *testing.T) {
 	}
 	require.InEpsilon(t, 2*s.StdDev(1), s.StdDev(4), 1e-12)
 	require.True(t, math.IsNaN(s.StdDev(0)))
-	// Clamping: what a party adds is bounded, by Δ if parties come and go, by Δ/2 on either side if they change.
+	// Clamping: what a party adds is bounded, by Δ on either side if parties come and go, to Δ above 0 if they change.
 	bound := func(r budget.Relation, x float64) float64 {
 		m, err := New(Params{Epsilon: 3, Sensitivity: 2, Relation: r})
 		require.NoError(t, err)
@@ -266,7 +265,7 @@ func TestShareArguments(t *testing.T) {
 	for _, c := range []struct {
 		relation budget.Relation
 		x, want  float64
-	}{{0, 100, 2}, {0, math.Inf(-1), -2}, {0, math.NaN(), 0}, {budget.Replace, 100, 1}, {budget.Replace, -100, -1}} {
+	}{{0, 100, 2}, {0, math.Inf(-1), -2}, {0, math.NaN(), 0}, {budget.Replace, 100, 2}, {budget.Replace, -100, 0}} {
 		require.InDelta(t, c.want, bound(c.relation, c.x), 0.04, "%v", c)
 	}
 	l1, err := New(Params{Epsilon: 3, Relation: budget.L1})

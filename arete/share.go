@@ -73,17 +73,17 @@ func (m *Mechanism) ShareWithDropouts(n, missing int) (*Share, error) {
 // valid reports whether s comes from a Mechanism.
 func (s *Share) valid() bool { return s.lattice != nil }
 
-// Noise draws the noise of the party, in steps of the lattice.
+// Noise draws the noise of the party, in steps of the lattice. On the zero Share it is uniform over all int64, and so hides whatever is added.
 func (s *Share) Noise() int64 {
 	if !s.valid() {
-		return 0
+		return int64(s.src.Uint64())
 	}
 	return s.law.draw(&s.src)
 }
 
 // Mask returns what the party contributes: its number, in steps of the lattice, plus its noise. The number is clamped to [−Δ, Δ] under
-// AddRemove and to [−Δ/2, Δ/2] under Replace, so subtract the middle of the range first; then it is rounded at random to one of the two
-// points around it. NaN counts as 0.
+// AddRemove and to [0, Δ] under Replace, whatever the law; then it is rounded at random to one of the two points around it. NaN counts as
+// 0. So under Replace numbers in [a, a+Δ] are sent as x − a, and the sum of n of them lacks n·a.
 //
 // The result is private only within the sum: one share is far too little noise to publish by itself. Each call is for another sum, and each
 // sum spends the budget again.
@@ -94,8 +94,8 @@ func (s *Share) Mask(x float64) int64 {
 	return s.point(x) + s.law.draw(&s.src)
 }
 
-// point clamps and rounds x to the lattice. It is the integers of steps that are clamped to H or ⌊H/2⌋ … ⌈H/2⌉, at most H apart under
-// Replace: whatever x and the random digits are, one party moves the sum by at most H. How its own digits fall depends on nothing else, so
+// point clamps and rounds x to the lattice. It is steps that are clamped, to ±H under AddRemove and to 0 … H under Replace, and both ends are
+// points: whatever x and the random digits are, one party moves the sum by at most H. How its own digits fall depends on nothing else, so
 // they change no sensitivity.
 func (s *Share) point(x float64) int64 {
 	if math.IsNaN(x) {
@@ -104,7 +104,7 @@ func (s *Share) point(x float64) int64 {
 	p, size := s.lattice.params, s.spec.size
 	low, high := -float64(size), float64(size)
 	if p.relation() == budget.Replace {
-		low, high = -float64(size/2), float64(size-size/2)
+		low = 0
 	}
 	y := x / p.sensitivity() * float64(size)
 	if p.onIntegers(size) {

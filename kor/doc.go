@@ -18,8 +18,9 @@
 //
 // Neighbours differ in one key (budget.AddRemove); in a stream, in one key with all its occurrences. Every key flips one bit at most, so
 // flipping every bit with probability p ≥ 1/(e^ε + 1) is ε-private for every choice of the hash functions (params.go; for streams p ≥
-// e^{−ε}/2, stream.go). p is k/2⁶⁴, rounded up, and drawn exactly. A merged sketch is post-processing: [Sketch.Guarantee] says of what.
-// With [Builder.Share] and [Aggregate] n parties have the noise of one, if only the XOR of their shares is published.
+// e^{−ε}/2, stream.go). p is k/2⁶⁴, rounded up, and drawn exactly. A private state that is released k times costs exactly kε, as each release
+// has coins of its own. A merged sketch is post-processing: [Sketch.Guarantee] says of what. With [Builder.Share] and [Aggregate] n
+// parties have the noise of one, if only the XOR of their shares is published.
 //
 // # Accuracy
 //
@@ -41,12 +42,11 @@
 //	PCSA, A∆B of half of A∪B           –  16.5   5.5   2.9
 //	PCSA, A∆B of a tenth of A∪B        –  81.5  25.4   9.4
 //	PCSA, A∆B of 1 % of A∪B            –   810   250    75
-//	the thesis's interval estimator, here   answers 0: it needs n ≈ 2·10¹⁰
+//	the thesis's interval estimator         answers 0: it needs n ≈ 2·10¹⁰
 //
 // PCSA, whose bits are set and not flipped, under randomized response: half the error for a plain count, at every ε. So for nothing but
 // counts of sets that grow it is the better sketch. This one wins for |A∆B| below about 0.45·|A∪B|, by a factor of 20 to 50 at 1 %, and
-// keys can be removed. The sketch of a stream is a PCSA sketch that holds its own randomized response of 1, a fair coin, and therefore
-// merges.
+// keys can be removed. The sketch of a stream is a PCSA sketch whose ones are released as fair coins, and therefore merges.
 //
 // # Cost
 //

@@ -46,23 +46,25 @@ func (h *placement) words(key uint64) (u, v uint64) {
 	return bits.Mul64(h.k2, hi^lo)
 }
 
-// flip flips the bit of a key of weight 1. The levels from L on lie behind the table. With words written out it can be inlined.
-func (h *placement) flip(table []uint64, key uint64) {
+// at returns the word and the bit of a key of weight 1. The levels from L on lie behind the table. With words written out it can be inlined.
+func (h *placement) at(key uint64) (word, bit uint64) {
 	hi, lo := bits.Mul64(h.k1, key^h.k0)
 	u, v := bits.Mul64(h.k2, hi^lo)
 	cell, _ := bits.Mul64(h.cells, v)
-	if i := uint64(bits.TrailingZeros64(u|1<<63))*h.stride + cell>>6; i < uint64(len(table)) {
-		table[i] ^= 1 << (cell & 63)
+	return uint64(bits.TrailingZeros64(u|1<<63))*h.stride + cell>>6, 1 << (cell & 63)
+}
+
+// flip flips the bit of a key of weight 1.
+func (h *placement) flip(table []uint64, key uint64) {
+	if i, bit := h.at(key); i < uint64(len(table)) {
+		table[i] ^= bit
 	}
 }
 
-// set sets the bit that flip flips.
+// set sets it.
 func (h *placement) set(table []uint64, key uint64) {
-	hi, lo := bits.Mul64(h.k1, key^h.k0)
-	u, v := bits.Mul64(h.k2, hi^lo)
-	cell, _ := bits.Mul64(h.cells, v)
-	if i := uint64(bits.TrailingZeros64(u|1<<63))*h.stride + cell>>6; i < uint64(len(table)) {
-		table[i] |= 1 << (cell & 63)
+	if i, bit := h.at(key); i < uint64(len(table)) {
+		table[i] |= bit
 	}
 }
 

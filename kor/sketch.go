@@ -114,8 +114,11 @@ func (s *Sketch) Params() Params { return s.r.params }
 // alone, that party's own guarantee holds: [Sketch.PartyGuarantee]. A sketch whose releases have all cancelled promises nothing and shows nothing.
 func (s *Sketch) Guarantee() budget.Guarantee { return together(s.r.parts) }
 
-// PartyGuarantee returns what holds for a change of one party's set alone, whatever the others hold: the weakest of the parties'
-// own guarantees. It is Guarantee for a sketch of one release.
+// PartyGuarantee returns what holds for a change of one party's set alone, whatever the others hold, if every party has released once: the
+// weakest of the parties' own guarantees. It is Guarantee for a sketch of one release.
+//
+// Two releases of one Builder, by way of its private state, are seen in the sketch, and count with the sum of their ε. Two releases of
+// different Builders are taken for those of two parties: if both hold the data of one party, what holds is Guarantee.
 func (s *Sketch) PartyGuarantee() budget.Guarantee { return weakest(s.r.parts) }
 
 // Releases returns the number of releases that the sketch is the XOR of: those that occur in it once, as two of the same cancel.

@@ -153,7 +153,7 @@ func (s *StreamSketch) Params() Params { return s.r.params }
 // occurrences. For a union it is that of all releases together, for a key in all streams; see [Sketch.Guarantee].
 func (s *StreamSketch) Guarantee() budget.Guarantee { return together(s.r.parts) }
 
-// PartyGuarantee returns what holds for a change of one stream alone: the weakest of the streams' own guarantees.
+// PartyGuarantee returns what holds for a change of one stream alone, if every stream was released once; see [Sketch.PartyGuarantee].
 func (s *StreamSketch) PartyGuarantee() budget.Guarantee { return weakest(s.r.parts) }
 
 // Releases returns the number of releases in the sketch.

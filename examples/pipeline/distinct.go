@@ -19,15 +19,11 @@ import (
 //   - A kor.Builder holds a set. Merged, two of them hold the symmetric difference: a key of two shards would cancel. It would need
 //     every distinct key to go through a shuffle that leaves one of each, as much data as there are keys, and a release of it has
 //     more noise, a flip probability of 1/(e^ε + 1) instead of e^{−ε}/2.
-//   - In a kor.StreamBuilder every occurrence of a key tosses a coin and flips the bit of the key if it shows heads. The states of two shards are merged
-//     by XOR too. The tosses of a key that show heads, in all shards together, are odd in number with probability ½ if there is one toss or
-//     more: so the bit is a fair coin if any key of it came anywhere, and 0 if none did. The law of the merged state is the law of one
-//     sketch of all elements, whatever the number of shards and however the runner cuts and orders their elements.
+//   - A kor.StreamBuilder holds the cells that a key came to, and the release makes a fair coin of each. The state of two shards together has the
+//     cells of both: it is the state of one sketch of all elements, whatever the number of shards and however the runner cuts, orders and
+//     repeats them.
 //
 // So a state, of the same size for any number of keys, is all that travels, and the noise of the one release is put on it at the end.
-//
-// A state must be merged once: with itself it cancels. Runners promise that, as they keep one result of each step they repeat. A runner that breaks
-// the promise loses keys but shows none: bits that are 0 where they should be coins differ less from those of a stream without the key.
 //
 // The error is that of wrong Params.
 func DistinctKeys(s beam.Scope, p kor.Params, elements beam.PCollection) (beam.PCollection, error) {

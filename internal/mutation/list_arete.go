@@ -7,7 +7,7 @@ var areteMutations = []mutation{
 	{"shares of half the rate", "arete/poisson.go", "quotient.Quo(quotient, new(big.Rat).SetFrac(new(big.Int).SetUint64(r.parts), big.NewInt(1)))", "quotient.Quo(quotient, new(big.Rat).SetFrac(new(big.Int).SetUint64(2*r.parts-1), big.NewInt(1)))"},
 	{"drop-outs not made up for", "arete/share.go", "need := n - missing", "need := n"},
 	{"too few shares released", "arete/share.go", "case parties < s.need || parties > s.parties:", "case parties < 1 || parties > s.parties:"},
-	{"a party's number clamped to twice its range", "arete/share.go", "low, high = -float64(size/2), float64(size-size/2)", "low, high = -float64(size), float64(size)"},
+	{"a party's number clamped to twice its range", "arete/share.go", "\t\tlow = 0\n", "\t\tlow = -high\n"},
 	{"a party's number not clamped", "arete/share.go", "min(max(y, low), high), 1))", "min(max(y, 2*low), 2*high), 1))"},
 	{"numbers of parties rounded to the nearest", "arete/share.go", "return int64(noise.RandomizedRound(&s.src, min(max(y, low), high), 1))", "return int64(math.Round(min(max(y, low), high)))"},
 	{"shares of Gaussian noise too small", "arete/gaussian.go", "return coarse(sigma / math.Sqrt(float64(n)) * (1 + 0x1p-40))", "return coarse(sigma / math.Sqrt(float64(n)) * (1 - 0x1p-10))"},
