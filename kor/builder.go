@@ -2,21 +2,26 @@ package kor
 
 import (
 	"fmt"
-	"log/slog"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
+type secret = private.State[state]
+
 // Builder sketches a set. It holds private data: it prints nothing of it, and [Builder.Release] and [Builder.Share]
-// are the only ways out, but for what [Builder.AppendPrivateState] moves within a trusted pipeline. One goroutine at a time may use it.
+// are the only ways out, but for what [Builder.AppendPrivateState] moves within a trusted pipeline. One goroutine at a time may use it; a call
+// panics where it sees another one at work.
 type Builder struct {
-	state **state // twice removed: fmt, slog and the encoders get no further than an address
+	secret
+	params    Params
+	guarantee budget.Guarantee
 }
 
-// state is nil once released.
+// state is what a Builder and a StreamBuilder hold.
 type state struct {
-	flip    func(s *state, key uint64) // toggles a key of weight 1
 	place   placement
 	table   []uint64
 	params  Params
@@ -34,38 +39,39 @@ func New(p Params) (*Builder, error) {
 		return nil, err
 	}
 	p.CountShare += 0 // no −0
-	s := newState(p, law)
+	var set members
+	var count noise.DiscreteLaplace
 	if p.CountShare > 0 {
-		s.flip, s.members = (*state).flipMember, members{}
-		if s.count, err = p.countLaw(); err != nil {
+		set = members{}
+		if count, err = p.countLaw(); err != nil {
 			return nil, err
 		}
 	}
-	return &Builder{&s}, nil
+	empty := private.New(state{
+		place: newPlacement(p), table: make([]uint64, p.words()), params: p, origin: newOrigin(), law: law, members: set, count: count,
+	})
+	return &Builder{empty, p, p.Guarantee()}, nil
 }
 
-// newState returns the state of an empty set.
-func newState(p Params, law noise.Bernoulli) *state {
-	return &state{flip: (*state).flipBit, place: newPlacement(p), table: make([]uint64, p.words()), params: p, law: law, origin: newOrigin()}
-}
+// Guarantee returns what Release promises: ε-differential privacy for one key, added to the set or removed from it. A Builder that New did not make
+// promises nothing.
+func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Toggle adds the key to the set if it is absent and removes it if it is present: it flips one bit, so that toggling twice changes
 // nothing. A string key goes in as hashing.Fingerprint(p.Seed, key). After Release, and on a Builder that New did not make,
 // Toggle does nothing.
 func (b *Builder) Toggle(key uint64) {
-	if b.state == nil {
+	s := private.Enter(b.secret)
+	if s == nil {
 		return
 	}
-	if s := *b.state; s != nil {
-		s.flip(s, key)
+	if s.members == nil {
+		s.place.flip(s.table, key)
+	} else {
+		s.toggleMember(key, 1)
 	}
+	private.Leave(b.secret)
 }
-
-// flipBit and flipMember are the two ways in which state.flip toggles: without a count of the set, or with one. Behind a pointer the
-// first calls nothing, which a condition in it would change.
-func (s *state) flipBit(key uint64) { s.place.flip(s.table, key) }
-
-func (s *state) flipMember(key uint64) { s.toggleMember(key, 1) }
 
 // toggleMember toggles the key of a Builder that counts.
 func (s *state) toggleMember(key uint64, w float64) {
@@ -82,34 +88,40 @@ func (s *state) toggleMember(key uint64, w float64) {
 // small weight is counted with the relative error of such a sample, √((1/w − 1)/N) for N keys of weight w, besides that of the sketch.
 func (b *Builder) ToggleWeighted(key uint64, weight float64) {
 	w, ok := validWeight(weight)
-	if b.Released() || !ok {
+	if !ok {
 		return
 	}
-	if s := *b.state; s.members == nil {
+	s := private.Enter(b.secret)
+	if s == nil {
+		return
+	}
+	if s.members == nil {
 		s.place.flipWeighted(s.table, key, w)
 	} else {
 		s.toggleMember(key, w)
 	}
+	private.Leave(b.secret)
 }
 
 // Add adds keys of a set whose keys come once each; many at a time take half the time a key. A duplicate, in one call or in several, is not
 // ignored: as in Toggle, the second Add of a key removes it and the third adds it again, for the sketch remembers no keys. For data with
 // duplicates use [NewStream].
 func (b *Builder) Add(keys ...uint64) {
-	if b.Released() {
+	s := private.Enter(b.secret)
+	if s == nil {
 		return
 	}
-	s := *b.state
-	if s.members != nil {
+	if s.members == nil {
+		place, table := s.place, s.table
+		for _, key := range keys {
+			place.flip(table, key)
+		}
+	} else {
 		for _, key := range keys {
 			s.toggleMember(key, 1)
 		}
-		return
 	}
-	place, table := s.place, s.table
-	for _, key := range keys {
-		place.flip(table, key)
-	}
+	private.Leave(b.secret)
 }
 
 // Merge makes the Builder that of the symmetric difference of its set and the other's, which gives up its data: the trusted merge, before any
@@ -118,35 +130,45 @@ func (b *Builder) Add(keys ...uint64) {
 // The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one was released. Then nothing
 // has changed.
 func (b *Builder) Merge(other *Builder) error {
-	switch {
-	case b.Released() || other == nil || other.Released():
+	if other == nil || b.Released() || other.Released() {
 		return fmt.Errorf("kor: Merge: a Builder is %w", fault.ErrReleased)
-	case *b.state == *other.state:
-		return fault.Mismatch("kor", "Builder", "itself", "another one")
 	}
-	s, o := *b.state, *other.state
-	if err := sameParams(s.params, o.params); err != nil {
+	s, o, err := merging(b.secret, other.secret, b.params, other.params)
+	if err != nil {
 		return err
 	}
-	*other.state = nil
 	xor(s.table, o.table)
 	for key, steps := range o.members {
 		s.members.flip(key, steps)
 	}
+	private.Leave(b.secret)
 	return nil
 }
 
+// merging enters a and takes b, unless they are one or their Params differ.
+func merging(a, b secret, p, q Params) (into, from *state, err error) {
+	if private.Same(a, b) {
+		return nil, nil, fault.Mismatch("kor", "Builder", "itself", "another one")
+	}
+	if err := sameParams(p, q); err != nil {
+		return nil, nil, err
+	}
+	if from, err = private.Take(b, "kor: Merge: the other Builder"); err != nil {
+		return nil, nil, err
+	}
+	return private.Enter(a), from, nil
+}
+
 // Released reports whether the Builder has been released, and Toggle therefore ignores what it is given.
-func (b *Builder) Released() bool { return b.state == nil || *b.state == nil }
+func (b *Builder) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the private sketch. The Builder gives up its data; a second Release returns an error
 // that wraps [ErrReleased].
 func (b *Builder) Release() (*Sketch, error) {
-	if b.Released() {
-		return nil, fmt.Errorf("kor: Release: the Builder is %w", fault.ErrReleased)
+	s, err := private.Take(b.secret, "kor: Release: the Builder")
+	if err != nil {
+		return nil, err
 	}
-	s := *b.state
-	*b.state = nil
 	s.randomize(s.law)
 	r := &Sketch{release{params: s.params, parts: []part{newPart(s.params, s.law, 1, s.origin)}, bits: s.table}}
 	if s.members != nil {
@@ -197,14 +219,3 @@ func sameParams(a, b Params) error {
 	}
 	return nil
 }
-
-const redacted = "kor.Builder (private)"
-
-// Format prints a fixed text under every verb.
-func (b Builder) Format(f fmt.State, _ rune) { fmt.Fprint(f, redacted) }
-
-// LogValue logs a fixed text.
-func (b Builder) LogValue() slog.Value { return slog.StringValue(redacted) }
-
-// MarshalText encodes a fixed text, so that JSON and XML hold nothing else.
-func (b Builder) MarshalText() ([]byte, error) { return []byte(redacted), nil }

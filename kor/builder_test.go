@@ -17,18 +17,18 @@ func TestRedaction(t *testing.T) {
 	b, err := New(p)
 	require.NoError(t, err)
 	b.ToggleWeighted(1_234_567_890_123, 0.0117734)
-	(*b.state).table[0] = 9_876_543_210_987
+	held(b.secret).table[0] = 9_876_543_210_987
 	dptest.Redacted(t, b, "1234567890123", "9876543210987")
 	p.CountShare = 0
 	s, err := NewStream(p)
 	require.NoError(t, err)
-	(*s.state).table[0] = 9_876_543_210_987
+	held(s.secret).table[0] = 9_876_543_210_987
 	dptest.Redacted(t, s, "9876543210987")
 	c, err := New(p)
 	require.NoError(t, err)
 	share, err := c.Share(5)
 	require.NoError(t, err)
-	(**share.table)[0] = 9_876_543_210_987
+	held(share.secret).table[0] = 9_876_543_210_987
 	dptest.Redacted(t, share, "9876543210987")
 }
 
@@ -170,11 +170,11 @@ func TestAddMany(t *testing.T) {
 		for key := range uint64(500) {
 			one.Toggle(key)
 		}
-		require.Equal(t, (*one.state).table, (*many.state).table)
-		require.Equal(t, (*one.state).members, (*many.state).members)
+		require.Equal(t, held(one.secret).table, held(many.secret).table)
+		require.Equal(t, held(one.secret).members, held(many.secret).members)
 		many.Add(run(0, 500)...)
-		require.Equal(t, (*builder(t, p).state).table, (*many.state).table)
-		require.Empty(t, (*many.state).members)
+		require.Equal(t, held(builder(t, p).secret).table, held(many.secret).table)
+		require.Empty(t, held(many.secret).members)
 		many.Add()
 	}
 }

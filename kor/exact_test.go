@@ -27,7 +27,7 @@ func sketched(t *testing.T, p Params, set uint) []uint64 {
 			b.ToggleWeighted(k.key, k.weight)
 		}
 	}
-	return (*b.state).table
+	return held(b.secret).table
 }
 
 // outputs returns the law of the released table: every flip pattern of its cells, with probability q of a flip.
@@ -96,11 +96,11 @@ func TestOneBit(t *testing.T) {
 		require.NoError(t, err)
 		w := math.Ldexp(1, -int(i%12)) * (0.5 + float64(i%100)/200)
 		b.ToggleWeighted(i*i, w)
-		d := distance((*b.state).table, make([]uint64, p.words()))
+		d := distance(held(b.secret).table, make([]uint64, p.words()))
 		require.LessOrEqual(t, d, 1)
 		changed += d
 		b.ToggleWeighted(i*i, w)
-		require.Zero(t, distance((*b.state).table, make([]uint64, p.words())))
+		require.Zero(t, distance(held(b.secret).table, make([]uint64, p.words())))
 	}
 	require.Positive(t, changed)
 	for _, epsilon := range []float64{minEpsilon, 0.01, 0.5, 1, 2, 8, 30, 43.9} {
@@ -119,7 +119,7 @@ func mustFlips(t *testing.T, p Params) noise.Bernoulli {
 
 // streamLawOf returns the law of a released table of a stream: every pattern of coins, then every flip.
 func streamLawOf(t *testing.T, p Params, stream []uint64, q float64) map[string]float64 {
-	cells := (*streamBuilder(t, p, stream...).state).table
+	cells := held(streamBuilder(t, p, stream...).secret).table
 	patterns := 1 << (p.Cells * p.Levels)
 	total := map[string]float64{}
 	for pattern := range patterns {
@@ -175,7 +175,7 @@ func TestStreamStateReleasedTwiceCostsTwice(t *testing.T) {
 	}
 	a := streamBuilder(t, small, 1, 2, 2, 3)
 	b := streamBuilder(t, small, 3, 2, 1, 1, 1)
-	(*b.state).origin = (*a.state).origin
+	held(b.secret).origin = held(a.secret).origin
 	require.Equal(t, state(a), state(b), "the set of the keys is all there is")
 
 	for _, epsilon := range []float64{0.2, 1, 3} {
@@ -260,7 +260,7 @@ func TestAudit(t *testing.T) {
 			if with {
 				b.Toggle(1)
 			}
-			(*b.state).law = law
+			held(b.secret).law = law
 			s, err := b.Release()
 			require.NoError(t, err)
 			ones += int64(s.r.bits[0])

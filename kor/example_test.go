@@ -52,7 +52,7 @@ func Example() {
 	// Output:
 	// 20000 are in one of the sets: true
 	// 50000 are in both: true
-	// 2-DP under AddRemove
+	// ε = 2 for one key with all its occurrences, added or removed
 }
 
 // How many cells and levels an error takes, and what error they give.

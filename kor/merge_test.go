@@ -58,7 +58,7 @@ func TestAlgebraBeforeNoise(t *testing.T) {
 		for _, key := range keys {
 			b.Toggle(key)
 		}
-		return (*b.state).table
+		return held(b.secret).table
 	}
 	merge := func(lists ...[]uint64) []uint64 {
 		sum, err := New(small)
@@ -72,7 +72,7 @@ func TestAlgebraBeforeNoise(t *testing.T) {
 			require.NoError(t, sum.Merge(b))
 			require.True(t, b.Released(), "the other one gives up its data")
 		}
-		return (*sum.state).table
+		return held(sum.secret).table
 	}
 	a, b, c := run(0, 300), run(200, 500), run(450, 460)
 	require.Equal(t, table(3, 1, 2), table(1, 2, 3))
@@ -88,7 +88,7 @@ func TestAlgebraBeforeNoise(t *testing.T) {
 		for _, w := range []float64{0, -1, math.NaN(), math.Inf(-1)} {
 			b.ToggleWeighted(6, w)
 		}
-		return (*b.state).table
+		return held(b.secret).table
 	}
 	require.Equal(t, plain, weighted())
 }
@@ -179,7 +179,7 @@ func TestFlipProbability(t *testing.T) {
 		want = want + p - 2*want*p
 		require.InEpsilon(t, want, s.FlipProb(), 1e-14)
 		require.InEpsilon(t, float64(merges+2), s.Guarantee().EpsilonAt(0), 1e-14)
-		require.Equal(t, budget.PureDP(1, budget.AddRemove), s.PartyGuarantee())
+		require.Equal(t, budget.PureDP(1, budget.Key(budget.AddRemove)), s.PartyGuarantee())
 	}
 	other := small
 	other.Epsilon, other.CountShare = 2, 0.1
@@ -189,7 +189,7 @@ func TestFlipProbability(t *testing.T) {
 	want = p + q - 2*p*q
 	require.InEpsilon(t, want+p-2*want*p, mixed.FlipProb(), 1e-14)
 	require.Equal(t, 2.0, mixed.Params().Epsilon)
-	require.Equal(t, budget.PureDP(2, budget.AddRemove), mixed.PartyGuarantee())
+	require.Equal(t, budget.PureDP(2, budget.Key(budget.AddRemove)), mixed.PartyGuarantee())
 	require.Equal(t, 4.0, mixed.Guarantee().EpsilonAt(0))
 }
 

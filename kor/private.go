@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
@@ -31,10 +32,11 @@ const memberSize = 8 + 4 // bytes of a key of a Builder that counts
 // The Builder stays as it is. Every release of the state, here or where it was restored, spends ε again: two cost 2ε. The error wraps
 // [ErrReleased].
 func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
-	if b.Released() {
+	s := private.Enter(b.secret)
+	if s == nil {
 		return dst, fmt.Errorf("kor: AppendPrivateState: the Builder is %w", fault.ErrReleased)
 	}
-	s := *b.state
+	defer private.Leave(b.secret)
 	dst = appendPrivateState(dst, privateBuilder, s)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(len(s.members)))
 	for _, key := range slices.Sorted(maps.Keys(s.members)) {
@@ -47,10 +49,11 @@ func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
 // RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState] gave. The error wraps [ErrReleased],
 // [ErrMismatch] if that Builder had other Params, or [ErrFormat]; the Builder is then unchanged.
 func (b *Builder) RestorePrivateState(data []byte) error {
-	if b.Released() {
+	s := private.Enter(b.secret)
+	if s == nil {
 		return fmt.Errorf("kor: RestorePrivateState: the Builder is %w", fault.ErrReleased)
 	}
-	s := *b.state
+	defer private.Leave(b.secret)
 	r := wire.NewReader("kor", data)
 	table, from, err := readPrivateState(r, privateBuilder, s.params)
 	if err != nil {
@@ -92,19 +95,22 @@ func readMembers(r *wire.Reader, p Params) members {
 // AppendPrivateState appends all that the StreamBuilder holds to dst. WHAT IT APPENDS IS PRIVATE DATA, as with [Builder.AppendPrivateState]. The
 // error wraps [ErrReleased].
 func (b *StreamBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
-	if b.Released() {
+	s := private.Enter(b.secret)
+	if s == nil {
 		return dst, fmt.Errorf("kor: AppendPrivateState: the StreamBuilder is %w", fault.ErrReleased)
 	}
-	return appendPrivateState(dst, privateStream, &(*b.state).state), nil
+	defer private.Leave(b.secret)
+	return appendPrivateState(dst, privateStream, s), nil
 }
 
 // RestorePrivateState replaces what the StreamBuilder holds by a state that [StreamBuilder.AppendPrivateState] gave. The errors are those of
 // [Builder.RestorePrivateState].
 func (b *StreamBuilder) RestorePrivateState(data []byte) error {
-	if b.Released() {
+	s := private.Enter(b.secret)
+	if s == nil {
 		return fmt.Errorf("kor: RestorePrivateState: the StreamBuilder is %w", fault.ErrReleased)
 	}
-	s := *b.state
+	defer private.Leave(b.secret)
 	r := wire.NewReader("kor", data)
 	table, from, err := readPrivateState(r, privateStream, s.params)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/stretchr/testify/require"
 )
 
@@ -27,6 +28,13 @@ func streamBuilder(t *testing.T, p Params, keys ...uint64) *StreamBuilder {
 	return b
 }
 
+// held returns what a Builder holds.
+func held(s secret) *state {
+	data := private.Enter(s)
+	private.Leave(s)
+	return data
+}
+
 // restored moves the Builder into another one, whose content is replaced.
 func restored(t *testing.T, b *Builder) *Builder {
 	t.Helper()
@@ -34,7 +42,7 @@ func restored(t *testing.T, b *Builder) *Builder {
 	require.NoError(t, err)
 	require.True(t, bytes.HasPrefix(data, []byte("prefix")))
 	require.False(t, b.Released())
-	c := builder(t, (*b.state).params, 1, 2, 3, 77)
+	c := builder(t, held(b.secret).params, 1, 2, 3, 77)
 	require.NoError(t, c.RestorePrivateState(data[len("prefix"):]))
 	return c
 }
@@ -53,16 +61,16 @@ func TestPrivateStateOfABuilder(t *testing.T) {
 				b.Toggle(i * i % 97)
 				b.ToggleWeighted(1000+i%31, 0.3)
 			}
-			require.Equal(t, (*plain.state).table, (*moved.state).table)
-			require.Equal(t, (*plain.state).members, (*moved.state).members)
+			require.Equal(t, held(plain.secret).table, held(moved.secret).table)
+			require.Equal(t, held(plain.secret).members, held(moved.secret).members)
 		}
 		require.NoError(t, plain.Merge(builder(t, p, run(40, 90)...)))
 		moved = restored(t, moved)
 		require.NoError(t, moved.Merge(restored(t, builder(t, p, run(40, 90)...))))
-		require.Equal(t, (*plain.state).table, (*restored(t, moved).state).table)
-		require.Equal(t, (*plain.state).members, (*restored(t, moved).state).members)
+		require.Equal(t, held(plain.secret).table, held(restored(t, moved).secret).table)
+		require.Equal(t, held(plain.secret).members, held(restored(t, moved).secret).members)
 		sum := 0.0
-		for _, steps := range (*plain.state).members {
+		for _, steps := range held(plain.secret).members {
 			sum += math.Ldexp(float64(steps), -countBits)
 		}
 		s, err := moved.Release()
@@ -98,12 +106,12 @@ func TestPrivateStateOfAStream(t *testing.T) {
 	require.NoError(t, err)
 	c := streamBuilder(t, p, run(500, 600)...)
 	require.NoError(t, c.RestorePrivateState(data))
-	require.Equal(t, (*b.state).table, (*c.state).table)
+	require.Equal(t, held(b.secret).table, held(c.secret).table)
 	more := streamBuilder(t, p, run(40, 70)...)
-	want := append([]uint64(nil), (*b.state).table...)
-	or(want, (*more.state).table)
+	want := append([]uint64(nil), held(b.secret).table...)
+	or(want, held(more.secret).table)
 	require.NoError(t, c.Merge(more))
-	require.Equal(t, want, (*c.state).table)
+	require.Equal(t, want, held(c.secret).table)
 	c.Add(3)
 	s, err := c.Release()
 	require.NoError(t, err)
@@ -124,7 +132,7 @@ func TestRestoreRejects(t *testing.T) {
 	stream := streamBuilder(t, q, 1, 2, 3)
 	streamData, err := stream.AppendPrivateState(nil)
 	require.NoError(t, err)
-	table, set := append([]uint64(nil), (*b.state).table...), len((*b.state).members)
+	table, set := append([]uint64(nil), held(b.secret).table...), len(held(b.secret).members)
 	for n := range data {
 		require.ErrorIs(t, b.RestorePrivateState(data[:n]), ErrFormat)
 	}
@@ -136,8 +144,8 @@ func TestRestoreRejects(t *testing.T) {
 	require.ErrorIs(t, b.RestorePrivateState(streamData), ErrFormat)
 	require.ErrorIs(t, stream.RestorePrivateState(plainData), ErrFormat)
 	require.ErrorIs(t, b.RestorePrivateState(plainData), ErrMismatch)
-	require.Equal(t, table, (*b.state).table)
-	require.Len(t, (*b.state).members, set)
+	require.Equal(t, table, held(b.secret).table)
+	require.Len(t, held(b.secret).members, set)
 
 	padding := bytes.Clone(plainData)
 	padding[len(padding)-8-1] = 0x80 // of the last level, whose second word has 36 cells
@@ -149,9 +157,9 @@ func TestRestoreRejects(t *testing.T) {
 		other := p
 		change(&other)
 		c := builder(t, other, 5)
-		before := append([]uint64(nil), (*c.state).table...)
+		before := append([]uint64(nil), held(c.secret).table...)
 		require.ErrorIs(t, c.RestorePrivateState(data), ErrMismatch)
-		require.Equal(t, before, (*c.state).table)
+		require.Equal(t, before, held(c.secret).table)
 	}
 
 	for bit := range 8 * len(data) {
@@ -213,7 +221,7 @@ func FuzzRestorePrivateState(f *testing.F) {
 				require.Len(t, again, len(data))
 				b.Add(1, 2, 3)
 			} else {
-				require.Equal(t, (*builder(t, p, 9).state).table, (*b.state).table)
+				require.Equal(t, held(builder(t, p, 9).secret).table, held(b.secret).table)
 			}
 			_, err := b.Release()
 			require.NoError(t, err)

@@ -3,11 +3,11 @@ package kor
 import (
 	"encoding/binary"
 	"fmt"
-	"log/slog"
 	"math"
 	"math/bits"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -18,10 +18,9 @@ const maxParties = 1 << 20
 // Share is what one of n parties gives to a secure aggregation, of which only the XOR is published: the table of its set with an n-th of
 // the noise. It is not public, as by itself it is protected by [Share.Guarantee] only, and it prints nothing of its content.
 type Share struct {
-	params  Params
-	parties int
-	law     noise.Bernoulli
-	table   **[]uint64
+	secret
+	params Params
+	law    noise.Bernoulli
 }
 
 // shareFlips returns the law of the flips of one of n parties, p_n = (1 − (1−2p)^{1/n})/2 rounded up: the XOR of n independent flips is 1 with
@@ -51,15 +50,16 @@ func (b *Builder) Share(parties int) (*Share, error) {
 	if b.Released() {
 		return nil, fmt.Errorf("kor: Share: the Builder is %w", fault.ErrReleased)
 	}
-	s := *b.state
-	law, err := s.params.shareFlips(parties)
+	law, err := b.params.shareFlips(parties)
 	if err != nil {
 		return nil, err
 	}
-	*b.state = nil
+	s, err := private.Take(b.secret, "kor: Share: the Builder")
+	if err != nil {
+		return nil, err
+	}
 	s.randomize(law)
-	table := &s.table
-	return &Share{s.params, parties, law, &table}, nil
+	return &Share{private.New(state{table: s.table}), b.params, law}, nil
 }
 
 // Params returns the parameters of the aggregate.
@@ -79,10 +79,12 @@ func (s *Share) Guarantee() budget.Guarantee {
 // Bytes returns the bits of the share, 8·Levels·⌈Cells/64⌉ bytes, for a protocol that computes the XOR of all parties' bytes and reveals
 // nothing else, such as one that XORs every share with pads that cancel. Nil for the zero Share.
 func (s *Share) Bytes() []byte {
-	if s.table == nil {
+	held := private.Enter(s.secret)
+	if held == nil {
 		return nil
 	}
-	return appendWords(nil, **s.table)
+	defer private.Leave(s.secret)
+	return appendWords(nil, held.table)
 }
 
 // Aggregate returns the sketch of the symmetric difference of the sets of all parties, from the XOR of their shares: either the bytes
@@ -123,14 +125,3 @@ func paddingBits(table []uint64, p Params) (ones int) {
 	}
 	return ones
 }
-
-const redactedShare = "kor.Share (private)"
-
-// Format prints a fixed text under every verb.
-func (s Share) Format(f fmt.State, _ rune) { fmt.Fprint(f, redactedShare) }
-
-// LogValue logs a fixed text.
-func (s Share) LogValue() slog.Value { return slog.StringValue(redactedShare) }
-
-// MarshalText encodes a fixed text, so that JSON and XML hold nothing else.
-func (s Share) MarshalText() ([]byte, error) { return []byte(redactedShare), nil }

@@ -2,10 +2,10 @@ package kor
 
 import (
 	"fmt"
-	"log/slog"
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -21,11 +21,10 @@ import (
 // the coins in such a table are common to all its releases, and two of them lose ln(½(1+(2e^ε−1)²)), 2.34 at ε = 1. The cells that are held here
 // are a function of the data: whatever is released of them, again and again, has fresh coins and fresh noise, and costs ε each time.
 type StreamBuilder struct {
-	state **streamState
+	secret    // its table holds the cells with a key
+	params    Params
+	guarantee budget.Guarantee
 }
-
-// streamState is nil once released. Its table holds the cells with a key.
-type streamState struct{ state }
 
 // streamFlips returns the law of the flips of a stream: the least k/2⁶⁴ that is at least e^{−ε}/2.
 //
@@ -55,27 +54,32 @@ func NewStream(p Params) (*StreamBuilder, error) {
 		return nil, err
 	}
 	p.CountShare += 0 // no −0
-	s := &streamState{*newState(p, law)}
-	return &StreamBuilder{&s}, nil
+	empty := private.New(state{place: newPlacement(p), table: make([]uint64, p.words()), params: p, origin: newOrigin(), law: law})
+	return &StreamBuilder{empty, p, p.Guarantee()}, nil
 }
+
+// Guarantee returns what Release promises: ε-differential privacy for one key with all its occurrences, added to the stream or removed from it. A
+// StreamBuilder that NewStream did not make promises nothing.
+func (b *StreamBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add counts one occurrence of the key. After Release it does nothing.
 func (b *StreamBuilder) Add(key uint64) {
-	if b.Released() {
-		return
+	if s := private.Enter(b.secret); s != nil {
+		s.place.set(s.table, key)
+		private.Leave(b.secret)
 	}
-	s := *b.state
-	s.place.set(s.table, key)
 }
 
 // AddWeighted is Add for a key of the given weight, with the rules of [Builder.ToggleWeighted].
 func (b *StreamBuilder) AddWeighted(key uint64, weight float64) {
 	w, ok := validWeight(weight)
-	if b.Released() || !ok {
+	if !ok {
 		return
 	}
-	s := *b.state
-	s.place.setWeighted(s.table, key, w)
+	if s := private.Enter(b.secret); s != nil {
+		s.place.setWeighted(s.table, key, w)
+		private.Leave(b.secret)
+	}
 }
 
 // Merge makes the StreamBuilder that of both streams, and the other one gives up its data: the trusted merge, before any noise.
@@ -83,32 +87,28 @@ func (b *StreamBuilder) AddWeighted(key uint64, weight float64) {
 // The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one was released. Then nothing
 // has changed.
 func (b *StreamBuilder) Merge(other *StreamBuilder) error {
-	switch {
-	case b.Released() || other == nil || other.Released():
+	if other == nil || b.Released() || other.Released() {
 		return fmt.Errorf("kor: Merge: a StreamBuilder is %w", fault.ErrReleased)
-	case *b.state == *other.state:
-		return fault.Mismatch("kor", "StreamBuilder", "itself", "another one")
 	}
-	s, o := *b.state, *other.state
-	if err := sameParams(s.params, o.params); err != nil {
+	s, o, err := merging(b.secret, other.secret, b.params, other.params)
+	if err != nil {
 		return err
 	}
-	*other.state = nil
 	or(s.table, o.table)
+	private.Leave(b.secret)
 	return nil
 }
 
 // Released reports whether the StreamBuilder has been released, and Add therefore ignores what it is given.
-func (b *StreamBuilder) Released() bool { return b.state == nil || *b.state == nil }
+func (b *StreamBuilder) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the private sketch. The StreamBuilder gives up its data; a second Release returns an error
 // that wraps [ErrReleased].
 func (b *StreamBuilder) Release() (*StreamSketch, error) {
-	if b.Released() {
-		return nil, fmt.Errorf("kor: Release: the StreamBuilder is %w", fault.ErrReleased)
+	s, err := private.Take(b.secret, "kor: Release: the StreamBuilder")
+	if err != nil {
+		return nil, err
 	}
-	s := *b.state
-	*b.state = nil
 	tossCoins(s.table, s.src.Uint64)
 	s.randomize(s.law)
 	return &StreamSketch{release{params: s.params, parts: []part{newPart(s.params, s.law, 1, s.origin)}, bits: s.table, stream: true}}, nil
@@ -130,17 +130,6 @@ func or(a, b []uint64) {
 		a[i] |= b[i]
 	}
 }
-
-const redactedStream = "kor.StreamBuilder (private)"
-
-// Format prints a fixed text under every verb.
-func (b StreamBuilder) Format(f fmt.State, _ rune) { fmt.Fprint(f, redactedStream) }
-
-// LogValue logs a fixed text.
-func (b StreamBuilder) LogValue() slog.Value { return slog.StringValue(redactedStream) }
-
-// MarshalText encodes a fixed text, so that JSON and XML hold nothing else.
-func (b StreamBuilder) MarshalText() ([]byte, error) { return []byte(redactedStream), nil }
 
 // StreamSketch is a released sketch of a stream, or the union of several: public, immutable, safe for concurrent readers. All that
 // it computes is post-processing and costs no budget. Its methods answer NaN on the zero StreamSketch.

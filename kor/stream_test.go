@@ -14,7 +14,7 @@ import (
 func TestReleasesOfOneStreamStateHaveTheirOwnCoins(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 1 << 14, Levels: 1, Seed: hashing.Seed{3}}
 	b := streamBuilder(t, p, run(0, 1<<15)...)
-	cells := append([]uint64(nil), (*b.state).table...)
+	cells := append([]uint64(nil), held(b.secret).table...)
 	state, err := b.AppendPrivateState(nil)
 	require.NoError(t, err)
 	again := streamBuilder(t, p)
@@ -76,7 +76,7 @@ func TestStreamPlaces(t *testing.T) {
 			b.ToggleWeighted(key, w)
 			s.AddWeighted(key, w)
 			s.AddWeighted(key, w)
-			require.Equal(t, (*b.state).table, (*s.state).table)
+			require.Equal(t, held(b.secret).table, held(s.secret).table)
 		}
 	}
 }
