@@ -95,7 +95,7 @@ func together(parts []part) budget.Guarantee {
 	for i, p := range parts {
 		all[i] = budget.PureDP(p.epsilon, unit)
 	}
-	g, _ := budget.Compose(all...) // one relation, so no error
+	g, _ := budget.Compose(all...) // one unit, so no error
 	return g
 }
 

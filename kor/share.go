@@ -19,8 +19,8 @@ const maxParties = 1 << 20
 // the noise. It is not public, as by itself it is protected by [Share.Guarantee] only, and it prints nothing of its content.
 type Share struct {
 	secret
-	params Params
-	law    noise.Bernoulli
+	params    Params
+	guarantee budget.Guarantee
 }
 
 // shareFlips returns the law of the flips of one of n parties, p_n = (1 − (1−2p)^{1/n})/2 rounded up: the XOR of n independent flips is 1 with
@@ -59,7 +59,7 @@ func (b *Builder) Share(parties int) (*Share, error) {
 		return nil, err
 	}
 	s.randomize(law)
-	return &Share{private.New(state{table: s.table}), b.params, law}, nil
+	return &Share{private.New(state{table: s.table, law: law}), b.params, shareGuarantee(law)}, nil
 }
 
 // Params returns the parameters of the aggregate.
@@ -67,12 +67,12 @@ func (s *Share) Params() Params { return s.params }
 
 // Guarantee returns what protects the set of this party from whoever sees the share itself: ε′ = ln((1 − p_n)/p_n), far more than ε. What
 // is published is the aggregate of all n shares, with the guarantee of the Params.
-func (s *Share) Guarantee() budget.Guarantee {
-	k := s.law.K()
-	if k == 0 {
-		return budget.Guarantee{}
-	}
-	// (1−p)/p − 1 = 2·(2⁶³ − k)/k, where the difference is exact: so the result is within a relative 2⁻⁵⁰, also for p near ½.
+func (s *Share) Guarantee() budget.Guarantee { return s.guarantee }
+
+// shareGuarantee returns what flips by themselves promise. (1−p)/p − 1 = 2·(2⁶³ − k)/k, where the difference is exact: so the result is within
+// a relative 2⁻⁵⁰, also for p near ½, before it is moved up.
+func shareGuarantee(law noise.Bernoulli) budget.Guarantee {
+	k := law.K()
 	return budget.PureDP(math.Log1p(2*float64(1<<63-k)/float64(k))*(1+0x1p-48), unit)
 }
 

@@ -44,7 +44,7 @@ func TestShareGuarantee(t *testing.T) {
 		for _, n := range []int{1, 2, 3, 1000} {
 			p := Params{Epsilon: epsilon, Cells: 1, Levels: 1, Seed: hashing.Seed{1}}
 			s := share(t, p, n)
-			k := new(big.Float).SetPrec(400).SetInt(new(big.Int).SetUint64(s.law.K()))
+			k := new(big.Float).SetPrec(400).SetInt(new(big.Int).SetUint64(held(s.secret).law.K()))
 			ratio := new(big.Float).SetPrec(400).SetMantExp(big.NewFloat(1).SetPrec(400), 64)
 			ratio.Quo(ratio.Sub(ratio, k), k) // (1−p)/p = (1+y)/(1−y) with y = 1−2p, and its logarithm is 2·Σ y^{2i+1}/(2i+1)
 			one := big.NewFloat(1).SetPrec(400)
@@ -74,7 +74,7 @@ func TestAggregate(t *testing.T) {
 	for range n {
 		s := share(t, p, n)
 		require.Equal(t, p, s.Params())
-		k := float64(s.law.K())
+		k := float64(held(s.secret).law.K())
 		require.GreaterOrEqual(t, s.Guarantee().EpsilonAt(0), math.Log((0x1p64-k)/k))
 		require.Greater(t, s.Guarantee().EpsilonAt(0), p.Epsilon)
 		tables = append(tables, s.Bytes())
