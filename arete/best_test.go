@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/stretchr/testify/require"
 )
 
@@ -92,8 +93,8 @@ func TestBestIntegerReachesTheFigures(t *testing.T) {
 
 // Large integer sensitivities: the noise is on a coarser lattice, the release an integer.
 func TestLargeIntegerSensitivities(t *testing.T) {
-	for _, delta := range []float64{1000, 5e5, maxInteger} {
-		for _, epsilon := range []float64{minEpsilon, 1, 4, 8} {
+	for _, delta := range []float64{1000, 5e5, limits.MaxInteger} {
+		for _, epsilon := range []float64{limits.MinEpsilon, 1, 4, 8} {
 			m, err := New(Params{Epsilon: epsilon, Sensitivity: delta, Integers: true})
 			require.NoError(t, err)
 			for range 20 {

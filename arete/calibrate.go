@@ -3,6 +3,8 @@ package arete
 import (
 	"math"
 	"sort"
+
+	"github.com/dpsketch/dpsketch/internal/limits"
 )
 
 const (
@@ -64,10 +66,10 @@ func shape(epsilon float64) Arete {
 // e^{−ε/4}, θ = 4Δ/ε, λ = Δ·e^{−ε/4} for ε ≥ 20 (with the Δ that Lemma 5.2 leaves out in λ: the mechanism is scale-free), have 61 times as
 // much noise at ε = 20.
 func Calibrate(epsilon, sensitivity float64) (Arete, error) {
-	if !(epsilon >= leastArete && epsilon <= maxEpsilon) {
+	if !(epsilon >= leastArete && epsilon <= limits.MaxEpsilon) {
 		return Arete{}, bad("epsilon", epsilon, "a number in [3.6, 1024]; below, Laplace noise of scale Δ/ε is smaller than Arete noise")
 	}
-	if !(sensitivity >= minSensitivity && sensitivity <= maxSensitivity) {
+	if !(sensitivity >= limits.MinReal && sensitivity <= limits.MaxReal) {
 		return Arete{}, bad("sensitivity", sensitivity, "a number in [2⁻²⁰⁰, 2²⁰⁰]")
 	}
 	epsilon = min(epsilon, mostArete)

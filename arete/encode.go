@@ -1,12 +1,10 @@
 package arete
 
 import (
-	"encoding/binary"
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/wire"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // The encoding of a Value, little-endian, version 1; floating-point numbers are IEEE 754 bits:
@@ -36,35 +34,36 @@ import (
 // the far tail; it does not calibrate again.
 const version = 1
 
+// encoded is a Value as its encoding has it.
+type encoded struct {
+	Value
+	size  int       // H
+	words [5]uint64 // the law
+	point uint64
+}
+
+// fields are what follows the header.
+func (e *encoded) fields() []wire.Field {
+	p := &e.params
+	fields := []wire.Field{
+		wire.Byte(&p.Law), wire.Byte(&p.Relation), wire.Flags(&p.Integers, &e.shared),
+		wire.Float(&p.Epsilon), wire.Float(&p.Sensitivity), wire.Float(&p.Delta), wire.Float(&p.Rho),
+		wire.Int(&p.Parties, maxParties), wire.Long(&e.size, maxSteps),
+	}
+	for i := range e.words {
+		fields = append(fields, wire.Uint(&e.words[i]))
+	}
+	return append(fields, wire.Int(&e.parties, maxParties), wire.Int(&e.need, maxParties), wire.Uint(&e.point))
+}
+
 // AppendBinary appends the encoding of the value to dst. The error, which wraps [ErrFormat], is for a Value that is neither released nor
 // decoded.
 func (v *Value) AppendBinary(dst []byte) ([]byte, error) {
 	if !v.valid() {
 		return dst, fault.Format("arete", "a Value that was not released has no encoding")
 	}
-	word := func(x uint64) { dst = binary.LittleEndian.AppendUint64(dst, x) }
-	dst = wire.AppendHeader(dst, wire.KindArete, version)
-	flags := byte(0)
-	if v.params.Integers {
-		flags |= 1
-	}
-	if v.shared {
-		flags |= 2
-	}
-	dst = append(dst, byte(v.params.Law), byte(v.params.Relation), flags)
-	word(math.Float64bits(v.params.Epsilon))
-	word(math.Float64bits(v.params.Sensitivity))
-	word(math.Float64bits(v.params.Delta))
-	word(math.Float64bits(v.params.Rho))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(v.params.Parties))
-	word(uint64(v.noise.size))
-	for _, x := range v.noise.words() {
-		word(x)
-	}
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(v.parties))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(v.need))
-	word(uint64(v.point))
-	return dst, nil
+	e := encoded{*v, int(v.noise.size), v.noise.words(), uint64(v.point)}
+	return wire.AppendFields(wire.AppendHeader(dst, wire.KindArete, version), e.fields()), nil
 }
 
 // words returns the numbers of the law.
@@ -96,12 +95,12 @@ func specOf(law Law, size int64, w [5]uint64) spec {
 func (s spec) sound() bool {
 	scale := func(x float64) bool { return x >= leastScale && x <= 0x1p50 }
 	switch {
-	case s.size < 1 || s.size > maxInteger:
+	case s.size < 1 || s.size > maxSteps:
 		return false
 	case s.law == Jump:
 		j := s.jump
 		core := j.core == 0 && !math.Signbit(j.core) || j.core >= 0x1p-60 && j.core <= finestCore
-		return core && j.width >= 1 && j.width <= 2*maxInteger && j.jumps >= 0x1p-60 && j.jumps <= maxCore && j.beyond > 0 && j.again > 0 &&
+		return core && j.width >= 1 && j.width <= 2*maxSteps && j.jumps >= 0x1p-60 && j.jumps <= maxCore && j.beyond > 0 && j.again > 0 &&
 			j.beyond <= 1<<63 && j.again <= 1<<63
 	case s.law == DiscreteArete:
 		d := s.arete
@@ -132,34 +131,19 @@ func (v *Value) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
 func (v *Value) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("arete", data)
 	r.Header(wire.KindArete, version)
-	var d Value
-	d.params.Law, d.params.Relation = Law(r.Uint8()), budget.Relation(r.Uint8())
-	flags := r.Uint8()
-	d.params.Integers, d.shared = flags&1 != 0, flags&2 != 0
-	d.params.Epsilon, d.params.Sensitivity, d.params.Delta, d.params.Rho = r.Float64(), r.Float64(), r.Float64(), r.Float64()
-	hint := r.Uint32()
-	d.params.Parties = int(min(hint, maxParties+1))
-	size := r.Int64()
-	var words [5]uint64
-	for i := range words {
-		words[i] = r.Uint64()
-	}
-	d.noise = specOf(d.params.Law, size, words)
-	parties, need := r.Uint32(), r.Uint32()
-	d.point = r.Int64()
+	var e encoded
+	r.Fields(e.fields())
+	d := &e.Value
+	d.noise, d.point = specOf(d.params.Law, int64(e.size), e.words), int64(e.point)
 	switch {
 	case r.Err() != nil:
-	case flags > 3:
-		r.Fail("unknown flags")
 	case d.params.validate() != nil || d.params.Law == Auto:
 		r.Fail("invalid Params")
-	case wire.NegativeZero(d.params.Epsilon, d.params.Sensitivity, d.params.Delta, d.params.Rho):
-		r.Fail("a negative zero")
-	case !d.noise.sound() || d.noise.words() != words:
+	case !d.noise.sound() || d.noise.words() != e.words:
 		r.Fail("invalid noise")
-	case need < 1 || parties < need || parties > maxParties || !d.shared && parties > 1:
+	case d.need < 1 || d.parties < d.need || !d.shared && d.parties > 1:
 		r.Fail("an impossible number of parties")
-	case !d.params.plausible(d.noise, int(need)):
+	case !d.params.plausible(d.noise, d.need):
 		r.Fail("noise that does not keep the promise")
 	case d.point < -2*maxPoint || d.point > 2*maxPoint:
 		r.Fail("a value out of range")
@@ -167,7 +151,6 @@ func (v *Value) UnmarshalBinary(data []byte) error {
 	if err := r.Done(); err != nil {
 		return err
 	}
-	d.parties, d.need = int(parties), int(need)
-	*v = d
+	*v = *d
 	return nil
 }

@@ -26,7 +26,7 @@ func ExampleMechanism_ShareWithDropouts() {
 	}
 	lo, hi := v.Interval(0.999)
 	fmt.Println(v.Guarantee(), v.Estimate() > lo && v.Estimate() < hi)
-	// Output: 12-DP under AddRemove true
+	// Output: ε = 12 for one party, added or removed true
 }
 
 func ExampleBest() {

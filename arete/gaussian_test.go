@@ -180,8 +180,8 @@ func TestGaussianCalibration(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, budget.ZCDP(0.5, budget.AddRemove), Params{Rho: 0.5}.Guarantee())
-	require.Equal(t, budget.ApproxDP(1, 1e-6, budget.Replace), Params{Epsilon: 1, Delta: 1e-6, Law: Gaussian, Relation: budget.Replace}.Guarantee())
+	require.Equal(t, budget.ZCDP(0.5, budget.Row(budget.AddRemove)), Params{Rho: 0.5}.Guarantee())
+	require.Equal(t, budget.ApproxDP(1, 1e-6, budget.Row(budget.Replace)), Params{Epsilon: 1, Delta: 1e-6, Law: Gaussian, Relation: budget.Replace}.Guarantee())
 }
 
 // The sum of n Gaussian shares has the law, n = 1, 2, 17, 1000. For 12 of 17 shares the largest difference of the distribution functions is 0.042; the test rejects from

@@ -3,6 +3,7 @@ package arete
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/enum"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -28,10 +29,7 @@ const lastLaw = Gaussian
 
 // String returns the name of the constant.
 func (l Law) String() string {
-	if l > lastLaw {
-		return "unknown"
-	}
-	return [...]string{"Auto", "Jump", "DiscreteArete", "DiscreteLaplace", "Gaussian"}[l]
+	return enum.Name(l, []string{"Auto", "Jump", "DiscreteArete", "DiscreteLaplace", "Gaussian"}, "Law")
 }
 
 // sampler draws an integer of one law, exactly. It is immutable once made.

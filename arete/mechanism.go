@@ -40,7 +40,8 @@ func (m *Mechanism) Guarantee() budget.Guarantee {
 	if !m.valid() {
 		return budget.Guarantee{}
 	}
-	return m.lattice.params.Guarantee()
+	p := m.lattice.params
+	return p.promise(budget.Row(p.relation()))
 }
 
 // Lattice returns the law of the noise.

@@ -8,9 +8,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -27,7 +29,7 @@ func TestInvalidParams(t *testing.T) {
 	for _, x := range []float64{0.5, 1.5, 0x1p41} {
 		set("Sensitivity", Params{Epsilon: 1, Sensitivity: x, Integers: true})
 	}
-	for _, r := range []budget.Relation{budget.L2, budget.OneBit, 200} {
+	for _, r := range []budget.Relation{3, 4, 200} {
 		set("Relation", Params{Epsilon: 1, Relation: r})
 	}
 	set("Law", Params{Epsilon: 1, Law: lastLaw + 1})
@@ -42,7 +44,8 @@ func TestInvalidParams(t *testing.T) {
 	}
 	set("Epsilon", Params{Epsilon: 1, Rho: 1})
 	set("Epsilon", Params{Delta: 1e-6, Law: Gaussian})
-	set("Rho", Params{Epsilon: 1, Rho: 1, Law: Jump})
+	set("Epsilon", Params{Epsilon: 1, Rho: 1, Law: Jump})
+	set("Rho", Params{Rho: 1, Law: Jump})
 	set("Delta", Params{Rho: 1, Delta: 1e-6})
 	set("Delta", Params{Epsilon: 1, Delta: 1e-6})
 	set("Delta", Params{Epsilon: 1, Delta: 1e-6, Law: DiscreteLaplace})
@@ -54,15 +57,16 @@ func TestInvalidParams(t *testing.T) {
 			require.ErrorIs(t, err, ErrParams, "%+v", p)
 			require.Contains(t, err.Error(), "arete: "+field+" = ", "%+v", p)
 			require.True(t, math.IsNaN(p.MeanAbs()) && math.IsNaN(p.StdDev()))
+			require.False(t, p.Guarantee().Promises(), "%+v", p)
 		}
 	}
 	for _, p := range []Params{
-		{Epsilon: minEpsilon}, {Epsilon: maxEpsilon, Integers: true}, {Epsilon: 1, Sensitivity: math.Copysign(0, -1)}, {Epsilon: 3, Sensitivity: minSensitivity},
-		{Epsilon: 3, Sensitivity: maxSensitivity}, {Epsilon: minEpsilon, Integers: true, Sensitivity: maxInteger}, {Epsilon: 40, Integers: true, Sensitivity: 1024},
-		{Epsilon: 3, Relation: budget.Replace}, {Epsilon: 3, Relation: budget.L1}, {Epsilon: 1, Law: Jump}, {Epsilon: 3.6, Law: DiscreteArete}, {Epsilon: 9, Law: DiscreteLaplace},
-		{Epsilon: 1, Law: Jump, Integers: true, Sensitivity: 3}, {Epsilon: maxEpsilon, Law: Jump, Integers: true, Sensitivity: 1},
-		{Rho: minRho}, {Rho: maxRho, Integers: true}, {Epsilon: minEpsilon, Delta: minDelta, Law: Gaussian}, {Epsilon: maxEpsilon, Delta: maxDelta, Law: Gaussian},
-		{Epsilon: 1, Delta: 1e-6, Law: Gaussian, Integers: true, Sensitivity: maxInteger}, {Epsilon: math.Copysign(0, -1), Rho: 1, Delta: math.Copysign(0, -1)},
+		{Epsilon: limits.MinEpsilon}, {Epsilon: limits.MaxEpsilon, Integers: true}, {Epsilon: 1, Sensitivity: math.Copysign(0, -1)}, {Epsilon: 3, Sensitivity: limits.MinReal},
+		{Epsilon: 3, Sensitivity: limits.MaxReal}, {Epsilon: limits.MinEpsilon, Integers: true, Sensitivity: limits.MaxInteger}, {Epsilon: 40, Integers: true, Sensitivity: 1024},
+		{Epsilon: 3, Relation: budget.Replace}, {Epsilon: 1, Law: Jump}, {Epsilon: 3.6, Law: DiscreteArete}, {Epsilon: 9, Law: DiscreteLaplace},
+		{Epsilon: 1, Law: Jump, Integers: true, Sensitivity: 3}, {Epsilon: limits.MaxEpsilon, Law: Jump, Integers: true, Sensitivity: 1},
+		{Rho: limits.MinRho}, {Rho: limits.MaxRho, Integers: true}, {Epsilon: limits.MinEpsilon, Delta: limits.MinDelta, Law: Gaussian}, {Epsilon: limits.MaxEpsilon, Delta: maxDelta, Law: Gaussian},
+		{Epsilon: 1, Delta: 1e-6, Law: Gaussian, Integers: true, Sensitivity: limits.MaxInteger}, {Epsilon: math.Copysign(0, -1), Rho: 1, Delta: math.Copysign(0, -1)},
 	} {
 		m, err := New(p)
 		require.NoError(t, err, "%+v", p)
@@ -268,12 +272,8 @@ func TestShareArguments(t *testing.T) {
 	}{{0, 100, 2}, {0, math.Inf(-1), -2}, {0, math.NaN(), 0}, {budget.Replace, 100, 2}, {budget.Replace, -100, 0}} {
 		require.InDelta(t, c.want, bound(c.relation, c.x), 0.04, "%v", c)
 	}
-	l1, err := New(Params{Epsilon: 3, Relation: budget.L1})
-	require.NoError(t, err)
-	_, err = l1.Share(3)
-	require.ErrorIs(t, err, ErrParams)
 	dptest.Redacted(t, s, "secretsecret")
-	require.Equal(t, "arete.Share (secret)", fmt.Sprintf("%+v", s))
+	require.Equal(t, "arete.Builder (private)", fmt.Sprintf("%+v", s))
 }
 
 // Intervals cover: the true value is outside with at most the probability stated, of a single release and of a sum with more shares than needed.

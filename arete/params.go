@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -16,15 +17,8 @@ var (
 )
 
 const (
-	minEpsilon     = 0x1p-30
-	maxEpsilon     = 0x1p10
-	minSensitivity = 0x1p-200
-	maxSensitivity = 0x1p200
-	maxInteger     = 0x1p40 // of the Sensitivity of integers
-	minDelta       = 0x1p-1000
-	maxDelta       = 0.5
-	minRho         = 0x1p-60
-	maxRho         = 0x1p20
+	maxDelta = 0.5     // of Gaussian noise
+	maxSteps = 1 << 40 // of a lattice to the Δ
 )
 
 // Params are the public numbers of a release. They are comparable, and every method answers before any data is seen. Epsilon is required,
@@ -34,10 +28,11 @@ type Params struct {
 	Epsilon float64
 	// Sensitivity is Δ, the most by which the value differs between neighbours, in the units of the data, in [2⁻²⁰⁰, 2²⁰⁰]. 0 is 1.
 	Sensitivity float64
-	// Relation says what neighbours are; it decides what is promised, and how far one party of many is bounded, not how much noise there is.
-	// budget.AddRemove, which 0 stands for, or budget.Replace.
+	// Relation says what neighbours are: budget.AddRemove, which 0 stands for, or budget.Replace. It does not change the
+	// noise, but what is promised, and the range of a party's number in a sum, whatever the law: [−Δ, Δ] if a party
+	// counts as 0 when it leaves, and [0, Δ] if its number is replaced by another; see [Share.Mask].
 	Relation budget.Relation
-	// Integers says that the value is an integer, and Sensitivity too, at most 2⁴⁰. So is what is released.
+	// Integers says that the value is an integer, and Sensitivity too, at most 2³⁰. So is what is released.
 	Integers bool
 	// Law is the noise. Auto is the one with the least E|X| for ε, and Gaussian if Rho is given.
 	Law Law
@@ -45,7 +40,7 @@ type Params struct {
 	// more there are, the finer that is, so that their errors together hardly count: as far as H stays below 2¹⁶ for the laws that take
 	// tables. All parties use the same number.
 	Parties int
-	// Delta is δ, in [2⁻¹⁰⁰⁰, ½], with Law = Gaussian and without Rho; else 0.
+	// Delta is δ, in [1e-300, ½], with Law = Gaussian and without Rho; else 0.
 	Delta float64
 	// Rho is ρ of zero-concentrated differential privacy, in [2⁻⁶⁰, 2²⁰], for Gaussian noise without Epsilon and Delta; else 0.
 	Rho float64
@@ -59,31 +54,28 @@ func bad(field string, value any, want string) error {
 	return fault.Params("arete", field, value, want)
 }
 
-// validate checks the fields one by one.
+// validate checks the fields.
 func (p Params) validate() error {
+	if err := limits.OneOf("arete", p.Epsilon, p.Delta, p.Rho); err != nil {
+		return err
+	}
+	if err := limits.Real("arete", "Sensitivity", p.Sensitivity, p.Integers); err != nil {
+		return err
+	}
+	if err := limits.Relation("arete", p.Relation); err != nil {
+		return err
+	}
 	switch {
-	case p.gaussian() && p.Rho != 0 && p.Epsilon != 0:
-		return bad("Epsilon", p.Epsilon, "0 with a Rho, which says it all")
-	case !(p.gaussian() && p.Rho != 0) && !(p.Epsilon >= minEpsilon && p.Epsilon <= maxEpsilon):
-		return bad("Epsilon", p.Epsilon, "a number in [2⁻³⁰, 2¹⁰]")
-	case p.Rho != 0 && !(p.gaussian() && p.Rho >= minRho && p.Rho <= maxRho):
-		return bad("Rho", p.Rho, "0, or for Gaussian noise a number in [2⁻⁶⁰, 2²⁰]")
-	case p.Delta != 0 && !p.gaussian():
-		return bad("Delta", p.Delta, "0 without Law = Gaussian: the other laws promise more")
-	case p.Delta != 0 && p.Rho != 0:
-		return bad("Delta", p.Delta, "0 with a Rho, which says it all")
-	case p.gaussian() && p.Rho == 0 && !(p.Delta >= minDelta && p.Delta <= maxDelta):
-		return bad("Delta", p.Delta, "a number in [2⁻¹⁰⁰⁰, ½] for Gaussian noise without Rho")
-	case p.Sensitivity != 0 && !(p.Sensitivity >= minSensitivity && p.Sensitivity <= maxSensitivity):
-		return bad("Sensitivity", p.Sensitivity, "0 or a number in [2⁻²⁰⁰, 2²⁰⁰]")
-	case p.Integers && !(p.Sensitivity <= maxInteger && p.Sensitivity == math.Trunc(p.Sensitivity)):
-		return bad("Sensitivity", p.Sensitivity, "an integer in [0, 2⁴⁰], the value being one")
-	case p.Relation != 0 && p.Relation != budget.AddRemove && p.Relation != budget.Replace:
-		return bad("Relation", p.Relation, "AddRemove or Replace")
-	case p.Parties < 0 || p.Parties > maxParties:
-		return bad("Parties", p.Parties, "an integer in [0, 2²⁰]")
 	case p.Law > lastLaw:
 		return bad("Law", p.Law, "one of the constants")
+	case p.Rho != 0 && !p.gaussian():
+		return bad("Rho", p.Rho, "0 without Gaussian noise")
+	case p.Delta != 0 && !p.gaussian():
+		return bad("Delta", p.Delta, "0 without Law = Gaussian: the other laws promise more")
+	case p.gaussian() && p.Rho == 0 && !(p.Delta > 0 && p.Delta <= maxDelta):
+		return bad("Delta", p.Delta, "a number in [1e-300, ½] for Gaussian noise without Rho")
+	case p.Parties < 0 || p.Parties > maxParties:
+		return bad("Parties", p.Parties, "an integer in [0, 2²⁰]")
 	}
 	return nil
 }
@@ -107,15 +99,27 @@ func (p Params) relation() budget.Relation {
 // onIntegers reports whether integers are points of a lattice of so many steps to the Δ.
 func (p Params) onIntegers(steps int64) bool { return p.Integers && steps%int64(p.sensitivity()) == 0 }
 
-// Guarantee returns what a release of these Params promises.
+// Guarantee returns what a release of these Params promises, for one row: what is added to the number, or a change of it, that moves it by
+// Sensitivity at most. A sum of shares promises the same for one party. Params that New refuses promise nothing; to know, this calibrates
+// unless Law is Auto, which always finds a law.
 func (p Params) Guarantee() budget.Guarantee {
-	switch {
-	case p.validate() != nil:
+	if p.validate() != nil {
 		return budget.Guarantee{}
-	case p.Rho > 0:
-		return budget.ZCDP(p.Rho, budget.Row(p.relation()))
 	}
-	return budget.ApproxDP(p.Epsilon, p.Delta, budget.Row(p.relation()))
+	if p.Law != Auto {
+		if _, err := calibrate(p); err != nil {
+			return budget.Guarantee{}
+		}
+	}
+	return p.promise(budget.Row(p.relation()))
+}
+
+// promise returns what Params that New has taken promise to a unit that moves the number by the Sensitivity.
+func (p Params) promise(u budget.Unit) budget.Guarantee {
+	if p.Rho > 0 {
+		return budget.ZCDP(p.Rho, u)
+	}
+	return budget.ApproxDP(p.Epsilon, p.Delta, u)
 }
 
 // Lattice returns the noise that a release of these Params has, certified. It takes a millisecond, up to some tens at ε = 20. The error

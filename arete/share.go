@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -28,14 +29,21 @@ import (
 // All parties must use the same law. They have it from the same Params, as all parameters are rounded before they are certified; where
 // processors differ, compare [Lattice.String].
 //
-// A Share is for one goroutine at a time, and for one party: it holds the party's randomness.
+// A Share is for one goroutine at a time, and for one party: it holds the party's randomness, and prints nothing of it.
 type Share struct {
+	secret
 	lattice *Lattice
 	parties int  // n
 	need    int  // the number of shares that make the calibrated law
 	spec    spec // of their sum
-	law     sampler
-	src     noise.Source
+}
+
+type secret = private.State[drawing]
+
+// drawing is what a party draws with.
+type drawing struct {
+	law sampler
+	src noise.Source
 }
 
 // maxParties bounds the number of parties: what they send together, 2⁴⁰ steps each at most, fits an int64 with room for the noise.
@@ -67,7 +75,16 @@ func (m *Mechanism) ShareWithDropouts(n, missing int) (*Share, error) {
 	if sum.law == Gaussian && !m.lattice.params.gaussianHolds(sum.scale, sum.size, need) {
 		return nil, bad("n", n, "fewer parties: so many shares of Gaussian noise do not add up to it") // unreachable: the lattice is fine
 	}
-	return &Share{lattice: m.lattice, parties: n, need: need, spec: sum, law: law}, nil
+	return &Share{private.New(drawing{law: law}), m.lattice, n, need, sum}, nil
+}
+
+// Guarantee returns what the release of the sum promises, for one party: what [Share.Sum] returns, and nothing about what one party sends.
+func (s *Share) Guarantee() budget.Guarantee {
+	if !s.valid() {
+		return budget.Guarantee{}
+	}
+	p := s.lattice.params
+	return p.promise(budget.Party(p.relation()))
 }
 
 // valid reports whether s comes from a Mechanism.
@@ -75,10 +92,12 @@ func (s *Share) valid() bool { return s.lattice != nil }
 
 // Noise draws the noise of the party, in steps of the lattice. On the zero Share it is uniform over all int64, and so hides whatever is added.
 func (s *Share) Noise() int64 {
-	if !s.valid() {
-		return int64(s.src.Uint64())
+	d := private.Enter(s.secret)
+	if d == nil {
+		return int64(new(noise.Source).Uint64())
 	}
-	return s.law.draw(&s.src)
+	defer private.Leave(s.secret)
+	return d.law.draw(&d.src)
 }
 
 // Mask returns what the party contributes: its number, in steps of the lattice, plus its noise. The number is clamped to [−Δ, Δ] under
@@ -88,16 +107,18 @@ func (s *Share) Noise() int64 {
 // The result is private only within the sum: one share is far too little noise to publish by itself. Each call is for another sum, and each
 // sum spends the budget again.
 func (s *Share) Mask(x float64) int64 {
-	if !s.valid() {
+	d := private.Enter(s.secret)
+	if d == nil {
 		return 0
 	}
-	return s.point(x) + s.law.draw(&s.src)
+	defer private.Leave(s.secret)
+	return s.point(x, &d.src) + d.law.draw(&d.src)
 }
 
 // point clamps and rounds x to the lattice. It is steps that are clamped, to ±H under AddRemove and to 0 … H under Replace, and both ends are
 // points: whatever x and the random digits are, one party moves the sum by at most H. How its own digits fall depends on nothing else, so
 // they change no sensitivity.
-func (s *Share) point(x float64) int64 {
+func (s *Share) point(x float64, src *noise.Source) int64 {
 	if math.IsNaN(x) {
 		return 0
 	}
@@ -110,7 +131,7 @@ func (s *Share) point(x float64) int64 {
 	if p.onIntegers(size) {
 		y = x * (float64(size) / p.sensitivity())
 	}
-	return int64(noise.RandomizedRound(&s.src, min(max(y, low), high), 1))
+	return int64(noise.RandomizedRound(src, min(max(y, low), high), 1))
 }
 
 // Sum returns the release: total is the sum of what Mask returned to parties of them, modulo 2⁶⁴. The error wraps [ErrParams] if these are
@@ -127,9 +148,6 @@ func (s *Share) Sum(total int64, parties int) (*Value, error) {
 	v.shared, v.parties, v.need = true, parties, s.need
 	return &v, nil
 }
-
-// Format prints a fixed text under every verb: what the party draws is secret.
-func (s *Share) Format(f fmt.State, _ rune) { fmt.Fprint(f, "arete.Share (secret)") }
 
 // StdDev returns the standard deviation of the noise of a sum over so many parties, in the units of the data, and NaN if they are fewer
 // than n − missing or more than n.

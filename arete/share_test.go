@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -18,13 +19,14 @@ func paramsOfShares() []Params {
 	return []Params{
 		{Epsilon: 3}, {Epsilon: 3.3, Sensitivity: 0.7}, {Epsilon: 1, Sensitivity: 3}, {Epsilon: 5, Law: DiscreteArete}, {Rho: 0.1, Sensitivity: 1e-9}, {Epsilon: 4, Parties: 1000},
 		{Epsilon: 4, Integers: true, Sensitivity: 5}, {Epsilon: 2, Integers: true}, {Epsilon: 4, Integers: true, Sensitivity: 1001}, {Rho: 1, Integers: true, Sensitivity: 3},
-		{Epsilon: 1, Delta: 1e-6, Law: Gaussian, Integers: true, Sensitivity: maxInteger},
+		{Epsilon: 1, Delta: 1e-6, Law: Gaussian, Integers: true, Sensitivity: limits.MaxInteger},
 	}
 }
 
 // Whatever a party holds, and however its number is rounded, it moves the sum by at most H steps: from 0 under AddRemove, from any other number under Replace. And by
 // no less: the ends of the range are reached.
 func TestOnePartyMovesTheSumByTheSensitivity(t *testing.T) {
+	var src noise.Source
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, p := range paramsOfShares() {
 		for _, p.Relation = range []budget.Relation{budget.AddRemove, budget.Replace} {
@@ -35,7 +37,7 @@ func TestOnePartyMovesTheSumByTheSensitivity(t *testing.T) {
 			h, delta := m.Lattice().Steps(), p.sensitivity()
 			least, most := int64(0), int64(0)
 			try := func(x float64) {
-				k := s.point(x)
+				k := s.point(x, &src)
 				least, most = min(least, k), max(most, k)
 			}
 			for _, x := range []float64{0, delta, -delta, delta / 2, -delta / 2, 1e300, -1e300, math.Inf(1), math.Inf(-1), math.NaN(), 5e-324, math.Nextafter(delta, 0), -math.Nextafter(delta, 9e99)} {
@@ -49,7 +51,7 @@ func TestOnePartyMovesTheSumByTheSensitivity(t *testing.T) {
 				want[0] = 0
 			}
 			require.Equal(t, want, []int64{least, most}, "%+v", p)
-			require.Zero(t, s.point(math.NaN()))
+			require.Zero(t, s.point(math.NaN(), &src))
 		}
 	}
 }
@@ -58,6 +60,7 @@ func TestOnePartyMovesTheSumByTheSensitivity(t *testing.T) {
 // and even Δ, integers and reals. So a sum does not depend on the law that Auto takes. The sums of 20,000 numbers that are each rounded at
 // random are within 6.5 standard deviations of half a step a number but for a probability of 1e-10 each.
 func TestRangeOfAPartyIsThatOfTheParams(t *testing.T) {
+	var src noise.Source
 	laws := map[Law]int{}
 	for _, law := range []Law{Auto, Jump, DiscreteArete, DiscreteLaplace, Gaussian} {
 		for _, delta := range []float64{1, 2, 3, 8, 0.7} {
@@ -81,7 +84,7 @@ func TestRangeOfAPartyIsThatOfTheParams(t *testing.T) {
 					} {
 						sum, n := int64(0), 20_000
 						for range n {
-							sum += s.point(c[0])
+							sum += s.point(c[0], &src)
 						}
 						require.InDelta(t, float64(n)*c[1], float64(sum)*step, 6.5*math.Sqrt(float64(n))/2*step, "%+v: %v", p, c[0])
 					}
@@ -111,6 +114,7 @@ func TestZeroValuesHideWhatIsAdded(t *testing.T) {
 
 // Numbers are rounded without bias: of a number between two points, the mean is the number, not the nearer point. 6.5 standard errors have probability 1e-10.
 func TestMaskRoundsWithoutBias(t *testing.T) {
+	var src noise.Source
 	m, err := New(Params{Epsilon: 4, Sensitivity: 2})
 	require.NoError(t, err)
 	s, err := m.Share(1000)
@@ -119,7 +123,7 @@ func TestMaskRoundsWithoutBias(t *testing.T) {
 		const n = 40_000
 		sum := int64(0)
 		for range n {
-			k := s.point(part * m.Lattice().Step())
+			k := s.point(part*m.Lattice().Step(), &src)
 			require.True(t, float64(k) == math.Floor(part) || float64(k) == math.Ceil(part))
 			sum += k
 		}
@@ -134,7 +138,7 @@ func TestMaskRoundsWithoutBias(t *testing.T) {
 		require.True(t, p.onIntegers(m.Lattice().Steps()))
 		for x := -p.Sensitivity; x <= p.Sensitivity; x++ {
 			for range 20 {
-				require.Equal(t, int64(x)*(m.Lattice().Steps()/int64(p.Sensitivity)), s.point(x))
+				require.Equal(t, int64(x)*(m.Lattice().Steps()/int64(p.Sensitivity)), s.point(x, &src))
 			}
 		}
 	}
@@ -142,7 +146,7 @@ func TestMaskRoundsWithoutBias(t *testing.T) {
 
 // Sums under masks of uniform words wrap around, as often as they like, and come out right; a total of garbage is a number all the same.
 func TestSumsWrapAround(t *testing.T) {
-	for _, p := range []Params{{Epsilon: 20}, {Epsilon: 30, Integers: true, Sensitivity: 1000}, {Rho: maxRho, Integers: true, Sensitivity: maxInteger}} {
+	for _, p := range []Params{{Epsilon: 20}, {Epsilon: 30, Integers: true, Sensitivity: 1000}, {Rho: limits.MaxRho, Integers: true, Sensitivity: limits.MaxInteger}} {
 		m, err := New(p)
 		require.NoError(t, err)
 		s, err := m.Share(64)
@@ -171,7 +175,7 @@ func TestSumsWrapAround(t *testing.T) {
 		require.True(t, math.IsNaN(s.StdDev(65)) && math.IsNaN(s.StdDev(63)))
 	}
 	// What 2²⁰ parties send fits: H ≤ 2⁴⁰ steps each.
-	require.LessOrEqual(t, float64(maxParties)*maxInteger, float64(maxPoint))
+	require.LessOrEqual(t, float64(maxParties)*maxSteps, float64(maxPoint))
 }
 
 // Intervals of sums cover the sum of the numbers, of which each is rounded at random, by parties that are all there or not.
@@ -361,4 +365,32 @@ func TestMoreNoiseThanPackageNoiseHas(t *testing.T) {
 	lo, hi := v.Interval(0.9)
 	require.InEpsilon(t, 2*1.645*v.StdDev(), hi-lo, 0.6, "Chernoff's bound is somewhat wider")
 	require.NotContains(t, v.String(), "NaN")
+}
+
+// A single release is for one row, and a sum of shares for one party: guarantees of the two do not add up by themselves.
+func TestUnits(t *testing.T) {
+	for _, r := range []budget.Relation{0, budget.AddRemove, budget.Replace} {
+		for _, p := range []Params{{Epsilon: 3, Relation: r}, {Rho: 1, Relation: r}, {Epsilon: 1, Delta: 1e-6, Law: Gaussian, Relation: r}} {
+			relation := max(r, budget.AddRemove)
+			m, err := New(p)
+			require.NoError(t, err)
+			v, err := m.ReleaseValue(1)
+			require.NoError(t, err)
+			for _, g := range []budget.Guarantee{p.Guarantee(), m.Guarantee(), v.Guarantee()} {
+				require.Equal(t, budget.Row(relation), g.Unit())
+				require.True(t, g.Equal(p.Guarantee()))
+			}
+			s, err := m.Share(3)
+			require.NoError(t, err)
+			sum, err := s.Sum(s.Mask(1)+s.Mask(0)+s.Mask(1), 3)
+			require.NoError(t, err)
+			require.Equal(t, budget.Party(relation), s.Guarantee().Unit())
+			require.True(t, sum.Guarantee().Equal(s.Guarantee()))
+			require.Equal(t, v.Guarantee().EpsilonAt(1e-6), sum.Guarantee().EpsilonAt(1e-6))
+			decoded, _ := dptest.RoundTrip(t, sum)
+			require.True(t, decoded.Guarantee().Equal(sum.Guarantee()))
+			_, err = budget.Compose(v.Guarantee(), sum.Guarantee())
+			require.ErrorIs(t, err, ErrMismatch)
+		}
+	}
 }

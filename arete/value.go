@@ -28,12 +28,15 @@ func (v *Value) valid() bool { return v.need > 0 }
 // Params returns the parameters of the release, with the Law that was used.
 func (v *Value) Params() Params { return v.params }
 
-// Guarantee returns the guarantee of the release.
+// Guarantee returns the guarantee of the release: for one row, or for one party of a sum of shares.
 func (v *Value) Guarantee() budget.Guarantee {
-	if !v.valid() {
+	switch {
+	case !v.valid():
 		return budget.Guarantee{}
+	case v.shared:
+		return v.params.promise(budget.Party(v.params.relation()))
 	}
-	return v.params.Guarantee()
+	return v.params.promise(budget.Row(v.params.relation()))
 }
 
 // Estimate returns the released number, in the units of the data: the true one plus noise of mean 0. NaN for the zero Value.

@@ -9,7 +9,7 @@ var areteMutations = []mutation{
 	{"too few shares released", "arete/share.go", "case parties < s.need || parties > s.parties:", "case parties < 1 || parties > s.parties:"},
 	{"a party's number clamped to twice its range", "arete/share.go", "\t\tlow = 0\n", "\t\tlow = -high\n"},
 	{"a party's number not clamped", "arete/share.go", "min(max(y, low), high), 1))", "min(max(y, 2*low), 2*high), 1))"},
-	{"numbers of parties rounded to the nearest", "arete/share.go", "return int64(noise.RandomizedRound(&s.src, min(max(y, low), high), 1))", "return int64(math.Round(min(max(y, low), high)))"},
+	{"numbers of parties rounded to the nearest", "arete/share.go", "return int64(noise.RandomizedRound(src, min(max(y, low), high), 1))", "return int64(math.Round(min(max(y, low), high)))"},
 	{"shares of Gaussian noise too small", "arete/gaussian.go", "return coarse(sigma / math.Sqrt(float64(n)) * (1 + 0x1p-40))", "return coarse(sigma / math.Sqrt(float64(n)) * (1 - 0x1p-10))"},
 	{"Gaussian δ of the next half-line", "arete/gaussian.go", "a := math.Ceil(h/2-d.Sigma()*(d.Sigma()*epsilon/h)) - 1", "a := math.Ceil(h/2-d.Sigma()*(d.Sigma()*epsilon/h)) - 2"},
 	{"Gaussian shares: κ left out of ρ", "arete/gaussian.go", "root := float64(steps)/(math.Sqrt2*sigma) + math.Sqrt(kappa)", "root := float64(steps)/(math.Sqrt2*sigma) + 0*math.Sqrt(kappa)"},
