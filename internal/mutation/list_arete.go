@@ -25,5 +25,5 @@ var areteMutations = []mutation{
 	{"ties of the Poisson table decided at once", "arete/poisson.go", "case least.Cmp(f.hi) < 0 || f.hi.Cmp(limit) >= 0:\n\t\t\treturn 0, false", "case least.Cmp(f.hi) < 0 || f.hi.Cmp(limit) >= 0:\n\t\t\treturn k, true"},
 	{"certificate: rest of the sums left out", "arete/onesided.go", "return far*far + o.beyond", "return 0 * far"},
 	{"certificate: only the tail test", "arete/jump_certificate.go", "worst = max(worst, o.lossAt(near+rest, o.head(t+int(j.steps))))", "worst = max(worst, o.lossAt(near+rest, o.head(t+int(j.steps)))-0.01)"},
-	{"decoder takes noise that is too small", "arete/encode.go", "case !d.params.plausible(d.noise, int(need)):", "case false:"},
+	{"decoder takes noise that is too small", "arete/encode.go", "case !d.params.plausible(d.noise, d.need):", "case false:"},
 }
