@@ -97,7 +97,7 @@ func (r *result) tell(a, b map[string]bool) {
 func (r *result) text(opts options, size int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Distinct words: A is %s, B is %s. Each party sent %d bytes.\n\n", opts.first.name, opts.second.name, size)
-	fmt.Fprintf(&b, "Guarantee of each party: %v; the unit is one word of its set\n\n", r.guarantee)
+	fmt.Fprintf(&b, "Guarantee of each party: %v; a key is one word of its set\n\n", r.guarantee)
 	fmt.Fprintf(&b, "  %-5s %10s %10s   %-21s %8s\n", "", "estimate", "± std err", fmt.Sprintf("%.10g %% interval", 100*opts.confidence), "truth")
 	for _, row := range r.rows {
 		lo, hi := row.size.Interval(opts.confidence)

@@ -15,7 +15,7 @@ import (
 // The program prints the true numbers, which are known, and they are in the intervals, at a confidence of 1 − 1e-9 each.
 func TestProgram(t *testing.T) {
 	clitest.Output(t, new(options), nil, []string{
-		"A is Genesis, B is Exodus", "2-DP under AddRemove", "95 % interval", "\n  A∪B ", "\n  A∩B ", "\n  A∆B ", "\n  A∖B ", "\n  B∖A "})
+		"A is Genesis, B is Exodus", "ε = 2 for one key", "95 % interval", "\n  A∪B ", "\n  A∩B ", "\n  A∆B ", "\n  A∖B ", "\n  B∖A "})
 	out := clitest.Output(t, new(options), []string{"-confidence", "0.999999999"}, []string{"99.9999999 % interval"})
 	for name, truth := range map[string]float64{"A": 2509, "B": 2052, "A∆B": 2247, "A∪B": 3404, "A∩B": 1157, "A∖B": 1352, "B∖A": 895} {
 		row := clitest.Numbers(t, out, "  "+name+"  ", 5)

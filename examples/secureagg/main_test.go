@@ -11,7 +11,7 @@ import (
 
 func TestProgram(t *testing.T) {
 	clitest.Output(t, new(options), []string{"-rounds", "3"},
-		[]string{"200 parties", "6-DP under AddRemove", "Jump on a lattice", "each party adds 1/180", "shares of Laplace noise"})
+		[]string{"200 parties", "ε = 6 for one party, added or removed", "Jump on a lattice", "each party adds 1/180", "shares of Laplace noise"})
 	clitest.Output(t, new(options), []string{"-n", "1", "-missing", "0", "-drops", "0", "-epsilon", "1", "-rounds", "2"}, []string{"DiscreteLaplace"})
 }
 
