@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
 func asBytes(random []uint64) *[512]byte {
@@ -141,7 +142,8 @@ func TestRandomizedResponseIsOnTheSafeSide(t *testing.T) {
 		require.NoError(t, err)
 		exceeds := func(k *big.Int) bool { // (2⁶⁴ − k)/k > e^ε, that is k > (2⁶⁴ − k)·e^{−ε} fails
 			x := new(big.Rat).SetFloat64(epsilon)
-			lo, hi := expNegBounds(x, 1200)
+			e := enclose.ExpNeg(x, 1200)
+			lo, hi := e.Lo, e.Hi
 			rest := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 64), k)
 			left := new(big.Int).Lsh(k, 1200)
 			low, high := new(big.Int).Mul(rest, lo), new(big.Int).Mul(rest, hi)

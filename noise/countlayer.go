@@ -1,6 +1,10 @@
 package noise
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/enclose"
+)
 
 // CountLayer returns how many of draws independent variables X, all of which are known to be less than below, are at least
 // least ≥ 1: exactly the binomial law with p = (G(least) − G(below))/(1 − G(below)), G(n) = Pr[X ≥ n], in time proportional to 1 + the mean. A
@@ -41,14 +45,7 @@ func (d DiscreteLaplace) layer(least, below int64) float64 {
 }
 
 // layerBounds returns layer.
-func (d DiscreteLaplace) layerBounds(least, below int64, prec uint) bounds {
+func (d DiscreteLaplace) layerBounds(least, below int64, prec uint) enclose.Interval {
 	from, beyond := d.atLeastBounds(least, prec), d.atLeastBounds(below, prec)
-	inside := bounds{from.lo.Sub(from.lo, beyond.hi), from.hi.Sub(from.hi, beyond.lo)}
-	if inside.lo.Sign() < 0 {
-		inside.lo.SetInt64(0)
-	}
-	rest := bounds{one(prec), one(prec)}
-	rest.lo.Sub(rest.lo, beyond.hi)
-	rest.hi.Sub(rest.hi, beyond.lo)
-	return inside.quo(rest, prec)
+	return from.Sub(beyond).Quo(enclose.Unit(prec).Sub(beyond), prec)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
 // layers are cases of CountLayer: one value and many, p near ½, around one block, several, the largest number of draws, a layer so
@@ -151,9 +152,9 @@ func TestLayerMassIsWithinItsError(t *testing.T) {
 				got := d.layer(least, below)
 				require.Less(t, got, 0.5)
 				exact := d.layerBounds(least, below, prec)
-				require.LessOrEqual(t, new(big.Int).Lsh(exact.hi, 1).Cmp(one(prec)), 0)
-				require.Positive(t, exact.lo.Sign())
-				want := new(big.Float).SetInt(exact.lo)
+				require.LessOrEqual(t, new(big.Int).Lsh(exact.Hi, 1).Cmp(enclose.One(prec)), 0)
+				require.Positive(t, exact.Lo.Sign())
+				want := new(big.Float).SetInt(exact.Lo)
 				off := new(big.Float).SetFloat64(got)
 				off.SetMantExp(off, prec)
 				off.Quo(off.Sub(off, want), want)
@@ -188,17 +189,17 @@ func TestLayerTableIsWithinItsMargin(t *testing.T) {
 	for _, c := range cases {
 		b := newLayerBlock(c.scale, c.least, c.below, c.draws)
 		p := b.massBounds(prec)
-		rest := bounds{new(big.Int).Sub(one(prec), p.hi), new(big.Int).Sub(one(prec), p.lo)}
-		mass, odds := rest.pow(b.size, prec), p.quo(rest, prec)
+		rest := enclose.Unit(prec).Sub(p)
+		mass, odds := rest.Pow(b.size, prec), p.Quo(rest, prec)
 		sum := new(big.Int)
 		for n := 0; n <= b.last; n++ {
-			sum.Add(sum, mass.lo)
-			require.Less(t, new(big.Int).Sub(mass.hi, mass.lo).BitLen(), prec-100, "the bounds are tight")
+			sum.Add(sum, mass.Lo)
+			require.Less(t, new(big.Int).Sub(mass.Hi, mass.Lo).BitLen(), prec-100, "the bounds are tight")
 			got := new(big.Float).SetFloat64(b.cumulative[n])
 			got.SetMantExp(got, prec)
 			diff, _ := got.Sub(new(big.Float).SetInt(sum), got).Float64()
 			worst = max(worst, math.Abs(math.Ldexp(diff, -prec)))
-			mass = mass.mul(odds, prec).scale(b.size-uint64(n), uint64(n)+1)
+			mass = mass.Mul(odds, prec).Scale(b.size-uint64(n), uint64(n)+1)
 		}
 		reach = max(reach, b.last)
 		require.GreaterOrEqual(t, b.cumulative[b.last], 1-blockMargin)

@@ -3,6 +3,8 @@ package noise
 import (
 	"math"
 	"math/big"
+
+	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
 // CountTail returns how many of draws independent variables X are at least least: exactly the binomial law of a loop over
@@ -157,46 +159,39 @@ func (c *block) invertBounds(uniform *lazy) (n uint64, decided bool) {
 	const guard = 64 + 64
 	prec := uniform.bits + guard
 	p := c.massBounds(prec)
-	rest := bounds{one(prec), one(prec)}
-	rest.lo.Sub(rest.lo, p.hi)
-	rest.hi.Sub(rest.hi, p.lo)
-	odds := p.quo(rest, prec)
-	mass := rest.pow(c.size, prec)
-	cumulative := bounds{new(big.Int).Set(mass.lo), new(big.Int).Set(mass.hi)}
+	rest := enclose.Unit(prec).Sub(p)
+	odds := p.Quo(rest, prec)
+	mass := rest.Pow(c.size, prec)
+	cumulative := mass
 
 	least := new(big.Int).Lsh(uniform.n, guard)
-	most := new(big.Int).Add(least, one(guard))
+	most := new(big.Int).Add(least, enclose.One(guard))
 	for ; n < c.size; n++ {
-		if most.Cmp(cumulative.lo) <= 0 {
+		if most.Cmp(cumulative.Lo) <= 0 {
 			return n, true
 		}
-		if least.Cmp(cumulative.hi) < 0 {
+		if least.Cmp(cumulative.Hi) < 0 {
 			return 0, false
 		}
-		mass = mass.mul(odds, prec).scale(c.size-n, n+1)
-		cumulative.lo.Add(cumulative.lo, mass.lo)
-		cumulative.hi.Add(cumulative.hi, mass.hi)
+		mass = mass.Mul(odds, prec).Scale(c.size-n, n+1)
+		cumulative = cumulative.Add(mass)
 	}
 	return n, true // F(size) = 1
 }
 
 // massBounds returns what p is a float64 of.
-func (c *block) massBounds(prec uint) bounds {
+func (c *block) massBounds(prec uint) enclose.Interval {
 	if c.below != 0 {
 		return c.d.layerBounds(c.least, c.below, prec)
 	}
 	p := c.d.atLeastBounds(c.least, prec)
-	p.lo.Lsh(p.lo, c.tails)
-	p.hi.Lsh(p.hi, c.tails)
+	p.Lo.Lsh(p.Lo, c.tails)
+	p.Hi.Lsh(p.Hi, c.tails)
 	return p
 }
 
 // atLeastBounds returns Pr[X ≥ least] = e^{−least/b}/(1+q) for least ≥ 1.
-func (d DiscreteLaplace) atLeastBounds(least int64, prec uint) bounds {
-	var power, sum bounds
-	power.lo, power.hi = expNegBounds(ratio(least, d.scale), prec)
-	sum.lo, sum.hi = expNegBounds(ratio(1, d.scale), prec)
-	sum.lo.Add(sum.lo, one(prec))
-	sum.hi.Add(sum.hi, one(prec))
-	return power.quo(sum, prec)
+func (d DiscreteLaplace) atLeastBounds(least int64, prec uint) enclose.Interval {
+	q := enclose.ExpNeg(ratio(1, d.scale), prec)
+	return enclose.ExpNeg(ratio(least, d.scale), prec).Quo(enclose.Unit(prec).Add(q), prec)
 }

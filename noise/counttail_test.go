@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
 // binomialMass returns Pr[Bin(n, p) = k] for k < cells, and what is left as the last cell. The masses are multiplied up as logarithms, so that
@@ -138,18 +139,18 @@ func TestBlockTableIsWithinItsMargin(t *testing.T) {
 		}
 		b := newBlock(c.scale, c.least, c.draws)
 		p := b.d.atLeastBounds(b.least, prec)
-		rest := bounds{new(big.Int).Sub(one(prec), p.hi), new(big.Int).Sub(one(prec), p.lo)}
-		mass, odds := rest.pow(b.size, prec), p.quo(rest, prec)
+		rest := enclose.Unit(prec).Sub(p)
+		mass, odds := rest.Pow(b.size, prec), p.Quo(rest, prec)
 		sum := new(big.Int)
 		for n := 0; n <= b.last; n++ {
-			sum.Add(sum, mass.lo)
-			require.Less(t, new(big.Int).Sub(mass.hi, mass.lo).BitLen(), prec-100, "the bounds are tight")
+			sum.Add(sum, mass.Lo)
+			require.Less(t, new(big.Int).Sub(mass.Hi, mass.Lo).BitLen(), prec-100, "the bounds are tight")
 			got := new(big.Float).SetFloat64(b.cumulative[n])
 			got.SetMantExp(got, prec)
 			want := new(big.Float).SetInt(sum)
 			diff, _ := got.Sub(want, got).Float64()
 			worst = max(worst, math.Abs(math.Ldexp(diff, -prec)))
-			mass = mass.mul(odds, prec).scale(b.size-uint64(n), uint64(n)+1)
+			mass = mass.Mul(odds, prec).Scale(b.size-uint64(n), uint64(n)+1)
 		}
 		reach = max(reach, b.last)
 		require.GreaterOrEqual(t, b.cumulative[b.last], 1-blockMargin)

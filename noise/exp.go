@@ -3,6 +3,8 @@ package noise
 import (
 	"math"
 	"math/big"
+
+	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
 // This file decides U < e^{−x} exactly, for U uniform in [0, 1) and x ≥ 0 real. Everything that the
@@ -77,60 +79,11 @@ func (l *lazy) belowExp(src *Source, x *big.Rat) bool {
 // compareExp compares U with e^{−x}, where x is known to lie in [least, most].
 func (l *lazy) compareExp(least, most *big.Rat) (below, decided bool) {
 	const guard = 64
-	lo, _ := expNegBounds(most, l.bits+guard)
-	_, hi := expNegBounds(least, l.bits+guard)
+	lo, hi := enclose.ExpNeg(most, l.bits+guard).Lo, enclose.ExpNeg(least, l.bits+guard).Hi
 	n := new(big.Int).Lsh(l.n, guard)
 	if n.Cmp(hi) >= 0 {
 		return false, true
 	}
 	n.Add(n, new(big.Int).Lsh(big.NewInt(1), guard))
 	return true, n.Cmp(lo) <= 0
-}
-
-// expNegBounds returns integers lo ≤ 2^prec·e^{−x} ≤ hi for a rational x ≥ 0, a few units apart.
-//
-// It evaluates e^{−y}, y = x/2^r < 1/4, by its Taylor series and squares r times, in fixed point with
-// enough guard bits. Each of the terms is truncated by less than one unit, the alternating tail is
-// smaller than the first term left out (less than one unit), and squaring is done on both ends.
-func expNegBounds(x *big.Rat, prec uint) (lo, hi *big.Int) {
-	one := big.NewInt(1)
-	if x.Sign() <= 0 { // e^0 = 1; x is never negative
-		lo = new(big.Int).Lsh(one, prec)
-		return lo, new(big.Int).Set(lo)
-	}
-	if x.Cmp(new(big.Rat).SetInt64(int64(prec))) > 0 {
-		return new(big.Int), one // e^{−x} < 2^{−prec}
-	}
-	whole := new(big.Int).Quo(x.Num(), x.Denom())
-	halvings := uint(whole.BitLen()) + 2
-	work := prec + 2*halvings + 32 // squaring r times loses less than 2r bits here
-
-	// y in units of 2^−work, between yLo and yLo+1.
-	y := new(big.Int).Lsh(x.Num(), work)
-	y.Quo(y, x.Denom())
-	y.Rsh(y, halvings)
-
-	sum := new(big.Int).Lsh(one, work)
-	term := new(big.Int).Set(sum)
-	terms := int64(1)
-	for ; term.Sign() != 0; terms++ {
-		term.Mul(term, y)
-		term.Rsh(term, work)
-		term.Quo(term, big.NewInt(terms))
-		if terms%2 == 1 {
-			sum.Sub(sum, term)
-		} else {
-			sum.Add(sum, term)
-		}
-	}
-	slack := big.NewInt(4 * (terms + 2)) // truncated terms, each carried on by a factor y < 1/4, and y's own unit
-	lo, hi = new(big.Int).Sub(sum, slack), new(big.Int).Add(sum, slack)
-	for range halvings {
-		lo.Mul(lo, lo).Rsh(lo, work)
-		hi.Mul(hi, hi).Rsh(hi, work).Add(hi, one)
-	}
-	down := work - prec
-	lo.Rsh(lo, down)
-	hi.Rsh(hi, down).Add(hi, one)
-	return lo, hi
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
 // full returns n, or few where the tests are to be short.
@@ -129,11 +130,11 @@ func TestParetoQuickIsRight(t *testing.T) {
 			undecided++
 		}
 		uniform := newLazy(w>>2, 62)
-		factor := ratOf(g.shape - 1)
+		factor := enclose.Rat(g.shape - 1)
 		below := func(k int64) (bool, bool) {
 			x := new(big.Rat).SetInt64(k)
 			x.Quo(x, g.exactUnits()).Add(x, big.NewRat(1, 1))
-			return uniform.compareExp(logMultiple(factor, x, 62))
+			return uniform.compareExp(enclose.LogMultiple(factor, x, 62))
 		}
 		if least > 0 {
 			yes, sure := below(least)
@@ -206,8 +207,8 @@ func TestProposalDominates(t *testing.T) {
 	for _, shape := range []float64{2, 2.5, 2.99, 3, 3 + 0x1p-51, 4, 10, 333.3, mostStudent} {
 		p := newProposal(shape)
 		if p.sigma != 0 {
-			s := ratOf(p.sigma)
-			s.Mul(s, s).Mul(s, ratOf(shape))
+			s := enclose.Rat(p.sigma)
+			s.Mul(s, s).Mul(s, enclose.Rat(shape))
 			require.GreaterOrEqual(t, s.Cmp(big.NewRat(3, 1)), 0, "σ² ≥ 3/α exactly")
 		}
 		for _, k := range []int64{1, 1 << 20, 1 << 40, 1 << 55, 1 << 60, 1<<62 - 1, 1 << 62} {
@@ -324,7 +325,7 @@ func TestSegmentRoundQuick(t *testing.T) {
 			continue
 		}
 		for _, u := range []*big.Rat{newLazy(w, 64).lower(), newLazy(w, 64).upper()} {
-			u.Mul(u, ratOf(s.slope)).Add(u, ratOf(s.start)).Add(u, ratOf(s.whole)).Mul(u, ratOf(s.units))
+			u.Mul(u, enclose.Rat(s.slope)).Add(u, enclose.Rat(s.start)).Add(u, enclose.Rat(s.whole)).Mul(u, enclose.Rat(s.units))
 			require.Equal(t, got, roundRat(u).Int64(), "%+v, w = %#x", s, w)
 		}
 	}
@@ -345,24 +346,6 @@ func TestGeometricRate(t *testing.T) {
 		}
 		expected[cells] = math.Exp(-cells * width * rate)
 		dptest.ChiSquare(t, fmt.Sprint("rate ", rate), observed, expected, 1e-9)
-	}
-}
-
-func TestLogBounds(t *testing.T) {
-	for _, x := range []float64{1, 1 + 0x1p-52, 1.25, 1.9999, 2, 3, 1e10, 1e300, math.MaxFloat64} {
-		for _, prec := range []uint{20, 64, 200} {
-			lo, hi := logBounds(ratOf(x), prec)
-			width := new(big.Rat).Sub(hi, lo)
-			require.GreaterOrEqual(t, width.Sign(), 0)
-			require.LessOrEqual(t, width.Cmp(new(big.Rat).SetFrac(big.NewInt(1), one(prec))), 0)
-			// e^{−hi} ≤ 1/x ≤ e^{−lo}, by the series of the exponential
-			inverse := new(big.Rat).Inv(ratOf(x))
-			scaled := new(big.Rat).Mul(inverse, new(big.Rat).SetInt(one(300)))
-			least, _ := expNegBounds(hi, 300)
-			_, most := expNegBounds(lo, 300)
-			require.LessOrEqual(t, new(big.Rat).SetInt(least).Cmp(scaled), 0, "ln %g is too small", x)
-			require.GreaterOrEqual(t, new(big.Rat).SetInt(most).Cmp(scaled), 0, "ln %g is too large", x)
-		}
 	}
 }
 

@@ -3,6 +3,8 @@ package noise
 import (
 	"math"
 	"math/big"
+
+	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
 // Sample draws X and returns it rounded to the nearest multiple of step.
@@ -44,12 +46,12 @@ func (g powerGrid) paretoCell(src *Source) (cell int64, coin uint64) {
 		return least, w
 	}
 	uniform := newLazy(w>>2, 62)
-	units, factor := g.exactUnits(), ratOf(g.shape-1) // exact: α > 1
-	return bisect(least, most, func(k int64) bool {   // U < (1 + k/units)^{1−α}
+	units, factor := g.exactUnits(), enclose.Rat(g.shape-1) // exact: α > 1
+	return bisect(least, most, func(k int64) bool {         // U < (1 + k/units)^{1−α}
 		x := new(big.Rat).SetInt64(k)
 		x.Quo(x, units).Add(x, big.NewRat(1, 1))
 		for {
-			if below, decided := uniform.compareExp(logMultiple(factor, x, uniform.bits)); decided {
+			if below, decided := uniform.compareExp(enclose.LogMultiple(factor, x, uniform.bits)); decided {
 				return below
 			}
 			uniform.refine(src)

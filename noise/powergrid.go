@@ -3,6 +3,8 @@ package noise
 import (
 	"math"
 	"math/big"
+
+	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
 // This file draws from the power laws, [Pareto] and [Student], on a grid. |X| is drawn in two stages, both exact.
@@ -54,14 +56,14 @@ func newPowerGrid(law powerLaw, shape, scale, step float64) (g powerGrid, ok boo
 
 // exactUnits returns s/half/2^m.
 func (g powerGrid) exactUnits() *big.Rat {
-	x := ratOf(g.scale)
+	x := enclose.Rat(g.scale)
 	if g.half > 0 {
-		x.Quo(x, ratOf(g.half))
+		x.Quo(x, enclose.Rat(g.half))
 	} else { // half of the least float64
-		x.Quo(x, ratOf(5e-324))
+		x.Quo(x, enclose.Rat(5e-324))
 		x.Mul(x, big.NewRat(2, 1))
 	}
-	return x.Quo(x, new(big.Rat).SetInt(one(g.m)))
+	return x.Quo(x, new(big.Rat).SetInt(enclose.One(g.m)))
 }
 
 // sample draws |X| from its cell and returns it in steps, rounded.
@@ -93,7 +95,7 @@ func (g powerGrid) digits(src *Source, cell int64) int64 {
 // acceptDigits decides V < f(x)/f(left end) for x the fraction of the cell.
 func (g powerGrid) acceptDigits(src *Source, cell int64, fraction, v *lazy) bool {
 	units, left := g.exactUnits(), new(big.Rat).SetInt64(cell)
-	factor := ratOf(g.shape)
+	factor := enclose.Rat(g.shape)
 	if g.law == studentLaw {
 		factor.Quo(factor, big.NewRat(2, 1))
 	}
@@ -105,8 +107,8 @@ func (g powerGrid) acceptDigits(src *Source, cell int64, fraction, v *lazy) bool
 	}
 	fall := func(x *big.Rat) *big.Rat { return x.Quo(kernel(x.Add(x, left)), kernel(left)) }
 	for {
-		least, _ := logMultiple(factor, fall(fraction.lower()), v.bits)
-		_, most := logMultiple(factor, fall(fraction.upper()), v.bits)
+		least, _ := enclose.LogMultiple(factor, fall(fraction.lower()), v.bits)
+		_, most := enclose.LogMultiple(factor, fall(fraction.upper()), v.bits)
 		if below, decided := v.compareExp(least, most); decided {
 			return below
 		}

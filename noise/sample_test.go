@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
 // sampled is what the sampler tests need of a distribution.
@@ -259,7 +260,8 @@ func TestGeometricExact(t *testing.T) {
 
 func TestExpHalves(t *testing.T) {
 	for i, got := range expHalves {
-		lo, hi := expNegBounds(big.NewRat(int64(i+1), 2), 128)
+		e := enclose.ExpNeg(big.NewRat(int64(i+1), 2), 128)
+		lo, hi := e.Lo, e.Hi
 		require.Equal(t, new(big.Int).Rsh(lo, 64).Uint64(), got)
 		require.Equal(t, new(big.Int).Rsh(hi, 64).Uint64(), got)
 	}

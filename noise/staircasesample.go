@@ -3,6 +3,8 @@ package noise
 import (
 	"math"
 	"math/big"
+
+	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
 // Sample draws X and returns it rounded to the nearest multiple of step.
@@ -37,7 +39,7 @@ func (d Staircase) inCore(src *Source) bool {
 
 // inCoreExactly decides V < γ(1−q)/D for the uniform V: as D = q + γ(1−q), it holds if q < γ(1−V)/(V + γ(1−V)), which falls in V.
 func (d Staircase) inCoreExactly(src *Source, v *lazy) bool {
-	gamma, epsilon := ratOf(d.gamma), ratOf(d.epsilon)
+	gamma, epsilon := enclose.Rat(d.gamma), enclose.Rat(d.epsilon)
 	bound := func(v *big.Rat) *big.Rat { // 0 for V = 1
 		x := new(big.Rat).Sub(big.NewRat(1, 1), v)
 		x.Mul(x, gamma)
@@ -50,12 +52,12 @@ func (d Staircase) inCoreExactly(src *Source, v *lazy) bool {
 	for {
 		const guard = 1100 // q is at least e^{−512}
 		prec := v.bits + guard
-		lo, hi := expNegBounds(epsilon, prec)
-		unit := one(prec)
-		if new(big.Rat).SetFrac(hi, unit).Cmp(bound(v.upper())) < 0 {
+		q := enclose.ExpNeg(epsilon, prec)
+		unit := enclose.One(prec)
+		if new(big.Rat).SetFrac(q.Hi, unit).Cmp(bound(v.upper())) < 0 {
 			return true
 		}
-		if new(big.Rat).SetFrac(lo, unit).Cmp(bound(v.lower())) >= 0 {
+		if new(big.Rat).SetFrac(q.Lo, unit).Cmp(bound(v.lower())) >= 0 {
 			return false
 		}
 		v.refine(src)
@@ -99,7 +101,7 @@ func geometricRateLog(src *Source, rate float64) int64 {
 
 // times returns n·x.
 func times(n int64, x float64) *big.Rat {
-	return new(big.Rat).Mul(new(big.Rat).SetInt64(n), ratOf(x))
+	return new(big.Rat).Mul(new(big.Rat).SetInt64(n), enclose.Rat(x))
 }
 
 // gallop returns the largest v in [0, mostCell) for which reached holds, or mostCell; reached(0) is taken for granted.
@@ -176,9 +178,9 @@ func exactSum(a, b float64) (hi, lo float64) {
 // roundExactly is roundQuick in rational arithmetic, drawing more digits of U until the rounding is decided.
 func (s segment) roundExactly(src *Source, u *lazy) int64 {
 	point := func(u *big.Rat) *big.Int {
-		x := u.Mul(u, ratOf(s.slope))
-		x.Add(x, ratOf(s.whole)).Add(x, ratOf(s.start))
-		return roundRat(x.Mul(x, ratOf(s.units)))
+		x := u.Mul(u, enclose.Rat(s.slope))
+		x.Add(x, enclose.Rat(s.whole)).Add(x, enclose.Rat(s.start))
+		return roundRat(x.Mul(x, enclose.Rat(s.units)))
 	}
 	for {
 		least, most := point(u.lower()), point(u.upper())

@@ -3,6 +3,8 @@ package noise
 import (
 	"math"
 	"math/big"
+
+	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
 // Sample draws X and returns it rounded to the nearest multiple of step.
@@ -144,7 +146,7 @@ func (p proposal) square(v *big.Rat) *big.Rat {
 	if p.sigma == 0 {
 		return t.Mul(t, t)
 	}
-	sigma := ratOf(p.sigma)
+	sigma := enclose.Rat(p.sigma)
 	return t.Mul(t, sigma.Mul(sigma, sigma))
 }
 
@@ -152,16 +154,16 @@ func (p proposal) square(v *big.Rat) *big.Rat {
 func (p proposal) exponent(lo, hi *big.Rat, bits uint) (least, most *big.Rat) {
 	one := big.NewRat(1, 1)
 	plusOne := func(x *big.Rat) *big.Rat { return x.Add(x, one) }
-	half, factor := ratOf(p.shape/2), big.NewRat(3, 2)
+	half, factor := enclose.Rat(p.shape/2), big.NewRat(3, 2)
 	two, twoMost := new(big.Rat), new(big.Rat)
 	if p.sigma == 0 {
 		factor = big.NewRat(2, 1)
-		two, twoMost = logBounds(factor, bits+96)
+		two, twoMost = enclose.Log(factor, bits+96)
 	}
-	aLeast, _ := logMultiple(half, plusOne(p.square(hi)), bits)
-	_, aMost := logMultiple(half, plusOne(p.square(lo)), bits)
-	cLeast, _ := logMultiple(factor, plusOne(p.base(hi)), bits)
-	_, cMost := logMultiple(factor, plusOne(p.base(lo)), bits)
+	aLeast, _ := enclose.LogMultiple(half, plusOne(p.square(hi)), bits)
+	_, aMost := enclose.LogMultiple(half, plusOne(p.square(lo)), bits)
+	cLeast, _ := enclose.LogMultiple(factor, plusOne(p.base(hi)), bits)
+	_, cMost := enclose.LogMultiple(factor, plusOne(p.base(lo)), bits)
 	least = aLeast.Sub(aLeast, cMost)
 	most = aMost.Sub(aMost, cLeast)
 	least.Add(least, two)

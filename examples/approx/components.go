@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/approx"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // graph is a graph as lists of neighbours.
@@ -81,7 +82,7 @@ const (
 func components(g graph, opts options) (*result, error) {
 	n := float64(len(g))
 	diameter := n/math.Sqrt(2*componentSample*math.Ln2) + n/largeComponent/math.Ln2
-	a, err := approx.NewApproximator(approx.ApproxParams{Epsilon: opts.epsilon, Sensitivity: 1, Error: diameter, Limit: n})
+	a, err := approx.New(approx.Params{Epsilon: opts.epsilon, Sensitivity: 1, Error: diameter, Limit: n, Unit: budget.Row(budget.AddRemove)})
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/approx"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // The implicit graph has 2⁴⁰ vertices in blocks of 64. In a block all vertices stand on a ring and are joined to those up to some distance away, which
@@ -50,7 +51,7 @@ func (e *degreeEstimator) estimate(advice, accuracy float64) float64 {
 // averageDegree releases the average degree, without any advice (section 5.6). An edge changes it by 2/n.
 func averageDegree(opts options) (*result, error) {
 	search, err := approx.NewAdviceSearch(approx.AdviceParams{
-		Epsilon: opts.searchEpsilon, Sensitivity: 2.0 / vertices, Min: leastDegree, Max: mostDegree,
+		Epsilon: opts.searchEpsilon, Sensitivity: 2.0 / vertices, Min: leastDegree, Max: mostDegree, Unit: budget.Row(budget.AddRemove),
 	})
 	if err != nil {
 		return nil, err
@@ -67,6 +68,6 @@ func averageDegree(opts options) (*result, error) {
 			"  the interval supposes that the advice is right, which it is with probability %g or more", released.Advice(), released.Rounds(), search.Rounds(),
 			search.Accuracy(), e.probes, released.Scale(), 1-released.Params().Failure),
 		guarantee: released.Guarantee(),
-		answers:   []answer{{name: "degree", truth: meanDegree, value: released.Value(), lo: lo, hi: hi, estimate: math.NaN(), scale: meanDegree}},
+		answers:   []answer{{name: "degree", truth: meanDegree, value: released.Estimate(), lo: lo, hi: hi, estimate: math.NaN(), scale: meanDegree}},
 	}, nil
 }

@@ -1,4 +1,4 @@
-// Command approx makes four randomized approximation algorithms differentially private, each by one wrapper, approx.Approximator or approx.AdviceSearch.
+// Command approx makes four randomized approximation algorithms differentially private, each by one wrapper, approx.Mechanism or approx.AdviceSearch.
 //
 //	approx [flags]
 //
@@ -96,14 +96,14 @@ type answer struct {
 	estimate, scale      float64 // the estimate before the noise, which is not private; NaN where it is not known
 }
 
-// answerOf releases one estimate with the Approximator.
-func answerOf(name string, truth, estimate, scale float64, a *approx.Approximator, confidence float64) (answer, error) {
+// answerOf releases one estimate with the Mechanism.
+func answerOf(name string, truth, estimate, scale float64, a *approx.Mechanism, confidence float64) (answer, error) {
 	released, err := a.Release(estimate)
 	if err != nil {
 		return answer{}, err
 	}
 	lo, hi := released.Interval(confidence)
-	return answer{name: name, truth: truth, value: released.Value(), lo: lo, hi: hi, estimate: estimate, scale: scale}, nil
+	return answer{name: name, truth: truth, value: released.Estimate(), lo: lo, hi: hi, estimate: estimate, scale: scale}, nil
 }
 
 // text prints the result.

@@ -13,7 +13,7 @@ import (
 // That of the average degree need not cover: the search may have gone wrong.
 func TestProgram(t *testing.T) {
 	out := clitest.Output(t, new(options), []string{"-search-epsilon", "4", "-confidence", "0.99999999"},
-		[]string{"789684 tokens", "AMS sketch", "StudentNoise", "LaplaceNoise", "components", "1099511627776 vertices", "1-DP under AddRemove", "4-DP under AddRemove"})
+		[]string{"789684 tokens", "AMS sketch", "StudentNoise", "LaplaceNoise", "components", "1099511627776 vertices", "ε = 1 for one element, added or removed", "ε = 1 for one row", "ε = 4 for one row, added or removed"})
 	const moment, tokens, vertices = 1.00894e10, 789684.0, 200_000.0
 	check := func(name string, least, most, scale float64) {
 		a := clitest.Numbers(t, out, "  "+name+"  ", 6)

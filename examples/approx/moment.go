@@ -7,6 +7,7 @@ import (
 	"github.com/dpsketch/dpsketch/examples/kjv"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/noise/approx"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // What is public of every stream of tokens: its greatest length, and that no word makes up more than a tenth of that. So F₂ = Σx² ≤ n²/10, and a
@@ -85,7 +86,7 @@ func frequencyMoment(text *kjv.Text, opts options) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := approx.NewApproximator(approx.ApproxParams{Epsilon: opts.epsilon, Sensitivity: momentStep, Error: bound, Moment: moment, Limit: mostMoment})
+	a, err := approx.New(approx.Params{Epsilon: opts.epsilon, Sensitivity: momentStep, Error: bound, Moment: moment, Limit: mostMoment, Unit: budget.Element(budget.AddRemove)})
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/dpsketch/dpsketch/examples/kjv"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/approx"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 const compactorSize = 1 << 14 // even
@@ -85,7 +86,7 @@ func ranks(text *kjv.Text, opts options) (*result, error) {
 		sorted = append(sorted, word)
 	}
 	slices.Sort(sorted)
-	a, err := approx.NewApproximator(approx.ApproxParams{Epsilon: opts.epsilon, Sensitivity: 1, Error: rankDiameter(mostTokens), Queries: questions, Limit: mostTokens})
+	a, err := approx.New(approx.Params{Epsilon: opts.epsilon, Sensitivity: 1, Error: rankDiameter(mostTokens), Queries: questions, Limit: mostTokens, Unit: budget.Element(budget.AddRemove)})
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ var (
 	public = strings.Fields("alp.Params alp.Plan alp.Prior alp.Structure arete.Arete arete.Lattice arete.Law arete.Params elliptical.Params elliptical.Shape " +
 		"elliptical.Vector hashing.Key hashing.MultiplyShift hashing.Polynomial hashing.Range hashing.Seed hashing.Sign hashing.Uniform jl.Noise jl.Params jl.Plan " +
 		"jl.Transform kor.Cardinality kor.Params misragries.Candidate misragries.Combined misragries.Input misragries.Mechanism misragries.Params misragries.Plan " +
-		"misragries.Reading misragries.Way approx.AdviceParams approx.ApproxNoise approx.ApproxParams noise.Bernoulli noise.CorrelatedGaussian " +
+		"misragries.Reading misragries.Way approx.AdviceParams approx.Noise approx.Params noise.Bernoulli noise.CorrelatedGaussian " +
 		"noise.DiscreteGaussian noise.DiscreteLaplace noise.Gaussian noise.Geometric budget.Guarantee noise.Laplace budget.Ledger noise.Pareto budget.Relation " +
 		"noise.Staircase noise.Student plan.Base plan.Centre plan.Method plan.Outlook plan.Params plan.QuantileParams plan.Scaling plan.Shares plan.Sparse plan.Spent " +
 		"plan.Spread plan.Steps threshold.Candidate threshold.Mechanism threshold.Params")

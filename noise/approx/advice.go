@@ -35,7 +35,7 @@ type AdviceParams struct {
 // AdviceSearch removes the need for advice privately (Tětek, Theorem 22). It halves y from Max on, and each time releases, with ε/(2L) for at most L rounds, the median of
 // some runs of A(y, ρ), until that is at least y; then it releases the median of A(y, Accuracy) with ε/2. It holds no data and serves one search.
 //
-// Privacy. The moments of the median are bounded ([MedianMoment]), so each round is a release of [Approximator], and what follows depends on released values
+// Privacy. The moments of the median are bounded ([MedianMoment]), so each round is a release of [Mechanism], and what follows depends on released values
 // only. The theorem asks for E|A − g| ≤ ρ·y, which estimators fail for y far below g: one with the variance of Seshadhri's for the average degree does. So
 // every run is clamped to [0, λy], λ = 2 in the search and 3 at the end. Claim: ‖A‖ then has, as an estimator of min(g, λy), an error ‖·‖_c of at most λρy. For g ≤ λy clamping
 // only brings A closer, and ρ·max(y, g) ≤ λρy. For g > λy the clamped A is off by (λy − A)⁺ ≤ (λy/g)·(g − A)⁺ for A ≥ 0, as a convex function lies below its
@@ -60,6 +60,8 @@ type adviceStage struct{ accuracy, reach, epsilon float64 }
 const (
 	searchReach = 2.0 // λ in the search
 	finalReach  = 3.0 // and at the end
+
+	mostRounds = 40 // as Max ≤ 2⁴⁰·Min
 )
 
 // NewAdviceSearch plans the search. The error wraps [ErrParams], also if Min is so small against Sensitivity/Epsilon that the noise hides it.
@@ -75,7 +77,7 @@ func NewAdviceSearch(p AdviceParams) (*AdviceSearch, error) {
 		return nil, err
 	}
 	epsilon := full.Epsilon / 2 / float64(s.rounds) * (1 - 0x1p-50) // rounded down: all rounds together have at most ε/2
-	round, err := ApproxParams{Epsilon: epsilon, Sensitivity: full.Sensitivity, Moment: moment, Limit: searchReach * least}.
+	round, err := Params{Epsilon: epsilon, Sensitivity: full.Sensitivity, Moment: moment, Limit: searchReach * least}.
 		WithErrorBound(least/2, 1-full.Failure/float64(s.rounds))
 	if err != nil {
 		return nil, fault.Params("approx", "Min", p.Min, "more against Sensitivity/Epsilon, or a smaller Max/Min: the noise hides it")
@@ -86,10 +88,10 @@ func NewAdviceSearch(p AdviceParams) (*AdviceSearch, error) {
 		s.final.accuracy = s.search.accuracy
 	}
 	// Limit/scale rises with y, so if the first round and an end there are possible, all are.
-	if _, err := s.approximator(full.Max, s.search); err != nil {
+	if _, err := s.mechanism(full.Max, s.search); err != nil {
 		return nil, err
 	}
-	if _, err := s.approximator(full.Max, s.final); err != nil {
+	if _, err := s.mechanism(full.Max, s.final); err != nil {
 		return nil, fault.Params("approx", "Accuracy", p.Accuracy, "a number for which the noise is at least 2⁻⁴⁴ of Max")
 	}
 	return s, nil
@@ -121,7 +123,7 @@ func (p AdviceParams) validate() error {
 	bad := func(field string, value any, want string) error { return fault.Params("approx", field, value, want) }
 	inRange := func(x float64) bool { return x >= 0x1p-800 && x <= 0x1p800 }
 	switch {
-	case !(p.Epsilon >= 0x1p-20 && p.Epsilon <= mostApproxEpsilon):
+	case !(p.Epsilon >= 0x1p-20 && p.Epsilon <= mostEpsilon):
 		return bad("Epsilon", p.Epsilon, "a number in [2⁻²⁰, 2¹⁰]")
 	case !inRange(p.Sensitivity):
 		return bad("Sensitivity", p.Sensitivity, "0 or a number in [2⁻⁸⁰⁰, 2⁸⁰⁰]")
@@ -165,7 +167,7 @@ func (s *AdviceSearch) Release(estimate func(advice, accuracy float64) float64) 
 	s.used = true
 	s.mu.Unlock()
 	if used {
-		return Advised{}, fmt.Errorf("noise: the AdviceSearch was used before: %w", fault.ErrReleased)
+		return Advised{}, fmt.Errorf("approx: the AdviceSearch was used before: %w", fault.ErrReleased)
 	}
 	advice, rounds := s.params.Max, 0
 	for rounds < s.rounds {
@@ -174,7 +176,7 @@ func (s *AdviceSearch) Release(estimate func(advice, accuracy float64) float64) 
 			return Advised{}, err
 		}
 		rounds++
-		if round.Value() >= advice {
+		if round.Estimate() >= advice {
 			break
 		}
 		advice /= 2
@@ -184,34 +186,34 @@ func (s *AdviceSearch) Release(estimate func(advice, accuracy float64) float64) 
 }
 
 // release releases the median of the runs, each clamped to [0, reach·advice].
-func (s *AdviceSearch) release(estimate func(advice, accuracy float64) float64, advice float64, stage adviceStage) (Approximation, error) {
-	a, err := s.approximator(advice, stage)
+func (s *AdviceSearch) release(estimate func(advice, accuracy float64) float64, advice float64, stage adviceStage) (Value, error) {
+	a, err := s.mechanism(advice, stage)
 	if err != nil {
-		return Approximation{}, err
+		return Value{}, err
 	}
 	return a.Release(Median(s.params.Runs, func() float64 { return min(max(estimate(advice, stage.accuracy), 0), stage.reach*advice) }))
 }
 
-// approximator returns the Approximator of one release.
-func (s *AdviceSearch) approximator(advice float64, stage adviceStage) (*Approximator, error) {
+// mechanism returns the Mechanism of one release.
+func (s *AdviceSearch) mechanism(advice float64, stage adviceStage) (*Mechanism, error) {
 	most := stage.reach * advice
 	moment, bound, err := MedianMoment(s.params.Moment, most*stage.accuracy, s.params.Runs)
 	if err != nil {
 		return nil, err
 	}
-	return NewApproximator(ApproxParams{Epsilon: stage.epsilon, Sensitivity: s.params.Sensitivity, Error: bound, Moment: moment, Limit: most, Unit: s.params.Unit})
+	return New(Params{Epsilon: stage.epsilon, Sensitivity: s.params.Sensitivity, Error: bound, Moment: moment, Limit: most, Unit: s.params.Unit})
 }
 
 // Advised is the result of an [AdviceSearch]. It is immutable, and everything computed from it is post-processing.
 type Advised struct {
-	last   Approximation
+	last   Value
 	advice float64
 	rounds int
 	params AdviceParams
 }
 
-// Value returns the released estimate, NaN for the zero Advised.
-func (a Advised) Value() float64 { return a.last.Value() }
+// Estimate returns the released estimate, NaN for the zero Advised.
+func (a Advised) Estimate() float64 { return a.last.Estimate() }
 
 // Advice returns the y that was found, with the probability that Params promise between g/3 and 2g.
 func (a Advised) Advice() float64 { return a.advice }
@@ -236,7 +238,7 @@ func (a Advised) Guarantee() budget.Guarantee {
 // String returns the value, the advice and the guarantee.
 func (a Advised) String() string {
 	if !a.last.released() {
-		return "noise.Advised (not released)"
+		return "approx.Advised (not released)"
 	}
-	return fmt.Sprintf("%g, with advice %g after %d rounds, %v", a.Value(), a.advice, a.rounds, a.Guarantee())
+	return fmt.Sprintf("%g, with advice %g after %d rounds, %v", a.Estimate(), a.advice, a.rounds, a.Guarantee())
 }

@@ -30,21 +30,24 @@ import (
 //	8      released value in steps, two's complement
 const adviceVersion = 1
 
+// fields are what lies between the Unit and the released value.
+func (a *Advised) fields() []wire.Field {
+	p, last := &a.params, &a.last
+	return []wire.Field{
+		wire.Byte(&last.noise.noise), wire.Int(&p.Runs, mostRuns), wire.Int(&a.rounds, mostRounds), wire.Float(&p.Epsilon), wire.Float(&p.Sensitivity),
+		wire.Float(&p.Min), wire.Float(&p.Max), wire.Float(&p.Moment), wire.Float(&p.Failure), wire.Float(&p.Accuracy), wire.Float(&a.advice),
+		wire.Float(&last.params.Error), wire.Float(&last.noise.scale), wire.Float(&last.noise.step),
+	}
+}
+
 // AppendBinary appends the encoding to dst. The error, which wraps [ErrFormat], is for an Advised that is neither released nor decoded.
 func (a Advised) AppendBinary(dst []byte) ([]byte, error) {
 	if !a.last.released() {
 		return dst, fault.Format("approx", "an Advised that was not released has no encoding")
 	}
-	p, last := a.params, a.last
 	dst = wire.AppendHeader(dst, wire.KindAdvised, adviceVersion)
-	dst, _ = p.Unit.AppendBinary(dst)
-	dst = append(dst, byte(last.noise.noise))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(p.Runs))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(a.rounds))
-	for _, x := range [...]float64{p.Epsilon, p.Sensitivity, p.Min, p.Max, p.Moment, p.Failure, p.Accuracy, a.advice, last.params.Error, last.noise.scale, last.noise.step} {
-		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
-	}
-	return binary.LittleEndian.AppendUint64(dst, uint64(last.steps)), nil
+	dst, _ = a.params.Unit.AppendBinary(dst) // it has no errors
+	return binary.LittleEndian.AppendUint64(wire.AppendFields(dst, a.fields()), uint64(a.last.steps)), nil
 }
 
 // MarshalBinary returns the encoding.
@@ -55,24 +58,18 @@ func (a *Advised) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("approx", data)
 	r.Header(wire.KindAdvised, adviceVersion)
 	var d Advised
-	p, last := &d.params, &d.last
-	p.Unit = readUnit(r)
-	last.noise.noise = ApproxNoise(r.Uint8())
-	p.Runs, d.rounds = int(min(r.Uint32(), math.MaxInt32)), int(min(r.Uint32(), math.MaxInt32))
-	p.Epsilon, p.Sensitivity, p.Min, p.Max, p.Moment, p.Failure, p.Accuracy = r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.Float64()
-	d.advice = r.Float64()
-	bound := r.Float64()
-	last.noise.scale, last.noise.step = r.Float64(), r.Float64()
-	last.steps = r.Int64()
+	d.params.Unit = readUnit(r)
+	r.Fields(d.fields())
+	d.last.steps = r.Int64()
 	switch {
 	case r.Err() != nil:
-	case p.validate() != nil || *p != p.withDefaults() || wire.NegativeZero(p.Accuracy):
+	case d.params.validate() != nil || d.params != d.params.withDefaults():
 		r.Fail("invalid Params")
 	case !d.reached():
 		r.Fail("an advice that no search comes to")
-	case !d.finish(bound):
+	case !d.finish(d.last.params.Error):
 		r.Fail("invalid noise")
-	case last.steps < -mostReleased || last.steps > mostReleased:
+	case d.last.steps < -mostReleased || d.last.steps > mostReleased:
 		r.Fail("a value that no estimate and noise make")
 	}
 	if err := r.Done(); err != nil {
@@ -103,7 +100,7 @@ func (a *Advised) finish(bound float64) bool {
 	if err != nil || !(bound > 0 && bound <= most*(1+rounding)) || p.Accuracy != 0 && bound < most*(1-rounding) {
 		return false
 	}
-	a.last.params = ApproxParams{Epsilon: p.Epsilon / 2, Sensitivity: p.Sensitivity, Error: bound, Moment: moment, Noise: a.last.noise.noise, Limit: finalReach * a.advice, Unit: p.Unit}
+	a.last.params = Params{Epsilon: p.Epsilon / 2, Sensitivity: p.Sensitivity, Error: bound, Moment: moment, Noise: a.last.noise.noise, Limit: finalReach * a.advice, Unit: p.Unit}
 	a.last.noise.shape = moment
 	return a.last.params.validate() == nil && a.last.noise.valid(a.last.params)
 }

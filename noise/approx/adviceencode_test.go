@@ -7,27 +7,28 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // sampleAdvised are fixed results, not released: one whose search stopped, one that went on to the end, one with an Accuracy.
 func sampleAdvised() map[string]*Advised {
-	p := AdviceParams{Epsilon: 1, Sensitivity: 1e-6, Min: 1, Max: 1 << 10, Moment: 2, Runs: 5, Failure: 0.125, Relation: AddRemove}
+	p := AdviceParams{Epsilon: 1, Sensitivity: 1e-6, Min: 1, Max: 1 << 10, Moment: 2, Runs: 5, Failure: 0.125, Unit: budget.Row(budget.AddRemove)}
 	accurate := p
-	accurate.Accuracy, accurate.Runs, accurate.Moment, accurate.Relation = 0x1p-10, 1, 2.5, Replace
+	accurate.Accuracy, accurate.Runs, accurate.Moment, accurate.Unit = 0x1p-10, 1, 2.5, budget.Row(budget.Replace)
 	return map[string]*Advised{
 		"advised-stopped.hex": {
-			last: Approximation{ApproxParams{Epsilon: 0.5, Sensitivity: 1e-6, Error: 1.5, Moment: 6, Noise: StudentNoise, Limit: 768, Relation: AddRemove},
-				approxNoise{StudentNoise, 6, 18, 0x1p-20}, 123456789},
+			last: Value{Params{Epsilon: 0.5, Sensitivity: 1e-6, Error: 1.5, Moment: 6, Noise: StudentNoise, Limit: 768, Unit: budget.Row(budget.AddRemove)},
+				gridNoise{StudentNoise, 6, 18, 0x1p-20}, 123456789},
 			advice: 256, rounds: 3, params: p,
 		},
 		"advised-end.hex": {
-			last: Approximation{ApproxParams{Epsilon: 0.5, Sensitivity: 1e-6, Error: 0x1p-10, Moment: 6, Noise: ParetoNoise, Limit: 3, Relation: AddRemove},
-				approxNoise{ParetoNoise, 6, 0x1.8p-6, 0x1p-40}, -1 << 40},
+			last: Value{Params{Epsilon: 0.5, Sensitivity: 1e-6, Error: 0x1p-10, Moment: 6, Noise: ParetoNoise, Limit: 3, Unit: budget.Row(budget.AddRemove)},
+				gridNoise{ParetoNoise, 6, 0x1.8p-6, 0x1p-40}, -1 << 40},
 			advice: 1, rounds: 10, params: p,
 		},
 		"advised-accurate.hex": {
-			last: Approximation{ApproxParams{Epsilon: 0.5, Sensitivity: 1e-6, Error: 3, Moment: 2.5, Noise: StudentNoise, Limit: 3072, Relation: Replace},
-				approxNoise{StudentNoise, 2.5, 30, 0x1p-20}, mostReleased},
+			last: Value{Params{Epsilon: 0.5, Sensitivity: 1e-6, Error: 3, Moment: 2.5, Noise: StudentNoise, Limit: 3072, Unit: budget.Row(budget.Replace)},
+				gridNoise{StudentNoise, 2.5, 30, 0x1p-20}, mostReleased},
 			advice: 1 << 10, rounds: 1, params: accurate,
 		},
 	}
@@ -47,7 +48,7 @@ func TestAdvisedCodec(t *testing.T) {
 func TestAdvisedCodecOfReleases(t *testing.T) {
 	for _, p := range []AdviceParams{
 		{Epsilon: 1, Sensitivity: 1e-6, Min: 1, Max: 1000},
-		{Epsilon: 2, Sensitivity: 1e-3, Min: 0.75, Max: 100, Runs: 3, Moment: 3, Relation: L1, Accuracy: 0.01},
+		{Epsilon: 2, Sensitivity: 1e-3, Min: 0.75, Max: 100, Runs: 3, Moment: 3, Unit: budget.L1(1e-3), Accuracy: 0.01},
 		{Epsilon: 4, Sensitivity: 1e-9, Min: 1, Max: 3, Runs: 1, Moment: 2.5, Failure: 0.5, Accuracy: math.Copysign(0, -1)},
 	} {
 		for _, truth := range []float64{0, 1, 7, 50, 1e6} { // 0 never stops, 1e6 stops at once
@@ -57,7 +58,7 @@ func TestAdvisedCodecOfReleases(t *testing.T) {
 			require.NoError(t, err)
 			back, size := dptest.RoundTrip(t, &a)
 			require.Equal(t, a.Rounds(), back.Rounds())
-			require.Equal(t, 6+2+8+12*8, size)
+			require.Equal(t, 6+18+1+2*4+12*8, size)
 		}
 	}
 }
@@ -70,7 +71,7 @@ func TestAdvisedDecodeRejectsInvalidObjects(t *testing.T) {
 			"default":         func(a *Advised) { a.params.Sensitivity = 0 },
 			"negative zero":   func(a *Advised) { a.params.Accuracy = math.Copysign(0, -1) },
 			"even runs":       func(a *Advised) { a.params.Runs = 4 },
-			"relation":        func(a *Advised) { a.params.Relation = 0 },
+			"unit":            func(a *Advised) { a.params.Unit = budget.Unit{} },
 			"no round":        func(a *Advised) { a.rounds = 0 },
 			"many rounds":     func(a *Advised) { a.rounds = 11 },
 			"advice":          func(a *Advised) { a.advice *= 1.5 },
@@ -104,11 +105,11 @@ func useAdvised(t *testing.T, data []byte) {
 	}
 	for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
 		lo, hi := a.Interval(confidence)
-		require.True(t, lo <= a.Value() && a.Value() <= hi, "%v not in [%v, %v]", a.Value(), lo, hi)
+		require.True(t, lo <= a.Estimate() && a.Estimate() <= hi, "%v not in [%v, %v]", a.Estimate(), lo, hi)
 	}
 	require.True(t, a.Advice() > 0 && a.Rounds() > 0)
 	require.NotContains(t, a.String(), "NaN")
 	require.Positive(t, a.Params().Epsilon)
-	require.LessOrEqual(t, a.Guarantee().EpsilonAt(0), mostApproxEpsilon)
+	require.LessOrEqual(t, a.Guarantee().EpsilonAt(0), mostEpsilon)
 	require.Positive(t, a.Scale())
 }

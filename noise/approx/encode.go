@@ -2,19 +2,18 @@ package approx
 
 import (
 	"encoding/binary"
-	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// The encoding of an Approximation, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+// The encoding of a Value, little-endian, version 1; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
 //	6      header: "dpsk", kind 9, version 1
-//	1      Noise, the one that was used
 //	18     Unit, as package budget encodes it
+//	1      Noise, the one that was used
 //	4      Queries
 //	8      Epsilon
 //	8      Sensitivity
@@ -24,47 +23,44 @@ import (
 //	8      scale of the noise
 //	8      step of the grid, a power of two
 //	8      released value in steps, two's complement
-const approxVersion = 1
+const valueVersion = 1
 
-// AppendBinary appends the encoding to dst. The error, which wraps [ErrFormat], is for an Approximation that is neither released nor decoded.
-func (a Approximation) AppendBinary(dst []byte) ([]byte, error) {
-	if !a.released() {
-		return dst, fault.Format("approx", "an Approximation that was not released has no encoding")
+// fields are what lies between the Unit and the released value.
+func (v *Value) fields() []wire.Field {
+	p := &v.params
+	return []wire.Field{
+		wire.Byte(&p.Noise), wire.Int(&p.Queries, mostQueries), wire.Float(&p.Epsilon), wire.Float(&p.Sensitivity), wire.Float(&p.Error),
+		wire.Float(&p.Moment), wire.Float(&p.Limit), wire.Float(&v.noise.scale), wire.Float(&v.noise.step),
 	}
-	p := a.params
-	dst = wire.AppendHeader(dst, wire.KindApprox, approxVersion)
-	dst = append(dst, byte(p.Noise))
-	dst, _ = p.Unit.AppendBinary(dst)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(p.Queries))
-	for _, x := range [...]float64{p.Epsilon, p.Sensitivity, p.Error, p.Moment, p.Limit, a.noise.scale, a.noise.step} {
-		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
+}
+
+// AppendBinary appends the encoding to dst. The error, which wraps [ErrFormat], is for a Value that is neither released nor decoded.
+func (v Value) AppendBinary(dst []byte) ([]byte, error) {
+	if !v.released() {
+		return dst, fault.Format("approx", "a Value that was not released has no encoding")
 	}
-	return binary.LittleEndian.AppendUint64(dst, uint64(a.steps)), nil
+	dst = wire.AppendHeader(dst, wire.KindApprox, valueVersion)
+	dst, _ = v.params.Unit.AppendBinary(dst) // it has no errors
+	return binary.LittleEndian.AppendUint64(wire.AppendFields(dst, v.fields()), uint64(v.steps)), nil
 }
 
 // MarshalBinary returns the encoding.
-func (a Approximation) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+func (v Value) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
 
 // UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for any other bytes.
-func (a *Approximation) UnmarshalBinary(data []byte) error {
+func (v *Value) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("approx", data)
-	r.Header(wire.KindApprox, approxVersion)
-	var d Approximation
-	p := &d.params
-	p.Noise = ApproxNoise(r.Uint8())
-	p.Unit = readUnit(r)
-	queries := r.Uint32()
-	p.Queries = int(min(queries, math.MaxInt32))
-	p.Epsilon, p.Sensitivity, p.Error, p.Moment, p.Limit = r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.Float64()
-	d.noise = approxNoise{p.Noise, p.Moment, r.Float64(), r.Float64()}
+	r.Header(wire.KindApprox, valueVersion)
+	var d Value
+	d.params.Unit = readUnit(r)
+	r.Fields(d.fields())
 	d.steps = r.Int64()
+	d.noise.noise, d.noise.shape = d.params.Noise, d.params.Moment
 	switch {
 	case r.Err() != nil:
-	case p.validate() != nil:
+	case d.params.validate() != nil:
 		r.Fail("invalid Params")
-	case wire.NegativeZero(p.Sensitivity, p.Error, p.Moment, p.Limit):
-		r.Fail("a negative zero")
-	case !d.noise.valid(*p):
+	case !d.noise.valid(d.params):
 		r.Fail("invalid noise")
 	case d.steps < -mostReleased || d.steps > mostReleased:
 		r.Fail("a value that no estimate and noise make")
@@ -72,7 +68,7 @@ func (a *Approximation) UnmarshalBinary(data []byte) error {
 	if err := r.Done(); err != nil {
 		return err
 	}
-	*a = d
+	*v = d
 	return nil
 }
 

@@ -4,11 +4,12 @@ import (
 	"fmt"
 
 	"github.com/dpsketch/dpsketch/noise/approx"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // A count of which only public bounds are known, by a sampler that takes as large a sample as a guess of the count asks for.
 func ExampleAdviceSearch() {
-	search, err := approx.NewAdviceSearch(approx.AdviceParams{Epsilon: 1, Min: 1e5, Max: 1e8, Failure: 1e-9})
+	search, err := approx.NewAdviceSearch(approx.AdviceParams{Epsilon: 1, Min: 1e5, Max: 1e8, Failure: 1e-9, Unit: budget.Row(budget.AddRemove)})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -23,6 +24,6 @@ func ExampleAdviceSearch() {
 	fmt.Println(result.Guarantee())
 	fmt.Println(700_000 < 3*result.Advice(), 700_000 > result.Advice()/2)
 	// Output:
-	// 1-DP under AddRemove
+	// ε = 1 for one row, added or removed
 	// true true
 }

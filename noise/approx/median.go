@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/search"
 )
 
 // mostRuns is the largest number of runs a median is taken of.
@@ -21,10 +22,10 @@ const mostRuns = 1 << 20
 // C(2k−1, k) subsets, each of mean (E W^c)^k ≤ Δ^{ck}. ∎
 //
 // moment c is without unit, error and the second result in the units of the data. The moment is rounded down and the bound up. The error wraps [ErrParams] unless moment is
-// above 0 and its result at most 2¹⁰, error 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], and runs odd and in [1, 2²⁰].
+// above 0 and its result at most 2¹⁰, error 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], and runs odd and in [1, 2²⁰]; both results beside it are NaN.
 func MedianMoment(moment, error float64, runs int) (medianMoment, medianError float64, err error) {
 	if err := checkRuns(runs); err != nil {
-		return 0, 0, err
+		return math.NaN(), math.NaN(), err
 	}
 	k := (runs + 1) / 2
 	medianMoment = moment * float64(k)
@@ -32,10 +33,10 @@ func MedianMoment(moment, error float64, runs int) (medianMoment, medianError fl
 		medianMoment = math.Nextafter(medianMoment, 0)
 	}
 	if !(moment > 0 && medianMoment <= mostMoment) {
-		return 0, 0, fault.Params("approx", "moment", moment, "a positive number, at most 2¹⁰ after multiplication by (runs+1)/2")
+		return math.NaN(), math.NaN(), fault.Params("approx", "moment", moment, "a positive number, at most 2¹⁰ after multiplication by (runs+1)/2")
 	}
 	if error != 0 && !(error >= leastParam && error <= mostParam) {
-		return 0, 0, fault.Params("approx", "error", error, "0 or "+wantParam)
+		return math.NaN(), math.NaN(), fault.Params("approx", "error", error, "0 or "+wantParam)
 	}
 	if runs == 1 || error == 0 {
 		return medianMoment, error + 0, nil
@@ -60,7 +61,7 @@ func checkRuns(runs int) error {
 // independently: the least 2k−1 with Pr[Binomial(2k−1, failure) ≥ k] ≤ beta. A run fails if it is further than wanted from what it estimates.
 //
 // It is the amplification of Tětek's Lemma 15. The median of private releases is post-processing, and what it costs is the composition of the
-// runs: give each ε/(2k−1). Where the error is subexponential (Lemma 16) one release with a smaller Error does it for less: see [ApproxParams.WithErrorBound].
+// runs: give each ε/(2k−1). Where the error is subexponential (Lemma 16) one release with a smaller Error does it for less: see [Params.WithErrorBound].
 //
 // The error wraps [ErrParams] unless failure is in (0, ½), beta in (0, 1), and the result at most 2²⁰.
 func MedianRuns(failure, beta float64) (int, error) {
@@ -73,20 +74,12 @@ func MedianRuns(failure, beta float64) (int, error) {
 	fails := func(k int) float64 { // Pr[Binomial(2k−1, p) ≥ k] = I_p(k, k), rounded up
 		return mathext.RegIncBeta(float64(k), float64(k), failure) * (1 + 1e-9)
 	}
-	lo, hi := 0, 1
-	for fails(hi) > beta {
-		if lo, hi = hi, 2*hi; hi > mostRuns/2 {
-			return 0, fault.Params("approx", "failure", failure, "a probability for which 2²⁰ runs are enough")
-		}
+	const most = mostRuns / 2
+	k := search.Least(1, func(k int64) bool { return k > most || fails(int(k)) <= beta })
+	if k > most {
+		return 0, fault.Params("approx", "failure", failure, "a probability for which 2²⁰ runs are enough")
 	}
-	for hi-lo > 1 {
-		if mid := (lo + hi) / 2; fails(mid) > beta {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return 2*hi - 1, nil
+	return 2*int(k) - 1, nil
 }
 
 // Median runs estimate an odd number of times and returns the median. NaN counts as 0; NaN is returned unless runs is odd and in [1, 2²⁰]. The runs must use

@@ -9,40 +9,47 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
-// approxNoise is the noise of a private approximation, with its grid. It is what a release needs, and what its encoding holds.
-type approxNoise struct {
-	noise       ApproxNoise // not AutoNoise
-	shape       float64     // α, 0 for Laplace noise
+// gridNoise is the noise of a private approximation, with its grid. It is what a release needs, and what its encoding holds.
+type gridNoise struct {
+	noise       Noise   // not AutoNoise
+	shape       float64 // α, 0 for Laplace noise
 	scale, step float64
 }
 
-// realLaw is what a private approximation needs of its noise.
-type realLaw interface {
+// law is what planning needs of the noise.
+type law interface {
 	Quantile(p float64) float64
 	MeanAbs() float64
 	Variance() float64
-	SampleSteps(src *noise.Source, step float64) (steps int64, ok bool)
 }
 
-// law returns the distribution of the noise.
-func (n approxNoise) law() realLaw {
+// law returns the distribution of the noise. The errors of the constructors are out of reach: choose and valid keep all numbers in range.
+func (n gridNoise) law() law {
 	switch n.noise {
 	case ParetoNoise:
-		law, _ := noise.NewPareto(n.shape, n.scale) // in range, as all below
-		return law
+		d, _ := noise.NewPareto(n.shape, n.scale)
+		return d
 	case StudentNoise:
-		law, _ := noise.NewStudent(n.shape, n.scale)
-		return law
+		d, _ := noise.NewStudent(n.shape, n.scale)
+		return d
 	}
-	law, _ := noise.NewLaplace(n.scale)
-	return law
+	d, _ := noise.NewLaplace(n.scale)
+	return d
 }
 
-// sample draws the noise in steps.
-func (n approxNoise) sample(src *noise.Source) int64 {
-	steps, ok := n.law().SampleSteps(src, n.step)
-	if !ok { // unreachable: choose and valid keep the step in the law's range
-		return int64(src.Uint64())
+// sample draws the noise in steps. It is what law says, without an allocation. If a law were out of range nevertheless, the draw would be
+// uniform over all int64 (see [noise.Laplace.SampleSteps]).
+func (n gridNoise) sample(src *noise.Source) (steps int64) {
+	switch n.noise {
+	case ParetoNoise:
+		d, _ := noise.NewPareto(n.shape, n.scale)
+		steps, _ = d.SampleSteps(src, n.step)
+	case StudentNoise:
+		d, _ := noise.NewStudent(n.shape, n.scale)
+		steps, _ = d.SampleSteps(src, n.step)
+	default:
+		d, _ := noise.NewLaplace(n.scale)
+		steps, _ = d.SampleSteps(src, n.step)
 	}
 	return steps
 }
@@ -61,13 +68,13 @@ const (
 // What the step h adds to the scale is at most a relative h/max(Δ₁, Δ₂), as both scale in proportion and h weighs no more as a part of Δ₂. For h ≤ freeGrid·max(Δ₁, Δ₂) that
 // is 2⁻²⁴. With h the scale grows by 18·max(k, α)/ε·h ≤ 2⁴³·h at most, by the upper end in [SubexponentialScale], so scale/h stays below 2⁴⁵ + 2⁴³ < [mostScale]. Without the
 // bounds on ε it would not, and there were no noise to draw.
-func (p ApproxParams) choose() (approxNoise, error) {
+func (p Params) choose() (gridNoise, error) {
 	if err := p.validate(); err != nil {
-		return approxNoise{}, err
+		return gridNoise{}, err
 	}
 	ideal, err := p.pick(p.sensitivity())
 	if err != nil {
-		return approxNoise{}, err
+		return gridNoise{}, err
 	}
 	unit, grid := math.Ldexp(1, math.Ilogb(ideal.scale)), freeGrid
 	if p.Limit > 0 {
@@ -78,7 +85,7 @@ func (p ApproxParams) choose() (approxNoise, error) {
 	if p.Limit > 0 {
 		_, exp := math.Frexp(p.Limit) // Limit ≤ 2^exp
 		if step = max(step, math.Ldexp(1.0/limitSteps, exp)); step > unit*coarseGrid {
-			return approxNoise{}, fault.Params("approx", "Limit", p.Limit, "at most 2⁴⁶ times the scale of the noise")
+			return gridNoise{}, fault.Params("approx", "Limit", p.Limit, "at most 2⁴⁶ times the scale of the noise")
 		}
 	}
 	n, err := p.withNoise(ideal.noise).pick(round.SumUp(p.sensitivity(), step))
@@ -87,18 +94,18 @@ func (p ApproxParams) choose() (approxNoise, error) {
 }
 
 // withNoise returns p with the noise chosen.
-func (p ApproxParams) withNoise(noise ApproxNoise) ApproxParams {
+func (p Params) withNoise(noise Noise) Params {
 	p.Noise = noise
 	return p
 }
 
 // pick returns the noise for a sensitivity, without a grid.
-func (p ApproxParams) pick(sensitivity float64) (approxNoise, error) {
+func (p Params) pick(sensitivity float64) (gridNoise, error) {
 	if p.Moment == 0 {
 		scale, err := SubexponentialScale(p.Epsilon, sensitivity, p.Error, p.queries())
-		return approxNoise{noise: LaplaceNoise, scale: scale}, err
+		return gridNoise{noise: LaplaceNoise, scale: scale}, err
 	}
-	pareto, student := approxNoise{noise: ParetoNoise, shape: p.Moment}, approxNoise{noise: StudentNoise, shape: p.Moment}
+	pareto, student := gridNoise{noise: ParetoNoise, shape: p.Moment}, gridNoise{noise: StudentNoise, shape: p.Moment}
 	var err error
 	if p.Noise != StudentNoise {
 		if pareto.scale, err = ParetoScale(p.Epsilon, sensitivity, p.Error, p.Moment); err != nil || p.Noise == ParetoNoise || p.Moment < 2 {
@@ -117,7 +124,7 @@ func (p ApproxParams) pick(sensitivity float64) (approxNoise, error) {
 // errorBound returns a bound on |value − g| that holds with the given confidence, NaN unless that is in [0, 1).
 //
 // The failure probability is shared between the noise and the estimator, in the best of a few proportions: any is right. Rounding adds half a step twice.
-func (n approxNoise) errorBound(p ApproxParams, confidence float64) float64 {
+func (n gridNoise) errorBound(p Params, confidence float64) float64 {
 	if !(confidence >= 0 && confidence < 1) {
 		return math.NaN()
 	}
@@ -134,7 +141,7 @@ func (n approxNoise) errorBound(p ApproxParams, confidence float64) float64 {
 }
 
 // estimatorBound returns the t with Pr[|A − g| > t] ≤ failure: by Markov for a moment.
-func (p ApproxParams) estimatorBound(failure float64) float64 {
+func (p Params) estimatorBound(failure float64) float64 {
 	if p.Moment == 0 {
 		return p.Error * math.Log(2/failure)
 	}
@@ -143,7 +150,7 @@ func (p ApproxParams) estimatorBound(failure float64) float64 {
 
 // valid reports whether all methods work with the numbers, and the scale is what the guarantee needs. Machines may round the last digits of exponentials
 // differently, which its margin allows for.
-func (n approxNoise) valid(p ApproxParams) bool {
+func (n gridNoise) valid(p Params) bool {
 	const rounding = 0x1p-40
 	fraction, _ := math.Frexp(n.step)
 	ratio := n.scale / n.step

@@ -3,23 +3,26 @@ package approx
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/enum"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 var (
-	// ErrFormat reports bytes that are not the canonical encoding of an [Approximation].
+	// ErrParams reports a public parameter outside its range. The text names the parameter, its value and the range.
+	ErrParams = fault.ErrParams
+	// ErrFormat reports bytes that are not the canonical encoding of a [Value] or an [Advised].
 	ErrFormat = fault.ErrFormat
-	// ErrReleased reports an [Approximator] whose queries are used up.
+	// ErrReleased reports a [Mechanism] whose queries are used up.
 	ErrReleased = fault.ErrReleased
 )
 
-// ApproxNoise names the noise of a private approximation.
-type ApproxNoise uint8
+// Noise names the law of the noise.
+type Noise uint8
 
 const (
 	// AutoNoise is LaplaceNoise for a subexponential error, else of ParetoNoise and StudentNoise the one of the smaller E|Y|.
-	AutoNoise ApproxNoise = iota
+	AutoNoise Noise = iota
 	// LaplaceNoise needs a subexponential error.
 	LaplaceNoise
 	// ParetoNoise needs a bounded moment α > 1.
@@ -29,28 +32,18 @@ const (
 )
 
 // String returns the name of the constant.
-func (n ApproxNoise) String() string {
-	switch n {
-	case AutoNoise:
-		return "AutoNoise"
-	case LaplaceNoise:
-		return "LaplaceNoise"
-	case ParetoNoise:
-		return "ParetoNoise"
-	case StudentNoise:
-		return "StudentNoise"
-	}
-	return "ApproxNoise(unknown)"
+func (n Noise) String() string {
+	return enum.Name(n, []string{"AutoNoise", "LaplaceNoise", "ParetoNoise", "StudentNoise"}, "Noise")
 }
 
-// ApproxParams are the public numbers of a private approximation: what is known of an estimator A of a function g, and the privacy that is wanted. They are
+// Params are the public numbers of a private approximation: what is known of an estimator A of a function g, and the privacy that is wanted. They are
 // comparable, and every method answers before any data is seen.
 //
 // Sensitivity and Error are promises about the estimator, for every input, and the guarantee rests on them. Clamping to ±Limit takes nothing from
 // it: clamping is 1-Lipschitz, so the clamped A approximates the clamped g with the same Δ₁ and Δ₂. NaN counts as 0, so they hold for A with 0 in its place.
 // Rounding A to a grid costs the grid's step, which Δ₁ is
 // increased by: the density of A + Y moves by at most half a step's shift, on both sides (for moments: Δ₂ by half a step, by Minkowski).
-type ApproxParams struct {
+type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰] and at least 2⁻³⁸·Queries: of all Queries together.
 	Epsilon float64
 	// Sensitivity is Δ₁, the most by which g differs between neighbours, in the units of the data. 0 is 1.
@@ -63,7 +56,7 @@ type ApproxParams struct {
 	// Queries is k, the number of answers from one execution of the estimator, in [1, 2³⁰]. 0 is 1. More than one needs a subexponential error.
 	Queries int
 	// Noise is the law of the noise.
-	Noise ApproxNoise
+	Noise Noise
 	// Limit is the most that |g| can be; estimates are clamped to ±Limit. 0 is 2³³ times the larger of Sensitivity and Error, at least, or
 	// 2⁴⁶ times the scale of the noise if that is less; else it is at most that.
 	Limit float64
@@ -75,8 +68,8 @@ type ApproxParams struct {
 const leastQueryEpsilon = 0x1p-38
 
 // validate checks the fields one by one and together.
-func (p ApproxParams) validate() error {
-	if err := checkApprox(p.Epsilon, p.sensitivity(), "Error", p.Error); err != nil {
+func (p Params) validate() error {
+	if err := checkNumbers(p.Epsilon, p.sensitivity(), "Error", p.Error); err != nil {
 		return err
 	}
 	bad := func(field string, value any, want string) error { return fault.Params("approx", field, value, want) }
@@ -98,7 +91,7 @@ func (p ApproxParams) validate() error {
 }
 
 // sensitivity returns Δ₁, the default filled in.
-func (p ApproxParams) sensitivity() float64 {
+func (p Params) sensitivity() float64 {
 	if p.Sensitivity == 0 {
 		return 1
 	}
@@ -106,7 +99,7 @@ func (p ApproxParams) sensitivity() float64 {
 }
 
 // unit returns for whom the guarantee is, the default filled in.
-func (p ApproxParams) unit() budget.Unit {
+func (p Params) unit() budget.Unit {
 	if p.Unit == (budget.Unit{}) {
 		return budget.L1(p.sensitivity())
 	}
@@ -114,16 +107,16 @@ func (p ApproxParams) unit() budget.Unit {
 }
 
 // queries returns k, the default filled in.
-func (p ApproxParams) queries() int { return max(p.Queries, 1) }
+func (p Params) queries() int { return max(p.Queries, 1) }
 
 // normalized returns p without negative zeros.
-func (p ApproxParams) normalized() ApproxParams {
+func (p Params) normalized() Params {
 	p.Sensitivity, p.Error, p.Moment, p.Limit = p.Sensitivity+0, p.Error+0, p.Moment+0, p.Limit+0
 	return p
 }
 
 // Guarantee returns what all Queries together promise: ε for the Unit. Invalid Params promise nothing.
-func (p ApproxParams) Guarantee() budget.Guarantee {
+func (p Params) Guarantee() budget.Guarantee {
 	if _, err := p.choose(); err != nil {
 		return budget.Guarantee{}
 	}
@@ -131,27 +124,27 @@ func (p ApproxParams) Guarantee() budget.Guarantee {
 }
 
 // Scale returns the scale of the noise, in the units of the data. NaN if the Params are invalid, as for the methods below.
-func (p ApproxParams) Scale() float64 {
-	return p.planned(func(n approxNoise) float64 { return n.scale })
+func (p Params) Scale() float64 {
+	return p.planned(func(n gridNoise) float64 { return n.scale })
 }
 
 // MeanAbs returns E|Y| of the noise Y, in the units of the data, +Inf for a Moment of 2 or less.
-func (p ApproxParams) MeanAbs() float64 {
-	return p.planned(func(n approxNoise) float64 { return n.law().MeanAbs() })
+func (p Params) MeanAbs() float64 {
+	return p.planned(func(n gridNoise) float64 { return n.law().MeanAbs() })
 }
 
 // StdDev returns the standard deviation of the noise, in the units of the data, +Inf for a Moment of 3 or less.
-func (p ApproxParams) StdDev() float64 {
-	return p.planned(func(n approxNoise) float64 { return math.Sqrt(n.law().Variance()) })
+func (p Params) StdDev() float64 {
+	return p.planned(func(n gridNoise) float64 { return math.Sqrt(n.law().Variance()) })
 }
 
 // ErrorBound returns a bound on |value − g| of one released value, the error of the estimator included, that holds with the given confidence in [0, 1),
 // provided |g| ≤ Limit.
-func (p ApproxParams) ErrorBound(confidence float64) float64 {
-	return p.planned(func(n approxNoise) float64 { return n.errorBound(p, confidence) })
+func (p Params) ErrorBound(confidence float64) float64 {
+	return p.planned(func(n gridNoise) float64 { return n.errorBound(p, confidence) })
 }
 
-func (p ApproxParams) planned(answer func(approxNoise) float64) float64 {
+func (p Params) planned(answer func(gridNoise) float64) float64 {
 	n, err := p.choose()
 	if err != nil {
 		return math.NaN()
@@ -162,13 +155,18 @@ func (p ApproxParams) planned(answer func(approxNoise) float64) float64 {
 // WithErrorBound returns p with the largest Error for which a released value is within bound of g with the given confidence: how accurate an
 // estimator has to be. It is the content of Tětek's Lemmas 15 and 16, with the constants: about ε·bound for one query.
 //
-// The error wraps [ErrParams] if no Error is small enough, that is, if the noise for the Sensitivity alone is too large.
-func (p ApproxParams) WithErrorBound(bound, confidence float64) (ApproxParams, error) {
+// The error wraps [ErrParams] if no Error is small enough, that is, if the noise for the Sensitivity alone is too large. The Error of the
+// Params beside it is NaN, which [New] refuses.
+func (p Params) WithErrorBound(bound, confidence float64) (Params, error) {
+	refuse := func(field string, value float64, want string) (Params, error) {
+		p.Error = math.NaN()
+		return p, fault.Params("approx", field, value, want)
+	}
 	if !(bound >= leastParam && bound <= mostParam) {
-		return p, fault.Params("approx", "bound", bound, wantParam)
+		return refuse("bound", bound, wantParam)
 	}
 	if !(confidence >= 0 && confidence < 1) {
-		return p, fault.Params("approx", "confidence", confidence, "a number in [0, 1)")
+		return refuse("confidence", confidence, "a number in [0, 1)")
 	}
 	tooMuch := func(e float64) bool { // false also where the noise is so small against Limit that there is none
 		p.Error = e
@@ -176,7 +174,7 @@ func (p ApproxParams) WithErrorBound(bound, confidence float64) (ApproxParams, e
 	}
 	lo, hi := max(bound*0x1p-40, leastParam), bound // the estimator's part alone is above a bound of Error
 	if tooMuch(lo) {
-		return p, fault.Params("approx", "bound", bound, "more, or a smaller Sensitivity: its noise alone is larger")
+		return refuse("bound", bound, "more, or a smaller Sensitivity: its noise alone is larger")
 	}
 	for hi > lo*(1+1e-9) {
 		if mid := math.Sqrt(lo) * math.Sqrt(hi); tooMuch(mid) {
@@ -186,6 +184,9 @@ func (p ApproxParams) WithErrorBound(bound, confidence float64) (ApproxParams, e
 		}
 	}
 	p.Error = lo
-	_, err := p.choose()
-	return p, err
+	if _, err := p.choose(); err != nil {
+		p.Error = math.NaN()
+		return p, err
+	}
+	return p, nil
 }

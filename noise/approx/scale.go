@@ -10,7 +10,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
-// This file calibrates noise for private approximation (Tětek, Additive Noise Mechanisms for Making Randomized Approximation Algorithms
+// This file calibrates noise for private approximation (Tětek, Additive Noise Mechanisms for Making Randomized Value Algorithms
 // Differentially Private). A randomized algorithm A approximates g, a function of sensitivity Δ₁; its error R = A(x) − g(x) is not bounded, but concentrated.
 // Released is A(x) + Y. For neighbours x, x′ write R, R′ for the errors and z for the output less g(x): with h the density of Y up to a factor,
 // the densities of the releases are E h(z − R) and E h(z − δ − R′), |δ| ≤ Δ₁, the expectation over the algorithm's randomness. All three bounds below are on
@@ -57,35 +57,35 @@ const (
 	wantParam  = "a number in [2⁻⁹⁰⁰, 2⁹⁰⁰]"
 	mostMoment = 0x1p10 // the largest shape of noise.Student
 
-	leastApproxEpsilon = 0x1p-30
-	mostApproxEpsilon  = 0x1p10
-	mostQueries        = 1 << 30
+	leastEpsilon = 0x1p-30
+	mostEpsilon  = 0x1p10
+	mostQueries  = 1 << 30
 )
 
-// ParetoScale returns s ≥ (Δ₁+2Δ₂)/(e^{ε/α} − 1), larger by at most a relative 1e-12: the scale at which [Pareto] noise of shape α makes an estimate of
+// ParetoScale returns s ≥ (Δ₁+2Δ₂)/(e^{ε/α} − 1), larger by at most a relative 1e-12: the scale at which [noise.Pareto] noise of shape α makes an estimate of
 // a function of sensitivity Δ₁, with an error of (E|R|^α)^{1/α} ≤ Δ₂ on every input, ε-differentially private (Theorem 1 in scale.go). No smaller scale does.
 //
 // epsilon and shape are without unit, sensitivity Δ₁, moment Δ₂ and the result in the units of the data. The error wraps [ErrParams] unless epsilon
 // is in [2⁻³⁰, 2¹⁰], shape in (1, 2²⁰], sensitivity and moment 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰] and not both 0, and the result in [2⁻⁹⁰⁰, 2⁹⁰⁰].
 func ParetoScale(epsilon, sensitivity, moment, shape float64) (float64, error) {
-	if err := checkApprox(epsilon, sensitivity, "moment", moment); err != nil {
-		return 0, err
+	if err := checkNumbers(epsilon, sensitivity, "moment", moment); err != nil {
+		return math.NaN(), err
 	}
 	if _, err := noise.NewPareto(shape, 1); err != nil {
-		return 0, err
+		return math.NaN(), err
 	}
 	y := epsilon / shape
 	return momentScale(y, math.Expm1(y), sensitivity, moment)
 }
 
-// StudentScale returns s ≥ (Δ₁+2Δ₂)/(2·sinh(ε/α)), larger by at most a relative 1e-12: the same as [ParetoScale] for [Student] noise of shape α
+// StudentScale returns s ≥ (Δ₁+2Δ₂)/(2·sinh(ε/α)), larger by at most a relative 1e-12: the same as [ParetoScale] for [noise.Student] noise of shape α
 // (Theorem 2 in scale.go). The error wraps [ErrParams] likewise, and unless shape is in [2, 2¹⁰].
 func StudentScale(epsilon, sensitivity, moment, shape float64) (float64, error) {
-	if err := checkApprox(epsilon, sensitivity, "moment", moment); err != nil {
-		return 0, err
+	if err := checkNumbers(epsilon, sensitivity, "moment", moment); err != nil {
+		return math.NaN(), err
 	}
 	if _, err := noise.NewStudent(shape, 1); err != nil {
-		return 0, err
+		return math.NaN(), err
 	}
 	y := epsilon / shape
 	grown := math.Expm1(y) // e^y − e^{−y} = grown + grown/(1 + grown)
@@ -96,21 +96,21 @@ func StudentScale(epsilon, sensitivity, moment, shape float64) (float64, error) 
 // (1+y)·2⁻⁵³; its own roundings and those below are less than 6·2⁻⁵³.
 func momentScale(y, growth, sensitivity, moment float64) (float64, error) {
 	scale := round.SumUp(sensitivity, 2*moment) / growth * (1 + (y+8)*0x1p-52)
-	return checkApproxScale(scale, max(sensitivity, moment))
+	return checkScale(scale, max(sensitivity, moment))
 }
 
-// SubexponentialScale returns the least b, up to a relative 1e-12 and rounded up, at which [Laplace] noise in each of up to queries answers from one execution of an
+// SubexponentialScale returns the least b, up to a relative 1e-12 and rounded up, at which [noise.Laplace] noise in each of up to queries answers from one execution of an
 // estimator makes them ε-differentially private together: answers for a function of sensitivity Δ₁ each, with an error of subexponential diameter Δ₂ on every
 // input, Pr[|R| ≥ t] ≤ 2e^{−t/Δ₂} (Theorem 3 in scale.go). The queries may be chosen adaptively; the randomness of the estimator stays secret.
 //
 // epsilon is without unit, sensitivity Δ₁, diameter Δ₂ and the result in the units of the data. The error wraps [ErrParams] unless epsilon is in
 // [2⁻³⁰, 2¹⁰], sensitivity and diameter 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰] and not both 0, queries in [1, 2³⁰], and the result in [2⁻⁹⁰⁰, 2⁹⁰⁰].
 func SubexponentialScale(epsilon, sensitivity, diameter float64, queries int) (float64, error) {
-	if err := checkApprox(epsilon, sensitivity, "diameter", diameter); err != nil {
-		return 0, err
+	if err := checkNumbers(epsilon, sensitivity, "diameter", diameter); err != nil {
+		return math.NaN(), err
 	}
 	if queries < 1 || queries > mostQueries {
-		return 0, fault.Params("approx", "queries", queries, "an integer in [1, 2³⁰]")
+		return math.NaN(), fault.Params("approx", "queries", queries, "an integer in [1, 2³⁰]")
 	}
 	k := float64(queries)
 	// In the unit of the larger Δ nothing overflows. At the upper end D ≤ min(¼, ε/16), so the terms in D are below 3.6·D < ε/4, and kΔ₁/b ≤ ε/2.
@@ -118,7 +118,7 @@ func SubexponentialScale(epsilon, sensitivity, diameter float64, queries int) (f
 	delta1, delta2 := sensitivity/unit, diameter/unit
 	most := 2 * k * (delta1/epsilon + delta2*max(2, 8/epsilon))
 	scale := search.Float(most*0x1p-60, most, func(b float64) bool { return subexponentialLoss(b, delta1, delta2, queries) <= epsilon })
-	return checkApproxScale(scale*unit*(1+0x1p-50), unit)
+	return checkScale(scale*unit*(1+0x1p-50), unit)
 }
 
 // subexponentialLoss returns an upper bound of the ε of Theorem 3, at most a relative 1e-14 above it. kΔ/b is rounded twice, so 2⁻⁵¹ makes
@@ -138,28 +138,12 @@ func subexponentialLoss(b, delta1, delta2 float64, queries int) float64 {
 	return loss * (1 + 0x1p-49)
 }
 
-// PublishedParetoScale returns the scale of Tětek's Theorem 14 as printed, (α + 2 + 1/(α−1))·(Δ₁+Δ₂)/ε, to compare with. It is NOT private for all
-// parameters: at α = 3, ε = 0.1, Δ₁ = 0 it is 55Δ₂, where the privacy loss can reach 0.107. Use [ParetoScale] or [StudentScale].
-func PublishedParetoScale(epsilon, sensitivity, moment, shape float64) float64 {
-	return (shape + 2 + 1/(shape-1)) * (sensitivity + moment) / epsilon
-}
-
-// PublishedSubexponentialScale returns the scale of Tětek's Theorem 10 as printed, c·k·(Δ₁+Δ₂)/ε with c = 1 + 4·ln 2 for one query and 3 + 12·ln 2 for more, to
-// compare with; the theorem claims it for ε ≤ c/2 and c/6. Use [SubexponentialScale].
-func PublishedSubexponentialScale(epsilon, sensitivity, diameter float64, queries int) float64 {
-	c := 1 + 4*math.Ln2
-	if queries > 1 {
-		c *= 3
-	}
-	return c * float64(queries) * (sensitivity + diameter) / epsilon
-}
-
-// checkApprox checks what the scales have in common.
-func checkApprox(epsilon, sensitivity float64, field string, bound float64) error {
+// checkNumbers checks what the scales have in common.
+func checkNumbers(epsilon, sensitivity float64, field string, bound float64) error {
 	const want = "0 or a number in [2⁻⁹⁰⁰, 2⁹⁰⁰]"
 	inRange := func(x float64) bool { return x == 0 || x >= leastParam && x <= mostParam }
 	switch {
-	case !(epsilon >= leastApproxEpsilon && epsilon <= mostApproxEpsilon):
+	case !(epsilon >= leastEpsilon && epsilon <= mostEpsilon):
 		return fault.Params("approx", "epsilon", epsilon, "a number in [2⁻³⁰, 2¹⁰]")
 	case !inRange(sensitivity):
 		return fault.Params("approx", "sensitivity", sensitivity, want)
@@ -171,10 +155,10 @@ func checkApprox(epsilon, sensitivity float64, field string, bound float64) erro
 	return nil
 }
 
-// checkApproxScale returns the scale, or an error that blames the larger of Δ₁ and Δ₂ if no distribution has it.
-func checkApproxScale(scale, unit float64) (float64, error) {
+// checkScale returns the scale, or an error that blames the larger of Δ₁ and Δ₂ if no distribution has it.
+func checkScale(scale, unit float64) (float64, error) {
 	if !(scale >= leastParam && scale <= mostParam) {
-		return 0, fault.Params("approx", "sensitivity", unit, "numbers with a scale in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
+		return math.NaN(), fault.Params("approx", "sensitivity", unit, "numbers with a scale in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
 	}
 	return scale, nil
 }

@@ -13,57 +13,57 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/enclose"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-func sampleApproximations() map[string]Approximation {
-	return map[string]Approximation{
-		"laplace": {ApproxParams{Epsilon: 0.5, Error: 3, Queries: 7, Noise: LaplaceNoise, Limit: 1e6}, approxNoise{LaplaceNoise, 0, 300, 0x1p-20}, -123456789},
-		"pareto":  {ApproxParams{Epsilon: 1, Sensitivity: 2, Error: 3, Moment: 1.5, Noise: ParetoNoise, Relation: Replace}, approxNoise{ParetoNoise, 1.5, 9, 0x1p-18}, mostReleased},
-		"student": {ApproxParams{Epsilon: 1, Moment: 3, Noise: StudentNoise}, approxNoise{StudentNoise, 3, 1.5, 0x1p-21}, 0},
+func sampleValues() map[string]Value {
+	return map[string]Value{
+		"laplace": {Params{Epsilon: 0.5, Error: 3, Queries: 7, Noise: LaplaceNoise, Limit: 1e6}, gridNoise{LaplaceNoise, 0, 300, 0x1p-20}, -123456789},
+		"pareto":  {Params{Epsilon: 1, Sensitivity: 2, Error: 3, Moment: 1.5, Noise: ParetoNoise, Unit: budget.User(2, budget.Replace)}, gridNoise{ParetoNoise, 1.5, 9, 0x1p-18}, mostReleased},
+		"student": {Params{Epsilon: 1, Moment: 3, Noise: StudentNoise}, gridNoise{StudentNoise, 3, 1.5, 0x1p-21}, 0},
 	}
 }
 
-func TestApproximationCodec(t *testing.T) {
-	for name, a := range sampleApproximations() {
-		dptest.Codec(t, &a, func(a, b *Approximation) bool { return *a == *b })
+func TestValueCodec(t *testing.T) {
+	for name, a := range sampleValues() {
+		dptest.Codec(t, &a, func(a, b *Value) bool { return *a == *b })
 		data, err := a.MarshalBinary()
 		require.NoError(t, err)
-		dptest.Golden(t, "approximation-"+name+".hex", hex.EncodeToString(data)+"\n")
+		dptest.Golden(t, "value-"+name+".hex", hex.EncodeToString(data)+"\n")
 	}
-	sample := func(name string) func() *Approximation {
-		return func() *Approximation {
-			a := sampleApproximations()[name]
+	sample := func(name string) func() *Value {
+		return func() *Value {
+			a := sampleValues()[name]
 			return &a
 		}
 	}
-	dptest.Spoiled(t, sample("student"), sample("laplace"), map[string]func(*Approximation){
-		"moment and queries":  func(a *Approximation) { a.params.Queries = 2 },
-		"negative zero":       func(a *Approximation) { a.params.Limit = math.Copysign(0, -1) },
-		"negative zero error": func(a *Approximation) { a.params.Error = math.Copysign(0, -1) },
-		"auto noise":          func(a *Approximation) { a.params.Noise = AutoNoise },
-		"another noise":       func(a *Approximation) { a.params.Noise = 9 },
-		"laplace for moments": func(a *Approximation) { a.params.Noise = LaplaceNoise },
-		"scale":               func(a *Approximation) { a.noise.scale = math.NaN() },
-		"less noise":          func(a *Approximation) { a.noise.scale *= 0.9 },
-		"scale below step":    func(a *Approximation) { a.noise.scale = a.noise.step / 2 },
-		"step":                func(a *Approximation) { a.noise.step *= 1.5 },
-		"grid too fine":       func(a *Approximation) { a.noise.step = 0x1p-60 },
-		"value":               func(a *Approximation) { a.steps = mostReleased + 1 },
-		"epsilon":             func(a *Approximation) { a.params.Epsilon = 0 },
-		"relation":            func(a *Approximation) { a.params.Relation = 6 },
+	dptest.Spoiled(t, sample("student"), sample("laplace"), map[string]func(*Value){
+		"moment and queries":  func(a *Value) { a.params.Queries = 2 },
+		"negative zero":       func(a *Value) { a.params.Limit = math.Copysign(0, -1) },
+		"negative zero error": func(a *Value) { a.params.Error = math.Copysign(0, -1) },
+		"auto noise":          func(a *Value) { a.params.Noise = AutoNoise },
+		"another noise":       func(a *Value) { a.params.Noise = 9 },
+		"laplace for moments": func(a *Value) { a.params.Noise = LaplaceNoise },
+		"scale":               func(a *Value) { a.noise.scale = math.NaN() },
+		"less noise":          func(a *Value) { a.noise.scale *= 0.9 },
+		"scale below step":    func(a *Value) { a.noise.scale = a.noise.step / 2 },
+		"step":                func(a *Value) { a.noise.step *= 1.5 },
+		"grid too fine":       func(a *Value) { a.noise.step = 0x1p-60 },
+		"value":               func(a *Value) { a.steps = mostReleased + 1 },
+		"epsilon":             func(a *Value) { a.params.Epsilon = 0 },
 	})
-	_, err := Approximation{}.MarshalBinary()
+	_, err := Value{}.MarshalBinary()
 	require.ErrorIs(t, err, ErrFormat)
 }
 
-func TestApproximationReaders(t *testing.T) {
-	for _, a := range sampleApproximations() {
+func TestValueReaders(t *testing.T) {
+	for _, a := range sampleValues() {
 		dptest.Readers(t, a)
 		dptest.Readers(t, &a)
 	}
-	a, err := NewApproximator(ApproxParams{Epsilon: 1, Error: 1})
+	a, err := New(Params{Epsilon: 1, Error: 1})
 	require.NoError(t, err)
 	r, err := a.Release(2)
 	require.NoError(t, err)
@@ -71,21 +71,21 @@ func TestApproximationReaders(t *testing.T) {
 }
 
 func FuzzUnmarshalApproximation(f *testing.F) {
-	dptest.Seeds(f, sampleApproximations())
+	dptest.Seeds(f, sampleValues())
 	f.Fuzz(useApproximation)
 }
 
-func TestApproximationEdges(t *testing.T) { dptest.Edges(t, sampleApproximations(), useApproximation) }
+func TestValueEdges(t *testing.T) { dptest.Edges(t, sampleValues(), useApproximation) }
 
 // useApproximation checks that every method works on what decodes.
 func useApproximation(t *testing.T, data []byte) {
-	a := dptest.Decoded[Approximation](t, data)
+	a := dptest.Decoded[Value](t, data)
 	if a == nil {
 		return
 	}
 	for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
 		lo, hi := a.Interval(confidence)
-		require.True(t, lo <= a.Value() && a.Value() <= hi, "%v: [%v, %v]", a, lo, hi)
+		require.True(t, lo <= a.Estimate() && a.Estimate() <= hi, "%v: [%v, %v]", a, lo, hi)
 	}
 	require.Positive(t, a.Scale())
 	require.NotContains(t, a.String(), "NaN")
@@ -93,19 +93,19 @@ func useApproximation(t *testing.T, data []byte) {
 	require.Positive(t, a.Params().Epsilon)
 }
 
-func TestApproxParamsReject(t *testing.T) {
-	good := ApproxParams{Epsilon: 1, Error: 2, Moment: 3}
-	for field, set := range map[string]func(*ApproxParams, float64){
-		"Epsilon":     func(p *ApproxParams, v float64) { p.Epsilon = v },
-		"Sensitivity": func(p *ApproxParams, v float64) { p.Sensitivity = v },
-		"Error":       func(p *ApproxParams, v float64) { p.Error = v },
-		"Moment":      func(p *ApproxParams, v float64) { p.Moment = v },
-		"Limit":       func(p *ApproxParams, v float64) { p.Limit = v },
+func TestParamsReject(t *testing.T) {
+	good := Params{Epsilon: 1, Error: 2, Moment: 3}
+	for field, set := range map[string]func(*Params, float64){
+		"Epsilon":     func(p *Params, v float64) { p.Epsilon = v },
+		"Sensitivity": func(p *Params, v float64) { p.Sensitivity = v },
+		"Error":       func(p *Params, v float64) { p.Error = v },
+		"Moment":      func(p *Params, v float64) { p.Moment = v },
+		"Limit":       func(p *Params, v float64) { p.Limit = v },
 	} {
 		for _, v := range []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 0x1p-901, 0x1p901} {
 			p := good
 			set(&p, v)
-			_, err := NewApproximator(p)
+			_, err := New(p)
 			require.ErrorIs(t, err, ErrParams, "%s = %g", field, v)
 			require.Contains(t, err.Error(), fmt.Sprint(v))
 			require.True(t, math.IsNaN(p.Scale()) && math.IsNaN(p.MeanAbs()) && math.IsNaN(p.StdDev()) && math.IsNaN(p.ErrorBound(0.5)), field)
@@ -113,20 +113,20 @@ func TestApproxParamsReject(t *testing.T) {
 		p, q := good, good
 		set(&p, 0)
 		set(&q, math.Copysign(0, -1))
-		a, err := NewApproximator(p)
-		b, errNegative := NewApproximator(q)
+		a, err := New(p)
+		b, errNegative := New(q)
 		require.Equal(t, err == nil, errNegative == nil, field)
 		if err == nil {
 			require.Equal(t, a.Params(), b.Params())
 			require.Equal(t, math.Float64bits(a.Params().Limit), math.Float64bits(b.Params().Limit))
 		}
 	}
-	for _, p := range []ApproxParams{
+	for _, p := range []Params{
 		{}, {Epsilon: 1, Moment: 1}, {Epsilon: 1, Moment: 3, Queries: 2}, {Epsilon: 1, Queries: -1}, {Epsilon: 1, Noise: StudentNoise}, {Epsilon: 1, Noise: ParetoNoise},
-		{Epsilon: 1, Moment: 3, Noise: LaplaceNoise}, {Epsilon: 1, Moment: 1.5, Noise: StudentNoise}, {Epsilon: 1, Noise: 7}, {Epsilon: 1, Relation: 9},
+		{Epsilon: 1, Moment: 3, Noise: LaplaceNoise}, {Epsilon: 1, Moment: 1.5, Noise: StudentNoise}, {Epsilon: 1, Noise: 7},
 		{Epsilon: 1, Limit: 0x1p60}, {Epsilon: 0x1p-30, Queries: 1 << 30}, {Epsilon: 0x0.ffp-8, Queries: 1 << 30}, {Epsilon: 1, Sensitivity: 0x1p900}, {Epsilon: 0x1p-30, Sensitivity: 0x1p880},
 	} {
-		_, err := NewApproximator(p)
+		_, err := New(p)
 		if p.Sensitivity == 0x1p900 || p.Sensitivity == 0x1p880 {
 			continue // possible or not, but no panic
 		}
@@ -137,53 +137,53 @@ func TestApproxParamsReject(t *testing.T) {
 func TestApproxChoosesTheSmallerNoise(t *testing.T) {
 	for _, c := range []struct {
 		moment, epsilon float64
-		want            ApproxNoise
+		want            Noise
 	}{{1.5, 1, ParetoNoise}, {2, 1, StudentNoise}, {2, 20, StudentNoise}, {3, 0.1, StudentNoise}, {3, 4, StudentNoise}, {4, 1, StudentNoise}, {4, 20, ParetoNoise}, {0, 1, LaplaceNoise}} {
-		p := ApproxParams{Epsilon: c.epsilon, Error: 1, Moment: c.moment}
-		a, err := NewApproximator(p)
+		p := Params{Epsilon: c.epsilon, Error: 1, Moment: c.moment}
+		a, err := New(p)
 		require.NoError(t, err)
 		require.Equal(t, c.want, a.Params().Noise, "%+v", c)
 		require.Equal(t, p.Scale(), a.noise.scale)
 		if c.moment > 2 {
-			for _, other := range []ApproxNoise{ParetoNoise, StudentNoise} {
+			for _, other := range []Noise{ParetoNoise, StudentNoise} {
 				q := p
 				q.Noise = other
 				require.GreaterOrEqual(t, q.MeanAbs(), p.MeanAbs())
-				b, err := NewApproximator(q)
+				b, err := New(q)
 				require.NoError(t, err)
 				require.Equal(t, other, b.Params().Noise)
 			}
 		}
 	}
 	// A promise needs valid Params.
-	for _, p := range []ApproxParams{{}, {Epsilon: 1, Moment: math.NaN()}, {Epsilon: 1, Queries: -1}, {Epsilon: math.Inf(1)}} {
+	for _, p := range []Params{{}, {Epsilon: 1, Moment: math.NaN()}, {Epsilon: 1, Queries: -1}, {Epsilon: math.Inf(1)}} {
 		require.Equal(t, budget.Guarantee{}, p.Guarantee(), "%+v", p)
 	}
-	require.Equal(t, budget.Guarantee{}, Approximation{}.Guarantee())
-	require.Equal(t, budget.Guarantee{}, new(Approximator).Guarantee())
-	_, err := new(Approximator).Release(1)
+	require.Equal(t, budget.Guarantee{}, Value{}.Guarantee())
+	require.Equal(t, budget.Guarantee{}, new(Mechanism).Guarantee())
+	_, err := new(Mechanism).Release(1)
 	require.ErrorIs(t, err, ErrReleased)
 	// The scale is that of Δ₁ and the step of the grid.
-	p := ApproxParams{Epsilon: 1, Sensitivity: 1, Error: 1, Moment: 3, Limit: 1e4}
+	p := Params{Epsilon: 1, Sensitivity: 1, Error: 1, Moment: 3, Limit: 1e4}
 	ideal := must(StudentScale(1, 1, 1, 3))
 	require.GreaterOrEqual(t, p.Scale(), ideal)
 	require.InEpsilon(t, ideal, p.Scale(), 1e-8)
-	a, err := NewApproximator(p)
+	a, err := New(p)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, p.Scale(), must(StudentScale(1, 1+a.noise.step, 1, 3)))
 	require.Equal(t, 1.0, p.Guarantee().EpsilonAt(0))
-	require.Equal(t, budget.AddRemove, p.Guarantee().Relation())
+	require.Equal(t, budget.L1(1), p.Guarantee().Unit())
 }
 
 // On every grid that is chosen there is noise to draw, the step adds next to nothing to the scale where it may, and what it adds it pays for.
-func TestApproximatorGrids(t *testing.T) {
+func TestMechanismGrids(t *testing.T) {
 	var src noise.Source
 	for _, epsilon := range []float64{0x1p-30, 0x1p-20, 0x1p-8, 0.1, 1, 4, 64, 1024} {
-		for _, moment := range []float64{0, 1.25, 2, 3, 7, mostStudent} {
+		for _, moment := range []float64{0, 1.25, 2, 3, 7, mostMoment} {
 			for _, queries := range []int{1, 2, 1000, 1 << 30} {
 				for _, sensitivity := range []float64{0x1p-900, 1e-9, 1, 0x1p800} {
 					for _, limit := range []float64{0, 1, 1e12, 0x1p820} {
-						p := ApproxParams{Epsilon: epsilon, Sensitivity: sensitivity, Error: 1, Moment: moment, Queries: queries, Limit: limit}
+						p := Params{Epsilon: epsilon, Sensitivity: sensitivity, Error: 1, Moment: moment, Queries: queries, Limit: limit}
 						n, err := p.choose()
 						if err != nil {
 							require.ErrorIs(t, err, ErrParams)
@@ -223,27 +223,27 @@ func TestApproximatorGrids(t *testing.T) {
 }
 
 // The release is estimate + noise: its law, on a coarse scale, and its sums at the edges.
-func TestApproximatorRelease(t *testing.T) {
+func TestMechanismRelease(t *testing.T) {
 	const n = 3000
-	for _, p := range []ApproxParams{{Epsilon: 1, Error: 1, Queries: n}, {Epsilon: 1, Error: 1, Moment: 3}, {Epsilon: 0.3, Error: 1, Moment: 1.5}} {
+	for _, p := range []Params{{Epsilon: 1, Error: 1, Queries: n}, {Epsilon: 1, Error: 1, Moment: 3}, {Epsilon: 0.3, Error: 1, Moment: 1.5}} {
 		samples := make([]float64, n)
-		a, err := NewApproximator(p)
+		a, err := New(p)
 		require.NoError(t, err)
 		for i := range samples {
 			if i > 0 && p.Queries == 0 {
-				a, err = NewApproximator(p)
+				a, err = New(p)
 				require.NoError(t, err)
 			}
 			r, err := a.Release(17.3)
 			require.NoError(t, err)
-			samples[i] = r.Value() - 17.3
+			samples[i] = r.Estimate() - 17.3
 			require.Equal(t, a.Guarantee(), r.Guarantee())
 			require.Equal(t, a.Params(), r.Params())
 			require.Equal(t, p.Scale(), r.Scale())
 		}
 		_, err = a.Release(0)
 		require.ErrorIs(t, err, ErrReleased)
-		dptest.KS(t, fmt.Sprint(a.noise.noise), samples, a.noise.law().(distribution).CDF, 1e-9)
+		dptest.KS(t, fmt.Sprint(a.noise.noise), samples, a.noise.law().(interface{ CDF(float64) float64 }).CDF, 1e-9)
 	}
 }
 
@@ -260,17 +260,17 @@ func TestRoundedSteps(t *testing.T) {
 }
 
 // Interval covers g when the estimator errs as it may, and the bound is not much larger than that.
-func TestApproximationInterval(t *testing.T) {
+func TestValueInterval(t *testing.T) {
 	const confidence = 0.9
 	n, least := 2000, 0.85 // Pr[covered < 0.85·n] at a coverage of 0.9 is below 1e-11
 	if testing.Short() {
 		n, least = 500, 0.8 // Pr[covered < 0.8·n] is below 1e-9
 	}
 	var src noise.Source
-	for _, p := range []ApproxParams{{Epsilon: 1, Error: 1}, {Epsilon: 1, Error: 1, Moment: 2}, {Epsilon: 1, Error: 1, Moment: 6}, {Epsilon: 2, Sensitivity: 3}} {
+	for _, p := range []Params{{Epsilon: 1, Error: 1}, {Epsilon: 1, Error: 1, Moment: 2}, {Epsilon: 1, Error: 1, Moment: 6}, {Epsilon: 2, Sensitivity: 3}} {
 		covered, width := int64(0), p.ErrorBound(confidence)
 		for range n {
-			a, err := NewApproximator(p)
+			a, err := New(p)
 			require.NoError(t, err)
 			mistake := 0.0
 			if p.Error > 0 && p.Moment == 0 {
@@ -288,26 +288,26 @@ func TestApproximationInterval(t *testing.T) {
 		}
 		require.Greater(t, covered, int64(least*float64(n)), "%+v", p)
 	}
-	a := sampleApproximations()["student"]
+	a := sampleValues()["student"]
 	for _, c := range []float64{-0.1, 1, 2, math.NaN()} {
 		lo, hi := a.Interval(c)
 		require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
 	}
 	lo, hi := a.Interval(0)
 	require.LessOrEqual(t, lo, hi)
-	zero := Approximation{}
+	zero := Value{}
 	lo, hi = zero.Interval(0.5)
-	require.True(t, math.IsNaN(lo) && math.IsNaN(hi) && math.IsNaN(zero.Value()) && math.IsNaN(zero.Scale()))
+	require.True(t, math.IsNaN(lo) && math.IsNaN(hi) && math.IsNaN(zero.Estimate()) && math.IsNaN(zero.Scale()))
 	require.Contains(t, zero.String(), "not released")
-	require.Contains(t, a.String(), "StudentNoise of scale 1.5, 1-DP under AddRemove")
-	for _, n := range []ApproxNoise{AutoNoise, LaplaceNoise, ParetoNoise, StudentNoise, 9} {
+	require.Contains(t, a.String(), "StudentNoise of scale 1.5, ε = 1 for vectors at ℓ₁ distance 1")
+	for _, n := range []Noise{AutoNoise, LaplaceNoise, ParetoNoise, StudentNoise, 9} {
 		require.NotEmpty(t, n.String())
 	}
 }
 
 // Lemmas 15 and 16: the Error that keeps a release within a bound is the largest, and about ε·bound.
 func TestWithErrorBound(t *testing.T) {
-	for _, p := range []ApproxParams{{Epsilon: 1, Sensitivity: 1}, {Epsilon: 0.1, Sensitivity: 1, Moment: 3}, {Epsilon: 1, Sensitivity: 1, Queries: 10}, {Epsilon: 1, Sensitivity: 1, Moment: 1.5}} {
+	for _, p := range []Params{{Epsilon: 1, Sensitivity: 1}, {Epsilon: 0.1, Sensitivity: 1, Moment: 3}, {Epsilon: 1, Sensitivity: 1, Queries: 10}, {Epsilon: 1, Sensitivity: 1, Moment: 1.5}} {
 		const bound, confidence = 1e5, 0.95
 		q, err := p.WithErrorBound(bound, confidence)
 		require.NoError(t, err)
@@ -322,21 +322,21 @@ func TestWithErrorBound(t *testing.T) {
 		require.ErrorIs(t, err, ErrParams)
 	}
 	// Though the noise of the least Error is too small for the Limit, that of the right one is not.
-	large := ApproxParams{Epsilon: 30, Sensitivity: 1e-12, Moment: 6, Limit: 2}
+	large := Params{Epsilon: 30, Sensitivity: 1e-12, Moment: 6, Limit: 2}
 	q, err := large.WithErrorBound(0.5, 0.9)
 	require.NoError(t, err)
 	require.InEpsilon(t, 0.5, q.ErrorBound(0.9), 1e-6)
 	large.Limit = 0x1p100 // for which none is large enough
 	_, err = large.WithErrorBound(0.5, 0.9)
 	require.ErrorIs(t, err, ErrParams)
-	_, err = ApproxParams{}.WithErrorBound(1, 0.5)
+	_, err = Params{}.WithErrorBound(1, 0.5)
 	require.ErrorIs(t, err, ErrParams)
 }
 
 // ε from samples at an adversarial pair: errors of +Δ₂ and −Δ₂ with certainty. With half the scale the audit sees more than ε.
-func TestApproximatorAudit(t *testing.T) {
+func TestMechanismAudit(t *testing.T) {
 	const n, epsilon = 40_000, 1.0
-	for _, p := range []ApproxParams{{Epsilon: epsilon, Sensitivity: 0x1p-30, Error: 1, Moment: 3, Noise: StudentNoise}, {Epsilon: epsilon, Sensitivity: 0x1p-30, Error: 1, Moment: 3, Noise: ParetoNoise}} {
+	for _, p := range []Params{{Epsilon: epsilon, Sensitivity: 0x1p-30, Error: 1, Moment: 3, Noise: StudentNoise}, {Epsilon: epsilon, Sensitivity: 0x1p-30, Error: 1, Moment: 3, Noise: ParetoNoise}} {
 		plan, err := p.choose()
 		require.NoError(t, err)
 		audit := func(scale float64) float64 {
@@ -363,9 +363,9 @@ func TestApproximatorAudit(t *testing.T) {
 	}
 }
 
-func TestApproximatorConcurrent(t *testing.T) {
+func TestMechanismConcurrent(t *testing.T) {
 	const queries = 400
-	a, err := NewApproximator(ApproxParams{Epsilon: 1, Error: 1, Queries: queries})
+	a, err := New(Params{Epsilon: 1, Error: 1, Queries: queries})
 	require.NoError(t, err)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -388,18 +388,18 @@ func TestApproximatorConcurrent(t *testing.T) {
 	require.Equal(t, queries, answered)
 }
 
-func TestApproximatorReleaseDoesNotAllocate(t *testing.T) {
-	a, err := NewApproximator(ApproxParams{Epsilon: 1, Error: 1, Queries: 1000})
+func TestMechanismReleaseDoesNotAllocate(t *testing.T) {
+	a, err := New(Params{Epsilon: 1, Error: 1, Queries: 1000})
 	require.NoError(t, err)
 	_, err = a.Release(1)
 	require.NoError(t, err)
 	require.Zero(t, testing.AllocsPerRun(200, func() { a.Release(3) }))
 }
 
-func ExampleNewApproximator() {
+func ExampleNew() {
 	// An estimator of a count, sensitivity 1, with a standard error of at most 250 on every input.
-	p := ApproxParams{Epsilon: 1, Sensitivity: 1, Error: 250, Moment: 2, Limit: 1e6}
-	a, err := NewApproximator(p)
+	p := Params{Epsilon: 1, Sensitivity: 1, Error: 250, Moment: 2, Limit: 1e6, Unit: budget.User(20, budget.AddRemove)}
+	a, err := New(p)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -411,7 +411,7 @@ func ExampleNewApproximator() {
 	}
 	// Output:
 	// StudentNoise of scale 481
-	// 1-DP under AddRemove
+	// ε = 1 for one user (at most 20 keys), added or removed
 }
 
 func TestMedianMoment(t *testing.T) {
@@ -483,20 +483,20 @@ func TestMedianMomentRounds(t *testing.T) {
 		}
 		c := math.Exp2(4*rng.Float64() - 4)
 		moment, bound, err := MedianMoment(c, 1, int(2*k-1))
-		if c*float64(k) > mostStudent {
+		if c*float64(k) > mostMoment {
 			require.ErrorIs(t, err, ErrParams)
 			continue
 		}
 		require.NoError(t, err)
-		exact := new(big.Rat).Mul(ratOf(c), new(big.Rat).SetInt64(k))
-		require.LessOrEqual(t, ratOf(moment).Cmp(exact), 0, "%g·%d", c, k)
+		exact := new(big.Rat).Mul(enclose.Rat(c), new(big.Rat).SetInt64(k))
+		require.LessOrEqual(t, enclose.Rat(moment).Cmp(exact), 0, "%g·%d", c, k)
 		require.InEpsilon(t, c*float64(k), moment, 0x1p-51)
 		if c*float64(k) != moment {
 			down++
 		}
-		got, _ := logMultiple(exact, ratOf(bound), 64)
+		got, _ := enclose.LogMultiple(exact, enclose.Rat(bound), 64)
 		subsets := new(big.Rat).SetInt(new(big.Int).Binomial(2*k-1, k))
-		_, want := logBounds(subsets, 96)
+		_, want := enclose.Log(subsets, 96)
 		require.GreaterOrEqual(t, got.Cmp(want), 0, "%g·%d: %g", c, k, bound)
 		require.Less(t, bound, math.Pow(4, 1/c))
 	}
@@ -546,4 +546,40 @@ func TestMedian(t *testing.T) {
 	require.Equal(t, 2.0, Median(5, func() float64 { i++; return values[i-1] }))
 	require.True(t, math.IsNaN(Median(4, func() float64 { return 1 })))
 	require.True(t, math.IsNaN(Median(0, func() float64 { return 1 })))
+}
+
+// Whoever ignores an error does not come to a Mechanism with less noise than the estimator needs.
+func TestIgnoredErrorsAreRefused(t *testing.T) {
+	refused := func(p Params) {
+		t.Helper()
+		_, err := New(p)
+		require.ErrorIs(t, err, ErrParams)
+		require.True(t, math.IsNaN(p.Scale()) && math.IsNaN(p.StdDev()) && math.IsNaN(p.MeanAbs()) && math.IsNaN(p.ErrorBound(0.9)))
+		require.Equal(t, math.Inf(1), p.Guarantee().EpsilonAt(0.5))
+	}
+	for _, bound := range []float64{-1, 1e-3, math.NaN(), math.Inf(1)} {
+		p, err := Params{Epsilon: 1, Error: 5, Moment: 3}.WithErrorBound(bound, 0.9)
+		require.ErrorIs(t, err, ErrParams)
+		refused(p)
+	}
+	p, err := Params{Epsilon: 1}.WithErrorBound(1, 2)
+	require.ErrorIs(t, err, ErrParams)
+	refused(p)
+	moment, bound, err := MedianMoment(2, 1, 4)
+	require.ErrorIs(t, err, ErrParams)
+	refused(Params{Epsilon: 1, Moment: moment, Error: 1})
+	refused(Params{Epsilon: 1, Error: bound})
+	for _, scale := range []func(epsilon, sensitivity, moment, shape float64) (float64, error){ParetoScale, StudentScale} {
+		s, err := scale(-1, 1, 1, 3)
+		require.ErrorIs(t, err, ErrParams)
+		require.True(t, math.IsNaN(s))
+	}
+	s, err := SubexponentialScale(1, 1, 1, 0)
+	require.ErrorIs(t, err, ErrParams)
+	require.True(t, math.IsNaN(s))
+	var zero Mechanism
+	v, err := zero.Release(3)
+	require.ErrorIs(t, err, ErrReleased)
+	require.True(t, math.IsNaN(v.Estimate()))
+	require.Equal(t, math.Inf(1), new(AdviceSearch).Guarantee().EpsilonAt(0.5))
 }
