@@ -60,13 +60,17 @@ func (o options) releases() (r releases, err error) {
 		}
 		p.Seed = hashing.NewSeed()
 		r.distinct = &p
-		if err := r.ledger.Spend(p.Guarantee()); err != nil {
+		cost, err := p.Guarantee().Stable(budget.Element(budget.AddRemove), 1) // an element adds or removes one key at most
+		if err != nil {
+			return r, err
+		}
+		if err := r.ledger.Spend(cost); err != nil {
 			return r, err
 		}
 	}
 	if o.count != "distinct" {
 		r.frequent = &misragries.Params{Counters: o.counters, Epsilon: o.epsilon - distinct, Delta: o.delta}
-		if err := r.ledger.Spend(budget.ApproxDP(o.epsilon-distinct, o.delta, budget.Element(budget.AddRemove))); err != nil {
+		if err := r.ledger.Spend(r.frequent.Guarantee()); err != nil {
 			return r, err
 		}
 	}

@@ -29,6 +29,13 @@ func chain(t *testing.T, epsilon, delta float64, m int) []float64 {
 	return p
 }
 
+func group(t *testing.T, g Guarantee, m int) Guarantee {
+	t.Helper()
+	of, err := g.Group(m)
+	require.NoError(t, err)
+	return of
+}
+
 func TestGroupIsExact(t *testing.T) {
 	for _, c := range []struct {
 		epsilon, delta float64
@@ -37,7 +44,7 @@ func TestGroupIsExact(t *testing.T) {
 		{0.1, 1e-6, 2}, {0.1, 1e-6, 10}, {1, 1e-9, 7}, {0.01, 1e-3, 50}, {2, 1e-12, 5}, {1e-9, 1e-5, 100}, {0, 1e-5, 100}, {0.5, 0.1, 3},
 	} {
 		p := chain(t, c.epsilon, c.delta, c.m)
-		g := ApproxDP(c.epsilon, c.delta, AddRemove).Group(c.m)
+		g := group(t, ApproxDP(c.epsilon, c.delta, one), c.m)
 		epsilon := g.epsilon // mε, rounded up
 		require.InDelta(t, float64(c.m)*c.epsilon, epsilon, epsilon*0x1p-52)
 		first, last := []float64{p[0], 1 - p[0]}, []float64{p[c.m], 1 - p[c.m]}
@@ -49,7 +56,7 @@ func TestGroupIsExact(t *testing.T) {
 			require.Less(t, g.DeltaAt(epsilon), float64(c.m)*math.Exp(epsilon)*c.delta, "the lemma of the paper")
 		}
 		// The control: the chain breaks a guarantee for one step less.
-		require.Greater(t, exact, ApproxDP(c.epsilon, c.delta, AddRemove).Group(c.m-1).DeltaAt(epsilon))
+		require.Greater(t, exact, group(t, ApproxDP(c.epsilon, c.delta, one), c.m-1).DeltaAt(epsilon))
 	}
 }
 
@@ -63,7 +70,7 @@ func TestGroupOfAComposition(t *testing.T) {
 			var gs []Guarantee
 			first, last := []float64{1}, []float64{1}
 			for _, r := range releases {
-				gs = append(gs, ApproxDP(r.epsilon, r.delta, Replace))
+				gs = append(gs, ApproxDP(r.epsilon, r.delta, rowed))
 				p := chain(t, r.epsilon, r.delta, m)
 				a, b := p[0], p[m]
 				if r.delta == 0 { // randomized response, as far as a chain of it reaches
@@ -72,7 +79,7 @@ func TestGroupOfAComposition(t *testing.T) {
 				}
 				first, last = product(first, []float64{a, 1 - a}), product(last, []float64{b, 1 - b})
 			}
-			g := compose(t, gs...).Group(m)
+			g := group(t, compose(t, gs...), m)
 			for epsilon := 0.0; epsilon < 4; epsilon += 0.05 {
 				exact := max(dptest.HockeyStickSlices(last, first, epsilon), dptest.HockeyStickSlices(first, last, epsilon))
 				require.GreaterOrEqual(t, g.DeltaAt(epsilon), exact-1e-14, "%v, m = %d, ε = %g", releases, m, epsilon)
@@ -92,22 +99,22 @@ func product(p, q []float64) []float64 {
 }
 
 func TestGroupKnownValues(t *testing.T) {
-	assert.Equal(t, PureDP(1, L1), PureDP(0.5, L1).Group(2))
-	assert.Equal(t, ZCDP(4.5, L2), ZCDP(0.5, L2).Group(3))
-	g := compose(t, ApproxDP(0.5, 1e-6, L2), PureDP(0.25, L2), ZCDP(0.25, L2))
-	assert.Equal(t, g, g.Group(1))
-	assert.Equal(t, L2, g.Group(4).Relation())
-	assert.Equal(t, 4.0, g.Group(4).rho)
-	assert.Equal(t, 3.0, g.Group(4).epsilon)
-	assert.InEpsilon(t, 16*(0.5*0.5+0.25*0.25)/2, g.Group(4).halfSquares, 1e-15)
+	assert.Equal(t, PureDP(1, L1(2)), group(t, PureDP(0.5, at1), 2))
+	assert.Equal(t, ZCDP(4.5, L2(3)), group(t, ZCDP(0.5, at2), 3))
+	g := compose(t, ApproxDP(0.5, 1e-6, at2), PureDP(0.25, at2), ZCDP(0.25, at2))
+	assert.Equal(t, g, group(t, g, 1))
+	assert.Equal(t, L2(4), group(t, g, 4).Unit())
+	assert.Equal(t, 4.0, group(t, g, 4).rho)
+	assert.Equal(t, 3.0, group(t, g, 4).epsilon)
+	assert.InEpsilon(t, 16*(0.5*0.5+0.25*0.25)/2, group(t, g, 4).halfSquares, 1e-15)
 	// Many small releases still compose as zCDP: m²·k·ε²/2.
 	many := make([]Guarantee, 400)
 	for i := range many {
-		many[i] = PureDP(0.005, AddRemove)
+		many[i] = PureDP(0.005, one)
 	}
-	assert.InEpsilon(t, ZCDP(16*400*0.005*0.005/2, AddRemove).EpsilonAt(1e-6), compose(t, many...).Group(4).EpsilonAt(1e-6), 1e-12)
+	assert.InEpsilon(t, ZCDP(16*400*0.005*0.005/2, one).EpsilonAt(1e-6), group(t, compose(t, many...), 4).EpsilonAt(1e-6), 1e-12)
 	// A Gaussian of sensitivity mΔ is a Gaussian of noise σ/m.
-	assert.InEpsilon(t, ZCDP(9*0.1, L2).EpsilonAt(1e-6), ZCDP(0.1, L2).Group(3).EpsilonAt(1e-6), 1e-14)
+	assert.InEpsilon(t, ZCDP(9*0.1, at2).EpsilonAt(1e-6), group(t, ZCDP(0.1, at2), 3).EpsilonAt(1e-6), 1e-14)
 }
 
 // mε and m²ρ are never below the product, where the nearest float64 is, and for an m that no float64 holds.
@@ -116,63 +123,65 @@ func TestGroupRoundsUp(t *testing.T) {
 	for m := 2; m < 500; m++ {
 		for _, x := range []float64{0.1, 1.0 / 3, 0.7, 1e-5} {
 			exact := new(big.Rat).Mul(new(big.Rat).SetFloat64(x), big.NewRat(int64(m), 1))
-			require.GreaterOrEqual(t, new(big.Rat).SetFloat64(PureDP(x, L1).Group(m).epsilon).Cmp(exact), 0, "%d·%v", m, x)
+			require.GreaterOrEqual(t, new(big.Rat).SetFloat64(group(t, PureDP(x, at1), m).epsilon).Cmp(exact), 0, "%d·%v", m, x)
 			if new(big.Rat).SetFloat64(float64(m)*x).Cmp(exact) < 0 {
 				below++
 			}
 			exact.Mul(exact, big.NewRat(int64(m), 1))
-			require.GreaterOrEqual(t, new(big.Rat).SetFloat64(ZCDP(x, L1).Group(m).rho).Cmp(exact), 0, "%d²·%v", m, x)
+			require.GreaterOrEqual(t, new(big.Rat).SetFloat64(group(t, ZCDP(x, at1), m).rho).Cmp(exact), 0, "%d²·%v", m, x)
 		}
 	}
 	require.Greater(t, below, 100, "rounding to the nearest is not enough")
-	if m := int64(1)<<53 + 1; int64(int(m)) == m { // the nearest float64 is 2⁵³
-		require.Equal(t, 0x1p53+2, PureDP(1, L1).Group(int(m)).epsilon)
-	}
 }
 
 func TestGroupVoidAndExtremes(t *testing.T) {
 	void := []Guarantee{
-		PureDP(1, L1).Group(0), PureDP(1, L1).Group(-1), PureDP(1, L1).Group(math.MinInt), Guarantee{relation: L1}.Group(3),
-		ApproxDP(1, 1e-6, L1).Group(20), ApproxDP(0, 0.5, L1).Group(2), ApproxDP(0, 0.01, L1).Group(100), ApproxDP(800, 5e-324, L1).Group(2),
-		PureDP(1e300, L1).Group(math.MaxInt), ZCDP(1e300, L1).Group(math.MaxInt), ApproxDP(1, 5e-324, L1).Group(math.MaxInt),
+		group(t, Guarantee{}, 3),
+		group(t, ApproxDP(1, 1e-6, at1), 20), group(t, ApproxDP(0, 0.5, at1), 2), group(t, ApproxDP(0, 0.01, at1), 100), group(t, ApproxDP(800, 5e-324, at1), 2),
+		group(t, PureDP(1e300, at1), 1<<30), group(t, ZCDP(1e300, at1), 1<<30), group(t, ApproxDP(1, 5e-324, at1), 1<<30),
 	}
-	for i, g := range void[:8] {
-		assert.Equal(t, Guarantee{relation: L1}, g, i)
+	for i, g := range void[:5] {
+		assert.Equal(t, Guarantee{}, g, i)
 	}
-	for _, g := range append(void, PureDP(5e-324, L1).Group(2), ApproxDP(1e-300, 5e-324, L1).Group(7), ApproxDP(200, 1e-300, L1).Group(4), PureDP(1e200, L1).Group(1000)) {
+	for _, g := range append(void, group(t, PureDP(5e-324, at1), 2), group(t, ApproxDP(1e-300, 5e-324, at1), 7), group(t, ApproxDP(200, 1e-300, at1), 4), group(t, PureDP(1e200, at1), 1000)) {
 		for _, x := range []float64{0, 1e-300, 0.5, 1, math.Inf(1)} {
 			assert.True(t, g.EpsilonAt(x) >= 0, g)
 			assert.True(t, g.DeltaAt(x) >= 0 && g.DeltaAt(x) <= 1, g)
 		}
 	}
-	assert.GreaterOrEqual(t, PureDP(5e-324, L1).Group(2).epsilon, 1e-323)
-	assert.LessOrEqual(t, PureDP(5e-324, L1).Group(2).epsilon, 1.5e-323)
+	assert.GreaterOrEqual(t, group(t, PureDP(5e-324, at1), 2).epsilon, 1e-323)
+	assert.LessOrEqual(t, group(t, PureDP(5e-324, at1), 2).epsilon, 1.5e-323)
 	// In the range where e^{(m−1)ε} is far out of that of float64: δ·e^{2·340}·(1 + …) with δ = 1e-300.
-	assert.InEpsilon(t, math.Exp(-300*math.Ln10+680), ApproxDP(340, 1e-300, L1).Group(3).delta, 1e-11)
-	assert.InEpsilon(t, math.Exp(-300*math.Ln10+560), ApproxDP(280, 1e-300, L1).Group(3).delta, 1e-11)
-	// Steps that no float64 holds.
-	if m := math.MaxInt; float64(m) > 0x1p53 {
-		assert.GreaterOrEqual(t, PureDP(0x1p-60, L1).Group(m).epsilon, 8.0)
-		assert.GreaterOrEqual(t, ApproxDP(0, 0x1p-70, L1).Group(m).delta, 0x1p-7)
+	assert.InEpsilon(t, math.Exp(-300*math.Ln10+680), group(t, ApproxDP(340, 1e-300, at1), 3).delta, 1e-11)
+	assert.InEpsilon(t, math.Exp(-300*math.Ln10+560), group(t, ApproxDP(280, 1e-300, at1), 3).delta, 1e-11)
+	for _, m := range []int{0, -1, math.MinInt, 1<<30 + 1, math.MaxInt} {
+		_, err := PureDP(1, at1).Group(m)
+		require.ErrorIs(t, err, ErrParams)
 	}
 }
 
 func TestGroupGrows(t *testing.T) {
-	g := compose(t, ApproxDP(0.01, 1e-9, AddRemove), ZCDP(0.0001, AddRemove))
+	g := compose(t, ApproxDP(0.01, 1e-9, one), ZCDP(0.0001, one))
 	last := 0.0
 	for m := 1; m < 60; m++ {
-		epsilon := g.Group(m).EpsilonAt(1e-5)
+		epsilon := group(t, g, m).EpsilonAt(1e-5)
 		require.Greater(t, epsilon, last)
 		last = epsilon
 	}
 	// In two steps it is at least as much as in one.
-	require.GreaterOrEqual(t, g.Group(2).Group(3).delta, g.Group(6).delta*(1-1e-14))
+	require.GreaterOrEqual(t, group(t, group(t, g, 2), 3).delta, group(t, g, 6).delta*(1-1e-14))
 }
 
 func ExampleGuarantee_Group() {
-	perRecord := ApproxDP(0.125, 1e-9, AddRemove)
-	perUser := perRecord.Group(4)
-	fmt.Printf("users with up to 4 records: (%g, %.3g)-DP\n", 0.5, perUser.DeltaAt(0.5))
+	perRecord := ApproxDP(0.125, 1e-9, one)
+	perUser, err := perRecord.Group(4)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(perUser.Unit())
+	fmt.Printf("(%g, %.3g)-DP\n", 0.5, perUser.DeltaAt(0.5))
 	// Output:
-	// users with up to 4 records: (0.5, 4.87e-09)-DP
+	// one user (at most 4 keys), added or removed
+	// (0.5, 4.87e-09)-DP
 }

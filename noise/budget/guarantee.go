@@ -189,15 +189,13 @@ func (g Guarantee) orInf(x float64) float64 {
 // sqrtUp returns the least float64 whose square, rounded up, is at least x, for x ≥ 0; so the μ of one release comes back as it was.
 func sqrtUp(x float64) float64 {
 	s := math.Sqrt(x)
-	for round.ProductUp(s, s) < x {
-		s = math.Nextafter(s, math.Inf(1))
-	}
-	for s > 0 {
-		t := math.Nextafter(s, 0)
-		if round.ProductUp(t, t) < x {
-			break
+	for range 2 { // math.Sqrt is within half a unit in the last place
+		if round.ProductUp(s, s) < x {
+			s = math.Nextafter(s, math.Inf(1))
 		}
-		s = t
+	}
+	if t := math.Nextafter(s, 0); s > 0 && round.ProductUp(t, t) >= x && x > 0x1p-900 {
+		return t
 	}
 	return s
 }

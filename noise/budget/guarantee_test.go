@@ -7,6 +7,16 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+)
+
+// Units of the tests.
+var (
+	one   = Element(AddRemove)
+	rowed = Row(Replace)
+	at1   = L1(1)
+	at2   = L2(1)
 )
 
 func compose(t *testing.T, gs ...Guarantee) Guarantee {
@@ -18,7 +28,7 @@ func compose(t *testing.T, gs ...Guarantee) Guarantee {
 
 func TestGuaranteeExactValues(t *testing.T) {
 	inf := math.Inf(1)
-	pure := PureDP(1, AddRemove)
+	pure := PureDP(1, one)
 	assert.Equal(t, 1.0, pure.EpsilonAt(0))
 	assert.Zero(t, pure.DeltaAt(1))
 	assert.Zero(t, pure.DeltaAt(inf))
@@ -27,7 +37,7 @@ func TestGuaranteeExactValues(t *testing.T) {
 	assert.Less(t, pure.EpsilonAt(1e-3), 1.0)
 	assert.InEpsilon(t, 1+math.Log1p(-1e-3*(1+math.Exp(-1))), pure.EpsilonAt(1e-3), 1e-14)
 
-	approx := ApproxDP(1, 1e-6, Replace)
+	approx := ApproxDP(1, 1e-6, rowed)
 	assert.Equal(t, 1.0, approx.EpsilonAt(1e-6))
 	assert.Equal(t, inf, approx.EpsilonAt(1e-7))
 	assert.Equal(t, inf, approx.EpsilonAt(0))
@@ -35,39 +45,39 @@ func TestGuaranteeExactValues(t *testing.T) {
 	assert.Equal(t, 1e-6, approx.DeltaAt(5))
 	assert.Less(t, approx.EpsilonAt(2e-6), 1.0)
 	assert.InEpsilon(t, 1e-6+(1-1e-6)*(math.E-math.Exp(0.5))/(1+math.E), approx.DeltaAt(0.5), 1e-14)
-	assert.Equal(t, Replace, approx.Relation())
+	assert.Equal(t, rowed, approx.Unit())
 
-	zcdp := ZCDP(0.5, L2)
+	zcdp := ZCDP(0.5, at2)
 	assert.Equal(t, inf, zcdp.EpsilonAt(0))
 	assert.Greater(t, zcdp.DeltaAt(1000), 0.0) // never 0, also where it underflows
-	assert.Equal(t, 1.0, ZCDP(1e6, L2).DeltaAt(0))
+	assert.Equal(t, 1.0, ZCDP(1e6, at2).DeltaAt(0))
 	for _, g := range []Guarantee{pure, approx, zcdp} {
 		assert.Zero(t, g.EpsilonAt(1))
 		assert.Zero(t, g.EpsilonAt(inf))
 	}
-	for _, g := range []Guarantee{PureDP(0, L1), ZCDP(0, L1), ApproxDP(0, 0, L1)} { // releases nothing
+	for _, g := range []Guarantee{PureDP(0, at1), ZCDP(0, at1), ApproxDP(0, 0, at1)} { // releases nothing
 		assert.Zero(t, g.EpsilonAt(0))
 		assert.Zero(t, g.DeltaAt(0))
 	}
-	assert.Equal(t, PureDP(1, L1), ApproxDP(1, 0, L1))
-	assert.Equal(t, PureDP(0, L1), PureDP(math.Copysign(0, -1), L1))
+	assert.Equal(t, PureDP(1, at1), ApproxDP(1, 0, at1))
+	assert.Equal(t, PureDP(0, at1), PureDP(math.Copysign(0, -1), at1))
 }
 
 func TestGuaranteeKnownZCDP(t *testing.T) {
-	for _, row := range reference(t, "zcdp", 3) {
-		g := ZCDP(row[0], L2)
-		assert.InEpsilon(t, row[2], g.EpsilonAt(row[1]), 1e-12, "%g", row)
-		assert.GreaterOrEqual(t, g.EpsilonAt(row[1]), row[2]*(1-1e-15), "%g", row)
+	for _, row := range dptest.Rows(t, "testdata/reference.txt", "zcdp", 3) {
+		g := ZCDP(row[0], at2)
+		assert.InEpsilon(t, row[2], g.EpsilonAt(row[1]), 1e-12, "%g", rowed)
+		assert.GreaterOrEqual(t, g.EpsilonAt(row[1]), row[2]*(1-1e-15), "%g", rowed)
 	}
 }
 
 func TestGuaranteeVoid(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	void := []Guarantee{
-		{}, PureDP(-1, L1), PureDP(nan, L1), PureDP(inf, L1), PureDP(-5e-324, L1), PureDP(1, 0), PureDP(1, 6), ApproxDP(-1, 1e-6, L1), ApproxDP(nan, 1e-6, L1),
-		ApproxDP(1, -1e-6, L1), ApproxDP(1, nan, L1), ApproxDP(1, 1, L1), ApproxDP(1, inf, L1), ApproxDP(1, 1e-6, 0), ApproxDP(inf, 1e-6, L1),
-		ZCDP(-1, L1), ZCDP(nan, L1), ZCDP(inf, L1), ZCDP(1, 77),
-		compose(t, PureDP(nan, L1), PureDP(1, L1)), compose(t, PureDP(1, L1), ZCDP(-1, L1)), compose(t, ApproxDP(1, 0.5, L1), ApproxDP(1, 0.5, L1)), compose(t, Guarantee{}),
+		{}, PureDP(-1, at1), PureDP(nan, at1), PureDP(inf, at1), PureDP(-5e-324, at1), PureDP(1, Unit{}), PureDP(1, L1(0)), ApproxDP(-1, 1e-6, at1), ApproxDP(nan, 1e-6, at1),
+		ApproxDP(1, -1e-6, at1), ApproxDP(1, nan, at1), ApproxDP(1, 1, at1), ApproxDP(1, inf, at1), ApproxDP(1, 1e-6, Unit{}), ApproxDP(inf, 1e-6, at1),
+		ZCDP(-1, at1), ZCDP(nan, at1), ZCDP(inf, at1), ZCDP(1, Element(77)), GDP(-1, at1), GDP(nan, at1), GDP(inf, at1), GDP(1e200, at1), GDP(1, Unit{}),
+		compose(t, PureDP(nan, at1), PureDP(1, at1)), compose(t, PureDP(1, at1), ZCDP(-1, at1)), compose(t, ApproxDP(1, 0.5, at1), ApproxDP(1, 0.5, at1)), compose(t, Guarantee{}),
 	}
 	for i, g := range void {
 		for _, x := range []float64{0, 1e-300, 0.5, 0.999} {
@@ -77,7 +87,7 @@ func TestGuaranteeVoid(t *testing.T) {
 		assert.Equal(t, 1.0, g.DeltaAt(inf))
 		assert.Contains(t, g.String(), "no privacy promised")
 	}
-	for _, g := range []Guarantee{PureDP(1, L1), ApproxDP(1, 1e-6, L1), ZCDP(1, L1), compose(t, PureDP(1, L1), ZCDP(1, L1))} {
+	for _, g := range []Guarantee{PureDP(1, at1), ApproxDP(1, 1e-6, at1), ZCDP(1, at1), compose(t, PureDP(1, at1), ZCDP(1, at1))} {
 		for _, x := range []float64{nan, -1, -inf, -5e-324} {
 			assert.Equal(t, inf, g.EpsilonAt(x))
 			assert.Equal(t, 1.0, g.DeltaAt(x))
@@ -88,9 +98,8 @@ func TestGuaranteeVoid(t *testing.T) {
 func TestComposeErrors(t *testing.T) {
 	_, err := Compose()
 	require.ErrorIs(t, err, ErrParams)
-	relations := []Relation{AddRemove, Replace, L1, L2, OneBit}
-	for _, a := range relations {
-		for _, b := range relations {
+	for _, a := range allUnits {
+		for _, b := range allUnits {
 			g, err := Compose(PureDP(1, a), ZCDP(1, b))
 			if a == b {
 				require.NoError(t, err)
@@ -102,28 +111,29 @@ func TestComposeErrors(t *testing.T) {
 			assert.Equal(t, Guarantee{}, g)
 		}
 	}
-	_, err = Compose(PureDP(1, L1), Guarantee{})
-	require.ErrorIs(t, err, ErrMismatch)
+	void, err := Compose(PureDP(1, at1), Guarantee{})
+	require.NoError(t, err)
+	require.Equal(t, Guarantee{}, void)
 }
 
 func TestComposeSums(t *testing.T) {
-	assert.Equal(t, ApproxDP(1, 1e-6, L1), compose(t, ApproxDP(1, 1e-6, L1)))
-	assert.Equal(t, 3.0, compose(t, PureDP(1, L1), PureDP(2, L1)).EpsilonAt(0))
-	assert.Equal(t, 0x3p-20, compose(t, ApproxDP(1, 0x1p-20, L1), ApproxDP(2, 0x1p-19, L1)).DeltaAt(3))
-	assert.Equal(t, ZCDP(3, L2), compose(t, ZCDP(1, L2), ZCDP(2, L2)))
+	assert.Equal(t, ApproxDP(1, 1e-6, at1), compose(t, ApproxDP(1, 1e-6, at1)))
+	assert.Equal(t, 3.0, compose(t, PureDP(1, at1), PureDP(2, at1)).EpsilonAt(0))
+	assert.Equal(t, 0x3p-20, compose(t, ApproxDP(1, 0x1p-20, at1), ApproxDP(2, 0x1p-19, at1)).DeltaAt(3))
+	assert.Equal(t, ZCDP(3, at2), compose(t, ZCDP(1, at2), ZCDP(2, at2)))
 	// Pure and zCDP: not worse than basic composition, nor than zCDP of both.
-	g := compose(t, PureDP(0.1, L2), ZCDP(0.3, L2))
-	assert.LessOrEqual(t, g.EpsilonAt(1e-6), (0.1+ZCDP(0.3, L2).EpsilonAt(1e-6))*(1+1e-14))
-	assert.LessOrEqual(t, g.EpsilonAt(1e-6), ZCDP(0.305, L2).EpsilonAt(1e-6)*(1+1e-14))
+	g := compose(t, PureDP(0.1, at2), ZCDP(0.3, at2))
+	assert.LessOrEqual(t, g.EpsilonAt(1e-6), (0.1+ZCDP(0.3, at2).EpsilonAt(1e-6))*(1+1e-14))
+	assert.LessOrEqual(t, g.EpsilonAt(1e-6), ZCDP(0.305, at2).EpsilonAt(1e-6)*(1+1e-14))
 	// 1000 pure releases at ε = 0.01: basic 10, as 0.05-zCDP far less.
 	many := make([]Guarantee, 1000)
 	for i := range many {
-		many[i] = PureDP(0.01, AddRemove)
+		many[i] = PureDP(0.01, one)
 	}
 	g = compose(t, many...)
 	assert.InEpsilon(t, 10, g.EpsilonAt(0), 1e-12)
 	assert.GreaterOrEqual(t, g.EpsilonAt(0), 1000*0.01)
-	assert.InEpsilon(t, ZCDP(0.05, AddRemove).EpsilonAt(1e-6), g.EpsilonAt(1e-6), 1e-12)
+	assert.InEpsilon(t, ZCDP(0.05, one).EpsilonAt(1e-6), g.EpsilonAt(1e-6), 1e-12)
 	assert.Less(t, g.EpsilonAt(1e-6), 1.7)
 }
 
@@ -134,7 +144,7 @@ func TestComposeNeverBelowRandomizedResponse(t *testing.T) {
 			for _, leak := range []float64{0, 1e-4} {
 				gs := make([]Guarantee, k)
 				for i := range gs {
-					gs[i] = ApproxDP(each, leak, Replace)
+					gs[i] = ApproxDP(each, leak, rowed)
 				}
 				g := compose(t, gs...)
 				p := 1 / (1 + math.Exp(-each))
@@ -162,8 +172,8 @@ func TestComposeNeverBelowRandomizedResponse(t *testing.T) {
 // Both curves fall, each inverts the other up to rounding, and neither is ever NaN.
 func TestGuaranteeMonotoneAndInverse(t *testing.T) {
 	all := []Guarantee{
-		PureDP(1e-9, L1), PureDP(1, L1), PureDP(50, L1), ApproxDP(0.3, 1e-9, L1), ApproxDP(5, 0.3, L1), ZCDP(1e-12, L1), ZCDP(0.1, L1), ZCDP(30, L1), ZCDP(1e6, L1),
-		compose(t, PureDP(1, L1), ZCDP(0.2, L1)), compose(t, ApproxDP(1, 1e-7, L1), ZCDP(1e-4, L1), PureDP(0.1, L1)), compose(t, PureDP(20, L1), ZCDP(1e-5, L1)),
+		PureDP(1e-9, at1), PureDP(1, at1), PureDP(50, at1), ApproxDP(0.3, 1e-9, at1), ApproxDP(5, 0.3, at1), ZCDP(1e-12, at1), ZCDP(0.1, at1), ZCDP(30, at1), ZCDP(1e6, at1),
+		compose(t, PureDP(1, at1), ZCDP(0.2, at1)), compose(t, ApproxDP(1, 1e-7, at1), ZCDP(1e-4, at1), PureDP(0.1, at1)), compose(t, PureDP(20, at1), ZCDP(1e-5, at1)),
 	}
 	for _, g := range all {
 		last := math.Inf(1)
@@ -192,9 +202,9 @@ func TestGuaranteeMonotoneAndInverse(t *testing.T) {
 }
 
 func TestGuaranteeExtremes(t *testing.T) {
-	tiny := compose(t, PureDP(5e-324, L1), ZCDP(5e-324, L1), ApproxDP(0, 5e-324, L1))
-	huge := compose(t, PureDP(math.MaxFloat64, L1), PureDP(math.MaxFloat64, L1), ZCDP(math.MaxFloat64, L1), ZCDP(math.MaxFloat64, L1))
-	for _, g := range []Guarantee{tiny, huge, PureDP(math.MaxFloat64, L1), ZCDP(math.MaxFloat64, L1), compose(t, PureDP(math.MaxFloat64, L1), PureDP(math.MaxFloat64, L1))} {
+	tiny := compose(t, PureDP(5e-324, at1), ZCDP(5e-324, at1), ApproxDP(0, 5e-324, at1))
+	huge := compose(t, PureDP(math.MaxFloat64, at1), PureDP(math.MaxFloat64, at1), ZCDP(math.MaxFloat64, at1), ZCDP(math.MaxFloat64, at1))
+	for _, g := range []Guarantee{tiny, huge, PureDP(math.MaxFloat64, at1), ZCDP(math.MaxFloat64, at1), compose(t, PureDP(math.MaxFloat64, at1), PureDP(math.MaxFloat64, at1))} {
 		for _, x := range []float64{0, 5e-324, 1e-308, 1e-9, 0.5, 1 - 0x1p-53, 1, 1e9, math.MaxFloat64, math.Inf(1)} {
 			epsilon, delta := g.EpsilonAt(x), g.DeltaAt(x)
 			assert.True(t, epsilon >= 0, "%v at %g: %g", g, x, epsilon)
@@ -207,15 +217,21 @@ func TestGuaranteeExtremes(t *testing.T) {
 
 func TestGuaranteeString(t *testing.T) {
 	for want, g := range map[string]Guarantee{
-		"1-DP under AddRemove":                  PureDP(1, AddRemove),
-		"0-DP under OneBit":                     ZCDP(0, OneBit),
-		"(0.5, 1e-06)-DP under Replace":         ApproxDP(0.5, 1e-6, Replace),
-		"0.5-zCDP under L2":                     ZCDP(0.5, L2),
-		"1-DP and 0.5-zCDP under L1":            compose(t, ZCDP(0.5, L1), PureDP(1, L1)),
-		"(0, 0.25)-DP and 0.5-zCDP under L1":    compose(t, ZCDP(0.5, L1), ApproxDP(0, 0.25, L1)),
-		"no privacy promised":                   {},
-		"no privacy promised under L1":          PureDP(-1, L1),
-		"no privacy promised under Relation(9)": PureDP(1, 9),
+		"ε = 1 for one element, added or removed":                          PureDP(1, one),
+		"ε = 0 for one key with all its occurrences, added or removed":     ZCDP(0, Key(AddRemove)),
+		"ε = 0.5, δ = 1e-6 for one row, replaced":                          ApproxDP(0.5, 1e-6, rowed),
+		"ρ = 0.5 (zCDP) for vectors at ℓ₂ distance 1":                      ZCDP(0.5, at2),
+		"μ = 0.1 (GDP) for vectors at ℓ₂ distance 1":                       GDP(0.1, at2),
+		"ε = 1, ρ = 0.5 (zCDP) for vectors at ℓ₁ distance 1":               compose(t, ZCDP(0.5, at1), PureDP(1, at1)),
+		"ε = 0, δ = 0.25, ρ = 0.5 (zCDP) for vectors at ℓ₁ distance 2.5":   compose(t, ZCDP(0.5, L1(2.5)), ApproxDP(0, 0.25, L1(2.5))),
+		"ε = 1, δ = 1e-6 for one user (at most 20 keys), added or removed": ApproxDP(1, 1e-6, User(20, AddRemove)),
+		"ε = 1e300 for one user (at most 1 key), replaced":                 PureDP(1e300, User(1, Replace)),
+		"ε = 3 for 3 users (at most 5 keys each), added or removed":        group(t, PureDP(1, User(5, AddRemove)), 3),
+		"ε = 2 for 2 parties, replaced":                                    group(t, PureDP(1, Party(Replace)), 2),
+		"ε = 2 for 2 keys with all their occurrences, added or removed":    group(t, PureDP(1, Key(AddRemove)), 2),
+		"ε = 2 for 2 elements, replaced":                                   group(t, PureDP(1, Element(Replace)), 2),
+		"ε = 1 for one user, added or removed":                             PureDP(1, User(0, AddRemove)),
+		"no privacy promised":                                              PureDP(-1, at1),
 	} {
 		assert.Equal(t, want, g.String())
 	}
@@ -226,7 +242,7 @@ func FuzzCompose(f *testing.F) {
 	f.Add(0.0, 0.5, 0.0, 5e-324, 0.4, 0.9)
 	f.Add(1e300, 0.0, 1e-300, 1e-5, 1e-5, 1e-300)
 	f.Fuzz(func(t *testing.T, e1, d1, rho, e2, d2, at float64) {
-		a, b, c := ApproxDP(e1, d1, L1), ZCDP(rho, L1), ApproxDP(e2, d2, L1)
+		a, b, c := ApproxDP(e1, d1, at1), ZCDP(rho, at1), ApproxDP(e2, d2, at1)
 		ab := compose(t, a, b)
 		left, right, flat := compose(t, ab, c), compose(t, a, compose(t, b, c)), compose(t, c, b, a)
 		for _, g := range []Guarantee{a, b, c, ab, left} {
@@ -249,8 +265,9 @@ func FuzzCompose(f *testing.F) {
 }
 
 func ExampleCompose() {
-	histogram := PureDP(0.5, AddRemove)
-	mean := ZCDP(0.05, AddRemove)
+	user := User(3, AddRemove)
+	histogram := PureDP(0.5, user)
+	mean := ZCDP(0.05, user)
 	both, err := Compose(histogram, mean)
 	if err != nil {
 		fmt.Println(err)
@@ -259,7 +276,7 @@ func ExampleCompose() {
 	fmt.Println(both)
 	fmt.Printf("ε = %.3f at δ = 1e-6\n", both.EpsilonAt(1e-6))
 	// Output:
-	// 0.5-DP and 0.05-zCDP under AddRemove
+	// ε = 0.5, ρ = 0.05 (zCDP) for one user (at most 3 keys), added or removed
 	// ε = 1.972 at δ = 1e-6
 }
 
@@ -270,7 +287,7 @@ func TestEpsilonAtTheSumOfTheParts(t *testing.T) {
 		var gs []Guarantee
 		forwards, backwards := 0.0, 0.0
 		for j, delta := range deltas {
-			gs = append(gs, ApproxDP(0.25, delta, AddRemove))
+			gs = append(gs, ApproxDP(0.25, delta, one))
 			forwards += delta
 			backwards += deltas[len(deltas)-1-j]
 		}

@@ -190,7 +190,7 @@ func (l *Ledger) String() string {
 	if before.releases != 1 {
 		releases = fmt.Sprintf("%d releases", before.releases)
 	}
-	return fmt.Sprintf("ε = %.6g of %s at δ = %s, %s, for %v", spent, number(l.epsilon), number(l.delta), releases, l.unit)
+	return fmt.Sprintf("ε = %.4g of %s at δ = %s, %s, for %v", spent, number(l.epsilon), number(l.delta), releases, l.unit)
 }
 
 // allows reports whether g is within the budget after what was spent before.

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func newLedger(t *testing.T, epsilon, delta float64, r Relation) *Ledger {
+func newLedger(t *testing.T, epsilon, delta float64, u Unit) *Ledger {
 	t.Helper()
-	l, err := NewLedger(epsilon, delta, r)
+	l, err := NewLedger(epsilon, delta, u)
 	require.NoError(t, err)
 	return l
 }
@@ -35,47 +35,54 @@ func spendAll(t *testing.T, l *Ledger, g Guarantee) int {
 func TestNewLedgerRejects(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	for _, epsilon := range []float64{-1, nan, inf, -inf, 5e-324, 0x1p-901, 0x1p901} {
-		_, err := NewLedger(epsilon, 0, AddRemove)
+		_, err := NewLedger(epsilon, 0, one)
 		require.ErrorIs(t, err, ErrParams)
 		require.Contains(t, err.Error(), "epsilon")
 	}
 	for _, delta := range []float64{-1e-9, nan, inf, 5e-324, 1, 2} {
-		_, err := NewLedger(1, delta, AddRemove)
+		_, err := NewLedger(1, delta, one)
 		require.ErrorIs(t, err, ErrParams)
 		require.Contains(t, err.Error(), "delta")
 	}
-	for _, r := range []Relation{0, 6} {
-		_, err := NewLedger(1, 0, r)
+	for _, u := range []Unit{{}, Element(3), L1(math.NaN())} {
+		_, err := NewLedger(1, 0, u)
 		require.ErrorIs(t, err, ErrParams)
 	}
 	for _, epsilon := range []float64{0, math.Copysign(0, -1), 0x1p-900, 1, 0x1p900} {
 		for _, delta := range []float64{0, math.Copysign(0, -1), 0x1p-1022, 1 - 0x1p-53} {
-			l := newLedger(t, epsilon, delta, L2)
-			require.Equal(t, PureDP(0, L2), l.Spent())
+			l := newLedger(t, epsilon, delta, at2)
+			require.Equal(t, PureDP(0, at2), l.Spent())
 			require.NoError(t, l.Spend(l.Remaining()), "%v", l)
 		}
 	}
 }
 
 func TestLedgerRefuses(t *testing.T) {
-	l := newLedger(t, 1, 1e-6, AddRemove)
-	require.NoError(t, l.Spend(ApproxDP(0.25, 1e-7, AddRemove)))
+	l := newLedger(t, 1, 1e-6, one)
+	require.NoError(t, l.Spend(ApproxDP(0.25, 1e-7, one)))
 	before := l.Spent()
-	for _, r := range []Relation{0, Replace, L1} {
-		require.ErrorIs(t, l.Spend(PureDP(0, r)), ErrMismatch)
-		require.False(t, l.Accepts(PureDP(0, r)))
+	for _, u := range allUnits {
+		if u != one {
+			require.ErrorIs(t, l.Spend(PureDP(0, u)), ErrMismatch)
+			require.False(t, l.Accepts(PureDP(0, u)))
+		}
 	}
-	for _, g := range []Guarantee{{relation: AddRemove}, PureDP(-1, AddRemove), PureDP(2, AddRemove), ApproxDP(0, 1e-6, AddRemove), ZCDP(1, AddRemove), PureDP(math.MaxFloat64, AddRemove)} {
+	for _, g := range []Guarantee{{}, PureDP(-1, one)} {
+		require.ErrorIs(t, l.Spend(g), ErrBudget)
+		require.ErrorContains(t, l.Spend(g), "the guarantee promises nothing")
+		require.False(t, l.Accepts(g))
+	}
+	for _, g := range []Guarantee{PureDP(2, one), ApproxDP(0, 1e-6, one), ZCDP(1, one), PureDP(math.MaxFloat64, one)} {
 		err := l.Spend(g)
 		require.ErrorIs(t, err, ErrBudget)
-		require.Contains(t, err.Error(), g.String()+" asked, (0.75, 9e-07)-DP under AddRemove remains")
+		require.Contains(t, err.Error(), g.String()+" asked, ε = 0.75, δ = 9e-7 for one element, added or removed remains")
 		require.False(t, l.Accepts(g))
 	}
 	require.Equal(t, before, l.Spent())
-	require.Equal(t, "(0.25, 1e-07)-DP under AddRemove of (1, 1e-06)-DP under AddRemove spent", l.String())
+	require.Equal(t, "ε = 0.25 of 1 at δ = 1e-6, 1 release, for one element, added or removed", l.String())
 
 	var zero Ledger // of no relation: nothing fits
-	require.ErrorIs(t, zero.Spend(PureDP(0, L1)), ErrMismatch)
+	require.ErrorIs(t, zero.Spend(PureDP(0, at1)), ErrMismatch)
 	require.ErrorIs(t, zero.Spend(Guarantee{}), ErrBudget)
 	require.Equal(t, Guarantee{}, zero.Remaining())
 	require.Equal(t, Guarantee{}, zero.Spent())
@@ -86,8 +93,8 @@ func TestLedgerPaysForEqualParts(t *testing.T) {
 	for _, epsilon := range []float64{1, 0.7, 3.3, 0} {
 		for _, delta := range []float64{1e-6, 0.3, 0} {
 			for _, n := range []int{1, 2, 3, 7, 10, 49, 1000, full(20_000, 2_000)} {
-				l := newLedger(t, epsilon, delta, L1)
-				part := ApproxDP(epsilon/float64(n), delta/float64(n), L1)
+				l := newLedger(t, epsilon, delta, at1)
+				part := ApproxDP(epsilon/float64(n), delta/float64(n), at1)
 				for i := range n {
 					require.NoError(t, l.Spend(part), "%d of %d of (%g, %g)", i, n, epsilon, delta)
 				}
@@ -97,20 +104,20 @@ func TestLedgerPaysForEqualParts(t *testing.T) {
 			}
 		}
 	}
-	l := newLedger(t, 1, 1e-6, AddRemove)
-	require.Equal(t, 10, spendAll(t, l, ApproxDP(0.1, 1e-7, AddRemove)))
+	l := newLedger(t, 1, 1e-6, one)
+	require.Equal(t, 10, spendAll(t, l, ApproxDP(0.1, 1e-7, one)))
 	// What is reported is the true sum, rounded up: ten times the float64 0.1 is above 1.
 	require.Equal(t, math.Nextafter(1, 2), l.Spent().EpsilonAt(1e-6))
 }
 
 func TestLedgerKeepsExactSums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	l := newLedger(t, 1e9, 0.9, L1)
+	l := newLedger(t, 1e9, 0.9, at1)
 	sums := [4]*big.Rat{new(big.Rat), new(big.Rat), new(big.Rat), new(big.Rat)}
 	for range 3000 {
-		g := ApproxDP(math.Exp(-20*rng.Float64()), 1e-5*rng.Float64(), L1)
+		g := ApproxDP(math.Exp(-20*rng.Float64()), 1e-5*rng.Float64(), at1)
 		if rng.IntN(2) == 0 {
-			g = ZCDP(math.Exp(-20*rng.Float64()), L1)
+			g = ZCDP(math.Exp(-20*rng.Float64()), at1)
 		}
 		require.NoError(t, l.Spend(g))
 		for i, x := range []float64{g.epsilon, g.halfSquares, g.delta, g.rho} {
@@ -126,9 +133,9 @@ func TestLedgerKeepsExactSums(t *testing.T) {
 
 // An amount beyond the last of the 200 digits that are kept is not lost.
 func TestLedgerSumsAreRoundedUp(t *testing.T) {
-	l := newLedger(t, 3, 0, AddRemove)
-	require.NoError(t, l.Spend(PureDP(1, AddRemove)))
-	require.NoError(t, l.Spend(PureDP(0x1p-300, AddRemove)))
+	l := newLedger(t, 3, 0, one)
+	require.NoError(t, l.Spend(PureDP(1, one)))
+	require.NoError(t, l.Spend(PureDP(0x1p-300, one)))
 	require.Equal(t, math.Nextafter(1, 2), l.Spent().epsilon)
 }
 
@@ -136,11 +143,11 @@ func TestLedgerConcurrentSpending(t *testing.T) {
 	for _, c := range []struct {
 		g    Guarantee
 		want int
-	}{{ApproxDP(0.01, 1e-8, AddRemove), 100}, {ZCDP(1e-4, AddRemove), 0}, {PureDP(0.01, AddRemove), 0}} {
+	}{{ApproxDP(0.01, 1e-8, one), 100}, {ZCDP(1e-4, one), 0}, {PureDP(0.01, one), 0}} {
 		if c.want == 0 { // by one goroutine
-			c.want = spendAll(t, newLedger(t, 1, 1e-6, AddRemove), c.g)
+			c.want = spendAll(t, newLedger(t, 1, 1e-6, one), c.g)
 		}
-		l := newLedger(t, 1, 1e-6, AddRemove)
+		l := newLedger(t, 1, 1e-6, one)
 		accepted := make([]int, 64)
 		var group sync.WaitGroup
 		for i := range accepted {
@@ -167,63 +174,63 @@ func TestLedgerConcurrentSpending(t *testing.T) {
 }
 
 func TestLedgerPaysByAdvancedComposition(t *testing.T) {
-	l := newLedger(t, 1, 1e-6, AddRemove)
-	n := spendAll(t, l, PureDP(0.01, AddRemove))
+	l := newLedger(t, 1, 1e-6, one)
+	n := spendAll(t, l, PureDP(0.01, one))
 	// Σε²/2 ≤ the greatest ρ with ε(ρ, 1e-6) ≤ 1, where it was basic composition that paid for the first hundred.
 	rho := 0.0
 	for step := 0.5; step > 1e-12; step /= 2 {
-		if ZCDP(rho+step, AddRemove).EpsilonAt(1e-6) <= 1 {
+		if ZCDP(rho+step, one).EpsilonAt(1e-6) <= 1 {
 			rho += step
 		}
 	}
 	require.Equal(t, int(rho/0.00005), n)
 	require.Greater(t, n, 350)
 
-	zcdp := newLedger(t, 1, 1e-6, L2)
-	require.Equal(t, int(rho/1e-5), spendAll(t, zcdp, ZCDP(1e-5, L2)))
+	zcdp := newLedger(t, 1, 1e-6, at2)
+	require.Equal(t, int(rho/1e-5), spendAll(t, zcdp, ZCDP(1e-5, at2)))
 
-	pure := newLedger(t, 1, 0, AddRemove)
-	require.Equal(t, 100, spendAll(t, pure, PureDP(0.01, AddRemove)))
-	require.ErrorIs(t, pure.Spend(ZCDP(1e-300, AddRemove)), ErrBudget, "zCDP needs a δ")
+	pure := newLedger(t, 1, 0, one)
+	require.Equal(t, 100, spendAll(t, pure, PureDP(0.01, one)))
+	require.ErrorIs(t, pure.Spend(ZCDP(1e-300, one)), ErrBudget, "zCDP needs a δ")
 }
 
 // One large release and many Gaussian ones: basic composition of the large one with the zCDP of the others.
 func TestLedgerMixtures(t *testing.T) {
-	l := newLedger(t, 2, 1e-6, L2)
-	require.NoError(t, l.Spend(ApproxDP(1, 1e-7, L2)))
-	n := spendAll(t, l, ZCDP(1e-4, L2))
+	l := newLedger(t, 2, 1e-6, at2)
+	require.NoError(t, l.Spend(ApproxDP(1, 1e-7, at2)))
+	n := spendAll(t, l, ZCDP(1e-4, at2))
 	require.Greater(t, n, 50)
-	whole := compose(t, ApproxDP(1, 1e-7, L2), ZCDP(1e-4*float64(n), L2))
+	whole := compose(t, ApproxDP(1, 1e-7, at2), ZCDP(1e-4*float64(n), at2))
 	require.LessOrEqual(t, whole.EpsilonAt(1e-6), 2*(1+1e-12))
-	require.Greater(t, compose(t, whole, ZCDP(1e-4, L2)).EpsilonAt(1e-6), 2.0)
+	require.Greater(t, compose(t, whole, ZCDP(1e-4, at2)).EpsilonAt(1e-6), 2.0)
 }
 
 func TestLedgerRemaining(t *testing.T) {
-	l := newLedger(t, 1, 1e-6, AddRemove)
-	require.Equal(t, ApproxDP(1, 1e-6, AddRemove), l.Remaining())
-	require.NoError(t, l.Spend(ApproxDP(0.25, 0, AddRemove)))
-	require.Equal(t, ApproxDP(0.75, 1e-6, AddRemove), l.Remaining())
-	require.NoError(t, l.Spend(ApproxDP(0, 0.5e-6, AddRemove)))
-	require.Equal(t, ApproxDP(0.75, 0.5e-6, AddRemove), l.Remaining())
+	l := newLedger(t, 1, 1e-6, one)
+	require.Equal(t, ApproxDP(1, 1e-6, one), l.Remaining())
+	require.NoError(t, l.Spend(ApproxDP(0.25, 0, one)))
+	require.Equal(t, ApproxDP(0.75, 1e-6, one), l.Remaining())
+	require.NoError(t, l.Spend(ApproxDP(0, 0.5e-6, one)))
+	require.Equal(t, ApproxDP(0.75, 0.5e-6, one), l.Remaining())
 
 	// After zCDP, the δ is for its conversion.
-	l = newLedger(t, 1, 1e-6, AddRemove)
-	require.NoError(t, l.Spend(ZCDP(0.001, AddRemove)))
+	l = newLedger(t, 1, 1e-6, one)
+	require.NoError(t, l.Spend(ZCDP(0.001, one)))
 	left := l.Remaining()
 	require.Zero(t, left.delta)
-	require.InEpsilon(t, 1-ZCDP(0.001, AddRemove).EpsilonAt(1e-6), left.epsilon, 1e-9)
+	require.InEpsilon(t, 1-ZCDP(0.001, one).EpsilonAt(1e-6), left.epsilon, 1e-9)
 
 	// After many small releases, basic composition has less to offer than the conversion of all.
-	l = newLedger(t, 1, 1e-6, AddRemove)
+	l = newLedger(t, 1, 1e-6, one)
 	for range 90 {
-		require.NoError(t, l.Spend(PureDP(0.01, AddRemove)))
+		require.NoError(t, l.Spend(PureDP(0.01, one)))
 	}
 	left = l.Remaining()
 	require.Zero(t, left.delta)
 	require.Greater(t, left.epsilon, 0.15)
 
-	require.Equal(t, PureDP(3, L1), newLedger(t, 3, 0, L1).Remaining())
-	require.Equal(t, ApproxDP(0, 1e-3, L1), newLedger(t, 0, 1e-3, L1).Remaining())
+	require.Equal(t, PureDP(3, at1), newLedger(t, 3, 0, at1).Remaining())
+	require.Equal(t, ApproxDP(0, 1e-3, at1), newLedger(t, 0, 1e-3, at1).Remaining())
 }
 
 // Whatever is spent in whatever order: the whole is within the budget, what remains can be spent, and nothing but dust after it.
@@ -236,7 +243,7 @@ func TestLedgerProperties(t *testing.T) {
 		if rng.IntN(6) == 0 {
 			delta = 0
 		}
-		l := newLedger(t, epsilon, delta, Replace)
+		l := newLedger(t, epsilon, delta, rowed)
 		var accepted []Guarantee
 		small := rng.IntN(2) == 0
 		mixed := rng.IntN(2) == 0
@@ -245,12 +252,12 @@ func TestLedgerProperties(t *testing.T) {
 			if small {
 				each = 0.02 * epsilon
 			}
-			g := PureDP(each, Replace)
+			g := PureDP(each, rowed)
 			switch pick := rng.IntN(4); {
 			case pick == 0:
-				g = ApproxDP(each, delta*logUniform(1e-4, 0.5), Replace)
+				g = ApproxDP(each, delta*logUniform(1e-4, 0.5), rowed)
 			case pick == 1 && mixed:
-				g = ZCDP(each*each/2, Replace)
+				g = ZCDP(each*each/2, rowed)
 			}
 			accepts := l.Accepts(g)
 			err := l.Spend(g)
@@ -272,7 +279,7 @@ func TestLedgerProperties(t *testing.T) {
 		// Where zCDP decides, ε″²/2 fits into the roundings of ρ, some 2⁻⁴⁸·ρ, and ρ < ε + √ε at these δ.
 		require.LessOrEqual(t, dust.epsilon, 0x1p-22*(epsilon+math.Sqrt(epsilon)), "%v after %v", l, left)
 		require.LessOrEqual(t, dust.delta, 0x1p-30*delta)
-		for _, more := range []Guarantee{PureDP(1e-3*epsilon, Replace), ApproxDP(0, 1e-3*delta+1e-300, Replace), ZCDP(1e-5*epsilon*epsilon, Replace)} {
+		for _, more := range []Guarantee{PureDP(1e-3*epsilon, rowed), ApproxDP(0, 1e-3*delta+1e-300, rowed), ZCDP(1e-5*epsilon*epsilon, rowed)} {
 			require.False(t, l.Accepts(more), "%v accepts %v after %v", l, more, left)
 		}
 	}
@@ -280,39 +287,42 @@ func TestLedgerProperties(t *testing.T) {
 }
 
 func BenchmarkLedger(b *testing.B) {
-	l, err := NewLedger(1, 1e-6, AddRemove)
+	l, err := NewLedger(1, 1e-6, one)
 	if err != nil {
 		b.Fatal(err)
 	}
 	for range 100 {
-		if err := l.Spend(PureDP(0.005, AddRemove)); err != nil {
+		if err := l.Spend(PureDP(0.005, one)); err != nil {
 			b.Fatal(err)
 		}
 	}
 	b.Run("accepted", func(b *testing.B) {
 		for b.Loop() {
-			_ = l.Spend(PureDP(1e-12, AddRemove))
+			_ = l.Spend(PureDP(1e-12, one))
 		}
 	})
 	b.Run("refused", func(b *testing.B) {
 		for b.Loop() {
-			_ = l.Spend(PureDP(2, AddRemove))
+			_ = l.Spend(PureDP(2, one))
 		}
 	})
 }
 
 func ExampleLedger() {
-	budget, err := NewLedger(1, 1e-6, AddRemove)
+	user := User(3, AddRemove)
+	budget, err := NewLedger(1, 1e-6, user)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	histogram := ApproxDP(0.5, 5e-7, AddRemove)
+	histogram := ApproxDP(0.5, 5e-7, user)
 	fmt.Println(budget.Spend(histogram))
 	fmt.Println(budget.Remaining())
-	fmt.Println(budget.Spend(PureDP(0.75, AddRemove)))
+	fmt.Println(budget)
+	fmt.Println(errors.Is(budget.Spend(PureDP(0.75, user)), ErrBudget))
 	// Output:
 	// <nil>
-	// (0.5, 5e-07)-DP under AddRemove
-	// noise: 0.75-DP under AddRemove asked, (0.5, 5e-07)-DP under AddRemove remains: privacy budget exceeded
+	// ε = 0.5, δ = 5e-7 for one user (at most 3 keys), added or removed
+	// ε = 0.5 of 1 at δ = 1e-6, 1 release, for one user (at most 3 keys), added or removed
+	// true
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/noise"
 
 	"github.com/stretchr/testify/require"
 
@@ -79,22 +80,22 @@ func excess(epsilon float64, law func(records uint) [4]float64) float64 {
 // the guarantee, one attains it, and a fraction a tenth smaller would not do.
 func TestSubsampledIsExact(t *testing.T) {
 	for _, c := range []struct{ epsilon, delta float64 }{{1, 0}, {0.1, 1e-3}, {1, 1e-6}, {3, 0.1}, {8, 1e-2}, {0, 0.2}} {
-		check := func(r Relation, fraction float64, excess func(epsilon float64) float64) {
-			g, err := ApproxDP(c.epsilon, c.delta, r).Subsampled(fraction)
+		check := func(u Unit, fraction float64, excess func(epsilon float64) float64) {
+			g, err := ApproxDP(c.epsilon, c.delta, u).Subsampled(fraction)
 			require.NoError(t, err)
-			name := fmt.Sprintf("%v of (%g, %g) at γ = %g: %v", r, c.epsilon, c.delta, fraction, g)
+			name := fmt.Sprintf("%v of (%g, %g) at γ = %g: %v", u, c.epsilon, c.delta, fraction, g)
 			slack := 0x1p-48 * math.Exp(g.epsilon) // the masses are off by a few 2⁻⁵³, e^ε times
 			require.LessOrEqual(t, excess(g.epsilon), g.delta+slack, name)
 			require.InDelta(t, g.delta, excess(g.epsilon), slack, name)
 			if c.epsilon > 0 { // at a smaller ε the δ is larger
 				require.Greater(t, excess(g.epsilon*(1-1e-6)), g.delta+slack, name)
 			}
-			less, err := ApproxDP(c.epsilon, c.delta, r).Subsampled(0.9 * fraction)
+			less, err := ApproxDP(c.epsilon, c.delta, u).Subsampled(0.9 * fraction)
 			require.NoError(t, err)
 			require.Greater(t, excess(less.epsilon), less.delta+slack, name)
 		}
 		for _, gamma := range []float64{0.01, 0.3, 0.5, 0.9, 1} {
-			check(AddRemove, gamma, func(epsilon float64) float64 {
+			check(one, gamma, func(epsilon float64) float64 {
 				worst := 0.0
 				for f := range uint(256) {
 					worst = max(worst, excess(epsilon, func(records uint) [4]float64 { return poisson(records, f, gamma, c.epsilon, c.delta) }))
@@ -103,7 +104,7 @@ func TestSubsampledIsExact(t *testing.T) {
 			})
 		}
 		for m := 1; m <= 3; m++ {
-			check(Replace, float64(m)/3, func(epsilon float64) float64 {
+			check(rowed, float64(m)/3, func(epsilon float64) float64 {
 				worst := 0.0
 				for f := range uint(16) {
 					worst = max(worst, excess(epsilon, func(records uint) [4]float64 { return withoutReplacement(records, f, m, c.epsilon, c.delta) }))
@@ -117,7 +118,7 @@ func TestSubsampledIsExact(t *testing.T) {
 // Poisson sampling under Replace is not covered, and why: the same claim is false there.
 func TestPoissonUnderReplaceIsNotCovered(t *testing.T) {
 	const epsilon, gamma = 1.0, 0.5
-	g, err := PureDP(epsilon, Replace).Subsampled(gamma)
+	g, err := PureDP(epsilon, rowed).Subsampled(gamma)
 	require.NoError(t, err)
 	// One record, 0 or 1; the sample is empty, {0} or {1}. The mechanism on it is ε-DP under Replace and must say nothing about
 	// two samples of different size: it tells the size.
@@ -133,26 +134,26 @@ func TestPoissonUnderReplaceIsNotCovered(t *testing.T) {
 
 func TestSubsampledRejects(t *testing.T) {
 	for _, fraction := range []float64{0, math.Copysign(0, -1), -1, 1.1, math.NaN(), math.Inf(1), math.Nextafter(1, 2)} {
-		_, err := PureDP(1, AddRemove).Subsampled(fraction)
+		_, err := PureDP(1, one).Subsampled(fraction)
 		require.ErrorIs(t, err, ErrParams)
 		require.Contains(t, err.Error(), "fraction")
 	}
-	for _, r := range []Relation{0, L1, L2, OneBit, 9} {
-		_, err := PureDP(1, r).Subsampled(0.5)
-		require.ErrorIs(t, err, ErrParams)
-		require.Contains(t, err.Error(), r.String())
+	for _, u := range []Unit{at1, at2, Row(Replace).times(2)} {
+		_, err := PureDP(1, u).Subsampled(0.5)
+		require.ErrorIs(t, err, ErrMismatch)
+		require.Contains(t, err.Error(), u.String())
 	}
-	for _, g := range []Guarantee{ZCDP(1, AddRemove), compose(t, PureDP(1, Replace), ZCDP(1e-300, Replace))} {
+	for _, g := range []Guarantee{ZCDP(1, one), compose(t, PureDP(1, rowed), ZCDP(1e-300, rowed))} {
 		_, err := g.Subsampled(0.5)
 		require.ErrorIs(t, err, ErrParams)
-		require.Contains(t, err.Error(), "ApproxDP(g.EpsilonAt(δ), δ, r)")
-		converted, err := ApproxDP(g.EpsilonAt(1e-6), 1e-6, g.Relation()).Subsampled(0.5)
+		require.Contains(t, err.Error(), "ApproxDP(g.EpsilonAt(δ), δ, u)")
+		converted, err := ApproxDP(g.EpsilonAt(1e-6), 1e-6, g.Unit()).Subsampled(0.5)
 		require.NoError(t, err)
 		require.Less(t, converted.EpsilonAt(1e-6), g.EpsilonAt(1e-6))
 	}
-	void, err := PureDP(-1, AddRemove).Subsampled(0.5)
+	void, err := PureDP(-1, one).Subsampled(0.5)
 	require.NoError(t, err)
-	require.Equal(t, Guarantee{relation: AddRemove}, void)
+	require.Equal(t, Guarantee{}, void)
 }
 
 func TestSubsampledEdges(t *testing.T) {
@@ -161,17 +162,17 @@ func TestSubsampledEdges(t *testing.T) {
 		require.NoError(t, err)
 		return s
 	}
-	for _, g := range []Guarantee{PureDP(0, AddRemove), PureDP(1, Replace), ApproxDP(0.3, 1e-9, AddRemove), PureDP(1e300, AddRemove), ApproxDP(5e-324, 5e-324, Replace)} {
+	for _, g := range []Guarantee{PureDP(0, one), PureDP(1, rowed), ApproxDP(0.3, 1e-9, one), PureDP(1e300, one), ApproxDP(5e-324, 5e-324, rowed)} {
 		require.Equal(t, g, sub(g, 1), "all records")
 	}
 	// Composed first, amplified once.
-	require.Equal(t, sub(ApproxDP(3, 0x1p-19, AddRemove), 0.25), sub(compose(t, ApproxDP(1, 0x1p-20, AddRemove), ApproxDP(2, 0x1p-20, AddRemove)), 0.25))
+	require.Equal(t, sub(ApproxDP(3, 0x1p-19, one), 0.25), sub(compose(t, ApproxDP(1, 0x1p-20, one), ApproxDP(2, 0x1p-20, one)), 0.25))
 	epsilons := []float64{5e-324, 1e-310, 1e-20, 1e-3, 1, 30, 699, 700, 700.5, 745, 1e4, 1e300, math.MaxFloat64}
 	fractions := []float64{5e-324, 1e-310, 1e-300, 1e-100, 1e-9, 0.1, 0.5, 1 - 0x1p-53}
 	for _, epsilon := range epsilons {
 		last := 0.0
 		for _, fraction := range fractions {
-			g := sub(ApproxDP(epsilon, 0.5, AddRemove), fraction)
+			g := sub(ApproxDP(epsilon, 0.5, one), fraction)
 			require.GreaterOrEqual(t, g.epsilon, fraction*epsilon, "γε, by convexity: ε = %g, γ = %g", epsilon, fraction)
 			require.GreaterOrEqual(t, g.epsilon, epsilon+round.Log(fraction), "ε = %g, γ = %g", epsilon, fraction)
 			require.True(t, g.epsilon > 0 && g.epsilon <= epsilon && g.epsilon >= last*(1-1e-12))
@@ -193,14 +194,14 @@ func TestSubsampledEdges(t *testing.T) {
 }
 
 func ExampleGuarantee_Subsampled() {
-	mean := PureDP(1, AddRemove) // of the sample
+	mean := PureDP(1, one) // of the sample
 	g, err := mean.Subsampled(0.01)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	in, _ := BernoulliAtMost(0.01) // draws for each record whether it is in
-	var src Source
+	in, _ := noise.BernoulliAtMost(0.01) // draws for each record whether it is in
+	var src noise.Source
 	_ = in.Sample(&src)
 	fmt.Printf("ε = %.4f\n", g.EpsilonAt(0))
 	// Output:

@@ -145,6 +145,8 @@ func (u Unit) steps(to Unit) (n int, ok bool) {
 		if u.relation == AddRemove && u.max != 1 {
 			replaced = 2 // the user leaves, and comes back with the other element, or without
 		}
+	case u.kind == key && to.kind == element && u.relation == AddRemove && to.relation == AddRemove:
+		replaced = 2
 	case u.kind == user && to.kind == user:
 		if u.max != 0 && (to.max == 0 || to.max > u.max) {
 			return 0, false

@@ -17,11 +17,13 @@ import "github.com/dpsketch/dpsketch/internal/fault"
 //	a unit, added or removed            the unit, replaced              2       the old one is removed, then the new one added
 //	a user, added or removed            one of his elements             2       he is removed, then added with the other elements
 //	a user, replaced                    one of his elements, replaced   1       he is replaced
+//	a key, added or removed             one element of it, added or     2       it is removed, then added with one more or less
+//	                                      removed
 //	a user with at most 1 element       an element, and the reverse     1       they are the same
 //
 // Rules of one row after another are rules as well, with the product of the steps. The error wraps [ErrMismatch] where no rule is known: from
-// Replace to AddRemove (under Replace the number of units is public), from ℓ₁ to ℓ₂ (which costs √d, and d is not known here), from a
-// key, a row or a party to a user. What is known of the data may help there: [Guarantee.Stable].
+// Replace to AddRemove (under Replace the number of units is public), from one element to many under Replace (the number of a user's elements is
+// public then), from ℓ₁ to ℓ₂ (which costs √d, and d is not known here), from a key, a row or a party to a user. What is known of the data may help there: [Guarantee.Stable].
 func (g Guarantee) For(u Unit) (Guarantee, error) {
 	if err := u.check(); err != nil {
 		return Guarantee{}, err

@@ -6,22 +6,25 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
 )
 
 // The minimum over α, found by golden section with 80 digits, from above and to 1e-13, in both directions.
 func TestZCDPReference(t *testing.T) {
-	var epsilons, deltas worst
-	for _, row := range reference(t, "zcdp", 3) {
+	var epsilons, deltas dptest.Worst
+	for _, row := range dptest.Rows(t, "testdata/reference.txt", "zcdp", 3) {
 		rho, delta, want := row[0], row[1], row[2]
 		got := zcdpEpsilon(rho, -math.Log(delta))
-		assert.GreaterOrEqual(t, got, want*(1-1e-15), "%g", row)
-		epsilons.see(got, want, rho, delta)
+		assert.GreaterOrEqual(t, got, want*(1-1e-15), "%g", rowed)
+		epsilons.See(got, want, rho, delta)
 		back := zcdpLogDelta(rho, want)
-		assert.GreaterOrEqual(t, back, math.Log(delta)*(1+1e-15), "%g", row)
-		deltas.see(back, math.Log(delta), rho, delta)
+		assert.GreaterOrEqual(t, back, math.Log(delta)*(1+1e-15), "%g", rowed)
+		deltas.See(back, math.Log(delta), rho, delta)
 	}
-	epsilons.check(t, "zcdpEpsilon", 2e-13)
-	deltas.check(t, "zcdpLogDelta", 1e-8) // ε = 1e6 fixes ln δ to about 1e6·2⁻⁴⁹ only
+	epsilons.Check(t, "zcdpEpsilon", 2e-13)
+	deltas.Check(t, "zcdpLogDelta", 1e-8) // ε = 1e6 fixes ln δ to about 1e6·2⁻⁴⁹ only
 }
 
 // No α of a grid beats the minimum, and both bounds hold at every α of it by definition.
@@ -45,7 +48,7 @@ func TestZCDPCoversGaussian(t *testing.T) {
 	for _, rho := range []float64{1e-9, 1e-3, 0.1, 0.5, 2, 50, 1e4} {
 		for k := 0.0; k < 30; k += 0.7 {
 			epsilon := rho + k*math.Sqrt(2*rho)
-			exact, err := GaussianLogDelta(1/math.Sqrt(2*rho), epsilon, 1)
+			exact, err := noise.GaussianLogDelta(1/math.Sqrt(2*rho), epsilon, 1)
 			require.NoError(t, err)
 			assert.GreaterOrEqual(t, zcdpLogDelta(rho, epsilon), exact-1e-11, "ρ %g ε %g", rho, epsilon)
 		}

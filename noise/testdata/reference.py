@@ -7,7 +7,6 @@ Each line: law parameter argument value... Inputs are the exact values of the fl
   moments: parameter variance meanabs, of the discrete Gaussian
   quantile: p z, of the standard normal law
   delta: sigma epsilon sensitivity ln(delta), of the Gaussian mechanism
-  zcdp: rho delta epsilon, the minimum over alpha of Canonne, Kamath and Steinke's bound
 """
 from mpmath import mp, mpf, exp, log, log1p, erfc, sqrt, pi, floor, nstr, findroot
 
@@ -150,25 +149,3 @@ for sigma, eps, sens in [
     (8.0, -0.1, 0.3), (0.1, -50.0, 1.0),
 ]:
     emit("delta", sigma, eps, sens, logdelta(sigma, eps, sens))
-
-
-def cks(rho, delta):
-    rho, l = mpf(rho), -log(mpf(delta))
-    bound = lambda al: al * rho + (al * log(1 - 1 / al) - log(al - 1) + l) / (al - 1)
-    a, b = mpf("1e-30"), mpf("1e30")  # golden section on ln(alpha - 1); the bound has one minimum
-    a, b = log(a), log(b)
-    g = (sqrt(mpf(5)) - 1) / 2
-    for _ in range(260):
-        c, d = b - g * (b - a), a + g * (b - a)
-        if bound(1 + exp(c)) < bound(1 + exp(d)):
-            b = d
-        else:
-            a = c
-    return bound(1 + exp(a))
-
-
-for rho in [1e-12, 1e-6, 0.01, 0.125, 0.5, 1.0, 10.0, 1e3, 1e6]:
-    for delta in [1e-300, 1e-30, 1e-9, 1e-6, 1e-3, 0.1]:
-        e = cks(rho, delta)
-        if e > 0:
-            emit("zcdp", rho, delta, e)

@@ -1,0 +1,45 @@
+package limits
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+)
+
+type relation uint8
+
+func (r relation) Valid() bool { return r == 1 || r == 2 }
+
+func TestLimits(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	check := func(f func(x float64) error, good, bad []float64) {
+		t.Helper()
+		for _, x := range good {
+			require.NoError(t, f(x), "%g", x)
+		}
+		for _, x := range append(bad, nan, inf, -inf, -1) {
+			err := f(x)
+			require.ErrorIs(t, err, fault.ErrParams, "%g", x)
+			require.ErrorContains(t, err, "pkg: ")
+		}
+	}
+	check(func(x float64) error { return Epsilon("pkg", x, 44) }, []float64{0x1p-30, 1, 44}, []float64{0, 0x1p-31, 44.5, 1e300})
+	check(func(x float64) error { return Delta("pkg", x) }, []float64{0, math.Copysign(0, -1), 1e-300, 0.5, 1 - 0x1p-53}, []float64{1e-301, 1, 2})
+	check(func(x float64) error { return Rho("pkg", x) }, []float64{0x1p-60, 1, 0x1p20}, []float64{0, 0x1p-61, 0x1p21})
+	check(func(x float64) error { return Real("pkg", "Max", x, false) }, []float64{0, 0x1p-200, 0.3, 0x1p200}, []float64{0x1p-201, 0x1p201, 5e-324})
+	check(func(x float64) error { return Real("pkg", "Max", x, true) }, []float64{0, 1, 0x1p30}, []float64{0.5, 1.5, 0x1p31})
+	check(func(x float64) error { return OneOf("pkg", x, 0, 0) }, []float64{0x1p-30, 1024}, []float64{0, 1025})
+	check(func(x float64) error { return OneOf("pkg", 0, 0, x) }, []float64{0x1p-60, 0x1p20}, []float64{0, 0x1p21})
+	check(func(x float64) error { return OneOf("pkg", 1, x, 0) }, []float64{0, 1e-300}, []float64{1e-301, 1})
+	require.ErrorContains(t, OneOf("pkg", 1, 0, 1), "Epsilon")
+	require.ErrorContains(t, OneOf("pkg", 0, 1e-6, 1), "Delta")
+	for r := range relation(4) {
+		require.Equal(t, r == 3, Relation("pkg", r) != nil)
+	}
+	for x, want := range map[float64]bool{0: true, 0.95: true, 1: false, -0.1: false, nan: false, inf: false} {
+		require.Equal(t, want, Confidence(x))
+	}
+}

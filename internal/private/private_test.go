@@ -1,0 +1,80 @@
+package private
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/fault"
+)
+
+type counts struct {
+	names map[string]int
+	total uint64
+}
+
+type secret = State[counts]
+
+// builder is what a Builder looks like.
+type builder struct {
+	secret
+	public int
+}
+
+func newBuilder() *builder {
+	return &builder{New(counts{map[string]int{"a name that is private": 987654321}, 12345678987654321}), 7}
+}
+
+func TestRedacted(t *testing.T) {
+	b := newBuilder()
+	secrets := []string{"a name that is private", "987654321", "12345678987654321"}
+	dptest.Redacted(t, b, secrets...)
+	dptest.Redacted(t, *b, secrets...)
+	dptest.Redacted(t, b.secret, secrets...)
+	require.Equal(t, "private.Builder (private)", (&builder{}).LogValue().String())
+}
+
+// Copies share what they hold, and are released together, once.
+func TestReleasedOnce(t *testing.T) {
+	b := newBuilder()
+	copied := *b
+	require.False(t, Released(b.secret))
+	require.True(t, Same(b.secret, copied.secret))
+	Enter(copied.secret).total++
+	Leave(copied.secret)
+	data, err := Take(b.secret, "private: Release: the Builder")
+	require.NoError(t, err)
+	require.EqualValues(t, 12345678987654322, data.total)
+	for _, s := range []secret{b.secret, copied.secret, {}} {
+		require.True(t, Released(s))
+		require.Nil(t, Enter(s))
+		_, err := Take(s, "private: Release: the Builder")
+		require.ErrorIs(t, err, fault.ErrReleased)
+		require.EqualError(t, err, "private: Release: the Builder is already released")
+	}
+	require.False(t, Same(secret{}, secret{}))
+	require.False(t, Same(b.secret, newBuilder().secret))
+}
+
+// What two goroutines do at once, one does here in the same order.
+func TestConcurrentUse(t *testing.T) {
+	const report = "private: concurrent use of a Builder"
+	s := New(counts{})
+	require.NotNil(t, Enter(s))
+	require.PanicsWithValue(t, report, func() { Enter(s) })
+	require.PanicsWithValue(t, report, func() { _, _ = Take(s, "") })
+	Leave(s)
+	require.PanicsWithValue(t, report, func() { Leave(s) }, "two entered, and one has left")
+	Enter(s)
+	*s.at = nil // taken by another
+	require.PanicsWithValue(t, report, func() { Leave(s) })
+}
+
+func BenchmarkEnter(b *testing.B) {
+	s := New(counts{})
+	for b.Loop() {
+		Enter(s).total++
+		Leave(s)
+	}
+}

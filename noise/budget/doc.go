@@ -1,0 +1,43 @@
+// Package budget says what a release costs and whom it protects, adds costs up, and keeps a budget.
+//
+//	user := budget.User(20, budget.AddRemove)             // one user, with at most 20 keys
+//	ledger, err := budget.NewLedger(10, 1e-6, user)       // all releases together: ε = 10 at δ = 1e-6
+//	…
+//	list, err := budget.Release(ledger, builder)          // spends first, then releases
+//
+// # Whom a guarantee protects
+//
+// A [Guarantee] is a number or two and a [Unit]. "ε = 1" says nothing by itself: for one element of a stream it hides one page view,
+// for one user all views of a person. Units differ in who is added or removed, or replaced ([Relation]):
+//
+//	Element     one element of a stream, one event
+//	User        one user with at most so many keys or elements
+//	Key         one key with all its occurrences
+//	Row, Party  one row of a table, one party of many
+//	L1, L2      vectors at a distance: one who moves the vector by no more
+//
+// Guarantees of different units do not add up: [Compose] and [Ledger.Spend] return [ErrMismatch]. [Guarantee.For] converts where that is
+// possible for all data, by the rules in the table there; [Guarantee.Group] is for several units at once; [Guarantee.Stable] takes the word of a
+// caller who knows how much one user can change.
+//
+// # What is promised
+//
+// (ε, δ)-DP: for neighbouring inputs x, x′ and every set E of outputs, Pr[M(x) ∈ E] ≤ e^ε·Pr[M(x′) ∈ E] + δ. Pure DP is δ = 0. ρ-zCDP bounds
+// the Rényi divergences by αρ (Bun and Steinke), μ-GDP is what Gaussian noise of σ = 1/μ gives (Dong, Roth, Su). All are kept as they are,
+// and [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] answer for the whole: many small releases cost far less than the sum of their ε.
+//
+// The numbers are safe: every rounding goes up, and every bound has its proof where it is computed. δ down to 1e-300 is computed from logarithms.
+//
+// # Cost
+//
+// Spend takes some microseconds while plain sums decide and up to a millisecond where conversions do.
+//
+// # Not covered
+//
+// A guarantee is a claim: who makes one by hand, decodes one, or converts by Stable answers for it. A Ledger lives in memory: what it has
+// spent is lost with the process. Amounts that depend on released values: see [Ledger].
+//
+// Sources: Bun, Steinke, Concentrated Differential Privacy (TCC 2016); Canonne, Kamath, Steinke, The Discrete Gaussian for Differential
+// Privacy (arXiv 2004.00010); Kairouz, Oh, Viswanath, The Composition Theorem for Differential Privacy (ICML 2015); Dong, Roth, Su, Gaussian
+// Differential Privacy (JRSS-B 2022).
+package budget

@@ -1,0 +1,104 @@
+package budget
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+)
+
+func sampleGuarantees(t testing.TB) map[string]*Guarantee {
+	composed, err := Compose(ApproxDP(1, 1e-6, User(20, AddRemove)), ZCDP(0.5, User(20, AddRemove)), GDP(0.25, User(20, AddRemove)), PureDP(1, User(20, AddRemove)))
+	require.NoError(t, err)
+	group, err := PureDP(0.5, Row(Replace)).Group(3)
+	require.NoError(t, err)
+	vectors := ZCDP(0.5, L2(2.5))
+	none := Guarantee{}
+	return map[string]*Guarantee{"composed.hex": &composed, "group.hex": &group, "vectors.hex": &vectors, "none.hex": &none}
+}
+
+func TestGuaranteeCodec(t *testing.T) {
+	samples := sampleGuarantees(t)
+	dptest.GoldenDumps(t, samples)
+	for _, g := range samples {
+		dptest.Codec(t, g, func(a, b *Guarantee) bool { return a.Equal(*b) })
+	}
+	for _, u := range append(allUnits, Unit{}) {
+		data, err := u.MarshalBinary()
+		require.NoError(t, err)
+		require.Len(t, data, UnitSize)
+		var again Unit
+		require.NoError(t, again.UnmarshalBinary(data))
+		require.Equal(t, u, again)
+		text, err := json.Marshal(PureDP(1, u))
+		require.NoError(t, err)
+		require.JSONEq(t, string(text), `"`+PureDP(1, u).String()+`"`)
+	}
+}
+
+func TestGuaranteeDecodeRejects(t *testing.T) {
+	for name, g := range map[string]Guarantee{
+		"ε without its square": {unit: rowed, promised: true, sums: sums{epsilon: 1}},
+		"a square without ε":   {unit: rowed, promised: true, sums: sums{halfSquares: 1}},
+		"a square above ε's":   {unit: rowed, promised: true, sums: sums{epsilon: 1, halfSquares: 0.6}},
+		"δ of 1":               {unit: rowed, promised: true, sums: sums{delta: 1}},
+		"δ below 0":            {unit: rowed, promised: true, sums: sums{delta: -1}},
+		"−0":                   {unit: rowed, promised: true, sums: sums{rho: math.Copysign(0, -1)}},
+		"NaN":                  {unit: rowed, promised: true, sums: sums{rho: math.NaN()}},
+		"infinite μ":           {unit: rowed, promised: true, sums: sums{muSquares: math.Inf(1)}},
+		"sums of no promise":   {sums: sums{rho: 1}},
+		"an unknown unit":      {unit: Unit{kind: 8, relation: AddRemove, many: 1}, promised: true},
+		"an unknown relation":  {unit: Unit{kind: row, relation: 3, many: 1}, promised: true},
+		"no row":               {unit: Unit{kind: row, relation: Replace}, promised: true},
+		"a max of rows":        {unit: Unit{kind: row, relation: Replace, max: 2, many: 1}, promised: true},
+		"vectors of a number":  {unit: Unit{kind: l1, distance: 1, many: 1}, promised: true},
+		"vectors at −0":        {unit: Unit{kind: l1, distance: math.Copysign(0, -1)}, promised: true},
+		"a group of elements":  {unit: Unit{kind: element, relation: AddRemove, many: 2}, promised: true},
+	} {
+		data, err := g.MarshalBinary()
+		require.NoError(t, err)
+		kept := PureDP(3, rowed)
+		require.ErrorIs(t, kept.UnmarshalBinary(data), ErrFormat, name)
+		require.Equal(t, PureDP(3, rowed), kept)
+	}
+}
+
+func FuzzUnmarshalGuarantee(f *testing.F) {
+	for _, g := range sampleGuarantees(f) {
+		data, err := g.MarshalBinary()
+		require.NoError(f, err)
+		f.Add(data)
+	}
+	f.Fuzz(useGuarantee)
+}
+
+func TestGuaranteeEdges(t *testing.T) { dptest.Edges(t, sampleGuarantees(t), useGuarantee) }
+
+// useGuarantee calls what there is on a Guarantee from any bytes: no panic, no NaN.
+func useGuarantee(t *testing.T, data []byte) {
+	g := dptest.Decoded[Guarantee](t, data)
+	if g == nil {
+		return
+	}
+	for _, x := range []float64{0, 1e-300, 1e-6, 0.5, 1, 100, math.Inf(1)} {
+		require.GreaterOrEqual(t, g.EpsilonAt(x), 0.0)
+		delta := g.DeltaAt(x)
+		require.True(t, delta >= 0 && delta <= 1)
+	}
+	_ = g.String()
+	for _, u := range allUnits {
+		_, _ = g.For(u)
+		_, _ = g.Stable(u, 2)
+	}
+	for _, m := range []int{1, 2, 1 << 30} {
+		_, _ = g.Group(m)
+		g.Times(m)
+	}
+	_, _ = g.Replaced()
+	_, _ = g.Subsampled(0.5)
+	require.True(t, g.Equal(*g))
+	require.False(t, math.IsNaN(g.Mu()+g.Rho()+g.Epsilon()+g.Delta()))
+}

@@ -1,0 +1,135 @@
+package budget
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// Split returns what n times is accepted, and no more is left than a thousandth of one part.
+func TestSplit(t *testing.T) {
+	for _, like := range []Guarantee{PureDP(1, one), ApproxDP(1, 1e-9, one), ZCDP(1, one), GDP(1, one), ApproxDP(0, 1e-9, one)} {
+		for _, n := range []int{1, 2, 12, 365} {
+			l := newLedger(t, 3, 1e-6, one)
+			require.NoError(t, l.Spend(ApproxDP(0.5, 1e-8, one)))
+			part, err := l.Split(n, like)
+			require.NoError(t, err)
+			for i := range n {
+				require.NoError(t, l.Spend(part), "%d of %d of %v", i, n, part)
+			}
+			if n > 1 {
+				require.False(t, l.Accepts(part))
+			}
+			require.InEpsilon(t, 3, l.Spent().EpsilonAt(1e-6), 1e-3, "%v after %d of %v", l, n, part)
+		}
+	}
+	l := newLedger(t, 10, 1e-6, one)
+	part, err := l.Split(365, PureDP(1, one))
+	require.NoError(t, err)
+	require.Greater(t, part.Epsilon(), 3*10.0/365, "less than by plain sums")
+	// Gaussian releases add up exactly: n of μ/√n are one of μ.
+	sigma, err := noise.GaussianSigma(10, 1e-6, 1)
+	require.NoError(t, err)
+	part, err = l.Split(365, GDP(1, one))
+	require.NoError(t, err)
+	require.InEpsilon(t, 1/sigma/math.Sqrt(365), part.Mu(), 1e-6)
+
+	for _, n := range []int{0, -1, math.MaxInt} {
+		_, err := l.Split(n, PureDP(1, one))
+		require.ErrorIs(t, err, ErrParams)
+	}
+	_, err = l.Split(3, PureDP(1, rowed))
+	require.ErrorIs(t, err, ErrMismatch)
+	for _, like := range []Guarantee{{}, compose(t, PureDP(1, one), ZCDP(1, one))} {
+		_, err = l.Split(3, like)
+		require.ErrorIs(t, err, ErrParams)
+	}
+	_, err = l.Split(3, ApproxDP(1, 1e-6, one))
+	require.ErrorIs(t, err, ErrBudget)
+	_, err = newLedger(t, 1, 0, one).Split(3, ZCDP(1, one))
+	require.ErrorIs(t, err, ErrBudget, "zCDP needs a δ")
+}
+
+// μ-GDP alone is Gaussian noise, exactly; beside other releases it is never better than that noise is.
+func TestGDPIsGaussianNoise(t *testing.T) {
+	for _, mu := range []float64{1e-3, 0.1, 0.5, 1, 3} {
+		g := compose(t, GDP(mu, at2), GDP(mu, at2), GDP(mu, at2), GDP(mu, at2)) // 2μ
+		for _, epsilon := range []float64{0, 0.01, 0.5, 1, 5} {
+			exact, err := noise.GaussianDelta(1, epsilon, 2*mu)
+			require.NoError(t, err)
+			require.InEpsilon(t, exact, g.DeltaAt(epsilon), 1e-9)
+			require.GreaterOrEqual(t, g.DeltaAt(epsilon), exact*(1-1e-11))
+			if exact < 0.9 && exact > 1e-290 {
+				require.InDelta(t, epsilon, g.EpsilonAt(exact*(1+1e-9)), 1e-6*(1+epsilon))
+			}
+		}
+		require.LessOrEqual(t, g.EpsilonAt(1e-6), ZCDP(2*mu*mu, at2).EpsilonAt(1e-6))
+		require.Equal(t, mu, GDP(mu, at2).Mu())
+		mixed := compose(t, g, PureDP(0.1, at2))
+		require.GreaterOrEqual(t, mixed.EpsilonAt(1e-6), g.EpsilonAt(1e-6))
+		require.InEpsilon(t, compose(t, ZCDP(2*mu*mu, at2), PureDP(0.1, at2)).EpsilonAt(1e-6), mixed.EpsilonAt(1e-6), 1e-9)
+	}
+}
+
+func TestTimes(t *testing.T) {
+	for _, g := range []Guarantee{PureDP(0.1, one), ApproxDP(0.1, 1e-9, one), ZCDP(0.1, one), GDP(0.3, one), compose(t, PureDP(0.1, one), ZCDP(0.2, one))} {
+		sum := g
+		for n := 1; n < 40; n++ {
+			times := g.Times(n)
+			require.Equal(t, one, times.Unit())
+			for i, x := range times.list() {
+				require.InDelta(t, sum.list()[i], x, 1e-14)
+				require.GreaterOrEqual(t, x, float64(n)*g.list()[i]*(1-0x1p-53))
+			}
+			sum = compose(t, sum, g)
+		}
+		require.Equal(t, Guarantee{}, g.Times(0))
+		require.Equal(t, Guarantee{}, g.Times(-1))
+	}
+	require.Equal(t, Guarantee{}, ApproxDP(0, 1e-3, one).Times(1000))
+}
+
+// once is a Builder as Release sees it.
+type once struct {
+	cost     Guarantee
+	released bool
+	fails    error
+}
+
+func (o *once) Guarantee() Guarantee { return o.cost }
+func (o *once) Released() bool       { return o.released }
+func (o *once) Release() (int, error) {
+	if o.released {
+		return 0, errors.New("released twice")
+	}
+	o.released = true
+	return 42, o.fails
+}
+
+func TestRelease(t *testing.T) {
+	l := newLedger(t, 1, 0, one)
+	b := &once{cost: PureDP(0.75, one)}
+	x, err := Release(l, b)
+	require.NoError(t, err)
+	require.Equal(t, 42, x)
+	require.Equal(t, PureDP(0.75, one), l.Spent())
+
+	_, err = Release(l, b)
+	require.ErrorIs(t, err, ErrReleased)
+	require.Equal(t, PureDP(0.75, one), l.Spent(), "a Builder that was released costs nothing")
+	dear := &once{cost: PureDP(0.5, one)}
+	_, err = Release(l, dear)
+	require.ErrorIs(t, err, ErrBudget)
+	require.False(t, dear.released, "it keeps its data")
+	_, err = Release(l, &once{cost: PureDP(0.1, rowed)})
+	require.ErrorIs(t, err, ErrMismatch)
+	_, err = Release(l, &once{})
+	require.ErrorIs(t, err, ErrBudget, "a Builder that was never made promises nothing")
+	_, err = Release(l, &once{cost: PureDP(0.125, one), fails: ErrParams})
+	require.ErrorIs(t, err, ErrParams)
+	require.Equal(t, PureDP(0.875, one).Epsilon(), l.Spent().Epsilon(), "spent stays spent")
+}
