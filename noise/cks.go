@@ -37,7 +37,7 @@ func cksExponent(y int64, sigma, t float64) *big.Rat {
 	return z.Quo(z, variance.Add(variance, variance))
 }
 
-// Sample draws X, an integer, and rounds it to a multiple of step, halves round.Above. Where step ≤ 1 nothing
+// Sample draws X, an integer, and rounds it to a multiple of step, halves upwards. Where step ≤ 1 nothing
 // is rounded. The draw is exact (see [DiscreteGaussian.SampleInt]).
 //
 // step must be a power of two and σ ≤ 2⁴⁶·max(step, 1), so that the result is exact in a float64; otherwise

@@ -87,7 +87,7 @@ func TestSamplersFollowTheirLaw(t *testing.T) {
 				reach := 2 + int(8*c.scale/c.step)
 				law := d
 				if integer && c.step > 1 {
-					law = shifted{d} // halves are rounded round.Above
+					law = shifted{d} // halves are rounded upwards
 				}
 				few := n / 5
 				if c.scale < 0.3*c.step { // one cell would be left
@@ -104,7 +104,7 @@ func TestSamplersFollowTheirLaw(t *testing.T) {
 	}
 }
 
-// shifted moves an integer law by −½, so that no integer lies on an edge between grid cells and one on the edge counts round.Above.
+// shifted moves an integer law by −½, so that no integer lies on an edge between grid cells and one on the edge counts upwards.
 type shifted struct{ sampled }
 
 func (s shifted) CDF(x float64) float64      { return s.sampled.CDF(x - 0.5) }

@@ -17,7 +17,7 @@ func Log(x float64) float64 {
 	return math.Log(x)
 }
 
-// QuotientUp returns the least float64 that is ≥ a/b, for a and b in [leastParam, mostParam]; +Inf or 0 may
+// QuotientUp returns the least float64 that is ≥ a/b, for a and b in [2⁻⁹⁰⁰, 2⁹⁰⁰]; +Inf or 0 may
 // come out only if a/b is out of the range of float64.
 func QuotientUp(a, b float64) float64 {
 	fa, ea := math.Frexp(a)
@@ -29,7 +29,7 @@ func QuotientUp(a, b float64) float64 {
 	return math.Ldexp(q, ea-eb)
 }
 
-// SqrtDown returns the greatest float64 that is ≤ √x, for x in [leastParam, 2·mostParam].
+// SqrtDown returns the greatest float64 that is ≤ √x, for x in [2⁻⁹⁰⁰, 2⁹⁰¹].
 func SqrtDown(x float64) float64 {
 	s := math.Sqrt(x)
 	if math.FMA(s, s, -x) > 0 {

@@ -11,31 +11,35 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakes stand in for packages that the flawed package below imports.
-var fakes = map[string]string{
-	module + "/noise": "package noise\ntype Guarantee struct{}",
-	kit: `package dptest
+// fakes stand in for packages that the flawed package below imports, each after those that it imports.
+var fakes = []struct{ path, text string }{
+	{"fmt", "package fmt\ntype State interface{}"},
+	{"log/slog", "package slog\ntype Value struct{}"},
+	{module + "/noise/budget", "package budget\ntype Guarantee struct{}"},
+	{kit, `package dptest
 func Codec[T any](valid *T, equal func(a, b *T) bool) {}
 func Decoded[T any](data []byte) *T { return nil }
-func Redacted(object any, secrets ...string) {}`,
-	"fmt":      "package fmt\ntype State interface{}",
-	"log/slog": "package slog\ntype Value struct{}",
+func Redacted(object any, secrets ...string) {}`},
+	{module + "/internal/private", `package private
+import ("fmt"; "log/slog")
+type State[S any] struct{ at **S }
+func (State[S]) Format(fmt.State, rune) {}
+func (State[S]) LogValue() slog.Value { return slog.Value{} }
+func (State[S]) MarshalText() ([]byte, error) { return nil, nil }`},
 }
 
 // a package x with nothing missing: one declaration a line.
 const (
 	good = `package x
-import ("fmt"; "log/slog"; "` + module + `/noise")
-var ( _ fmt.State; _ slog.Value; _ budget.Guarantee )
-type Params struct{}
-type Builder struct{ s **int }
+import ("` + module + `/noise/budget"; "` + module + `/internal/private")
+type Params struct{ epsilon float64; seed [16]byte }
+type secret = private.State[map[string]int]
+type Builder struct{ secret; params Params }
 func New(p Params) (*Builder, error) { return nil, nil }
 func (b *Builder) Add(k uint64) {}
 func (b *Builder) Release() (*Sketch, error) { return nil, nil }
 func (b *Builder) Released() bool { return false }
-func (b Builder) Format(f fmt.State, _ rune) {}
-func (b Builder) LogValue() slog.Value { return slog.Value{} }
-func (b Builder) MarshalText() ([]byte, error) { return nil, nil }
+func (b *Builder) Guarantee() budget.Guarantee { return budget.Guarantee{} }
 type Sketch struct{ x int }
 func (s *Sketch) Guarantee() budget.Guarantee { return budget.Guarantee{} }
 func (s *Sketch) Params() Params { return Params{} }
@@ -67,10 +71,10 @@ func (f fakeImporter) Import(path string) (*types.Package, error) {
 func audited(t *testing.T, source, tests string) []string {
 	t.Helper()
 	set, imports := token.NewFileSet(), fakeImporter{}
-	for path, text := range fakes {
-		c, err := check(path, map[string]string{"fake.go": text}, set, imports)
-		require.NoError(t, err)
-		imports[path] = c.types
+	for _, fake := range fakes {
+		c, err := check(fake.path, map[string]string{"fake.go": fake.text}, set, imports)
+		require.NoError(t, err, fake.path)
+		imports[fake.path] = c.types
 	}
 	c, err := check(module+"/x", map[string]string{"x.go": source, "x_test.go": tests}, set, imports)
 	require.NoError(t, err, source)
@@ -85,9 +89,7 @@ func TestAudit(t *testing.T) {
 	require.Empty(t, audited(t, good, goodTests))
 	for method, want := range map[string]string{
 		"func (b *Builder) Released":     "x.Builder lacks the method Released",
-		"func (b Builder) Format":        "x.Builder lacks the method Format",
-		"func (b Builder) LogValue":      "x.Builder lacks the method LogValue",
-		"func (b Builder) MarshalText":   "x.Builder lacks the method MarshalText",
+		"func (b *Builder) Guarantee":    "x.Builder lacks the method Guarantee",
 		"func (s *Sketch) Guarantee":     "x.Sketch lacks the method Guarantee",
 		"func (s *Sketch) Params":        "x.Sketch lacks the method Params",
 		"func (s *Sketch) String":        "x.Sketch lacks the method String",
@@ -111,6 +113,12 @@ func TestAudit(t *testing.T) {
 // TestAuditOfChanges gives the audit one change at a time that brings a flaw, and the line that names it.
 func TestAuditOfChanges(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
+		{"Builder struct{ secret; params Params }", "Builder struct{ s **int }", "x.Builder lacks an embedded private.State"},
+		{"Builder struct{ secret; params Params }", "Builder struct{ s **int }", "x.Builder lacks secrecy: its field s is neither"},
+		{"Builder struct{ secret; params Params }", "Builder struct{ s **int }", "x.Builder lacks the method Format"},
+		{"Builder struct{ secret; params Params }", "Builder struct{ held secret; params Params }", "x.Builder lacks redaction: it has a private.State that is not embedded"},
+		{"Builder struct{ secret; params Params }", "Builder struct{ secret; more []float64 }", "x.Builder lacks secrecy: its field more is neither"},
+		{"Builder struct{ secret; params Params }", "Builder struct{ secret; more struct{ f func() } }", "x.Builder lacks secrecy: its field more is neither"},
 		{"Sketch struct{ x int", "Sketch struct{ X int", "x.Sketch lacks immutability: it has the exported field X"},
 		{"String() string { return \"\" }", "String() []byte { return nil }", "x.Sketch lacks the method String() (string), it has () ([]byte)"},
 		{"Params() Params { return Params{} }", "Params() []Params { return nil }", "x.Sketch lacks a method Params that returns comparable Params"},

@@ -11,10 +11,10 @@ import (
 // rows. private are those that do without being Builders. Every other exported type shows by its methods what it is.
 var (
 	public = strings.Fields("alp.Params alp.Plan alp.Prior alp.Structure arete.Arete arete.Lattice arete.Law arete.Params elliptical.Params elliptical.Shape " +
-		"elliptical.Vector hashing.Key hashing.MultiplyShift hashing.Polynomial hashing.Range hashing.Seed hashing.Sign hashing.Uniform jl.Noise jl.Params jl.Plan " +
+		"elliptical.Vector hashing.Key hashing.MultiplyShift hashing.Polynomial hashing.Range hashing.Seed hashing.Sign hashing.Uniform jl.Noise jl.Norm jl.Params jl.Plan " +
 		"jl.Transform kor.Cardinality kor.Params misragries.Candidate misragries.Combined misragries.Input misragries.Mechanism misragries.Params misragries.Plan " +
-		"misragries.Reading misragries.Way approx.AdviceParams approx.Noise approx.Params noise.Bernoulli noise.CorrelatedGaussian " +
-		"noise.DiscreteGaussian noise.DiscreteLaplace noise.Gaussian noise.Geometric budget.Guarantee noise.Laplace budget.Ledger noise.Pareto budget.Relation " +
+		"misragries.Reading misragries.Way noise/approx.AdviceParams noise/approx.Noise noise/approx.Params noise.Bernoulli noise.CorrelatedGaussian " +
+		"noise.DiscreteGaussian noise.DiscreteLaplace noise.Gaussian noise.Geometric noise/budget.Guarantee noise.Laplace noise/budget.Ledger noise.Pareto noise/budget.Relation noise/budget.Releaser noise/budget.Unit " +
 		"noise.Staircase noise.Student plan.Base plan.Centre plan.Method plan.Outlook plan.Params plan.QuantileParams plan.Scaling plan.Shares plan.Sparse plan.Spent " +
 		"plan.Spread plan.Steps threshold.Candidate threshold.Mechanism threshold.Params")
 	private = strings.Fields("arete.Share kor.Share noise.Source")
@@ -61,6 +61,8 @@ func (s *subject) roleByMethods(name string) role {
 		return false
 	}
 	switch full := s.path + "." + name; {
+	case slices.Contains(public, full):
+		return isPublic
 	case has("MarshalBinary", "AppendBinary", "UnmarshalBinary", "Gob", "MarshalJSON", "UnmarshalJSON", "UnmarshalText"):
 		return releasedObject
 	case slices.Contains(private, full):
@@ -69,8 +71,6 @@ func (s *subject) roleByMethods(name string) role {
 		return builder
 	case has("Release"):
 		return mechanism
-	case slices.Contains(public, full):
-		return isPublic
 	}
 	return none
 }

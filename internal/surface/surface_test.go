@@ -49,9 +49,10 @@ func (s *subject) audit() (missing []string) {
 			test("Redacted", "a test with dptest.Redacted")
 		case builder:
 			need(redaction)
-			need(map[string]string{"Released": "() (bool)"})
+			need(map[string]string{"Released": "() (bool)", "Guarantee": "() (budget.Guarantee)"})
 			s.auditWaysOut(name, roles, lacks)
 			s.auditFields(name, lacks)
+			s.auditState(name, lacks)
 			test("Redacted", "a test with dptest.Redacted")
 		case mechanism:
 			need(map[string]string{"Guarantee": "() (budget.Guarantee)"})
@@ -100,6 +101,48 @@ func (s *subject) auditFields(name string, lacks func(who, what string)) {
 			lacks(name, "immutability: it has the exported field "+field.Name())
 		}
 	}
+}
+
+// auditState asks that a Builder embeds the one private state and has nothing else that could hold data: all other fields are plain numbers, texts
+// and structs of these, such as Params.
+func (s *subject) auditState(name string, lacks func(who, what string)) {
+	structure, ok := s.inner.types.Scope().Lookup(name).Type().Underlying().(*types.Struct)
+	if !ok {
+		return
+	}
+	embedded := false
+	for field := range structure.Fields() {
+		if named, ok := types.Unalias(field.Type()).(*types.Named); ok && named.Obj().Pkg() != nil &&
+			named.Obj().Pkg().Path() == module+"/internal/private" && named.Obj().Name() == "State" {
+			if !field.Embedded() {
+				lacks(name, "redaction: it has a private.State that is not embedded")
+			}
+			embedded = true
+		} else if !plain(field.Type()) {
+			lacks(name, "secrecy: its field "+field.Name()+" is neither the embedded private.State nor plain")
+		}
+	}
+	if !embedded {
+		lacks(name, "an embedded private.State, which is where private data are kept")
+	}
+}
+
+// plain reports whether values of a type refer to nothing: numbers, texts, and arrays and structs of these.
+func plain(t types.Type) bool {
+	switch t := t.Underlying().(type) {
+	case *types.Basic:
+		return t.Kind() != types.UnsafePointer
+	case *types.Array:
+		return plain(t.Elem())
+	case *types.Struct:
+		for field := range t.Fields() {
+			if !plain(field.Type()) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // auditWaysOut asks a Builder that its methods tell nothing but what Release does: they return an error, whether it is released, another Builder,

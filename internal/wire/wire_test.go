@@ -80,7 +80,7 @@ func TestHeader(t *testing.T) {
 }
 
 func TestKindNames(t *testing.T) {
-	for k, want := range map[Kind]string{1: "misragries", 2: "threshold", 3: "alp", 4: "kor", 5: "jl", 9: "noise", 10: "noise advice", 0: "kind 0", 11: "kind 11"} {
+	for k, want := range map[Kind]string{1: "misragries", 2: "threshold", 3: "alp", 4: "kor", 5: "jl", 9: "noise/approx", 10: "noise/approx advice", 11: "noise/budget", 0: "kind 0", 12: "kind 12"} {
 		assert.Equal(t, want, k.String())
 	}
 }

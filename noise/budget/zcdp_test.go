@@ -61,7 +61,7 @@ func TestZCDPExtremes(t *testing.T) {
 	assert.Equal(t, -inf, zcdpLogDelta(1, inf))
 	assert.Zero(t, zcdpLogDelta(inf, 1))
 	assert.Zero(t, zcdpLogDelta(math.MaxFloat64, 1))
-	assert.Zero(t, zcdpLogDelta(1e6, 0)) // e^{-10^6} from 0 round.Above
+	assert.Zero(t, zcdpLogDelta(1e6, 0)) // e^{-10^6} from 0 upwards
 	assert.Zero(t, zcdpEpsilon(0, 10))
 	for _, rho := range []float64{5e-324, 1e-300, 1e-12, 1, 1e6, 1e150, 1e300, math.MaxFloat64, inf} {
 		for _, x := range []float64{1e-16, 1, 700, 1e6, 1e150, 1e300, math.MaxFloat64} {

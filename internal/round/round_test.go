@@ -1,0 +1,56 @@
+package round
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Each result is on its side of the exact one, and the next float64 is not.
+func TestDirections(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+	above := func(got float64, exact *big.Rat) {
+		t.Helper()
+		require.GreaterOrEqual(t, rat(got).Cmp(exact), 0)
+		require.Negative(t, rat(math.Nextafter(got, math.Inf(-1))).Cmp(exact), "not the least")
+	}
+	for range 20_000 {
+		a, b := math.Ldexp(1+rng.Float64(), rng.IntN(400)-200), math.Ldexp(1+rng.Float64(), rng.IntN(400)-200)
+		if rng.IntN(2) == 0 {
+			b = math.Ldexp(1+rng.Float64(), int(math.Log2(a))+rng.IntN(60)-30)
+		}
+		above(SumUp(a, b), new(big.Rat).Add(rat(a), rat(b)))
+		above(ProductUp(a, b), new(big.Rat).Mul(rat(a), rat(b)))
+		above(QuotientUp(a, b), new(big.Rat).Quo(rat(a), rat(b)))
+		hi, lo := max(a, b), min(a, b)
+		exact := new(big.Rat).Sub(rat(hi), rat(lo))
+		above(DifferenceUp(hi, lo), exact)
+		down := DifferenceDown(hi, lo)
+		require.LessOrEqual(t, rat(down).Cmp(exact), 0)
+		s := SqrtDown(a)
+		require.LessOrEqual(t, new(big.Rat).Mul(rat(s), rat(s)).Cmp(rat(a)), 0)
+		next := rat(math.Nextafter(s, math.Inf(1)))
+		require.Positive(t, next.Mul(next, next).Cmp(rat(a)))
+		require.Greater(t, Above(a), a*(1+0x1p-50))
+	}
+	inf := math.Inf(1)
+	require.Equal(t, inf, SumUp(inf, 1))
+	require.Equal(t, inf, SumUp(math.MaxFloat64, math.MaxFloat64))
+	require.Zero(t, ProductUp(0, inf))
+	require.Equal(t, 1e-323, ProductUp(5e-324, 1))
+	require.Zero(t, SumUp(0, 0))
+	require.Zero(t, DifferenceDown(3, 3))
+}
+
+// math.Log is wrong for denormals on some machines.
+func TestLog(t *testing.T) {
+	for x, want := range map[float64]float64{5e-324: -1074 * math.Ln2, 0x1p-1050: -1050 * math.Ln2, 0x1p-1022: -1022 * math.Ln2, 2: math.Ln2} {
+		require.InEpsilon(t, want, Log(x), 1e-15)
+	}
+	require.Equal(t, math.Inf(-1), Log(0))
+	require.Zero(t, Log(1))
+}
