@@ -1,0 +1,31 @@
+package subset
+
+import "testing"
+
+// Over all answers of below, which are equally probable, each ordered choice of k of n elements comes up exactly once.
+func TestDraw(t *testing.T) {
+	for n := range 6 {
+		for k := range n + 1 {
+			seen, total := map[[5]int]int{}, 1
+			for i := range k {
+				total *= n - i
+			}
+			for code := range total {
+				rest := code
+				drawn := Draw(Indices(n), k, func(m uint64) uint64 {
+					digit := rest % int(m)
+					rest /= int(m)
+					return uint64(digit)
+				})
+				var choice [5]int
+				for i, x := range drawn {
+					choice[i] = x + 1
+				}
+				seen[choice]++
+			}
+			if len(seen) != total {
+				t.Errorf("%d of %d: %d ordered choices, want %d", k, n, len(seen), total)
+			}
+		}
+	}
+}
