@@ -536,12 +536,12 @@ func BenchmarkDistanceEstimate(b *testing.B) {
 // BenchmarkSum measures package elliptical: a row of 1000 coordinates of unequal range added, and the release of a sum; the error is the mean squared one, all coordinates
 // together.
 func BenchmarkSum(b *testing.B) {
-	widths, sum := make([]float64, 1000), make([]float64, 1000)
-	for i := range widths {
-		widths[i] = 1 / float64(i+1)
+	low, high, sum := make([]float64, 1000), make([]float64, 1000), make([]float64, 1000)
+	for i := range high {
+		low[i], high[i] = -0.5/float64(i+1), 0.5/float64(i+1)
 	}
 	for _, p := range []elliptical.Params{{Rho: 1}, {Epsilon: 1}} {
-		p.Widths = elliptical.VectorOf(widths...)
+		p.Min, p.Max = elliptical.VectorOf(low...), elliptical.VectorOf(high...)
 		m, err := elliptical.New(p)
 		if err != nil {
 			b.Fatal(err)
@@ -557,7 +557,7 @@ func BenchmarkSum(b *testing.B) {
 		})
 	}
 	b.Run("op=add", func(b *testing.B) {
-		builder, err := elliptical.NewBuilder(elliptical.Params{Rho: 1, Widths: elliptical.VectorOf(widths...)})
+		builder, err := elliptical.NewBuilder(elliptical.Params{Rho: 1, Min: elliptical.VectorOf(low...), Max: elliptical.VectorOf(high...)})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 )
 
 func BenchmarkNew(b *testing.B) {
-	p := Params{Widths: VectorOf(skewed(1000)...), Rho: 1}
+	p := Params{Rho: 1}.around(skewed(1000)...)
 	for b.Loop() {
 		if _, err := New(p); err != nil {
 			b.Fatal(err)
@@ -18,7 +18,7 @@ func BenchmarkNew(b *testing.B) {
 }
 
 func BenchmarkAdd(b *testing.B) {
-	builder, err := NewBuilder(Params{Widths: VectorOf(skewed(1000)...), Rho: 1})
+	builder, err := NewBuilder(Params{Rho: 1}.around(skewed(1000)...))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func BenchmarkAdd(b *testing.B) {
 
 func BenchmarkRelease(b *testing.B) {
 	for _, p := range []Params{{Rho: 1}, {Epsilon: 1}} {
-		p.Widths = VectorOf(skewed(1000)...)
+		p = p.around(skewed(1000)...)
 		m, err := New(p)
 		if err != nil {
 			b.Fatal(err)

@@ -1,20 +1,24 @@
 package elliptical
 
 import (
-	"fmt"
-	"log/slog"
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
+// secret is the private data of a Builder.
+type secret = private.State[state]
+
 // Builder sums rows. It holds private data: it prints nothing of it, encodes nothing, and Release is the only way out. One goroutine at a
-// time may use it.
+// time may use it; concurrent use panics, if it is noticed.
 type Builder struct {
-	state **state // twice removed: fmt, slog and the encoders get no further than an address
+	secret
+	mechanism *Mechanism
 }
 
-// state is nil once released.
+// state is what rows add up to.
 type state struct {
 	mechanism *Mechanism
 	zero      []int64 // what a row adds that leaves the coordinate out, in steps
@@ -32,14 +36,22 @@ func NewBuilder(p Params) (*Builder, error) {
 		return nil, err
 	}
 	d := m.law.dim
-	s := &state{mechanism: m, zero: make([]int64, d), sums: make([]int64, d), seen: make([]int64, d)}
+	s := state{mechanism: m, zero: make([]int64, d), sums: make([]int64, d), seen: make([]int64, d)}
 	for i := range d {
 		s.zero[i] = m.law.at[i].entry(0)
 	}
 	if m.law.lower != nil {
 		s.row, s.z, s.q = make([]float64, d), make([]float64, d), make([]int64, d)
 	}
-	return &Builder{&s}, nil
+	return &Builder{private.New(s), m}, nil
+}
+
+// Guarantee returns what the release promises, also after it. That of the zero Builder promises nothing.
+func (b *Builder) Guarantee() budget.Guarantee {
+	if b.mechanism == nil {
+		return budget.Guarantee{}
+	}
+	return b.mechanism.Guarantee()
 }
 
 // Add adds one row of d coordinates, in the units of the data. A coordinate outside its interval is clamped to it (a row outside the
@@ -47,10 +59,28 @@ func NewBuilder(p Params) (*Builder, error) {
 // the grid, after 2²⁸ rows at the earliest (2²⁵ where an interval is far from 0). After Release Add does nothing; a caller that cannot be
 // sure asks [Builder.Released] first.
 func (b *Builder) Add(row []float64) {
-	if b.Released() {
+	s := private.Enter(b.secret)
+	if s == nil {
 		return
 	}
-	s := *b.state
+	s.addRow(row)
+	private.Leave(b.secret)
+}
+
+// AddSparse adds one row of which values[j] is coordinate indices[j] and all others are 0. It is [Builder.Add] in time proportional to
+// the number of indices, in any order (with an Ellipsoid, to d²). Indices outside [0, d) are ignored, and so are those without a value
+// and all but the first of equal ones.
+func (b *Builder) AddSparse(indices []int, values []float64) {
+	s := private.Enter(b.secret)
+	if s == nil {
+		return
+	}
+	s.addSparse(indices, values)
+	private.Leave(b.secret)
+}
+
+// addRow adds one row.
+func (s *state) addRow(row []float64) {
 	s.rows++
 	row = row[:min(len(row), len(s.sums))]
 	if s.z != nil {
@@ -62,14 +92,8 @@ func (b *Builder) Add(row []float64) {
 	}
 }
 
-// AddSparse adds one row of which values[j] is coordinate indices[j] and all others are 0. It is [Builder.Add] in time proportional to
-// the number of indices, in any order (with an Ellipsoid, to d²). Indices outside [0, d) are ignored, and so are those without a value
-// and all but the first of equal ones.
-func (b *Builder) AddSparse(indices []int, values []float64) {
-	if b.Released() {
-		return
-	}
-	s := *b.state
+// addSparse adds one row of listed coordinates.
+func (s *state) addSparse(indices []int, values []float64) {
 	s.rows++
 	for j, i := range indices[:min(len(indices), len(values))] {
 		if i >= 0 && i < len(s.sums) && s.seen[i] != s.rows {
@@ -103,17 +127,26 @@ func (s *state) addWhitened(row []float64) {
 // Merge adds the rows of another Builder of the same Params and takes them from it: other is released afterwards. The error wraps
 // [ErrMismatch] if the Params differ or the two are the same, and [ErrReleased] if one of them was released or is nil; then nothing happens.
 func (b *Builder) Merge(other *Builder) error {
-	if b.Released() || other == nil || other.Released() {
-		return fmt.Errorf("elliptical: Merge: a Builder is %w", fault.ErrReleased)
+	const doing = "elliptical: Merge: a Builder"
+	if other == nil {
+		other = new(Builder)
 	}
-	s, o := *b.state, *other.state
+	s := private.Enter(b.secret)
+	if s == nil {
+		_, err := private.Take(b.secret, doing)
+		return err
+	}
+	defer private.Leave(b.secret)
 	switch {
-	case s == o:
+	case private.Same(b.secret, other.secret):
 		return fault.Mismatch("elliptical", "the Builder to merge", "itself", "another one")
-	case s.mechanism.params != o.mechanism.params:
-		return fault.Mismatch("elliptical", "Params", s.mechanism, o.mechanism)
+	case !other.Released() && b.mechanism.params != other.mechanism.params:
+		return fault.Mismatch("elliptical", "Params", b.mechanism, other.mechanism)
 	}
-	*other.state = nil
+	o, err := private.Take(other.secret, doing)
+	if err != nil {
+		return err
+	}
 	for i, x := range o.sums {
 		s.sums[i] = saturatingSum(s.sums[i], x)
 	}
@@ -122,16 +155,15 @@ func (b *Builder) Merge(other *Builder) error {
 }
 
 // Released reports whether the Builder has been released, and Add therefore ignores what it is given.
-func (b *Builder) Released() bool { return b.state == nil || *b.state == nil }
+func (b *Builder) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the private sum. The Builder gives up its data; a second Release returns an error that wraps
 // [ErrReleased].
 func (b *Builder) Release() (*Sum, error) {
-	if b.Released() {
-		return nil, fmt.Errorf("elliptical: Release: the Builder is %w", fault.ErrReleased)
+	s, err := private.Take(b.secret, "elliptical: Release: the Builder")
+	if err != nil {
+		return nil, err
 	}
-	s := *b.state
-	*b.state = nil
 	return s.mechanism.release(s.totals()), nil
 }
 
@@ -147,14 +179,3 @@ func (s *state) totals() []int64 {
 	}
 	return totals
 }
-
-const redacted = "elliptical.Builder (private)"
-
-// Format prints a fixed text under every verb.
-func (b Builder) Format(f fmt.State, _ rune) { fmt.Fprint(f, redacted) }
-
-// LogValue logs a fixed text.
-func (b Builder) LogValue() slog.Value { return slog.StringValue(redacted) }
-
-// MarshalText encodes a fixed text, so that JSON and XML hold nothing else.
-func (b Builder) MarshalText() ([]byte, error) { return []byte(redacted), nil }

@@ -7,18 +7,26 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/stretchr/testify/require"
 )
 
+// peek returns what a Builder holds.
+func peek(b *Builder) *state {
+	s := private.Enter(b.secret)
+	private.Leave(b.secret)
+	return s
+}
+
 func TestBuilderIsRedacted(t *testing.T) {
-	b, err := NewBuilder(Params{Widths: VectorOf(1e9, 1), Rho: 1})
+	b, err := NewBuilder(Params{Min: VectorOf(-500000000, -0.5), Max: VectorOf(500000000, 0.5), Rho: 1})
 	require.NoError(t, err)
 	b.Add([]float64{98_765_432, 0.25})
-	sum := (*b.state).sums[0]
+	sum := peek(b).sums[0]
 	require.NotZero(t, sum)
 	dptest.Redacted(t, b, "98765432", "9.8765432e+07")
 }
@@ -45,14 +53,14 @@ func hostile(rng *rand.Rand, c coordinate, low, width float64) float64 {
 // propertySettings are Params at full size and with odd grids.
 func propertySettings() []Params {
 	return []Params{
-		{Widths: VectorOf(4, 1, 0.1), Rho: 1},
-		{Widths: VectorOf(0.1, 1e-9, 1e20), Rho: 1e-6, Shape: Spherical},
-		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(0.05, -0.3, 1e5), Epsilon: 1},
-		{Widths: VectorOf(0.1, 0.7, 3), Relation: budget.AddRemove, Epsilon: 1, Delta: 1e-9},
-		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(0.05, -0.3, 1e5), Relation: budget.AddRemove, Rho: 1},
-		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(-0.3, -0.6, -1e5), Relation: budget.AddRemove, Rho: 1},
-		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(0.05, -0.3, 1e5), Relation: budget.AddRemove, Rho: 1, Count: true},
-		{Widths: VectorOf(0.1, 0.7, 3), Lower: VectorOf(0.05, -0.3, -1), Relation: budget.AddRemove, Epsilon: 1e-6, Count: true},
+		{Min: VectorOf(-2, -0.5, -0.05), Max: VectorOf(2, 0.5, 0.05), Rho: 1},
+		{Min: VectorOf(-0.05, -5e-10, -5e+19), Max: VectorOf(0.05, 5e-10, 5e+19), Rho: 1e-6, Shape: Spherical},
+		{Min: VectorOf(0.05, -0.3, 100000), Max: VectorOf(0.15, 0.4, 100003), Epsilon: 1},
+		{Min: VectorOf(-0.05, -0.35, -1.5), Max: VectorOf(0.05, 0.35, 1.5), Relation: budget.AddRemove, Epsilon: 1, Delta: 1e-9},
+		{Min: VectorOf(0.05, -0.3, 100000), Max: VectorOf(0.15, 0.4, 100003), Relation: budget.AddRemove, Rho: 1},
+		{Min: VectorOf(-0.3, -0.6, -100000), Max: VectorOf(-0.2, 0.1, -99997), Relation: budget.AddRemove, Rho: 1},
+		{Min: VectorOf(0.05, -0.3, 100000), Max: VectorOf(0.15, 0.4, 100003), Relation: budget.AddRemove, Rho: 1, Count: true},
+		{Min: VectorOf(0.05, -0.3, -1), Max: VectorOf(0.15, 0.4, 2), Relation: budget.AddRemove, Epsilon: 1e-6, Count: true},
 	}
 }
 
@@ -67,7 +75,7 @@ func build(t *testing.T, m *Mechanism, rows [][]float64, sparse bool) []int64 {
 			b.Add(row)
 		}
 	}
-	return (*b.state).totals()
+	return peek(b).totals()
 }
 
 // The bounds in steps hold the interval as it is in real numbers: that is what ready sums may change by.
@@ -79,8 +87,8 @@ func TestBoxHoldsTheInterval(t *testing.T) {
 			require.NoError(t, err)
 			for i, c := range l.at[:3] {
 				step := new(big.Rat).SetFloat64(c.step)
-				low := new(big.Rat).SetFloat64(p.lower(i))
-				high := new(big.Rat).Add(low, new(big.Rat).SetFloat64(p.Widths.At(i)))
+				low := new(big.Rat).SetFloat64(p.Min.At(i))
+				high := new(big.Rat).SetFloat64(p.Max.At(i))
 				require.LessOrEqual(t, new(big.Rat).Mul(step, big.NewRat(c.low, 1)).Cmp(low), 0, "%v", p)
 				require.GreaterOrEqual(t, new(big.Rat).Mul(step, big.NewRat(c.high, 1)).Cmp(high), 0, "%v", p)
 			}
@@ -106,7 +114,7 @@ func TestSensitivityOfRows(t *testing.T) {
 		row := func() []float64 {
 			r := make([]float64, 3)
 			for i := range r {
-				r[i] = hostile(rng, m.law.at[i], m.params.lower(i), m.params.Widths.At(i))
+				r[i] = hostile(rng, m.law.at[i], m.params.Min.At(i), m.params.width(i))
 			}
 			return r
 		}
@@ -135,7 +143,7 @@ func TestSensitivityWhereSumsSaturate(t *testing.T) {
 			start := func() *Builder {
 				b, err := NewBuilder(p)
 				require.NoError(t, err)
-				s := *b.state
+				s := peek(b)
 				for i, c := range m.law.at[:3] {
 					s.sums[i] = saturatingSum(edge, -max(c.high, -c.low)*int64(rng.IntN(2)))
 				}
@@ -144,11 +152,11 @@ func TestSensitivityWhereSumsSaturate(t *testing.T) {
 			}
 			a := start()
 			b := start()
-			copy((*b.state).sums, (*a.state).sums)
+			copy(peek(b).sums, peek(a).sums)
 			random := func() []float64 {
 				r := make([]float64, 3)
 				for i := range r {
-					r[i] = hostile(rng, m.law.at[i], m.params.lower(i), m.params.Widths.At(i))
+					r[i] = hostile(rng, m.law.at[i], m.params.Min.At(i), m.params.width(i))
 				}
 				return r
 			}
@@ -161,7 +169,7 @@ func TestSensitivityWhereSumsSaturate(t *testing.T) {
 				a.Add(r)
 				b.Add(r)
 			}
-			requireWithin(t, m, (*a.state).totals(), (*b.state).totals())
+			requireWithin(t, m, peek(a).totals(), peek(b).totals())
 		}
 	}
 }
@@ -198,7 +206,7 @@ func TestSensitivityOfReadySums(t *testing.T) {
 // Ready sums with a count: adding a row of the box moves the deviations from the middle by half the width, whatever the number of rows.
 func TestSensitivityOfReadySumsWithCount(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10)) // test data
-	p := Params{Widths: VectorOf(0.5, 3), Lower: VectorOf(0.125, -1), Relation: budget.AddRemove, Rho: 1, Count: true}.resolved()
+	p := Params{Min: VectorOf(0.125, -1), Max: VectorOf(0.625, 2), Relation: budget.AddRemove, Rho: 1, Count: true}.resolved()
 	require.NoError(t, p.validate())
 	l, err := p.calibrate(2)
 	require.NoError(t, err)
@@ -206,7 +214,7 @@ func TestSensitivityOfReadySumsWithCount(t *testing.T) {
 		n := int64(rng.IntN(1000))
 		for i, c := range l.at[:2] {
 			x := float64(rng.IntN(1<<20)) * 0x1p-10 // so that the sum is exact
-			row := math.Floor(rng.Float64()*1024)/1024*p.Widths.At(i) + p.Lower.At(i)
+			row := math.Floor(rng.Float64()*1024)/1024*p.width(i) + p.Min.At(i)
 			d := c.deviation(x+row, n+1) - c.deviation(x, n)
 			require.LessOrEqual(t, max(d, -d), c.change(false))
 		}
@@ -256,7 +264,7 @@ func TestDeviationIsExact(t *testing.T) {
 		require.Equal(t, int64(maxTotal), far.deviation(math.MaxFloat64, n))
 		require.Equal(t, total(0, n, -far.centre), far.deviation(math.NaN(), n))
 	}
-	m, err := New(Params{Widths: VectorOf(1), Lower: VectorOf(1000), Rho: 1, Relation: budget.AddRemove, Count: true})
+	m, err := New(Params{Min: VectorOf(1000), Max: VectorOf(1001), Rho: 1, Relation: budget.AddRemove, Count: true})
 	require.NoError(t, err)
 	s, err := m.Release([]float64{0x1p50, 0x1p20})
 	require.NoError(t, err)
@@ -283,9 +291,9 @@ func TestCountIsExact(t *testing.T) {
 // What rows become is their sum, to the rounding of the grid.
 func TestSums(t *testing.T) {
 	for _, p := range []Params{
-		{Widths: VectorOf(4, 1), Rho: maxRho}, {Widths: VectorOf(4, 1), Lower: VectorOf(0, 0.5), Rho: maxRho},
-		{Widths: VectorOf(4, 1), Lower: VectorOf(0, 0.5), Rho: maxRho, Relation: budget.AddRemove},
-		{Widths: VectorOf(4, 1), Lower: VectorOf(0, 0.5), Rho: maxRho, Relation: budget.AddRemove, Count: true},
+		{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: limits.MaxRho}, {Min: VectorOf(0, 0.5), Max: VectorOf(4, 1.5), Rho: limits.MaxRho},
+		{Min: VectorOf(0, 0.5), Max: VectorOf(4, 1.5), Rho: limits.MaxRho, Relation: budget.AddRemove},
+		{Min: VectorOf(0, 0.5), Max: VectorOf(4, 1.5), Rho: limits.MaxRho, Relation: budget.AddRemove, Count: true},
 	} {
 		b, err := NewBuilder(p)
 		require.NoError(t, err)
@@ -296,10 +304,10 @@ func TestSums(t *testing.T) {
 			b.AddSparse([]int{0}, nil)
 		}
 		upper, lower, zero := 2.0, -0.5, 0.0
-		if p.Lower.Len() > 0 {
+		if p.Min.At(0) == 0 {
 			upper, lower, zero = 4, 0.5, 0.5 // 0 is outside the second interval
 		}
-		last := min(0.7, p.resolved().lower(1)+1)
+		last := min(0.7, p.Max.At(1))
 		s, err := b.Release()
 		require.NoError(t, err)
 		// Noise is of standard deviation below .01 here; 1e-9 for each rounding.
@@ -316,7 +324,7 @@ func TestSums(t *testing.T) {
 }
 
 func TestMerge(t *testing.T) {
-	p := Params{Widths: VectorOf(4, 1), Lower: VectorOf(0, 0), Rho: 1, Relation: budget.AddRemove, Count: true}
+	p := Params{Min: VectorOf(0, 0), Max: VectorOf(4, 1), Rho: 1, Relation: budget.AddRemove, Count: true}
 	whole, err := NewBuilder(p)
 	require.NoError(t, err)
 	parts := [3]*Builder{}
@@ -331,7 +339,7 @@ func TestMerge(t *testing.T) {
 	}
 	require.NoError(t, parts[1].Merge(parts[2]))
 	require.NoError(t, parts[0].Merge(parts[1]))
-	require.Equal(t, (*whole.state).totals(), (*parts[0].state).totals())
+	require.Equal(t, peek(whole).totals(), peek(parts[0]).totals())
 	require.True(t, parts[1].Released() && parts[2].Released())
 	require.ErrorIs(t, parts[0].Merge(parts[1]), ErrReleased)
 	require.ErrorIs(t, parts[1].Merge(parts[0]), ErrReleased)
@@ -346,11 +354,11 @@ func TestMerge(t *testing.T) {
 	require.False(t, other.Released())
 	parts[0].AddSparse([]int{0}, []float64{1}) // rows of before do not hide it
 	whole.AddSparse([]int{0}, []float64{1})
-	require.Equal(t, (*whole.state).totals(), (*parts[0].state).totals())
+	require.Equal(t, peek(whole).totals(), peek(parts[0]).totals())
 }
 
 func TestReleasedBuilder(t *testing.T) {
-	b, err := NewBuilder(Params{Widths: VectorOf(1), Rho: 1})
+	b, err := NewBuilder(Params{Min: VectorOf(-0.5), Max: VectorOf(0.5), Rho: 1})
 	require.NoError(t, err)
 	_, err = b.Release()
 	require.NoError(t, err)
@@ -364,10 +372,12 @@ func TestReleasedBuilder(t *testing.T) {
 	_, err = zero.Release()
 	require.ErrorIs(t, err, ErrReleased)
 	require.True(t, zero.Released())
+	require.Equal(t, budget.ZCDP(1, budget.Row(budget.Replace)), b.Guarantee(), "also after Release")
+	require.Equal(t, budget.Guarantee{}, zero.Guarantee())
 }
 
 func TestReleaseErrors(t *testing.T) {
-	m, err := New(Params{Widths: VectorOf(1, 2), Rho: 1})
+	m, err := New(Params{Min: VectorOf(-0.5, -1), Max: VectorOf(0.5, 1), Rho: 1})
 	require.NoError(t, err)
 	for _, n := range []int{0, 1, 3} {
 		_, err = m.Release(make([]float64, n))
@@ -415,11 +425,11 @@ func TestAudit(t *testing.T) {
 		t.Skip("many releases")
 	}
 	for _, p := range []Params{
-		{Widths: VectorOf(4, 1), Epsilon: 1},
-		{Widths: VectorOf(4, 1, 1, 0.1), Epsilon: 1, Delta: 1e-2},
-		{Widths: VectorOf(4, 1, 0.5), Rho: 0.1},
-		{Widths: VectorOf(4, 1), Epsilon: 1, Relation: budget.AddRemove},
-		{Widths: VectorOf(4, 1), Lower: VectorOf(0, 0), Epsilon: 1, Delta: 1e-2, Relation: budget.AddRemove, Count: true},
+		{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Epsilon: 1},
+		{Min: VectorOf(-2, -0.5, -0.5, -0.05), Max: VectorOf(2, 0.5, 0.5, 0.05), Epsilon: 1, Delta: 1e-2},
+		{Min: VectorOf(-2, -0.5, -0.25), Max: VectorOf(2, 0.5, 0.25), Rho: 0.1},
+		{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Epsilon: 1, Relation: budget.AddRemove},
+		{Min: VectorOf(0, 0), Max: VectorOf(4, 1), Epsilon: 1, Delta: 1e-2, Relation: budget.AddRemove, Count: true},
 	} {
 		m, err := New(p)
 		require.NoError(t, err)
@@ -452,11 +462,11 @@ func rowTotals(t *testing.T, m *Mechanism, rows ...[]float64) []int64 {
 	for _, row := range rows {
 		b.Add(row)
 	}
-	return (*b.state).totals()
+	return peek(b).totals()
 }
 
 func TestAddDoesNotAllocate(t *testing.T) {
-	b, err := NewBuilder(Params{Widths: VectorOf(4, 1), Rho: 1})
+	b, err := NewBuilder(Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 1})
 	require.NoError(t, err)
 	row, indices := []float64{1, 0.25}, []int{1, 0}
 	require.Zero(t, testing.AllocsPerRun(100, func() { b.Add(row) }))
@@ -468,7 +478,7 @@ func TestAddDoesNotAllocate(t *testing.T) {
 
 // Readers of a Sum and releases of a Mechanism do not disturb each other: for the race detector.
 func TestConcurrentUse(t *testing.T) {
-	m, err := New(Params{Widths: VectorOf(4, 1), Rho: 1})
+	m, err := New(Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 1})
 	require.NoError(t, err)
 	s, err := m.Release([]float64{1, 2})
 	require.NoError(t, err)

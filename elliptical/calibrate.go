@@ -20,7 +20,7 @@ func (p Params) calibrate(bits int) (law, error) {
 	if p.Ellipsoid.Len() > 0 {
 		return p.calibrateEllipsoid()
 	}
-	d := p.Widths.Len()
+	d := p.Min.Len()
 	sensitivity, middle := make([]float64, d, d+1), make([]float64, d)
 	for i := range d {
 		sensitivity[i], middle[i] = p.sensitivity(i), p.middle(i)
@@ -50,7 +50,7 @@ func (p Params) calibrate(bits int) (law, error) {
 		l.at[i].scale = scale
 	}
 	if !l.drawable() {
-		return law{}, bad("Widths.Len()", d, "fewer coordinates: for so little privacy loss the steps of their grids add up to more than the widths")
+		return law{}, bad("Min.Len()", d, "fewer coordinates: for so little privacy loss the steps of their grids add up to more than the widths")
 	}
 	return l, nil
 }
@@ -68,14 +68,13 @@ func (l law) drawable() bool {
 
 // sensitivity returns the most that one row changes the sum of coordinate i by, but for the grid.
 func (p Params) sensitivity(i int) float64 {
-	width, low := p.Widths.At(i), p.lower(i)
 	switch {
 	case p.replace():
-		return width
+		return p.width(i)
 	case p.Count:
-		return width / 2
+		return p.width(i) / 2
 	}
-	return max(math.Abs(low), math.Abs(low+width))
+	return max(math.Abs(p.Min.At(i)), math.Abs(p.Max.At(i)))
 }
 
 // scales returns the scales τᵢ·s with the least s that the guarantee allows for the sensitivities a, S = ‖a/τ‖ being rounded up, and so
@@ -83,18 +82,13 @@ func (p Params) sensitivity(i int) float64 {
 func (p Params) scales(a, tau []float64) ([]float64, error) {
 	// A quotient, a square and the compensated sum are off by a relative 2⁻⁵⁰ at most, the root by half of that and 2⁻⁵³.
 	const slack = 1 + 0x1p-48
-	var s float64
-	var err error
+	var norm float64
 	if p.laplace() {
-		s, err = noise.LaplaceScale(p.Epsilon, slack*accurateSum(a, tau, func(x float64) float64 { return x }))
+		norm = accurateSum(a, tau, func(x float64) float64 { return x })
 	} else {
-		norm := slack * math.Sqrt(accurateSum(a, tau, square))
-		if p.Rho > 0 {
-			s, err = noise.GaussianSigmaZCDP(p.Rho, norm)
-		} else {
-			s, err = noise.GaussianSigma(p.Epsilon, p.Delta, norm)
-		}
+		norm = math.Sqrt(accurateSum(a, tau, square))
 	}
+	s, err := noise.Scale(p.Epsilon, p.Delta, p.Rho, slack*norm)
 	if err != nil {
 		return nil, err
 	}

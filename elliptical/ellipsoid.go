@@ -86,8 +86,8 @@ func (p Params) validateEllipsoid() error {
 		return bad("Delta", p.Delta, "a number in [1e-300, 1), or Rho, where Ellipsoid is given: its noise is Gaussian")
 	case triangle(p.Ellipsoid.Len()) == 0:
 		return bad("Ellipsoid.Len()", p.Ellipsoid.Len(), "d(d+1)/2 for a d in [1, 512]")
-	case p.Widths.Len() > 0 || p.Lower.Len() > 0 || p.Weights.Len() > 0:
-		return bad("Widths.Len()", p.Widths.Len(), "none of Widths, Lower and Weights where Ellipsoid is given")
+	case p.Min.Len() > 0 || p.Max.Len() > 0 || p.Weights.Len() > 0:
+		return bad("Ellipsoid.Len()", p.Ellipsoid.Len(), "0 where Min, Max or Weights are given")
 	case p.Shape != Optimal || p.Count:
 		return bad("Shape", p.Shape, "Optimal, and Count false, where Ellipsoid is given")
 	case p.Power != 2:
@@ -111,7 +111,7 @@ func (p Params) dim() int {
 	if p.Ellipsoid.Len() > 0 {
 		return triangle(p.Ellipsoid.Len())
 	}
-	return p.Widths.Len()
+	return p.Min.Len()
 }
 
 // ellipsoidStep is the grid of z: the radius ½ is 2²⁶ steps, or where the noise is larger than 2⁴⁵ of these, fewer.

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -25,7 +26,7 @@ func TestEllipsoidRowsAreWithinIt(t *testing.T) {
 	hostile := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, 5e-324, 0, 1e-300, 1e300}
 	nearSingular := mat.NewSymDense(2, []float64{1, 1 - 0x1p-38, 1 - 0x1p-38, 1})
 	for _, m := range []*mat.SymDense{tilted, nearSingular, mat.NewSymDense(1, []float64{maxMatrix}), mat.NewSymDense(2, []float64{minMatrix, 0, 0, maxMatrix})} {
-		for _, p := range []Params{{Rho: 1}, {Epsilon: minEpsilon, Delta: minDelta}} {
+		for _, p := range []Params{{Rho: 1}, {Epsilon: limits.MinEpsilon, Delta: limits.MinDelta}} {
 			p.Ellipsoid = PackSymmetric(m)
 			mechanism, err := New(p)
 			require.NoError(t, err)
@@ -198,7 +199,7 @@ func TestEllipsoidScales(t *testing.T) {
 func TestEllipsoidOfOneIsTheInterval(t *testing.T) {
 	for _, p := range []Params{{Rho: 2}, {Epsilon: 1, Delta: 1e-5}, {Rho: 2, Relation: budget.AddRemove}} {
 		q := p
-		p.Ellipsoid, q.Widths = PackSymmetric(mat.NewSymDense(1, []float64{9})), VectorOf(3)
+		p.Ellipsoid, q = PackSymmetric(mat.NewSymDense(1, []float64{9})), q.around(3)
 		require.InEpsilon(t, q.Variance(0), p.Variance(0), 1e-6)
 		require.Equal(t, q.Guarantee(), p.Guarantee())
 	}
@@ -218,8 +219,8 @@ func TestEllipsoidIsChecked(t *testing.T) {
 		"Rho":              func(p *Params) { p.Rho = -1 },
 		"Ellipsoid.Len()":  func(p *Params) { p.Ellipsoid = VectorOf(1, 2) },
 		"Ellipsoid.Len() ": func(p *Params) { p.Ellipsoid = large },
-		"Widths.Len()":     func(p *Params) { p.Widths = VectorOf(1, 1, 1) },
-		"Widths.Len() ":    func(p *Params) { p.Lower = VectorOf(1, 1, 1) },
+		"Ellipsoid.Len()2": func(p *Params) { p.Min = VectorOf(1, 1, 1) },
+		"Ellipsoid.Len()3": func(p *Params) { p.Max = VectorOf(1, 1, 1) },
 		"Shape":            func(p *Params) { p.Shape = Spherical },
 		"Shape ":           func(p *Params) { p.Count, p.Relation = true, budget.AddRemove },
 		"Power":            func(p *Params) { p.Power = 1 },

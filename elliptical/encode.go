@@ -6,7 +6,6 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/wire"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // The encoding of a Sum, little-endian, version 1; floating-point numbers are IEEE 754 bits:
@@ -15,14 +14,13 @@ import (
 //	6      header: "dpsk", kind 6, version 1
 //	1      Relation
 //	1      Shape
-//	1      flags: 1 Lower is given, 2 Count, 4 Ellipsoid in the place of Widths
+//	1      flags: 1 Count, 2 Ellipsoid in the place of Min and Max
 //	8      Rho
 //	8      Epsilon
 //	8      Delta
 //	8      Power
 //	4      d
-//	8d     Widths, or 8·d(d+1)/2 of Ellipsoid
-//	8d     Lower, if given
+//	16d    Min, then Max; or 8·d(d+1)/2 of Ellipsoid
 //	8d     Weights, if Shape is Weighted
 //	then for each coordinate, and at the end for the count if there is one:
 //	8      step of the grid, a power of two
@@ -32,12 +30,17 @@ import (
 // The steps and scales follow from the Params, but their last digits need not be the same on every machine, so they travel. No other
 // bytes decode to the same Sum.
 const (
-	version       = 1
-	maxSteps      = 1 << 62 // more than any total with noise
-	flagLower     = 1
-	flagCount     = 2
-	flagEllipsoid = 4
+	version  = 1
+	maxSteps = 1 << 62 // more than any total with noise
 )
+
+// head is the part of the encoding between the header and d.
+func (p *Params) head(ellipsoid *bool) []wire.Field {
+	return []wire.Field{
+		wire.Byte(&p.Relation), wire.Byte(&p.Shape), wire.Flags(&p.Count, ellipsoid),
+		wire.Float(&p.Rho), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.Power),
+	}
+}
 
 // AppendBinary appends the encoding of the Sum to dst. The error, which wraps [ErrFormat], is for a Sum that is neither released nor
 // decoded.
@@ -45,29 +48,16 @@ func (s *Sum) AppendBinary(dst []byte) ([]byte, error) {
 	if s.law.dim == 0 {
 		return dst, fault.Format("elliptical", "a Sum that was not released has no encoding")
 	}
-	p, flags := s.params, byte(0)
-	if p.Lower.Len() > 0 {
-		flags |= flagLower
-	}
-	if p.Count {
-		flags |= flagCount
-	}
-	if p.Ellipsoid.Len() > 0 {
-		flags |= flagEllipsoid
-	}
-	float := func(x float64) { dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x)) }
+	p, ellipsoid := s.params, s.params.Ellipsoid.Len() > 0
 	dst = wire.AppendHeader(dst, wire.KindElliptical, version)
-	dst = append(dst, byte(p.Relation), byte(p.Shape), flags)
-	for _, x := range []float64{p.Rho, p.Epsilon, p.Delta, p.Power} {
-		float(x)
-	}
+	dst = wire.AppendFields(dst, p.head(&ellipsoid))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.law.dim))
-	for _, v := range []Vector{p.Widths, p.Ellipsoid, p.Lower, p.Weights} {
+	for _, v := range []Vector{p.Min, p.Max, p.Ellipsoid, p.Weights} {
 		dst = append(dst, v.bits...)
 	}
 	for i, c := range s.law.at {
-		float(c.step)
-		float(c.scale)
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(c.step))
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(c.scale))
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(s.steps[i]))
 	}
 	return dst, nil
@@ -126,29 +116,23 @@ func (l *law) readEllipsoid(matrix Vector) error {
 
 // readParams reads the Params. It fails unless they are valid, have their defaults filled in and are encoded in the one way they can be.
 func readParams(r *wire.Reader) (p Params) {
-	p.Relation, p.Shape = budget.Relation(r.Uint8()), Shape(r.Uint8())
-	flags := r.Uint8()
-	p.Rho, p.Epsilon, p.Delta, p.Power = r.Float64(), r.Float64(), r.Float64(), r.Float64()
+	ellipsoid := false
+	r.Fields(p.head(&ellipsoid))
 	n := r.Count(maxDim, 24) // step, scale and value of each
-	if flags&flagEllipsoid == 0 {
-		p.Widths = Vector{r.String(8 * n)}
-	} else if n <= maxEllipsoid {
+	switch {
+	case !ellipsoid:
+		p.Min, p.Max = Vector{r.String(8 * n)}, Vector{r.String(8 * n)}
+	case n <= maxEllipsoid:
 		p.Ellipsoid = Vector{r.String(8 * (n * (n + 1) / 2))}
-	}
-	if flags&flagLower != 0 {
-		p.Lower = Vector{r.String(8 * n)}
 	}
 	if p.Shape == Weighted {
 		p.Weights = Vector{r.String(8 * n)}
 	}
-	p.Count = flags&flagCount != 0
 	switch {
 	case r.Err() != nil:
-	case flags > flagLower|flagCount|flagEllipsoid:
-		r.Fail("unknown flags")
-	case p.validate() != nil:
+	case p.resolved() != p || p.validate() != nil:
 		r.Fail("invalid Params")
-	case wire.NegativeZero(p.Rho, p.Epsilon, p.Delta) || wire.NegativeZero(p.Lower.Values()...) || wire.NegativeZero(p.Ellipsoid.Values()...):
+	case wire.NegativeZero(p.Min.Values()...) || wire.NegativeZero(p.Max.Values()...) || wire.NegativeZero(p.Ellipsoid.Values()...):
 		r.Fail("a negative zero")
 	}
 	return p
@@ -168,11 +152,11 @@ func readCoordinate(r *wire.Reader, p Params, i int) coordinate {
 		c.low, c.high = -radiusSteps, radiusSteps
 		return c
 	}
-	if i == p.Widths.Len() {
+	if i == p.Min.Len() {
 		c.high = int64(math.Ceil(1 / max(c.step, 0x1p-60)))
 		return c
 	}
-	if most := max(p.Widths.At(i), math.Abs(p.lower(i))); most > c.step*0x1p52 {
+	if most := max(math.Abs(p.Min.At(i)), math.Abs(p.Max.At(i))); most > c.step*0x1p52 {
 		r.Fail("a grid that is too fine")
 		return coordinate{}
 	}

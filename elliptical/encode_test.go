@@ -5,23 +5,22 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/stretchr/testify/require"
 )
 
 // samples are Sums of each form, made without randomness.
 func samples() map[string]*Sum {
 	list := map[string]*Sum{}
 	for name, p := range map[string]Params{
-		"gaussian.hex": {Widths: VectorOf(4, 1, 0.1), Rho: 0.5, Relation: budget.Replace, Power: 1},
-		"laplace.hex":  {Widths: VectorOf(4, 1), Lower: VectorOf(0, -3.5), Epsilon: 0.5, Relation: budget.AddRemove, Power: 2},
-		"weighted.hex": {Widths: VectorOf(4, 1), Epsilon: 0.5, Delta: 1e-9, Relation: budget.Replace, Power: 2, Shape: Weighted, Weights: VectorOf(1, 3)},
-		"count.hex":    {Widths: VectorOf(4, 1), Lower: VectorOf(0, 0.25), Epsilon: 0.5, Relation: budget.AddRemove, Power: 2, Count: true},
+		"gaussian.hex": {Min: VectorOf(-2, -0.5, -0.05), Max: VectorOf(2, 0.5, 0.05), Rho: 0.5, Relation: budget.Replace, Power: 1},
+		"laplace.hex":  {Min: VectorOf(0, -3.5), Max: VectorOf(4, -2.5), Epsilon: 0.5, Relation: budget.AddRemove, Power: 2},
+		"weighted.hex": {Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Epsilon: 0.5, Delta: 1e-9, Relation: budget.Replace, Power: 2, Shape: Weighted, Weights: VectorOf(1, 3)},
+		"count.hex":    {Min: VectorOf(0, 0.25), Max: VectorOf(4, 1.25), Epsilon: 0.5, Relation: budget.AddRemove, Power: 2, Count: true},
 	} {
-		l := law{laplace: p.laplace(), dim: p.Widths.Len()}
-		for i := range p.Widths.Len() {
+		l := law{laplace: p.laplace(), dim: p.Min.Len()}
+		for i := range p.Min.Len() {
 			l.at = append(l.at, p.box(i, coordinate{step: math.Ldexp(1, i-30), scale: 3.25 + float64(i)}))
 		}
 		if p.Count {
@@ -76,8 +75,8 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"negative zero δ":  func(s *Sum) { s.params.Delta = math.Copysign(0, -1) },
 		"shape":            func(s *Sum) { s.params.Shape = 17 },
 		"two guarantees":   func(s *Sum) { s.params.Rho = 1 },
-		"width":            func(s *Sum) { s.params.Widths = VectorOf(4, -1) },
-		"lower −0":         func(s *Sum) { s.params.Lower.bits = strings.Repeat("\x00", 7) + "\x80" + s.params.Lower.bits[8:] },
+		"width":            func(s *Sum) { s.params.Max = VectorOf(4, -1) },
+		"Min −0":           func(s *Sum) { s.params.Min.bits = strings.Repeat("\x00", 7) + "\x80" + s.params.Min.bits[8:] },
 		"step":             func(s *Sum) { s.law.at[0].step = 0.75 },
 		"negative step":    func(s *Sum) { s.law.at[0].step = -0.5 },
 		"infinite step":    func(s *Sum) { s.law.at[0].step = math.Inf(1) },
@@ -87,7 +86,7 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"too much noise":   func(s *Sum) { s.law.at[1].scale = 0x1p30 },
 		"value":            func(s *Sum) { s.steps[2] = math.MinInt64 },
 		"large value":      func(s *Sum) { s.steps[0] = maxSteps + 1 },
-		"count, no middle": func(s *Sum) { s.params.Lower = VectorOf(-2, -0.5) },
+		"count, no middle": func(s *Sum) { s.params.Min = VectorOf(-4, -1.25) },
 	})
 }
 
@@ -108,9 +107,9 @@ func TestReaders(t *testing.T) {
 	for _, s := range samples() {
 		dptest.Readers(t, s)
 	}
-	m, err := New(Params{Widths: VectorOf(4, 1), Rho: 1})
+	m, err := New(Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 1})
 	require.NoError(t, err)
-	for _, public := range []any{&Sum{}, m.Params(), m.Params().Widths} {
+	for _, public := range []any{&Sum{}, m.Params(), m.Params().Min} {
 		dptest.Readers(t, public)
 	}
 }

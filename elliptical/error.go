@@ -3,6 +3,7 @@ package elliptical
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -122,13 +123,6 @@ func laplaceReach(s, t, tail float64) float64 {
 		}
 		return (math.Exp(-x/s) - ratio*ratio*math.Exp(-x/t)) / (1 - ratio*ratio)
 	}
-	low, high := 0.0, 4*s*(1-math.Log(tail)) // (1 + x/(2s))·e^{−x/s} ≤ 3·e^{−x/(2s)} is below tail there
-	for range 100 {
-		if x := low + (high-low)/2; survival(x) > tail {
-			low = x
-		} else {
-			high = x
-		}
-	}
-	return high
+	far := 4 * s * (1 - math.Log(tail)) // (1 + x/(2s))·e^{−x/s} ≤ 3·e^{−x/(2s)} is below tail there
+	return search.Root(0, far, 100, func(x float64) float64 { return tail - survival(x) })
 }

@@ -6,28 +6,27 @@ import (
 	"math/big"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/stretchr/testify/require"
 )
 
 // settings are Params of two coordinates, or one and the count, that are small enough for an enumeration of their output laws.
 func settings() map[string]Params {
 	list := map[string]Params{}
 	for name, p := range map[string]Params{
-		"replace":         {Widths: VectorOf(4, 1)},
-		"replace/p=1":     {Widths: VectorOf(4, 1), Power: 1},
-		"replace/uneven":  {Widths: VectorOf(3.3, 0.7), Lower: VectorOf(-1.1, 0.45)},
-		"replace/sphere":  {Widths: VectorOf(4, 1), Shape: Spherical},
-		"replace/volume":  {Widths: VectorOf(3, 1.3), Shape: MinimumVolume},
-		"replace/weights": {Widths: VectorOf(4, 1), Shape: Weighted, Weights: VectorOf(1, 5)},
-		"add":             {Widths: VectorOf(4, 1.2), Relation: budget.AddRemove},
-		"add/one-sided":   {Widths: VectorOf(2, 1.3), Lower: VectorOf(0, 0.3), Relation: budget.AddRemove},
-		"add/count":       {Widths: VectorOf(1.4), Lower: VectorOf(0), Relation: budget.AddRemove, Count: true},
-		"add/count/far":   {Widths: VectorOf(1.3), Lower: VectorOf(-2.2), Relation: budget.AddRemove, Count: true},
-		"add/count/p=1":   {Widths: VectorOf(1.4), Lower: VectorOf(0.1), Relation: budget.AddRemove, Count: true, Power: 1},
+		"replace":         {Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5)},
+		"replace/p=1":     {Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Power: 1},
+		"replace/uneven":  {Min: VectorOf(-1.1, 0.45), Max: VectorOf(2.2, 1.15)},
+		"replace/sphere":  {Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Shape: Spherical},
+		"replace/volume":  {Min: VectorOf(-1.5, -0.65), Max: VectorOf(1.5, 0.65), Shape: MinimumVolume},
+		"replace/weights": {Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Shape: Weighted, Weights: VectorOf(1, 5)},
+		"add":             {Min: VectorOf(-2, -0.6), Max: VectorOf(2, 0.6), Relation: budget.AddRemove},
+		"add/one-sided":   {Min: VectorOf(0, 0.3), Max: VectorOf(2, 1.6), Relation: budget.AddRemove},
+		"add/count":       {Min: VectorOf(0), Max: VectorOf(1.4), Relation: budget.AddRemove, Count: true},
+		"add/count/far":   {Min: VectorOf(-2.2), Max: VectorOf(-0.9), Relation: budget.AddRemove, Count: true},
+		"add/count/p=1":   {Min: VectorOf(0.1), Max: VectorOf(1.5), Relation: budget.AddRemove, Count: true, Power: 1},
 	} {
 		q := p
 		q.Rho = 0.3
@@ -241,15 +240,15 @@ func TestScalesExactly(t *testing.T) {
 				if p.Weights.Len() > 0 {
 					continue
 				}
-				widths, lower := make([]float64, d), make([]float64, d)
-				for i := range widths {
-					widths[i] = math.Pow(float64(i+1), -1.7)
-					lower[i] = -widths[i] / 3
+				low, high := make([]float64, d), make([]float64, d)
+				for i := range low {
+					width := math.Pow(float64(i+1), -1.7)
+					low[i], high[i] = -width/2, width/2
+					if p.Min.At(0) != -p.Max.At(0) {
+						low[i], high[i] = -width/3, width*2/3
+					}
 				}
-				p.Widths = VectorOf(widths...)
-				if p.Lower.Len() > 0 {
-					p.Lower = VectorOf(lower...)
-				}
+				p.Min, p.Max = VectorOf(low...), VectorOf(high...)
 			}
 			m, err := New(p)
 			require.NoError(t, err)

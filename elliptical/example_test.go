@@ -11,9 +11,9 @@ import (
 // Ages and incomes of 1000 people: two ranges, one release.
 func Example() {
 	b, err := elliptical.NewBuilder(elliptical.Params{
-		Widths: elliptical.VectorOf(100, 200_000),
-		Lower:  elliptical.VectorOf(0, 0),
-		Rho:    0.5,
+		Min: elliptical.VectorOf(0, 0),
+		Max: elliptical.VectorOf(100, 200_000),
+		Rho: 0.5,
 	})
 	if err != nil {
 		panic(err)
@@ -29,14 +29,14 @@ func Example() {
 	// Within six standard deviations of the noise:
 	fmt.Println(math.Abs(s.Estimate(0)-44_500) < 6*math.Sqrt(s.Variance(0)), math.Abs(s.Estimate(1)-34_995_000) < 6*math.Sqrt(s.Variance(1)))
 	// Output:
-	// 0.5-zCDP under Replace
+	// ρ = 0.5 (zCDP) for one row, replaced
 	// true true
 }
 
 // Figure 4.1 of the thesis: the mean squared error for ranges of 4 and 1, for three shapes.
 func ExampleParams_ExpectedError() {
 	for _, shape := range []elliptical.Shape{elliptical.Optimal, elliptical.Spherical, elliptical.MinimumVolume} {
-		p := elliptical.Params{Widths: elliptical.VectorOf(4, 1), Rho: 1, Shape: shape}
+		p := elliptical.Params{Min: elliptical.VectorOf(-2, -0.5), Max: elliptical.VectorOf(2, 0.5), Rho: 1, Shape: shape}
 		fmt.Printf("%v: %.4g\n", shape, p.ExpectedError(2))
 	}
 	// Output:
@@ -47,11 +47,11 @@ func ExampleParams_ExpectedError() {
 
 // Where the number of rows is private and values are not negative, releasing it too pays.
 func ExampleParams_count() {
-	widths := make([]float64, 1000)
-	for i := range widths {
-		widths[i] = math.Pow(float64(i+1), -0.8)
+	most := make([]float64, 1000)
+	for i := range most {
+		most[i] = math.Pow(float64(i+1), -0.8)
 	}
-	p := elliptical.Params{Widths: elliptical.VectorOf(widths...), Lower: elliptical.VectorOf(make([]float64, 1000)...), Rho: 1, Relation: budget.AddRemove}
+	p := elliptical.Params{Min: elliptical.VectorOf(make([]float64, 1000)...), Max: elliptical.VectorOf(most...), Rho: 1, Relation: budget.AddRemove}
 	plain := p.ExpectedError(2)
 	p.Count = true
 	fmt.Printf("%.3f\n", p.ExpectedError(2)/plain)

@@ -39,21 +39,21 @@ type coordinate struct {
 // steps then, or the interval farther than 2³⁶ steps from 0. Rounding a row is off by half a step: 2⁻³³ of the width, 2⁻⁴⁵ of the noise
 // or 2⁻³⁶ of the distance from 0, whichever is most.
 func (p Params) gridded(i int, scale float64, bits int) coordinate {
-	width, low := p.Widths.At(i), p.lower(i)
-	step := max(math.Ldexp(powerAbove(width), -bits), math.Ldexp(powerAbove(scale), -45), math.Ldexp(powerAbove(math.Abs(low)), -36))
+	far := math.Abs(p.Min.At(i))
+	step := max(math.Ldexp(powerAbove(p.width(i)), -bits), math.Ldexp(powerAbove(scale), -45), math.Ldexp(powerAbove(far), -36))
 	return p.box(i, coordinate{step: step, scale: scale})
 }
 
 // box fills in the bounds of a row's value and what it is counted from.
 func (p Params) box(i int, c coordinate) coordinate {
-	if p.Lower.Len() == 0 {
-		c.high = int64(math.Ceil(p.Widths.At(i) / 2 / c.step))
-		c.low = -c.high
-		return c
+	low, high := p.Min.At(i), p.Max.At(i)
+	c.low, c.high = int64(math.Floor(low/c.step)), int64(math.Ceil(high/c.step))
+	if low < 0 && c.low == 0 { // the quotient underflowed
+		c.low = -1
 	}
-	y := p.Lower.At(i) / c.step
-	c.low = int64(math.Floor(y))
-	c.high = int64(math.Ceil(y)) + int64(math.Ceil(p.Widths.At(i)/c.step))
+	if high > 0 && c.high == 0 {
+		c.high = 1
+	}
 	if p.Count {
 		c.high += (c.high - c.low) & 1
 		c.centre = c.low + (c.high-c.low)/2

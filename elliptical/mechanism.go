@@ -65,7 +65,7 @@ func (m *Mechanism) HalfWidth(i int, confidence float64) float64 {
 // and infinities saturate, which no neighbour of a finite sum is.
 func (m *Mechanism) Release(sum []float64) (*Sum, error) {
 	if m.law.dim == 0 {
-		return nil, bad("Widths.Len()", 0, "a Mechanism that New made")
+		return nil, bad("Min.Len()", 0, "a Mechanism that New made")
 	}
 	if m.law.lower != nil {
 		return nil, bad("Ellipsoid.Len()", m.params.Ellipsoid.Len(), "0 for a ready sum: only rows can be scaled to an ellipsoid")

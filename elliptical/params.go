@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/enum"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -17,38 +19,35 @@ var (
 )
 
 const (
-	minEpsilon = 0x1p-30
-	maxEpsilon = 0x1p10
-	minDelta   = 1e-300
-	minRho     = 0x1p-40
-	maxRho     = 0x1p20
-	minWidth   = 0x1p-100 // of Widths and Weights
-	maxWidth   = 0x1p100
-	maxOffset  = 0x1p16 // of |Lower| in widths
-	minPower   = 0x1p-10
-	maxPower   = 64
-	maxDim     = 1 << 26
+	minWidth  = 0x1p-100 // of Max − Min and of Weights
+	maxWidth  = 0x1p100
+	maxOffset = 0x1p16 // of |Min| in widths
+	minPower  = 0x1p-10
+	maxPower  = 64
+	maxDim    = 1 << 26
 )
 
 // Params are the public numbers of a release. They are comparable, and every method answers before any data is seen.
 //
-// Widths or Ellipsoid are required, and one guarantee: Rho, or Epsilon with or without Delta. All other fields may be 0 or empty; what
-// that means stands with each.
+// Min and Max, or Ellipsoid, are required, and one guarantee: Rho, or Epsilon with or without Delta. All
+// other fields may be 0 or empty; what that means stands with each.
 type Params struct {
-	// Widths are Δ₁, …, Δ_d in the units of the data, each in [2⁻¹⁰⁰, 2¹⁰⁰], d at most 2²⁶ (less where ε is so small that the noise is 2³⁰
-	// widths and more): coordinate i of a row is in an interval of length Δᵢ. A coordinate of width 0 is the same in every row and not
-	// private; leave it out.
-	Widths Vector
-	// Ellipsoid stands in the place of Widths where coordinates are correlated: the matrix M of [PackSymmetric], d at most 512, such
-	// that rows x have xᵀM⁻¹x ≤ ¼ and so two rows differ by at most 1 in that norm; others are scaled to it. The noise is Gaussian of
-	// covariance in proportion to M, which no other Gaussian noise beats in any coordinate. Lower, Weights, Power, Shape and Count have
-	// no part in it.
+	// Min and Max are the ends of the intervals that the coordinates of a row
+	// are clamped to, in the units of the data, d numbers each, d at most 2²⁶
+	// (less where ε is so small that the noise is 2³⁰ widths and more). Each
+	// width Δᵢ = Max − Min is in [2⁻¹⁰⁰, 2¹⁰⁰], and |Min| at most 2¹⁶·Δᵢ: count
+	// what is farther from 0 from a public number near it. A coordinate of
+	// width 0 is the same in every row and not private; leave it out.
+	Min, Max Vector
+	// Ellipsoid stands in the place of Min and Max where coordinates are
+	// correlated: the matrix M of [PackSymmetric], d at most 512, such that rows
+	// x have xᵀM⁻¹x ≤ ¼ and so two rows differ by at most 1 in that norm; others
+	// are scaled to it. The noise is Gaussian of covariance in proportion to M,
+	// which no other Gaussian noise beats in any coordinate. Weights, Power,
+	// Shape and Count have no part in it.
 	Ellipsoid Vector
-	// Lower are the left ends of the intervals, each at most 2¹⁶·Δᵢ in absolute value (what is farther from 0 should be counted from
-	// a public number near it). Empty stands for −Δᵢ/2: intervals around 0.
-	Lower Vector
 
-	// Rho is ρ of ρ-zCDP by Gaussian noise, in [2⁻⁴⁰, 2²⁰], or 0 where Epsilon is given.
+	// Rho is ρ of ρ-zCDP by Gaussian noise, in [2⁻⁶⁰, 2²⁰], or 0 with Epsilon.
 	Rho float64
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰], or 0 where Rho is given.
 	Epsilon float64
@@ -67,7 +66,7 @@ type Params struct {
 	Weights Vector
 	// Count releases the number of rows too, where that is private and intervals are not around 0: each row then counts from the middle
 	// of its intervals, which under AddRemove halves what it can change, and the noisy count, times the middle, is added back. It needs
-	// AddRemove, Lower, Shape Optimal and at least one interval whose middle is not 0.
+	// AddRemove, Shape Optimal and at least one interval whose middle is not 0.
 	Count bool
 }
 
@@ -86,19 +85,9 @@ const (
 )
 
 // String returns the name of the constant.
-func (s Shape) String() string {
-	switch s {
-	case Optimal:
-		return "Optimal"
-	case Spherical:
-		return "Spherical"
-	case MinimumVolume:
-		return "MinimumVolume"
-	case Weighted:
-		return "Weighted"
-	}
-	return fmt.Sprintf("Shape(%d)", uint8(s))
-}
+func (s Shape) String() string { return enum.Name(s, shapeNames, "Shape") }
+
+var shapeNames = []string{"Optimal", "Spherical", "MinimumVolume", "Weighted"}
 
 // resolved returns the Params with their defaults filled in and without −0.
 func (p Params) resolved() Params {
@@ -121,19 +110,10 @@ func between(x, least, most float64) bool { return x >= least && x <= most }
 
 // validateGuarantee checks the guarantee and its relation.
 func (p Params) validateGuarantee() error {
-	switch {
-	case p.Rho != 0 && (p.Epsilon != 0 || p.Delta != 0):
-		return bad("Rho", p.Rho, "0 where Epsilon or Delta is given")
-	case p.Rho != 0 && !between(p.Rho, minRho, maxRho):
-		return bad("Rho", p.Rho, "a number in [2⁻⁴⁰, 2²⁰], or Epsilon")
-	case p.Rho == 0 && !between(p.Epsilon, minEpsilon, maxEpsilon):
-		return bad("Epsilon", p.Epsilon, "a number in [2⁻³⁰, 2¹⁰], or Rho")
-	case p.Delta != 0 && !(p.Delta >= minDelta && p.Delta < 1):
-		return bad("Delta", p.Delta, "0 or a number in [1e-300, 1)")
-	case p.Relation != budget.Replace && p.Relation != budget.AddRemove:
-		return bad("Relation", p.Relation, "Replace or AddRemove")
+	if err := limits.OneOf("elliptical", p.Epsilon, p.Delta, p.Rho); err != nil {
+		return err
 	}
-	return nil
+	return limits.Relation("elliptical", p.Relation)
 }
 
 // validate checks resolved Params, but for what only the calibration finds: see factor and drawable.
@@ -144,31 +124,36 @@ func (p Params) validate() error {
 	if p.Ellipsoid.Len() > 0 {
 		return p.validateEllipsoid()
 	}
-	d := p.Widths.Len()
+	d := p.Min.Len()
 	switch {
 	case d == 0 || d > maxDim:
-		return bad("Widths.Len()", d, "1 to 2²⁶ coordinates")
+		return bad("Min.Len()", d, "1 to 2²⁶ coordinates")
+	case p.Max.Len() != d:
+		return bad("Max.Len()", p.Max.Len(), "as many as Min")
 	case !between(p.Power, minPower, maxPower):
 		return bad("Power", p.Power, "0 or a number in [2⁻¹⁰, 64]")
 	case p.Shape > Weighted:
 		return bad("Shape", p.Shape, "one of the constants")
-	case p.Lower.Len() != 0 && p.Lower.Len() != d:
-		return bad("Lower.Len()", p.Lower.Len(), "0 or as many as Widths")
 	case p.Shape == Weighted && p.Weights.Len() != d:
-		return bad("Weights.Len()", p.Weights.Len(), "as many as Widths")
+		return bad("Weights.Len()", p.Weights.Len(), "as many as Min")
 	case p.Shape != Weighted && p.Weights.Len() != 0:
 		return bad("Weights.Len()", p.Weights.Len(), "0 unless Shape is Weighted")
-	case p.Count && (p.Relation != budget.AddRemove || p.Lower.Len() == 0 || p.Shape != Optimal):
-		return bad("Count", p.Count, "false unless Relation is AddRemove, Lower is given and Shape is Optimal")
+	case p.Count && (p.Relation != budget.AddRemove || p.Shape != Optimal):
+		return bad("Count", p.Count, "false unless Relation is AddRemove and Shape is Optimal")
 	}
 	middle := false
 	for i := range d {
-		width := p.Widths.At(i)
-		if !between(width, minWidth, maxWidth) {
-			return bad(fmt.Sprintf("Widths[%d]", i), width, "a number in [2⁻¹⁰⁰, 2¹⁰⁰]")
+		low, width := p.Min.At(i), p.width(i)
+		if !between(math.Abs(low), 0, math.MaxFloat64) {
+			return bad(fmt.Sprintf("Min[%d]", i), low, "a finite number")
 		}
-		if p.Lower.Len() > 0 && !between(p.Lower.At(i), -maxOffset*width, maxOffset*width) {
-			return bad(fmt.Sprintf("Lower[%d]", i), p.Lower.At(i), "at most 2¹⁶ times the width in absolute value")
+		if !between(width, minWidth, maxWidth) {
+			want := fmt.Sprintf("a number above Min[%d] = %v by 2⁻¹⁰⁰ to 2¹⁰⁰", i, low)
+			return bad(fmt.Sprintf("Max[%d]", i), p.Max.At(i), want)
+		}
+		if !between(low, -maxOffset*width, maxOffset*width) {
+			want := fmt.Sprintf("at most 2¹⁶·(Max[%d] − Min[%d]) = %v in absolute value", i, i, maxOffset*width)
+			return bad(fmt.Sprintf("Min[%d]", i), low, want)
 		}
 		if p.Shape == Weighted && !between(p.Weights.At(i), minWidth, maxWidth) {
 			return bad(fmt.Sprintf("Weights[%d]", i), p.Weights.At(i), "a number in [2⁻¹⁰⁰, 2¹⁰⁰]")
@@ -181,16 +166,11 @@ func (p Params) validate() error {
 	return nil
 }
 
-// lower returns the left end of interval i.
-func (p Params) lower(i int) float64 {
-	if p.Lower.Len() == 0 {
-		return -p.Widths.At(i) / 2
-	}
-	return p.Lower.At(i)
-}
+// width returns Δᵢ, up to the last digit: the sensitivity is that of the grid, see box.
+func (p Params) width(i int) float64 { return p.Max.At(i) - p.Min.At(i) }
 
 // middle returns the middle of interval i.
-func (p Params) middle(i int) float64 { return p.lower(i) + p.Widths.At(i)/2 }
+func (p Params) middle(i int) float64 { return p.Min.At(i)/2 + p.Max.At(i)/2 }
 
 // replace reports whether neighbours differ in one row replaced.
 func (p Params) replace() bool { return p.Relation == budget.Replace }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
 
@@ -24,12 +26,12 @@ func TestVector(t *testing.T) {
 	require.Equal(t, 1.5, v.At(0))
 	require.Equal(t, "[1 2]", VectorOf(1, 2).String())
 	require.Equal(t, "[0 0 0 0 0 0 0 0]… (20 numbers)", VectorOf(make([]float64, 20)...).String())
-	require.Equal(t, map[Params]bool{{Widths: VectorOf(1, 2)}: true}, map[Params]bool{{Widths: VectorOf(1, 2)}: true})
+	require.Equal(t, map[Params]bool{{Min: VectorOf(-0.5, -1), Max: VectorOf(0.5, 1)}: true}, map[Params]bool{{Min: VectorOf(-0.5, -1), Max: VectorOf(0.5, 1)}: true})
 }
 
 // Every field at its edges. An error names the field and its public value.
 func TestParamsAreChecked(t *testing.T) {
-	good := Params{Widths: VectorOf(4, 1), Rho: 1}
+	good := Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 1}
 	strange := []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, math.MaxFloat64}
 	spoiled := map[string][]Params{}
 	spoil := func(field string, change func(p *Params)) {
@@ -41,10 +43,10 @@ func TestParamsAreChecked(t *testing.T) {
 		spoil("Rho", func(p *Params) { p.Rho = x })
 		spoil("Epsilon", func(p *Params) { p.Rho, p.Epsilon = 0, x })
 		spoil("Power", func(p *Params) { p.Power = x })
-		spoil("Widths[1]", func(p *Params) { p.Widths = VectorOf(4, x) })
+		spoil("Max[1]", func(p *Params) { p.Min, p.Max = VectorOf(0, 0), VectorOf(4, x) })
 		spoil("Weights[0]", func(p *Params) { p.Shape, p.Weights = Weighted, VectorOf(x, 1) })
-		if x != 5e-324 && x != -1 {
-			spoil("Lower[1]", func(p *Params) { p.Lower = VectorOf(0, x) })
+		if x != 5e-324 && x != -1 && x != math.MaxFloat64 {
+			spoil("Min[1]", func(p *Params) { p.Min, p.Max = VectorOf(0, x), VectorOf(4, x+1) })
 		}
 	}
 	for _, x := range []float64{-1, math.NaN(), 1, math.Inf(1), math.Inf(-1), 5e-324} {
@@ -52,23 +54,25 @@ func TestParamsAreChecked(t *testing.T) {
 	}
 	spoil("Epsilon", func(p *Params) { p.Rho = 0 })
 	spoil("Epsilon", func(p *Params) { p.Rho, p.Delta = 0, 0.1 })
-	spoil("Rho", func(p *Params) { p.Epsilon = 1 })
-	spoil("Rho", func(p *Params) { p.Delta = 0.1 })
-	spoil("Widths.Len()", func(p *Params) { p.Widths = Vector{} })
-	spoil("Widths[0]", func(p *Params) { p.Widths = VectorOf(0, 1) })
-	spoil("Lower.Len()", func(p *Params) { p.Lower = VectorOf(0) })
+	spoil("Epsilon", func(p *Params) { p.Epsilon = 1 })
+	spoil("Delta", func(p *Params) { p.Delta = 0.1 })
+	spoil("Min.Len()", func(p *Params) { p.Min = Vector{} })
+	spoil("Max.Len()", func(p *Params) { p.Max = Vector{} })
+	spoil("Max.Len()", func(p *Params) { p.Max = VectorOf(1) })
+	spoil("Max[0]", func(p *Params) { p.Min, p.Max = VectorOf(0, 1), VectorOf(0, 2) })
+	spoil("Max[0]", func(p *Params) { p.Min, p.Max = VectorOf(5, 1), VectorOf(4, 2) })
+	spoil("Min[1]", func(p *Params) { p.Min, p.Max = VectorOf(0, 1e6), VectorOf(1, 1e6+1) })
 	spoil("Weights.Len()", func(p *Params) { p.Weights = VectorOf(1, 1) })
 	spoil("Weights.Len()", func(p *Params) { p.Shape = Weighted })
 	spoil("Shape", func(p *Params) { p.Shape = 4 })
-	for _, r := range []budget.Relation{budget.L1, budget.L2, budget.OneBit, 77} {
+	for _, r := range []budget.Relation{3, 77} {
 		spoil("Relation", func(p *Params) { p.Relation = r })
 	}
 	spoil("Count", func(p *Params) { p.Count = true })
-	spoil("Count", func(p *Params) { p.Count, p.Lower = true, VectorOf(0, 0) })
+	spoil("Count", func(p *Params) { p.Count, p.Min = true, VectorOf(0, 0) })
 	spoil("Count", func(p *Params) { p.Count, p.Relation = true, budget.AddRemove })
-	spoil("Count", func(p *Params) { p.Count, p.Relation, p.Lower = true, budget.AddRemove, VectorOf(-2, -0.5) })
 	spoil("Count", func(p *Params) {
-		p.Count, p.Relation, p.Lower, p.Shape = true, budget.AddRemove, VectorOf(0, 0), Spherical
+		p.Count, p.Relation, p.Min, p.Shape = true, budget.AddRemove, VectorOf(0, 0), Spherical
 	})
 	for field, list := range spoiled {
 		for _, p := range list {
@@ -82,15 +86,32 @@ func TestParamsAreChecked(t *testing.T) {
 	}
 }
 
+// Both ends of an interval are asked for: a width alone once stood for an interval around 0, in which the
+// age of 48 in [0, 100] became 41.
+func TestBothEndsOfAnInterval(t *testing.T) {
+	for _, p := range []Params{{Max: VectorOf(100), Rho: limits.MaxRho}, {Min: VectorOf(0), Rho: limits.MaxRho}} {
+		require.ErrorIs(t, second(NewBuilder(p)), ErrParams)
+		require.ErrorIs(t, second(New(p)), ErrParams)
+	}
+	b, err := NewBuilder(Params{Min: VectorOf(0), Max: VectorOf(100), Rho: limits.MaxRho})
+	require.NoError(t, err)
+	for range 1000 {
+		b.Add([]float64{48})
+	}
+	s, err := b.Release()
+	require.NoError(t, err)
+	require.InDelta(t, 48_000, s.Estimate(0), 1) // 14 standard deviations of the noise
+}
+
 func second[T any](_ T, err error) error { return err }
 
 // The limits of all fields together calibrate, sample and encode.
 func TestExtremeParams(t *testing.T) {
-	wide := VectorOf(minWidth, maxWidth, 1)
 	list := []Params{}
-	for _, p := range []Params{{Rho: minRho}, {Rho: maxRho}, {Epsilon: minEpsilon}, {Epsilon: maxEpsilon}, {Epsilon: minEpsilon, Delta: minDelta}, {Epsilon: maxEpsilon, Delta: 0.999}} {
+	for _, p := range []Params{{Rho: limits.MinRho}, {Rho: limits.MaxRho}, {Epsilon: limits.MinEpsilon}, {Epsilon: limits.MaxEpsilon}, {Epsilon: limits.MinEpsilon, Delta: limits.MinDelta}, {Epsilon: limits.MaxEpsilon, Delta: 0.999}} {
 		for _, power := range []float64{minPower, 1, maxPower} {
-			p.Widths, p.Power = wide, power
+			p.Power = power
+			p = p.around(minWidth, maxWidth, 1)
 			list = append(list, p)
 			q := p
 			q.Shape = Spherical
@@ -100,7 +121,9 @@ func TestExtremeParams(t *testing.T) {
 			q.Shape, q.Weights = Weighted, VectorOf(maxWidth, minWidth, 1)
 			list = append(list, q)
 			q = p
-			q.Relation, q.Lower = budget.AddRemove, VectorOf(minWidth*maxOffset, -maxWidth*maxOffset, 5e-324)
+			q.Relation = budget.AddRemove
+			q.Min = VectorOf(minWidth*(maxOffset-1), -maxWidth*maxOffset, 5e-324)
+			q.Max = VectorOf(minWidth*maxOffset, -maxWidth*(maxOffset-1), 1)
 			list = append(list, q)
 			q.Count = true
 			list = append(list, q)
@@ -133,7 +156,7 @@ func TestExtremeParams(t *testing.T) {
 // Steps of the grid are 2⁻⁴⁵ of the noise at least. With noise of 2³⁰ widths and more than 2¹⁴ coordinates, these alone would be more than
 // all widths; noise that is calibrated to them is too large for the grid, and cannot be drawn.
 func TestNoiseCanAlwaysBeDrawn(t *testing.T) {
-	for _, p := range []Params{{Epsilon: minEpsilon, Shape: Spherical}, {Epsilon: minEpsilon, Power: maxPower}, {Epsilon: minEpsilon, Delta: minDelta, Shape: Spherical}} {
+	for _, p := range []Params{{Epsilon: limits.MinEpsilon, Shape: Spherical}, {Epsilon: limits.MinEpsilon, Power: maxPower}, {Epsilon: limits.MinEpsilon, Delta: limits.MinDelta, Shape: Spherical}} {
 		refused, many := 0, 1<<16
 		if p.Delta > 0 {
 			many = 1 << 20
@@ -147,7 +170,7 @@ func TestNoiseCanAlwaysBeDrawn(t *testing.T) {
 				widths[i] = minWidth
 			}
 			widths[0] = 1
-			p.Widths = VectorOf(widths...)
+			p = p.around(widths...)
 			m, err := New(p)
 			if err != nil {
 				require.ErrorIs(t, err, ErrParams)
@@ -167,13 +190,13 @@ func TestNoiseCanAlwaysBeDrawn(t *testing.T) {
 }
 
 func TestPlanning(t *testing.T) {
-	m, err := New(Params{Widths: VectorOf(4, 1), Rho: 0.5, Delta: math.Copysign(0, -1)})
+	m, err := New(Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 0.5, Delta: math.Copysign(0, -1)})
 	require.NoError(t, err)
-	require.Equal(t, Params{Widths: VectorOf(4, 1), Rho: 0.5, Relation: budget.Replace, Power: 2}, m.Params())
-	require.Equal(t, budget.ZCDP(0.5, budget.Replace), m.Guarantee())
-	require.Equal(t, budget.ApproxDP(1, 0.1, budget.AddRemove), Params{Widths: VectorOf(1), Epsilon: 1, Delta: 0.1, Relation: budget.AddRemove}.Guarantee())
-	require.Equal(t, budget.PureDP(1, budget.Replace), Params{Widths: VectorOf(1), Epsilon: 1}.Guarantee())
-	require.Equal(t, "elliptical.Mechanism: Gaussian noise, Optimal, for 2 coordinates, 0.5-zCDP under Replace", m.String())
+	require.Equal(t, Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 0.5, Relation: budget.Replace, Power: 2}, m.Params())
+	require.Equal(t, budget.ZCDP(0.5, budget.Row(budget.Replace)), m.Guarantee())
+	require.Equal(t, budget.ApproxDP(1, 0.1, budget.Row(budget.AddRemove)), Params{Min: VectorOf(-0.5), Max: VectorOf(0.5), Epsilon: 1, Delta: 0.1, Relation: budget.AddRemove}.Guarantee())
+	require.Equal(t, budget.PureDP(1, budget.Row(budget.Replace)), Params{Min: VectorOf(-0.5), Max: VectorOf(0.5), Epsilon: 1}.Guarantee())
+	require.Equal(t, "elliptical.Mechanism: Gaussian noise, Optimal, for 2 coordinates, ρ = 0.5 (zCDP) for one row, replaced", m.String())
 	for _, i := range []int{-1, 2, math.MaxInt} {
 		require.True(t, math.IsNaN(m.Variance(i)) && math.IsNaN(m.HalfWidth(i, 0.5)))
 	}
@@ -187,7 +210,7 @@ func TestPlanning(t *testing.T) {
 	require.Equal(t, "Shape(9)", Shape(9).String())
 	require.Equal(t, "MinimumVolume Spherical", MinimumVolume.String()+" "+Spherical.String())
 	// the largest powers of the least noise: Γ(p) wins
-	for _, q := range []Params{{Widths: VectorOf(0x1p-100), Epsilon: 1024}, {Widths: VectorOf(0x1p-100), Rho: 0x1p20}, {Widths: VectorOf(1, 2), Epsilon: 1, Delta: 0.5}} {
+	for _, q := range []Params{Params{Epsilon: 1024}.around(0x1p-100), Params{Rho: 0x1p20}.around(0x1p-100), {Min: VectorOf(-0.5, -1), Max: VectorOf(0.5, 1), Epsilon: 1, Delta: 0.5}} {
 		for _, power := range []float64{0x1p999, 0x1.8p1010, 0x1p1020, math.MaxFloat64} {
 			require.True(t, math.IsInf(q.ExpectedError(power), 1), "%+v %v", q, power)
 		}

@@ -7,13 +7,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/integrate/quad"
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/integrate/quad"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // norm returns ‖x‖_r, for r below 1 too.
@@ -23,6 +22,16 @@ func norm(x []float64, r float64) float64 {
 		sum += math.Pow(v, r)
 	}
 	return math.Pow(sum, 1/r)
+}
+
+// around returns the Params with intervals of these widths around 0.
+func (p Params) around(widths ...float64) Params {
+	low, high := make([]float64, len(widths)), make([]float64, len(widths))
+	for i, width := range widths {
+		low[i], high[i] = -width/2, width/2
+	}
+	p.Min, p.Max = VectorOf(low...), VectorOf(high...)
+	return p
 }
 
 // skewed returns Δᵢ = i^{−.8}.
@@ -36,17 +45,17 @@ func skewed(d int) []float64 {
 
 // Figure 4.1: Δ = (4, 1). The grid holds 4 and 1, so only rounding of the last digits is left.
 func TestFigure41(t *testing.T) {
-	widths := VectorOf(4, 1)
+	widths := []float64{4, 1}
 	for _, rho := range []float64{0.01, 1, 3} {
-		require.InEpsilon(t, 12.5/rho, Params{Widths: widths, Rho: rho}.ExpectedError(2), 1e-12)
-		require.InEpsilon(t, 17/rho, Params{Widths: widths, Rho: rho, Shape: Spherical}.ExpectedError(2), 1e-12)
-		require.InEpsilon(t, 17/rho, Params{Widths: widths, Rho: rho, Shape: MinimumVolume}.ExpectedError(2), 1e-12)
-		require.InEpsilon(t, 9/rho, Params{Widths: widths, Epsilon: rho, Power: 1}.ExpectedError(1), 1e-12)
-		require.InEpsilon(t, 10/rho, Params{Widths: widths, Epsilon: rho, Shape: Spherical}.ExpectedError(1), 1e-12)
-		require.InEpsilon(t, 10/rho, Params{Widths: widths, Epsilon: rho, Shape: MinimumVolume}.ExpectedError(1), 1e-12)
+		require.InEpsilon(t, 12.5/rho, Params{Rho: rho}.around(widths...).ExpectedError(2), 1e-12)
+		require.InEpsilon(t, 17/rho, Params{Rho: rho, Shape: Spherical}.around(widths...).ExpectedError(2), 1e-12)
+		require.InEpsilon(t, 17/rho, Params{Rho: rho, Shape: MinimumVolume}.around(widths...).ExpectedError(2), 1e-12)
+		require.InEpsilon(t, 9/rho, Params{Epsilon: rho, Power: 1}.around(widths...).ExpectedError(1), 1e-12)
+		require.InEpsilon(t, 10/rho, Params{Epsilon: rho, Shape: Spherical}.around(widths...).ExpectedError(1), 1e-12)
+		require.InEpsilon(t, 10/rho, Params{Epsilon: rho, Shape: MinimumVolume}.around(widths...).ExpectedError(1), 1e-12)
 	}
-	require.InEpsilon(t, 10, Params{Widths: widths, Rho: 1}.Variance(0), 1e-12) // σ² = Δ₁·‖Δ‖₁/(2ρ)
-	require.InEpsilon(t, 2.5, Params{Widths: widths, Rho: 1}.Variance(1), 1e-12)
+	require.InEpsilon(t, 10, Params{Rho: 1}.around(widths...).Variance(0), 1e-12) // σ² = Δ₁·‖Δ‖₁/(2ρ)
+	require.InEpsilon(t, 2.5, Params{Rho: 1}.around(widths...).Variance(1), 1e-12)
 }
 
 // Theorems 4.1 and 4.2 and Lemma 4.2, for any power and a skewed Δ of length 1000.
@@ -57,10 +66,10 @@ func TestExpectedErrorIsTheTheorems(t *testing.T) {
 	for _, p := range []float64{0.3, 0.5, 1, 2, 3, 10} {
 		gaussian := math.Gamma((p+1)/2) / math.Sqrt(math.Pi) * math.Pow(norm(widths, 2*p/(p+2)), p)
 		laplace := math.Gamma(p+1) / math.Pow(0.7, p) * math.Pow(norm(widths, p/(p+1)), p)
-		require.InEpsilon(t, gaussian/math.Pow(0.3, p/2), Params{Widths: VectorOf(widths...), Rho: 0.3, Power: p}.ExpectedError(p), 1e-8)
-		require.InEpsilon(t, gaussian*math.Pow(2*sigma*sigma, p/2), Params{Widths: VectorOf(widths...), Epsilon: 0.7, Delta: 1e-6, Power: p}.ExpectedError(p), 1e-8)
-		require.InEpsilon(t, laplace, Params{Widths: VectorOf(widths...), Epsilon: 0.7, Power: p}.ExpectedError(p), 1e-8)
-		half := Params{Widths: VectorOf(widths...), Rho: 0.3, Power: p, Relation: budget.AddRemove}
+		require.InEpsilon(t, gaussian/math.Pow(0.3, p/2), Params{Rho: 0.3, Power: p}.around(widths...).ExpectedError(p), 1e-8)
+		require.InEpsilon(t, gaussian*math.Pow(2*sigma*sigma, p/2), Params{Epsilon: 0.7, Delta: 1e-6, Power: p}.around(widths...).ExpectedError(p), 1e-8)
+		require.InEpsilon(t, laplace, Params{Epsilon: 0.7, Power: p}.around(widths...).ExpectedError(p), 1e-8)
+		half := Params{Rho: 0.3, Power: p, Relation: budget.AddRemove}.around(widths...)
 		require.InEpsilon(t, gaussian/math.Pow(0.3, p/2)/math.Pow(2, p), half.ExpectedError(p), 1e-8, "half the sensitivity")
 	}
 }
@@ -73,8 +82,8 @@ func TestErrorIsMeasured(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many releases")
 	}
-	widths := VectorOf(skewed(1000)...)
-	for _, base := range []Params{{Widths: widths, Rho: 0.5}, {Widths: widths, Epsilon: 0.5}} {
+	widths := skewed(1000)
+	for _, base := range []Params{Params{Rho: 0.5}.around(widths...), Params{Epsilon: 0.5}.around(widths...)} {
 		for _, p := range []float64{1, 2, 3} {
 			base.Power = p
 			m, err := New(base)
@@ -123,7 +132,8 @@ func TestNoShapeIsBetter(t *testing.T) {
 		for _, base := range []Params{{Rho: 1}, {Epsilon: 1}, {Epsilon: 1, Delta: 1e-6}} {
 			for _, p := range []float64{0.5, 1, 2, 3} {
 				q := base
-				q.Widths, q.Power = VectorOf(widths...), p
+				q.Power = p
+				q = q.around(widths...)
 				best := q.ExpectedError(p)
 				trials := 300
 				if testing.Short() {
@@ -151,7 +161,7 @@ func TestNoShapeIsBetter(t *testing.T) {
 
 // Weights are any multiple of b, and those of Lemma 4.8 give the optimum.
 func TestWeights(t *testing.T) {
-	p := Params{Widths: VectorOf(4, 1), Rho: 1, Shape: Weighted, Weights: VectorOf(2, 1)}
+	p := Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 1, Shape: Weighted, Weights: VectorOf(2, 1)}
 	require.InEpsilon(t, 12.5, p.ExpectedError(2), 1e-12)
 	p.Weights = VectorOf(2e9, 1e9)
 	require.InEpsilon(t, 12.5, p.ExpectedError(2), 1e-12)
@@ -165,7 +175,7 @@ func TestCountTrick(t *testing.T) {
 		widths []float64
 		ratio  float64
 	}{{[]float64{1}, 1}, {[]float64{4, 1}, 0.832}, {[]float64{1, 1}, 2.914 / 4}, {skewed(1000), 0.301}} {
-		p := Params{Widths: VectorOf(c.widths...), Lower: VectorOf(make([]float64, len(c.widths))...), Rho: 1, Relation: budget.AddRemove}
+		p := Params{Min: VectorOf(make([]float64, len(c.widths))...), Max: VectorOf(c.widths...), Rho: 1, Relation: budget.AddRemove}
 		plain := p.ExpectedError(2)
 		l1 := norm(c.widths, 1)
 		require.InEpsilon(t, l1*l1/2, plain, 1e-8)
@@ -197,7 +207,7 @@ func TestShapeWithCountIsOptimal(t *testing.T) {
 func testShapeWithCount(t *testing.T, rng *rand.Rand, a, middle []float64) {
 	for _, laplace := range []bool{false, true} {
 		for _, power := range []float64{minPower, 0.1, 0.5, 1, 1.5, 2, 3, 6, 30, maxPower} {
-			p := Params{Widths: VectorOf(2*a[0], 2*a[1], 2*a[2]), Relation: budget.AddRemove, Count: true, Power: power}
+			p := Params{Relation: budget.AddRemove, Count: true, Power: power}.around(2*a[0], 2*a[1], 2*a[2])
 			q := 2.0
 			if laplace {
 				p.Epsilon, q = 1, 1
@@ -275,9 +285,9 @@ func TestIntervalCovers(t *testing.T) {
 		n = 2000
 	}
 	for _, p := range []Params{
-		{Widths: VectorOf(4, 1), Rho: 1}, {Widths: VectorOf(4, 1), Epsilon: 1},
-		{Widths: VectorOf(4, 1), Lower: VectorOf(0, 2), Epsilon: 1, Relation: budget.AddRemove, Count: true},
-		{Widths: VectorOf(4, 1), Lower: VectorOf(0, 2), Rho: 1, Relation: budget.AddRemove, Count: true},
+		{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 1}, {Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Epsilon: 1},
+		{Min: VectorOf(0, 2), Max: VectorOf(4, 3), Epsilon: 1, Relation: budget.AddRemove, Count: true},
+		{Min: VectorOf(0, 2), Max: VectorOf(4, 3), Rho: 1, Relation: budget.AddRemove, Count: true},
 	} {
 		m, err := New(p)
 		require.NoError(t, err)

@@ -18,7 +18,7 @@ func ellipses(_ effort, step func()) (*picture, error) {
 	for i := range round {
 		round[i].Y, round[i].X = math.Sincos(2 * math.Pi * float64(i) / 199)
 	}
-	params := elliptical.Params{Widths: elliptical.VectorOf(4, 1), Rho: 1}
+	params := elliptical.Params{Min: elliptical.VectorOf(-2, -0.5), Max: elliptical.VectorOf(2, 0.5), Rho: 1}
 	return shaped(p, step, params, 2, "E‖η‖₂²", round, math.Sqrt)
 }
 
@@ -27,7 +27,7 @@ func ellipses(_ effort, step func()) (*picture, error) {
 func diamonds(_ effort, step func()) (*picture, error) {
 	p := newPicture("Laplace noise of the mean magnitude for ranges (4, 1) at ε = 1", "first coordinate", "second coordinate")
 	square := plotter.XYs{{X: 1}, {Y: 1}, {X: -1}, {Y: -1}, {X: 1}}
-	params := elliptical.Params{Widths: elliptical.VectorOf(4, 1), Epsilon: 1, Power: 1}
+	params := elliptical.Params{Min: elliptical.VectorOf(-2, -0.5), Max: elliptical.VectorOf(2, 0.5), Epsilon: 1, Power: 1}
 	return shaped(p, step, params, 1, "E‖η‖₁", square, func(variance float64) float64 { return math.Sqrt(variance / 2) })
 }
 

@@ -27,8 +27,10 @@ const (
 // the ranges of the others.
 func sums(n, columns int) []comparison {
 	widths, x := make([]float64, columns), make([][]float64, n)
+	low, high := make([]float64, columns), make([]float64, columns)
 	for i := range widths {
 		widths[i] = 1 / float64(i+1)
+		low[i], high[i] = -widths[i]/2, widths[i]/2
 	}
 	truth := 0.0 // the average over the columns of their sums, each in units of its width
 	for j := range x {
@@ -41,7 +43,7 @@ func sums(n, columns int) []comparison {
 	}
 	ours := func() (*elliptical.Sum, error) {
 		b, err := elliptical.NewBuilder(elliptical.Params{
-			Widths: elliptical.VectorOf(widths...), Epsilon: epsilon, Delta: delta, Relation: budget.AddRemove,
+			Min: elliptical.VectorOf(low...), Max: elliptical.VectorOf(high...), Epsilon: epsilon, Delta: delta, Relation: budget.AddRemove,
 		})
 		if err != nil {
 			return nil, err
@@ -55,7 +57,7 @@ func sums(n, columns int) []comparison {
 		return each(x, columns, func(i int) (column, error) {
 			return dpagg.NewBoundedSumFloat64(&dpagg.BoundedSumFloat64Options{
 				Epsilon: epsilon, Delta: delta, MaxPartitionsContributed: int64(columns),
-				Lower: -widths[i] / 2, Upper: widths[i] / 2, Noise: google.Gaussian(),
+				Lower: low[i], Upper: high[i], Noise: google.Gaussian(),
 			})
 		})
 	}
