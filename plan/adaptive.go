@@ -3,6 +3,7 @@ package plan
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/subset"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -76,19 +77,12 @@ func (r *run) scaleAll(pilot, rest []int) error {
 
 // choosePilot splits the coordinates into the pilot, chosen at random, and the others. Below leastDim, and where there is nothing to decide, all are the pilot.
 func (r *run) choosePilot() (pilot, rest []int) {
-	order := make([]int, r.p.Dim)
-	for i := range order {
-		order[i] = i
-	}
+	order := subset.Indices(r.p.Dim)
 	learn := r.p.Method == Adaptive && r.p.Dim >= leastDim && r.p.Steps.Base == AutoBase
 	if !learn {
 		return order, nil
 	}
-	for i := range pilotSize {
-		j := i + int(r.samplers[0].src.Uint64N(uint64(len(order)-i)))
-		order[i], order[j] = order[j], order[i]
-	}
-	return order[:pilotSize], order[pilotSize:]
+	return subset.Draw(order, pilotSize, r.samplers[0].src.Uint64N), order[pilotSize:]
 }
 
 // pilot releases the centres and, if they may be used, the scales of the listed coordinates: all, or the part that is to teach.

@@ -1,6 +1,10 @@
 package plan
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/enum"
+)
 
 // Base is the public base measure of a private quantile: how probable each candidate would be if there were no data. The fewer
 // candidates of a base lie far from where data can be, the less budget a quantile needs: see [QuantileParams.RequiredRho].
@@ -21,15 +25,7 @@ const (
 
 // String returns the name of the constant.
 func (b Base) String() string {
-	return name(b, "AutoBase", "Asinh", "Log", "Uniform")
-}
-
-// name returns names[i].
-func name[T ~uint8](i T, names ...string) string {
-	if int(i) < len(names) {
-		return names[i]
-	}
-	return "unknown"
+	return enum.Name(b, []string{"AutoBase", "Asinh", "Log", "Uniform"}, "Base")
 }
 
 // axis cuts the line into finitely many cells, the keys 0, …, keys−1. Data and candidates of a private quantile are keys, so all

@@ -6,9 +6,11 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/subset"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -177,6 +179,66 @@ func TestSparseRowsAreShapedAsDenseOnes(t *testing.T) {
 				require.Equal(t, want[i]+0, got[i]+0)
 			}
 		}
+	}
+}
+
+// The groups of pairs of a sparse column are those of the same column written out.
+func TestGroupsOfSparseColumns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 5)) // test data
+	const n, d = 203, 4
+	dense, s := randomSparse(rng, n, d)
+	s = s.canonical(d)
+	list := []int{2, 0, 3}
+	sums := func(x *rows, k int) (sums, means [][]float64) {
+		sums, means = make([][]float64, len(list)), make([][]float64, len(list))
+		err := x.values(list, 2, func() error { return nil }, func(at, _ int, rows []uint32, v []float64) {
+			groupSums(rows, v, k, n/(2*k), func(sum float64) {
+				if sum > 0 {
+					sums[at] = append(sums[at], sum)
+				}
+			})
+			for _, x := range v {
+				if x != 0 {
+					means[at] = append(means[at], x)
+				}
+			}
+		})
+		require.NoError(t, err)
+		return sums, means
+	}
+	for _, k := range []int{1, 2, 7, 101, 102} {
+		want, entries := sums(&rows{dim: d, least: -1, max: 1, dense: dense}, k)
+		got, stored := sums(&rows{dim: d, least: -1, max: 1, sparse: &s}, k)
+		require.Equal(t, want, got, "k = %d", k)
+		require.Equal(t, entries, stored)
+		require.Equal(t, k == 102, want[0] == nil)
+	}
+	var one []float64
+	groupSums([]uint32{0, 3, 4, 5, 11}, []float64{1, 2, 4, 1, 9}, 2, 2, func(sum float64) { one = append(one, sum) })
+	require.Equal(t, []float64{0.5 + 2, 4.5}, one, "(1, 0), (0, 2); (4, 1), (0, 0); the row of 9 is in no whole group")
+}
+
+// Scales by pairs and by means of sparse rows take time in proportion to the entries, not to rows times columns, which are 2³³ here
+// and would take half a minute.
+func TestSparseSpreadsTakeTimeByEntries(t *testing.T) {
+	const n, d = 1 << 21, 1 << 12
+	s := Sparse{Offsets: make([]int, n+1), Indices: make([]uint32, d)}
+	for j := range s.Indices {
+		s.Indices[j] = uint32(j)
+	}
+	for j := range n {
+		s.Offsets[j+1] = min(j+1, d)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
+	defer cancel()
+	for _, p := range []Params{
+		{Rho: 1, Dim: d, Max: 1, Steps: Steps{Spread: Pairs, Scaling: Scaled}},
+		{Rho: 1, Dim: d, NonNegative: true, Method: Adaptive, Steps: Steps{Spread: Means, Scaling: Scaled}},
+	} {
+		m, err := New(p)
+		require.NoError(t, err)
+		r := newRun(ctx, m.params, &rows{dim: d, least: m.least(), max: 1, sparse: &s})
+		require.NoError(t, r.spreads(subset.Indices(d), 0.5, nil))
 	}
 }
 

@@ -44,7 +44,7 @@
 // Sparse signed rows are clipped around the origin and not usefully scaled, as the median of |x| is 0 there; the standard deviations of a two-pass mean
 // treat scales that the first pass chose as independent of it, and those of a private n count on 230/√ρ rows or more. No standard deviation or interval
 // knows of the bias of clipping, which skewed data have, nor of the error of the sample. The bias falls as n grows, with the part of the rows that are
-// clipped: an eighth, a quarter in two passes, or 17·√(d/ρ)/n where that is less, down to a thousandth.
+// clipped: an eighth, a quarter in two passes, or 17·√(max(d, 36)/ρ)/n where that is less, down to a thousandth.
 //
 // # Cost
 //

@@ -6,7 +6,6 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/wire"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // The encoding of a Mean, little-endian, version 1; floating-point numbers are IEEE 754 bits:
@@ -31,38 +30,21 @@ const (
 	fixedSize = wire.HeaderSize + 7 + 8 + 8 + 11*8 + 8*8 + 4
 )
 
-const (
-	flagNonNegative = 1 << iota
-	flagUndivided
-	flagUnshrunk
-	flagRegularized
-	flagScaled
-	flagCentre
-	flagScales
-	allFlags = flagScales<<1 - 1
-)
-
-// flags packs the truth values.
-func (m *Mean) flags() (b byte) {
-	s := m.params.Steps
-	for i, set := range []bool{m.params.NonNegative, s.Undivided, s.Unshrunk, s.Regularized, m.scaled, m.centre != nil, m.scales != nil} {
-		if set {
-			b |= 1 << i
-		}
+// head is the part of the encoding between the header and Dim.
+func (m *Mean) head(centre, scales *bool) []wire.Field {
+	p := &m.params
+	s, h, spent := &p.Steps, &p.Shares, &m.spent
+	return []wire.Field{
+		wire.Byte(&p.Method), wire.Byte(&p.Relation),
+		wire.Flags(&p.NonNegative, &s.Undivided, &s.Unshrunk, &s.Regularized, &m.scaled, centre, scales),
+		wire.Byte(&s.Centre), wire.Byte(&s.Scaling), wire.Byte(&s.Spread), wire.Byte(&s.Base),
+		wire.Int(&s.Group, maxGroup), wire.Int(&s.Search, maxSearch), wire.Long(&p.Rows, maxRows),
+		wire.Float(&p.Rho), wire.Float(&p.Max), wire.Float(&p.Unit), wire.Float(&p.P), wire.Float(&p.Failure),
+		wire.Float(&s.Clip), wire.Float(&s.Floor),
+		wire.Float(&h.Centre), wire.Float(&h.Scale), wire.Float(&h.Clip), wire.Float(&h.Divisor),
+		wire.Float(&m.rows), wire.Float(&m.limit), wire.Float(&m.divisor),
+		wire.Float(&spent.Centre), wire.Float(&spent.Scale), wire.Float(&spent.Clip), wire.Float(&spent.Divisor), wire.Float(&spent.Sum),
 	}
-	return b
-}
-
-// numbers returns the floating-point Params in the order of the encoding.
-func (p *Params) numbers() []*float64 {
-	s, h := &p.Steps, &p.Shares
-	return []*float64{&p.Rho, &p.Max, &p.Unit, &p.P, &p.Failure, &s.Clip, &s.Floor, &h.Centre, &h.Scale, &h.Clip, &h.Divisor}
-}
-
-// numbers returns the single numbers of the release in the order of the encoding.
-func (m *Mean) numbers() []*float64 {
-	s := &m.spent
-	return []*float64{&m.rows, &m.limit, &m.divisor, &s.Centre, &s.Scale, &s.Clip, &s.Divisor, &s.Sum}
 }
 
 // AppendBinary appends the encoding of the mean to dst. The error, which wraps [ErrFormat], is for a Mean that is neither released nor decoded.
@@ -70,16 +52,9 @@ func (m *Mean) AppendBinary(dst []byte) ([]byte, error) {
 	if m.limit == 0 {
 		return dst, fault.Format("plan", "a Mean that was not released has no encoding")
 	}
-	p := m.params
-	s := p.Steps
+	centre, scales := m.centre != nil, m.scales != nil
 	dst = wire.AppendHeader(dst, wire.KindPLAN, version)
-	dst = append(dst, byte(p.Method), byte(p.Relation), m.flags(), byte(s.Centre), byte(s.Scaling), byte(s.Spread), byte(s.Base))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.Group))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.Search))
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(p.Rows))
-	for _, x := range append(p.numbers(), m.numbers()...) {
-		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(*x))
-	}
+	dst = wire.AppendFields(dst, m.head(&centre, &scales))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(m.values)))
 	for _, list := range [][]float64{m.values, m.errors, m.centre, m.scales} {
 		for _, x := range list {
@@ -97,21 +72,18 @@ func (m *Mean) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("plan", data)
 	r.Header(wire.KindPLAN, version)
 	var d Mean
-	flags := d.readParams(r)
-	for _, x := range d.numbers() {
-		*x = r.Float64()
-	}
+	var centre, scales bool
+	r.Fields(d.head(&centre, &scales))
 	d.params.Dim = r.Count(maxDim, 16)
-	d.scaled = flags&flagScaled != 0
 	if r.Err() == nil {
-		d.check(r)
+		d.check(r, centre)
 	}
 	d.values = readList(r, d.params.Dim, finite)
 	d.errors = readList(r, d.params.Dim, positive)
-	if flags&flagCentre != 0 {
+	if centre {
 		d.centre = readList(r, d.params.Dim, finite)
 	}
-	if flags&flagScales != 0 {
+	if scales {
 		d.scales = readList(r, d.params.Dim, positive)
 	}
 	if err := r.Done(); err != nil {
@@ -121,47 +93,21 @@ func (m *Mean) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// readParams reads what stands before the single numbers of the release, and returns the flags.
-func (m *Mean) readParams(r *wire.Reader) byte {
-	p := &m.params
-	p.Method, p.Relation = Method(r.Uint8()), budget.Relation(r.Uint8())
-	flags := r.Uint8()
-	s := &p.Steps
-	s.Centre, s.Scaling, s.Spread, s.Base = Centre(r.Uint8()), Scaling(r.Uint8()), Spread(r.Uint8()), Base(r.Uint8())
-	group, search, rows := r.Uint32(), r.Uint32(), r.Uint64()
-	s.Group, s.Search, p.Rows = int(min(group, math.MaxInt32)), int(min(search, math.MaxInt32)), int(min(rows, math.MaxInt))
-	p.NonNegative, s.Undivided = flags&flagNonNegative != 0, flags&flagUndivided != 0
-	s.Unshrunk, s.Regularized = flags&flagUnshrunk != 0, flags&flagRegularized != 0
-	for _, x := range p.numbers() {
-		*x = r.Float64()
-		if wire.NegativeZero(*x) {
-			r.Fail("a negative zero")
-		}
-	}
-	if flags > allFlags || (flags&flagCentre != 0) != (s.Centre == Median) {
-		r.Fail("flags that no release has")
-	}
-	return flags
-}
-
-// check fails unless the Params are what a release returns, and the single numbers of the release are possible.
-func (m *Mean) check(r *wire.Reader) {
+// check fails unless the Params are what a release returns, and the single numbers of the release are possible. centre says whether one follows.
+func (m *Mean) check(r *wire.Reader, centre bool) {
 	p, s := m.params, m.spent
 	sum := s.Centre + s.Scale + s.Clip + s.Divisor + s.Sum
 	switch {
 	case p.validate() != nil || p.resolved() != p || p.Steps.Centre == AutoCentre:
 		r.Fail("invalid Params")
+	case centre != (p.Steps.Centre == Median):
+		r.Fail("a centre without medians, or none with them")
 	case !(m.rows >= 0 && m.rows <= 2*maxRows) || !p.privateRows() && m.rows != float64(p.Rows):
 		r.Fail("an impossible number of rows")
 	case !(m.limit > 0 && m.limit <= math.MaxFloat64) || !(m.divisor >= 1 && m.divisor <= 2*maxRows):
 		r.Fail("an impossible C or γ")
 	case !(s.Centre >= 0 && s.Scale >= 0 && s.Clip >= 0 && s.Divisor >= 0 && s.Sum > 0 && sum <= p.Rho*(1+0x1p-40)):
 		r.Fail("an impossible use of the budget")
-	}
-	for _, x := range m.numbers() {
-		if wire.NegativeZero(*x) {
-			r.Fail("a negative zero")
-		}
 	}
 }
 
@@ -185,5 +131,10 @@ func finite(x float64) bool { return math.Abs(x) <= math.MaxFloat64 }
 
 func positive(x float64) bool { return x > 0 && x <= math.MaxFloat64 }
 
-// Size returns the most bytes that the encoding of a Mean of these Params has.
-func (p Params) Size() int { return fixedSize + 4*8*max(p.Dim, 0) }
+// Size returns the most bytes that the encoding of a Mean of these Params has; 0 for invalid Params.
+func (p Params) Size() int {
+	if p.validate() != nil {
+		return 0
+	}
+	return fixedSize + 4*8*p.Dim
+}

@@ -36,7 +36,7 @@ func TestCodec(t *testing.T) {
 	dptest.Codec[Mean](t, sampleTwoPass(), dptest.DeepEqual)
 	data, err := sampleMean().MarshalBinary()
 	require.NoError(t, err)
-	require.Len(t, data, Params{Dim: 3}.Size())
+	require.Len(t, data, sampleMean().Params().Size())
 }
 
 // The layout is fixed: what is written today can be read by every later version.
@@ -80,7 +80,7 @@ func TestZeroMean(t *testing.T) {
 	_, err := m.MarshalBinary()
 	require.ErrorIs(t, err, ErrFormat)
 	lo, hi := m.Interval(0, 0.5)
-	for _, x := range []float64{m.Estimate(0), m.StdDev(0), m.Centre(0), m.Scale(0), m.Limit(), m.Gamma(), m.ExpectedError(2), lo, hi} {
+	for _, x := range []float64{m.Estimate(0), m.StdDev(0), m.Centre(0), m.Scale(0), m.Limit(), m.Gamma(), m.NoiseNorm(2), lo, hi} {
 		require.True(t, math.IsNaN(x), "%v", x)
 	}
 	require.Empty(t, m.Values())
@@ -104,8 +104,8 @@ func TestReadings(t *testing.T) {
 	values := m.Values()
 	values[0] = 99
 	require.Equal(t, 1.0, m.Estimate(0), "Values is a copy")
-	require.InEpsilon(t, math.Sqrt(0.01+0.04), m.ExpectedError(2), 1e-6)
-	require.InEpsilon(t, 0.3*math.Sqrt(2/math.Pi), m.ExpectedError(1), 1e-6)
+	require.InEpsilon(t, math.Sqrt(0.01+0.04), m.NoiseNorm(2), 1e-6)
+	require.InEpsilon(t, 0.3*math.Sqrt(2/math.Pi), m.NoiseNorm(1), 1e-6)
 	require.Equal(t, 0.9905, m.Gamma())
 }
 
@@ -175,7 +175,7 @@ func usable(t *testing.T, m *Mean) {
 	require.NotContains(t, m.String(), "NaN")
 	require.NotZero(t, m.Guarantee())
 	for _, p := range []float64{minP, 2, maxP} {
-		require.GreaterOrEqual(t, m.ExpectedError(p), 0.0) // 0 where it underflows
+		require.GreaterOrEqual(t, m.NoiseNorm(p), 0.0) // 0 where it underflows
 		if m.Dim() <= 64 {
 			for _, x := range m.Shrunk(p) {
 				require.False(t, math.IsNaN(x))

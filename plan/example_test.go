@@ -36,7 +36,7 @@ func ExampleMechanism_Release() {
 	// Output:
 	// scaled: true
 	// coordinate 7 within 1 of 500: true
-	// 1-zCDP under Replace
+	// ρ = 1 (zCDP) for one row, replaced
 }
 
 // Is n large enough?

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -158,7 +159,7 @@ func TestInstanceOptimal(t *testing.T) {
 		require.InDelta(t, 0.25, m.spent.Centre, 1e-9)
 		// Norms are 8 ± .7, and 250 rows are above C, seven standard deviations of the noise of a step of the search.
 		require.InDelta(t, 8.8, m.Limit(), 0.8)
-		noiseError := m.ExpectedError(2)
+		noiseError := m.NoiseNorm(2)
 		sensitivity := 2.0
 		if relation == budget.AddRemove {
 			sensitivity = 1
@@ -176,7 +177,7 @@ func TestInstanceOptimalDegenerate(t *testing.T) {
 		{dense: nil}, {dense: [][]float64{{1, 2, 3}}}, {dense: [][]float64{{}, {math.NaN(), math.Inf(1), -1e300}, nil}},
 		{sparse: &Sparse{Offsets: []int{0}}}, {sparse: &Sparse{Offsets: []int{0, 0, 0}}},
 	} {
-		for _, p := range []Params{{Rho: 1, Dim: 3, Max: 5}, {Rho: minRho, Dim: 1, Max: maxMax, Relation: budget.AddRemove}, {Rho: maxRho, Dim: 3, NonNegative: true}} {
+		for _, p := range []Params{{Rho: 1, Dim: 3, Max: 5}, {Rho: minRho, Dim: 1, Max: maxMax, Relation: budget.AddRemove}, {Rho: limits.MaxRho, Dim: 3, NonNegative: true}} {
 			y := *x
 			m, err := iomeRun(t, p, &y).instanceOptimal()
 			require.NoError(t, err)

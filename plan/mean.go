@@ -136,9 +136,9 @@ func (m *Mean) Interval(i int, confidence float64) (lo, hi float64) {
 	return m.values[i] - reach, m.values[i] + reach
 }
 
-// ExpectedError returns the expected ℓₚ norm of the noise, to the power p and back: (Σ E|noiseᵢ|^p)^{1/p}, the noise being that of StdDev. What part of it
+// NoiseNorm returns the size of the noise as its ℓₚ norm, of expectations to the power p: (Σ E|noiseᵢ|ᵖ)^{1/p}, the noise being that of StdDev. What part of it
 // is common to all coordinates does not matter to this, but the more it is, the more the norm varies. NaN unless p is in [1/16, 64].
-func (m *Mean) ExpectedError(p float64) float64 {
+func (m *Mean) NoiseNorm(p float64) float64 {
 	if !(p >= minP && p <= maxP) || len(m.errors) == 0 {
 		return math.NaN()
 	}

@@ -37,6 +37,9 @@ func (m *Mechanism) String() string {
 // WithScales returns a Mechanism that takes the standard deviations of the coordinates as given, Dim positive finite numbers in the units of the data, and spends
 // nothing on them. They must be public. The error wraps [ErrParams].
 func (m *Mechanism) WithScales(scales []float64) (*Mechanism, error) {
+	if m.params.Dim == 0 {
+		return nil, notMade("Mechanism")
+	}
 	if len(scales) != m.params.Dim {
 		return nil, bad("scales", len(scales), "as many as Dim")
 	}
@@ -96,6 +99,9 @@ func (m *Mechanism) least() float64 {
 // release runs the method on the rows.
 func (m *Mechanism) release(ctx context.Context, x *rows) (*Mean, error) {
 	p := m.params
+	if p.Dim == 0 {
+		return nil, notMade("Mechanism")
+	}
 	if p.Relation == budget.Replace && p.Rows > 0 && p.Rows != x.count() {
 		return nil, fault.Mismatch("plan", "Rows", p.Rows, x.count())
 	}

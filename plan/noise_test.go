@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -96,7 +97,7 @@ func TestNoiseIsAddedExactly(t *testing.T) {
 func TestSharesLeaveASum(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2)) // test data
 	dense, sparse := randomSparse(rng, 60, 5)
-	for _, rho := range []float64{minRho, 1, maxRho} {
+	for _, rho := range []float64{minRho, 1, limits.MaxRho} {
 		if testing.Short() && rho != minRho {
 			continue
 		}

@@ -52,7 +52,7 @@ func (p Params) Plan(scales ...float64) (Outlook, error) {
 	p = p.resolved()
 	o := p.stagesAt(float64(p.Rows))
 	o.LeastRows = int(search.Least(1, func(n int64) bool { return p.stagesAt(float64(n)).Enough }))
-	n, d := float64(p.Rows), float64(p.Dim)
+	n := float64(p.Rows)
 	root := math.Sqrt(2 * p.Rho)
 	plain, shaped, errors := make([]float64, p.Dim), make([]float64, p.Dim), make([]float64, p.Dim)
 	limit, e, gain := 0.0, p.exponent(all), 1-min(o.Centre+o.Scale, 0.99)
@@ -64,7 +64,7 @@ func (p Params) Plan(scales ...float64) (Outlook, error) {
 		shaped[i] = p.sumSensitivity() * math.Sqrt(limit/gain) * math.Pow(s, e) / (n * root)
 		errors[i] = s / math.Sqrt(n)
 	}
-	if p.Method == Plain || d == 0 {
+	if p.Method == Plain {
 		shaped = plain
 	}
 	o.Noise, o.Plain, o.Sampling = normError(shaped, p.P), normError(plain, p.P), normError(errors, p.P)

@@ -13,6 +13,9 @@ import (
 // The thesis divides by (1 − 2/(9k))³, nearly the median of χ²_k over k; this is the exact one.
 func (r *run) pairSpreads(list []int, rho float64) ([]float64, error) {
 	k := r.p.Steps.Group
+	if r.x.sparse != nil && int64(r.x.count()) > math.MaxUint32 {
+		return nil, bad("Steps.Spread", Pairs, "another one for more than 2³² sparse rows")
+	}
 	groups := r.x.count() / (2 * k)
 	a := logAxis(r.p.leastScale(), 2*math.Sqrt(float64(k))*r.p.Max, scaleBits) // of the root of a value
 	square := false
@@ -25,15 +28,15 @@ func (r *run) pairSpreads(list []int, rho float64) ([]float64, error) {
 	}
 	median := distuv.ChiSquared{K: float64(k)}.Quantile(0.5)
 	out := make([]float64, len(list))
-	err = r.x.values(list, len(r.samplers), r.stop, func(at, worker int, v []float64) {
-		c := column{keys: make([]uint32, groups)}
-		for g := range c.keys {
-			sum := halfSquares(v[2*k*g : 2*k*(g+1)])
+	err = r.x.values(list, len(r.samplers), r.stop, func(at, worker int, rows []uint32, v []float64) {
+		c := column{zero: a.key(0)}
+		groupSums(rows, v, k, groups, func(sum float64) {
 			if !square {
 				sum = math.Sqrt(sum)
 			}
-			c.keys[g] = a.key(sum)
-		}
+			c.keys = append(c.keys, a.key(sum))
+		})
+		c.zeros = int64(groups - len(c.keys))
 		found := a.value(draw(&r.samplers[worker], c))
 		if !square {
 			found *= found
@@ -52,14 +55,27 @@ func meanSteps(rho float64) float64 {
 	return steps
 }
 
-// halfSquares returns half the sum of the squared differences of the disjoint pairs.
-func halfSquares(v []float64) float64 {
-	sum := 0.0
-	for i := 0; i+1 < len(v); i += 2 {
-		d := v[i] - v[i+1]
-		sum += d * d / 2
+// groupSums calls visit, for each of the groups of 2k rows that has an entry, with half the sum of the squared differences of its
+// pairs. rows are those of the entries v, ascending, or nil if v has all rows.
+func groupSums(rows []uint32, v []float64, k, groups int, visit func(sum float64)) {
+	row := func(e int) int {
+		if rows == nil {
+			return e
+		}
+		return int(rows[e])
 	}
-	return sum
+	for e := 0; e < len(v) && row(e) < 2*k*groups; {
+		sum := 0.0
+		for group := row(e) / (2 * k); e < len(v) && row(e)/(2*k) == group; e++ {
+			d := v[e]
+			if e+1 < len(v) && row(e+1)/2 == row(e)/2 {
+				d -= v[e+1]
+				e++
+			}
+			sum += d * d / 2
+		}
+		visit(sum)
+	}
 }
 
 // meanSpreads is √(q̃(1 − q̃)) for noisy means q̃ of entries over Max, of sensitivity 1/n each: the binary rows of the thesis, section 5.7.1.
@@ -67,7 +83,7 @@ func (r *run) meanSpreads(list []int, rho float64) ([]float64, error) {
 	steps := meanSteps(rho)
 	law := zcdpNoise(steps, rho)
 	out := make([]float64, len(list))
-	err := r.x.values(list, len(r.samplers), r.stop, func(at, worker int, v []float64) {
+	err := r.x.values(list, len(r.samplers), r.stop, func(at, worker int, _ []uint32, v []float64) {
 		sum := int64(0)
 		for _, x := range v {
 			sum += int64(x / r.p.Max * steps)

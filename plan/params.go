@@ -3,12 +3,12 @@ package plan
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 const (
 	minRho  = 0x1p-30
-	maxRho  = 0x1p20
 	maxDim  = 1 << 24
 	maxRows = 1 << 36
 	minMax  = 0x1p-100
@@ -17,6 +17,9 @@ const (
 	maxP    = 64
 	minP    = 0x1p-4
 	minBeta = 1e-12
+
+	maxGroup  = 1 << 10
+	maxSearch = 64
 
 	// leastBudget is the least that a given share may be of ρ, and below what any other step gets: σ = 2·2²⁶/√(2ρ) is the noise of a
 	// sum, in steps, and package noise draws up to 2⁴⁶.
@@ -64,9 +67,15 @@ type Params struct {
 func (p Params) validate() error {
 	s := p.Steps
 	share := func(x float64) bool { return x == 0 || x*p.Rho >= leastBudget && x < 1 }
+	if err := limits.Rho("plan", p.Rho); err != nil {
+		return err
+	}
+	if err := limits.Relation("plan", p.Relation); err != nil {
+		return err
+	}
 	switch {
-	case !(p.Rho >= minRho && p.Rho <= maxRho):
-		return bad("Rho", p.Rho, "a number in [2⁻³⁰, 2²⁰]")
+	case p.Rho < minRho:
+		return bad("Rho", p.Rho, "at least 2⁻³⁰")
 	case p.Dim < 1 || p.Dim > maxDim:
 		return bad("Dim", p.Dim, "an integer in [1, 2²⁴]")
 	case p.Rows < 0 || int64(p.Rows) > maxRows:
@@ -77,8 +86,6 @@ func (p Params) validate() error {
 		return bad("Unit", p.Unit, "0 or a number in (2⁻⁶⁰·Max, Max]")
 	case p.P != 0 && !(p.P >= minP && p.P <= maxP):
 		return bad("P", p.P, "0 or a number in [1/16, 64]")
-	case p.Relation != 0 && p.Relation != budget.Replace && p.Relation != budget.AddRemove:
-		return bad("Relation", p.Relation, "Replace or AddRemove")
 	case p.Method > lastMethod:
 		return bad("Method", p.Method, "one of the constants")
 	case p.Method == TwoPass && !p.NonNegative:
@@ -97,11 +104,11 @@ func (p Params) validate() error {
 		return bad("Steps.Spread", s.Spread, "another one under AddRemove")
 	case s.Spread == Means && !p.NonNegative:
 		return bad("Steps.Spread", s.Spread, "another one where entries may be negative")
-	case s.Group < 0 || s.Group > 1<<10:
+	case s.Group < 0 || s.Group > maxGroup:
 		return bad("Steps.Group", s.Group, "an integer in [0, 2¹⁰]")
 	case s.Base != AutoBase && s.Base != Uniform:
 		return bad("Steps.Base", s.Base, "AutoBase or Uniform")
-	case s.Search < 0 || s.Search > 64:
+	case s.Search < 0 || s.Search > maxSearch:
 		return bad("Steps.Search", s.Search, "an integer in [0, 64]")
 	case s.Clip != 0 && !(s.Clip > 0 && s.Clip < 1):
 		return bad("Steps.Clip", s.Clip, "0 or a number in (0, 1)")
@@ -209,10 +216,15 @@ func (p Params) Guarantee() budget.Guarantee {
 	return budget.ZCDP(p.Rho, budget.Row(p.relation()))
 }
 
-// NormBound returns √d·M, the most that the norm of a row can be.
-func (p Params) NormBound() float64 { return math.Sqrt(float64(p.Dim)) * p.max() }
+// NormBound returns √d·M, the most that the norm of a row can be. NaN for invalid Params.
+func (p Params) NormBound() float64 {
+	if p.validate() != nil {
+		return math.NaN()
+	}
+	return math.Sqrt(float64(p.Dim)) * p.max()
+}
 
-// private reports whether the number of rows is private.
+// privateRows reports whether the number of rows is private.
 func (p Params) privateRows() bool { return p.relation() == budget.AddRemove && p.Rows == 0 }
 
 // ranks returns how the ranks of values, one a row, change between neighbours.

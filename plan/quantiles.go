@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/subset"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -96,6 +97,9 @@ func (q *Quantiles) ReleaseSparse(ctx context.Context, x Sparse, levels ...float
 }
 
 func (q *Quantiles) release(ctx context.Context, x *rows, levels []float64) ([][]float64, error) {
+	if q.params.Dim == 0 {
+		return nil, notMade("Quantiles")
+	}
 	if len(levels) == 0 {
 		return nil, bad("levels", levels, "at least one")
 	}
@@ -109,10 +113,7 @@ func (q *Quantiles) release(ctx context.Context, x *rows, levels []float64) ([][
 	}
 	p := q.params
 	r := &run{p: p, ctx: ctx, x: x, samplers: make([]sampler, max(p.Workers, 1))}
-	all := make([]int, p.Dim)
-	for i := range all {
-		all[i] = i
-	}
+	all := subset.Indices(p.Dim)
 	out := make([][]float64, len(levels))
 	for at, level := range levels {
 		var err error

@@ -56,7 +56,7 @@ func TestQuantileAccuracy(t *testing.T) {
 			for _, search := range []int{0, 20} {
 				q, err := NewQuantiles(QuantileParams{Rho: 0.1, Dim: d, Max: 1000, Unit: 0.1, Relation: relation, Base: base, Search: search, Workers: 2})
 				require.NoError(t, err)
-				require.Equal(t, budget.ZCDP(0.1, relation), q.Guarantee())
+				require.Equal(t, budget.ZCDP(0.1, budget.Row(relation)), q.Guarantee())
 				levels := []float64{0.25, 0.5, 0.75}
 				a, err := q.Release(x, levels...)
 				require.NoError(t, err)
@@ -105,7 +105,7 @@ func TestQuantileParams(t *testing.T) {
 	good := QuantileParams{Rho: 1, Dim: 2, Max: 1}
 	for _, change := range []func(*QuantileParams){
 		func(q *QuantileParams) { q.Rho = 0 }, func(q *QuantileParams) { q.Dim = 0 }, func(q *QuantileParams) { q.Max = math.NaN() },
-		func(q *QuantileParams) { q.Base = lastBase + 1 }, func(q *QuantileParams) { q.Search = -1 }, func(q *QuantileParams) { q.Relation = budget.L1 },
+		func(q *QuantileParams) { q.Base = lastBase + 1 }, func(q *QuantileParams) { q.Search = -1 }, func(q *QuantileParams) { q.Relation = 3 },
 	} {
 		p := good
 		change(&p)

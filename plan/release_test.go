@@ -63,7 +63,7 @@ func checkValid(t testing.TB, m *Mean) {
 	s, rho := m.Spent(), m.Params().Rho
 	require.InEpsilon(t, rho, s.Centre+s.Scale+s.Clip+s.Divisor+s.Sum, 1e-9)
 	require.NotEmpty(t, m.String())
-	require.Equal(t, budget.ZCDP(rho, m.Params().Relation), m.Guarantee())
+	require.Equal(t, budget.ZCDP(rho, budget.Row(m.Params().Relation)), m.Guarantee())
 	for i := range m.Dim() {
 		lo, hi := m.Interval(i, 0.95)
 		require.True(t, lo < m.Estimate(i) && m.Estimate(i) < hi || m.StdDev(i) < 1e-14*math.Abs(m.Estimate(i)), "%d: %v in [%v, %v]", i, m.Estimate(i), lo, hi)
@@ -86,7 +86,7 @@ func TestAdaptiveRelease(t *testing.T) {
 			m := release(t, Params{Rho: 2, Dim: d, Max: 1e5, Unit: 1, Workers: 2, Failure: 1e-9}, x)
 			checkValid(t, m)
 			require.Equal(t, skew == 1, m.Scaled())
-			expected := m.ExpectedError(2)
+			expected := m.NoiseNorm(2)
 			// With skew the first coordinates dominate, and clipping adds a random error of |w/γ − 1|, less than 0.3, of that of the sample.
 			bound := 3*expected + 0.3*l2(sds, make([]float64, d))/math.Sqrt(float64(rowsFor(d)))
 			require.Less(t, l2(m.Values(), mean), bound, "skew %v d = %d", skew, d)
@@ -119,7 +119,7 @@ func TestFailureRate(t *testing.T) {
 	x, mean := gaussian(rand.New(rand.NewPCG(7, 8)), p.Rows, 5, sds)
 	failed := int64(0)
 	for range releases {
-		if m := release(t, p, x); l2(m.Values(), mean) > 3*m.ExpectedError(2) || m.Limit() > 3*math.Sqrt(512*5) {
+		if m := release(t, p, x); l2(m.Values(), mean) > 3*m.NoiseNorm(2) || m.Limit() > 3*math.Sqrt(512*5) {
 			failed++
 		}
 	}

@@ -141,27 +141,26 @@ func (r *rows) sparseColumns(list []int, count int, stop func() error, key func(
 // cap1 returns x, at least 1.
 func cap1(x float64) float64 { return math.Max(x, 1) }
 
-// values calls use once for each of the listed columns, with its entries in the order of the rows. Sparse columns are spread out one at a time
-// for each worker.
-func (r *rows) values(list []int, count int, stop func() error, use func(at, worker int, v []float64)) error {
-	n := r.count()
-	block, buffers := columnBlock(n), make([][]float64, count)
-	for worker := range buffers {
-		buffers[worker] = make([]float64, block*n)
-	}
+// values calls use once for each of the listed columns, with its entries in the order of the rows: of a sparse column those that
+// are stored, with their rows, of a dense one all, and no rows. It takes time and memory in proportion to what is stored.
+func (r *rows) values(list []int, count int, stop func() error, use func(at, worker int, rows []uint32, v []float64)) error {
 	if r.sparse != nil {
 		byColumn := r.sparse.transposed(r.dim)
+		for e, x := range byColumn.Values {
+			byColumn.Values[e] = r.clean(x)
+		}
 		return workers(count, len(list), stop, func(at, worker int) {
-			v := buffers[worker][:n]
-			clear(v)
-			for e := byColumn.Offsets[list[at]]; e < byColumn.Offsets[list[at]+1]; e++ {
-				v[byColumn.Indices[e]] = r.clean(byColumn.value(e))
-			}
-			use(at, worker, v)
+			from, to := byColumn.Offsets[list[at]], byColumn.Offsets[list[at]+1]
+			use(at, worker, byColumn.Indices[from:to], byColumn.Values[from:to])
 		})
 	}
+	n := len(r.dense)
+	block, buffers := columnBlock(n), make([][]float64, count)
 	return workers(count, (len(list)+block-1)/block, stop, func(b, worker int) {
 		some := list[b*block : min((b+1)*block, len(list))]
+		if buffers[worker] == nil {
+			buffers[worker] = make([]float64, block*n)
+		}
 		buffer := buffers[worker]
 		for j, row := range r.dense {
 			for at, i := range some {
@@ -173,7 +172,7 @@ func (r *rows) values(list []int, count int, stop func() error, use func(at, wor
 			}
 		}
 		for at := range some {
-			use(b*block+at, worker, buffer[at*n:(at+1)*n])
+			use(b*block+at, worker, nil, buffer[at*n:(at+1)*n])
 		}
 	})
 }

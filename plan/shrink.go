@@ -15,6 +15,16 @@ import (
 //	w_k ← (1/d)·Σ_j w_k·φ((z_j−g_k)/s_j) / Σ_l w_l·φ((z_j−g_l)/s_j)
 //
 // increases it (the EM algorithm). A value that is many s away from the rest is what it is, and is kept.
+//
+// All coordinates have one law, whatever their s, also where s depends on noise. In two passes a_j ~ N(θ_j, α_j²) is the first
+// estimate, α_j the same for all, and the noise β_j of the second, b_j ~ N(θ_j, β_j²), is a function of the a. With z_j the
+// combination by inverse variances, s_j^{−2} = α_j^{−2} + β_j^{−2},
+//
+//	φ((a−θ)/α)·φ((b−θ)/β) = φ((z−θ)/s)·(a function of a and b alone),
+//
+// so the likelihood of θ_j is that of N(θ_j, s_j²), although s_j depends on a_j: the sum above is the logarithm of the likelihood
+// of one common law, and posteriors under it are what they seem. A law for each class of like s_j would have neither property: the
+// class is chosen by a_j, and the likelihood lacks the factor 1/Pr[class | θ].
 
 const (
 	shrinkRounds  = 60
@@ -24,9 +34,9 @@ const (
 	shrinkSlowest = 0.05     // of it: less than that is not needed
 	shrinkFinest  = 1.0 / 32 // of the least standard deviation: the distance of the nearest grid point
 	shrinkWidest  = 1.0 / 3  // of that too: the most between grid points, else
-	shrinkClasses = 6        // at most, of coordinates by standard deviation: each has a law of its own, as s often tells of θ
-	shrinkClass   = 400      // least size of a class
-	shrinkSample  = 1 << 14  // at most, of all coordinates, that laws are estimated from
+	shrinkLeast   = 30       // coordinates: fewer tell nothing of a law
+	shrinkSample  = 1 << 14  // at most, of all coordinates, that the law is estimated from
+	shrinkEntries = 1 << 21  // at most, of the matrix of their likelihoods: 16 MiB
 )
 
 // Shrink returns estimates of θ₁, …, θ_d from independent normal values with these means and with the given standard deviations, for the
@@ -55,11 +65,11 @@ func Shrink(values, stdDevs []float64, nonNegative bool, p float64) ([]float64, 
 			order = append(order, j)
 		}
 	}
-	classes := shrinkGroups(order, stdDevs)
-	for _, class := range classes {
-		law := newPrior(values, stdDevs, class, nonNegative)
-		law.estimate(class, shrinkSample/len(classes))
-		for _, j := range class {
+	if len(order) >= shrinkLeast {
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(stdDevs[a], stdDevs[b]) })
+		law := newPrior(values, stdDevs, order, nonNegative)
+		law.estimate(order, min(shrinkSample, shrinkEntries/len(law.points)))
+		for _, j := range order {
 			out[j] = law.posterior(values[j], stdDevs[j], p)
 		}
 	}
@@ -86,26 +96,7 @@ func (m *Mean) Shrunk(p float64) []float64 {
 	return out
 }
 
-// shrinkGroups splits the coordinates, in order of their standard deviations, into classes of about equal size; equal standard deviations
-// stay together.
-func shrinkGroups(order []int, stdDevs []float64) (classes [][]int) {
-	if len(order) < 30 {
-		return nil
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(stdDevs[a], stdDevs[b]) })
-	size := max(shrinkClass, (len(order)+shrinkClasses-1)/shrinkClasses)
-	for len(order) > 0 {
-		end := min(size, len(order))
-		for end < len(order) && (stdDevs[order[end]] == stdDevs[order[end-1]] || len(order)-end < shrinkClass) {
-			end++
-		}
-		classes = append(classes, order[:end])
-		order = order[end:]
-	}
-	return classes
-}
-
-// prior is a law on a grid of points, for one class.
+// prior is a law on a grid of points.
 type prior struct {
 	values, stdDevs []float64
 	anchor          float64 // what values are near to: 0, or their median
@@ -113,14 +104,14 @@ type prior struct {
 	posteriors      []float64 // scratch
 }
 
-// newPrior makes the grid: the anchor, and points from a 32nd of the least standard deviation to 10 of the largest away from it, on one
+// newPrior makes the grid for the coordinates in the order of their standard deviations: the anchor, and points from a 32nd of the least standard deviation to 10 of the largest away from it, on one
 // side if nonNegative. They are 15 % of that distance apart, or a third of the least standard deviation if that is less and not below 5
 // %.
-func newPrior(values, stdDevs []float64, class []int, nonNegative bool) *prior {
+func newPrior(values, stdDevs []float64, order []int, nonNegative bool) *prior {
 	p := &prior{values: values, stdDevs: stdDevs}
-	least, most := stdDevs[class[0]], stdDevs[class[len(class)-1]]
+	least, most := stdDevs[order[0]], stdDevs[order[len(order)-1]]
 	if !nonNegative {
-		p.anchor = medianOf(values, class)
+		p.anchor = medianOf(values, order)
 	}
 	p.points = append(p.points, p.anchor)
 	for x := max(least*shrinkFinest, most*0x1p-20); x < most*(shrinkFit+1); x += min(shrinkGrowth*x, max(shrinkSlowest*x, least*shrinkWidest)) {
@@ -137,10 +128,10 @@ func newPrior(values, stdDevs []float64, class []int, nonNegative bool) *prior {
 	return p
 }
 
-// medianOf returns the median of the values of the class.
-func medianOf(values []float64, class []int) float64 {
-	sorted := make([]float64, len(class))
-	for at, j := range class {
+// medianOf returns the median of the values of the coordinates.
+func medianOf(values []float64, order []int) float64 {
+	sorted := make([]float64, len(order))
+	for at, j := range order {
 		sorted[at] = values[j]
 	}
 	slices.Sort(sorted)
@@ -150,13 +141,13 @@ func medianOf(values []float64, class []int) float64 {
 // sample is a value that occurred count times, with its standard deviation.
 type sample struct{ value, stdDev, count float64 }
 
-// samples returns the values of the class that are not far away: at most the given number, evenly spaced in order of their standard
+// samples returns the values that are not far away: at most the given number, evenly spaced in order of their standard
 // deviations if there are more. Values of equal standard deviation that are next to one another, to a 64th of it, are one.
-func (p *prior) samples(class []int, most int) (merged []sample) {
-	stride := (len(class) + most - 1) / most
+func (p *prior) samples(order []int, most int) (merged []sample) {
+	stride := (len(order) + most - 1) / most
 	var all []sample
-	for at := 0; at < len(class); at += stride {
-		x := sample{p.values[class[at]], p.stdDevs[class[at]], 1}
+	for at := 0; at < len(order); at += stride {
+		x := sample{p.values[order[at]], p.stdDevs[order[at]], 1}
 		if math.Abs(x.value-p.anchor) <= shrinkFit*x.stdDev {
 			all = append(all, x)
 		}
@@ -175,8 +166,8 @@ func (p *prior) samples(class []int, most int) (merged []sample) {
 }
 
 // estimate sets the weights by at most the given number of values.
-func (p *prior) estimate(class []int, most int) {
-	rows := p.samples(class, most)
+func (p *prior) estimate(order []int, most int) {
+	rows := p.samples(order, most)
 	if len(rows) == 0 {
 		return
 	}

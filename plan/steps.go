@@ -1,5 +1,7 @@
 package plan
 
+import "github.com/dpsketch/dpsketch/internal/enum"
+
 // Method is a way to compute the mean.
 type Method uint8
 
@@ -22,7 +24,7 @@ const (
 
 // String returns the name of the constant.
 func (m Method) String() string {
-	return name(m, "Auto", "Adaptive", "TwoPass", "Thesis", "Plain", "InstanceOptimal")
+	return enum.Name(m, []string{"Auto", "Adaptive", "TwoPass", "Thesis", "Plain", "InstanceOptimal"}, "Method")
 }
 
 // Centre says around which point rows are clipped.
@@ -40,7 +42,9 @@ const (
 )
 
 // String returns the name of the constant.
-func (c Centre) String() string { return name(c, "AutoCentre", "Median", "Origin") }
+func (c Centre) String() string {
+	return enum.Name(c, []string{"AutoCentre", "Median", "Origin"}, "Centre")
+}
 
 // Scaling says whether coordinates are scaled before rows are clipped.
 type Scaling uint8
@@ -57,7 +61,9 @@ const (
 )
 
 // String returns the name of the constant.
-func (s Scaling) String() string { return name(s, "AutoScaling", "Scaled", "Unscaled") }
+func (s Scaling) String() string {
+	return enum.Name(s, []string{"AutoScaling", "Scaled", "Unscaled"}, "Scaling")
+}
 
 // Spread is an estimator of the standard deviation of a coordinate.
 type Spread uint8
@@ -80,7 +86,7 @@ const (
 
 // String returns the name of the constant.
 func (s Spread) String() string {
-	return name(s, "AutoSpread", "Deviations", "Pairs", "Direct", "Means")
+	return enum.Name(s, []string{"AutoSpread", "Deviations", "Pairs", "Direct", "Means"}, "Spread")
 }
 
 // Steps selects the steps of a release. The zero value leaves all to the Method.
@@ -94,9 +100,13 @@ type Steps struct {
 	Base Base
 	// Search is the number T of steps, at most 64, of the binary search that finds the quantiles. 0 is the exponential mechanism.
 	Search int
-	// Clip is the quantile of the norms at which rows are clipped, in (0, 1). 0 is 7/8, and for TwoPass 29/32 in the first pass and 3/4 in the second, or more where n is
-	// far above √(Dim/Rho): then about 17·√(Dim/Rho) rows are clipped, but at least one of 1024. For Thesis it is (n − k)/n with k = √n + the rank error. Where ranks
-	// are relative (see weights.go) it is rounded to a multiple of 2⁻¹⁶. For TwoPass a number given is that of the second pass.
+	// Clip is the quantile of the norms at which rows are clipped, in (0, 1). 0 is
+	// 7/8, and for TwoPass 29/32 in the first pass and 3/4 in the second, or more
+	// where that would clip more than 17·√(max(Dim, 36)/Rho) rows: then about so
+	// many are clipped, but at least one of 1024. For Thesis it is (n − k)/n with
+	// k = √n + the rank error. Where ranks are relative (see weights.go) it is
+	// rounded to a multiple of 2⁻¹⁶. For TwoPass a number given is that of the
+	// second pass.
 	Clip float64
 	// Undivided leaves the clipped mean as it is, nearer to the centre than the mean. Else it is divided by a private γ, the mean of min(1, C/‖y‖).
 	Undivided bool
