@@ -39,7 +39,7 @@ func BenchmarkProject(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			s := *builder.state
+			s := peek(builder)
 			for b.Loop() {
 				builder.AddDense(x)
 				if values := s.rounded(); s.columns == nil {

@@ -1,22 +1,26 @@
 package jl
 
 import (
-	"fmt"
-	"log/slog"
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/hadamard"
+	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
+// secret is the private data of a Builder.
+type secret = private.State[state]
+
 // Builder sums a vector, or its sketch. It holds private data: it prints nothing of it, encodes nothing, and Release is the only way out.
-// One goroutine at a time may use it.
+// One goroutine at a time may use it; concurrent use panics, if it is noticed.
 type Builder struct {
-	state **state // twice removed: fmt, slog and the encoders get no further than an address
+	secret
+	guarantee budget.Guarantee
 }
 
-// state is nil once released.
+// state is what is added up.
 type state struct {
 	setup
 	sums []fixed // of the rows, or of the coordinates where the vector is held
@@ -75,18 +79,24 @@ func (p setup) builder() *Builder {
 	if p.columns == nil {
 		n = int(p.params.Dim)
 	}
-	s := &state{setup: p, sums: make([]fixed, n)}
-	return &Builder{&s}
+	promise := newTerm(p.params, p.law).guarantee(p.params.unit())
+	return &Builder{private.New(state{setup: p, sums: make([]fixed, n)}), promise}
 }
 
 // Sibling returns an empty Builder of the same Params that shares the transform, for the next vector. The error wraps [ErrReleased]: what
 // is released has given up its transform, so ask before.
 func (b *Builder) Sibling() (*Builder, error) {
-	if b.Released() {
-		return nil, released("Sibling")
+	s := private.Enter(b.secret)
+	if s == nil {
+		_, err := private.Take(b.secret, "jl: Sibling: the Builder")
+		return nil, err
 	}
-	return (*b.state).setup.builder(), nil
+	defer private.Leave(b.secret)
+	return s.setup.builder(), nil
 }
+
+// Guarantee returns what the release promises, also after it. That of the zero Builder promises nothing.
+func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add adds the value, in the units of the data, to the coordinate. It takes O(s) for an SJLT, O(k) for Rademacher signs, O(1) where the
 // vector is held, and allocates nothing. Negative values take away. NaN counts as 0, an index outside [0, Dim) is ignored, and values and
@@ -96,36 +106,32 @@ func (b *Builder) Sibling() (*Builder, error) {
 //
 // After Release, and on a Builder that New did not make, Add does nothing: the release is final.
 func (b *Builder) Add(index uint64, value float64) {
-	s := b.live()
+	s := private.Enter(b.secret)
 	if s == nil {
 		return
 	}
-	if s.params.Integers {
-		value = math.RoundToEven(value)
-	}
 	y := value * s.inverse
+	if s.params.Integers {
+		y = math.RoundToEven(value) * s.inverse
+	}
 	if index >= uint64(len(s.singles)) || s.load >= most/2 || !(-small < y && y < small) {
 		s.add(index, value)
-		return
+	} else {
+		v, e := toFixed(y), s.singles[index]
+		s.load += v.size()
+		s.sums[e>>1].addOrSubtract(&v, e&1)
 	}
-	v, e := toFixed(y), s.singles[index]
-	s.load += v.size()
-	s.sums[e>>1].addOrSubtract(&v, e&1)
-}
-
-// live returns the state, or nil after Release and for the zero Builder.
-func (b *Builder) live() *state {
-	if b == nil || b.state == nil {
-		return nil
-	}
-	return *b.state
+	private.Leave(b.secret)
 }
 
 // AddDense adds a vector of all coordinates, the first being 0. Coordinates beyond Dim are ignored.
 func (b *Builder) AddDense(x []float64) {
-	if s := b.live(); s != nil {
-		s.addDense(x[:min(uint64(len(x)), s.params.Dim)])
+	s := private.Enter(b.secret)
+	if s == nil {
+		return
 	}
+	s.addDense(x[:min(uint64(len(x)), s.params.Dim)])
+	private.Leave(b.secret)
 }
 
 // Merge adds what the other Builder holds, as if all had been added to this one; the other one gives up its data, and counts as released.
@@ -134,36 +140,44 @@ func (b *Builder) AddDense(x []float64) {
 // The error wraps [ErrMismatch] if the Params differ or the other Builder is this one, and [ErrReleased] if either was released. Then
 // nothing has changed.
 func (b *Builder) Merge(other *Builder) error {
-	if b.Released() || other.Released() {
-		return released("Merge")
+	const doing = "jl: Merge: a Builder"
+	if other == nil {
+		other = new(Builder)
 	}
-	s, o := *b.state, *other.state
-	switch {
-	case s == o:
+	s := private.Enter(b.secret)
+	if s == nil {
+		_, err := private.Take(b.secret, doing)
+		return err
+	}
+	defer private.Leave(b.secret)
+	if private.Same(b.secret, other.secret) {
 		return fault.Mismatch("jl", "the Builder to merge", "itself", "another one")
-	case s.params != o.params:
-		return s.params.mismatch(o.params)
 	}
-	*other.state = nil
+	if o := private.Enter(other.secret); o != nil {
+		params := o.params
+		private.Leave(other.secret)
+		if s.params != params {
+			return s.params.mismatch(params)
+		}
+	}
+	o, err := private.Take(other.secret, doing)
+	if err != nil {
+		return err
+	}
 	s.merge(o)
 	return nil
 }
 
 // Released reports whether the Builder has been released, and Add therefore ignores what it is given.
-func (b *Builder) Released() bool { return b.live() == nil }
-
-func released(method string) error {
-	return fmt.Errorf("jl: %s: the Builder is %w", method, fault.ErrReleased)
-}
+func (b *Builder) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the private sketch. The Builder gives up its data; a second Release returns an error that wraps
 // [ErrReleased].
 func (b *Builder) Release() (*Sketch, error) {
-	if b.Released() {
-		return nil, released("Release")
+	s, err := private.Take(b.secret, "jl: Release: the Builder")
+	if err != nil {
+		return nil, err
 	}
-	s := *b.state
-	*b.state = nil
 	return s.release(), nil
 }
 
@@ -194,14 +208,3 @@ func (s *state) rounded() []int64 {
 	}
 	return values
 }
-
-const redacted = "jl.Builder (private)"
-
-// Format prints a fixed text under every verb.
-func (b Builder) Format(f fmt.State, _ rune) { fmt.Fprint(f, redacted) }
-
-// LogValue logs a fixed text.
-func (b Builder) LogValue() slog.Value { return slog.StringValue(redacted) }
-
-// MarshalText encodes a fixed text, so that JSON and XML hold nothing else.
-func (b Builder) MarshalText() ([]byte, error) { return []byte(redacted), nil }

@@ -191,7 +191,7 @@ func TestSumsAgainstDefinition(t *testing.T) {
 		{Dim: 200, Rows: 8, Transform: SRHT}} {
 		single := newBuilder(t, p)
 		dense, _ := single.Sibling()
-		s := *single.state
+		s := peek(single)
 		limit := s.limit
 		if s.columns != nil {
 			limit = most
@@ -243,9 +243,9 @@ func TestSumsAgainstDefinition(t *testing.T) {
 				got := new(big.Int).Mul(big.NewInt(v.whole), scale)
 				require.Zero(t, want[i].Cmp(got.Add(got, new(big.Int).SetUint64(v.frac))), "%+v, round %d", p, round)
 			}
-			require.Equal(t, s.sums, (*dense.state).sums)
+			require.Equal(t, s.sums, peek(dense).sums)
 			for _, v := range s.sums {
-				require.True(t, s.columns == nil || v.size() <= min(s.load, (*dense.state).load)+1, "the load is a bound")
+				require.True(t, s.columns == nil || v.size() <= min(s.load, peek(dense).load)+1, "the load is a bound")
 			}
 		}
 		require.True(t, s.columns == nil || s.load == most, "the load was used up")

@@ -16,8 +16,13 @@ import (
 //     apart. The norms of |A|d and of Ad have the same bounds: under L1 those are norms of columns, under L2 they are for an SJLT, whose
 //     bounds are in terms of |A|. Each row is rounded to a step, which moves it by less than 1 more: N·(Δ + 1) + k^{1/p}.
 //   - Where the vector is held, coordinate j changes by at most dⱼ, saturated or not, and is rounded, less than 1 more for each. A is then
-//     applied in exact integers, which gain() keeps below 2⁶²: N·(Δ + 1 + Dim^{1/q}), q the norm of the relation.
-//   - Integers are not rounded: N·Δ. Integers at ℓ₂ distance Δ have an ℓ₁ distance of at most Δ² too, as |d| ≤ d².
+//     applied in exact integers, which the limit of the totals keeps below 2⁶²: N·(Δ + 1 + Dim^{1/q}), q the norm of the relation.
+//   - Integers are not rounded: N·Δ.
+//
+// As functions of Δ these bounds grow at most in proportion to it. So inputs at the distance mΔ, m ≥ 1, differ by at most m
+// sensitivities, also where there are no m − 1 integer vectors between them: that is what a unit of budget.L1 or budget.L2 says of
+// groups. (Integers at ℓ₂ distance Δ have an ℓ₁ distance of at most Δ² too, as |d| ≤ d². Noise made for that would be less where Δ is
+// small, but at the distance mΔ it would be m² sensitivities. It is that of L1 with a Sensitivity of Δ², to be asked for as such.)
 //
 // So the noise, added to integers of that sensitivity, is an ideal mechanism followed by rounding. With noise on the input, A is the
 // identity here.
@@ -103,14 +108,7 @@ func (p Params) bounds(m bounded) norms {
 	case p.Input:
 		return norms{1, 1}
 	}
-	n := m.norms(p.Norm)
-	if delta := p.sensitivity(); p.Integers && p.Norm == L2 {
-		if l1, ok := m.(columns); ok {
-			other := l1.norms(L1)
-			n = norms{min(n.one, other.one*delta), min(n.two, other.two*delta)}
-		}
-	}
-	return n
+	return m.norms(p.Norm)
 }
 
 // rounding returns by how much rounding moves neighbours apart: before the matrix in the norm of the relation, and after it in the norm of
@@ -160,11 +158,9 @@ func powerBelow(x float64) float64 {
 
 // scale returns the least scale of the noise for a sensitivity, in the same units.
 func (p Params) scale(kind Noise, sensitivity float64) (float64, error) {
-	switch {
-	case kind != Gaussian:
-		return noise.LaplaceScale(p.Epsilon, sensitivity)
-	case p.Rho > 0:
-		return noise.GaussianSigmaZCDP(p.Rho, sensitivity)
+	delta := p.Delta
+	if kind != Gaussian {
+		delta = 0
 	}
-	return noise.GaussianSigma(p.Epsilon, p.Delta, sensitivity)
+	return noise.Scale(p.Epsilon, delta, p.Rho, sensitivity)
 }

@@ -32,6 +32,7 @@ import (
 //	8      ε
 //	8      δ
 //	8      ρ
+//	16     identity of the release
 //	1      kind of noise
 //	1      1 if the noise is on the input, else 0
 //	8      scale of the noise, or σ, in steps
@@ -43,7 +44,7 @@ import (
 const (
 	version   = 1
 	fixedSize = wire.HeaderSize + 4 + 8 + 4 + 16 + 6*8 + 8 + 4 + 4
-	termSize  = 3*8 + 2 + 8
+	termSize  = 3*8 + 16 + 2 + 8
 	maxValue  = 2*most - 1 // of a row, in steps
 )
 
@@ -53,23 +54,12 @@ func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 	if len(s.terms) == 0 {
 		return dst, fault.Format("jl", "a Sketch that was not released has no encoding")
 	}
-	p := s.params
-	float := func(values ...float64) {
-		for _, x := range values {
-			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
-		}
-	}
+	head := *s
 	dst = wire.AppendHeader(dst, wire.KindJL, version)
-	dst = append(dst, byte(p.Transform), byte(p.Norm), byte(p.Noise), bit(p.Integers)|bit(p.Input)<<1)
-	dst = binary.LittleEndian.AppendUint64(dst, p.Dim)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(p.Sparsity))
-	dst = append(dst, p.Seed[:]...)
-	float(p.Density, p.Epsilon, p.Delta, p.Rho, p.Sensitivity, p.SquaredLength, s.step)
+	dst = wire.AppendFields(dst, head.head())
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.terms)))
 	for _, t := range s.terms {
-		float(t.epsilon, t.delta, t.rho)
-		dst = append(dst, byte(t.law.kind), bit(t.law.input))
-		float(t.law.scale)
+		dst = wire.AppendFields(dst, t.fields())
 	}
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.values)))
 	for _, v := range s.values {
@@ -78,11 +68,23 @@ func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-func bit(b bool) byte {
-	if b {
-		return 1
+// head is the part of the encoding between the header and the number of terms.
+func (s *Sketch) head() []wire.Field {
+	p := &s.params
+	return []wire.Field{
+		wire.Byte(&p.Transform), wire.Byte(&p.Norm), wire.Byte(&p.Noise), wire.Flags(&p.Integers, &p.Input),
+		wire.Uint(&p.Dim), wire.Int(&p.Sparsity, maxRows), wire.Bytes(p.Seed[:]),
+		wire.Float(&p.Density), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.Rho),
+		wire.Float(&p.Sensitivity), wire.Float(&p.SquaredLength), wire.Float(&s.step),
 	}
-	return 0
+}
+
+// fields is the encoding of a term.
+func (t *term) fields() []wire.Field {
+	return []wire.Field{
+		wire.Float(&t.epsilon), wire.Float(&t.delta), wire.Float(&t.rho), wire.Bytes(t.release[:]),
+		wire.Byte(&t.law.kind), wire.Flags(&t.law.input), wire.Float(&t.law.scale),
+	}
 }
 
 // MarshalBinary returns the encoding of the sketch.
@@ -93,8 +95,8 @@ func (s *Sketch) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 func (s *Sketch) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("jl", data)
 	r.Header(wire.KindJL, version)
-	d := Sketch{params: readParams(r)}
-	d.step = r.Float64()
+	var d Sketch
+	r.Fields(d.head())
 	if fraction, _ := math.Frexp(d.step); r.Err() == nil && !(fraction == 0.5 && d.step >= 0x1p-300 && d.step <= 0x1p300) {
 		r.Fail("a grid that is no power of two")
 	}
@@ -103,7 +105,10 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 		r.Fail("no noise")
 	}
 	for range terms {
-		d.terms = append(d.terms, readTerm(r, d.step))
+		d.terms = append(d.terms, readTerm(r, d.params, d.step))
+	}
+	if d.releases = identities(d.terms); repeated(d.releases) {
+		r.Fail("a release twice")
 	}
 	d.params.Rows = r.Count(maxRows, 8)
 	if r.Err() != nil {
@@ -131,42 +136,21 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// readParams reads the Params but for Rows. It fails where they are encoded in a way they cannot be; whether they are valid is for the
-// caller to see.
-func readParams(r *wire.Reader) (p Params) {
-	p.Transform, p.Norm, p.Noise = Transform(r.Uint8()), Norm(r.Uint8()), Noise(r.Uint8())
-	flags := r.Uint8()
-	p.Integers, p.Input = flags&1 != 0, flags&2 != 0
-	p.Dim = r.Uint64()
-	p.Sparsity = int(min(r.Uint32(), math.MaxInt32))
-	p.Seed = hashing.Seed(append(make([]byte, 0, 16), r.Bytes(16)...)[:16])
-	p.Density, p.Epsilon, p.Delta, p.Rho = r.Float64(), r.Float64(), r.Float64(), r.Float64()
-	p.Sensitivity, p.SquaredLength = r.Float64(), r.Float64()
-	switch {
-	case flags > 3:
-		r.Fail("unknown flags")
-	case wire.NegativeZero(p.Density, p.Epsilon, p.Delta, p.Rho, p.Sensitivity, p.SquaredLength):
-		r.Fail("a negative zero")
-	}
-	return p
-}
-
-// readTerm reads the guarantee and the noise of a term, and fails unless they fit each other.
-func readTerm(r *wire.Reader, step float64) term {
-	t := term{epsilon: r.Float64(), delta: r.Float64(), rho: r.Float64(), law: law{kind: Noise(r.Uint8()), step: step}}
-	input := r.Uint8()
-	t.law.input, t.law.scale = input == 1, r.Float64()
+// readTerm reads the guarantee and the noise of a term, and fails unless they fit each other and the Params.
+func readTerm(r *wire.Reader, params Params, step float64) (t term) {
+	r.Fields(t.fields())
+	t.law.step = step
 	p := Params{Dim: 1, Rows: 1, Seed: hashing.Seed{1}, Epsilon: t.epsilon, Delta: t.delta, Rho: t.rho, Noise: t.law.kind,
-		Integers: t.law.kind == DiscreteLaplace}
+		Integers: params.Integers}
 	least := minScale
 	if t.law.kind == DiscreteLaplace {
 		least = 0x1p-11
 	}
 	switch {
 	case r.Err() != nil:
-	case p.validate() != nil || t.law.kind == AutoNoise || wire.NegativeZero(t.epsilon, t.delta, t.rho):
+	case p.validate() != nil || t.law.kind == AutoNoise:
 		r.Fail("an invalid guarantee")
-	case input > 1 || !(t.law.scale >= least && t.law.scale <= maxScale) || t.law.kind == DiscreteLaplace && step != 1:
+	case !(t.law.scale >= least && t.law.scale <= maxScale) || t.law.kind == DiscreteLaplace && step != 1:
 		r.Fail("invalid noise")
 	}
 	return t

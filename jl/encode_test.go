@@ -2,6 +2,7 @@ package jl
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/dptest"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // sample is a sum of two releases.
@@ -18,18 +18,21 @@ func sample() *Sketch {
 	p := Params{Dim: math.MaxUint64, Rows: 4, Sparsity: 2, Seed: hashing.Seed{1, 15: 9}, Epsilon: 1.5, Norm: L1, Sensitivity: 2,
 		Noise: Laplace}
 	return &Sketch{params: p, step: 0x1p-20, values: []int64{0, -1, 1 << 40, -maxValue}, terms: []term{
-		{1.5, 0, 0, law{kind: Laplace, step: 0x1p-20, scale: 3e6}}, {0, 0, 0.25, law{kind: Gaussian, step: 0x1p-20, scale: 1e6}},
-	}}
+		{identity{9}, 1.5, 0, 0, law{kind: Laplace, step: 0x1p-20, scale: 3e6}},
+		{identity{1, 7}, 0, 0, 0.25, law{kind: Gaussian, step: 0x1p-20, scale: 1e6}},
+	}, releases: []identity{{1, 7}, {9}}}
 }
 
 func samples() map[string]*Sketch {
 	integers := sample()
 	integers.params.Integers, integers.params.Noise, integers.step = true, DiscreteLaplace, 1
-	integers.terms = []term{{1.5, 0, 0, law{kind: DiscreteLaplace, step: 1, scale: 2.5}}}
+	integers.terms = []term{{identity{3}, 1.5, 0, 0, law{kind: DiscreteLaplace, step: 1, scale: 2.5}}}
+	integers.releases = []identity{{3}}
 	fjlt := sample()
 	fjlt.params = Params{Transform: FJLT, Dim: 33, Rows: 4, Density: 0.5, Seed: hashing.Seed{7}, Rho: 0.5, Norm: L2,
 		Noise: Gaussian, Input: true, SquaredLength: 12}
-	fjlt.terms = []term{{0, 0, 0.5, law{kind: Gaussian, input: true, step: 0x1p-20, scale: 1e6}}}
+	fjlt.terms = []term{{identity{4}, 0, 0, 0.5, law{kind: Gaussian, input: true, step: 0x1p-20, scale: 1e6}}}
+	fjlt.releases = []identity{{4}}
 	return map[string]*Sketch{"sum.hex": sample(), "integers.hex": integers, "fjlt.hex": fjlt}
 }
 
@@ -96,17 +99,24 @@ func TestGoldenTransforms(t *testing.T) {
 // Objects that no release produces are not valid encodings.
 func TestDecodeRejectsInvalidObjects(t *testing.T) {
 	dptest.Spoiled(t, sample, sample, map[string]func(*Sketch){
-		"bad epsilon":         func(s *Sketch) { s.params.Epsilon = math.NaN() },
-		"another epsilon":     func(s *Sketch) { s.params.Epsilon = 2 },
-		"no seed":             func(s *Sketch) { s.params.Seed = hashing.Seed{} },
-		"Dim":                 func(s *Sketch) { s.params.Dim = 0 },
-		"no noise kind":       func(s *Sketch) { s.params.Noise = AutoNoise },
-		"another kind":        func(s *Sketch) { s.terms[0].law.kind = DiscreteLaplace },
-		"Gaussian without δ":  func(s *Sketch) { s.terms[1].rho = 0; s.terms[1].epsilon = 1 },
-		"both ε and ρ":        func(s *Sketch) { s.terms[1].epsilon = 1 },
-		"input":               func(s *Sketch) { s.terms[0].law.input = true },
-		"no scale":            func(s *Sketch) { s.terms[1].law.scale = 0 },
-		"NaN scale":           func(s *Sketch) { s.terms[1].law.scale = math.NaN() },
+		"bad epsilon":        func(s *Sketch) { s.params.Epsilon = math.NaN() },
+		"another epsilon":    func(s *Sketch) { s.params.Epsilon = 2 },
+		"no seed":            func(s *Sketch) { s.params.Seed = hashing.Seed{} },
+		"Dim":                func(s *Sketch) { s.params.Dim = 0 },
+		"no noise kind":      func(s *Sketch) { s.params.Noise = AutoNoise },
+		"another kind":       func(s *Sketch) { s.terms[0].law.kind = DiscreteLaplace },
+		"Gaussian without δ": func(s *Sketch) { s.terms[1].rho = 0; s.terms[1].epsilon = 1 },
+		"both ε and ρ":       func(s *Sketch) { s.terms[1].epsilon = 1 },
+		"input":              func(s *Sketch) { s.terms[0].law.input = true },
+		"no scale":           func(s *Sketch) { s.terms[1].law.scale = 0 },
+		"NaN scale":          func(s *Sketch) { s.terms[1].law.scale = math.NaN() },
+		"a release twice":    func(s *Sketch) { s.terms[1].release = s.terms[0].release },
+		"noise of integers": func(s *Sketch) {
+			s.terms[1].law = law{kind: DiscreteLaplace, step: 1, scale: 2}
+			s.terms[1].rho = 0
+			s.terms[1].epsilon = 1
+			s.step = 1
+		},
 		"too much noise":      func(s *Sketch) { s.terms[1].law.scale = 2 * maxScale },
 		"coarse noise":        func(s *Sketch) { s.terms[0].law.scale = 1 },
 		"negative zero":       func(s *Sketch) { s.terms[1].delta = math.Copysign(0, -1) },
@@ -119,7 +129,7 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"no rows":             func(s *Sketch) { s.values = nil },
 		"value too large":     func(s *Sketch) { s.values[0] = maxValue + 1 },
 		"least value":         func(s *Sketch) { s.values[0] = math.MinInt64 },
-		"relation":            func(s *Sketch) { s.params.Norm = budget.Replace },
+		"relation":            func(s *Sketch) { s.params.Norm = L2 + 1 },
 		"transform":           func(s *Sketch) { s.params.Transform = lastTransform + 1 },
 	})
 	_, err := new(Sketch).MarshalBinary()
@@ -144,8 +154,22 @@ func useDecoded(t *testing.T, data []byte) {
 	}
 }
 
+// twin returns a sketch of the same numbers from other releases.
+func (s *Sketch) twin() *Sketch {
+	t := *s
+	t.terms = slices.Clone(s.terms)
+	for i := range t.terms {
+		t.terms[i].release = newIdentity()
+	}
+	t.releases = identities(t.terms)
+	return &t
+}
+
 // useAll calls every method: none panics, and none is NaN but for Cosine.
 func useAll(t *testing.T, s, o *Sketch) {
+	if shared(s.releases, o.releases) {
+		o = o.twin()
+	}
 	number := func(x float64, err error) {
 		if err != nil {
 			require.ErrorIs(t, err, ErrMismatch)
@@ -214,14 +238,14 @@ func TestIntervalsOnEveryGrid(t *testing.T) {
 			wantLow, wantHigh := unit.SquaredNormInterval(confidence)
 			low, high := s.SquaredNormInterval(confidence)
 			require.Equal(t, [2]float64{wantLow * step * step, wantHigh * step * step}, [2]float64{low, high})
-			wantLow, wantHigh, err := unit.SquaredDistanceInterval(unit, confidence)
+			wantLow, wantHigh, err := unit.SquaredDistanceInterval(unit.twin(), confidence)
 			require.NoError(t, err)
-			low, high, err = s.SquaredDistanceInterval(s, confidence)
+			low, high, err = s.SquaredDistanceInterval(s.twin(), confidence)
 			require.NoError(t, err)
 			require.Equal(t, [2]float64{wantLow * step * step, wantHigh * step * step}, [2]float64{low, high})
-			wantLow, wantHigh, err = unit.DotInterval(unit, confidence)
+			wantLow, wantHigh, err = unit.DotInterval(unit.twin(), confidence)
 			require.NoError(t, err)
-			low, high, err = s.DotInterval(s, confidence)
+			low, high, err = s.DotInterval(s.twin(), confidence)
 			require.NoError(t, err)
 			require.Equal(t, [2]float64{wantLow * step * step, wantHigh * step * step}, [2]float64{low, high})
 		}

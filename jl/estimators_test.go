@@ -134,7 +134,7 @@ func TestNoiseIsAsStated(t *testing.T) {
 		first, err := New(p)
 		require.NoError(t, err)
 		first.Add(3, 7)
-		exact, l := integers(first), (*first.state).law
+		exact, l := integers(first), peek(first).law
 		var samples []float64
 		for len(samples) < 1500 {
 			b, _ := first.Sibling()
@@ -275,7 +275,7 @@ func testEstimators(t *testing.T, p Params) {
 func sketchOf(p Params, m matrix, c calibration, x []float64) *Sketch {
 	b := p.setup(m, c).builder()
 	b.AddDense(x)
-	return (*b.state).release()
+	return peek(b).release()
 }
 
 // sensitivityDependsOnSeed reports whether the scale of the noise is computed from the matrix.

@@ -34,7 +34,7 @@ func Example() {
 	fmt.Println("guarantee:", x.Guarantee())
 	fmt.Println("within 8 standard deviations:", math.Abs(d-(200*200+100*100+50*50)) < 8*math.Sqrt(p.DistanceVariance(52_500, 0)))
 	// Output:
-	// guarantee: 2-DP under L1
+	// guarantee: ε = 2 for vectors at ℓ₁ distance 1
 	// within 8 standard deviations: true
 }
 
@@ -70,5 +70,5 @@ func ExampleBuilder_Merge() {
 	fmt.Println(s.Guarantee(), s.Terms(), err)
 	// Output:
 	// <nil> true
-	// 1-DP under L1 1 <nil>
+	// ε = 1 for vectors at ℓ₁ distance 1 1 <nil>
 }

@@ -71,7 +71,7 @@ func (m *fjlt) apply(x []int64) []int64 {
 	return y
 }
 
-// norms: the columns of PHD are those of PH up to signs, and row i of PH is the transform of row i of P. For ‖d‖₂ ≤ 1, (PHD)(PHD)ᵀ = u·PPᵀ
+// norms holds because the columns of PHD are those of PH up to signs, and row i of PH is the transform of row i of P. For ‖d‖₂ ≤ 1, (PHD)(PHD)ᵀ = u·PPᵀ
 // where Dim = u, and fewer columns have no greater norm.
 func (m *fjlt) norms(r Norm) norms {
 	dense := make([]int64, m.size)
@@ -102,7 +102,7 @@ func (m *fjlt) norms(r Norm) norms {
 	})
 }
 
-// gain: |(HDx)_f| ≤ u, and a row of P adds its entries.
+// gain is u, a bound on |(HDx)_f|, times the greatest sum of the sizes of the entries of a row of P.
 func (m *fjlt) gain() float64 {
 	greatest := int64(1)
 	for i := range m.rows {

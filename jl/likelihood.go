@@ -3,6 +3,7 @@ package jl
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -142,33 +143,12 @@ func (m model) maximize(rows []float64) (best, value float64) {
 			at, value = i, y
 		}
 	}
-	best, value = golden(f, points[max(at-1, 0)], points[min(at+1, len(points)-1)])
+	best, value = search.Minimum(points[max(at-1, 0)], points[min(at+1, len(points)-1)], 28, func(z float64) float64 { return -f(z) })
+	value = -value
 	if zero := f(0); zero >= value {
 		return 0, zero
 	}
 	return best, value
-}
-
-// golden returns the maximum of a function that rises, then falls, by sections in the golden ratio.
-func golden(f func(float64) float64, lo, hi float64) (at, value float64) {
-	const ratio = 0.6180339887498949
-	a, b := hi-ratio*(hi-lo), lo+ratio*(hi-lo)
-	fa, fb := f(a), f(b)
-	for range 28 {
-		if fa >= fb {
-			hi, b, fb = b, a, fa
-			a = hi - ratio*(hi-lo)
-			fa = f(a)
-		} else {
-			lo, a, fa = a, b, fb
-			b = lo + ratio*(hi-lo)
-			fb = f(b)
-		}
-	}
-	if fa >= fb {
-		return a, fa
-	}
-	return b, fb
 }
 
 // interval returns the Z whose likelihood is at least that of the best by the χ² quantile of one degree of freedom.
@@ -179,7 +159,8 @@ func (m model) interval(rows []float64, confidence float64) (lo, hi float64) {
 	}
 	unit := must(noise.NewGaussian(1))
 	q := unit.Quantile((1 + confidence) / 2)
-	within := func(z float64) bool { return m.logLikelihood(rows, z) >= value-q*q/2 }
+	excess := func(z float64) float64 { return m.logLikelihood(rows, z) - (value - q*q/2) }
+	within := func(z float64) bool { return excess(z) >= 0 }
 	above := max(best, m.rows*m.normal)
 	for _, b := range m.scales {
 		above += m.rows * b * b
@@ -188,23 +169,13 @@ func (m model) interval(rows []float64, confidence float64) (lo, hi float64) {
 	for within(above) && above < math.MaxFloat64/4 {
 		above *= 2
 	}
-	hi = boundary(within, best, above)
+	if hi = above; !within(above) {
+		hi = search.Root(best, above, 48, excess)
+	}
 	if best > 0 && !within(0) {
-		lo = boundary(within, best, 0)
+		lo = search.Root(best, 0, 48, excess)
 	}
 	return lo, hi
-}
-
-// boundary returns where a condition that holds at inside and not at outside changes.
-func boundary(ok func(float64) bool, inside, outside float64) float64 {
-	for range 48 {
-		if middle := (inside + outside) / 2; ok(middle) {
-			inside = middle
-		} else {
-			outside = middle
-		}
-	}
-	return inside
 }
 
 // LikelySquaredNorm returns the maximum likelihood estimate of ‖x‖₂², never negative. It assumes that no few coordinates hold most of

@@ -88,7 +88,7 @@ func TestLikelihoodOfExtremeRows(t *testing.T) {
 					z := s.LikelySquaredNorm()
 					require.False(t, math.IsNaN(z) || math.IsNaN(lo) || math.IsNaN(hi), "%v, %v", l, value)
 					require.True(t, 0 <= lo && lo <= hi, "%v, %v: [%v, %v]", l, value, lo, hi)
-					lo, hi, err := s.LikelySquaredDistanceInterval(s, confidence)
+					lo, hi, err := s.LikelySquaredDistanceInterval(s.twin(), confidence)
 					require.NoError(t, err)
 					require.True(t, 0 <= lo && lo <= hi, "%v, %v: [%v, %v]", l, value, lo, hi)
 				}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/hadamard"
+	"github.com/dpsketch/dpsketch/internal/subset"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -151,13 +152,13 @@ func TestUpdatesAgainstApply(t *testing.T) {
 	for _, sparsity := range []int{1, 8} {
 		large := newBuilder(t, Params{Dim: maxTable + 1, Rows: 24, Sparsity: sparsity})
 		small := newBuilder(t, Params{Dim: 1000, Rows: 24, Sparsity: sparsity})
-		require.Nil(t, (*large.state).table)
-		require.NotNil(t, (*small.state).table)
+		require.Nil(t, peek(large).table)
+		require.NotNil(t, peek(small).table)
 		for j := range uint64(1000) {
 			large.Add(j, float64(j)-300.7)
 			small.Add(j, float64(j)-300.7)
 		}
-		require.Equal(t, (*large.state).sums, (*small.state).sums)
+		require.Equal(t, peek(large).sums, peek(small).sums)
 	}
 }
 
@@ -199,7 +200,7 @@ func TestSampledRows(t *testing.T) {
 	// Every pair of rows is as likely as any other: 12 pairs of 4 rows in order, 60,000 samples.
 	counts := make([]int64, 16)
 	for i := range 60_000 {
-		s := distinct(newStream(seed(i)), 4, 2)
+		s := subset.Draw(subset.Indices(4), 2, newStream(seed(i)).below)
 		counts[4*s[0]+s[1]]++
 	}
 	chi := 0.0

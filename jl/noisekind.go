@@ -2,8 +2,8 @@ package jl
 
 import (
 	"math"
-	"strconv"
 
+	"github.com/dpsketch/dpsketch/internal/enum"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -23,15 +23,10 @@ const (
 	lastNoise = Gaussian
 )
 
-var noiseNames = [...]string{"AutoNoise", "Laplace", "DiscreteLaplace", "Gaussian"}
+var noiseNames = []string{"AutoNoise", "Laplace", "DiscreteLaplace", "Gaussian"}
 
 // String returns the name of the constant.
-func (n Noise) String() string {
-	if int(n) < len(noiseNames) {
-		return noiseNames[n]
-	}
-	return "Noise(" + strconv.Itoa(int(n)) + ")"
-}
+func (n Noise) String() string { return enum.Name(n, noiseNames, "Noise") }
 
 // law is noise with its numbers.
 type law struct {

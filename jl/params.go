@@ -7,6 +7,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/hadamard"
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -19,14 +20,6 @@ var (
 )
 
 const (
-	minEpsilon = 0x1p-30
-	maxEpsilon = 0x1p10
-	minRho     = 0x1p-60
-	maxRho     = 0x1p20
-	minDelta   = 1e-300
-	minLimit   = 0x1p-200 // of Sensitivity
-	maxLimit   = 0x1p200
-	maxInteger = 0x1p30 // of the Sensitivity of integers
 	maxRows    = 1 << 20
 	maxHeld    = 1 << 26 // coordinates of a vector that is held, padded: 1 GiB
 	maxLoads   = 1 << 28 // coordinates whose places are counted
@@ -47,8 +40,11 @@ type Params struct {
 	Dim uint64
 	// Rows is k, the length of the sketch, in [1, 2²⁰]. More rows are not always better: see [Params.Plan].
 	Rows int
-	// Sparsity is s, the number of entries of a column of an SJLT, a divisor of Rows. 0 is 1, the best for Laplace noise; with Gaussian
-	// noise 4 to 8 cost nothing and make it rarer that large coordinates collide. Other transforms want 0.
+	// Sparsity is s, the number of entries of a column of an SJLT, a divisor of
+	// Rows. 0 is 1, the best for Laplace noise, which grows by √s, and under L2,
+	// where Gaussian noise does so too. With Gaussian noise under L1 4 to 8 add no
+	// noise, and make it rarer that large coordinates collide. Other transforms
+	// want 0.
 	Sparsity int
 	// Density is q, the share of the entries of an FJLT's P that are not 0, in [2⁻²⁰, 1]. 0 is min(1, 1/(u/9 + 1)), for which the
 	// transform's variance is at most 3‖x‖₂⁴/k. Other transforms want 0.
@@ -89,25 +85,13 @@ func (p Params) validate() error {
 	if err := p.validateTransform(); err != nil {
 		return err
 	}
-	limits, least, most := "0 or a number in [2⁻²⁰⁰, 2²⁰⁰]", minLimit, maxLimit
-	if p.Integers {
-		limits, least, most = "0 or an integer in [1, 2³⁰], the values being integers", 1, maxInteger
+	if err := limits.OneOf("jl", p.Epsilon, p.Delta, p.Rho); err != nil {
+		return err
 	}
-	switch {
-	case p.Rho != 0 && !(p.Rho >= minRho && p.Rho <= maxRho):
-		return bad("Rho", p.Rho, "0 or a number in [2⁻⁶⁰, 2²⁰]")
-	case p.Rho != 0 && p.Epsilon != 0:
-		return bad("Epsilon", p.Epsilon, "0 where Rho is given")
-	case p.Rho != 0 && p.Delta != 0:
-		return bad("Delta", p.Delta, "0 where Rho is given")
-	case p.Rho == 0 && !(p.Epsilon >= minEpsilon && p.Epsilon <= maxEpsilon):
-		return bad("Epsilon", p.Epsilon, "a number in [2⁻³⁰, 2¹⁰]")
-	case p.Delta != 0 && !(p.Delta >= minDelta && p.Delta < 1):
-		return bad("Delta", p.Delta, "0 or a number in [1e-300, 1)")
-	case p.Sensitivity != 0 && !(p.Sensitivity >= least && p.Sensitivity <= most &&
-		!(p.Integers && p.Sensitivity != math.Trunc(p.Sensitivity))):
-		return bad("Sensitivity", p.Sensitivity, limits)
-	case !(p.SquaredLength >= 0 && p.SquaredLength <= math.MaxFloat64):
+	if err := limits.Real("jl", "Sensitivity", p.Sensitivity, p.Integers); err != nil {
+		return err
+	}
+	if !(p.SquaredLength >= 0 && p.SquaredLength <= math.MaxFloat64) {
 		return bad("SquaredLength", p.SquaredLength, "a finite number, at least 0")
 	}
 	return p.validateNoise()
@@ -201,20 +185,20 @@ func (p Params) density() float64 {
 	return max(minDensity, 1/(float64(hadamard.Size(p.Dim))/9+1))
 }
 
-// Guarantee returns what a release of these Params promises, under the Norm: ρ-zCDP, ε, or (ε, δ).
+// Guarantee returns what a release of these Params promises: ρ-zCDP, (ε, δ), or ε where Laplace noise is used, for the unit budget.L1 or
+// budget.L2 at the distance Sensitivity. Invalid Params promise nothing: it checks what [New] checks, which takes as long where the
+// sensitivity is computed from the matrix.
 func (p Params) Guarantee() budget.Guarantee {
-	switch {
-	case p.Rho > 0:
-		return budget.ZCDP(p.Rho, p.unit())
-	case p.Delta == 0 || p.Noise == Laplace || p.Noise == DiscreteLaplace:
-		return budget.PureDP(p.Epsilon, p.unit())
+	c, err := p.noise()
+	if err != nil {
+		return budget.Guarantee{}
 	}
-	return budget.ApproxDP(p.Epsilon, p.Delta, p.unit())
+	return newTerm(p, c.law).guarantee(p.unit())
 }
 
-// Size returns the length in bytes of the encoding of a Sketch; 0 if Rows is invalid.
+// Size returns the length in bytes of the encoding of a Sketch; 0 for invalid Params, which it checks as Guarantee does.
 func (p Params) Size() int {
-	if p.Rows < 1 || p.Rows > maxRows {
+	if _, err := p.noise(); err != nil {
 		return 0
 	}
 	return fixedSize + termSize + 8*p.Rows

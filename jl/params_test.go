@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/noise"
@@ -25,16 +26,18 @@ func TestBadParams(t *testing.T) {
 		require.Nil(t, b)
 		require.Contains(t, err.Error(), "jl: "+field+" = ", "names package, field and value")
 		require.Contains(t, err.Error(), "want ", "says what is wanted")
+		require.Equal(t, budget.Guarantee{}, p.Guarantee(), "%+v", p)
+		require.Zero(t, p.Size())
 		require.True(t, math.IsNaN(p.StdDev()))
 		require.True(t, math.IsNaN(p.Limit()))
 		require.True(t, math.IsNaN(p.DistanceVariance(1, 1)))
 		require.True(t, math.IsNaN(p.NormVariance(1, 1)))
 		require.True(t, math.IsNaN(p.DotVariance(1, 1, 0, 0)))
 	}
-	for _, x := range append([]float64{0, math.Nextafter(minEpsilon, 0), math.Nextafter(maxEpsilon, 2e3)}, badFloats...) {
+	for _, x := range append([]float64{0, math.Nextafter(limits.MinEpsilon, 0), math.Nextafter(limits.MaxEpsilon, 2e3)}, badFloats...) {
 		check("Epsilon", func(p *Params) { p.Epsilon = x })
 	}
-	for _, x := range append([]float64{1, math.Nextafter(minDelta, 0)}, badFloats...) {
+	for _, x := range append([]float64{1, math.Nextafter(limits.MinDelta, 0)}, badFloats...) {
 		check("Delta", func(p *Params) { p.Delta = x })
 	}
 	for _, x := range badFloats {
@@ -63,7 +66,7 @@ func TestBadParams(t *testing.T) {
 	check("Noise", func(p *Params) { p.Noise = Gaussian })
 	check("Noise", func(p *Params) { p.Noise = DiscreteLaplace })
 	check("Noise", func(p *Params) { p.Epsilon, p.Rho, p.Noise = 0, 1, Laplace })
-	check("Norm", func(p *Params) { p.Norm = budget.Replace })
+	check("Norm", func(p *Params) { p.Norm = L2 + 1 })
 	check("Sparsity", func(p *Params) { p.Transform, p.Sparsity = SRHT, 2 })
 	check("Density", func(p *Params) { p.Density = 0.5 })
 	check("Input", func(p *Params) { p.Input = true })
@@ -77,14 +80,14 @@ func TestBadParams(t *testing.T) {
 // The ends of the ranges work.
 func TestParamsAtTheirLimits(t *testing.T) {
 	for _, p := range []Params{
-		{Dim: 1, Rows: 1, Epsilon: minEpsilon}, {Dim: 1, Rows: 1, Epsilon: maxEpsilon}, {Dim: math.MaxUint64, Rows: maxRows, Epsilon: 1},
-		{Dim: math.MaxUint64, Rows: 16, Sparsity: 16, Epsilon: 1, Delta: minDelta}, {Dim: 1, Rows: 1, Rho: minRho}, {Dim: 1, Rows: 1,
-			Rho: maxRho},
-		{Dim: 1, Rows: 1, Epsilon: 1, Sensitivity: minLimit}, {Dim: 1, Rows: 1, Epsilon: 1, Sensitivity: maxLimit}, {Dim: 5, Rows: 8,
+		{Dim: 1, Rows: 1, Epsilon: limits.MinEpsilon}, {Dim: 1, Rows: 1, Epsilon: limits.MaxEpsilon}, {Dim: math.MaxUint64, Rows: maxRows, Epsilon: 1},
+		{Dim: math.MaxUint64, Rows: 16, Sparsity: 16, Epsilon: 1, Delta: limits.MinDelta}, {Dim: 1, Rows: 1, Rho: limits.MinRho}, {Dim: 1, Rows: 1,
+			Rho: limits.MaxRho},
+		{Dim: 1, Rows: 1, Epsilon: 1, Sensitivity: limits.MinReal}, {Dim: 1, Rows: 1, Epsilon: 1, Sensitivity: limits.MaxReal}, {Dim: 5, Rows: 8,
 			Epsilon: 1, Transform: SRHT},
 		{Dim: 1, Rows: 1, Epsilon: 1, Transform: SRHT}, {Dim: 1, Rows: 1, Epsilon: 1, Transform: FJLT}, {Dim: 1, Rows: 1, Epsilon: 1,
 			Transform: Normal},
-		{Dim: 1, Rows: 1, Epsilon: 1, Integers: true, Sensitivity: maxInteger}, {Dim: 1 << 16, Rows: 256, Epsilon: 1, Transform: SRHT},
+		{Dim: 1, Rows: 1, Epsilon: 1, Integers: true, Sensitivity: limits.MaxInteger}, {Dim: 1 << 16, Rows: 256, Epsilon: 1, Transform: SRHT},
 		{Dim: 1, Rows: 1, Epsilon: 1, Delta: 1 - 0x1p-53},
 	} {
 		p.Seed = seed(0)
@@ -118,10 +121,10 @@ func TestChoiceOfNoise(t *testing.T) {
 		p.Delta = delta
 		b, err := New(p)
 		require.NoError(t, err)
-		require.Equal(t, want, (*b.state).law.kind, "δ = %v", delta)
+		require.Equal(t, want, peek(b).law.kind, "δ = %v", delta)
 		s, _ := b.Release()
 		require.Equal(t, want, s.Params().Noise)
-		require.Equal(t, want == Laplace, s.Guarantee() == budget.PureDP(1, L1))
+		require.Equal(t, want == Laplace, s.Guarantee() == budget.PureDP(1, budget.L1(1)))
 	}
 	p.Delta = 0.03
 	sigma, err := noise.GaussianSigma(1, 0.03, 1)
@@ -132,11 +135,11 @@ func TestChoiceOfNoise(t *testing.T) {
 		p.SquaredLength = share * edge
 		b, err := New(p)
 		require.NoError(t, err)
-		require.Equal(t, want, (*b.state).law.kind, "g = %v", g)
+		require.Equal(t, want, peek(b).law.kind, "g = %v", g)
 	}
 	p = Params{Dim: 100, Rows: 50, Epsilon: 1, Seed: seed(0), Integers: true}
 	b, _ := New(p)
-	require.Equal(t, DiscreteLaplace, (*b.state).law.kind)
+	require.Equal(t, DiscreteLaplace, peek(b).law.kind)
 }
 
 // Where no vectors have the norms there is no variance; where some have, it is not negative, rounding included.

@@ -199,21 +199,26 @@ func (p Params) bestRows() (Plan, error) {
 	return best, nil
 }
 
-// Distortion returns the size of a sketch that without noise keeps a squared length within a factor 1 ± β with the given probability of
-// failure: k = ⌈ln(2/p)/(β²/4 − β³/6)⌉ and s = ⌈ln(2/p)/β⌉, k being rounded up to a multiple of s. For independent normal entries or signs
-// the k is proved (Achlioptas, Database-friendly Random Projections, JCSS 2003); the orders are those of Kane and Nelson for an SJLT with
-// that s, whose constants nobody knows. What holds for every transform here is Chebyshev's k = 2/(β²p), by its variance.
+// Distortion returns a number of rows with which, without noise, a sketch keeps a squared length within a factor 1 ± β but
+// for the given probability p of failure: k = ⌈2/(β²p)⌉, by Chebyshev's inequality, as the variance of ‖Sx‖² is at most
+// 2‖x‖₂⁴/k. For an FJLT it is 3‖x‖₂⁴/k, and takes half as many rows again.
 //
-// It leaves the noise out, which wants fewer rows: see [Params.Plan]. β and failure are in (0, 1/2); else the error wraps [ErrParams].
-func Distortion(beta, failure float64) (rows, sparsity int, err error) {
+// The smaller k ∝ ln(1/p)/β² of Achlioptas and of Kane and Nelson is not promised: its proofs take independent signs, or hashing
+// of O(log 1/p)-wise independence, and the transforms here have 4-wise independence, which decides the variance and no more.
+//
+// It leaves the noise out, which wants fewer rows: see [Params.Plan]. β and p are in (0, 1), and k at most 2²⁰; else the error
+// wraps [ErrParams].
+func Distortion(beta, failure float64) (rows int, err error) {
 	switch {
-	case !(beta >= 1e-3 && beta < 0.5):
-		return 0, 0, bad("beta", beta, "a number in [0.001, 1/2)")
-	case !(failure >= minDelta && failure < 0.5):
-		return 0, 0, bad("failure", failure, "a number in [1e-300, 1/2)")
+	case !(beta > 0 && beta < 1):
+		return 0, bad("beta", beta, "a number in (0, 1)")
+	case !(failure > 0 && failure < 1):
+		return 0, bad("failure", failure, "a number in (0, 1)")
 	}
-	log := math.Log(2 / failure)
-	sparsity = int(math.Ceil(log / beta))
-	rows = int(math.Ceil(log / (beta*beta/4 - beta*beta*beta/6)))
-	return (rows + sparsity - 1) / sparsity * sparsity, sparsity, nil
+	k := math.Ceil(2 / (beta * beta * failure))
+	if !(k <= maxRows) {
+		want := fmt.Sprintf("at least 2⁻¹⁹/β² = %.3g: a sketch has at most 2²⁰ rows", 0x1p-19/(beta*beta))
+		return 0, bad("failure", failure, want)
+	}
+	return int(k), nil
 }

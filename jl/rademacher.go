@@ -58,7 +58,7 @@ func (m *rademacher) apply(x []int64) []int64 {
 	return y
 }
 
-// norms: a column has k entries ±1. For ‖d‖₂ ≤ 1 the operator norm is bounded by the Gram matrix of the rows, whose entries are counted by
+// norms follows from the k entries ±1 of a column. For ‖d‖₂ ≤ 1 the operator norm is bounded by the Gram matrix of the rows, whose entries are counted by
 // words of signs.
 func (m *rademacher) norms(r Norm) norms {
 	k := float64(m.rows)

@@ -75,7 +75,7 @@ func (m *sjlt) apply(x []int64) []int64 {
 	return y
 }
 
-// norms: a column has s entries ±1. For ‖d‖₂ ≤ 1, with the number of entries n_i of row i:
+// norms follows from the s entries ±1 of a column. For ‖d‖₂ ≤ 1, with the number of entries n_i of row i:
 //
 //   - ‖Ad‖₂² ≤ s·max n_i, as ‖A‖₂² ≤ ‖A‖₁·‖A‖_∞, the greatest column sum times the greatest row sum of |A|. It is attained for s = 1, where
 //     AAᵀ is diagonal.

@@ -15,16 +15,27 @@ type Sketch struct {
 	step   float64
 	values []int64 // A·x + noise, in steps
 	terms  []term  // what was added up: one term of a release, more of a sum
+
+	releases []identity // of the terms, ascending
 }
 
 // term is the guarantee and the noise of one release in a sum.
 type term struct {
+	release             identity
 	epsilon, delta, rho float64
 	law                 law
 }
 
+// newTerm returns the term of a release of these Params, which has no identity yet.
+func newTerm(p Params, l law) term {
+	return term{epsilon: p.Epsilon, delta: p.Delta, rho: p.Rho, law: l}
+}
+
+// newSketch returns what one release makes.
 func newSketch(p Params, l law, values []int64) *Sketch {
-	return &Sketch{params: p, step: l.step, values: values, terms: []term{{p.Epsilon, p.Delta, p.Rho, l}}}
+	terms := []term{newTerm(p, l)}
+	terms[0].release = newIdentity()
+	return &Sketch{params: p, step: l.step, values: values, terms: terms, releases: identities(terms)}
 }
 
 // Params returns the parameters of the release, with the Noise that was used. For a sum they are those of the first of its terms.
@@ -41,17 +52,27 @@ func (s *Sketch) Guarantee() budget.Guarantee {
 	}
 	all := make([]budget.Guarantee, len(s.terms))
 	for i, t := range s.terms {
-		p := Params{Epsilon: t.epsilon, Delta: t.delta, Rho: t.rho, Noise: t.law.kind, Norm: s.params.Norm, Sensitivity: s.params.Sensitivity}
-		all[i] = p.Guarantee()
+		all[i] = t.guarantee(s.params.unit())
 	}
 	if len(all) == 1 {
 		return all[0]
 	}
 	g, err := budget.Compose(all...)
 	if err != nil {
-		return budget.Guarantee{} // unreachable: the relations agree
+		return budget.Guarantee{} // unreachable: the units agree
 	}
 	return g
+}
+
+// guarantee returns what the release of the term promises.
+func (t term) guarantee(u budget.Unit) budget.Guarantee {
+	switch {
+	case t.rho > 0:
+		return budget.ZCDP(t.rho, u)
+	case t.law.kind == Gaussian:
+		return budget.ApproxDP(t.epsilon, t.delta, u)
+	}
+	return budget.PureDP(t.epsilon, u)
 }
 
 // Row returns the noisy value of a row of the normalised sketch, (Sx + φ)ᵢ, in the units of the data. NaN outside [0, Rows).
@@ -99,17 +120,20 @@ func (p Params) mismatch(q Params) error {
 	return nil
 }
 
-// comparable returns an error that wraps ErrMismatch unless the sketches are of one transform.
+// comparable returns an error that wraps ErrMismatch unless the sketches are of one transform and their noise is independent.
 func (s *Sketch) comparable(other *Sketch) error {
 	if len(s.terms) == 0 || other == nil || len(other.terms) == 0 {
-		return fault.Mismatch("jl", "Sketch", s.Terms(), "one that was released")
+		return fmt.Errorf("jl: a Sketch that was neither released nor decoded has no rows to compare: %w", fault.ErrMismatch)
 	}
 	p, q := s.params, other.params
-	if p.Transform == q.Transform && p.Dim == q.Dim && p.Rows == q.Rows && p.sparsity() == q.sparsity() && p.density() == q.density() &&
-		p.Seed == q.Seed {
-		return nil
+	if p.Transform != q.Transform || p.Dim != q.Dim || p.Rows != q.Rows || p.sparsity() != q.sparsity() || p.density() != q.density() ||
+		p.Seed != q.Seed {
+		return p.mismatch(q)
 	}
-	return p.mismatch(q)
+	if shared(s.releases, other.releases) {
+		return fmt.Errorf("jl: the two sketches hold the same release, and noise is not independent of itself: %w", fault.ErrMismatch)
+	}
+	return nil
 }
 
 // difference returns the rows of the normalised difference. Where the grids agree the difference is exact, so that two long vectors may be
@@ -143,8 +167,9 @@ func (s *Sketch) rows() []float64 {
 const maxTerms = 1 << 16
 
 // Sum returns the sketch of the sum of the two vectors. Its noise is the noise of both, and its estimates correct for it. The error wraps
-// [ErrMismatch]: both are of one transform, of one grid, which equal Params give, and of one Norm, and together of at most 2¹⁶ terms.
-// It is post-processing. To add a sketch to itself is no use: the noise would not be independent.
+// [ErrMismatch] if they are not of one
+// transform or of one grid, which equal Params give, if they have different Norms, Sensitivities or Integers, for which no one guarantee speaks,
+// if they hold a common release, as a sketch and itself do, or more than 2¹⁶ terms. It is post-processing.
 func (s *Sketch) Sum(other *Sketch) (*Sketch, error) {
 	if err := s.comparable(other); err != nil {
 		return nil, err
@@ -152,16 +177,21 @@ func (s *Sketch) Sum(other *Sketch) (*Sketch, error) {
 	switch {
 	case s.params.Norm != other.params.Norm:
 		return nil, fault.Mismatch("jl", "Norm", s.params.Norm, other.params.Norm)
+	case s.params.sensitivity() != other.params.sensitivity():
+		return nil, fault.Mismatch("jl", "Sensitivity", s.params.sensitivity(), other.params.sensitivity())
+	case s.params.Integers != other.params.Integers:
+		return nil, fault.Mismatch("jl", "Integers", s.params.Integers, other.params.Integers)
 	case s.step != other.step:
 		return nil, fault.Mismatch("jl", "grid", s.step, other.step)
 	case len(s.terms)+len(other.terms) > maxTerms:
-		return nil, fault.Mismatch("jl", "terms", len(s.terms), len(other.terms))
+		return nil, fmt.Errorf("jl: %d terms, want at most 2¹⁶: %w", len(s.terms)+len(other.terms), fault.ErrMismatch)
 	}
 	sum := &Sketch{params: s.params, step: s.step, values: make([]int64, len(s.values))}
 	for i, v := range s.values {
 		sum.values[i] = min(max(v+other.values[i], -maxValue), maxValue)
 	}
 	sum.terms = append(append(sum.terms, s.terms...), other.terms...)
+	sum.releases = identities(sum.terms)
 	return sum, nil
 }
 

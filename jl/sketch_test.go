@@ -51,6 +51,83 @@ func TestMismatch(t *testing.T) {
 	require.NotEmpty(t, zero.String())
 }
 
+// A sketch is not compared with itself, nor with a copy, what decodes from it, or a sum that it is in: the noise would not be
+// independent, and the distance was once −1280. Two releases of one vector are.
+func TestSketchAndItself(t *testing.T) {
+	p := Params{Dim: 64, Rows: 160, Epsilon: 1, Seed: seed(0)}
+	s, other := releasedAt(t, p, 1), releasedAt(t, p, 1)
+	data, err := s.MarshalBinary()
+	require.NoError(t, err)
+	var decoded Sketch
+	require.NoError(t, decoded.UnmarshalBinary(data))
+	shallow := *s
+	sum, err := s.Sum(other)
+	require.NoError(t, err)
+	for _, same := range []*Sketch{s, &shallow, &decoded, sum} {
+		for _, pair := range [][2]*Sketch{{s, same}, {same, s}} {
+			a, b := pair[0], pair[1]
+			refused := func(x float64, err error) {
+				t.Helper()
+				require.ErrorIs(t, err, ErrMismatch)
+				require.NotContains(t, err.Error(), "differs")
+				require.False(t, x > 0 || x < 0, "no number with the error: %v", x)
+			}
+			refused(a.SquaredDistance(b))
+			refused(a.TruncatedSquaredDistance(b))
+			refused(a.LikelySquaredDistance(b))
+			refused(a.Dot(b))
+			refused(a.Cosine(b))
+			for _, interval := range []func(*Sketch, float64) (float64, float64, error){
+				a.SquaredDistanceInterval, a.LikelySquaredDistanceInterval, a.DotInterval} {
+				lo, _, err := interval(b, 0.5)
+				refused(lo, err)
+			}
+			_, err := a.Sum(b)
+			require.ErrorIs(t, err, ErrMismatch)
+		}
+	}
+	_, err = s.SquaredDistance(other)
+	require.NoError(t, err)
+	third := releasedAt(t, p, 1)
+	_, err = sum.SquaredDistance(third)
+	require.NoError(t, err)
+}
+
+// Sketches for other distances of neighbours are not added: at a Sensitivity of 1000 and of 1 the sum was once called 2-DP, and would be
+// 1001-DP for a change by 1000.
+func TestSumOfOtherSensitivities(t *testing.T) {
+	p := Params{Dim: 64, Rows: 16, Epsilon: 1, Seed: seed(0), Integers: true}
+	a := releasedAt(t, p, 1)
+	p.Sensitivity = 1000
+	b := releasedAt(t, p, 1)
+	require.Equal(t, a.step, b.step)
+	for name, other := range map[string]*Sketch{"Sensitivity": b, "Norm": releasedAt(t, p, 1), "Integers": releasedAt(t, p, 1)} {
+		switch name {
+		case "Norm":
+			other.params.Norm, other.params.Sensitivity = L2, 1
+		case "Integers":
+			other.params.Integers, other.params.Sensitivity = false, 1
+		}
+		_, err := a.Sum(other)
+		require.ErrorIs(t, err, ErrMismatch, name)
+		require.Contains(t, err.Error(), name)
+	}
+	p.Sensitivity = 1 // the default by name
+	sum, err := a.Sum(releasedAt(t, p, 1))
+	require.NoError(t, err)
+	require.True(t, sum.Guarantee().Equal(a.Guarantee().Times(2)), "%v", sum.Guarantee())
+}
+
+// What was not released cannot be compared, and the error says that.
+func TestComparisonWithNothing(t *testing.T) {
+	s := releasedAt(t, Params{Dim: 64, Rows: 16, Epsilon: 1, Seed: seed(0)}, 1)
+	for _, pair := range [][2]*Sketch{{s, nil}, {s, {}}, {{}, s}, {{}, {}}} {
+		_, err := pair[0].SquaredDistance(pair[1])
+		require.ErrorIs(t, err, ErrMismatch)
+		require.Contains(t, err.Error(), "neither released nor decoded")
+	}
+}
+
 // A sum of sketches estimates the sum of the vectors with both noises: (30 + 40)² = 4900. Off by 8 standard deviations once in 10⁹ for
 // these near-normal estimates.
 func TestSum(t *testing.T) {
@@ -153,9 +230,48 @@ func TestPlan(t *testing.T) {
 	// The paper's s = 8 and k = 256 at Zε² = 1000: a relative error above 1.
 	p = Params{Dim: 1000, Rows: 256, Sparsity: 8, Epsilon: 1, Seed: seed(0)}
 	require.Greater(t, math.Sqrt(p.DistanceVariance(1000, 0))/1000, 1.0)
-	rows, sparsity, err := Distortion(0.1, 0.01)
+}
+
+// The rows of Distortion are enough by the variance of each transform, which 4-wise independence proves, and no fewer than half as many.
+func TestDistortionIsProved(t *testing.T) {
+	for _, beta := range []float64{0.05, 0.1, 0.9} {
+		for _, failure := range []float64{0.001, 0.01, 0.5} {
+			rows, err := Distortion(beta, failure)
+			require.NoError(t, err)
+			for _, transform := range []Transform{SJLT, SRHT, FJLT, Rademacher, Normal} {
+				bound := failure
+				if transform == FJLT {
+					bound *= 1.5
+				}
+				p := Params{Transform: transform, Dim: 1 << 24, Rows: rows}
+				chebyshev := p.spread().distance(disturbance{}, 1, 0) / (beta * beta)
+				require.LessOrEqual(t, chebyshev, bound*(1+1e-9), "%v, %d rows", transform, rows)
+			}
+		}
+	}
+	rows, err := Distortion(0.1, 0.01)
 	require.NoError(t, err)
-	require.Zero(t, rows%sparsity)
-	_, _, err = Distortion(0.6, 0.01)
-	require.ErrorIs(t, err, ErrParams)
+	require.Equal(t, 20_000, rows)
+	for _, c := range [][2]float64{{0, 0.1}, {1, 0.1}, {-1, 0.1}, {math.NaN(), 0.1}, {0.1, 0}, {0.1, 1}, {0.1, math.NaN()}, {1e-3, 0.1}} {
+		_, err := Distortion(c[0], c[1])
+		require.ErrorIs(t, err, ErrParams, "%v", c)
+	}
+}
+
+// What the documentation says of the transforms' noise: more entries a column are free for Gaussian noise under L1 alone, and an FJLT
+// has less Laplace noise than an SRHT from 256 rows on, but more Gaussian noise.
+func TestNoiseOfTransforms(t *testing.T) {
+	ratio := func(a, b Params) float64 {
+		for _, p := range []*Params{&a, &b} {
+			p.Dim, p.Seed = 1024, seed(1)
+		}
+		return a.StdDev() / b.StdDev()
+	}
+	require.InDelta(t, 1, ratio(Params{Rows: 256, Rho: 1, Sparsity: 8}, Params{Rows: 256, Rho: 1}), 1e-4)
+	require.InDelta(t, math.Sqrt(8), ratio(Params{Rows: 256, Epsilon: 1, Sparsity: 8}, Params{Rows: 256, Epsilon: 1}), 1e-2)
+	require.Greater(t, ratio(Params{Rows: 256, Rho: 1, Sparsity: 8, Norm: L2}, Params{Rows: 256, Rho: 1, Norm: L2}), 2.0)
+	for _, k := range []int{256, 512} {
+		require.Less(t, ratio(Params{Rows: k, Epsilon: 1, Transform: FJLT}, Params{Rows: k, Epsilon: 1, Transform: SRHT}), 0.95)
+		require.Greater(t, ratio(Params{Rows: k, Rho: 1, Transform: FJLT}, Params{Rows: k, Rho: 1, Transform: SRHT}), 1.0)
+	}
 }

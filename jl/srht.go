@@ -2,8 +2,10 @@ package jl
 
 import (
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/hadamard"
+	"github.com/dpsketch/dpsketch/internal/subset"
 )
 
 // srht is √k·S = RHD: D random signs, H the Walsh–Hadamard matrix of ±1 of the size u, the least power of two that is at least Dim, and R
@@ -27,7 +29,7 @@ func outlineSRHT(p Params) *srht { return &srht{size: int(hadamard.Size(p.Dim)),
 func newSRHT(p Params) *srht {
 	m := outlineSRHT(p)
 	m.negative = randomSigns(p)
-	m.sampled = distinct(newStream(p.Seed.Derive(labelSample)), m.size, m.rows)
+	m.sampled = slices.Clone(subset.Draw(subset.Indices(m.size), m.rows, newStream(p.Seed.Derive(labelSample)).below))
 	return m
 }
 
@@ -54,19 +56,6 @@ func sign(x []int64, negative []uint64) {
 	}
 }
 
-// distinct returns k different numbers below n, every choice and order with the same probability.
-func distinct(s *stream, n, k int) []int {
-	all := make([]int, n)
-	for i := range all {
-		all[i] = i
-	}
-	for i := range k {
-		j := i + int(s.below(uint64(n-i)))
-		all[i], all[j] = all[j], all[i]
-	}
-	return append([]int(nil), all[:k]...)
-}
-
 // transformed returns HDx, padded, in the memory of x if it has room.
 func transformed(x []int64, size int, negative []uint64) []int64 {
 	sign(x, negative)
@@ -84,7 +73,7 @@ func (m *srht) apply(x []int64) []int64 {
 	return y
 }
 
-// norms: a column has k entries ±1. The rows are orthogonal and of length √u, so ‖Ad‖₂ ≤ √u and ‖Ad‖₁ ≤ √k·√u for ‖d‖₂ ≤ 1; with Dim = u
+// norms follows from the k entries ±1 of a column. The rows are orthogonal and of length √u, so ‖Ad‖₂ ≤ √u and ‖Ad‖₁ ≤ √k·√u for ‖d‖₂ ≤ 1; with Dim = u
 // both are attained.
 func (m *srht) norms(r Norm) norms {
 	k, u := float64(m.rows), float64(m.size)
