@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -150,7 +151,7 @@ func (c Cardinality) length(of func(*term) float64) float64 {
 // Donner, Statistics in Medicine 2008). The coverage is the confidence up to the order of the squared relative errors. hi is +Inf where one
 // of the sketches cannot bound its part. NaN for a confidence outside [0, 1).
 func (c Cardinality) Interval(confidence float64) (lo, hi float64) {
-	if !c.valid || !validConfidence(confidence) {
+	if !c.valid || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	var below, above [3]float64

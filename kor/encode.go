@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
@@ -39,21 +40,34 @@ const (
 	flagCount  = 2
 )
 
+// head is what stands before the releases.
+type head struct {
+	*release
+	noisy    uint64 // the count
+	releases int
+}
+
+// fields are those of the head.
+func (h *head) fields() []wire.Field {
+	return append(append([]wire.Field{wire.Flags(&h.stream, &h.counted)}, h.params.fields()...), wire.Uint(&h.noisy), wire.Int(&h.releases, maxParts))
+}
+
+// fields are the numbers of the Params.
+func (p *Params) fields() []wire.Field {
+	return []wire.Field{
+		wire.Float(&p.Epsilon), wire.Float(&p.CountShare), wire.Int(&p.Cells, maxCells), wire.Int(&p.Levels, maxLevels), wire.Bytes(p.Seed[:]),
+	}
+}
+
 func (r *release) append(dst []byte) ([]byte, error) {
 	if !r.valid() {
 		return dst, fault.Format("kor", "a sketch that was not released has no encoding")
 	}
-	p := r.params
+	copied := *r
+	h := head{&copied, uint64(r.count), len(r.parts)}
 	dst = slices.Grow(dst, fixedSize+partSize*len(r.parts)+8*len(r.bits))
 	dst = wire.AppendHeader(dst, wire.KindKOR, version)
-	dst = append(dst, r.flags())
-	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(p.Epsilon))
-	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(p.CountShare))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(p.Cells))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(p.Levels))
-	dst = append(dst, p.Seed[:]...)
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(r.count))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(r.parts)))
+	dst = wire.AppendFields(dst, h.fields())
 	for _, part := range r.parts {
 		dst = append(dst, part.id[:]...)
 		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(part.epsilon))
@@ -71,33 +85,22 @@ func appendWords(dst []byte, words []uint64) []byte {
 	return dst
 }
 
-func (r *release) flags() (b byte) {
-	if r.stream {
-		b |= flagStream
-	}
-	if r.counted {
-		b |= flagCount
-	}
-	return b
-}
-
 // decode reads a sketch of a stream or of a set.
 func decode(data []byte, stream bool) (release, error) {
 	r := wire.NewReader("kor", data)
 	r.Header(wire.KindKOR, version)
-	d := release{stream: stream}
-	bits := r.Uint8()
-	d.counted = bits&flagCount != 0
+	var d release
+	h := head{release: &d}
+	r.Fields(h.fields())
+	d.count = int64(h.noisy)
 	switch {
 	case r.Err() != nil:
-	case bits > flagStream|flagCount:
-		r.Fail("unknown flags")
-	case (bits&flagStream != 0) != stream:
+	case d.stream != stream:
 		r.Fail("a sketch of a stream where one of a set is wanted, or the reverse")
+	case d.params.validate() != nil || stream && d.params.validateStream() != nil:
+		r.Fail("invalid Params")
 	}
-	d.params = readParams(r, stream)
-	d.count = r.Int64()
-	readParts(r, &d)
+	d.parts = readParts(r, h.releases, stream)
 	d.bits = readBits(r, d.params)
 	if r.Err() == nil {
 		d.check(r)
@@ -105,45 +108,33 @@ func decode(data []byte, stream bool) (release, error) {
 	return d, r.Done()
 }
 
-// readParams reads the Params. It fails unless they are valid.
-func readParams(r *wire.Reader, stream bool) (p Params) {
-	p.Epsilon, p.CountShare = r.Float64(), r.Float64()
-	cells, levels := r.Uint32(), r.Uint32()
-	p.Cells, p.Levels = int(min(cells, maxCells)), int(min(levels, maxLevels+1))
-	copy(p.Seed[:], r.Bytes(len(p.Seed)))
-	switch {
-	case r.Err() != nil:
-	case cells > maxCells || p.validate() != nil || stream && p.validateStream() != nil:
-		r.Fail("invalid Params")
-	case wire.NegativeZero(p.CountShare):
-		r.Fail("a negative zero")
+// readParts reads the records of n releases.
+func readParts(r *wire.Reader, n int, stream bool) []part {
+	if r.Err() == nil && n > r.Remaining()/partSize {
+		r.Fail("fewer releases than it says")
 	}
-	return p
-}
-
-func readParts(r *wire.Reader, d *release) {
-	n := r.Count(maxParts, partSize)
 	if r.Err() != nil {
-		return
+		return nil
 	}
-	d.parts = make([]part, n)
-	for i := range d.parts {
-		p := &d.parts[i]
+	parts := make([]part, n)
+	for i := range parts {
+		p := &parts[i]
 		copy(p.id[:], r.Bytes(len(hashing.Seed{})))
 		p.epsilon, p.k, p.flips = r.Float64(), r.Uint64(), r.Uint32()
 		switch {
-		case i > 0 && compareParts(d.parts[i-1], *p) >= 0:
+		case i > 0 && compareParts(parts[i-1], *p) >= 0:
 			r.Fail("releases not in ascending order")
-		case !p.valid(d.stream):
+		case !p.valid(stream):
 			r.Fail("a release with less noise than its ε needs")
 		}
 	}
+	return parts
 }
 
 // valid reports whether the release has the noise of its ε, which need not be that of the Params: [XOR] merges releases
 // of different ε. The tolerance is for the rounding of the calibration.
 func (p part) valid(stream bool) bool {
-	if !(p.epsilon >= minEpsilon && p.epsilon <= maxEpsilon) || p.k == 0 || p.k >= 1<<63 || p.flips < 1 || p.flips > maxParties {
+	if !(p.epsilon >= limits.MinEpsilon && p.epsilon <= maxEpsilon) || p.k == 0 || p.k >= 1<<63 || p.flips < 1 || p.flips > maxParties {
 		return false
 	}
 	e := math.Exp(-p.epsilon)

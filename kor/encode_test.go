@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -65,10 +66,10 @@ func TestCodec(t *testing.T) {
 
 // What a release gives decodes to the same sketch, whatever its ε.
 func TestCodecOfReleases(t *testing.T) {
-	for _, epsilon := range []float64{minEpsilon, 1e-6, 0.1, 1, 3, 10, 20, 30, 40, maxEpsilon} {
+	for _, epsilon := range []float64{limits.MinEpsilon, 1e-6, 0.1, 1, 3, 10, 20, 30, 40, maxEpsilon} {
 		for _, share := range []float64{0, 0.05, math.Copysign(0, -1)} {
 			p := Params{Epsilon: epsilon, Cells: 129, Levels: 7, Seed: hashing.NewSeed(), CountShare: share}
-			if epsilon*share < minEpsilon {
+			if epsilon*share < limits.MinEpsilon {
 				p.CountShare = 0
 			}
 			a, b := released(t, p, run(0, 100)...), released(t, p, run(50, 200)...)

@@ -6,12 +6,12 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 const (
-	minEpsilon = 0x1p-30
 	maxEpsilon = 44 // of noise.RandomizedResponse
 	maxCells   = 1<<31 - 1
 	maxLevels  = 64      // hash words have 64 bits, so no key is at a deeper level
@@ -42,9 +42,10 @@ func bad(field string, value any, want string) error { return fault.Params("kor"
 
 // validate checks the fields.
 func (p Params) validate() error {
+	if err := limits.Epsilon("kor", p.Epsilon, maxEpsilon); err != nil {
+		return err
+	}
 	switch {
-	case !(p.Epsilon >= minEpsilon && p.Epsilon <= maxEpsilon):
-		return bad("Epsilon", p.Epsilon, "a number in [2⁻³⁰, 44]")
 	case p.Cells < 1 || p.Cells > maxCells:
 		return bad("Cells", p.Cells, "an integer in [1, 2³¹)")
 	case p.Levels < 1 || p.Levels > maxLevels:
@@ -56,7 +57,7 @@ func (p Params) validate() error {
 	case !(p.CountShare >= 0 && p.CountShare < 1):
 		return bad("CountShare", p.CountShare, "a number in [0, 1)")
 	}
-	if bits, count := p.split(); bits < minEpsilon || p.CountShare > 0 && count < minEpsilon {
+	if bits, count := p.split(); bits < limits.MinEpsilon || p.CountShare > 0 && count < limits.MinEpsilon {
 		return bad("CountShare", p.CountShare, "0 or a share that leaves count and sketch an ε of at least 2⁻³⁰ each")
 	}
 	return nil

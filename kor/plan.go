@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -107,17 +108,20 @@ func (p Params) Largest() float64 {
 // The error wraps [ErrParams] if an argument is out of range, if the sketch would be too large (its text then tells the size), or if largest is so
 // small that no sketch has that error there.
 func Plan(epsilon, relative, largest float64, sketches int) (Params, error) {
+	if err := limits.Epsilon("kor", epsilon, maxEpsilon); err != nil {
+		return Params{}, err
+	}
 	law, err := noise.RandomizedResponse(epsilon)
-	if err != nil || epsilon < minEpsilon {
-		return Params{}, bad("Epsilon", epsilon, "a number in [2⁻³⁰, 44]")
+	if err != nil {
+		return Params{}, err
 	}
 	return plan(epsilon, logSign(law.K()), relative, largest, sketches, setLaw)
 }
 
 // PlanStream is Plan for the union of so many streams.
 func PlanStream(epsilon, relative, largest float64, sketches int) (Params, error) {
-	if !(epsilon >= minEpsilon && epsilon <= maxEpsilon) {
-		return Params{}, bad("Epsilon", epsilon, "a number in [2⁻³⁰, 44]")
+	if err := limits.Epsilon("kor", epsilon, maxEpsilon); err != nil {
+		return Params{}, err
 	}
 	return plan(epsilon, math.Log(-math.Expm1(-epsilon)), relative, largest, sketches, streamLaw)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
@@ -123,34 +122,29 @@ func (b *StreamBuilder) RestorePrivateState(data []byte) error {
 	return nil
 }
 
-// appendPrivateState appends what both states begin with: the header, the kind of state, the Params, the origin and the table.
+// privateFields are what both states begin with, after the header: the kind of state, the Params and the origin.
+func privateFields(kind *byte, p *Params, from *origin) []wire.Field {
+	return append(append([]wire.Field{wire.Byte(kind)}, p.fields()...), wire.Bytes(from[:]))
+}
+
+// appendPrivateState appends the header, the fields and the table.
 func appendPrivateState(dst []byte, kind byte, s *state) []byte {
-	p := s.params
 	dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
-	dst = append(dst, kind)
-	for _, x := range []uint64{math.Float64bits(p.Epsilon), uint64(p.Cells), uint64(p.Levels), math.Float64bits(p.CountShare)} {
-		dst = binary.LittleEndian.AppendUint64(dst, x)
-	}
-	dst = append(dst, p.Seed[:]...)
-	dst = append(dst, s.origin[:]...)
+	dst = wire.AppendFields(dst, privateFields(&kind, &s.params, &s.origin))
 	return appendWords(dst, s.table)
 }
 
 // readPrivateState is its inverse and returns the table and the origin. The Params must be those of the receiver.
 func readPrivateState(r *wire.Reader, kind byte, want Params) (table []uint64, from origin, err error) {
 	r.Header(wire.KindPrivate, privateVersion)
-	if r.Uint8() != kind {
-		r.Fail("another kind of state")
-	}
+	var is byte
 	var p Params
-	p.Epsilon = r.Float64()
-	cells, levels := r.Uint64(), r.Uint64()
-	p.Cells, p.Levels = int(min(cells, math.MaxInt32)), int(min(levels, math.MaxInt32))
-	p.CountShare = r.Float64()
-	copy(p.Seed[:], r.Bytes(len(p.Seed)))
-	copy(from[:], r.Bytes(len(from)))
+	r.Fields(privateFields(&is, &p, &from))
 	switch {
 	case r.Err() != nil:
+		return nil, from, r.Err()
+	case is != kind:
+		r.Fail("another kind of state")
 		return nil, from, r.Err()
 	case p != want:
 		return nil, from, sameParams(want, p)

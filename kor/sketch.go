@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -66,16 +67,13 @@ func (r *release) stdErr() float64 {
 }
 
 func (r *release) interval(confidence float64) (lo, hi float64) {
-	if !r.valid() || !validConfidence(confidence) {
+	if !r.valid() || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	l := r.likelihood()
 	lo, hi = l.interval(confidence)
 	return max(lo, 0), max(hi, 0)
 }
-
-// validConfidence reports whether confidence is in [0, 1).
-func validConfidence(confidence float64) bool { return confidence >= 0 && confidence < 1 }
 
 // flipProb returns the probability p′ that noise has flipped a bit.
 func (r *release) flipProb() float64 {
