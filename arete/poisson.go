@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 
+	"github.com/dpsketch/dpsketch/internal/enclose"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -16,12 +17,12 @@ type rate struct {
 }
 
 // enclose returns the rate as an interval.
-func (r rate) enclose(prec uint) interval {
+func (r rate) enclose(prec uint) enclose.Interval {
 	quotient := new(big.Rat).SetFloat64(r.factor)
 	quotient.Quo(quotient, new(big.Rat).SetFrac(new(big.Int).SetUint64(r.parts), big.NewInt(1)))
-	x := exactly(quotient, prec)
+	x := enclose.Exactly(quotient, prec)
 	if r.scale != 0 {
-		x = x.mul(logSeries(r.scale, prec), prec)
+		x = x.Mul(logSeries(r.scale, prec), prec)
 	}
 	return x
 }
@@ -57,9 +58,9 @@ func newPoisson(r rate) *poisson {
 // tableWords returns ⌊2⁶⁴·F(k)⌋ up to the first that has only ones, or false if the precision does not decide one of them.
 func tableWords(r rate, prec uint) (words []uint64, ok bool) {
 	for f := range distribution(r, prec) {
-		lo, hi := new(big.Int).Rsh(f.lo, prec-64), new(big.Int).Rsh(f.hi, prec-64)
+		lo, hi := new(big.Int).Rsh(f.Lo, prec-64), new(big.Int).Rsh(f.Hi, prec-64)
 		if hi.BitLen() > 64 { // F(k) may be 1 as far as we see
-			hi.Sub(pow2(64), big.NewInt(1))
+			hi.Sub(enclose.One(64), big.NewInt(1))
 		}
 		if lo.Cmp(hi) != 0 {
 			return nil, false
@@ -73,14 +74,14 @@ func tableWords(r rate, prec uint) (words []uint64, ok bool) {
 }
 
 // distribution yields enclosures of F(0), F(1), … without end. F decreases as the rate grows.
-func distribution(r rate, prec uint) func(yield func(interval) bool) {
-	return func(yield func(interval) bool) {
+func distribution(r rate, prec uint) func(yield func(enclose.Interval) bool) {
+	return func(yield func(enclose.Interval) bool) {
 		work := prec + 64
 		least, most := pointMasses(r, work)
-		sum := interval{new(big.Int), new(big.Int)}
+		sum := enclose.Interval{Lo: new(big.Int), Hi: new(big.Int)}
 		for {
-			sum = interval{new(big.Int).Add(sum.lo, most.next()), new(big.Int).Add(sum.hi, least.nextUp())}
-			if !yield(interval{new(big.Int).Rsh(sum.lo, work-prec), upper(new(big.Int).Rsh(sum.hi, work-prec))}) {
+			sum = sum.Add(enclose.Interval{Lo: most.next(), Hi: least.nextUp()})
+			if !yield(enclose.Interval{Lo: new(big.Int).Rsh(sum.Lo, work-prec), Hi: enclose.Up(new(big.Int).Rsh(sum.Hi, work-prec))}) {
 				return
 			}
 		}
@@ -96,8 +97,8 @@ type masses struct {
 
 // pointMasses returns the masses at the lower end of the rate, to be rounded up, and at the upper end, to be rounded down.
 func pointMasses(r rate, work uint) (least, most *masses) {
-	x := r.enclose(work)
-	return &masses{x.lo, expNegPoint(x.lo, work).hi, 0, work}, &masses{x.hi, expNegPoint(x.hi, work).lo, 0, work}
+	x, one := r.enclose(work), enclose.One(work)
+	return &masses{x.Lo, enclose.ExpNegQuo(x.Lo, one, work).Hi, 0, work}, &masses{x.Hi, enclose.ExpNegQuo(x.Hi, one, work).Lo, 0, work}
 }
 
 // next returns the next mass, rounded down.
@@ -112,7 +113,7 @@ func (m *masses) next() *big.Int {
 // nextUp returns the next mass, rounded up.
 func (m *masses) nextUp() *big.Int {
 	current := m.next()
-	upper(m.mass)
+	enclose.Up(m.mass)
 	return current
 }
 
@@ -144,13 +145,13 @@ func (p *poisson) drawExactly(src *noise.Source, first uint64) int {
 func (p *poisson) decide(u *big.Int, digits uint) (k int, ok bool) {
 	const guard = 64
 	least := new(big.Int).Lsh(u, guard)
-	end := new(big.Int).Add(least, pow2(guard))
-	limit := pow2(digits + guard)
+	end := new(big.Int).Add(least, enclose.One(guard))
+	limit := enclose.One(digits + guard)
 	for f := range distribution(p.rate, digits+guard) {
 		switch {
-		case end.Cmp(f.lo) <= 0:
+		case end.Cmp(f.Lo) <= 0:
 			return k, true
-		case least.Cmp(f.hi) < 0 || f.hi.Cmp(limit) >= 0:
+		case least.Cmp(f.Hi) < 0 || f.Hi.Cmp(limit) >= 0:
 			return 0, false
 		}
 		k++

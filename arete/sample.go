@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 
+	"github.com/dpsketch/dpsketch/internal/enclose"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -61,11 +62,11 @@ func (s *draw) above() bool {
 	}
 	u := new(big.Int).SetUint64(w)
 	for prec := uint(64); ; prec += 64 {
-		inverse := exactly(big.NewRat(1, 1), prec).expNeg(prec)
-		factor := inverse.times(rational(s.law.alpha))
-		lo := new(big.Int).Mul(u, new(big.Int).Add(factor.lo, pow2(prec)))
-		hi := new(big.Int).Mul(upper(new(big.Int).Set(u)), new(big.Int).Add(factor.hi, pow2(prec)))
-		one := pow2(2 * prec)
+		inverse := enclose.Exactly(big.NewRat(1, 1), prec).ExpNeg(prec)
+		factor := inverse.Times(enclose.Rat(s.law.alpha))
+		lo := new(big.Int).Mul(u, new(big.Int).Add(factor.Lo, enclose.One(prec)))
+		hi := new(big.Int).Mul(enclose.Up(new(big.Int).Set(u)), new(big.Int).Add(factor.Hi, enclose.One(prec)))
+		one := enclose.One(2 * prec)
 		switch {
 		case lo.Cmp(one) >= 0:
 			return true
@@ -95,14 +96,14 @@ func (s *draw) acceptsExactly(g *gammaDraw, other *digits) bool {
 		prec := g.e.bits
 		left, right := other.enclose(prec), s.value(g, prec)
 		if g.above { // e^{−E′/(1−α)}·x < 1 instead of E′ > (1−α)·ln x
-			rest := new(big.Rat).Sub(big.NewRat(1, 1), rational(s.law.alpha))
-			product := left.times(rest.Inv(rest)).expNeg(prec).mul(right, prec)
-			left, right = interval{pow2(prec), pow2(prec)}, product
+			rest := new(big.Rat).Sub(big.NewRat(1, 1), enclose.Rat(s.law.alpha))
+			product := left.Times(rest.Inv(rest)).ExpNeg(prec).Mul(right, prec)
+			left, right = enclose.Unit(prec), product
 		}
 		switch {
-		case left.lo.Cmp(right.hi) >= 0:
+		case left.Lo.Cmp(right.Hi) >= 0:
 			return true
-		case left.hi.Cmp(right.lo) <= 0:
+		case left.Hi.Cmp(right.Lo) <= 0:
 			return false
 		}
 	}
@@ -131,13 +132,13 @@ func (s *draw) valueFloat(g *gammaDraw) (lo, hi float64) {
 }
 
 // value encloses it in units of 2^−prec.
-func (s *draw) value(g *gammaDraw, prec uint) interval {
+func (s *draw) value(g *gammaDraw, prec uint) enclose.Interval {
 	e := g.e.enclose(prec)
 	if g.above {
-		return interval{new(big.Int).Add(e.lo, pow2(prec)), new(big.Int).Add(e.hi, pow2(prec))}
+		return e.Add(enclose.Unit(prec))
 	}
-	alpha := rational(s.law.alpha)
-	return e.times(alpha.Inv(alpha)).expNeg(prec)
+	alpha := enclose.Rat(s.law.alpha)
+	return e.Times(alpha.Inv(alpha)).ExpNeg(prec)
 }
 
 // round returns ⌊(θ·(up − down) ± λ·E)/step + ½⌋.
@@ -150,22 +151,22 @@ func (s *draw) round(up, down *gammaDraw, laplace *digits, sign float64) float64
 
 // roundExactly is round with as many digits as it takes.
 func (s *draw) roundExactly(up, down *gammaDraw, laplace *digits, sign float64) float64 {
-	theta, lambda := rational(s.law.theta/s.step), rational(s.law.lambda/s.step)
+	theta, lambda := enclose.Rat(s.law.theta/s.step), enclose.Rat(s.law.lambda/s.step)
 	for {
 		s.refine(&up.e)
 		s.refine(&down.e)
 		s.refine(laplace)
 		prec := laplace.bits
-		high, low, noise := s.value(up, prec).times(theta), s.value(down, prec).times(theta), laplace.enclose(prec).times(lambda)
+		high, low, noise := s.value(up, prec).Times(theta), s.value(down, prec).Times(theta), laplace.enclose(prec).Times(lambda)
 		if sign < 0 {
-			noise = interval{new(big.Int).Neg(noise.hi), new(big.Int).Neg(noise.lo)}
+			noise = enclose.Interval{Lo: new(big.Int).Neg(noise.Hi), Hi: new(big.Int).Neg(noise.Lo)}
 		}
 		floor := func(high, low, noise *big.Int) int64 {
 			x := new(big.Int).Sub(high, low)
-			x.Add(x, noise).Add(x, pow2(prec-1))
+			x.Add(x, noise).Add(x, enclose.One(prec-1))
 			return x.Rsh(x, prec).Int64() // rounds towards −∞
 		}
-		if least, most := floor(high.lo, low.hi, noise.lo), floor(high.hi, low.lo, noise.hi); least == most {
+		if least, most := floor(high.Lo, low.Hi, noise.Lo), floor(high.Hi, low.Lo, noise.Hi); least == most {
 			return float64(least)
 		}
 	}

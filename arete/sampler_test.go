@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/enclose"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
@@ -204,13 +205,13 @@ func TestPoissonWords(t *testing.T) {
 	}
 	// −ln(1 − e^{−1/s}) against float64.
 	for _, s := range []float64{leastScale, 0.1, 1, 30, 1e6, 0x1p50} {
-		got, _ := new(big.Float).Quo(new(big.Float).SetInt(logSeries(s, 160).lo), new(big.Float).SetInt(pow2(160))).Float64()
+		got, _ := new(big.Float).Quo(new(big.Float).SetInt(logSeries(s, 160).Lo), new(big.Float).SetInt(enclose.One(160))).Float64()
 		require.InDelta(t, -math.Log1p(-math.Exp(-1/s)), got, 1e-9*(1+got))
 		if s > 0.05 {
 			require.InEpsilon(t, -math.Log(-math.Expm1(-1/s)), got, 1e-12)
 		}
 		x := logSeries(s, 160)
-		require.Less(t, new(big.Int).Sub(x.hi, x.lo).Int64(), int64(3))
+		require.Less(t, new(big.Int).Sub(x.Hi, x.Lo).Int64(), int64(3))
 	}
 }
 
@@ -222,7 +223,7 @@ func TestPoissonTies(t *testing.T) {
 		i, next := 0, new(big.Int)
 		for f := range distribution(p.rate, prec) {
 			if i == k {
-				next.Rsh(f.lo, prec-128)
+				next.Rsh(f.Lo, prec-128)
 				break
 			}
 			i++
@@ -341,9 +342,9 @@ func TestSlowPathAgrees(t *testing.T) {
 			s.refine(&g.e)
 			s.refine(&other)
 			v := s.value(&g, g.e.bits)
-			unit := new(big.Float).SetInt(pow2(g.e.bits))
-			least, _ := new(big.Float).Quo(new(big.Float).SetInt(v.lo), unit).Float64()
-			most, _ := new(big.Float).Quo(new(big.Float).SetInt(v.hi), unit).Float64()
+			unit := new(big.Float).SetInt(enclose.One(g.e.bits))
+			least, _ := new(big.Float).Quo(new(big.Float).SetInt(v.Lo), unit).Float64()
+			most, _ := new(big.Float).Quo(new(big.Float).SetInt(v.Hi), unit).Float64()
 			require.True(t, least <= hi && most >= lo && most-least < 1e-15, "[%v, %v] and [%v, %v]", least, most, lo, hi)
 			if decided && !(g.above && d.alpha == 1) {
 				require.Equal(t, quick, s.acceptsExactly(&g, &other))

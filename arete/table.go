@@ -3,6 +3,8 @@ package arete
 import (
 	"math"
 	"sync"
+
+	"github.com/dpsketch/dpsketch/internal/search"
 )
 
 // tables holds the masses that were computed so far.
@@ -136,14 +138,7 @@ func (l *Lattice) Quantile(p float64) float64 {
 			return math.NaN()
 		}
 	}
-	for high-low > 1 {
-		if mid := math.Floor((low + high) / 2); reached(mid) {
-			high = mid
-		} else {
-			low = mid
-		}
-	}
-	return high
+	return float64(search.Least(int64(low)+1, func(k int64) bool { return float64(k) >= high || reached(float64(k)) }))
 }
 
 // Mean returns 0.

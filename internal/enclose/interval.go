@@ -50,6 +50,28 @@ func (x Interval) Scale(m, n uint64) Interval {
 	return Interval{lo.Quo(lo, divisor), Up(hi.Quo(hi, divisor))}
 }
 
+// Exactly encloses a rational x ≥ 0.
+func Exactly(x *big.Rat, prec uint) Interval {
+	lo, rest := new(big.Int).QuoRem(new(big.Int).Lsh(x.Num(), prec), x.Denom(), new(big.Int))
+	hi := new(big.Int).Set(lo)
+	if rest.Sign() > 0 {
+		Up(hi)
+	}
+	return Interval{lo, hi}
+}
+
+// Times returns x·c for a rational c ≥ 0.
+func (x Interval) Times(c *big.Rat) Interval {
+	lo, hi := new(big.Int).Mul(x.Lo, c.Num()), new(big.Int).Mul(x.Hi, c.Num())
+	return Interval{lo.Quo(lo, c.Denom()), Up(hi.Quo(hi, c.Denom()))}
+}
+
+// ExpNeg returns e^{−x}.
+func (x Interval) ExpNeg(prec uint) Interval {
+	one := One(prec)
+	return Interval{ExpNegQuo(x.Hi, one, prec).Lo, ExpNegQuo(x.Lo, one, prec).Hi}
+}
+
 // Pow returns x^n by repeated squaring.
 func (x Interval) Pow(n uint64, prec uint) Interval {
 	result := Unit(prec)

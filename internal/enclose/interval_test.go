@@ -44,3 +44,29 @@ func TestIntervalEncloses(t *testing.T) {
 		}
 	}
 }
+
+// Rationals are enclosed by less than a unit, exactly where they are whole, and scaled and exponentiated by few units.
+func TestIntervalsOfRationals(t *testing.T) {
+	const prec = 100
+	src := rand.New(rand.NewPCG(5, 6))
+	rat := func(n *big.Int) *big.Rat { return new(big.Rat).SetFrac(n, One(prec)) }
+	for range 500 {
+		x := new(big.Rat).SetFrac64(int64(src.Uint64()>>20), int64(src.Uint64()>>30)+1)
+		c := new(big.Rat).SetFrac64(int64(src.Uint64()>>50), int64(src.Uint64()>>50)+1)
+		e := Exactly(x, prec)
+		require.LessOrEqual(t, rat(e.Lo).Cmp(x), 0)
+		require.GreaterOrEqual(t, rat(e.Hi).Cmp(x), 0)
+		require.LessOrEqual(t, new(big.Int).Sub(e.Hi, e.Lo).Int64(), int64(1))
+		product, want := e.Times(c), new(big.Rat).Mul(x, c)
+		require.LessOrEqual(t, rat(product.Lo).Cmp(want), 0)
+		require.GreaterOrEqual(t, rat(product.Hi).Cmp(want), 0)
+		require.LessOrEqual(t, new(big.Int).Sub(product.Hi, product.Lo).Int64(), int64(1<<14+2))
+		power, exact := e.ExpNeg(prec), ExpNeg(x, prec+20)
+		require.LessOrEqual(t, new(big.Int).Lsh(power.Lo, 20).Cmp(exact.Hi), 0)
+		require.GreaterOrEqual(t, new(big.Int).Lsh(power.Hi, 20).Cmp(exact.Lo), 0)
+		require.LessOrEqual(t, new(big.Int).Sub(power.Hi, power.Lo).Int64(), int64(8))
+	}
+	half := Exactly(big.NewRat(1, 2), prec)
+	require.Zero(t, half.Lo.Cmp(half.Hi))
+	require.Equal(t, Unit(prec), Interval{new(big.Int), new(big.Int)}.ExpNeg(prec))
+}

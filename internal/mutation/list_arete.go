@@ -22,7 +22,7 @@ var areteMutations = []mutation{
 	{"Arete: calibrated for a little less than Δ", "arete/calibrate.go", "law, ok := fitArete(epsilon, fraction)", "law, ok := fitArete(epsilon, fraction*0.999)"},
 	{"core of half the steps", "arete/jump.go", "z += 2*int64(bits.OnesCount64(src.Uint64()>>(64-n))) - int64(n)", "z += int64(bits.OnesCount64(src.Uint64()>>(64-n))) - int64(n)/2"},
 	{"the core in pieces, of which one is drawn", "arete/jump.go", "for range s.pieces {", "for range min(s.pieces, 1) {"},
-	{"ties of the Poisson table decided at once", "arete/poisson.go", "case least.Cmp(f.hi) < 0 || f.hi.Cmp(limit) >= 0:\n\t\t\treturn 0, false", "case least.Cmp(f.hi) < 0 || f.hi.Cmp(limit) >= 0:\n\t\t\treturn k, true"},
+	{"ties of the Poisson table decided at once", "arete/poisson.go", "case least.Cmp(f.Hi) < 0 || f.Hi.Cmp(limit) >= 0:\n\t\t\treturn 0, false", "case least.Cmp(f.Hi) < 0 || f.Hi.Cmp(limit) >= 0:\n\t\t\treturn k, true"},
 	{"certificate: rest of the sums left out", "arete/onesided.go", "return far*far + o.beyond", "return 0 * far"},
 	{"certificate: only the tail test", "arete/jump_certificate.go", "worst = max(worst, o.lossAt(near+rest, o.head(t+int(j.steps))))", "worst = max(worst, o.lossAt(near+rest, o.head(t+int(j.steps)))-0.01)"},
 	{"decoder takes noise that is too small", "arete/encode.go", "case !d.params.plausible(d.noise, d.need):", "case false:"},
