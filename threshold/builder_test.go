@@ -17,6 +17,10 @@ func TestBuilderIsRedacted(t *testing.T) {
 	require.NoError(t, err)
 	n.Add(1_234_567_890_123, 98_765_432)
 	dptest.Redacted(t, n, "1234567890123", "98765432")
+	u, err := NewUserBuilder[string](Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 2, MaxValue: 1e8, Integers: true})
+	require.NoError(t, err)
+	u.AddUserValues(all(map[string]float64{"the secret key of somebody": 98_765_432}))
+	dptest.Redacted(t, u, "the secret key of somebody", "98765432")
 }
 
 // refuted returns the greatest ε that releases of two inputs refute at the δ of the Params, with confidence 1 − 1e-7. The event is

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -50,19 +51,44 @@ func (p Params) choose() (calibration, error) {
 
 // calibrate returns the numbers of one mechanism, or the reason why it is not possible. The Params are valid.
 func (p Params) calibrate(m Mechanism) (c calibration, reason string) {
-	switch {
-	case m.pure() && p.Dim == 0:
-		return c, "it needs Dim"
-	case m == DenseLaplace && p.Dim > maxDense:
-		return c, "it needs Dim of at most 2²⁶"
-	case !m.pure() && p.Delta == 0:
-		return c, "it needs Delta above 0"
+	if reason := p.lacks(m); reason != "" {
+		return c, reason
 	}
 	switch m {
 	case Gaussian, CorrelatedGaussian:
 		return p.calibrateNormal(m)
 	}
 	return p.calibrateLaplace(m)
+}
+
+// lacks returns what a mechanism needs and the Params do not give, "" if they do.
+func (p Params) lacks(m Mechanism) string {
+	switch {
+	case m.pure() && p.Dim == 0:
+		return "it needs Dim"
+	case m == DenseLaplace && p.Dim > maxDense:
+		return "it needs Dim of at most 2²⁶"
+	case !m.pure() && p.Delta == 0:
+		return "it needs Delta above 0"
+	case m == Laplace && p.MaxKeys == 0 && !p.Integers:
+		return "it needs MaxKeys, or Integers"
+	case (m == Gaussian || m == CorrelatedGaussian) && p.MaxKeys == 0:
+		return "it needs MaxKeys"
+	case m == CorrelatedGaussian && !p.adds():
+		return "it needs users that only add: AddRemove, and not Signed"
+	case m == CorrelatedGaussian && p.stored() == 0:
+		return "it needs Stored"
+	}
+	return ""
+}
+
+// kernel returns the rounding, noise and threshold of a Laplace mechanism, and use sets them.
+func (c calibration) kernel() rounding.Kernel {
+	return rounding.Kernel{Scale: c.scale, From: c.from, Threshold: c.threshold}
+}
+
+func (c *calibration) use(k rounding.Kernel) {
+	c.scale, c.from, c.threshold = k.Scale, k.From, k.Threshold
 }
 
 // gridFor returns the step of the grid: the greatest power of two that is 2¹⁶ times finer than the noise and than the most

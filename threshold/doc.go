@@ -1,49 +1,64 @@
-// Package threshold releases sparse vectors and histograms over key spaces far too large to list, under (ε, δ)- or pure ε-differential privacy.
+// Package threshold releases sparse vectors and histograms over key spaces far too large to list,
+// under (ε, δ)- or pure ε-differential privacy.
 //
-// It answers: which keys have large values, and how large. Values are real or integer, of one sign or of both; a user may
-// change one key or many. You say how much one user can change; the library picks the mechanism with the smallest threshold
-// and calibrates it exactly ([Params.Candidates] shows all, [Params.Explain] says why).
+// It answers: which keys have large values, and how large. Values are real or integer, of one sign or
+// of both. You say how much one user can change; the library picks the mechanism with the smallest
+// threshold and calibrates it exactly ([Params.Candidates] shows all, [Params.Explain] says why).
 //
-// For a stream that does not fit into memory use package misragries. A vector of few coordinates, all of interest, can do
-// without a threshold: DenseLaplace. A single number takes noise from package noise.
+// For a stream that does not fit into memory use package misragries. A vector of few coordinates, all
+// of interest, can do without a threshold: DenseLaplace. A single number takes noise from package
+// noise.
 //
 // # Model
 //
-// The input is a vector x with few non-zero coordinates. Neighbours are, by Params.Relation: two vectors with ‖x − x′‖₁ ≤ Δ (budget.L1); the
-// data with and without one user, who contributes to at most MaxKeys keys at most MaxValue each and at most
-// Sensitivity in total (budget.AddRemove); or with that user's values replaced (budget.Replace). Params are public. [Builder.AddUser] enforces
-// the limits; [Builder.Add] takes values as they are, and whoever calls it answers for them.
+// The input is a vector x with few non-zero coordinates, built in one of two ways:
+//
+//   - [Builder] sums values by key, and the caller has bounded how far neighbours differ. Their unit is
+//     the list of all added values, not a user and not an element: neighbours are two lists whose
+//     vectors have ‖x − x′‖₁ ≤ Δ = Sensitivity ([budget.L1]). So Δ = 1 protects what somebody
+//     contributes only if that is at most 1 in total, over all keys and all calls of Add.
+//   - [UserBuilder] takes each user's keys in one call and enforces the limits: at most MaxKeys keys,
+//     at most MaxValue each and at most Sensitivity in total. Neighbours are the data with and without
+//     one user, or with that user replaced ([budget.User]).
+//
+// With MaxKeys, a Builder has the second model too, and the limits are the caller's promise. Params
+// are public.
 //
 // # Mechanisms
 //
-//	mechanism            needs                   threshold at Δ = 1                        source
-//	ExponentialRounding  δ                       ln((e^ε−1)/(2δ(1−e^{−εR})))/ε             Theorem 1
-//	LinearRounding       δ                       R + ln(1/(2δR))/ε, R = max(1, 1/ε)        Theorem 2; Algorithm 9
-//	Laplace              δ, MaxKeys or Integers  w + b·ln(1/(2(1−(1−δ)^{1/m})))            Theorem 3
-//	Gaussian             δ, MaxKeys              1 + τ, solved with σ                      TODS Theorem 23
-//	CorrelatedGaussian   δ, MaxKeys, Stored      1 + τ, about half the Gaussian's          correlated.go
-//	PureLaplace          Dim                     ln(d/(2·FalseKeys))/ε                     Algorithm 6
-//	DenseLaplace         Dim ≤ 2²⁶               none                                      Algorithm 1
+//	mechanism            needs                   threshold at Δ = 1                     source
+//	ExponentialRounding  δ                       ln((e^ε−1)/(2δ(1−e^{−εR})))/ε          Theorem 1
+//	LinearRounding       δ                       R + ln(1/(2δR))/ε, R = max(1, 1/ε)     Theorem 2; Algorithm 9
+//	Laplace              δ, MaxKeys or Integers  w + b·ln(1/(2(1−(1−δ)^{1/m})))         Theorem 3
+//	Gaussian             δ, MaxKeys              1 + τ, solved with σ                   TODS Theorem 23
+//	CorrelatedGaussian   δ, MaxKeys, Stored      1 + τ, about half the Gaussian's       correlated.go
+//	PureLaplace          Dim                     ln(d/(2·FalseKeys))/ε                  Algorithm 6
+//	DenseLaplace         Dim ≤ 2²⁶               none                                   Algorithm 1
 //
-// The theorems stand with their proofs in laplace.go, gaussian.go and correlated.go. Algorithms are those of Lebeda, Differentially Private
-// Release of Sparse and Skewed Data (ITU 2023); TODS is Lebeda and Tětek, Better Differentially Private Approximate Histograms and Heavy
-// Hitters using the Misra-Gries Sketch, 2025 (doi 10.1145/3716375). Algorithm 9's own threshold, ln(1/δ)/ε + 2, is [ClassicThreshold].
+// Theorems 1 and 2 are in internal/rounding, Theorem 3 in laplace_proof.md, the others in gaussian.go
+// and correlated.go. Algorithms are those of Lebeda, Differentially Private Release of Sparse and
+// Skewed Data (ITU 2023); TODS is Lebeda and Tětek, Better Differentially Private Approximate
+// Histograms and Heavy Hitters using the Misra-Gries Sketch, 2025 (doi 10.1145/3716375). Algorithm 9
+// has the threshold ln(1/δ)/ε + 2 there.
 //
 // # Guarantee
 //
-// As [Params.Guarantee] says, and on the machine as on paper: values go to a grid, a power of two, before they are summed; sums
-// are exact integers; noise is drawn exactly on the grid; rounding probabilities are exact; scales and thresholds are rounded to the
-// safe side. Where δ > 0 a key without a value is never released.
+// As [Params.Guarantee] says, and on the machine as on paper: values go to a grid, a power of two,
+// before they are summed; sums are exact integers; noise is drawn exactly on the grid; rounding
+// probabilities are exact; scales and thresholds are rounded to the safe side. Where δ > 0 a key
+// without a value is never released.
 //
 // # Accuracy
 //
-// A released value has the noise of [Params.StdDev], about √2·Δ/ε for Laplace noise; a key below [Params.Threshold] is
-// mostly hidden, and its estimate is 0. [Params.ErrorBound] holds for all keys at once, [Vector.Interval] for one.
+// A released value has the noise of [Params.StdDev], about √2·Δ/ε for Laplace noise; a key below
+// [Params.Threshold] is mostly hidden, and its estimate is 0. [Params.ErrorBound] holds for all keys
+// at once, [Vector.Interval] for one.
 //
 // # Cost
 //
-// Add is one access to a map. Release sorts the keys and draws one number for each, about 0.1 µs a key; hidden keys
-// cost no memory, and PureLaplace nothing for coordinates without a value, d = 2⁶⁴ − 1 included.
+// Add is one look into a hash table. Release sorts the keys and draws one number for each, about
+// 0.1 µs a key; hidden keys cost no memory, and PureLaplace nothing for coordinates without a value,
+// d = 2⁶⁴ − 1 included.
 //
 // # Not covered
 //

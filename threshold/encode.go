@@ -6,7 +6,6 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/wire"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // The encoding of a Vector, little-endian, version 1; floating-point numbers are IEEE 754 bits:
@@ -46,40 +45,16 @@ func (v *Vector[K]) AppendBinary(dst []byte) ([]byte, error) {
 	if v.law.mechanism == Auto {
 		return dst, fault.Format("threshold", "a Vector that was not released has no encoding")
 	}
-	p, c, keys := v.params, v.law, wire.KeysOf[K]()
-	float := func(x float64) { dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x)) }
+	keys := wire.KeysOf[K]()
+	head := head{class: keys.Class(), params: v.params, law: v.law}
 	dst = wire.AppendHeader(dst, wire.KindThreshold, version)
-	dst = append(dst, byte(keys.Class()), byte(p.Mechanism), byte(p.Relation), flags(p))
-	float(p.Epsilon)
-	float(p.Delta)
-	dst = binary.LittleEndian.AppendUint64(dst, p.Dim)
-	float(p.Sensitivity)
-	float(p.MaxValue)
-	float(p.FalseKeys)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(p.MaxKeys))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(p.Stored))
-	float(c.step)
-	float(c.scale)
-	float(c.shared)
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(c.from))
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(c.threshold))
+	dst = wire.AppendFields(dst, head.fields())
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(v.values)))
 	for _, e := range v.values {
 		dst = keys.Append(dst, e.Key)
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(e.Steps))
 	}
 	return dst, nil
-}
-
-// flags packs the truth values of the Params.
-func flags(p Params) (b byte) {
-	if p.Integers {
-		b |= 1
-	}
-	if p.Signed {
-		b |= 2
-	}
-	return b
 }
 
 // MarshalBinary returns the encoding of the vector.
@@ -90,15 +65,11 @@ func (v *Vector[K]) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil)
 func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 	r, keys := wire.NewReader("threshold", data), wire.KeysOf[K]()
 	r.Header(wire.KindThreshold, version)
-	if wire.KeyClass(r.Uint8()) != keys.Class() {
+	head := readHead(r)
+	if r.Err() == nil && head.class != keys.Class() {
 		r.Fail("keys of another type")
 	}
-	var d Vector[K]
-	d.params = readParams(r)
-	d.law = calibration{d.params.Mechanism, r.Float64(), r.Float64(), r.Float64(), r.Int64(), r.Int64()}
-	if r.Err() == nil && !d.law.valid() {
-		r.Fail("invalid noise")
-	}
+	d := Vector[K]{params: head.params, law: head.law}
 	if d.params.Dim > 0 && keys.Class() == wire.TextKey {
 		r.Fail("string keys with Dim")
 	}
@@ -136,25 +107,37 @@ func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// readParams reads the Params. It fails unless they are valid, name their mechanism and are encoded in the one way they can be.
-func readParams(r *wire.Reader) (p Params) {
-	p.Mechanism, p.Relation = Mechanism(r.Uint8()), budget.Relation(r.Uint8())
-	bits := r.Uint8()
-	p.Integers, p.Signed = bits&1 != 0, bits&2 != 0
-	p.Epsilon, p.Delta, p.Dim = r.Float64(), r.Float64(), r.Uint64()
-	p.Sensitivity, p.MaxValue, p.FalseKeys = r.Float64(), r.Float64(), r.Float64()
-	maxKeys, stored := r.Uint32(), r.Uint32()
-	p.MaxKeys, p.Stored = int(min(maxKeys, math.MaxInt32)), int(min(stored, math.MaxInt32))
+// head is all that precedes the keys.
+type head struct {
+	class  wire.KeyClass
+	params Params
+	law    calibration
+}
+
+// fields is the head in the order of the encoding.
+func (h *head) fields() []wire.Field {
+	p, c := &h.params, &h.law
+	return []wire.Field{
+		wire.Byte(&h.class), wire.Byte(&p.Mechanism), wire.Byte(&p.Relation), wire.Flags(&p.Integers, &p.Signed),
+		wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Uint(&p.Dim), wire.Float(&p.Sensitivity), wire.Float(&p.MaxValue), wire.Float(&p.FalseKeys),
+		wire.Int(&p.MaxKeys, maxKeys), wire.Int(&p.Stored, maxKeys),
+		wire.Float(&c.step), wire.Float(&c.scale), wire.Float(&c.shared), wire.Signed(&c.from), wire.Signed(&c.threshold),
+	}
+}
+
+// readHead reads the head. It fails unless the Params are valid, name a mechanism that they allow, and
+// all methods work with the numbers.
+func readHead(r *wire.Reader) (h head) {
+	r.Fields(h.fields())
+	h.law.mechanism = h.params.Mechanism
 	switch {
 	case r.Err() != nil:
-	case bits > 3:
-		r.Fail("unknown flags")
-	case p.validate() != nil || p.Mechanism == Auto || p.Mechanism.pure() && p.Dim == 0 || !p.Mechanism.pure() && p.Delta == 0:
+	case h.params.validate() != nil || h.params.Mechanism == Auto || h.params.lacks(h.params.Mechanism) != "":
 		r.Fail("invalid Params")
-	case wire.NegativeZero(p.Delta, p.Sensitivity, p.MaxValue, p.FalseKeys):
-		r.Fail("a negative zero")
+	case !h.law.valid():
+		r.Fail("invalid noise")
 	}
-	return p
+	return h
 }
 
 // valid reports whether all methods work with the numbers.

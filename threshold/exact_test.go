@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
@@ -255,9 +256,9 @@ func instances(t *testing.T) (list []instance) {
 			b := (1 + 0x1p-50) / math.Log1p(s.epsilon/2.5)
 			c := calibration{mechanism: m, step: 1, scale: b}
 			if m == LinearRounding {
-				c.from, c.threshold = linearThreshold(b, 2.5, s.delta)
+				c.use(rounding.Linear(b, 2.5, rounding.Below(s.delta)))
 			} else {
-				c.from, c.threshold = exponentialThreshold(b, s.epsilon, s.delta)
+				c.use(rounding.Exponential(b, rounding.Share, s.epsilon, rounding.Below(s.delta)))
 			}
 			add(instance{name: fmt.Sprintf("%v/real", m), c: c, mix: 2, values: around(c, 2, false), neighbours: within(5, 5, 2, false)})
 			add(instance{name: fmt.Sprintf("%v/real/signed", m), c: c, mix: 2, signed: true, values: around(c, 2, true), neighbours: within(5, 5, 2, false)})

@@ -6,7 +6,7 @@ import (
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
-// A histogram over all strings, where one user is at most one unit of one or several counts.
+// A histogram over all strings: of counts of which the caller knows that nobody changes more than one, by one.
 func Example() {
 	b, err := threshold.New[string](threshold.Params{Epsilon: 1, Delta: 1e-6, Integers: true})
 	if err != nil {
@@ -28,7 +28,7 @@ func Example() {
 	// tea true
 	// water true
 	// 0
-	// (1, 1e-06)-DP under L1
+	// ε = 1, δ = 1e-6 for vectors at ℓ₁ distance 1
 }
 
 // The choice for users that have up to ten keys each, and what the others would need.
@@ -48,8 +48,8 @@ func ExampleParams_Candidates() {
 }
 
 // Every user's keys in one call: more than MaxKeys of them are cut to a random choice.
-func ExampleBuilder_AddUser() {
-	b, err := threshold.New[string](threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 2})
+func ExampleUserBuilder() {
+	b, err := threshold.NewUserBuilder[string](threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 2})
 	if err != nil {
 		panic(err)
 	}
@@ -61,5 +61,8 @@ func ExampleBuilder_AddUser() {
 		panic(err)
 	}
 	fmt.Println(v.Params().Mechanism, v.Len())
-	// Output: ExponentialRounding 2
+	fmt.Println(v.Guarantee())
+	// Output:
+	// ExponentialRounding 2
+	// ε = 1, δ = 1e-6 for one user (at most 2 keys), added or removed
 }

@@ -3,7 +3,6 @@ package threshold
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -126,39 +125,4 @@ func calibrateGaussian(l int, oneSign bool, epsilon, delta float64) (sigma, tau 
 // calibrable reports whether the parameters are in the range of the calibrations.
 func calibrable(l int, epsilon, delta float64) bool {
 	return l >= 1 && float64(l) <= 0x1p53 && epsilon >= 0x1p-30 && epsilon <= 0x1p10 && delta >= 1e-300 && delta < 1
-}
-
-// GaussianDelta returns the exact δ, rounded upwards by a relative 1e-11 at most, of independent N(0, σ²) noise on every stored key and
-// a threshold, for users who come or go and add to at most maxKeys keys at least 0 and at most 1 each (TODS, Theorem 23):
-// the release is (ε, δ)-differentially private for this δ, and over data sets of any size for none smaller.
-//
-// sigma and threshold are in units of the bound on one contribution. NaN unless maxKeys ≥ 1, ε ≥ 0, σ is
-// in [2⁻⁹⁰⁰, 2⁹⁰⁰] and the threshold finite. All arguments are public.
-func GaussianDelta(maxKeys int, epsilon, sigma, threshold float64) float64 {
-	_, err := noise.NewGaussian(sigma)
-	finite := epsilon <= math.MaxFloat64 && math.Abs(threshold) <= math.MaxFloat64
-	if err != nil || maxKeys < 1 || !(epsilon >= 0) || !finite {
-		return math.NaN()
-	}
-	return gaussianDelta(maxKeys, true, epsilon, sigma, math.Nextafter(threshold-1, math.Inf(-1)))
-}
-
-// GaussianSimple returns the simple parameters of TODS, Lemma 24, in units of the bound on one contribution:
-// σ = √(2l·ln(2.5/δ))/ε and the threshold 1 + σ·√(2·ln(2l/δ)), for l = maxKeys. It is here for comparison with the
-// exact calibration.
-//
-// The error wraps [ErrParams] unless maxKeys ≥ 1, δ is in (0, 1) and ε in (0, 1): the lemma rests on the classical
-// analysis of Gaussian noise, which fails for large ε.
-func GaussianSimple(maxKeys int, epsilon, delta float64) (sigma, threshold float64, err error) {
-	switch {
-	case maxKeys < 1:
-		return 0, 0, fault.Params("threshold", "maxKeys", maxKeys, "at least 1")
-	case !(epsilon > 0 && epsilon < 1):
-		return 0, 0, fault.Params("threshold", "epsilon", epsilon, "a number in (0, 1)")
-	case !(delta > 0 && delta < 1):
-		return 0, 0, fault.Params("threshold", "delta", delta, "a number in (0, 1)")
-	}
-	l := float64(maxKeys)
-	sigma = math.Sqrt(2*l*(math.Log(2.5)-math.Log(delta))) / epsilon
-	return sigma, 1 + sigma*math.Sqrt(2*(math.Log(2*l)-math.Log(delta))), nil
 }

@@ -1,6 +1,10 @@
 package threshold
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/search"
+)
 
 // Searches shared by the two Gaussian calibrations. None of them is trusted: what they find is verified at the end.
 
@@ -19,8 +23,8 @@ type effort struct {
 func largest(l int, floor, slack float64, term func(u1, u2 int) float64) (at int, bound float64) {
 	best := floor
 	at, bound = -1, floor
-	var search func(u1, u2 int, most float64)
-	search = func(u1, u2 int, most float64) {
+	var visit func(u1, u2 int, most float64)
+	visit = func(u1, u2 int, most float64) {
 		if most <= best*(1+slack) {
 			bound = max(bound, most)
 			return
@@ -32,18 +36,18 @@ func largest(l int, floor, slack float64, term func(u1, u2 int) float64) (at int
 		mid := u1 + (u2-u1)/2
 		low, high := term(u1, mid), term(mid+1, u2)
 		if low > high {
-			search(u1, mid, low)
+			visit(u1, mid, low)
 		}
-		search(mid+1, u2, high)
+		visit(mid+1, u2, high)
 		if low <= high {
-			search(u1, mid, low)
+			visit(u1, mid, low)
 		}
 	}
 	for _, u := range []int{l, 0} {
-		search(u, u, term(u, u))
+		visit(u, u, term(u, u))
 	}
 	if l > 1 {
-		search(1, l-1, term(1, l-1))
+		visit(1, l-1, term(1, l-1))
 	}
 	return at, bound
 }
@@ -180,7 +184,7 @@ func (e effort) leastThresholdOverSigma(l int, delta, least, ratio float64,
 	return 0, 0, false
 }
 
-// lowest returns where f is least in [lo, hi], and the value: a scan of n points, then refine steps of the golden section about the least.
+// lowest returns where f is least in [lo, hi], and the value: by a scan of n points, then [search.Minimum] about the least.
 func lowest(lo, hi float64, n, refine int, f func(x float64) float64) (x, value float64) {
 	step := (hi - lo) / float64(n-1)
 	x, value = lo, f(lo)
@@ -189,26 +193,8 @@ func lowest(lo, hi float64, n, refine int, f func(x float64) float64) (x, value 
 			x, value = lo+float64(i)*step, y
 		}
 	}
-	a, b := max(lo, x-step), min(hi, x+step)
-	const g = 0.61803398874989484820
-	c, d := b-g*(b-a), a+g*(b-a)
-	fc, fd := f(c), f(d)
-	for range refine {
-		if fc <= fd {
-			b, d, fd = d, c, fc
-			c = b - g*(b-a)
-			fc = f(c)
-		} else {
-			a, c, fc = c, d, fd
-			d = a + g*(b-a)
-			fd = f(d)
-		}
-	}
-	if fc < value {
-		x, value = c, fc
-	}
-	if fd < value {
-		x, value = d, fd
+	if at, y := search.Minimum(max(lo, x-step), min(hi, x+step), refine, f); y < value {
+		return at, y
 	}
 	return x, value
 }

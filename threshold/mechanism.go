@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/dpsketch/dpsketch/internal/enum"
 )
 
 // Mechanism is a way to draw the release. All but DenseLaplace release a key only if its noisy value reaches the threshold.
@@ -40,16 +41,13 @@ const (
 	lastMechanism = DenseLaplace
 )
 
-var mechanismNames = [...]string{
+var mechanismNames = []string{
 	"Auto", "ExponentialRounding", "LinearRounding", "Laplace", "Gaussian", "CorrelatedGaussian", "PureLaplace", "DenseLaplace",
 }
 
 // String returns the name of the constant.
 func (m Mechanism) String() string {
-	if int(m) < len(mechanismNames) {
-		return mechanismNames[m]
-	}
-	return "Mechanism(" + strconv.Itoa(int(m)) + ")"
+	return enum.Name(m, mechanismNames, "Mechanism")
 }
 
 // pure reports whether the mechanism is ε-private without δ.

@@ -9,14 +9,8 @@ import (
 // calibrateNormal calibrates a mechanism with normal noise. What gaussian.go and correlated.go compute is in units of the most by
 // which a key changes; this is in steps.
 func (p Params) calibrateNormal(m Mechanism) (c calibration, reason string) {
-	adds := p.relation() == budget.AddRemove && !p.Signed // all changes of one user have one sign
-	if p.MaxKeys == 0 {
-		return c, "it needs MaxKeys"
-	}
-	changed, stored := p.MaxKeys*p.users(), p.Stored
-	if p.Dim > 0 && p.Dim <= maxKeys && (stored == 0 || stored > int(p.Dim)) {
-		stored = int(p.Dim)
-	}
+	adds, stored := p.adds(), p.stored()
+	changed := p.MaxKeys * p.users()
 	if p.Dim > 0 && uint64(changed) > p.Dim {
 		changed = int(p.Dim)
 	}
@@ -26,12 +20,6 @@ func (p Params) calibrateNormal(m Mechanism) (c calibration, reason string) {
 	var sigma, share, tau float64
 	var ok bool
 	if m == CorrelatedGaussian {
-		if !adds {
-			return c, "it needs users that only add: AddRemove, and not Signed"
-		}
-		if stored == 0 {
-			return c, "it needs Stored"
-		}
 		share, sigma, tau, ok = calibrateCorrelated(stored, changed, p.Epsilon, p.Delta)
 	} else {
 		sigma, tau, ok = calibrateGaussian(changed, adds, p.Epsilon, p.Delta)
@@ -46,6 +34,17 @@ func (p Params) calibrateNormal(m Mechanism) (c calibration, reason string) {
 		return c, "its noise is out of range"
 	}
 	return c, ""
+}
+
+// adds reports whether all changes of one user have one sign: users add, and come or go.
+func (p Params) adds() bool { return p.relation() == budget.AddRemove && !p.Signed }
+
+// stored returns the most keys that an input stores, by Stored or Dim; 0 for any number.
+func (p Params) stored() int {
+	if p.Dim > 0 && p.Dim <= maxKeys && (p.Stored == 0 || p.Stored > int(p.Dim)) {
+		return int(p.Dim)
+	}
+	return p.Stored
 }
 
 // normalOnGrid returns the calibration where the most by which a key changes is w steps.

@@ -1,9 +1,11 @@
 package threshold
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -15,51 +17,53 @@ var (
 )
 
 const (
-	minEpsilon = 0x1p-30
-	maxEpsilon = 0x1p10
-	minDelta   = 1e-300
-	minLimit   = 0x1p-200 // of Sensitivity and MaxValue
-	maxLimit   = 0x1p200
-	maxInteger = 0x1p30 // of Sensitivity and MaxValue of integers
-	maxKeys    = 1 << 20
-	maxDense   = 1 << 26
-	maxFalse   = 1 << 26
+	maxKeys  = 1 << 20
+	maxDense = 1 << 26
+	maxFalse = 1 << 26
 )
 
-// Params are the public numbers of a release. They are comparable, and every method answers before any data is seen.
+// Params are the public numbers of a release. They are comparable, and every method answers before any
+// data is seen, by the check that New makes.
 //
-// Epsilon and either Delta or Dim are required. All other fields may be 0; what that means stands with each.
+// Epsilon and either Delta or Dim are required. All other fields may be 0; what that means stands with
+// each. MaxKeys decides the model: without it neighbours are vectors at an ℓ₁ distance, with it they
+// differ in one user.
 type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰].
 	Epsilon float64
-	// Delta is δ, 0 or in [1e-300, 1). With 0 the release is purely ε-private and needs Dim.
+	// Delta is δ, 0 or in [1e-300, 1). With 0 the release is purely ε-private and
+	// needs Dim.
 	Delta float64
-	// Dim is d, the number of possible keys, which are then the integers 0 to d−1; others are ignored. 0 stands for
-	// an unbounded key space of any key type.
+	// Dim is d, the number of possible keys, which are then the integers 0 to d−1;
+	// others are ignored. 0 stands for an unbounded key space of any key type.
 	Dim uint64
 
-	// Relation says what neighbours are: 0, two vectors with ‖x − x′‖₁ ≤ Sensitivity; budget.AddRemove, one
-	// user more or less; budget.Replace, one user's values replaced by other ones. 0 is AddRemove if MaxKeys is given.
-	Relation budget.Relation
-	// Sensitivity is Δ, in the units of the data: the most that ‖x − x′‖₁ can be under L1, and the most that
-	// the values of one user sum to, in absolute value, otherwise. 0 is MaxKeys·MaxValue if MaxKeys is given, else 1.
-	Sensitivity float64
-	// MaxKeys is the most keys of which one user changes the value, at most 2²⁰. 0 is any number. It excludes L1.
+	// MaxKeys is the most keys of which one user changes the value, at most 2²⁰.
+	// 0 is the model without users.
 	MaxKeys int
-	// MaxValue is the most by which one user changes a value, in absolute value. 0 is Sensitivity, or 1 if that is
-	// 0 too. It needs MaxKeys.
+	// MaxValue is the most by which one user changes a value, in absolute value.
+	// 0 is Sensitivity, or 1 if that is 0 too. It needs MaxKeys.
 	MaxValue float64
-	// Stored is a promise about the data: no input ever has more than this many keys with a value that is not 0. 0 promises
-	// nothing; Dim is such a promise as well. With it, and users that only add, CorrelatedGaussian is possible.
+	// Sensitivity is Δ, in the units of the data: the most that ‖x − x′‖₁ can be,
+	// which with MaxKeys is the most that the absolute values of one user sum to.
+	// 0 is MaxKeys·MaxValue if MaxKeys is given, else 1.
+	Sensitivity float64
+	// Relation says what becomes of the user in which neighbours differ:
+	// budget.AddRemove, which 0 stands for, or budget.Replace. It needs MaxKeys.
+	Relation budget.Relation
+	// Stored is a promise about the data: no input ever has more than this many keys
+	// with a value that is not 0. 0 promises nothing; Dim is such a promise as well.
+	// With it, and users that only add, CorrelatedGaussian is possible.
 	Stored int
 
 	// Integers says that all values are integers. What is added is rounded to one.
 	Integers bool
-	// Signed says that values may be negative. Without it a total below 0 counts as 0, and where MaxKeys is given, so does every
-	// value below 0.
+	// Signed says that values may be negative. Without it a total below 0 counts as
+	// 0, and where MaxKeys is given, so does every value below 0.
 	Signed bool
-	// FalseKeys is, for PureLaplace, the expected number of released keys that have no value, at most Dim/4 and 2²⁶. 0 is 1/(2·Dim),
-	// for which the threshold is the paper's, 2·ln(d)/ε at Δ = 1.
+	// FalseKeys is, for PureLaplace, the expected number of released keys that have
+	// no value, at most Dim/4 and 2²⁶. 0 is 1/(2·Dim), for which the threshold is
+	// the paper's, 2·ln(d)/ε at Δ = 1.
 	FalseKeys float64
 	// Mechanism is what draws the release. 0 chooses: see [Params.Candidates].
 	Mechanism Mechanism
@@ -70,31 +74,24 @@ func (p Params) validate() error {
 	bad := func(field string, value any, want string) error {
 		return fault.Params("threshold", field, value, want)
 	}
-	limits := "0 or a number in [2⁻²⁰⁰, 2²⁰⁰]"
-	most := maxLimit
-	if p.Integers {
-		limits, most = "0 or an integer in [1, 2³⁰], the values being integers", maxInteger
-	}
-	limit := func(x float64) bool {
-		return x == 0 || x >= minLimit && x <= most && !(p.Integers && x != math.Trunc(x))
+	if err := cmp.Or(
+		limits.Epsilon("threshold", p.Epsilon, limits.MaxEpsilon),
+		limits.Delta("threshold", p.Delta),
+		limits.Relation("threshold", p.Relation),
+		limits.Real("threshold", "Sensitivity", p.Sensitivity, p.Integers),
+		limits.Real("threshold", "MaxValue", p.MaxValue, p.Integers),
+	); err != nil {
+		return err
 	}
 	switch {
-	case !(p.Epsilon >= minEpsilon && p.Epsilon <= maxEpsilon):
-		return bad("Epsilon", p.Epsilon, "a number in [2⁻³⁰, 2¹⁰]")
-	case p.Delta != 0 && !(p.Delta >= minDelta && p.Delta < 1):
-		return bad("Delta", p.Delta, "0 or a number in [1e-300, 1)")
 	case p.Delta == 0 && p.Dim == 0:
 		return bad("Dim", p.Dim, "at least 1 where Delta is 0: only a bounded key space can be released without δ")
-	case p.Relation != 0 && !p.Relation.Valid():
-		return bad("Relation", p.Relation, "AddRemove or Replace")
-	case !limit(p.Sensitivity):
-		return bad("Sensitivity", p.Sensitivity, limits)
 	case p.MaxKeys < 0 || p.MaxKeys > maxKeys:
 		return bad("MaxKeys", p.MaxKeys, "an integer in [0, 2²⁰]")
-	case !limit(p.MaxValue):
-		return bad("MaxValue", p.MaxValue, limits)
-	case p.MaxValue != 0 && p.MaxKeys == 0:
+	case p.MaxKeys == 0 && p.MaxValue != 0:
 		return bad("MaxValue", p.MaxValue, "0 where MaxKeys is 0")
+	case p.MaxKeys == 0 && p.Relation != 0:
+		return bad("Relation", p.Relation, "0 where MaxKeys is 0: without users neighbours are vectors at ℓ₁ distance Sensitivity")
 	case p.Stored < 0 || p.Stored > maxKeys:
 		return bad("Stored", p.Stored, "an integer in [0, 2²⁰]")
 	case !(p.FalseKeys >= 0 && p.FalseKeys <= min(float64(p.Dim)/4, maxFalse)):
@@ -105,23 +102,12 @@ func (p Params) validate() error {
 	return nil
 }
 
-// relation returns the neighbouring relation of users, 0 for vectors at an ℓ₁ distance.
+// relation returns what becomes of a user, 0 where there are none.
 func (p Params) relation() budget.Relation {
-	switch {
-	case p.Relation != 0:
-		return p.Relation
-	case p.MaxKeys > 0:
+	if p.Relation == 0 && p.MaxKeys > 0 {
 		return budget.AddRemove
 	}
-	return 0
-}
-
-// unit returns whom the release protects.
-func (p Params) unit() budget.Unit {
-	if p.relation() == 0 {
-		return budget.L1(p.total())
-	}
-	return budget.User(p.MaxKeys, p.relation())
+	return p.Relation
 }
 
 // perKey returns the most by which one user changes a value, +Inf if only Sensitivity limits it.
@@ -137,7 +123,7 @@ func (p Params) perKey() float64 {
 	return 1
 }
 
-// total returns the most that the values of one user sum to; under L1, Δ.
+// total returns Δ: the most that the values of one user sum to, or by which vectors differ.
 func (p Params) total() float64 {
 	switch {
 	case p.MaxKeys > 0 && p.Sensitivity > 0:
@@ -168,15 +154,28 @@ func (p Params) change(step float64) float64 {
 	return w
 }
 
-// Guarantee returns what the release of these Params promises: ε for the pure mechanisms, else (ε, δ), under the Relation.
+// Guarantee returns what the release of these Params promises: ε for the pure mechanisms, else (ε, δ);
+// without MaxKeys for vectors at ℓ₁ distance Sensitivity, else for one user with at most MaxKeys keys.
+// Invalid Params promise nothing. It takes as long as New.
 func (p Params) Guarantee() budget.Guarantee {
-	if _, err := p.choose(); err != nil {
+	c, err := p.choose()
+	if err != nil {
 		return budget.Guarantee{}
 	}
-	if p.Mechanism == PureLaplace || p.Mechanism == DenseLaplace || p.Mechanism == Auto && p.Delta == 0 {
-		return budget.PureDP(p.Epsilon, p.unit())
+	p.Mechanism = c.mechanism
+	return p.promise()
+}
+
+// promise is Guarantee for valid Params that name their mechanism.
+func (p Params) promise() budget.Guarantee {
+	unit := budget.L1(p.total())
+	if p.MaxKeys > 0 {
+		unit = budget.User(p.MaxKeys, p.relation())
 	}
-	return budget.ApproxDP(p.Epsilon, p.Delta, p.unit())
+	if p.Mechanism.pure() {
+		return budget.PureDP(p.Epsilon, unit)
+	}
+	return budget.ApproxDP(p.Epsilon, p.Delta, unit)
 }
 
 // Threshold returns the least value that is released, in the units of the data: the least absolute value if
@@ -198,19 +197,22 @@ func (p Params) StdDev() float64 {
 	return c.stdDev()
 }
 
-// ErrorBound returns a bound on |estimate − value| that holds with the given confidence for all keys at once, if at
-// most stored keys have a value: a hidden key is off by what the threshold and its noise are, a released one by
-// its noise. With PureLaplace all Dim keys have noise. NaN if an argument is invalid.
+// ErrorBound returns a bound on |estimate − value| that holds with the given confidence for all keys
+// at once, if at most stored keys have a value: a hidden key is off by at most the threshold and its
+// noise, a released one by its noise. With PureLaplace all Dim keys have noise. NaN if an argument is invalid.
 func (p Params) ErrorBound(stored int, confidence float64) float64 {
 	c, err := p.choose()
-	if err != nil || stored < 0 || !validConfidence(confidence) {
+	if err != nil || stored < 0 || !limits.Confidence(confidence) {
 		return math.NaN()
 	}
 	return c.errorBound(stored, p.Dim, confidence)
 }
 
-// Size returns the length in bytes of the encoding of a Vector of n released integer keys.
-func (p Params) Size(n int) int { return fixedSize + 16*max(n, 0) }
-
-// validConfidence reports whether confidence is in [0, 1).
-func validConfidence(confidence float64) bool { return confidence >= 0 && confidence < 1 }
+// Size returns the length in bytes of the encoding of a Vector of n released integer keys. 0 if the
+// Params are invalid.
+func (p Params) Size(n int) int {
+	if _, err := p.choose(); err != nil {
+		return 0
+	}
+	return fixedSize + 16*max(n, 0)
+}

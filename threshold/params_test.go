@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 func TestInvalidParams(t *testing.T) {
@@ -37,11 +40,13 @@ func TestInvalidParams(t *testing.T) {
 		set("MaxKeys", good, func(p *Params) { p.MaxKeys = x })
 		set("Stored", good, func(p *Params) { p.Stored = x })
 	}
-	set("MaxKeys", users, func(p *Params) { p.Relation = budget.L1 })
 	set("MaxValue", good, func(p *Params) { p.MaxValue = 1 })
 	set("Dim", good, func(p *Params) { p.Delta = 0 })
 	set("FalseKeys", good, func(p *Params) { p.FalseKeys = 1 })
-	for _, r := range []budget.Relation{budget.L2, budget.OneBit, 200} {
+	for _, r := range []budget.Relation{3, 4, 200} {
+		set("Relation", users, func(p *Params) { p.Relation = r })
+	}
+	for _, r := range []budget.Relation{budget.AddRemove, budget.Replace} { // without users
 		set("Relation", good, func(p *Params) { p.Relation = r })
 	}
 	set("Mechanism", good, func(p *Params) { p.Mechanism = lastMechanism + 1 })
@@ -58,6 +63,10 @@ func TestInvalidParams(t *testing.T) {
 			require.ErrorIs(t, err, ErrParams, "%+v", p)
 			require.Contains(t, err.Error(), "threshold: "+field+" = ", "%+v", p)
 			require.True(t, math.IsNaN(p.Threshold()) && math.IsNaN(p.StdDev()) && math.IsNaN(p.ErrorBound(1, 0.9)), "%+v", p)
+			require.False(t, p.Guarantee().Promises(), "%+v", p)
+			require.Zero(t, p.Size(1), "%+v", p)
+			_, err = NewUserBuilder[int](p)
+			require.ErrorIs(t, err, ErrParams, "%+v", p)
 			_, err = p.Candidates()
 			require.True(t, err != nil || field == "Mechanism", "%+v", p)
 			if explained := p.Explain(); !strings.Contains(explained, "not possible") {
@@ -99,13 +108,7 @@ func TestThresholdTable(t *testing.T) {
 		require.InEpsilon(t, closed, p.Threshold(), 1e-4, "the closed form, but for the grid")
 		p.Mechanism = LinearRounding
 		require.InDelta(t, row.linear, p.Threshold(), 0.05)
-		classic, err := ClassicThreshold(row.epsilon, 1e-6)
-		require.NoError(t, err)
-		require.InDelta(t, row.classic, classic, 0.05)
-	}
-	for _, bad := range [][2]float64{{0, 0.5}, {1, 0}, {1, 1}, {math.NaN(), 0.5}, {1, math.NaN()}} {
-		_, err := ClassicThreshold(bad[0], bad[1])
-		require.ErrorIs(t, err, ErrParams, bad)
+		require.InDelta(t, row.classic, 2-math.Log(1e-6)/row.epsilon, 0.05) // Algorithm 9 as printed, ln(1/δ)/ε + 2
 	}
 	// Integers: the least integer T of the closed form for discrete noise.
 	for _, epsilon := range []float64{0.1, 0.5, 1, 2} {
@@ -138,7 +141,7 @@ func TestUserTable(t *testing.T) {
 func TestScaling(t *testing.T) {
 	for _, p := range []Params{
 		{Epsilon: 0.7, Delta: 1e-8},
-		{Epsilon: 0.7, Delta: 1e-8, Relation: budget.Replace},
+		{Epsilon: 0.7, Delta: 1e-8, MaxKeys: 2, Relation: budget.Replace},
 		{Epsilon: 0.7, Dim: 1 << 50},
 		{Epsilon: 0.7, Delta: 1e-8, MaxKeys: 7},
 		{Epsilon: 0.7, Delta: 1e-8, MaxKeys: 7, Mechanism: Gaussian},
@@ -183,11 +186,11 @@ func TestScaleCoversRounding(t *testing.T) {
 
 // Extremes: every valid corner gives finite numbers, thresholds monotone in δ, ε and what a user can change.
 func TestThresholdExtremes(t *testing.T) {
-	for _, epsilon := range []float64{minEpsilon, 1e-3, 1, 30, maxEpsilon} {
+	for _, epsilon := range []float64{limits.MinEpsilon, 1e-3, 1, 30, limits.MaxEpsilon} {
 		for _, base := range []Params{{}, {Integers: true}, {Signed: true, Sensitivity: 0x1p-200}, {Sensitivity: 0x1p200}} {
 			for _, m := range []Mechanism{ExponentialRounding, LinearRounding} {
 				last := 0.0
-				for _, delta := range []float64{1 - 0x1p-53, 0.9, 0.1, 1e-6, 1e-30, minDelta} {
+				for _, delta := range []float64{1 - 0x1p-53, 0.9, 0.1, 1e-6, 1e-30, limits.MinDelta} {
 					p := base
 					p.Epsilon, p.Delta, p.Mechanism = epsilon, delta, m
 					got := p.Threshold()
@@ -207,7 +210,7 @@ func TestThresholdExtremes(t *testing.T) {
 	}
 	require.True(t, math.IsNaN(Params{Epsilon: 1, Delta: 1e-6}.ErrorBound(1, 1)))
 	require.True(t, math.IsNaN(Params{Epsilon: 1, Delta: 1e-6}.ErrorBound(-1, 0.5)))
-	require.Equal(t, fixedSize+160, Params{}.Size(10))
+	require.Equal(t, fixedSize+160, Params{Epsilon: 1, Delta: 1e-6}.Size(10))
 }
 
 // The choice is the least threshold of those possible, and is reported.
@@ -256,14 +259,50 @@ func TestChoice(t *testing.T) {
 	require.Equal(t, "Mechanism(77)", Mechanism(77).String())
 }
 
-// Guarantees: the relation of the Params, pure where the mechanism is.
+// Guarantees: the unit of the Params, pure where the mechanism is; the same for the Params, a Builder and what it releases.
 func TestGuarantee(t *testing.T) {
-	require.Equal(t, budget.ApproxDP(1, 1e-6, budget.L1), Params{Epsilon: 1, Delta: 1e-6}.Guarantee())
-	require.Equal(t, budget.ApproxDP(1, 1e-6, budget.AddRemove), Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 2}.Guarantee())
-	require.Equal(t, budget.ApproxDP(1, 1e-6, budget.Replace), Params{Epsilon: 1, Delta: 1e-6, Relation: budget.Replace}.Guarantee())
-	require.Equal(t, budget.PureDP(2, budget.L1), Params{Epsilon: 2, Dim: 7}.Guarantee())
-	require.Equal(t, budget.PureDP(2, budget.L1), Params{Epsilon: 2, Delta: 1e-6, Dim: 7, Mechanism: PureLaplace}.Guarantee())
-	require.Equal(t, budget.ApproxDP(2, 1e-6, budget.L1), Params{Epsilon: 2, Delta: 1e-6, Dim: 7}.Guarantee())
+	for _, c := range []struct {
+		p    Params
+		want budget.Guarantee
+	}{
+		{Params{Epsilon: 1, Delta: 1e-6}, budget.ApproxDP(1, 1e-6, budget.L1(1))},
+		{Params{Epsilon: 1, Delta: 1e-6, Sensitivity: 2.5}, budget.ApproxDP(1, 1e-6, budget.L1(2.5))},
+		{Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 2}, budget.ApproxDP(1, 1e-6, budget.User(2, budget.AddRemove))},
+		{Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 2, Sensitivity: 0.5}, budget.ApproxDP(1, 1e-6, budget.User(2, budget.AddRemove))},
+		{Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 3, Relation: budget.Replace}, budget.ApproxDP(1, 1e-6, budget.User(3, budget.Replace))},
+		{Params{Epsilon: 2, Dim: 7}, budget.PureDP(2, budget.L1(1))},
+		{Params{Epsilon: 2, Delta: 1e-6, Dim: 7, Mechanism: PureLaplace}, budget.PureDP(2, budget.L1(1))},
+		{Params{Epsilon: 2, Delta: 1e-6, Dim: 7}, budget.ApproxDP(2, 1e-6, budget.L1(1))},
+	} {
+		require.True(t, c.want.Equal(c.p.Guarantee()), "%+v: %v", c.p, c.p.Guarantee())
+		b, err := New[int](c.p)
+		require.NoError(t, err)
+		v, err := b.Release()
+		require.NoError(t, err)
+		require.True(t, c.want.Equal(b.Guarantee()) && c.want.Equal(v.Guarantee()), "%+v", c.p)
+		users, err := NewUserBuilder[int](c.p)
+		if c.p.MaxKeys == 0 {
+			require.ErrorIs(t, err, ErrParams)
+			continue
+		}
+		require.NoError(t, err)
+		require.True(t, c.want.Equal(users.Guarantee()), "%+v", c.p)
+	}
+	require.False(t, new(Builder[int]).Guarantee().Promises())
+	require.False(t, new(UserBuilder[int]).Guarantee().Promises())
+	require.False(t, new(Vector[int]).Guarantee().Promises())
+}
+
+// The unit of a Builder is the list of added values, that of a UserBuilder is a user: neither type can be used as the other one, so
+// that no key is silently cut, and no user exceeds a limit.
+func TestUsersAndVectorsAreApart(t *testing.T) {
+	_, err := NewUserBuilder[string](Params{Epsilon: 1, Delta: 1e-6})
+	require.ErrorIs(t, err, ErrParams)
+	require.Contains(t, err.Error(), "MaxKeys = 0")
+	_, adds := any(new(UserBuilder[string])).(interface{ Add(string, float64) })
+	require.False(t, adds, "Add knows nothing of users")
+	_, addsUsers := any(new(Builder[string])).(interface{ AddUser(...string) })
+	require.False(t, addsUsers, "a Builder bounds nobody")
 }
 
 // Replace is the change of two users, and Signed values can go from one side to the other.

@@ -33,43 +33,34 @@ func (s *state[K]) entries() []entry[K] {
 	return entries
 }
 
-// releaseLaplace replaces the entries by what is released of them, in place: of a value ≥ R, v + L where that is ≥ T, of a smaller one R + L,
-// with the probability g(v) of rounding up. SampleTail has the law of L where T is reached. A negative value is released
-// as its mirror image; or, if bothTails is true, wherever |v + L| ≥ T.
+// releaseLaplace replaces the entries by what is released of them, in place: by the kernel of package rounding, of which a
+// negative value is the mirror image; or, if bothTails is true, wherever |v + L| ≥ T. SampleTail has the law of L where T is reached.
 func releaseLaplace[K key](src *noise.Source, c calibration, entries []entry[K], bothTails bool) []entry[K] {
-	d := c.laplace()
+	d, kernel, small := c.laplace(), c.kernel(), c.small(src)
+	tail := func(least int64) (int64, bool) { return d.SampleTail(src, least) }
 	released := entries[:0]
 	for _, e := range entries {
+		v, shown := int64(0), false
 		if bothTails {
-			if v := e.Steps + d.SampleInt(src); max(v, -v) >= c.threshold {
-				released = append(released, entry[K]{Key: e.Key, Steps: v})
-			}
-			continue
-		}
-		size := max(e.Steps, -e.Steps)
-		base := max(size, c.from)
-		x, shown := d.SampleTail(src, c.threshold-base)
-		if !shown || size < c.from && !c.roundsUp(src, size) {
-			continue
-		}
-		if e.Steps < 0 {
-			released = append(released, entry[K]{Key: e.Key, Steps: -(base + x)})
+			v = e.Steps + d.SampleInt(src)
+			shown = max(v, -v) >= c.threshold
 		} else {
-			released = append(released, entry[K]{Key: e.Key, Steps: base + x})
+			v, shown = kernel.Show(e.Steps, tail, small)
+		}
+		if shown {
+			released = append(released, entry[K]{Key: e.Key, Steps: v})
 		}
 	}
 	return released
 }
 
-// roundsUp decides whether a value 0 < v < R counts as R: true with probability exactly g(v).
-//
-// Linear: a uniform integer below R is below v. Exponential: with q = e^{−1/b} and G geometric, Pr[G ≥ n] = q^n, the remainder G mod R is
-// j < R with probability proportional to q^j, so it is at least R − v with probability (q^{R−v} − q^R)/(1 − q^R) = (e^{v/b}−1)/(e^{R/b}−1).
-func (c calibration) roundsUp(src *noise.Source, v int64) bool {
+// small returns what draws the numbers by which the kernel rounds values below R.
+func (c calibration) small(src *noise.Source) func() int64 {
 	if c.mechanism == LinearRounding {
-		return src.Uint64N(uint64(c.from)) < uint64(v)
+		return func() int64 { return int64(src.Uint64N(uint64(c.from))) }
 	}
-	return c.geometric().SampleInt(src)%c.from >= c.from-v
+	d := c.geometric()
+	return func() int64 { return d.SampleInt(src) }
 }
 
 // geometric returns the law of the size of Laplace noise beyond a point that it has reached.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
-	"unsafe"
 
 	"github.com/dpsketch/dpsketch/internal/totals"
 	"github.com/dpsketch/dpsketch/internal/wire"
@@ -28,23 +27,30 @@ func sortEntries[K key](entries []entry[K], keys wire.Keys[K]) {
 	if keys.Class() == wire.SignedKey {
 		flip = 1 << 63 // negative keys first
 	}
-	other := make([]record, len(entries))
-	if unsafe.Sizeof(entries[0].Key) == 8 { // the same memory as records
-		records := unsafe.Slice((*record)(unsafe.Pointer(unsafe.SliceData(entries))), len(entries))
-		for i := range records {
-			records[i].bits ^= flip
-		}
-		radixSort(records, other, false)
-		for i := range records {
-			records[i].bits ^= flip
-		}
-		return
+	// The first split, by the highest byte in which keys differ, goes from entries to records.
+	first, differ := keys.Bits(entries[0].Key), uint64(0)
+	for i := range entries {
+		differ |= keys.Bits(entries[i].Key) ^ first
 	}
+	shift := max(bits.Len64(differ)-digit, 0)
+	var ends [mask + 1]uint32
+	for i := range entries {
+		ends[(keys.Bits(entries[i].Key)^flip)>>shift&mask]++
+	}
+	largest := cumulate(&ends)
 	records := make([]record, len(entries))
-	for i, e := range entries {
-		records[i] = record{keys.Bits(e.Key) ^ flip, e.Steps}
+	for _, e := range entries {
+		r := record{keys.Bits(e.Key) ^ flip, e.Steps}
+		place := &ends[r.bits>>shift&mask]
+		records[*place] = r
+		*place++
 	}
-	radixSort(records, other, false)
+	other := make([]record, largest)
+	start := uint32(0)
+	for _, end := range ends {
+		radixSort(records[start:end], other[:end-start], false)
+		start = end
+	}
 	for i, r := range records {
 		key, _ := keys.FromBits(r.bits ^ flip)
 		entries[i] = entry[K]{Key: key, Steps: r.steps}
@@ -60,7 +66,7 @@ type record struct {
 // radixSort sorts by the bits: records in place or, if move is true, into other, which has the same length. It splits by the highest byte
 // in which records differ, and goes on with each part.
 func radixSort(records, other []record, move bool) {
-	const digit, mask, few = 8, 1<<8 - 1, 24
+	const few = 24
 	differ := uint64(0)
 	for i := range records {
 		differ |= records[i].bits ^ records[0].bits
@@ -77,11 +83,7 @@ func radixSort(records, other []record, move bool) {
 	for i := range records {
 		ends[records[i].bits>>shift&mask]++
 	}
-	sum := uint32(0)
-	for i, n := range ends {
-		ends[i] = sum
-		sum += n
-	}
+	cumulate(&ends)
 	for _, r := range records {
 		place := &ends[r.bits>>shift&mask]
 		other[*place] = r
@@ -94,6 +96,23 @@ func radixSort(records, other []record, move bool) {
 		}
 		start = end
 	}
+}
+
+// digit is what one split looks at, in bits.
+const (
+	digit = 8
+	mask  = 1<<digit - 1
+)
+
+// cumulate replaces counts by the sums of those before, and returns the largest count.
+func cumulate(counts *[mask + 1]uint32) (largest uint32) {
+	sum := uint32(0)
+	for i, n := range counts {
+		counts[i] = sum
+		sum += n
+		largest = max(largest, n)
+	}
+	return largest
 }
 
 func insertionSort(records []record) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -22,8 +23,13 @@ type Vector[K hashing.Key] struct {
 // Params returns the parameters of the release, with the Mechanism that was used.
 func (v *Vector[K]) Params() Params { return v.params }
 
-// Guarantee returns the guarantee of the release.
-func (v *Vector[K]) Guarantee() budget.Guarantee { return v.params.Guarantee() }
+// Guarantee returns the guarantee of the release. The zero Vector promises nothing.
+func (v *Vector[K]) Guarantee() budget.Guarantee {
+	if v.law.mechanism == Auto {
+		return budget.Guarantee{}
+	}
+	return v.params.promise()
+}
 
 // Threshold returns the least value that is released, in the units of the data: the least absolute value if Signed, −Inf for DenseLaplace.
 func (v *Vector[K]) Threshold() float64 { return v.law.lowest() }
@@ -90,7 +96,7 @@ func (v *Vector[K]) find(key K) (e entry[K], found bool) {
 // value below R to R before the noise: where o − c ≤ R all these values are in the interval too, unless they are released with a probability
 // of no more than 1 − confidence. Absence tells that the value is below the threshold + c, on either side of 0 if Signed.
 func (v *Vector[K]) Interval(key K, confidence float64) (lo, hi float64) {
-	if !validConfidence(confidence) || v.law.mechanism == Auto {
+	if !limits.Confidence(confidence) || v.law.mechanism == Auto {
 		return math.NaN(), math.NaN()
 	}
 	c := v.law.reach(1 - confidence)
@@ -117,7 +123,7 @@ func (v *Vector[K]) Interval(key K, confidence float64) (lo, hi float64) {
 // ErrorBound is [Params.ErrorBound] for this release: a bound on |estimate − value| that holds with the given confidence for all keys at
 // once, if at most stored keys have a value. NaN if an argument is invalid.
 func (v *Vector[K]) ErrorBound(stored int, confidence float64) float64 {
-	if v.law.mechanism == Auto || stored < 0 || !validConfidence(confidence) {
+	if v.law.mechanism == Auto || stored < 0 || !limits.Confidence(confidence) {
 		return math.NaN()
 	}
 	return v.law.errorBound(stored, v.params.Dim, confidence)

@@ -84,7 +84,7 @@ type result struct {
 
 // release counts every verse as a user and releases the counts.
 func release(text *kjv.Text, p threshold.Params) (*result, error) {
-	b, err := threshold.New[string](p)
+	b, err := threshold.NewUserBuilder[string](p)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func release(text *kjv.Text, p threshold.Params) (*result, error) {
 func (r *result) text(opts options) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "In how many of %d verses does each of %d words occur? Of a verse %d words are counted.\n\n", r.verses, len(r.truth), opts.params.MaxKeys)
-	fmt.Fprintf(&b, "Guarantee: %v; the unit is one verse, added or removed\n\n", r.vector.Guarantee())
+	fmt.Fprintf(&b, "Guarantee: %v; a user is a verse\n\n", r.vector.Guarantee())
 	for line := range strings.Lines(opts.params.Explain()) {
 		b.WriteString("  " + line)
 	}

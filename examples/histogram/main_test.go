@@ -13,7 +13,7 @@ import (
 
 func TestProgram(t *testing.T) {
 	clitest.Output(t, new(options), nil, []string{
-		"31102 verses does each of 12824 words", "(1, 1e-06)-DP under AddRemove", "Gaussian: threshold", "used: the least threshold",
+		"31102 verses does each of 12824 words", "ε = 1, δ = 1e-6 for one user (at most 20 keys), added or removed; a user is a verse", "Gaussian: threshold", "used: the least threshold",
 		"ExponentialRounding: threshold", "PureLaplace: not possible", "95 % interval", "Hidden: ", "\n  the ",
 	})
 	clitest.Output(t, new(options), []string{"-mechanism", "LinearRounding", "-m", "1", "-top", "3", "-epsilon", "2"}, []string{"used: asked for by name"})
