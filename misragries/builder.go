@@ -28,13 +28,7 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 }
 
 func newBuilder[K hashing.Key](p Params, in Input) (*Builder[K], error) {
-	if _, err := p.choose(in); err != nil {
-		return nil, err
-	}
-	if err := wire.KeysOf[K]().CheckDim("misragries", p.Dim); err != nil {
-		return nil, err
-	}
-	if err := p.checkSparse(in); err != nil {
+	if _, err := checkFor[K](p, in); err != nil {
 		return nil, err
 	}
 	p.Delta += 0 // no −0
@@ -79,8 +73,8 @@ func (b *Builder[K]) take(doing string) (*state[K], error) {
 // paper), for sketches of streams of different servers that one server may see. It takes O(k) time and never more than 2k counters.
 // The merged sketch undercounts by at most N/(k+1), N the elements of all streams, in whatever order one merges; elements can be added before and after.
 //
-// Merging hurts the release: neighbours now differ in up to k counters, and the noise grows with √k. At ε = 1, δ = 1e-6, k = 1024 the threshold is
-// 420 instead of 17. A [Sum] of reduced sketches has 15.4 whatever k is, for more memory; see [Params.Plan].
+// Merging hurts the release: neighbours now differ in up to k counters, and the noise grows with √k. At ε = 1, δ = 1e-6,
+// k = 1024 the threshold is 420 instead of 17. A [Sum] of reduced sketches has 15.3, for more memory; see [Params.Plan].
 //
 // The error wraps [ErrMismatch] if the Params or the Builder itself are not those of another, [ErrReleased] if either was released, and
 // [ErrParams] if the Params ask for a mechanism that no merged sketch has. Then nothing has changed.
@@ -91,7 +85,7 @@ func (b *Builder[K]) Merge(other *Builder[K]) error {
 	s, o := *b.state, *other.state
 	switch {
 	case s == o:
-		return fault.Mismatch("misragries", "the Builder to merge", "itself", "another one")
+		return intoItself("a Builder")
 	case s.params != o.params:
 		return fault.Mismatch("misragries", "Params", s.params, o.params)
 	}
@@ -102,6 +96,10 @@ func (b *Builder[K]) Merge(other *Builder[K]) error {
 	s.sketch.merge(&o.sketch)
 	s.input = Merged
 	return nil
+}
+
+func intoItself(what string) error {
+	return fmt.Errorf("misragries: Merge: %s cannot be merged into itself: %w", what, fault.ErrMismatch)
 }
 
 // FromCounters returns a Builder that holds the counters of a standard Misra-Gries sketch from elsewhere, one that frees
@@ -123,7 +121,7 @@ func FromCounters[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], e
 	given := newSketch[K](p.Counters)
 	for key, count := range counters {
 		switch {
-		case count < 0 || count > 1<<62:
+		case count < 0 || count > limit:
 			return nil, fault.Params("misragries", "counters", "one out of range", "counts in [0, 2⁶²]")
 		case s.params.Dim != 0 && outside(key, s.params.Dim): // to leave it out would leave what is no sketch of any stream
 			return nil, fault.Params("misragries", "counters", "one outside Dim", "keys in [0, Dim)")

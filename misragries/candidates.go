@@ -105,6 +105,10 @@ func (c Candidate) rank() float64 {
 
 // candidate returns what the mechanism of p needs.
 func (p Params) candidate(in Input) (Candidate, error) {
+	l, err := p.check(in)
+	if err != nil {
+		return Candidate{}, err
+	}
 	if p.Mechanism == SparseVector {
 		t, err := p.sparse(in)
 		if err != nil {
@@ -119,10 +123,7 @@ func (p Params) candidate(in Input) (Candidate, error) {
 				return Candidate{Mechanism: SparseVector, Threshold: c.Threshold, StdDev: c.StdDev, Sparse: c.Mechanism}, nil
 			}
 		}
-	}
-	l, err := p.choose(in)
-	if err != nil {
-		return Candidate{}, err
+		return Candidate{}, fault.Params("misragries", "Sparse", p.Sparse, "a mechanism whose noise is in range here")
 	}
 	return Candidate{Mechanism: l.mechanism, Threshold: l.lowest(), StdDev: l.stdDev(), Bias: l.counts(l.sum.offset)}, nil
 }

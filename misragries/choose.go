@@ -5,25 +5,59 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/logs"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/threshold"
 )
+
+// check returns the law by which the input is released, or why there is none. It is the one check of all: constructors make
+// nothing, planning methods tell nothing and Guarantee promises nothing for Params that it refuses.
+func (p Params) check(in Input) (scheme, error) {
+	l, err := p.choose(in)
+	switch {
+	case err != nil:
+	case in == Users && (p.MaxKeys < 1 || p.MaxKeys > p.Counters):
+		err = fault.Params("misragries", "MaxKeys", p.MaxKeys, "an integer in [1, Counters] for users")
+	case l.mechanism == SparseVector, p.Mechanism == Auto && in != Users: // or what a Merge makes it
+		p.Mechanism = SparseVector
+		err = p.checkSparse(in)
+	}
+	if err != nil {
+		return scheme{}, err
+	}
+	return l, nil
+}
+
+// checkFor is check for keys of type K, which must hold Dim − 1.
+func checkFor[K hashing.Key](p Params, in Input) (scheme, error) {
+	l, err := p.check(in)
+	if err == nil {
+		err = wire.KeysOf[K]().CheckDim("misragries", p.Dim)
+	}
+	if err != nil {
+		return scheme{}, err
+	}
+	return l, nil
+}
 
 // choose returns the law of the mechanism asked for, or of the default one. It is only the name for SparseVector.
 func (p Params) choose(in Input) (scheme, error) {
 	if err := p.validate(); err != nil {
 		return scheme{}, err
 	}
-	impossible := func(why string) (scheme, error) {
-		return scheme{}, fault.Params("misragries", "Mechanism", p.Mechanism, "a mechanism that is possible here; "+why)
+	refused := func(field string, value any, want string) (scheme, error) {
+		return scheme{}, fault.Params("misragries", field, value, want)
 	}
 	m := p.Mechanism
 	switch {
 	case m == Auto && p.Delta == 0:
-		m = PureUniverse
+		if m = PureUniverse; !slices.Contains(defaults[in], m) {
+			return refused("Delta", p.Delta, fmt.Sprintf("a number in [2⁻¹⁰²², 1) for the input %v", in))
+		}
 	case m == Auto && in == Users:
 		list, err := p.Candidates(Users)
 		if err != nil {
@@ -36,11 +70,14 @@ func (p Params) choose(in Input) (scheme, error) {
 	p.Mechanism = m
 	switch {
 	case !slices.Contains(defaults[in], m):
-		return impossible(fmt.Sprintf("for the input %v: %v", in, defaults[in]))
+		return refused("Mechanism", m, fmt.Sprintf("one of %v for the input %v", defaults[in], in))
 	case m.universe() && p.Dim == 0:
-		return impossible("it needs Dim")
+		return refused("Dim", p.Dim, fmt.Sprintf("the number of possible keys for %v", m))
 	case m != PureUniverse && p.Delta == 0:
-		return impossible("it needs Delta above 0")
+		return refused("Delta", p.Delta, fmt.Sprintf("a number in [2⁻¹⁰²², 1) for %v: only PureUniverse does without δ", m))
+	}
+	outOfRange := func() (scheme, error) {
+		return refused("Epsilon", p.Epsilon, fmt.Sprintf("a larger number for %v of %d counters, whose noise is out of range", m, p.Counters))
 	}
 	if m == SparseVector {
 		_, err := p.sparse(in)
@@ -48,7 +85,7 @@ func (p Params) choose(in Input) (scheme, error) {
 	}
 	epsilon, delta, ok := p.element(in)
 	if !ok {
-		return impossible("its δ for one element is out of range")
+		return refused("MaxKeys", p.MaxKeys, "a smaller number: the ε or the δ that it leaves for one element is out of range")
 	}
 	l := scheme{mechanism: m, per: 1}
 	k := p.Counters
@@ -56,7 +93,7 @@ func (p Params) choose(in Input) (scheme, error) {
 	case KeptZeros, FreedZeros:
 		scale, err := noise.LaplaceScale(epsilon, 1)
 		if err != nil {
-			return impossible("its noise is out of range")
+			return outOfRange()
 		}
 		l.epsilon, l.sum.scale = epsilon, scale
 		if l.sum.threshold = leastThreshold(k, epsilon, delta); m == FreedZeros {
@@ -65,7 +102,7 @@ func (p Params) choose(in Input) (scheme, error) {
 	case ReducedSum, ShiftedSum:
 		l.per = float64(k) + 1
 		if l.sum, _, ok = calibrateSum(k, epsilon, delta, m == ShiftedSum); !ok {
-			return impossible("its noise is out of range")
+			return outOfRange()
 		}
 	default:
 		l.per = float64(k) + 1
@@ -73,7 +110,7 @@ func (p Params) choose(in Input) (scheme, error) {
 			delta = 0
 		}
 		if l.sum, ok = calibrateUniverse(k, epsilon, delta); !ok {
-			return impossible("its noise is out of range")
+			return outOfRange()
 		}
 	}
 	return l, nil
@@ -102,7 +139,7 @@ func calibrateUniverse(k int, epsilon, delta float64) (l sumLaw, ok bool) {
 func (p Params) sparse(in Input) (threshold.Params, error) {
 	epsilon, delta, ok := p.element(in)
 	if !ok || delta < 1e-300 {
-		return threshold.Params{}, fault.Params("misragries", "Delta", p.Delta, "a larger number for SparseVector")
+		return threshold.Params{}, fault.Params("misragries", "Delta", p.Delta, "a larger number for SparseVector, or a smaller MaxKeys")
 	}
 	if p.Counters > maxKeys {
 		return threshold.Params{}, fault.Params("misragries", "Counters", p.Counters, "at most 2²⁰ for SparseVector")

@@ -120,7 +120,7 @@ func TestPlan(t *testing.T) {
 	_, err = Params{}.Plan(3)
 	require.ErrorIs(t, err, ErrParams)
 	plans, err = Params{Counters: 8, Epsilon: 1, Dim: 100}.Plan(3) // δ = 0: none of the ways
-	require.NoError(t, err)
+	require.ErrorIs(t, err, ErrParams)
 	require.Empty(t, plans)
 	require.Equal(t, "Way(9)", Way(9).String())
 }

@@ -14,7 +14,7 @@
 //	data                                          type                             noise, ε = 1, δ = 1e-6, k = 1024
 //	one stream                                    Builder (KeptZeros)              threshold 17, standard deviation 1.9
 //	one stream, integer keys below Dim, δ = 0     Builder (PureUniverse)           none: the k largest of all Dim keys
-//	streams on many servers, one may see them     Sum (ReducedSum, ShiftedSum)     15.4, 1.6; 14.5 and a bias per sketch
+//	streams on many servers, one may see them     Sum (ReducedSum, ShiftedSum)     15.3, 1.6; 14.5 and a bias per sketch
 //	the same, where the keys do not fit           Builder.Merge (SparseVector)     419, 70: it grows with √k
 //	the same, where no server may see them        Combine of released Histograms   17 and 1.9 on each server, which add up
 //	users with up to m distinct keys each         UserBuilder (by least threshold) 419, 70 for any m; less for small m

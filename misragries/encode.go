@@ -85,7 +85,7 @@ func (h *Histogram[K]) AppendBinary(dst []byte) ([]byte, error) {
 func (h *Histogram[K]) MarshalBinary() ([]byte, error) { return h.AppendBinary(nil) }
 
 // UnmarshalBinary decodes what AppendBinary encoded, for the same key type or one of the same class that
-// holds all keys. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for
+// holds all keys, and Dim − 1 where Dim is given. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for
 // any other bytes.
 func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 	keys := wire.KeysOf[K]()
@@ -96,7 +96,7 @@ func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 	}
 	var d Histogram[K]
 	d.readParams(r)
-	if d.params.Dim > 0 && keys.Class() == wire.TextKey || d.params.Dim > 1<<63 && keys.Class() == wire.SignedKey {
+	if keys.CheckDim("misragries", d.params.Dim) != nil {
 		r.Fail("keys that Dim is not for")
 	}
 	if r.Err() != nil {
@@ -222,7 +222,7 @@ func (h *Histogram[K]) keepsItsPromise() bool {
 func (l scheme) valid() bool {
 	s := l.sum
 	zero := func(x float64) bool { return x == 0 && !math.Signbit(x) }
-	const most = 1 << 62
+	const most = limit
 	if !(s.scale > 0x1p-40) || !s.valid() || s.threshold < 0 || s.threshold >= most || s.from < 0 || s.offset < 0 || s.offset >= most {
 		return false
 	}

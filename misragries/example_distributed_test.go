@@ -80,8 +80,8 @@ func ExampleBuilder_Merge() {
 }
 
 // Each user has a set of up to three pages, and the release hides all of a user.
-func ExampleNewUserLevel() {
-	b, err := misragries.NewUserLevel[string](misragries.Params{Counters: 256, Epsilon: 1, Delta: 1e-6, MaxKeys: 3})
+func ExampleNewUserBuilder() {
+	b, err := misragries.NewUserBuilder[string](misragries.Params{Counters: 256, Epsilon: 1, Delta: 1e-6, MaxKeys: 3})
 	if err != nil {
 		log.Fatal(err)
 	}

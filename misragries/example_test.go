@@ -3,6 +3,7 @@ package misragries_test
 import (
 	"fmt"
 	"log"
+	"math"
 	"strings"
 
 	"github.com/dpsketch/dpsketch/misragries"
@@ -37,7 +38,7 @@ func Example() {
 func ExampleParams_Threshold() {
 	for _, delta := range []float64{1e-6, 1e-9, 1e-12} {
 		p := misragries.Params{Counters: 1024, Epsilon: 1, Delta: delta}
-		paper, _ := misragries.GeometricThreshold(1, delta)
+		paper := 1 + 2*math.Ceil(math.Log(6*math.E/((math.E+1)*delta))) // of its section 5.2
 		fmt.Println(p.Threshold(), "instead of", paper)
 	}
 	// Output:

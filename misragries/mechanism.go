@@ -17,7 +17,7 @@ const (
 	// way (package threshold, by correlated Gaussian noise mostly). For merged sketches and for users with several keys, the default there; and
 	// for one stream.
 	SparseVector
-	// ReducedSum releases the sum of reduced sketches (Algorithm 3), with noise that grows neither with k nor with the number of
+	// ReducedSum releases the sum of reduced sketches (Algorithm 3), with noise that does not grow with the number of
 	// sketches. The default of [Sum]; also for one stream.
 	ReducedSum
 	// ShiftedSum is ReducedSum with a private shift of each sketch: a lower threshold, and more bias with each sketch.

@@ -132,7 +132,7 @@ func largest(values []uint64, n int) uint64 {
 func (s *sketch[K]) positive() []counter[K] {
 	all := make([]counter[K], len(s.entries))
 	for i, e := range s.entries {
-		all[i] = counter[K]{e.key, saturate(e.total - s.decrements)}
+		all[i] = counter[K]{e.key, int64(e.total - s.decrements)}
 	}
 	sortCounters(all)
 	return all

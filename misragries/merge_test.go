@@ -465,7 +465,6 @@ func TestMergeForgets(t *testing.T) {
 
 // Doubled a hundred times, a sketch and its neighbour stay at the limit, still neighbours.
 func TestMergeSaturates(t *testing.T) {
-	const limit = 1 << 62
 	a := holding(3, map[int]uint64{1: 9, 2: limit - 3, 3: limit + 1<<20}, 5)
 	b := holding(3, map[int]uint64{1: 9, 2: limit - 4, 3: limit - 1 + 1<<20}, 6)
 	difference(t, a.vector(), b.vector())

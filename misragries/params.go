@@ -95,7 +95,7 @@ func (p Params) unit(in Input) budget.Unit {
 // Threshold returns the least noisy count that a Builder of one stream releases; with PureUniverse and ShiftedUniverse, which have
 // none, it is 0. For all else see [Params.Candidates]. NaN if the Params are invalid.
 func (p Params) Threshold() float64 {
-	l, err := p.choose(OneStream)
+	l, err := p.check(OneStream)
 	if err != nil {
 		return math.NaN()
 	}
@@ -107,7 +107,7 @@ func (p Params) Threshold() float64 {
 
 // StdDev returns the standard deviation of the noise of one released count of one stream. NaN if the Params are invalid.
 func (p Params) StdDev() float64 {
-	l, err := p.choose(OneStream)
+	l, err := p.check(OneStream)
 	if err != nil {
 		return math.NaN()
 	}
@@ -122,7 +122,7 @@ func (p Params) StdDev() float64 {
 // all Dim keys for PureUniverse and ShiftedUniverse), and the threshold, as the estimate of a key that is not released is 0.
 // NaN if an argument is invalid.
 func (p Params) ErrorBound(n, confidence float64) float64 {
-	l, err := p.choose(OneStream)
+	l, err := p.check(OneStream)
 	if err != nil || !(n >= 0) || !validConfidence(confidence) {
 		return math.NaN()
 	}
@@ -136,7 +136,7 @@ func (p Params) ErrorBound(n, confidence float64) float64 {
 	return n/(float64(p.Counters)+1) + l.besidesUndercount(noisy, 1, confidence)
 }
 
-// sparseOneStream returns the Params of package threshold for one stream, where choose has found that there are some.
+// sparseOneStream returns the Params of package threshold for one stream, where check has found that there are some.
 func (p Params) sparseOneStream() threshold.Params {
 	q, _ := p.sparse(OneStream)
 	return q
@@ -145,7 +145,7 @@ func (p Params) sparseOneStream() threshold.Params {
 // Size returns the bytes that a Builder holds for uint64 keys once all counters are in use: under 32 a
 // counter. String keys take 16 bytes more, besides their text. 0 if the Params are invalid.
 func (p Params) Size() int {
-	if p.validate() != nil {
+	if _, err := p.check(OneStream); err != nil {
 		return 0
 	}
 	const entry, zero, slot = 16, 8, 4

@@ -57,7 +57,7 @@ func prepare(t testing.TB, in Input, p Params, stream []int) releaser {
 		}
 		return s
 	case Users:
-		b, err := NewUserLevel[int](p)
+		b, err := NewUserBuilder[int](p)
 		require.NoError(t, err)
 		for _, key := range stream {
 			b.AddUser(key)
@@ -173,7 +173,7 @@ func TestAuto(t *testing.T) {
 		require.Equal(t, PureUniverse, draw(t, in, Params{Counters: 4, Epsilon: 1, Dim: 100}, repeat(300)).Mechanism())
 	}
 	for m, want := range map[int]Mechanism{1: KeptZeros, 2: KeptZeros, 60: SparseVector} {
-		b, err := NewUserLevel[int](Params{Counters: 64, Epsilon: 1, Delta: 1e-6, MaxKeys: m})
+		b, err := NewUserBuilder[int](Params{Counters: 64, Epsilon: 1, Delta: 1e-6, MaxKeys: m})
 		require.NoError(t, err)
 		require.Equal(t, want, (*b.state).law.mechanism, "m = %d", m)
 		list, err := (*b.state).params.Candidates(Users)
@@ -457,7 +457,7 @@ func TestGroups(t *testing.T) {
 				require.Equal(t, float64(tau), p.Threshold())
 				if m <= p.Counters {
 					p.Mechanism = KeptZeros
-					b, err := NewUserLevel[int](p)
+					b, err := NewUserBuilder[int](p)
 					require.NoError(t, err)
 					require.Equal(t, tau, (*b.state).law.sum.threshold)
 				}
@@ -520,7 +520,7 @@ func TestKeysOutsideDimAreIgnored(t *testing.T) {
 	for _, m := range []Mechanism{KeptZeros, SparseVector} {
 		q := p
 		q.Mechanism, q.MaxKeys = m, 2
-		u, err := NewUserLevel[int](q)
+		u, err := NewUserBuilder[int](q)
 		require.NoError(t, err)
 		u.AddUser(stray...)
 		u.AddUser(dim, 3, -5, 4, dim+7)
@@ -543,7 +543,7 @@ func TestUsersKeepAUniformChoice(t *testing.T) {
 			}
 		}
 		for range n {
-			b, err := NewUserLevel[int](p)
+			b, err := NewUserBuilder[int](p)
 			require.NoError(t, err)
 			b.AddUser(0, 0, 0, 1, 2, 3, 3, 4, 0, 3)
 			s := *b.state
@@ -558,7 +558,7 @@ func TestUsersKeepAUniformChoice(t *testing.T) {
 			counts[pairs[[2]int{kept[0].key, kept[1].key}]]++
 		}
 		dptest.ChiSquare(t, "pairs", counts, slices.Repeat([]float64{0.1}, 10), 1e-8)
-		b, err := NewUserLevel[int](p)
+		b, err := NewUserBuilder[int](p)
 		require.NoError(t, err)
 		for range 100 {
 			b.AddUser(5, 5, 5, 9, 9)
@@ -591,7 +591,7 @@ func TestPathsDoNotAllocate(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(10, func() { merged.AddSlice(stream); given.AddSlice(stream) }))
 	for _, m := range []Mechanism{KeptZeros, SparseVector} {
 		p.Mechanism, p.MaxKeys = m, 6
-		u, err := NewUserLevel[int](p)
+		u, err := NewUserBuilder[int](p)
 		require.NoError(t, err)
 		add := func() {
 			at := i * 11 % (len(stream) - 12)
@@ -657,7 +657,7 @@ func TestRefusedMerges(t *testing.T) {
 		_, err := New[int](q)
 		require.ErrorIs(t, err, ErrParams, "no release of a merged sketch would be possible")
 		q.Mechanism, q.MaxKeys = SparseVector, 2
-		_, err = NewUserLevel[int](q)
+		_, err = NewUserBuilder[int](q)
 		require.ErrorIs(t, err, ErrParams)
 	}
 
@@ -703,7 +703,7 @@ func TestRefusedMerges(t *testing.T) {
 	q := p
 	q.MaxKeys, q.Mechanism = 2, SparseVector
 	user := func(q Params, n int) *UserBuilder[int] {
-		b, err := NewUserLevel[int](q)
+		b, err := NewUserBuilder[int](q)
 		require.NoError(t, err)
 		for range n {
 			b.AddUser(1, 2)
@@ -740,7 +740,7 @@ func TestRefusedParams(t *testing.T) {
 		OneStream:     func(p Params) error { _, err := New[int](p); return err },
 		GivenCounters: func(p Params) error { _, err := FromCounters(p, map[int]int64{1: 2}); return err },
 		Summed:        func(p Params) error { _, err := NewSum[int](p); return err },
-		Users:         func(p Params) error { _, err := NewUserLevel[int](p); return err },
+		Users:         func(p Params) error { _, err := NewUserBuilder[int](p); return err },
 	}
 	p := Params{Counters: 4, Epsilon: 1, Delta: 0.01, Dim: 100, MaxKeys: 2}
 	for in, try := range open {
@@ -792,7 +792,7 @@ func TestRefusedParams(t *testing.T) {
 	require.ErrorIs(t, err, ErrParams, "string keys with Dim")
 	_, err = FromCounters(p, map[string]int64{})
 	require.ErrorIs(t, err, ErrParams)
-	_, err = NewUserLevel[string](p)
+	_, err = NewUserBuilder[string](p)
 	require.ErrorIs(t, err, ErrParams)
 	p.Dim = 1 << 31
 	_, err = New[int32](p)
@@ -862,7 +862,7 @@ func TestPathsPrintNothing(t *testing.T) {
 	for _, m := range []Mechanism{KeptZeros, SparseVector} {
 		q := p
 		q.MaxKeys, q.Mechanism = 3, m
-		u, err := NewUserLevel[string](q)
+		u, err := NewUserBuilder[string](q)
 		require.NoError(t, err)
 		u.AddUser("Rumpelstiltskin", "xyzzyplugh")
 		dptest.Redacted(t, u, "Rumpelstiltskin", "xyzzyplugh")
@@ -941,12 +941,12 @@ func TestSixtyFourServers(t *testing.T) {
 
 	q := p
 	q.MaxKeys, q.Mechanism = 3, SparseVector
-	users, err := NewUserLevel[int](q)
+	users, err := NewUserBuilder[int](q)
 	require.NoError(t, err)
 	f := map[int]int{}
 	elements := 0
 	for i := range servers {
-		b, err := NewUserLevel[int](q)
+		b, err := NewUserBuilder[int](q)
 		require.NoError(t, err)
 		for j := i * 1500; j < (i+1)*1500; j += 3 {
 			b.AddUser(stream[j : j+3]...)

@@ -53,25 +53,23 @@ type Plan struct {
 // Plan returns what each way to release the sketches of so many servers would cost under these Params, before anything is merged. Nothing
 // depends on data. Ways that the Params do not allow are left out.
 //
-// Summing is right unless the keys do not fit: its noise grows neither with k nor with the servers. Merging holds 2k keys at most, and
+// Summing is right unless the keys do not fit: its noise does not grow with the servers. Merging holds 2k keys at most, and
 // pays with noise that grows with √k. Releasing each needs nobody's trust, and pays with the number of servers.
 //
-// It returns an error that wraps [ErrParams] if the Params are invalid, or sketches is below 1.
+// It returns an error that wraps [ErrParams] if the Params are invalid or allow no way at all, or sketches is below 1.
 func (p Params) Plan(sketches int) ([]Plan, error) {
-	if err := p.validate(); err != nil {
-		return nil, err
-	}
 	if sketches < 1 || sketches > math.MaxInt32 {
 		return nil, fault.Params("misragries", "sketches", sketches, "an integer in [1, 2³¹)")
 	}
 	p.Mechanism = Auto
 	m, k := float64(sketches), int64(p.Counters)
 	var plans []Plan
-	if l, err := p.choose(Summed); err == nil {
+	l, refused := p.check(Summed)
+	if refused == nil {
 		plans = append(plans, Plan{SumThem, l.lowest(), l.stdDev(), 0, k * int64(sketches)})
 	}
 	p.Mechanism = ShiftedSum
-	if l, err := p.choose(Summed); err == nil {
+	if l, err := p.check(Summed); err == nil {
 		bias := m * l.counts(l.sum.offset)
 		shifts := discreteLaplace(l.sum.shift).Variance() / (l.per * l.per)
 		plans = append(plans, Plan{SumThemShifted, l.lowest() + bias, math.Sqrt(l.stdDev()*l.stdDev() + m*shifts), bias, k * int64(sketches)})
@@ -81,8 +79,11 @@ func (p Params) Plan(sketches int) ([]Plan, error) {
 		plans = append(plans, Plan{MergeThem, c.Threshold, c.StdDev, 0, 2 * k})
 	}
 	p.Mechanism = KeptZeros
-	if l, err := p.choose(OneStream); err == nil {
+	if l, err := p.check(OneStream); err == nil {
 		plans = append(plans, Plan{ReleaseEach, m*(l.lowest()-1) + 1, math.Sqrt(m) * l.stdDev(), 0, k})
+	}
+	if len(plans) == 0 {
+		return nil, refused
 	}
 	return plans, nil
 }

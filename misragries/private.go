@@ -71,12 +71,18 @@ func (b *Builder[K]) RestorePrivateState(data []byte) error {
 	return nil
 }
 
+// mostRestored bounds the counters and D of a restored sketch. No stream comes near, also one that went on from FromCounters: 2⁶⁰
+// elements take a machine decades. And with as many elements after it, c and D stay below 1½·2⁶², as merge relies on.
+const mostRestored = limit + 1<<60
+
 // readSketch reads a sketch and checks what its methods rely on.
 func readSketch[K hashing.Key](r *wire.Reader, keys wire.Keys[K], p Params) *sketch[K] {
 	k := p.Counters
 	foreign := func(key K) bool { return p.Dim > 0 && outside(key, p.Dim) }
 	s := newSketch[K](k)
-	s.decrements = r.Uint64()
+	if s.decrements = r.Uint64(); s.decrements > mostRestored {
+		r.Fail("an impossible number of decrements")
+	}
 	settled := r.Uint32()
 	n := r.Count(k, keys.MinSize()+8)
 	if r.Err() != nil {
@@ -85,7 +91,7 @@ func readSketch[K hashing.Key](r *wire.Reader, keys wire.Keys[K], p Params) *ske
 	s.grow(max(n, 1))
 	for range n {
 		e := entry[K]{keys.Read(r), r.Uint64()}
-		if r.Err() == nil && (e.total <= s.decrements || e.total > 1<<63 || foreign(e.key) || s.find(e.key) >= 0) {
+		if r.Err() == nil && (e.total <= s.decrements || e.total-s.decrements > mostRestored || foreign(e.key) || s.find(e.key) >= 0) {
 			r.Fail("an impossible counter")
 		}
 		if r.Err() != nil {
@@ -147,7 +153,7 @@ func (t *Sum[K]) RestorePrivateState(data []byte) error {
 	units := make(map[K]int64, n)
 	for range n {
 		key, count := keys.Read(r), r.Int64()
-		if _, again := units[key]; r.Err() == nil && (again || count < 1 || count > 1<<62 || s.params.Dim > 0 && outside(key, s.params.Dim)) {
+		if _, again := units[key]; r.Err() == nil && (again || count < 1 || count > limit || s.params.Dim > 0 && outside(key, s.params.Dim)) {
 			r.Fail("an impossible count")
 		}
 		if r.Err() != nil {

@@ -23,9 +23,9 @@ func (b *Builder[K]) Release() (*Histogram[K], error) {
 	k := s.params.Counters
 	switch l.mechanism {
 	case KeptZeros:
-		h.counts, h.decrements = releaseShared(&src, l, s.sketch.counters(), saturate(s.sketch.decrements))
+		h.counts, h.decrements = releaseShared(&src, l, s.sketch.counters(), int64(s.sketch.decrements))
 	case FreedZeros:
-		h.counts, h.decrements = releaseShared(&src, l, s.sketch.positive(), saturate(s.sketch.decrements))
+		h.counts, h.decrements = releaseShared(&src, l, s.sketch.positive(), int64(s.sketch.decrements))
 		if s.input == GivenCounters { // the number of decrements is not known
 			h.decrements = 0
 		}
@@ -44,16 +44,28 @@ func (b *Builder[K]) Release() (*Histogram[K], error) {
 
 // releaseShared adds to every counter the same η and an own L and drops what is below the threshold, in the order of the keys. The number
 // of decrements moves against the counters, so it takes −η: see the package documentation for why that is free.
+//
+// The proof compares η = x on one side with x or x − 1 on the other, where each common c + η is the same or one of
+// them is one apart, and D − η is the same. Saturating these sums keeps that; saturating c itself would not.
 func releaseShared[K hashing.Key](src *noise.Source, l scheme, counters []counter[K], decrements int64) ([]counter[K], int64) {
 	d := l.noise()
 	eta := d.SampleInt(src)
 	var released []counter[K]
 	for _, c := range counters {
-		if x, shown := d.SampleTail(src, l.sum.threshold-c.count-eta); shown {
-			released = append(released, counter[K]{c.key, c.count + eta + x})
+		y := cutSum(c.count, eta)
+		if x, shown := d.SampleTail(src, l.sum.threshold-y); shown {
+			released = append(released, counter[K]{c.key, y + x})
 		}
 	}
-	return released, decrements - eta
+	return released, cutSum(decrements, -eta)
+}
+
+// cutSum returns min(count + eta, 2⁶²), count ≥ 0.
+func cutSum(count, eta int64) int64 {
+	if eta > limit-count {
+		return limit
+	}
+	return count + eta
 }
 
 // releaseSparse releases the positive counters as a sparse vector.

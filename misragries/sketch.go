@@ -177,7 +177,8 @@ func (s *sketch[K]) retained() []K {
 	return remaining[evicted:]
 }
 
-// counter is a stored key and its count.
+// counter is a stored key and its count. The counters of a sketch are below 2⁶³: no more than 2⁶² come
+// from FromCounters or a merge, 2⁶² + 2⁶⁰ from RestorePrivateState, and nobody adds 2⁶⁰ elements after.
 type counter[K hashing.Key] struct {
 	key   K
 	count int64
@@ -188,7 +189,7 @@ func (s *sketch[K]) counters() []counter[K] {
 	zeros := s.retained()
 	all := make([]counter[K], 0, len(s.entries)+len(zeros))
 	for _, e := range s.entries {
-		all = append(all, counter[K]{e.key, saturate(e.total - s.decrements)})
+		all = append(all, counter[K]{e.key, int64(e.total - s.decrements)})
 	}
 	for _, key := range zeros {
 		all = append(all, counter[K]{key, 0})
@@ -202,8 +203,13 @@ func sortCounters[K hashing.Key](counters []counter[K]) {
 	slices.SortFunc(counters, func(a, b counter[K]) int { return cmp.Compare(a.key, b.key) })
 }
 
-// saturate turns a count into an int64 with room for noise.
-func saturate(count uint64) int64 {
-	const limit = 1 << 62
-	return int64(min(count, limit))
-}
+// limit is where counts saturate. It leaves room for noise in an int64.
+const limit = 1 << 62
+
+// saturate cuts a count off at the limit.
+//
+// The cut is monotone and 1-Lipschitz, so it may be taken of what is compared key by key: reduced counters,
+// sums of them, the counters of merged sketches, a counter with the shared noise in it. It must not be taken
+// of the counters of one stream before they are reduced or meet the shared noise. Where all k counters fall
+// by one (state S1), those at the limit would not, and the proofs compare them with the others.
+func saturate(count uint64) int64 { return int64(min(count, limit)) }

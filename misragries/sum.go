@@ -10,9 +10,14 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Sum adds up the sketches of many streams, each reduced first, for one release whose noise grows neither with k nor with the number of
-// sketches (section 6 of the paper, and sumlaw.go). It is the default for distributed use. It holds private data, as a Builder does, and up to k keys
-// for each sketch. One goroutine at a time may use it.
+// Sum adds up the sketches of many streams, each reduced first, for one release whose noise does not grow with the number of sketches
+// (section 6 of the paper, and sumlaw.go). It is the default for distributed use. It holds private data, as a Builder does, and up to k
+// keys for each sketch. One goroutine at a time may use it.
+//
+// The threshold depends on k, and is largest near k = 16. At ε = 1, δ = 1e-6:
+//
+//	k           1     2      4      16     64     256    1024   2²⁰
+//	threshold   7.5   13.3   18.2   23.3   19.8   16.9   15.3   13.7
 type Sum[K hashing.Key] struct {
 	state **sumState[K] // as in Builder
 }
@@ -28,7 +33,7 @@ type sumState[K hashing.Key] struct {
 
 // NewSum returns an empty Sum for sketches with these Params, or an error that wraps [ErrParams].
 func NewSum[K hashing.Key](p Params) (*Sum[K], error) {
-	l, err := p.choose(Summed)
+	l, err := checkFor[K](p, Summed)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +56,7 @@ func (t *Sum[K]) Add(b *Builder[K]) error {
 	case s.params != o.params:
 		return fault.Mismatch("misragries", "Params", s.params, o.params)
 	case o.input == Merged: // its neighbours differ in other ways
-		return fault.Mismatch("misragries", "Input", OneStream, o.input)
+		return fmt.Errorf("misragries: Sum.Add: sketches were merged into the Builder, and only that of one stream can be reduced: %w", fault.ErrMismatch)
 	}
 	*b.state = nil
 	for _, c := range inUnits(&s.src, s.law, o.sketch.positive(), s.params.Counters) {
@@ -76,7 +81,7 @@ func (t *Sum[K]) Merge(other *Sum[K]) error {
 	s, o := *t.state, *other.state
 	switch {
 	case s == o:
-		return fault.Mismatch("misragries", "the Sum to merge", "itself", "another one")
+		return intoItself("a Sum")
 	case s.params != o.params:
 		return fault.Mismatch("misragries", "Params", s.params, o.params)
 	}

@@ -69,24 +69,6 @@ func leastThreshold(k int, epsilon, delta float64) int64 {
 	return search.Least(1, func(tau int64) bool { return logDelta(k, epsilon, float64(tau)) <= want })
 }
 
-// LaplaceThreshold is the threshold of Lemma 11 for continuous noise, 1 + 2·ln(3/δ)/ε. It is
-// valid for discrete noise too, by the same union bound, and nearly twice [Params.Threshold]. It is here for comparison.
-func LaplaceThreshold(epsilon, delta float64) (float64, error) {
-	if err := (Params{Counters: 1, Epsilon: epsilon, Delta: delta}).validate(); err != nil {
-		return 0, err
-	}
-	return 1 + 2*math.Log(3/delta)/epsilon, nil
-}
-
-// GeometricThreshold is the paper's threshold for discrete Laplace noise (section 5.2),
-// 1 + 2·⌈ln(6e^ε/((e^ε+1)δ))/ε⌉. It is here for comparison with [Params.Threshold].
-func GeometricThreshold(epsilon, delta float64) (float64, error) {
-	if err := (Params{Counters: 1, Epsilon: epsilon, Delta: delta}).validate(); err != nil {
-		return 0, err
-	}
-	return 1 + 2*math.Ceil((math.Log(6/delta)-math.Log1p(math.Exp(-epsilon)))/epsilon), nil
-}
-
 // leastReach returns the least n ≥ 0 with Pr[L ≥ n] ≤ δ for noise of scale b.
 func leastReach(b, delta float64) int64 {
 	want := math.Log(delta) - 0x1p-40*max(1, -math.Log(delta))

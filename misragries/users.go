@@ -7,7 +7,6 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -30,20 +29,11 @@ type userState[K hashing.Key] struct {
 	keys   []K // of one user
 }
 
-// NewUserLevel returns an empty UserBuilder, or an error that wraps [ErrParams]. MaxKeys must be at least 1 and at most Counters: with more keys
+// NewUserBuilder returns an empty UserBuilder, or an error that wraps [ErrParams]. MaxKeys must be at least 1 and at most Counters: with more keys
 // a user the sketch says nothing.
-func NewUserLevel[K hashing.Key](p Params) (*UserBuilder[K], error) {
-	l, err := p.choose(Users)
+func NewUserBuilder[K hashing.Key](p Params) (*UserBuilder[K], error) {
+	l, err := checkFor[K](p, Users)
 	if err != nil {
-		return nil, err
-	}
-	if p.MaxKeys < 1 || p.MaxKeys > p.Counters {
-		return nil, fault.Params("misragries", "MaxKeys", p.MaxKeys, "an integer in [1, Counters] for users")
-	}
-	if err := wire.KeysOf[K]().CheckDim("misragries", p.Dim); err != nil {
-		return nil, err
-	}
-	if err := p.checkSparse(Users); err != nil {
 		return nil, err
 	}
 	p.Delta += 0 // no −0
@@ -103,11 +93,12 @@ func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
 	s, o := *b.state, *other.state
 	switch {
 	case s == o:
-		return fault.Mismatch("misragries", "the UserBuilder to merge", "itself", "another one")
+		return intoItself("a UserBuilder")
 	case s.params != o.params:
 		return fault.Mismatch("misragries", "Params", s.params, o.params)
 	case s.users == nil:
-		return fault.Params("misragries", "Mechanism", s.law.mechanism, "SparseVector, to merge users' sketches")
+		return fault.Params("misragries", "Mechanism", s.params.Mechanism,
+			"SparseVector in both UserBuilders that are to be merged: by these Params they are "+s.law.mechanism.String()+", which does not merge")
 	}
 	*other.state = nil
 	s.users.merge(o.users)
@@ -124,7 +115,7 @@ func (b *UserBuilder[K]) Release() (*Histogram[K], error) {
 	*b.state = nil
 	h := newHistogram[K](s.params, Users, s.law)
 	if s.stream != nil {
-		h.counts, h.decrements = releaseShared(&s.src, s.law, s.stream.counters(), saturate(s.stream.decrements))
+		h.counts, h.decrements = releaseShared(&s.src, s.law, s.stream.counters(), int64(s.stream.decrements))
 		return h, nil
 	}
 	var err error
