@@ -3,18 +3,17 @@ package misragries
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/stretchr/testify/require"
 )
 
-// batches feeds the stream to three Builders, by Add, by AddSlice in pieces of random length and by AddSeq, and compares.
+// batches feeds the stream to two Builders, by Add and by AddSlice in pieces of random length, and compares.
 func batches[K hashing.Key](t *testing.T, rng *rand.Rand, k int, stream []K) {
 	t.Helper()
 	var states []*state[K]
-	builders := make([]*Builder[K], 3)
+	builders := make([]*Builder[K], 2)
 	for i := range builders {
 		b, err := New[K](Params{Counters: k, Epsilon: 1, Delta: 1e-6})
 		require.NoError(t, err)
@@ -29,7 +28,6 @@ func batches[K hashing.Key](t *testing.T, rng *rand.Rand, k int, stream []K) {
 		builders[1].AddSlice(nil)
 		rest = rest[n:]
 	}
-	builders[2].AddSeq(slices.Values(stream))
 	for _, s := range states[1:] {
 		require.Equal(t, states[0].sketch.counters(), s.sketch.counters())
 		require.Equal(t, states[0].sketch.decrements, s.sketch.decrements)
@@ -58,25 +56,11 @@ func TestBatchesAreLoopsOverAdd(t *testing.T) {
 
 func TestBatchesAfterRelease(t *testing.T) {
 	b := build(t, Params{Counters: 4, Epsilon: 1, Delta: 1e-6}, []int{1, 2})
-	taken := 0
-	sequence := func(yield func(int) bool) {
-		for i := range 10 {
-			if i == 3 {
-				_, err := b.Release()
-				require.NoError(t, err)
-			}
-			taken++
-			if !yield(i) {
-				return
-			}
-		}
-	}
-	b.AddSeq(sequence)
-	require.Equal(t, 4, taken, "the key that comes after Release ends it")
+	_, err := b.Release()
+	require.NoError(t, err)
 	var zero Builder[int]
 	for _, released := range []*Builder[int]{b, &zero} {
 		released.AddSlice([]int{1})
-		released.AddSeq(func(func(int) bool) { t.Fatal("consumed") })
 		require.True(t, released.Released())
 	}
 }

@@ -3,7 +3,6 @@ package misragries
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
@@ -57,7 +56,6 @@ func againstMap[K hashing.Key](b *testing.B, name string, stream []K) {
 		})
 	}
 	run("AddSlice", 1024, func(builder *Builder[K]) { builder.AddSlice(stream) })
-	run("AddSeq", 1024, func(builder *Builder[K]) { builder.AddSeq(slices.Values(stream)) })
 }
 
 // zipfKeys returns n keys, the one of rank r with a probability in proportion to (1+r)^-1.1, spread over the integers

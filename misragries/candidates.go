@@ -110,20 +110,25 @@ func (p Params) candidate(in Input) (Candidate, error) {
 		return Candidate{}, err
 	}
 	if p.Mechanism == SparseVector {
-		t, err := p.sparse(in)
-		if err != nil {
-			return Candidate{}, err
-		}
-		list, err := t.Candidates()
-		if err != nil {
-			return Candidate{}, err
-		}
-		for _, c := range list {
-			if c.Mechanism == t.Mechanism || t.Mechanism == threshold.Auto {
-				return Candidate{Mechanism: SparseVector, Threshold: c.Threshold, StdDev: c.StdDev, Sparse: c.Mechanism}, nil
-			}
-		}
-		return Candidate{}, fault.Params("misragries", "Sparse", p.Sparse, "a mechanism whose noise is in range here")
+		return p.sparseCandidate(in)
 	}
 	return Candidate{Mechanism: l.mechanism, Threshold: l.lowest(), StdDev: l.stdDev(), Bias: l.counts(l.sum.offset)}, nil
+}
+
+// sparseCandidate is candidate for SparseVector.
+func (p Params) sparseCandidate(in Input) (Candidate, error) {
+	t, err := p.sparse(in)
+	if err != nil {
+		return Candidate{}, err
+	}
+	c := Candidate{Mechanism: SparseVector, Sparse: t.Mechanism}
+	if t.Mechanism != threshold.Auto {
+		c.Threshold, c.StdDev = t.Threshold(), t.StdDev()
+	} else if list, err := t.Candidates(); err == nil {
+		c.Threshold, c.StdDev, c.Sparse = list[0].Threshold, list[0].StdDev, list[0].Mechanism
+	}
+	if !(c.Threshold > 0) {
+		return Candidate{}, fault.Params("misragries", "Sparse", p.Sparse, "a mechanism whose noise is in range here")
+	}
+	return c, nil
 }

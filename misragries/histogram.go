@@ -47,13 +47,13 @@ func (h *Histogram[K]) Mechanism() Mechanism { return h.law.mechanism }
 // Input returns what the release started from.
 func (h *Histogram[K]) Input() Input { return h.input }
 
-// Guarantee returns the (ε, δ) of the Params: for streams that differ by adding or removing one element or, where MaxKeys is given,
-// all elements of one user.
+// Guarantee returns the (ε, δ) of the Params, or ε alone for PureUniverse: for one element of the streams, for one user where MaxKeys
+// is more than 1, and for one user in any case where the release is that of a UserBuilder. The zero Histogram promises nothing.
 func (h *Histogram[K]) Guarantee() budget.Guarantee {
-	if h.law.mechanism == PureUniverse {
-		return budget.PureDP(h.params.Epsilon, h.params.unit(h.input))
+	if h.law.mechanism == Auto {
+		return budget.Guarantee{}
 	}
-	return budget.ApproxDP(h.params.Epsilon, h.params.Delta, h.params.unit(h.input))
+	return h.params.promise(h.input, h.law.mechanism)
 }
 
 // Threshold returns the least noisy count that is released; for PureUniverse and ShiftedUniverse, the least that was.

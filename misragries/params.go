@@ -72,16 +72,22 @@ func (p Params) validate() error {
 	return nil
 }
 
-// Guarantee returns what a release of these Params promises: ε where it is PureUniverse, else (ε, δ), for streams that differ by adding or removing
-// one element or, where MaxKeys is given, all elements of one user. Invalid Params promise nothing.
+// Guarantee returns what a release of these Params by a Builder of [New] promises: ε where it is PureUniverse, else (ε, δ), for one
+// element of the stream or, where MaxKeys is more than 1, for one user. Params that New refuses promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
-	switch {
-	case p.validate() != nil:
+	l, err := p.check(OneStream)
+	if err != nil {
 		return budget.Guarantee{}
-	case p.Mechanism == PureUniverse, p.Mechanism == Auto && p.Delta == 0:
-		return budget.PureDP(p.Epsilon, p.unit(OneStream))
 	}
-	return budget.ApproxDP(p.Epsilon, p.Delta, p.unit(OneStream))
+	return p.promise(OneStream, l.mechanism)
+}
+
+// promise returns the guarantee of a release that check allows, by the mechanism that it found.
+func (p Params) promise(in Input, m Mechanism) budget.Guarantee {
+	if m == PureUniverse {
+		return budget.PureDP(p.Epsilon, p.unit(in))
+	}
+	return budget.ApproxDP(p.Epsilon, p.Delta, p.unit(in))
 }
 
 // unit returns whom a release from such an input protects: one element of the stream, or one user with up to MaxKeys.

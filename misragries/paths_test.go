@@ -505,16 +505,15 @@ func TestKeysOutsideDimAreIgnored(t *testing.T) {
 	stray := []int{-1, math.MinInt, dim, math.MaxInt}
 	clean := repeat(50, 40)
 	one := func() *Builder[int] { return build(t, p, clean) }
-	byAdd, bySlice, bySeq := one(), one(), one()
+	byAdd, bySlice := one(), one()
 	for _, key := range stray {
 		byAdd.Add(key)
 	}
 	bySlice.AddSlice(stray)
-	bySeq.AddSeq(slices.Values(stray))
 	given, err := FromCounters(p, map[int]int64{0: 50, 1: 40})
 	require.NoError(t, err)
 	given.AddSlice(stray)
-	for _, b := range []*Builder[int]{byAdd, bySlice, bySeq, given} {
+	for _, b := range []*Builder[int]{byAdd, bySlice, given} {
 		require.Equal(t, []counter[int]{{0, 50}, {1, 40}}, (*b.state).sketch.positive())
 	}
 	for _, m := range []Mechanism{KeptZeros, SparseVector} {
@@ -718,7 +717,16 @@ func TestRefusedMerges(t *testing.T) {
 	require.ErrorIs(t, u.Merge(user(q, 1)), ErrMismatch)
 	q.Mechanism = KeptZeros
 	x, y := user(q, 5), user(q, 6)
-	require.ErrorIs(t, x.Merge(y), ErrParams)
+	err = x.Merge(y)
+	require.ErrorIs(t, err, ErrParams)
+	require.ErrorContains(t, err, "Mechanism = KeptZeros: want SparseVector in both UserBuilders that are to be merged")
+	require.False(t, y.Released())
+	q = Params{Counters: 64, Epsilon: 1, Delta: 1e-6, MaxKeys: 1}
+	x, y = user(q, 5), user(q, 6)
+	require.Equal(t, KeptZeros, (*x.state).law.mechanism)
+	err = x.Merge(y)
+	require.ErrorIs(t, err, ErrParams)
+	require.ErrorContains(t, err, "Mechanism = Auto: want SparseVector in both UserBuilders that are to be merged: by these Params they are KeptZeros")
 	require.False(t, y.Released())
 	require.NoError(t, u.Merge(v))
 	require.True(t, v.Released())
@@ -794,11 +802,17 @@ func TestRefusedParams(t *testing.T) {
 	require.ErrorIs(t, err, ErrParams)
 	_, err = NewUserBuilder[string](p)
 	require.ErrorIs(t, err, ErrParams)
+	_, err = NewSum[string](p)
+	require.ErrorIs(t, err, ErrParams)
 	p.Dim = 1 << 31
 	_, err = New[int32](p)
 	require.NoError(t, err)
+	_, err = NewSum[int32](p)
+	require.NoError(t, err)
 	p.Dim++
 	_, err = New[int32](p)
+	require.ErrorIs(t, err, ErrParams)
+	_, err = NewSum[int32](p)
 	require.ErrorIs(t, err, ErrParams)
 	p.Dim = 1 << 63
 	_, err = New[int64](p)

@@ -276,3 +276,25 @@ func BenchmarkUnmarshalPaths(b *testing.B) {
 		})
 	}
 }
+
+// A decoder holds the Dim of a sum against the type of its keys as NewSum does, whatever keys were released.
+func TestDecodeChecksDim(t *testing.T) {
+	for dim, fits := range map[uint64]bool{0: true, 1 << 32: true, 1<<32 + 1: false, math.MaxUint64: false} {
+		p := Params{Counters: 4, Epsilon: 1, Delta: 0.05, Dim: dim}
+		s, err := NewSum[uint64](p)
+		require.NoError(t, err)
+		h, err := s.Release()
+		require.NoError(t, err)
+		data, err := h.MarshalBinary()
+		require.NoError(t, err)
+		require.NoError(t, new(Histogram[uint64]).UnmarshalBinary(data))
+		err = new(Histogram[uint32]).UnmarshalBinary(data)
+		if fits {
+			require.NoError(t, err)
+		} else {
+			require.ErrorIs(t, err, ErrFormat)
+		}
+		_, err = NewSum[uint32](p)
+		require.Equal(t, fits, err == nil)
+	}
+}
