@@ -1,23 +1,27 @@
 package misragries
 
-import "github.com/dpsketch/dpsketch/internal/keyhash"
+import (
+	"github.com/dpsketch/dpsketch/internal/keyhash"
+	"github.com/dpsketch/dpsketch/internal/private"
+)
 
 // AddSlice adds the keys in their order. It does what a loop over [Builder.Add] does, in about four fifths of the
 // time for integer keys.
 func (b *Builder[K]) AddSlice(keys []K) {
-	if b.Released() {
+	s := private.Enter(b.secret)
+	if s == nil {
 		return
 	}
-	s := *b.state
-	if s.params.Dim == 0 {
+	if s.dim == 0 {
 		s.sketch.addSlice(keys)
-		return
-	}
-	for _, key := range keys {
-		if !outside(key, s.params.Dim) {
-			s.sketch.add(key)
+	} else {
+		for _, key := range keys {
+			if !outside(key, s.dim) {
+				s.sketch.add(key)
+			}
 		}
 	}
+	private.Leave(b.secret)
 }
 
 // addSlice is a loop over add with the state of the sketch in registers. It interrupts that for each key

@@ -17,7 +17,7 @@ func batches[K hashing.Key](t *testing.T, rng *rand.Rand, k int, stream []K) {
 	for i := range builders {
 		b, err := New[K](Params{Counters: k, Epsilon: 1, Delta: 1e-6})
 		require.NoError(t, err)
-		builders[i], states = b, append(states, *b.state)
+		builders[i], states = b, append(states, peek(b.secret))
 	}
 	for _, key := range stream {
 		builders[0].Add(key)

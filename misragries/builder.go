@@ -2,22 +2,27 @@ package misragries
 
 import (
 	"fmt"
-	"log/slog"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Builder counts a stream of keys. It holds private data: it prints nothing of it, encodes nothing,
-// and Release is the only way out. One goroutine at a time may use it.
+// and Release is the only way out. One goroutine at a time may use it: concurrent use panics, as that of a map does.
 type Builder[K hashing.Key] struct {
-	state **state[K] // twice removed: nothing that walks a Builder by reflection and prints gets past an address
+	secret[K]
+	params  Params
+	promise budget.Guarantee
 }
 
-// state is nil once released.
+// secret is what a Builder counts.
+type secret[K hashing.Key] = private.State[state[K]]
+
 type state[K hashing.Key] struct {
-	params Params
+	dim    uint64
 	input  Input
 	sketch sketch[K]
 }
@@ -28,13 +33,18 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 }
 
 func newBuilder[K hashing.Key](p Params, in Input) (*Builder[K], error) {
-	if _, err := checkFor[K](p, in); err != nil {
+	l, err := checkFor[K](p, in)
+	if err != nil {
 		return nil, err
 	}
 	p.Delta += 0 // no −0
-	s := &state[K]{params: p, input: in, sketch: *newSketch[K](p.Counters)}
-	return &Builder[K]{&s}, nil
+	s := private.New(state[K]{dim: p.Dim, input: in, sketch: *newSketch[K](p.Counters)})
+	return &Builder[K]{secret: s, params: p, promise: p.promise(in, l.mechanism)}, nil
 }
+
+// Guarantee returns what the release promises: ε, or (ε, δ), for one element of the stream or, where MaxKeys is more than 1, for one
+// user. It stays the same after a Merge and after the Release. The zero Builder promises nothing.
+func (b *Builder[K]) Guarantee() budget.Guarantee { return b.promise }
 
 // Add counts one element of the stream: O(1) amortised time, no allocation once the counters are in use. Where Dim is given, keys outside
 // [0, Dim) are ignored.
@@ -43,30 +53,31 @@ func newBuilder[K hashing.Key](p Params, in Input) (*Builder[K], error) {
 // After Release, and on a Builder that New did not make, Add does nothing: the release is final. A caller
 // that cannot be sure asks [Builder.Released] first.
 func (b *Builder[K]) Add(key K) {
-	if b.state == nil || *b.state == nil {
+	s := private.Enter(b.secret)
+	if s == nil {
 		return
 	}
-	s := *b.state
-	if s.params.Dim != 0 && outside(key, s.params.Dim) {
-		return
+	if s.dim == 0 || !outside(key, s.dim) {
+		s.sketch.add(key)
 	}
-	s.sketch.add(key)
+	private.Leave(b.secret)
 }
 
 // outside reports whether an integer key is none of 0, …, dim−1. A negative key has bits of 2⁶³ or more, and dim is at most that.
 func outside[K hashing.Key](key K, dim uint64) bool { return wire.KeysOf[K]().Bits(key) >= dim }
 
 // Released reports whether the Builder has been released, or merged into another, and Add therefore ignores what it is given.
-func (b *Builder[K]) Released() bool { return b.state == nil || *b.state == nil }
+func (b *Builder[K]) Released() bool { return private.Released(b.secret) }
 
-// take returns the state and leaves the Builder released.
-func (b *Builder[K]) take(doing string) (*state[K], error) {
-	if b.Released() {
-		return nil, fmt.Errorf("misragries: %s: the Builder is %w", doing, fault.ErrReleased)
+// holds returns what a release would start from, OneStream if the Builder was released.
+func (b *Builder[K]) holds() Input {
+	s := private.Enter(b.secret)
+	if s == nil {
+		return OneStream
 	}
-	s := *b.state
-	*b.state = nil
-	return s, nil
+	in := s.input
+	private.Leave(b.secret)
+	return in
 }
 
 // Merge adds the sketch of the other Builder, which gives up its data: the trusted merge of Agarwal et al. (section 7 of the
@@ -79,23 +90,25 @@ func (b *Builder[K]) take(doing string) (*state[K], error) {
 // The error wraps [ErrMismatch] if the Params or the Builder itself are not those of another, [ErrReleased] if either was released, and
 // [ErrParams] if the Params ask for a mechanism that no merged sketch has. Then nothing has changed.
 func (b *Builder[K]) Merge(other *Builder[K]) error {
-	if b.Released() || other == nil || other.Released() {
-		return fmt.Errorf("misragries: Merge: a Builder is %w", fault.ErrReleased)
-	}
-	s, o := *b.state, *other.state
 	switch {
-	case s == o:
+	case b.Released() || other == nil || other.Released():
+		return fmt.Errorf("misragries: Merge: a Builder is %w", fault.ErrReleased)
+	case private.Same(b.secret, other.secret):
 		return intoItself("a Builder")
-	case s.params != o.params:
-		return fault.Mismatch("misragries", "Params", s.params, o.params)
+	case b.params != other.params:
+		return fault.Mismatch("misragries", "Params", b.params, other.params)
 	}
-	if _, err := s.params.choose(Merged); err != nil {
+	if _, err := b.params.check(Merged); err != nil {
 		return err
 	}
-	*other.state = nil
-	s.sketch.merge(&o.sketch)
-	s.input = Merged
-	return nil
+	s := private.Enter(b.secret)
+	o, err := private.Take(other.secret, "misragries: Merge: the other Builder")
+	if err == nil {
+		s.sketch.merge(&o.sketch)
+		s.input = Merged
+	}
+	private.Leave(b.secret)
+	return err
 }
 
 func intoItself(what string) error {
@@ -117,13 +130,12 @@ func FromCounters[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], e
 	if len(counters) > p.Counters {
 		return nil, fault.Params("misragries", "counters", "more than Counters", "at most one for each of the sketch's counters")
 	}
-	s := *b.state
 	given := newSketch[K](p.Counters)
 	for key, count := range counters {
 		switch {
 		case count < 0 || count > limit:
 			return nil, fault.Params("misragries", "counters", "one out of range", "counts in [0, 2⁶²]")
-		case s.params.Dim != 0 && outside(key, s.params.Dim): // to leave it out would leave what is no sketch of any stream
+		case p.Dim != 0 && outside(key, p.Dim): // to leave it out would leave what is no sketch of any stream
 			return nil, fault.Params("misragries", "counters", "one outside Dim", "keys in [0, Dim)")
 		case count == 0:
 			continue
@@ -132,17 +144,8 @@ func FromCounters[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], e
 		}
 		given.entries = append(given.entries, entry[K]{key, uint64(count)})
 	}
+	s := private.Enter(b.secret)
 	s.sketch.merge(given)
+	private.Leave(b.secret)
 	return b, nil
 }
-
-const redacted = "misragries.Builder (private)"
-
-// Format prints a fixed text under every verb.
-func (b Builder[K]) Format(f fmt.State, _ rune) { fmt.Fprint(f, redacted) }
-
-// LogValue logs a fixed text.
-func (b Builder[K]) LogValue() slog.Value { return slog.StringValue(redacted) }
-
-// MarshalText encodes a fixed text, so that JSON and XML hold nothing else.
-func (b Builder[K]) MarshalText() ([]byte, error) { return []byte(redacted), nil }

@@ -47,7 +47,7 @@ func TestEmptyStream(t *testing.T) {
 	for range h.All() {
 		t.Fatal("a key from nowhere")
 	}
-	require.Equal(t, budget.ApproxDP(1, 1e-6, budget.AddRemove), h.Guarantee())
+	require.Equal(t, budget.ApproxDP(1, 1e-6, budget.Element(budget.AddRemove)), h.Guarantee())
 	require.Zero(t, h.Estimate(7))
 }
 

@@ -2,10 +2,10 @@ package misragries
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
+	"github.com/dpsketch/dpsketch/internal/enum"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/threshold"
 )
@@ -28,14 +28,11 @@ const (
 	lastInput = Users
 )
 
-var inputNames = [...]string{"OneStream", "GivenCounters", "Merged", "Summed", "Users"}
+var inputNames = []string{"OneStream", "GivenCounters", "Merged", "Summed", "Users"}
 
 // String returns the name of the constant.
 func (in Input) String() string {
-	if int(in) < len(inputNames) {
-		return inputNames[in]
-	}
-	return fmt.Sprintf("Input(%d)", uint8(in))
+	return enum.Name(in, inputNames, "Input")
 }
 
 // defaults lists the mechanisms that are possible for each input. Auto takes the first where δ > 0; for Users the one with the least

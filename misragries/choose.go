@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
@@ -56,7 +57,7 @@ func (p Params) choose(in Input) (scheme, error) {
 	switch {
 	case m == Auto && p.Delta == 0:
 		if m = PureUniverse; !slices.Contains(defaults[in], m) {
-			return refused("Delta", p.Delta, fmt.Sprintf("a number in [2⁻¹⁰²², 1) for the input %v", in))
+			return refused("Delta", p.Delta, fmt.Sprintf("a number in [1e-300, 1) for the input %v", in))
 		}
 	case m == Auto && in == Users:
 		list, err := p.Candidates(Users)
@@ -74,7 +75,7 @@ func (p Params) choose(in Input) (scheme, error) {
 	case m.universe() && p.Dim == 0:
 		return refused("Dim", p.Dim, fmt.Sprintf("the number of possible keys for %v", m))
 	case m != PureUniverse && p.Delta == 0:
-		return refused("Delta", p.Delta, fmt.Sprintf("a number in [2⁻¹⁰²², 1) for %v: only PureUniverse does without δ", m))
+		return refused("Delta", p.Delta, fmt.Sprintf("a number in [1e-300, 1) for %v: only PureUniverse does without δ", m))
 	}
 	outOfRange := func() (scheme, error) {
 		return refused("Epsilon", p.Epsilon, fmt.Sprintf("a larger number for %v of %d counters, whose noise is out of range", m, p.Counters))
@@ -169,6 +170,9 @@ func (p Params) checkSparse(in Input) error {
 	return err
 }
 
+// minDelta bounds the δ of one element: math.Log is not to be trusted below.
+const minDelta = 0x1p-1022
+
 // element returns the ε and δ for which a change of one step gives those of the Params for a user: the Params' own, or, where a user is m
 // elements of a stream, ε/m and δ/(1 + e^{ε/m} + … + e^{(m−1)ε/m}) (group privacy; Lemma 19 of the paper has m·e^ε). A step is one element,
 // or where the sketch is one of users' sets, one user.
@@ -179,9 +183,9 @@ func (p Params) element(in Input) (epsilon, delta float64, ok bool) {
 	m := float64(p.MaxKeys)
 	epsilon = p.Epsilon / m * (1 - 0x1p-50)
 	if p.Delta == 0 {
-		return epsilon, 0, epsilon >= minEpsilon
+		return epsilon, 0, epsilon >= limits.MinEpsilon
 	}
 	logDelta := math.Log(p.Delta) - logs.Expm1(p.Epsilon) + logs.Expm1(epsilon) // by (e^{mε₁}−1)/(e^{ε₁}−1), m·ε₁ ≤ ε
 	delta = math.Exp(logDelta*(1+0x1p-45)) * (1 - 0x1p-40)
-	return epsilon, delta, epsilon >= minEpsilon && delta >= minDelta
+	return epsilon, delta, epsilon >= limits.MinEpsilon && delta >= minDelta
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -59,7 +60,7 @@ func (c *Combined[K]) Estimate(key K) float64 { return c.sums[key] }
 // Interval returns bounds that hold the number of occurrences of the key in all streams with at least the given confidence, for any one key
 // fixed before the releases: the sum of the intervals of the parts, each at a confidence of 1 − (1 − confidence)/(number of parts).
 func (c *Combined[K]) Interval(key K, confidence float64) (lo, hi float64) {
-	if !validConfidence(confidence) {
+	if !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	each := c.each(confidence)
@@ -73,7 +74,7 @@ func (c *Combined[K]) Interval(key K, confidence float64) (lo, hi float64) {
 // ErrorBound returns a bound on |estimate − true count| for all keys at once that holds with the given confidence, if the streams have n elements
 // together: n/(k+1), for the least k, and for each part its threshold and the largest noise of its counters.
 func (c *Combined[K]) ErrorBound(n, confidence float64) float64 {
-	if !(n >= 0) || !validConfidence(confidence) {
+	if !(n >= 0) || !limits.Confidence(confidence) {
 		return math.NaN()
 	}
 	bound, least := 0.0, math.Inf(1)

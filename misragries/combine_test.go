@@ -32,7 +32,7 @@ func TestCombine(t *testing.T) {
 	for range c.All() {
 		break
 	}
-	require.Equal(t, budget.ApproxDP(2, 1e-6, budget.AddRemove), c.GuaranteeDisjoint())
+	require.Equal(t, budget.ApproxDP(2, 1e-6, budget.Element(budget.AddRemove)), c.GuaranteeDisjoint())
 	both, err := budget.Compose(a.Guarantee(), b.Guarantee())
 	require.NoError(t, err)
 	require.Equal(t, both, c.GuaranteeOverlapping())

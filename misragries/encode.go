@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/threshold"
 )
@@ -45,38 +46,47 @@ import (
 // stream, and no other bytes decode to the same histogram.
 const version = 2
 
+// numbers are the fields of the Params besides Mechanism and Sparse.
+func (p *Params) numbers() []wire.Field {
+	return []wire.Field{
+		wire.Int(&p.Counters, math.MaxInt32), wire.Int(&p.MaxKeys, math.MaxInt32), wire.Float(&p.Epsilon), wire.Float(&p.Delta),
+		wire.Uint(&p.Dim), wire.Uint(&p.MaxLength),
+	}
+}
+
+// head are the fields up to the number of sketches.
+func (h *Histogram[K]) head(class *wire.KeyClass) []wire.Field {
+	p := &h.params
+	first := []wire.Field{wire.Byte(class), wire.Byte(&h.input), wire.Byte(&p.Mechanism), wire.Byte(&h.law.mechanism), wire.Byte(&p.Sparse)}
+	return append(append(first, p.numbers()...), wire.Int(&h.sketches, math.MaxInt32))
+}
+
+// noise are the fields up to the number of keys.
+func (h *Histogram[K]) noise() []wire.Field {
+	l := &h.law
+	return []wire.Field{
+		wire.Float(&l.epsilon), wire.Float(&l.sum.scale), wire.Signed(&l.sum.from), wire.Signed(&l.sum.threshold), wire.Float(&l.sum.shift),
+		wire.Signed(&l.sum.offset), wire.Signed(&h.decrements),
+	}
+}
+
 // AppendBinary appends the encoding of the histogram to dst. The error, which wraps [ErrFormat], is for the zero Histogram.
 func (h *Histogram[K]) AppendBinary(dst []byte) ([]byte, error) {
 	if h.law.mechanism == Auto {
 		return dst, fault.Format("misragries", "a Histogram that was not released has no encoding")
 	}
-	p, l, keys := h.params, h.law, wire.KeysOf[K]()
-	word := func(x uint64) { dst = binary.LittleEndian.AppendUint64(dst, x) }
-	float := func(x float64) { word(math.Float64bits(x)) }
-	half := func(x int) { dst = binary.LittleEndian.AppendUint32(dst, uint32(x)) }
+	keys := wire.KeysOf[K]()
+	class := keys.Class()
 	dst = wire.AppendHeader(dst, wire.KindMisraGries, version)
-	dst = append(dst, byte(keys.Class()), byte(h.input), byte(p.Mechanism), byte(l.mechanism), byte(p.Sparse))
-	half(p.Counters)
-	half(p.MaxKeys)
-	float(p.Epsilon)
-	float(p.Delta)
-	word(p.Dim)
-	word(p.MaxLength)
-	half(h.sketches)
+	dst = wire.AppendFields(dst, h.head(&class))
 	if h.vector != nil {
 		return h.vector.AppendBinary(dst)
 	}
-	float(l.epsilon)
-	float(l.sum.scale)
-	word(uint64(l.sum.from))
-	word(uint64(l.sum.threshold))
-	float(l.sum.shift)
-	word(uint64(l.sum.offset))
-	word(uint64(h.decrements))
-	half(len(h.counts))
+	dst = wire.AppendFields(dst, h.noise())
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(h.counts)))
 	for i := range h.counts {
 		dst = keys.Append(dst, h.counts[i].key)
-		word(uint64(h.counts[i].count))
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(h.counts[i].count))
 	}
 	return dst, nil
 }
@@ -91,11 +101,14 @@ func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 	keys := wire.KeysOf[K]()
 	r := wire.NewReader("misragries", data)
 	r.Header(wire.KindMisraGries, version)
-	if wire.KeyClass(r.Uint8()) != keys.Class() {
+	var d Histogram[K]
+	var class wire.KeyClass
+	if r.Fields(d.head(&class)); class != keys.Class() {
 		r.Fail("keys of another type")
 	}
-	var d Histogram[K]
-	d.readParams(r)
+	if r.Err() == nil {
+		d.checkHead(r)
+	}
 	if keys.CheckDim("misragries", d.params.Dim) != nil {
 		r.Fail("keys that Dim is not for")
 	}
@@ -141,38 +154,28 @@ func (h *Histogram[K]) fitsVector() bool {
 	return v == want
 }
 
-// readParams reads what comes before the noise.
-func (h *Histogram[K]) readParams(r *wire.Reader) {
-	h.input = Input(r.Uint8())
-	p := &h.params
-	p.Mechanism, h.law.mechanism, p.Sparse = Mechanism(r.Uint8()), Mechanism(r.Uint8()), threshold.Mechanism(r.Uint8())
-	used := h.law.mechanism
-	counters, maxKeys := r.Uint32(), r.Uint32()
-	p.Counters, p.MaxKeys = int(min(counters, math.MaxInt32)), int(min(maxKeys, math.MaxInt32))
-	p.Epsilon, p.Delta, p.Dim, p.MaxLength = r.Float64(), r.Float64(), r.Uint64(), r.Uint64()
-	sketches := r.Uint32()
-	h.sketches = int(min(sketches, math.MaxInt32))
+// checkHead fails unless the head is that of a release.
+func (h *Histogram[K]) checkHead(r *wire.Reader) {
+	p, used := h.params, h.law.mechanism
 	switch {
-	case r.Err() != nil:
-	case p.validate() != nil || h.input > lastInput || !slices.Contains(defaults[h.input], used) || math.Signbit(p.Delta) ||
+	case p.validate() != nil || h.input > lastInput || !slices.Contains(defaults[h.input], used) ||
 		p.Mechanism != used && (p.Mechanism != Auto || used != KeptZeros || h.input != OneStream) ||
 		used.universe() && p.Dim == 0 || used != PureUniverse && p.Delta == 0:
 		r.Fail("invalid Params")
 	case h.input == Users && (p.MaxKeys < 1 || p.MaxKeys > p.Counters):
 		r.Fail("invalid MaxKeys")
-	case h.sketches < 1 || h.sketches > 1 && h.input != Summed || sketches > math.MaxInt32:
+	case h.sketches < 1 || h.sketches > 1 && h.input != Summed:
 		r.Fail("a wrong number of sketches")
 	}
 }
 
 // readCounts reads the noise and the noisy counts.
 func (h *Histogram[K]) readCounts(r *wire.Reader, keys wire.Keys[K]) {
-	l := scheme{mechanism: h.law.mechanism, per: 1, epsilon: r.Float64()}
-	if l.mechanism.reduces() {
-		l.per = float64(h.params.Counters) + 1
+	if h.law.per = 1; h.law.mechanism.reduces() {
+		h.law.per = float64(h.params.Counters) + 1
 	}
-	l.sum = sumLaw{scale: r.Float64(), from: r.Int64(), threshold: r.Int64(), shift: r.Float64(), offset: r.Int64()}
-	h.law, h.decrements = l, r.Int64()
+	r.Fields(h.noise())
+	l := h.law
 	if r.Err() == nil && (!l.valid() || !h.keepsItsPromise() || h.decrements != 0 && !h.knowsDecrements()) {
 		r.Fail("invalid noise")
 	}
@@ -226,7 +229,7 @@ func (l scheme) valid() bool {
 	if !(s.scale > 0x1p-40) || !s.valid() || s.threshold < 0 || s.threshold >= most || s.from < 0 || s.offset < 0 || s.offset >= most {
 		return false
 	}
-	if l.shared() != (l.epsilon >= minEpsilon/maxKeys && l.epsilon <= maxEpsilon) || !l.shared() && !zero(l.epsilon) {
+	if l.shared() != (l.epsilon >= limits.MinEpsilon/maxKeys && l.epsilon <= limits.MaxEpsilon) || !l.shared() && !zero(l.epsilon) {
 		return false
 	}
 	if l.mechanism.shifts() != (s.shift > 0) || !l.mechanism.shifts() && (!zero(s.shift) || s.offset != 0) {

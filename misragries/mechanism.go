@@ -1,6 +1,6 @@
 package misragries
 
-import "strconv"
+import "github.com/dpsketch/dpsketch/internal/enum"
 
 // Mechanism is a way to release a sketch. Auto takes the one that is right for what the Builder holds, as listed with each.
 type Mechanism uint8
@@ -31,16 +31,13 @@ const (
 	lastMechanism = ShiftedUniverse
 )
 
-var mechanismNames = [...]string{
+var mechanismNames = []string{
 	"Auto", "KeptZeros", "FreedZeros", "SparseVector", "ReducedSum", "ShiftedSum", "PureUniverse", "ShiftedUniverse",
 }
 
 // String returns the name of the constant.
 func (m Mechanism) String() string {
-	if int(m) < len(mechanismNames) {
-		return mechanismNames[m]
-	}
-	return "Mechanism(" + strconv.Itoa(int(m)) + ")"
+	return enum.Name(m, mechanismNames, "Mechanism")
 }
 
 // universe reports whether the mechanism draws noise for all Dim keys.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/threshold"
 )
@@ -18,9 +19,7 @@ var (
 
 const (
 	maxCounters = 1 << 28
-	minEpsilon  = 0x1p-30
-	maxEpsilon  = 0x1p10
-	minDelta    = 0x1p-1022 // math.Log is not to be trusted below
+	maxKeys     = 1 << 20
 )
 
 // Params are the public numbers of a release. They are comparable, and every method answers before any data is seen.
@@ -32,7 +31,7 @@ type Params struct {
 	Counters int
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰]. There is no default.
 	Epsilon float64
-	// Delta is δ, in [2⁻¹⁰²², 1); or 0, for a purely ε-private release, which needs Dim.
+	// Delta is δ, in [1e-300, 1); or 0, for a purely ε-private release, which needs Dim.
 	Delta float64
 
 	// Dim is the number of possible keys, which are then the integers 0 to Dim−1; others are ignored, and what the
@@ -50,18 +49,19 @@ type Params struct {
 	Sparse threshold.Mechanism
 }
 
-const maxKeys = 1 << 20
-
 func (p Params) validate() error {
-	switch {
-	case p.Counters < 1 || p.Counters > maxCounters:
+	if p.Counters < 1 || p.Counters > maxCounters {
 		return fault.Params("misragries", "Counters", p.Counters, "an integer in [1, 2²⁸]")
-	case !(p.Epsilon >= minEpsilon && p.Epsilon <= maxEpsilon):
-		return fault.Params("misragries", "Epsilon", p.Epsilon, "a number in [2⁻³⁰, 2¹⁰]")
+	}
+	if err := limits.Epsilon("misragries", p.Epsilon, limits.MaxEpsilon); err != nil {
+		return err
+	}
+	if err := limits.Delta("misragries", p.Delta); err != nil {
+		return err
+	}
+	switch {
 	case p.Delta == 0 && p.Dim == 0:
-		return fault.Params("misragries", "Delta", p.Delta, "a number in [2⁻¹⁰²², 1), or Dim, without which there is no release at δ = 0")
-	case p.Delta != 0 && !(p.Delta >= minDelta && p.Delta < 1):
-		return fault.Params("misragries", "Delta", p.Delta, "0 or a number in [2⁻¹⁰²², 1)")
+		return fault.Params("misragries", "Delta", p.Delta, "a number in [1e-300, 1), or Dim, without which there is no release at δ = 0")
 	case p.MaxKeys < 0 || p.MaxKeys > maxKeys:
 		return fault.Params("misragries", "MaxKeys", p.MaxKeys, "an integer in [0, 2²⁰]")
 	case p.Mechanism > lastMechanism:
@@ -129,7 +129,7 @@ func (p Params) StdDev() float64 {
 // NaN if an argument is invalid.
 func (p Params) ErrorBound(n, confidence float64) float64 {
 	l, err := p.check(OneStream)
-	if err != nil || !(n >= 0) || !validConfidence(confidence) {
+	if err != nil || !(n >= 0) || !limits.Confidence(confidence) {
 		return math.NaN()
 	}
 	if l.mechanism == SparseVector {
@@ -158,6 +158,3 @@ func (p Params) Size() int {
 	size := int64(p.Counters)*(entry+zero) + int64(indexSize(p.Counters))*slot
 	return int(min(size, math.MaxInt)) // 32-bit platforms
 }
-
-// validConfidence reports whether confidence is in [0, 1).
-func validConfidence(confidence float64) bool { return confidence >= 0 && confidence < 1 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -29,10 +30,10 @@ func TestBadParams(t *testing.T) {
 	for _, k := range []int{0, -1, math.MinInt, math.MaxInt, maxCounters + 1} {
 		check("Counters", Params{Counters: k, Epsilon: 1, Delta: 1e-6})
 	}
-	for _, epsilon := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 1e308, math.Nextafter(minEpsilon, 0), math.Nextafter(maxEpsilon, 2e3)} {
+	for _, epsilon := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 1e308, math.Nextafter(limits.MinEpsilon, 0), math.Nextafter(limits.MaxEpsilon, 2e3)} {
 		check("Epsilon", Params{Counters: 16, Epsilon: epsilon, Delta: 1e-6})
 	}
-	for _, delta := range []float64{0, 5e-324, math.Nextafter(minDelta, 0), 1, -1e-9, math.NaN(), math.Inf(1), math.Inf(-1), 1e308} {
+	for _, delta := range []float64{0, 5e-324, math.Nextafter(limits.MinDelta, 0), 1, -1e-9, math.NaN(), math.Inf(1), math.Inf(-1), 1e308} {
 		check("Delta", Params{Counters: 16, Epsilon: 1, Delta: delta})
 	}
 }
@@ -40,8 +41,8 @@ func TestBadParams(t *testing.T) {
 // The ends of the ranges work, and no memory is taken ahead of the data.
 func TestParamsAtTheirLimits(t *testing.T) {
 	for _, p := range []Params{
-		{Counters: 1, Epsilon: minEpsilon, Delta: minDelta}, {Counters: 1, Epsilon: maxEpsilon, Delta: 1 - 0x1p-53},
-		{Counters: maxCounters, Epsilon: minEpsilon, Delta: 1e-9}, {Counters: maxCounters, Epsilon: maxEpsilon, Delta: minDelta},
+		{Counters: 1, Epsilon: limits.MinEpsilon, Delta: limits.MinDelta}, {Counters: 1, Epsilon: limits.MaxEpsilon, Delta: 1 - 0x1p-53},
+		{Counters: maxCounters, Epsilon: limits.MinEpsilon, Delta: 1e-9}, {Counters: maxCounters, Epsilon: limits.MaxEpsilon, Delta: limits.MinDelta},
 	} {
 		b, err := New[string](p)
 		require.NoError(t, err)
@@ -80,8 +81,8 @@ func TestPlanning(t *testing.T) {
 func TestGuaranteeOfParams(t *testing.T) {
 	require.Equal(t, budget.Guarantee{}, Params{}.Guarantee())
 	require.Equal(t, budget.Guarantee{}, Params{Counters: 4, Epsilon: math.NaN(), Delta: 1e-6}.Guarantee())
-	require.Equal(t, budget.PureDP(2, budget.AddRemove), Params{Counters: 4, Epsilon: 2, Dim: 100}.Guarantee())
-	require.Equal(t, budget.ApproxDP(2, 1e-6, budget.AddRemove), Params{Counters: 4, Epsilon: 2, Delta: 1e-6, MaxKeys: 3}.Guarantee())
+	require.Equal(t, budget.PureDP(2, budget.Element(budget.AddRemove)), Params{Counters: 4, Epsilon: 2, Dim: 100}.Guarantee())
+	require.Equal(t, budget.ApproxDP(2, 1e-6, budget.User(3, budget.AddRemove)), Params{Counters: 4, Epsilon: 2, Delta: 1e-6, MaxKeys: 3}.Guarantee())
 	for m := Auto; m <= lastMechanism; m++ {
 		for _, p := range []Params{
 			{Counters: 4, Epsilon: 1, Delta: 1e-6, Mechanism: m}, {Counters: 4, Epsilon: 1, Delta: 1e-6, Dim: 100, Mechanism: m}, {Counters: 4, Epsilon: 1, Dim: 100, Mechanism: m},

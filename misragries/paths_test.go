@@ -122,9 +122,9 @@ func TestEveryPath(t *testing.T) {
 			named.Mechanism = m
 			require.Equal(t, named, h.Params())
 			if m == PureUniverse {
-				require.Equal(t, budget.PureDP(1, budget.AddRemove), h.Guarantee())
+				require.Equal(t, budget.PureDP(1, p.unit(in)), h.Guarantee())
 			} else {
-				require.Equal(t, budget.ApproxDP(1, 0.05, budget.AddRemove), h.Guarantee())
+				require.Equal(t, budget.ApproxDP(1, 0.05, p.unit(in)), h.Guarantee())
 			}
 			quick := p
 			if testing.Short() && p.Delta > 0 { // else Candidates calibrates all kinds of SparseVector each time
@@ -175,8 +175,8 @@ func TestAuto(t *testing.T) {
 	for m, want := range map[int]Mechanism{1: KeptZeros, 2: KeptZeros, 60: SparseVector} {
 		b, err := NewUserBuilder[int](Params{Counters: 64, Epsilon: 1, Delta: 1e-6, MaxKeys: m})
 		require.NoError(t, err)
-		require.Equal(t, want, (*b.state).law.mechanism, "m = %d", m)
-		list, err := (*b.state).params.Candidates(Users)
+		require.Equal(t, want, b.law.mechanism, "m = %d", m)
+		list, err := b.params.Candidates(Users)
 		require.NoError(t, err)
 		require.Equal(t, want, list[0].Mechanism)
 		require.Less(t, list[0].Threshold, list[1].Threshold)
@@ -205,7 +205,8 @@ func TestMergedIsASparseVector(t *testing.T) {
 	// Elements of one user in a merged sketch are a group.
 	h := draw(t, Merged, Params{Counters: 4, Epsilon: 1, Delta: 1e-2, MaxKeys: 3, Sparse: threshold.Laplace}, repeat(500))
 	v := h.vector.Params()
-	group := budget.ApproxDP(v.Epsilon, v.Delta, budget.AddRemove).Group(3)
+	group, err := budget.ApproxDP(v.Epsilon, v.Delta, budget.Element(budget.AddRemove)).Group(3)
+	require.NoError(t, err)
 	require.LessOrEqual(t, group.EpsilonAt(1e-2), 1.0)
 	require.LessOrEqual(t, group.DeltaAt(1), 1e-2)
 }
@@ -223,7 +224,7 @@ func TestPureUniverseTakesNoDelta(t *testing.T) {
 			require.Equal(t, pure, named)
 			require.InEpsilon(t, 31/0.5*float64(max(m, 1)), named.sum.scale, 1e-12)
 			require.GreaterOrEqual(t, named.sum.scale, 31/0.5*float64(max(m, 1)))
-			require.Equal(t, budget.PureDP(0.5, budget.AddRemove), draw(t, in, p, repeat(40)).Guarantee())
+			require.Equal(t, budget.PureDP(0.5, p.unit(in)), draw(t, in, p, repeat(40)).Guarantee())
 			p.Mechanism = ShiftedUniverse
 			shifted, err := p.choose(in)
 			require.NoError(t, err)
@@ -439,7 +440,8 @@ func TestGroups(t *testing.T) {
 					require.ErrorIs(t, err, ErrParams)
 					continue
 				}
-				g := budget.ApproxDP(one, d1, budget.AddRemove).Group(m)
+				g, err := budget.ApproxDP(one, d1, budget.Element(budget.AddRemove)).Group(m)
+				require.NoError(t, err)
 				require.LessOrEqual(t, g.EpsilonAt(delta), epsilon, "%+v", p)
 				require.LessOrEqual(t, g.DeltaAt(epsilon), delta, "%+v", p)
 				require.InEpsilon(t, epsilon/float64(m), one, 1e-12, "and it is all that there is to spend")
@@ -459,7 +461,7 @@ func TestGroups(t *testing.T) {
 					p.Mechanism = KeptZeros
 					b, err := NewUserBuilder[int](p)
 					require.NoError(t, err)
-					require.Equal(t, tau, (*b.state).law.sum.threshold)
+					require.Equal(t, tau, b.law.sum.threshold)
 				}
 			}
 		}
@@ -514,7 +516,7 @@ func TestKeysOutsideDimAreIgnored(t *testing.T) {
 	require.NoError(t, err)
 	given.AddSlice(stray)
 	for _, b := range []*Builder[int]{byAdd, bySlice, given} {
-		require.Equal(t, []counter[int]{{0, 50}, {1, 40}}, (*b.state).sketch.positive())
+		require.Equal(t, []counter[int]{{0, 50}, {1, 40}}, peek(b.secret).sketch.positive())
 	}
 	for _, m := range []Mechanism{KeptZeros, SparseVector} {
 		q := p
@@ -545,7 +547,7 @@ func TestUsersKeepAUniformChoice(t *testing.T) {
 			b, err := NewUserBuilder[int](p)
 			require.NoError(t, err)
 			b.AddUser(0, 0, 0, 1, 2, 3, 3, 4, 0, 3)
-			s := *b.state
+			s := peek(b.userSecret)
 			var kept []counter[int]
 			if s.users != nil {
 				kept = s.users.positive()
@@ -563,7 +565,7 @@ func TestUsersKeepAUniformChoice(t *testing.T) {
 			b.AddUser(5, 5, 5, 9, 9)
 		}
 		b.AddUser()
-		s := *b.state
+		s := peek(b.userSecret)
 		if s.users != nil {
 			require.Equal(t, []counter[int]{{5, 100}, {9, 100}}, s.users.positive())
 		} else {
@@ -611,8 +613,8 @@ func TestRefusedMerges(t *testing.T) {
 	other.Delta = 0.25
 	holds := func(b *Builder[int], f int64) {
 		t.Helper()
-		require.Equal(t, []counter[int]{{0, f}}, (*b.state).sketch.positive())
-		require.Equal(t, OneStream, (*b.state).input)
+		require.Equal(t, []counter[int]{{0, f}}, peek(b.secret).sketch.positive())
+		require.Equal(t, OneStream, peek(b.secret).input)
 	}
 	a, b, stranger := build(t, p, repeat(50)), build(t, p, repeat(60)), build(t, other, repeat(70))
 	gone := build(t, p, repeat(1))
@@ -671,7 +673,7 @@ func TestRefusedMerges(t *testing.T) {
 	require.ErrorIs(t, s.Add(m1), ErrMismatch, "merged")
 	require.False(t, m1.Released())
 	require.False(t, stranger.Released())
-	require.Zero(t, (*s.state).sketches)
+	require.Zero(t, peek(s.sumSecret).sketches)
 	require.NoError(t, s.Add(a))
 	require.True(t, a.Released())
 	a.Add(0) // ignored
@@ -723,7 +725,7 @@ func TestRefusedMerges(t *testing.T) {
 	require.False(t, y.Released())
 	q = Params{Counters: 64, Epsilon: 1, Delta: 1e-6, MaxKeys: 1}
 	x, y = user(q, 5), user(q, 6)
-	require.Equal(t, KeptZeros, (*x.state).law.mechanism)
+	require.Equal(t, KeptZeros, x.law.mechanism)
 	err = x.Merge(y)
 	require.ErrorIs(t, err, ErrParams)
 	require.ErrorContains(t, err, "Mechanism = Auto: want SparseVector in both UserBuilders that are to be merged: by these Params they are KeptZeros")
@@ -831,7 +833,7 @@ func TestFromCounters(t *testing.T) {
 	holds := func(counts map[string]int64) []counter[string] {
 		b, err := FromCounters(p, counts)
 		require.NoError(t, err)
-		return (*b.state).sketch.positive()
+		return peek(b.secret).sketch.positive()
 	}
 	require.Empty(t, holds(nil))
 	require.Equal(t, []counter[string]{{"a", 1}, {"d", 1 << 62}}, holds(map[string]int64{"a": 1, "b": 0, "d": 1 << 62}))
@@ -849,10 +851,10 @@ func TestFromCounters(t *testing.T) {
 	}
 	large, err := FromCounters(Params{Counters: 5000, Epsilon: 1, Delta: 0.01}, many)
 	require.NoError(t, err)
-	for _, c := range (*large.state).sketch.positive() {
+	for _, c := range peek(large.secret).sketch.positive() {
 		require.Equal(t, many[c.key], c.count)
 	}
-	require.Len(t, (*large.state).sketch.positive(), 5000)
+	require.Len(t, peek(large.secret).sketch.positive(), 5000)
 
 	counts := map[string]int64{"a": 9}
 	b, err := FromCounters(p, counts)
@@ -860,7 +862,7 @@ func TestFromCounters(t *testing.T) {
 	counts["a"] = 100
 	b.Add("a")
 	b.Add("z")
-	require.Equal(t, []counter[string]{{"a", 10}, {"z", 1}}, (*b.state).sketch.positive(), "a copy, and more can be added")
+	require.Equal(t, []counter[string]{{"a", 10}, {"z", 1}}, peek(b.secret).sketch.positive(), "a copy, and more can be added")
 	h, err := b.Release()
 	require.NoError(t, err)
 	require.Zero(t, h.decrements)

@@ -1,9 +1,9 @@
 package misragries
 
 import (
-	"fmt"
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/enum"
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
@@ -21,19 +21,11 @@ const (
 	ReleaseEach
 )
 
+var wayNames = []string{"sum reduced sketches", "sum shifted sketches", "merge sketches", "release each, then add"}
+
 // String says what to do.
 func (w Way) String() string {
-	switch w {
-	case SumThem:
-		return "sum reduced sketches"
-	case SumThemShifted:
-		return "sum shifted sketches"
-	case MergeThem:
-		return "merge sketches"
-	case ReleaseEach:
-		return "release each, then add"
-	}
-	return fmt.Sprintf("Way(%d)", uint8(w))
+	return enum.Name(w, wayNames, "Way")
 }
 
 // Plan is what a way costs. In all of them a key also loses up to N/(k+1) of its count to the sketches, N the elements of all streams.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/threshold"
 	"github.com/stretchr/testify/require"
 )
@@ -20,7 +21,7 @@ func TestPlanningRefusesWhatNewRefuses(t *testing.T) {
 	}
 	accepted, refused := 0, 0
 	for _, delta := range []float64{0, 1e-305, 1e-2, math.NaN()} {
-		for _, epsilon := range []float64{minEpsilon, 1, 1e300} {
+		for _, epsilon := range []float64{limits.MinEpsilon, 1, 1e300} {
 			for _, dim := range []uint64{0, 100} {
 				for _, m := range []int{0, 2, 5, maxKeys} {
 					p := Params{Counters: 4, Epsilon: epsilon, Delta: delta, Dim: dim, MaxKeys: m, Sparse: threshold.Laplace}

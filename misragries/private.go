@@ -9,8 +9,8 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
-	"github.com/dpsketch/dpsketch/threshold"
 )
 
 // This file moves a Builder or a Sum between the machines of one trusted pipeline. It is the only way but Release that leads out of them, and
@@ -22,17 +22,21 @@ const (
 	privateSum     = 2
 )
 
+const privateVersion = 2
+
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA, keys and exact counts, protected by nothing. It
 // is for a pipeline that moves its builders between machines as trusted as this one, and must not reach a disk, a log or a person that the
 // stream itself may not reach. To publish, use [Builder.Release].
 //
 // The Builder stays as it is. Whoever restores the state and releases it spends the budget; do so once. The error wraps [ErrReleased].
 func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
-	if b.Released() {
+	s := private.Enter(b.secret)
+	if s == nil {
 		return dst, fmt.Errorf("misragries: AppendPrivateState: the Builder is %w", fault.ErrReleased)
 	}
-	s, keys := *b.state, wire.KeysOf[K]()
-	dst = appendPrivateHead(dst, privateBuilder, keys, s.params)
+	defer private.Leave(b.secret)
+	keys := wire.KeysOf[K]()
+	dst = appendPrivateHead(dst, privateBuilder, keys, b.params)
 	dst = append(dst, byte(s.input))
 	dst = binary.LittleEndian.AppendUint64(dst, s.sketch.decrements)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.sketch.settled))
@@ -51,19 +55,21 @@ func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 // RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState] gave. The error wraps [ErrReleased],
 // [ErrMismatch] if that Builder had other Params, or [ErrFormat]; the Builder is then unchanged.
 func (b *Builder[K]) RestorePrivateState(data []byte) error {
-	if b.Released() {
+	s := private.Enter(b.secret)
+	if s == nil {
 		return fmt.Errorf("misragries: RestorePrivateState: the Builder is %w", fault.ErrReleased)
 	}
-	s, keys := *b.state, wire.KeysOf[K]()
+	defer private.Leave(b.secret)
+	keys := wire.KeysOf[K]()
 	r := wire.NewReader("misragries", data)
-	if err := readPrivateHead(r, privateBuilder, keys, s.params); err != nil {
+	if err := readPrivateHead(r, privateBuilder, keys, b.params); err != nil {
 		return err
 	}
 	in := Input(r.Uint8())
 	if in != OneStream && in != GivenCounters && in != Merged {
 		r.Fail("an unknown Input")
 	}
-	sketch := readSketch(r, keys, s.params)
+	sketch := readSketch(r, keys, b.params)
 	if err := r.Done(); err != nil {
 		return err
 	}
@@ -120,11 +126,13 @@ func readSketch[K hashing.Key](r *wire.Reader, keys wire.Keys[K], p Params) *ske
 // AppendPrivateState appends all that the Sum holds to dst. WHAT IT APPENDS IS PRIVATE DATA, as with [Builder.AppendPrivateState]. The
 // error wraps [ErrReleased].
 func (t *Sum[K]) AppendPrivateState(dst []byte) ([]byte, error) {
-	if t.Released() {
+	s := private.Enter(t.sumSecret)
+	if s == nil {
 		return dst, fmt.Errorf("misragries: AppendPrivateState: the Sum is %w", fault.ErrReleased)
 	}
-	s, keys := *t.state, wire.KeysOf[K]()
-	dst = appendPrivateHead(dst, privateSum, keys, s.params)
+	defer private.Leave(t.sumSecret)
+	keys := wire.KeysOf[K]()
+	dst = appendPrivateHead(dst, privateSum, keys, t.params)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.sketches))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.units)))
 	for _, key := range slices.Sorted(maps.Keys(s.units)) {
@@ -137,12 +145,14 @@ func (t *Sum[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 // RestorePrivateState replaces what the Sum holds by a state that [Sum.AppendPrivateState] gave. The errors are those of
 // [Builder.RestorePrivateState].
 func (t *Sum[K]) RestorePrivateState(data []byte) error {
-	if t.Released() {
+	s := private.Enter(t.sumSecret)
+	if s == nil {
 		return fmt.Errorf("misragries: RestorePrivateState: the Sum is %w", fault.ErrReleased)
 	}
-	s, keys := *t.state, wire.KeysOf[K]()
+	defer private.Leave(t.sumSecret)
+	keys := wire.KeysOf[K]()
 	r := wire.NewReader("misragries", data)
-	if err := readPrivateHead(r, privateSum, keys, s.params); err != nil {
+	if err := readPrivateHead(r, privateSum, keys, t.params); err != nil {
 		return err
 	}
 	sketches := r.Uint32()
@@ -153,7 +163,7 @@ func (t *Sum[K]) RestorePrivateState(data []byte) error {
 	units := make(map[K]int64, n)
 	for range n {
 		key, count := keys.Read(r), r.Int64()
-		if _, again := units[key]; r.Err() == nil && (again || count < 1 || count > limit || s.params.Dim > 0 && outside(key, s.params.Dim)) {
+		if _, again := units[key]; r.Err() == nil && (again || count < 1 || count > limit || t.params.Dim > 0 && outside(key, t.params.Dim)) {
 			r.Fail("an impossible count")
 		}
 		if r.Err() != nil {
@@ -168,31 +178,30 @@ func (t *Sum[K]) RestorePrivateState(data []byte) error {
 	return nil
 }
 
-// appendPrivateHead appends what both states begin with: the header, the kind of state, the class of the keys and the Params.
+// privateHead are the fields that both states begin with.
+func (p *Params) privateHead(state *byte, class *wire.KeyClass) []wire.Field {
+	return append([]wire.Field{wire.Byte(state), wire.Byte(class), wire.Byte(&p.Mechanism), wire.Byte(&p.Sparse)}, p.numbers()...)
+}
+
 func appendPrivateHead[K hashing.Key](dst []byte, state byte, keys wire.Keys[K], p Params) []byte {
-	dst = wire.AppendHeader(dst, wire.KindPrivate, 1)
-	dst = append(dst, state, byte(keys.Class()), byte(p.Mechanism), byte(p.Sparse))
-	for _, x := range []uint64{uint64(p.Counters), uint64(p.MaxKeys), math.Float64bits(p.Epsilon), math.Float64bits(p.Delta), p.Dim, p.MaxLength} {
-		dst = binary.LittleEndian.AppendUint64(dst, x)
-	}
-	return dst
+	class := keys.Class()
+	return wire.AppendFields(wire.AppendHeader(dst, wire.KindPrivate, privateVersion), p.privateHead(&state, &class))
 }
 
 // readPrivateHead is its inverse. The Params must be those of the receiver.
 func readPrivateHead[K hashing.Key](r *wire.Reader, state byte, keys wire.Keys[K], want Params) error {
-	r.Header(wire.KindPrivate, 1)
-	if r.Uint8() != state {
-		r.Fail("another kind of state")
-	}
-	if wire.KeyClass(r.Uint8()) != keys.Class() {
-		r.Fail("keys of another type")
-	}
 	var p Params
-	p.Mechanism, p.Sparse = Mechanism(r.Uint8()), threshold.Mechanism(r.Uint8())
-	counters, maxKeys := r.Uint64(), r.Uint64()
-	p.Epsilon, p.Delta, p.Dim, p.MaxLength = r.Float64(), r.Float64(), r.Uint64(), r.Uint64()
-	p.Counters, p.MaxKeys = int(min(counters, math.MaxInt32)), int(min(maxKeys, math.MaxInt32))
-	if r.Err() == nil && p != want {
+	var gotState byte
+	var class wire.KeyClass
+	r.Header(wire.KindPrivate, privateVersion)
+	r.Fields(p.privateHead(&gotState, &class))
+	switch {
+	case r.Err() != nil:
+	case gotState != state:
+		r.Fail("another kind of state")
+	case class != keys.Class():
+		r.Fail("keys of another type")
+	case p != want:
 		return fault.Mismatch("misragries", "Params", want, p)
 	}
 	return r.Err()

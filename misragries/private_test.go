@@ -7,13 +7,23 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/stretchr/testify/require"
 )
 
+// peek returns private data, nil if they were taken.
+func peek[S any](s private.State[S]) *S {
+	data := private.Enter(s)
+	if data != nil {
+		private.Leave(s)
+	}
+	return data
+}
+
 // contents returns all that decides how a sketch goes on and what it releases.
 func contents[K string | int](b *Builder[K]) any {
-	s := *b.state
-	return []any{s.params, s.input, s.sketch.decrements, s.sketch.counters(), s.sketch.positive()}
+	s := peek(b.secret)
+	return []any{b.params, s.input, s.sketch.decrements, s.sketch.counters(), s.sketch.positive()}
 }
 
 func restored[K string | int](t *testing.T, b *Builder[K], p Params) *Builder[K] {
@@ -87,8 +97,8 @@ func TestPrivateStateOfASum(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, again.RestorePrivateState(data[len("prefix"):]))
 	require.NoError(t, parts[0].Merge(again))
-	require.Equal(t, (*whole.state).units, (*parts[0].state).units)
-	require.Equal(t, 6, (*parts[0].state).sketches)
+	require.Equal(t, peek(whole.sumSecret).units, peek(parts[0].sumSecret).units)
+	require.Equal(t, 6, peek(parts[0].sumSecret).sketches)
 
 	require.ErrorIs(t, parts[0].Merge(again), ErrReleased)
 	require.ErrorIs(t, parts[0].Merge(nil), ErrReleased)

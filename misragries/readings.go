@@ -4,6 +4,7 @@ import (
 	"iter"
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/limits"
 	sparse "github.com/dpsketch/dpsketch/threshold"
 )
 
@@ -15,7 +16,7 @@ import (
 // undercount. With shared noise that is v + (D − η) plus a quantile of the own noise alone, as η cancels. Else it is +Inf unless
 // MaxLength bounds the undercount.
 func (h *Histogram[K]) Interval(key K, confidence float64) (lo, hi float64) {
-	if !validConfidence(confidence) || h.law.mechanism == Auto {
+	if !limits.Confidence(confidence) || h.law.mechanism == Auto {
 		return math.NaN(), math.NaN()
 	}
 	if h.vector != nil {
@@ -65,7 +66,7 @@ func (h *Histogram[K]) undercountBound(tail float64) float64 {
 // given confidence: what n/(k+1) is in the worst case. With shared noise it is the noisy number of decrements, else it is known by
 // MaxLength alone, and +Inf without. NaN for a confidence outside [0, 1).
 func (h *Histogram[K]) Undercount(confidence float64) float64 {
-	if !validConfidence(confidence) || h.law.mechanism == Auto {
+	if !limits.Confidence(confidence) || h.law.mechanism == Auto {
 		return math.NaN()
 	}
 	bound := h.undercountBound(1 - confidence)
@@ -78,7 +79,7 @@ func (h *Histogram[K]) Undercount(confidence float64) float64 {
 // DetectionLimit returns the least true count at which, with the given confidence, every key that reaches it is
 // among the released keys; +Inf if the undercount is not bounded. NaN for a confidence outside [0, 1).
 func (h *Histogram[K]) DetectionLimit(confidence float64) float64 {
-	if !validConfidence(confidence) || h.law.mechanism == Auto {
+	if !limits.Confidence(confidence) || h.law.mechanism == Auto {
 		return math.NaN()
 	}
 	return h.detectionLimit(h.slack(confidence))
@@ -147,7 +148,7 @@ const (
 // needs a threshold of at least DetectionLimit(confidence); below, ok is false and all released keys are
 // yielded. ok is false, too, with no keys, if an argument is NaN, confidence is outside [0, 1) or the reading is neither.
 func (h *Histogram[K]) HeavyHitters(threshold, confidence float64, reading Reading) (keys iter.Seq2[K, float64], ok bool) {
-	if math.IsNaN(threshold) || !validConfidence(confidence) || reading > NoFalseNegatives || h.law.mechanism == Auto {
+	if math.IsNaN(threshold) || !limits.Confidence(confidence) || reading > NoFalseNegatives || h.law.mechanism == Auto {
 		return func(func(K, float64) bool) {}, false
 	}
 	if reading == NoFalseNegatives {

@@ -2,6 +2,7 @@ package misragries
 
 import (
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/threshold"
 )
@@ -10,17 +11,17 @@ import (
 // holds: for one stream Algorithm 2 of the paper, see [Mechanism]. The Builder gives up its data; a second Release returns an error that
 // wraps [ErrReleased].
 func (b *Builder[K]) Release() (*Histogram[K], error) {
-	s, err := b.take("Release")
+	s, err := private.Take(b.secret, "misragries: Release: the Builder")
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.params.choose(s.input)
+	l, err := b.params.choose(s.input)
 	if err != nil { // only of public numbers: New has seen to OneStream, Merge to Merged
 		return nil, err
 	}
 	var src noise.Source
-	h := newHistogram[K](s.params, s.input, l)
-	k := s.params.Counters
+	h := newHistogram[K](b.params, s.input, l)
+	k := b.params.Counters
 	switch l.mechanism {
 	case KeptZeros:
 		h.counts, h.decrements = releaseShared(&src, l, s.sketch.counters(), int64(s.sketch.decrements))
@@ -30,9 +31,9 @@ func (b *Builder[K]) Release() (*Histogram[K], error) {
 			h.decrements = 0
 		}
 	case SparseVector:
-		h.vector, err = releaseSparse(s.params, s.input, s.sketch.positive())
+		h.vector, err = releaseSparse(b.params, s.input, s.sketch.positive())
 	case PureUniverse, ShiftedUniverse:
-		h.counts = topOfUniverse(&src, l.noise(), k, s.params.Dim, inUnits(&src, l, s.sketch.positive(), k))
+		h.counts = topOfUniverse(&src, l.noise(), k, b.params.Dim, inUnits(&src, l, s.sketch.positive(), k))
 	default:
 		h.counts = releaseRounded(&src, l, inUnits(&src, l, s.sketch.positive(), k))
 	}

@@ -50,7 +50,7 @@ func atTheLimit(t testing.TB, p Params, below int64, restored bool) (sides [2]*B
 	return sides
 }
 
-func positiveOf(b *Builder[int]) []counter[int] { return (*b.state).sketch.positive() }
+func positiveOf(b *Builder[int]) []counter[int] { return peek(b.secret).sketch.positive() }
 
 // The reduced sketches of neighbours differ by (A) or (B) and by at most 2k−1 also where counters are near 2⁶²: half of the counters cut off
 // before they are reduced made it 30 for k = 10, where 2k−1 = 19.
@@ -128,7 +128,7 @@ func TestSharedNoiseAtTheLimit(t *testing.T) {
 		var sums [2][outputs][outputs]float64
 		known := map[int64][2]*[outputs][outputs]float64{} // by D − η
 		for side := range sides {
-			d := int64((*sides[side].state).sketch.decrements)
+			d := int64(peek(sides[side].secret).sketch.decrements)
 			require.EqualValues(t, side, d)
 			for x := int64(-tail); x <= tail; x++ {
 				pair := law(side, x)

@@ -68,11 +68,12 @@ func (s *sketch[K]) add(key K) {
 	n, entries := uint64(len(s.entries)), s.entries[:cap(s.entries)]
 	entries[n] = entry[K]{key, s.decrements}
 	i, inserted := selectEntry(slots[slot], n)
-	if i >= uint64(len(entries))-1 || entries[i].key != key {
+	used := entries[:len(entries)-1]
+	if i >= uint64(len(used)) || used[i].key != key {
 		s.addProbing(key, h)
 		return
 	}
-	entries[i].total++
+	used[i].total++
 	slots[slot] = uint16(i + 1)
 	s.entries = s.entries[:n+inserted]
 }

@@ -2,12 +2,13 @@ package misragries
 
 import (
 	"fmt"
-	"log/slog"
 	"math"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Sum adds up the sketches of many streams, each reduced first, for one release whose noise does not grow with the number of sketches
@@ -19,13 +20,16 @@ import (
 //	k           1     2      4      16     64     256    1024   2²⁰
 //	threshold   7.5   13.3   18.2   23.3   19.8   16.9   15.3   13.7
 type Sum[K hashing.Key] struct {
-	state **sumState[K] // as in Builder
+	sumSecret[K]
+	params  Params
+	law     scheme
+	promise budget.Guarantee
 }
 
-// sumState is nil once released.
+// sumSecret is what a Sum holds.
+type sumSecret[K hashing.Key] = private.State[sumState[K]]
+
 type sumState[K hashing.Key] struct {
-	params   Params
-	law      scheme
 	sketches int
 	units    map[K]int64
 	src      noise.Source
@@ -38,9 +42,13 @@ func NewSum[K hashing.Key](p Params) (*Sum[K], error) {
 		return nil, err
 	}
 	p.Delta += 0 // no −0
-	s := &sumState[K]{params: p, law: l, units: map[K]int64{}}
-	return &Sum[K]{&s}, nil
+	s := private.New(sumState[K]{units: map[K]int64{}})
+	return &Sum[K]{sumSecret: s, params: p, law: l, promise: p.promise(Summed, l.mechanism)}, nil
 }
+
+// Guarantee returns what the release promises: (ε, δ) for one element of all streams or, where MaxKeys is more than 1, for one user, whose
+// elements may be in several streams. It stays the same after the Release. The zero Sum promises nothing.
+func (t *Sum[K]) Guarantee() budget.Guarantee { return t.promise }
 
 // Add adds the sketch of one stream, a Builder that nothing was merged into, which gives up its data. The streams must be
 // disjoint: an element is in one of them. How many sketches are added is public.
@@ -48,22 +56,24 @@ func NewSum[K hashing.Key](p Params) (*Sum[K], error) {
 // The error wraps [ErrMismatch] if the Params are not those of the Sum or something was merged into the Builder, and [ErrReleased] if either
 // was released. Then nothing has changed.
 func (t *Sum[K]) Add(b *Builder[K]) error {
-	if t.Released() || b == nil || b.Released() {
-		return fmt.Errorf("misragries: Sum.Add: the Sum or the Builder is %w", fault.ErrReleased)
-	}
-	s, o := *t.state, *b.state
 	switch {
-	case s.params != o.params:
-		return fault.Mismatch("misragries", "Params", s.params, o.params)
-	case o.input == Merged: // its neighbours differ in other ways
+	case t.Released() || b == nil || b.Released():
+		return fmt.Errorf("misragries: Sum.Add: the Sum or the Builder is %w", fault.ErrReleased)
+	case t.params != b.params:
+		return fault.Mismatch("misragries", "Params", t.params, b.params)
+	case b.holds() == Merged: // its neighbours differ in other ways
 		return fmt.Errorf("misragries: Sum.Add: sketches were merged into the Builder, and only that of one stream can be reduced: %w", fault.ErrMismatch)
 	}
-	*b.state = nil
-	for _, c := range inUnits(&s.src, s.law, o.sketch.positive(), s.params.Counters) {
-		s.add(c.key, c.count)
+	s := private.Enter(t.sumSecret)
+	o, err := private.Take(b.secret, "misragries: Sum.Add: the Builder")
+	if err == nil {
+		for _, c := range inUnits(&s.src, t.law, o.sketch.positive(), t.params.Counters) {
+			s.add(c.key, c.count)
+		}
+		s.sketches++
 	}
-	s.sketches++
-	return nil
+	private.Leave(t.sumSecret)
+	return err
 }
 
 // add adds to the units of the key, which saturate.
@@ -75,53 +85,43 @@ func (s *sumState[K]) add(key K, units int64) {
 // of both must be disjoint. The error wraps [ErrMismatch] if the Params differ, and [ErrReleased] if either was released. Then nothing has
 // changed.
 func (t *Sum[K]) Merge(other *Sum[K]) error {
-	if t.Released() || other == nil || other.Released() {
-		return fmt.Errorf("misragries: Sum.Merge: a Sum is %w", fault.ErrReleased)
-	}
-	s, o := *t.state, *other.state
 	switch {
-	case s == o:
+	case t.Released() || other == nil || other.Released():
+		return fmt.Errorf("misragries: Sum.Merge: a Sum is %w", fault.ErrReleased)
+	case private.Same(t.sumSecret, other.sumSecret):
 		return intoItself("a Sum")
-	case s.params != o.params:
-		return fault.Mismatch("misragries", "Params", s.params, o.params)
+	case t.params != other.params:
+		return fault.Mismatch("misragries", "Params", t.params, other.params)
 	}
-	*other.state = nil
-	for key, count := range o.units {
-		s.add(key, count)
+	s := private.Enter(t.sumSecret)
+	o, err := private.Take(other.sumSecret, "misragries: Sum.Merge: the other Sum")
+	if err == nil {
+		for key, count := range o.units {
+			s.add(key, count)
+		}
+		s.sketches = int(min(int64(s.sketches)+int64(o.sketches), math.MaxInt32))
 	}
-	s.sketches = int(min(int64(s.sketches)+int64(o.sketches), math.MaxInt32))
-	return nil
+	private.Leave(t.sumSecret)
+	return err
 }
 
 // Released reports whether the Sum has been released.
-func (t *Sum[K]) Released() bool { return t.state == nil || *t.state == nil }
+func (t *Sum[K]) Released() bool { return private.Released(t.sumSecret) }
 
 // Release spends the budget and returns the private histogram of all streams together. The Sum gives up its data; a second Release returns an
 // error that wraps [ErrReleased].
 func (t *Sum[K]) Release() (*Histogram[K], error) {
-	if t.Released() {
-		return nil, fmt.Errorf("misragries: Release: the Sum is %w", fault.ErrReleased)
+	s, err := private.Take(t.sumSecret, "misragries: Release: the Sum")
+	if err != nil {
+		return nil, err
 	}
-	s := *t.state
-	*t.state = nil
-	h := newHistogram[K](s.params, Summed, s.law)
+	h := newHistogram[K](t.params, Summed, t.law)
 	h.sketches = max(1, s.sketches)
 	units := make([]counter[K], 0, len(s.units))
 	for key, count := range s.units {
 		units = append(units, counter[K]{key, count})
 	}
 	sortCounters(units)
-	h.counts = releaseRounded(&s.src, s.law, units)
+	h.counts = releaseRounded(&s.src, t.law, units)
 	return h, nil
 }
-
-const redactedSum = "misragries.Sum (private)"
-
-// Format prints a fixed text under every verb.
-func (t Sum[K]) Format(f fmt.State, _ rune) { fmt.Fprint(f, redactedSum) }
-
-// LogValue logs a fixed text.
-func (t Sum[K]) LogValue() slog.Value { return slog.StringValue(redactedSum) }
-
-// MarshalText encodes a fixed text, so that JSON and XML hold nothing else.
-func (t Sum[K]) MarshalText() ([]byte, error) { return []byte(redactedSum), nil }

@@ -3,15 +3,16 @@ package misragries
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
 // calibrateSum returns the law with the least threshold for (ε, δ) and the bound that it rests on: with a private shift,
-// the least o + τ. It is not ok if the numbers are out of the range of Params or the noise out of that of its sampler.
+// the least o + τ. It is not ok if the numbers are out of range or the noise out of that of its sampler.
 func calibrateSum(k int, epsilon, delta float64, shifted bool) (law sumLaw, bound string, ok bool) {
-	if (Params{Counters: k, Epsilon: epsilon, Delta: delta}).validate() != nil {
+	if k < 1 || k > maxCounters || !(epsilon >= limits.MinEpsilon && epsilon <= limits.MaxEpsilon) || !(delta >= minDelta && delta < 1) {
 		return sumLaw{}, "", false
 	}
 	// Lowered by more than the errors of what is compared with it.
@@ -40,6 +41,9 @@ func (l sumLaw) valid() bool {
 	}
 	return err == nil
 }
+
+// sections is how often a search for the best scale shrinks its interval, by .618 each: to 3·10⁻⁸ of it.
+const sections = 36
 
 func calibrateL1(k int, epsilon, want float64) (law sumLaw, ok bool) {
 	b, err := noise.LaplaceScale(epsilon, 2*float64(k)-1)
@@ -70,9 +74,9 @@ func calibrateConcentration(k int, epsilon, want float64) (law sumLaw, ok bool) 
 	most := 2 * (2*moved - 1) / epsilon // where H = 0
 	least, share := math.Inf(1), 0.0
 	for _, x := range []float64{2, 3, 4, 5, 6} {
-		b := math.Exp(leastAt(math.Log(most/64), math.Log(most), func(y float64) float64 { return threshold(math.Exp(y), x) }))
-		if t := threshold(b, x); t < least {
-			least, share, law.scale = t, x, b
+		y, t := search.Minimum(math.Log(most/64), math.Log(most), sections, func(y float64) float64 { return threshold(math.Exp(y), x) })
+		if t < least {
+			least, share, law.scale = t, x, math.Exp(y)
 		}
 	}
 	if !law.valid() {
@@ -100,10 +104,11 @@ func calibrateShift(k int, epsilon, want float64) (law sumLaw, ok bool) {
 		return shift, (1 + 0x1p-40) * moved / (epsilon - 1/shift)
 	}
 	middle := math.Log(moved) / 2
-	law.shift, law.scale = scales(leastAt(middle-5, middle+5, func(x float64) float64 {
+	at, _ := search.Minimum(middle-5, middle+5, sections, func(x float64) float64 {
 		shift, b := scales(x)
 		return b*(logs.Expm1(moved/b)-logRounded(b, roundFrom)-want) - shift*(want+math.Log1p(math.Exp(-1/shift)))
-	}))
+	})
+	law.shift, law.scale = scales(at)
 	if !law.valid() {
 		return sumLaw{}, false
 	}
@@ -155,26 +160,4 @@ func logSubtract(x, y float64) float64 {
 		return math.Inf(-1)
 	}
 	return x + math.Log1p(-math.Exp(y-x))
-}
-
-// leastAt returns where f is least in [lo, hi], by golden section; f is +Inf up to some point, and falls, then rises from there on.
-func leastAt(lo, hi float64, f func(float64) float64) float64 {
-	const golden = 0.6180339887498949
-	a, b := hi-golden*(hi-lo), lo+golden*(hi-lo)
-	fa, fb := f(a), f(b)
-	for range 36 {
-		if fa < fb {
-			hi, b, fb = b, a, fa
-			a = hi - golden*(hi-lo)
-			fa = f(a)
-		} else {
-			lo, a, fa = a, b, fb
-			b = lo + golden*(hi-lo)
-			fb = f(b)
-		}
-	}
-	if fa < fb {
-		return a
-	}
-	return b
 }

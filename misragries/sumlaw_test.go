@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
@@ -594,7 +595,7 @@ func TestSumThresholdIsLeast(t *testing.T) {
 // Over the whole range of Params: a law that can be drawn and keeps its bound, or not ok; less threshold for more ε, δ; less δ for more.
 func TestSumLawExtremes(t *testing.T) {
 	deltas := []float64{minDelta, 1e-200, 1e-30, 1e-6, 1e-3, 0.1, 0.5, 0.9, 1 - 0x1p-53}
-	epsilons := []float64{minEpsilon, 0x1p-20, 1e-3, 0.3, 1, 3, 50, maxEpsilon}
+	epsilons := []float64{limits.MinEpsilon, 0x1p-20, 1e-3, 0.3, 1, 3, 50, limits.MaxEpsilon}
 	counters := []int{1, 2, 3, 7, 100, 1024, 1 << 20}
 	if testing.Short() {
 		counters = []int{3, 1024}

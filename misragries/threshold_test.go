@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/stretchr/testify/require"
 )
 
@@ -85,8 +86,8 @@ func TestClosedFormsAreLooser(t *testing.T) {
 func TestThresholdExtremes(t *testing.T) {
 	for _, k := range []int{1, 2} {
 		last := 0.0
-		for _, delta := range []float64{1 - 0x1p-53, 0.9, 0.5, 1e-30, 1e-300, minDelta} {
-			for _, epsilon := range []float64{minEpsilon, 1e-6, 1, 100, maxEpsilon} {
+		for _, delta := range []float64{1 - 0x1p-53, 0.9, 0.5, 1e-30, limits.MinDelta} {
+			for _, epsilon := range []float64{limits.MinEpsilon, 1e-6, 1, 100, limits.MaxEpsilon} {
 				tau := Params{Counters: k, Epsilon: epsilon, Delta: delta}.Threshold()
 				require.GreaterOrEqual(t, tau, 1.0, fmt.Sprint(k, epsilon, delta))
 				require.LessOrEqual(t, tau, 2+1500/epsilon)
@@ -98,7 +99,7 @@ func TestThresholdExtremes(t *testing.T) {
 		}
 	}
 	// At the smallest δ the threshold is what the tail says: δ(τ) ~ τ·e^{−ετ}.
-	require.InDelta(t, 1022*math.Ln2+math.Log(700), Params{Counters: 64, Epsilon: 1, Delta: minDelta}.Threshold(), 5)
+	require.InDelta(t, 300*math.Ln10+math.Log(700), Params{Counters: 64, Epsilon: 1, Delta: limits.MinDelta}.Threshold(), 5)
 	require.True(t, math.IsNaN(Delta(0, 1, 5)))
 	require.True(t, math.IsNaN(Delta(2, -1, 5)))
 	require.True(t, math.IsNaN(Delta(2, 1, 0)))

@@ -2,12 +2,13 @@ package misragries
 
 import (
 	"fmt"
-	"log/slog"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // UserBuilder counts in how many users' sets each key is, where a user has up to MaxKeys distinct keys, and hides a whole user. It holds
@@ -16,13 +17,17 @@ import (
 // It is the sketch of Algorithm 4 (PAMG), released by SparseVector with noise that grows with √k and not with m; or, where that
 // has the lower threshold, as for m below about √k, that of Algorithm 1, released by KeptZeros with ε/m. The Params can ask for either.
 type UserBuilder[K hashing.Key] struct {
-	state **userState[K] // as in Builder
+	userSecret[K]
+	params  Params
+	law     scheme
+	promise budget.Guarantee
 }
 
-// userState is nil once released. One of the two sketches is in use.
+// userSecret is what a UserBuilder counts.
+type userSecret[K hashing.Key] = private.State[userState[K]]
+
+// userState has one of the two sketches in use.
 type userState[K hashing.Key] struct {
-	params Params
-	law    scheme
 	users  *userSketch[K] // SparseVector
 	stream *sketch[K]     // KeptZeros
 	src    noise.Source
@@ -37,32 +42,36 @@ func NewUserBuilder[K hashing.Key](p Params) (*UserBuilder[K], error) {
 		return nil, err
 	}
 	p.Delta += 0 // no −0
-	s := &userState[K]{params: p, law: l}
+	b := &UserBuilder[K]{params: p, law: l, promise: p.promise(Users, l.mechanism)}
 	if l.mechanism == SparseVector {
-		s.users = newUserSketch[K](p.Counters, p.MaxKeys)
+		b.userSecret = private.New(userState[K]{users: newUserSketch[K](p.Counters, p.MaxKeys)})
 	} else {
-		s.stream = newSketch[K](p.Counters)
+		b.userSecret = private.New(userState[K]{stream: newSketch[K](p.Counters)})
 	}
-	return &UserBuilder[K]{&s}, nil
+	return b, nil
 }
+
+// Guarantee returns what the release promises: (ε, δ) for one user with at most MaxKeys keys. It stays the same after a Merge and after the
+// Release. The zero UserBuilder promises nothing.
+func (b *UserBuilder[K]) Guarantee() budget.Guarantee { return b.promise }
 
 // AddUser counts one user's keys, each once, however often it is given. Of more than MaxKeys distinct keys it counts MaxKeys, chosen uniformly by
 // secret randomness. All keys of a user must come in one call: a second call is a second user. Where Dim is given, keys outside [0, Dim)
 // do not count. After Release it does nothing.
 func (b *UserBuilder[K]) AddUser(keys ...K) {
-	if b.Released() {
+	s := private.Enter(b.userSecret)
+	if s == nil {
 		return
 	}
-	s := *b.state
 	given := s.keys[:0]
 	for _, key := range keys {
-		if s.params.Dim == 0 || !outside(key, s.params.Dim) {
+		if b.params.Dim == 0 || !outside(key, b.params.Dim) {
 			given = append(given, key)
 		}
 	}
 	slices.Sort(given)
 	distinct := slices.Compact(given)
-	if m := s.params.MaxKeys; len(distinct) > m {
+	if m := b.params.MaxKeys; len(distinct) > m {
 		for i := range m {
 			j := i + int(s.src.Uint64N(uint64(len(distinct)-i)))
 			distinct[i], distinct[j] = distinct[j], distinct[i]
@@ -77,61 +86,51 @@ func (b *UserBuilder[K]) AddUser(keys ...K) {
 	}
 	clear(given) // so that no key of a string type stays alive
 	s.keys = given[:0]
+	private.Leave(b.userSecret)
 }
 
 // Released reports whether the UserBuilder has been released, or merged into another.
-func (b *UserBuilder[K]) Released() bool { return b.state == nil || *b.state == nil }
+func (b *UserBuilder[K]) Released() bool { return private.Released(b.userSecret) }
 
 // Merge adds the sketch of the other UserBuilder, which gives up its data (Corollary 28): users are on one server or the other. It needs the sketch
 // of Algorithm 4, so Params whose mechanism is SparseVector; its noise is the same for merged sketches.
 //
 // The errors are those of [Builder.Merge].
 func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
-	if b.Released() || other == nil || other.Released() {
-		return fmt.Errorf("misragries: Merge: a UserBuilder is %w", fault.ErrReleased)
-	}
-	s, o := *b.state, *other.state
 	switch {
-	case s == o:
+	case b.Released() || other == nil || other.Released():
+		return fmt.Errorf("misragries: Merge: a UserBuilder is %w", fault.ErrReleased)
+	case private.Same(b.userSecret, other.userSecret):
 		return intoItself("a UserBuilder")
-	case s.params != o.params:
-		return fault.Mismatch("misragries", "Params", s.params, o.params)
-	case s.users == nil:
-		return fault.Params("misragries", "Mechanism", s.params.Mechanism,
-			"SparseVector in both UserBuilders that are to be merged: by these Params they are "+s.law.mechanism.String()+", which does not merge")
+	case b.params != other.params:
+		return fault.Mismatch("misragries", "Params", b.params, other.params)
+	case b.law.mechanism != SparseVector:
+		return fault.Params("misragries", "Mechanism", b.params.Mechanism,
+			"SparseVector in both UserBuilders that are to be merged: by these Params they are "+b.law.mechanism.String()+", which does not merge")
 	}
-	*other.state = nil
-	s.users.merge(o.users)
-	return nil
+	s := private.Enter(b.userSecret)
+	o, err := private.Take(other.userSecret, "misragries: Merge: the other UserBuilder")
+	if err == nil {
+		s.users.merge(o.users)
+	}
+	private.Leave(b.userSecret)
+	return err
 }
 
 // Release spends the budget and returns the private histogram of the number of users per key. The UserBuilder gives up its data; a second
 // Release returns an error that wraps [ErrReleased].
 func (b *UserBuilder[K]) Release() (*Histogram[K], error) {
-	if b.Released() {
-		return nil, fmt.Errorf("misragries: Release: the UserBuilder is %w", fault.ErrReleased)
+	s, err := private.Take(b.userSecret, "misragries: Release: the UserBuilder")
+	if err != nil {
+		return nil, err
 	}
-	s := *b.state
-	*b.state = nil
-	h := newHistogram[K](s.params, Users, s.law)
+	h := newHistogram[K](b.params, Users, b.law)
 	if s.stream != nil {
-		h.counts, h.decrements = releaseShared(&s.src, s.law, s.stream.counters(), int64(s.stream.decrements))
+		h.counts, h.decrements = releaseShared(&s.src, b.law, s.stream.counters(), int64(s.stream.decrements))
 		return h, nil
 	}
-	var err error
 	if h.vector, err = releaseSparse(h.params, Users, s.users.positive()); err != nil {
 		return nil, err
 	}
 	return h, nil
 }
-
-const redactedUsers = "misragries.UserBuilder (private)"
-
-// Format prints a fixed text under every verb.
-func (b UserBuilder[K]) Format(f fmt.State, _ rune) { fmt.Fprint(f, redactedUsers) }
-
-// LogValue logs a fixed text.
-func (b UserBuilder[K]) LogValue() slog.Value { return slog.StringValue(redactedUsers) }
-
-// MarshalText encodes a fixed text, so that JSON and XML hold nothing else.
-func (b UserBuilder[K]) MarshalText() ([]byte, error) { return []byte(redactedUsers), nil }

@@ -63,11 +63,15 @@ var thresholdMutations = []mutation{
 
 var misragriesMutations = []mutation{
 	{"shared noise left out", "misragries/release.go", "eta := d.SampleInt(src)", "eta := int64(0)"},
-	{"own noise left out", "misragries/release.go", "c.count + eta + x}", "c.count + eta + 0*x}"},
-	{"the true number of decrements told", "misragries/release.go", "return released, decrements - eta", "return released, decrements"},
+	{"own noise left out", "misragries/release.go", "counter[K]{c.key, y + x}", "counter[K]{c.key, y + 0*x}"},
+	{"the true number of decrements told", "misragries/release.go", "return released, cutSum(decrements, -eta)", "return released, decrements"},
 	{"threshold lower by one", "misragries/threshold.go", "return search.Least(1, func(tau int64) bool { return logDelta(k, epsilon, float64(tau)) <= want })", "return search.Least(1, func(tau int64) bool { return logDelta(k, epsilon, float64(tau)) <= want }) - 1"},
 	{"reduced: small values always rounded up", "misragries/release.go", "if shown && (c.count >= l.sum.from || beyond.SampleInt(src)%l.sum.from >= l.sum.from-c.count) {", "if shown && beyond.SampleInt(src) >= 0 {"},
 	{"the private shift left out", "misragries/release.go", "discreteLaplace(l.sum.shift).SampleInt(src)+l.sum.offset", "l.sum.offset"},
+	{"counters cut off before the shared noise", "misragries/release.go", "y := cutSum(c.count, eta)", "y := min(c.count, limit) + eta"},
+	{"counters cut off before they are reduced", "misragries/merge.go", "all[i] = counter[K]{e.key, int64(e.total - s.decrements)}", "all[i] = counter[K]{e.key, saturate(e.total - s.decrements)}"},
+	{"Guarantee without the check of New", "misragries/params.go", "l, err := p.check(OneStream)\n\tif err != nil {\n\t\treturn budget.Guarantee{}\n\t}\n\treturn p.promise(OneStream, l.mechanism)", "return p.promise(OneStream, p.Mechanism)"},
+	{"users promised as elements", "misragries/params.go", "if in == Users || p.MaxKeys > 1 {", "if false {"},
 	{"no zero counters kept", "misragries/sketch.go", "for _, key := range zeros {\n\t\tall = append(all, counter[K]{key, 0})\n\t}", ""},
 	{"zero counters of the wrong keys", "misragries/sketch.go", "return remaining[evicted:]", "return remaining[:len(remaining)-evicted]"},
 	{"counters in the order of arrival", "misragries/sketch.go", "all = append(all, counter[K]{key, 0})\n\t}\n\tsortCounters(all)", "all = append(all, counter[K]{key, 0})\n\t}"},
@@ -77,6 +81,6 @@ var misragriesMutations = []mutation{
 	{"a user's keys counted twice", "misragries/users.go", "distinct := slices.Compact(given)", "distinct := given"},
 	{"a user's keys not limited", "misragries/users.go", "distinct = distinct[:m]\n", ""},
 	{"the first keys of a user instead of random ones", "misragries/users.go", "j := i + int(s.src.Uint64N(uint64(len(distinct)-i)))", "j := i"},
-	{"merged after release", "misragries/sum.go", "*b.state = nil\n\tfor", "for"},
-	{"merged sketches added to a sum", "misragries/sum.go", "case o.input == Merged: // its neighbours differ in other ways", "case false:"},
+	{"merged after release", "misragries/sum.go", "o, err := private.Take(b.secret, \"misragries: Sum.Add: the Builder\")", "o, err := private.Enter(b.secret), error(nil)"},
+	{"merged sketches added to a sum", "misragries/sum.go", "case b.holds() == Merged: // its neighbours differ in other ways", "case false:"},
 }

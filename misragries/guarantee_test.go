@@ -1,0 +1,133 @@
+package misragries
+
+import (
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/threshold"
+	"github.com/stretchr/testify/require"
+)
+
+// A guarantee names whom it protects: an element, or a user where MaxKeys is more than 1 or the keys came by AddUser. The Builder tells it
+// before and after the release, the histogram does, and so does what is decoded from it.
+func TestGuaranteeNamesTheUnit(t *testing.T) {
+	eachPath(func(name string, in Input, m Mechanism, p Params) {
+		t.Run(name, func(t *testing.T) {
+			for _, keys := range []int{0, 1, 2} {
+				if in == Users && keys == 0 {
+					continue
+				}
+				p.MaxKeys = keys
+				want := budget.Element(budget.AddRemove)
+				if in == Users || keys > 1 {
+					want = budget.User(keys, budget.AddRemove)
+				}
+				b := prepare(t, in, p, repeat(900, 1000)).(interface {
+					releaser
+					Guarantee() budget.Guarantee
+				})
+				promised := b.Guarantee()
+				require.Equal(t, want, promised.Unit(), "MaxKeys %d", keys)
+				require.Equal(t, 1.0, promised.Epsilon())
+				require.Equal(t, p.Delta, promised.Delta())
+				h, err := b.Release()
+				require.NoError(t, err)
+				require.True(t, promised.Equal(b.Guarantee()), "after the release")
+				require.True(t, promised.Equal(h.Guarantee()))
+				back, _ := dptest.RoundTrip(t, h, name)
+				require.True(t, promised.Equal(back.Guarantee()), "decoded")
+				if in == OneStream {
+					require.True(t, promised.Equal(p.Guarantee()))
+				}
+			}
+		})
+	})
+	require.Zero(t, new(Builder[int]).Guarantee())
+	require.Zero(t, new(Sum[int]).Guarantee())
+	require.Zero(t, new(UserBuilder[int]).Guarantee())
+	require.Zero(t, new(Histogram[int]).Guarantee(), "it was 0-DP")
+	require.Zero(t, new(Combined[int]).GuaranteeDisjoint())
+	require.Zero(t, new(Combined[int]).GuaranteeOverlapping())
+}
+
+// Without δ only PureUniverse releases; the others promised ε all the same.
+func TestNoGuaranteeWithoutDelta(t *testing.T) {
+	for m := Auto; m <= lastMechanism; m++ {
+		p := Params{Counters: 4, Epsilon: 1, Dim: 100, Mechanism: m}
+		_, err := New[int](p)
+		if m == Auto || m == PureUniverse {
+			require.NoError(t, err)
+			require.True(t, p.Guarantee().Equal(budget.PureDP(1, budget.Element(budget.AddRemove))))
+		} else {
+			require.ErrorIs(t, err, ErrParams)
+			require.Zero(t, p.Guarantee(), m)
+		}
+	}
+}
+
+// A sum of histograms that protect different units promises nothing.
+func TestCombinedUnits(t *testing.T) {
+	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-3, MaxKeys: 2}
+	two := draw(t, OneStream, p, repeat(900))
+	p.Mechanism = KeptZeros
+	users := draw(t, Users, p, repeat(900)) // as well users of at most two
+	p.Mechanism, p.MaxKeys = Auto, 3
+	three := draw(t, OneStream, p, repeat(900))
+	p.MaxKeys = 1
+	one := draw(t, OneStream, p, repeat(900))
+	for _, c := range []struct {
+		parts []*Histogram[int]
+		unit  budget.Unit
+	}{
+		{[]*Histogram[int]{two, users}, budget.User(2, budget.AddRemove)},
+		{[]*Histogram[int]{one, one}, budget.Element(budget.AddRemove)},
+		{[]*Histogram[int]{two, three}, budget.Unit{}},
+		{[]*Histogram[int]{one, two}, budget.Unit{}},
+	} {
+		sum, err := Combine(c.parts...)
+		require.NoError(t, err)
+		require.Equal(t, c.unit, sum.GuaranteeDisjoint().Unit())
+		require.Equal(t, c.unit, sum.GuaranteeOverlapping().Unit())
+		if c.unit.Valid() {
+			require.Equal(t, 1.0, sum.GuaranteeDisjoint().Epsilon())
+			require.Equal(t, 2.0, sum.GuaranteeOverlapping().Epsilon())
+		}
+	}
+}
+
+// No field of the Params is forgotten: each changes the head of both encodings.
+func TestEveryParamIsInTheHeads(t *testing.T) {
+	class := wire.SignedKey
+	heads := func(p Params) [2]string {
+		h := Histogram[int]{params: p}
+		state := byte(privateBuilder)
+		return [2]string{string(wire.AppendFields(nil, h.head(&class))), string(wire.AppendFields(nil, p.privateHead(&state, &class)))}
+	}
+	plain := heads(Params{})
+	of := reflect.TypeFor[Params]()
+	for i := range of.NumField() {
+		var p Params
+		switch f := reflect.ValueOf(&p).Elem().Field(i); f.Kind() {
+		case reflect.Float64:
+			f.SetFloat(1)
+		case reflect.Int:
+			f.SetInt(1)
+		default:
+			f.SetUint(1)
+		}
+		for j, head := range heads(p) {
+			require.NotEqual(t, plain[j], head, "%s is not in the head %d", of.Field(i).Name, j)
+		}
+	}
+	p := Params{Counters: 1, Epsilon: 2, Delta: math.Pi, Dim: 3, MaxKeys: 4, MaxLength: 5, Mechanism: ReducedSum, Sparse: threshold.Laplace}
+	var back Params
+	state := byte(privateSum)
+	r := wire.NewReader("test", []byte(heads(p)[1]))
+	r.Fields(back.privateHead(&state, &class))
+	require.NoError(t, r.Done())
+	require.Equal(t, p, back)
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package misragries
+
+const raceEnabled = true
