@@ -11,11 +11,11 @@ import (
 // secret is the private data of a Builder.
 type secret = private.State[state]
 
-// Builder sums rows. It holds private data: it prints nothing of it, encodes nothing, and Release is the only way out. One goroutine at a
-// time may use it; concurrent use panics, if it is noticed.
+// Builder sums rows. It holds private data: it prints nothing of it, encodes nothing, and Release
+// is the only way out. One goroutine at a time may use it; concurrent use panics, if it is noticed.
 type Builder struct {
 	secret
-	mechanism *Mechanism
+	params Params
 }
 
 // state is what rows add up to.
@@ -43,21 +43,18 @@ func NewBuilder(p Params) (*Builder, error) {
 	if m.law.lower != nil {
 		s.row, s.z, s.q = make([]float64, d), make([]float64, d), make([]int64, d)
 	}
-	return &Builder{private.New(s), m}, nil
+	return &Builder{private.New(s), m.params}, nil
 }
 
-// Guarantee returns what the release promises, also after it. That of the zero Builder promises nothing.
-func (b *Builder) Guarantee() budget.Guarantee {
-	if b.mechanism == nil {
-		return budget.Guarantee{}
-	}
-	return b.mechanism.Guarantee()
-}
+// Guarantee returns what the release promises, also after it. That of the zero Builder promises
+// nothing.
+func (b *Builder) Guarantee() budget.Guarantee { return b.params.guarantee() }
 
-// Add adds one row of d coordinates, in the units of the data. A coordinate outside its interval is clamped to it (a row outside the
-// Ellipsoid is scaled to it), NaN counts as 0, missing ones at the end are 0 and further ones are ignored. Sums saturate at ±2⁶¹ steps of
-// the grid, after 2²⁸ rows at the earliest (2²⁵ where an interval is far from 0). After Release Add does nothing; a caller that cannot be
-// sure asks [Builder.Released] first.
+// Add adds one row of d coordinates, in the units of the data. A coordinate outside its interval is
+// clamped to it (a row outside the Ellipsoid is scaled to it), NaN counts as 0, missing ones at the
+// end are 0 and further ones are ignored. Sums saturate at ±2⁶¹ steps of the grid, after 2²⁸ rows
+// at the earliest (2²⁵ where an interval is far from 0). After Release Add does nothing; a caller
+// that cannot be sure asks [Builder.Released] first.
 func (b *Builder) Add(row []float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -67,9 +64,10 @@ func (b *Builder) Add(row []float64) {
 	private.Leave(b.secret)
 }
 
-// AddSparse adds one row of which values[j] is coordinate indices[j] and all others are 0. It is [Builder.Add] in time proportional to
-// the number of indices, in any order (with an Ellipsoid, to d²). Indices outside [0, d) are ignored, and so are those without a value
-// and all but the first of equal ones.
+// AddSparse adds one row of which values[j] is coordinate indices[j] and all others are 0. It is
+// [Builder.Add] in time proportional to the number of indices, in any order (with an Ellipsoid, to
+// d²). Indices outside [0, d) are ignored, and so are those without a value and all but the first
+// of equal ones.
 func (b *Builder) AddSparse(indices []int, values []float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -124,8 +122,9 @@ func (s *state) addWhitened(row []float64) {
 	}
 }
 
-// Merge adds the rows of another Builder of the same Params and takes them from it: other is released afterwards. The error wraps
-// [ErrMismatch] if the Params differ or the two are the same, and [ErrReleased] if one of them was released or is nil; then nothing happens.
+// Merge adds the rows of another Builder of the same Params and takes them from it: other is
+// released afterwards. The error wraps [ErrMismatch] if the Params differ or the two are the same,
+// and [ErrReleased] if one of them was released or is nil; then nothing happens.
 func (b *Builder) Merge(other *Builder) error {
 	const doing = "elliptical: Merge: a Builder"
 	if other == nil {
@@ -140,8 +139,8 @@ func (b *Builder) Merge(other *Builder) error {
 	switch {
 	case private.Same(b.secret, other.secret):
 		return fault.Mismatch("elliptical", "the Builder to merge", "itself", "another one")
-	case !other.Released() && b.mechanism.params != other.mechanism.params:
-		return fault.Mismatch("elliptical", "Params", b.mechanism, other.mechanism)
+	case !other.Released() && b.params != other.params:
+		return fault.Mismatch("elliptical", "Params", b.params, other.params)
 	}
 	o, err := private.Take(other.secret, doing)
 	if err != nil {
@@ -154,11 +153,12 @@ func (b *Builder) Merge(other *Builder) error {
 	return nil
 }
 
-// Released reports whether the Builder has been released, and Add therefore ignores what it is given.
+// Released reports whether the Builder has been released, and Add therefore ignores what it is
+// given.
 func (b *Builder) Released() bool { return private.Released(b.secret) }
 
-// Release spends the budget and returns the private sum. The Builder gives up its data; a second Release returns an error that wraps
-// [ErrReleased].
+// Release spends the budget and returns the private sum. The Builder gives up its data; a second
+// Release returns an error that wraps [ErrReleased].
 func (b *Builder) Release() (*Sum, error) {
 	s, err := private.Take(b.secret, "elliptical: Release: the Builder")
 	if err != nil {

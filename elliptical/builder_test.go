@@ -31,7 +31,8 @@ func TestBuilderIsRedacted(t *testing.T) {
 	dptest.Redacted(t, b, "98765432", "9.8765432e+07")
 }
 
-// hostile returns a value of the kind that breaks sums: ends of the interval, near halves of the grid, huge, tiny, NaN, infinite.
+// hostile returns a value of the kind that breaks sums: ends of the interval, near halves of the
+// grid, huge, tiny, NaN, infinite.
 func hostile(rng *rand.Rand, c coordinate, low, width float64) float64 {
 	switch rng.IntN(9) {
 	case 0:
@@ -78,7 +79,8 @@ func build(t *testing.T, m *Mechanism, rows [][]float64, sparse bool) []int64 {
 	return peek(b).totals()
 }
 
-// The bounds in steps hold the interval as it is in real numbers: that is what ready sums may change by.
+// The bounds in steps hold the interval as it is in real numbers: that is what ready sums may
+// change by.
 func TestBoxHoldsTheInterval(t *testing.T) {
 	for _, p := range propertySettings() {
 		for _, bits := range []int{2, fineness} {
@@ -104,8 +106,8 @@ func requireWithin(t *testing.T, m *Mechanism, a, b []int64) {
 	}
 }
 
-// The sensitivity on the grid, on adversarial rows: whatever rows there are, one more or another one changes totals by what is calibrated
-// for, dense and sparse alike, also where sums saturate.
+// The sensitivity on the grid, on adversarial rows: whatever rows there are, one more or another
+// one changes totals by what is calibrated for, dense and sparse alike, also where sums saturate.
 func TestSensitivityOfRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4)) // test data
 	for _, p := range propertySettings() {
@@ -174,8 +176,8 @@ func TestSensitivityWhereSumsSaturate(t *testing.T) {
 	}
 }
 
-// Ready sums: neighbours as the relation has them, at halves of the grid too, stay within the calibrated change. With halves rounded away
-// from 0, as math.Round does, they would not.
+// Ready sums: neighbours as the relation has them, at halves of the grid too, stay within the
+// calibrated change. With halves rounded away from 0, as math.Round does, they would not.
 func TestSensitivityOfReadySums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8)) // test data
 	broken := false
@@ -203,7 +205,8 @@ func TestSensitivityOfReadySums(t *testing.T) {
 	require.Equal(t, int64(1<<53+2), c.steps(0x1p53+2))
 }
 
-// Ready sums with a count: adding a row of the box moves the deviations from the middle by half the width, whatever the number of rows.
+// Ready sums with a count: adding a row of the box moves the deviations from the middle by half the
+// width, whatever the number of rows.
 func TestSensitivityOfReadySumsWithCount(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10)) // test data
 	p := Params{Min: VectorOf(0.125, -1), Max: VectorOf(0.625, 2), Relation: budget.AddRemove, Rho: 1, Count: true}.resolved()
@@ -221,8 +224,9 @@ func TestSensitivityOfReadySumsWithCount(t *testing.T) {
 	}
 }
 
-// Ready sums with a count that are near and beyond saturation, in an interval far from 0: were a sum to saturate before n·centre is taken
-// away, a row more would move the deviations by the centre. The result is the exact one, clamped.
+// Ready sums with a count that are near and beyond saturation, in an interval far from 0: were a
+// sum to saturate before n·centre is taken away, a row more would move the deviations by the
+// centre. The result is the exact one, clamped.
 func TestDeviationIsExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 18)) // test data
 	clamp := func(x *big.Int) int64 {
@@ -277,7 +281,8 @@ func TestDeviationIsExact(t *testing.T) {
 	}
 }
 
-// The number of rows in steps of its grid never moves by more than one row's, also beyond 2⁵³, where float64 skips integers.
+// The number of rows in steps of its grid never moves by more than one row's, also beyond 2⁵³,
+// where float64 skips integers.
 func TestCountIsExact(t *testing.T) {
 	for _, step := range []float64{0x1p-20, 1, 0x1p4} {
 		l := law{dim: 0, at: []coordinate{{step: step}}}
@@ -391,8 +396,9 @@ func TestReleaseErrors(t *testing.T) {
 	require.Greater(t, s.Estimate(1), 1e6)
 }
 
-// refuted returns the greatest ε that releases of the two inputs refute, with confidence 1 − 1e-7. The event is whether the release is
-// nearer to a than to b, in the metric of the noise and beyond a margin: the likelihood ratio test.
+// refuted returns the greatest ε that releases of the two inputs refute, with confidence 1 − 1e-7.
+// The event is whether the release is nearer to a than to b, in the metric of the noise and beyond
+// a margin: the likelihood ratio test.
 func refuted(m *Mechanism, a, b []int64, margin, delta float64) float64 {
 	const n = 40_000
 	hits := func(input []int64) (count int64) {
@@ -416,10 +422,11 @@ func refuted(m *Mechanism, a, b []int64, margin, delta float64) float64 {
 	return dptest.EpsilonLowerBound(hits(a), n, hits(b), n, delta, 1-1e-7)
 }
 
-// Audit: rows at opposite corners of the box. No more than the claimed ε can be seen, and with half the noise more can, by a margin. For
-// zCDP the claim is ε at δ = 1e-2. At ε = 1 with half the Laplace noise the likelihood ratio test at 1.8 shows about ε = 1.8; with half
-// the Gaussian noise the test at margin 2 shows 1.33 to 2 times the claim. The bound's standard deviation is about .04, so that the
-// control has more than 8 of them to spare.
+// Audit: rows at opposite corners of the box. No more than the claimed ε can be seen, and with half
+// the noise more can, by a margin. For zCDP the claim is ε at δ = 1e-2. At ε = 1 with half the
+// Laplace noise the likelihood ratio test at 1.8 shows about ε = 1.8; with half the Gaussian noise
+// the test at margin 2 shows 1.33 to 2 times the claim. The bound's standard deviation is about
+// .04, so that the control has more than 8 of them to spare.
 func TestAudit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many releases")

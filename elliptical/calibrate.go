@@ -14,8 +14,8 @@ type law struct {
 	lower   [][]float64 // the rows of L for an Ellipsoid, whose coordinates are those of z
 }
 
-// calibrate returns the law of valid Params on grids of 2^bits steps to the width. The scales are found twice: the grids need them, and
-// move the sensitivities by a step or two.
+// calibrate returns the law of valid Params on grids of 2^bits steps to the width. The scales are
+// found twice: the grids need them, and move the sensitivities by a step or two.
 func (p Params) calibrate(bits int) (law, error) {
 	if p.Ellipsoid.Len() > 0 {
 		return p.calibrateEllipsoid()
@@ -55,8 +55,9 @@ func (p Params) calibrate(bits int) (law, error) {
 	return l, nil
 }
 
-// drawable reports whether noise can be drawn exactly in every coordinate. It cannot where the second scales are much larger than the
-// first: with noise of so many widths that one step of the grid, 2⁻⁴⁵ of the noise, times d is more than all widths.
+// drawable reports whether noise can be drawn exactly in every coordinate. It cannot where the
+// second scales are much larger than the first: with noise of so many widths that one step of the
+// grid, 2⁻⁴⁵ of the noise, times d is more than all widths.
 func (l law) drawable() bool {
 	for _, c := range l.at {
 		if !(c.scale > 0 && c.scale <= maxScale*c.step) {
@@ -77,10 +78,12 @@ func (p Params) sensitivity(i int) float64 {
 	return max(math.Abs(p.Min.At(i)), math.Abs(p.Max.At(i)))
 }
 
-// scales returns the scales τᵢ·s with the least s that the guarantee allows for the sensitivities a, S = ‖a/τ‖ being rounded up, and so
-// is each scale: then ‖a/scale‖ ≤ S/s, and s is calibrated to S (Lemmas 4.1, 4.2 and 4.4).
+// scales returns the scales τᵢ·s with the least s that the guarantee allows for the sensitivities
+// a, S = ‖a/τ‖ being rounded up, and so is each scale: then ‖a/scale‖ ≤ S/s, and s is calibrated to
+// S (Lemmas 4.1, 4.2 and 4.4).
 func (p Params) scales(a, tau []float64) ([]float64, error) {
-	// A quotient, a square and the compensated sum are off by a relative 2⁻⁵⁰ at most, the root by half of that and 2⁻⁵³.
+	// A quotient, a square and the compensated sum are off by a relative 2⁻⁵⁰ at most, the root by
+	// half of that and 2⁻⁵³.
 	const slack = 1 + 0x1p-48
 	var norm float64
 	if p.laplace() {
@@ -99,7 +102,8 @@ func (p Params) scales(a, tau []float64) ([]float64, error) {
 	return scales, nil
 }
 
-// accurateSum returns Σ f(aᵢ/τᵢ), all summands ≥ 0, with Neumaier's compensation: the sum itself is off by a relative 2⁻⁵² at most.
+// accurateSum returns Σ f(aᵢ/τᵢ), all summands ≥ 0, with Neumaier's compensation: the sum itself is
+// off by a relative 2⁻⁵² at most.
 func accurateSum(a, tau []float64, f func(float64) float64) float64 {
 	sum, lost := 0.0, 0.0
 	for i := range a {

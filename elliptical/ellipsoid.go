@@ -7,18 +7,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Correlated coordinates. Rows lie in the ellipsoid {x : xᵀM⁻¹x ≤ ¼}, so that two of them differ by v with vᵀM⁻¹v ≤ 1, M = L·Lᵀ positive
-// definite. What is summed is z = L⁻¹x, of ‖z‖₂ ≤ ½, with the same Gaussian noise in every coordinate, and L times the noisy sum is the
-// estimate.
+// Correlated coordinates. Rows lie in the ellipsoid {x : xᵀM⁻¹x ≤ ¼}, so that two of them differ by
+// v with vᵀM⁻¹v ≤ 1, M = L·Lᵀ positive definite. What is summed is z = L⁻¹x, of ‖z‖₂ ≤ ½, with the
+// same Gaussian noise in every coordinate, and L times the noisy sum is the estimate.
 //
-// Privacy. As for Lemma 4.6, with L in the place of a diagonal matrix: the z are a query of ℓ₂ sensitivity 1 (½ under AddRemove), and L
-// is post-processing. On the machine each row becomes integers q with Σ qⱼ² ≤ R² whatever L⁻¹x came out as, R = 2²⁶ steps: that is
-// checked in integers. So the sensitivity is 2R (R) steps for any rows, and floating point decides only which ellipsoid rows are scaled
-// to. ∎
+// Privacy. As for Lemma 4.6, with L in the place of a diagonal matrix: the z are a query of ℓ₂
+// sensitivity 1 (½ under AddRemove), and L is post-processing. On the machine each row becomes
+// integers q with Σ qⱼ² ≤ R² whatever L⁻¹x came out as, R = 2²⁶ steps: that is checked in integers.
+// So the sensitivity is 2R (R) steps for any rows, and floating point decides only which ellipsoid
+// rows are scaled to. ∎
 //
-// Optimality. Noise N(0, Σ) is ρ-zCDP if and only if vᵀΣ⁻¹v ≤ 2ρ for all v of the ellipsoid, that is LᵀΣ⁻¹L ≼ 2ρ·I, that is Σ ≽ M/(2ρ).
-// The noise here has Σ = M/(2ρ): no Gaussian noise has less variance in any coordinate, or any direction, and so for no p a smaller
-// error. ∎
+// Optimality. Noise N(0, Σ) is ρ-zCDP if and only if vᵀΣ⁻¹v ≤ 2ρ for all v of the ellipsoid, that
+// is LᵀΣ⁻¹L ≼ 2ρ·I, that is Σ ≽ M/(2ρ). The noise here has Σ = M/(2ρ): no Gaussian noise has less
+// variance in any coordinate, or any direction, and so for no p a smaller error. ∎
 const (
 	radiusSteps  = 1 << 26
 	maxEllipsoid = 1 << 9 // of d: squares of integers up to R then add up to at most 2⁶¹, and factor takes 20 ms
@@ -27,7 +28,8 @@ const (
 	maxCondition = 0x1p40
 )
 
-// PackSymmetric returns the lower triangle of the matrix, row by row, as Params.Ellipsoid wants it; nil is the empty matrix.
+// PackSymmetric returns the lower triangle of the matrix, row by row, as Params.Ellipsoid wants it;
+// nil is the empty matrix.
 func PackSymmetric(m mat.Symmetric) Vector {
 	if m == nil {
 		return Vector{}
@@ -52,9 +54,10 @@ func triangle(n int) int {
 	return 0
 }
 
-// factor returns the rows of L for a packed matrix that has passed validateEllipsoid, or false unless it is positive definite by a margin
-// that floating point can tell: with coordinates in units, powers of two, that bring the diagonal into (¼, 1], its condition number is at
-// most maxCondition. It takes time in proportion to d³.
+// factor returns the rows of L for a packed matrix that has passed validateEllipsoid, or false
+// unless it is positive definite by a margin that floating point can tell: with coordinates in
+// units, powers of two, that bring the diagonal into (¼, 1], its condition number is at most
+// maxCondition. It takes time in proportion to d³.
 func factor(packed Vector) ([][]float64, bool) {
 	d := triangle(packed.Len())
 	units, matrix := make([]float64, d), mat.NewSymDense(d, nil)
@@ -114,7 +117,8 @@ func (p Params) dim() int {
 	return p.Min.Len()
 }
 
-// ellipsoidStep is the grid of z: the radius ½ is 2²⁶ steps, or where the noise is larger than 2⁴⁵ of these, fewer.
+// ellipsoidStep is the grid of z: the radius ½ is 2²⁶ steps, or where the noise is larger than 2⁴⁵
+// of these, fewer.
 func ellipsoidStep(scale float64) float64 {
 	return max(0.5/radiusSteps, math.Ldexp(powerAbove(scale), -45))
 }
@@ -140,8 +144,8 @@ func (p Params) calibrateEllipsoid() (law, error) {
 	return law{dim: len(l), at: at, lower: l}, nil
 }
 
-// whiten sets q to the row as it is summed: L⁻¹x in steps of step, rounded, after scaling to the ellipsoid. NaN counts as 0, and next to
-// an infinity so does all that is finite.
+// whiten sets q to the row as it is summed: L⁻¹x in steps of step, rounded, after scaling to the
+// ellipsoid. NaN counts as 0, and next to an infinity so does all that is finite.
 func whiten(lower [][]float64, row []float64, step float64, z []float64, q []int64) {
 	largest := 0.0
 	for _, x := range row {

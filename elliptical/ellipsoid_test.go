@@ -20,7 +20,8 @@ var tilted = mat.NewSymDense(3, []float64{
 	0.1, 0, 0.25,
 })
 
-// With ℓ₂ norms at most 2²⁶ steps, exactly, whatever is thrown at it, each row changes the sum by what the noise is calibrated for.
+// With ℓ₂ norms at most 2²⁶ steps, exactly, whatever is thrown at it, each row changes the sum by
+// what the noise is calibrated for.
 func TestEllipsoidRowsAreWithinIt(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14)) // test data
 	hostile := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, 5e-324, 0, 1e-300, 1e300}
@@ -53,8 +54,8 @@ func TestEllipsoidRowsAreWithinIt(t *testing.T) {
 	}
 }
 
-// chain is a matrix whose L has ones on the diagonal at first, 2⁻¹⁹ then, and −1 beside it: each coordinate of L⁻¹x is 2¹⁹ times the one
-// before.
+// chain is a matrix whose L has ones on the diagonal at first, 2⁻¹⁹ then, and −1 beside it: each
+// coordinate of L⁻¹x is 2¹⁹ times the one before.
 func chain(d int) (packed []float64, lower [][]float64) {
 	for i := range d {
 		row := make([]float64, i+1)
@@ -76,7 +77,8 @@ func chain(d int) (packed []float64, lower [][]float64) {
 	return packed, lower
 }
 
-// The ℓ₂ norm is checked in integers, so it holds where L⁻¹x overflows and is NaN too. (Such matrices are rejected as well.)
+// The ℓ₂ norm is checked in integers, so it holds where L⁻¹x overflows and is NaN too. (Such
+// matrices are rejected as well.)
 func TestEllipsoidRowsThatOverflow(t *testing.T) {
 	const d = 64
 	packed, lower := chain(d)
@@ -112,8 +114,8 @@ func TestEllipsoidInOtherUnits(t *testing.T) {
 	}
 }
 
-// The noise has the least covariance that the ellipsoid allows, M/(2ρ), a quarter of it under AddRemove; it is what is measured; and rows
-// inside are summed as they are.
+// The noise has the least covariance that the ellipsoid allows, M/(2ρ), a quarter of it under
+// AddRemove; it is what is measured; and rows inside are summed as they are.
 func TestEllipsoid(t *testing.T) {
 	for _, relation := range []budget.Relation{budget.Replace, budget.AddRemove} {
 		p := Params{Ellipsoid: PackSymmetric(tilted), Rho: 0.5, Relation: relation}
@@ -167,7 +169,8 @@ func TestEllipsoid(t *testing.T) {
 	}
 }
 
-// Rows outside are scaled to the surface, each in its direction; an infinite coordinate counts as all there is.
+// Rows outside are scaled to the surface, each in its direction; an infinite coordinate counts as
+// all there is.
 func TestEllipsoidScales(t *testing.T) {
 	m, err := New(Params{Ellipsoid: PackSymmetric(tilted), Rho: 1})
 	require.NoError(t, err)

@@ -27,8 +27,8 @@ import (
 //	8      scale of the noise
 //	8      noisy value in steps, two's complement
 //
-// The steps and scales follow from the Params, but their last digits need not be the same on every machine, so they travel. No other
-// bytes decode to the same Sum.
+// The steps and scales follow from the Params, but their last digits need not be the same on every
+// machine, so they travel. No other bytes decode to the same Sum.
 const (
 	version  = 1
 	maxSteps = 1 << 62 // more than any total with noise
@@ -42,8 +42,8 @@ func (p *Params) head(ellipsoid *bool) []wire.Field {
 	}
 }
 
-// AppendBinary appends the encoding of the Sum to dst. The error, which wraps [ErrFormat], is for a Sum that is neither released nor
-// decoded.
+// AppendBinary appends the encoding of the Sum to dst. The error, which wraps [ErrFormat], is for a
+// Sum that is neither released nor decoded.
 func (s *Sum) AppendBinary(dst []byte) ([]byte, error) {
 	if s.law.dim == 0 {
 		return dst, fault.Format("elliptical", "a Sum that was not released has no encoding")
@@ -66,8 +66,8 @@ func (s *Sum) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns the encoding of the Sum.
 func (s *Sum) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for
-// any other bytes.
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
+// and leaves the receiver as it was, for any other bytes.
 func (s *Sum) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("elliptical", data)
 	r.Header(wire.KindElliptical, version)
@@ -100,7 +100,8 @@ func (s *Sum) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// readEllipsoid adds what follows from the matrix. It fails unless that is positive definite and all coordinates have one grid and noise.
+// readEllipsoid adds what follows from the matrix. It fails unless that is positive definite and
+// all coordinates have one grid and noise.
 func (l *law) readEllipsoid(matrix Vector) error {
 	for _, c := range l.at {
 		if c != l.at[0] {
@@ -114,7 +115,8 @@ func (l *law) readEllipsoid(matrix Vector) error {
 	return nil
 }
 
-// readParams reads the Params. It fails unless they are valid, have their defaults filled in and are encoded in the one way they can be.
+// readParams reads the Params. It fails unless they are valid, have their defaults filled in and
+// are encoded in the one way they can be.
 func readParams(r *wire.Reader) (p Params) {
 	ellipsoid := false
 	r.Fields(p.head(&ellipsoid))
@@ -138,7 +140,8 @@ func readParams(r *wire.Reader) (p Params) {
 	return p
 }
 
-// readCoordinate reads the grid and the noise of coordinate i, or of the count. It fails unless every method works with them.
+// readCoordinate reads the grid and the noise of coordinate i, or of the count. It fails unless
+// every method works with them.
 func readCoordinate(r *wire.Reader, p Params, i int) coordinate {
 	c := coordinate{step: r.Float64(), scale: r.Float64()}
 	fraction, _ := math.Frexp(c.step)

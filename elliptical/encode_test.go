@@ -90,7 +90,8 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 	})
 }
 
-// All coordinates of an Ellipsoid have one grid and one noise, and its matrix is one that New takes.
+// All coordinates of an Ellipsoid have one grid and one noise, and its matrix is one that New
+// takes.
 func TestDecodeRejectsInvalidEllipsoids(t *testing.T) {
 	packed, _ := chain(3)
 	dptest.Spoiled(t, sample("ellipsoid.hex"), sample("gaussian.hex"), map[string]func(*Sum){

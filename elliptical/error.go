@@ -7,11 +7,13 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// The noise of one released coordinate is ηᵢ, or ηᵢ + cᵢ·η₀ with a count. The methods here leave out that it is rounded to the grid,
-// which adds at most half a step, 2⁻⁴⁴ of the noise or 2⁻³³ of the width, except for halfWidth.
+// The noise of one released coordinate is ηᵢ, or ηᵢ + cᵢ·η₀ with a count. The methods here leave
+// out that it is rounded to the grid, which adds at most half a step, 2⁻⁴⁴ of the noise or 2⁻³³ of
+// the width, except for halfWidth.
 
-// parts returns the scales of ηᵢ and of cᵢ·η₀, the second 0 without a count, and the most that rounding them, and a ready sum, adds: half
-// a step each. With an Ellipsoid coordinate i is row i of L times the noise of z. For i = dim they are those of the count.
+// parts returns the scales of ηᵢ and of cᵢ·η₀, the second 0 without a count, and the most that
+// rounding them, and a ready sum, adds: half a step each. With an Ellipsoid coordinate i is row i
+// of L times the noise of z. For i = dim they are those of the count.
 func (l law) parts(i int) (own, shared, rounding float64) {
 	c := l.at[i]
 	if l.lower != nil {
@@ -58,8 +60,9 @@ func square(x float64) float64 { return x * x }
 
 // moment returns E|noise|ᵖ of coordinate i.
 //
-// Gaussian: σᵖ·2^{p/2}·Γ((p+1)/2)/√π (Lemma 4.3). Laplace: Γ(p+1)·sᵖ (Lemma 4.5). The sum of two Laplace variables of scales s ≥ t has
-// the density (s²·f_s − t²·f_t)/(s² − t²), as 1/((1+s²ω²)(1+t²ω²)) is the same combination of 1/(1+s²ω²) and 1/(1+t²ω²), so its moment is
+// Gaussian: σᵖ·2^{p/2}·Γ((p+1)/2)/√π (Lemma 4.3). Laplace: Γ(p+1)·sᵖ (Lemma 4.5). The sum of two
+// Laplace variables of scales s ≥ t has the density (s²·f_s − t²·f_t)/(s² − t²), as
+// 1/((1+s²ω²)(1+t²ω²)) is the same combination of 1/(1+s²ω²) and 1/(1+t²ω²), so its moment is
 // Γ(p+1)·(s^{p+2} − t^{p+2})/(s² − t²).
 func (l law) moment(i int, p float64) float64 {
 	own, shared, _ := l.parts(i)
@@ -94,8 +97,8 @@ func (l law) expectedError(p float64) float64 {
 	return sum
 }
 
-// halfWidth returns the half width of the interval around a released value that holds the true one with the given confidence, rounding
-// included.
+// halfWidth returns the half width of the interval around a released value that holds the true one
+// with the given confidence, rounding included.
 func (l law) halfWidth(i int, confidence float64) float64 {
 	if !(confidence >= 0 && confidence < 1) {
 		return math.NaN()
@@ -111,7 +114,8 @@ func (l law) halfWidth(i int, confidence float64) float64 {
 	return laplaceReach(max(own, shared), min(own, shared), 1-confidence) + rounding
 }
 
-// laplaceReach returns the least x with Pr[|X + Y| > x] ≤ tail, for X and Y Laplace of scales s ≥ t.
+// laplaceReach returns the least x with Pr[|X + Y| > x] ≤ tail, for X and Y Laplace of scales
+// s ≥ t.
 func laplaceReach(s, t, tail float64) float64 {
 	if t == 0 {
 		return -s * math.Log(tail)

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// settings are Params of two coordinates, or one and the count, that are small enough for an enumeration of their output laws.
+// settings are Params of two coordinates, or one and the count, that are small enough for an
+// enumeration of their output laws.
 func settings() map[string]Params {
 	list := map[string]Params{}
 	for name, p := range map[string]Params{
@@ -48,7 +49,8 @@ func tiny(t *testing.T, p Params) law {
 	return l
 }
 
-// totals returns what is in the law's totals, in steps, for rows of the given entries (which are steps on the coordinates' grids).
+// totals returns what is in the law's totals, in steps, for rows of the given entries (which are
+// steps on the coordinates' grids).
 func totals(l law, count bool, rows ...[]int64) []int64 {
 	sums := make([]int64, len(l.at))
 	for _, row := range rows {
@@ -114,7 +116,8 @@ func (l law) mass(i int, k int64) float64 {
 	return survival((float64(k)-0.5)*c.step) - survival((float64(k)+0.5)*c.step)
 }
 
-// masses returns the law of the noise of coordinate i on −reach … reach, the rest being less than 1e-12.
+// masses returns the law of the noise of coordinate i on −reach … reach, the rest being less than
+// 1e-12.
 func (l law) masses(i int) []float64 {
 	c := l.at[i]
 	reach := int64(8*c.scale/c.step) + 20
@@ -128,7 +131,8 @@ func (l law) masses(i int) []float64 {
 	return m
 }
 
-// renyi returns the sum over the coordinates of D_α between the noise moved by a and by b, all exact but for tails below 1e-12.
+// renyi returns the sum over the coordinates of D_α between the noise moved by a and by b, all
+// exact but for tails below 1e-12.
 func renyi(l law, a, b []int64, alpha float64) float64 {
 	sum := 0.0
 	for i := range l.at {
@@ -180,7 +184,8 @@ func hockeyStick(l law, a, b []int64, epsilon float64) float64 {
 	return sum
 }
 
-// excess returns by how much the law breaks its guarantee on the pair, ≤ 0 if it does not: in ρ, ε or δ, relative to it.
+// excess returns by how much the law breaks its guarantee on the pair, ≤ 0 if it does not: in ρ, ε
+// or δ, relative to it.
 func (p Params) excess(l law, a, b []int64) float64 {
 	switch {
 	case p.Rho > 0:
@@ -204,9 +209,10 @@ func (l law) halved() law {
 	return h
 }
 
-// Lemmas 4.6 and 4.9 and the grid: the exact output laws of all neighbouring pairs on tiny grids keep the guarantee, the worst pair comes
-// close to it, and half the noise breaks it. The slack 1e-8 is for sums of up to 1e5 masses, each off by 1e-13 of the largest and tails
-// of 1e-12, against δ = 1e-3 and ρ = 0.3.
+// Lemmas 4.6 and 4.9 and the grid: the exact output laws of all neighbouring pairs on tiny grids
+// keep the guarantee, the worst pair comes close to it, and half the noise breaks it. The slack
+// 1e-8 is for sums of up to 1e5 masses, each off by 1e-13 of the largest and tails of 1e-12,
+// against δ = 1e-3 and ρ = 0.3.
 func TestReleaseIsPrivateExactly(t *testing.T) {
 	for name, p := range settings() {
 		t.Run(name, func(t *testing.T) {
@@ -231,8 +237,8 @@ func TestReleaseIsPrivateExactly(t *testing.T) {
 	}
 }
 
-// The calibrated scales keep the guarantee in exact arithmetic, at full size: Σ (a/σ)² ≤ 2ρ and Σ a/s ≤ ε, and nothing is wasted but 1e-9
-// for the grid and rounding.
+// The calibrated scales keep the guarantee in exact arithmetic, at full size: Σ (a/σ)² ≤ 2ρ and Σ
+// a/s ≤ ε, and nothing is wasted but 1e-9 for the grid and rounding.
 func TestScalesExactly(t *testing.T) {
 	for name, p := range settings() {
 		for _, d := range []int{0, 1000} {
@@ -279,7 +285,8 @@ func TestScalesExactly(t *testing.T) {
 	}
 }
 
-// The sampler's law on the tiny grid is the one that was checked: χ² per coordinate, 1e-7 of false rejects each.
+// The sampler's law on the tiny grid is the one that was checked: χ² per coordinate, 1e-7 of false
+// rejects each.
 func TestNoiseFollowsTheLaw(t *testing.T) {
 	for name, p := range settings() {
 		l := tiny(t, p)

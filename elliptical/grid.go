@@ -5,21 +5,26 @@ import (
 	"math/big"
 )
 
-// Every coordinate has a grid of its own, a power of two. A coordinate of a row becomes an integer number of steps in [low, high], the
-// interval with its ends rounded outwards, and noise is drawn in steps, so all that is summed is an integer.
+// Every coordinate has a grid of its own, a power of two. A coordinate of a row becomes an integer
+// number of steps in [low, high], the interval with its ends rounded outwards, and noise is drawn
+// in steps, so all that is summed is an integer.
 //
-// Sensitivity on the grid, for rows: each is an integer in [low, high], so replacing one changes the sum by at most high − low steps, and
-// adding one changes the sum of deviations from centre by at most max(high − centre, centre − low). Sums saturate at ±2⁶¹ steps. Let a
-// row's integer v be one of the terms in a chain of saturating additions. What follows it is a chain of non-decreasing maps of slope at
-// most 1, so adding it moves the end by something between 0 and v, and replacing it by w by something between 0 and w − v. Rows that
-// leave the coordinate out have its zero z, the integer for 0, and v − z is what is summed; n·(z − centre) is added in the end, n the
-// number of rows. So one row more moves the sum by something between z − centre and v − centre, both deviations from centre of points in
-// [low, high]. ∎
+// Sensitivity on the grid, for rows: each is an integer in [low, high], so replacing one changes
+// the sum by at most high − low steps, and adding one changes the sum of deviations from centre by
+// at most max(high − centre, centre − low). Sums saturate at ±2⁶¹ steps. Let a row's integer v be
+// one of the terms in a chain of saturating additions. What follows it is a chain of non-decreasing
+// maps of slope at most 1, so adding it moves the end by something between 0 and v, and replacing
+// it by w by something between 0 and w − v. Rows that leave the coordinate out have its zero z, the
+// integer for 0, and v − z is what is summed; n·(z − centre) is added in the end, n the number of
+// rows. So one row more moves the sum by something between z − centre and v − centre, both
+// deviations from centre of points in [low, high]. ∎
 //
-// For a ready sum x, whose neighbours differ by at most K·step with an integer K: rounding to ⌊x/step + ½⌋ changes by at most K, because
-// that map does not decrease and moves by K when x does by K·step. Rounding halves to even or away from 0 has not this property: 0.5 and
-// 1.5 become 0 and 2. With a count, ⌊x/step + ½⌋ − n·centre for a ready sum x of n rows is formed exactly, and saturates only then: if x
-// saturated by itself, a row more of such sums would still take away a centre, which may be far more than the calibrated change. ∎
+// For a ready sum x, whose neighbours differ by at most K·step with an integer K: rounding to
+// ⌊x/step + ½⌋ changes by at most K, because that map does not decrease and moves by K when x does
+// by K·step. Rounding halves to even or away from 0 has not this property: 0.5 and 1.5 become 0 and
+// 2. With a count, ⌊x/step + ½⌋ − n·centre for a ready sum x of n rows is formed exactly, and
+// saturates only then: if x saturated by itself, a row more of such sums would still take away a
+// centre, which may be far more than the calibrated change. ∎
 
 const (
 	fineness = 32      // bits from the step to the width
@@ -35,9 +40,10 @@ type coordinate struct {
 	low, high, centre int64   // of a row's value, in steps
 }
 
-// gridded returns coordinate i with its grid, for noise of about the given scale: 2^bits steps to the width, fewer where the noise is 2⁴⁵
-// steps then, or the interval farther than 2³⁶ steps from 0. Rounding a row is off by half a step: 2⁻³³ of the width, 2⁻⁴⁵ of the noise
-// or 2⁻³⁶ of the distance from 0, whichever is most.
+// gridded returns coordinate i with its grid, for noise of about the given scale: 2^bits steps to
+// the width, fewer where the noise is 2⁴⁵ steps then, or the interval farther than 2³⁶ steps from
+// 0. Rounding a row is off by half a step: 2⁻³³ of the width, 2⁻⁴⁵ of the noise or 2⁻³⁶ of the
+// distance from 0, whichever is most.
 func (p Params) gridded(i int, scale float64, bits int) coordinate {
 	far := math.Abs(p.Min.At(i))
 	step := max(math.Ldexp(powerAbove(p.width(i)), -bits), math.Ldexp(powerAbove(scale), -45), math.Ldexp(powerAbove(far), -36))
@@ -61,8 +67,8 @@ func (p Params) box(i int, c coordinate) coordinate {
 	return c
 }
 
-// counted returns the coordinate of the count, for noise of about the given scale: steps of at most 1, fewer than 1 where the noise is
-// small, and more where it is 2⁴⁵ steps otherwise.
+// counted returns the coordinate of the count, for noise of about the given scale: steps of at most
+// 1, fewer than 1 where the noise is small, and more where it is 2⁴⁵ steps otherwise.
 func counted(scale float64, bits int) coordinate {
 	step := max(min(1, math.Ldexp(powerAbove(scale), -min(bits, 20))), math.Ldexp(powerAbove(scale), -45))
 	return coordinate{step: step, scale: scale, high: int64(math.Ceil(1 / step))}
@@ -109,7 +115,8 @@ func (c coordinate) steps(x float64) int64 {
 // entry returns what a row with the value x adds to the sum, in steps: within [low, high].
 func (c coordinate) entry(x float64) int64 { return min(max(c.steps(x), c.low), c.high) }
 
-// deviation returns ⌊x/step + ½⌋ − n·centre, saturating: a ready sum of n rows as deviations from the centre.
+// deviation returns ⌊x/step + ½⌋ − n·centre, saturating: a ready sum of n rows as deviations from
+// the centre.
 func (c coordinate) deviation(x float64, n int64) int64 {
 	s, y := c.steps(x), x/c.step
 	switch {

@@ -9,14 +9,15 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Mechanism is calibrated noise for sums of rows. It holds no data: each Release spends the guarantee of the Params again. It is
-// immutable and safe for concurrent use.
+// Mechanism is calibrated noise for sums of rows. It holds no data: each Release spends the
+// guarantee of the Params again. It is immutable and safe for concurrent use.
 type Mechanism struct {
 	params Params
 	law    law
 }
 
-// New returns the Mechanism of the Params, or an error that wraps [ErrParams]. It takes time in proportion to d.
+// New returns the Mechanism of the Params, or an error that wraps [ErrParams]. It takes time in
+// proportion to d.
 func New(p Params) (*Mechanism, error) {
 	p = p.resolved()
 	if err := p.validate(); err != nil {
@@ -38,16 +39,19 @@ func (m *Mechanism) Guarantee() budget.Guarantee { return m.params.guarantee() }
 // Len returns d, the number of coordinates.
 func (m *Mechanism) Len() int { return m.law.dim }
 
-// Variance returns the variance of the noise of coordinate i, in squared units of the data: σᵢ² for Gaussian noise, 2sᵢ² for Laplace
-// noise, and with Count the middle's square times the variance of the count besides. NaN if there is no such coordinate.
+// Variance returns the variance of the noise of coordinate i, in squared units of the data: σᵢ² for
+// Gaussian noise, 2sᵢ² for Laplace noise, and with Count the middle's square times the variance of
+// the count besides. NaN if there is no such coordinate.
 func (m *Mechanism) Variance(i int) float64 { return m.law.variance(i) }
 
-// ExpectedError returns E‖η‖ₚᵖ of the noise η for a finite power p > 0, else NaN: with shape b, Γ((p+1)/2)/(ρ^{p/2}·√π)·Σ(Δᵢ/bᵢ)ᵖ for
-// Gaussian noise under Replace (Lemma 4.7) and Γ(p+1)/εᵖ·Σ(Δᵢ/bᵢ)ᵖ for Laplace noise (Lemma 4.10).
+// ExpectedError returns E‖η‖ₚᵖ of the noise η for a finite power p > 0, else NaN: with shape b,
+// Γ((p+1)/2)/(ρ^{p/2}·√π)·Σ(Δᵢ/bᵢ)ᵖ for Gaussian noise under Replace (Lemma 4.7) and
+// Γ(p+1)/εᵖ·Σ(Δᵢ/bᵢ)ᵖ for Laplace noise (Lemma 4.10).
 func (m *Mechanism) ExpectedError(p float64) float64 { return m.law.expectedError(p) }
 
-// HalfWidth returns the half width of [Sum.Interval] for coordinate i: before any data is seen, how far the released value is from the
-// true one at the given confidence in [0, 1). NaN for other arguments.
+// HalfWidth returns the half width of [Sum.Interval] for coordinate i: before any data is seen, how
+// far the released value is from the true one at the given confidence in [0, 1). NaN for other
+// arguments.
 func (m *Mechanism) HalfWidth(i int, confidence float64) float64 {
 	if i < 0 || i >= m.law.dim {
 		return math.NaN()
@@ -55,14 +59,15 @@ func (m *Mechanism) HalfWidth(i int, confidence float64) float64 {
 	return m.law.halfWidth(i, confidence)
 }
 
-// Release adds noise to a ready sum of d coordinates, in the units of the data; with Count the number of rows follows as entry d. The
-// error wraps [ErrMismatch] if there are more or fewer entries, and [ErrParams] where Params.Ellipsoid is given, for which there is the
-// [Builder].
+// Release adds noise to a ready sum of d coordinates, in the units of the data; with Count the
+// number of rows follows as entry d. The error wraps [ErrMismatch] if there are more or fewer
+// entries, and [ErrParams] where Params.Ellipsoid is given, for which there is the [Builder].
 //
-// The caller answers for the sensitivity: sums of neighbours may differ by at most Δᵢ in coordinate i under Replace, and under AddRemove
-// by a row of the box. The bounds hold for the numbers as given. Floating-point sums of many rows may differ by more, so that only sums
-// of a few rows, of integers, or of rows rounded to a grid are safe to make outside; a [Builder] makes them from rows. NaN counts as 0
-// and infinities saturate, which no neighbour of a finite sum is.
+// The caller answers for the sensitivity: sums of neighbours may differ by at most Δᵢ in coordinate
+// i under Replace, and under AddRemove by a row of the box. The bounds hold for the numbers as
+// given. Floating-point sums of many rows may differ by more, so that only sums of a few rows, of
+// integers, or of rows rounded to a grid are safe to make outside; a [Builder] makes them from
+// rows. NaN counts as 0 and infinities saturate, which no neighbour of a finite sum is.
 func (m *Mechanism) Release(sum []float64) (*Sum, error) {
 	if m.law.dim == 0 {
 		return nil, bad("Min.Len()", 0, "a Mechanism that New made")
@@ -99,7 +104,8 @@ func (m *Mechanism) release(totals []int64) *Sum {
 	return &Sum{m.params, m.law, totals}
 }
 
-// sample draws the noise of one coordinate, in steps. The scale is at most maxScale steps, see drawable, so that the draw is exact.
+// sample draws the noise of one coordinate, in steps. The scale is at most maxScale steps, see
+// drawable, so that the draw is exact.
 func (l law) sample(src *noise.Source, c coordinate) int64 {
 	if l.laplace {
 		d, _ := noise.NewLaplace(c.scale) // valid: see calibrate

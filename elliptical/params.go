@@ -27,10 +27,11 @@ const (
 	maxDim    = 1 << 26
 )
 
-// Params are the public numbers of a release. They are comparable, and every method answers before any data is seen.
+// Params are the public numbers of a release. They are comparable, and every method answers before
+// any data is seen.
 //
-// Min and Max, or Ellipsoid, are required, and one guarantee: Rho, or Epsilon with or without Delta. All
-// other fields may be 0 or empty; what that means stands with each.
+// Min and Max, or Ellipsoid, are required, and one guarantee: Rho, or Epsilon with or without
+// Delta. All other fields may be 0 or empty; what that means stands with each.
 type Params struct {
 	// Min and Max are the ends of the intervals that the coordinates of a row
 	// are clamped to, in the units of the data, d numbers each, d at most 2²⁶
@@ -40,33 +41,40 @@ type Params struct {
 	// width 0 is the same in every row and not private; leave it out.
 	Min, Max Vector
 	// Ellipsoid stands in the place of Min and Max where coordinates are
-	// correlated: the matrix M of [PackSymmetric], d at most 512, such that rows
-	// x have xᵀM⁻¹x ≤ ¼ and so two rows differ by at most 1 in that norm; others
-	// are scaled to it. The noise is Gaussian of covariance in proportion to M,
-	// which no other Gaussian noise beats in any coordinate. Weights, Power,
-	// Shape and Count have no part in it.
+	// correlated: the matrix M of [PackSymmetric], d at most 512, such that
+	// rows x have xᵀM⁻¹x ≤ ¼ and so two rows differ by at most 1 in that norm;
+	// others are scaled to it. The noise is Gaussian of covariance in
+	// proportion to M, which no other Gaussian noise beats in any coordinate.
+	// Weights, Power, Shape and Count have no part in it.
 	Ellipsoid Vector
 
 	// Rho is ρ of ρ-zCDP by Gaussian noise, in [2⁻⁶⁰, 2²⁰], or 0 with Epsilon.
 	Rho float64
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰], or 0 where Rho is given.
 	Epsilon float64
-	// Delta is δ, in [1e-300, 1), of (ε, δ)-DP by Gaussian noise; with 0 the release is purely ε-private by Laplace noise.
+	// Delta is δ, in [1e-300, 1), of (ε, δ)-DP by Gaussian noise; with 0 the
+	// release is purely ε-private by Laplace noise.
 	Delta float64
-	// Relation says what neighbours are: budget.Replace, one row replaced by another; budget.AddRemove, one row more or less.
-	// 0 is Replace.
+	// Relation says what neighbours are: budget.Replace, one row replaced by
+	// another; budget.AddRemove, one row more or less. 0 is Replace.
 	Relation budget.Relation
 
-	// Power is the p of the error E‖η‖ₚᵖ = Σ E|ηᵢ|ᵖ that the noise η is shaped for, in [2⁻¹⁰, 64]. 0 is 2, the mean squared error.
+	// Power is the p of the error E‖η‖ₚᵖ = Σ E|ηᵢ|ᵖ that the noise η is shaped
+	// for, in [2⁻¹⁰, 64]. 0 is 2, the mean squared error.
 	Power float64
-	// Shape says how the noise is spread over the coordinates. 0 is Optimal, for the Power.
+	// Shape says how the noise is spread over the coordinates. 0 is Optimal,
+	// for the Power.
 	Shape Shape
-	// Weights are b₁, …, b_d of Algorithms 15 and 16 for Shape Weighted, in any unit, each in [2⁻¹⁰⁰, 2¹⁰⁰]: the noise of coordinate i is
-	// in proportion to aᵢ/bᵢ, its sensitivity (Δᵢ under Replace) by bᵢ. Empty for the other Shapes.
+	// Weights are b₁, …, b_d of Algorithms 15 and 16 for Shape Weighted, in any
+	// unit, each in [2⁻¹⁰⁰, 2¹⁰⁰]: the noise of coordinate i is in proportion
+	// to aᵢ/bᵢ, its sensitivity (Δᵢ under Replace) by bᵢ. Empty for the other
+	// Shapes.
 	Weights Vector
-	// Count releases the number of rows too, where that is private and intervals are not around 0: each row then counts from the middle
-	// of its intervals, which under AddRemove halves what it can change, and the noisy count, times the middle, is added back. It needs
-	// AddRemove, Shape Optimal and at least one interval whose middle is not 0.
+	// Count releases the number of rows too, where that is private and
+	// intervals are not around 0: each row then counts from the middle of its
+	// intervals, which under AddRemove halves what it can change, and the noisy
+	// count, times the middle, is added back. It needs AddRemove, Shape Optimal
+	// and at least one interval whose middle is not 0.
 	Count bool
 }
 
@@ -78,7 +86,8 @@ const (
 	Optimal Shape = iota
 	// Spherical is the same noise in every coordinate: the plain Gaussian and Laplace mechanisms.
 	Spherical
-	// MinimumVolume is noise in proportion to the sensitivity: the ellipsoid of minimum volume around the box.
+	// MinimumVolume is noise in proportion to the sensitivity: the ellipsoid of minimum volume
+	// around the box.
 	MinimumVolume
 	// Weighted takes b from Weights.
 	Weighted
@@ -116,7 +125,8 @@ func (p Params) validateGuarantee() error {
 	return limits.Relation("elliptical", p.Relation)
 }
 
-// validate checks resolved Params, but for what only the calibration finds: see factor and drawable.
+// validate checks resolved Params, but for what only the calibration finds: see factor and
+// drawable.
 func (p Params) validate() error {
 	if err := p.validateGuarantee(); err != nil {
 		return err
@@ -178,8 +188,8 @@ func (p Params) replace() bool { return p.Relation == budget.Replace }
 // laplace reports whether the noise is Laplace noise.
 func (p Params) laplace() bool { return p.Rho == 0 && p.Delta == 0 }
 
-// Guarantee returns what the release of these Params promises under the Relation: ρ-zCDP, (ε, δ)-DP or ε-DP. Invalid Params promise
-// nothing. It takes as long as [New].
+// Guarantee returns what the release of these Params promises under the Relation: ρ-zCDP, (ε, δ)-DP
+// or ε-DP. Invalid Params promise nothing. It takes as long as [New].
 func (p Params) Guarantee() budget.Guarantee {
 	m, err := New(p)
 	if err != nil {
@@ -201,8 +211,9 @@ func (p Params) guarantee() budget.Guarantee {
 	return budget.Guarantee{}
 }
 
-// Variance returns the variance of the noise of coordinate i, in squared units of the data; NaN for invalid Params or no such coordinate.
-// It takes time in proportion to d: for many coordinates make a [Mechanism] once.
+// Variance returns the variance of the noise of coordinate i, in squared units of the data; NaN for
+// invalid Params or no such coordinate. It takes time in proportion to d: for many coordinates make
+// a [Mechanism] once.
 func (p Params) Variance(i int) float64 {
 	m, err := New(p)
 	if err != nil {
@@ -211,8 +222,8 @@ func (p Params) Variance(i int) float64 {
 	return m.Variance(i)
 }
 
-// ExpectedError returns E‖η‖ₚᵖ = Σ E|ηᵢ|ᵖ of the noise η, for any power > 0, whatever the Power that its shape is for. NaN for invalid
-// Params and powers.
+// ExpectedError returns E‖η‖ₚᵖ = Σ E|ηᵢ|ᵖ of the noise η, for any power > 0, whatever the Power
+// that its shape is for. NaN for invalid Params and powers.
 func (p Params) ExpectedError(power float64) float64 {
 	m, err := New(p)
 	if err != nil {

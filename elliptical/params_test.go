@@ -86,8 +86,8 @@ func TestParamsAreChecked(t *testing.T) {
 	}
 }
 
-// Both ends of an interval are asked for: a width alone once stood for an interval around 0, in which the
-// age of 48 in [0, 100] became 41.
+// Both ends of an interval are asked for: a width alone once stood for an interval around 0, in
+// which the age of 48 in [0, 100] became 41.
 func TestBothEndsOfAnInterval(t *testing.T) {
 	for _, p := range []Params{{Max: VectorOf(100), Rho: limits.MaxRho}, {Min: VectorOf(0), Rho: limits.MaxRho}} {
 		require.ErrorIs(t, second(NewBuilder(p)), ErrParams)
@@ -153,8 +153,9 @@ func TestExtremeParams(t *testing.T) {
 	}
 }
 
-// Steps of the grid are 2⁻⁴⁵ of the noise at least. With noise of 2³⁰ widths and more than 2¹⁴ coordinates, these alone would be more than
-// all widths; noise that is calibrated to them is too large for the grid, and cannot be drawn.
+// Steps of the grid are 2⁻⁴⁵ of the noise at least. With noise of 2³⁰ widths and more than 2¹⁴
+// coordinates, these alone would be more than all widths; noise that is calibrated to them is too
+// large for the grid, and cannot be drawn.
 func TestNoiseCanAlwaysBeDrawn(t *testing.T) {
 	for _, p := range []Params{{Epsilon: limits.MinEpsilon, Shape: Spherical}, {Epsilon: limits.MinEpsilon, Power: maxPower}, {Epsilon: limits.MinEpsilon, Delta: limits.MinDelta, Shape: Spherical}} {
 		refused, many := 0, 1<<16

@@ -2,26 +2,30 @@ package elliptical
 
 import "math"
 
-// How noise is spread. Coordinate i has noise of scale τᵢ·s (standard deviation, or Laplace scale) with a common s that the guarantee
-// decides, and sensitivity aᵢ; bᵢ of Algorithms 15 and 16 is in proportion to aᵢ/τᵢ.
+// How noise is spread. Coordinate i has noise of scale τᵢ·s (standard deviation, or Laplace scale)
+// with a common s that the guarantee decides, and sensitivity aᵢ; bᵢ of Algorithms 15 and 16 is in
+// proportion to aᵢ/τᵢ.
 //
-// Privacy (Lemmas 4.6 and 4.9). Coordinate i divided by τᵢ is a query of sensitivity aᵢ/τᵢ, all of them together of ℓ₂ sensitivity ‖a/τ‖₂
-// (ℓ₁: ‖a/τ‖₁), and it gets noise of one scale s: the plain Gaussian (Laplace) mechanism. Multiplying by τᵢ is post-processing. So every
-// τ is private with s calibrated to S = ‖a/τ‖: the shape is a matter of accuracy alone, and of public numbers. ∎
+// Privacy (Lemmas 4.6 and 4.9). Coordinate i divided by τᵢ is a query of sensitivity aᵢ/τᵢ, all of
+// them together of ℓ₂ sensitivity ‖a/τ‖₂ (ℓ₁: ‖a/τ‖₁), and it gets noise of one scale s: the plain
+// Gaussian (Laplace) mechanism. Multiplying by τᵢ is post-processing. So every τ is private with s
+// calibrated to S = ‖a/τ‖: the shape is a matter of accuracy alone, and of public numbers. ∎
 //
-// The optimum (Lemmas 4.8 and 4.11), derived in another way. With q = 2 for Gaussian and q = 1 for Laplace noise, the error is a constant
-// times Sᵖ·Σ τᵢᵖ. By Hölder's inequality with the exponents (p+q)/p and (p+q)/q,
+// The optimum (Lemmas 4.8 and 4.11), derived in another way. With q = 2 for Gaussian and q = 1 for
+// Laplace noise, the error is a constant times Sᵖ·Σ τᵢᵖ. By Hölder's inequality with the exponents
+// (p+q)/p and (p+q)/q,
 //
 //	Σ aᵢ^{pq/(p+q)} = Σ (aᵢ/τᵢ)^{pq/(p+q)}·τᵢ^{pq/(p+q)} ≤ (Σ (aᵢ/τᵢ)^q)^{p/(p+q)}·(Σ τᵢᵖ)^{q/(p+q)},
 //
-// so Sᵖ·Σ τᵢᵖ ≥ (Σ aᵢ^{pq/(p+q)})^{(p+q)/q} = ‖a‖ᵖ in the norm of index pq/(p+q), with equality where (aᵢ/τᵢ)^q ∝ τᵢᵖ: τᵢ = aᵢ^{q/(p+q)}.
-// ∎ That is Theorems 4.1 and 4.2, for every p > 0. For the box no Gaussian noise of any covariance does better: with W the inverse
-// covariance the constraint max vᵀWv ≤ 2ρ over the box is convex in W, and so is the error, Σ ((W⁻¹)ᵢᵢ)^{p/2} up to a constant, as
-// 1/(W⁻¹)ᵢᵢ = min{vᵀWv : vᵢ = 1} is concave in W; both stay as they are when signs of coordinates are turned; averaging W over all turns
-// leaves its diagonal, no worse. ∎
+// so Sᵖ·Σ τᵢᵖ ≥ (Σ aᵢ^{pq/(p+q)})^{(p+q)/q} = ‖a‖ᵖ in the norm of index pq/(p+q), with equality
+// where (aᵢ/τᵢ)^q ∝ τᵢᵖ: τᵢ = aᵢ^{q/(p+q)}. ∎ That is Theorems 4.1 and 4.2, for every p > 0. For
+// the box no Gaussian noise of any covariance does better: with W the inverse covariance the
+// constraint max vᵀWv ≤ 2ρ over the box is convex in W, and so is the error, Σ ((W⁻¹)ᵢᵢ)^{p/2} up
+// to a constant, as 1/(W⁻¹)ᵢᵢ = min{vᵀWv : vᵢ = 1} is concave in W; both stay as they are when
+// signs of coordinates are turned; averaging W over all turns leaves its diagonal, no worse. ∎
 
-// shape returns τ, any multiple of it, for the sensitivities a; with Count one more for the noise of the count, middle being what it is
-// multiplied by.
+// shape returns τ, any multiple of it, for the sensitivities a; with Count one more for the noise
+// of the count, middle being what it is multiplied by.
 func (p Params) shape(a, middle []float64) []float64 {
 	tau := make([]float64, len(a), len(a)+1)
 	for i, x := range a {
@@ -50,18 +54,23 @@ func (p Params) exponent() float64 {
 	return 2 / (p.Power + 2)
 }
 
-// With the count, coordinate i has noise ηᵢ + cᵢ·η₀, cᵢ the middle and η₀ the noise of the count, whose sensitivity is 1. The shape is
-// the minimum of Σ (τᵢ² + cᵢ²τ₀²)^{p/2} with ‖(a, 1)/τ‖ = 1: for Gaussian noise and for p = 2 that is the error itself, else Laplace
-// noise's up to a factor near 1.
+// With the count, coordinate i has noise ηᵢ + cᵢ·η₀, cᵢ the middle and η₀ the noise of the count,
+// whose sensitivity is 1. The shape is the minimum of Σ (τᵢ² + cᵢ²τ₀²)^{p/2} with ‖(a, 1)/τ‖ = 1:
+// for Gaussian noise and for p = 2 that is the error itself, else Laplace noise's up to a factor
+// near 1.
 //
-// p = 2. The sum is Σ τᵢ² + ‖c‖₂²·τ₀², so the count is one more coordinate of sensitivity ‖c‖₂ by Lemmas 4.8 and 4.11. For Gaussian noise
-// the error is (Σ aᵢ + ‖c‖₂)²/(2ρ); for intervals [0, Δᵢ], a = c = Δ/2, that is ((‖Δ‖₁ + ‖Δ‖₂)/2)²/(2ρ) instead of ‖Δ‖₁²/(2ρ).
+// p = 2. The sum is Σ τᵢ² + ‖c‖₂²·τ₀², so the count is one more coordinate of sensitivity ‖c‖₂ by
+// Lemmas 4.8 and 4.11. For Gaussian noise the error is (Σ aᵢ + ‖c‖₂)²/(2ρ); for intervals [0, Δᵢ],
+// a = c = Δ/2, that is ((‖Δ‖₁ + ‖Δ‖₂)/2)²/(2ρ) instead of ‖Δ‖₁²/(2ρ).
 //
-// Other p. In uᵢ = τᵢ^{−q} each summand is log-convex and the constraint linear, so every local minimum is the minimum. Given τ the sum
-// with weights wᵢ = (τᵢ² + cᵢ²τ₀²)^{p/2−1}, Σ wᵢ(τᵢ² + cᵢ²τ₀²), touches it, from above for p ≤ 2, and has its minimum at τᵢ ∝
-// (aᵢ^q/wᵢ)^{1/(q+2)}, τ₀ ∝ (1/Σ wᵢcᵢ²)^{1/(q+2)}. Going there by an exponent s multiplies what is wrong in ln τ by about 1 − s where the
-// count's noise is most of a coordinate's, and by 1 − sr, r = (q+p)/(q+2), where it is none. The iteration takes s = 2/(1 + r), which makes
-// the two equal but for the sign, and half of it from where that was no better (for p ≤ 2 any exponent up to 1 is better). Each τ is private.
+// Other p. In uᵢ = τᵢ^{−q} each summand is log-convex and the constraint linear, so every local
+// minimum is the minimum. Given τ the sum with weights wᵢ = (τᵢ² + cᵢ²τ₀²)^{p/2−1}, Σ
+// wᵢ(τᵢ² + cᵢ²τ₀²), touches it, from above for p ≤ 2, and has its minimum at
+// τᵢ ∝ (aᵢ^q/wᵢ)^{1/(q+2)}, τ₀ ∝ (1/Σ wᵢcᵢ²)^{1/(q+2)}. Going there by an exponent s multiplies
+// what is wrong in ln τ by about 1 − s where the count's noise is most of a coordinate's, and by
+// 1 − sr, r = (q+p)/(q+2), where it is none. The iteration takes s = 2/(1 + r), which makes the two
+// equal but for the sign, and half of it from where that was no better (for p ≤ 2 any exponent up
+// to 1 is better). Each τ is private.
 const (
 	countRounds = 100
 	leastSpeed  = 0x1p-10 // no smaller exponent is tried: the minimum is found to what float64 can tell
@@ -103,7 +112,8 @@ func (p Params) shapeWithCount(a, middle []float64) []float64 {
 	return inUnits(best, unit)
 }
 
-// inUnits multiplies the scales of the coordinates by the unit that their sensitivities were measured in.
+// inUnits multiplies the scales of the coordinates by the unit that their sensitivities were
+// measured in.
 func inUnits(tau []float64, unit float64) []float64 {
 	for i := range len(tau) - 1 {
 		tau[i] *= unit
@@ -116,8 +126,9 @@ func countError(tau, c []float64, power float64) float64 {
 	return logSum(len(c), func(i int) float64 { return power * math.Log(math.Hypot(tau[i], c[i]*tau[len(c)])) })
 }
 
-// countStep is one round: toward the minimum for the weights at τ, by the exponent speed, with ‖sensitivity/τ‖ = 1. It works with
-// logarithms, since powers of up to maxPower of small and large numbers are beyond float64.
+// countStep is one round: toward the minimum for the weights at τ, by the exponent speed, with
+// ‖sensitivity/τ‖ = 1. It works with logarithms, since powers of up to maxPower of small and large
+// numbers are beyond float64.
 func countStep(tau, sensitivity, c []float64, q, power, speed float64) []float64 {
 	d := len(c)
 	next := make([]float64, d+1)

@@ -74,10 +74,11 @@ func TestExpectedErrorIsTheTheorems(t *testing.T) {
 	}
 }
 
-// The error that is measured is the error of the theorems within 1 % for p = 1, 2, 3 and Δ of length 1000. The number of draws is such
-// that 1 % is at least 5.2 standard errors (2e-7, and less than 1e-6 with the skewness of the sums). For p = 1 and 2 whole releases are
-// made, (5.2/.01)²·v of them with v the variance of ‖η‖ₚᵖ/E‖η‖ₚᵖ. For p = 3 coordinates, which are independent, are drawn in proportion
-// to the standard deviation sᵢ of |ηᵢ|³, (5.2/.01)²·sᵢ·Σs/(E‖η‖₃³)² times.
+// The error that is measured is the error of the theorems within 1 % for p = 1, 2, 3 and Δ of
+// length 1000. The number of draws is such that 1 % is at least 5.2 standard errors (2e-7, and less
+// than 1e-6 with the skewness of the sums). For p = 1 and 2 whole releases are made, (5.2/.01)²·v
+// of them with v the variance of ‖η‖ₚᵖ/E‖η‖ₚᵖ. For p = 3 coordinates, which are independent, are
+// drawn in proportion to the standard deviation sᵢ of |ηᵢ|³, (5.2/.01)²·sᵢ·Σs/(E‖η‖₃³)² times.
 func TestErrorIsMeasured(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many releases")
@@ -124,7 +125,8 @@ func TestErrorIsMeasured(t *testing.T) {
 	}
 }
 
-// Lemmas 4.8 and 4.11: none of 300 other shapes has a smaller error, small steps away from the optimum included.
+// Lemmas 4.8 and 4.11: none of 300 other shapes has a smaller error, small steps away from the
+// optimum included.
 func TestNoShapeIsBetter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2)) // public numbers
 	for _, d := range []int{2, 20} {
@@ -195,7 +197,8 @@ func TestCountTrick(t *testing.T) {
 	}
 }
 
-// The shape with a count is a minimum, for small and large powers: no shape near or far has a smaller error.
+// The shape with a count is a minimum, for small and large powers: no shape near or far has a
+// smaller error.
 func TestShapeWithCountIsOptimal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12)) // public numbers
 	for _, a := range [][]float64{{1, 0.3, 2}, {1, 0x1p-40, 0x1p-90}} {

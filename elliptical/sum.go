@@ -10,8 +10,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Sum is a released sum of rows: public, immutable, safe for concurrent readers. All that it computes is post-processing and costs no
-// budget. Divided by a number of rows n it is a mean, and its errors in proportion.
+// Sum is a released sum of rows: public, immutable, safe for concurrent readers. All that it
+// computes is post-processing and costs no budget. Divided by a number of rows n it is a mean, and
+// its errors in proportion.
 type Sum struct {
 	params Params
 	law    law
@@ -27,9 +28,9 @@ func (s *Sum) Guarantee() budget.Guarantee { return s.params.guarantee() }
 // Len returns d, the number of coordinates.
 func (s *Sum) Len() int { return s.law.dim }
 
-// Estimate returns the noisy sum of coordinate i, in the units of the data: unbiased, but for rows outside their interval and the
-// rounding of rows to the grid, each by at most 2⁻³³ of the width, 2⁻⁴⁵ of the noise, or 2⁻³⁶ of the interval's distance from 0. NaN if
-// there is no such coordinate.
+// Estimate returns the noisy sum of coordinate i, in the units of the data: unbiased, but for rows
+// outside their interval and the rounding of rows to the grid, each by at most 2⁻³³ of the width,
+// 2⁻⁴⁵ of the noise, or 2⁻³⁶ of the interval's distance from 0. NaN if there is no such coordinate.
 func (s *Sum) Estimate(i int) float64 {
 	if i < 0 || i >= s.law.dim {
 		return math.NaN()
@@ -84,11 +85,13 @@ func (s *Sum) CountVariance() float64 {
 	return square(s.law.deviation(s.law.dim))
 }
 
-// Variance returns the variance of the noise of coordinate i, in squared units of the data; NaN if there is no such coordinate.
+// Variance returns the variance of the noise of coordinate i, in squared units of the data; NaN if
+// there is no such coordinate.
 func (s *Sum) Variance(i int) float64 { return s.law.variance(i) }
 
-// Covariance returns the covariance of the noise as a new matrix: diagonal but for Count, which all coordinates share, and Ellipsoid. It
-// needs d² numbers of memory, and returns nil for the zero Sum and for d above 2¹⁴.
+// Covariance returns the covariance of the noise as a new matrix: diagonal but for Count, which all
+// coordinates share, and Ellipsoid. It needs d² numbers of memory, and returns nil for the zero Sum
+// and for d above 2¹⁴.
 func (s *Sum) Covariance() *mat.SymDense {
 	if s.law.dim == 0 || s.law.dim > 1<<14 {
 		return nil
@@ -105,9 +108,10 @@ func (s *Sum) Covariance() *mat.SymDense {
 // ExpectedError returns E‖η‖ₚᵖ of the noise η that was added: see [Mechanism.ExpectedError].
 func (s *Sum) ExpectedError(p float64) float64 { return s.law.expectedError(p) }
 
-// Interval returns bounds that hold the true sum of coordinate i, of rows as they were rounded to the grid (see [Sum.Estimate]) or ready,
-// with the given confidence over the noise, for any one coordinate fixed before the release. NaN if there is no such coordinate, and for a
-// confidence outside [0, 1).
+// Interval returns bounds that hold the true sum of coordinate i, of rows as they were rounded to
+// the grid (see [Sum.Estimate]) or ready, with the given confidence over the noise, for any one
+// coordinate fixed before the release. NaN if there is no such coordinate, and for a confidence
+// outside [0, 1).
 func (s *Sum) Interval(i int, confidence float64) (lo, hi float64) {
 	if i < 0 || i >= s.law.dim {
 		return math.NaN(), math.NaN()

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// Vector is an immutable list of public numbers, one for each coordinate, that is comparable with == (and so are the [Params] that hold
-// it). The zero Vector is empty.
+// Vector is an immutable list of public numbers, one for each coordinate, that is comparable with
+// == (and so are the [Params] that hold it). The zero Vector is empty.
 type Vector struct {
 	bits string // the IEEE 754 bits of the numbers, eight bytes each: a string is immutable and comparable
 }

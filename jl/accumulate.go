@@ -5,12 +5,15 @@ import (
 	"math/bits"
 )
 
-// How a Builder sums. Sums saturate, and whether one does is not asked of each sum each time: load is the sum of the sizes of all values so
-// far, rounded up, and no row is further from 0. As long as it is below 2⁶¹, where rows saturate, no row has saturated or does now, and the
-// plain sum is the same as the saturating one. Once it is not, which takes more than 2⁴⁰ times the sensitivity, all that follows goes the
-// slow way. Only rows that a table points to are summed so; other sums cost more than the question.
+// How a Builder sums. Sums saturate, and whether one does is not asked of each sum each time: load
+// is the sum of the sizes of all values so far, rounded up, and no row is further from 0. As long
+// as it is below 2⁶¹, where rows saturate, no row has saturated or does now, and the plain sum is
+// the same as the saturating one. Once it is not, which takes more than 2⁴⁰ times the sensitivity,
+// all that follows goes the slow way. Only rows that a table points to are summed so; other sums
+// cost more than the question.
 
-// Values of a size below small, in steps, go the shortest way, a chunk of them at a time: even together they are far below 2⁶¹.
+// Values of a size below small, in steps, go the shortest way, a chunk of them at a time: even
+// together they are far below 2⁶¹.
 const (
 	chunk = 64
 	small = 1 << 40
@@ -114,7 +117,8 @@ func (s *state) addTable(x []float64) {
 	}
 }
 
-// addSingles adds the small values at the front, a chunk at most, to one row each, and returns their number.
+// addSingles adds the small values at the front, a chunk at most, to one row each, and returns
+// their number.
 func (s *state) addSingles(table []uint32, values []float64) (n int) {
 	sums, inverse, sizes := s.sums, s.inverse, uint64(0)
 	table = table[:len(values)]

@@ -26,7 +26,8 @@ func BenchmarkGonumDense(b *testing.B) {
 	}
 }
 
-// The projection of a dense vector, without the noise: AddDense, and the transform where the vector is held.
+// The projection of a dense vector, without the noise: AddDense, and the transform where the vector
+// is held.
 func BenchmarkProject(b *testing.B) {
 	x := benchVector(4096)
 	for name, p := range map[string]Params{

@@ -13,8 +13,9 @@ import (
 // secret is the private data of a Builder.
 type secret = private.State[state]
 
-// Builder sums a vector, or its sketch. It holds private data: it prints nothing of it, encodes nothing, and Release is the only way out.
-// One goroutine at a time may use it; concurrent use panics, if it is noticed.
+// Builder sums a vector, or its sketch. It holds private data: it prints nothing of it, encodes
+// nothing, and Release is the only way out. One goroutine at a time may use it; concurrent use
+// panics, if it is noticed.
 type Builder struct {
 	secret
 	guarantee budget.Guarantee
@@ -42,9 +43,10 @@ type setup struct {
 	inverse float64 // 1/step
 }
 
-// New returns an empty Builder, or an error that wraps [ErrParams]. It draws the transform, which takes up to 10 ns for each coordinate and
-// block of an SJLT with tables (Dim·s ≤ 2²²), and up to 20 ns for each entry of a Normal or an FJLT matrix. [Builder.Sibling] is the cheap
-// way to further Builders.
+// New returns an empty Builder, or an error that wraps [ErrParams]. It draws the transform, which
+// takes up to 10 ns for each coordinate and block of an SJLT with tables (Dim·s ≤ 2²²), and up to
+// 20 ns for each entry of a Normal or an FJLT matrix. [Builder.Sibling] is the cheap way to further
+// Builders.
 func New(p Params) (*Builder, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
@@ -83,8 +85,9 @@ func (p setup) builder() *Builder {
 	return &Builder{private.New(state{setup: p, sums: make([]fixed, n)}), promise}
 }
 
-// Sibling returns an empty Builder of the same Params that shares the transform, for the next vector. The error wraps [ErrReleased]: what
-// is released has given up its transform, so ask before.
+// Sibling returns an empty Builder of the same Params that shares the transform, for the next
+// vector. The error wraps [ErrReleased]: what is released has given up its transform, so ask
+// before.
 func (b *Builder) Sibling() (*Builder, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -95,14 +98,17 @@ func (b *Builder) Sibling() (*Builder, error) {
 	return s.setup.builder(), nil
 }
 
-// Guarantee returns what the release promises, also after it. That of the zero Builder promises nothing.
+// Guarantee returns what the release promises, also after it. That of the zero Builder promises
+// nothing.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds the value, in the units of the data, to the coordinate. It takes O(s) for an SJLT, O(k) for Rademacher signs, O(1) where the
-// vector is held, and allocates nothing. Negative values take away. NaN counts as 0, an index outside [0, Dim) is ignored, and values and
-// sums saturate at ±[Params.Limit]. With Integers a value is rounded to the nearest integer.
+// Add adds the value, in the units of the data, to the coordinate. It takes O(s) for an SJLT, O(k)
+// for Rademacher signs, O(1) where the vector is held, and allocates nothing. Negative values take
+// away. NaN counts as 0, an index outside [0, Dim) is ignored, and values and sums saturate at
+// ±[Params.Limit]. With Integers a value is rounded to the nearest integer.
 //
-// What makes two inputs neighbours is the change of the values that are added: the sizes of all changes of a coordinate add up.
+// What makes two inputs neighbours is the change of the values that are added: the sizes of all
+// changes of a coordinate add up.
 //
 // After Release, and on a Builder that New did not make, Add does nothing: the release is final.
 func (b *Builder) Add(index uint64, value float64) {
@@ -134,11 +140,12 @@ func (b *Builder) AddDense(x []float64) {
 	private.Leave(b.secret)
 }
 
-// Merge adds what the other Builder holds, as if all had been added to this one; the other one gives up its data, and counts as released.
-// It is for parts of one vector in hands that trust each other: nothing is released, and one release of the sum is all that is spent.
+// Merge adds what the other Builder holds, as if all had been added to this one; the other one
+// gives up its data, and counts as released. It is for parts of one vector in hands that trust each
+// other: nothing is released, and one release of the sum is all that is spent.
 //
-// The error wraps [ErrMismatch] if the Params differ or the other Builder is this one, and [ErrReleased] if either was released. Then
-// nothing has changed.
+// The error wraps [ErrMismatch] if the Params differ or the other Builder is this one, and
+// [ErrReleased] if either was released. Then nothing has changed.
 func (b *Builder) Merge(other *Builder) error {
 	const doing = "jl: Merge: a Builder"
 	if other == nil {
@@ -168,11 +175,12 @@ func (b *Builder) Merge(other *Builder) error {
 	return nil
 }
 
-// Released reports whether the Builder has been released, and Add therefore ignores what it is given.
+// Released reports whether the Builder has been released, and Add therefore ignores what it is
+// given.
 func (b *Builder) Released() bool { return private.Released(b.secret) }
 
-// Release spends the budget and returns the private sketch. The Builder gives up its data; a second Release returns an error that wraps
-// [ErrReleased].
+// Release spends the budget and returns the private sketch. The Builder gives up its data; a second
+// Release returns an error that wraps [ErrReleased].
 func (b *Builder) Release() (*Sketch, error) {
 	s, err := private.Take(b.secret, "jl: Release: the Builder")
 	if err != nil {
@@ -181,7 +189,8 @@ func (b *Builder) Release() (*Sketch, error) {
 	return s.release(), nil
 }
 
-// release rounds the sums, applies the matrix if that has not happened, and adds the noise on the side where it belongs.
+// release rounds the sums, applies the matrix if that has not happened, and adds the noise on the
+// side where it belongs.
 func (s *state) release() *Sketch {
 	values, draw := s.rounded(), s.law.sampler(&s.src)
 	if s.law.input {

@@ -30,7 +30,8 @@ func kinds() []Params {
 			Norm: L2}}
 }
 
-// The order of the values, shards that are merged, a dense vector and what is outside Dim make no difference.
+// The order of the values, shards that are merged, a dense vector and what is outside Dim make no
+// difference.
 func TestStreams(t *testing.T) {
 	for _, p := range kinds() {
 		a := newBuilder(t, p)
@@ -184,8 +185,8 @@ func TestMerge(t *testing.T) {
 	require.False(t, b.Released())
 }
 
-// Whatever the load says, sums are those of the definition, with saturation: every way to add against plain arithmetic, values of all
-// sizes, before and after the load is used up.
+// Whatever the load says, sums are those of the definition, with saturation: every way to add
+// against plain arithmetic, values of all sizes, before and after the load is used up.
 func TestSumsAgainstDefinition(t *testing.T) {
 	for _, p := range []Params{{Dim: 200, Rows: 8}, {Dim: 200, Rows: 8, Sparsity: 4}, {Dim: 200, Rows: 8, Integers: true},
 		{Dim: 200, Rows: 8, Transform: SRHT}} {

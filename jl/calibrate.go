@@ -6,26 +6,33 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// The sensitivity on the machine. All lengths are in steps of the grid, A is the integer matrix, p = 1 or 2 the norm for the noise, N the
-// greatest ‖Ad‖_p over neighbours at distance 1. The inputs are two sequences of added values; let dⱼ be the sum of the sizes of the
-// changes of what is added to coordinate j. Neighbours have ‖d‖ ≤ Δ in the norm of the relation. For two vectors x, x′, added each
-// coordinate once, d = |x − x′|.
+// The sensitivity on the machine. All lengths are in steps of the grid, A is the integer matrix,
+// p = 1 or 2 the norm for the noise, N the greatest ‖Ad‖_p over neighbours at distance 1. The
+// inputs are two sequences of added values; let dⱼ be the sum of the sizes of the changes of what
+// is added to coordinate j. Neighbours have ‖d‖ ≤ Δ in the norm of the relation. For two vectors x,
+// x′, added each coordinate once, d = |x − x′|.
 //
-//   - A value is cut to 2⁻⁶³ of a step. Fewer than 2⁶³ values are added, so that is a change of d by less than 1 in all.
-//   - Where the sketch is updated, row i changes by at most (|A|d)ᵢ, though it may saturate in between: clamping moves no two numbers
-//     apart. The norms of |A|d and of Ad have the same bounds: under L1 those are norms of columns, under L2 they are for an SJLT, whose
-//     bounds are in terms of |A|. Each row is rounded to a step, which moves it by less than 1 more: N·(Δ + 1) + k^{1/p}.
-//   - Where the vector is held, coordinate j changes by at most dⱼ, saturated or not, and is rounded, less than 1 more for each. A is then
-//     applied in exact integers, which the limit of the totals keeps below 2⁶²: N·(Δ + 1 + Dim^{1/q}), q the norm of the relation.
+//   - A value is cut to 2⁻⁶³ of a step. Fewer than 2⁶³ values are added, so that is a change of d
+//     by less than 1 in all.
+//   - Where the sketch is updated, row i changes by at most (|A|d)ᵢ, though it may saturate in
+//     between: clamping moves no two numbers apart. The norms of |A|d and of Ad have the same
+//     bounds: under L1 those are norms of columns, under L2 they are for an SJLT, whose bounds are
+//     in terms of |A|. Each row is rounded to a step, which moves it by less than 1 more:
+//     N·(Δ + 1) + k^{1/p}.
+//   - Where the vector is held, coordinate j changes by at most dⱼ, saturated or not, and is
+//     rounded, less than 1 more for each. A is then applied in exact integers, which the limit of
+//     the totals keeps below 2⁶²: N·(Δ + 1 + Dim^{1/q}), q the norm of the relation.
 //   - Integers are not rounded: N·Δ.
 //
-// As functions of Δ these bounds grow at most in proportion to it. So inputs at the distance mΔ, m ≥ 1, differ by at most m
-// sensitivities, also where there are no m − 1 integer vectors between them: that is what a unit of budget.L1 or budget.L2 says of
-// groups. (Integers at ℓ₂ distance Δ have an ℓ₁ distance of at most Δ² too, as |d| ≤ d². Noise made for that would be less where Δ is
-// small, but at the distance mΔ it would be m² sensitivities. It is that of L1 with a Sensitivity of Δ², to be asked for as such.)
+// As functions of Δ these bounds grow at most in proportion to it. So inputs at the distance mΔ,
+// m ≥ 1, differ by at most m sensitivities, also where there are no m − 1 integer vectors between
+// them: that is what a unit of budget.L1 or budget.L2 says of groups. (Integers at ℓ₂ distance Δ
+// have an ℓ₁ distance of at most Δ² too, as |d| ≤ d². Noise made for that would be less where Δ is
+// small, but at the distance mΔ it would be m² sensitivities. It is that of L1 with a Sensitivity
+// of Δ², to be asked for as such.)
 //
-// So the noise, added to integers of that sensitivity, is an ideal mechanism followed by rounding. With noise on the input, A is the
-// identity here.
+// So the noise, added to integers of that sensitivity, is an ideal mechanism followed by rounding.
+// With noise on the input, A is the identity here.
 
 // calibration is what New needs to know of the noise.
 type calibration struct {
@@ -64,13 +71,15 @@ func (p Params) calibrate(m bounded) (calibration, error) {
 	return pure, nil
 }
 
-// variance returns the variance of the estimated squared distance of two sketches with the noise at SquaredLength.
+// variance returns the variance of the estimated squared distance of two sketches with the noise at
+// SquaredLength.
 func (p Params) variance(l law) float64 {
 	n := p.noiseOf(l)
 	return p.spread().distance(n.plus(n), p.SquaredLength, 0)
 }
 
-// calibrateKind returns the grid, the scale and the limit for one kind of noise, where n and gain are the bounds of the matrix.
+// calibrateKind returns the grid, the scale and the limit for one kind of noise, where n and gain
+// are the bounds of the matrix.
 func (p Params) calibrateKind(kind Noise, n norms, gain float64) (calibration, error) {
 	c := calibration{law: law{kind: kind, input: p.Input}}
 	before, after := p.rounding(kind)
@@ -111,8 +120,8 @@ func (p Params) bounds(m bounded) norms {
 	return m.norms(p.Norm)
 }
 
-// rounding returns by how much rounding moves neighbours apart: before the matrix in the norm of the relation, and after it in the norm of
-// the noise.
+// rounding returns by how much rounding moves neighbours apart: before the matrix in the norm of
+// the relation, and after it in the norm of the noise.
 func (p Params) rounding(kind Noise) (before, after float64) {
 	root := func(n, r float64) float64 {
 		if r == 1 {
@@ -133,8 +142,8 @@ func (p Params) rounding(kind Noise) (before, after float64) {
 	return 1, root(float64(p.Rows), norm)
 }
 
-// grid returns the step: so fine that rounding adds less than 2⁻¹⁶ to the sensitivity and next to nothing to the noise, if that leaves room
-// for values of 2²⁴·Δ and more; less fine if not.
+// grid returns the step: so fine that rounding adds less than 2⁻¹⁶ to the sensitivity and next to
+// nothing to the noise, if that leaves room for values of 2²⁴·Δ and more; less fine if not.
 func (p Params) grid(kind Noise, noise, rounding, gain float64) float64 {
 	delta := p.sensitivity()
 	if p.Integers {

@@ -1,24 +1,27 @@
-// Package jl releases short private sketches of long vectors, from which anyone estimates ‖x − y‖₂², ‖x‖₂² and ⟨x, y⟩ with a known
-// variance.
+// Package jl releases short private sketches of long vectors, from which anyone estimates
+// ‖x − y‖₂², ‖x‖₂² and ⟨x, y⟩ with a known variance.
 //
-// It answers: how far apart are two vectors that two parties hold, who agree on a public Seed and otherwise publish k numbers each. A
-// sketch is Sx plus noise, S a random k × u matrix with E‖Sx‖² = ‖x‖² (Johnson–Lindenstrauss). It is linear: it takes updates of single
-// coordinates, and the sum of two sketches is a sketch of the sum.
+// It answers: how far apart are two vectors that two parties hold, who agree on a public Seed and
+// otherwise publish k numbers each. A sketch is Sx plus noise, S a random k × u matrix with
+// E‖Sx‖² = ‖x‖² (Johnson–Lindenstrauss). It is linear: it takes updates of single coordinates, and
+// the sum of two sketches is a sketch of the sum.
 //
-// For the values of the coordinates themselves use package threshold (few large ones) or alp. For the number of different elements use kor.
-// For sets of vectors whose mean is wanted, plan.
+// For the values of the coordinates themselves use package threshold (few large ones) or alp. For
+// the number of different elements use kor. For sets of vectors whose mean is wanted, plan.
 //
 // # Model
 //
-// Each party holds one vector x of u = Dim coordinates. Neighbours are two vectors with ‖x − x′‖₁ ≤ Δ or, by Params.Norm, ‖x − x′‖₂ ≤
-// Δ. The Seed is public; privacy holds for every Seed, even one chosen by an adversary. The accuracy is over the draw of the Seed, which
-// must not depend on the data.
+// Each party holds one vector x of u = Dim coordinates. Neighbours are two vectors with
+// ‖x − x′‖₁ ≤ Δ or, by Params.Norm, ‖x − x′‖₂ ≤ Δ. The Seed is public; privacy holds for every
+// Seed, even one chosen by an adversary. The accuracy is over the draw of the Seed, which must not
+// depend on the data.
 //
 // # Guarantee
 //
-// ε with Laplace noise of scale Δ₁(S)/ε, (ε, δ) or ρ-zCDP with Gaussian noise for Δ₂(S), as [Params.Guarantee] says. And on the machine as
-// on paper: S is a number times an integer matrix, values are kept on a grid, sums are exact, the sensitivity of the integers is proved
-// with all rounding in it (calibrate.go), and the noise is drawn exactly on the grid.
+// ε with Laplace noise of scale Δ₁(S)/ε, (ε, δ) or ρ-zCDP with Gaussian noise for Δ₂(S), as
+// [Params.Guarantee] says. And on the machine as on paper: S is a number times an integer matrix,
+// values are kept on a grid, sums are exact, the sensitivity of the integers is proved with all
+// rounding in it (calibrate.go), and the noise is drawn exactly on the grid.
 //
 //	transform    Δ₁, Δ₂ under L1   Δ₂ under L2           Var‖Sx‖², F = ‖x‖₄⁴, Z = ‖x‖₂²    Add
 //	SJLT         √s, 1             √(max row load), s=1  2(Z²−F)/k for every s             O(s)
@@ -27,31 +30,39 @@
 //	Normal       computed          ‖S‖₂, computed        2Z²/k                             O(1), holds x
 //	FJLT         computed          ‖S‖₂, computed        [2Z²+(3/u)(1/q−1)(3Z²−2F)]/k      O(1), holds x
 //
-// The zero Transform, SJLT with s = 1 and Laplace noise, is the best under L1 for pure ε and for every δ in real use. Under L2 all need
-// noise of about √(u/k) a row, and noise on the input (Params.Input) is as good.
+// The zero Transform, SJLT with s = 1 and Laplace noise, is the best under L1 for pure ε and for
+// every δ in real use. Under L2 all need noise of about √(u/k) a row, SJLT √s times that, and noise
+// on the input (Params.Input) is as good.
 //
 // # Accuracy
 //
-// With κ₂, κ₄ the second and fourth cumulant of both parties' noise in a row, Var = Var‖Sz‖² + 4κ₂Z + k(κ₄ + 2κ₂²), z = x − y; for SJLT and
-// Laplace noise 2(Z²−F)/k + 16sZ/ε² + 56ks²/ε⁴ (Δ = 1). So more rows are not always better: [Params.Plan] finds the best k, about
-// .189·Zε²/s, and says what relative error results: .61 at Zε² = 100, .19 at 1000, .061 at 10⁴. A distance with Zε² below 100 is lost in
-// the noise.
+// With κ₂, κ₄ the second and fourth cumulant of both parties' noise in a row,
+// Var = Var‖Sz‖² + 4κ₂Z + k(κ₄ + 2κ₂²), z = x − y; for SJLT and Laplace noise
+// 2(Z²−F)/k + 16sZ/ε² + 56ks²/ε⁴ (Δ = 1). So more rows are not always better: [Params.Plan] finds
+// the best k, about .189·Zε²/s, and says what relative error results: .61 at Zε² = 100, .19 at
+// 1000, .061 at 10⁴. A distance with Zε² below 100 is lost in the noise.
 //
-// The estimators named after what they estimate are unbiased. The Truncated ones are their positive parts. The Intervals hold with at least
-// their confidence for any x and y; where the scale of the noise is computed from the matrix, that and the variances are given the Seed.
-// The Likely ones are maximum likelihood under an assumption, that no few coordinates dominate: where it holds, of half the error at small
-// distances; where it does not, as for word counts, misleading, in particular their intervals.
+// The estimators named after what they estimate are unbiased. The Truncated ones are their positive
+// parts. The Intervals hold with at least their confidence for any x and y; where the scale of the
+// noise is computed from the matrix, that and the variances are given the Seed. The Likely ones are
+// maximum likelihood under an assumption, that no few coordinates dominate: where it holds, of half
+// the error at small distances; where it does not, as for word counts, misleading, in particular
+// their intervals.
 //
 // # Cost
 //
-// A Builder takes 16k bytes, or 16u where it holds the vector, a released Sketch 8k. Release draws k numbers, some 0.1 µs each.
+// A Builder takes 16k bytes, or 16u where it holds the vector, a released Sketch 8k. Release draws
+// k numbers, some 0.1 µs each.
 //
 // # Not covered
 //
-// Timing, and whoever reads the memory of the process. A Builder is for one goroutine. Two sketches of one vector are two releases.
+// Timing, and whoever reads the memory of the process. A Builder is for one goroutine. Two sketches
+// of one vector are two releases.
 //
-// Sources: Stausholm, Improved Differentially Private Euclidean Distance Approximation (PODS 2021, and her thesis, chapter 4), with these
-// corrections: Theorem 4.3 subtracts 4ks/ε², Theorem 4.2 needs entries divided by √k, Lemma 4.11 holds for q ≥ 1/(u/9+1), and Laplace
-// against Gaussian noise is decided by the variances, not by δ < e^{−s}. Kenthapadi et al., Privacy via the Johnson-Lindenstrauss Transform
-// (arXiv 1204.2606); Kane and Nelson, Sparser Johnson-Lindenstrauss Transforms (arXiv 1012.1577).
+// Sources: Stausholm, Improved Differentially Private Euclidean Distance Approximation (PODS 2021,
+// and her thesis, chapter 4), with these corrections: Theorem 4.3 subtracts 4ks/ε², Theorem 4.2
+// needs entries divided by √k, Lemma 4.11 holds for q ≥ 1/(u/9+1), and Laplace against Gaussian
+// noise is decided by the variances, not by δ < e^{−s}. Kenthapadi et al., Privacy via the
+// Johnson-Lindenstrauss Transform (arXiv 1204.2606); Kane and Nelson, Sparser Johnson-Lindenstrauss
+// Transforms (arXiv 1012.1577).
 package jl

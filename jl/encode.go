@@ -48,8 +48,8 @@ const (
 	maxValue  = 2*most - 1 // of a row, in steps
 )
 
-// AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is for a Sketch that is neither released nor
-// decoded.
+// AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is
+// for a Sketch that is neither released nor decoded.
 func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 	if len(s.terms) == 0 {
 		return dst, fault.Format("jl", "a Sketch that was not released has no encoding")
@@ -90,8 +90,8 @@ func (t *term) fields() []wire.Field {
 // MarshalBinary returns the encoding of the sketch.
 func (s *Sketch) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for any
-// other bytes.
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
+// and leaves the receiver as it was, for any other bytes.
 func (s *Sketch) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("jl", data)
 	r.Header(wire.KindJL, version)
@@ -136,7 +136,8 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// readTerm reads the guarantee and the noise of a term, and fails unless they fit each other and the Params.
+// readTerm reads the guarantee and the noise of a term, and fails unless they fit each other and
+// the Params.
 func readTerm(r *wire.Reader, params Params, step float64) (t term) {
 	r.Fields(t.fields())
 	t.law.step = step

@@ -216,8 +216,8 @@ func useAll(t *testing.T, s, o *Sketch) {
 	number(sum.SquaredNorm(), nil)
 }
 
-// Squares of squares of numbers on the coarsest and on the finest grid that decode are out of range. The intervals are not: in steps they are
-// those of a grid of 1.
+// Squares of squares of numbers on the coarsest and on the finest grid that decode are out of
+// range. The intervals are not: in steps they are those of a grid of 1.
 func TestIntervalsOnEveryGrid(t *testing.T) {
 	on := func(step float64) *Sketch {
 		s := sample()

@@ -5,18 +5,20 @@ import (
 	"slices"
 )
 
-// The unbiased estimators, and what is made of them. They are for sketches that were released separately, so that their noise is
-// independent.
+// The unbiased estimators, and what is made of them. They are for sketches that were released
+// separately, so that their noise is independent.
 //
-// Theorem. ‖Sx + φ‖² − (Dim·E η² + k·E φ²) has mean ‖x‖², whatever the noise η on the input and φ on the output is, as long as it is
-// independent of S and has mean 0: E‖S(x+η)‖² = E‖x+η‖² = ‖x‖² + Dim·E η², and φ adds k·E φ². For the difference of two sketches both
-// parties' moments are added, and ⟨Sx + φ, Sy + ψ⟩ needs no correction. The moments are those of the noise as it is drawn (noisekind.go).
+// Theorem. ‖Sx + φ‖² − (Dim·E η² + k·E φ²) has mean ‖x‖², whatever the noise η on the input and φ
+// on the output is, as long as it is independent of S and has mean 0:
+// E‖S(x+η)‖² = E‖x+η‖² = ‖x‖² + Dim·E η², and φ adds k·E φ². For the difference of two sketches
+// both parties' moments are added, and ⟨Sx + φ, Sy + ψ⟩ needs no correction. The moments are those
+// of the noise as it is drawn (noisekind.go).
 //
-// With Laplace noise of scale √s/ε that subtracts 4ks/ε² from a squared distance; the thesis' Theorem 4.3 prints 2ks/ε², which leaves a
-// bias of 2ks/ε².
+// With Laplace noise of scale √s/ε that subtracts 4ks/ε² from a squared distance; the thesis'
+// Theorem 4.3 prints 2ks/ε², which leaves a bias of 2ks/ε².
 
-// SquaredNorm returns the unbiased estimate of ‖x‖₂², in squared units of the data. It may be negative: see [Sketch.TruncatedSquaredNorm].
-// NaN for the zero Sketch.
+// SquaredNorm returns the unbiased estimate of ‖x‖₂², in squared units of the data. It may be
+// negative: see [Sketch.TruncatedSquaredNorm]. NaN for the zero Sketch.
 func (s *Sketch) SquaredNorm() float64 {
 	if len(s.terms) == 0 {
 		return math.NaN()
@@ -24,9 +26,9 @@ func (s *Sketch) SquaredNorm() float64 {
 	return squares(s.rows()) - s.params.spread().correction(s.noise())
 }
 
-// SquaredDistance returns the unbiased estimate of ‖x − y‖₂², in squared units of the data. It may be negative: see
-// [Sketch.TruncatedSquaredDistance] and [Sketch.LikelySquaredDistance]. The noise of the two may differ; the error wraps [ErrMismatch] if
-// the transforms do.
+// SquaredDistance returns the unbiased estimate of ‖x − y‖₂², in squared units of the data. It may
+// be negative: see [Sketch.TruncatedSquaredDistance] and [Sketch.LikelySquaredDistance]. The noise
+// of the two may differ; the error wraps [ErrMismatch] if the transforms do.
 func (s *Sketch) SquaredDistance(other *Sketch) (float64, error) {
 	if err := s.comparable(other); err != nil {
 		return math.NaN(), err
@@ -46,8 +48,9 @@ func (s *Sketch) Dot(other *Sketch) (float64, error) {
 	return sum * unit, nil
 }
 
-// Cosine returns an estimate of ⟨x, y⟩/(‖x‖·‖y‖), the quotient of the unbiased estimates brought into [−1, 1]. As a quotient it is biased.
-// It is NaN where one of the squared norms is estimated as 0 or less: then the vectors are too short for their noise. The error is that of
+// Cosine returns an estimate of ⟨x, y⟩/(‖x‖·‖y‖), the quotient of the unbiased estimates brought
+// into [−1, 1]. As a quotient it is biased. It is NaN where one of the squared norms is estimated
+// as 0 or less: then the vectors are too short for their noise. The error is that of
 // [Sketch.SquaredDistance].
 func (s *Sketch) Cosine(other *Sketch) (float64, error) {
 	dot, err := s.Dot(other)
@@ -61,10 +64,12 @@ func (s *Sketch) Cosine(other *Sketch) (float64, error) {
 	return min(max(dot/(math.Sqrt(x)*math.Sqrt(y)), -1), 1), nil
 }
 
-// TruncatedSquaredNorm returns max(SquaredNorm, 0). It is biased upwards, and its mean squared error is never larger: no norm is below 0.
+// TruncatedSquaredNorm returns max(SquaredNorm, 0). It is biased upwards, and its mean squared
+// error is never larger: no norm is below 0.
 func (s *Sketch) TruncatedSquaredNorm() float64 { return max(s.SquaredNorm(), 0) }
 
-// TruncatedSquaredDistance returns max(SquaredDistance, 0). It is biased upwards, and its mean squared error is never larger.
+// TruncatedSquaredDistance returns max(SquaredDistance, 0). It is biased upwards, and its mean
+// squared error is never larger.
 func (s *Sketch) TruncatedSquaredDistance(other *Sketch) (float64, error) {
 	d, err := s.SquaredDistance(other)
 	return max(d, 0), err
@@ -78,14 +83,16 @@ func squares(v []float64) (sum float64) {
 	return sum
 }
 
-// SquaredNormInterval returns bounds that hold ‖x‖₂², as it is on the grid, with at least the given confidence, over the draw of the noise
-// and of the Seed, for any x: the numbers from which the estimate is no further than their standard deviation, by the exact formula,
-// divided by √(1 − confidence) (Chebyshev's inequality). hi may be +Inf: too few rows. NaN for a confidence outside [0, 1) and for the zero
-// Sketch.
+// SquaredNormInterval returns bounds that hold ‖x‖₂², as it is on the grid, with at least the given
+// confidence, over the draw of the noise and of the Seed, for any x: the numbers from which the
+// estimate is no further than their standard deviation, by the exact formula, divided by
+// √(1 − confidence) (Chebyshev's inequality). hi may be +Inf: too few rows. NaN for a confidence
+// outside [0, 1) and for the zero Sketch.
 //
-// Where the scale of the noise is computed from the matrix (Params.Norm L2, Normal, FJLT) it is a number only given the Seed. The
-// formula takes it as such, and the confidence is then approximate: for the draw of the noise it is met by the noise's share of the width,
-// for that of the Seed by the transform's.
+// Where the scale of the noise is computed from the matrix (Params.Norm L2, Normal, FJLT) it is a
+// number only given the Seed. The formula takes it as such, and the confidence is then approximate:
+// for the draw of the noise it is met by the noise's share of the width, for that of the Seed by
+// the transform's.
 func (s *Sketch) SquaredNormInterval(confidence float64) (lo, hi float64) {
 	if len(s.terms) == 0 || !validConfidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -100,8 +107,8 @@ func (s *Sketch) within(miss float64) (lo, hi float64) {
 	return s.params.spread().quadratic(s.noise()).interval(s.SquaredNorm(), 1/math.Sqrt(miss))
 }
 
-// in returns the sketch in another unit of the data, a power of two. In the larger step of what is compared, squares of squares stay far from
-// overflow; in that of the data they need not.
+// in returns the sketch in another unit of the data, a power of two. In the larger step of what is
+// compared, squares of squares stay far from overflow; in that of the data they need not.
 func (s *Sketch) in(unit float64) *Sketch {
 	t := *s
 	t.step /= unit
@@ -124,8 +131,9 @@ func (s *Sketch) SquaredDistanceInterval(other *Sketch, confidence float64) (lo,
 	return lo * unit * unit, hi * unit * unit, err
 }
 
-// DotInterval is [Sketch.SquaredNormInterval] for ⟨x, y⟩. The variance depends on the norms, for which the upper ends of their own
-// intervals stand, each part with a third of the error probability.
+// DotInterval is [Sketch.SquaredNormInterval] for ⟨x, y⟩. The variance depends on the norms, for
+// which the upper ends of their own intervals stand, each part with a third of the error
+// probability.
 func (s *Sketch) DotInterval(other *Sketch, confidence float64) (lo, hi float64, err error) {
 	if err := s.comparable(other); err != nil || !validConfidence(confidence) {
 		return math.NaN(), math.NaN(), err

@@ -11,10 +11,11 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// The estimators are tested in three steps, each with a derived tolerance. TestLengthPreserving has the transforms, without noise. Given
-// the transform, the mean and the variance over the noise are sums over the law of the noise, which TestConditionalMoments makes in full,
-// through the estimators themselves. TestNoiseIsAsStated has the noise of releases. TestEstimators is all of it together, with -long at the
-// size where the variance shows too.
+// The estimators are tested in three steps, each with a derived tolerance. TestLengthPreserving has
+// the transforms, without noise. Given the transform, the mean and the variance over the noise are
+// sums over the law of the noise, which TestConditionalMoments makes in full, through the
+// estimators themselves. TestNoiseIsAsStated has the noise of releases. TestEstimators is all of it
+// together, with -long at the size where the variance shows too.
 
 // noisy are all kinds of noise on all transforms.
 func noisy() map[string]Params { return withNoise(cases()) }
@@ -70,9 +71,10 @@ func masses(t *testing.T, l law) map[int64]float64 {
 	return all
 }
 
-// Given the transform, over all values that the noise of one row of either party can take: the estimates have the means ‖Sx‖², ‖S(x−y)‖²
-// and ⟨Sx, Sy⟩ and the variances of Lemma 4.3 with both parties' moments. Rows add up. So with TestLengthPreserving the estimators are
-// unbiased and have the stated variance.
+// Given the transform, over all values that the noise of one row of either party can take: the
+// estimates have the means ‖Sx‖², ‖S(x−y)‖² and ⟨Sx, Sy⟩ and the variances of Lemma 4.3 with both
+// parties' moments. Rows add up. So with TestLengthPreserving the estimators are unbiased and have
+// the stated variance.
 func TestConditionalMoments(t *testing.T) {
 	const vx, vy = 5, -3 // rows of Sx and Sy, in steps
 	laws := []law{{kind: Laplace, scale: 2.5}, {kind: DiscreteLaplace, scale: 0.4}, {kind: DiscreteLaplace, scale: 3},
@@ -123,8 +125,8 @@ func TestConditionalMoments(t *testing.T) {
 	}
 }
 
-// What a release adds to the integers is the noise whose law the sketch states, on every row, for each transform and kind of noise: false
-// reject 10⁻⁶.
+// What a release adds to the integers is the noise whose law the sketch states, on every row, for
+// each transform and kind of noise: false reject 10⁻⁶.
 func TestNoiseIsAsStated(t *testing.T) {
 	for name, p := range noisy() {
 		if p.Input {
@@ -180,8 +182,8 @@ func medium() map[string]Params {
 	}
 }
 
-// balanced returns two vectors, of integers where those are asked for, so long that the transform and the noise have like shares in the
-// variance of the estimates.
+// balanced returns two vectors, of integers where those are asked for, so long that the transform
+// and the noise have like shares in the variance of the estimates.
 func balanced(p Params, n disturbance) (x, y []float64, v lengths) {
 	r := rand.New(rand.NewPCG(12, p.Dim))
 	k, noise := float64(p.Rows), n.output.two+n.input.two*float64(p.Dim)/float64(p.Rows)
@@ -196,12 +198,13 @@ func balanced(p Params, n disturbance) (x, y []float64, v lengths) {
 	return x, y, lengthsOf(x, y)
 }
 
-// Unbiased, for each transform, noise and estimator; the two parties have different ε. The mean of n ≥ 200 estimates is off by 6 of its
-// standard errors, which are the formula's, with a probability below 10⁻⁶: 2·10⁻⁹ for a normal mean, times e^{6³γ/6√n} ≤ 170 (Cramér), as
-// the skewness is γ < 2 where the kurtosis is below 5 (Pearson: γ² ≤ kurtosis − 1).
+// Unbiased, for each transform, noise and estimator; the two parties have different ε. The mean of
+// n ≥ 200 estimates is off by 6 of its standard errors, which are the formula's, with a probability
+// below 10⁻⁶: 2·10⁻⁹ for a normal mean, times e^{6³γ/6√n} ≤ 170 (Cramér), as the skewness is γ < 2
+// where the kurtosis is below 5 (Pearson: γ² ≤ kurtosis − 1).
 //
-// With -long, 10⁵ seeds: bias within 4 standard errors, variance within 3 % of the formula. The estimates' kurtosis, printed, is below 4.6,
-// so that 3 % are at least 5 standard errors.
+// With -long, 10⁵ seeds: bias within 4 standard errors, variance within 3 % of the formula. The
+// estimates' kurtosis, printed, is below 4.6, so that 3 % are at least 5 standard errors.
 func TestEstimators(t *testing.T) {
 	for name, p := range withNoise(medium()) {
 		t.Run(name, func(t *testing.T) {
@@ -271,7 +274,8 @@ func testEstimators(t *testing.T, p Params) {
 	}
 }
 
-// sketchOf returns what New, AddDense and Release make of a vector, with a calibration that is known.
+// sketchOf returns what New, AddDense and Release make of a vector, with a calibration that is
+// known.
 func sketchOf(p Params, m matrix, c calibration, x []float64) *Sketch {
 	b := p.setup(m, c).builder()
 	b.AddDense(x)
@@ -281,8 +285,9 @@ func sketchOf(p Params, m matrix, c calibration, x []float64) *Sketch {
 // sensitivityDependsOnSeed reports whether the scale of the noise is computed from the matrix.
 func (p Params) sensitivityDependsOnSeed() bool { return !p.outlined() && !p.Input }
 
-// addConditional adds the variances where the noise depends on the matrix: that of the transform, and that of the noise given the matrix,
-// which weighs the rows as they are. Its mean over seeds is the variance, as the estimates are unbiased given the matrix.
+// addConditional adds the variances where the noise depends on the matrix: that of the transform,
+// and that of the noise given the matrix, which weighs the rows as they are. Its mean over seeds is
+// the variance, as the estimates are unbiased given the matrix.
 func (p Params) addConditional(m matrix, x, y []float64, a, b disturbance, v lengths, norm, distance, dot *tally) {
 	const grid = 1 << 20
 	ix, iy := make([]int64, len(x)), make([]int64, len(x))

@@ -38,7 +38,8 @@ func Example() {
 	// within 8 standard deviations: true
 }
 
-// Before any data is seen: how many rows are best for the distances that are expected, and is it worth it?
+// Before any data is seen: how many rows are best for the distances that are expected, and is it
+// worth it?
 func ExampleParams_Plan() {
 	p := jl.Params{Dim: 10_000, Epsilon: 1, Seed: hashing.Seed{1}}
 	for _, squared := range []float64{1000, 50} {
@@ -53,7 +54,8 @@ func ExampleParams_Plan() {
 	// 9 rows, relative error 0.86, too small: true
 }
 
-// Parts of one vector in several hands that trust each other are merged before the noise is drawn: one release, one budget.
+// Parts of one vector in several hands that trust each other are merged before the noise is drawn:
+// one release, one budget.
 func ExampleBuilder_Merge() {
 	a, err := jl.New(jl.Params{Dim: 1000, Rows: 64, Epsilon: 1, Seed: hashing.Seed{1}})
 	if err != nil {

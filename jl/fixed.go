@@ -2,8 +2,9 @@ package jl
 
 import "math/bits"
 
-// fixed is the number whole + frac/2⁶⁴, in steps of the grid. Values are kept to 2⁻⁶³ of a step while they are summed, and the sums are
-// rounded to whole steps once, on release: so a release is off by a step for each sum, and not for each value. See calibrate.go.
+// fixed is the number whole + frac/2⁶⁴, in steps of the grid. Values are kept to 2⁻⁶³ of a step
+// while they are summed, and the sums are rounded to whole steps once, on release: so a release is
+// off by a step for each sum, and not for each value. See calibrate.go.
 type fixed struct {
 	whole int64
 	frac  uint64
@@ -12,8 +13,9 @@ type fixed struct {
 // most is where sums of steps saturate.
 const most = 1 << 61
 
-// toFixed returns y, rounded towards 0 to a multiple of 2⁻⁶³, for |y| < 2⁶². It is odd, and moves no two values apart by more than 2⁻⁶³.
-// The rest of y is exact, and is brought into the digits of frac as a number in two's complement, whose sign goes to whole.
+// toFixed returns y, rounded towards 0 to a multiple of 2⁻⁶³, for |y| < 2⁶². It is odd, and moves
+// no two values apart by more than 2⁻⁶³. The rest of y is exact, and is brought into the digits of
+// frac as a number in two's complement, whose sign goes to whole.
 func toFixed(y float64) fixed {
 	whole := int64(y)
 	rest := int64((y - float64(whole)) * 0x1p63)

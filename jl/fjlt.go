@@ -6,16 +6,18 @@ import (
 	"github.com/dpsketch/dpsketch/internal/hadamard"
 )
 
-// fjlt is PHD: D random signs, H the Walsh–Hadamard matrix of ±1 of size u, P a k × u matrix whose entries are normal (normaltable.go) with
-// probability q, else 0, independent. All are integers.
+// fjlt is PHD: D random signs, H the Walsh–Hadamard matrix of ±1 of size u, P a k × u matrix whose
+// entries are normal (normaltable.go) with probability q, else 0, independent. All are integers.
 //
-// Theorem (Lemma 4.11 of the thesis, as an equation). With κ = E P⁴/(E P²)² − 3 and S normalised, Var⟨Sx, Sy⟩ = [X·Y + t² + (κ/u)(X·Y + 2t²
-// − 2Σx²y²)]/k, X = ‖x‖², Y = ‖y‖², t = ⟨x,y⟩; for y = x, [2X² + (κ/u)(3X² − 2‖x‖₄⁴)]/k. Proof. Let v = HDx/√u, w = HDy/√u: ⟨v,w⟩ = t
-// whatever D is, and given D the rows are independent with mean t/k. A row p of P normalised has E⟨p,v⟩²⟨p,w⟩² = κ·Σv²w² + X·Y + 2t², its
-// entries being 4-wise independent. One row of signs has E v_f²w_f² = (X·Y + 2t² − 2Σx²y²)/u², and there are u of them. Subtract t². ∎
+// Theorem (Lemma 4.11 of the thesis, as an equation). With κ = E P⁴/(E P²)² − 3 and S normalised,
+// Var⟨Sx, Sy⟩ = [X·Y + t² + (κ/u)(X·Y + 2t² − 2Σx²y²)]/k, X = ‖x‖², Y = ‖y‖², t = ⟨x,y⟩; for y = x,
+// [2X² + (κ/u)(3X² − 2‖x‖₄⁴)]/k. Proof. Let v = HDx/√u, w = HDy/√u: ⟨v,w⟩ = t whatever D is, and
+// given D the rows are independent with mean t/k. A row p of P normalised has
+// E⟨p,v⟩²⟨p,w⟩² = κ·Σv²w² + X·Y + 2t², its entries being 4-wise independent. One row of signs has E
+// v_f²w_f² = (X·Y + 2t² − 2Σx²y²)/u², and there are u of them. Subtract t². ∎
 //
-// For normal entries κ = 3(1/q − 1), and the variance is at most 3‖x‖₂⁴/k for q ≥ 1/(u/9 + 1). (The last line of Lemma 4.11 loses a factor
-// 3 and has u/3.)
+// For normal entries κ = 3(1/q − 1), and the variance is at most 3‖x‖₂⁴/k for q ≥ 1/(u/9 + 1). (The
+// last line of Lemma 4.11 loses a factor 3 and has u/3.)
 type fjlt struct {
 	dim, size, rows int
 	density         float64
@@ -71,8 +73,9 @@ func (m *fjlt) apply(x []int64) []int64 {
 	return y
 }
 
-// norms holds because the columns of PHD are those of PH up to signs, and row i of PH is the transform of row i of P. For ‖d‖₂ ≤ 1, (PHD)(PHD)ᵀ = u·PPᵀ
-// where Dim = u, and fewer columns have no greater norm.
+// norms holds because the columns of PHD are those of PH up to signs, and row i of PH is the
+// transform of row i of P. For ‖d‖₂ ≤ 1, (PHD)(PHD)ᵀ = u·PPᵀ where Dim = u, and fewer columns have
+// no greater norm.
 func (m *fjlt) norms(r Norm) norms {
 	dense := make([]int64, m.size)
 	spread := func(i int) {
@@ -102,7 +105,8 @@ func (m *fjlt) norms(r Norm) norms {
 	})
 }
 
-// gain is u, a bound on |(HDx)_f|, times the greatest sum of the sizes of the entries of a row of P.
+// gain is u, a bound on |(HDx)_f|, times the greatest sum of the sizes of the entries of a row of
+// P.
 func (m *fjlt) gain() float64 {
 	greatest := int64(1)
 	for i := range m.rows {
@@ -137,7 +141,8 @@ func (c *columnNorms) addRow(row []int64) {
 	}
 }
 
-// norms returns the greatest of each. Integers below 2⁵³ are exact; beyond, a sum of n ≤ 2²⁰ squares is off by a relative n·2⁻⁵³ at most.
+// norms returns the greatest of each. Integers below 2⁵³ are exact; beyond, a sum of n ≤ 2²⁰
+// squares is off by a relative n·2⁻⁵³ at most.
 func (c *columnNorms) norms() norms {
 	var n norms
 	for j, size := range c.sizes {

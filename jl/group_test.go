@@ -7,9 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Integers at ℓ₂ distance 2 can differ by 1 in four coordinates, and there need not be integers half-way. Still they are told apart
-// by no more than twice what those at distance 1 are, as Guarantee.Group says of a budget.L2: noise made for the ℓ₁ distances of integers
-// would make that four times as much.
+// Integers at ℓ₂ distance 2 can differ by 1 in four coordinates, and there need not be integers
+// half-way. Still they are told apart by no more than twice what those at distance 1 are, as
+// Guarantee.Group says of a budget.L2: noise made for the ℓ₁ distances of integers would make that
+// four times as much.
 func TestGroupsOfIntegersUnderL2(t *testing.T) {
 	for name, p := range map[string]Params{
 		"pure":         {Epsilon: 1},

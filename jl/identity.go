@@ -7,10 +7,10 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 )
 
-// identity tells releases apart: 128 public random bits, which copies of a Sketch and its encoding carry too. The
-// estimates subtract what independent noise adds, so a sketch is not compared with itself, nor with a sum that it
-// is in: ‖Sx + φ − (Sx + φ)‖² is 0, from which the noise of two sketches would be taken away. Two releases have the
-// same identity with a probability of 2⁻¹²⁸.
+// identity tells releases apart: 128 public random bits, which copies of a Sketch and its encoding
+// carry too. The estimates subtract what independent noise adds, so a sketch is not compared with
+// itself, nor with a sum that it is in: ‖Sx + φ − (Sx + φ)‖² is 0, from which the noise of two
+// sketches would be taken away. Two releases have the same identity with a probability of 2⁻¹²⁸.
 type identity hashing.Seed
 
 func newIdentity() identity { return identity(hashing.NewSeed()) }

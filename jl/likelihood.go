@@ -7,18 +7,23 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Maximum likelihood. Model: the rows of Sz + noise are independent, (Sz)ᵢ ~ N(0, Z/k), Z = ‖z‖₂². That is an assumption, the limit for a z
-// without dominating coordinates, and nothing here checks it. Where a few coordinates hold most of ‖z‖₂², the rows of one Seed are not like
-// that at all: two of them that meet in a row of an SJLT shift the estimate by twice their product, which may be far more than the width of
-// the likelihood, and a new Seed shifts it otherwise. All sketches of the Seed have that shift in common, so it does not average out over
-// pairs. The noise is what it is: normal noise adds its variance, the noise on the input, which the transform mixes, likewise; a Laplace
-// variable, or the sum or difference of two, has a density with N(0, v) in closed form (laplaceNormal, laplacePair). Three Laplace
-// variables and more are replaced by a pair and a normal variable of the same second and fourth cumulant. Discrete Laplace noise stands as
-// Laplace noise of its variance, or as normal noise where its scale is below the unit. With normal noise alone the estimate is max(0, ‖d‖²
-// − correction): that of [Sketch.TruncatedSquaredDistance], and no better.
+// Maximum likelihood. Model: the rows of Sz + noise are independent, (Sz)ᵢ ~ N(0, Z/k), Z = ‖z‖₂².
+// That is an assumption, the limit for a z without dominating coordinates, and nothing here checks
+// it. Where a few coordinates hold most of ‖z‖₂², the rows of one Seed are not like that at all:
+// two of them that meet in a row of an SJLT shift the estimate by twice their product, which may be
+// far more than the width of the likelihood, and a new Seed shifts it otherwise. All sketches of
+// the Seed have that shift in common, so it does not average out over pairs. The noise is what it
+// is: normal noise adds its variance, the noise on the input, which the transform mixes, likewise;
+// a Laplace variable, or the sum or difference of two, has a density with N(0, v) in closed form
+// (laplaceNormal, laplacePair). Three Laplace variables and more are replaced by a pair and a
+// normal variable of the same second and fourth cumulant. Discrete Laplace noise stands as Laplace
+// noise of its variance, or as normal noise where its scale is below the unit. With normal noise
+// alone the estimate is max(0, ‖d‖² − correction): that of [Sketch.TruncatedSquaredDistance], and
+// no better.
 //
-// For any z the estimate is right to first order at small Z, where its variance is 20.8 k/ε⁴ (Laplace noise, s = 1) against the 56 k/ε⁴ of
-// the unbiased one: the score of a pair of scale b is ½(t−1)/(t+1)/(2b²k), t = |dᵢ|/b.
+// For any z the estimate is right to first order at small Z, where its variance is 20.8 k/ε⁴
+// (Laplace noise, s = 1) against the 56 k/ε⁴ of the unbiased one: the score of a pair of scale b is
+// ½(t−1)/(t+1)/(2b²k), t = |dᵢ|/b.
 
 // model is the law of a row.
 type model struct {
@@ -76,15 +81,16 @@ func (m model) logDensity(x, v float64) float64 {
 	case math.Abs(a-b) < 1e-4*(a+b):
 		return laplacePair(x, v, (a+b)/2)
 	}
-	// By partial fractions of 1/((1+a²t²)(1+b²t²)), the pair is (a²·one of scale a − b²·one of scale b)/(a² − b²).
+	// By partial fractions of 1/((1+a²t²)(1+b²t²)), the pair is (a²·one of scale a − b²·one of
+	// scale b)/(a² − b²).
 	if a < b {
 		a, b = b, a
 	}
 	return laplaceNormal(x, v, a) + math.Log((a*a-b*b*math.Exp(laplaceNormal(x, v, b)-laplaceNormal(x, v, a)))/(a*a-b*b))
 }
 
-// sides returns the logarithms of e^{v/2b² ∓ x/b}·Pr[N(0,1) > √v/b ∓ x/√v], the two halves of the density of a Laplace variable of scale b
-// plus N(0, v) at x.
+// sides returns the logarithms of e^{v/2b² ∓ x/b}·Pr[N(0,1) > √v/b ∓ x/√v], the two halves of the
+// density of a Laplace variable of scale b plus N(0, v) at x.
 func sides(x, v, b float64) (left, right float64) {
 	if v <= 1e-12*b*b { // no normal part
 		return -x / b, math.Inf(-1)
@@ -108,8 +114,9 @@ func laplaceNormal(x, v, b float64) float64 {
 	return left + math.Log1p(math.Exp(right-left)) - math.Log(2*b)
 }
 
-// laplacePair returns the logarithm of the density of two Laplace variables of scale b plus N(0, v) at x ≥ 0: with L that of one, the limit
-// of the partial fractions is L + (b/2)·dL/db = [(1 + x/b − v/b²)·e^left + (1 − x/b − v/b²)·e^right + 2(√v/b)·φ(x/√v)]/4b.
+// laplacePair returns the logarithm of the density of two Laplace variables of scale b plus N(0, v)
+// at x ≥ 0: with L that of one, the limit of the partial fractions is L + (b/2)·dL/db = [(1 + x/b −
+// v/b²)·e^left + (1 − x/b − v/b²)·e^right + 2(√v/b)·φ(x/√v)]/4b.
 func laplacePair(x, v, b float64) float64 {
 	left, right := sides(x, v, b)
 	t, w := x/b, v/(b*b)
@@ -121,8 +128,8 @@ func laplacePair(x, v, b float64) float64 {
 	return left + math.Log(max(f, 0x1p-1000)) - math.Log(4*b)
 }
 
-// maximize returns the Z ≥ 0 at which the likelihood is greatest, and the logarithm of the likelihood there. No Z above Σd² can be: a row
-// of greater variance makes every row less likely.
+// maximize returns the Z ≥ 0 at which the likelihood is greatest, and the logarithm of the
+// likelihood there. No Z above Σd² can be: a row of greater variance makes every row less likely.
 func (m model) maximize(rows []float64) (best, value float64) {
 	top := squares(rows)
 	f := func(z float64) float64 { return m.logLikelihood(rows, z) }
@@ -151,7 +158,8 @@ func (m model) maximize(rows []float64) (best, value float64) {
 	return best, value
 }
 
-// interval returns the Z whose likelihood is at least that of the best by the χ² quantile of one degree of freedom.
+// interval returns the Z whose likelihood is at least that of the best by the χ² quantile of one
+// degree of freedom.
 func (m model) interval(rows []float64, confidence float64) (lo, hi float64) {
 	best, value := m.maximize(rows)
 	if math.IsInf(best, 1) {
@@ -178,10 +186,11 @@ func (m model) interval(rows []float64, confidence float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// LikelySquaredNorm returns the maximum likelihood estimate of ‖x‖₂², never negative. It assumes that no few coordinates hold most of
-// ‖x‖₂². Counts of words or of visits mostly break that assumption: use [Sketch.SquaredNorm] for them, or where you do not know. Where it
-// holds and the noise is Laplace noise, the error at small norms is about half that of the unbiased estimate, and at large norms a little
-// more. It is slightly biased. NaN for the zero Sketch.
+// LikelySquaredNorm returns the maximum likelihood estimate of ‖x‖₂², never negative. It assumes
+// that no few coordinates hold most of ‖x‖₂². Counts of words or of visits mostly break that
+// assumption: use [Sketch.SquaredNorm] for them, or where you do not know. Where it holds and the
+// noise is Laplace noise, the error at small norms is about half that of the unbiased estimate, and
+// at large norms a little more. It is slightly biased. NaN for the zero Sketch.
 func (s *Sketch) LikelySquaredNorm() float64 {
 	if len(s.terms) == 0 {
 		return math.NaN()
@@ -190,7 +199,8 @@ func (s *Sketch) LikelySquaredNorm() float64 {
 	return z
 }
 
-// LikelySquaredDistance is [Sketch.LikelySquaredNorm] for ‖x − y‖₂². The error is that of [Sketch.SquaredDistance].
+// LikelySquaredDistance is [Sketch.LikelySquaredNorm] for ‖x − y‖₂². The error is that of
+// [Sketch.SquaredDistance].
 func (s *Sketch) LikelySquaredDistance(other *Sketch) (float64, error) {
 	if err := s.comparable(other); err != nil {
 		return math.NaN(), err
@@ -199,9 +209,10 @@ func (s *Sketch) LikelySquaredDistance(other *Sketch) (float64, error) {
 	return z, nil
 }
 
-// LikelySquaredNormInterval returns the likelihood interval of ‖x‖₂². It is approximate, under the assumption of [Sketch.LikelySquaredNorm]
-// and for many rows: where a few coordinates hold most of ‖x‖₂² it is far too narrow. [Sketch.SquaredNormInterval] supposes nothing. NaN
-// for a confidence outside [0, 1) and for the zero Sketch.
+// LikelySquaredNormInterval returns the likelihood interval of ‖x‖₂². It is approximate, under the
+// assumption of [Sketch.LikelySquaredNorm] and for many rows: where a few coordinates hold most of
+// ‖x‖₂² it is far too narrow. [Sketch.SquaredNormInterval] supposes nothing. NaN for a confidence
+// outside [0, 1) and for the zero Sketch.
 func (s *Sketch) LikelySquaredNormInterval(confidence float64) (lo, hi float64) {
 	if len(s.terms) == 0 || !validConfidence(confidence) {
 		return math.NaN(), math.NaN()

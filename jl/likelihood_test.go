@@ -10,7 +10,8 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 )
 
-// The densities of the model are those that integration of the Laplace density, or of that of a pair, against the normal one gives.
+// The densities of the model are those that integration of the Laplace density, or of that of a
+// pair, against the normal one gives.
 func TestDensities(t *testing.T) {
 	convolve := func(f func(float64) float64, x, v float64) (sum float64) {
 		const h = 1e-2
@@ -40,8 +41,9 @@ func TestDensities(t *testing.T) {
 	}
 }
 
-// With normal noise alone the likelihood has its maximum in closed form, that of the truncated estimate; and so it is for discrete noise
-// whose scale is below the unit, which stands as normal noise of its variance.
+// With normal noise alone the likelihood has its maximum in closed form, that of the truncated
+// estimate; and so it is for discrete noise whose scale is below the unit, which stands as normal
+// noise of its variance.
 func TestLikelihoodOfNormalRows(t *testing.T) {
 	for _, l := range []law{{kind: Gaussian, scale: 700, step: 1.0 / 512}, {kind: DiscreteLaplace, scale: 0.4, step: 1},
 		{kind: DiscreteLaplace, scale: 0.99, step: 1}} {
@@ -67,8 +69,8 @@ func TestLikelihoodOfNormalRows(t *testing.T) {
 	require.Len(t, p.model(newSketch(p, law{kind: DiscreteLaplace, scale: 1, step: 1}, make([]int64, 20))).scales, 1)
 }
 
-// Rows that are all 0, which discrete noise makes often, and rows as large as they get: the search for the ends of the interval comes to an
-// end, for all kinds of noise.
+// Rows that are all 0, which discrete noise makes often, and rows as large as they get: the search
+// for the ends of the interval comes to an end, for all kinds of noise.
 func TestLikelihoodOfExtremeRows(t *testing.T) {
 	for _, l := range []law{
 		{kind: DiscreteLaplace, scale: 0x1p-11, step: 1}, {kind: DiscreteLaplace, scale: 0.2, step: 1}, {kind: DiscreteLaplace, scale: 5,
@@ -97,9 +99,10 @@ func TestLikelihoodOfExtremeRows(t *testing.T) {
 	}
 }
 
-// The assumption of the likelihood matters: two large coordinates that meet in a row shift all estimates, and its intervals are too narrow
-// for that. Those of Chebyshev hold over the draw of the Seed: 9 in 10 at least, of 400 at least 322 but once in 10⁶ (the seeds are fixed,
-// and all but decide).
+// The assumption of the likelihood matters: two large coordinates that meet in a row shift all
+// estimates, and its intervals are too narrow for that. Those of Chebyshev hold over the draw of
+// the Seed: 9 in 10 at least, of 400 at least 322 but once in 10⁶ (the seeds are fixed, and all but
+// decide).
 func TestHeavyCoordinates(t *testing.T) {
 	sure, likely := 0, 0
 	for i := range 400 {

@@ -47,7 +47,8 @@ func brute(a *mat.Dense) (one, two, operator float64) {
 	return one, two, svd.Values(nil)[0]
 }
 
-// cases are transforms of a small size, those for which the norms are exact, and those of which they are bounds.
+// cases are transforms of a small size, those for which the norms are exact, and those of which
+// they are bounds.
 func cases() map[string]Params {
 	return map[string]Params{
 		"SJLT, s = 1": {Dim: 64, Rows: 16}, "SJLT, s = 4": {Dim: 64, Rows: 16, Sparsity: 4}, "SJLT, s = k": {Dim: 50, Rows: 8, Sparsity: 8},
@@ -59,8 +60,8 @@ func cases() map[string]Params {
 	}
 }
 
-// The sensitivities are those of the matrix: exactly, but for the bounds under ℓ₂ of an SJLT with s > 1 and where coordinates are padded.
-// 100 seeds.
+// The sensitivities are those of the matrix: exactly, but for the bounds under ℓ₂ of an SJLT with
+// s > 1 and where coordinates are padded. 100 seeds.
 func TestSensitivityAgainstBruteForce(t *testing.T) {
 	for name, p := range cases() {
 		for i := range 100 {
@@ -94,7 +95,8 @@ func TestSensitivityAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// oneOverTwo returns a lower bound on max ‖Ad‖₁ over ‖d‖₂ ≤ 1: ‖Aᵀσ‖₂ for the signs σ that a climb finds.
+// oneOverTwo returns a lower bound on max ‖Ad‖₁ over ‖d‖₂ ≤ 1: ‖Aᵀσ‖₂ for the signs σ that a climb
+// finds.
 func oneOverTwo(a *mat.Dense) float64 {
 	k, _ := a.Dims()
 	best := 0.0

@@ -15,7 +15,8 @@ const (
 	AutoNoise Noise = iota
 	// Laplace is real-valued Laplace noise, rounded to a fine grid: pure ε-privacy.
 	Laplace
-	// DiscreteLaplace is discrete Laplace noise on the integers, for integers: pure ε-privacy with less noise where ε is large.
+	// DiscreteLaplace is discrete Laplace noise on the integers, for integers: pure ε-privacy with
+	// less noise where ε is large.
 	DiscreteLaplace
 	// Gaussian is real-valued normal noise, rounded to a fine grid, for δ > 0 or Rho.
 	Gaussian
@@ -36,9 +37,10 @@ type law struct {
 	scale float64 // the scale of Laplace noise or σ, in steps
 }
 
-// moments returns E X² and E X⁴ of the noise that is drawn, in steps. Laplace noise is rounded to integers n ≠ 0 with probability
-// sinh(1/2b)·q^|n|, q = e^{−1/b}, discrete Laplace noise has tanh(1/2b)·q^|n|; Σ n²qⁿ = q(1+q)/(1−q)³ and Σ n⁴qⁿ = q(1+11q+11q²+q³)/(1−q)⁵.
-// Normal noise of σ ≥ 2⁹ steps has the moments of N + U, U uniform on [−½, ½], up to e^{−2π²σ²}.
+// moments returns E X² and E X⁴ of the noise that is drawn, in steps. Laplace noise is rounded to
+// integers n ≠ 0 with probability sinh(1/2b)·q^|n|, q = e^{−1/b}, discrete Laplace noise has
+// tanh(1/2b)·q^|n|; Σ n²qⁿ = q(1+q)/(1−q)³ and Σ n⁴qⁿ = q(1+11q+11q²+q³)/(1−q)⁵. Normal noise of
+// σ ≥ 2⁹ steps has the moments of N + U, U uniform on [−½, ½], up to e^{−2π²σ²}.
 func (l law) moments() (second, fourth float64) {
 	if l.kind == Gaussian {
 		v := l.scale * l.scale
@@ -77,8 +79,8 @@ func must[T any](d T, err error) T {
 	return d
 }
 
-// cumulants are the second and the fourth cumulant of one variable, κ₂ = E X² and κ₄ = E X⁴ − 3κ₂² for mean 0: those of independent
-// variables add up.
+// cumulants are the second and the fourth cumulant of one variable, κ₂ = E X² and κ₄ = E X⁴ − 3κ₂²
+// for mean 0: those of independent variables add up.
 type cumulants struct{ two, four float64 }
 
 func (a cumulants) plus(b cumulants) cumulants { return cumulants{a.two + b.two, a.four + b.four} }

@@ -4,12 +4,13 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 )
 
-// normal is the dense matrix of independent normal entries (normaltable.go). It is not stored: its columns are drawn again, one after the
-// other, whenever they are needed.
+// normal is the dense matrix of independent normal entries (normaltable.go). It is not stored: its
+// columns are drawn again, one after the other, whenever they are needed.
 //
-// Theorem. With κ = E X⁴/(E X²)² − 3, which is just below 0, Var⟨Sx, Sy⟩ = (‖x‖²‖y‖² + ⟨x,y⟩² + κΣx²y²)/k: the rows are independent, and
-// one row a has E⟨a,x⟩²⟨a,y⟩² = ‖x‖²‖y‖² + 2⟨x,y⟩² + κΣx²y². ∎ (Theorem 4.2 of the thesis needs the entries divided by √k, else its
-// estimator is k times too large.)
+// Theorem. With κ = E X⁴/(E X²)² − 3, which is just below 0, Var⟨Sx,
+// Sy⟩ = (‖x‖²‖y‖² + ⟨x,y⟩² + κΣx²y²)/k: the rows are independent, and one row a has
+// E⟨a,x⟩²⟨a,y⟩² = ‖x‖²‖y‖² + 2⟨x,y⟩² + κΣx²y². ∎ (Theorem 4.2 of the thesis needs the entries
+// divided by √k, else its estimator is k times too large.)
 type normal struct {
 	rows, dim int
 	seed      hashing.Seed

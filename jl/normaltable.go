@@ -2,10 +2,12 @@ package jl
 
 import "sort"
 
-// A normal entry is a standard normal number rounded to a multiple of 1/16, in units of 1/16. It comes from one word by comparison with a
-// table of integers, so that it is the same on every machine.
+// A normal entry is a standard normal number rounded to a multiple of 1/16, in units of 1/16. It
+// comes from one word by comparison with a table of integers, so that it is the same on every
+// machine.
 //
-// normalTails[m−1] is 2⁶³·Pr[|X| ≥ m] for such an entry X, that is 2⁶³·erfc((m − ½)/(16√2)), to the nearest integer.
+// normalTails[m−1] is 2⁶³·Pr[|X| ≥ m] for such an entry X, that is 2⁶³·erfc((m − ½)/(16√2)), to the
+// nearest integer.
 var normalTails = [...]uint64{
 	0x7ccf196345a272ba, 0x76707c00670c28b9, 0x701b6498237ea63a, 0x69d60ce287e97dda, 0x63a67fd608b4bd65,
 	0x5d928838ee470f27, 0x579fa06d6f6400d5, 0x51d2e3c3ad576712, 0x4c31019272d17dbb, 0x46be324bb6d79044,
@@ -39,8 +41,8 @@ var normalTails = [...]uint64{
 	0x1,
 }
 
-// The second and the fourth moment of an entry, those of 16·N(0, 1) plus a uniform number in [−½, ½]; the difference is below 10⁻¹⁵ of
-// them. The excess is E X⁴/(E X²)² − 3.
+// The second and the fourth moment of an entry, those of 16·N(0, 1) plus a uniform number in [−½,
+// ½]; the difference is below 10⁻¹⁵ of them. The excess is E X⁴/(E X²)² − 3.
 const (
 	normalSecond = 256 + 1.0/12
 	normalFourth = 3*256*256 + 256.0/2 + 1.0/80

@@ -6,12 +6,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// operatorNorm returns an upper bound on ‖A‖₂, above it by a relative 10⁻⁸ at most, from the Gram matrix AAᵀ of its k rows, integers below
-// 2⁵³.
+// operatorNorm returns an upper bound on ‖A‖₂, above it by a relative 10⁻⁸ at most, from the Gram
+// matrix AAᵀ of its k rows, integers below 2⁵³.
 //
-// Certificate: if the Cholesky factorisation of M = λI − AAᵀ runs to its end in float64, M's least eigenvalue is at least −2(k+1)·2⁻⁵³·tr M
-// (Rump, BIT 46, 2006, Lemma 2.4), and tr M ≤ kλ. For k ≤ 2¹⁰ that is −2⁻³¹·λ, so ‖A‖₂² ≤ (1 + 2⁻³¹)·λ, which the factor below covers
-// together with the rounding of M's diagonal.
+// Certificate: if the Cholesky factorisation of M = λI − AAᵀ runs to its end in float64, M's least
+// eigenvalue is at least −2(k+1)·2⁻⁵³·tr M (Rump, BIT 46, 2006, Lemma 2.4), and tr M ≤ kλ. For
+// k ≤ 2¹⁰ that is −2⁻³¹·λ, so ‖A‖₂² ≤ (1 + 2⁻³¹)·λ, which the factor below covers together with the
+// rounding of M's diagonal.
 func operatorNorm(k int, gram func(a, b int) float64) float64 {
 	g := mat.NewSymDense(k, nil)
 	for a := range k {
@@ -34,7 +35,8 @@ func operatorNorm(k int, gram func(a, b int) float64) float64 {
 	}
 }
 
-// gramNorms returns the bounds for ‖d‖₂ ≤ 1 from the Gram matrix: k numbers of ℓ₂ norm x have an ℓ₁ norm of at most √k·x.
+// gramNorms returns the bounds for ‖d‖₂ ≤ 1 from the Gram matrix: k numbers of ℓ₂ norm x have an ℓ₁
+// norm of at most √k·x.
 func gramNorms(k int, gram func(a, b int) float64) norms {
 	two := operatorNorm(k, gram)
 	return norms{up(two * math.Sqrt(float64(k))), two}

@@ -28,52 +28,64 @@ const (
 	minDensity = 0x1p-20
 )
 
-// Params are the public numbers of a sketch. They are comparable, and every method answers before any data is seen.
+// Params are the public numbers of a sketch. They are comparable, and every method answers before
+// any data is seen.
 //
-// Dim, Rows, Seed and one of Epsilon and Rho are required. All other fields may be 0; what that means stands with each. Two sketches can be
-// compared if their Transform, Dim, Rows, Sparsity, Density and Seed agree.
+// Dim, Rows, Seed and one of Epsilon and Rho are required. All other fields may be 0; what that
+// means stands with each. Two sketches can be compared if their Transform, Dim, Rows, Sparsity,
+// Density and Seed agree.
 type Params struct {
 	// Transform is S. 0 is SJLT.
 	Transform Transform
-	// Dim is u, the number of coordinates, which are 0 to u−1. The Hadamard transforms pad it to a power of two. Transforms that hold the
-	// vector need it to be at most 2²⁶, and L2 at most 2²⁸.
+	// Dim is u, the number of coordinates, which are 0 to u−1. The Hadamard
+	// transforms pad it to a power of two. Transforms that hold the vector need
+	// it to be at most 2²⁶, and L2 at most 2²⁸.
 	Dim uint64
-	// Rows is k, the length of the sketch, in [1, 2²⁰]. More rows are not always better: see [Params.Plan].
+	// Rows is k, the length of the sketch, in [1, 2²⁰]. More rows are not
+	// always better: see [Params.Plan].
 	Rows int
 	// Sparsity is s, the number of entries of a column of an SJLT, a divisor of
-	// Rows. 0 is 1, the best for Laplace noise, which grows by √s, and under L2,
-	// where Gaussian noise does so too. With Gaussian noise under L1 4 to 8 add no
-	// noise, and make it rarer that large coordinates collide. Other transforms
-	// want 0.
+	// Rows. 0 is 1, the best for Laplace noise, which grows by √s, and under
+	// L2, where Gaussian noise does so too. With Gaussian noise under L1 4 to 8
+	// add no noise, and make it rarer that large coordinates collide. Other
+	// transforms want 0.
 	Sparsity int
-	// Density is q, the share of the entries of an FJLT's P that are not 0, in [2⁻²⁰, 1]. 0 is min(1, 1/(u/9 + 1)), for which the
-	// transform's variance is at most 3‖x‖₂⁴/k. Other transforms want 0.
+	// Density is q, the share of the entries of an FJLT's P that are not 0, in
+	// [2⁻²⁰, 1]. 0 is min(1, 1/(u/9 + 1)), for which the transform's variance
+	// is at most 3‖x‖₂⁴/k. Other transforms want 0.
 	Density float64
-	// Seed is public and selects the transform. All parties use the same. It is not zero.
+	// Seed is public and selects the transform. All parties use the same. It is
+	// not zero.
 	Seed hashing.Seed
 
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰], or 0 with Rho.
 	Epsilon float64
 	// Delta is δ, 0 for pure ε-privacy or in [1e-300, 1).
 	Delta float64
-	// Rho is ρ, in [2⁻⁶⁰, 2²⁰], for zero-concentrated privacy instead of (ε, δ); or 0.
+	// Rho is ρ, in [2⁻⁶⁰, 2²⁰], for zero-concentrated privacy instead of (ε,
+	// δ); or 0.
 	Rho float64
-	// Norm says what neighbours are: L1, two vectors with ‖x − x′‖₁ ≤ Sensitivity, or L2, with ‖x − x′‖₂ ≤ Sensitivity. 0
-	// is L1.
+	// Norm says what neighbours are: L1, two vectors with
+	// ‖x − x′‖₁ ≤ Sensitivity, or L2, with ‖x − x′‖₂ ≤ Sensitivity. 0 is L1.
 	Norm Norm
 	// Sensitivity is Δ, in the units of the data, in [2⁻²⁰⁰, 2²⁰⁰]. 0 is 1.
 	Sensitivity float64
-	// Integers says that all values are integers, and so is Sensitivity. What is added is rounded to one.
+	// Integers says that all values are integers, and so is Sensitivity. What
+	// is added is rounded to one.
 	Integers bool
 
-	// Noise is the kind of noise. 0 chooses: DiscreteLaplace for integers and δ = 0, Laplace for δ = 0, Gaussian for Rho, and for δ > 0 the
-	// one of Laplace and Gaussian noise that gives the estimated squared distance less variance at SquaredLength.
+	// Noise is the kind of noise. 0 chooses: DiscreteLaplace for integers and
+	// δ = 0, Laplace for δ = 0, Gaussian for Rho, and for δ > 0 the one of
+	// Laplace and Gaussian noise that gives the estimated squared distance less
+	// variance at SquaredLength.
 	Noise Noise
-	// SquaredLength is the ‖x − y‖₂² at which the kinds of noise are compared. At 0 Laplace noise does worst: it is then chosen only if it
-	// is better at any length.
+	// SquaredLength is the ‖x − y‖₂² at which the kinds of noise are compared.
+	// At 0 Laplace noise does worst: it is then chosen only if it is better at
+	// any length.
 	SquaredLength float64
-	// Input puts the noise on the coordinates of the vector instead of on the sketch, for SRHT and FJLT. Under L1 that is more noise by
-	// about u/k. Under L2 it is no more than noise on the sketch, whatever k is.
+	// Input puts the noise on the coordinates of the vector instead of on the
+	// sketch, for SRHT and FJLT. Under L1 that is more noise by about u/k.
+	// Under L2 it is no more than noise on the sketch, whatever k is.
 	Input bool
 }
 
@@ -185,9 +197,10 @@ func (p Params) density() float64 {
 	return max(minDensity, 1/(float64(hadamard.Size(p.Dim))/9+1))
 }
 
-// Guarantee returns what a release of these Params promises: ρ-zCDP, (ε, δ), or ε where Laplace noise is used, for the unit budget.L1 or
-// budget.L2 at the distance Sensitivity. Invalid Params promise nothing: it checks what [New] checks, which takes as long where the
-// sensitivity is computed from the matrix.
+// Guarantee returns what a release of these Params promises: ρ-zCDP, (ε, δ), or ε where Laplace
+// noise is used, for the unit budget.L1 or budget.L2 at the distance Sensitivity. Invalid Params
+// promise nothing: it checks what [New] checks, which takes as long where the sensitivity is
+// computed from the matrix.
 func (p Params) Guarantee() budget.Guarantee {
 	c, err := p.noise()
 	if err != nil {
@@ -196,7 +209,8 @@ func (p Params) Guarantee() budget.Guarantee {
 	return newTerm(p, c.law).guarantee(p.unit())
 }
 
-// Size returns the length in bytes of the encoding of a Sketch; 0 for invalid Params, which it checks as Guarantee does.
+// Size returns the length in bytes of the encoding of a Sketch; 0 for invalid Params, which it
+// checks as Guarantee does.
 func (p Params) Size() int {
 	if _, err := p.noise(); err != nil {
 		return 0

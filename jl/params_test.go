@@ -113,8 +113,9 @@ func TestNegativeZeros(t *testing.T) {
 	}
 }
 
-// Laplace or Gaussian noise is chosen by the variance: with s = 1 Laplace noise wins at every length iff σε ≥ 7^{1/4}, that is at ε = 1 for
-// δ ≤ 0.021; at a length Z it wins where Zε²/k > (56 − 8g²)/(8g − 16).
+// Laplace or Gaussian noise is chosen by the variance: with s = 1 Laplace noise wins at every
+// length iff σε ≥ 7^{1/4}, that is at ε = 1 for δ ≤ 0.021; at a length Z it wins where
+// Zε²/k > (56 − 8g²)/(8g − 16).
 func TestChoiceOfNoise(t *testing.T) {
 	p := Params{Dim: 100, Rows: 50, Epsilon: 1, Seed: seed(0)}
 	for delta, want := range map[float64]Noise{1e-9: Laplace, 0.0014: Laplace, 0.02: Laplace, 0.023: Gaussian, 0.2: Gaussian} {
@@ -142,7 +143,8 @@ func TestChoiceOfNoise(t *testing.T) {
 	require.Equal(t, DiscreteLaplace, peek(b).law.kind)
 }
 
-// Where no vectors have the norms there is no variance; where some have, it is not negative, rounding included.
+// Where no vectors have the norms there is no variance; where some have, it is not negative,
+// rounding included.
 func TestVarianceOfImpossibleNorms(t *testing.T) {
 	for _, transform := range []Transform{SJLT, SRHT, FJLT, Rademacher, Normal} {
 		p := Params{Transform: transform, Dim: 8, Rows: 4, Seed: seed(1), Epsilon: 1024}

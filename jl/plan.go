@@ -7,8 +7,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/hadamard"
 )
 
-// outlined reports whether all that the calibration asks is known without drawing the matrix: entries ±1 under L1, and the Hadamard rows
-// under both relations.
+// outlined reports whether all that the calibration asks is known without drawing the matrix:
+// entries ±1 under L1, and the Hadamard rows under both relations.
 func (p Params) outlined() bool {
 	return p.Transform == SRHT || p.Norm == L1 && (p.Transform == SJLT || p.Transform == Rademacher)
 }
@@ -34,7 +34,8 @@ func (p Params) noise() (calibration, error) {
 	return p.calibrate(p.bounded())
 }
 
-// Limit returns where values, and their sums, saturate: ± so many units of the data. NaN if the Params are invalid.
+// Limit returns where values, and their sums, saturate: ± so many units of the data. NaN if the
+// Params are invalid.
 func (p Params) Limit() float64 {
 	c, err := p.noise()
 	if err != nil {
@@ -43,9 +44,10 @@ func (p Params) Limit() float64 {
 	return float64(c.limit) * c.law.step
 }
 
-// StdDev returns the standard deviation of the noise of one row of the normalised sketch, in the units of the data. Where the sensitivity
-// is computed from the matrix (under L2 for all but SRHT, and for Normal and FJLT), this and the methods below draw the matrix, as New
-// does, and answer for this Seed. NaN if the Params are invalid.
+// StdDev returns the standard deviation of the noise of one row of the normalised sketch, in the
+// units of the data. Where the sensitivity is computed from the matrix (under L2 for all but SRHT,
+// and for Normal and FJLT), this and the methods below draw the matrix, as New does, and answer for
+// this Seed. NaN if the Params are invalid.
 func (p Params) StdDev() float64 {
 	c, err := p.noise()
 	if err != nil {
@@ -54,11 +56,12 @@ func (p Params) StdDev() float64 {
 	return math.Sqrt(p.spread().correction(p.noiseOf(c.law)) / float64(p.Rows))
 }
 
-// DistanceVariance returns the variance of SquaredDistance for two sketches of these Params at squared = ‖x − y‖₂² and fourth = ‖x − y‖₄⁴,
-// over the Seed and the noise: exactly, by the theorems that stand with the transforms. Where the scale of the noise is computed from the
-// matrix, under L2 for all but SRHT, and for Normal and FJLT, it is the scale given this Seed: the answer is the variance of the transform
-// over the draw of the Seed, plus that of noise of this scale. fourth = 0 gives an upper bound. NaN if an argument is invalid, as where no
-// vector has these norms.
+// DistanceVariance returns the variance of SquaredDistance for two sketches of these Params at
+// squared = ‖x − y‖₂² and fourth = ‖x − y‖₄⁴, over the Seed and the noise: exactly, by the theorems
+// that stand with the transforms. Where the scale of the noise is computed from the matrix, under
+// L2 for all but SRHT, and for Normal and FJLT, it is the scale given this Seed: the answer is the
+// variance of the transform over the draw of the Seed, plus that of noise of this scale. fourth = 0
+// gives an upper bound. NaN if an argument is invalid, as where no vector has these norms.
 func (p Params) DistanceVariance(squared, fourth float64) float64 {
 	c, err := p.noise()
 	if err != nil || !realNorms(squared, fourth) {
@@ -68,7 +71,8 @@ func (p Params) DistanceVariance(squared, fourth float64) float64 {
 	return max(p.spread().distance(n.plus(n), squared, fourth), 0)
 }
 
-// NormVariance returns the variance of SquaredNorm at squared = ‖x‖₂² and fourth = ‖x‖₄⁴. NaN as for DistanceVariance.
+// NormVariance returns the variance of SquaredNorm at squared = ‖x‖₂² and fourth = ‖x‖₄⁴. NaN as
+// for DistanceVariance.
 func (p Params) NormVariance(squared, fourth float64) float64 {
 	c, err := p.noise()
 	if err != nil || !realNorms(squared, fourth) {
@@ -85,8 +89,9 @@ func realNorms(squared, fourth float64) bool {
 // atMost reports whether x ≤ y up to rounding and underflow.
 func atMost(x, y float64) bool { return x <= y*(1+0x1p-20)+0x1p-1000 }
 
-// DotVariance returns the variance of Dot at ‖x‖₂², ‖y‖₂², ⟨x, y⟩ and aligned = Σx²y². NaN if an argument is invalid, as where there are no
-// such vectors: ⟨x, y⟩² ≤ ‖x‖²‖y‖² and, as Σ_{i<j} (xᵢyⱼ + xⱼyᵢ)² ≥ 0, 2·Σx²y² ≤ ‖x‖²‖y‖² + ⟨x, y⟩².
+// DotVariance returns the variance of Dot at ‖x‖₂², ‖y‖₂², ⟨x, y⟩ and aligned = Σx²y². NaN if an
+// argument is invalid, as where there are no such vectors: ⟨x, y⟩² ≤ ‖x‖²‖y‖² and, as Σ_{i<j}
+// (xᵢyⱼ + xⱼyᵢ)² ≥ 0, 2·Σx²y² ≤ ‖x‖²‖y‖² + ⟨x, y⟩².
 func (p Params) DotVariance(xx, yy, xy, aligned float64) float64 {
 	c, err := p.noise()
 	if err != nil || !(xx >= 0 && yy >= 0 && aligned >= 0 && atMost(xy*xy, xx*yy) && atMost(aligned, xx*yy/2+xy*xy/2)) {
@@ -98,18 +103,21 @@ func (p Params) DotVariance(xx, yy, xy, aligned float64) float64 {
 
 // Plan is the best a sketch can do for squared distances of one size.
 type Plan struct {
-	// Params are those asked about, with the Rows and the Noise of the least variance, and the Sparsity.
+	// Params are those asked about, with the Rows and the Noise of the least
+	// variance, and the Sparsity.
 	Params Params
 	// SquaredLength is the ‖x − y‖₂² planned for.
 	SquaredLength float64
-	// StdDev is the standard deviation of the estimated squared distance, RelativeError that over SquaredLength.
+	// StdDev is the standard deviation of the estimated squared distance,
+	// RelativeError that over SquaredLength.
 	StdDev, RelativeError float64
 }
 
 // tooMuch is the relative error from which Warning speaks.
 const tooMuch = 0.5
 
-// Warning returns "" if the relative error is at most ½, else a text that says that the distance is too small for the noise.
+// Warning returns "" if the relative error is at most ½, else a text that says that the distance is
+// too small for the noise.
 func (p Plan) Warning() string {
 	if p.RelativeError <= tooMuch {
 		return ""
@@ -130,15 +138,17 @@ func (p Plan) String() string {
 	return text
 }
 
-// Plan returns the number of rows, and the noise, with which the variance of the estimated squared distance is least at ‖x − y‖₂² =
-// squared. Rows is ignored, and so is a Sparsity of 0 where the noise turns out to be Gaussian and 8 is free.
+// Plan returns the number of rows, and the noise, with which the variance of the estimated squared
+// distance is least at ‖x − y‖₂² = squared. Rows is ignored, and so is a Sparsity of 0 where the
+// noise turns out to be Gaussian and 8 is free.
 //
-// The transform's variance falls with k and the noise's grows: for an SJLT with Laplace noise k* = Z·ε²/(s·√28), .189·Zε²/s, where the
-// variance is 37.2·s·Z/ε², that is a relative error of .86, .61, .19 and .061 at Zε² = 50, 100, 1000 and 10⁴; with Gaussian noise k* =
-// Z/(2σ²), and 16σ²Z. More rows than that are worse, fewer are faster.
+// The transform's variance falls with k and the noise's grows: for an SJLT with Laplace noise
+// k* = Z·ε²/(s·√28), .189·Zε²/s, where the variance is 37.2·s·Z/ε², that is a relative error of
+// .86, .61, .19 and .061 at Zε² = 50, 100, 1000 and 10⁴; with Gaussian noise k* = Z/(2σ²), and
+// 16σ²Z. More rows than that are worse, fewer are faster.
 //
-// The error wraps [ErrParams]. Plan is not for matrices whose sensitivity has to be computed, a Normal one, an FJLT, and under L2 all but
-// SRHT: there try a few Rows with DistanceVariance.
+// The error wraps [ErrParams]. Plan is not for matrices whose sensitivity has to be computed, a
+// Normal one, an FJLT, and under L2 all but SRHT: there try a few Rows with DistanceVariance.
 func (p Params) Plan(squared float64) (Plan, error) {
 	if !(squared > 0 && squared <= 0x1p500) {
 		return Plan{}, bad("squared", squared, "a number above 0, at most 2⁵⁰⁰")
@@ -162,8 +172,9 @@ func (p Params) Plan(squared float64) (Plan, error) {
 	return plan, nil
 }
 
-// bestRows searches the multiples of s. The variance is A/k + B + Ck + … with positive terms, each rising or falling in k, so it falls and
-// then rises: a coarse search by factors of √2, then by ever smaller steps around the best.
+// bestRows searches the multiples of s. The variance is A/k + B + Ck + … with positive terms, each
+// rising or falling in k, so it falls and then rises: a coarse search by factors of √2, then by
+// ever smaller steps around the best.
 func (p Params) bestRows() (Plan, error) {
 	s := p.sparsity()
 	most := maxRows / s * s
@@ -199,15 +210,17 @@ func (p Params) bestRows() (Plan, error) {
 	return best, nil
 }
 
-// Distortion returns a number of rows with which, without noise, a sketch keeps a squared length within a factor 1 ± β but
-// for the given probability p of failure: k = ⌈2/(β²p)⌉, by Chebyshev's inequality, as the variance of ‖Sx‖² is at most
-// 2‖x‖₂⁴/k. For an FJLT it is 3‖x‖₂⁴/k, and takes half as many rows again.
+// Distortion returns a number of rows with which, without noise, a sketch keeps a squared length
+// within a factor 1 ± β but for the given probability p of failure: k = ⌈2/(β²p)⌉, by Chebyshev's
+// inequality, as the variance of ‖Sx‖² is at most 2‖x‖₂⁴/k. For an FJLT it is 3‖x‖₂⁴/k, and takes
+// half as many rows again.
 //
-// The smaller k ∝ ln(1/p)/β² of Achlioptas and of Kane and Nelson is not promised: its proofs take independent signs, or hashing
-// of O(log 1/p)-wise independence, and the transforms here have 4-wise independence, which decides the variance and no more.
+// The smaller k ∝ ln(1/p)/β² of Achlioptas and of Kane and Nelson is not promised: its proofs take
+// independent signs, or hashing of O(log 1/p)-wise independence, and the transforms here have
+// 4-wise independence, which decides the variance and no more.
 //
-// It leaves the noise out, which wants fewer rows: see [Params.Plan]. β and p are in (0, 1), and k at most 2²⁰; else the error
-// wraps [ErrParams].
+// It leaves the noise out, which wants fewer rows: see [Params.Plan]. β and p are in (0, 1), and k
+// at most 2²⁰; else the error wraps [ErrParams].
 func Distortion(beta, failure float64) (rows int, err error) {
 	switch {
 	case !(beta > 0 && beta < 1):

@@ -34,7 +34,8 @@ func integers(b *Builder) []int64 {
 	return values
 }
 
-// spent returns how much of the guarantee two inputs use up, by the law of the noise that is drawn: at most 1 is private.
+// spent returns how much of the guarantee two inputs use up, by the law of the noise that is drawn:
+// at most 1 is private.
 func spent(t *testing.T, b *Builder, x, y []int64) float64 {
 	t.Helper()
 	one, squared := 0.0, 0.0
@@ -58,8 +59,8 @@ func spent(t *testing.T, b *Builder, x, y []int64) float64 {
 	}
 }
 
-// neighbour returns the changes of values that make a neighbour, of the kinds that are worst: one coordinate by Δ; all coordinates a
-// little; a coordinate by fractions of a step, again and again.
+// neighbour returns the changes of values that make a neighbour, of the kinds that are worst: one
+// coordinate by Δ; all coordinates a little; a coordinate by fractions of a step, again and again.
 func neighbour(p Params, r *rand.Rand, kind int) []float64 {
 	d := make([]float64, p.Dim)
 	delta := p.sensitivity()
@@ -78,9 +79,10 @@ func neighbour(p Params, r *rand.Rand, kind int) []float64 {
 	return d
 }
 
-// The integers to which the noise is added differ, between neighbours, by no more than the noise is made for: for real values off the grid,
-// for values that saturate, for many small changes, for all transforms, relations and kinds of noise. The noise is then that of an ideal
-// mechanism (package noise tests it). The control has half the noise.
+// The integers to which the noise is added differ, between neighbours, by no more than the noise is
+// made for: for real values off the grid, for values that saturate, for many small changes, for all
+// transforms, relations and kinds of noise. The noise is then that of an ideal mechanism (package
+// noise tests it). The control has half the noise.
 func TestNeighboursOnTheMachine(t *testing.T) {
 	worst, broken := 0.0, 0.0
 	for name, p := range noisy() {
@@ -140,8 +142,8 @@ func TestNeighboursOnTheMachine(t *testing.T) {
 	require.Greater(t, broken, 1.5, "control: half the noise")
 }
 
-// Two rows, two columns, the whole output law: no output is more than e^ε times as likely on a neighbour, some is as likely as that, and
-// with half the noise some is more.
+// Two rows, two columns, the whole output law: no output is more than e^ε times as likely on a
+// neighbour, some is as likely as that, and with half the noise some is more.
 func TestExactOnTinyProjections(t *testing.T) {
 	for _, p := range []Params{
 		{Dim: 2, Rows: 2}, {Dim: 2, Rows: 2, Sparsity: 2}, {Dim: 2, Rows: 2, Transform: SRHT}, {Dim: 2, Rows: 2,
@@ -191,7 +193,8 @@ func TestExactOnTinyProjections(t *testing.T) {
 
 func abs(x int) int { return max(x, -x) }
 
-// outputs returns the integers from below both values to above both, a hundred at most, which the ends and the values are among.
+// outputs returns the integers from below both values to above both, a hundred at most, which the
+// ends and the values are among.
 func outputs(a, b int64) (x []float64) {
 	low, high := min(a, b)-2, max(a, b)+2
 	for v := low; v <= high; v += max(1, (high-low)/100) {
@@ -200,14 +203,16 @@ func outputs(a, b int64) (x []float64) {
 	return append(x, float64(a), float64(b), float64(high))
 }
 
-// A step as coarse as the unit is for integers: two coordinates that change by ½ each are neighbours too, and would cost up to 2ε.
+// A step as coarse as the unit is for integers: two coordinates that change by ½ each are
+// neighbours too, and would cost up to 2ε.
 func TestCoarseNoiseIsForIntegers(t *testing.T) {
 	_, err := New(Params{Dim: 2, Rows: 2, Epsilon: 1, Seed: seed(0), Noise: DiscreteLaplace})
 	require.ErrorIs(t, err, ErrParams)
 	_, err = New(Params{Dim: 2, Rows: 2, Epsilon: 1, Seed: seed(0), Noise: DiscreteLaplace, Integers: true, Sensitivity: 0.5})
 	require.ErrorIs(t, err, ErrParams)
 
-	// Values ½ and ½ go to 1 and 1 and ½ − 0.01 to 0: ℓ₁ distance 0.02 in the data, 2 in the integers.
+	// Values ½ and ½ go to 1 and 1 and ½ − 0.01 to 0: ℓ₁ distance 0.02 in the data, 2 in the
+	// integers.
 	b, err := New(Params{Dim: 2, Rows: 2, Transform: SRHT, Input: true, Epsilon: 1, Seed: seed(0), Integers: true})
 	require.NoError(t, err)
 	c, _ := b.Sibling()
@@ -216,9 +221,10 @@ func TestCoarseNoiseIsForIntegers(t *testing.T) {
 	require.InDelta(t, 2, spent(t, b, integers(b), integers(c)), 1e-12, "what the refusal is for")
 }
 
-// The release itself, at real size: the worst neighbours and the event that tells them best apart. The lower bound on ε is in excess of the
-// truth once in 10⁶. The control has half the noise. Its bound exceeds ε but once in 10⁶: it does so even for the counts that are as far
-// from their means, on the wrong side, as happens to each once in 2·10⁶.
+// The release itself, at real size: the worst neighbours and the event that tells them best apart.
+// The lower bound on ε is in excess of the truth once in 10⁶. The control has half the noise. Its
+// bound exceeds ε but once in 10⁶: it does so even for the counts that are as far from their means,
+// on the wrong side, as happens to each once in 2·10⁶.
 func TestAudit(t *testing.T) {
 	const n = 5_000
 	for name, c := range map[string]struct {
@@ -270,7 +276,8 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// exceeds returns the probability that noise on one coordinate or row is at least x units of the data.
+// exceeds returns the probability that noise on one coordinate or row is at least x units of the
+// data.
 func exceeds(t *testing.T, l law, x float64) float64 {
 	t.Helper()
 	switch steps := x / l.step; l.kind {
@@ -289,7 +296,8 @@ func exceeds(t *testing.T, l law, x float64) float64 {
 	}
 }
 
-// extreme returns the count of hits of probability p beyond which, above or below, n draws lie once in 2·10⁶.
+// extreme returns the count of hits of probability p beyond which, above or below, n draws lie once
+// in 2·10⁶.
 func extreme(n int64, p float64, above bool) int64 {
 	b := distuv.Binomial{N: float64(n), P: p}
 	if above {
@@ -320,9 +328,10 @@ func project(values, direction []int64) float64 {
 	return dot / square
 }
 
-// What stands in the proof of calibrate.go beside the sensitivity itself, each against the scale that New takes: one step for the cut of the values and √k for the
-// rounding of k rows under Gaussian noise, k under Laplace; √Dim for the ℓ₁ norm of ℓ₂ neighbours where the noise is on the input. An SJLT with one entry a
-// column has columns of norm 1.
+// What stands in the proof of calibrate.go beside the sensitivity itself, each against the scale
+// that New takes: one step for the cut of the values and √k for the rounding of k rows under
+// Gaussian noise, k under Laplace; √Dim for the ℓ₁ norm of ℓ₂ neighbours where the noise is on the
+// input. An SJLT with one entry a column has columns of norm 1.
 func TestScalesPayForEveryTerm(t *testing.T) {
 	const rows = 1024
 	gaussian, err := New(Params{Dim: 5000, Rows: rows, Epsilon: 1, Delta: 1e-6, Noise: Gaussian, Seed: seed(1)})

@@ -7,10 +7,12 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 )
 
-// rademacher is √k·S: independent signs. A 4-wise independent polynomial gives the signs of 60 rows at once, the bits 0 to 59 of its value,
-// which is uniform on [0, 2⁶¹−1) and so within 2⁻⁶⁰ of independent bits.
+// rademacher is √k·S: independent signs. A 4-wise independent polynomial gives the signs of 60 rows
+// at once, the bits 0 to 59 of its value, which is uniform on [0, 2⁶¹−1) and so within 2⁻⁶⁰ of
+// independent bits.
 //
-// Var‖Sx‖² = (2/k)(‖x‖₂⁴ − ‖x‖₄⁴): each row is that of an SJLT with one row, and the rows are independent.
+// Var‖Sx‖² = (2/k)(‖x‖₂⁴ − ‖x‖₄⁴): each row is that of an SJLT with one row, and the rows are
+// independent.
 type rademacher struct {
 	rows   int
 	dim    uint64
@@ -19,7 +21,8 @@ type rademacher struct {
 
 const signsPerHash = 60
 
-// outlineRademacher returns the matrix without its random parts: what gain, and under L1 norms, look at.
+// outlineRademacher returns the matrix without its random parts: what gain, and under L1 norms,
+// look at.
 func outlineRademacher(p Params) *rademacher { return &rademacher{rows: p.Rows, dim: p.Dim} }
 
 func newRademacher(p Params) *rademacher {
@@ -58,8 +61,8 @@ func (m *rademacher) apply(x []int64) []int64 {
 	return y
 }
 
-// norms follows from the k entries ±1 of a column. For ‖d‖₂ ≤ 1 the operator norm is bounded by the Gram matrix of the rows, whose entries are counted by
-// words of signs.
+// norms follows from the k entries ±1 of a column. For ‖d‖₂ ≤ 1 the operator norm is bounded by the
+// Gram matrix of the rows, whose entries are counted by words of signs.
 func (m *rademacher) norms(r Norm) norms {
 	k := float64(m.rows)
 	if r == L1 {

@@ -26,7 +26,8 @@ func fourWise(seed hashing.Seed) hashing.Polynomial {
 	return h
 }
 
-// stream is public randomness that is read from the front to the back: the words of ChaCha8, whose definition does not change.
+// stream is public randomness that is read from the front to the back: the words of ChaCha8, whose
+// definition does not change.
 type stream struct{ words *rand.ChaCha8 }
 
 func newStream(seed hashing.Seed) *stream {

@@ -7,17 +7,20 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 )
 
-// sjlt is √s·S: column j has, in each block r of k/s rows, one entry ±1, in the row of a hash h_r(j) and with the sign φ_r(j).
+// sjlt is √s·S: column j has, in each block r of k/s rows, one entry ±1, in the row of a hash
+// h_r(j) and with the sign φ_r(j).
 //
-// Both come from the value of one 4-wise independent polynomial for each block: the row from its high bits, the sign from its lowest. Such
-// a pair is within n·2⁻⁶⁰, n = k/s, of being uniform on the 2n combinations, the pairs of any 4 coordinates are independent, and the blocks
-// are.
+// Both come from the value of one 4-wise independent polynomial for each block: the row from its
+// high bits, the sign from its lowest. Such a pair is within n·2⁻⁶⁰, n = k/s, of being uniform on
+// the 2n combinations, the pairs of any 4 coordinates are independent, and the blocks are.
 //
-// Theorem. Var‖Sx‖² = (2/k)(‖x‖₂⁴ − ‖x‖₄⁴) for every s, and Var⟨Sx, Sy⟩ = (‖x‖²‖y‖² + ⟨x,y⟩² − 2Σx²y²)/k. Proof. For block r let b_r =
-// Σ_{j≠l} φ(j)φ(l)x_j y_l·1[h(j) = h(l)]; then ⟨Sx, Sy⟩ = ⟨x, y⟩ + Σ_r b_r/s, the diagonal being Σ_j x_j y_j whatever h is. A pair j ≠ l
-// takes 2-wise independence for E b_r = 0, and two pairs take the 4-wise: E[φ(j)φ(l)φ(v)φ(w)·…] is 0 unless {v, w} = {j, l}, so E b_r² =
-// (s/k)·Σ_{j≠l}(x_j²y_l² + x_jy_l·x_ly_j) = (s/k)(‖x‖²‖y‖² + ⟨x,y⟩² − 2Σx²y²), and the s blocks add up to s·(1/s²) of it. ∎ (The thesis'
-// Lemma 4.10, as an equation.)
+// Theorem. Var‖Sx‖² = (2/k)(‖x‖₂⁴ − ‖x‖₄⁴) for every s, and Var⟨Sx,
+// Sy⟩ = (‖x‖²‖y‖² + ⟨x,y⟩² − 2Σx²y²)/k. Proof. For block r let b_r = Σ_{j≠l} φ(j)φ(l)x_j
+// y_l·1[h(j) = h(l)]; then ⟨Sx, Sy⟩ = ⟨x, y⟩ + Σ_r b_r/s, the diagonal being Σ_j x_j y_j whatever h
+// is. A pair j ≠ l takes 2-wise independence for E b_r = 0, and two pairs take the 4-wise:
+// E[φ(j)φ(l)φ(v)φ(w)·…] is 0 unless {v, w} = {j, l}, so E b_r² = (s/k)·Σ_{j≠l}(x_j²y_l² +
+// x_jy_l·x_ly_j) = (s/k)(‖x‖²‖y‖² + ⟨x,y⟩² − 2Σx²y²), and the s blocks add up to s·(1/s²) of it. ∎
+// (The thesis' Lemma 4.10, as an equation.)
 type sjlt struct {
 	rows, sparsity int
 	block          uint64 // k/s
@@ -26,7 +29,8 @@ type sjlt struct {
 	table          []uint32 // of row and sign for each coordinate and block, where they are few enough to keep
 }
 
-// maxTable is the greatest number of entries that are kept in memory, 16 MiB. Computed, an entry takes about 10 ns.
+// maxTable is the greatest number of entries that are kept in memory, 16 MiB. Computed, an entry
+// takes about 10 ns.
 const maxTable = 1 << 22
 
 // outlineSJLT returns the matrix without its random parts: what gain, and under L1 norms, look at.
@@ -75,11 +79,13 @@ func (m *sjlt) apply(x []int64) []int64 {
 	return y
 }
 
-// norms follows from the s entries ±1 of a column. For ‖d‖₂ ≤ 1, with the number of entries n_i of row i:
+// norms follows from the s entries ±1 of a column. For ‖d‖₂ ≤ 1, with the number of entries n_i of
+// row i:
 //
-//   - ‖Ad‖₂² ≤ s·max n_i, as ‖A‖₂² ≤ ‖A‖₁·‖A‖_∞, the greatest column sum times the greatest row sum of |A|. It is attained for s = 1, where
-//     AAᵀ is diagonal.
-//   - ‖Ad‖₁ ≤ Σ_i √n_i·‖d restricted to row i‖ ≤ √(Σ n_i)·√(Σ_i ‖·‖²) = √(su)·√s, attained for s = 1 by d = the signs.
+//   - ‖Ad‖₂² ≤ s·max n_i, as ‖A‖₂² ≤ ‖A‖₁·‖A‖_∞, the greatest column sum times the greatest row sum
+//     of |A|. It is attained for s = 1, where AAᵀ is diagonal.
+//   - ‖Ad‖₁ ≤ Σ_i √n_i·‖d restricted to row i‖ ≤ √(Σ n_i)·√(Σ_i ‖·‖²) = √(su)·√s, attained for
+//     s = 1 by d = the signs.
 func (m *sjlt) norms(r Norm) norms {
 	s := float64(m.sparsity)
 	if r == L1 {

@@ -8,8 +8,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Sketch is a released sketch, or a sum of such: public, immutable, safe for concurrent readers. All that it computes is post-processing
-// and costs no budget.
+// Sketch is a released sketch, or a sum of such: public, immutable, safe for concurrent readers.
+// All that it computes is post-processing and costs no budget.
 type Sketch struct {
 	params Params // of the first term
 	step   float64
@@ -38,14 +38,16 @@ func newSketch(p Params, l law, values []int64) *Sketch {
 	return &Sketch{params: p, step: l.step, values: values, terms: terms, releases: identities(terms)}
 }
 
-// Params returns the parameters of the release, with the Noise that was used. For a sum they are those of the first of its terms.
+// Params returns the parameters of the release, with the Noise that was used. For a sum they are
+// those of the first of its terms.
 func (s *Sketch) Params() Params { return s.params }
 
 // Terms returns the number of releases in a sum; 1 for a release, 0 for the zero Sketch.
 func (s *Sketch) Terms() int { return len(s.terms) }
 
-// Guarantee returns the guarantee of the release. For a sum it is the composition of all its terms, which holds for whoever is in all of
-// them; somebody who is in one of them has the guarantee of that one.
+// Guarantee returns the guarantee of the release. For a sum it is the composition of all its terms,
+// which holds for whoever is in all of them; somebody who is in one of them has the guarantee of
+// that one.
 func (s *Sketch) Guarantee() budget.Guarantee {
 	if len(s.terms) == 0 {
 		return budget.Guarantee{}
@@ -75,7 +77,8 @@ func (t term) guarantee(u budget.Unit) budget.Guarantee {
 	return budget.PureDP(t.epsilon, u)
 }
 
-// Row returns the noisy value of a row of the normalised sketch, (Sx + φ)ᵢ, in the units of the data. NaN outside [0, Rows).
+// Row returns the noisy value of a row of the normalised sketch, (Sx + φ)ᵢ, in the units of the
+// data. NaN outside [0, Rows).
 func (s *Sketch) Row(i int) float64 {
 	if i < 0 || i >= len(s.values) {
 		return math.NaN()
@@ -86,8 +89,8 @@ func (s *Sketch) Row(i int) float64 {
 // unit returns what a step is in the normalised sketch.
 func (s *Sketch) unit() float64 { return s.step * s.params.factor() }
 
-// StdDev returns the standard deviation of the noise of one row of the normalised sketch, in the units of the data. NaN for the zero
-// Sketch.
+// StdDev returns the standard deviation of the noise of one row of the normalised sketch, in the
+// units of the data. NaN for the zero Sketch.
 func (s *Sketch) StdDev() float64 {
 	if len(s.terms) == 0 {
 		return math.NaN()
@@ -103,7 +106,8 @@ func (s *Sketch) noise() (sum disturbance) {
 	return sum
 }
 
-// mismatch returns the error that names the first field of the transform in which two Params differ, or otherwise Params as a whole.
+// mismatch returns the error that names the first field of the transform in which two Params
+// differ, or otherwise Params as a whole.
 func (p Params) mismatch(q Params) error {
 	for _, f := range []struct {
 		name string
@@ -120,7 +124,8 @@ func (p Params) mismatch(q Params) error {
 	return nil
 }
 
-// comparable returns an error that wraps ErrMismatch unless the sketches are of one transform and their noise is independent.
+// comparable returns an error that wraps ErrMismatch unless the sketches are of one transform and
+// their noise is independent.
 func (s *Sketch) comparable(other *Sketch) error {
 	if len(s.terms) == 0 || other == nil || len(other.terms) == 0 {
 		return fmt.Errorf("jl: a Sketch that was neither released nor decoded has no rows to compare: %w", fault.ErrMismatch)
@@ -136,8 +141,8 @@ func (s *Sketch) comparable(other *Sketch) error {
 	return nil
 }
 
-// difference returns the rows of the normalised difference. Where the grids agree the difference is exact, so that two long vectors may be
-// close.
+// difference returns the rows of the normalised difference. Where the grids agree the difference is
+// exact, so that two long vectors may be close.
 func (s *Sketch) difference(other *Sketch) []float64 {
 	d := make([]float64, len(s.values))
 	if s.step == other.step {
@@ -166,10 +171,11 @@ func (s *Sketch) rows() []float64 {
 // maxTerms is the most releases in a sum.
 const maxTerms = 1 << 16
 
-// Sum returns the sketch of the sum of the two vectors. Its noise is the noise of both, and its estimates correct for it. The error wraps
-// [ErrMismatch] if they are not of one
-// transform or of one grid, which equal Params give, if they have different Norms, Sensitivities or Integers, for which no one guarantee speaks,
-// if they hold a common release, as a sketch and itself do, or more than 2¹⁶ terms. It is post-processing.
+// Sum returns the sketch of the sum of the two vectors. Its noise is the noise of both, and its
+// estimates correct for it. The error wraps [ErrMismatch] if they are not of one transform or of
+// one grid, which equal Params give, if they have different Norms, Sensitivities or Integers, for
+// which no one guarantee speaks, if they hold a common release, as a sketch and itself do, or more
+// than 2¹⁶ terms. It is post-processing.
 func (s *Sketch) Sum(other *Sketch) (*Sketch, error) {
 	if err := s.comparable(other); err != nil {
 		return nil, err

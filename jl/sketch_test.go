@@ -51,8 +51,9 @@ func TestMismatch(t *testing.T) {
 	require.NotEmpty(t, zero.String())
 }
 
-// A sketch is not compared with itself, nor with a copy, what decodes from it, or a sum that it is in: the noise would not be
-// independent, and the distance was once −1280. Two releases of one vector are.
+// A sketch is not compared with itself, nor with a copy, what decodes from it, or a sum that it is
+// in: the noise would not be independent: the distance was once −4k/ε², that is what two
+// independent noises would have added, taken from 0. Two releases of one vector are independent.
 func TestSketchAndItself(t *testing.T) {
 	p := Params{Dim: 64, Rows: 160, Epsilon: 1, Seed: seed(0)}
 	s, other := releasedAt(t, p, 1), releasedAt(t, p, 1)
@@ -93,8 +94,8 @@ func TestSketchAndItself(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Sketches for other distances of neighbours are not added: at a Sensitivity of 1000 and of 1 the sum was once called 2-DP, and would be
-// 1001-DP for a change by 1000.
+// Sketches for other distances of neighbours are not added: at a Sensitivity of 1000 and of 1 the
+// sum was once called 2-DP, and would be 1001-DP for a change by 1000.
 func TestSumOfOtherSensitivities(t *testing.T) {
 	p := Params{Dim: 64, Rows: 16, Epsilon: 1, Seed: seed(0), Integers: true}
 	a := releasedAt(t, p, 1)
@@ -128,8 +129,8 @@ func TestComparisonWithNothing(t *testing.T) {
 	}
 }
 
-// A sum of sketches estimates the sum of the vectors with both noises: (30 + 40)² = 4900. Off by 8 standard deviations once in 10⁹ for
-// these near-normal estimates.
+// A sum of sketches estimates the sum of the vectors with both noises: (30 + 40)² = 4900. Off by 8
+// standard deviations once in 10⁹ for these near-normal estimates.
 func TestSum(t *testing.T) {
 	p := Params{Dim: 64, Rows: 400, Epsilon: 4, Seed: seed(0)}
 	a, b := releasedAt(t, p, 30), releasedAt(t, p, 40)
@@ -148,8 +149,9 @@ func TestSum(t *testing.T) {
 	require.Equal(t, s, &d)
 }
 
-// The intervals of Chebyshev hold with far more than their confidence, those of the likelihood about: of 400 each at 0.9, at least 330 hold
-// but once in 10⁶ (binomial, from a coverage of 0.895).
+// The intervals of Chebyshev hold with far more than their confidence, those of the likelihood
+// about: of 400 each at 0.9, at least 330 hold but once in 10⁶ (binomial, from a coverage of
+// 0.895).
 func TestCoverage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestHeavyCoordinates is the short one")
@@ -183,7 +185,8 @@ func TestCoverage(t *testing.T) {
 	require.GreaterOrEqual(t, likely, 325)
 }
 
-// At a small distance the likelihood has about half the error of the unbiased estimate, and truncation less too.
+// At a small distance the likelihood has about half the error of the unbiased estimate, and
+// truncation less too.
 func TestLikelihoodAtSmallDistances(t *testing.T) {
 	p := Params{Dim: 64, Rows: 128, Epsilon: 1}
 	unbiased, truncated, likely := 0.0, 0.0, 0.0
@@ -208,7 +211,8 @@ func TestLikelihoodAtSmallDistances(t *testing.T) {
 	require.Less(t, math.Sqrt(likely/unbiased), 0.75)
 }
 
-// The plan's figures: k* = .189·Zε²/s, relative errors .86, .61, .19, .061, and a warning where Zε² is small.
+// The plan's figures: k* = .189·Zε²/s, relative errors .86, .61, .19, .061, and a warning where Zε²
+// is small.
 func TestPlan(t *testing.T) {
 	p := Params{Dim: 1000, Epsilon: 2, Seed: seed(0)}
 	for z, want := range map[float64]float64{50: 0.86, 100: 0.61, 1000: 0.19, 10_000: 0.061} {
@@ -232,7 +236,8 @@ func TestPlan(t *testing.T) {
 	require.Greater(t, math.Sqrt(p.DistanceVariance(1000, 0))/1000, 1.0)
 }
 
-// The rows of Distortion are enough by the variance of each transform, which 4-wise independence proves, and no fewer than half as many.
+// The rows of Distortion are enough by the variance of each transform, which 4-wise independence
+// proves, and no fewer than half as many.
 func TestDistortionIsProved(t *testing.T) {
 	for _, beta := range []float64{0.05, 0.1, 0.9} {
 		for _, failure := range []float64{0.001, 0.01, 0.5} {
@@ -258,8 +263,9 @@ func TestDistortionIsProved(t *testing.T) {
 	}
 }
 
-// What the documentation says of the transforms' noise: more entries a column are free for Gaussian noise under L1 alone, and an FJLT
-// has less Laplace noise than an SRHT from 256 rows on, but more Gaussian noise.
+// What the documentation says of the transforms' noise: more entries a column are free for Gaussian
+// noise under L1 alone, and an FJLT has less Laplace noise than an SRHT from 256 rows on, but more
+// Gaussian noise.
 func TestNoiseOfTransforms(t *testing.T) {
 	ratio := func(a, b Params) float64 {
 		for _, p := range []*Params{&a, &b} {

@@ -8,15 +8,17 @@ import (
 	"github.com/dpsketch/dpsketch/internal/subset"
 )
 
-// srht is √k·S = RHD: D random signs, H the Walsh–Hadamard matrix of ±1 of the size u, the least power of two that is at least Dim, and R
-// the choice of k different rows. The coordinates from Dim to u−1 are 0. The signs are 4-wise independent; the rows come from a stream of
-// random words.
+// srht is √k·S = RHD: D random signs, H the Walsh–Hadamard matrix of ±1 of the size u, the least
+// power of two that is at least Dim, and R the choice of k different rows. The coordinates from Dim
+// to u−1 are 0. The signs are 4-wise independent; the rows come from a stream of random words.
 //
-// Theorem. Var⟨Sx, Sy⟩ = (1/k)(‖x‖²‖y‖² + ⟨x,y⟩² − 2Σx²y²)(u−k)/(u−1); for y = x, (2/k)(‖x‖₂⁴ − ‖x‖₄⁴)(u−k)/(u−1). Proof. Let aᵢ =
-// (HDx)ᵢ(HDy)ᵢ/u, so that ⟨Sx, Sy⟩ = (u/k)·Σ over the sampled i of aᵢ. E aᵢ = ⟨x,y⟩/u, and V = Var aᵢ = (‖x‖²‖y‖² + ⟨x,y⟩² − 2Σx²y²)/u² as
-// for one row of signs, which is all that D and a row of H are. Σᵢ aᵢ = ⟨x,y⟩ is fixed, as H/√u is orthogonal: so the u(u−1) covariances of
-// different i sum to −uV, and two different sampled rows, which are any two with the same probability, have the mean one, −V/(u−1). The
-// variance is (u²/k²)(kV − k(k−1)V/(u−1)) = (u²/k)·V·(u−k)/(u−1). ∎
+// Theorem. Var⟨Sx, Sy⟩ = (1/k)(‖x‖²‖y‖² + ⟨x,y⟩² − 2Σx²y²)(u−k)/(u−1); for y = x,
+// (2/k)(‖x‖₂⁴ − ‖x‖₄⁴)(u−k)/(u−1). Proof. Let aᵢ = (HDx)ᵢ(HDy)ᵢ/u, so that ⟨Sx, Sy⟩ = (u/k)·Σ over
+// the sampled i of aᵢ. E aᵢ = ⟨x,y⟩/u, and V = Var aᵢ = (‖x‖²‖y‖² + ⟨x,y⟩² − 2Σx²y²)/u² as for one
+// row of signs, which is all that D and a row of H are. Σᵢ aᵢ = ⟨x,y⟩ is fixed, as H/√u is
+// orthogonal: so the u(u−1) covariances of different i sum to −uV, and two different sampled rows,
+// which are any two with the same probability, have the mean one, −V/(u−1). The variance is
+// (u²/k²)(kV − k(k−1)V/(u−1)) = (u²/k)·V·(u−k)/(u−1). ∎
 type srht struct {
 	size, rows int
 	sampled    []int
@@ -73,8 +75,8 @@ func (m *srht) apply(x []int64) []int64 {
 	return y
 }
 
-// norms follows from the k entries ±1 of a column. The rows are orthogonal and of length √u, so ‖Ad‖₂ ≤ √u and ‖Ad‖₁ ≤ √k·√u for ‖d‖₂ ≤ 1; with Dim = u
-// both are attained.
+// norms follows from the k entries ±1 of a column. The rows are orthogonal and of length √u, so
+// ‖Ad‖₂ ≤ √u and ‖Ad‖₁ ≤ √k·√u for ‖d‖₂ ≤ 1; with Dim = u both are attained.
 func (m *srht) norms(r Norm) norms {
 	k, u := float64(m.rows), float64(m.size)
 	if r == L1 {

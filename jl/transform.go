@@ -2,15 +2,18 @@ package jl
 
 import "github.com/dpsketch/dpsketch/internal/enum"
 
-// Transform is a random k × u matrix S with E‖Sx‖² = ‖x‖². Each is c·A for an integer matrix A and a number c.
+// Transform is a random k × u matrix S with E‖Sx‖² = ‖x‖². Each is c·A for an integer matrix A and
+// a number c.
 type Transform uint8
 
 const (
-	// SJLT is the sparser Johnson–Lindenstrauss transform of Kane and Nelson, block construction: s entries ±1/√s a column, one in each of
-	// s blocks of k/s rows. An update takes O(s), for any Dim.
+	// SJLT is the sparser Johnson–Lindenstrauss transform of Kane and Nelson, block construction: s
+	// entries ±1/√s a column, one in each of s blocks of k/s rows. An update takes O(s), for any
+	// Dim.
 	SJLT Transform = iota
-	// SRHT is √(u/k) times k of the u rows, drawn without repetition, of the Walsh–Hadamard matrix after random signs. It holds the vector
-	// until Release, and has the least variance: none at k = u.
+	// SRHT is √(u/k) times k of the u rows, drawn without repetition, of the Walsh–Hadamard matrix
+	// after random signs. It holds the vector until Release, and has the least variance: none at
+	// k = u.
 	SRHT
 	// FJLT is the fast Johnson–Lindenstrauss transform of Ailon and Chazelle, PHD: P
 	// sparse with normal entries, of the given Density. It holds the vector. SRHT has
@@ -20,8 +23,9 @@ const (
 	FJLT
 	// Rademacher is dense and has independent entries ±1/√k. An update takes O(k), for any Dim.
 	Rademacher
-	// Normal is dense and has independent normal entries, to a multiple of 1/16 before the normalisation: the baseline of the thesis. It
-	// holds the vector, and its sensitivity has to be computed: u·k steps in New and again in Release.
+	// Normal is dense and has independent normal entries, to a multiple of 1/16 before the
+	// normalisation: the baseline of the thesis. It holds the vector, and its sensitivity has to be
+	// computed: u·k steps in New and again in Release.
 	Normal
 
 	lastTransform = Normal
@@ -32,8 +36,9 @@ var transformNames = []string{"SJLT", "SRHT", "FJLT", "Rademacher", "Normal"}
 // String returns the name of the constant.
 func (t Transform) String() string { return enum.Name(t, transformNames, "Transform") }
 
-// holds reports whether a Builder holds the vector and transforms it on release, instead of updating the sketch: where the transform does
-// not work by columns, where the noise goes to the input, and where the sum over entries of both signs has to stay exact (calibrate.go).
+// holds reports whether a Builder holds the vector and transforms it on release, instead of
+// updating the sketch: where the transform does not work by columns, where the noise goes to the
+// input, and where the sum over entries of both signs has to stay exact (calibrate.go).
 func (p Params) holds() bool {
 	return p.Input || p.Transform != SJLT && p.Transform != Rademacher || p.Transform == Rademacher && p.Norm == L2
 }

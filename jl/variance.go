@@ -6,8 +6,9 @@ import (
 	"github.com/dpsketch/dpsketch/internal/hadamard"
 )
 
-// disturbance is the noise of a sketch or of a sum or difference of sketches, by its cumulants, in the units of the data and of the
-// normalised sketch: on each coordinate of the input and on each row of the output.
+// disturbance is the noise of a sketch or of a sum or difference of sketches, by its cumulants, in
+// the units of the data and of the normalised sketch: on each coordinate of the input and on each
+// row of the output.
 type disturbance struct{ input, output cumulants }
 
 func (a disturbance) plus(b disturbance) disturbance {
@@ -36,8 +37,9 @@ func (p Params) factor() float64 {
 	return 1 / math.Sqrt(k)
 }
 
-// spread holds the numbers of the variance of a transform:
-// Var⟨Sx, Sy⟩ = plain·X·Y + crossed·t² + aligned·Q with X = ‖x‖², Y = ‖y‖², t = ⟨x,y⟩, Q = Σx²y². The theorems stand with the transforms.
+// spread holds the numbers of the variance of a transform: Var⟨Sx,
+// Sy⟩ = plain·X·Y + crossed·t² + aligned·Q with X = ‖x‖², Y = ‖y‖², t = ⟨x,y⟩, Q = Σx²y². The
+// theorems stand with the transforms.
 type spread struct {
 	plain, crossed, aligned float64
 	rows, dim               float64
@@ -62,8 +64,9 @@ func (p Params) spread() spread {
 	return s
 }
 
-// inner returns Var⟨S(x+η) + φ, S(y+ζ) + ψ⟩ for the noise a of the one and b of the other. With α = E η², β = E ζ²: ⟨x+η, y+ζ⟩ has mean t
-// and variance V = βX + αY + Dim·αβ, E‖x+η‖² = X + Dim·α, E Σ(x+η)²(y+ζ)² = Q + V, and what φ and ψ add is uncorrelated.
+// inner returns Var⟨S(x+η) + φ, S(y+ζ) + ψ⟩ for the noise a of the one and b of the other. With
+// α = E η², β = E ζ²: ⟨x+η, y+ζ⟩ has mean t and variance V = βX + αY + Dim·αβ, E‖x+η‖² = X + Dim·α,
+// E Σ(x+η)²(y+ζ)² = Q + V, and what φ and ψ add is uncorrelated.
 func (s spread) inner(a, b disturbance, xx, yy, xy, aligned float64) float64 {
 	alpha, beta := a.input.two, b.input.two
 	v := beta*xx + alpha*yy + s.dim*alpha*beta
@@ -72,8 +75,9 @@ func (s spread) inner(a, b disturbance, xx, yy, xy, aligned float64) float64 {
 		b.output.two*ex + a.output.two*ey + s.rows*a.output.two*b.output.two
 }
 
-// distance returns Var(‖S(z+η) + φ‖² − corrections) for Z = ‖z‖₂² and F = ‖z‖₄⁴. With the cumulants κ of η: ‖z+η‖² has mean Z + Dim·κ₂ and
-// variance V = 4κ₂Z + Dim·(κ₄ + 2κ₂²), and E‖z+η‖₄⁴ = F + 6κ₂Z + Dim·E η⁴. Then φ adds 4·E φ²·E‖z+η‖² + k·Var φ² (Lemma 4.3 of the thesis,
+// distance returns Var(‖S(z+η) + φ‖² − corrections) for Z = ‖z‖₂² and F = ‖z‖₄⁴. With the cumulants
+// κ of η: ‖z+η‖² has mean Z + Dim·κ₂ and variance V = 4κ₂Z + Dim·(κ₄ + 2κ₂²), and
+// E‖z+η‖₄⁴ = F + 6κ₂Z + Dim·E η⁴. Then φ adds 4·E φ²·E‖z+η‖² + k·Var φ² (Lemma 4.3 of the thesis,
 // with both parties' moments).
 func (s spread) distance(n disturbance, z, fourth float64) float64 {
 	q := s.quadratic(n)
@@ -83,8 +87,8 @@ func (s spread) distance(n disturbance, z, fourth float64) float64 {
 // quadratic is aZ² + bZ + c.
 type quadratic struct{ a, b, c float64 }
 
-// quadratic returns the variance at F = 0 as a function of Z. It is an upper bound for every F, as F ≤ Z², and aligned ≤ 0
-// but for a dense FJLT, where it is next to 0 and counted in full.
+// quadratic returns the variance at F = 0 as a function of Z. It is an upper bound for every F, as
+// F ≤ Z², and aligned ≤ 0 but for a dense FJLT, where it is next to 0 and counted in full.
 func (s spread) quadratic(n disturbance) quadratic {
 	a, in, out := s.plain+s.crossed+max(s.aligned, 0), n.input, n.output
 	v := s.dim * (in.four + 2*in.two*in.two)
@@ -99,7 +103,8 @@ func (s spread) quadratic(n disturbance) quadratic {
 // correction returns what the noise adds to the mean of the squared length: Dim·E η² + k·E φ².
 func (s spread) correction(n disturbance) float64 { return s.dim*n.input.two + s.rows*n.output.two }
 
-// interval returns the numbers z ≥ 0 with (estimate − z)² ≤ reach²·(az² + bz + c), or the least interval that holds them.
+// interval returns the numbers z ≥ 0 with (estimate − z)² ≤ reach²·(az² + bz + c), or the least
+// interval that holds them.
 func (q quadratic) interval(estimate, reach float64) (lo, hi float64) {
 	r := reach * reach
 	a, b, c := 1-r*q.a, -2*estimate-r*q.b, estimate*estimate-r*q.c // az² + bz + c ≤ 0

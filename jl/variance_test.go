@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The runs of 10⁵ seeds: go test ./jl -run 'TestEstimators|TestLengthPreserving' -long -v -timeout 2h
+// The runs of 10⁵ seeds: go test ./jl -run 'TestEstimators|TestLengthPreserving' -long -v -timeout
+// 2h
 var long = flag.Bool("long", false, "10⁵ seeds for each transform, noise and estimator")
 
 // seeds returns how many draws to make.
@@ -49,7 +50,8 @@ func (a *tally) spread() (ratio, stderr float64) {
 	return v / a.variance, math.Sqrt(max(a.fourth/a.n-v*v, 0)/a.n) / a.variance
 }
 
-// vectors returns two vectors of integers with a few large coordinates, and the numbers that the formulas take.
+// vectors returns two vectors of integers with a few large coordinates, and the numbers that the
+// formulas take.
 func vectors(n int) (x, y []float64, v lengths) {
 	r := rand.New(rand.NewPCG(11, uint64(n)))
 	x, y = make([]float64, n), make([]float64, n)
@@ -77,9 +79,9 @@ func lengthsOf(x, y []float64) (v lengths) {
 
 type lengths struct{ xx, yy, xy, zz, x4, z4, aligned float64 }
 
-// Definition 4.2 and the variances of the transforms, without noise. The seeds are fixed, so that what is measured is always the same
-// number: there is nothing to reject falsely, and 5 standard errors are what a wrong formula has to hide in: 5 to 15 % of the variance,
-// with -long 1 to 2 %.
+// Definition 4.2 and the variances of the transforms, without noise. The seeds are fixed, so that
+// what is measured is always the same number: there is nothing to reject falsely, and 5 standard
+// errors are what a wrong formula has to hide in: 5 to 15 % of the variance, with -long 1 to 2 %.
 func TestLengthPreserving(t *testing.T) {
 	for name, p := range cases() {
 		t.Run(name, func(t *testing.T) {
@@ -118,9 +120,10 @@ func TestLengthPreserving(t *testing.T) {
 	}
 }
 
-// The printed Theorem 4.3 subtracts 2ks/ε² for two parties' noise: the same test refutes it. So it does the printed Theorem 4.2, without
-// 1/√k, and a variance without the factor 3 of Lemma 4.11. The margins: the bias of 4.3 is 2ks/ε² = 128 against a standard deviation of 220
-// or so, in 5,000 draws 40 standard errors.
+// The printed Theorem 4.3 subtracts 2ks/ε² for two parties' noise: the same test refutes it. So it
+// does the printed Theorem 4.2, without 1/√k, and a variance without the factor 3 of Lemma 4.11.
+// The margins: the bias of 4.3 is 2ks/ε² = 128 against a standard deviation of 220 or so, in 5,000
+// draws 40 standard errors.
 func TestPrintedTheoremsFail(t *testing.T) {
 	p := Params{Dim: 32, Rows: 16, Sparsity: 4, Epsilon: 1}
 	p.Seed = seed(0)
@@ -161,7 +164,8 @@ func TestPrintedTheoremsFail(t *testing.T) {
 	require.Greater(t, printed.bias(), 20.0)
 }
 
-// Lemma 4.11: at q = 1/(u/3 + 1) the variance is 4.66·Z²/k for flat z, not 3; at 1/(u/9 + 1) it is just under 3.
+// Lemma 4.11: at q = 1/(u/3 + 1) the variance is 4.66·Z²/k for flat z, not 3; at 1/(u/9 + 1) it is
+// just under 3.
 func TestLemma411(t *testing.T) {
 	p := Params{Dim: 1 << 12, Rows: 64, Transform: FJLT, Density: 1 / (4096.0/3 + 1)}
 	flat := func(p Params) float64 { // ‖z‖₄⁴ = Z²/u
@@ -173,7 +177,8 @@ func TestLemma411(t *testing.T) {
 	require.Less(t, flat(p), 3.0)
 }
 
-// The noise on the input of an FJLT: the formula for normal noise that the thesis' Lemma 4.8 bounds.
+// The noise on the input of an FJLT: the formula for normal noise that the thesis' Lemma 4.8
+// bounds.
 func TestInputNoiseFormula(t *testing.T) {
 	const u, k, z, f, sigma2 = 64.0, 16.0, 30.0, 100.0, 2.5
 	p := Params{Dim: u, Rows: k, Transform: FJLT, Density: 0.25}

@@ -9,7 +9,8 @@ import (
 
 // The improved PLAN, and Algorithm 17 as it stands with its own steps selected.
 //
-// 1. A pilot of 64 random coordinates: their centres and scales, at the budget per coordinate that they need.
+// 1. A pilot of 64 random coordinates: their centres and scales, at the budget per coordinate that
+//    they need.
 // 2. Centres of all others, with a base measure that has learnt from the pilot.
 // 3. If scaling pays, scales of all others, likewise.
 // 4. C, a quantile of the norms of the centred and scaled rows, and γ, the mean of min(1, C/‖y‖).
@@ -75,7 +76,8 @@ func (r *run) scaleAll(pilot, rest []int) error {
 	return nil
 }
 
-// choosePilot splits the coordinates into the pilot, chosen at random, and the others. Below leastDim, and where there is nothing to decide, all are the pilot.
+// choosePilot splits the coordinates into the pilot, chosen at random, and the others. Below
+// leastDim, and where there is nothing to decide, all are the pilot.
 func (r *run) choosePilot() (pilot, rest []int) {
 	order := subset.Indices(r.p.Dim)
 	learn := r.p.Method == Adaptive && r.p.Dim >= leastDim && r.p.Steps.Base == AutoBase
@@ -85,7 +87,8 @@ func (r *run) choosePilot() (pilot, rest []int) {
 	return subset.Draw(order, pilotSize, r.samplers[0].src.Uint64N), order[pilotSize:]
 }
 
-// pilot releases the centres and, if they may be used, the scales of the listed coordinates: all, or the part that is to teach.
+// pilot releases the centres and, if they may be used, the scales of the listed coordinates: all,
+// or the part that is to teach.
 func (r *run) pilot(list []int, part bool) error {
 	most := mostShare
 	if part {
@@ -113,7 +116,8 @@ func (r *run) pilot(list []int, part bool) error {
 	return r.spreads(list, rho, r.scaleAxis().plain())
 }
 
-// stageNeed returns the budget that medians of m coordinates need with a plain base measure, of which slope/L lies within 1/c ranks.
+// stageNeed returns the budget that medians of m coordinates need with a plain base measure, of
+// which slope/L lies within 1/c ranks.
 func (r *run) stageNeed(m, slope float64) float64 {
 	l := max(logSum(m, r.p.Failure/stages, slope), leastRank)
 	return m * need(l, 0.5, r.n, r.ranks())
@@ -129,8 +133,8 @@ func (p Params) centreAxis() axis {
 	return asinhAxis(p.Unit, p.Max)
 }
 
-// centreSlope returns the part of the axis, times L, that the candidates within 1/c ranks of the median of N(x, Unit²) take: 1/(2L) of the data on either
-// side lie within √(π/2)·Unit/L.
+// centreSlope returns the part of the axis, times L, that the candidates within 1/c ranks of the
+// median of N(x, Unit²) take: 1/(2L) of the data on either side lie within √(π/2)·Unit/L.
 func centreSlope(a axis, x float64) float64 {
 	const widths = 1 << 10
 	lo, hi := x-1.2533*a.scaleOf()/widths, x+1.2533*a.scaleOf()/widths
@@ -140,7 +144,8 @@ func centreSlope(a axis, x float64) float64 {
 	return (math.Asinh(hi/a.unit) - math.Asinh(lo/a.unit)) * widths / (2 * math.Asinh(a.max/a.unit))
 }
 
-// scaleOf returns Unit: of a Uniform axis it is not known, and a part in 2²⁰ of the range stands for it.
+// scaleOf returns Unit: of a Uniform axis it is not known, and a part in 2²⁰ of the range stands
+// for it.
 func (a axis) scaleOf() float64 {
 	if a.base == Uniform {
 		return a.max * 0x1p-20
@@ -187,8 +192,9 @@ func (r *run) centres(pilot, rest []int) error {
 	return r.medians(rest, rho, base)
 }
 
-// recentre releases the medians of heavy coordinates again, with more budget. Where one coordinate is a good part of the norm, rows that are far out in
-// it are the ones that are clipped, and the mean is drawn towards the centre more than γ makes up for; so its centre should be good.
+// recentre releases the medians of heavy coordinates again, with more budget. Where one coordinate
+// is a good part of the norm, rows that are far out in it are the ones that are clipped, and the
+// mean is drawn towards the centre more than γ makes up for; so its centre should be good.
 func (r *run) recentre() error {
 	if r.p.Method != Adaptive || r.p.Steps.Centre != Median || r.given != nil {
 		return nil

@@ -12,14 +12,18 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// The whole pipeline, with private centre, scales, C and γ, on worst-case neighbours: one row far out in one direction against one far out in the other, or none.
-// An adversary knows all other rows and whatever was released: so she clips the other rows herself, takes them from the released sum, and asks on which side of
-// the middle between both candidates the rest lies, in standard deviations z of its noise. Everything but that noise works as in any release.
+// The whole pipeline, with private centre, scales, C and γ, on worst-case neighbours: one row far
+// out in one direction against one far out in the other, or none. An adversary knows all other rows
+// and whatever was released: so she clips the other rows herself, takes them from the released sum,
+// and asks on which side of the middle between both candidates the rest lies, in standard
+// deviations z of its noise. Everything but that noise works as in any release.
 //
-// With 92 % of ρ = 1 for the sum, μ = √(2·0.92) = 1.36 and z is N(±μ/2, 1); the event z > 1.4 has the probabilities 0.24 and 0.019. 1-zCDP promises
-// ε(0.15) = 2.5. Were the noise half as large, z would be N(±μ, 1) in its standard deviations, and the probabilities 0.48 and 0.003, of which 6000 samples each show
-// ln(0.30/0.0078) = 3.6 if hits are as expected, and more than 2.5 as long as the rarer event is hit less than 60 times instead of 18: all else has a probability
-// below 1e-12. False reject of each honest assertion: 1e-6.
+// With 92 % of ρ = 1 for the sum, μ = √(2·0.92) = 1.36 and z is N(±μ/2, 1); the event z > 1.4 has
+// the probabilities 0.24 and 0.019. 1-zCDP promises ε(0.15) = 2.5. Were the noise half as large, z
+// would be N(±μ, 1) in its standard deviations, and the probabilities 0.48 and 0.003, of which 6000
+// samples each show ln(0.30/0.0078) = 3.6 if hits are as expected, and more than 2.5 as long as the
+// rarer event is hit less than 60 times instead of 18: all else has a probability below 1e-12.
+// False reject of each honest assertion: 1e-6.
 func TestAudit(t *testing.T) {
 	const draws, delta, event = 6000, 0.15, 1.4
 	for _, c := range []struct {
@@ -76,8 +80,9 @@ func newAdversary(p Params) *adversary {
 	return a
 }
 
-// release makes a release with the row of that side, and returns how far the sum is from the middle between both sides in the direction of the first, in
-// standard deviations of the noise, and how far it would be without noise.
+// release makes a release with the row of that side, and returns how far the sum is from the middle
+// between both sides in the direction of the first, in standard deviations of the noise, and how
+// far it would be without noise.
 func (a *adversary) release(t testing.TB, side int) (z, shift float64) {
 	m := release(t, a.p, append(a.rest[:len(a.rest):len(a.rest)], a.last[side]))
 	factor := make([]float64, a.p.Dim)

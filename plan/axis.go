@@ -6,8 +6,9 @@ import (
 	"github.com/dpsketch/dpsketch/internal/enum"
 )
 
-// Base is the public base measure of a private quantile: how probable each candidate would be if there were no data. The fewer
-// candidates of a base lie far from where data can be, the less budget a quantile needs: see [QuantileParams.RequiredRho].
+// Base is the public base measure of a private quantile: how probable each candidate would be if
+// there were no data. The fewer candidates of a base lie far from where data can be, the less
+// budget a quantile needs: see [QuantileParams.RequiredRho].
 type Base uint8
 
 const (
@@ -28,11 +29,13 @@ func (b Base) String() string {
 	return enum.Name(b, []string{"AutoBase", "Asinh", "Log", "Uniform"}, "Base")
 }
 
-// axis cuts the line into finitely many cells, the keys 0, …, keys−1. Data and candidates of a private quantile are keys, so all
-// that is private happens in integers; the cells are public and equally probable under the base measure.
+// axis cuts the line into finitely many cells, the keys 0, …, keys−1. Data and candidates of a
+// private quantile are keys, so all that is private happens in integers; the cells are public and
+// equally probable under the base measure.
 //
-// Along an axis that is logarithmic a key is the leading bits of a float64: log₂ by its chords between powers of two, with no
-// more than 0.09 between chord and logarithm. So equal numbers of cells are equal logarithms to a factor within [0.69, 1.39].
+// Along an axis that is logarithmic a key is the leading bits of a float64: log₂ by its chords
+// between powers of two, with no more than 0.09 between chord and logarithm. So equal numbers of
+// cells are equal logarithms to a factor within [0.69, 1.39].
 type axis struct {
 	base Base
 	unit float64 // of Asinh; the value of key 0 of Log; of Uniform the width of a cell
@@ -62,7 +65,8 @@ func logAxis(unit, max float64, bits uint) axis {
 	return a
 }
 
-// asinhAxis returns the Asinh axis on [−max, max] whose cells are at most unit/8 wide as long as max/unit ≤ 2²⁰.
+// asinhAxis returns the Asinh axis on [−max, max] whose cells are at most unit/8 wide as long as
+// max/unit ≤ 2²⁰.
 func asinhAxis(unit, max float64) axis {
 	digits := min(uint(math.Ceil(math.Log2(math.Max(max/unit, 64))))+4, 24)
 	a := axis{base: Asinh, unit: unit, min: -max, max: max, bits: digits}

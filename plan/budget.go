@@ -2,11 +2,14 @@ package plan
 
 import "math"
 
-// budget hands out ρ. What a step gets may depend on what the steps before it have released, in particular on whether scales pay.
+// budget hands out ρ. What a step gets may depend on what the steps before it have released, in
+// particular on whether scales pay.
 //
-// That is sound: let step t have the laws P_t and Q_t given all releases before, D_α(P_t‖Q_t) ≤ αρ_t with ρ_t a function of those. Then
-// E_Q[Π_{t≤T} (P_t/Q_t)^α·e^{−α(α−1)ρ_t}] ≤ 1, from the last step to the first. If Σρ_t ≤ ρ whatever is released, then E_Q[(P/Q)^α] ≤ e^{α(α−1)ρ},
-// for every α > 1: the whole is ρ-zCDP (Feldman and Zrnic, Individual Privacy Accounting via a Rényi Filter, NeurIPS 2021).
+// That is sound: let step t have the laws P_t and Q_t given all releases before,
+// D_α(P_t‖Q_t) ≤ αρ_t with ρ_t a function of those. Then E_Q[Π_{t≤T}
+// (P_t/Q_t)^α·e^{−α(α−1)ρ_t}] ≤ 1, from the last step to the first. If Σρ_t ≤ ρ whatever is
+// released, then E_Q[(P/Q)^α] ≤ e^{α(α−1)ρ}, for every α > 1: the whole is ρ-zCDP (Feldman and
+// Zrnic, Individual Privacy Accounting via a Rényi Filter, NeurIPS 2021).
 type spending struct{ total, spent float64 }
 
 // take spends rho, or what is left of the total if that is less, and returns it.
@@ -21,9 +24,10 @@ func (b *spending) left() float64 {
 	return max(0, math.Nextafter(b.total-b.spent, 0)*(1-0x1p-50))
 }
 
-// How much a quantile needs. The candidates beyond all data have the score n·min(q, 1−q), so their probability is at most
-// (A/a)·e^{−c·n·min(q,1−q)}, with A their base measure and a that of the candidates within 1/c ranks of the right one. For d quantiles that all
-// succeed with probability 1 − β,
+// How much a quantile needs. The candidates beyond all data have the score n·min(q, 1−q), so their
+// probability is at most (A/a)·e^{−c·n·min(q,1−q)}, with A their base measure and a that of the
+// candidates within 1/c ranks of the right one. For d quantiles that all succeed with probability
+// 1 − β,
 //
 //	c·n·min(q, 1−q) ≥ L = ln d + ln(A/a) + ln(1/β),   ρ = (cu)²/2 for each quantile.                     (2)
 
@@ -46,8 +50,9 @@ func unitChange(q float64, ch change) float64 {
 	return 1
 }
 
-// logSum returns L of (2) where the base measure of the candidates within 1/c ranks, as a part of all, is slope/L: a little Newton-like
-// iteration, as 1/c ranks are a part 1/(2L) of the data at the median.
+// logSum returns L of (2) where the base measure of the candidates within 1/c ranks, as a part of
+// all, is slope/L: a little Newton-like iteration, as 1/c ranks are a part 1/(2L) of the data at
+// the median.
 func logSum(dim, beta, slope float64) float64 {
 	l := 16.0
 	for range 8 {

@@ -4,9 +4,11 @@ import "math"
 
 // clipper clips rows to norm C in integers. It belongs to one goroutine.
 //
-// A row of norm above C is multiplied by w = C/‖y‖, and every coordinate is rounded towards 0 to a multiple of step, so norms do not grow. As w comes from
-// float64 numbers, the norm of the integers is computed exactly, and if it exceeds C the row is shrunk once more. So what is
-// summed has norm at most C = most·step whatever the float64 arithmetic did, and rows without negative coordinates stay so.
+// A row of norm above C is multiplied by w = C/‖y‖, and every coordinate is rounded towards 0 to a
+// multiple of step, so norms do not grow. As w comes from float64 numbers, the norm of the integers
+// is computed exactly, and if it exceeds C the row is shrunk once more. So what is summed has norm
+// at most C = most·step whatever the float64 arithmetic did, and rows without negative coordinates
+// stay so.
 type clipper struct {
 	limit, step float64
 	most        int64 // C in steps, below 2²⁶
@@ -52,8 +54,8 @@ func (c *clipper) add(index []uint32, y []float64) {
 	}
 }
 
-// round sets row to y·scale, rounded towards 0, and reports whether its norm is at most C. The sum of squares cannot overflow: it stops
-// above C² < 2⁵², and no square is above that.
+// round sets row to y·scale, rounded towards 0, and reports whether its norm is at most C. The sum
+// of squares cannot overflow: it stops above C² < 2⁵², and no square is above that.
 func (c *clipper) round(row []int64, y []float64, scale float64) bool {
 	limit := float64(c.most)
 	squares, most := int64(0), c.most*c.most
@@ -72,7 +74,8 @@ func (c *clipper) round(row []int64, y []float64, scale float64) bool {
 	return squares <= most
 }
 
-// clippedMean releases γ, if it is wanted, and the sum of the rows clipped at C with all that is left of the budget, and makes the Mean of them.
+// clippedMean releases γ, if it is wanted, and the sum of the rows clipped at C with all that is
+// left of the budget, and makes the Mean of them.
 func (r *run) clippedMean(limit float64) (*Mean, error) {
 	c, err := r.clipAll(limit)
 	if err != nil {
@@ -114,7 +117,8 @@ func (r *run) clipAll(limit float64) (*clipper, error) {
 	return all, nil
 }
 
-// noisySums returns the sums in units of the data with noise that makes them rho-zCDP, and its standard deviation.
+// noisySums returns the sums in units of the data with noise that makes them rho-zCDP, and its
+// standard deviation.
 func (r *run) noisySums(c *clipper, rho float64) ([]float64, float64) {
 	law := zcdpNoise(r.p.sumSensitivity()*float64(c.most)*(1+0x1p-50), rho)
 	out := make([]float64, len(c.sums))

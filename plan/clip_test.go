@@ -54,7 +54,8 @@ func adversarialRows(rng *rand.Rand, d int, nonNegative bool) [][]float64 {
 	return all
 }
 
-// Whatever the row and C, what is summed has norm at most C exactly, and two rows differ by at most 2C, or √2·C if no entry is negative.
+// Whatever the row and C, what is summed has norm at most C exactly, and two rows differ by at most
+// 2C, or √2·C if no entry is negative.
 func TestClippedRowsKeepTheirSensitivity(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	clipped, sharp := 0, 0
@@ -96,8 +97,8 @@ func TestClippedRowsKeepTheirSensitivity(t *testing.T) {
 	require.Greater(t, sharp, clipped/5, "the bound is met nearly")
 }
 
-// float64 arithmetic alone would let rows through that are too long: of rows in the direction (C, 1), with C = 2²⁶ − 1, some are scaled to (C, 1) itself. The check
-// in integers finds them.
+// float64 arithmetic alone would let rows through that are too long: of rows in the direction (C,
+// 1), with C = 2²⁶ − 1, some are scaled to (C, 1) itself. The check in integers finds them.
 func TestNormsAreCheckedInIntegers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2)) // test data
 	const limit = 1<<26 - 1
@@ -218,8 +219,8 @@ func TestGroupsOfSparseColumns(t *testing.T) {
 	require.Equal(t, []float64{0.5 + 2, 4.5}, one, "(1, 0), (0, 2); (4, 1), (0, 0); the row of 9 is in no whole group")
 }
 
-// Scales by pairs and by means of sparse rows take time in proportion to the entries, not to rows times columns, which are 2³³ here
-// and would take half a minute.
+// Scales by pairs and by means of sparse rows take time in proportion to the entries, not to rows
+// times columns, which are 2³³ here and would take half a minute.
 func TestSparseSpreadsTakeTimeByEntries(t *testing.T) {
 	const n, d = 1 << 21, 1 << 12
 	s := Sparse{Offsets: make([]int, n+1), Indices: make([]uint32, d)}
@@ -258,7 +259,8 @@ func randomSparse(rng *rand.Rand, n, d int) ([][]float64, Sparse) {
 	return dense, s
 }
 
-// A quantile near 1 is not rounded to 1, where C would lie above all rows: of 5000 rows 25 are above it, and it takes e^{−55} to miss them.
+// A quantile near 1 is not rounded to 1, where C would lie above all rows: of 5000 rows 25 are
+// above it, and it takes e^{−55} to miss them.
 func TestClipAtAnExtremeQuantile(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1)) // test data
 	x, _ := gaussian(rng, 5000, 0, powers(4, 0))

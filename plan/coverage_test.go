@@ -19,19 +19,23 @@ func covered(m *Mean, truth []float64, confidence float64) (hits int64) {
 	return hits
 }
 
-// requireRate checks that hits of n are within slack of the rate, as far as samples can tell. False reject: 2e-6 if that is so.
+// requireRate checks that hits of n are within slack of the rate, as far as samples can tell. False
+// reject: 2e-6 if that is so.
 func requireRate(t *testing.T, name string, hits, n int64, rate, slack float64) {
 	lower, upper := dptest.ClopperPearson(hits, n, 1-1e-6)
 	require.LessOrEqual(t, lower, rate+slack, "%s: %d of %d", name, hits, n)
 	require.GreaterOrEqual(t, upper, rate-slack, "%s: %d of %d", name, hits, n)
 }
 
-// Intervals hold the mean of the rows as often as they say where rows are not clipped, or all alike: 90 % and 50 %.
+// Intervals hold the mean of the rows as often as they say where rows are not clipped, or all
+// alike: 90 % and 50 %.
 //
-// The slack: norms around the centre are √20·(1 ± 0.16), of which C cuts an eighth by 7 % on average, and γ gives the average back; what is left differs
-// from coordinate to coordinate by at most 0.025/√n, 9 % of the noise, 2·√20/(n·√(2ρ)), so its variance is 1 % larger. Binary rows with 12 ones each are clipped
-// alike, by 2⁻¹² or not at all if unscaled, and the passes are independent but for the choice of scales. Where γ is near 1, its cap, it errs by less than
-// its standard deviation, and intervals hold more often; so it is left out.
+// The slack: norms around the centre are √20·(1 ± 0.16), of which C cuts an eighth by 7 % on
+// average, and γ gives the average back; what is left differs from coordinate to coordinate by at
+// most 0.025/√n, 9 % of the noise, 2·√20/(n·√(2ρ)), so its variance is 1 % larger. Binary rows with
+// 12 ones each are clipped alike, by 2⁻¹² or not at all if unscaled, and the passes are independent
+// but for the choice of scales. Where γ is near 1, its cap, it errs by less than its standard
+// deviation, and intervals hold more often; so it is left out.
 func TestIntervalCoverage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22)) // test data
 	const d = 20
@@ -64,7 +68,8 @@ func TestIntervalCoverage(t *testing.T) {
 	}
 }
 
-// equalRows returns rows with the given number of ones, the first columns being the more frequent ones, but none half full, and their mean.
+// equalRows returns rows with the given number of ones, the first columns being the more frequent
+// ones, but none half full, and their mean.
 func equalRows(rng *rand.Rand, n, d, ones int) (Sparse, []float64) {
 	s, mean := Sparse{Offsets: []int{0}}, make([]float64, d)
 	for range n {

@@ -4,29 +4,37 @@ import "math"
 
 // What sums are divided by, and what the noise of that does.
 //
-// A released coordinate is its centre plus S̃/D̃, with S̃ = S + σZ the noisy sum of y/factor over the clipped rows and D̃ = D + δZ′ the noisy divisor: Σ
-// min(1, C/‖y‖), or the number of rows. Z and Z′ are independent standard normal variables, whatever S and D are. Rows that are clipped
+// A released coordinate is its centre plus S̃/D̃, with S̃ = S + σZ the noisy sum of y/factor over
+// the clipped rows and D̃ = D + δZ′ the noisy divisor: Σ min(1, C/‖y‖), or the number of rows. Z
+// and Z′ are independent standard normal variables, whatever S and D are. Rows that are clipped
 // alike have the mean μ = S/D around the centre, and
 //
 //	S̃/D̃ − μ = (S + σZ − μ(D + δZ′))/D̃ = (σZ − μδZ′)/D̃                                                     (3)
 //
-// without any approximation. Given D̃ as a scale, this has the standard deviation √(σ² + μ²δ²)/D̃, in which S̃/D̃ stands for μ. What that changes, and
-// that Z′ also decides about D̃, is a part of order δ/D̃ of the standard deviation, of either sign with Z′; coverage moves by the square of it. So the
-// noise of the divisor multiplies what is released less the centre, and it is the same Z′ in all coordinates. The numbers are public: σ and δ follow from
-// the budgets ([Spent]).
+// without any approximation. Given D̃ as a scale, this has the standard deviation √(σ² + μ²δ²)/D̃,
+// in which S̃/D̃ stands for μ. What that changes, and that Z′ also decides about D̃, is a part of
+// order δ/D̃ of the standard deviation, of either sign with Z′; coverage moves by the square of it.
+// So the noise of the divisor multiplies what is released less the centre, and it is the same Z′ in
+// all coordinates. The numbers are public: σ and δ follow from the budgets ([Spent]).
 //
-// Bounds. Where n is public D̃ is at most n, and so is D, if n is as many rows as there are: cutting D̃ off brings it nearer to D, and (3) holds with a
-// smaller |Z′|. Where γ is 1, half of all Z′ become 0.
+// Bounds. Where n is public D̃ is at most n, and so is D, if n is as many rows as there are:
+// cutting D̃ off brings it nearer to D, and (3) holds with a smaller |Z′|. Where γ is 1, half of
+// all Z′ become 0.
 //
-// Two passes divide by different numbers: the first by n or, if that is private, by ñ, the noisy number of rows that the release was planned with; the
-// second by D̃. The noises of ñ, D̃ and both sums are independent. So in one coordinate the estimates of both passes have independent noise with the
-// variances of (3), each with its own divisor, and weights in inverse proportion to them are the best; for a large mean these lean to the pass with the
-// better divisor. That variances contain the released values, and thus weights depend a little on the noise, is again of order δ/D̃.
+// Two passes divide by different numbers: the first by n or, if that is private, by ñ, the noisy
+// number of rows that the release was planned with; the second by D̃. The noises of ñ, D̃ and both
+// sums are independent. So in one coordinate the estimates of both passes have independent noise
+// with the variances of (3), each with its own divisor, and weights in inverse proportion to them
+// are the best; for a large mean these lean to the pass with the better divisor. That variances
+// contain the released values, and thus weights depend a little on the noise, is again of order
+// δ/D̃.
 //
-// Nothing here is said of clipping: where long rows have another mean direction than short ones, S/D is not the mean of the rows.
+// Nothing here is said of clipping: where long rows have another mean direction than short ones,
+// S/D is not the mean of the rows.
 
-// divisor returns what the sum is to be divided by, and the relative standard deviation of its noise: a private Σ min(1, C/‖y‖), or the number of rows if
-// Undivided. One row changes either by at most 1.
+// divisor returns what the sum is to be divided by, and the relative standard deviation of its
+// noise: a private Σ min(1, C/‖y‖), or the number of rows if Undivided. One row changes either by
+// at most 1.
 func (r *run) divisor(c *clipper) (count, relative float64) {
 	if r.p.Steps.Undivided && !r.p.privateRows() {
 		return cap1(r.n), 0
@@ -46,8 +54,9 @@ func (r *run) divisor(c *clipper) (count, relative float64) {
 	return count, law.Sigma() / weightSteps / count
 }
 
-// relative returns the standard deviation of the noise of the divisor, of the second of two passes, as a part of it: that of a budget that one row uses up
-// with 1. It is 0 where the divisor is public.
+// relative returns the standard deviation of the noise of the divisor, of the second of two passes,
+// as a part of it: that of a budget that one row uses up with 1. It is 0 where the divisor is
+// public.
 func (m *Mean) relative() float64 {
 	rho := m.spent.Divisor
 	if m.params.privateRows() {
@@ -59,8 +68,8 @@ func (m *Mean) relative() float64 {
 	return 1 / (m.divisor * math.Sqrt(2*rho))
 }
 
-// independent returns the standard deviations of the part of the noise that is independent between coordinates: σ/D̃ of (3). Of two passes it
-// returns all noise: see Shrunk.
+// independent returns the standard deviations of the part of the noise that is independent between
+// coordinates: σ/D̃ of (3). Of two passes it returns all noise: see Shrunk.
 func (m *Mean) independent() []float64 {
 	relative := m.relative()
 	if m.params.Method == TwoPass || relative == 0 {

@@ -16,8 +16,10 @@ import (
 // blockSizes are how many of d columns have which number of ones in every row of [blocks].
 func blockSizes(d int) [][2]int { return [][2]int{{3, 2}, {5, 2}, {d - 8, 1}} }
 
-// blocks returns binary rows, in dense and in sparse form, and their mean: of columns 0 to 2 two are 1, of 3 to 7 two, and of the others one. So all rows have
-// the same norm, around the origin and around the medians 1, 0 and 0, and also where columns are scaled as much as others of their block: they are clipped alike.
+// blocks returns binary rows, in dense and in sparse form, and their mean: of columns 0 to 2 two
+// are 1, of 3 to 7 two, and of the others one. So all rows have the same norm, around the origin
+// and around the medians 1, 0 and 0, and also where columns are scaled as much as others of their
+// block: they are clipped alike.
 func blocks(rng *rand.Rand, n, d int) (dense, sparse *rows, mean []float64) {
 	x, s := make([][]float64, n), Sparse{Offsets: []int{0}}
 	mean = make([]float64, d)
@@ -48,7 +50,8 @@ func blockScales(d int) (scales []float64) {
 	return scales
 }
 
-// corner returns n rows in the plane of which two thirds are (1, 0) and a fifth (0, 1), so that medians are not means, rotated or not.
+// corner returns n rows in the plane of which two thirds are (1, 0) and a fifth (0, 1), so that
+// medians are not means, rotated or not.
 func corner(n int) (*rows, []float64) {
 	x, mean := make([][]float64, n), make([]float64, 2)
 	for j := range x {
@@ -63,7 +66,8 @@ func corner(n int) (*rows, []float64) {
 	return &rows{dense: x}, mean
 }
 
-// precise is a setting in which clipping has no bias, and its coordinates of a large and a small mean.
+// precise is a setting in which clipping has no bias, and its coordinates of a large and a small
+// mean.
 type precise struct {
 	name         string
 	p            Params
@@ -72,7 +76,8 @@ type precise struct {
 	large, small int
 }
 
-// release makes a release; forget leaves out that a private number of rows is noisy where the passes are combined.
+// release makes a release; forget leaves out that a private number of rows is noisy where the
+// passes are combined.
 func (c precise) release(t *testing.T, forget bool) *Mean {
 	m, err := New(c.p)
 	require.NoError(t, err)
@@ -95,7 +100,8 @@ func (c precise) release(t *testing.T, forget bool) *Mean {
 	return out
 }
 
-// preciseSettings returns every method with noise in the divisor where it can be, and TwoPass also without it in the second pass.
+// preciseSettings returns every method with noise in the divisor where it can be, and TwoPass also
+// without it in the second pass.
 func preciseSettings() []precise {
 	const n, d = 240, 12
 	dense, sparse, mean := blocks(rand.New(rand.NewPCG(41, 42)), n, d) // test data
@@ -166,15 +172,19 @@ func hit(m *Mean, mean []float64, i int) int64 {
 	return 0
 }
 
-// Intervals hold the mean as often as they say, for every method, where n is private and where it is public, at a small and a large budget, whether the noise
-// of a divisor decides, in coordinates of a large mean, or that of the sum. Without the noise of a divisor they would not: that of γ or the count, or, for TwoPass, of
-// the n of the first pass.
+// Intervals hold the mean as often as they say, for every method, where n is private and where it
+// is public, at a small and a large budget, whether the noise of a divisor decides, in coordinates
+// of a large mean, or that of the sum. Without the noise of a divisor they would not: that of γ or
+// the count, or, for TwoPass, of the n of the first pass.
 //
-// Each assertion counts 400 independent releases, and rejects a true rate within the slack with probability 5e-7 on either side. The slack of 2 % is for C, up
-// to 2⁻¹² below the norm of the rows where nothing makes up for that, and for what is of order δ/D̃ in divisor.go, 9 % for n at ρ = 1, squared; of 4000
-// releases 88 to 91 % were held in every setting. Where a divisor is known to be at most n, and is n, half of its noise is cut off and intervals hold more often: there
-// only the least rate is checked. The controls had rates up to 0.6: of 400 releases more than 0.78 are held with a probability below 1e-12. For the same
-// reasons the variance of z was at most 1.1, and has a slack of a quarter.
+// Each assertion counts 400 independent releases, and rejects a true rate within the slack with
+// probability 5e-7 on either side. The slack of 2 % is for C, up to 2⁻¹² below the norm of the rows
+// where nothing makes up for that, and for what is of order δ/D̃ in divisor.go, 9 % for n at ρ = 1,
+// squared; of 4000 releases 88 to 91 % were held in every setting. Where a divisor is known to be
+// at most n, and is n, half of its noise is cut off and intervals hold more often: there only the
+// least rate is checked. The controls had rates up to 0.6: of 400 releases more than 0.78 are held
+// with a probability below 1e-12. For the same reasons the variance of z was at most 1.1, and has a
+// slack of a quarter.
 func TestIntervalCoversTheNoiseOfTheDivisor(t *testing.T) {
 	const slack = 0.02
 	for _, c := range preciseSettings() {
@@ -198,8 +208,9 @@ func TestIntervalCoversTheNoiseOfTheDivisor(t *testing.T) {
 	}
 }
 
-// A Mean knows which part of its noise is common: what is left is that of the sum, sensitivity times C over √(2ρ), divided. The tolerance is for digits that cancel
-// where the divisor has next to no budget.
+// A Mean knows which part of its noise is common: what is left is that of the sum, sensitivity
+// times C over √(2ρ), divided. The tolerance is for digits that cancel where the divisor has next
+// to no budget.
 func TestIndependentNoise(t *testing.T) {
 	dense, _, _ := blocks(rand.New(rand.NewPCG(43, 44)), 200, 10) // test data
 	for _, p := range []Params{
@@ -220,8 +231,9 @@ func TestIndependentNoise(t *testing.T) {
 	}
 }
 
-// Noise of a divisor is as good as none to Shrunk, apart from the factor that nobody can know: means of 10 ± 0.1 are shrunk by the noise of 0.1 that tells them apart, not by
-// the common one of 0.5, which would make all of them equal.
+// Noise of a divisor is as good as none to Shrunk, apart from the factor that nobody can know:
+// means of 10 ± 0.1 are shrunk by the noise of 0.1 that tells them apart, not by the common one of
+// 0.5, which would make all of them equal.
 func TestShrunkKnowsTheCommonNoise(t *testing.T) {
 	const d, n, spread, sd = 2000, 400, 0.1, 0.1
 	rng := rand.New(rand.NewPCG(45, 46)) // test data

@@ -47,7 +47,8 @@ func (m *Mean) head(centre, scales *bool) []wire.Field {
 	}
 }
 
-// AppendBinary appends the encoding of the mean to dst. The error, which wraps [ErrFormat], is for a Mean that is neither released nor decoded.
+// AppendBinary appends the encoding of the mean to dst. The error, which wraps [ErrFormat], is for
+// a Mean that is neither released nor decoded.
 func (m *Mean) AppendBinary(dst []byte) ([]byte, error) {
 	if m.limit == 0 {
 		return dst, fault.Format("plan", "a Mean that was not released has no encoding")
@@ -67,7 +68,8 @@ func (m *Mean) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns the encoding of the mean.
 func (m *Mean) MarshalBinary() ([]byte, error) { return m.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
+// and leaves the receiver as it was, for any other bytes.
 func (m *Mean) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("plan", data)
 	r.Header(wire.KindPLAN, version)
@@ -93,7 +95,8 @@ func (m *Mean) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// check fails unless the Params are what a release returns, and the single numbers of the release are possible. centre says whether one follows.
+// check fails unless the Params are what a release returns, and the single numbers of the release
+// are possible. centre says whether one follows.
 func (m *Mean) check(r *wire.Reader, centre bool) {
 	p, s := m.params, m.spent
 	sum := s.Centre + s.Scale + s.Clip + s.Divisor + s.Sum
@@ -131,7 +134,8 @@ func finite(x float64) bool { return math.Abs(x) <= math.MaxFloat64 }
 
 func positive(x float64) bool { return x > 0 && x <= math.MaxFloat64 }
 
-// Size returns the most bytes that the encoding of a Mean of these Params has; 0 for invalid Params.
+// Size returns the most bytes that the encoding of a Mean of these Params has; 0 for invalid
+// Params.
 func (p Params) Size() int {
 	if p.validate() != nil {
 		return 0

@@ -81,7 +81,8 @@ func neighbours(m []uint32, keys uint32, ch change) (all [][]uint32) {
 
 var exactBases = map[string][]region{"plain": {{0, 6, 1}}, "window": {{0, 2, 1}, {2, 4, 31}, {4, 6, 1}}}
 
-// worstPair returns the largest divergence, over ρ, of all neighbouring pairs of up to three values on six candidates, for weights made for calibrated.
+// worstPair returns the largest divergence, over ρ, of all neighbouring pairs of up to three values
+// on six candidates, for weights made for calibrated.
 func worstPair(rho, level float64, base []region, ch, calibrated change) float64 {
 	worst := 0.0
 	for n := range 4 {
@@ -97,7 +98,8 @@ func worstPair(rho, level float64, base []region, ch, calibrated change) float64
 	return worst
 }
 
-// The quantile is ρ-zCDP for every neighbouring pair, level and base measure, and calibrations for less than the change of the scores are not.
+// The quantile is ρ-zCDP for every neighbouring pair, level and base measure, and calibrations for
+// less than the change of the scores are not.
 func TestQuantileIsPrivate(t *testing.T) {
 	for name, base := range exactBases {
 		for _, rho := range []float64{0.02, 0.5} {
@@ -132,7 +134,8 @@ func TestWeightsFallOffSlowly(t *testing.T) {
 	}
 }
 
-// The draws follow the exact law, for columns that make pieces split, with zeros that are only counted, and a window. False reject: 1e-6 each.
+// The draws follow the exact law, for columns that make pieces split, with zeros that are only
+// counted, and a window. False reject: 1e-6 each.
 func TestSamplerFollowsTheLaw(t *testing.T) {
 	crowd := column{zeros: 300, zero: 40}
 	for i := range uint32(900) {
@@ -157,7 +160,8 @@ func TestSamplerFollowsTheLaw(t *testing.T) {
 	}
 }
 
-// The same where pieces hold many candidates of very different weights, so that most draws are rejected and pieces split. False reject: 1e-6 each.
+// The same where pieces hold many candidates of very different weights, so that most draws are
+// rejected and pieces split. False reject: 1e-6 each.
 func TestSamplerRejectsAsItShould(t *testing.T) {
 	c, w := column{keys: []uint32{5, 5, 700, 701, 900, 1400}}, newWeights(1, 0.5, replaced, 6)
 	for name, base := range map[string][]region{"plain": {{0, 1500, 1}}, "window": {{0, 600, 1}, {600, 950, 31}, {950, 1500, 1}}} {
@@ -187,7 +191,8 @@ func TestSamplerCheckCanFail(t *testing.T) {
 	require.Less(t, dptest.ChiSquarePValue(observed, expected), 1e-9)
 }
 
-// The binary search: one step's count is off by the noise that its budget asks for, and neighbours' counts by no more than u.
+// The binary search: one step's count is off by the noise that its budget asks for, and neighbours'
+// counts by no more than u.
 func TestSearchIsCalibrated(t *testing.T) {
 	for _, ch := range []change{replaced, added, either} {
 		for _, level := range []float64{0.25, 0.5, 0.8} {

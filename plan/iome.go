@@ -2,18 +2,21 @@ package plan
 
 import "math"
 
-// Instance-optimal mean estimation (Huang, Liang, Yi, NeurIPS 2021), as the thesis compares with: a random rotation; the median of every
-// rotated coordinate by binary search; C, near the largest norm around that centre; the mean of the rows clipped there, with spherical
-// noise; and the rotation undone.
+// Instance-optimal mean estimation (Huang, Liang, Yi, NeurIPS 2021), as the thesis compares with: a
+// random rotation; the median of every rotated coordinate by binary search; C, near the largest
+// norm around that centre; the mean of the rows clipped there, with spherical noise; and the
+// rotation undone.
 //
-// Only the centre needs the rotation. It is orthogonal, so norms around the centre, clipping and spherical Gaussian noise are the same
-// before and after it: with c the centre rotated back, clip(Rx − Rc) = R·clip(x − c), and Rᵀ·N(0, σ²I) is N(0, σ²I). What c has in padded
-// coordinates, where all rows are 0, is left out, which only makes norms shorter. So after the centre all is as without a rotation, and
-// sparse rows are not spread out.
+// Only the centre needs the rotation. It is orthogonal, so norms around the centre, clipping and
+// spherical Gaussian noise are the same before and after it: with c the centre rotated back,
+// clip(Rx − Rc) = R·clip(x − c), and Rᵀ·N(0, σ²I) is N(0, σ²I). What c has in padded coordinates,
+// where all rows are 0, is left out, which only makes norms shorter. So after the centre all is as
+// without a rotation, and sparse rows are not spread out.
 //
-// Privacy. The rows' rotated coordinates are a function of each row alone, fixed before the data are seen; u quantiles of them with ρ₁/u
-// each are ρ₁-zCDP together, C and the sum have their own budgets, and each depends on the data through what was released and one
-// quantile or sum (see budget.go). ∎
+// Privacy. The rows' rotated coordinates are a function of each row alone, fixed before the data
+// are seen; u quantiles of them with ρ₁/u each are ρ₁-zCDP together, C and the sum have their own
+// budgets, and each depends on the data through what was released and one quantile or sum (see
+// budget.go). ∎
 
 const (
 	iomeCentre = 0.25    // of ρ for the centre, as Huang et al.
@@ -55,8 +58,9 @@ func (r *run) instanceOptimal() (*Mean, error) {
 	return r.clippedMean(limit)
 }
 
-// iomeQuantile returns the quantile of the norms at which rows are clipped: (n − k)/n with k = √(2d/ρ₃), for which the rows that are
-// clipped and the noise, C·√(2d/ρ₃)/n, do like harm, and the rank error of the search besides.
+// iomeQuantile returns the quantile of the norms at which rows are clipped: (n − k)/n with
+// k = √(2d/ρ₃), for which the rows that are clipped and the noise, C·√(2d/ρ₃)/n, do like harm, and
+// the rank error of the search besides.
 func (r *run) iomeQuantile(rho float64) float64 {
 	if r.p.Steps.Clip > 0 {
 		return r.p.Steps.Clip
@@ -65,8 +69,9 @@ func (r *run) iomeQuantile(rho float64) float64 {
 	return max(0.5, 1-k/cap1(r.n))
 }
 
-// rotatedMedians releases the median of every rotated coordinate with the budget rho for all together, and returns them rotated back.
-// Rows are rotated once for each block of coordinates that memory has room for.
+// rotatedMedians releases the median of every rotated coordinate with the budget rho for all
+// together, and returns them rotated back. Rows are rotated once for each block of coordinates that
+// memory has room for.
 func (r *run) rotatedMedians(rotate *rotation, rho float64) ([]float64, error) {
 	u, n := rotate.size(), r.x.count()
 	a := uniformAxis(-iomeReach*r.p.Max, iomeReach*r.p.Max)
@@ -93,7 +98,8 @@ func (r *run) rotatedMedians(rotate *rotation, rho float64) ([]float64, error) {
 	return medians[:r.p.Dim], nil
 }
 
-// rotatedKeys returns coordinates from … to−1 of all rotated rows as keys of the axis, column after column.
+// rotatedKeys returns coordinates from … to−1 of all rotated rows as keys of the axis, column after
+// column.
 func (r *run) rotatedKeys(rotate *rotation, a axis, from, to int) ([]uint32, error) {
 	n := r.x.count()
 	keys := make([]uint32, n*(to-from))

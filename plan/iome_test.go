@@ -77,8 +77,9 @@ func iomeRun(t *testing.T, p Params, x *rows) *run {
 	return newRun(context.Background(), p, x)
 }
 
-// One row decides about one key in every column, and no other: the quantiles' neighbours are those of the rows. Sparse rows have the keys
-// of dense ones, however many columns are made at a time and by how many goroutines.
+// One row decides about one key in every column, and no other: the quantiles' neighbours are those
+// of the rows. Sparse rows have the keys of dense ones, however many columns are made at a time and
+// by how many goroutines.
 func TestRotatedKeys(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2)) // test data
 	const n, d = 40, 33
@@ -144,7 +145,8 @@ func distance(x, y []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// The whole mechanism on Gaussian data: it spends its budget and no more, its noise is the one it states, and its error that of C ≈ √d.
+// The whole mechanism on Gaussian data: it spends its budget and no more, its noise is the one it
+// states, and its error that of C ≈ √d.
 func TestInstanceOptimal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3)) // test data
 	const n, d = 2000, 64
@@ -157,7 +159,8 @@ func TestInstanceOptimal(t *testing.T) {
 		require.LessOrEqual(t, r.budget.spent, 1.0)
 		require.InDelta(t, 1, spent, 1e-9)
 		require.InDelta(t, 0.25, m.spent.Centre, 1e-9)
-		// Norms are 8 ± .7, and 250 rows are above C, seven standard deviations of the noise of a step of the search.
+		// Norms are 8 ± .7, and 250 rows are above C, seven standard deviations of the noise of a
+		// step of the search.
 		require.InDelta(t, 8.8, m.Limit(), 0.8)
 		noiseError := m.NoiseNorm(2)
 		sensitivity := 2.0
@@ -165,8 +168,8 @@ func TestInstanceOptimal(t *testing.T) {
 			sensitivity = 1
 		}
 		require.InEpsilon(t, sensitivity*m.Limit()/n*math.Sqrt(d/(2*m.spent.Sum)), noiseError, 0.05) // n may be noisy
-		// The noise has 64 coordinates: its norm is more than twice the expected with a probability below 1e-10; clipping adds at most as
-		// much.
+		// The noise has 64 coordinates: its norm is more than twice the expected with a probability
+		// below 1e-10; clipping adds at most as much.
 		require.Less(t, distance(m.values, mean), 3*noiseError)
 	}
 }
@@ -195,8 +198,8 @@ func TestInstanceOptimalDegenerate(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// Gaussian A of the thesis: means of 0, searched in ±25, as the published errors of 3.89, 1.95, 1.42 and 1.13 need: a search over a range
-// ten times that fails at ρ = 0.25.
+// Gaussian A of the thesis: means of 0, searched in ±25, as the published errors of 3.89, 1.95,
+// 1.42 and 1.13 need: a search over a range ten times that fails at ρ = 0.25.
 func TestInstanceOptimalGaussianA(t *testing.T) {
 	if !*iomeLong {
 		t.Skip("-long-iome runs it")

@@ -53,9 +53,11 @@ func (r *run) clipShare() float64 {
 	})
 }
 
-// clipQuantile returns the quantile of the norms at which rows are clipped, given the budget of C. Clipping biases the mean by what it takes from k rows, and the noise
-// weighs as much as √(d/ρ) rows do: with n far larger than that, fewer rows than one of eight are clipped, a multiple of √(d/ρ), yet not so few that C
-// could miss them (see budget.go). For Thesis it is (n − k)/n with k = √n + √(T·ln(T/0.1)/(2ρ₂)), T = ln 2M: line 5 of Algorithm 17 and Lemma 5.4.
+// clipQuantile returns the quantile of the norms at which rows are clipped, given the budget of C.
+// Clipping biases the mean by what it takes from k rows, and the noise weighs as much as √(d/ρ)
+// rows do: with n far larger than that, fewer rows than one of eight are clipped, a multiple of
+// √(d/ρ), yet not so few that C could miss them (see budget.go). For Thesis it is (n − k)/n with
+// k = √n + √(T·ln(T/0.1)/(2ρ₂)), T = ln 2M: line 5 of Algorithm 17 and Lemma 5.4.
 func (r *run) clipQuantile(rho float64) float64 {
 	switch {
 	case r.p.Steps.Clip > 0:
@@ -78,9 +80,11 @@ func (r *run) fewer(q float64) float64 {
 
 // limit releases C, a quantile of the norms of the rows that are not 0, with the budget rho.
 //
-// Whether a row's norm is 0 may differ between neighbours under either relation, so ranks may change by a replaced value or by one more. A public
-// number of values at the bottom, the same for all data, draws C downwards where few rows are not 0, and elsewhere lowers the quantile by 8/c ranks. Where there are
-// none a candidate above has a factor of e^{−8}, which the number of cells makes up for: C is spread over the octaves of the axis.
+// Whether a row's norm is 0 may differ between neighbours under either relation, so ranks may
+// change by a replaced value or by one more. A public number of values at the bottom, the same for
+// all data, draws C downwards where few rows are not 0, and elsewhere lowers the quantile by 8/c
+// ranks. Where there are none a candidate above has a factor of e^{−8}, which the number of cells
+// makes up for: C is spread over the octaves of the axis.
 func (r *run) limit(rho float64) (float64, error) { return r.limitAt(r.clipQuantile(rho), rho) }
 
 func (r *run) limitAt(quantile, rho float64) (float64, error) {
@@ -109,7 +113,8 @@ func (r *run) limitAt(quantile, rho float64) (float64, error) {
 	return a.value(draw(&r.samplers[0], c)), nil
 }
 
-// normAxis returns the axis of the norms. For Thesis it ends at √(ln d·ln(1/β)·‖σ̂^{2p/(p+2)}‖₁), by (5.5).
+// normAxis returns the axis of the norms. For Thesis it ends at √(ln d·ln(1/β)·‖σ̂^{2p/(p+2)}‖₁),
+// by (5.5).
 func (r *run) normAxis() axis {
 	bound := r.normBound()
 	if r.p.Steps.Base != Uniform {

@@ -7,7 +7,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Mean is a released mean: public, immutable, safe for concurrent readers. All that it computes is post-processing and costs no budget.
+// Mean is a released mean: public, immutable, safe for concurrent readers. All that it computes is
+// post-processing and costs no budget.
 type Mean struct {
 	params  Params
 	rows    float64 // public, or as released
@@ -30,8 +31,8 @@ type Spent struct {
 	Sum     float64
 }
 
-// mean makes the Mean of noisy sums of shaped rows, of which sd is the standard deviation of the noise and relative that of the noise of the count, as a
-// part of it: (3) of divisor.go.
+// mean makes the Mean of noisy sums of shaped rows, of which sd is the standard deviation of the
+// noise and relative that of the noise of the count, as a part of it: (3) of divisor.go.
 func (r *run) mean(limit, count, relative float64, sums []float64, sd float64) *Mean {
 	m := &Mean{params: r.p, rows: r.n, scaled: r.scaled, limit: limit, divisor: count, spent: r.spent}
 	m.values, m.errors = make([]float64, len(sums)), make([]float64, len(sums))
@@ -61,30 +62,37 @@ func (m *Mean) Guarantee() budget.Guarantee { return m.params.Guarantee() }
 // Dim returns d.
 func (m *Mean) Dim() int { return len(m.values) }
 
-// Rows returns the number of rows that the release was planned with: the public one, or a noisy one where it is private.
+// Rows returns the number of rows that the release was planned with: the public one, or a noisy one
+// where it is private.
 func (m *Mean) Rows() float64 { return m.rows }
 
 // Spent returns what each step took of ρ.
 func (m *Mean) Spent() Spent { return m.spent }
 
-// Values returns the estimates of the mean of each coordinate, in the units of the data, as a new slice. Each has the noise of StdDev, and is unbiased but
-// for clipping: rows of norm above C are drawn towards the centre, and the division by γ makes up for that as far as rows of all directions are clipped
-// alike. For what the first of two passes clips, of the longest tenth of the rows, nothing makes up.
+// Values returns the estimates of the mean of each coordinate, in the units of the data, as a new
+// slice. Each has the noise of StdDev, and is unbiased but for clipping: rows of norm above C are
+// drawn towards the centre, and the division by γ makes up for that as far as rows of all
+// directions are clipped alike. For what the first of two passes clips, of the longest tenth of the
+// rows, nothing makes up.
 func (m *Mean) Values() []float64 { return append([]float64(nil), m.values...) }
 
-// StdDevs returns the standard deviations of the noise of Values as a new slice. The noise of the sums is independent; that of what they were divided by
-// is common to all coordinates, so that the noise of a sum of coordinates may be larger than the root of the sum of squares.
+// StdDevs returns the standard deviations of the noise of Values as a new slice. The noise of the
+// sums is independent; that of what they were divided by is common to all coordinates, so that the
+// noise of a sum of coordinates may be larger than the root of the sum of squares.
 func (m *Mean) StdDevs() []float64 { return append([]float64(nil), m.errors...) }
 
 // Estimate returns coordinate i of Values, NaN outside [0, Dim).
 func (m *Mean) Estimate(i int) float64 { return at(m.values, i) }
 
-// StdDev returns the standard deviation of the noise of coordinate i, NaN outside [0, Dim): √(σ² + δ²·(Estimate(i) − Centre(i))²), with σ that of the sum,
-// divided, and δ that of γ and of the number of rows where they were released, as parts of them; where two passes are combined, that of the weighted mean.
-// It knows nothing of the error of the sample, nor of the bias of clipping.
+// StdDev returns the standard deviation of the noise of coordinate i, NaN outside [0, Dim):
+// √(σ² + δ²·(Estimate(i) − Centre(i))²), with σ that of the sum, divided, and δ that of γ and of
+// the number of rows where they were released, as parts of them; where two passes are combined,
+// that of the weighted mean. It knows nothing of the error of the sample, nor of the bias of
+// clipping.
 func (m *Mean) StdDev(i int) float64 { return at(m.errors, i) }
 
-// Centre returns the released centre of coordinate i: 0 if rows were clipped around the origin, NaN outside [0, Dim).
+// Centre returns the released centre of coordinate i: 0 if rows were clipped around the origin, NaN
+// outside [0, Dim).
 func (m *Mean) Centre(i int) float64 {
 	if m.centre == nil && i >= 0 && i < len(m.values) {
 		return 0
@@ -92,8 +100,9 @@ func (m *Mean) Centre(i int) float64 {
 	return at(m.centre, i)
 }
 
-// Scale returns the standard deviation of coordinate i that was used or looked at, in the units of the data: estimated as for Gaussian data, shrunk, or
-// given. It is NaN where there is none: where scaling was not worth its budget, and outside [0, Dim).
+// Scale returns the standard deviation of coordinate i that was used or looked at, in the units of
+// the data: estimated as for Gaussian data, shrunk, or given. It is NaN where there is none: where
+// scaling was not worth its budget, and outside [0, Dim).
 func (m *Mean) Scale(i int) float64 { return at(m.scales, i) }
 
 // Scaled reports whether coordinates were scaled.
@@ -107,8 +116,9 @@ func (m *Mean) Limit() float64 {
 	return m.limit
 }
 
-// Gamma returns γ, the released mean of min(1, C/‖y‖) over all rows; 1 if the sum was not divided by it, or near 1 if it was by a private number of rows.
-// Its least value, ¼, says that C is far below the norms of the rows, and the values are of no use. NaN for the zero Mean.
+// Gamma returns γ, the released mean of min(1, C/‖y‖) over all rows; 1 if the sum was not divided
+// by it, or near 1 if it was by a private number of rows. Its least value, ¼, says that C is far
+// below the norms of the rows, and the values are of no use. NaN for the zero Mean.
 func (m *Mean) Gamma() float64 {
 	if m.limit == 0 {
 		return math.NaN()
@@ -124,10 +134,12 @@ func at(x []float64, i int) float64 {
 	return x[i]
 }
 
-// Interval returns bounds that hold coordinate i of the mean of the rows with the given confidence over all noise, that of the sum, of γ and of a private
-// number of rows, if rows are not clipped, or are clipped alike in all directions and the sum was divided by γ: see Values. It leaves out the bias of
-// clipping and the error of the sample. Where n is private it counts on 230/√ρ rows or more: n is known to a tenth then.
-// Where n is public and Gamma is near 1, its most, it is wider than need be. NaN for a confidence outside [0, 1) and outside [0, Dim).
+// Interval returns bounds that hold coordinate i of the mean of the rows with the given confidence
+// over all noise, that of the sum, of γ and of a private number of rows, if rows are not clipped,
+// or are clipped alike in all directions and the sum was divided by γ: see Values. It leaves out
+// the bias of clipping and the error of the sample. Where n is private it counts on 230/√ρ rows or
+// more: n is known to a tenth then. Where n is public and Gamma is near 1, its most, it is wider
+// than need be. NaN for a confidence outside [0, 1) and outside [0, Dim).
 func (m *Mean) Interval(i int, confidence float64) (lo, hi float64) {
 	if !(confidence >= 0 && confidence < 1) || i < 0 || i >= len(m.values) {
 		return math.NaN(), math.NaN()
@@ -136,8 +148,10 @@ func (m *Mean) Interval(i int, confidence float64) (lo, hi float64) {
 	return m.values[i] - reach, m.values[i] + reach
 }
 
-// NoiseNorm returns the size of the noise as its ℓₚ norm, of expectations to the power p: (Σ E|noiseᵢ|ᵖ)^{1/p}, the noise being that of StdDev. What part of it
-// is common to all coordinates does not matter to this, but the more it is, the more the norm varies. NaN unless p is in [1/16, 64].
+// NoiseNorm returns the size of the noise as its ℓₚ norm, of expectations to the power p: (Σ
+// E|noiseᵢ|ᵖ)^{1/p}, the noise being that of StdDev. What part of it is common to all coordinates
+// does not matter to this, but the more it is, the more the norm varies. NaN unless p is in [1/16,
+// 64].
 func (m *Mean) NoiseNorm(p float64) float64 {
 	if !(p >= minP && p <= maxP) || len(m.errors) == 0 {
 		return math.NaN()

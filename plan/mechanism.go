@@ -9,7 +9,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Mechanism releases private means. It holds no private data: each Release spends the budget of the Params again. Any number of goroutines may use it.
+// Mechanism releases private means. It holds no private data: each Release spends the budget of the
+// Params again. Any number of goroutines may use it.
 type Mechanism struct {
 	params Params    // resolved
 	scales []float64 // public standard deviations, or nil
@@ -34,8 +35,9 @@ func (m *Mechanism) String() string {
 	return fmt.Sprintf("plan.Mechanism: means of %d coordinates in [−%g, %g] by %v, %v", m.params.Dim, m.params.Max, m.params.Max, m.params.Method, m.Guarantee())
 }
 
-// WithScales returns a Mechanism that takes the standard deviations of the coordinates as given, Dim positive finite numbers in the units of the data, and spends
-// nothing on them. They must be public. The error wraps [ErrParams].
+// WithScales returns a Mechanism that takes the standard deviations of the coordinates as given,
+// Dim positive finite numbers in the units of the data, and spends nothing on them. They must be
+// public. The error wraps [ErrParams].
 func (m *Mechanism) WithScales(scales []float64) (*Mechanism, error) {
 	if m.params.Dim == 0 {
 		return nil, notMade("Mechanism")
@@ -55,16 +57,19 @@ func (m *Mechanism) WithScales(scales []float64) (*Mechanism, error) {
 
 // Release spends the budget and returns the private mean of dense rows of Dim entries each.
 //
-// Entries are clamped to [−Max, Max] and NaN counts as 0. Missing entries of a row count as 0, surplus ones are ignored. Under AddRemove an empty
-// row is a missing one. The rows are not changed. Whatever they are, the result is a valid Mean: with no rows, or far too few, one that is noise.
+// Entries are clamped to [−Max, Max] and NaN counts as 0. Missing entries of a row count as 0,
+// surplus ones are ignored. Under AddRemove an empty row is a missing one. The rows are not
+// changed. Whatever they are, the result is a valid Mean: with no rows, or far too few, one that is
+// noise.
 //
 // The error wraps [ErrMismatch] if the number of rows is not that of the Params, under Replace.
 func (m *Mechanism) Release(x [][]float64) (*Mean, error) {
 	return m.ReleaseContext(context.Background(), x)
 }
 
-// ReleaseContext is Release that stops when the context is done, with an error that wraps that of the context. Nothing was released then, and
-// how long a release takes, and so whether it was stopped, may depend on the data: do not publish that.
+// ReleaseContext is Release that stops when the context is done, with an error that wraps that of
+// the context. Nothing was released then, and how long a release takes, and so whether it was
+// stopped, may depend on the data: do not publish that.
 func (m *Mechanism) ReleaseContext(ctx context.Context, x [][]float64) (*Mean, error) {
 	r := &rows{dim: m.params.Dim, least: m.least(), max: m.params.Max, dense: x}
 	if m.params.Relation == budget.AddRemove {
@@ -73,8 +78,9 @@ func (m *Mechanism) ReleaseContext(ctx context.Context, x [][]float64) (*Mean, e
 	return m.release(ctx, r)
 }
 
-// ReleaseSparse is Release for sparse rows, in time and memory proportional to their entries plus Dim, as long as the centre is the origin or
-// the released median is 0 in all but a few coordinates. The error wraps [ErrParams] also if the slices do not fit together.
+// ReleaseSparse is Release for sparse rows, in time and memory proportional to their entries plus
+// Dim, as long as the centre is the origin or the released median is 0 in all but a few
+// coordinates. The error wraps [ErrParams] also if the slices do not fit together.
 func (m *Mechanism) ReleaseSparse(x Sparse) (*Mean, error) {
 	return m.ReleaseSparseContext(context.Background(), x)
 }

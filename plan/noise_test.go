@@ -16,7 +16,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// requireDeviation checks that normal values have the standard deviation, up to a relative slack. False reject: 1e-6 each way.
+// requireDeviation checks that normal values have the standard deviation, up to a relative slack.
+// False reject: 1e-6 each way.
 func requireDeviation(t *testing.T, name string, x []float64, sd, slack float64) {
 	t.Helper()
 	mean, squares := 0.0, 0.0
@@ -31,7 +32,8 @@ func requireDeviation(t *testing.T, name string, x []float64, sd, slack float64)
 	require.Less(t, squares/(sd*sd), law.Quantile(1-1e-6)*(1+slack), "%s: too much noise", name)
 }
 
-// The number of rows, γ, sums and means have the noise that their budget asks for. Half of it would fail every one of these.
+// The number of rows, γ, sums and means have the noise that their budget asks for. Half of it would
+// fail every one of these.
 func TestEveryNumberHasItsNoise(t *testing.T) {
 	const draws = 400
 	ctx := context.Background()
@@ -79,8 +81,9 @@ func TestEveryNumberHasItsNoise(t *testing.T) {
 	requireDeviation(t, "means", means, 1/math.Sqrt(2e-5)/10000, 0) // of 0.1 less than a third of them
 }
 
-// Noise is added to sums before anything is rounded: from 2⁵³ on float64 numbers would move a sum by 1 first. The mean of 10,000 draws has a standard deviation of 0.08. Without noise there
-// is no sum.
+// Noise is added to sums before anything is rounded: from 2⁵³ on float64 numbers would move a sum
+// by 1 first. The mean of 10,000 draws has a standard deviation of 0.08. Without noise there is no
+// sum.
 func TestNoiseIsAddedExactly(t *testing.T) {
 	var s sampler
 	law, err := noise.NewGaussian(8)
@@ -93,7 +96,8 @@ func TestNoiseIsAddedExactly(t *testing.T) {
 	require.True(t, math.IsNaN(s.addNoise(7, zcdpNoise(1, 0))))
 }
 
-// Whatever the shares, there is a budget for the sum, and the result is finite: also where a step is done twice.
+// Whatever the shares, there is a budget for the sum, and the result is finite: also where a step
+// is done twice.
 func TestSharesLeaveASum(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2)) // test data
 	dense, sparse := randomSparse(rng, 60, 5)
@@ -143,7 +147,8 @@ func TestNegativeEntriesCountAsZero(t *testing.T) {
 	}
 }
 
-// Under AddRemove a sparse row may lose its entries: ranks change as if it were replaced, and where it stood it adds nothing to any sum.
+// Under AddRemove a sparse row may lose its entries: ranks change as if it were replaced, and where
+// it stood it adds nothing to any sum.
 func TestSparseRowsMayLoseTheirEntries(t *testing.T) {
 	s := Sparse{Offsets: []int{0, 2, 2}, Indices: []uint32{0, 1}}
 	for _, relation := range []budget.Relation{budget.Replace, budget.AddRemove} {

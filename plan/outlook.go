@@ -9,20 +9,29 @@ import (
 
 // Outlook is what can be said of a release before any data is touched.
 type Outlook struct {
-	// Centre and Scale are the parts of ρ that the centres and the scales will take, if scales are estimated.
+	// Centre and Scale are the parts of ρ that the centres and the scales will
+	// take, if scales are estimated.
 	Centre, Scale float64
-	// Failure is a bound on the probability that some centre, scale or C misses the data, for coordinates of scale at least Unit with means within
-	// 16 Units of 0, or of what most of the others have. A release that fails is private all the same, but its error may be many times larger.
+	// Failure is a bound on the probability that some centre, scale or C misses
+	// the data, for coordinates of scale at least Unit with means within 16
+	// Units of 0, or of what most of the others have. A release that fails is
+	// private all the same, but its error may be many times larger.
 	Failure float64
-	// Enough reports whether n is large enough against √(d/ρ) that Failure is at most that of the Params.
+	// Enough reports whether n is large enough against √(d/ρ) that Failure is
+	// at most that of the Params.
 	Enough bool
 	// LeastRows is the least n that is enough.
 	LeastRows int
-	// Noise is the expected ℓₚ norm of the noise of the sum, and Plain what the Gaussian mechanism would have that clips at [Params.NormBound]. Besides, γ or a private
-	// number of rows adds noise of up to 16·|mean − centre|/(n·√ρ) to each coordinate, where it gets 0.002 of ρ as usual: that matters where few coordinates have means
-	// far from the centre, and [Mean.StdDev] knows it.
+	// Noise is the expected ℓₚ norm of the noise of the sum, and Plain what the
+	// Gaussian mechanism would have that clips at [Params.NormBound]. Besides,
+	// γ or a private number of rows adds noise of up to
+	// 16·|mean − centre|/(n·√ρ) to each coordinate, where it gets 0.002 of ρ as
+	// usual: that matters where few coordinates have means far from the centre,
+	// and [Mean.StdDev] knows it.
 	Noise, Plain float64
-	// Sampling is the ℓₚ norm of the error of a sample of n rows of independent Gaussian coordinates: no release is better than that to the mean behind the sample.
+	// Sampling is the ℓₚ norm of the error of a sample of n rows of independent
+	// Gaussian coordinates: no release is better than that to the mean behind
+	// the sample.
 	Sampling float64
 }
 
@@ -35,9 +44,10 @@ func (o Outlook) String() string {
 		o.Noise, o.Plain, o.Sampling, o.Centre, o.Scale, o.Failure)
 }
 
-// Plan says what a release of these Params, with Rows given, can be expected to do. scales are guesses of the root mean squares of the coordinates around the
-// centre: Dim of them, or one for all, or none, for which Unit stands (Max/2 if NonNegative); those below Unit/16 count as that. The error
-// wraps [ErrParams].
+// Plan says what a release of these Params, with Rows given, can be expected to do. scales are
+// guesses of the root mean squares of the coordinates around the centre: Dim of them, or one for
+// all, or none, for which Unit stands (Max/2 if NonNegative); those below Unit/16 count as that.
+// The error wraps [ErrParams].
 func (p Params) Plan(scales ...float64) (Outlook, error) {
 	if err := p.validate(); err != nil {
 		return Outlook{}, err
@@ -92,7 +102,8 @@ func (p Params) guesses(scales []float64) ([]float64, error) {
 	return all, nil
 }
 
-// exponent returns the power of the scale that the noise of a coordinate is in proportion to: 2/(p+2), or 0 if scaling would not pay.
+// exponent returns the power of the scale that the noise of a coordinate is in proportion to:
+// 2/(p+2), or 0 if scaling would not pay.
 func (p Params) exponent(scales []float64) float64 {
 	if p.Steps.Scaling == Unscaled || p.Steps.Scaling == AutoScaling && noiseRatio(scales, p.P) > scaleGain {
 		return 0
@@ -100,7 +111,8 @@ func (p Params) exponent(scales []float64) float64 {
 	return 2 / (p.P + 2)
 }
 
-// typicalGain is how much less L is behind a pilot (window.go) than without: from 5 where centres are all alike to 2 where they differ in scale by factors of a thousand.
+// typicalGain is how much less L is behind a pilot (window.go) than without: from 5 where centres
+// are all alike to 2 where they differ in scale by factors of a thousand.
 const typicalGain = 3
 
 // stagesAt plans the shares for n rows.

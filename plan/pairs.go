@@ -6,9 +6,11 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// pairSpreads is Algorithm 18 of the thesis on the listed coordinates: the rows are cut into groups of 2k; a group's value is the sum of
-// half the squared differences of its disjoint pairs, rows (2j−1, 2j), which lies in [0, 2kM²]; and σ̂² is the private median of these
-// by that of χ² with k degrees of freedom. For Gaussian rows the values are σ²·χ²_k. A row is in one group, so replacing it changes one value.
+// pairSpreads is Algorithm 18 of the thesis on the listed coordinates: the rows are cut into groups
+// of 2k; a group's value is the sum of half the squared differences of its disjoint pairs, rows
+// (2j−1, 2j), which lies in [0, 2kM²]; and σ̂² is the private median of these by that of χ² with k
+// degrees of freedom. For Gaussian rows the values are σ²·χ²_k. A row is in one group, so replacing
+// it changes one value.
 //
 // The thesis divides by (1 − 2/(9k))³, nearly the median of χ²_k over k; this is the exact one.
 func (r *run) pairSpreads(list []int, rho float64) ([]float64, error) {
@@ -46,7 +48,8 @@ func (r *run) pairSpreads(list []int, rho float64) ([]float64, error) {
 	return out, err
 }
 
-// meanSteps returns the number of steps, a power of two, of which an entry of Max has so many: as many as noise of a budget rho can be drawn for.
+// meanSteps returns the number of steps, a power of two, of which an entry of Max has so many: as
+// many as noise of a budget rho can be drawn for.
 func meanSteps(rho float64) float64 {
 	steps := float64(weightSteps)
 	for steps > 1 && steps/math.Sqrt(2*rho) > 0x1p45 {
@@ -55,8 +58,9 @@ func meanSteps(rho float64) float64 {
 	return steps
 }
 
-// groupSums calls visit, for each of the groups of 2k rows that has an entry, with half the sum of the squared differences of its
-// pairs. rows are those of the entries v, ascending, or nil if v has all rows.
+// groupSums calls visit, for each of the groups of 2k rows that has an entry, with half the sum of
+// the squared differences of its pairs. rows are those of the entries v, ascending, or nil if v has
+// all rows.
 func groupSums(rows []uint32, v []float64, k, groups int, visit func(sum float64)) {
 	row := func(e int) int {
 		if rows == nil {
@@ -78,7 +82,8 @@ func groupSums(rows []uint32, v []float64, k, groups int, visit func(sum float64
 	}
 }
 
-// meanSpreads is √(q̃(1 − q̃)) for noisy means q̃ of entries over Max, of sensitivity 1/n each: the binary rows of the thesis, section 5.7.1.
+// meanSpreads is √(q̃(1 − q̃)) for noisy means q̃ of entries over Max, of sensitivity 1/n each: the
+// binary rows of the thesis, section 5.7.1.
 func (r *run) meanSpreads(list []int, rho float64) ([]float64, error) {
 	steps := meanSteps(rho)
 	law := zcdpNoise(steps, rho)

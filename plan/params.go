@@ -21,33 +21,44 @@ const (
 	maxGroup  = 1 << 10
 	maxSearch = 64
 
-	// leastBudget is the least that a given share may be of ρ, and below what any other step gets: σ = 2·2²⁶/√(2ρ) is the noise of a
-	// sum, in steps, and package noise draws up to 2⁴⁶.
+	// leastBudget is the least that a given share may be of ρ, and below what any other step gets:
+	// σ = 2·2²⁶/√(2ρ) is the noise of a sum, in steps, and package noise draws up to 2⁴⁶.
 	leastBudget = 0x1p-38
 	mostShares  = 0.99
 )
 
-// Params are the public numbers of a release. They are comparable, and every method answers before any data is seen.
+// Params are the public numbers of a release. They are comparable, and every method answers before
+// any data is seen.
 //
-// Rho, Dim and, unless NonNegative, Max are required. All other fields may be 0; what that means stands with each.
+// Rho, Dim and, unless NonNegative, Max are required. All other fields may be 0; what that means
+// stands with each.
 type Params struct {
 	// Rho is ρ, the whole budget, in [2⁻³⁰, 2²⁰]: the release is ρ-zCDP.
 	Rho float64
 	// Dim is d, the number of coordinates, at most 2²⁴.
 	Dim int
-	// Rows is n, the number of rows, at most 2³⁶. Under Replace n is public: 0 takes it from the data, and planning needs it. Under AddRemove 0
-	// keeps n private and releases a noisy one; another number is public, that of places of which a few may be empty ("zeroed out"). It is what
-	// releases are planned with, and what sums are divided by where γ is not, so it should be near the number of rows.
+	// Rows is n, the number of rows, at most 2³⁶. Under Replace n is public: 0
+	// takes it from the data, and planning needs it. Under AddRemove 0 keeps n
+	// private and releases a noisy one; another number is public, that of
+	// places of which a few may be empty ("zeroed out"). It is what releases
+	// are planned with, and what sums are divided by where γ is not, so it
+	// should be near the number of rows.
 	Rows int
-	// Max is M, the most that an entry is in absolute value, in [2⁻¹⁰⁰, 2¹⁰⁰]. Entries are clamped to [−M, M], or to [0, M] if NonNegative; then 0 is 1.
+	// Max is M, the most that an entry is in absolute value, in [2⁻¹⁰⁰, 2¹⁰⁰].
+	// Entries are clamped to [−M, M], or to [0, M] if NonNegative; then 0 is 1.
 	Max float64
-	// Unit is the least scale that matters, in (2⁻⁶⁰·Max, Max]: standard deviations below Unit/16 count as that. 0 is Max/2²⁰.
+	// Unit is the least scale that matters, in (2⁻⁶⁰·Max, Max]: standard
+	// deviations below Unit/16 count as that. 0 is Max/2²⁰.
 	Unit float64
-	// P is the p of the ℓₚ error that the noise is shaped for, in [1/16, 64]. 0 is 2, or 1 if NonNegative.
+	// P is the p of the ℓₚ error that the noise is shaped for, in [1/16, 64]. 0
+	// is 2, or 1 if NonNegative.
 	P float64
-	// Relation is budget.Replace, one row replaced by another, or budget.AddRemove, one row added or removed. 0 is Replace. A missing row is an empty (nil)
-	// one if rows are dense, and one left out if they are sparse: sparse rows without entries are rows of zeros. If Steps.Centre is the Origin, AddRemove
-	// also covers a sparse row that loses all its entries.
+	// Relation is budget.Replace, one row replaced by another, or
+	// budget.AddRemove, one row added or removed. 0 is Replace. A missing row
+	// is an empty (nil) one if rows are dense, and one left out if they are
+	// sparse: sparse rows without entries are rows of zeros. If Steps.Centre is
+	// the Origin, AddRemove also covers a sparse row that loses all its
+	// entries.
 	Relation budget.Relation
 	// NonNegative says that no entry is negative; those that are count as 0.
 	NonNegative bool
@@ -57,9 +68,12 @@ type Params struct {
 	Steps Steps
 	// Shares are the parts of Rho that the steps before the sum get. 0 chooses.
 	Shares Shares
-	// Failure is β, the probability, in [10⁻¹², ½], that the budget of the quantiles is planned for: see [Params.Plan]. 0 is 0.005.
+	// Failure is β, the probability, in [10⁻¹², ½], that the budget of the
+	// quantiles is planned for: see [Params.Plan]. 0 is 0.005.
 	Failure float64
-	// Workers is the number of goroutines that share the work, at most 1024; 0 is 1. It does not change the law of the release, and is 0 in what is released.
+	// Workers is the number of goroutines that share the work, at most 1024; 0
+	// is 1. It does not change the law of the release, and is 0 in what is
+	// released.
 	Workers int
 }
 
@@ -207,8 +221,8 @@ func (p Params) failure() float64 {
 	return p.Failure
 }
 
-// Guarantee returns what the release of these Params promises: ρ-zCDP under the Relation. Its EpsilonAt tells the ε for a δ.
-// Params that New would reject promise nothing.
+// Guarantee returns what the release of these Params promises: ρ-zCDP under the Relation. Its
+// EpsilonAt tells the ε for a δ. Params that New would reject promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	if p.validate() != nil {
 		return budget.Guarantee{}
@@ -235,10 +249,11 @@ func (p Params) ranks() change {
 	return replaced
 }
 
-// sumSensitivity returns how far two sums of rows of norm at most 1 can be apart under the relation.
+// sumSensitivity returns how far two sums of rows of norm at most 1 can be apart under the
+// relation.
 //
-// One row more changes a sum by its norm. Two rows y, y′ of norm at most 1 differ by 2 at most; if no coordinate of either is negative,
-// ‖y − y′‖² = ‖y‖² + ‖y′‖² − 2⟨y, y′⟩ ≤ 2.
+// One row more changes a sum by its norm. Two rows y, y′ of norm at most 1 differ by 2 at most; if
+// no coordinate of either is negative, ‖y − y′‖² = ‖y‖² + ‖y′‖² − 2⟨y, y′⟩ ≤ 2.
 func (p Params) sumSensitivity() float64 {
 	switch {
 	case p.relation() == budget.AddRemove:

@@ -174,7 +174,8 @@ func TestMechanismString(t *testing.T) {
 	require.Equal(t, "plan.Mechanism: means of 3 coordinates in [−10, 10] by Adaptive, "+m.Guarantee().String(), m.String())
 }
 
-// What is smaller than all that matters is planned for as the least that matters: no number of the Outlook underflows to 0/0.
+// What is smaller than all that matters is planned for as the least that matters: no number of the
+// Outlook underflows to 0/0.
 func TestPlanForTinyScales(t *testing.T) {
 	for _, p := range []Params{{Rho: 1, Dim: 5, Rows: 1000, Max: 1}, {Rho: 1, Dim: 1, Rows: 1 << 30, Max: 0x1p-100, Unit: 0x1p-159, P: maxP}, {Rho: minRho, Dim: 2, Rows: 9, NonNegative: true}} {
 		for _, scale := range []float64{5e-324, 0x1p-1022, 0x1p-200, 0x1p-4 * p.unit()} {
@@ -210,8 +211,9 @@ func TestZeroValuesReleaseNothing(t *testing.T) {
 	}
 }
 
-// The part of the rows that is clipped is the documented one: an eighth, a quarter in the second of two passes and 3/32 in the
-// first, or 17·√(max(d, 36)/ρ)/n where that is less, and at least one of 1024.
+// The part of the rows that is clipped is the documented one: an eighth, a quarter in the second of
+// two passes and 3/32 in the first, or 17·√(max(d, 36)/ρ)/n where that is less, and at least one of
+// 1024.
 func TestClippedRowsAreAsDocumented(t *testing.T) {
 	for _, c := range []struct {
 		method Method

@@ -6,7 +6,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// column is a multiset of keys: those in the slice, and zeros further ones that are all equal to zero.
+// column is a multiset of keys: those in the slice, and zeros further ones that are all equal to
+// zero.
 type column struct {
 	keys  []uint32
 	zeros int64
@@ -60,11 +61,13 @@ type sampler struct {
 	spare  []piece
 }
 
-// quantile draws a candidate r with probability exactly base(r)·w(score(r))/Σ base·w: see weights.go.
+// quantile draws a candidate r with probability exactly base(r)·w(score(r))/Σ base·w: see
+// weights.go.
 //
-// It draws from the envelope in which each piece has the largest w that its ranks allow, and accepts with probability w/bound, a quotient
-// of integers. A rejection in a piece with data splits it. What is accepted has the wanted law whatever the envelope was made of: given
-// everything drawn before, the next accepted r has a probability in proportion to base(r)·w(score(r)).
+// It draws from the envelope in which each piece has the largest w that its ranks allow, and
+// accepts with probability w/bound, a quotient of integers. A rejection in a piece with data splits
+// it. What is accepted has the wanted law whatever the envelope was made of: given everything drawn
+// before, the next accepted r has a probability in proportion to base(r)·w(score(r)).
 func (s *sampler) quantile(c column, base []region, w *weights) uint32 {
 	target := w.target(c.size())
 	s.cut(c, base)
@@ -87,7 +90,8 @@ func (s *sampler) quantile(c column, base []region, w *weights) uint32 {
 	}
 }
 
-// cut makes the first pieces: of every region a number of cells that suits the data, all of the same size but for the last.
+// cut makes the first pieces: of every region a number of cells that suits the data, all of the
+// same size but for the last.
 func (s *sampler) cut(c column, base []region) {
 	s.pieces = s.pieces[:0]
 	below := int64(0)
@@ -100,7 +104,8 @@ func (s *sampler) cut(c column, base []region) {
 	}
 }
 
-// partition appends up to cells pieces of the region, before which there are below keys, and returns the number before its end.
+// partition appends up to cells pieces of the region, before which there are below keys, and
+// returns the number before its end.
 func (s *sampler) partition(c column, r region, cells uint64, below int64) int64 {
 	if r.end <= r.start {
 		return below

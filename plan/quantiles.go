@@ -11,21 +11,26 @@ import (
 
 // QuantileParams are the public numbers of a release of quantiles. They are comparable.
 type QuantileParams struct {
-	// Rho is ρ, the budget of all quantiles of all columns together, in [2⁻³⁰, 2²⁰].
+	// Rho is ρ, the budget of all quantiles of all columns together, in [2⁻³⁰,
+	// 2²⁰].
 	Rho float64
 	// Dim is the number of columns, at most 2²⁴.
 	Dim int
-	// Rows is the number of rows, public under Replace; 0 takes it from the data. It is not used under AddRemove.
+	// Rows is the number of rows, public under Replace; 0 takes it from the
+	// data. It is not used under AddRemove.
 	Rows int
 	// Max is M: entries are clamped to [−M, M], and results lie there.
 	Max float64
-	// Unit is the least difference that matters, 0 being Max/2²⁰: of Asinh the width of the linear part, of Log the least value.
+	// Unit is the least difference that matters, 0 being Max/2²⁰: of Asinh the
+	// width of the linear part, of Log the least value.
 	Unit float64
 	// Relation is budget.Replace or budget.AddRemove. 0 is Replace.
 	Relation budget.Relation
-	// Base is the public base measure; AutoBase is Asinh. With Log it is the quantiles of |x| that are released.
+	// Base is the public base measure; AutoBase is Asinh. With Log it is the
+	// quantiles of |x| that are released.
 	Base Base
-	// Search is the number T of steps, at most 64, of the binary search. 0 is the exponential mechanism, which is as good as a search of 2 steps.
+	// Search is the number T of steps, at most 64, of the binary search. 0 is
+	// the exponential mechanism, which is as good as a search of 2 steps.
 	Search int
 	// Workers is the number of goroutines, at most 1024; 0 is 1.
 	Workers int
@@ -36,7 +41,8 @@ func (q QuantileParams) params() Params {
 	return Params{Rho: q.Rho, Dim: q.Dim, Rows: q.Rows, Max: q.Max, Unit: q.Unit, Relation: q.Relation, Steps: Steps{Search: q.Search}, Workers: q.Workers}
 }
 
-// Quantiles releases private quantiles of columns. It holds no private data: each Release spends the budget again.
+// Quantiles releases private quantiles of columns. It holds no private data: each Release spends
+// the budget again.
 type Quantiles struct {
 	params Params
 	axis   axis
@@ -69,11 +75,13 @@ func (q QuantileParams) axis(p Params) axis {
 // Guarantee returns the guarantee of one Release, however many levels it has.
 func (q *Quantiles) Guarantee() budget.Guarantee { return q.params.Guarantee() }
 
-// Release spends the budget and returns, for each level in [0, 1], the private quantiles of all columns of dense rows (see [Mechanism.Release] for
-// rows of other lengths). Each quantile gets an equal part of ρ. They may be out of order where the data do not tell them apart.
+// Release spends the budget and returns, for each level in [0, 1], the private quantiles of all
+// columns of dense rows (see [Mechanism.Release] for rows of other lengths). Each quantile gets an
+// equal part of ρ. They may be out of order where the data do not tell them apart.
 //
-// Under AddRemove levels are rounded to multiples of 2⁻¹⁶. The error wraps [ErrParams] for no levels or one outside [0, 1], and [ErrMismatch] under Replace if
-// the number of rows is not that of the Params.
+// Under AddRemove levels are rounded to multiples of 2⁻¹⁶. The error wraps [ErrParams] for no
+// levels or one outside [0, 1], and [ErrMismatch] under Replace if the number of rows is not that
+// of the Params.
 func (q *Quantiles) Release(x [][]float64, levels ...float64) ([][]float64, error) {
 	return q.ReleaseContext(context.Background(), x, levels...)
 }
@@ -125,9 +133,11 @@ func (q *Quantiles) release(ctx context.Context, x *rows, levels []float64) ([][
 	return out, nil
 }
 
-// RequiredRho returns the budget at which, by (2) in budget.go, all quantiles of the level in n rows lie among the data with probability 1 − beta, if near each
-// of them 1/n of the data takes at least the part density/n of the candidates. Constant columns have the least density: all data on one of
-// the [Quantiles.Candidates]. NaN if an argument is invalid. For the binary search it is the budget at which the rank error is below n·min(q, 1−q).
+// RequiredRho returns the budget at which, by (2) in budget.go, all quantiles of the level in n
+// rows lie among the data with probability 1 − beta, if near each of them 1/n of the data takes at
+// least the part density/n of the candidates. Constant columns have the least density: all data on
+// one of the [Quantiles.Candidates]. NaN if an argument is invalid. For the binary search it is the
+// budget at which the rank error is below n·min(q, 1−q).
 func (q *Quantiles) RequiredRho(n int, level, density, beta float64) float64 {
 	if n < 1 || !(level > 0 && level < 1) || !(density > 0) || !(beta > 0 && beta < 1) {
 		return math.NaN()
@@ -141,8 +151,9 @@ func (q *Quantiles) RequiredRho(n int, level, density, beta float64) float64 {
 	return d * need(l, level, float64(n), ch)
 }
 
-// RankError returns the rank error that, with probability 1 − beta, none of the quantiles of a level in one release with that many levels exceeds by binary
-// search: see search.go. NaN for the exponential mechanism, whose rank error depends on the data, and if an argument is invalid.
+// RankError returns the rank error that, with probability 1 − beta, none of the quantiles of a
+// level in one release with that many levels exceeds by binary search: see search.go. NaN for the
+// exponential mechanism, whose rank error depends on the data, and if an argument is invalid.
 func (q *Quantiles) RankError(level float64, count int, beta float64) float64 {
 	if q.params.Steps.Search == 0 || !(level >= 0 && level <= 1) || count < 1 || !(beta > 0 && beta < 1) {
 		return math.NaN()

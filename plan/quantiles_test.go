@@ -39,7 +39,8 @@ func TestAxes(t *testing.T) {
 	}
 }
 
-// Dense and sparse columns, all bases, both methods and relations: the error in ranks is within what the exponent promises.
+// Dense and sparse columns, all bases, both methods and relations: the error in ranks is within
+// what the exponent promises.
 func TestQuantileAccuracy(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const n, d = 4000, 3
@@ -71,7 +72,8 @@ func TestQuantileAccuracy(t *testing.T) {
 									below++
 								}
 							}
-							// c = √(2·0.1/9) = .15 per rank: 300 ranks are e^{−45}; 20 steps have σ = 30 ranks each. The cell of Uniform is fine enough.
+							// c = √(2·0.1/9) = .15 per rank: 300 ranks are e^{−45}; 20 steps have
+							// σ = 30 ranks each. The cell of Uniform is fine enough.
 							require.InDelta(t, level*n, float64(below), 300, "%v base %v search %d level %v column %d", relation, base, search, level, i)
 						}
 					}
@@ -128,7 +130,8 @@ func TestQuantileParams(t *testing.T) {
 	require.True(t, math.IsNaN(q.RankError(0.5, 1, 0.1)) && math.IsNaN(q.RequiredRho(0, 0.5, 1, 0.1)))
 }
 
-// The planning formulas against releases: the rank error of the search, and the budget at which constant columns are found.
+// The planning formulas against releases: the rank error of the search, and the budget at which
+// constant columns are found.
 func TestQuantilePlanning(t *testing.T) {
 	constant := make([][]float64, 2000)
 	for j := range constant {

@@ -51,7 +51,8 @@ func release(t testing.TB, p Params, x [][]float64) *Mean {
 	return out
 }
 
-// checkValid checks what every release has: finite numbers, a budget that is spent exactly and never exceeded, and an encoding.
+// checkValid checks what every release has: finite numbers, a budget that is spent exactly and
+// never exceeded, and an encoding.
 func checkValid(t testing.TB, m *Mean) {
 	t.Helper()
 	data, err := m.MarshalBinary()
@@ -87,7 +88,8 @@ func TestAdaptiveRelease(t *testing.T) {
 			checkValid(t, m)
 			require.Equal(t, skew == 1, m.Scaled())
 			expected := m.NoiseNorm(2)
-			// With skew the first coordinates dominate, and clipping adds a random error of |w/γ − 1|, less than 0.3, of that of the sample.
+			// With skew the first coordinates dominate, and clipping adds a random error of
+			// |w/γ − 1|, less than 0.3, of that of the sample.
 			bound := 3*expected + 0.3*l2(sds, make([]float64, d))/math.Sqrt(float64(rowsFor(d)))
 			require.Less(t, l2(m.Values(), mean), bound, "skew %v d = %d", skew, d)
 			require.Greater(t, l2(m.Values(), mean), 0.3*expected)
@@ -103,8 +105,8 @@ func TestAdaptiveRelease(t *testing.T) {
 	}
 }
 
-// The default budgets fail as seldom as they are planned to: of 40 releases near the least number of rows, with skew, no more are far off than 1 % explains.
-// False reject: 1e-6.
+// The default budgets fail as seldom as they are planned to: of 40 releases near the least number
+// of rows, with skew, no more are far off than 1 % explains. False reject: 1e-6.
 func TestFailureRate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("40 releases: run without -short")
@@ -209,7 +211,8 @@ func TestDegenerateData(t *testing.T) {
 	}
 }
 
-// Sparse rows out of order, with indices twice or too large, are put in order; broken ones are refused.
+// Sparse rows out of order, with indices twice or too large, are put in order; broken ones are
+// refused.
 func TestSparseRowsAreMadeCanonical(t *testing.T) {
 	s := Sparse{Offsets: []int{0, 4, 4, 6}, Indices: []uint32{3, 1, 3, 9, 0, 2}, Values: []float64{1, 2, 4, 8, math.NaN(), 5}}
 	require.Equal(t, Sparse{Offsets: []int{0, 2, 2, 4}, Indices: []uint32{1, 3, 0, 2}, Values: []float64{2, 5, 0, 5}}, s.canonical(4))
@@ -267,9 +270,10 @@ func TestGivenScales(t *testing.T) {
 	require.Equal(t, sds[3], out.Scale(3))
 }
 
-// Exponential rows are skewed: the mean of what clipping leaves is not theirs. With n so large that the noise is next to nothing, fewer rows are clipped,
-// and the error falls below that of the sample, 0.028: it is 0.011 with a standard deviation of 0.0019, by 300 runs. With one row of eight clipped it is 0.123 with
-// 0.013. The bounds are nine and six standard deviations away.
+// Exponential rows are skewed: the mean of what clipping leaves is not theirs. With n so large that
+// the noise is next to nothing, fewer rows are clipped, and the error falls below that of the
+// sample, 0.028: it is 0.011 with a standard deviation of 0.0019, by 300 runs. With one row of
+// eight clipped it is 0.123 with 0.013. The bounds are nine and six standard deviations away.
 func TestClippingBiasFallsWithTheRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32)) // test data
 	const n, d = 20_000, 4
@@ -287,9 +291,10 @@ func TestClippingBiasFallsWithTheRows(t *testing.T) {
 	require.Greater(t, l2(release(t, p, x).Values(), mean), 0.045, "the same with one of eight clipped")
 }
 
-// Baskets of very different sizes, of which clipping takes common columns more than others. The ℓ₂ error is 0.0019 with a standard deviation of 0.0003, and intervals
-// of 90 % hold 42 of the 50 means with one of 3, by 60 runs; with one basket of four clipped the error is 0.0295 with 0.0005, and no interval holds. All bounds are seven
-// standard deviations away or more.
+// Baskets of very different sizes, of which clipping takes common columns more than others. The ℓ₂
+// error is 0.0019 with a standard deviation of 0.0003, and intervals of 90 % hold 42 of the 50
+// means with one of 3, by 60 runs; with one basket of four clipped the error is 0.0295 with 0.0005,
+// and no interval holds. All bounds are seven standard deviations away or more.
 func TestBasketsOfManySizes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 34)) // test data
 	const n, d = 30_000, 50

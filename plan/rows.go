@@ -7,7 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// rows is the input of a release: dense or sparse, with entries clamped to [least, max] where they are read.
+// rows is the input of a release: dense or sparse, with entries clamped to [least, max] where they
+// are read.
 type rows struct {
 	dim        int
 	least, max float64
@@ -34,7 +35,8 @@ func (r *rows) clean(x float64) float64 {
 	return min(max(x, r.least), r.max)
 }
 
-// present returns the rows without the empty ones, which under the relation AddRemove stand for missing rows.
+// present returns the rows without the empty ones, which under the relation AddRemove stand for
+// missing rows.
 func (r *rows) present() *rows {
 	out := *r
 	if r.sparse == nil {
@@ -43,7 +45,8 @@ func (r *rows) present() *rows {
 	return &out
 }
 
-// workers runs part(i, worker) for i = 0, …, n−1 in chunks on the given number of goroutines, until stop says so.
+// workers runs part(i, worker) for i = 0, …, n−1 in chunks on the given number of goroutines, until
+// stop says so.
 func workers(count, n int, stop func() error, part func(i, worker int)) error {
 	var next atomic.Int64
 	var failed atomic.Pointer[error]
@@ -75,11 +78,13 @@ func workers(count, n int, stop func() error, part func(i, worker int)) error {
 // block is the number of rows that a worker takes at a time.
 const block = 64
 
-// columnBlock returns the number of columns that a worker gathers at a time: many, as a row is read at one place, but at most 2²² entries of them.
+// columnBlock returns the number of columns that a worker gathers at a time: many, as a row is read
+// at one place, but at most 2²² entries of them.
 func columnBlock(rows int) int { return min(max(1<<22/max(rows, 1), 4), 64) }
 
-// columns calls use once for each of the listed columns, with its keys, on several goroutines. It holds block columns of dense
-// rows at a time for each of them; of sparse rows it holds the listed columns, once, in proportion to their entries.
+// columns calls use once for each of the listed columns, with its keys, on several goroutines. It
+// holds block columns of dense rows at a time for each of them; of sparse rows it holds the listed
+// columns, once, in proportion to their entries.
 func (r *rows) columns(list []int, count int, stop func() error, key func(column int, x float64) uint32, use func(at, worker int, c column)) error {
 	if r.sparse != nil {
 		return r.sparseColumns(list, count, stop, key, use)
@@ -141,8 +146,9 @@ func (r *rows) sparseColumns(list []int, count int, stop func() error, key func(
 // cap1 returns x, at least 1.
 func cap1(x float64) float64 { return math.Max(x, 1) }
 
-// values calls use once for each of the listed columns, with its entries in the order of the rows: of a sparse column those that
-// are stored, with their rows, of a dense one all, and no rows. It takes time and memory in proportion to what is stored.
+// values calls use once for each of the listed columns, with its entries in the order of the rows:
+// of a sparse column those that are stored, with their rows, of a dense one all, and no rows. It
+// takes time and memory in proportion to what is stored.
 func (r *rows) values(list []int, count int, stop func() error, use func(at, worker int, rows []uint32, v []float64)) error {
 	if r.sparse != nil {
 		byColumn := r.sparse.transposed(r.dim)

@@ -39,10 +39,12 @@ func newRun(ctx context.Context, p Params, x *rows) *run {
 	return r
 }
 
-// countShare is what a private number of rows costs of the whole budget. It is used to plan shares, so an error of some percent does no harm.
+// countShare is what a private number of rows costs of the whole budget. It is used to plan shares,
+// so an error of some percent does no harm.
 const countShare = 1.0 / 1024
 
-// countRows finds the number of rows to plan with: it is public, or it is released with Gaussian noise of sensitivity 1.
+// countRows finds the number of rows to plan with: it is public, or it is released with Gaussian
+// noise of sensitivity 1.
 func (r *run) countRows() {
 	switch {
 	case r.p.Relation == budget.Replace:
@@ -59,7 +61,8 @@ func (r *run) countRows() {
 	}
 }
 
-// zcdpNoise returns Gaussian noise for a budget and a sensitivity that are known to be in range; else its samples are NaN.
+// zcdpNoise returns Gaussian noise for a budget and a sensitivity that are known to be in range;
+// else its samples are NaN.
 func zcdpNoise(sensitivity, rho float64) noise.Gaussian {
 	sigma, err := noise.GaussianSigmaZCDP(rho, sensitivity)
 	if err != nil {
@@ -69,8 +72,9 @@ func zcdpNoise(sensitivity, rho float64) noise.Gaussian {
 	return law
 }
 
-// addNoise returns the sum with noise, NaN if there is no noise. They are added as integers, so that what is rounded is private already: 2³⁶ rows have sums of
-// at most 2⁶², and noise is drawn up to σ = 2⁴⁶.
+// addNoise returns the sum with noise, NaN if there is no noise. They are added as integers, so
+// that what is rounded is private already: 2³⁶ rows have sums of at most 2⁶², and noise is drawn up
+// to σ = 2⁴⁶.
 func (s *sampler) addNoise(sum int64, law noise.Gaussian) float64 {
 	z := law.Sample(&s.src, 1)
 	if z != z {
@@ -87,8 +91,9 @@ func (r *run) stop() error {
 	return nil
 }
 
-// fix returns the share if it is given, as a budget, else what choose returns, but no more than the part most of what is left. A given share
-// leaves something, too, where a step is done twice or a private number of rows has cost a little.
+// fix returns the share if it is given, as a budget, else what choose returns, but no more than the
+// part most of what is left. A given share leaves something, too, where a step is done twice or a
+// private number of rows has cost a little.
 func (r *run) fix(share, most float64, choose func() float64) float64 {
 	if share > 0 {
 		return min(share*r.p.Rho, max(r.budget.left()-(1-mostShares)/2*r.p.Rho, mostShare*r.budget.left()))
@@ -96,13 +101,14 @@ func (r *run) fix(share, most float64, choose func() float64) float64 {
 	return min(choose(), most*r.budget.left())
 }
 
-// fixPart is fix for m of the Dim coordinates: a given share is for all, a chosen one for them alone.
+// fixPart is fix for m of the Dim coordinates: a given share is for all, a chosen one for them
+// alone.
 func (r *run) fixPart(share, most, m float64, choose func() float64) float64 {
 	return r.fix(share*m/float64(r.p.Dim), most, choose)
 }
 
-// ranks returns how ranks in a column change between neighbours. Under AddRemove a sparse row may also lose all its entries: then the size of the column stays,
-// and its value there becomes 0.
+// ranks returns how ranks in a column change between neighbours. Under AddRemove a sparse row may
+// also lose all its entries: then the size of the column stays, and its value there becomes 0.
 func (r *run) ranks() change {
 	if ch := r.p.ranks(); ch == replaced || r.x.sparse == nil {
 		return ch
@@ -110,7 +116,8 @@ func (r *run) ranks() change {
 	return either
 }
 
-// quantiles releases a quantile of each of the listed columns with the budget rho each, as values of the axis. key must be a function of public numbers and x.
+// quantiles releases a quantile of each of the listed columns with the budget rho each, as values
+// of the axis. key must be a function of public numbers and x.
 func (r *run) quantiles(list []int, a axis, base []region, quantile, rho float64, key func(i int, x float64) uint32) ([]float64, error) {
 	out := make([]float64, len(list))
 	if len(list) == 0 {

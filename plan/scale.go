@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Scales: the standard deviations of the coordinates, up to a factor that all have in common, which PLAN does not need.
+// Scales: the standard deviations of the coordinates, up to a factor that all have in common, which
+// PLAN does not need.
 
 const (
 	normalMedian  = 0.6744897501960817 // Φ⁻¹(¾): the median of |Z|
@@ -26,7 +27,8 @@ func (r *run) scaleAxis() axis {
 	return logAxis(r.p.leastScale()*normalMedian, 2*r.p.Max, scaleBits)
 }
 
-// scaleSlope is the centreSlope of scales: 1/(2L) of the data on either side of the median are within a factor e^{±1/(2L·medianSlope)}.
+// scaleSlope is the centreSlope of scales: 1/(2L) of the data on either side of the median are
+// within a factor e^{±1/(2L·medianSlope)}.
 func (r *run) scaleSlope() float64 {
 	a := r.scaleAxis()
 	if a.base == Uniform {
@@ -35,7 +37,8 @@ func (r *run) scaleSlope() float64 {
 	return 1 / medianSlope / math.Log(a.max/a.unit)
 }
 
-// spreads releases the standard deviations of the listed coordinates with the budget rho for all together.
+// spreads releases the standard deviations of the listed coordinates with the budget rho for all
+// together.
 func (r *run) spreads(list []int, rho float64, base []region) error {
 	rho = r.budget.take(rho)
 	r.spent.Scale += rho
@@ -80,10 +83,12 @@ func (r *run) directSpreads(list []int, rho float64) ([]float64, error) {
 	return values, err
 }
 
-// noiseRatio returns the factor by which scaling multiplies the ℓₚ norm of the noise: ‖σ‖_{2p/(p+2)}/(d^{1/p}·‖σ‖₂), for scales of a sample of the coordinates.
+// noiseRatio returns the factor by which scaling multiplies the ℓₚ norm of the noise:
+// ‖σ‖_{2p/(p+2)}/(d^{1/p}·‖σ‖₂), for scales of a sample of the coordinates.
 //
-// With factors σ^{−2/(p+2)} and C² = Σσᵢ^{2p/(p+2)}, the noise has standard deviations in proportion to C·σᵢ^{2/(p+2)}, and its ℓₚ norm to
-// C·(Σσᵢ^{2p/(p+2)})^{1/p} = ‖σ‖_{2p/(p+2)}; without, C = ‖σ‖₂ in all d coordinates.
+// With factors σ^{−2/(p+2)} and C² = Σσᵢ^{2p/(p+2)}, the noise has standard deviations in
+// proportion to C·σᵢ^{2/(p+2)}, and its ℓₚ norm to C·(Σσᵢ^{2p/(p+2)})^{1/p} = ‖σ‖_{2p/(p+2)};
+// without, C = ‖σ‖₂ in all d coordinates.
 func noiseRatio(scales []float64, p float64) float64 {
 	e := 2 * p / (p + 2)
 	var shaped, squares float64
@@ -147,9 +152,10 @@ func (r *run) scales(pilot, rest []int) error {
 	return nil
 }
 
-// shrinkScales moves every log σ̂ towards the median of all by the part of their variance that is noise, 1.1·τ²/V at most 1. The variance of a
-// quantile's rank is 2/c², so that of log σ̂ is τ² = 2/(c·n·medianSlope)². V is taken from the quartiles, so that a scale that was missed
-// does not hide what the others tell. It is post-processing.
+// shrinkScales moves every log σ̂ towards the median of all by the part of their variance that is
+// noise, 1.1·τ²/V at most 1. The variance of a quantile's rank is 2/c², so that of log σ̂ is
+// τ² = 2/(c·n·medianSlope)². V is taken from the quartiles, so that a scale that was missed does
+// not hide what the others tell. It is post-processing.
 func (r *run) shrinkScales() {
 	perScale := r.spent.Scale / float64(r.p.Dim)
 	tau := math.Sqrt2 / (reach(perScale, 0.5, r.n, r.ranks()) * 2 * medianSlope)
@@ -178,7 +184,8 @@ func (r *run) shape() {
 	}
 }
 
-// regularized returns the scales, or, as assumption 5.1 and Definition 5.6 of the thesis allow, larger ones: σ^e + ‖σ^e‖₁/d to the power 1/e.
+// regularized returns the scales, or, as assumption 5.1 and Definition 5.6 of the thesis allow,
+// larger ones: σ^e + ‖σ^e‖₁/d to the power 1/e.
 func (r *run) regularized() []float64 {
 	if !r.p.Steps.Regularized {
 		return r.scale
@@ -195,8 +202,9 @@ func (r *run) regularized() []float64 {
 	return out
 }
 
-// escaped reports whether rows are so much longer than the pilot's typical scale explains that there must be heavy coordinates it did not see. The quantile of a χ² of d
-// degrees where so few are above, x = ln(1/part), is below d + 2√(dx) + 2x.
+// escaped reports whether rows are so much longer than the pilot's typical scale explains that
+// there must be heavy coordinates it did not see. The quantile of a χ² of d degrees where so few
+// are above, x = ln(1/part), is below d + 2√(dx) + 2x.
 func (r *run) escaped(limit float64, pilot []int) bool {
 	if r.p.Steps.Scaling != AutoScaling || len(pilot) == r.p.Dim {
 		return false

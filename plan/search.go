@@ -6,19 +6,22 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// The binary search for a quantile (Smith 2011; Huang, Liang, Yi, NeurIPS 2021): T times a noisy count tells on which side of the
-// middle of the interval the wanted rank lies.
+// The binary search for a quantile (Smith 2011; Huang, Liang, Yi, NeurIPS 2021): T times a noisy
+// count tells on which side of the middle of the interval the wanted rank lies.
 //
-// A step releases #{x ≤ middle} − t with Gaussian noise. Its sensitivity u is 1 where t is fixed and max(q, 1−q) where t = qn and a row is added
-// (see weights.go), so with σ = u·√(T/(2ρ)) a step is ρ/T-zCDP, and T steps, chosen adaptively, are ρ-zCDP.
+// A step releases #{x ≤ middle} − t with Gaussian noise. Its sensitivity u is 1 where t is fixed
+// and max(q, 1−q) where t = qn and a row is added (see weights.go), so with σ = u·√(T/(2ρ)) a step
+// is ρ/T-zCDP, and T steps, chosen adaptively, are ρ-zCDP.
 //
-// Rank error. With probability 1 − β all T noises are within σ·√(2·ln(T/β)) (erfc(x) ≤ e^{−x²}), so the interval that is left holds or touches a point of
-// rank error at most u·√(T·ln(T/β)/ρ). Lemma 5.4 of the thesis has 2ρ in the place of ρ; that is smaller than the bound on one noise.
+// Rank error. With probability 1 − β all T noises are within σ·√(2·ln(T/β)) (erfc(x) ≤ e^{−x²}), so
+// the interval that is left holds or touches a point of rank error at most u·√(T·ln(T/β)/ρ). Lemma
+// 5.4 of the thesis has 2ρ in the place of ρ; that is smaller than the bound on one noise.
 
 // countGrid is the grid of the noise of a count, in units of a score.
 const countGrid = 0x1p-4
 
-// binarySearch returns a quantile of the column, a key of the axis, by the given number of steps with a budget of rho in all. It stops where one key is left.
+// binarySearch returns a quantile of the column, a key of the axis, by the given number of steps
+// with a budget of rho in all. It stops where one key is left.
 func (s *sampler) binarySearch(c column, keys uint64, w *weights, noisy noise.Gaussian, steps int) uint32 {
 	from, to := uint64(0), keys // the answer is in [from, to)
 	target := float64(w.target(c.size()))

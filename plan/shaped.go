@@ -32,7 +32,8 @@ func newShaped(x *rows, centre, factor []float64) *shaped {
 	return s
 }
 
-// row returns row j: all coordinates if index is nil, else the listed ones, the others being 0. Both slices are valid until the next call.
+// row returns row j: all coordinates if index is nil, else the listed ones, the others being 0.
+// Both slices are valid until the next call.
 func (s *shaped) row(j int) (index []uint32, y []float64) {
 	if s.x.sparse == nil {
 		s.denseRow(s.x.dense[j])

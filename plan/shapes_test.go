@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// heavyTails returns sparse rows of Pareto values, of tail index 2, in columns by Zipf's law, of which the values also differ in scale: a shape that no constant of this
-// package was chosen with.
+// heavyTails returns sparse rows of Pareto values, of tail index 2, in columns by Zipf's law, of
+// which the values also differ in scale: a shape that no constant of this package was chosen with.
 func heavyTails(rng *rand.Rand, n, d int) (Sparse, []float64) {
 	s, mean := Sparse{Offsets: []int{0}}, make([]float64, d)
 	for range n {
@@ -35,8 +35,9 @@ func l1(a, b []float64) float64 {
 	return sum
 }
 
-// On data that the defaults were not chosen with they are better than no scaling, and much better than the plain mechanism. Errors are sums over 1500 coordinates, with standard
-// deviations of some percent.
+// On data that the defaults were not chosen with they are better than no scaling, and much better
+// than the plain mechanism. Errors are sums over 1500 coordinates, with standard deviations of some
+// percent.
 func TestDefaultsOnAFreshShape(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32)) // test data
 	const d = 1500

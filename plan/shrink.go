@@ -6,25 +6,31 @@ import (
 	"slices"
 )
 
-// Free shrinkage: non-parametric empirical Bayes (Robbins 1956; Kiefer and Wolfowitz 1956). A released value z has the law N(θ, s²) with
-// a public s. Were the θ of many coordinates drawn from a law G, the best estimate of each would be its posterior mean or median; and G
-// can be estimated from the z themselves, by maximum likelihood over all laws on a grid. All of it is post-processing.
+// Free shrinkage: non-parametric empirical Bayes (Robbins 1956; Kiefer and Wolfowitz 1956). A
+// released value z has the law N(θ, s²) with a public s. Were the θ of many coordinates drawn from
+// a law G, the best estimate of each would be its posterior mean or median; and G can be estimated
+// from the z themselves, by maximum likelihood over all laws on a grid. All of it is
+// post-processing.
 //
-// The weights w of the grid points g maximise Σ_j ln Σ_k w_k·φ((z_j−g_k)/s_j), a concave function; each round of
+// The weights w of the grid points g maximise Σ_j ln Σ_k w_k·φ((z_j−g_k)/s_j), a concave function;
+// each round of
 //
 //	w_k ← (1/d)·Σ_j w_k·φ((z_j−g_k)/s_j) / Σ_l w_l·φ((z_j−g_l)/s_j)
 //
-// increases it (the EM algorithm). A value that is many s away from the rest is what it is, and is kept.
+// increases it (the EM algorithm). A value that is many s away from the rest is what it is, and is
+// kept.
 //
-// All coordinates have one law, whatever their s, also where s depends on noise. In two passes a_j ~ N(θ_j, α_j²) is the first
-// estimate, α_j the same for all, and the noise β_j of the second, b_j ~ N(θ_j, β_j²), is a function of the a. With z_j the
-// combination by inverse variances, s_j^{−2} = α_j^{−2} + β_j^{−2},
+// All coordinates have one law, whatever their s, also where s depends on noise. In two passes
+// a_j ~ N(θ_j, α_j²) is the first estimate, α_j the same for all, and the noise β_j of the second,
+// b_j ~ N(θ_j, β_j²), is a function of the a. With z_j the combination by inverse variances,
+// s_j^{−2} = α_j^{−2} + β_j^{−2},
 //
 //	φ((a−θ)/α)·φ((b−θ)/β) = φ((z−θ)/s)·(a function of a and b alone),
 //
-// so the likelihood of θ_j is that of N(θ_j, s_j²), although s_j depends on a_j: the sum above is the logarithm of the likelihood
-// of one common law, and posteriors under it are what they seem. A law for each class of like s_j would have neither property: the
-// class is chosen by a_j, and the likelihood lacks the factor 1/Pr[class | θ].
+// so the likelihood of θ_j is that of N(θ_j, s_j²), although s_j depends on a_j: the sum above is
+// the logarithm of the likelihood of one common law, and posteriors under it are what they seem. A
+// law for each class of like s_j would have neither property: the class is chosen by a_j, and the
+// likelihood lacks the factor 1/Pr[class | θ].
 
 const (
 	shrinkRounds  = 60
@@ -39,16 +45,19 @@ const (
 	shrinkEntries = 1 << 21  // at most, of the matrix of their likelihoods: 16 MiB
 )
 
-// Shrink returns estimates of θ₁, …, θ_d from independent normal values with these means and with the given standard deviations, for the
-// ℓₚ error with p = 1 (posterior medians) or p = 2 (posterior means). nonNegative says that no θ is below 0. It is post-processing and
-// costs no budget.
+// Shrink returns estimates of θ₁, …, θ_d from independent normal values with these means and with
+// the given standard deviations, for the ℓₚ error with p = 1 (posterior medians) or p = 2
+// (posterior means). nonNegative says that no θ is below 0. It is post-processing and costs no
+// budget.
 //
-// Where many θ are alike, equal to 0 or to one another, the total error falls by a factor that can be 2 to 4; it hardly ever grows. But
-// the estimates are biased, and the standard deviations are not theirs: use it beside the values, not in their place. Values that are not
-// finite, or whose standard deviation is 0, stay as they are, but are not below 0 if nonNegative. d below 30 is too few to learn from;
-// then only this is done.
+// Where many θ are alike, equal to 0 or to one another, the total error falls by a factor that can
+// be 2 to 4; it hardly ever grows. But the estimates are biased, and the standard deviations are
+// not theirs: use it beside the values, not in their place. Values that are not finite, or whose
+// standard deviation is 0, stay as they are, but are not below 0 if nonNegative. d below 30 is too
+// few to learn from; then only this is done.
 //
-// The error wraps [ErrParams] if the slices differ in length, a standard deviation is not a finite number ≥ 0, or p is neither 1 nor 2.
+// The error wraps [ErrParams] if the slices differ in length, a standard deviation is not a finite
+// number ≥ 0, or p is neither 1 nor 2.
 func Shrink(values, stdDevs []float64, nonNegative bool, p float64) ([]float64, error) {
 	if len(values) != len(stdDevs) {
 		return nil, bad("len(stdDevs)", len(stdDevs), "as many as values")
@@ -81,13 +90,15 @@ func Shrink(values, stdDevs []float64, nonNegative bool, p float64) ([]float64, 
 	return out, nil
 }
 
-// Shrunk returns [Shrink] of the released values, which are taken to have independent normal noise and, if the Params say NonNegative,
-// means of 0 or more. nil for a p that is neither 1 nor 2.
+// Shrunk returns [Shrink] of the released values, which are taken to have independent normal noise
+// and, if the Params say NonNegative, means of 0 or more. nil for a p that is neither 1 nor 2.
 //
-// The noise of the divisor is common to all coordinates: it multiplies what they are off their centres by one number, of which values that are compared
-// with one another tell nothing. So their law is learnt with the standard deviations of the rest, and what is shrunk keeps the error of the divisor. Of
-// two passes StdDev serves as it is: no mean is below 0 there, so the law is one around 0, as are the errors of the divisors; of a relative δ, these are
-// at most 6δ of the StdDev of a value that is not kept, and make it larger by a part of 18δ².
+// The noise of the divisor is common to all coordinates: it multiplies what they are off their
+// centres by one number, of which values that are compared with one another tell nothing. So their
+// law is learnt with the standard deviations of the rest, and what is shrunk keeps the error of the
+// divisor. Of two passes StdDev serves as it is: no mean is below 0 there, so the law is one around
+// 0, as are the errors of the divisors; of a relative δ, these are at most 6δ of the StdDev of a
+// value that is not kept, and make it larger by a part of 18δ².
 func (m *Mean) Shrunk(p float64) []float64 {
 	out, err := Shrink(m.values, m.independent(), m.params.NonNegative, p)
 	if err != nil {
@@ -104,9 +115,10 @@ type prior struct {
 	posteriors      []float64 // scratch
 }
 
-// newPrior makes the grid for the coordinates in the order of their standard deviations: the anchor, and points from a 32nd of the least standard deviation to 10 of the largest away from it, on one
-// side if nonNegative. They are 15 % of that distance apart, or a third of the least standard deviation if that is less and not below 5
-// %.
+// newPrior makes the grid for the coordinates in the order of their standard deviations: the
+// anchor, and points from a 32nd of the least standard deviation to 10 of the largest away from it,
+// on one side if nonNegative. They are 15 % of that distance apart, or a third of the least
+// standard deviation if that is less and not below 5 %.
 func newPrior(values, stdDevs []float64, order []int, nonNegative bool) *prior {
 	p := &prior{values: values, stdDevs: stdDevs}
 	least, most := stdDevs[order[0]], stdDevs[order[len(order)-1]]
@@ -141,8 +153,9 @@ func medianOf(values []float64, order []int) float64 {
 // sample is a value that occurred count times, with its standard deviation.
 type sample struct{ value, stdDev, count float64 }
 
-// samples returns the values that are not far away: at most the given number, evenly spaced in order of their standard
-// deviations if there are more. Values of equal standard deviation that are next to one another, to a 64th of it, are one.
+// samples returns the values that are not far away: at most the given number, evenly spaced in
+// order of their standard deviations if there are more. Values of equal standard deviation that are
+// next to one another, to a 64th of it, are one.
 func (p *prior) samples(order []int, most int) (merged []sample) {
 	stride := (len(order) + most - 1) / most
 	var all []sample

@@ -40,7 +40,8 @@ func constant(n int, x float64) []float64 {
 	return out
 }
 
-// zipfCounts returns the column sums of sparse baskets: a Zipf law like that of the words of a text.
+// zipfCounts returns the column sums of sparse baskets: a Zipf law like that of the words of a
+// text.
 func zipfCounts(d int) []float64 {
 	theta := make([]float64, d)
 	for j := range theta {
@@ -49,8 +50,9 @@ func zipfCounts(d int) []float64 {
 	return theta
 }
 
-// The total error falls where many θ are alike, by what the Bayes rule that knows the law could gain at most but for 15 %: for the
-// two-point law (0 or 3 with noise of 1) that is computed here. The seeds are fixed, so the figures are.
+// The total error falls where many θ are alike, by what the Bayes rule that knows the law could
+// gain at most but for 15 %: for the two-point law (0 or 3 with noise of 1) that is computed here.
+// The seeds are fixed, so the figures are.
 func TestShrinkComesNearTheBayesRule(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1)) // test data
 	const d = 5000
@@ -75,8 +77,8 @@ func TestShrinkComesNearTheBayesRule(t *testing.T) {
 	}
 }
 
-// Counts of words: the factors that shrinkage gains for ℓ₁ at noise of about 150, 75 and 37, and posterior medians beat means there,
-// means for ℓ₂.
+// Counts of words: the factors that shrinkage gains for ℓ₁ at noise of about 150, 75 and 37, and
+// posterior medians beat means there, means for ℓ₂.
 func TestShrinkOfZipfCounts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2)) // test data
 	theta := zipfCounts(12_824)
@@ -118,7 +120,8 @@ func TestShrinkDoesLittleHarm(t *testing.T) {
 	}
 }
 
-// Equal means, whatever they are, are found; a shift of the data shifts the result, and a unit is a unit.
+// Equal means, whatever they are, are found; a shift of the data shifts the result, and a unit is a
+// unit.
 func TestShrinkIsEquivariant(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4)) // test data
 	const d = 2000
@@ -231,7 +234,8 @@ func TestShrinkOfStrangeValues(t *testing.T) {
 	}
 }
 
-// zipfRows returns n sparse rows of ones in d columns, column j in proportion to 1/(j + 2.7), and the means of the columns.
+// zipfRows returns n sparse rows of ones in d columns, column j in proportion to 1/(j + 2.7), and
+// the means of the columns.
 func zipfRows(rng *rand.Rand, n, d int) (Sparse, []float64) {
 	ends, total := make([]float64, d), 0.0
 	for j := range ends {
@@ -254,10 +258,11 @@ func zipfRows(rng *rand.Rand, n, d int) (Sparse, []float64) {
 	return s, means
 }
 
-// Two passes choose the standard deviations of the second by the noise of the first. A law for each class of like standard
-// deviations, as there once was, then learns from coordinates that were selected by their noise, and does not even come up to the
-// values clamped at 0; one law for all errs less. Over 60 releases the ratio to the classes was .82 with a standard deviation of .012, that to the
-// clamped values the same: .95 is never exceeded.
+// Two passes choose the standard deviations of the second by the noise of the first. A law for each
+// class of like standard deviations, as there once was, then learns from coordinates that were
+// selected by their noise, and does not even come up to the values clamped at 0; one law for all
+// errs less. Over 60 releases the ratio to the classes was .82 with a standard deviation of .012,
+// that to the clamped values the same: .95 is never exceeded.
 func TestShrunkAfterTwoPassHasOneLaw(t *testing.T) {
 	const n, d, classes = 5000, 3000, 6
 	x, theta := zipfRows(rand.New(rand.NewPCG(9, 9)), n, d)

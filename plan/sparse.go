@@ -2,11 +2,14 @@ package plan
 
 import "slices"
 
-// Sparse is a matrix of rows of which most entries are 0, in compressed form: row j holds Values[Offsets[j]:Offsets[j+1]] at
-// Indices[Offsets[j]:Offsets[j+1]]. It is private data of the caller: printing it prints the data.
+// Sparse is a matrix of rows of which most entries are 0, in compressed form: row j holds
+// Values[Offsets[j]:Offsets[j+1]] at Indices[Offsets[j]:Offsets[j+1]]. It is private data of the
+// caller: printing it prints the data.
 //
-// Offsets ascend from 0 to len(Indices); there is one more than there are rows, and none for no rows. Values is as long as Indices, or nil for rows of ones.
-// Indices ascend within a row; where they do not, they are sorted, and values of the same index are added. Those of at least Dim are ignored.
+// Offsets ascend from 0 to len(Indices); there is one more than there are rows, and none for no
+// rows. Values is as long as Indices, or nil for rows of ones. Indices ascend within a row; where
+// they do not, they are sorted, and values of the same index are added. Those of at least Dim are
+// ignored.
 type Sparse struct {
 	Offsets []int
 	Indices []uint32
@@ -31,7 +34,8 @@ type entry struct {
 	value float64
 }
 
-// canonical returns the rows with strictly ascending indices below dim: the same slices where that is so already.
+// canonical returns the rows with strictly ascending indices below dim: the same slices where that
+// is so already.
 func (s Sparse) canonical(dim int) Sparse {
 	ascending := func(j int) bool {
 		row := s.Indices[s.Offsets[j]:s.Offsets[j+1]]

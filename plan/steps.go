@@ -10,13 +10,16 @@ const (
 	Auto Method = iota
 	// Adaptive is PLAN with the steps that this package improves.
 	Adaptive
-	// TwoPass releases the sums of non-negative rows twice: unscaled with a small budget, then scaled to what the first pass shows.
+	// TwoPass releases the sums of non-negative rows twice: unscaled with a small budget, then
+	// scaled to what the first pass shows.
 	TwoPass
 	// Thesis is Algorithm 17 as it stands in the thesis, with honest quantiles, to compare with.
 	Thesis
-	// Plain is the Gaussian mechanism: rows are clipped at the public bound on their norm, [Params.NormBound].
+	// Plain is the Gaussian mechanism: rows are clipped at the public bound on their norm,
+	// [Params.NormBound].
 	Plain
-	// InstanceOptimal is the mechanism of Huang, Liang and Yi (NeurIPS 2021), to compare with: see iome.go.
+	// InstanceOptimal is the mechanism of Huang, Liang and Yi (NeurIPS 2021), to compare with: see
+	// iome.go.
 	InstanceOptimal
 
 	lastMethod = InstanceOptimal
@@ -50,7 +53,8 @@ func (c Centre) String() string {
 type Scaling uint8
 
 const (
-	// AutoScaling decides after a look at the scales of a few coordinates, if the gain is worth the budget.
+	// AutoScaling decides after a look at the scales of a few coordinates, if the gain is worth the
+	// budget.
 	AutoScaling Scaling = iota
 	// Scaled always scales.
 	Scaled
@@ -73,8 +77,9 @@ const (
 	AutoSpread Spread = iota
 	// Deviations is the median of |x − μ̃|, which estimates 0.6745·σ of Gaussian data.
 	Deviations
-	// Pairs is Algorithm 18: the median over groups of Steps.Group disjoint pairs of half the sum of their squared differences. It needs Replace,
-	// since a row more would change all pairs behind it.
+	// Pairs is Algorithm 18: the median over groups of Steps.Group disjoint pairs of half the sum
+	// of their squared differences. It needs Replace, since a row more would change all pairs
+	// behind it.
 	Pairs
 	// Direct is the .841 quantile less μ̃ (section 5.C.2).
 	Direct
@@ -96,29 +101,35 @@ type Steps struct {
 	Spread  Spread
 	// Group is the k of Algorithm 18, in [1, 2¹⁰]; 0 is 1.
 	Group int
-	// Base is the base measure of the quantiles: AutoBase or Uniform. InstanceOptimal has Uniform.
+	// Base is the base measure of the quantiles: AutoBase or Uniform.
+	// InstanceOptimal has Uniform.
 	Base Base
-	// Search is the number T of steps, at most 64, of the binary search that finds the quantiles. 0 is the exponential mechanism.
+	// Search is the number T of steps, at most 64, of the binary search that
+	// finds the quantiles. 0 is the exponential mechanism.
 	Search int
-	// Clip is the quantile of the norms at which rows are clipped, in (0, 1). 0 is
-	// 7/8, and for TwoPass 29/32 in the first pass and 3/4 in the second, or more
-	// where that would clip more than 17·√(max(Dim, 36)/Rho) rows: then about so
-	// many are clipped, but at least one of 1024. For Thesis it is (n − k)/n with
-	// k = √n + the rank error. Where ranks are relative (see weights.go) it is
-	// rounded to a multiple of 2⁻¹⁶. For TwoPass a number given is that of the
-	// second pass.
+	// Clip is the quantile of the norms at which rows are clipped, in (0, 1). 0
+	// is 7/8, and for TwoPass 29/32 in the first pass and 3/4 in the second, or
+	// more where that would clip more than 17·√(max(Dim, 36)/Rho) rows: then
+	// about so many are clipped, but at least one of 1024. For Thesis it is
+	// (n − k)/n with k = √n + the rank error. Where ranks are relative (see
+	// weights.go) it is rounded to a multiple of 2⁻¹⁶. For TwoPass a number
+	// given is that of the second pass.
 	Clip float64
-	// Undivided leaves the clipped mean as it is, nearer to the centre than the mean. Else it is divided by a private γ, the mean of min(1, C/‖y‖).
+	// Undivided leaves the clipped mean as it is, nearer to the centre than the
+	// mean. Else it is divided by a private γ, the mean of min(1, C/‖y‖).
 	Undivided bool
-	// Unshrunk takes scales as they are. Else log σ̂ is shrunk to its median by what its noise is of its variance.
+	// Unshrunk takes scales as they are. Else log σ̂ is shrunk to its median by
+	// what its noise is of its variance.
 	Unshrunk bool
-	// Regularized adds ‖σ̂^e‖₁/d to σ̂^e, e = 2p/(p+2), as assumption 5.1 of the thesis and Definition 5.6 allow.
+	// Regularized adds ‖σ̂^e‖₁/d to σ̂^e, e = 2p/(p+2), as assumption 5.1 of
+	// the thesis and Definition 5.6 allow.
 	Regularized bool
 	// Floor is the least standard deviation, in the units of the data.
 	Floor float64
 }
 
-// Shares are parts of Rho, each 0 or less than 1, of at least 2⁻³⁸ once multiplied by Rho, and together at most 0.99. The sum gets what they leave.
+// Shares are parts of Rho, each 0 or less than 1, of at least 2⁻³⁸ once multiplied by Rho, and
+// together at most 0.99. The sum gets what they leave.
 type Shares struct {
 	Centre  float64
 	Scale   float64 // for TwoPass the sums of the first pass

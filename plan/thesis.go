@@ -6,10 +6,12 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// thesis fills in the steps of Algorithm 17 as sections 5.7 and 5.D instantiate it, where the Params leave them open: 25 % of ρ for the centre and the scales,
-// of these a quarter for the centre; a quarter of the rest for C; all else for the sum. Quantiles are uniform over all possible values. Scales come from
-// Algorithm 18, or Means if NonNegative, and are regularised; there the origin is the centre, and no variance is below d^{−2/5}. Unlike in the script
-// behind the published tables, the quantiles spend what they are said to spend.
+// thesis fills in the steps of Algorithm 17 as sections 5.7 and 5.D instantiate it, where the
+// Params leave them open: 25 % of ρ for the centre and the scales, of these a quarter for the
+// centre; a quarter of the rest for C; all else for the sum. Quantiles are uniform over all
+// possible values. Scales come from Algorithm 18, or Means if NonNegative, and are regularised;
+// there the origin is the centre, and no variance is below d^{−2/5}. Unlike in the script behind
+// the published tables, the quantiles spend what they are said to spend.
 func (p Params) thesis() Params {
 	s := &p.Steps
 	s.Base, s.Undivided, s.Unshrunk, s.Regularized = Uniform, true, true, true

@@ -8,11 +8,13 @@ import (
 
 // Two passes over non-negative rows.
 //
-// PLAN spends a part of its budget on means that only serve to scale, and then throws them away. Here the first pass releases unscaled clipped
-// sums; what they say of the means gives the scales; the second pass releases scaled sums with the rest; and the two estimates of each mean, which have
-// independent noise of known variance (divisor.go), are combined by inverse variance. No row has a negative coordinate, so the sensitivity under
-// Replace is √2·C instead of 2·C (see sumSensitivity). Columns of which more than half seems to be full are complemented, Max − x for x, which
-// keeps all that and makes rows shorter.
+// PLAN spends a part of its budget on means that only serve to scale, and then throws them away.
+// Here the first pass releases unscaled clipped sums; what they say of the means gives the scales;
+// the second pass releases scaled sums with the rest; and the two estimates of each mean, which
+// have independent noise of known variance (divisor.go), are combined by inverse variance. No row
+// has a negative coordinate, so the sensitivity under Replace is √2·C instead of 2·C (see
+// sumSensitivity). Columns of which more than half seems to be full are complemented, Max − x for
+// x, which keeps all that and makes rows shorter.
 
 const (
 	firstShare  = 0.15      // of ρ for the sums of the first pass
@@ -49,7 +51,8 @@ func (r *run) twoPass() (*Mean, error) {
 	return out, nil
 }
 
-// shapeBy sets scales, factors and complemented columns by the sums of the first pass, which have noise of standard deviation sd.
+// shapeBy sets scales, factors and complemented columns by the sums of the first pass, which have
+// noise of standard deviation sd.
 func (r *run) shapeBy(sums []float64, sd float64) {
 	r.scaled = r.p.Steps.Scaling != Unscaled
 	flip := !r.p.privateRows() && (r.x.sparse == nil || r.p.Relation == budget.Replace) // a sparse row without entries must stay at 0: see Params.Relation
@@ -71,7 +74,8 @@ func (r *run) shapeBy(sums []float64, sd float64) {
 	}
 }
 
-// combine weights both estimates of each mean by their inverse variances. That of the first pass has the noise of n where n is private.
+// combine weights both estimates of each mean by their inverse variances. That of the first pass
+// has the noise of n where n is private.
 func (r *run) combine(m *Mean, sums []float64, sd float64) {
 	n := cap1(r.n)
 	for i, sum := range sums {

@@ -7,26 +7,34 @@ import (
 
 // The exponential mechanism for a quantile (Smith, STOC 2011), in integers.
 //
-// The score of a candidate r is its distance in ranks from the wanted rank t: with lo = #{x < r} and hi = #{x ≤ r},
-// score(r) = max(lo − t, t − hi, 0). A candidate has the probability base(r)·w(score(r)) over the sum of all of these, where
-// base is public and w has positive integers as values with
+// The score of a candidate r is its distance in ranks from the wanted rank t: with lo = #{x < r}
+// and hi = #{x ≤ r}, score(r) = max(lo − t, t − hi, 0). A candidate has the probability
+// base(r)·w(score(r)) over the sum of all of these, where base is public and w has positive
+// integers as values with
 //
 //	w(s) ≥ w(s+1) ≥ e^{−c}·w(s).                                                             (1)
 //
-// Theorem. If neighbouring inputs never change a score by more than u, the release is ρ-zCDP with ρ = (2cu)²/8.
+// Theorem. If neighbouring inputs never change a score by more than u, the release is ρ-zCDP with
+// ρ = (2cu)²/8.
 //
-// Proof. By (1) each ln w(score(r)) changes by at most cu in either direction, so the privacy loss ln P(r)/Q(r), which is this change
-// plus the logarithm of a quotient of sums that is the same for all r, lies in an interval of length ε = 2cu. Let K(s) = ln E_Q (P/Q)^s. Then K(0) =
-// K(1) = 0, and K″(s) is the variance of the loss under some law, at most ε²/4 (Popoviciu). So K(s) − ε²·s(s−1)/8 is concave and 0 at
-// s = 0 and 1, hence not positive at s = α > 1, and the Rényi divergence K(α)/(α−1) is at most αε²/8. ∎
+// Proof. By (1) each ln w(score(r)) changes by at most cu in either direction, so the privacy loss
+// ln P(r)/Q(r), which is this change plus the logarithm of a quotient of sums that is the same for
+// all r, lies in an interval of length ε = 2cu. Let K(s) = ln E_Q (P/Q)^s. Then K(0) = K(1) = 0,
+// and K″(s) is the variance of the loss under some law, at most ε²/4 (Popoviciu). So
+// K(s) − ε²·s(s−1)/8 is concave and 0 at s = 0 and 1, hence not positive at s = α > 1, and the
+// Rényi divergence K(α)/(α−1) is at most αε²/8. ∎
 //
-// Neither the base measure nor the axis, nor how the weights fall off, matters to the proof; only (1) does, and integers have it exactly.
+// Neither the base measure nor the axis, nor how the weights fall off, matters to the proof; only
+// (1) does, and integers have it exactly.
 //
-// What u is. Under replacement with t fixed, lo and hi change by at most 1: u = 1 and c = √(2ρ). With t = qn, n changing with one row added,
-// lo − t and hi − t change by −q or 1 − q: u = max(q, 1−q), c = √(2ρ)/max(q, 1−q), twice as much at the median. Where t = qn and n may stay
-// or change (rows of norm 0 do not count, see limit.go), u = 1. The maximum of three functions changes by no more than they do.
+// What u is. Under replacement with t fixed, lo and hi change by at most 1: u = 1 and c = √(2ρ).
+// With t = qn, n changing with one row added, lo − t and hi − t change by −q or 1 − q: u = max(q,
+// 1−q), c = √(2ρ)/max(q, 1−q), twice as much at the median. Where t = qn and n may stay or change
+// (rows of norm 0 do not count, see limit.go), u = 1. The maximum of three functions changes by no
+// more than they do.
 
-// weights is the function w, its scores counted in units of 1/den ranks: table[a] is w(a·2^shift), between these w is linear, and behind the last it is constant.
+// weights is the function w, its scores counted in units of 1/den ranks: table[a] is w(a·2^shift),
+// between these w is linear, and behind the last it is constant.
 type weights struct {
 	table    []uint64
 	shift    uint
@@ -34,8 +42,9 @@ type weights struct {
 	fixed    float64 // the wanted quantile, where that number is fixed; else NaN
 }
 
-// levels is the denominator to which quantiles are rounded where ranks are in proportion, so that scores are integers. It is fine enough for the quantiles near
-// 1 at which the published mechanisms clip.
+// levels is the denominator to which quantiles are rounded where ranks are in proportion, so that
+// scores are integers. It is fine enough for the quantiles near 1 at which the published mechanisms
+// clip.
 const levels = 1 << 16
 
 // change says how ranks and the wanted rank can change between neighbours.
@@ -77,9 +86,11 @@ func (w *weights) exponent(rho float64, ch change) float64 {
 
 // build fills the table up to where w no longer decreases, or no score of n values is.
 //
-// drop is at most κ·2⁶⁴, κ = 1 − e^{−c}, by a relative 2⁻⁴⁸ that covers the errors of Expm1. Where c is large a step of the table is one score, and w(s) −
-// ⌊w(s)·drop/2⁶⁴⌋ ≥ e^{−c}·w(s). Else it is B = 2^shift scores, cB ≤ 2⁻¹⁰, over which w falls by the same integer f each: f ≤ κW(1 − κB) with W
-// the first value, so f(1 + κB) ≤ κW, which is f ≤ κ(W − Bf), and W − Bf is the last. The table has some 2¹⁶ numbers however small c is.
+// drop is at most κ·2⁶⁴, κ = 1 − e^{−c}, by a relative 2⁻⁴⁸ that covers the errors of Expm1. Where
+// c is large a step of the table is one score, and w(s) − ⌊w(s)·drop/2⁶⁴⌋ ≥ e^{−c}·w(s). Else it is
+// B = 2^shift scores, cB ≤ 2⁻¹⁰, over which w falls by the same integer f each: f ≤ κW(1 − κB) with
+// W the first value, so f(1 + κB) ≤ κW, which is f ≤ κ(W − Bf), and W − Bf is the last. The table
+// has some 2¹⁶ numbers however small c is.
 func (w *weights) build(c float64, n int) {
 	drop := uint64(-math.Expm1(-min(c, steepestScore)) * (1 - 0x1p-48) * 0x1p64)
 	for w.shift = 0; w.shift < 40 && c*math.Ldexp(2, int(w.shift)) <= finest; {

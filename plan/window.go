@@ -7,10 +7,12 @@ import (
 
 // A base measure that has learnt from a few coordinates.
 //
-// Of d coordinates a few, pilotSize, are estimated first, with the plain base measure. They show where the others are likely to be:
-// these get a base measure that has 31/32 of its mass in a window around what the pilot found, and the rest everywhere. It is public, as
-// the pilot is released. The gain is in ln(A/a) of (2): what lies far off, where a miss does harm, has 1/32 of the mass, and what is near has more of
-// it. A coordinate outside the window needs ln 32 = 3.5 more of L; but few are (the window holds 62 of 64), and ln d is then the logarithm of their number.
+// Of d coordinates a few, pilotSize, are estimated first, with the plain base measure. They show
+// where the others are likely to be: these get a base measure that has 31/32 of its mass in a
+// window around what the pilot found, and the rest everywhere. It is public, as the pilot is
+// released. The gain is in ln(A/a) of (2): what lies far off, where a miss does harm, has 1/32 of
+// the mass, and what is near has more of it. A coordinate outside the window needs ln 32 = 3.5 more
+// of L; but few are (the window holds 62 of 64), and ln d is then the logarithm of their number.
 
 const (
 	pilotSize   = 64
@@ -22,7 +24,8 @@ const (
 // plain is the base measure that is uniform on the axis.
 func (a axis) plain() []region { return []region{{0, a.keys, 1}} }
 
-// window returns the base measure with a window around the pilot's values, or the plain one if that would not be narrower than half the axis.
+// window returns the base measure with a window around the pilot's values, or the plain one if that
+// would not be narrower than half the axis.
 func (a *axis) window(pilot []float64) []region {
 	keys := make([]uint32, len(pilot))
 	for i, x := range pilot {
@@ -54,8 +57,9 @@ func (a *axis) mass(base []region, lo, hi float64) float64 {
 	return sum
 }
 
-// requirement returns L of (2) for dim coordinates of which the pilot is typical. near(i, width) is the interval around the i-th
-// of its values that holds a part width of the data on either side of the quantile, far(i) the one beyond which a miss does harm.
+// requirement returns L of (2) for dim coordinates of which the pilot is typical. near(i, width) is
+// the interval around the i-th of its values that holds a part width of the data on either side of
+// the quantile, far(i) the one beyond which a miss does harm.
 func (a *axis) requirement(base []region, dim, beta float64, pilot int, near func(i int, width float64) (lo, hi float64), far func(i int) (lo, hi float64)) float64 {
 	all := 0.0
 	for _, r := range base {
