@@ -1,0 +1,378 @@
+package surface
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/cryptotest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/alp"
+	"github.com/dpsketch/dpsketch/arete"
+	"github.com/dpsketch/dpsketch/elliptical"
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/jl"
+	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/misragries"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/approx"
+	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/plan"
+	"github.com/dpsketch/dpsketch/threshold"
+)
+
+// maker is a constructor with Params that it accepts. One that comes from New also decides what the methods of its Params answer.
+type maker struct {
+	name string
+	good any
+	make func(params any) (object any, err error)
+	main bool
+}
+
+func by[P, T any](name string, main bool, good P, construct func(P) (T, error)) maker {
+	return maker{name, good, func(p any) (any, error) { return construct(p.(P)) }, main}
+}
+
+// makers are all constructors of the library that take Params.
+var makers = []maker{
+	by("alp.New", true, alp.Params{Epsilon: 1, Delta: 1e-6, Dim: 1 << 16, Sparsity: 16}, alp.New),
+	by("arete.New", true, arete.Params{Epsilon: 1}, arete.New),
+	by("elliptical.New", true, box, elliptical.New),
+	by("elliptical.NewBuilder", false, box, elliptical.NewBuilder),
+	by("jl.New", true, jl.Params{Dim: 64, Rows: 8, Epsilon: 1, Seed: hashing.Seed{1}}, jl.New),
+	by("kor.New", true, korParams, kor.New),
+	by("kor.NewStream", false, korParams, kor.NewStream),
+	by("misragries.New", true, sketch, misragries.New[uint64]),
+	by("misragries.New", false, sketch, misragries.New[string]), // refuses Dim as well
+	by("misragries.NewSum", false, sketch, misragries.NewSum[string]),
+	by("misragries.NewUserBuilder", false, misragries.Params{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxKeys: 2}, misragries.NewUserBuilder[string]),
+	by("misragries.FromCounters", false, sketch, func(p misragries.Params) (*misragries.Builder[string], error) {
+		return misragries.FromCounters(p, map[string]int64{"key": 1})
+	}),
+	by("noise/approx.New", true, approx.Params{Epsilon: 1, Error: 1}, approx.New),
+	by("noise/approx.NewAdviceSearch", false, approx.AdviceParams{Epsilon: 1, Min: 1, Max: 1 << 10, Sensitivity: 1e-3}, approx.NewAdviceSearch),
+	by("plan.New", true, plan.Params{Rho: 1, Dim: 4, Max: 1, Rows: 100}, plan.New),
+	by("threshold.New", true, threshold.Params{Epsilon: 1, Delta: 1e-6}, threshold.New[uint64]),
+	by("threshold.New", false, threshold.Params{Epsilon: 1, Delta: 1e-6}, threshold.New[string]),
+	by("threshold.NewUserBuilder", false, threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 4}, threshold.NewUserBuilder[string]),
+}
+
+var (
+	box       = elliptical.Params{Min: elliptical.VectorOf(0, 0), Max: elliptical.VectorOf(1, 2), Rho: 1}
+	korParams = kor.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
+	sketch    = misragries.Params{Counters: 8, Epsilon: 1, Delta: 1e-6}
+)
+
+// constructors without Params are tested where they are: those of laws in package noise, and of Params that are computed.
+var otherConstructors = strings.Fields("arete.Calibrate arete.NewArete arete.Best arete.BestInteger noise/approx.Median kor.Plan kor.PlanStream " +
+	"misragries.Combine kor.XOR kor.Aggregate plan.NewQuantiles budget.NewLedger")
+
+// zeros is the zero value of every type that takes in data, adds noise to it or comes out of a release.
+func zeros() []any {
+	return []any{
+		&alp.Builder{}, &alp.Projection{}, &arete.Mechanism{}, &arete.Value{}, &arete.Lattice{}, &arete.Share{}, &elliptical.Builder{}, &elliptical.Mechanism{},
+		&elliptical.Sum{}, &jl.Builder{}, &jl.Sketch{}, &kor.Builder{}, &kor.Share{}, &kor.Sketch{}, &kor.StreamBuilder{}, &kor.StreamSketch{},
+		&misragries.Builder[string]{}, &misragries.Histogram[string]{}, &misragries.Sum[string]{}, &misragries.UserBuilder[string]{}, &misragries.Combined[string]{},
+		&approx.Mechanism{}, &approx.Value{}, &approx.AdviceSearch{}, &approx.Advised{}, &plan.Mechanism{}, &plan.Mean{}, &plan.Quantiles{},
+		&threshold.Builder[string]{}, &threshold.UserBuilder[string]{}, &threshold.Vector[string]{},
+	}
+}
+
+// data is what a program would hide: all numbers and texts that are given to the methods.
+type data struct {
+	number float64
+	count  int64
+	text   string
+}
+
+var (
+	mine   = data{123456.75, 7654321, "the key of one user"}
+	theirs = data{-98765.25, 1234567, "another user's key"}
+)
+
+// TestIgnoredErrors is a program that never looks at an error: it makes every object of the library by its zero value, and by each constructor from
+// Params that are wrong in one field, gives it data by every method, and prints what comes back. What it prints is the same whatever the data are.
+func TestIgnoredErrors(t *testing.T) {
+	for _, zero := range zeros() {
+		t.Run(fmt.Sprintf("%T", zero), func(t *testing.T) {
+			sameForAll(t, func() any { return reflect.New(reflect.TypeOf(zero).Elem()).Interface() })
+		})
+	}
+	for _, m := range makers {
+		t.Run(m.name, func(t *testing.T) {
+			_, err := m.make(m.good)
+			require.NoError(t, err, "the Params of this test")
+			refused := 0
+			for _, p := range spoiled(m.good) {
+				object, err := m.make(p)
+				if err == nil {
+					checkPromise(t, m, p, object)
+					continue
+				}
+				refused++
+				require.True(t, errors.Is(err, budget.ErrParams), "%+v: %v", p, err)
+				require.True(t, reflect.ValueOf(object).IsZero(), "%+v: %v, and an object", p, err)
+				if m.main {
+					promisesNothing(t, p)
+				}
+			}
+			require.Greater(t, refused, 3)
+		})
+	}
+}
+
+// sameForAll gives two objects made alike the data of one user and of another, under the same randomness, and compares all that comes back.
+func sameForAll(t *testing.T, construct func() any) {
+	var printed [2][]string
+	for i, d := range []data{mine, theirs} {
+		cryptotest.SetGlobalRandom(t, 1)
+		printed[i] = exercise(t, reflect.ValueOf(construct()), d, 2)
+	}
+	require.Len(t, printed[1], len(printed[0]))
+	for i, line := range printed[0] {
+		require.Equal(t, line, printed[1][i])
+	}
+}
+
+// checkPromise asks that what New accepts promises something, by the Params as by the object.
+func checkPromise(t *testing.T, m maker, p, object any) {
+	for _, x := range []any{p, object} {
+		if g, ok := x.(interface{ Guarantee() budget.Guarantee }); ok {
+			if g.Guarantee().Promises() {
+				continue
+			}
+			require.False(t, m.main, "%s takes %+v, and %T promises nothing", m.name, p, x)
+		}
+	}
+}
+
+// promisesNothing asks that Params which New refuses promise nothing and give no number to plan with.
+func promisesNothing(t *testing.T, p any) {
+	v := reflect.ValueOf(p)
+	for i := range v.NumMethod() {
+		method := v.Type().Method(i)
+		if method.Type.NumIn() != 1 || method.Type.NumOut() == 0 {
+			continue
+		}
+		switch x := v.Method(i).Call(nil)[0].Interface().(type) {
+		case budget.Guarantee:
+			require.Equal(t, budget.Guarantee{}, x, "%+v", p)
+		case float64:
+			require.True(t, math.IsNaN(x), "%s of %+v is %g", method.Name, p, x)
+		}
+	}
+}
+
+// spoiled returns the Params with each field, one at a time, at each of some values that mostly are out of range.
+func spoiled(good any) (all []any) {
+	all = append(all, reflect.Zero(reflect.TypeOf(good)).Interface())
+	var walk func(path []int, t reflect.Type)
+	walk = func(path []int, t reflect.Type) {
+		for i := range t.NumField() {
+			at, field := append(slices.Clone(path), i), t.Field(i)
+			if !field.IsExported() {
+				continue
+			}
+			if field.Type.Kind() == reflect.Struct && field.Type.NumField() > 0 && field.Type.Field(0).IsExported() {
+				walk(at, field.Type)
+				continue
+			}
+			for _, x := range wrong(field.Type) {
+				p := reflect.New(reflect.TypeOf(good)).Elem()
+				p.Set(reflect.ValueOf(good))
+				p.FieldByIndex(at).Set(x)
+				all = append(all, p.Interface())
+			}
+		}
+	}
+	walk(nil, reflect.TypeOf(good))
+	return all
+}
+
+// wrong returns values of a type that mostly are out of range.
+func wrong(t reflect.Type) (all []reflect.Value) {
+	for _, x := range []any{
+		math.NaN(), math.Inf(1), math.Inf(-1), -1.0, 0.0, 5e-324, 1e300, math.MaxFloat64, -1, 0, math.MinInt, math.MaxInt, uint8(255), uint64(0), uint64(math.MaxUint64),
+		true, false, "", hashing.Seed{}, elliptical.VectorOf(math.NaN(), 1), elliptical.VectorOf(1, math.Inf(1)), elliptical.Vector{}, elliptical.VectorOf(3, 3),
+		budget.Unit{}, budget.Row(budget.Replace),
+	} {
+		v := reflect.ValueOf(x)
+		if v.Type() == t || v.Kind() == t.Kind() && v.Kind() != reflect.Struct && v.Kind() != reflect.Array && v.CanConvert(t) {
+			all = append(all, v.Convert(t))
+		}
+	}
+	return all
+}
+
+// exercise calls every method of an object with the data and returns what comes back, in words; and of objects of the library that come back, the
+// same, so many levels deep.
+func exercise(t *testing.T, object reflect.Value, d data, depth int) (lines []string) {
+	if object.Kind() == reflect.Pointer && object.IsNil() {
+		return nil
+	}
+	name := object.Type().String()
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d", "%x"} {
+		if text := fmt.Sprintf(verb, object.Interface()); !strings.Contains(text, "0xc0") { // but for addresses
+			lines = append(lines, name+" "+verb+" "+text)
+		}
+	}
+	for i := range object.NumMethod() {
+		method := object.Type().Method(i)
+		args, ok := arguments(method.Type, d)
+		if !ok || method.Name == "Format" {
+			continue
+		}
+		require.NotPanics(t, func() {
+			for _, result := range object.Method(i).Call(args) {
+				lines = append(lines, name+"."+method.Name+": "+show1(result))
+				if depth > 0 && holdsData[typePath(result.Type())] && result.Kind() != reflect.Interface && result.Type().Name() != "Params" {
+					lines = append(lines, exercise(t, result, d, depth-1)...)
+				}
+			}
+		}, "%s.%s", name, method.Name)
+	}
+	return lines
+}
+
+// holdsData are the packages whose objects are exercised in turn, but for their Params.
+var holdsData = map[string]bool{}
+
+func init() {
+	for _, zero := range zeros() {
+		holdsData[reflect.TypeOf(zero).Elem().PkgPath()] = true
+	}
+}
+
+// show1 prints a result: of an iterator, what it yields.
+func show1(v reflect.Value) string {
+	if v.Kind() != reflect.Func {
+		if v.Kind() == reflect.Pointer && !v.IsNil() {
+			return "an object"
+		}
+		return fmt.Sprintf("%v", v.Interface())
+	}
+	text := "yields"
+	if !v.IsNil() && v.Type().NumIn() == 1 && v.Type().In(0).Kind() == reflect.Func {
+		yield := reflect.MakeFunc(v.Type().In(0), func(args []reflect.Value) []reflect.Value {
+			for _, a := range args {
+				text += fmt.Sprintf(" %v", a.Interface())
+			}
+			return []reflect.Value{reflect.ValueOf(true)}
+		})
+		v.Call([]reflect.Value{yield})
+	}
+	return text
+}
+
+// typePath returns the path of the package of a type, or of what it points to.
+func typePath(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.PkgPath()
+}
+
+// arguments makes arguments of the data, two for a variadic parameter, after the receiver.
+func arguments(f reflect.Type, d data) (args []reflect.Value, ok bool) {
+	for i := 1; i < f.NumIn(); i++ {
+		typ, n := f.In(i), 1
+		if f.IsVariadic() && i == f.NumIn()-1 {
+			typ, n = typ.Elem(), 2
+		}
+		for range n {
+			v, ok := argument(typ, d)
+			if !ok {
+				return nil, false
+			}
+			args = append(args, v)
+		}
+	}
+	return args, true
+}
+
+func argument(t reflect.Type, d data) (reflect.Value, bool) {
+	switch {
+	case t == reflect.TypeFor[*noise.Source]():
+		return reflect.ValueOf(new(noise.Source)), true
+	case t == reflect.TypeFor[context.Context]():
+		return reflect.ValueOf(context.Background()), true
+	case t.Kind() == reflect.Bool:
+		return reflect.ValueOf(true), true
+	case t.Kind() == reflect.String:
+		return reflect.ValueOf(d.text).Convert(t), true
+	case t.Kind() == reflect.Float64:
+		return reflect.ValueOf(d.number), true
+	case reflect.ValueOf(d.count).CanConvert(t):
+		return reflect.ValueOf(d.count).Convert(t), true
+	case t == reflect.TypeFor[[]byte]():
+		return reflect.ValueOf([]byte("bytes")), true // where encodings go or come from
+	case t.Kind() == reflect.Slice:
+		v, ok := argument(t.Elem(), d)
+		return reflect.Append(reflect.Zero(t), v, v), ok
+	case t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct:
+		return reflect.New(t.Elem()), true
+	case t.Kind() == reflect.Struct || t.Kind() == reflect.Array:
+		return reflect.Zero(t), true
+	case t.Kind() == reflect.Func:
+		return reflect.MakeFunc(t, func([]reflect.Value) (results []reflect.Value) {
+			for i := range t.NumOut() {
+				v, ok := argument(t.Out(i), d)
+				if !ok {
+					v = reflect.Zero(t.Out(i))
+				}
+				results = append(results, v)
+			}
+			return results
+		}), true
+	}
+	return reflect.Value{}, false
+}
+
+// The lists above are complete: every type with a role that touches data has its zero value in it, every exported New… a place among the makers.
+func TestIgnoredErrorsIsComplete(t *testing.T) {
+	var listed, made []string
+	for _, zero := range zeros() {
+		name, _, _ := strings.Cut(reflect.TypeOf(zero).Elem().Name(), "[")
+		listed = append(listed, strings.TrimPrefix(reflect.TypeOf(zero).Elem().PkgPath(), module+"/")+"."+name)
+	}
+	for _, m := range makers {
+		made = append(made, m.name)
+	}
+	for _, s := range loaded(t) {
+		for name, role := range s.roles() {
+			if full := s.path + "." + name; role != isPublic && role != none && full != "noise.Source" {
+				require.Contains(t, listed, full, "its zero value is in no list of TestIgnoredErrors")
+			}
+		}
+		for _, name := range s.inner.types.Scope().Names() {
+			if strings.HasPrefix(name, "New") && s.path != "noise" && s.path != "hashing" && !slices.Contains(otherConstructors, s.path+"."+name) &&
+				!strings.HasPrefix(name, "NewLedger") {
+				require.Contains(t, made, s.path+"."+name, "this constructor is in no list of TestIgnoredErrors")
+			}
+		}
+	}
+}
+
+// leaky is a Mechanism whose zero value adds no noise, and whose text tells what it was given.
+type leaky struct{ seen float64 }
+
+func (l *leaky) Release(x float64) (float64, error) { l.seen = x; return x, budget.ErrParams }
+func (l *leaky) String() string                     { return fmt.Sprint(l.seen) }
+
+// The test above sees a value that comes back, and one that is only printed.
+func TestIgnoredErrorsSeesALeak(t *testing.T) {
+	var printed [2]string
+	for i, d := range []data{mine, theirs} {
+		l := &leaky{}
+		printed[i] = strings.Join(exercise(t, reflect.ValueOf(l), d, 0), "\n")
+		require.Contains(t, printed[i], fmt.Sprintf("Release: %v", d.number))
+		require.Contains(t, printed[i], fmt.Sprintf("String: %v", d.number))
+	}
+	require.NotEqual(t, printed[0], printed[1])
+}
