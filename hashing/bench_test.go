@@ -34,30 +34,12 @@ func BenchmarkFingerprint(b *testing.B) {
 }
 
 func BenchmarkHash(b *testing.B) {
-	m, r, u, s := mustMultiplyShift(b, testSeed, 20), mustRange(b, testSeed, 1000), NewUniform(testSeed), NewSign(testSeed)
+	r := mustRange(b, testSeed, 1000)
 	var x uint64
-	b.Run("family=multiplyshift", func(b *testing.B) {
-		for b.Loop() {
-			x++
-			sink += m.Hash(x)
-		}
-	})
 	b.Run("family=range", func(b *testing.B) {
 		for b.Loop() {
 			x++
 			sink += r.Hash(x)
-		}
-	})
-	b.Run("family=uniform", func(b *testing.B) {
-		for b.Loop() {
-			x++
-			sink += u.Hash(x)
-		}
-	})
-	b.Run("family=sign", func(b *testing.B) {
-		for b.Loop() {
-			x++
-			sink += uint64(s.Hash(x))
 		}
 	})
 	for _, k := range []int{2, 4, 16} {

@@ -7,15 +7,12 @@
 //
 // # Which function for which theorem
 //
-//	type               values           independence over the draw of the seed         collision of two distinct keys
-//	[Fingerprint]      64 bits          none proved; integers: a permutation           integers: never; else heuristic, ≈ 2⁻⁶⁴
-//	[MultiplyShift]    [0, 2^l)         pairwise, each value exactly uniform           exactly 2⁻ˡ (universal)
-//	[Range]            [0, n)           pairwise, each value within 2⁻⁶⁴ of uniform    ≤ 1/n + n/2¹³⁰ (≤ 2/n always)
-//	[Uniform]          64 bits, levels  pairwise, exactly uniform                      exactly 2⁻⁶⁴
-//	[Sign]             ±1               pairwise, exactly unbiased                     –
-//	[Polynomial]       [0, 2⁶¹−1)       k-wise, k from 1 to 1024; see its own text     k ≥ 2: exactly 1/(2⁶¹−1) for keys below 2⁶¹−1
+//	type             values        independence over the draw of the seed        collision of two distinct keys
+//	[Fingerprint]    64 bits       none proved; integers: a permutation          integers: never; else heuristic, ≈ 2⁻⁶⁴
+//	[Range]          [0, n)        pairwise, each value within 2⁻⁶⁴ of uniform   ≤ 1/n + n/2¹³⁰ (≤ 2/n always)
+//	[Polynomial]     [0, 2⁶¹−1)    k-wise, k from 2 to 1024; see its own text    exactly 1/(2⁶¹−1) for keys below 2⁶¹−1
 //
-// A proof that needs "universal" or "pairwise independent" may rest on the second to fifth row; one
+// A proof that needs "universal" or "pairwise independent" may rest on the second row; one
 // that takes fourth moments (AMS signs) or k-th moments needs [Polynomial]. A theorem must not rest on
 // Fingerprint beyond the permutation property; it is for tables and for keys that are no integers.
 //

@@ -34,11 +34,11 @@ type Polynomial struct {
 	coef  []uint64 // cₖ₋₁ … c₀, each in [0, p); never changed
 }
 
-// NewPolynomial returns the k-wise independent function that the seed selects. k is 1 to
-// [MaxIndependence], else the error wraps [ErrParams].
+// NewPolynomial returns the k-wise independent function that the seed selects. k is 2 to
+// [MaxIndependence], else the error wraps [ErrParams]. (With k = 1 all keys would collide.)
 func NewPolynomial(seed Seed, k int) (Polynomial, error) {
-	if k < 1 || k > MaxIndependence {
-		return Polynomial{}, fault.Params("hashing", "k", k, "an integer in [1, 1024]")
+	if k < 2 || k > MaxIndependence {
+		return Polynomial{}, fault.Params("hashing", "k", k, "an integer in [2, 1024]")
 	}
 	s := fieldStream{seed: seed}
 	h := Polynomial{alpha: s.next(), coef: make([]uint64, k)}
@@ -47,9 +47,6 @@ func NewPolynomial(seed Seed, k int) (Polynomial, error) {
 	}
 	return h, nil
 }
-
-// Independence returns k.
-func (h Polynomial) Independence() int { return len(h.coef) }
 
 // Hash returns the value of x in [0, 2⁶¹−1).
 func (h Polynomial) Hash(x uint64) uint64 {

@@ -64,13 +64,13 @@ func evaluate(h Polynomial, x uint64) uint64 {
 
 func FuzzPolynomial(f *testing.F) {
 	f.Add([]byte("seed"), uint64(1<<61), 5, uint64(1000))
-	f.Add([]byte{}, uint64(mersenne), 1, uint64(1))
+	f.Add([]byte{}, uint64(mersenne), 2, uint64(1))
 	f.Add([]byte("x"), uint64(1<<64-1), 1024, uint64(1<<64-1))
 	f.Fuzz(func(t *testing.T, s []byte, x uint64, k int, n uint64) {
 		var seed Seed
 		copy(seed[:], s)
 		h, err := NewPolynomial(seed, k)
-		if (err == nil) != (k >= 1 && k <= MaxIndependence) {
+		if (err == nil) != (k >= 2 && k <= MaxIndependence) {
 			t.Fatalf("k = %d: %v", k, err)
 		}
 		if err != nil {
@@ -88,6 +88,19 @@ func FuzzPolynomial(f *testing.F) {
 			t.Fatal("sign")
 		}
 	})
+}
+
+// What the documentation promises for two keys holds for every Polynomial that can be made: so none is constant.
+func TestPolynomialRefusesConstants(t *testing.T) {
+	for _, k := range []int{-1, 0, 1, MaxIndependence + 1} {
+		h, err := NewPolynomial(testSeed, k)
+		require.ErrorIs(t, err, ErrParams, "k = %d", k)
+		require.Equal(t, Polynomial{}, h)
+	}
+	for _, k := range []int{2, 3, MaxIndependence} {
+		h := mustPolynomial(t, testSeed, k)
+		require.NotEqual(t, h.Hash(1), h.Hash(2), "k = %d", k) // they are equal with probability 2⁻⁶¹ over the seed
+	}
 }
 
 // TestKWise shows that the values at k keys can be anything: for random distinct keys and random targets it

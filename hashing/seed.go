@@ -19,7 +19,8 @@ var ErrParams = fault.ErrParams
 // set"; see their Params.
 type Seed [16]byte
 
-// NewSeed returns a fresh random Seed from the operating system.
+// NewSeed returns a fresh random Seed from crypto/rand. A Seed is public: no guarantee rests on it, only the accuracy for
+// keys that were chosen without knowing it.
 func NewSeed() Seed {
 	var s Seed
 	// rand.Read never returns an error: it ends the process if the system has no randomness.
@@ -45,16 +46,14 @@ func (s Seed) halves() (s0, s1 uint64) {
 	return binary.LittleEndian.Uint64(s[:8]), binary.LittleEndian.Uint64(s[8:])
 }
 
-// purpose separates the coefficient streams of one seed. The numbers are pinned by golden values.
+// purpose separates the coefficient streams of one seed. The numbers are pinned by golden values; those left out
+// belonged to families that are gone.
 type purpose uint8
 
 const (
-	purposeDerive        purpose = 0
-	purposeMultiplyShift purpose = 1
-	purposeRange         purpose = 2
-	purposeUniform       purpose = 3
-	purposeSign          purpose = 4
-	purposePolynomial    purpose = 5
+	purposeDerive     purpose = 0
+	purposeRange      purpose = 2
+	purposePolynomial purpose = 5
 )
 
 // expand returns block number counter of the stream of a purpose: SHA-256 of the 41 bytes

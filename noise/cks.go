@@ -16,7 +16,9 @@ func (d DiscreteGaussian) SampleInt(src *Source) int64 {
 	}
 	t := math.Floor(d.sigma) + 1
 	proposal := DiscreteLaplace{scale: t}
-	centre := d.sigma * (d.sigma / t) // within 2 ulp of σ²/t ≤ σ, so z is within 2⁻⁵⁰ and the exponent within 2⁻⁴⁹(1+z)²
+	// centre is within 2⁻⁵² of σ²/t ≤ σ, so z is within 2⁻⁵¹·(1+|z|) and the exponent e = z²/2 within 2⁻⁴⁹·(1+|z|)² ≤ 2⁻⁴⁷·e^{e−½}, as
+	// (1+z)²·e^{−z²/2} is at most 4·e^{−½}, at z = 1. Where that is more than ½, e is above 2⁴⁵. So it is as near as margin asks.
+	centre := d.sigma * (d.sigma / t)
 	for {
 		y := proposal.SampleInt(src)
 		z := (math.Abs(float64(y)) - centre) / d.sigma
@@ -37,7 +39,7 @@ func cksExponent(y int64, sigma, t float64) *big.Rat {
 	return z.Quo(z, variance.Add(variance, variance))
 }
 
-// Sample draws X, an integer, and rounds it to a multiple of step, halves upwards. Where step ≤ 1 nothing
+// Sample draws X, an integer, and rounds it to a multiple of step, halves up. Where step ≤ 1 nothing
 // is rounded. The draw is exact (see [DiscreteGaussian.SampleInt]).
 //
 // step must be a power of two and σ ≤ 2⁴⁶·max(step, 1), so that the result is exact in a float64; otherwise

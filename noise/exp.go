@@ -13,10 +13,17 @@ import (
 // arithmetic the rest. No probability is rounded anywhere.
 
 // margin bounds the error of the float64 side of a comparison: |exp(−x̃) − e^{−x}| + |ũ − U| ≤ margin.
-// math.Exp is within 1 ulp (2⁻⁵²), ũ within 2⁻⁵³, and callers keep |x̃ − x|·e^{−x} below 2⁻⁴⁷.
+//
+// ũ is within 2⁻⁵³ of U and math.Exp within 1 ulp (2⁻⁵² at most), so what remains is |e^{−x̃} − e^{−x}|. Callers keep that below 2⁻⁴⁷
+// by one of two conditions:
+//
+//	|x̃ − x| ≤ 2⁻⁴⁷·e^{min(x, x̃)}    as e^{−x} has a slope of at most e^{−min(x, x̃)} between the two
+//	x ≥ 40 and x̃ ≥ 40               as then both are below e^{−40} < 2⁻⁵⁷
+//
+// (That |x̃ − x|·e^{−x} be small is not enough: x = 100 and x̃ = 1.)
 const margin = 0x1p-45
 
-// bernoulliExp returns true with probability exactly e^{−x}. approx is x to within 2⁻⁴⁷·e^x; exact,
+// bernoulliExp returns true with probability exactly e^{−x}. approx is as near to x as [margin] asks; exact,
 // called only if the float64 comparison is undecided, returns x itself.
 func bernoulliExp(src *Source, approx float64, exact func() *big.Rat) bool {
 	w := src.Uint64()

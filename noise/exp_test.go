@@ -42,6 +42,31 @@ func TestCompareExp64IsRight(t *testing.T) {
 	require.Greater(t, decidedCount, n/2)
 }
 
+// The float64 exponents of the samplers are as near to the exact ones as [margin] asks, and the condition that does suffice is not the one with e^{−x} alone.
+func TestExponentsAreNearEnough(t *testing.T) {
+	near := func(approx float64, exact *big.Rat) bool {
+		x, _ := exact.Float64()
+		if x >= 40 && approx >= 40 {
+			return true
+		}
+		off := new(big.Rat).Sub(enclose.Rat(approx), exact)
+		distance, _ := off.Abs(off).Float64()
+		return distance <= 0x1p-47*math.Exp(min(x, approx))
+	}
+	require.False(t, near(1, big.NewRat(100, 1)))
+	require.Less(t, 99*math.Exp(-100), 0x1p-47, "what does not suffice")
+	var src Source
+	for range full(4000, 1000) {
+		sigma := math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64N(100))-50)
+		step := math.Floor(sigma) + 1
+		y := int64((float64(int64(src.Uint64()))*0x1p-61*sigma + float64(src.Uint64N(9))))
+		z := (math.Abs(float64(y)) - sigma*(sigma/step)) / sigma
+		require.True(t, near(z*z/2, cksExponent(y, sigma, step)), "σ = %g, y = %d", sigma, y)
+		least := int64(src.Uint64() >> (1 + src.Uint64N(63)))
+		require.True(t, near(float64(least)/sigma, ratio(least, sigma)), "b = %g, n = %d", sigma, least)
+	}
+}
+
 func TestBernoulliExpHasTheRightFrequency(t *testing.T) {
 	var src Source
 	for _, x := range []float64{0, 1e-12, 0.01, 0.5, 1, 2, 7, 800} {

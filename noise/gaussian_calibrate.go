@@ -26,7 +26,7 @@ import (
 // errs by less than a quarter, 9e-13, for |t₁| ≤ 40: at most 7e-13 from t₁²/2 (2⁻⁵¹·t₁²), 8e-14 from ln δ itself, 1e-14 from R, 2e-14 from the slope.
 const deltaMargin = 0x1p-38
 
-// GaussianSigma returns the least σ, up to rounding upwards by at most a relative 1e-11, at which N(0, σ²) noise in every
+// GaussianSigma returns the least σ, up to rounding up by at most a relative 1e-11, at which N(0, σ²) noise in every
 // coordinate makes a release of ℓ₂ sensitivity Δ₂ (ε, δ)-differentially private. It never returns less than the ideal σ.
 //
 // epsilon and delta are without unit, sensitivity and the result in the units of the data. The error wraps [ErrParams]

@@ -204,6 +204,31 @@ func TestStudentClosedForms(t *testing.T) {
 	}
 }
 
+// Beyond z = 2³⁰, where the density is a power but for less than 2⁻⁶⁰ of it, the tail is C·z^{1−α}/(α−1) but for as little. That it is
+// not 1e-9 less is what an interval with a confidence next to 1 rests on.
+func TestStudentFarTail(t *testing.T) {
+	for _, shape := range []float64{2, 2.1, 3, 3.7, 8, 40} {
+		d, err := NewStudent(shape, 2)
+		require.NoError(t, err)
+		for z := 0x1p29; z < 1e300; z *= 97 {
+			log := math.Log(d.peak()/(shape-1)) - (shape-1)*math.Log(z)
+			assert.InEpsilon(t, log, d.LogSurvival(2*z), 2e-15, "α = %g at %g", shape, z)
+			assert.InEpsilon(t, math.Log(d.peak()/2)-shape*math.Log(z), d.LogProb(2*z), 2e-15, "α = %g at %g", shape, z)
+			if log > -690 {
+				assert.InEpsilon(t, math.Exp(log), d.Survival(2*z), 4e-13, "α = %g at %g", shape, z)
+				assert.InEpsilon(t, 2*z, -d.Quantile(math.Exp(log)), 1e-12, "α = %g at %g", shape, z)
+			}
+		}
+	}
+	three, _ := NewStudent(3, 2)
+	cauchy, _ := NewStudent(2, 2)
+	for z := 1e9; z < 1e100; z *= 7 {
+		assert.InEpsilon(t, 1/(4*z*z), three.Survival(2*z), 2e-13)
+		assert.InEpsilon(t, 1/(math.Pi*z), cauchy.Survival(2*z), 2e-13)
+		assert.InEpsilon(t, 1/(4*z*z*z), three.Prob(2*z), 2e-13)
+	}
+}
+
 func TestHeavyQuantile(t *testing.T) {
 	for _, unit := range []float64{1, 0.3, 0x1p-900, 0x1p200} {
 		for _, d := range heavyLaws(t, unit) {

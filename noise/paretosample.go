@@ -15,8 +15,6 @@ import (
 // the sum to a public range of ±2⁵² steps; if |x| lies there too, the release is the ideal mechanism followed by rounding
 // and clamping, which is post-processing. Package noise/approx does so.
 //
-// For α below 1.5 more draws need exact arithmetic, and a draw takes longer on average.
-//
 // step must be a power of two with s/step ≤ 2⁴⁶; otherwise the result is NaN.
 func (d Pareto) Sample(src *Source, step float64) float64 {
 	steps, ok := d.SampleSteps(src, step)
@@ -33,21 +31,21 @@ func (d Pareto) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 	if !ok {
 		return unbuiltInt(src), false
 	}
-	cell, coin := g.paretoCell(src)
-	return withSign(g.sample(src, cell), coin), true
+	c, coin := g.paretoCell(src)
+	return withSign(g.sample(src, c), coin), true
 }
 
-// paretoCell draws ⌊units·|X|/s⌋ and a coin: as Pr[|X| > s·t] = (1+t)^{1−α}, it is ⌊units·(U^{−1/(α−1)} − 1)⌋ for a uniform U, of
+// paretoCell draws the cell of ⌊units·|X|/s⌋ and a coin: as Pr[|X| > s·t] = (1+t)^{1−α}, that is ⌊units·(U^{−1/(α−1)} − 1)⌋ for a uniform U, of
 // 62 digits at first.
-func (g powerGrid) paretoCell(src *Source) (cell int64, coin uint64) {
+func (g powerGrid) paretoCell(src *Source) (c cell, coin uint64) {
 	w := src.Uint64()
 	least, most := g.paretoQuick(w)
-	if least == most {
-		return least, w
+	if c := g.cellOf(least); c == g.cellOf(most) {
+		return c, w
 	}
 	uniform := newLazy(w>>2, 62)
 	units, factor := g.exactUnits(), enclose.Rat(g.shape-1) // exact: α > 1
-	return bisect(least, most, func(k int64) bool {         // U < (1 + k/units)^{1−α}
+	return g.bisect(least, most, func(k int64) bool {       // U < (1 + k/units)^{1−α}
 		x := new(big.Rat).SetInt64(k)
 		x.Quo(x, units).Add(x, big.NewRat(1, 1))
 		for {
@@ -59,22 +57,30 @@ func (g powerGrid) paretoCell(src *Source) (cell int64, coin uint64) {
 	}), w
 }
 
-// bisect returns the largest v in [least, most] for which reached holds; reached(least) is taken for granted.
-func bisect(least, most int64, reached func(v int64) bool) int64 {
-	for least < most {
-		if mid := least + (most-least+1)/2; reached(mid) {
-			least = mid
+// bisect returns the cell of the largest k in [least, most] for which reached holds; reached(least) is taken for granted.
+func (g powerGrid) bisect(least, most int64, reached func(k int64) bool) cell {
+	for {
+		first, last := g.cellOf(least), g.cellOf(most)
+		if first == last {
+			return first
+		}
+		from := g.cellOf(least + (most-least+1)/2).start()
+		if from <= least { // in the first cell, so that few are left above it
+			from = last.start()
+		}
+		if reached(from) {
+			least = from
 		} else {
-			most = mid - 1
+			most = from - 1
 		}
 	}
-	return least
 }
 
 // paretoQuick returns bounds of the cell, from float64, for U in [w, w+4)/2⁶⁴, w a multiple of 4. It ignores the last two digits of w. Nearly always they are equal.
 //
 // −ln U is off by 8/w + 2⁻⁴⁵ at most ([floorLog]), so y = −ln U/(α−1) by that over α−1 and a relative 2⁻⁵¹, and e^y − 1 by e^y times twice as much
-// as long as that is below 1. Expm1 and the product add a relative 2⁻⁵¹.
+// as long as that is below 1. Expm1 and the product add a relative 2⁻⁵¹. Where e^y leaves float64, units·(e^y − 1) is e^{y + ln units} but for a factor 1 − e^{−600}. Both
+// terms are below 1,401 in size: the logarithm, their sum and Exp add less than 2⁻⁴⁰.
 func (g powerGrid) paretoQuick(w uint64) (least, most int64) {
 	if w < leastUnused {
 		return 0, mostCell
@@ -82,11 +88,20 @@ func (g powerGrid) paretoQuick(w uint64) (least, most int64) {
 	u, inverse := float64(w&^3), 1/(g.shape-1)
 	y := (64*math.Ln2 - math.Log(u)) * inverse
 	dy := (8/u+0x1p-45)*inverse + y*0x1p-51
-	if y > 600 || dy > 0.5 {
-		if y > 620 && dy < 1 && g.units > 0x1p-800 { // e^{619}·2⁻⁸⁰⁰ > 2⁶²
-			return mostCell, mostCell
-		}
+	if y-dy > farParetoLog { // for all units
+		return mostCell, mostCell
+	}
+	if dy > 0.5 {
 		return 0, mostCell
+	}
+	if y > 600 {
+		if g.units == leastUnits {
+			return 0, mostCell
+		}
+		log := y + math.Log(g.units)
+		grown := math.Exp(min(log, 50))
+		err := grown * 2 * (dy + 0x1p-40)
+		return int64(min(max(grown-err, 0), mostCell)), int64(min(grown+err, mostCell))
 	}
 	grown := math.Expm1(y)
 	v := g.units * grown
@@ -96,3 +111,6 @@ func (g powerGrid) paretoQuick(w uint64) (least, most int64) {
 	}
 	return int64(min(max(v-err, 0), mostCell)), int64(min(v+err, mostCell))
 }
+
+// farParetoLog is a y from which on units·(e^y − 1) ≥ mostCell for all units: 2·s/step/2^m is at least 2⁻¹⁹²³ where it is below 1.
+const farParetoLog = 1400

@@ -64,7 +64,7 @@ func (d DiscreteLaplace) SampleInt(src *Source) int64 {
 	}
 }
 
-// Sample draws X, an integer, and rounds it to a multiple of step, halves upwards. Where step ≤ 1 nothing
+// Sample draws X, an integer, and rounds it to a multiple of step, halves up. Where step ≤ 1 nothing
 // is rounded. The draw is exact (see [DiscreteLaplace.SampleInt]).
 //
 // step must be a power of two and scale ≤ 2⁴⁶·max(step, 1), so that the result is exact in a float64; otherwise
@@ -86,7 +86,7 @@ func (d Geometric) SampleInt(src *Source) int64 {
 	return k
 }
 
-// Sample draws X, an integer, and rounds it to a multiple of step, halves upwards. Where step ≤ 1 nothing
+// Sample draws X, an integer, and rounds it to a multiple of step, halves up. Where step ≤ 1 nothing
 // is rounded. The draw is exact (see [Geometric.SampleInt]).
 //
 // step must be a power of two and scale ≤ 2⁴⁶·max(step, 1), so that the result is exact in a float64; otherwise
@@ -114,7 +114,7 @@ func powerOfTwo(step float64) bool {
 	return b != 0 && b&(b-1) == 0
 }
 
-// roundInt rounds k to a multiple of the power of two step, halves upwards.
+// roundInt rounds k to a multiple of the power of two step, halves up.
 func roundInt(k int64, step float64) float64 {
 	if step <= 1 {
 		return float64(k)

@@ -71,8 +71,48 @@ func newSampled(t *testing.T, name string, scale float64) sampled {
 var continuous = []string{"Laplace", "Gaussian"}
 var discrete = []string{"DiscreteLaplace", "DiscreteGaussian", "Geometric"}
 
+// controlDraws returns how many draws of the wrong law samplePValue needs to give less than 1e-8, but for a probability of e^{−25}.
+//
+// With d + 1 cells, each expected ten times or more, its statistic is χ² with d degrees of freedom and, for the wrong law, noncentrality λ, n times the divergence of the two laws over
+// the cells. A χ² is above d + 2√(dx) + 2x with probability e^{−x} at most, and a noncentral one below d + λ − 2√((d+2λ)x) likewise (Birgé, An alternative point of view on
+// Lepski's method, 2001, Lemma 8.1). So n is enough if the second, at x = 25, is at least the first at x = ln 1e8.
+func controlDraws(wrong, law sampled, step float64, reach int) int {
+	for n := 1000; ; n += n / 4 {
+		d, x2, g := -1.0, 0.0, 0.0
+		var p, q float64
+		for k := -reach - 1; k <= reach+1; k++ {
+			a, b := gridMass(law, k, step), gridMass(wrong, k, step)
+			if k < -reach {
+				a, b = law.CDF((-float64(reach)-0.5)*step), wrong.CDF((-float64(reach)-0.5)*step)
+			} else if k > reach {
+				a, b = law.Survival((float64(reach)+0.5)*step), wrong.Survival((float64(reach)+0.5)*step)
+			}
+			if p, q = p+a, q+b; float64(n)*p >= 10 { // as the test pools cells
+				d++
+				x2 += float64(n) * (p - q) * (p - q) / p
+				g += 2 * float64(n) * (q*math.Log(q/p) - (q - p))
+				p, q = 0, 0
+			}
+		}
+		lambda, x := min(x2, g), math.Log(1e8)
+		if lambda-2*math.Sqrt((d+2*lambda)*25) >= 2*math.Sqrt(d*x)+2*x {
+			return n
+		}
+	}
+}
+
+// With the draws that controlDraws asks for, the wrong law is noticed every time; the p-values are far below the 1e-8 that is asked for.
+func TestControlHasPower(t *testing.T) {
+	law, wrong := newSampled(t, "Laplace", 10), newSampled(t, "Laplace", 10.5)
+	n := controlDraws(wrong, law, 1, 82)
+	require.InDelta(t, 200_000, n, 80_000)
+	for range full(20, 3) {
+		require.Less(t, samplePValue(wrong, law, 1, 82, n), 1e-8)
+	}
+}
+
 func TestSamplersFollowTheirLaw(t *testing.T) {
-	const n = 100_000 // of which the claim takes a fifth where the tests are to be short, and the control, at one scale, all
+	const n = 100_000 // of which the claim takes a fifth where the tests are to be short
 	for _, name := range append(continuous, discrete...) {
 		for _, c := range []struct{ scale, step float64 }{
 			{0.25, 1}, {0.3, 1}, {0.9, 1}, {1, 1}, {1.5, 1}, {2, 1}, {3.7, 1}, {10, 1}, {40, 1},
@@ -87,7 +127,7 @@ func TestSamplersFollowTheirLaw(t *testing.T) {
 				reach := 2 + int(8*c.scale/c.step)
 				law := d
 				if integer && c.step > 1 {
-					law = shifted{d} // halves are rounded upwards
+					law = shifted{d} // halves are rounded up
 				}
 				few := n / 5
 				if c.scale < 0.3*c.step { // one cell would be left
@@ -97,14 +137,14 @@ func TestSamplersFollowTheirLaw(t *testing.T) {
 				require.Greater(t, p, 1e-8, "χ²")
 				if c.scale/c.step >= 1 && c.scale/c.step <= 10 && (c.scale == 2 || !testing.Short()) {
 					wrong := newSampled(t, name, c.scale*1.05)
-					require.Less(t, samplePValue(wrong, law, c.step, reach, n), 1e-8, "5 %% more scale must be noticed")
+					require.Less(t, samplePValue(wrong, law, c.step, reach, controlDraws(wrong, law, c.step, reach)), 1e-8, "5 %% more scale must be noticed")
 				}
 			})
 		}
 	}
 }
 
-// shifted moves an integer law by −½, so that no integer lies on an edge between grid cells and one on the edge counts upwards.
+// shifted moves an integer law by −½, so that no integer lies on an edge between grid cells and one on the edge counts up.
 type shifted struct{ sampled }
 
 func (s shifted) CDF(x float64) float64      { return s.sampled.CDF(x - 0.5) }

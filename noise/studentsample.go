@@ -30,8 +30,8 @@ func (d Student) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 	}
 	p := newProposal(d.shape)
 	for {
-		if cell, coin, accepted := g.studentCell(src, p); accepted {
-			return withSign(g.sample(src, cell), coin), true
+		if k, coin, accepted := g.studentCell(src, p); accepted {
+			return withSign(g.sample(src, g.cellOf(k)), coin), true
 		}
 	}
 }

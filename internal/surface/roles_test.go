@@ -11,7 +11,7 @@ import (
 // rows. private are those that do without being Builders. Every other exported type shows by its methods what it is.
 var (
 	public = strings.Fields("alp.Params alp.Plan alp.Prior alp.Structure arete.Arete arete.Lattice arete.Law arete.Params elliptical.Params elliptical.Shape " +
-		"elliptical.Vector hashing.Key hashing.MultiplyShift hashing.Polynomial hashing.Range hashing.Seed hashing.Sign hashing.Uniform jl.Noise jl.Norm jl.Params jl.Plan " +
+		"elliptical.Vector hashing.Key hashing.Polynomial hashing.Range hashing.Seed jl.Noise jl.Norm jl.Params jl.Plan " +
 		"jl.Transform kor.Cardinality kor.Params misragries.Candidate misragries.Combined misragries.Input misragries.Mechanism misragries.Params misragries.Plan " +
 		"misragries.Reading misragries.Way noise/approx.AdviceParams noise/approx.Noise noise/approx.Params noise.Bernoulli noise.CorrelatedGaussian " +
 		"noise.DiscreteGaussian noise.DiscreteLaplace noise.Gaussian noise.Geometric noise/budget.Guarantee noise.Laplace noise/budget.Ledger noise.Pareto noise/budget.Relation noise/budget.Releaser noise/budget.Unit " +
