@@ -77,7 +77,7 @@ func TestBestIntegerReachesTheFigures(t *testing.T) {
 		{2, 2, 1.22}, {2, 3, 1.09}, {2, 4, 1.035}, {2, 6, 1.012}, {3, 3, 1.122}, {3, 4, 1.048}, {5, 3, 1.18}, {5, 4, 1.08}, {5, 6, 1.02}, {5, 8, 1.02},
 		{10, 3, 1.24}, {10, 4, 1.262}, {10, 6, 1.022}, {10, 8, 1.01}, {100, 6, 1.20},
 	} {
-		l, err := BestInteger(c.epsilon, c.delta)
+		l, err := Params{Epsilon: c.epsilon, Sensitivity: float64(c.delta), Integers: true}.Lattice()
 		require.NoError(t, err)
 		loss, ok := l.Certify()
 		require.True(t, ok)

@@ -29,15 +29,12 @@ type Lattice struct {
 //	Arete       –     –     –     1.774 2.160 2.492 2.738 2.914 3.122 3.220 3.264 3.283 3.295
 //	Laplace     1.175 1.282 1.420 1.813 2.420 3.340 4.727 6.822 14.84 33.62 78.33 186.3 1101
 //
+// For integers, Params with Integers have a Lattice of less noise: for Δ = 1 discrete Laplace noise, the optimum of all noise; for a larger
+// Δ and ε the jump law, mostly without a core: 0 but for rare uniform jumps.
+//
 // The error wraps [ErrParams] unless epsilon is in [2⁻³⁰, 2¹⁰] and sensitivity, in the units of the data, in [2⁻²⁰⁰, 2²⁰⁰].
 func Best(epsilon, sensitivity float64) (*Lattice, error) {
 	return Params{Epsilon: epsilon, Sensitivity: sensitivity}.Lattice()
-}
-
-// BestInteger is [Best] for integer-valued queries of integer sensitivity: for Δ = 1 discrete Laplace noise, the optimum of all noise; for
-// a larger Δ and ε the jump law, mostly without a core: 0 but for rare uniform jumps.
-func BestInteger(epsilon float64, sensitivity int64) (*Lattice, error) {
-	return Params{Epsilon: epsilon, Sensitivity: float64(sensitivity), Integers: true}.Lattice()
 }
 
 // Law returns the family of the law.

@@ -362,7 +362,7 @@ func TestConcurrentReaders(t *testing.T) {
 }
 
 func TestSampleRounds(t *testing.T) {
-	l, err := BestInteger(3, 5)
+	l, err := Params{Epsilon: 3, Sensitivity: 5, Integers: true}.Lattice()
 	require.NoError(t, err)
 	var src noise.Source
 	for _, step := range []float64{0.25, 1, 4, 64} {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -77,6 +78,61 @@ func TestReleaseOnce(t *testing.T) {
 		require.NoError(t, err)
 		require.ErrorIs(t, fresh.Merge(o), ErrMismatch)
 	}
+}
+
+// Every use of a Builder while another one is at work panics.
+func TestConcurrentUsePanics(t *testing.T) {
+	const text = "concurrent use of a Builder"
+	b, other := builder(t, small), builder(t, small)
+	s, otherStream := streamBuilder(t, small), streamBuilder(t, small)
+	share, err := builder(t, small).Share(2)
+	require.NoError(t, err)
+	for name, use := range map[string]func(){
+		"Toggle": func() { b.Toggle(1) }, "ToggleWeighted": func() { b.ToggleWeighted(1, 0.5) }, "Add": func() { b.Add(1, 2) },
+		"Release": func() { b.Release() }, "Share": func() { b.Share(2) }, "Merge": func() { b.Merge(builder(t, small)) },
+		"merged": func() { other.Merge(b) }, "append": func() { b.AppendPrivateState(nil) }, "restore": func() { b.RestorePrivateState(nil) },
+		"stream Add": func() { s.Add(1) }, "stream AddWeighted": func() { s.AddWeighted(1, 0.5) }, "stream Release": func() { s.Release() },
+		"stream Merge": func() { s.Merge(streamBuilder(t, small)) }, "stream merged": func() { otherStream.Merge(s) },
+		"stream append": func() { s.AppendPrivateState(nil) }, "stream restore": func() { s.RestorePrivateState(nil) },
+		"Bytes": func() { share.Bytes() },
+	} {
+		for _, held := range []secret{b.secret, s.secret, share.secret} {
+			private.Enter(held)
+		}
+		require.Panics(t, use, name)
+		func() {
+			defer func() { require.Contains(t, recover(), text) }()
+			use()
+		}()
+		for _, held := range []secret{b.secret, s.secret, share.secret} {
+			private.Leave(held)
+		}
+	}
+	b.Toggle(1) // and works again
+	_, err = b.Release()
+	require.NoError(t, err)
+}
+
+// Every Builder tells what its release will promise, before and after.
+func TestBuildersTellTheirGuarantee(t *testing.T) {
+	for _, b := range []interface {
+		Guarantee() budget.Guarantee
+	}{builder(t, small), streamBuilder(t, small), builder(t, counting)} {
+		before := b.Guarantee()
+		require.Equal(t, budget.Key(budget.AddRemove), before.Unit())
+		var released interface{ Guarantee() budget.Guarantee }
+		var err error
+		switch b := b.(type) {
+		case *Builder:
+			released, err = b.Release()
+		case *StreamBuilder:
+			released, err = b.Release()
+		}
+		require.NoError(t, err)
+		require.True(t, released.Guarantee().Equal(before))
+		require.True(t, b.Guarantee().Equal(before))
+	}
+	require.False(t, new(Builder).Guarantee().Promises() || new(StreamBuilder).Guarantee().Promises() || new(Share).Guarantee().Promises())
 }
 
 func TestZeroValues(t *testing.T) {

@@ -80,7 +80,7 @@ func TestDistinctKeys(t *testing.T) {
 		if first == nil {
 			first = s
 		}
-		if s.Params() != p || s.FlipProb() != first.FlipProb() || s.Guarantee() != p.Guarantee() || s.Releases() != 1 || len(encoded) != p.Size() {
+		if s.Params() != p || s.FlipProb() != first.FlipProb() || !s.Guarantee().Equal(p.Guarantee()) || s.Releases() != 1 || len(encoded) != p.Size() {
 			t.Errorf("%d shards: %v; one shard: %v", shards, s, first)
 		}
 	}
