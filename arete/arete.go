@@ -4,18 +4,20 @@ import (
 	"math"
 )
 
-// Arete is the Arete distribution of Pagh and Stausholm: the law of X₁ − X₂ + Y, X₁ and X₂ gamma distributed of shape α and scale θ, Y
-// Laplace of scale λ, all independent. It is continuous, symmetric, unimodal (the thesis, Lemma 5.1) and infinitely divisible. [Calibrate]
-// finds parameters that make a real-valued release ε-differentially private. [New] adds noise on a lattice instead, where shares can be
-// drawn exactly and less noise will do.
+// Arete is the Arete distribution of Pagh and Stausholm: the law of X₁ − X₂ + Y, X₁ and X₂ gamma
+// distributed of shape α and scale θ, Y Laplace of scale λ, all independent. It is continuous,
+// symmetric, unimodal (the thesis, Lemma 5.1) and infinitely divisible. [Calibrate] finds
+// parameters that make a real-valued release ε-differentially private. [New] adds noise on a
+// lattice instead, where shares can be drawn exactly and less noise will do.
 //
-// The methods are accurate to a relative 1e-12, in the upper tail of Survival and the lower tail of CDF too, for every α: see contour.go.
-// They take and return public numbers, and return NaN for a NaN and on the zero Arete.
+// The methods are accurate to a relative 1e-12, in the upper tail of Survival and the lower tail of
+// CDF too, for every α: see contour.go. They take and return public numbers, and return NaN for a
+// NaN and on the zero Arete.
 type Arete struct{ alpha, theta, lambda float64 }
 
-// NewArete returns the distribution of shape alpha, without unit, and scales theta and lambda, in the units of the data. It promises no
-// privacy: [Calibrate] does. The error wraps [ErrParams] unless alpha is in [2⁻¹⁰⁰, 1], the scales in [2⁻⁴⁰⁰, 2⁴⁰⁰], and their quotient in
-// [2⁻¹⁰⁰, 2¹⁰⁰].
+// NewArete returns the distribution of shape alpha, without unit, and scales theta and lambda, in
+// the units of the data. It promises no privacy: [Calibrate] does. The error wraps [ErrParams]
+// unless alpha is in [2⁻¹⁰⁰, 1], the scales in [2⁻⁴⁰⁰, 2⁴⁰⁰], and their quotient in [2⁻¹⁰⁰, 2¹⁰⁰].
 func NewArete(alpha, theta, lambda float64) (Arete, error) {
 	scale := func(x float64) bool { return x >= 0x1p-400 && x <= 0x1p400 }
 	switch {
@@ -100,7 +102,8 @@ func (d Arete) LogSurvival(x float64) float64 {
 	return math.Log(newContour(d, x, 1).scaled(x, 0.5)) - x/d.largest()
 }
 
-// Quantile returns the x with CDF(x) = p, to the accuracy of CDF: −Inf at 0, +Inf at 1, NaN outside [0, 1].
+// Quantile returns the x with CDF(x) = p, to the accuracy of CDF: −Inf at 0, +Inf at 1, NaN outside
+// [0, 1].
 func (d Arete) Quantile(p float64) float64 {
 	switch {
 	case !d.valid() || !(p >= 0 && p <= 1):
@@ -113,8 +116,9 @@ func (d Arete) Quantile(p float64) float64 {
 	return d.upperQuantile(1 - p)
 }
 
-// upperQuantile returns the x ≥ 0 with Survival(x) = q, q in (0, ½], by Newton's method for ln Survival within a bracket. ln Survival is
-// concave or nearly so and never steep, so few steps are needed; a step that leaves the bracket is replaced by its middle.
+// upperQuantile returns the x ≥ 0 with Survival(x) = q, q in (0, ½], by Newton's method for ln
+// Survival within a bracket. ln Survival is concave or nearly so and never steep, so few steps are
+// needed; a step that leaves the bracket is replaced by its middle.
 func (d Arete) upperQuantile(q float64) float64 {
 	fraction, exp := math.Frexp(q) // math.Log is wrong for denormal numbers on some processors
 	goal := math.Log(fraction) + float64(exp)*math.Ln2

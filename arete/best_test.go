@@ -12,8 +12,8 @@ import (
 // staircase is the least E|X| of all ε-DP noise, at Δ = 1.
 func staircase(epsilon float64) float64 { return 1 / (2 * math.Sinh(epsilon/2)) }
 
-// discreteStaircase is the least E|X| of all ε-DP noise on the integers (Geng and Viswanath, 2014): masses 1 for k < r, e^{−ε} for r ≤ k < Δ, and e^{−ε} of
-// that for each further Δ, for the best r.
+// discreteStaircase is the least E|X| of all ε-DP noise on the integers (Geng and Viswanath, 2014):
+// masses 1 for k < r, e^{−ε} for r ≤ k < Δ, and e^{−ε} of that for each further Δ, for the best r.
 func discreteStaircase(epsilon float64, delta int) float64 {
 	least := math.Inf(1)
 	for r := 1; r <= delta; r++ {

@@ -8,15 +8,17 @@ import (
 )
 
 const (
-	// leastArete is the ε from which Arete noise is smaller than Laplace noise of scale Δ/ε. A search over all three parameters finds the
-	// crossing at ε ≈ 3.5.
+	// leastArete is the ε from which Arete noise is smaller than Laplace noise of scale Δ/ε. A
+	// search over all three parameters finds the crossing at ε ≈ 3.5.
 	leastArete = 3.6
-	// mostArete is the ε at which the parameters stay for all larger ones: the noise is 5e-14·Δ there.
+	// mostArete is the ε at which the parameters stay for all larger ones: the noise is 5e-14·Δ
+	// there.
 	mostArete = 64
 )
 
-// shapes holds, for some ε and Δ = 1, parameters near the least E|Z|, found by a compass search over α and θ. They are no more than a
-// start: E|Z| is flat around its minimum, so what lies between is interpolated, and Calibrate scales θ and λ until the certificate holds.
+// shapes holds, for some ε and Δ = 1, parameters near the least E|Z|, found by a compass search
+// over α and θ. They are no more than a start: E|Z| is flat around its minimum, so what lies
+// between is interpolated, and Calibrate scales θ and λ until the certificate holds.
 var shapes = []struct{ epsilon, alpha, theta, lambda float64 }{
 	{3.6, 0.60458, 0.3565, 0.072263},
 	{3.8, 0.47202, 0.3798, 0.084585},
@@ -39,8 +41,9 @@ var shapes = []struct{ epsilon, alpha, theta, lambda float64 }{
 	{28, 6.8514e-07, 1.0, 1.3705e-06},
 }
 
-// shape returns the parameters for ε and Δ = 1 to start from. For large ε, α = λ/2 = e^{(1−ε)/2}/2 and θ = 1: with f(0) ≈ 1/(2λ), f(1) ≈
-// α·e^{−1/θ} and E|Z| ≈ λ + 2αθ these minimise E|Z|, and the rows of the table approach them.
+// shape returns the parameters for ε and Δ = 1 to start from. For large ε, α = λ/2 = e^{(1−ε)/2}/2
+// and θ = 1: with f(0) ≈ 1/(2λ), f(1) ≈ α·e^{−1/θ} and E|Z| ≈ λ + 2αθ these minimise E|Z|, and the
+// rows of the table approach them.
 func shape(epsilon float64) Arete {
 	last := shapes[len(shapes)-1]
 	if epsilon >= last.epsilon {
@@ -54,17 +57,17 @@ func shape(epsilon float64) Arete {
 	return Arete{between(a.alpha, b.alpha), between(a.theta, b.theta), between(a.lambda, b.lambda)}
 }
 
-// Calibrate returns Arete noise that makes a real-valued release of sensitivity Δ ε-differentially private, with E|Z| within a few 1e-4 of
-// the least that any parameters have. That it is private is proved for the parameters as returned: see certificate.go. It takes some
-// milliseconds.
+// Calibrate returns Arete noise that makes a real-valued release of sensitivity Δ ε-differentially
+// private, with E|Z| within a few 1e-4 of the least that any parameters have. That it is private is
+// proved for the parameters as returned: see certificate.go. It takes some milliseconds.
 //
-// epsilon is without unit, sensitivity in the units of the data. The error wraps [ErrParams] unless sensitivity is in [2⁻²⁰⁰, 2²⁰⁰] and
-// epsilon in [3.6, 1024]: below, Laplace noise of scale Δ/ε is smaller (the two meet at ε ≈ 3.5). Above ε = 64 the noise is that of 64,
-// 5e-14·Δ.
+// epsilon is without unit, sensitivity in the units of the data. The error wraps [ErrParams] unless
+// sensitivity is in [2⁻²⁰⁰, 2²⁰⁰] and epsilon in [3.6, 1024]: below, Laplace noise of scale Δ/ε is
+// smaller (the two meet at ε ≈ 3.5). Above ε = 64 the noise is that of 64, 5e-14·Δ.
 //
-// E|Z| is about 3.3·Δ·e^{−ε/2} for large ε, 3.3 times the staircase optimum; [Best] has 1.15 times. The parameters of the thesis, α =
-// e^{−ε/4}, θ = 4Δ/ε, λ = Δ·e^{−ε/4} for ε ≥ 20 (with the Δ that Lemma 5.2 leaves out in λ: the mechanism is scale-free), have 61 times as
-// much noise at ε = 20.
+// E|Z| is about 3.3·Δ·e^{−ε/2} for large ε, 3.3 times the staircase optimum; [Best] has 1.15 times.
+// The parameters of the thesis, α = e^{−ε/4}, θ = 4Δ/ε, λ = Δ·e^{−ε/4} for ε ≥ 20 (with the Δ that
+// Lemma 5.2 leaves out in λ: the mechanism is scale-free), have 61 times as much noise at ε = 20.
 func Calibrate(epsilon, sensitivity float64) (Arete, error) {
 	if !(epsilon >= leastArete && epsilon <= limits.MaxEpsilon) {
 		return Arete{}, bad("epsilon", epsilon, "a number in [3.6, 1024]; below, Laplace noise of scale Δ/ε is smaller than Arete noise")
@@ -82,8 +85,8 @@ func Calibrate(epsilon, sensitivity float64) (Arete, error) {
 	return Arete{law.alpha, math.Ldexp(law.theta, exponent), math.Ldexp(law.lambda, exponent)}, nil
 }
 
-// fitArete scales the shape for ε until the certificate holds with next to nothing to spare. A larger scale is a smaller sensitivity: the
-// loss falls.
+// fitArete scales the shape for ε until the certificate holds with next to nothing to spare. A
+// larger scale is a smaller sensitivity: the loss falls.
 func fitArete(epsilon, sensitivity float64) (law Arete, ok bool) {
 	const goal, rounds = 1e-5, 24
 	start := shape(epsilon)

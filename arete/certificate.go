@@ -2,7 +2,8 @@ package arete
 
 import "math"
 
-// This file decides whether Arete noise is ε-DP for shifts of up to Δ: f(t) ≤ e^ε·f(t+a) for all real t and |a| ≤ Δ.
+// This file decides whether Arete noise is ε-DP for shifts of up to Δ: f(t) ≤ e^ε·f(t+a) for all
+// real t and |a| ≤ Δ.
 //
 // Theorem. With α ≤ 1,
 //
@@ -10,17 +11,19 @@ import "math"
 //	(ii)  for x ≤ t ≤ y the loss at t is at most ln f(x)/f(y+Δ);
 //	(iii) for t ≥ y ≥ x > 0, f(t)/f(t+Δ) ≤ ρ(x) + e^{−(y−x)/λ}·f(x)/f(y+Δ), ρ(x) = e^{Δ/θ}·(1 + Δ/x)^{1−α}.
 //
-// Proof. (i) The thesis, Lemma 5.1, and its remark after (5.3). (ii) f decreases on t ≥ 0.
-// (iii) Let γ be the gamma density, d that of the difference of two gamma variables, L the Laplace density, f = d*L. γ(u)/γ(u+Δ) = ρ(u)
-// decreases in u, so d(u) = ∫ γ(y)·γ(y+u) dy ≤ ρ(x)·d(u+Δ) for u ≥ x, and the part of f(t) = ∫ d(u)·L(t−u) du with u ≥ x is at most
-// ρ(x)·f(t+Δ). In the part with u < x, L(t−u) = e^{−(t−x)/λ}·L(x−u): it is at most e^{−(t−x)/λ}·f(x). And L, so f, falls by no factor below
-// e^{−(t−y)/λ} from y+Δ to t+Δ. ∎
+// Proof. (i) The thesis, Lemma 5.1, and its remark after (5.3). (ii) f decreases on t ≥ 0. (iii)
+// Let γ be the gamma density, d that of the difference of two gamma variables, L the Laplace
+// density, f = d*L. γ(u)/γ(u+Δ) = ρ(u) decreases in u, so d(u) = ∫ γ(y)·γ(y+u) dy ≤ ρ(x)·d(u+Δ) for
+// u ≥ x, and the part of f(t) = ∫ d(u)·L(t−u) du with u ≥ x is at most ρ(x)·f(t+Δ). In the part
+// with u < x, L(t−u) = e^{−(t−x)/λ}·L(x−u): it is at most e^{−(t−x)/λ}·f(x). And L, so f, falls by
+// no factor below e^{−(t−y)/λ} from y+Δ to t+Δ. ∎
 //
-// So a finite cover of [0, y] by intervals proves the claim for all t: no derivative and no limit is needed. At t = 0 the loss rises (f′(0)
-// = 0 > f′(Δ)), and its supremum is at a small t > 0; the intervals are halved where they are too coarse, so they find it.
+// So a finite cover of [0, y] by intervals proves the claim for all t: no derivative and no limit
+// is needed. At t = 0 the loss rises (f′(0) = 0 > f′(Δ)), and its supremum is at a small t > 0; the
+// intervals are halved where they are too coarse, so they find it.
 
-// coverSlack is what each loss is increased by: the density is accurate to a relative 1e-11, which the tests show by comparison with closed
-// forms and with another method of integration.
+// coverSlack is what each loss is increased by: the density is accurate to a relative 1e-11, which
+// the tests show by comparison with closed forms and with another method of integration.
 const coverSlack = 1e-10
 
 // scan evaluates the logarithm of the density for a certificate.
@@ -54,7 +57,8 @@ func (s *scan) at(t float64) pair {
 
 func (p pair) loss() float64 { return p.here - p.there }
 
-// covers reports whether the loss is at most the limit between two points, by (ii), halving the interval as often as it takes.
+// covers reports whether the loss is at most the limit between two points, by (ii), halving the
+// interval as often as it takes.
 func (s *scan) covers(x, y pair) bool {
 	switch {
 	case x.here-y.there <= s.limit:
@@ -74,8 +78,8 @@ func (s *scan) far(y pair, epsilon float64) bool {
 	return math.Log(ratio+rest) <= epsilon-coverSlack
 }
 
-// certify reports whether the noise is proved to be epsilon-DP for shifts of up to sensitivity. It returns the largest loss that it met,
-// which is a lower bound on the supremum.
+// certify reports whether the noise is proved to be epsilon-DP for shifts of up to sensitivity. It
+// returns the largest loss that it met, which is a lower bound on the supremum.
 func (d Arete) certify(epsilon, sensitivity float64) (worst float64, ok bool) {
 	if !(d.alpha <= 1) {
 		return math.Inf(1), false

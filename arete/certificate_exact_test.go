@@ -15,7 +15,8 @@ var long = flag.Bool("long", false, "certificates in 200 digits for finer lattic
 // digits200 is the precision of the numbers below; 700 bits.
 func digits200(x float64) *big.Float { return new(big.Float).SetPrec(700).SetFloat64(x) }
 
-// bigJumpMasses are the masses 0 … n−1 of the upward jumps but for a constant factor, e^{(V+c)/2}, by the plain recursion in 200 digits, from the numbers that the sampler uses.
+// bigJumpMasses are the masses 0 … n−1 of the upward jumps but for a constant factor, e^{(V+c)/2},
+// by the plain recursion in 200 digits, from the numbers that the sampler uses.
 func (j jump) bigJumpMasses(n int) []*big.Float {
 	unit := digits200(0x1p-64)
 	beyond := new(big.Float).Mul(new(big.Float).SetPrec(700).SetUint64(j.beyond), unit)
@@ -83,7 +84,8 @@ func (d discrete) bigMasses(n int) []*big.Float {
 	return g
 }
 
-// worstLoss is the largest ln f(t)/f(t+h), t < reach: f in 200 digits from the masses of the upward jumps.
+// worstLoss is the largest ln f(t)/f(t+h), t < reach: f in 200 digits from the masses of the upward
+// jumps.
 func worstLoss(g []*big.Float, h, reach int) float64 {
 	f := make([]*big.Float, reach+h+1)
 	for k := range f {
@@ -101,9 +103,9 @@ func worstLoss(g []*big.Float, h, reach int) float64 {
 	return worst
 }
 
-// The certificates with another arithmetic: no floating-point recursion, no windows, no bounds on errors, but 200 digits. They find at most ε, and what
-// the certificate says but for its slack. With -long also on finer lattices:
-// go test ./arete -run ManyDigits -long.
+// The certificates with another arithmetic: no floating-point recursion, no windows, no bounds on
+// errors, but 200 digits. They find at most ε, and what the certificate says but for its slack.
+// With -long also on finer lattices: go test ./arete -run ManyDigits -long.
 func TestCertificatesInManyDigits(t *testing.T) {
 	cases := []Params{
 		{Epsilon: 2.5, Law: Jump}, {Epsilon: 3.3, Law: Jump}, {Epsilon: 4, Law: Jump, Integers: true, Sensitivity: 5}, {Epsilon: 8, Law: Jump, Integers: true, Sensitivity: 3},
@@ -136,7 +138,8 @@ func TestCertificatesInManyDigits(t *testing.T) {
 	}
 }
 
-// From maxHead masses on a certificate takes bounds for the rest of its sums. They hold, and a loss is raised by little: against all terms.
+// From maxHead masses on a certificate takes bounds for the rest of its sums. They hold, and a loss
+// is raised by little: against all terms.
 func TestHeadsOfSums(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 15, Law: Jump}, {Epsilon: 13, Law: Jump}, {Epsilon: 13, Law: DiscreteArete}} {
 		l, err := p.Lattice()

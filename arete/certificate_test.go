@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two hundred random (ε, Δ): no shift of any point loses more than ε, by a scan that knows nothing of the certificate, and two percent less noise is rejected.
+// Two hundred random (ε, Δ): no shift of any point loses more than ε, by a scan that knows nothing
+// of the certificate, and two percent less noise is rejected.
 func TestAreteCertificates(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	n := 200
@@ -47,7 +48,8 @@ func TestAreteCertificates(t *testing.T) {
 	}
 }
 
-// The largest loss is at a small t > 0: where only t = 0 and the tail are checked, a law passes that is not private.
+// The largest loss is at a small t > 0: where only t = 0 and the tail are checked, a law passes
+// that is not private.
 func TestSupremumIsNotAtZero(t *testing.T) {
 	d := Arete{0.187, 0.462, 0.0735}
 	atZero := d.LogProb(0) - d.LogProb(1)
@@ -60,7 +62,8 @@ func TestSupremumIsNotAtZero(t *testing.T) {
 	require.True(t, ok)
 }
 
-// The parameters that the authors found numerically are private, those of the thesis too, and both have more noise.
+// The parameters that the authors found numerically are private, those of the thesis too, and both
+// have more noise.
 func TestPublishedParameters(t *testing.T) {
 	for _, c := range []struct{ epsilon, alpha, theta, lambda float64 }{{6, 0.0756, 0.630, 0.0545}, {7, 0.0344, 0.775, 0.0392}} {
 		d := Arete{c.alpha, c.theta, c.lambda}
@@ -147,7 +150,8 @@ func TestMassesAgainstThePlainRecursion(t *testing.T) {
 	}
 }
 
-// scanLattice returns the largest loss over all shifts of up to H and all points up to reach, from the masses alone.
+// scanLattice returns the largest loss over all shifts of up to H and all points up to reach, from
+// the masses alone.
 func scanLattice(s spec, reach int) float64 {
 	o := s.oneSided(int(s.reach(60)) + reach)
 	f := make([]float64, reach+int(s.size)+1)
@@ -163,7 +167,8 @@ func scanLattice(s spec, reach int) float64 {
 	return worst
 }
 
-// Two hundred random laws on lattices: the scan over all points and all shifts finds at most ε, and two percent less noise is rejected.
+// Two hundred random laws on lattices: the scan over all points and all shifts finds at most ε, and
+// two percent less noise is rejected.
 func TestLatticeCertificates(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	n := 200
@@ -197,7 +202,8 @@ func TestLatticeCertificates(t *testing.T) {
 	}
 }
 
-// A law whose tail falls faster than e^{−ε} for each H is rejected, however good it looks near 0; so is one whose Lévy masses rise.
+// A law whose tail falls faster than e^{−ε} for each H is rejected, however good it looks near 0;
+// so is one whose Lévy masses rise.
 func TestCertificateRejectsBadTails(t *testing.T) {
 	s, err := calibrateJump(4, 0, coreVariance)
 	require.NoError(t, err)

@@ -5,19 +5,23 @@ import (
 	"math/cmplx"
 )
 
-// The density, the tail and E|Z| of the Arete law are integrals of its characteristic function φ(s) = (1−θ²s²)^{−α}/(1−λ²s²), s = iu:
+// The density, the tail and E|Z| of the Arete law are integrals of its characteristic function φ(s)
+// = (1−θ²s²)^{−α}/(1−λ²s²), s = iu:
 //
 //	f(t) = (1/2πi)·∫ e^{−st}·φ(s) ds    Pr[Z > t] = (1/2πi)·∫ e^{−st}·φ(s)/s ds    E|Z| = (2/2πi)·∫ φ(s)/s² ds,
 //
-// along any path from −i∞ to +i∞ that leaves 0 on its left and the singularities at 1/θ and 1/λ on its right. With M = max(θ, λ) the path
-// is s = sin(z)/M, z = π/2 − δ + iu, a branch of a hyperbola around the singularities: all of these have Re z = π/2 (sin z = 1 there at the
-// nearer one, and sin z = cosh y > 1 at z = π/2 ± iy), and the integrand is analytic between Re z = 0 and π/2. So the trapezoidal rule in u
-// converges like e^{−2πδ/h} for a step h, and the integrand falls like e^{−u} at t = 0 and doubly exponentially for t > 0. δ is π/4 for
-// small t and 1.5/√(t/M) for large t, where the path must stay close to the saddle point: then no term is much larger than the sum, and the
-// result is accurate relative to itself, however small it is.
+// along any path from −i∞ to +i∞ that leaves 0 on its left and the singularities at 1/θ and 1/λ on
+// its right. With M = max(θ, λ) the path is s = sin(z)/M, z = π/2 − δ + iu, a branch of a hyperbola
+// around the singularities: all of these have Re z = π/2 (sin z = 1 there at the nearer one, and
+// sin z = cosh y > 1 at z = π/2 ± iy), and the integrand is analytic between Re z = 0 and π/2. So
+// the trapezoidal rule in u converges like e^{−2πδ/h} for a step h, and the integrand falls like
+// e^{−u} at t = 0 and doubly exponentially for t > 0. δ is π/4 for small t and 1.5/√(t/M) for large
+// t, where the path must stay close to the saddle point: then no term is much larger than the sum,
+// and the result is accurate relative to itself, however small it is.
 //
-// For small α most of φ is the Laplace part 1/(1−λ²s²), the integrals of which are known. Only φ minus this part, in proportion to α, is
-// summed: so a tail that is in proportion to α as well keeps its digits.
+// For small α most of φ is the Laplace part 1/(1−λ²s²), the integrals of which are known. Only φ
+// minus this part, in proportion to α, is summed: so a tail that is in proportion to α as well
+// keeps its digits.
 type contour struct {
 	law          Arete
 	largest      float64      // M
@@ -32,7 +36,8 @@ const digitsNats = 38
 // wideEnough is the largest t/M for which the path of δ = π/4 serves.
 const wideEnough = 3.6
 
-// newContour prepares the path for arguments near t ≥ 0, or all t ≤ 3.6·M together if t is one of them, and the integrand φ/s^power.
+// newContour prepares the path for arguments near t ≥ 0, or all t ≤ 3.6·M together if t is one of
+// them, and the integrand φ/s^power.
 func newContour(law Arete, t float64, power int) *contour {
 	c := &contour{law: law, largest: max(law.theta, law.lambda), laplaceApart: law.alpha < 0.25}
 	delta := math.Pi / 4
@@ -63,7 +68,8 @@ func newContour(law Arete, t float64, power int) *contour {
 	}
 }
 
-// transform returns φ(s), or φ(s) minus the Laplace part, for M·s = sine and the cosine that goes with it: 1 − M²s² = cosine².
+// transform returns φ(s), or φ(s) minus the Laplace part, for M·s = sine and the cosine that goes
+// with it: 1 − M²s² = cosine².
 func (c *contour) transform(sine, cosine complex128) complex128 {
 	other := complex(min(c.law.theta, c.law.lambda)/c.largest, 0) * sine
 	far := (1 - other) * (1 + other)
@@ -100,7 +106,8 @@ func (c *contour) sum(t float64) float64 {
 	return total
 }
 
-// scaled returns e^{t/M}·(the integral at t), where laplace is the integral of the Laplace part at 0.
+// scaled returns e^{t/M}·(the integral at t), where laplace is the integral of the Laplace part at
+// 0.
 func (c *contour) scaled(t, laplace float64) float64 {
 	total := c.sum(t)
 	if c.laplaceApart {

@@ -8,12 +8,14 @@ import (
 	"gonum.org/v1/gonum/integrate/quad"
 )
 
-// shapesToTest are parameters of all sorts: calibrated ones, tiny and large shapes, either scale the larger.
+// shapesToTest are parameters of all sorts: calibrated ones, tiny and large shapes, either scale
+// the larger.
 var shapesToTest = []Arete{
 	{0.0198, 0.803, 0.0257}, {0.187, 0.462, 0.0735}, {0.26, 0.5, 0.07}, {3.7e-5, 1, 7.5e-5}, {1e-9, 0.8, 0.026}, {0x1p-100, 1, 0.3}, {0.5, 0.3, 0.6}, {0.24, 2, 2.5}, {1, 1, 0.5},
 }
 
-// At α = 1 the law is the sum of two Laplace variables, with a closed form. The path is the same code for every α.
+// At α = 1 the law is the sum of two Laplace variables, with a closed form. The path is the same
+// code for every α.
 func TestClosedForm(t *testing.T) {
 	for _, d := range []Arete{{1, 1, 0.5}, {1, 0.001, 1}, {1, 1, 1e-6}, {1, 3e5, 7e5}} {
 		a, b := max(d.theta, d.lambda), min(d.theta, d.lambda)
@@ -29,8 +31,9 @@ func TestClosedForm(t *testing.T) {
 	}
 }
 
-// upwardDensity is the density of one gamma and one exponential variable together, by the series of Kummer's function, all terms positive:
-// x^α·e^{−x/λ}/(λ·Γ(α+1)·θ^α)·Σ α/(α+n)·(κx)^n/n! with κ = 1/λ − 1/θ ≥ 0.
+// upwardDensity is the density of one gamma and one exponential variable together, by the series of
+// Kummer's function, all terms positive: x^α·e^{−x/λ}/(λ·Γ(α+1)·θ^α)·Σ α/(α+n)·(κx)^n/n! with κ =
+// 1/λ − 1/θ ≥ 0.
 func (d Arete) upwardDensity(x float64) float64 {
 	gamma, _ := math.Lgamma(d.alpha + 1)
 	kappa := 1/d.lambda - 1/d.theta
@@ -45,7 +48,8 @@ func (d Arete) upwardDensity(x float64) float64 {
 	return math.Exp(d.alpha*math.Log(x/d.theta)-x/d.lambda-gamma) / d.lambda * sum
 }
 
-// A second route to the density and the tail: the difference of two positive variables, by quadrature in ln y, all terms positive.
+// A second route to the density and the tail: the difference of two positive variables, by
+// quadrature in ln y, all terms positive.
 func TestDensityBySecondRoute(t *testing.T) {
 	for _, d := range []Arete{{0.0198, 0.803, 0.0257}, {0.187, 0.462, 0.0735}, {0.6, 0.35, 0.072}, {3.7e-4, 1, 0.03}} {
 		for i, x := range []float64{0, 0.3, 4, 0.001, 0.02, 1, 2} {
@@ -107,7 +111,8 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// Far out f ∝ t^{α−1}·e^{−t/θ} for λ < θ: the tail keeps its digits where it is smaller than any float64, for tiny shapes too.
+// Far out f ∝ t^{α−1}·e^{−t/θ} for λ < θ: the tail keeps its digits where it is smaller than any
+// float64, for tiny shapes too.
 func TestFarTails(t *testing.T) {
 	for _, d := range []Arete{{0.0198, 0.803, 0.0257}, {1e-9, 0.8, 0.026}, {0x1p-100, 1, 0.3}, {0.9, 2, 1}} {
 		for _, x := range []float64{600, 700, 1e4, 1e6, 1e9} {

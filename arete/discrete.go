@@ -6,9 +6,10 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// discrete is the discrete Arete law for a sensitivity of steps H: the difference of two negative binomial variables of shape α and scale s
-// (masses ∝ p^k·Γ(α+k)/k!, p = e^{−1/s}), and discrete Laplace of scale r besides. It is [Arete] with its gamma laws replaced by their
-// lattice version, s = θH and r = λH.
+// discrete is the discrete Arete law for a sensitivity of steps H: the difference of two negative
+// binomial variables of shape α and scale s (masses ∝ p^k·Γ(α+k)/k!, p = e^{−1/s}), and discrete
+// Laplace of scale r besides. It is [Arete] with its gamma laws replaced by their lattice version,
+// s = θH and r = λH.
 type discrete struct {
 	steps int64
 	shape float64 // α ≤ 1
@@ -16,22 +17,25 @@ type discrete struct {
 	core  float64 // r < s
 }
 
-// The certificate. Let d be the masses of the difference, L those of the discrete Laplace part, f = d*L.
+// The certificate. Let d be the masses of the difference, L those of the discrete Laplace part, f =
+// d*L.
 //
 // Theorem. With α ≤ 1,
 //
 //	(i)  f is symmetric and unimodal: the largest loss over shifts of up to H is the supremum of ln f(t)/f(t+H) over t ≥ 0;
 //	(ii) for every x ≥ 0 and t ≥ x, f(t)/f(t+H) ≤ ρ(x) + f(x)/f(x+H), ρ(x) = e^{H/s}·Π_{i<H} (x+1+i)/(x+α+i).
 //
-// Proof. (i) The masses n(y) of the negative binomial law do not increase as α ≤ 1, so d(k) = Σ n(y)·n(y+k) does not for k ≥ 0. Two
-// symmetric unimodal laws are mixtures of uniform ones on {−m, …, m}, and so their sum is symmetric and unimodal.
-// (ii) n(y)/n(y+H) = ρ(y), which decreases; hence d(y) ≤ ρ(x)·d(y+H) for y ≥ x. The part of f(t) with d at y ≥ x is therefore at most
-// ρ(x)·f(t+H). In the other, all L(t−y) = e^{−(t−x)/r}·L(x−y), so it is at most e^{−(t−x)/r}·f(x). And L(k+1) ≥ e^{−1/r}·L(k) for all k, so
-// f(t+H) ≥ e^{−(t−x)/r}·f(x+H). ∎
+// Proof. (i) The masses n(y) of the negative binomial law do not increase as α ≤ 1, so d(k) = Σ
+// n(y)·n(y+k) does not for k ≥ 0. Two symmetric unimodal laws are mixtures of uniform ones on {−m,
+// …, m}, and so their sum is symmetric and unimodal. (ii) n(y)/n(y+H) = ρ(y), which decreases;
+// hence d(y) ≤ ρ(x)·d(y+H) for y ≥ x. The part of f(t) with d at y ≥ x is therefore at most
+// ρ(x)·f(t+H). In the other, all L(t−y) = e^{−(t−x)/r}·L(x−y), so it is at most e^{−(t−x)/r}·f(x).
+// And L(k+1) ≥ e^{−1/r}·L(k) for all k, so f(t+H) ≥ e^{−(t−x)/r}·f(x+H). ∎
 //
 // The scan therefore ends at the first x with ρ(x) + f(x)/f(x+H) ≤ e^ε, a few core scales from 0.
 
-// loss returns an upper bound on the loss that is proved to hold if it is at most epsilon, or +Inf. The bound is the largest loss of the scan.
+// loss returns an upper bound on the loss that is proved to hold if it is at most epsilon, or +Inf.
+// The bound is the largest loss of the scan.
 func (d discrete) loss(epsilon float64) float64 {
 	o := d.oneSided(d.reach())
 	worst, h, rest := math.Inf(-1), int(d.steps), o.rest()
@@ -45,15 +49,17 @@ func (d discrete) loss(epsilon float64) float64 {
 	return math.Inf(1)
 }
 
-// farRatio returns at least ρ(x). As (1 + (1−α)/(x+α+i)) ≤ exp((1−α)/(x+α+i)), the product is at most that of its first factor and of
-// ((x+α+H−1)/(x+α))^{1−α}, by comparison of the sum with an integral. For α = 0, x = 0 it is infinite, and so it should be.
+// farRatio returns at least ρ(x). As (1 + (1−α)/(x+α+i)) ≤ exp((1−α)/(x+α+i)), the product is at
+// most that of its first factor and of ((x+α+H−1)/(x+α))^{1−α}, by comparison of the sum with an
+// integral. For α = 0, x = 0 it is infinite, and so it should be.
 func (d discrete) farRatio(x int) float64 {
 	from := float64(x) + d.shape
 	log := float64(d.steps)/d.tail + (1-d.shape)/from + (1-d.shape)*math.Log1p(float64(d.steps-1)/from)
 	return math.Exp(log) * (1 + slackLoss)
 }
 
-// oneSided returns the masses 0..n−1 of the upward jumps: negative binomial of shape α, and geometric of scale r besides.
+// oneSided returns the masses 0..n−1 of the upward jumps: negative binomial of shape α, and
+// geometric of scale r besides.
 func (d discrete) oneSided(n int) *oneSided {
 	g := negativeBinomial(d.shape, d.tail, n)
 	decay, stop := math.Exp(-1/d.core), -math.Expm1(-1/d.core)
@@ -70,7 +76,8 @@ func (d discrete) exponent(x float64) float64 {
 	return geometricExponent(d.shape, d.tail, x) + geometricExponent(1, d.core, x)
 }
 
-// geometricExponent returns ln E e^{xK} for a negative binomial K of the shape and p = e^{−1/scale}.
+// geometricExponent returns ln E e^{xK} for a negative binomial K of the shape and p =
+// e^{−1/scale}.
 func geometricExponent(shape, scale, x float64) float64 {
 	return shape * math.Log(math.Expm1(-1/scale)/math.Expm1(x-1/scale))
 }
@@ -85,7 +92,8 @@ func (d discrete) variance() float64 {
 	return differenceVariance(d.shape, d.tail) + differenceVariance(1, d.core)
 }
 
-// differenceVariance returns that of the difference of two negative binomial variables of the shape and p = e^{−1/scale}.
+// differenceVariance returns that of the difference of two negative binomial variables of the shape
+// and p = e^{−1/scale}.
 func differenceVariance(shape, scale float64) float64 {
 	sinh := math.Sinh(1 / (2 * scale))
 	return shape / (2 * sinh * sinh)
@@ -114,7 +122,8 @@ type whole struct {
 
 func (w whole) draw(src *noise.Source) int64 { return w.law.SampleInt(src) }
 
-// laplaceSampler draws discrete Laplace noise of the scale, or one of n shares of it: a difference of negative binomials of shape 1/n.
+// laplaceSampler draws discrete Laplace noise of the scale, or one of n shares of it: a difference
+// of negative binomials of shape 1/n.
 func laplaceSampler(scale float64, parts uint64) (sampler, error) {
 	if parts > 1 {
 		return newDifference(1, scale, parts)

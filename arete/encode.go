@@ -29,9 +29,10 @@ import (
 //	4      number of parties that make the calibrated law
 //	8      the value, in steps, two's complement
 //
-// No other bytes decode to the same Value. A decoder takes the word of the encoder that the noise is there. It checks that the numbers are
-// such as all methods work with, and that the law can keep the promise: fully where that is quick, for DiscreteLaplace and Gaussian, else
-// the far tail; it does not calibrate again.
+// No other bytes decode to the same Value. A decoder takes the word of the encoder that the noise
+// is there. It checks that the numbers are such as all methods work with, and that the law can keep
+// the promise: fully where that is quick, for DiscreteLaplace and Gaussian, else the far tail; it
+// does not calibrate again.
 const version = 1
 
 // encoded is a Value as its encoding has it.
@@ -56,8 +57,8 @@ func (e *encoded) fields() []wire.Field {
 	return append(fields, wire.Int(&e.parties, maxParties), wire.Int(&e.need, maxParties), wire.Uint(&e.point))
 }
 
-// AppendBinary appends the encoding of the value to dst. The error, which wraps [ErrFormat], is for a Value that is neither released nor
-// decoded.
+// AppendBinary appends the encoding of the value to dst. The error, which wraps [ErrFormat], is for
+// a Value that is neither released nor decoded.
 func (v *Value) AppendBinary(dst []byte) ([]byte, error) {
 	if !v.valid() {
 		return dst, fault.Format("arete", "a Value that was not released has no encoding")
@@ -109,8 +110,8 @@ func (s spec) sound() bool {
 	return (s.law == DiscreteLaplace || s.law == Gaussian) && scale(s.scale)
 }
 
-// plausible reports whether the law can keep the promise of the Params, for so many shares: whether its tail does, and all of it where that
-// takes no table.
+// plausible reports whether the law can keep the promise of the Params, for so many shares: whether
+// its tail does, and all of it where that takes no table.
 func (p Params) plausible(s spec, shares int) bool {
 	switch s.law {
 	case Jump:
@@ -126,8 +127,8 @@ func (p Params) plausible(s spec, shares int) bool {
 // MarshalBinary returns the encoding of the value.
 func (v *Value) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for any
-// other bytes.
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
+// and leaves the receiver as it was, for any other bytes.
 func (v *Value) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("arete", data)
 	r.Header(wire.KindArete, version)

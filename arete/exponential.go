@@ -7,8 +7,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// digits is an exponential variable E of mean 1 of which the first binary digits are known: E ∈ [n, n+1)/2^bits. Nearly always these are
-// all that is needed.
+// digits is an exponential variable E of mean 1 of which the first binary digits are known: E ∈ [n,
+// n+1)/2^bits. Nearly always these are all that is needed.
 type digits struct {
 	first int64    // n, as long as bits is firstDigits
 	n     *big.Int // nil as long as it is
@@ -27,7 +27,8 @@ func (s *draw) exponential() digits {
 	return digits{unit.SampleInt(s.src), nil, firstDigits}
 }
 
-// refine draws 64 more digits: of the rest R of E, in units of the last digit so far, the next 64 have Pr ∝ e^{−j/2^(bits+64)}.
+// refine draws 64 more digits: of the rest R of E, in units of the last digit so far, the next 64
+// have Pr ∝ e^{−j/2^(bits+64)}.
 func (s *draw) refine(e *digits) {
 	if e.n == nil {
 		e.n = big.NewInt(e.first)

@@ -7,25 +7,31 @@ import (
 )
 
 const (
-	// coreVariance is V of the jump law for real values: the noise hardly depends on it, and a lattice on which the core has a standard
-	// deviation of √20 steps adds a rounding error that is 0.4 % of the variance of the core. Where many parties round, each adds up to a
-	// quarter of a step squared, and V is ten times that for all of them; finestCore is the largest V for which the masses fit into
-	// float64.
+	// coreVariance is V of the jump law for real values: the noise hardly depends on it, and a
+	// lattice on which the core has a standard deviation of √20 steps adds a rounding error that is
+	// 0.4 % of the variance of the core. Where many parties round, each adds up to a quarter of a
+	// step squared, and V is ten times that for all of them; finestCore is the largest V for which
+	// the masses fit into float64.
 	coreVariance, perParty, finestCore = 20, 2.5, 2500
-	// finest is the largest H for real values: from ε = 18 on it is the core that gets smaller, in steps.
+	// finest is the largest H for real values: from ε = 18 on it is the core that gets smaller, in
+	// steps.
 	finest = 1 << 16
-	// leastJump is an ε below which Laplace noise is smaller than the jump law on a fine lattice; they meet at ε ≈ 2.37.
+	// leastJump is an ε below which Laplace noise is smaller than the jump law on a fine lattice;
+	// they meet at ε ≈ 2.37.
 	leastJump = 2.3
-	// mostLattice is the ε at which the jump law and discrete Arete stay for all larger ones, on a fine lattice: the noise is 5e-5·Δ there,
-	// and what a calibration costs grows with e^{ε/2}.
+	// mostLattice is the ε at which the jump law and discrete Arete stay for all larger ones, on a
+	// fine lattice: the noise is 5e-5·Δ there, and what a calibration costs grows with e^{ε/2}.
 	mostLattice = 20
 	// laplaceSteps is H for discrete Laplace noise on real values.
 	laplaceSteps = 1 << 16
-	// mostSteps is the largest integer sensitivity for which the lattice is the integers themselves.
+	// mostSteps is the largest integer sensitivity for which the lattice is the integers
+	// themselves.
 	mostSteps = 1 << 10
-	// idealSteps is H for a core of variance 1 and ε = 0: H grows with √V·e^{ε/2}. A search over H and W found 1.4 to 1.5.
+	// idealSteps is H for a core of variance 1 and ε = 0: H grows with √V·e^{ε/2}. A search over H
+	// and W found 1.4 to 1.5.
 	idealSteps = 1.45
-	// leastIntegerJump is an ε below which Laplace noise is smaller for integers, and alwaysJump one above which the jump law is.
+	// leastIntegerJump is an ε below which Laplace noise is smaller for integers, and alwaysJump
+	// one above which the jump law is.
 	leastIntegerJump, alwaysJump = 1, 2.6
 )
 
@@ -59,9 +65,9 @@ func calibrateBest(p Params) (spec, error) {
 	return jump, nil
 }
 
-// steps returns H where it is given, the lattice being the integers, or 0. The latter too for integers of a Sensitivity for which the
-// integers would be far finer than the core of the noise, which would cost time and gain nothing: the release is rounded to an integer
-// then.
+// steps returns H where it is given, the lattice being the integers, or 0. The latter too for
+// integers of a Sensitivity for which the integers would be far finer than the core of the noise,
+// which would cost time and gain nothing: the release is rounded to an integer then.
 func (p Params) steps(law Law) int64 {
 	delta := p.sensitivity()
 	most := 0.0
@@ -98,12 +104,14 @@ func calibrateLaplace(epsilon float64, steps int64) (spec, error) {
 	return spec{law: DiscreteLaplace, scale: max(scale, leastScale), size: steps, copies: 1}, err
 }
 
-// leastScale is the least scale of a discrete Laplace law that is drawn: it is 0 with all but a probability of e^{−64}.
+// leastScale is the least scale of a discrete Laplace law that is drawn: it is 0 with all but a
+// probability of e^{−64}.
 const leastScale = 0x1p-6
 
-// calibrateJump returns the jump law of the least E|Z| over the shapes that it tries: for real values one, near the best (H =
-// 1.45·√V·e^{ε/2}, as a search over H and W for ε = 2.3 … 10 found, and W − H from 0.9 to 2.5 standard deviations of the core); for
-// integers, where H is given, the core varies, with none among them.
+// calibrateJump returns the jump law of the least E|Z| over the shapes that it tries: for real
+// values one, near the best (H = 1.45·√V·e^{ε/2}, as a search over H and W for ε = 2.3 … 10 found,
+// and W − H from 0.9 to 2.5 standard deviations of the core); for integers, where H is given, the
+// core varies, with none among them.
 func calibrateJump(epsilon float64, steps int64, core float64) (spec, error) {
 	if steps > 0 {
 		return calibrateIntegerJump(epsilon, steps)
@@ -130,7 +138,8 @@ func calibrateJump(epsilon float64, steps int64, core float64) (spec, error) {
 	return spec{law: Jump, jump: j, size: j.steps, copies: 1}, nil
 }
 
-// calibrateIntegerJump tries no core, and cores of up to 1.4 times the variance that real values would have.
+// calibrateIntegerJump tries no core, and cores of up to 1.4 times the variance that real values
+// would have.
 func calibrateIntegerJump(epsilon float64, steps int64) (best spec, err error) {
 	epsilon = min(epsilon, mostInteger)
 	ideal := float64(steps) * math.Exp(-epsilon/2) / idealSteps
@@ -162,7 +171,8 @@ func calibrateIntegerJump(epsilon float64, steps int64) (best spec, err error) {
 const (
 	// maxCore bounds V, which costs a random bit for each unit.
 	maxCore = 64
-	// mostInteger is where the noise of integers is so rare that a larger ε is not worth having: an error once in e^{30}.
+	// mostInteger is where the noise of integers is so rare that a larger ε is not worth having: an
+	// error once in e^{30}.
 	mostInteger = 30
 )
 
@@ -213,8 +223,9 @@ func (d Arete) onLattice(steps int64, scale float64) discrete {
 	return discrete{steps, d.alpha, coarse(d.theta * unit), coarse(max(d.lambda*unit, leastScale))}
 }
 
-// coarse rounds x > 0 up to 20 binary digits. Every parameter that a search ends at is rounded so, before it is certified: parties that
-// calibrate on unlike processors, whose last digits differ, arrive at one law.
+// coarse rounds x > 0 up to 20 binary digits. Every parameter that a search ends at is rounded so,
+// before it is certified: parties that calibrate on unlike processors, whose last digits differ,
+// arrive at one law.
 func coarse(x float64) float64 {
 	fraction, exp := math.Frexp(x)
 	return math.Ldexp(math.Ceil(fraction*0x1p20), exp-20)

@@ -6,34 +6,40 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Discrete Gaussian noise G_σ, masses ∝ e^{−k²/(2σ²)}, is not divisible: the sum of n variables of parameter s = σ/√n has another law, P.
-// But hardly another one.
+// Discrete Gaussian noise G_σ, masses ∝ e^{−k²/(2σ²)}, is not divisible: the sum of n variables of
+// parameter s = σ/√n has another law, P. But hardly another one.
 //
-// Theorem. Let η(τ) = 2·Σ_{m≥1} e^{−2π²τ²m²} and κ = Σ_{m=1}^{n−1} ln((1+η(τ_m))/(1−η(τ_m))) with τ_m² = s²·m/(m+1). For shifts of up to H,
+// Theorem. Let η(τ) = 2·Σ_{m≥1} e^{−2π²τ²m²} and κ = Σ_{m=1}^{n−1} ln((1+η(τ_m))/(1−η(τ_m))) with
+// τ_m² = s²·m/(m+1). For shifts of up to H,
 //
 //	(i)   e^{−κ} ≤ P(k)/G_σ(k) ≤ e^κ for all k;
 //	(ii)  P is (ε, e^κ·δ(ε−κ))-DP for ε ≥ κ, where δ(ε) = max_a Pr[Z ≤ a] − e^ε·Pr[Z ≤ a−H], Z of law G_σ;
 //	(iii) P is (√ρ + √κ)²-zCDP, where ρ = H²/(2σ²).
 //
-// Proof. (i) For parameters s₁ and s₂, e^{−j²/(2s₁²) − (k−j)²/(2s₂²)} = e^{−k²/(2(s₁²+s₂²))}·e^{−(j−μ)²/(2τ²)} with τ² = s₁²s₂²/(s₁²+s₂²)
-// and μ = k·s₁²/(s₁²+s₂²). By Poisson summation Σ_j e^{−(j−μ)²/(2τ²)} = τ√(2π)·(1 + 2·Σ_{m≥1} e^{−2π²τ²m²}·cos 2πmμ), which is within a
-// factor of 1 ± η(τ) of a number that does not depend on k. So the sum of the two has, up to a constant, the masses of G times such a
-// factor. Add the shares one by one: s₁² = m·s², s₂² = s² gives τ_m, and the factors multiply. So P/G_σ has all its values between A and B
-// with B/A ≤ e^κ, and A ≤ 1 ≤ B as both laws have the sum 1.
+// Proof. (i) For parameters s₁ and s₂, e^{−j²/(2s₁²) − (k−j)²/(2s₂²)} =
+// e^{−k²/(2(s₁²+s₂²))}·e^{−(j−μ)²/(2τ²)} with τ² = s₁²s₂²/(s₁²+s₂²) and μ = k·s₁²/(s₁²+s₂²). By
+// Poisson summation Σ_j e^{−(j−μ)²/(2τ²)} = τ√(2π)·(1 + 2·Σ_{m≥1} e^{−2π²τ²m²}·cos 2πmμ), which is
+// within a factor of 1 ± η(τ) of a number that does not depend on k. So the sum of the two has, up
+// to a constant, the masses of G times such a factor. Add the shares one by one: s₁² = m·s², s₂² =
+// s² gives τ_m, and the factors multiply. So P/G_σ has all its values between A and B with B/A ≤
+// e^κ, and A ≤ 1 ≤ B as both laws have the sum 1.
 //
-// (ii) P(S) − e^ε·P(S−j) ≤ B·(G(S) − (A/B)·e^ε·G(S−j)) ≤ e^κ·(G(S) − e^{ε−κ}·G(S−j)). G_σ(k)/G_σ(k−j) is monotone in k, so half-lines are
-// the worst S, and Pr[Z ≤ a] − e^ε·Pr[Z ≤ a−j] grows with j. Shifts downwards are those upwards, mirrored.
+// (ii) P(S) − e^ε·P(S−j) ≤ B·(G(S) − (A/B)·e^ε·G(S−j)) ≤ e^κ·(G(S) − e^{ε−κ}·G(S−j)).
+// G_σ(k)/G_σ(k−j) is monotone in k, so half-lines are the worst S, and Pr[Z ≤ a] − e^ε·Pr[Z ≤ a−j]
+// grows with j. Shifts downwards are those upwards, mirrored.
 //
-// (iii) Let D_α be the Rényi divergence of order α > 1 between P and P shifted by j ≤ H. G_σ has at most αρ (Canonne, Kamath, Steinke,
-// Theorem 4), and the factors add at most B^α·A^{1−α} = B·(B/A)^{α−1} ≤ e^{κα} to e^{(α−1)·D_α}: D_α ≤ α·(ρ + κ/(α−1)). From α = 1 + β on,
-// that is at most α·(ρ + κ/β); below, D_α ≤ D_{1+β} ≤ (1+β)·(ρ + κ/β). So D_α ≤ α·(1+β)·(ρ + κ/β) for all α, which is α·(√ρ + √κ)² at β =
-// √(κ/ρ). ∎
+// (iii) Let D_α be the Rényi divergence of order α > 1 between P and P shifted by j ≤ H. G_σ has at
+// most αρ (Canonne, Kamath, Steinke, Theorem 4), and the factors add at most B^α·A^{1−α} =
+// B·(B/A)^{α−1} ≤ e^{κα} to e^{(α−1)·D_α}: D_α ≤ α·(ρ + κ/(α−1)). From α = 1 + β on, that is at
+// most α·(ρ + κ/β); below, D_α ≤ D_{1+β} ≤ (1+β)·(ρ + κ/β). So D_α ≤ α·(1+β)·(ρ + κ/β) for all α,
+// which is α·(√ρ + √κ)² at β = √(κ/ρ). ∎
 //
-// The lattice of [calibrateGaussian] is so fine that κ is below 10⁻³⁰⁰ for 2²⁰ parties; where it is not, the sum is accounted with it, and
-// refused if that is too much.
+// The lattice of [calibrateGaussian] is so fine that κ is below 10⁻³⁰⁰ for 2²⁰ parties; where it is
+// not, the sum is accounted with it, and refused if that is too much.
 
-// gaussianSpread returns κ, rounded up, for n variables of parameter s, or +Inf where the theorem says nothing. η(τ) ≤ 2q/(1−q), q =
-// e^{−2π²τ²}. η decreases in τ, and τ_m increases: from the 64th term on all count as that.
+// gaussianSpread returns κ, rounded up, for n variables of parameter s, or +Inf where the theorem
+// says nothing. η(τ) ≤ 2q/(1−q), q = e^{−2π²τ²}. η decreases in τ, and τ_m increases: from the 64th
+// term on all count as that.
 func gaussianSpread(s float64, n int) float64 {
 	if n <= 1 {
 		return 0
@@ -57,8 +63,9 @@ func gaussianSpread(s float64, n int) float64 {
 	return kappa*(1+0x1p-30) + 1e-300 // the latter where the exponential underflows
 }
 
-// gaussianDelta returns an upper bound on δ(ε) of G_σ for shifts of H. The worst a is the last with G_σ(a) > e^ε·G_σ(a−H), a < H/2 − σ²ε/H;
-// where rounding takes the next one, that costs a small part of the slack, which is for the tails' relative error of 1e-13.
+// gaussianDelta returns an upper bound on δ(ε) of G_σ for shifts of H. The worst a is the last with
+// G_σ(a) > e^ε·G_σ(a−H), a < H/2 − σ²ε/H; where rounding takes the next one, that costs a small
+// part of the slack, which is for the tails' relative error of 1e-13.
 func gaussianDelta(d noise.DiscreteGaussian, epsilon float64, steps int64) float64 {
 	const slack, logSlack = 0x1p-38, 0x1p-30
 	h := float64(steps)
@@ -70,8 +77,8 @@ func gaussianDelta(d noise.DiscreteGaussian, epsilon float64, steps int64) float
 	return most - math.Exp(epsilon)*d.Survival(-a-1+h)*(1-slack)
 }
 
-// gaussianHolds reports whether it is proved that the sum of n discrete Gaussian variables, σ² the sum of their squared parameters, keeps
-// the promise of the Params.
+// gaussianHolds reports whether it is proved that the sum of n discrete Gaussian variables, σ² the
+// sum of their squared parameters, keeps the promise of the Params.
 func (p Params) gaussianHolds(sigma float64, steps int64, n int) bool {
 	kappa := gaussianSpread(sigma/math.Sqrt(float64(n)), n)
 	if p.Rho > 0 {
@@ -83,14 +90,15 @@ func (p Params) gaussianHolds(sigma float64, steps int64, n int) bool {
 }
 
 const (
-	// gaussianSteps is the least σ, in steps of the lattice: then shares of 2²⁰ parties have an s of 64, and rounding by each of them is
-	// 1e-4 of the variance.
+	// gaussianSteps is the least σ, in steps of the lattice: then shares of 2²⁰ parties have an s
+	// of 64, and rounding by each of them is 1e-4 of the variance.
 	gaussianSteps = 1 << 16
 	// leastGaussian is the least H: a power of two, or a multiple of an integer Δ.
 	leastGaussian = 1 << 8
 )
 
-// calibrateGaussian returns discrete Gaussian noise that keeps the promise, of a σ within some 1e-6 of the least unless ε and δ are tiny.
+// calibrateGaussian returns discrete Gaussian noise that keeps the promise, of a σ within some 1e-6
+// of the least unless ε and δ are tiny.
 func calibrateGaussian(p Params) (spec, error) {
 	relative, err := noise.GaussianSigmaZCDP(p.Rho, 1)
 	if p.Rho == 0 {
@@ -116,7 +124,8 @@ func calibrateGaussian(p Params) (spec, error) {
 	return spec{}, lawError(p.Epsilon, Gaussian, "a number for which the search succeeds")
 }
 
-// shareSigma returns the parameter s ≥ σ/√n of a share of one in n, the same on every processor: the sum has one of 1 to 1 + 2⁻¹⁹ times σ.
+// shareSigma returns the parameter s ≥ σ/√n of a share of one in n, the same on every processor:
+// the sum has one of 1 to 1 + 2⁻¹⁹ times σ.
 func shareSigma(sigma float64, n uint64) float64 {
 	if n == 1 {
 		return sigma

@@ -26,7 +26,8 @@ func gaussMasses(s float64, reach int) []float64 {
 	return f
 }
 
-// gaussSum is the law of a sum of n discrete Gaussian variables, from −reach to reach, by convolution: sums of positive terms.
+// gaussSum is the law of a sum of n discrete Gaussian variables, from −reach to reach, by
+// convolution: sums of positive terms.
 func gaussSum(s float64, n, reach int) []float64 {
 	one := gaussMasses(s, reach)
 	sum := one
@@ -44,7 +45,8 @@ func gaussSum(s float64, n, reach int) []float64 {
 	return sum
 }
 
-// (i): the sum of n shares is the law itself within e^{±κ}, by enumeration; and κ is no more than there is for n = 2.
+// (i): the sum of n shares is the law itself within e^{±κ}, by enumeration; and κ is no more than
+// there is for n = 2.
 func TestGaussianSharesAreNearlyTheLaw(t *testing.T) {
 	for _, s := range []float64{0.45, 0.6, 0.8, 1, 1.3, 2} {
 		for _, n := range []int{2, 3, 5, 17} {
@@ -78,7 +80,8 @@ func TestGaussianSharesAreNearlyTheLaw(t *testing.T) {
 	require.Greater(t, gaussianSpread(1, 5000), kappa)
 }
 
-// (ii) and (iii): the exact law of sums of shares on a coarse lattice, all shifts, against the bounds; half the noise breaks both.
+// (ii) and (iii): the exact law of sums of shares on a coarse lattice, all shifts, against the
+// bounds; half the noise breaks both.
 func TestGaussianPrivacyExactly(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 17} {
 		for _, s := range []float64{0.6, 0.8, 1.1} {
@@ -145,7 +148,8 @@ func TestGaussianPrivacyExactly(t *testing.T) {
 	}
 }
 
-// Calibrated noise is that of the continuous Gaussian mechanism but for 3e-6, never less, and two percent less is rejected.
+// Calibrated noise is that of the continuous Gaussian mechanism but for 3e-6, never less, and two
+// percent less is rejected.
 func TestGaussianCalibration(t *testing.T) {
 	for _, p := range []Params{
 		{Epsilon: 1, Delta: 1e-6}, {Epsilon: 0.1, Delta: 1e-12}, {Epsilon: 8, Delta: 1e-9}, {Epsilon: 0.01, Delta: 1e-5}, {Epsilon: 2, Delta: 0.1}, {Epsilon: 300, Delta: 1e-30},
@@ -184,8 +188,9 @@ func TestGaussianCalibration(t *testing.T) {
 	require.Equal(t, budget.ApproxDP(1, 1e-6, budget.Row(budget.Replace)), Params{Epsilon: 1, Delta: 1e-6, Law: Gaussian, Relation: budget.Replace}.Guarantee())
 }
 
-// The sum of n Gaussian shares has the law, n = 1, 2, 17, 1000. For 12 of 17 shares the largest difference of the distribution functions is 0.042; the test rejects from
-// 0.019 on, seven standard deviations less.
+// The sum of n Gaussian shares has the law, n = 1, 2, 17, 1000. For 12 of 17 shares the largest
+// difference of the distribution functions is 0.042; the test rejects from 0.019 on, seven standard
+// deviations less.
 func TestGaussianSharesAddUp(t *testing.T) {
 	m, err := New(Params{Rho: 0.5, Sensitivity: 2})
 	require.NoError(t, err)
@@ -211,7 +216,8 @@ func TestGaussianSharesAddUp(t *testing.T) {
 	require.Less(t, dptest.KSPValue(draw(23_000, 17, 12), m.Lattice().CDF), falseReject, "12 of 17 shares must be noticed")
 }
 
-// Audit of a sum with drop-outs: three of eight parties are missing, as many as may be. At ε = 1, δ = 0.01 half the noise has δ = 0.12 for the same event.
+// Audit of a sum with drop-outs: three of eight parties are missing, as many as may be. At ε = 1, δ
+// = 0.01 half the noise has δ = 0.12 for the same event.
 func TestGaussianAudit(t *testing.T) {
 	const epsilon, delta = 1, 0.01
 	n := int64(60_000) // at 20,000 the lower bound of the control is 1.30 ± 0.03

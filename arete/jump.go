@@ -7,12 +7,14 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// jump is the jump law on the integers, for a sensitivity of steps H: Z = S + J, a Skellam core and rare jumps. All of it is one symmetric
-// compound Poisson law. Upwards, and downwards, it has at k the Lévy mass
+// jump is the jump law on the integers, for a sensitivity of steps H: Z = S + J, a Skellam core and
+// rare jumps. All of it is one symmetric compound Poisson law. Upwards, and downwards, it has at k
+// the Lévy mass
 //
 //	ν(k) = (c/2)·p/W for 1 ≤ k ≤ W,   (c/2)·(1−p)·(1−q)·q^j/H for W + jH < k ≤ W + (j+1)H,   and V/2 more at k = 1.
 //
-// All parameters are numbers that a sampler can meet exactly: V and c as they stand, p and q as multiples of 2⁻⁶⁴.
+// All parameters are numbers that a sampler can meet exactly: V and c as they stand, p and q as
+// multiples of 2⁻⁶⁴.
 type jump struct {
 	steps  int64   // H
 	core   float64 // V, the variance of the core
@@ -22,8 +24,8 @@ type jump struct {
 	again  uint64  // 2⁶⁴·q: nor in the next one
 }
 
-// newJump returns the law with the tail that the guarantee asks for: q ≥ e^{−b} for b = ε − tailGap, and p as large as ν(k) ≤ ν(k+H)/q
-// allows, which is p/(1−p) ≤ (1−q)·W/(q·H).
+// newJump returns the law with the tail that the guarantee asks for: q ≥ e^{−b} for b = ε −
+// tailGap, and p as large as ν(k) ≤ ν(k+H)/q allows, which is p/(1−p) ≤ (1−q)·W/(q·H).
 func newJump(epsilon float64, steps, width int64, core, jumps float64) jump {
 	q := coarse(math.Exp(tailGap - epsilon))
 	again := roundUp64(q)
@@ -51,7 +53,8 @@ func (j jump) later() float64 {
 // decay returns q.
 func (j jump) decay() float64 { return float64(j.again) * 0x1p-64 }
 
-// tailLoss returns the least b, rounded up, such that ν(k) ≤ e^b·ν(k+H) for the jumps of J, or +Inf if ν is not non-increasing.
+// tailLoss returns the least b, rounded up, such that ν(k) ≤ e^b·ν(k+H) for the jumps of J, or +Inf
+// if ν is not non-increasing.
 func (j jump) tailLoss() float64 {
 	a, a1 := j.first(), j.later()
 	if !(a >= a1*(1+0x1p-45)) {
@@ -60,7 +63,8 @@ func (j jump) tailLoss() float64 {
 	return math.Log(max(a/a1, 1/j.decay())) + 0x1p-40
 }
 
-// variance returns E[Z²] = V + 2·Σ k²·ν(k). In block j beyond W, k = W + jH + i with i uniform in 1..H.
+// variance returns E[Z²] = V + 2·Σ k²·ν(k). In block j beyond W, k = W + jH + i with i uniform in
+// 1..H.
 func (j jump) variance() float64 {
 	w, h, q := float64(j.width), float64(j.steps), j.decay()
 	p, rest := float64(-j.beyond)*0x1p-64, float64(j.beyond)*0x1p-64
@@ -71,9 +75,11 @@ func (j jump) variance() float64 {
 	return j.core + j.jumps*(p*inFirst+rest*inLater)
 }
 
-// masses returns the masses 0..n−1 of the sum of the upward jumps, the core's among them, by Panjer's recursion n·g(n) = Σ k·ν(k)·g(n−k). The
-// sums over blocks are those of [window], and the sums over all blocks beyond the first follow from X(m) = Σ_j q^j·w(m−jH), w(m) the sum of
-// the H masses before m, and from the like with the weights jH and i: all terms are positive, and the cost is O(n).
+// masses returns the masses 0..n−1 of the sum of the upward jumps, the core's among them, by
+// Panjer's recursion n·g(n) = Σ k·ν(k)·g(n−k). The sums over blocks are those of [window], and the
+// sums over all blocks beyond the first follow from X(m) = Σ_j q^j·w(m−jH), w(m) the sum of the H
+// masses before m, and from the like with the weights jH and i: all terms are positive, and the
+// cost is O(n).
 func (j jump) masses(n int) []float64 {
 	g := make([]float64, n)
 	a, a1, q := j.first(), j.later(), j.decay()
@@ -110,8 +116,9 @@ func (j jump) masses(n int) []float64 {
 	return g
 }
 
-// leastStart is where the recursion starts for want of smaller numbers, if ln g(0) = −(V+c)/2 is less. From there to the largest mass it is
-// a factor below e^{(V+c)/2}, less than e^{1300}: no number in between is out of range.
+// leastStart is where the recursion starts for want of smaller numbers, if ln g(0) = −(V+c)/2 is
+// less. From there to the largest mass it is a factor below e^{(V+c)/2}, less than e^{1300}: no
+// number in between is out of range.
 const leastStart = -600
 
 // exponent returns ln E e^{xA} for the sum A of the upward jumps, for x with q·e^{xH} < 1.
@@ -146,8 +153,9 @@ func (j jump) sampler(parts uint64) *jumpSampler {
 	return s
 }
 
-// draw draws Z. The core is a sum of T steps of ±1, T Poisson of mean V: of a Poisson number of events each is up or down by a fair
-// coin, so the two numbers are independent Poisson variables of mean V/2. Its coins are the bits of a random word.
+// draw draws Z. The core is a sum of T steps of ±1, T Poisson of mean V: of a Poisson number of
+// events each is up or down by a fair coin, so the two numbers are independent Poisson variables of
+// mean V/2. Its coins are the bits of a random word.
 func (s *jumpSampler) draw(src *noise.Source) (z int64) {
 	for range s.pieces {
 		for t := s.core.draw(src); t > 0; t -= 64 {

@@ -7,12 +7,14 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Lattice is infinitely divisible noise on a lattice, calibrated and certified: X = (Δ/H)·Z with an integer Z. Adding X to a value on the
-// lattice whose sensitivity is Δ, H steps, is ε-differentially private. [Best] and [Params.Lattice] make it.
+// Lattice is infinitely divisible noise on a lattice, calibrated and certified: X = (Δ/H)·Z with an
+// integer Z. Adding X to a value on the lattice whose sensitivity is Δ, H steps, is
+// ε-differentially private. [Best] and [Params.Lattice] make it.
 //
-// Its methods speak of Z, in steps, as those of noise.DiscreteLaplace do: multiply by [Lattice.Step] for the units of the data. They take
-// and return public numbers, and return NaN for a NaN, on the zero Lattice, and where a table of more than 2²³ masses would be needed. A
-// Lattice is immutable and safe for concurrent use; what the methods compute first they keep.
+// Its methods speak of Z, in steps, as those of noise.DiscreteLaplace do: multiply by
+// [Lattice.Step] for the units of the data. They take and return public numbers, and return NaN for
+// a NaN, on the zero Lattice, and where a table of more than 2²³ masses would be needed. A Lattice
+// is immutable and safe for concurrent use; what the methods compute first they keep.
 type Lattice struct {
 	params Params
 	spec   spec
@@ -20,19 +22,22 @@ type Lattice struct {
 	tables *tables
 }
 
-// Best returns the noise of the least E|X| for real-valued queries of sensitivity Δ: the jump law from ε ≈ 2.37 on, Laplace noise below. It
-// is certified for the parameters as they are. E|X| is Params.MeanAbs; in units of the optimum of all ε-DP noise, Δ·e^{ε/2}/(e^ε−1), which
-// is not divisible, it is
+// Best returns the noise of the least E|X| for real-valued queries of sensitivity Δ: the jump law
+// from ε ≈ 2.37 on, Laplace noise below. It is certified for the parameters as they are. E|X| is
+// Params.MeanAbs; in units of the optimum of all ε-DP noise, Δ·e^{ε/2}/(e^ε−1), which is not
+// divisible, it is
 //
 //	ε           2     2.5   3     4     5     6     7     8     10    12    14    16    20
 //	Best        1.175 1.247 1.233 1.210 1.187 1.172 1.160 1.150 1.139 1.134 1.132 1.132 1.133
 //	Arete       –     –     –     1.774 2.160 2.492 2.738 2.914 3.122 3.220 3.264 3.283 3.295
 //	Laplace     1.175 1.282 1.420 1.813 2.420 3.340 4.727 6.822 14.84 33.62 78.33 186.3 1101
 //
-// For integers, Params with Integers have a Lattice of less noise: for Δ = 1 discrete Laplace noise, the optimum of all noise; for a larger
-// Δ and ε the jump law, mostly without a core: 0 but for rare uniform jumps.
+// For integers, Params with Integers have a Lattice of less noise: for Δ = 1 discrete Laplace
+// noise, the optimum of all noise; for a larger Δ and ε the jump law, mostly without a core: 0 but
+// for rare uniform jumps.
 //
-// The error wraps [ErrParams] unless epsilon is in [2⁻³⁰, 2¹⁰] and sensitivity, in the units of the data, in [2⁻²⁰⁰, 2²⁰⁰].
+// The error wraps [ErrParams] unless epsilon is in [2⁻³⁰, 2¹⁰] and sensitivity, in the units of the
+// data, in [2⁻²⁰⁰, 2²⁰⁰].
 func Best(epsilon, sensitivity float64) (*Lattice, error) {
 	return Params{Epsilon: epsilon, Sensitivity: sensitivity}.Lattice()
 }
@@ -68,9 +73,10 @@ func (l *Lattice) Steps() int64 { return l.spec.size }
 // Step returns Δ/H, the distance of two points of the lattice, in the units of the data.
 func (l *Lattice) Step() float64 { return l.params.sensitivity() / float64(l.spec.size) }
 
-// Certify computes the certificate again, for the law as it stands, and returns the bound on the loss ln Pr[Z = k]/Pr[Z = k+j], over all k
-// and all |j| ≤ H, that it proves, and whether that is at most the Epsilon of the Params. Gaussian noise has no such bound: the loss is
-// +Inf, and ok says whether Delta or Rho is proved.
+// Certify computes the certificate again, for the law as it stands, and returns the bound on the
+// loss ln Pr[Z = k]/Pr[Z = k+j], over all k and all |j| ≤ H, that it proves, and whether that is at
+// most the Epsilon of the Params. Gaussian noise has no such bound: the loss is +Inf, and ok says
+// whether Delta or Rho is proved.
 func (l *Lattice) Certify() (loss float64, ok bool) {
 	if !l.valid() {
 		return math.NaN(), false
@@ -82,8 +88,9 @@ func (l *Lattice) Certify() (loss float64, ok bool) {
 	return loss, loss <= l.params.Epsilon
 }
 
-// SampleInt draws Z. Every integer has exactly the probability of the law, for its parameters as they are stored. On the zero Lattice it is
-// uniform over all int64, and so hides whatever is added.
+// SampleInt draws Z. Every integer has exactly the probability of the law, for its parameters as
+// they are stored. On the zero Lattice it is uniform over all int64, and so hides whatever is
+// added.
 func (l *Lattice) SampleInt(src *noise.Source) int64 {
 	if !l.valid() {
 		return int64(src.Uint64())
@@ -91,8 +98,8 @@ func (l *Lattice) SampleInt(src *noise.Source) int64 {
 	return l.whole.draw(src)
 }
 
-// Sample draws Z and rounds it to a multiple of step, halves upwards; where step ≤ 1 nothing is rounded. step must be a power of two;
-// otherwise the result is NaN.
+// Sample draws Z and rounds it to a multiple of step, halves upwards; where step ≤ 1 nothing is
+// rounded. step must be a power of two; otherwise the result is NaN.
 func (l *Lattice) Sample(src *noise.Source, step float64) float64 {
 	if fraction, exp := math.Frexp(step); fraction != 0.5 || !l.valid() {
 		return math.NaN()

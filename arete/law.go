@@ -13,15 +13,19 @@ type Law uint8
 const (
 	// Auto chooses the law with the least E|Z|, as [Best] does.
 	Auto Law = iota
-	// Jump is a narrow Skellam core and rare jumps of nearly uniform size; where that is less, for integers, the jumps alone.
+	// Jump is a narrow Skellam core and rare jumps of nearly uniform size; where that is less, for
+	// integers, the jumps alone.
 	Jump
-	// DiscreteArete is the lattice version of the Arete distribution: its gamma laws are negative binomial, its Laplace law discrete.
+	// DiscreteArete is the lattice version of the Arete distribution: its gamma laws are negative
+	// binomial, its Laplace law discrete.
 	DiscreteArete
-	// DiscreteLaplace is discrete Laplace noise, the least of all laws where Sensitivity is one step of the lattice.
+	// DiscreteLaplace is discrete Laplace noise, the least of all laws where Sensitivity is one
+	// step of the lattice.
 	DiscreteLaplace
-	// Gaussian is discrete Gaussian noise, (Epsilon, Delta)-DP or Rho-zCDP. It is never chosen for a single Epsilon, and for one release it
-	// is more noise than Laplace noise unless Delta is large; many releases compose better under Rho. Its shares add up to the law within a
-	// factor of 1 ± 10⁻³⁰⁰.
+	// Gaussian is discrete Gaussian noise, (Epsilon, Delta)-DP or Rho-zCDP. It is never chosen for
+	// a single Epsilon, and for one release it is more noise than Laplace noise unless Delta is
+	// large; many releases compose better under Rho. Its shares add up to the law within a factor
+	// of 1 ± 10⁻³⁰⁰.
 	Gaussian
 )
 
@@ -35,7 +39,8 @@ func (l Law) String() string {
 // sampler draws an integer of one law, exactly. It is immutable once made.
 type sampler interface{ draw(src *noise.Source) int64 }
 
-// spec is all there is to know of a calibrated law on the integers. Of the last three fields one is in use.
+// spec is all there is to know of a calibrated law on the integers. Of the last three fields one is
+// in use.
 type spec struct {
 	law    Law
 	jump   jump
@@ -67,10 +72,11 @@ func (s spec) share(n uint64) spec {
 	return s
 }
 
-// loss returns an upper bound on the loss over shifts of up to H that is proved to hold if it is at most epsilon.
+// loss returns an upper bound on the loss over shifts of up to H that is proved to hold if it is at
+// most epsilon.
 //
-// For discrete Laplace noise of scale b it is H/b: rounded to the nearest, it is at most epsilon if and only if b ≥ H/epsilon as a real
-// number rounded up to a float64. For Gaussian there is none.
+// For discrete Laplace noise of scale b it is H/b: rounded to the nearest, it is at most epsilon if
+// and only if b ≥ H/epsilon as a real number rounded up to a float64. For Gaussian there is none.
 func (s spec) loss(epsilon float64) float64 {
 	switch s.law {
 	case Jump:
@@ -120,10 +126,11 @@ func (s spec) limit() float64 {
 	return 1 / s.scale
 }
 
-// deviation returns a k with Pr[|Z + R| > k] ≤ 1 − confidence, R the error of so many independent roundings at random, by Chernoff's bound
-// at the best of many x: within some 30 % of the least for confidences near 1, and always valid. A rounding error has mean 0 and two values
-// 1 apart, so its exponent is at most x²/8 (Hoeffding); that of Gaussian noise is at most σ²x²/2, because Σ e^{−(k−c)²/(2σ²)} is largest
-// for an integer c (Poisson summation), and then the best x is known.
+// deviation returns a k with Pr[|Z + R| > k] ≤ 1 − confidence, R the error of so many independent
+// roundings at random, by Chernoff's bound at the best of many x: within some 30 % of the least for
+// confidences near 1, and always valid. A rounding error has mean 0 and two values 1 apart, so its
+// exponent is at most x²/8 (Hoeffding); that of Gaussian noise is at most σ²x²/2, because Σ
+// e^{−(k−c)²/(2σ²)} is largest for an integer c (Poisson summation), and then the best x is known.
 func (s spec) deviation(confidence float64, roundings int) float64 {
 	half := float64(roundings) / 4
 	nats := -math.Log((1 - confidence) / 2)

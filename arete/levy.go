@@ -7,10 +7,12 @@ import (
 	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
-// logSeries encloses L(s) = −ln(1 − e^{−1/s}), the total Lévy mass of one geometric law of scale s, for s in [2⁻⁴, 2⁵⁰].
+// logSeries encloses L(s) = −ln(1 − e^{−1/s}), the total Lévy mass of one geometric law of scale s,
+// for s in [2⁻⁴, 2⁵⁰].
 //
-// It starts from a float64 and refines x by Newton's method for e^{−x} = y, x ← x + (e^{−x}/y − 1), which doubles the digits. What is
-// returned is not the limit on trust: e^{−hi} ≤ y ≤ e^{−lo} is verified, and the interval widened until that holds.
+// It starts from a float64 and refines x by Newton's method for e^{−x} = y, x ← x + (e^{−x}/y − 1),
+// which doubles the digits. What is returned is not the limit on trust: e^{−hi} ≤ y ≤ e^{−lo} is
+// verified, and the interval widened until that holds.
 func logSeries(s float64, prec uint) enclose.Interval {
 	const guard = 96 // y may be as small as 2⁻⁵¹
 	work := prec + guard

@@ -6,18 +6,19 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// logarithmic draws K ≥ 1 with Pr[K = k] ∝ p^k/k, p = e^{−1/s}: the jumps of a negative binomial law. It is exact for the float64 s as it
-// stands.
+// logarithmic draws K ≥ 1 with Pr[K = k] ∝ p^k/k, p = e^{−1/s}: the jumps of a negative binomial
+// law. It is exact for the float64 s as it stands.
 //
-// The values to B = 2^J ≥ 1.4·s are in J+1 octaves, {1}, {2}, {3, 4}, {5, …, 8}, …, the others in blocks mB+1, …, (m+1)B, m ≥ 1. Each
-// octave has about the same weight, and all blocks together have no more than one. A proposal draws m with Pr = (1−p^B)·p^{mB}, the number
-// of whole blocks in a geometric G, and one of J+2 cases:
+// The values to B = 2^J ≥ 1.4·s are in J+1 octaves, {1}, {2}, {3, 4}, {5, …, 8}, …, the others in
+// blocks mB+1, …, (m+1)B, m ≥ 1. Each octave has about the same weight, and all blocks together
+// have no more than one. A proposal draws m with Pr = (1−p^B)·p^{mB}, the number of whole blocks in
+// a geometric G, and one of J+2 cases:
 //
 //	octave of 2^j values: only if m = 0; k uniform in it, accepted with (2^j/k)·p^{k−1}:        weight (1−p^B)·p^{k−1}/k
 //	blocks: only if m ≥ 1; k = mB+1+i, i uniform, accepted with (B/k)·p^i:                      weight (1−p^B)·p^{mB}·p^i/k
 //
-// So every k has the weight (1−p^B)·p^{k−1}/k. An event of probability p^i is a geometric draw that is at least i; 2^j/k is decided among
-// integers.
+// So every k has the weight (1−p^B)·p^{k−1}/k. An event of probability p^i is a geometric draw that
+// is at least i; 2^j/k is decided among integers.
 type logarithmic struct {
 	unit    noise.Geometric
 	octaves uint

@@ -9,13 +9,15 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Mechanism adds calibrated noise to a number. It holds no data, and each release spends ε again. One goroutine at a time may use it.
+// Mechanism adds calibrated noise to a number. It holds no data, and each release spends ε again.
+// One goroutine at a time may use it.
 type Mechanism struct {
 	lattice *Lattice
 	src     noise.Source
 }
 
-// New calibrates and certifies the noise. It takes a millisecond, up to some tens at ε = 20; keep the Mechanism. The error wraps [ErrParams].
+// New calibrates and certifies the noise. It takes a millisecond, up to some tens at ε = 20; keep
+// the Mechanism. The error wraps [ErrParams].
 func New(p Params) (*Mechanism, error) {
 	l, err := p.Lattice()
 	if err != nil {
@@ -52,12 +54,13 @@ func (m *Mechanism) Lattice() *Lattice {
 	return m.lattice
 }
 
-// Release returns x plus noise, in the units of the data. The sensitivity of x is for the caller to know: sum clamped contributions, in
-// integers. The error, which wraps [ErrParams], is for a Mechanism that New did not make.
+// Release returns x plus noise, in the units of the data. The sensitivity of x is for the caller to
+// know: sum clamped contributions, in integers. The error, which wraps [ErrParams], is for a
+// Mechanism that New did not make.
 //
-// x is rounded to the nearest point of the lattice, exactly: k = ⌊x·H/Δ + ½⌋ as real numbers. This is monotone and takes x + Δ to k + H, so
-// the sensitivity of k is H, whatever x and Δ are, and k + Z is ε-DP; the rest is post-processing. NaN counts as 0, and k saturates at
-// ±2⁶¹.
+// x is rounded to the nearest point of the lattice, exactly: k = ⌊x·H/Δ + ½⌋ as real numbers. This
+// is monotone and takes x + Δ to k + H, so the sensitivity of k is H, whatever x and Δ are, and k +
+// Z is ε-DP; the rest is post-processing. NaN counts as 0, and k saturates at ±2⁶¹.
 func (m *Mechanism) Release(x float64) (float64, error) {
 	if !m.valid() {
 		return math.NaN(), errZero("Mechanism")
@@ -99,8 +102,8 @@ const maxPoint = 1 << 61
 
 // onLattice returns ⌊x·steps/delta + ½⌋, at most ±maxPoint; 0 for NaN.
 //
-// The float64 quotient is within 2⁻⁵¹ of itself of the real one, or within 2⁻¹⁰⁰⁰ if it underflows. Unless it is closer than that to a half, its
-// rounding is right; else rational arithmetic decides.
+// The float64 quotient is within 2⁻⁵¹ of itself of the real one, or within 2⁻¹⁰⁰⁰ if it underflows.
+// Unless it is closer than that to a half, its rounding is right; else rational arithmetic decides.
 func onLattice(x, delta float64, steps int64) int64 {
 	y := x / delta * float64(steps)
 	switch {

@@ -112,7 +112,8 @@ func TestZeroObjects(t *testing.T) {
 	require.False(t, ok)
 }
 
-// The rounding to the lattice is that of real numbers: monotone, and a step of Δ is H steps, whatever the floats.
+// The rounding to the lattice is that of real numbers: monotone, and a step of Δ is H steps,
+// whatever the floats.
 func TestRoundingToTheLattice(t *testing.T) {
 	reference := func(x, delta float64, steps int64) int64 {
 		r := new(big.Rat).Mul(new(big.Rat).SetFloat64(x), big.NewRat(2*steps, 1))
@@ -139,7 +140,8 @@ func TestRoundingToTheLattice(t *testing.T) {
 	})
 }
 
-// outputs returns the exact law of what is released for a point of the lattice; what lies beyond reach is lumped on either side.
+// outputs returns the exact law of what is released for a point of the lattice; what lies beyond
+// reach is lumped on either side.
 func outputs(l *Lattice, point, reach int) map[int]float64 {
 	p := map[int]float64{}
 	for k := -reach; k <= reach; k++ {
@@ -162,7 +164,8 @@ func TestPrivacyExactly(t *testing.T) {
 	}
 }
 
-// Audit of releases and of sums of shares with drop-outs: the event that the likelihood ratio is large. The control has half the noise: a mechanism for half the Δ.
+// Audit of releases and of sums of shares with drop-outs: the event that the likelihood ratio is
+// large. The control has half the noise: a mechanism for half the Δ.
 func TestAudit(t *testing.T) {
 	const n = 60_000
 	audit := func(m *Mechanism, release func(m *Mechanism, x float64) float64, limit float64) (zero, one int64) {
@@ -213,7 +216,8 @@ func TestAudit(t *testing.T) {
 			require.Greater(t, dptest.EpsilonLowerBound(zero, n, one, n, 0, 1-falseReject), 2.5, "half the noise must be noticed")
 		}
 	}
-	// Shares of one in eight, of which two arrive, where nobody was to be missing: too little noise, and Sum refuses it.
+	// Shares of one in eight, of which two arrive, where nobody was to be missing: too little
+	// noise, and Sum refuses it.
 	m, err := New(Params{Epsilon: 2.5})
 	require.NoError(t, err)
 	zero, one := int64(0), int64(0)
@@ -249,7 +253,8 @@ func TestShareArguments(t *testing.T) {
 	}
 	require.InEpsilon(t, 2*s.StdDev(1), s.StdDev(4), 1e-12)
 	require.True(t, math.IsNaN(s.StdDev(0)))
-	// Clamping: what a party adds is bounded, by Δ on either side if parties come and go, to Δ above 0 if they change.
+	// Clamping: what a party adds is bounded, by Δ on either side if parties come and go, to Δ
+	// above 0 if they change.
 	bound := func(r budget.Relation, x float64) float64 {
 		m, err := New(Params{Epsilon: 3, Sensitivity: 2, Relation: r})
 		require.NoError(t, err)
@@ -276,7 +281,8 @@ func TestShareArguments(t *testing.T) {
 	require.Equal(t, "arete.Builder (private)", fmt.Sprintf("%+v", s))
 }
 
-// Intervals cover: the true value is outside with at most the probability stated, of a single release and of a sum with more shares than needed.
+// Intervals cover: the true value is outside with at most the probability stated, of a single
+// release and of a sum with more shares than needed.
 func TestIntervals(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 3}, {Epsilon: 4, Integers: true, Sensitivity: 5}, {Epsilon: 1, Sensitivity: 0.3}, {Epsilon: 5, Law: DiscreteArete}} {
 		m, err := New(p)

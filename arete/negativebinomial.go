@@ -6,9 +6,11 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// difference draws the difference of two independent negative binomial variables of one shape κ and p = e^{−1/s}, with masses ∝
-// p^k·Γ(κ+k)/k!, or one of n shares of it. Both are compound Poisson: a Poisson number, of mean 2κ·L(s), of [logarithmic] jumps with a fair
-// sign. Nothing underflows, however small the shape: then there is mostly no jump. At κ = 1 the difference is discrete Laplace of scale s.
+// difference draws the difference of two independent negative binomial variables of one shape κ and
+// p = e^{−1/s}, with masses ∝ p^k·Γ(κ+k)/k!, or one of n shares of it. Both are compound Poisson: a
+// Poisson number, of mean 2κ·L(s), of [logarithmic] jumps with a fair sign. Nothing underflows,
+// however small the shape: then there is mostly no jump. At κ = 1 the difference is discrete
+// Laplace of scale s.
 type difference struct {
 	events *poisson
 	jump   logarithmic
@@ -33,7 +35,8 @@ func (d *difference) draw(src *noise.Source) (z int64) {
 	return z
 }
 
-// negativeBinomial returns the masses 0..n−1 of the negative binomial law, (1−p)^κ·p^k·κ(κ+1)⋯(κ+k−1)/k!.
+// negativeBinomial returns the masses 0..n−1 of the negative binomial law,
+// (1−p)^κ·p^k·κ(κ+1)⋯(κ+k−1)/k!.
 func negativeBinomial(shape, scale float64, n int) []float64 {
 	g := make([]float64, n)
 	p := math.Exp(-1 / scale)

@@ -2,13 +2,14 @@ package arete
 
 import "math"
 
-// All laws on the lattice are Z = A − B with independent A and B of one law on 0, 1, 2, …, infinitely divisible: the sum of the jumps
-// upwards, and of those downwards. So what is to know about Z follows from the masses g of A, by sums of positive terms only, accurate into
-// the tails:
+// All laws on the lattice are Z = A − B with independent A and B of one law on 0, 1, 2, …,
+// infinitely divisible: the sum of the jumps upwards, and of those downwards. So what is to know
+// about Z follows from the masses g of A, by sums of positive terms only, accurate into the tails:
 //
 //	Pr[Z = k] = Σ_y g(y)·g(y+k)        Pr[Z > k] = Σ_y g(y)·Pr[A > y+k]        E|Z| = 2·Σ_k Pr[A ≤ k]·Pr[A > k].
 //
-// oneSided holds g(0), …, g(M−1) to a relative error of slack, and Pr[A > y] but for what lies beyond M.
+// oneSided holds g(0), …, g(M−1) to a relative error of slack, and Pr[A > y] but for what lies
+// beyond M.
 type oneSided struct {
 	g      []float64
 	tail   []float64 // tail[y] = g(y+1) + … + g(M−1)
@@ -25,19 +26,22 @@ func newOneSided(g []float64, beyond, slack float64) *oneSided {
 	return &oneSided{g, tail, beyond, slack}
 }
 
-// prob returns Σ g(y)·g(y+k) for k ≥ 0: a lower bound of Pr[Z = k], short of it by at most beyond², and beyond·g(M−k) where g decreases.
+// prob returns Σ g(y)·g(y+k) for k ≥ 0: a lower bound of Pr[Z = k], short of it by at most beyond²,
+// and beyond·g(M−k) where g decreases.
 func (o *oneSided) prob(k int) float64 { return o.correlate(o.g, k) }
 
-// maxHead is how many terms of a sum a certificate takes. Lattices of more steps than that have so few jumps that the others hardly count.
+// maxHead is how many terms of a sum a certificate takes. Lattices of more steps than that have so
+// few jumps that the others hardly count.
 const maxHead = 1 << 13
 
-// head returns the first terms of prob(k): a lower bound of Pr[Z = k], short of it by less than rest.
+// head returns the first terms of prob(k): a lower bound of Pr[Z = k], short of it by less than
+// rest.
 func (o *oneSided) head(k int) float64 {
 	return o.correlate(o.g[:min(len(o.g), k+maxHead)], k)
 }
 
-// rest bounds what head leaves out, the terms with y ≥ maxHead and those with y + k ≥ M: the former are at most Pr[A ≥ maxHead]², as both
-// factors are masses of A there, the latter Pr[A ≥ M].
+// rest bounds what head leaves out, the terms with y ≥ maxHead and those with y + k ≥ M: the former
+// are at most Pr[A ≥ maxHead]², as both factors are masses of A there, the latter Pr[A ≥ M].
 func (o *oneSided) rest() float64 {
 	if len(o.g) <= maxHead {
 		return o.beyond
@@ -71,12 +75,13 @@ func (o *oneSided) meanAbs() float64 {
 	return 2 * sum
 }
 
-// panjerSlack bounds the relative error of n masses made by a recursion of positive terms: the error of g(m) is at most the largest one
-// before it and what its own sums add, which are sums of at most n terms, of n + 8 roundings each way. That a sum over y has n terms more
-// is in it.
+// panjerSlack bounds the relative error of n masses made by a recursion of positive terms: the
+// error of g(m) is at most the largest one before it and what its own sums add, which are sums of
+// at most n terms, of n + 8 roundings each way. That a sum over y has n terms more is in it.
 func panjerSlack(n int) float64 { return 2 * float64(n+64) * float64(n+64) * 0x1p-53 }
 
-// tilts is how many x Chernoff's bound is tried at, from 0 to the limit where ln E e^{xA}, the exponent, becomes infinite.
+// tilts is how many x Chernoff's bound is tried at, from 0 to the limit where ln E e^{xA}, the
+// exponent, becomes infinite.
 const tilts = 10
 
 // chernoff returns a bound on Pr[A ≥ m], the least of e^{−x·m}·E e^{xA} over some x.

@@ -21,28 +21,37 @@ const (
 	maxSteps = 1 << 40 // of a lattice to the Δ
 )
 
-// Params are the public numbers of a release. They are comparable, and every method answers before any data is seen. Epsilon is required,
-// and nothing else for pure ε-differential privacy. Gaussian noise takes Epsilon and Delta, or Rho alone.
+// Params are the public numbers of a release. They are comparable, and every method answers before
+// any data is seen. Epsilon is required, and nothing else for pure ε-differential privacy. Gaussian
+// noise takes Epsilon and Delta, or Rho alone.
 type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰].
 	Epsilon float64
-	// Sensitivity is Δ, the most by which the value differs between neighbours, in the units of the data, in [2⁻²⁰⁰, 2²⁰⁰]. 0 is 1.
+	// Sensitivity is Δ, the most by which the value differs between neighbours,
+	// in the units of the data, in [2⁻²⁰⁰, 2²⁰⁰]. 0 is 1.
 	Sensitivity float64
-	// Relation says what neighbours are: budget.AddRemove, which 0 stands for, or budget.Replace. It does not change the
-	// noise, but what is promised, and the range of a party's number in a sum, whatever the law: [−Δ, Δ] if a party
-	// counts as 0 when it leaves, and [0, Δ] if its number is replaced by another; see [Share.Mask].
+	// Relation says what neighbours are: budget.AddRemove, which 0 stands for,
+	// or budget.Replace. It does not change the noise, but what is promised,
+	// and the range of a party's number in a sum, whatever the law: [−Δ, Δ] if
+	// a party counts as 0 when it leaves, and [0, Δ] if its number is replaced
+	// by another; see [Share.Mask].
 	Relation budget.Relation
-	// Integers says that the value is an integer, and Sensitivity too, at most 2³⁰. So is what is released.
+	// Integers says that the value is an integer, and Sensitivity too, at most
+	// 2³⁰. So is what is released.
 	Integers bool
-	// Law is the noise. Auto is the one with the least E|X| for ε, and Gaussian if Rho is given.
+	// Law is the noise. Auto is the one with the least E|X| for ε, and Gaussian
+	// if Rho is given.
 	Law Law
-	// Parties is about how many parties share the noise of a sum, at most 2²⁰; 0 is one. Each rounds its number to the lattice, and the
-	// more there are, the finer that is, so that their errors together hardly count: as far as H stays below 2¹⁶ for the laws that take
-	// tables. All parties use the same number.
+	// Parties is about how many parties share the noise of a sum, at most 2²⁰;
+	// 0 is one. Each rounds its number to the lattice, and the more there are,
+	// the finer that is, so that their errors together hardly count: as far as
+	// H stays below 2¹⁶ for the laws that take tables. All parties use the same
+	// number.
 	Parties int
 	// Delta is δ, in [1e-300, ½], with Law = Gaussian and without Rho; else 0.
 	Delta float64
-	// Rho is ρ of zero-concentrated differential privacy, in [2⁻⁶⁰, 2²⁰], for Gaussian noise without Epsilon and Delta; else 0.
+	// Rho is ρ of zero-concentrated differential privacy, in [2⁻⁶⁰, 2²⁰], for
+	// Gaussian noise without Epsilon and Delta; else 0.
 	Rho float64
 }
 
@@ -99,9 +108,10 @@ func (p Params) relation() budget.Relation {
 // onIntegers reports whether integers are points of a lattice of so many steps to the Δ.
 func (p Params) onIntegers(steps int64) bool { return p.Integers && steps%int64(p.sensitivity()) == 0 }
 
-// Guarantee returns what a release of these Params promises, for one row: what is added to the number, or a change of it, that moves it by
-// Sensitivity at most. A sum of shares promises the same for one party. Params that New refuses promise nothing; to know, this calibrates
-// unless Law is Auto, which always finds a law.
+// Guarantee returns what a release of these Params promises, for one row: what is added to the
+// number, or a change of it, that moves it by Sensitivity at most. A sum of shares promises the
+// same for one party. Params that New refuses promise nothing; to know, this calibrates unless Law
+// is Auto, which always finds a law.
 func (p Params) Guarantee() budget.Guarantee {
 	if p.validate() != nil {
 		return budget.Guarantee{}
@@ -114,7 +124,8 @@ func (p Params) Guarantee() budget.Guarantee {
 	return p.promise(budget.Row(p.relation()))
 }
 
-// promise returns what Params that New has taken promise to a unit that moves the number by the Sensitivity.
+// promise returns what Params that New has taken promise to a unit that moves the number by the
+// Sensitivity.
 func (p Params) promise(u budget.Unit) budget.Guarantee {
 	if p.Rho > 0 {
 		return budget.ZCDP(p.Rho, u)
@@ -122,8 +133,8 @@ func (p Params) promise(u budget.Unit) budget.Guarantee {
 	return budget.ApproxDP(p.Epsilon, p.Delta, u)
 }
 
-// Lattice returns the noise that a release of these Params has, certified. It takes a millisecond, up to some tens at ε = 20. The error
-// wraps [ErrParams].
+// Lattice returns the noise that a release of these Params has, certified. It takes a millisecond,
+// up to some tens at ε = 20. The error wraps [ErrParams].
 func (p Params) Lattice() (*Lattice, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
@@ -141,7 +152,8 @@ func (p Params) Lattice() (*Lattice, error) {
 	return &Lattice{p, s, whole, new(tables)}, nil
 }
 
-// MeanAbs returns E|X|, the mean absolute error of a release, in the units of the data. It calibrates. NaN if the Params are invalid.
+// MeanAbs returns E|X|, the mean absolute error of a release, in the units of the data. It
+// calibrates. NaN if the Params are invalid.
 func (p Params) MeanAbs() float64 {
 	l, err := p.Lattice()
 	if err != nil {
@@ -150,7 +162,8 @@ func (p Params) MeanAbs() float64 {
 	return l.MeanAbs() * l.Step()
 }
 
-// StdDev returns the standard deviation of the noise of a release, in the units of the data. It calibrates. NaN if the Params are invalid.
+// StdDev returns the standard deviation of the noise of a release, in the units of the data. It
+// calibrates. NaN if the Params are invalid.
 func (p Params) StdDev() float64 {
 	l, err := p.Lattice()
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// rate is the mean of a Poisson law as an exact real number: factor/parts, times [logSeries] of scale if that is not 0. A share of one in n has
-// n parts, so the rates of n shares add up to the whole with no rounding.
+// rate is the mean of a Poisson law as an exact real number: factor/parts, times [logSeries] of
+// scale if that is not 0. A share of one in n has n parts, so the rates of n shares add up to the
+// whole with no rounding.
 type rate struct {
 	factor float64
 	scale  float64
@@ -27,16 +28,18 @@ func (r rate) enclose(prec uint) enclose.Interval {
 	return x
 }
 
-// poisson draws from the Poisson law of a rate, exactly. A draw is the number of k with F(k) ≤ U, for U uniform and F the distribution
-// function. Nearly always one random word w tells: with words[k] = ⌊2⁶⁴·F(k)⌋, U < F(k) for certain if w < words[k], and U > F(k) if
-// w > words[k]. On a tie, one draw in some 2⁵⁸, more digits of U and of F decide.
+// poisson draws from the Poisson law of a rate, exactly. A draw is the number of k with F(k) ≤ U,
+// for U uniform and F the distribution function. Nearly always one random word w tells: with
+// words[k] = ⌊2⁶⁴·F(k)⌋, U < F(k) for certain if w < words[k], and U > F(k) if w > words[k]. On a
+// tie, one draw in some 2⁵⁸, more digits of U and of F decide.
 type poisson struct {
 	rate  rate
 	words []uint64
 	first [256]uint8 // the least k that U can give, by the first eight digits of U
 }
 
-// newPoisson makes the table. The rates of this package are at most 96, so that it has some 200 words at most.
+// newPoisson makes the table. The rates of this package are at most 96, so that it has some 200
+// words at most.
 func newPoisson(r rate) *poisson {
 	p := &poisson{rate: r}
 	for prec := uint(128); ; prec += 64 {
@@ -55,7 +58,8 @@ func newPoisson(r rate) *poisson {
 	return p
 }
 
-// tableWords returns ⌊2⁶⁴·F(k)⌋ up to the first that has only ones, or false if the precision does not decide one of them.
+// tableWords returns ⌊2⁶⁴·F(k)⌋ up to the first that has only ones, or false if the precision does
+// not decide one of them.
 func tableWords(r rate, prec uint) (words []uint64, ok bool) {
 	for f := range distribution(r, prec) {
 		lo, hi := new(big.Int).Rsh(f.Lo, prec-64), new(big.Int).Rsh(f.Hi, prec-64)
@@ -95,7 +99,8 @@ type masses struct {
 	work         uint
 }
 
-// pointMasses returns the masses at the lower end of the rate, to be rounded up, and at the upper end, to be rounded down.
+// pointMasses returns the masses at the lower end of the rate, to be rounded up, and at the upper
+// end, to be rounded down.
 func pointMasses(r rate, work uint) (least, most *masses) {
 	x, one := r.enclose(work), enclose.One(work)
 	return &masses{x.Lo, enclose.ExpNegQuo(x.Lo, one, work).Hi, 0, work}, &masses{x.Hi, enclose.ExpNegQuo(x.Hi, one, work).Lo, 0, work}
@@ -141,7 +146,8 @@ func (p *poisson) drawExactly(src *noise.Source, first uint64) int {
 	}
 }
 
-// decide returns the least k with U < F(k) for U in [u, u+1)/2^digits, if that is one and the same k for all U.
+// decide returns the least k with U < F(k) for U in [u, u+1)/2^digits, if that is one and the same
+// k for all U.
 func (p *poisson) decide(u *big.Int, digits uint) (k int, ok bool) {
 	const guard = 64
 	least := new(big.Int).Lsh(u, guard)

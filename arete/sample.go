@@ -10,10 +10,11 @@ import (
 
 // Sample draws X and returns it rounded to the nearest multiple of step.
 //
-// Exact: for every integer k the result is k·step with probability Pr[(k−½)·step < X < (k+½)·step], for the parameters as float64, with no
-// error at all. All that is random are exponential variables of which more digits are drawn where a comparison, or the rounding, needs
-// them: in float64 with a bound on the error first, then with integers. A gamma variable below every number that a float64 holds, which a
-// small α makes all the time, is such an interval too.
+// Exact: for every integer k the result is k·step with probability Pr[(k−½)·step < X < (k+½)·step],
+// for the parameters as float64, with no error at all. All that is random are exponential variables
+// of which more digits are drawn where a comparison, or the rounding, needs them: in float64 with a
+// bound on the error first, then with integers. A gamma variable below every number that a float64
+// holds, which a small α makes all the time, is such an interval too.
 //
 // step must be a power of two with θ/step and λ/step at most 2⁴⁶; otherwise the result is NaN.
 func (d Arete) Sample(src *noise.Source, step float64) float64 {
@@ -39,9 +40,10 @@ type gammaDraw struct {
 	above bool
 }
 
-// gamma draws by rejection (Ahrens and Dieter's GS, with all uniforms turned into exponentials). The density ∝ x^{α−1}·e^{−x} is below
-// x^{α−1} for x < 1, which has the mass 1/α and the law of e^{−E/α}, and below e^{−x} for x > 1, which has the mass 1/e. The first is
-// accepted with probability e^{−x}, if E′ > x, the second with x^{α−1}, if E′ > (1−α)·ln x.
+// gamma draws by rejection (Ahrens and Dieter's GS, with all uniforms turned into exponentials).
+// The density ∝ x^{α−1}·e^{−x} is below x^{α−1} for x < 1, which has the mass 1/α and the law of
+// e^{−E/α}, and below e^{−x} for x > 1, which has the mass 1/e. The first is accepted with
+// probability e^{−x}, if E′ > x, the second with x^{α−1}, if E′ > (1−α)·ln x.
 func (s *draw) gamma() gammaDraw {
 	for {
 		g := gammaDraw{above: s.above()}
@@ -172,8 +174,8 @@ func (s *draw) roundExactly(up, down *gammaDraw, laplace *digits, sign float64) 
 	}
 }
 
-// roundFloat is round in float64, if that can tell. Divisions by step are exact; each product and sum adds a rounding, which widen covers
-// many times.
+// roundFloat is round in float64, if that can tell. Divisions by step are exact; each product and
+// sum adds a rounding, which widen covers many times.
 func (s *draw) roundFloat(up, down *gammaDraw, laplace *digits, sign float64) (k float64, decided bool) {
 	const widen = 0x1p-48
 	theta, lambda := s.law.theta/s.step, s.law.lambda/s.step

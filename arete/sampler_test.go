@@ -49,7 +49,8 @@ func lawsToTest(t *testing.T) []*Lattice {
 	return all
 }
 
-// The sum of n shares has the law of the whole, which is exact: against the masses, for n = 1, 2, 17 and 1000. Shares made for another n are noticed.
+// The sum of n shares has the law of the whole, which is exact: against the masses, for n = 1, 2,
+// 17 and 1000. Shares made for another n are noticed.
 func TestSharesAddUpToTheLaw(t *testing.T) {
 	for _, l := range lawsToTest(t) {
 		for _, n := range []int{0, 1, 2, 17, 1000} { // 0: drawn in one piece
@@ -101,7 +102,8 @@ func TestSamplerTails(t *testing.T) {
 			sumSquares += z * z
 		}
 		dptest.Tail(t, fmt.Sprint(l.params), beyond, int64(n), 2*l.Survival(edge), falseReject)
-		// Four moments from the masses: 6 standard errors have probability 2e-9 under the normal limit.
+		// Four moments from the masses: 6 standard errors have probability 2e-9 under the normal
+		// limit.
 		fourth := 0.0
 		for k := 1.0; k < 40*float64(l.Steps())+100; k++ {
 			fourth += 2 * k * k * k * k * l.Prob(k)
@@ -215,7 +217,8 @@ func TestPoissonWords(t *testing.T) {
 	}
 }
 
-// Where 64 digits of U tie with the table, more decide, and rightly: of U with the digits of words[k] and 64 more, those below the next digits of F(k) give k.
+// Where 64 digits of U tie with the table, more decide, and rightly: of U with the digits of
+// words[k] and 64 more, those below the next digits of F(k) give k.
 func TestPoissonTies(t *testing.T) {
 	p := newPoisson(rate{20, 0, 3})
 	for k, word := range p.words[:len(p.words)-1] {
@@ -326,7 +329,8 @@ func TestAreteSampler(t *testing.T) {
 	}
 }
 
-// The slow path decides as the quick one does: with digits refined, values and comparisons stay within the float64 bounds.
+// The slow path decides as the quick one does: with digits refined, values and comparisons stay
+// within the float64 bounds.
 func TestSlowPathAgrees(t *testing.T) {
 	var src noise.Source
 	for _, d := range []Arete{{0.02, 0.8, 0.026}, {0.6, 0.35, 0.07}, {1, 1, 0.5}} {

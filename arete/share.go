@@ -9,27 +9,33 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Share is the noise of one of n parties that release the sum of their numbers, where nobody is trusted with the sum before it has noise.
-// Each party publishes nothing but Mask(x), under a protocol of secure aggregation that reveals only the sum of all; then [Share.Sum] is
-// the release. All arithmetic is modulo 2⁶⁴, as that of int64 is, so the masks of the protocol may be uniform words.
+// Share is the noise of one of n parties that release the sum of their numbers, where nobody is
+// trusted with the sum before it has noise. Each party publishes nothing but Mask(x), under a
+// protocol of secure aggregation that reveals only the sum of all; then [Share.Sum] is the release.
+// All arithmetic is modulo 2⁶⁴, as that of int64 is, so the masks of the protocol may be uniform
+// words.
 //
-// The sum of n shares has exactly the calibrated law: it is compound Poisson, and a share has its rates over n, as rational numbers, drawn
-// exactly. So the noise is that of one trusted party, and not √n times as large. (Gaussian noise is no such law; gaussian.go has what
-// holds.)
+// The sum of n shares has exactly the calibrated law: it is compound Poisson, and a share has its
+// rates over n, as rational numbers, drawn exactly. So the noise is that of one trusted party, and
+// not √n times as large. (Gaussian noise is no such law; gaussian.go has what holds.)
 //
-// Parties that drop out, or that tell their noise to others, take their shares with them. A Share for n parties of which missing may do so
-// is one of n − missing: the others together have the calibrated noise, and what else there is only adds to it. As long as no more than
-// missing do so, the sum is private for the others. Who takes part is public. What is protected is the number of a party who does: no one
-// can tell it from none (0, under AddRemove) or from another (under Replace).
+// Parties that drop out, or that tell their noise to others, take their shares with them. A Share
+// for n parties of which missing may do so is one of n − missing: the others together have the
+// calibrated noise, and what else there is only adds to it. As long as no more than missing do so,
+// the sum is private for the others. Who takes part is public. What is protected is the number of a
+// party who does: no one can tell it from none (0, under AddRemove) or from another (under
+// Replace).
 //
-// Each party's number is rounded to the lattice at random, with the right mean, so that errors do not add up: n parties have a standard
-// deviation of at most √n/2 steps from it. Params.Parties makes the lattice fine enough for them; for far more than 1000 parties, or ε
-// above 16, DiscreteLaplace and Gaussian have finer ones. Integers need no rounding on a lattice of integers.
+// Each party's number is rounded to the lattice at random, with the right mean, so that errors do
+// not add up: n parties have a standard deviation of at most √n/2 steps from it. Params.Parties
+// makes the lattice fine enough for them; for far more than 1000 parties, or ε above 16,
+// DiscreteLaplace and Gaussian have finer ones. Integers need no rounding on a lattice of integers.
 //
-// All parties must use the same law. They have it from the same Params, as all parameters are rounded before they are certified; where
-// processors differ, compare [Lattice.String].
+// All parties must use the same law. They have it from the same Params, as all parameters are
+// rounded before they are certified; where processors differ, compare [Lattice.String].
 //
-// A Share is for one goroutine at a time, and for one party: it holds the party's randomness, and prints nothing of it.
+// A Share is for one goroutine at a time, and for one party: it holds the party's randomness, and
+// prints nothing of it.
 type Share struct {
 	secret
 	lattice *Lattice
@@ -46,17 +52,21 @@ type drawing struct {
 	src noise.Source
 }
 
-// maxParties bounds the number of parties: what they send together, 2⁴⁰ steps each at most, fits an int64 with room for the noise.
+// maxParties bounds the number of parties: what they send together, 2⁴⁰ steps each at most, fits an
+// int64 with room for the noise.
 const maxParties = 1 << 20
 
-// Share returns the noise of one of n parties, none of whom drops out or colludes. The error is that of [Mechanism.ShareWithDropouts].
+// Share returns the noise of one of n parties, none of whom drops out or colludes. The error is
+// that of [Mechanism.ShareWithDropouts].
 func (m *Mechanism) Share(n int) (*Share, error) { return m.ShareWithDropouts(n, 0) }
 
-// ShareWithDropouts returns the noise of one of n parties of whom up to missing may drop out or collude with the receiver. Where fewer do,
-// the noise is up to √(n/(n − missing)) times the calibrated one. All parties use the same Params, n and missing.
+// ShareWithDropouts returns the noise of one of n parties of whom up to missing may drop out or
+// collude with the receiver. Where fewer do, the noise is up to √(n/(n − missing)) times the
+// calibrated one. All parties use the same Params, n and missing.
 //
-// Each party's number is bounded by Mask, so that it changes the sum by Δ at most if it is 0 instead (AddRemove) or another one (Replace).
-// The error wraps [ErrParams] unless 0 ≤ missing < n ≤ 2²⁰.
+// Each party's number is bounded by Mask, so that it changes the sum by Δ at most if it is 0
+// instead (AddRemove) or another one (Replace). The error wraps [ErrParams] unless 0 ≤ missing < n
+// ≤ 2²⁰.
 func (m *Mechanism) ShareWithDropouts(n, missing int) (*Share, error) {
 	switch {
 	case !m.valid():
@@ -78,7 +88,8 @@ func (m *Mechanism) ShareWithDropouts(n, missing int) (*Share, error) {
 	return &Share{private.New(drawing{law: law}), m.lattice, n, need, sum}, nil
 }
 
-// Guarantee returns what the release of the sum promises, for one party: what [Share.Sum] returns, and nothing about what one party sends.
+// Guarantee returns what the release of the sum promises, for one party: what [Share.Sum] returns,
+// and nothing about what one party sends.
 func (s *Share) Guarantee() budget.Guarantee {
 	if !s.valid() {
 		return budget.Guarantee{}
@@ -90,7 +101,8 @@ func (s *Share) Guarantee() budget.Guarantee {
 // valid reports whether s comes from a Mechanism.
 func (s *Share) valid() bool { return s.lattice != nil }
 
-// Noise draws the noise of the party, in steps of the lattice. On the zero Share it is uniform over all int64, and so hides whatever is added.
+// Noise draws the noise of the party, in steps of the lattice. On the zero Share it is uniform over
+// all int64, and so hides whatever is added.
 func (s *Share) Noise() int64 {
 	d := private.Enter(s.secret)
 	if d == nil {
@@ -100,12 +112,13 @@ func (s *Share) Noise() int64 {
 	return d.law.draw(&d.src)
 }
 
-// Mask returns what the party contributes: its number, in steps of the lattice, plus its noise. The number is clamped to [−Δ, Δ] under
-// AddRemove and to [0, Δ] under Replace, whatever the law; then it is rounded at random to one of the two points around it. NaN counts as
-// 0. So under Replace numbers in [a, a+Δ] are sent as x − a, and the sum of n of them lacks n·a.
+// Mask returns what the party contributes: its number, in steps of the lattice, plus its noise. The
+// number is clamped to [−Δ, Δ] under AddRemove and to [0, Δ] under Replace, whatever the law; then
+// it is rounded at random to one of the two points around it. NaN counts as 0. So under Replace
+// numbers in [a, a+Δ] are sent as x − a, and the sum of n of them lacks n·a.
 //
-// The result is private only within the sum: one share is far too little noise to publish by itself. Each call is for another sum, and each
-// sum spends the budget again.
+// The result is private only within the sum: one share is far too little noise to publish by
+// itself. Each call is for another sum, and each sum spends the budget again.
 func (s *Share) Mask(x float64) int64 {
 	d := private.Enter(s.secret)
 	if d == nil {
@@ -115,9 +128,10 @@ func (s *Share) Mask(x float64) int64 {
 	return s.point(x, &d.src) + d.law.draw(&d.src)
 }
 
-// point clamps and rounds x to the lattice. It is steps that are clamped, to ±H under AddRemove and to 0 … H under Replace, and both ends are
-// points: whatever x and the random digits are, one party moves the sum by at most H. How its own digits fall depends on nothing else, so
-// they change no sensitivity.
+// point clamps and rounds x to the lattice. It is steps that are clamped, to ±H under AddRemove and
+// to 0 … H under Replace, and both ends are points: whatever x and the random digits are, one party
+// moves the sum by at most H. How its own digits fall depends on nothing else, so they change no
+// sensitivity.
 func (s *Share) point(x float64, src *noise.Source) int64 {
 	if math.IsNaN(x) {
 		return 0
@@ -134,9 +148,10 @@ func (s *Share) point(x float64, src *noise.Source) int64 {
 	return int64(noise.RandomizedRound(src, min(max(y, low), high), 1))
 }
 
-// Sum returns the release: total is the sum of what Mask returned to parties of them, modulo 2⁶⁴. The error wraps [ErrParams] if these are
-// fewer than n − missing, the number for which the noise is calibrated: then the total must not be published, and the mask of the protocol
-// should not come off. It does not depend on the total.
+// Sum returns the release: total is the sum of what Mask returned to parties of them, modulo 2⁶⁴.
+// The error wraps [ErrParams] if these are fewer than n − missing, the number for which the noise
+// is calibrated: then the total must not be published, and the mask of the protocol should not come
+// off. It does not depend on the total.
 func (s *Share) Sum(total int64, parties int) (*Value, error) {
 	switch {
 	case !s.valid():
@@ -149,8 +164,8 @@ func (s *Share) Sum(total int64, parties int) (*Value, error) {
 	return &v, nil
 }
 
-// StdDev returns the standard deviation of the noise of a sum over so many parties, in the units of the data, and NaN if they are fewer
-// than n − missing or more than n.
+// StdDev returns the standard deviation of the noise of a sum over so many parties, in the units of
+// the data, and NaN if they are fewer than n − missing or more than n.
 func (s *Share) StdDev(parties int) float64 {
 	if !s.valid() || parties < s.need || parties > s.parties {
 		return math.NaN()

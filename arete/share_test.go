@@ -14,7 +14,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// paramsOfShares are Params of all laws, with even and odd numbers of steps, on and off the integers.
+// paramsOfShares are Params of all laws, with even and odd numbers of steps, on and off the
+// integers.
 func paramsOfShares() []Params {
 	return []Params{
 		{Epsilon: 3}, {Epsilon: 3.3, Sensitivity: 0.7}, {Epsilon: 1, Sensitivity: 3}, {Epsilon: 5, Law: DiscreteArete}, {Rho: 0.1, Sensitivity: 1e-9}, {Epsilon: 4, Parties: 1000},
@@ -23,8 +24,9 @@ func paramsOfShares() []Params {
 	}
 }
 
-// Whatever a party holds, and however its number is rounded, it moves the sum by at most H steps: from 0 under AddRemove, from any other number under Replace. And by
-// no less: the ends of the range are reached.
+// Whatever a party holds, and however its number is rounded, it moves the sum by at most H steps:
+// from 0 under AddRemove, from any other number under Replace. And by no less: the ends of the
+// range are reached.
 func TestOnePartyMovesTheSumByTheSensitivity(t *testing.T) {
 	var src noise.Source
 	r := rand.New(rand.NewPCG(5, 6))
@@ -56,9 +58,11 @@ func TestOnePartyMovesTheSumByTheSensitivity(t *testing.T) {
 	}
 }
 
-// The range of a party's number is a function of the Params: [−Δ, Δ] under AddRemove and [0, Δ] under Replace, in units of the data, for every law, odd
-// and even Δ, integers and reals. So a sum does not depend on the law that Auto takes. The sums of 20,000 numbers that are each rounded at
-// random are within 6.5 standard deviations of half a step a number but for a probability of 1e-10 each.
+// The range of a party's number is a function of the Params: [−Δ, Δ] under AddRemove and [0, Δ]
+// under Replace, in units of the data, for every law, odd and even Δ, integers and reals. So a sum
+// does not depend on the law that Auto takes. The sums of 20,000 numbers that are each rounded at
+// random are within 6.5 standard deviations of half a step a number but for a probability of 1e-10
+// each.
 func TestRangeOfAPartyIsThatOfTheParams(t *testing.T) {
 	var src noise.Source
 	laws := map[Law]int{}
@@ -95,7 +99,8 @@ func TestRangeOfAPartyIsThatOfTheParams(t *testing.T) {
 	require.Len(t, laws, 4)
 }
 
-// A Lattice and a Share that nothing made add noise all the same: uniform words, of which 64 are below 2⁵⁷ in absolute value with a probability of 2⁻³⁸⁴.
+// A Lattice and a Share that nothing made add noise all the same: uniform words, of which 64 are
+// below 2⁵⁷ in absolute value with a probability of 2⁻³⁸⁴.
 func TestZeroValuesHideWhatIsAdded(t *testing.T) {
 	var src noise.Source
 	var l Lattice
@@ -112,7 +117,8 @@ func TestZeroValuesHideWhatIsAdded(t *testing.T) {
 	require.True(t, math.IsNaN(l.Sample(&src, 1)) && math.IsNaN(Arete{}.Sample(&src, 1)))
 }
 
-// Numbers are rounded without bias: of a number between two points, the mean is the number, not the nearer point. 6.5 standard errors have probability 1e-10.
+// Numbers are rounded without bias: of a number between two points, the mean is the number, not the
+// nearer point. 6.5 standard errors have probability 1e-10.
 func TestMaskRoundsWithoutBias(t *testing.T) {
 	var src noise.Source
 	m, err := New(Params{Epsilon: 4, Sensitivity: 2})
@@ -144,7 +150,8 @@ func TestMaskRoundsWithoutBias(t *testing.T) {
 	}
 }
 
-// Sums under masks of uniform words wrap around, as often as they like, and come out right; a total of garbage is a number all the same.
+// Sums under masks of uniform words wrap around, as often as they like, and come out right; a total
+// of garbage is a number all the same.
 func TestSumsWrapAround(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 20}, {Epsilon: 30, Integers: true, Sensitivity: 1000}, {Rho: limits.MaxRho, Integers: true, Sensitivity: limits.MaxInteger}} {
 		m, err := New(p)
@@ -178,7 +185,8 @@ func TestSumsWrapAround(t *testing.T) {
 	require.LessOrEqual(t, float64(maxParties)*maxSteps, float64(maxPoint))
 }
 
-// Intervals of sums cover the sum of the numbers, of which each is rounded at random, by parties that are all there or not.
+// Intervals of sums cover the sum of the numbers, of which each is rounded at random, by parties
+// that are all there or not.
 func TestIntervalsOfSums(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 3}, {Epsilon: 8}, {Epsilon: 1, Sensitivity: 0.3}, {Rho: 0.5}, {Epsilon: 4, Integers: true, Sensitivity: 1001}} {
 		m, err := New(p)
@@ -266,7 +274,8 @@ func TestLatticeText(t *testing.T) {
 	require.NotEmpty(t, new(Lattice).String())
 }
 
-// A decoded Value with a law that no calibration finds, of jumps of 2³⁰ steps, costs no memory to speak of.
+// A decoded Value with a law that no calibration finds, of jumps of 2³⁰ steps, costs no memory to
+// speak of.
 func TestForgedLawsCostLittle(t *testing.T) {
 	v := samples()["jump.hex"]
 	v.noise.jump = jump{steps: 1 << 20, core: 20, width: 1 << 30, jumps: 0x1p-60, beyond: 1 << 63, again: 1 << 63}
@@ -289,8 +298,9 @@ func TestForgedLawsCostLittle(t *testing.T) {
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
 }
 
-// With the number of parties known, the sum of n rounded numbers has nearly the error of one trusted party; without, rounding is most of it. The masses of the law on the fine
-// lattice, with its wide core, are those of the plain recursion, and it is certified.
+// With the number of parties known, the sum of n rounded numbers has nearly the error of one
+// trusted party; without, rounding is most of it. The masses of the law on the fine lattice, with
+// its wide core, are those of the plain recursion, and it is certified.
 func TestPartiesMakeTheLatticeFine(t *testing.T) {
 	for _, epsilon := range []float64{2.5, 4, 6, 8, 12} {
 		rough, err := Params{Epsilon: epsilon}.Lattice()
@@ -324,7 +334,8 @@ func TestPartiesMakeTheLatticeFine(t *testing.T) {
 	}
 }
 
-// S(t) by another route: the recursion S(t−1) = S(t+1) + (2t/V)·S(t), downwards, normalised by its sum.
+// S(t) by another route: the recursion S(t−1) = S(t+1) + (2t/V)·S(t), downwards, normalised by its
+// sum.
 func TestSkellam(t *testing.T) {
 	for _, v := range []float64{1e-9, 0.3, 4.5, 20, 64, 500, 2500} {
 		n := int(60 + 30*math.Sqrt(v))
@@ -354,7 +365,8 @@ func TestSkellam(t *testing.T) {
 	require.Equal(t, []float64{1, 0, 0}, []float64{skellam(0, 0), skellam(0, 1), fall(0, 0)})
 }
 
-// The shares of a σ near 2⁵⁰, the largest of package noise, sum to more if more parties than are needed send theirs.
+// The shares of a σ near 2⁵⁰, the largest of package noise, sum to more if more parties than are
+// needed send theirs.
 func TestMoreNoiseThanPackageNoiseHas(t *testing.T) {
 	v := samples()["gaussian.hex"]
 	v.noise.scale, v.need, v.parties = 0x1p50, 1, maxParties
@@ -367,7 +379,8 @@ func TestMoreNoiseThanPackageNoiseHas(t *testing.T) {
 	require.NotContains(t, v.String(), "NaN")
 }
 
-// A single release is for one row, and a sum of shares for one party: guarantees of the two do not add up by themselves.
+// A single release is for one row, and a sum of shares for one party: guarantees of the two do not
+// add up by themselves.
 func TestUnits(t *testing.T) {
 	for _, r := range []budget.Relation{0, budget.AddRemove, budget.Replace} {
 		for _, p := range []Params{{Epsilon: 3, Relation: r}, {Rho: 1, Relation: r}, {Epsilon: 1, Delta: 1e-6, Law: Gaussian, Relation: r}} {

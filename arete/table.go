@@ -34,7 +34,8 @@ func (l *Lattice) upTo(k float64) *oneSided {
 	return l.tables.masses
 }
 
-// Prob returns Pr[Z = x], 0 unless x is an integer, in the tails to a relative error of about 1e-10.
+// Prob returns Pr[Z = x], 0 unless x is an integer, in the tails to a relative error of about
+// 1e-10.
 func (l *Lattice) Prob(x float64) float64 {
 	if !l.valid() || math.IsNaN(x) {
 		return math.NaN()
@@ -52,7 +53,8 @@ func (l *Lattice) Prob(x float64) float64 {
 	return math.NaN()
 }
 
-// LogProb returns ln Pr[Z = x], −Inf unless x is an integer, and NaN where the probability underflows.
+// LogProb returns ln Pr[Z = x], −Inf unless x is an integer, and NaN where the probability
+// underflows.
 func (l *Lattice) LogProb(x float64) float64 {
 	switch d, ok := l.spec.closed(); {
 	case !l.valid() || math.IsNaN(x):

@@ -7,7 +7,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Value is a released number: public, immutable, safe for concurrent readers. All that it computes is post-processing and costs no budget.
+// Value is a released number: public, immutable, safe for concurrent readers. All that it computes
+// is post-processing and costs no budget.
 type Value struct {
 	params  Params
 	noise   spec
@@ -17,7 +18,8 @@ type Value struct {
 	need    int   // how many make the calibrated law
 }
 
-// newValue returns a number released by one party. The point saturates as no sum of values and noise does but one that is out of range anyway.
+// newValue returns a number released by one party. The point saturates as no sum of values and
+// noise does but one that is out of range anyway.
 func newValue(p Params, s spec, point int64) Value {
 	return Value{params: p, noise: s, point: min(max(point, -2*maxPoint), 2*maxPoint), parties: 1, need: 1}
 }
@@ -39,7 +41,8 @@ func (v *Value) Guarantee() budget.Guarantee {
 	return v.params.promise(budget.Row(v.params.relation()))
 }
 
-// Estimate returns the released number, in the units of the data: the true one plus noise of mean 0. NaN for the zero Value.
+// Estimate returns the released number, in the units of the data: the true one plus noise of mean
+// 0. NaN for the zero Value.
 func (v *Value) Estimate() float64 {
 	if !v.valid() {
 		return math.NaN()
@@ -60,7 +63,8 @@ func (v *Value) units(k float64) float64 {
 	return x
 }
 
-// Parties returns how many parties' shares of the noise are in the number, and how many are needed; 1 and 1 for a release by one party.
+// Parties returns how many parties' shares of the noise are in the number, and how many are needed;
+// 1 and 1 for a release by one party.
 func (v *Value) Parties() (present, needed int) { return v.parties, v.need }
 
 // law returns the law of the noise, for all shares.
@@ -78,7 +82,8 @@ func (v *Value) law() spec {
 	return s
 }
 
-// StdDev returns the standard deviation of the noise, in the units of the data. NaN for the zero Value.
+// StdDev returns the standard deviation of the noise, in the units of the data. NaN for the zero
+// Value.
 func (v *Value) StdDev() float64 {
 	if !v.valid() {
 		return math.NaN()
@@ -86,11 +91,12 @@ func (v *Value) StdDev() float64 {
 	return math.Sqrt(v.law().variance()) / float64(v.noise.size) * v.params.sensitivity()
 }
 
-// Interval returns bounds that hold the true value, the sum of the parties' clamped numbers if there are several, with at least the given
-// confidence, rounding to the lattice included. NaN for a confidence outside [0, 1), and for the zero Value.
+// Interval returns bounds that hold the true value, the sum of the parties' clamped numbers if
+// there are several, with at least the given confidence, rounding to the lattice included. NaN for
+// a confidence outside [0, 1), and for the zero Value.
 //
-// They are the quantiles of the noise where these take less than 2²⁰ masses to compute, and the calibrated law is the whole of it;
-// otherwise Chernoff's bound.
+// They are the quantiles of the noise where these take less than 2²⁰ masses to compute, and the
+// calibrated law is the whole of it; otherwise Chernoff's bound.
 func (v *Value) Interval(confidence float64) (lo, hi float64) {
 	if !v.valid() || !(confidence >= 0 && confidence < 1) {
 		return math.NaN(), math.NaN()

@@ -1,8 +1,10 @@
 package arete
 
-// window sums the last n numbers that were pushed, Σ x(k) and Σ k·x(k), where x(1) is the latest. It never subtracts: numbers are taken in
-// chunks of n, and the window is the end of one chunk, summed from behind, and the beginning of the next, summed from the front. So where
-// the numbers are positive the sums are accurate to a few roundings for each number, however fast these decrease.
+// window sums the last n numbers that were pushed, Σ x(k) and Σ k·x(k), where x(1) is the latest.
+// It never subtracts: numbers are taken in chunks of n, and the window is the end of one chunk,
+// summed from behind, and the beginning of the next, summed from the front. So where the numbers
+// are positive the sums are accurate to a few roundings for each number, however fast these
+// decrease.
 type window struct {
 	chunk    []float64 // the current chunk
 	ends     []float64 // ends[i]: numbers i, i+1, … of the last chunk, summed

@@ -45,8 +45,8 @@ func (s *simulator) law() law {
 	return l
 }
 
-// draw returns the likelihood of a sketch of size keys: up to 4096 keys through the sketch, under a fresh Seed, more of them through the law of the cells,
-// where the bits of a level are independent.
+// draw returns the likelihood of a sketch of size keys: up to 4096 keys through the sketch, under a
+// fresh Seed, more of them through the law of the cells, where the bits of a level are independent.
 func (s *simulator) draw(size float64) (l likelihood) {
 	l.law = s.law()
 	if size <= 4096 {
@@ -155,10 +155,11 @@ func (a accuracy) String() string {
 
 // check asserts the claims about the estimate and the interval, for runs simulations.
 //
-// The mean of the errors has the standard error sd/√runs, and 5.5 of them are exceeded with probability 4e-8: with
-// 1e4 runs a bias of a tenth of the standard error is 10 of them, and the assertion is |bias| ≤ 0.1·sd + 5.5·sd/√runs. The standard
-// deviation of the sample has a relative error of √((κ−1)/4·runs), with κ < 6 for the skew laws here, and the number of
-// intervals that cover is binomial with the coverage claimed.
+// The mean of the errors has the standard error sd/√runs, and 5.5 of them are exceeded with
+// probability 4e-8: with 1e4 runs a bias of a tenth of the standard error is 10 of them, and the
+// assertion is |bias| ≤ 0.1·sd + 5.5·sd/√runs. The standard deviation of the sample has a relative
+// error of √((κ−1)/4·runs), with κ < 6 for the skew laws here, and the number of intervals that
+// cover is binomial with the coverage claimed.
 func (a accuracy) check(t *testing.T, name string, runs int, predicted, least float64) {
 	t.Helper()
 	n := math.Sqrt(float64(runs))
@@ -173,7 +174,8 @@ func (a accuracy) check(t *testing.T, name string, runs int, predicted, least fl
 	}
 }
 
-// accuracyCases are sketches of plain and merged releases with a predicted relative error of at most 0.3.
+// accuracyCases are sketches of plain and merged releases with a predicted relative error of at
+// most 0.3.
 var accuracyCases = []struct {
 	epsilon                 float64
 	cells, levels, sketches int
@@ -183,7 +185,8 @@ var accuracyCases = []struct {
 	{1, 1024, 28, 1, true}, {1, 1024, 28, 2, true}, {2, 333, 28, 3, true},
 }
 
-// testAccuracy checks bias, deviation and coverage. Where the keys are fixed, the deviation is between that of the Poisson law and √(se² − N).
+// testAccuracy checks bias, deviation and coverage. Where the keys are fixed, the deviation is
+// between that of the Poisson law and √(se² − N).
 func testAccuracy(t *testing.T, runs int, sizes []float64) {
 	for _, c := range accuracyCases {
 		s := newSimulator(c.epsilon, c.cells, c.levels, c.sketches, c.stream)
@@ -215,10 +218,11 @@ func TestLongAccuracy(t *testing.T) {
 	testAccuracy(t, 10_000, []float64{0, 1, 10, 1e3, 1e6, 1e9})
 }
 
-// Sets of fewer keys than some cells: the deviation is √(StdErr² − N), as Params.StdErr says, which at n/4 keys is 1.2 to 2.6 times the closed form, and
-// not that of the Poisson law.
+// Sets of fewer keys than some cells: the deviation is √(StdErr² − N), as Params.StdErr says, which
+// at n/4 keys is 1.2 to 2.6 times the closed form, and not that of the Poisson law.
 //
-// The sample deviation of the runs has a relative error of 1/√(2·runs), as the kurtosis is near 3, and 5.5 of these are the tolerance beside 3 %.
+// The sample deviation of the runs has a relative error of 1/√(2·runs), as the kurtosis is near 3,
+// and 5.5 of these are the tolerance beside 3 %.
 func TestSmallSets(t *testing.T) {
 	runs := 1000
 	if testing.Short() {
@@ -254,8 +258,9 @@ func TestSmallSets(t *testing.T) {
 	}
 }
 
-// What is left of the bias is at size 0, where less than a bit in ten of a level is flipped: below 0.08 keys, and more than a tenth of the standard error only
-// where that is itself below 0.7 keys. The mean of 20,000 runs is within 5.5·sd/√20,000 = 0.04·sd.
+// What is left of the bias is at size 0, where less than a bit in ten of a level is flipped: below
+// 0.08 keys, and more than a tenth of the standard error only where that is itself below 0.7 keys.
+// The mean of 20,000 runs is within 5.5·sd/√20,000 = 0.04·sd.
 func TestBiasAtZero(t *testing.T) {
 	runs := 20_000
 	if testing.Short() {
@@ -327,10 +332,11 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// Simulated RSE·√n within 5 % of the figures, 2n keys and more: go test ./kor -run TestLongFigures -long -v
+// Simulated RSE·√n within 5 % of the figures, 2n keys and more: go test ./kor -run TestLongFigures
+// -long -v
 //
-// The sample deviation of 4000 runs is off by 1.25 % (the kurtosis is near 3 here), and 5.5 of these are the tolerance beside the 5 %; what
-// it logs was within 3.6 %.
+// The sample deviation of 4000 runs is off by 1.25 % (the kurtosis is near 3 here), and 5.5 of
+// these are the tolerance beside the 5 %; what it logs was within 3.6 %.
 func TestLongFigures(t *testing.T) {
 	if !*long {
 		t.Skip("needs -long")
@@ -354,8 +360,9 @@ func TestLongFigures(t *testing.T) {
 	}
 }
 
-// Where the predicted relative error is large the estimate has no outliers: of 400 none is more than 60 times too large (the maximum likelihood
-// estimate is, by thousands), and never beyond the stated bounds; the interval covers, and says that it knows little.
+// Where the predicted relative error is large the estimate has no outliers: of 400 none is more
+// than 60 times too large (the maximum likelihood estimate is, by thousands), and never beyond the
+// stated bounds; the interval covers, and says that it knows little.
 func TestTaming(t *testing.T) {
 	runs := 400
 	if testing.Short() {

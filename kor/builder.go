@@ -11,9 +11,10 @@ import (
 
 type secret = private.State[state]
 
-// Builder sketches a set. It holds private data: it prints nothing of it, and [Builder.Release] and [Builder.Share]
-// are the only ways out, but for what [Builder.AppendPrivateState] moves within a trusted pipeline. One goroutine at a time may use it; a call
-// panics where it sees another one at work.
+// Builder sketches a set. It holds private data: it prints nothing of it, and [Builder.Release] and
+// [Builder.Share] are the only ways out, but for what [Builder.AppendPrivateState] moves within a
+// trusted pipeline. One goroutine at a time may use it; a call panics where it sees another one at
+// work.
 type Builder struct {
 	secret
 	params    Params
@@ -53,13 +54,13 @@ func New(p Params) (*Builder, error) {
 	return &Builder{empty, p, p.Guarantee()}, nil
 }
 
-// Guarantee returns what Release promises: ε-differential privacy for one key, added to the set or removed from it. A Builder that New did not make
-// promises nothing.
+// Guarantee returns what Release promises: ε-differential privacy for one key, added to the set or
+// removed from it. A Builder that New did not make promises nothing.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Toggle adds the key to the set if it is absent and removes it if it is present: it flips one bit, so that toggling twice changes
-// nothing. A string key goes in as hashing.Fingerprint(p.Seed, key). After Release, and on a Builder that New did not make,
-// Toggle does nothing.
+// Toggle adds the key to the set if it is absent and removes it if it is present: it flips one bit,
+// so that toggling twice changes nothing. A string key goes in as hashing.Fingerprint(p.Seed, key).
+// After Release, and on a Builder that New did not make, Toggle does nothing.
 func (b *Builder) Toggle(key uint64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -79,13 +80,15 @@ func (s *state) toggleMember(key uint64, w float64) {
 	s.members.toggle(key, w)
 }
 
-// ToggleWeighted is Toggle for a key of the given weight in (0, 1]: the sketch then estimates the sum of the weights. The weight is a public
-// function of the key: a key has the same weight in every call, and in the sketches of all parties. The guarantee is for a key with one weight, as
-// with another one it has another bit: a key that comes with m weights is protected as m keys are. A weight above 1 counts as 1, and
-// one that is NaN, 0 or negative as 0: nothing happens.
+// ToggleWeighted is Toggle for a key of the given weight in (0, 1]: the sketch then estimates the
+// sum of the weights. The weight is a public function of the key: a key has the same weight in
+// every call, and in the sketches of all parties. The guarantee is for a key with one weight, as
+// with another one it has another bit: a key that comes with m weights is protected as m keys are.
+// A weight above 1 counts as 1, and one that is NaN, 0 or negative as 0: nothing happens.
 //
-// With weights the sketch is a sample of the keys: a key is at no level with probability 1 − w. So a set of a few keys of
-// small weight is counted with the relative error of such a sample, √((1/w − 1)/N) for N keys of weight w, besides that of the sketch.
+// With weights the sketch is a sample of the keys: a key is at no level with probability 1 − w. So
+// a set of a few keys of small weight is counted with the relative error of such a sample, √((1/w −
+// 1)/N) for N keys of weight w, besides that of the sketch.
 func (b *Builder) ToggleWeighted(key uint64, weight float64) {
 	w, ok := validWeight(weight)
 	if !ok {
@@ -103,8 +106,9 @@ func (b *Builder) ToggleWeighted(key uint64, weight float64) {
 	private.Leave(b.secret)
 }
 
-// Add adds keys of a set whose keys come once each; many at a time take half the time a key. A duplicate, in one call or in several, is not
-// ignored: as in Toggle, the second Add of a key removes it and the third adds it again, for the sketch remembers no keys. For data with
+// Add adds keys of a set whose keys come once each; many at a time take half the time a key. A
+// duplicate, in one call or in several, is not ignored: as in Toggle, the second Add of a key
+// removes it and the third adds it again, for the sketch remembers no keys. For data with
 // duplicates use [NewStream].
 func (b *Builder) Add(keys ...uint64) {
 	s := private.Enter(b.secret)
@@ -124,11 +128,12 @@ func (b *Builder) Add(keys ...uint64) {
 	private.Leave(b.secret)
 }
 
-// Merge makes the Builder that of the symmetric difference of its set and the other's, which gives up its data: the trusted merge, before any
-// noise, of servers that one server may see. For disjoint sets it is the union.
+// Merge makes the Builder that of the symmetric difference of its set and the other's, which gives
+// up its data: the trusted merge, before any noise, of servers that one server may see. For
+// disjoint sets it is the union.
 //
-// The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one was released. Then nothing
-// has changed.
+// The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
+// was released. Then nothing has changed.
 func (b *Builder) Merge(other *Builder) error {
 	if other == nil || b.Released() || other.Released() {
 		return fmt.Errorf("kor: Merge: a Builder is %w", fault.ErrReleased)
@@ -159,11 +164,12 @@ func merging(a, b secret, p, q Params) (into, from *state, err error) {
 	return private.Enter(a), from, nil
 }
 
-// Released reports whether the Builder has been released, and Toggle therefore ignores what it is given.
+// Released reports whether the Builder has been released, and Toggle therefore ignores what it is
+// given.
 func (b *Builder) Released() bool { return private.Released(b.secret) }
 
-// Release spends the budget and returns the private sketch. The Builder gives up its data; a second Release returns an error
-// that wraps [ErrReleased].
+// Release spends the budget and returns the private sketch. The Builder gives up its data; a second
+// Release returns an error that wraps [ErrReleased].
 func (b *Builder) Release() (*Sketch, error) {
 	s, err := private.Take(b.secret, "kor: Release: the Builder")
 	if err != nil {
@@ -177,7 +183,8 @@ func (b *Builder) Release() (*Sketch, error) {
 	return r, nil
 }
 
-// randomize flips every bit with the probability of the law. What lies behind the cells of a level stays 0.
+// randomize flips every bit with the probability of the law. What lies behind the cells of a level
+// stays 0.
 func (s *state) randomize(law noise.Bernoulli) {
 	law.Flip(&s.src, s.table)
 	clearPadding(s.table, s.params)

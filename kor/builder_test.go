@@ -179,7 +179,8 @@ func TestAllocations(t *testing.T) {
 	key := uint64(0)
 	keys := run(0, 50)
 	require.Zero(t, testing.AllocsPerRun(2000, func() { b.Toggle(key); b.Add(key + 7); b.Add(keys...); b.ToggleWeighted(key, 0.3); key++ }))
-	// A Source takes a new key from the operating system once in 1,024 words, which are 65,536 occurrences.
+	// A Source takes a new key from the operating system once in 1,024 words, which are 65,536
+	// occurrences.
 	require.Zero(t, testing.AllocsPerRun(2000, func() { s.Add(key); s.AddWeighted(key, 0.3); key++ }))
 	sketch := released(t, small, run(0, 1000)...)
 	require.Zero(t, testing.AllocsPerRun(20, func() { sketch.Estimate(); sketch.StdErr(); sketch.Interval(0.95) }))
@@ -235,7 +236,8 @@ func TestAddMany(t *testing.T) {
 	}
 }
 
-// The released count follows the set: toggles and duplicates remove, weights count, merges take the symmetric difference.
+// The released count follows the set: toggles and duplicates remove, weights count, merges take the
+// symmetric difference.
 func TestCount(t *testing.T) {
 	p := Params{Epsilon: 40, Cells: 64, Levels: 8, Seed: hashing.Seed{1}, CountShare: 0.9}
 	build := func(keys ...uint64) *Builder {

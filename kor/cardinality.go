@@ -8,8 +8,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Cardinality is the estimated size of a set that no sketch is of, a union, say: a combination of estimated sizes. It is public and
-// immutable. The zero Cardinality is NaN.
+// Cardinality is the estimated size of a set that no sketch is of, a union, say: a combination of
+// estimated sizes. It is public and immutable. The zero Cardinality is NaN.
 type Cardinality struct {
 	terms       [3]term
 	correlation [3]float64 // of the errors of terms 0 and 1, 0 and 2, 1 and 2
@@ -32,7 +32,8 @@ func (t *term) interval(confidence float64) (lo, hi float64) {
 	return t.estimate - reach, t.estimate + reach
 }
 
-// term returns the size of the release, by its count or by its likelihood, whichever has the smaller standard error.
+// term returns the size of the release, by its count or by its likelihood, whichever has the
+// smaller standard error.
 func (r *release) term(factor float64) term {
 	l := r.likelihood()
 	t := term{factor: factor, estimate: l.estimate(), likelihood: &l}
@@ -52,14 +53,17 @@ func (r *release) term(factor float64) term {
 
 // combine returns f·|A| + g·|B| + h·|A⊕B|, from the sketches of A, B and their XOR.
 //
-// The three likelihoods are of dependent bits. For the bits of one cell let σ_A, σ_B and σ = σ_A·σ_B be (−1)^bit. Their expectations at level i are
-// a, b and d, those of the laws, and as squares are 1, E[σ_A·σ_B] = d, E[σ_A·σ] = b and E[σ_B·σ] = a. An estimate of x is off by U/I in
-// first order, where the score U is −Σᵢ wᵢ·Σ(σ − E[σ]) with wᵢ = rᵢ·a/(1−a²). So for the estimates from A and B, say,
+// The three likelihoods are of dependent bits. For the bits of one cell let σ_A, σ_B and σ =
+// σ_A·σ_B be (−1)^bit. Their expectations at level i are a, b and d, those of the laws, and as
+// squares are 1, E[σ_A·σ_B] = d, E[σ_A·σ] = b and E[σ_B·σ] = a. An estimate of x is off by U/I in
+// first order, where the score U is −Σᵢ wᵢ·Σ(σ − E[σ]) with wᵢ = rᵢ·a/(1−a²). So for the estimates
+// from A and B, say,
 //
 //	Cov = Σᵢ n·wᵢ(A)·wᵢ(B)·(dᵢ − aᵢ·bᵢ) / (I_A·I_B).
 //
-// A released count has noise of its own and is independent of all. If A and B are one sketch, their XOR is exactly empty, and |A| is |B|, count or no
-// count: the size is (f+g)·|A|, exactly 0 for A∖A.
+// A released count has noise of its own and is independent of all. If A and B are one sketch, their
+// XOR is exactly empty, and |A| is |B|, count or no count: the size is (f+g)·|A|, exactly 0 for
+// A∖A.
 func combine(a, b, xored *release, f, g, h float64) Cardinality {
 	if len(xored.parts) == 0 {
 		return Cardinality{terms: [3]term{a.term(f + g)}, valid: true}
@@ -101,7 +105,8 @@ func (c Cardinality) String() string {
 	return fmt.Sprintf("%.6g ± %.3g", c.Estimate(), c.StdErr())
 }
 
-// Estimate returns the estimated size. It is as unbiased as the sizes it comes from, and so it can be negative.
+// Estimate returns the estimated size. It is as unbiased as the sizes it comes from, and so it can
+// be negative.
 func (c Cardinality) Estimate() float64 {
 	if !c.valid {
 		return math.NaN()
@@ -115,7 +120,8 @@ func (c Cardinality) Estimate() float64 {
 	return sum
 }
 
-// StdErr returns the standard error of the estimate, the correlations of the sketches taken into account.
+// StdErr returns the standard error of the estimate, the correlations of the sketches taken into
+// account.
 func (c Cardinality) StdErr() float64 {
 	if !c.valid {
 		return math.NaN()
@@ -146,10 +152,11 @@ func (c Cardinality) length(of func(*term) float64) float64 {
 	return unit * math.Sqrt(max(sum, 0))
 }
 
-// Interval returns bounds of the size for the confidence, at least 0: the intervals of the terms, asymmetric as they are, recovered as
-// distances from the estimate and added like standard errors with their correlations (the method of variance estimates recovery; Zou and
-// Donner, Statistics in Medicine 2008). The coverage is the confidence up to the order of the squared relative errors. hi is +Inf where one
-// of the sketches cannot bound its part. NaN for a confidence outside [0, 1).
+// Interval returns bounds of the size for the confidence, at least 0: the intervals of the terms,
+// asymmetric as they are, recovered as distances from the estimate and added like standard errors
+// with their correlations (the method of variance estimates recovery; Zou and Donner, Statistics in
+// Medicine 2008). The coverage is the confidence up to the order of the squared relative errors. hi
+// is +Inf where one of the sketches cannot bound its part. NaN for a confidence outside [0, 1).
 func (c Cardinality) Interval(confidence float64) (lo, hi float64) {
 	if !c.valid || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -172,8 +179,8 @@ func (c Cardinality) Interval(confidence float64) (lo, hi float64) {
 	return max(estimate-down.StdErr(), 0), max(estimate+up.StdErr(), 0)
 }
 
-// Total returns the size of the set by the released count or by the sketch, whichever has the smaller standard error; for a merged
-// sketch, by the sketch.
+// Total returns the size of the set by the released count or by the sketch, whichever has the
+// smaller standard error; for a merged sketch, by the sketch.
 func (s *Sketch) Total() Cardinality {
 	if !s.r.valid() {
 		return Cardinality{}
@@ -181,9 +188,10 @@ func (s *Sketch) Total() Cardinality {
 	return Cardinality{terms: [3]term{s.r.term(1)}, valid: true}
 }
 
-// Union returns the size of A∪B, (|A| + |B| + |A∆B|)/2 (thesis, section 3.4.3), of two sets of which s and other are sketches. Where a
-// release carries a count, |A| and |B| come from that or from the sketch, whichever is tighter. It is post-processing
-// and costs no budget. The errors are those of [Sketch.SymmetricDifference].
+// Union returns the size of A∪B, (|A| + |B| + |A∆B|)/2 (thesis, section 3.4.3), of two sets of
+// which s and other are sketches. Where a release carries a count, |A| and |B| come from that or
+// from the sketch, whichever is tighter. It is post-processing and costs no budget. The errors are
+// those of [Sketch.SymmetricDifference].
 func (s *Sketch) Union(other *Sketch) (Cardinality, error) { return s.combine(other, 0.5, 0.5, 0.5) }
 
 // Intersection returns the size of A∩B, (|A| + |B| − |A∆B|)/2; see [Sketch.Union].

@@ -23,8 +23,9 @@ func (t *tally) add(c Cardinality, truth float64) {
 	}
 }
 
-// check asserts a bias below a tenth of the standard deviation, a standard error that is right within 20 % and a coverage of 0.93, each
-// with 5.5 standard errors for the simulation. Below n keys the standard error is too large, by up to the factor over.
+// check asserts a bias below a tenth of the standard deviation, a standard error that is right
+// within 20 % and a coverage of 0.93, each with 5.5 standard errors for the simulation. Below n
+// keys the standard error is too large, by up to the factor over.
 func (t *tally) check(tb testing.TB, name string, over float64) {
 	mean, root := t.sum/t.n, math.Sqrt(t.n)
 	sd := math.Sqrt(t.squares/t.n - mean*mean)
@@ -40,7 +41,8 @@ func (t *tally) check(tb testing.TB, name string, over float64) {
 	}
 }
 
-// Union, intersection and difference of sets with a large and with a small overlap, from the sketches alone and with counts.
+// Union, intersection and difference of sets with a large and with a small overlap, from the
+// sketches alone and with counts.
 func testAlgebra(t *testing.T, runs int) {
 	for _, c := range []struct {
 		name         string
@@ -163,7 +165,8 @@ func TestCardinalityOfASketchWithItself(t *testing.T) {
 	}
 }
 
-// The maximum of the likelihood can lie past the last point of the grid, x = 2^{L+2}: the upper end is beyond it, not before.
+// The maximum of the likelihood can lie past the last point of the grid, x = 2^{L+2}: the upper end
+// is beyond it, not before.
 func TestIntervalPastTheGrid(t *testing.T) {
 	for _, levels := range []int{1, 4, 16} {
 		const cells = 1 << 30

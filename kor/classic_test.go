@@ -8,13 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// intervalIntersection is the estimator of the thesis (section 3.4.2, with the constants of Lemmas 3.5 and 3.7, and 1 − 2p in the place of its
-// value at p = 1/(2+ε)): each level gives an interval, an estimate is any size that is in all of them if they meet in one of a
-// ratio of at most 1 + η, and else 0.
+// intervalIntersection is the estimator of the thesis (section 3.4.2, with the constants of Lemmas
+// 3.5 and 3.7, and 1 − 2p in the place of its value at p = 1/(2+ε)): each level gives an interval,
+// an estimate is any size that is in all of them if they meet in one of a ratio of at most 1 + η,
+// and else 0.
 //
-// What is proved: for 1/n < β < 1 and a size W of at least n, the estimate is within a factor 1 + β of W but for a probability of failure
-// = 6·L·e^{−γ²p³n/108}, γ = (β − 1/n)(1 − 2p)/(7e³). This says something for n ≥ 2·10¹⁰ or so: at n = 2048 the bound is above 100, and the
-// intervals hardly ever meet. The γ of the Lemma is an upper bound, which is taken here.
+// What is proved: for 1/n < β < 1 and a size W of at least n, the estimate is within a factor 1 + β
+// of W but for a probability of failure = 6·L·e^{−γ²p³n/108}, γ = (β − 1/n)(1 − 2p)/(7e³). This
+// says something for n ≥ 2·10¹⁰ or so: at n = 2048 the bound is above 100, and the intervals hardly
+// ever meet. The γ of the Lemma is an upper bound, which is taken here.
 func intervalIntersection(s *Sketch, beta float64) (estimate, failure float64) {
 	l := s.r.likelihood()
 	n, c, p := l.cells, math.Exp(l.logSign), s.r.flipProb()
@@ -38,7 +40,8 @@ func intervalIntersection(s *Sketch, beta float64) (estimate, failure float64) {
 	return lo + (hi-lo)/2, failure
 }
 
-// At n = 2048 the estimator of the thesis says nothing: its bound on the failure is above 100, and the intervals meet in none of the runs.
+// At n = 2048 the estimator of the thesis says nothing: its bound on the failure is above 100, and
+// the intervals meet in none of the runs.
 func TestIntervalIntersection(t *testing.T) {
 	for _, epsilon := range []float64{0.5, 1, 4} {
 		s := newSimulator(epsilon, 2048, 32, 1, false)
@@ -58,8 +61,8 @@ func TestIntervalIntersection(t *testing.T) {
 	}
 }
 
-// On the expected numbers of ones of a sketch of 2³⁰ cells the intervals meet at the size. (The ones are rounded to integers, and what is left of
-// γ is many times that.)
+// On the expected numbers of ones of a sketch of 2³⁰ cells the intervals meet at the size. (The
+// ones are rounded to integers, and what is left of γ is many times that.)
 func TestIntervalIntersectionWithManyCells(t *testing.T) {
 	p := Params{Epsilon: 3, Cells: 1 << 26, Levels: 4, Seed: hashing.Seed{1}}
 	s := &Sketch{release{params: p, parts: []part{{id(1), 3, mustFlips(t, p).K(), 1}}, bits: make([]uint64, p.words())}}

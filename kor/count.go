@@ -6,8 +6,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// members are the keys of a Builder that counts, with their weights in steps of the grid: what is released of them is the noisy sum
-// of the weights, which the table does not know.
+// members are the keys of a Builder that counts, with their weights in steps of the grid: what is
+// released of them is the noisy sum of the weights, which the table does not know.
 type members map[uint64]int32
 
 const (
@@ -30,9 +30,9 @@ func (m members) flip(key uint64, steps int32) {
 
 // countLaw returns the noise of the count in steps: discrete Laplace noise for the ε of the count.
 //
-// The sum of the steps is an integer, below 2⁵³ as there are fewer than 2³² keys in memory, and one key more or less changes it by at
-// most 2²⁰. So the noisy sum is ε₂-private, the bits are ε₁-private, and both together ε-private, with ε₁ + ε₂ ≤ ε by
-// [Params.split].
+// The sum of the steps is an integer, below 2⁵³ as there are fewer than 2³² keys in memory, and one
+// key more or less changes it by at most 2²⁰. So the noisy sum is ε₂-private, the bits are
+// ε₁-private, and both together ε-private, with ε₁ + ε₂ ≤ ε by [Params.split].
 func (p Params) countLaw() (noise.DiscreteLaplace, error) {
 	_, epsilon := p.split()
 	scale, err := noise.LaplaceScale(epsilon, 1<<countBits)

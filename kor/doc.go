@@ -1,35 +1,43 @@
-// Package kor counts sets under pure ε-differential privacy by sketches that can be XORed: parties that never share data publish sketches of
-// their sets, and anyone computes the size of the symmetric difference, and from it of the union, the intersection and the difference.
+// Package kor counts sets under pure ε-differential privacy by sketches that can be XORed: parties
+// that never share data publish sketches of their sets, and anyone computes the size of the
+// symmetric difference, and from it of the union, the intersection and the difference.
 //
-// Duplicates: a [Builder] is for sets. Add and Toggle of a key that is present remove it. Data in which keys come several
-// times go into a [StreamBuilder], which counts every key once and whose sketches combine by union.
+// Duplicates: a [Builder] is for sets. Add and Toggle of a key that is present remove it. Data in
+// which keys come several times go into a [StreamBuilder], which counts every key once and whose
+// sketches combine by union.
 //
-// It answers: how many keys, or what sum of public weights in (0, 1], are in A, in A∆B, A∪B, A∩B, A∖B; in how many
-// keys do two versions of one large set differ. Keys are uint64; of a string take hashing.Fingerprint(seed, text).
+// It answers: how many keys, or what sum of public weights in (0, 1], are in A, in A∆B, A∪B, A∩B,
+// A∖B; in how many keys do two versions of one large set differ. Keys are uint64; of a string take
+// hashing.Fingerprint(seed, text).
 //
 // # Which sketch
 //
-// Two sets that overlap much: Builder, at any size of the sets the error is relative to |A∆B|, which no other private sketch does. One
-// distinct count, or the union of streams: StreamBuilder, which has less noise at the same ε. A set that fits into memory and only needs
-// its own count: package noise, or Params.CountShare, with an error of √2/ε whatever the size. Frequent keys: package misragries; values of
-// keys: threshold.
+// Two sets that overlap much: Builder, at any size of the sets the error is relative to |A∆B|,
+// which no other private sketch does. One distinct count, or the union of streams: StreamBuilder,
+// which has less noise at the same ε. A set that fits into memory and only needs its own count:
+// package noise, or Params.CountShare, with an error of √2/ε whatever the size. Frequent keys:
+// package misragries; values of keys: threshold.
 //
 // # Model and guarantee
 //
-// Neighbours differ in one key (budget.AddRemove); in a stream, in one key with all its occurrences. Every key flips one bit at most, so
-// flipping every bit with probability p ≥ 1/(e^ε + 1) is ε-private for every choice of the hash functions (params.go; for streams p ≥
-// e^{−ε}/2, stream.go). p is k/2⁶⁴, rounded up, and drawn exactly. A private state that is released k times costs exactly kε, as each release
-// has coins of its own. A merged sketch is post-processing: [Sketch.Guarantee] says of what. With [Builder.Share] and [Aggregate] n
-// parties have the noise of one, if only the XOR of their shares is published.
+// The unit is one key, in a stream with all its occurrences, added or removed (budget.Key). Every
+// key changes one bit at most, so flipping every bit with probability p ≥ 1/(e^ε +
+// 1) is ε-private for every choice of the hash functions (params.go; for streams p ≥ e^{−ε}/2,
+// stream.go). p is k/2⁶⁴, rounded up, and drawn exactly. A private state that is released k times
+// costs exactly kε, as each release has coins of its own. A merged sketch is post-processing:
+// [Sketch.Guarantee] says of what. With [Builder.Share] and [Aggregate] n parties have the noise of
+// one, if only the XOR of their shares is published.
 //
 // # Accuracy
 //
-// The relative standard error is √(4·ln 2/(n·Li₂(c²))) for sizes from 2n (streams: 4n) to 2^L·n/16, n cells in each of L levels, c =
-// tanh(ε/2) for one sketch and c_A·c_B for two (1 − e^{−ε} in place of tanh(ε/2) for streams). For all sizes [Params.StdErr] has the
-// number: at 2^L·n/8 it is 2 to 8 % more, and at n/4 keys, which no level holds densely, 1.2 to 2.6 times as much; derivation and table are
-// in plan.go. Where the closed form is at most 0.3, estimates have no bias above a tenth of the standard error, but for 0.08 keys at size
-// 0; where it is larger they are drawn towards 0. Relative standard errors in percent at n = 2048 (64 Kbit with 32 levels). Without noise
-// the long rows would be 2.9, or 1.4 for PCSA:
+// The relative standard error is √(4·ln 2/(n·Li₂(c²))) for sizes from 2n (streams: 4n) to 2^L·n/16,
+// n cells in each of L levels, c = tanh(ε/2) for one sketch and c_A·c_B for two (1 − e^{−ε} in
+// place of tanh(ε/2) for streams). For all sizes [Params.StdErr] has the number: at 2^L·n/8 it is 2
+// to 8 % more, and at n/4 keys, which no level holds densely, 1.2 to 2.6 times as much; derivation
+// and table are in plan.go. Where the closed form is at most 0.3, estimates have no bias above a
+// tenth of the standard error, but for 0.08 keys at size 0; where it is larger they are drawn
+// towards 0. Relative standard errors in percent at n = 2048 (64 Kbit with 32 levels). Without
+// noise the long rows would be 2.9, or 1.4 for PCSA:
 //
 //	size, ε =                        0.5     1     2     4
 //	A, 1000 keys                    23.3  11.6   5.6   2.8
@@ -44,21 +52,24 @@
 //	PCSA, A∆B of 1 % of A∪B            –   810   250    75
 //	the thesis's interval estimator         answers 0: it needs n ≈ 2·10¹⁰
 //
-// PCSA, whose bits are set and not flipped, under randomized response: half the error for a plain count, at every ε. So for nothing but
-// counts of sets that grow it is the better sketch. This one wins for |A∆B| below about 0.45·|A∪B|, by a factor of 20 to 50 at 1 %, and
-// keys can be removed. The sketch of a stream is a PCSA sketch whose ones are released as fair coins, and therefore merges.
+// PCSA, whose bits are set and not flipped, under randomized response: half the error for a plain
+// count, at every ε. So for nothing but counts of sets that grow it is the better sketch. This one
+// wins for |A∆B| below about 0.45·|A∪B|, by a factor of 20 to 50 at 1 %, and keys can be removed.
+// The sketch of a stream is a PCSA sketch whose ones are released as fair coins, and therefore
+// merges.
 //
 // # Cost
 //
-// Toggle takes 5 to 8 ns and Add of many keys 3 ns a key, without allocation; a release 0.7 to 1.4 s per 10⁹ bits. For 8 KiB: an estimate
-// 20 µs, an XOR 0.5 µs and its memory 1 to 2 µs.
+// Toggle takes 5 to 8 ns and Add of many keys 3 ns a key, without allocation; a release 0.7 to 1.4
+// s per 10⁹ bits. For 8 KiB: an estimate 20 µs, an XOR 0.5 µs and its memory 1 to 2 µs.
 //
 // # Not covered
 //
-// Timing, and whoever reads the memory of the process. Whoever knows the Seed can choose keys that spoil an estimate, though not the privacy
-// of others. A Builder is for one goroutine.
+// Timing, and whoever reads the memory of the process. Whoever knows the Seed can choose keys that
+// spoil an estimate, though not the privacy of others. A Builder is for one goroutine.
 //
-// Sources: Stausholm, thesis (ITU 2022), chapter 3; Pagh and Stausholm, Efficient Differentially Private F₀ Linear Sketching (ICDT 2021, arXiv
-// 2001.11932); Firth, Bias reduction of maximum likelihood estimates (Biometrika 1993). The Fisher information, the likelihood estimator, the
+// Sources: Stausholm, thesis (ITU 2022), chapter 3; Pagh and Stausholm, Efficient Differentially
+// Private F₀ Linear Sketching (ICDT 2021, arXiv 2001.11932); Firth, Bias reduction of maximum
+// likelihood estimates (Biometrika 1993). The Fisher information, the likelihood estimator, the
 // privacy of streams and the sharing of noise are this package's own.
 package kor

@@ -11,7 +11,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// The encoding of a Sketch or a StreamSketch, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+// The encoding of a Sketch or a StreamSketch, little-endian, version 1; floating-point numbers are
+// IEEE 754 bits:
 //
 //	bytes  field
 //	6      header: "dpsk", kind 4, version 1
@@ -131,8 +132,8 @@ func readParts(r *wire.Reader, n int, stream bool) []part {
 	return parts
 }
 
-// valid reports whether the release has the noise of its ε, which need not be that of the Params: [XOR] merges releases
-// of different ε. The tolerance is for the rounding of the calibration.
+// valid reports whether the release has the noise of its ε, which need not be that of the Params:
+// [XOR] merges releases of different ε. The tolerance is for the rounding of the calibration.
 func (p part) valid(stream bool) bool {
 	if !(p.epsilon >= limits.MinEpsilon && p.epsilon <= maxEpsilon) || p.k == 0 || p.k >= 1<<63 || p.flips < 1 || p.flips > maxParties {
 		return false
@@ -157,7 +158,8 @@ func readBits(r *wire.Reader, p Params) []uint64 {
 	return readTable(r, p)
 }
 
-// readTable reads a table, for which there are bytes enough. It fails if there are ones behind the cells of a level.
+// readTable reads a table, for which there are bytes enough. It fails if there are ones behind the
+// cells of a level.
 func readTable(r *wire.Reader, p Params) []uint64 {
 	words := make([]uint64, p.words())
 	for i := range words {
@@ -185,14 +187,15 @@ func (d *release) check(r *wire.Reader) {
 	}
 }
 
-// AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is for a Sketch that is neither released nor decoded.
+// AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is
+// for a Sketch that is neither released nor decoded.
 func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) { return s.r.append(dst) }
 
 // MarshalBinary returns the encoding of the sketch.
 func (s *Sketch) MarshalBinary() ([]byte, error) { return s.r.append(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for
-// any other bytes, those of a StreamSketch included.
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
+// and leaves the receiver as it was, for any other bytes, those of a StreamSketch included.
 func (s *Sketch) UnmarshalBinary(data []byte) error {
 	d, err := decode(data, false)
 	if err != nil {
@@ -202,15 +205,15 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is for a StreamSketch that is neither
-// released nor decoded.
+// AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is
+// for a StreamSketch that is neither released nor decoded.
 func (s *StreamSketch) AppendBinary(dst []byte) ([]byte, error) { return s.r.append(dst) }
 
 // MarshalBinary returns the encoding of the sketch.
 func (s *StreamSketch) MarshalBinary() ([]byte, error) { return s.r.append(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for
-// any other bytes, those of a Sketch included.
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
+// and leaves the receiver as it was, for any other bytes, those of a Sketch included.
 func (s *StreamSketch) UnmarshalBinary(data []byte) error {
 	d, err := decode(data, true)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 
 func id(b byte) hashing.Seed { return hashing.Seed{b, 1, 2, 3} }
 
-// k returns the least k of an ε that a decoder accepts, with room for the rounding of another machine.
+// k returns the least k of an ε that a decoder accepts, with room for the rounding of another
+// machine.
 func k(epsilon float64) uint64 { return uint64(0x1p64/(math.Exp(epsilon)+1)) + 1<<20 }
 
 func sampleCounted() *Sketch {

@@ -6,18 +6,21 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// The estimate solves U(x) = κ·D(x), with U the derivative of the log-likelihood and D the drift of [law.information]: Firth's bias-reduced
-// maximum likelihood (Biometrika 1993), whose bias is of the second order. Where there are several solutions it is the one
-// where the integral ℓ(x) − κ·∫D is largest, found on a grid in ln x.
+// The estimate solves U(x) = κ·D(x), with U the derivative of the log-likelihood and D the drift of
+// [law.information]: Firth's bias-reduced maximum likelihood (Biometrika 1993), whose bias is of
+// the second order. Where there are several solutions it is the one where the integral ℓ(x) − κ·∫D
+// is largest, found on a grid in ln x.
 //
-// κ is 1 but where the sketch knows little. There the likelihood of a far too large x comes close to the maximum with a probability that
-// falls more slowly than x grows, and Firth's correction, about half a power of x, does not outweigh that. With V the square of the
-// relative error in closed form (see plan.go), κ = 1 + 3V²/(V² + ¼) is 1.09 at a relative error of 0.3, where it moves the estimate by a
-// hundredth of the standard error, and goes to 4, two powers of x: then no far larger x is ever more likely than its probability is
-// small. So the estimate is bounded, and has finite moments at every V.
+// κ is 1 but where the sketch knows little. There the likelihood of a far too large x comes close
+// to the maximum with a probability that falls more slowly than x grows, and Firth's correction,
+// about half a power of x, does not outweigh that. With V the square of the relative error in
+// closed form (see plan.go), κ = 1 + 3V²/(V² + ¼) is 1.09 at a relative error of 0.3, where it
+// moves the estimate by a hundredth of the standard error, and goes to 4, two powers of x: then no
+// far larger x is ever more likely than its probability is small. So the estimate is bounded, and
+// has finite moments at every V.
 //
-// The domain begins at x = ln c, where q₀ = 0, but not below −1, nor −1/4V: small sets have estimates on both sides of the truth,
-// and a sketch that knows nothing says 0.
+// The domain begins at x = ln c, where q₀ = 0, but not below −1, nor −1/4V: small sets have
+// estimates on both sides of the truth, and a sketch that knows nothing says 0.
 
 const (
 	octave   = 2  // grid points an octave
@@ -66,8 +69,8 @@ func (l *likelihood) estimate() float64 {
 	return root(score, lo, hi) * l.unit
 }
 
-// root returns where f changes from positive to negative in [lo, hi], or the end that is nearer to that: the method of Ridders,
-// which needs some five steps of two values each.
+// root returns where f changes from positive to negative in [lo, hi], or the end that is nearer to
+// that: the method of Ridders, which needs some five steps of two values each.
 func root(f func(float64) float64, lo, hi float64) float64 {
 	inside := lo + (hi-lo)*0x1p-30 // f may have a pole at the beginning of the domain
 	flo, fhi := f(inside), f(hi)
@@ -111,8 +114,9 @@ func root(f func(float64) float64, lo, hi float64) float64 {
 
 const gridSize = octave*(maxLevels+pastEnd-firstExp) + 1
 
-// grid holds the log-likelihood and the integral of the drift at x = 2^{firstExp + j/octave}. As the rates of the levels are powers of two,
-// level i at grid point j sees what level 0 sees at j − octave·i: all terms come from tables over one index.
+// grid holds the log-likelihood and the integral of the drift at x = 2^{firstExp + j/octave}. As
+// the rates of the levels are powers of two, level i at grid point j sees what level 0 sees at j −
+// octave·i: all terms come from tables over one index.
 type grid struct {
 	points int
 	log    [gridSize]float64
@@ -163,7 +167,8 @@ func (g *grid) fill(l *likelihood) {
 	}
 }
 
-// around returns the neighbours of a grid point, between which a maximum is if it is the best one; the domain begins at least.
+// around returns the neighbours of a grid point, between which a maximum is if it is the best one;
+// the domain begins at least.
 func (g *grid) around(point int, least float64) (lo, hi float64) {
 	lo, hi = least, gridX(point+1)
 	if point > 0 {

@@ -31,7 +31,8 @@ func sketched(t *testing.T, p Params, set uint) []uint64 {
 	return held(b.secret).table
 }
 
-// outputs returns the law of the released table: every flip pattern of its cells, with probability q of a flip.
+// outputs returns the law of the released table: every flip pattern of its cells, with probability
+// q of a flip.
 func outputs(p Params, table []uint64, q float64) map[string]float64 {
 	cells := p.Cells * p.Levels
 	law := map[string]float64{}
@@ -46,7 +47,8 @@ func outputs(p Params, table []uint64, q float64) map[string]float64 {
 	return law
 }
 
-// Every output, every pair of sets that differ in one key: within e^ε. With p lowered by 1e-3 some pair is not.
+// Every output, every pair of sets that differ in one key: within e^ε. With p lowered by 1e-3 some
+// pair is not.
 //
 // The masses have a relative error of 1e-15 or so, and there are at most 2⁸ of them.
 func TestExactPrivacy(t *testing.T) {
@@ -88,7 +90,8 @@ func distance(a, b []uint64) (ones int) {
 	return ones
 }
 
-// At real size a key changes one bit at most, whatever its weight, and p is the least k/2⁶⁴ that is large enough.
+// At real size a key changes one bit at most, whatever its weight, and p is the least k/2⁶⁴ that is
+// large enough.
 func TestOneBit(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 1000, Levels: 20, Seed: hashing.Seed{7}}
 	changed := 0
@@ -118,7 +121,8 @@ func mustFlips(t *testing.T, p Params) noise.Bernoulli {
 	return law
 }
 
-// streamLawOf returns the law of a released table of a stream: every pattern of coins, then every flip.
+// streamLawOf returns the law of a released table of a stream: every pattern of coins, then every
+// flip.
 func streamLawOf(t *testing.T, p Params, stream []uint64, q float64) map[string]float64 {
 	cells := held(streamBuilder(t, p, stream...).secret).table
 	patterns := 1 << (p.Cells * p.Levels)
@@ -137,8 +141,8 @@ func streamLawOf(t *testing.T, p Params, stream []uint64, q float64) map[string]
 	return total
 }
 
-// The sketch of a stream protects a key with all its occurrences, exactly at ε; an occurrence of a key that has others is not
-// visible at all. With p lowered by 1e-3 the first fails.
+// The sketch of a stream protects a key with all its occurrences, exactly at ε; an occurrence of a
+// key that has others is not visible at all. With p lowered by 1e-3 the first fails.
 func TestExactStreamPrivacy(t *testing.T) {
 	for _, epsilon := range []float64{0.2, 1, 3} {
 		exposed := false
@@ -165,9 +169,11 @@ func TestExactStreamPrivacy(t *testing.T) {
 	}
 }
 
-// One private state that is released twice costs exactly 2ε: the state is a function of the stream, and coins and flips are those of each release.
-// So the joint law of two releases is the product of their laws, and its largest loss is 2ε, of two ones in the cell of the key. If the
-// releases had their coins in common, as they had them when the state held coins, it would be ln(½(1+(2e^ε−1)²)).
+// One private state that is released twice costs exactly 2ε: the state is a function of the stream,
+// and coins and flips are those of each release. So the joint law of two releases is the product of
+// their laws, and its largest loss is 2ε, of two ones in the cell of the key. If the releases had
+// their coins in common, as they had them when the state held coins, it would be
+// ln(½(1+(2e^ε−1)²)).
 func TestStreamStateReleasedTwiceCostsTwice(t *testing.T) {
 	state := func(b *StreamBuilder) []byte {
 		data, err := b.AppendPrivateState(nil)
@@ -208,7 +214,8 @@ func TestStreamStateReleasedTwiceCostsTwice(t *testing.T) {
 	}
 }
 
-// The released count is private with the ε that is left to it, and both parts sum to no more than ε.
+// The released count is private with the ε that is left to it, and both parts sum to no more than
+// ε.
 func TestCountBudget(t *testing.T) {
 	for _, epsilon := range []float64{0.1, 1, 3, 40} {
 		for _, share := range []float64{1e-6, 0.01, 0.3, 0.999} {
@@ -224,8 +231,9 @@ func TestCountBudget(t *testing.T) {
 	}
 }
 
-// The count that is released has Laplace noise of scale 1/ε₂ about the size of the set, fresh each time: Kolmogorov–Smirnov on releases, which
-// refutes half the scale (a distance of ⅛ in 3000 samples has a p-value of e⁻⁹⁰).
+// The count that is released has Laplace noise of scale 1/ε₂ about the size of the set, fresh each
+// time: Kolmogorov–Smirnov on releases, which refutes half the scale (a distance of ⅛ in 3000
+// samples has a p-value of e⁻⁹⁰).
 func TestCountNoise(t *testing.T) {
 	p := Params{Epsilon: 2, Cells: 1, Levels: 1, Seed: hashing.Seed{1}, CountShare: 0.25}
 	samples := make([]float64, 3000)
@@ -247,8 +255,9 @@ func TestCountNoise(t *testing.T) {
 	require.Less(t, dptest.KSPValue(samples, laplace(1)), 1e-12)
 }
 
-// The library's own coins and flips: in a release of the empty set each bit is 1 with probability p, and beside a key that is there or not
-// the output differs as randomized response does. The audit refutes half of the flips.
+// The library's own coins and flips: in a release of the empty set each bit is 1 with probability
+// p, and beside a key that is there or not the output differs as randomized response does. The
+// audit refutes half of the flips.
 func TestAudit(t *testing.T) {
 	const runs = 10_000
 	p := Params{Epsilon: 1, Cells: 1, Levels: 1, Seed: seedOfLevelZero(t)}
@@ -287,7 +296,8 @@ func seedOfLevelZero(t *testing.T) hashing.Seed {
 	return hashing.Seed{}
 }
 
-// The exact law of the levels, at every boundary: Pr[level ≥ i] = ⌊w·2^{64−i}⌋/2⁶⁴, so the u below that number are there and no other.
+// The exact law of the levels, at every boundary: Pr[level ≥ i] = ⌊w·2^{64−i}⌋/2⁶⁴, so the u below
+// that number are there and no other.
 func TestLevelLaw(t *testing.T) {
 	for _, w := range []float64{1, 0.5, 0.75, 0.3, 1e-3, 1 - 0x1p-53, 0x1p-40, 0.1, 0x1.8p-30} {
 		for i := range 24 {

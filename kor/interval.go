@@ -2,11 +2,13 @@ package kor
 
 import "math"
 
-// interval returns the ends of the set of sizes that the likelihood ratio test does not reject: 2·(ℓ(x̂) − ℓ(x)) ≤ z², with z the
-// standard normal quantile of (1 + confidence)/2 and x̂ the maximum of the likelihood, without the correction of the estimate. The lower end
-// can be negative; the upper one is +Inf if the limit of ℓ for x → ∞, which is 0, is not rejected.
+// interval returns the ends of the set of sizes that the likelihood ratio test does not reject:
+// 2·(ℓ(x̂) − ℓ(x)) ≤ z², with z the standard normal quantile of (1 + confidence)/2 and x̂ the maximum
+// of the likelihood, without the correction of the estimate. The lower end can be negative; the
+// upper one is +Inf if the limit of ℓ for x → ∞, which is 0, is not rejected.
 //
-// Where the set is not connected, which takes a sketch that knows little, the ends are those of the whole.
+// Where the set is not connected, which takes a sketch that knows little, the ends are those of the
+// whole.
 func (l *likelihood) interval(confidence float64) (lo, hi float64) {
 	if l.logSign == 0 {
 		return 0, 0

@@ -2,19 +2,22 @@ package kor
 
 import "math"
 
-// law is the distribution of the numbers of ones of the levels of a sketch, as a function of the size W of the set.
+// law is the distribution of the numbers of ones of the levels of a sketch, as a function of the
+// size W of the set.
 //
-// Theorem. Let every key have a level and a cell by fully random hash functions, and the number of keys in a cell be Poisson with the
-// mean that a total weight W gives it at level i, W/(2^{i+1}·n). Then each of the n bits of the level is 1 independently with probability
+// Theorem. Let every key have a level and a cell by fully random hash functions, and the number of
+// keys in a cell be Poisson with the mean that a total weight W gives it at level i, W/(2^{i+1}·n).
+// Then each of the n bits of the level is 1 independently with probability
 //
 //	qᵢ = ½·(1 − c·e^{−x/2ⁱ}),   x = W/n for a set, W/2n for a stream,   c = 1 − 2p.
 //
-// Proof. E[(−1)^k] = e^{−2λ} for a Poisson number k of mean λ, a flip multiplies by 1 − 2p, and a bit b is 1 with probability
-// ½·(1 − E[(−1)^b]). In the sketch of a stream a cell with a key holds a fair coin (see stream.go), so E[(−1)^b] is the
-// probability e^{−λ} of a cell without one. ∎
+// Proof. E[(−1)^k] = e^{−2λ} for a Poisson number k of mean λ, a flip multiplies by 1 − 2p, and a
+// bit b is 1 with probability ½·(1 − E[(−1)^b]). In the sketch of a stream a cell with a key holds
+// a fair coin (see stream.go), so E[(−1)^b] is the probability e^{−λ} of a cell without one. ∎
 //
-// For a set of N keys of weight 1, N fixed, e^{−x/2ⁱ} is (1 − 1/(2ⁱn))^N instead (thesis, Lemma 3.3), which is the same up to a relative
-// 1/(2·2ⁱ·n) of x, and the bits are no longer independent: what this changes stands at [Params.StdErr].
+// For a set of N keys of weight 1, N fixed, e^{−x/2ⁱ} is (1 − 1/(2ⁱn))^N instead (thesis, Lemma
+// 3.3), which is the same up to a relative 1/(2·2ⁱ·n) of x, and the bits are no longer independent:
+// what this changes stands at [Params.StdErr].
 type law struct {
 	logSign float64 // ln c ≤ 0
 	cells   float64 // n
@@ -41,7 +44,8 @@ type signs struct{ a, rest [maxLevels]float64 }
 
 // signs returns them for the levels of the law.
 //
-// m = e^{−r·x} − 1 comes from the deepest level by m ← m·(2 + m), which makes it e^{−2r·x} − 1 and does not enlarge a relative error for x ≥ 0.
+// m = e^{−r·x} − 1 comes from the deepest level by m ← m·(2 + m), which makes it e^{−2r·x} − 1 and
+// does not enlarge a relative error for x ≥ 0.
 func (l *law) signs(s *signs, x float64) {
 	c, rest := math.Exp(l.logSign), -math.Expm1(l.logSign)
 	m := math.Expm1(-x * rate(l.levels-1))
@@ -51,12 +55,15 @@ func (l *law) signs(s *signs, x float64) {
 	}
 }
 
-// information returns the Fisher information about x, and the drift Σ rᵢ·Iᵢ/(2·Σ Iᵢ) with Iᵢ the information from level i.
+// information returns the Fisher information about x, and the drift Σ rᵢ·Iᵢ/(2·Σ Iᵢ) with Iᵢ the
+// information from level i.
 //
-// A level of n bits of probability q has information n·q′²/(q·(1−q)) = n·r²·a²/(1−a²) about x, as q = ½·(1−a) and q′ = ½·r·a.
+// A level of n bits of probability q has information n·q′²/(q·(1−q)) = n·r²·a²/(1−a²) about x, as q
+// = ½·(1−a) and q′ = ½·r·a.
 //
-// The drift is the information times the bias of the maximum likelihood estimate of x, up to higher orders: a likelihood Σ zᵢ·ηᵢ(x) − nᵢ·ψᵢ(x)
-// has the bias −½·Σ n·q′·q″/(q(1−q)) / I² (Cox and Snell 1968; the third cumulants cancel as the zᵢ enter linearly), and q″ = −r·q′.
+// The drift is the information times the bias of the maximum likelihood estimate of x, up to higher
+// orders: a likelihood Σ zᵢ·ηᵢ(x) − nᵢ·ψᵢ(x) has the bias −½·Σ n·q′·q″/(q(1−q)) / I² (Cox and Snell
+// 1968; the third cumulants cancel as the zᵢ enter linearly), and q″ = −r·q′.
 func (l *law) information(x float64) (info, drift float64) {
 	var s signs
 	l.signs(&s, x)
@@ -77,7 +84,8 @@ func (l *law) informationOf(s *signs) (info, drift float64) {
 	return l.cells * info, weighted / info / 2
 }
 
-// stdErr returns the standard error of an estimate of the size, in the units of the weights, where the size is w.
+// stdErr returns the standard error of an estimate of the size, in the units of the weights, where
+// the size is w.
 func (l *law) stdErr(w float64) float64 {
 	if l.logSign == 0 {
 		return 0 // no noise: a sketch of nothing

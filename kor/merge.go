@@ -17,7 +17,8 @@ func (r *release) xor(o *release) (release, error) {
 	return release{params: r.params, parts: parts, bits: sum, stream: r.stream}, sameBits(parts, sum)
 }
 
-// sameBits returns an error if bits are left though all releases have cancelled: two encodings that claim to be of one release are not.
+// sameBits returns an error if bits are left though all releases have cancelled: two encodings that
+// claim to be of one release are not.
 func sameBits(parts []part, bits []uint64) error {
 	if len(parts) == 0 && slices.ContainsFunc(bits, func(word uint64) bool { return word != 0 }) {
 		return fault.Mismatch("kor", "bits of a release", "some", "others")
@@ -25,13 +26,14 @@ func sameBits(parts []part, bits []uint64) error {
 	return nil
 }
 
-// SymmetricDifference returns the sketch of the keys that are in exactly one of the two sets, each possibly itself the
-// symmetric difference of others: commutative, associative, and self-inverse, as s ⊕ s is the empty sketch and (s ⊕ t) ⊕ t has the bits and
-// the noise of s. It is post-processing of the releases and costs no budget; see [Sketch.Guarantee] for what they promise together. Counts are
-// not carried over.
+// SymmetricDifference returns the sketch of the keys that are in exactly one of the two sets, each
+// possibly itself the symmetric difference of others: commutative, associative, and self-inverse,
+// as s ⊕ s is the empty sketch and (s ⊕ t) ⊕ t has the bits and the noise of s. It is
+// post-processing of the releases and costs no budget; see [Sketch.Guarantee] for what they promise
+// together. Counts are not carried over.
 //
-// The error wraps [ErrMismatch] if the Params, the Seed included, are not equal, or if other is nil or was never released. Parties whose ε
-// differ use [XOR].
+// The error wraps [ErrMismatch] if the Params, the Seed included, are not equal, or if other is nil
+// or was never released. Parties whose ε differ use [XOR].
 func (s *Sketch) SymmetricDifference(other *Sketch) (*Sketch, error) {
 	if err := bothReleased(s, other); err != nil {
 		return nil, err
@@ -59,9 +61,10 @@ func (r *release) matches(o *release) error {
 	return sameParams(r.params, o.params)
 }
 
-// XOR returns the sketch of the keys that are in an odd number of the sets: the symmetric difference of k parties. Unlike
-// [Sketch.SymmetricDifference] it accepts parties with different Epsilon and CountShare, each release keeping the noise that it has; the
-// Params of the result have the largest Epsilon of all and no CountShare if these differ.
+// XOR returns the sketch of the keys that are in an odd number of the sets: the symmetric
+// difference of k parties. Unlike [Sketch.SymmetricDifference] it accepts parties with different
+// Epsilon and CountShare, each release keeping the noise that it has; the Params of the result have
+// the largest Epsilon of all and no CountShare if these differ.
 //
 // The error wraps [ErrParams] without arguments and [ErrMismatch] if Seed, Cells or Levels differ.
 func XOR(sketches ...*Sketch) (*Sketch, error) {

@@ -50,7 +50,8 @@ func run(from, to uint64) (keys []uint64) {
 	return keys
 }
 
-// Before noise the sketch is linear over GF(2): the order of the keys does not matter, a toggle undoes a toggle, and merging is toggling.
+// Before noise the sketch is linear over GF(2): the order of the keys does not matter, a toggle
+// undoes a toggle, and merging is toggling.
 func TestAlgebraBeforeNoise(t *testing.T) {
 	table := func(keys ...uint64) []uint64 {
 		b, err := New(small)
@@ -122,8 +123,9 @@ func TestAlgebraOfReleases(t *testing.T) {
 	require.True(t, same(difference(t, nothing, b), b))
 }
 
-// A sketch XORed with itself is exactly empty, and says so without a −0: its set and that of the other are one, so the difference is 0, and the union and the
-// intersection are the set, by its count or its sketch.
+// A sketch XORed with itself is exactly empty, and says so without a −0: its set and that of the
+// other are one, so the difference is 0, and the union and the intersection are the set, by its
+// count or its sketch.
 func TestXORWithItselfIsExactlyEmpty(t *testing.T) {
 	counted := small
 	counted.CountShare = 0.3
@@ -152,7 +154,8 @@ func TestXORWithItselfIsExactlyEmpty(t *testing.T) {
 	}
 }
 
-// PartyGuarantee is for one release a party. Two releases of one Builder's private state are seen to be of one party, and cost what they cost.
+// PartyGuarantee is for one release a party. Two releases of one Builder's private state are seen
+// to be of one party, and cost what they cost.
 func TestPartyGuaranteeSeesTwoReleasesOfOneState(t *testing.T) {
 	b := builder(t, small, 1, 2, 3)
 	first, err := restored(t, b).Release()
@@ -193,7 +196,8 @@ func TestFlipProbability(t *testing.T) {
 	require.Equal(t, 4.0, mixed.Guarantee().EpsilonAt(0))
 }
 
-// The bits of merged releases of the empty set, 10⁷ of them: χ² of their ones, and of pairs of neighbouring bits.
+// The bits of merged releases of the empty set, 10⁷ of them: χ² of their ones, and of pairs of
+// neighbouring bits.
 func TestMergedFlips(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 1 << 20, Levels: 10, Seed: hashing.Seed{1}}
 	for sketches := 1; sketches <= 3; sketches++ {

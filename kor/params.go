@@ -18,22 +18,28 @@ const (
 	maxBits    = 1 << 33 // of a whole sketch: 1 GiB
 )
 
-// Params are the public numbers of a sketch. They are comparable, and every method answers before any data is seen. Sketches that are to
-// be combined have equal Params.
+// Params are the public numbers of a sketch. They are comparable, and every method answers before
+// any data is seen. Sketches that are to be combined have equal Params.
 type Params struct {
 	// Epsilon is ε of the whole release, in [2⁻³⁰, 44].
 	Epsilon float64
-	// Cells is n, the number of bits of a level, at least 1. The error falls as 1/√n; see [Params.StdErr] and [Plan].
+	// Cells is n, the number of bits of a level, at least 1. The error falls as
+	// 1/√n; see [Params.StdErr] and [Plan].
 	Cells int
-	// Levels is L, in [1, 64]: level i holds a key of weight w with probability w/2^{i+1}. Counts up to about 2^L·n/8 keep
-	// the full accuracy; see [Params.Largest].
+	// Levels is L, in [1, 64]: level i holds a key of weight w with probability
+	// w/2^{i+1}. Counts up to about 2^L·n/8 keep the full accuracy; see
+	// [Params.Largest].
 	Levels int
-	// Seed selects the hash functions. It is public, and the parties agree on it before they look at their data. The zero
-	// Seed is refused, as nobody could tell whether it was agreed on or forgotten; hashing.NewSeed makes one.
+	// Seed selects the hash functions. It is public, and the parties agree on
+	// it before they look at their data. The zero Seed is refused, as nobody
+	// could tell whether it was agreed on or forgotten; hashing.NewSeed makes
+	// one.
 	Seed hashing.Seed
-	// CountShare is the fraction of ε, in [0, 1), that buys a noisy count of the set beside the sketch; 0 is none. A few hundredths are
-	// enough: the count has a standard deviation of √2/(CountShare·ε), whatever its size. A Builder that counts has to know which keys
-	// it holds, and keeps them: some 40 bytes a key.
+	// CountShare is the fraction of ε, in [0, 1), that buys a noisy count of
+	// the set beside the sketch; 0 is none. A few hundredths are enough: the
+	// count has a standard deviation of √2/(CountShare·ε), whatever its size. A
+	// Builder that counts has to know which keys it holds, and keeps them: some
+	// 40 bytes a key.
 	CountShare float64
 }
 
@@ -74,14 +80,15 @@ func (p Params) validateStream() error {
 	return nil
 }
 
-// stride returns the number of words of a level: each begins with a new word, and bits behind Cells stay 0.
+// stride returns the number of words of a level: each begins with a new word, and bits behind Cells
+// stay 0.
 func (p Params) stride() int { return int((uint64(p.Cells) + 63) / 64) }
 
 // words returns the number of words of all levels, also where that is too many.
 func (p Params) words() uint64 { return (uint64(p.Cells) + 63) / 64 * uint64(p.Levels) }
 
-// split returns the ε of the bits and of the count. Their exact sum is at most Epsilon: the difference is off by at most half an
-// ulp before it is moved down by one.
+// split returns the ε of the bits and of the count. Their exact sum is at most Epsilon: the
+// difference is off by at most half an ulp before it is moved down by one.
 func (p Params) split() (bits, count float64) {
 	if p.CountShare == 0 {
 		return p.Epsilon, 0
@@ -93,8 +100,9 @@ func (p Params) split() (bits, count float64) {
 // unit is one key of the set, or of a stream one key with all its occurrences.
 var unit = budget.Key(budget.AddRemove)
 
-// Guarantee returns what a release of these Params promises: ε-differential privacy when one key is added to the set or removed
-// from it, whatever its weight; for a stream, one key with all its occurrences. Invalid Params promise nothing.
+// Guarantee returns what a release of these Params promises: ε-differential privacy when one key is
+// added to the set or removed from it, whatever its weight; for a stream, one key with all its
+// occurrences. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	if p.validate() != nil {
 		return budget.Guarantee{}
@@ -102,8 +110,9 @@ func (p Params) Guarantee() budget.Guarantee {
 	return budget.PureDP(p.Epsilon, unit)
 }
 
-// FlipProb returns p, the probability with which a release flips each bit, rounded to a float64: the least k/2⁶⁴ that
-// is at least 1/(e^ε + 1), for the ε that CountShare leaves. NaN if the Params are invalid.
+// FlipProb returns p, the probability with which a release flips each bit, rounded to a float64:
+// the least k/2⁶⁴ that is at least 1/(e^ε + 1), for the ε that CountShare leaves. NaN if the Params
+// are invalid.
 func (p Params) FlipProb() float64 {
 	law, err := p.flips()
 	if err != nil {
@@ -114,11 +123,12 @@ func (p Params) FlipProb() float64 {
 
 // flips returns the law of the flips.
 //
-// Theorem (thesis, Lemma 3.2, for p ≥ 1/(e^ε + 1) itself). For every choice of the hash functions and all weights the release is
-// ε-private. Proof. A key is at one level at most, and there in one cell. So two sets that differ in one key have tables that
-// are equal or differ in one bit. Each bit is flipped independently with probability p ≤ ½. The probabilities of an output under
-// the two tables have all factors in common but that of this bit, p in one and 1 − p in the other: their ratio is
-// at most (1−p)/p ≤ e^ε. ∎
+// Theorem (thesis, Lemma 3.2, for p ≥ 1/(e^ε + 1) itself). For every choice of the hash functions
+// and all weights the release is ε-private. Proof. A key is at one level at most, and there in one
+// cell. So two sets that differ in one key have tables that are equal or differ in one bit. Each
+// bit is flipped independently with probability p ≤ ½. The probabilities of an output under the two
+// tables have all factors in common but that of this bit, p in one and 1 − p in the other: their
+// ratio is at most (1−p)/p ≤ e^ε. ∎
 func (p Params) flips() (noise.Bernoulli, error) {
 	if err := p.validate(); err != nil {
 		return noise.Bernoulli{}, err

@@ -141,7 +141,8 @@ func TestPlannedError(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A level ratio of 4 gives the same information for the same bits, with a ripple of 2 %; at 8 it is 13 to 15 %.
+// A level ratio of 4 gives the same information for the same bits, with a ripple of 2 %; at 8 it is
+// 13 to 15 %.
 func TestLevelRatio(t *testing.T) {
 	error := func(ratio, size, c float64) float64 { // relative, for 1 cell an octave
 		info := 0.0

@@ -10,13 +10,16 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// part is one release whose bits are in a sketch. Its identity is public randomness and has nothing to do with the data: the first half was
-// drawn with the Builder and goes with its private state, the second is drawn at the release.
+// part is one release whose bits are in a sketch. Its identity is public randomness and has nothing
+// to do with the data: the first half was drawn with the Builder and goes with its private state,
+// the second is drawn at the release.
 //
-// The parts of a sketch say what its noise is. XOR of sketches adds their noise, and noise cancels where one release is in both: so the
-// parts of the XOR are those that are in one of the two, as for the sets, and independent each of the others. The flip probability p′ of the
-// XOR is exact at every number of merges: 1 − 2p′ = Π (1 − 2pⱼ) over the parts, which is p₁ + p₂ − 2p₁p₂ for two. A sketch
-// XORed with itself has no parts, no noise and no bits: it is the sketch of the empty set, and says so.
+// The parts of a sketch say what its noise is. XOR of sketches adds their noise, and noise cancels
+// where one release is in both: so the parts of the XOR are those that are in one of the two, as
+// for the sets, and independent each of the others. The flip probability p′ of the XOR is exact at
+// every number of merges: 1 − 2p′ = Π (1 − 2pⱼ) over the parts, which is p₁ + p₂ − 2p₁p₂ for two. A
+// sketch XORed with itself has no parts, no noise and no bits: it is the sketch of the empty set,
+// and says so.
 type part struct {
 	id      hashing.Seed
 	epsilon float64
@@ -85,8 +88,8 @@ func totalLogSign(parts []part) (sum float64) {
 	return sum
 }
 
-// together returns what the releases behind the parts promise together. Without parts nothing is promised, though a sketch without parts
-// holds nothing either.
+// together returns what the releases behind the parts promise together. Without parts nothing is
+// promised, though a sketch without parts holds nothing either.
 func together(parts []part) budget.Guarantee {
 	if len(parts) == 0 {
 		return budget.Guarantee{}
@@ -125,7 +128,8 @@ func largestEpsilon(parts []part) (epsilon float64) {
 	return epsilon
 }
 
-// weakest returns the weakest of what the releases of one Builder promise together. They are adjacent, as the parts are sorted.
+// weakest returns the weakest of what the releases of one Builder promise together. They are
+// adjacent, as the parts are sorted.
 func weakest(parts []part) (g budget.Guarantee) {
 	epsilon := 0.0
 	for len(parts) > 0 {

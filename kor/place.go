@@ -10,22 +10,26 @@ import (
 
 // placement says which bit of a table a key flips.
 //
-// A key has two 64-bit words u and v. It is at a level by u, and there in cell ⌊v·n/2⁶⁴⌋. Let s = (ū+1)/2⁶⁴, uniform on (0, 1], with ū the digits
-// of u in reverse order. A key of weight w is at level i if s ∈ (w/2^{i+1}, w/2^i] (thesis, section 3.4.1). Where s > w, or i ≥ L, it
-// is at no level and flips nothing.
+// A key has two 64-bit words u and v. It is at a level by u, and there in cell ⌊v·n/2⁶⁴⌋. Let s =
+// (ū+1)/2⁶⁴, uniform on (0, 1], with ū the digits of u in reverse order. A key of weight w is at
+// level i if s ∈ (w/2^{i+1}, w/2^i] (thesis, section 3.4.1). Where s > w, or i ≥ L, it is at no
+// level and flips nothing.
 //
-// The law of the levels is exact: the comparisons are made in integers, so Pr[s ≤ w/2^i] = ⌊w·2^{64−i}⌋/2⁶⁴ over a uniform u. For w = 1
-// the level is the number of trailing zeros of u; only u = 0, which is at no level, is put at level 63 beside 2⁶³, as that saves
-// a comparison.
+// The law of the levels is exact: the comparisons are made in integers, so Pr[s ≤ w/2^i] =
+// ⌊w·2^{64−i}⌋/2⁶⁴ over a uniform u. For w = 1 the level is the number of trailing zeros of u; only
+// u = 0, which is at no level, is put at level 63 beside 2⁶³, as that saves a comparison.
 //
-// Privacy holds for every function from keys to bits. The accuracy statements are for u and v fully random, as in the thesis. What stands
-// here are the upper and the lower half of the 128-bit product k₂·y, with y the two halves of k₁·(key ⊕ k₀) added without carry, and random k₀
-// and odd k₁ and k₂. The first product brings every digit of the key everywhere and the sum breaks up its regularity; of the second
-// one the digits around the middle are used, which depend on all of y: the lowest of u and the highest of v. Tests compare it with the
-// fully random law on runs, grids and other regular key sets. Pairwise independence
-// would give the expected number of keys in a cell and no more; the number of odd cells of a run of keys is then far from
-// what it is for a random function, so the families of package hashing that have a proof do not serve here. Whoever knows the
-// Seed can choose keys that meet in one cell: this spoils an estimate, not the privacy of others.
+// Privacy holds for every function from keys to bits. The accuracy statements are for u and v fully
+// random, as in the thesis. What stands here are the upper and the lower half of the 128-bit
+// product k₂·y, with y the two halves of k₁·(key ⊕ k₀) added without carry, and random k₀ and odd
+// k₁ and k₂. The first product brings every digit of the key everywhere and the sum breaks up its
+// regularity; of the second one the digits around the middle are used, which depend on all of y:
+// the lowest of u and the highest of v. Tests compare it with the fully random law on runs, grids
+// and other regular key sets. Pairwise independence would give the expected number of keys in a
+// cell and no more; the number of odd cells of a run of keys is then far from what it is for a
+// random function, so the families of package hashing that have a proof do not serve here. Whoever
+// knows the Seed can choose keys that meet in one cell: this spoils an estimate, not the privacy of
+// others.
 type placement struct {
 	k0, k1, k2    uint64
 	cells, stride uint64 // of a level: bits, and words
@@ -46,7 +50,8 @@ func (h *placement) words(key uint64) (u, v uint64) {
 	return bits.Mul64(h.k2, hi^lo)
 }
 
-// at returns the word and the bit of a key of weight 1. The levels from L on lie behind the table. With words written out it can be inlined.
+// at returns the word and the bit of a key of weight 1. The levels from L on lie behind the table.
+// With words written out it can be inlined.
 func (h *placement) at(key uint64) (word, bit uint64) {
 	hi, lo := bits.Mul64(h.k1, key^h.k0)
 	u, v := bits.Mul64(h.k2, hi^lo)
@@ -86,7 +91,8 @@ func (h *placement) setWeighted(table []uint64, key uint64, w float64) {
 	}
 }
 
-// weighted returns the word and the bit of a key of weight w in (0, 1), a word behind every table for a key at no level.
+// weighted returns the word and the bit of a key of weight w in (0, 1), a word behind every table
+// for a key at no level.
 func (h *placement) weighted(key uint64, w float64) (word, bit uint64) {
 	u, v := h.words(key)
 	level := weightedLevel(bits.Reverse64(u), w)
@@ -97,11 +103,12 @@ func (h *placement) weighted(key uint64, w float64) (word, bit uint64) {
 	return uint64(level)*h.stride + cell>>6, 1 << (cell & 63)
 }
 
-// weightedLevel returns the level of a key of weight w in (0, 1] with the reversed word ū: the i with w/2^{i+1} < s ≤ w/2^i, negative
-// if s > w.
+// weightedLevel returns the level of a key of weight w in (0, 1] with the reversed word ū: the i
+// with w/2^{i+1} < s ≤ w/2^i, negative if s > w.
 //
-// Written as s = x·2^{−a} and w = y·2^{−b} with x and y in [1, 2), s ≤ w/2^i if and only if a > b + i, or a = b + i and x ≤ y. So i
-// is a − b if x ≤ y, else a − b − 1. x·2⁶³ and y·2⁶³ are integers, as w has 53 binary digits.
+// Written as s = x·2^{−a} and w = y·2^{−b} with x and y in [1, 2), s ≤ w/2^i if and only if a > b +
+// i, or a = b + i and x ≤ y. So i is a − b if x ≤ y, else a − b − 1. x·2⁶³ and y·2⁶³ are integers,
+// as w has 53 binary digits.
 func weightedLevel(reversed uint64, w float64) int {
 	frac, exp := math.Frexp(w) // w = frac·2^exp, frac in [½, 1)
 	y, b := uint64(frac*0x1p64), 1-exp
@@ -118,5 +125,6 @@ func weightedLevel(reversed uint64, w float64) int {
 	return a - b - 1
 }
 
-// validWeight returns the weight that counts: 1 for what is larger, and false for what is not a number above 0.
+// validWeight returns the weight that counts: 1 for what is larger, and false for what is not a
+// number above 0.
 func validWeight(w float64) (float64, bool) { return min(w, 1), w > 0 }

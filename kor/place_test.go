@@ -9,7 +9,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
-// regular are key sets without randomness, on which simple hash functions are too even or too uneven.
+// regular are key sets without randomness, on which simple hash functions are too even or too
+// uneven.
 var regular = map[string]func(i uint64) uint64{
 	"run": func(i uint64) uint64 { return i }, "high bits": func(i uint64) uint64 { return i << 50 }, "multiples": func(i uint64) uint64 { return 1000 * i },
 	"grid": func(i uint64) uint64 { return i&31 | i>>5<<32 }, "squares": func(i uint64) uint64 { return i * i },
@@ -17,9 +18,10 @@ var regular = map[string]func(i uint64) uint64{
 	"floats": func(i uint64) uint64 { return math.Float64bits(float64(i)) },
 }
 
-// The ones of the first levels have the law that fully random functions give: over many seeds the mean and the variance of what 1000 keys of
-// a regular set leave are within 5.5 standard errors. (For a fixed number of keys the variance is the binomial one less the share
-// of the Poisson number, as in Params.StdErr.)
+// The ones of the first levels have the law that fully random functions give: over many seeds the
+// mean and the variance of what 1000 keys of a regular set leave are within 5.5 standard errors.
+// (For a fixed number of keys the variance is the binomial one less the share of the Poisson
+// number, as in Params.StdErr.)
 func TestRegularKeys(t *testing.T) {
 	const n, keys, levels = 256, 1000, 5
 	seeds := 1500

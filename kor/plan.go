@@ -8,25 +8,29 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// The error of a sketch in closed form. With n cells a level, levels of ratio 2 and c = 1 − 2p of all noise together, the Fisher information
-// about ln W is
+// The error of a sketch in closed form. With n cells a level, levels of ratio 2 and c = 1 − 2p of
+// all noise together, the Fisher information about ln W is
 //
 //	I = n·Li₂(c²)/(4·ln 2),   so   RSE = √(4·ln 2/(n·Li₂(c²))),   Li₂(y) = Σ yᵏ/k²,
 //
-// averaged over the position of W between two levels. Proof. A level of rate λ keys a cell, with a = c·e^{−2λ}, has the information n·4λ²·a²/(1−a²)
-// (see [law.information], in ln W); levels follow each other at distance ln 2 in ln λ, so the mean of their sum is
-// (1/ln 2)·∫₀^∞ 4λ·a²/(1−a²) dλ = (1/ln 2)·Σ_{k≥1} c^{2k}·∫ 4λ·e^{−4kλ} dλ = (1/ln 2)·Σ c^{2k}/(4k²). ∎ The sum differs from its mean by
-// less than 1e-4. For a stream a = c·e^{−λ}, which only moves the position, and the formula is the same.
+// averaged over the position of W between two levels. Proof. A level of rate λ keys a cell, with a
+// = c·e^{−2λ}, has the information n·4λ²·a²/(1−a²) (see [law.information], in ln W); levels follow
+// each other at distance ln 2 in ln λ, so the mean of their sum is (1/ln 2)·∫₀^∞ 4λ·a²/(1−a²) dλ =
+// (1/ln 2)·Σ_{k≥1} c^{2k}·∫ 4λ·e^{−4kλ} dλ = (1/ln 2)·Σ c^{2k}/(4k²). ∎ The sum differs from its
+// mean by less than 1e-4. For a stream a = c·e^{−λ}, which only moves the position, and the formula
+// is the same.
 //
-// RSE²·(bits in all) is therefore 4·ln(range)/Li₂(c²) for levels of any ratio. Ratio 4 would halve the number of levels at equal bits and
-// equal mean error, but then the error rises and falls by 2 % with W, and by 13 to 15 % at ratio 8. It would save nothing that counts, as the cost
-// of all operations is in the bits; so the ratio is that of the thesis, 2.
+// RSE²·(bits in all) is therefore 4·ln(range)/Li₂(c²) for levels of any ratio. Ratio 4 would halve
+// the number of levels at equal bits and equal mean error, but then the error rises and falls by 2
+// % with W, and by 13 to 15 % at ratio 8. It would save nothing that counts, as the cost of all
+// operations is in the bits; so the ratio is that of the thesis, 2.
 //
-// The sum over all levels is what StdErr uses, and what an estimate can attain; the closed form holds where the sum is complete. For sizes
-// from 2n (4n for a stream) to 2^L·n/16 the sum gives at most 1 to 3 % more (less at small ε), at 2^L·n/8 it gives 2.4 to 7.7 %. Below 2n
-// keys the levels that would know most, of one key in two cells or more, do not exist: the error in keys stays at what it is for the empty
-// set, √(¾·n·(1−c²))/c, and the relative error rises. In units of the closed form, for keys of a Poisson number | for N keys of weight 1, N
-// fixed:
+// The sum over all levels is what StdErr uses, and what an estimate can attain; the closed form
+// holds where the sum is complete. For sizes from 2n (4n for a stream) to 2^L·n/16 the sum gives at
+// most 1 to 3 % more (less at small ε), at 2^L·n/8 it gives 2.4 to 7.7 %. Below 2n keys the levels
+// that would know most, of one key in two cells or more, do not exist: the error in keys stays at
+// what it is for the empty set, √(¾·n·(1−c²))/c, and the relative error rises. In units of the
+// closed form, for keys of a Poisson number | for N keys of weight 1, N fixed:
 //
 //	ε        one set: N = n/4   n/2           n             2n            A∆B: n/4      n/2           n             2n
 //	0.5      2.53 | 2.52   1.56 | 1.54   1.13 | 1.12   1.01 | 1.00   2.57 | 2.56   1.57 | 1.57   1.13 | 1.13   1.01 | 1.01
@@ -34,9 +38,11 @@ import (
 //	2        2.19 | 1.95   1.45 | 1.26   1.11 | 0.99   1.01 | 0.94   2.37 | 2.25   1.50 | 1.41   1.12 | 1.06   1.01 | 0.97
 //	4        1.83 | 1.16   1.34 | 0.89   1.08 | 0.82   1.01 | 0.87   1.91 | 1.38   1.36 | 0.99   1.09 | 0.87   1.01 | 0.89
 //
-// So no estimate from these levels has the error of the closed form at n/4 keys; with fewer Cells it would, as the error depends on N/n.
+// So no estimate from these levels has the error of the closed form at n/4 keys; with fewer Cells
+// it would, as the error depends on N/n.
 
-// setLaw returns the law of the XOR of so many releases of sets, or false for none of them and for invalid Params.
+// setLaw returns the law of the XOR of so many releases of sets, or false for none of them and for
+// invalid Params.
 func (p Params) setLaw(sketches int) (l law, ok bool) {
 	flips, err := p.flips()
 	return setLaw(float64(sketches)*logSign(flips.K()), p.Cells, p.Levels), err == nil && sketches >= 1
@@ -48,13 +54,16 @@ func (p Params) streamLaw(sketches int) (l law, ok bool) {
 	return streamLaw(float64(sketches)*logSign(flips.K()), p.Cells, p.Levels), err == nil && sketches >= 1
 }
 
-// StdErr returns the standard error of an estimate of the size, in keys, from the XOR of so many releases (1: one set, 2: a symmetric
-// difference), by the Fisher information. NaN for an argument out of range or invalid Params.
+// StdErr returns the standard error of an estimate of the size, in keys, from the XOR of so many
+// releases (1: one set, 2: a symmetric difference), by the Fisher information. NaN for an argument
+// out of range or invalid Params.
 //
-// The law takes the number of keys in a cell for Poisson. For a set of N keys of weight 1, N fixed, the error of the estimate is √(StdErr² − N): the
-// variance is smaller by N, that of the Poisson number (the variance of any estimate under the Poisson law is its mean variance for
-// fixed N plus that of its mean, which is N for an unbiased one). Simulations agree with that within 4 % wherever the relative
-// error is at most 0.3, at n/4 keys as at 2^L·n/8. It matters where N is below 2n and ε large. With weights the variance is smaller by Σw² ≤ W.
+// The law takes the number of keys in a cell for Poisson. For a set of N keys of weight 1, N fixed,
+// the error of the estimate is √(StdErr² − N): the variance is smaller by N, that of the Poisson
+// number (the variance of any estimate under the Poisson law is its mean variance for fixed N plus
+// that of its mean, which is N for an unbiased one). Simulations agree with that within 4 %
+// wherever the relative error is at most 0.3, at n/4 keys as at 2^L·n/8. It matters where N is
+// below 2n and ε large. With weights the variance is smaller by Σw² ≤ W.
 func (p Params) StdErr(size float64, sketches int) float64 {
 	l, ok := p.setLaw(sketches)
 	if !ok || !(size >= 0) {
@@ -72,8 +81,9 @@ func (p Params) StreamStdErr(size float64, sketches int) float64 {
 	return l.stdErr(size)
 }
 
-// RelativeError returns the relative standard error √(4·ln 2/(n·Li₂(c²))) of an estimate from the XOR of so many releases, which holds for sizes from
-// 2·Cells to Largest/2; for others [Params.StdErr] has the number. NaN for an argument out of range or invalid Params.
+// RelativeError returns the relative standard error √(4·ln 2/(n·Li₂(c²))) of an estimate from the
+// XOR of so many releases, which holds for sizes from 2·Cells to Largest/2; for others
+// [Params.StdErr] has the number. NaN for an argument out of range or invalid Params.
 func (p Params) RelativeError(sketches int) float64 {
 	l, ok := p.setLaw(sketches)
 	if !ok {
@@ -91,9 +101,9 @@ func (p Params) StreamRelativeError(sketches int) float64 {
 	return math.Sqrt(l.variance())
 }
 
-// Largest returns the size 2^L·n/8 up to which the sketch has its accuracy: there the deepest level has one key in eight cells, and the
-// error is 2.4 % (at small ε) to 7.7 % (at ε = 4) larger than RelativeError. At four times that it is 1.3 to 1.5 times as large. NaN for
-// invalid Params.
+// Largest returns the size 2^L·n/8 up to which the sketch has its accuracy: there the deepest level
+// has one key in eight cells, and the error is 2.4 % (at small ε) to 7.7 % (at ε = 4) larger than
+// RelativeError. At four times that it is 1.3 to 1.5 times as large. NaN for invalid Params.
 func (p Params) Largest() float64 {
 	if p.validate() != nil {
 		return math.NaN()
@@ -101,12 +111,13 @@ func (p Params) Largest() float64 {
 	return math.Ldexp(float64(p.Cells), p.Levels-3)
 }
 
-// Plan returns Params with the fewest Cells, a multiple of 64, and the fewest Levels for a relative standard error of at most relative for
-// the XOR of so many releases of sets of ε = epsilon, for sizes from about 2·Cells (4·Cells for a stream) to largest. The Seed is left to
-// set, and so is CountShare, which takes from ε what it gives to the count.
+// Plan returns Params with the fewest Cells, a multiple of 64, and the fewest Levels for a relative
+// standard error of at most relative for the XOR of so many releases of sets of ε = epsilon, for
+// sizes from about 2·Cells (4·Cells for a stream) to largest. The Seed is left to set, and so is
+// CountShare, which takes from ε what it gives to the count.
 //
-// The error wraps [ErrParams] if an argument is out of range, if the sketch would be too large (its text then tells the size), or if largest is so
-// small that no sketch has that error there.
+// The error wraps [ErrParams] if an argument is out of range, if the sketch would be too large (its
+// text then tells the size), or if largest is so small that no sketch has that error there.
 func Plan(epsilon, relative, largest float64, sketches int) (Params, error) {
 	if err := limits.Epsilon("kor", epsilon, maxEpsilon); err != nil {
 		return Params{}, err

@@ -11,8 +11,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// This file moves a Builder or a StreamBuilder between the machines of one trusted pipeline. It is the only way but Release and Share that leads
-// out of them, and what it gives is private.
+// This file moves a Builder or a StreamBuilder between the machines of one trusted pipeline. It is
+// the only way but Release and Share that leads out of them, and what it gives is private.
 
 // The two kinds of private state, unlike those of other packages.
 const (
@@ -24,12 +24,14 @@ const privateVersion = 2 // in version 1 the tables of streams had coins in them
 
 const memberSize = 8 + 4 // bytes of a key of a Builder that counts
 
-// AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA, the sketch without noise and, with
-// CountShare, the keys themselves, protected by nothing. It is for a pipeline that moves its builders between machines as trusted as this
-// one, and must not reach a disk, a log or a person that the set itself may not reach. To publish, use [Builder.Release].
+// AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
+// the sketch without noise and, with CountShare, the keys themselves, protected by nothing. It is
+// for a pipeline that moves its builders between machines as trusted as this one, and must not
+// reach a disk, a log or a person that the set itself may not reach. To publish, use
+// [Builder.Release].
 //
-// The Builder stays as it is. Every release of the state, here or where it was restored, spends ε again: two cost 2ε. The error wraps
-// [ErrReleased].
+// The Builder stays as it is. Every release of the state, here or where it was restored, spends ε
+// again: two cost 2ε. The error wraps [ErrReleased].
 func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -45,8 +47,9 @@ func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState] gave. The error wraps [ErrReleased],
-// [ErrMismatch] if that Builder had other Params, or [ErrFormat]; the Builder is then unchanged.
+// RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
+// gave. The error wraps [ErrReleased], [ErrMismatch] if that Builder had other Params, or
+// [ErrFormat]; the Builder is then unchanged.
 func (b *Builder) RestorePrivateState(data []byte) error {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -66,7 +69,8 @@ func (b *Builder) RestorePrivateState(data []byte) error {
 	return nil
 }
 
-// readMembers reads the keys of a Builder that counts, in ascending order; nil for one that does not.
+// readMembers reads the keys of a Builder that counts, in ascending order; nil for one that does
+// not.
 func readMembers(r *wire.Reader, p Params) members {
 	n := r.Uint64()
 	switch {
@@ -91,8 +95,8 @@ func readMembers(r *wire.Reader, p Params) members {
 	return set
 }
 
-// AppendPrivateState appends all that the StreamBuilder holds to dst. WHAT IT APPENDS IS PRIVATE DATA, as with [Builder.AppendPrivateState]. The
-// error wraps [ErrReleased].
+// AppendPrivateState appends all that the StreamBuilder holds to dst. WHAT IT APPENDS IS PRIVATE
+// DATA, as with [Builder.AppendPrivateState]. The error wraps [ErrReleased].
 func (b *StreamBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -102,8 +106,8 @@ func (b *StreamBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
 	return appendPrivateState(dst, privateStream, s), nil
 }
 
-// RestorePrivateState replaces what the StreamBuilder holds by a state that [StreamBuilder.AppendPrivateState] gave. The errors are those of
-// [Builder.RestorePrivateState].
+// RestorePrivateState replaces what the StreamBuilder holds by a state that
+// [StreamBuilder.AppendPrivateState] gave. The errors are those of [Builder.RestorePrivateState].
 func (b *StreamBuilder) RestorePrivateState(data []byte) error {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -122,7 +126,8 @@ func (b *StreamBuilder) RestorePrivateState(data []byte) error {
 	return nil
 }
 
-// privateFields are what both states begin with, after the header: the kind of state, the Params and the origin.
+// privateFields are what both states begin with, after the header: the kind of state, the Params
+// and the origin.
 func privateFields(kind *byte, p *Params, from *origin) []wire.Field {
 	return append(append([]wire.Field{wire.Byte(kind)}, p.fields()...), wire.Bytes(from[:]))
 }
@@ -134,7 +139,8 @@ func appendPrivateState(dst []byte, kind byte, s *state) []byte {
 	return appendWords(dst, s.table)
 }
 
-// readPrivateState is its inverse and returns the table and the origin. The Params must be those of the receiver.
+// readPrivateState is its inverse and returns the table and the origin. The Params must be those of
+// the receiver.
 func readPrivateState(r *wire.Reader, kind byte, want Params) (table []uint64, from origin, err error) {
 	r.Header(wire.KindPrivate, privateVersion)
 	var is byte

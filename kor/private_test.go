@@ -49,7 +49,8 @@ func restored(t *testing.T, b *Builder) *Builder {
 
 var counting = Params{Epsilon: 40, Cells: 100, Levels: 5, Seed: hashing.Seed{1}, CountShare: 0.9}
 
-// A restored Builder is the Builder, for all that comes after: toggles, weights, merges and the release.
+// A restored Builder is the Builder, for all that comes after: toggles, weights, merges and the
+// release.
 func TestPrivateStateOfABuilder(t *testing.T) {
 	for _, p := range []Params{small, counting, {Epsilon: 1, Cells: 64, Levels: 64, Seed: hashing.Seed{1}}} {
 		plain, moved := builder(t, p), builder(t, p)
@@ -86,7 +87,8 @@ func TestPrivateStateOfABuilder(t *testing.T) {
 	}
 }
 
-// The noise of a restored Builder is there: a restored empty set is released with the flips of its law.
+// The noise of a restored Builder is there: a restored empty set is released with the flips of its
+// law.
 func TestPrivateStateIsReleasedWithNoise(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 1 << 16, Levels: 1, Seed: hashing.Seed{1}}
 	b := restored(t, builder(t, p))
@@ -94,7 +96,8 @@ func TestPrivateStateIsReleasedWithNoise(t *testing.T) {
 	require.NoError(t, err)
 	again, err := restored(t, builder(t, p)).Release()
 	require.NoError(t, err)
-	// 17,626 flips of 65,536 cells are expected, with a standard deviation of 113; two releases differ in 25,772 of them.
+	// 17,626 flips of 65,536 cells are expected, with a standard deviation of 113; two releases
+	// differ in 25,772 of them.
 	require.InDelta(t, 17626, distance(s.r.bits, make([]uint64, len(s.r.bits))), 6*114)
 	require.InDelta(t, 25772, distance(s.r.bits, again.r.bits), 6*126)
 }
@@ -119,7 +122,8 @@ func TestPrivateStateOfAStream(t *testing.T) {
 	require.InDelta(t, 70, s.Estimate(), 6.5*13)
 }
 
-// Bytes that are no state, or one of other Params, leave the receiver as it is; nothing panics; a state is no Sketch.
+// Bytes that are no state, or one of other Params, leave the receiver as it is; nothing panics; a
+// state is no Sketch.
 func TestRestoreRejects(t *testing.T) {
 	p := counting
 	b := builder(t, p, run(0, 9)...)

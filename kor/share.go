@@ -15,16 +15,18 @@ import (
 // maxParties is the most parties among which noise is shared.
 const maxParties = 1 << 20
 
-// Share is what one of n parties gives to a secure aggregation, of which only the XOR is published: the table of its set with an n-th of
-// the noise. It is not public, as by itself it is protected by [Share.Guarantee] only, and it prints nothing of its content.
+// Share is what one of n parties gives to a secure aggregation, of which only the XOR is published:
+// the table of its set with an n-th of the noise. It is not public, as by itself it is protected by
+// [Share.Guarantee] only, and it prints nothing of its content.
 type Share struct {
 	secret
 	params    Params
 	guarantee budget.Guarantee
 }
 
-// shareFlips returns the law of the flips of one of n parties, p_n = (1 − (1−2p)^{1/n})/2 rounded up: the XOR of n independent flips is 1 with
-// probability ½·(1 − (1−2p_n)ⁿ) ≥ p. That is never above ½, so the aggregate is ε-private like a release of one party with p.
+// shareFlips returns the law of the flips of one of n parties, p_n = (1 − (1−2p)^{1/n})/2 rounded
+// up: the XOR of n independent flips is 1 with probability ½·(1 − (1−2p_n)ⁿ) ≥ p. That is never
+// above ½, so the aggregate is ε-private like a release of one party with p.
 func (p Params) shareFlips(parties int) (noise.Bernoulli, error) {
 	whole, err := p.flips()
 	switch {
@@ -37,15 +39,18 @@ func (p Params) shareFlips(parties int) (noise.Bernoulli, error) {
 	case parties == 1:
 		return whole, nil
 	}
-	// The logarithm is within a relative 2⁻⁵⁰ and expm1 within another 2⁻⁵²: together less than half of what is added.
+	// The logarithm is within a relative 2⁻⁵⁰ and expm1 within another 2⁻⁵²: together less than
+	// half of what is added.
 	return noise.BernoulliAtLeast(min(0.5, -math.Expm1(logSign(whole.K())/float64(parties))/2*(1+0x1p-47)))
 }
 
-// Share ends the Builder, like [Builder.Release], and returns the share of one of n parties. All n shares together have the noise of one
-// release. Where parties may drop out, or collude and reveal their noise, n is the number of those that surely neither drop out nor collude:
-// with more shares the noise is larger than needed, and the protection of the aggregate is that of n at least.
+// Share ends the Builder, like [Builder.Release], and returns the share of one of n parties. All n
+// shares together have the noise of one release. Where parties may drop out, or collude and reveal
+// their noise, n is the number of those that surely neither drop out nor collude: with more shares
+// the noise is larger than needed, and the protection of the aggregate is that of n at least.
 //
-// The error wraps [ErrReleased], or [ErrParams] unless parties is in [1, 2²⁰] and CountShare 0; then the Builder is as it was.
+// The error wraps [ErrReleased], or [ErrParams] unless parties is in [1, 2²⁰] and CountShare 0;
+// then the Builder is as it was.
 func (b *Builder) Share(parties int) (*Share, error) {
 	if b.Released() {
 		return nil, fmt.Errorf("kor: Share: the Builder is %w", fault.ErrReleased)
@@ -65,19 +70,22 @@ func (b *Builder) Share(parties int) (*Share, error) {
 // Params returns the parameters of the aggregate.
 func (s *Share) Params() Params { return s.params }
 
-// Guarantee returns what protects the set of this party from whoever sees the share itself: ε′ = ln((1 − p_n)/p_n), far more than ε. What
-// is published is the aggregate of all n shares, with the guarantee of the Params.
+// Guarantee returns what protects the set of this party from whoever sees the share itself: ε′ =
+// ln((1 − p_n)/p_n), far more than ε. What is published is the aggregate of all n shares, with the
+// guarantee of the Params.
 func (s *Share) Guarantee() budget.Guarantee { return s.guarantee }
 
-// shareGuarantee returns what flips by themselves promise. (1−p)/p − 1 = 2·(2⁶³ − k)/k, where the difference is exact: so the result is within
-// a relative 2⁻⁵⁰, also for p near ½, before it is moved up.
+// shareGuarantee returns what flips by themselves promise. (1−p)/p − 1 = 2·(2⁶³ − k)/k, where the
+// difference is exact: so the result is within a relative 2⁻⁵⁰, also for p near ½, before it is
+// moved up.
 func shareGuarantee(law noise.Bernoulli) budget.Guarantee {
 	k := law.K()
 	return budget.PureDP(math.Log1p(2*float64(1<<63-k)/float64(k))*(1+0x1p-48), unit)
 }
 
-// Bytes returns the bits of the share, 8·Levels·⌈Cells/64⌉ bytes, for a protocol that computes the XOR of all parties' bytes and reveals
-// nothing else, such as one that XORs every share with pads that cancel. Nil for the zero Share.
+// Bytes returns the bits of the share, 8·Levels·⌈Cells/64⌉ bytes, for a protocol that computes the
+// XOR of all parties' bytes and reveals nothing else, such as one that XORs every share with pads
+// that cancel. Nil for the zero Share.
 func (s *Share) Bytes() []byte {
 	held := private.Enter(s.secret)
 	if held == nil {
@@ -87,13 +95,16 @@ func (s *Share) Bytes() []byte {
 	return appendWords(nil, held.table)
 }
 
-// Aggregate returns the sketch of the symmetric difference of the sets of all parties, from the XOR of their shares: either the bytes
-// of every share, which this function XORs, or one slice that a secure protocol has made of them. p is the Params that all parties have, and
-// parties the n of their [Builder.Share].
+// Aggregate returns the sketch of the symmetric difference of the sets of all parties, from the XOR
+// of their shares: either the bytes of every share, which this function XORs, or one slice that a
+// secure protocol has made of them. p is the Params that all parties have, and parties the n of
+// their [Builder.Share].
 //
-// The sketch is ε-private for a change of one key in any number of the sets at once: the XOR of the tables changes in one bit at most.
+// The sketch is ε-private for a change of one key in any number of the sets at once: the XOR of the
+// tables changes in one bit at most.
 //
-// The error wraps [ErrParams] for bad Params, parties or no bytes, and [ErrMismatch] for bytes that no shares of these Params XOR to.
+// The error wraps [ErrParams] for bad Params, parties or no bytes, and [ErrMismatch] for bytes that
+// no shares of these Params XOR to.
 func Aggregate(p Params, parties int, shares ...[]byte) (*Sketch, error) {
 	law, err := p.shareFlips(parties)
 	if err != nil {

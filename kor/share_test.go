@@ -24,7 +24,8 @@ func share(t *testing.T, p Params, parties int, keys ...uint64) *Share {
 	return s
 }
 
-// p_n is the least that serves: n of them make p or a little more, and with one unit of 2⁻⁶⁴·n less they would not be known to.
+// p_n is the least that serves: n of them make p or a little more, and with one unit of 2⁻⁶⁴·n less
+// they would not be known to.
 func TestShareFlips(t *testing.T) {
 	for _, epsilon := range []float64{1e-6, 0.1, 1, 4, 20, 40} {
 		for _, n := range []int{1, 2, 3, 10, 1000, maxParties} {
@@ -39,7 +40,8 @@ func TestShareFlips(t *testing.T) {
 	}
 }
 
-// What a share promises by itself is never less than ln((1−p_n)/p_n), also where that is small, to 100 digits.
+// What a share promises by itself is never less than ln((1−p_n)/p_n), also where that is small, to
+// 100 digits.
 func TestShareGuarantee(t *testing.T) {
 	for _, epsilon := range []float64{limits.MinEpsilon, 1e-7, 1e-3, 1, 20} {
 		for _, n := range []int{1, 2, 3, 1000} {
@@ -67,7 +69,8 @@ func TestShareGuarantee(t *testing.T) {
 	}
 }
 
-// The aggregate of all shares has the flips of one release, exactly as it says, and the bits of the symmetric difference.
+// The aggregate of all shares has the flips of one release, exactly as it says, and the bits of the
+// symmetric difference.
 func TestAggregate(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 1 << 18, Levels: 4, Seed: hashing.Seed{1}}
 	const n = 5

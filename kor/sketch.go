@@ -98,59 +98,73 @@ func (r *release) text(name, of string) string {
 		r.flipProb(), together(r.parts))
 }
 
-// Sketch is a released sketch of a set, or the symmetric difference of several: public, immutable, safe for concurrent readers. All that
-// it computes is post-processing and costs no budget. Its methods answer NaN on the zero Sketch.
+// Sketch is a released sketch of a set, or the symmetric difference of several: public, immutable,
+// safe for concurrent readers. All that it computes is post-processing and costs no budget. Its
+// methods answer NaN on the zero Sketch.
 type Sketch struct{ r release }
 
-// Params returns the parameters of the release; of a merged sketch, those that all of its parts have.
+// Params returns the parameters of the release; of a merged sketch, those that all of its parts
+// have.
 func (s *Sketch) Params() Params { return s.r.params }
 
-// Guarantee returns the guarantee of the release, ε-differential privacy for one key added to the set or removed from it.
+// Guarantee returns the guarantee of the release, ε-differential privacy for one key added to the
+// set or removed from it.
 //
-// For a sketch merged from several releases it is that of all of them together, the composition, for a key that is added to or
-// removed from every one of the sets at once: the parts were published too, or could have been. For a change of the set of one party
-// alone, that party's own guarantee holds: [Sketch.PartyGuarantee]. A sketch whose releases have all cancelled promises nothing and shows nothing.
+// For a sketch merged from several releases it is that of all of them together, the composition,
+// for a key that is added to or removed from every one of the sets at once: the parts were
+// published too, or could have been. For a change of the set of one party alone, that party's own
+// guarantee holds: [Sketch.PartyGuarantee]. A sketch whose releases have all cancelled promises
+// nothing and shows nothing.
 func (s *Sketch) Guarantee() budget.Guarantee { return together(s.r.parts) }
 
-// PartyGuarantee returns what holds for a change of one party's set alone, whatever the others hold, if every party has released once: the
-// weakest of the parties' own guarantees. It is Guarantee for a sketch of one release.
+// PartyGuarantee returns what holds for a change of one party's set alone, whatever the others
+// hold, if every party has released once: the weakest of the parties' own guarantees. It is
+// Guarantee for a sketch of one release.
 //
-// Two releases of one Builder, by way of its private state, are seen in the sketch, and count with the sum of their ε. Two releases of
-// different Builders are taken for those of two parties: if both hold the data of one party, what holds is Guarantee.
+// Two releases of one Builder, by way of its private state, are seen in the sketch, and count with
+// the sum of their ε. Two releases of different Builders are taken for those of two parties: if
+// both hold the data of one party, what holds is Guarantee.
 func (s *Sketch) PartyGuarantee() budget.Guarantee { return weakest(s.r.parts) }
 
-// Releases returns the number of releases that the sketch is the XOR of: those that occur in it once, as two of the same cancel.
+// Releases returns the number of releases that the sketch is the XOR of: those that occur in it
+// once, as two of the same cancel.
 func (s *Sketch) Releases() int { return len(s.r.parts) }
 
-// FlipProb returns p′, the probability that noise has flipped a bit, with 1 − 2p′ = Π (1 − 2pⱼ) over all releases in the sketch.
+// FlipProb returns p′, the probability that noise has flipped a bit, with 1 − 2p′ = Π (1 − 2pⱼ)
+// over all releases in the sketch.
 func (s *Sketch) FlipProb() float64 { return s.r.flipProb() }
 
-// Estimate returns the estimated size of the set, the sum of its weights; for a merged sketch, of the symmetric difference.
+// Estimate returns the estimated size of the set, the sum of its weights; for a merged sketch, of
+// the symmetric difference.
 //
-// It is the maximum of the likelihood of all levels together with Firth's correction for the bias, see estimator.go. Where the relative
-// error that [Params.StdErr] predicts is at most 0.3, its mean is off by less than a tenth of the standard error. To be so for small sets
-// too it can be negative, as a noisy count can; it is between −Cells and 4·Cells·2^Levels. Where the error that the closed form
-// [Params.RelativeError] predicts is larger, it is drawn towards small sizes rather than unbiased, and the interval tells how little is known.
-// For the empty set a bias of up to 0.08 keys is left where less than a bit in three of a level is flipped (ε above 6 at 256 cells), which is up
-// to 0.18 standard errors where these are below 0.7 keys.
+// It is the maximum of the likelihood of all levels together with Firth's correction for the bias,
+// see estimator.go. Where the relative error that [Params.StdErr] predicts is at most 0.3, its mean
+// is off by less than a tenth of the standard error. To be so for small sets too it can be
+// negative, as a noisy count can; it is between −Cells and 4·Cells·2^Levels. Where the error that
+// the closed form [Params.RelativeError] predicts is larger, it is drawn towards small sizes rather
+// than unbiased, and the interval tells how little is known. For the empty set a bias of up to 0.08
+// keys is left where less than a bit in three of a level is flipped (ε above 6 at 256 cells), which
+// is up to 0.18 standard errors where these are below 0.7 keys.
 //
 // It does not use the released count of Params with CountShare: [Sketch.Total] does.
 func (s *Sketch) Estimate() float64 { return s.r.estimate() }
 
-// StdErr returns the standard error of the estimate by the Fisher information at the estimate. For sets of less than some Cells keys it
-// is an upper bound; see [Params.StdErr].
+// StdErr returns the standard error of the estimate by the Fisher information at the estimate. For
+// sets of less than some Cells keys it is an upper bound; see [Params.StdErr].
 func (s *Sketch) StdErr() float64 { return s.r.stdErr() }
 
-// Interval returns the sizes that the likelihood ratio test at the given confidence does not reject, at least 0: a profile of the likelihood rather
-// than a multiple of the standard error, so it is right for small counts and for few cells as well, and hi is +Inf where the sketch
-// cannot tell a large set from an endless one. NaN for a confidence outside [0, 1).
+// Interval returns the sizes that the likelihood ratio test at the given confidence does not
+// reject, at least 0: a profile of the likelihood rather than a multiple of the standard error, so
+// it is right for small counts and for few cells as well, and hi is +Inf where the sketch cannot
+// tell a large set from an endless one. NaN for a confidence outside [0, 1).
 //
-// The coverage is the confidence but for about the square of the relative error: at 0.95 between 0.94 and 0.96 wherever the relative error is
-// at most 0.3. For sets of less than some Cells distinct keys it is larger, as the likelihood takes the number of keys in a cell for Poisson.
+// The coverage is the confidence but for about the square of the relative error: at 0.95 between
+// 0.94 and 0.96 wherever the relative error is at most 0.3. For sets of less than some Cells
+// distinct keys it is larger, as the likelihood takes the number of keys in a cell for Poisson.
 func (s *Sketch) Interval(confidence float64) (lo, hi float64) { return s.r.interval(confidence) }
 
-// Count returns the noisy count that the release carries, the sum of the weights, and whether it carries one: it does if Params.CountShare is not
-// 0 and it is no merged sketch.
+// Count returns the noisy count that the release carries, the sum of the weights, and whether it
+// carries one: it does if Params.CountShare is not 0 and it is no merged sketch.
 func (s *Sketch) Count() (count float64, ok bool) {
 	return math.Ldexp(float64(s.r.count), -countBits), s.r.counted
 }

@@ -10,16 +10,19 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// StreamBuilder sketches a stream, in which keys may come any number of times: the pre-sampled sketch of the thesis (section 3.6). It holds
-// private data, like a [Builder].
+// StreamBuilder sketches a stream, in which keys may come any number of times: the pre-sampled
+// sketch of the thesis (section 3.6). It holds private data, like a [Builder].
 //
-// It holds which cells a key of the stream belongs to, and the release tosses a fair coin for each of them. So a released cell that no key
-// belongs to is 0 but for the noise, and every other cell is a fair coin: the sketch depends on the set of the keys alone, and the XOR of
-// two releases has the law of a release of the union.
+// It holds which cells a key of the stream belongs to, and the release tosses a fair coin for each
+// of them. So a released cell that no key belongs to is 0 but for the noise, and every other cell
+// is a fair coin: the sketch depends on the set of the keys alone, and the XOR of two releases has
+// the law of a release of the union.
 //
-// The thesis tosses a coin for every occurrence of a key, so that the table before the noise holds coins too. The released law is the same. But
-// the coins in such a table are common to all its releases, and two of them lose ln(½(1+(2e^ε−1)²)), 2.34 at ε = 1. The cells that are held here
-// are a function of the data: whatever is released of them, again and again, has fresh coins and fresh noise, and costs ε each time.
+// The thesis tosses a coin for every occurrence of a key, so that the table before the noise holds
+// coins too. The released law is the same. But the coins in such a table are common to all its
+// releases, and two of them lose ln(½(1+(2e^ε−1)²)), 2.34 at ε = 1. The cells that are held here
+// are a function of the data: whatever is released of them, again and again, has fresh coins and
+// fresh noise, and costs ε each time.
 type StreamBuilder struct {
 	secret    // its table holds the cells with a key
 	params    Params
@@ -28,26 +31,32 @@ type StreamBuilder struct {
 
 // streamFlips returns the law of the flips of a stream: the least k/2⁶⁴ that is at least e^{−ε}/2.
 //
-// Theorem. The release is ε-private when a key with all its occurrences is added to the stream or removed from it, for every choice of
-// the hash functions and all weights, and so is the release when occurrences of one key are added or removed. (An occurrence of a key that
-// has others changes nothing at all: the table is the same.) Proof. Given the stream, the cells are independent: a cell of
-// which no key came is 1 with probability p, each other one is a fair coin, and stays one when it is flipped. All occurrences of
-// a key belong to one cell or none. So adding the key changes the law of one bit at most, from (1−p, p) to (½, ½), which changes no
-// probability by more than the factor max(½/p, 2·(1−p)): ½/p ≤ e^ε, and 2·(1−p) ≤ 2 − e^{−ε} ≤ e^ε as e^ε + e^{−ε} ≥ 2. ∎
+// Theorem. The release is ε-private when a key with all its occurrences is added to the stream or
+// removed from it, for every choice of the hash functions and all weights, and so is the release
+// when occurrences of one key are added or removed. (An occurrence of a key that has others changes
+// nothing at all: the table is the same.) Proof. Given the stream, the cells are independent: a
+// cell of which no key came is 1 with probability p, each other one is a fair coin, and stays one
+// when it is flipped. All occurrences of a key belong to one cell or none. So adding the key
+// changes the law of one bit at most, from (1−p, p) to (½, ½), which changes no probability by more
+// than the factor max(½/p, 2·(1−p)): ½/p ≤ e^ε, and 2·(1−p) ≤ 2 − e^{−ε} ≤ e^ε as e^ε + e^{−ε} ≥ 2.
+// ∎
 //
-// Releases of one stream, or of one that grows, are functions of the data and of coins of their own: k of them are kε-private, and the loss kε is
-// attained, by k ones in the cell of the key.
+// Releases of one stream, or of one that grows, are functions of the data and of coins of their
+// own: k of them are kε-private, and the loss kε is attained, by k ones in the cell of the key.
 //
-// The thesis leaves p to the reader. As a bit with keys is uniform, p = e^{−ε}/2 is enough and less than the 1/(e^ε + 1) of a set.
+// The thesis leaves p to the reader. As a bit with keys is uniform, p = e^{−ε}/2 is enough and less
+// than the 1/(e^ε + 1) of a set.
 func (p Params) streamFlips() (noise.Bernoulli, error) {
 	if err := p.validateStream(); err != nil {
 		return noise.Bernoulli{}, err
 	}
-	// exp is within 1 ulp, and so is the last product: together within 2⁻⁵¹, a quarter of what is added.
+	// exp is within 1 ulp, and so is the last product: together within 2⁻⁵¹, a quarter of what is
+	// added.
 	return noise.BernoulliAtLeast(min(0.5, math.Exp(-p.Epsilon)/2*(1+0x1p-49)))
 }
 
-// NewStream returns the StreamBuilder of an empty stream, or an error that wraps [ErrParams]. Params.CountShare must be 0.
+// NewStream returns the StreamBuilder of an empty stream, or an error that wraps [ErrParams].
+// Params.CountShare must be 0.
 func NewStream(p Params) (*StreamBuilder, error) {
 	law, err := p.streamFlips()
 	if err != nil {
@@ -58,8 +67,9 @@ func NewStream(p Params) (*StreamBuilder, error) {
 	return &StreamBuilder{empty, p, p.Guarantee()}, nil
 }
 
-// Guarantee returns what Release promises: ε-differential privacy for one key with all its occurrences, added to the stream or removed from it. A
-// StreamBuilder that NewStream did not make promises nothing.
+// Guarantee returns what Release promises: ε-differential privacy for one key with all its
+// occurrences, added to the stream or removed from it. A StreamBuilder that NewStream did not make
+// promises nothing.
 func (b *StreamBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add counts one occurrence of the key. After Release it does nothing.
@@ -82,10 +92,11 @@ func (b *StreamBuilder) AddWeighted(key uint64, weight float64) {
 	}
 }
 
-// Merge makes the StreamBuilder that of both streams, and the other one gives up its data: the trusted merge, before any noise.
+// Merge makes the StreamBuilder that of both streams, and the other one gives up its data: the
+// trusted merge, before any noise.
 //
-// The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one was released. Then nothing
-// has changed.
+// The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
+// was released. Then nothing has changed.
 func (b *StreamBuilder) Merge(other *StreamBuilder) error {
 	if other == nil || b.Released() || other.Released() {
 		return fmt.Errorf("kor: Merge: a StreamBuilder is %w", fault.ErrReleased)
@@ -99,11 +110,12 @@ func (b *StreamBuilder) Merge(other *StreamBuilder) error {
 	return nil
 }
 
-// Released reports whether the StreamBuilder has been released, and Add therefore ignores what it is given.
+// Released reports whether the StreamBuilder has been released, and Add therefore ignores what it
+// is given.
 func (b *StreamBuilder) Released() bool { return private.Released(b.secret) }
 
-// Release spends the budget and returns the private sketch. The StreamBuilder gives up its data; a second Release returns an error
-// that wraps [ErrReleased].
+// Release spends the budget and returns the private sketch. The StreamBuilder gives up its data; a
+// second Release returns an error that wraps [ErrReleased].
 func (b *StreamBuilder) Release() (*StreamSketch, error) {
 	s, err := private.Take(b.secret, "kor: Release: the StreamBuilder")
 	if err != nil {
@@ -131,18 +143,21 @@ func or(a, b []uint64) {
 	}
 }
 
-// StreamSketch is a released sketch of a stream, or the union of several: public, immutable, safe for concurrent readers. All that
-// it computes is post-processing and costs no budget. Its methods answer NaN on the zero StreamSketch.
+// StreamSketch is a released sketch of a stream, or the union of several: public, immutable, safe
+// for concurrent readers. All that it computes is post-processing and costs no budget. Its methods
+// answer NaN on the zero StreamSketch.
 type StreamSketch struct{ r release }
 
 // Params returns the parameters of the release.
 func (s *StreamSketch) Params() Params { return s.r.params }
 
-// Guarantee returns the guarantee of the release: ε-differential privacy for one key, added to the stream or removed from it with all its
-// occurrences. For a union it is that of all releases together, for a key in all streams; see [Sketch.Guarantee].
+// Guarantee returns the guarantee of the release: ε-differential privacy for one key, added to the
+// stream or removed from it with all its occurrences. For a union it is that of all releases
+// together, for a key in all streams; see [Sketch.Guarantee].
 func (s *StreamSketch) Guarantee() budget.Guarantee { return together(s.r.parts) }
 
-// PartyGuarantee returns what holds for a change of one stream alone, if every stream was released once; see [Sketch.PartyGuarantee].
+// PartyGuarantee returns what holds for a change of one stream alone, if every stream was released
+// once; see [Sketch.PartyGuarantee].
 func (s *StreamSketch) PartyGuarantee() budget.Guarantee { return weakest(s.r.parts) }
 
 // Releases returns the number of releases in the sketch.
@@ -151,22 +166,25 @@ func (s *StreamSketch) Releases() int { return len(s.r.parts) }
 // FlipProb returns p′, the probability that noise has flipped a bit.
 func (s *StreamSketch) FlipProb() float64 { return s.r.flipProb() }
 
-// Estimate returns the estimated number of distinct keys of the stream, or the sum of their weights; see [Sketch.Estimate].
+// Estimate returns the estimated number of distinct keys of the stream, or the sum of their
+// weights; see [Sketch.Estimate].
 func (s *StreamSketch) Estimate() float64 { return s.r.estimate() }
 
 // StdErr returns the standard error of the estimate; see [Sketch.StdErr].
 func (s *StreamSketch) StdErr() float64 { return s.r.stdErr() }
 
-// Interval returns the numbers of distinct keys that the likelihood ratio test does not reject; see [Sketch.Interval].
+// Interval returns the numbers of distinct keys that the likelihood ratio test does not reject; see
+// [Sketch.Interval].
 func (s *StreamSketch) Interval(confidence float64) (lo, hi float64) { return s.r.interval(confidence) }
 
 // String says what was released under which guarantee.
 func (s *StreamSketch) String() string { return s.r.text("kor.StreamSketch", "a stream") }
 
-// Union returns the sketch of all streams together. It is post-processing of the releases and costs no budget.
+// Union returns the sketch of all streams together. It is post-processing of the releases and costs
+// no budget.
 //
-// The error wraps [ErrMismatch] if the Params are not equal, if other is nil or was never released, or if one release is in both: its
-// bits would cancel, and with them its keys.
+// The error wraps [ErrMismatch] if the Params are not equal, if other is nil or was never released,
+// or if one release is in both: its bits would cancel, and with them its keys.
 func (s *StreamSketch) Union(other *StreamSketch) (*StreamSketch, error) {
 	if s == nil || other == nil {
 		return nil, fault.Mismatch("kor", "StreamSketch", "nil", "a released one")
@@ -184,7 +202,8 @@ func (s *StreamSketch) Union(other *StreamSketch) (*StreamSketch, error) {
 	return &StreamSketch{sum}, nil
 }
 
-// Intersection returns the number of distinct keys that are in both, |A| + |B| − |A∪B|. The errors are those of Union.
+// Intersection returns the number of distinct keys that are in both, |A| + |B| − |A∪B|. The errors
+// are those of Union.
 func (s *StreamSketch) Intersection(other *StreamSketch) (Cardinality, error) {
 	union, err := s.Union(other)
 	if err != nil {
@@ -193,7 +212,8 @@ func (s *StreamSketch) Intersection(other *StreamSketch) (Cardinality, error) {
 	return combine(&s.r, &other.r, &union.r, 1, 1, -1), nil
 }
 
-// Difference returns the number of distinct keys of s that are not in other, |A∪B| − |B|. The errors are those of Union.
+// Difference returns the number of distinct keys of s that are not in other, |A∪B| − |B|. The
+// errors are those of Union.
 func (s *StreamSketch) Difference(other *StreamSketch) (Cardinality, error) {
 	union, err := s.Union(other)
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two releases of one private state have coins and flips of their own: in the cells of keys they agree with probability ½. They would with probability
-// 1 − 2p(1−p) = 0.70 if the state held the coins. The keys of both stay in their union. 10⁴ cells, false-reject probability 1e-6 each.
+// Two releases of one private state have coins and flips of their own: in the cells of keys they
+// agree with probability ½. They would with probability 1 − 2p(1−p) = 0.70 if the state held the
+// coins. The keys of both stay in their union. 10⁴ cells, false-reject probability 1e-6 each.
 func TestReleasesOfOneStreamStateHaveTheirOwnCoins(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 1 << 14, Levels: 1, Seed: hashing.Seed{3}}
 	b := streamBuilder(t, p, run(0, 1<<15)...)
@@ -41,9 +42,11 @@ func TestReleasesOfOneStreamStateHaveTheirOwnCoins(t *testing.T) {
 	require.Equal(t, 2.0, union.PartyGuarantee().EpsilonAt(0), "one party released twice")
 }
 
-// A cell that a key of the stream belongs to is a fair coin in the release, whether the key came once or twice, weighted or not: of 4000 releases at
-// ε = 44, where nothing is flipped, half show the bit. The number is binomial with mean 2000 and standard deviation 31.6; it is more than 200 off with a
-// probability of at most 4.2e-9 in each of the four cases (Hoeffding: 2·e^{−2·200²/4000}).
+// A cell that a key of the stream belongs to is a fair coin in the release, whether the key came
+// once or twice, weighted or not: of 4000 releases at ε = 44, where nothing is flipped, half show
+// the bit. The number is binomial with mean 2000 and standard deviation 31.6; it is more than 200
+// off with a probability of at most 4.2e-9 in each of the four cases (Hoeffding:
+// 2·e^{−2·200²/4000}).
 func TestCellsOfKeysAreFairCoins(t *testing.T) {
 	p := Params{Epsilon: 44, Cells: 64, Levels: 4, Seed: hashing.Seed{3}}
 	for name, add := range map[string]func(b *StreamBuilder){
@@ -68,7 +71,8 @@ func TestCellsOfKeysAreFairCoins(t *testing.T) {
 	}
 }
 
-// The cell of a weighted key is that which a Builder flips, and no cell for the keys that the sample leaves out.
+// The cell of a weighted key is that which a Builder flips, and no cell for the keys that the
+// sample leaves out.
 func TestStreamPlaces(t *testing.T) {
 	for key := range uint64(2000) {
 		for _, w := range []float64{1, 0.7, 0.01, 7, -1} {
