@@ -2,9 +2,11 @@ package alp
 
 import "math"
 
-// Argmax returns the paper's estimate of an entry (Algorithm 3): with f(n) the number of ones less the number of zeros among its first n bits, the average of the n
-// that maximise f, times the width of a column. It is for unary codes, Levels = 2, and reads neither the load nor a prior; a listed key has its value in
-// the list, as in Algorithm 8. NaN where Levels is not 2, and for a Projection that was neither released nor decoded; 0 for an index outside Dim.
+// Argmax returns the paper's estimate of an entry (Algorithm 3): with f(n) the number of ones less
+// the number of zeros among its first n bits, the average of the n that maximise f, times the width
+// of a column. It is for unary codes, Levels = 2, and reads neither the load nor a prior; a listed
+// key has its value in the list, as in Algorithm 8. NaN where Levels is not 2, and for a Projection
+// that was neither released nor decoded; 0 for an index outside Dim.
 func (p *Projection) Argmax(index uint64) float64 {
 	var buffer [fewColumns]uint8
 	positive, negative, ok := p.read(index, buffer[:0])
@@ -28,7 +30,8 @@ func (p *Projection) Argmax(index uint64) float64 {
 	return s.value(sign(s.steps(math.Abs(at)*float64(s.width)), at < 0))
 }
 
-// peak returns the average of the arguments n ≥ 0 at which the ones exceed the zeros the most among the first n bits.
+// peak returns the average of the arguments n ≥ 0 at which the ones exceed the zeros the most among
+// the first n bits.
 func peak(bits []uint8) float64 {
 	at, n, _ := peaks(bits)
 	return float64(at) / float64(n)

@@ -8,10 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The audits release tables and lists of real size. Of the entries, those without a common cell among them are audited all at once, amid others that they may collide with: all have
-// the one or all have the other of two values Δ apart, and each is a sample of what happens to one entry. The event has the ratio e^ε for one of them alone:
-// the upper value lies at a threshold of its column and the cell shows the threshold's output or more, with probabilities ½ and ½e^{−ε′}, ε′ what the columns have of ε; and, of
-// a listed entry, the list's value is no less than the true one, so that e^{ε−ε′} comes from the list below Turn, and all of e^ε above.
+// The audits release tables and lists of real size. Of the entries, those without a common cell
+// among them are audited all at once, amid others that they may collide with: all have the one or
+// all have the other of two values Δ apart, and each is a sample of what happens to one entry. The
+// event has the ratio e^ε for one of them alone: the upper value lies at a threshold of its column
+// and the cell shows the threshold's output or more, with probabilities ½ and ½e^{−ε′}, ε′ what the
+// columns have of ε; and, of a listed entry, the list's value is no less than the true one, so that
+// e^{ε−ε′} comes from the list below Turn, and all of e^ε above.
 
 // audit is where the upper value of a pair lies.
 type audit struct {
@@ -38,7 +41,8 @@ var audits = []audit{
 	{name: "signed", params: Params{Epsilon: 1, Max: 20, Sparsity: 1500, Signed: true, Levels: 4, Columns: 2}, minus: true, control: 2},
 }
 
-// target is what an audit looks at: the two values, in steps, the column and the least output of the event.
+// target is what an audit looks at: the two values, in steps, the column and the least output of
+// the event.
 type target struct {
 	values [2]int64
 	column int
@@ -86,7 +90,8 @@ search:
 	return indices
 }
 
-// hits counts for how many of the audited entries the event happens, where they all have the value, and drawn is what is drawn from.
+// hits counts for how many of the audited entries the event happens, where they all have the value,
+// and drawn is what is drawn from.
 func (a audit) hits(t *testing.T, s, drawn *shape, value int64, indices []uint64, releases int) (count int64) {
 	target := a.target(s)
 	var entries []total
@@ -120,8 +125,10 @@ func (a audit) hits(t *testing.T, s, drawn *shape, value int64, indices []uint64
 	return count
 }
 
-// No audit finds more than ε; with the law of twice the budget (or a little more where the event has less than all of ε), every one does. Both fail by chance with a
-// probability below 1e-6: the bounds hold with 1 − 1e-7, and those of the controls are 5 standard deviations and more above what is asked.
+// No audit finds more than ε; with the law of twice the budget (or a little more where the event
+// has less than all of ε), every one does. Both fail by chance with a probability below 1e-6: the
+// bounds hold with 1 − 1e-7, and those of the controls are 5 standard deviations and more above
+// what is asked.
 func TestAudit(t *testing.T) {
 	const keys, releases = 400, 15
 	for i, a := range audits {

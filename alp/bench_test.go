@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkRelease releases a million non-zero entries at ε = 1, δ = 1e-9: the unary code, and 3 and 4 bits a cell (4 is the default).
+// BenchmarkRelease releases a million non-zero entries at ε = 1, δ = 1e-9: the unary code, and 3
+// and 4 bits a cell (4 is the default).
 func BenchmarkRelease(b *testing.B) {
 	const n = 1_000_000
 	for _, levels := range []int{2, 8, 16} {

@@ -1,13 +1,15 @@
 package alp
 
-// bins divides the columns' axis for decoding: every column into the same number of bins of equal length. Where a bin is one step, all that is computed is exact.
+// bins divides the columns' axis for decoding: every column into the same number of bins of equal
+// length. Where a bin is one step, all that is computed is exact.
 type bins struct {
 	columns int // m, of one sign
 	width   int // W
 	count   int // bins of a column
 	levels  int // Q
 	used    int // bins up to the end of the axis; the last column can reach beyond it
-	// law[y·levels+o] is Pr[output o] of a cell at 0 (y = 0), within bin y (1 … count), and at W (y = count+1).
+	// law[y·levels+o] is Pr[output o] of a cell at 0 (y = 0), within bin y (1 … count), and at W (y
+	// = count+1).
 	law []float64
 }
 
@@ -32,7 +34,8 @@ func newBins(c *code, columns int, reach int64) bins {
 	return g
 }
 
-// average returns Pr[output o] for a value that is uniform in bin y, by Simpson's rule where the bin has many steps.
+// average returns Pr[output o] for a value that is uniform in bin y, by Simpson's rule where the
+// bin has many steps.
 func (g *bins) average(c *code, y, o int) float64 {
 	const few = 8
 	if y == 0 || y == g.count+1 {
@@ -55,7 +58,8 @@ func (g *bins) exact() bool { return g.count == g.width }
 // total returns the number of bins of all columns.
 func (g *bins) total() int { return g.columns * g.count }
 
-// position returns the point of the axis, in steps, at the given share of bin b; if bins are steps, the step.
+// position returns the point of the axis, in steps, at the given share of bin b; if bins are steps,
+// the step.
 func (g *bins) position(b int, share float64) float64 {
 	if g.exact() {
 		share = 1

@@ -48,18 +48,21 @@ func New(p Params) (*Builder, error) {
 	return &Builder{private.New(state{params: p, shape: shape, totals: totals.New[uint64](maxTotal)}), p.promise()}, nil
 }
 
-// Guarantee returns what Release promises: see [Params.Guarantee]. A Builder that New did not make promises nothing.
+// Guarantee returns what Release promises: see [Params.Guarantee]. A Builder that New did not make
+// promises nothing.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds the value to the total of the index. NaN counts as 0, an index of Dim or more is ignored, and totals saturate at ±2⁵⁴ steps of the grid, more than
-// 2⁴⁰ times Δ/ε. So are new indices once there are 2³² − 1, where the guarantee ends.
+// Add adds the value to the total of the index. NaN counts as 0, an index of Dim or more is
+// ignored, and totals saturate at ±2⁵⁴ steps of the grid, more than 2⁴⁰ times Δ/ε. So are new
+// indices once there are 2³² − 1, where the guarantee ends.
 //
-// What counts for neighbours is the sum of the absolute changes of all values that are added. A value off the grid goes to one of the two grid points next
-// to it at random, with the right mean; integers are rounded to the nearest. Clamping to Max, and to 0 from below unless Signed, is up to Release
-// and concerns the totals.
+// What counts for neighbours is the sum of the absolute changes of all values that are added. A
+// value off the grid goes to one of the two grid points next to it at random, with the right mean;
+// integers are rounded to the nearest. Clamping to Max, and to 0 from below unless Signed, is up to
+// Release and concerns the totals.
 //
-// After Release, and on a Builder that New did not make, Add does nothing: the release is final. A caller that cannot be sure asks
-// [Builder.Released] first.
+// After Release, and on a Builder that New did not make, Add does nothing: the release is final. A
+// caller that cannot be sure asks [Builder.Released] first.
 func (b *Builder) Add(index uint64, value float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -92,12 +95,13 @@ func (s *state) steps(value float64) int64 {
 	return int64(y)
 }
 
-// Released reports whether the Builder has been released, and Add therefore ignores what it is given.
+// Released reports whether the Builder has been released, and Add therefore ignores what it is
+// given.
 func (b *Builder) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the private projection. The Builder gives up its data; a
-// second Release returns an error that wraps [ErrReleased]. There is no other error: New has decided
-// all that could fail.
+// second Release returns an error that wraps [ErrReleased]. There is no other error: New has
+// decided all that could fail.
 func (b *Builder) Release() (*Projection, error) {
 	s, err := private.Take(b.secret, "alp: Release: the Builder")
 	if err != nil {

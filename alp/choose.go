@@ -2,9 +2,10 @@ package alp
 
 import "math"
 
-// The cost and shape parameters that are chosen where a field is 0, from a search at equal bits: mean absolute error of entries uniform on the axis, of zeros, and root mean
-// square error, by simulation, for all other entries large and for all of them uniform. The optimum is flat: half or twice the width, or a Split from ¼ to 3/8, costs
-// 5 % or so.
+// The cost and shape parameters that are chosen where a field is 0, from a search at equal bits:
+// mean absolute error of entries uniform on the axis, of zeros, and root mean square error, by
+// simulation, for all other entries large and for all of them uniform. The optimum is flat: half or
+// twice the width, or a Split from ¼ to 3/8, costs 5 % or so.
 //
 //	bits an entry      < 60    < 150   < 600   more
 //	Q, columns only       8       8      16      32
@@ -15,9 +16,11 @@ import "math"
 //	                   From 3 on collisions cost more than noise, and a unary code spreads them: Q = 2, unless there would be more columns than bits
 //	Split              5/16 with δ, 3/8 without, where the list's threshold is higher
 //
-// Fewer bits than 60 leave too few cells for many levels. More levels than 32 gain nothing, as the noise is wider than a level.
+// Fewer bits than 60 leave too few cells for many levels. More levels than 32 gain nothing, as the
+// noise is wider than a level.
 
-// costlyStep is what a step of integers must cost for each value to have a level of its own, and unaryStep for these to be unary codes.
+// costlyStep is what a step of integers must cost for each value to have a level of its own, and
+// unaryStep for these to be unary codes.
 const (
 	costlyStep = 1.5
 	unaryStep  = 3
@@ -66,8 +69,9 @@ func (p Params) chosenColumns(reach float64) int {
 	return int(min(max(math.Ceil(reach*p.columnShare()*p.kappa()/width-slack), 1), min(maxColumns, float64(maxOutputs/p.Levels))))
 }
 
-// chosenWidth returns W for an axis of the given number of steps that has the given number of columns: the least that covers it, and odd for costly integers, so that the
-// thresholds lie between values.
+// chosenWidth returns W for an axis of the given number of steps that has the given number of
+// columns: the least that covers it, and odd for costly integers, so that the thresholds lie
+// between values.
 func (p Params) chosenWidth(reach float64, columns int) float64 {
 	width := math.Ceil(reach / float64(columns))
 	if p.costly() && math.Mod(width, 2) == 0 {

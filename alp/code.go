@@ -5,22 +5,29 @@ import (
 	"math/bits"
 )
 
-// code is the law of one cell: what it shows, given the largest value of its entries within its column, in steps of the grid.
+// code is the law of one cell: what it shows, given the largest value of its entries within its
+// column, in steps of the grid.
 //
-// All codes meet one condition, and no more is needed for privacy: a decay d/2⁶⁴ ≥ e^{−η} is given, and for any two adjacent values and every
-// output, d/2⁶⁴ times the one probability is at most the other. All probabilities are multiples of 2⁻⁶⁴, so this is a
-// statement about integers, and [code.violation] checks it for each shape.
+// All codes meet one condition, and no more is needed for privacy: a decay d/2⁶⁴ ≥ e^{−η} is given,
+// and for any two adjacent values and every output, d/2⁶⁴ times the one probability is at most the
+// other. All probabilities are multiples of 2⁻⁶⁴, so this is a statement about integers, and
+// [code.violation] checks it for each shape.
 //
-// Theorem 1. Fix the hash functions, and let each cell hold a number that is the maximum over its entries of their values within its
-// column, and show an output of that law, independently of all other cells. If one entry changes by one step, no output of the whole table
-// changes its probability by a factor of more than e^η; if entries change by n steps in total, by more than e^{nη}.
+// Theorem 1. Fix the hash functions, and let each cell hold a number that is the maximum over its
+// entries of their values within its column, and show an output of that law, independently of all
+// other cells. If one entry changes by one step, no output of the whole table changes its
+// probability by a factor of more than e^η; if entries change by n steps in total, by more than
+// e^{nη}.
 //
-// Proof. Column j of an entry v holds clamp(v − jW, 0, W). These ramps do not overlap: for v → v + 1 exactly one column of that entry
-// changes, by one step (or none, above the last). So one cell has one entry that changes by one, its maximum changes by at most one, and the
-// probability of its output by a factor within e^{±η}; all other cells keep their laws. n steps are made one after the other. ∎
+// Proof. Column j of an entry v holds clamp(v − jW, 0, W). These ramps do not overlap: for v → v +
+// 1 exactly one column of that entry changes, by one step (or none, above the last). So one cell
+// has one entry that changes by one, its maximum changes by at most one, and the probability of its
+// output by a factor within e^{±η}; all other cells keep their laws. n steps are made one after the
+// other. ∎
 //
-// Collisions, the number of entries that change and the quality of the hash functions do not matter, as long as these do not depend on the data.
-// The minimum in the place of the maximum, and any other map that moves by at most one step, would do as well.
+// Collisions, the number of entries that change and the quality of the hash functions do not
+// matter, as long as these do not depend on the data. The minimum in the place of the maximum, and
+// any other map that moves by at most one step, would do as well.
 type code struct {
 	width  int // steps of a column: values are 0 to width
 	levels int // Q, the number of outputs, a power of two: a cell takes log₂Q bits
@@ -52,7 +59,8 @@ func (c *code) mass(v, o int) uint64 {
 // prob returns Pr[output = o | v].
 func (c *code) prob(v, o int) float64 { return float64(c.mass(v, o)) * 0x1p-64 }
 
-// output returns the output that a uniform random word decides on: the number of l whose tail is above the word.
+// output returns the output that a uniform random word decides on: the number of l whose tail is
+// above the word.
 func (c *code) output(v int, random uint64) uint8 {
 	o := 0
 	for o < c.levels-1 && random < c.tail(v, o+1) {
@@ -61,13 +69,15 @@ func (c *code) output(v int, random uint64) uint8 {
 	return uint8(o)
 }
 
-// decayOf returns 2⁶⁴·e^{−η}, rounded up, for η > 0: the loss 1 − e^{−η} is what is rounded, downwards, so that next to nothing of a small η is lost.
+// decayOf returns 2⁶⁴·e^{−η}, rounded up, for η > 0: the loss 1 − e^{−η} is what is rounded,
+// downwards, so that next to nothing of a small η is lost.
 func decayOf(eta float64) uint64 {
 	loss := -math.Expm1(-eta) * (1 - 0x1p-50)       // Expm1 is within 2⁻⁵¹ of the value
 	return -uint64(min(loss*0x1p64, 0x1p64-0x1p12)) // the largest float64 below 2⁶⁴ is 2⁶⁴ − 2¹¹
 }
 
-// violation returns a value v and an output for which the steps between v and v + 1 break the condition of code, and whether there is one.
+// violation returns a value v and an output for which the steps between v and v + 1 break the
+// condition of code, and whether there is one.
 func (c *code) violation(decay uint64) (v, o int, found bool) {
 	for v := range c.width {
 		for o := range c.levels {
@@ -80,12 +90,15 @@ func (c *code) violation(decay uint64) (v, o int, found bool) {
 	return 0, 0, false
 }
 
-// floorMass is what is added to the probability of each output, in units of 2⁻⁶⁴, so that rounding to these units breaks nothing.
+// floorMass is what is added to the probability of each output, in units of 2⁻⁶⁴, so that rounding
+// to these units breaks nothing.
 //
-// Let ρ(v) be ideal masses of an output that meet the condition, decay·ρ(v) ≤ 2⁶⁴·ρ(v±1), let the masses be ρ(v) + e(v) + c with rounding errors
-// |e| ≤ 1 + 2⁻²⁰, and write d for decay/2⁶⁴. Then d·(ρ(v) + e(v) + c) ≤ ρ(v±1) + d·(1 + 2⁻²⁰) + d·c, which is at most the mass
-// ρ(v±1) + e(v±1) + c of the neighbour if (1 − d)·c ≥ (1 + d)(1 + 2⁻²⁰); and c ≥ 3/(1 − d) sees to that. In other words, with a probability of Q·c/2⁶⁴, 2⁻⁵⁰
-// where η is 2⁻¹⁰ and Q is 8, a cell shows a uniform random output. It costs no budget, and no η is too large.
+// Let ρ(v) be ideal masses of an output that meet the condition, decay·ρ(v) ≤ 2⁶⁴·ρ(v±1), let the
+// masses be ρ(v) + e(v) + c with rounding errors |e| ≤ 1 + 2⁻²⁰, and write d for decay/2⁶⁴. Then
+// d·(ρ(v) + e(v) + c) ≤ ρ(v±1) + d·(1 + 2⁻²⁰) + d·c, which is at most the mass ρ(v±1) + e(v±1) + c
+// of the neighbour if (1 − d)·c ≥ (1 + d)(1 + 2⁻²⁰); and c ≥ 3/(1 − d) sees to that. In other
+// words, with a probability of Q·c/2⁶⁴, 2⁻⁵⁰ where η is 2⁻¹⁰ and Q is 8, a cell shows a uniform
+// random output. It costs no budget, and no η is too large.
 func floorMass(decay uint64) uint64 {
 	loss := -decay // 2⁶⁴(1 − d)
 	return uint64(math.Ceil(3 * 0x1p64 / float64(loss) * (1 + 0x1p-40)))

@@ -10,31 +10,20 @@ import (
 
 // The combined structure: a list of the large values and columns for the small ones.
 //
-// Let φ₁(v) = a·min(v, X) + b·max(v − X, 0) and θ = a/b. The list is what package threshold, Theorem 1, releases of the values φ₁(v) with Laplace noise of
-// scale b/η. So moving v by one step moves φ₁ by a units below X, which is (θη, δₐ)-close with δₐ its δ at distance a, and by b units above X. The list is drawn
-// first. Then, for each list ℓ, the table is drawn in which an entry holds clamp(min(v, X) − jW, 0, W) in those columns j that ℓ leaves it (kept.go), and
-// nothing in the others.
+// Let φ₁(v) = a·min(v, X) + b·max(v − X, 0) and θ = a/b. The list is what package threshold releases of
+// the values φ₁(v), with Laplace noise of scale b/η; it is drawn first. Then, for each list ℓ, the table
+// is drawn in which an entry holds clamp(min(v, X) − jW, 0, W) in those columns j that ℓ leaves it
+// (kept.go), and nothing in the others. So moving v by one step costs the list θη and the columns
+// (1−θ)η below X, and the list alone η above.
 //
-// Theorem 2. If a·X ≥ R, the list's rounding radius, then the list and the table together are (η, δₐ)-close for inputs one step apart.
+// Theorem 2. If a·X ≥ R, the list's rounding radius, then the list and the table together are
+// (η, δₐ)-close for inputs one step apart, δₐ being the list's δ at distance a. Hence the whole is
+// (ε, δ)-private with δ = δₐ·(e^ε − 1)/(e^η − 1).
 //
-// Proof. The list treats each key by itself, so for inputs that differ in one entry, of v and v + 1 steps, all that it shows of other keys has one law. Fix that, and let A(v) be
-// the law of what it shows of this key and B(v | ℓ) the law of the table given the list. Theorem 1 holds for each ℓ by itself, with the budget (1−θ)η of the columns: the columns that
-// an entry keeps depend on ℓ alone, so a step of v moves what it holds in one of them by one, or in none. So below X, on both sides of 0,
-// A(v)(ℓ) ≤ e^{θη}·A(v+1)(ℓ) + bad(ℓ) with Σ bad(ℓ) ≤ δₐ, and
-//
-//	A(v)(ℓ)·B(v | ℓ) ≤ (e^{θη}·A(v+1)(ℓ) + bad(ℓ))·B(v | ℓ) ≤ e^η·A(v+1)(ℓ)·B(v+1 | ℓ) + bad(ℓ)·B(v | ℓ),
-//
-// where the last term has mass at most δₐ; downwards likewise. Above X both φ₁ are at least R, so A(v) shows φ₁ + L or nothing, as a function of φ₁ + L, and is
-// e^{b·η/b}-close, while B(v | ℓ) = B(v+1 | ℓ), as min(v, X) stays. ∎
-//
-// A key that is listed without an entry, as happens without δ, is the case v = 0. Given an estimate of the Sparsity (sparsity.go), η is what that leaves.
-//
-// Inputs at distance Δ are Δ/g steps apart, so the whole is (ε, δ)-private with δ = δₐ·(e^ε − 1)/(e^η − 1): by group privacy for integers, and with κ = e^η − 1 in general
-// (see [Params.eta]). That gives δₐ. The condition is met because Turn is such that a·X is at least the list's threshold, which is more than R.
-//
-// Without δ the list draws noise for all d keys: it is then e^{θη}- and e^η-close without a condition.
-//
-// The thesis's plain composition (Algorithms 7 and 8) is the same with φ₁(v) = a·v everywhere: (θη, δₐ) for the list, (1−θ)η for the columns, which end at the list's threshold.
+// The condition is met because Turn is such that a·X is at least the list's threshold, which is more
+// than R. Without δ the list draws noise for all d keys, and no condition is needed. The thesis's plain
+// composition (Algorithms 7 and 8) is the same with φ₁(v) = a·v everywhere: (θη, δₐ) for the list,
+// (1−θ)η for the columns, which end at the list's threshold. The proof is in combined_proof.md.
 
 // maxListDelta bounds δₐ, which exceeds δ where a step is more than Δ, at an ε far below 1.
 const maxListDelta = 0x1p-4
@@ -93,7 +82,8 @@ func (p Params) listParams() threshold.Params {
 	return l
 }
 
-// listReach returns the list's threshold T and the scale b/η of its noise, in units of φ₁; an error if no list is possible.
+// listReach returns the list's threshold T and the scale b/η of its noise, in units of φ₁; an error
+// if no list is possible.
 func (p Params) listReach() (least, scale float64, err error) {
 	l := p.listParams()
 	least = l.Threshold()

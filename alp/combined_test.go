@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// listLaw is what package threshold does with one value φ, an integer: its Theorem 1, or noise on all keys.
+// listLaw is what package threshold does with one value φ, an integer: its Theorem 1, or noise on
+// all keys.
 type listLaw struct {
 	scale       float64
 	from, least int64 // R and T
@@ -62,7 +63,8 @@ func (l listLaw) of(phi int64) []float64 {
 	return slices.Concat([]float64{hidden}, far, near)
 }
 
-// shown returns the probabilities of T … top or more, for an entry that is released as size + L with the weight.
+// shown returns the probabilities of T … top or more, for an entry that is released as size + L
+// with the weight.
 func (l listLaw) shown(size int64, weight float64) []float64 {
 	shown := make([]float64, l.top-l.least+1)
 	for i := range shown {
@@ -88,7 +90,8 @@ func (l listLaw) value(outcome int) int64 {
 	return value
 }
 
-// enumeration is the joint law of list and table, the list first, with the code that the table is drawn from.
+// enumeration is the joint law of list and table, the list first, with the code that the table is
+// drawn from.
 type enumeration struct {
 	s       *shape
 	code    *code
@@ -101,8 +104,9 @@ func enumerationOf(s *shape, list listLaw, indices []uint64) enumeration {
 	return enumeration{s, &s.code, list, func(listed, _ int64) int { return s.kept(listed) }, indices}
 }
 
-// outcomes returns what the list shows of an entry, with the first column that the entry then keeps. Of an entry that does not change,
-// what leaves it the same columns may be merged: no ratio of probabilities depends on the rest.
+// outcomes returns what the list shows of an entry, with the first column that the entry then
+// keeps. Of an entry that does not change, what leaves it the same columns may be merged: no ratio
+// of probabilities depends on the rest.
 func (e *enumeration) outcomes(v int64, merged bool) (law []float64, first []int) {
 	law = e.list.of(e.s.phi(v))
 	for o := range law {
@@ -121,7 +125,8 @@ func (e *enumeration) outcomes(v int64, merged bool) (law []float64, first []int
 	return classes, firsts
 }
 
-// law returns the probabilities of all that the list shows of the entries, and of all tables given that.
+// law returns the probabilities of all that the list shows of the entries, and of all tables given
+// that.
 func (e *enumeration) law(values []int64, merged []bool) []float64 {
 	var law []float64
 	tables := map[[2]int][]float64{}
@@ -170,7 +175,8 @@ var combinations = []combination{
 	{"pure/composition", Params{Epsilon: 3, Dim: 4, Sensitivity: 2, Split: 0.5, Levels: 2, Columns: 2, Structure: Composition}, false},
 }
 
-// tiny returns the shape of a combined structure with a table of a few bits, its indices sharing cells or not.
+// tiny returns the shape of a combined structure with a table of a few bits, its indices sharing
+// cells or not.
 func tiny(t *testing.T, p Params) shape {
 	p.Integers, p.Independent, p.Sparsity, p.Bits = true, true, 1, 4
 	p.Seed[0] = 1
@@ -188,7 +194,8 @@ func skipMost(t *testing.T, number int) {
 	}
 }
 
-// divergence returns the largest hockey-stick divergence, in either direction, over all pairs of inputs of two entries at distance at most Δ.
+// divergence returns the largest hockey-stick divergence, in either direction, over all pairs of
+// inputs of two entries at distance at most Δ.
 func (c combination) divergence(e enumeration, values []int64) (largest float64) {
 	reach := int64(c.params.sensitivity())
 	epsilon := e.s.params.tableEta() * float64(reach) // without a share for the Sparsity that is ε
@@ -207,7 +214,8 @@ func (c combination) divergence(e enumeration, values []int64) (largest float64)
 	return largest
 }
 
-// excess returns Σ (p − e^ε·q)₊. Its error is below 1e-14: the terms are, relatively, within an ulp of e^ε, and few are large.
+// excess returns Σ (p − e^ε·q)₊. Its error is below 1e-14: the terms are, relatively, within an ulp
+// of e^ε, and few are large.
 func excess(p, q []float64, epsilon float64) (sum float64) {
 	factor := math.Exp(epsilon) * (1 + 0x1p-50)
 	for i := range p {
@@ -216,7 +224,8 @@ func excess(p, q []float64, epsilon float64) (sum float64) {
 	return sum
 }
 
-// around returns the values where something happens: around 0, the list's radius, the end of the first column, the columns' last step, the turn, and the list's threshold.
+// around returns the values where something happens: around 0, the list's radius, the end of the
+// first column, the columns' last step, the turn, and the list's threshold.
 func (c combination) around(s *shape, law listLaw) (values []int64) {
 	column, last := int64(s.width), s.turn
 	if s.axis != nil {
@@ -234,9 +243,10 @@ func (c combination) around(s *shape, law listLaw) (values []int64) {
 	return slices.Compact(values)
 }
 
-// Theorem 2: list and table together are (ε, δ)-private, for all pairs of neighbours with one or two entries, at all values where something happens, for every set of keys that is
-// listed and what it leaves of the table. One step less of the list's threshold breaks it; so does a table with a tenth more budget, and a table that
-// leaves out the columns of listed keys by their true values.
+// Theorem 2: list and table together are (ε, δ)-private, for all pairs of neighbours with one or
+// two entries, at all values where something happens, for every set of keys that is listed and what
+// it leaves of the table. One step less of the list's threshold breaks it; so does a table with a
+// tenth more budget, and a table that leaves out the columns of listed keys by their true values.
 func TestCombinationIsPrivateExactly(t *testing.T) {
 	for i, c := range combinations {
 		t.Run(c.name, func(t *testing.T) {
@@ -278,7 +288,8 @@ func TestCombinationIsPrivateExactly(t *testing.T) {
 	}
 }
 
-// What is drawn has the law that the test above enumerates: list first, then the table, of a large entry and one that may or may not be listed.
+// What is drawn has the law that the test above enumerates: list first, then the table, of a large
+// entry and one that may or may not be listed.
 func TestCombinationHasTheEnumeratedLaw(t *testing.T) {
 	const releases = 4000
 	for i, c := range combinations {
@@ -310,8 +321,9 @@ func TestCombinationHasTheEnumeratedLaw(t *testing.T) {
 	}
 }
 
-// The same for real values of one entry, rounded to the grid at random, list and table after the same rounding: halves of Δ off the grid, around 0, where the list's
-// rounding ends, the turn and the list's threshold. A threshold lower by the scale of the noise breaks it.
+// The same for real values of one entry, rounded to the grid at random, list and table after the
+// same rounding: halves of Δ off the grid, around 0, where the list's rounding ends, the turn and
+// the list's threshold. A threshold lower by the scale of the noise breaks it.
 func TestRealCombinationIsPrivateExactly(t *testing.T) {
 	for name, p := range map[string]Params{
 		"split": {Epsilon: 1, Delta: 1e-5, Split: 0.5, Levels: 2, Columns: 2}, "signed": {Epsilon: 2, Delta: 1e-4, Split: 0.5, Levels: 2, Columns: 1, Signed: true},
@@ -376,7 +388,8 @@ func mixture(e enumeration, x float64) []float64 {
 	return law
 }
 
-// The condition of Theorem 2: where the columns end before φ₁ has passed the rounding radius, δ is exceeded.
+// The condition of Theorem 2: where the columns end before φ₁ has passed the rounding radius, δ is
+// exceeded.
 func TestTurnBelowTheRadiusIsNotPrivate(t *testing.T) {
 	c := combinations[0]
 	s := tiny(t, c.params)

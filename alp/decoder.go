@@ -2,7 +2,8 @@ package alp
 
 import "math"
 
-// decoder is what Estimate and Interval need of a Projection besides its table: the laws of entries given their cells, computed once.
+// decoder is what Estimate and Interval need of a Projection besides its table: the laws of entries
+// given their cells, computed once.
 type decoder struct {
 	shape   *shape
 	bins    bins
@@ -59,8 +60,8 @@ func (d *decoder) posteriors(u *uniform, learned float64) (sides []*posterior) {
 	return sides
 }
 
-// outward returns the part of a histogram that belongs to a side, 0 for values of 0 and above, 1 for those below: columns from 0 outwards, outputs that grow
-// with the absolute value.
+// outward returns the part of a histogram that belongs to a side, 0 for values of 0 and above, 1
+// for those below: columns from 0 outwards, outputs that grow with the absolute value.
 func (s *shape) outward(histogram [][]uint64, side int) [][]uint64 {
 	if !s.params.Signed {
 		return histogram
@@ -83,7 +84,8 @@ func (s *shape) outward(histogram [][]uint64, side int) [][]uint64 {
 	return out
 }
 
-// sides turns what the cells of an index show into the two sides, as outward does; the one below 0 is nil unless values are signed. It overwrites outputs.
+// sides turns what the cells of an index show into the two sides, as outward does; the one below 0
+// is nil unless values are signed. It overwrites outputs.
 func (s *shape) sides(outputs []uint8) (positive, negative []uint8) {
 	if !s.params.Signed {
 		return outputs, nil
@@ -100,7 +102,8 @@ func (s *shape) sides(outputs []uint8) (positive, negative []uint8) {
 	return positive, negative
 }
 
-// weights are the weights of the values above and below 0 relative to that of 0, which is odds, all on one scale.
+// weights are the weights of the values above and below 0 relative to that of 0, which is odds, all
+// on one scale.
 type weights struct {
 	positive, negative, odds float64
 	scale                    [2]int // of the posteriors' own weights
@@ -121,7 +124,8 @@ func (d *decoder) weigh(sides []*posterior, positive, negative []uint8, odds flo
 	return w
 }
 
-// quantile returns the quantile of the entry's law, in steps: values below 0, then 0, then those above.
+// quantile returns the quantile of the entry's law, in steps: values below 0, then 0, then those
+// above.
 func (d *decoder) quantile(sides []*posterior, positive, negative []uint8, odds, share float64) float64 {
 	if negative == nil {
 		total, k := sides[0].weight(positive)

@@ -84,8 +84,8 @@ func (p Params) withRange() (Params, error) {
 	return p, nil
 }
 
-// chooseTurn returns where the columns end, if there is a list: for SplitAxis 2.3 times the scale of the list's noise above its threshold, for
-// Composition at its threshold.
+// chooseTurn returns where the columns end, if there is a list: for SplitAxis 2.3 times the scale
+// of the list's noise above its threshold, for Composition at its threshold.
 func (p Params) chooseTurn(step float64) (float64, error) {
 	if p.Delta == 0 && p.FalseKeys == 0 {
 		p.FalseKeys = p.defaultFalseKeys()

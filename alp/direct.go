@@ -6,8 +6,9 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 )
 
-// direct is the fast way to an estimate, for blocked layouts whose columns show few combinations of outputs: these are put into one number, the key, and the estimate of each
-// is in a table. It has what it needs of the shape in one place, and reads the cells where [shape.locate] has them.
+// direct is the fast way to an estimate, for blocked layouts whose columns show few combinations of
+// outputs: these are put into one number, the key, and the estimate of each is in a table. It has
+// what it needs of the shape in one place, and reads the cells where [shape.locate] has them.
 type direct struct {
 	table     []uint64
 	seed      hashing.Seed
@@ -23,7 +24,8 @@ type direct struct {
 	estimates []float64 // by key, in units of the data
 }
 
-// directBits is the most bits that the cells of an index may have together. The table is 32 KiB then, and takes a millisecond to compute.
+// directBits is the most bits that the cells of an index may have together. The table is 32 KiB
+// then, and takes a millisecond to compute.
 const directBits = 12
 
 // newDirect returns the fast way without its estimates, nil where there is none.

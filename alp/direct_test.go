@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The fast way reads the cells that cells reads, and gives the estimate that the tables give, in every layout that has it.
+// The fast way reads the cells that cells reads, and gives the estimate that the tables give, in
+// every layout that has it.
 func TestDirect(t *testing.T) {
 	only := Params{Epsilon: 1, Sparsity: 300, Structure: ColumnsOnly, Max: 40}
 	for _, f := range []func(p *Params){
@@ -68,7 +69,8 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// unmix is the inverse of mix: the products with the inverses of its factors modulo 2⁶⁴, and its shifts undone.
+// unmix is the inverse of mix: the products with the inverses of its factors modulo 2⁶⁴, and its
+// shifts undone.
 func unmix(y uint64) uint64 {
 	inverse := func(odd uint64) uint64 {
 		x := odd
@@ -85,7 +87,8 @@ func unmix(y uint64) uint64 {
 	return y - 0x9e3779b97f4a7c15
 }
 
-// A listed entry far below the end of the columns, hundreds of scales of the list's noise from it, is estimated as well as any other: within 16 standard deviations of the list.
+// A listed entry far below the end of the columns, hundreds of scales of the list's noise from it,
+// is estimated as well as any other: within 16 standard deviations of the list.
 func TestFarTurn(t *testing.T) {
 	values := []float64{50, 100, 200, 1000, 4990, 5010, 7000}
 	for _, turn := range []float64{2000, 5000, 20_000} {

@@ -6,9 +6,10 @@ import (
 	"slices"
 )
 
-// directory finds the values of listed indices in about one probe. Index i belongs to bucket ⌊mix(i)·buckets/2⁶⁴⌋, one for each listed index; a bucket's indices lie side by side, in
-// order. In front of them is a filter, so that nearly all indices that are not listed need no probe. Whatever the indices are, it takes O(n log n) to make and
-// O(log n) to read.
+// directory finds the values of listed indices in about one probe. Index i belongs to bucket
+// ⌊mix(i)·buckets/2⁶⁴⌋, one for each listed index; a bucket's indices lie side by side, in order.
+// In front of them is a filter, so that nearly all indices that are not listed need no probe.
+// Whatever the indices are, it takes O(n log n) to make and O(log n) to read.
 type directory struct {
 	filter []uint64 // bit ⌊mix(i)·bits/2⁶⁴⌋ is set for each listed index
 	starts []uint32 // of the buckets, and the end
@@ -21,7 +22,8 @@ type slot struct {
 	value float64 // not 0
 }
 
-// filterBits is how many bits of the filter there are for a listed index: others pass with a probability of 1/16.
+// filterBits is how many bits of the filter there are for a listed index: others pass with a
+// probability of 1/16.
 const filterBits = 16
 
 // newDirectory returns the directory of the slots, which it puts into another order.

@@ -9,7 +9,8 @@ import (
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
-// The encoding of a Projection, little-endian, version 1; floating-point numbers are IEEE 754 bits. The Params are those that New or Release filled in:
+// The encoding of a Projection, little-endian, version 1; floating-point numbers are IEEE 754 bits.
+// The Params are those that New or Release filled in:
 //
 //	bytes  field
 //	6      header: "dpsk", kind 3, version 1
@@ -30,8 +31,9 @@ const (
 	fixedSize = wire.HeaderSize + 2 + 2*2 + 2*8 + 16 + 12*8
 )
 
-// Size returns the length in bytes of the encoding of a release with the given number of listed keys, of which a structure without a list has none. 0 if the
-// Params are invalid or Sparsity is to be estimated.
+// Size returns the length in bytes of the encoding of a release with the given number of listed
+// keys, of which a structure without a list has none. 0 if the Params are invalid or Sparsity is to
+// be estimated.
 func (p Params) Size(listed int) int {
 	r, err := p.Resolved()
 	if err != nil || r.Sparsity == 0 {
@@ -64,7 +66,8 @@ func (p *Params) fields() []wire.Field {
 	return list
 }
 
-// AppendBinary appends the encoding of the projection to dst. The error, which wraps [ErrFormat], is for a Projection that is neither released nor decoded.
+// AppendBinary appends the encoding of the projection to dst. The error, which wraps [ErrFormat],
+// is for a Projection that is neither released nor decoded.
 func (p *Projection) AppendBinary(dst []byte) ([]byte, error) {
 	if p.decoder == nil {
 		return dst, fault.Format("alp", "a Projection that was not released has no encoding")
@@ -84,8 +87,9 @@ func (p *Projection) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns the encoding of the projection.
 func (p *Projection) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for any other bytes.
-// It computes the law of the cells anew, which takes up to some milliseconds.
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
+// and leaves the receiver as it was, for any other bytes. It computes the law of the cells anew,
+// which takes up to some milliseconds.
 func (p *Projection) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("alp", data)
 	r.Header(wire.KindALP, version)
@@ -145,7 +149,8 @@ func (p Params) filledIn() bool {
 	return p.Split > 0 && p.Turn > 0 && (p.Delta > 0 || p.Dim > 0)
 }
 
-// covers reports whether the columns are no wider and no more than their range needs, but for a step or two of rounding.
+// covers reports whether the columns are no wider and no more than their range needs, but for a
+// step or two of rounding.
 func (p Params) covers(g *geometry) bool {
 	reach, width := p.axisReach(g.step)+2, float64(g.width)
 	return width <= reach && float64(g.half-1)*width < reach
@@ -165,8 +170,8 @@ func (g *geometry) canonical(table []uint64) bool {
 	return stray == 0
 }
 
-// readList decodes the list, which must be the one that the Params call for. Its ε and δ are logarithms and exponentials, in whose last places
-// machines differ.
+// readList decodes the list, which must be the one that the Params call for. Its ε and δ are
+// logarithms and exponentials, in whose last places machines differ.
 func (p Params) readList(g *geometry, data []byte) (*threshold.Vector[uint64], error) {
 	if !g.hasList {
 		if len(data) > 0 {

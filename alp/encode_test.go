@@ -69,7 +69,8 @@ func TestCodec(t *testing.T) {
 	}
 }
 
-// reader is a Projection whose WithPrior returns nothing, as two Projections that are alike do not print alike.
+// reader is a Projection whose WithPrior returns nothing, as two Projections that are alike do not
+// print alike.
 type reader struct{ *Projection }
 
 func (reader) WithPrior() {}
@@ -108,7 +109,8 @@ func TestGoldenFiles(t *testing.T) {
 	}
 }
 
-// What the files hold is fixed too, in every bit: the Params, what the cells of the four entries and of two zeros show, and the list.
+// What the files hold is fixed too, in every bit: the Params, what the cells of the four entries
+// and of two zeros show, and the list.
 func TestGoldenReadings(t *testing.T) {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(samples)) {

@@ -5,11 +5,13 @@ import "math"
 // fewColumns is how many columns Estimate needs no memory for.
 const fewColumns = 64
 
-// Estimate returns the value of an entry as the release tells it, in the units of the data: the median of its law given its cells, its absence from the list or its
-// value there, and the [Prior]. NaN for a Projection that was neither released nor decoded, 0 for an index outside Dim.
+// Estimate returns the value of an entry as the release tells it, in the units of the data: the
+// median of its law given its cells, its absence from the list or its value there, and the [Prior].
+// NaN for a Projection that was neither released nor decoded, 0 for an index outside Dim.
 //
-// It does not allocate, unless there are more than 64 columns. Where the cells of an index have 12 bits together or fewer, it is one look into the table and one into a table of
-// the estimates of all outputs.
+// It does not allocate, unless there are more than 64 columns. Where the cells of an index have 12
+// bits together or fewer, it is one look into the table and one into a table of the estimates of
+// all outputs.
 func (p *Projection) Estimate(index uint64) float64 {
 	d := p.decoder
 	if d == nil {
@@ -54,7 +56,8 @@ func (d *decoder) median(positive, negative []uint8, value, odds float64) float6
 	return d.quantile(d.sides, positive, negative, odds, 0.5)
 }
 
-// Mean returns the mean of the law of which Estimate is the median: it has less squared error, and is never exactly 0.
+// Mean returns the mean of the law of which Estimate is the median: it has less squared error, and
+// is never exactly 0.
 func (p *Projection) Mean(index uint64) float64 {
 	var buffer [fewColumns]uint8
 	positive, negative, ok := p.read(index, buffer[:0])

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// BenchmarkEstimate looks up indices half of which have a value, in a table that fits into L2 and in one of 256 MiB, without and with a list. In the list case a few percent are listed
-// close to Turn, for which list and cells are fused bin by bin.
+// BenchmarkEstimate looks up indices half of which have a value, in a table that fits into L2 and
+// in one of 256 MiB, without and with a list. In the list case a few percent are listed close to
+// Turn, for which list and cells are fused bin by bin.
 func BenchmarkEstimate(b *testing.B) {
 	for _, size := range []int{10_000, 21_000_000} {
 		for _, p := range []Params{{Max: 40, Structure: ColumnsOnly}, {Max: 40, Structure: ColumnsOnly, Levels: 2}, {Delta: 1e-6}} {

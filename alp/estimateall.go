@@ -5,11 +5,14 @@ import (
 	"slices"
 )
 
-// EstimateAll sets dst[i] to the estimate of indices[i] and returns dst, in memory of its own if dst is too short. Beyond [Projection.Estimate] it learns from the batch how
-// many of its entries are 0, in the place of the prior's Zero, and so has less error for batches of many zeros and for batches of none.
+// EstimateAll sets dst[i] to the estimate of indices[i] and returns dst, in memory of its own if
+// dst is too short. Beyond [Projection.Estimate] it learns from the batch how many of its entries
+// are 0, in the place of the prior's Zero, and so has less error for batches of many zeros and for
+// batches of none.
 //
-// The share w of zeros is the one of the greatest likelihood, by expectation maximisation: an entry whose cells are S times as likely if it is not 0 is 0 with probability
-// w/(w + (1−w)·S). One entry at 0 and one elsewhere are added, for batches of few.
+// The share w of zeros is the one of the greatest likelihood, by expectation maximisation: an entry
+// whose cells are S times as likely if it is not 0 is 0 with probability w/(w + (1−w)·S). One entry
+// at 0 and one elsewhere are added, for batches of few.
 func (p *Projection) EstimateAll(indices []uint64, dst []float64) []float64 {
 	dst = slices.Grow(dst[:0], len(indices))[:len(indices)]
 	d := p.decoder
@@ -33,7 +36,8 @@ func (p *Projection) EstimateAll(indices []uint64, dst []float64) []float64 {
 	return dst
 }
 
-// evidence returns how many times as likely what the release shows of an entry is if it is not 0: +Inf where it is listed, NaN outside Dim.
+// evidence returns how many times as likely what the release shows of an entry is if it is not 0:
+// +Inf where it is listed, NaN outside Dim.
 func (p *Projection) evidence(index uint64) float64 {
 	var buffer [fewColumns]uint8
 	positive, negative, ok := p.read(index, buffer[:0])

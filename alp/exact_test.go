@@ -12,9 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tests here compute the law of a whole release from the numbers that Release draws with: shape.size, shape.locate and code.
+// The tests here compute the law of a whole release from the numbers that Release draws with:
+// shape.size, shape.locate and code.
 
-// contents returns what each cell of a table holds, for entries of given values in steps, which keep all columns or those from first[i] on.
+// contents returns what each cell of a table holds, for entries of given values in steps, which
+// keep all columns or those from first[i] on.
 func contents(s *shape, indices []uint64, values []int64, first ...int) []int {
 	held := make([]int, s.words*s.wordCells*s.blocks)
 	for i, index := range indices {
@@ -29,7 +31,8 @@ func contents(s *shape, indices []uint64, values []int64, first ...int) []int {
 	return held
 }
 
-// tableLaw returns the probability of each output of the cells, which are numbers with digits of base Q.
+// tableLaw returns the probability of each output of the cells, which are numbers with digits of
+// base Q.
 func tableLaw(s *shape, c *code, held []int) []float64 {
 	law := []float64{1}
 	for cell, v := range held {
@@ -67,7 +70,8 @@ type gathering struct {
 	indices []uint64
 }
 
-// gatherings returns three indices without a common cell if there are any such, three of which some share some cells, and three that share all.
+// gatherings returns three indices without a common cell if there are any such, three of which some
+// share some cells, and three that share all.
 func gatherings(s *shape) (list []gathering) {
 	shared := func(a, b uint64) (n int) {
 		other := s.locate(b, nil)
@@ -126,7 +130,8 @@ func grid(values []int64, n int) [][]int64 {
 	return list
 }
 
-// largestRatio returns the largest ratio of probabilities over all pairs of laws at a distance of at most reach, in units of the grid, and all outputs.
+// largestRatio returns the largest ratio of probabilities over all pairs of laws at a distance of
+// at most reach, in units of the grid, and all outputs.
 func largestRatio(inputs [][]int64, laws [][]float64, reach int64) (largest float64, changed [4]bool) {
 	for i, x := range inputs {
 		for j, y := range inputs {
@@ -146,7 +151,8 @@ func largestRatio(inputs [][]int64, laws [][]float64, reach int64) (largest floa
 	return largest, changed
 }
 
-// family is the members of the family and the variants, small enough to enumerate: tables of at most 12 bits.
+// family is the members of the family and the variants, small enough to enumerate: tables of at
+// most 12 bits.
 var family = []struct {
 	name   string
 	params Params
@@ -201,9 +207,10 @@ func spoiled(c code) code {
 	return c
 }
 
-// Theorem 1: for all pairs of inputs of three entries at distance at most Δ, in one, two or three of them, without common cells, with some, and with all in common,
-// no output of the whole table is more than e^ε times as likely for the one as for the other. Tight codes attain it, and break it if their smallest
-// probabilities are one part in 1000 smaller.
+// Theorem 1: for all pairs of inputs of three entries at distance at most Δ, in one, two or three
+// of them, without common cells, with some, and with all in common, no output of the whole table is
+// more than e^ε times as likely for the one as for the other. Tight codes attain it, and break it
+// if their smallest probabilities are one part in 1000 smaller.
 func TestTableIsPrivateExactly(t *testing.T) {
 	for i, f := range family {
 		t.Run(f.name, func(t *testing.T) {
@@ -244,8 +251,8 @@ func TestTableIsPrivateExactly(t *testing.T) {
 	}
 }
 
-// Every code of every width is certified in integers, for the least and the greatest losses a step, and those that are tight are not if one
-// probability is off by one part in 1000.
+// Every code of every width is certified in integers, for the least and the greatest losses a step,
+// and those that are tight are not if one probability is off by one part in 1000.
 func TestCodesMeetTheirCondition(t *testing.T) {
 	for _, eta := range []float64{0x1p-30, 0x1p-11, 0.01, 0.3, 1, 5, 20, 44, 700} {
 		decay := decayOf(eta)
@@ -279,7 +286,8 @@ func TestCodesMeetTheirCondition(t *testing.T) {
 	}
 }
 
-// The formulas of the family: p of the ladder, of the thesis's rounding and of its histogram mechanism.
+// The formulas of the family: p of the ladder, of the thesis's rounding and of its histogram
+// mechanism.
 func TestCodesHaveTheirProbabilities(t *testing.T) {
 	for _, eta := range []float64{0.01, 0.25, 1, 3} {
 		decay := decayOf(eta)
@@ -311,7 +319,8 @@ func TestCodesHaveTheirProbabilities(t *testing.T) {
 	}
 }
 
-// Real values: the law is the mixture over the random rounding of each value, and inputs at distance at most Δ, on a grid off the table's, are within e^ε.
+// Real values: the law is the mixture over the random rounding of each value, and inputs at
+// distance at most Δ, on a grid off the table's, are within e^ε.
 func TestRealTableIsPrivateExactly(t *testing.T) {
 	for name, p := range map[string]Params{
 		"ramp":        {Epsilon: 1, Max: 6, Levels: 2, Alpha: 3},
@@ -436,4 +445,21 @@ func outputNumber(s *shape, table []uint64) (n int) {
 		}
 	}
 	return n
+}
+
+// The thresholds of a column are where its outputs' medians change: at l·W/Q, up to the grid.
+func TestThresholdsAreEquallySpaced(t *testing.T) {
+	decay := decayOf(0.05)
+	for _, width := range []int{8, 31, 200, 1001} {
+		for _, levels := range []int{2, 4, 8, 16} {
+			c := columnCode(width, levels, decay)
+			for l := 1; l < levels; l++ {
+				crossing := 0 // values whose outputs are below l more often than not
+				for crossing <= width && c.tail(crossing, l) < 1<<63 {
+					crossing++
+				}
+				require.InDelta(t, float64(l*width)/float64(levels), float64(crossing), 1.51, "W = %d, Q = %d, l = %d", width, levels, l)
+			}
+		}
+	}
 }

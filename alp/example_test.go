@@ -8,7 +8,8 @@ import (
 	"github.com/dpsketch/dpsketch/alp"
 )
 
-// Counts of a few keys out of 2⁶⁴, released as one table; then any key may be asked for, those without a count, too.
+// Counts of a few keys out of 2⁶⁴, released as one table; then any key may be asked for, those
+// without a count, too.
 func Example() {
 	builder, err := alp.New(alp.Params{Epsilon: 1, Delta: 1e-9, Sparsity: 1000, Integers: true})
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The figures of accuracy, each through Builder, Release and Estimate. The fast ones compare with margins of five standard errors or more of their own; the long ones (go test
-// -run Long -long ./alp) are at the sizes that are stated.
+// The figures of accuracy, each through Builder, Release and Estimate. The fast ones compare with
+// margins of five standard errors or more of their own; the long ones (go test -run Long -long
+// ./alp) are at the sizes that are stated.
 
 // errors collects estimates and what they should have been.
 type errors struct {
@@ -37,8 +38,9 @@ func (e *errors) quantile(p float64) float64 {
 	return e.sizes[int(p*float64(len(e.sizes)-1))]
 }
 
-// scatter is an injective map of small numbers to indices without structure: with indices in arithmetic progression the pairwise independent hash functions of the
-// thesis's layout have another number of collisions than random ones.
+// scatter is an injective map of small numbers to indices without structure: with indices in
+// arithmetic progression the pairwise independent hash functions of the thesis's layout have
+// another number of collisions than random ones.
 func scatter(i int) uint64 { return mix(uint64(i)) }
 
 // released releases the values, value i at index scatter(i).
@@ -81,7 +83,8 @@ func bare(t testing.TB, p *Projection) *Projection {
 	return q
 }
 
-// figure is a row of the accuracy figures: at most these mean absolute errors of entries without an atom, and with the default prior, and these root mean square errors of Mean.
+// figure is a row of the accuracy figures: at most these mean absolute errors of entries without an
+// atom, and with the default prior, and these root mean square errors of Mean.
 type figure struct {
 	name        string
 	params      Params
@@ -90,9 +93,12 @@ type figure struct {
 	argmax      float64 // of the paper's estimator, 0 where that is not for the code
 }
 
-// figures are in units of Δ/ε: columns alone, entries uniform up to ψ = 40, all others at ψ. Without an atom they are 1.80, 1.33 and 1.12 at 100, 300 and 1000 bits, for unary
-// codes 2.26, 2.02 and 1.92. The atom of ½ costs entries 5 to 12 % and takes zeros from about 2 to about 1.2, 0.5 and 0.3: 1.89, 1.44, 1.21 and 2.53, 2.14, 2.01. No width or number of
-// levels at 1000 bits is below 1.2 with it; the 1.15 that is the aim there is met without, by 3 %, and by EstimateAll for batches without zeros.
+// figures are in units of Δ/ε: columns alone, entries uniform up to ψ = 40, all others at ψ.
+// Without an atom they are 1.80, 1.33 and 1.12 at 100, 300 and 1000 bits, for unary codes 2.26,
+// 2.02 and 1.92. The atom of ½ costs entries 5 to 12 % and takes zeros from about 2 to about 1.2,
+// 0.5 and 0.3: 1.89, 1.44, 1.21 and 2.53, 2.14, 2.01. No width or number of levels at 1000 bits is
+// below 1.2 with it; the 1.15 that is the aim there is met without, by 3 %, and by EstimateAll for
+// batches without zeros.
 var figures = []figure{
 	{"columns/100", Params{Bits: 100}, 1.9, 2.05, 3.7, 0},
 	{"columns/300", Params{Bits: 300}, 1.45, 1.55, 2.8, 0},
@@ -142,7 +148,8 @@ func TestLongFigures(t *testing.T) {
 	testFigures(t, 200_000, 40_000, 1.02)
 }
 
-// The combined structure at ε = 1, δ = 1e-6: entries uniform up to where the columns end, zeros, and large entries, which are all others.
+// The combined structure at ε = 1, δ = 1e-6: entries uniform up to where the columns end, zeros,
+// and large entries, which are all others.
 func testCombined(t *testing.T, k, n int, slack float64) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, f := range []struct {
@@ -173,8 +180,10 @@ func TestLongCombinedFigures(t *testing.T) {
 	testCombined(t, 800_000, 20_000, 1.02)
 }
 
-// Columns that the list aids: entries uniform up to ψ = 40, all others large and listed, so they collide with nothing. The unit is what it is for the columns, 1/((1−θ)ε); in
-// units of 1/ε errors are 16/11 of it. Absence from the list says much of entries near ψ, which columns alone do not know.
+// Columns that the list aids: entries uniform up to ψ = 40, all others large and listed, so they
+// collide with nothing. The unit is what it is for the columns, 1/((1−θ)ε); in units of 1/ε errors
+// are 16/11 of it. Absence from the list says much of entries near ψ, which columns alone do not
+// know.
 func testAided(t *testing.T, k, n int, slack float64) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const psi = 40
@@ -228,8 +237,10 @@ func TestLongIntegerFigures(t *testing.T) {
 	testIntegers(t, 200_000, 40_000, 1.04)
 }
 
-// thesis returns the errors of the thesis's experiment (section 2.9): α = 3, x uniform up to ψ, a given probability of a collision with an entry at ψ in each column. n of the k entries
-// are drawn, all others are at ψ, and the drawn ones collide with one another too, in half of the columns on average: k − n/2 entries at ψ are as many collisions.
+// thesis returns the errors of the thesis's experiment (section 2.9): α = 3, x uniform up to ψ, a
+// given probability of a collision with an entry at ψ in each column. n of the k entries are drawn,
+// all others are at ψ, and the drawn ones collide with one another too, in half of the columns on
+// average: k − n/2 entries at ψ are as many collisions.
 func thesis(t testing.TB, psi, collision float64, k, n int) *errors {
 	const alpha = 3
 	r := rand.New(rand.NewPCG(1, 2))
@@ -241,8 +252,9 @@ func thesis(t testing.TB, psi, collision float64, k, n int) *errors {
 	return e
 }
 
-// The thesis's mean absolute error, standard deviation, 90th percentile and mean error. It has 10⁵ to 10⁶ trials, so its figures are nearly exact to what is printed; the
-// tolerance is five standard errors of n trials, and a little for the border at ψ, which matters the more the smaller ψ is.
+// The thesis's mean absolute error, standard deviation, 90th percentile and mean error. It has 10⁵
+// to 10⁶ trials, so its figures are nearly exact to what is printed; the tolerance is five standard
+// errors of n trials, and a little for the border at ψ, which matters the more the smaller ψ is.
 func testThesis(t *testing.T, psi float64, k, n int) {
 	for _, f := range []struct{ collision, mean, deviation, ninth, bias float64 }{
 		{0.1, 6.4, 11, 15.78, 2.33}, {0.01, 4.8, 7.8, 11.5, 0.18},
@@ -271,8 +283,9 @@ func TestLongThesisFigures(t *testing.T) {
 	testThesis(t, 5000, 40_000, 4000)
 }
 
-// Figure 2.5: integers up to ψ, Algorithm 4 against Algorithm 10, both by the thesis's estimator. Algorithm 10 is better from ε of about 0.7, and the ladder, read by the median, is
-// below both everywhere. ψ is 200/ε here: the error does not depend on it.
+// Figure 2.5: integers up to ψ, Algorithm 4 against Algorithm 10, both by the thesis's estimator.
+// Algorithm 10 is better from ε of about 0.7, and the ladder, read by the median, is below both
+// everywhere. ψ is 200/ε here: the error does not depend on it.
 func TestFigure25(t *testing.T) {
 	if testing.Short() {
 		t.Skip("more than half a second")

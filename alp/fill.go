@@ -38,8 +38,9 @@ func (g *geometry) eachWord(from, to uint64, f func(word, mask uint64)) {
 	}
 }
 
-// sampler draws from the law of an empty cell with 12 random bits, nearly always: guide tells the output where these decide it. Where they do not, 52 more
-// do, so the law is exact in multiples of 2⁻⁶⁴.
+// sampler draws from the law of an empty cell with 12 random bits, nearly always: guide tells the
+// output where these decide it. Where they do not, 52 more do, so the law is exact in multiples of
+// 2⁻⁶⁴.
 type sampler struct {
 	code  *code
 	guide [1 << guideBits]uint16 // the output, or undecided
@@ -69,7 +70,8 @@ func newSampler(c *code) *sampler {
 	return s
 }
 
-// fill draws all cells of the table: a random word makes a few outputs, which go to the table one after the other.
+// fill draws all cells of the table: a random word makes a few outputs, which go to the table one
+// after the other.
 func (s *sampler) fill(src *noise.Source, table []uint64, cellBits int) {
 	random := make([]uint64, randoms)
 	outputs := make([]uint16, randoms*perRandom)

@@ -2,12 +2,15 @@ package alp
 
 import "math"
 
-// Interval returns bounds that hold the true value of the entry with at least the given confidence over the noise of the release, whatever the value is, for any one index fixed
-// before the release, as far as the load that is read off the table is right: it errs by about √(1/(cells of a column)). NaN for a confidence outside [0, 1).
+// Interval returns bounds that hold the true value of the entry with at least the given confidence
+// over the noise of the release, whatever the value is, for any one index fixed before the release,
+// as far as the load that is read off the table is right: it errs by about √(1/(cells of a
+// column)). NaN for a confidence outside [0, 1).
 //
-// It is the hull of all values for which neither evidence of a smaller nor of a larger value is as strong as it is but with probability (1 − confidence)/2: see
-// pvalues, where that is computed. An entry that is not listed cannot be much above the list's threshold, which counts as evidence too. A listed one has the interval
-// of its list value. No prior is assumed.
+// It is the hull of all values for which neither evidence of a smaller nor of a larger value is as
+// strong as it is but with probability (1 − confidence)/2: see pvalues, where that is computed. An
+// entry that is not listed cannot be much above the list's threshold, which counts as evidence too.
+// A listed one has the interval of its list value. No prior is assumed.
 //
 // The first call computes tables, which takes some milliseconds.
 func (p *Projection) Interval(index uint64, confidence float64) (lo, hi float64) {
@@ -29,8 +32,8 @@ func (p *Projection) Interval(index uint64, confidence float64) (lo, hi float64)
 	return s.value(lo), s.value(hi)
 }
 
-// interval returns the hull, in steps, where at most the probability miss is left on either side. Where values are signed, half of it is for the evidence of the side on
-// which the value is not.
+// interval returns the hull, in steps, where at most the probability miss is left on either side.
+// Where values are signed, half of it is for the evidence of the side on which the value is not.
 func (d *decoder) interval(positive, negative []uint8, miss float64) (lo, hi float64) {
 	tables := d.pvalues.get(d)
 	if negative == nil {
@@ -52,7 +55,8 @@ func (d *decoder) interval(positive, negative []uint8, miss float64) (lo, hi flo
 	return -down.hi, up.hi // the sides contradict one another
 }
 
-// accepted is what one side says: the hull of the accepted values above 0, in steps, and whether 0 is accepted.
+// accepted is what one side says: the hull of the accepted values above 0, in steps, and whether 0
+// is accepted.
 type accepted struct {
 	lo, hi float64
 	zero   bool

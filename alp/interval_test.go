@@ -23,7 +23,8 @@ func (c *cover) share(p float64) (share, margin float64) {
 	return c.hits / c.n, 5 * math.Sqrt(p*(1-p)/c.n)
 }
 
-// setting is a kind of release whose error, coverage and bias are measured: top bounds the values that are drawn, others is what all others are.
+// setting is a kind of release whose error, coverage and bias are measured: top bounds the values
+// that are drawn, others is what all others are.
 type setting struct {
 	name        string
 	params      Params
@@ -45,8 +46,9 @@ func settings(k int) []setting {
 	}
 }
 
-// testHonest checks each setting on n entries of k: the mean absolute error, that the mean under the true prior has no bias over all entries, and that intervals cover in every
-// tenth of the axis and at zero. All other entries are as bad for the estimates as they can be.
+// testHonest checks each setting on n entries of k: the mean absolute error, that the mean under
+// the true prior has no bias over all entries, and that intervals cover in every tenth of the axis
+// and at zero. All other entries are as bad for the estimates as they can be.
 func testHonest(t *testing.T, k, n int) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, s := range settings(k) {

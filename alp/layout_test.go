@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// layouts are Params with words that cells fill and such that they do not, with one line to a block and with many.
+// layouts are Params with words that cells fill and such that they do not, with one line to a block
+// and with many.
 var layouts = []Params{
 	{Epsilon: 1, Max: 40, Sparsity: 100, Levels: 2}, {Epsilon: 1, Max: 40, Sparsity: 100, Linear: true}, {Epsilon: 1, Max: 40, Sparsity: 100, Levels: 4, Columns: 3},
 	{Epsilon: 1, Max: 40, Sparsity: 100, Levels: 8}, {Epsilon: 1, Max: 40, Sparsity: 100, Levels: 32, Columns: 2}, {Epsilon: 1, Max: 40, Sparsity: 100, Levels: 128, Columns: 2},
@@ -18,7 +19,8 @@ var layouts = []Params{
 	{Epsilon: 1, Max: 30, Sparsity: 100, Levels: 8, Independent: true}, {Epsilon: 1, Max: 300, Sparsity: 100, Linear: true, Independent: true, Signed: true},
 }
 
-// Cells lie in their column and do not overlap, whole blocks are cache lines, and the table has the bits that were asked for.
+// Cells lie in their column and do not overlap, whole blocks are cache lines, and the table has the
+// bits that were asked for.
 func TestCellsLieWhereTheyShould(t *testing.T) {
 	for _, p := range layouts {
 		s, err := p.shape()
@@ -55,8 +57,8 @@ func TestCellsLieWhereTheyShould(t *testing.T) {
 	}
 }
 
-// The places of an index are as good as random: uniform in each column, and two indices of a block meet in two columns as often as
-// independent ones do.
+// The places of an index are as good as random: uniform in each column, and two indices of a block
+// meet in two columns as often as independent ones do.
 func TestPlacesAreUniform(t *testing.T) {
 	for _, independent := range []bool{false, true} {
 		s, err := Params{Epsilon: 1, Max: 40, Sparsity: 5, Levels: 8, Columns: 5, Independent: independent}.shape()
@@ -102,8 +104,9 @@ func TestPlacesAreUniform(t *testing.T) {
 	}
 }
 
-// Blocked and independent layouts have the same law of what an entry's cells show where no two entries share a cell: it is that of the code. So do all columns,
-// the mirrored ones with their outputs mirrored.
+// Blocked and independent layouts have the same law of what an entry's cells show where no two
+// entries share a cell: it is that of the code. So do all columns, the mirrored ones with their
+// outputs mirrored.
 func TestLayoutsAgreeInLaw(t *testing.T) {
 	releases := 6000
 	if testing.Short() {

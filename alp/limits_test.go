@@ -37,7 +37,8 @@ func encodingOf(t *testing.T, p Params) []byte {
 	return data
 }
 
-// hostile are resolved Params whose encodings are small, and of which a decoder would compute a lot.
+// hostile are resolved Params whose encodings are small, and of which a decoder would compute a
+// lot.
 func hostile() map[string]Params {
 	base := Params{Epsilon: 512, Sensitivity: 0x1p19, Integers: true, Structure: ColumnsOnly, Max: 0x1p54, Sparsity: 1, Bits: 1, Levels: 2, Seed: hashing.Seed{1}}
 	of := func(change func(p *Params)) Params {

@@ -86,7 +86,8 @@ func (l *listing) phi(v float64) float64 {
 	return float64(g.below)*min(v, turn) + float64(g.above)*max(v-turn, 0)
 }
 
-// absent returns Pr[a value of v ≥ 0 steps is not listed], about: rounding below the list's radius, where next to nothing is listed, is left out.
+// absent returns Pr[a value of v ≥ 0 steps is not listed], about: rounding below the list's radius,
+// where next to nothing is listed, is left out.
 func (l *listing) absent(v float64) float64 {
 	if l == nil {
 		return 1
@@ -98,8 +99,9 @@ func (l *listing) absent(v float64) float64 {
 	return 1 - 0.5*math.Exp(d)
 }
 
-// fused is the law of a listed entry: the density of its list value, times the likelihood of the columns that it kept. The prior is uniform; 0, and for lists
-// with δ > 0 values far below the list's radius, are as good as excluded.
+// fused is the law of a listed entry: the density of its list value, times the likelihood of the
+// columns that it kept. The prior is uniform; 0, and for lists with δ > 0 values far below the
+// list's radius, are as good as excluded.
 type fused struct {
 	*listing
 	p       *posterior // for the load
@@ -116,7 +118,8 @@ func (l *listing) fuse(p *posterior, outputs []uint8, value float64) fused {
 	return fused{l, p, outputs, l.shape.kept(int64(value)), value, math.Exp(min(corner, farBelow)), corner}
 }
 
-// weights appends the weight of each bin to dst, and returns it with their sum and the weight of what is above all columns.
+// weights appends the weight of each bin to dst, and returns it with their sum and the weight of
+// what is above all columns.
 func (f *fused) weights(dst []float64) (weights []float64, total, tail float64) {
 	p := f.p
 	product := 1.0

@@ -2,9 +2,10 @@ package alp
 
 import "math"
 
-// load says what else a cell may hold: for each bin of the axis how many entries with a value in it there are for one cell of a column, and last, how many
-// above all columns. Entries fall into cells at random, so the numbers in one cell are independent and Poisson with these means. A cell holds the largest of its
-// entries: it is at most at bin b with probability exp(−Σ rates above b).
+// load says what else a cell may hold: for each bin of the axis how many entries with a value in it
+// there are for one cell of a column, and last, how many above all columns. Entries fall into cells
+// at random, so the numbers in one cell are independent and Poisson with these means. A cell holds
+// the largest of its entries: it is at most at bin b with probability exp(−Σ rates above b).
 type load []float64
 
 const (
@@ -12,11 +13,12 @@ const (
 	loadPseudo = 50 // entries of the start's law that are added to the data
 )
 
-// fit estimates the load from how often each output occurs in each column: by expectation maximisation, from a start that is also what remains where the table
-// says little.
+// fit estimates the load from how often each output occurs in each column: by expectation
+// maximisation, from a start that is also what remains where the table says little.
 //
-// Columns are treated as if they were independent samples. A cell whose largest entry is in bin b holds no entry above; in b itself
-// ω/(1−e^{−ω}) on average, ω being the rate of b; and below, as many as without looking.
+// Columns are treated as if they were independent samples. A cell whose largest entry is in bin b
+// holds no entry above; in b itself ω/(1−e^{−ω}) on average, ω being the rate of b; and below, as
+// many as without looking.
 func (g *bins) fit(histogram [][]uint64, start load) load {
 	rates := append(load(nil), start...)
 	cells := 0.0 // of one column
@@ -61,8 +63,8 @@ type expectation struct {
 	law, share []float64 // of the largest entry: before, and after looking, over all cells
 }
 
-// compute sets seen, given the outputs and the rates in and above the column, and returns the factor by which the outputs change the numbers of entries above it,
-// times the number of cells.
+// compute sets seen, given the outputs and the rates in and above the column, and returns the
+// factor by which the outputs change the numbers of entries above it, times the number of cells.
 func (e *expectation) compute(histogram []uint64, rates []float64, above float64) (higher float64) {
 	n := e.count
 	e.largest(rates, above)
@@ -112,7 +114,8 @@ func perOccupied(r float64) float64 {
 	return r / -math.Expm1(-r)
 }
 
-// likelihood sets out[y] to the probability of the output o in a cell whose own entry is at y, as in law, and whose others follow the rates.
+// likelihood sets out[y] to the probability of the output o in a cell whose own entry is at y, as
+// in law, and whose others follow the rates.
 func (g *bins) likelihood(rates []float64, above float64, o int, out []float64) {
 	n := g.count
 	out[n+1] = g.law[(n+1)*g.levels+o]

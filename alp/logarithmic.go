@@ -5,14 +5,18 @@ import (
 	"sort"
 )
 
-// The logarithmic axis (section 2.6). Columns hold f(v), f(v) = v up to the knee c = Δ/ln B and c·(1 + ln(v/c)) above it: one unit more of f
-// is the factor B more of v. f grows by at most one for each step of v, so it preserves neighbours and Theorem 1 holds. The thesis has
-// max(log_B(v·ln B), 0), which is 0 up to the knee: the identity there costs no more budget, and small values are not lost.
+// The logarithmic axis (section 2.6). Columns hold f(v), f(v) = v up to the knee c = Δ/ln B and
+// c·(1 + ln(v/c)) above it: one unit more of f is the factor B more of v. f grows by at most one
+// for each step of v, so it preserves neighbours and Theorem 1 holds. The thesis has max(log_B(v·ln
+// B), 0), which is 0 up to the knee: the identity there costs no more budget, and small values are
+// not lost.
 //
-// On the machine f is a table of integers: axis.from[u] is the least v with f(v) ≥ u. They are forced to increase strictly, so a step of v passes at
-// most one of them whatever their rounding, and f is monotone and moves by at most one.
+// On the machine f is a table of integers: axis.from[u] is the least v with f(v) ≥ u. They are
+// forced to increase strictly, so a step of v passes at most one of them whatever their rounding,
+// and f is monotone and moves by at most one.
 
-// axis is a monotone map from steps of the value to steps of the columns, which moves by at most one for each step.
+// axis is a monotone map from steps of the value to steps of the columns, which moves by at most
+// one for each step.
 type axis struct {
 	from []int64 // from[u] is the least v that is mapped to u; strictly increasing, from[0] = 0
 }

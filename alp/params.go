@@ -21,13 +21,15 @@ const (
 type Structure uint8
 
 const (
-	// AutoStructure is SplitAxis, or ColumnsOnly where Max is given and no larger than what columns cover there anyway.
+	// AutoStructure is SplitAxis, or ColumnsOnly where Max is given and no larger than what columns
+	// cover there anyway.
 	AutoStructure Structure = iota
-	// SplitAxis is columns for the values up to Turn and a list, made by package threshold, of the keys with large values. Below Turn the list has the
-	// share Split of the budget and the columns have the rest; above, the list has all.
+	// SplitAxis is columns for the values up to Turn and a list, made by package threshold, of the
+	// keys with large values. Below Turn the list has the share Split of the budget and the columns
+	// have the rest; above, the list has all.
 	SplitAxis
-	// Composition is the thesis's combined structure (Algorithms 7 and 8): the list has ε₁ = Split·ε, the columns have ε₂ = (1−Split)·ε and
-	// cover the values up to the list's threshold.
+	// Composition is the thesis's combined structure (Algorithms 7 and 8): the list has ε₁ =
+	// Split·ε, the columns have ε₂ = (1−Split)·ε and cover the values up to the list's threshold.
 	Composition
 	// ColumnsOnly is columns for the values up to Max, without a list.
 	ColumnsOnly
@@ -42,70 +44,93 @@ func (s Structure) String() string {
 	return enum.Name(s, structureNames, "Structure")
 }
 
-// Params are the public numbers of a release. They are comparable, and every method answers before any data is seen.
+// Params are the public numbers of a release. They are comparable, and every method answers before
+// any data is seen.
 //
-// Epsilon and Sparsity are required, and Delta or Dim or Max. All other fields may be 0; what that means stands with each. [Params.Resolved]
-// returns them filled in.
+// Epsilon and Sparsity are required, and Delta or Dim or Max. All other fields may be 0; what that
+// means stands with each. [Params.Resolved] returns them filled in.
 type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2⁹].
 	Epsilon float64
-	// Delta is δ, 0 or in [1e-300, 1). With 0 the release is purely ε-private, and a list needs Dim.
+	// Delta is δ, 0 or in [1e-300, 1). With 0 the release is purely ε-private, and
+	// a list needs Dim.
 	Delta float64
-	// Dim is d: entries are indexed from 0 to d−1, and others are ignored. 0 stands for all 64-bit indices.
+	// Dim is d: entries are indexed from 0 to d−1, and others are ignored. 0
+	// stands for all 64-bit indices.
 	Dim uint64
-	// Sparsity is k, the number of non-zero entries that the table is made for. If there are more, the error grows; privacy does not depend on it.
-	// 0 is unknown: then Norm or SparsityShare is needed.
+	// Sparsity is k, the number of non-zero entries that the table is made for. If
+	// there are more, the error grows; privacy does not depend on it. 0 is
+	// unknown: then Norm or SparsityShare is needed.
 	Sparsity int
 	// Sensitivity is Δ, in the units of the data: neighbours are vectors with
 	// ‖x − x′‖₁ ≤ Δ, see [budget.L1]. 0 is 1.
 	Sensitivity float64
-	// Max is the most that the absolute value of an entry counts for, in the units of the data; larger totals are clamped. 0 is no limit; ColumnsOnly needs one.
+	// Max is the most that the absolute value of an entry counts for, in the units
+	// of the data; larger totals are clamped. 0 is no limit; ColumnsOnly needs
+	// one.
 	Max float64
 
 	// Integers says that all values are integers. What is added is rounded to one.
 	Integers bool
-	// Signed says that entries may be negative. Without it a total below 0 counts as 0.
+	// Signed says that entries may be negative. Without it a total below 0 counts
+	// as 0.
 	Signed bool
-	// TwoVectors, for Signed, keeps the positive and the negative parts as two vectors that are estimated one by one (section 2.2). Without it the
-	// columns are one axis from −Turn to Turn (section 2.10), of the same bits
-	// and between .74 and 1.17 of the error.
+	// TwoVectors, for Signed, keeps the positive and the negative parts as two
+	// vectors that are estimated one by one (section 2.2). Without it the columns
+	// are one axis from −Turn to Turn (section 2.10), of the same bits and between
+	// .74 and 1.17 of the error.
 	TwoVectors bool
-	// Base is B of section 2.6, 0 or above 1: columns hold log_B(x/Δ) for x ≥ Δ/ln B, so the error there is multiplicative and fewer columns
-	// are needed. Below, they hold x itself. 0 is a linear axis.
+	// Base is B of section 2.6, 0 or above 1: columns hold log_B(x/Δ) for x ≥ Δ/ln
+	// B, so the error there is multiplicative and fewer columns are needed. Below,
+	// they hold x itself. 0 is a linear axis. A logarithmic one has at most 2²¹
+	// steps of the grid, about 2000 to 4000 Δ/ε.
 	Base float64
 
 	// Structure is what the release consists of.
 	Structure Structure
-	// Levels is Q, the number of outputs of a cell, a power of two from 2 to 256. 2 is a unary code. 0 is chosen.
+	// Levels is Q, the number of outputs of a cell, a power of two from 2 to 256.
+	// 2 is a unary code. 0 is chosen.
 	Levels int
-	// Linear makes a unary code the thesis's (Algorithms 2 to 5): linear instead of S-shaped rounding.
+	// Linear makes a unary code the thesis's (Algorithms 2 to 5): linear instead
+	// of S-shaped rounding.
 	Linear bool
-	// Alpha is α, the width of a column in units of Δ/ε′, where ε′ is what the columns have of ε. 0 is chosen.
+	// Alpha is α, the width of a column in units of Δ/ε′, where ε′ is what the
+	// columns have of ε. 0 is chosen.
 	Alpha float64
-	// Columns is the number m of columns, for each sign if Signed. 0 is as many as the range needs.
+	// Columns is the number m of columns, for each sign if Signed. 0 is as many as
+	// the range needs.
 	Columns int
-	// Bits is the number of bits of the table for each of the Sparsity entries. 0 is 100.
+	// Bits is the number of bits of the table for each of the Sparsity entries. 0
+	// is 100.
 	Bits float64
-	// Independent gives each column of an entry a place of its own in a table of its own, as in the thesis. Without it all cells of an
-	// entry lie in one block, of one cache line where they fit.
+	// Independent gives each column of an entry a place of its own in a table of
+	// its own, as in the thesis. Without it all cells of an entry lie in one
+	// block, of one cache line where they fit.
 	Independent bool
 
-	// Split is the share θ of ε that the list has below Turn. It is rounded to a fraction with a denominator of at most 16. 0 is chosen.
+	// Split is the share θ of ε that the list has below Turn. It is rounded to a
+	// fraction with a denominator of at most 16. 0 is chosen.
 	Split float64
-	// Turn is where the columns end, in the units of the data, for a structure with a list. 0 is chosen, from the list's threshold.
+	// Turn is where the columns end, in the units of the data, for a structure
+	// with a list. 0 is chosen, from the list's threshold.
 	Turn float64
-	// FalseKeys is the expected number of listed keys that have no value where Delta is 0. 0 is Sparsity/16 for SplitAxis, and for Composition what makes the
-	// list's threshold 2·ln(d)/ε₁.
+	// FalseKeys is the expected number of listed keys that have no value where
+	// Delta is 0. 0 is Sparsity/16 for SplitAxis, and for Composition what makes
+	// the list's threshold 2·ln(d)/ε₁.
 	FalseKeys float64
 
-	// Norm is a public bound on ‖x‖₁, in the units of the data, from which an unknown Sparsity is taken: as Norm·ε/Δ, the most entries that
-	// can be above the noise.
+	// Norm is a public bound on ‖x‖₁, in the units of the data, from which an
+	// unknown Sparsity is taken: as Norm·ε/Δ, the most entries that can be above
+	// the noise.
 	Norm float64
-	// SparsityShare is the share of ε that an unknown Sparsity is estimated with, at Release: of the number of non-zero entries if Integers, else of
-	// those above the noise. It is at most ½; 0 estimates nothing. Where Sparsity is given, the share stays unused.
+	// SparsityShare is the share of ε that an unknown Sparsity is estimated with,
+	// at Release: of the number of non-zero entries if Integers, else of those
+	// above the noise. It is at most ½; 0 estimates nothing. Where Sparsity is
+	// given, the share stays unused.
 	SparsityShare float64
 
-	// Seed selects the hash functions. It is public, must not depend on the data, and is replaced by a fresh one if it is zero.
+	// Seed selects the hash functions. It is public, must not depend on the data,
+	// and is replaced by a fresh one if it is zero.
 	Seed hashing.Seed
 }
 

@@ -70,7 +70,8 @@ func TestParamsFields(t *testing.T) {
 	}
 }
 
-// A table that would not fit into memory is refused, with its size; nothing of that size is allocated on the way.
+// A table that would not fit into memory is refused, with its size; nothing of that size is
+// allocated on the way.
 func TestTooLarge(t *testing.T) {
 	for want, p := range map[string]Params{
 		"12500000000000 bytes": {Epsilon: 1, Delta: 1e-6, Sparsity: math.MaxInt32, Bits: 1e12 / math.MaxInt32 * 100},
@@ -82,7 +83,8 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// From Epsilon, Delta, Dim and Sparsity alone; pure without Delta; and Params that resolve stay as they are.
+// From Epsilon, Delta, Dim and Sparsity alone; pure without Delta; and Params that resolve stay as
+// they are.
 func TestResolved(t *testing.T) {
 	for _, p := range sweep() {
 		r, err := p.Resolved()
@@ -109,7 +111,8 @@ func TestResolved(t *testing.T) {
 	require.Equal(t, "Structure(77)", Structure(77).String())
 }
 
-// A Turn that is given may lie where φ₁ is the list's threshold, which is above its rounding radius (Theorem 2), and no lower, for New and for a decoder.
+// A Turn that is given may lie where φ₁ is the list's threshold, which is above its rounding radius
+// (Theorem 2), and no lower, for New and for a decoder.
 func TestTurnIsNotBelowTheThreshold(t *testing.T) {
 	for _, p := range []Params{
 		{Epsilon: 1, Delta: 1e-6, Sparsity: 5, Integers: true}, {Epsilon: 0.3, Delta: 1e-9, Sparsity: 5}, {Epsilon: 2, Dim: 1 << 40, Sparsity: 5, Signed: true},
@@ -216,8 +219,8 @@ func TestRefusedParamsPromiseNothing(t *testing.T) {
 	}
 }
 
-// The guarantee is for vectors at a distance of Sensitivity; a Builder, its Params and its release tell the
-// same, before and after.
+// The guarantee is for vectors at a distance of Sensitivity; a Builder, its Params and its release
+// tell the same, before and after.
 func TestGuarantee(t *testing.T) {
 	for _, c := range []struct {
 		p    Params

@@ -12,20 +12,23 @@ type Plan struct {
 	Params  Params  // filled in: see [Params.Resolved]
 	Bits    float64 // of the table
 	Columns int     // cells of an entry: probes of a lookup
-	// Error is the expected absolute error of an entry that is not 0, uniform on the columns' axis,
-	// and Zero that of one that is 0, both in the units of the data and under the default prior, by
-	// simulation with fixed randomness, to about 3 %. All Sparsity entries are taken to lie at the end
-	// of the axis; where there is a list, at its threshold, so that half of them are listed and leave
-	// their cells to others.
+	// Error is the expected absolute error of an entry that is not 0, uniform on
+	// the columns' axis, and Zero that of one that is 0, both in the units of the
+	// data and under the default prior, by simulation with fixed randomness, to
+	// about 3 %. All Sparsity entries are taken to lie at the end of the axis;
+	// where there is a list, at its threshold, so that half of them are listed and
+	// leave their cells to others.
 	Error, Zero float64
-	// Large is the expected absolute error of a listed entry far above Turn, in the units of the data; NaN without a list.
+	// Large is the expected absolute error of a listed entry far above Turn, in
+	// the units of the data; NaN without a list.
 	Large float64
 }
 
 // planTrials is the number of simulated entries of a Plan.
 const planTrials = 4000
 
-// Plan returns what a release will cost and how accurate it will be. The error wraps [ErrParams]. It takes some milliseconds.
+// Plan returns what a release will cost and how accurate it will be. The error wraps [ErrParams].
+// It takes some milliseconds.
 func (p Params) Plan() (Plan, error) {
 	s, err := p.shape()
 	if err != nil {
@@ -40,8 +43,8 @@ func (p Params) Plan() (Plan, error) {
 	return plan, nil
 }
 
-// plannedDecoder returns a decoder for the load of Sparsity entries, all at the end of the axis; or,
-// where there is a list, of half as many at its threshold: the other half are listed.
+// plannedDecoder returns a decoder for the load of Sparsity entries, all at the end of the axis;
+// or, where there is a list, of half as many at its threshold: the other half are listed.
 func (s *shape) plannedDecoder() *decoder {
 	d := &decoder{shape: s, prior: Prior{Zero: DefaultPrior().Zero}}
 	d.bins = newBins(&s.code, s.half, s.reach())
@@ -75,8 +78,9 @@ func (s *shape) reach() int64 {
 	return s.turn
 }
 
-// simulate returns the mean absolute errors of entries that are not listed, uniform on the axis, and of zeros, in the units of the data. The randomness is fixed: nothing
-// depends on data, and the same Params have the same Plan.
+// simulate returns the mean absolute errors of entries that are not listed, uniform on the axis,
+// and of zeros, in the units of the data. The randomness is fixed: nothing depends on data, and the
+// same Params have the same Plan.
 func (d *decoder) simulate() (entries, zeros float64) {
 	random := rand.New(rand.NewPCG(1, 2))
 	laws := d.flat[0].outputs(d.loads[0])
@@ -122,48 +126,6 @@ func (p *posterior) draw(laws [][]float64, b int, outputs []uint8, random *rand.
 		}
 		outputs[j] = uint8(o)
 	}
-}
-
-// expected returns the expected error of an entry that is on the axis or, as likely, listed; columns alone hold both.
-func (p Plan) expected() float64 {
-	if math.IsNaN(p.Large) {
-		return p.Error
-	}
-	return (p.Error + p.Large) / 2
-}
-
-// Variants returns the plans of the ways to release a vector under these Params at the same bits, that of the least expected error first, which is the mean of Error and Large
-// where there is a list: Levels and Linear are replaced by the
-// chosen columns, the S-shaped unary code, and the thesis's linear one; the Structure by SplitAxis, Composition and, where Max is given, ColumnsOnly. The error is that of the
-// first Params that are invalid for all of them. It takes some milliseconds for each.
-func (p Params) Variants() ([]Plan, error) {
-	var plans []Plan
-	var first error
-	for _, structure := range []Structure{SplitAxis, Composition, ColumnsOnly} {
-		for _, code := range []struct {
-			levels int
-			linear bool
-		}{{0, false}, {2, false}, {2, true}} {
-			v := p
-			v.Structure, v.Levels, v.Linear, v.Alpha, v.Columns = structure, code.levels, code.linear, 0, 0
-			plan, err := v.Plan()
-			if err != nil {
-				if first == nil {
-					first = err
-				}
-				continue
-			}
-			at := len(plans)
-			for at > 0 && plans[at-1].expected() > plan.expected() {
-				at--
-			}
-			plans = append(plans[:at], append([]Plan{plan}, plans[at:]...)...)
-		}
-	}
-	if len(plans) == 0 {
-		return nil, first
-	}
-	return plans, nil
 }
 
 // String says what the release will be, in a line.

@@ -2,12 +2,14 @@ package alp
 
 import "math"
 
-// posterior is the law of an entry that is not 0, given what its cells show: for one sign, one load and one prior. Relative to the probability of the cells
-// if the entry is 0, column j has the weight
+// posterior is the law of an entry that is not 0, given what its cells show: for one sign, one load
+// and one prior. Relative to the probability of the cells if the entry is 0, column j has the
+// weight
 //
 //	r₀[o₀] ⋯ r_{j−1}[o_{j−1}] · t_j[o_j],   r[o] = Pr[o | W]/Pr[o | 0],   t_j[o] = Σ over the bins of column j of prior·Pr[o | bin]/Pr[o | 0],
 //
-// as the entry fills the columns before j and is absent from those after it. These numbers are tables, and so is the law within a column given its output.
+// as the entry fills the columns before j and is absent from those after it. These numbers are
+// tables, and so is the law within a column given its output.
 type posterior struct {
 	*bins
 	ratio []float64 // ratio[j·levels+o] is r_j[o]
@@ -24,8 +26,8 @@ type tail struct {
 	mean  float64 // in units of the data
 }
 
-// rescale is where products of ratios are scaled down, so that they do not overflow where there are thousands of columns. A sum on the scale k is in
-// units of rescaleᵏ.
+// rescale is where products of ratios are scaled down, so that they do not overflow where there are
+// thousands of columns. A sum on the scale k is in units of rescaleᵏ.
 const rescale = 0x1p400
 
 // units returns what a sum on the scale 0 is in units of rescaleᵏ; what is below 2⁻⁸⁰⁰ counts as 0.
@@ -94,7 +96,8 @@ func (p *posterior) weight(outputs []uint8) (total float64, k int) {
 	return total + product*p.tail.mass, k
 }
 
-// moment returns the sum of all weights times the mean values in units of the data, on the scale of weight.
+// moment returns the sum of all weights times the mean values in units of the data, on the scale of
+// weight.
 func (p *posterior) moment(outputs []uint8) float64 {
 	total, product, base := 0.0, 1.0, 0
 	for _, o := range outputs {
@@ -109,8 +112,8 @@ func (p *posterior) moment(outputs []uint8) float64 {
 	return total + product*p.tail.mass*p.tail.mean
 }
 
-// find returns the point of the axis below which the given weight lies, on the scale k of weight. Points of the tail are beyond columns·width, by so many
-// steps of the value.
+// find returns the point of the axis below which the given weight lies, on the scale k of weight.
+// Points of the tail are beyond columns·width, by so many steps of the value.
 func (p *posterior) find(outputs []uint8, left float64, k int) float64 {
 	product, unit, base := 1.0, units(k), 0
 	for _, o := range outputs {
@@ -134,7 +137,8 @@ func (p *posterior) find(outputs []uint8, left float64, k int) float64 {
 	return min(end, p.position(p.used-1, 1))
 }
 
-// within returns the point of the axis below which the given share of a column's weight lies, for output i = j·levels + o.
+// within returns the point of the axis below which the given share of a column's weight lies, for
+// output i = j·levels + o.
 func (p *posterior) within(i int, share float64) float64 {
 	cum := p.cum[i*p.count : (i+1)*p.count]
 	s := float32(share)

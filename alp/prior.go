@@ -6,11 +6,15 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
-// Prior is what is assumed of an entry before its cells are read. It concerns decoding alone and costs no budget.
+// Prior is what is assumed of an entry before its cells are read. It concerns decoding alone and
+// costs no budget.
 //
-// An entry is 0 with probability Zero. Else it has, with probability Learned, a value drawn like those of the entries of this release, which the table as a whole
-// tells approximately, small values being at least as likely as large ones; and with the rest a value that is uniform on the columns' axis. The learned law gives the values at the end of the axis, where many
-// entries may have been clamped to Max, no more than the uniform law gives a length of Δ/ε; and where the table holds too few entries to tell, the law is uniform.
+// An entry is 0 with probability Zero. Else it has, with probability Learned, a value drawn like
+// those of the entries of this release, which the table as a whole tells approximately, small
+// values being at least as likely as large ones; and with the rest a value that is uniform on the
+// columns' axis. The learned law gives the values at the end of the axis, where many entries may
+// have been clamped to Max, no more than the uniform law gives a length of Δ/ε; and where the table
+// holds too few entries to tell, the law is uniform.
 type Prior struct {
 	// Zero is in [0, 1).
 	Zero float64
@@ -18,12 +22,15 @@ type Prior struct {
 	Learned float64
 }
 
-// DefaultPrior returns the prior of a new release: an entry is 0 with probability ½, and else like the entries of the release with probability ½.
+// DefaultPrior returns the prior of a new release: an entry is 0 with probability ½, and else like
+// the entries of the release with probability ½.
 //
-// With Zero = 0 every estimate is that of an entry known not to be 0: entries that are not 0 have less error then, by a tenth or less, and zeros far more.
+// With Zero = 0 every estimate is that of an entry known not to be 0: entries that are not 0 have
+// less error then, by a tenth or less, and zeros far more.
 func DefaultPrior() Prior { return Prior{Zero: 0.5, Learned: 0.5} }
 
-// WithPrior returns the same release, with the same table, read under another prior. The error wraps [ErrParams].
+// WithPrior returns the same release, with the same table, read under another prior. The error
+// wraps [ErrParams].
 func (p *Projection) WithPrior(prior Prior) (*Projection, error) {
 	switch {
 	case !(prior.Zero >= 0 && prior.Zero < 1):
@@ -46,15 +53,16 @@ func (p *Projection) Prior() Prior {
 	return p.decoder.prior
 }
 
-// uniform is the law of the value of an entry that is not 0 and not listed, if all points of the axis are equally likely, and as much goes on above the columns where
-// there is a list.
+// uniform is the law of the value of an entry that is not 0 and not listed, if all points of the
+// axis are equally likely, and as much goes on above the columns where there is a list.
 type uniform struct {
 	density []float64 // of each bin; the bins and the tail sum to 1
 	tail    tail
 	unit    float64 // the weight of a length of Δ/ε
 }
 
-// leastDensity stands for the density of bins that a list leaves nothing: where it leaves nothing of any bin, all are alike.
+// leastDensity stands for the density of bins that a list leaves nothing: where it leaves nothing
+// of any bin, all are alike.
 const leastDensity = 0x1p-900
 
 // uniformPrior computes it.
@@ -80,7 +88,8 @@ func (s *shape) uniformPrior(g *bins, l *listing) uniform {
 	return u
 }
 
-// start returns the load that fit begins with: half of the entries uniform, and half above all columns, or at their end if there is no list.
+// start returns the load that fit begins with: half of the entries uniform, and half above all
+// columns, or at their end if there is no list.
 func (u *uniform) start(g *bins, rate float64) load {
 	l := make(load, g.total()+1)
 	for b, d := range u.density {
@@ -98,11 +107,13 @@ func (g *bins) end() int {
 	return g.used - 1
 }
 
-// noiseEntries is, in units of the square root of the cells of a column, how many entries the noise of the cells passes for, about.
+// noiseEntries is, in units of the square root of the cells of a column, how many entries the noise
+// of the cells passes for, about.
 const noiseEntries = 10
 
-// mix returns the prior of the bins and the mass of the tail: learned from the load of a table of so many cells a column with the given share, or with less of it where the table holds
-// so few entries that the law is that of the noise.
+// mix returns the prior of the bins and the mass of the tail: learned from the load of a table of
+// so many cells a column with the given share, or with less of it where the table holds so few
+// entries that the law is that of the noise.
 func (u *uniform) mix(g *bins, rates load, cells, learned float64) (prior []float64, t tail) {
 	law := append([]float64(nil), rates...)
 	end := g.end()
@@ -133,7 +144,8 @@ func (s *shape) lastBin(g *bins) float64 {
 	return bin
 }
 
-// steps returns the value, in steps, that the axis shows at point u, beyond the end of the columns included.
+// steps returns the value, in steps, that the axis shows at point u, beyond the end of the columns
+// included.
 func (s *shape) steps(u float64) float64 {
 	end := float64(s.half) * float64(s.width)
 	switch {
@@ -150,7 +162,8 @@ func (s *shape) steps(u float64) float64 {
 	return min(a+(u-float64(low))*(b-a), float64(s.turn))
 }
 
-// value returns a number of steps in units of the data, clamped to Max, and rounded if the values are integers.
+// value returns a number of steps in units of the data, clamped to Max, and rounded if the values
+// are integers.
 func (s *shape) value(steps float64) float64 {
 	v := steps * s.step
 	if s.params.Max > 0 {
@@ -162,8 +175,10 @@ func (s *shape) value(steps float64) float64 {
 	return v
 }
 
-// decreasing replaces the numbers by the closest ones, in squares, that do not increase: pools of neighbours get their mean until none is above the one before it. The load of greatest
-// likelihood has spikes, where its columns cannot tell neighbouring values apart; smoothed so, the law is only as detailed as they can tell.
+// decreasing replaces the numbers by the closest ones, in squares, that do not increase: pools of
+// neighbours get their mean until none is above the one before it. The load of greatest likelihood
+// has spikes, where its columns cannot tell neighbouring values apart; smoothed so, the law is only
+// as detailed as they can tell.
 func decreasing(x []float64) {
 	type pool struct {
 		sum float64

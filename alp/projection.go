@@ -8,7 +8,8 @@ import (
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
-// Projection is a released vector: public, immutable, safe for concurrent readers. All that it computes is post-processing and costs no budget.
+// Projection is a released vector: public, immutable, safe for concurrent readers. All that it
+// computes is post-processing and costs no budget.
 type Projection struct {
 	shape   shape
 	table   []uint64                  // the cells: see layout.go
@@ -16,10 +17,12 @@ type Projection struct {
 	decoder *decoder                  // nil for a Projection that was neither released nor decoded
 }
 
-// Params returns the parameters of the release, filled in: see [Params.Resolved]. Sparsity is what was estimated, if it was unknown.
+// Params returns the parameters of the release, filled in: see [Params.Resolved]. Sparsity is what
+// was estimated, if it was unknown.
 func (p *Projection) Params() Params { return p.shape.params }
 
-// Guarantee returns the guarantee of the release. A Projection that was neither released nor decoded promises nothing.
+// Guarantee returns the guarantee of the release. A Projection that was neither released nor
+// decoded promises nothing.
 func (p *Projection) Guarantee() budget.Guarantee {
 	if p.decoder == nil {
 		return budget.Guarantee{}

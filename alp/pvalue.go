@@ -5,16 +5,20 @@ import (
 	"sync"
 )
 
-// pvalues are the laws of the evidence about an entry under each of its possible values, for [Projection.Interval].
+// pvalues are the laws of the evidence about an entry under each of its possible values, for
+// [Projection.Interval].
 //
-// Let the entry have the value x, in bin b of column j. Then the outputs before column j follow Pr[·|W], that of column j Pr[·|b], and those after it Pr[·|0], all with the load,
-// and are independent. Evidence that x is too small or too large are the odds
+// Let the entry have the value x, in bin b of column j. Then the outputs before column j follow
+// Pr[·|W], that of column j Pr[·|b], and those after it Pr[·|0], all with the load, and are
+// independent. Evidence that x is too small or too large are the odds
 //
 //	Λ = (up + r_j·B)/(down + A),   B = t_{j+1} + r_{j+1}(t_{j+2} + r_{j+2}(…)),   A = (t_{j−1} + (t_{j−2} + …)/r_{j−2})/r_{j−1},
 //
-// of a larger against a smaller value under the uniform prior, where up and down are what column j has above and below the middle of b. A depends on the outputs before
-// j alone and B on those after it. Their laws follow from one another by a step for each column, and the law of Λ from both, on a grid of ln Λ: mass between two
-// points of the grid goes to both, with the right mean. So Pr_x[Λ ≤ λ] is known for each bin, and all x are accepted for which it is not too small.
+// of a larger against a smaller value under the uniform prior, where up and down are what column j
+// has above and below the middle of b. A depends on the outputs before j alone and B on those after
+// it. Their laws follow from one another by a step for each column, and the law of Λ from both, on
+// a grid of ln Λ: mass between two points of the grid goes to both, with the right mean. So Pr_x[Λ
+// ≤ λ] is known for each bin, and all x are accepted for which it is not too small.
 type pvalues struct {
 	lower, upper []float32           // [b·oddsPoints+k]: Pr_b[ln Λ ≥ point k], Pr_b[ln Λ ≤ point k]
 	zero         [oddsPoints]float64 // Pr₀[ln of the evidence against 0 ≥ point k]
@@ -57,7 +61,8 @@ func (s *oddsLaw) each(visit func(x, mass float64)) {
 	}
 }
 
-// before returns the index of the last point at or below the logarithm, and after of the first at or above it.
+// before returns the index of the last point at or below the logarithm, and after of the first at
+// or above it.
 func before(log float64) int {
 	return int(min(max(math.Floor(log/oddsSpacing+oddsMiddle), 0), oddsPoints-1))
 }
@@ -66,7 +71,8 @@ func after(log float64) int {
 	return int(min(max(math.Ceil(log/oddsSpacing+oddsMiddle), 0), oddsPoints-1))
 }
 
-// lazyPValues computes pvalues when they are first asked for: it takes some milliseconds, a second for thousands of columns.
+// lazyPValues computes pvalues when they are first asked for: it takes some milliseconds, a second
+// for thousands of columns.
 type lazyPValues struct {
 	once  sync.Once
 	sides []*pvalues
@@ -106,7 +112,8 @@ func newPValues(p *posterior, rates load) *pvalues {
 	return v
 }
 
-// outputs returns for each column the law of the output, out[j][o·(count+2)+y] for an entry at y as in bins.law.
+// outputs returns for each column the law of the output, out[j][o·(count+2)+y] for an entry at y as
+// in bins.law.
 func (p *posterior) outputs(rates load) [][]float64 {
 	above := sum(rates)
 	laws := make([][]float64, p.columns)
@@ -121,7 +128,8 @@ func (p *posterior) outputs(rates load) [][]float64 {
 	return laws
 }
 
-// behind returns the laws of B for the columns from j on, for entries that are below them: B of column j is out[j].
+// behind returns the laws of B for the columns from j on, for entries that are below them: B of
+// column j is out[j].
 func (p *posterior) behind(laws [][]float64) []oddsLaw {
 	out := make([]oddsLaw, p.columns+1)
 	out[p.columns].add(math.Log(p.tail.mass), 1)
@@ -134,7 +142,8 @@ func (p *posterior) behind(laws [][]float64) []oddsLaw {
 	return out
 }
 
-// past returns the law of A behind column j, of which ahead is the law before it, for entries that fill it.
+// past returns the law of A behind column j, of which ahead is the law before it, for entries that
+// fill it.
 func (p *posterior) past(law []float64, ahead *oddsLaw, j int) (out oddsLaw) {
 	for o := range p.levels {
 		q, i := law[o*(p.count+2)+p.count+1], j*p.levels+o
@@ -174,7 +183,8 @@ func (v *pvalues) column(p *posterior, law []float64, ahead, after *oddsLaw, j, 
 	}
 }
 
-// halves returns the weights of column j below and above the middle of bin b, for i = j·levels + output.
+// halves returns the weights of column j below and above the middle of bin b, for i = j·levels +
+// output.
 func (p *posterior) halves(i, b int) (down, up float64) {
 	cum := p.cum[i*p.count : (i+1)*p.count]
 	share := float64(cum[b])

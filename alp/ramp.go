@@ -4,17 +4,23 @@ import "math/big"
 
 // The codes of columns: the value plus Laplace noise, quantised.
 //
-// Let N be noise on the grid with Pr[N = n] ∝ d^|n| (odd widths), or with Pr[N = n] = ½(1−d)·d^{max(n, −1−n)} (even ones), the Laplace distribution
-// rounded down to the grid. Either way the mass of adjacent points is within the factor d = decay/2⁶⁴. The output l says that v + N
-// lies between the thresholds l and l + 1: a sum of such masses, moved by v, so the condition of code holds before rounding.
+// Let N be noise on the grid with Pr[N = n] ∝ d^|n| (odd widths), or with Pr[N = n] =
+// ½(1−d)·d^{max(n, −1−n)} (even ones), the Laplace distribution rounded down to the grid. Either
+// way the mass of adjacent points is within the factor d = decay/2⁶⁴. The output l says that v + N
+// lies between the thresholds l and l + 1: a sum of such masses, moved by v, so the condition of
+// code holds before rounding.
 //
-// The thresholds m₁ < … < m_{Q−1} are the values at which the median of the output changes from l − 1 to l, at m_l = l·W/Q on
-// the grid of the noise (integers for even W, half-integers for odd W), and symmetric, m_l + m_{Q−l} = W. So the law is its own mirror image: Pr[o | v] = Pr[Q−1−o | W−v]. With
-// F(x) = ½d^{−x} for even W (x integer) and d^{½−x}/(1+d) for odd W (x half-integer), both for x ≤ 0, and F(x) = 1 − F(−x), Pr[output ≥ l | v] = F(v − m_l).
+// The thresholds m₁ < … < m_{Q−1} are the values at which the median of the output changes from l −
+// 1 to l, at m_l = l·W/Q on the grid of the noise (integers for even W, half-integers for odd W),
+// and symmetric, m_l + m_{Q−l} = W. So the law is its own mirror image: Pr[o | v] = Pr[Q−1−o |
+// W−v]. With F(x) = ½d^{−x} for even W (x integer) and d^{½−x}/(1+d) for odd W (x half-integer),
+// both for x ≤ 0, and F(x) = 1 − F(−x), Pr[output ≥ l | v] = F(v − m_l).
 //
-// For Q = 2 this is the S-shaped unary code: the probability of a one grows from p to 1 − p, first by the factor 1/d a step and then, mirrored,
-// that of a zero falls so. Even W: p = ½e^{−ηW/2}; odd W: p = e^{−η(W−1)/2}/(1 + e^η). W = 1 is randomized response, the thesis's Algorithm 10.
-// No unary code with the same width has a smaller p: from p the probability of a one can grow by e^η a step at most up to the middle, and likewise that of a zero back.
+// For Q = 2 this is the S-shaped unary code: the probability of a one grows from p to 1 − p, first
+// by the factor 1/d a step and then, mirrored, that of a zero falls so. Even W: p = ½e^{−ηW/2}; odd
+// W: p = e^{−η(W−1)/2}/(1 + e^η). W = 1 is randomized response, the thesis's Algorithm 10. No unary
+// code with the same width has a smaller p: from p the probability of a one can grow by e^η a step
+// at most up to the middle, and likewise that of a zero back.
 
 // columnCode returns the code of a column of the given width, at least 1, with Q = levels outputs,
 // 2 to 256, and decay < 2⁶⁴ (see code). The thresholds are equally spaced, from W/Q to W − W/Q, as

@@ -9,8 +9,9 @@ import (
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
-// release draws the list, then the table as if it were empty, then the cells that have entries given the list (Theorem 2): each by itself, in an order that the order of
-// arrival does not change.
+// release draws the list, then the table as if it were empty, then the cells that have entries
+// given the list (Theorem 2): each by itself, in an order that the order of arrival does not
+// change.
 func (s *state) release() (*Projection, error) {
 	entries := clamped(&s.totals, s.shape.limit, s.params.Signed)
 	if err := s.settle(entries); err != nil {
@@ -66,8 +67,8 @@ type occupant struct {
 	size int
 }
 
-// occupy overwrites the cells that entries have something in by draws of their laws. Listed entries have nothing in the columns that they do not keep;
-// a nil list lists nothing.
+// occupy overwrites the cells that entries have something in by draws of their laws. Listed entries
+// have nothing in the columns that they do not keep; a nil list lists nothing.
 func (s *shape) occupy(src *noise.Source, table []uint64, entries []total, list *threshold.Vector[uint64]) {
 	if s.ranges != nil {
 		s.occupyColumns(src, table, entries, list)
@@ -96,13 +97,15 @@ func (s *shape) occupy(src *noise.Source, table []uint64, entries []total, list 
 	s.draw(src, table, occupants)
 }
 
-// placed is an entry with its fingerprint, which is another for each index, and grows with the block.
+// placed is an entry with its fingerprint, which is another for each index, and grows with the
+// block.
 type placed struct {
 	fingerprint uint64
 	total
 }
 
-// occupyColumns is occupy for the independent layout: column by column, so that what is sorted is no more than one number an entry.
+// occupyColumns is occupy for the independent layout: column by column, so that what is sorted is
+// no more than one number an entry.
 func (s *shape) occupyColumns(src *noise.Source, table []uint64, entries []total, list *threshold.Vector[uint64]) {
 	first := make([]int, len(entries))
 	for i, e := range entries {

@@ -10,7 +10,8 @@ import (
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
-// geometry is the sizes of a release. They follow from the resolved Params by additions, products, quotients and roundings alone, so they are the same on every machine.
+// geometry is the sizes of a release. They follow from the resolved Params by additions, products,
+// quotients and roundings alone, so they are the same on every machine.
 type geometry struct {
 	step    float64 // the grid, in the units of the data: a power of two
 	mixed   bool    // values are rounded to the grid at random; else they are integers, and step is 1
@@ -60,7 +61,8 @@ const (
 	minPositions = 32
 )
 
-// shape returns the numbers of a release. It takes up to some milliseconds, for the law of the cells.
+// shape returns the numbers of a release. It takes up to some milliseconds, for the law of the
+// cells.
 func (p Params) shape() (shape, error) {
 	p, err := p.Resolved()
 	switch {
@@ -164,8 +166,9 @@ func (g *geometry) cells() uint64 { return g.blocks * g.positions }
 // tableWords returns the number of words of the table.
 func (g *geometry) tableWords() uint64 { return g.blocks * g.words }
 
-// grid returns the step of the grid. Integers have the step 1 where a step costs 2⁻¹⁰ of ε or more; else it is the largest power of two that costs at most
-// 2⁻⁹ (of ε, as a number), and values are rounded to it at random.
+// grid returns the step of the grid. Integers have the step 1 where a step costs 2⁻¹⁰ of ε or more;
+// else it is the largest power of two that costs at most 2⁻⁹ (of ε, as a number), and values are
+// rounded to it at random.
 func (p Params) grid() (step float64, mixed bool) {
 	unit := p.Epsilon / p.sensitivity()
 	if p.Integers && unit >= 0x1p-10 {
@@ -181,14 +184,17 @@ func (p Params) kappa() float64 {
 	return p.Epsilon / p.sensitivity() * step
 }
 
-// eta returns the logarithm η of the factor that a step of a value may multiply probabilities with, rounded down. For integers it is ε/Δ, and for values
-// that are rounded at random ln(1 + κ).
+// eta returns the logarithm η of the factor that a step of a value may multiply probabilities with,
+// rounded down. For integers it is ε/Δ, and for values that are rounded at random ln(1 + κ).
 //
-// Proof for these. Let M(v) be the law of the release as a function of one total of v steps, and M(a+1) ≤ (1+κ)·M(a) + bad in both directions, bad of mass at most δ₁.
-// A value added at θ between two grid points becomes the upper one with probability θ, so the law is (1−θ)·M(a) + θ·M(a+1), given all else, and moving it by θ′
-// within the step moves the law by θ′·(M(a+1) − M(a)) ≤ θ′·(κP + bad), where P is the law before: M(a+1) − M(a) and M(a) − M(a+1) are at most κ·M + bad for
-// M = M(a) and M = M(a+1), hence for their mixtures. So P′ ≤ (1 + θ′κ)·P + θ′·bad ≤ e^{θ′κ}·P + θ′·bad. Moves by θ′₁, θ′₂, … of Δ/g in total, one after the other, give
-// (ε, δ₁·(e^ε−1)/κ): Δκ/g = ε, and Σ θ′ᵢ·e^{κ(θ′₁+…+θ′ᵢ₋₁)} ≤ ∫₀^{Δ/g} e^{κt} dt. ∎
+// Proof for these. Let M(v) be the law of the release as a function of one total of v steps, and
+// M(a+1) ≤ (1+κ)·M(a) + bad in both directions, bad of mass at most δ₁. A value added at θ between
+// two grid points becomes the upper one with probability θ, so the law is (1−θ)·M(a) + θ·M(a+1),
+// given all else, and moving it by θ′ within the step moves the law by θ′·(M(a+1) − M(a)) ≤ θ′·(κP
+// + bad), where P is the law before: M(a+1) − M(a) and M(a) − M(a+1) are at most κ·M + bad for M =
+// M(a) and M = M(a+1), hence for their mixtures. So P′ ≤ (1 + θ′κ)·P + θ′·bad ≤ e^{θ′κ}·P + θ′·bad.
+// Moves by θ′₁, θ′₂, … of Δ/g in total, one after the other, give (ε, δ₁·(e^ε−1)/κ): Δκ/g = ε, and
+// Σ θ′ᵢ·e^{κ(θ′₁+…+θ′ᵢ₋₁)} ≤ ∫₀^{Δ/g} e^{κt} dt. ∎
 func (p Params) eta() float64 {
 	if _, mixed := p.grid(); mixed {
 		return math.Log1p(p.kappa()) * (1 - 0x1p-50)

@@ -7,13 +7,16 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Unknown sparsity (section 2.10). Of each step's η a share goes to an estimate of k: of the number of non-zero entries, if the grid is that of the integers, else of
-// Σ min(|x|, Δ/ε) in steps, which counts an entry as far as it is above the noise. Either changes by at most 1 if an entry moves by one step, so discrete Laplace noise
-// of scale 1/(share·η) is e^{share·η}-close for one step, and what is drawn afterwards, given the estimate, has the rest of η. So the whole is e^η-close for one
-// step, up to the list's bad mass, and ε and δ count as in Theorem 2.
+// Unknown sparsity (section 2.10). Of each step's η a share goes to an estimate of k: of the number
+// of non-zero entries, if the grid is that of the integers, else of Σ min(|x|, Δ/ε) in steps, which
+// counts an entry as far as it is above the noise. Either changes by at most 1 if an entry moves by
+// one step, so discrete Laplace noise of scale 1/(share·η) is e^{share·η}-close for one step, and
+// what is drawn afterwards, given the estimate, has the rest of η. So the whole is e^η-close for
+// one step, up to the list's bad mass, and ε and δ count as in Theorem 2.
 //
-// ln(d/2) times the scale is added, so that the estimate is too small with probability at most 1/d. (The thesis estimates ‖x‖₁ where values are real; the
-// clamped sum is no larger than it or than k·Δ/ε, and changes as little.)
+// ln(d/2) times the scale is added, so that the estimate is too small with probability at most 1/d.
+// (The thesis estimates ‖x‖₁ where values are real; the clamped sum is no larger than it or than
+// k·Δ/ε, and changes as little.)
 
 // sparsityEta returns what an estimate of the Sparsity has of η, rounded down.
 func (p Params) sparsityEta() float64 { return p.eta() * p.SparsityShare * (1 - 0x1p-50) }
@@ -26,8 +29,8 @@ func (p Params) tableEta() float64 {
 	return (p.eta() - p.sparsityEta()) * (1 - 0x1p-50)
 }
 
-// sparsityOfNorm returns the Sparsity to plan for where ‖x‖₁ is at most norm: no more than ‖x‖₁·ε/Δ entries can be as large as Δ/ε, and smaller ones hardly
-// show in a cell.
+// sparsityOfNorm returns the Sparsity to plan for where ‖x‖₁ is at most norm: no more than ‖x‖₁·ε/Δ
+// entries can be as large as Δ/ε, and smaller ones hardly show in a cell.
 func (p Params) sparsityOfNorm(norm float64) int {
 	return p.fitting(norm * p.Epsilon / p.sensitivity())
 }
@@ -95,7 +98,8 @@ func (s *state) estimateSparsity(entries []total) (int, error) {
 	return p.fitting(estimate / float64(full)), nil
 }
 
-// fullSize returns the size in steps from which on an entry counts as one: 1 for integers, else Δ/ε.
+// fullSize returns the size in steps from which on an entry counts as one: 1 for integers, else
+// Δ/ε.
 func (s *state) fullSize() int64 {
 	if !s.shape.mixed {
 		return 1

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Columns so wide that the list would hold whatever reaches the middle of their first bin: the list leaves nothing to learn from them, and still they are read.
+// Columns so wide that the list would hold whatever reaches the middle of their first bin: the list
+// leaves nothing to learn from them, and still they are read.
 func TestColumnsFarWiderThanTheList(t *testing.T) {
 	b, err := New(Params{Epsilon: 3, Delta: 1e-9, Dim: 1000, Sparsity: 2, Integers: true, Structure: Composition, Levels: 2, Linear: true, Alpha: 4e5, Columns: 8, Turn: 1.5e6})
 	require.NoError(t, err)

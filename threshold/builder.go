@@ -13,8 +13,8 @@ import (
 
 type secret[K hashing.Key] = private.State[state[K]]
 
-// Builder sums values by key: a vector of which the caller has bounded how far neighbours differ. For
-// data of users, whom the library bounds itself, take [UserBuilder].
+// Builder sums values by key: a vector of which the caller has bounded how far neighbours differ.
+// For data of users, whom the library bounds itself, take [UserBuilder].
 //
 // It holds private data: it prints nothing of it, encodes nothing, and Release is the only way out.
 // One goroutine at a time may use it; Add and Release panic where they see two at work.
@@ -31,12 +31,13 @@ type state[K hashing.Key] struct {
 	src    noise.Source
 }
 
-// maxTotal is where a total saturates, in steps. Noise is below it with all but a probability of e^{−1000}.
+// maxTotal is where a total saturates, in steps. Noise is below it with all but a probability of
+// e^{−1000}.
 const maxTotal = 1 << 61
 
 // New returns an empty Builder, or an error that wraps [ErrParams]. It calibrates the mechanism,
-// which takes microseconds, or up to some 0.1 s for CorrelatedGaussian, a second where ε is far below
-// 1 or δ above 1e-3.
+// which takes microseconds, or up to some 0.1 s for CorrelatedGaussian, a second where ε is far
+// below 1 or δ above 1e-3.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
 	s, g, err := newState[K](p)
 	if err != nil {
@@ -66,17 +67,18 @@ func newState[K hashing.Key](p Params) (secret[K], budget.Guarantee, error) {
 func (b *Builder[K]) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add adds the value to the total of the key. NaN counts as 0, and totals saturate at ±2⁶¹ steps of
-// the grid, which are at least 2⁴⁴ times the noise or the limit of one value, whichever is less. With
-// Dim, keys outside [0, Dim) are ignored. So are new keys once there are 2³² − 1, where the guarantee ends.
+// the grid, which are at least 2⁴⁴ times the noise or the limit of one value, whichever is less.
+// With Dim, keys outside [0, Dim) are ignored. So are new keys once there are 2³² − 1, where the
+// guarantee ends.
 //
 // The caller bounds how far neighbours differ, in the values that are added over all calls: their
 // absolute changes sum to at most Sensitivity. Where MaxKeys is given they are in at most MaxKeys
-// keys, at most MaxValue for each, and what changes of a key is one value, or values of one sign that
-// only one of the neighbours adds.
+// keys, at most MaxValue for each, and what changes of a key is one value, or values of one sign
+// that only one of the neighbours adds.
 //
-// A value off the grid goes to one of the two grid points next to it at random, with the right mean.
-// Where MaxKeys is given it goes to the one nearer to 0, and a value below 0 counts as 0 unless
-// Signed. Integers are rounded to the nearest.
+// A value off the grid goes to one of the two grid points next to it at random, with the right
+// mean. Where MaxKeys is given it goes to the one nearer to 0, and a value below 0 counts as 0
+// unless Signed. Integers are rounded to the nearest.
 //
 // A string key is kept as it is, so the memory it shares stays alive: clone substrings of large
 // buffers. After Release, and on a Builder that New did not make, Add does nothing: the release is
@@ -119,7 +121,8 @@ func (s *state[K]) steps(value float64) int64 {
 	return int64(y)
 }
 
-// Released reports whether the Builder has been released, and Add therefore ignores what it is given.
+// Released reports whether the Builder has been released, and Add therefore ignores what it is
+// given.
 func (b *Builder[K]) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the private vector. The Builder gives up its data; a second

@@ -23,8 +23,8 @@ func TestBuilderIsRedacted(t *testing.T) {
 	dptest.Redacted(t, u, "the secret key of somebody", "98765432")
 }
 
-// refuted returns the greatest ε that releases of two inputs refute at the δ of the Params, with confidence 1 − 1e-7. The event is
-// fixed beforehand.
+// refuted returns the greatest ε that releases of two inputs refute at the δ of the Params, with
+// confidence 1 − 1e-7. The event is fixed beforehand.
 func refuted(p Params, c calibration, a, b map[int]int64, event func(*Vector[int]) bool) float64 {
 	const n = 60_000
 	release := releaser(p, c)
@@ -39,9 +39,11 @@ func refuted(p Params, c calibration, a, b map[int]int64, event func(*Vector[int
 	return dptest.EpsilonLowerBound(hits(a), n, hits(b), n, p.Delta, 1-1e-7)
 }
 
-// Each mechanism on a pair of neighbours that is hard for it: no more ε than claimed can be seen, and with half the noise it can. Laplace noise: a
-// key far above T moves by one unit, the event being a noisy value of at least the larger one. Normal noise: all keys that may move do,
-// and the event is a sum that favours the larger input; it lies where the loss is greatest for half the noise.
+// Each mechanism on a pair of neighbours that is hard for it: no more ε than claimed can be seen,
+// and with half the noise it can. Laplace noise: a key far above T moves by one unit, the event
+// being a noisy value of at least the larger one. Normal noise: all keys that may move do, and the
+// event is a sum that favours the larger input; it lies where the loss is greatest for half the
+// noise.
 func TestAudit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many releases")
@@ -84,8 +86,8 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// The δ side: keys that only one input has are released with a probability that the bound allows, and not with a threshold
-// of two thirds.
+// The δ side: keys that only one input has are released with a probability that the bound allows,
+// and not with a threshold of two thirds.
 func TestAuditOfDelta(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many releases")

@@ -21,7 +21,8 @@ type calibration struct {
 // maxScale is the largest scale of the noise, in steps.
 const maxScale = 0x1p48
 
-// choose returns the calibration of the mechanism asked for, or of the one with the least threshold.
+// choose returns the calibration of the mechanism asked for, or of the one with the least
+// threshold.
 func (p Params) choose() (calibration, error) {
 	if err := p.validate(); err != nil {
 		return calibration{}, err
@@ -49,7 +50,8 @@ func (p Params) choose() (calibration, error) {
 	return best, nil
 }
 
-// calibrate returns the numbers of one mechanism, or the reason why it is not possible. The Params are valid.
+// calibrate returns the numbers of one mechanism, or the reason why it is not possible. The Params
+// are valid.
 func (p Params) calibrate(m Mechanism) (c calibration, reason string) {
 	if reason := p.lacks(m); reason != "" {
 		return c, reason
@@ -91,8 +93,9 @@ func (c *calibration) use(k rounding.Kernel) {
 	c.scale, c.from, c.threshold = k.Scale, k.From, k.Threshold
 }
 
-// gridFor returns the step of the grid: the greatest power of two that is 2¹⁶ times finer than the noise and than the most
-// by which a value changes, but not more than 2⁴⁵ times finer than the noise.
+// gridFor returns the step of the grid: the greatest power of two that is 2¹⁶ times finer than the
+// noise and than the most by which a value changes, but not more than 2⁴⁵ times finer than the
+// noise.
 func gridFor(change, noise float64) float64 {
 	_, exp := math.Frexp(min(change, noise))
 	_, noiseExp := math.Frexp(noise)
@@ -147,7 +150,8 @@ func (c calibration) errorBound(stored int, dim uint64, confidence float64) floa
 	return float64(c.threshold+c.reach((1-confidence)/noisy)) * c.step
 }
 
-// reach returns a number of steps that the noise of one value exceeds in absolute value with probability at most tail.
+// reach returns a number of steps that the noise of one value exceeds in absolute value with
+// probability at most tail.
 func (c calibration) reach(tail float64) int64 {
 	switch {
 	case tail >= 1:

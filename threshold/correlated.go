@@ -6,38 +6,27 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// The δ of correlated Gaussian noise with a threshold (Lebeda, arXiv 2412.10357), in units of the per-key bound: every
-// stored key gets its own N_i ~ N(0, σ²) and all share Z ~ N(0, aσ²); a key is released from T = 1 + τ on. It needs that
+// The δ of correlated Gaussian noise with a threshold (Lebeda, arXiv 2412.10357), in units of the
+// per-key bound: every stored key gets its own N_i ~ N(0, σ²) and all share Z ~ N(0, aσ²); a key is
+// released from T = 1 + τ on. It needs that
 //
-//	(i)   users come or go and contribute ≥ 0: all differences of neighbours have one sign, l of them at most, each at most 1;
-//	(ii)  a key that only one side stores has a value of at most 1 there: the value is zero, and not stored, on the other;
-//	(iii) no data set stores more than k keys, a public bound. Unchanged keys reveal Z, so without it nothing is gained.
+//   - users come or go and contribute ≥ 0: all differences of neighbours have one sign, l of them at
+//     most, each at most 1;
+//   - a key that only one side stores has a value of at most 1 there;
+//   - no data set stores more than k keys, a public bound: unchanged keys reveal Z.
 //
-// Let u keys be on the larger side only, and n ≤ k − u on both.
+// With u keys on one side only, E_u = Pr[Z + max_{i≤u} N_i ≥ τ] and m_u the largest shift of the
+// others, (m_u·σ)² = max over 0 ≤ i ≤ l − u of i·(1 + (n−i)a)/(1 + na) with n = k − u:
 //
-// The shift. Of the n keys let j change, by d ∈ [0, 1]^j. The noise has covariance σ²(I + a·11ᵀ), so the two sides are a Gaussian
-// shift by μ with μ² = dᵀ(I + a·11ᵀ)⁻¹d/σ². That is convex in d, and largest at a vertex of the cube, where for i ≤ j ones
+//	δ ≤ max over 0 ≤ u ≤ l of  L(u) = E_u + BW(ε, m_u)                 the larger side first
+//	                      and  S(u) = min_{z≥0} { e^ε·Pr[Z > z]        the smaller side first
+//	                                  + BW(ε + u·ln Φ((τ−z)/σ), m_u) }
 //
-//	μ(n, i)² = (i − i²a/(1 + na))/σ² = i·(1 + (n−i)a)/((1 + na)σ²).
-//
-// It grows with n, so all patterns with u are within m_u = max over 0 ≤ i ≤ l − u of μ(k − u, i), and m_u falls with u. As
-// a parabola in i it is largest at an integer next to (1 + na)/(2a), or at l − u.
-//
-// The bound. Let E_u = Pr[Z + max_{i≤u} N_i ≥ τ] and P, Q be the laws of the n keys, larger and smaller side. Then
-//
-//	δ ≤ max over 0 ≤ u ≤ l of  L(u) = E_u + BW(ε, m_u)
-//	                      and  S(u) = min_{z≥0} { e^ε·Pr[Z > z] + BW(ε + u·ln Φ((τ−z)/σ), m_u) },   S(0) = L(0) = BW(ε, m_0).
-//
-// Proof. Larger first: the outputs with one of the u keys have probability E_u at most (values below 1 escape less often). On the others the
-// larger side has at most P, the smaller has Q, and ∫(P − e^ε·Q)₊ ≤ BW(ε, m_u); the cut at T is post-processing.
-// Smaller first: given Z ≤ z the u keys are silent with probability Φ((τ−z)/σ)^u or more, whatever else is seen, so on
-// silent outputs the larger side has at least Φ^u·(P − P(·, Z > z)), and ∫(Q − e^ε·Φ^u·P + e^ε·P(·, Z > z))₊ ≤ BW(ε + u·ln Φ, m_u) + e^ε·Pr[Z > z]. ∎
-//
-// Near the calibrated optimum this is exact to 1e-4 or better: u = 0 and u = l, alone or with a key next to it, decide, and there is no slack in them.
-//
-// Blocks. E_u and −u·ln Φ grow with u, m_u falls: with the former at u₂ and m at u₁, L and S bound all of [u₁, u₂].
+// and S(0) = L(0) = BW(ε, m_0). E_u and −u·ln Φ grow with u, m_u falls: with the former at u₂ and m at
+// u₁, L and S bound all of [u₁, u₂]. The proof is in correlated_proof.md.
 
-// correlatedLaw is one set of parameters, and the E_u computed for it. It is of no interest by how much S is below enough.
+// correlatedLaw is one set of parameters, and the E_u computed for it. S values below enough need not
+// be accurate.
 type correlatedLaw struct {
 	k, l                           int
 	a, epsilon, sigma, tau, enough float64
@@ -60,9 +49,11 @@ func (c correlatedLaw) term(u1, u2 int) float64 {
 	return min(1, max(larger, c.smaller(u2, m, max(larger, c.enough))))
 }
 
-// smaller returns a bound on S(u) for the shift m, about the least unless it is below enough. Any z gives a bound.
+// smaller returns a bound on S(u) for the shift m, about the least unless it is below enough. Any z
+// gives a bound.
 //
-// In units of Z the first summand falls like e^{−z²/2} and the second grows: the best z is next to where they are equal.
+// In units of Z the first summand falls like e^{−z²/2} and the second grows: the best z is next to
+// where they are equal.
 func (c correlatedLaw) smaller(u int, m, enough float64) float64 {
 	unit, _ := noise.NewGaussian(1)
 	root := math.Sqrt(c.a)
@@ -114,22 +105,14 @@ func correlatedSensitivity(k, l, u int, a float64) float64 {
 	return math.Sqrt(best) * (1 + 0x1p-50)
 }
 
-// logEscape returns ln Pr[Z + max_{i≤u} N_i ≥ c], rounded upwards by 2e-11 + 2e-14·|ln Pr|·(1 + a) at most, for σ = 1 and 0 ≤ a ≤ 1e6.
+// logEscape returns ln Pr[Z + max_{i≤u} N_i ≥ c], rounded upwards by 2e-11 + 2e-14·|ln Pr|·(1 + a)
+// at most, for σ = 1 and 0 ≤ a ≤ 1e6.
 //
-// With t = Z/√a it is the integral over all t of f(t) = φ(t)·g(c − √a·t), g(y) = 1 − Φ(y)^u, by the trapezoidal rule with step h. Its
-// relative error is below 7.4·exp(d²/2 − 2πd/h), which is 1e-13 here, for d = min(3, q/√a) and q = min(½, 1/√(2 ln 2u)).
-//
-// Proof. If f is analytic for |Im t| < d, and ∫|f(x + iy)|dx ≤ M on every line there, the error is at most 2M/(e^{2πd/h} − 1) (Trefethen and
-// Weideman, SIAM Review 56, 2014, Theorem 5.1). Lemma: |Φ(x + iy)| ≤ 1 for |y| ≤ ½ and, if x > 0, |y| ≤ 1/x. Hence for |y| ≤ q and all x,
-// |Φ(x + iy)|^u ≤ K = 4/3: for x ≤ √(2 ln 2u) by the lemma, beyond as |Φ| ≤ 1 + e^{y²/2}·Q(x) and u·Q(x) ≤ ¼. So |g(x + iy)| ≤ 1 + K, and,
-// integrating g′ from the right, |g(x + iy)| ≤ u·K·e^{1/8}·Q(x); together at most (1 + K)·min(1, u·Q(x)) ≤ (1 + K)/(1 − 1/e)·g(x) < 3.7·g(x).
-// And |φ(x + iy)| = e^{y²/2}·φ(x). So M ≤ 3.7·e^{d²/2}·∫f.
-// Proof of the lemma, x, y ≥ 0: Φ(x + iy) = 1 − φ(x)(R(x) − S) + iφ(x)C with S = ∫₀^y e^{v²/2}·sin(xv)dv ≤ x·(e^{y²/2} − 1) ≤ 0.533·x·y² and
-// C ≤ y·e^{1/8}, so |Φ|² ≤ 1 is 2(R − S) ≥ φ·((R − S)² + C²). For x ≤ 1, 1.04 ≥ 0.74; for 1 ≤ x ≤ 2, 0.31 ≥ 0.18; for x ≥ 2, by
-// R ≥ 2/(x + √(x²+4)), 0.59/x ≥ 0.06/x. For x < 0, |Φ(x + iy)| ≤ e^{1/8}·Φ(x) < 1. ∎
-//
-// f is log-concave (so is the survival function of a maximum of normal variables, and the product), hence has one peak, and what is cut
-// off beyond a term is at most a geometric series. All is in units of the peak, so nothing underflows.
+// With t = Z/√a it is the integral over all t of f(t) = φ(t)·g(c − √a·t), g(y) = 1 − Φ(y)^u, by the
+// trapezoidal rule with step h. Its relative error is below 7.4·exp(d²/2 − 2πd/h), which is 1e-13
+// here, for d = min(3, q/√a) and q = min(½, 1/√(2 ln 2u)). f has one peak, and what is cut off beyond
+// a term is at most a geometric series. All is in units of the peak, so nothing underflows. The proofs
+// are in correlated_proof.md.
 func logEscape(u int, a, c float64) float64 {
 	unit, _ := noise.NewGaussian(1)
 	many, root := float64(u), math.Sqrt(a)
@@ -180,7 +163,8 @@ func logEscape(u int, a, c float64) float64 {
 
 const logSqrt2Pi = 0.91893853320467274178032973640561764 // ln √(2π)
 
-// roundLogUp returns an upper bound on ln E, x ≤ 0 being computed from tails with a relative error of 1e-14 in their logarithm.
+// roundLogUp returns an upper bound on ln E, x ≤ 0 being computed from tails with a relative error
+// of 1e-14 in their logarithm.
 func roundLogUp(x, a float64) float64 {
 	return min(0, x*(1-(1+a)*0x1p-46)+0x1p-36)
 }
@@ -188,20 +172,23 @@ func roundLogUp(x, a float64) float64 {
 // correlatedSlack is the relative slack in correlatedDelta, some 1e-5 of the threshold.
 const correlatedSlack = 0x1p-11
 
-// correlatedDelta returns an upper bound on δ(σ, τ), the bound above, for 1 ≤ l ≤ k and 0 ≤ a ≤ 1e6.
+// correlatedDelta returns an upper bound on δ(σ, τ), the bound above, for 1 ≤ l ≤ k and 0 ≤ a ≤
+// 1e6.
 func correlatedDelta(k, l int, a, epsilon, sigma, tau float64) float64 {
 	law := correlatedLaw{k, l, a, epsilon, sigma, tau, 0, map[int]float64{}}
 	_, bound := largest(l, 0, correlatedSlack, law.term)
 	return bound
 }
 
-// calibrateCorrelated returns a, σ and τ ≥ 0 with about the least threshold 1 + τ at which the bound on δ is at most δ; that holds for the
-// numbers returned, as [correlatedDelta] computes them. It returns false unless 1 ≤ l ≤ k ≤ 2⁵³, ε in [2⁻³⁰, 2¹⁰] and δ in [1e-300, 1).
+// calibrateCorrelated returns a, σ and τ ≥ 0 with about the least threshold 1 + τ at which the
+// bound on δ is at most δ; that holds for the numbers returned, as [correlatedDelta] computes them.
+// It returns false unless 1 ≤ l ≤ k ≤ 2⁵³, ε in [2⁻³⁰, 2¹⁰] and δ in [1e-300, 1).
 //
-// For given a there are two necessary conditions: u = 0 for σ alone, BW(ε, m_0) ≤ δ, and u = l, where m_l = 0, for τ/σ alone, in
-// effect E_l ≤ δ. They choose a. For ε around 1 and δ ≤ 1e-5 they are sufficient as well, and the threshold is the least to 1e-3. For ε far below 1
-// or δ above 1e-3 other u ask for more, and another a may save a few percent. For l = k the best a is about 1/√k, for l far below k
-// next to zero, which is independent noise.
+// For given a there are two necessary conditions: u = 0 for σ alone, BW(ε, m_0) ≤ δ, and u = l,
+// where m_l = 0, for τ/σ alone, in effect E_l ≤ δ. They choose a. For ε around 1 and δ ≤ 1e-5 they
+// are sufficient as well, and the threshold is the least to 1e-3. For ε far below 1 or δ above 1e-3
+// other u ask for more, and another a may save a few percent. For l = k the best a is about 1/√k,
+// for l far below k next to zero, which is independent noise.
 func calibrateCorrelated(k, l int, epsilon, delta float64) (a, sigma, tau float64, ok bool) {
 	if l > k || float64(k) > 0x1p53 || !calibrable(l, epsilon, delta) {
 		return 0, 0, 0, false

@@ -70,7 +70,8 @@ func TestNormalInTheComplexPlane(t *testing.T) {
 	}
 }
 
-// positivePart integrates f ≥ 0 over the line, panel by panel, and where f is 0 at one end only from where it begins.
+// positivePart integrates f ≥ 0 over the line, panel by panel, and where f is 0 at one end only
+// from where it begins.
 func positivePart(f func(x float64) float64) (sum float64) {
 	const h = 0.75
 	for a := -12.0; a < 12; a += h {
@@ -95,8 +96,9 @@ func positivePart(f func(x float64) float64) (sum float64) {
 	return sum
 }
 
-// pattern returns the exact divergences where u keys with the value 1 are on the larger side only and n ≥ j ≥ 0 are on both, far above the
-// threshold, j of them larger by 1 (results: "Exact δ for a pattern"). With s the sum of the noisy n and the contrast of the j,
+// pattern returns the exact divergences where u keys with the value 1 are on the larger side only
+// and n ≥ j ≥ 0 are on both, far above the threshold, j of them larger by 1 (results: "Exact δ for
+// a pattern"). With s the sum of the noisy n and the contrast of the j,
 //
 //	H(larger‖smaller) = E_u + ∫ f_P(s)·h(s)·BW(ε + ln(f_Q/f_P) − ln h(s), μ) ds
 //	H(smaller‖larger) =       ∫ f_Q(s)·BW(ε + ln(f_P/f_Q) + ln h(s), μ) ds
@@ -191,7 +193,8 @@ func correlated(values [2]float64, a, sigma, threshold, span float64, n int) []f
 	return law
 }
 
-// Two keys with finite counts, over the two-dimensional output: never above the bound, and next to it for the worst.
+// Two keys with finite counts, over the two-dimensional output: never above the bound, and next to
+// it for the worst.
 func TestCorrelatedDeltaForFiniteCounts(t *testing.T) {
 	for _, s := range []struct{ a, epsilon, sigma, tau float64 }{{1, 1, 2, 5}, {0.5, 0.5, 3, 6}, {1, 2, 1, 3}} {
 		bound, worst := correlatedDelta(2, 2, s.a, s.epsilon, s.sigma, s.tau), 0.0
@@ -236,7 +239,8 @@ func TestCorrelatedSensitivity(t *testing.T) {
 	}
 }
 
-// Branch and bound, and a → 0 is independent noise: T as from calibrateGaussian to what the bound E + BW loses.
+// Branch and bound, and a → 0 is independent noise: T as from calibrateGaussian to what the bound E
+// + BW loses.
 func TestCorrelatedDeltaWithoutSharedNoise(t *testing.T) {
 	for _, s := range gaussianSettings[:7] {
 		for l := 1; l <= 6; l++ {

@@ -1,13 +1,14 @@
 // Package threshold releases sparse vectors and histograms over key spaces far too large to list,
 // under (ε, δ)- or pure ε-differential privacy.
 //
-// It answers: which keys have large values, and how large. Values are real or integer, of one sign or
-// of both. You say how much one user can change; the library picks the mechanism with the smallest
-// threshold and calibrates it exactly ([Params.Candidates] shows all, [Params.Explain] says why).
+// It answers: which keys have large values, and how large. Values are real or integer, of one sign
+// or of both. You say how much one user can change; the library picks the mechanism with the
+// smallest threshold and calibrates it exactly ([Params.Candidates] shows all, [Params.Explain]
+// says why).
 //
-// For a stream that does not fit into memory use package misragries. A vector of few coordinates, all
-// of interest, can do without a threshold: DenseLaplace. A single number takes noise from package
-// noise.
+// For a stream that does not fit into memory use package misragries. A vector of few coordinates,
+// all of interest, can do without a threshold: DenseLaplace. A single number takes noise from
+// package noise.
 //
 // # Model
 //
@@ -31,15 +32,15 @@
 //	LinearRounding       δ                       R + ln(1/(2δR))/ε, R = max(1, 1/ε)     Theorem 2; Algorithm 9
 //	Laplace              δ, MaxKeys or Integers  w + b·ln(1/(2(1−(1−δ)^{1/m})))         Theorem 3
 //	Gaussian             δ, MaxKeys              1 + τ, solved with σ                   TODS Theorem 23
-//	CorrelatedGaussian   δ, MaxKeys, Stored      1 + τ, about half the Gaussian's       correlated.go
+//	CorrelatedGaussian   δ, MaxKeys, Stored      1 + τ, about half the Gaussian's       correlated_proof.md
 //	PureLaplace          Dim                     ln(d/(2·FalseKeys))/ε                  Algorithm 6
 //	DenseLaplace         Dim ≤ 2²⁶               none                                   Algorithm 1
 //
-// Theorems 1 and 2 are in internal/rounding, Theorem 3 in laplace_proof.md, the others in gaussian.go
-// and correlated.go. Algorithms are those of Lebeda, Differentially Private Release of Sparse and
-// Skewed Data (ITU 2023); TODS is Lebeda and Tětek, Better Differentially Private Approximate
-// Histograms and Heavy Hitters using the Misra-Gries Sketch, 2025 (doi 10.1145/3716375). Algorithm 9
-// has the threshold ln(1/δ)/ε + 2 there.
+// The proofs are in the files *_proof.md: of Theorems 1 and 2 in internal/rounding, of the others
+// here. Algorithms are those of Lebeda, Differentially Private Release of Sparse and Skewed Data (ITU
+// 2023); TODS is Lebeda and Tětek, Better Differentially Private Approximate Histograms and Heavy
+// Hitters using the Misra-Gries Sketch, 2025 (doi 10.1145/3716375). Algorithm 9 has the threshold
+// ln(1/δ)/ε + 2 there.
 //
 // # Guarantee
 //
@@ -51,14 +52,14 @@
 // # Accuracy
 //
 // A released value has the noise of [Params.StdDev], about √2·Δ/ε for Laplace noise; a key below
-// [Params.Threshold] is mostly hidden, and its estimate is 0. [Params.ErrorBound] holds for all keys
-// at once, [Vector.Interval] for one.
+// [Params.Threshold] is mostly hidden, and its estimate is 0. [Params.ErrorBound] holds for all
+// keys at once, [Vector.Interval] for one.
 //
 // # Cost
 //
 // Add is one look into a hash table. Release sorts the keys and draws one number for each, about
-// 0.1 µs a key; hidden keys cost no memory, and PureLaplace nothing for coordinates without a value,
-// d = 2⁶⁴ − 1 included.
+// 0.1 µs a key; hidden keys cost no memory, and PureLaplace nothing for coordinates without a
+// value, d = 2⁶⁴ − 1 included.
 //
 // # Not covered
 //

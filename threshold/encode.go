@@ -40,7 +40,8 @@ const (
 	fixedSize = wire.HeaderSize + 4 + 6*8 + 2*4 + 5*8 + 4
 )
 
-// AppendBinary appends the encoding of the vector to dst. The error, which wraps [ErrFormat], is for a Vector that is neither released nor decoded.
+// AppendBinary appends the encoding of the vector to dst. The error, which wraps [ErrFormat], is
+// for a Vector that is neither released nor decoded.
 func (v *Vector[K]) AppendBinary(dst []byte) ([]byte, error) {
 	if v.law.mechanism == Auto {
 		return dst, fault.Format("threshold", "a Vector that was not released has no encoding")
@@ -60,8 +61,9 @@ func (v *Vector[K]) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns the encoding of the vector.
 func (v *Vector[K]) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded, for the same key type or one of the same class that holds all keys. It
-// returns an error that wraps [ErrFormat], and leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes what AppendBinary encoded, for the same key type or one of the same class
+// that holds all keys. It returns an error that wraps [ErrFormat], and leaves the receiver as it
+// was, for any other bytes.
 func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 	r, keys := wire.NewReader("threshold", data), wire.KeysOf[K]()
 	r.Header(wire.KindThreshold, version)
@@ -125,8 +127,8 @@ func (h *head) fields() []wire.Field {
 	}
 }
 
-// readHead reads the head. It fails unless the Params are valid, name a mechanism that they allow, and
-// all methods work with the numbers.
+// readHead reads the head. It fails unless the Params are valid, name a mechanism that they allow,
+// and all methods work with the numbers.
 func readHead(r *wire.Reader) (h head) {
 	r.Fields(h.fields())
 	h.law.mechanism = h.params.Mechanism

@@ -11,12 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// law is the exact output law of one coordinate on the grid: masses of the outputs −reach … reach, those beyond added to
-// the last ones on either side, and of showing nothing, which is at 0: no mechanism with a threshold shows a 0.
+// law is the exact output law of one coordinate on the grid: masses of the outputs −reach … reach,
+// those beyond added to the last ones on either side, and of showing nothing, which is at 0: no
+// mechanism with a threshold shows a 0.
 type law []float64
 
-// lawOf returns the law of a coordinate with the value v steps, from the numbers that the sampler draws by. Outputs beyond reach,
-// which is at least as far as any value and R, are lumped: the likelihood ratio of Laplace noise is constant there.
+// lawOf returns the law of a coordinate with the value v steps, from the numbers that the sampler
+// draws by. Outputs beyond reach, which is at least as far as any value and R, are lumped: the
+// likelihood ratio of Laplace noise is constant there.
 func lawOf(c calibration, v, reach int64, signed bool) law {
 	l := make(law, 2*reach+1)
 	mass := func(x int64) float64 { return c.laplace().Prob(float64(x)) }
@@ -68,7 +70,8 @@ func lawOf(c calibration, v, reach int64, signed bool) law {
 	return l
 }
 
-// divergence returns the hockey-stick divergence of the products of the laws, over the whole output space.
+// divergence returns the hockey-stick divergence of the products of the laws, over the whole output
+// space.
 func divergence(p, q []law, epsilon float64) float64 {
 	return productExcess(p, q, 1, math.Exp(epsilon))
 }
@@ -160,8 +163,8 @@ func (in instance) worst(c calibration, d int) float64 {
 	return largest
 }
 
-// within is the relation ‖x − y‖₁ ≤ total with at most keys coordinates changed, each by at most perKey, all with one sign
-// if oneSign is true.
+// within is the relation ‖x − y‖₁ ≤ total with at most keys coordinates changed, each by at most
+// perKey, all with one sign if oneSign is true.
 func within(total, perKey int64, keys int, oneSign bool) func(x, y []int64) bool {
 	return func(x, y []int64) bool {
 		sum, changed, up, down := int64(0), 0, false, false
@@ -180,7 +183,8 @@ func within(total, perKey int64, keys int, oneSign bool) func(x, y []int64) bool
 	}
 }
 
-// around returns values next to 0, to R and to T, in units of 1/mix steps, and their mirror images if signed.
+// around returns values next to 0, to R and to T, in units of 1/mix steps, and their mirror images
+// if signed.
 func around(c calibration, mix int64, signed bool) (values []int64) {
 	add := func(from, to int64) {
 		for v := from; v <= to; v++ {
@@ -240,7 +244,8 @@ func instances(t *testing.T) (list []instance) {
 				add(instance{name: fmt.Sprintf("%v/signed=%v", m, signed), c: c, signed: signed, values: around(c, 1, signed), neighbours: within(2, 2, 3, false)})
 			}
 		}
-		// Normal noise on a grid of two steps to the unit: users of up to two keys that only add, or of any sign.
+		// Normal noise on a grid of two steps to the unit: users of up to two keys that only add,
+		// or of any sign.
 		for _, oneSign := range []bool{true, false} {
 			sigma, tau, ok := calibrateGaussian(2, oneSign, s.epsilon, s.delta)
 			require.True(t, ok)
@@ -267,9 +272,9 @@ func instances(t *testing.T) (list []instance) {
 	return list
 }
 
-// Theorems 1 to 3, and their real version: for all pairs of vectors with up to three coordinates, under the stated relation, the
-// exact output laws are within (ε, δ); the bound is attained where it is tight, and broken by a threshold that is one step
-// lower, and by half the noise.
+// Theorems 1 to 3, and their real version: for all pairs of vectors with up to three coordinates,
+// under the stated relation, the exact output laws are within (ε, δ); the bound is attained where
+// it is tight, and broken by a threshold that is one step lower, and by half the noise.
 func TestReleaseIsPrivateExactly(t *testing.T) {
 	for _, in := range instances(t) {
 		t.Run(in.name, func(t *testing.T) {

@@ -6,7 +6,8 @@ import (
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
-// A histogram over all strings: of counts of which the caller knows that nobody changes more than one, by one.
+// A histogram over all strings: of counts of which the caller knows that nobody changes more than
+// one, by one.
 func Example() {
 	b, err := threshold.New[string](threshold.Params{Epsilon: 1, Delta: 1e-6, Integers: true})
 	if err != nil {

@@ -6,20 +6,23 @@ import (
 	"github.com/dpsketch/dpsketch/internal/search"
 )
 
-// Searches shared by the two Gaussian calibrations. None of them is trusted: what they find is verified at the end.
+// Searches shared by the two Gaussian calibrations. None of them is trusted: what they find is
+// verified at the end.
 
-// effort is how precisely a calibration searches: the relative slack in δ, reported and while many σ are compared, and the steps
-// in ln(σ/σ₀ − 1). In the threshold a slack counts (τ/σ)² times less.
+// effort is how precisely a calibration searches: the relative slack in δ, reported and while many
+// σ are compared, and the steps in ln(σ/σ₀ − 1). In the threshold a slack counts (τ/σ)² times less.
 type effort struct {
 	fine, coarse float64
 	scan, refine int
 }
 
-// largest returns an upper bound on max(floor, max over 0 ≤ u ≤ l of term(u, u)), too large by a relative slack at most, and
-// the u with the largest term, −1 if none is above floor. term(u₁, u₂) must be at least term(v₁, v₂) whenever u₁ ≤ v₁ ≤ v₂ ≤ u₂.
+// largest returns an upper bound on max(floor, max over 0 ≤ u ≤ l of term(u, u)), too large by a
+// relative slack at most, and the u with the largest term, −1 if none is above floor. term(u₁, u₂)
+// must be at least term(v₁, v₂) whenever u₁ ≤ v₁ ≤ v₂ ≤ u₂.
 //
-// It is branch and bound. A block whose bound is not above the best term so far needs no further look; others are
-// halved, the half with the larger bound first, down to single u. The bound is sound whatever is cut off.
+// It is branch and bound. A block whose bound is not above the best term so far needs no further
+// look; others are halved, the half with the larger bound first, down to single u. The bound is
+// sound whatever is cut off.
 func largest(l int, floor, slack float64, term func(u1, u2 int) float64) (at int, bound float64) {
 	best := floor
 	at, bound = -1, floor
@@ -52,7 +55,8 @@ func largest(l int, floor, slack float64, term func(u1, u2 int) float64) (at int
 	return at, bound
 }
 
-// exceeds reports whether some term(u, u) is above floor by more than the relative slack. It is largest, cut off at the first one.
+// exceeds reports whether some term(u, u) is above floor by more than the relative slack. It is
+// largest, cut off at the first one.
 func exceeds(l int, floor, slack float64, term func(u1, u2 int) float64) bool {
 	found := false
 	largest(l, floor, slack, func(u1, u2 int) float64 {
@@ -66,11 +70,11 @@ func exceeds(l int, floor, slack float64, term func(u1, u2 int) float64) bool {
 	return found
 }
 
-// leastTau returns the least τ ≥ start, to a relative 1e-12, for which no term is above δ, and +Inf if there is none. terms(τ) is the
-// term of [largest] and falls with τ; step is the scale of τ.
+// leastTau returns the least τ ≥ start, to a relative 1e-12, for which no term is above δ, and +Inf
+// if there is none. terms(τ) is the term of [largest] and falls with τ; step is the scale of τ.
 //
-// It raises τ until the worst term is at δ, looks for the term that is then the worst, and so on. As near its maximum
-// over u the term is flat, the steps shrink quadratically.
+// It raises τ until the worst term is at δ, looks for the term that is then the worst, and so on.
+// As near its maximum over u the term is flat, the steps shrink quadratically.
 func leastTau(l int, delta, slack, start, step float64, terms func(tau float64) func(u1, u2 int) float64) float64 {
 	tau := start
 	for range 64 {
@@ -91,8 +95,8 @@ func leastTau(l int, delta, slack, start, step float64, terms func(tau float64) 
 	return tau
 }
 
-// root returns an x ≥ lo with f(x) ≤ 0 where f falls, to a relative 1e-12, by the Illinois method in a bracket that grows from step, and
-// +Inf if the bracket reaches 2¹² steps.
+// root returns an x ≥ lo with f(x) ≤ 0 where f falls, to a relative 1e-12, by the Illinois method
+// in a bracket that grows from step, and +Inf if the bracket reaches 2¹² steps.
 func root(lo, step float64, f func(x float64) float64) float64 {
 	flo := f(lo)
 	if flo <= 0 {
@@ -139,12 +143,14 @@ func root(lo, step float64, f func(x float64) float64) float64 {
 	return hi
 }
 
-// leastThresholdOverSigma returns the σ ≥ least and the least τ ≥ ratio·σ for which terms(σ, τ), the term of [largest], is at most δ for
-// all u, with τ the least possible. valid(σ, τ) verifies them; where rounding asks for it τ is raised by a relative 1e-12 or a little more.
+// leastThresholdOverSigma returns the σ ≥ least and the least τ ≥ ratio·σ for which terms(σ, τ),
+// the term of [largest], is at most δ for all u, with τ the least possible. valid(σ, τ) verifies
+// them; where rounding asks for it τ is raised by a relative 1e-12 or a little more.
 //
-// Both bounds, σ ≥ least and τ ≥ ratio·σ, must be necessary: where they are sufficient together, they are optimal. Otherwise let σ₁ be
-// the least σ at which τ = ratio·σ will do. Beyond it τ grows, so the optimum is between, where it is taken to be
-// unimodal in ln(σ/least − 1). With ratio = 0 it is σ₁ itself.
+// Both bounds, σ ≥ least and τ ≥ ratio·σ, must be necessary: where they are sufficient together,
+// they are optimal. Otherwise let σ₁ be the least σ at which τ = ratio·σ will do. Beyond it τ
+// grows, so the optimum is between, where it is taken to be unimodal in ln(σ/least − 1). With ratio
+// = 0 it is σ₁ itself.
 func (e effort) leastThresholdOverSigma(l int, delta, least, ratio float64,
 	terms func(sigma, tau float64) func(u1, u2 int) float64, valid func(sigma, tau float64) bool,
 ) (sigma, tau float64, ok bool) {
@@ -184,7 +190,8 @@ func (e effort) leastThresholdOverSigma(l int, delta, least, ratio float64,
 	return 0, 0, false
 }
 
-// lowest returns where f is least in [lo, hi], and the value: by a scan of n points, then [search.Minimum] about the least.
+// lowest returns where f is least in [lo, hi], and the value: by a scan of n points, then
+// [search.Minimum] about the least.
 func lowest(lo, hi float64, n, refine int, f func(x float64) float64) (x, value float64) {
 	step := (hi - lo) / float64(n-1)
 	x, value = lo, f(lo)

@@ -27,7 +27,8 @@ func panels(f func(x float64) float64, lo, hi float64, n int) float64 {
 	return sum
 }
 
-// excess returns ∫(cp·N(μ, 1) − cq·N(0, 1))₊ for μ ≥ 0 by quadrature; the integrand is positive from one point on.
+// excess returns ∫(cp·N(μ, 1) − cq·N(0, 1))₊ for μ ≥ 0 by quadrature; the integrand is positive
+// from one point on.
 func excess(cp, cq, mu float64) float64 {
 	if mu == 0 {
 		return max(0, cp-cq)
@@ -45,7 +46,8 @@ func excess(cp, cq, mu float64) float64 {
 	return panels(f, max(hi, min(0, mu)-40), max(hi, mu)+14, 200)
 }
 
-// divergenceOf returns H(P‖Q) where u1 keys are on side P only, u2 on side Q only and j on both, far above the threshold, by quadrature.
+// divergenceOf returns H(P‖Q) where u1 keys are on side P only, u2 on side Q only and j on both,
+// far above the threshold, by quadrature.
 func divergenceOf(u1, u2, j int, epsilon, sigma, tau float64) float64 {
 	f := 1 - tail(tau/sigma)
 	silentP, silentQ := math.Pow(f, float64(u1)), math.Pow(f, float64(u2))
@@ -56,7 +58,8 @@ var gaussianSettings = []struct{ epsilon, sigma, tau float64 }{
 	{1, 2, 5}, {1, 1, 1}, {0.1, 5, 12}, {0.5, 4, 3}, {2, 1.5, 6}, {4, 0.7, 2}, {0.01, 20, 50}, {1, 3, -1}, {0.1, 1, -2},
 }
 
-// δ is the largest divergence of any pattern, in either order, by quadrature; and the smaller side first is never the largest.
+// δ is the largest divergence of any pattern, in either order, by quadrature; and the smaller side
+// first is never the largest.
 func TestGaussianDeltaIsTheWorstPattern(t *testing.T) {
 	for _, s := range gaussianSettings {
 		for l := 1; l <= 4; l++ {
@@ -83,7 +86,8 @@ func TestSmallerSideFirstNeverDecides(t *testing.T) {
 	}
 }
 
-// With signed values: every pattern, with w keys that change sign, is within the bound, which is attained by w = u; and the bound is above that for one sign.
+// With signed values: every pattern, with w keys that change sign, is within the bound, which is
+// attained by w = u; and the bound is above that for one sign.
 func TestGaussianDeltaForMixedSigns(t *testing.T) {
 	for _, s := range gaussianSettings {
 		for l := 1; l <= 4; l++ {
@@ -105,8 +109,8 @@ func TestGaussianDeltaForMixedSigns(t *testing.T) {
 	}
 }
 
-// binned is the law of what is released of one key with a value: silent, then n bins from T to T + span. A bin is post-processing, so
-// divergences of binned laws are lower bounds.
+// binned is the law of what is released of one key with a value: silent, then n bins from T to T +
+// span. A bin is post-processing, so divergences of binned laws are lower bounds.
 func binned(value float64, stored bool, sigma, threshold, span float64, n int) []float64 {
 	law := make([]float64, n+1)
 	if !stored {
@@ -138,7 +142,8 @@ func product(p, q []float64) (law []float64) {
 	return law
 }
 
-// Two keys with any counts, changes below 1 included, over the two-dimensional output: never above δ, and next to it for the worst counts.
+// Two keys with any counts, changes below 1 included, over the two-dimensional output: never above
+// δ, and next to it for the worst counts.
 func TestGaussianDeltaForFiniteCounts(t *testing.T) {
 	const bins = 70
 	for _, s := range gaussianSettings[:6] {
@@ -167,7 +172,8 @@ func TestGaussianDeltaForFiniteCounts(t *testing.T) {
 	}
 }
 
-// The condition on values: a key with the value 2 on one side only breaks the theorem (ε = 1, σ = 2, τ = 5: 2.3e-2 against 6.8e-3).
+// The condition on values: a key with the value 2 on one side only breaks the theorem (ε = 1, σ =
+// 2, τ = 5: 2.3e-2 against 6.8e-3).
 func TestUniqueValueAboveOne(t *testing.T) {
 	p, q := binned(2, true, 2, 6, 20, 100), binned(0, false, 2, 6, 20, 100)
 	require.InDelta(t, 2.3e-2, hockeyStick(p, q, 1), 5e-4)
@@ -299,8 +305,8 @@ func TestCalibrateGaussianOutOfRange(t *testing.T) {
 	}
 }
 
-// The printed parameters, TODS Lemma 24, σ = √(2l·ln(2.5/δ))/ε and the threshold 1 + σ·√(2·ln(2l/δ)) for ε < 1, are
-// private, and far from the exact ones.
+// The printed parameters, TODS Lemma 24, σ = √(2l·ln(2.5/δ))/ε and the threshold 1 +
+// σ·√(2·ln(2l/δ)) for ε < 1, are private, and far from the exact ones.
 func TestPrintedParametersAreLooser(t *testing.T) {
 	for _, l := range []int{1, 10, 1000} {
 		for _, epsilon := range []float64{0.01, 0.5, 0.999} {

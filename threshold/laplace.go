@@ -9,18 +9,19 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// The Laplace mechanisms: discrete Laplace noise L of scale b on the grid, Pr[L = x] ∝ q^|x|, q = e^{−1/b}. All lengths
-// are in steps.
+// The Laplace mechanisms: discrete Laplace noise L of scale b on the grid, Pr[L = x] ∝ q^|x|, q =
+// e^{−1/b}. All lengths are in steps.
 //
-// Exponential and linear rounding are the kernel of package rounding, with Theorems 1 and 2 there: for vectors at ℓ₁ distance Δ the
-// release is (Δ/b, δ)-private with δ = η·(e^{Δ/b}−1)/(e^{R/b}−1) and ηΔ/R, η = Pr[R + L ≥ T].
+// Exponential and linear rounding are the kernel of package rounding, with Theorems 1 and 2 there:
+// for vectors at ℓ₁ distance Δ the release is (Δ/b, δ)-private with δ = η·(e^{Δ/b}−1)/(e^{R/b}−1)
+// and ηΔ/R, η = Pr[R + L ≥ T].
 //
-// Without rounding, and if at most m coordinates change, each by at most w, and Δ in total, the release is
-// (Δ/b, 1 − (1 − G)^m)-private with G = Pr[w + L ≥ T]: Theorem 3 in laplace_proof.md.
+// Without rounding, and if at most m coordinates change, each by at most w, and Δ in total, the
+// release is (Δ/b, 1 − (1 − G)^m)-private with G = Pr[w + L ≥ T]: Theorem 3 in laplace_proof.md.
 //
-// Real values are rounded to the grid at random, or, where MaxKeys is given, towards 0. The former replaces Δ/b by Δ·(e^{1/b} − 1), so
-// b = 1/ln(1 + ε/Δ); the latter adds a step for each key to Δ. Proofs in rounding_proof.md and laplace_proof.md.
-// TestReleaseIsPrivateExactly checks all of it.
+// Real values are rounded to the grid at random, or, where MaxKeys is given, towards 0. The former
+// replaces Δ/b by Δ·(e^{1/b} − 1), so b = 1/ln(1 + ε/Δ); the latter adds a step for each key to Δ.
+// Proofs in rounding_proof.md and laplace_proof.md. TestReleaseIsPrivateExactly checks all of it.
 
 // calibrateLaplace calibrates a mechanism with Laplace noise.
 func (p Params) calibrateLaplace(m Mechanism) (c calibration, reason string) {
@@ -73,7 +74,8 @@ func plainThreshold(b, m, w, delta float64) int64 {
 	return int64(w) + search.Least(1, func(n int64) bool { return logs.Reach(b, n) <= each })
 }
 
-// pureThreshold returns the least T at which no more than the expected number of keys without a value are released.
+// pureThreshold returns the least T at which no more than the expected number of keys without a
+// value are released.
 func (p Params) pureThreshold(b float64) int64 {
 	expected := p.FalseKeys
 	if expected == 0 {

@@ -10,32 +10,37 @@ import (
 	"github.com/dpsketch/dpsketch/internal/enum"
 )
 
-// Mechanism is a way to draw the release. All but DenseLaplace release a key only if its noisy value reaches the threshold.
+// Mechanism is a way to draw the release. All but DenseLaplace release a key only if its noisy
+// value reaches the threshold.
 type Mechanism uint8
 
 const (
 	// Auto chooses: see [Params.Candidates].
 	Auto Mechanism = iota
-	// ExponentialRounding, for δ > 0: a value v below R counts as R with probability (e^{v/b}−1)/(e^{R/b}−1), else as 0; then Laplace
-	// noise of scale b = Δ/ε. It is valid under every relation and has the least threshold where one user changes one or a few keys.
+	// ExponentialRounding, for δ > 0: a value v below R counts as R with probability
+	// (e^{v/b}−1)/(e^{R/b}−1), else as 0; then Laplace noise of scale b = Δ/ε. It is valid under
+	// every relation and has the least threshold where one user changes one or a few keys.
 	ExponentialRounding
-	// LinearRounding, for δ > 0: the same with probability v/R. With R = Δ it is the paper's Algorithm 9 (Threshold2)
-	// with its least threshold. Where values are real and MaxKeys is not given, what changes of a key must be in one value.
+	// LinearRounding, for δ > 0: the same with probability v/R. With R = Δ it is the paper's
+	// Algorithm 9 (Threshold2) with its least threshold. Where values are real and MaxKeys is not
+	// given, what changes of a key must be in one value.
 	LinearRounding
-	// Laplace, for δ > 0: Laplace noise of scale Δ/ε without rounding. It needs a limit on the number of keys that one
-	// user changes: MaxKeys, or Integers.
+	// Laplace, for δ > 0: Laplace noise of scale Δ/ε without rounding. It needs a limit on the
+	// number of keys that one user changes: MaxKeys, or Integers.
 	Laplace
-	// Gaussian, for δ > 0 and MaxKeys: independent normal noise, the Gaussian sparse histogram mechanism (TODS
-	// Theorem 23) at its exact joint δ. It does not gain from a Sensitivity below MaxKeys·MaxValue.
+	// Gaussian, for δ > 0 and MaxKeys: independent normal noise, the Gaussian sparse histogram
+	// mechanism (TODS Theorem 23) at its exact joint δ. It does not gain from a Sensitivity below
+	// MaxKeys·MaxValue.
 	Gaussian
-	// CorrelatedGaussian, for δ > 0, MaxKeys and Stored, where users only add values ≥ 0 (AddRemove, not Signed): normal noise
-	// of which a part is shared by all keys.
+	// CorrelatedGaussian, for δ > 0, MaxKeys and Stored, where users only add values ≥ 0
+	// (AddRemove, not Signed): normal noise of which a part is shared by all keys.
 	CorrelatedGaussian
-	// PureLaplace needs Dim: Laplace noise on all d coordinates, those without a value included, and a threshold (the paper's
-	// Algorithm 6). It is ε-private without δ. Keys without a value are released now and then: see FalseKeys.
+	// PureLaplace needs Dim: Laplace noise on all d coordinates, those without a value included,
+	// and a threshold (the paper's Algorithm 6). It is ε-private without δ. Keys without a value
+	// are released now and then: see FalseKeys.
 	PureLaplace
-	// DenseLaplace needs Dim ≤ 2²⁶: Laplace noise on all d coordinates, all of them released (Algorithm 1), ε-private. It is
-	// never chosen by itself.
+	// DenseLaplace needs Dim ≤ 2²⁶: Laplace noise on all d coordinates, all of them released
+	// (Algorithm 1), ε-private. It is never chosen by itself.
 	DenseLaplace
 
 	lastMechanism = DenseLaplace
@@ -56,20 +61,23 @@ func (m Mechanism) pure() bool { return m == PureLaplace || m == DenseLaplace }
 // Candidate is a mechanism that the Params allow, or the reason why they do not.
 type Candidate struct {
 	Mechanism Mechanism
-	// Threshold is the least value that is released, and StdDev the standard deviation of its noise, both in the
-	// units of the data. NaN where Reason is given.
+	// Threshold is the least value that is released, and StdDev the standard
+	// deviation of its noise, both in the units of the data. NaN where Reason is
+	// given.
 	Threshold, StdDev float64
 	// Reason says why the mechanism is not possible here; "" if it is.
 	Reason string
 }
 
-// Candidates returns all mechanisms with what each would need here, the possible ones first, by increasing threshold. Auto
-// chooses the first one: the least threshold, not the least noise. With Delta = 0 only PureLaplace and DenseLaplace are
-// possible. They are not compared with the others: where δ > 0 a key without a value is never released, and Auto does not give that up.
-// DenseLaplace has no threshold, is listed after all others, and is never chosen.
+// Candidates returns all mechanisms with what each would need here, the possible ones first, by
+// increasing threshold. Auto chooses the first one: the least threshold, not the least noise. With
+// Delta = 0 only PureLaplace and DenseLaplace are possible. They are not compared with the others:
+// where δ > 0 a key without a value is never released, and Auto does not give that up. DenseLaplace
+// has no threshold, is listed after all others, and is never chosen.
 //
-// It returns an error that wraps [ErrParams] if the Params are invalid. Nothing depends on data. Calibrating all takes up to some
-// 0.1 s, most of it for CorrelatedGaussian (a second where ε is far below 1 or δ above 1e-3); Threshold, StdDev, ErrorBound and New calibrate each anew.
+// It returns an error that wraps [ErrParams] if the Params are invalid. Nothing depends on data.
+// Calibrating all takes up to some 0.1 s, most of it for CorrelatedGaussian (a second where ε is
+// far below 1 or δ above 1e-3); Threshold, StdDev, ErrorBound and New calibrate each anew.
 func (p Params) Candidates() ([]Candidate, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
@@ -87,7 +95,8 @@ func (p Params) Candidates() ([]Candidate, error) {
 	return list, nil
 }
 
-// rank orders candidates: by threshold, then the pure ones if others are possible, then those that are not possible.
+// rank orders candidates: by threshold, then the pure ones if others are possible, then those that
+// are not possible.
 func (c Candidate) rank() float64 {
 	switch {
 	case c.Reason != "":
@@ -108,8 +117,9 @@ func (c Candidate) String() string {
 	return fmt.Sprintf("%v: threshold %.4g, standard deviation %.4g", c.Mechanism, c.Threshold, c.StdDev)
 }
 
-// Explain returns a text of several lines that says which mechanism is used, why, and what the others would need; the
-// error's text if the Params are invalid. It takes as long as [Params.Candidates].
+// Explain returns a text of several lines that says which mechanism is used, why, and what the
+// others would need; the error's text if the Params are invalid. It takes as long as
+// [Params.Candidates].
 func (p Params) Explain() string {
 	list, err := p.Candidates()
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// calibrateNormal calibrates a mechanism with normal noise. What gaussian.go and correlated.go compute is in units of the most by
-// which a key changes; this is in steps.
+// calibrateNormal calibrates a mechanism with normal noise. What gaussian.go and correlated.go
+// compute is in units of the most by which a key changes; this is in steps.
 func (p Params) calibrateNormal(m Mechanism) (c calibration, reason string) {
 	adds, stored := p.adds(), p.stored()
 	changed := p.MaxKeys * p.users()

@@ -22,12 +22,12 @@ const (
 	maxFalse = 1 << 26
 )
 
-// Params are the public numbers of a release. They are comparable, and every method answers before any
-// data is seen, by the check that New makes.
+// Params are the public numbers of a release. They are comparable, and every method answers before
+// any data is seen, by the check that New makes.
 //
-// Epsilon and either Delta or Dim are required. All other fields may be 0; what that means stands with
-// each. MaxKeys decides the model: without it neighbours are vectors at an ℓ₁ distance, with it they
-// differ in one user.
+// Epsilon and either Delta or Dim are required. All other fields may be 0; what that means stands
+// with each. MaxKeys decides the model: without it neighbours are vectors at an ℓ₁ distance, with
+// it they differ in one user.
 type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰].
 	Epsilon float64
@@ -51,25 +51,26 @@ type Params struct {
 	// Relation says what becomes of the user in which neighbours differ:
 	// budget.AddRemove, which 0 stands for, or budget.Replace. It needs MaxKeys.
 	Relation budget.Relation
-	// Stored is a promise about the data: no input ever has more than this many keys
-	// with a value that is not 0. 0 promises nothing; Dim is such a promise as well.
-	// With it, and users that only add, CorrelatedGaussian is possible.
+	// Stored is a promise about the data: no input ever has more than this many
+	// keys with a value that is not 0. 0 promises nothing; Dim is such a promise
+	// as well. With it, and users that only add, CorrelatedGaussian is possible.
 	Stored int
 
 	// Integers says that all values are integers. What is added is rounded to one.
 	Integers bool
-	// Signed says that values may be negative. Without it a total below 0 counts as
-	// 0, and where MaxKeys is given, so does every value below 0.
+	// Signed says that values may be negative. Without it a total below 0 counts
+	// as 0, and where MaxKeys is given, so does every value below 0.
 	Signed bool
-	// FalseKeys is, for PureLaplace, the expected number of released keys that have
-	// no value, at most Dim/4 and 2²⁶. 0 is 1/(2·Dim), for which the threshold is
-	// the paper's, 2·ln(d)/ε at Δ = 1.
+	// FalseKeys is, for PureLaplace, the expected number of released keys that
+	// have no value, at most Dim/4 and 2²⁶. 0 is 1/(2·Dim), for which the
+	// threshold is the paper's, 2·ln(d)/ε at Δ = 1.
 	FalseKeys float64
 	// Mechanism is what draws the release. 0 chooses: see [Params.Candidates].
 	Mechanism Mechanism
 }
 
-// validate checks the fields one by one and together; the mechanism's own conditions are up to its calibration.
+// validate checks the fields one by one and together; the mechanism's own conditions are up to its
+// calibration.
 func (p Params) validate() error {
 	bad := func(field string, value any, want string) error {
 		return fault.Params("threshold", field, value, want)
@@ -144,8 +145,9 @@ func (p Params) users() int {
 	return 1
 }
 
-// change returns the most steps by which one total differs between neighbours: where values are Signed, it can go from −MaxValue of
-// one user to MaxValue of the one that replaces him, each rounded. +Inf if only Sensitivity limits it.
+// change returns the most steps by which one total differs between neighbours: where values are
+// Signed, it can go from −MaxValue of one user to MaxValue of the one that replaces him, each
+// rounded. +Inf if only Sensitivity limits it.
 func (p Params) change(step float64) float64 {
 	w := math.Ceil(p.perKey() / step)
 	if p.Signed {
@@ -154,9 +156,9 @@ func (p Params) change(step float64) float64 {
 	return w
 }
 
-// Guarantee returns what the release of these Params promises: ε for the pure mechanisms, else (ε, δ);
-// without MaxKeys for vectors at ℓ₁ distance Sensitivity, else for one user with at most MaxKeys keys.
-// Invalid Params promise nothing. It takes as long as New.
+// Guarantee returns what the release of these Params promises: ε for the pure mechanisms, else (ε,
+// δ); without MaxKeys for vectors at ℓ₁ distance Sensitivity, else for one user with at most
+// MaxKeys keys. Invalid Params promise nothing. It takes as long as New.
 func (p Params) Guarantee() budget.Guarantee {
 	c, err := p.choose()
 	if err != nil {
@@ -178,8 +180,8 @@ func (p Params) promise() budget.Guarantee {
 	return budget.ApproxDP(p.Epsilon, p.Delta, unit)
 }
 
-// Threshold returns the least value that is released, in the units of the data: the least absolute value if
-// Signed, −Inf for DenseLaplace. NaN if the Params are invalid.
+// Threshold returns the least value that is released, in the units of the data: the least absolute
+// value if Signed, −Inf for DenseLaplace. NaN if the Params are invalid.
 func (p Params) Threshold() float64 {
 	c, err := p.choose()
 	if err != nil {
@@ -188,7 +190,8 @@ func (p Params) Threshold() float64 {
 	return c.lowest()
 }
 
-// StdDev returns the standard deviation of the noise of one released value, in the units of the data. NaN if the Params are invalid.
+// StdDev returns the standard deviation of the noise of one released value, in the units of the
+// data. NaN if the Params are invalid.
 func (p Params) StdDev() float64 {
 	c, err := p.choose()
 	if err != nil {
@@ -197,9 +200,10 @@ func (p Params) StdDev() float64 {
 	return c.stdDev()
 }
 
-// ErrorBound returns a bound on |estimate − value| that holds with the given confidence for all keys
-// at once, if at most stored keys have a value: a hidden key is off by at most the threshold and its
-// noise, a released one by its noise. With PureLaplace all Dim keys have noise. NaN if an argument is invalid.
+// ErrorBound returns a bound on |estimate − value| that holds with the given confidence for all
+// keys at once, if at most stored keys have a value: a hidden key is off by at most the threshold
+// and its noise, a released one by its noise. With PureLaplace all Dim keys have noise. NaN if an
+// argument is invalid.
 func (p Params) ErrorBound(stored int, confidence float64) float64 {
 	c, err := p.choose()
 	if err != nil || stored < 0 || !limits.Confidence(confidence) {

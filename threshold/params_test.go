@@ -137,7 +137,8 @@ func TestUserTable(t *testing.T) {
 	}
 }
 
-// A unit of the data is a unit: everything scales with Sensitivity and MaxValue, by powers of two exactly.
+// A unit of the data is a unit: everything scales with Sensitivity and MaxValue, by powers of two
+// exactly.
 func TestScaling(t *testing.T) {
 	for _, p := range []Params{
 		{Epsilon: 0.7, Delta: 1e-8},
@@ -158,8 +159,8 @@ func TestScaling(t *testing.T) {
 	}
 }
 
-// The scale covers what rounding to the grid adds: rounding at random makes e^{1/b} − 1 of a step's share of ε, rounding users' values moves each of
-// their totals by up to a step more.
+// The scale covers what rounding to the grid adds: rounding at random makes e^{1/b} − 1 of a step's
+// share of ε, rounding users' values moves each of their totals by up to a step more.
 func TestScaleCoversRounding(t *testing.T) {
 	for _, epsilon := range []float64{0.01, 1, 20} {
 		for _, m := range []Mechanism{ExponentialRounding, LinearRounding} {
@@ -184,7 +185,8 @@ func TestScaleCoversRounding(t *testing.T) {
 	}
 }
 
-// Extremes: every valid corner gives finite numbers, thresholds monotone in δ, ε and what a user can change.
+// Extremes: every valid corner gives finite numbers, thresholds monotone in δ, ε and what a user
+// can change.
 func TestThresholdExtremes(t *testing.T) {
 	for _, epsilon := range []float64{limits.MinEpsilon, 1e-3, 1, 30, limits.MaxEpsilon} {
 		for _, base := range []Params{{}, {Integers: true}, {Signed: true, Sensitivity: 0x1p-200}, {Sensitivity: 0x1p200}} {
@@ -259,7 +261,8 @@ func TestChoice(t *testing.T) {
 	require.Equal(t, "Mechanism(77)", Mechanism(77).String())
 }
 
-// Guarantees: the unit of the Params, pure where the mechanism is; the same for the Params, a Builder and what it releases.
+// Guarantees: the unit of the Params, pure where the mechanism is; the same for the Params, a
+// Builder and what it releases.
 func TestGuarantee(t *testing.T) {
 	for _, c := range []struct {
 		p    Params
@@ -293,8 +296,8 @@ func TestGuarantee(t *testing.T) {
 	require.False(t, new(Vector[int]).Guarantee().Promises())
 }
 
-// The unit of a Builder is the list of added values, that of a UserBuilder is a user: neither type can be used as the other one, so
-// that no key is silently cut, and no user exceeds a limit.
+// The unit of a Builder is the list of added values, that of a UserBuilder is a user: neither type
+// can be used as the other one, so that no key is silently cut, and no user exceeds a limit.
 func TestUsersAndVectorsAreApart(t *testing.T) {
 	_, err := NewUserBuilder[string](Params{Epsilon: 1, Delta: 1e-6})
 	require.ErrorIs(t, err, ErrParams)

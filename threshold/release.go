@@ -2,7 +2,8 @@ package threshold
 
 import "github.com/dpsketch/dpsketch/noise"
 
-// release draws the noise in the order of the keys, so that nothing of the release depends on the order of arrival.
+// release draws the noise in the order of the keys, so that nothing of the release depends on the
+// order of arrival.
 func (s *state[K]) release() *Vector[K] {
 	var released []entry[K]
 	switch entries := s.entries(); {
@@ -20,7 +21,8 @@ func (s *state[K]) release() *Vector[K] {
 	return &Vector[K]{params: s.params, law: s.law, values: append(make([]entry[K], 0, len(released)), released...)}
 }
 
-// entries returns the keys with a value, sorted. They take the memory of the table, which is not used again.
+// entries returns the keys with a value, sorted. They take the memory of the table, which is not
+// used again.
 func (s *state[K]) entries() []entry[K] {
 	all := s.totals.Entries()
 	entries := all[:0]
@@ -33,8 +35,9 @@ func (s *state[K]) entries() []entry[K] {
 	return entries
 }
 
-// releaseLaplace replaces the entries by what is released of them, in place: by the kernel of package rounding, of which a
-// negative value is the mirror image; or, if bothTails is true, wherever |v + L| ≥ T. SampleTail has the law of L where T is reached.
+// releaseLaplace replaces the entries by what is released of them, in place: by the kernel of
+// package rounding, of which a negative value is the mirror image; or, if bothTails is true,
+// wherever |v + L| ≥ T. SampleTail has the law of L where T is reached.
 func releaseLaplace[K key](src *noise.Source, c calibration, entries []entry[K], bothTails bool) []entry[K] {
 	d, kernel, small := c.laplace(), c.kernel(), c.small(src)
 	tail := func(least int64) (int64, bool) { return d.SampleTail(src, least) }
@@ -72,8 +75,8 @@ func (c calibration) geometric() noise.Geometric {
 	return d
 }
 
-// releaseNormal is releaseLaplace for normal noise. The noise of all keys is the ideal one, rounded to the grid after it is added:
-// v + N ≥ T − ½ before rounding is what reaches T.
+// releaseNormal is releaseLaplace for normal noise. The noise of all keys is the ideal one, rounded
+// to the grid after it is added: v + N ≥ T − ½ before rounding is what reaches T.
 func releaseNormal[K key](src *noise.Source, c calibration, entries []entry[K]) []entry[K] {
 	d, err := noise.NewCorrelatedGaussian(c.shared, c.scale)
 	if err != nil {

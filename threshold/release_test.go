@@ -17,7 +17,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// releaser returns a function that releases totals, in steps, by a calibration of the test's choice.
+// releaser returns a function that releases totals, in steps, by a calibration of the test's
+// choice.
 func releaser(p Params, c calibration) func(values map[int]int64) *Vector[int] {
 	p.Mechanism = c.mechanism
 	s := &state[int]{params: p, law: c, keys: wire.KeysOf[int]()} // one Source for all: a new one costs a keystream
@@ -30,7 +31,8 @@ func releaser(p Params, c calibration) func(values map[int]int64) *Vector[int] {
 	}
 }
 
-// The law of a released value is the one that the exact test enumerates: every mechanism, values below R, at R and above, of both signs.
+// The law of a released value is the one that the exact test enumerates: every mechanism, values
+// below R, at R and above, of both signs.
 func TestReleasedValuesFollowTheirLaw(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many releases")
@@ -65,7 +67,8 @@ func TestReleasedValuesFollowTheirLaw(t *testing.T) {
 	}
 }
 
-// What the kernel rounds by has the law that it asks for: g(v) by χ² against its formula, exactly 0 at 0.
+// What the kernel rounds by has the law that it asks for: g(v) by χ² against its formula, exactly 0
+// at 0.
 func TestRoundsUp(t *testing.T) {
 	var src noise.Source
 	const n = 50_000
@@ -109,8 +112,8 @@ func loop(src *noise.Source, p Params, c calibration, totals map[int]int64) (rel
 	return released
 }
 
-// The binomial count, the uniform set and the memoryless tail have together the law of the loop over all d: the number of
-// released keys, where they are, and their values.
+// The binomial count, the uniform set and the memoryless tail have together the law of the loop
+// over all d: the number of released keys, where they are, and their values.
 func TestPureIsTheLoop(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many releases")
@@ -148,7 +151,8 @@ func TestPureIsTheLoop(t *testing.T) {
 	}
 }
 
-// Where most keys have a value the zeros are listed, and still every one of them is as likely as the next, also one that was added with a total of 0.
+// Where most keys have a value the zeros are listed, and still every one of them is as likely as
+// the next, also one that was added with a total of 0.
 func TestPureWithFewZeros(t *testing.T) {
 	p := Params{Epsilon: 1, Dim: 10, Integers: true, FalseKeys: 2.5, Mechanism: PureLaplace}
 	c, err := p.choose()
@@ -192,7 +196,8 @@ func TestHugeDimension(t *testing.T) {
 		require.NoError(t, err)
 		require.InDelta(t, 700, v.Estimate(0), 60)
 		require.InDelta(t, 500, v.Estimate(dim-1), 60)
-		// The number of false keys is nearly Poisson with mean 50, outside [5, 130] with probability below 1e-12.
+		// The number of false keys is nearly Poisson with mean 50, outside [5, 130] with
+		// probability below 1e-12.
 		require.InDelta(t, 67, v.Len()-2, 63)
 		high := 0
 		for key := range v.All() {

@@ -63,8 +63,8 @@ type record struct {
 	steps int64
 }
 
-// radixSort sorts by the bits: records in place or, if move is true, into other, which has the same length. It splits by the highest byte
-// in which records differ, and goes on with each part.
+// radixSort sorts by the bits: records in place or, if move is true, into other, which has the same
+// length. It splits by the highest byte in which records differ, and goes on with each part.
 func radixSort(records, other []record, move bool) {
 	const few = 24
 	differ := uint64(0)

@@ -12,8 +12,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// UserBuilder sums the values of users by key, and sees to it that each user stays within the limits
-// of the Params: MaxKeys, MaxValue and Sensitivity. It has no Add, which would know nothing of users.
+// UserBuilder sums the values of users by key, and sees to it that each user stays within the
+// limits of the Params: MaxKeys, MaxValue and Sensitivity. It has no Add, which would know nothing
+// of users.
 //
 // It holds private data, as [Builder] does, and is for one goroutine at a time.
 type UserBuilder[K hashing.Key] struct {
@@ -21,8 +22,8 @@ type UserBuilder[K hashing.Key] struct {
 	guarantee budget.Guarantee
 }
 
-// NewUserBuilder returns an empty UserBuilder, or an error that wraps [ErrParams]: MaxKeys must be at
-// least 1. It takes as long as [New].
+// NewUserBuilder returns an empty UserBuilder, or an error that wraps [ErrParams]: MaxKeys must be
+// at least 1. It takes as long as [New].
 func NewUserBuilder[K hashing.Key](p Params) (*UserBuilder[K], error) {
 	if err := p.validate(); err == nil && p.MaxKeys == 0 {
 		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "at least 1: the most keys that are kept of one user")
@@ -51,11 +52,11 @@ func (b *UserBuilder[K]) AddUser(keys ...K) {
 // AddUserValues adds the values of one user. All of them must come in one call: a second call is a
 // second user.
 //
-// The values of each key are summed, and each sum is clamped to MaxValue, and to 0 from below unless
-// Signed. If more than MaxKeys keys are left, MaxKeys of them are kept, chosen uniformly by secret
-// randomness; in the order of the choice they then get what is left of Sensitivity. Dropping is the
-// user's loss in accuracy and not in privacy: keep what matters. NaN counts as 0, and keys outside Dim
-// do not count. After Release it does nothing.
+// The values of each key are summed, and each sum is clamped to MaxValue, and to 0 from below
+// unless Signed. If more than MaxKeys keys are left, MaxKeys of them are kept, chosen uniformly by
+// secret randomness; in the order of the choice they then get what is left of Sensitivity. Dropping
+// is the user's loss in accuracy and not in privacy: keep what matters. NaN counts as 0, and keys
+// outside Dim do not count. After Release it does nothing.
 func (b *UserBuilder[K]) AddUserValues(values iter.Seq2[K, float64]) {
 	if b.Released() || values == nil {
 		return
@@ -79,7 +80,8 @@ func (b *UserBuilder[K]) add(sums map[K]float64) {
 	private.Leave(b.secret)
 }
 
-// Released reports whether the UserBuilder has been released, and therefore ignores what it is given.
+// Released reports whether the UserBuilder has been released, and therefore ignores what it is
+// given.
 func (b *UserBuilder[K]) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the private vector. The UserBuilder gives up its data; a

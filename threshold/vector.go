@@ -12,8 +12,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Vector is a released sparse vector: public, immutable, safe for concurrent readers. All that it computes is
-// post-processing and costs no budget.
+// Vector is a released sparse vector: public, immutable, safe for concurrent readers. All that it
+// computes is post-processing and costs no budget.
 type Vector[K hashing.Key] struct {
 	params Params
 	law    calibration
@@ -31,10 +31,17 @@ func (v *Vector[K]) Guarantee() budget.Guarantee {
 	return v.params.promise()
 }
 
-// Threshold returns the least value that is released, in the units of the data: the least absolute value if Signed, −Inf for DenseLaplace.
-func (v *Vector[K]) Threshold() float64 { return v.law.lowest() }
+// Threshold returns the least value that is released, in the units of the data: the least absolute
+// value if Signed, −Inf for DenseLaplace. NaN for the zero Vector.
+func (v *Vector[K]) Threshold() float64 {
+	if v.law.mechanism == Auto {
+		return math.NaN()
+	}
+	return v.law.lowest()
+}
 
-// StdDev returns the standard deviation of the noise of one released value, in the units of the data. NaN for the zero Vector.
+// StdDev returns the standard deviation of the noise of one released value, in the units of the
+// data. NaN for the zero Vector.
 func (v *Vector[K]) StdDev() float64 {
 	if v.law.mechanism == Auto {
 		return math.NaN()
@@ -56,8 +63,8 @@ func (v *Vector[K]) All() iter.Seq2[K, float64] {
 	}
 }
 
-// Top yields the n released keys with the largest noisy values, the largest first; equal ones are sorted by key. If
-// there are fewer than n, it yields all.
+// Top yields the n released keys with the largest noisy values, the largest first; equal ones are
+// sorted by key. If there are fewer than n, it yields all.
 func (v *Vector[K]) Top(n int) iter.Seq2[K, float64] {
 	return func(yield func(K, float64) bool) {
 		sorted := slices.Clone(v.values)
@@ -73,8 +80,9 @@ func (v *Vector[K]) Top(n int) iter.Seq2[K, float64] {
 // value returns a released value in the units of the data.
 func (v *Vector[K]) value(e entry[K]) float64 { return float64(e.Steps) * v.law.step }
 
-// Estimate returns the noisy value of the key, in the units of the data, or 0 if it was not released. Its noise has mean 0, but
-// that a value was released says that its noise was not far below 0, and a value below R, of which rounding makes R, is overestimated.
+// Estimate returns the noisy value of the key, in the units of the data, or 0 if it was not
+// released. Its noise has mean 0, but that a value was released says that its noise was not far
+// below 0, and a value below R, of which rounding makes R, is overestimated.
 func (v *Vector[K]) Estimate(key K) float64 {
 	e, _ := v.find(key)
 	return v.value(e)
@@ -88,13 +96,16 @@ func (v *Vector[K]) find(key K) (e entry[K], found bool) {
 	return v.values[i], true
 }
 
-// Interval returns bounds that hold the true value of the key, as it is on the grid, with at least the given confidence over
-// the noise, for any one key fixed before the release, released or not. NaN for a confidence outside [0, 1).
+// Interval returns bounds that hold the true value of the key, as it is on the grid, with at least
+// the given confidence over the noise, for any one key fixed before the release, released or not.
+// NaN for a confidence outside [0, 1).
 //
-// Let c be the least that the noise exceeds in absolute value with probability at most 1 − confidence. A released
-// value o tells that the true one is in [o − c, o + c]; and where δ > 0, that it is on the same side of 0 as o. Rounding may have raised a
-// value below R to R before the noise: where o − c ≤ R all these values are in the interval too, unless they are released with a probability
-// of no more than 1 − confidence. Absence tells that the value is below the threshold + c, on either side of 0 if Signed.
+// Let c be the least that the noise exceeds in absolute value with probability at most 1 −
+// confidence. A released value o tells that the true one is in [o − c, o + c]; and where δ > 0,
+// that it is on the same side of 0 as o. Rounding may have raised a value below R to R before the
+// noise: where o − c ≤ R all these values are in the interval too, unless they are released with a
+// probability of no more than 1 − confidence. Absence tells that the value is below the threshold +
+// c, on either side of 0 if Signed.
 func (v *Vector[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !limits.Confidence(confidence) || v.law.mechanism == Auto {
 		return math.NaN(), math.NaN()
@@ -120,8 +131,9 @@ func (v *Vector[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	return float64(low) * v.law.step, float64(high) * v.law.step
 }
 
-// ErrorBound is [Params.ErrorBound] for this release: a bound on |estimate − value| that holds with the given confidence for all keys at
-// once, if at most stored keys have a value. NaN if an argument is invalid.
+// ErrorBound is [Params.ErrorBound] for this release: a bound on |estimate − value| that holds with
+// the given confidence for all keys at once, if at most stored keys have a value. NaN if an
+// argument is invalid.
 func (v *Vector[K]) ErrorBound(stored int, confidence float64) float64 {
 	if v.law.mechanism == Auto || stored < 0 || !limits.Confidence(confidence) {
 		return math.NaN()
@@ -139,5 +151,8 @@ func (c calibration) least(confidence float64) int64 {
 
 // String says what was released under which guarantee, and by which mechanism.
 func (v *Vector[K]) String() string {
+	if v.law.mechanism == Auto {
+		return "threshold.Vector (not released)"
+	}
 	return fmt.Sprintf("threshold.Vector: %d keys of value ≥ %.6g by %v, %v", v.Len(), v.Threshold(), v.law.mechanism, v.Guarantee())
 }

@@ -54,8 +54,8 @@ func TestVector(t *testing.T) {
 	require.Contains(t, v.String(), "5 keys of value ≥ 15 by ExponentialRounding")
 }
 
-// The interval covers the true value with the stated confidence, whatever that value is: shown or hidden, below R, around T,
-// far above, for every mechanism.
+// The interval covers the true value with the stated confidence, whatever that value is: shown or
+// hidden, below R, around T, far above, for every mechanism.
 func TestIntervalCovers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many releases")
@@ -92,7 +92,8 @@ func TestIntervalCovers(t *testing.T) {
 				}
 				width = max(width, hi-lo)
 			}
-			// Bin(4000, 0.1) has a mean of 400 and a standard deviation of 19: above 525 with probability below 1e-10.
+			// Bin(4000, 0.1) has a mean of 400 and a standard deviation of 19: above 525 with
+			// probability below 1e-10.
 			require.LessOrEqual(t, missed, int64(525), "%+v: value %d", p, v)
 			require.Less(t, width, 2*p.ErrorBound(1, confidence)+c.step*float64(c.from+2), "%+v: value %d", p, v)
 		}
@@ -112,7 +113,8 @@ func TestIntervalAtTheEdge(t *testing.T) {
 	require.Equal(t, 1.0, lo)
 }
 
-// One user's value in many parts, all the parts together within the limit, never moves a total by more than the limit.
+// One user's value in many parts, all the parts together within the limit, never moves a total by
+// more than the limit.
 func TestSplitValues(t *testing.T) {
 	for _, m := range []Mechanism{Gaussian, Laplace, ExponentialRounding} {
 		b, err := New[int](Params{Epsilon: 100, Delta: 1e-6, MaxKeys: 1, Mechanism: m})
@@ -142,9 +144,9 @@ func TestZeroVector(t *testing.T) {
 	require.True(t, math.IsNaN(lo) && math.IsNaN(hi) && math.IsNaN(v.StdDev()) && math.IsNaN(v.ErrorBound(1, 0.5)))
 	require.Zero(t, v.Len())
 	require.Zero(t, v.Estimate("a"))
-	require.NotEmpty(t, v.String())
-	v.Threshold()
-	v.Guarantee()
+	require.Equal(t, "threshold.Vector (not released)", v.String())
+	require.True(t, math.IsNaN(v.Threshold()))
+	require.False(t, v.Guarantee().Promises())
 	_, err := v.MarshalBinary()
 	require.ErrorIs(t, err, ErrFormat)
 }
@@ -177,8 +179,9 @@ func TestInterval(t *testing.T) {
 	lo, hi = v.Interval("fig", 0.95)
 	require.Equal(t, (29+float64(c))/2, hi)
 	require.Equal(t, -hi, lo)
-	// "zebra" at T = 30, R = 10: at 0.99997 the noise may have been 21, and then the value anything from R on, as
-	// a smaller one is released with probability at most e^{−10}/(1+e^{−1/2}) = 2.8e-5; at 0.99999 that is not enough.
+	// "zebra" at T = 30, R = 10: at 0.99997 the noise may have been 21, and then the value anything
+	// from R on, as a smaller one is released with probability at most e^{−10}/(1+e^{−1/2}) =
+	// 2.8e-5; at 0.99999 that is not enough.
 	lo, _ = v.Interval("zebra", 0.99997)
 	require.Equal(t, 5.0, lo)
 	lo, _ = v.Interval("zebra", 0.99999)
@@ -258,7 +261,8 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// Keys without a value are never released where δ > 0, however low the threshold; what sums to 0 has none.
+// Keys without a value are never released where δ > 0, however low the threshold; what sums to 0
+// has none.
 func TestOnlyKeysWithAValue(t *testing.T) {
 	for range 300 {
 		b, err := New[int](Params{Epsilon: 0.01, Delta: 1 - 1e-9, Integers: true})
@@ -301,7 +305,8 @@ func TestSaturation(t *testing.T) {
 	require.Equal(t, 2, v.Len())
 }
 
-// Real values under ℓ₁ are rounded at random, with the right mean, also far off the grid; on the grid nothing is drawn.
+// Real values under ℓ₁ are rounded at random, with the right mean, also far off the grid; on the
+// grid nothing is drawn.
 func TestRoundingToTheGrid(t *testing.T) {
 	b, err := New[int](Params{Epsilon: 1, Delta: 1e-6})
 	require.NoError(t, err)

@@ -1,10 +1,12 @@
 package threshold
 
-// This file draws the coordinates without a value, of which the pure mechanisms have d minus a few. PureLaplace never loops over
-// them: the number N of those whose noise reaches T is binomial, the N keys are a uniform set, and beyond T the noise is geometric, as
-// Pr[L ≥ T + n | L ≥ T] = q^n. That is the law of the loop.
+// This file draws the coordinates without a value, of which the pure mechanisms have d minus a few.
+// PureLaplace never loops over them: the number N of those whose noise reaches T is binomial, the N
+// keys are a uniform set, and beyond T the noise is geometric, as Pr[L ≥ T + n | L ≥ T] = q^n. That
+// is the law of the loop.
 
-// falseKeys returns what is released of the keys without a value, sorted. stored are those with one, sorted.
+// falseKeys returns what is released of the keys without a value, sorted. stored are those with
+// one, sorted.
 func (s *state[K]) falseKeys(stored []entry[K]) []entry[K] {
 	d, beyond := s.law.laplace(), s.law.geometric()
 	count := d.CountTail
@@ -29,7 +31,8 @@ func (s *state[K]) distinctZeros(stored []entry[K], n uint64) []entry[K] {
 	if uint64(len(stored)) > s.params.Dim/2 {
 		return s.shuffledZeros(stored, n)
 	}
-	// Half of all keys are zeros or more, so every second draw hits one; and n is at most about half of the zeros.
+	// Half of all keys are zeros or more, so every second draw hits one; and n is at most about
+	// half of the zeros.
 	zeros := make([]entry[K], 0, n)
 	drawn := make(map[K]struct{}, n)
 	for uint64(len(zeros)) < n {

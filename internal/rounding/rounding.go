@@ -1,16 +1,19 @@
-// Package rounding is the release of one integer at a time with discrete Laplace noise and a threshold, where small values
-// are rounded at random first. Packages threshold and misragries share it.
+// Package rounding is the release of one integer at a time with discrete Laplace noise and a
+// threshold, where small values are rounded at random first. Packages threshold and misragries
+// share it.
 //
-// A [Kernel] is a law M. Let L be discrete Laplace noise of scale b, Pr[L = x] ∝ q^|x| with q = e^{−1/b}. M(v) for v ≥ 0 shows
-// v + L if that is at least T, for v ≥ R; for v < R it does with probability g(v) what M(R) does, and else shows nothing. M(−v)
-// is M(v) with the sign turned. All numbers are integers: steps of a grid. With η = Pr[R + L ≥ T] = q^{T−R}/(1+q) < ½:
+// A [Kernel] is a law M. Let L be discrete Laplace noise of scale b, Pr[L = x] ∝ q^|x| with q =
+// e^{−1/b}. M(v) for v ≥ 0 shows v + L if that is at least T, for v ≥ R; for v < R it does with
+// probability g(v) what M(R) does, and else shows nothing. M(−v) is M(v) with the sign turned. All
+// numbers are integers: steps of a grid. With η = Pr[R + L ≥ T] = q^{T−R}/(1+q) < ½:
 //
 //   - Exponential rounding, g(v) = (q^{−v}−1)/(q^{−R}−1). One step, v to v ± 1, is within e^{±1/b} but for a mass of
 //     δ₁ = η·(q^{−1}−1)/(q^{−R}−1) upwards and q·δ₁ downwards, and 0 for v ≥ R. So vectors at ℓ₁ distance d, any number of coordinates, are
 //     (d/b, δ)-close with δ = η·(q^{−d}−1)/(q^{−R}−1): [Kernel.LogDelta]. One coordinate at 0 and at d ≤ R attains it.
 //   - Linear rounding, g(v) = v/R. Vectors at ℓ₁ distance d ≤ R are (d/b, ηd/R)-close: [Kernel.LogDeltaLinear].
 //
-// The proofs are in rounding_proof.md; TestStepsExactly and TestDistanceExactly check the statements over all pairs and outputs.
+// The proofs are in rounding_proof.md; TestStepsExactly and TestDistanceExactly check the
+// statements over all pairs and outputs.
 package rounding
 
 import (
@@ -27,12 +30,14 @@ type Kernel struct {
 	Threshold int64   // T > R
 }
 
-// Show draws M(v): what is shown, or false for nothing. Its randomness comes from two functions that each draw anew and
-// independently: tail returns L if it is at least least, else false; and small, called for |v| < R alone, returns for
-// exponential rounding a geometric number, Pr[small() ≥ n] = q^n, and for linear rounding a uniform one below R.
+// Show draws M(v): what is shown, or false for nothing. Its randomness comes from two functions
+// that each draw anew and independently: tail returns L if it is at least least, else false; and
+// small, called for |v| < R alone, returns for exponential rounding a geometric number, Pr[small()
+// ≥ n] = q^n, and for linear rounding a uniform one below R.
 //
-// With G geometric, the remainder G mod R is j < R with probability proportional to q^j, so it is at least R − v with probability
-// (q^{R−v} − q^R)/(1 − q^R) = g(v). A uniform number below R is with probability v/R.
+// With G geometric, the remainder G mod R is j < R with probability proportional to q^j, so it is
+// at least R − v with probability (q^{R−v} − q^R)/(1 − q^R) = g(v). A uniform number below R is
+// with probability v/R.
 func (k Kernel) Show(v int64, tail func(least int64) (int64, bool), small func() int64) (shown int64, ok bool) {
 	size := max(v, -v)
 	base := max(size, k.From)
@@ -49,12 +54,14 @@ func (k Kernel) Show(v int64, tail func(least int64) (int64, bool), small func()
 // LogReach returns ln η.
 func (k Kernel) LogReach() float64 { return logs.Reach(k.Scale, k.Threshold-k.From) }
 
-// LogDelta returns ln(η·(e^loss − 1)/(e^{R/b} − 1)): ln δ of exponential rounding at distance b·loss. Its error is covered by [Below].
+// LogDelta returns ln(η·(e^loss − 1)/(e^{R/b} − 1)): ln δ of exponential rounding at distance
+// b·loss. Its error is covered by [Below].
 func (k Kernel) LogDelta(loss float64) float64 {
 	return k.LogReach() - logs.Expm1(float64(k.From)/k.Scale) + logs.Expm1(loss)
 }
 
-// LogDeltaLinear returns ln(η·d/R): ln δ of linear rounding at distance d ≤ R. Its error is covered by [Below].
+// LogDeltaLinear returns ln(η·d/R): ln δ of linear rounding at distance d ≤ R. Its error is covered
+// by [Below].
 func (k Kernel) LogDeltaLinear(d float64) float64 {
 	return k.LogReach() + math.Log(d/float64(k.From))
 }
@@ -65,11 +72,13 @@ func Below(delta float64) float64 {
 	return logDelta - 0x1p-40*max(1, -logDelta)
 }
 
-// Share is the R/b to take where T is all that counts: no larger one lowers T by as much as b·e^{−5}.
+// Share is the R/b to take where T is all that counts: no larger one lowers T by as much as
+// b·e^{−5}.
 const Share = 5
 
-// Exponential returns the Kernel of scale b with R = share·b, rounded, and the least T at which LogDelta(loss) ≤ logDelta. Where that
-// T would not exceed R, R is smaller: the one with the least T.
+// Exponential returns the Kernel of scale b with R = share·b, rounded, and the least T at which
+// LogDelta(loss) ≤ logDelta. Where that T would not exceed R, R is smaller: the one with the least
+// T.
 func Exponential(b, share, loss, logDelta float64) Kernel {
 	least := func(from int64) Kernel {
 		return Kernel{b, from, search.Least(from+1, func(t int64) bool { return Kernel{b, from, t}.LogDelta(loss) <= logDelta })}
@@ -88,7 +97,8 @@ func Exponential(b, share, loss, logDelta float64) Kernel {
 	return k
 }
 
-// Linear returns the Kernel of scale b with the least T at which LogDeltaLinear(d) ≤ logDelta, which is at R = b where R ≥ d allows that.
+// Linear returns the Kernel of scale b with the least T at which LogDeltaLinear(d) ≤ logDelta,
+// which is at R = b where R ≥ d allows that.
 func Linear(b, d, logDelta float64) Kernel {
 	from := int64(math.Ceil(max(d, math.Round(b))))
 	return Kernel{b, from, search.Least(from+1, func(t int64) bool { return Kernel{b, from, t}.LogDeltaLinear(d) <= logDelta })}

@@ -32,7 +32,8 @@ func (k Kernel) up(v int64, linear bool) float64 {
 }
 
 // law returns the masses of the outputs −reach … reach of M(v), what lies beyond added to the last
-// ones, and of nothing at 0. Beyond reach, which is above all values, the ratios of two laws are constant.
+// ones, and of nothing at 0. Beyond reach, which is above all values, the ratios of two laws are
+// constant.
 func (k Kernel) law(v, reach int64, linear bool) []float64 {
 	l := make([]float64, 2*reach+1)
 	size, sign := max(v, -v), int64(1)
@@ -107,7 +108,8 @@ func TestStepsExactly(t *testing.T) {
 }
 
 // Theorems 1 and 2: for all pairs of up to two coordinates of either sign at a distance, the exact
-// laws are within δ of one another; Theorem 1 is attained, and a threshold one step lower breaks it.
+// laws are within δ of one another; Theorem 1 is attained, and a threshold one step lower breaks
+// it.
 func TestDistanceExactly(t *testing.T) {
 	for _, linear := range []bool{false, true} {
 		for _, k := range kernels[:5] {
