@@ -28,7 +28,7 @@ func nearest(t *testing.T, opts options) (verse, distance float64) {
 
 func TestProgram(t *testing.T) {
 	out := clitest.Output(t, new(options), []string{"-candidates", "5"},
-		[]string{"1-DP under L1", "16-DP under L1", "12824 word counts", "nearest in truth:", "warning: a squared distance of", "too small"})
+		[]string{"ε = 1 for vectors at ℓ₁ distance 1", "ε = 16 for vectors at ℓ₁ distance 1", "12824 word counts", "nearest in truth:", "warning: a squared distance of", "too small"})
 	if strings.Count(out, "planned:") != 5 {
 		t.Errorf("not five values of ε:\n%s", out)
 	}
