@@ -26,4 +26,5 @@ var ellipticalMutations = []mutation{
 	{"NaN counted as the end of the interval", "elliptical/grid.go", "case math.IsNaN(y):\n\t\treturn 0", "case math.IsNaN(y):\n\t\treturn maxTotal"},
 	{"guarantee of the builder twice as good", "elliptical/params.go", "return budget.ZCDP(p.Rho, budget.Row(p.Relation))", "return budget.ZCDP(p.Rho/2, budget.Row(p.Relation))"},
 	{"same noise for two coordinates", "elliptical/mechanism.go", "for i, c := range m.law.at {\n\t\ttotals[i] += m.law.sample(&src, c)", "var n int64\n\tfor i, c := range m.law.at {\n\t\tif i != 1 {\n\t\t\tn = m.law.sample(&src, c)\n\t\t}\n\t\ttotals[i] += n"},
+	{"upper ends rounded inwards", "elliptical/grid.go", "int64(math.Ceil(high/c.step))", "int64(math.Floor(high/c.step))"},
 }

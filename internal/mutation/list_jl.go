@@ -28,4 +28,6 @@ var jlMutations = []mutation{
 	{"a sketch compared with itself", "jl/sketch.go", "if shared(s.releases, other.releases) {", "if false {"},
 	{"sketches of other sensitivities added", "jl/sketch.go", "case s.params.sensitivity() != other.params.sensitivity():", "case false:"},
 	{"noise on the input for the ℓ₂ norm", "jl/calibrate.go", "return norms{up(math.Sqrt(float64(p.Dim))), 1}", "return norms{1, 1}"},
+	{"a release twice in one sum decodes", "jl/encode.go", "repeated(d.releases)", "repeated(nil)"},
+	{"Params that New refuses promise", "jl/params.go", "c, err := p.noise()\n\tif err != nil {\n\t\treturn budget.Guarantee{}\n\t}", "c, _ := p.noise()"},
 }
