@@ -4,7 +4,7 @@ import "slices"
 
 // mutations returns all edits.
 func mutations() []mutation {
-	return slices.Concat(noiseMutations, newNoiseMutations, thresholdMutations, misragriesMutations, alpMutations, korMutations, jlMutations,
+	return slices.Concat(noiseMutations, newNoiseMutations, budgetMutations, privateMutations, thresholdMutations, misragriesMutations, alpMutations, korMutations, jlMutations,
 		areteMutations, ellipticalMutations, planMutations)
 }
 
@@ -21,10 +21,6 @@ var noiseMutations = []mutation{
 	{"zero of discrete Laplace twice as likely", "noise/sample.go", "k != 0 || coins&2 != 0", "k != 0 || coins&4 != 8"},
 	{"digits beyond 2²⁰ not drawn", "noise/geometric.go", "return u + v<<m, coins", "return v << m, coins"},
 	{"float logarithm trusted on a boundary", "noise/geometric.go", "return floor, floor == int64(t+err)", "return int64(t), true"},
-	{"sum of δ left out", "noise/guarantee.go", "sum.delta = sumUp(sum.delta, g.delta)", ""},
-	{"a promise made of none", "noise/guarantee.go", "sum.promised = sum.promised && g.promised", ""},
-	{"ledger forgets what is spent", "noise/ledger.go", "if ok = l.allows(before, g); ok {", "if ok = l.allows(before, g); !ok {"},
-	{"ledger ignores the relation", "noise/ledger.go", "if g.relation != l.relation {\n\t\treturn fault.Mismatch(\"noise\"", "if false {\n\t\treturn fault.Mismatch(\"noise\""},
 	{"shared noise drawn anew for each key", "noise/correlated.go", "n := drawNormal(src)\n", "n := drawNormal(src)\n\t\tz = drawNormal(src)\n\t\tleast, most = toShared.interval(&z)\n"},
 	{"own noise left out", "noise/correlated.go", "lo, hi := toOwn.interval(&n)", "lo, hi := toOwn.interval(&n)\n\t\t\tlo, hi = int128{}, int128{0, 1}"},
 }

@@ -59,7 +59,7 @@ func TestReleasedOnce(t *testing.T) {
 
 // What two goroutines do at once, one does here in the same order.
 func TestConcurrentUse(t *testing.T) {
-	const report = "private: concurrent use of a Builder"
+	const report = "dpsketch: concurrent use of a Builder"
 	s := New(counts{})
 	require.NotNil(t, Enter(s))
 	require.PanicsWithValue(t, report, func() { Enter(s) })
