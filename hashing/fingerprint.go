@@ -14,15 +14,16 @@ type Key interface {
 
 // Fingerprint returns 64 bits that depend on the whole key and the whole seed.
 //
-// An integer counts as the 64-bit integer of the same value, negative ones in two's complement: int(5),
-// int32(5), int64(5) and uint64(5) have one fingerprint, on every platform. For a fixed seed the
-// fingerprint is a permutation of the 64-bit integers, so two integers never collide.
+// An integer counts as the 64-bit integer of the same value, negative ones in two's complement:
+// int(5), int32(5), int64(5) and uint64(5) have one fingerprint, on every platform. For a fixed
+// seed the fingerprint is a permutation of the 64-bit integers, so two integers never collide.
 //
 // A string is hashed by its bytes. Two strings collide with a probability of about 2⁻⁶⁴ over the
-// seed; this is what XXH3 is tested for, not a theorem. Strings and integers are separated: the string
-// of an integer's eight bytes has a fingerprint of its own.
+// seed; this is what XXH3 is tested for, not a theorem. Strings and integers are separated: the
+// string of an integer's eight bytes has a fingerprint of its own.
 //
-// With seed = s₀ ‖ s₁ (little-endian words), A = the avalanche permutation of XXH64 and c a constant:
+// With seed = s₀ ‖ s₁ (little-endian words), A = the avalanche permutation of XXH64 and c a
+// constant:
 //
 //	integer x:  A(XXH3₆₄(x in 8 bytes; s₀) ⊕ s₁)
 //	string w:   lo ⊕ A(hi ⊕ s₁ ⊕ c),  hi ‖ lo = XXH3₁₂₈(w; s₀)
@@ -30,7 +31,8 @@ type Key interface {
 // so both halves of the seed decide every fingerprint, and which strings collide. It is not a
 // cryptographic hash: whoever knows the seed can find strings that collide.
 //
-// It does not allocate. A type defined on a basic type costs a few nanoseconds more than the basic type.
+// It does not allocate. A type defined on a basic type costs a few nanoseconds more than the basic
+// type.
 func Fingerprint[K Key](seed Seed, key K) uint64 {
 	s0, s1 := seed.halves()
 	switch k := any(key).(type) {
@@ -59,7 +61,8 @@ func Fingerprint[K Key](seed Seed, key K) uint64 {
 	return fingerprintString(s0, s1, v.String())
 }
 
-// stringTag separates strings from integers. Its value is ⌊2⁶⁴·(√5−1)/2⌋, which has no meaning here.
+// stringTag separates strings from integers. Its value is ⌊2⁶⁴·(√5−1)/2⌋, which has no meaning
+// here.
 const stringTag = 0x9e3779b97f4a7c15
 
 func fingerprintString(s0, s1 uint64, key string) uint64 {
@@ -75,10 +78,10 @@ func fingerprintInt(s0, s1, key uint64) uint64 {
 // several times as fast as the call (a test compares the two). The constants are those of
 // XXH3_len_4to8_64b and XXH3_rrmxmx in xxhash.h.
 //
-// It is a permutation of the words x: swapping the halves and ⊕ a constant are; h ⊕ (h≪≫49) ⊕ (h≪≫24)
-// is, as 1 + z⁴⁹ + z²⁴ has no factor z + 1 in common with z⁶⁴ + 1 = (z + 1)⁶⁴ over GF(2); multiplying
-// by an odd number is; h ⊕ ((h≫35) + 8) is, as it keeps the top 34 bits and these determine the
-// rest of what is added; h ⊕ (h≫28) is.
+// It is a permutation of the words x: swapping the halves and ⊕ a constant are; h ⊕ (h≪≫49) ⊕
+// (h≪≫24) is, as 1 + z⁴⁹ + z²⁴ has no factor z + 1 in common with z⁶⁴ + 1 = (z + 1)⁶⁴ over GF(2);
+// multiplying by an odd number is; h ⊕ ((h≫35) + 8) is, as it keeps the top 34 bits and these
+// determine the rest of what is added; h ⊕ (h≫28) is.
 func xxh3Word(seed, x uint64) uint64 {
 	const (
 		secret = 0xc73ab174c5ecd5a2 // bytes 8 to 15 ⊕ bytes 16 to 23 of the default secret
@@ -93,8 +96,9 @@ func xxh3Word(seed, x uint64) uint64 {
 	return h ^ h>>28
 }
 
-// avalanche is XXH64_avalanche: each bit of the argument changes about half of the bits of the result. It is a
-// permutation of the 64-bit words, as x ⊕ (x≫j) and multiplying by an odd number are.
+// avalanche is XXH64_avalanche: each bit of the argument changes about half of the bits of the
+// result. It is a permutation of the 64-bit words, as x ⊕ (x≫j) and multiplying by an odd number
+// are.
 func avalanche(h uint64) uint64 {
 	h ^= h >> 33
 	h *= 0xc2b2ae3d27d4eb4f // PRIME64_2

@@ -36,8 +36,8 @@ func TestXXH3Word(t *testing.T) {
 	}
 }
 
-// TestSeedHalves: each bit of the seed and of the key changes half of the bits of the fingerprint, with the
-// fluctuation of fair coins. 384 assertions at 1e-9 each.
+// TestSeedHalves: each bit of the seed and of the key changes half of the bits of the fingerprint,
+// with the fluctuation of fair coins. 384 assertions at 1e-9 each.
 func TestSeedHalves(t *testing.T) {
 	const n = 2000
 	flips := func(change func(seed *Seed, key *[24]byte)) (str, integer int64) {
@@ -70,7 +70,8 @@ func TestSeedHalves(t *testing.T) {
 	}
 }
 
-// TestFingerprintDistribution: upper and lower bits of consecutive integers and of short strings are uniform.
+// TestFingerprintDistribution: upper and lower bits of consecutive integers and of short strings
+// are uniform.
 func TestFingerprintDistribution(t *testing.T) {
 	masses := make([]float64, 256)
 	for i := range masses {

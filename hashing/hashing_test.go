@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
-// strict is the false-reject probability of each assertion on random data. The seeds are fixed, so the tests
-// are not random once they pass.
+// strict is the false-reject probability of each assertion on random data. The seeds are fixed, so
+// the tests are not random once they pass.
 const strict = 1e-6
 
 // testSeed is a fixed seed; testSeeds(i) are others.

@@ -33,9 +33,10 @@ func TestAffine(t *testing.T) {
 	}
 }
 
-// TestPairwiseExactly enumerates the family on a small word size: with a and b multiples of 2¹²⁰, that is 8-bit
-// numbers a′ and b′, the upper 8 bits of a·x + b are a′·x + b′ mod 2⁸. For 4-bit keys the theorem (with 8 ≥ 4 + l − 1)
-// makes the upper l ≤ 5 bits exactly pairwise independent; the code under test is the code in use.
+// TestPairwiseExactly enumerates the family on a small word size: with a and b multiples of 2¹²⁰,
+// that is 8-bit numbers a′ and b′, the upper 8 bits of a·x + b are a′·x + b′ mod 2⁸. For 4-bit keys
+// the theorem (with 8 ≥ 4 + l − 1) makes the upper l ≤ 5 bits exactly pairwise independent; the
+// code under test is the code in use.
 func TestPairwiseExactly(t *testing.T) {
 	for _, l := range []int{1, 4, 5} {
 		m := 1 << l
@@ -69,8 +70,8 @@ func TestPairwiseExactly(t *testing.T) {
 	require.Less(t, len(joint), 64*64)
 }
 
-// TestRangeExactly computes the law of ⌊U·n/2ʷ⌋ for w = 8, that is of Range on words that are multiples of 2⁵⁶,
-// and checks mass and collision bound with 2ʷ in the place of 2⁶⁴.
+// TestRangeExactly computes the law of ⌊U·n/2ʷ⌋ for w = 8, that is of Range on words that are
+// multiples of 2⁵⁶, and checks mass and collision bound with 2ʷ in the place of 2⁶⁴.
 func TestRangeExactly(t *testing.T) {
 	const w = 256
 	for n := uint64(1); n <= w; n++ {
@@ -88,8 +89,8 @@ func TestRangeExactly(t *testing.T) {
 	}
 }
 
-// TestSeededFamilies: over random seeds, coefficients from SHA-256 included, values and pairs of values are
-// uniform. 12 assertions at 1e-6 each.
+// TestSeededFamilies: over random seeds, coefficients from SHA-256 included, values and pairs of
+// values are uniform. 12 assertions at 1e-6 each.
 func TestSeededFamilies(t *testing.T) {
 	const seeds = 20_000
 	masses := make([]float64, 64)

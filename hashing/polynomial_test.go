@@ -90,7 +90,8 @@ func FuzzPolynomial(f *testing.F) {
 	})
 }
 
-// What the documentation promises for two keys holds for every Polynomial that can be made: so none is constant.
+// What the documentation promises for two keys holds for every Polynomial that can be made: so none
+// is constant.
 func TestPolynomialRefusesConstants(t *testing.T) {
 	for _, k := range []int{-1, 0, 1, MaxIndependence + 1} {
 		h, err := NewPolynomial(testSeed, k)
@@ -103,9 +104,10 @@ func TestPolynomialRefusesConstants(t *testing.T) {
 	}
 }
 
-// TestKWise shows that the values at k keys can be anything: for random distinct keys and random targets it
-// interpolates coefficients in math/big, and the code under test hits all targets. Coefficients and k-tuples of values are
-// equally many, so each k-tuple has exactly one polynomial, which is k-wise independence.
+// TestKWise shows that the values at k keys can be anything: for random distinct keys and random
+// targets it interpolates coefficients in math/big, and the code under test hits all targets.
+// Coefficients and k-tuples of values are equally many, so each k-tuple has exactly one polynomial,
+// which is k-wise independence.
 func TestKWise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for k := 1; k <= 12; k++ {
@@ -164,8 +166,8 @@ func interpolate(xs, ys []*big.Int) []*big.Int {
 	return sum
 }
 
-// TestKeyMap: the map from keys to the field is injective for one quotient, and collides for exactly one α, which is found
-// by solving, for two.
+// TestKeyMap: the map from keys to the field is injective for one quotient, and collides for
+// exactly one α, which is found by solving, for two.
 func TestKeyMap(t *testing.T) {
 	image := func(alpha, x uint64) uint64 { return Polynomial{alpha, []uint64{1, 0}}.Hash(x) }
 	require.Equal(t, uint64(123), image(77, 123), "keys below p are their own image")
@@ -189,9 +191,9 @@ func TestKeyMap(t *testing.T) {
 	}
 }
 
-// TestFourWiseSigns: the second moment of an AMS counter of m keys with sign family of independence 4 is m and its fourth
-// moment 3m² − 2m, as for independent signs (up to the key map's 6/p).
-// Both are compared at five standard errors, bounded through normal moments: false-reject ≈ 6e-7 each.
+// TestFourWiseSigns: the second moment of an AMS counter of m keys with sign family of independence
+// 4 is m and its fourth moment 3m² − 2m, as for independent signs (up to the key map's 6/p). Both
+// are compared at five standard errors, bounded through normal moments: false-reject ≈ 6e-7 each.
 func TestFourWiseSigns(t *testing.T) {
 	const keys, seeds = 32, 20_000
 	squares := make([]float64, seeds)

@@ -15,12 +15,12 @@ var ErrParams = fault.ErrParams
 // Seed is public randomness: it selects the hash functions of a sketch. Parties whose sketches meet
 // use the same Seed. It must not depend on the data.
 //
-// The zero Seed is an ordinary seed for the functions of this package. The sketches treat it as "not
-// set"; see their Params.
+// The zero Seed is an ordinary seed for the functions of this package. The sketches treat it as
+// "not set"; see their Params.
 type Seed [16]byte
 
-// NewSeed returns a fresh random Seed from crypto/rand. A Seed is public: no guarantee rests on it, only the accuracy for
-// keys that were chosen without knowing it.
+// NewSeed returns a fresh random Seed from crypto/rand. A Seed is public: no guarantee rests on it,
+// only the accuracy for keys that were chosen without knowing it.
 func NewSeed() Seed {
 	var s Seed
 	// rand.Read never returns an error: it ends the process if the system has no randomness.
@@ -46,8 +46,8 @@ func (s Seed) halves() (s0, s1 uint64) {
 	return binary.LittleEndian.Uint64(s[:8]), binary.LittleEndian.Uint64(s[8:])
 }
 
-// purpose separates the coefficient streams of one seed. The numbers are pinned by golden values; those left out
-// belonged to families that are gone.
+// purpose separates the coefficient streams of one seed. The numbers are pinned by golden values;
+// those left out belonged to families that are gone.
 type purpose uint8
 
 const (

@@ -3,10 +3,11 @@ package noise
 import "math"
 
 // This file holds the few operations whose rounding error matters: a relative error of 2⁻⁵³ in an
-// exponent of 700 is one of 8e-14 in the result. They rely on math.FMA, exact on every machine, and an
-// explicit float64 conversion wherever a compiler might otherwise fuse a product into a sum.
+// exponent of 700 is one of 8e-14 in the result. They rely on math.FMA, exact on every machine, and
+// an explicit float64 conversion wherever a compiler might otherwise fuse a product into a sum.
 
-// divide returns q = x/s rounded and r with x/s = q + r to about 2⁻¹⁰⁰ of q. r is 0 where q is 0, infinite or NaN.
+// divide returns q = x/s rounded and r with x/s = q + r to about 2⁻¹⁰⁰ of q. r is 0 where q is 0,
+// infinite or NaN.
 func divide(x, s float64) (q, r float64) {
 	q = x / s
 	if q == 0 || math.IsInf(q, 0) || math.IsNaN(q) {

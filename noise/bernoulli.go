@@ -10,8 +10,8 @@ import (
 
 // Bernoulli is the law of a bit that is 1 with probability exactly K/2⁶⁴.
 //
-// The zero value, which is also what a constructor returns beside an error, is a fair coin: a bit that it is XORed
-// into says nothing any more.
+// The zero value, which is also what a constructor returns beside an error, is a fair coin: a bit
+// that it is XORed into says nothing any more.
 //
 // A probability p that is no multiple of 2⁻⁶⁴ is rounded in the direction that the guarantee needs:
 // [BernoulliAtLeast] or [BernoulliAtMost].
@@ -45,8 +45,8 @@ func BernoulliAtLeast(p float64) (Bernoulli, error) {
 
 // RandomizedResponse returns the law of the flips of ε-differentially private randomized response:
 // the least k/2⁶⁴ ≥ 1/(e^ε + 1). Whoever XORs it into a bit (see [Bernoulli.Flip]) multiplies no
-// probability by more than e^ε when the bit changes ([OneBit]). epsilon must be in [0, 44]: above, the
-// probability is nearly that of the rounding itself.
+// probability by more than e^ε when the bit changes ([OneBit]). epsilon must be in [0, 44]: above,
+// the probability is nearly that of the rounding itself.
 func RandomizedResponse(epsilon float64) (Bernoulli, error) {
 	if !(epsilon >= 0 && epsilon <= 44) {
 		return Bernoulli{}, fault.Params("noise", "epsilon", epsilon, "a number in [0, 44]")
@@ -54,7 +54,8 @@ func RandomizedResponse(epsilon float64) (Bernoulli, error) {
 	if epsilon == 0 {
 		return NewBernoulli(half), nil
 	}
-	// exp, the sum and the quotient are each within 1 ulp: together within 2⁻⁵⁰, half of what is added.
+	// exp, the sum and the quotient are each within 1 ulp: together within 2⁻⁵⁰, half of what is
+	// added.
 	p := 1 / (math.Exp(epsilon) + 1) * (1 + 0x1p-49)
 	return BernoulliAtLeast(min(p, 0.5))
 }
@@ -89,12 +90,14 @@ func newThreshold(k uint64) *threshold {
 	return t
 }
 
-// below compares 64 uniform numbers with k/2⁶⁴ and returns a bit each, set if the number is less, and how many words it read.
+// below compares 64 uniform numbers with k/2⁶⁴ and returns a bit each, set if the number is less,
+// and how many words it read.
 //
-// The numbers are compared digit by digit from the top: word i of random holds digit i of all of them. A number is
-// decided at the first digit that differs from k's, so each word decides half of what is open, and 7.3
-// words on average decide all. A number that agrees with all 64 digits is not below, and neither is one that is open when
-// only zeros are left of k. The first eight digits, which mostly decide everything, are taken without asking.
+// The numbers are compared digit by digit from the top: word i of random holds digit i of all of
+// them. A number is decided at the first digit that differs from k's, so each word decides half of
+// what is open, and 7.3 words on average decide all. A number that agrees with all 64 digits is not
+// below, and neither is one that is open when only zeros are left of k. The first eight digits,
+// which mostly decide everything, are taken without asking.
 func (t *threshold) below(random *[512]byte) (word uint64, read int) {
 	open := ^uint64(0)
 	if t.length >= 8 {
@@ -172,7 +175,8 @@ func RandomizedRound(src *Source, x, step float64) float64 {
 	return math.Copysign(whole*step, x)
 }
 
-// bernoulliScaled returns true with probability exactly p/step, for 0 ≤ p < step, step a power of two.
+// bernoulliScaled returns true with probability exactly p/step, for 0 ≤ p < step, step a power of
+// two.
 func bernoulliScaled(src *Source, p, step float64) bool {
 	frac, exp := math.Frexp(p)
 	_, unit := math.Frexp(step)

@@ -21,7 +21,8 @@ func asBytes(random []uint64) *[512]byte {
 	return raw
 }
 
-// Each lane of the bit-parallel comparison must say what comparing its 64 digits with k says: exactly, for every word of randomness.
+// Each lane of the bit-parallel comparison must say what comparing its 64 digits with k says:
+// exactly, for every word of randomness.
 func TestBelowComparesEveryLane(t *testing.T) {
 	var src Source
 	ks := []uint64{0, 1, 2, 3, 1 << 63, 1<<63 | 1, math.MaxUint64, math.MaxUint64 - 1, 3 << 61, 0x3333333333333333, 0x5555555555555555}

@@ -3,16 +3,16 @@ package noise
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/round"
-
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/round"
 )
 
-// LaplaceScale returns the least float64 b ≥ Δ₁/ε, the scale at which Laplace and discrete Laplace noise makes a
-// release of ℓ₁ sensitivity Δ₁ ε-differentially private (Dwork, McSherry, Nissim, Smith, TCC 2006).
+// LaplaceScale returns the least float64 b ≥ Δ₁/ε, the scale at which Laplace and discrete Laplace
+// noise makes a release of ℓ₁ sensitivity Δ₁ ε-differentially private (Dwork, McSherry, Nissim,
+// Smith, TCC 2006).
 //
-// epsilon is without unit, sensitivity and the result are in the units of the data. The error wraps [ErrParams]
-// unless both are in [2⁻⁹⁰⁰, 2⁹⁰⁰] and so is the result.
+// epsilon is without unit, sensitivity and the result are in the units of the data. The error wraps
+// [ErrParams] unless both are in [2⁻⁹⁰⁰, 2⁹⁰⁰] and so is the result.
 func LaplaceScale(epsilon, sensitivity float64) (float64, error) {
 	if err := checkParam("epsilon", epsilon); err != nil {
 		return math.NaN(), err
@@ -23,12 +23,13 @@ func LaplaceScale(epsilon, sensitivity float64) (float64, error) {
 	return checkScale(round.QuotientUp(sensitivity, epsilon), sensitivity, "a number with a scale sensitivity/epsilon in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
 }
 
-// GaussianSigmaZCDP returns σ ≥ Δ₂/√(2ρ), larger than that by at most a relative 2⁻⁵⁰: the parameter at
-// which Gaussian and discrete Gaussian noise makes a release of ℓ₂ sensitivity Δ₂ ρ-zCDP (Bun and Steinke, TCC 2016,
-// arXiv 1605.02065, Proposition 1.6; arXiv 2004.00010, Theorem 4).
+// GaussianSigmaZCDP returns σ ≥ Δ₂/√(2ρ), larger than that by at most a relative 2⁻⁵⁰: the
+// parameter at which Gaussian and discrete Gaussian noise makes a release of ℓ₂ sensitivity Δ₂
+// ρ-zCDP (Bun and Steinke, TCC 2016, arXiv 1605.02065, Proposition 1.6; arXiv 2004.00010, Theorem
+// 4).
 //
-// rho is without unit, sensitivity and the result are in the units of the data. The error wraps [ErrParams]
-// unless both are in [2⁻⁹⁰⁰, 2⁹⁰⁰] and so is the result.
+// rho is without unit, sensitivity and the result are in the units of the data. The error wraps
+// [ErrParams] unless both are in [2⁻⁹⁰⁰, 2⁹⁰⁰] and so is the result.
 func GaussianSigmaZCDP(rho, sensitivity float64) (float64, error) {
 	if err := checkParam("rho", rho); err != nil {
 		return math.NaN(), err
@@ -39,7 +40,8 @@ func GaussianSigmaZCDP(rho, sensitivity float64) (float64, error) {
 	return checkScale(round.QuotientUp(sensitivity, round.SqrtDown(2*rho)), sensitivity, "a number with σ = sensitivity/√(2·rho) in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
 }
 
-// checkScale returns the calibrated scale, or an error that blames the sensitivity if no distribution has that scale.
+// checkScale returns the calibrated scale, or an error that blames the sensitivity if no
+// distribution has that scale.
 func checkScale(scale, sensitivity float64, want string) (float64, error) {
 	if !(scale >= leastParam && scale <= mostParam) {
 		return math.NaN(), fault.Params("noise", "sensitivity", sensitivity, want)
@@ -55,7 +57,8 @@ func checkDelta(delta float64) error {
 	return nil
 }
 
-// checkEpsilonOrZero returns an error that wraps [ErrParams] unless epsilon is 0 or in [leastParam, mostParam].
+// checkEpsilonOrZero returns an error that wraps [ErrParams] unless epsilon is 0 or in [leastParam,
+// mostParam].
 func checkEpsilonOrZero(epsilon float64) error {
 	if epsilon != 0 && !(epsilon >= leastParam && epsilon <= mostParam) {
 		return fault.Params("noise", "epsilon", epsilon, "0 or "+wantParam)

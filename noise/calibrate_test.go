@@ -6,10 +6,10 @@ import (
 	"math/big"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/search"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/search"
 )
 
 // outside are the numbers that no calibration takes as a sensitivity, ρ or σ.
@@ -75,7 +75,8 @@ func TestCalibrationRejects(t *testing.T) {
 	requireParams(t, err, "sensitivity", 0.5)
 }
 
-// b = LaplaceScale is the least float64 with b·ε ≥ Δ in exact arithmetic, and σ at most a relative 2⁻⁵⁰ too large.
+// b = LaplaceScale is the least float64 with b·ε ≥ Δ in exact arithmetic, and σ at most a relative
+// 2⁻⁵⁰ too large.
 func TestScalesRoundUp(t *testing.T) {
 	exact := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 	x := uint64(1)

@@ -6,18 +6,20 @@ import (
 	"math/bits"
 )
 
-// CorrelatedGaussian is the law of noise that is partly the same for all keys: Z + Nᵢ for key i, with one Z ~ N(0, s²)
-// and an own Nᵢ ~ N(0, σ²) each, all independent. On d keys its covariance is σ²·I + s²·𝟏𝟏ᵀ, so a release whose neighbours
-// differ by v ∈ ℝᵈ is ρ-zCDP with
+// CorrelatedGaussian is the law of noise that is partly the same for all keys: Z + Nᵢ for key i,
+// with one Z ~ N(0, s²) and an own Nᵢ ~ N(0, σ²) each, all independent. On d keys its covariance is
+// σ²·I + s²·𝟏𝟏ᵀ, so a release whose neighbours differ by v ∈ ℝᵈ is ρ-zCDP with
 //
 //	ρ = (‖v‖₂² − s²·(v₁ + … + v_d)²/(σ² + d·s²))/(2σ²).
 //
-// Where all changes have the same sign and at most 1 in size, s² = σ²/√d needs, for large d, half the standard deviation of independent noise (Lebeda, Better
-// Gaussian Mechanism using Correlated Noise, SOSA 2025, arXiv 2408.07853; Lebeda and Retschmeier, arXiv 2412.10357, for sparse histograms).
+// Where all changes have the same sign and at most 1 in size, s² = σ²/√d needs, for large d, half
+// the standard deviation of independent noise (Lebeda, Better Gaussian Mechanism using Correlated
+// Noise, SOSA 2025, arXiv 2408.07853; Lebeda and Retschmeier, arXiv 2412.10357, for sparse
+// histograms).
 type CorrelatedGaussian struct{ shared, own float64 }
 
-// NewCorrelatedGaussian returns the law with the standard deviations s = shared and σ = own, in the units of the data. With shared = 0
-// every key has independent [Gaussian] noise.
+// NewCorrelatedGaussian returns the law with the standard deviations s = shared and σ = own, in the
+// units of the data. With shared = 0 every key has independent [Gaussian] noise.
 //
 // The error wraps [ErrParams] unless own is in [2⁻⁹⁰⁰, 2⁹⁰⁰] and shared is 0 or there too.
 func NewCorrelatedGaussian(shared, own float64) (CorrelatedGaussian, error) {
@@ -38,18 +40,20 @@ func (d CorrelatedGaussian) Shared() float64 { return d.shared }
 // Own returns σ, the standard deviation of each key's own part.
 func (d CorrelatedGaussian) Own() float64 { return d.own }
 
-// Marginal returns the law of the noise of one key, N(0, s² + σ²), to plan with: its standard deviation is rounded to a float64.
+// Marginal returns the law of the noise of one key, N(0, s² + σ²), to plan with: its standard
+// deviation is rounded to a float64.
 func (d CorrelatedGaussian) Marginal() Gaussian { return Gaussian{math.Hypot(d.shared, d.own)} }
 
-// Sampler draws Z and returns a function that draws the noise of one key after the other, Z + Nᵢ rounded to the nearest
-// multiple of step.
+// Sampler draws Z and returns a function that draws the noise of one key after the other, Z + Nᵢ
+// rounded to the nearest multiple of step.
 //
-// Exact: for all keys together the results have the law of the ideal real-valued vector (Z + N₁, Z + N₂, …) with each
-// coordinate rounded, for s, σ and step given as float64, with no error at all. Rounding Z and Nᵢ each would be
-// another mechanism. So added to values on the grid it is the ideal mechanism followed by rounding, which is post-processing.
+// Exact: for all keys together the results have the law of the ideal real-valued vector (Z + N₁, Z
+// + N₂, …) with each coordinate rounded, for s, σ and step given as float64, with no error at all.
+// Rounding Z and Nᵢ each would be another mechanism. So added to values on the grid it is the ideal
+// mechanism followed by rounding, which is post-processing.
 //
-// A release needs a Sampler of its own, for all its keys. The function keeps Z, which is secret, reads src, and like it
-// serves one goroutine at a time.
+// A release needs a Sampler of its own, for all its keys. The function keeps Z, which is secret,
+// reads src, and like it serves one goroutine at a time.
 //
 // step must be a power of two with s/step and σ/step at most 2⁴⁶; otherwise all results are NaN.
 func (d CorrelatedGaussian) Sampler(src *Source, step float64) func() float64 {
@@ -79,8 +83,8 @@ func (d CorrelatedGaussian) Sampler(src *Source, step float64) func() float64 {
 	}
 }
 
-// normal is a draw of the standard normal law as far as it is known: ±(k + x), where x starts with the 64 bits of
-// first, and more of them are in digits if there are any.
+// normal is a draw of the standard normal law as far as it is known: ±(k + x), where x starts with
+// the 64 bits of first, and more of them are in digits if there are any.
 type normal struct {
 	negative bool
 	k        int64
@@ -124,10 +128,12 @@ func newGridUnits(b float64) gridUnits {
 	return gridUnits{uint64(frac * (1 << 53)), uint(max(shift, 0)), uint(max(-shift, 0))}
 }
 
-// interval returns the ends of an interval that holds b times the number, whatever the digits after the first 64, for k < normalFew.
+// interval returns the ends of an interval that holds b times the number, whatever the digits after
+// the first 64, for k < normalFew.
 func (u gridUnits) interval(z *normal) (least, most int128) {
-	// (k + [first, first+1]/2⁶⁴)·b in units of 2⁻⁷⁴ is [product, product + mantissa]·2^(left−right), product < 2¹²¹ and
-	// all below 2¹²⁵: the sum of two of them fits. The shift to the right takes off less than 1 at each end.
+	// (k + [first, first+1]/2⁶⁴)·b in units of 2⁻⁷⁴ is [product, product +
+	// mantissa]·2^(left−right), product < 2¹²¹ and all below 2¹²⁵: the sum of two of them fits. The
+	// shift to the right takes off less than 1 at each end.
 	hi, lo := bits.Mul64(z.first, u.mantissa)
 	hi += uint64(z.k) * u.mantissa
 	width := u.mantissa << u.left
@@ -154,8 +160,8 @@ func roundSum(least, most int128) (v int64, decided bool) {
 	return first, first == last
 }
 
-// roundSumLazily is roundSum in rational arithmetic: ⌊b·Z + c·N + ½⌋, drawing more digits of both until it is decided. Z keeps
-// what was drawn of it.
+// roundSumLazily is roundSum in rational arithmetic: ⌊b·Z + c·N + ½⌋, drawing more digits of both
+// until it is decided. Z keeps what was drawn of it.
 func roundSumLazily(src *Source, b float64, z *normal, c float64, n *normal) int64 {
 	for _, x := range []*normal{z, n} {
 		if x.digits == nil {

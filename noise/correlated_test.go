@@ -73,7 +73,8 @@ func TestCorrelatedMarginal(t *testing.T) {
 	}
 }
 
-// On a fine grid the vector is the ideal one: variances, the covariance of two keys, and their difference, in which Z cancels.
+// On a fine grid the vector is the ideal one: variances, the covariance of two keys, and their
+// difference, in which Z cancels.
 func TestCorrelatedPairs(t *testing.T) {
 	n := full(200_000, 20_000) // the normal limit of a Gaussian's variance is right within a factor of 2 at 5e-9 from 20,000 on
 	const shared, own = 0.75, 1.25
@@ -109,9 +110,9 @@ func TestCorrelatedPairs(t *testing.T) {
 	}
 }
 
-// pairCells returns the probabilities of the pairs of two keys on a grid: cells −reach … reach each, the ends gathering
-// the tails. Given Z the keys are independent; Z is integrated over by the trapezoid rule, whose error on a Gaussian falls
-// like e^{−2π²/h²} with h in units of s.
+// pairCells returns the probabilities of the pairs of two keys on a grid: cells −reach … reach
+// each, the ends gathering the tails. Given Z the keys are independent; Z is integrated over by the
+// trapezoid rule, whose error on a Gaussian falls like e^{−2π²/h²} with h in units of s.
 func pairCells(d CorrelatedGaussian, step float64, reach int) []float64 {
 	own := Gaussian{d.own}
 	side := 2*reach + 1
@@ -139,8 +140,8 @@ func pairCells(d CorrelatedGaussian, step float64, reach int) []float64 {
 	return cells
 }
 
-// On a coarse grid, step = 2σ: the joint law of two keys is that of the ideal vector rounded. Rounding Z before it is added
-// is not, and the test sees it.
+// On a coarse grid, step = 2σ: the joint law of two keys is that of the ideal vector rounded.
+// Rounding Z before it is added is not, and the test sees it.
 func TestCorrelatedPairsOnACoarseGrid(t *testing.T) {
 	const reach = 3
 	n := full(200_000, 50_000)
@@ -172,7 +173,8 @@ func TestCorrelatedPairsOnACoarseGrid(t *testing.T) {
 	}
 }
 
-// Whatever the 128-bit path decides is what rational arithmetic says at both ends of all that is unknown.
+// Whatever the 128-bit path decides is what rational arithmetic says at both ends of all that is
+// unknown.
 func TestRoundSum(t *testing.T) {
 	var src Source
 	random := func() (float64, normal) {
@@ -240,8 +242,9 @@ func rational(a int128) *big.Rat {
 	return new(big.Rat).SetFrac(n, new(big.Int).Lsh(big.NewInt(1), 74))
 }
 
-// Nothing but rational arithmetic, on draws far enough out that the fast path does not take them, has the right law: Z = 16 + x is
-// shifted by −16 here, x uniform, and 4·x + N rounded. Digits that were drawn of Z stay.
+// Nothing but rational arithmetic, on draws far enough out that the fast path does not take them,
+// has the right law: Z = 16 + x is shifted by −16 here, x uniform, and 4·x + N rounded. Digits that
+// were drawn of Z stay.
 func TestRoundSumLazily(t *testing.T) {
 	var src Source
 	n := int64(full(4000, 800))
@@ -262,7 +265,8 @@ func TestRoundSumLazily(t *testing.T) {
 	dptest.Tail(t, "below an eighth", low, n, 0.125, 1e-8)
 	dptest.Tail(t, "above seven eighths", high, n, 0.125, 1e-8)
 
-	// 64 digits leave both of these open: the ties are broken by the digits that follow, and those of Z decide again the same way.
+	// 64 digits leave both of these open: the ties are broken by the digits that follow, and those
+	// of Z decide again the same way.
 	up := int64(0)
 	for range n {
 		z, first := normal{first: 1 << 63}, normal{negative: true}
@@ -277,7 +281,8 @@ func TestRoundSumLazily(t *testing.T) {
 	dptest.Tail(t, "ties", up, n, 0.5, 1e-8)
 }
 
-// The ρ of the doc comment: ½·vᵀC⁻¹v for the covariance C, in two dimensions; and half of the noise in many, where j of d keys change by 1.
+// The ρ of the doc comment: ½·vᵀC⁻¹v for the covariance C, in two dimensions; and half of the noise
+// in many, where j of d keys change by 1.
 func TestCorrelatedRho(t *testing.T) {
 	rho := func(s2, o2, d, squares, sum float64) float64 { return (squares - s2*sum*sum/(o2+d*s2)) / (2 * o2) }
 	const s2, o2 = 0.5625, 1.5625
@@ -297,7 +302,8 @@ func TestCorrelatedRho(t *testing.T) {
 func TestCorrelatedAllocatesOnlyTheFunction(t *testing.T) {
 	var src Source
 	draw := newCorrelated(t, 1, 1).Sampler(&src, 0x1p-20)
-	// A new key of the Source, once in 1,024 words, allocates: on average below ½, which AllocsPerRun rounds down.
+	// A new key of the Source, once in 1,024 words, allocates: on average below ½, which
+	// AllocsPerRun rounds down.
 	require.Zero(t, testing.AllocsPerRun(10_000, func() { draw() }))
 }
 

@@ -13,8 +13,9 @@ import (
 	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
-// layers are cases of CountLayer: one value and many, p near ½, around one block, several, the largest number of draws, a layer so
-// thin that G(least) − G(below) would lose its digits, and one that is as good as a tail.
+// layers are cases of CountLayer: one value and many, p near ½, around one block, several, the
+// largest number of draws, a layer so thin that G(least) − G(below) would lose its digits, and one
+// that is as good as a tail.
 var layers = []struct {
 	scale        float64
 	least, below int64
@@ -67,7 +68,8 @@ func TestCountLayerFollowsTheBinomialLaw(t *testing.T) {
 	}
 }
 
-// Layers from the top down, with their values, are a loop over SampleInt: the values from bottom on, one of them picked in each round.
+// Layers from the top down, with their values, are a loop over SampleInt: the values from bottom
+// on, one of them picked in each round.
 func TestLayersAreALoopOverSampleInt(t *testing.T) {
 	const draws, cells = 100, 40
 	n := full(4000, 1000)
@@ -136,7 +138,8 @@ func newLayerBlock(scale float64, least, below int64, draws uint64) *block {
 	return c
 }
 
-// p is below ½, as the comment at CountLayer proves, and its float64 within the error that is stated there.
+// p is below ½, as the comment at CountLayer proves, and its float64 within the error that is
+// stated there.
 func TestLayerMassIsWithinItsError(t *testing.T) {
 	const prec = 2000
 	worst := 0.0
@@ -169,7 +172,8 @@ func TestLayerMassIsWithinItsError(t *testing.T) {
 	require.Greater(t, worst, 0.02, "the error was not measured")
 }
 
-// The cumulative masses are as near to those of 256 binary digits as the comment at CountLayer says.
+// The cumulative masses are as near to those of 256 binary digits as the comment at CountLayer
+// says.
 func TestLayerTableIsWithinItsMargin(t *testing.T) {
 	const prec, derived = 256, 0x1p-42 * 1.3
 	cases := layers

@@ -7,10 +7,12 @@ import (
 	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
-// CountTail returns how many of draws independent variables X are at least least: exactly the binomial law of a loop over
-// [DiscreteLaplace.SampleTail], in time proportional to 1 + the expected number of X ≥ least (to the others for least ≤ 0), not to draws.
-// So the zeros of a huge sparse vector whose noise passes a threshold can be counted without visiting them. Each of the X ≥ least ≥ 1 is
-// independent of the others, at least plus a [Geometric] draw of the same scale. For the zero DiscreteLaplace X is uniform over all int64.
+// CountTail returns how many of draws independent variables X are at least least: exactly the
+// binomial law of a loop over [DiscreteLaplace.SampleTail], in time proportional to 1 + the
+// expected number of X ≥ least (to the others for least ≤ 0), not to draws. So the zeros of a huge
+// sparse vector whose noise passes a threshold can be counted without visiting them. Each of the X
+// ≥ least ≥ 1 is independent of the others, at least plus a [Geometric] draw of the same scale. For
+// the zero DiscreteLaplace X is uniform over all int64.
 func (d DiscreteLaplace) CountTail(src *Source, draws uint64, least int64) uint64 {
 	switch {
 	case least <= -math.MaxInt64: // no int64 draw is less
@@ -22,13 +24,15 @@ func (d DiscreteLaplace) CountTail(src *Source, draws uint64, least int64) uint6
 	case draws == 0:
 		return 0
 	}
-	// The draws are split into blocks in each of which blockMean are expected, and the count of a block is the inverse of its cumulative mass
-	// at a uniform U: in float64 unless U is within blockMargin of a step, then by intervals of integers.
+	// The draws are split into blocks in each of which blockMean are expected, and the count of a
+	// block is the inverse of its cumulative mass at a uniform U: in float64 unless U is within
+	// blockMargin of a step, then by intervals of integers.
 	c := block{d: d, least: least, p: d.atLeast(float64(least))}
 	return c.count(src, draws)
 }
 
-// CountTails is [DiscreteLaplace.CountTail] for both tails: how many of draws independent variables X have |X| ≥ least.
+// CountTails is [DiscreteLaplace.CountTail] for both tails: how many of draws independent variables
+// X have |X| ≥ least.
 func (d DiscreteLaplace) CountTails(src *Source, draws uint64, least int64) uint64 {
 	switch {
 	case least <= 0:
@@ -69,28 +73,35 @@ func (c *block) count(src *Source, draws uint64) uint64 {
 	return count
 }
 
-// blockMean is the largest expected count of a block. The mass of 0 is then at least 2⁻⁶⁴, that of 64 draws with p = ½.
+// blockMean is the largest expected count of a block. The mass of 0 is then at least 2⁻⁶⁴, that of
+// 64 draws with p = ½.
 //
-// blockMargin bounds the error of the float64 side of the comparison of U with a cumulative mass F(n), n < blockReach. Let p̃ = p·(1+e) be the
-// float64 value of p, x = least/b, λ = size·p ≤ blockMean, u = 2⁻⁵³.
+// blockMargin bounds the error of the float64 side of the comparison of U with a cumulative mass
+// F(n), n < blockReach. Let p̃ = p·(1+e) be the float64 value of p, x = least/b, λ = size·p ≤
+// blockMean, u = 2⁻⁵³.
 //
-//   - least as a float64 moves x by u·x at most; the exponentials, sum and quotient of atLeast add 6.5u. So |e| ≤ (x+7)·u. As dF(n)/dp =
-//     −size·Pr[Bin(size−1, p) = n], F moves by at most λ·|e|. λ ≤ min(32, 2⁶⁴·e^{−x}), so λ·(x+7) < 32·49 at x = ln(2⁶⁴/32) < 41 and it
-//     falls from there: 2⁻⁴²·0.77. (Where p̃ is denormal or 0, x > 708 and λ < 2⁻⁹⁰⁰.)
-//   - (1−p̃)^size = e^{−y}, y ≤ 64·ln 2 < 44.4: Log1p to 2u, size and the product each to u, the exponential to 2u: 180u = 2⁻⁴²·0.09.
-//   - Each further mass has 7 roundings, those of the quotient p̃/(1−p̃) among them, so mass n has 7nu; summed with the masses as weights, 7·32u. The sums
-//     have u each, at most 128u: together 352u = 2⁻⁴²·0.18.
+//   - least as a float64 moves x by u·x at most; the exponentials, sum and quotient of atLeast add
+//     6.5u. So |e| ≤ (x+7)·u. As dF(n)/dp = −size·Pr[Bin(size−1, p) = n], F moves by at most λ·|e|.
+//     λ ≤ min(32, 2⁶⁴·e^{−x}), so λ·(x+7) < 32·49 at x = ln(2⁶⁴/32) < 41 and it falls from there:
+//     2⁻⁴²·0.77. (Where p̃ is denormal or 0, x > 708 and λ < 2⁻⁹⁰⁰.)
+//   - (1−p̃)^size = e^{−y}, y ≤ 64·ln 2 < 44.4: Log1p to 2u, size and the product each to u, the
+//     exponential to 2u: 180u = 2⁻⁴²·0.09.
+//   - Each further mass has 7 roundings, those of the quotient p̃/(1−p̃) among them, so mass n has
+//     7nu; summed with the masses as weights, 7·32u. The sums have u each, at most 128u: together
+//     352u = 2⁻⁴²·0.18.
 //   - U is within u of its leading 53 digits, and the two comparisons round by u: 4u.
 //
-// Both tails double p and p̃, and move x by ln 2 < 1 at the same λ. In all below 2⁻⁴²·1.1, against 2⁻⁴⁰. With λ ≤ 32, F(127) > 1 − e^{−81} by Chernoff's bound, so the table always ends within reach.
+// Both tails double p and p̃, and move x by ln 2 < 1 at the same λ. In all below 2⁻⁴²·1.1, against
+// 2⁻⁴⁰. With λ ≤ 32, F(127) > 1 − e^{−81} by Chernoff's bound, so the table always ends within
+// reach.
 const (
 	blockMean   = 32
 	blockMargin = 0x1p-40
 	blockReach  = 128
 )
 
-// block is the binomial law of the number of X ≥ least among size draws; of |X| ≥ least, if tails is 1; of draws that are known to be
-// less than below, if that is not 0.
+// block is the binomial law of the number of X ≥ least among size draws; of |X| ≥ least, if tails
+// is 1; of draws that are known to be less than below, if that is not 0.
 type block struct {
 	d           DiscreteLaplace
 	least       int64
@@ -153,8 +164,9 @@ func (c *block) invertExact(src *Source, uniform *lazy) uint64 {
 
 // invertBounds is invertExact for what is known of U.
 //
-// All reals are between integers lo and hi in units of 2^−prec, products and quotients of the lower ends rounded down and of the upper
-// ends up, so nothing is assumed of the width; 64 bits more than the guard pay for the factors up to size.
+// All reals are between integers lo and hi in units of 2^−prec, products and quotients of the lower
+// ends rounded down and of the upper ends up, so nothing is assumed of the width; 64 bits more than
+// the guard pay for the factors up to size.
 func (c *block) invertBounds(uniform *lazy) (n uint64, decided bool) {
 	const guard = 64 + 64
 	prec := uniform.bits + guard

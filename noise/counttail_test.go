@@ -12,8 +12,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
-// binomialMass returns Pr[Bin(n, p) = k] for k < cells, and what is left as the last cell. The masses are multiplied up as logarithms, so that
-// the first may underflow.
+// binomialMass returns Pr[Bin(n, p) = k] for k < cells, and what is left as the last cell. The
+// masses are multiplied up as logarithms, so that the first may underflow.
 func binomialMass(n uint64, p float64, cells int) []float64 {
 	mass := make([]float64, cells+1)
 	mass[cells] = 1
@@ -29,7 +29,8 @@ func binomialMass(n uint64, p float64, cells int) []float64 {
 	return mass
 }
 
-// tails are cases of CountTail: around one block, a quarter, several, the largest number of draws, and least on both sides of 0.
+// tails are cases of CountTail: around one block, a quarter, several, the largest number of draws,
+// and least on both sides of 0.
 var tails = []struct {
 	scale float64
 	least int64
@@ -117,7 +118,8 @@ func newBlock(scale float64, least int64, draws uint64) *block {
 	return c
 }
 
-// The cumulative masses are as near to those of 192 binary digits as the comment at blockMargin says.
+// The cumulative masses are as near to those of 192 binary digits as the comment at blockMargin
+// says.
 func TestBlockTableIsWithinItsMargin(t *testing.T) {
 	const prec, derived = 256, 0x1p-42 * 1.1
 	cases := tails

@@ -2,19 +2,19 @@ package noise
 
 import "math"
 
-// DiscreteGaussian is the discrete normal distribution on the integers, Pr[X = k] ∝ e^{−k²/(2σ²)}. Noise of
-// parameter σ = Δ₂/√(2ρ), in every coordinate, makes an integer release of ℓ₂ sensitivity Δ₂ ρ-zCDP
-// (Canonne, Kamath, Steinke, NeurIPS 2020, arXiv 2004.00010, Theorem 4).
+// DiscreteGaussian is the discrete normal distribution on the integers, Pr[X = k] ∝ e^{−k²/(2σ²)}.
+// Noise of parameter σ = Δ₂/√(2ρ), in every coordinate, makes an integer release of ℓ₂ sensitivity
+// Δ₂ ρ-zCDP (Canonne, Kamath, Steinke, NeurIPS 2020, arXiv 2004.00010, Theorem 4).
 //
-// σ is the parameter and not the standard deviation, which is smaller: by 2e-7 of it at σ = 1, by less than
-// a rounding error from σ = 2 on.
+// σ is the parameter and not the standard deviation, which is smaller: by 2e-7 of it at σ = 1, by
+// less than a rounding error from σ = 2 on.
 //
-// All methods take and return public numbers. They return NaN for a NaN and on the zero DiscreteGaussian,
-// which [NewDiscreteGaussian] does not return.
+// All methods take and return public numbers. They return NaN for a NaN and on the zero
+// DiscreteGaussian, which [NewDiscreteGaussian] does not return.
 type DiscreteGaussian struct{ sigma float64 }
 
-// NewDiscreteGaussian returns the discrete normal distribution of parameter sigma, in units of the integer grid.
-// The error wraps [ErrParams] unless sigma is in [2⁻⁹⁰⁰, 2⁵⁰].
+// NewDiscreteGaussian returns the discrete normal distribution of parameter sigma, in units of the
+// integer grid. The error wraps [ErrParams] unless sigma is in [2⁻⁹⁰⁰, 2⁵⁰].
 func NewDiscreteGaussian(sigma float64) (DiscreteGaussian, error) {
 	if err := checkDiscrete("sigma", sigma); err != nil {
 		return DiscreteGaussian{}, err
@@ -52,7 +52,8 @@ func (d DiscreteGaussian) Survival(x float64) float64 {
 	return d.beyond(j, 0.5).value()
 }
 
-// LogSurvival returns ln Pr[X > x] to a relative error of 1e-13, also where [DiscreteGaussian.Survival] underflows or rounds to 1.
+// LogSurvival returns ln Pr[X > x] to a relative error of 1e-13, also where
+// [DiscreteGaussian.Survival] underflows or rounds to 1.
 func (d DiscreteGaussian) LogSurvival(x float64) float64 {
 	if !d.valid() || math.IsNaN(x) {
 		return math.NaN()

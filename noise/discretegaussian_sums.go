@@ -4,13 +4,14 @@ import "math"
 
 // The sums behind [DiscreteGaussian], with f(x) = e^{−x²/(2σ²)}.
 
-// smoothSigma is where expansions in 1/σ² take over from direct summation, which then has up to 9·σ terms.
+// smoothSigma is where expansions in 1/σ² take over from direct summation, which then has up to 9·σ
+// terms.
 const smoothSigma = 16
 
 // normalizer returns N = Σ_k f(k) over all integers.
 //
-// For σ ≥ 1 by Poisson summation, N = σ√(2π)·Σ_m e^{−2π²σ²m²}, of which m = 0, ±1, ±2 are kept: m = 3 is e^{−177}.
-// For σ < 1 the sum itself, of which |k| ≥ 10 is below e^{−50}.
+// For σ ≥ 1 by Poisson summation, N = σ√(2π)·Σ_m e^{−2π²σ²m²}, of which m = 0, ±1, ±2 are kept: m =
+// 3 is e^{−177}. For σ < 1 the sum itself, of which |k| ≥ 10 is below e^{−50}.
 func (d DiscreteGaussian) normalizer() float64 {
 	if d.sigma >= 1 {
 		e := math.Exp(-2 * math.Pi * math.Pi * d.sigma * d.sigma)
@@ -37,7 +38,8 @@ func (d DiscreteGaussian) moment(n int) float64 {
 
 // Variance returns E[X²], close to σ² for σ ≥ 1, and to 2e^{−1/(2σ²)} for small σ.
 //
-// For σ ≥ 1 it is −d ln N/dβ, β = 1/(2σ²), of Poisson's form of N: σ² − 8π²σ⁴(e + 4e⁴)/(1 + 2e + 2e⁴), e = e^{−2π²σ²}.
+// For σ ≥ 1 it is −d ln N/dβ, β = 1/(2σ²), of Poisson's form of N: σ² − 8π²σ⁴(e + 4e⁴)/(1 + 2e +
+// 2e⁴), e = e^{−2π²σ²}.
 func (d DiscreteGaussian) Variance() float64 {
 	switch {
 	case !d.valid():
@@ -53,9 +55,9 @@ func (d DiscreteGaussian) Variance() float64 {
 
 // MeanAbs returns E|X|, close to σ·√(2/π).
 //
-// For σ ≥ 16 the Euler–Maclaurin formula at 0 gives
-// Σ_{k≥1} k·f(k) = σ² − Σ_{m≥0} |B_{2m+2}|/((2m+2)·m!·(2σ²)^m) = σ² − 1/12 − 1/(240σ²) − 1/(2016σ⁴) − …,
-// where the next term, 1/(11520σ⁶), is below 2e-14 of the sum and is kept too.
+// For σ ≥ 16 the Euler–Maclaurin formula at 0 gives Σ_{k≥1} k·f(k) = σ² − Σ_{m≥0}
+// |B_{2m+2}|/((2m+2)·m!·(2σ²)^m) = σ² − 1/12 − 1/(240σ²) − 1/(2016σ⁴) − …, where the next term,
+// 1/(11520σ⁶), is below 2e-14 of the sum and is kept too.
 func (d DiscreteGaussian) MeanAbs() float64 {
 	switch {
 	case !d.valid():
@@ -76,8 +78,8 @@ func (t gaussTail) log() float64 {
 	return logGaussKernel(t.z, t.r) + math.Log(t.factor)
 }
 
-// beyond returns Pr[X > m] for the midpoint m = j + shift > 0, with j ≥ 0 an integer and shift = ±½. (In two parts, since
-// beyond 2⁵² a float64 does not hold m.)
+// beyond returns Pr[X > m] for the midpoint m = j + shift > 0, with j ≥ 0 an integer and shift =
+// ±½. (In two parts, since beyond 2⁵² a float64 does not hold m.)
 func (d DiscreteGaussian) beyond(j, shift float64) gaussTail {
 	z, r := divide(j+shift, d.sigma)
 	if d.sigma < smoothSigma || z > 0.2*d.sigma {
@@ -87,10 +89,12 @@ func (d DiscreteGaussian) beyond(j, shift float64) gaussTail {
 	return gaussTail{z, r, midpointFactor(z, d.sigma) / sqrt2Pi}
 }
 
-// beyondDirect returns Pr[X ≥ a] = f(a)·(1 + c₁ + c₁c₂ + …)/N, c_i = e^{−(2a+2i−1)/(2σ²)}, for an integer a ≥ 0.
+// beyondDirect returns Pr[X ≥ a] = f(a)·(1 + c₁ + c₁c₂ + …)/N, c_i = e^{−(2a+2i−1)/(2σ²)}, for an
+// integer a ≥ 0.
 //
-// It takes at most 150 terms for σ < 16, and 190 where a > σ²/5: then c_i ≤ e^{−1/5}. The n-th product has a
-// relative error of n²·2⁻⁵³ at most, which the terms weigh down to 2·max(σ², 25)·2⁻⁵³ ≤ 6e-14 in the sum.
+// It takes at most 150 terms for σ < 16, and 190 where a > σ²/5: then c_i ≤ e^{−1/5}. The n-th
+// product has a relative error of n²·2⁻⁵³ at most, which the terms weigh down to 2·max(σ², 25)·2⁻⁵³
+// ≤ 6e-14 in the sum.
 func (d DiscreteGaussian) beyondDirect(a float64) gaussTail {
 	inverse := 1 / d.sigma / d.sigma // +Inf for the smallest σ: then the ratios are 0
 	ratio, decay := math.Exp(-(2*a+1)*inverse/2), math.Exp(-inverse)
@@ -107,16 +111,18 @@ func (d DiscreteGaussian) beyondDirect(a float64) gaussTail {
 	return gaussTail{z, r, sum / d.normalizer()}
 }
 
-// midpointFactor returns Σ f(k)/(σ·f(m)) over the integers k > m, for a midpoint m = zσ between integers.
+// midpointFactor returns Σ f(k)/(σ·f(m)) over the integers k > m, for a midpoint m = zσ between
+// integers.
 //
-// It is the Euler–Maclaurin formula at midpoints, Σ_{k>m} f(k) = ∫_m^∞ f − Σ_n B_{2n}(½)/(2n)!·f^{(2n−1)}(m), with
-// f^{(n)} = (−1/σ)^n·He_n(z)·f, ∫_m^∞ f = σ·f(m)·R(z), and B_{2n}(½)/(2n)! = −1/24, 7/5760, −31/967680,
-// 127/154828800, −73/3503554560 for n = 1..5.
+// It is the Euler–Maclaurin formula at midpoints, Σ_{k>m} f(k) = ∫_m^∞ f − Σ_n
+// B_{2n}(½)/(2n)!·f^{(2n−1)}(m), with f^{(n)} = (−1/σ)^n·He_n(z)·f, ∫_m^∞ f = σ·f(m)·R(z), and
+// B_{2n}(½)/(2n)! = −1/24, 7/5760, −31/967680, 127/154828800, −73/3503554560 for n = 1..5.
 //
-// What is left out after n = 5 is at most 2·|B₁₀|/10!·∫_m^∞|f⁽¹⁰⁾| = 4.01·(2π)⁻¹⁰·∫_m^∞|f⁽¹⁰⁾|. For z above the largest zero
-// of He₁₀ (4.86) the integral is He₉(z)·f(m)/σ⁹; for smaller z it is a sum of differences of He₉·f over the zeros.
-// Relative to R(z) and computed with 40 digits, the rest is at most 4.3e-15 for z > 4.86, growing with z up to 4.2·(z/(2πσ))¹⁰ where
-// z = σ/5, and 6e-16 for smaller z, where σ ≥ 16 and σ ≥ 5z.
+// What is left out after n = 5 is at most 2·|B₁₀|/10!·∫_m^∞|f⁽¹⁰⁾| = 4.01·(2π)⁻¹⁰·∫_m^∞|f⁽¹⁰⁾|. For
+// z above the largest zero of He₁₀ (4.86) the integral is He₉(z)·f(m)/σ⁹; for smaller z it is a sum
+// of differences of He₉·f over the zeros. Relative to R(z) and computed with 40 digits, the rest is
+// at most 4.3e-15 for z > 4.86, growing with z up to 4.2·(z/(2πσ))¹⁰ where z = σ/5, and 6e-16 for
+// smaller z, where σ ≥ 16 and σ ≥ 5z.
 func midpointFactor(z, sigma float64) float64 {
 	coefficients := [...]float64{1. / 24, -7. / 5760, 31. / 967680, -127. / 154828800, 73. / 3503554560}
 	sum := mills(z)

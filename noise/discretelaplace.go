@@ -6,16 +6,16 @@ import (
 	"github.com/dpsketch/dpsketch/internal/round"
 )
 
-// DiscreteLaplace is the two-sided geometric distribution on the integers, Pr[X = k] = tanh(1/(2b))·e^{−|k|/b},
-// b the scale. Noise of scale Δ₁/ε makes an integer release of ℓ₁ sensitivity Δ₁ ε-differentially private
-// (Ghosh, Roughgarden, Sundararajan, STOC 2009).
+// DiscreteLaplace is the two-sided geometric distribution on the integers, Pr[X = k] =
+// tanh(1/(2b))·e^{−|k|/b}, b the scale. Noise of scale Δ₁/ε makes an integer release of ℓ₁
+// sensitivity Δ₁ ε-differentially private (Ghosh, Roughgarden, Sundararajan, STOC 2009).
 //
-// All methods take and return public numbers. They return NaN for a NaN and on the zero DiscreteLaplace,
-// which [NewDiscreteLaplace] does not return.
+// All methods take and return public numbers. They return NaN for a NaN and on the zero
+// DiscreteLaplace, which [NewDiscreteLaplace] does not return.
 type DiscreteLaplace struct{ scale float64 }
 
-// NewDiscreteLaplace returns the discrete Laplace distribution of the given scale, in units of the integer
-// grid. The error wraps [ErrParams] unless scale is in [2⁻⁹⁰⁰, 2⁵⁰].
+// NewDiscreteLaplace returns the discrete Laplace distribution of the given scale, in units of the
+// integer grid. The error wraps [ErrParams] unless scale is in [2⁻⁹⁰⁰, 2⁵⁰].
 func NewDiscreteLaplace(scale float64) (DiscreteLaplace, error) {
 	if err := checkDiscrete("scale", scale); err != nil {
 		return DiscreteLaplace{}, err
@@ -67,7 +67,8 @@ func (d DiscreteLaplace) Survival(x float64) float64 {
 	return d.above(j)
 }
 
-// LogSurvival returns ln Pr[X > x] to a relative error of 1e-15, also where [DiscreteLaplace.Survival] underflows or rounds to 1.
+// LogSurvival returns ln Pr[X > x] to a relative error of 1e-15, also where
+// [DiscreteLaplace.Survival] underflows or rounds to 1.
 func (d DiscreteLaplace) LogSurvival(x float64) float64 {
 	if !d.valid() || math.IsNaN(x) {
 		return math.NaN()
@@ -93,8 +94,9 @@ func (d DiscreteLaplace) Quantile(p float64) float64 {
 	return settleQuantile(math.Ceil(max(-tail-1, 0)), p, d.CDF, d.Survival)
 }
 
-// settleQuantile returns the least integer k with Pr[X ≤ k] ≥ p, starting from a guess a few integers away. For p > ½ it
-// compares Pr[X > k] with 1 − p, which is exact. It leaves a guess alone where float64 has no fractions any more.
+// settleQuantile returns the least integer k with Pr[X ≤ k] ≥ p, starting from a guess a few
+// integers away. For p > ½ it compares Pr[X > k] with 1 − p, which is exact. It leaves a guess
+// alone where float64 has no fractions any more.
 func settleQuantile(guess, p float64, cdf, survival func(float64) float64) float64 {
 	if math.Abs(guess) >= 1<<52 {
 		return guess

@@ -1,25 +1,30 @@
-// Package noise holds the randomness and the noise distributions that all mechanisms of this library share.
+// Package noise holds the randomness and the noise distributions that all mechanisms of this
+// library share.
 //
-// It answers: how much noise does a guarantee need ([LaplaceScale], [GaussianSigma], [GaussianSigmaZCDP]), and how is
-// it drawn so that the guarantee holds on a real machine (Sample). What several releases amount to, and what a budget
-// still allows, is in package noise/budget; noise for randomized estimators is in package noise/approx.
+// It answers: how much noise does a guarantee need ([LaplaceScale], [GaussianSigma],
+// [GaussianSigmaZCDP]), and how is it drawn so that the guarantee holds on a real machine (Sample).
+// What several releases amount to, and what a budget still allows, is in package noise/budget;
+// noise for randomized estimators is in package noise/approx.
 //
 // # Randomness
 //
-// [Source] is secret, cryptographic and seeded by the operating system; nobody can replace or seed it. Public
-// randomness, such as that of hash functions, is in package hashing and has nothing to do with it.
+// [Source] is secret, cryptographic and seeded by the operating system; nobody can replace or seed
+// it. Public randomness, such as that of hash functions, is in package hashing and has nothing to
+// do with it.
 //
 // # Exact sampling
 //
-// A float64 sampler leaks: which low bits x + noise can have depends on x (Mironov 2012), and Gaussian
-// samplers leak likewise (Jin et al. 2022). Here Sample(src, step) returns a multiple of step, a power of
-// two, and each multiple has exactly the probability that the ideal real-valued distribution, for the
-// float64 parameter as it stands, gives to the numbers that round to it. So for x on the grid, x + Sample is the
-// ideal mechanism followed by rounding: post-processing, and the theorem holds as it stands. Not even 2⁻⁶⁴ of
-// probability is misplaced: a float64 comparison with a proven error bound decides nearly every draw, and where
-// it cannot, more random digits and exact rational arithmetic do.
+// A float64 sampler leaks: which low bits x + noise can have depends on x (Mironov 2012), and
+// Gaussian samplers leak likewise (Jin et al. 2022). Here Sample(src, step) returns a multiple of
+// step, a power of two, and each multiple has exactly the probability that the ideal real-valued
+// distribution, for the float64 parameter as it stands, gives to the numbers that round to it. So
+// for x on the grid, x + Sample is the ideal mechanism followed by rounding: post-processing, and
+// the theorem holds as it stands. Not even 2⁻⁶⁴ of probability is misplaced: a float64 comparison
+// with a proven error bound decides nearly every draw, and where it cannot, more random digits and
+// exact rational arithmetic do.
 //
-// What the caller owes: clamp each contribution, round it to the grid before it is summed, and sum in integers.
+// What the caller owes: clamp each contribution, round it to the grid before it is summed, and sum
+// in integers.
 //
 //	distribution          Pr or density at x           guarantee with sensitivity Δ
 //	Laplace(b)            e^{−|x|/b}/(2b)              ε = Δ₁/b
@@ -31,31 +36,35 @@
 //	Pareto(α, s)          ∝ (1 + |x|/s)^{−α}           private approximation: noise/approx
 //	Student(α, s)         ∝ (1 + (x/s)²)^{−α/2}        private approximation: noise/approx
 //
-// Where only noise at or above a threshold matters, [DiscreteLaplace.SampleTail] draws just that, and
-// [DiscreteLaplace.CountTail] counts it among up to 2⁶⁴ draws without making them. [Source.Uint64N] is a
-// uniform integer. [CorrelatedGaussian] is Gaussian noise with a part that all keys share.
+// Where only noise at or above a threshold matters, [DiscreteLaplace.SampleTail] draws just that,
+// and [DiscreteLaplace.CountTail] counts it among up to 2⁶⁴ draws without making them.
+// [Source.Uint64N] is a uniform integer. [CorrelatedGaussian] is Gaussian noise with a part that
+// all keys share.
 //
-// Bits and tables: [Bernoulli] is exact in k/2⁶⁴ and draws 64 bits at a time; [RandomizedResponse] and
-// [RandomizedRound] stand on it.
+// Bits and tables: [Bernoulli] is exact in k/2⁶⁴ and draws 64 bits at a time; [RandomizedResponse]
+// and [RandomizedRound] stand on it.
 //
 // # A law that was not built
 //
-// Beside its error a constructor returns the zero value of the law, and a calibration NaN. The zero value of a law is
-// no law, and what it draws hides whatever it is added to: NaN for a float64 (NaN + x is NaN), an integer that is
-// uniform over all int64 (added with wrap-around it is a one-time pad), a fair coin for a bit. So a
-// program that ignores an error releases garbage, and nothing of the data. unbuilt.go has the proofs.
+// Beside its error a constructor returns the zero value of the law, and a calibration NaN. The zero
+// value of a law is no law, and what it draws hides whatever it is added to: NaN for a float64 (NaN
+// + x is NaN), an integer that is uniform over all int64 (added with wrap-around it is a one-time
+// pad), a fair coin for a bit. So a program that ignores an error releases garbage, and nothing of
+// the data. unbuilt.go has the proofs.
 //
 // # Cost
 //
-// A draw takes about 0.02 to 0.3 µs on any grid and does not allocate (a new key, once in 1,024 words, does).
+// A draw takes about 0.02 to 0.3 µs on any grid and does not allocate (a new key, once in 1,024
+// words, does).
 //
 // # Not covered
 //
-// Timing: the slow path, rejection, and what SampleTail returns take longer for some draws. Whoever reads the
-// memory of the process.
+// Timing: the slow path, rejection, and what SampleTail returns take longer for some draws. Whoever
+// reads the memory of the process.
 //
-// Sources: Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy (arXiv 2004.00010); Karney,
-// Sampling exactly from the normal distribution (arXiv 1303.6257); Geng, Viswanath, The Optimal Noise-Adding
-// Mechanism in Differential Privacy (arXiv 1212.1186); Tětek, Additive Noise Mechanisms for Making Randomized
-// Approximation Algorithms Differentially Private (2022); Balle, Wang, Improving the Gaussian Mechanism (arXiv 1805.06530).
+// Sources: Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy (arXiv
+// 2004.00010); Karney, Sampling exactly from the normal distribution (arXiv 1303.6257); Geng,
+// Viswanath, The Optimal Noise-Adding Mechanism in Differential Privacy (arXiv 1212.1186); Tětek,
+// Additive Noise Mechanisms for Making Randomized Approximation Algorithms Differentially Private
+// (2022); Balle, Wang, Improving the Gaussian Mechanism (arXiv 1805.06530).
 package noise

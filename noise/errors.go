@@ -2,12 +2,14 @@ package noise
 
 import "github.com/dpsketch/dpsketch/internal/fault"
 
-// ErrParams reports a public parameter outside its range. The text names the parameter, its value and the range.
+// ErrParams reports a public parameter outside its range. The text names the parameter, its value
+// and the range.
 var ErrParams = fault.ErrParams
 
-// Every scale, sensitivity, ε and ρ lies in [leastParam, mostParam]: powers of two so far from the ends of
-// float64 that a quotient of two of them, and the remainder of that quotient, neither overflows nor underflows.
-// A discrete scale is at most mostDiscrete, where a tail of 1e-300 still lies below 2⁶⁰.
+// Every scale, sensitivity, ε and ρ lies in [leastParam, mostParam]: powers of two so far from the
+// ends of float64 that a quotient of two of them, and the remainder of that quotient, neither
+// overflows nor underflows. A discrete scale is at most mostDiscrete, where a tail of 1e-300 still
+// lies below 2⁶⁰.
 const (
 	leastParam   = 0x1p-900
 	mostParam    = 0x1p900

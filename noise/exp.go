@@ -8,14 +8,15 @@ import (
 )
 
 // This file decides U < e^{−x} exactly, for U uniform in [0, 1) and x ≥ 0 real. Everything that the
-// continuous and the discrete samplers do rests on it. U is drawn 64 bits at a time, and only as far
-// as the comparison needs: a float64 settles all but one of about 2⁴⁴ comparisons, rational interval
-// arithmetic the rest. No probability is rounded anywhere.
+// continuous and the discrete samplers do rests on it. U is drawn 64 bits at a time, and only as
+// far as the comparison needs: a float64 settles all but one of about 2⁴⁴ comparisons, rational
+// interval arithmetic the rest. No probability is rounded anywhere.
 
-// margin bounds the error of the float64 side of a comparison: |exp(−x̃) − e^{−x}| + |ũ − U| ≤ margin.
+// margin bounds the error of the float64 side of a comparison: |exp(−x̃) − e^{−x}| + |ũ − U| ≤
+// margin.
 //
-// ũ is within 2⁻⁵³ of U and math.Exp within 1 ulp (2⁻⁵² at most), so what remains is |e^{−x̃} − e^{−x}|. Callers keep that below 2⁻⁴⁷
-// by one of two conditions:
+// ũ is within 2⁻⁵³ of U and math.Exp within 1 ulp (2⁻⁵² at most), so what remains is |e^{−x̃} −
+// e^{−x}|. Callers keep that below 2⁻⁴⁷ by one of two conditions:
 //
 //	|x̃ − x| ≤ 2⁻⁴⁷·e^{min(x, x̃)}    as e^{−x} has a slope of at most e^{−min(x, x̃)} between the two
 //	x ≥ 40 and x̃ ≥ 40               as then both are below e^{−40} < 2⁻⁵⁷
@@ -23,8 +24,8 @@ import (
 // (That |x̃ − x|·e^{−x} be small is not enough: x = 100 and x̃ = 1.)
 const margin = 0x1p-45
 
-// bernoulliExp returns true with probability exactly e^{−x}. approx is as near to x as [margin] asks; exact,
-// called only if the float64 comparison is undecided, returns x itself.
+// bernoulliExp returns true with probability exactly e^{−x}. approx is as near to x as [margin]
+// asks; exact, called only if the float64 comparison is undecided, returns x itself.
 func bernoulliExp(src *Source, approx float64, exact func() *big.Rat) bool {
 	w := src.Uint64()
 	u := float64(w>>11) * 0x1p-53
@@ -47,7 +48,8 @@ func compareExp64(u, x float64) (below, decided bool) {
 	return u < p, u < p-margin || u > p+margin
 }
 
-// lazy is a uniform number of [0, 1) of which bits binary digits are known: it lies in [n, n+1)/2^bits.
+// lazy is a uniform number of [0, 1) of which bits binary digits are known: it lies in [n,
+// n+1)/2^bits.
 type lazy struct {
 	n    *big.Int
 	bits uint

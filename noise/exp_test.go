@@ -42,7 +42,8 @@ func TestCompareExp64IsRight(t *testing.T) {
 	require.Greater(t, decidedCount, n/2)
 }
 
-// The float64 exponents of the samplers are as near to the exact ones as [margin] asks, and the condition that does suffice is not the one with e^{−x} alone.
+// The float64 exponents of the samplers are as near to the exact ones as [margin] asks, and the
+// condition that does suffice is not the one with e^{−x} alone.
 func TestExponentsAreNearEnough(t *testing.T) {
 	near := func(approx float64, exact *big.Rat) bool {
 		x, _ := exact.Float64()

@@ -5,7 +5,8 @@ import (
 	"math/bits"
 )
 
-// logCell belongs to one of the intervals [1 + i/64, 1 + (i+1)/64) that [quickLog] cuts [1, 2) into.
+// logCell belongs to one of the intervals [1 + i/64, 1 + (i+1)/64) that [quickLog] cuts [1, 2)
+// into.
 type logCell struct{ inverse, log float64 } // of the midpoint, rounded; ln inverse
 
 var logCells = newLogCells()
@@ -23,11 +24,13 @@ const (
 	quickMargin = 0x1p-36 // bounds the error of quickLog
 )
 
-// quickLog returns −ln U for U in [w, w+4)/2⁶⁴, w ≥ leastQuick a multiple of 4, to within quickMargin.
+// quickLog returns −ln U for U in [w, w+4)/2⁶⁴, w ≥ leastQuick a multiple of 4, to within
+// quickMargin.
 //
-// w/2⁶⁴ = f·2^−n with f in [1, 2), and f = (1+r)/inverse with |r| ≤ 1/129. Of ln(1+r) four terms of the series are
-// taken; the others sum to at most |r|⁵/(5(1−|r|)) < 2⁻³⁷·0.79. U for w adds 4/w ≤ 2⁻³⁸, and the roundings of f, of inverse·f, of
-// the terms, of ln inverse and of n·ln 2 < 17 together less than 2⁻⁴⁷: in all below 2⁻³⁶·0.66.
+// w/2⁶⁴ = f·2^−n with f in [1, 2), and f = (1+r)/inverse with |r| ≤ 1/129. Of ln(1+r) four terms of
+// the series are taken; the others sum to at most |r|⁵/(5(1−|r|)) < 2⁻³⁷·0.79. U for w adds 4/w ≤
+// 2⁻³⁸, and the roundings of f, of inverse·f, of the terms, of ln inverse and of n·ln 2 < 17
+// together less than 2⁻⁴⁷: in all below 2⁻³⁶·0.66.
 func quickLog(w uint64) float64 {
 	const mantissa, one = 52, 1023 << 52 // of a float64
 	n := bits.LeadingZeros64(w) + 1
@@ -38,8 +41,9 @@ func quickLog(w uint64) float64 {
 	return float64(n)*math.Ln2 + cell.log - (r - r2*((1.0/2-r*(1.0/3))+r2*(1.0/4)))
 }
 
-// quickFloor returns ⌊b·(−ln U)⌋ as floorLog does, for b < 2²⁰, if quickLog decides it. The product, below 2²⁰·17, is
-// rounded by less than b·2⁻⁴⁸, which b·quickMargin has room for. Where t − err is negative it is above −1: truncation to 0 is right.
+// quickFloor returns ⌊b·(−ln U)⌋ as floorLog does, for b < 2²⁰, if quickLog decides it. The
+// product, below 2²⁰·17, is rounded by less than b·2⁻⁴⁸, which b·quickMargin has room for. Where t
+// − err is negative it is above −1: truncation to 0 is right.
 func quickFloor(w uint64, b float64) (floor int64, decided bool) {
 	if w < leastQuick {
 		return 0, false

@@ -7,8 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// quickLog is within its margin of math.Log for either end of what it is told of U, on random words of every length, at the ends of
-// its cells and at the ends of its range. math.Log and the reference differ from the truth by less than 2⁻⁴⁶.
+// quickLog is within its margin of math.Log for either end of what it is told of U, on random words
+// of every length, at the ends of its cells and at the ends of its range. math.Log and the
+// reference differ from the truth by less than 2⁻⁴⁶.
 func TestQuickLog(t *testing.T) {
 	var src Source
 	worst := 0.0

@@ -2,15 +2,15 @@ package noise
 
 import "math"
 
-// Gaussian is the normal distribution N(0, σ²). Noise of the σ that [GaussianSigma] returns, in every
-// coordinate, makes a release of ℓ₂ sensitivity Δ₂ (ε, δ)-differentially private.
+// Gaussian is the normal distribution N(0, σ²). Noise of the σ that [GaussianSigma] returns, in
+// every coordinate, makes a release of ℓ₂ sensitivity Δ₂ (ε, δ)-differentially private.
 //
-// All methods take and return public numbers. They return NaN for a NaN and on the zero Gaussian, which
-// [NewGaussian] does not return.
+// All methods take and return public numbers. They return NaN for a NaN and on the zero Gaussian,
+// which [NewGaussian] does not return.
 type Gaussian struct{ sigma float64 }
 
-// NewGaussian returns the normal distribution of mean 0 and standard deviation sigma, in the units of the data.
-// The error wraps [ErrParams] unless sigma is in [2⁻⁹⁰⁰, 2⁹⁰⁰].
+// NewGaussian returns the normal distribution of mean 0 and standard deviation sigma, in the units
+// of the data. The error wraps [ErrParams] unless sigma is in [2⁻⁹⁰⁰, 2⁹⁰⁰].
 func NewGaussian(sigma float64) (Gaussian, error) {
 	if err := checkParam("sigma", sigma); err != nil {
 		return Gaussian{}, err
@@ -35,7 +35,8 @@ func (d Gaussian) Survival(x float64) float64 {
 	return normalTail(divide(x, d.sigma))
 }
 
-// LogSurvival returns ln Pr[X > x] to a relative error of 1e-14, also where [Gaussian.Survival] underflows or rounds to 1.
+// LogSurvival returns ln Pr[X > x] to a relative error of 1e-14, also where [Gaussian.Survival]
+// underflows or rounds to 1.
 func (d Gaussian) LogSurvival(x float64) float64 {
 	if !d.valid() || math.IsNaN(x) {
 		return math.NaN()
@@ -43,7 +44,8 @@ func (d Gaussian) LogSurvival(x float64) float64 {
 	return logNormalTail(divide(x, d.sigma))
 }
 
-// Quantile returns the x with CDF(x) = p to a relative error of 1e-14: −Inf at 0, +Inf at 1, NaN outside [0, 1].
+// Quantile returns the x with CDF(x) = p to a relative error of 1e-14: −Inf at 0, +Inf at 1, NaN
+// outside [0, 1].
 func (d Gaussian) Quantile(p float64) float64 {
 	if !d.valid() || !(p >= 0 && p <= 1) {
 		return math.NaN()

@@ -3,15 +3,15 @@ package noise
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/round"
-	"github.com/dpsketch/dpsketch/internal/search"
-
 	"gonum.org/v1/gonum/integrate/quad"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/search"
 )
 
-// The exact privacy of Gaussian noise (Balle and Wang, ICML 2018, arXiv 1805.06530, Theorem 8). With μ = Δ₂/σ,
+// The exact privacy of Gaussian noise (Balle and Wang, ICML 2018, arXiv 1805.06530, Theorem 8).
+// With μ = Δ₂/σ,
 //
 //	δ(ε) = Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ) = Q(t₁) − e^ε·Q(t₂),  t₁ = ε/μ − μ/2,  t₂ = ε/μ + μ/2.
 //
@@ -19,21 +19,24 @@ import (
 //
 //	δ = φ(t₁)·(R(t₁) − R(t₁ + μ)) = φ(t₁)·∫_{t₁}^{t₁+μ} (1 − u·R(u)) du,
 //
-// where nothing cancels; and 1 − δ = Q(−t₁) + φ(t₁)·R(t₂) for t₁ < 0, a sum of positive terms. δ increases with μ
-// (∂δ/∂μ = φ(t₁)), and for fixed ε so does −t₁.
+// where nothing cancels; and 1 − δ = Q(−t₁) + φ(t₁)·R(t₂) for t₁ < 0, a sum of positive terms. δ
+// increases with μ (∂δ/∂μ = φ(t₁)), and for fixed ε so does −t₁.
 
-// deltaMargin is the relative error allowed for: the calibration uses all of it, a reported δ half. The evaluation
-// errs by less than a quarter, 9e-13, for |t₁| ≤ 40: at most 7e-13 from t₁²/2 (2⁻⁵¹·t₁²), 8e-14 from ln δ itself, 1e-14 from R, 2e-14 from the slope.
+// deltaMargin is the relative error allowed for: the calibration uses all of it, a reported δ half.
+// The evaluation errs by less than a quarter, 9e-13, for |t₁| ≤ 40: at most 7e-13 from t₁²/2
+// (2⁻⁵¹·t₁²), 8e-14 from ln δ itself, 1e-14 from R, 2e-14 from the slope.
 const deltaMargin = 0x1p-38
 
-// GaussianSigma returns the least σ, up to rounding up by at most a relative 1e-11, at which N(0, σ²) noise in every
-// coordinate makes a release of ℓ₂ sensitivity Δ₂ (ε, δ)-differentially private. It never returns less than the ideal σ.
+// GaussianSigma returns the least σ, up to rounding up by at most a relative 1e-11, at which N(0,
+// σ²) noise in every coordinate makes a release of ℓ₂ sensitivity Δ₂ (ε, δ)-differentially private.
+// It never returns less than the ideal σ.
 //
-// epsilon and delta are without unit, sensitivity and the result in the units of the data. The error wraps [ErrParams]
-// unless ε is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], δ in [2⁻¹⁰²², 1), and the sensitivity and the result in [2⁻⁹⁰⁰, 2⁹⁰⁰].
+// epsilon and delta are without unit, sensitivity and the result in the units of the data. The
+// error wraps [ErrParams] unless ε is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], δ in [2⁻¹⁰²², 1), and the sensitivity
+// and the result in [2⁻⁹⁰⁰, 2⁹⁰⁰].
 //
-// It is the analytic Gaussian mechanism (arXiv 1805.06530, Algorithm 1), solved for t₁ in place of σ: then
-// μ = √(t₁² + 2ε) − t₁ and t₂ = √(t₁² + 2ε) without cancellation, for every ε.
+// It is the analytic Gaussian mechanism (arXiv 1805.06530, Algorithm 1), solved for t₁ in place of
+// σ: then μ = √(t₁² + 2ε) − t₁ and t₂ = √(t₁² + 2ε) without cancellation, for every ε.
 func GaussianSigma(epsilon, delta, sensitivity float64) (float64, error) {
 	if err := checkEpsilonOrZero(epsilon); err != nil {
 		return math.NaN(), err
@@ -52,7 +55,8 @@ func GaussianSigma(epsilon, delta, sensitivity float64) (float64, error) {
 		}
 		return gaussComplement(t, mu)*(1-deltaMargin) >= 1-delta
 	}
-	// δ < φ(40)·R(40) < e^{−804} at the upper end is below every δ, and 1 − δ < 2·Q(40) at the lower is above.
+	// δ < φ(40)·R(40) < e^{−804} at the upper end is below every δ, and 1 − δ < 2·Q(40) at the
+	// lower is above.
 	t := search.Float(-40, 40, safe)
 	mu := shift(t, root) * (1 - 0x1p-50) // shift is within 3 units in the last place
 	want := "a number with σ in [2⁻⁹⁰⁰, 2⁹⁰⁰] for these epsilon and delta"
@@ -71,8 +75,9 @@ func shift(t, root float64) float64 {
 	return h - t
 }
 
-// gaussLogDelta returns ln δ for t₁ = t ≥ −μ/2, to an absolute error of deltaMargin/4 for |t| ≤ 40. It returns false where δ is
-// between 0.2 and 1 and [gaussComplement] is the better number: t < 0 and μ ≥ 1.
+// gaussLogDelta returns ln δ for t₁ = t ≥ −μ/2, to an absolute error of deltaMargin/4 for |t| ≤ 40.
+// It returns false where δ is between 0.2 and 1 and [gaussComplement] is the better number: t < 0
+// and μ ≥ 1.
 func gaussLogDelta(t, mu float64) (float64, bool) {
 	if t < 0 && mu >= 1 {
 		return 0, false
@@ -90,10 +95,11 @@ func gaussComplement(t, mu float64) float64 {
 
 // millsDrop returns R(t) − R(t+μ) > 0 for t ≥ −½.
 //
-// For a short interval [t, t + μ] it integrates −R′ = 1 − u·R(u) > 0 by 10-point Gauss–Legendre. −R′ is entire and varies on the
-// scale 1 + u, of which the half-width is at most a quarter: the error is below 6e-19, computed with 50 digits for
-// t from −½ to 40 at the longest interval, and tends to that of 1/u² on [1, 3/2] for large t.
-// For a long one R(t+μ) ≤ 0.75·R(t) and the difference loses a factor of 4.
+// For a short interval [t, t + μ] it integrates −R′ = 1 − u·R(u) > 0 by 10-point Gauss–Legendre.
+// −R′ is entire and varies on the scale 1 + u, of which the half-width is at most a quarter: the
+// error is below 6e-19, computed with 50 digits for t from −½ to 40 at the longest interval, and
+// tends to that of 1/u² on [1, 3/2] for large t. For a long one R(t+μ) ≤ 0.75·R(t) and the
+// difference loses a factor of 4.
 func millsDrop(t, mu float64) float64 {
 	if mu > (1+max(t, 0))/2 {
 		return mills(t) - mills(t+mu)
@@ -102,12 +108,14 @@ func millsDrop(t, mu float64) float64 {
 	return mu * quad.Fixed(func(s float64) float64 { return millsSlope(t + float64(mu*s)) }, 0, 1, 10, quad.Legendre{}, 0)
 }
 
-// GaussianDelta returns the δ at which N(0, σ²) noise in every coordinate makes a release of ℓ₂ sensitivity Δ₂
-// (ε, δ)-differentially private: an upper bound on the exact one, by at most a relative 4e-12 (for δ near 1,
-// 4e-12 of 1 − δ; below e^{−800}, 4e-15 of ln δ), and never 0. [GaussianSigma] inverts it: GaussianDelta at the σ it returns is at most its δ.
+// GaussianDelta returns the δ at which N(0, σ²) noise in every coordinate makes a release of ℓ₂
+// sensitivity Δ₂ (ε, δ)-differentially private: an upper bound on the exact one, by at most a
+// relative 4e-12 (for δ near 1, 4e-12 of 1 − δ; below e^{−800}, 4e-15 of ln δ), and never 0.
+// [GaussianSigma] inverts it: GaussianDelta at the σ it returns is at most its δ.
 //
-// epsilon, without unit, may be negative: the δ is then the divergence that exact composition arguments ask for, at
-// least 1 − e^ε. The error wraps [ErrParams] unless |ε| is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], and σ and the sensitivity in [2⁻⁹⁰⁰, 2⁹⁰⁰].
+// epsilon, without unit, may be negative: the δ is then the divergence that exact composition
+// arguments ask for, at least 1 − e^ε. The error wraps [ErrParams] unless |ε| is 0 or in [2⁻⁹⁰⁰,
+// 2⁹⁰⁰], and σ and the sensitivity in [2⁻⁹⁰⁰, 2⁹⁰⁰].
 func GaussianDelta(sigma, epsilon, sensitivity float64) (float64, error) {
 	bound, err := gaussianBound(sigma, epsilon, sensitivity)
 	switch {
@@ -116,12 +124,13 @@ func GaussianDelta(sigma, epsilon, sensitivity float64) (float64, error) {
 	case bound.nearOne:
 		return round.DifferenceUp(1, bound.rest), nil
 	}
-	// math.Exp is within one unit in the last place, and near underflow one unit is the least float64.
+	// math.Exp is within one unit in the last place, and near underflow one unit is the least
+	// float64.
 	return math.Nextafter(math.Exp(bound.log), 1), nil
 }
 
-// GaussianLogDelta returns the natural logarithm of [GaussianDelta], also where δ underflows, and −Inf only where the logarithm
-// itself overflows. The error is the same.
+// GaussianLogDelta returns the natural logarithm of [GaussianDelta], also where δ underflows, and
+// −Inf only where the logarithm itself overflows. The error is the same.
 func GaussianLogDelta(sigma, epsilon, sensitivity float64) (float64, error) {
 	bound, err := gaussianBound(sigma, epsilon, sensitivity)
 	if err != nil {

@@ -28,9 +28,10 @@ func TestGaussianDeltaReference(t *testing.T) {
 	}
 }
 
-// quadratureLogDelta evaluates ln δ = ln ∫ max(0, p(x) − e^ε·q(x)) dx for unit Gaussians at 0 and −μ on x > t₁, by the
-// trapezoidal rule in s = ln(x − t₁) with a sum of positive terms: φ(t₁)·e^{−t₁s−s²/2}·(1 − e^{−μs}). It converges
-// geometrically (the integrand is analytic and decays at both ends) and shares nothing with the package.
+// quadratureLogDelta evaluates ln δ = ln ∫ max(0, p(x) − e^ε·q(x)) dx for unit Gaussians at 0 and
+// −μ on x > t₁, by the trapezoidal rule in s = ln(x − t₁) with a sum of positive terms:
+// φ(t₁)·e^{−t₁s−s²/2}·(1 − e^{−μs}). It converges geometrically (the integrand is analytic and
+// decays at both ends) and shares nothing with the package.
 func quadratureLogDelta(epsilon, mu float64) float64 {
 	t1 := (epsilon - mu*mu/2) / mu
 	peak := max(0, -t1) // the largest exponent, where e^{−t₁s−s²/2} is e^{t₁²/2}
@@ -55,7 +56,8 @@ func TestGaussianSigmaSafeAndTight(t *testing.T) {
 			reported, err := GaussianDelta(sigma, epsilon, 1)
 			require.NoError(t, err)
 			assert.LessOrEqual(t, reported, delta, "ε %g δ %g", epsilon, delta)
-			// What rounding does to the evaluation here: t₁ is off by ε·2⁻⁵², the exponents by t₁ times that.
+			// What rounding does to the evaluation here: t₁ is off by ε·2⁻⁵², the exponents by t₁
+			// times that.
 			noise := 1e-12 + 1e-15*math.Log(delta)*math.Log(delta) + 40*math.Sqrt(epsilon)*3e-16
 			if mu := 1 / sigma; mu > 1e-20 {
 				assert.LessOrEqual(t, quadratureLogDelta(epsilon, mu), math.Log(delta)+noise, "ε %g δ %g", epsilon, delta)
@@ -68,7 +70,8 @@ func TestGaussianSigmaSafeAndTight(t *testing.T) {
 	}
 }
 
-// knownSigmas are rows ε, δ, σ for Δ₂ = 1, bisected on Balle and Wang's formula as it stands with 90 digits or more (mpmath).
+// knownSigmas are rows ε, δ, σ for Δ₂ = 1, bisected on Balle and Wang's formula as it stands with
+// 90 digits or more (mpmath).
 var knownSigmas = [][3]float64{
 	{1.0, 1e-06, 4.2246788893268352923},
 	{1.0, 1e-09, 5.4952661572382961829},

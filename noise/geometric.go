@@ -7,12 +7,12 @@ import (
 	"github.com/dpsketch/dpsketch/internal/search"
 )
 
-// geometric draws G ≥ 0 with Pr[G ≥ g] = e^{−g/b} exactly, for the float64 b itself, 0 ≤ b ≤ 2⁵², and two
-// fair coins besides, in the lowest bits of coins.
+// geometric draws G ≥ 0 with Pr[G ≥ g] = e^{−g/b} exactly, for the float64 b itself, 0 ≤ b ≤ 2⁵²,
+// and two fair coins besides, in the lowest bits of coins.
 //
-// For b ≥ 2²⁰ write G = u + 2^m·v with 2^m ≤ b/2¹⁹ < 2^{m+1}. The law factors: u in [0, 2^m) has Pr ∝ e^{−u/b},
-// drawn by rejection from the uniform law, and v is geometric with b/2^m < 2²⁰ in place of b. So the digits
-// that a float64 logarithm could not settle are drawn as integers.
+// For b ≥ 2²⁰ write G = u + 2^m·v with 2^m ≤ b/2¹⁹ < 2^{m+1}. The law factors: u in [0, 2^m) has Pr
+// ∝ e^{−u/b}, drawn by rejection from the uniform law, and v is geometric with b/2^m < 2²⁰ in place
+// of b. So the digits that a float64 logarithm could not settle are drawn as integers.
 func geometric(src *Source, b float64) (g int64, coins uint64) {
 	if b < 0x1p20 {
 		return geometricLog(src, b)
@@ -23,8 +23,8 @@ func geometric(src *Source, b float64) (g int64, coins uint64) {
 	for {
 		w := src.Uint64()
 		u := int64(w >> rest)
-		// The other digits of w are the first of U, and u is accepted if U < e^{−u/b}. As u/b < 2⁻¹⁹ that
-		// holds unless U ≥ 1 − 2⁻¹⁹.
+		// The other digits of w are the first of U, and u is accepted if U < e^{−u/b}. As u/b <
+		// 2⁻¹⁹ that holds unless U ≥ 1 − 2⁻¹⁹.
 		const ones = 1<<19 - 1
 		w &= 1<<rest - 1
 		if w>>(rest-19) == ones && !newLazy(w, rest).belowExp(src, ratio(u, b)) {
@@ -35,11 +35,13 @@ func geometric(src *Source, b float64) (g int64, coins uint64) {
 	}
 }
 
-// negligible is a b below which geometric is 0 but for a probability of e^{−2^1000}; 1/b may overflow there.
+// negligible is a b below which geometric is 0 but for a probability of e^{−2^1000}; 1/b may
+// overflow there.
 const negligible = 0x1p-1000
 
-// geometricLog is geometric for b < 2²⁰: the integer part of b·(−ln U), U of 62 digits at first. A quick logarithm decides
-// it unless b·(−ln U) is within its error of an integer, then math.Log likewise; then U is compared exactly.
+// geometricLog is geometric for b < 2²⁰: the integer part of b·(−ln U), U of 62 digits at first. A
+// quick logarithm decides it unless b·(−ln U) is within its error of an integer, then math.Log
+// likewise; then U is compared exactly.
 func geometricLog(src *Source, b float64) (g int64, coins uint64) {
 	w := src.Uint64()
 	if b < negligible {
@@ -54,11 +56,11 @@ func geometricLog(src *Source, b float64) (g int64, coins uint64) {
 	return geometricExact(src, newLazy(w>>2, 62), b), w
 }
 
-// floorLog returns ⌊b·(−ln U)⌋ in float64 for U in [w, w+4)/2⁶⁴, w a multiple of 4, if that is possible. It ignores the
-// last two digits of w.
+// floorLog returns ⌊b·(−ln U)⌋ in float64 for U in [w, w+4)/2⁶⁴, w a multiple of 4, if that is
+// possible. It ignores the last two digits of w.
 //
-// U is within a relative 4/w + 2⁻⁵³ of w/2⁶⁴. The two logarithms (at most 44.4) and their difference are
-// each within 2⁻⁴⁷ of the truth: math.Log is good to 1 ulp. The product adds 1 ulp.
+// U is within a relative 4/w + 2⁻⁵³ of w/2⁶⁴. The two logarithms (at most 44.4) and their
+// difference are each within 2⁻⁴⁷ of the truth: math.Log is good to 1 ulp. The product adds 1 ulp.
 func floorLog(w uint64, b float64) (floor int64, decided bool) {
 	u := float64(w &^ 3)
 	t := b * (64*math.Ln2 - math.Log(u))

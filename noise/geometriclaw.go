@@ -2,15 +2,16 @@ package noise
 
 import "math"
 
-// Geometric is the distribution on the integers k ≥ 0 with Pr[X ≥ k] = e^{−k/b}, b the scale: Pr[X = k] = (1−q)·q^k with
-// q = e^{−1/b}. It is the exponential distribution of mean b rounded down, and memoryless: X − k given X ≥ k has the same law.
+// Geometric is the distribution on the integers k ≥ 0 with Pr[X ≥ k] = e^{−k/b}, b the scale: Pr[X
+// = k] = (1−q)·q^k with q = e^{−1/b}. It is the exponential distribution of mean b rounded down,
+// and memoryless: X − k given X ≥ k has the same law.
 //
 // All methods take and return public numbers. They return NaN for a NaN and on the zero Geometric,
 // which [NewGeometric] does not return.
 type Geometric struct{ scale float64 }
 
-// NewGeometric returns the geometric distribution of the given scale. The error wraps [ErrParams] unless scale is
-// in [2⁻⁹⁰⁰, 2⁵⁰].
+// NewGeometric returns the geometric distribution of the given scale. The error wraps [ErrParams]
+// unless scale is in [2⁻⁹⁰⁰, 2⁵⁰].
 func NewGeometric(scale float64) (Geometric, error) {
 	if err := checkDiscrete("scale", scale); err != nil {
 		return Geometric{}, err
@@ -52,7 +53,8 @@ func (d Geometric) Survival(x float64) float64 {
 	return expNeg(divide(math.Floor(x), d.scale)) * d.decay() // ⌊x⌋ + 1 may not be a float64
 }
 
-// LogSurvival returns ln Pr[X > x] to a relative error of 1e-15, also where [Geometric.Survival] underflows.
+// LogSurvival returns ln Pr[X > x] to a relative error of 1e-15, also where [Geometric.Survival]
+// underflows.
 func (d Geometric) LogSurvival(x float64) float64 {
 	if !d.valid() || math.IsNaN(x) {
 		return math.NaN()

@@ -123,7 +123,8 @@ func TestHeavyMoments(t *testing.T) {
 	assert.InEpsilon(t, 4.5, s.Variance(), 1e-15)
 }
 
-// integral returns ∫ f over [0, ∞), pieces of geometrically growing length cut at the ends too, by Gauss and Legendre.
+// integral returns ∫ f over [0, ∞), pieces of geometrically growing length cut at the ends too, by
+// Gauss and Legendre.
 func integral(f func(float64) float64, d named, from, to float64) float64 {
 	cuts := []float64{from}
 	next := func(x float64) float64 { return x + math.Max(0.25*d.scale, 0.25*x) }
@@ -146,7 +147,8 @@ func integral(f func(float64) float64, d named, from, to float64) float64 {
 	return sum
 }
 
-// The first route: the density integrates to the CDF, and to the moments. The tails are integrated as far as they matter.
+// The first route: the density integrates to the CDF, and to the moments. The tails are integrated
+// as far as they matter.
 func TestProbIntegratesToCDF(t *testing.T) {
 	for _, d := range heavyLaws(t, 1) {
 		from := 0.0
@@ -204,8 +206,9 @@ func TestStudentClosedForms(t *testing.T) {
 	}
 }
 
-// Beyond z = 2³⁰, where the density is a power but for less than 2⁻⁶⁰ of it, the tail is C·z^{1−α}/(α−1) but for as little. That it is
-// not 1e-9 less is what an interval with a confidence next to 1 rests on.
+// Beyond z = 2³⁰, where the density is a power but for less than 2⁻⁶⁰ of it, the tail is
+// C·z^{1−α}/(α−1) but for as little. That it is not 1e-9 less is what an interval with a confidence
+// next to 1 rests on.
 func TestStudentFarTail(t *testing.T) {
 	for _, shape := range []float64{2, 2.1, 3, 3.7, 8, 40} {
 		d, err := NewStudent(shape, 2)
@@ -353,7 +356,8 @@ func TestHeavyNewRejects(t *testing.T) {
 	require.Equal(t, []float64{1.5, 7, 2.5, 8}, []float64{p.Shape(), p.Scale(), u.Shape(), u.Scale()})
 }
 
-// No γ has less error than the two functions say, the value is the published one, and the yardstick of Geng and Viswanath is met.
+// No γ has less error than the two functions say, the value is the published one, and the yardstick
+// of Geng and Viswanath is met.
 func TestStaircaseGamma(t *testing.T) {
 	for _, epsilon := range []float64{0x1p-30, 1e-3, 0.1, 1, 2, 3, 5, 8, 12, 20, 100, 512} {
 		forAbs, err := StaircaseGamma(epsilon)
@@ -378,7 +382,8 @@ func TestStaircaseGamma(t *testing.T) {
 	}
 }
 
-// The mechanism is ε-private: the density falls by exactly e^{−ε} over Δ, and never by more over less; not so at half the sensitivity.
+// The mechanism is ε-private: the density falls by exactly e^{−ε} over Δ, and never by more over
+// less; not so at half the sensitivity.
 func TestStaircaseIsPrivate(t *testing.T) {
 	worst := func(d Staircase, shift float64) (loss float64) {
 		for x := -7.003; x < 7; x += 0.0137 {

@@ -35,9 +35,9 @@ func roundedHalfNormal(src *Source, b float64) int64 {
 }
 
 // halfNormal draws |Z| for a standard normal Z, by Karney's algorithm (arXiv 1303.6257) on
-// intervals: |Z| = k + x with k ≥ 0 an integer, Pr ∝ e^{−k²/2}, and x uniform in [0, 1), accepted with
-// probability e^{−x(2k+x)/2}. Of x 64 bits are drawn, and more if a comparison or, later, the rounding needs
-// them: digits is nil or holds all the bits so far, of which first are the first 64.
+// intervals: |Z| = k + x with k ≥ 0 an integer, Pr ∝ e^{−k²/2}, and x uniform in [0, 1), accepted
+// with probability e^{−x(2k+x)/2}. Of x 64 bits are drawn, and more if a comparison or, later, the
+// rounding needs them: digits is nil or holds all the bits so far, of which first are the first 64.
 func halfNormal(src *Source) (k int64, first uint64, digits *lazy) {
 	for {
 		k := halfNormalInt(src)
@@ -80,7 +80,8 @@ func geometricHalf(src *Source) int64 {
 	return int64(len(expHalves)) + beyond
 }
 
-// acceptFraction accepts x with probability e^{−x(2k+x)/2}. Where it had to refine x it returns the digits.
+// acceptFraction accepts x with probability e^{−x(2k+x)/2}. Where it had to refine x it returns the
+// digits.
 func acceptFraction(src *Source, k int64, x uint64) (*lazy, bool) {
 	w := src.Uint64()
 	if k < 16 { // |x − xf| ≤ 2⁻⁵³ moves the exponent by less than 17·2⁻⁵³, which margin allows for
@@ -104,7 +105,8 @@ func acceptFraction(src *Source, k int64, x uint64) (*lazy, bool) {
 	}
 }
 
-// roundProduct returns ⌊b·(k + x/2⁶⁴) + ½⌋ for k < 16 if it is the same for every continuation of x's digits.
+// roundProduct returns ⌊b·(k + x/2⁶⁴) + ½⌋ for k < 16 if it is the same for every continuation of
+// x's digits.
 func roundProduct(b float64, k int64, x uint64) (int64, bool) {
 	frac, exp := math.Frexp(b)
 	mantissa := uint64(frac * (1 << 53)) // b = mantissa·2^(exp−53)
@@ -125,7 +127,8 @@ func roundProduct(b float64, k int64, x uint64) (int64, bool) {
 	return int64(first), first == last
 }
 
-// roundLazily is roundProduct in rational arithmetic, drawing more digits of x until the rounding is decided.
+// roundLazily is roundProduct in rational arithmetic, drawing more digits of x until the rounding
+// is decided.
 func roundLazily(src *Source, b float64, k int64, digits *lazy) int64 {
 	scale := new(big.Rat).SetFloat64(b)
 	round := func(x *big.Rat) *big.Int {

@@ -6,15 +6,15 @@ import (
 	"github.com/dpsketch/dpsketch/internal/round"
 )
 
-// Laplace is the continuous Laplace distribution with density e^{−|x|/b}/(2b), b the scale. Noise of
-// scale Δ₁/ε makes a release of ℓ₁ sensitivity Δ₁ ε-differentially private ([LaplaceScale]).
+// Laplace is the continuous Laplace distribution with density e^{−|x|/b}/(2b), b the scale. Noise
+// of scale Δ₁/ε makes a release of ℓ₁ sensitivity Δ₁ ε-differentially private ([LaplaceScale]).
 //
-// All methods take and return public numbers. They return NaN for a NaN and on the zero Laplace, which
-// [NewLaplace] does not return.
+// All methods take and return public numbers. They return NaN for a NaN and on the zero Laplace,
+// which [NewLaplace] does not return.
 type Laplace struct{ scale float64 }
 
-// NewLaplace returns the Laplace distribution of the given scale, in the units of the data. The error wraps
-// [ErrParams] unless scale is in [2⁻⁹⁰⁰, 2⁹⁰⁰].
+// NewLaplace returns the Laplace distribution of the given scale, in the units of the data. The
+// error wraps [ErrParams] unless scale is in [2⁻⁹⁰⁰, 2⁹⁰⁰].
 func NewLaplace(scale float64) (Laplace, error) {
 	if err := checkParam("scale", scale); err != nil {
 		return Laplace{}, err
@@ -43,7 +43,8 @@ func (d Laplace) Survival(x float64) float64 {
 	return half
 }
 
-// LogSurvival returns ln Pr[X > x] to a relative error of 1e-15, also where [Laplace.Survival] underflows or rounds to 1.
+// LogSurvival returns ln Pr[X > x] to a relative error of 1e-15, also where [Laplace.Survival]
+// underflows or rounds to 1.
 func (d Laplace) LogSurvival(x float64) float64 {
 	if !d.valid() || math.IsNaN(x) {
 		return math.NaN()

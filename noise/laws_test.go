@@ -170,7 +170,8 @@ func TestMonotoneAndComplementary(t *testing.T) {
 	}
 }
 
-// Quantile is the inverse of CDF: of a continuous law as far as CDF can tell, of a discrete law exactly.
+// Quantile is the inverse of CDF: of a continuous law as far as CDF can tell, of a discrete law
+// exactly.
 func TestQuantile(t *testing.T) {
 	for _, d := range laws(t, 0x1p-900, 0.01, 0.2, 0.9, 1, 3, 15.9, 16.1, 1000, 1e9, 0x1p50) {
 		for _, p := range []float64{1e-300, 1e-50, 1e-9, 0.01, 0.2, 0.4999, 0.5, 0.5001, 0.7, 0.99, 1 - 1e-9, 1 - 0x1p-53} {
@@ -209,7 +210,8 @@ func TestProb(t *testing.T) {
 					assert.InEpsilon(t, d.Survival(x-1)-d.Survival(x), d.Prob(x), 1e-14*(2+d.scale), "%s at %g", d.name, x)
 				}
 			} else {
-				// A symmetric difference quotient over 2h, less its h² term: f‴/f is 1/b³ or below (z³+3z)/σ³.
+				// A symmetric difference quotient over 2h, less its h² term: f‴/f is 1/b³ or below
+				// (z³+3z)/σ³.
 				h := d.scale * 1e-4
 				quotient := (d.Survival(x-h) - d.Survival(x+h)) / (2 * h)
 				assert.InEpsilon(t, quotient, d.Prob(x), 1e-8*(1+z*z)/6+1e-11, "%s at %g", d.name, x)
@@ -226,7 +228,8 @@ func TestProb(t *testing.T) {
 	}
 }
 
-// The masses of a discrete law, summed in big.Float without any of the package's formulas, give its tails and moments.
+// The masses of a discrete law, summed in big.Float without any of the package's formulas, give its
+// tails and moments.
 func TestDiscreteLawsAgainstExactSums(t *testing.T) {
 	scales := []float64{0.2, 0.77, 1, 3.25, 16.5, 15.75, 40}
 	for _, scale := range scales[:full(len(scales), 5)] {
@@ -287,7 +290,8 @@ func TestDiscreteLawsAgainstExactSums(t *testing.T) {
 	}
 }
 
-// bigExpNeg returns e^{−x}, x ≤ 2³², to about 190 bits: Taylor's series at x/2³², as far as its terms matter, squared 32 times.
+// bigExpNeg returns e^{−x}, x ≤ 2³², to about 190 bits: Taylor's series at x/2³², as far as its
+// terms matter, squared 32 times.
 func bigExpNeg(x *big.Rat) *big.Float {
 	const prec = 320
 	y := new(big.Float).SetPrec(prec).SetRat(x)

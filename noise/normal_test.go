@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/round"
-
 	"github.com/stretchr/testify/assert"
+
+	"github.com/dpsketch/dpsketch/internal/round"
 )
 
 func TestNormalQuantile(t *testing.T) {
@@ -18,7 +18,8 @@ func TestNormalQuantile(t *testing.T) {
 	assert.Zero(t, normalQuantile(0.5))
 }
 
-// erfc and the continued fraction give the same Mills ratio where the first is still accurate, and the slope is its derivative.
+// erfc and the continued fraction give the same Mills ratio where the first is still accurate, and
+// the slope is its derivative.
 func TestMills(t *testing.T) {
 	var ratio, slope worst
 	for x := 3.0; x < 8; x += 0.01 {

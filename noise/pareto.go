@@ -3,27 +3,28 @@ package noise
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/round"
-
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/round"
 )
 
-// Pareto is the zero-symmetric Pareto distribution of shape α > 1 and scale s (Tětek, Definition 11), with density
+// Pareto is the zero-symmetric Pareto distribution of shape α > 1 and scale s (Tětek, Definition
+// 11), with density
 //
 //	(α−1)/(2s)·(1 + |x|/s)^{−α}.
 //
-// Its moments below α−1 exist. Added to an estimator whose error has a bounded α-th moment it gives pure ε-differential
-// privacy, at the scale that ParetoScale of package noise/approx returns.
+// Its moments below α−1 exist. Added to an estimator whose error has a bounded α-th moment it gives
+// pure ε-differential privacy, at the scale that ParetoScale of package noise/approx returns.
 //
-// All methods take and return public numbers. They return NaN for a NaN and on the zero Pareto, which
-// [NewPareto] does not return.
+// All methods take and return public numbers. They return NaN for a NaN and on the zero Pareto,
+// which [NewPareto] does not return.
 type Pareto struct{ shape, scale float64 }
 
 // mostShape is the largest shape of [Pareto].
 const mostShape = 0x1p20
 
-// NewPareto returns the zero-symmetric Pareto distribution of the given shape α, without unit, and scale s, in the units of the
-// data. The error wraps [ErrParams] unless shape is in (1, 2²⁰] and scale in [2⁻⁹⁰⁰, 2⁹⁰⁰].
+// NewPareto returns the zero-symmetric Pareto distribution of the given shape α, without unit, and
+// scale s, in the units of the data. The error wraps [ErrParams] unless shape is in (1, 2²⁰] and
+// scale in [2⁻⁹⁰⁰, 2⁹⁰⁰].
 func NewPareto(shape, scale float64) (Pareto, error) {
 	if err := checkParetoShape(shape); err != nil {
 		return Pareto{}, err
@@ -62,7 +63,8 @@ func log1pRatio(x, s float64) float64 {
 // CDF returns Pr[X ≤ x], in the lower tail to a relative error of 2e-13.
 func (d Pareto) CDF(x float64) float64 { return d.Survival(-x) }
 
-// Survival returns Pr[X > x], in the upper tail ½(1 + x/s)^{1−α}, to a relative error of 2e-13, at 1e-300 too.
+// Survival returns Pr[X > x], in the upper tail ½(1 + x/s)^{1−α}, to a relative error of 2e-13, at
+// 1e-300 too.
 func (d Pareto) Survival(x float64) float64 {
 	if !d.valid() || math.IsNaN(x) {
 		return math.NaN()
@@ -74,7 +76,8 @@ func (d Pareto) Survival(x float64) float64 {
 	return half
 }
 
-// LogSurvival returns ln Pr[X > x] to a relative error of 2e-13, for x ≥ 0 of 2e-15, also where [Pareto.Survival] underflows or rounds to 1.
+// LogSurvival returns ln Pr[X > x] to a relative error of 2e-13, for x ≥ 0 of 2e-15, also where
+// [Pareto.Survival] underflows or rounds to 1.
 func (d Pareto) LogSurvival(x float64) float64 {
 	if !d.valid() || math.IsNaN(x) {
 		return math.NaN()
@@ -86,7 +89,8 @@ func (d Pareto) LogSurvival(x float64) float64 {
 	return log - math.Ln2
 }
 
-// Quantile returns the x with CDF(x) = p: −Inf at 0, +Inf at 1 and where it overflows, NaN outside [0, 1].
+// Quantile returns the x with CDF(x) = p: −Inf at 0, +Inf at 1 and where it overflows, NaN outside
+// [0, 1].
 func (d Pareto) Quantile(p float64) float64 {
 	switch {
 	case !d.valid() || !(p >= 0 && p <= 1):

@@ -9,11 +9,13 @@ import (
 
 // Sample draws X and returns it rounded to the nearest multiple of step.
 //
-// Exact: for every integer k of fewer than 2⁵³ in size the result is k·step with probability Pr[(k−½)·step < X < (k+½)·step], for α, s and step given
-// as float64, with no error at all. Beyond, where a float64 does not hold every multiple, the exact draw is rounded to
-// a float64, and one beyond ±2⁶¹ steps to ±2⁶¹ steps. The tail is heavy, so this happens: with probability (2⁵³·step/s)^{1−α}. Whoever releases x + Sample, with x on the grid, should clamp
-// the sum to a public range of ±2⁵² steps; if |x| lies there too, the release is the ideal mechanism followed by rounding
-// and clamping, which is post-processing. Package noise/approx does so.
+// Exact: for every integer k of fewer than 2⁵³ in size the result is k·step with probability
+// Pr[(k−½)·step < X < (k+½)·step], for α, s and step given as float64, with no error at all.
+// Beyond, where a float64 does not hold every multiple, the exact draw is rounded to a float64, and
+// one beyond ±2⁶¹ steps to ±2⁶¹ steps. The tail is heavy, so this happens: with probability
+// (2⁵³·step/s)^{1−α}. Whoever releases x + Sample, with x on the grid, should clamp the sum to a
+// public range of ±2⁵² steps; if |x| lies there too, the release is the ideal mechanism followed by
+// rounding and clamping, which is post-processing. Package noise/approx does so.
 //
 // step must be a power of two with s/step ≤ 2⁴⁶; otherwise the result is NaN.
 func (d Pareto) Sample(src *Source, step float64) float64 {
@@ -24,8 +26,9 @@ func (d Pareto) Sample(src *Source, step float64) float64 {
 	return float64(steps) * step
 }
 
-// SampleSteps is Sample in steps, exact below 2⁶¹, for those who add it to an integer. For a step that Sample refuses, and on
-// the zero value, it is false beside a draw that is uniform over all int64.
+// SampleSteps is Sample in steps, exact below 2⁶¹, for those who add it to an integer. For a step
+// that Sample refuses, and on the zero value, it is false beside a draw that is uniform over all
+// int64.
 func (d Pareto) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 	g, ok := newPowerGrid(paretoLaw, d.shape, d.scale, step)
 	if !ok {
@@ -35,8 +38,8 @@ func (d Pareto) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 	return withSign(g.sample(src, c), coin), true
 }
 
-// paretoCell draws the cell of ⌊units·|X|/s⌋ and a coin: as Pr[|X| > s·t] = (1+t)^{1−α}, that is ⌊units·(U^{−1/(α−1)} − 1)⌋ for a uniform U, of
-// 62 digits at first.
+// paretoCell draws the cell of ⌊units·|X|/s⌋ and a coin: as Pr[|X| > s·t] = (1+t)^{1−α}, that is
+// ⌊units·(U^{−1/(α−1)} − 1)⌋ for a uniform U, of 62 digits at first.
 func (g powerGrid) paretoCell(src *Source) (c cell, coin uint64) {
 	w := src.Uint64()
 	least, most := g.paretoQuick(w)
@@ -57,7 +60,8 @@ func (g powerGrid) paretoCell(src *Source) (c cell, coin uint64) {
 	}), w
 }
 
-// bisect returns the cell of the largest k in [least, most] for which reached holds; reached(least) is taken for granted.
+// bisect returns the cell of the largest k in [least, most] for which reached holds; reached(least)
+// is taken for granted.
 func (g powerGrid) bisect(least, most int64, reached func(k int64) bool) cell {
 	for {
 		first, last := g.cellOf(least), g.cellOf(most)
@@ -76,11 +80,14 @@ func (g powerGrid) bisect(least, most int64, reached func(k int64) bool) cell {
 	}
 }
 
-// paretoQuick returns bounds of the cell, from float64, for U in [w, w+4)/2⁶⁴, w a multiple of 4. It ignores the last two digits of w. Nearly always they are equal.
+// paretoQuick returns bounds of the cell, from float64, for U in [w, w+4)/2⁶⁴, w a multiple of 4.
+// It ignores the last two digits of w. Nearly always they are equal.
 //
-// −ln U is off by 8/w + 2⁻⁴⁵ at most ([floorLog]), so y = −ln U/(α−1) by that over α−1 and a relative 2⁻⁵¹, and e^y − 1 by e^y times twice as much
-// as long as that is below 1. Expm1 and the product add a relative 2⁻⁵¹. Where e^y leaves float64, units·(e^y − 1) is e^{y + ln units} but for a factor 1 − e^{−600}. Both
-// terms are below 1,401 in size: the logarithm, their sum and Exp add less than 2⁻⁴⁰.
+// −ln U is off by 8/w + 2⁻⁴⁵ at most ([floorLog]), so y = −ln U/(α−1) by that over α−1 and a
+// relative 2⁻⁵¹, and e^y − 1 by e^y times twice as much as long as that is below 1. Expm1 and the
+// product add a relative 2⁻⁵¹. Where e^y leaves float64, units·(e^y − 1) is e^{y + ln units} but
+// for a factor 1 − e^{−600}. Both terms are below 1,401 in size: the logarithm, their sum and Exp
+// add less than 2⁻⁴⁰.
 func (g powerGrid) paretoQuick(w uint64) (least, most int64) {
 	if w < leastUnused {
 		return 0, mostCell
@@ -112,5 +119,6 @@ func (g powerGrid) paretoQuick(w uint64) (least, most int64) {
 	return int64(min(max(v-err, 0), mostCell)), int64(min(v+err, mostCell))
 }
 
-// farParetoLog is a y from which on units·(e^y − 1) ≥ mostCell for all units: 2·s/step/2^m is at least 2⁻¹⁹²³ where it is below 1.
+// farParetoLog is a y from which on units·(e^y − 1) ≥ mostCell for all units: 2·s/step/2^m is at
+// least 2⁻¹⁹²³ where it is below 1.
 const farParetoLog = 1400

@@ -8,16 +8,20 @@ import (
 	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
-// This file draws from the power laws, [Pareto] and [Student], on a grid. |X| is drawn in two stages, both exact.
+// This file draws from the power laws, [Pareto] and [Student], on a grid. |X| is drawn in two
+// stages, both exact.
 //
-//  1. The cell. k = ⌊units·|X|/s⌋ counts cells of 2^m half steps, where units lies in [2¹⁷α, 2¹⁸α) if the grid is that fine (else m = 0). Of a
-//     Pareto law with α ≤ 2 draws are often so large that no float64 holds k; there a cell is all k with the same cellBits leading binary
-//     digits. Which cell it is a float64 decides nearly always.
-//  2. The digits within the cell. Given the cell, X has a density in proportion to f, which falls by a factor of at least 1 − 2⁻¹⁷ across it. So
-//     uniform digits are right if they are accepted with probability f(x)/f(left end), and drawn again, in the same cell, if not.
+//  1. The cell. k = ⌊units·|X|/s⌋ counts cells of 2^m half steps, where units lies in [2¹⁷α, 2¹⁸α)
+//     if the grid is that fine (else m = 0). Of a Pareto law with α ≤ 2 draws are often so large
+//     that no float64 holds k; there a cell is all k with the same cellBits leading binary digits.
+//     Which cell it is a float64 decides nearly always.
+//  2. The digits within the cell. Given the cell, X has a density in proportion to f, which falls
+//     by a factor of at least 1 − 2⁻¹⁷ across it. So uniform digits are right if they are accepted
+//     with probability f(x)/f(left end), and drawn again, in the same cell, if not.
 //
-// The factor: −d ln f/d(x/s) is at most α for both laws, so it is at least e^{−α/units} for a cell of one k. A cell of 2^level of them has
-// its left end at c·2^level with c ≥ 2^{cellBits−1}, and for Pareto f falls by (1 + x/s)^{−α}: by at least (1 + 1/c)^{−α} ≥ 1 − 2·2^{1−cellBits}.
+// The factor: −d ln f/d(x/s) is at most α for both laws, so it is at least e^{−α/units} for a cell
+// of one k. A cell of 2^level of them has its left end at c·2^level with c ≥ 2^{cellBits−1}, and
+// for Pareto f falls by (1 + x/s)^{−α}: by at least (1 + 1/c)^{−α} ≥ 1 − 2·2^{1−cellBits}.
 //
 // Tails are heavy: results beyond ±2⁶¹ steps are not told apart.
 
@@ -57,7 +61,8 @@ type cell struct {
 // start returns the first k.
 func (c cell) start() int64 { return c.index << c.level }
 
-// cellOf returns the cell of a k ≥ 0. All k that make a result beyond the range are in one, which starts at beyond.
+// cellOf returns the cell of a k ≥ 0. All k that make a result beyond the range are in one, which
+// starts at beyond.
 func (g powerGrid) cellOf(k int64) cell {
 	switch {
 	case k >= g.beyond():
@@ -86,7 +91,8 @@ func newPowerGrid(law powerLaw, shape, scale, step float64) (g powerGrid, ok boo
 	return g, true
 }
 
-// exactUnits returns s/half/2^m. Half a step is a float64: a step is above 2⁻⁹⁴⁷, as s ≥ 2⁻⁹⁰⁰ is at most 2⁴⁶ of them.
+// exactUnits returns s/half/2^m. Half a step is a float64: a step is above 2⁻⁹⁴⁷, as s ≥ 2⁻⁹⁰⁰ is
+// at most 2⁴⁶ of them.
 func (g powerGrid) exactUnits() *big.Rat {
 	x := enclose.Rat(g.scale)
 	x.Quo(x, enclose.Rat(g.half))
@@ -107,7 +113,8 @@ func (g powerGrid) sample(src *Source, c cell) int64 {
 
 // digits draws the m + level digits within the cell.
 func (g powerGrid) digits(src *Source, c cell) int64 {
-	// A k below beyond has at most 62 − m digits, so there are at most 62 − cellBits + 1 where level > 0, else m ≤ 30.
+	// A k below beyond has at most 62 − m digits, so there are at most 62 − cellBits + 1 where
+	// level > 0, else m ≤ 30.
 	digits := g.m + c.level
 	rest := 64 - digits
 	for {

@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// reference returns the rows of testdata/reference.txt for one law. The file is written by reference.py, which
-// sums and integrates with 80 digits by mpmath and shares no formula with this package but the definitions.
+// reference returns the rows of testdata/reference.txt for one law. The file is written by
+// reference.py, which sums and integrates with 80 digits by mpmath and shares no formula with this
+// package but the definitions.
 func reference(t *testing.T, law string, columns int) [][]float64 {
 	t.Helper()
 	return referenceIn(t, "reference.txt", law, columns)
@@ -51,7 +52,8 @@ type worst struct {
 	where []float64
 }
 
-// see records the relative error of got against want; errors below the least normal float64 are in units of it.
+// see records the relative error of got against want; errors below the least normal float64 are in
+// units of it.
 func (w *worst) see(got, want float64, where ...float64) {
 	e := math.Abs(got-want) / max(math.Abs(want), 0x1p-1022)
 	if got == want {
@@ -83,8 +85,8 @@ type distribution interface {
 	LogProb(x float64) float64
 }
 
-// testTails compares a law with the reference file, on both sides, to the given relative error. mirror maps x to the y with
-// Pr[X ≤ y] = Pr[X > x], or to NaN where that is no float64.
+// testTails compares a law with the reference file, on both sides, to the given relative error.
+// mirror maps x to the y with Pr[X ≤ y] = Pr[X > x], or to NaN where that is no float64.
 func testTails[T distribution](t *testing.T, law string, limit float64, make func(float64) (T, error), mirror func(float64) float64) {
 	var survival, cdf, logSurvival worst
 	for _, row := range reference(t, law, 4) {

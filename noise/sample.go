@@ -4,11 +4,13 @@ import (
 	"math"
 )
 
-// maxGridScale is the largest scale, in grid steps, that Sample draws at: the result and its sum with
-// anything below 2⁵² steps are exact in a float64 (a draw leaves ±2⁵² with probability below e^{−64}).
+// maxGridScale is the largest scale, in grid steps, that Sample draws at: the result and its sum
+// with anything below 2⁵² steps are exact in a float64 (a draw leaves ±2⁵² with probability below
+// e^{−64}).
 const maxGridScale = 0x1p46
 
-// gridScale returns scale in units of step, exactly, or false unless step is a power of two and the result at most maxGridScale.
+// gridScale returns scale in units of step, exactly, or false unless step is a power of two and the
+// result at most maxGridScale.
 func gridScale(scale, step float64) (float64, bool) {
 	if !powerOfTwo(step) || !(scale > 0) {
 		return 0, false
@@ -32,8 +34,9 @@ func (d Laplace) Sample(src *Source, step float64) float64 {
 	return float64(steps) * step
 }
 
-// SampleSteps is Sample in steps, exact also beyond 2⁵³, for those who add it to an integer. For a step that Sample refuses, and on
-// the zero value, it is false beside a draw that is uniform over all int64.
+// SampleSteps is Sample in steps, exact also beyond 2⁵³, for those who add it to an integer. For a
+// step that Sample refuses, and on the zero value, it is false beside a draw that is uniform over
+// all int64.
 func (d Laplace) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 	b, ok := gridScale(d.scale, step)
 	if !ok {
@@ -50,8 +53,9 @@ func withSign(k int64, coins uint64) int64 {
 	return (k ^ mask) - mask
 }
 
-// SampleInt draws X. Every integer k has probability exactly tanh(1/(2·scale))·e^{−|k|/scale}, for the
-// scale given as a float64. For the zero DiscreteLaplace, which is no law, the draw is uniform over all int64.
+// SampleInt draws X. Every integer k has probability exactly tanh(1/(2·scale))·e^{−|k|/scale}, for
+// the scale given as a float64. For the zero DiscreteLaplace, which is no law, the draw is uniform
+// over all int64.
 func (d DiscreteLaplace) SampleInt(src *Source) int64 {
 	if !d.valid() {
 		return unbuiltInt(src)
@@ -64,11 +68,11 @@ func (d DiscreteLaplace) SampleInt(src *Source) int64 {
 	}
 }
 
-// Sample draws X, an integer, and rounds it to a multiple of step, halves up. Where step ≤ 1 nothing
-// is rounded. The draw is exact (see [DiscreteLaplace.SampleInt]).
+// Sample draws X, an integer, and rounds it to a multiple of step, halves up. Where step ≤ 1
+// nothing is rounded. The draw is exact (see [DiscreteLaplace.SampleInt]).
 //
-// step must be a power of two and scale ≤ 2⁴⁶·max(step, 1), so that the result is exact in a float64; otherwise
-// the result is NaN.
+// step must be a power of two and scale ≤ 2⁴⁶·max(step, 1), so that the result is exact in a
+// float64; otherwise the result is NaN.
 func (d DiscreteLaplace) Sample(src *Source, step float64) float64 {
 	if !integerGrid(d.scale, step) {
 		return math.NaN()
@@ -76,8 +80,9 @@ func (d DiscreteLaplace) Sample(src *Source, step float64) float64 {
 	return roundInt(d.SampleInt(src), step)
 }
 
-// SampleInt draws X. Every integer k ≥ 0 has X ≥ k with probability exactly e^{−k/scale}, for the scale given as a
-// float64. For the zero Geometric, which is no law, the draw is uniform over all int64.
+// SampleInt draws X. Every integer k ≥ 0 has X ≥ k with probability exactly e^{−k/scale}, for the
+// scale given as a float64. For the zero Geometric, which is no law, the draw is uniform over all
+// int64.
 func (d Geometric) SampleInt(src *Source) int64 {
 	if !d.valid() {
 		return unbuiltInt(src)
@@ -86,11 +91,11 @@ func (d Geometric) SampleInt(src *Source) int64 {
 	return k
 }
 
-// Sample draws X, an integer, and rounds it to a multiple of step, halves up. Where step ≤ 1 nothing
-// is rounded. The draw is exact (see [Geometric.SampleInt]).
+// Sample draws X, an integer, and rounds it to a multiple of step, halves up. Where step ≤ 1
+// nothing is rounded. The draw is exact (see [Geometric.SampleInt]).
 //
-// step must be a power of two and scale ≤ 2⁴⁶·max(step, 1), so that the result is exact in a float64; otherwise
-// the result is NaN.
+// step must be a power of two and scale ≤ 2⁴⁶·max(step, 1), so that the result is exact in a
+// float64; otherwise the result is NaN.
 func (d Geometric) Sample(src *Source, step float64) float64 {
 	if !integerGrid(d.scale, step) {
 		return math.NaN()
@@ -98,7 +103,8 @@ func (d Geometric) Sample(src *Source, step float64) float64 {
 	return roundInt(d.SampleInt(src), step)
 }
 
-// integerGrid reports whether integers of the given scale can be rounded to multiples of step as [gridScale] asks.
+// integerGrid reports whether integers of the given scale can be rounded to multiples of step as
+// [gridScale] asks.
 func integerGrid(scale, step float64) bool {
 	_, ok := gridScale(scale, max(step, 1))
 	return ok && powerOfTwo(step)

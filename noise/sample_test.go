@@ -30,7 +30,8 @@ func gridMass(d sampled, k int, step float64) float64 {
 	return d.CDF(hi) - d.CDF(lo)
 }
 
-// sampleValue returns the p-value of n draws of the sampler on the grid against the law of another distribution.
+// sampleValue returns the p-value of n draws of the sampler on the grid against the law of another
+// distribution.
 func samplePValue(sample, law sampled, step float64, reach, n int) float64 {
 	var src Source
 	observed := make([]int64, 2*reach+3) // the ends gather the tails
@@ -71,11 +72,14 @@ func newSampled(t *testing.T, name string, scale float64) sampled {
 var continuous = []string{"Laplace", "Gaussian"}
 var discrete = []string{"DiscreteLaplace", "DiscreteGaussian", "Geometric"}
 
-// controlDraws returns how many draws of the wrong law samplePValue needs to give less than 1e-8, but for a probability of e^{−25}.
+// controlDraws returns how many draws of the wrong law samplePValue needs to give less than 1e-8,
+// but for a probability of e^{−25}.
 //
-// With d + 1 cells, each expected ten times or more, its statistic is χ² with d degrees of freedom and, for the wrong law, noncentrality λ, n times the divergence of the two laws over
-// the cells. A χ² is above d + 2√(dx) + 2x with probability e^{−x} at most, and a noncentral one below d + λ − 2√((d+2λ)x) likewise (Birgé, An alternative point of view on
-// Lepski's method, 2001, Lemma 8.1). So n is enough if the second, at x = 25, is at least the first at x = ln 1e8.
+// With d + 1 cells, each expected ten times or more, its statistic is χ² with d degrees of freedom
+// and, for the wrong law, noncentrality λ, n times the divergence of the two laws over the cells. A
+// χ² is above d + 2√(dx) + 2x with probability e^{−x} at most, and a noncentral one below d + λ −
+// 2√((d+2λ)x) likewise (Birgé, An alternative point of view on Lepski's method, 2001, Lemma 8.1).
+// So n is enough if the second, at x = 25, is at least the first at x = ln 1e8.
 func controlDraws(wrong, law sampled, step float64, reach int) int {
 	for n := 1000; ; n += n / 4 {
 		d, x2, g := -1.0, 0.0, 0.0
@@ -101,7 +105,8 @@ func controlDraws(wrong, law sampled, step float64, reach int) int {
 	}
 }
 
-// With the draws that controlDraws asks for, the wrong law is noticed every time; the p-values are far below the 1e-8 that is asked for.
+// With the draws that controlDraws asks for, the wrong law is noticed every time; the p-values are
+// far below the 1e-8 that is asked for.
 func TestControlHasPower(t *testing.T) {
 	law, wrong := newSampled(t, "Laplace", 10), newSampled(t, "Laplace", 10.5)
 	n := controlDraws(wrong, law, 1, 82)
@@ -144,13 +149,15 @@ func TestSamplersFollowTheirLaw(t *testing.T) {
 	}
 }
 
-// shifted moves an integer law by −½, so that no integer lies on an edge between grid cells and one on the edge counts up.
+// shifted moves an integer law by −½, so that no integer lies on an edge between grid cells and one
+// on the edge counts up.
 type shifted struct{ sampled }
 
 func (s shifted) CDF(x float64) float64      { return s.sampled.CDF(x - 0.5) }
 func (s shifted) Survival(x float64) float64 { return s.sampled.Survival(x - 0.5) }
 
-// On a fine grid: the shape by KS, and the lowest digits uniform and independent of the sign and size.
+// On a fine grid: the shape by KS, and the lowest digits uniform and independent of the sign and
+// size.
 func TestSamplersOnAFineGrid(t *testing.T) {
 	n := full(50_000, 10_000)
 	for _, name := range continuous {
@@ -242,8 +249,8 @@ func TestFloorLogIsRight(t *testing.T) { testFloor(t, floorLog, 1<<12, 0x1p-44) 
 
 func TestQuickFloorIsRight(t *testing.T) { testFloor(t, quickFloor, leastQuick, 0x1p-38) }
 
-// testFloor compares floorOf with exact arithmetic, for w of as many leading zeros as least has, and often within the relative distance
-// near of an integer. Below least it may decline.
+// testFloor compares floorOf with exact arithmetic, for w of as many leading zeros as least has,
+// and often within the relative distance near of an integer. Below least it may decline.
 func testFloor(t *testing.T, floorOf func(w uint64, b float64) (int64, bool), least uint64, near float64) {
 	n := full(20_000, 2_000)
 	var src Source
@@ -407,7 +414,8 @@ func TestSampleRefusesGridsItCannotHold(t *testing.T) {
 	}
 }
 
-// probe compares two ways to release a number by the lowest digits and the precision of what comes out.
+// probe compares two ways to release a number by the lowest digits and the precision of what comes
+// out.
 func probe(release func(x float64) float64, x, y float64) float64 {
 	n := full(100_000, 20_000)
 	features := func(x float64) []int64 {
@@ -416,7 +424,8 @@ func probe(release func(x float64) float64, x, y float64) float64 {
 			out := release(x)
 			frac, exp := math.Frexp(out)
 			mantissa := int64(frac * (1 << 53))
-			// The place of the last binary digit, from 2⁻⁶⁰ up, and the digit at 2⁻⁵⁰ when there is one.
+			// The place of the last binary digit, from 2⁻⁶⁰ up, and the digit at 2⁻⁵⁰ when there is
+			// one.
 			last := -60
 			if mantissa != 0 {
 				last = exp - 53 + trailingZeros(mantissa)
@@ -436,8 +445,8 @@ func trailingZeros(m int64) int {
 	return n
 }
 
-// Mironov's attack and its relatives: the low bits of x + noise tell x apart when the noise is a float64. Ours
-// shows nothing; the same probe sees through the naive sampler at once.
+// Mironov's attack and its relatives: the low bits of x + noise tell x apart when the noise is a
+// float64. Ours shows nothing; the same probe sees through the naive sampler at once.
 func TestLowBitsShowNothing(t *testing.T) {
 	var src Source
 	const step = 0x1p-40
@@ -456,7 +465,8 @@ func TestLowBitsShowNothing(t *testing.T) {
 	require.Less(t, probe(naive, 0, 1), 1e-8, "the probe must catch a naive sampler")
 }
 
-// ε from 400,000 draws at 0 and at 1, with the noise for ε = 1 and, as the control, with half of it.
+// ε from 400,000 draws at 0 and at 1, with the noise for ε = 1 and, as the control, with half of
+// it.
 func TestAudit(t *testing.T) {
 	const n = 200_000
 	audit := func(d sampled, step float64) float64 {
@@ -543,8 +553,8 @@ func TestGeometricCoins(t *testing.T) {
 	}
 }
 
-// The rejection step of geometric: the low digits near the end of [0, 2^m) are rarer by e^{−2^m/b}, seen where b is as
-// small against 2^m as the code allows.
+// The rejection step of geometric: the low digits near the end of [0, 2^m) are rarer by e^{−2^m/b},
+// seen where b is as small against 2^m as the code allows.
 func TestGeometricRejectionIsExact(t *testing.T) {
 	var src Source
 	const b = 0x1p21 * 1.5 // m = 2: u/b up to 3/b, so force the comparison instead of waiting for it

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// bufferWords is the number of words that a Source draws at a time, under one key. Larger buffers
-	// are hardly faster and would keep more unused noise in memory.
+	// bufferWords is the number of words that a Source draws at a time, under one key. Larger
+	// buffers are hardly faster and would keep more unused noise in memory.
 	bufferWords = 1024
 	bufferBytes = 8 * bufferWords
 	// fillWords is the largest number of words that Fill makes under one key, chunkWords that it
@@ -28,30 +28,33 @@ var zeros [bufferBytes]byte
 // Source is the secret randomness of every mechanism. Its zero value is ready for use, it takes no
 // seed, and no caller can replace it by something weaker. A Source serves one goroutine at a time.
 //
-// It is AES-256 in counter mode under a key that is drawn from the operating system afresh for every
-// 8 KiB of output (128 KiB in bulk). What that means:
+// It is AES-256 in counter mode under a key that is drawn from the operating system afresh for
+// every 8 KiB of output (128 KiB in bulk). What that means:
 //
-//   - Trusted: crypto/aes, crypto/cipher and the generator that Go's cryptography draws from itself.
-//     That is the operating system's, or in FIPS 140-3 mode Go's DRBG over it. Each key is 32 of the 36
-//     random bytes in three nonces of [cipher.NewGCMWithRandomNonce], which takes no reader.
-//     The variable [crypto/rand.Reader], which any package of the program may set, is not read, and no
-//     GODEBUG setting has an influence. Only testing/cryptotest, which refuses to work outside of a
-//     test, replaces that generator. (A toolchain with GOEXPERIMENT=boringcrypto has no such nonces; the
-//     first draw ends the program there.)
+//   - Trusted: crypto/aes, crypto/cipher and the generator that Go's cryptography draws from
+//     itself. That is the operating system's, or in FIPS 140-3 mode Go's DRBG over it. Each key is
+//     32 of the 36 random bytes in three nonces of [cipher.NewGCMWithRandomNonce], which takes no
+//     reader. The variable [crypto/rand.Reader], which any package of the program may set, is not
+//     read, and no GODEBUG setting has an influence. Only testing/cryptotest, which refuses to work
+//     outside of a test, replaces that generator. (A toolchain with GOEXPERIMENT=boringcrypto has
+//     no such nonces; the first draw ends the program there.)
 //   - Prediction: telling the output from random bits is breaking AES-256 or that generator.
 //     No key encrypts more than 2¹³ blocks, so counter mode adds an advantage of at most 2⁻¹⁰³.
-//   - Forward secrecy: no key outlives the refill that drew it, keys are independent of one another,
-//     and a word is wiped from the buffer as it is handed out. A memory image therefore shows draws of
-//     the future (the rest of one buffer) and none of the past, with one exception: the garbage collector
-//     decides when the expanded key of the last refills, unreachable by then, is overwritten.
-//   - Copying: go vet reports it. The copy of a Source in use draws from the same buffer, so two copies never
-//     repeat each other's noise.
-//   - Fork or snapshot of a virtual machine: both sides may repeat what is left of one buffer, 1,024
-//     words at most, and part at the next key. A service that resumes from snapshots should use a new Source.
+//   - Forward secrecy: no key outlives the refill that drew it, keys are independent of one
+//     another, and a word is wiped from the buffer as it is handed out. A memory image therefore
+//     shows draws of the future (the rest of one buffer) and none of the past, with one exception:
+//     the garbage collector decides when the expanded key of the last refills, unreachable by then,
+//     is overwritten.
+//   - Copying: go vet reports it. The copy of a Source in use draws from the same buffer, so two
+//     copies never repeat each other's noise.
+//   - Fork or snapshot of a virtual machine: both sides may repeat what is left of one buffer,
+//     1,024 words at most, and part at the next key. A service that resumes from snapshots should
+//     use a new Source.
 //
-// Chosen by measurement (BenchmarkKeystream; 8 KiB under a fresh key, one core at 2.5 GHz): crypto/rand makes 0.57 GB/s,
-// ChaCha8 of math/rand/v2 1.1 GB/s, AES-256-CTR 2.2 GB/s. ChaCha8 would leave no expanded key behind, but it is half as
-// fast, and 8 rounds are a thinner margin than AES-256 has. A new key costs two small allocations, a draw none.
+// Chosen by measurement (BenchmarkKeystream; 8 KiB under a fresh key, one core at 2.5 GHz):
+// crypto/rand makes 0.57 GB/s, ChaCha8 of math/rand/v2 1.1 GB/s, AES-256-CTR 2.2 GB/s. ChaCha8
+// would leave no expanded key behind, but it is half as fast, and 8 rounds are a thinner margin
+// than AES-256 has. A new key costs two small allocations, a draw none.
 type Source struct {
 	_     noCopy
 	state **state // twice removed: whatever prints a Source by reflection gets no further than an address
@@ -109,7 +112,8 @@ func (s *Source) Fill(dst []uint64) {
 	}
 }
 
-// reserve returns the unread words as bytes, at least n ≤ bufferWords words. Whoever reads them drops them.
+// reserve returns the unread words as bytes, at least n ≤ bufferWords words. Whoever reads them
+// drops them.
 func (s *Source) reserve(n int) []byte {
 	if s.state == nil || (*s.state).left < 8*n {
 		s.refill()
@@ -136,7 +140,8 @@ func (s *Source) refill() {
 	st.left = bufferBytes
 }
 
-// bulk sets dst to the beginning of the keystream of a new key. It uses the buffer, of which nothing is left.
+// bulk sets dst to the beginning of the keystream of a new key. It uses the buffer, of which
+// nothing is left.
 func (st *state) bulk(dst []uint64) {
 	stream := st.newKey()
 	for len(dst) > 0 {
@@ -149,7 +154,8 @@ func (st *state) bulk(dst []uint64) {
 	clear(st.buf[:8*chunkWords])
 }
 
-// fillBytes sets raw, as long as a multiple of 8, to the beginning of the keystream of a new key, or of several.
+// fillBytes sets raw, as long as a multiple of 8, to the beginning of the keystream of a new key,
+// or of several.
 func (s *Source) fillBytes(raw []byte) {
 	if s.state == nil {
 		s.refill()
@@ -199,8 +205,8 @@ func (st *state) newKey() cipher.Stream {
 	return cipher.NewCTR(block, counter[:])
 }
 
-// randomNonces returns an AEAD whose Seal begins with nonceSize bytes of the system's randomness. Its key has no
-// part in them: it is 0, and what it seals is empty.
+// randomNonces returns an AEAD whose Seal begins with nonceSize bytes of the system's randomness.
+// Its key has no part in them: it is 0, and what it seals is empty.
 var randomNonces = sync.OnceValue(func() cipher.AEAD {
 	block, err := aes.NewCipher(make([]byte, 16))
 	if err == nil {

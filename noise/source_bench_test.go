@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// BenchmarkKeystream repeats the measurement behind the choice of Source: 8 KiB of output under a fresh key, by what
-// the standard library offers.
+// BenchmarkKeystream repeats the measurement behind the choice of Source: 8 KiB of output under a
+// fresh key, by what the standard library offers.
 func BenchmarkKeystream(b *testing.B) {
 	const size = 8 * bufferWords
 	out, key := make([]byte, size), make([]byte, 32)

@@ -30,8 +30,9 @@ func TestSourceIsReproducibleUnderTest(t *testing.T) {
 	require.Equal(t, draw(), draw())
 }
 
-// A block of words is AES-256 in counter mode under all 32 bytes that the system gave for it, and the next block has a key of its own: with fewer bytes of
-// the key everything else would look the same.
+// A block of words is AES-256 in counter mode under all 32 bytes that the system gave for it, and
+// the next block has a key of its own: with fewer bytes of the key everything else would look the
+// same.
 func TestSourceUsesAWholeKeyForEachBlock(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 11)
 	var want []uint64
@@ -54,8 +55,8 @@ func TestSourceUsesAWholeKeyForEachBlock(t *testing.T) {
 	}
 }
 
-// crypto/rand.Reader is a variable that any package may set. Whatever it is set to, before or after the first draw, the words are those that the system's
-// randomness, here fixed, gives.
+// crypto/rand.Reader is a variable that any package may set. Whatever it is set to, before or after
+// the first draw, the words are those that the system's randomness, here fixed, gives.
 func TestSourceIgnoresReplacedReader(t *testing.T) {
 	draw := func(replaceBefore, replaceAfter bool) []uint64 {
 		cryptotest.SetGlobalRandom(t, 13)

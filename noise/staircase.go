@@ -3,37 +3,38 @@ package noise
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/round"
-
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/round"
 )
 
-// Staircase is the distribution of the staircase mechanism (Geng and Viswanath, IEEE Trans. Inf. Theory 2016; Stausholm's
-// thesis, Lemma 5.4): with q = e^{−ε} and D = γ + (1−γ)·q its density is
+// Staircase is the distribution of the staircase mechanism (Geng and Viswanath, IEEE Trans. Inf.
+// Theory 2016; Stausholm's thesis, Lemma 5.4): with q = e^{−ε} and D = γ + (1−γ)·q its density is
 //
 //	(1−q)/(2ΔD)·q^j where (j−1+γ)Δ ≤ |x| < (j+γ)Δ, j = 0, 1, 2, …
 //
-// A step is Δ wide, so two points at a distance of at most Δ are at most one step apart: the noise makes a real number of
-// sensitivity Δ ε-differentially private, and no noise that does has a smaller mean absolute error ([StaircaseGamma]) or
-// variance ([StaircaseGammaVariance]). Unlike Laplace noise it promises nothing better to inputs that differ by less than Δ, and beyond
-// Δ the loss jumps to 2ε.
+// A step is Δ wide, so two points at a distance of at most Δ are at most one step apart: the noise
+// makes a real number of sensitivity Δ ε-differentially private, and no noise that does has a
+// smaller mean absolute error ([StaircaseGamma]) or variance ([StaircaseGammaVariance]). Unlike
+// Laplace noise it promises nothing better to inputs that differ by less than Δ, and beyond Δ the
+// loss jumps to 2ε.
 //
-// All methods take and return public numbers. They return NaN for a NaN and on the zero Staircase, which
-// [NewStaircase] does not return.
+// All methods take and return public numbers. They return NaN for a NaN and on the zero Staircase,
+// which [NewStaircase] does not return.
 type Staircase struct {
 	epsilon, sensitivity, gamma float64
 	core                        float64 // Pr[|X| < γΔ] = γ(1−q)/D, to 2⁻⁵⁰
 }
 
-// The range of ε in which neither a step of the staircase nor the number of its steps leaves float64.
+// The range of ε in which neither a step of the staircase nor the number of its steps leaves
+// float64.
 const (
 	leastStairEpsilon = 0x1p-30
 	mostStairEpsilon  = 0x1p9
 )
 
-// NewStaircase returns the distribution for the privacy parameter epsilon, without unit, the sensitivity Δ in the units of
-// the data, and the shape gamma. The error wraps [ErrParams] unless epsilon is in [2⁻³⁰, 2⁹], sensitivity in [2⁻⁹⁰⁰, 2⁹⁰⁰]
-// and gamma in [0, 1].
+// NewStaircase returns the distribution for the privacy parameter epsilon, without unit, the
+// sensitivity Δ in the units of the data, and the shape gamma. The error wraps [ErrParams] unless
+// epsilon is in [2⁻³⁰, 2⁹], sensitivity in [2⁻⁹⁰⁰, 2⁹⁰⁰] and gamma in [0, 1].
 func NewStaircase(epsilon, sensitivity, gamma float64) (Staircase, error) {
 	if err := checkStairEpsilon(epsilon); err != nil {
 		return Staircase{}, err
@@ -57,9 +58,11 @@ func checkStairEpsilon(epsilon float64) error {
 	return nil
 }
 
-// StaircaseGamma returns the γ of the least mean absolute error, 1/(1 + e^{ε/2}); the error is then Δ·e^{−ε/2}/(1−e^{−ε}).
+// StaircaseGamma returns the γ of the least mean absolute error, 1/(1 + e^{ε/2}); the error is then
+// Δ·e^{−ε/2}/(1−e^{−ε}).
 //
-// By [Staircase.MeanAbs] it is Δ(D + q/D)/(2(1−q)), least at D = √q. The error wraps [ErrParams] unless epsilon is in [2⁻³⁰, 2⁹].
+// By [Staircase.MeanAbs] it is Δ(D + q/D)/(2(1−q)), least at D = √q. The error wraps [ErrParams]
+// unless epsilon is in [2⁻³⁰, 2⁹].
 func StaircaseGamma(epsilon float64) (float64, error) {
 	if err := checkStairEpsilon(epsilon); err != nil {
 		return math.NaN(), err
@@ -69,8 +72,8 @@ func StaircaseGamma(epsilon float64) (float64, error) {
 
 // StaircaseGammaVariance returns the γ of the least variance, ((q(1+q)/2)^{1/3} − q)/(1−q).
 //
-// By [Staircase.Variance] it is Δ²(D² + 3q + q(1+q)/D)/(3(1−q)²), least at D³ = q(1+q)/2. The error wraps [ErrParams] unless
-// epsilon is in [2⁻³⁰, 2⁹].
+// By [Staircase.Variance] it is Δ²(D² + 3q + q(1+q)/D)/(3(1−q)²), least at D³ = q(1+q)/2. The error
+// wraps [ErrParams] unless epsilon is in [2⁻³⁰, 2⁹].
 func StaircaseGammaVariance(epsilon float64) (float64, error) {
 	if err := checkStairEpsilon(epsilon); err != nil {
 		return math.NaN(), err
@@ -101,10 +104,12 @@ func (d Staircase) weights() (q, rest, sum float64) {
 	return q, rest, q + float64(d.gamma*rest)
 }
 
-// step returns the j of the step that holds |x|, and how far |x| is from its outer end in units of Δ.
+// step returns the j of the step that holds |x|, and how far |x| is from its outer end in units of
+// Δ.
 //
-// For z = |x|/Δ = n + fraction + lo the distance is γ + j − z. n and the fraction are exact, and near the outer end so is the sum of the first
-// two terms (Sterbenz): the distance has a small relative error however short it is.
+// For z = |x|/Δ = n + fraction + lo the distance is γ + j − z. n and the fraction are exact, and
+// near the outer end so is the sum of the first two terms (Sterbenz): the distance has a small
+// relative error however short it is.
 func (d Staircase) step(x float64) (j, distance float64) {
 	hi, lo := divide(math.Abs(x), d.sensitivity)
 	if !(hi < 1<<53) {
@@ -156,7 +161,8 @@ func (d Staircase) Survival(x float64) float64 {
 	return d.tail(x)
 }
 
-// LogSurvival returns ln Pr[X > x] to a relative error of 1e-14, also where [Staircase.Survival] underflows or rounds to 1.
+// LogSurvival returns ln Pr[X > x] to a relative error of 1e-14, also where [Staircase.Survival]
+// underflows or rounds to 1.
 func (d Staircase) LogSurvival(x float64) float64 {
 	if !d.valid() || math.IsNaN(x) {
 		return math.NaN()
@@ -172,8 +178,9 @@ func (d Staircase) LogSurvival(x float64) float64 {
 	return -j*d.epsilon + (math.Log(q+float64(rest*distance)) - math.Log(2*sum))
 }
 
-// Quantile returns the x with CDF(x) = p: −Inf at 0, +Inf at 1, NaN outside [0, 1]. x is within a relative 1e-13 of the exact one; for large ε
-// the CDF at the end of a step is so steep that its relative error is up to 1e-13·e^ε.
+// Quantile returns the x with CDF(x) = p: −Inf at 0, +Inf at 1, NaN outside [0, 1]. x is within a
+// relative 1e-13 of the exact one; for large ε the CDF at the end of a step is so steep that its
+// relative error is up to 1e-13·e^ε.
 func (d Staircase) Quantile(p float64) float64 {
 	switch {
 	case !d.valid() || !(p >= 0 && p <= 1):
@@ -211,7 +218,8 @@ func (d Staircase) Mean() float64 {
 
 // MeanAbs returns E|X| = Δ(D + q/D)/(2(1−q)).
 //
-// With c = 1−q, γ = (D−q)/c and G geometric of mean q/c, it is Δ/D times cγ²/2 + q(q/c + γ + ½), in which the terms linear in D cancel.
+// With c = 1−q, γ = (D−q)/c and G geometric of mean q/c, it is Δ/D times cγ²/2 + q(q/c + γ + ½), in
+// which the terms linear in D cancel.
 func (d Staircase) MeanAbs() float64 {
 	if !d.valid() {
 		return math.NaN()

@@ -5,14 +5,18 @@ import (
 	"math/big"
 
 	"github.com/dpsketch/dpsketch/internal/enclose"
+	"github.com/dpsketch/dpsketch/internal/search"
 )
 
 // Sample draws X and returns it rounded to the nearest multiple of step.
 //
-// Exact: for every integer k the result is k·step with probability Pr[(k−½)·step < X < (k+½)·step], for ε, Δ, γ and step given as float64, with no
-// error at all. So v + Sample for v on the grid is the ideal mechanism followed by rounding, which is post-processing; Δ need not be a multiple of step.
+// Exact: for every integer k the result is k·step with probability Pr[(k−½)·step < X < (k+½)·step],
+// for ε, Δ, γ and step given as float64, with no error at all. So v + Sample for v on the grid is
+// the ideal mechanism followed by rounding, which is post-processing; Δ need not be a multiple of
+// step.
 //
-// |X| is uniform in [0, γΔ) with probability γ(1−q)/D, else Δ·(G + γ + U) with Pr[G ≥ g] = q^g and U uniform in [0, 1).
+// |X| is uniform in [0, γΔ) with probability γ(1−q)/D, else Δ·(G + γ + U) with Pr[G ≥ g] = q^g and
+// U uniform in [0, 1).
 //
 // step must be a power of two with max(Δ, Δ/ε)/step ≤ 2⁴⁶; otherwise the result is NaN.
 func (d Staircase) Sample(src *Source, step float64) float64 {
@@ -37,7 +41,8 @@ func (d Staircase) inCore(src *Source) bool {
 	return d.inCoreExactly(src, newLazy(w, 64))
 }
 
-// inCoreExactly decides V < γ(1−q)/D for the uniform V: as D = q + γ(1−q), it holds if q < γ(1−V)/(V + γ(1−V)), which falls in V.
+// inCoreExactly decides V < γ(1−q)/D for the uniform V: as D = q + γ(1−q), it holds if q <
+// γ(1−V)/(V + γ(1−V)), which falls in V.
 func (d Staircase) inCoreExactly(src *Source, v *lazy) bool {
 	gamma, epsilon := enclose.Rat(d.gamma), enclose.Rat(d.epsilon)
 	bound := func(v *big.Rat) *big.Rat { // 0 for V = 1
@@ -64,14 +69,16 @@ func (d Staircase) inCoreExactly(src *Source, v *lazy) bool {
 	}
 }
 
-// geometricRate draws G with Pr[G ≥ g] = e^{−g·rate} exactly, for a rate in [2⁻³⁰, 2⁹]. It is geometric with 1/rate in the place of b, which
-// may not be a float64; the two logarithms allow for that rounding.
+// geometricRate draws G with Pr[G ≥ g] = e^{−g·rate} exactly, for a rate in [2⁻³⁰, 2⁹]. It is
+// geometric with 1/rate in the place of b, which may not be a float64; the two logarithms allow for
+// that rounding.
 func geometricRate(src *Source, rate float64) int64 {
 	_, exp := math.Frexp(rate) // rate < 2^exp
 	if exp >= -19 {
 		return geometricRateLog(src, rate)
 	}
-	// As in geometric: G = u + 2^m·v, u in [0, 2^m) accepted with probability e^{−u·rate}, where u·rate < 2⁻¹⁹.
+	// As in geometric: G = u + 2^m·v, u in [0, 2^m) accepted with probability e^{−u·rate}, where
+	// u·rate < 2⁻¹⁹.
 	m := uint(-19 - exp)
 	rest := 64 - m
 	for {
@@ -96,7 +103,7 @@ func geometricRateLog(src *Source, rate float64) int64 {
 		return floor
 	}
 	uniform := newLazy(w>>2, 62)
-	return gallop(func(g int64) bool { return uniform.belowExp(src, times(g, rate)) })
+	return search.Least(1, func(g int64) bool { return !uniform.belowExp(src, times(g, rate)) }) - 1
 }
 
 // times returns n·x.
@@ -104,30 +111,8 @@ func times(n int64, x float64) *big.Rat {
 	return new(big.Rat).Mul(new(big.Rat).SetInt64(n), enclose.Rat(x))
 }
 
-// gallop returns the largest v in [0, mostCell) for which reached holds, or mostCell; reached(0) is taken for granted.
-func gallop(reached func(v int64) bool) int64 {
-	step := int64(1)
-	for step < mostCell && reached(step) {
-		step *= 2
-	}
-	lo, hi := step/2, step // reached(lo), not reached(hi), or hi is the end
-	if step == 1 {
-		lo = 0
-	}
-	if step == mostCell && reached(step) {
-		return mostCell
-	}
-	for hi-lo > 1 {
-		if mid := lo + (hi-lo)/2; reached(mid) {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return lo
-}
-
-// segment is the line units·(whole + start + slope·U) for a uniform U. whole is an integer, and if it or start is not 0 slope is 1.
+// segment is the line units·(whole + start + slope·U) for a uniform U. whole is an integer, and if
+// it or start is not 0 slope is 1.
 type segment struct{ units, whole, start, slope float64 }
 
 // round draws U and returns the point rounded to an integer.
@@ -139,10 +124,12 @@ func (s segment) round(src *Source) int64 {
 	return s.roundExactly(src, newLazy(w, 64))
 }
 
-// roundQuick rounds in pairs of float64, for U in [w, w+1)/2⁶⁴, if all of these round to the same integer.
+// roundQuick rounds in pairs of float64, for U in [w, w+1)/2⁶⁴, if all of these round to the same
+// integer.
 //
-// The sums and products below are exact (Dekker, FMA) but for those of the lower parts, which are within 2⁻¹⁰³ of the point. It is below
-// 2⁵² or left to roundExactly, so that is 2⁻⁵¹, and the sum at the end has two roundings of 2⁻⁵² more; U adds units·2⁻⁶⁴.
+// The sums and products below are exact (Dekker, FMA) but for those of the lower parts, which are
+// within 2⁻¹⁰³ of the point. It is below 2⁵² or left to roundExactly, so that is 2⁻⁵¹, and the sum
+// at the end has two roundings of 2⁻⁵² more; U adds units·2⁻⁶⁴.
 func (s segment) roundQuick(w uint64) (k int64, decided bool) {
 	u, uLow := float64(w>>11)*0x1p-53, float64(w&(1<<11-1))*0x1p-64
 	var hi, lo float64
@@ -175,7 +162,8 @@ func exactSum(a, b float64) (hi, lo float64) {
 	return hi, b - (hi - a)
 }
 
-// roundExactly is roundQuick in rational arithmetic, drawing more digits of U until the rounding is decided.
+// roundExactly is roundQuick in rational arithmetic, drawing more digits of U until the rounding is
+// decided.
 func (s segment) roundExactly(src *Source, u *lazy) int64 {
 	point := func(u *big.Rat) *big.Int {
 		x := u.Mul(u, enclose.Rat(s.slope))

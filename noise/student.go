@@ -6,22 +6,25 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
-// mostStudent is the largest shape of [Student]: the continued fraction of its tail loses places in proportion to it.
+// mostStudent is the largest shape of [Student]: the continued fraction of its tail loses places in
+// proportion to it.
 const mostStudent = 0x1p10
 
-// Student is Student's t distribution with ν = α−1 degrees of freedom, scaled by s/√ν: its density is
+// Student is Student's t distribution with ν = α−1 degrees of freedom, scaled by s/√ν: its density
+// is
 //
 //	(1 + (x/s)²)^{−α/2}·Γ(α/2)/(√π·Γ((α−1)/2)·s), α ≥ 2.
 //
-// It has the tails of [Pareto] of the same shape, and a flat top. Under the same assumption on an estimator it needs the scale
-// that StudentScale of package noise/approx returns, and for small ε about half of Pareto's noise. For α = 2 it is Cauchy's distribution.
+// It has the tails of [Pareto] of the same shape, and a flat top. Under the same assumption on an
+// estimator it needs the scale that StudentScale of package noise/approx returns, and for small ε
+// about half of Pareto's noise. For α = 2 it is Cauchy's distribution.
 //
-// All methods take and return public numbers. They return NaN for a NaN and on the zero Student, which
-// [NewStudent] does not return.
+// All methods take and return public numbers. They return NaN for a NaN and on the zero Student,
+// which [NewStudent] does not return.
 type Student struct{ shape, scale float64 }
 
-// NewStudent returns the distribution of the given shape α, without unit, and scale s, in the units of the data. The error
-// wraps [ErrParams] unless shape is in [2, 2¹⁰] and scale in [2⁻⁹⁰⁰, 2⁹⁰⁰].
+// NewStudent returns the distribution of the given shape α, without unit, and scale s, in the units
+// of the data. The error wraps [ErrParams] unless shape is in [2, 2¹⁰] and scale in [2⁻⁹⁰⁰, 2⁹⁰⁰].
 func NewStudent(shape, scale float64) (Student, error) {
 	if err := checkStudentShape(shape); err != nil {
 		return Student{}, err
@@ -48,7 +51,8 @@ func (d Student) Scale() float64 { return d.scale }
 // valid reports whether d comes from [NewStudent].
 func (d Student) valid() bool { return d.scale > 0 }
 
-// log1pSquare returns ln(1 + (x/s)²), to a relative error of 1e-15, also where the square overflows.
+// log1pSquare returns ln(1 + (x/s)²), to a relative error of 1e-15, also where the square
+// overflows.
 func log1pSquare(x, s float64) float64 {
 	z := math.Abs(x) / s
 	switch {
@@ -65,8 +69,9 @@ func (d Student) peak() float64 { return gammaRatioHalf((d.shape-1)/2) / math.Sq
 
 // gammaRatioHalf returns Γ(a+½)/Γ(a) for a ≥ ½, to a relative error of 1e-15.
 //
-// The ratio r(a) is r(a+1)·(a/(a+½)), and for large a the asymptotic series √a·(1 − 1/(8a) + 1/(128a²) + 5/(1024a³) − …), of which seven terms are taken
-// from a = 32 on: the next, 334477/(2³¹·a⁸), is below 2e-16.
+// The ratio r(a) is r(a+1)·(a/(a+½)), and for large a the asymptotic series √a·(1 − 1/(8a) +
+// 1/(128a²) + 5/(1024a³) − …), of which seven terms are taken from a = 32 on: the next,
+// 334477/(2³¹·a⁸), is below 2e-16.
 func gammaRatioHalf(a float64) float64 {
 	factor := 1.0
 	for ; a < 32; a++ {
@@ -78,9 +83,10 @@ func gammaRatioHalf(a float64) float64 {
 
 // logTail returns ln Pr[X > x] for x ≥ 0 with z = x/s ≥ 1/√(α−1), by a continued fraction.
 //
-// Pr[X > x] = ½·I_y(a, ½) with y = 1/(1+z²), a = (α−1)/2, and I_y(a, b) = y^a(1−y)^b/(a·B(a,b))·1/(1 + d₁/(1 + d₂/(1 + …))) (Abramowitz
-// and Stegun 26.5.8), which converges quickly for y < (a+1)/(a+b+2), and no slower than √α for every y in reach here. 1/B(a, ½) is
-// the peak.
+// Pr[X > x] = ½·I_y(a, ½) with y = 1/(1+z²), a = (α−1)/2, and I_y(a, b) =
+// y^a(1−y)^b/(a·B(a,b))·1/(1 + d₁/(1 + d₂/(1 + …))) (Abramowitz and Stegun 26.5.8), which converges
+// quickly for y < (a+1)/(a+b+2), and no slower than √α for every y in reach here. 1/B(a, ½) is the
+// peak.
 func (d Student) logTail(x float64) float64 {
 	z := x / d.scale
 	a, log := (d.shape-1)/2, log1pSquare(x, d.scale)
@@ -125,8 +131,9 @@ func betaFraction(a, b, y float64) float64 {
 	return h
 }
 
-// centre returns Pr[0 < X ≤ x] for x ≥ 0 with z = x/s below about 1/√(α−1), by a series of positive terms: with a = (α−1)/2 and
-// w = z²/(1+z²) it is ½·I_w(½, a) = √w·(1−w)^a/B(½, a)·(1 + Σ_{n≥0} Π_{i≤n} (a+½+i)/(3/2+i)·w) (Abramowitz and Stegun 26.5.4).
+// centre returns Pr[0 < X ≤ x] for x ≥ 0 with z = x/s below about 1/√(α−1), by a series of positive
+// terms: with a = (α−1)/2 and w = z²/(1+z²) it is ½·I_w(½, a) = √w·(1−w)^a/B(½, a)·(1 + Σ_{n≥0}
+// Π_{i≤n} (a+½+i)/(3/2+i)·w) (Abramowitz and Stegun 26.5.4).
 func (d Student) centre(x float64) float64 {
 	z := x / d.scale
 	a, w := (d.shape-1)/2, z*z/(1+z*z)
@@ -168,7 +175,8 @@ func (d Student) Survival(x float64) float64 {
 	return math.Exp(d.logTail(x))
 }
 
-// LogSurvival returns ln Pr[X > x] to a relative error of 2e-13, also where [Student.Survival] underflows or rounds to 1.
+// LogSurvival returns ln Pr[X > x] to a relative error of 2e-13, also where [Student.Survival]
+// underflows or rounds to 1.
 func (d Student) LogSurvival(x float64) float64 {
 	switch {
 	case !d.valid() || math.IsNaN(x):

@@ -6,8 +6,9 @@ import (
 	"github.com/dpsketch/dpsketch/internal/round"
 )
 
-// Quantile returns the x with CDF(x) = p: −Inf at 0, +Inf at 1 and where it overflows, NaN outside [0, 1]. For α = 3 it is
-// s(2p−1)/(2√(p(1−p))); else an equation is solved, to a relative error of 1e-14 of x.
+// Quantile returns the x with CDF(x) = p: −Inf at 0, +Inf at 1 and where it overflows, NaN outside
+// [0, 1]. For α = 3 it is s(2p−1)/(2√(p(1−p))); else an equation is solved, to a relative error of
+// 1e-14 of x.
 func (d Student) Quantile(p float64) float64 {
 	switch {
 	case !d.valid() || !(p >= 0 && p <= 1):
@@ -57,8 +58,8 @@ func (d Student) solveCentre(mass float64) float64 {
 	return z
 }
 
-// solveTail returns the z in [0, most] with ln Pr[X > z] = target: Newton's iteration on the logarithms of both sides, in which the
-// tail is nearly straight, between bounds that shrink.
+// solveTail returns the z in [0, most] with ln Pr[X > z] = target: Newton's iteration on the
+// logarithms of both sides, in which the tail is nearly straight, between bounds that shrink.
 func (d Student) solveTail(target, most float64) float64 {
 	lo, hi := 0.0, most
 	z := most

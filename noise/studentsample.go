@@ -9,8 +9,9 @@ import (
 
 // Sample draws X and returns it rounded to the nearest multiple of step.
 //
-// Exact: for every integer k of fewer than 2⁵³ in size the result is k·step with probability Pr[(k−½)·step < X < (k+½)·step], for α, s and step given
-// as float64, with no error at all. For draws beyond see [Pareto.Sample].
+// Exact: for every integer k of fewer than 2⁵³ in size the result is k·step with probability
+// Pr[(k−½)·step < X < (k+½)·step], for α, s and step given as float64, with no error at all. For
+// draws beyond see [Pareto.Sample].
 //
 // step must be a power of two with s/step ≤ 2⁴⁶; otherwise the result is NaN.
 func (d Student) Sample(src *Source, step float64) float64 {
@@ -21,8 +22,9 @@ func (d Student) Sample(src *Source, step float64) float64 {
 	return float64(steps) * step
 }
 
-// SampleSteps is Sample in steps, exact below 2⁶¹, for those who add it to an integer. For a step that Sample refuses, and on
-// the zero value, it is false beside a draw that is uniform over all int64.
+// SampleSteps is Sample in steps, exact below 2⁶¹, for those who add it to an integer. For a step
+// that Sample refuses, and on the zero value, it is false beside a draw that is uniform over all
+// int64.
 func (d Student) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 	g, ok := newPowerGrid(studentLaw, d.shape, d.scale, step)
 	if !ok {
@@ -36,16 +38,19 @@ func (d Student) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 	}
 }
 
-// proposal is a law of t = |X|/s that is easy to invert and whose density is in no place much below that of the Student-type law f(t) ∝ (1+t²)^{−α/2}.
+// proposal is a law of t = |X|/s that is easy to invert and whose density is in no place much below
+// that of the Student-type law f(t) ∝ (1+t²)^{−α/2}.
 //
-// For α ≥ 3 it is σ times the law of α = 3, of density (1 + (t/σ)²)^{−3/2}, with σ² ≥ 3/α: t/σ = (1−v)/√(v(2−v)) for a uniform v. The acceptance probability
+// For α ≥ 3 it is σ times the law of α = 3, of density (1 + (t/σ)²)^{−3/2}, with σ² ≥ 3/α: t/σ =
+// (1−v)/√(v(2−v)) for a uniform v. The acceptance probability
 //
 //	(1+t²)^{−α/2}·(1 + (t/σ)²)^{3/2}
 //
-// is 1 at t = 0 and falls: its logarithm has the slope 3t/(σ²+t²) − αt/(1+t²) ≤ 0, as 3(1+t²) ≤ α(σ²+t²). At worst, for
-// α → ∞, √(π/2)/√3 = 0.72 of the proposals are accepted; for α = 3 all.
+// is 1 at t = 0 and falls: its logarithm has the slope 3t/(σ²+t²) − αt/(1+t²) ≤ 0, as 3(1+t²) ≤
+// α(σ²+t²). At worst, for α → ∞, √(π/2)/√3 = 0.72 of the proposals are accepted; for α = 3 all.
 //
-// For α < 3 it has the density (1+t)^{−2}: t = (1−v)/v, accepted with probability ½(1+t)²(1+t²)^{−α/2} ≤ 1, at least half of the time.
+// For α < 3 it has the density (1+t)^{−2}: t = (1−v)/v, accepted with probability
+// ½(1+t)²(1+t²)^{−α/2} ≤ 1, at least half of the time.
 type proposal struct {
 	shape, sigma float64 // σ = 0 for α < 3
 }
@@ -84,8 +89,9 @@ func (g powerGrid) studentCell(src *Source, p proposal) (cell int64, coin uint64
 	return int64(v - err), accept, true
 }
 
-// quick returns t in float64 for v in [w, w+1)/2⁶⁴, or false for a w below 2²⁰. The float64 of v is within a relative 2⁻⁵³ + 1/w, 1 − v within
-// 2⁻⁵², and the roots, quotients and σ add a few units: t is within t·(2⁻⁴⁹ + 2/w) + 2⁻⁵¹.
+// quick returns t in float64 for v in [w, w+1)/2⁶⁴, or false for a w below 2²⁰. The float64 of v is
+// within a relative 2⁻⁵³ + 1/w, 1 − v within 2⁻⁵², and the roots, quotients and σ add a few units:
+// t is within t·(2⁻⁴⁹ + 2/w) + 2⁻⁵¹.
 func (p proposal) quick(w uint64) (t float64, decided bool) {
 	if w < 1<<20 {
 		return 0, false
@@ -99,9 +105,10 @@ func (p proposal) quick(w uint64) (t float64, decided bool) {
 
 // acceptQuick compares a uniform number of 63 digits with the acceptance probability in float64.
 //
-// It is e^{−e} with e = a − c, a = (α/2)·ln(1+t²), and matters for e ≤ 60; as t < 2⁴⁴, c < 62 and a < 122. A relative error r of t moves a by
-// αr·t²/(1+t²) ≤ 2ar and c by 3r at most: 250·(2⁻⁴⁹ + 2/w). An absolute one of 2⁻⁵¹ moves a by αt/(1+t²)·2⁻⁵¹ ≤ √(2aα)·2⁻⁵¹ ≤ 2⁻³⁷, as t²/(1+t²) ≤ ln(1+t²). The
-// logarithms and their factors are within a relative 2⁻⁵⁰.
+// It is e^{−e} with e = a − c, a = (α/2)·ln(1+t²), and matters for e ≤ 60; as t < 2⁴⁴, c < 62 and a
+// < 122. A relative error r of t moves a by αr·t²/(1+t²) ≤ 2ar and c by 3r at most: 250·(2⁻⁴⁹ +
+// 2/w). An absolute one of 2⁻⁵¹ moves a by αt/(1+t²)·2⁻⁵¹ ≤ √(2aα)·2⁻⁵¹ ≤ 2⁻³⁷, as t²/(1+t²) ≤
+// ln(1+t²). The logarithms and their factors are within a relative 2⁻⁵⁰.
 func (p proposal) acceptQuick(t float64, w, uniform uint64) (below, decided bool) {
 	square := t * t
 	a := p.shape / 2 * math.Log1p(square)
@@ -150,7 +157,8 @@ func (p proposal) square(v *big.Rat) *big.Rat {
 	return t.Mul(t, sigma.Mul(sigma, sigma))
 }
 
-// exponent returns bounds of e for v in [lo, hi], lo > 0: both parts of e rise with t, which falls with v.
+// exponent returns bounds of e for v in [lo, hi], lo > 0: both parts of e rise with t, which falls
+// with v.
 func (p proposal) exponent(lo, hi *big.Rat, bits uint) (least, most *big.Rat) {
 	one := big.NewRat(1, 1)
 	plusOne := func(x *big.Rat) *big.Rat { return x.Add(x, one) }

@@ -97,7 +97,8 @@ func TestSampleTailFar(t *testing.T) {
 	dptest.Tail(t, "Pr 8e-7", hits, n, d.Survival(106), 1e-8)
 }
 
-// What the leading zeros decide is what exact arithmetic decides, also at the ends and near the line.
+// What the leading zeros decide is what exact arithmetic decides, also at the ends and near the
+// line.
 func TestBeyondExp(t *testing.T) {
 	var src Source
 	yes := 0

@@ -2,16 +2,18 @@ package noise
 
 import "math"
 
-// A law that was never built, because its zero value was used or the error of its constructor ignored, must not be a law
-// that adds nothing. Every method that draws from the zero value of a law returns something that hides what it is
-// added to:
+// A law that was never built, because its zero value was used or the error of its constructor
+// ignored, must not be a law that adds nothing. Every method that draws from the zero value of a
+// law returns something that hides what it is added to:
 //
 //   - A float64 is NaN. NaN + x is NaN, whatever x is.
-//   - An int64 is uniform over all 2⁶⁴ values. With the addition of Go, which wraps around, x + U is uniform for every x: a one-time
-//     pad. Whoever computes the integer x + U in another way, as with saturation, gets a function of a uniform number
-//     that x has moved by |x|: the total variation distance of any two results is at most |x − x′|/2⁶⁴.
-//   - A count of draws is that of such an int64, so that SampleTail and CountTail remain two views of one noise, and a value passes a
-//     threshold with the same probability as any other, but for |x − x′|/2⁶⁴.
+//   - An int64 is uniform over all 2⁶⁴ values. With the addition of Go, which wraps around, x + U
+//     is uniform for every x: a one-time pad. Whoever computes the integer x + U in another way, as
+//     with saturation, gets a function of a uniform number that x has moved by |x|: the total
+//     variation distance of any two results is at most |x − x′|/2⁶⁴.
+//   - A count of draws is that of such an int64, so that SampleTail and CountTail remain two views
+//     of one noise, and a value passes a threshold with the same probability as any other, but for
+//     |x − x′|/2⁶⁴.
 //   - A bit is 0 or 1 with probability ½ each.
 //
 // Methods that do not draw return NaN.
@@ -22,8 +24,9 @@ func unbuiltInt(src *Source) int64 { return int64(src.Uint64()) }
 // fewUnbuilt is the largest number of draws that unbuiltCount makes one by one.
 const fewUnbuilt = 1 << 20
 
-// unbuiltCount returns how many of draws uniform integers of [0, span) are below hits; span 0 stands for 2⁶⁴. Beyond fewUnbuilt
-// the binomial law is replaced by the normal one of the same mean and variance, so that no call takes for ever.
+// unbuiltCount returns how many of draws uniform integers of [0, span) are below hits; span 0
+// stands for 2⁶⁴. Beyond fewUnbuilt the binomial law is replaced by the normal one of the same mean
+// and variance, so that no call takes for ever.
 func unbuiltCount(src *Source, draws, hits, span uint64) uint64 {
 	if draws > fewUnbuilt {
 		p := float64(hits) / 0x1p64

@@ -17,7 +17,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
-// unbuilt has every exported type of the package as a program has it that never built it: TestUnbuiltLawsHideTheData goes through it.
+// unbuilt has every exported type of the package as a program has it that never built it:
+// TestUnbuiltLawsHideTheData goes through it.
 var unbuilt = []any{
 	Bernoulli{}, CorrelatedGaussian{}, DiscreteGaussian{}, DiscreteLaplace{}, Gaussian{}, Geometric{}, Laplace{}, Pareto{}, Staircase{}, Student{},
 }
@@ -25,7 +26,8 @@ var unbuilt = []any{
 // notLaws are the exported types that draw nothing which is added to data.
 var notLaws = []string{"Source"}
 
-// Whatever a law draws that nobody built hides what it is added to, as unbuilt.go says, and no other method returns a number to plan with.
+// Whatever a law draws that nobody built hides what it is added to, as unbuilt.go says, and no
+// other method returns a number to plan with.
 func TestUnbuiltLawsHideTheData(t *testing.T) {
 	var names []string
 	for _, law := range unbuilt {
@@ -41,7 +43,8 @@ func TestUnbuiltLawsHideTheData(t *testing.T) {
 // accessors return the parameters of a law, 0 where it was not built.
 var accessors = []string{"Scale", "Sigma", "Shape", "Shared", "Own", "Epsilon", "Sensitivity", "Gamma"}
 
-// hides calls a method 1,600 times. The statistics fail by chance with a probability of at most 2⁻⁴⁰ each.
+// hides calls a method 1,600 times. The statistics fail by chance with a probability of at most
+// 2⁻⁴⁰ each.
 func hides(t *testing.T, law reflect.Value, method reflect.Method) {
 	if slices.Contains(accessors, method.Name) {
 		return
@@ -149,7 +152,8 @@ func exportedTypes(t *testing.T) (names []string) {
 	return names
 }
 
-// A caller who ignores the error of a constructor gets what TestUnbuiltLawsHideTheData looks at, and no number that looks like a scale.
+// A caller who ignores the error of a constructor gets what TestUnbuiltLawsHideTheData looks at,
+// and no number that looks like a scale.
 func TestIgnoredErrorsHideTheData(t *testing.T) {
 	for _, bad := range []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1)} {
 		same := func(law any, err error) {

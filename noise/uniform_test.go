@@ -34,8 +34,8 @@ func TestUint64NIsUniform(t *testing.T) {
 	}
 }
 
-// With n = ¾·2⁶⁴ a multiplication alone maps two of four words to the same multiple of 3: half the results would be. And each
-// third of the range is hit equally.
+// With n = ¾·2⁶⁴ a multiplication alone maps two of four words to the same multiple of 3: half the
+// results would be. And each third of the range is hit equally.
 func TestUint64NRejects(t *testing.T) {
 	const n, draws = 3 << 62, 30_000
 	var src Source

@@ -4,9 +4,10 @@ import "math/big"
 
 // ExpNeg encloses e^{−x} for a rational x ≥ 0, by integers a few units apart.
 //
-// It evaluates e^{−y}, y = x/2^r < 1/4, by its Taylor series and squares r times, in fixed point with
-// enough guard bits. Each of the terms is truncated by less than one unit, the alternating tail is
-// smaller than the first term left out (less than one unit), and squaring is done on both ends.
+// It evaluates e^{−y}, y = x/2^r < 1/4, by its Taylor series and squares r times, in fixed point
+// with enough guard bits. Each of the terms is truncated by less than one unit, the alternating
+// tail is smaller than the first term left out (less than one unit), and squaring is done on both
+// ends.
 func ExpNeg(x *big.Rat, prec uint) Interval { return ExpNegQuo(x.Num(), x.Denom(), prec) }
 
 // ExpNegQuo is [ExpNeg] for x = num/den, which need not be in lowest terms; den is positive.

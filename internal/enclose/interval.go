@@ -1,6 +1,7 @@
-// Package enclose computes with real numbers between two integers in units of 2^−prec, or between two rationals: sums, powers, exponentials
-// and logarithms for comparisons that float64 leaves undecided. Lower ends are rounded down and upper ends up, so that nothing is assumed of a
-// width. Operations return new integers.
+// Package enclose computes with real numbers between two integers in units of 2^−prec, or between
+// two rationals: sums, powers, exponentials and logarithms for comparisons that float64 leaves
+// undecided. Lower ends are rounded down and upper ends up, so that nothing is assumed of a width.
+// Operations return new integers.
 package enclose
 
 import "math/big"

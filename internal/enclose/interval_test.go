@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every operation on intervals of width 0 to 3 encloses the rational result for both ends, and by few units.
+// Every operation on intervals of width 0 to 3 encloses the rational result for both ends, and by
+// few units.
 func TestIntervalEncloses(t *testing.T) {
 	const prec = 80
 	src := rand.New(rand.NewPCG(1, 2))
@@ -45,7 +46,8 @@ func TestIntervalEncloses(t *testing.T) {
 	}
 }
 
-// Rationals are enclosed by less than a unit, exactly where they are whole, and scaled and exponentiated by few units.
+// Rationals are enclosed by less than a unit, exactly where they are whole, and scaled and
+// exponentiated by few units.
 func TestIntervalsOfRationals(t *testing.T) {
 	const prec = 100
 	src := rand.New(rand.NewPCG(5, 6))

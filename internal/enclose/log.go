@@ -20,10 +20,12 @@ func Log(x *big.Rat, prec uint) (lo, hi *big.Rat) {
 	return new(big.Rat).SetFrac(sum.Lo, unit), new(big.Rat).SetFrac(sum.Hi, unit)
 }
 
-// logMantissa encloses ln f for f in [1, 2]: 2·artanh y with y = (f−1)/(f+1) ≤ ⅓, as the sum of 2y^{2i+1}/(2i+1).
+// logMantissa encloses ln f for f in [1, 2]: 2·artanh y with y = (f−1)/(f+1) ≤ ⅓, as the sum of
+// 2y^{2i+1}/(2i+1).
 //
-// Everything is truncated, so the sum is too small. With y² ≤ 1/9 the error of a power is at most e/9 + 2 after an error of e, hence below 3 units, and
-// that of a term below 4; what is left out after a power that comes as 0 is below 4 as well.
+// Everything is truncated, so the sum is too small. With y² ≤ 1/9 the error of a power is at most
+// e/9 + 2 after an error of e, hence below 3 units, and that of a term below 4; what is left out
+// after a power that comes as 0 is below 4 as well.
 func logMantissa(f *big.Rat, prec uint) Interval {
 	num, den := new(big.Int).Sub(f.Num(), f.Denom()), new(big.Int).Add(f.Num(), f.Denom())
 	y := num.Lsh(num, prec+1)
@@ -39,8 +41,8 @@ func logMantissa(f *big.Rat, prec uint) Interval {
 	return Interval{sum, new(big.Int).Add(sum, big.NewInt(4*i+4))}
 }
 
-// LogMultiple returns rationals around factor·ln x, for rationals factor ≥ 0 and x ≥ 1, close enough for a comparison
-// with a number of which bits binary digits are known.
+// LogMultiple returns rationals around factor·ln x, for rationals factor ≥ 0 and x ≥ 1, close
+// enough for a comparison with a number of which bits binary digits are known.
 func LogMultiple(factor, x *big.Rat, bits uint) (lo, hi *big.Rat) {
 	size := max(factor.Num().BitLen()-factor.Denom().BitLen(), 0)
 	lo, hi = Log(x, bits+96+uint(size))

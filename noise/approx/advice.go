@@ -6,13 +6,15 @@ import (
 	"sync"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // AdviceParams are the public numbers of an [AdviceSearch].
 //
-// The estimator A(advice, accuracy) approximates g, which lies in [Min, Max], and needs a guess of g to know how much work to do. What it promises, for every
-// input, advice y in [Min/2, Max] and accuracy ρ, is ‖A(y, ρ) − g‖_c ≤ ρ·max(y, g), with c the Moment.
+// The estimator A(advice, accuracy) approximates g, which lies in [Min, Max], and needs a guess of
+// g to know how much work to do. What it promises, for every input, advice y in [Min/2, Max] and
+// accuracy ρ, is ‖A(y, ρ) − g‖_c ≤ ρ·max(y, g), with c the Moment.
 type AdviceParams struct {
 	// Epsilon is ε of the whole search, in [2⁻²⁰, 2¹⁰].
 	Epsilon float64
@@ -22,29 +24,39 @@ type AdviceParams struct {
 	Min, Max float64
 	// Moment is c ≥ 1; 2 for an estimator with a bounded variance. 0 is 2.
 	Moment float64
-	// Runs is the odd number of executions of which the median is taken, such that Moment·(Runs+1)/2 > 2. 0 is 5.
+	// Runs is the odd number of executions of which the median is taken, such that
+	// Moment·(Runs+1)/2 > 2. 0 is 5.
 	Runs int
-	// Failure is the probability, at most, that the advice found is not within a factor of 3 of g, in (0, ½]. 0 is ⅛.
+	// Failure is the probability, at most, that the advice found is not within a factor of 3 of g,
+	// in (0, ½]. 0 is ⅛.
 	Failure float64
 	// Accuracy is ρ of the last estimate, in [2⁻⁴⁰, 1]. 0 is that of the search.
 	Accuracy float64
-	// Unit is for whom Sensitivity holds: g differs by at most that between neighbours. The zero Unit is budget.L1(Sensitivity).
+	// Unit is for whom Sensitivity holds: g differs by at most that between neighbours. The zero
+	// Unit is budget.L1(Sensitivity).
 	Unit budget.Unit
 }
 
-// AdviceSearch removes the need for advice privately (Tětek, Theorem 22). It halves y from Max on, and each time releases, with ε/(2L) for at most L rounds, the median of
-// some runs of A(y, ρ), until that is at least y; then it releases the median of A(y, Accuracy) with ε/2. It holds no data and serves one search.
+// AdviceSearch removes the need for advice privately (Tětek, Theorem 22). It halves y from Max on,
+// and each time releases, with ε/(2L) for at most L rounds, the median of some runs of A(y, ρ),
+// until that is at least y; then it releases the median of A(y, Accuracy) with ε/2. It holds no
+// data and serves one search.
 //
-// Privacy. The moments of the median are bounded ([MedianMoment]), so each round is a release of [Mechanism], and what follows depends on released values
-// only. The theorem asks for E|A − g| ≤ ρ·y, which estimators fail for y far below g: one with the variance of Seshadhri's for the average degree does. So
-// every run is clamped to [0, λy], λ = 2 in the search and 3 at the end. Claim: ‖A‖ then has, as an estimator of min(g, λy), an error ‖·‖_c of at most λρy. For g ≤ λy clamping
-// only brings A closer, and ρ·max(y, g) ≤ λρy. For g > λy the clamped A is off by (λy − A)⁺ ≤ (λy/g)·(g − A)⁺ for A ≥ 0, as a convex function lies below its
-// chord, and by λy ≤ (λy/g)(g − A) for A < 0: a norm of at most (λy/g)·ρg. And min(g, λy) has the sensitivity of g. ∎
+// Privacy. The moments of the median are bounded ([MedianMoment]), so each round is a release of
+// [Mechanism], and what follows depends on released values only. The theorem asks for E|A − g| ≤
+// ρ·y, which estimators fail for y far below g: one with the variance of Seshadhri's for the
+// average degree does. So every run is clamped to [0, λy], λ = 2 in the search and 3 at the end.
+// Claim: ‖A‖ then has, as an estimator of min(g, λy), an error ‖·‖_c of at most λρy. For g ≤ λy
+// clamping only brings A closer, and ρ·max(y, g) ≤ λρy. For g > λy the clamped A is off by (λy −
+// A)⁺ ≤ (λy/g)·(g − A)⁺ for A ≥ 0, as a convex function lies below its chord, and by λy ≤ (λy/g)(g
+// − A) for A < 0: a norm of at most (λy/g)·ρg. And min(g, λy) has the sensitivity of g. ∎
 //
-// Accuracy. Let W be the distance of a round's release from min(g, 2y), and suppose W < y/2 in all rounds: by choice of ρ this fails with probability at most
-// Failure. Then no round with y ≥ 2g stops and each with y ≤ g/1.5 does. So at the end y/2 < g < 3y, the last clamp
-// takes nothing from g, and the estimate is as good as A with true advice. The theorem's own argument bounds the noise by Markov's inequality, which needs it to be
-// positive, and takes the same probability of a false stop in each of the L rounds for a falling one: with its constants the search stops early with a
+// Accuracy. Let W be the distance of a round's release from min(g, 2y), and suppose W < y/2 in all
+// rounds: by choice of ρ this fails with probability at most Failure. Then no round with y ≥ 2g
+// stops and each with y ≤ g/1.5 does. So at the end y/2 < g < 3y, the last clamp takes nothing from
+// g, and the estimate is as good as A with true advice. The theorem's own argument bounds the noise
+// by Markov's inequality, which needs it to be positive, and takes the same probability of a false
+// stop in each of the L rounds for a falling one: with its constants the search stops early with a
 // probability that grows with L. Here ρ falls with L for that reason. It needs no E A ≤ g.
 type AdviceSearch struct {
 	params        AdviceParams
@@ -64,7 +76,8 @@ const (
 	mostRounds = 40 // as Max ≤ 2⁴⁰·Min
 )
 
-// NewAdviceSearch plans the search. The error wraps [ErrParams], also if Min is so small against Sensitivity/Epsilon that the noise hides it.
+// NewAdviceSearch plans the search. The error wraps [ErrParams], also if Min is so small against
+// Sensitivity/Epsilon that the noise hides it.
 func NewAdviceSearch(p AdviceParams) (*AdviceSearch, error) {
 	full := p.withDefaults()
 	if err := full.validate(); err != nil {
@@ -123,7 +136,7 @@ func (p AdviceParams) validate() error {
 	bad := func(field string, value any, want string) error { return fault.Params("approx", field, value, want) }
 	inRange := func(x float64) bool { return x >= 0x1p-800 && x <= 0x1p800 }
 	switch {
-	case !(p.Epsilon >= 0x1p-20 && p.Epsilon <= mostEpsilon):
+	case !(p.Epsilon >= 0x1p-20 && p.Epsilon <= limits.MaxEpsilon):
 		return bad("Epsilon", p.Epsilon, "a number in [2⁻²⁰, 2¹⁰]")
 	case !inRange(p.Sensitivity):
 		return bad("Sensitivity", p.Sensitivity, "0 or a number in [2⁻⁸⁰⁰, 2⁸⁰⁰]")
@@ -159,8 +172,8 @@ func (s *AdviceSearch) Guarantee() budget.Guarantee {
 	return budget.PureDP(s.params.Epsilon, s.params.Unit)
 }
 
-// Release searches and estimates. estimate(advice, accuracy) is called Runs times for each round and must use fresh randomness each time. The
-// error wraps [ErrReleased] for a second call.
+// Release searches and estimates. estimate(advice, accuracy) is called Runs times for each round
+// and must use fresh randomness each time. The error wraps [ErrReleased] for a second call.
 func (s *AdviceSearch) Release(estimate func(advice, accuracy float64) float64) (Advised, error) {
 	s.mu.Lock()
 	used := s.used
@@ -204,7 +217,8 @@ func (s *AdviceSearch) mechanism(advice float64, stage adviceStage) (*Mechanism,
 	return New(Params{Epsilon: stage.epsilon, Sensitivity: s.params.Sensitivity, Error: bound, Moment: moment, Limit: most, Unit: s.params.Unit})
 }
 
-// Advised is the result of an [AdviceSearch]. It is immutable, and everything computed from it is post-processing.
+// Advised is the result of an [AdviceSearch]. It is immutable, and everything computed from it is
+// post-processing.
 type Advised struct {
 	last   Value
 	advice float64

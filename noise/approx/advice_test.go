@@ -11,7 +11,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// noisyEstimator returns an estimator of g with a normal error of standard deviation accuracy·max(advice, g): its second moment is what the search asks for.
+// noisyEstimator returns an estimator of g with a normal error of standard deviation
+// accuracy·max(advice, g): its second moment is what the search asks for.
 func noisyEstimator(src *noise.Source, g float64) func(advice, accuracy float64) float64 {
 	unit, _ := noise.NewGaussian(1)
 	return func(advice, accuracy float64) float64 {
@@ -19,7 +20,8 @@ func noisyEstimator(src *noise.Source, g float64) func(advice, accuracy float64)
 	}
 }
 
-// The search finds advice within a factor of 3, and an estimate within its interval, for g anywhere in the range.
+// The search finds advice within a factor of 3, and an estimate within its interval, for g anywhere
+// in the range.
 func TestAdviceSearch(t *testing.T) {
 	const n = 120
 	var src noise.Source
@@ -44,13 +46,15 @@ func TestAdviceSearch(t *testing.T) {
 			_, err = s.Release(estimate)
 			require.ErrorIs(t, err, ErrReleased)
 		}
-		// Failure is ⅛, so 15 and 27 (with ⅒ more) are expected at most; more than 38 and 54 have a probability below 1e-7.
+		// Failure is ⅛, so 15 and 27 (with ⅒ more) are expected at most; more than 38 and 54 have a
+		// probability below 1e-7.
 		assert.LessOrEqual(t, wrong, 38, "g = %g", g)
 		assert.LessOrEqual(t, outside, 54, "g = %g", g)
 	}
 }
 
-// The plan: accuracy falls as rounds are added, the budget is not exceeded, and the noise of each round is as planned.
+// The plan: accuracy falls as rounds are added, the budget is not exceeded, and the noise of each
+// round is as planned.
 func TestAdviceSearchPlan(t *testing.T) {
 	last := 1.0
 	for _, most := range []float64{2, 8, 64, 1e3, 1e9} {
@@ -72,8 +76,9 @@ func TestAdviceSearchPlan(t *testing.T) {
 	}
 }
 
-// What the budget is spent on: every release of the search and the last have the noise of their stage, for the moment and the bound that the claim in AdviceSearch
-// gives to the median of clamped runs, and call the estimator as often and as accurately as the plan says.
+// What the budget is spent on: every release of the search and the last have the noise of their
+// stage, for the moment and the bound that the claim in AdviceSearch gives to the median of clamped
+// runs, and call the estimator as often and as accurately as the plan says.
 func TestAdviceSearchSpends(t *testing.T) {
 	p := AdviceParams{Epsilon: 2, Sensitivity: 0.01, Min: 1, Max: 1000, Accuracy: 0.25}
 	s, err := NewAdviceSearch(p)
@@ -106,7 +111,8 @@ func TestAdviceSearchSpends(t *testing.T) {
 	require.Equal(t, last.noise.scale, r.Scale())
 	require.Equal(t, s.Params(), r.Params())
 
-	// The runs are clamped before the median: an estimator without bounds cannot move a release further than λy.
+	// The runs are clamped before the median: an estimator without bounds cannot move a release
+	// further than λy.
 	for _, wild := range []float64{math.Inf(1), math.Inf(-1), -1e300} {
 		released, err := s.release(func(_, _ float64) float64 { return wild }, 1000, adviceStage{0x1p-40, finalReach, 100})
 		require.NoError(t, err)
@@ -114,7 +120,8 @@ func TestAdviceSearchSpends(t *testing.T) {
 	}
 }
 
-// A large ε, at which the noise of the least Error is far below the grid of the Limit, is planned all the same.
+// A large ε, at which the noise of the least Error is far below the grid of the Limit, is planned
+// all the same.
 func TestAdviceSearchOfLargeEpsilon(t *testing.T) {
 	for _, epsilon := range []float64{8, 64, 200} {
 		for _, most := range []float64{2, 64, 1e6} {
@@ -127,8 +134,9 @@ func TestAdviceSearchOfLargeEpsilon(t *testing.T) {
 	}
 }
 
-// Clamping to [0, λy] keeps the error of any estimator of min(g, λy) below λρy where it is below ρ·max(y, g), also where g is far above y: the
-// claim in AdviceSearch, for two-point errors of the largest size. The theorem's own assumption fails there.
+// Clamping to [0, λy] keeps the error of any estimator of min(g, λy) below λρy where it is below
+// ρ·max(y, g), also where g is far above y: the claim in AdviceSearch, for two-point errors of the
+// largest size. The theorem's own assumption fails there.
 func TestClampedEstimatorIsAccurate(t *testing.T) {
 	const y, rho = 1.0, 0.1
 	for _, reach := range []float64{searchReach, finalReach} {

@@ -40,7 +40,8 @@ func (a *Advised) fields() []wire.Field {
 	}
 }
 
-// AppendBinary appends the encoding to dst. The error, which wraps [ErrFormat], is for an Advised that is neither released nor decoded.
+// AppendBinary appends the encoding to dst. The error, which wraps [ErrFormat], is for an Advised
+// that is neither released nor decoded.
 func (a Advised) AppendBinary(dst []byte) ([]byte, error) {
 	if !a.last.released() {
 		return dst, fault.Format("approx", "an Advised that was not released has no encoding")
@@ -53,7 +54,8 @@ func (a Advised) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns the encoding.
 func (a Advised) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
+// and leaves the receiver as it was, for any other bytes.
 func (a *Advised) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("approx", data)
 	r.Header(wire.KindAdvised, adviceVersion)
@@ -79,7 +81,8 @@ func (a *Advised) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// reached reports whether a search can end with this advice after these rounds: it is halved after each but the last, and after that too if it was the last one possible.
+// reached reports whether a search can end with this advice after these rounds: it is halved after
+// each but the last, and after that too if it was the last one possible.
 func (a Advised) reached() bool {
 	if a.rounds < 1 || a.rounds > a.params.rounds() {
 		return false
@@ -88,8 +91,9 @@ func (a Advised) reached() bool {
 	return a.advice == stopped || a.advice == stopped/2 && a.rounds == a.params.rounds()
 }
 
-// finish sets the Params of the last release, which follow from those of the search but for the Error, and reports whether all is as a release makes it. The Error
-// comes from exponentials, which machines may round differently.
+// finish sets the Params of the last release, which follow from those of the search but for the
+// Error, and reports whether all is as a release makes it. The Error comes from exponentials, which
+// machines may round differently.
 func (a *Advised) finish(bound float64) bool {
 	p, accuracy := a.params, a.params.Accuracy
 	if accuracy == 0 {

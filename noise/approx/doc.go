@@ -1,43 +1,49 @@
 // Package approx makes randomized approximation algorithms differentially private.
 //
-// It answers: an estimator A of a number g(x) is randomized, and its error is concentrated but not bounded (a sample, a
-// sketch, a median of runs). How much noise makes A(x) private, if g has a small sensitivity?
+// It answers: an estimator A of a number g(x) is randomized, and its error is concentrated but not
+// bounded (a sample, a sketch, a median of runs). How much noise makes A(x) private, if g has a
+// small sensitivity?
 //
-// Use this when the estimator's error has a known moment or subexponential diameter. Where g itself can be computed, add noise
-// of package noise to g: it is less. Where the error is bounded with certainty, |A − g| ≤ E, use the sensitivity Δ₁ + 2E.
+// Use this when the estimator's error has a known moment or subexponential diameter. Where g itself
+// can be computed, add noise of package noise to g: it is less. Where the error is bounded with
+// certainty, |A − g| ≤ E, use the sensitivity Δ₁ + 2E.
 //
 // # Model
 //
-// Neighbours x, x′ have |g(x) − g(x′)| ≤ Δ₁; [Params].Unit says who the neighbours are. The error A − g is promised, on every
-// input, to satisfy one of
+// Neighbours x, x′ have |g(x) − g(x′)| ≤ Δ₁; [Params].Unit says who the neighbours are. The error A
+// − g is promised, on every input, to satisfy one of
 //
 //	Pr[|A−g| ≥ t] ≤ 2e^{−t/Δ₂}     subexponential of diameter Δ₂   Laplace noise, any number of queries
 //	(E|A−g|^α)^{1/α} ≤ Δ₂          a moment α > 1                  Pareto or Student noise, one query
 //
-// Nothing checks these promises, and the guarantee rests on them. The estimator's own randomness must stay secret.
+// Nothing checks these promises, and the guarantee rests on them. The estimator's own randomness
+// must stay secret.
 //
 // # Guarantee
 //
-// ε-differential privacy for the Unit, for all queries together, at the least scale s for which that can be proved:
+// ε-differential privacy for the Unit, for all queries together, at the least scale s for which
+// that can be proved:
 //
 //	Laplace, k = 1    ε = Δ₁/s + ln(4^d·(1+d)/(1−d)), d = Δ₂/s
 //	Laplace, k > 1    ε = kΔ₁/s + (1 + 2·ln 2)·D − ln(1−D), D = kΔ₂/s
 //	Pareto(α, s)      s = (Δ₁+2Δ₂)/(e^{ε/α} − 1)
 //	Student(α, s)     s = (Δ₁+2Δ₂)/(2·sinh(ε/α)), α ≥ 2
 //
-// The first and the last two are the best possible. scale.go has the theorems and proofs, and a table against
-// the constants of the paper, of which some are not private.
+// The first and the last two are the best possible. scale.go has the theorems and a table against
+// the constants of the paper, of which some are not private; scale_proof.md has the proofs.
 //
 // # Use
 //
-// [New] returns a [Mechanism], whose Release adds the noise to an estimate and returns a [Value]. [MedianMoment] and [MedianRuns]
-// say what the median of several runs is worth: five runs of an estimator with a bounded variance have six moments, and then
-// the noise has a variance too. [Params.WithErrorBound] answers how good an estimator must be. [AdviceSearch] is for estimators
+// [New] returns a [Mechanism], whose Release adds the noise to an estimate and returns a [Value].
+// [MedianMoment] and [MedianRuns] say what the median of several runs is worth: five runs of an
+// estimator with a bounded variance have six moments, and then the noise has a variance too.
+// [Params.WithErrorBound] answers how good an estimator must be. [AdviceSearch] is for estimators
 // that ask for a guess of g: it finds one privately.
 //
 // # Accuracy
 //
-// [Params.MeanAbs], [Params.StdDev] of the noise, and [Params.ErrorBound] for noise and estimator together. For Δ₁ = 0, Δ₂ = 1:
+// [Params.MeanAbs], [Params.StdDev] of the noise, and [Params.ErrorBound] for noise and estimator
+// together. For Δ₁ = 0, Δ₂ = 1:
 //
 //	E|Y| at ε =       0.1    0.5    1      2      4
 //	Laplace, k = 1    33.9   6.80   3.45   1.82   1.13    (never below Δ₂)
@@ -50,7 +56,9 @@
 //
 // # Not covered
 //
-// Errors that are heavy-tailed beyond every moment above 1; an estimator whose running time depends on the data.
+// Errors that are heavy-tailed beyond every moment above 1; an estimator whose running time depends
+// on the data.
 //
-// Source: Tětek, Additive Noise Mechanisms for Making Randomized Approximation Algorithms Differentially Private (2022).
+// Source: Tětek, Additive Noise Mechanisms for Making Randomized Approximation Algorithms
+// Differentially Private (2022).
 package approx

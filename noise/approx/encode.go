@@ -34,7 +34,8 @@ func (v *Value) fields() []wire.Field {
 	}
 }
 
-// AppendBinary appends the encoding to dst. The error, which wraps [ErrFormat], is for a Value that is neither released nor decoded.
+// AppendBinary appends the encoding to dst. The error, which wraps [ErrFormat], is for a Value that
+// is neither released nor decoded.
 func (v Value) AppendBinary(dst []byte) ([]byte, error) {
 	if !v.released() {
 		return dst, fault.Format("approx", "a Value that was not released has no encoding")
@@ -47,7 +48,8 @@ func (v Value) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns the encoding.
 func (v Value) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
+// and leaves the receiver as it was, for any other bytes.
 func (v *Value) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("approx", data)
 	r.Header(wire.KindApprox, valueVersion)

@@ -7,7 +7,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// A count of which only public bounds are known, by a sampler that takes as large a sample as a guess of the count asks for.
+// A count of which only public bounds are known, by a sampler that takes as large a sample as a
+// guess of the count asks for.
 func ExampleAdviceSearch() {
 	search, err := approx.NewAdviceSearch(approx.AdviceParams{Epsilon: 1, Min: 1e5, Max: 1e8, Failure: 1e-9, Unit: budget.Row(budget.AddRemove)})
 	if err != nil {

@@ -10,9 +10,11 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Mechanism makes the estimates of a randomized algorithm differentially private by adding noise (Tětek; see [Params]). It holds no data. It
-// answers as many queries as its Params say, from one execution of the algorithm, and all of them together are ε-private; the execution's own
-// randomness must stay secret, as part of the privacy comes from it. For another execution make another Mechanism and [Compose] the guarantees.
+// Mechanism makes the estimates of a randomized algorithm differentially private by adding noise
+// (Tětek; see [Params]). It holds no data. It answers as many queries as its Params say, from one
+// execution of the algorithm, and all of them together are ε-private; the execution's own
+// randomness must stay secret, as part of the privacy comes from it. For another execution make
+// another Mechanism and [Compose] the guarantees.
 //
 // It is safe for concurrent use.
 type Mechanism struct {
@@ -39,7 +41,8 @@ func (m *Mechanism) Params() Params { return m.params }
 // Guarantee returns what all queries together promise.
 func (m *Mechanism) Guarantee() budget.Guarantee { return m.params.Guarantee() }
 
-// Release returns the estimate with noise. It is clamped to ±Limit; NaN counts as 0. Whether the error, which wraps [ErrReleased], is returned depends on the number of calls alone.
+// Release returns the estimate with noise. It is clamped to ±Limit; NaN counts as 0. Whether the
+// error, which wraps [ErrReleased], is returned depends on the number of calls alone.
 func (m *Mechanism) Release(estimate float64) (Value, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -51,12 +54,13 @@ func (m *Mechanism) Release(estimate float64) (Value, error) {
 	return Value{m.params, m.noise, min(max(steps, -mostReleased), mostReleased)}, nil
 }
 
-// mostReleased is the most that a release can be, in steps. Noise beyond 2⁶¹ steps is not told apart, and with any estimate is above this: clamping the
-// sum is post-processing of the exact sum.
+// mostReleased is the most that a release can be, in steps. Noise beyond 2⁶¹ steps is not told
+// apart, and with any estimate is above this: clamping the sum is post-processing of the exact sum.
 const mostReleased = 1 << 60
 
-// roundedSteps clamps x to ±limit, or to what a grid holds if limit is 0, and rounds it to a multiple of step. It returns that in steps, at most limitSteps in size. The quotient
-// is exact, or so small that it rounds to 0.
+// roundedSteps clamps x to ±limit, or to what a grid holds if limit is 0, and rounds it to a
+// multiple of step. It returns that in steps, at most limitSteps in size. The quotient is exact, or
+// so small that it rounds to 0.
 func roundedSteps(x, limit, step float64) int64 {
 	if x != x {
 		return 0

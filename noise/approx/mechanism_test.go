@@ -70,15 +70,15 @@ func TestValueReaders(t *testing.T) {
 	dptest.Readers(t, r)
 }
 
-func FuzzUnmarshalApproximation(f *testing.F) {
+func FuzzUnmarshalValue(f *testing.F) {
 	dptest.Seeds(f, sampleValues())
-	f.Fuzz(useApproximation)
+	f.Fuzz(useValue)
 }
 
-func TestValueEdges(t *testing.T) { dptest.Edges(t, sampleValues(), useApproximation) }
+func TestValueEdges(t *testing.T) { dptest.Edges(t, sampleValues(), useValue) }
 
-// useApproximation checks that every method works on what decodes.
-func useApproximation(t *testing.T, data []byte) {
+// useValue checks that every method works on what decodes.
+func useValue(t *testing.T, data []byte) {
 	a := dptest.Decoded[Value](t, data)
 	if a == nil {
 		return
@@ -175,7 +175,8 @@ func TestApproxChoosesTheSmallerNoise(t *testing.T) {
 	require.Equal(t, budget.L1(1), p.Guarantee().Unit())
 }
 
-// On every grid that is chosen there is noise to draw, the step adds next to nothing to the scale where it may, and what it adds it pays for.
+// On every grid that is chosen there is noise to draw, the step adds next to nothing to the scale
+// where it may, and what it adds it pays for.
 func TestMechanismGrids(t *testing.T) {
 	var src noise.Source
 	for _, epsilon := range []float64{0x1p-30, 0x1p-20, 0x1p-8, 0.1, 1, 4, 64, 1024} {
@@ -305,7 +306,8 @@ func TestValueInterval(t *testing.T) {
 	}
 }
 
-// Lemmas 15 and 16: the Error that keeps a release within a bound is the largest, and about ε·bound.
+// Lemmas 15 and 16: the Error that keeps a release within a bound is the largest, and about
+// ε·bound.
 func TestWithErrorBound(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 1, Sensitivity: 1}, {Epsilon: 0.1, Sensitivity: 1, Moment: 3}, {Epsilon: 1, Sensitivity: 1, Queries: 10}, {Epsilon: 1, Sensitivity: 1, Moment: 1.5}} {
 		const bound, confidence = 1e5, 0.95
@@ -333,7 +335,8 @@ func TestWithErrorBound(t *testing.T) {
 	require.ErrorIs(t, err, ErrParams)
 }
 
-// ε from samples at an adversarial pair: errors of +Δ₂ and −Δ₂ with certainty. With half the scale the audit sees more than ε.
+// ε from samples at an adversarial pair: errors of +Δ₂ and −Δ₂ with certainty. With half the scale
+// the audit sees more than ε.
 func TestMechanismAudit(t *testing.T) {
 	const n, epsilon = 40_000, 1.0
 	for _, p := range []Params{{Epsilon: epsilon, Sensitivity: 0x1p-30, Error: 1, Moment: 3, Noise: StudentNoise}, {Epsilon: epsilon, Sensitivity: 0x1p-30, Error: 1, Moment: 3, Noise: ParetoNoise}} {
@@ -436,7 +439,8 @@ func TestMedianMoment(t *testing.T) {
 		require.ErrorIs(t, err, ErrParams)
 	}
 
-	// Exactly, for a two-point error: 0 with probability 1 − p, else so far that its c-th moment is 1. The median is far if k runs are.
+	// Exactly, for a two-point error: 0 with probability 1 − p, else so far that its c-th moment is
+	// 1. The median is far if k runs are.
 	for _, c := range []float64{1, 2} {
 		for _, k := range []int{2, 3, 5} {
 			moment, bound, err := MedianMoment(c, 1, 2*k-1)
@@ -458,8 +462,9 @@ func TestMedianMoment(t *testing.T) {
 
 func third(_, _ float64, err error) error { return err }
 
-// The moment is rounded down, as nothing is known of a higher one, and the bound up: in exact arithmetic it is C(2k−1, k)^{1/(ck)} at least, for the moment c′k ≤ ck that is returned.
-// No error stays none, however small the moment: the factor overflows there.
+// The moment is rounded down, as nothing is known of a higher one, and the bound up: in exact
+// arithmetic it is C(2k−1, k)^{1/(ck)} at least, for the moment c′k ≤ ck that is returned. No error
+// stays none, however small the moment: the factor overflows there.
 func TestMedianMomentOfNoError(t *testing.T) {
 	for _, c := range []float64{5e-324, 1e-3, 1, 2} {
 		for _, zero := range []float64{0, math.Copysign(0, -1)} {

@@ -13,16 +13,21 @@ import (
 // mostRuns is the largest number of runs a median is taken of.
 const mostRuns = 1 << 20
 
-// MedianMoment returns what is known of the median of runs = 2k−1 independent executions of an estimator with a bounded moment: where one has
-// (E|R|^c)^{1/c} ≤ Δ, the median has (E|R|^{ck})^{1/(ck)} ≤ Δ·C(2k−1, k)^{1/(ck)}, which is below 4^{1/c}·Δ. So five runs of an estimator with a
-// bounded variance give six moments, at 1.47 times the bound, and [StudentNoise] with a finite variance.
+// MedianMoment returns what is known of the median of runs = 2k−1 independent executions of an
+// estimator with a bounded moment: where one has (E|R|^c)^{1/c} ≤ Δ, the median has
+// (E|R|^{ck})^{1/(ck)} ≤ Δ·C(2k−1, k)^{1/(ck)}, which is below 4^{1/c}·Δ. So five runs of an
+// estimator with a bounded variance give six moments, at 1.47 times the bound, and [StudentNoise]
+// with a finite variance.
 //
-// It is Tětek's Lemma 3 with its constant. Proof: if |median − g| > t, then k of the runs lie that far on one side, so |median − g| is at most the
-// k-th largest of W₁, …, W_{2k−1}, W = |R|. Its ck-th power is at most the product of the k largest Wᵢ^c, hence at most the sum of these products over all
-// C(2k−1, k) subsets, each of mean (E W^c)^k ≤ Δ^{ck}. ∎
+// It is Tětek's Lemma 3 with its constant. Proof: if |median − g| > t, then k of the runs lie that
+// far on one side, so |median − g| is at most the k-th largest of W₁, …, W_{2k−1}, W = |R|. Its
+// ck-th power is at most the product of the k largest Wᵢ^c, hence at most the sum of these products
+// over all C(2k−1, k) subsets, each of mean (E W^c)^k ≤ Δ^{ck}. ∎
 //
-// moment c is without unit, error and the second result in the units of the data. The moment is rounded down and the bound up. The error wraps [ErrParams] unless moment is
-// above 0 and its result at most 2¹⁰, error 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], and runs odd and in [1, 2²⁰]; both results beside it are NaN.
+// moment c is without unit, error and the second result in the units of the data. The moment is
+// rounded down and the bound up. The error wraps [ErrParams] unless moment is above 0 and its
+// result at most 2¹⁰, error 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], and runs odd and in [1, 2²⁰]; both results
+// beside it are NaN.
 func MedianMoment(moment, error float64, runs int) (medianMoment, medianError float64, err error) {
 	if err := checkRuns(runs); err != nil {
 		return math.NaN(), math.NaN(), err
@@ -41,7 +46,8 @@ func MedianMoment(moment, error float64, runs int) (medianMoment, medianError fl
 	if runs == 1 || error == 0 {
 		return medianMoment, error + 0, nil
 	}
-	// C(2k−1, k) = Π (k−1+i)/i. The k terms of its logarithm are within a relative 2⁻⁵², and each of the k sums adds 2⁻⁵³ of no more than the last.
+	// C(2k−1, k) = Π (k−1+i)/i. The k terms of its logarithm are within a relative 2⁻⁵², and each
+	// of the k sums adds 2⁻⁵³ of no more than the last.
 	log := 0.0
 	for i := 1; i <= k; i++ {
 		log += math.Log1p((float64(k) - 1) / float64(i))
@@ -57,13 +63,18 @@ func checkRuns(runs int) error {
 	return nil
 }
 
-// MedianRuns returns the least odd number of runs whose median fails with probability at most beta, if one run fails with probability at most failure,
-// independently: the least 2k−1 with Pr[Binomial(2k−1, failure) ≥ k] ≤ beta. A run fails if it is further than wanted from what it estimates.
+// MedianRuns returns the least odd number of runs whose median fails with probability at most beta,
+// if one run fails with probability at most failure, independently: the least 2k−1 with
+// Pr[Binomial(2k−1, failure) ≥ k] ≤ beta. A run fails if it is further than wanted from what it
+// estimates.
 //
-// It is the amplification of Tětek's Lemma 15. The median of private releases is post-processing, and what it costs is the composition of the
-// runs: give each ε/(2k−1). Where the error is subexponential (Lemma 16) one release with a smaller Error does it for less: see [Params.WithErrorBound].
+// It is the amplification of Tětek's Lemma 15. The median of private releases is post-processing,
+// and what it costs is the composition of the runs: give each ε/(2k−1). Where the error is
+// subexponential (Lemma 16) one release with a smaller Error does it for less: see
+// [Params.WithErrorBound].
 //
-// The error wraps [ErrParams] unless failure is in (0, ½), beta in (0, 1), and the result at most 2²⁰.
+// The error wraps [ErrParams] unless failure is in (0, ½), beta in (0, 1), and the result at most
+// 2²⁰.
 func MedianRuns(failure, beta float64) (int, error) {
 	if !(failure > 0 && failure < 0.5) {
 		return 0, fault.Params("approx", "failure", failure, "a probability in (0, ½)")
@@ -82,8 +93,8 @@ func MedianRuns(failure, beta float64) (int, error) {
 	return 2*int(k) - 1, nil
 }
 
-// Median runs estimate an odd number of times and returns the median. NaN counts as 0; NaN is returned unless runs is odd and in [1, 2²⁰]. The runs must use
-// independent randomness.
+// Median runs estimate an odd number of times and returns the median. NaN counts as 0; NaN is
+// returned unless runs is odd and in [1, 2²⁰]. The runs must use independent randomness.
 func Median(runs int, estimate func() float64) float64 {
 	if checkRuns(runs) != nil {
 		return math.NaN()

@@ -3,13 +3,14 @@ package approx
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/round"
 	"github.com/dpsketch/dpsketch/noise"
-
-	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
-// gridNoise is the noise of a private approximation, with its grid. It is what a release needs, and what its encoding holds.
+// gridNoise is the noise of a private approximation, with its grid. It is what a release needs, and
+// what its encoding holds.
 type gridNoise struct {
 	noise       Noise   // not AutoNoise
 	shape       float64 // α, 0 for Laplace noise
@@ -23,7 +24,8 @@ type law interface {
 	Variance() float64
 }
 
-// law returns the distribution of the noise. The errors of the constructors are out of reach: choose and valid keep all numbers in range.
+// law returns the distribution of the noise. The errors of the constructors are out of reach:
+// choose and valid keep all numbers in range.
 func (n gridNoise) law() law {
 	switch n.noise {
 	case ParetoNoise:
@@ -37,8 +39,8 @@ func (n gridNoise) law() law {
 	return d
 }
 
-// sample draws the noise in steps. It is what law says, without an allocation. If a law were out of range nevertheless, the draw would be
-// uniform over all int64 (see [noise.Laplace.SampleSteps]).
+// sample draws the noise in steps. It is what law says, without an allocation. If a law were out of
+// range nevertheless, the draw would be uniform over all int64 (see [noise.Laplace.SampleSteps]).
 func (n gridNoise) sample(src *noise.Source) (steps int64) {
 	switch n.noise {
 	case ParetoNoise:
@@ -63,11 +65,14 @@ const (
 	mostScale  = 0x1p46  // the largest scale that package noise draws at, in steps
 )
 
-// choose validates the Params, picks the law and solves for its scale, for Δ₁ increased by the step of the grid. The step is found from the scale without it.
+// choose validates the Params, picks the law and solves for its scale, for Δ₁ increased by the step
+// of the grid. The step is found from the scale without it.
 //
-// What the step h adds to the scale is at most a relative h/max(Δ₁, Δ₂), as both scale in proportion and h weighs no more as a part of Δ₂. For h ≤ freeGrid·max(Δ₁, Δ₂) that
-// is 2⁻²⁴. With h the scale grows by 18·max(k, α)/ε·h ≤ 2⁴³·h at most, by the upper end in [SubexponentialScale], so scale/h stays below 2⁴⁵ + 2⁴³ < [mostScale]. Without the
-// bounds on ε it would not, and there were no noise to draw.
+// What the step h adds to the scale is at most a relative h/max(Δ₁, Δ₂), as both scale in
+// proportion and h weighs no more as a part of Δ₂. For h ≤ freeGrid·max(Δ₁, Δ₂) that is 2⁻²⁴. With
+// h the scale grows by 18·max(k, α)/ε·h ≤ 2⁴³·h at most, by the upper end in [SubexponentialScale],
+// so scale/h stays below 2⁴⁵ + 2⁴³ < [mostScale]. Without the bounds on ε it would not, and there
+// were no noise to draw.
 func (p Params) choose() (gridNoise, error) {
 	if err := p.validate(); err != nil {
 		return gridNoise{}, err
@@ -121,11 +126,13 @@ func (p Params) pick(sensitivity float64) (gridNoise, error) {
 	return student, nil
 }
 
-// errorBound returns a bound on |value − g| that holds with the given confidence, NaN unless that is in [0, 1).
+// errorBound returns a bound on |value − g| that holds with the given confidence, NaN unless that
+// is in [0, 1).
 //
-// The failure probability is shared between the noise and the estimator, in the best of a few proportions: any is right. Rounding adds half a step twice.
+// The failure probability is shared between the noise and the estimator, in the best of a few
+// proportions: any is right. Rounding adds half a step twice.
 func (n gridNoise) errorBound(p Params, confidence float64) float64 {
-	if !(confidence >= 0 && confidence < 1) {
+	if !limits.Confidence(confidence) {
 		return math.NaN()
 	}
 	failure := 1 - confidence
@@ -148,8 +155,9 @@ func (p Params) estimatorBound(failure float64) float64 {
 	return p.Error * math.Pow(failure, -1/p.Moment)
 }
 
-// valid reports whether all methods work with the numbers, and the scale is what the guarantee needs. Machines may round the last digits of exponentials
-// differently, which its margin allows for.
+// valid reports whether all methods work with the numbers, and the scale is what the guarantee
+// needs. Machines may round the last digits of exponentials differently, which its margin allows
+// for.
 func (n gridNoise) valid(p Params) bool {
 	const rounding = 0x1p-40
 	fraction, _ := math.Frexp(n.step)

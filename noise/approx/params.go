@@ -5,11 +5,13 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/enum"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 var (
-	// ErrParams reports a public parameter outside its range. The text names the parameter, its value and the range.
+	// ErrParams reports a public parameter outside its range. The text names the parameter, its
+	// value and the range.
 	ErrParams = fault.ErrParams
 	// ErrFormat reports bytes that are not the canonical encoding of a [Value] or an [Advised].
 	ErrFormat = fault.ErrFormat
@@ -21,7 +23,8 @@ var (
 type Noise uint8
 
 const (
-	// AutoNoise is LaplaceNoise for a subexponential error, else of ParetoNoise and StudentNoise the one of the smaller E|Y|.
+	// AutoNoise is LaplaceNoise for a subexponential error, else of ParetoNoise and StudentNoise
+	// the one of the smaller E|Y|.
 	AutoNoise Noise = iota
 	// LaplaceNoise needs a subexponential error.
 	LaplaceNoise
@@ -36,35 +39,43 @@ func (n Noise) String() string {
 	return enum.Name(n, []string{"AutoNoise", "LaplaceNoise", "ParetoNoise", "StudentNoise"}, "Noise")
 }
 
-// Params are the public numbers of a private approximation: what is known of an estimator A of a function g, and the privacy that is wanted. They are
-// comparable, and every method answers before any data is seen.
+// Params are the public numbers of a private approximation: what is known of an estimator A of a
+// function g, and the privacy that is wanted. They are comparable, and every method answers before
+// any data is seen.
 //
-// Sensitivity and Error are promises about the estimator, for every input, and the guarantee rests on them. Clamping to ±Limit takes nothing from
-// it: clamping is 1-Lipschitz, so the clamped A approximates the clamped g with the same Δ₁ and Δ₂. NaN counts as 0, so they hold for A with 0 in its place.
-// Rounding A to a grid costs the grid's step, which Δ₁ is
-// increased by: the density of A + Y moves by at most half a step's shift, on both sides (for moments: Δ₂ by half a step, by Minkowski).
+// Sensitivity and Error are promises about the estimator, for every input, and the guarantee rests
+// on them. Clamping to ±Limit takes nothing from it: clamping is 1-Lipschitz, so the clamped A
+// approximates the clamped g with the same Δ₁ and Δ₂. NaN counts as 0, so they hold for A with 0 in
+// its place. Rounding A to a grid costs the grid's step, which Δ₁ is increased by: the density of A
+// + Y moves by at most half a step's shift, on both sides (for moments: Δ₂ by half a step, by
+// Minkowski).
 type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰] and at least 2⁻³⁸·Queries: of all Queries together.
 	Epsilon float64
-	// Sensitivity is Δ₁, the most by which g differs between neighbours, in the units of the data. 0 is 1.
+	// Sensitivity is Δ₁, the most by which g differs between neighbours, in the units of the data.
+	// 0 is 1.
 	Sensitivity float64
-	// Error is Δ₂, 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰]. With Moment 0 it is a subexponential diameter of the error, Pr[|A−g| ≥ t] ≤ 2e^{−t/Δ₂} for all t; else
-	// (E|A−g|^α)^{1/α} ≤ Δ₂. A and g may be real.
+	// Error is Δ₂, 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰]. With Moment 0 it is a subexponential diameter of the
+	// error, Pr[|A−g| ≥ t] ≤ 2e^{−t/Δ₂} for all t; else (E|A−g|^α)^{1/α} ≤ Δ₂. A and g may be real.
 	Error float64
 	// Moment is α, 0 or in (1, 2¹⁰].
 	Moment float64
-	// Queries is k, the number of answers from one execution of the estimator, in [1, 2³⁰]. 0 is 1. More than one needs a subexponential error.
+	// Queries is k, the number of answers from one execution of the estimator, in [1, 2³⁰]. 0 is 1.
+	// More than one needs a subexponential error.
 	Queries int
 	// Noise is the law of the noise.
 	Noise Noise
-	// Limit is the most that |g| can be; estimates are clamped to ±Limit. 0 is 2³³ times the larger of Sensitivity and Error, at least, or
-	// 2⁴⁶ times the scale of the noise if that is less; else it is at most that.
+	// Limit is the most that |g| can be; estimates are clamped to ±Limit. 0 is 2³³ times the larger
+	// of Sensitivity and Error, at least, or 2⁴⁶ times the scale of the noise if that is less; else
+	// it is at most that.
 	Limit float64
-	// Unit is for whom Sensitivity holds: g differs by at most that between neighbours. The zero Unit is budget.L1(Sensitivity).
+	// Unit is for whom Sensitivity holds: g differs by at most that between neighbours. The zero
+	// Unit is budget.L1(Sensitivity).
 	Unit budget.Unit
 }
 
-// leastQueryEpsilon is the least ε for each query: with less, the noise would leave the grid (see choose).
+// leastQueryEpsilon is the least ε for each query: with less, the noise would leave the grid (see
+// choose).
 const leastQueryEpsilon = 0x1p-38
 
 // validate checks the fields one by one and together.
@@ -115,7 +126,8 @@ func (p Params) normalized() Params {
 	return p
 }
 
-// Guarantee returns what all Queries together promise: ε for the Unit. Invalid Params promise nothing.
+// Guarantee returns what all Queries together promise: ε for the Unit. Invalid Params promise
+// nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	if _, err := p.choose(); err != nil {
 		return budget.Guarantee{}
@@ -123,7 +135,8 @@ func (p Params) Guarantee() budget.Guarantee {
 	return budget.PureDP(p.Epsilon, p.unit())
 }
 
-// Scale returns the scale of the noise, in the units of the data. NaN if the Params are invalid, as for the methods below.
+// Scale returns the scale of the noise, in the units of the data. NaN if the Params are invalid, as
+// for the methods below.
 func (p Params) Scale() float64 {
 	return p.planned(func(n gridNoise) float64 { return n.scale })
 }
@@ -133,13 +146,14 @@ func (p Params) MeanAbs() float64 {
 	return p.planned(func(n gridNoise) float64 { return n.law().MeanAbs() })
 }
 
-// StdDev returns the standard deviation of the noise, in the units of the data, +Inf for a Moment of 3 or less.
+// StdDev returns the standard deviation of the noise, in the units of the data, +Inf for a Moment
+// of 3 or less.
 func (p Params) StdDev() float64 {
 	return p.planned(func(n gridNoise) float64 { return math.Sqrt(n.law().Variance()) })
 }
 
-// ErrorBound returns a bound on |value − g| of one released value, the error of the estimator included, that holds with the given confidence in [0, 1),
-// provided |g| ≤ Limit.
+// ErrorBound returns a bound on |value − g| of one released value, the error of the estimator
+// included, that holds with the given confidence in [0, 1), provided |g| ≤ Limit.
 func (p Params) ErrorBound(confidence float64) float64 {
 	return p.planned(func(n gridNoise) float64 { return n.errorBound(p, confidence) })
 }
@@ -152,11 +166,12 @@ func (p Params) planned(answer func(gridNoise) float64) float64 {
 	return answer(n)
 }
 
-// WithErrorBound returns p with the largest Error for which a released value is within bound of g with the given confidence: how accurate an
-// estimator has to be. It is the content of Tětek's Lemmas 15 and 16, with the constants: about ε·bound for one query.
+// WithErrorBound returns p with the largest Error for which a released value is within bound of g
+// with the given confidence: how accurate an estimator has to be. It is the content of Tětek's
+// Lemmas 15 and 16, with the constants: about ε·bound for one query.
 //
-// The error wraps [ErrParams] if no Error is small enough, that is, if the noise for the Sensitivity alone is too large. The Error of the
-// Params beside it is NaN, which [New] refuses.
+// The error wraps [ErrParams] if no Error is small enough, that is, if the noise for the
+// Sensitivity alone is too large. The Error of the Params beside it is NaN, which [New] refuses.
 func (p Params) WithErrorBound(bound, confidence float64) (Params, error) {
 	refuse := func(field string, value float64, want string) (Params, error) {
 		p.Error = math.NaN()
@@ -165,7 +180,7 @@ func (p Params) WithErrorBound(bound, confidence float64) (Params, error) {
 	if !(bound >= leastParam && bound <= mostParam) {
 		return refuse("bound", bound, wantParam)
 	}
-	if !(confidence >= 0 && confidence < 1) {
+	if !limits.Confidence(confidence) {
 		return refuse("confidence", confidence, "a number in [0, 1)")
 	}
 	tooMuch := func(e float64) bool { // false also where the noise is so small against Limit that there is none

@@ -14,14 +14,16 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// publishedParetoScale returns the scale of Tětek's Theorem 14 as printed, (α + 2 + 1/(α−1))·(Δ₁+Δ₂)/ε, to compare with. It is NOT private for all
-// parameters: at α = 3, ε = 0.1, Δ₁ = 0 it is 55Δ₂, where the privacy loss can reach 0.107. Use [ParetoScale] or [StudentScale].
+// publishedParetoScale returns the scale of Tětek's Theorem 14 as printed, (α + 2 +
+// 1/(α−1))·(Δ₁+Δ₂)/ε, to compare with. It is NOT private for all parameters: at α = 3, ε = 0.1, Δ₁
+// = 0 it is 55Δ₂, where the privacy loss can reach 0.107. Use [ParetoScale] or [StudentScale].
 func publishedParetoScale(epsilon, sensitivity, moment, shape float64) float64 {
 	return (shape + 2 + 1/(shape-1)) * (sensitivity + moment) / epsilon
 }
 
-// publishedSubexponentialScale returns the scale of Tětek's Theorem 10 as printed, c·k·(Δ₁+Δ₂)/ε with c = 1 + 4·ln 2 for one query and 3 + 12·ln 2 for more, to
-// compare with; the theorem claims it for ε ≤ c/2 and c/6. Use [SubexponentialScale].
+// publishedSubexponentialScale returns the scale of Tětek's Theorem 10 as printed, c·k·(Δ₁+Δ₂)/ε
+// with c = 1 + 4·ln 2 for one query and 3 + 12·ln 2 for more, to compare with; the theorem claims
+// it for ε ≤ c/2 and c/6. Use [SubexponentialScale].
 func publishedSubexponentialScale(epsilon, sensitivity, diameter float64, queries int) float64 {
 	c := 1 + 4*math.Ln2
 	if queries > 1 {
@@ -118,7 +120,8 @@ func lossBounds(noise Noise, scale, shape, delta1, delta2 float64, queries int) 
 	return lo, hi
 }
 
-// In exact arithmetic the privacy loss at the float64 scale is at most ε, and a relative 2e-12 less scale would be too little.
+// In exact arithmetic the privacy loss at the float64 scale is at most ε, and a relative 2e-12 less
+// scale would be too little.
 func TestApproxScalesAreLeast(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range full(400, 150) {
@@ -153,7 +156,8 @@ func TestApproxScalesAreLeast(t *testing.T) {
 	}
 }
 
-// density returns the logarithm of the density, up to a constant, of a release with a two-point error: a with probability p, else b.
+// density returns the logarithm of the density, up to a constant, of a release with a two-point
+// error: a with probability p, else b.
 func twoPoint(law interface{ LogProb(float64) float64 }, z, a, b, p float64) float64 {
 	x, y := math.Log(p)+law.LogProb(z-a), math.Log1p(-p)+law.LogProb(z-b)
 	if p == 1 {
@@ -163,7 +167,8 @@ func twoPoint(law interface{ LogProb(float64) float64 }, z, a, b, p float64) flo
 	return top + math.Log(math.Exp(x-top)+math.Exp(y-top))
 }
 
-// worstLoss searches for the largest privacy loss between two two-point errors that draw makes, one shifted by Δ₁.
+// worstLoss searches for the largest privacy loss between two two-point errors that draw makes, one
+// shifted by Δ₁.
 func worstLoss(rng *rand.Rand, law interface{ LogProb(float64) float64 }, delta1 float64, outputs []float64, draw func() (a, b, p float64), tries int) (loss float64) {
 	for range tries {
 		a, b, p := draw()
@@ -176,7 +181,8 @@ func worstLoss(rng *rand.Rand, law interface{ LogProb(float64) float64 }, delta1
 	return loss
 }
 
-// Adversarial two-point errors that meet the declared moment stay within ε, and break it at half the scale, for both families of noise.
+// Adversarial two-point errors that meet the declared moment stay within ε, and break it at half
+// the scale, for both families of noise.
 func TestMomentNoiseIsPrivate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for i, shape := range []float64{2, 2.5, 4, 7} {
@@ -224,7 +230,8 @@ func TestMomentNoiseIsPrivate(t *testing.T) {
 	}
 }
 
-// Adversarial two-point errors of the declared subexponential diameter stay within ε for Laplace noise; half the scale is broken.
+// Adversarial two-point errors of the declared subexponential diameter stay within ε for Laplace
+// noise; half the scale is broken.
 func TestSubexponentialNoiseIsPrivate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	draw := func() (a, b, p float64) { // |a| ≤ ln 2, |b| = t with probability at most 2e^{−t}
@@ -267,7 +274,8 @@ func TestSubexponentialScaleIsTight(t *testing.T) {
 	}
 }
 
-// Errors of k dependent answers, comonotone and antithetic, stay within ε; at half the scale they do not.
+// Errors of k dependent answers, comonotone and antithetic, stay within ε; at half the scale they
+// do not.
 func TestSubexponentialScaleOfSeveralQueries(t *testing.T) {
 	mesh := full(10_000, 4_000)
 	for _, k := range []int{2, 3, 5} {
@@ -294,7 +302,8 @@ func TestSubexponentialScaleOfSeveralQueries(t *testing.T) {
 	}
 }
 
-// The errata's counterexample to Theorem 14 as printed: A(D₁) = g + Δ₂ and A(D₂) = g − Δ₂ with certainty, at α = 3 and Δ₁ = 0.
+// The errata's counterexample to Theorem 14 as printed: A(D₁) = g + Δ₂ and A(D₂) = g − Δ₂ with
+// certainty, at α = 3 and Δ₁ = 0.
 func TestPublishedParetoScaleIsNotPrivate(t *testing.T) {
 	loss := func(shape, scale float64) float64 {
 		law, err := noise.NewPareto(shape, scale)

@@ -7,8 +7,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Value is a released estimate. It is immutable and safe for concurrent use; everything computed from it is post-processing. The zero value is none: its
-// numbers are NaN and it has no encoding.
+// Value is a released estimate. It is immutable and safe for concurrent use; everything computed
+// from it is post-processing. The zero value is none: its numbers are NaN and it has no encoding.
 type Value struct {
 	params Params
 	noise  gridNoise
@@ -26,8 +26,8 @@ func (v Value) Estimate() float64 {
 	return float64(v.steps) * v.noise.step
 }
 
-// Interval returns an interval that covers g with the given confidence in [0, 1), the error of the estimator included, provided |g| ≤ Limit. NaN for
-// another confidence.
+// Interval returns an interval that covers g with the given confidence in [0, 1), the error of the
+// estimator included, provided |g| ≤ Limit. NaN for another confidence.
 func (v Value) Interval(confidence float64) (lo, hi float64) {
 	if !v.released() {
 		return math.NaN(), math.NaN()
@@ -47,7 +47,8 @@ func (v Value) Scale() float64 {
 // Params returns the parameters of the release, Noise resolved.
 func (v Value) Params() Params { return v.params }
 
-// Guarantee returns what the release, together with the other queries of the same Mechanism, promises: it is to be counted once for all of them.
+// Guarantee returns what the release, together with the other queries of the same Mechanism,
+// promises: it is to be counted once for all of them.
 func (v Value) Guarantee() budget.Guarantee { return v.params.Guarantee() }
 
 // String returns the value and its guarantee.
