@@ -21,12 +21,12 @@
 // # Model and guarantee
 //
 // The unit is one key, in a stream with all its occurrences, added or removed (budget.Key). Every
-// key changes one bit at most, so flipping every bit with probability p ≥ 1/(e^ε +
-// 1) is ε-private for every choice of the hash functions (params.go; for streams p ≥ e^{−ε}/2,
-// stream.go). p is k/2⁶⁴, rounded up, and drawn exactly. A private state that is released k times
-// costs exactly kε, as each release has coins of its own. A merged sketch is post-processing:
-// [Sketch.Guarantee] says of what. With [Builder.Share] and [Aggregate] n parties have the noise of
-// one, if only the XOR of their shares is published.
+// key changes one bit at most, so flipping every bit with probability p ≥ 1/(e^ε + 1) is ε-private
+// for every choice of the hash functions (params.go; for streams p ≥ e^{−ε}/2, stream.go). p is
+// k/2⁶⁴, rounded up, and drawn exactly. A private state that is released k times costs exactly kε,
+// as each release has coins of its own. A merged sketch is post-processing: [Sketch.Guarantee] says
+// of what. With [Builder.Share] and [Aggregate] n parties have the noise of one, if only the XOR of
+// their shares is published.
 //
 // # Accuracy
 //

@@ -86,7 +86,7 @@ func TestLines(t *testing.T) {
 	}
 	check(out.String())
 	ledger, _, _ := strings.Cut(out.String(), "\n")
-	if want := "(2, 1e-09)-DP under AddRemove of (2, 1e-09)-DP under AddRemove spent"; ledger != want {
+	if want := "ε = 2 of 2 at δ = 1e-9, 2 releases, for one element, added or removed"; ledger != want {
 		t.Errorf("ledger: %s", ledger)
 	}
 
