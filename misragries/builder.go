@@ -53,10 +53,10 @@ func (b *Builder[K]) Guarantee() budget.Guarantee { return b.promise }
 // After Release, and on a Builder that New did not make, Add does nothing: the release is final. A caller
 // that cannot be sure asks [Builder.Released] first.
 func (b *Builder[K]) Add(key K) {
-	s := private.Enter(b.secret)
-	if s == nil {
+	if private.Released(b.secret) { // asked first, the compiler drops what Enter would ask again
 		return
 	}
+	s := private.Enter(b.secret)
 	if s.dim == 0 || !outside(key, s.dim) {
 		s.sketch.add(key)
 	}

@@ -93,20 +93,20 @@ func inUnits[K hashing.Key](src *noise.Source, l scheme, counters []counter[K], 
 	return reducedBy(counters, k, discreteLaplace(l.sum.shift).SampleInt(src)+l.sum.offset)
 }
 
-// releaseRounded releases units by Theorem 1 or 2 of sumlaw.go: from R on with noise, below as R with the probability of exponential
-// rounding. With q = e^{−1/b} and G geometric, Pr[G ≥ n] = q^n, the remainder G mod R is at least R − v with probability (q^{R−v} − q^R)/(1 − q^R) = g(v).
+// releaseRounded releases units by Theorem 1 or 2 of sumlaw.go, each by the kernel.
 func releaseRounded[K hashing.Key](src *noise.Source, l scheme, units []counter[K]) []counter[K] {
 	d := l.noise()
 	beyond, err := noise.NewGeometric(l.sum.scale)
 	if err != nil {
 		panic("misragries: no noise for a valid scale") // unreachable
 	}
+	kernel := l.sum.kernel()
+	tail := func(least int64) (int64, bool) { return d.SampleTail(src, least) }
+	small := func() int64 { return beyond.SampleInt(src) }
 	var released []counter[K]
 	for _, c := range units {
-		base := max(c.count, l.sum.from)
-		x, shown := d.SampleTail(src, l.sum.threshold-base)
-		if shown && (c.count >= l.sum.from || beyond.SampleInt(src)%l.sum.from >= l.sum.from-c.count) {
-			released = append(released, counter[K]{c.key, base + x})
+		if count, shown := kernel.Show(c.count, tail, small); shown {
+			released = append(released, counter[K]{c.key, count})
 		}
 	}
 	return released

@@ -4,13 +4,14 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/logs"
+	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
 // Sums of reduced sketches. Every server reduces its sketch (see reduced), the units are added key by key, and each key of the
-// sum is released by its own M: let L be discrete Laplace noise of scale b, Pr[L = x] ∝ q^|x|, r = 1/b, q = e^{−r}. M(v)
-// releases v + L if that is ≥ τ for v ≥ R, does for v < R what M(R) does with probability
-// g(v) = (q^{−v}−1)/(q^{−R}−1), and else nothing. R and τ > R are integers. Neighbours change the stream of one server, so
+// sum is released by its own M, the kernel of package rounding with exponential rounding: let L be discrete Laplace noise of scale b,
+// r = 1/b, q = e^{−r}. M(v) releases v + L if that is ≥ τ for v ≥ R, does for v < R what M(R) does with probability
+// g(v) = (q^{−v}−1)/(q^{−R}−1), and else nothing. Neighbours change the stream of one server, so
 // sums of neighbours differ by (A) or (B): one key by at most k and at most k−1 others against it by 1, or at most
 // k keys by 1, all one way. Write
 //
@@ -18,18 +19,10 @@ import (
 //
 // H_ε(P‖Q) = Σ(P − e^ε·Q)₊, and H_ε(n) for H_ε of n independent randomised responses RR(r), whose loss is ±r.
 //
-// Steps. For P, Q the laws of M before and after one step, P is Q̃ + bad, Q̃ within e^{±r} of Q, for a bad mass of
-//
-//	δ₁ upwards, P = M(v+1), Q = M(v)      q·δ₁ downwards, P = M(v), Q = M(v+1)
-//
-// and 0 for v ≥ R, where both are one function of v + L and v + 1 + L. For v < R move, upwards, the mass δ₁ = η(g(v+1) − e^r·g(v)) from
-// what P shows to showing nothing: the ratios are e^r for what is shown, and (1 − e^r·ηg(v))/(1 − ηg(v)) ≥ e^{−r} for the rest, as
-// ηg(v)(e^r+1) ≤ 2η ≤ 1. Downwards move qδ₁ = η(q·g(v+1) − g(v)) the other way: the ratios are q, and
-// (1 − q·ηg(v+1))/(1 − ηg(v+1)) ≤ e^r, as ηg(v+1)(1+q) ≤ q^{τ−R} ≤ 1. A pair within e^{±r} is a random function of RR(r). In d
-// steps up or down P ≤ e^{dr}·Q + bad, of mass at most δ_d (the first theorem of package threshold).
-//
-// And downwards, without moving any mass, P ≤ e^λ·Q for v < R: what is shown is less likely, and nothing is shown with
-// 1 − ηg(v) against 1 − ηg(v+1), which is largest at v + 1 = R. So where λ ≤ r, d steps down have no bad mass.
+// By the lemma of internal/rounding/rounding_proof.md the laws of M before and after one step are within e^{±r} of one another but for a
+// bad mass of δ₁ upwards and q·δ₁ downwards for v < R, and of 0 for v ≥ R; d steps up or down leave one of at most δ_d; and by its
+// remark, without moving any mass, a step downwards is within e^λ for v < R, so where λ ≤ r, d steps down have no bad mass. A pair
+// within e^{±r} is a random function of RR(r).
 //
 // Theorem 1. The release is (ε, δ)-private with δ = δ_k if ε ≥ (2k−1)/b and λ ≤ r, and for all ε ≥ 0, if λ ≤ r, with
 //
@@ -121,22 +114,22 @@ func (l sumLaw) shiftLogDelta(k int, epsilon float64) float64 {
 	return min(max(l.logEscape(k+1), logs.Reach(l.shift, l.offset)), 0)
 }
 
+// kernel returns M.
+func (l sumLaw) kernel() rounding.Kernel {
+	return rounding.Kernel{Scale: l.scale, From: l.from, Threshold: l.threshold}
+}
+
 // logEscape returns ln δ_d.
-func (l sumLaw) logEscape(d int) float64 { return l.logDeltaPer() + logs.Expm1(float64(d)/l.scale) }
+func (l sumLaw) logEscape(d int) float64 { return l.kernel().LogDelta(float64(d) / l.scale) }
 
 // logEscapes returns ln(δ_k + (k−1)·δ₁).
 func (l sumLaw) logEscapes(k int) float64 {
 	return logAdd(l.logEscape(k), math.Log(float64(k-1))+l.logEscape(1))
 }
 
-// logDeltaPer returns ln(η/(q^{−R}−1)).
-func (l sumLaw) logDeltaPer() float64 {
-	return logs.Reach(l.scale, l.threshold-l.from) - logs.Expm1(float64(l.from)/l.scale)
-}
-
 // silentLoss returns λ, rounded up.
 func (l sumLaw) silentLoss() float64 {
-	eta := math.Exp(logs.Reach(l.scale, l.threshold-l.from))
+	eta := math.Exp(l.kernel().LogReach())
 	return (1 + 0x1p-40) * math.Log1p(eta*math.Expm1(-1/l.scale)/((1-eta)*math.Expm1(-float64(l.from)/l.scale)))
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/logs"
+	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -50,7 +51,7 @@ func calibrateL1(k int, epsilon, want float64) (law sumLaw, ok bool) {
 	if law = (sumLaw{scale: b}); err != nil || !law.valid() {
 		return sumLaw{}, false
 	}
-	law.setRounding(k, want, roundFrom)
+	law.setRounding(k, want, rounding.Share)
 	law.settle(func(l sumLaw) bool { return l.l1LogDelta(k, epsilon) <= want })
 	return law, true
 }
@@ -106,42 +107,27 @@ func calibrateShift(k int, epsilon, want float64) (law sumLaw, ok bool) {
 	middle := math.Log(moved) / 2
 	at, _ := search.Minimum(middle-5, middle+5, sections, func(x float64) float64 {
 		shift, b := scales(x)
-		return b*(logs.Expm1(moved/b)-logRounded(b, roundFrom)-want) - shift*(want+math.Log1p(math.Exp(-1/shift)))
+		return b*(logs.Expm1(moved/b)-logRounded(b, rounding.Share)-want) - shift*(want+math.Log1p(math.Exp(-1/shift)))
 	})
 	law.shift, law.scale = scales(at)
 	if !law.valid() {
 		return sumLaw{}, false
 	}
 	law.offset = search.Least(0, func(o int64) bool { return logs.Reach(law.shift, o) <= want })
-	law.setRounding(k+1, want, roundFrom)
+	law.setRounding(k+1, want, rounding.Share)
 	law.settle(func(l sumLaw) bool { return l.shiftLogDelta(k, epsilon) <= want })
 	return law, true
 }
-
-// roundFrom is R/b where only δ_d counts. A larger one would lower τ by less than b·e^{−5}.
-const roundFrom = 5
 
 // logRounded returns ln((1+q)·(1−e^{−R/b})), R = share·b: τ = b·(ln(q^{−d}−1) − logRounded − ln δ) has δ_d = δ.
 func logRounded(b, share float64) float64 {
 	return math.Log1p(math.Exp(-1/b)) + math.Log(-math.Expm1(-share))
 }
 
-// setRounding sets R to share·b, and τ to the least with δ_d ≤ e^want. Where τ would not exceed R, R is where they meet.
+// setRounding sets R to about share·b, and τ to the least with δ_d ≤ e^want.
 func (l *sumLaw) setRounding(d int, want, share float64) {
-	l.from = max(1, int64(math.Round(share*l.scale)))
-	least := func(from int64) int64 {
-		l := sumLaw{scale: l.scale, from: from}
-		return from + search.Least(1, func(n int64) bool {
-			l.threshold = from + n
-			return l.logEscape(d) <= want
-		})
-	}
-	l.threshold = least(l.from)
-	if l.threshold > l.from+1 || l.from == 1 {
-		return
-	}
-	l.from = search.Least(1, func(from int64) bool { return least(from) == from+1 })
-	l.threshold = l.from + 1
+	k := rounding.Exponential(l.scale, share, float64(d)/l.scale, want)
+	l.from, l.threshold = k.From, k.Threshold
 }
 
 // settle raises τ to the least that is ok.

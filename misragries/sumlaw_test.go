@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
@@ -581,7 +582,7 @@ func TestSumThresholdIsLeast(t *testing.T) {
 					for logs.Reach(shift, law.offset) > want {
 						law.offset += 1 + int64(shift/100)
 					}
-					law.setRounding(k+1, want, roundFrom)
+					law.setRounding(k+1, want, rounding.Share)
 					leastShift = min(leastShift, law.threshold+law.offset)
 				}
 				slack := func(least int64) int64 { return 2 + least/400 }

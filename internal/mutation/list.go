@@ -62,7 +62,7 @@ var misragriesMutations = []mutation{
 	{"own noise left out", "misragries/release.go", "counter[K]{c.key, y + x}", "counter[K]{c.key, y + 0*x}"},
 	{"the true number of decrements told", "misragries/release.go", "return released, cutSum(decrements, -eta)", "return released, decrements"},
 	{"threshold lower by one", "misragries/threshold.go", "return search.Least(1, func(tau int64) bool { return logDelta(k, epsilon, float64(tau)) <= want })", "return search.Least(1, func(tau int64) bool { return logDelta(k, epsilon, float64(tau)) <= want }) - 1"},
-	{"reduced: small values always rounded up", "misragries/release.go", "if shown && (c.count >= l.sum.from || beyond.SampleInt(src)%l.sum.from >= l.sum.from-c.count) {", "if shown && beyond.SampleInt(src) >= 0 {"},
+	{"reduced: small values always rounded up", "misragries/release.go", "kernel.Show(c.count, tail, small)", "kernel.Show(max(c.count, l.sum.from), tail, small)"},
 	{"the private shift left out", "misragries/release.go", "discreteLaplace(l.sum.shift).SampleInt(src)+l.sum.offset", "l.sum.offset"},
 	{"counters cut off before the shared noise", "misragries/release.go", "y := cutSum(c.count, eta)", "y := min(c.count, limit) + eta"},
 	{"counters cut off before they are reduced", "misragries/merge.go", "all[i] = counter[K]{e.key, int64(e.total - s.decrements)}", "all[i] = counter[K]{e.key, saturate(e.total - s.decrements)}"},
