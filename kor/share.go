@@ -101,17 +101,20 @@ func (s *Share) Bytes() []byte {
 // their [Builder.Share].
 //
 // The sketch is ε-private for a change of one key in any number of the sets at once: the XOR of the
-// tables changes in one bit at most.
+// tables changes in one bit at most. With the bytes of more than n shares it has all their noise;
+// where a protocol has put more than n into one slice, the noise that its error counts is that of
+// n.
 //
-// The error wraps [ErrParams] for bad Params, parties or no bytes, and [ErrMismatch] for bytes that
-// no shares of these Params XOR to.
+// The error wraps [ErrParams] for bad Params or parties, and for several slices that are fewer than
+// n, as fewer shares have less noise than ε needs. It wraps [ErrMismatch] for bytes that no shares
+// of these Params XOR to.
 func Aggregate(p Params, parties int, shares ...[]byte) (*Sketch, error) {
 	law, err := p.shareFlips(parties)
 	if err != nil {
 		return nil, err
 	}
-	if len(shares) == 0 {
-		return nil, bad("number of shares", 0, "at least 1")
+	if n := len(shares); n != 1 && n < parties || n == 0 || n > maxParties {
+		return nil, bad("number of shares", n, fmt.Sprintf("1, which is the XOR of all, or from %d to 2²⁰", parties))
 	}
 	p.CountShare += 0 // no −0
 	sum := make([]uint64, p.words())
@@ -126,7 +129,7 @@ func Aggregate(p Params, parties int, shares ...[]byte) (*Sketch, error) {
 	if paddingBits(sum, p) != 0 {
 		return nil, fault.Mismatch("kor", "bits behind the cells of a level", paddingBits(sum, p), 0)
 	}
-	return &Sketch{release{params: p, parts: []part{newPart(p, law, uint32(parties), newOrigin())}, bits: sum}}, nil
+	return &Sketch{release{params: p, parts: []part{newPart(p, law, uint32(max(parties, len(shares))), newOrigin())}, bits: sum}}, nil
 }
 
 // paddingBits returns the number of ones behind the cells of all levels.

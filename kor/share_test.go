@@ -112,6 +112,35 @@ func TestAggregate(t *testing.T) {
 	require.NoError(t, new(Sketch).UnmarshalBinary(data))
 }
 
+// Fewer shares than the noise is split into have too little of it, and are refused; more have more,
+// and the sketch knows.
+func TestAggregateCountsTheShares(t *testing.T) {
+	p := Params{Epsilon: 1, Cells: 1 << 16, Levels: 4, Seed: hashing.Seed{1}}
+	const n = 4
+	var tables [][]byte
+	for range 2 * n {
+		tables = append(tables, share(t, p, n).Bytes())
+	}
+	for few := 2; few < n; few++ {
+		_, err := Aggregate(p, n, tables[:few]...)
+		require.ErrorIs(t, err, ErrParams)
+	}
+	for _, all := range []int{n, n + 1, 2 * n} {
+		s, err := Aggregate(p, n, tables[:all]...)
+		require.NoError(t, err)
+		require.Equal(t, p.Guarantee(), s.Guarantee())
+		require.InEpsilon(t, math.Pow(1-2*p.FlipProb(), float64(all)/n), 1-2*s.FlipProb(), 1e-12)
+		ones := int64(0)
+		for _, word := range s.r.bits {
+			ones += int64(bits.OnesCount64(word))
+		}
+		dptest.Tail(t, "flips", ones, int64(p.Cells*p.Levels), s.FlipProb(), 1e-6)
+		data, err := s.MarshalBinary()
+		require.NoError(t, err)
+		require.NoError(t, new(Sketch).UnmarshalBinary(data))
+	}
+}
+
 func TestInvalidShares(t *testing.T) {
 	p := small
 	for _, n := range []int{0, -1, math.MinInt, maxParties + 1, math.MaxInt} {
