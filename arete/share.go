@@ -108,8 +108,9 @@ func (s *Share) Noise() int64 {
 	if d == nil {
 		return int64(new(noise.Source).Uint64())
 	}
-	defer private.Leave(s.secret)
-	return d.law.draw(&d.src)
+	k := d.law.draw(&d.src)
+	private.Leave(s.secret)
+	return k
 }
 
 // Mask returns what the party contributes: its number, in steps of the lattice, plus its noise. The
@@ -124,8 +125,9 @@ func (s *Share) Mask(x float64) int64 {
 	if d == nil {
 		return 0
 	}
-	defer private.Leave(s.secret)
-	return s.point(x, &d.src) + d.law.draw(&d.src)
+	k := s.point(x, &d.src) + d.law.draw(&d.src)
+	private.Leave(s.secret)
+	return k
 }
 
 // point clamps and rounds x to the lattice. It is steps that are clamped, to ±H under AddRemove and

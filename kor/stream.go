@@ -13,16 +13,15 @@ import (
 // StreamBuilder sketches a stream, in which keys may come any number of times: the pre-sampled
 // sketch of the thesis (section 3.6). It holds private data, like a [Builder].
 //
-// It holds which cells a key of the stream belongs to, and the release tosses a fair coin for each
-// of them. So a released cell that no key belongs to is 0 but for the noise, and every other cell
-// is a fair coin: the sketch depends on the set of the keys alone, and the XOR of two releases has
-// the law of a release of the union.
+// The StreamBuilder holds the set of cells that have a key, and the release tosses a fair coin for
+// each of them. So a released cell without a key is 0 but for the noise, and every other cell is a
+// fair coin: the sketch depends on the set of the keys alone, and the XOR of two releases is a
+// sketch of the union, with the noise of both.
 //
 // The thesis tosses a coin for every occurrence of a key, so that the table before the noise holds
-// coins too. The released law is the same. But the coins in such a table are common to all its
-// releases, and two of them lose ln(½(1+(2e^ε−1)²)), 2.34 at ε = 1. The cells that are held here
-// are a function of the data: whatever is released of them, again and again, has fresh coins and
-// fresh noise, and costs ε each time.
+// coins too. The law of one release is the same. But all releases of such a table have its coins in
+// common, and two of them lose ln(½(1+(2e^ε−1)²)), 2.34 at ε = 1. The set of cells is a function of
+// the data: each release of it has fresh coins and fresh noise, and costs ε.
 type StreamBuilder struct {
 	secret    // its table holds the cells with a key
 	params    Params
@@ -41,8 +40,9 @@ type StreamBuilder struct {
 // than the factor max(½/p, 2·(1−p)): ½/p ≤ e^ε, and 2·(1−p) ≤ 2 − e^{−ε} ≤ e^ε as e^ε + e^{−ε} ≥ 2.
 // ∎
 //
-// Releases of one stream, or of one that grows, are functions of the data and of coins of their
-// own: k of them are kε-private, and the loss kε is attained, by k ones in the cell of the key.
+// Each release of one stream, which may have grown between them, is a function of the data and of
+// coins of its own: k of them are kε-private. The loss is kε but for the rounding of p, by k ones in
+// the cell of the key.
 //
 // The thesis leaves p to the reader. As a bit with keys is uniform, p = e^{−ε}/2 is enough and less
 // than the 1/(e^ε + 1) of a set.
