@@ -76,11 +76,13 @@ func TestDecodeAllocatesLittle(t *testing.T) {
 		bytes := allocated(func() { err = v.UnmarshalBinary(data) })
 		took := time.Since(start)
 		require.LessOrEqual(t, bytes, decodeLimit(len(data)), "%s: %d bytes", name, len(data))
-		_, newErr := New(p)
+		_, newErr := p.Resolved() // the check of New
 		require.Equal(t, err == nil, newErr == nil, "%s: %v, %v", name, err, newErr)
 		if err == nil {
 			decoded++
 		} else {
+			_, newErr = New(p)
+			require.ErrorIs(t, newErr, ErrParams, name)
 			require.ErrorIs(t, err, ErrFormat, name)
 			require.Less(t, bytes, uint64(1<<20), name)
 		}

@@ -29,7 +29,7 @@ var thresholdMutations = []mutation{
 	{"noise of half the scale", "threshold/laplace.go", "c.scale, err = noise.LaplaceScale(p.Epsilon, total)", "c.scale, err = noise.LaplaceScale(p.Epsilon, total/2)"},
 	{"rounding at random taken for free", "threshold/laplace.go", "math.Log1p(p.Epsilon/total)", "(p.Epsilon/total)"},
 	{"slack of rounding users' values left out", "threshold/laplace.go", "total += keys\n", "total += 0 * keys\n"},
-	{"linear rounding: threshold lower by one", "threshold/calibration.go", "c.scale, c.from, c.threshold = k.Scale, k.From, k.Threshold", "c.scale, c.from, c.threshold = k.Scale, k.From, k.Threshold-1"},
+	{"rounding: threshold lower by one", "threshold/calibration.go", "c.scale, c.from, c.threshold = k.Scale, k.From, k.Threshold", "c.scale, c.from, c.threshold = k.Scale, k.From, k.Threshold-1"},
 	{"linear rounding: δ too small", "internal/rounding/rounding.go", "return k.LogReach() + math.Log(d/float64(k.From))", "return k.LogReach() + math.Log(d/float64(k.From)) - 0.5"},
 	{"exponential rounding: δ too small", "internal/rounding/rounding.go", "logs.Expm1(float64(k.From)/k.Scale) + logs.Expm1(loss)", "logs.Expm1(float64(k.From)/k.Scale) + math.Log(loss)"},
 	{"plain threshold for one key of many", "threshold/laplace.go", "math.Log1p(-delta) / m)", "math.Log1p(-delta))"},

@@ -13,19 +13,21 @@ type head struct {
 	kind       uint8
 	a, b       bool
 	rows, long int
+	columns    int
+	low        int64
 	dim        uint64
 	epsilon    float64
 	seed       [4]byte
 }
 
 func (h *head) fields() []Field {
-	return []Field{Byte(&h.kind), Flags(&h.a, &h.b), Int(&h.rows, 1000), Long(&h.long, math.MaxInt), Uint(&h.dim), Float(&h.epsilon), Bytes(h.seed[:])}
+	return []Field{Byte(&h.kind), Flags(&h.a, &h.b), Int(&h.rows, 1000), Long(&h.long, math.MaxInt), Short(&h.columns, 500), Signed(&h.low), Uint(&h.dim), Float(&h.epsilon), Bytes(h.seed[:])}
 }
 
 func TestFields(t *testing.T) {
-	h := head{3, false, true, 1000, 7, math.MaxUint64, -0.1, [4]byte{1, 2, 3, 4}}
+	h := head{3, false, true, 1000, 7, 500, -5, math.MaxUint64, -0.1, [4]byte{1, 2, 3, 4}}
 	data := AppendFields(nil, h.fields())
-	require.Len(t, data, 1+1+4+8+8+8+4)
+	require.Len(t, data, 1+1+4+8+2+8+8+8+4)
 	var again head
 	r := NewReader("x", data)
 	r.Fields(again.fields())
@@ -37,7 +39,7 @@ func TestFields(t *testing.T) {
 		r.Fields(again.fields())
 		require.ErrorIs(t, r.Done(), fault.ErrFormat)
 	}
-	for _, bad := range []head{{rows: 1001}, {epsilon: math.Copysign(0, -1)}, {epsilon: math.NaN()}} {
+	for _, bad := range []head{{rows: 1001}, {columns: 501}, {epsilon: math.Copysign(0, -1)}, {epsilon: math.NaN()}} {
 		r := NewReader("x", AppendFields(nil, bad.fields()))
 		r.Fields(again.fields())
 		require.ErrorIs(t, r.Done(), fault.ErrFormat)
