@@ -114,6 +114,7 @@ func TestAggregate(t *testing.T) {
 
 // Fewer shares than the noise is split into have too little of it, and are refused; more have more,
 // and the sketch knows.
+// False-reject probability 1e-6 for each of the three numbers of flips.
 func TestAggregateCountsTheShares(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 1 << 16, Levels: 4, Seed: hashing.Seed{1}}
 	const n = 4

@@ -25,5 +25,8 @@ var areteMutations = []mutation{
 	{"ties of the Poisson table decided at once", "arete/poisson.go", "case least.Cmp(f.Hi) < 0 || f.Hi.Cmp(limit) >= 0:\n\t\t\treturn 0, false", "case least.Cmp(f.Hi) < 0 || f.Hi.Cmp(limit) >= 0:\n\t\t\treturn k, true"},
 	{"certificate: rest of the sums left out", "arete/onesided.go", "return far*far + o.beyond", "return 0 * far"},
 	{"certificate: only the tail test", "arete/jump_certificate.go", "worst = max(worst, o.lossAt(near+rest, o.head(t+int(j.steps))))", "worst = max(worst, o.lossAt(near+rest, o.head(t+int(j.steps)))-0.01)"},
+	{"the zero Lattice adds nothing", "arete/lattice.go", "\tif !l.valid() {\n\t\treturn int64(src.Uint64())", "\tif !l.valid() {\n\t\treturn 0 * int64(src.Uint64())"},
+	{"the zero Share adds nothing", "arete/share.go", "return int64(new(noise.Source).Uint64())", "return 0"},
+	{"Params without a law promise", "arete/params.go", "if _, err := calibrate(p); err != nil {", "if p.Epsilon < 0 {"},
 	{"decoder takes noise that is too small", "arete/encode.go", "case !d.params.plausible(d.noise, d.need):", "case false:"},
 }
