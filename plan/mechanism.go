@@ -79,8 +79,9 @@ func (m *Mechanism) ReleaseContext(ctx context.Context, x [][]float64) (*Mean, e
 }
 
 // ReleaseSparse is Release for sparse rows, in time and memory proportional to their entries plus
-// Dim, as long as the centre is the origin or the released median is 0 in all but a few
-// coordinates. The error wraps [ErrParams] also if the slices do not fit together.
+// the number of rows plus Dim, for every Method but InstanceOptimal, which rotates, and as long as
+// the centre is the origin or the released median is 0 in all but a few coordinates. The error
+// wraps [ErrParams] also if the slices do not fit together.
 func (m *Mechanism) ReleaseSparse(x Sparse) (*Mean, error) {
 	return m.ReleaseSparseContext(context.Background(), x)
 }
