@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/subset"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -222,16 +223,8 @@ func (u *universe[K]) cut() {
 	for end < len(u.candidates) && tied(u.candidates[end]) {
 		end++
 	}
-	shuffle(u.src, u.candidates[first:end], uint64(u.k-first))
+	subset.Draw(u.candidates[first:end], u.k-first, u.src.Uint64N)
 	u.candidates = u.candidates[:u.k]
-}
-
-// shuffle makes the first n elements a uniform sequence of distinct ones of all.
-func shuffle[E any](src *noise.Source, all []E, n uint64) {
-	for i := range n {
-		j := i + src.Uint64N(uint64(len(all))-i)
-		all[i], all[j] = all[j], all[i]
-	}
 }
 
 // distinctZeros returns a uniform sequence of n distinct keys without a value, n ≤ k.
@@ -248,8 +241,7 @@ func (u *universe[K]) distinctZeros(n uint64) []K {
 				free = append(free, key)
 			}
 		}
-		shuffle(u.src, free, n)
-		return free[:n]
+		return subset.Draw(free, int(n), u.src.Uint64N)
 	}
 	// At least half of all keys are neither stored nor drawn.
 	fresh := make([]K, 0, n)

@@ -7,6 +7,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/subset"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -72,11 +73,7 @@ func (b *UserBuilder[K]) AddUser(keys ...K) {
 	slices.Sort(given)
 	distinct := slices.Compact(given)
 	if m := b.params.MaxKeys; len(distinct) > m {
-		for i := range m {
-			j := i + int(s.src.Uint64N(uint64(len(distinct)-i)))
-			distinct[i], distinct[j] = distinct[j], distinct[i]
-		}
-		distinct = distinct[:m]
+		distinct = subset.Draw(distinct, m, s.src.Uint64N)
 		slices.Sort(distinct)
 	}
 	if s.users != nil {

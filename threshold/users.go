@@ -9,6 +9,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/subset"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -107,13 +108,14 @@ func (s *state[K]) addUser(sums map[K]float64) {
 	}
 	slices.SortFunc(values, func(a, b value) int { return cmp.Compare(a.key, b.key) }) // the randomness chooses, not the map
 	keep := min(len(values), s.params.MaxKeys)
-	for i := 0; i < keep && left > 0; i++ {
-		j := i + int(s.src.Uint64N(uint64(len(values)-i)))
-		values[i], values[j] = values[j], values[i]
-		x := math.Copysign(min(math.Abs(values[i].x), left), values[i].x)
+	for _, v := range subset.Draw(values, keep, s.src.Uint64N) {
+		if !(left > 0) {
+			break
+		}
+		x := math.Copysign(min(math.Abs(v.x), left), v.x)
 		if left -= math.Abs(x); !s.params.Integers {
 			left = math.Nextafter(left, 0) // what is spent is never more than Sensitivity
 		}
-		s.totals.Add(values[i].key, s.steps(x))
+		s.totals.Add(v.key, s.steps(x))
 	}
 }

@@ -1,5 +1,7 @@
 package threshold
 
+import "github.com/dpsketch/dpsketch/internal/subset"
+
 // This file draws the coordinates without a value, of which the pure mechanisms have d minus a few.
 // PureLaplace never loops over them: the number N of those whose noise reaches T is binomial, the N
 // keys are a uniform set, and beyond T the noise is geometric, as Pr[L ≥ T + n | L ≥ T] = q^n. That
@@ -59,11 +61,7 @@ func (s *state[K]) shuffledZeros(stored []entry[K], n uint64) []entry[K] {
 			zeros = append(zeros, entry[K]{Key: key})
 		}
 	}
-	for i := range n {
-		j := i + s.src.Uint64N(uint64(len(zeros))-i)
-		zeros[i], zeros[j] = zeros[j], zeros[i]
-	}
-	return zeros[:n]
+	return subset.Draw(zeros, int(n), s.src.Uint64N)
 }
 
 // releaseDense adds noise to all coordinates and releases them all.
