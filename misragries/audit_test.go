@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// held is a state of private data, released as often as one likes, with one source, by a law that need not be that of the Params.
+// held is a state of private data, released as often as one likes, with one source, by a law that
+// need not be that of the Params.
 type held struct {
 	params     Params
 	input      Input
@@ -83,7 +84,8 @@ func level(k int, counts ...int64) []counter[int] {
 	return all
 }
 
-// refuted returns the greatest ε that n releases of each state refute at δ, with confidence 1 − 1e-8.
+// refuted returns the greatest ε that n releases of each state refute at δ, with confidence 1 −
+// 1e-8.
 func refuted(n int, delta float64, a, b held, event func(s held, h *Histogram[int]) bool) float64 {
 	var src noise.Source
 	hits := func(s held) (count int64) {
@@ -133,14 +135,16 @@ func anyShown(n int) func(held, *Histogram[int]) bool {
 	}
 }
 
-// Each release path with worst-case neighbours: the claimed (ε, δ) is not refuted, and with half of the noise, or a lower threshold, it is.
+// Each release path with worst-case neighbours: the claimed (ε, δ) is not refuted, and with half of
+// the noise, or a lower threshold, it is.
 func TestAuditPaths(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many releases")
 	}
 	const epsilon = 1.0
 
-	// Freed zeros: all k counters one lower, D one higher or not known; and k counters at 1 that vanish.
+	// Freed zeros: all k counters one lower, D one higher or not known; and k counters at 1
+	// that vanish.
 	p := Params{Counters: 64, Epsilon: epsilon, Delta: 1e-2, Mechanism: FreedZeros}
 	a, b := hold(t, p, OneStream, 1, level(64, 1000)), hold(t, p, OneStream, 0, level(64, 1001))
 	audited(t, "FreedZeros/D", 20_000, epsilon, 0, a, b, halfNoise, func(_ held, h *Histogram[int]) bool { return h.decrements >= 1 })
@@ -156,7 +160,8 @@ func TestAuditPaths(t *testing.T) {
 	audited(t, "FreedZeros/δ", 50_000, epsilon, p.Delta, hold(t, given, GivenCounters, 0, level(64, 1)), hold(t, given, GivenCounters, 0, nil),
 		func(l *scheme) { l.sum.threshold -= 3 }, anyShown(64))
 
-	// Users of four elements, by KeptZeros: four decrements more, four counters more, and four keys that come up from 0.
+	// Users of four elements, by KeptZeros: four decrements more, four counters more, and four
+	// keys that come up from 0.
 	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-2, Mechanism: KeptZeros, MaxKeys: 4}
 	a, b = hold(t, p, Users, 4, level(16, 1000)), hold(t, p, Users, 0, level(16, 1004))
 	audited(t, "Users/D", 100_000, epsilon, 0, a, b, halfNoise, func(_ held, h *Histogram[int]) bool { return h.decrements >= 4 })
@@ -167,8 +172,8 @@ func TestAuditPaths(t *testing.T) {
 	a, b = hold(t, p, Users, 0, level(4, 1)), hold(t, p, Users, 0, nil)
 	audited(t, "Users/δ", 100_000, epsilon, p.Delta, a, b, func(l *scheme) { l.sum.threshold -= 8 }, anyShown(4))
 
-	// A reduced sketch in which one key rises by k units and the others fall by one. At k = 4 the law is that of ℓ₁, and at 64
-	// that of concentration.
+	// A reduced sketch in which one key rises by k units and the others fall by one. At k = 4
+	// the law is that of ℓ₁, and at 64 that of concentration.
 	for _, k := range []int{4, 64} {
 		p = Params{Counters: k, Epsilon: epsilon, Delta: 1e-3, Mechanism: ReducedSum}
 		_, bound, _ := calibrateSum(k, epsilon, p.Delta, false)
@@ -214,7 +219,8 @@ func TestAuditPaths(t *testing.T) {
 			return s.values(h, 1)[0] >= units+s.law.sum.scale/2
 		})
 	}
-	// One key at the point where it comes up from 0, with a noise of the shift that hides little.
+	// One key at the point where it comes up from 0, with a noise of the shift that hides
+	// little.
 	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-4, Mechanism: ShiftedSum}
 	l := hold(t, p, Summed, 0).law.sum
 	const c = 1000
@@ -224,7 +230,8 @@ func TestAuditPaths(t *testing.T) {
 	audited(t, "ShiftedSum/δ", 300_000, epsilon, p.Delta, a, b, func(l *scheme) {
 		l.sum.threshold = max(l.sum.from+1, l.sum.threshold-int64(5*l.sum.scale))
 	}, anyShown(1))
-	// Pure: over a small and a large universe, four keys, one up by four units and the others down.
+	// Pure: over a small and a large universe, four keys, one up by four units and the others
+	// down.
 	for _, dim := range []uint64{20, 1 << 40} {
 		p = Params{Counters: 4, Epsilon: epsilon, Dim: dim}
 		low := level(4, 1000)
@@ -238,8 +245,9 @@ func TestAuditPaths(t *testing.T) {
 	}
 }
 
-// SparseVector: k = 8 counters of a merged sketch, all one higher. The release of 8·n keys whose noise is independent is n releases of 8. Noise
-// that is shared, CorrelatedGaussian, is audited by the tests of package threshold.
+// SparseVector: k = 8 counters of a merged sketch, all one higher. The release of 8·n keys whose
+// noise is independent is n releases of 8. Noise that is shared, CorrelatedGaussian, is audited by
+// the tests of package threshold.
 func TestAuditSparseVector(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many releases")

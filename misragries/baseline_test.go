@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The error over all keys, at the setting of the paper's introduction, against the bound of Theorem 14 and against what there was before: Chan, Li, Shi
-// and Xu (PETS 2012), who add noise of scale k/ε to every counter.
+// The error over all keys, at the setting of the paper's introduction, against the bound of Theorem
+// 14 and against what there was before: Chan, Li, Shi and Xu (PETS 2012), who add noise of scale
+// k/ε to every counter.
 func TestErrorAgainstTheorem14AndChan(t *testing.T) {
 	const n, k, epsilon, delta, beta = 1_000_000, 1024, 1.0, 1e-9, 0.001
 	runs := 1000
@@ -40,11 +41,13 @@ func TestErrorAgainstTheorem14AndChan(t *testing.T) {
 		return below, above
 	}
 
-	// Theorem 14: f̂ ∈ [f − 2·ln((k+1)/β)/ε − 1 − 2·ln(3/δ)/ε − n/(k+1), f + 2·ln((k+1)/β)/ε] for all keys with probability 1 − β.
+	// Theorem 14: f̂ ∈ [f − 2·ln((k+1)/β)/ε − 1 − 2·ln(3/δ)/ε − n/(k+1), f + 2·ln((k+1)/β)/ε]
+	// for all keys with probability 1 − β.
 	spread := 2 * math.Log((k+1)/beta) / epsilon
 	most := spread + 1 + 2*math.Log(3/delta)/epsilon + float64(n)/(k+1)
 
-	// Chan et al. with a threshold: Laplace noise of scale k/ε on every counter, shown if at least 1 + (k/ε)·ln(k/(2δ)). Discrete noise is as good.
+	// Chan et al. with a threshold: Laplace noise of scale k/ε on every counter, shown if at
+	// least 1 + (k/ε)·ln(k/(2δ)). Discrete noise is as good.
 	p := Params{Counters: k, Epsilon: epsilon, Delta: delta}
 	wide, err := noise.NewDiscreteLaplace(k / epsilon)
 	require.NoError(t, err)
@@ -99,7 +102,8 @@ func TestErrorAgainstTheorem14AndChan(t *testing.T) {
 	require.LessOrEqual(t, ours, bound)
 	t.Logf("besides the sketch: ours %.0f, Lemmas 12 and 13 %.1f, Chan et al. %.0f: %.0f times ours", ours, bound, before, before/ours)
 
-	// Pure ε over 2³² keys: noise of scale k/ε on all keys, the k largest; against the reduced sketch.
+	// Pure ε over 2³² keys: noise of scale k/ε on all keys, the k largest; against the reduced
+	// sketch.
 	p = Params{Counters: k, Epsilon: epsilon, Dim: 1 << 32}
 	l := lawOf(p)
 	pure := 0.0

@@ -5,8 +5,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/private"
 )
 
-// AddSlice adds the keys in their order. It does what a loop over [Builder.Add] does, in about four fifths of the
-// time for integer keys.
+// AddSlice adds the keys in their order. It does what a loop over [Builder.Add] does, in about four
+// fifths of the time for integer keys.
 func (b *Builder[K]) AddSlice(keys []K) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -24,8 +24,8 @@ func (b *Builder[K]) AddSlice(keys []K) {
 	private.Leave(b.secret)
 }
 
-// addSlice is a loop over add with the state of the sketch in registers. It interrupts that for each key
-// that is left to addProbing, which sees and changes the state that add would have left.
+// addSlice is a loop over add with the state of the sketch in registers. It interrupts that for
+// each key that is left to addProbing, which sees and changes the state that add would have left.
 func (s *sketch[K]) addSlice(keys []K) {
 	if s.hasher.IsText() {
 		for _, key := range keys {
@@ -43,8 +43,8 @@ func (s *sketch[K]) addSlice(keys []K) {
 	}
 }
 
-// addDirectly processes elements as add does, up to the first that is left to addProbing. It returns how many,
-// and the hash of that one.
+// addDirectly processes elements as add does, up to the first that is left to addProbing. It
+// returns how many, and the hash of that one.
 func (s *sketch[K]) addDirectly(keys []K) (done int, h uint64) {
 	hash, slots, decrements := s.hasher, s.index.narrow, s.decrements
 	n, entries := uint64(len(s.entries)), s.entries[:cap(s.entries)]

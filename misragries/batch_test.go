@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// batches feeds the stream to two Builders, by Add and by AddSlice in pieces of random length, and compares.
+// batches feeds the stream to two Builders, by Add and by AddSlice in pieces of random length, and
+// compares.
 func batches[K hashing.Key](t *testing.T, rng *rand.Rand, k int, stream []K) {
 	t.Helper()
 	var states []*state[K]

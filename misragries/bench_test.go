@@ -9,8 +9,9 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 )
 
-// BenchmarkAdd counts a stream of a million Zipf(1.1) keys with a Builder, and with a Go map in the same
-// loop: ratio is the Builder's time over the map's. Making the Builder or the map is part of the work.
+// BenchmarkAdd counts a stream of a million Zipf(1.1) keys with a Builder, and with a Go map in the
+// same loop: ratio is the Builder's time over the map's. Making the Builder or the map is part of
+// the work.
 func BenchmarkAdd(b *testing.B) {
 	for _, bits := range []int{20, 40} {
 		numbers := zipfKeys(1_000_000, 1<<bits)
@@ -58,8 +59,8 @@ func againstMap[K hashing.Key](b *testing.B, name string, stream []K) {
 	run("AddSlice", 1024, func(builder *Builder[K]) { builder.AddSlice(stream) })
 }
 
-// zipfKeys returns n keys, the one of rank r with a probability in proportion to (1+r)^-1.1, spread over the integers
-// by a bijection, so that neither order nor low bits follow the rank.
+// zipfKeys returns n keys, the one of rank r with a probability in proportion to (1+r)^-1.1, spread
+// over the integers by a bijection, so that neither order nor low bits follow the rank.
 func zipfKeys(n int, universe uint64) []uint64 {
 	ranks := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 1, universe-1)
 	keys := make([]uint64, n)

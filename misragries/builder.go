@@ -11,7 +11,8 @@ import (
 )
 
 // Builder counts a stream of keys. It holds private data: it prints nothing of it, encodes nothing,
-// and Release is the only way out. One goroutine at a time may use it: concurrent use panics, as that of a map does.
+// and Release is the only way out. One goroutine at a time may use it: concurrent use panics, as
+// that of a map does.
 type Builder[K hashing.Key] struct {
 	secret[K]
 	params  Params
@@ -42,16 +43,17 @@ func newBuilder[K hashing.Key](p Params, in Input) (*Builder[K], error) {
 	return &Builder[K]{secret: s, params: p, promise: p.promise(in, l.mechanism)}, nil
 }
 
-// Guarantee returns what the release promises: ε, or (ε, δ), for one element of the stream or, where MaxKeys is more than 1, for one
-// user. It stays the same after a Merge and after the Release. The zero Builder promises nothing.
+// Guarantee returns what the release promises: ε, or (ε, δ), for one element of the stream or,
+// where MaxKeys is more than 1, for one user. It stays the same after a Merge and after the
+// Release. The zero Builder promises nothing.
 func (b *Builder[K]) Guarantee() budget.Guarantee { return b.promise }
 
-// Add counts one element of the stream: O(1) amortised time, no allocation once the counters are in use. Where Dim is given, keys outside
-// [0, Dim) are ignored.
+// Add counts one element of the stream: O(1) amortised time, no allocation once the counters are in
+// use. Where Dim is given, keys outside [0, Dim) are ignored.
 //
-// A string key is kept as it is, so the memory it shares stays alive: clone substrings of large buffers.
-// After Release, and on a Builder that New did not make, Add does nothing: the release is final. A caller
-// that cannot be sure asks [Builder.Released] first.
+// A string key is kept as it is, so the memory it shares stays alive: clone substrings of large
+// buffers. After Release, and on a Builder that New did not make, Add does nothing: the release is
+// final. A caller that cannot be sure asks [Builder.Released] first.
 func (b *Builder[K]) Add(key K) {
 	if private.Released(b.secret) { // asked first, the compiler drops what Enter would ask again
 		return
@@ -63,10 +65,12 @@ func (b *Builder[K]) Add(key K) {
 	private.Leave(b.secret)
 }
 
-// outside reports whether an integer key is none of 0, …, dim−1. A negative key has bits of 2⁶³ or more, and dim is at most that.
+// outside reports whether an integer key is none of 0, …, dim−1. A negative key has bits of 2⁶³ or
+// more, and dim is at most that.
 func outside[K hashing.Key](key K, dim uint64) bool { return wire.KeysOf[K]().Bits(key) >= dim }
 
-// Released reports whether the Builder has been released, or merged into another, and Add therefore ignores what it is given.
+// Released reports whether the Builder has been released, or merged into another, and Add therefore
+// ignores what it is given.
 func (b *Builder[K]) Released() bool { return private.Released(b.secret) }
 
 // holds returns what a release would start from, OneStream if the Builder was released.
@@ -80,15 +84,19 @@ func (b *Builder[K]) holds() Input {
 	return in
 }
 
-// Merge adds the sketch of the other Builder, which gives up its data: the trusted merge of Agarwal et al. (section 7 of the
-// paper), for sketches of streams of different servers that one server may see. It takes O(k) time and never more than 2k counters.
-// The merged sketch undercounts by at most N/(k+1), N the elements of all streams, in whatever order one merges; elements can be added before and after.
+// Merge adds the sketch of the other Builder, which gives up its data: the trusted merge of Agarwal
+// et al. (section 7 of the paper), for sketches of streams of different servers that one server may
+// see. It takes O(k) time and never more than 2k counters. The merged sketch undercounts by at most
+// N/(k+1), N the elements of all streams, in whatever order one merges; elements can be added
+// before and after.
 //
-// Merging hurts the release: neighbours now differ in up to k counters, and the noise grows with √k. At ε = 1, δ = 1e-6,
-// k = 1024 the threshold is 420 instead of 17. A [Sum] of reduced sketches has 15.3, for more memory; see [Params.Plan].
+// Merging hurts the release: neighbours now differ in up to k counters, and the noise grows with
+// √k. At ε = 1, δ = 1e-6, k = 1024 the threshold is 420 instead of 17. A [Sum] of reduced sketches
+// has 15.3, for more memory; see [Params.Plan].
 //
-// The error wraps [ErrMismatch] if the Params or the Builder itself are not those of another, [ErrReleased] if either was released, and
-// [ErrParams] if the Params ask for a mechanism that no merged sketch has. Then nothing has changed.
+// The error wraps [ErrMismatch] if the Params or the Builder itself are not those of another,
+// [ErrReleased] if either was released, and [ErrParams] if the Params ask for a mechanism that no
+// merged sketch has. Then nothing has changed.
 func (b *Builder[K]) Merge(other *Builder[K]) error {
 	switch {
 	case b.Released() || other == nil || other.Released():
@@ -115,13 +123,15 @@ func intoItself(what string) error {
 	return fmt.Errorf("misragries: Merge: %s cannot be merged into itself: %w", what, fault.ErrMismatch)
 }
 
-// FromCounters returns a Builder that holds the counters of a standard Misra-Gries sketch from elsewhere, one that frees
-// counters at zero, of one stream and with k = Counters. Counters of 0 are left out. Elements can be added, and other Builders with
-// the same Params merged. That the counters are those which that algorithm makes is on the caller: the guarantee rests on it, and does not hold for
-// counters of another algorithm or of a merged sketch.
+// FromCounters returns a Builder that holds the counters of a standard Misra-Gries sketch from
+// elsewhere, one that frees counters at zero, of one stream and with k = Counters. Counters of 0
+// are left out. Elements can be added, and other Builders with the same Params merged. That the
+// counters are those which that algorithm makes is on the caller: the guarantee rests on it, and
+// does not hold for counters of another algorithm or of a merged sketch.
 //
-// The error wraps [ErrParams] if the Params are wrong, or the counters not such ones on the face of it: more than k, one below 0 or above 2⁶², or a key
-// outside [0, Dim). No stream leads to these, so the error says nothing about any.
+// The error wraps [ErrParams] if the Params are wrong, or the counters not such ones on the face of
+// it: more than k, one below 0 or above 2⁶², or a key outside [0, Dim). No stream leads to these,
+// so the error says nothing about any.
 func FromCounters[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], error) {
 	b, err := newBuilder[K](p, GivenCounters)
 	if err != nil {

@@ -51,7 +51,8 @@ func TestEmptyStream(t *testing.T) {
 	require.Zero(t, h.Estimate(7))
 }
 
-// Even where nearly everything passes the threshold only keys of the stream come out, never a dummy.
+// Even where nearly everything passes the threshold only keys of the stream come out, never a
+// dummy.
 func TestDummiesAreNeverReleased(t *testing.T) {
 	for range 200 {
 		h, err := build(t, Params{Counters: 50, Epsilon: 0.01, Delta: 1 - 1e-9}, []int{5, -3, 5, 8}).Release()
@@ -62,8 +63,8 @@ func TestDummiesAreNeverReleased(t *testing.T) {
 	}
 }
 
-// The same randomness gives the same bytes, whatever the secret hash key of the table and the order of
-// arrival (as long as no counter is decremented, the order does not change the sketch).
+// The same randomness gives the same bytes, whatever the secret hash key of the table and the order
+// of arrival (as long as no counter is decremented, the order does not change the sketch).
 func TestReleaseHasNoTraceOfTheOrder(t *testing.T) {
 	stream := make([]string, 0, 3000)
 	for i := range 3000 {
@@ -121,8 +122,9 @@ func TestReleasedCountsFollowTheirLaw(t *testing.T) {
 	dptest.ChiSquare(t, "D − η", decrements, law, 1e-8)
 }
 
-// audit returns a lower bound on ε, at confidence 1 − 1e-7, from releases of two states under the noise of epsilon and
-// the threshold given: a stable counter far above τ, by the event that its noisy count is at least the larger.
+// audit returns a lower bound on ε, at confidence 1 − 1e-7, from releases of two states under the
+// noise of epsilon and the threshold given: a stable counter far above τ, by the event that its
+// noisy count is at least the larger.
 func audit(epsilon float64, tau int64, delta float64, a, b []counter[int], event func(*Histogram[int]) bool) float64 {
 	const n = 100_000
 	p := Params{Counters: 2, Epsilon: epsilon, Delta: 0.5}

@@ -35,8 +35,8 @@ func (in Input) String() string {
 	return enum.Name(in, inputNames, "Input")
 }
 
-// defaults lists the mechanisms that are possible for each input. Auto takes the first where δ > 0; for Users the one with the least
-// threshold. PureUniverse is the only one where δ = 0.
+// defaults lists the mechanisms that are possible for each input. Auto takes the first where δ > 0;
+// for Users the one with the least threshold. PureUniverse is the only one where δ = 0.
 var defaults = [...][]Mechanism{
 	OneStream:     {KeptZeros, FreedZeros, ReducedSum, ShiftedSum, SparseVector, PureUniverse, ShiftedUniverse},
 	GivenCounters: {FreedZeros, ReducedSum, ShiftedSum, SparseVector, PureUniverse, ShiftedUniverse},
@@ -48,20 +48,24 @@ var defaults = [...][]Mechanism{
 // Candidate is a mechanism that is possible for an input, with what it needs.
 type Candidate struct {
 	Mechanism Mechanism
-	// Threshold is the least count that is released (0 where there is no threshold), and StdDev the standard deviation of its noise.
+	// Threshold is the least count that is released (0 where there is no
+	// threshold), and StdDev the standard deviation of its noise.
 	Threshold, StdDev float64
-	// Bias is what a count loses for each sketch besides its share n/(k+1) of the elements: the private shift, and 0 else.
+	// Bias is what a count loses for each sketch besides its share n/(k+1) of the
+	// elements: the private shift, and 0 else.
 	Bias float64
 	// Sparse is the mechanism of package threshold, for SparseVector.
 	Sparse threshold.Mechanism
 }
 
-// Candidates returns the mechanisms that are possible for the input under these Params, the one that Auto takes first, then by increasing
-// threshold. Nothing depends on data. It returns an error that wraps [ErrParams] if there is none, or the Params are invalid.
+// Candidates returns the mechanisms that are possible for the input under these Params, the one
+// that Auto takes first, then by increasing threshold. Nothing depends on data. It returns an error
+// that wraps [ErrParams] if there is none, or the Params are invalid.
 //
-// Auto takes the least threshold, with two exceptions: for one stream KeptZeros (or FreedZeros, for given counters) is taken before
-// ReducedSum, which loses more of each count than it gains; and a private shift, which adds a bias with each sketch, is
-// only taken by name. Where δ = 0 there is only PureUniverse, and where δ > 0 that is only taken by name.
+// Auto takes the least threshold, with two exceptions: for one stream KeptZeros (or FreedZeros, for
+// given counters) is taken before ReducedSum, which loses more of each count than it gains; and a
+// private shift, which adds a bias with each sketch, is only taken by name. Where δ = 0 there is
+// only PureUniverse, and where δ > 0 that is only taken by name.
 func (p Params) Candidates(in Input) ([]Candidate, error) {
 	if err := p.validate(); err != nil {
 		return nil, err

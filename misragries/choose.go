@@ -15,8 +15,9 @@ import (
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
-// check returns the law by which the input is released, or why there is none. It is the one check of all: constructors make
-// nothing, planning methods tell nothing and Guarantee promises nothing for Params that it refuses.
+// check returns the law by which the input is released, or why there is none. It is the one check
+// of all: constructors make nothing, planning methods tell nothing and Guarantee promises nothing
+// for Params that it refuses.
 func (p Params) check(in Input) (scheme, error) {
 	l, err := p.choose(in)
 	switch {
@@ -45,7 +46,8 @@ func checkFor[K hashing.Key](p Params, in Input) (scheme, error) {
 	return l, nil
 }
 
-// choose returns the law of the mechanism asked for, or of the default one. It is only the name for SparseVector.
+// choose returns the law of the mechanism asked for, or of the default one. It is only the name for
+// SparseVector.
 func (p Params) choose(in Input) (scheme, error) {
 	if err := p.validate(); err != nil {
 		return scheme{}, err
@@ -117,8 +119,9 @@ func (p Params) choose(in Input) (scheme, error) {
 	return l, nil
 }
 
-// calibrateUniverse returns the law of PureUniverse, for δ = 0, or of ShiftedUniverse: Theorem 2 of sumlaw.go, where no key escapes, as all
-// of the universe have noise. Of ε a twentieth goes to the shift.
+// calibrateUniverse returns the law of PureUniverse, for δ = 0, or of ShiftedUniverse: Theorem 2 of
+// sumlaw.go, where no key escapes, as all of the universe have noise. Of ε a twentieth goes to the
+// shift.
 func calibrateUniverse(k int, epsilon, delta float64) (l sumLaw, ok bool) {
 	units, spent := 2*float64(k)-1, 0.0
 	if delta > 0 {
@@ -135,8 +138,9 @@ func calibrateUniverse(k int, epsilon, delta float64) (l sumLaw, ok bool) {
 	return l, true
 }
 
-// sparse returns the Params of package threshold for the positive counters: neighbours differ in at most k of them, by one each, all one
-// way, and no sketch has more than k (Corollaries 18 and 28 of the paper).
+// sparse returns the Params of package threshold for the positive counters: neighbours differ in at
+// most k of them, by one each, all one way, and no sketch has more than k (Corollaries 18 and 28 of
+// the paper).
 func (p Params) sparse(in Input) (threshold.Params, error) {
 	epsilon, delta, ok := p.element(in)
 	if !ok || delta < 1e-300 {
@@ -157,8 +161,8 @@ func (p Params) sparse(in Input) (threshold.Params, error) {
 	}, nil
 }
 
-// checkSparse returns an error unless the mechanism that Sparse names is possible: not at the release, when the data would be lost. It
-// calibrates.
+// checkSparse returns an error unless the mechanism that Sparse names is possible: not at the
+// release, when the data would be lost. It calibrates.
 func (p Params) checkSparse(in Input) error {
 	if p.Sparse == threshold.Auto {
 		return nil
@@ -173,9 +177,10 @@ func (p Params) checkSparse(in Input) error {
 // minDelta bounds the δ of one element: math.Log is not to be trusted below.
 const minDelta = 0x1p-1022
 
-// element returns the ε and δ for which a change of one step gives those of the Params for a user: the Params' own, or, where a user is m
-// elements of a stream, ε/m and δ/(1 + e^{ε/m} + … + e^{(m−1)ε/m}) (group privacy; Lemma 19 of the paper has m·e^ε). A step is one element,
-// or where the sketch is one of users' sets, one user.
+// element returns the ε and δ for which a change of one step gives those of the Params for a user:
+// the Params' own, or, where a user is m elements of a stream, ε/m and δ/(1 + e^{ε/m} + … +
+// e^{(m−1)ε/m}) (group privacy; Lemma 19 of the paper has m·e^ε). A step is one element, or where
+// the sketch is one of users' sets, one user.
 func (p Params) element(in Input) (epsilon, delta float64, ok bool) {
 	if p.MaxKeys <= 1 || in == Users && p.Mechanism == SparseVector {
 		return p.Epsilon, p.Delta, true

@@ -14,17 +14,19 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Combined is the sum of released histograms: what an aggregator can do that nobody trusts. It is public, immutable, safe for concurrent
-// readers, and costs no budget. Its noise and what its thresholds hide add up over the parts: a [Sum] or a Merge, where one server
-// may see the sketches, loses far less.
+// Combined is the sum of released histograms: what an aggregator can do that nobody trusts. It is
+// public, immutable, safe for concurrent readers, and costs no budget. Its noise and what its
+// thresholds hide add up over the parts: a [Sum] or a Merge, where one server may see the sketches,
+// loses far less. The zero Combined, which [Combine] does not return, has no keys, NaN for bounds, and
+// promises nothing.
 type Combined[K hashing.Key] struct {
 	parts []*Histogram[K]
 	keys  []K
 	sums  map[K]float64
 }
 
-// Combine sums released histograms of any Params. The error wraps [ErrParams] if there are none, or one is nil or the zero
-// Histogram.
+// Combine sums released histograms of any Params. The error wraps [ErrParams] if there are none, or
+// one is nil or the zero Histogram.
 func Combine[K hashing.Key](parts ...*Histogram[K]) (*Combined[K], error) {
 	unreleased := func(h *Histogram[K]) bool { return h == nil || h.law.mechanism == Auto }
 	if len(parts) == 0 || slices.ContainsFunc(parts, unreleased) {
@@ -57,10 +59,11 @@ func (c *Combined[K]) All() iter.Seq2[K, float64] {
 // Estimate returns the sum of the noisy counts of the key, 0 from parts that did not release it.
 func (c *Combined[K]) Estimate(key K) float64 { return c.sums[key] }
 
-// Interval returns bounds that hold the number of occurrences of the key in all streams with at least the given confidence, for any one key
-// fixed before the releases: the sum of the intervals of the parts, each at a confidence of 1 − (1 − confidence)/(number of parts).
+// Interval returns bounds that hold the number of occurrences of the key in all streams with at
+// least the given confidence, for any one key fixed before the releases: the sum of the intervals
+// of the parts, each at a confidence of 1 − (1 − confidence)/(number of parts).
 func (c *Combined[K]) Interval(key K, confidence float64) (lo, hi float64) {
-	if !limits.Confidence(confidence) {
+	if !limits.Confidence(confidence) || len(c.parts) == 0 {
 		return math.NaN(), math.NaN()
 	}
 	each := c.each(confidence)
@@ -71,10 +74,11 @@ func (c *Combined[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// ErrorBound returns a bound on |estimate − true count| for all keys at once that holds with the given confidence, if the streams have n elements
-// together: n/(k+1), for the least k, and for each part its threshold and the largest noise of its counters.
+// ErrorBound returns a bound on |estimate − true count| for all keys at once that holds with the
+// given confidence, if the streams have n elements together: n/(k+1), for the least k, and for each
+// part its threshold and the largest noise of its counters.
 func (c *Combined[K]) ErrorBound(n, confidence float64) float64 {
-	if !(n >= 0) || !limits.Confidence(confidence) {
+	if !(n >= 0) || !limits.Confidence(confidence) || len(c.parts) == 0 {
 		return math.NaN()
 	}
 	bound, least := 0.0, math.Inf(1)
@@ -91,8 +95,9 @@ func (c *Combined[K]) each(confidence float64) float64 {
 	return min(each, math.Nextafter(1, 0))
 }
 
-// GuaranteeDisjoint returns the guarantee where every element, or every user if the parts have MaxKeys, is in one stream only: the
-// largest ε and the largest δ of the parts. It promises nothing if the parts protect different units.
+// GuaranteeDisjoint returns the guarantee where every element, or every user if the parts have
+// MaxKeys, is in one stream only: the largest ε and the largest δ of the parts. It promises nothing
+// if the parts protect different units.
 func (c *Combined[K]) GuaranteeDisjoint() budget.Guarantee {
 	if len(c.parts) == 0 {
 		return budget.Guarantee{}
@@ -108,8 +113,8 @@ func (c *Combined[K]) GuaranteeDisjoint() budget.Guarantee {
 	return budget.ApproxDP(epsilon, delta, unit)
 }
 
-// GuaranteeOverlapping returns the guarantee where an element, or a user, may be in all streams at once: the composition of the parts. It promises
-// nothing if the parts protect different units.
+// GuaranteeOverlapping returns the guarantee where an element, or a user, may be in all streams at
+// once: the composition of the parts. It promises nothing if the parts protect different units.
 func (c *Combined[K]) GuaranteeOverlapping() budget.Guarantee {
 	all := make([]budget.Guarantee, len(c.parts))
 	for i, h := range c.parts {

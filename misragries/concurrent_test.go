@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// 32 goroutines that add to one Builder: one of them panics and says why, or no count is lost. Without the report a third of the counts
-// were lost in silence. The same race may also run a slice out of its bounds before it is seen, which panics as well.
+// 32 goroutines that add to one Builder: one of them panics and says why, or no count is lost.
+// Without the report a third of the counts were lost in silence. The same race may also run a slice
+// out of its bounds before it is seen, which panics as well.
 func TestConcurrentUseIsSeen(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race is deliberate")
@@ -73,7 +74,8 @@ func TestConcurrentUseIsSeen(t *testing.T) {
 	}
 }
 
-// A Builder that a chain of goroutines uses in turn is not concurrent use: each call ends before the next begins.
+// A Builder that a chain of goroutines uses in turn is not concurrent use: each call ends before
+// the next begins.
 func TestUseInTurnIsNoConcurrentUse(t *testing.T) {
 	b := build(t, Params{Counters: 8, Epsilon: 1, Delta: 1e-6}, []int{})
 	turns := make(chan *Builder[int], 1)

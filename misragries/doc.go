@@ -1,13 +1,17 @@
-// Package misragries releases the heavy hitters of a stream of any length, from k counters, under (ε, δ)-differential privacy.
+// Package misragries releases the heavy hitters of a stream of any length, from k counters, under
+// (ε, δ)-differential privacy.
 //
-// It answers: which keys are frequent, and how frequent. Memory is O(k), an element costs O(1), and the noise does
-// not grow with k. Counts that fit into memory, and users with many keys, are for package threshold; a number or a vector of known
-// sensitivity takes noise from package noise.
+// It answers: which keys are frequent, and how frequent. Memory is O(k), an element costs O(1), and
+// the noise does not grow with k. Counts that fit into memory, and users with many keys, are for
+// package threshold; a number or a vector of known sensitivity takes noise from package noise.
 //
 // # Model
 //
-// One element of the stream is what is hidden: neighbouring streams differ by adding or removing one
-// element anywhere (budget.AddRemove), or with Params.MaxKeys all elements of one user. The length n is private too. Params are public.
+// One element of the stream is hidden: neighbouring streams differ by adding or removing one element
+// anywhere. With Params.MaxKeys = m > 1, and in a UserBuilder, it is one user: neighbours differ by
+// adding or removing all of a user's at most m elements or keys. Guarantee, of the Params, of every
+// Builder and of the release, says which, as a budget.Unit. The length n is private too. Params
+// are public.
 //
 // # What to use
 //
@@ -21,16 +25,18 @@
 //	users with up to m elements anywhere          Builder with MaxKeys = m         of one element at ε/m
 //	a standard sketch from elsewhere              FromCounters (FreedZeros)        24, 1.9
 //
-// Merging hurts: a neighbour of a merged sketch differs in up to k counters, not one. Reduce and sum instead; [Params.Plan] compares
-// before anything is merged, [Params.Candidates] lists what is possible.
+// Merging hurts: a neighbour of a merged sketch differs in up to k counters, not one. Reduce and
+// sum instead; [Params.Plan] compares before anything is merged, [Params.Candidates] lists what is
+// possible.
 //
 // # Mechanism
 //
-// Algorithms 1 and 2 of Lebeda and Tětek, Better Differentially Private Approximate Histograms and Heavy Hitters
-// using the Misra-Gries Sketch, TODS 2025 (doi 10.1145/3716375), with discrete Laplace noise: every stored counter c,
-// zeros included, is released as c + η + L if that is at least τ; η is shared, every L its own,
-// Pr[x] ∝ e^{−ε|x|}. Besides, D − η is released, D being the number of decrements of the sketch. The others stand with their
-// proofs in standard.go, sumlaw.go, merge.go, pamg.go and universe.go.
+// Algorithms 1 and 2 of Lebeda and Tětek, Better Differentially Private Approximate Histograms and
+// Heavy Hitters using the Misra-Gries Sketch, TODS 2025 (doi 10.1145/3716375), with discrete
+// Laplace noise: every stored counter c, zeros included, is released as c + η + L if that is at
+// least τ; η is shared, every L its own, Pr[x] ∝ e^{−ε|x|}. Besides, D − η is released, D being the
+// number of decrements of the sketch. The others stand with their proofs in standard.go, sumlaw.go,
+// merge.go, pamg.go and universe.go.
 //
 // # Guarantee
 //
@@ -38,33 +44,41 @@
 //
 //	δ(τ) = Pr[max(1 + η + L₁, η + L₂) ≥ τ]   (k = 1: Pr[1 + η + L ≥ τ]),
 //
-// for every k and with no factor in front; τ is the least integer with δ(τ) ≤ δ. At ε = 1, δ = 1e-6 that
-// is 17 where the paper's Lemma 11 gives 31 and 33.
+// for every k and with no factor in front; τ is the least integer with δ(τ) ≤ δ. At ε = 1, δ = 1e-6
+// that is 17 where the paper's Lemma 11 gives 31 and 33.
 //
-// Proof. By Lemma 8 the sketch (T, c) of a stream and (T′, c′) of the same with one element less are in one of six
-// states. (S1) T = T′, c = c′ − 1. (S2) The same on T ∩ T′, and one key on either side only, at 0 and at 1. (S3) T = T′,
-// one counter is one higher in c. (S4) c = c′ on T ∩ T′, and one key on either side only, at 1 and at 0. (S5) One common
-// counter is one higher, and one key on either side only, at 0 both. (S6) c = c′ on T ∩ T′, and two keys on either side
-// only, at 1, 0 and at 0, 0. From n = Σc + (k+1)·D follows that D is one higher than D′ in S1 and S2, and equal to it in the others.
+// Proof. By Lemma 8 the sketch (T, c) of a stream and (T′, c′) of the same with one element less
+// are in one of six states. (S1) T = T′, c = c′ − 1. (S2) The same on T ∩ T′, and one key on either
+// side only, at 0 and at 1. (S3) T = T′, one counter is one higher in c. (S4) c = c′ on T ∩ T′, and
+// one key on either side only, at 1 and at 0. (S5) One common counter is one higher, and one key on
+// either side only, at 0 both. (S6) c = c′ on T ∩ T′, and two keys on either side only, at 1, 0 and
+// at 0, 0. From n = Σc + (k+1)·D follows that D is one higher than D′ in S1 and S2, and equal to it
+// in the others.
 //
-// An output o shows some noisy counts and D − η. If it shows a key that one side does not hold, that side has
-// probability 0. Such outputs weigh Pr[one of these keys has c + η + L ≥ τ], which is largest in S6 (k = 1: S4), and there it is δ(τ).
-// On all other outputs P(o) = Σ_x p(x)·A(o|x)·Π F(τ − c_i − x), with p the law of η, A for the common keys and for D, the product
-// over the keys of one side only, which are silent, and F(t) = Pr[L < t]; F(t−1) ≤ F(t) ≤ e^ε·F(t−1).
-// S1, S2: compare x with x − 1 on the other side. There all common noisy counts and D − η have the same law, so A is the same, and
-// so is the silent factor, F(τ − x) = F(τ − 1 − (x−1)); p(x)/p(x−1) is within e^{±ε}. S3, S5: for each x one common
-// counter has moved by one and the silent factors are equal: within e^{±ε}. S4, S6: for each x the A are equal, and of the
-// silent factors one is F(τ−1−x) against F(τ−x): within e^{±ε}. So the outputs of the first kind alone count, and S6 attains the bound. ∎
+// An output o shows some noisy counts and D − η. If it shows a key that one side does not hold,
+// that side has probability 0. Such outputs weigh Pr[one of these keys has c + η + L ≥ τ], which is
+// largest in S6 (k = 1: S4), and there it is δ(τ). On all other outputs P(o) = Σ_x p(x)·A(o|x)·Π
+// F(τ − c_i − x), with p the law of η, A for the common keys and for D, the product over the keys
+// of one side only, which are silent, and F(t) = Pr[L < t]; F(t−1) ≤ F(t) ≤ e^ε·F(t−1). S1, S2:
+// compare x with x − 1 on the other side. There all common noisy counts and D − η have the same
+// law, so A is the same, and so is the silent factor, F(τ − x) = F(τ − 1 − (x−1)); p(x)/p(x−1) is
+// within e^{±ε}. S3, S5: for each x one common counter has moved by one and the silent factors are
+// equal: within e^{±ε}. S4, S6: for each x the A are equal, and of the silent factors one is
+// F(τ−1−x) against F(τ−x): within e^{±ε}. So the outputs of the first kind alone count, and S6
+// attains the bound. ∎
 //
-// The comparison is term by term over x, so D − η, which fixes x once D is given, costs nothing. That D is released at
-// no cost, and cancels η in intervals, is not in the paper. The tests enumerate all of it over short streams.
+// The comparison is term by term over x, so D − η, which fixes x once D is given, costs nothing.
+// That D is released at no cost, and cancels η in intervals, is not in the paper. The tests
+// enumerate all of it over short streams.
 //
 // # Accuracy
 //
-// The sketch counts f − D ≤ c ≤ f, D ≤ n/(k+1); the noise has standard deviation about 2/ε, and a key whose
-// noisy counter is below τ ≈ ln(1/δ)/ε is not shown. [Histogram.Interval] has both errors in one bound, with the noise of D − η cancelled.
+// The sketch counts f − D ≤ c ≤ f, D ≤ n/(k+1); the noise has standard deviation about 2/ε, and a
+// key whose noisy counter is below τ ≈ ln(1/δ)/ε is not shown. [Histogram.Interval] has both errors
+// in one bound, with the noise of D − η cancelled.
 //
 // # Not covered
 //
-// Timing, and whoever reads the memory of the process. A Builder is for one goroutine.
+// Timing, and whoever reads the memory of the process. A Builder is for one goroutine at a time;
+// concurrent use panics where it is noticed. Counts beyond 2⁶² are released as about 2⁶².
 package misragries

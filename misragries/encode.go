@@ -11,7 +11,8 @@ import (
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
-// The encoding of a Histogram, little-endian, version 2; floating-point numbers are IEEE 754 bits, signed ones two's complement:
+// The encoding of a Histogram, little-endian, version 2; floating-point numbers are IEEE 754 bits,
+// signed ones two's complement:
 //
 //	bytes  field
 //	6      header: "dpsk", kind 1, version 2
@@ -42,8 +43,8 @@ import (
 //	8      key, two's complement if signed; for strings 4 bytes of length and the bytes
 //	8      noisy count in units, at least the threshold
 //
-// A unit is 1/(k+1) of a count where sketches are reduced, and else a count. Nothing in it depends on the order of the
-// stream, and no other bytes decode to the same histogram.
+// A unit is 1/(k+1) of a count where sketches are reduced, and else a count. Nothing in it depends
+// on the order of the stream, and no other bytes decode to the same histogram.
 const version = 2
 
 // numbers are the fields of the Params besides Mechanism and Sparse.
@@ -70,7 +71,8 @@ func (h *Histogram[K]) noise() []wire.Field {
 	}
 }
 
-// AppendBinary appends the encoding of the histogram to dst. The error, which wraps [ErrFormat], is for the zero Histogram.
+// AppendBinary appends the encoding of the histogram to dst. The error, which wraps [ErrFormat], is
+// for the zero Histogram.
 func (h *Histogram[K]) AppendBinary(dst []byte) ([]byte, error) {
 	if h.law.mechanism == Auto {
 		return dst, fault.Format("misragries", "a Histogram that was not released has no encoding")
@@ -94,9 +96,9 @@ func (h *Histogram[K]) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns the encoding of the histogram.
 func (h *Histogram[K]) MarshalBinary() ([]byte, error) { return h.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded, for the same key type or one of the same class that
-// holds all keys, and Dim − 1 where Dim is given. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for
-// any other bytes.
+// UnmarshalBinary decodes what AppendBinary encoded, for the same key type or one of the same class
+// that holds all keys, and Dim − 1 where Dim is given. It returns an error that wraps [ErrFormat],
+// and leaves the receiver as it was, for any other bytes.
 func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 	keys := wire.KeysOf[K]()
 	r := wire.NewReader("misragries", data)
@@ -134,7 +136,8 @@ func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// fitsVector reports whether the vector is one that the Params lead to. It allows for a platform that rounds otherwise.
+// fitsVector reports whether the vector is one that the Params lead to. It allows for a platform
+// that rounds otherwise.
 func (h *Histogram[K]) fitsVector() bool {
 	want, err := h.params.sparse(h.input)
 	v := h.vector.Params()
@@ -206,8 +209,9 @@ func (h *Histogram[K]) readCounts(r *wire.Reader, keys wire.Keys[K]) {
 	}
 }
 
-// keepsItsPromise reports whether shared noise is that of the ε of the Params, and the threshold high enough for their δ where that
-// takes no time, for KeptZeros. It allows for a platform that rounds otherwise.
+// keepsItsPromise reports whether shared noise is that of the ε of the Params, and the threshold
+// high enough for their δ where that takes no time, for KeptZeros. It allows for a platform that
+// rounds otherwise.
 func (h *Histogram[K]) keepsItsPromise() bool {
 	if !h.law.shared() {
 		return true
@@ -221,7 +225,8 @@ func (h *Histogram[K]) keepsItsPromise() bool {
 	return h.law.mechanism == FreedZeros || logDelta(p.Counters, h.law.epsilon, float64(h.law.sum.threshold)) <= math.Log(delta)*(1-1e-9)
 }
 
-// valid reports whether the numbers are of the kind that the mechanism has, and all methods work with them.
+// valid reports whether the numbers are of the kind that the mechanism has, and all methods work
+// with them.
 func (l scheme) valid() bool {
 	s := l.sum
 	zero := func(x float64) bool { return x == 0 && !math.Signbit(x) }

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// law is what the exact test knows of a mechanism: the noise that the sampler draws, and its threshold.
+// law is what the exact test knows of a mechanism: the noise that the sampler draws, and its
+// threshold.
 type law struct {
 	noise noise.DiscreteLaplace
 	tau   int64
@@ -59,12 +60,14 @@ func lawOf(p Params) scheme {
 	return l
 }
 
-// hockeyStick returns max over events of Pr[release of a] − e^ε·Pr[release of b], computed, over the whole
-// output space: which keys are shown, their noisy counts, and the noisy number of decrements.
+// hockeyStick returns max over events of Pr[release of a] − e^ε·Pr[release of b], computed, over
+// the whole output space: which keys are shown, their noisy counts, and the noisy number of
+// decrements.
 //
-// D − η fixes η on either side, to x and x + shift. Given η the keys are independent. The noisy counts of a key fall into classes on
-// which the likelihood ratio is constant (not shown; below both shifted counters; each value between them; above
-// both), so summing the positive part over products of classes is exact. η beyond ±reach is added as if it escaped.
+// D − η fixes η on either side, to x and x + shift. Given η the keys are independent. The noisy
+// counts of a key fall into classes on which the likelihood ratio is constant (not shown; below
+// both shifted counters; each value between them; above both), so summing the positive part over
+// products of classes is exact. η beyond ±reach is added as if it escaped.
 func (l law) hockeyStick(a, b *reference[int], epsilon float64) float64 {
 	keys := slices.Sorted(maps.Keys(a.counts))
 	for key := range b.counts {
@@ -113,8 +116,8 @@ func (l law) excess(keys []int, a, b map[int]int64, x, y int64, p, q float64) fl
 	return sum + rest(p*l.atLeast(hi-ca), q*l.atLeast(hi-cb))
 }
 
-// neighbours returns every pair of sketch states that a stream over the keys 0..keys−1 up to the length and the
-// same stream without one element lead to, each once.
+// neighbours returns every pair of sketch states that a stream over the keys 0..keys−1 up to the
+// length and the same stream without one element lead to, each once.
 func neighbours(k, keys, length int) [][2]*reference[int] {
 	seen := map[string]bool{}
 	var pairs [][2]*reference[int]
@@ -141,7 +144,8 @@ func neighbours(k, keys, length int) [][2]*reference[int] {
 	return pairs
 }
 
-// upToNames leaves one of the pairs that differ only in the names of the keys, on which the divergence does not depend.
+// upToNames leaves one of the pairs that differ only in the names of the keys, on which the
+// divergence does not depend.
 func upToNames(pairs [][2]*reference[int]) (classes [][2]*reference[int]) {
 	seen := map[string]bool{}
 	for _, pair := range pairs {
@@ -170,8 +174,9 @@ func upToNames(pairs [][2]*reference[int]) (classes [][2]*reference[int]) {
 	return classes
 }
 
-// Theorem: the release is (ε, δ)-private for all neighbouring streams, exactly for δ(τ). Computed for every pair
-// of streams over 4 keys up to length 7, from the calibrated threshold and the noise that the sampler draws.
+// Theorem: the release is (ε, δ)-private for all neighbouring streams, exactly for δ(τ). Computed
+// for every pair of streams over 4 keys up to length 7, from the calibrated threshold and the noise
+// that the sampler draws.
 func TestReleaseIsPrivateExactly(t *testing.T) {
 	length := 7
 	if testing.Short() {
@@ -253,7 +258,8 @@ func TestWorstPair(t *testing.T) {
 	}
 }
 
-// Large stable counts show η and D does too, and still nothing more is lost: states built by hand, with stable counters around and far above τ.
+// Large stable counts show η and D does too, and still nothing more is lost: states built by hand,
+// with stable counters around and far above τ.
 func TestStableCountersRevealNothingMore(t *testing.T) {
 	p := Params{Counters: 3, Epsilon: 1, Delta: 1e-4}
 	l := law{sharedNoise(p), thresholdOf(p)}
@@ -278,7 +284,8 @@ func TestStableCountersRevealNothingMore(t *testing.T) {
 	}
 }
 
-// If D were released with noise of its own sign wrong, +η for −η, neighbours would be told apart: the exact test sees it.
+// If D were released with noise of its own sign wrong, +η for −η, neighbours would be told apart:
+// the exact test sees it.
 func TestDecrementsMustMoveAgainstTheCounters(t *testing.T) {
 	p := Params{Counters: 2, Epsilon: 1, Delta: 1e-6}
 	l := law{sharedNoise(p), thresholdOf(p)}

@@ -22,7 +22,8 @@ func show(h *misragries.Histogram[string]) {
 	fmt.Printf("by %v, threshold %.1f\n", h.Mechanism(), h.Threshold())
 }
 
-// Three servers count their own streams. One of them, or a fourth, adds the reduced sketches up and releases the sum.
+// Three servers count their own streams. One of them, or a fourth, adds the reduced sketches up and
+// releases the sum.
 func ExampleSum() {
 	p := misragries.Params{Counters: 1024, Epsilon: 1, Delta: 1e-6}
 	sum, err := misragries.NewSum[string](p)
@@ -50,7 +51,8 @@ func ExampleSum() {
 	// by ReducedSum, threshold 15.3
 }
 
-// Sketches that one trusted server may see can be merged. That takes no more memory than one, and far more noise than a Sum.
+// Sketches that one trusted server may see can be merged. That takes no more memory than one, and
+// far more noise than a Sum.
 func ExampleBuilder_Merge() {
 	p := misragries.Params{Counters: 64, Epsilon: 1, Delta: 1e-6}
 	east, err := misragries.New[string](p)

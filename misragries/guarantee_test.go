@@ -12,8 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A guarantee names whom it protects: an element, or a user where MaxKeys is more than 1 or the keys came by AddUser. The Builder tells it
-// before and after the release, the histogram does, and so does what is decoded from it.
+// A guarantee names whom it protects: an element, or a user where MaxKeys is more than 1 or the
+// keys came by AddUser. The Builder tells it before and after the release, the histogram does, and
+// so does what is decoded from it.
 func TestGuaranteeNamesTheUnit(t *testing.T) {
 	eachPath(func(name string, in Input, m Mechanism, p Params) {
 		t.Run(name, func(t *testing.T) {
@@ -52,6 +53,9 @@ func TestGuaranteeNamesTheUnit(t *testing.T) {
 	require.Zero(t, new(Histogram[int]).Guarantee(), "it was 0-DP")
 	require.Zero(t, new(Combined[int]).GuaranteeDisjoint())
 	require.Zero(t, new(Combined[int]).GuaranteeOverlapping())
+	lo, hi := new(Combined[int]).Interval(1, 0.9)
+	require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
+	require.True(t, math.IsNaN(new(Combined[int]).ErrorBound(10, 0.9)))
 }
 
 // Without δ only PureUniverse releases; the others promised ε all the same.

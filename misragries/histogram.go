@@ -15,8 +15,9 @@ import (
 // Histogram is a released histogram: public, immutable, safe for concurrent readers. All that it
 // computes is post-processing and costs no budget.
 //
-// What it says of the true count f of a key rests on c ≤ f ≤ c + u, where c is what the sketch or the sum holds for it (0 if
-// nothing) and u the undercount: the number D of decrements, or n/(k+1), see [Histogram.Undercount].
+// What it says of the true count f of a key rests on c ≤ f ≤ c + u, where c is what the sketch or
+// the sum holds for it (0 if nothing) and u the undercount: the number D of decrements, or n/(k+1),
+// see [Histogram.Undercount].
 //
 // The zero Histogram, neither released nor decoded, has no keys, NaN for all else, and no encoding.
 type Histogram[K hashing.Key] struct {
@@ -37,8 +38,9 @@ func newHistogram[K hashing.Key](p Params, in Input, l scheme) *Histogram[K] {
 	return &Histogram[K]{params: p, input: in, law: l, sketches: 1}
 }
 
-// Params returns the parameters of the release. Where they left the Mechanism open, they name the one that was chosen, except for
-// KeptZeros, the usual one of one stream: they stay as they were given.
+// Params returns the parameters of the release. Where they left the Mechanism open, they name the
+// one that was chosen, except for KeptZeros, the usual one of one stream: they stay as they were
+// given.
 func (h *Histogram[K]) Params() Params { return h.params }
 
 // Mechanism returns the mechanism that was used.
@@ -47,8 +49,9 @@ func (h *Histogram[K]) Mechanism() Mechanism { return h.law.mechanism }
 // Input returns what the release started from.
 func (h *Histogram[K]) Input() Input { return h.input }
 
-// Guarantee returns the (ε, δ) of the Params, or ε alone for PureUniverse: for one element of the streams, for one user where MaxKeys
-// is more than 1, and for one user in any case where the release is that of a UserBuilder. The zero Histogram promises nothing.
+// Guarantee returns the (ε, δ) of the Params, or ε alone for PureUniverse: for one element of the
+// streams, for one user where MaxKeys is more than 1, and for one user in any case where the
+// release is that of a UserBuilder. The zero Histogram promises nothing.
 func (h *Histogram[K]) Guarantee() budget.Guarantee {
 	if h.law.mechanism == Auto {
 		return budget.Guarantee{}
@@ -56,7 +59,8 @@ func (h *Histogram[K]) Guarantee() budget.Guarantee {
 	return h.params.promise(h.input, h.law.mechanism)
 }
 
-// Threshold returns the least noisy count that is released; for PureUniverse and ShiftedUniverse, the least that was.
+// Threshold returns the least noisy count that is released; for PureUniverse and ShiftedUniverse,
+// the least that was.
 func (h *Histogram[K]) Threshold() float64 {
 	switch {
 	case h.law.mechanism == Auto:
@@ -117,9 +121,10 @@ func (h *Histogram[K]) atLeast(v float64) iter.Seq2[K, float64] {
 	}
 }
 
-// Estimate returns the noisy count of the key, or 0 if it was not released. It estimates what the sketch or the sum holds for the
-// key without bias (before the threshold), which is below the true count by the undercount at most; see Interval for both errors in one bound.
-// Now and then it lies outside the Interval: that knows part of the noise which all keys share.
+// Estimate returns the noisy count of the key, or 0 if it was not released. It estimates what the
+// sketch or the sum holds for the key without bias (before the threshold), which is below the true
+// count by the undercount at most; see Interval for both errors in one bound. Now and then it lies
+// outside the Interval: that knows part of the noise which all keys share.
 func (h *Histogram[K]) Estimate(key K) float64 {
 	v, _ := h.find(key)
 	return v

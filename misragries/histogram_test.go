@@ -26,9 +26,10 @@ func zipfStream(seed uint64, n int, exponent float64) ([]int, map[int]int) {
 	return stream, truth
 }
 
-// Every promise about true counts, over many releases of one sketch: coverage of the interval for released keys, for
-// keys below the threshold and for keys that are not stored; the undercount; the two readings of heavy hitters; the
-// detection limit; the planning bound. Each may fail with probability 1 − confidence, each binomial test rejects falsely with probability 1e-8.
+// Every promise about true counts, over many releases of one sketch: coverage of the interval for
+// released keys, for keys below the threshold and for keys that are not stored; the undercount; the
+// two readings of heavy hitters; the detection limit; the planning bound. Each may fail with
+// probability 1 − confidence, each binomial test rejects falsely with probability 1e-8.
 func TestPromisesHoldAtTheirConfidence(t *testing.T) {
 	stream, truth := zipfStream(1, 20_000, 1.2)
 	p := Params{Counters: 64, Epsilon: 0.5, Delta: 1e-3}
@@ -203,7 +204,8 @@ func keysOf[K comparable](seq iter.Seq2[K, float64]) []K {
 	return keys
 }
 
-// On the paper's kind of data: keys with large counts are all there, and the largest error over all keys is within the bound.
+// On the paper's kind of data: keys with large counts are all there, and the largest error over all
+// keys is within the bound.
 func TestZipfEndToEnd(t *testing.T) {
 	stream, truth := zipfStream(9, 200_000, 1.1)
 	p := Params{Counters: 1024, Epsilon: 1, Delta: 1e-9}

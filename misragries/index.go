@@ -6,12 +6,14 @@ import (
 	"github.com/dpsketch/dpsketch/internal/keyhash"
 )
 
-// index finds entries by hash: open addressing with linear probing. An entry is in the first slot that was empty, from
-// the one its hash maps to, when it came, and no slot is emptied but all at once. So a search may stop at an empty slot.
+// index finds entries by hash: open addressing with linear probing. An entry is in the first slot
+// that was empty, from the one its hash maps to, when it came, and no slot is emptied but all at
+// once. So a search may stop at an empty slot.
 //
-// A slot holds an entry's number, counted from 1; 0 is empty. Up to 2¹⁶ − 1 entries fit slots of 16 bits, at a load
-// of at most 4/13, where the first slot mostly decides. More entries take slots of 32 bits, at a load of at most
-// 8/13, with as many bits of the hash as fit above the number: they spare loads of entries that are not cached.
+// A slot holds an entry's number, counted from 1; 0 is empty. Up to 2¹⁶ − 1 entries fit slots of 16
+// bits, at a load of at most 4/13, where the first slot mostly decides. More entries take slots of
+// 32 bits, at a load of at most 8/13, with as many bits of the hash as fit above the number: they
+// spare loads of entries that are not cached.
 type index struct {
 	size   uint64 // the number of slots
 	narrow []uint16

@@ -2,36 +2,42 @@ package misragries
 
 import "math/bits"
 
-// The merge of Agarwal, Cormode, Huang, Phillips, Wei and Yi, Mergeable Summaries, TODS 2013, as in section 7 of the
-// paper: positive counters are added, the (k+1)-th largest sum v is subtracted from all, what is positive stays.
+// The merge of Agarwal, Cormode, Huang, Phillips, Wei and Yi, Mergeable Summaries, TODS 2013, as in
+// section 7 of the paper: positive counters are added, the (k+1)-th largest sum v is subtracted
+// from all, what is positive stays.
 //
 //	c = (c₁ + c₂ − v)₊,   D = D₁ + D₂ + v
 //
-// Adding an element is the merge with its sketch, c = 1 for its key and D = 0: if at most k of the sums are positive
-// then, v = 0; else all k + 1 are, that of the element is 1, and v = 1. So every sketch, whether its
-// elements were added before its merges, between or after them, is a tree of merges of single elements, and what
-// follows is by induction over merges, in any association.
+// Adding an element is the merge with its sketch, c = 1 for its key and D = 0: if at most k of the
+// sums are positive then, v = 0; else all k + 1 are, that of the element is 1, and v = 1. So every
+// sketch, whether its elements were added before its merges, between or after them, is a tree of
+// merges of single elements, and what follows is by induction over merges, in any association.
 //
-// Error: c ≤ f ≤ c + D and (k+1)·D ≤ N − Σc, so D ≤ N/(k+1), for N elements in all. A merge lowers no sum by more than v,
-// and each of the k + 1 largest by v.
+// Error: c ≤ f ≤ c + D and (k+1)·D ≤ N − Σc, so D ≤ N/(k+1), for N elements in all. A merge lowers
+// no sum by more than v, and each of the k + 1 largest by v.
 //
-// Sensitivity: if one side has one element more, then (A) it has the same D and each of its counters is higher by 0 or 1, or (B) its D
-// is one higher and each of its counters is lower by 0 or 1. At most k counters differ. So (c, −D) differs by 0 or 1, with one sign.
+// Sensitivity: if one side has one element more, then (A) it has the same D and each of its
+// counters is higher by 0 or 1, or (B) its D is one higher and each of its counters is lower by 0
+// or 1. At most k counters differ. So (c, −D) differs by 0 or 1, with one sign.
 //
-// Proof. Before the merge of that element one counter differs, by 1: (A). A merge adds the same vector to (c, −D) on both sides, subtracts
-// v from all its coordinates, and clips the counters at 0. The first changes no difference. In the second, v, an order statistic of the
-// counters, is the same, or one higher where these are higher: then the differences of the counters go from {0, 1} to {−1, 0} and that of
-// −D from 0 to −1, (A) to (B), or all of it back, (B) to (A). Clipping, monotone, moves nothing apart. And the side of the higher counters
-// has at most k. ∎
+// Proof. Before the merge of that element one counter differs, by 1: (A). A merge adds the same
+// vector to (c, −D) on both sides, subtracts v from all its coordinates, and clips the counters at
+// 0. The first changes no difference. In the second, v, an order statistic of the counters, is the
+// same, or one higher where these are higher: then the differences of the counters go from {0, 1}
+// to {−1, 0} and that of −D from 0 to −1, (A) to (B), or all of it back, (B) to (A). Clipping,
+// monotone, moves nothing apart. And the side of the higher counters has at most k. ∎
 //
-// So any differences of 0 or 1 with one sign in (c, −D) stay such (see userSketch). This is Lemma 17 and Corollary 18 of the
-// paper, which have the counters; that D comes along is not in the paper.
+// So any differences of 0 or 1 with one sign in (c, −D) stay such (see userSketch). This is Lemma
+// 17 and Corollary 18 of the paper, which have the counters; that D comes along is not in the
+// paper.
 
-// merge makes s the sketch of both streams, by O(k) operations. other has as many counters, and is only read. The
-// zero keys of Algorithm 1, and the relation of n to D that its proof of privacy needs, are lost for good.
+// merge makes s the sketch of both streams, by O(k) operations. other has as many counters, and is
+// only read. The zero keys of Algorithm 1, and the relation of n to D that its proof of privacy
+// needs, are lost for good.
 //
-// Counters and D do not rise above 2⁶². That is one more monotone map of each coordinate, so the differences stay 0 or 1 with one
-// sign, though f ≤ c + D fails. It takes as many elements, or some sixty merges of a sketch with what is left of itself.
+// Counters and D do not rise above 2⁶². That is one more monotone map of each coordinate, so the
+// differences stay 0 or 1 with one sign, though f ≤ c + D fails. It takes as many elements, or some
+// sixty merges of a sketch with what is left of itself.
 func (s *sketch[K]) merge(other *sketch[K]) { s.absorb(other, s.k) }
 
 // absorb is merge with k counters, where s may have room for more.
@@ -100,8 +106,8 @@ func (s *sketch[K]) find(key K) int {
 	}
 }
 
-// largest returns the n-th largest value, n ≥ 1, by at most eight passes, whatever the values are: byte for byte
-// from the highest, it keeps those that agree with the answer. It overwrites them.
+// largest returns the n-th largest value, n ≥ 1, by at most eight passes, whatever the values are:
+// byte for byte from the highest, it keeps those that agree with the answer. It overwrites them.
 func largest(values []uint64, n int) uint64 {
 	union := uint64(0)
 	for _, x := range values {
@@ -128,7 +134,8 @@ func largest(values []uint64, n int) uint64 {
 	return values[0]
 }
 
-// positive returns the positive counters, sorted by key: the standard sketch, and all that there is after a merge.
+// positive returns the positive counters, sorted by key: the standard sketch, and all that there is
+// after a merge.
 func (s *sketch[K]) positive() []counter[K] {
 	all := make([]counter[K], len(s.entries))
 	for i, e := range s.entries {

@@ -60,7 +60,8 @@ func holding[K hashing.Key](k int, c map[K]uint64, d uint64) *sketch[K] {
 	return s
 }
 
-// sound checks what the table promises: at most k positive counters, each found, with room for one more.
+// sound checks what the table promises: at most k positive counters, each found, with room for one
+// more.
 func sound[K hashing.Key](t *testing.T, s *sketch[K], k int) {
 	t.Helper()
 	require.LessOrEqual(t, len(s.entries), k)
@@ -78,8 +79,8 @@ func sound[K hashing.Key](t *testing.T, s *sketch[K], k int) {
 	require.Equal(t, len(s.entries), held)
 }
 
-// difference returns the number of counters that differ, and fails unless (c, −D) of a and b differ by 0 or 1, with one
-// sign, in at most k counters.
+// difference returns the number of counters that differ, and fails unless (c, −D) of a and b differ
+// by 0 or 1, with one sign, in at most k counters.
 func difference[K hashing.Key](t *testing.T, a, b *vector[K]) int {
 	t.Helper()
 	up, down := 0, 0
@@ -110,7 +111,8 @@ func difference[K hashing.Key](t *testing.T, a, b *vector[K]) int {
 	return changed
 }
 
-// further fails unless a, of one element or user more than b, is in case (A) or (B). It returns the number of counters that differ.
+// further fails unless a, of one element or user more than b, is in case (A) or (B). It returns the
+// number of counters that differ.
 func further[K hashing.Key](t *testing.T, a, b *vector[K]) int {
 	t.Helper()
 	below, above := b, a // (A)
@@ -126,8 +128,8 @@ func further[K hashing.Key](t *testing.T, a, b *vector[K]) int {
 	return difference(t, a, b)
 }
 
-// program is what happens to a few sketches: an element comes to one, or one takes in another, which is then
-// not used again. The last sketch left is number 0.
+// program is what happens to a few sketches: an element comes to one, or one takes in another,
+// which is then not used again. The last sketch left is number 0.
 type program struct {
 	k, sketches int
 	steps       []mergeStep
@@ -183,8 +185,8 @@ func (p program) run(skip int) (s *sketch[int], elements int) {
 	return sketches[0], elements
 }
 
-// On random programs and their neighbours: merge is its definition, (a) c ≤ f ≤ c + D and (k+1)·D ≤ N − Σc, and
-// (b) (A) or (B), in at most k counters (Corollary 18, and D besides).
+// On random programs and their neighbours: merge is its definition, (a) c ≤ f ≤ c + D and (k+1)·D ≤
+// N − Σc, and (b) (A) or (B), in at most k counters (Corollary 18, and D besides).
 func TestMergeOfRandomNeighbours(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	runs := full(100_000, 4_000)
@@ -246,7 +248,8 @@ func TestMergeOfRandomNeighbours(t *testing.T) {
 	}
 }
 
-// (b) on all neighbouring streams over 4 keys up to length 6, each merged with a few others, from either side, and an element more.
+// (b) on all neighbouring streams over 4 keys up to length 6, each merged with a few others, from
+// either side, and an element more.
 func TestMergeOfAllShortNeighbours(t *testing.T) {
 	length := 6
 	if testing.Short() {
@@ -350,8 +353,8 @@ func (a shard) merge(t *testing.T, b shard) shard {
 	return a
 }
 
-// 64 shards in a chain, a tree and a random association: c ≤ f ≤ c + D, D ≤ N/(k+1), with elements that come
-// after the merges as well.
+// 64 shards in a chain, a tree and a random association: c ≤ f ≤ c + D, D ≤ N/(k+1), with elements
+// that come after the merges as well.
 func TestMergeOfShards(t *testing.T) {
 	const k, length, late = 100, 2000, 10
 	rng := rand.New(rand.NewPCG(25, 26))
@@ -411,7 +414,8 @@ func TestMergeOfShards(t *testing.T) {
 	}
 }
 
-// Tables that grow by a merge, keep their size, or use wide slots, are as sound as others, and take elements afterwards.
+// Tables that grow by a merge, keep their size, or use wide slots, are as sound as others, and take
+// elements afterwards.
 func TestMergeGrowsTheTable(t *testing.T) {
 	for _, c := range []struct{ k, a, b, common int }{
 		{5000, 10, 4000, 5}, {5000, 900, 900, 0}, {5000, 1024, 1, 0}, {5000, 1024, 1024, 1024}, {5000, 5000, 5000, 0}, {5000, 0, 5000, 0}, {1, 1, 1, 0},
@@ -513,7 +517,8 @@ func TestPositiveIsCountersWithoutZeros(t *testing.T) {
 	}
 }
 
-// BenchmarkMerge merges a full sketch into a copy of another, which is made off the clock of ns/merge.
+// BenchmarkMerge merges a full sketch into a copy of another, which is made off the clock of
+// ns/merge.
 func BenchmarkMerge(b *testing.B) {
 	for _, k := range []int{64, 1024, 1 << 14, 1 << 17} {
 		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// naive is Algorithm 1 as a map and a loop over all counters. Which zero key is evicted is up to the test.
+// naive is Algorithm 1 as a map and a loop over all counters. Which zero key is evicted is up to
+// the test.
 type naive[K hashing.Key] struct {
 	k          int
 	counts     map[K]int64
@@ -55,8 +56,9 @@ func (r *naive[K]) positive() (all []counter[K]) {
 	return all
 }
 
-// orders are streams of n numbers below about 4k: at random, skewed, and such as are hard for Misra-Gries: k + 1 keys in turn, which
-// decrement at every (k+1)-th element; each key in a block; a sweep up and down; heavy keys, then all new ones.
+// orders are streams of n numbers below about 4k: at random, skewed, and such as are hard for
+// Misra-Gries: k + 1 keys in turn, which decrement at every (k+1)-th element; each key in a block;
+// a sweep up and down; heavy keys, then all new ones.
 func orders(rng *rand.Rand, n, k int) map[string][]int {
 	zipf := rand.NewZipf(rng, 1.2, 1, uint64(4*k))
 	makers := map[string]func(i int) int{
@@ -83,8 +85,9 @@ func orders(rng *rand.Rand, n, k int) map[string][]int {
 	return streams
 }
 
-// agreeWithNaive runs the sketch and three references, which evict the smallest zero key, the largest and a random one: the positive counters and the
-// number of decrements are the same all along, and with the smallest evicted the zero keys are.
+// agreeWithNaive runs the sketch and three references, which evict the smallest zero key, the
+// largest and a random one: the positive counters and the number of decrements are the same all
+// along, and with the smallest evicted the zero keys are.
 func agreeWithNaive[K hashing.Key](t *testing.T, rng *rand.Rand, n int, key func(i int) K) {
 	t.Helper()
 	for _, k := range []int{1, 2, 7, 40} {

@@ -54,8 +54,8 @@ func randomUsers(rng *rand.Rand, n, m, universe int) [][]int {
 	return users
 }
 
-// The sketch is Algorithm 4 at every step, for integers and strings, and its error is what Lemma 26 says: c ≤ f ≤ c + D,
-// (k+1)·D ≤ N − Σc.
+// The sketch is Algorithm 4 at every step, for integers and strings, and its error is what Lemma 26
+// says: c ≤ f ≤ c + D, (k+1)·D ≤ N − Σc.
 func TestUserSketchIsAlgorithm4(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	for range full(300, 60) {
@@ -153,8 +153,9 @@ func TestUserSketchOfAllShortNeighbours(t *testing.T) {
 	}
 }
 
-// Lemma 27 and Corollary 28, and D besides, on random neighbours: a stream of users, then a merge with the sketch of others,
-// from either side, and users after that. More than m counters change at times, and up to k.
+// Lemma 27 and Corollary 28, and D besides, on random neighbours: a stream of users, then a merge
+// with the sketch of others, from either side, and users after that. More than m counters change at
+// times, and up to k.
 func TestUserSketchOfRandomNeighbours(t *testing.T) {
 	rng := rand.New(rand.NewPCG(35, 36))
 	runs := 100_000
@@ -261,8 +262,8 @@ func TestAddUserDoesNotAllocate(t *testing.T) {
 	}))
 }
 
-// BenchmarkAddUser counts users of 8 distinct Zipf(1.1) keys, and the same keys as so many elements with sketch.add
-// in the same loop: ratio is the time per key over that of add.
+// BenchmarkAddUser counts users of 8 distinct Zipf(1.1) keys, and the same keys as so many elements
+// with sketch.add in the same loop: ratio is the time per key over that of add.
 func BenchmarkAddUser(b *testing.B) {
 	const m = 8
 	keys := zipfUsers(50_000, m)

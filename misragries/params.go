@@ -22,30 +22,40 @@ const (
 	maxKeys     = 1 << 20
 )
 
-// Params are the public numbers of a release. They are comparable, and every method answers before any data is seen.
+// Params are the public numbers of a release. They are comparable, and every method answers before
+// any data is seen.
 //
-// Counters, Epsilon and Delta are required, or Dim in the place of Delta. All other fields may be 0; what that means stands with each.
+// Counters, Epsilon and Delta are required, or Dim in the place of Delta. All other fields may be
+// 0; what that means stands with each.
 type Params struct {
-	// Counters is k, the number of counters, in [1, 2²⁸]. A stream of n elements is counted with an
-	// error of at most n/(k+1). Memory grows with the distinct keys seen, up to Size.
+	// Counters is k, the number of counters, in [1, 2²⁸]. A stream of n elements is
+	// counted with an error of at most n/(k+1). Memory grows with the distinct keys
+	// seen, up to Size.
 	Counters int
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰]. There is no default.
 	Epsilon float64
-	// Delta is δ, in [1e-300, 1); or 0, for a purely ε-private release, which needs Dim.
+	// Delta is δ, in [1e-300, 1); or 0, for a purely ε-private release, which needs
+	// Dim.
 	Delta float64
 
-	// Dim is the number of possible keys, which are then the integers 0 to Dim−1; others are ignored, and what the
-	// release says of keys is of these. 0 stands for an unbounded key space of any key type.
+	// Dim is the number of possible keys, which are then the integers 0 to Dim−1;
+	// others are ignored, and what the release says of keys is of these. 0 stands
+	// for an unbounded key space of any key type.
 	Dim uint64
-	// MaxKeys is m, the most elements of one user, at most 2²⁰; 0 is 1. In a Builder they may be any elements of the stream, also
-	// equal ones, and the guarantee is that of a group. In a UserBuilder they are the distinct keys of one AddUser.
+	// MaxKeys is m, the most elements of one user, at most 2²⁰; 0 is 1. In a
+	// Builder they may be any elements of the stream, also equal ones, and the
+	// guarantee is that of a group. In a UserBuilder they are the distinct keys of
+	// one AddUser.
 	MaxKeys int
-	// MaxLength is a promise about the data: that there are never more elements in all (of keys below Dim, where that is given). It bounds the sketch error in
-	// Interval and the readings. 0 promises nothing; then only releases of one stream bound it, by a noisy number of decrements.
+	// MaxLength is a promise about the data: that there are never more elements in
+	// all (of keys below Dim, where that is given). It bounds the sketch error in
+	// Interval and the readings. 0 promises nothing; then only releases of one
+	// stream bound it, by a noisy number of decrements.
 	MaxLength uint64
 	// Mechanism is how the release is drawn. 0 chooses.
 	Mechanism Mechanism
-	// Sparse is, for SparseVector, the mechanism of package threshold. 0 chooses the one with the least threshold.
+	// Sparse is, for SparseVector, the mechanism of package threshold. 0 chooses
+	// the one with the least threshold.
 	Sparse threshold.Mechanism
 }
 
@@ -72,8 +82,9 @@ func (p Params) validate() error {
 	return nil
 }
 
-// Guarantee returns what a release of these Params by a Builder of [New] promises: ε where it is PureUniverse, else (ε, δ), for one
-// element of the stream or, where MaxKeys is more than 1, for one user. Params that New refuses promise nothing.
+// Guarantee returns what a release of these Params by a Builder of [New] promises: ε where it is
+// PureUniverse, else (ε, δ), for one element of the stream or, where MaxKeys is more than 1, for
+// one user. Params that New refuses promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	l, err := p.check(OneStream)
 	if err != nil {
@@ -90,7 +101,8 @@ func (p Params) promise(in Input, m Mechanism) budget.Guarantee {
 	return budget.ApproxDP(p.Epsilon, p.Delta, p.unit(in))
 }
 
-// unit returns whom a release from such an input protects: one element of the stream, or one user with up to MaxKeys.
+// unit returns whom a release from such an input protects: one element of the stream, or one user
+// with up to MaxKeys.
 func (p Params) unit(in Input) budget.Unit {
 	if in == Users || p.MaxKeys > 1 {
 		return budget.User(max(p.MaxKeys, 1), budget.AddRemove)
@@ -98,8 +110,9 @@ func (p Params) unit(in Input) budget.Unit {
 	return budget.Element(budget.AddRemove)
 }
 
-// Threshold returns the least noisy count that a Builder of one stream releases; with PureUniverse and ShiftedUniverse, which have
-// none, it is 0. For all else see [Params.Candidates]. NaN if the Params are invalid.
+// Threshold returns the least noisy count that a Builder of one stream releases; with PureUniverse
+// and ShiftedUniverse, which have none, it is 0. For all else see [Params.Candidates]. NaN if the
+// Params are invalid.
 func (p Params) Threshold() float64 {
 	l, err := p.check(OneStream)
 	if err != nil {
@@ -111,7 +124,8 @@ func (p Params) Threshold() float64 {
 	return l.lowest()
 }
 
-// StdDev returns the standard deviation of the noise of one released count of one stream. NaN if the Params are invalid.
+// StdDev returns the standard deviation of the noise of one released count of one stream. NaN if
+// the Params are invalid.
 func (p Params) StdDev() float64 {
 	l, err := p.check(OneStream)
 	if err != nil {
@@ -123,10 +137,10 @@ func (p Params) StdDev() float64 {
 	return l.stdDev()
 }
 
-// ErrorBound returns a bound on |estimate − true count| for all keys at once that holds with the given
-// confidence, for one stream of n elements: n/(k+1) from the sketch, reduced or not, the largest noise of k counters (of
-// all Dim keys for PureUniverse and ShiftedUniverse), and the threshold, as the estimate of a key that is not released is 0.
-// NaN if an argument is invalid.
+// ErrorBound returns a bound on |estimate − true count| for all keys at once that holds with the
+// given confidence, for one stream of n elements: n/(k+1) from the sketch, reduced or not, the
+// largest noise of k counters (of all Dim keys for PureUniverse and ShiftedUniverse), and the
+// threshold, as the estimate of a key that is not released is 0. NaN if an argument is invalid.
 func (p Params) ErrorBound(n, confidence float64) float64 {
 	l, err := p.check(OneStream)
 	if err != nil || !(n >= 0) || !limits.Confidence(confidence) {
@@ -142,14 +156,15 @@ func (p Params) ErrorBound(n, confidence float64) float64 {
 	return n/(float64(p.Counters)+1) + l.besidesUndercount(noisy, 1, confidence)
 }
 
-// sparseOneStream returns the Params of package threshold for one stream, where check has found that there are some.
+// sparseOneStream returns the Params of package threshold for one stream, where check has found
+// that there are some.
 func (p Params) sparseOneStream() threshold.Params {
 	q, _ := p.sparse(OneStream)
 	return q
 }
 
-// Size returns the bytes that a Builder holds for uint64 keys once all counters are in use: under 32 a
-// counter. String keys take 16 bytes more, besides their text. 0 if the Params are invalid.
+// Size returns the bytes that a Builder holds for uint64 keys once all counters are in use: under
+// 32 a counter. String keys take 16 bytes more, besides their text. 0 if the Params are invalid.
 func (p Params) Size() int {
 	if _, err := p.check(OneStream); err != nil {
 		return 0

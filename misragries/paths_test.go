@@ -22,8 +22,8 @@ type releaser interface {
 	Released() bool
 }
 
-// prepare makes, by exported functions alone, what holds the stream as the input says. Merged and Summed are two servers with every other
-// element, Users have one key each.
+// prepare makes, by exported functions alone, what holds the stream as the input says. Merged and
+// Summed are two servers with every other element, Users have one key each.
 func prepare(t testing.TB, in Input, p Params, stream []int) releaser {
 	t.Helper()
 	half := func(first int) *Builder[int] {
@@ -85,8 +85,8 @@ func repeat(times ...int) (stream []int) {
 	return stream
 }
 
-// eachPath calls f for every mechanism of every input, with Params that lead to it: by name but for SparseVector of merged sketches, which
-// only Auto leads to.
+// eachPath calls f for every mechanism of every input, with Params that lead to it: by name but for
+// SparseVector of merged sketches, which only Auto leads to.
 func eachPath(f func(name string, in Input, m Mechanism, p Params)) {
 	for in, list := range defaults {
 		for _, m := range list {
@@ -157,7 +157,8 @@ func TestEveryPath(t *testing.T) {
 	})
 }
 
-// Auto takes KeptZeros, FreedZeros, SparseVector, ReducedSum, or PureUniverse where δ = 0; for users what has the lower threshold.
+// Auto takes KeptZeros, FreedZeros, SparseVector, ReducedSum, or PureUniverse where δ = 0; for
+// users what has the lower threshold.
 func TestAuto(t *testing.T) {
 	p := Params{Counters: 4, Epsilon: 1, Delta: 0.05, MaxKeys: 1, Sparse: threshold.Laplace}
 	for in, m := range map[Input]Mechanism{OneStream: KeptZeros, GivenCounters: FreedZeros, Merged: SparseVector, Summed: ReducedSum, Users: KeptZeros} {
@@ -183,7 +184,8 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-// A merged sketch of k counters is released as a sparse vector of which a neighbour changes up to k keys and which has up to k.
+// A merged sketch of k counters is released as a sparse vector of which a neighbour changes up to k
+// keys and which has up to k.
 func TestMergedIsASparseVector(t *testing.T) {
 	for _, sparse := range []threshold.Mechanism{threshold.Auto, threshold.Gaussian, threshold.ExponentialRounding, threshold.Laplace} {
 		p := Params{Counters: 16, Epsilon: 1, Delta: 1e-6, Sparse: sparse}
@@ -211,7 +213,8 @@ func TestMergedIsASparseVector(t *testing.T) {
 	require.LessOrEqual(t, group.DeltaAt(1), 1e-2)
 }
 
-// PureUniverse needs no δ and takes none: by name it is the same with and without. Per element, Laplace noise of scale (2k−1)/ε in units.
+// PureUniverse needs no δ and takes none: by name it is the same with and without. Per element,
+// Laplace noise of scale (2k−1)/ε in units.
 func TestPureUniverseTakesNoDelta(t *testing.T) {
 	for _, in := range []Input{OneStream, GivenCounters} {
 		for _, m := range []int{0, 3} {
@@ -468,7 +471,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// The same randomness gives the same bytes for the same state, in whatever order elements and sketches come.
+// The same randomness gives the same bytes for the same state, in whatever order elements and
+// sketches come.
 func TestPathsHaveNoTraceOfTheOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	eachPath(func(name string, in Input, m Mechanism, p Params) {
@@ -531,7 +535,8 @@ func TestKeysOutsideDimAreIgnored(t *testing.T) {
 	}
 }
 
-// Of a user with more than m distinct keys m are counted, every choice as likely, and a key counts once.
+// Of a user with more than m distinct keys m are counted, every choice as likely, and a key counts
+// once.
 func TestUsersKeepAUniformChoice(t *testing.T) {
 	const n = 5000
 	for _, mechanism := range []Mechanism{KeptZeros, SparseVector} {
@@ -744,7 +749,8 @@ func TestRefusedMerges(t *testing.T) {
 	u.AddUser(1)
 }
 
-// Every mechanism that is not possible for an input is refused, and so is every new field out of its range.
+// Every mechanism that is not possible for an input is refused, and so is every new field out of
+// its range.
 func TestRefusedParams(t *testing.T) {
 	open := map[Input]func(p Params) error{
 		OneStream:     func(p Params) error { _, err := New[int](p); return err },
@@ -894,7 +900,8 @@ func TestPathsPrintNothing(t *testing.T) {
 	dptest.Redacted(t, b, "Rumpelstiltskin", "7735012987")
 }
 
-// 64 servers: the error of the sketch is within n/(k+1), merged or summed; at ε = 1000 there is next to no noise.
+// 64 servers: the error of the sketch is within n/(k+1), merged or summed; at ε = 1000 there is
+// next to no noise.
 func TestSixtyFourServers(t *testing.T) {
 	const servers, k = 64, 100
 	stream, truth := zipfStream(5, servers*1500, 1.1)

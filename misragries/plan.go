@@ -13,7 +13,8 @@ type Way uint8
 const (
 	// SumThem: one server adds up the reduced sketches of all, and releases the sum: [Sum].
 	SumThem Way = iota
-	// SumThemShifted is SumThem with a private shift of each sketch: Params with Mechanism ShiftedSum.
+	// SumThemShifted is SumThem with a private shift of each sketch: Params with Mechanism
+	// ShiftedSum.
 	SumThemShifted
 	// MergeThem: one server merges the sketches, and releases one: [Builder.Merge].
 	MergeThem
@@ -28,27 +29,34 @@ func (w Way) String() string {
 	return enum.Name(w, wayNames, "Way")
 }
 
-// Plan is what a way costs. In all of them a key also loses up to N/(k+1) of its count to the sketches, N the elements of all streams.
+// Plan is what a way costs. In all of them a key also loses up to N/(k+1) of its count to the
+// sketches, N the elements of all streams.
 type Plan struct {
 	Way Way
-	// Hidden is a count from which on a key with a noise of 0 is released, wherever it was counted: the threshold, with the bias; for ReleaseEach,
-	// where a key can be below the threshold on every server, that many times over.
+	// Hidden is a count from which on a key with a noise of 0 is released, wherever
+	// it was counted: the threshold, with the bias; for ReleaseEach, where a key
+	// can be below the threshold on every server, that many times over.
 	Hidden float64
-	// StdDev is the standard deviation of the noise of a key that is stored everywhere.
+	// StdDev is the standard deviation of the noise of a key that is stored
+	// everywhere.
 	StdDev float64
-	// Bias is what a key stored everywhere loses on average besides, to the private shifts.
+	// Bias is what a key stored everywhere loses on average besides, to the private
+	// shifts.
 	Bias float64
 	// Keys is the most keys that one server holds at a time.
 	Keys int64
 }
 
-// Plan returns what each way to release the sketches of so many servers would cost under these Params, before anything is merged. Nothing
-// depends on data. Ways that the Params do not allow are left out.
+// Plan returns what each way to release the sketches of so many servers would cost under these
+// Params, before anything is merged. Nothing depends on data. Ways that the Params do not allow are
+// left out.
 //
-// Summing is right unless the keys do not fit: its noise does not grow with the servers. Merging holds 2k keys at most, and
-// pays with noise that grows with √k. Releasing each needs nobody's trust, and pays with the number of servers.
+// Summing is right unless the keys do not fit: its noise does not grow with the servers. Merging
+// holds 2k keys at most, and pays with noise that grows with √k. Releasing each needs nobody's
+// trust, and pays with the number of servers.
 //
-// It returns an error that wraps [ErrParams] if the Params are invalid or allow no way at all, or sketches is below 1.
+// It returns an error that wraps [ErrParams] if the Params are invalid or allow no way at all, or
+// sketches is below 1.
 func (p Params) Plan(sketches int) ([]Plan, error) {
 	if sketches < 1 || sketches > math.MaxInt32 {
 		return nil, fault.Params("misragries", "sketches", sketches, "an integer in [1, 2³¹)")

@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A constructor, and all that the Params say before there is data, run one check: what New refuses has no threshold, no noise, no error
-// bound, no size and no guarantee, and the mechanisms of Candidates are those that the constructor of the input takes.
+// A constructor, and all that the Params say before there is data, run one check: what New refuses
+// has no threshold, no noise, no error bound, no size and no guarantee, and the mechanisms of
+// Candidates are those that the constructor of the input takes.
 func TestPlanningRefusesWhatNewRefuses(t *testing.T) {
 	makes := map[Input]func(p Params) error{
 		OneStream:     func(p Params) error { _, err := New[int](p); return err },

@@ -13,8 +13,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// This file moves a Builder or a Sum between the machines of one trusted pipeline. It is the only way but Release that leads out of them, and
-// what it gives is private.
+// This file moves a Builder or a Sum between the machines of one trusted pipeline. It is the only
+// way but Release that leads out of them, and what it gives is private.
 
 // The two kinds of private state.
 const (
@@ -24,11 +24,13 @@ const (
 
 const privateVersion = 2
 
-// AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA, keys and exact counts, protected by nothing. It
-// is for a pipeline that moves its builders between machines as trusted as this one, and must not reach a disk, a log or a person that the
-// stream itself may not reach. To publish, use [Builder.Release].
+// AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
+// keys and exact counts, protected by nothing. It is for a pipeline that moves its builders between
+// machines as trusted as this one, and must not reach a disk, a log or a person that the stream
+// itself may not reach. To publish, use [Builder.Release].
 //
-// The Builder stays as it is. Whoever restores the state and releases it spends the budget; do so once. The error wraps [ErrReleased].
+// The Builder stays as it is. Whoever restores the state and releases it spends the budget; do so
+// once. The error wraps [ErrReleased].
 func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -52,8 +54,9 @@ func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState] gave. The error wraps [ErrReleased],
-// [ErrMismatch] if that Builder had other Params, or [ErrFormat]; the Builder is then unchanged.
+// RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
+// gave. The error wraps [ErrReleased], [ErrMismatch] if that Builder had other Params, or
+// [ErrFormat]; the Builder is then unchanged.
 func (b *Builder[K]) RestorePrivateState(data []byte) error {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -77,8 +80,9 @@ func (b *Builder[K]) RestorePrivateState(data []byte) error {
 	return nil
 }
 
-// mostRestored bounds the counters and D of a restored sketch. No stream comes near, also one that went on from FromCounters: 2⁶⁰
-// elements take a machine decades. And with as many elements after it, c and D stay below 1½·2⁶², as merge relies on.
+// mostRestored bounds the counters and D of a restored sketch. No stream comes near, also one that
+// went on from FromCounters: 2⁶⁰ elements take a machine decades. And with as many elements after
+// it, c and D stay below 1½·2⁶², as merge relies on.
 const mostRestored = limit + 1<<60
 
 // readSketch reads a sketch and checks what its methods rely on.
@@ -123,8 +127,8 @@ func readSketch[K hashing.Key](r *wire.Reader, keys wire.Keys[K], p Params) *ske
 	return s
 }
 
-// AppendPrivateState appends all that the Sum holds to dst. WHAT IT APPENDS IS PRIVATE DATA, as with [Builder.AppendPrivateState]. The
-// error wraps [ErrReleased].
+// AppendPrivateState appends all that the Sum holds to dst. WHAT IT APPENDS IS PRIVATE DATA, as
+// with [Builder.AppendPrivateState]. The error wraps [ErrReleased].
 func (t *Sum[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	s := private.Enter(t.sumSecret)
 	if s == nil {
@@ -142,8 +146,8 @@ func (t *Sum[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// RestorePrivateState replaces what the Sum holds by a state that [Sum.AppendPrivateState] gave. The errors are those of
-// [Builder.RestorePrivateState].
+// RestorePrivateState replaces what the Sum holds by a state that [Sum.AppendPrivateState] gave.
+// The errors are those of [Builder.RestorePrivateState].
 func (t *Sum[K]) RestorePrivateState(data []byte) error {
 	s := private.Enter(t.sumSecret)
 	if s == nil {

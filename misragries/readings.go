@@ -8,13 +8,15 @@ import (
 	sparse "github.com/dpsketch/dpsketch/threshold"
 )
 
-// Interval returns bounds that hold the true number of occurrences of the key with at least the given confidence, over the noise, for any
-// one key fixed before the release, released or not. Sketch error and noise are both in it. NaN for a confidence outside [0, 1).
+// Interval returns bounds that hold the true number of occurrences of the key with at least the
+// given confidence, over the noise, for any one key fixed before the release, released or not.
+// Sketch error and noise are both in it. NaN for a confidence outside [0, 1).
 //
-// Let v be the noisy count, or for a key that was not released the largest that would not have been. The lower end is v less a quantile of the
-// noise, and 0 for a reduced sketch if that is below R, from which small values are rounded up. The upper end is v plus a quantile and the
-// undercount. With shared noise that is v + (D − η) plus a quantile of the own noise alone, as η cancels. Else it is +Inf unless
-// MaxLength bounds the undercount.
+// Let v be the noisy count, or for a key that was not released the largest that would not have
+// been. The lower end is v less a quantile of the noise, and 0 for a reduced sketch if that is
+// below R, from which small values are rounded up. The upper end is v plus a quantile and the
+// undercount. With shared noise that is v + (D − η) plus a quantile of the own noise alone, as η
+// cancels. Else it is +Inf unless MaxLength bounds the undercount.
 func (h *Histogram[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !limits.Confidence(confidence) || h.law.mechanism == Auto {
 		return math.NaN(), math.NaN()
@@ -35,7 +37,8 @@ func (h *Histogram[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	} else if v = h.Threshold(); !h.law.mechanism.universe() {
 		v -= h.law.counts(1)
 	}
-	// In one of two ways the upper end may fail, where both are possible, or the shift and the noise.
+	// In one of two ways the upper end may fail, where both are possible, or the shift and the
+	// noise.
 	ways := 1.0
 	if h.knowsDecrements() && h.params.MaxLength > 0 || h.law.mechanism.shifts() {
 		ways = 2
@@ -50,7 +53,8 @@ func (h *Histogram[K]) Interval(key K, confidence float64) (lo, hi float64) {
 // knowsDecrements reports whether D − η is part of the release.
 func (h *Histogram[K]) knowsDecrements() bool { return h.law.shared() && h.input != GivenCounters }
 
-// undercountBound returns n/(k+1), and the most that private shifts add to it but for a probability of tail; +Inf if n is unknown.
+// undercountBound returns n/(k+1), and the most that private shifts add to it but for a probability
+// of tail; +Inf if n is unknown.
 func (h *Histogram[K]) undercountBound(tail float64) float64 {
 	if h.params.MaxLength == 0 {
 		return math.Inf(1)
@@ -62,9 +66,10 @@ func (h *Histogram[K]) undercountBound(tail float64) float64 {
 	return bound
 }
 
-// Undercount returns a bound on how much less the sketch or the sum holds than the true count, for all keys, that holds with the
-// given confidence: what n/(k+1) is in the worst case. With shared noise it is the noisy number of decrements, else it is known by
-// MaxLength alone, and +Inf without. NaN for a confidence outside [0, 1).
+// Undercount returns a bound on how much less the sketch or the sum holds than the true count, for
+// all keys, that holds with the given confidence: what n/(k+1) is in the worst case. With shared
+// noise it is the noisy number of decrements, else it is known by MaxLength alone, and +Inf
+// without. NaN for a confidence outside [0, 1).
 func (h *Histogram[K]) Undercount(confidence float64) float64 {
 	if !limits.Confidence(confidence) || h.law.mechanism == Auto {
 		return math.NaN()
@@ -76,8 +81,9 @@ func (h *Histogram[K]) Undercount(confidence float64) float64 {
 	return bound
 }
 
-// DetectionLimit returns the least true count at which, with the given confidence, every key that reaches it is
-// among the released keys; +Inf if the undercount is not bounded. NaN for a confidence outside [0, 1).
+// DetectionLimit returns the least true count at which, with the given confidence, every key that
+// reaches it is among the released keys; +Inf if the undercount is not bounded. NaN for a
+// confidence outside [0, 1).
 func (h *Histogram[K]) DetectionLimit(confidence float64) float64 {
 	if !limits.Confidence(confidence) || h.law.mechanism == Auto {
 		return math.NaN()
@@ -93,8 +99,9 @@ func (h *Histogram[K]) detectionLimit(slack float64) float64 {
 	return max(1, limit)
 }
 
-// slack returns s such that, with the given confidence, all keys of true count f > s − (τ − 1) at once have
-// v ≥ f − s. With shared noise: a stored key has v = c + η + L ≥ f − (D − η) + L; one that is not has f ≤ (D − η) + η.
+// slack returns s such that, with the given confidence, all keys of true count f > s − (τ − 1) at
+// once have v ≥ f − s. With shared noise: a stored key has v = c + η + L ≥ f − (D − η) + L; one
+// that is not has f ≤ (D − η) + η.
 func (h *Histogram[K]) slack(confidence float64) float64 {
 	switch {
 	case h.vector != nil:
@@ -123,7 +130,8 @@ func (h *Histogram[K]) noiseOfAll(confidence float64) float64 {
 	return h.vector.ErrorBound(h.params.Counters, confidence) - h.vector.Threshold()
 }
 
-// besidesUndercount returns a bound on what the estimates of all keys are off by at once, besides n/(k+1).
+// besidesUndercount returns a bound on what the estimates of all keys are off by at once, besides
+// n/(k+1).
 func (h *Histogram[K]) besidesUndercount(confidence float64) float64 {
 	if h.vector != nil {
 		return h.vector.ErrorBound(h.params.Counters, confidence)
@@ -141,12 +149,13 @@ const (
 	NoFalseNegatives
 )
 
-// HeavyHitters yields keys and noisy counts, sorted by key, such that the reading's promise about true counts and
-// the threshold holds for all keys at once with the given confidence.
+// HeavyHitters yields keys and noisy counts, sorted by key, such that the reading's promise about
+// true counts and the threshold holds for all keys at once with the given confidence.
 //
-// The promise of NoFalsePositives can always be kept, if need be by no key at all. That of NoFalseNegatives
-// needs a threshold of at least DetectionLimit(confidence); below, ok is false and all released keys are
-// yielded. ok is false, too, with no keys, if an argument is NaN, confidence is outside [0, 1) or the reading is neither.
+// The promise of NoFalsePositives can always be kept, if need be by no key at all. That of
+// NoFalseNegatives needs a threshold of at least DetectionLimit(confidence); below, ok is false and
+// all released keys are yielded. ok is false, too, with no keys, if an argument is NaN, confidence
+// is outside [0, 1) or the reading is neither.
 func (h *Histogram[K]) HeavyHitters(threshold, confidence float64, reading Reading) (keys iter.Seq2[K, float64], ok bool) {
 	if math.IsNaN(threshold) || !limits.Confidence(confidence) || reading > NoFalseNegatives || h.law.mechanism == Auto {
 		return func(func(K, float64) bool) {}, false

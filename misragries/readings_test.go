@@ -29,7 +29,8 @@ func (p promises) note(name string, ok bool) {
 	}
 }
 
-// kept fails the test if failures are more frequent than 1 − confidence; it rejects falsely with probability 1e-8 each.
+// kept fails the test if failures are more frequent than 1 − confidence; it rejects falsely with
+// probability 1e-8 each.
 func (p promises) kept(t *testing.T, confidence float64) {
 	t.Helper()
 	for name, n := range p {
@@ -75,7 +76,8 @@ func (p promises) check(h *Histogram[int], truth map[int]int, watched []int, hel
 	}
 }
 
-// paths returns a state for every mechanism of every input, over the same stream, and what its sketch loses at most for the watched keys.
+// paths returns a state for every mechanism of every input, over the same stream, and what its
+// sketch loses at most for the watched keys.
 func paths(t *testing.T, p Params, stream []int, f func(name string, s held, lost float64)) {
 	sketchOf := func(stream []int) *sketch[int] {
 		s := newSketch[int](p.Counters)
@@ -133,7 +135,8 @@ func paths(t *testing.T, p Params, stream []int, f func(name string, s held, los
 	}
 }
 
-// Every promise about true counts, for every mechanism of every input, with the length of the stream promised and without.
+// Every promise about true counts, for every mechanism of every input, with the length of the
+// stream promised and without.
 func TestEveryPathKeepsItsPromises(t *testing.T) {
 	const confidence = 0.8
 	releases := 250
@@ -146,7 +149,8 @@ func TestEveryPathKeepsItsPromises(t *testing.T) {
 		p := Params{Counters: 64, Epsilon: 0.5, Delta: 1e-2, Dim: 1 << 21, MaxLength: length}
 		paths(t, p, stream, func(name string, s held, lost float64) {
 			t.Run(fmt.Sprintf("%s/n=%d", name, length), func(t *testing.T) {
-				// Large keys, those around the threshold, one of count 1, one that never occurred, one outside Dim.
+				// Large keys, those around the threshold, one of count 1, one that
+				// never occurred, one outside Dim.
 				watched := []int{byCount[0], byCount[2], byCount[7], byCount[20], byCount[60], byCount[len(byCount)-1], 1<<21 - 1, -4}
 				require.NotContains(t, truth, 1<<21-1)
 				ps, width, limits := promises{}, 0.0, 0.0
@@ -206,7 +210,8 @@ func TestEveryErrorBound(t *testing.T) {
 	})
 }
 
-// Below R a count is rounded to R or to nothing: a stored key of next to nothing that is shown is not taken for a large one.
+// Below R a count is rounded to R or to nothing: a stored key of next to nothing that is shown is
+// not taken for a large one.
 func TestReadingsBelowR(t *testing.T) {
 	const confidence = 0.9
 	for _, m := range []Mechanism{ReducedSum, ShiftedSum} {
@@ -225,7 +230,8 @@ func TestReadingsBelowR(t *testing.T) {
 	}
 }
 
-// At the cut of the universe ties are broken at random: a key that is sure to be shown is above them.
+// At the cut of the universe ties are broken at random: a key that is sure to be shown is above
+// them.
 func TestDetectionLimitIsAboveTies(t *testing.T) {
 	for _, m := range []Mechanism{PureUniverse, ShiftedUniverse} {
 		p := Params{Counters: 2, Epsilon: 1, Delta: 0.1, Dim: 100, Mechanism: m, MaxLength: 50}

@@ -6,24 +6,26 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 )
 
-// reduced is Algorithm 3 of the paper, in units of 1/(k+1): of a sketch with the counters c, at most k of them positive, and
-// S = Σc it returns ĉ = (k+1)·c − S where that is positive, in the order of the counters.
+// reduced is Algorithm 3 of the paper, in units of 1/(k+1): of a sketch with the counters c, at
+// most k of them positive, and S = Σc it returns ĉ = (k+1)·c − S where that is positive, in the
+// order of the counters.
 //
 // Neighbouring streams lead to sketches of two kinds, by Lemma 8 (zero counters count for nothing):
 //
 //	(A) c = c′ + 1 for one key, so S = S′ + 1: that key of ĉ rises by at most k, and at most k−1 others fall by at most 1
 //	(B) c = c′ − 1 for the k keys of c′, so S = S′ − k: at most k keys of ĉ fall by 1 or not at all
 //
-// since cutting off at 0 shortens each step and turns none. So the ℓ₁ sensitivity is 2k−1, in counts (2k−1)/(k+1);
-// k counters at 1, and one element more of one of these keys, attain it. (Lemma 16 states 2 in counts, and its proof
-// has γ = γ′ − 1/(k+1) in case (A), where S = S′ + 1 makes it γ′ + 1/(k+1).)
+// since cutting off at 0 shortens each step and turns none. So the ℓ₁ sensitivity is 2k−1, in
+// counts (2k−1)/(k+1); k counters at 1, and one element more of one of these keys, attain it.
+// (Lemma 16 states 2 in counts, and its proof has γ = γ′ − 1/(k+1) in case (A), where S = S′ + 1
+// makes it γ′ + 1/(k+1).)
 //
-// This is about the sketch of one stream. Neighbours among merged sketches may differ by 1 in any number of keys, and 1 < m < k of
-// them change ĉ by m(2k+1−2m): reduce first, then add up.
+// This is about the sketch of one stream. Neighbours among merged sketches may differ by 1 in any
+// number of keys, and 1 < m < k of them change ĉ by m(2k+1−2m): reduce first, then add up.
 //
-// The subtraction is exact, in 128 bits, and only its result saturates, at 2⁶²: that does to each key of ĉ alone what
-// cutting off at 0 does, so (A) and (B) stay. Saturating the counters before would not do: of k counters that fall by one, those that
-// are stuck would rise by the fall of S.
+// The subtraction is exact, in 128 bits, and only its result saturates, at 2⁶²: that does to each
+// key of ĉ alone what cutting off at 0 does, so (A) and (B) stay. Saturating the counters before
+// would not do: of k counters that fall by one, those that are stuck would rise by the fall of S.
 func reduced[K hashing.Key](counters []counter[K], k int) []counter[K] {
 	return reducedBy(counters, k, 0)
 }

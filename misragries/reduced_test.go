@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// step compares the reduced sketches of two neighbours as (A) or (B) says, and returns their ℓ₁ distance.
+// step compares the reduced sketches of two neighbours as (A) or (B) says, and returns their ℓ₁
+// distance.
 func step(t *testing.T, k int, a, b []counter[int]) int64 {
 	t.Helper()
 	changes := map[int]int64{}
@@ -42,7 +43,8 @@ func step(t *testing.T, k int, a, b []counter[int]) int64 {
 	return distance
 }
 
-// The reduced sketches of all neighbours among short streams differ by (A) or (B), and 2k−1 is attained.
+// The reduced sketches of all neighbours among short streams differ by (A) or (B), and 2k−1 is
+// attained.
 func TestReducedSensitivityExactly(t *testing.T) {
 	for k := 1; k <= 4; k++ {
 		most := int64(0)
@@ -92,7 +94,8 @@ func TestReducedSensitivityOfRandomStreams(t *testing.T) {
 	}
 }
 
-// The result is exact, or 2⁶² where it is above, for all counters; and neighbours stay neighbours there.
+// The result is exact, or 2⁶² where it is above, for all counters; and neighbours stay neighbours
+// there.
 func TestReducedSaturates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 34))
 	for range 2000 {
@@ -143,7 +146,8 @@ func TestReducedKeepsTheOrderAndDropsZeros(t *testing.T) {
 	require.Empty(t, reduced[int](nil, 3))
 }
 
-// Two of four counters one higher, as a merge may leave them, is far beyond 2k−1 = 7: merged sketches must not be reduced.
+// Two of four counters one higher, as a merge may leave them, is far beyond 2k−1 = 7: merged
+// sketches must not be reduced.
 func TestMergedSketchesMustNotBeReduced(t *testing.T) {
 	a := reduced([]counter[int]{{1, 9}, {2, 9}, {3, 9}, {4, 9}}, 4)
 	b := reduced([]counter[int]{{1, 10}, {2, 10}, {3, 9}, {4, 9}}, 4)

@@ -7,9 +7,10 @@ import (
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
-// Release spends the budget and returns the private histogram, by the mechanism that the Params name or the one that suits what the Builder
-// holds: for one stream Algorithm 2 of the paper, see [Mechanism]. The Builder gives up its data; a second Release returns an error that
-// wraps [ErrReleased].
+// Release spends the budget and returns the private histogram, by the mechanism that the Params
+// name or the one that suits what the Builder holds: for one stream Algorithm 2 of the paper, see
+// [Mechanism]. The Builder gives up its data; a second Release returns an error that wraps
+// [ErrReleased].
 func (b *Builder[K]) Release() (*Histogram[K], error) {
 	s, err := private.Take(b.secret, "misragries: Release: the Builder")
 	if err != nil {
@@ -43,11 +44,13 @@ func (b *Builder[K]) Release() (*Histogram[K], error) {
 	return h, nil
 }
 
-// releaseShared adds to every counter the same η and an own L and drops what is below the threshold, in the order of the keys. The number
-// of decrements moves against the counters, so it takes −η: see the package documentation for why that is free.
+// releaseShared adds to every counter the same η and an own L and drops what is below the
+// threshold, in the order of the keys. The number of decrements moves against the counters, so it
+// takes −η: see the package documentation for why that is free.
 //
-// The proof compares η = x on one side with x or x − 1 on the other, where each common c + η is the same or one of
-// them is one apart, and D − η is the same. Saturating these sums keeps that; saturating c itself would not.
+// The proof compares η = x on one side with x or x − 1 on the other, where each common c + η is the
+// same or one of them is one apart, and D − η is the same. Saturating these sums keeps that;
+// saturating c itself would not.
 func releaseShared[K hashing.Key](src *noise.Source, l scheme, counters []counter[K], decrements int64) ([]counter[K], int64) {
 	d := l.noise()
 	eta := d.SampleInt(src)
@@ -85,7 +88,8 @@ func releaseSparse[K hashing.Key](p Params, in Input, counters []counter[K]) (*t
 	return b.Release()
 }
 
-// inUnits reduces the positive counters of one sketch to units, by S or, with a private shift, by S + N₀ + o.
+// inUnits reduces the positive counters of one sketch to units, by S or, with a private shift, by S
+// + N₀ + o.
 func inUnits[K hashing.Key](src *noise.Source, l scheme, counters []counter[K], k int) []counter[K] {
 	if !l.mechanism.shifts() {
 		return reduced(counters, k)

@@ -22,8 +22,9 @@ func viaPrivateState(t testing.TB, p Params, b *Builder[int]) *Builder[int] {
 	return c
 }
 
-// atTheLimit returns the sketch of neighbours: half of the k counters at 2⁶², the others so much below, an element more of each of the
-// first half, and on the second side one of a new key, which lowers all k counters by one.
+// atTheLimit returns the sketch of neighbours: half of the k counters at 2⁶², the others so much
+// below, an element more of each of the first half, and on the second side one of a new key, which
+// lowers all k counters by one.
 func atTheLimit(t testing.TB, p Params, below int64, restored bool) (sides [2]*Builder[int]) {
 	t.Helper()
 	for side := range sides {
@@ -52,8 +53,9 @@ func atTheLimit(t testing.TB, p Params, below int64, restored bool) (sides [2]*B
 
 func positiveOf(b *Builder[int]) []counter[int] { return peek(b.secret).sketch.positive() }
 
-// The reduced sketches of neighbours differ by (A) or (B) and by at most 2k−1 also where counters are near 2⁶²: half of the counters cut off
-// before they are reduced made it 30 for k = 10, where 2k−1 = 19.
+// The reduced sketches of neighbours differ by (A) or (B) and by at most 2k−1 also where counters
+// are near 2⁶²: half of the counters cut off before they are reduced made it 30 for k = 10, where
+// 2k−1 = 19.
 func TestReducedSensitivityAtTheLimit(t *testing.T) {
 	p := Params{Counters: 10, Epsilon: 1, Dim: 1000}
 	for _, restored := range []bool{false, true} {
@@ -95,8 +97,9 @@ func TestReducedSensitivityAtTheLimit(t *testing.T) {
 	}
 }
 
-// The exact law of a release with shared noise where counters are at 2⁶², all one lower on one side and D one higher: every output vector
-// around is within e^±ε, with D − η and without. With the counters cut off before the shared noise, it is not.
+// The exact law of a release with shared noise where counters are at 2⁶², all one lower on one side
+// and D one higher: every output vector around is within e^±ε, with D − η and without. With the
+// counters cut off before the shared noise, it is not.
 func TestSharedNoiseAtTheLimit(t *testing.T) {
 	const (
 		reach = 5 // of the outputs
@@ -106,7 +109,8 @@ func TestSharedNoiseAtTheLimit(t *testing.T) {
 	mass := func(x int64) float64 { return math.Tanh(0.5) * math.Exp(-math.Abs(float64(x))) }
 	for _, below := range []int64{1, 2, 4} {
 		sides := atTheLimit(t, p, below, true)
-		// law returns the probability of each output of two keys of either kind with η = x, which together make that of all four.
+		// law returns the probability of each output of two keys of either kind with η = x,
+		// which together make that of all four.
 		law := func(side int, x int64) (pair [2][2*reach + 1][2*reach + 1]float64) {
 			c := positiveOf(sides[side])
 			for kind := range pair {
@@ -162,9 +166,10 @@ func TestSharedNoiseAtTheLimit(t *testing.T) {
 	}
 }
 
-// By the exported functions alone: five counters at 2⁶² and five 500 below, one element more of each of the first, with and without
-// one of another key. The contrast of both halves, in which the shared noise cancels, refuted ε = 1 at any small δ when the counters
-// were cut off before the noise. The assertions reject falsely with a probability below 1e-8 each.
+// By the exported functions alone: five counters at 2⁶² and five 500 below, one element more of
+// each of the first, with and without one of another key. The contrast of both halves, in which the
+// shared noise cancels, refuted ε = 1 at any small δ when the counters were cut off before the
+// noise. The assertions reject falsely with a probability below 1e-8 each.
 func TestReleaseAtTheLimit(t *testing.T) {
 	p := Params{Counters: 10, Epsilon: 1, Delta: 1e-6, Mechanism: FreedZeros}
 	const n = 6000
@@ -192,7 +197,8 @@ func TestReleaseAtTheLimit(t *testing.T) {
 	}
 }
 
-// What no stream leads to, and would not leave room for the elements that may come, is not restored.
+// What no stream leads to, and would not leave room for the elements that may come, is not
+// restored.
 func TestRestoreRefusesCountersBeyondTheLimit(t *testing.T) {
 	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-6}
 	b, err := FromCounters(p, map[int]int64{1: limit})

@@ -7,8 +7,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// scheme is how a mechanism of this package draws a release, in units: counts, or 1/(k+1) of a count where sketches are reduced.
-// SparseVector has its law in package threshold.
+// scheme is how a mechanism of this package draws a release, in units: counts, or 1/(k+1) of a
+// count where sketches are reduced. SparseVector has its law in package threshold.
 type scheme struct {
 	mechanism Mechanism
 	per       float64 // units in a count
@@ -43,7 +43,8 @@ func (l scheme) stdDev() float64 {
 	return math.Sqrt(v) / l.per
 }
 
-// shared reports whether there is noise that all counts share, and a noisy number of decrements in which it cancels.
+// shared reports whether there is noise that all counts share, and a noisy number of decrements in
+// which it cancels.
 func (l scheme) shared() bool { return l.mechanism == KeptZeros || l.mechanism == FreedZeros }
 
 // above returns a bound that the noise of one count exceeds with probability at most tail.
@@ -61,7 +62,8 @@ func (l scheme) own(tail float64) float64 {
 	return l.counts(search.Least(0, func(t int64) bool { return d.LogSurvival(float64(t)) <= want }))
 }
 
-// joint returns the least t ≥ 0 with Pr[L_i < −t for one of n counts, or, with shared noise, η > τ − 1 + t] ≤ tail.
+// joint returns the least t ≥ 0 with Pr[L_i < −t for one of n counts, or, with shared noise, η > τ
+// − 1 + t] ≤ tail.
 func (l scheme) joint(n, tail float64) float64 {
 	d, tau := l.noise(), float64(l.sum.threshold)
 	return l.counts(search.Least(0, func(t int64) bool {
@@ -73,12 +75,13 @@ func (l scheme) joint(n, tail float64) float64 {
 	}))
 }
 
-// besidesUndercount returns a bound on what the estimates of all keys are off by at once, besides the undercount n/(k+1), if so many keys have noise
-// and so many sketches were reduced.
+// besidesUndercount returns a bound on what the estimates of all keys are off by at once, besides
+// the undercount n/(k+1), if so many keys have noise and so many sketches were reduced.
 //
-// A shown count is off by its noise, or by R and its noise where it was rounded up. A hidden one is below the threshold less its noise. Over a universe,
-// the k largest are shown, so one that is hidden is below the noise of a key without a value, less its own. A private shift takes
-// what it takes.
+// A shown count is off by its noise, or by R and its noise where it was rounded up. A hidden one is
+// below the threshold less its noise. Over a universe, the k largest are shown, so one that is
+// hidden is below the noise of a key without a value, less its own. A private shift takes what it
+// takes.
 func (l scheme) besidesUndercount(noisy, sketches, confidence float64) float64 {
 	fails, shifts := 1-confidence, 0.0
 	if l.mechanism.shifts() {
@@ -92,7 +95,8 @@ func (l scheme) besidesUndercount(noisy, sketches, confidence float64) float64 {
 	return noise + l.lowest() + shifts
 }
 
-// shifts returns the most that the private shifts of so many sketches take off a count but for a probability of tail.
+// shifts returns the most that the private shifts of so many sketches take off a count but for a
+// probability of tail.
 func (l scheme) shifts(sketches, tail float64) float64 {
 	return sketches * l.counts(l.sum.offset+leastReach(l.sum.shift, tail/sketches))
 }

@@ -8,11 +8,13 @@ import (
 	"github.com/dpsketch/dpsketch/internal/keyhash"
 )
 
-// sketch is Algorithm 1 of the paper: k counters, zero counters kept, the smallest zero key evicted.
+// sketch is Algorithm 1 of the paper: k counters, zero counters kept, the smallest zero key
+// evicted.
 //
-// The update path is that of the plain Misra-Gries sketch, which frees counters that reach zero. That
-// changes no positive counter, and the zero keys that Algorithm 1 would still hold are found when asked
-// for (see retained). Decrementing all counters raises decrements; an entry stores its counter plus that.
+// The update path is that of the plain Misra-Gries sketch, which frees counters that reach zero.
+// That changes no positive counter, and the zero keys that Algorithm 1 would still hold are found
+// when asked for (see retained). Decrementing all counters raises decrements; an entry stores its
+// counter plus that.
 type sketch[K hashing.Key] struct {
 	k          int
 	decrements uint64     // how often all counters were decremented
@@ -46,13 +48,15 @@ func (s *sketch[K]) grow(n int) {
 
 // add processes one element.
 //
-// Whether a key is stored is as good as random, and a branch on it would cost more than all the rest. So a key
-// is written to the spare entry, behind the others, with a counter of 0; the slot of its hash selects that
-// entry if it is empty, else its own; and the selected entry, if it has the key, is raised by one. If it
-// was the spare one, it has become the last one. What remains are branches that hardly ever go the other way.
+// Whether a key is stored is as good as random, and a branch on it would cost more than all the
+// rest. So a key is written to the spare entry, behind the others, with a counter of 0; the slot of
+// its hash selects that entry if it is empty, else its own; and the selected entry, if it has the
+// key, is raised by one. If it was the spare one, it has become the last one. What remains are
+// branches that hardly ever go the other way.
 //
-// An empty slot means that the key is not stored (see index), so this is what [sketch.addProbing] does, which does the rest:
-// a slot taken by another key, the spare entry selected where it is the last, and the index of wide slots.
+// An empty slot means that the key is not stored (see index), so this is what [sketch.addProbing]
+// does, which does the rest: a slot taken by another key, the spare entry selected where it is the
+// last, and the index of wide slots.
 func (s *sketch[K]) add(key K) {
 	if s.hasher.IsText() { // comparing strings would need branches anyway
 		s.addProbing(key, s.hasher.OfString(key))
@@ -78,8 +82,8 @@ func (s *sketch[K]) add(key K) {
 	s.entries = s.entries[:n+inserted]
 }
 
-// selectEntry returns the place of the entry that the slot names and 0, or n and 1 if it is empty. In
-// arithmetic: the compiler makes a branch of a condition that selects an address.
+// selectEntry returns the place of the entry that the slot names and 0, or n and 1 if it is empty.
+// In arithmetic: the compiler makes a branch of a condition that selects an address.
 func selectEntry(slot uint16, n uint64) (i, empty uint64) {
 	i = uint64(slot) - 1
 	empty = i >> 63
@@ -114,14 +118,16 @@ func (s *sketch[K]) addProbing(key K, h uint64) {
 	s.index.set(slot, tag|uint32(len(s.entries)))
 }
 
-// decrement lowers all k counters by one and frees those that reach zero. It takes O(k) time and happens
-// at most once in k+1 elements, since it undoes k earlier increments and drops the element at hand.
+// decrement lowers all k counters by one and frees those that reach zero. It takes O(k) time and
+// happens at most once in k+1 elements, since it undoes k earlier increments and drops the element
+// at hand.
 func (s *sketch[K]) decrement() {
 	s.decrements++
 	if s.zeros == nil {
 		s.zeros = make([]K, s.k)
 	}
-	// Every entry is written to both lists, and stays in one: no branch that nothing could predict.
+	// Every entry is written to both lists, and stays in one: no branch that nothing could
+	// predict.
 	zeros, kept := s.zeros[:s.k], 0
 	entries, decrements := s.entries, s.decrements
 	for i, e := range entries {
@@ -151,12 +157,13 @@ func (s *sketch[K]) reindex() {
 
 // retained returns the zero keys of Algorithm 1, sorted.
 //
-// Let Z be the keys at zero after the last decrement and I the distinct keys that got a counter since.
-// Every arrival of a key of I removes one key from Algorithm 1's zero keys: the key itself if it is
-// among them, else the smallest. So all of I leaves Z, and of Z \ I exactly |I| − |I ∩ Z| keys are evicted. An
-// eviction takes the smallest zero key, so by the time it takes a key of Z \ I all smaller ones are gone:
-// what is evicted of Z \ I are its smallest keys, whatever the order of the arrivals. Before the first
-// decrement the zero keys are dummies, which sort after all keys, and the first decrement needs k positive counters, so none is left.
+// Let Z be the keys at zero after the last decrement and I the distinct keys that got a counter
+// since. Every arrival of a key of I removes one key from Algorithm 1's zero keys: the key itself
+// if it is among them, else the smallest. So all of I leaves Z, and of Z \ I exactly |I| − |I ∩ Z|
+// keys are evicted. An eviction takes the smallest zero key, so by the time it takes a key of Z \ I
+// all smaller ones are gone: what is evicted of Z \ I are its smallest keys, whatever the order of
+// the arrivals. Before the first decrement the zero keys are dummies, which sort after all keys,
+// and the first decrement needs k positive counters, so none is left.
 func (s *sketch[K]) retained() []K {
 	since := s.entries[s.settled:]
 	if len(s.zeros) <= len(since) {
@@ -178,8 +185,9 @@ func (s *sketch[K]) retained() []K {
 	return remaining[evicted:]
 }
 
-// counter is a stored key and its count. The counters of a sketch are below 2⁶³: no more than 2⁶² come
-// from FromCounters or a merge, 2⁶² + 2⁶⁰ from RestorePrivateState, and nobody adds 2⁶⁰ elements after.
+// counter is a stored key and its count. The counters of a sketch are below 2⁶³: no more than 2⁶²
+// come from FromCounters or a merge, 2⁶² + 2⁶⁰ from RestorePrivateState, and nobody adds 2⁶⁰
+// elements after.
 type counter[K hashing.Key] struct {
 	key   K
 	count int64
@@ -209,8 +217,9 @@ const limit = 1 << 62
 
 // saturate cuts a count off at the limit.
 //
-// The cut is monotone and 1-Lipschitz, so it may be taken of what is compared key by key: reduced counters,
-// sums of them, the counters of merged sketches, a counter with the shared noise in it. It must not be taken
-// of the counters of one stream before they are reduced or meet the shared noise. Where all k counters fall
-// by one (state S1), those at the limit would not, and the proofs compare them with the others.
+// The cut is monotone and 1-Lipschitz, so it may be taken of what is compared key by key: reduced
+// counters, sums of them, the counters of merged sketches, a counter with the shared noise in it.
+// It must not be taken of the counters of one stream before they are reduced or meet the shared
+// noise. Where all k counters fall by one (state S1), those at the limit would not, and the proofs
+// compare them with the others.
 func saturate(count uint64) int64 { return int64(min(count, limit)) }

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// agree feeds the stream to the sketch and to Algorithm 1 and compares the states, at every step or at the end.
+// agree feeds the stream to the sketch and to Algorithm 1 and compares the states, at every step or
+// at the end.
 func agree[K hashing.Key](t *testing.T, k int, stream []K, everyStep bool) {
 	t.Helper()
 	s, r := newSketch[K](k), newReference[K](k)
@@ -25,7 +26,8 @@ func agree[K hashing.Key](t *testing.T, k int, stream []K, everyStep bool) {
 	}
 }
 
-// The fast sketch holds what Algorithm 1 holds, zero keys included: all streams over 4 keys up to length 8.
+// The fast sketch holds what Algorithm 1 holds, zero keys included: all streams over 4 keys up to
+// length 8.
 func TestSketchIsAlgorithm1OnAllShortStreams(t *testing.T) {
 	length := 8
 	if testing.Short() {
@@ -85,7 +87,8 @@ func TestSketchGrows(t *testing.T) {
 	require.Len(t, distinct.counters(), 100, "all counters are kept at zero")
 }
 
-// The positive counters and n determine the number of decrements: n = Σc + (k+1)·D, on which the privacy proof rests.
+// The positive counters and n determine the number of decrements: n = Σc + (k+1)·D, on which the
+// privacy proof rests.
 func TestDecrementsFollowFromTheCounters(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
@@ -170,7 +173,8 @@ func FuzzSketch(f *testing.F) {
 	})
 }
 
-// The order in which a sketch happens to hold its entries depends on the stream; what it returns does not.
+// The order in which a sketch happens to hold its entries depends on the stream; what it returns
+// does not.
 func TestCountersAreSorted(t *testing.T) {
 	s := newSketch[string](10)
 	for _, key := range []string{"d", "a", "c", "b", "a", "d", ""} {
@@ -184,8 +188,8 @@ func TestCountersAreSorted(t *testing.T) {
 	}))
 }
 
-// swift is Algorithm 1 with the zero keys in a queue, sorted at each decrement, instead of a search. A key of the
-// queue that has been counted again since is passed over.
+// swift is Algorithm 1 with the zero keys in a queue, sorted at each decrement, instead of a
+// search. A key of the queue that has been counted again since is passed over.
 type swift struct {
 	k, decrements int
 	counts        map[uint64]int64
@@ -217,7 +221,8 @@ func (r *swift) add(key uint64) {
 	r.counts[key] = 1
 }
 
-// Many counters: the index grows from narrow to wide slots, on either side of the limit and at it. AddSlice does the same as Add.
+// Many counters: the index grows from narrow to wide slots, on either side of the limit and at it.
+// AddSlice does the same as Add.
 func TestSketchIsAlgorithm1WithManyCounters(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	sizes := []int{1023, 1024, 1025, 1<<16 - 1, 1 << 16, 90_000}

@@ -6,48 +6,58 @@ import (
 	"github.com/dpsketch/dpsketch/internal/search"
 )
 
-// A standard Misra-Gries sketch frees the counters that reach zero, so neighbours may differ in k keys. Released as by
-// Algorithm 2, every positive counter c as c + η + L if that is at least τ, it is (ε, δ)-private exactly for
+// A standard Misra-Gries sketch frees the counters that reach zero, so neighbours may differ in k
+// keys. Released as by Algorithm 2, every positive counter c as c + η + L if that is at least τ, it
+// is (ε, δ)-private exactly for
 //
 //	δ(τ) = Pr[1 + η + max_{i≤k} L_i ≥ τ] = Σ_x p(x)·(1 − F(τ−1−x)^k),
 //
-// p the law of η, F(t) = Pr[L < t]; with D − η besides, or without: whoever brings counters from elsewhere need not know D.
-// The paper's threshold for it (section 5.1) is 1 + 2·ln((k+1)/(2δ))/ε.
+// p the law of η, F(t) = Pr[L < t]; with D − η besides, or without: whoever brings counters from
+// elsewhere need not know D. The paper's threshold for it (section 5.1) is 1 + 2·ln((k+1)/(2δ))/ε.
 //
-// Proof. Let c be the counters of a stream and c′ those of the same without one element. By Lemma 8 there are two cases.
+// Proof. Let c be the counters of a stream and c′ those of the same without one element. By Lemma 8
+// there are two cases.
 //
-// (i) D = D′ + 1, c′ has k keys, and c = c′ − 1, where the j keys at 1 are freed. Set x on the side of c′ against x + 1 on that of c:
-// c′ + x = c + (x+1) and D′ − x = D − (x+1), so the common keys and D − η have equal laws. c′ against c: outputs with one of
-// the j keys weigh Pr[1 + η + max_{i≤j} L_i ≥ τ] ≤ δ(τ), and the others have ratios p(x)·F(τ−1−x)^j/p(x+1) ≤ e^ε.
-// c against c′: with a(x) = 1 − F(τ−x)^j at most Σ_x [p(x) − e^ε·p(x−1)·(1 − a(x))]₊. Its terms at x = −y and x = 1 + y, y ≥ 0, are together
+// (i) D = D′ + 1, c′ has k keys, and c = c′ − 1, where the j keys at 1 are freed. Set x on the side
+// of c′ against x + 1 on that of c: c′ + x = c + (x+1) and D′ − x = D − (x+1), so the common keys
+// and D − η have equal laws. c′ against c: outputs with one of the j keys weigh Pr[1 + η +
+// max_{i≤j} L_i ≥ τ] ≤ δ(τ), and the others have ratios p(x)·F(τ−1−x)^j/p(x+1) ≤ e^ε. c against c′:
+// with a(x) = 1 − F(τ−x)^j at most Σ_x [p(x) − e^ε·p(x−1)·(1 − a(x))]₊. Its terms at x = −y and x =
+// 1 + y, y ≥ 0, are together
 //
 //	p(y)·{a(−y) + q·[1 − e^{2ε}·(1 − a(1+y))]₊} ≤ p(y)·{q·a(−y) + a(1+y)},   q = e^{−ε},
 //
-// since a(−y) ≤ a(1+y), and the right side sums up to Σ_x p(x−1)·a(x) = Pr[1 + η + max_{i≤j} L_i ≥ τ] again.
+// since a(−y) ≤ a(1+y), and the right side sums up to Σ_x p(x−1)·a(x) = Pr[1 + η + max_{i≤j} L_i ≥
+// τ] again.
 //
-// (ii) D = D′ and one counter is higher in c. If c′ has its key: ratios within e^{±ε} for each x. If not, it is at 1. c against c′:
-// outputs with that key weigh Pr[1 + η + L ≥ τ] ≤ δ(τ), and the others have ratios F ≤ 1. c′ against c: at
-// most Σ_x p(x)·[1 − e^ε·F(τ−1−x)]₊, which is no more.
+// (ii) D = D′ and one counter is higher in c. If c′ has its key: ratios within e^{±ε} for each x.
+// If not, it is at 1. c against c′: outputs with that key weigh Pr[1 + η + L ≥ τ] ≤ δ(τ), and the
+// others have ratios F ≤ 1. c′ against c: at most Σ_x p(x)·[1 − e^ε·F(τ−1−x)]₊, which is no more.
 //
-// All of it is term by term over x, which D − η fixes, so that costs nothing. And k counters at 1 against none, one
-// element later, attain δ(τ), with D − η or without: whatever key the one shows, the other does not. ∎
+// All of it is term by term over x, which D − η fixes, so that costs nothing. And k counters at 1
+// against none, one element later, attain δ(τ), with D − η or without: whatever key the one shows,
+// the other does not. ∎
 
-// The sum. Write t = τ−1−x, y = a·q^t with a = 1/(1+q), and φ(y) = (1 − (1−y)^k)/y ≤ k. For t ≥ 1, 1 − F(t)^k = y·φ(y); for t ≤ 0,
-// F(t) = a·q^{1−t} and the sum is geometric:
+// The sum. Write t = τ−1−x, y = a·q^t with a = 1/(1+q), and φ(y) = (1 − (1−y)^k)/y ≤ k. For t ≥ 1,
+// 1 − F(t)^k = y·φ(y); for t ≤ 0, F(t) = a·q^{1−t} and the sum is geometric:
 //
 //	δ(τ) = (1−q)/(1+q)·q^{τ−1}·{ 1/(1−q) − (a·q)^k/(1−q^{k+1}) + a·Σ_{t≥1} w(t)·φ(y) },   w(t) = q^{2·max(0, t−τ+1)}.
 //
-// All terms are positive, and what is subtracted is at most a quarter of its neighbour. Where k·y ≤ 1, for t ≥ ln(k·a)/ε, the terms of
-// φ(y) = Σ_i C(k, i+1)·(−y)^i fall off like 1/(i+1)!, and each is a geometric sum over t. What is left is at most 20/ε terms.
+// All terms are positive, and what is subtracted is at most a quarter of its neighbour. Where k·y ≤
+// 1, for t ≥ ln(k·a)/ε, the terms of φ(y) = Σ_i C(k, i+1)·(−y)^i fall off like 1/(i+1)!, and each
+// is a geometric sum over t. What is left is at most 20/ε terms.
 //
-// If they are more than cells, so many midpoints stand for them, H apart (Euler-Maclaurin; f′ and f‴ between the ends):
+// If they are more than cells, so many midpoints stand for them, H apart (Euler-Maclaurin; f′ and
+// f‴ between the ends):
 //
 //	Σf = H·Σf(midpoints) + (H²−1)/24·[f′] − 7·(H⁴−1)/5760·[f‴] + r,   |r| ≤ (H⁶+1)/15360·∫|f⁽⁶⁾|.
 //
-// In s = ε·t, f is analytic, and |d⁶f/ds⁶| ≤ 6!·max|f| on the circle of radius 1 (Cauchy). On it y becomes z = y·e^{cos α + i·sin α} with
-// |1−z|² ≤ 1 − g·y, g = e^{cos α}·(2·cos(sin α) − ½·e^{cos α}) > 0, as y ≤ ½. So |φ(z)| ≤ Σ_{i<k} (1−g·y/2)^i ≤ 2/g·φ(y), w becomes at most
-// e^{2·cos α}·w, and e^{2·cos α}·2/g ≤ 8.5: |d⁶f/ds⁶| ≤ 6120·f. With H·ε ≤ 19/cells, r is below 6·10⁻¹³ of the sum.
-// That and the rounding are covered by the relative 2⁻⁴⁰ by which the threshold search tightens δ.
+// In s = ε·t, f is analytic, and |d⁶f/ds⁶| ≤ 6!·max|f| on the circle of radius 1 (Cauchy). On it y
+// becomes z = y·e^{cos α + i·sin α} with |1−z|² ≤ 1 − g·y, g = e^{cos α}·(2·cos(sin α) − ½·e^{cos
+// α}) > 0, as y ≤ ½. So |φ(z)| ≤ Σ_{i<k} (1−g·y/2)^i ≤ 2/g·φ(y), w becomes at most e^{2·cos α}·w,
+// and e^{2·cos α}·2/g ≤ 8.5: |d⁶f/ds⁶| ≤ 6120·f. With H·ε ≤ 19/cells, r is below 6·10⁻¹³ of the
+// sum. That and the rounding are covered by the relative 2⁻⁴⁰ by which the threshold search
+// tightens δ.
 const cells = 1 << 11
 
 // logStandardDelta returns ln δ(τ) for k counters of a standard sketch and an integer τ ≥ 1.
@@ -55,13 +65,15 @@ func logStandardDelta(k int, epsilon, tau float64) float64 {
 	return standardSum{k: float64(k), epsilon: epsilon}.logDelta(tau, cells)
 }
 
-// leastStandardThreshold returns the least integer τ ≥ 1 with δ(τ) ≤ δ for k counters of a standard sketch.
+// leastStandardThreshold returns the least integer τ ≥ 1 with δ(τ) ≤ δ for k counters of a standard
+// sketch.
 func leastStandardThreshold(k int, epsilon, delta float64) int64 {
 	want := math.Log(delta) - 0x1p-40*max(1, -math.Log(delta))
 	return search.Least(1, func(tau int64) bool { return logStandardDelta(k, epsilon, float64(tau)) <= want })
 }
 
-// standardSum is the sum over t, for k counters and noise parameter ε, of w(t)·φ(y), w(t) = e^{−ε·rate·(t−from)}.
+// standardSum is the sum over t, for k counters and noise parameter ε, of w(t)·φ(y), w(t) =
+// e^{−ε·rate·(t−from)}.
 type standardSum struct{ k, epsilon, rate, from float64 }
 
 func (s standardSum) logDelta(tau float64, cells int) float64 {

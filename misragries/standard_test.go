@@ -43,7 +43,8 @@ func standardByDefinition(k int, epsilon, tau float64) float64 {
 	return sum + lost
 }
 
-// δ against its definition, where the terms are summed one by one and where midpoints stand for them.
+// δ against its definition, where the terms are summed one by one and where midpoints stand for
+// them.
 func TestStandardDeltaIsItsDefinition(t *testing.T) {
 	epsilons := []float64{0x1p-10, 0x1p-8, 0.05, 0.5, 1, 3, 20}
 	if testing.Short() {
@@ -60,7 +61,8 @@ func TestStandardDeltaIsItsDefinition(t *testing.T) {
 	}
 }
 
-// Midpoints: the bound on their error, against a sixteenth of the step, at the largest sums there are.
+// Midpoints: the bound on their error, against a sixteenth of the step, at the largest sums there
+// are.
 func TestStandardMidpoints(t *testing.T) {
 	for _, epsilon := range []float64{limits.MinEpsilon, 0x1p-17} {
 		for _, k := range []int{2, 300, maxCounters} {
@@ -92,7 +94,8 @@ func TestStandardDerivatives(t *testing.T) {
 	}
 }
 
-// One counter is the case that has a closed form; k counters lie between it and the union bound, and δ falls with τ and rises with k.
+// One counter is the case that has a closed form; k counters lie between it and the union bound,
+// and δ falls with τ and rises with k.
 func TestStandardDeltaBounds(t *testing.T) {
 	for _, epsilon := range []float64{limits.MinEpsilon, 1e-6, 0.01, 1, 10, limits.MaxEpsilon} {
 		last := math.Inf(1)
@@ -114,7 +117,8 @@ func TestStandardDeltaBounds(t *testing.T) {
 	}
 }
 
-// The table of exact thresholds by k, beside that of kept zeros, which does not grow, and the paper's.
+// The table of exact thresholds by k, beside that of kept zeros, which does not grow, and the
+// paper's.
 func TestStandardThresholdTable(t *testing.T) {
 	for _, row := range []struct {
 		epsilon, delta float64
@@ -166,7 +170,8 @@ func TestStandardThresholdExtremes(t *testing.T) {
 	}
 }
 
-// standardNeighbours returns the pairs of neighbours with the zero keys freed, each once but for the names of the keys.
+// standardNeighbours returns the pairs of neighbours with the zero keys freed, each once but for
+// the names of the keys.
 func standardNeighbours(k, keys, length int) [][2]*reference[int] {
 	pairs := neighbours(k, keys, length)
 	for n, pair := range pairs {
@@ -178,8 +183,9 @@ func standardNeighbours(k, keys, length int) [][2]*reference[int] {
 	return upToNames(pairs)
 }
 
-// Theorem: the positive counters, with D − η, are (ε, δ)-private exactly for the formula. Computed for every pair
-// of streams over 4 keys up to length 6, where k counters at 1 against none occur for k ≤ 3.
+// Theorem: the positive counters, with D − η, are (ε, δ)-private exactly for the formula. Computed
+// for every pair of streams over 4 keys up to length 6, where k counters at 1 against none occur
+// for k ≤ 3.
 func TestStandardReleaseIsPrivateExactly(t *testing.T) {
 	length := 6
 	if testing.Short() {

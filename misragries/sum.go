@@ -11,9 +11,10 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Sum adds up the sketches of many streams, each reduced first, for one release whose noise does not grow with the number of sketches
-// (section 6 of the paper, and sumlaw.go). It is the default for distributed use. It holds private data, as a Builder does, and up to k
-// keys for each sketch. One goroutine at a time may use it.
+// Sum adds up the sketches of many streams, each reduced first, for one release whose noise does
+// not grow with the number of sketches (section 6 of the paper, and sumlaw.go). It is the default
+// for distributed use. It holds private data, as a Builder does, and up to k keys for each sketch.
+// One goroutine at a time may use it.
 //
 // The threshold depends on k, and is largest near k = 16. At ε = 1, δ = 1e-6:
 //
@@ -46,15 +47,17 @@ func NewSum[K hashing.Key](p Params) (*Sum[K], error) {
 	return &Sum[K]{sumSecret: s, params: p, law: l, promise: p.promise(Summed, l.mechanism)}, nil
 }
 
-// Guarantee returns what the release promises: (ε, δ) for one element of all streams or, where MaxKeys is more than 1, for one user, whose
-// elements may be in several streams. It stays the same after the Release. The zero Sum promises nothing.
+// Guarantee returns what the release promises: (ε, δ) for one element of all streams or, where
+// MaxKeys is more than 1, for one user, whose elements may be in several streams. It stays the same
+// after the Release. The zero Sum promises nothing.
 func (t *Sum[K]) Guarantee() budget.Guarantee { return t.promise }
 
-// Add adds the sketch of one stream, a Builder that nothing was merged into, which gives up its data. The streams must be
-// disjoint: an element is in one of them. How many sketches are added is public.
+// Add adds the sketch of one stream, a Builder that nothing was merged into, which gives up its
+// data. The streams must be disjoint: an element is in one of them. How many sketches are added is
+// public.
 //
-// The error wraps [ErrMismatch] if the Params are not those of the Sum or something was merged into the Builder, and [ErrReleased] if either
-// was released. Then nothing has changed.
+// The error wraps [ErrMismatch] if the Params are not those of the Sum or something was merged into
+// the Builder, and [ErrReleased] if either was released. Then nothing has changed.
 func (t *Sum[K]) Add(b *Builder[K]) error {
 	switch {
 	case t.Released() || b == nil || b.Released():
@@ -81,9 +84,9 @@ func (s *sumState[K]) add(key K, units int64) {
 	s.units[key] = saturate(uint64(s.units[key]) + uint64(units))
 }
 
-// Merge adds what the other Sum holds, which gives up its data: a Sum of Sums is the Sum of all their sketches, in any order. The streams
-// of both must be disjoint. The error wraps [ErrMismatch] if the Params differ, and [ErrReleased] if either was released. Then nothing has
-// changed.
+// Merge adds what the other Sum holds, which gives up its data: a Sum of Sums is the Sum of all
+// their sketches, in any order. The streams of both must be disjoint. The error wraps [ErrMismatch]
+// if the Params differ, and [ErrReleased] if either was released. Then nothing has changed.
 func (t *Sum[K]) Merge(other *Sum[K]) error {
 	switch {
 	case t.Released() || other == nil || other.Released():
@@ -108,8 +111,8 @@ func (t *Sum[K]) Merge(other *Sum[K]) error {
 // Released reports whether the Sum has been released.
 func (t *Sum[K]) Released() bool { return private.Released(t.sumSecret) }
 
-// Release spends the budget and returns the private histogram of all streams together. The Sum gives up its data; a second Release returns an
-// error that wraps [ErrReleased].
+// Release spends the budget and returns the private histogram of all streams together. The Sum
+// gives up its data; a second Release returns an error that wraps [ErrReleased].
 func (t *Sum[K]) Release() (*Histogram[K], error) {
 	s, err := private.Take(t.sumSecret, "misragries: Release: the Sum")
 	if err != nil {

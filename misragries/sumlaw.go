@@ -8,50 +8,60 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Sums of reduced sketches. Every server reduces its sketch (see reduced), the units are added key by key, and each key of the
-// sum is released by its own M, the kernel of package rounding with exponential rounding: let L be discrete Laplace noise of scale b,
-// r = 1/b, q = e^{−r}. M(v) releases v + L if that is ≥ τ for v ≥ R, does for v < R what M(R) does with probability
-// g(v) = (q^{−v}−1)/(q^{−R}−1), and else nothing. Neighbours change the stream of one server, so
-// sums of neighbours differ by (A) or (B): one key by at most k and at most k−1 others against it by 1, or at most
-// k keys by 1, all one way. Write
+// Sums of reduced sketches. Every server reduces its sketch (see reduced), the units are added key
+// by key, and each key of the sum is released by its own M, the kernel of package rounding with
+// exponential rounding: let L be discrete Laplace noise of scale b, r = 1/b, q = e^{−r}. M(v)
+// releases v + L if that is ≥ τ for v ≥ R, does for v < R what M(R) does with probability g(v) =
+// (q^{−v}−1)/(q^{−R}−1), and else nothing. Neighbours change the stream of one server, so sums of
+// neighbours differ by (A) or (B): one key by at most k and at most k−1 others against it by 1, or
+// at most k keys by 1, all one way. Write
 //
 //	η = Pr[R + L ≥ τ] = q^{τ−R}/(1+q) < ½,   δ_d = η·(q^{−d}−1)/(q^{−R}−1),   λ = ln(1 + η(1−q)/((1−η)(1−q^R))),
 //
-// H_ε(P‖Q) = Σ(P − e^ε·Q)₊, and H_ε(n) for H_ε of n independent randomised responses RR(r), whose loss is ±r.
+// H_ε(P‖Q) = Σ(P − e^ε·Q)₊, and H_ε(n) for H_ε of n independent randomised responses RR(r), whose
+// loss is ±r.
 //
-// By the lemma of internal/rounding/rounding_proof.md the laws of M before and after one step are within e^{±r} of one another but for a
-// bad mass of δ₁ upwards and q·δ₁ downwards for v < R, and of 0 for v ≥ R; d steps up or down leave one of at most δ_d; and by its
-// remark, without moving any mass, a step downwards is within e^λ for v < R, so where λ ≤ r, d steps down have no bad mass. A pair
-// within e^{±r} is a random function of RR(r).
+// By the lemma of internal/rounding/rounding_proof.md the laws of M before and after one step are
+// within e^{±r} of one another but for a bad mass of δ₁ upwards and q·δ₁ downwards for v < R, and
+// of 0 for v ≥ R; d steps up or down leave one of at most δ_d; and by its remark, without moving
+// any mass, a step downwards is within e^λ for v < R, so where λ ≤ r, d steps down have no bad
+// mass. A pair within e^{±r} is a random function of RR(r).
 //
-// Theorem 1. The release is (ε, δ)-private with δ = δ_k if ε ≥ (2k−1)/b and λ ≤ r, and for all ε ≥ 0, if λ ≤ r, with
+// Theorem 1. The release is (ε, δ)-private with δ = δ_k if ε ≥ (2k−1)/b and λ ≤ r, and for all ε ≥
+// 0, if λ ≤ r, with
 //
 //	δ = δ_k + H_{ε−kr−(k−1)λ}(k−1).
 //
 // Whatever λ is, both hold with δ_k + (k−1)δ₁ for δ_k and 0 for λ.
 //
-// Proof. Keys are independent. Bad masses of several keys add up, P ≤ e^x·Q for some keys leaves H_{ε−x} of the others, and a
-// key within e^{±r} adds one RR(r) (H does not grow under a random function of each key). So, with s of the keys that fall by one below R:
+// Proof. Keys are independent. Bad masses of several keys add up, P ≤ e^x·Q for some keys leaves
+// H_{ε−x} of the others, and a key within e^{±r} adds one RR(r) (H does not grow under a random
+// function of each key). So, with s of the keys that fall by one below R:
 //
 //	(A) one key up d ≤ k, others down: δ_d + H_{ε−dr−sλ}(k−1−s), or with the bad mass of those s, δ_d + sqδ₁ + H_{ε−dr}(k−1)
 //	(A) one key down d ≤ k, others up: (k−1)δ₁ + H_{ε−dr}(k−1), and δ_d more unless λ ≤ r
 //	(B) up: kδ₁ + H_ε(k)               (B) down: H_{ε−sλ}(k−s), or sqδ₁ + H_ε(k)
 //
-// H_ε(n) falls with ε and grows with n, H_ε(n+1) ≤ H_{ε−r}(n), and kδ₁ ≤ δ_k, so all are at most as claimed; for k = 1 and λ ≤ r (B) is in (A). If
-// ε ≥ (2k−1)r and λ ≤ r, then λ counts as r, and the losses left are at most ε: H is 0. ∎ One key at 0 that rises by k ≤ R, others high, attains δ_k.
+// H_ε(n) falls with ε and grows with n, H_ε(n+1) ≤ H_{ε−r}(n), and kδ₁ ≤ δ_k, so all are at most as
+// claimed; for k = 1 and λ ≤ r (B) is in (A). If ε ≥ (2k−1)r and λ ≤ r, then λ counts as r, and the
+// losses left are at most ε: H is 0. ∎ One key at 0 that rises by k ≤ R, others high, attains δ_k.
 //
-// The first bound is that of the ℓ₁ sensitivity 2k−1, with k for 2k−1 in δ. The second one needs b only a little above k/ε: k−1 keys that
-// move by 1 under noise of scale ~k lose √k/b together, not k/b, but for a chance in δ.
+// The first bound is that of the ℓ₁ sensitivity 2k−1, with k for 2k−1 in δ. The second one needs b
+// only a little above k/ε: k−1 keys that move by 1 under noise of scale ~k lose √k/b together, not
+// k/b, but for a chance in δ.
 //
-// Theorem 2 (private shift). Each server draws N₀, discrete Laplace of scale β, once, and reduces by n = S + N₀ + o in the place of S, to
-// max((k+1)·c − max(n, 0), 0). With 1/β + (k+1)/b ≤ ε the release is (ε, δ)-private with δ = max(δ_{k+1}, Pr[N₀ ≤ −o]).
+// Theorem 2 (private shift). Each server draws N₀, discrete Laplace of scale β, once, and reduces
+// by n = S + N₀ + o in the place of S, to max((k+1)·c − max(n, 0), 0). With 1/β + (k+1)/b ≤ ε the
+// release is (ε, δ)-private with δ = max(δ_{k+1}, Pr[N₀ ≤ −o]).
 //
-// Proof. The shifts of the other servers are the same. (A) Compare equal n, which costs 1/β as S moves by 1. Then one key moves, by at most
-// k+1: P ≤ e^{(k+1)/b}·Q + bad of mass δ_{k+1}, and so for the mixture over n. (B) Let c = c′ − 1 on the k keys of c′. Compare n with
-// n′ = n + k + 1, which costs 1/β as S′ = S + k. Where n ≥ 0 nothing else differs. n < 0 needs N₀ < −o, and n′ < k+1
-// needs N₀′ ≤ k − S′ − o ≤ −o, as S′ ≥ k. ∎
+// Proof. The shifts of the other servers are the same. (A) Compare equal n, which costs 1/β as S
+// moves by 1. Then one key moves, by at most k+1: P ≤ e^{(k+1)/b}·Q + bad of mass δ_{k+1}, and so
+// for the mixture over n. (B) Let c = c′ − 1 on the k keys of c′. Compare n with n′ = n + k + 1,
+// which costs 1/β as S′ = S + k. Where n ≥ 0 nothing else differs. n < 0 needs N₀ < −o, and n′ <
+// k+1 needs N₀′ ≤ k − S′ − o ≤ −o, as S′ ≥ k. ∎
 
-// sumLaw is the noise of the release of a sum of reduced sketches. All lengths are in units of 1/(k+1) of a count.
+// sumLaw is the noise of the release of a sum of reduced sketches. All lengths are in units of
+// 1/(k+1) of a count.
 type sumLaw struct {
 	scale           float64 // b
 	from, threshold int64   // R, τ
@@ -66,8 +76,8 @@ const (
 	boundShift         = "private shift"
 )
 
-// sumLogDelta returns ln δ of the release at ε, to a relative error of 1e-11 in δ: the least of the bounds that hold for the law, 0 if
-// none does.
+// sumLogDelta returns ln δ of the release at ε, to a relative error of 1e-11 in δ: the least of the
+// bounds that hold for the law, 0 if none does.
 func sumLogDelta(k int, epsilon float64, law sumLaw) float64 {
 	if k < 1 || !(epsilon >= 0) || !(law.scale > 0) || law.from < 1 || law.threshold <= law.from {
 		return 0

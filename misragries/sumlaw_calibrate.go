@@ -10,8 +10,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// calibrateSum returns the law with the least threshold for (ε, δ) and the bound that it rests on: with a private shift,
-// the least o + τ. It is not ok if the numbers are out of range or the noise out of that of its sampler.
+// calibrateSum returns the law with the least threshold for (ε, δ) and the bound that it rests on:
+// with a private shift, the least o + τ. It is not ok if the numbers are out of range or the noise
+// out of that of its sampler.
 func calibrateSum(k int, epsilon, delta float64, shifted bool) (law sumLaw, bound string, ok bool) {
 	if k < 1 || k > maxCounters || !(epsilon >= limits.MinEpsilon && epsilon <= limits.MaxEpsilon) || !(delta >= minDelta && delta < 1) {
 		return sumLaw{}, "", false
@@ -43,7 +44,8 @@ func (l sumLaw) valid() bool {
 	return err == nil
 }
 
-// sections is how often a search for the best scale shrinks its interval, by .618 each: to 3·10⁻⁸ of it.
+// sections is how often a search for the best scale shrinks its interval, by .618 each: to 3·10⁻⁸
+// of it.
 const sections = 36
 
 func calibrateL1(k int, epsilon, want float64) (law sumLaw, ok bool) {
@@ -56,8 +58,9 @@ func calibrateL1(k int, epsilon, want float64) (law sumLaw, ok bool) {
 	return law, true
 }
 
-// calibrateConcentration looks for the b and R/b at which τ is least: a smaller b leaves less of δ to δ_k, a larger one makes
-// τ = b·ln(…) larger; a larger R/b lowers δ_k, and raises λ. It minimises over b as if R and τ were real, with η where δ_k = δ.
+// calibrateConcentration looks for the b and R/b at which τ is least: a smaller b leaves less of δ
+// to δ_k, a larger one makes τ = b·ln(…) larger; a larger R/b lowers δ_k, and raises λ. It
+// minimises over b as if R and τ were real, with η where δ_k = δ.
 func calibrateConcentration(k int, epsilon, want float64) (law sumLaw, ok bool) {
 	moved := float64(k)
 	rest := func(b, loss float64) float64 { // ln of what H leaves of δ
@@ -95,8 +98,8 @@ func calibrateConcentration(k int, epsilon, want float64) (law sumLaw, ok bool) 
 	return law, true
 }
 
-// calibrateShift looks for the β at which o + τ is least, both as if they were real: with εβ = 1 + y, o grows with 1 + y, and τ
-// with (k+1)·(1 + 1/y), so y is near √(k+1).
+// calibrateShift looks for the β at which o + τ is least, both as if they were real: with εβ = 1 +
+// y, o grows with 1 + y, and τ with (k+1)·(1 + 1/y), so y is near √(k+1).
 func calibrateShift(k int, epsilon, want float64) (law sumLaw, ok bool) {
 	moved := float64(k) + 1
 	scales := func(x float64) (shift, scale float64) {
@@ -119,7 +122,8 @@ func calibrateShift(k int, epsilon, want float64) (law sumLaw, ok bool) {
 	return law, true
 }
 
-// logRounded returns ln((1+q)·(1−e^{−R/b})), R = share·b: τ = b·(ln(q^{−d}−1) − logRounded − ln δ) has δ_d = δ.
+// logRounded returns ln((1+q)·(1−e^{−R/b})), R = share·b: τ = b·(ln(q^{−d}−1) − logRounded − ln δ)
+// has δ_d = δ.
 func logRounded(b, share float64) float64 {
 	return math.Log1p(math.Exp(-1/b)) + math.Log(-math.Expm1(-share))
 }

@@ -2,15 +2,17 @@ package misragries
 
 import "math"
 
-// RR(r) is a randomised response with parameter r: a bit that is +1 with probability p₊ = 1/(1+e^{−r}) on one input and with
-// p₋ = 1 − p₊ on the other, so its privacy loss is ±r. Every pair of laws whose ratio is within e^{±r} is what some
-// random function makes of it (Kairouz, Oh, Viswanath, ICML 2015).
+// RR(r) is a randomised response with parameter r: a bit that is +1 with probability p₊ =
+// 1/(1+e^{−r}) on one input and with p₋ = 1 − p₊ on the other, so its privacy loss is ±r. Every
+// pair of laws whose ratio is within e^{±r} is what some random function makes of it (Kairouz, Oh,
+// Viswanath, ICML 2015).
 
 // logResponses returns ln H_ε of n independent RR(r), the hockey-stick divergence
 //
 //	H = Σ_i C(n,i)·p₊^i·p₋^{n−i}·(1 − e^{ε−(2i−n)r})₊
 //
-// to a relative error of 1e-12 for H ≥ 2⁻¹⁰²², nr ≤ 2¹². It starts at the largest term that counts and goes both ways, O(√n) terms.
+// to a relative error of 1e-12 for H ≥ 2⁻¹⁰²², nr ≤ 2¹². It starts at the largest term that counts
+// and goes both ways, O(√n) terms.
 func logResponses(n int, r, epsilon float64) float64 {
 	size := float64(n)
 	loss := func(i float64) float64 { return math.FMA(2*i-size, r, -epsilon) } // what is beyond ε
@@ -23,7 +25,8 @@ func logResponses(n int, r, epsilon float64) float64 {
 	mode := min(math.Floor((size+1)/(1+math.Exp(-r))), size)
 	start := max(low, mode)
 
-	// Terms relative to C·p₊^i·p₋^{n−i} at start. Behind a term t the ratios only shrink: the rest is below t·ρ/(1−ρ).
+	// Terms relative to C·p₊^i·p₋^{n−i} at start. Behind a term t the ratios only shrink: the
+	// rest is below t·ρ/(1−ρ).
 	const negligible = 0x1p-58
 	sum := weight(start)
 	up, down := math.Exp(r), math.Exp(-r)

@@ -10,18 +10,20 @@ import (
 	"time"
 
 	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/internal/logs"
+	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
 
-// pair is the law of what one key releases on either side, in classes of outputs with one likelihood ratio.
+// pair is the law of what one key releases on either side, in classes of outputs with one
+// likelihood ratio.
 type pair struct{ p, q []float64 }
 
 func (p pair) turned() pair { return pair{p.q, p.p} }
 
-// base returns what M adds the noise to for the value v, and with which probability it shows anything: what the sampler works with.
+// base returns what M adds the noise to for the value v, and with which probability it shows
+// anything: what the sampler works with.
 func (l sumLaw) base(v int64) (base int64, weight float64) {
 	if v >= l.from {
 		return v, 1
@@ -29,7 +31,8 @@ func (l sumLaw) base(v int64) (base int64, weight float64) {
 	return l.from, math.Expm1(float64(v)/l.scale) / math.Expm1(float64(l.from)/l.scale)
 }
 
-// pair returns the laws for the values v and w: not shown; shown below both; each value between them; at or above both.
+// pair returns the laws for the values v and w: not shown; shown below both; each value between
+// them; at or above both.
 func (l sumLaw) pair(v, w int64) pair {
 	d, err := noise.NewDiscreteLaplace(l.scale)
 	if err != nil {
@@ -73,7 +76,8 @@ func hockeyStick(keys []pair, a, b float64) float64 {
 	return sum
 }
 
-// worstSum returns the largest divergence over all neighbouring sums that are 0 but for k keys (other keys do not change), with the values given.
+// worstSum returns the largest divergence over all neighbouring sums that are 0 but for k keys
+// (other keys do not change), with the values given.
 func (l sumLaw) worstSum(k int, epsilon float64, values []int64) float64 {
 	var pairs = map[[2]int64]pair{}
 	for _, v := range values {
@@ -83,7 +87,8 @@ func (l sumLaw) worstSum(k int, epsilon float64, values []int64) float64 {
 	}
 	worst, factor := 0.0, math.Exp(epsilon)
 	keys := make([]pair, k)
-	// others fills keys[i:] with keys that rise by one from values[from:], or by nothing, and keys[0] by any of first.
+	// others fills keys[i:] with keys that rise by one from values[from:], or by nothing, and
+	// keys[0] by any of first.
 	var others func(i, from int, check func())
 	others = func(i, from int, check func()) {
 		if i == k {
@@ -135,7 +140,8 @@ func (l sumLaw) around(small int64) []int64 {
 // within allows for the roundings of the exact divergence.
 func within(bound float64) float64 { return bound*(1+1e-9) + 1e-14 }
 
-// The first bound, as calibrated: right for all neighbours, attained, broken by a lower threshold and by half the noise.
+// The first bound, as calibrated: right for all neighbours, attained, broken by a lower threshold
+// and by half the noise.
 func TestL1BoundExactly(t *testing.T) {
 	for k := 1; k <= 3; k++ {
 		for _, s := range []struct{ epsilon, delta float64 }{{1, 1e-6}, {0.5, 1e-3}, {2, 1e-2}, {1, 0.2}, {4, 1e-9}} {
@@ -160,8 +166,8 @@ func TestL1BoundExactly(t *testing.T) {
 	}
 }
 
-// Both parts of Theorem 1 for laws of any kind: much and little noise, λ on either side of r, R and τ close together and far apart, thresholds
-// so high that H is all that is left.
+// Both parts of Theorem 1 for laws of any kind: much and little noise, λ on either side of r, R and
+// τ close together and far apart, thresholds so high that H is all that is left.
 func TestConcentrationBoundExactly(t *testing.T) {
 	laws, worst, worstH := 0, 0.0, 0.0
 	for k := 2; k <= 4; k++ {
@@ -204,7 +210,8 @@ type group struct {
 	pair pair
 }
 
-// losses returns the masses of P and the losses of the classes of the whole group that weigh anything.
+// losses returns the masses of P and the losses of the classes of the whole group that weigh
+// anything.
 func (g group) losses() (mass, loss []float64) {
 	var log [2]float64
 	var ratio [2]float64
@@ -287,8 +294,9 @@ func twoClasses(p pair) pair {
 	return merged
 }
 
-// The second bound where H decides, at real sizes: k−1 keys that move by one, high or around R, and one that moves by k from anywhere; and
-// k keys that move by one. The exact divergence is at most the bound, with τ as calibrated, and so high that only H is left.
+// The second bound where H decides, at real sizes: k−1 keys that move by one, high or around R, and
+// one that moves by k from anywhere; and k keys that move by one. The exact divergence is at most
+// the bound, with τ as calibrated, and so high that only H is left.
 func TestConcentrationBoundOfManyKeys(t *testing.T) {
 	sizes := []int{64, 256, 1024}
 	if testing.Short() {
@@ -357,7 +365,8 @@ func TestConcentrationBoundOfManyKeys(t *testing.T) {
 	}
 }
 
-// Without room for the others the bound would be wrong: the noise of the moved key alone, b = k/ε, is not private.
+// Without room for the others the bound would be wrong: the noise of the moved key alone, b = k/ε,
+// is not private.
 func TestManyKeysNeedRoom(t *testing.T) {
 	const k, epsilon, delta = 256, 1, 1e-6
 	law, _ := calibrateConcentration(k, epsilon, math.Log(delta))
@@ -369,8 +378,9 @@ func TestManyKeysNeedRoom(t *testing.T) {
 	require.Greater(t, law.concentrationLogDelta(k, epsilon), math.Log(100*delta))
 }
 
-// shiftedLaw adds up, over the law of n, the exact law of the release of the keys with the counters c of one sketch and the units of other
-// servers; hi is at least any value. Outputs of a key: not shown, τ … hi−1, at least hi.
+// shiftedLaw adds up, over the law of n, the exact law of the release of the keys with the counters
+// c of one sketch and the units of other servers; hi is at least any value. Outputs of a key: not
+// shown, τ … hi−1, at least hi.
 func (l sumLaw) shiftedLaw(k int, c, other []int64, hi int64) []float64 {
 	d, err := noise.NewDiscreteLaplace(l.scale)
 	if err != nil {
@@ -434,8 +444,8 @@ func (l sumLaw) shiftedLaw(k int, c, other []int64, hi int64) []float64 {
 	return total
 }
 
-// Theorem 2 for all sketches of 1 to 3 counters up to 8 and sums of other servers, low ones and (to three counters they are
-// many) some at which everything shows, with all outputs and shifts.
+// Theorem 2 for all sketches of 1 to 3 counters up to 8 and sums of other servers, low ones and (to
+// three counters they are many) some at which everything shows, with all outputs and shifts.
 func TestPrivateShiftExactly(t *testing.T) {
 	for k := 1; k <= 3; k++ {
 		if testing.Short() && k > 2 {
@@ -593,7 +603,8 @@ func TestSumThresholdIsLeast(t *testing.T) {
 	}
 }
 
-// Over the whole range of Params: a law that can be drawn and keeps its bound, or not ok; less threshold for more ε, δ; less δ for more.
+// Over the whole range of Params: a law that can be drawn and keeps its bound, or not ok; less
+// threshold for more ε, δ; less δ for more.
 func TestSumLawExtremes(t *testing.T) {
 	deltas := []float64{minDelta, 1e-200, 1e-30, 1e-6, 1e-3, 0.1, 0.5, 0.9, 1 - 0x1p-53}
 	epsilons := []float64{limits.MinEpsilon, 0x1p-20, 1e-3, 0.3, 1, 3, 50, limits.MaxEpsilon}

@@ -7,8 +7,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/search"
 )
 
-// The exact δ of the release. Write q = e^{−ε}; η, L₁, L₂ are independent discrete Laplace variables,
-// Pr[x] = p(x) = (1−q)/(1+q)·q^|x|. For integers t ≥ 0 (by summing geometric series)
+// The exact δ of the release. Write q = e^{−ε}; η, L₁, L₂ are independent discrete Laplace
+// variables, Pr[x] = p(x) = (1−q)/(1+q)·q^|x|. For integers t ≥ 0 (by summing geometric series)
 //
 //	G(t) = Pr[L ≥ t]     = q^t/(1+q)
 //	S(t) = Pr[η + L ≥ t] = q^t·[(1−q)(t + C) + q]/(1+q)²,   C = (1+q²)/(1−q²)
@@ -19,9 +19,9 @@ import (
 //	     = (1−q)/(1+q)·q^τ·{ q^{τ−1}/[(1+q)²(1−q³)] + (1−q^{τ−1})/[(1+q)²(1−q)]
 //	                         + 1/(1−q) − q/(1−q²) + q³/[(1+q)²(1−q³)] }.
 //
-// All terms but one are positive, and that one is smaller than half its neighbour; δ = S(τ−1) + S(τ) − B(τ)
-// loses at most a factor of two to cancellation because B(τ) ≤ S(τ). A few roundings of 2⁻⁵³ each are
-// covered by the relative 2⁻⁴⁰ by which the threshold search tightens δ.
+// All terms but one are positive, and that one is smaller than half its neighbour; δ = S(τ−1) +
+// S(τ) − B(τ) loses at most a factor of two to cancellation because B(τ) ≤ S(τ). A few roundings of
+// 2⁻⁵³ each are covered by the relative 2⁻⁴⁰ by which the threshold search tightens δ.
 
 // logSurvivalSum returns ln S(t) for t ≥ 0.
 func logSurvivalSum(epsilon, t float64) float64 {
@@ -49,7 +49,8 @@ func logDelta(k int, epsilon, tau float64) float64 {
 }
 
 // Delta returns the exact δ of the release with k counters and noise parameter ε at the integer
-// threshold τ ≥ 1: the mechanism is (ε, δ)-differentially private for this δ and for no smaller one.
+// threshold τ ≥ 1: the mechanism is (ε, δ)-differentially private for this δ and for no smaller
+// one.
 //
 //	k ≥ 2:  δ = Pr[max(1 + η + L₁, η + L₂) ≥ τ]
 //	k = 1:  δ = Pr[1 + η + L ≥ τ]

@@ -60,15 +60,18 @@ func TestThresholdTable(t *testing.T) {
 	}
 }
 
-// laplaceThreshold is the threshold of Lemma 11 of the paper for continuous noise, and valid for discrete noise by the same union bound.
+// laplaceThreshold is the threshold of Lemma 11 of the paper for continuous noise, and valid for
+// discrete noise by the same union bound.
 func laplaceThreshold(epsilon, delta float64) float64 { return 1 + 2*math.Log(3/delta)/epsilon }
 
-// geometricThreshold is the paper's threshold for discrete noise (section 5.2), 1 + 2·⌈ln(6e^ε/((e^ε+1)δ))/ε⌉.
+// geometricThreshold is the paper's threshold for discrete noise (section 5.2), 1 +
+// 2·⌈ln(6e^ε/((e^ε+1)δ))/ε⌉.
 func geometricThreshold(epsilon, delta float64) float64 {
 	return 1 + 2*math.Ceil((math.Log(6/delta)-math.Log1p(math.Exp(-epsilon)))/epsilon)
 }
 
-// exact ≤ geometric closed form, exact ≤ Laplace closed form + 1, over the whole range of parameters.
+// exact ≤ geometric closed form, exact ≤ Laplace closed form + 1, over the whole range of
+// parameters.
 func TestClosedFormsAreLooser(t *testing.T) {
 	for _, epsilon := range []float64{0.01, 0.1, 0.5, 1, 2, 8} {
 		for _, delta := range []float64{0.1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-100, 1e-300} {

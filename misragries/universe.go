@@ -11,28 +11,37 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// This file releases, under pure ε, a reduced sketch over a universe of d keys: to the value of every key of the universe, 0 for all
-// but the k stored ones at most, discrete Laplace noise is added, and the k keys with the largest noisy values are released with them,
-// ties at the cut broken uniformly. The noise of all keys is the Laplace mechanism, for the ℓ₁ sensitivity that the scale is
-// made for, and the rest is post-processing. It asks nothing of the values but that, so values reduced by a private shift are
-// released by the same routine.
+// This file releases, under pure ε, a reduced sketch over a universe of d keys: to the value of
+// every key of the universe, 0 for all but the k stored ones at most, discrete Laplace noise is
+// added, and the k keys with the largest noisy values are released with them, ties at the cut
+// broken uniformly. The noise of all keys is the Laplace mechanism, for the ℓ₁ sensitivity that the
+// scale is made for, and the rest is post-processing. It asks nothing of the values but that, so
+// values reduced by a private shift are released by the same routine.
 //
 // It takes O(k) draws, and yet has exactly the law of the loop over all d keys:
 //
-//   - Let t ≥ 1 be an integer, the bottom. The number of zero keys (keys without a value) of noise ≥ t is binomial, and given their number they
-//     are a uniform set of zero keys, with values t + geometric (memoryless). Once at least k keys, with a value or without, are at t or above, no
-//     other is among the k largest, nor ties with them: the k largest of these candidates are the k largest of all.
-//   - While they are fewer than k, all that is known of the other zero keys is that their noise is less than t, and it is independent still. So for
-//     the next bottom s < t those in [s, t) are counted by the conditional binomial law of [noise.DiscreteLaplace.CountLayer], and
-//     their values are s + geometric modulo t − s. For t ≤ 1, the noise of the others is t − 1 − geometric.
-//   - When the noise is so small that a single value v is that of far more than k keys, they cannot all be drawn. The keys that may have
-//     it, the n zero keys below v + 1 and the stored ones at v, are put in a uniformly random order and taken in blocks, until the k keys are found. How
-//     many stored ones are in a block is hypergeometric; how many zero keys of a block have the value v is binomial.
-//     Which of the keys tied at v are in the blocks taken, and the uniform choice among these, treat all of them alike, so
-//     that every set of the tied keys that fills the cut is as likely as the next.
-//   - Zero keys are alike until the end, so only those released are given a key: a uniform sequence of distinct ones.
+//   - Let t ≥ 1 be an integer, the bottom. The number of zero keys (keys without a value) of noise
+//     ≥ t is binomial, and given their number they are a uniform set of zero keys, with values t +
+//     geometric (memoryless). Once at least k keys, with a value or without, are at t or above, no
+//     other is among the k largest, nor ties with them: the k largest of these candidates are the k
+//     largest of all.
+//   - While they are fewer than k, all that is known of the other zero keys is that their noise is
+//     less than t, and it is independent still. So for the next bottom s < t those in [s, t) are
+//     counted by the conditional binomial law of [noise.DiscreteLaplace.CountLayer], and their
+//     values are s + geometric modulo t − s. For t ≤ 1, the noise of the others is t − 1 −
+//     geometric.
+//   - When the noise is so small that a single value v is that of far more than k keys, they cannot
+//     all be drawn. The keys that may have it, the n zero keys below v + 1 and the stored ones at
+//     v, are put in a uniformly random order and taken in blocks, until the k keys are found. How
+//     many stored ones are in a block is hypergeometric; how many zero keys of a block have the
+//     value v is binomial. Which of the keys tied at v are in the blocks taken, and the uniform
+//     choice among these, treat all of them alike, so that every set of the tied keys that fills
+//     the cut is as likely as the next.
+//   - Zero keys are alike until the end, so only those released are given a key: a uniform sequence
+//     of distinct ones.
 //
-// The layers are chosen from k, d, the noise and the number of candidates, which depends on private data: that moves the time, not the law.
+// The layers are chosen from k, d, the noise and the number of candidates, which depends on private
+// data: that moves the time, not the law.
 
 // universe is the state of one release.
 type universe[K hashing.Key] struct {
@@ -57,9 +66,10 @@ type candidate struct {
 
 const noKey = -1
 
-// topOfUniverse adds noise of the law d to the values of the keys 0, …, dim−1 and returns the k keys with the largest noisy values, sorted by
-// key; all keys if dim < k. values has at most k keys, all of this range, sorted, with values in [1, 2⁶²]; the others are 0. K must not be
-// a string type, and must hold dim−1.
+// topOfUniverse adds noise of the law d to the values of the keys 0, …, dim−1 and returns the k
+// keys with the largest noisy values, sorted by key; all keys if dim < k. values has at most k
+// keys, all of this range, sorted, with values in [1, 2⁶²]; the others are 0. K must not be a
+// string type, and must hold dim−1.
 func topOfUniverse[K hashing.Key](src *noise.Source, d noise.DiscreteLaplace, k int, dim uint64, values []counter[K]) []counter[K] {
 	u := newUniverse(src, d, k, dim, values)
 	if u.isSmall() {
@@ -88,11 +98,13 @@ func newUniverse[K hashing.Key](src *noise.Source, d noise.DiscreteLaplace, k in
 
 func descending(a, b candidate) int { return cmp.Compare(b.value, a.value) }
 
-// isSmall reports whether dim is so small that all keys may be visited; and random keys might often be stored or drawn already.
+// isSmall reports whether dim is so small that all keys may be visited; and random keys might often
+// be stored or drawn already.
 //
-// Above, layers does not come to values < 1 where that is slow. Let b be the scale. If b ≥ 8, Pr[X ≥ 1] = q/(1+q) > 0.46, so more than
-// μ = 0.46·(3k + 4096) zero keys are expected there, and that fewer than k are has a probability below e^{−(μ−k)²/(2μ)} < e^{−700} (Chernoff). If b < 8,
-// each value < 1 takes a tenth or more of the keys that are left.
+// Above, layers does not come to values < 1 where that is slow. Let b be the scale. If b ≥ 8, Pr[X
+// ≥ 1] = q/(1+q) > 0.46, so more than μ = 0.46·(3k + 4096) zero keys are expected there, and that
+// fewer than k are has a probability below e^{−(μ−k)²/(2μ)} < e^{−700} (Chernoff). If b < 8, each
+// value < 1 takes a tenth or more of the keys that are left.
 func (u *universe[K]) isSmall() bool { return u.dim <= 4*uint64(u.k)+4096 }
 
 // all makes candidates of all keys, by the loop.
@@ -103,8 +115,9 @@ func (u *universe[K]) all() {
 	}
 }
 
-// layers makes candidates from the top down until there are k, of dim keys or fewer. The first layer is that of so many expected zero keys, the next that
-// of twice as many. Where the bottom does not move by that, or has come to 1, a value of its own is next.
+// layers makes candidates from the top down until there are k, of dim keys or fewer. The first
+// layer is that of so many expected zero keys, the next that of twice as many. Where the bottom
+// does not move by that, or has come to 1, a value of its own is next.
 func (u *universe[K]) layers(expected float64) {
 	for ; len(u.candidates) < u.k; expected *= 2 {
 		if s := u.bottomFor(expected); s < u.bottom {
@@ -115,9 +128,11 @@ func (u *universe[K]) layers(expected float64) {
 	}
 }
 
-// bottomFor returns the least s ≥ 1 above which at most so many of dim zero keys are expected. It matters for the speed only.
+// bottomFor returns the least s ≥ 1 above which at most so many of dim zero keys are expected. It
+// matters for the speed only.
 func (u *universe[K]) bottomFor(expected float64) int64 {
-	// Pr[X ≥ s] = Pr[X ≤ −s], and −Quantile is the largest s where that is at least the given probability.
+	// Pr[X ≥ s] = Pr[X ≤ −s], and −Quantile is the largest s where that is at least the given
+	// probability.
 	return int64(max(1-u.noise.Quantile(min(expected/float64(u.dim), 0.5)), 1))
 }
 
@@ -136,7 +151,8 @@ func (u *universe[K]) layer(s int64) {
 	u.stored, u.bottom = u.stored[n:], s
 }
 
-// single makes candidates of keys at v = bottom − 1: of all, or of blocks in a random order until there are k candidates.
+// single makes candidates of keys at v = bottom − 1: of all, or of blocks in a random order until
+// there are k candidates.
 func (u *universe[K]) single(v int64) {
 	n := 0
 	for n < len(u.stored) && u.stored[n].value == v {

@@ -72,7 +72,8 @@ func topByLoop(src *noise.Source, d noise.DiscreteLaplace, k, dim int, values []
 	return append(released, tied[:min(k, dim)-len(released)]...)
 }
 
-// statistics count what releases look like: one number of each release goes into each, so that the counts are multinomial.
+// statistics count what releases look like: one number of each release goes into each, so that the
+// counts are multinomial.
 type statistics map[string]*[64]int64
 
 func newStatistics() statistics {
@@ -83,7 +84,8 @@ func newStatistics() statistics {
 	return s
 }
 
-// add counts a release. The key and its value are those of one of the released ones, picked at random.
+// add counts a release. The key and its value are those of one of the released ones, picked at
+// random.
 func (s statistics) add(rng *rand.Rand, released []counter[int], dim int, values []counter[int]) {
 	count := func(name string, cell int) { s[name][min(max(cell, 0), 63)]++ }
 	place := func(key int) int {
@@ -134,7 +136,8 @@ func (s statistics) least(other statistics) float64 {
 	return p
 }
 
-// Layers, blocks of tied keys and nameless zeros have together the law of the loop over all keys, wherever the first layer begins.
+// Layers, blocks of tied keys and nameless zeros have together the law of the loop over all keys,
+// wherever the first layer begins.
 func TestTopOfUniverseIsTheLoop(t *testing.T) {
 	n := full(4000, 800)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -193,15 +196,17 @@ func TestTopOfUniverseIsTheLoop(t *testing.T) {
 	}
 }
 
-// released is an output of the mechanism: the keys, as a set of binary digits, and their noisy values in order, 0 behind.
+// released is an output of the mechanism: the keys, as a set of binary digits, and their noisy
+// values in order, 0 behind.
 type released struct {
 	keys   uint
 	values [2]int64
 }
 
-// topLaw returns the probability of every output with k ≤ 2 values within reach, for a universe of len(values) keys, in closed form: if w is the least of the released values,
-// r the number of those that are w, then those that are not released are below w, or some, s of them, are w and lost C(r+s, r)
-// times out of one.
+// topLaw returns the probability of every output with k ≤ 2 values within reach, for a universe of
+// len(values) keys, in closed form: if w is the least of the released values, r the number of those
+// that are w, then those that are not released are below w, or some, s of them, are w and lost
+// C(r+s, r) times out of one.
 func topLaw(d noise.DiscreteLaplace, k int, values []int64, reach int64) (outputs []released, law []float64) {
 	masses, tails := make([][]float64, len(values)), make([][]float64, len(values))
 	for key, x := range values {
@@ -258,7 +263,8 @@ func topLaw(d noise.DiscreteLaplace, k int, values []int64, reach int64) (output
 	return outputs, law
 }
 
-// The sampler has the law that the exact test of privacy enumerates: by the loop, and by layers down to negative values.
+// The sampler has the law that the exact test of privacy enumerates: by the loop, and by layers
+// down to negative values.
 func TestTopOfUniverseFollowsItsLaw(t *testing.T) {
 	n := full(20_000, 5_000)
 	var src noise.Source
@@ -310,9 +316,10 @@ func TestTopOfUniverseFollowsItsLaw(t *testing.T) {
 	}
 }
 
-// Theorem: with noise of scale Δ/ε the release is ε-private for values at an ℓ₁ distance of at most Δ. For a universe of three keys, every pair of neighbours with
-// values up to 2 and every output, the far ones too: no mass is more than e^ε times the other. All masses are sums of positive numbers, so each is
-// good to a relative 1e-12.
+// Theorem: with noise of scale Δ/ε the release is ε-private for values at an ℓ₁ distance of at most
+// Δ. For a universe of three keys, every pair of neighbours with values up to 2 and every output,
+// the far ones too: no mass is more than e^ε times the other. All masses are sums of positive
+// numbers, so each is good to a relative 1e-12.
 func TestTopOfUniverseIsPrivateExactly(t *testing.T) {
 	const epsilon, sensitivity, reach = 1.0, 2, 65
 	var vectors [][]int64
@@ -356,7 +363,8 @@ func TestTopOfUniverseIsPrivateExactly(t *testing.T) {
 	}
 }
 
-// A universe far too large for a loop, at the noise of the reduced sketch for ε = 1, in units of 1/(k+1): the keys, the cut and the largest value are where they are expected.
+// A universe far too large for a loop, at the noise of the reduced sketch for ε = 1, in units of
+// 1/(k+1): the keys, the cut and the largest value are where they are expected.
 func TestHugeUniverse(t *testing.T) {
 	var src noise.Source
 	for _, k := range []int{64, 1024} {
@@ -381,7 +389,8 @@ func TestHugeUniverse(t *testing.T) {
 				require.InDelta(t, float64(c.count)/float64(k+1), values[c.key], 80)
 			}
 			require.GreaterOrEqual(t, len(zeros), k-len(stored))
-			// The k-th of the zeros is at G = k/d, to a relative error of 1/√k; the largest is Gumbel: within −3.5·b and 20·b but for 1e-8.
+			// The k-th of the zeros is at G = k/d, to a relative error of 1/√k; the
+			// largest is Gumbel: within −3.5·b and 20·b but for 1e-8.
 			b := d.Scale() / float64(k+1)
 			cut, largest := b*math.Log(float64(dim)/2/float64(k)), b*math.Log(float64(dim)/2)
 			require.InDelta(t, cut, slices.Min(zeros), b*(6/math.Sqrt(float64(k))+4/float64(k)))
@@ -396,8 +405,9 @@ func TestHugeUniverse(t *testing.T) {
 	}
 }
 
-// So little noise that a single value belongs to far more keys than could be drawn: with b = 0.05, 2⁶⁴·e^{−20} = 3.8e10 keys reach 1, of which 78 reach 2;
-// with b = 0.5, 2.8e4 reach 17, of which 3769 reach 18.
+// So little noise that a single value belongs to far more keys than could be drawn: with b = 0.05,
+// 2⁶⁴·e^{−20} = 3.8e10 keys reach 1, of which 78 reach 2; with b = 0.5, 2.8e4 reach 17, of which
+// 3769 reach 18.
 func TestHugeUniverseOfTies(t *testing.T) {
 	type limits map[int64][2]int // how many released keys have a value, but for a probability of 1e-8
 	var src noise.Source
@@ -430,7 +440,8 @@ func TestHugeUniverseOfTies(t *testing.T) {
 	}
 }
 
-// Keys that are drawn again when they are stored or drawn already: a quarter of them here, and all that are left are equally likely.
+// Keys that are drawn again when they are stored or drawn already: a quarter of them here, and all
+// that are left are equally likely.
 func TestZeroKeysAreUniformAndDistinct(t *testing.T) {
 	const k, dim, n = 2000, 4*2000 + 4097, 30
 	var src noise.Source

@@ -12,11 +12,13 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// UserBuilder counts in how many users' sets each key is, where a user has up to MaxKeys distinct keys, and hides a whole user. It holds
-// private data, as a Builder does. One goroutine at a time may use it.
+// UserBuilder counts in how many users' sets each key is, where a user has up to MaxKeys distinct
+// keys, and hides a whole user. It holds private data, as a Builder does. One goroutine at a time
+// may use it.
 //
-// It is the sketch of Algorithm 4 (PAMG), released by SparseVector with noise that grows with √k and not with m; or, where that
-// has the lower threshold, as for m below about √k, that of Algorithm 1, released by KeptZeros with ε/m. The Params can ask for either.
+// It is the sketch of Algorithm 4 (PAMG), released by SparseVector with noise that grows with √k
+// and not with m; or, where that has the lower threshold, as for m below about √k, that of
+// Algorithm 1, released by KeptZeros with ε/m. The Params can ask for either.
 type UserBuilder[K hashing.Key] struct {
 	userSecret[K]
 	params  Params
@@ -35,8 +37,8 @@ type userState[K hashing.Key] struct {
 	keys   []K // of one user
 }
 
-// NewUserBuilder returns an empty UserBuilder, or an error that wraps [ErrParams]. MaxKeys must be at least 1 and at most Counters: with more keys
-// a user the sketch says nothing.
+// NewUserBuilder returns an empty UserBuilder, or an error that wraps [ErrParams]. MaxKeys must be
+// at least 1 and at most Counters: with more keys a user the sketch says nothing.
 func NewUserBuilder[K hashing.Key](p Params) (*UserBuilder[K], error) {
 	l, err := checkFor[K](p, Users)
 	if err != nil {
@@ -52,13 +54,14 @@ func NewUserBuilder[K hashing.Key](p Params) (*UserBuilder[K], error) {
 	return b, nil
 }
 
-// Guarantee returns what the release promises: (ε, δ) for one user with at most MaxKeys keys. It stays the same after a Merge and after the
-// Release. The zero UserBuilder promises nothing.
+// Guarantee returns what the release promises: (ε, δ) for one user with at most MaxKeys keys. It
+// stays the same after a Merge and after the Release. The zero UserBuilder promises nothing.
 func (b *UserBuilder[K]) Guarantee() budget.Guarantee { return b.promise }
 
-// AddUser counts one user's keys, each once, however often it is given. Of more than MaxKeys distinct keys it counts MaxKeys, chosen uniformly by
-// secret randomness. All keys of a user must come in one call: a second call is a second user. Where Dim is given, keys outside [0, Dim)
-// do not count. After Release it does nothing.
+// AddUser counts one user's keys, each once, however often it is given. Of more than MaxKeys
+// distinct keys it counts MaxKeys, chosen uniformly by secret randomness. All keys of a user must
+// come in one call: a second call is a second user. Where Dim is given, keys outside [0, Dim) do
+// not count. After Release it does nothing.
 func (b *UserBuilder[K]) AddUser(keys ...K) {
 	s := private.Enter(b.userSecret)
 	if s == nil {
@@ -89,8 +92,9 @@ func (b *UserBuilder[K]) AddUser(keys ...K) {
 // Released reports whether the UserBuilder has been released, or merged into another.
 func (b *UserBuilder[K]) Released() bool { return private.Released(b.userSecret) }
 
-// Merge adds the sketch of the other UserBuilder, which gives up its data (Corollary 28): users are on one server or the other. It needs the sketch
-// of Algorithm 4, so Params whose mechanism is SparseVector; its noise is the same for merged sketches.
+// Merge adds the sketch of the other UserBuilder, which gives up its data (Corollary 28): users are
+// on one server or the other. It needs the sketch of Algorithm 4, so Params whose mechanism is
+// SparseVector; its noise is the same for merged sketches.
 //
 // The errors are those of [Builder.Merge].
 func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
@@ -114,8 +118,8 @@ func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
 	return err
 }
 
-// Release spends the budget and returns the private histogram of the number of users per key. The UserBuilder gives up its data; a second
-// Release returns an error that wraps [ErrReleased].
+// Release spends the budget and returns the private histogram of the number of users per key. The
+// UserBuilder gives up its data; a second Release returns an error that wraps [ErrReleased].
 func (b *UserBuilder[K]) Release() (*Histogram[K], error) {
 	s, err := private.Take(b.userSecret, "misragries: Release: the UserBuilder")
 	if err != nil {

@@ -80,7 +80,8 @@ func TestGoldenFilesOfEveryPath(t *testing.T) {
 		golden := undump(t, dptest.Stored(t, s.name))
 		h := dptest.Decoded[Histogram[int]](t, golden)
 		require.NotNil(t, h, s.name)
-		// Calibration may differ in the last bit on other platforms, and draws with it, so what is compared is the layout.
+		// Calibration may differ in the last bit on other platforms, and draws with it, so
+		// what is compared is the layout.
 		require.Equal(t, s.h.Params(), h.Params())
 		require.Equal(t, data[:55], golden[:55], "%s: the encoding changed", s.name)
 	}
@@ -277,7 +278,8 @@ func BenchmarkUnmarshalPaths(b *testing.B) {
 	}
 }
 
-// A decoder holds the Dim of a sum against the type of its keys as NewSum does, whatever keys were released.
+// A decoder holds the Dim of a sum against the type of its keys as NewSum does, whatever keys were
+// released.
 func TestDecodeChecksDim(t *testing.T) {
 	for dim, fits := range map[uint64]bool{0: true, 1 << 32: true, 1<<32 + 1: false, math.MaxUint64: false} {
 		p := Params{Counters: 4, Epsilon: 1, Delta: 0.05, Dim: dim}
