@@ -17,6 +17,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/jl"
 	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/kor/distinct"
 	"github.com/dpsketch/dpsketch/misragries"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/plan"
@@ -349,6 +350,47 @@ func BenchmarkProjection(b *testing.B) {
 		b.ReportMetric(zero, "error-zero")
 		b.ReportMetric(small, "error-small")
 		b.ReportMetric(large, "error-large")
+	})
+}
+
+// BenchmarkDistinctCount measures package kor/distinct at 5.6 KiB.
+func BenchmarkDistinctCount(b *testing.B) {
+	p := distinct.Params{Epsilon: 1, Cells: 2048, Levels: 22, Seed: hashing.Seed{1}}
+	builder, err := distinct.New(p)
+	if err != nil {
+		b.Fatal(err)
+	}
+	keys := make([]uint64, 4096)
+	for i := range keys {
+		keys[i] = uint64(i) * 0x9e3779b97f4a7c15
+	}
+	b.Run("op=add", func(b *testing.B) {
+		i := uint64(0)
+		for b.Loop() {
+			builder.Add(i * 0x9e3779b97f4a7c15)
+			i++
+		}
+	})
+	b.Run("op=addslice", func(b *testing.B) {
+		for b.Loop() {
+			builder.Add(keys...)
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(keys)), "ns/key")
+	})
+	sketch, err := builder.Release()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("op=estimate", func(b *testing.B) {
+		for b.Loop() {
+			sketch.Estimate()
+		}
+		b.ReportMetric(p.RelativeError(1), "rse")
+	})
+	b.Run("op=interval", func(b *testing.B) {
+		for b.Loop() {
+			sketch.Interval(0.95)
+		}
 	})
 }
 

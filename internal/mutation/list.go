@@ -5,7 +5,8 @@ import "slices"
 // mutations returns all edits.
 func mutations() []mutation {
 	return slices.Concat(noiseMutations, newNoiseMutations, budgetMutations, privateMutations, thresholdMutations, misragriesMutations, alpMutations, korMutations, jlMutations,
-		areteMutations, ellipticalMutations, planMutations)
+		areteMutations, ellipticalMutations, planMutations,
+		distinctMutations)
 }
 
 var noiseMutations = []mutation{

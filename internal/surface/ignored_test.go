@@ -19,6 +19,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/jl"
 	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/kor/distinct"
 	"github.com/dpsketch/dpsketch/misragries"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/approx"
@@ -48,6 +49,7 @@ var makers = []maker{
 	by("jl.New", true, jl.Params{Dim: 64, Rows: 8, Epsilon: 1, Seed: hashing.Seed{1}}, jl.New),
 	by("kor.New", true, korParams, kor.New),
 	by("kor.NewStream", false, korParams, kor.NewStream),
+	by("kor/distinct.New", true, distinctParams, distinct.New),
 	by("misragries.New", true, sketch, misragries.New[uint64]),
 	by("misragries.New", false, sketch, misragries.New[string]), // refuses Dim as well
 	by("misragries.NewSum", false, sketch, misragries.NewSum[string]),
@@ -64,9 +66,10 @@ var makers = []maker{
 }
 
 var (
-	box       = elliptical.Params{Min: elliptical.VectorOf(0, 0), Max: elliptical.VectorOf(1, 2), Rho: 1}
-	korParams = kor.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
-	sketch    = misragries.Params{Counters: 8, Epsilon: 1, Delta: 1e-6}
+	box            = elliptical.Params{Min: elliptical.VectorOf(0, 0), Max: elliptical.VectorOf(1, 2), Rho: 1}
+	korParams      = kor.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
+	distinctParams = distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, CountShare: 0.5, Seed: hashing.Seed{1}}
+	sketch         = misragries.Params{Counters: 8, Epsilon: 1, Delta: 1e-6}
 )
 
 // constructors without Params are tested where they are: those of laws in package noise, and of Params that are computed.
@@ -79,6 +82,7 @@ func zeros() []any {
 		&alp.Builder{}, &alp.Projection{}, &arete.Mechanism{}, &arete.Value{}, &arete.Lattice{}, &arete.Share{}, &elliptical.Builder{}, &elliptical.Mechanism{},
 		&elliptical.Sum{}, &jl.Builder{}, &jl.Sketch{}, &kor.Builder{}, &kor.Share{}, &kor.Sketch{}, &kor.StreamBuilder{}, &kor.StreamSketch{},
 		&misragries.Builder[string]{}, &misragries.Histogram[string]{}, &misragries.Sum[string]{}, &misragries.UserBuilder[string]{}, &misragries.Combined[string]{},
+		&distinct.Builder{}, &distinct.Sketch{},
 		&approx.Mechanism{}, &approx.Value{}, &approx.AdviceSearch{}, &approx.Advised{}, &plan.Mechanism{}, &plan.Mean{}, &plan.Quantiles{},
 		&threshold.Builder[string]{}, &threshold.UserBuilder[string]{}, &threshold.Vector[string]{},
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/jl"
 	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/kor/distinct"
 	"github.com/dpsketch/dpsketch/misragries"
 	"github.com/dpsketch/dpsketch/noise/approx"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -36,7 +37,7 @@ type object interface {
 
 // released holds a zero value of every type that decodes, of those with a key type for strings.
 var released = []object{
-	&alp.Projection{}, &arete.Value{}, &elliptical.Sum{}, &jl.Sketch{}, &kor.Sketch{}, &kor.StreamSketch{}, &misragries.Histogram[string]{},
+	&alp.Projection{}, &arete.Value{}, &distinct.Sketch{}, &elliptical.Sum{}, &jl.Sketch{}, &kor.Sketch{}, &kor.StreamSketch{}, &misragries.Histogram[string]{},
 	&approx.Advised{}, &approx.Value{}, &plan.Mean{}, &threshold.Vector[string]{},
 }
 

@@ -18,6 +18,7 @@ const (
 	KindApprox     Kind = 9  // approx.Value
 	KindAdvised    Kind = 10 // approx.Advised
 	KindGuarantee  Kind = 11 // budget.Guarantee
+	KindDistinct   Kind = 12 // distinct.Sketch
 
 	// KindPrivate marks the private state of a Builder on its way between the machines of one pipeline: never a released object.
 	KindPrivate Kind = 128
@@ -36,6 +37,7 @@ var kindNames = [...]string{
 	KindApprox:     "noise/approx",
 	KindAdvised:    "noise/approx advice",
 	KindGuarantee:  "noise/budget",
+	KindDistinct:   "kor/distinct",
 	KindPrivate:    "PRIVATE STATE",
 }
 

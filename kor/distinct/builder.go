@@ -1,0 +1,159 @@
+package distinct
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+type secret = private.State[state]
+
+// Builder remembers which keys came, as a table in which every key sets one bit. It holds private
+// data: it prints nothing of it, and [Builder.Release] is the only way out, but for what
+// [Builder.AppendPrivateState] moves within a trusted pipeline. One goroutine at a time may use it; a
+// call panics where it sees another one at work.
+type Builder struct {
+	secret
+	params    Params
+	guarantee budget.Guarantee
+}
+
+// state is what a Builder holds.
+type state struct {
+	place  placement
+	table  []uint64
+	params Params
+	laws   laws
+	src    noise.Source
+}
+
+// New returns the Builder of an empty set, or an error that wraps [ErrParams].
+func New(p Params) (*Builder, error) {
+	p = p.normal()
+	laws, err := p.laws()
+	if err != nil {
+		return nil, err
+	}
+	empty := private.New(state{
+		place: newPlacement(p.Seed, p.Cells, p.stride(), p.Levels), table: make([]uint64, p.words()), params: p, laws: laws,
+	})
+	return &Builder{empty, p, p.Guarantee()}, nil
+}
+
+// Guarantee returns what Release promises: ε-differential privacy for one key with all its
+// occurrences, added or removed. A Builder that New did not make promises nothing.
+func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
+
+// Add adds keys. A key that is there already, from this call or another one, changes nothing. Many
+// keys in one call take two thirds of the time a key. After Release, and on a Builder that New did not
+// make, Add does nothing.
+func (b *Builder) Add(keys ...uint64) {
+	s := private.Enter(b.secret)
+	if s == nil {
+		return
+	}
+	place, table := s.place, s.table
+	for _, key := range keys {
+		if word, bit := place.at(key); word < uint64(len(table)) {
+			table[word] |= bit
+		}
+	}
+	private.Leave(b.secret)
+}
+
+// AddKey adds keys of any type by their hashing.Fingerprint under Params.Seed. So AddKey of the
+// integer 5 and Add of 5 are two keys; a set of builders that meet uses one of the two.
+func AddKey[K hashing.Key](b *Builder, keys ...K) {
+	seed := b.params.Seed
+	for _, key := range keys {
+		b.Add(hashing.Fingerprint(seed, key))
+	}
+}
+
+// Merge makes the Builder that of the union of both sets, exactly, and the other one gives up its
+// data: the trusted merge, before any noise, of servers that one server may see.
+//
+// The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
+// was released. Then nothing has changed.
+func (b *Builder) Merge(other *Builder) error {
+	if other == nil || b.Released() || other.Released() {
+		return fmt.Errorf("distinct: Merge: a Builder is %w", fault.ErrReleased)
+	}
+	if private.Same(b.secret, other.secret) {
+		return fault.Mismatch("distinct", "Builder", "itself", "another one")
+	}
+	if err := sameParams(b.params, other.params); err != nil {
+		return err
+	}
+	o, err := private.Take(other.secret, "distinct: Merge: the other Builder")
+	if err != nil {
+		return err
+	}
+	s := private.Enter(b.secret)
+	or(s.table, o.table)
+	private.Leave(b.secret)
+	return nil
+}
+
+// or adds the cells of b to those of a.
+func or(a, b []uint64) {
+	b = b[:len(a)]
+	for i := range a {
+		a[i] |= b[i]
+	}
+}
+
+// Released reports whether the Builder has been released, and Add therefore ignores what it is given.
+func (b *Builder) Released() bool { return private.Released(b.secret) }
+
+// Release spends the budget and returns the private sketch. The Builder gives up its data; a second
+// Release returns an error that wraps [ErrReleased].
+func (b *Builder) Release() (*Sketch, error) {
+	s, err := private.Take(b.secret, "distinct: Release: the Builder")
+	if err != nil {
+		return nil, err
+	}
+	r := &Sketch{params: s.params, id: hashing.NewSeed(), ones: ones(s.table) + s.laws.count.SampleInt(&s.src)}
+	if s.params.published() {
+		s.laws.flips.Flip(&s.src, s.table)
+		clearPadding(s.table, s.params)
+		r.bits = s.table
+	}
+	return r, nil
+}
+
+// ones returns T, the number of ones of a table.
+func ones(table []uint64) (t int64) {
+	for _, word := range table {
+		t += int64(bits.OnesCount64(word))
+	}
+	return t
+}
+
+// clearPadding sets the bits behind the cells of each level to 0.
+func clearPadding(table []uint64, p Params) {
+	for last := p.stride() - 1; last < len(table); last += p.stride() {
+		table[last] &= p.lastWord()
+	}
+}
+
+// sameParams returns an error that wraps ErrMismatch and names the first field that differs.
+func sameParams(a, b Params) error {
+	for _, f := range []struct {
+		name string
+		a, b any
+	}{
+		{"Seed", a.Seed, b.Seed}, {"Cells", a.Cells, b.Cells}, {"Levels", a.Levels, b.Levels},
+		{"Epsilon", a.Epsilon, b.Epsilon}, {"CountShare", a.CountShare, b.CountShare},
+	} {
+		if f.a != f.b {
+			return fault.Mismatch("distinct", f.name, f.a, f.b)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package distinct
+
+import (
+	"bytes"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/stretchr/testify/require"
+)
+
+var small = Params{Epsilon: 1, Cells: 100, Levels: 6, CountShare: 0.1, Seed: hashing.Seed{1}}
+
+// held returns what a Builder holds.
+func held(b *Builder) *state {
+	data := private.Enter(b.secret)
+	private.Leave(b.secret)
+	return data
+}
+
+func builder(t testing.TB, p Params, keys ...uint64) *Builder {
+	t.Helper()
+	b, err := New(p)
+	require.NoError(t, err)
+	b.Add(keys...)
+	return b
+}
+
+func released(t testing.TB, p Params, keys ...uint64) *Sketch {
+	t.Helper()
+	s, err := builder(t, p, keys...).Release()
+	require.NoError(t, err)
+	return s
+}
+
+// run returns the integers from a to b−1.
+func run(a, b uint64) (keys []uint64) {
+	for key := a; key < b; key++ {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+func privateBytes(t testing.TB, b *Builder) []byte {
+	t.Helper()
+	data, err := b.AppendPrivateState(nil)
+	require.NoError(t, err)
+	return data
+}
+
+// The state is a function of the set: duplicates, order, slices and shards leave no trace.
+func TestStateIsAFunctionOfTheSet(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, p := range []Params{small, tiny, {Epsilon: 1, Cells: 64, Levels: 64, Seed: hashing.Seed{1}}} {
+		keys := run(0, 700)
+		want := privateBytes(t, builder(t, p, keys...))
+		var stream []uint64
+		for range 3 {
+			stream = append(stream, keys...)
+		}
+		rng.Shuffle(len(stream), func(i, j int) { stream[i], stream[j] = stream[j], stream[i] })
+		one := builder(t, p)
+		shards := []*Builder{builder(t, p), builder(t, p), builder(t, p)}
+		for _, key := range stream {
+			one.Add(key)
+			shards[rng.IntN(3)].Add(key, key)
+		}
+		require.Equal(t, want, privateBytes(t, one))
+		require.NoError(t, shards[2].Merge(shards[0]))
+		require.NoError(t, shards[2].Merge(shards[1]))
+		require.Equal(t, want, privateBytes(t, shards[2]))
+		require.True(t, shards[0].Released() && shards[1].Released())
+		again := builder(t, p, 12345)
+		require.NoError(t, again.RestorePrivateState(want))
+		require.Equal(t, want, privateBytes(t, again))
+	}
+}
+
+// A key sets one bit and no other, whatever is there already.
+func TestOneBit(t *testing.T) {
+	p := Params{Epsilon: 1, Cells: 1000, Levels: 20, Seed: hashing.Seed{7}}
+	b := builder(t, p)
+	for key := range uint64(3000) {
+		alone := ones(held(builder(t, p, key)).table)
+		require.EqualValues(t, 1, alone)
+		before := ones(held(b).table)
+		b.Add(key, key)
+		require.LessOrEqual(t, ones(held(b).table)-before, int64(1))
+	}
+	require.Zero(t, bits.OnesCount64(held(b).table[p.stride()-1]&^p.lastWord()))
+}
+
+func TestAddKey(t *testing.T) {
+	a, b := builder(t, small), builder(t, small)
+	AddKey(a, "one", "two", "one")
+	b.Add(hashing.Fingerprint(small.Seed, "one"), hashing.Fingerprint(small.Seed, "two"))
+	require.Equal(t, privateBytes(t, a), privateBytes(t, b))
+	AddKey(a, 5)
+	AddKey(b, int64(5))
+	require.Equal(t, privateBytes(t, a), privateBytes(t, b))
+	AddKey(&Builder{}, "nothing happens")
+}
+
+func TestReleaseOnce(t *testing.T) {
+	b := builder(t, small, 1, 2)
+	data := privateBytes(t, b)
+	fresh := builder(t, small)
+	require.ErrorIs(t, fresh.Merge(fresh), ErrMismatch)
+	require.ErrorIs(t, fresh.Merge(nil), ErrReleased)
+	s, err := b.Release()
+	require.NoError(t, err)
+	require.True(t, b.Guarantee().Equal(s.Guarantee()), "the guarantee survives")
+	for _, b := range []*Builder{b, {}} {
+		require.True(t, b.Released())
+		b.Add(1)
+		_, err = b.Release()
+		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, b.Merge(fresh), ErrReleased)
+		require.ErrorIs(t, fresh.Merge(b), ErrReleased)
+		_, err = b.AppendPrivateState(nil)
+		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, b.RestorePrivateState(data), ErrReleased)
+	}
+	for _, change := range []func(*Params){
+		func(p *Params) { p.Epsilon++ }, func(p *Params) { p.Cells++ }, func(p *Params) { p.Levels-- }, func(p *Params) { p.Seed[3]++ },
+		func(p *Params) { p.CountShare = 0.5 },
+	} {
+		other := small
+		change(&other)
+		o := builder(t, other, 9)
+		before := privateBytes(t, o)
+		require.ErrorIs(t, fresh.Merge(o), ErrMismatch)
+		require.ErrorIs(t, o.RestorePrivateState(data), ErrMismatch)
+		require.Equal(t, before, privateBytes(t, o))
+		require.False(t, fresh.Released() || o.Released())
+	}
+}
+
+// A budget.Ledger pays for the release by the guarantee of the Builder.
+func TestLedger(t *testing.T) {
+	ledger, err := budget.NewLedger(1.5, 0, budget.Key(budget.AddRemove))
+	require.NoError(t, err)
+	_, err = budget.Release(ledger, builder(t, small, 1))
+	require.NoError(t, err)
+	_, err = budget.Release(ledger, builder(t, small, 1))
+	require.ErrorIs(t, err, budget.ErrBudget)
+}
+
+func TestZeroValues(t *testing.T) {
+	var s Sketch
+	lo, hi := s.Interval(0.9)
+	require.True(t, math.IsNaN(s.Estimate()) && math.IsNaN(s.StdErr()) && math.IsNaN(lo) && math.IsNaN(hi))
+	require.False(t, s.Guarantee().Promises())
+	require.False(t, new(Builder).Guarantee().Promises())
+	require.NotEmpty(t, s.String())
+	require.True(t, s.Ones() == 0 && s.Params() == Params{})
+	_, err := s.MarshalBinary()
+	require.ErrorIs(t, err, ErrFormat)
+	r := released(t, small, 1)
+	for _, confidence := range []float64{-1, 1, 2, math.NaN(), math.Inf(1)} {
+		lo, hi = r.Interval(confidence)
+		require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
+	}
+}
+
+func TestRedaction(t *testing.T) {
+	b := builder(t, small, 1_234_567_890_123)
+	held(b).table[0] = 9_876_543_210_987
+	dptest.Redacted(t, b, "1234567890123", "9876543210987")
+}
+
+func TestReaders(t *testing.T) {
+	dptest.Readers(t, released(t, small, run(0, 100)...))
+}
+
+func TestAllocations(t *testing.T) {
+	b, key, keys := builder(t, small), uint64(0), run(0, 50)
+	require.Zero(t, testing.AllocsPerRun(1000, func() { b.Add(key); b.Add(keys...); AddKey(b, "text"); key++ }))
+	s := released(t, small, run(0, 1000)...)
+	require.Zero(t, testing.AllocsPerRun(20, func() { s.Estimate(); s.StdErr(); s.Interval(0.95) }))
+}
+
+// Bytes that are no state leave the receiver as it is; a state is no Sketch.
+func TestRestoreRejects(t *testing.T) {
+	b := builder(t, small, run(0, 9)...)
+	data := privateBytes(t, b)
+	for n := range data {
+		require.ErrorIs(t, b.RestorePrivateState(data[:n]), ErrFormat)
+	}
+	require.ErrorIs(t, b.RestorePrivateState(append(bytes.Clone(data), 0)), ErrFormat)
+	padding := bytes.Clone(data)
+	padding[len(padding)-1] = 0x80
+	require.ErrorIs(t, b.RestorePrivateState(padding), ErrFormat)
+	other := bytes.Clone(data)
+	other[6]++
+	require.ErrorIs(t, b.RestorePrivateState(other), ErrFormat)
+	require.Equal(t, data, privateBytes(t, b))
+	var s Sketch
+	require.ErrorIs(t, s.UnmarshalBinary(data), ErrFormat, "private state is no release")
+	release, err := released(t, small, 1).MarshalBinary()
+	require.NoError(t, err)
+	require.ErrorIs(t, b.RestorePrivateState(release), ErrFormat)
+}

@@ -1,0 +1,134 @@
+package distinct
+
+import (
+	"encoding"
+	"encoding/hex"
+	"math"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/stretchr/testify/require"
+)
+
+func sampleCount() *Sketch {
+	return &Sketch{
+		params: Params{Epsilon: 1, Cells: 2048, Levels: 22, CountShare: 1, Seed: hashing.Seed{9}}, id: hashing.Seed{1, 2}, ones: -3,
+	}
+}
+
+func sampleBits() *Sketch {
+	return &Sketch{
+		params: Params{Epsilon: 2, Cells: 70, Levels: 3, CountShare: 0.0625, Seed: hashing.Seed{9}}, id: hashing.Seed{3}, ones: 123,
+		bits: []uint64{1, 2, 3, 4, math.MaxUint64, 63},
+	}
+}
+
+// samples are the objects of the golden files, by name.
+func samples() map[string]encoding.BinaryMarshaler {
+	return map[string]encoding.BinaryMarshaler{"count.hex": sampleCount(), "bits.hex": sampleBits()}
+}
+
+func TestCodec(t *testing.T) {
+	for _, s := range []*Sketch{sampleCount(), sampleBits()} {
+		dptest.Codec(t, s, dptest.DeepEqual[Sketch])
+		data, err := s.MarshalBinary()
+		require.NoError(t, err)
+		require.Len(t, data, s.Params().Size())
+	}
+}
+
+// What a release gives decodes to the same sketch, whatever its ε.
+func TestCodecOfReleases(t *testing.T) {
+	for _, epsilon := range []float64{0x1p-30, 1e-6, 0.1, 1, 10, maxEpsilon} {
+		for _, share := range []float64{0, 0.05, 1} {
+			p := Params{Epsilon: epsilon, Cells: 129, Levels: 7, Seed: hashing.NewSeed(), CountShare: share}
+			if epsilon*share < 0x1p-30 {
+				p.CountShare = 0
+			}
+			s := released(t, p, run(0, 100)...)
+			again, _ := dptest.RoundTrip(t, s, "ε = %v", epsilon)
+			require.True(t, dptest.DeepEqual(s, again))
+			require.Equal(t, s.Estimate(), again.Estimate())
+		}
+	}
+}
+
+// The layout is fixed: what is written today can be read by every later version.
+func TestGoldenFiles(t *testing.T) { dptest.GoldenDumps(t, samples()) }
+
+// Where a key goes is part of the format too: parties with different versions must meet.
+func TestGoldenPlaces(t *testing.T) {
+	b := builder(t, Params{Epsilon: 1, Cells: 1000, Levels: 8, Seed: hashing.Seed{1, 2, 3}})
+	for key := range uint64(300) {
+		b.Add(key * key * key)
+	}
+	dptest.Golden(t, "places.txt", hex.Dump(appendWords(nil, held(b).table)))
+}
+
+// Objects that no release produces are not valid encodings.
+func TestDecodeRejectsInvalidObjects(t *testing.T) {
+	dptest.Spoiled(t, sampleBits, sampleCount, map[string]func(*Sketch){
+		"bad epsilon":      func(s *Sketch) { s.params.Epsilon = math.NaN() },
+		"too large ε":      func(s *Sketch) { s.params.Epsilon = 45 },
+		"15 cells":         func(s *Sketch) { s.params.Cells = 15 },
+		"other cells":      func(s *Sketch) { s.params.Cells = 130 },
+		"no levels":        func(s *Sketch) { s.params.Levels = 0 },
+		"65 levels":        func(s *Sketch) { s.params.Levels = 65 },
+		"zero seed":        func(s *Sketch) { s.params.Seed = hashing.Seed{} },
+		"no share":         func(s *Sketch) { s.params.CountShare = 0 },
+		"negative zero":    func(s *Sketch) { s.params.CountShare = math.Copysign(0, -1) },
+		"all of ε":         func(s *Sketch) { s.params.CountShare = 1 },
+		"no bits":          func(s *Sketch) { s.bits = nil },
+		"bits behind":      func(s *Sketch) { s.bits[1] |= 1 << 6 },
+		"huge count":       func(s *Sketch) { s.ones = math.MaxInt64 },
+		"huge, negative":   func(s *Sketch) { s.ones = math.MinInt64 },
+		"a share too much": func(s *Sketch) { s.params.CountShare = 1.5 },
+	})
+}
+
+// An identity of 0 is that of the zero value.
+func TestDecodeRejectsNoIdentity(t *testing.T) {
+	data, err := sampleCount().MarshalBinary()
+	require.NoError(t, err)
+	clear(data[fixedSize-8-16 : fixedSize-8])
+	require.ErrorIs(t, new(Sketch).UnmarshalBinary(data), ErrFormat)
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	dptest.Seeds(f, samples())
+	f.Fuzz(useDecoded)
+}
+
+func TestUnmarshalEdges(t *testing.T) { dptest.Edges(t, samples(), useDecoded) }
+
+// useDecoded checks that every method works on what decodes.
+func useDecoded(t *testing.T, data []byte) {
+	s := dptest.Decoded[Sketch](t, data)
+	if s == nil {
+		return
+	}
+	require.False(t, math.IsNaN(s.Estimate()) || math.IsInf(s.Estimate(), 0))
+	require.False(t, math.IsNaN(s.StdErr()))
+	for _, confidence := range []float64{0, 0.5, 0.99, 1 - 0x1p-53} {
+		lo, hi := s.Interval(confidence)
+		require.True(t, lo >= 0 && lo <= hi, "[%v, %v]", lo, hi)
+	}
+	require.True(t, s.Guarantee().Promises())
+	require.NotContains(t, s.String(), "NaN")
+}
+
+func FuzzRestorePrivateState(f *testing.F) {
+	f.Add(privateBytes(f, builder(f, small, 1, 2, 3)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b := builder(t, small, 9)
+		before := privateBytes(t, b)
+		if b.RestorePrivateState(data) == nil {
+			require.Equal(t, data, privateBytes(t, b))
+		} else {
+			require.Equal(t, before, privateBytes(t, b))
+		}
+		_, err := b.Release()
+		require.NoError(t, err)
+	})
+}

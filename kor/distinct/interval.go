@@ -1,0 +1,96 @@
+package distinct
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/search"
+)
+
+// interval returns the ends of the set of x for which neither Pr[T̃ ≤ t | x] nor Pr[T̃ ≥ t | x] is
+// below half of 1 − confidence.
+func (c *curve) interval(t, confidence float64) (lo, hi float64) {
+	const steps = 44 // in ln(x + n), over an interval of at most 55
+	each := (1 - confidence) / 2
+	from := math.Log(c.cells)
+	to := from + c.top()
+	at := func(y float64) float64 { return max(math.Exp(y)-c.cells, 0) }
+	// Of T̃ the probability of at most t is that of T + a continuous noise being at most t + ½.
+	least := func(y float64) float64 { return c.atMost(t+0.5, at(y)) - each }
+	most := func(y float64) float64 { return c.atLeast(t-0.5, at(y)) - each }
+	switch {
+	case least(to) > 0:
+		hi = math.Inf(1)
+	case least(from) > 0:
+		hi = at(search.Root(from, to, steps, least))
+	}
+	switch {
+	case most(from) > 0 || most(to) <= 0 && hi == 0:
+	case most(to) <= 0: // more ones than there are cells, and by far
+		lo = at(to)
+	default:
+		lo = at(search.Root(from, to, steps, most))
+	}
+	return lo, max(lo, hi)
+}
+
+// atMost returns Pr[T̃ ≤ t | x] for a half-integer t.
+func (c *curve) atMost(t, x float64) float64 {
+	mu, _, v := c.spread(x)
+	if y := t - mu; y > 0 {
+		return 1 - c.tail(y, v)
+	} else {
+		return c.tail(-y, v)
+	}
+}
+
+// atLeast returns Pr[T̃ ≥ t | x] for a half-integer t: all laws here are symmetric about the mean.
+func (c *curve) atLeast(t, x float64) float64 {
+	mu, _, v := c.spread(x)
+	if y := t - mu; y > 0 {
+		return c.tail(y, v)
+	} else {
+		return 1 - c.tail(-y, v)
+	}
+}
+
+// tail returns the probability that a normal number of variance v plus the noise exceeds y ≥ 0.
+//
+// At half-integers the law of discrete Laplace noise of scale b is that of a mixture, 0 with
+// probability 1 − h and a Laplace number of scale b with h = 1/cosh(1/(2b)): Pr[Z > k + ½] =
+// e^{−(k+1)/b}/(1 + e^{−1/b}) = h·½·e^{−(k+½)/b}. So it is (1−h)·Φ(−y/σ) + h·NL(y), where NL is the tail
+// of a normal and a Laplace number together,
+//
+//	NL(y) = Φ(−y/σ) + ½·e^{σ²/2b²}·(e^{−y/b}·Φ(y/σ − σ/b) − e^{y/b}·Φ(−y/σ − σ/b)).
+//
+// With M(a) = e^{a²/2}·Φ(−a) the last term is e^{−y²/2σ²}·M(σ/b + y/σ), which cannot overflow.
+func (c *curve) tail(y, v float64) float64 {
+	b := c.scale
+	h := 1 / math.Cosh(0.5/b)
+	sigma := math.Sqrt(v)
+	if sigma < 1e-6 {
+		half := 0.0
+		if y == 0 {
+			half = 0.5
+		}
+		return (1-h)*half + h*0.5*math.Exp(-y/b)
+	}
+	z := y / sigma
+	plain := math.Erfc(z/math.Sqrt2) / 2
+	near := 0.0
+	if a := sigma/b - z; a > 0 {
+		near = math.Exp(-z*z/2) * mills(a)
+	} else {
+		near = math.Exp(sigma*sigma/(2*b*b)-y/b) * math.Erfc(a/math.Sqrt2) / 2
+	}
+	far := math.Exp(-z*z/2) * mills(sigma/b+z)
+	return min(max(plain+h*0.5*(near-far), 0), 1)
+}
+
+// mills returns e^{a²/2}·Φ(−a) for a ≥ 0, from 25 on by its asymptotic series, to a relative 1e-9.
+func mills(a float64) float64 {
+	if a < 25 {
+		return math.Exp(a*a/2) * math.Erfc(a/math.Sqrt2) / 2
+	}
+	q := 1 / (a * a)
+	return (1 - q*(1-q*(3-15*q))) / (a * math.Sqrt(2*math.Pi))
+}

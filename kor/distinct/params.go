@@ -1,0 +1,157 @@
+package distinct
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+const (
+	maxEpsilon = 44 // of noise.RandomizedResponse
+	minCells   = 16 // the variance of the count is computed for at least so many
+	maxCells   = 1<<31 - 1
+	maxLevels  = 64
+	maxBits    = 1 << 33 // of a whole sketch: 1 GiB
+)
+
+// Params are the public numbers of a sketch. They are comparable, and every method answers before
+// any data is seen. Builders that are merged have equal Params; releases that are compared have the
+// same Seed, Cells and Levels.
+type Params struct {
+	// Epsilon is ε of the whole release, in [2⁻³⁰, 44].
+	Epsilon float64
+	// Cells is n, the number of bits of a level, at least 16. The relative
+	// error of a count is 0.69/√n.
+	Cells int
+	// Levels is L, in [1, 64]: level i < L−1 takes the fraction 2^{−i−1} of the
+	// keys, the last one the rest. Counts up to 2^L·n/4 keep the full accuracy.
+	Levels int
+	// CountShare is the fraction of ε, in (0, 1], that buys the count. The rest
+	// buys the noisy bits, which [Compare] and [Union] need. 0 means 1: the
+	// count alone, and no bits.
+	CountShare float64
+	// Seed selects the hash functions. It is public, and whoever is to be merged
+	// or compared agrees on it before looking at data. The zero Seed is refused:
+	// nobody could tell whether it was agreed on or forgotten.
+	Seed hashing.Seed
+}
+
+// bad returns the error for a field or an argument.
+func bad(field string, value any, want string) error {
+	return fault.Params("distinct", field, value, want)
+}
+
+// normal returns the Params with the default for CountShare.
+func (p Params) normal() Params {
+	if p.CountShare == 0 {
+		p.CountShare = 1
+	}
+	return p
+}
+
+// validate checks the fields.
+func (p Params) validate() error {
+	if err := limits.Epsilon("distinct", p.Epsilon, maxEpsilon); err != nil {
+		return err
+	}
+	switch {
+	case p.Cells < minCells || p.Cells > maxCells:
+		return bad("Cells", p.Cells, "an integer in [16, 2³¹)")
+	case p.Levels < 1 || p.Levels > maxLevels:
+		return bad("Levels", p.Levels, "an integer in [1, 64]")
+	case p.words() > maxBits/64:
+		return bad("Cells", p.Cells, fmt.Sprintf("at most 2³³ bits in all: %d levels of %d cells take %d bytes",
+			p.Levels, p.Cells, 8*p.words()))
+	case !(p.CountShare >= 0 && p.CountShare <= 1):
+		return bad("CountShare", p.CountShare, "a number in [0, 1]")
+	case p.Seed.IsZero():
+		return bad("Seed", p.Seed, "a Seed that the parties agreed on, from hashing.NewSeed, say")
+	}
+	if bits, count := p.split(); count < limits.MinEpsilon || p.published() && bits < limits.MinEpsilon {
+		return bad("CountShare", p.CountShare, "0, 1 or a share that leaves count and bits an ε of at least 2⁻³⁰ each")
+	}
+	return nil
+}
+
+// published reports whether the bits are part of the release.
+func (p Params) published() bool { return p.CountShare > 0 && p.CountShare < 1 }
+
+// stride returns the number of words of a level: each begins with a new word.
+func (p Params) stride() int { return int((uint64(p.Cells) + 63) / 64) }
+
+// words returns the number of words of all levels, also where that is too many.
+func (p Params) words() uint64 { return (uint64(p.Cells) + 63) / 64 * uint64(p.Levels) }
+
+// lastWord returns the bits of the last word of a level that are cells.
+func (p Params) lastWord() uint64 { return ^uint64(0) >> (uint(-p.Cells) % 64) }
+
+// split returns the ε of the bits and of the count. Their exact sum is at most Epsilon: the
+// difference is off by at most half an ulp before it is moved down by one.
+func (p Params) split() (bits, count float64) {
+	if !p.published() {
+		return 0, p.Epsilon
+	}
+	count = p.Epsilon * p.CountShare
+	return math.Nextafter(p.Epsilon-count, 0), count
+}
+
+// unit is one key with all its occurrences.
+var unit = budget.Key(budget.AddRemove)
+
+// Guarantee returns what a release of these Params promises: ε-differential privacy when one key is
+// added with all its occurrences, or removed with all of them. Invalid Params promise nothing.
+func (p Params) Guarantee() budget.Guarantee {
+	if p.validate() != nil {
+		return budget.Guarantee{}
+	}
+	return budget.PureDP(p.Epsilon, unit)
+}
+
+// laws are what a release draws from.
+type laws struct {
+	flips noise.Bernoulli // of each bit, if bits are published
+	count noise.DiscreteLaplace
+}
+
+// laws returns the noise of a release.
+//
+// Theorem. For every choice of the hash functions a release is ε-private. Proof. The table is a
+// function of the set of the keys: a key, however often it comes, sets one bit. So two sets that
+// differ in one key have tables that are equal or differ in one bit, and numbers of ones that differ by
+// at most 1. The count T + Z, Z discrete Laplace of scale ≥ 1/ε₂, is ε₂-private. Each bit is flipped
+// independently with probability p ≥ 1/(e^ε₁ + 1), so one changed bit changes no probability of the
+// flipped table by more than the factor (1−p)/p ≤ e^ε₁. Z and the flips are independent, and
+// ε₁ + ε₂ ≤ ε. ∎ Both factors are attained together: by a table with that bit and a large count.
+func (p Params) laws() (l laws, err error) {
+	if err = p.validate(); err != nil {
+		return laws{}, err
+	}
+	bits, count := p.split()
+	scale, err := noise.LaplaceScale(count, 1)
+	if err != nil {
+		return laws{}, err
+	}
+	if l.count, err = noise.NewDiscreteLaplace(scale); err != nil {
+		return laws{}, err
+	}
+	if p.published() {
+		l.flips, err = noise.RandomizedResponse(bits)
+	}
+	return l, err
+}
+
+// Size returns the length in bytes of the encoding of a release; 0 if the Params are invalid.
+func (p Params) Size() int {
+	switch {
+	case p.validate() != nil:
+		return 0
+	case p.published():
+		return fixedSize + 8*int(p.words())
+	}
+	return fixedSize
+}

@@ -1,0 +1,157 @@
+package distinct
+
+import (
+	"math"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/stretchr/testify/require"
+)
+
+// Params that New refuses promise nothing and plan nothing.
+func TestInvalidParams(t *testing.T) {
+	for name, change := range map[string]func(*Params){
+		"ε = 0":       func(p *Params) { p.Epsilon = 0 },
+		"ε < 0":       func(p *Params) { p.Epsilon = -1 },
+		"ε NaN":       func(p *Params) { p.Epsilon = math.NaN() },
+		"ε = +Inf":    func(p *Params) { p.Epsilon = math.Inf(1) },
+		"ε denormal":  func(p *Params) { p.Epsilon = 5e-324 },
+		"ε = 45":      func(p *Params) { p.Epsilon = 45 },
+		"15 cells":    func(p *Params) { p.Cells = 15 },
+		"−1 cells":    func(p *Params) { p.Cells = -1 },
+		"huge cells":  func(p *Params) { p.Cells = math.MaxInt },
+		"2 GiB":       func(p *Params) { p.Cells, p.Levels = 1<<30, 9 },
+		"no levels":   func(p *Params) { p.Levels = 0 },
+		"65 levels":   func(p *Params) { p.Levels = 65 },
+		"zero seed":   func(p *Params) { p.Seed = hashing.Seed{} },
+		"share < 0":   func(p *Params) { p.CountShare = -0.1 },
+		"share > 1":   func(p *Params) { p.CountShare = 1.1 },
+		"share NaN":   func(p *Params) { p.CountShare = math.NaN() },
+		"share tiny":  func(p *Params) { p.CountShare = 1e-12 },
+		"share large": func(p *Params) { p.CountShare = 1 - 1e-12 },
+	} {
+		p := small
+		change(&p)
+		_, err := New(p)
+		require.ErrorIs(t, err, ErrParams, name)
+		require.False(t, p.Guarantee().Promises(), name)
+		require.Zero(t, p.Size(), name)
+		require.True(t, math.IsNaN(p.StdErr(10)) && math.IsNaN(p.RelativeError(1)) && math.IsNaN(p.RelativeError(2)) && math.IsNaN(p.Largest()), name)
+	}
+	for _, size := range []float64{-1, math.NaN(), math.Inf(1)} {
+		require.True(t, math.IsNaN(small.StdErr(size)))
+	}
+	require.True(t, math.IsNaN(small.RelativeError(0)) && math.IsNaN(small.RelativeError(1<<20)))
+	whole := small
+	whole.CountShare = 1
+	require.True(t, math.IsNaN(whole.RelativeError(2)), "no bits, no union")
+}
+
+// A CountShare of 0, or of −0, is one of 1; and the limits are what New accepts.
+func TestDefaults(t *testing.T) {
+	for _, share := range []float64{0, math.Copysign(0, -1), 1} {
+		p := small
+		p.CountShare = share
+		s := released(t, p, 1)
+		require.Equal(t, 1.0, s.Params().CountShare)
+		require.Nil(t, s.bits)
+		data, err := s.MarshalBinary()
+		require.NoError(t, err)
+		require.Len(t, data, p.Size())
+		require.Equal(t, budget.PureDP(1, budget.Key(budget.AddRemove)), s.Guarantee())
+		require.NoError(t, builder(t, small.normal()).RestorePrivateState(privateBytes(t, builder(t, small))))
+	}
+	for _, p := range []Params{
+		{Epsilon: 0x1p-30, Cells: 16, Levels: 1, Seed: hashing.Seed{1}}, {Epsilon: 44, Cells: 17, Levels: 64, CountShare: 0.5, Seed: hashing.Seed{1}},
+		{Epsilon: 0x1p-29, Cells: 16, Levels: 1, CountShare: 0.5 - 0x1p-40, Seed: hashing.Seed{1}},
+	} {
+		b, err := New(p)
+		if p.Epsilon == 0x1p-29 {
+			require.ErrorIs(t, err, ErrParams)
+			continue
+		}
+		require.NoError(t, err)
+		require.True(t, b.Guarantee().Promises())
+		s, err := b.Release()
+		require.NoError(t, err)
+		lo, hi := s.Interval(0.95)
+		require.True(t, lo <= hi && !math.IsNaN(s.Estimate()))
+		require.Positive(t, p.StdErr(100))
+	}
+}
+
+// The ε of bits and count never add up to more than ε.
+func TestSplit(t *testing.T) {
+	for epsilon := 0.001; epsilon < 44; epsilon *= 1.37 {
+		for share := 0.001; share < 1; share *= 1.21 {
+			bits, count := Params{Epsilon: epsilon, CountShare: share}.split()
+			require.LessOrEqual(t, count-(epsilon-bits), 0.0)
+			require.InEpsilon(t, epsilon, bits+count, 1e-15)
+		}
+	}
+}
+
+// The table of doc.go, and the figures of one sketch in closed form.
+func TestStdErr(t *testing.T) {
+	p := Params{Epsilon: 1, Cells: 2048, Levels: 22, Seed: hashing.Seed{1}}
+	q := p
+	q.CountShare = 0.05
+	for size, want := range map[float64][2]float64{
+		10: {13.6, 283}, 100: {1.65, 28.8}, 1000: {0.947, 3.44}, 1e4: {1.207, 1.556}, 1e5: {1.499, 1.778}, 1e6: {1.529, 1.803}, 1e9: {1.532, 1.81},
+	} {
+		require.InEpsilon(t, want[0], 100*p.StdErr(size)/size, 0.005)
+		require.InEpsilon(t, want[1], 100*q.StdErr(size)/size, 0.005)
+	}
+	require.InDelta(t, 1.357, p.StdErr(0), 0.001)
+	for size := 1e5; size <= p.Largest(); size *= 1.3 {
+		require.InEpsilon(t, p.RelativeError(1), p.StdErr(size)/size, 0.03)
+		require.InEpsilon(t, q.RelativeError(1), q.StdErr(size)/size, 0.03)
+	}
+	group := Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
+	for size, want := range map[float64]float64{0: 1.35, 10: 1.51, 30: 2.22, 100: 6.09, 1000: 82} {
+		require.InEpsilon(t, want, group.StdErr(size), 0.006)
+	}
+}
+
+// What Plan returns has the error, and 64 cells less have not.
+func TestPlan(t *testing.T) {
+	for _, sketches := range []int{1, 2, 5} {
+		for _, epsilon := range []float64{0.3, 1, 4} {
+			if epsilon < 1 && sketches > 2 {
+				continue
+			}
+			p, err := Plan(epsilon, 0.03, 1e8, sketches)
+			require.NoError(t, err)
+			require.True(t, p.Seed.IsZero())
+			require.Equal(t, sketches == 1, p.CountShare == 1)
+			p.Seed = hashing.Seed{1}
+			require.LessOrEqual(t, p.RelativeError(sketches), 0.03)
+			require.GreaterOrEqual(t, p.Largest(), 1e8)
+			if sketches == 1 {
+				require.LessOrEqual(t, p.StdErr(1e8), 0.03*1e8*1.02)
+			}
+			if p.Cells > 64 {
+				p.Cells -= 64
+				require.Greater(t, p.RelativeError(sketches), 0.0299)
+			}
+		}
+	}
+	p, err := Plan(1, 0.02, 1e9, 1)
+	require.NoError(t, err)
+	require.Equal(t, Params{Epsilon: 1, Cells: 1216, Levels: 22, CountShare: 1}, p)
+	for _, bad := range []func() (Params, error){
+		func() (Params, error) { return Plan(0, 0.1, 100, 1) },
+		func() (Params, error) { return Plan(1, 0, 100, 1) },
+		func() (Params, error) { return Plan(1, math.NaN(), 100, 1) },
+		func() (Params, error) { return Plan(1, 0.1, 0, 1) },
+		func() (Params, error) { return Plan(1, 0.1, math.Inf(1), 1) },
+		func() (Params, error) { return Plan(1, 0.1, 100, 0) },
+		func() (Params, error) { return Plan(1, 1e-9, 100, 1) },
+		func() (Params, error) { return Plan(1, 0.02, 1e9, 200) },
+		func() (Params, error) { return Plan(0x1p-30, 0.1, 1e9, 2) },
+	} {
+		_, err := bad()
+		require.ErrorIs(t, err, ErrParams)
+	}
+}

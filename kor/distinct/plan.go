@@ -1,0 +1,122 @@
+package distinct
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/search"
+)
+
+// The error in closed form. With levels of ratio 2, Σ u(1−u) over all levels is, but for a ripple
+// below 10⁻⁴, (1/ln 2)·∫ (e^{−λ} − e^{−2λ}) dλ/λ = 1 (Frullani), and Σ λu is 1/ln 2. So V = n and
+// N·μ′ = n/ln 2, wherever N/n is in the middle of the levels, and
+//
+//	RSE² = (ln² 2/n)·(1 + Var Z/n).
+//
+// For a union of k releases every cell of level i gives an unbiased estimate of u_i, whether the cell
+// is empty in all sets; see union.go. Its second moment v depends on how the sets overlap, and the
+// information of all levels about ln N is (n/ln 2)·∫ λu²/(v − u²) dλ with u = e^{−λ}.
+
+// maxSketches is the most releases whose union is asked for.
+const maxSketches = 1 << 16
+
+// StdErr returns the standard error, in keys, of the estimated number of distinct keys of one release
+// of so many. NaN for a size that is negative or NaN, and for invalid Params.
+func (p Params) StdErr(size float64) float64 {
+	p = p.normal()
+	if p.validate() != nil || !(size >= 0 && size <= math.MaxFloat64) {
+		return math.NaN()
+	}
+	c := newCurve(p)
+	return c.stdErr(size)
+}
+
+// RelativeError returns the relative standard error of the number of distinct keys in the union of so
+// many releases, for sizes from 2·Cells to Largest: √((ln² 2/n)·(1 + Var Z/n)), about 0.69/√n, for one;
+// for more that of [Union], at the worse of equal and disjoint sets. It grows exponentially with the
+// number of releases; who holds the data merges before the release instead. NaN for invalid Params, a
+// number of sketches outside [1, 2¹⁶], or several of CountShare 1.
+func (p Params) RelativeError(sketches int) float64 {
+	p = p.normal()
+	laws, err := p.laws()
+	switch n := float64(p.Cells); {
+	case err != nil || sketches < 1 || sketches > maxSketches:
+		return math.NaN()
+	case sketches == 1:
+		return math.Ln2 * math.Sqrt((1+laws.count.Variance()/n)/n)
+	case !p.published():
+		return math.NaN()
+	default:
+		return math.Sqrt(unionVariance(laws.flips.Prob(), sketches) / n)
+	}
+}
+
+// Largest returns the size 2^L·n/4 up to which a sketch has its accuracy; beyond it the last level
+// fills up, and the intervals tell. NaN for invalid Params.
+func (p Params) Largest() float64 {
+	if p.normal().validate() != nil {
+		return math.NaN()
+	}
+	return math.Ldexp(float64(p.Cells), p.Levels-2)
+}
+
+// unionVariance returns the squared relative error, times n, of the union of k releases whose bits
+// are flipped with probability p: the larger of those for equal and for disjoint sets.
+func unionVariance(p float64, k int) float64 {
+	d := 1 - 2*p
+	v1 := p * (1 - p) / (d * d) // second moment for a cell that is set; 1 more for an empty one
+	set, empty := math.Pow(v1, float64(k)), math.Pow(v1+1, float64(k))
+	const step = 1.0 / 32 // of ln λ
+	equal, disjoint := 0.0, 0.0
+	for i := -12 * 32; i <= 4*32; i++ {
+		lambda := math.Exp(float64(i) * step)
+		u := math.Exp(-lambda)
+		term := step * lambda * lambda * u * u
+		equal += term / (set - u*u + u*(empty-set))
+		disjoint += term / (math.Pow(v1+math.Exp(-lambda/float64(k)), float64(k)) - u*u)
+	}
+	return math.Ln2 / min(equal, disjoint)
+}
+
+// Plan returns Params with the fewest Cells, a multiple of 64, and the fewest Levels for a relative
+// standard error of at most relative at ε = epsilon, for sizes from about 2·Cells to largest: for the
+// plain count of one release (sketches = 1, CountShare 1), or for the union of so many releases of
+// parties that do not share data. The Seed is left to set.
+//
+// The error wraps [ErrParams] if an argument is out of range, or if the sketch would be too large; its
+// text then tells the size.
+func Plan(epsilon, relative, largest float64, sketches int) (Params, error) {
+	if err := limits.Epsilon("distinct", epsilon, maxEpsilon); err != nil {
+		return Params{}, err
+	}
+	switch {
+	case !(relative > 0 && relative <= 1):
+		return Params{}, bad("relative error", relative, "a number in (0, 1]")
+	case !(largest >= 1 && largest <= 0x1p64):
+		return Params{}, bad("largest size", largest, "a number in [1, 2⁶⁴]")
+	case sketches < 1 || sketches > maxSketches:
+		return Params{}, bad("number of sketches", sketches, "an integer in [1, 2¹⁶]")
+	}
+	of := func(blocks int64) Params {
+		p := Params{Epsilon: epsilon, Cells: int(64 * blocks), Levels: 1, CountShare: 1, Seed: [16]byte{1}}
+		if sketches > 1 { // the share that costs the union nothing
+			p.CountShare = min(max(2/(epsilon*math.Sqrt(float64(p.Cells))), 0.02), 0.25)
+		}
+		return p
+	}
+	const most = maxCells / 64
+	blocks := search.Least(1, func(blocks int64) bool {
+		return blocks > most || of(blocks).RelativeError(sketches) <= relative
+	})
+	if levels := levelsFor(largest, 64*float64(blocks)); blocks > most || 64*float64(blocks)*levels > maxBits {
+		return Params{}, bad("relative error", relative, fmt.Sprintf("one that less than 2³¹ cells a level and 2³³ bits in all can have "+
+			"for %g keys and %d sketches", largest, sketches))
+	}
+	p := of(blocks)
+	p.Levels, p.Seed = int(levelsFor(largest, float64(p.Cells))), [16]byte{}
+	return p, nil
+}
+
+// levelsFor returns the fewest levels for sizes up to largest.
+func levelsFor(largest, cells float64) float64 { return max(1, math.Ceil(math.Log2(largest/cells))+2) }
