@@ -1,0 +1,210 @@
+package loss
+
+import (
+	"flag"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var long = flag.Bool("long", false, "figures at twice the points too: go test -long ./internal/loss")
+
+// epsilonAt returns the ε at which a profile is δ.
+func epsilonAt(profile func(float64) float64, delta float64) float64 {
+	lo, hi := 0.0, 1e4
+	for range 80 {
+		if mid := (lo + hi) / 2; profile(mid) <= delta {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
+}
+
+func times(m *Measure, n int) *Measure { return m.Power(uint64(n), Points) }
+
+// The figures of composition, each with its exact value (sums of binomials by Kairouz, Oh and Viswanath, integrals for Laplace) and what may be above it.
+func TestFigures(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		m             *Measure
+		delta         float64
+		truth, excess float64
+	}{
+		{"30 of 0.1", times(Response(0.1), 30), 1e-6, 2.345887693, 1e-8},
+		{"30 Laplace of 0.1", times(Laplace(0.1, 64), 30), 1e-6, 2.2978, 2e-4},
+		{"365 of 0.1", times(Response(0.1), 365), 1e-6, 10.31386461, 1e-8},
+		{"365 Laplace of 0.1", times(Laplace(0.1, 64), 365), 1e-6, 10.1253, 5e-4},
+		{"365 of 0.1 at 1e-30", times(Response(0.1), 365), 1e-30, 22.48769446, 1e-8},
+		{"50 of 0.2", times(Response(0.2), 50), (1e-6 - 5e-8) / (1 - 5e-8), 6.907321917, 1e-8},
+		{"10⁴ of 0.01", times(Response(0.01), 10_000), (1e-6 - 1e-8) / (1 - 1e-8), 4.887668140, 1.4e-3},
+		{"10⁶ of 0.001", times(Response(0.001), 1_000_000), 1e-6, 4.886543763, 2.6e-3},
+	} {
+		got := epsilonAt(c.m.Delta, c.delta)
+		t.Logf("%s: %.7g, above the truth by %.2g, %d points", c.name, got, got/c.truth-1, c.m.Points())
+		require.GreaterOrEqual(t, got, c.truth*(1-1e-9)-5e-5*float64(strings.Count(c.name, "Laplace")), c.name) // the truth is rounded
+		require.LessOrEqual(t, got, c.truth*(1+c.excess), c.name)
+	}
+}
+
+// Many different releases: the error stays of second order, and twice the points leave at most .4 of it.
+func TestManyKinds(t *testing.T) {
+	laws := func() (list []*Measure) {
+		for i := range 10 {
+			epsilon := 0.01 + 0.009*float64(i)
+			list = append(list, times(Response(epsilon), 50), times(Laplace(epsilon, 64), 50))
+		}
+		return list
+	}
+	delta := (1e-6 - 500e-10) / (1 - 500e-10)
+	begin := time.Now()
+	got := epsilonAt(All(laws(), Points).Delta, delta)
+	t.Logf("1,000 of 20 kinds: %.6g in %v", got, time.Since(begin))
+	require.InEpsilon(t, 9.560, got, 1e-3)
+
+	var different []*Measure
+	for i := range 1000 {
+		different = append(different, Response(0.01+0.09*float64(i)/999))
+	}
+	begin = time.Now()
+	m := All(different, Points)
+	t.Logf("1,000 kinds: composed in %v", time.Since(begin))
+	delta = (1e-6 - 1000e-10) / (1 - 1000e-10)
+	got = epsilonAt(m.Delta, delta)
+	t.Logf("1,000 kinds: %.6g", got)
+	require.InEpsilon(t, 10.4881, got, 1e-3)
+	if *long {
+		twice := epsilonAt(All(different, 2*Points).Delta, delta)
+		four := epsilonAt(All(different, 4*Points).Delta, delta)
+		t.Logf("on 2,048 points %.6g, on 4,096 %.6g", twice, four)
+		require.Less(t, twice-four, 0.4*(got-four)+1e-6)
+	}
+}
+
+// A law convolved, and the same law given by its profile.
+func TestDeltaWith(t *testing.T) {
+	m := times(Response(0.05), 100)
+	q := Response(0.5)
+	both := Compose(m, q, Points)
+	for epsilon := -2.0; epsilon < 5; epsilon += 0.1 {
+		got, want := m.DeltaWith(epsilon, q.Delta), both.Delta(epsilon)
+		require.InEpsilon(t, want, got, 1e-3*(1+20*max(epsilon, 0)))
+		plus := 1 / (1 + math.Exp(-0.5))
+		exact := plus*m.Delta(epsilon-0.5) + (1-plus)*m.Delta(epsilon+0.5)
+		require.InEpsilon(t, exact, got, 1e-9)
+		require.GreaterOrEqual(t, got, exact*(1-1e-11))
+	}
+}
+
+// Laplace noise: δ(ε′) = 1 − e^{(ε′−ε)/2} between 0 and ε; and it is the limit of ever finer lattices.
+func TestLaplaceLeaf(t *testing.T) {
+	for _, epsilon := range []float64{1e-6, 0.01, 0.3, 1, 5, 100} {
+		for _, cells := range []int{1, 5, 64, 400} {
+			m := Laplace(epsilon, cells)
+			for i := range 41 {
+				at := epsilon * (float64(i)/20 - 1)
+				exact := -math.Expm1((at - epsilon) / 2)
+				if at < 0 { // 1 − δ(ε′) = e^ε′·(1 − δ(−ε′)): the law is symmetric
+					exact = -math.Expm1(at) + math.Exp(at)*-math.Expm1((-at-epsilon)/2)
+				}
+				require.GreaterOrEqual(t, m.Delta(at), exact*(1-1e-14), "ε %g, %d cells, at %g", epsilon, cells, at)
+				if cells == 400 && epsilon < 2 {
+					require.LessOrEqual(t, m.Delta(at), exact+1e-5, "ε %g at %g", epsilon, at)
+				}
+			}
+			require.Less(t, m.Delta(epsilon*(1+1e-9)), 1e-300)
+			require.InDelta(t, 1, m.Delta(-1000), 1e-9)
+		}
+	}
+	fine := epsilonAt(times(Lattice(0.1, 1000), 30).Delta, 1e-6)
+	require.InEpsilon(t, fine, epsilonAt(times(Laplace(0.1, 400), 30).Delta, 1e-6), 1e-4)
+}
+
+// The group of m of an ε-DP release is bounded by the lattice law of m steps: the chain of m trade-off functions of randomized response.
+func TestGroupsOfResponses(t *testing.T) {
+	// f(a) is the least false negative rate at the false positive rate a; m steps are x ↦ 1 − f(x), m times.
+	for _, epsilon := range []float64{0.1, 0.5, 1.5} {
+		power := func(x float64) float64 { // 1 − f(x)
+			return min(math.Exp(epsilon)*x, 1-math.Exp(-epsilon)*(1-x))
+		}
+		for m := 1; m <= 6; m++ {
+			law := Lattice(float64(m)*epsilon, m)
+			for _, at := range []float64{0, 0.3, 1, 2, 5} {
+				// sup over x of power^m(x) − e^ε′·x.
+				best := 0.0
+				for i := range 20_001 {
+					x := float64(i) / 20_000
+					y := x
+					for range m {
+						y = power(y)
+					}
+					best = max(best, y-math.Exp(at)*x)
+				}
+				require.GreaterOrEqual(t, law.Delta(at), best-1e-12)
+				require.InDelta(t, best, law.Delta(at), 2e-4*math.Exp(at))
+			}
+		}
+	}
+}
+
+// The law of randomized response is ρ-zCDP with ρ = ε·tanh(ε/2), and with no less.
+func TestResponseIsConcentrated(t *testing.T) {
+	for _, epsilon := range []float64{1e-3, 0.1, 1, 2, 5, 20} {
+		rho := epsilon * math.Tanh(epsilon/2)
+		p, q := 1/(1+math.Exp(-epsilon)), 1/(1+math.Exp(epsilon))
+		for a := 1e-6; a < 1e6; a *= 3 { // the order is 1 + a
+			// E[e^{a·l}] = p·e^{aε} + q·e^{−aε}
+			divergence := (a*epsilon + math.Log1p(p*0-q+q*math.Exp(-2*a*epsilon))) / a
+			require.LessOrEqual(t, divergence, (1+a)*rho*(1+1e-9)+1e-15/a)
+		}
+		a := 1e-4
+		require.InEpsilon(t, rho, (a*epsilon+math.Log1p(-q+q*math.Exp(-2*a*epsilon)))/a/(1+a), 1e-3*(1+epsilon))
+	}
+}
+
+func TestExtremes(t *testing.T) {
+	for _, epsilon := range []float64{Least, 1e-30, 700, 800, Most} {
+		for _, m := range []*Measure{Response(epsilon), Laplace(epsilon, 64), Lattice(epsilon, 7)} {
+			for _, whole := range []*Measure{m, m.Power(1000, 64), m.Power(1<<53, 64), Compose(m, Response(1), 64), Compose(m.Power(3, 64), Laplace(1e-3, 64), 64)} {
+				for _, at := range []float64{math.Inf(-1), -1e300, -1, 0, 1e-300, 1, 1e6, 1e300, math.Inf(1)} {
+					delta := whole.Delta(at)
+					require.True(t, delta >= 0 && delta <= 1, "%g: %g", epsilon, delta)
+					if at < -1e200 {
+						require.GreaterOrEqual(t, delta, 1.0)
+					}
+				}
+			}
+		}
+	}
+	require.Nil(t, All(nil, 10))
+	one := Response(1)
+	require.Same(t, one, All([]*Measure{one}, 10))
+}
+
+func BenchmarkCompose(b *testing.B) {
+	rng := rand.New(rand.NewPCG(5, 20))
+	random := func() *Measure {
+		m := &Measure{base: -1, step: 0x1p-9, mass: make([]float64, Points), releases: 1e6}
+		for i := range m.mass {
+			m.mass[i] = rng.Float64() / Points
+		}
+		return m
+	}
+	x, y := random(), random()
+	b.Run("convolve", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			convolve(x.mass, y.mass)
+		}
+	})
+	b.Run("delta", func(b *testing.B) {
+		for b.Loop() {
+			x.Delta(-0.9)
+		}
+	})
+}
