@@ -13,8 +13,8 @@ const (
 	// buffers are hardly faster and would keep more unused noise in memory.
 	bufferWords = 1024
 	bufferBytes = 8 * bufferWords
-	// fillWords is the largest number of words that Fill makes under one key, chunkWords that it
-	// makes at a time: a piece of the buffer that stays in the first-level cache.
+	// fillWords is the largest number of words that Fill makes under one key, chunkWords that
+	// it makes at a time: a piece of the buffer that stays in the first-level cache.
 	fillWords  = 16 * bufferWords
 	chunkWords = bufferWords / 4
 )
@@ -35,9 +35,9 @@ var zeros [bufferBytes]byte
 //     itself. That is the operating system's, or in FIPS 140-3 mode Go's DRBG over it. Each key is
 //     32 of the 36 random bytes in three nonces of [cipher.NewGCMWithRandomNonce], which takes no
 //     reader. The variable [crypto/rand.Reader], which any package of the program may set, is not
-//     read, and no GODEBUG setting has an influence. Only testing/cryptotest, which refuses to work
-//     outside of a test, replaces that generator. (A toolchain with GOEXPERIMENT=boringcrypto has
-//     no such nonces; the first draw ends the program there.)
+//     read, whatever GODEBUG says. Only testing/cryptotest, which refuses to work outside of a
+//     test, replaces that generator. (A toolchain with GOEXPERIMENT=boringcrypto has no such
+//     nonces; the first draw ends the program there.)
 //   - Prediction: telling the output from random bits is breaking AES-256 or that generator.
 //     No key encrypts more than 2¹³ blocks, so counter mode adds an advantage of at most 2⁻¹⁰³.
 //   - Forward secrecy: no key outlives the refill that drew it, keys are independent of one
