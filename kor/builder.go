@@ -25,11 +25,11 @@ type Builder struct {
 type state struct {
 	place   placement
 	table   []uint64
+	members members               // of a Builder that counts, else nil
+	count   noise.DiscreteLaplace // for their sum
 	params  Params
 	origin  origin
 	law     noise.Bernoulli
-	members members               // of a Builder that counts, else nil
-	count   noise.DiscreteLaplace // for their sum
 	src     noise.Source
 }
 
