@@ -38,7 +38,7 @@ const version = 1
 // encoded is a Value as its encoding has it.
 type encoded struct {
 	Value
-	size  int       // H
+	size  uint64    // H
 	words [5]uint64 // the law
 	point uint64
 }
@@ -49,7 +49,7 @@ func (e *encoded) fields() []wire.Field {
 	fields := []wire.Field{
 		wire.Byte(&p.Law), wire.Byte(&p.Relation), wire.Flags(&p.Integers, &e.shared),
 		wire.Float(&p.Epsilon), wire.Float(&p.Sensitivity), wire.Float(&p.Delta), wire.Float(&p.Rho),
-		wire.Int(&p.Parties, maxParties), wire.Long(&e.size, maxSteps),
+		wire.Int(&p.Parties, maxParties), wire.Uint(&e.size),
 	}
 	for i := range e.words {
 		fields = append(fields, wire.Uint(&e.words[i]))
@@ -63,7 +63,7 @@ func (v *Value) AppendBinary(dst []byte) ([]byte, error) {
 	if !v.valid() {
 		return dst, fault.Format("arete", "a Value that was not released has no encoding")
 	}
-	e := encoded{*v, int(v.noise.size), v.noise.words(), uint64(v.point)}
+	e := encoded{*v, uint64(v.noise.size), v.noise.words(), uint64(v.point)}
 	return wire.AppendFields(wire.AppendHeader(dst, wire.KindArete, version), e.fields()), nil
 }
 
