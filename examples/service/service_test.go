@@ -123,7 +123,7 @@ func TestReleaseOverHTTP(t *testing.T) {
 	if err := json.Unmarshal(text, &release); status != 200 || err != nil {
 		t.Fatalf("status %d, %v: %s", status, err, text)
 	}
-	if release.Guarantee != "(1, 1e-09)-DP under AddRemove" || !(release.Threshold > 1) {
+	if release.Guarantee != "ε = 1, δ = 1e-9 for one element, added or removed" || !(release.Threshold > 1) {
 		t.Errorf("%s", text)
 	}
 	truth := map[string]float64{"tea": 3000, "café": 2000}
@@ -145,7 +145,7 @@ func TestReleaseOverHTTP(t *testing.T) {
 			t.Errorf("%s: status %d", path, status)
 		}
 	}
-	if _, budget := get(t, server.URL+"/budget", ""); !strings.Contains(string(budget), "(2, 2e-09)-DP") {
+	if _, budget := get(t, server.URL+"/budget", ""); !strings.Contains(string(budget), "ε = 2, δ = 2e-9 for one element") {
 		t.Errorf("two windows have been opened: %s", budget)
 	}
 }
@@ -538,7 +538,7 @@ func TestKilled(t *testing.T) {
 		t.Errorf("%d files, %v; want the journal alone", files, err)
 	}
 	s := mustOpen(t, c)
-	if got := s.ledger.Spent().String(); got != "(2, 2e-09)-DP under AddRemove" {
+	if got := s.ledger.Spent().String(); got != "ε = 2, δ = 2e-9 for one element, added or removed" {
 		t.Errorf("spent %s after the lost window and a new one", got)
 	}
 	if got := s.archive.numbers(); len(got) != 0 || s.current.number != 2 {

@@ -12,7 +12,7 @@ import (
 // 0.3 but for 1e-9 (Bernstein's inequality; the variance of one is ¾). Whatever they hold, tables have the size that was asked for, here 100 bits a URL.
 func TestProgram(t *testing.T) {
 	out := clitest.Output(t, new(options), []string{"-urls", "2000", "-sample", "500", "-epsilon", "1"},
-		[]string{"of 2000 URLs out of 2⁶⁴", "columns", "thesis's ALP", "threshold", "dense Laplace", "(1, 1e-09)-DP", "\n  0 ", "over 100"})
+		[]string{"of 2000 URLs out of 2⁶⁴", "columns", "thesis's ALP", "threshold", "dense Laplace", "ε = 1, δ = 1e-9 for", "\n  0 ", "over 100"})
 	if zeros := clitest.Numbers(t, out, "  0  ", 5); zeros[2] != 0 || !(math.Abs(zeros[3]-0.5) < 0.3) || zeros[4] != 500 {
 		t.Errorf("zeros: %v", zeros)
 	}
@@ -32,7 +32,7 @@ func TestProgram(t *testing.T) {
 	if bytes := clitest.Numbers(t, out, "  bytes", 3); !(math.Abs(bytes[0]/25_000-1) < 0.2 && math.Abs(bytes[1]/25_000-1) < 0.2 && bytes[2] < 25_000) {
 		t.Errorf("bytes: %v", bytes)
 	}
-	clitest.Output(t, new(options), []string{"-urls", "500", "-delta", "0"}, []string{"1-DP"})
+	clitest.Output(t, new(options), []string{"-urls", "500", "-delta", "0"}, []string{"ε = 1 for vectors"})
 	// A range that no URL of the sample lies in has no error.
 	clitest.Output(t, new(options), []string{"-urls", "1"}, []string{"                  –              –              –              –          0\n"})
 }
