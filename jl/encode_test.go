@@ -185,7 +185,6 @@ func useAll(t *testing.T, s, o *Sketch) {
 		require.True(t, lo <= hi, "[%v, %v]", lo, hi)
 	}
 	number(s.SquaredNorm(), nil)
-	number(s.TruncatedSquaredNorm(), nil)
 	number(s.LikelySquaredNorm(), nil)
 	number(s.SquaredDistance(o))
 	number(s.TruncatedSquaredDistance(o))

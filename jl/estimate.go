@@ -18,7 +18,7 @@ import (
 // Theorem 4.3 prints 2ks/ε², which leaves a bias of 2ks/ε².
 
 // SquaredNorm returns the unbiased estimate of ‖x‖₂², in squared units of the data. It may be
-// negative: see [Sketch.TruncatedSquaredNorm]. NaN for the zero Sketch.
+// negative: max(0, ·) of it has no larger error. NaN for the zero Sketch.
 func (s *Sketch) SquaredNorm() float64 {
 	if len(s.terms) == 0 {
 		return math.NaN()
@@ -65,10 +65,6 @@ func (s *Sketch) Cosine(other *Sketch) (float64, error) {
 	}
 	return min(max(dot/(math.Sqrt(x)*math.Sqrt(y)), -1), 1), nil
 }
-
-// TruncatedSquaredNorm returns max(SquaredNorm, 0). It is biased upwards, and its mean squared
-// error is never larger: no norm is below 0.
-func (s *Sketch) TruncatedSquaredNorm() float64 { return max(s.SquaredNorm(), 0) }
 
 // TruncatedSquaredDistance returns max(SquaredDistance, 0). It is biased upwards, and its mean
 // squared error is never larger.

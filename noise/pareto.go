@@ -13,7 +13,7 @@ import (
 //	(α−1)/(2s)·(1 + |x|/s)^{−α}.
 //
 // Its moments below α−1 exist. Added to an estimator whose error has a bounded α-th moment it gives
-// pure ε-differential privacy, at the scale that ParetoScale of package noise/approx returns.
+// pure ε-differential privacy, at the scale that package noise/approx computes.
 //
 // All methods take and return public numbers. They return NaN for a NaN and on the zero Pareto,
 // which [NewPareto] does not return.

@@ -16,7 +16,7 @@ const mostStudent = 0x1p10
 //	(1 + (x/s)²)^{−α/2}·Γ(α/2)/(√π·Γ((α−1)/2)·s), α ≥ 2.
 //
 // It has the tails of [Pareto] of the same shape, and a flat top. Under the same assumption on an
-// estimator it needs the scale that StudentScale of package noise/approx returns, and for small ε
+// estimator it needs the scale that package noise/approx computes, and for small ε
 // about half of Pareto's noise. For α = 2 it is Cauchy's distribution.
 //
 // All methods take and return public numbers. They return NaN for a NaN and on the zero Student,

@@ -90,7 +90,7 @@ func TestAdviceSearchSpends(t *testing.T) {
 			bound := stage.reach * y * stage.accuracy * math.Pow(10, 1.0/6) // C(5, 3)^{1/(ck)}·λρy
 			require.InEpsilon(t, bound, a.Params().Error, 1e-12)
 			require.Equal(t, []float64{6, 0.01, stage.epsilon, stage.reach * y}, []float64{a.Params().Moment, a.Params().Sensitivity, a.Params().Epsilon, a.Params().Limit})
-			require.GreaterOrEqual(t, a.noise.scale, min(must(StudentScale(stage.epsilon, 0.01, bound*(1-1e-12), 6)), must(ParetoScale(stage.epsilon, 0.01, bound*(1-1e-12), 6))))
+			require.GreaterOrEqual(t, a.noise.scale, min(must(studentScale(stage.epsilon, 0.01, bound*(1-1e-12), 6)), must(paretoScale(stage.epsilon, 0.01, bound*(1-1e-12), 6))))
 		}
 	}
 	require.Equal(t, []float64{searchReach, finalReach, 1, 0.25}, []float64{s.search.reach, s.final.reach, s.final.epsilon, s.final.accuracy})

@@ -165,12 +165,12 @@ func TestApproxChoosesTheSmallerNoise(t *testing.T) {
 	require.ErrorIs(t, err, ErrReleased)
 	// The scale is that of Δ₁ and the step of the grid.
 	p := Params{Epsilon: 1, Sensitivity: 1, Error: 1, Moment: 3, Limit: 1e4}
-	ideal := must(StudentScale(1, 1, 1, 3))
+	ideal := must(studentScale(1, 1, 1, 3))
 	require.GreaterOrEqual(t, p.Scale(), ideal)
 	require.InEpsilon(t, ideal, p.Scale(), 1e-8)
 	a, err := New(p)
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, p.Scale(), must(StudentScale(1, 1+a.noise.step, 1, 3)))
+	require.GreaterOrEqual(t, p.Scale(), must(studentScale(1, 1+a.noise.step, 1, 3)))
 	require.Equal(t, 1.0, p.Guarantee().EpsilonAt(0))
 	require.Equal(t, budget.L1(1), p.Guarantee().Unit())
 }
@@ -574,12 +574,12 @@ func TestIgnoredErrorsAreRefused(t *testing.T) {
 	require.ErrorIs(t, err, ErrParams)
 	refused(Params{Epsilon: 1, Moment: moment, Error: 1})
 	refused(Params{Epsilon: 1, Error: bound})
-	for _, scale := range []func(epsilon, sensitivity, moment, shape float64) (float64, error){ParetoScale, StudentScale} {
+	for _, scale := range []func(epsilon, sensitivity, moment, shape float64) (float64, error){paretoScale, studentScale} {
 		s, err := scale(-1, 1, 1, 3)
 		require.ErrorIs(t, err, ErrParams)
 		require.True(t, math.IsNaN(s))
 	}
-	s, err := SubexponentialScale(1, 1, 1, 0)
+	s, err := subexponentialScale(1, 1, 1, 0)
 	require.ErrorIs(t, err, ErrParams)
 	require.True(t, math.IsNaN(s))
 	var zero Mechanism

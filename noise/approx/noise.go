@@ -70,7 +70,7 @@ const (
 //
 // What the step h adds to the scale is at most a relative h/max(Δ₁, Δ₂), as both scale in
 // proportion and h weighs no more as a part of Δ₂. For h ≤ freeGrid·max(Δ₁, Δ₂) that is 2⁻²⁴. With
-// h the scale grows by 18·max(k, α)/ε·h ≤ 2⁴³·h at most, by the upper end in [SubexponentialScale],
+// h the scale grows by 18·max(k, α)/ε·h ≤ 2⁴³·h at most, by the upper end in [subexponentialScale],
 // so scale/h stays below 2⁴⁵ + 2⁴³ < [mostScale]. Without the bounds on ε it would not, and there
 // were no noise to draw.
 func (p Params) choose() (gridNoise, error) {
@@ -107,17 +107,17 @@ func (p Params) withNoise(noise Noise) Params {
 // pick returns the noise for a sensitivity, without a grid.
 func (p Params) pick(sensitivity float64) (gridNoise, error) {
 	if p.Moment == 0 {
-		scale, err := SubexponentialScale(p.Epsilon, sensitivity, p.Error, p.queries())
+		scale, err := subexponentialScale(p.Epsilon, sensitivity, p.Error, p.queries())
 		return gridNoise{noise: LaplaceNoise, scale: scale}, err
 	}
 	pareto, student := gridNoise{noise: ParetoNoise, shape: p.Moment}, gridNoise{noise: StudentNoise, shape: p.Moment}
 	var err error
 	if p.Noise != StudentNoise {
-		if pareto.scale, err = ParetoScale(p.Epsilon, sensitivity, p.Error, p.Moment); err != nil || p.Noise == ParetoNoise || p.Moment < 2 {
+		if pareto.scale, err = paretoScale(p.Epsilon, sensitivity, p.Error, p.Moment); err != nil || p.Noise == ParetoNoise || p.Moment < 2 {
 			return pareto, err
 		}
 	}
-	if student.scale, err = StudentScale(p.Epsilon, sensitivity, p.Error, p.Moment); err != nil {
+	if student.scale, err = studentScale(p.Epsilon, sensitivity, p.Error, p.Moment); err != nil {
 		return student, err
 	}
 	if p.Noise == AutoNoise && pareto.law().MeanAbs() < student.law().MeanAbs() { // at α = 2 both are infinite, and Student's is narrower

@@ -44,7 +44,7 @@ const (
 	mostQueries = 1 << 30
 )
 
-// ParetoScale returns s ≥ (Δ₁+2Δ₂)/(e^{ε/α} − 1), larger by at most a relative 1e-12: the scale at
+// paretoScale returns s ≥ (Δ₁+2Δ₂)/(e^{ε/α} − 1), larger by at most a relative 1e-12: the scale at
 // which [noise.Pareto] noise of shape α makes an estimate of a function of sensitivity Δ₁, with an
 // error of (E|R|^α)^{1/α} ≤ Δ₂ on every input, ε-differentially private (Theorem 1 in scale.go). No
 // smaller scale does.
@@ -52,7 +52,7 @@ const (
 // epsilon and shape are without unit, sensitivity Δ₁, moment Δ₂ and the result in the units of the
 // data. The error wraps [ErrParams] unless epsilon is in [2⁻³⁰, 2¹⁰], shape in (1, 2²⁰],
 // sensitivity and moment 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰] and not both 0, and the result in [2⁻⁹⁰⁰, 2⁹⁰⁰].
-func ParetoScale(epsilon, sensitivity, moment, shape float64) (float64, error) {
+func paretoScale(epsilon, sensitivity, moment, shape float64) (float64, error) {
 	if err := checkNumbers(epsilon, sensitivity, "moment", moment); err != nil {
 		return math.NaN(), err
 	}
@@ -63,10 +63,10 @@ func ParetoScale(epsilon, sensitivity, moment, shape float64) (float64, error) {
 	return momentScale(y, math.Expm1(y), sensitivity, moment)
 }
 
-// StudentScale returns s ≥ (Δ₁+2Δ₂)/(2·sinh(ε/α)), larger by at most a relative 1e-12: the same as
-// [ParetoScale] for [noise.Student] noise of shape α (Theorem 2 in scale.go). The error wraps
+// studentScale returns s ≥ (Δ₁+2Δ₂)/(2·sinh(ε/α)), larger by at most a relative 1e-12: the same as
+// [paretoScale] for [noise.Student] noise of shape α (Theorem 2 in scale.go). The error wraps
 // [ErrParams] likewise, and unless shape is in [2, 2¹⁰].
-func StudentScale(epsilon, sensitivity, moment, shape float64) (float64, error) {
+func studentScale(epsilon, sensitivity, moment, shape float64) (float64, error) {
 	if err := checkNumbers(epsilon, sensitivity, "moment", moment); err != nil {
 		return math.NaN(), err
 	}
@@ -86,7 +86,7 @@ func momentScale(y, growth, sensitivity, moment float64) (float64, error) {
 	return checkScale(scale, max(sensitivity, moment))
 }
 
-// SubexponentialScale returns the least b, up to a relative 1e-12 and rounded up, at which
+// subexponentialScale returns the least b, up to a relative 1e-12 and rounded up, at which
 // [noise.Laplace] noise in each of up to queries answers from one execution of an estimator makes
 // them ε-differentially private together: answers for a function of sensitivity Δ₁ each, with an
 // error of subexponential diameter Δ₂ on every input, Pr[|R| ≥ t] ≤ 2e^{−t/Δ₂} (Theorem 3 in
@@ -95,7 +95,7 @@ func momentScale(y, growth, sensitivity, moment float64) (float64, error) {
 // epsilon is without unit, sensitivity Δ₁, diameter Δ₂ and the result in the units of the data. The
 // error wraps [ErrParams] unless epsilon is in [2⁻³⁰, 2¹⁰], sensitivity and diameter 0 or in
 // [2⁻⁹⁰⁰, 2⁹⁰⁰] and not both 0, queries in [1, 2³⁰], and the result in [2⁻⁹⁰⁰, 2⁹⁰⁰].
-func SubexponentialScale(epsilon, sensitivity, diameter float64, queries int) (float64, error) {
+func subexponentialScale(epsilon, sensitivity, diameter float64, queries int) (float64, error) {
 	if err := checkNumbers(epsilon, sensitivity, "diameter", diameter); err != nil {
 		return math.NaN(), err
 	}

@@ -16,14 +16,14 @@ import (
 
 // publishedParetoScale returns the scale of Tětek's Theorem 14 as printed, (α + 2 +
 // 1/(α−1))·(Δ₁+Δ₂)/ε, to compare with. It is NOT private for all parameters: at α = 3, ε = 0.1, Δ₁
-// = 0 it is 55Δ₂, where the privacy loss can reach 0.107. Use [ParetoScale] or [StudentScale].
+// = 0 it is 55Δ₂, where the privacy loss can reach 0.107. Use [paretoScale] or [studentScale].
 func publishedParetoScale(epsilon, sensitivity, moment, shape float64) float64 {
 	return (shape + 2 + 1/(shape-1)) * (sensitivity + moment) / epsilon
 }
 
 // publishedSubexponentialScale returns the scale of Tětek's Theorem 10 as printed, c·k·(Δ₁+Δ₂)/ε
 // with c = 1 + 4·ln 2 for one query and 3 + 12·ln 2 for more, to compare with; the theorem claims
-// it for ε ≤ c/2 and c/6. Use [SubexponentialScale].
+// it for ε ≤ c/2 and c/6. Use [subexponentialScale].
 func publishedSubexponentialScale(epsilon, sensitivity, diameter float64, queries int) float64 {
 	c := 1 + 4*math.Ln2
 	if queries > 1 {
@@ -56,17 +56,17 @@ func TestApproxScaleTables(t *testing.T) {
 	}
 	epsilons := []float64{0.1, 0.5, 1, 2, 4}
 	for i, want := range []float64{59.00555545268, 11.02776492619, 5.055452946314, 2.110296679619, 0.7159047085755} {
-		check("Pareto, Δ₁ = 0", want, must(ParetoScale(epsilons[i], 0, 1, 3)))
+		check("Pareto, Δ₁ = 0", want, must(paretoScale(epsilons[i], 0, 1, 3)))
 	}
 	for i, want := range []float64{88.50833317902, 16.54164738929, 7.583179419471, 3.165445019429, 1.073857062863} {
-		check("Pareto, Δ₁ = 1", want, must(ParetoScale(epsilons[i], 1, 1, 3)))
+		check("Pareto, Δ₁ = 1", want, must(paretoScale(epsilons[i], 1, 1, 3)))
 	}
 	for i, want := range []float64{29.99444516452, 5.972311979881, 2.945156266695, 1.394391971044, 0.5665608816138} {
-		check("Student, Δ₁ = 0", want, must(StudentScale(epsilons[i], 0, 1, 3)))
+		check("Student, Δ₁ = 0", want, must(studentScale(epsilons[i], 0, 1, 3)))
 	}
-	student, err := noise.NewStudent(4, must(StudentScale(1, 0, 1, 4)))
+	student, err := noise.NewStudent(4, must(studentScale(1, 0, 1, 4)))
 	require.NoError(t, err)
-	pareto, err := noise.NewPareto(4, must(ParetoScale(1, 0, 1, 4)))
+	pareto, err := noise.NewPareto(4, must(paretoScale(1, 0, 1, 4)))
 	require.NoError(t, err)
 	check("E|Y| of Student at α = 4", 2.520145416548, student.MeanAbs())
 	check("E|Y| of Pareto at α = 4", 3.520811664188, pareto.MeanAbs())
@@ -78,7 +78,7 @@ func TestApproxScaleTables(t *testing.T) {
 		{0, 1, 3.445473410932}, {0, 2, 7.1204073282226}, {0, 10, 35.602036641113}, {0, 100, 356.02036641113},
 		{1, 1, 4.4214822676816}, {1, 2, 9.0332787916437}, {1, 10, 45.166393958219}, {1, 100, 451.66393958219},
 	} {
-		check(fmt.Sprintf("%+v", c), c.want, must(SubexponentialScale(1, c.sensitivity, 1, c.queries)))
+		check(fmt.Sprintf("%+v", c), c.want, must(subexponentialScale(1, c.sensitivity, 1, c.queries)))
 	}
 	assert.InEpsilon(t, 55, publishedParetoScale(0.1, 0, 1, 3), 1e-15)
 	assert.InEpsilon(t, 3.7725887222, publishedSubexponentialScale(1, 0, 1, 1), 1e-10)
@@ -139,9 +139,9 @@ func TestApproxScalesAreLeast(t *testing.T) {
 		shape := 2 + math.Exp2(rng.Float64()*16-8)
 		queries := 1 + rng.IntN(2)*rng.IntN(1000)
 		scales := map[Noise]float64{
-			ParetoNoise:  must(ParetoScale(epsilon, delta1, delta2, shape)),
-			StudentNoise: must(StudentScale(epsilon, delta1, delta2, shape)),
-			LaplaceNoise: must(SubexponentialScale(epsilon, delta1, delta2, queries)),
+			ParetoNoise:  must(paretoScale(epsilon, delta1, delta2, shape)),
+			StudentNoise: must(studentScale(epsilon, delta1, delta2, shape)),
+			LaplaceNoise: must(subexponentialScale(epsilon, delta1, delta2, queries)),
 		}
 		for noise, scale := range scales {
 			where := fmt.Sprintf("%v, ε = %g, Δ₁ = %g, Δ₂ = %g, α = %g, k = %d: %g", noise, epsilon, delta1, delta2, shape, queries, scale)
@@ -208,11 +208,11 @@ func TestMomentNoiseIsPrivate(t *testing.T) {
 				for _, kind := range []Noise{ParetoNoise, StudentNoise} {
 					at := func(factor float64) float64 {
 						if kind == ParetoNoise {
-							law, err := noise.NewPareto(shape, factor*must(ParetoScale(epsilon, delta1, 1, shape)))
+							law, err := noise.NewPareto(shape, factor*must(paretoScale(epsilon, delta1, 1, shape)))
 							require.NoError(t, err)
 							return worstLoss(rng, law, delta1, outputs, draw, 300)
 						}
-						s := factor * must(StudentScale(epsilon, delta1, 1, shape))
+						s := factor * must(studentScale(epsilon, delta1, 1, shape))
 						law, err := noise.NewStudent(shape, s)
 						require.NoError(t, err)
 						width := delta1 + 2 // the sup is where x² + x·width = s², beyond an error of ±1
@@ -246,7 +246,7 @@ func TestSubexponentialNoiseIsPrivate(t *testing.T) {
 	for _, epsilon := range []float64{0.1, 1, 3} {
 		for _, delta1 := range []float64{0, 1} {
 			loss := func(factor float64) float64 {
-				law, err := noise.NewLaplace(factor * must(SubexponentialScale(epsilon, delta1, 1, 1)))
+				law, err := noise.NewLaplace(factor * must(subexponentialScale(epsilon, delta1, 1, 1)))
 				require.NoError(t, err)
 				return worstLoss(rng, law, delta1, outputs, draw, full(800, 300))
 			}
@@ -260,7 +260,7 @@ func TestSubexponentialNoiseIsPrivate(t *testing.T) {
 func TestSubexponentialScaleIsTight(t *testing.T) {
 	for _, epsilon := range []float64{0.1, 1, 2} {
 		for _, delta1 := range []float64{0, 1} {
-			b := must(SubexponentialScale(epsilon, delta1, 1, 1))
+			b := must(subexponentialScale(epsilon, delta1, 1, 1))
 			const y, mesh = 60.0, 200_000
 			up, down := 0.0, 0.0
 			for i := range mesh { // |R| = ln(2/U)
@@ -281,7 +281,7 @@ func TestSubexponentialScaleOfSeveralQueries(t *testing.T) {
 	for _, k := range []int{2, 3, 5} {
 		for _, epsilon := range []float64{0.3, 1, 4} {
 			worst := func(factor float64) (loss float64) {
-				b := factor * must(SubexponentialScale(epsilon, 1, 1, k))
+				b := factor * must(subexponentialScale(epsilon, 1, 1, k))
 				for _, y := range []float64{0, 1, 5, 200} {
 					up, down, anti := 0.0, 0.0, 0.0
 					for i := range mesh {
@@ -314,7 +314,7 @@ func TestPublishedParetoScaleIsNotPrivate(t *testing.T) {
 		got := loss(c.shape, publishedParetoScale(c.epsilon, 0, 1, c.shape))
 		require.InEpsilon(t, c.want, got, 1e-3)
 		require.Greater(t, got, c.epsilon, "the printed scale is too small")
-		require.InEpsilon(t, c.epsilon, loss(c.shape, must(ParetoScale(c.epsilon, 0, 1, c.shape))), 1e-11, "the exact one is not")
+		require.InEpsilon(t, c.epsilon, loss(c.shape, must(paretoScale(c.epsilon, 0, 1, c.shape))), 1e-11, "the exact one is not")
 	}
 	require.Less(t, loss(3, publishedParetoScale(1, 0, 1, 3)), 1.0)
 	require.Less(t, loss(2.5, publishedParetoScale(0.1, 0, 1, 2.5)), 0.1)
@@ -329,24 +329,24 @@ func TestPublishedParetoScaleIsNotPrivate(t *testing.T) {
 func TestApproxScaleRejects(t *testing.T) {
 	for _, v := range []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 0x1p-901, 0x1p901} {
 		for _, err := range []error{
-			second(ParetoScale(v, 1, 1, 3)), second(StudentScale(v, 1, 1, 3)), second(SubexponentialScale(v, 1, 1, 1)),
-			second(ParetoScale(1, v, 1, 3)), second(StudentScale(1, v, 1, 3)), second(SubexponentialScale(1, v, 1, 1)),
-			second(ParetoScale(1, 1, v, 3)), second(StudentScale(1, 1, v, 3)), second(SubexponentialScale(1, 1, v, 1)),
+			second(paretoScale(v, 1, 1, 3)), second(studentScale(v, 1, 1, 3)), second(subexponentialScale(v, 1, 1, 1)),
+			second(paretoScale(1, v, 1, 3)), second(studentScale(1, v, 1, 3)), second(subexponentialScale(1, v, 1, 1)),
+			second(paretoScale(1, 1, v, 3)), second(studentScale(1, 1, v, 3)), second(subexponentialScale(1, 1, v, 1)),
 		} {
 			require.ErrorIs(t, err, ErrParams, "%g", v)
 		}
 	}
 	for _, err := range []error{
-		second(ParetoScale(0, 1, 1, 3)), second(ParetoScale(1, 0, 0, 3)), second(StudentScale(1, 0, 0, 3)), second(SubexponentialScale(1, 0, 0, 1)),
-		second(ParetoScale(1, 1, 1, 1)), second(ParetoScale(1, 1, 1, 0x1p21)), second(StudentScale(1, 1, 1, 1.99)), second(StudentScale(1, 1, 1, 1025)),
-		second(SubexponentialScale(1, 1, 1, 0)), second(SubexponentialScale(1, 1, 1, -1)), second(ParetoScale(1024, 1, 1, 1.2)),
-		second(ParetoScale(0x1p-30, 0x1p899, 0, 3)), second(SubexponentialScale(0x1p-30, 0x1p899, 0, 3)),
+		second(paretoScale(0, 1, 1, 3)), second(paretoScale(1, 0, 0, 3)), second(studentScale(1, 0, 0, 3)), second(subexponentialScale(1, 0, 0, 1)),
+		second(paretoScale(1, 1, 1, 1)), second(paretoScale(1, 1, 1, 0x1p21)), second(studentScale(1, 1, 1, 1.99)), second(studentScale(1, 1, 1, 1025)),
+		second(subexponentialScale(1, 1, 1, 0)), second(subexponentialScale(1, 1, 1, -1)), second(paretoScale(1024, 1, 1, 1.2)),
+		second(paretoScale(0x1p-30, 0x1p899, 0, 3)), second(subexponentialScale(0x1p-30, 0x1p899, 0, 3)),
 	} {
 		require.ErrorIs(t, err, ErrParams)
 	}
 	for _, unit := range []float64{0x1p-890, 0x1p800} { // the unit of the data does not matter
-		assert.InEpsilon(t, 5.055452946314, must(ParetoScale(1, 0, unit, 3))/unit, 1e-11)
-		assert.InEpsilon(t, 4.4214822676816, must(SubexponentialScale(1, unit, unit, 1))/unit, 1e-11)
+		assert.InEpsilon(t, 5.055452946314, must(paretoScale(1, 0, unit, 3))/unit, 1e-11)
+		assert.InEpsilon(t, 4.4214822676816, must(subexponentialScale(1, unit, unit, 1))/unit, 1e-11)
 	}
 }
 
