@@ -112,8 +112,8 @@ func (p *posterior) moment(outputs []uint8) float64 {
 	return total + product*p.tail.mass*p.tail.mean
 }
 
-// find returns the point of the axis below which the given weight lies, on the scale k of weight.
-// Points of the tail are beyond columns·width, by so many steps of the value.
+// find returns the point of the axis below which the given weight lies, on the scale k of weight. A
+// point of the tail is columns·width plus its distance from X in steps of the value.
 func (p *posterior) find(outputs []uint8, left float64, k int) float64 {
 	product, unit, base := 1.0, units(k), 0
 	for _, o := range outputs {
