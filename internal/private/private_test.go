@@ -45,7 +45,7 @@ func TestReleasedOnce(t *testing.T) {
 	Leave(copied.secret)
 	data, err := Take(b.secret, "private: Release: the Builder")
 	require.NoError(t, err)
-	require.EqualValues(t, 12345678987654322, data.total)
+	require.Equal(t, uint64(12345678987654322), data.total)
 	for _, s := range []secret{b.secret, copied.secret, {}} {
 		require.True(t, Released(s))
 		require.Nil(t, Enter(s))

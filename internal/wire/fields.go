@@ -92,14 +92,15 @@ func Int(x *int, most int) Field {
 	}
 }
 
-// Long is an integer in [0, most] in eight bytes. Reading fails above most.
-func Long(x *int, most int) Field {
+// Long is an integer in [0, most] in eight bytes. Reading fails above most, and above the largest
+// int, which is less on some machines.
+func Long(x *int, most uint64) Field {
 	return Field{
 		func(dst []byte) []byte { return binary.LittleEndian.AppendUint64(dst, uint64(*x)) },
 		func(r *Reader) {
 			n := r.Uint64()
-			if n > uint64(most) {
-				r.Fail(fmt.Sprintf("the number %d, want at most %d", n, most))
+			if n > min(most, math.MaxInt) {
+				r.Fail(fmt.Sprintf("the number %d, want at most %d", n, min(most, math.MaxInt)))
 				n = 0
 			}
 			*x = int(n)
