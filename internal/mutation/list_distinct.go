@@ -12,4 +12,6 @@ var distinctMutations = []mutation{
 	{"the Builder survives its release", "kor/distinct/builder.go", "s, err := private.Take(b.secret, \"distinct: Release: the Builder\")", "s, err := private.Enter(b.secret), error(nil)"},
 	{"merged and kept", "kor/distinct/builder.go", "o, err := private.Take(other.secret, \"distinct: Merge: the other Builder\")", "o, err := private.Enter(other.secret), error(nil)"},
 	{"restore ignores the Params", "kor/distinct/private.go", "\tcase p != s.params:", "\tcase p.Cells != s.params.Cells || p.Levels != s.params.Levels:"},
+	{"a release compared with itself", "kor/distinct/compare.go", "if a.id == b.id {", "if false {"},
+	{"the flips of the second release forgotten", "kor/distinct/fit.go", "p, r := m.flips[0], m.flips[1]", "p, r := m.flips[0], 0*m.flips[1]"},
 }

@@ -115,6 +115,18 @@ func useDecoded(t *testing.T, data []byte) {
 		require.True(t, lo >= 0 && lo <= hi, "[%v, %v]", lo, hi)
 	}
 	require.True(t, s.Guarantee().Promises())
+	if other := *s; s.bits != nil {
+		other.id = other.id.Derive(1)
+		c, err := Compare(s, &other)
+		require.NoError(t, err)
+		require.False(t, math.IsNaN(c.Union()) || math.IsInf(c.Union(), 0) || math.IsNaN(c.StdErr(PartUnion)))
+		third := other
+		third.id = third.id.Derive(1)
+		union, err := Union(s, &other, &third)
+		require.NoError(t, err)
+		lo, hi := union.Interval(0.9)
+		require.True(t, lo <= hi, "[%v, %v]", lo, hi)
+	}
 	require.NotContains(t, s.String(), "NaN")
 }
 

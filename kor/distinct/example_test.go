@@ -41,3 +41,49 @@ func Example() {
 	// 50000 is in the interval: true
 	// distinct.Sketch: a count of keys, no bits, 22 levels of 1216 cells, ε = 1 for one key with all its occurrences, added or removed
 }
+
+// Two parties that show each other nothing but releases learn how many users they have together and in common.
+func ExampleCompare() {
+	p, err := distinct.Plan(2, 0.05, 1e6, 2) // ε = 2, 5 % for the union
+	if err != nil {
+		panic(err)
+	}
+	p.Seed = hashing.Seed{1, 2, 3} // agreed on before anybody looks at data
+	party := func(from, to uint64) []byte {
+		b, err := distinct.New(p)
+		if err != nil {
+			panic(err)
+		}
+		for key := from; key < to; key++ {
+			b.Add(key, key)
+		}
+		s, err := b.Release()
+		if err != nil {
+			panic(err)
+		}
+		data, err := s.MarshalBinary()
+		if err != nil {
+			panic(err)
+		}
+		return data
+	}
+	var a, b distinct.Sketch
+	if a.UnmarshalBinary(party(0, 60_000)) != nil || b.UnmarshalBinary(party(40_000, 90_000)) != nil {
+		panic("not a sketch")
+	}
+	c, err := distinct.Compare(&a, &b)
+	if err != nil {
+		panic(err)
+	}
+	near := func(of distinct.Part, want float64) bool {
+		lo, hi := c.Interval(of, 1-1e-9)
+		return lo <= want && want <= hi && hi-lo < 60_000
+	}
+	fmt.Println("90000 together:", near(distinct.PartUnion, 90_000))
+	fmt.Println("20000 in common:", near(distinct.PartIntersection, 20_000))
+	fmt.Println("40000 in the first only:", near(distinct.PartOnlyA, 40_000))
+	// Output:
+	// 90000 together: true
+	// 20000 in common: true
+	// 40000 in the first only: true
+}

@@ -1,0 +1,251 @@
+package distinct
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/search"
+)
+
+// Union estimates the number of distinct keys in all of the sets together, from one release of each.
+// Two or more releases need bits, so a CountShare below 1, and the same Seed, Cells and Levels; ε and
+// CountShare may differ. It is post-processing and costs no budget.
+//
+// The price of a union is exponential in the number of releases: [Params.RelativeError] tells what to
+// expect. Where the relative error is above 0.3 the Cardinality has no estimate, but still an interval,
+// between the largest set and the sum of all. Who holds the data merges the Builders instead.
+//
+// The error wraps [ErrParams] for none or more than 2¹⁶ releases, and [ErrMismatch] if one is nil,
+// zero, without bits or there twice, or if Seed, Cells or Levels differ.
+func Union(sketches ...*Sketch) (Cardinality, error) {
+	k := len(sketches)
+	if k < 1 || k > maxSketches {
+		return Cardinality{}, bad("number of sketches", k, "1 to 2¹⁶")
+	}
+	if k == 1 {
+		if s := sketches[0]; s.valid() {
+			return Cardinality{estimate: s.Estimate(), stdErr: s.StdErr(), one: s}, nil
+		}
+		return Cardinality{}, fault.Mismatch("distinct", "Sketch", "one that was not released", "a released one")
+	}
+	seen := map[[16]byte]bool{}
+	for _, s := range sketches[1:] {
+		if err := compatible(sketches[0], s); err != nil {
+			return Cardinality{}, err
+		}
+		if seen[s.id] {
+			return Cardinality{}, fault.Mismatch("distinct", "release", "there twice", "releases with noise of their own")
+		}
+		seen[s.id] = true
+	}
+	c := Cardinality{parts: append([]*Sketch(nil), sketches...)}
+	if k == 2 {
+		pair, err := Compare(sketches[0], sketches[1])
+		if err != nil {
+			return Cardinality{}, err
+		}
+		c.pair, c.estimate, c.stdErr = pair, pair.Union(), pair.StdErr(PartUnion)
+	} else {
+		c.all = newTuple(sketches)
+		c.estimate, c.stdErr = c.all.estimate, c.all.stdErr
+	}
+	const most = 0.3 // relative error
+	if !(c.stdErr <= most*c.estimate) {
+		c.estimate, c.stdErr, c.pair, c.all = math.NaN(), math.Inf(1), nil, nil
+	}
+	return c, nil
+}
+
+// Cardinality is the estimated size of a union of sets: public and immutable. The zero Cardinality
+// answers NaN.
+type Cardinality struct {
+	estimate, stdErr float64
+	parts            []*Sketch // of several sets
+	one              *Sketch   // else
+	pair             *Comparison
+	all              *tuple
+}
+
+// Estimate returns the estimated number of keys, NaN where there is none; see [Union].
+func (c Cardinality) Estimate() float64 {
+	if c.one == nil && c.parts == nil {
+		return math.NaN()
+	}
+	return c.estimate
+}
+
+// StdErr returns the standard error of the estimate, +Inf where there is none.
+func (c Cardinality) StdErr() float64 {
+	if c.one == nil && c.parts == nil {
+		return math.NaN()
+	}
+	return c.stdErr
+}
+
+// Interval returns bounds of the number of keys for the confidence, at least 0. Where there is no
+// estimate they are the largest of the lower bounds of the sets and the sum of the upper ones, all at
+// a confidence that holds for all together. NaN for a confidence outside [0, 1).
+func (c Cardinality) Interval(confidence float64) (lo, hi float64) {
+	switch {
+	case !limits.Confidence(confidence) || c.one == nil && c.parts == nil:
+		return math.NaN(), math.NaN()
+	case c.one != nil:
+		return c.one.Interval(confidence)
+	case c.pair != nil:
+		return c.pair.Interval(PartUnion, confidence)
+	}
+	least, most := 0.0, 0.0
+	for _, s := range c.parts {
+		from, to := s.Interval(1 - (1-confidence)/float64(len(c.parts)))
+		least, most = max(least, from), most+to
+	}
+	if c.all == nil {
+		return least, most
+	}
+	return c.all.interval(confidence, least, most)
+}
+
+// String returns the estimate with its standard error.
+func (c Cardinality) String() string {
+	switch {
+	case c.one == nil && c.parts == nil:
+		return "distinct.Cardinality (empty)"
+	case math.IsNaN(c.estimate):
+		lo, hi := c.Interval(0.95)
+		return fmt.Sprintf("between %.6g and %.6g", lo, hi)
+	}
+	return fmt.Sprintf("%.6g ± %.3g", c.estimate, c.stdErr)
+}
+
+// tuple is what k releases tell about their union.
+//
+// With φ_j(0) = (1−p_j)/(1−2p_j) and φ_j(1) = −p_j/(1−2p_j) the mean of φ_j(shown bit) is 1 for an empty cell and
+// 0 for a set one. So Π φ_j has mean 1 for a cell that is empty in all sets, else 0, and û_i, its average over
+// the cells of level i, is an unbiased estimate of u = (1 − r_i/n)^N for the union's N. (It is the only
+// unbiased function of one cell when nothing is known of the overlap.) The second moment of φ_j is
+// V₁ = p(1−p)/(1−2p)² for a set bit and V₁ + 1 for an empty one; that of the product lies between those
+// for equal and for disjoint sets, of which the larger counts.
+//
+// The estimate minimises Q(N) = Σ (û_i − u_i)²/v_i + ln v_i with these modelled variances v_i, and the
+// interval is where Q is at most z² above.
+type tuple struct {
+	log              []float64 // ln(1 − r_i/n)
+	seen             []float64 // û
+	cells            float64
+	set, empty       float64   // Π V₁ and Π (V₁ + 1)
+	apart            []float64 // of each level, the second moment if the sets were independent
+	from, to         float64   // the range of ln N that is searched
+	best             float64   // ln N of the least Q
+	estimate, stdErr float64
+}
+
+func newTuple(sketches []*Sketch) *tuple {
+	first := sketches[0].params
+	c := bareCurve(first)
+	t := &tuple{log: c.log[:c.levels], cells: c.cells, set: 1, empty: 1}
+	t.seen, t.apart = make([]float64, c.levels), make([]float64, c.levels)
+	for i := range t.apart {
+		t.apart[i] = 1
+	}
+	largest, sum := 1.0, 0.0
+	for _, s := range sketches {
+		p := s.flipProb()
+		v := p * (1 - p) / ((1 - 2*p) * (1 - 2*p))
+		t.set *= v
+		t.empty *= v + 1
+		size := max(s.Estimate(), 0)
+		largest, sum = max(largest, size), sum+size
+		for i, l := range t.log {
+			t.apart[i] *= v + math.Exp(size*l)
+		}
+	}
+	products := make([]float64, first.Cells)
+	for i := range t.seen {
+		t.seen[i] = average(sketches, i, products)
+	}
+	sum = max(sum, largest)
+	t.from, t.to = math.Log(largest/8), math.Log(8*sum)
+	t.search()
+	t.estimate = min(max(math.Exp(t.best), largest), sum)
+	t.stdErr = t.error(t.estimate)
+	return t
+}
+
+// average returns û of a level.
+func average(sketches []*Sketch, level int, products []float64) (sum float64) {
+	for j := range products {
+		products[j] = 1
+	}
+	stride := sketches[0].params.stride()
+	for _, s := range sketches {
+		p := s.flipProb()
+		factors := [2]float64{(1 - p) / (1 - 2*p), -p / (1 - 2*p)}
+		words := s.bits[level*stride : (level+1)*stride]
+		for j := range products {
+			products[j] *= factors[words[j>>6]>>(j&63)&1]
+		}
+	}
+	for _, x := range products {
+		sum += x
+	}
+	return sum / float64(len(products))
+}
+
+// variance returns v of a level where u is the probability that a cell is empty.
+func (t *tuple) variance(level int, u float64) float64 {
+	return (max(t.apart[level], u*t.empty+(1-u)*t.set) - u*u) / t.cells
+}
+
+// misfit returns Q at ln N = y.
+func (t *tuple) misfit(y float64) (q float64) {
+	x := math.Exp(y)
+	for i, l := range t.log {
+		u := math.Exp(x * l)
+		v := max(t.variance(i, u), 1e-6/(t.cells*t.cells))
+		q += (t.seen[i]-u)*(t.seen[i]-u)/v + math.Log(v)
+	}
+	return q
+}
+
+// error returns the standard error at N = x, by the information of all levels.
+func (t *tuple) error(x float64) float64 {
+	info := 0.0
+	for i, l := range t.log {
+		u := math.Exp(x * l)
+		if v := t.variance(i, u); v > 0 {
+			info += l * l * u * u / v
+		}
+	}
+	return 1 / math.Sqrt(info)
+}
+
+// search finds the least Q, on a grid of four points an octave and then by the golden section.
+func (t *tuple) search() {
+	const step = math.Ln2 / 4
+	least := math.Inf(1)
+	t.best = t.to
+	for y := t.from; y <= t.to; y += step {
+		if q := t.misfit(y); q < least {
+			least, t.best = q, y
+		}
+	}
+	t.best, _ = search.Minimum(t.best-step, t.best+step, 30, t.misfit)
+}
+
+// interval returns where Q is at most z² above its least value, at most from least to most where that does not
+// end within the range of the search.
+func (t *tuple) interval(confidence, least, most float64) (lo, hi float64) {
+	z := normalQuantile(confidence)
+	level := t.misfit(t.best) + z*z
+	above := func(y float64) float64 { return t.misfit(y) - level }
+	lo, hi = least, most
+	if above(t.from) > 0 {
+		lo = math.Exp(search.Root(t.from, t.best, 40, above))
+	}
+	if above(t.to) > 0 {
+		hi = math.Exp(search.Root(t.best, t.to, 40, above))
+	}
+	return min(lo, t.estimate), max(hi, t.estimate)
+}
