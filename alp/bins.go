@@ -8,8 +8,8 @@ type bins struct {
 	count   int // bins of a column
 	levels  int // Q
 	used    int // bins up to the end of the axis; the last column can reach beyond it
-	// law[y·levels+o] is Pr[output o] of a cell at 0 (y = 0), within bin y (1 … count), and at W (y
-	// = count+1).
+	// law[y·levels+o] is Pr[output o] of a cell at 0 (y = 0), within bin y (1 …
+	// count), and at W (y = count+1).
 	law []float64
 }
 

@@ -82,10 +82,11 @@ func multiplicativeBound(epsilon, alpha, collision float64) (base, bound float64
 }
 
 func TestBounds(t *testing.T) {
-	// Section 2.9: at α = 3 and collisions of 0.1, with probability 0.9 the error is below 75.33.
+	// Section 2.9: at α = 3 and collisions of 0.1, with probability 0.9 the error is below
+	// 75.33.
 	require.InDelta(t, 75.33, errorQuantile(3, 0.1, 0.1), 0.01)
-	// With the printed denominator of Lemma 2.18, ln(1/(4p − p²)), p = 1.3/5, it would be negative
-	// or far larger.
+	// With the printed denominator of Lemma 2.18, ln(1/(4p − p²)), p = 1.3/5, it would be
+	// negative or far larger.
 	p := 1.3 / 5
 	require.Greater(t, math.Abs((1+2*math.Log(2/(0.1*math.SqrtPi*(1-2*p)))/-math.Log(4*p-p*p))*3-75.33), 10.0)
 	// A quantile is where the tail has that probability, an α off.
@@ -96,8 +97,8 @@ func TestBounds(t *testing.T) {
 	require.InDelta(t, (0.5+2*(4*3+4)/9.0)*3, errorBound(3, 0), 1e-12)
 	// Lemma 2.31 is Lemma 2.32 without collisions.
 	require.InDelta(t, 8*math.E/math.Pow(math.E-1, 2), histogramErrorBound(1, 0), 1e-12)
-	// Section 2.6: without collisions the multiplicative bound is least near α = 20.26, about 4.83;
-	// at α = 3.07, 1/ln B is about 26.89/ε.
+	// Section 2.6: without collisions the multiplicative bound is least near α = 20.26, about
+	// 4.83; at α = 3.07, 1/ln B is about 26.89/ε.
 	_, bound := multiplicativeBound(1, 20.26, 0)
 	require.InDelta(t, 4.83, bound, 0.01)
 	base, _ := multiplicativeBound(1, 3.07, 0)

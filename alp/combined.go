@@ -10,20 +10,21 @@ import (
 
 // The combined structure: a list of the large values and columns for the small ones.
 //
-// Let φ₁(v) = a·min(v, X) + b·max(v − X, 0) and θ = a/b. The list is what package threshold releases of
-// the values φ₁(v), with Laplace noise of scale b/η; it is drawn first. Then, for each list ℓ, the table
-// is drawn in which an entry holds clamp(min(v, X) − jW, 0, W) in those columns j that ℓ leaves it
-// (kept.go), and nothing in the others. So moving v by one step costs the list θη and the columns
-// (1−θ)η below X, and the list alone η above.
+// Let φ₁(v) = a·min(v, X) + b·max(v − X, 0) and θ = a/b. The list is what package threshold
+// releases of the values φ₁(v), with Laplace noise of scale b/η; it is drawn first. Then, for each
+// list ℓ, the table is drawn in which an entry holds clamp(min(v, X) − jW, 0, W) in those columns j
+// that ℓ leaves it (kept.go), and nothing in the others. So moving v by one step costs the list θη
+// and the columns (1−θ)η below X, and the list alone η above.
 //
 // Theorem 2. If a·X ≥ R, the list's rounding radius, then the list and the table together are
 // (η, δₐ)-close for inputs one step apart, δₐ being the list's δ at distance a. Hence the whole is
 // (ε, δ)-private with δ = δₐ·(e^ε − 1)/(e^η − 1).
 //
-// The condition is met because Turn is such that a·X is at least the list's threshold, which is more
-// than R. Without δ the list draws noise for all d keys, and no condition is needed. The thesis's plain
-// composition (Algorithms 7 and 8) is the same with φ₁(v) = a·v everywhere: (θη, δₐ) for the list,
-// (1−θ)η for the columns, which end at the list's threshold. The proof is in combined_proof.md.
+// The condition is met because Turn is such that a·X is at least the list's threshold, which is
+// more than R. Without δ the list draws noise for all d keys, and no condition is needed. The
+// thesis's plain composition (Algorithms 7 and 8) is the same with φ₁(v) = a·v everywhere: (θη, δₐ)
+// for the list, (1−θ)η for the columns, which end at the list's threshold. The proof is in
+// combined_proof.md.
 
 // maxListDelta bounds δₐ, which exceeds δ where a step is more than Δ, at an ε far below 1.
 const maxListDelta = 0x1p-4

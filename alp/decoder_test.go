@@ -296,7 +296,8 @@ func TestPlan(t *testing.T) {
 		require.InDelta(t, plan.Zero, zeros.mean(), 0.25*plan.Zero+0.1)
 		require.True(t, math.IsNaN(plan.Large))
 	}
-	// Of the ways to release the same vector at the same bits, what is chosen has the least error.
+	// Of the ways to release the same vector at the same bits, what is chosen has the least
+	// error.
 	chosen, err := Params{Epsilon: 1, Delta: 1e-6, Sparsity: k, Max: 1000}.Plan()
 	require.NoError(t, err)
 	require.Equal(t, SplitAxis, chosen.Params.Structure)

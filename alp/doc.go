@@ -14,8 +14,9 @@
 //
 // The input is x with few non-zero entries, real or integer, ≥ 0 or of both signs. Neighbours are
 // vectors with ‖x − x′‖₁ ≤ Δ ([budget.L1]), whatever the number of entries that differ: the unit is
-// the list of all values that are added, and Δ = 1 protects what somebody contributes only if that is
-// at most 1 in total. Params and hash functions are public, and chosen without regard to the data.
+// the list of all values that are added, and Δ = 1 protects what somebody contributes only if that
+// is at most 1 in total. Params and hash functions are public, and chosen without regard to the
+// data.
 //
 // # The structure
 //
@@ -39,8 +40,8 @@
 // As [Params.Guarantee] says, and on the machine as on paper: values go to a grid, a power of two,
 // before they are summed; sums are integers that saturate; the law of each cell is a table of
 // multiples of 2⁻⁶⁴ whose neighbouring ratios are at most e^η by construction, and is drawn
-// exactly. Theorem 1 (code.go) is the columns' privacy, Theorem 2 (combined_proof.md) that of columns
-// and list, and shape.go has the proof for real values.
+// exactly. Theorem 1 (code.go) is the columns' privacy, Theorem 2 (combined_proof.md) that of
+// columns and list, and shape.go has the proof for real values.
 //
 // A listed key keeps no cell in the columns that its value in the list says are full; Theorem 2
 // covers that, as the list is drawn first.

@@ -48,7 +48,8 @@ func hostile() map[string]Params {
 	}
 	share := func(steps float64) float64 { return steps * base.kappa() } // Alpha of a width
 	return map[string]Params{
-		// Columns of 2²³ steps on a logarithmic axis: a table of 2³³ words, from 4,236 bytes.
+		// Columns of 2²³ steps on a logarithmic axis: a table of 2³³ words, from 4,236
+		// bytes.
 		"wide logarithmic columns": of(func(p *Params) { p.Base, p.Columns, p.Alpha = 1+0x1p-20, 1023, share(0x1p23-2) }),
 		"one more":                 of(func(p *Params) { p.Base, p.Columns, p.Alpha = 1+0x1p-20, 3, share(maxWidth) }),
 		"most logarithmic":         of(func(p *Params) { p.Base, p.Columns, p.Alpha = 1+0x1p-20, 2, share(maxWidth) }),

@@ -37,8 +37,8 @@ func TestListedOnALogarithmicAxis(t *testing.T) {
 						means.add(v.Mean(scatter(i)), x)
 					}
 					name := fmt.Sprintf("base %v, turn %v, value %v", base, r.Turn, top)
-					// The sum of 50 exponential variables is above 2.5 times its mean with
-					// probability below e^−29, by Chernoff.
+					// The sum of 50 exponential variables is above 2.5 times
+					// its mean with probability below e^−29, by Chernoff.
 					require.Less(t, medians.mean(), 2.5*noise, name)
 					require.Less(t, means.mean(), 2.5*noise, name)
 				}

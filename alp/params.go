@@ -21,15 +21,16 @@ const (
 type Structure uint8
 
 const (
-	// AutoStructure is SplitAxis, or ColumnsOnly where Max is given and no larger than what columns
-	// cover there anyway.
+	// AutoStructure is SplitAxis, or ColumnsOnly where Max is given and no larger than what
+	// columns cover there anyway.
 	AutoStructure Structure = iota
-	// SplitAxis is columns for the values up to Turn and a list, made by package threshold, of the
-	// keys with large values. Below Turn the list has the share Split of the budget and the columns
-	// have the rest; above, the list has all.
+	// SplitAxis is columns for the values up to Turn and a list, made by package threshold, of
+	// the keys with large values. Below Turn the list has the share Split of the budget and the
+	// columns have the rest; above, the list has all.
 	SplitAxis
 	// Composition is the thesis's combined structure (Algorithms 7 and 8): the list has ε₁ =
-	// Split·ε, the columns have ε₂ = (1−Split)·ε and cover the values up to the list's threshold.
+	// Split·ε, the columns have ε₂ = (1−Split)·ε and cover the values up to the list's
+	// threshold.
 	Composition
 	// ColumnsOnly is columns for the values up to Max, without a list.
 	ColumnsOnly
@@ -95,10 +96,10 @@ type Params struct {
 	// of S-shaped rounding.
 	Linear bool
 	// Alpha is α, the width of a column in units of Δ/ε′, where ε′ is what the
-	// columns have of ε. 0 is chosen.
+	// columns have of ε, and at most 2²⁰ steps of the grid. 0 is chosen.
 	Alpha float64
-	// Columns is the number m of columns, for each sign if Signed. 0 is as many as
-	// the range needs.
+	// Columns is the number m of columns, for each sign if Signed, at most
+	// 2¹⁵/Levels. 0 is as many as the range needs.
 	Columns int
 	// Bits is the number of bits of the table for each of the Sparsity entries. 0
 	// is 100.

@@ -111,9 +111,9 @@ func (g *bins) end() int {
 // of the cells passes for, about.
 const noiseEntries = 10
 
-// mix returns the prior of the bins and the tail. The share learned of it comes from the load of the
-// table, which has the given number of cells a column; less where the table holds too few entries to
-// tell their law from that of the noise.
+// mix returns the prior of the bins and the tail. The share learned of it comes from the load of
+// the table, which has the given number of cells a column; less where the table holds too few
+// entries to tell their law from that of the noise.
 func (u *uniform) mix(g *bins, rates load, cells, learned float64) (prior []float64, t tail) {
 	law := append([]float64(nil), rates...)
 	end := g.end()

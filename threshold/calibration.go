@@ -40,6 +40,9 @@ func (p Params) choose() (calibration, error) {
 	}
 	var best calibration
 	for m := ExponentialRounding; !m.pure(); m++ {
+		if !p.chooses(m) {
+			continue
+		}
 		if c, reason := p.calibrate(m); reason == "" && (best.mechanism == Auto || c.lowest() < best.lowest()) {
 			best = c
 		}
@@ -82,6 +85,12 @@ func (p Params) lacks(m Mechanism) string {
 		return "it needs Stored"
 	}
 	return ""
+}
+
+// chooses reports whether Auto may choose the mechanism where δ > 0: not one that releases keys without a
+// value, nor LinearRounding where its guarantee has a condition that the unit does not state.
+func (p Params) chooses(m Mechanism) bool {
+	return !m.pure() && (m != LinearRounding || p.MaxKeys > 0 || p.Integers)
 }
 
 // kernel returns the rounding, noise and threshold of a Laplace mechanism, and use sets them.

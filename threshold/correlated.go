@@ -10,8 +10,8 @@ import (
 // per-key bound: every stored key gets its own N_i ~ N(0, σ²) and all share Z ~ N(0, aσ²); a key is
 // released from T = 1 + τ on. It needs that
 //
-//   - users come or go and contribute ≥ 0: all differences of neighbours have one sign, l of them at
-//     most, each at most 1;
+//   - users come or go and contribute ≥ 0: all differences of neighbours have one sign, l of them
+//     at most, each at most 1;
 //   - a key that only one side stores has a value of at most 1 there;
 //   - no data set stores more than k keys, a public bound: unchanged keys reveal Z.
 //
@@ -22,11 +22,11 @@ import (
 //	                      and  S(u) = min_{z≥0} { e^ε·Pr[Z > z]        the smaller side first
 //	                                  + BW(ε + u·ln Φ((τ−z)/σ), m_u) }
 //
-// and S(0) = L(0) = BW(ε, m_0). E_u and −u·ln Φ grow with u, m_u falls: with the former at u₂ and m at
-// u₁, L and S bound all of [u₁, u₂]. The proof is in correlated_proof.md.
+// and S(0) = L(0) = BW(ε, m_0). E_u and −u·ln Φ grow with u, m_u falls: with the former at u₂ and m
+// at u₁, L and S bound all of [u₁, u₂]. The proof is in correlated_proof.md.
 
-// correlatedLaw is one set of parameters, and the E_u computed for it. S values below enough need not
-// be accurate.
+// correlatedLaw is one set of parameters, and the E_u computed for it. S values below enough need
+// not be accurate.
 type correlatedLaw struct {
 	k, l                           int
 	a, epsilon, sigma, tau, enough float64
@@ -110,9 +110,9 @@ func correlatedSensitivity(k, l, u int, a float64) float64 {
 //
 // With t = Z/√a it is the integral over all t of f(t) = φ(t)·g(c − √a·t), g(y) = 1 − Φ(y)^u, by the
 // trapezoidal rule with step h. Its relative error is below 7.4·exp(d²/2 − 2πd/h), which is 1e-13
-// here, for d = min(3, q/√a) and q = min(½, 1/√(2 ln 2u)). f has one peak, and what is cut off beyond
-// a term is at most a geometric series. All is in units of the peak, so nothing underflows. The proofs
-// are in correlated_proof.md.
+// here, for d = min(3, q/√a) and q = min(½, 1/√(2 ln 2u)). f has one peak, and what is cut off
+// beyond a term is at most a geometric series. All is in units of the peak, so nothing underflows.
+// The proofs are in correlated_proof.md.
 func logEscape(u int, a, c float64) float64 {
 	unit, _ := noise.NewGaussian(1)
 	many, root := float64(u), math.Sqrt(a)
@@ -135,7 +135,8 @@ func logEscape(u int, a, c float64) float64 {
 	h := 2 * math.Pi * d / (32 + d*d/2)
 	logF := func(i float64) float64 { return -(i*h)*(i*h)/2 + logG(c-root*i*h) }
 
-	// The peak. f falls for t > √a·(0.8 + max(c, 0)), since −(ln g)′ ≤ 1/R(y) ≤ 0.8 + max(y, 0).
+	// The peak. f falls for t > √a·(0.8 + max(c, 0)), since −(ln g)′ ≤ 1/R(y) ≤ 0.8 + max(y,
+	// 0).
 	peak, beyond := 0.0, math.Ceil(root*(0.8+max(c, 0))/h)
 	for peak < beyond {
 		if mid := math.Floor((peak + beyond) / 2); logF(mid) < logF(mid+1) {

@@ -14,33 +14,33 @@
 //
 // The input is a vector x with few non-zero coordinates, built in one of two ways:
 //
-//   - [Builder] sums values by key, and the caller has bounded how far neighbours differ. Their unit is
-//     the list of all added values, not a user and not an element: neighbours are two lists whose
-//     vectors have ‖x − x′‖₁ ≤ Δ = Sensitivity ([budget.L1]). So Δ = 1 protects what somebody
+//   - [Builder] sums values by key, and the caller has bounded how far neighbours differ. Their
+//     unit is the list of all added values, not a user and not an element: neighbours are two lists
+//     whose vectors have ‖x − x′‖₁ ≤ Δ = Sensitivity ([budget.L1]). So Δ = 1 protects what somebody
 //     contributes only if that is at most 1 in total, over all keys and all calls of Add.
-//   - [UserBuilder] takes each user's keys in one call and enforces the limits: at most MaxKeys keys,
-//     at most MaxValue each and at most Sensitivity in total. Neighbours are the data with and without
-//     one user, or with that user replaced ([budget.User]).
+//   - [UserBuilder] takes each user's keys in one call and enforces the limits: at most MaxKeys
+//     keys, at most MaxValue each and at most Sensitivity in total. Neighbours are the data with
+//     and without one user, or with that user replaced ([budget.User]).
 //
 // With MaxKeys, a Builder has the second model too, and the limits are the caller's promise. Params
 // are public.
 //
 // # Mechanisms
 //
-//	mechanism            needs                   threshold at Δ = 1                     source
-//	ExponentialRounding  δ                       ln((e^ε−1)/(2δ(1−e^{−εR})))/ε          Theorem 1
-//	LinearRounding       δ                       R + ln(1/(2δR))/ε, R = max(1, 1/ε)     Theorem 2; Algorithm 9
-//	Laplace              δ, MaxKeys or Integers  w + b·ln(1/(2(1−(1−δ)^{1/m})))         Theorem 3
-//	Gaussian             δ, MaxKeys              1 + τ, solved with σ                   TODS Theorem 23
-//	CorrelatedGaussian   δ, MaxKeys, Stored      1 + τ, about half the Gaussian's       correlated_proof.md
-//	PureLaplace          Dim                     ln(d/(2·FalseKeys))/ε                  Algorithm 6
-//	DenseLaplace         Dim ≤ 2²⁶               none                                   Algorithm 1
+//	mechanism            needs                   threshold at Δ = 1                   source
+//	ExponentialRounding  δ                       ln((e^ε−1)/(2δ(1−e^{−εR})))/ε        Theorem 1
+//	LinearRounding       δ                       R + ln(1/(2δR))/ε, R = max(1, 1/ε)   Theorem 2
+//	Laplace              δ, MaxKeys or Integers  w + b·ln(1/(2(1−(1−δ)^{1/m})))       Theorem 3
+//	Gaussian             δ, MaxKeys              1 + τ, solved with σ                 TODS, Thm 23
+//	CorrelatedGaussian   δ, MaxKeys, Stored      1 + τ, about half the Gaussian's
+//	PureLaplace          Dim                     ln(d/(2·FalseKeys))/ε                Algorithm 6
+//	DenseLaplace         Dim ≤ 2²⁶               none                                 Algorithm 1
 //
 // The proofs are in the files *_proof.md: of Theorems 1 and 2 in internal/rounding, of the others
-// here. Algorithms are those of Lebeda, Differentially Private Release of Sparse and Skewed Data (ITU
-// 2023); TODS is Lebeda and Tětek, Better Differentially Private Approximate Histograms and Heavy
-// Hitters using the Misra-Gries Sketch, 2025 (doi 10.1145/3716375). Algorithm 9 has the threshold
-// ln(1/δ)/ε + 2 there.
+// here. LinearRounding is Algorithm 9 with its least threshold. Algorithms are those of Lebeda,
+// Differentially Private Release of Sparse and Skewed Data (ITU 2023); TODS is Lebeda and Tětek,
+// Better Differentially Private Approximate Histograms and Heavy Hitters using the Misra-Gries
+// Sketch, 2025 (doi 10.1145/3716375).
 //
 // # Guarantee
 //

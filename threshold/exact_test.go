@@ -244,8 +244,8 @@ func instances(t *testing.T) (list []instance) {
 				add(instance{name: fmt.Sprintf("%v/signed=%v", m, signed), c: c, signed: signed, values: around(c, 1, signed), neighbours: within(2, 2, 3, false)})
 			}
 		}
-		// Normal noise on a grid of two steps to the unit: users of up to two keys that only add,
-		// or of any sign.
+		// Normal noise on a grid of two steps to the unit: users of up to two keys that
+		// only add, or of any sign.
 		for _, oneSign := range []bool{true, false} {
 			sigma, tau, ok := calibrateGaussian(2, oneSign, s.epsilon, s.delta)
 			require.True(t, ok)

@@ -14,9 +14,9 @@ import (
 //	one sign   δ = max over 0 ≤ u ≤ l of A(u) = 1 − F^u·(1 − BW(ε + s, √(l−u)/σ))
 //	any signs  δ ≤ max over 0 ≤ u ≤ l of D(u) = 1 − F^u·(1 − BW(ε, √(l−u)/σ))
 //
-// One sign: users come or go, and contribute ≥ 0. A and D grow with s at fixed μ and with μ at fixed
-// s, so both are bounded for all u in [u₁, u₂] by s at u₂ and μ at u₁. −ln F is inflated by more than
-// its error, so that A and D err upwards. The proof is in gaussian_proof.md.
+// One sign: users come or go, and contribute ≥ 0. A and D grow with s at fixed μ and with μ at
+// fixed s, so both are bounded for all u in [u₁, u₂] by s at u₂ and μ at u₁. −ln F is inflated by
+// more than its error, so that A and D err upwards. The proof is in gaussian_proof.md.
 
 // gaussianTerm returns the bound of A(u), or of D(u) if not oneSign, for all u in [u₁, u₂]; lambda
 // is −ln F, rounded upwards.

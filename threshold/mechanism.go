@@ -18,26 +18,28 @@ const (
 	// Auto chooses: see [Params.Candidates].
 	Auto Mechanism = iota
 	// ExponentialRounding, for δ > 0: a value v below R counts as R with probability
-	// (e^{v/b}−1)/(e^{R/b}−1), else as 0; then Laplace noise of scale b = Δ/ε. It is valid under
-	// every relation and has the least threshold where one user changes one or a few keys.
+	// (e^{v/b}−1)/(e^{R/b}−1), else as 0; then Laplace noise of scale b = Δ/ε. It is valid
+	// under every relation and has the least threshold where one user changes one or a few
+	// keys.
 	ExponentialRounding
 	// LinearRounding, for δ > 0: the same with probability v/R. With R = Δ it is the paper's
-	// Algorithm 9 (Threshold2) with its least threshold. Where values are real and MaxKeys is not
-	// given, what changes of a key must be in one value.
+	// Algorithm 9 (Threshold2) with its least threshold. Where values are real and MaxKeys is
+	// not given, it is never chosen by itself: the guarantee needs that what changes of a key is
+	// in one call of Add.
 	LinearRounding
 	// Laplace, for δ > 0: Laplace noise of scale Δ/ε without rounding. It needs a limit on the
 	// number of keys that one user changes: MaxKeys, or Integers.
 	Laplace
 	// Gaussian, for δ > 0 and MaxKeys: independent normal noise, the Gaussian sparse histogram
-	// mechanism (TODS Theorem 23) at its exact joint δ. It does not gain from a Sensitivity below
-	// MaxKeys·MaxValue.
+	// mechanism (TODS Theorem 23) at its exact joint δ. It does not gain from a Sensitivity
+	// below MaxKeys·MaxValue.
 	Gaussian
 	// CorrelatedGaussian, for δ > 0, MaxKeys and Stored, where users only add values ≥ 0
 	// (AddRemove, not Signed): normal noise of which a part is shared by all keys.
 	CorrelatedGaussian
-	// PureLaplace needs Dim: Laplace noise on all d coordinates, those without a value included,
-	// and a threshold (the paper's Algorithm 6). It is ε-private without δ. Keys without a value
-	// are released now and then: see FalseKeys.
+	// PureLaplace needs Dim: Laplace noise on all d coordinates, those without a value
+	// included, and a threshold (the paper's Algorithm 6). It is ε-private without δ. Keys
+	// without a value are released now and then: see FalseKeys.
 	PureLaplace
 	// DenseLaplace needs Dim ≤ 2²⁶: Laplace noise on all d coordinates, all of them released
 	// (Algorithm 1), ε-private. It is never chosen by itself.
@@ -73,7 +75,8 @@ type Candidate struct {
 // increasing threshold. Auto chooses the first one: the least threshold, not the least noise. With
 // Delta = 0 only PureLaplace and DenseLaplace are possible. They are not compared with the others:
 // where δ > 0 a key without a value is never released, and Auto does not give that up. DenseLaplace
-// has no threshold, is listed after all others, and is never chosen.
+// has no threshold, is listed after all others, and is never chosen. Nor is LinearRounding where its
+// guarantee has a condition of its own; it is listed after those that have none.
 //
 // It returns an error that wraps [ErrParams] if the Params are invalid. Nothing depends on data.
 // Calibrating all takes up to some 0.1 s, most of it for CorrelatedGaussian (a second where ε is
@@ -91,13 +94,13 @@ func (p Params) Candidates() ([]Candidate, error) {
 		}
 		list = append(list, candidate)
 	}
-	slices.SortStableFunc(list, func(a, b Candidate) int { return cmp.Compare(a.rank(), b.rank()) })
+	slices.SortStableFunc(list, func(a, b Candidate) int { return cmp.Compare(p.rank(a), p.rank(b)) })
 	return list, nil
 }
 
-// rank orders candidates: by threshold, then the pure ones if others are possible, then those that
-// are not possible.
-func (c Candidate) rank() float64 {
+// rank orders candidates: by threshold, then those that are never chosen if others are possible, then
+// those that are not possible.
+func (p Params) rank(c Candidate) float64 {
 	switch {
 	case c.Reason != "":
 		return math.Inf(1)
@@ -105,6 +108,8 @@ func (c Candidate) rank() float64 {
 		return math.MaxFloat64
 	case c.Mechanism == PureLaplace:
 		return math.MaxFloat64 / 2
+	case !p.chooses(c.Mechanism):
+		return math.MaxFloat64 / 4
 	}
 	return c.Threshold
 }

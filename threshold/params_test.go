@@ -261,6 +261,27 @@ func TestChoice(t *testing.T) {
 	require.Equal(t, "Mechanism(77)", Mechanism(77).String())
 }
 
+// Auto chooses nothing whose guarantee has a condition that the unit does not state, also where it has the
+// least threshold: LinearRounding of real values, ε far above 1.
+func TestAutoHasNoConditionOfItsOwn(t *testing.T) {
+	for _, epsilon := range []float64{1, 8, 30, 300} {
+		for _, delta := range []float64{0.3, 1e-6, 1e-30} {
+			p := Params{Epsilon: epsilon, Delta: delta, Sensitivity: 0.7}
+			list, err := p.Candidates()
+			require.NoError(t, err)
+			require.Equal(t, ExponentialRounding, list[0].Mechanism)
+			b, err := New[int](p)
+			require.NoError(t, err)
+			require.Equal(t, ExponentialRounding, inside(b.secret).params.Mechanism)
+			p.Mechanism = LinearRounding
+			if epsilon >= 8 && delta < 0.1 {
+				require.Less(t, p.Threshold(), list[0].Threshold)
+			}
+			require.Less(t, list[0].Threshold, p.Threshold()+0.02*p.Sensitivity/epsilon, "it costs next to nothing")
+		}
+	}
+}
+
 // Guarantees: the unit of the Params, pure where the mechanism is; the same for the Params, a
 // Builder and what it releases.
 func TestGuarantee(t *testing.T) {

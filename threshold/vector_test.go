@@ -92,8 +92,8 @@ func TestIntervalCovers(t *testing.T) {
 				}
 				width = max(width, hi-lo)
 			}
-			// Bin(4000, 0.1) has a mean of 400 and a standard deviation of 19: above 525 with
-			// probability below 1e-10.
+			// Bin(4000, 0.1) has a mean of 400 and a standard deviation of 19: above
+			// 525 with probability below 1e-10.
 			require.LessOrEqual(t, missed, int64(525), "%+v: value %d", p, v)
 			require.Less(t, width, 2*p.ErrorBound(1, confidence)+c.step*float64(c.from+2), "%+v: value %d", p, v)
 		}
@@ -179,9 +179,9 @@ func TestInterval(t *testing.T) {
 	lo, hi = v.Interval("fig", 0.95)
 	require.Equal(t, (29+float64(c))/2, hi)
 	require.Equal(t, -hi, lo)
-	// "zebra" at T = 30, R = 10: at 0.99997 the noise may have been 21, and then the value anything
-	// from R on, as a smaller one is released with probability at most e^{−10}/(1+e^{−1/2}) =
-	// 2.8e-5; at 0.99999 that is not enough.
+	// "zebra" at T = 30, R = 10: at 0.99997 the noise may have been 21, and then the value
+	// anything from R on, as a smaller one is released with probability at most
+	// e^{−10}/(1+e^{−1/2}) = 2.8e-5; at 0.99999 that is not enough.
 	lo, _ = v.Interval("zebra", 0.99997)
 	require.Equal(t, 5.0, lo)
 	lo, _ = v.Interval("zebra", 0.99999)

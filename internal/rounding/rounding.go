@@ -7,10 +7,12 @@
 // probability g(v) what M(R) does, and else shows nothing. M(−v) is M(v) with the sign turned. All
 // numbers are integers: steps of a grid. With η = Pr[R + L ≥ T] = q^{T−R}/(1+q) < ½:
 //
-//   - Exponential rounding, g(v) = (q^{−v}−1)/(q^{−R}−1). One step, v to v ± 1, is within e^{±1/b} but for a mass of
-//     δ₁ = η·(q^{−1}−1)/(q^{−R}−1) upwards and q·δ₁ downwards, and 0 for v ≥ R. So vectors at ℓ₁ distance d, any number of coordinates, are
-//     (d/b, δ)-close with δ = η·(q^{−d}−1)/(q^{−R}−1): [Kernel.LogDelta]. One coordinate at 0 and at d ≤ R attains it.
-//   - Linear rounding, g(v) = v/R. Vectors at ℓ₁ distance d ≤ R are (d/b, ηd/R)-close: [Kernel.LogDeltaLinear].
+//   - Exponential rounding, g(v) = (q^{−v}−1)/(q^{−R}−1). One step, v to v ± 1, is within e^{±1/b}
+//     but for a mass of δ₁ = η·(q^{−1}−1)/(q^{−R}−1) upwards and q·δ₁ downwards, and 0 for v ≥ R.
+//     So vectors at ℓ₁ distance d, any number of coordinates, are (d/b, δ)-close with δ =
+//     η·(q^{−d}−1)/(q^{−R}−1): [Kernel.LogDelta]. One coordinate at 0 and at d ≤ R attains it.
+//   - Linear rounding, g(v) = v/R. Vectors at ℓ₁ distance d ≤ R are (d/b, ηd/R)-close:
+//     [Kernel.LogDeltaLinear].
 //
 // The proofs are in rounding_proof.md; TestStepsExactly and TestDistanceExactly check the
 // statements over all pairs and outputs.
@@ -87,7 +89,8 @@ func Exponential(b, share, loss, logDelta float64) Kernel {
 	if k.Threshold > k.From+1 || k.From == 1 {
 		return k
 	}
-	// T(R) is R + 1 from some R on, and falls before: that R has the least T, or the one before.
+	// T(R) is R + 1 from some R on, and falls before: that R has the least T, or the one
+	// before.
 	k = least(search.Least(1, func(from int64) bool { return least(from).Threshold == from+1 }))
 	if k.From > 1 {
 		if before := least(k.From - 1); before.Threshold < k.Threshold {
