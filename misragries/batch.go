@@ -1,6 +1,8 @@
 package misragries
 
 import (
+	"slices"
+
 	"github.com/dpsketch/dpsketch/internal/keyhash"
 	"github.com/dpsketch/dpsketch/internal/private"
 )
@@ -12,20 +14,21 @@ func (b *Builder[K]) AddSlice(keys []K) {
 	if s == nil {
 		return
 	}
-	if s.dim == 0 {
-		s.sketch.addSlice(keys)
-	} else {
-		for _, key := range keys {
-			if !outside(key, s.dim) {
-				s.sketch.add(key)
-			}
+	for s.dim != 0 {
+		n := slices.IndexFunc(keys, func(key K) bool { return outside(key, s.dim) })
+		if n < 0 {
+			break
 		}
+		s.sketch.addSlice(keys[:n])
+		keys = keys[n+1:]
 	}
+	s.sketch.addSlice(keys)
 	private.Leave(b.secret)
 }
 
-// addSlice is a loop over add with the state of the sketch in registers. It interrupts that for
-// each key that is left to addProbing, which sees and changes the state that add would have left.
+// addSlice is a loop over Builder.Add with the state of the sketch in registers. It interrupts that
+// for each key that is left to addProbing, which sees and changes the state that Add would have
+// left.
 func (s *sketch[K]) addSlice(keys []K) {
 	if s.hasher.IsText() {
 		for _, key := range keys {
@@ -43,8 +46,8 @@ func (s *sketch[K]) addSlice(keys []K) {
 	}
 }
 
-// addDirectly processes elements as add does, up to the first that is left to addProbing. It
-// returns how many, and the hash of that one.
+// addDirectly processes elements as Builder.Add does, up to the first that is left to addProbing.
+// It returns how many, and the hash of that one.
 func (s *sketch[K]) addDirectly(keys []K) (done int, h uint64) {
 	hash, slots, decrements := s.hasher, s.index.narrow, s.decrements
 	n, entries := uint64(len(s.entries)), s.entries[:cap(s.entries)]
@@ -56,13 +59,13 @@ func (s *sketch[K]) addDirectly(keys []K) (done int, h uint64) {
 			break
 		}
 		entries[n] = entry[K]{key, decrements}
-		i, inserted := selectEntry(slots[slot], n)
+		i := selectEntry(slots[slot], n)
 		if i >= uint64(len(entries))-1 || entries[i].key != key {
 			break
 		}
 		entries[i].total++
 		slots[slot] = uint16(i + 1)
-		n += inserted
+		n = max(n, i+1)
 		done++
 	}
 	s.entries = entries[:n]

@@ -20,9 +20,13 @@ func batches[K hashing.Key](t *testing.T, rng *rand.Rand, k int, stream []K) {
 		require.NoError(t, err)
 		builders[i], states = b, append(states, peek(b.secret))
 	}
+	probing := newSketch[K](k) // by no fast way
+	probing.hasher = states[0].sketch.hasher
 	for _, key := range stream {
 		builders[0].Add(key)
+		probing.add(key)
 	}
+	states = append(states, &state[K]{sketch: *probing})
 	for rest := stream; len(rest) > 0; {
 		n := 1 + rng.IntN(len(rest))
 		builders[1].AddSlice(rest[:n])

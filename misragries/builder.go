@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/keyhash"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -59,9 +60,40 @@ func (b *Builder[K]) Add(key K) {
 		return
 	}
 	s := private.Enter(b.secret)
-	if s.dim == 0 || !outside(key, s.dim) {
-		s.sketch.add(key)
+	if s.dim != 0 && outside(key, s.dim) {
+		private.Leave(b.secret)
+		return
 	}
+	t := &s.sketch
+	if t.hasher.IsText() { // comparing strings would need branches anyway
+		t.addProbing(key, t.hasher.OfString(key))
+		private.Leave(b.secret)
+		return
+	}
+	// Whether a key is stored is as good as random, and a branch on it would cost more than all the
+	// rest. So the key is written to the spare entry, behind the others, with a counter of 0; the
+	// slot of its hash selects that entry if it is empty, else its own; and the selected entry, if
+	// it has the key, is raised by one. If it was the spare one, it has become the last one. What
+	// remains are branches that hardly ever go the other way.
+	//
+	// An empty slot means that the key is not stored (see index), so this is what addProbing does,
+	// which does the rest: a slot taken by another key, the spare entry selected where it is the
+	// last, and the index of wide slots.
+	h := t.hasher.OfInteger(key)
+	slots := t.index.narrow
+	if slot := keyhash.Reduce(h, len(slots)); slot < uint64(len(slots)) {
+		n, entries := uint64(len(t.entries)), t.entries[:cap(t.entries)]
+		entries[n] = entry[K]{key, t.decrements}
+		i := selectEntry(slots[slot], n)
+		if used := entries[:len(entries)-1]; i < uint64(len(used)) && used[i].key == key {
+			used[i].total++
+			slots[slot] = uint16(i + 1)
+			t.entries = t.entries[:max(n, i+1)]
+			private.Leave(b.secret)
+			return
+		}
+	}
+	t.addProbing(key, h)
 	private.Leave(b.secret)
 }
 

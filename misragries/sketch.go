@@ -46,48 +46,14 @@ func (s *sketch[K]) grow(n int) {
 	s.reindex()
 }
 
-// add processes one element.
-//
-// Whether a key is stored is as good as random, and a branch on it would cost more than all the
-// rest. So a key is written to the spare entry, behind the others, with a counter of 0; the slot of
-// its hash selects that entry if it is empty, else its own; and the selected entry, if it has the
-// key, is raised by one. If it was the spare one, it has become the last one. What remains are
-// branches that hardly ever go the other way.
-//
-// An empty slot means that the key is not stored (see index), so this is what [sketch.addProbing]
-// does, which does the rest: a slot taken by another key, the spare entry selected where it is the
-// last, and the index of wide slots.
-func (s *sketch[K]) add(key K) {
-	if s.hasher.IsText() { // comparing strings would need branches anyway
-		s.addProbing(key, s.hasher.OfString(key))
-		return
-	}
-	h := s.hasher.OfInteger(key)
-	slots := s.index.narrow
-	slot := keyhash.Reduce(h, len(slots))
-	if slot >= uint64(len(slots)) {
-		s.addProbing(key, h)
-		return
-	}
-	n, entries := uint64(len(s.entries)), s.entries[:cap(s.entries)]
-	entries[n] = entry[K]{key, s.decrements}
-	i, inserted := selectEntry(slots[slot], n)
-	used := entries[:len(entries)-1]
-	if i >= uint64(len(used)) || used[i].key != key {
-		s.addProbing(key, h)
-		return
-	}
-	used[i].total++
-	slots[slot] = uint16(i + 1)
-	s.entries = s.entries[:n+inserted]
-}
+// add processes one element: [Builder.Add] has the fast way.
+func (s *sketch[K]) add(key K) { s.addProbing(key, s.hasher.Hash(key)) }
 
-// selectEntry returns the place of the entry that the slot names and 0, or n and 1 if it is empty.
-// In arithmetic: the compiler makes a branch of a condition that selects an address.
-func selectEntry(slot uint16, n uint64) (i, empty uint64) {
-	i = uint64(slot) - 1
-	empty = i >> 63
-	return i ^ (i^n)&-empty, empty
+// selectEntry returns the place of the entry that the slot names, or n if it is empty. In
+// arithmetic: the compiler makes a branch of a condition that selects an address.
+func selectEntry(slot uint16, n uint64) uint64 {
+	i := uint64(slot) - 1
+	return i ^ (i^n)&uint64(int64(i)>>63)
 }
 
 // addProbing processes one element, of hash h.
