@@ -62,7 +62,7 @@ func TestCodec(t *testing.T) {
 				listed = v.list.Len()
 			}
 			require.Len(t, data, v.Params().Size(listed))
-			if name == "columns" || name == "split" && !testing.Short() || *longRuns {
+			if name == "columns" || name == "split" && !testing.Short() || dptest.Long() {
 				dptest.Codec[Projection](t, v, same)
 			}
 		})

@@ -224,7 +224,7 @@ func TestTableIsPrivateExactly(t *testing.T) {
 			inputs := grid(f.values, 3)
 			if testing.Short() {
 				inputs = grid(f.values[:4], 3)
-			} else if len(inputs) > 250 && !*longRuns { // all of them: go test -run Exactly -long ./alp
+			} else if len(inputs) > 250 && !dptest.Long() { // all of them: go test -run Exactly -long ./alp
 				inputs = grid(f.values[:6], 3)
 			}
 			limit := math.Exp(p.Epsilon)

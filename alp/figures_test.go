@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -144,7 +145,7 @@ func TestFigures(t *testing.T) {
 }
 
 func TestLongFigures(t *testing.T) {
-	long(t)
+	dptest.NeedsLong(t)
 	testFigures(t, 200_000, 40_000, 1.02)
 }
 
@@ -176,7 +177,7 @@ func testCombined(t *testing.T, k, n int, slack float64) {
 func TestCombinedFigures(t *testing.T) { testCombined(t, 60_000, 2000, 1.2) }
 
 func TestLongCombinedFigures(t *testing.T) {
-	long(t)
+	dptest.NeedsLong(t)
 	testCombined(t, 800_000, 20_000, 1.02)
 }
 
@@ -205,7 +206,7 @@ func testAided(t *testing.T, k, n int, slack float64) {
 func TestAidedFigures(t *testing.T) { testAided(t, 40_000, 2000, 1.2) }
 
 func TestLongAidedFigures(t *testing.T) {
-	long(t)
+	dptest.NeedsLong(t)
 	testAided(t, 400_000, 40_000, 1.02)
 }
 
@@ -233,7 +234,7 @@ func TestIntegerFigures(t *testing.T) {
 }
 
 func TestLongIntegerFigures(t *testing.T) {
-	long(t)
+	dptest.NeedsLong(t)
 	testIntegers(t, 200_000, 40_000, 1.04)
 }
 
@@ -279,7 +280,7 @@ func TestThesisFigures(t *testing.T) {
 }
 
 func TestLongThesisFigures(t *testing.T) {
-	long(t)
+	dptest.NeedsLong(t)
 	testThesis(t, 5000, 40_000, 4000)
 }
 

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -100,7 +101,7 @@ func testHonest(t *testing.T, k, n int) {
 func TestHonest(t *testing.T) { testHonest(t, 20_000, 2000) }
 
 func TestLongHonest(t *testing.T) {
-	long(t)
+	dptest.NeedsLong(t)
 	testHonest(t, 400_000, 100_000)
 }
 

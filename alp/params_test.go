@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/stretchr/testify/require"
 )
 
 // Each field by itself: what New accepts and refuses.
@@ -173,7 +173,7 @@ func sweep() (list []Params) {
 // Whatever the Params and the values, a release estimates and encodes.
 func TestEverythingReleases(t *testing.T) {
 	for i, p := range sweep() {
-		if i%5 > 0 && !*longRuns || i%4 > 0 && testing.Short() {
+		if i%5 > 0 && !dptest.Long() || i%4 > 0 && testing.Short() {
 			continue
 		}
 		b, err := New(p)

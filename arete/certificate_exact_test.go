@@ -1,16 +1,14 @@
 package arete
 
 import (
-	"flag"
 	"fmt"
 	"math"
 	"math/big"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
 )
-
-var long = flag.Bool("long", false, "certificates in 200 digits for finer lattices too")
 
 // digits200 is the precision of the numbers below; 700 bits.
 func digits200(x float64) *big.Float { return new(big.Float).SetPrec(700).SetFloat64(x) }
@@ -113,7 +111,7 @@ func TestCertificatesInManyDigits(t *testing.T) {
 		{Epsilon: 2.5, Law: Jump, Parties: 30}, {Epsilon: 3.6, Law: DiscreteArete, Integers: true, Sensitivity: 7}, {Epsilon: 6, Law: DiscreteArete, Integers: true, Sensitivity: 20},
 	}
 	switch {
-	case *long:
+	case dptest.Long():
 		cases = append(cases, Params{Epsilon: 4, Law: Jump}, Params{Epsilon: 6, Law: Jump}, Params{Epsilon: 8, Law: Jump}, Params{Epsilon: 5, Law: DiscreteArete}, Params{Epsilon: 3, Law: Jump, Parties: 300})
 	case testing.Short():
 		cases = cases[2:5]

@@ -5,10 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
 )
 
 // The estimators are tested in three steps, each with a derived tolerance. TestLengthPreserving has
@@ -224,7 +223,7 @@ func testEstimators(t *testing.T, p Params) {
 		q.Epsilon *= 1.5
 	}
 	n := seeds(400)
-	if p.sensitivityDependsOnSeed() && !*long {
+	if p.sensitivityDependsOnSeed() && !dptest.Long() {
 		n = 200
 	}
 	p.Seed, q.Seed = seed(0), seed(0)
@@ -266,7 +265,7 @@ func testEstimators(t *testing.T, p Params) {
 		t.Logf("%-16s bias %+.2f standard errors, variance/formula %.4f ± %.4f, kurtosis %.2f", what, a.bias(), ratio, stderr,
 			a.fourth*a.n/(a.square*a.square))
 		most := 6.0
-		if *long {
+		if dptest.Long() {
 			most = 4
 			require.InDelta(t, 1, ratio, 0.03, "%s: variance", what)
 		}

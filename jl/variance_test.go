@@ -1,24 +1,20 @@
 package jl
 
 import (
-	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
 
-// The runs of 10⁵ seeds: go test ./jl -run 'TestEstimators|TestLengthPreserving' -long -v -timeout
-// 2h
-var long = flag.Bool("long", false, "10⁵ seeds for each transform, noise and estimator")
-
 // seeds returns how many draws to make.
 func seeds(quick int) int {
 	switch {
-	case *long:
+	case dptest.Long():
 		return 100_000
 	case testing.Short():
 		return quick / 2

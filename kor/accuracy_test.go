@@ -2,7 +2,6 @@ package kor
 
 import (
 	"encoding/binary"
-	"flag"
 	"fmt"
 	"math"
 	"math/bits"
@@ -11,10 +10,9 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
 )
-
-var long = flag.Bool("long", false, "run the long simulations: go test ./kor -run TestLong -long")
 
 // simulator makes likelihoods of sketches that are the XOR of so many releases.
 type simulator struct {
@@ -212,9 +210,7 @@ func TestAccuracy(t *testing.T) {
 
 // go test ./kor -run TestLongAccuracy -long -v
 func TestLongAccuracy(t *testing.T) {
-	if !*long {
-		t.Skip("needs -long")
-	}
+	dptest.NeedsLong(t)
 	testAccuracy(t, 10_000, []float64{0, 1, 10, 1e3, 1e6, 1e9})
 }
 
@@ -338,9 +334,7 @@ func TestFigures(t *testing.T) {
 // The sample deviation of 4000 runs is off by 1.25 % (the kurtosis is near 3 here), and 5.5 of
 // these are the tolerance beside the 5 %; what it logs was within 3.6 %.
 func TestLongFigures(t *testing.T) {
-	if !*long {
-		t.Skip("needs -long")
-	}
+	dptest.NeedsLong(t)
 	for _, f := range figures {
 		for sketches, figure := range map[int]float64{1: f.plain, 2: f.merged} {
 			n := 2048

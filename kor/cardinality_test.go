@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -89,9 +90,7 @@ func TestUnionAndIntersection(t *testing.T) {
 
 // go test ./kor -run TestLongUnion -long -v
 func TestLongUnionAndIntersection(t *testing.T) {
-	if !*long {
-		t.Skip("needs -long")
-	}
+	dptest.NeedsLong(t)
 	testAlgebra(t, 3000)
 }
 

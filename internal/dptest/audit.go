@@ -29,6 +29,7 @@ func EpsilonLowerBound(hitsP, nP, hitsQ, nQ int64, delta, confidence float64) fl
 // [EpsilonLowerBound]. If the claim is true it fails with at most the probability falseReject.
 func Audit(t testing.TB, name string, hitsP, nP, hitsQ, nQ int64, epsilon, delta, falseReject float64) {
 	t.Helper()
+	Alarm(t, falseReject)
 	valid := nP > 0 && nQ > 0 && hitsP >= 0 && hitsP <= nP && hitsQ >= 0 && hitsQ <= nQ &&
 		epsilon >= 0 && delta >= 0 && falseReject > 0 && falseReject < 1
 	if !valid {

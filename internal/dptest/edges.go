@@ -14,11 +14,12 @@ import (
 // Edges calls use with the encodings of the objects, with a number in them replaced by one at the edge of its type: each number by each edge, wherever one
 // may stand. So the plain tests come upon what a fuzz test would find by chance. use is what the fuzz test does with its input.
 //
-// The first 400 bytes are gone through, where parameters are, and of the rest as many places; with -short a fifth of all.
+// The first 400 bytes are gone through, where parameters are, and of the rest as many places. With -long every edge stands at every place; by
+// default each at every fifth and with -short at every 25th, by turns, so that every place still gets some of the edges.
 func Edges[T encoding.BinaryMarshaler](t *testing.T, objects map[string]T, use func(t *testing.T, data []byte)) {
 	t.Helper()
 	require.NotEmpty(t, objects)
-	name, offset, edge := "", 0, []byte(nil)
+	name, offset, place, edge := "", 0, 0, []byte(nil)
 	defer func() {
 		failure := recover()
 		if failure != nil || t.Failed() {
@@ -34,11 +35,13 @@ func Edges[T encoding.BinaryMarshaler](t *testing.T, objects map[string]T, use f
 		const first = 400
 		rest := max((len(valid)-first)/first, 1)
 		for offset = 0; offset < len(valid); offset++ {
-			if offset > first && offset%rest != 0 || testing.Short() && offset%5 != 0 {
+			if offset > first && offset%rest != 0 {
 				continue
 			}
-			for _, edge = range edges {
-				if offset+len(edge) <= len(valid) {
+			place++
+			var i int
+			for i, edge = range edges {
+				if (place+i)%every() == 0 && offset+len(edge) <= len(valid) {
 					data := slices.Clone(valid)
 					copy(data[offset:], edge)
 					use(t, data)
@@ -46,6 +49,17 @@ func Edges[T encoding.BinaryMarshaler](t *testing.T, objects map[string]T, use f
 			}
 		}
 	}
+}
+
+// every returns how many places an edge has for one at which it stands.
+func every() int {
+	switch {
+	case *long:
+		return 1
+	case testing.Short():
+		return 25
+	}
+	return 5
 }
 
 // edges are the encodings of numbers at the edges of their types.

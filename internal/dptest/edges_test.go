@@ -2,8 +2,6 @@ package dptest
 
 import (
 	"bytes"
-	"encoding/binary"
-	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,23 +17,23 @@ func TestEdges(t *testing.T) {
 		require.Len(t, data, len(valid))
 		fed[string(data)] = true
 	})
-	for offset := range valid {
-		if testing.Short() && offset%5 != 0 {
-			continue
-		}
-		for _, size := range []int{1, 4, 8} {
-			if offset+size > len(valid) {
-				continue
-			}
-			at := func(edge []byte) []byte {
-				return append(append(bytes.Clone(valid[:offset]), edge...), valid[offset+size:]...)
-			}
-			require.True(t, fed[string(at(bytes.Repeat([]byte{0xff}, size)))], "%d bytes at %d", size, offset)
-			if size == 8 {
-				require.True(t, fed[string(at(binary.LittleEndian.AppendUint64(nil, math.Float64bits(math.Inf(1)))))], "infinity at %d", offset)
+	places, wanted := map[string]int{}, map[string]int{} // of each edge: where it was put, and how many it has
+	for i, edge := range edges {
+		for offset := 0; offset+len(edge) <= len(valid); offset++ {
+			data := bytes.Clone(valid)
+			copy(data[offset:], edge)
+			wanted[string(edge)]++
+			if fed[string(data)] {
+				places[string(edge)]++
+			} else {
+				require.NotZero(t, (offset+1+i)%every(), "% x at %d", edge, offset)
 			}
 		}
 	}
+	for edge, n := range wanted {
+		require.GreaterOrEqual(t, places[edge], n/every(), "% x", edge)
+	}
+	require.GreaterOrEqual(t, len(edges), 25, "with -short every place gets an edge")
 }
 
 // Of long encodings, places up to the end are gone through, and not all of them.

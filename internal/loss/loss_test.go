@@ -1,17 +1,15 @@
 package loss
 
 import (
-	"flag"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
 )
-
-var long = flag.Bool("long", false, "figures at twice the points too: go test -long ./internal/loss")
 
 // epsilonAt returns the ε at which a profile is δ.
 func epsilonAt(profile func(float64) float64, delta float64) float64 {
@@ -78,7 +76,7 @@ func TestManyKinds(t *testing.T) {
 	got = epsilonAt(m.Delta, delta)
 	t.Logf("1,000 kinds: %.6g", got)
 	require.InEpsilon(t, 10.4881, got, 1e-3)
-	if *long {
+	if dptest.Long() {
 		twice := epsilonAt(All(different, 2*Points).Delta, delta)
 		four := epsilonAt(All(different, 4*Points).Delta, delta)
 		t.Logf("on 2,048 points %.6g, on 4,096 %.6g", twice, four)

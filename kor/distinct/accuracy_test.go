@@ -1,7 +1,6 @@
 package distinct
 
 import (
-	"flag"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -9,8 +8,6 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/stretchr/testify/require"
 )
-
-var long = flag.Bool("long", false, "run the long simulations: go test ./kor/distinct -run TestLong -long -v")
 
 // simulated returns a released count for n keys of a fresh seed: real keys and placement.
 func simulated(t testing.TB, p Params, rng *rand.Rand, n int) *Sketch {
