@@ -7,11 +7,11 @@
 //
 // # Model
 //
-// One element of the stream is hidden: neighbouring streams differ by adding or removing one element
-// anywhere. With Params.MaxKeys = m > 1, and in a UserBuilder, it is one user: neighbours differ by
-// adding or removing all of a user's at most m elements or keys. Guarantee, of the Params, of every
-// Builder and of the release, says which, as a budget.Unit. The length n is private too. Params
-// are public.
+// One element of the stream is hidden: neighbouring streams differ by adding or removing one
+// element anywhere. With Params.MaxKeys = m > 1, and in a UserBuilder, it is one user: neighbours
+// differ by adding or removing all of a user's at most m elements or keys. Guarantee, of the
+// Params, of every Builder and of the release, says which, as a budget.Unit. The length n is
+// private too. Params are public.
 //
 // # What to use
 //
@@ -47,29 +47,8 @@
 // for every k and with no factor in front; τ is the least integer with δ(τ) ≤ δ. At ε = 1, δ = 1e-6
 // that is 17 where the paper's Lemma 11 gives 31 and 33.
 //
-// Proof. By Lemma 8 the sketch (T, c) of a stream and (T′, c′) of the same with one element less
-// are in one of six states. (S1) T = T′, c = c′ − 1. (S2) The same on T ∩ T′, and one key on either
-// side only, at 0 and at 1. (S3) T = T′, one counter is one higher in c. (S4) c = c′ on T ∩ T′, and
-// one key on either side only, at 1 and at 0. (S5) One common counter is one higher, and one key on
-// either side only, at 0 both. (S6) c = c′ on T ∩ T′, and two keys on either side only, at 1, 0 and
-// at 0, 0. From n = Σc + (k+1)·D follows that D is one higher than D′ in S1 and S2, and equal to it
-// in the others.
-//
-// An output o shows some noisy counts and D − η. If it shows a key that one side does not hold,
-// that side has probability 0. Such outputs weigh Pr[one of these keys has c + η + L ≥ τ], which is
-// largest in S6 (k = 1: S4), and there it is δ(τ). On all other outputs P(o) = Σ_x p(x)·A(o|x)·Π
-// F(τ − c_i − x), with p the law of η, A for the common keys and for D, the product over the keys
-// of one side only, which are silent, and F(t) = Pr[L < t]; F(t−1) ≤ F(t) ≤ e^ε·F(t−1). S1, S2:
-// compare x with x − 1 on the other side. There all common noisy counts and D − η have the same
-// law, so A is the same, and so is the silent factor, F(τ − x) = F(τ − 1 − (x−1)); p(x)/p(x−1) is
-// within e^{±ε}. S3, S5: for each x one common counter has moved by one and the silent factors are
-// equal: within e^{±ε}. S4, S6: for each x the A are equal, and of the silent factors one is
-// F(τ−1−x) against F(τ−x): within e^{±ε}. So the outputs of the first kind alone count, and S6
-// attains the bound. ∎
-//
-// The comparison is term by term over x, so D − η, which fixes x once D is given, costs nothing.
-// That D is released at no cost, and cancels η in intervals, is not in the paper. The tests
-// enumerate all of it over short streams.
+// The proof is in keptzeros_proof.md; TestReleaseIsPrivateExactly and TestSharedNoiseAtTheLimit
+// enumerate it. D − η costs nothing besides.
 //
 // # Accuracy
 //

@@ -46,7 +46,7 @@ func (b *Builder[K]) Release() (*Histogram[K], error) {
 
 // releaseShared adds to every counter the same η and an own L and drops what is below the
 // threshold, in the order of the keys. The number of decrements moves against the counters, so it
-// takes −η: see the package documentation for why that is free.
+// takes −η: keptzeros_proof.md says why that is free.
 //
 // The proof compares η = x on one side with x or x − 1 on the other, where each common c + η is the
 // same or one of them is one apart, and D − η is the same. Saturating these sums keeps that;

@@ -55,7 +55,7 @@ func logDelta(k int, epsilon, tau float64) float64 {
 //	k ≥ 2:  δ = Pr[max(1 + η + L₁, η + L₂) ≥ τ]
 //	k = 1:  δ = Pr[1 + η + L ≥ τ]
 //
-// The package documentation has the proof. NaN for arguments out of range.
+// The proof is in keptzeros_proof.md. NaN for arguments out of range.
 func Delta(counters int, epsilon float64, threshold int64) float64 {
 	p := Params{Counters: counters, Epsilon: epsilon, Delta: 0.5}
 	if p.validate() != nil || threshold < 1 {
