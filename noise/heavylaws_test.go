@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
 // named is a law for the tests that all of this file's laws share.
@@ -53,20 +55,20 @@ func heavyLaws(t testing.TB, unit float64) (all []named) {
 }
 
 func TestHeavyTails(t *testing.T) {
-	type tails struct{ survival, cdf, log worst }
+	type tails struct{ survival, cdf, log dptest.Worst }
 	var pareto, student, stairs tails
 	record := func(w *tails, d distribution, row []float64) {
 		n := len(row)
 		x, want, logWant := row[n-3], row[n-2], row[n-1]
 		if want > 0x1p-1000 {
-			w.survival.see(d.Survival(x), want, row...)
-			w.cdf.see(d.CDF(-x), want, row...)
+			w.survival.See(d.Survival(x), want, row...)
+			w.cdf.See(d.CDF(-x), want, row...)
 		}
 		if math.Abs(logWant) > 0x1p-1000 {
-			w.log.see(d.LogSurvival(x), logWant, row...)
+			w.log.See(d.LogSurvival(x), logWant, row...)
 		}
 	}
-	heavy := func(law string, columns int) [][]float64 { return referenceIn(t, "heavy.txt", law, columns) }
+	heavy := func(law string, columns int) [][]float64 { return dptest.Rows(t, "testdata/heavy.txt", law, columns) }
 	for _, row := range heavy("pareto", 5) {
 		d, err := NewPareto(row[0], row[1])
 		require.NoError(t, err)
@@ -84,28 +86,28 @@ func TestHeavyTails(t *testing.T) {
 	}
 	for name, w := range map[string]*tails{"Pareto": &pareto, "Student": &student, "Staircase": &stairs} {
 		limit := map[string]float64{"Pareto": 2e-13, "Student": 2e-13, "Staircase": 1e-14}[name]
-		w.survival.check(t, name+" Survival", limit)
-		w.cdf.check(t, name+" CDF", limit)
-		w.log.check(t, name+" LogSurvival", limit)
+		w.survival.Check(t, name+" Survival", limit)
+		w.cdf.Check(t, name+" CDF", limit)
+		w.log.Check(t, name+" LogSurvival", limit)
 	}
 }
 
 func TestHeavyMoments(t *testing.T) {
-	var variance, meanAbs, student worst
-	for _, row := range referenceIn(t, "heavy.txt", "stairmoments", 4) {
+	var variance, meanAbs, student dptest.Worst
+	for _, row := range dptest.Rows(t, "testdata/heavy.txt", "stairmoments", 4) {
 		d, err := NewStaircase(row[0], 1, row[1])
 		require.NoError(t, err)
-		variance.see(d.Variance(), row[2], row...)
-		meanAbs.see(d.MeanAbs(), row[3], row...)
+		variance.See(d.Variance(), row[2], row...)
+		meanAbs.See(d.MeanAbs(), row[3], row...)
 	}
-	for _, row := range referenceIn(t, "heavy.txt", "studentmoments", 2) {
+	for _, row := range dptest.Rows(t, "testdata/heavy.txt", "studentmoments", 2) {
 		d, err := NewStudent(row[0], 1)
 		require.NoError(t, err)
-		student.see(d.MeanAbs(), row[1], row...)
+		student.See(d.MeanAbs(), row[1], row...)
 	}
-	variance.check(t, "Staircase Variance", 5e-15)
-	meanAbs.check(t, "Staircase MeanAbs", 5e-15)
-	student.check(t, "Student MeanAbs", 5e-15)
+	variance.Check(t, "Staircase Variance", 5e-15)
+	meanAbs.Check(t, "Staircase MeanAbs", 5e-15)
+	student.Check(t, "Student MeanAbs", 5e-15)
 
 	p, _ := NewPareto(3, 2.5)
 	s, _ := NewStudent(3, 2.5)

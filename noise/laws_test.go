@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
 // continuousMirror and integerMirror map x to the y with Pr[X ≤ y] = Pr[X > x].
@@ -29,19 +31,19 @@ func TestDiscreteLaplaceTails(t *testing.T) {
 	testTails(t, "discretelaplace", 2e-15, NewDiscreteLaplace, integerMirror)
 }
 func TestGeometricTails(t *testing.T) {
-	var survival, logSurvival, cdf worst
+	var survival, logSurvival, cdf dptest.Worst
 	for _, row := range reference(t, "geometric", 5) {
 		d, err := NewGeometric(row[0])
 		require.NoError(t, err)
 		if row[2] > 0x1p-1000 || row[2] == 0 {
-			survival.see(d.Survival(row[1]), row[2], row[0], row[1])
+			survival.See(d.Survival(row[1]), row[2], row[0], row[1])
 		}
-		logSurvival.see(d.LogSurvival(row[1]), row[3], row[0], row[1])
-		cdf.see(d.CDF(row[1]), row[4], row[0], row[1])
+		logSurvival.See(d.LogSurvival(row[1]), row[3], row[0], row[1])
+		cdf.See(d.CDF(row[1]), row[4], row[0], row[1])
 	}
-	survival.check(t, "Survival", 1e-15)
-	logSurvival.check(t, "LogSurvival", 1e-15)
-	cdf.check(t, "CDF", 1e-15)
+	survival.Check(t, "Survival", 1e-15)
+	logSurvival.Check(t, "LogSurvival", 1e-15)
+	cdf.Check(t, "CDF", 1e-15)
 }
 func TestDiscreteGaussianTails(t *testing.T) {
 	testTails(t, "discretegaussian", 1e-13, NewDiscreteGaussian, integerMirror)
@@ -252,12 +254,12 @@ func TestDiscreteLawsAgainstExactSums(t *testing.T) {
 					total.Add(total, mass[k])
 				}
 			}
-			var prob, tail, moments worst
+			var prob, tail, moments dptest.Worst
 			sum, first, second := new(big.Float).SetPrec(200), new(big.Float).SetPrec(200), new(big.Float).SetPrec(200)
 			for k := reach; k >= 0; k-- {
 				want, _ := new(big.Float).Quo(sum, total).Float64()
 				if k < reach*2/3 && want > 1e-290 { // else what lies beyond reach matters
-					tail.see(d.Survival(float64(k)), want, scale, float64(k))
+					tail.See(d.Survival(float64(k)), want, scale, float64(k))
 				}
 				sum.Add(sum, mass[k])
 				want, _ = new(big.Float).Quo(mass[k], total).Float64()
@@ -266,7 +268,7 @@ func TestDiscreteLawsAgainstExactSums(t *testing.T) {
 					if d.positive {
 						at = float64(k)
 					}
-					prob.see(d.Prob(at), want, scale, float64(k))
+					prob.See(d.Prob(at), want, scale, float64(k))
 				}
 				term := new(big.Float).Mul(mass[k], big.NewFloat(float64(k)))
 				if !d.positive {
@@ -276,16 +278,16 @@ func TestDiscreteLawsAgainstExactSums(t *testing.T) {
 				second.Add(second, term.Mul(term, big.NewFloat(float64(k))))
 			}
 			want, _ := first.Quo(first, total).Float64()
-			moments.see(d.MeanAbs(), want, scale, 1)
+			moments.See(d.MeanAbs(), want, scale, 1)
 			second.Quo(second, total)
 			if d.positive { // first is the mean by now
 				second.Sub(second, first.Mul(first, first))
 			}
 			want, _ = second.Float64()
-			moments.see(d.Variance(), want, scale, 2)
-			prob.check(t, d.name+" Prob", 2e-15)
-			tail.check(t, d.name+" Survival", 3e-14)
-			moments.check(t, d.name+" moments", 2e-14)
+			moments.See(d.Variance(), want, scale, 2)
+			prob.Check(t, d.name+" Prob", 2e-15)
+			tail.Check(t, d.name+" Survival", 3e-14)
+			moments.Check(t, d.name+" moments", 2e-14)
 		}
 	}
 }
@@ -308,15 +310,15 @@ func bigExpNeg(x *big.Rat) *big.Float {
 }
 
 func TestDiscreteGaussianMoments(t *testing.T) {
-	var variance, meanAbs worst
+	var variance, meanAbs dptest.Worst
 	for _, row := range reference(t, "moments", 3) {
 		d, err := NewDiscreteGaussian(row[0])
 		require.NoError(t, err)
-		variance.see(d.Variance(), row[1], row[0])
-		meanAbs.see(d.MeanAbs(), row[2], row[0])
+		variance.See(d.Variance(), row[1], row[0])
+		meanAbs.See(d.MeanAbs(), row[2], row[0])
 	}
-	variance.check(t, "Variance", 2e-14)
-	meanAbs.check(t, "MeanAbs", 2e-14)
+	variance.Check(t, "Variance", 2e-14)
+	meanAbs.Check(t, "MeanAbs", 2e-14)
 }
 
 func TestMomentsClosedForms(t *testing.T) {
@@ -348,12 +350,12 @@ func TestDiscreteGaussianTailMethodsAgree(t *testing.T) {
 	for _, sigma := range []float64{16, 20, 77, 300} {
 		d, err := NewDiscreteGaussian(sigma)
 		require.NoError(t, err)
-		var w worst
+		var w dptest.Worst
 		for j := math.Floor(0.1 * sigma * sigma); j < 0.3*sigma*sigma && j < 37*sigma; j += math.Ceil(sigma / 3) {
 			z, r := divide(j+0.5, sigma)
 			direct := d.beyondDirect(j + 1)
-			w.see(gaussKernel(z, r)*midpointFactor(z, sigma)/sqrt2Pi, direct.value(), sigma, j)
+			w.See(gaussKernel(z, r)*midpointFactor(z, sigma)/sqrt2Pi, direct.value(), sigma, j)
 		}
-		w.check(t, "expansion against sum", 1e-13)
+		w.Check(t, "expansion against sum", 1e-13)
 	}
 }

@@ -6,31 +6,32 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/internal/round"
 )
 
 func TestNormalQuantile(t *testing.T) {
-	var w worst
+	var w dptest.Worst
 	for _, row := range reference(t, "quantile", 2) {
-		w.see(normalQuantile(row[0]), row[1], row[0])
+		w.See(normalQuantile(row[0]), row[1], row[0])
 	}
-	w.check(t, "quantile", 1e-15)
+	w.Check(t, "quantile", 1e-15)
 	assert.Zero(t, normalQuantile(0.5))
 }
 
 // erfc and the continued fraction give the same Mills ratio where the first is still accurate, and
 // the slope is its derivative.
 func TestMills(t *testing.T) {
-	var ratio, slope worst
+	var ratio, slope dptest.Worst
 	for x := 3.0; x < 8; x += 0.01 {
-		ratio.see(mills(x), sqrtHalfPi*math.Exp(x*x/2)*math.Erfc(x/math.Sqrt2), x)
+		ratio.See(mills(x), sqrtHalfPi*math.Exp(x*x/2)*math.Erfc(x/math.Sqrt2), x)
 	}
-	ratio.check(t, "mills", 2e-14) // x² rounded, in both exponents
+	ratio.Check(t, "mills", 2e-14) // x² rounded, in both exponents
 	for x := -1.0; x < 50; x += 0.03 {
 		const h = 1e-4
-		slope.see(millsSlope(x), (mills(x-h)-mills(x+h))/(2*h), x)
+		slope.See(millsSlope(x), (mills(x-h)-mills(x+h))/(2*h), x)
 	}
-	slope.check(t, "millsSlope", 2e-8) // h²·|R‴/R′|/6 ≤ 2h², and rounding of 1e-15/h·|R/R′|
+	slope.Check(t, "millsSlope", 2e-8) // h²·|R‴/R′|/6 ≤ 2h², and rounding of 1e-15/h·|R/R′|
 	assert.Zero(t, mills(math.Inf(1)))
 	assert.InEpsilon(t, 1e-300, mills(1e300), 1e-15)
 	assert.InEpsilon(t, 1e-200, millsSlope(1e100), 1e-15)
