@@ -1,4 +1,5 @@
-// Package place turns a key into two random-looking words: one that a sketch takes a level from, one that it takes a cell from.
+// Package place turns a key into two random-looking words: one that a sketch takes a level from,
+// one that it takes a cell from.
 package place
 
 import (

@@ -50,6 +50,9 @@ var makers = []maker{
 	by("kor.New", true, korParams, kor.New),
 	by("kor.NewStream", false, korParams, kor.NewStream),
 	by("kor/distinct.New", true, distinctParams, distinct.New),
+	by("kor/distinct.NewRunning", false, distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}, distinct.NewRunning),
+	by("kor/distinct.NewWindows", false, distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}},
+		func(p distinct.Params) (*distinct.WindowBuilder, error) { return distinct.NewWindows(p, 1) }),
 	by("misragries.New", true, sketch, misragries.New[uint64]),
 	by("misragries.New", false, sketch, misragries.New[string]), // refuses Dim as well
 	by("misragries.NewSum", false, sketch, misragries.NewSum[string]),
@@ -82,7 +85,7 @@ func zeros() []any {
 		&alp.Builder{}, &alp.Projection{}, &arete.Mechanism{}, &arete.Value{}, &arete.Lattice{}, &arete.Share{}, &elliptical.Builder{}, &elliptical.Mechanism{},
 		&elliptical.Sum{}, &jl.Builder{}, &jl.Sketch{}, &kor.Builder{}, &kor.Share{}, &kor.Sketch{}, &kor.StreamBuilder{}, &kor.StreamSketch{},
 		&misragries.Builder[string]{}, &misragries.Histogram[string]{}, &misragries.Sum[string]{}, &misragries.UserBuilder[string]{}, &misragries.Combined[string]{},
-		&distinct.Builder{}, &distinct.Sketch{},
+		&distinct.Builder{}, &distinct.Running{}, &distinct.RunningBuilder{}, &distinct.Sketch{}, &distinct.WindowBuilder{}, &distinct.Windows{},
 		&approx.Mechanism{}, &approx.Value{}, &approx.AdviceSearch{}, &approx.Advised{}, &plan.Mechanism{}, &plan.Mean{}, &plan.Quantiles{},
 		&threshold.Builder[string]{}, &threshold.UserBuilder[string]{}, &threshold.Vector[string]{},
 	}

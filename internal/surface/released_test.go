@@ -37,7 +37,7 @@ type object interface {
 
 // released holds a zero value of every type that decodes, of those with a key type for strings.
 var released = []object{
-	&alp.Projection{}, &arete.Value{}, &distinct.Sketch{}, &elliptical.Sum{}, &jl.Sketch{}, &kor.Sketch{}, &kor.StreamSketch{}, &misragries.Histogram[string]{},
+	&alp.Projection{}, &arete.Value{}, &distinct.Running{}, &distinct.Sketch{}, &distinct.Windows{}, &elliptical.Sum{}, &jl.Sketch{}, &kor.Sketch{}, &kor.StreamSketch{}, &misragries.Histogram[string]{},
 	&approx.Advised{}, &approx.Value{}, &plan.Mean{}, &threshold.Vector[string]{},
 }
 

@@ -19,6 +19,8 @@ const (
 	KindAdvised    Kind = 10 // approx.Advised
 	KindGuarantee  Kind = 11 // budget.Guarantee
 	KindDistinct   Kind = 12 // distinct.Sketch
+	KindRunning    Kind = 13 // distinct.Running
+	KindWindows    Kind = 14 // distinct.Windows
 
 	// KindPrivate marks the private state of a Builder on its way between the machines of one pipeline: never a released object.
 	KindPrivate Kind = 128
@@ -38,6 +40,8 @@ var kindNames = [...]string{
 	KindAdvised:    "noise/approx advice",
 	KindGuarantee:  "noise/budget",
 	KindDistinct:   "kor/distinct",
+	KindRunning:    "kor/distinct running total",
+	KindWindows:    "kor/distinct windows",
 	KindPrivate:    "PRIVATE STATE",
 }
 

@@ -80,7 +80,7 @@ func TestHeader(t *testing.T) {
 }
 
 func TestKindNames(t *testing.T) {
-	for k, want := range map[Kind]string{1: "misragries", 2: "threshold", 3: "alp", 4: "kor", 5: "jl", 9: "noise/approx", 10: "noise/approx advice", 11: "noise/budget", 12: "kor/distinct", 0: "kind 0", 100: "kind 100"} {
+	for k, want := range map[Kind]string{1: "misragries", 2: "threshold", 3: "alp", 4: "kor", 5: "jl", 9: "noise/approx", 10: "noise/approx advice", 11: "noise/budget", 12: "kor/distinct", 13: "kor/distinct running total", 0: "kind 0", 100: "kind 100"} {
 		assert.Equal(t, want, k.String())
 	}
 }

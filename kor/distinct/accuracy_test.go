@@ -22,11 +22,13 @@ func simulated(t testing.TB, p Params, rng *rand.Rand, n int) *Sketch {
 	return s
 }
 
-// Estimates are unbiased and have the error that StdErr says, and intervals cover: real keys at small n.
+// Estimates are unbiased and have the error that StdErr says, and intervals cover: real keys at
+// small n.
 //
-// With 1200 runs the mean is off by more than 6 standard errors with probability 2e-9, and so is the mean
-// square by more than 6·√(5/1200) = 39 % (of squares with the kurtosis 6 of Laplace noise). Coverage
-// of at least .94: fewer than .90 with probability below 1e-7. Fourteen assertions.
+// With 1200 runs the mean is off by more than 6 standard errors with probability 2e-9, and so is
+// the mean square by more than 6·√(5/1200) = 39 % (of squares with the kurtosis 6 of Laplace
+// noise). Coverage of at least .94: fewer than .90 with probability below 1e-7. Fourteen
+// assertions.
 func TestAccuracy(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const runs = 1200

@@ -15,8 +15,8 @@ type secret = private.State[state]
 
 // Builder remembers which keys came, as a table in which every key sets one bit. It holds private
 // data: it prints nothing of it, and [Builder.Release] is the only way out, but for what
-// [Builder.AppendPrivateState] moves within a trusted pipeline. One goroutine at a time may use it; a
-// call panics where it sees another one at work.
+// [Builder.AppendPrivateState] moves within a trusted pipeline. One goroutine at a time may use it;
+// a call panics where it sees another one at work.
 type Builder struct {
 	secret
 	params    Params
@@ -50,19 +50,14 @@ func New(p Params) (*Builder, error) {
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add adds keys. A key that is there already, from this call or another one, changes nothing. Many
-// keys in one call take two thirds of the time a key. After Release, and on a Builder that New did not
-// make, Add does nothing.
+// keys in one call take two thirds of the time a key. After Release, and on a Builder that New did
+// not make, Add does nothing.
 func (b *Builder) Add(keys ...uint64) {
 	s := private.Enter(b.secret)
 	if s == nil {
 		return
 	}
-	place, table := s.place, s.table
-	for _, key := range keys {
-		if word, bit := place.at(key); word < uint64(len(table)) {
-			table[word] |= bit
-		}
-	}
+	s.place.set(s.table, keys)
 	private.Leave(b.secret)
 }
 
@@ -108,7 +103,8 @@ func or(a, b []uint64) {
 	}
 }
 
-// Released reports whether the Builder has been released, and Add therefore ignores what it is given.
+// Released reports whether the Builder has been released, and Add therefore ignores what it is
+// given.
 func (b *Builder) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the private sketch. The Builder gives up its data; a second

@@ -40,17 +40,17 @@ func (of Part) weights() (w vector, ok bool) {
 	return vector{}, false
 }
 
-// Comparison holds the estimated sizes of A∪B, A∩B, A∖B and B∖A for the sets of two releases: public
-// and immutable. What the releases promise holds for it: it is post-processing of both. The zero
-// Comparison answers NaN.
+// Comparison holds the estimated sizes of A∪B, A∩B, A∖B and B∖A for the sets of two releases:
+// public and immutable. What the releases promise holds for it: it is post-processing of both. The
+// zero Comparison answers NaN.
 type Comparison struct {
 	theta vector // sizes of A∖B, B∖A, A∩B
 	cov   matrix // of their errors, for Poisson sizes; +Inf on the diagonal if there is none
 	valid bool
 }
 
-// Union returns the estimated size of A∪B. All four estimates are close to unbiased, and so they can
-// be negative.
+// Union returns the estimated size of A∪B. All four estimates are close to unbiased, and so they
+// can be negative.
 func (c *Comparison) Union() float64 { return c.Estimate(PartUnion) }
 
 // Intersection returns the estimated size of A∩B.
@@ -71,15 +71,16 @@ func (c *Comparison) Estimate(of Part) float64 {
 	return c.theta.dot(w)
 }
 
-// StdErr returns the standard error of the estimate, +Inf where the releases tell nothing, and NaN if
-// there is no such Part.
+// StdErr returns the standard error of the estimate, +Inf where the releases tell nothing, and NaN
+// if there is no such Part.
 func (c *Comparison) StdErr(of Part) float64 {
 	w, ok := of.weights()
 	if c == nil || !c.valid || !ok {
 		return math.NaN()
 	}
-	// The information is that for Poisson numbers of keys, whose own variance is their mean. For the
-	// sets as they are that part is no error (see kor.Params.StdErr); a fiftieth is kept as a floor.
+	// The information is that for Poisson numbers of keys, whose own variance is their mean. For
+	// the sets as they are that part is no error (see kor.Params.StdErr); a fiftieth is kept as a
+	// floor.
 	if math.IsInf(c.cov[0][0], 1) {
 		return math.Inf(1)
 	}
@@ -87,9 +88,9 @@ func (c *Comparison) StdErr(of Part) float64 {
 	return math.Sqrt(max(v-max(c.theta.dot(w), 0), v/50))
 }
 
-// Interval returns the estimate and at both sides of it the standard errors that the confidence asks
-// for, at least 0. The coverage at 0.95 is between 0.92 and 0.98. NaN for a confidence outside [0, 1)
-// and if there is no such Part.
+// Interval returns the estimate and at both sides of it the standard errors that the confidence
+// asks for, at least 0. The coverage at 0.95 is between 0.92 and 0.98. NaN for a confidence outside
+// [0, 1) and if there is no such Part.
 func (c *Comparison) Interval(of Part, confidence float64) (lo, hi float64) {
 	if !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -115,8 +116,8 @@ func (c *Comparison) String() string {
 	return text[2:]
 }
 
-// Compare estimates the sizes of A∪B, A∩B, A∖B and B∖A from releases of A and B. They need bits, so a
-// CountShare below 1, and the same Seed, Cells and Levels; ε and CountShare may differ. It is
+// Compare estimates the sizes of A∪B, A∩B, A∖B and B∖A from releases of A and B. They need bits, so
+// a CountShare below 1, and the same Seed, Cells and Levels; ε and CountShare may differ. It is
 // post-processing and costs no budget.
 //
 // The error wraps [ErrMismatch] if a release is nil, zero or without bits, if both are one and the
@@ -166,7 +167,7 @@ func (s *Sketch) flipProb() float64 {
 type model struct {
 	curve    curve
 	flips    [2]float64            // the probabilities of a flip
-	patterns [maxLevels][4]float64 // of each level, the numbers of cells that show (0,0), (0,1), (1,0), (1,1)
+	patterns [maxLevels][4]float64 // of each level, the cells that show (0,0), (0,1), …
 	ones     [2]float64            // the counts T̃
 	noise    [2]float64            // and the variances of their noise
 }

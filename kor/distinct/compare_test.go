@@ -64,8 +64,8 @@ func TestShownPatterns(t *testing.T) {
 	require.InDeltaSlice(t, want[:], func() []float64 { q := m.shown(o); return q[:] }(), 1e-15)
 }
 
-// The information and the score are those of generalised least squares with the whole covariance matrix
-// of all patterns and both counts, derivatives by differences.
+// The information and the score are those of generalised least squares with the whole covariance
+// matrix of all patterns and both counts, derivatives by differences.
 func TestFitIsGeneralisedLeastSquares(t *testing.T) {
 	p := Params{Epsilon: 1.5, Cells: 300, Levels: 5, CountShare: 0.2, Seed: hashing.Seed{1}}
 	a, b := pair(t, p, rand.New(rand.NewPCG(3, 4)), 400, 700, 300)
@@ -141,11 +141,12 @@ func TestFitIsGeneralisedLeastSquares(t *testing.T) {
 	}
 }
 
-// Estimates of all parts are close to unbiased, have the stated error and cover, for sets that are equal,
-// overlap or are disjoint.
+// Estimates of all parts are close to unbiased, have the stated error and cover, for sets that are
+// equal, overlap or are disjoint.
 //
 // With 250 runs the mean square of a normal error is off by 6·√(2/250) = 54 % with probability
-// below 1e-8, and a coverage of at least .92 is seen below .80 with probability below 1e-8; sixteen of each.
+// below 1e-8, and a coverage of at least .92 is seen below .80 with probability below 1e-8; sixteen
+// of each.
 func TestCompareAccuracy(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	p := Params{Epsilon: 3, Cells: 256, Levels: 8, CountShare: 0.1, Seed: hashing.Seed{1}}
@@ -240,8 +241,8 @@ func TestZeroComparison(t *testing.T) {
 	dptest.Readers(t, union)
 }
 
-// Where bits tell next to nothing there is no estimate of a union, nothing is NaN but that, and the interval
-// is what the counts tell.
+// Where bits tell next to nothing there is no estimate of a union, nothing is NaN but that, and the
+// interval is what the counts tell.
 func TestNothingToCompare(t *testing.T) {
 	p := Params{Epsilon: 1e-3, Cells: 64, Levels: 4, CountShare: 0.5, Seed: hashing.Seed{1}}
 	a, b := released(t, p, run(0, 100)...), released(t, p, run(50, 150)...)

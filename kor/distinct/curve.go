@@ -16,6 +16,7 @@ type curve struct {
 	log      [maxLevels]float64 // ln(1 − r_i/n)
 	scale    float64            // of Z
 	variance float64            // of Z
+	draws    int                // Z is the sum of so many draws
 }
 
 // rate returns r_i.
@@ -25,7 +26,7 @@ func rate(level, levels int) float64 { return math.Ldexp(1, -min(level+1, levels
 func newCurve(p Params) curve {
 	c := bareCurve(p)
 	if l, err := p.laws(); err == nil { // always, as the Params are valid
-		c.scale, c.variance = l.count.Scale(), l.count.Variance()
+		c.scale, c.variance, c.draws = l.count.Scale(), l.count.Variance(), 1
 	}
 	return c
 }

@@ -41,8 +41,8 @@ func (s *Sketch) fields() []wire.Field {
 	return append(s.params.fields(), wire.Bytes(s.id[:]), wire.Signed(&s.ones))
 }
 
-// AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is for
-// a Sketch that is neither released nor decoded.
+// AppendBinary appends the encoding of the sketch to dst. The error, which wraps [ErrFormat], is
+// for a Sketch that is neither released nor decoded.
 func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 	if !s.valid() {
 		return dst, fault.Format("distinct", "a sketch that was not released has no encoding")
@@ -57,8 +57,8 @@ func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns the encoding of the sketch.
 func (s *Sketch) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and
-// leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
+// and leaves the receiver as it was, for any other bytes.
 func (s *Sketch) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("distinct", data)
 	r.Header(wire.KindDistinct, version)

@@ -24,9 +24,17 @@ func sampleBits() *Sketch {
 	}
 }
 
+func sampleRunning() *Running {
+	return &Running{params: Params{Epsilon: 1, Cells: 2048, Levels: 22, CountShare: 1, Seed: hashing.Seed{9}}, slots: 30, ones: 5000}
+}
+
+func sampleWindows() *Windows {
+	return &Windows{params: Params{Epsilon: 1, Cells: 2048, Levels: 22, CountShare: 1, Seed: hashing.Seed{9}}, day: 20000, classes: [3]int64{900, -2, 77}}
+}
+
 // samples are the objects of the golden files, by name.
 func samples() map[string]encoding.BinaryMarshaler {
-	return map[string]encoding.BinaryMarshaler{"count.hex": sampleCount(), "bits.hex": sampleBits()}
+	return map[string]encoding.BinaryMarshaler{"count.hex": sampleCount(), "bits.hex": sampleBits(), "running.hex": sampleRunning(), "windows.hex": sampleWindows()}
 }
 
 func TestCodec(t *testing.T) {
@@ -36,6 +44,8 @@ func TestCodec(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, data, s.Params().Size())
 	}
+	dptest.Codec(t, sampleRunning(), dptest.DeepEqual[Running])
+	dptest.Codec(t, sampleWindows(), dptest.DeepEqual[Windows])
 }
 
 // What a release gives decodes to the same sketch, whatever its ε.
@@ -87,6 +97,22 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 	})
 }
 
+func TestDecodeRejectsInvalidCountsOverTime(t *testing.T) {
+	dptest.Spoiled(t, sampleRunning, sampleRunning, map[string]func(*Running){
+		"no slots":   func(r *Running) { r.slots = 1 << 32 },
+		"huge count": func(r *Running) { r.ones = math.MaxInt64 },
+		"a share":    func(r *Running) { r.params.CountShare = 0.5 },
+		"no share":   func(r *Running) { r.params.CountShare = 0 },
+		"zero seed":  func(r *Running) { r.params.Seed = hashing.Seed{} },
+	})
+	dptest.Spoiled(t, sampleWindows, sampleWindows, map[string]func(*Windows){
+		"huge count": func(w *Windows) { w.classes[2] = math.MinInt64 },
+		"too large":  func(w *Windows) { w.params.Cells, w.params.Levels = 1<<28, 6 },
+		"a share":    func(w *Windows) { w.params.CountShare = 0.5 },
+		"15 cells":   func(w *Windows) { w.params.Cells = 15 },
+	})
+}
+
 // An identity of 0 is that of the zero value.
 func TestDecodeRejectsNoIdentity(t *testing.T) {
 	data, err := sampleCount().MarshalBinary()
@@ -104,6 +130,18 @@ func TestUnmarshalEdges(t *testing.T) { dptest.Edges(t, samples(), useDecoded) }
 
 // useDecoded checks that every method works on what decodes.
 func useDecoded(t *testing.T, data []byte) {
+	if r := dptest.Decoded[Running](t, data); r != nil {
+		lo, hi := r.Interval(0.9)
+		require.False(t, math.IsNaN(r.Estimate()) || math.IsNaN(r.StdErr()) || !(lo <= hi))
+		require.True(t, r.Guarantee().Promises())
+	}
+	if w := dptest.Decoded[Windows](t, data); w != nil {
+		for _, span := range spans {
+			lo, hi := w.Interval(span, 0.9)
+			require.False(t, math.IsNaN(w.Estimate(span)) || math.IsNaN(w.StdErr(span)) || !(lo <= hi))
+		}
+		require.True(t, w.Guarantee().Promises())
+	}
 	s := dptest.Decoded[Sketch](t, data)
 	if s == nil {
 		return

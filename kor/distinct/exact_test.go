@@ -27,8 +27,8 @@ func keysOf(p Params) (keys [3][]uint64) {
 	return keys
 }
 
-// output is what is seen of a release of cells 0, 1 and 2; the other cells are 0 in all tables here, and
-// their flips independent of everything.
+// output is what is seen of a release of cells 0, 1 and 2; the other cells are 0 in all tables
+// here, and their flips independent of everything.
 type output struct {
 	bits  uint64
 	count int64
@@ -64,8 +64,8 @@ func loss(p, q map[output]float64) (most float64) {
 	return most
 }
 
-// tables returns the pairs of tables, made by Builders, of all sets of up to two keys in all placements
-// in three cells, and of the same sets with one more key.
+// tables returns the pairs of tables, made by Builders, of all sets of up to two keys in all
+// placements in three cells, and of the same sets with one more key.
 func tables(t *testing.T, p Params) (pairs [][2]uint64) {
 	keys := keysOf(p)
 	made := func(set ...uint64) uint64 {
@@ -90,9 +90,10 @@ func tables(t *testing.T, p Params) (pairs [][2]uint64) {
 	return pairs
 }
 
-// Bits and count together: over all placements of up to three keys in three cells, all neighbours and all
-// outputs the loss is at most ε, and ε is attained; with flips of 0.001 less, or noise of a scale of 99 %, it
-// is more. Each law is a product of a few factors: relative errors are below 1e-14.
+// Bits and count together: over all placements of up to three keys in three cells, all neighbours
+// and all outputs the loss is at most ε, and ε is attained; with flips of 0.001 less, or noise of a
+// scale of 99 %, it is more. Each law is a product of a few factors: relative errors are below
+// 1e-14.
 func TestExactPrivacy(t *testing.T) {
 	for _, epsilon := range []float64{0.1, 1, 3} {
 		for _, share := range []float64{0, 0.05, 0.5, 1} {
@@ -140,8 +141,8 @@ func TestOutputsAreALaw(t *testing.T) {
 	require.InDelta(t, 1, total, 2*math.Exp(-reach*0.5)+1e-12)
 }
 
-// A table that is released k times costs kε and no less: the releases are independent given the table,
-// so the largest loss of the pair of outputs is twice that of one.
+// A table that is released k times costs kε and no less: the releases are independent given the
+// table, so the largest loss of the pair of outputs is twice that of one.
 func TestTwoReleasesCostTwice(t *testing.T) {
 	p := tiny
 	p.CountShare = 0.5
@@ -164,8 +165,8 @@ func TestTwoReleasesCostTwice(t *testing.T) {
 	require.InDelta(t, p.Epsilon, once, 1e-9)
 }
 
-// What Release draws has the enumerated law: the noise of the count by χ², each bit flipped with its
-// probability, and both independent. False-reject probability 4e-9.
+// What Release draws has the enumerated law: the noise of the count by χ², each bit flipped with
+// its probability, and both independent. False-reject probability 4e-9.
 func TestReleaseHasTheLaw(t *testing.T) {
 	p := tiny
 	p.Epsilon, p.CountShare = 2, 0.5
@@ -203,8 +204,8 @@ func TestReleaseHasTheLaw(t *testing.T) {
 	dptest.ChiSquare(t, "cells that no key belongs to", []int64{flipped, 13*runs - flipped}, []float64{q, 1 - q}, 2e-9)
 }
 
-// occupied returns the law of T for N keys in the cells, by the recursion over the keys on the numbers
-// of ones of each level.
+// occupied returns the law of T for N keys in the cells, by the recursion over the keys on the
+// numbers of ones of each level.
 func occupied(cells int, levels, keys int) []float64 {
 	type vector [4]int
 	law := map[vector]float64{{}: 1}
@@ -229,8 +230,8 @@ func occupied(cells int, levels, keys int) []float64 {
 	return t
 }
 
-// μ is exact, and V is within 8 % of the exact variance: against the sum over all vectors of occupied
-// cells.
+// μ is exact, and V is within 8 % of the exact variance: against the sum over all vectors of
+// occupied cells.
 func TestMomentsOfTheCount(t *testing.T) {
 	for _, levels := range []int{1, 2, 4} {
 		p := tiny
@@ -258,8 +259,8 @@ func TestMomentsOfTheCount(t *testing.T) {
 	}
 }
 
-// The tail is that of a normal number and discrete Laplace noise at half-integers: against a sum over all
-// values of the noise.
+// The tail is that of a normal number and discrete Laplace noise at half-integers: against a sum
+// over all values of the noise.
 func TestTail(t *testing.T) {
 	for _, scale := range []float64{0.03, 0.5, 1, 5, 40} {
 		law, err := noise.NewDiscreteLaplace(scale)
@@ -278,8 +279,8 @@ func TestTail(t *testing.T) {
 					}
 					want += law.Prob(float64(z)) * tail
 				}
-				// With v between 0 and 1 the mixture, which is exact at half-integers, is an approximation for a
-				// continuous number in place of T.
+				// With v between 0 and 1 the mixture, which is exact at half-integers, is an
+				// approximation for a continuous number in place of T.
 				slack := 1e-7*want + 1e-13
 				if v > 0 {
 					slack = 0.02
@@ -291,8 +292,9 @@ func TestTail(t *testing.T) {
 	require.InEpsilon(t, 1, mills(25-1e-9)/mills(25), 1e-8)
 }
 
-// The closed form for the union of k releases is the quadrature of the information; for one bit sketch it
-// is J = tanh(ε/2)·Li₂(1−e^{−ε}) − ε²/(2(e^ε+1)), whose values are 1.76/√n at ε = 1 and so on.
+// The closed form for the union of k releases is the quadrature of the information; for one bit
+// sketch it is J = tanh(ε/2)·Li₂(1−e^{−ε}) − ε²/(2(e^ε+1)), whose values are 1.76/√n at ε = 1 and
+// so on.
 func TestUnionVariance(t *testing.T) {
 	dilog := func(x float64) (sum float64) {
 		for k := 1.0; k < 4000; k++ {

@@ -7,7 +7,8 @@ import (
 	"github.com/dpsketch/dpsketch/kor/distinct"
 )
 
-// Two servers see the visits of one site, and one number is published: how many visitors there were.
+// Two servers see the visits of one site, and one number is published: how many visitors there
+// were.
 func Example() {
 	p, err := distinct.Plan(1, 0.02, 1e9, 1) // ε = 1, 2 % up to 10⁹ visitors
 	if err != nil {
@@ -42,7 +43,8 @@ func Example() {
 	// distinct.Sketch: a count of keys, no bits, 22 levels of 1216 cells, ε = 1 for one key with all its occurrences, added or removed
 }
 
-// Two parties that show each other nothing but releases learn how many users they have together and in common.
+// Two parties that show each other nothing but releases learn how many users they have together and
+// in common.
 func ExampleCompare() {
 	p, err := distinct.Plan(2, 0.05, 1e6, 2) // ε = 2, 5 % for the union
 	if err != nil {
@@ -86,4 +88,59 @@ func ExampleCompare() {
 	// 90000 together: true
 	// 20000 in common: true
 	// 40000 in the first only: true
+}
+
+// A total after every day, all of them for one ε.
+func ExampleRunningBuilder() {
+	b, err := distinct.NewRunning(distinct.Params{Epsilon: 1, Cells: 4096, Levels: 12, Seed: hashing.Seed{1}})
+	if err != nil {
+		panic(err)
+	}
+	for day := range 3 {
+		for user := range 10_000 { // half of them come again
+			b.Add(uint64(day*5_000 + user))
+		}
+		total, err := b.ReleaseSlot()
+		if err != nil {
+			panic(err)
+		}
+		lo, hi := total.Interval(1 - 1e-9)
+		users := float64(10_000 + 5_000*day)
+		fmt.Printf("day %d: %v users so far in the interval: %v\n", total.Slots(), users, lo <= users && users <= hi)
+	}
+	// Output:
+	// day 1: 10000 users so far in the interval: true
+	// day 2: 15000 users so far in the interval: true
+	// day 3: 20000 users so far in the interval: true
+}
+
+// Users of the last 1, 7 and 30 days, every day for ε.
+func ExampleWindowBuilder() {
+	b, err := distinct.NewWindows(distinct.Params{Epsilon: 1, Cells: 4096, Levels: 12, Seed: hashing.Seed{1}}, 20_000)
+	if err != nil {
+		panic(err)
+	}
+	for day := 20_000; day < 20_060; day++ {
+		if day > 20_000 {
+			if err := b.Advance(day); err != nil {
+				panic(err)
+			}
+		}
+		for user := range 1000 { // new ones each day
+			b.Add(uint64(day*1000 + user))
+		}
+	}
+	w, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	for _, days := range []int{1, 7, 30} {
+		lo, hi := w.Interval(days, 1-1e-9)
+		users := float64(1000 * days)
+		fmt.Printf("%d days: %v users in the interval: %v\n", days, users, lo <= users && users <= hi)
+	}
+	// Output:
+	// 1 days: 1000 users in the interval: true
+	// 7 days: 7000 users in the interval: true
+	// 30 days: 30000 users in the interval: true
 }

@@ -4,21 +4,22 @@ import "math"
 
 // The estimate of θ = (|A∖B|, |B∖A|, |A∩B|) from two releases is by weighted least squares.
 //
-// In level i a cell is empty in A with probability a = (1−r_i/n)^(θ₁+θ₃), in B with b = (1−r_i/n)^(θ₂+θ₃)
-// and in both with e = (1−r_i/n)^(θ₁+θ₂+θ₃), for Poisson numbers of keys independently of all other cells. So
-// the true pair of bits is (0,0), (0,1), (1,0), (1,1) with o = (e, a−e, b−e, 1−a−b+e), and what is
-// shown has the law q, o through both channels. Of n cells the counts of the patterns have mean nq and
-// the covariance of a multinomial law, whose inverse is, on vectors that sum to 0, a plain
-// weighting by 1/(nq). The counts of ones T̃ have mean Σ n(1−a), variance Σ n·a(1−a) + Var Z, covariance
-// Σ n(o₁₁ − (1−a)(1−b)) with each other, and with the number of cells that show y, n·Cov(a-bit, y).
+// In level i a cell is empty in A with probability a = (1−r_i/n)^(θ₁+θ₃), in B with b =
+// (1−r_i/n)^(θ₂+θ₃) and in both with e = (1−r_i/n)^(θ₁+θ₂+θ₃), for Poisson numbers of keys
+// independently of all other cells. So the true pair of bits is (0,0), (0,1), (1,0), (1,1) with o =
+// (e, a−e, b−e, 1−a−b+e), and what is shown has the law q, o through both channels. Of n cells the
+// counts of the patterns have mean nq and the covariance of a multinomial law, whose inverse is, on
+// vectors that sum to 0, a plain weighting by 1/(nq). The counts of ones T̃ have mean Σ n(1−a),
+// variance Σ n·a(1−a) + Var Z, covariance Σ n(o₁₁ − (1−a)(1−b)) with each other, and with the
+// number of cells that show y, n·Cov(a-bit, y).
 //
 // With, for each level and pattern y,
 //
 //	z = (three derivatives of nq_y, n·Cov(a-bit, y), n·Cov(b-bit, y), observed − nq_y)
 //
-// the 6×6 matrix M = Σ zzᵀ/(nq_y) holds all that generalised least squares needs: M₀₀ is the information of
-// the patterns, M₀₂ their score, and what T̃_A and T̃_B add is their part that the patterns do not
-// explain, of covariance (Var T̃) − M₁₁.
+// the 6×6 matrix M = Σ zzᵀ/(nq_y) holds all that generalised least squares needs: M₀₀ is the
+// information of the patterns, M₀₂ their score, and what T̃_A and T̃_B add is their part that the
+// patterns do not explain, of covariance (Var T̃) − M₁₁.
 
 type (
 	vector [3]float64
@@ -71,7 +72,8 @@ func (m *model) fit(sizeA, sizeB float64) (theta vector, cov matrix) {
 		union := theta.sum()
 		moved := 0.0
 		for k := range theta {
-			// A component may go below 0, a little: clamping it would spoil the coverage for disjoint sets.
+			// A component may go below 0, a little: clamping it would spoil the coverage for
+			// disjoint sets.
 			next := max(theta[k]+step[k], theta[k]-union/2, -0.3*union)
 			next = min(next, theta[k]+2*union)
 			moved = max(moved, math.Abs(next-theta[k]))
@@ -95,8 +97,8 @@ func (m *model) fit(sizeA, sizeB float64) (theta vector, cov matrix) {
 	return theta, cov
 }
 
-// linear returns the information about θ and the score at θ. The mean and its derivatives are those at
-// θ, which may have negative parts; variances are those at the nearest θ that has none.
+// linear returns the information about θ and the score at θ. The mean and its derivatives are those
+// at θ, which may have negative parts; variances are those at the nearest θ that has none.
 func (m *model) linear(theta vector) (info matrix, score vector) {
 	n := m.curve.cells
 	bounded := vector{max(theta[0], 0), max(theta[1], 0), max(theta[2], 0)}
@@ -114,7 +116,7 @@ func (m *model) linear(theta vector) (info matrix, score vector) {
 		dq, cov := m.derivatives(&at, l), m.covariances(in)
 		for y, q := range at.q {
 			z := [6]float64{n * dq[0][y], n * dq[1][y], n * dq[2][y], n * cov[0][y], n * cov[1][y], m.patterns[i][y] - n*q}
-			w := 1 / max(n*in.q[y], 0.25) // a pattern that hardly ever shows gets no weight beyond that of one cell in four
+			w := 1 / max(n*in.q[y], 0.25) // so that a pattern that hardly ever shows does not rule
 			for r := range z {
 				for c := range r + 1 {
 					square[r][c] += w * z[r] * z[c]
@@ -194,11 +196,13 @@ func (m *model) derivatives(at *level, l float64) [3][4]float64 {
 // shown puts a vector over true patterns through both channels.
 func (m *model) shown(v [4]float64) [4]float64 {
 	p, r := m.flips[0], m.flips[1]
-	w := [4]float64{v[0] + p*(v[2]-v[0]), v[1] + p*(v[3]-v[1]), v[2] + p*(v[0]-v[2]), v[3] + p*(v[1]-v[3])}   // A's bit flipped,
-	return [4]float64{w[0] + r*(w[1]-w[0]), w[1] + r*(w[0]-w[1]), w[2] + r*(w[3]-w[2]), w[3] + r*(w[2]-w[3])} // and B's
+	// A's bit is flipped, then B's.
+	w := [4]float64{v[0] + p*(v[2]-v[0]), v[1] + p*(v[3]-v[1]), v[2] + p*(v[0]-v[2]), v[3] + p*(v[1]-v[3])}
+	return [4]float64{w[0] + r*(w[1]-w[0]), w[1] + r*(w[0]-w[1]), w[2] + r*(w[3]-w[2]), w[3] + r*(w[2]-w[3])}
 }
 
-// covariances returns Cov(a-bit, y) and Cov(b-bit, y) for each shown pattern y, E[bit·1[y]] − E[bit]·q_y.
+// covariances returns Cov(a-bit, y) and Cov(b-bit, y) for each shown pattern y, E[bit·1[y]] −
+// E[bit]·q_y.
 func (m *model) covariances(at *level) (cov [2][4]float64) {
 	withA, withB := m.shown([4]float64{2: at.o[2], 3: at.o[3]}), m.shown([4]float64{1: at.o[1], 3: at.o[3]})
 	for y, q := range at.q {

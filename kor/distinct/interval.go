@@ -57,13 +57,16 @@ func (c *curve) atLeast(t, x float64) float64 {
 //
 // At half-integers the law of discrete Laplace noise of scale b is that of a mixture, 0 with
 // probability 1 − h and a Laplace number of scale b with h = 1/cosh(1/(2b)): Pr[Z > k + ½] =
-// e^{−(k+1)/b}/(1 + e^{−1/b}) = h·½·e^{−(k+½)/b}. So it is (1−h)·Φ(−y/σ) + h·NL(y), where NL is the tail
-// of a normal and a Laplace number together,
+// e^{−(k+1)/b}/(1 + e^{−1/b}) = h·½·e^{−(k+½)/b}. So it is (1−h)·Φ(−y/σ) + h·NL(y), where NL is the
+// tail of a normal and a Laplace number together,
 //
 //	NL(y) = Φ(−y/σ) + ½·e^{σ²/2b²}·(e^{−y/b}·Φ(y/σ − σ/b) − e^{y/b}·Φ(−y/σ − σ/b)).
 //
 // With M(a) = e^{a²/2}·Φ(−a) the last term is e^{−y²/2σ²}·M(σ/b + y/σ), which cannot overflow.
 func (c *curve) tail(y, v float64) float64 {
+	if c.draws > 1 {
+		return c.tailOfSum(y, v)
+	}
 	b := c.scale
 	h := 1 / math.Cosh(0.5/b)
 	sigma := math.Sqrt(v)
@@ -93,4 +96,28 @@ func mills(a float64) float64 {
 	}
 	q := 1 / (a * a)
 	return (1 - q*(1-q*(3-15*q))) / (a * math.Sqrt(2*math.Pi))
+}
+
+// tailOfSum is tail for the sum of several draws, by the saddle point approximation of Lugannani
+// and Rice: with K(s) = ½vs² + d·k(s), k(s) = 2·ln(1−q) − ln(1−q·e^s) − ln(1−q·e^{−s}) the
+// logarithm of the moment generating function of one draw, q = e^{−1/b}, and K′(s) = y, it is Φ(−w)
+// + φ(w)·(1/u − 1/w) with w = √(2(sy − K(s))) and u = s·√K″(s). Its relative error is a few percent
+// for two draws and falls with their number.
+func (c *curve) tailOfSum(y, v float64) float64 {
+	d, q := float64(c.draws), math.Exp(-1/c.scale)
+	slope := func(s float64) float64 {
+		up, down := q*math.Exp(s), q*math.Exp(-s)
+		return v*s + d*(up/(1-up)-down/(1-down)) - y
+	}
+	most := 1 / c.scale
+	s := search.Root(0, most*(1-1e-12), 60, slope)
+	up, down := q*math.Exp(s), q*math.Exp(-s)
+	k := v*s*s/2 + d*(2*math.Log1p(-q)-math.Log1p(-up)-math.Log1p(-down))
+	w := math.Sqrt(2 * max(s*y-k, 0))
+	u := s * math.Sqrt(v+d*(up/((1-up)*(1-up))+down/((1-down)*(1-down))))
+	tail := math.Erfc(w/math.Sqrt2) / 2
+	if w > 1e-3 {
+		tail += math.Exp(-w*w/2) / math.Sqrt(2*math.Pi) * (1/u - 1/w)
+	}
+	return min(max(tail, 0), 1)
 }

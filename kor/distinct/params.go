@@ -122,11 +122,12 @@ type laws struct {
 //
 // Theorem. For every choice of the hash functions a release is ε-private. Proof. The table is a
 // function of the set of the keys: a key, however often it comes, sets one bit. So two sets that
-// differ in one key have tables that are equal or differ in one bit, and numbers of ones that differ by
-// at most 1. The count T + Z, Z discrete Laplace of scale ≥ 1/ε₂, is ε₂-private. Each bit is flipped
-// independently with probability p ≥ 1/(e^ε₁ + 1), so one changed bit changes no probability of the
-// flipped table by more than the factor (1−p)/p ≤ e^ε₁. Z and the flips are independent, and
-// ε₁ + ε₂ ≤ ε. ∎ Both factors are attained together: by a table with that bit and a large count.
+// differ in one key have tables that are equal or differ in one bit, and numbers of ones that
+// differ by at most 1. The count T + Z, Z discrete Laplace of scale ≥ 1/ε₂, is ε₂-private. Each bit
+// is flipped independently with probability p ≥ 1/(e^ε₁ + 1), so one changed bit changes no
+// probability of the flipped table by more than the factor (1−p)/p ≤ e^ε₁. Z and the flips are
+// independent, and ε₁ + ε₂ ≤ ε. ∎ Both factors are attained together: by a table with that bit and
+// a large count.
 func (p Params) laws() (l laws, err error) {
 	if err = p.validate(); err != nil {
 		return laws{}, err

@@ -31,3 +31,26 @@ func (h *placement) at(key uint64) (word, bit uint64) {
 	cell, _ := bits.Mul64(h.cells, v)
 	return uint64(bits.TrailingZeros64(u|h.deepest))*h.stride + cell>>6, 1 << (cell & 63)
 }
+
+// cell returns the number of the cell among those of all levels, for a stride of cells.
+func (h *placement) cell(key uint64) uint64 {
+	u, v := h.hash.Words(key)
+	cell, _ := bits.Mul64(h.cells, v)
+	return uint64(bits.TrailingZeros64(u|h.deepest))*h.stride + cell
+}
+
+// set sets the bits of the keys.
+func (h *placement) set(table []uint64, keys []uint64) {
+	if len(keys) == 1 {
+		if word, bit := h.at(keys[0]); word < uint64(len(table)) {
+			table[word] |= bit
+		}
+		return
+	}
+	place := *h // in registers
+	for _, key := range keys {
+		if word, bit := place.at(key); word < uint64(len(table)) {
+			table[word] |= bit
+		}
+	}
+}

@@ -14,15 +14,15 @@ import (
 //
 //	RSE² = (ln² 2/n)·(1 + Var Z/n).
 //
-// For a union of k releases every cell of level i gives an unbiased estimate of u_i, whether the cell
-// is empty in all sets; see union.go. Its second moment v depends on how the sets overlap, and the
-// information of all levels about ln N is (n/ln 2)·∫ λu²/(v − u²) dλ with u = e^{−λ}.
+// For a union of k releases every cell of level i gives an unbiased estimate of u_i, whether the
+// cell is empty in all sets; see union.go. Its second moment v depends on how the sets overlap, and
+// the information of all levels about ln N is (n/ln 2)·∫ λu²/(v − u²) dλ with u = e^{−λ}.
 
 // maxSketches is the most releases whose union is asked for.
 const maxSketches = 1 << 16
 
-// StdErr returns the standard error, in keys, of the estimated number of distinct keys of one release
-// of so many. NaN for a size that is negative or NaN, and for invalid Params.
+// StdErr returns the standard error, in keys, of the estimated number of distinct keys of one
+// release of so many. NaN for a size that is negative or NaN, and for invalid Params.
 func (p Params) StdErr(size float64) float64 {
 	p = p.normal()
 	if p.validate() != nil || !(size >= 0 && size <= math.MaxFloat64) {
@@ -32,11 +32,11 @@ func (p Params) StdErr(size float64) float64 {
 	return c.stdErr(size)
 }
 
-// RelativeError returns the relative standard error of the number of distinct keys in the union of so
-// many releases, for sizes from 2·Cells to Largest: √((ln² 2/n)·(1 + Var Z/n)), about 0.69/√n, for one;
-// for more that of [Union], at the worse of equal and disjoint sets. It grows exponentially with the
-// number of releases; who holds the data merges before the release instead. NaN for invalid Params, a
-// number of sketches outside [1, 2¹⁶], or several of CountShare 1.
+// RelativeError returns the relative standard error of the number of distinct keys in the union of
+// so many releases, for sizes from 2·Cells to Largest: √((ln² 2/n)·(1 + Var Z/n)), about 0.69/√n,
+// for one; for more that of [Union], at the worse of equal and disjoint sets. It grows
+// exponentially with the number of releases; who holds the data merges before the release instead.
+// NaN for invalid Params, a number of sketches outside [1, 2¹⁶], or several of CountShare 1.
 func (p Params) RelativeError(sketches int) float64 {
 	p = p.normal()
 	laws, err := p.laws()
@@ -80,12 +80,12 @@ func unionVariance(p float64, k int) float64 {
 }
 
 // Plan returns Params with the fewest Cells, a multiple of 64, and the fewest Levels for a relative
-// standard error of at most relative at ε = epsilon, for sizes from about 2·Cells to largest: for the
-// plain count of one release (sketches = 1, CountShare 1), or for the union of so many releases of
-// parties that do not share data. The Seed is left to set.
+// standard error of at most relative at ε = epsilon, for sizes from about 2·Cells to largest: for
+// the plain count of one release (sketches = 1, CountShare 1), or for the union of so many releases
+// of parties that do not share data. The Seed is left to set.
 //
-// The error wraps [ErrParams] if an argument is out of range, or if the sketch would be too large; its
-// text then tells the size.
+// The error wraps [ErrParams] if an argument is out of range, or if the sketch would be too large;
+// its text then tells the size.
 func Plan(epsilon, relative, largest float64, sketches int) (Params, error) {
 	if err := limits.Epsilon("distinct", epsilon, maxEpsilon); err != nil {
 		return Params{}, err

@@ -17,15 +17,15 @@ const privateBuilder = byte(wire.KindDistinct)<<4 + iota
 
 const privateVersion = 1
 
-// AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA, the
-// table without noise, protected by nothing. It is for a pipeline that moves its builders between
-// machines as trusted as this one, and must not reach a disk, a log or a person that the set itself
-// may not reach. To publish, use [Builder.Release].
+// AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
+// the table without noise, protected by nothing. It is for a pipeline that moves its builders
+// between machines as trusted as this one, and must not reach a disk, a log or a person that the
+// set itself may not reach. To publish, use [Builder.Release].
 //
-// The Builder stays as it is. The bytes are a function of the Params and the set: neither the order of
-// the keys, nor duplicates, nor how they were split among builders that were merged leaves a trace.
-// Every release of the state, here or where it was restored, spends ε again: k of them cost exactly kε.
-// The error wraps [ErrReleased].
+// The Builder stays as it is. The bytes are a function of the Params and the set: neither the order
+// of the keys, nor duplicates, nor how they were split among builders that were merged leaves a
+// trace. Every release of the state, here or where it was restored, spends ε again: k of them cost
+// exactly kε. The error wraps [ErrReleased].
 func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
 	s := private.Enter(b.secret)
 	if s == nil {

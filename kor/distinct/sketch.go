@@ -9,8 +9,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Sketch is a released sketch: public, immutable, safe for concurrent readers. All that it computes is
-// post-processing and costs no budget. Its methods answer NaN on the zero Sketch.
+// Sketch is a released sketch: public, immutable, safe for concurrent readers. All that it computes
+// is post-processing and costs no budget. Its methods answer NaN on the zero Sketch.
 type Sketch struct {
 	params Params
 	id     hashing.Seed // of the release: public randomness, 0 only in a zero value
@@ -35,10 +35,10 @@ func (s *Sketch) Ones() int64 { return s.ones }
 // curve returns what the count says about the number of keys.
 func (s *Sketch) curve() curve { return newCurve(s.params.normal()) }
 
-// Estimate returns the estimated number of distinct keys: the number whose expected count of ones is
-// what was released, with a correction of second order for the bias. The bias that is left is at most
-// 0.07 standard errors. For small sets it can be negative, as a noisy count can, so that sums of
-// estimates stay right.
+// Estimate returns the estimated number of distinct keys: the number whose expected count of ones
+// is what was released, with a correction of second order for the bias. The bias that is left is at
+// most 0.07 standard errors. For small sets it can be negative, as a noisy count can, so that sums
+// of estimates stay right.
 func (s *Sketch) Estimate() float64 {
 	if !s.valid() {
 		return math.NaN()
@@ -56,9 +56,9 @@ func (s *Sketch) StdErr() float64 {
 	return c.stdErr(max(c.estimate(float64(s.ones)), 0))
 }
 
-// Interval returns the numbers of keys that the count does not reject, at least 0, each end with half
-// of 1 − confidence: hi is +Inf where the table is so full that it cannot tell. NaN for a confidence
-// outside [0, 1).
+// Interval returns the numbers of keys that the count does not reject, at least 0, each end with
+// half of 1 − confidence: hi is +Inf where the table is so full that it cannot tell. NaN for a
+// confidence outside [0, 1).
 //
 // The coverage at 0.95 is between 0.94 and 0.994, above the confidence where a few keys and little
 // noise make the law discrete.

@@ -9,13 +9,14 @@ import (
 	"github.com/dpsketch/dpsketch/internal/search"
 )
 
-// Union estimates the number of distinct keys in all of the sets together, from one release of each.
-// Two or more releases need bits, so a CountShare below 1, and the same Seed, Cells and Levels; ε and
-// CountShare may differ. It is post-processing and costs no budget.
+// Union estimates the number of distinct keys in all of the sets together, from one release of
+// each. Two or more releases need bits, so a CountShare below 1, and the same Seed, Cells and
+// Levels; ε and CountShare may differ. It is post-processing and costs no budget.
 //
-// The price of a union is exponential in the number of releases: [Params.RelativeError] tells what to
-// expect. Where the relative error is above 0.3 the Cardinality has no estimate, but still an interval,
-// between the largest set and the sum of all. Who holds the data merges the Builders instead.
+// The price of a union is exponential in the number of releases: [Params.RelativeError] tells what
+// to expect. Where the relative error is above 0.3 the Cardinality has no estimate, but still an
+// interval, between the largest set and the sum of all. Who holds the data merges the Builders
+// instead.
 //
 // The error wraps [ErrParams] for none or more than 2¹⁶ releases, and [ErrMismatch] if one is nil,
 // zero, without bits or there twice, or if Seed, Cells or Levels differ.
@@ -85,8 +86,8 @@ func (c Cardinality) StdErr() float64 {
 }
 
 // Interval returns bounds of the number of keys for the confidence, at least 0. Where there is no
-// estimate they are the largest of the lower bounds of the sets and the sum of the upper ones, all at
-// a confidence that holds for all together. NaN for a confidence outside [0, 1).
+// estimate they are the largest of the lower bounds of the sets and the sum of the upper ones, all
+// at a confidence that holds for all together. NaN for a confidence outside [0, 1).
 func (c Cardinality) Interval(confidence float64) (lo, hi float64) {
 	switch {
 	case !limits.Confidence(confidence) || c.one == nil && c.parts == nil:
@@ -121,15 +122,16 @@ func (c Cardinality) String() string {
 
 // tuple is what k releases tell about their union.
 //
-// With φ_j(0) = (1−p_j)/(1−2p_j) and φ_j(1) = −p_j/(1−2p_j) the mean of φ_j(shown bit) is 1 for an empty cell and
-// 0 for a set one. So Π φ_j has mean 1 for a cell that is empty in all sets, else 0, and û_i, its average over
-// the cells of level i, is an unbiased estimate of u = (1 − r_i/n)^N for the union's N. (It is the only
-// unbiased function of one cell when nothing is known of the overlap.) The second moment of φ_j is
-// V₁ = p(1−p)/(1−2p)² for a set bit and V₁ + 1 for an empty one; that of the product lies between those
-// for equal and for disjoint sets, of which the larger counts.
+// With φ_j(0) = (1−p_j)/(1−2p_j) and φ_j(1) = −p_j/(1−2p_j) the mean of φ_j(shown bit) is 1 for an
+// empty cell and 0 for a set one. So Π φ_j has mean 1 for a cell that is empty in all sets, else 0,
+// and û_i, its average over the cells of level i, is an unbiased estimate of u = (1 − r_i/n)^N for
+// the union's N. (It is the only unbiased function of one cell when nothing is known of the
+// overlap.) The second moment of φ_j is V₁ = p(1−p)/(1−2p)² for a set bit and V₁ + 1 for an empty
+// one; that of the product lies between those for equal and for disjoint sets, of which the larger
+// counts.
 //
-// The estimate minimises Q(N) = Σ (û_i − u_i)²/v_i + ln v_i with these modelled variances v_i, and the
-// interval is where Q is at most z² above.
+// The estimate minimises Q(N) = Σ (û_i − u_i)²/v_i + ln v_i with these modelled variances v_i, and
+// the interval is where Q is at most z² above.
 type tuple struct {
 	log              []float64 // ln(1 − r_i/n)
 	seen             []float64 // û
@@ -234,8 +236,8 @@ func (t *tuple) search() {
 	t.best, _ = search.Minimum(t.best-step, t.best+step, 30, t.misfit)
 }
 
-// interval returns where Q is at most z² above its least value, at most from least to most where that does not
-// end within the range of the search.
+// interval returns where Q is at most z² above its least value, at most from least to most where
+// that does not end within the range of the search.
 func (t *tuple) interval(confidence, least, most float64) (lo, hi float64) {
 	z := normalQuantile(confidence)
 	level := t.misfit(t.best) + z*z

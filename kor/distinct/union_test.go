@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The mean of Π φ_j over all flips is 1 for a cell that is empty in all sets and 0 for every other one, and
-// its second moment the product of V₁ + 1 and V₁; by the code that averages a level.
+// The mean of Π φ_j over all flips is 1 for a cell that is empty in all sets and 0 for every other
+// one, and its second moment the product of V₁ + 1 and V₁; by the code that averages a level.
 func TestTupleIsUnbiased(t *testing.T) {
 	var params []Params
 	for _, epsilon := range []float64{0.5, 1, 3} {
@@ -53,8 +53,9 @@ func TestTupleIsUnbiased(t *testing.T) {
 	}
 }
 
-// The best randomised merge of two flipped bits, 00→0, 01→1, 10→1 and 11→1 with probability 1−e^{−ε}, has a
-// law that depends on the OR alone, and still knows less about the union than the tuple of both releases.
+// The best randomised merge of two flipped bits, 00→0, 01→1, 10→1 and 11→1 with probability
+// 1−e^{−ε}, has a law that depends on the OR alone, and still knows less about the union than the
+// tuple of both releases.
 func TestBestMergeKnowsLess(t *testing.T) {
 	for _, epsilon := range []float64{0.5, 1, 2, 4} {
 		p := 1 / (math.Exp(epsilon) + 1)
@@ -65,7 +66,8 @@ func TestBestMergeKnowsLess(t *testing.T) {
 		}
 		require.InDelta(t, one(0, 1), one(1, 1), 1e-12)
 		require.InDelta(t, one(0, 1), one(1, 0), 1e-12)
-		// The merged bit is 1 with probability A − D·u for a cell that is empty in both with probability u.
+		// The merged bit is 1 with probability A − D·u for a cell that is empty in both with
+		// probability u.
 		a, d := one(1, 1), one(1, 1)-one(0, 0)
 		info := 0.0
 		for y := -12.0; y < 4; y += 1.0 / 32 {
@@ -79,9 +81,9 @@ func TestBestMergeKnowsLess(t *testing.T) {
 	}
 }
 
-// Unions of three and of eight releases: the stated error, and the coverage. With 80 runs a mean square of normal
-// errors is 2.1 times its mean with probability below 1e-8; a coverage of .95 is seen below .75 with
-// probability below 1e-8.
+// Unions of three and of eight releases: the stated error, and the coverage. With 80 runs a mean
+// square of normal errors is 2.1 times its mean with probability below 1e-8; a coverage of .95 is
+// seen below .75 with probability below 1e-8.
 func TestUnionAccuracy(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	const runs = 80

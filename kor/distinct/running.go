@@ -1,0 +1,261 @@
+package distinct
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+type runningSecret = private.State[runningState]
+
+// RunningBuilder counts the distinct keys since the start, again and again: after each slot, a day
+// say, it releases the running total. One ε pays for all slots, however many, and protects a key
+// with its whole history. It holds private data, like a [Builder].
+type RunningBuilder struct {
+	runningSecret
+	params    Params
+	guarantee budget.Guarantee
+}
+
+// runningState is what a RunningBuilder holds.
+type runningState struct {
+	place    placement
+	table    []uint64
+	params   Params
+	law      noise.DiscreteLaplace
+	slots    int   // closed so far
+	ones     int64 // of the table when the last one was
+	released int64 // T̃ of that slot
+	src      noise.Source
+}
+
+// runningLaw returns the noise of the increment of a slot.
+//
+// Theorem. All totals together are ε-private when a key is added to the stream with all its
+// occurrences, or removed. Proof. Let T_d be the number of ones after slot d, and I_d = T_d −
+// T_{d−1}. Let t be the slot in which the key comes first, and t′ the one in which its cell is set
+// by another key, ∞ if never. With the key the cell is set at min(t, t′). If t ≥ t′ nothing
+// changes; else I_t grows by 1 and I_t′ falls by 1. So the vector of all increments, of any length,
+// has ℓ₁ sensitivity 2, and with discrete Laplace noise of scale 2/ε in each it is ε-private. The
+// totals are its sums. ∎ The totals themselves have sensitivity D.
+func (p Params) runningLaw() (noise.DiscreteLaplace, error) {
+	if err := p.validate(); err != nil {
+		return noise.DiscreteLaplace{}, err
+	}
+	if p.CountShare != 0 && p.CountShare != 1 {
+		return noise.DiscreteLaplace{}, bad("CountShare", p.CountShare, "0 or 1 for counts over time, which have no bits")
+	}
+	scale, err := noise.LaplaceScale(p.Epsilon, 2)
+	if err != nil {
+		return noise.DiscreteLaplace{}, err
+	}
+	return noise.NewDiscreteLaplace(scale)
+}
+
+// overTime returns the curve of a count with so many draws of the noise of counts over time.
+func (p Params) overTime(draws int) (c curve, ok bool) {
+	law, err := p.runningLaw()
+	if err != nil {
+		return curve{}, false
+	}
+	c = bareCurve(p)
+	c.scale, c.variance, c.draws = law.Scale(), float64(draws)*law.Variance(), draws
+	return c, true
+}
+
+// RunningStdErr returns the standard error, in keys, of the running total after so many slots where
+// there are size keys: the noise is that of one slot times √slots. NaN for a size that is negative,
+// for slots outside [1, 2³¹), and for Params that NewRunning refuses.
+func (p Params) RunningStdErr(size float64, slots int) float64 {
+	c, ok := p.overTime(slots)
+	if !ok || slots < 1 || slots > maxSlots || !(size >= 0 && size <= math.MaxFloat64) {
+		return math.NaN()
+	}
+	return c.stdErr(size)
+}
+
+const maxSlots = 1<<31 - 1
+
+// NewRunning returns the RunningBuilder of an empty set, or an error that wraps [ErrParams].
+// CountShare must be 0 or 1.
+func NewRunning(p Params) (*RunningBuilder, error) {
+	law, err := p.runningLaw()
+	if err != nil {
+		return nil, err
+	}
+	p = p.normal()
+	empty := private.New(runningState{
+		place: newPlacement(p.Seed, p.Cells, p.stride(), p.Levels), table: make([]uint64, p.words()), params: p, law: law,
+	})
+	return &RunningBuilder{empty, p, p.Guarantee()}, nil
+}
+
+// Guarantee returns what all slots together promise: ε-differential privacy for one key with all
+// its occurrences in all slots. A ledger pays it once, before the first slot.
+func (b *RunningBuilder) Guarantee() budget.Guarantee { return b.guarantee }
+
+// Released reports whether the RunningBuilder is one that NewRunning did not make, and ignores what
+// it is given. Slots can be released without end.
+func (b *RunningBuilder) Released() bool { return private.Released(b.runningSecret) }
+
+// Add adds keys in the current slot; see [Builder.Add].
+func (b *RunningBuilder) Add(keys ...uint64) {
+	s := private.Enter(b.runningSecret)
+	if s == nil {
+		return
+	}
+	s.place.set(s.table, keys)
+	private.Leave(b.runningSecret)
+}
+
+// Merge adds the set of a Builder to the current slot; the Builder gives up its data. So the
+// servers that see a stream keep one Builder each for a slot. The Builder must not have published
+// anything, by way of its private state either: for what it has published ε was not spent here.
+//
+// The error wraps [ErrMismatch] if the Params differ and [ErrReleased] if one was released. Then
+// nothing has changed.
+func (b *RunningBuilder) Merge(other *Builder) error {
+	if other == nil || b.Released() || other.Released() {
+		return fmt.Errorf("distinct: Merge: a Builder is %w", fault.ErrReleased)
+	}
+	if err := sameParams(b.params, other.params); err != nil {
+		return err
+	}
+	o, err := private.Take(other.secret, "distinct: Merge: the Builder")
+	if err != nil {
+		return err
+	}
+	s := private.Enter(b.runningSecret)
+	or(s.table, o.table)
+	private.Leave(b.runningSecret)
+	return nil
+}
+
+// ReleaseSlot closes the current slot and returns the running total after it. The error wraps
+// [ErrReleased] for a RunningBuilder that NewRunning did not make, and after 2³¹ − 1 slots.
+func (b *RunningBuilder) ReleaseSlot() (*Running, error) {
+	s := private.Enter(b.runningSecret)
+	if s == nil {
+		return nil, fmt.Errorf("distinct: ReleaseSlot: the RunningBuilder is %w", fault.ErrReleased)
+	}
+	defer private.Leave(b.runningSecret)
+	if s.slots == maxSlots {
+		return nil, fmt.Errorf("distinct: ReleaseSlot: the last slot is %w", fault.ErrReleased)
+	}
+	now := ones(s.table)
+	s.released += now - s.ones + s.law.SampleInt(&s.src)
+	s.ones = now
+	s.slots++
+	return &Running{s.params, s.slots, s.released}, nil
+}
+
+// Running is a running total, the number of distinct keys from the start to the end of a slot:
+// public, immutable, safe for concurrent readers. Its methods answer NaN on the zero Running.
+type Running struct {
+	params Params
+	slots  int   // that it is the sum of, 0 only in a zero value
+	ones   int64 // T̃, with the noise of all of them
+}
+
+// valid reports whether it is no zero value.
+func (r *Running) valid() bool { return r != nil && r.slots > 0 }
+
+// Params returns the parameters of the release.
+func (r *Running) Params() Params { return r.params }
+
+// Guarantee returns what this total and all others of the same RunningBuilder promise together.
+func (r *Running) Guarantee() budget.Guarantee { return r.params.Guarantee() }
+
+// Slots returns the number of slots that are counted, 1 in the first total.
+func (r *Running) Slots() int { return r.slots }
+
+// Estimate returns the estimated number of distinct keys; see [Sketch.Estimate].
+func (r *Running) Estimate() float64 {
+	c, ok := r.params.overTime(r.slots)
+	if !ok {
+		return math.NaN()
+	}
+	return c.estimate(float64(r.ones))
+}
+
+// StdErr returns the standard error of the estimate; see [Params.RunningStdErr].
+func (r *Running) StdErr() float64 {
+	c, ok := r.params.overTime(r.slots)
+	if !ok {
+		return math.NaN()
+	}
+	return c.stdErr(max(c.estimate(float64(r.ones)), 0))
+}
+
+// Interval returns bounds of the number of keys at this slot, by itself; see [Sketch.Interval].
+func (r *Running) Interval(confidence float64) (lo, hi float64) {
+	c, ok := r.params.overTime(r.slots)
+	if !ok || !limits.Confidence(confidence) {
+		return math.NaN(), math.NaN()
+	}
+	return c.interval(float64(r.ones), confidence)
+}
+
+// String says what was released under which guarantee.
+func (r *Running) String() string {
+	if !r.valid() {
+		return "distinct.Running (empty)"
+	}
+	return fmt.Sprintf("distinct.Running: a count of keys, %d slots, %d levels of %d cells, all slots: %v", r.slots, r.params.Levels,
+		r.params.Cells, r.Guarantee())
+}
+
+// The encoding of a Running, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+//
+//	bytes  field
+//	6      header: "dpsk", kind 13, version 1
+//	40     Epsilon, CountShare (1), Cells, Levels, Seed, as in a Sketch
+//	4      number of slots, at least 1
+//	8      number of ones with its noise, two's complement
+//
+// No other bytes decode to the same Running.
+func (r *Running) fields() []wire.Field {
+	return append(r.params.fields(), wire.Int(&r.slots, maxSlots), wire.Signed(&r.ones))
+}
+
+// AppendBinary appends the encoding to dst. The error, which wraps [ErrFormat], is for a Running
+// that is neither released nor decoded.
+func (r *Running) AppendBinary(dst []byte) ([]byte, error) {
+	if !r.valid() {
+		return dst, fault.Format("distinct", "a Running that was not released has no encoding")
+	}
+	copied := *r
+	return wire.AppendFields(wire.AppendHeader(dst, wire.KindRunning, version), copied.fields()), nil
+}
+
+// MarshalBinary returns the encoding.
+func (r *Running) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
+
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
+// and leaves the receiver as it was, for any other bytes.
+func (r *Running) UnmarshalBinary(data []byte) error {
+	in := wire.NewReader("distinct", data)
+	in.Header(wire.KindRunning, version)
+	var d Running
+	in.Fields(d.fields())
+	switch _, err := d.params.runningLaw(); {
+	case in.Err() != nil:
+	case err != nil || d.params.CountShare != 1:
+		in.Fail("invalid Params")
+	case d.slots < 1:
+		in.Fail("no slots")
+	case d.ones > maxOnes || d.ones < -maxOnes:
+		in.Fail("a count out of range")
+	}
+	if err := in.Done(); err != nil {
+		return err
+	}
+	*r = d
+	return nil
+}
