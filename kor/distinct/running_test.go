@@ -119,7 +119,7 @@ func TestRunningIsExactlyPrivate(t *testing.T) {
 }
 
 // The noise of each increment has that law and is drawn anew: of four totals of the empty set the
-// differences, by χ², and their products, which have mean 0. False-reject probability 2e-8.
+// differences, by χ², and their products, which have mean 0. False-reject probability 3e-9.
 func TestRunningHasTheLaw(t *testing.T) {
 	law, err := tiny.runningLaw()
 	require.NoError(t, err)
@@ -146,7 +146,7 @@ func TestRunningHasTheLaw(t *testing.T) {
 			last = float64(z)
 		}
 	}
-	dptest.ChiSquare(t, "increments", observed, expected, 1e-8)
+	dptest.ChiSquare(t, "increments", observed, expected, 1e-9)
 	// 15,000 products of mean 0 and standard deviation Var Z: 6 standard errors.
 	require.InDelta(t, 0, products/(3*runs), 6*law.Variance()/math.Sqrt(3*runs))
 }
