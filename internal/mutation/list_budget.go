@@ -9,7 +9,7 @@ var budgetMutations = []mutation{
 	{"ledger ignores the unit", "noise/budget/ledger.go", "case g.unit != l.unit:\n\t\treturn fault.Mismatch", "case false:\n\t\treturn fault.Mismatch"},
 	{"sums of a Ledger rounded to the nearest", "noise/budget/ledger.go", "SetMode(big.ToPositiveInf)", "SetMode(big.ToNearestEven)"},
 	{"a Ledger shows its sums rounded to the nearest", "noise/budget/ledger.go", "if accuracy == big.Below {", "if accuracy == big.Below && false {"},
-	{"each of several parts as large as one", "noise/budget/ledger.go", "return part(x).Times(n) }", "return part(x) }"},
+	{"each of several parts as large as one", "noise/budget/allow.go", "before.plus(part.Times(n))", "before.plus(part)"},
 	{"released before it is paid for", "noise/budget/release.go", "if err := l.Spend(b.Guarantee()); err != nil {", "if err := l.Spend(b.Guarantee()); err != nil && false {"},
 	{"groups rounded to the nearest", "internal/round/round.go", "if p < 0x1p-900 || math.FMA(a, b, -p) > 0 {", "if p < 0x1p-900 {"},
 	{"a group costs one less", "noise/budget/group.go", "return g.along(m, unit), nil", "return g.along(m-1, unit), nil"},
@@ -20,7 +20,7 @@ var budgetMutations = []mutation{
 	{"ℓ₁ taken for ℓ₂", "noise/budget/unit.go", "u.vectorial() != to.vectorial(), u.kind == l1 && to.kind == l2:", "u.vectorial() != to.vectorial():"},
 	{"a public number of units taken for private", "noise/budget/unit.go", "case u.relation == Replace && to.relation == AddRemove:", "case false:"},
 	{"groups of units cut off", "noise/budget/unit.go", "return ((many-1)/each + 1) * replaced, true", "return max(many/each, 1) * replaced, true"},
-	{"μ of a group not squared", "noise/budget/group.go", "muSquares:   round.ProductUp(squared, g.muSquares)", "muSquares:   round.ProductUp(steps, g.muSquares)"},
+	{"μ of a group not squared", "noise/budget/group.go", "muSquares: round.ProductUp(squared, g.muSquares)", "muSquares: round.ProductUp(steps, g.muSquares)"},
 }
 
 var privateMutations = []mutation{

@@ -14,24 +14,56 @@ import (
 // A delta below Σδ by no more than a relative 2⁻⁵⁰ counts as Σδ: whoever adds the δ of the parts in float64 and asks
 // at the sum is asking for Σδ, though one of the two sums may be rounded down and the other up.
 func (g Guarantee) EpsilonAt(delta float64) float64 {
+	if !g.promised {
+		if delta >= 1 {
+			return 0
+		}
+		return math.Inf(1)
+	}
+	most := g.sums.epsilonAt(delta)
+	if most > 0 && g.exactable() {
+		return g.account(g.kinds.measure()).epsilonAt(delta, most)
+	}
+	return most
+}
+
+// epsilonAt returns the least of most, a bound already known, and what the accountant finds.
+func (a account) epsilonAt(delta, most float64) float64 {
+	if delta < a.delta && delta >= a.delta*round.Down {
+		delta = a.delta
+	}
+	left := a.fraction(delta)
+	if a.law == nil || !(left > 0) || !(most > 0) {
+		return most
+	}
+	return min(most, a.epsilon(left, most))
+}
+
+// fraction returns the δ′ with Σδ + (1−Σδ)·δ′ ≤ δ, for δ ≥ Σδ.
+func (g sums) fraction(delta float64) float64 {
+	return round.DifferenceDown(delta, min(g.delta, delta)) / (1 - g.delta) * round.Down
+}
+
+// epsilonAt returns the least of the bounds (A) to (D).
+func (g sums) epsilonAt(delta float64) float64 {
 	if delta < g.delta && delta >= g.delta*round.Down {
 		delta = g.delta
 	}
 	switch {
 	case delta >= 1:
 		return 0
-	case !g.promised || !(delta >= g.delta): // also NaN
+	case !(delta >= g.delta): // also NaN
 		return math.Inf(1)
 	case g.concentrated() == 0 && delta == g.delta:
 		return g.epsilon
 	}
 	left := round.DifferenceDown(delta, g.delta)
-	fraction := left / (1 - g.delta) * round.Down // δ′ with Σδ + (1−Σδ)·δ′ ≤ δ
+	fraction := g.fraction(delta)
 	if left == 0 {
 		return math.Inf(1) // zCDP alone leaves no ε at δ = 0
 	}
 	rho := g.concentrated()
-	b := zcdpEpsilon(round.SumUp(rho, g.halfSquares), negLogUp(fraction))
+	b := zcdpEpsilon(round.SumUp(rho, g.responses), negLogUp(fraction))
 	switch {
 	case rho == 0:
 		return min(b, responseEpsilon(g.epsilon, fraction))
@@ -44,14 +76,26 @@ func (g Guarantee) EpsilonAt(delta float64) float64 {
 // DeltaAt returns the least δ for which the bounds of [Guarantee] show (ε, δ)-differential privacy, rounded up: 1 if
 // there is none, or if epsilon is not a number ≥ 0. It never increases with epsilon beyond rounding.
 func (g Guarantee) DeltaAt(epsilon float64) float64 {
-	switch {
-	case !g.promised || !(epsilon >= 0):
+	if !g.promised || !(epsilon >= 0) {
 		return 1
+	}
+	most := g.sums.deltaAt(epsilon)
+	if most > g.delta && g.exactable() {
+		if law := g.kinds.measure(); law != nil {
+			return min(most, g.mixed(g.account(law).profile(epsilon)))
+		}
+	}
+	return most
+}
+
+// deltaAt returns the least of the bounds (A) to (D), for ε ≥ 0.
+func (g sums) deltaAt(epsilon float64) float64 {
+	switch {
 	case g.concentrated() == 0 && epsilon >= g.epsilon:
 		return g.delta
 	}
 	rho := g.concentrated()
-	b := g.mixed(expUp(zcdpLogDelta(round.SumUp(rho, g.halfSquares), epsilon)))
+	b := g.mixed(expUp(zcdpLogDelta(round.SumUp(rho, g.responses), epsilon)))
 	switch {
 	case rho == 0:
 		return min(b, g.mixed(responseDelta(g.epsilon, epsilon)))
@@ -65,12 +109,12 @@ func (g Guarantee) DeltaAt(epsilon float64) float64 {
 }
 
 // concentrated returns the ρ of all that is not (ε, δ)-DP: Σρ + ½Σμ², rounded up.
-func (g Guarantee) concentrated() float64 {
+func (g sums) concentrated() float64 {
 	return round.SumUp(g.rho, round.ProductUp(0.5, g.muSquares))
 }
 
 // gaussian reports whether there is nothing but releases by μ, and δ.
-func (g Guarantee) gaussian() bool { return g.muSquares > 0 && g.epsilon == 0 && g.rho == 0 }
+func (g sums) gaussian() bool { return g.muSquares > 0 && g.epsilon == 0 && g.rho == 0 }
 
 // gaussianDelta returns the δ of Gaussian noise of σ = 1/μ at sensitivity 1 and ε, rounded up; 1 where package noise has no answer.
 func gaussianDelta(muSquares, epsilon float64) float64 {
@@ -91,7 +135,7 @@ func gaussianEpsilon(muSquares, delta float64) float64 {
 }
 
 // mixed returns Σδ + (1−Σδ)·δ′ rounded up, at most 1.
-func (g Guarantee) mixed(delta float64) float64 {
+func (g sums) mixed(delta float64) float64 {
 	if g.delta == 0 {
 		return min(delta, 1)
 	}

@@ -24,13 +24,20 @@
 //
 // (ε, δ)-DP: for neighbouring inputs x, x′ and every set E of outputs, Pr[M(x) ∈ E] ≤ e^ε·Pr[M(x′) ∈ E] + δ. Pure DP is δ = 0. ρ-zCDP bounds
 // the Rényi divergences by αρ (Bun and Steinke), μ-GDP is what Gaussian noise of σ = 1/μ gives (Dong, Roth, Su). All are kept as they are,
-// and [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] answer for the whole: many small releases cost far less than the sum of their ε.
+// and [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] answer for the whole: many small releases cost far less than the sum of their ε. Daily
+// releases of ε = 0.1, at δ = 1e-6:
+//
+//	releases                        30      365     3650
+//	sum of ε                        3       36.5    365
+//	zCDP, as ρ = ε·tanh(ε/2)        2.67    11.1    48.5
+//	here: exact, rounded up         2.346   10.31   46.1
 //
 // The numbers are safe: every rounding goes up, and every bound has its proof where it is computed. δ down to 1e-300 is computed from logarithms.
 //
 // # Cost
 //
-// Spend takes some microseconds while plain sums decide and up to a millisecond where conversions do.
+// Spend takes some microseconds while plain sums decide, and a millisecond or a few where the accountant does; 40 ms after 1,000 releases at as many
+// different ε.
 //
 // # Not covered
 //

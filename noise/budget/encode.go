@@ -13,10 +13,12 @@ import (
 //	6      header: "dpsk", kind 11, version 1
 //	18     Unit, see [Unit.AppendBinary]; all 0 for a guarantee that promises nothing, and then so is what follows
 //	8      Σε
-//	8      Σε²/2
+//	8      Σε·tanh(ε/2)
 //	8      Σδ
 //	8      Σρ
 //	8      Σμ²
+//	4      number of different ε > 0 of the releases, at most 2048; 0 where they are not known
+//	16     for each of them, increasing: ε, 8 bytes, and the number of releases in [1, 2⁴⁰], 8 bytes
 //
 // No other bytes decode to the same Guarantee.
 const (
@@ -83,12 +85,37 @@ func (g Guarantee) AppendBinary(dst []byte) ([]byte, error) {
 	for _, x := range g.list() {
 		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
 	}
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(g.kinds.len()))
+	for _, x := range g.kinds.list() {
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x.epsilon))
+		dst = binary.LittleEndian.AppendUint64(dst, x.count)
+	}
 	return dst, nil
+}
+
+// readKinds reads the multiset of releases with that Σε.
+func readKinds(r *wire.Reader, epsilon float64) kinds {
+	n := r.Count(mostKinds, kindSize)
+	list, last := make([]lossKind, n), 0.0
+	for i := range list {
+		x := lossKind{r.Float64(), r.Uint64()}
+		if !(x.epsilon > last && x.epsilon <= math.MaxFloat64) || x.count < 1 || x.count > mostCount {
+			r.Fail("impossible releases")
+			return ""
+		}
+		list[i], last = x, x.epsilon
+	}
+	k := makeKinds(list)
+	if sum := k.sum(); n > 0 && !(sum >= epsilon*(1-0x1p-30) && sum <= epsilon*2.5) {
+		r.Fail("releases with another sum")
+		return ""
+	}
+	return k
 }
 
 // list returns the sums in the order of the encoding.
 func (s sums) list() [5]float64 {
-	return [...]float64{s.epsilon, s.halfSquares, s.delta, s.rho, s.muSquares}
+	return [...]float64{s.epsilon, s.responses, s.delta, s.rho, s.muSquares}
 }
 
 // MarshalBinary returns the encoding of the guarantee.
@@ -101,10 +128,10 @@ func (g *Guarantee) UnmarshalBinary(data []byte) error {
 	r.Header(wire.KindGuarantee, version)
 	u := readUnit(r)
 	s := sums{r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.Float64()}
-	decoded := promise(u, s)
+	decoded := promise(u, s, readKinds(r, s.epsilon))
 	switch {
 	case r.Err() != nil:
-	case wire.NegativeZero(s.epsilon, s.halfSquares, s.delta, s.rho, s.muSquares):
+	case wire.NegativeZero(s.epsilon, s.responses, s.delta, s.rho, s.muSquares):
 		r.Fail("a negative zero")
 	case decoded.unit != u || decoded.sums != s || !s.possible():
 		r.Fail("impossible sums")
@@ -116,12 +143,12 @@ func (g *Guarantee) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// possible reports whether releases can have these sums: Σε²/2 is 0 only if all ε are, and at most (Σε)²/2, but for roundings.
+// possible reports whether releases can have these sums: Σε·tanh(ε/2) is 0 only if all ε are, and at most that of Σε, but for roundings.
 func (s sums) possible() bool {
-	if !(s.halfSquares >= 0) || !(s.delta >= 0) {
+	if !(s.responses >= 0) || !(s.delta >= 0) {
 		return false
 	}
-	return (s.epsilon == 0) == (s.halfSquares == 0) && s.halfSquares <= halfSquareUp(s.epsilon)*(1+0x1p-20)
+	return (s.epsilon == 0) == (s.responses == 0) && s.responses <= responseRho(s.epsilon)*(1+0x1p-20)
 }
 
 // MarshalText returns the text of [Guarantee.String], so that JSON and logs hold what a person reads. It keeps all digits of the sums, but not

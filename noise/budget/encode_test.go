@@ -42,8 +42,8 @@ func TestGuaranteeCodec(t *testing.T) {
 func TestGuaranteeDecodeRejects(t *testing.T) {
 	for name, g := range map[string]Guarantee{
 		"ε without its square": {unit: rowed, promised: true, sums: sums{epsilon: 1}},
-		"a square without ε":   {unit: rowed, promised: true, sums: sums{halfSquares: 1}},
-		"a square above ε's":   {unit: rowed, promised: true, sums: sums{epsilon: 1, halfSquares: 0.6}},
+		"a square without ε":   {unit: rowed, promised: true, sums: sums{responses: 1}},
+		"a square above ε's":   {unit: rowed, promised: true, sums: sums{epsilon: 1, responses: 0.6}},
 		"δ of 1":               {unit: rowed, promised: true, sums: sums{delta: 1}},
 		"δ below 0":            {unit: rowed, promised: true, sums: sums{delta: -1}},
 		"−0":                   {unit: rowed, promised: true, sums: sums{rho: math.Copysign(0, -1)}},

@@ -38,20 +38,26 @@ func (g Guarantee) Group(m int) (Guarantee, error) {
 // along returns what g promises to a unit whose neighbours are at most m ≥ 1 steps of g's unit apart.
 func (g Guarantee) along(m int, u Unit) Guarantee {
 	if m == 1 {
-		return promise(u, g.sums)
+		return promise(u, g.sums, g.kinds)
 	}
 	// The releases behind g, each as a release on groups, are again of the kinds that a Guarantee stands for, with the sums
-	// Σmεᵢ, Σ(mεᵢ)²/2, Σδᵢ·s(εᵢ), Σm²ρᵢ and Σm²μᵢ², s the geometric sum. s increases, so s(εᵢ) ≤ s(Σε), and Σδ·s(Σε) bounds
+	// Σmεᵢ, Σmεᵢ·tanh(mεᵢ/2), Σδᵢ·s(εᵢ), Σm²ρᵢ and Σm²μᵢ², s the geometric sum. s increases, so s(εᵢ) ≤ s(Σε), and Σδ·s(Σε) bounds
 	// the third. Nothing else enters into the bounds (A) to (D), and they increase with the sums.
 	steps := stepsUp(m)
 	squared := round.ProductUp(steps, steps)
+	responses, of := round.ProductUp(squared, g.responses), kinds("") // tanh(mx) ≤ m·tanh(x)
+	if g.kinds != "" {
+		var rho float64
+		of, rho = g.kinds.along(steps)
+		responses = min(responses, rho)
+	}
 	return promise(u, sums{
-		epsilon:     round.ProductUp(steps, g.epsilon),
-		halfSquares: round.ProductUp(squared, g.halfSquares),
-		delta:       groupDelta(g.delta, g.epsilon, steps),
-		rho:         round.ProductUp(squared, g.rho),
-		muSquares:   round.ProductUp(squared, g.muSquares),
-	})
+		epsilon:   round.ProductUp(steps, g.epsilon),
+		responses: responses,
+		delta:     groupDelta(g.delta, g.epsilon, steps),
+		rho:       round.ProductUp(squared, g.rho),
+		muSquares: round.ProductUp(squared, g.muSquares),
+	}, of)
 }
 
 // groupDelta returns δ·(1 + e^ε + … + e^{(m−1)ε}) rounded up, where steps is m ≥ 2, or from 2⁵³ on the float64 above it. It is

@@ -14,15 +14,15 @@ import (
 // The zero Guarantee promises nothing: its ε is +Inf and its δ is 1. So does one made from invalid numbers.
 //
 // It stands for the composition of any number of releases, each (εᵢ, δᵢ)-DP, ρᵢ-zCDP or μᵢ-GDP, adaptively chosen, and
-// keeps the five sums that the bounds below need, each rounded up:
+// keeps the five sums that the bounds below need, each rounded up, and how many releases there are of each ε:
 //
 //   - (A) basic composition: the releases of the first kind together are (Σε, Σδ)-DP, those of the second Σρ-zCDP,
 //     hence (ε′, δ′)-DP for all pairs that the conversion of a ρ allows; and both are (Σε + ε′, Σδ + δ′)-DP.
 //
-//   - (B) an (ε, δ)-DP release is δ-approximately ½ε²-zCDP: its two output laws have common parts of weight 1 − δ that are
-//     ε-indistinguishable in both directions (Kairouz, Oh, Viswanath, ICML 2015), and those are ½ε²-zCDP (Bun and Steinke,
-//     TCC 2016, Proposition 1.4). Approximate zCDP adds up (their section 8), so the whole is Σδ-approximately
-//     (Σρ + ½Σε²)-zCDP, hence (ε′, Σδ + (1−Σδ)·δ′)-DP.
+//   - (B) an (ε, δ)-DP release is δ-approximately ε·tanh(ε/2)-zCDP: its two output laws have common parts of weight 1 − δ that are
+//     ε-indistinguishable in both directions (Kairouz, Oh, Viswanath, ICML 2015), and those have Rényi divergences of at most that times the order: the
+//     least ρ possible, where Bun and Steinke (TCC 2016, Proposition 1.4) have ½ε² (proof in internal/loss/loss_proof.md). Approximate zCDP adds up
+//     (their section 8), so the whole is Σδ-approximately (Σρ + Σε·tanh(ε/2))-zCDP, hence (ε′, Σδ + (1−Σδ)·δ′)-DP.
 //
 //   - (C) with no zCDP among the releases the whole is (ε, δ)-DP with ε = Σε, δ = Σδ. Whatever is (ε, δ)-DP is a random function of
 //     one bit, revealed with probability δ and else sent by randomized response at ε (Kairouz, Oh, Viswanath), so
@@ -32,20 +32,26 @@ import (
 //     Gaussian noise of σ = 1/μ gives at sensitivity 1: with nothing else but δ the exact profile of that noise bounds the whole. Beside other
 //     releases μ-GDP counts as ½μ²-zCDP, which Gaussian noise is.
 //
-// [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] take the least of these; each is sound, so the least is.
+//   - (E) an (ε, δ)-DP release is bounded by randomized response at ε beside a mass of δ at infinite loss, so the losses of all together are bounded by the convolution
+//     of those of their randomized responses, with the exact profile of √(Σμᵢ²), or the conversion of Σρ + ½Σμ², for the others. It is computed on a lattice, every
+//     mass rounded up: never below the truth, and for equal releases within .3 % of it, exact up to a thousand of them (package internal/loss).
+//
+// [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] take the least of these; each is sound, so the least is. All five hold for releases that
+// are chosen after seeing the ones before, as long as their guarantees are not.
 type Guarantee struct {
 	unit     Unit
 	promised bool // false: no promise, and the sums are 0
 	sums
+	kinds kinds // what is in Σε, one by one
 }
 
 // sums are what a composition keeps.
 type sums struct {
-	epsilon     float64 // Σε
-	halfSquares float64 // Σε²/2
-	delta       float64 // Σδ
-	rho         float64 // Σρ
-	muSquares   float64 // Σμ²
+	epsilon   float64 // Σε
+	responses float64 // Σε·tanh(ε/2)
+	delta     float64 // Σδ
+	rho       float64 // Σρ
+	muSquares float64 // Σμ²
 }
 
 // PureDP returns ε-differential privacy for the unit u. An epsilon that is not a number ≥ 0, or an invalid unit, gives a Guarantee that
@@ -58,7 +64,7 @@ func ApproxDP(epsilon, delta float64, u Unit) Guarantee {
 	if !finite(epsilon) || !(delta >= 0 && delta < 1) {
 		return Guarantee{}
 	}
-	return promise(u, sums{epsilon: epsilon + 0, halfSquares: halfSquareUp(epsilon), delta: delta + 0})
+	return promise(u, sums{epsilon: epsilon + 0, responses: responseRho(epsilon), delta: delta + 0}, oneKind(epsilon))
 }
 
 // ZCDP returns ρ-zero-concentrated differential privacy (Bun and Steinke) for the unit u. A rho that is not a number ≥ 0, or an invalid
@@ -67,7 +73,7 @@ func ZCDP(rho float64, u Unit) Guarantee {
 	if !finite(rho) {
 		return Guarantee{}
 	}
-	return promise(u, sums{rho: rho + 0})
+	return promise(u, sums{rho: rho + 0}, "")
 }
 
 // GDP returns μ-Gaussian differential privacy (Dong, Roth, Su) for the unit u: what noise N(0, σ²) gives to a release of ℓ₂ sensitivity
@@ -76,26 +82,18 @@ func GDP(mu float64, u Unit) Guarantee {
 	if !finite(mu) {
 		return Guarantee{}
 	}
-	return promise(u, sums{muSquares: round.ProductUp(mu, mu)})
+	return promise(u, sums{muSquares: round.ProductUp(mu, mu)}, "")
 }
 
 // finite reports whether x is a number ≥ 0 other than +Inf.
 func finite(x float64) bool { return x >= 0 && x <= math.MaxFloat64 }
 
 // promise returns the Guarantee with these sums, or one that promises nothing if they are too large for one or u is no unit.
-func promise(u Unit, s sums) Guarantee {
+func promise(u Unit, s sums, k kinds) Guarantee {
 	if !u.Valid() || !(s.delta < 1) || !finite(s.epsilon) || !finite(s.rho) || !finite(s.muSquares) {
 		return Guarantee{}
 	}
-	return Guarantee{unit: u, promised: true, sums: s}
-}
-
-// halfSquareUp returns a float64 ≥ ε²/2.
-func halfSquareUp(epsilon float64) float64 {
-	if epsilon == 0 {
-		return 0
-	}
-	return math.Nextafter(epsilon*epsilon/2, math.Inf(1))
+	return Guarantee{unit: u, promised: true, sums: s, kinds: k}
 }
 
 // Compose returns the guarantee of making all the releases on the same input, each possibly chosen after seeing the ones
@@ -108,6 +106,8 @@ func Compose(gs ...Guarantee) (Guarantee, error) {
 		return Guarantee{}, fault.Params("budget", "number of guarantees", 0, "at least 1")
 	}
 	total, void := gs[0], false
+	var entries []lossKind
+	known := true
 	for i, g := range gs {
 		if !g.promised {
 			void = true
@@ -116,22 +116,27 @@ func Compose(gs ...Guarantee) (Guarantee, error) {
 		if total.promised && g.unit != total.unit {
 			return Guarantee{}, fault.Mismatch("budget", "Unit", total.unit, g.unit)
 		}
+		known = known && (g.epsilon == 0 || g.kinds != "")
+		entries = append(entries, g.kinds.list()...)
 		if i == 0 || !total.promised {
 			total = g
 			continue
 		}
 		total.sums = sums{
-			epsilon:     round.SumUp(total.epsilon, g.epsilon),
-			halfSquares: round.SumUp(total.halfSquares, g.halfSquares),
-			delta:       round.SumUp(total.delta, g.delta),
-			rho:         round.SumUp(total.rho, g.rho),
-			muSquares:   round.SumUp(total.muSquares, g.muSquares),
+			epsilon:   round.SumUp(total.epsilon, g.epsilon),
+			responses: round.SumUp(total.responses, g.responses),
+			delta:     round.SumUp(total.delta, g.delta),
+			rho:       round.SumUp(total.rho, g.rho),
+			muSquares: round.SumUp(total.muSquares, g.muSquares),
 		}
 	}
 	if void {
 		return Guarantee{}, nil
 	}
-	return promise(total.unit, total.sums), nil
+	if total.kinds = ""; known {
+		total.kinds = makeKinds(entries)
+	}
+	return promise(total.unit, total.sums, total.kinds), nil
 }
 
 // Times returns the guarantee of n releases that each have this one. An n below 1 gives one that promises nothing.
@@ -140,8 +145,8 @@ func (g Guarantee) Times(n int) Guarantee {
 		return Guarantee{}
 	}
 	m := stepsUp(n)
-	return promise(g.unit, sums{round.ProductUp(m, g.epsilon), round.ProductUp(m, g.halfSquares), round.ProductUp(m, g.delta),
-		round.ProductUp(m, g.rho), round.ProductUp(m, g.muSquares)})
+	return promise(g.unit, sums{round.ProductUp(m, g.epsilon), round.ProductUp(m, g.responses), round.ProductUp(m, g.delta),
+		round.ProductUp(m, g.rho), round.ProductUp(m, g.muSquares)}, g.kinds.times(n))
 }
 
 // stepsUp returns n as a float64 that is not below it.

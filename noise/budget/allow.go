@@ -1,0 +1,133 @@
+package budget
+
+import (
+	"math"
+	"sync"
+
+	"github.com/dpsketch/dpsketch/internal/loss"
+	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/search"
+)
+
+// lawCache keeps the laws of the last few multisets that a Ledger was asked about.
+type lawCache struct {
+	mu      sync.Mutex
+	entries [4]struct {
+		of  kinds
+		law *loss.Measure
+	}
+	next int
+}
+
+// of returns the law of the losses.
+func (c *lawCache) of(k kinds) *loss.Measure {
+	if k == "" {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.entries {
+		if e.of == k {
+			return e.law
+		}
+	}
+	e := &c.entries[c.next%len(c.entries)]
+	c.next++
+	e.of, e.law = k, k.measure()
+	return e.law
+}
+
+// epsilonOf returns g.EpsilonAt(δ) for the δ of the budget.
+func (l *Ledger) epsilonOf(g Guarantee) float64 {
+	if !g.promised {
+		return math.Inf(1)
+	}
+	most := g.sums.epsilonAt(l.delta)
+	if most > 0 && g.exactable() {
+		return g.account(l.laws.of(g.kinds)).epsilonAt(l.delta, most)
+	}
+	return most
+}
+
+// limit is the ε that is accepted.
+func (l *Ledger) limit() float64 { return l.epsilon * round.Up }
+
+// allows reports whether g is within the budget after what was spent before: by the sums, in microseconds, or by the accountant, in milliseconds.
+func (l *Ledger) allows(before exact, g Guarantee) bool {
+	if !g.promised {
+		return false
+	}
+	whole := before.plus(g).guarantee(l.unit)
+	return l.bySums(whole) || l.hopes(before, g) && l.epsilonOf(whole) <= l.limit()
+}
+
+// bySums reports whether the bounds (A) to (D) allow the whole.
+func (l *Ledger) bySums(whole Guarantee) bool {
+	return whole.promised && whole.sums.epsilonAt(l.delta) <= l.limit()
+}
+
+// hopes reports whether the accountant can be expected to allow g, in microseconds where the law of what was spent is known. For one release by ε it convolves
+// the law of what was spent with ±ε without any lattice. The lattice makes the answer larger by up to .1 %, so that a refusal here is one there but for roundings.
+func (l *Ledger) hopes(before exact, g Guarantee) bool {
+	whole := before.plus(g).guarantee(l.unit)
+	if !whole.promised || !whole.exactable() || !(whole.fraction(l.delta) > 0) || whole.delta > l.delta {
+		return false
+	}
+	if !g.kinds.single() {
+		return true
+	}
+	law := l.laws.of(before.kinds)
+	if law == nil && before.kinds != "" {
+		return false
+	}
+	rest := account{whole.sums, law}
+	q := math.Exp(-g.epsilon)
+	delta := (rest.profile(l.limit()-g.epsilon) + q*rest.profile(l.limit()+g.epsilon)) / (1 + q)
+	return delta <= whole.fraction(l.delta)
+}
+
+// greatest returns the greatest number x in [0, end) for which n times g(x) is accepted, where g(0) is.
+func (l *Ledger) greatest(before exact, end float64, g func(float64) Guarantee, n int) float64 {
+	whole := func(x float64) Guarantee {
+		if part := g(x); part.promised {
+			return before.plus(part.Times(n)).guarantee(l.unit)
+		}
+		return Guarantee{}
+	}
+	last := func(end float64, accepted func(float64) bool) float64 {
+		return math.Nextafter(search.Float(0, end, func(x float64) bool { return !accepted(x) }), 0)
+	}
+	least := last(end, func(x float64) bool { return l.bySums(whole(x)) })
+	const some = 0x1p-60 // ε, ρ, μ or δ
+	if !whole(some).exactable() {
+		return least
+	}
+	// No more than what is accepted once, which is found without composing anything where g is a release by ε.
+	most := end
+	if g(some).kinds.single() {
+		most = last(end, func(x float64) bool { return l.hopes(before, g(x)) })
+	} else {
+		most = max(2*least, some)
+		for most < end/2 && l.epsilonOf(whole(most)) <= l.limit() {
+			most *= 2
+		}
+	}
+	if n == 1 && l.epsilonOf(whole(most)) <= l.limit() {
+		return max(least, most)
+	}
+	if most <= least {
+		return least
+	}
+	// Between them by the whole's ε, from above: −x is a decreasing function's argument.
+	found := leastRoot(-most, -least, func(x float64) float64 {
+		epsilon := l.epsilonOf(whole(-x))
+		if math.IsInf(epsilon, 1) {
+			return math.Inf(1)
+		}
+		if epsilon <= l.limit() {
+			return min(epsilon-l.limit(), 0)
+		}
+		return epsilon - l.limit()
+	})
+	return max(least, -found)
+}
