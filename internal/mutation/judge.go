@@ -2,137 +2,299 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
-// bench judges edits in a copy of the module.
-type bench struct {
-	dir     string
-	timeout time.Duration   // of the tests of one package
-	sound   map[string]bool // by flags and package: its tests pass without any edit
+// suite is the tests of one package as judges of the edits of one: itself, or one that it imports.
+type suite struct {
+	*bench
+	tested, edited string
+	edits          []mutation
+	places         []place
+	once           sync.Once
+	onceErr        error
+	binary         string         // with those of the edits that a hybrid can hold
+	single         map[int]bool   // the others
+	broken         map[int]string // those that do not compile
+	modes          [2]mode        // short, all
 }
 
-func newBench(dir string) *bench {
-	return &bench{dir: dir, timeout: 5 * time.Minute, sound: map[string]bool{}}
+// mode is the tests of a suite under -short, or not.
+type mode struct {
+	once  sync.Once
+	err   error
+	cover coverage
+	lock  sync.Mutex
+	sound map[string]*soundness // by test
 }
 
-// verdict is what the tests of one package say.
-type verdict struct {
-	failed  []string // top-level tests
-	broken  bool     // it does not compile
-	late    bool     // they take too long
-	crashed bool     // the test binary died without saying in which test
+// soundness is whether a test passes without any edit.
+type soundness struct {
+	once sync.Once
+	err  error
+	v    verdict
 }
 
-func (v verdict) killed() bool { return !v.broken && !v.late && (v.crashed || len(v.failed) > 0) }
-
-func (v verdict) String() string {
-	switch {
-	case v.broken:
-		return "DOES NOT COMPILE"
-	case v.late:
-		return "TAKES TOO LONG, which shows nothing"
-	case len(v.failed) > 0:
-		return "killed by " + strings.Join(v.failed, ", ")
-	case v.crashed:
-		return "killed by a crash of the tests"
-	}
-	return "SURVIVES"
-}
-
-// judge applies the edit in the copy, runs the short tests and, if they pass, all of them, and takes the edit back. It fails if the tests that are
-// to notice the edit do not pass without it.
-func (b *bench) judge(ctx context.Context, m mutation) (v verdict, err error) {
-	path := filepath.Join(b.dir, m.file)
-	source, err := os.ReadFile(path)
-	if err != nil {
-		return verdict{}, err
-	}
-	edited, err := m.apply(source)
-	if err != nil {
-		return verdict{}, err
-	}
-	for _, flag := range []string{"-short", "-short=false"} {
-		if err := b.checkSound(ctx, m.dir(), flag); err != nil {
-			return verdict{}, err
+// build builds the hybrid of all edits, or one without those that do not compile.
+func (s *suite) build(ctx context.Context) error {
+	s.single, s.broken = map[int]bool{}, map[int]string{}
+	for {
+		skip := map[int]bool{}
+		for i := range s.broken {
+			skip[i] = true
 		}
-		if err := os.WriteFile(path, edited, 0o600); err != nil {
-			return verdict{}, err
+		for i := range s.single {
+			skip[i] = true
 		}
-		v, err = b.test(ctx, m.dir(), flag)
-		if err := errors.Join(err, os.WriteFile(path, source, 0o600)); err != nil {
-			return verdict{}, err
+		h, others, err := newHybrid(s.edits, s.places, skip)
+		if err != nil {
+			return err
 		}
-		if v.broken || v.late || v.killed() {
-			return v, nil
+		for _, i := range others {
+			s.single[i] = true
+		}
+		binary, faults, err := s.compile(ctx, s.tested, h.sources)
+		if err != nil {
+			return err
+		}
+		if faults == nil {
+			s.binary = binary
+			return nil
+		}
+		before := len(s.broken)
+		for _, f := range faults {
+			for _, c := range h.clones {
+				if f.file == c.file && c.from <= f.line && f.line <= c.to && s.broken[c.edit] == "" {
+					s.broken[c.edit] = f.text
+				}
+			}
+		}
+		switch {
+		case len(h.clones) == 0:
+			return fmt.Errorf("without any edit: %v", faults[0])
+		case len(s.broken) == before: // not the fault of an edit, but of putting them together
+			for _, c := range h.clones {
+				s.single[c.edit] = true
+			}
+		}
+	}
+}
+
+// judge runs the tests that run the edited lines, then those that run the function, first the short
+// tests and then all. It fails if a test that is to notice the edit does not pass without it.
+func (s *suite) judge(ctx context.Context, i int) (v verdict, err error) {
+	s.once.Do(func() { s.onceErr = s.build(ctx) })
+	if s.onceErr != nil {
+		return v, s.onceErr
+	}
+	if why := s.broken[i]; why != "" {
+		return verdict{broken: why}, nil
+	}
+	binary, number := s.binary, i+1
+	if s.single[i] {
+		p := s.places[i]
+		b, faults, err := s.compile(ctx, s.tested, map[string]string{p.path: p.edited(s.edits[i])})
+		if err != nil {
+			return v, err
+		}
+		if faults != nil {
+			return verdict{broken: faults[0].text}, nil
+		}
+		binary, number = b, 0
+	}
+	if binary == "" { // no tests
+		return verdict{unreached: true}, nil
+	}
+	v.unreached = true
+	for k := range s.modes {
+		c, err := s.coverage(ctx, k)
+		if err != nil {
+			return v, err
+		}
+		done := map[string]bool{}
+		for _, tests := range s.near(c, i) {
+			tests = slices.DeleteFunc(slices.Clone(tests), func(t covered) bool { return done[t.Name] })
+			for _, some := range batches(tests) {
+				names, seconds := []string{}, 0.0
+				for _, t := range some {
+					names = append(names, t.Name)
+					done[t.Name] = true
+					seconds += t.Seconds
+				}
+				v.unreached = false
+				limit := 30*time.Second + time.Duration(20*seconds*float64(time.Second))
+				w, err := s.run(ctx, binary, s.tested, number, names, k == 0, limit)
+				if err != nil {
+					return v, err
+				}
+				v.late = v.late || w.late
+				if !w.killed() {
+					continue
+				}
+				if len(w.failed) > 0 {
+					names = w.failed
+				}
+				for _, name := range names {
+					if err := s.checkSound(ctx, k, name); err != nil {
+						return v, err
+					}
+				}
+				if s.tested != s.edited {
+					w.in = s.tested
+				}
+				return w, nil
+			}
 		}
 	}
 	return v, nil
 }
 
-// checkSound runs the tests of the package without an edit, once.
-func (b *bench) checkSound(ctx context.Context, dir, flag string) error {
-	if b.sound[flag+dir] {
-		return nil
-	}
-	v, err := b.test(ctx, dir, flag)
+// coverage measures that of a mode once.
+func (s *suite) coverage(ctx context.Context, k int) (coverage, error) {
+	m := &s.modes[k]
+	m.once.Do(func() { m.cover, m.err = s.cover(ctx, s.tested, s.edited, k == 0) })
+	return m.cover, m.err
+}
+
+// near returns the tests to run for an edit: those that run what differs, then those that run its
+// function. Where it is in no function, all may notice it.
+func (s *suite) near(c coverage, i int) [][]covered {
+	p := s.places[i]
+	f, err := parseFile(p.path, p.source)
 	if err != nil {
-		return err
+		return [][]covered{c.Tests}
 	}
-	if v.broken || v.late || v.killed() {
-		return fmt.Errorf("the tests of %s without any edit: %v", dir, v)
+	for _, d := range f.file.Decls {
+		from, to := f.start(d), f.offset(d.End())
+		if from <= p.from && p.from < to && strings.HasPrefix(p.source[from:], "func") {
+			line := c.reaching(p.path, p.source, p.from, p.to)
+			return [][]covered{line, c.reaching(p.path, p.source, from, to)}
+		}
 	}
-	b.sound[flag+dir] = true
+	return [][]covered{c.Tests}
+}
+
+// batches cuts tests, the fast ones first, into runs: each takes about as long as all before.
+func batches(tests []covered) (all [][]covered) {
+	sum, before := 0.0, 0.5
+	for i, from := 0, 0; i < len(tests); i++ {
+		sum += tests[i].Seconds
+		if i == len(tests)-1 || sum+tests[i+1].Seconds > before {
+			all = append(all, tests[from:i+1])
+			from, before, sum = i+1, max(before, 2*sum), 0
+		}
+	}
+	return all
+}
+
+// checkSound runs a test without an edit, once.
+func (s *suite) checkSound(ctx context.Context, k int, test string) error {
+	m := &s.modes[k]
+	m.lock.Lock()
+	if m.sound == nil {
+		m.sound = map[string]*soundness{}
+	}
+	if m.sound[test] == nil {
+		m.sound[test] = &soundness{}
+	}
+	t := m.sound[test]
+	m.lock.Unlock()
+	t.once.Do(func() { t.v, t.err = s.run(ctx, s.binary, s.tested, 0, []string{test}, k == 0, s.timeout) })
+	if t.err != nil {
+		return t.err
+	}
+	if t.v.late || t.v.killed() {
+		return fmt.Errorf("the tests of %s without any edit: %v", s.tested, t.v)
+	}
 	return nil
 }
 
-// test runs the tests of a package up to the first failure.
-func (b *bench) test(ctx context.Context, dir, flag string) (v verdict, err error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-json", "-vet=off", "-count=1", "-failfast", "-timeout="+b.timeout.String(), flag, "./"+filepath.ToSlash(dir))
-	cmd.Dir = b.dir
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that the go command removes its temporary files
-	cmd.WaitDelay = 10 * time.Second
-	out, runErr := cmd.Output()
-	if err := ctx.Err(); err != nil {
-		return verdict{}, err
+// idle tells whether the compiler makes the same test binary of the package with the edit and without.
+func (s *suite) idle(ctx context.Context, i int) (bool, error) {
+	p, sums := s.places[i], [2]string{}
+	for k, text := range []string{p.source[p.at:p.end], s.edits[i].new} {
+		source, err := p.onOneLine(text)
+		if err != nil {
+			return false, err
+		}
+		binary, faults, err := s.compile(ctx, s.tested, map[string]string{p.path: source})
+		if err != nil || faults != nil || binary == "" {
+			return false, err
+		}
+		if sums[k], err = digest(binary); err != nil {
+			return false, err
+		}
 	}
-	var exit *exec.ExitError
-	switch {
-	case runErr == nil:
-		return verdict{}, nil
-	case !errors.As(runErr, &exit):
-		return verdict{}, runErr
-	}
-	if v = read(string(out)); !v.broken && !v.late && !v.killed() {
-		return verdict{}, fmt.Errorf("go test %s: %w\n%s", dir, runErr, exit.Stderr)
-	}
-	return v, nil
+	return sums[0] == sums[1], nil
 }
 
-// read reads what `go test -json` prints where tests fail.
-func read(out string) (v verdict) {
-	seen := map[string]bool{}
+// jury judges the edits of one package by its tests and, where they are internal and survive, by
+// those of the packages that import it.
+type jury struct {
+	suites []*suite // the package's own first
+}
+
+func (b *bench) jury(dir string, edits []mutation, places []place, importers []string) *jury {
+	j := &jury{}
+	for _, tested := range append([]string{dir}, importers...) {
+		s := &suite{bench: b, tested: tested, edited: dir, edits: edits, places: places}
+		j.suites = append(j.suites, s)
+	}
+	return j
+}
+
+func (j *jury) judge(ctx context.Context, i int) (v verdict, err error) {
+	v.unreached = true
+	for _, s := range j.suites {
+		w, err := s.judge(ctx, i)
+		if err != nil || w.broken != "" || w.killed() {
+			return w, err
+		}
+		v.late = v.late || w.late
+		v.unreached = v.unreached && w.unreached
+	}
+	v.idle, err = j.suites[0].idle(ctx, i)
+	return v, err
+}
+
+// importers returns the packages of the library that import an internal one, relative to the root.
+func (b *bench) importers(ctx context.Context) (map[string][]string, error) {
+	out, _, _, ok, err := b.command(ctx, ".", nil, time.Minute,
+		"go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")
+	if err != nil {
+		return nil, err
+	} else if !ok {
+		return nil, fmt.Errorf("go list ./... fails in %s", b.root)
+	}
+	all := map[string][]string{}
 	for line := range strings.Lines(out) {
-		var event struct{ Action, Test, Output, FailedBuild string }
-		if json.Unmarshal([]byte(line), &event) != nil {
+		words := strings.Fields(line)
+		from := strings.TrimPrefix(words[0], b.module+"/")
+		if strings.HasPrefix(from, "examples/") {
 			continue
 		}
-		v.broken = v.broken || event.Action == "build-fail" || event.FailedBuild != ""
-		v.late = v.late || strings.HasPrefix(event.Output, "panic: test timed out after ")
-		for _, sign := range []string{"panic: ", "fatal error: ", "exit status ", "signal: "} {
-			v.crashed = v.crashed || strings.HasPrefix(event.Output, sign)
-		}
-		if test, _, _ := strings.Cut(event.Test, "/"); event.Action == "fail" && test != "" && !seen[test] {
-			seen[test] = true
-			v.failed = append(v.failed, test)
+		for _, to := range words[1:] {
+			if dir, ok := strings.CutPrefix(to, b.module+"/"); ok && strings.HasPrefix(dir, "internal/") {
+				all[dir] = append(all[dir], from)
+			}
 		}
 	}
-	return v
+	return all, nil
+}
+
+// byDir groups edits by package, in the order of the packages' first edits.
+func byDir(all []mutation) (dirs []string, groups map[string][]int) {
+	groups = map[string][]int{}
+	for i, m := range all {
+		if groups[m.dir()] == nil {
+			dirs = append(dirs, m.dir())
+		}
+		groups[m.dir()] = append(groups[m.dir()], i)
+	}
+	return dirs, maps.Clone(groups)
 }

@@ -7,7 +7,7 @@ var korMutations = []mutation{
 	{"the Builder survives its release", "kor/builder.go", "s, err := private.Take(b.secret, \"kor: Release: the Builder\")\n", "s, err := private.Enter(b.secret), error(nil)\n"},
 	{"streams: p half of what it must be", "kor/stream.go", "math.Exp(-p.Epsilon)/2*(1+0x1p-49)", "math.Exp(-p.Epsilon)/4*(1+0x1p-49)"},
 	{"shares rounded down", "kor/share.go", "/2*(1+0x1p-47)))", "/2*(1-0x1p-40)))"},
-	{"a key flips two bits", "kor/place.go", "i < uint64(len(table)) {\n\t\ttable[i] ^= bit\n\t}\n}\n\n// set sets it.", "i < uint64(len(table)) {\n\t\ttable[i] ^= bit\n\t\ttable[0] ^= 2\n\t}\n}\n\n// set sets it."},
+	{"a key flips two bits", "kor/place.go:placement.flip", "table[i] ^= bit", "table[i] ^= bit\n\t\ttable[0] ^= 2"},
 	{"restore ignores the Params", "kor/private.go", "\tcase p != want:", "\tcase p.Cells != want.Cells || p.Levels != want.Levels:"},
 	{"share promises ε of the aggregate", "kor/share.go", "b.params, shareGuarantee(law)}, nil", "b.params, b.params.Guarantee()}, nil"},
 	{"decoder takes less noise than ε needs", "kor/encode.go", "return p.logSign() <= most*(1-1e-9)", "return p.logSign() <= most*(1-1e-2)"},

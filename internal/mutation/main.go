@@ -1,17 +1,25 @@
-// Command mutation breaks the privacy of the library on purpose, one edit at a time, and reports which tests notice.
+// Command mutation breaks the privacy of the library on purpose, one edit at a time, and reports which
+// tests notice.
 //
-//	go run ./internal/mutation            all edits; half an hour on two cores
+//	go run ./internal/mutation            all edits
 //	go run ./internal/mutation -run kor   those whose file or name matches
 //	go run ./internal/mutation -list      prints them
 //
-// It works on a copy of the module, as it stands on disk, and never writes to the module itself. For each edit it runs the short tests of the edited
-// package and, if they pass, all of them. Killed is an edit that makes a test fail which passes without it; one that compiles no more, or only
-// makes the tests take too long, is not. An edit that is not killed makes the command fail: either a test is missing, or the edit breaks
-// nothing and does not belong here. The edits are in the files list_*.go.
+// It works on the module as it stands on disk and never writes to it. The edits of a package are
+// compiled into one test binary, which applies one of them (hybrid). Each test is run once without
+// edits to see what it covers; what it covers is kept in the user's cache directory until the package,
+// what it imports or its test data change. For each edit the tests that run the edited expression
+// come first, then those that run its function, the fast ones first and the short tests before all,
+// up to the first failure. The tests of the packages that import an internal one are asked last.
+//
+// Killed is an edit that makes a test fail which passes without it; one that does not compile, or only
+// makes the tests take too long, is not. An edit that is not killed makes the command fail: either a
+// test is missing, or the edit breaks nothing and does not belong here. Of an edit that changes nothing
+// in what the compiler makes, or that no test runs, the report says so. The edits are in the files
+// list_*.go.
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -21,28 +29,12 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
-
-// mutation is one edit: in the file, the only occurrence of old becomes new.
-type mutation struct {
-	name     string // what it breaks
-	file     string
-	old, new string
-}
-
-// dir returns the package of the file, relative to the root.
-func (m mutation) dir() string { return filepath.Dir(m.file) }
-
-// apply returns the source after the edit.
-func (m mutation) apply(source []byte) ([]byte, error) {
-	if n := bytes.Count(source, []byte(m.old)); n != 1 {
-		return nil, fmt.Errorf("%s: %q occurs %d times in %s, want once", m.name, m.old, n, m.file)
-	}
-	return bytes.Replace(source, []byte(m.old), []byte(m.new), 1), nil
-}
 
 func main() {
 	pattern := flag.String("run", "", "only edits whose file or name matches this regular expression")
@@ -57,25 +49,37 @@ func main() {
 }
 
 func run(ctx context.Context, pattern string, list bool) error {
-	chosen, err := choose(mutations(), pattern)
+	edits, err := choose(mutations(), pattern)
 	if err != nil {
 		return err
 	}
 	if list {
-		for _, m := range chosen {
+		for _, m := range edits {
 			fmt.Printf("%-32s %s\n", m.file, m.name)
 		}
 		return nil
 	}
-	dir, err := os.MkdirTemp("", "mutation")
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}\n{{.Path}}").Output()
+	if err != nil {
+		return fmt.Errorf("go list -m: %w", err)
+	}
+	root, module, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	tmp, err := os.MkdirTemp("", "mutation")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	if err := copyModule(dir); err != nil {
-		return err
+	defer os.RemoveAll(tmp)
+	b := newBench(root, module, tmp)
+	if dir, err := os.UserCacheDir(); err == nil {
+		b.cache = filepath.Join(dir, "dpsketch-mutation")
 	}
-	return newBench(dir).report(ctx, chosen)
+	return b.report(ctx, edits)
+}
+
+// newBench returns a bench that runs as many processes as there are cores.
+func newBench(root, module, tmp string) *bench {
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	return &bench{root: root, module: module, tmp: tmp, timeout: 5 * time.Minute, slots: slots}
 }
 
 // choose returns the edits whose file or name matches; at least one.
@@ -95,62 +99,61 @@ func choose(all []mutation, pattern string) (chosen []mutation, err error) {
 	return chosen, nil
 }
 
-// report judges the edits one after the other and prints a line for each. It fails unless all are killed, and before the first if one does
-// not apply.
-func (b *bench) report(ctx context.Context, chosen []mutation) error {
-	for _, m := range chosen {
-		if source, err := os.ReadFile(filepath.Join(b.dir, m.file)); err != nil {
-			return err
-		} else if _, err := m.apply(source); err != nil {
-			return err
-		}
-	}
-	killed := 0
-	for i, m := range chosen {
-		start := time.Now()
-		v, err := b.judge(ctx, m)
-		if err != nil {
+// report judges the edits and prints a line for each. It fails unless all are killed, and before the
+// first if one does not apply.
+func (b *bench) report(ctx context.Context, edits []mutation) error {
+	places := make([]place, len(edits))
+	for i, m := range edits {
+		var err error
+		if places[i], err = m.locate(b.root); err != nil {
 			return err
 		}
-		if v.killed() {
-			killed++
-		}
-		fmt.Printf("%3d/%d  %-32s %-52s %v (%.0f s)\n", i+1, len(chosen), m.file, m.name, v, time.Since(start).Seconds())
 	}
-	fmt.Printf("%d edits, %d killed, %d not\n", len(chosen), killed, len(chosen)-killed)
-	if killed < len(chosen) {
-		return errors.New("some edits are not killed")
-	}
-	return nil
-}
-
-// copyModule copies what the library's packages need to build and test.
-func copyModule(dir string) error {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
-	if err != nil {
-		return fmt.Errorf("go list -m: %w", err)
-	}
-	root := strings.TrimSpace(string(out))
-	entries, err := os.ReadDir(root)
+	importers, err := b.importers(ctx)
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		switch from, to := filepath.Join(root, e.Name()), filepath.Join(dir, e.Name()); {
-		case strings.HasPrefix(e.Name(), "."):
-		case e.IsDir():
-			if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-				return err
-			}
-		default:
-			text, err := os.ReadFile(from)
-			if err != nil {
-				return err
-			}
-			if err := os.WriteFile(to, text, 0o600); err != nil {
-				return err
-			}
+	ctx, cancel := context.WithCancelCause(ctx) // the first error stops all
+	defer cancel(nil)
+	start := time.Now()
+	var lock sync.Mutex
+	done, killed := 0, 0
+	dirs, groups := byDir(edits)
+	err = each(dirs, func(dir string) error {
+		var some []mutation
+		var at []place
+		for _, i := range groups[dir] {
+			some, at = append(some, edits[i]), append(at, places[i])
 		}
+		j := b.jury(dir, some, at, importers[dir])
+		indices := make([]int, len(some))
+		for i := range indices {
+			indices[i] = i
+		}
+		return each(indices, func(i int) error {
+			v, err := j.judge(ctx, i)
+			if err != nil {
+				cancel(err)
+				return err
+			}
+			lock.Lock()
+			defer lock.Unlock()
+			done++
+			if v.killed() {
+				killed++
+			}
+			fmt.Printf("%3d/%d  %-32s %-52s %v\n",
+				done, len(edits), some[i].file, some[i].name, v)
+			return nil
+		})
+	})
+	if err != nil {
+		return context.Cause(ctx)
+	}
+	fmt.Printf("%d edits, %d killed, %d not; %.0f s, %.0f s of CPU\n", len(edits), killed,
+		len(edits)-killed, time.Since(start).Seconds(), time.Duration(b.cpu.Load()).Seconds())
+	if killed < len(edits) {
+		return errors.New("some edits are not killed")
 	}
 	return nil
 }
