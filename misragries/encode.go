@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/threshold"
 )
@@ -209,20 +210,33 @@ func (h *Histogram[K]) readCounts(r *wire.Reader, keys wire.Keys[K]) {
 	}
 }
 
-// keepsItsPromise reports whether shared noise is that of the ε of the Params, and the threshold
-// high enough for their δ where that takes no time, for KeptZeros. It allows for a platform that
-// rounds otherwise.
+// keepsItsPromise reports whether the noise and the threshold can be what the ε and δ of the Params
+// ask for. It computes no sums, so for FreedZeros and ReducedSum it looks at a part of δ. It allows
+// for a platform that rounds otherwise.
 func (h *Histogram[K]) keepsItsPromise() bool {
-	if !h.law.shared() {
-		return true
-	}
-	p := h.params
-	p.Mechanism = h.law.mechanism
+	p, l, s := h.params, h.law, h.law.sum
+	p.Mechanism = l.mechanism
 	epsilon, delta, ok := p.element(h.input)
-	if !ok || math.Abs(h.law.epsilon-epsilon) > 1e-9*epsilon || math.Abs(h.law.sum.scale*epsilon-1) > 1e-9 {
+	if !ok {
 		return false
 	}
-	return h.law.mechanism == FreedZeros || logDelta(p.Counters, h.law.epsilon, float64(h.law.sum.threshold)) <= math.Log(delta)*(1-1e-9)
+	most, want, k := epsilon*(1+1e-9), math.Log(delta)*(1-1e-9), float64(p.Counters)
+	if l.shared() && (math.Abs(l.epsilon-epsilon) > 1e-9*epsilon || math.Abs(s.scale*epsilon-1) > 1e-9) {
+		return false
+	}
+	switch l.mechanism {
+	case KeptZeros:
+		return logDelta(p.Counters, l.epsilon, float64(s.threshold)) <= want
+	case FreedZeros:
+		return logSurvivalSum(l.epsilon, float64(s.threshold)-1) <= want
+	case ReducedSum:
+		return s.logEscape(p.Counters) <= want
+	case ShiftedSum:
+		return s.shiftLogDelta(p.Counters, most) <= want
+	case PureUniverse:
+		return (2*k-1)/s.scale <= most
+	}
+	return 1/s.shift+(k+1)/s.scale <= most && logs.Reach(s.shift, s.offset) <= want // ShiftedUniverse
 }
 
 // valid reports whether the numbers are of the kind that the mechanism has, and all methods work

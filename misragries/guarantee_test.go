@@ -135,3 +135,32 @@ func TestEveryParamIsInTheHeads(t *testing.T) {
 	require.NoError(t, r.Done())
 	require.Equal(t, p, back)
 }
+
+// A Ledger takes what the Builder promises, and releases it.
+func TestReleaseByALedger(t *testing.T) {
+	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-3}
+	l, err := budget.NewLedger(1, 1e-3, budget.Element(budget.AddRemove))
+	require.NoError(t, err)
+	h, err := budget.Release(l, build(t, p, repeat(900)))
+	require.NoError(t, err)
+	require.InDelta(t, 900, h.Estimate(0), 100)
+	kept := build(t, p, repeat(900))
+	_, err = budget.Release(l, kept)
+	require.Error(t, err)
+	require.False(t, kept.Released(), "nothing is lost where the budget does not allow a release")
+	p.MaxKeys, p.Mechanism = 2, KeptZeros
+	users, err := NewUserBuilder[int](p)
+	require.NoError(t, err)
+	users.AddUser(1, 2)
+	ofElements, err := budget.NewLedger(10, 0.1, budget.Element(budget.AddRemove))
+	require.NoError(t, err)
+	_, err = budget.Release(ofElements, users)
+	require.ErrorIs(t, err, ErrMismatch)
+	require.False(t, users.Released())
+	ofUsers, err := budget.NewLedger(10, 0.1, budget.User(2, budget.AddRemove))
+	require.NoError(t, err)
+	_, err = budget.Release(ofUsers, kept)
+	require.ErrorIs(t, err, ErrMismatch)
+	_, err = budget.Release(ofUsers, users)
+	require.NoError(t, err)
+}
