@@ -234,7 +234,11 @@ func BenchmarkHistogram(b *testing.B) {
 				var v *threshold.Vector[uint64]
 				for b.Loop() {
 					b.StopTimer()
-					builder, err := threshold.New[uint64](p)
+					construct := threshold.New[uint64]
+					if p.MaxKeys > 0 {
+						construct = threshold.NewBounded[uint64]
+					}
+					builder, err := construct(p)
 					if err != nil {
 						b.Fatal(err)
 					}

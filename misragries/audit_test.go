@@ -256,7 +256,7 @@ func TestAuditSparseVector(t *testing.T) {
 	hits := func(p Params, count float64, event func(v []float64) bool) (hits int64) {
 		q, err := p.sparse(Merged)
 		require.NoError(t, err)
-		b, err := threshold.New[int](q)
+		b, err := threshold.NewBounded[int](q)
 		require.NoError(t, err)
 		for key := range k * n {
 			b.Add(key, count)

@@ -78,7 +78,7 @@ func releaseSparse[K hashing.Key](p Params, in Input, counters []counter[K]) (*t
 	if err != nil {
 		return nil, err
 	}
-	b, err := threshold.New[K](q)
+	b, err := threshold.NewBounded[K](q)
 	if err != nil {
 		return nil, err
 	}

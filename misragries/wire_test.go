@@ -212,7 +212,7 @@ func TestDecodeRejectsOtherVectors(t *testing.T) {
 	} {
 		q := want
 		change(&q)
-		b, err := threshold.New[int](q)
+		b, err := threshold.NewBounded[int](q)
 		require.NoError(t, err, name)
 		b.Add(1, 1000)
 		v, err := b.Release()

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/totals"
 	"github.com/dpsketch/dpsketch/internal/wire"
@@ -35,10 +36,34 @@ type state[K hashing.Key] struct {
 // e^{−1000}.
 const maxTotal = 1 << 61
 
-// New returns an empty Builder, or an error that wraps [ErrParams]. It calibrates the mechanism,
-// which takes microseconds, or up to some 0.1 s for CorrelatedGaussian, a second where ε is far
-// below 1 or δ above 1e-3.
+// New returns an empty Builder of a vector whose neighbours are at an ℓ₁ distance of at most
+// Sensitivity, or an error that wraps [ErrParams]. It refuses MaxKeys: Add does not know whose a
+// value is, so it cannot keep a user within them. [NewUserBuilder] can, and [NewBounded] takes the
+// caller's word.
+//
+// It calibrates the mechanism, which takes microseconds.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
+	if p.MaxKeys != 0 {
+		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "0 in New: NewUserBuilder keeps users within it")
+	}
+	return newBuilder[K](p)
+}
+
+// NewBounded returns an empty Builder of a vector of which the caller promises that neighbours
+// differ in at most MaxKeys entries, by at most MaxValue each and Sensitivity in all: one of
+// counters that an algorithm made, say, as in package misragries. Nothing enforces it; for data of
+// users take [NewUserBuilder]. The error wraps [ErrParams], also for a MaxKeys of 0.
+//
+// It calibrates as New does, in up to some 0.1 s for CorrelatedGaussian, a second where ε is far
+// below 1 or δ above 1e-3.
+func NewBounded[K hashing.Key](p Params) (*Builder[K], error) {
+	if p.MaxKeys == 0 {
+		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "an integer in [1, 2²⁰] in NewBounded")
+	}
+	return newBuilder[K](p)
+}
+
+func newBuilder[K hashing.Key](p Params) (*Builder[K], error) {
 	s, g, err := newState[K](p)
 	if err != nil {
 		return nil, err

@@ -4,16 +4,40 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
+// build makes the Builder of the Params: New or, with MaxKeys, NewBounded.
+func build[K hashing.Key](p Params) (*Builder[K], error) {
+	if p.MaxKeys != 0 {
+		return NewBounded[K](p)
+	}
+	return New[K](p)
+}
+
+// Each of the two refuses what is the other's: a bound on users that Add cannot keep, and none where one is promised.
+func TestNewRefusesBoundsThatItCannotKeep(t *testing.T) {
+	bounded := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 3}
+	_, err := New[string](bounded)
+	require.ErrorIs(t, err, ErrParams)
+	require.ErrorContains(t, err, "NewUserBuilder")
+	_, err = NewBounded[string](Params{Epsilon: 1, Delta: 1e-6})
+	require.ErrorIs(t, err, ErrParams)
+	b, err := NewBounded[string](bounded)
+	require.NoError(t, err)
+	require.Equal(t, budget.User(3, budget.AddRemove), b.Guarantee().Unit())
+}
+
 func TestBuilderIsRedacted(t *testing.T) {
-	b, err := New[string](Params{Epsilon: 1, Delta: 1e-6, Integers: true})
+	b, err := build[string](Params{Epsilon: 1, Delta: 1e-6, Integers: true})
 	require.NoError(t, err)
 	b.Add("the secret key of somebody", 98_765_432)
 	dptest.Redacted(t, b, "the secret key of somebody", "98765432")
-	n, err := New[uint64](Params{Epsilon: 1, Delta: 1e-6, Integers: true})
+	n, err := build[uint64](Params{Epsilon: 1, Delta: 1e-6, Integers: true})
 	require.NoError(t, err)
 	n.Add(1_234_567_890_123, 98_765_432)
 	dptest.Redacted(t, n, "1234567890123", "98765432")

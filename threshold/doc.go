@@ -22,8 +22,8 @@
 //     keys, at most MaxValue each and at most Sensitivity in total. Neighbours are the data with
 //     and without one user, or with that user replaced ([budget.User]).
 //
-// With MaxKeys, a Builder has the second model too, and the limits are the caller's promise. Params
-// are public.
+// [NewBounded] makes a Builder for the second model, where the limits are the caller's promise:
+// for vectors that are no sums of users' values. Params are public.
 //
 // # Mechanisms
 //

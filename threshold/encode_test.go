@@ -5,9 +5,10 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -67,7 +68,7 @@ func TestCodecOfReleases(t *testing.T) {
 		{Epsilon: 512, Dim: 9, Integers: true}, {Epsilon: 1e-3, Dim: 9, FalseKeys: 2}, {Epsilon: limits.MinEpsilon, Delta: limits.MinDelta}, {Epsilon: limits.MaxEpsilon, Delta: 0.5, Integers: true},
 		{Epsilon: 1, Delta: 1e-3, Sensitivity: math.Copysign(0, -1), FalseKeys: math.Copysign(0, -1)},
 	}...) {
-		b, err := New[int](p)
+		b, err := build[int](p)
 		require.NoError(t, err)
 		for key := range 5 {
 			b.Add(key, math.Ldexp(1, 20*key))

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
 )
 
 // law is the exact output law of one coordinate on the grid: masses of the outputs −reach … reach,

@@ -59,7 +59,7 @@ func TestInvalidParams(t *testing.T) {
 	set("Mechanism", users, func(p *Params) { p.Mechanism = CorrelatedGaussian })
 	for field, list := range bad {
 		for _, p := range list {
-			_, err := New[int](p)
+			_, err := build[int](p)
 			require.ErrorIs(t, err, ErrParams, "%+v", p)
 			require.Contains(t, err.Error(), "threshold: "+field+" = ", "%+v", p)
 			require.True(t, math.IsNaN(p.Threshold()) && math.IsNaN(p.StdDev()) && math.IsNaN(p.ErrorBound(1, 0.9)), "%+v", p)
@@ -79,21 +79,21 @@ func TestInvalidParams(t *testing.T) {
 // The key type must hold all keys of Dim.
 func TestKeyTypes(t *testing.T) {
 	p := func(dim uint64) Params { return Params{Epsilon: 1, Delta: 1e-6, Dim: dim} }
-	_, err := New[string](p(5))
+	_, err := build[string](p(5))
 	require.ErrorIs(t, err, ErrParams)
-	_, err = New[int64](p(1 << 63))
+	_, err = build[int64](p(1 << 63))
 	require.NoError(t, err)
 	for _, dim := range []uint64{1<<63 + 1, math.MaxUint64} {
-		_, err = New[int64](p(dim))
+		_, err = build[int64](p(dim))
 		require.ErrorIs(t, err, ErrParams)
 	}
-	_, err = New[int32](p(1 << 31))
+	_, err = build[int32](p(1 << 31))
 	require.NoError(t, err)
 	for _, dim := range []uint64{1<<31 + 1, math.MaxUint64} {
-		_, err = New[int32](p(dim))
+		_, err = build[int32](p(dim))
 		require.ErrorIs(t, err, ErrParams)
 	}
-	_, err = New[uint32](p(1<<32 + 1))
+	_, err = build[uint32](p(1<<32 + 1))
 	require.ErrorIs(t, err, ErrParams)
 }
 
@@ -232,7 +232,7 @@ func TestChoice(t *testing.T) {
 		{Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 64, Signed: true, Relation: budget.Replace}, Gaussian},
 		{Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 64, Dim: 64}, CorrelatedGaussian},
 	} {
-		b, err := New[int](row.p)
+		b, err := build[int](row.p)
 		require.NoError(t, err)
 		v, err := b.Release()
 		require.NoError(t, err)
@@ -270,7 +270,7 @@ func TestAutoHasNoConditionOfItsOwn(t *testing.T) {
 			list, err := p.Candidates()
 			require.NoError(t, err)
 			require.Equal(t, ExponentialRounding, list[0].Mechanism)
-			b, err := New[int](p)
+			b, err := build[int](p)
 			require.NoError(t, err)
 			require.Equal(t, ExponentialRounding, inside(b.secret).params.Mechanism)
 			p.Mechanism = LinearRounding
@@ -299,7 +299,7 @@ func TestGuarantee(t *testing.T) {
 		{Params{Epsilon: 2, Delta: 1e-6, Dim: 7}, budget.ApproxDP(2, 1e-6, budget.L1(1))},
 	} {
 		require.True(t, c.want.Equal(c.p.Guarantee()), "%+v: %v", c.p, c.p.Guarantee())
-		b, err := New[int](c.p)
+		b, err := build[int](c.p)
 		require.NoError(t, err)
 		v, err := b.Release()
 		require.NoError(t, err)

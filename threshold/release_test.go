@@ -187,7 +187,7 @@ func TestPureWithFewZeros(t *testing.T) {
 func TestHugeDimension(t *testing.T) {
 	for _, dim := range []uint64{1 << 40, math.MaxUint64} {
 		p := Params{Epsilon: 1, Dim: dim, FalseKeys: 50}
-		b, err := New[uint64](p)
+		b, err := build[uint64](p)
 		require.NoError(t, err)
 		b.Add(dim-1, 500)
 		b.Add(0, 700)
@@ -251,7 +251,7 @@ func TestReleaseHasNoTraceOfTheOrder(t *testing.T) {
 		var first []byte
 		for range 4 {
 			rand.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
-			b, err := New[int](p)
+			b, err := build[int](p)
 			require.NoError(t, err)
 			for _, key := range keys {
 				b.Add(key, float64(key%40))

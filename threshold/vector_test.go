@@ -117,7 +117,7 @@ func TestIntervalAtTheEdge(t *testing.T) {
 // more than the limit.
 func TestSplitValues(t *testing.T) {
 	for _, m := range []Mechanism{Gaussian, Laplace, ExponentialRounding} {
-		b, err := New[int](Params{Epsilon: 100, Delta: 1e-6, MaxKeys: 1, Mechanism: m})
+		b, err := build[int](Params{Epsilon: 100, Delta: 1e-6, MaxKeys: 1, Mechanism: m})
 		require.NoError(t, err)
 		for range 1 << 18 {
 			b.Add(1, 0x1p-18)
@@ -223,7 +223,7 @@ func TestErrorBound(t *testing.T) {
 }
 
 func TestReleaseTwice(t *testing.T) {
-	b, err := New[string](Params{Epsilon: 1, Delta: 1e-6})
+	b, err := build[string](Params{Epsilon: 1, Delta: 1e-6})
 	require.NoError(t, err)
 	require.False(t, b.Released())
 	_, err = b.Release()
@@ -252,7 +252,7 @@ func TestReleaseTwice(t *testing.T) {
 
 func TestEmpty(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 1, Delta: 1e-6}, {Epsilon: 1, Delta: 0.5, MaxKeys: 9}, {Epsilon: 1, Dim: 1 << 60}} {
-		b, err := New[int](p)
+		b, err := build[int](p)
 		require.NoError(t, err)
 		v, err := b.Release()
 		require.NoError(t, err)
@@ -265,7 +265,7 @@ func TestEmpty(t *testing.T) {
 // has none.
 func TestOnlyKeysWithAValue(t *testing.T) {
 	for range 300 {
-		b, err := New[int](Params{Epsilon: 0.01, Delta: 1 - 1e-9, Integers: true})
+		b, err := build[int](Params{Epsilon: 0.01, Delta: 1 - 1e-9, Integers: true})
 		require.NoError(t, err)
 		for _, key := range []int{5, -3, 8} {
 			b.Add(key, 3)
@@ -288,7 +288,7 @@ func TestOnlyKeysWithAValue(t *testing.T) {
 // Sums saturate; infinities and NaN are what the doc says.
 func TestSaturation(t *testing.T) {
 	p := Params{Epsilon: 1, Delta: 1e-6, Signed: true, Integers: true}
-	b, err := New[string](p)
+	b, err := build[string](p)
 	require.NoError(t, err)
 	for range 3 {
 		b.Add("up", math.Inf(1))
@@ -308,7 +308,7 @@ func TestSaturation(t *testing.T) {
 // Real values under ℓ₁ are rounded at random, with the right mean, also far off the grid; on the
 // grid nothing is drawn.
 func TestRoundingToTheGrid(t *testing.T) {
-	b, err := New[int](Params{Epsilon: 1, Delta: 1e-6})
+	b, err := build[int](Params{Epsilon: 1, Delta: 1e-6})
 	require.NoError(t, err)
 	s := inside(b.secret)
 	step := s.law.step
@@ -327,12 +327,12 @@ func TestRoundingToTheGrid(t *testing.T) {
 		require.Equal(t, int64(x), s.steps(x*step))
 	}
 	require.Zero(t, s.steps(5e-324), "all but impossible to round up")
-	b, err = New[int](Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 1})
+	b, err = build[int](Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 1})
 	require.NoError(t, err)
 	s = inside(b.secret)
 	require.EqualValues(t, 17, s.steps(17.6*s.law.step), "towards 0")
 	require.Zero(t, s.steps(-5), "users do not take back")
-	b, err = New[int](Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 1, Signed: true})
+	b, err = build[int](Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 1, Signed: true})
 	require.NoError(t, err)
 	require.EqualValues(t, -17, inside(b.secret).steps(-17.6*inside(b.secret).law.step), "towards 0")
 }
