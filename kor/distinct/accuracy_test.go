@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -25,10 +26,9 @@ func simulated(t testing.TB, p Params, rng *rand.Rand, n int) *Sketch {
 // Estimates are unbiased and have the error that StdErr says, and intervals cover: real keys at
 // small n.
 //
-// With 1200 runs the mean is off by more than 6 standard errors with probability 2e-9, and so is
-// the mean square by more than 6·√(5/1200) = 39 % (of squares with the kurtosis 6 of Laplace
-// noise). Coverage of at least .94: fewer than .90 with probability below 1e-7. Fourteen
-// assertions.
+// With 1200 runs the mean is off by more than 7 standard errors, the mean square by more than
+// 9·√(5/1200) = 60 % (of squares with the kurtosis 6 of Laplace noise), and fewer than .87 of the
+// intervals cover where .94 should, each with probability below 1e-10.
 func TestAccuracy(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const runs = 1200
@@ -44,9 +44,10 @@ func TestAccuracy(t *testing.T) {
 			}
 		}
 		sd := p.StdErr(float64(n))
-		require.InDelta(t, 0, sum/runs, sd*(6/math.Sqrt(runs)+0.07), "n = %d", n)
-		require.InDelta(t, 1, squares/runs/(sd*sd), 0.42, "n = %d", n)
-		require.Greater(t, float64(covered)/runs, 0.90, "n = %d", n)
+		dptest.Alarm(t, 3e-10)
+		require.InDelta(t, 0, sum/runs, sd*(7/math.Sqrt(runs)+0.07), "n = %d", n)
+		require.InDelta(t, 1, squares/runs/(sd*sd), 0.65, "n = %d", n)
+		require.Greater(t, float64(covered)/runs, 0.87, "n = %d", n)
 	}
 }
 

@@ -127,8 +127,8 @@ func (c Cardinality) String() string {
 // and û_i, its average over the cells of level i, is an unbiased estimate of u = (1 − r_i/n)^N for
 // the union's N. (It is the only unbiased function of one cell when nothing is known of the
 // overlap.) The second moment of φ_j is V₁ = p(1−p)/(1−2p)² for a set bit and V₁ + 1 for an empty
-// one; that of the product lies between those for equal and for disjoint sets, of which the larger
-// counts.
+// one; that of the product depends on the overlap: the largest of those for equal sets, for
+// disjoint sets, and for sets that hold each key of the union by chance, counts.
 //
 // The estimate minimises Q(N) = Σ (û_i − u_i)²/v_i + ln v_i with these modelled variances v_i, and
 // the interval is where Q is at most z² above.
@@ -137,7 +137,9 @@ type tuple struct {
 	seen             []float64 // û
 	cells            float64
 	set, empty       float64   // Π V₁ and Π (V₁ + 1)
-	apart            []float64 // of each level, the second moment if the sets were independent
+	apart            []float64 // of each level, the second moment if the sets were disjoint
+	weights          []float64 // Σ Π V₁ over the sketches outside of a subset of s, for each s
+	size             float64   // the mean of the sizes
 	from, to         float64   // the range of ln N that is searched
 	best             float64   // ln N of the least Q
 	estimate, stdErr float64
@@ -152,16 +154,30 @@ func newTuple(sketches []*Sketch) *tuple {
 		t.apart[i] = 1
 	}
 	largest, sum := 1.0, 0.0
+	weights := []float64{1} // the coefficients of Π (V₁ + z)
 	for _, s := range sketches {
 		p := s.flipProb()
 		v := p * (1 - p) / ((1 - 2*p) * (1 - 2*p))
 		t.set *= v
 		t.empty *= v + 1
+		if len(weights) <= maxByChance {
+			weights = append(weights, 0)
+			for j := len(weights) - 1; j >= 0; j-- {
+				weights[j] *= v
+				if j > 0 {
+					weights[j] += weights[j-1]
+				}
+			}
+		}
 		size := max(s.Estimate(), 0)
 		largest, sum = max(largest, size), sum+size
 		for i, l := range t.log {
 			t.apart[i] *= v + math.Exp(size*l)
 		}
+	}
+	t.size = sum / float64(len(sketches))
+	if len(sketches) <= maxByChance {
+		t.weights = weights
 	}
 	products := make([]float64, first.Cells)
 	for i := range t.seen {
@@ -195,31 +211,47 @@ func average(sketches []*Sketch, level int, products []float64) (sum float64) {
 	return sum / float64(len(products))
 }
 
-// variance returns v of a level where u is the probability that a cell is empty.
-func (t *tuple) variance(level int, u float64) float64 {
-	return (max(t.apart[level], u*t.empty+(1-u)*t.set) - u*u) / t.cells
+// maxByChance is the most sketches for which sets by chance are looked at; more of them have no
+// estimate.
+const maxByChance = 256
+
+// variances calls yield with u and v of each level at N = x.
+func (t *tuple) variances(x float64, yield func(level int, u, v float64)) {
+	// If each set holds a key of the union with probability ρ, a cell is empty in s of them with
+	// the probability that it is in one set of x·(1 − (1−ρ)^s) keys.
+	var reach [maxByChance + 1]float64
+	away, left := 1-min(t.size/x, 1), 1.0
+	for s := range t.weights {
+		reach[s] = x * (1 - left)
+		left *= away
+	}
+	for i, l := range t.log {
+		u := math.Exp(x * l)
+		chance := 0.0
+		for s, w := range t.weights {
+			chance += w * math.Exp(reach[s]*l)
+		}
+		yield(i, u, (max(t.apart[i], u*t.empty+(1-u)*t.set, chance)-u*u)/t.cells)
+	}
 }
 
 // misfit returns Q at ln N = y.
 func (t *tuple) misfit(y float64) (q float64) {
-	x := math.Exp(y)
-	for i, l := range t.log {
-		u := math.Exp(x * l)
-		v := max(t.variance(i, u), 1e-6/(t.cells*t.cells))
+	t.variances(math.Exp(y), func(i int, u, v float64) {
+		v = max(v, 1e-6/(t.cells*t.cells))
 		q += (t.seen[i]-u)*(t.seen[i]-u)/v + math.Log(v)
-	}
+	})
 	return q
 }
 
 // error returns the standard error at N = x, by the information of all levels.
 func (t *tuple) error(x float64) float64 {
 	info := 0.0
-	for i, l := range t.log {
-		u := math.Exp(x * l)
-		if v := t.variance(i, u); v > 0 {
+	t.variances(x, func(i int, u, v float64) {
+		if l := t.log[i]; v > 0 {
 			info += l * l * u * u / v
 		}
-	}
+	})
 	return 1 / math.Sqrt(info)
 }
 

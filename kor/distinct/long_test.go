@@ -1,0 +1,182 @@
+package distinct
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/stretchr/testify/require"
+)
+
+// The figures that the package must reach at n = 2048, with real keys and placement up to 10⁵ keys
+// and Poisson numbers of keys in the cells beyond: go test ./kor/distinct -run TestLong -long -v
+//
+// The root of a mean square of R errors has a relative standard error of at most √(5/4R); the
+// limits leave at least four of them.
+
+// figures collects errors.
+type figures struct {
+	squares float64
+	covered int
+	runs    int
+}
+
+func (f *figures) add(estimate, truth, lo, hi float64) {
+	f.squares += (estimate - truth) * (estimate - truth)
+	if lo <= truth && truth <= hi {
+		f.covered++
+	}
+	f.runs++
+}
+
+func (f *figures) rmse() float64     { return math.Sqrt(f.squares / float64(f.runs)) }
+func (f *figures) coverage() float64 { return float64(f.covered) / float64(f.runs) }
+
+// poissonKeys fills the table as a large number of random keys would.
+func poissonKeys(b *Builder, rng *rand.Rand, keys float64) {
+	s := held(b)
+	for i := range s.params.Levels {
+		full := -math.Expm1(-keys * rate(i, s.params.Levels) / float64(s.params.Cells))
+		for j := range s.params.Cells {
+			if rng.Float64() < full {
+				s.table[i*s.params.stride()+j>>6] |= 1 << (j & 63)
+			}
+		}
+	}
+}
+
+func TestLongPlainCount(t *testing.T) {
+	dptest.NeedsLong(t)
+	rng := rand.New(rand.NewPCG(21, 22))
+	for _, c := range []struct {
+		share, keys, most float64 // most in percent, in keys below 1000
+		runs              int
+	}{
+		{1, 0, 1.357 * 1.08, 4000}, {1, 10, 1.362 * 1.08, 4000}, {1, 100, 1.65 * 1.08, 4000}, {1, 1e4, 1.59, 2000}, {1, 1e5, 1.59, 2000},
+		{1, 1e6, 1.59, 2000}, {1, 1e7, 1.59, 2000}, {1, 1e8, 1.59, 2000}, {1, 1e9, 1.59, 2000}, {0.05, 1e6, 1.89, 2000},
+	} {
+		p := Params{Epsilon: 1, Cells: 2048, Levels: 22, CountShare: c.share, Seed: hashing.Seed{1}}
+		var f figures
+		for range c.runs {
+			var s *Sketch
+			if c.keys <= 1e5 {
+				s = simulated(t, p, rng, int(c.keys))
+			} else {
+				b := builder(t, p)
+				poissonKeys(b, rng, c.keys)
+				var err error
+				s, err = b.Release()
+				require.NoError(t, err)
+			}
+			lo, hi := s.Interval(0.95)
+			f.add(s.Estimate(), c.keys, lo, hi)
+		}
+		off := f.rmse()
+		if c.keys >= 1000 {
+			off *= 100 / c.keys
+		}
+		t.Logf("share %v, %g keys: %.4g (stated %.4g, at most %.3g), coverage %.3f", c.share, c.keys, off,
+			p.StdErr(c.keys)*off/f.rmse(), c.most, f.coverage())
+		require.LessOrEqual(t, off, c.most)
+		require.Greater(t, f.coverage(), 0.93)
+	}
+}
+
+func TestLongUnionOfTwo(t *testing.T) {
+	dptest.NeedsLong(t)
+	rng := rand.New(rand.NewPCG(23, 24))
+	p := Params{Epsilon: 1, Cells: 2048, Levels: 18, CountShare: 0.05, Seed: hashing.Seed{1}}
+	const size, runs = 30_000, 1500
+	for _, jaccard := range []float64{0, 0.1, 0.5, 0.9, 1} {
+		both := int(jaccard * size)
+		only := (size - both) / 2
+		var all [PartOnlyB + 1]figures
+		for range runs {
+			a, b := pair(t, p, rng, only, size-both-only, both)
+			c, err := Compare(a, b)
+			require.NoError(t, err)
+			for of, truth := range map[Part]float64{
+				PartUnion: size, PartIntersection: float64(both), PartOnlyA: float64(only), PartOnlyB: float64(size - both - only),
+			} {
+				e, reach := c.Estimate(of), 1.96*c.StdErr(of)
+				all[of].add(e, truth, e-reach, e+reach)
+			}
+		}
+		for of := PartUnion; of <= PartOnlyB; of++ {
+			t.Logf("Jaccard %.1f, %v: %.3g %% of the union, coverage %.3f", jaccard, of, 100*all[of].rmse()/size, all[of].coverage())
+			require.Greater(t, all[of].coverage(), 0.92, "%v", of) // [.93, .98] and two standard errors
+			require.Less(t, all[of].coverage(), 0.985, "%v", of)
+		}
+		require.LessOrEqual(t, 100*all[PartUnion].rmse()/size, 4.9*(1+3/math.Sqrt(2*runs)))
+	}
+}
+
+func TestLongUnionOfTwelve(t *testing.T) {
+	dptest.NeedsLong(t)
+	rng := rand.New(rand.NewPCG(25, 26))
+	p := Params{Epsilon: 2, Cells: 2048, Levels: 20, CountShare: 0.05, Seed: hashing.Seed{1}}
+	var f figures
+	for range 300 {
+		p.Seed = hashing.NewSeed()
+		builders := make([]*Builder, 12)
+		for j := range builders {
+			builders[j] = builder(t, p)
+		}
+		size := 0.0
+		for range 30_000 {
+			key, there := rng.Uint64(), false
+			for _, b := range builders {
+				if rng.Float64() < 0.3 { // active in a month
+					b.Add(key)
+					there = true
+				}
+			}
+			if there {
+				size++
+			}
+		}
+		var sketches []*Sketch
+		for _, b := range builders {
+			s, err := b.Release()
+			require.NoError(t, err)
+			sketches = append(sketches, s)
+		}
+		union, err := Union(sketches...)
+		require.NoError(t, err)
+		lo, hi := union.Interval(0.95)
+		f.add(union.Estimate()/size, 1, lo/size, hi/size)
+	}
+	t.Logf("12 releases, ε = 2: %.3g %%, coverage %.3f", 100*f.rmse(), f.coverage())
+	require.LessOrEqual(t, 100*f.rmse(), 6*(1+3/math.Sqrt(400)))
+	require.Greater(t, f.coverage(), 0.90)
+}
+
+func TestLongRunningTotals(t *testing.T) {
+	dptest.NeedsLong(t)
+	rng := rand.New(rand.NewPCG(27, 28))
+	p := Params{Epsilon: 1, Cells: 2048, Levels: 12, Seed: hashing.Seed{1}}
+	for slots, most := range map[int]float64{30: 1.62, 365: 2.37} { // percent, in closed form
+		var f figures
+		for range 400 {
+			p.Seed = hashing.NewSeed()
+			b := runningBuilder(t, p)
+			var last *Running
+			for range slots {
+				for range 60_000 / slots {
+					b.Add(rng.Uint64())
+				}
+				var err error
+				last, err = b.ReleaseSlot()
+				require.NoError(t, err)
+			}
+			truth := float64(60_000 / slots * slots)
+			lo, hi := last.Interval(0.95)
+			f.add(last.Estimate()/truth, 1, lo/truth, hi/truth)
+		}
+		t.Logf("%d slots: %.3g %%, coverage %.3f", slots, 100*f.rmse(), f.coverage())
+		require.LessOrEqual(t, 100*f.rmse(), most*(1+4/math.Sqrt(800)))
+		require.Greater(t, f.coverage(), 0.90)
+	}
+}
