@@ -222,11 +222,10 @@ func TestCoarseNoiseIsForIntegers(t *testing.T) {
 }
 
 // The release itself, at real size: the worst neighbours and the event that tells them best apart.
-// The lower bound on ε is in excess of the truth once in 10⁶. The control has half the noise. Its
-// bound exceeds ε but once in 10⁶: it does so even for the counts that are as far from their means,
-// on the wrong side, as happens to each once in 2·10⁶.
+// The lower bound on ε is in excess of the truth once in 10¹⁰. The control has half the noise. Its
+// bound exceeds ε but once in 10¹⁰: it does so even for the counts that are as far from their means,
+// on the wrong side, as happens to each once in 2·10¹⁰.
 func TestAudit(t *testing.T) {
-	const n = 5_000
 	for name, c := range map[string]struct {
 		params Params
 		event  float64 // how far on the way from one neighbour to the other: the best, by the law of the control
@@ -244,6 +243,27 @@ func TestAudit(t *testing.T) {
 		first, err := New(p)
 		require.NoError(t, err)
 		direction := difference(first)
+		delta := p.Delta
+		if p.Rho > 0 {
+			delta = 0.05
+		}
+		epsilon := p.Guarantee().EpsilonAt(delta)
+
+		// As many releases as the control needs.
+		half := peek(first).law
+		half.scale /= 2
+		n := int64(1_000)
+		for {
+			least := extreme(n, exceeds(t, half, c.event-1), false)
+			most := extreme(n, exceeds(t, half, c.event), true)
+			if dptest.EpsilonLowerBound(least, n, most, n, delta, 1-1e-10) > epsilon {
+				break
+			}
+			n += n / 4
+			require.Less(t, n, int64(50_000), "%s: margin of the control", name)
+		}
+		t.Log(name, n)
+
 		count := func(value, scale float64) (hits int64) {
 			for range n {
 				b, _ := first.Sibling()
@@ -258,21 +278,11 @@ func TestAudit(t *testing.T) {
 			return hits
 		}
 		p0, p1 := count(0, 1), count(1, 1)
-		delta := p.Delta
-		if p.Rho > 0 {
-			delta = 0.05
-		}
-		epsilon := p.Guarantee().EpsilonAt(delta)
-		dptest.Audit(t, name, p1, n, p0, n, epsilon, delta, 1e-6)
-		dptest.Audit(t, name, p0, n, p1, n, epsilon, delta, 1e-6)
-
-		half := peek(first).law
-		half.scale /= 2
-		least := extreme(n, exceeds(t, half, c.event-1), false)
-		most := extreme(n, exceeds(t, half, c.event), true)
-		require.Greater(t, dptest.EpsilonLowerBound(least, n, most, n, delta, 1-1e-6), epsilon, "%s: margin of the control", name)
+		dptest.Audit(t, name, p1, n, p0, n, epsilon, delta, 1e-10)
+		dptest.Audit(t, name, p0, n, p1, n, epsilon, delta, 1e-10)
 		p0, p1 = count(0, 0.5), count(1, 0.5)
-		require.Greater(t, dptest.EpsilonLowerBound(p1, n, p0, n, delta, 1-1e-6), epsilon, "%s: control", name)
+		dptest.Alarm(t, 1e-10)
+		require.Greater(t, dptest.EpsilonLowerBound(p1, n, p0, n, delta, 1-1e-10), epsilon, "%s: control", name)
 	}
 }
 
@@ -297,13 +307,13 @@ func exceeds(t *testing.T, l law, x float64) float64 {
 }
 
 // extreme returns the count of hits of probability p beyond which, above or below, n draws lie once
-// in 2·10⁶.
+// in 2·10¹⁰.
 func extreme(n int64, p float64, above bool) int64 {
 	b := distuv.Binomial{N: float64(n), P: p}
 	if above {
-		return int64(sort.Search(int(n), func(hits int) bool { return 1-b.CDF(float64(hits)) <= 5e-7 }))
+		return int64(sort.Search(int(n), func(hits int) bool { return 1-b.CDF(float64(hits)) <= 5e-11 }))
 	}
-	return int64(sort.Search(int(n), func(hits int) bool { return b.CDF(float64(hits)) > 5e-7 }))
+	return int64(sort.Search(int(n), func(hits int) bool { return b.CDF(float64(hits)) > 5e-11 }))
 }
 
 // difference returns the integers of the unit vector 2.

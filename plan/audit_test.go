@@ -20,20 +20,22 @@ import (
 //
 // With 92 % of ρ = 1 for the sum, μ = √(2·0.92) = 1.36 and z is N(±μ/2, 1); the event z > 1.4 has
 // the probabilities 0.24 and 0.019. 1-zCDP promises ε(0.15) = 2.5. Were the noise half as large, z
-// would be N(±μ, 1) in its standard deviations, and the probabilities 0.48 and 0.003, of which 6000
+// would be N(±μ, 1) in its standard deviations, and the probabilities 0.48 and 0.003, of which 4000
 // samples each show ln(0.30/0.0078) = 3.6 if hits are as expected, and more than 2.5 as long as the
-// rarer event is hit less than 60 times instead of 18: all else has a probability below 1e-12.
-// False reject of each honest assertion: 1e-6.
+// rarer event is hit less than 39 times instead of 12: all else has a probability below 1e-9.
+// False reject of each honest assertion: 1e-10. By default d ≤ 2, which costs the same argument.
 func TestAudit(t *testing.T) {
-	const draws, delta, event = 6000, 0.15, 1.4
+	const draws, delta, event = 4000, 0.15, 1.4
 	for _, c := range []struct {
 		relation budget.Relation
 		d        int
 	}{{budget.Replace, 2}, {budget.AddRemove, 1}, {budget.Replace, 3}} {
 		t.Run(fmt.Sprintf("%v/d=%d", c.relation, c.d), func(t *testing.T) {
-			if testing.Short() && c.d != 2 {
-				t.Skip("12,000 releases: run without -short")
+			if testing.Short() && c.d != 2 || c.d == 3 && !dptest.Long() {
+				t.Skip("8000 releases: run with -long")
 			}
+			dptest.Alarm(t, 1e-10) // the honest assertion
+			dptest.Alarm(t, 1e-9)  // the control
 			const share = 0.02
 			a := newAdversary(Params{Rho: 1, Dim: c.d, Max: 1000, Unit: 1, Relation: c.relation, Steps: Steps{Scaling: Scaled},
 				Shares: Shares{Centre: share, Scale: share, Clip: share, Divisor: share}})
@@ -51,9 +53,9 @@ func TestAudit(t *testing.T) {
 			}
 			epsilon := a.p.Guarantee().EpsilonAt(delta)
 			require.Less(t, epsilon, 2.6)
-			require.LessOrEqual(t, dptest.EpsilonLowerBound(honest[0], draws, honest[1], draws, delta, 1-1e-6), epsilon)
+			require.LessOrEqual(t, dptest.EpsilonLowerBound(honest[0], draws, honest[1], draws, delta, 1-1e-10), epsilon)
 			require.Greater(t, honest[0], honest[1]+draws/20, "the event tells something")
-			require.Greater(t, dptest.EpsilonLowerBound(halved[0], draws, halved[1], draws, delta, 1-1e-6), epsilon, "with C's noise halved the audit fails")
+			require.Greater(t, dptest.EpsilonLowerBound(halved[0], draws, halved[1], draws, delta, 1-1e-10), epsilon, "with C's noise halved the audit fails")
 		})
 	}
 }

@@ -20,9 +20,11 @@ func covered(m *Mean, truth []float64, confidence float64) (hits int64) {
 }
 
 // requireRate checks that hits of n are within slack of the rate, as far as samples can tell. False
-// reject: 2e-6 if that is so.
+// reject: 2e-10 if that is so.
 func requireRate(t *testing.T, name string, hits, n int64, rate, slack float64) {
-	lower, upper := dptest.ClopperPearson(hits, n, 1-1e-6)
+	t.Helper()
+	dptest.Alarm(t, 2e-10)
+	lower, upper := dptest.ClopperPearson(hits, n, 1-1e-10)
 	require.LessOrEqual(t, lower, rate+slack, "%s: %d of %d", name, hits, n)
 	require.GreaterOrEqual(t, upper, rate-slack, "%s: %d of %d", name, hits, n)
 }

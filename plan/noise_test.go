@@ -11,15 +11,17 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // requireDeviation checks that normal values have the standard deviation, up to a relative slack.
-// False reject: 1e-6 each way.
+// False reject: 1e-10 each way.
 func requireDeviation(t *testing.T, name string, x []float64, sd, slack float64) {
 	t.Helper()
+	dptest.Alarm(t, 2e-10)
 	mean, squares := 0.0, 0.0
 	for _, v := range x {
 		mean += v / float64(len(x))
@@ -28,8 +30,8 @@ func requireDeviation(t *testing.T, name string, x []float64, sd, slack float64)
 		squares += (v - mean) * (v - mean)
 	}
 	law := distuv.ChiSquared{K: float64(len(x) - 1)}
-	require.Greater(t, squares/(sd*sd), law.Quantile(1e-6)*(1-slack), "%s: too little noise", name)
-	require.Less(t, squares/(sd*sd), law.Quantile(1-1e-6)*(1+slack), "%s: too much noise", name)
+	require.Greater(t, squares/(sd*sd), law.Quantile(1e-10)*(1-slack), "%s: too little noise", name)
+	require.Less(t, squares/(sd*sd), law.Quantile(1-1e-10)*(1+slack), "%s: too much noise", name)
 }
 
 // The number of rows, γ, sums and means have the noise that their budget asks for. Half of it would

@@ -54,7 +54,7 @@ func Edges[T encoding.BinaryMarshaler](t *testing.T, objects map[string]T, use f
 // every returns how many places an edge has for one at which it stands.
 func every() int {
 	switch {
-	case *long:
+	case Long():
 		return 1
 	case testing.Short():
 		return 25

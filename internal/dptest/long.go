@@ -7,14 +7,20 @@ import (
 
 var long = flag.Bool("long", false, "repeat at full size what the default run checks on fewer cases")
 
+var deep = flag.Bool("deep", false, "simulations of an hour and more, for the figures that the documents print; with all that -long does")
+
+// Deep reports whether the flag -deep is set: then simulations take as many draws as the figures in the documents
+// need, an hour and more. .ci/run does not set it.
+func Deep() bool { return *deep }
+
 // Long reports whether the flag -long is set: then a test repeats, at full size, what the default run checks on
 // worst cases, and on smaller samples. .ci/run sets it.
-func Long() bool { return *long }
+func Long() bool { return *long || *deep }
 
 // NeedsLong skips a test that is run with -long only.
 func NeedsLong(t testing.TB) {
 	t.Helper()
-	if !*long {
+	if !Long() {
 		t.Skip("needs -long")
 	}
 }
@@ -22,7 +28,7 @@ func NeedsLong(t testing.TB) {
 // Full returns full with -long, else quick, and a quarter of quick with -short.
 func Full(full, quick int) int {
 	switch {
-	case *long:
+	case Long():
 		return full
 	case testing.Short():
 		return max(quick/4, 1)
