@@ -225,10 +225,10 @@ func TestRestoreRefusesCountersBeyondTheLimit(t *testing.T) {
 func TestCutSum(t *testing.T) {
 	require.EqualValues(t, 5, cutSum(7, -2))
 	require.EqualValues(t, -2, cutSum(7, -9))
-	require.EqualValues(t, limit, cutSum(limit-1, 1))
-	require.EqualValues(t, limit, cutSum(limit, 1))
-	require.EqualValues(t, limit-1, cutSum(limit+4, -5))
-	require.EqualValues(t, limit, cutSum(math.MaxInt64, 0))
-	require.EqualValues(t, limit, cutSum(math.MaxInt64, math.MaxInt64))
-	require.EqualValues(t, -math.MaxInt64, cutSum(0, -math.MaxInt64))
+	require.Equal(t, int64(limit), cutSum(limit-1, 1))
+	require.Equal(t, int64(limit), cutSum(limit, 1))
+	require.Equal(t, int64(limit-1), cutSum(limit+4, -5))
+	require.Equal(t, int64(limit), cutSum(math.MaxInt64, 0))
+	require.Equal(t, int64(limit), cutSum(math.MaxInt64, math.MaxInt64))
+	require.Equal(t, int64(-math.MaxInt64), cutSum(0, -math.MaxInt64))
 }
