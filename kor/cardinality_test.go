@@ -25,19 +25,21 @@ func (t *tally) add(c Cardinality, truth float64) {
 }
 
 // check asserts a bias below a tenth of the standard deviation, a standard error that is right
-// within 20 % and a coverage of 0.93, each with 5.5 standard errors for the simulation. Below n
+// within 20 % and a coverage of 0.93, each with 7 standard errors for the simulation, and 8 for the coverage. Below n
 // keys the standard error is too large, by up to the factor over.
 func (t *tally) check(tb testing.TB, name string, over float64) {
+	tb.Helper()
+	dptest.Alarm(tb, 1e-9)
 	mean, root := t.sum/t.n, math.Sqrt(t.n)
 	sd := math.Sqrt(t.squares/t.n - mean*mean)
 	tb.Logf("%s: bias/sd %+.3f, sd %.4g, standard error %.4g, covered %.3f", name, mean/sd, sd, t.predicted/t.n, t.covered/t.n)
-	if math.Abs(mean) > sd*(0.1+5.5/root) {
+	if math.Abs(mean) > sd*(0.1+7/root) {
 		tb.Errorf("%s: bias of %.3f standard deviations", name, mean/sd)
 	}
-	if ratio, noise := t.predicted/t.n/sd, 5.5/root; ratio < 0.8-noise || ratio > 1.2*over+noise {
+	if ratio, noise := t.predicted/t.n/sd, 7/root; ratio < 0.8-noise || ratio > 1.2*over+noise {
 		tb.Errorf("%s: standard error %.4g, deviation %.4g", name, t.predicted/t.n, sd)
 	}
-	if t.covered/t.n < 0.93-5.5*math.Sqrt(0.93*0.07)/root {
+	if t.covered/t.n < 0.93-8*math.Sqrt(0.93*0.07)/root {
 		tb.Errorf("%s: covered %.3f", name, t.covered/t.n)
 	}
 }

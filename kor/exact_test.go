@@ -251,7 +251,7 @@ func TestCountNoise(t *testing.T) {
 			return 1 - math.Exp(-x/scale)/2
 		}
 	}
-	dptest.KS(t, "count", samples, laplace(2), 1e-6)
+	dptest.KS(t, "count", samples, laplace(2), 1e-10)
 	require.Less(t, dptest.KSPValue(samples, laplace(1)), 1e-12)
 }
 
@@ -278,8 +278,9 @@ func TestAudit(t *testing.T) {
 		return ones
 	}
 	q := p.FlipProb()
-	dptest.Audit(t, "release", hits(q, true), runs, hits(q, false), runs, p.Epsilon, 0, 1e-6)
-	refuted := dptest.EpsilonLowerBound(hits(q/2, true), runs, hits(q/2, false), runs, 0, 1-1e-6)
+	dptest.Audit(t, "release", hits(q, true), runs, hits(q, false), runs, p.Epsilon, 0, 1e-10)
+	dptest.Alarm(t, 1e-10) // the control: it is off by 20 of its standard errors
+	refuted := dptest.EpsilonLowerBound(hits(q/2, true), runs, hits(q/2, false), runs, 0, 1-1e-10)
 	require.Greater(t, refuted, p.Epsilon+0.3, "half the flips") // ln((1−q/2)/(q/2)) = 1.86
 }
 

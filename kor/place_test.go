@@ -19,7 +19,7 @@ var regular = map[string]func(i uint64) uint64{
 }
 
 // The ones of the first levels have the law that fully random functions give: over many seeds the
-// mean and the variance of what 1000 keys of a regular set leave are within 5.5 standard errors.
+// mean and the variance of what 1000 keys of a regular set leave are within 7 standard errors.
 // (For a fixed number of keys the variance is the binomial one less the share of the Poisson
 // number, as in Params.StdErr.)
 func TestRegularKeys(t *testing.T) {
@@ -52,10 +52,11 @@ func TestRegularKeys(t *testing.T) {
 			mean, variance := n*(1-even)/2, n*(1-even*even)/4+n*(n-1)*(two-even*even)/4
 			m := sum[level] / float64(seeds)
 			v := squares[level]/float64(seeds) - m*m
-			if z := (m - mean) / math.Sqrt(variance/float64(seeds)); math.Abs(z) > 5.5 {
+			dptest.Alarm(t, 2e-10) // the variance's share, with its skewness, is by far the larger
+			if z := (m - mean) / math.Sqrt(variance/float64(seeds)); math.Abs(z) > 7 {
 				t.Errorf("%s, level %d: mean %.3f, want %.3f (%.1f standard errors)", name, level, m, mean, z)
 			}
-			if z := (v/variance - 1) / math.Sqrt(2.1/float64(seeds)); math.Abs(z) > 5.5 {
+			if z := (v/variance - 1) / math.Sqrt(2.1/float64(seeds)); math.Abs(z) > 7 {
 				t.Errorf("%s, level %d: variance %.3f, want %.3f (%.1f standard errors)", name, level, v, variance, z)
 			}
 		}
@@ -84,6 +85,6 @@ func TestPlaces(t *testing.T) {
 		for i := range expected {
 			expected[i] = w * math.Ldexp(1, -(i/cells+1)) / cells
 		}
-		dptest.ChiSquare(t, "places", counts, expected, 1e-6)
+		dptest.ChiSquare(t, "places", counts, expected, 1e-10)
 	}
 }

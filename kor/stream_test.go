@@ -11,7 +11,7 @@ import (
 
 // Two releases of one private state have coins and flips of their own: in the cells of keys they
 // agree with probability ½. They would with probability 1 − 2p(1−p) = 0.70 if the state held the
-// coins. The keys of both stay in their union. 10⁴ cells, false-reject probability 1e-6 each.
+// coins. The keys of both stay in their union. 10⁴ cells, false-reject probability 1e-10 each.
 func TestReleasesOfOneStreamStateHaveTheirOwnCoins(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 1 << 14, Levels: 1, Seed: hashing.Seed{3}}
 	b := streamBuilder(t, p, run(0, 1<<15)...)
@@ -32,21 +32,22 @@ func TestReleasesOfOneStreamStateHaveTheirOwnCoins(t *testing.T) {
 	}
 	require.Greater(t, n, int64(10_000))
 	for name, count := range map[string]int64{"agree": agree, "disagree": n - agree, "ones": ones, "zeros": n - ones} {
-		dptest.Tail(t, name, count, n, 0.5, 1e-6)
-		require.Less(t, dptest.TailPValue(count, n, 0.45), 1e-6, "the test sees a tenth")
+		dptest.Tail(t, name, count, n, 0.5, 1e-10)
+		require.Less(t, dptest.TailPValue(count, n, 0.45), 1e-10, "the test sees a tenth")
 	}
 	union, err := first.Union(second)
 	require.NoError(t, err)
-	require.InDelta(t, 1<<15, union.Estimate(), 6.5*union.StdErr(), "the keys do not cancel")
+	dptest.Alarm(t, 1e-10)
+	require.InDelta(t, 1<<15, union.Estimate(), 8*union.StdErr(), "the keys do not cancel")
 	require.Equal(t, 2.0, union.Guarantee().EpsilonAt(0))
 	require.Equal(t, 2.0, union.PartyGuarantee().EpsilonAt(0), "one party released twice")
 }
 
 // A cell that a key of the stream belongs to is a fair coin in the release, whether the key came
 // once or twice, weighted or not: of 4000 releases at ε = 44, where nothing is flipped, half show
-// the bit. The number is binomial with mean 2000 and standard deviation 31.6; it is more than 200
-// off with a probability of at most 4.2e-9 in each of the four cases (Hoeffding:
-// 2·e^{−2·200²/4000}).
+// the bit. The number is binomial with mean 2000 and standard deviation 31.6; it is more than 225
+// off with a probability of at most 2.1e-11 in each of the four cases (Hoeffding:
+// 2·e^{−2·225²/4000}).
 func TestCellsOfKeysAreFairCoins(t *testing.T) {
 	p := Params{Epsilon: 44, Cells: 64, Levels: 4, Seed: hashing.Seed{3}}
 	for name, add := range map[string]func(b *StreamBuilder){
@@ -66,7 +67,8 @@ func TestCellsOfKeysAreFairCoins(t *testing.T) {
 				require.LessOrEqual(t, ones, 1)
 				shown += ones
 			}
-			require.InDelta(t, 2000, shown, 200, "%s, %d times", name, times)
+			dptest.Alarm(t, 1e-10)
+			require.InDelta(t, 2000, shown, 225, "%s, %d times", name, times)
 		}
 	}
 }

@@ -19,6 +19,7 @@ const modulePath = "github.com/dpsketch/dpsketch"
 var budgets = map[string]float64{
 	"elliptical":   6e-8,
 	"jl":           6e-8,
+	"kor":          1e-7,
 	"kor/distinct": 2e-8,
 	"noise/approx": 2e-8,
 	"plan":         5e-8,
