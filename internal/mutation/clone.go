@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -36,6 +37,9 @@ type span struct {
 
 // chosen is the environment variable that tells which edit applies.
 const chosen = "DPSKETCH_MUTATION"
+
+// selects returns the environment in which the edit of that number applies, or none at 0.
+func selects(number int) []string { return []string{chosen + "=" + strconv.Itoa(number)} }
 
 // selector is the file beside the hybrid's.
 const selector = `package %s
@@ -113,11 +117,7 @@ func (p parsed) offset(pos token.Pos) int { return p.set.Position(pos).Offset }
 // tokens returns those of a node.
 func (p parsed) tokens(n ast.Node) string {
 	all, _ := scan(p.source[p.offset(n.Pos()):p.offset(n.End())])
-	words := make([]string, 0, len(all))
-	for _, t := range all {
-		words = append(words, t.text)
-	}
-	return strings.Join(words, " ")
+	return join(all)
 }
 
 // differs returns the index of the one declaration in which q differs from p, if that is a function

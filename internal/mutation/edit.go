@@ -83,6 +83,15 @@ func scan(source string) (all []lexeme, err error) {
 // closing are the tokens at which a statement may end.
 var closing = []token.Token{token.SEMICOLON, token.RBRACE, token.RPAREN}
 
+// join returns the tokens as source, on one line.
+func join(tokens []lexeme) string {
+	words := make([]string, 0, len(tokens))
+	for _, t := range tokens {
+		words = append(words, t.text)
+	}
+	return strings.Join(words, " ")
+}
+
 // find returns where pattern stands in text, as indices of first tokens. A semicolon at the end of
 // the pattern is also found where the block ends.
 func find(text, pattern []lexeme) (at []int) {
@@ -105,13 +114,14 @@ func find(text, pattern []lexeme) (at []int) {
 	return at
 }
 
-// place is where an edit applies: new replaces the bytes [at, end) of the source of path, and what
-// differs are the bytes [from, to) together with the tokens beside them.
+// place is where an edit applies: new replaces the bytes [at, end) of the source of path. What
+// differs are the bytes [from, to), which become differing.
 type place struct {
-	path     string // from the root
-	source   string
-	at, end  int
-	from, to int
+	path      string // from the root
+	source    string
+	at, end   int
+	from, to  int
+	differing string
 }
 
 // edited returns the source after the edit.
@@ -124,12 +134,8 @@ func (p place) onOneLine(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	words := make([]string, 0, len(tokens))
-	for _, t := range tokens {
-		words = append(words, t.text)
-	}
 	next := at(p.source, p.end)
-	line := fmt.Sprintf("%s/*line :%d:%d*/", strings.Join(words, " "), next[0], next[1])
+	line := fmt.Sprintf("%s/*line :%d:%d*/", join(tokens), next[0], next[1])
 	return p.source[:p.at] + line + p.source[p.end:], nil
 }
 
@@ -219,10 +225,11 @@ func (m mutation) in(root, file string) (place, error) {
 		first++
 		replacement = replacement[1:]
 	}
-	for n := len(replacement); last > first && n > 0 && text[last].same(replacement[n-1]); n-- {
+	for last > first && len(replacement) > 0 && text[last].same(replacement[len(replacement)-1]) {
 		last--
+		replacement = replacement[:len(replacement)-1]
 	}
-	p.from, p.to = text[first].at, text[last].end
+	p.from, p.to, p.differing = text[first].at, text[last].end, join(replacement)
 	return p, nil
 }
 

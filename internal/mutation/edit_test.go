@@ -97,6 +97,12 @@ func TestPlace(t *testing.T) {
 	line, err := p.onOneLine(m.new)
 	require.NoError(t, err)
 	require.Contains(t, line, "return g ( a , a ) } ; return a/*line :13:10*/ + b\n")
+	f, err := parseFile(p.path, p.source)
+	require.NoError(t, err)
+	both := p.both(f)
+	require.Len(t, both, 2)
+	require.Contains(t, both[0], "a,\n\t\t\tmutationBoth(b, a),")
+	require.Contains(t, both[1], "return mutationBoth(g(\n\t\t\ta,\n\t\t\tb,\n\t\t), g(\n\t\t\ta,\n\t\t\ta,\n\t\t))")
 	c := coverage{
 		Blocks: []block{{"p.go", point{7, 13}, point{12, 3}}, {"p.go", point{13, 2}, point{13, 14}}, {"q.go", point{1, 1}, point{99, 1}}},
 		Tests:  []covered{{Name: "A", Runs: []int{0, 1}}, {Name: "B", Runs: []int{1}}, {Name: "C", Runs: []int{2}}, {Name: "D", Unknown: true}},

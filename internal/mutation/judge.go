@@ -128,7 +128,7 @@ func (s *suite) judge(ctx context.Context, i int) (v verdict, err error) {
 				}
 				v.unreached = false
 				limit := 30*time.Second + time.Duration(20*seconds*float64(time.Second))
-				w, err := s.run(ctx, binary, s.tested, number, names, k == 0, limit)
+				w, err := s.run(ctx, binary, s.tested, selects(number), names, k == 0, limit)
 				if err != nil {
 					return v, err
 				}
@@ -204,7 +204,9 @@ func (s *suite) checkSound(ctx context.Context, k int, test string) error {
 	}
 	t := m.sound[test]
 	m.lock.Unlock()
-	t.once.Do(func() { t.v, t.err = s.run(ctx, s.binary, s.tested, 0, []string{test}, k == 0, s.timeout) })
+	t.once.Do(func() {
+		t.v, t.err = s.run(ctx, s.binary, s.tested, selects(0), []string{test}, k == 0, s.timeout)
+	})
 	if t.err != nil {
 		return t.err
 	}
@@ -212,25 +214,6 @@ func (s *suite) checkSound(ctx context.Context, k int, test string) error {
 		return fmt.Errorf("the tests of %s without any edit: %v", s.tested, t.v)
 	}
 	return nil
-}
-
-// idle tells whether the compiler makes the same test binary of the package with the edit and without.
-func (s *suite) idle(ctx context.Context, i int) (bool, error) {
-	p, sums := s.places[i], [2]string{}
-	for k, text := range []string{p.source[p.at:p.end], s.edits[i].new} {
-		source, err := p.onOneLine(text)
-		if err != nil {
-			return false, err
-		}
-		binary, faults, err := s.compile(ctx, s.tested, map[string]string{p.path: source})
-		if err != nil || faults != nil || binary == "" {
-			return false, err
-		}
-		if sums[k], err = digest(binary); err != nil {
-			return false, err
-		}
-	}
-	return sums[0] == sums[1], nil
 }
 
 // jury judges the edits of one package by its tests and, where they are internal and survive, by
@@ -258,7 +241,9 @@ func (j *jury) judge(ctx context.Context, i int) (v verdict, err error) {
 		v.late = v.late || w.late
 		v.unreached = v.unreached && w.unreached
 	}
-	v.idle, err = j.suites[0].idle(ctx, i)
+	if !v.unreached {
+		v.effect, err = j.effect(ctx, i)
+	}
 	return v, err
 }
 

@@ -43,6 +43,9 @@ func guarded(x int) (n int) {
 	return 6 / x
 }
 
+// Free is right whatever it returns.
+func Free(x int) int { return 5 * x }
+
 // Far is right for this package's tests whatever it adds.
 func Far(x int) int { return x + 3 }
 `,
@@ -59,6 +62,8 @@ func TestAll(t *testing.T) { if (T[int]{}).All(5, 1, 2, 3) != 4 { t.Fatal() } }
 func TestPick(t *testing.T) { t.Run("sub", func(t *testing.T) { if pick(1, 2) != 1 { t.Fatal() } }) }
 
 func TestGuarded(t *testing.T) { if guarded(2) != 3 || guarded(0) != -1 { t.Fatal() } }
+
+func TestFree(t *testing.T) { t.Log(Free(1)) }
 
 func TestFar(t *testing.T) { Far(0) }
 `,
@@ -146,7 +151,8 @@ func TestJudge(t *testing.T) {
 		{"nothing", file, "a + b", "a + b + 0", "HAS NO EFFECT on the build"},
 		{"not run", file, "return x }\n\nconst", "return -x }\n\nconst", "SURVIVES: no test runs it"},
 		{"by a package that imports it", file, "x + 3", "x + 4", "killed by TestNear of q"},
-		{"by none", file, "x + 3", "x + 3 - min(x, 0)", "SURVIVES"},
+		{"by none", file, "x + 3", "x + 3 - min(x, 0)", "HAS NO EFFECT on any value in the tests"},
+		{"by none, though values differ", file, "5 * x", "4 * x", "SURVIVES"},
 	}...)
 	t.Run("all", run)
 }

@@ -14,9 +14,9 @@
 //
 // Killed is an edit that makes a test fail which passes without it; one that does not compile, or only
 // makes the tests take too long, is not. An edit that is not killed makes the command fail: either a
-// test is missing, or the edit breaks nothing and does not belong here. Of an edit that changes nothing
-// in what the compiler makes, or that no test runs, the report says so. The edits are in the files
-// list_*.go.
+// test is missing, or the edit breaks nothing and does not belong here. The report tells the edits
+// that no test runs, those that change nothing in what the compiler makes, and those whose expression
+// has in all tests the value that it has without them. The edits are in the files list_*.go.
 package main
 
 import (

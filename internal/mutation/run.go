@@ -147,8 +147,8 @@ type verdict struct {
 	broken    string   // why it does not compile
 	late      bool     // they take too long
 	crashed   bool     // the test binary died without saying in which test
-	idle      bool     // the edit changes nothing of what the compiler makes
 	unreached bool     // no test runs the function
+	effect    effect
 }
 
 func (v verdict) killed() bool {
@@ -171,19 +171,19 @@ func (v verdict) String() string {
 		return "TAKES TOO LONG, which shows nothing"
 	case v.unreached:
 		return "SURVIVES: no test runs it"
-	case v.idle:
+	case v.effect == noBuild:
 		return "HAS NO EFFECT on the build"
+	case v.effect == noValue:
+		return "HAS NO EFFECT on any value in the tests"
 	}
 	return "SURVIVES"
 }
 
-// run runs tests of a package with one of the edits of its binary, or none if edit is 0, up to the
-// first failure.
+// run runs tests of a package up to the first failure.
 func (b *bench) run(
-	ctx context.Context, binary, dir string, edit int, tests []string, short bool, limit time.Duration,
+	ctx context.Context, binary, dir string, env, tests []string, short bool, limit time.Duration,
 ) (v verdict, err error) {
 	limit = min(limit, b.timeout)
-	env := []string{chosen + "=" + strconv.Itoa(edit)}
 	out, errs, _, ok, err := b.command(ctx, dir, env, limit+time.Minute, binary,
 		"-test.run=^("+strings.Join(tests, "|")+")$", "-test.v=test2json", "-test.failfast",
 		"-test.paniconexit0", "-test.count=1", "-test.timeout="+limit.String(),
