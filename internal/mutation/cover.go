@@ -50,7 +50,8 @@ type coverage struct {
 	Tests  []covered
 }
 
-// reaching returns the tests that run a part of the bytes [from, to) of a file, the fast ones first.
+// reaching returns the tests that run a part of the bytes [from, to) of a file, the fast ones
+// first.
 func (c coverage) reaching(file, source string, from, to int) (tests []covered) {
 	first, last := at(source, from), at(source, to)
 	wanted := map[int]bool{}
@@ -65,8 +66,8 @@ func (c coverage) reaching(file, source string, from, to int) (tests []covered) 
 	return tests
 }
 
-// cover runs each test of a package on its own and records what it runs of the edited package, as long
-// as the binary and the test data are not those of the last time.
+// cover runs each test of a package on its own and records what it runs of the edited package, as
+// long as the binary and the test data are not those of the last time.
 func (b *bench) cover(ctx context.Context, tested, edited string, short bool) (c coverage, err error) {
 	binary, faults, err := b.compile(ctx, tested, nil, "-cover", "-coverpkg=./"+edited)
 	switch {
@@ -118,8 +119,8 @@ func (b *bench) cover(ctx context.Context, tested, edited string, short bool) (c
 		_, _, cpu, _, err := b.command(ctx, tested, nil, b.timeout+time.Minute, binary,
 			"-test.run=^"+test+"$", "-test.count=1", "-test.timeout="+b.timeout.String(),
 			"-test.short="+strconv.FormatBool(short), "-test.coverprofile="+profile)
-		if err != nil {
-			return err
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
 		}
 		text, err := os.ReadFile(profile)
 		lock.Lock()

@@ -15,9 +15,9 @@ import (
 )
 
 // mutation is one edit: in the file, or in one function of it, the only occurrence of old becomes
-// new. Both are Go tokens. White space, line breaks, comments and trailing commas do not matter, and
-// an edit that is not found in its file is looked for in the other files of the package: so neither
-// gofmt, nor another comment, nor a function that moves breaks an edit.
+// new. Both are Go tokens. White space, line breaks, comments and trailing commas do not matter,
+// and an edit that is not found in its file is looked for in the other files of the package: so
+// neither gofmt, nor another comment, nor a function that moves breaks an edit.
 type mutation struct {
 	name     string // what it breaks
 	file     string // from the root: "kor/place.go", or "kor/place.go:Type.Method" for one function
@@ -127,8 +127,9 @@ type place struct {
 // edited returns the source after the edit.
 func (p place) edited(m mutation) string { return p.source[:p.at] + m.new + p.source[p.end:] }
 
-// onOneLine returns the source with text, without its comments and line breaks, in place of old. Lines
-// after it keep their numbers: what the compiler makes of two such sources differs only as they do.
+// onOneLine returns the source with text, without its comments and line breaks, in place of old.
+// Lines after it keep their numbers: what the compiler makes of two such sources differs only as
+// they do.
 func (p place) onOneLine(text string) (string, error) {
 	tokens, err := scan(text)
 	if err != nil {

@@ -37,7 +37,8 @@ func (j *jury) effect(ctx context.Context, i int) (effect, error) {
 	return noValue, nil
 }
 
-// idle tells whether the compiler makes the same test binary of the package with the edit and without.
+// idle tells whether the compiler makes the same test binary of the package with the edit and
+// without.
 func (s *suite) idle(ctx context.Context, i int) (bool, error) {
 	p, sums := s.places[i], [2]string{}
 	for k, text := range []string{p.source[p.at:p.end], s.edits[i].new} {
@@ -75,8 +76,9 @@ func mutationBoth[T any](was, is T) T {
 }
 `
 
-// sameValues tells whether the expression that the edit changes has in all tests the value that it has
-// without. It is false where the edit changes no expression, or one that cannot be evaluated twice.
+// sameValues tells whether the expression that the edit changes has in all tests the value that it
+// has without. It is false where the edit changes no expression, or one that cannot be evaluated
+// twice.
 func (s *suite) sameValues(ctx context.Context, i int) (bool, error) {
 	p := s.places[i]
 	f, err := parseFile(p.path, p.source)
@@ -115,8 +117,8 @@ func (s *suite) sameValues(ctx context.Context, i int) (bool, error) {
 	return false, nil
 }
 
-// both returns the source with each expression around what differs, the smallest first, replaced by a
-// call that evaluates it without and with the edit.
+// both returns the source with each expression around what differs, the smallest first, replaced by
+// a call that evaluates it without and with the edit.
 func (p place) both(f parsed) (sources []string) {
 	ast.Inspect(f.file, func(n ast.Node) bool {
 		if n == nil {

@@ -1,5 +1,5 @@
-// Command mutation breaks the privacy of the library on purpose, one edit at a time, and reports which
-// tests notice.
+// Command mutation breaks the privacy of the library on purpose, one edit at a time, and reports
+// which tests notice.
 //
 //	go run ./internal/mutation            all edits
 //	go run ./internal/mutation -run kor   those whose file or name matches
@@ -7,16 +7,18 @@
 //
 // It works on the module as it stands on disk and never writes to it. The edits of a package are
 // compiled into one test binary, which applies one of them (hybrid). Each test is run once without
-// edits to see what it covers; what it covers is kept in the user's cache directory until the package,
-// what it imports or its test data change. For each edit the tests that run the edited expression
-// come first, then those that run its function, the fast ones first and the short tests before all,
-// up to the first failure. The tests of the packages that import an internal one are asked last.
+// edits to see what it covers; what it covers is kept in the user's cache directory until the
+// package, what it imports or its test data change. For each edit the tests that run the edited
+// expression come first, then those that run its function, the fast ones first and the short tests
+// before all, up to the first failure. The tests of the packages that import an internal one are
+// asked last.
 //
-// Killed is an edit that makes a test fail which passes without it; one that does not compile, or only
-// makes the tests take too long, is not. An edit that is not killed makes the command fail: either a
-// test is missing, or the edit breaks nothing and does not belong here. The report tells the edits
-// that no test runs, those that change nothing in what the compiler makes, and those whose expression
-// has in all tests the value that it has without them. The edits are in the files list_*.go.
+// Killed is an edit that makes a test fail which passes without it; one that does not compile, or
+// only makes the tests take too long, is not. An edit that is not killed makes the command fail:
+// either a test is missing, or the edit breaks nothing and does not belong here. The report tells
+// the edits that no test runs, those that change nothing in what the compiler makes, and those
+// whose expression has in all tests the value that it has without them. The edits are in the files
+// list_*.go.
 package main
 
 import (
@@ -99,8 +101,8 @@ func choose(all []mutation, pattern string) (chosen []mutation, err error) {
 	return chosen, nil
 }
 
-// report judges the edits and prints a line for each. It fails unless all are killed, and before the
-// first if one does not apply.
+// report judges the edits and prints a line for each. It fails unless all are killed, and before
+// the first if one does not apply.
 func (b *bench) report(ctx context.Context, edits []mutation) error {
 	places := make([]place, len(edits))
 	for i, m := range edits {

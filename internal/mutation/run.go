@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// bench builds and runs the tests of the module at root, with edits. It writes to tmp, cache and the
-// build cache only.
+// bench builds and runs the tests of the module at root, with edits. It writes to tmp, cache and
+// the build cache only.
 type bench struct {
 	root, module string
 	tmp          string
@@ -33,7 +33,8 @@ type bench struct {
 }
 
 // command runs a command in a directory of the module when there is a slot, and returns its output
-// and CPU time. A command that fails or takes too long is no error: see ok.
+// and CPU time. A command that fails is no error: see ok. One that takes longer than limit is
+// stopped, and the error is context.DeadlineExceeded.
 func (b *bench) command(
 	ctx context.Context, dir string, env []string, limit time.Duration, name string, args ...string,
 ) (stdout, stderr string, cpu time.Duration, ok bool, err error) {
@@ -50,7 +51,8 @@ func (b *bench) command(
 	cmd.Dir = filepath.Join(b.root, filepath.FromSlash(dir))
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that go removes its files
+	// Interrupted, the go command removes its files.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	runErr := cmd.Run()
 	if ctx.Err() != nil {
@@ -60,7 +62,10 @@ func (b *bench) command(
 		cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 		b.cpu.Add(int64(cpu))
 	}
-	if runErr != nil && !errors.As(runErr, new(*exec.ExitError)) && limited.Err() == nil {
+	switch {
+	case runErr != nil && limited.Err() != nil:
+		return "", "", 0, false, fmt.Errorf("%s: %w", name, limited.Err())
+	case runErr != nil && !errors.As(runErr, new(*exec.ExitError)):
 		return "", "", 0, false, runErr
 	}
 	return out.String(), errs.String(), cpu, runErr == nil, nil
@@ -77,7 +82,8 @@ func (f fault) String() string { return fmt.Sprintf("%s:%d: %s", f.file, f.line,
 var faultLine = regexp.MustCompile(`(?m)^(\S+\.go):(\d+):\d+: (.*)$`)
 
 // compile builds the test binary of a package from the module with other texts in place of some
-// files. It returns "" for a package without tests, and what the compiler says if it does not compile.
+// files. It returns "" for a package without tests, and what the compiler says if it does not
+// compile.
 func (b *bench) compile(
 	ctx context.Context, dir string, sources map[string]string, flags ...string,
 ) (binary string, faults []fault, err error) {
@@ -188,7 +194,10 @@ func (b *bench) run(
 		"-test.run=^("+strings.Join(tests, "|")+")$", "-test.v=test2json", "-test.failfast",
 		"-test.paniconexit0", "-test.count=1", "-test.timeout="+limit.String(),
 		"-test.short="+strconv.FormatBool(short))
-	if err != nil || ok {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil: // stopped from outside
+		return verdict{late: true}, nil
+	case err != nil || ok:
 		return verdict{}, err
 	}
 	if v = read(out + "\n" + errs); !v.late && len(v.failed) == 0 {
