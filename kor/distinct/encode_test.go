@@ -99,7 +99,7 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 
 func TestDecodeRejectsInvalidCountsOverTime(t *testing.T) {
 	dptest.Spoiled(t, sampleRunning, sampleRunning, map[string]func(*Running){
-		"no slots":   func(r *Running) { r.slots = 0 },
+		"many slots": func(r *Running) { r.slots = math.MaxInt },
 		"huge count": func(r *Running) { r.ones = math.MaxInt64 },
 		"a share":    func(r *Running) { r.params.CountShare = 0.5 },
 		"no share":   func(r *Running) { r.params.CountShare = 0 },
