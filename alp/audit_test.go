@@ -126,11 +126,10 @@ func (a audit) hits(t *testing.T, s, drawn *shape, value int64, indices []uint64
 }
 
 // No audit finds more than ε; with the law of twice the budget (or a little more where the event
-// has less than all of ε), every one does. Both fail by chance with a probability below 1e-6: the
-// bounds hold with 1 − 1e-7, and those of the controls are 5 standard deviations and more above
-// what is asked.
+// has less than all of ε), every one does. The bounds hold with 1 − 1e-10, and those of the
+// controls are 6.4 standard deviations and more above what is asked.
 func TestAudit(t *testing.T) {
-	const keys, releases = 400, 15
+	const keys, releases = 400, 24
 	for i, a := range audits {
 		t.Run(a.name, func(t *testing.T) {
 			skipMost(t, i+2) // default/listed is one that stays
@@ -149,8 +148,10 @@ func TestAudit(t *testing.T) {
 			bound := func(drawn *shape) float64 {
 				const n = keys * releases
 				lower, upper := a.hits(t, &s, drawn, values[0], indices, releases), a.hits(t, &s, drawn, values[1], indices, releases)
-				return max(dptest.EpsilonLowerBound(upper, n, lower, n, a.params.Delta, 1-1e-7), dptest.EpsilonLowerBound(n-lower, n, n-upper, n, a.params.Delta, 1-1e-7))
+				return max(dptest.EpsilonLowerBound(upper, n, lower, n, a.params.Delta, 1-1e-10), dptest.EpsilonLowerBound(n-lower, n, n-upper, n, a.params.Delta, 1-1e-10))
 			}
+			dptest.Alarm(t, 2e-10) // two directions
+			dptest.Alarm(t, 1e-10) // the control
 			found := bound(&s)
 			require.LessOrEqual(t, found, a.params.Epsilon)
 			require.Greater(t, found, 0.25*a.params.Epsilon, "the event says nothing")

@@ -123,5 +123,5 @@ func TestRandomRounding(t *testing.T) {
 	for range n {
 		up += s.steps(-2.3*s.shape.step) + 3
 	}
-	dptest.Tail(t, "rounded up", up, n, 0.7, 1e-7)
+	dptest.Tail(t, "rounded up", up, n, 0.7, 1e-10)
 }

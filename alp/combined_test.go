@@ -316,7 +316,7 @@ func TestCombinationHasTheEnumeratedLaw(t *testing.T) {
 				counts[class*tables+outputNumber(&s, table)]++
 			}
 			observed, expected := byProbability(law, counts)
-			dptest.ChiSquare(t, "classes and tables", observed, expected, 1e-7)
+			dptest.ChiSquare(t, "classes and tables", observed, expected, 1e-10)
 		})
 	}
 }

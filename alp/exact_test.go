@@ -419,7 +419,7 @@ func TestReleaseHasTheEnumeratedLaw(t *testing.T) {
 				counts[outputNumber(&s, table)]++
 			}
 			observed, expected := byProbability(law, counts)
-			dptest.ChiSquare(t, "table", observed, expected, 1e-7)
+			dptest.ChiSquare(t, "table", observed, expected, 1e-10)
 		})
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // The figures of accuracy, each through Builder, Release and Estimate. The fast ones compare with
-// margins of five standard errors or more of their own; the long ones (go test -run Long -long
+// margins of seven standard errors or more of their own; the long ones (go test -run Long -long
 // ./alp) are at the sizes that are stated.
 
 // errors collects estimates and what they should have been.
@@ -127,6 +127,7 @@ func testFigures(t *testing.T, k, n int, slack float64) {
 			argmax, zerosArgmax := measure(values, n, p.Argmax)
 			t.Logf("%d columns, Q = %d: no atom %.2f, RMSE of Mean %.2f; default %.2f, zeros %.2f; argmax %.2f, zeros %.2f",
 				p.Params().Columns, p.Params().Levels, plain.mean(), mean.root(), atom.mean(), zeros.mean(), argmax.mean(), zerosArgmax.mean())
+			dptest.Alarm(t, 1e-10)
 			require.Less(t, plain.mean(), f.plain*slack)
 			require.Less(t, atom.mean(), f.atom*slack)
 			require.Less(t, mean.root(), f.root*slack)
@@ -141,7 +142,7 @@ func TestFigures(t *testing.T) {
 	if testing.Short() {
 		t.Skip("more than a second; TestHonest and TestCombinedFigures remain")
 	}
-	testFigures(t, 20_000, 2000, 1.2)
+	testFigures(t, 20_000, 2000, 1.3)
 }
 
 func TestLongFigures(t *testing.T) {
@@ -168,13 +169,14 @@ func testCombined(t *testing.T, k, n int, slack float64) {
 			large.add(pr.Estimate(scatter(i)), values[i])
 		}
 		t.Logf("%g bits, columns to %.1f: small %.2f (no atom %.2f), zeros %.2f, large %.3f, bias %+.2f", f.bits, resolved.Turn, small.mean(), plain.mean(), zeros.mean(), large.mean(), small.bias())
+		dptest.Alarm(t, 1e-10)
 		require.Less(t, small.mean(), f.small*slack)
 		require.Less(t, zeros.mean(), f.zeros+(slack-1)*f.small/4)
 		require.Less(t, large.mean(), 1.05*math.Sqrt(slack))
 	}
 }
 
-func TestCombinedFigures(t *testing.T) { testCombined(t, 60_000, 2000, 1.2) }
+func TestCombinedFigures(t *testing.T) { testCombined(t, 60_000, 2000, 1.3) }
 
 func TestLongCombinedFigures(t *testing.T) {
 	dptest.NeedsLong(t)
@@ -197,13 +199,14 @@ func testAided(t *testing.T, k, n int, slack float64) {
 		mean, _ := measure(values, n, q.Mean)
 		atom, zeros := measure(values, n, pr.Estimate)
 		t.Logf("%g bits, %d columns, Q = %d: no atom %.2f, RMSE of Mean %.2f; default %.2f, zeros %.2f", f.bits, pr.Params().Columns, pr.Params().Levels, plain.mean(), mean.root(), atom.mean(), zeros.mean())
+		dptest.Alarm(t, 1e-10)
 		require.Less(t, plain.mean(), f.plain*slack)
 		require.Less(t, mean.root(), f.root*slack)
 		require.Less(t, atom.mean(), f.atom*slack)
 	}
 }
 
-func TestAidedFigures(t *testing.T) { testAided(t, 40_000, 2000, 1.2) }
+func TestAidedFigures(t *testing.T) { testAided(t, 40_000, 2000, 1.3) }
 
 func TestLongAidedFigures(t *testing.T) {
 	dptest.NeedsLong(t)
@@ -221,6 +224,7 @@ func testIntegers(t *testing.T, k, n int, slack float64) {
 		p.Levels = 2
 		ladder, _ := measure(values, n, bare(t, released(t, p, values)).Estimate)
 		t.Logf("ε = %g: ladder %.3f, columns %.3f", f.epsilon, ladder.mean(), columns.mean())
+		dptest.Alarm(t, 1e-10)
 		require.Less(t, ladder.mean(), f.ladder*slack)
 		require.Less(t, columns.mean(), f.ladder*slack)
 	}
@@ -230,7 +234,7 @@ func TestIntegerFigures(t *testing.T) {
 	if testing.Short() {
 		t.Skip("more than half a second")
 	}
-	testIntegers(t, 20_000, 4000, 1.2)
+	testIntegers(t, 20_000, 4000, 1.3)
 }
 
 func TestLongIntegerFigures(t *testing.T) {
@@ -254,7 +258,7 @@ func thesis(t testing.TB, psi, collision float64, k, n int) *errors {
 }
 
 // The thesis's mean absolute error, standard deviation, 90th percentile and mean error. It has 10⁵
-// to 10⁶ trials, so its figures are nearly exact to what is printed; the tolerance is five standard
+// to 10⁶ trials, so its figures are nearly exact to what is printed; the tolerance is seven standard
 // errors of n trials, and a little for the border at ψ, which matters the more the smaller ψ is.
 func testThesis(t *testing.T, psi float64, k, n int) {
 	for _, f := range []struct{ collision, mean, deviation, ninth, bias float64 }{
@@ -264,7 +268,8 @@ func testThesis(t *testing.T, psi float64, k, n int) {
 		deviation := math.Sqrt(e.root()*e.root() - e.bias()*e.bias())
 		t.Logf("collisions %g: mean absolute error %.2f (%.2f), deviation %.2f (%g), 90th percentile %.2f (%g), bias %+.2f (%+g)",
 			f.collision, e.mean(), f.mean, deviation, f.deviation, e.quantile(0.9), f.ninth, e.bias(), f.bias)
-		se, border := 5/math.Sqrt(float64(n)), 60/psi
+		dptest.Alarm(t, 1e-10)
+		se, border := 7/math.Sqrt(float64(n)), 60/psi
 		require.InDelta(t, f.mean, e.mean(), 0.05+(se+border)*f.deviation)
 		require.InDelta(t, f.deviation, deviation, 0.1+(3*se+border)*f.deviation) // √(κ−1)/2 < 3 for a kurtosis κ below 37
 		require.InDelta(t, f.ninth, e.quantile(0.9), 0.1+20*se)                   // √(0.09)/density at the percentile
@@ -291,10 +296,12 @@ func TestFigure25(t *testing.T) {
 	if testing.Short() {
 		t.Skip("more than half a second")
 	}
-	const k, n = 2000, 1000
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, epsilon := range []float64{0.25, 0.5, 1, 2, 4} {
 		psi := math.Round(200 / epsilon)
+		n := int(1000 * max(1, epsilon)) // where columns are few the errors scatter more
+		k := 2 * n
+		dptest.Alarm(t, 2e-9) // the means are six standard errors apart or more
 		values := among(k, n, psi, func() float64 { return float64(1 + r.IntN(int(psi))) })
 		run := func(linear bool, width, collision float64) *Projection {
 			p := Params{Epsilon: epsilon, Integers: true, Max: psi, Sparsity: k, Structure: ColumnsOnly, Levels: 2, Linear: linear, Alpha: max(width, 1) * epsilon}

@@ -94,13 +94,13 @@ func TestPlacesAreUniform(t *testing.T) {
 			uniform[i] = 1 / float64(s.cells())
 		}
 		for j := range counts { // 16 bits for a place: within a relative positions/2¹⁶ of uniform, which n cannot see
-			dptest.ChiSquare(t, "places", counts[j], uniform, 1e-7)
+			dptest.ChiSquare(t, "places", counts[j], uniform, 1e-10)
 		}
 		if independent { // pairwise independent over the seed; a fixed one can say nothing about consecutive indices
 			continue
 		}
 		meet := 1 / float64(s.positions)
-		dptest.ChiSquare(t, "meetings", meetings, []float64{(1 - meet) * (1 - meet), meet * (1 - meet), meet * (1 - meet), meet * meet}, 1e-7)
+		dptest.ChiSquare(t, "meetings", meetings, []float64{(1 - meet) * (1 - meet), meet * (1 - meet), meet * (1 - meet), meet * meet}, 1e-10)
 	}
 }
 
@@ -157,12 +157,12 @@ func TestLayoutsAgreeInLaw(t *testing.T) {
 						expected[shown] = s.code.prob(s.size(e.Steps, j), o)
 					}
 					from := (i*s.columns + j) * s.code.levels
-					dptest.ChiSquare(t, "cells of an entry", counts[from:from+s.code.levels], expected, 1e-8)
+					dptest.ChiSquare(t, "cells of an entry", counts[from:from+s.code.levels], expected, 1e-10)
 				}
 			}
 			histograms[layout] = joint
 		}
-		dptest.Homogeneity(t, "layouts", histograms[0], histograms[1], 1e-7)
+		dptest.Homogeneity(t, "layouts", histograms[0], histograms[1], 1e-10)
 	}
 }
 
@@ -202,7 +202,7 @@ func TestFillHasTheLaw(t *testing.T) {
 				}
 				observed[o] = int64(n)
 			}
-			dptest.ChiSquare(t, "empty cells", observed, expected, 1e-8)
+			dptest.ChiSquare(t, "empty cells", observed, expected, 1e-10)
 		}
 	}
 }

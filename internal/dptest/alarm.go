@@ -17,6 +17,7 @@ const modulePath = "github.com/dpsketch/dpsketch"
 // fail, does not. By the union bound `go test ./...` fails by chance with at most the sum of
 // all, which TestBudgets keeps below 1e-6.
 var budgets = map[string]float64{
+	"alp":          1e-7,
 	"elliptical":   6e-8,
 	"jl":           6e-8,
 	"kor":          1e-7,
