@@ -9,12 +9,13 @@ import (
 	"github.com/axiomhq/hyperloglog"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/kor"
+	plain "github.com/dpsketch/dpsketch/kor/distinct"
 )
 
 // hllError is the relative standard error of HyperLogLog with 2^14 registers, 1.04/2^7.
 const hllError = 1.04 / 128
 
-// sketches compares package kor with HyperLogLog, which has no privacy, 16 KiB of memory on each side. Updates go into a new sketch, and a
+// sketches compares packages kor and kor/distinct with HyperLogLog, which has no privacy, 16 KiB of memory on each side. Updates go into a new sketch, and a
 // unit is a key: kor hashes it, and so does HyperLogLog's Insert, while InsertHash gets it hashed already. A Builder is for sets, in which
 // no key comes twice; what counts a stream as HyperLogLog does is the StreamBuilder. Two HyperLogLog sketches have the symmetric difference
 // as 2|A ∪ B| − |A| − |B|, with an error relative to the union where that of kor is relative to the difference. No peer: sketches in Go from
@@ -53,6 +54,23 @@ func sketches(n int) ([]comparison, error) {
 		}
 		return func() (counter, error) { return b.Release() }, nil
 	}
+	q := plain.Params{Epsilon: p.Epsilon, Cells: p.Cells, Levels: p.Levels, Seed: p.Seed}
+	count := func(add func(b *plain.Builder)) func() (release, error) {
+		return func() (release, error) {
+			b, err := plain.New(q)
+			if err != nil {
+				return nil, err
+			}
+			add(b)
+			return func() (counter, error) { return b.Release() }, nil
+		}
+	}
+	single := count(func(b *plain.Builder) {
+		for _, key := range keys {
+			b.Add(key)
+		}
+	})
+	bulk := count(func(b *plain.Builder) { b.Add(keys...) })
 	all, err := published(p, keys)
 	if err != nil {
 		return nil, err
@@ -63,6 +81,10 @@ func sketches(n int) ([]comparison, error) {
 		distinct("set of uint64 keys, Add of a slice", hashed, 0.4, keys, slice, insertHashes),
 		distinct("stream of uint64 keys, Add", hashed, 0, keys, stream, insertHashes),
 		distinct("stream of uint64 keys, Add", bytes, 0, keys, stream, insertBytes),
+		distinct("kor/distinct, uint64 keys, Add", hashed, 0.6, keys, single, insertHashes),
+		distinct("kor/distinct, uint64 keys, Add of a slice", hashed, 0.4, keys, bulk, insertHashes),
+		distinct("kor/distinct, uint64 keys, Add", bytes, 0.3, keys, single, insertBytes),
+		distinct("kor/distinct, uint64 keys, Add of a slice", bytes, 0.2, keys, bulk, insertBytes),
 	}, all...), nil
 }
 

@@ -57,7 +57,13 @@ func (b *Builder) Add(keys ...uint64) {
 	if s == nil {
 		return
 	}
-	s.place.set(s.table, keys)
+	if len(keys) == 1 { // half of the time, with the call saved
+		if word, bit := s.place.at(keys[0]); word < uint64(len(s.table)) {
+			s.table[word] |= bit
+		}
+	} else {
+		s.place.set(s.table, keys)
+	}
 	private.Leave(b.secret)
 }
 

@@ -41,12 +41,6 @@ func (h *placement) cell(key uint64) uint64 {
 
 // set sets the bits of the keys.
 func (h *placement) set(table []uint64, keys []uint64) {
-	if len(keys) == 1 {
-		if word, bit := h.at(keys[0]); word < uint64(len(table)) {
-			table[word] |= bit
-		}
-		return
-	}
 	place := *h // in registers
 	for _, key := range keys {
 		if word, bit := place.at(key); word < uint64(len(table)) {
