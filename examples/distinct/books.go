@@ -44,21 +44,19 @@ func names() (list []string) {
 	return list
 }
 
+// firstVerse returns the number of verses before the book.
+func firstVerse(of book) (verses int) {
+	for _, b := range books[:slices.Index(books, of)] {
+		verses += b.verses
+	}
+	return verses
+}
+
 // words returns the set of the words of a book.
 func words(text *kjv.Text, of book) map[string]bool {
-	first := 0
-	for _, b := range books[:slices.Index(books, of)] {
-		first += b.verses
-	}
 	set := map[string]bool{}
-	verse := 0
-	for list := range text.Verses() {
-		if verse >= first && verse < first+of.verses {
-			for _, word := range list {
-				set[word] = true
-			}
-		}
-		verse++
+	for word := range occurrences(text, of) {
+		set[word] = true
 	}
 	return set
 }

@@ -25,7 +25,7 @@ func party(p kor.Params, words map[string]bool) ([]byte, error) {
 	return s.MarshalBinary()
 }
 
-// estimated is a size that was estimated, *kor.Sketch or kor.Cardinality.
+// estimated is a size that was estimated, by whichever package.
 type estimated interface {
 	Estimate() float64
 	StdErr() float64
@@ -86,10 +86,12 @@ func (r *result) tell(a, b map[string]bool) {
 			both++
 		}
 	}
-	for i, truth := range []int{
-		len(a), len(b), len(a) + len(b) - 2*both, len(a) + len(b) - both, both, len(a) - both, len(b) - both,
-	} {
-		r.rows[i].truth = truth
+	truth := map[string]int{
+		"A": len(a), "B": len(b), "A∆B": len(a) + len(b) - 2*both, "A∪B": len(a) + len(b) - both, "A∩B": both, "A∖B": len(a) - both,
+		"B∖A": len(b) - both,
+	}
+	for i := range r.rows {
+		r.rows[i].truth = truth[r.rows[i].name]
 	}
 }
 

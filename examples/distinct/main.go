@@ -3,7 +3,8 @@
 //
 //	distinct [flags]
 //
-// Each party sketches the set of the words of its book and sends the encoded sketch, some kilobytes. Whoever has both, here a third one, computes how many
+// Each party sketches the words of its book and sends the encoded sketch, some kilobytes: by package kor/distinct, into which the words go
+// as they come, or with -sketch kor by package kor, which takes the set of the words and is the better one for A∆B where that is small. Whoever has both, here a third one, computes how many
 // words are in one book only, in either, in both. A word of a book is what is hidden: each sketch looks nearly the same with any
 // one word added to the set or removed from it.
 //
@@ -29,6 +30,7 @@ func main() {
 // options is what the command line asks for, and the command.
 type options struct {
 	params        kor.Params
+	sketch        string
 	confidence    float64
 	names         [2]string
 	first, second book
@@ -36,6 +38,7 @@ type options struct {
 
 func (opts *options) Flags() *flag.FlagSet {
 	flags := flag.NewFlagSet("distinct", flag.ContinueOnError)
+	flags.StringVar(&opts.sketch, "sketch", "distinct", "`package` that sketches: distinct or kor")
 	flags.Float64Var(&opts.params.Epsilon, "epsilon", 2, "privacy parameter `ε` of each party")
 	flags.IntVar(&opts.params.Cells, "cells", 4096, "`bits` of each level of a sketch")
 	flags.IntVar(&opts.params.Levels, "levels", 12, "`number` of levels")
@@ -50,6 +53,15 @@ func (opts *options) Flags() *flag.FlagSet {
 func (opts *options) Check() error {
 	if err := cli.Probability("confidence", opts.confidence); err != nil {
 		return err
+	}
+	switch opts.sketch {
+	case "kor":
+	case "distinct":
+		if share := opts.params.CountShare; !(share > 0 && share < 1) {
+			return fmt.Errorf("-share = %v: want a number in (0, 1), which leaves bits to compare", share)
+		}
+	default:
+		return fmt.Errorf("-sketch = %q: want distinct or kor", opts.sketch)
 	}
 	var ok bool
 	if opts.first, ok = find(opts.names[0]); !ok {
@@ -69,15 +81,24 @@ func (opts *options) Run(out io.Writer) error {
 	}
 	opts.params.Seed = hashing.NewSeed() // public: one party draws it and tells the other
 	first, second := words(text, opts.first), words(text, opts.second)
-	sent, err := party(opts.params, first)
+	var sent, received []byte
+	if opts.sketch == "kor" {
+		if sent, err = party(opts.params, first); err == nil {
+			received, err = party(opts.params, second)
+		}
+	} else {
+		if sent, err = plainParty(plain(opts.params), occurrences(text, opts.first)); err == nil {
+			received, err = plainParty(plain(opts.params), occurrences(text, opts.second))
+		}
+	}
 	if err != nil {
 		return cli.Usage(err)
 	}
-	received, err := party(opts.params, second)
-	if err != nil {
-		return cli.Usage(err)
+	comparing := plainCompare
+	if opts.sketch == "kor" {
+		comparing = compare
 	}
-	r, err := compare(sent, received)
+	r, err := comparing(sent, received)
 	if err != nil {
 		return err
 	}

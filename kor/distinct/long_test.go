@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/dptest"
@@ -179,4 +180,40 @@ func TestLongRunningTotals(t *testing.T) {
 		require.LessOrEqual(t, 100*f.rmse(), most*(1+4/math.Sqrt(800)))
 		require.Greater(t, f.coverage(), 0.90)
 	}
+}
+
+// 10⁸ keys, each three times, over 64 shards whose private states are moved and merged: one release, within
+// its interval of confidence 1 − 1e-9, and what it takes.
+func TestLongShards(t *testing.T) {
+	dptest.NeedsLong(t)
+	const keys, shards = 100_000_000, 64
+	p, err := Plan(1, 0.01, 1e10, 1)
+	require.NoError(t, err)
+	p.Seed = hashing.NewSeed()
+	start, moved := time.Now(), 0
+	all := builder(t, p)
+	for shard := range uint64(shards) {
+		b := builder(t, p)
+		batch := make([]uint64, 0, 4096)
+		for i := uint64(0); i < 3*keys/shards; i++ { // a shard sees 3/64 of the keys, and each key is in three of them
+			if batch = append(batch, (shard*(keys/shards)+i)%keys); len(batch) == cap(batch) {
+				b.Add(batch...)
+				batch = batch[:0]
+			}
+		}
+		b.Add(batch...)
+		state := privateBytes(t, b)
+		moved += len(state)
+		again := builder(t, p)
+		require.NoError(t, again.RestorePrivateState(state))
+		require.NoError(t, all.Merge(again))
+	}
+	s, err := all.Release()
+	require.NoError(t, err)
+	lo, hi := s.Interval(1 - 1e-9)
+	data, err := s.MarshalBinary()
+	require.NoError(t, err)
+	t.Logf("%.6g ± %.3g of %d keys, [%.5g, %.5g]; %v, %d bytes of states, %d of the release", s.Estimate(), s.StdErr(), keys, lo, hi,
+		time.Since(start), moved, len(data))
+	require.True(t, lo <= keys && keys <= hi)
 }
