@@ -8,19 +8,21 @@ import (
 // Points is how many lattice points laws are kept on: the error of a composition of equal releases is about .1 % of ε, and a quarter of that with twice as many.
 const Points = 1024
 
-// resolution returns how many points the law of so many releases deserves: its standard deviation grows with the square root of its span, and
-// the error goes with the number of points in a standard deviation.
-func resolution(releases float64, points int) float64 {
-	return min(float64(points), math.Ceil(float64(points)/8*math.Sqrt(releases)))
+// resolution returns how many points the law of so many releases deserves, of the many that are composed with a density of 1: its standard deviation grows with the square
+// root of its span, and the error goes with the number of points in a standard deviation. Where there are few laws, there is time for a greater density.
+func resolution(releases, density float64, points int) float64 {
+	return min(float64(points), math.Ceil(float64(points)/8*density*math.Sqrt(releases)))
 }
 
 // Compose returns the convolution of two laws, on at most so many points.
-func Compose(a, b *Measure, points int) *Measure {
+func Compose(a, b *Measure, points int) *Measure { return compose(a, b, 8, points) }
+
+func compose(a, b *Measure, density float64, points int) *Measure {
 	if a.span() < b.span() {
 		a, b = b, a
 	}
 	releases, span := a.releases+b.releases, a.span()+b.span()
-	want := resolution(releases, points)
+	want := resolution(releases, density, points)
 	step := a.step
 	if _, same := multiple(b.step, a.step); same || span == 0 {
 		want = float64(points) // nothing is lost yet
@@ -79,9 +81,10 @@ func All(laws []*Measure, points int) *Measure {
 		}
 		return 0
 	}
+	density := min(max(math.Sqrt(128/float64(len(laws))), 1), 8)
 	queue := slices.SortedStableFunc(slices.Values(laws), narrow)
 	for len(queue) > 1 {
-		c := Compose(queue[0], queue[1], points)
+		c := compose(queue[0], queue[1], density, points)
 		queue = queue[2:]
 		i, _ := slices.BinarySearchFunc(queue, c, narrow)
 		queue = slices.Insert(queue, i, c)

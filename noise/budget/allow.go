@@ -58,6 +58,9 @@ func (l *Ledger) allows(before exact, g Guarantee) bool {
 		return false
 	}
 	whole := before.plus(g).guarantee(l.unit)
+	if l.filter != nil {
+		return l.filter.allows(l, whole)
+	}
 	return l.bySums(whole) || l.hopes(before, g) && l.epsilonOf(whole) <= l.limit()
 }
 
@@ -96,6 +99,9 @@ func (l *Ledger) greatest(before exact, end float64, g func(float64) Guarantee, 
 	}
 	last := func(end float64, accepted func(float64) bool) float64 {
 		return math.Nextafter(search.Float(0, end, func(x float64) bool { return !accepted(x) }), 0)
+	}
+	if l.filter != nil {
+		return last(end, func(x float64) bool { return l.filter.allows(l, whole(x)) })
 	}
 	least := last(end, func(x float64) bool { return l.bySums(whole(x)) })
 	const some = 0x1p-60 // ε, ρ, μ or δ

@@ -1,9 +1,12 @@
 package budget
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/dpsketch/dpsketch/internal/round"
@@ -27,9 +30,12 @@ import (
 type Ledger struct {
 	epsilon, delta float64
 	unit           Unit
+	filter         *filter  // nil: the plan rule
+	journal        *journal // nil: in memory only
 
 	mu         sync.Mutex // go vet reports copies
 	spentSoFar exact
+	ids        map[string]Guarantee // of SpendOnce
 
 	laws lawCache
 }
@@ -69,21 +75,92 @@ func (l *Ledger) Spend(g Guarantee) error {
 	case g.unit != l.unit:
 		return fault.Mismatch("budget", "Unit", l.unit, g.unit)
 	}
-	if before, ok := l.spend(g); !ok {
+	return l.take("", g)
+}
+
+// SpendOnce is Spend for the release of that name, and takes nothing if one of that name was spent before; then first is false. So a service that stopped between spending and
+// answering can ask again. A name stands for one output, drawn once: whoever finds that first is false must publish the output that was stored then, and
+// may not draw another one, which would have to be paid for under another name.
+//
+// The error is that of Spend, or wraps [ErrMismatch] if another guarantee was spent under that name, or [ErrParams] unless the name has 1 to 200 bytes of ASCII, from '!' to '~'.
+func (l *Ledger) SpendOnce(name string, g Guarantee) (first bool, err error) {
+	if !validName(name) {
+		return false, fault.Params("budget", "name", strconv.Quote(name), "1 to 200 bytes of ASCII without spaces")
+	}
+	if known, ok := l.spentAs(name); ok {
+		if !known.Equal(g) {
+			return false, fault.Mismatch("budget", "Guarantee of "+name, known, g)
+		}
+		return false, nil
+	}
+	switch {
+	case !g.promised:
+		return false, fmt.Errorf("budget: the guarantee promises nothing, as one of invalid Params: %w", ErrBudget)
+	case g.unit != l.unit:
+		return false, fault.Mismatch("budget", "Unit", l.unit, g.unit)
+	}
+	err = l.take(name, g)
+	if errors.Is(err, errKnown) { // by a concurrent call
+		return l.SpendOnce(name, g)
+	}
+	return err == nil, err
+}
+
+var errKnown = errors.New("spent before")
+
+func validName(name string) bool {
+	return len(name) >= 1 && len(name) <= 200 && strings.IndexFunc(name, func(r rune) bool { return r < '!' || r > '~' }) < 0
+}
+
+// spentAs returns what was spent under a name.
+func (l *Ledger) spentAs(name string) (Guarantee, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	g, ok := l.ids[name]
+	return g, ok
+}
+
+// take spends g under a name, or none.
+func (l *Ledger) take(name string, g Guarantee) error {
+	l.mu.Lock()
+	before := l.spentSoFar
+	err := l.record(name, g)
+	l.mu.Unlock()
+	if errors.Is(err, ErrBudget) {
 		return fault.Budget("budget", g, l.remaining(before))
 	}
+	return err
+}
+
+// record takes g if the budget allows it: into the journal first, if there is one, then into memory.
+func (l *Ledger) record(name string, g Guarantee) error {
+	if _, ok := l.ids[name]; ok {
+		return errKnown
+	}
+	if l.journal != nil && l.journal.broken != nil {
+		return l.journal.broken
+	}
+	if !l.allows(l.spentSoFar, g) {
+		return ErrBudget
+	}
+	if l.journal != nil {
+		if err := l.journal.append(name, g); err != nil {
+			return err
+		}
+	}
+	l.remember(name, g)
 	return nil
 }
 
-// spend takes g if the budget allows it, and returns what was spent before.
-func (l *Ledger) spend(g Guarantee) (before exact, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	before = l.spentSoFar
-	if ok = l.allows(before, g); ok {
-		l.spentSoFar = before.plus(g)
+// remember adds g to what was spent.
+func (l *Ledger) remember(name string, g Guarantee) {
+	l.spentSoFar = l.spentSoFar.plus(g)
+	if name != "" {
+		if l.ids == nil {
+			l.ids = map[string]Guarantee{}
+		}
+		l.ids[name] = g
 	}
-	return before, ok
 }
 
 // spent returns what was spent so far.
@@ -94,10 +171,18 @@ func (l *Ledger) spent() exact {
 }
 
 // Accepts reports whether Spend would take g now. It takes nothing.
-func (l *Ledger) Accepts(g Guarantee) bool { return g.unit == l.unit && l.allows(l.spent(), g) }
+func (l *Ledger) Accepts(g Guarantee) bool {
+	return g.unit == l.unit && l.Err() == nil && l.allows(l.spent(), g)
+}
 
 // Spent returns the composition of all that Spend took, each of the sums rounded up: ε = 0 at the beginning.
-func (l *Ledger) Spent() Guarantee { return l.spent().guarantee(l.unit) }
+func (l *Ledger) Spent() Guarantee {
+	spent := l.spent().guarantee(l.unit)
+	if l.filter != nil {
+		spent.kinds = ""
+	}
+	return spent
+}
 
 // Remaining returns the most that Spend accepts for one release now. It is one of two:
 //
@@ -110,6 +195,9 @@ func (l *Ledger) Spent() Guarantee { return l.spent().guarantee(l.unit) }
 func (l *Ledger) Remaining() Guarantee { return l.remaining(l.spent()) }
 
 func (l *Ledger) remaining(before exact) Guarantee {
+	if l.filter != nil {
+		return l.filter.remaining(l, before)
+	}
 	spent := before.guarantee(l.unit)
 	most := PureDP(0, l.unit)
 	if l.allows(before, most) {
@@ -181,7 +269,12 @@ func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
 // the releases together have at the δ of the budget.
 func (l *Ledger) String() string {
 	before := l.spent()
-	spent := l.epsilonOf(before.guarantee(l.unit))
+	var spent float64
+	if whole := before.guarantee(l.unit); l.filter != nil {
+		spent = l.filter.epsilon(l, whole)
+	} else {
+		spent = l.epsilonOf(whole)
+	}
 	if before.releases == 0 {
 		spent = 0
 	}

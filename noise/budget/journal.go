@@ -1,0 +1,215 @@
+package budget
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+)
+
+// Storage is where the journal of a [Ledger] lives; an [os.File] is one. One Ledger at a time may use it: a service that several processes run locks the file, from
+// before OpenJournal to the end.
+type Storage interface {
+	io.ReaderAt
+	io.WriterAt
+	Truncate(size int64) error
+	Sync() error
+}
+
+// A journal is text, one record a line, and only ever grows:
+//
+//	0 ledger v1 ε δ unit ;crc
+//	1 spend name guarantee # what a person reads ;crc
+//	2 spend …
+//
+// ε and δ are hexadecimal floats, unit and guarantee the binary encodings in hexadecimal, name is "=" and the name given to SpendOnce, or "=" alone. The crc is CRC-32C, eight hexadecimal
+// digits, over the four bytes of the crc before (0 for the first line) and the line up to it: a lost or changed line in the middle is seen. It does not
+// stop anyone who can write the file.
+type journal struct {
+	storage Storage
+	size    int64  // of all lines
+	crc     uint32 // of the last line
+	next    uint64 // number of the next record
+	broken  error  // of a write or a sync: what is on the disk is unknown
+}
+
+// mostLine bounds the length of a line.
+const mostLine = 1 << 20
+
+// CreateJournal returns a new Ledger that keeps what is spent in the storage as well, which must be empty: a record is written and synced before Spend returns, so
+// before the release. What a crash leaves behind, [OpenJournal] reads. The name of a new file is only safe on the disk once its folder is synced, which is up
+// to the caller.
+//
+// The error wraps [ErrParams] as that of [NewLedger], or [ErrFormat] if the storage is not empty, or is what the storage returned.
+func CreateJournal(s Storage, epsilon, delta float64, u Unit) (*Ledger, error) {
+	l, err := NewLedger(epsilon, delta, u)
+	if err != nil {
+		return nil, err
+	}
+	switch n, err := s.ReadAt(make([]byte, 1), 0); {
+	case n > 0:
+		return nil, fault.Format("budget", "there is something in the storage of a new journal")
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, fmt.Errorf("budget: the journal: %w", err)
+	}
+	j := &journal{storage: s}
+	unit, _ := u.MarshalBinary()
+	if err := j.write(fmt.Sprintf("ledger v1 %s %s %x ", hexFloat(l.epsilon), hexFloat(l.delta), unit)); err != nil {
+		return nil, err
+	}
+	l.journal = j
+	return l, nil
+}
+
+// OpenJournal returns the Ledger that is in the storage, with all that was spent. atLeast is the number of a record that is known to have been written, such as what [Ledger.Records]
+// told and the caller keeps elsewhere, or 0: a journal that ends before it, as an old copy does, is refused. Without it a journal cut off at the
+// end of a line looks like one with less spent.
+//
+// A crash can leave a last line without its end. It was never acknowledged: it is counted if it is whole but for the end, and removed otherwise. Any other damage is
+// refused, never repaired. The storage is synced before OpenJournal returns.
+//
+// The error wraps [ErrFormat], or is what the storage returned.
+func OpenJournal(s Storage, atLeast uint64) (*Ledger, error) {
+	data, err := io.ReadAll(io.NewSectionReader(s, 0, 1<<40))
+	if err != nil {
+		return nil, fmt.Errorf("budget: the journal: %w", err)
+	}
+	j := &journal{storage: s}
+	var l *Ledger
+	for text := string(data); text != ""; {
+		line, rest, ended := strings.Cut(text, "\n")
+		read, err := j.read(l, line)
+		switch {
+		case err == nil:
+			l = read
+			if !ended {
+				if _, err := s.WriteAt([]byte(line+"\n"), j.size); err != nil {
+					return nil, fmt.Errorf("budget: the journal: %w", err)
+				}
+			}
+			j.size += int64(len(line)) + 1
+		case ended || l == nil:
+			return nil, err
+		default: // never acknowledged
+			if err := s.Truncate(j.size); err != nil {
+				return nil, fmt.Errorf("budget: the journal: %w", err)
+			}
+		}
+		text = rest
+	}
+	switch {
+	case l == nil:
+		return nil, fault.Format("budget", "a journal without a line")
+	case j.next <= atLeast:
+		return nil, fault.Format("budget", fmt.Sprintf("the journal ends at record %d, want at least %d", j.next-1, atLeast))
+	}
+	if err := s.Sync(); err != nil {
+		return nil, fmt.Errorf("budget: the journal: %w", err)
+	}
+	l.journal = j
+	return l, nil
+}
+
+// Records returns the number of the last record in the journal, 0 for a new one and without a journal. Kept elsewhere, it tells OpenJournal that a copy is too old.
+func (l *Ledger) Records() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.journal == nil {
+		return 0
+	}
+	return l.journal.next - 1
+}
+
+// Err returns why nothing can be spent any more: the error of the storage, when a record could not be written or synced. What is on the disk is then unknown, and so is
+// whether that record was spent: open the journal again, best from a copy that has been written and synced under another name.
+func (l *Ledger) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.journal == nil {
+		return nil
+	}
+	return l.journal.broken
+}
+
+// read adds a line, without its end, to the Ledger, nil before the first.
+func (j *journal) read(l *Ledger, line string) (*Ledger, error) {
+	bad := fault.Format("budget", fmt.Sprintf("line %d of the journal is damaged", j.next))
+	at := len(line) - 9
+	if at < 0 || len(line) > mostLine || line[at] != ';' {
+		return nil, bad
+	}
+	crc := j.sum(line[:at])
+	if line[at+1:] != fmt.Sprintf("%08x", crc) {
+		return nil, bad
+	}
+	fields := strings.Split(line[:at], " ")
+	if len(fields) < 4 || fields[0] != strconv.FormatUint(j.next, 10) {
+		return nil, bad
+	}
+	switch {
+	case l == nil && fields[1] == "ledger" && fields[2] == "v1" && len(fields) == 7:
+		epsilon, err1 := strconv.ParseFloat(fields[3], 64)
+		delta, err2 := strconv.ParseFloat(fields[4], 64)
+		data, err3 := hex.DecodeString(fields[5])
+		var u Unit
+		if errors.Join(err1, err2, err3) != nil || u.UnmarshalBinary(data) != nil {
+			return nil, bad
+		}
+		var err error
+		if l, err = NewLedger(epsilon, delta, u); err != nil {
+			return nil, bad
+		}
+	case l != nil && fields[1] == "spend" && strings.HasPrefix(fields[2], "="):
+		name := fields[2][1:]
+		data, err := hex.DecodeString(fields[3])
+		var g Guarantee
+		if _, known := l.ids[name]; err != nil || known || name != "" && !validName(name) || g.UnmarshalBinary(data) != nil || !g.promised || g.unit != l.unit {
+			return nil, bad
+		}
+		l.remember(name, g)
+	default:
+		return nil, bad
+	}
+	j.crc, j.next = crc, j.next+1
+	return l, nil
+}
+
+// append writes and syncs a record.
+func (j *journal) append(name string, g Guarantee) error {
+	data, _ := g.MarshalBinary()
+	return j.write(fmt.Sprintf("spend =%s %x # %v ", name, data, g))
+}
+
+// write appends a line and syncs it. An error breaks the journal.
+func (j *journal) write(record string) error {
+	line := strconv.FormatUint(j.next, 10) + " " + record
+	crc := j.sum(line)
+	line += fmt.Sprintf(";%08x\n", crc)
+	if len(line) > mostLine {
+		return fault.Params("budget", "Guarantee", "of "+strconv.Itoa(len(line))+" bytes", "one of at most 2²⁰")
+	}
+	_, err := j.storage.WriteAt([]byte(line), j.size)
+	if err == nil {
+		err = j.storage.Sync()
+	}
+	if err != nil {
+		j.broken = fmt.Errorf("budget: the journal could not be written, open it again: %w", err)
+		return j.broken
+	}
+	j.size, j.crc, j.next = j.size+int64(len(line)), crc, j.next+1
+	return nil
+}
+
+// sum returns the checksum of a line.
+func (j *journal) sum(line string) uint32 {
+	table := crc32.MakeTable(crc32.Castagnoli)
+	return crc32.Update(crc32.Checksum(binary.LittleEndian.AppendUint32(nil, j.crc), table), table, []byte(line))
+}
+
+func hexFloat(x float64) string { return strconv.FormatFloat(x, 'x', -1, 64) }

@@ -1,0 +1,304 @@
+package budget
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+)
+
+// disk is a Storage in memory that fails when told to.
+type disk struct {
+	data        []byte
+	syncs       int
+	fails       error // of Sync
+	tears       int   // WriteAt writes so many bytes and fails
+	truncations int
+}
+
+func (d *disk) ReadAt(p []byte, at int64) (int, error) {
+	if at >= int64(len(d.data)) {
+		return 0, io.EOF
+	}
+	n := copy(p, d.data[at:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (d *disk) WriteAt(p []byte, at int64) (int, error) {
+	if d.tears > 0 {
+		p = p[:d.tears]
+	}
+	d.data = append(d.data[:min(int(at), len(d.data))], append(bytes.Clone(p), d.data[min(int(at)+len(p), len(d.data)):]...)...)
+	if d.tears > 0 {
+		return len(p), errors.New("the disk is full")
+	}
+	return len(p), nil
+}
+
+func (d *disk) Truncate(n int64) error { d.truncations++; d.data = d.data[:n]; return nil }
+func (d *disk) Sync() error            { d.syncs++; return d.fails }
+
+func newJournal(t *testing.T) (*disk, *Ledger) {
+	t.Helper()
+	d := &disk{}
+	l, err := CreateJournal(d, 10, 1e-6, User(20, AddRemove))
+	require.NoError(t, err)
+	return d, l
+}
+
+// kindsOfGuarantees are what the journals of the tests hold.
+func someGuarantee(i int) Guarantee {
+	u := User(20, AddRemove)
+	switch i % 4 {
+	case 0:
+		return PureDP(0.1, u)
+	case 1:
+		return ApproxDP(0.05, 1e-9, u)
+	case 2:
+		return GDP(0.01*float64(i), u)
+	}
+	return ZCDP(1e-3, u)
+}
+
+func TestJournalKeepsEverything(t *testing.T) {
+	d, l := newJournal(t)
+	require.Zero(t, l.Records())
+	for i := range 19 {
+		syncs := d.syncs
+		if i%3 == 0 {
+			first, err := l.SpendOnce(fmt.Sprintf("2026-11-%02d", i), someGuarantee(i))
+			require.NoError(t, err)
+			require.True(t, first)
+		} else {
+			require.NoError(t, l.Spend(someGuarantee(i)))
+		}
+		require.Equal(t, syncs+1, d.syncs)
+		require.Equal(t, uint64(i+1), l.Records())
+	}
+	before := len(d.data)
+	require.ErrorIs(t, l.Spend(PureDP(10, User(20, AddRemove))), ErrBudget)
+	require.ErrorIs(t, l.Spend(PureDP(1, one)), ErrMismatch)
+	require.Len(t, d.data, before, "a refusal writes nothing")
+
+	again, err := OpenJournal(d, 19)
+	require.NoError(t, err)
+	require.Equal(t, l.Spent(), again.Spent())
+	require.Equal(t, l.String(), again.String())
+	require.Equal(t, l.Remaining(), again.Remaining())
+	require.Equal(t, uint64(19), again.Records())
+	first, err := again.SpendOnce("2026-11-03", someGuarantee(3))
+	require.NoError(t, err)
+	require.False(t, first, "paid for")
+	_, err = again.SpendOnce("2026-11-03", someGuarantee(2))
+	require.ErrorIs(t, err, ErrMismatch)
+	require.NoError(t, again.Spend(someGuarantee(0)))
+	third, err := OpenJournal(d, 0)
+	require.NoError(t, err)
+	require.Equal(t, again.Spent(), third.Spent())
+
+	_, err = OpenJournal(d, 21)
+	require.ErrorIs(t, err, ErrFormat, "an old copy")
+	_, err = CreateJournal(d, 10, 1e-6, one)
+	require.ErrorIs(t, err, ErrFormat, "not empty")
+	_, err = OpenJournal(&disk{}, 0)
+	require.ErrorIs(t, err, ErrFormat)
+	_, err = CreateJournal(&disk{}, -1, 1e-6, one)
+	require.ErrorIs(t, err, ErrParams)
+	require.True(t, strings.HasPrefix(string(d.data), "0 ledger v1 0x1.4p+03 0x1.0c6f7a0b5ed8dp-20 "), string(d.data[:60]))
+}
+
+// Every truncation and every bit flip of a journal of 20 lines opens with what was acknowledged, or is refused.
+func TestDamagedJournals(t *testing.T) {
+	d, l := newJournal(t)
+	for i := range 19 {
+		require.NoError(t, l.Spend(someGuarantee(i)))
+	}
+	want, intact := l.Spent(), bytes.Clone(d.data)
+	open := func(data []byte, atLeast uint64) (*Ledger, *disk, error) {
+		d := &disk{data: bytes.Clone(data)}
+		l, err := OpenJournal(d, atLeast)
+		return l, d, err
+	}
+	opened := 0
+	for n := range intact {
+		again, _, err := open(intact[:n], 19)
+		if err != nil {
+			require.ErrorIs(t, err, ErrFormat)
+		} else {
+			opened++
+			require.Equal(t, want, again.Spent(), "cut off at %d", n)
+		}
+		// Without the number it opens with a prefix, and takes up from there.
+		if again, d, err := open(intact[:n], 0); err == nil {
+			require.LessOrEqual(t, again.Records(), uint64(19))
+			require.NoError(t, again.Spend(someGuarantee(0)))
+			third, err := OpenJournal(d, again.Records())
+			require.NoError(t, err)
+			require.Equal(t, again.Spent(), third.Spent())
+		}
+	}
+	require.Equal(t, 1, opened, "only the last end of line may be missing")
+	for i := range intact {
+		for bit := range 8 {
+			if i%8 != bit && i > 150 && i < len(intact)-250 && !dptest.Long() {
+				continue
+			}
+			data := bytes.Clone(intact)
+			data[i] ^= 1 << bit
+			again, _, err := open(data, 19)
+			if err == nil {
+				require.Equal(t, want, again.Spent(), "bit %d of %d", bit, i)
+				t.Fatalf("bit %d of byte %d is not seen", bit, i)
+			}
+			require.ErrorIs(t, err, ErrFormat)
+		}
+	}
+	// Lines that are lost, doubled or swapped in the middle.
+	lines := strings.SplitAfter(string(intact), "\n")
+	for i := 1; i < 18; i++ {
+		for _, other := range [][]string{
+			append(append([]string{}, lines[:i]...), lines[i+1:]...),
+			append(append(append([]string{}, lines[:i+1]...), lines[i]), lines[i+1:]...),
+			append(append(append(append([]string{}, lines[:i]...), lines[i+1]), lines[i]), lines[i+2:]...),
+		} {
+			_, _, err := open([]byte(strings.Join(other, "")), 0)
+			require.ErrorIs(t, err, ErrFormat)
+		}
+	}
+}
+
+// A storage that fails: nothing is acknowledged after it, and the journal opens again with no less than what was.
+func TestFailingStorage(t *testing.T) {
+	for tears := range 60 {
+		d, l := newJournal(t)
+		require.NoError(t, l.Spend(someGuarantee(0)))
+		spent := l.Spent()
+		if d.tears = tears; tears == 0 {
+			d.fails = errors.New("the cable is out")
+		}
+		require.Error(t, l.Spend(someGuarantee(1)))
+		d.tears, d.fails = 0, nil
+		require.ErrorContains(t, l.Spend(someGuarantee(2)), "open it again")
+		require.False(t, l.Accepts(someGuarantee(2)))
+		require.Error(t, l.Err())
+		require.Equal(t, spent, l.Spent())
+		again, err := OpenJournal(d, l.Records())
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, again.Spent().Epsilon(), spent.Epsilon())
+		require.NoError(t, again.Spend(someGuarantee(1)))
+	}
+	d, _ := newJournal(t)
+	d.fails = errors.New("the cable is out")
+	_, err := OpenJournal(d, 0)
+	require.ErrorContains(t, err, "cable", "nothing is acknowledged before a sync")
+	_, err = CreateJournal(&disk{fails: d.fails}, 1, 0, one)
+	require.ErrorContains(t, err, "cable")
+}
+
+func TestSpendOnce(t *testing.T) {
+	l := newLedger(t, 1, 0, one)
+	for i := range 3 {
+		first, err := l.SpendOnce("a", PureDP(0.75, one))
+		require.NoError(t, err)
+		require.Equal(t, i == 0, first)
+	}
+	require.Equal(t, PureDP(0.75, one), l.Spent())
+	for _, name := range []string{"", "a b", "a\n", "ä", strings.Repeat("x", 201)} {
+		_, err := l.SpendOnce(name, PureDP(0.1, one))
+		require.ErrorIs(t, err, ErrParams)
+	}
+	for _, g := range []Guarantee{{}, PureDP(1, one)} {
+		first, err := l.SpendOnce("b", g)
+		require.ErrorIs(t, err, ErrBudget)
+		require.False(t, first)
+	}
+	_, err := l.SpendOnce("b", PureDP(0.1, rowed))
+	require.ErrorIs(t, err, ErrMismatch)
+}
+
+// killed is the process that TestKill starts: it spends under names 0, 1, … and writes each to a second file once Spend has returned.
+func killed(folder string) {
+	fail := func(err error) {
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(3)
+		}
+	}
+	file, err := os.OpenFile(filepath.Join(folder, "journal"), os.O_RDWR, 0)
+	fail(err)
+	l, err := OpenJournal(file, 0)
+	fail(err)
+	told, err := os.OpenFile(filepath.Join(folder, "told"), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	fail(err)
+	// The last one may have been spent without being told: it is asked for again.
+	for i := max(int(l.Records())-1, 0); ; i++ {
+		_, err := l.SpendOnce(strconv.Itoa(i), PureDP(0x1p-20, one))
+		fail(err)
+		_, err = fmt.Fprintf(told, "%d\n", i)
+		fail(err)
+	}
+}
+
+// Processes are killed while they spend: the journal never has less than what they were told, and nothing twice.
+func TestKill(t *testing.T) {
+	if folder := os.Getenv("BUDGET_JOURNAL_OF_TEST"); folder != "" {
+		killed(folder)
+	}
+	rounds := dptest.Full(200, 4)
+	folder := t.TempDir()
+	file, err := os.Create(filepath.Join(folder, "journal"))
+	require.NoError(t, err)
+	_, err = CreateJournal(file, 1e6, 0, one)
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+	records := uint64(0)
+	for range rounds {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKill$")
+		cmd.Env = append(os.Environ(), "BUDGET_JOURNAL_OF_TEST="+folder)
+		var out bytes.Buffer
+		cmd.Stdout = &out
+		if err := cmd.Start(); err != nil {
+			t.Skip("no processes here: ", err)
+		}
+		time.Sleep(time.Duration(20+rand.IntN(60)) * time.Millisecond)
+		require.NoError(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+		require.Empty(t, out.String())
+
+		told, err := os.ReadFile(filepath.Join(folder, "told"))
+		if errors.Is(err, os.ErrNotExist) {
+			continue // killed before it began
+		}
+		require.NoError(t, err)
+		names := map[string]bool{}
+		for name := range strings.Lines(string(told)) {
+			names[name] = true
+		}
+		file, err := os.OpenFile(filepath.Join(folder, "journal"), os.O_RDWR, 0)
+		require.NoError(t, err)
+		l, err := OpenJournal(file, uint64(max(len(names)-1, 0)))
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, int(l.Records()), len(names)-1) // the last line told may be cut off
+		require.Equal(t, float64(l.Records())*0x1p-20, l.Spent().Epsilon(), "no name was spent twice")
+		require.Len(t, l.ids, int(l.Records()))
+		require.GreaterOrEqual(t, l.Records(), records)
+		records = l.Records()
+		require.NoError(t, file.Close())
+	}
+	t.Logf("%d records after %d kills", records, rounds)
+}
