@@ -168,6 +168,18 @@ func TestDamagedJournals(t *testing.T) {
 			require.ErrorIs(t, err, ErrFormat)
 		}
 	}
+	// A line of another journal, in its place.
+	other, second := newJournal(t)
+	for i := range 19 {
+		require.NoError(t, second.Spend(someGuarantee(i+i/10)))
+	}
+	ours, theirs := strings.SplitAfter(string(intact), "\n"), strings.SplitAfter(string(other.data), "\n")
+	require.Equal(t, ours[9], theirs[9])
+	ours[15] = theirs[15]
+	_, _, err := open([]byte(strings.Join(ours, "")), 0)
+	require.ErrorIs(t, err, ErrFormat)
+	_, _, err = open([]byte(strings.Join(append(ours[:15:15], theirs[15]), "")), 0)
+	require.ErrorIs(t, err, ErrFormat)
 	// Lines that are lost, doubled or swapped in the middle.
 	lines := strings.SplitAfter(string(intact), "\n")
 	for i := 1; i < 18; i++ {
