@@ -3,8 +3,7 @@
 // symmetric difference, and from it of the union, the intersection and the difference.
 //
 // Duplicates: a [Builder] is for sets. Add and Toggle of a key that is present remove it. Data in
-// which keys come several times go into a [StreamBuilder], which counts every key once and whose
-// sketches combine by union.
+// which keys come several times, and nobody subtracts, go to package kor/distinct.
 //
 // It answers: how many keys, or what sum of public weights in (0, 1], are in A, in A∆B, A∪B, A∩B,
 // A∖B; in how many keys do two versions of one large set differ. Keys are uint64; of a string take
@@ -12,11 +11,15 @@
 //
 // # Which sketch
 //
-// Two sets that overlap much: Builder, at any size of the sets the error is relative to |A∆B|,
-// which no other private sketch does. One distinct count, or the union of streams: StreamBuilder,
-// which has less noise at the same ε. A set that fits into memory and only needs its own count:
-// package noise, or Params.CountShare, with an error of √2/ε whatever the size. Frequent keys:
-// package misragries; values of keys: threshold.
+//	wanted                                             take
+//	|A∆B| of sets that overlap much, two versions      Builder: no other private sketch has an error
+//	                                                   relative to |A∆B|
+//	keys are removed again; weights in (0, 1]          Builder
+//	a count of distinct keys, duplicates, over time    kor/distinct, at a fifth of the error
+//	unions of parties that do not share                kor/distinct, at .7 to .5 of the error
+//	the same with weights, or one merged sketch of     [StreamBuilder]
+//	  fixed size in place of all releases
+//	frequent keys; values of keys                      misragries; threshold
 //
 // # Model and guarantee
 //
