@@ -14,6 +14,7 @@ import (
 	"github.com/dpsketch/dpsketch/alp"
 	"github.com/dpsketch/dpsketch/arete"
 	"github.com/dpsketch/dpsketch/elliptical"
+	"github.com/dpsketch/dpsketch/elliptical/column"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/jl"
 	"github.com/dpsketch/dpsketch/kor"
@@ -355,6 +356,45 @@ func BenchmarkProjection(b *testing.B) {
 		b.ReportMetric(small, "error-small")
 		b.ReportMetric(large, "error-large")
 	})
+}
+
+// BenchmarkColumn measures package elliptical/column.
+func BenchmarkColumn(b *testing.B) {
+	p := column.Params{Epsilon: 1, Max: 100}
+	builder, err := column.New(p)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("op=add", func(b *testing.B) {
+		i := 0
+		for b.Loop() {
+			builder.Add(float64(i & 127))
+			i++
+		}
+	})
+	b.Run("op=release", func(b *testing.B) {
+		for b.Loop() {
+			one, err := column.New(p)
+			if err != nil {
+				b.Fatal(err)
+			}
+			one.Add(5)
+			if _, err := one.Release(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	s, err := builder.Release()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, of := range []column.Statistic{column.Mean, column.Variance} {
+		b.Run("op=interval/of="+of.String(), func(b *testing.B) {
+			for b.Loop() {
+				s.Interval(of, 0.95)
+			}
+		})
+	}
 }
 
 // BenchmarkDistinctCount measures package kor/distinct at 5.6 KiB.

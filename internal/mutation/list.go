@@ -6,7 +6,7 @@ import "slices"
 func mutations() []mutation {
 	return slices.Concat(noiseMutations, newNoiseMutations, budgetMutations, lossMutations, privateMutations, thresholdMutations, misragriesMutations, alpMutations, korMutations, jlMutations,
 		areteMutations, ellipticalMutations, planMutations,
-		distinctMutations)
+		columnMutations, distinctMutations)
 }
 
 var noiseMutations = []mutation{

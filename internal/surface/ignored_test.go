@@ -16,6 +16,7 @@ import (
 	"github.com/dpsketch/dpsketch/alp"
 	"github.com/dpsketch/dpsketch/arete"
 	"github.com/dpsketch/dpsketch/elliptical"
+	"github.com/dpsketch/dpsketch/elliptical/column"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/jl"
 	"github.com/dpsketch/dpsketch/kor"
@@ -46,6 +47,8 @@ var makers = []maker{
 	by("arete.New", true, arete.Params{Epsilon: 1}, arete.New),
 	by("elliptical.New", true, box, elliptical.New),
 	by("elliptical.NewBuilder", false, box, elliptical.NewBuilder),
+	by("elliptical/column.New", true, column.Params{Epsilon: 1, Max: 1}, column.New),
+	by("elliptical/column.New", false, column.Params{Rho: 1, Max: 1, Relation: budget.Replace, Rows: 1}, column.New),
 	by("jl.New", true, jl.Params{Dim: 64, Rows: 8, Epsilon: 1, Seed: hashing.Seed{1}}, jl.New),
 	by("kor.New", true, korParams, kor.New),
 	by("kor.NewStream", false, korParams, kor.NewStream),
@@ -86,6 +89,7 @@ func zeros() []any {
 		&alp.Builder{}, &alp.Projection{}, &arete.Mechanism{}, &arete.Value{}, &arete.Lattice{}, &arete.Share{}, &elliptical.Builder{}, &elliptical.Mechanism{},
 		&elliptical.Sum{}, &jl.Builder{}, &jl.Sketch{}, &kor.Builder{}, &kor.Share{}, &kor.Sketch{}, &kor.StreamBuilder{}, &kor.StreamSketch{},
 		&misragries.Builder[string]{}, &misragries.Histogram[string]{}, &misragries.Sum[string]{}, &misragries.UserBuilder[string]{}, &misragries.Combined[string]{},
+		&column.Builder{}, &column.Summary{},
 		&distinct.Builder{}, &distinct.Running{}, &distinct.RunningBuilder{}, &distinct.Sketch{}, &distinct.WindowBuilder{}, &distinct.Windows{},
 		&approx.Mechanism{}, &approx.Value{}, &approx.AdviceSearch{}, &approx.Advised{}, &plan.Mechanism{}, &plan.Mean{}, &plan.Quantiles{},
 		&threshold.Builder[string]{}, &threshold.UserBuilder[string]{}, &threshold.Vector[string]{},

@@ -15,6 +15,7 @@ import (
 	"github.com/dpsketch/dpsketch/alp"
 	"github.com/dpsketch/dpsketch/arete"
 	"github.com/dpsketch/dpsketch/elliptical"
+	"github.com/dpsketch/dpsketch/elliptical/column"
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/jl"
 	"github.com/dpsketch/dpsketch/kor"
@@ -37,7 +38,7 @@ type object interface {
 
 // released holds a zero value of every type that decodes, of those with a key type for strings.
 var released = []object{
-	&alp.Projection{}, &arete.Value{}, &distinct.Running{}, &distinct.Sketch{}, &distinct.Windows{}, &elliptical.Sum{}, &jl.Sketch{}, &kor.Sketch{}, &kor.StreamSketch{}, &misragries.Histogram[string]{},
+	&alp.Projection{}, &arete.Value{}, &distinct.Running{}, &distinct.Sketch{}, &distinct.Windows{}, &column.Summary{}, &elliptical.Sum{}, &jl.Sketch{}, &kor.Sketch{}, &kor.StreamSketch{}, &misragries.Histogram[string]{},
 	&approx.Advised{}, &approx.Value{}, &plan.Mean{}, &threshold.Vector[string]{},
 }
 

@@ -10,7 +10,8 @@ import (
 // public are the types that keep no secret: parameters, plans, laws, hash functions, what is computed from released objects, the caller's own
 // rows. private are those that do without being Builders. Every other exported type shows by its methods what it is.
 var (
-	public = strings.Fields("kor/distinct.Cardinality kor/distinct.Comparison kor/distinct.Params kor/distinct.Part " +
+	public = strings.Fields("elliptical/column.Params elliptical/column.Statistic " +
+		"kor/distinct.Cardinality kor/distinct.Comparison kor/distinct.Params kor/distinct.Part " +
 		"alp.Params alp.Plan alp.Prior alp.Structure arete.Arete arete.Lattice arete.Law arete.Params elliptical.Params elliptical.Shape " +
 		"elliptical.Vector hashing.Key hashing.Polynomial hashing.Range hashing.Seed jl.Noise jl.Norm jl.Params jl.Plan " +
 		"jl.Transform kor.Cardinality kor.Params misragries.Candidate misragries.Combined misragries.Input misragries.Mechanism misragries.Params misragries.Plan " +

@@ -21,6 +21,7 @@ const (
 	KindDistinct   Kind = 12 // distinct.Sketch
 	KindRunning    Kind = 13 // distinct.Running
 	KindWindows    Kind = 14 // distinct.Windows
+	KindColumn     Kind = 15 // column.Summary
 
 	// KindPrivate marks the private state of a Builder on its way between the machines of one pipeline: never a released object.
 	KindPrivate Kind = 128
@@ -42,6 +43,7 @@ var kindNames = [...]string{
 	KindDistinct:   "kor/distinct",
 	KindRunning:    "kor/distinct running total",
 	KindWindows:    "kor/distinct windows",
+	KindColumn:     "elliptical/column",
 	KindPrivate:    "PRIVATE STATE",
 }
 

@@ -1,0 +1,109 @@
+package column
+
+import (
+	"fmt"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+type secret = private.State[state]
+
+// Builder adds up the values of a column. It holds private data: it prints nothing of it, and
+// [Builder.Release] is the only way out, but for what [Builder.AppendPrivateState] moves within a
+// trusted pipeline. One goroutine at a time may use it; a call panics where it sees another one at
+// work.
+type Builder struct {
+	secret
+	params    Params
+	guarantee budget.Guarantee
+}
+
+// state is what a Builder holds.
+type state struct {
+	totals
+	grid   grid
+	law    law
+	params Params
+}
+
+// New returns an empty Builder, or an error that wraps [ErrParams].
+func New(p Params) (*Builder, error) {
+	p = p.normal()
+	if err := p.validate(); err != nil {
+		return nil, err
+	}
+	l, err := p.law(half)
+	if err != nil {
+		return nil, err
+	}
+	return &Builder{private.New(state{grid: p.grid(half), law: l, params: p}), p, p.Guarantee()}, nil
+}
+
+// Guarantee returns what Release promises, also after it. A Builder that New did not make promises
+// nothing.
+func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
+
+// Add adds one row. Values outside [Min, Max] are clamped; NaN counts as the middle of the interval,
+// or as 0 for a sum alone. After Release, and on a Builder that New did not make, Add does nothing.
+func (b *Builder) Add(x float64) {
+	s := private.Enter(b.secret)
+	if s == nil {
+		return
+	}
+	s.add(s.grid.place(x))
+	private.Leave(b.secret)
+}
+
+// Merge adds the rows of another Builder with equal Params, exactly, and the other one gives up its
+// data.
+//
+// The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
+// was released. Then nothing has changed.
+func (b *Builder) Merge(other *Builder) error {
+	if other == nil || b.Released() || other.Released() {
+		return fmt.Errorf("column: Merge: a Builder is %w", fault.ErrReleased)
+	}
+	if private.Same(b.secret, other.secret) {
+		return fault.Mismatch("column", "Builder", "itself", "another one")
+	}
+	if b.params != other.params {
+		return fault.Mismatch("column", "Params", b.params, other.params)
+	}
+	o, err := private.Take(other.secret, "column: Merge: the other Builder")
+	if err != nil {
+		return err
+	}
+	s := private.Enter(b.secret)
+	s.rows += o.rows
+	s.first.add(o.first)
+	s.second.add(o.second)
+	private.Leave(b.secret)
+	return nil
+}
+
+// Released reports whether the Builder has been released, and Add therefore ignores what it is given.
+func (b *Builder) Released() bool { return private.Released(b.secret) }
+
+// Release spends the budget and returns the statistics. The Builder gives up its data; a second
+// Release returns an error that wraps [ErrReleased]. Where Params.Rows is given and another number of
+// rows came, which is public then, the error wraps [ErrMismatch] and the Builder stays as it is.
+func (b *Builder) Release() (*Summary, error) {
+	if s := private.Enter(b.secret); s != nil {
+		rows := s.rows
+		private.Leave(b.secret)
+		if b.params.Relation == budget.Replace && b.params.Rows > 0 && int64(b.params.Rows) != rows {
+			return nil, fault.Mismatch("column", "Rows", b.params.Rows, rows)
+		}
+	}
+	s, err := private.Take(b.secret, "column: Release: the Builder")
+	if err != nil {
+		return nil, err
+	}
+	r := &Summary{params: s.params, law: s.law, values: s.law.release(&s.totals)}
+	if s.params.Relation == budget.Replace {
+		r.rows = s.rows
+	}
+	return r, nil
+}

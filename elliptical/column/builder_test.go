@@ -1,0 +1,284 @@
+package column
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/stretchr/testify/require"
+)
+
+var ages = Params{Epsilon: 1, Max: 100}
+
+// held returns what a Builder holds.
+func held(b *Builder) *state {
+	data := private.Enter(b.secret)
+	private.Leave(b.secret)
+	return data
+}
+
+func builder(t testing.TB, p Params, values ...float64) *Builder {
+	t.Helper()
+	b, err := New(p)
+	require.NoError(t, err)
+	for _, x := range values {
+		b.Add(x)
+	}
+	return b
+}
+
+func released(t testing.TB, p Params, values ...float64) *Summary {
+	t.Helper()
+	s, err := builder(t, p, values...).Release()
+	require.NoError(t, err)
+	return s
+}
+
+func privateBytes(t testing.TB, b *Builder) []byte {
+	t.Helper()
+	data, err := b.AppendPrivateState(nil)
+	require.NoError(t, err)
+	return data
+}
+
+// Params that New refuses promise nothing.
+func TestInvalidParams(t *testing.T) {
+	for name, change := range map[string]func(*Params){
+		"no guarantee":        func(p *Params) { p.Epsilon = 0 },
+		"both":                func(p *Params) { p.Rho = 1 },
+		"ε NaN":               func(p *Params) { p.Epsilon = math.NaN() },
+		"ρ < 0":               func(p *Params) { p.Epsilon, p.Rho = 0, -1 },
+		"relation":            func(p *Params) { p.Relation = 3 },
+		"empty":               func(p *Params) { p.Max = 0 },
+		"reversed":            func(p *Params) { p.Min = 101 },
+		"NaN":                 func(p *Params) { p.Min = math.NaN() },
+		"infinite":            func(p *Params) { p.Max = math.Inf(1) },
+		"too far":             func(p *Params) { p.Min = -0x1p201 },
+		"too narrow":          func(p *Params) { p.Max = 0x1p-201 },
+		"3 moments":           func(p *Params) { p.Moments = 3 },
+		"−1 moments":          func(p *Params) { p.Moments = -1 },
+		"rows < 0":            func(p *Params) { p.Relation, p.Rows = budget.Replace, -1 },
+		"rows 2⁵³ + 1":        func(p *Params) { p.Relation, p.Rows = budget.Replace, maxRows+1 },
+		"private rows":        func(p *Params) { p.Rows = 5 },
+		"the mean alone":      func(p *Params) { p.Only = Mean },
+		"alone under Replace": func(p *Params) { p.Relation, p.Only = budget.Replace, Sum },
+		"alone with moments":  func(p *Params) { p.Moments, p.Only = 1, Sum },
+		"a count's range":     func(p *Params) { p.Only = Count },
+		"a count's Min":       func(p *Params) { p.Only, p.Min, p.Max = Count, -1, 0 },
+		"a sum's range":       func(p *Params) { p.Only, p.Max = Sum, 0 },
+	} {
+		p := ages
+		change(&p)
+		b, err := New(p)
+		require.ErrorIs(t, err, ErrParams, name)
+		require.Nil(t, b, name)
+		require.False(t, p.Guarantee().Promises(), name)
+	}
+	require.Equal(t, budget.PureDP(1, budget.Row(budget.AddRemove)), ages.Guarantee())
+	require.Equal(t, budget.ZCDP(2, budget.Row(budget.Replace)), Params{Rho: 2, Max: 1, Relation: budget.Replace}.Guarantee())
+}
+
+// Values become integers in range, next to where they are; clamped, with NaN at a fixed place.
+func TestGrid(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, ends := range [][2]float64{{0, 100}, {-1, 1}, {1e15, 1e15 + 1}, {-0x1p200, 0x1p200}, {0, 0x1p-200}, {-3, -2}, {0x1p200 - 0x1p148, 0x1p200}} {
+		for _, only := range []Statistic{0, Sum} {
+			p := Params{Epsilon: 1, Min: ends[0], Max: ends[1], Only: only}.normal()
+			require.NoError(t, p.validate())
+			g := p.grid(half)
+			require.Zero(t, g.place(math.NaN()))
+			require.Equal(t, g.place(p.Max), g.place(math.Inf(1)))
+			require.Equal(t, g.place(p.Min), g.place(math.Inf(-1)))
+			if only == 0 {
+				require.EqualValues(t, half, g.place(p.Max))
+				require.EqualValues(t, -half, g.place(p.Min))
+			}
+			for range 200 {
+				x := min(p.Min+(p.Max-p.Min)*rng.Float64(), p.Max)
+				tau := g.place(x)
+				require.LessOrEqual(t, max(tau, -tau), int64(half))
+				back := g.middle + g.unit*float64(tau)/half
+				require.InDelta(t, 0, (back-x)/g.unit, 1.01*rounding+0x1p-51*(math.Abs(p.Min)+math.Abs(p.Max))/g.unit)
+			}
+		}
+	}
+	g := grid{half: half}
+	require.Zero(t, g.place(5))
+	g.factor = math.NaN()
+	require.Zero(t, g.place(5))
+}
+
+// The state is a function of the rows: order and shards leave no trace.
+func TestShardsAreTheWhole(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	values := make([]float64, 1000)
+	for i := range values {
+		values[i] = 130*rng.Float64() - 10
+	}
+	want := privateBytes(t, builder(t, ages, values...))
+	rng.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
+	a, b, c := builder(t, ages, values[:300]...), builder(t, ages, values[300:301]...), builder(t, ages, values[301:]...)
+	require.NoError(t, c.Merge(a))
+	require.NoError(t, c.Merge(b))
+	require.Equal(t, want, privateBytes(t, c))
+	require.True(t, a.Released() && b.Released())
+	again := builder(t, ages, 50)
+	require.NoError(t, again.RestorePrivateState(want))
+	require.Equal(t, want, privateBytes(t, again))
+}
+
+func TestReleaseOnce(t *testing.T) {
+	b := builder(t, ages, 1, 2)
+	data := privateBytes(t, b)
+	fresh := builder(t, ages)
+	require.ErrorIs(t, fresh.Merge(fresh), ErrMismatch)
+	require.ErrorIs(t, fresh.Merge(nil), ErrReleased)
+	s, err := b.Release()
+	require.NoError(t, err)
+	require.True(t, b.Guarantee().Equal(s.Guarantee()), "the guarantee survives")
+	for _, b := range []*Builder{b, {}} {
+		require.True(t, b.Released())
+		b.Add(1)
+		_, err = b.Release()
+		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, b.Merge(fresh), ErrReleased)
+		require.ErrorIs(t, fresh.Merge(b), ErrReleased)
+		_, err = b.AppendPrivateState(nil)
+		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, b.RestorePrivateState(data), ErrReleased)
+	}
+	for _, change := range []func(*Params){
+		func(p *Params) { p.Epsilon++ }, func(p *Params) { p.Max++ }, func(p *Params) { p.Min-- }, func(p *Params) { p.Moments = 1 },
+		func(p *Params) { p.Only = Sum }, func(p *Params) { p.Relation = budget.Replace }, func(p *Params) { p.Epsilon, p.Rho = 0, 1 },
+	} {
+		other := ages
+		change(&other)
+		o := builder(t, other, 9)
+		before := privateBytes(t, o)
+		require.ErrorIs(t, fresh.Merge(o), ErrMismatch)
+		require.ErrorIs(t, o.RestorePrivateState(data), ErrMismatch)
+		require.Equal(t, before, privateBytes(t, o))
+		require.False(t, fresh.Released() || o.Released())
+	}
+}
+
+// Under Replace the number of rows is public: that of the Params, or the Builder's.
+func TestRows(t *testing.T) {
+	p := Params{Epsilon: 1, Max: 1, Relation: budget.Replace, Rows: 3}
+	b := builder(t, p, 1, 1)
+	_, err := b.Release()
+	require.ErrorIs(t, err, ErrMismatch)
+	b.Add(1)
+	s, err := b.Release()
+	require.NoError(t, err)
+	require.Equal(t, 3.0, s.Count())
+	p.Rows = 0
+	s = released(t, p, 1, 0)
+	lo, hi := s.Interval(Count, 0.9)
+	require.True(t, s.Count() == 2 && lo == 2 && hi == 2)
+	s = released(t, p)
+	require.True(t, s.Count() == 0 && s.Mean() >= 0 && s.Mean() <= 1)
+}
+
+// A budget.Ledger pays for the release by the guarantee of the Builder.
+func TestLedger(t *testing.T) {
+	ledger, err := budget.NewLedger(1.5, 0, budget.Row(budget.AddRemove))
+	require.NoError(t, err)
+	_, err = budget.Release(ledger, builder(t, ages, 1))
+	require.NoError(t, err)
+	_, err = budget.Release(ledger, builder(t, ages, 1))
+	require.ErrorIs(t, err, budget.ErrBudget)
+}
+
+// What is not released has no value, nor has the zero Summary.
+func TestNotReleased(t *testing.T) {
+	check := func(s *Summary, has ...Statistic) {
+		for of := Statistic(0); of <= StdDev+1; of++ {
+			lo, hi := s.Interval(of, 0.9)
+			released := false
+			for _, x := range has {
+				released = released || x == of
+			}
+			for _, x := range []float64{s.Value(of), lo, hi} {
+				require.Equal(t, !released, math.IsNaN(x), "%v of %v", of, s)
+			}
+		}
+		for _, confidence := range []float64{-1, 1, 2, math.NaN(), math.Inf(1)} {
+			lo, hi := s.Interval(Count, confidence)
+			require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
+		}
+	}
+	check(new(Summary))
+	check(nil)
+	for _, p := range kinds() {
+		s := released(t, p, 0.5, 1)
+		switch {
+		case p.Only != 0:
+			check(s, p.Only)
+		case p.Moments == 1:
+			check(s, Count, Sum, Mean)
+		default:
+			check(s, Count, Sum, Mean, Variance, StdDev)
+		}
+		require.Equal(t, p, s.Params())
+	}
+	var s Summary
+	require.False(t, s.Guarantee().Promises())
+	require.False(t, new(Builder).Guarantee().Promises())
+	require.Equal(t, "column.Summary (empty)", s.String())
+	_, err := s.MarshalBinary()
+	require.ErrorIs(t, err, ErrFormat)
+}
+
+func TestStrings(t *testing.T) {
+	require.Equal(t, "column.Summary: count, sum, mean and variance of values in [0, 100], ε = 1 for one row, added or removed", released(t, ages).String())
+	require.Equal(t, "column.Summary: a count, ρ = 1 (zCDP) for one row, added or removed", released(t, Params{Rho: 1, Only: Count}).String())
+	require.Contains(t, released(t, Params{Rho: 1, Max: 2, Only: Sum}).String(), "a sum of values in [0, 2]")
+	require.Contains(t, released(t, Params{Rho: 1, Max: 2, Moments: 1}).String(), "count, sum and mean of")
+	require.Equal(t, "Variance", Variance.String())
+}
+
+func TestRedaction(t *testing.T) {
+	b := builder(t, ages, 1)
+	s := held(b)
+	s.rows, s.first, s.second = 1_234_567_890_123, wideOf(9_876_543_210_987), wideOf(5_556_667_778_889)
+	dptest.Redacted(t, b, "1234567890123", "9876543210987", "5556667778889")
+}
+
+func TestReaders(t *testing.T) { dptest.Readers(t, released(t, ages, 1, 2, 3)) }
+
+func TestAllocations(t *testing.T) {
+	b := builder(t, ages)
+	require.Zero(t, testing.AllocsPerRun(1000, func() { b.Add(5) }))
+}
+
+// Bytes that are no state leave the receiver as it is; a state is no Summary.
+func TestRestoreRejects(t *testing.T) {
+	b := builder(t, ages, 1, 2, 3)
+	data := privateBytes(t, b)
+	for n := range data {
+		require.ErrorIs(t, b.RestorePrivateState(data[:n]), ErrFormat)
+	}
+	require.ErrorIs(t, b.RestorePrivateState(append(bytes.Clone(data), 0)), ErrFormat)
+	for _, spoil := range []func(s *state){
+		func(s *state) { s.rows = -1 }, func(s *state) { s.rows = maxRows + 1 }, func(s *state) { s.first = wideOf(4 * half) },
+		func(s *state) { s.first = wideOf(-4 * half) }, func(s *state) { s.second = wideOf(-1) }, func(s *state) { s.second.hi = 1 },
+	} {
+		other := builder(t, ages, 1, 2, 3)
+		spoil(held(other))
+		require.ErrorIs(t, b.RestorePrivateState(privateBytes(t, other)), ErrFormat)
+	}
+	other := bytes.Clone(data)
+	other[6]++
+	require.ErrorIs(t, b.RestorePrivateState(other), ErrFormat)
+	require.Equal(t, data, privateBytes(t, b))
+	var s Summary
+	require.ErrorIs(t, s.UnmarshalBinary(data), ErrFormat, "private state is no release")
+	release, err := released(t, ages, 1).MarshalBinary()
+	require.NoError(t, err)
+	require.ErrorIs(t, b.RestorePrivateState(release), ErrFormat)
+}

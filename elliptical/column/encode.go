@@ -1,0 +1,106 @@
+package column
+
+import (
+	"slices"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// The encoding of a Summary, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+//
+//	bytes  field
+//	6      header: "dpsk", kind 15, version 1
+//	8      Epsilon
+//	8      Rho
+//	8      Min
+//	8      Max
+//	8      Params.Rows
+//	1      Relation: 1 AddRemove, 2 Replace
+//	2      Moments
+//	1      Only: 0, or 1 Count, 2 Sum
+//	8      the number of rows under Replace, else 0
+//	for each coordinate of the scheme (scheme.go), in the units of law.go:
+//	16     its sum with the noise, two's complement: 8 bytes of high half, 8 of low half
+//
+// No other bytes decode to the same Summary.
+const (
+	version = 1
+
+	maxHigh = 1 << 58 // of the high half of a sum: 2⁵³ rows of 2⁶⁰
+)
+
+// fields are the numbers of the Params.
+func (p *Params) fields() []wire.Field {
+	return []wire.Field{
+		wire.Float(&p.Epsilon), wire.Float(&p.Rho), wire.Float(&p.Min), wire.Float(&p.Max), wire.Long(&p.Rows, maxRows),
+		wire.Byte(&p.Relation), wire.Short(&p.Moments, 2), wire.Byte(&p.Only),
+	}
+}
+
+// AppendBinary appends the encoding of the Summary to dst. The error, which wraps [ErrFormat], is for
+// a Summary that is neither released nor decoded.
+func (s *Summary) AppendBinary(dst []byte) ([]byte, error) {
+	if !s.valid() {
+		return dst, fault.Format("column", "a Summary that was not released has no encoding")
+	}
+	p, rows := s.params, s.rows
+	dst = wire.AppendHeader(dst, wire.KindColumn, version)
+	dst = wire.AppendFields(dst, append(p.fields(), wire.Signed(&rows)))
+	return wire.AppendFields(dst, wideFields(slices.Clone(s.values))), nil
+}
+
+// wideFields are 128-bit integers.
+func wideFields(values []wide) (fields []wire.Field) {
+	for i := range values {
+		fields = append(fields, wire.Signed(&values[i].hi), wire.Uint(&values[i].lo))
+	}
+	return fields
+}
+
+// MarshalBinary returns the encoding of the Summary.
+func (s *Summary) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
+
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and
+// leaves the receiver as it was, for any other bytes.
+func (s *Summary) UnmarshalBinary(data []byte) error {
+	r := wire.NewReader("column", data)
+	r.Header(wire.KindColumn, version)
+	var d Summary
+	r.Fields(append(d.params.fields(), wire.Signed(&d.rows)))
+	if r.Err() == nil {
+		d.decode(r)
+	}
+	if err := r.Done(); err != nil {
+		return err
+	}
+	*s = d
+	return nil
+}
+
+// decode checks the Params and reads the values.
+func (s *Summary) decode(r *wire.Reader) {
+	p := s.params
+	replace := p.Relation == budget.Replace
+	switch {
+	case p != p.normal() || p.validate() != nil:
+		r.Fail("invalid Params")
+		return
+	case s.rows < 0 || s.rows > maxRows || !replace && s.rows != 0 || replace && p.Rows > 0 && s.rows != int64(p.Rows):
+		r.Fail("an impossible number of rows")
+		return
+	}
+	l, err := p.law(half)
+	if err != nil {
+		r.Fail("invalid Params")
+		return
+	}
+	s.law, s.values = l, make([]wide, len(l.at))
+	r.Fields(wideFields(s.values))
+	for _, v := range s.values {
+		if v.hi > maxHigh || v.hi < -maxHigh {
+			r.Fail("a sum out of range")
+		}
+	}
+}

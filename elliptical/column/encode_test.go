@@ -1,0 +1,151 @@
+package column
+
+import (
+	"encoding"
+	"math"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/stretchr/testify/require"
+)
+
+// sample returns a Summary that no noise has touched.
+func sample(p Params, values ...float64) *Summary {
+	p = p.normal()
+	l, err := p.law(half)
+	if err != nil {
+		panic(err)
+	}
+	var t totals
+	g := p.grid(half)
+	for _, x := range values {
+		t.add(g.place(x))
+	}
+	s := &Summary{params: p, law: l}
+	for i := range l.at {
+		s.values = append(s.values, narrow(l.exact(&t, i)))
+	}
+	if p.Relation == budget.Replace {
+		s.rows = t.rows
+	}
+	return s
+}
+
+func samplePure() *Summary {
+	return sample(Params{Epsilon: 1, Max: 100}, 20, 30, 40, 50, 60)
+}
+
+func sampleReplace() *Summary {
+	return sample(Params{Rho: 0.5, Min: -1, Max: 2, Relation: budget.Replace, Rows: 3}, -1, 0, 1)
+}
+
+// samples are the objects of the golden files, by name.
+func samples() map[string]encoding.BinaryMarshaler {
+	return map[string]encoding.BinaryMarshaler{
+		"pure.hex": samplePure(), "replace.hex": sampleReplace(), "count.hex": sample(Params{Epsilon: 0.5, Only: Count}, 1, 1, 1),
+		"sum.hex": sample(Params{Rho: 2, Max: 5, Only: Sum}, 1, 2, 3),
+	}
+}
+
+func TestCodec(t *testing.T) {
+	for _, s := range []*Summary{samplePure(), sampleReplace()} {
+		dptest.Codec(t, s, dptest.DeepEqual[Summary])
+	}
+}
+
+// What a release gives decodes to the same Summary, whatever its Params.
+func TestCodecOfReleases(t *testing.T) {
+	for _, p := range kinds() {
+		for _, strength := range []float64{0x1p-30, 1e-6, 0.1, 1, 10, 1024} {
+			p := p
+			if p.Rho > 0 {
+				p.Rho = strength
+			} else {
+				p.Epsilon = strength
+			}
+			s := released(t, p, 0.5, -1, 1)
+			again, _ := dptest.RoundTrip(t, s, "%+v", p)
+			require.True(t, dptest.DeepEqual(s, again))
+		}
+	}
+}
+
+// The layout is fixed: what is written today can be read by every later version.
+func TestGoldenFiles(t *testing.T) { dptest.GoldenDumps(t, samples()) }
+
+// Objects that no release produces are not valid encodings.
+func TestDecodeRejectsInvalidObjects(t *testing.T) {
+	dptest.Spoiled(t, sampleReplace, samplePure, map[string]func(*Summary){
+		"both":             func(s *Summary) { s.params.Epsilon = 1 },
+		"NaN":              func(s *Summary) { s.params.Rho = math.NaN() },
+		"relation":         func(s *Summary) { s.params.Relation = 0 },
+		"other relation":   func(s *Summary) { s.params.Relation = 3 },
+		"range":            func(s *Summary) { s.params.Max = s.params.Min },
+		"infinite":         func(s *Summary) { s.params.Max = math.Inf(1) },
+		"negative zero":    func(s *Summary) { s.params.Min = math.Copysign(0, -1) },
+		"moments":          func(s *Summary) { s.params.Moments = 0 },
+		"one moment":       func(s *Summary) { s.params.Moments = 1 },
+		"only":             func(s *Summary) { s.params.Only = Count },
+		"rows":             func(s *Summary) { s.rows = 4 },
+		"rows < 0":         func(s *Summary) { s.params.Rows, s.rows = 0, -1 },
+		"too many rows":    func(s *Summary) { s.params.Rows, s.rows = 0, maxRows+1 },
+		"a value too many": func(s *Summary) { s.values = append(s.values, wide{}) },
+		"a value too few":  func(s *Summary) { s.values = s.values[:1] },
+		"a huge value":     func(s *Summary) { s.values[1].hi = math.MaxInt64 },
+		"a very low value": func(s *Summary) { s.values[1].hi = math.MinInt64 },
+	})
+	dptest.Spoiled(t, samplePure, samplePure, map[string]func(*Summary){
+		"public rows": func(s *Summary) { s.rows = 1 },
+	})
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	dptest.Seeds(f, samples())
+	f.Fuzz(useDecoded)
+}
+
+func TestUnmarshalEdges(t *testing.T) { dptest.Edges(t, samples(), useDecoded) }
+
+// useDecoded checks that every method works on what decodes.
+func useDecoded(t *testing.T, data []byte) {
+	s := dptest.Decoded[Summary](t, data)
+	if s == nil {
+		return
+	}
+	p := s.Params()
+	require.True(t, s.Guarantee().Promises())
+	require.NotContains(t, s.String(), "NaN")
+	for of := Count; of <= StdDev; of++ {
+		x := s.Value(of)
+		require.Equal(t, !s.has(of), math.IsNaN(x), "%v", of)
+		for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
+			lo, hi := s.Interval(of, confidence)
+			if !s.has(of) {
+				continue
+			}
+			require.True(t, lo <= hi, "%v of %+v: [%v, %v]", of, p, lo, hi)
+			switch of {
+			case Count:
+				require.GreaterOrEqual(t, lo, 0.0)
+			case Mean:
+				require.True(t, p.Min <= lo && hi <= p.Max && p.Min <= x && x <= p.Max)
+			case Variance, StdDev:
+				require.True(t, lo >= 0 && x >= 0)
+			}
+		}
+	}
+}
+
+func FuzzRestorePrivateState(f *testing.F) {
+	f.Add(privateBytes(f, builder(f, ages, 1, 2, 3)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b := builder(t, ages, 9)
+		before := privateBytes(t, b)
+		if b.RestorePrivateState(data) == nil {
+			require.Equal(t, data, privateBytes(t, b))
+		} else {
+			require.Equal(t, before, privateBytes(t, b))
+		}
+	})
+}

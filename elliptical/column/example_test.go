@@ -1,0 +1,49 @@
+package column_test
+
+import (
+	"fmt"
+
+	"github.com/dpsketch/dpsketch/elliptical/column"
+)
+
+// Ages of 10,000 people: five numbers, one spend.
+func Example() {
+	b, err := column.New(column.Params{Epsilon: 1, Min: 0, Max: 100})
+	if err != nil {
+		panic(err)
+	}
+	for i := range 10_000 {
+		b.Add(float64(20 + i%41)) // private data
+	}
+	s, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(s)
+	for of, want := range map[column.Statistic]float64{column.Count: 10_000, column.Mean: 39.98, column.StdDev: 11.83} {
+		lo, hi := s.Interval(of, 1-1e-9)
+		if want < lo || want > hi || hi-lo > 0.1*want {
+			fmt.Println(of, "is not near", want)
+		}
+	}
+	// Output:
+	// column.Summary: count, sum, mean and variance of values in [0, 100], ε = 1 for one row, added or removed
+}
+
+// A count and nothing else, with noise of standard deviation √2/ε.
+func ExampleParams_only() {
+	b, err := column.New(column.Params{Epsilon: 1, Only: column.Count})
+	if err != nil {
+		panic(err)
+	}
+	for range 500 {
+		b.Add(1) // whatever the value
+	}
+	s, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(s.Guarantee(), s.Count() > 450 && s.Count() < 550)
+	// Output:
+	// ε = 1 for one row, added or removed true
+}

@@ -1,0 +1,182 @@
+package column
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/search"
+)
+
+// rounding is the most that one row's value is off by, in units of t: half a step of the grid.
+const rounding = 0.5 / half
+
+// Interval returns the numbers that the noise of the release leaves for a statistic of the clamped
+// values, at the given confidence in [0, 1); NaN for other arguments and for what is not released.
+// It says nothing of what clamping did, nor of the sampling of the rows.
+//
+//	Count, Sum   the released number ± the quantile of its noise
+//	Mean         all m with |Σx − m·n| ≤ the quantile of the noise in that difference, n and Σx as
+//	             released (Fieller's set): as exact as the quantile, at every n, and all of
+//	             [Min, Max] where the rows cannot be told from none
+//	Variance     the same for Σ(x−m)² − v·n, for all m in the set of the mean: half of 1 − confidence
+//	             goes to each, which is conservative
+//	StdDev       its square roots
+func (s *Summary) Interval(of Statistic, confidence float64) (lo, hi float64) {
+	if !s.has(of) || !limits.Confidence(confidence) {
+		return math.NaN(), math.NaN()
+	}
+	tail := 1 - confidence
+	rows, first, _ := s.forms()
+	g := s.params.grid(half)
+	switch of {
+	case Count:
+		width := s.reach(rows, tail)
+		if s.params.Only == Count {
+			width = s.law.integerReach(tail)
+		}
+		return max(rows.value-width, 0), max(rows.value+width, 0)
+	case Sum:
+		sum := s.sum()
+		width := s.reach(sum, tail) + math.Abs(rows.value)*g.unit*rounding
+		return sum.value - width, sum.value + width
+	case Mean:
+		lo, hi = s.ratio(first, rows, -1, tail)
+		return g.value(lo - rounding), g.value(hi + rounding)
+	}
+	lo, hi = s.spread(tail)
+	lo, hi = max(lo-4*rounding, 0)*g.unit*g.unit, min(hi+4*rounding, 1)*g.unit*g.unit
+	if of == StdDev {
+		return math.Sqrt(lo), math.Sqrt(hi)
+	}
+	return lo, hi
+}
+
+// spread returns the ends of the variance of t.
+func (s *Summary) spread(tail float64) (lo, hi float64) {
+	const parts = 8
+	rows, first, second := s.forms()
+	from, to := s.ratio(first, rows, -1, tail/2)
+	mean, _ := s.moments()
+	lo, hi = 1, 0
+	try := func(m float64) {
+		about := second.plus(-2*m, first).plus(m*m, rows) // Σ(t − m)²
+		a, b := s.ratio(about, rows, 0, tail/2)
+		lo, hi = min(lo, a), max(hi, b)
+	}
+	// The set moves with (m − mean)²: its ends are extreme at the ends and at the mean itself.
+	try(min(max(mean, from), to))
+	for i := range parts + 1 {
+		try(from + (to-from)*float64(i)/parts)
+	}
+	return lo, hi
+}
+
+// ratio returns the hull of all v in [least, 1] for which |num − v·den| is at most the quantile of its
+// noise; [least, 1] where there is none.
+func (s *Summary) ratio(num, den form, least, tail float64) (lo, hi float64) {
+	const parts = 16
+	inside := func(v float64) float64 {
+		f := num.plus(-v, den)
+		return s.reach(f, tail) - math.Abs(f.value)
+	}
+	middle := least
+	if den.value > 0 {
+		middle = min(max(num.value/den.value, least), 1)
+	}
+	if !(inside(middle) >= 0) {
+		return least, 1
+	}
+	// From the far end to the middle: the first point inside, and the edge before it.
+	edge := func(far float64) float64 {
+		if inside(far) >= 0 {
+			return far
+		}
+		outer := far
+		for i := 1; i <= parts; i++ {
+			v := far + (middle-far)*float64(i)/parts
+			if i == parts || inside(v) >= 0 {
+				return search.Root(v, outer, 40, inside) // the end towards outer
+			}
+			outer = v
+		}
+		return far
+	}
+	return edge(least), edge(1)
+}
+
+// reach returns an x with Pr[|noise of f| > x] ≤ tail.
+func (s *Summary) reach(f form, tail float64) float64 {
+	if s.law.gaussian {
+		norm := math.Hypot(math.Hypot(f.noise[0], f.noise[1]), f.noise[2])
+		return norm*math.Sqrt2*math.Erfcinv(tail) + f.slack
+	}
+	return laplaceReach(f.noise, tail) + f.slack
+}
+
+// integerReach returns the least integer k with Pr[|noise| > k] ≤ tail of the first coordinate.
+func (l law) integerReach(tail float64) float64 {
+	if l.gaussian {
+		return -l.noises[0].normal.Quantile(tail / 2)
+	}
+	return -l.noises[0].laplace.Quantile(tail / 2)
+}
+
+// laplaceReach returns an x with Pr[|X| > x] ≤ tail, where X is a sum of independent Laplace variables
+// with the absolute values of the given scales.
+//
+// The characteristic function Π 1/(1 + sᵢ²ω²) is Σ Aᵢ/(1 + sᵢ²ω²) with Aᵢ = Π_{j≠i} sᵢ²/(sᵢ² − sⱼ²), so
+// Pr[|X| > x] = Σ Aᵢ·e^{−x/sᵢ}. Scales that are nearly equal are moved apart, upwards by a part in 500,
+// which makes X less concentrated and the result larger.
+func laplaceReach(scales [3]float64, tail float64) float64 {
+	const apart = 1 + 0x1p-9
+	s := [3]float64{math.Abs(scales[0]), math.Abs(scales[1]), math.Abs(scales[2])}
+	if s[0] > s[1] {
+		s[0], s[1] = s[1], s[0]
+	}
+	if s[1] > s[2] {
+		s[1], s[2] = s[2], s[1]
+	}
+	if s[0] > s[1] {
+		s[0], s[1] = s[1], s[0]
+	}
+	if s[2] == 0 {
+		return 0
+	}
+	for i := 1; i < 3; i++ {
+		s[i] = max(s[i], s[i-1]*apart)
+	}
+	top := s[2]
+	var a [3]float64
+	for i := range s {
+		s[i] /= top
+	}
+	for i, x := range s {
+		a[i] = 1
+		for j, y := range s {
+			if j != i {
+				a[i] *= x * x / ((x - y) * (x + y))
+			}
+		}
+		if x == 0 {
+			a[i] = 0
+		}
+	}
+	// Three equal scales have the tail e^{−x}·(1 + 5x/8 + x²/8) ≤ 3·e^{−x/2}, so that the result is below
+	// this x. The density is log-concave, so −ln of the tail is convex, and Newton's steps from the right
+	// stay on the right.
+	x := 2 * (2 - math.Log(tail))
+	for range 50 {
+		survival, density := 0.0, 0.0
+		for i, scale := range s {
+			if scale > 0 {
+				y := a[i] * math.Exp(-x/scale)
+				survival, density = survival+y, density+y/scale
+			}
+		}
+		step := survival / density * math.Log(survival/tail)
+		if x += step; x <= 0 || step > -1e-12*x {
+			break
+		}
+	}
+	return top * max(x, 0) * (1 + 0x1p-30)
+}

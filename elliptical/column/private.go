@@ -1,0 +1,84 @@
+package column
+
+import (
+	"fmt"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/wire"
+)
+
+// This file moves a Builder between the machines of one trusted pipeline. It is the only way but
+// Release that leads out of it, and what it gives is private.
+
+// privateBuilder is the kind of private state, unlike those of other packages.
+const privateBuilder = byte(wire.KindColumn)
+
+const privateVersion = 1
+
+// AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
+// exact sums without noise, protected by nothing. It is for a pipeline that moves its builders
+// between machines as trusted as this one, and must not reach a disk, a log or a person that the
+// column itself may not reach. To publish, use [Builder.Release].
+//
+// The Builder stays as it is. The bytes are a function of the Params and the rows, in any order.
+// Every release of the state, here or where it was restored, spends the budget again. The error wraps
+// [ErrReleased].
+func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
+	s := private.Enter(b.secret)
+	if s == nil {
+		return dst, fmt.Errorf("column: AppendPrivateState: the Builder is %w", fault.ErrReleased)
+	}
+	defer private.Leave(b.secret)
+	kind, p, t := privateBuilder, s.params, s.totals
+	dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
+	return wire.AppendFields(dst, privateFields(&kind, &p, &t)), nil
+}
+
+// RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
+// gave. The error wraps [ErrReleased], [ErrMismatch] if that Builder had other Params, or
+// [ErrFormat]; the Builder is then unchanged.
+func (b *Builder) RestorePrivateState(data []byte) error {
+	s := private.Enter(b.secret)
+	if s == nil {
+		return fmt.Errorf("column: RestorePrivateState: the Builder is %w", fault.ErrReleased)
+	}
+	defer private.Leave(b.secret)
+	r := wire.NewReader("column", data)
+	r.Header(wire.KindPrivate, privateVersion)
+	var kind byte
+	var p Params
+	var t totals
+	r.Fields(privateFields(&kind, &p, &t))
+	if r.Err() == nil {
+		switch {
+		case kind != privateBuilder:
+			r.Fail("another kind of state")
+		case !t.possible():
+			r.Fail("sums that no rows have")
+		case p != s.params && r.Done() == nil:
+			return fault.Mismatch("column", "Params", s.params, p)
+		}
+	}
+	if err := r.Done(); err != nil {
+		return err
+	}
+	s.totals = t
+	return nil
+}
+
+// possible reports whether so many rows can have these sums, and are so few that sums of many states
+// fit.
+func (t *totals) possible() bool {
+	if t.rows < 0 || t.rows > maxRows {
+		return false
+	}
+	n, first, second := float64(t.rows), t.first.float(), t.second.float()
+	return first >= -n*half && first <= n*half && second >= 0 && second <= n*half*half
+}
+
+// privateFields are what a state consists of, after the header.
+func privateFields(kind *byte, p *Params, t *totals) []wire.Field {
+	return append(append([]wire.Field{wire.Byte(kind)}, p.fields()...),
+		wire.Signed(&t.rows), wire.Signed(&t.first.hi), wire.Uint(&t.first.lo), wire.Signed(&t.second.hi), wire.Uint(&t.second.lo))
+}

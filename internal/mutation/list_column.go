@@ -1,0 +1,16 @@
+package main
+
+var columnMutations = []mutation{
+	{"reach of the simplex a thousandth too small", "elliptical/column/scheme.go", "14*h*h+ceil(9*h*h, 10)", "14*h*h+ceil(9*h*h, 10)-h*h/64"},
+	{"the second moment under zCDP and Replace with too little noise", "elliptical/column/scheme.go", "h*h + ceil(13*h*h, 64)", "h*h + ceil(12*h*h, 64)"},
+	{"reach of a replaced value that of an added one", "elliptical/column/scheme.go", "{{[3]int64{0, 1, 0}, 2 * h}}, first", "{{[3]int64{0, 1, 0}, h}}, first"},
+	{"rounded sums without their unit", "elliptical/column/law.go", "r *= (1 + excess) * round.Up * round.Up", "r *= round.Up"},
+	{"noise too small", "elliptical/column/law.go", "noise.LaplaceScale(p.Epsilon, r)", "noise.LaplaceScale(p.Epsilon*1.05, r)"},
+	{"a coordinate without noise", "elliptical/column/law.go", "big.NewInt(l.sample(&src, i))", "big.NewInt(l.sample(&src, i)*int64(i))"},
+	{"values beyond the interval", "elliptical/column/grid.go", "return min(max(int64(y)-g.offset, -g.half), g.half)", "return int64(y) - g.offset"},
+	{"values not clamped", "elliptical/column/grid.go", "(min(max(x, g.lo), g.hi)-g.zero)", "(x-g.zero)"},
+	{"the Builder survives its release", "elliptical/column/builder.go", "s, err := private.Take(b.secret, \"column: Release: the Builder\")", "s, err := private.Enter(b.secret), error(nil)"},
+	{"merged and kept", "elliptical/column/builder.go", "o, err := private.Take(other.secret, \"column: Merge: the other Builder\")", "o, err := private.Enter(other.secret), error(nil)"},
+	{"restore ignores the Params", "elliptical/column/private.go", "p != s.params && r.Done() == nil", "p.Only != s.params.Only && r.Done() == nil"},
+	{"intervals a fifth too narrow", "elliptical/column/interval.go", "return top * max(x, 0) * (1 + 0x1p-30)", "return top * max(x, 0) * 0.8"},
+}
