@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Rows returns the rows of a file of reference values that begin with a name, without it: lines of numbers, each written by a program that
-// shares no formula with the package but the definitions.
+// Rows returns the rows of a file of reference values that begin with a name, without it: lines of
+// numbers, each written by a program that shares no formula with the package but the definitions.
 func Rows(t testing.TB, path, name string, columns int) [][]float64 {
 	t.Helper()
 	f, err := os.Open(path)
@@ -45,7 +45,8 @@ type Worst struct {
 	where []float64
 }
 
-// See records the relative error of got against want; errors below the least normal float64 are in units of it.
+// See records the relative error of got against want; errors below the least normal float64 are in
+// units of it.
 func (w *Worst) See(got, want float64, where ...float64) {
 	e := math.Abs(got-want) / max(math.Abs(want), 0x1p-1022)
 	if got == want {

@@ -18,13 +18,15 @@ import (
 
 const module = "github.com/dpsketch/dpsketch"
 
-// base are the packages below the mechanisms: noise and hashing know nothing of each other, and what lies in folders below noise builds on it.
+// base are the packages below the mechanisms: noise and hashing know nothing of each other, and
+// what lies in folders below noise builds on it.
 var base = []string{"noise", "noise/budget", "noise/approx", "hashing"}
 
 // mechanisms are the packages above these.
 var mechanisms = []string{"alp", "threshold", "misragries", "kor", "kor/distinct", "jl", "arete", "elliptical", "elliptical/column", "plan"}
 
-// edges are the imports among mechanisms and among the packages of the base, each with the theorem or the reason. An edge that nothing uses fails.
+// edges are the imports among mechanisms and among the packages of the base, each with the theorem
+// or the reason. An edge that nothing uses fails.
 var edges = map[[2]string]string{
 	{"noise/budget", "noise"}:        "the exact profile of Gaussian noise is what μ-GDP promises",
 	{"noise/approx", "noise"}:        "private approximation adds Laplace, Pareto or Student noise",
@@ -41,7 +43,8 @@ var unsafely = []string{"internal/keyhash", "internal/wire"}
 var topLevel = strings.Fields("go.mod go.sum README.md LICENSE noise hashing alp threshold misragries kor jl arete elliptical plan " +
 	"internal examples bench_test.go")
 
-// requirements are the modules this one may require directly; forTests are those that only tests import.
+// requirements are the modules this one may require directly; forTests are those that only tests
+// import.
 var (
 	requirements = []string{"gonum.org/v1/gonum", "github.com/zeebo/xxh3", "github.com/stretchr/testify"}
 	forTests     = []string{"github.com/stretchr/testify"}
@@ -97,7 +100,8 @@ func violations(pkgs []pkg) []string {
 	return found
 }
 
-// forbidden returns why a non-test file of the package at from must not import the one at to, or "".
+// forbidden returns why a non-test file of the package at from must not import the one at to, or
+// "".
 func forbidden(from, to string) string {
 	switch {
 	case to == "" || from == to:
@@ -140,8 +144,9 @@ func unused(pkgs []pkg) []string {
 // below reports whether a place is the folder or one below it.
 func below(place, folder string) bool { return place == folder || strings.HasPrefix(place, folder+"/") }
 
-// place returns the path of a package of the library within the module, "." for the root, internal/x for internal packages, the top-level
-// folder for examples, and "" for a package of another module.
+// place returns the path of a package of the library within the module, "." for the root,
+// internal/x for internal packages, the top-level folder for examples, and "" for a package of
+// another module.
 func place(path string) string {
 	rest, ok := strings.CutPrefix(path+"/", module+"/")
 	if !ok {

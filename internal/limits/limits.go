@@ -1,5 +1,6 @@
-// Package limits checks the public numbers that most Params have: the one place that says which ε, δ, ρ, sensitivities and relations there are.
-// Every error wraps [fault.ErrParams] and names the package on whose behalf a number is checked.
+// Package limits checks the public numbers that most Params have: the one place that says which ε,
+// δ, ρ, sensitivities and relations there are. Every error wraps [fault.ErrParams] and names the
+// package on whose behalf a number is checked.
 package limits
 
 import (
@@ -13,7 +14,8 @@ const (
 	// MinEpsilon and MaxEpsilon are the ends of ε.
 	MinEpsilon = 0x1p-30
 	MaxEpsilon = 0x1p10
-	// MinDelta is the least δ above 0. It leaves room for the thousandth part of δ and for what a calibration loses.
+	// MinDelta is the least δ above 0. It leaves room for the thousandth part of δ and for what a
+	// calibration loses.
 	MinDelta = 1e-300
 	// MinRho and MaxRho are the ends of ρ.
 	MinRho = 0x1p-60
@@ -21,7 +23,8 @@ const (
 	// MinReal and MaxReal are the ends of what is measured in the units of the data.
 	MinReal = 0x1p-200
 	MaxReal = 0x1p200
-	// MaxInteger is the most that one record changes where values are integers: 2³³ of them fit into an int64.
+	// MaxInteger is the most that one record changes where values are integers: 2³³ of them fit
+	// into an int64.
 	MaxInteger = 0x1p30
 )
 
@@ -65,8 +68,8 @@ func OneOf(pkg string, epsilon, delta, rho float64) error {
 	return Rho(pkg, rho)
 }
 
-// Real checks that a number in the units of the data is 0, which stands for a default, or in [2⁻²⁰⁰, 2²⁰⁰]; where the data are integers, an
-// integer in [0, 2³⁰].
+// Real checks that a number in the units of the data is 0, which stands for a default, or in
+// [2⁻²⁰⁰, 2²⁰⁰]; where the data are integers, an integer in [0, 2³⁰].
 func Real(pkg, field string, x float64, integers bool) error {
 	switch {
 	case x == 0:
@@ -79,7 +82,8 @@ func Real(pkg, field string, x float64, integers bool) error {
 	return nil
 }
 
-// Relation checks that a neighbouring relation is 0, which stands for a default, or one of the constants.
+// Relation checks that a neighbouring relation is 0, which stands for a default, or one of the
+// constants.
 func Relation[R interface {
 	~uint8
 	Valid() bool

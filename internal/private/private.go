@@ -1,6 +1,8 @@
-// Package private keeps what a Builder counts: the one place where this library holds private data between Add and Release.
+// Package private keeps what a Builder counts: the one place where this library holds private data
+// between Add and Release.
 //
-// A Builder embeds a [State] by an unexported alias and reaches it by the functions of this package:
+// A Builder embeds a [State] by an unexported alias and reaches it by the functions of this
+// package:
 //
 //	type secret[K hashing.Key] = private.State[state[K]]
 //
@@ -21,11 +23,13 @@
 // What that gives:
 //
 //   - released once: [Take] empties the State, and with it all copies of the Builder;
-//   - redaction: Format, LogValue and MarshalText are the only methods of a State, so embedding gives them to the Builder and nothing
-//     else. Inside of a user's unexported field, where no method is called, reflection meets a pointer to a pointer, of which fmt, slog and the
+//   - redaction: Format, LogValue and MarshalText are the only methods of a State, so embedding
+//     gives them to the Builder and nothing else. Inside of a user's unexported field, where no
+//     method is called, reflection meets a pointer to a pointer, of which fmt, slog and the
 //     encoders print an address at most;
-//   - concurrent use of a Builder panics, as that of a map does: by a flag without synchronisation, which costs about a nanosecond and sees two
-//     goroutines at work soon, but not surely at the first call.
+//   - concurrent use of a Builder panics, as that of a map does: by a flag without synchronisation,
+//     which costs about a nanosecond and sees two goroutines at work soon, but not surely at the
+//     first call.
 package private
 
 import (
@@ -37,7 +41,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
-// State is private data of type S, shared by all copies. The zero State holds none, as one that was taken.
+// State is private data of type S, shared by all copies. The zero State holds none, as one that was
+// taken.
 type State[S any] struct{ at **cell[S] }
 
 type cell[S any] struct {
@@ -51,8 +56,8 @@ func New[S any](data S) State[S] {
 	return State[S]{&c}
 }
 
-// Enter returns the data for reading and writing up to the next [Leave], or nil if there are none (any more). It panics
-// if another goroutine is in between.
+// Enter returns the data for reading and writing up to the next [Leave], or nil if there are none
+// (any more). It panics if another goroutine is in between.
 func Enter[S any](s State[S]) *S {
 	if s.at == nil {
 		return nil
@@ -77,8 +82,9 @@ func Leave[S any](s State[S]) {
 	c.busy = false
 }
 
-// Take returns the data and leaves the State, and all its copies, without. The error wraps [fault.ErrReleased] if there are none; it begins with
-// what the caller does, such as "kor: Release: the Builder". It panics if another goroutine is between [Enter] and [Leave].
+// Take returns the data and leaves the State, and all its copies, without. The error wraps
+// [fault.ErrReleased] if there are none; it begins with what the caller does, such as "kor:
+// Release: the Builder". It panics if another goroutine is between [Enter] and [Leave].
 func Take[S any](s State[S], doing string) (*S, error) {
 	data := Enter(s)
 	if data == nil {
@@ -94,8 +100,8 @@ func Released[S any](s State[S]) bool { return s.at == nil || *s.at == nil }
 // Same reports whether a and b share their data.
 func Same[S any](a, b State[S]) bool { return a.at != nil && a.at == b.at }
 
-// concurrent is the report of two goroutines at one State. It does not name the package, as the stack does, so that Enter and Leave are
-// inlined.
+// concurrent is the report of two goroutines at one State. It does not name the package, as the
+// stack does, so that Enter and Leave are inlined.
 const concurrent = "dpsketch: concurrent use of a Builder"
 
 // owner returns the name of the package that S is from.

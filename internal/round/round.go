@@ -9,7 +9,8 @@ const (
 	Down = 1 - 0x1p-50
 )
 
-// Log returns ln x for x ≥ 0, denormal x included: math.Log of Go 1.26 on amd64 returns −709.09 for 5e-324 instead of −744.44.
+// Log returns ln x for x ≥ 0, denormal x included: math.Log of Go 1.26 on amd64 returns −709.09 for
+// 5e-324 instead of −744.44.
 func Log(x float64) float64 {
 	if x < 0x1p-1022 {
 		return math.Log(x*0x1p100) - 100*math.Ln2
@@ -62,7 +63,8 @@ func DifferenceUp(a, b float64) float64 {
 	return d
 }
 
-// DifferenceDown returns a float64 ≤ a − b, for a ≥ b ≥ 0 finite, at most one unit below the exact value.
+// DifferenceDown returns a float64 ≤ a − b, for a ≥ b ≥ 0 finite, at most one unit below the exact
+// value.
 func DifferenceDown(a, b float64) float64 {
 	d := a - b
 	if (a-d)-b < 0 { // the exact rounding error of the difference (Dekker)
@@ -71,7 +73,8 @@ func DifferenceDown(a, b float64) float64 {
 	return d
 }
 
-// ProductUp returns the least float64 ≥ a·b, for a, b ≥ 0; below 2⁻⁹⁰⁰ it may be the one after. 0·∞ is 0.
+// ProductUp returns the least float64 ≥ a·b, for a, b ≥ 0; below 2⁻⁹⁰⁰ it may be the one after. 0·∞
+// is 0.
 func ProductUp(a, b float64) float64 {
 	if a == 0 || b == 0 {
 		return 0

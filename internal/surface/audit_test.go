@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakes stand in for packages that the flawed package below imports, each after those that it imports.
+// fakes stand in for packages that the flawed package below imports, each after those that it
+// imports.
 var fakes = []struct{ path, text string }{
 	{"fmt", "package fmt\ntype State interface{}"},
 	{"log/slog", "package slog\ntype Value struct{}"},
@@ -110,7 +111,8 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestAuditOfChanges gives the audit one change at a time that brings a flaw, and the line that names it.
+// TestAuditOfChanges gives the audit one change at a time that brings a flaw, and the line that
+// names it.
 func TestAuditOfChanges(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"Builder struct{ secret; params Params }", "Builder struct{ s **int }", "x.Builder lacks an embedded private.State"},

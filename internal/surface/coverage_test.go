@@ -8,8 +8,8 @@ import (
 
 const kit = module + "/internal/dptest"
 
-// coverage is what the tests of a package do with its types: "Codec", "Decoded", "Readers" and "Redacted" of the kit, "Example", by the names
-// of the types.
+// coverage is what the tests of a package do with its types: "Codec", "Decoded", "Readers" and
+// "Redacted" of the kit, "Example", by the names of the types.
 type coverage map[string]map[string]bool
 
 func (c coverage) note(what, name string) {
@@ -28,8 +28,8 @@ type facts struct {
 	does  coverage
 }
 
-// coverage follows the calls from tests, fuzz targets and examples. A codec counts where a test calls dptest.Codec, hostile bytes where a
-// fuzz target calls dptest.Decoded.
+// coverage follows the calls from tests, fuzz targets and examples. A codec counts where a test
+// calls dptest.Codec, hostile bytes where a fuzz target calls dptest.Decoded.
 func (s *subject) coverage() coverage {
 	total := coverage{}
 	for _, c := range []code{s.inner, s.outer} {

@@ -1,4 +1,5 @@
-// Package surface holds no code, only the test that walks the public API of every package and asks of each type what its role demands:
+// Package surface holds no code, only the test that walks the public API of every package and asks
+// of each type what its role demands:
 //
 //	a released object (it has a codec, or  Guarantee, Params, String, the whole codec; no exported field; dptest.Codec in a test, dptest.Decoded in a
 //	comes out of a Builder or Mechanism)   fuzz target, and an Example; in the list of released_test.go, by which it has a golden file and concurrent readers
@@ -7,6 +8,6 @@
 //	anything else                          a place in a list of roles_test.go: public, or private, and then dptest.Redacted in a test
 //	every package                          a doc.go of at most 80 lines, and an Example
 //
-// Types and tests are found by type checking, so neither names nor generics matter. A new type that forgets one of these fails the test by its
-// name and what it lacks.
+// Types and tests are found by type checking, so neither names nor generics matter. A new type that
+// forgets one of these fails the test by its name and what it lacks.
 package surface

@@ -29,7 +29,8 @@ import (
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
-// maker is a constructor with Params that it accepts. One that comes from New also decides what the methods of its Params answer.
+// maker is a constructor with Params that it accepts. One that comes from New also decides what the
+// methods of its Params answer.
 type maker struct {
 	name string
 	good any
@@ -79,11 +80,13 @@ var (
 	sketch         = misragries.Params{Counters: 8, Epsilon: 1, Delta: 1e-6}
 )
 
-// constructors without Params are tested where they are: those of laws in package noise, and of Params that are computed.
+// constructors without Params are tested where they are: those of laws in package noise, and of
+// Params that are computed.
 var otherConstructors = strings.Fields("arete.Calibrate arete.NewArete arete.Best arete.BestInteger noise/approx.Median kor.Plan kor.PlanStream " +
 	"misragries.Combine kor.XOR kor.Aggregate plan.NewQuantiles budget.NewLedger")
 
-// zeros is the zero value of every type that takes in data, adds noise to it or comes out of a release.
+// zeros is the zero value of every type that takes in data, adds noise to it or comes out of a
+// release.
 func zeros() []any {
 	return []any{
 		&alp.Builder{}, &alp.Projection{}, &arete.Mechanism{}, &arete.Value{}, &arete.Lattice{}, &arete.Share{}, &elliptical.Builder{}, &elliptical.Mechanism{},
@@ -108,8 +111,9 @@ var (
 	theirs = data{-98765.25, 1234567, "another user's key"}
 )
 
-// TestIgnoredErrors is a program that never looks at an error: it makes every object of the library by its zero value, and by each constructor from
-// Params that are wrong in one field, gives it data by every method, and prints what comes back. What it prints is the same whatever the data are.
+// TestIgnoredErrors is a program that never looks at an error: it makes every object of the library
+// by its zero value, and by each constructor from Params that are wrong in one field, gives it data
+// by every method, and prints what comes back. What it prints is the same whatever the data are.
 func TestIgnoredErrors(t *testing.T) {
 	for _, zero := range zeros() {
 		t.Run(fmt.Sprintf("%T", zero), func(t *testing.T) {
@@ -139,7 +143,8 @@ func TestIgnoredErrors(t *testing.T) {
 	}
 }
 
-// sameForAll gives two objects made alike the data of one user and of another, under the same randomness, and compares all that comes back.
+// sameForAll gives two objects made alike the data of one user and of another, under the same
+// randomness, and compares all that comes back.
 func sameForAll(t *testing.T, construct func() any) {
 	var printed [2][]string
 	for i, d := range []data{mine, theirs} {
@@ -164,7 +169,8 @@ func checkPromise(t *testing.T, m maker, p, object any) {
 	}
 }
 
-// promisesNothing asks that Params which New refuses promise nothing and give no number to plan with.
+// promisesNothing asks that Params which New refuses promise nothing and give no number to plan
+// with.
 func promisesNothing(t *testing.T, p any) {
 	v := reflect.ValueOf(p)
 	for i := range v.NumMethod() {
@@ -181,7 +187,8 @@ func promisesNothing(t *testing.T, p any) {
 	}
 }
 
-// spoiled returns the Params with each field, one at a time, at each of some values that mostly are out of range.
+// spoiled returns the Params with each field, one at a time, at each of some values that mostly are
+// out of range.
 func spoiled(good any) (all []any) {
 	all = append(all, reflect.Zero(reflect.TypeOf(good)).Interface())
 	var walk func(path []int, t reflect.Type)
@@ -222,8 +229,8 @@ func wrong(t reflect.Type) (all []reflect.Value) {
 	return all
 }
 
-// exercise calls every method of an object with the data and returns what comes back, in words; and of objects of the library that come back, the
-// same, so many levels deep.
+// exercise calls every method of an object with the data and returns what comes back, in words; and
+// of objects of the library that come back, the same, so many levels deep.
 func exercise(t *testing.T, object reflect.Value, d data, depth int) (lines []string) {
 	if object.Kind() == reflect.Pointer && object.IsNil() {
 		return nil
@@ -346,7 +353,8 @@ func argument(t reflect.Type, d data) (reflect.Value, bool) {
 	return reflect.Value{}, false
 }
 
-// The lists above are complete: every type with a role that touches data has its zero value in it, every exported New… a place among the makers.
+// The lists above are complete: every type with a role that touches data has its zero value in it,
+// every exported New… a place among the makers.
 func TestIgnoredErrorsIsComplete(t *testing.T) {
 	var listed, made []string
 	for _, zero := range zeros() {

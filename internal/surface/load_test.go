@@ -22,7 +22,8 @@ const (
 	module = "github.com/dpsketch/dpsketch"
 )
 
-// listed is what `go list -json` says of a package, or of a variant of it that is compiled for tests.
+// listed is what `go list -json` says of a package, or of a variant of it that is compiled for
+// tests.
 type listed struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string
@@ -45,7 +46,8 @@ type subject struct {
 	doc   []string // lines of doc.go
 }
 
-// subjects loads all packages of the library but the internal ones and the examples, with their tests.
+// subjects loads all packages of the library but the internal ones and the examples, with their
+// tests.
 func subjects() ([]*subject, error) {
 	if err := readDirectories(); err != nil {
 		return nil, err
@@ -90,8 +92,9 @@ func load(id string, all map[string]listed) (s *subject, err error) {
 	return s, nil
 }
 
-// readDirectories reads the directories of the library and does nothing with them: so the go command knows that this test depends on them, and does
-// not repeat an old result when a package or a file has been added.
+// readDirectories reads the directories of the library and does nothing with them: so the go
+// command knows that this test depends on them, and does not repeat an old result when a package or
+// a file has been added.
 func readDirectories() error {
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if d != nil && d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") {
@@ -101,7 +104,8 @@ func readDirectories() error {
 	})
 }
 
-// library asks the go command for the packages of the library, without the internal ones, the examples and the benchmarks of the root.
+// library asks the go command for the packages of the library, without the internal ones, the
+// examples and the benchmarks of the root.
 func library() (ids []string, err error) {
 	out, err := goList("./...")
 	for id := range strings.FieldsSeq(string(out)) {
@@ -113,7 +117,8 @@ func library() (ids []string, err error) {
 	return ids, err
 }
 
-// list asks the go command for packages, their variants for tests, and the export data of all they import.
+// list asks the go command for packages, their variants for tests, and the export data of all they
+// import.
 func list(ids []string) (map[string]listed, error) {
 	out, err := goList(append([]string{"-export", "-deps", "-test", "-json=ImportPath,Dir,Export,GoFiles,ImportMap"}, ids...)...)
 	if err != nil {

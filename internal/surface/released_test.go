@@ -68,8 +68,8 @@ func TestEveryReleasedTypeIsListed(t *testing.T) {
 	require.ElementsMatch(t, listed, found)
 }
 
-// Each type has a golden file that it decodes, and what it decodes can be used by several goroutines at once; the zero value of the type
-// claims no guarantee and has no encoding.
+// Each type has a golden file that it decodes, and what it decodes can be used by several
+// goroutines at once; the zero value of the type claims no guarantee and has no encoding.
 func TestReleasedObjects(t *testing.T) {
 	for _, zero := range released {
 		t.Run(fullName(zero), func(t *testing.T) {

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// public are the types that keep no secret: parameters, plans, laws, hash functions, what is computed from released objects, the caller's own
-// rows. private are those that do without being Builders. Every other exported type shows by its methods what it is.
+// public are the types that keep no secret: parameters, plans, laws, hash functions, what is
+// computed from released objects, the caller's own rows. private are those that do without being
+// Builders. Every other exported type shows by its methods what it is.
 var (
 	public = strings.Fields("elliptical/column.Params elliptical/column.Statistic " +
 		"kor/distinct.Cardinality kor/distinct.Comparison kor/distinct.Params kor/distinct.Part " +
@@ -92,7 +93,8 @@ func (s *subject) methods(name string) map[string]*types.Signature {
 	return methods
 }
 
-// outcomes returns the exported types that come out of a Builder or a Mechanism, by whatever method or function, with its name.
+// outcomes returns the exported types that come out of a Builder or a Mechanism, by whatever method
+// or function, with its name.
 func (s *subject) outcomes(roles map[string]role) map[string]string {
 	found := map[string]string{}
 	note := func(by string, results *types.Tuple) {
@@ -126,7 +128,8 @@ func (s *subject) outcomes(roles map[string]role) map[string]string {
 	return found
 }
 
-// localName returns the name of an exported type of the package, behind any pointers, slices and type arguments, else nothing.
+// localName returns the name of an exported type of the package, behind any pointers, slices and
+// type arguments, else nothing.
 func localName(t types.Type, path string) string {
 	switch t := types.Unalias(t).(type) {
 	case *types.Pointer:

@@ -103,8 +103,8 @@ func (s *subject) auditFields(name string, lacks func(who, what string)) {
 	}
 }
 
-// auditState asks that a Builder embeds the one private state and has nothing else that could hold data: all other fields are plain numbers, texts
-// and structs of these, such as Params.
+// auditState asks that a Builder embeds the one private state and has nothing else that could hold
+// data: all other fields are plain numbers, texts and structs of these, such as Params.
 func (s *subject) auditState(name string, lacks func(who, what string)) {
 	structure, ok := s.inner.types.Scope().Lookup(name).Type().Underlying().(*types.Struct)
 	if !ok {
@@ -127,7 +127,8 @@ func (s *subject) auditState(name string, lacks func(who, what string)) {
 	}
 }
 
-// plain reports whether values of a type refer to nothing: numbers, texts, and arrays and structs of these.
+// plain reports whether values of a type refer to nothing: numbers, texts, and arrays and structs
+// of these.
 func plain(t types.Type) bool {
 	switch t := t.Underlying().(type) {
 	case *types.Basic:
@@ -145,8 +146,8 @@ func plain(t types.Type) bool {
 	return false
 }
 
-// auditWaysOut asks a Builder that its methods tell nothing but what Release does: they return an error, whether it is released, another Builder,
-// a released object, or what hides its content.
+// auditWaysOut asks a Builder that its methods tell nothing but what Release does: they return an
+// error, whether it is released, another Builder, a released object, or what hides its content.
 func (s *subject) auditWaysOut(name string, roles map[string]role, lacks func(who, what string)) {
 	methods := s.methods(name)
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(methods)), func(m string) bool { return strings.HasPrefix(m, "Release") && m != "Released" }) {

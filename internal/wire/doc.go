@@ -12,7 +12,8 @@
 // reading side is [Reader], whose contract makes a decoder hard to get wrong:
 //
 //   - an error sticks. The first failure is kept, all later reads return zero and consume nothing,
-//     so a decoder reads straight through and asks [Reader.Done] once, before it touches its receiver;
+//     so a decoder reads straight through and asks [Reader.Done] once, before it touches its
+//     receiver;
 //   - nothing is allocated for a length that the rest of the input cannot hold: see [Reader.Count];
 //   - every error wraps [fault.ErrFormat] and names the package on whose behalf the bytes are read.
 //

@@ -6,8 +6,9 @@ import (
 	"math"
 )
 
-// Field is a number at a fixed place in an encoding, bound to the variable that it is written from and read into. One list of them is the
-// head of an encoding: [AppendFields] writes it and [Reader.Fields] reads it, so the two cannot differ.
+// Field is a number at a fixed place in an encoding, bound to the variable that it is written from
+// and read into. One list of them is the head of an encoding: [AppendFields] writes it and
+// [Reader.Fields] reads it, so the two cannot differ.
 type Field struct {
 	write func(dst []byte) []byte
 	read  func(r *Reader)
@@ -36,7 +37,8 @@ func Byte[T ~uint8](x *T) Field {
 	}
 }
 
-// Flags is one byte with a bit for each of at most eight variables, the first being bit 0. Reading fails on other bits.
+// Flags is one byte with a bit for each of at most eight variables, the first being bit 0. Reading
+// fails on other bits.
 func Flags(xs ...*bool) Field {
 	return Field{
 		func(dst []byte) []byte {

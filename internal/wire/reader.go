@@ -63,8 +63,8 @@ func (r *Reader) Header(kind Kind, version uint8) {
 	}
 }
 
-// Bytes reads n bytes and returns them as a part of the input, not a copy: a decoder that keeps them
-// must clone them. It returns nil after a failure.
+// Bytes reads n bytes and returns them as a part of the input, not a copy: a decoder that keeps
+// them must clone them. It returns nil after a failure.
 func (r *Reader) Bytes(n int) []byte {
 	if r.err != nil {
 		return nil
@@ -108,8 +108,8 @@ func (r *Reader) Uint64() uint64 {
 // Int64 reads eight bytes in two's complement.
 func (r *Reader) Int64() int64 { return int64(r.Uint64()) }
 
-// Float64 reads eight bytes as IEEE 754 bits. It returns what stands there, so a NaN, an infinity or
-// a negative zero too; a decoder for which these are not canonical must reject them.
+// Float64 reads eight bytes as IEEE 754 bits. It returns what stands there, so a NaN, an infinity
+// or a negative zero too; a decoder for which these are not canonical must reject them.
 func (r *Reader) Float64() float64 { return math.Float64frombits(r.Uint64()) }
 
 // NegativeZero reports whether one of the values is −0, which == does not tell from 0.
@@ -119,8 +119,8 @@ func NegativeZero(values ...float64) bool {
 
 // Count reads a number of items as a uint32. It fails if the number is greater than limit, or if so
 // many items of at least minItemBytes bytes each do not fit into the rest of the input. So what a
-// decoder allocates for n items is at most proportional to the bytes it was given, whatever they say.
-// A minItemBytes below 1 counts as 1: an item of no bytes would leave the number unchecked.
+// decoder allocates for n items is at most proportional to the bytes it was given, whatever they
+// say. A minItemBytes below 1 counts as 1: an item of no bytes would leave the number unchecked.
 func (r *Reader) Count(limit, minItemBytes int) int {
 	n := uint64(r.Uint32())
 	if r.err != nil {
