@@ -144,3 +144,44 @@ func ExampleWindowBuilder() {
 	// 7 days: 7000 users in the interval: true
 	// 30 days: 30000 users in the interval: true
 }
+
+// Distinct users for each of a public list of groups, 64 bytes a group. A user in several groups is seen in the
+// release of each, so his groups are bounded before he is added: here at 2, and both releases together cost ε = 1.
+func Example_groups() {
+	p := distinct.Params{Epsilon: 0.5, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
+	groups := map[string]*distinct.Builder{}
+	for _, country := range []string{"BE", "DK", "IS"} { // public, not from the data
+		b, err := distinct.New(p)
+		if err != nil {
+			panic(err)
+		}
+		groups[country] = b
+	}
+	visit := func(user int, countries ...string) {
+		for _, country := range countries[:min(len(countries), 2)] {
+			if b := groups[country]; b != nil {
+				distinct.AddKey(b, user)
+			}
+		}
+	}
+	for user := range 100 {
+		visit(user, "BE", "DK")
+		visit(user, "BE") // again, which changes nothing
+	}
+	for user := range 50 {
+		visit(1000+user, "DK")
+	}
+	for _, country := range []string{"BE", "DK", "IS"} {
+		s, err := groups[country].Release()
+		if err != nil {
+			panic(err)
+		}
+		lo, hi := s.Interval(1 - 1e-9)
+		users := map[string]float64{"BE": 100, "DK": 150}[country]
+		fmt.Printf("%s: %v users in the interval: %v\n", country, users, lo <= users && users <= hi)
+	}
+	// Output:
+	// BE: 100 users in the interval: true
+	// DK: 150 users in the interval: true
+	// IS: 0 users in the interval: true
+}

@@ -3,17 +3,22 @@ package distinct
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// This file moves a Builder between the machines of one trusted pipeline. It is the only way but
-// Release that leads out of it, and what it gives is private.
+// This file moves a Builder between the machines of one trusted pipeline, or over a restart. It is the
+// only way but Release that leads out of it, and what it gives is private.
 
-// privateBuilder is the kind of private state, unlike those of other packages.
-const privateBuilder = byte(wire.KindDistinct)<<4 + iota
+// The kinds of private state, unlike those of other packages.
+const (
+	privateBuilder = byte(wire.KindDistinct)<<4 + iota
+	privateRunning
+	privateWindows
+)
 
 const privateVersion = 1
 
@@ -32,10 +37,7 @@ func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
 		return dst, fmt.Errorf("distinct: AppendPrivateState: the Builder is %w", fault.ErrReleased)
 	}
 	defer private.Leave(b.secret)
-	kind, p := privateBuilder, s.params
-	dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
-	dst = wire.AppendFields(dst, privateFields(&kind, &p))
-	return appendWords(dst, s.table), nil
+	return appendWords(appendPrivate(dst, privateBuilder, s.params), s.table), nil
 }
 
 // RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
@@ -47,21 +49,11 @@ func (b *Builder) RestorePrivateState(data []byte) error {
 		return fmt.Errorf("distinct: RestorePrivateState: the Builder is %w", fault.ErrReleased)
 	}
 	defer private.Leave(b.secret)
-	r := wire.NewReader("distinct", data)
-	r.Header(wire.KindPrivate, privateVersion)
-	var kind byte
-	var p Params
-	r.Fields(privateFields(&kind, &p))
-	switch {
-	case r.Err() != nil:
-		return r.Err()
-	case kind != privateBuilder:
-		r.Fail("another kind of state")
-		return r.Err()
-	case p != s.params:
-		return sameParams(s.params, p)
+	r, err := readPrivate(data, privateBuilder, s.params)
+	if err != nil {
+		return err
 	}
-	table := readTable(r, p)
+	table := readTable(r, s.params)
 	if err := r.Done(); err != nil {
 		return err
 	}
@@ -69,9 +61,119 @@ func (b *Builder) RestorePrivateState(data []byte) error {
 	return nil
 }
 
+// AppendPrivateState appends all that the RunningBuilder holds to dst, PRIVATE DATA as with
+// [Builder.AppendPrivateState]: for a restart, say. One of the two goes on, not both: slots that are
+// released from a state and again from a copy of it spend ε twice. The error wraps [ErrReleased].
+func (b *RunningBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
+	s := private.Enter(b.runningSecret)
+	if s == nil {
+		return dst, fmt.Errorf("distinct: AppendPrivateState: the RunningBuilder is %w", fault.ErrReleased)
+	}
+	defer private.Leave(b.runningSecret)
+	dst = wire.AppendFields(appendPrivate(dst, privateRunning, s.params), s.fields())
+	return appendWords(dst, s.table), nil
+}
+
+// fields are those of a RunningBuilder beside its Params and its table.
+func (s *runningState) fields() []wire.Field {
+	return []wire.Field{wire.Int(&s.slots, maxSlots), wire.Signed(&s.ones), wire.Signed(&s.released)}
+}
+
+// RestorePrivateState replaces what the RunningBuilder holds by a state that
+// [RunningBuilder.AppendPrivateState] gave. The errors are those of [Builder.RestorePrivateState].
+func (b *RunningBuilder) RestorePrivateState(data []byte) error {
+	s := private.Enter(b.runningSecret)
+	if s == nil {
+		return fmt.Errorf("distinct: RestorePrivateState: the RunningBuilder is %w", fault.ErrReleased)
+	}
+	defer private.Leave(b.runningSecret)
+	r, err := readPrivate(data, privateRunning, s.params)
+	if err != nil {
+		return err
+	}
+	var d runningState
+	r.Fields(d.fields())
+	d.table = readTable(r, s.params)
+	if r.Err() == nil && (d.ones < 0 || d.ones > ones(d.table) || d.released > maxOnes || d.released < -maxOnes) {
+		r.Fail("an impossible count")
+	}
+	if err := r.Done(); err != nil {
+		return err
+	}
+	s.table, s.slots, s.ones, s.released = d.table, d.slots, d.ones, d.released
+	return nil
+}
+
+// AppendPrivateState appends all that the WindowBuilder holds to dst, PRIVATE DATA as with
+// [Builder.AppendPrivateState]: for a restart, say. A day that is released from a state and again from a
+// copy of it spends ε twice. The error wraps [ErrReleased].
+func (b *WindowBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
+	s := private.Enter(b.windowSecret)
+	if s == nil {
+		return dst, fmt.Errorf("distinct: AppendPrivateState: the WindowBuilder is %w", fault.ErrReleased)
+	}
+	defer private.Leave(b.windowSecret)
+	dst = wire.AppendFields(appendPrivate(dst, privateWindows, s.params), s.fields())
+	return append(dst, s.stamps...), nil
+}
+
+// fields are those of a WindowBuilder beside its Params and its stamps.
+func (s *windowState) fields() []wire.Field {
+	return []wire.Field{wire.Int(&s.day, maxSlots), wire.Flags(&s.done)}
+}
+
+// RestorePrivateState replaces what the WindowBuilder holds, its day included, by a state that
+// [WindowBuilder.AppendPrivateState] gave. The errors are those of [Builder.RestorePrivateState].
+func (b *WindowBuilder) RestorePrivateState(data []byte) error {
+	s := private.Enter(b.windowSecret)
+	if s == nil {
+		return fmt.Errorf("distinct: RestorePrivateState: the WindowBuilder is %w", fault.ErrReleased)
+	}
+	defer private.Leave(b.windowSecret)
+	r, err := readPrivate(data, privateWindows, s.params)
+	if err != nil {
+		return err
+	}
+	var d windowState
+	r.Fields(d.fields())
+	if r.Err() == nil && r.Remaining() != len(s.stamps) {
+		r.Fail("not as many cells as the Params say")
+	}
+	stamps := slices.Clone(r.Bytes(len(s.stamps)))
+	if slices.ContainsFunc(stamps, func(stamp uint8) bool { return stamp > today }) {
+		r.Fail("a cell that was set after today")
+	}
+	if err := r.Done(); err != nil {
+		return err
+	}
+	s.stamps, s.day, s.done = stamps, d.day, d.done
+	return nil
+}
+
 // privateFields are what a state begins with, after the header.
 func privateFields(kind *byte, p *Params) []wire.Field {
 	return append([]wire.Field{wire.Byte(kind)}, p.fields()...)
+}
+
+func appendPrivate(dst []byte, kind byte, p Params) []byte {
+	return wire.AppendFields(wire.AppendHeader(dst, wire.KindPrivate, privateVersion), privateFields(&kind, &p))
+}
+
+// readPrivate reads the head of a state of that kind and of these Params.
+func readPrivate(data []byte, want byte, params Params) (*wire.Reader, error) {
+	r := wire.NewReader("distinct", data)
+	r.Header(wire.KindPrivate, privateVersion)
+	var kind byte
+	var p Params
+	r.Fields(privateFields(&kind, &p))
+	switch {
+	case r.Err() != nil:
+	case kind != want:
+		r.Fail("another kind of state")
+	case p != params:
+		return nil, sameParams(params, p)
+	}
+	return r, r.Err()
 }
 
 func appendWords(dst []byte, words []uint64) []byte {
