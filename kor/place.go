@@ -1,11 +1,10 @@
 package kor
 
 import (
-	"encoding/binary"
 	"math"
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/place"
 )
 
 // placement says which bit of a table a key flips.
@@ -20,34 +19,25 @@ import (
 // u = 0, which is at no level, is put at level 63 beside 2⁶³, as that saves a comparison.
 //
 // Privacy holds for every function from keys to bits. The accuracy statements are for u and v fully
-// random, as in the thesis. What stands here are the upper and the lower half of the 128-bit
-// product k₂·y, with y the two halves of k₁·(key ⊕ k₀) added without carry, and random k₀ and odd
-// k₁ and k₂. The first product brings every digit of the key everywhere and the sum breaks up its
-// regularity; of the second one the digits around the middle are used, which depend on all of y:
-// the lowest of u and the highest of v. Tests compare it with the fully random law on runs, grids
-// and other regular key sets. Pairwise independence would give the expected number of keys in a
-// cell and no more; the number of odd cells of a run of keys is then far from what it is for a
-// random function, so the families of package hashing that have a proof do not serve here. Whoever
-// knows the Seed can choose keys that meet in one cell: this spoils an estimate, not the privacy of
+// random, as in the thesis. Pairwise independence would give the expected number of keys in a cell
+// and no more; the number of odd cells of a run of keys is then far from what it is for a random
+// function, so the families of package hashing that have a proof do not serve here. Whoever knows
+// the Seed can choose keys that meet in one cell: this spoils an estimate, not the privacy of
 // others.
 type placement struct {
-	k0, k1, k2    uint64
+	k0, k1, k2    uint64 // those of a place.Hash, here so that flip and set can be inlined
 	cells, stride uint64 // of a level: bits, and words
 }
 
 func newPlacement(p Params) placement {
-	first, second := p.Seed.Derive(1), p.Seed.Derive(2)
-	half := func(s hashing.Seed, i int) uint64 { return binary.LittleEndian.Uint64(s[8*i:]) }
-	return placement{
-		k0: half(first, 0), k1: half(first, 1) | 1, k2: half(second, 0) | 1 | 1<<63, // so that u has all its digits
-		cells: uint64(p.Cells), stride: uint64(p.stride()),
-	}
+	h := place.New(p.Seed.Derive(1), p.Seed.Derive(2))
+	return placement{h.K0, h.K1, h.K2, uint64(p.Cells), uint64(p.stride())}
 }
 
 // words returns u and v.
 func (h *placement) words(key uint64) (u, v uint64) {
-	hi, lo := bits.Mul64(h.k1, key^h.k0)
-	return bits.Mul64(h.k2, hi^lo)
+	hash := place.Hash{K0: h.k0, K1: h.k1, K2: h.k2}
+	return hash.Words(key)
 }
 
 // at returns the word and the bit of a key of weight 1. The levels from L on lie behind the table.

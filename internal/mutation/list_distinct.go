@@ -11,7 +11,7 @@ var distinctMutations = []mutation{
 	{"a duplicate removes its key", "kor/distinct/place.go", "place.at(key); word < uint64(len(table)) {\n\t\t\ttable[word] |= bit", "place.at(key); word < uint64(len(table)) {\n\t\t\ttable[word] ^= bit"},
 	{"the Builder survives its release", "kor/distinct/builder.go", "s, err := private.Take(b.secret, \"distinct: Release: the Builder\")", "s, err := private.Enter(b.secret), error(nil)"},
 	{"merged and kept", "kor/distinct/builder.go", "o, err := private.Take(other.secret, \"distinct: Merge: the other Builder\")", "o, err := private.Enter(other.secret), error(nil)"},
-	{"restore ignores the Params", "kor/distinct/private.go", "\tcase p != s.params:", "\tcase p.Cells != s.params.Cells || p.Levels != s.params.Levels:"},
+	{"restore ignores the Params", "kor/distinct/private.go", "\tcase p != params:", "\tcase p.Cells != params.Cells || p.Levels != params.Levels:"},
 	{"a release compared with itself", "kor/distinct/compare.go", "if a.id == b.id {", "if false {"},
 	{"the flips of the second release forgotten", "kor/distinct/fit.go", "p, r := m.flips[0], m.flips[1]", "p, r := m.flips[0], 0*m.flips[1]"},
 	{"running: noise for half the sensitivity", "kor/distinct/running.go", "noise.LaplaceScale(p.Epsilon, 2)", "noise.LaplaceScale(p.Epsilon, 1)"},
