@@ -205,13 +205,10 @@ func (m mutation) in(root, file string) (place, error) {
 		}
 		text = slices.DeleteFunc(text, func(t lexeme) bool { return t.at < from || t.end > to })
 	}
-	pattern, err := scan(m.old)
-	if err != nil {
-		return place{}, err
-	}
-	replacement, err := scan(m.new)
-	if err != nil {
-		return place{}, err
+	pattern, err1 := scan(m.old)
+	replacement, err2 := scan(m.new)
+	if err := errors.Join(err1, err2); err != nil {
+		return place{}, fmt.Errorf("%s: %w", m.name, err)
 	}
 	at := find(text, pattern)
 	if len(at) != 1 {

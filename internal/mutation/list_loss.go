@@ -25,7 +25,7 @@ var lossMutations = []mutation{
 	{"a filter that is none", "noise/budget/allow.go", "if l.filter != nil {\n\t\treturn l.filter.allows(l, whole)", "if false {\n\t\treturn l.filter.allows(l, whole)"},
 	{"acknowledged before the sync", "noise/budget/journal.go", "\tif err == nil {\n\t\terr = j.storage.Sync()\n\t}\n", ""},
 	{"spent in memory only", "noise/budget/ledger.go", "if err := l.journal.append(name, g); err != nil {", "if err := error(nil); err != nil {"},
-	{"spends on after a failed write", "noise/budget/journal.go", "j.broken = fmt.Errorf(\"budget: the journal could", "_ = fmt.Errorf(\"budget: the journal could"},
+	{"spends on after a failed write", "noise/budget/journal.go", "j.broken = fmt.Errorf(", "_ = fmt.Errorf("},
 	{"opened without a sync", "noise/budget/journal.go", "if err := s.Sync(); err != nil {", "if err := error(nil); err != nil {"},
 	{"checksums of lines not chained", "noise/budget/journal.go", "binary.LittleEndian.AppendUint32(nil, j.crc)", "binary.LittleEndian.AppendUint32(nil, 0)"},
 	{"a damaged line taken for the end", "noise/budget/journal.go", "case ended || l == nil:", "case l == nil:"},
