@@ -23,6 +23,7 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/plan"
 	"github.com/dpsketch/dpsketch/threshold"
+	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
 
 // BenchmarkSource measures the secret randomness, per word and in bulk.
@@ -777,4 +778,46 @@ func BenchmarkNoise(b *testing.B) {
 		run(fmt.Sprintf("noise=%v", law), lattice.MeanAbs()*lattice.Step(), func() { lattice.SampleInt(&src) })
 		run(fmt.Sprintf("noise=%v/share=1000", law), lattice.MeanAbs()*lattice.Step(), func() { share.Noise() })
 	}
+}
+
+// BenchmarkGroupBy measures package threshold/groupby: users of ten keys each, per key, and the whole way
+// of a million new keys.
+func BenchmarkGroupBy(b *testing.B) {
+	p := groupby.Params{Epsilon: 1, Delta: 1e-6}
+	b.Run("op=adduser/keys=10", func(b *testing.B) {
+		builder, err := groupby.New[uint64](p)
+		if err != nil {
+			b.Fatal(err)
+		}
+		keys := make([]uint64, 10)
+		i := uint64(0)
+		for b.Loop() {
+			for j := range keys {
+				i++
+				keys[j] = i * 0x9e3779b97f4a7c15 >> 48
+			}
+			builder.AddUser(keys...)
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(10*b.N), "ns/key")
+	})
+	b.Run("op=release/keys=1e6", func(b *testing.B) {
+		const n = 1_000_000
+		keys := make([]uint64, 10)
+		for b.Loop() {
+			builder, err := groupby.New[uint64](p)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for i := uint64(0); i < n; i += 10 {
+				for j := range keys {
+					keys[j] = (i + uint64(j)) * 0x9e3779b97f4a7c15
+				}
+				builder.AddUser(keys...)
+			}
+			if _, err := builder.Release(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n*b.N), "ns/key")
+	})
 }

@@ -3,7 +3,7 @@
 //
 //	examples/*  and the benchmarks of the root          import anything public; nothing imports them
 //	alp  threshold  misragries  kor  jl  arete  elliptical  plan
-//	                                └ kor/distinct    └ elliptical/column
+//	     └ threshold/groupby        └ kor/distinct    └ elliptical/column
 //	noise   hashing                                     neither imports the other
 //	internal/...                                        small helpers
 //

@@ -23,7 +23,7 @@ const module = "github.com/dpsketch/dpsketch"
 var base = []string{"noise", "noise/budget", "noise/approx", "hashing"}
 
 // mechanisms are the packages above these.
-var mechanisms = []string{"alp", "threshold", "misragries", "kor", "kor/distinct", "jl", "arete", "elliptical", "elliptical/column", "plan"}
+var mechanisms = []string{"alp", "threshold", "threshold/groupby", "misragries", "kor", "kor/distinct", "jl", "arete", "elliptical", "elliptical/column", "plan"}
 
 // edges are the imports among mechanisms and among the packages of the base, each with the theorem
 // or the reason. An edge that nothing uses fails.

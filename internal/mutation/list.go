@@ -6,7 +6,7 @@ import "slices"
 func mutations() []mutation {
 	return slices.Concat(noiseMutations, newNoiseMutations, budgetMutations, lossMutations, privateMutations, thresholdMutations, misragriesMutations, alpMutations, korMutations, jlMutations,
 		areteMutations, ellipticalMutations, planMutations,
-		columnMutations, distinctMutations)
+		columnMutations, distinctMutations, groupbyMutations)
 }
 
 var noiseMutations = []mutation{

@@ -25,6 +25,7 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/plan"
 	"github.com/dpsketch/dpsketch/threshold"
+	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
 
 // object is what every released object can do; Params has another type in each package.
@@ -39,7 +40,7 @@ type object interface {
 // released holds a zero value of every type that decodes, of those with a key type for strings.
 var released = []object{
 	&alp.Projection{}, &arete.Value{}, &distinct.Running{}, &distinct.Sketch{}, &distinct.Windows{}, &column.Summary{}, &elliptical.Sum{}, &jl.Sketch{}, &kor.Sketch{}, &kor.StreamSketch{}, &misragries.Histogram[string]{},
-	&approx.Advised{}, &approx.Value{}, &plan.Mean{}, &threshold.Vector[string]{},
+	&approx.Advised{}, &approx.Value{}, &plan.Mean{}, &threshold.Vector[string]{}, &groupby.Groups[string]{},
 }
 
 // fullName returns the package and the type of a released object, without its key type.

@@ -19,7 +19,7 @@ var (
 		"misragries.Reading misragries.Way noise/approx.AdviceParams noise/approx.Noise noise/approx.Params noise.Bernoulli noise.CorrelatedGaussian " +
 		"noise.DiscreteGaussian noise.DiscreteLaplace noise.Gaussian noise.Geometric noise/budget.Guarantee noise.Laplace noise/budget.Ledger noise.Pareto noise/budget.Relation noise/budget.Releaser noise/budget.Unit " +
 		"noise.Staircase noise.Student plan.Base plan.Centre plan.Method plan.Outlook plan.Params plan.QuantileParams plan.Scaling plan.Shares plan.Sparse plan.Spent " +
-		"plan.Spread plan.Steps threshold.Candidate threshold.Mechanism threshold.Params")
+		"plan.Spread plan.Steps threshold.Candidate threshold.Mechanism threshold.Params threshold/groupby.Params")
 	private = strings.Fields("arete.Share kor.Share noise.Source")
 )
 

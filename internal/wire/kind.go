@@ -22,6 +22,7 @@ const (
 	KindRunning    Kind = 13 // distinct.Running
 	KindWindows    Kind = 14 // distinct.Windows
 	KindColumn     Kind = 15 // column.Summary
+	KindGroups     Kind = 16 // groupby.Groups
 
 	// KindPrivate marks the private state of a Builder on its way between the machines of one pipeline: never a released object.
 	KindPrivate Kind = 128
@@ -44,6 +45,7 @@ var kindNames = [...]string{
 	KindRunning:    "kor/distinct running total",
 	KindWindows:    "kor/distinct windows",
 	KindColumn:     "elliptical/column",
+	KindGroups:     "threshold/groupby",
 	KindPrivate:    "PRIVATE STATE",
 }
 

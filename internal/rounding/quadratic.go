@@ -1,0 +1,273 @@
+package rounding
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/search"
+)
+
+// Quadratic is the kernel for users who give each of up to m keys a weight, of ℓ₂ norm at most S: a
+// value v ≥ R stays, and a value 0 < v < R counts as R with probability v²/R² and else as nothing.
+// Then normal noise is added, and what reaches T is shown. A value of 0 is never shown.
+//
+// Without rounding, m keys that only one user has are m chances to cross T. Rounding by the square
+// makes the chance of each proportional to the square of its weight, and the squares sum to at most
+// S², however many keys there are. [Quadratic.Delta] is the theorem; quadratic_proof.md has its
+// proof.
+type Quadratic struct {
+	Scale     float64 // σ, in steps
+	From      int64   // R in [1, 2³¹), in steps; 1 rounds nothing
+	Threshold int64   // T > R, in steps
+}
+
+// Show draws what is shown of v, or false for nothing. normal draws the noise rounded to an integer,
+// and below(n) is uniform on 0, …, n−1; each call is independent of all others.
+func (k Quadratic) Show(v int64, normal func() int64, below func(n uint64) uint64) (shown int64, ok bool) {
+	if v <= 0 || v < k.From && below(uint64(k.From)*uint64(k.From)) >= uint64(v)*uint64(v) {
+		return 0, false
+	}
+	shown = max(v, k.From) + normal()
+	return shown, shown >= k.Threshold
+}
+
+// Users says how two inputs differ that Quadratic releases.
+type Users struct {
+	Unit    int64   // S: the largest ℓ₂ norm of one user's weights, in steps
+	MaxKeys int     // m: the most keys that have a weight of his
+	Replace bool    // he is replaced, instead of added or removed
+	Beside  float64 // Σ(Δ/σ)² of what is released beside the keys, with Gaussian noise
+}
+
+// Delta returns a δ ≤ 1 such that the release of all keys by k, together with all that Users.Beside
+// stands for, is (ε, δ)-private in both orders of two neighbours. Where the theorem has nothing to
+// say it is 1.
+func (k Quadratic) Delta(epsilon float64, u Users) float64 {
+	if !(k.Scale > 0 && k.From >= 1 && k.From < 1<<31 && k.Threshold > k.From && u.Unit >= 1 && u.MaxKeys >= 1 && u.Beside >= 0 && epsilon > 0) {
+		return 1
+	}
+	s := float64(u.Unit)
+	// The noise is rounded after it is added: it reaches T where it is T − ½ before.
+	form := newShape(k.Scale/s, float64(k.From)/s, (float64(k.Threshold)-0.5)/s, k.From > 1, epsilon, u)
+	return form.delta(1)
+}
+
+// slack covers the errors of float64 in a sum of tails.
+const slack = 1 + 1e-9
+
+// shape holds the numbers of the theorem in units of S.
+type shape struct {
+	Users
+	sigma, r, t, epsilon float64
+	rounds               bool
+	eta, h, lambda       float64
+}
+
+// newShape computes η, h and λ; h is +Inf where the conditions of the theorem fail.
+func newShape(sigma, r, t float64, rounds bool, epsilon float64, u Users) shape {
+	s := shape{Users: u, sigma: sigma, r: r, t: t, epsilon: epsilon, rounds: rounds}
+	if !rounds {
+		s.lambda = s.silence() * slack
+		return s
+	}
+	s.eta = tail((t-r)/sigma) * slack
+	s.lambda = s.drift() * slack
+	s.h = s.jump()
+	return s
+}
+
+// jump returns h, a bound on η(c)/(η·(1 + c/R)²) for 0 ≤ c ≤ c₀, from blocks of c; +Inf unless c₀ ≥ 1
+// exists with σ²ε/c₀ + c₀/2 ≤ T − R, T − R > c₀ and (T − R)(T − R − c₀) ≥ σ².
+func (s *shape) jump() float64 {
+	const blocks = 512
+	reach := s.t - s.r
+	root := reach*reach - 2*s.sigma*s.sigma*s.epsilon
+	if !(reach > 1 && root > 0) {
+		return math.Inf(1)
+	}
+	c0 := max(1, 2*s.sigma*s.sigma*s.epsilon/(reach+math.Sqrt(root))*slack)
+	if !(s.sigma*s.sigma*s.epsilon/c0+c0/2 <= reach && reach > c0 && reach*(reach-c0) >= s.sigma*s.sigma) {
+		return math.Inf(1)
+	}
+	h := 1.0
+	for i := range blocks {
+		from, to := c0*float64(i)/blocks, c0*float64(i+1)/blocks
+		rise := tail((reach-to)/s.sigma) / (s.eta / slack)
+		h = max(h, rise/((1+from/s.r)*(1+from/s.r)))
+	}
+	return h * slack
+}
+
+// drift returns Λ(1), where Λ(y) = √y·Λ(1) bounds the loss of the keys below R of the smaller input.
+func (s *shape) drift() float64 {
+	reach := s.t - s.r
+	up := tail((reach - 1) / s.sigma)
+	if !(reach > 1 && up < 0.5) {
+		return math.Inf(1)
+	}
+	x := (reach - 1) / s.sigma
+	slope := math.Exp(-x*x/2)/(math.Sqrt(2*math.Pi)*s.sigma) + 2*s.eta/s.r
+	return slope * math.Sqrt(float64(s.MaxKeys)) / (1 - up)
+}
+
+// silence returns the largest −l·ln F of l ≤ m keys that only one user has, F the probability that
+// one of them stays hidden without rounding.
+func (s *shape) silence() (most float64) {
+	for l := 1; l <= s.MaxKeys; l++ {
+		most = max(most, -float64(l)*math.Log1p(-tail((s.t-1/math.Sqrt(float64(l)))/s.sigma)))
+	}
+	return most
+}
+
+// delta returns the bound, or, as soon as that is above enough, what is above enough.
+func (s *shape) delta(enough float64) (worst float64) {
+	if s.rounds && math.IsInf(s.h, 1) || !(s.lambda < math.Inf(1)) {
+		return 1
+	}
+	for i := len(cuts) - 2; i >= 0 && worst <= enough; i-- {
+		worst = max(worst, s.block(cuts[i], cuts[i+1])*slack)
+	}
+	return min(worst, 1)
+}
+
+// cuts divide [0, 1], the share of one user's squared weight in keys below R, into blocks.
+var cuts = func() []float64 {
+	c := []float64{0}
+	for x := 0x1p-18; x < 0.45; x *= 1.2 {
+		c = append(c, x)
+	}
+	for x := 0.5; x > 0x1p-12; x /= math.Sqrt2 {
+		c = append(c, 1-x)
+	}
+	return append(c, 1)
+}()
+
+// block bounds δ of both orders for shares in [from, to].
+func (s *shape) block(from, to float64) float64 {
+	norm := 1.0
+	if s.Replace {
+		norm = 2
+	}
+	mu := math.Sqrt((norm-from)/(s.sigma*s.sigma)+s.Beside) * (1 + 1e-12)
+	switch {
+	case !s.rounds && s.Replace:
+		return -math.Expm1(-to*s.lambda) + math.Exp(-to*s.lambda)*gap(s.epsilon+to*s.lambda-s.lambda, mu)
+	case !s.rounds:
+		larger := -math.Expm1(-to*s.lambda) + math.Exp(-to*s.lambda)*gap(s.epsilon+to*s.lambda, mu)
+		return max(larger, gap(s.epsilon-to*s.lambda, mu))
+	case s.Replace:
+		return s.larger(to, mu, s.lambda)
+	}
+	return max(s.larger(to, mu, 0), gap(s.epsilon-math.Sqrt(to)*s.lambda, mu))
+}
+
+// larger returns the least y·G(κ) + E W(κ^K·e^drift) over some κ in (h, e^ε], each of which bounds δ.
+func (s *shape) larger(y, mu, drift float64) float64 {
+	most := math.Exp(s.epsilon) - s.h
+	if !(most > 0) {
+		return 1
+	}
+	at := func(x float64) float64 { return s.with(s.h+most*math.Exp(-x), y, mu, drift) }
+	_, least := search.Minimum(0, 16, 12, at)
+	return min(least, at(0))
+}
+
+// with returns y·G(κ) + E W(κ^K·e^drift), K binomial.
+func (s *shape) with(kappa, y, mu, drift float64) float64 {
+	sum := y * s.eta / (s.r * s.r) * s.h * kappa / (kappa - s.h)
+	m, ln := float64(s.MaxKeys), math.Log(kappa)
+	mass := math.Exp(m * math.Log1p(-s.eta)) // of K = k
+	rest := math.Exp(drift + m*math.Log1p(s.eta*(kappa-1)))
+	for k := range s.MaxKeys + 1 {
+		// The terms from k on are at most C(m, k)·(ηκ)^k·(1 + η(κ−1))^m, as W(r) ≤ r.
+		if rest < 1e-7*sum || k == 12 {
+			return sum + rest
+		}
+		loss := float64(k)*ln + drift
+		sum += mass * math.Exp(loss) * gap(s.epsilon-loss, mu)
+		step := (m - float64(k)) / float64(k+1) * s.eta
+		mass *= step / (1 - s.eta)
+		rest *= step * kappa
+	}
+	return sum
+}
+
+// gap returns at least ∫(p − e^ε·q)₊ for the densities p and q of N(μ, 1) and N(0, 1).
+func gap(epsilon, mu float64) float64 {
+	switch {
+	case !(mu > 0):
+		return max(-math.Expm1(epsilon), 0)
+	case epsilon < 0:
+		return -math.Expm1(epsilon) + math.Exp(epsilon)*gap(-epsilon, mu)
+	case epsilon > 700:
+		return tail(epsilon/mu - mu/2)
+	}
+	const off = 1e-12 // above the relative errors of the tails
+	return max(tail(epsilon/mu-mu/2)*(1+off)-math.Exp(epsilon)*tail(epsilon/mu+mu/2)*(1-off), 0)
+}
+
+// tail returns Pr[N(0, 1) > x].
+func tail(x float64) float64 { return math.Erfc(x/math.Sqrt2) / 2 }
+
+// ForUsers returns the kernel of noise σ, in steps, with about the least T at which Delta(ε, u) ≤ δ:
+// with rounding where that lowers T, else without. It returns false where no threshold reaches δ:
+// σ is too small.
+func ForUsers(sigma, epsilon, delta float64, u Users) (Quadratic, bool) {
+	s := float64(u.Unit)
+	sd := sigma / s
+	// least returns a threshold at which δ holds, or +Inf: none up to most.
+	least := func(r, most float64, rounds bool) float64 {
+		ok := func(t float64) bool {
+			form := newShape(sd, r, t, rounds, epsilon, u)
+			return form.delta(delta) <= delta
+		}
+		if !ok(most) {
+			return math.Inf(1)
+		}
+		low := r
+		for range 14 {
+			if mid := (low + most) / 2; ok(mid) {
+				most = mid
+			} else {
+				low = mid
+			}
+		}
+		return most
+	}
+	// onGrid returns the kernel, raised until it holds in steps.
+	onGrid := func(from int64, t float64) (Quadratic, bool) {
+		k := Quadratic{sigma, from, int64(math.Ceil(t*s + 0.5))}
+		for i := range 12 {
+			if k.Threshold > from && k.Delta(epsilon, u) <= delta {
+				return k, true
+			}
+			k.Threshold += int64(math.Ceil(math.Ldexp(s, i-14)))
+		}
+		return k, false
+	}
+	plain, found := Quadratic{}, false
+	most := 1 + 2*sd
+	for range 16 {
+		if t := least(0, most, false); !math.IsInf(t, 1) {
+			plain, found = onGrid(1, t)
+			most = t
+			break
+		}
+		most *= 1.5
+	}
+	if !found {
+		return plain, false
+	}
+	unit := sd / math.Sqrt(-2*math.Log(delta))
+	x, t := search.Minimum(-1.6, -0.3, 10, func(x float64) float64 {
+		if r := -x * unit; r*s < 1<<31-1 && r*s >= 2 {
+			return least(math.Floor(r*s)/s, most, true)
+		}
+		return math.Inf(1)
+	})
+	if t < most {
+		if k, ok := onGrid(int64(math.Floor(-x*unit*s)), t); ok && k.Threshold < plain.Threshold {
+			return k, true
+		}
+	}
+	return plain, true
+}

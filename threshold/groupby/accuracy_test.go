@@ -1,0 +1,168 @@
+package groupby
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/stretchr/testify/require"
+)
+
+// release returns one more release of the same data.
+func release(t testing.TB, template *Builder[int]) *Groups[int] {
+	t.Helper()
+	g, err := again(t, template).Release()
+	require.NoError(t, err)
+	return g
+}
+
+// again returns a Builder with the same data, without calibrating anew.
+func again(t testing.TB, b *Builder[int]) *Builder[int] {
+	s := held(b)
+	c := &Builder[int]{privateState(s), b.params, b.guarantee}
+	require.NoError(t, c.RestorePrivateState(privateBytes(t, b)))
+	return c
+}
+
+// What is shown and how often has the law of the kernel: keys that one user has alone, keys around R and
+// around the threshold. At δ = .01 even the former are seen. Half the noise fails the same test.
+func TestLawOfARelease(t *testing.T) {
+	p := Params{Epsilon: 1, Delta: 0.01, KeysOnly: true, Others: true, MaxKeys: 16}
+	b := builder[int](t, p)
+	law := held(b).law
+	const groups = 16
+	b.AddUser(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15) // weight ¼ each
+	users := int(float64(law.kernel.Threshold)/unit) - 1
+	for range users {
+		for key := range groups {
+			b.AddUser(100 + key)
+		}
+	}
+	runs := dptest.Full(20000, 4000)
+	shown := [2]int64{}
+	for range runs {
+		for key := range release(t, b).All() {
+			shown[key/100]++
+		}
+	}
+	chance := func(v float64, sigma float64) float64 {
+		r := float64(law.kernel.From) / unit
+		share := min(v*v/(r*r), 1)
+		return share * tailOf(((float64(law.kernel.Threshold)-0.5)/unit-max(v, r))/sigma)
+	}
+	sigma := law.weight / unit
+	n := int64(runs * groups)
+	for i, v := range []float64{float64(weight(16)) / unit, float64(users)} {
+		dptest.ChiSquare(t, "shown", []int64{shown[i], n - shown[i]}, []float64{chance(v, sigma), 1 - chance(v, sigma)}, 1e-9)
+	}
+	require.Less(t, dptest.ChiSquarePValue([]int64{shown[1], n - shown[1]}, []float64{chance(float64(users), sigma/2), 1 - chance(float64(users), sigma/2)}), 1e-9)
+}
+
+// Ten thousand users of four keys each: every count is within its interval, and so are sums and
+// means. Each interval fails with probability 1e-9.
+func TestEveryCountIsWithinItsInterval(t *testing.T) {
+	const confidence = 1 - 1e-9
+	b := builder[int](t, Params{Epsilon: 1, Delta: 1e-6, Min: 0, Max: 100, Others: true})
+	rng := rand.New(rand.NewPCG(7, 8))
+	counts, sums := map[int]float64{}, map[int]float64{}
+	for range 10_000 {
+		keys := rng.Perm(40)[:4]
+		keys[0] += 1000 // and some that are rarer
+		values := map[int]float64{}
+		for _, key := range keys {
+			values[key] = min(100, math.Exp(2+rng.NormFloat64()))
+			counts[key]++
+			sums[key] += values[key]
+		}
+		b.AddUserValues(pairs(keys, func(key int) float64 { return values[key] }))
+	}
+	g, err := b.Release()
+	require.NoError(t, err)
+	require.Equal(t, len(counts), g.Len())
+	dptest.Alarm(t, float64(len(counts))*5e-9)
+	for key, n := range counts {
+		requireInside(t, g, key, n, sums[key], confidence)
+	}
+	require.InDelta(t, 0, g.Others(), 6.5*g.OthersStdDev())
+}
+
+func requireInside(t *testing.T, g *Groups[int], key int, n, sum, confidence float64) {
+	t.Helper()
+	inside := func(what string, x, lo, hi float64) {
+		require.True(t, lo <= x && x <= hi, "%s %v not in [%v, %v]", what, x, lo, hi)
+	}
+	lo, hi := g.Interval(key, confidence)
+	inside("count", n, lo, hi)
+	inside("estimate", g.Estimate(key), lo, hi)
+	lo, hi = g.SumInterval(key, confidence)
+	inside("sum", sum, lo, hi)
+	lo, hi = g.MeanInterval(key, confidence)
+	inside("mean", sum/n, lo, hi)
+}
+
+// Users with more keys than Clip and MaxKeys: what clipping costs is within the shortfall, and the
+// intervals hold the true numbers, which the estimates by themselves miss.
+func TestClippingIsSaid(t *testing.T) {
+	const confidence, users, l = 1 - 1e-9, 4000, 80
+	b := builder[int](t, Params{Epsilon: 1, Delta: 1e-6, Min: -5, Max: 1, MaxKeys: 10, Clip: 8})
+	keys := make([]int, l)
+	for i := range keys {
+		keys[i] = i
+	}
+	for range users {
+		b.AddUserValues(pairs(keys, func(key int) float64 { return float64(key%7) - 5 }))
+	}
+	g, err := b.Release()
+	require.NoError(t, err)
+	require.Equal(t, l, g.Len())
+	lo, hi := g.Shortfall(confidence)
+	missing := users * (1 - math.Sqrt(8./l))
+	require.True(t, lo <= missing && missing <= hi)
+	dptest.Alarm(t, (5*l+1)*1e-9)
+	for key := range keys {
+		requireInside(t, g, key, users, users*(float64(key%7)-5), confidence)
+		require.Less(t, g.Estimate(key), users/2.)
+	}
+}
+
+// The noise of counts, shortfall, sums and others has the stated deviations, and independent parts.
+func TestDeviations(t *testing.T) {
+	p := Params{Epsilon: 4, Delta: 1e-6, Min: 0, Max: 10, Others: true}
+	b := builder[int](t, p)
+	for range 500 {
+		b.AddUser(1, 2)
+	}
+	runs := dptest.Full(20000, 2000)
+	var count, sum, others, product moments
+	p = p.normal()
+	law := held(b).law.public()
+	for range runs {
+		g := release(t, b)
+		x, y := (g.Estimate(1)-500)/p.StdDev(), (g.Estimate(2)-500)/p.StdDev()
+		count.add(x)
+		product.add(x * y)
+		sum.add(g.Sum(1) / math.Hypot(5*law.count, 5*law.value))
+		others.add(g.Others() / g.OthersStdDev())
+	}
+	// Six and a half standard errors: 8e-11 each; of a variance 1 the standard error is √(2/n).
+	dptest.Alarm(t, 1e-9)
+	bound := 6.5 / math.Sqrt(float64(runs))
+	for _, m := range []moments{count, sum, others, product} {
+		require.InDelta(t, 0, m.mean(), bound)
+	}
+	for _, m := range []moments{count, sum, others} {
+		require.InDelta(t, 1, m.square(), 1.5*bound)
+	}
+}
+
+type moments struct{ n, s, ss float64 }
+
+func (m *moments) add(x float64)  { m.n, m.s, m.ss = m.n+1, m.s+x, m.ss+x*x }
+func (m moments) mean() float64   { return m.s / m.n }
+func (m moments) square() float64 { return m.ss / m.n }
+func tailOf(x float64) float64    { return math.Erfc(x/math.Sqrt2) / 2 }
+func privateState(s *state[int]) secret[int] {
+	return private.New(state[int]{params: s.params, law: s.law})
+}

@@ -1,0 +1,212 @@
+package groupby
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/stretchr/testify/require"
+)
+
+// everything has all that a release can have.
+var everything = Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 6, Clip: 3, Min: -1, Max: 3, Others: true}
+
+func builder[K string | int](t testing.TB, p Params) *Builder[K] {
+	t.Helper()
+	b, err := New[K](p)
+	require.NoError(t, err)
+	return b
+}
+
+// held returns what a Builder holds.
+func held[K string | int](b *Builder[K]) *state[K] {
+	data := private.Enter(b.secret)
+	private.Leave(b.secret)
+	return data
+}
+
+func privateBytes[K string | int](t testing.TB, b *Builder[K]) []byte {
+	t.Helper()
+	data, err := b.AppendPrivateState(nil)
+	require.NoError(t, err)
+	return data
+}
+
+// pairs yields the keys with value(key).
+func pairs(keys []int, value func(int) float64) func(func(int, float64) bool) {
+	return func(yield func(int, float64) bool) {
+		for _, key := range keys {
+			if !yield(key, value(key)) {
+				return
+			}
+		}
+	}
+}
+
+// A user's keys count once each; what he gives is that of his distinct keys.
+func TestAddUser(t *testing.T) {
+	b := builder[int](t, everything)
+	b.AddUser()
+	require.Empty(t, held(b).table.entries)
+	b.AddUser(7, 5, 7, 7)
+	require.Equal(t, []entry[int]{
+		{5, cell{weight(2), unit, -unit / 2, unit}}, {7, cell{weight(2), unit, -unit / 2, unit}},
+	}, slices.Clone(held(b).table.entries))
+	require.Zero(t, held(b).shortfall)
+	b.AddUserValues(func(yield func(int, float64) bool) {
+		_ = yield(5, 2) && yield(8, math.NaN()) && yield(5, 7) && yield(9, -100) && yield(10, 1)
+	})
+	x := clipped(4, 3)
+	require.Equal(t, []entry[int]{
+		{5, cell{weight(2) + weight(4), unit + x, -unit/2 + x, 2 * unit}}, {7, cell{weight(2), unit, -unit / 2, unit}},
+		{8, cell{weight(4), x, -x / 2, unit}}, {9, cell{weight(4), x, -x, unit}}, {10, cell{weight(4), x, 0, unit}},
+	}, slices.Clone(held(b).table.entries))
+	require.EqualValues(t, unit-x, held(b).shortfall)
+	b.AddUserValues(nil)
+	require.Len(t, held(b).table.entries, 5)
+}
+
+// Of a user with more than MaxKeys keys, MaxKeys get weight, each with the same probability; all are
+// counted.
+func TestManyKeys(t *testing.T) {
+	const users, keys = 6000, 24
+	b := builder[int](t, everything)
+	given := rand.New(rand.NewPCG(1, 1)).Perm(keys)
+	kept := make([]int64, keys)
+	for range users {
+		b.AddUser(given...)
+	}
+	for _, e := range held(b).table.entries {
+		kept[e.key] = e.weight / weight(6)
+		require.Zero(t, e.weight%weight(6))
+		require.Equal(t, users*clipped(keys, 3), e.count)
+		require.Equal(t, int64(users*unit), e.others)
+	}
+	total := int64(0)
+	for _, n := range kept { // Binomial(6000, ¼) each: 7 standard deviations are 2.6e-12
+		require.InDelta(t, users/4, n, 7*math.Sqrt(users*3./16))
+		total += n
+	}
+	require.EqualValues(t, users*6, total)
+	require.Equal(t, users*(unit-clipped(keys, 3)), held(b).shortfall)
+}
+
+// Sums are exact: order and shards leave no trace.
+func TestShardsAndMerge(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	one, again := builder[int](t, everything), builder[int](t, everything)
+	var shards []*Builder[int]
+	for range 64 {
+		shards = append(shards, builder[int](t, everything))
+		if len(shards) == 4 {
+			for len(shards) < 64 {
+				shards = append(shards, &Builder[int]{private.New(state[int]{params: one.params, law: held(one).law}), one.params, one.guarantee})
+			}
+			break
+		}
+	}
+	var users [][]int
+	for range 500 {
+		users = append(users, rng.Perm(40)[:rng.IntN(7)])
+	}
+	value := func(key int) float64 { return float64(key%9) - 2.3 }
+	for _, user := range users {
+		one.AddUserValues(pairs(user, value))
+		shards[rng.IntN(64)].AddUserValues(pairs(user, value))
+	}
+	rng.Shuffle(len(users), func(i, j int) { users[i], users[j] = users[j], users[i] })
+	for _, user := range users {
+		again.AddUserValues(pairs(user, value))
+	}
+	for _, shard := range shards[1:] {
+		require.NoError(t, shards[0].Merge(shard))
+		require.True(t, shard.Released())
+	}
+	want := privateBytes(t, one)
+	require.Equal(t, want, privateBytes(t, again))
+	require.Equal(t, want, privateBytes(t, shards[0]))
+	restored := builder[int](t, everything)
+	restored.AddUser(1, 2, 3)
+	require.NoError(t, restored.RestorePrivateState(want))
+	require.Equal(t, want, privateBytes(t, restored))
+	restored.AddUser(3)
+	require.NotEqual(t, want, privateBytes(t, restored))
+}
+
+func TestSaturation(t *testing.T) {
+	var tb table[int]
+	for range 5 {
+		tb.add(1, cell{limit, limit, -limit, limit})
+	}
+	require.Equal(t, []entry[int]{{1, cell{limit, limit, -limit, limit}}}, tb.entries)
+	tb.add(1, cell{value: limit})
+	require.Zero(t, tb.entries[0].value)
+}
+
+func TestReleaseOnce(t *testing.T) {
+	b, fresh := builder[string](t, plain), builder[string](t, plain)
+	b.AddUser("a")
+	state := privateBytes(t, b)
+	require.ErrorIs(t, fresh.Merge(fresh), ErrMismatch)
+	require.ErrorIs(t, fresh.Merge(nil), ErrReleased)
+	for _, p := range []Params{
+		{Epsilon: 2, Delta: 1e-6}, {Epsilon: 1, Delta: 1e-7}, {Epsilon: 1, Delta: 1e-6, MaxKeys: 3}, {Epsilon: 1, Delta: 1e-6, CountShare: 0.3},
+		{Epsilon: 1, Delta: 1e-6, Clip: 3}, {Epsilon: 1, Delta: 1e-6, Max: 1}, {Epsilon: 1, Delta: 1e-6, Min: -1}, {Epsilon: 1, Delta: 1e-6, Others: true},
+		{Epsilon: 1, Delta: 1e-6, KeysOnly: true}, {Epsilon: 1, Delta: 1e-6, Relation: budget.Replace},
+	} {
+		other := builder[string](t, p)
+		require.ErrorIs(t, fresh.Merge(other), ErrMismatch)
+		require.ErrorIs(t, other.RestorePrivateState(state), ErrMismatch)
+		require.False(t, other.Released())
+	}
+	for n := range state {
+		require.ErrorIs(t, fresh.RestorePrivateState(state[:n]), ErrFormat)
+	}
+	require.ErrorIs(t, builder[int](t, plain).RestorePrivateState(state), ErrFormat)
+	copied := *b
+	g, err := b.Release()
+	require.NoError(t, err)
+	require.NotNil(t, g)
+	require.True(t, b.Released() && copied.Released())
+	for _, done := range []*Builder[string]{b, &copied, {}} {
+		done.AddUser("b")
+		done.AddUserValues(func(yield func(string, float64) bool) { yield("c", 1) })
+		_, err = done.Release()
+		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, done.Merge(fresh), ErrReleased)
+		require.ErrorIs(t, fresh.Merge(done), ErrReleased)
+		_, err = done.AppendPrivateState(nil)
+		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, done.RestorePrivateState(state), ErrReleased)
+	}
+	require.False(t, (&Builder[string]{}).Guarantee().Promises())
+}
+
+func TestBuilderIsRedacted(t *testing.T) {
+	b := builder[string](t, everything)
+	for range 50 {
+		b.AddUserValues(func(yield func(string, float64) bool) { yield("the secret key of somebody", 0.123456789) })
+	}
+	dptest.Redacted(t, b, "the secret key of somebody", "123456789")
+}
+
+// The zero value has no numbers.
+func TestZeroGroups(t *testing.T) {
+	var g Groups[string]
+	require.False(t, g.Guarantee().Promises())
+	_, err := g.MarshalBinary()
+	require.ErrorIs(t, err, ErrFormat)
+	require.Zero(t, g.Len())
+	require.False(t, g.Has("a"))
+	lo, hi := g.Interval("a", 0.9)
+	low, high := g.Shortfall(0.9)
+	least, most := g.SumInterval("a", 0.9)
+	bottom, top := g.MeanInterval("a", 0.9)
+	for _, x := range []float64{g.Estimate("a"), g.Sum("a"), g.Mean("a"), g.Others(), g.OthersStdDev(), lo, hi, low, high, least, most, bottom, top} {
+		require.True(t, math.IsNaN(x))
+	}
+}

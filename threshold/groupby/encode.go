@@ -1,0 +1,154 @@
+package groupby
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/wire"
+)
+
+// The encoding of Groups, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+//
+//	bytes  field
+//	6      header: "dpsk", kind 16, version 1
+//	1      key class: 0 string, 1 signed integer, 2 unsigned integer
+//	1      Relation
+//	1      flags: 1 KeysOnly, 2 Others
+//	8      Epsilon
+//	8      Delta
+//	8      CountShare, 0 with KeysOnly
+//	8      Min
+//	8      Max
+//	4      MaxKeys
+//	4      Clip, 0 with KeysOnly
+//	8      shortfall, 0 with KeysOnly
+//	8      others, 0 without Others
+//	4      number of keys that are shown
+//	then for each, in strictly ascending order of the keys:
+//	8      key, two's complement if signed; for strings 4 bytes of length and the bytes
+//	8      count, unless KeysOnly
+//	8      sum of values, if Min or Max is not 0
+//
+// Sums are in steps of 2⁻²⁰, with their noise, two's complement. Nothing depends on the order of
+// arrival, and no other bytes decode to the same groups.
+const (
+	version   = 1
+	fixedSize = wire.HeaderSize + 3 + 5*8 + 2*4 + 2*8 + 4
+)
+
+// fields are the numbers of the Params.
+func (p *Params) fields() []wire.Field {
+	return []wire.Field{
+		wire.Byte(&p.Relation), wire.Flags(&p.KeysOnly, &p.Others), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.CountShare),
+		wire.Float(&p.Min), wire.Float(&p.Max), wire.Int(&p.MaxKeys, maxKeys), wire.Int(&p.Clip, maxClip),
+	}
+}
+
+// numbers is how many sums stand behind a key.
+func (p Params) numbers() int {
+	switch {
+	case p.KeysOnly:
+		return 0
+	case p.values():
+		return 2
+	}
+	return 1
+}
+
+// Size returns the length in bytes of the encoding of a release of so many integer keys; 0 if the
+// Params are invalid.
+func (p Params) Size(keys int) int {
+	p = p.normal()
+	if p.validate() != nil || keys < 0 {
+		return 0
+	}
+	return fixedSize + keys*(8+8*p.numbers())
+}
+
+// AppendBinary appends the encoding of the groups to dst. The error, which wraps [ErrFormat], is for
+// Groups that are neither released nor decoded.
+func (g *Groups[K]) AppendBinary(dst []byte) ([]byte, error) {
+	if !g.valid() {
+		return dst, fault.Format("groupby", "groups that were not released have no encoding")
+	}
+	keys, p := wire.KeysOf[K](), g.params
+	class, shortfall, others := keys.Class(), g.shortfall, g.others
+	dst = wire.AppendHeader(dst, wire.KindGroups, version)
+	dst = wire.AppendFields(dst, []wire.Field{wire.Byte(&class)})
+	dst = wire.AppendFields(dst, append(p.fields(), wire.Signed(&shortfall), wire.Signed(&others)))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(g.groups)))
+	for _, e := range g.groups {
+		dst = keys.Append(dst, e.key)
+		sums := [2]int64{e.count, e.value}
+		for _, x := range sums[:p.numbers()] {
+			dst = binary.LittleEndian.AppendUint64(dst, uint64(x))
+		}
+	}
+	return dst, nil
+}
+
+// MarshalBinary returns the encoding of the groups.
+func (g *Groups[K]) MarshalBinary() ([]byte, error) { return g.AppendBinary(nil) }
+
+// UnmarshalBinary decodes what AppendBinary encoded, for the same key type or one of the same class
+// that holds all keys. It returns an error that wraps [ErrFormat], and leaves the receiver as it
+// was, for any other bytes.
+func (g *Groups[K]) UnmarshalBinary(data []byte) error {
+	r, keys := wire.NewReader("groupby", data), wire.KeysOf[K]()
+	r.Header(wire.KindGroups, version)
+	var d Groups[K]
+	var class wire.KeyClass
+	r.Fields([]wire.Field{wire.Byte(&class)})
+	r.Fields(append(d.params.fields(), wire.Signed(&d.shortfall), wire.Signed(&d.others)))
+	if r.Err() != nil {
+		return r.Err()
+	}
+	law, err := d.params.sizes()
+	switch {
+	case class != keys.Class():
+		r.Fail("keys of another type")
+	case d.params != d.params.normal() || err != nil:
+		r.Fail("invalid Params")
+	case d.params.KeysOnly && d.shortfall != 0 || !d.params.Others && d.others != 0:
+		r.Fail("a number that is not released")
+	case beyond(d.shortfall) || beyond(d.others):
+		r.Fail("a number that no sum and noise make")
+	}
+	d.law = law.public()
+	numbers := d.params.numbers()
+	n := r.Count(math.MaxInt32, keys.MinSize()+8*numbers)
+	if r.Err() != nil {
+		return r.Err()
+	}
+	if n > 0 {
+		d.groups = make([]group[K], n)
+	}
+	for i := range d.groups {
+		e := &d.groups[i]
+		e.key = keys.Read(r)
+		if numbers > 0 {
+			e.count = r.Int64()
+		}
+		if numbers > 1 {
+			e.value = r.Int64()
+		}
+		switch {
+		case i > 0 && !(d.groups[i-1].key < e.key):
+			r.Fail("keys not in ascending order")
+		case beyond(e.count) || beyond(e.value):
+			r.Fail("a number that no sum and noise make")
+		}
+		if r.Err() != nil {
+			return r.Err()
+		}
+	}
+	if err := r.Done(); err != nil {
+		return err
+	}
+	*g = d
+	return nil
+}
+
+// beyond reports whether no sum with its noise is that large.
+func beyond(x int64) bool { return x > 2*limit || x < -2*limit }

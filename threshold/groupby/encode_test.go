@@ -1,0 +1,163 @@
+package groupby
+
+import (
+	"encoding"
+	"math"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/stretchr/testify/require"
+)
+
+// sampleOf returns Groups with what a reader computes filled in.
+func sampleOf[K int64 | string | uint32](p Params, shortfall, others int64, groups ...group[K]) *Groups[K] {
+	p = p.normal()
+	law, _ := p.sizes()
+	return &Groups[K]{params: p, law: law.public(), groups: groups, shortfall: shortfall, others: others}
+}
+
+func sampleWords() *Groups[string] {
+	return sampleOf(Params{Epsilon: 1, Delta: 1e-6, Others: true}, 3<<20, -5, group[string]{key: "", count: 31 << 20}, group[string]{key: "pear", count: -77},
+		group[string]{key: "quince", count: 1 << 45})
+}
+
+func sampleInts() *Groups[int64] {
+	return sampleOf(Params{Epsilon: 0.5, Delta: 1e-9, Min: -2, Max: 8, MaxKeys: 7, Clip: 4, CountShare: 0.25, Relation: budget.Replace}, -1, 0,
+		group[int64]{math.MinInt64, 1, 2}, group[int64]{-1, 1 << 40, -1 << 40}, group[int64]{math.MaxInt64, 5, math.MinInt32})
+}
+
+func sampleKeys() *Groups[uint32] {
+	return sampleOf(Params{Epsilon: 2, Delta: 1e-6, KeysOnly: true}, 0, 0, group[uint32]{key: 0}, group[uint32]{key: math.MaxUint32})
+}
+
+// samples are the objects of the golden files, by name.
+func samples() map[string]encoding.BinaryMarshaler {
+	return map[string]encoding.BinaryMarshaler{"words.hex": sampleWords(), "ints.hex": sampleInts(), "keys.hex": sampleKeys()}
+}
+
+func TestCodec(t *testing.T) {
+	dptest.Codec[Groups[string]](t, sampleWords(), dptest.DeepEqual)
+	dptest.Codec[Groups[int64]](t, sampleInts(), dptest.DeepEqual)
+	dptest.Codec[Groups[uint32]](t, sampleKeys(), dptest.DeepEqual)
+	data, err := sampleInts().MarshalBinary()
+	require.NoError(t, err)
+	require.Len(t, data, sampleInts().Params().Size(3))
+}
+
+// What validate accepts is calibrated: no Params have a guarantee that New refuses. And what a release
+// gives decodes to the same groups, empty ones too.
+func TestCodecOfReleases(t *testing.T) {
+	for _, p := range append(extremes(), plain, Params{Epsilon: 1, Delta: 1e-6, Max: 1, CountShare: math.Copysign(0, -1), Min: math.Copysign(0, -1)}) {
+		b, err := New[int](p)
+		require.NoError(t, err, "%+v", p)
+		require.True(t, b.Guarantee().Equal(p.Guarantee()) && p.Guarantee().Promises())
+		for _, users := range []int{0, 300} {
+			for range users {
+				b.AddUser(-5, 0, 7)
+			}
+			g, err := again(t, b).Release()
+			require.NoError(t, err)
+			require.True(t, g.Guarantee().Equal(p.Guarantee()))
+			decoded, size := dptest.RoundTrip(t, g, "%+v", p)
+			require.Equal(t, g, decoded)
+			require.Equal(t, p.Size(g.Len()), size)
+		}
+	}
+}
+
+// The layout is fixed: what is written today can be read by every later version.
+func TestGoldenFiles(t *testing.T) { dptest.GoldenDumps(t, samples()) }
+
+// Objects that no release produces are not valid encodings.
+func TestDecodeRejectsInvalidObjects(t *testing.T) {
+	dptest.Spoiled(t, sampleWords, sampleWords, map[string]func(*Groups[string]){
+		"bad epsilon":       func(g *Groups[string]) { g.params.Epsilon = math.NaN() },
+		"no δ":              func(g *Groups[string]) { g.params.Delta = 0 },
+		"a default":         func(g *Groups[string]) { g.params.CountShare = 0 },
+		"another default":   func(g *Groups[string]) { g.params.Clip = 0 },
+		"no relation":       func(g *Groups[string]) { g.params.Relation = 0 },
+		"unknown relation":  func(g *Groups[string]) { g.params.Relation = 3 },
+		"negative zero":     func(g *Groups[string]) { g.params.Min = math.Copysign(0, -1) },
+		"all for counts":    func(g *Groups[string]) { g.params.CountShare = 1 - minShare }, // nothing is left for Others
+		"keys out of order": func(g *Groups[string]) { g.groups[0], g.groups[1] = g.groups[1], g.groups[0] },
+		"key twice":         func(g *Groups[string]) { g.groups[1].key = "" },
+		"count too large":   func(g *Groups[string]) { g.groups[1].count = math.MinInt64 },
+		"shortfall":         func(g *Groups[string]) { g.shortfall = math.MaxInt64 },
+		"others":            func(g *Groups[string]) { g.others = math.MaxInt64 },
+		"others unasked":    func(g *Groups[string]) { g.params.Others = false },
+		"keys with counts":  func(g *Groups[string]) { g.params.KeysOnly, g.params.Clip, g.params.CountShare = true, 0, 0 },
+	})
+	words, _ := sampleWords().MarshalBinary()
+	require.ErrorIs(t, new(Groups[int]).UnmarshalBinary(words), ErrFormat, "another key type")
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	dptest.Seeds(f, samples())
+	f.Fuzz(useDecoded)
+}
+
+func TestUnmarshalEdges(t *testing.T) { dptest.Edges(t, samples(), useDecoded) }
+
+func useDecoded(t *testing.T, data []byte) {
+	tryDecode[string](t, data)
+	tryDecode[int64](t, data)
+	tryDecode[uint32](t, data)
+}
+
+// tryDecode checks that every method works on what decodes.
+func tryDecode[K string | int64 | uint32](t *testing.T, data []byte) {
+	g := dptest.Decoded[Groups[K]](t, data)
+	if g == nil {
+		return
+	}
+	inside := func(lo, x, hi float64) { require.True(t, lo <= x && x <= hi, "%v not in [%v, %v]", x, lo, hi) }
+	var absent K
+	keys := []K{absent}
+	for key, x := range g.All() {
+		require.Equal(t, g.Params().KeysOnly, math.IsNaN(x))
+		keys = append(keys, key)
+	}
+	for range g.Top(3) {
+	}
+	for _, key := range keys {
+		for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
+			lo, hi := g.Interval(key, confidence)
+			least, most := g.SumInterval(key, confidence)
+			bottom, top := g.MeanInterval(key, confidence)
+			if !g.Params().KeysOnly {
+				require.True(t, lo >= 0 && lo <= hi, "[%v, %v]", lo, hi)
+				if low, high := g.Shortfall(confidence); true {
+					require.True(t, low >= 0 && low <= high)
+				}
+			}
+			if g.Params().values() {
+				inside(least, g.Sum(key), most)
+				require.True(t, bottom <= top && bottom >= g.Params().Min && top <= g.Params().Max)
+			}
+		}
+	}
+	require.NotContains(t, g.String(), "NaN")
+	require.Equal(t, g.Params().Others, !math.IsNaN(g.Others()))
+	require.True(t, g.Guarantee().Promises())
+}
+
+func FuzzRestorePrivateState(f *testing.F) {
+	p := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 1, KeysOnly: true, Others: true}
+	b, err := New[string](p)
+	require.NoError(f, err)
+	b.AddUser("a", "b")
+	before, err := b.AppendPrivateState(nil)
+	require.NoError(f, err)
+	f.Add(before)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		now, err := b.AppendPrivateState(nil)
+		require.NoError(t, err)
+		if b.RestorePrivateState(data) == nil {
+			now = data
+		}
+		after, err := b.AppendPrivateState(nil)
+		require.NoError(t, err)
+		require.Equal(t, now, after)
+	})
+}

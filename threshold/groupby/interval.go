@@ -1,0 +1,121 @@
+package groupby
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// Shortfall returns bounds, with the given confidence, on Σ(1 − √(Clip/l)) over all users with l >
+// Clip keys: the part of them that clipping has kept out of each of their keys. No count is short of
+// the true number of users by more than hi, so a count whose key these users do not have is not
+// short. It is part of every interval of a count. NaN with KeysOnly, and for a confidence outside
+// [0, 1).
+func (g *Groups[K]) Shortfall(confidence float64) (lo, hi float64) {
+	if !g.counted() || !limits.Confidence(confidence) {
+		return math.NaN(), math.NaN()
+	}
+	x, c := float64(g.shortfall)/unit, g.law.count*quantile((1-confidence)/2)
+	return max(x-c, 0), max(x+c, 0)
+}
+
+// short returns an upper bound on the shortfall that fails with probability at most alpha. Noise is
+// rounded to steps, and so may be off by half of one.
+func (g *Groups[K]) short(alpha float64) float64 {
+	return max((float64(g.shortfall)+1)/unit+g.law.count*quantile(alpha), 0)
+}
+
+// Interval returns bounds that hold the true number of users of the key with at least the given
+// confidence, over the noise, for any one key fixed before the release. What clipping may have cost
+// is in hi. For a key that is not shown they are 0 and +Inf: see [Params.Threshold] for which keys
+// are shown. NaN with KeysOnly, and for a confidence outside [0, 1).
+func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {
+	if !g.counted() || !limits.Confidence(confidence) {
+		return math.NaN(), math.NaN()
+	}
+	e, found := g.find(key)
+	if !found {
+		return 0, math.Inf(1)
+	}
+	alpha := 1 - confidence
+	lo, hi = g.users(e, alpha/2)
+	return max(lo, 1), max(hi+g.short(alpha/2), 1) // a key that nobody has is never shown
+}
+
+// users returns bounds on the count as it is clipped that fail with probability at most alpha.
+func (g *Groups[K]) users(e group[K], alpha float64) (lo, hi float64) {
+	x, c := float64(e.count)/unit, g.law.count*quantile(alpha/2)+1./unit
+	return max(x-c, 0), max(x+c, 0)
+}
+
+// SumInterval returns bounds that hold the true sum of the users' values in the key, each clamped to
+// [Min, Max], with at least the given confidence, as [Groups.Interval] does. For a key that is not
+// shown they are infinite on each side on which values can be. NaN if the Params have no Min and Max.
+func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
+	if !g.counted() || !g.params.values() || !limits.Confidence(confidence) {
+		return math.NaN(), math.NaN()
+	}
+	least, most := min(g.params.Min, 0), max(g.params.Max, 0)
+	e, found := g.find(key)
+	if !found {
+		if least < 0 {
+			least = math.Inf(-1)
+		}
+		if most > 0 {
+			most = math.Inf(1)
+		}
+		return least, most
+	}
+	alpha := 1 - confidence
+	_, users := g.users(e, alpha/4)
+	short := g.short(alpha / 4)
+	sd := math.Hypot(g.params.middle()*g.law.count, g.params.half()*g.law.value)
+	// Each of the users' values is rounded by less than a step, and each noise by half of one.
+	c := sd*quantile(alpha/4) + (math.Abs(g.params.middle())+g.params.half())*(users+short+1)/unit
+	return g.sum(e) - c + least*short, g.sum(e) + c + most*short
+}
+
+// MeanInterval returns bounds that hold the true mean of the users' values in the key, each clamped
+// to [Min, Max], with at least the given confidence, as [Groups.Interval] does. For a key that is not
+// shown they are Min and Max. NaN if the Params have no Min and Max.
+func (g *Groups[K]) MeanInterval(key K, confidence float64) (lo, hi float64) {
+	if !g.counted() || !g.params.values() || !limits.Confidence(confidence) {
+		return math.NaN(), math.NaN()
+	}
+	e, found := g.find(key)
+	if !found {
+		return g.params.Min, g.params.Max
+	}
+	alpha := 1 - confidence
+	fewest, most := g.users(e, alpha/3)
+	short := g.short(alpha / 3)
+	z, c := float64(e.value)/unit, g.law.value*quantile(alpha/6)+(most+short+1)/unit
+	top, bottom := ratio(z+c, fewest, most, short), -ratio(-z+c, fewest, most, short)
+	at := func(z float64) float64 {
+		return min(max(g.params.middle()+z*g.params.half(), g.params.Min), g.params.Max)
+	}
+	return at(bottom), at(top)
+}
+
+// ratio returns the largest (v + d)/(n + d), at most 1, for n in [fewest, most] and d in [0, short]:
+// what is missing of v and n by clipping is d of each at most. Where v ≤ n it rises in d.
+func ratio(v, fewest, most, short float64) float64 {
+	n := fewest
+	if v+short < 0 {
+		n = most
+	}
+	if !(v < n) {
+		return 1
+	}
+	return max((v+short)/(n+short), -1)
+}
+
+// quantile returns the z with Pr[N(0, 1) > z] = alpha, for alpha in (0, ½].
+func quantile(alpha float64) float64 {
+	standard, err := noise.NewGaussian(1)
+	if err != nil {
+		return math.NaN() // unreachable
+	}
+	return -standard.Quantile(alpha)
+}

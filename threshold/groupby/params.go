@@ -1,0 +1,140 @@
+package groupby
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+const (
+	minEpsilon = 0x1p-10
+	maxEpsilon = 64
+	minDelta   = 1e-100
+	maxDelta   = 0.01
+	maxKeys    = 1 << 12
+	maxClip    = 1 << 12
+	minShare   = 1. / 64
+)
+
+// Params are the public numbers of a release. They are comparable, and every method answers before
+// any data is seen. Builders that are merged have equal Params.
+type Params struct {
+	// Epsilon is ε of the whole release, in [2⁻¹⁰, 64].
+	Epsilon float64
+	// Delta is δ of the whole release, in [1e-100, 0.01].
+	Delta float64
+	// MaxKeys is m, in [1, 4096]: of a user with more keys, m random ones help
+	// to show their keys. 0 means 100. A larger m raises the threshold hardly.
+	MaxKeys int
+	// CountShare is the fraction of the budget, in [1/64, 63/64], that buys the
+	// counts (and sums) of the shown keys. The rest buys the list of keys. 0
+	// means ½.
+	CountShare float64
+	// Clip is C², in [1, 4096]: a user with l ≤ C² keys counts 1 in each of
+	// them, one with more √(C²/l). 0 means 32. Noise grows as √(C² + 1).
+	Clip int
+	// Min and Max are the range of a user's value in a key, for
+	// [Builder.AddUserValues]: |Min|, |Max| and Max − Min are at most 2²⁰⁰, the
+	// last at least 2⁻²⁰⁰. Both 0: no sums, no means.
+	Min, Max float64
+	// Relation says how neighbours differ, in one user: 0 means AddRemove.
+	Relation budget.Relation
+	// KeysOnly buys the list of keys alone, by the whole budget. CountShare,
+	// Clip, Min and Max are 0 then.
+	KeysOnly bool
+	// Others buys, for a fiftieth of the budget, the number of what is not
+	// shown: see [Groups.Others].
+	Others bool
+}
+
+// bad returns the error for a field.
+func bad(field string, value any, want string) error {
+	return fault.Params("groupby", field, value, want)
+}
+
+// normal returns the Params with all defaults filled in, and without −0.
+func (p Params) normal() Params {
+	if p.MaxKeys == 0 {
+		p.MaxKeys = 100
+	}
+	if p.Relation == 0 {
+		p.Relation = budget.AddRemove
+	}
+	if !p.KeysOnly && p.CountShare == 0 {
+		p.CountShare = 0.5
+	}
+	if !p.KeysOnly && p.Clip == 0 {
+		p.Clip = 32
+	}
+	p.CountShare, p.Min, p.Max = p.CountShare+0, p.Min+0, p.Max+0
+	return p
+}
+
+// validate checks the fields of normal Params.
+func (p Params) validate() error {
+	width := p.Max - p.Min
+	switch {
+	case !(p.Epsilon >= minEpsilon && p.Epsilon <= maxEpsilon):
+		return bad("Epsilon", p.Epsilon, "a number in [2⁻¹⁰, 64]")
+	case !(p.Delta >= minDelta && p.Delta <= maxDelta):
+		return bad("Delta", p.Delta, "a number in [1e-100, 0.01]")
+	case p.MaxKeys < 1 || p.MaxKeys > maxKeys:
+		return bad("MaxKeys", p.MaxKeys, "0 or an integer in [1, 4096]")
+	case p.KeysOnly && p.CountShare != 0:
+		return bad("CountShare", p.CountShare, "0 with KeysOnly")
+	case p.KeysOnly && p.Clip != 0:
+		return bad("Clip", p.Clip, "0 with KeysOnly")
+	case p.KeysOnly && p.values():
+		return bad("Max", p.Max, "0, as Min, with KeysOnly")
+	case !p.KeysOnly && !(p.CountShare >= minShare && p.CountShare <= 1-minShare):
+		return bad("CountShare", p.CountShare, "0 or a number in [1/64, 63/64]")
+	case p.Others && p.CountShare > 0.97:
+		return bad("CountShare", p.CountShare, "at most 0.97 with Others")
+	case !p.KeysOnly && (p.Clip < 1 || p.Clip > maxClip):
+		return bad("Clip", p.Clip, "0 or an integer in [1, 4096]")
+	case !(math.Abs(p.Min) <= limits.MaxReal):
+		return bad("Min", p.Min, "a number in [−2²⁰⁰, 2²⁰⁰]")
+	case !(math.Abs(p.Max) <= limits.MaxReal):
+		return bad("Max", p.Max, "a number in [−2²⁰⁰, 2²⁰⁰]")
+	case p.values() && !(width >= limits.MinReal && width <= limits.MaxReal):
+		return bad("Max", p.Max, "Min = Max = 0, or a Max that exceeds Min by 2⁻²⁰⁰ to 2²⁰⁰")
+	}
+	return limits.Relation("groupby", p.Relation)
+}
+
+// values reports whether users give values.
+func (p Params) values() bool { return p.Min != 0 || p.Max != 0 }
+
+// Guarantee returns what a release of these Params promises: (ε, δ) for one user with all keys and
+// values, however many these are; see the package's documentation. Invalid Params promise nothing.
+func (p Params) Guarantee() budget.Guarantee {
+	p = p.normal()
+	if p.validate() != nil {
+		return budget.Guarantee{}
+	}
+	return budget.ApproxDP(p.Epsilon, p.Delta, budget.User(0, p.Relation))
+}
+
+// Threshold returns the total weight at which a key is shown with probability ½, where a user of l
+// keys gives each the weight 1/√l: so a key of users who have l keys each is, with probability ½,
+// at Threshold·√l users. NaN if the Params are invalid. It calibrates the release, as [New] does.
+func (p Params) Threshold() float64 {
+	c, err := p.normal().calibrate()
+	if err != nil {
+		return math.NaN()
+	}
+	return (float64(c.kernel.Threshold) - 0.5) / unit
+}
+
+// StdDev returns the standard deviation of the noise of a count, in users; NaN if the Params are
+// invalid or KeysOnly.
+func (p Params) StdDev() float64 {
+	p = p.normal()
+	c, err := p.sizes()
+	if err != nil || p.KeysOnly {
+		return math.NaN()
+	}
+	return c.count / unit
+}

@@ -1,0 +1,65 @@
+package groupby
+
+import (
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// Release spends the budget and returns the private groups. The Builder gives up its data; a second
+// Release returns an error that wraps [ErrReleased].
+func (b *Builder[K]) Release() (*Groups[K], error) {
+	s, err := private.Take(b.secret, "groupby: Release: the Builder")
+	if err != nil {
+		return nil, err
+	}
+	return s.release(), nil
+}
+
+// release draws in the order of the keys, so that nothing depends on the order of arrival. A key
+// without weight gets no draw: it is hidden, whatever its count.
+func (s *state[K]) release() *Groups[K] {
+	g := &Groups[K]{params: s.params, law: s.law.public()}
+	weights, counts, values := s.normal(s.law.weight), s.normal(s.law.count), s.normal(s.law.value)
+	hidden := int64(0)
+	for _, e := range s.table.sorted() {
+		if _, shown := s.law.kernel.Show(e.weight, weights, s.src.Uint64N); !shown {
+			hidden = sum(hidden, e.others)
+			continue
+		}
+		r := group[K]{key: e.key}
+		if !s.params.KeysOnly {
+			r.count = e.count + counts()
+		}
+		if s.params.values() {
+			r.value = e.value + values()
+		}
+		g.groups = append(g.groups, r)
+	}
+	if !s.params.KeysOnly {
+		g.shortfall = s.shortfall + counts()
+	}
+	if s.params.Others {
+		g.others = hidden + s.normal(s.law.others)()
+	}
+	return g
+}
+
+// normal returns what draws exact normal noise, rounded to steps; nil where σ is 0, of what is not
+// released.
+func (s *state[K]) normal(sigma float64) func() int64 {
+	if sigma == 0 {
+		return nil
+	}
+	d, err := noise.NewGaussian(sigma)
+	if err != nil {
+		panic("groupby: no noise for a valid calibration") // unreachable
+	}
+	return func() int64 { return int64(d.Sample(&s.src, 1)) }
+}
+
+// group is a released key with its noisy sums, in steps.
+type group[K hashing.Key] struct {
+	key          K
+	count, value int64
+}

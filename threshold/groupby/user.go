@@ -1,0 +1,43 @@
+package groupby
+
+import "math"
+
+// othersLimit is B: a user's keys count at most B together in [Groups.Others].
+const othersLimit = 32
+
+// weight returns ⌊S/√l⌋, so l·weight² ≤ S²: what a user gives to each of l keys.
+func weight(l int) int64 { return root(unit * unit / int64(l)) }
+
+// clipped returns x = ⌊S·min(1, √(clip/l))⌋, so l·x² ≤ clip·S²: what a user counts in each of l keys.
+func clipped(l, clip int) int64 {
+	return min(unit, root(int64(clip)*unit*unit/int64(l)))
+}
+
+// residual returns ⌊S·min(1, B/l)⌋, so l·residual ≤ B·S.
+func residual(l int) int64 { return min(unit, othersLimit*unit/int64(l)) }
+
+// root returns ⌊√n⌋ for 0 ≤ n ≤ 2⁵².
+func root(n int64) int64 {
+	r := int64(math.Sqrt(float64(n)))
+	for r*r > n {
+		r--
+	}
+	for (r+1)*(r+1) <= n {
+		r++
+	}
+	return r
+}
+
+// scaled returns x·z rounded towards 0, where z in [−1, 1] is the place of the value in [Min, Max]
+// from its middle. The absolute value is at most x, whatever float64 rounds: x is an integer.
+func (p Params) scaled(x int64, value float64) int64 {
+	if math.IsNaN(value) {
+		value = 0
+	}
+	z := (min(max(value, p.Min), p.Max) - p.middle()) / p.half()
+	return int64(float64(x) * min(max(z, -1), 1))
+}
+
+// middle and half are the centre of [Min, Max] and half its width.
+func (p Params) middle() float64 { return p.Min/2 + p.Max/2 }
+func (p Params) half() float64   { return p.Max/2 - p.Min/2 }
