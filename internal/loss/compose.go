@@ -5,11 +5,14 @@ import (
 	"slices"
 )
 
-// Points is how many lattice points laws are kept on: the error of a composition of equal releases is about .1 % of ε, and a quarter of that with twice as many.
+// Points is how many lattice points laws are kept on: the error of a composition of equal releases
+// is about .1 % of ε, and a quarter of that with twice as many.
 const Points = 1024
 
-// resolution returns how many points the law of so many releases deserves, of the many that are composed with a density of 1: its standard deviation grows with the square
-// root of its span, and the error goes with the number of points in a standard deviation. Where there are few laws, there is time for a greater density.
+// resolution returns how many points the law of so many releases deserves, of the many that are
+// composed with a density of 1: its standard deviation grows with the square root of its span, and
+// the error goes with the number of points in a standard deviation. Where there are few laws, there
+// is time for a greater density.
 func resolution(releases, density float64, points int) float64 {
 	return min(float64(points), math.Ceil(float64(points)/8*density*math.Sqrt(releases)))
 }
@@ -92,7 +95,8 @@ func All(laws []*Measure, points int) *Measure {
 	return queue[0]
 }
 
-// convolve returns upper bounds on the sums of a[i]·b[k−i], all ≥ floor: masses are 0 or at least floor, so no product underflows.
+// convolve returns upper bounds on the sums of a[i]·b[k−i], all ≥ floor: masses are 0 or at least
+// floor, so no product underflows.
 func convolve(a, b []float64) []float64 {
 	if len(a) > len(b) {
 		a, b = b, a

@@ -43,7 +43,8 @@ func response(epsilon float64) []atom {
 	return []atom{{new(big.Float).Sub(one, q), new(big.Float).Quo(one, e)}, {q, e}}
 }
 
-// lattice returns the atoms of discrete Laplace noise of decay e^{−each} on a number that moves by steps.
+// lattice returns the atoms of discrete Laplace noise of decay e^{−each} on a number that moves by
+// steps.
 func lattice(each float64, steps int) (atoms []atom) {
 	one := number(1)
 	q := exp(number(-each))
@@ -110,7 +111,8 @@ func random(rng *rand.Rand, most int) (laws []*Measure, factors [][]atom, total 
 	return laws, factors, total
 }
 
-// checkAbove fails unless got is at least the exact profile, with no tolerance, at many ε, negative ones included. It returns the greatest excess at ε ≥ 0.
+// checkAbove fails unless got is at least the exact profile, with no tolerance, at many ε, negative
+// ones included. It returns the greatest excess at ε ≥ 0.
 func checkAbove(t *testing.T, rng *rand.Rand, got func(float64) float64, atoms []atom, total float64) (worst float64) {
 	t.Helper()
 	for range 12 {
@@ -127,7 +129,8 @@ func checkAbove(t *testing.T, rng *rand.Rand, got func(float64) float64, atoms [
 	return worst
 }
 
-// 1,000 random lists, composed on 16 points only, against the enumeration of all outcomes in 200 digits.
+// 1,000 random lists, composed on 16 points only, against the enumeration of all outcomes in 200
+// digits.
 func TestNeverBelowEnumeration(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 20))
 	sum := 0.0
@@ -204,7 +207,8 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// Both weights of a mass that is moved to the lattice are rounded up, and the tails that are dropped are kept.
+// Both weights of a mass that is moved to the lattice are rounded up, and the tails that are
+// dropped are kept.
 func TestStepsRoundUp(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 20))
 	for range 300 {
@@ -253,7 +257,8 @@ func TestStepsRoundUp(t *testing.T) {
 	}
 }
 
-// Every sum of products is rounded up, for lengths that are and are not multiples of the block, and tiny masses do not underflow.
+// Every sum of products is rounded up, for lengths that are and are not multiples of the block, and
+// tiny masses do not underflow.
 func TestConvolveRoundsUp(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 20))
 	for range 60 {

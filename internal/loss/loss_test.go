@@ -26,7 +26,8 @@ func epsilonAt(profile func(float64) float64, delta float64) float64 {
 
 func times(m *Measure, n int) *Measure { return m.Power(uint64(n), Points) }
 
-// The figures of composition, each with its exact value (sums of binomials by Kairouz, Oh and Viswanath, integrals for Laplace) and what may be above it.
+// The figures of composition, each with its exact value (sums of binomials by Kairouz, Oh and
+// Viswanath, integrals for Laplace) and what may be above it.
 func TestFigures(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -50,7 +51,8 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// Many different releases: the error stays of second order, and twice the points leave at most .4 of it.
+// Many different releases: the error stays of second order, and twice the points leave at most .4
+// of it.
 func TestManyKinds(t *testing.T) {
 	laws := func() (list []*Measure) {
 		for i := range 10 {
@@ -99,7 +101,8 @@ func TestDeltaWith(t *testing.T) {
 	}
 }
 
-// Laplace noise: δ(ε′) = 1 − e^{(ε′−ε)/2} between 0 and ε; and it is the limit of ever finer lattices.
+// Laplace noise: δ(ε′) = 1 − e^{(ε′−ε)/2} between 0 and ε; and it is the limit of ever finer
+// lattices.
 func TestLaplaceLeaf(t *testing.T) {
 	for _, epsilon := range []float64{1e-6, 0.01, 0.3, 1, 5, 100} {
 		for _, cells := range []int{1, 5, 64, 400} {
@@ -123,9 +126,11 @@ func TestLaplaceLeaf(t *testing.T) {
 	require.InEpsilon(t, fine, epsilonAt(times(Laplace(0.1, 400), 30).Delta, 1e-6), 1e-4)
 }
 
-// The group of m of an ε-DP release is bounded by the lattice law of m steps: the chain of m trade-off functions of randomized response.
+// The group of m of an ε-DP release is bounded by the lattice law of m steps: the chain of m
+// trade-off functions of randomized response.
 func TestGroupsOfResponses(t *testing.T) {
-	// f(a) is the least false negative rate at the false positive rate a; m steps are x ↦ 1 − f(x), m times.
+	// f(a) is the least false negative rate at the false positive rate a; m steps are x ↦ 1 − f(x),
+	// m times.
 	for _, epsilon := range []float64{0.1, 0.5, 1.5} {
 		power := func(x float64) float64 { // 1 − f(x)
 			return min(math.Exp(epsilon)*x, 1-math.Exp(-epsilon)*(1-x))

@@ -1,17 +1,22 @@
-// Package loss composes privacy losses: it bounds, from above and in float64, the profile δ(ε) of many releases together.
+// Package loss composes privacy losses: it bounds, from above and in float64, the profile δ(ε) of
+// many releases together.
 //
-// A [Measure] is a law of privacy losses ln(dP/dQ) on a lattice, with mass at ∞ as well. Its profile is
+// A [Measure] is a law of privacy losses ln(dP/dQ) on a lattice, with mass at ∞ as well. Its
+// profile is
 //
 //	δ(ε) = p(∞) + Σ p(l)·(1 − e^{ε−l})₊ over the losses l, for every real ε, negative ones included.
 //
-// A Measure bounds a release if its profile is nowhere below sup (P(E) − e^ε·Q(E)) over events E, in both directions of every neighbouring pair. The
-// convolution of Measures that bound releases bounds them together, also when each release is chosen after seeing the ones before, as long as the
-// Measures are not. What keeps this true in float64 is one rule: raising a mass, and moving mass to a higher loss or to ∞, raises the profile
-// everywhere. So every mass, every weight and every offset is rounded up, and nothing is ever normalised. All sums have terms ≥ 0 only, so
+// A Measure bounds a release if its profile is nowhere below sup (P(E) − e^ε·Q(E)) over events E,
+// in both directions of every neighbouring pair. The convolution of Measures that bound releases
+// bounds them together, also when each release is chosen after seeing the ones before, as long as
+// the Measures are not. What keeps this true in float64 is one rule: raising a mass, and moving
+// mass to a higher loss or to ∞, raises the profile everywhere. So every mass, every weight and
+// every offset is rounded up, and nothing is ever normalised. All sums have terms ≥ 0 only, so
 // their errors are relative; a transform's would be absolute, and useless at δ = 1e-30.
 //
-// Mass that does not lie on a lattice is split between the two neighbours such that P- and Q-mass both stay. That replaces the profile, as a function of
-// e^ε, by its chord between lattice points, which lies above because profiles are convex; the error is of second order in the step.
+// Mass that does not lie on a lattice is split between the two neighbours such that P- and Q-mass
+// both stay. That replaces the profile, as a function of e^ε, by its chord between lattice points,
+// which lies above because profiles are convex; the error is of second order in the step.
 //
 // The theorems, with proofs, are in loss_proof.md.
 package loss
@@ -22,11 +27,13 @@ import (
 )
 
 const (
-	// floor is added to every mass that is computed, so that masses are 0 or at least floor, and no product underflows.
+	// floor is added to every mass that is computed, so that masses are 0 or at least floor, and no
+	// product underflows.
 	floor = 0x1p-400
 	// negligible is the mass of a tail that is moved: up to the lowest loss that is kept, or to ∞.
 	negligible = 0x1p-200
-	// above covers the errors of a value computed by at most eight calls of Exp and Expm1, of a relative 2⁻⁵⁰ each, and eight roundings.
+	// above covers the errors of a value computed by at most eight calls of Exp and Expm1, of a
+	// relative 2⁻⁵⁰ each, and eight roundings.
 	above = 1 + 0x1p-46
 )
 
@@ -41,7 +48,8 @@ type Measure struct {
 // up returns the float64 after x.
 func up(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
 
-// slack returns 1 + (n+16)·2⁻⁵³: the factor that covers the roundings of a sum of n terms ≥ 0, in any order.
+// slack returns 1 + (n+16)·2⁻⁵³: the factor that covers the roundings of a sum of n terms ≥ 0, in
+// any order.
 func slack(n int) float64 { return 1 + float64(n+16)*0x1p-53 }
 
 // at returns an upper bound on the loss of point i.
@@ -97,8 +105,9 @@ func atMostOne(x float64) float64 {
 	return 1
 }
 
-// DeltaWith returns an upper bound on the profile, at any real ε, of the convolution with one more law of total mass 1, of which only an upper bound on the
-// profile is known: last, for any real ε. It need not be on a lattice. Both directions of the last law must be within last.
+// DeltaWith returns an upper bound on the profile, at any real ε, of the convolution with one more
+// law of total mass 1, of which only an upper bound on the profile is known: last, for any real ε.
+// It need not be on a lattice. Both directions of the last law must be within last.
 func (m *Measure) DeltaWith(epsilon float64, last func(float64) float64) float64 {
 	sum := m.infinite
 	for i := len(m.mass) - 1; i >= 0; i-- {
@@ -153,7 +162,8 @@ func (m *Measure) coarsen() {
 	m.mass, m.step = coarse, 2*m.step
 }
 
-// on returns the law on a lattice of that step: as it is if it lies there, else each mass split between the two lattice points beside it.
+// on returns the law on a lattice of that step: as it is if it lies there, else each mass split
+// between the two lattice points beside it.
 func (m *Measure) on(step float64) *Measure {
 	if step == m.step || len(m.mass) == 1 {
 		return &Measure{m.base, step, slices.Clone(m.mass), m.infinite, m.releases}

@@ -7,14 +7,16 @@ import (
 	"github.com/dpsketch/dpsketch/internal/round"
 )
 
-// account answers for the releases behind a Guarantee by the exact composition of their losses, see package loss: the pure and approximate ones on a lattice, those by ρ and μ
-// by the profile of their sum. Its answers are certified: never below the truth.
+// account answers for the releases behind a Guarantee by the exact composition of their losses, see
+// package loss: the pure and approximate ones on a lattice, those by ρ and μ by the profile of
+// their sum. Its answers are certified: never below the truth.
 type account struct {
 	sums
 	law *loss.Measure // nil: no release by ε
 }
 
-// exactable reports whether the accountant can be better than the sums: releases by ε, and not a single one alone, for which the sums are exact.
+// exactable reports whether the accountant can be better than the sums: releases by ε, and not a
+// single one alone, for which the sums are exact.
 func (g Guarantee) exactable() bool {
 	return g.kinds != "" && (g.concentrated() > 0 || !g.kinds.single())
 }
@@ -50,8 +52,9 @@ func (a account) last() func(float64) float64 {
 	return concentratedProfile(a.concentrated())
 }
 
-// concentratedProfile returns the conversion of ρ-zCDP at any real ε. It is for calls at increasing ε mostly, as it starts its search where the last
-// one ended; any order of the Rényi divergence gives a bound.
+// concentratedProfile returns the conversion of ρ-zCDP at any real ε. It is for calls at increasing
+// ε mostly, as it starts its search where the last one ended; any order of the Rényi divergence
+// gives a bound.
 func concentratedProfile(rho float64) func(float64) float64 {
 	if !(rho > 0x1p-400 && rho < 0x1p400) {
 		return func(epsilon float64) float64 {
@@ -79,7 +82,8 @@ func concentratedProfile(rho float64) func(float64) float64 {
 	}
 }
 
-// bothWays extends a profile of releases whose neighbours occur in both orders to negative ε: 1 − e^ε + e^ε·δ(−ε).
+// bothWays extends a profile of releases whose neighbours occur in both orders to negative ε: 1 −
+// e^ε + e^ε·δ(−ε).
 func bothWays(epsilon float64, profile func(float64) float64) float64 {
 	if epsilon >= 0 {
 		return profile(epsilon)
@@ -87,7 +91,8 @@ func bothWays(epsilon float64, profile func(float64) float64) float64 {
 	return min(1, (-math.Expm1(epsilon)+math.Exp(epsilon)*profile(-epsilon))*round.Up)
 }
 
-// epsilon returns an ε ≤ most at which the profile is at most δ, the least up to a relative 10⁻¹³, or +Inf if there is none.
+// epsilon returns an ε ≤ most at which the profile is at most δ, the least up to a relative 10⁻¹³,
+// or +Inf if there is none.
 func (a account) epsilon(delta, most float64) float64 {
 	most = min(most, 0x1p40)
 	if a.profile(0) <= delta {
@@ -106,8 +111,9 @@ func (a account) epsilon(delta, most float64) float64 {
 	return leastRoot(0, most, excess)
 }
 
-// leastRoot returns a number of (lo, hi] where the decreasing function f is ≤ 0, the least up to a relative 10⁻¹³, or hi. It is for functions
-// that are not positive at few points of the interval only by a rounding: it interpolates (Illinois), with bisections where that does not help.
+// leastRoot returns a number of (lo, hi] where the decreasing function f is ≤ 0, the least up to a
+// relative 10⁻¹³, or hi. It is for functions that are not positive at few points of the interval
+// only by a rounding: it interpolates (Illinois), with bisections where that does not help.
 func leastRoot(lo, hi float64, f func(float64) float64) float64 {
 	flo, fhi := f(lo), f(hi)
 	side := 0

@@ -11,7 +11,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// What many releases cost, with the exact values where there are closed forms (sums of binomials, Gaussian noise), and as other accountants have it elsewhere.
+// What many releases cost, with the exact values where there are closed forms (sums of binomials,
+// Gaussian noise), and as other accountants have it elsewhere.
 func TestAccountant(t *testing.T) {
 	gaussian := func(mu, delta float64) float64 {
 		return gaussianEpsilon(mu*mu, delta)
@@ -55,7 +56,8 @@ func TestAccountant(t *testing.T) {
 	require.InEpsilon(t, 10.489, got, 1e-3)
 }
 
-// Randomized response beside Gaussian noise: δ is a sum over binomials of Gaussian profiles. No answer is below it.
+// Randomized response beside Gaussian noise: δ is a sum over binomials of Gaussian profiles. No
+// answer is below it.
 func TestMixturesAreNeverBelow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 20))
 	for range 150 {

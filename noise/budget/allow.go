@@ -52,7 +52,8 @@ func (l *Ledger) epsilonOf(g Guarantee) float64 {
 // limit is the ε that is accepted.
 func (l *Ledger) limit() float64 { return l.epsilon * round.Up }
 
-// allows reports whether g is within the budget after what was spent before: by the sums, in microseconds, or by the accountant, in milliseconds.
+// allows reports whether g is within the budget after what was spent before: by the sums, in
+// microseconds, or by the accountant, in milliseconds.
 func (l *Ledger) allows(before exact, g Guarantee) bool {
 	if !g.promised {
 		return false
@@ -69,8 +70,10 @@ func (l *Ledger) bySums(whole Guarantee) bool {
 	return whole.promised && whole.sums.epsilonAt(l.delta) <= l.limit()
 }
 
-// hopes reports whether the accountant can be expected to allow g, in microseconds where the law of what was spent is known. For one release by ε it convolves
-// the law of what was spent with ±ε without any lattice. The lattice makes the answer larger by up to .1 %, so that a refusal here is one there but for roundings.
+// hopes reports whether the accountant can be expected to allow g, in microseconds where the law of
+// what was spent is known. For one release by ε it convolves the law of what was spent with ±ε
+// without any lattice. The lattice makes the answer larger by up to .1 %, so that a refusal here is
+// one there but for roundings.
 func (l *Ledger) hopes(before exact, g Guarantee) bool {
 	whole := before.plus(g).guarantee(l.unit)
 	if !whole.promised || !whole.exactable() || !(whole.fraction(l.delta) > 0) || whole.delta > l.delta {
@@ -89,7 +92,8 @@ func (l *Ledger) hopes(before exact, g Guarantee) bool {
 	return delta <= whole.fraction(l.delta)
 }
 
-// greatest returns the greatest number x in [0, end) for which n times g(x) is accepted, where g(0) is.
+// greatest returns the greatest number x in [0, end) for which n times g(x) is accepted, where g(0)
+// is.
 func (l *Ledger) greatest(before exact, end float64, g func(float64) Guarantee, n int) float64 {
 	whole := func(x float64) Guarantee {
 		if part := g(x); part.promised {
@@ -108,7 +112,8 @@ func (l *Ledger) greatest(before exact, end float64, g func(float64) Guarantee, 
 	if !whole(some).exactable() {
 		return least
 	}
-	// No more than what is accepted once, which is found without composing anything where g is a release by ε.
+	// No more than what is accepted once, which is found without composing anything where g is a
+	// release by ε.
 	most := end
 	if g(some).kinds.single() {
 		most = last(end, func(x float64) bool { return l.hopes(before, g(x)) })

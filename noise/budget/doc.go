@@ -39,10 +39,17 @@
 // Spend takes some microseconds while plain sums decide, and a millisecond or a few where the accountant does; 40 ms after 1,000 releases at as many
 // different ε.
 //
+// # Budgets for years
+//
+// [NewLedger] is for releases whose guarantees do not depend on results, and the cheapest; [NewFilter] for those that do. A Ledger lives in memory:
+// what it has spent is lost with the process. [CreateJournal] and [OpenJournal] keep it in a file, a line a release, on the disk before the release is made;
+// [Ledger.SpendOnce] pays for a named release once, however often a service that crashed asks.
+//
 // # Not covered
 //
-// A guarantee is a claim: who makes one by hand, decodes one, or converts by Stable answers for it. A Ledger lives in memory: what it has
-// spent is lost with the process. Amounts that depend on released values: see [Ledger].
+// A guarantee is a claim: who makes one by hand, decodes one, or converts by Stable answers for it. Releases are made one after the other: protocols of several
+// rounds that interleave are not one-shot releases. A journal does not stop who can write its file, and a copy that is put back forgets what came after,
+// unless the caller knows the number of the last record.
 //
 // Sources: Bun, Steinke, Concentrated Differential Privacy (TCC 2016); Canonne, Kamath, Steinke, The Discrete Gaussian for Differential
 // Privacy (arXiv 2004.00010); Kairouz, Oh, Viswanath, The Composition Theorem for Differential Privacy (ICML 2015); Dong, Roth, Su, Gaussian

@@ -25,13 +25,17 @@ const (
 // SumRule adds up ε and δ: Σε ≤ ε and Σδ ≤ δ. It takes pure and approximate releases.
 func SumRule() Rule { return Rule{by: bySums} }
 
-// RhoRule adds up ρ, with ε·tanh(ε/2) for a release by ε and ½μ² for one by μ, and the δ of approximate releases for itself: Σδ ≤ escapes, and Σρ at most what the
-// remaining (δ − escapes)/(1 − escapes) allows. It takes all releases; escapes may be 0 where none has a δ. (Feldman and Zrnic, NeurIPS 2021; Whitehouse, Ramdas,
-// Rogers, Wu, Fully-Adaptive Composition in Differential Privacy, ICML 2023.)
+// RhoRule adds up ρ, with ε·tanh(ε/2) for a release by ε and ½μ² for one by μ, and the δ of
+// approximate releases for itself: Σδ ≤ escapes, and Σρ at most what the remaining (δ − escapes)/(1
+// − escapes) allows. It takes all releases; escapes may be 0 where none has a δ. (Feldman and
+// Zrnic, NeurIPS 2021; Whitehouse, Ramdas, Rogers, Wu, Fully-Adaptive Composition in Differential
+// Privacy, ICML 2023.)
 func RhoRule(escapes float64) Rule { return Rule{by: byRho, escapes: escapes} }
 
-// MuRule adds up μ²: Σμ² is at most the μ² of Gaussian noise that is exactly (ε, δ)-DP. It takes releases by μ only. Release i is what a Brownian motion with a drift shows
-// between the times Σμ² before and after it, so that all together, whatever they depend on, are what one shows until a fixed time.
+// MuRule adds up μ²: Σμ² is at most the μ² of Gaussian noise that is exactly (ε, δ)-DP. It takes
+// releases by μ only. Release i is what a Brownian motion with a drift shows between the times Σμ²
+// before and after it, so that all together, whatever they depend on, are what one shows until a
+// fixed time.
 func MuRule() Rule { return Rule{by: byMu} }
 
 // filter is what a Rule allows: the greatest sums.
@@ -40,11 +44,13 @@ type filter struct {
 	rho, muSquares float64
 }
 
-// NewFilter returns a budget of (ε, δ) for the unit u from which releases may be spent whose guarantees depend on what earlier releases showed. It is a
-// [Ledger] that adds up by one rule, chosen beforehand; the best of several, judged afterwards, would not be sound. What it has spent is only
-// bounded by the budget: the sums of [Ledger.Spent] depend on results themselves.
+// NewFilter returns a budget of (ε, δ) for the unit u from which releases may be spent whose
+// guarantees depend on what earlier releases showed. It is a [Ledger] that adds up by one rule,
+// chosen beforehand; the best of several, judged afterwards, would not be sound. What it has spent
+// is only bounded by the budget: the sums of [Ledger.Spent] depend on results themselves.
 //
-// The error wraps [ErrParams] as that of [NewLedger], and unless the rule is one that allows anything: delta above 0 for RhoRule and MuRule, escapes in [0, delta).
+// The error wraps [ErrParams] as that of [NewLedger], and unless the rule is one that allows
+// anything: delta above 0 for RhoRule and MuRule, escapes in [0, delta).
 func NewFilter(epsilon, delta float64, u Unit, r Rule) (*Ledger, error) {
 	l, err := NewLedger(epsilon, delta, u)
 	if err != nil {
@@ -73,7 +79,8 @@ func NewFilter(epsilon, delta float64, u Unit, r Rule) (*Ledger, error) {
 	return l, nil
 }
 
-// allows reports whether the whole is within the rule. As for a Ledger, a whole may exceed Σε and Σδ by a relative 2⁻⁵⁰, so that a budget divided by n pays for n.
+// allows reports whether the whole is within the rule. As for a Ledger, a whole may exceed Σε and
+// Σδ by a relative 2⁻⁵⁰, so that a budget divided by n pays for n.
 func (f *filter) allows(l *Ledger, whole Guarantee) bool {
 	if !whole.promised {
 		return false

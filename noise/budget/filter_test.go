@@ -16,8 +16,9 @@ func newFilter(t *testing.T, epsilon, delta float64, r Rule) *Ledger {
 	return l
 }
 
-// The first release is randomized response at ½. On +½ another takes what a Ledger accepts then, on −½ everything is revealed with probability δ. A
-// Ledger accepts either course; together they have 1.38·δ at ε = 1. A filter accepts one at most.
+// The first release is randomized response at ½. On +½ another takes what a Ledger accepts then, on
+// −½ everything is revealed with probability δ. A Ledger accepts either course; together they have
+// 1.38·δ at ε = 1. A filter accepts one at most.
 func TestAdaptiveAmountsNeedAFilter(t *testing.T) {
 	for _, delta := range []float64{1e-2, 1e-3} {
 		l := newLedger(t, 1, delta, one)

@@ -13,8 +13,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
-// Storage is where the journal of a [Ledger] lives; an [os.File] is one. One Ledger at a time may use it: a service that several processes run locks the file, from
-// before OpenJournal to the end.
+// Storage is where the journal of a [Ledger] lives; an [os.File] is one. One Ledger at a time may
+// use it: a service that several processes run locks the file, from before OpenJournal to the end.
 type Storage interface {
 	io.ReaderAt
 	io.WriterAt
@@ -28,9 +28,10 @@ type Storage interface {
 //	1 spend name guarantee # what a person reads ;crc
 //	2 spend …
 //
-// ε and δ are hexadecimal floats, unit and guarantee the binary encodings in hexadecimal, name is "=" and the name given to SpendOnce, or "=" alone. The crc is CRC-32C, eight hexadecimal
-// digits, over the four bytes of the crc before (0 for the first line) and the line up to it: a lost or changed line in the middle is seen. It does not
-// stop anyone who can write the file.
+// ε and δ are hexadecimal floats, unit and guarantee the binary encodings in hexadecimal, name is
+// "=" and the name given to SpendOnce, or "=" alone. The crc is CRC-32C, eight hexadecimal digits,
+// over the four bytes of the crc before (0 for the first line) and the line up to it: a lost or
+// changed line in the middle is seen. It does not stop anyone who can write the file.
 type journal struct {
 	storage Storage
 	size    int64  // of all lines
@@ -42,11 +43,13 @@ type journal struct {
 // mostLine bounds the length of a line.
 const mostLine = 1 << 20
 
-// CreateJournal returns a new Ledger that keeps what is spent in the storage as well, which must be empty: a record is written and synced before Spend returns, so
-// before the release. What a crash leaves behind, [OpenJournal] reads. The name of a new file is only safe on the disk once its folder is synced, which is up
-// to the caller.
+// CreateJournal returns a new Ledger that keeps what is spent in the storage as well, which must be
+// empty: a record is written and synced before Spend returns, so before the release. What a crash
+// leaves behind, [OpenJournal] reads. The name of a new file is only safe on the disk once its
+// folder is synced, which is up to the caller.
 //
-// The error wraps [ErrParams] as that of [NewLedger], or [ErrFormat] if the storage is not empty, or is what the storage returned.
+// The error wraps [ErrParams] as that of [NewLedger], or [ErrFormat] if the storage is not empty,
+// or is what the storage returned.
 func CreateJournal(s Storage, epsilon, delta float64, u Unit) (*Ledger, error) {
 	l, err := NewLedger(epsilon, delta, u)
 	if err != nil {
@@ -67,12 +70,14 @@ func CreateJournal(s Storage, epsilon, delta float64, u Unit) (*Ledger, error) {
 	return l, nil
 }
 
-// OpenJournal returns the Ledger that is in the storage, with all that was spent. atLeast is the number of a record that is known to have been written, such as what [Ledger.Records]
-// told and the caller keeps elsewhere, or 0: a journal that ends before it, as an old copy does, is refused. Without it a journal cut off at the
-// end of a line looks like one with less spent.
+// OpenJournal returns the Ledger that is in the storage, with all that was spent. atLeast is the
+// number of a record that is known to have been written, such as what [Ledger.Records] told and the
+// caller keeps elsewhere, or 0: a journal that ends before it, as an old copy does, is refused.
+// Without it a journal cut off at the end of a line looks like one with less spent.
 //
-// A crash can leave a last line without its end. It was never acknowledged: it is counted if it is whole but for the end, and removed otherwise. Any other damage is
-// refused, never repaired. The storage is synced before OpenJournal returns.
+// A crash can leave a last line without its end. It was never acknowledged: it is counted if it is
+// whole but for the end, and removed otherwise. Any other damage is refused, never repaired. The
+// storage is synced before OpenJournal returns.
 //
 // The error wraps [ErrFormat], or is what the storage returned.
 func OpenJournal(s Storage, atLeast uint64) (*Ledger, error) {
@@ -116,7 +121,8 @@ func OpenJournal(s Storage, atLeast uint64) (*Ledger, error) {
 	return l, nil
 }
 
-// Records returns the number of the last record in the journal, 0 for a new one and without a journal. Kept elsewhere, it tells OpenJournal that a copy is too old.
+// Records returns the number of the last record in the journal, 0 for a new one and without a
+// journal. Kept elsewhere, it tells OpenJournal that a copy is too old.
 func (l *Ledger) Records() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,8 +132,10 @@ func (l *Ledger) Records() uint64 {
 	return l.journal.next - 1
 }
 
-// Err returns why nothing can be spent any more: the error of the storage, when a record could not be written or synced. What is on the disk is then unknown, and so is
-// whether that record was spent: open the journal again, best from a copy that has been written and synced under another name.
+// Err returns why nothing can be spent any more: the error of the storage, when a record could not
+// be written or synced. What is on the disk is then unknown, and so is whether that record was
+// spent: open the journal again, best from a copy that has been written and synced under another
+// name.
 func (l *Ledger) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -122,7 +122,8 @@ func TestJournalKeepsEverything(t *testing.T) {
 	require.True(t, strings.HasPrefix(string(d.data), "0 ledger v1 0x1.4p+03 0x1.0c6f7a0b5ed8dp-20 "), string(d.data[:60]))
 }
 
-// Every truncation and every bit flip of a journal of 20 lines opens with what was acknowledged, or is refused.
+// Every truncation and every bit flip of a journal of 20 lines opens with what was acknowledged, or
+// is refused.
 func TestDamagedJournals(t *testing.T) {
 	d, l := newJournal(t)
 	for i := range 19 {
@@ -194,7 +195,8 @@ func TestDamagedJournals(t *testing.T) {
 	}
 }
 
-// A storage that fails: nothing is acknowledged after it, and the journal opens again with no less than what was.
+// A storage that fails: nothing is acknowledged after it, and the journal opens again with no less
+// than what was.
 func TestFailingStorage(t *testing.T) {
 	for tears := range 60 {
 		d, l := newJournal(t)
@@ -243,7 +245,8 @@ func TestSpendOnce(t *testing.T) {
 	require.ErrorIs(t, err, ErrMismatch)
 }
 
-// killed is the process that TestKill starts: it spends under names 0, 1, … and writes each to a second file once Spend has returned.
+// killed is the process that TestKill starts: it spends under names 0, 1, … and writes each to a
+// second file once Spend has returned.
 func killed(folder string) {
 	fail := func(err error) {
 		if err != nil {
@@ -266,7 +269,8 @@ func killed(folder string) {
 	}
 }
 
-// Processes are killed while they spend: the journal never has less than what they were told, and nothing twice.
+// Processes are killed while they spend: the journal never has less than what they were told, and
+// nothing twice.
 func TestKill(t *testing.T) {
 	if folder := os.Getenv("BUDGET_JOURNAL_OF_TEST"); folder != "" {
 		killed(folder)
@@ -313,4 +317,44 @@ func TestKill(t *testing.T) {
 		require.NoError(t, file.Close())
 	}
 	t.Logf("%d records after %d kills", records, rounds)
+}
+
+func ExampleOpenJournal() {
+	folder, err := os.MkdirTemp("", "budget")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(folder)
+	user := User(20, AddRemove)
+	create := func() error { // once
+		file, err := os.Create(filepath.Join(folder, "journal"))
+		if err != nil {
+			return err
+		}
+		ledger, err := CreateJournal(file, 10, 1e-6, user)
+		if err != nil {
+			return err
+		}
+		return errors.Join(ledger.Spend(PureDP(0.1, user).Times(180)), file.Close())
+	}
+	open := func() error { // at each start
+		file, err := os.OpenFile(filepath.Join(folder, "journal"), os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		ledger, err := OpenJournal(file, 1)
+		if err != nil {
+			return err
+		}
+		first, err := ledger.SpendOnce("2026-11-22", PureDP(0.01, user))
+		fmt.Println(first, err)
+		fmt.Println(ledger)
+		return file.Close()
+	}
+	fmt.Println(create(), open())
+	// Output:
+	// true <nil>
+	// ε = 6.759 of 10 at δ = 1e-6, 2 releases, for one user (at most 20 keys), added or removed
+	// <nil> <nil>
 }

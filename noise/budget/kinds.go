@@ -11,12 +11,14 @@ import (
 	"github.com/dpsketch/dpsketch/internal/round"
 )
 
-// kinds is the multiset of the losses that the pure and approximate releases behind a Guarantee are bounded by: an (ε, δ)-DP release is bounded by
-// randomized response at ε, and its δ is in the sum. A string, so that a Guarantee stays comparable: 16 bytes for each ε, big-endian: the float64 and how many
-// releases have it, sorted by ε. It is empty without such releases, and where there are too many for the accountant.
+// kinds is the multiset of the losses that the pure and approximate releases behind a Guarantee are
+// bounded by: an (ε, δ)-DP release is bounded by randomized response at ε, and its δ is in the sum.
+// A string, so that a Guarantee stays comparable: 16 bytes for each ε, big-endian: the float64 and
+// how many releases have it, sorted by ε. It is empty without such releases, and where there are
+// too many for the accountant.
 type kinds string
 
-// kind is one entry: count releases at ε.
+// lossKind is one entry: count releases at ε.
 type lossKind struct {
 	epsilon float64
 	count   uint64
@@ -52,8 +54,9 @@ func (k kinds) list() []lossKind {
 	return list
 }
 
-// makeKinds returns the multiset of the entries, in any order and with repetitions. Where there are too many different ones they are rounded up, to the
-// largest number of digits that leaves few enough: a release at ε is bounded by one at any ε′ ≥ ε. Too large a count gives "".
+// makeKinds returns the multiset of the entries, in any order and with repetitions. Where there are
+// too many different ones they are rounded up, to the largest number of digits that leaves few
+// enough: a release at ε is bounded by one at any ε′ ≥ ε. Too large a count gives "".
 func makeKinds(list []lossKind) kinds {
 	list = slices.Clone(list)
 	for digits := 20; ; digits -= 2 {
@@ -126,7 +129,8 @@ func (k kinds) times(n int) kinds {
 	return makeKinds(list)
 }
 
-// along returns the multiset of m steps: an mε-DP release for each, rounded up, and the sum of their mε·tanh(mε/2).
+// along returns the multiset of m steps: an mε-DP release for each, rounded up, and the sum of
+// their mε·tanh(mε/2).
 func (k kinds) along(steps float64) (along kinds, rho float64) {
 	list := k.list()
 	for i := range list {
@@ -150,7 +154,8 @@ func (k kinds) sum() (sum float64) {
 // single reports whether there is one release.
 func (k kinds) single() bool { return k.len() == 1 && k.at(0).count == 1 }
 
-// measure returns the certified law of the losses, and nil where the accountant has none: no entries, or ε out of its range.
+// measure returns the certified law of the losses, and nil where the accountant has none: no
+// entries, or ε out of its range.
 func (k kinds) measure() *loss.Measure {
 	var laws []*loss.Measure
 	for _, x := range k.list() {
