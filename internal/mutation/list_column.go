@@ -7,7 +7,6 @@ var columnMutations = []mutation{
 	{"rounded sums without their unit", "elliptical/column/law.go", "r *= (1 + excess) * round.Up * round.Up", "r *= round.Up"},
 	{"noise too small", "elliptical/column/law.go", "noise.LaplaceScale(p.Epsilon, r)", "noise.LaplaceScale(p.Epsilon*1.05, r)"},
 	{"a coordinate without noise", "elliptical/column/law.go", "big.NewInt(l.sample(&src, i))", "big.NewInt(l.sample(&src, i)*int64(i))"},
-	{"values beyond the interval", "elliptical/column/grid.go", "return min(max(int64(y)-g.offset, -g.half), g.half)", "return int64(y) - g.offset"},
 	{"values not clamped", "elliptical/column/grid.go", "(min(max(x, g.lo), g.hi)-g.zero)", "(x-g.zero)"},
 	{"the Builder survives its release", "elliptical/column/builder.go", "s, err := private.Take(b.secret, \"column: Release: the Builder\")", "s, err := private.Enter(b.secret), error(nil)"},
 	{"merged and kept", "elliptical/column/builder.go", "o, err := private.Take(other.secret, \"column: Merge: the other Builder\")", "o, err := private.Enter(other.secret), error(nil)"},
