@@ -113,23 +113,24 @@ func TestReleasedCountsFollowTheirLaw(t *testing.T) {
 	last := float64(len(counts) - 1 - c)
 	expected[len(counts)-1] = sumOver(p.Epsilon, func(x float64) float64 { return d.Prob(x) * d.Survival(last-1-x) })
 	expected[0] = 1 - shown - expected[len(counts)-1]
-	dptest.ChiSquare(t, "c + η + L", counts, expected, 1e-8)
+	dptest.ChiSquare(t, "c + η + L", counts, expected, 1e-10)
 	law := make([]float64, 41)
 	for i := range law {
 		law[i] = d.Prob(float64(i - 20))
 	}
 	law[0], law[40] = d.CDF(-20), d.Survival(19)
-	dptest.ChiSquare(t, "D − η", decrements, law, 1e-8)
+	dptest.ChiSquare(t, "D − η", decrements, law, 1e-10)
 }
 
-// audit returns a lower bound on ε, at confidence 1 − 1e-7, from releases of two states under the
+// audit returns a lower bound on ε, at confidence 1 − 1e-10, from releases of two states under the
 // noise of epsilon and the threshold given: a stable counter far above τ, by the event that its
 // noisy count is at least the larger.
-func audit(epsilon float64, tau int64, delta float64, a, b []counter[int], event func(*Histogram[int]) bool) float64 {
+func audit(t *testing.T, epsilon float64, tau int64, delta float64, a, b []counter[int], event func(*Histogram[int]) bool) float64 {
 	const n = 100_000
 	p := Params{Counters: 2, Epsilon: epsilon, Delta: 0.5}
 	l := lawOf(p)
 	l.sum.threshold = tau
+	dptest.Alarm(t, 1e-10)
 	hits := func(state []counter[int]) int64 {
 		var src noise.Source
 		count := int64(0)
@@ -142,7 +143,7 @@ func audit(epsilon float64, tau int64, delta float64, a, b []counter[int], event
 		}
 		return count
 	}
-	return dptest.EpsilonLowerBound(hits(a), n, hits(b), n, delta, 1-1e-7)
+	return dptest.EpsilonLowerBound(hits(a), n, hits(b), n, delta, 1-1e-10)
 }
 
 func TestAudit(t *testing.T) {
@@ -151,13 +152,13 @@ func TestAudit(t *testing.T) {
 	// (S3): the counter 100 or 101, by v + (D − η) = 101 + L ≥ 101.
 	a, b := []counter[int]{{1, 101}, {2, 0}}, []counter[int]{{1, 100}, {2, 0}}
 	own := func(h *Histogram[int]) bool { return h.Estimate(1)+float64(h.decrements) >= 101 }
-	require.LessOrEqual(t, audit(1, tau, p.Delta, a, b, own), 1.0)
-	require.Greater(t, audit(2, tau, p.Delta, a, b, own), 1.0, "half the noise must be noticed")
+	require.LessOrEqual(t, audit(t, 1, tau, p.Delta, a, b, own), 1.0)
+	require.Greater(t, audit(t, 2, tau, p.Delta, a, b, own), 1.0, "half the noise must be noticed")
 	// (S6): a key on one side only is shown.
 	a, b = []counter[int]{{1, 1}, {2, 0}}, []counter[int]{{3, 0}, {4, 0}}
 	escape := func(h *Histogram[int]) bool { return h.Estimate(1) != 0 || h.Estimate(2) != 0 }
-	require.LessOrEqual(t, audit(1, tau, p.Delta, a, b, escape), 1.0)
-	require.Greater(t, audit(1, tau-2, p.Delta, a, b, escape), 1.0, "a threshold two lower must be noticed")
+	require.LessOrEqual(t, audit(t, 1, tau, p.Delta, a, b, escape), 1.0)
+	require.Greater(t, audit(t, 1, tau-2, p.Delta, a, b, escape), 1.0, "a threshold two lower must be noticed")
 }
 
 func TestAddDoesNotAllocate(t *testing.T) {

@@ -87,9 +87,10 @@ func TestCombinedPromises(t *testing.T) {
 		}
 	}
 	require.Less(t, bound, 9000./65+3*(p.Threshold()+120))
-	low, _ := dptest.ClopperPearson(failures["interval"], releases, 1-1e-8)
+	dptest.Alarm(t, 2e-10)
+	low, _ := dptest.ClopperPearson(failures["interval"], releases, 1-1e-10)
 	require.LessOrEqual(t, low, 4*(1-confidence), "one of four intervals")
-	low, _ = dptest.ClopperPearson(failures["bound"], releases, 1-1e-8)
+	low, _ = dptest.ClopperPearson(failures["bound"], releases, 1-1e-10)
 	require.LessOrEqual(t, low, 1-confidence)
 }
 

@@ -111,7 +111,7 @@ func TestPromisesHoldAtTheirConfidence(t *testing.T) {
 	}
 	for name, n := range failures {
 		if float64(n) > float64(releases)*(1-confidence) {
-			dptest.Tail(t, name, n, int64(releases), 1-confidence, 1e-8)
+			dptest.Tail(t, name, n, int64(releases), 1-confidence, 1e-10)
 		}
 		require.LessOrEqual(t, float64(n), most*float64(releases)*(1-confidence), name)
 	}
@@ -146,7 +146,7 @@ func TestEstimateMoments(t *testing.T) {
 	for i := range samples {
 		samples[i] = release(&src, p, []counter[int]{{1, 1000}}, 0).Estimate(1) - 1000
 	}
-	dptest.Moments(t, "noise", samples, 0, 2*variance, 2*fourth+6*variance*variance, 1e-8)
+	dptest.Moments(t, "noise", samples, 0, 2*variance, 2*fourth+6*variance*variance, 1e-10)
 	require.InEpsilon(t, math.Sqrt(2*variance), p.StdDev(), 1e-12)
 }
 

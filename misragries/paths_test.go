@@ -376,7 +376,7 @@ func TestReleasedLaws(t *testing.T) {
 			}
 			for key, offsets := range c.keys {
 				masses := mixture{l, offsets(l)}.masses(cells, starts[key])
-				dptest.ChiSquare(t, fmt.Sprint("key ", key), counts[key], masses, 1e-8)
+				dptest.ChiSquare(t, fmt.Sprint("key ", key), counts[key], masses, 1e-10)
 			}
 		})
 	}
@@ -405,7 +405,7 @@ func TestShiftsAddUp(t *testing.T) {
 		samples = append(samples, h.Estimate(0)*9)
 	}
 	mean := 9*1000 - 1010 - 2*float64(l.sum.offset)
-	dptest.Moments(t, "two shifts", samples, mean, a+2*b, total, 1e-8)
+	dptest.Moments(t, "two shifts", samples, mean, a+2*b, total, 1e-10)
 	require.InEpsilon(t, math.Sqrt(a)/9, draw(t, Summed, p, stream).StdDev(), 1e-12)
 }
 
@@ -426,7 +426,7 @@ func TestSparseVectorLaw(t *testing.T) {
 		for i := 1; i < 59; i++ {
 			masses[i] = d.Prob(float64(tau + int64(i) - 1 - 9))
 		}
-		dptest.ChiSquare(t, in.String(), counts, masses, 1e-8)
+		dptest.ChiSquare(t, in.String(), counts, masses, 1e-10)
 	}
 }
 
@@ -563,7 +563,7 @@ func TestUsersKeepAUniformChoice(t *testing.T) {
 			require.Equal(t, int64(1), kept[0].count*kept[1].count, "once")
 			counts[pairs[[2]int{kept[0].key, kept[1].key}]]++
 		}
-		dptest.ChiSquare(t, "pairs", counts, slices.Repeat([]float64{0.1}, 10), 1e-8)
+		dptest.ChiSquare(t, "pairs", counts, slices.Repeat([]float64{0.1}, 10), 1e-10)
 		b, err := NewUserBuilder[int](p)
 		require.NoError(t, err)
 		for range 100 {

@@ -30,12 +30,12 @@ func (p promises) note(name string, ok bool) {
 }
 
 // kept fails the test if failures are more frequent than 1 − confidence; it rejects falsely with
-// probability 1e-8 each.
+// probability 1e-10 each.
 func (p promises) kept(t *testing.T, confidence float64) {
 	t.Helper()
 	for name, n := range p {
 		if float64(n.failures) > float64(n.trials)*(1-confidence) {
-			dptest.Tail(t, name, n.failures, n.trials, 1-confidence, 1e-8)
+			dptest.Tail(t, name, n.failures, n.trials, 1-confidence, 1e-10)
 		}
 	}
 }

@@ -48,9 +48,17 @@ func TestBuilderIsRedacted(t *testing.T) {
 }
 
 // refuted returns the greatest ε that releases of two inputs refute at the δ of the Params, with
-// confidence 1 − 1e-7. The event is fixed beforehand.
-func refuted(p Params, c calibration, a, b map[int]int64, event func(*Vector[int]) bool) float64 {
-	const n = 60_000
+// confidence 1 − 1e-10. The event is fixed beforehand. The number of releases is such that half the noise is
+// missed with probability below 1e-10, by the binomial laws of the counts that 60,000 releases showed.
+func refuted(t *testing.T, p Params, c calibration, a, b map[int]int64, event func(*Vector[int]) bool) float64 {
+	dptest.Alarm(t, 1e-10)
+	n := int64(1_500) // probabilities .88 and .12 with half the noise
+	switch {
+	case c.normal():
+		n = 20_000 // .16 and .023
+	case !p.Integers:
+		n = 4_000 // .49 and .067
+	}
 	release := releaser(p, c)
 	hits := func(totals map[int]int64) (count int64) {
 		for range n {
@@ -60,7 +68,7 @@ func refuted(p Params, c calibration, a, b map[int]int64, event func(*Vector[int
 		}
 		return count
 	}
-	return dptest.EpsilonLowerBound(hits(a), n, hits(b), n, p.Delta, 1-1e-7)
+	return dptest.EpsilonLowerBound(hits(a), n, hits(b), n, p.Delta, 1-1e-10)
 }
 
 // Each mechanism on a pair of neighbours that is hard for it: no more ε than claimed can be seen,
@@ -105,8 +113,8 @@ func TestAudit(t *testing.T) {
 			}
 			return sum >= edge
 		}
-		require.LessOrEqual(t, refuted(p, c, a, b, event), p.Epsilon, "%+v", p)
-		require.Greater(t, refuted(p, half, a, b, event), p.Epsilon, "half the noise: %+v", p)
+		require.LessOrEqual(t, refuted(t, p, c, a, b, event), p.Epsilon, "%+v", p)
+		require.Greater(t, refuted(t, p, half, a, b, event), p.Epsilon, "half the noise: %+v", p)
 	}
 }
 
@@ -116,7 +124,7 @@ func TestAuditOfDelta(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many releases")
 	}
-	const n = 50_000
+	const n = 7_000 // the least probable event of a lower threshold has .0366, seven standard deviations above what is asked
 	for _, p := range []Params{
 		{Epsilon: 1, Delta: 1e-2, Integers: true, Mechanism: ExponentialRounding},
 		{Epsilon: 2, Delta: 1e-2, Mechanism: LinearRounding},
@@ -140,12 +148,13 @@ func TestAuditOfDelta(t *testing.T) {
 			}
 			return count
 		}
-		low, _ := dptest.ClopperPearson(hits(c), n, 1-1e-7)
+		dptest.Alarm(t, 2e-10) // the claim and the control
+		low, _ := dptest.ClopperPearson(hits(c), n, 1-1e-10)
 		require.LessOrEqual(t, low, p.Delta, "%+v", p)
 		lower := c
 		lower.threshold = c.threshold * 2 / 3
 		lower.from = min(c.from, lower.threshold-1)
-		low, _ = dptest.ClopperPearson(hits(lower), n, 1-1e-7)
+		low, _ = dptest.ClopperPearson(hits(lower), n, 1-1e-10)
 		require.Greater(t, low, p.Delta, "lower threshold: %+v", p)
 	}
 }

@@ -62,7 +62,7 @@ func TestReleasedValuesFollowTheirLaw(t *testing.T) {
 				o := int64(release(map[int]int64{2: v}).Estimate(2) / c.step)
 				counts[reach+min(max(o, -reach), reach)]++
 			}
-			dptest.ChiSquare(t, fmt.Sprint(m, " of ", v), counts, lawOf(c, v, reach, true), 1e-8)
+			dptest.ChiSquare(t, fmt.Sprint(m, " of ", v), counts, lawOf(c, v, reach, true), 1e-10)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func TestRoundsUp(t *testing.T) {
 				require.EqualValues(t, float64(n)*g, up)
 				continue
 			}
-			dptest.ChiSquare(t, fmt.Sprint("g of ", v), []int64{up, n - up}, []float64{g, 1 - g}, 1e-9)
+			dptest.ChiSquare(t, fmt.Sprint("g of ", v), []int64{up, n - up}, []float64{g, 1 - g}, 1e-10)
 		}
 	}
 }
@@ -145,7 +145,7 @@ func TestPureIsTheLoop(t *testing.T) {
 			}
 		}
 		for name, h := range map[string][2][bins]int64{"counts": counts, "places": places, "values": values} {
-			dptest.Homogeneity(t, fmt.Sprint(name, " signed ", signed), h[0][:], h[1][:], 1e-8)
+			dptest.Homogeneity(t, fmt.Sprint(name, " signed ", signed), h[0][:], h[1][:], 1e-10)
 		}
 		require.Greater(t, zeros, 4.0*2*n, "the test sees false keys")
 	}
@@ -179,7 +179,7 @@ func TestPureWithFewZeros(t *testing.T) {
 				continue
 			}
 			g := c.laplace().Survival(float64(c.threshold) - 0.5)
-			dptest.ChiSquare(t, fmt.Sprint("key ", key), []int64{shown[key], n - shown[key]}, []float64{g, 1 - g}, 1e-9)
+			dptest.ChiSquare(t, fmt.Sprint("key ", key), []int64{shown[key], n - shown[key]}, []float64{g, 1 - g}, 1e-10)
 		}
 	}
 }
@@ -232,7 +232,7 @@ func TestDense(t *testing.T) {
 			want[i] = c.laplace().Prob(float64(i) - 20 - total)
 		}
 		want[0], want[40] = c.laplace().CDF(-20-total), c.laplace().Survival(19-total)
-		dptest.ChiSquare(t, fmt.Sprint("key ", key), counts[key][:], want, 1e-8)
+		dptest.ChiSquare(t, fmt.Sprint("key ", key), counts[key][:], want, 1e-10)
 	}
 }
 
