@@ -213,6 +213,7 @@ func TestGaussianSharesAddUp(t *testing.T) {
 		}
 		dptest.KS(t, fmt.Sprint("n = ", n), draw(count, n, n), m.Lattice().CDF, falseReject)
 	}
+	dptest.Alarm(t, falseReject)
 	require.Less(t, dptest.KSPValue(draw(23_000, 17, 12), m.Lattice().CDF), falseReject, "12 of 17 shares must be noticed")
 }
 
@@ -255,6 +256,7 @@ func TestGaussianAudit(t *testing.T) {
 	half.lattice.spec.scale /= 2
 	half.lattice.params.Delta = 0.5 // or ShareWithDropouts refuses it
 	zero, one = count(half)
+	dptest.Alarm(t, falseReject)
 	require.Greater(t, dptest.EpsilonLowerBound(zero, n, one, n, delta, 1-falseReject), float64(epsilon), "half the noise must be noticed")
 	half.lattice.params.Delta = delta
 	_, err = half.Share(8)

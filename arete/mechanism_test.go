@@ -213,6 +213,7 @@ func TestAudit(t *testing.T) {
 		dptest.Audit(t, name, n-one, n, n-zero, n, 2.5, 0, falseReject)
 		if name == "release" {
 			zero, one = audit(half, release, 0.5)
+			dptest.Alarm(t, falseReject)
 			require.Greater(t, dptest.EpsilonLowerBound(zero, n, one, n, 0, 1-falseReject), 2.5, "half the noise must be noticed")
 		}
 	}
@@ -233,6 +234,7 @@ func TestAudit(t *testing.T) {
 			one++
 		}
 	}
+	dptest.Alarm(t, falseReject)
 	require.Greater(t, dptest.EpsilonLowerBound(zero, n, one, n, 0, 1-falseReject), 2.5, "missing shares must be noticed")
 	_, err = s.Sum(0, 2)
 	require.ErrorIs(t, err, ErrParams)
@@ -302,6 +304,7 @@ func TestIntervals(t *testing.T) {
 			}
 		}
 		lower, _ := dptest.ClopperPearson(missed, n, 1-falseReject)
+		dptest.Alarm(t, falseReject)
 		require.LessOrEqual(t, lower, 1-confidence, "%+v", p)
 		s, err := m.ShareWithDropouts(6, 3)
 		require.NoError(t, err)
@@ -324,6 +327,7 @@ func TestIntervals(t *testing.T) {
 			require.Equal(t, []int{6, 3}, []int{present, needed})
 		}
 		lower, _ = dptest.ClopperPearson(missed, n, 1-falseReject)
+		dptest.Alarm(t, falseReject)
 		require.LessOrEqual(t, lower, 1-confidence, "%+v", p)
 	}
 	m, _ := New(Params{Epsilon: 3})

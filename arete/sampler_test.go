@@ -13,7 +13,7 @@ import (
 )
 
 // falseReject is the probability with which one assertion on samples fails though all is right.
-const falseReject = 1e-7
+const falseReject = 1e-10
 
 // masses returns the probabilities of −reach … reach, and of what lies beyond on either side.
 func (l *Lattice) massesAround(reach int) []float64 {
@@ -78,6 +78,7 @@ func TestSharesAddUpToTheLaw(t *testing.T) {
 			name := fmt.Sprintf("%v at ε = %v, n = %d", l.Law(), l.params.Epsilon, n)
 			dptest.ChiSquare(t, name, observe(draws, reach, sum(n)), expected, falseReject)
 			if n == 17 {
+				dptest.Alarm(t, falseReject)
 				require.Less(t, dptest.ChiSquarePValue(observe(draws, reach, sum(12)), expected), falseReject, "%s: 12 of 17 shares must be noticed", name)
 			}
 		}
@@ -300,12 +301,14 @@ func TestAreteSampler(t *testing.T) {
 			if testing.Short() && i > 1 {
 				continue
 			}
+			dptest.Alarm(t, falseReject)
 			require.Greater(t, pValue(d, d, step), falseReject, "%v, step %v", d, step)
 		}
 		if testing.Short() && i > 0 {
 			break
 		}
 		wrong := Arete{d.alpha, d.theta * 1.2, d.lambda * 1.2}
+		dptest.Alarm(t, falseReject)
 		require.Less(t, pValue(wrong, d, 1.0/64), falseReject, "%v", d)
 	}
 	d := Arete{0.2, 0.5, 0.1}

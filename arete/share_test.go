@@ -221,6 +221,7 @@ func TestIntervalsOfSums(t *testing.T) {
 				}
 			}
 			lower, _ := dptest.ClopperPearson(missed, n, 1-falseReject)
+			dptest.Alarm(t, falseReject)
 			require.LessOrEqual(t, lower, 1-confidence, "%+v, %v", p, c)
 		}
 	}

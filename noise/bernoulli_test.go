@@ -88,16 +88,16 @@ func TestBernoulliFrequencies(t *testing.T) {
 			}
 		}
 		for i, n := range perBit {
-			dptest.Tail(t, fmt.Sprint("bit ", i), n, words, law.Prob(), 1e-8)
+			dptest.Tail(t, fmt.Sprint("bit ", i), n, words, law.Prob(), 1e-10)
 			total += n
 		}
-		dptest.Tail(t, "all bits", total, 64*words, law.Prob(), 1e-8)
+		dptest.Tail(t, "all bits", total, 64*words, law.Prob(), 1e-10)
 		for range words {
 			if law.Sample(&src) {
 				scalar++
 			}
 		}
-		dptest.Tail(t, "one by one", scalar, words, law.Prob(), 1e-8)
+		dptest.Tail(t, "one by one", scalar, words, law.Prob(), 1e-10)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestBernoulliBitsAreIndependent(t *testing.T) {
 			observed[w>>i&3]++
 		}
 	}
-	dptest.ChiSquare(t, "pairs of bits", observed, []float64{0.64, 0.16, 0.16, 0.04}, 1e-8)
+	dptest.ChiSquare(t, "pairs of bits", observed, []float64{0.64, 0.16, 0.16, 0.04}, 1e-10)
 }
 
 func TestFlipIsXorWithTheLaw(t *testing.T) {
@@ -133,7 +133,7 @@ func TestFlipIsXorWithTheLaw(t *testing.T) {
 			flips++
 		}
 	}
-	dptest.Tail(t, "flips", flips, 64*4096, law.Prob(), 1e-8)
+	dptest.Tail(t, "flips", flips, 64*4096, law.Prob(), 1e-10)
 }
 
 // (2⁶⁴ − k)/k ≤ e^ε exactly, and k − 1 or a relative 2⁻⁴⁸ less would not do.
@@ -213,7 +213,7 @@ func TestRandomizedRound(t *testing.T) {
 				require.Equal(t, lo, y, "%v to %v", c.x, c.step)
 			}
 		}
-		dptest.Tail(t, fmt.Sprint(c), ups, n, c.up, 1e-8)
+		dptest.Tail(t, fmt.Sprint(c), ups, n, c.up, 1e-10)
 	}
 	for _, x := range []float64{0, 1, -7, 0x1p60, 1e308, -0x1p53, math.MaxFloat64} {
 		require.Equal(t, x, RandomizedRound(&src, x, 1), "multiples stay")

@@ -64,10 +64,12 @@ func TestCorrelatedMarginal(t *testing.T) {
 			if d.Marginal().Sigma() < 0.2*c.step { // one cell would be left
 				few = n
 			}
-			require.Greater(t, samplePValue(d, d, c.step, reach, full(n, few)), 1e-8, "χ²")
+			dptest.Alarm(t, 1e-10)
+			require.Greater(t, samplePValue(d, d, c.step, reach, full(n, few)), 1e-10, "χ²")
 			if d.Marginal().Sigma() >= c.step && (c.shared == 5 || !testing.Short()) {
 				wrong := marginal{newCorrelated(t, c.shared*1.05, c.own*1.05)}
-				require.Less(t, samplePValue(wrong, d, c.step, reach, n), 1e-8, "5 %% more scale must be noticed")
+				dptest.Alarm(t, 1e-10)
+				require.Less(t, samplePValue(wrong, d, c.step, reach, n), 1e-10, "5 %% more scale must be noticed")
 			}
 		})
 	}
@@ -99,14 +101,15 @@ func TestCorrelatedPairs(t *testing.T) {
 			samples  []float64
 			variance float64
 		}{{"key", first, variance}, {"sum", sum, 2 * (variance + covariance)}, {"difference", difference, 2 * own * own}} {
-			dptest.Moments(t, name+", "+c.name, c.samples, 0, c.variance, 3*c.variance*c.variance, 1e-8)
+			dptest.Moments(t, name+", "+c.name, c.samples, 0, c.variance, 3*c.variance*c.variance, 1e-10)
 			law, err := NewGaussian(math.Sqrt(c.variance))
 			require.NoError(t, err)
-			dptest.KS(t, name+", "+c.name, c.samples, law.CDF, 1e-8)
+			dptest.KS(t, name+", "+c.name, c.samples, law.CDF, 1e-10)
 		}
-		dptest.Tail(t, name+", tail", far, int64(n), 2*d.Marginal().Survival(4*math.Sqrt(variance)), 1e-8)
+		dptest.Tail(t, name+", tail", far, int64(n), 2*d.Marginal().Survival(4*math.Sqrt(variance)), 1e-10)
 		_, independent := dptest.MomentsPValues(sum, 0, 2*variance, 12*variance*variance)
-		require.Less(t, independent, 1e-8, "independent keys must be noticed")
+		dptest.Alarm(t, 1e-10)
+		require.Less(t, independent, 1e-10, "independent keys must be noticed")
 	}
 }
 
@@ -158,15 +161,18 @@ func TestCorrelatedPairsOnACoarseGrid(t *testing.T) {
 			}
 			return dptest.ChiSquarePValue(observed, cells)
 		}
+		dptest.Alarm(t, 1e-10)
 		require.Greater(t, pValue(func() (a, b float64) {
 			draw := d.Sampler(&src, c.step)
 			return draw(), draw()
-		}), 1e-8)
+		}), 1e-10)
 		shared, own := Gaussian{c.shared}, Gaussian{c.own}
+		dptest.Alarm(t, 1e-10)
 		require.Less(t, pValue(func() (a, b float64) {
 			z := shared.Sample(&src, c.step)
 			return z + own.Sample(&src, c.step), z + own.Sample(&src, c.step)
 		}), 1e-8, "a rounded Z must be noticed")
+		dptest.Alarm(t, 1e-10)
 		require.Less(t, pValue(func() (a, b float64) {
 			return d.Sampler(&src, c.step)(), d.Sampler(&src, c.step)()
 		}), 1e-8, "a fresh Z for each key must be noticed")
@@ -262,8 +268,8 @@ func TestRoundSumLazily(t *testing.T) {
 		}
 		require.Equal(t, z.first, new(big.Int).Rsh(z.digits.n, z.digits.bits-64).Uint64())
 	}
-	dptest.Tail(t, "below an eighth", low, n, 0.125, 1e-8)
-	dptest.Tail(t, "above seven eighths", high, n, 0.125, 1e-8)
+	dptest.Tail(t, "below an eighth", low, n, 0.125, 1e-10)
+	dptest.Tail(t, "above seven eighths", high, n, 0.125, 1e-10)
 
 	// 64 digits leave both of these open: the ties are broken by the digits that follow, and those
 	// of Z decide again the same way.
@@ -278,7 +284,7 @@ func TestRoundSumLazily(t *testing.T) {
 		require.EqualValues(t, 1, roundSumLazily(&src, 1, &z, 1, &second)) // y far below x
 		require.Zero(t, digits.Cmp(new(big.Int).Rsh(z.digits.n, uint(z.digits.n.BitLen()-digits.BitLen()))))
 	}
-	dptest.Tail(t, "ties", up, n, 0.5, 1e-8)
+	dptest.Tail(t, "ties", up, n, 0.5, 1e-10)
 }
 
 // The ρ of the doc comment: ½·vᵀC⁻¹v for the covariance C, in two dimensions; and half of the noise

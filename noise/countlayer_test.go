@@ -58,12 +58,13 @@ func TestCountLayerFollowsTheBinomialLaw(t *testing.T) {
 		name := fmt.Sprintf("%+v", c)
 		mean := float64(c.draws) * p
 		if mean > 0.01 {
-			dptest.ChiSquare(t, name, observed, binomialMass(c.draws, p, cells), 1e-8)
+			dptest.ChiSquare(t, name, observed, binomialMass(c.draws, p, cells), 1e-10)
 		} else { // one cell would be left
-			dptest.Tail(t, name, n-observed[0], n, -math.Expm1(float64(c.draws)*math.Log1p(-p)), 1e-8)
+			dptest.Tail(t, name, n-observed[0], n, -math.Expm1(float64(c.draws)*math.Log1p(-p)), 1e-10)
 		}
 		if mean > 20 && !testing.Short() { // 3 % move the mean by 0.03·√(mean·n) ≥ 19 standard deviations
-			require.Less(t, dptest.ChiSquarePValue(observed, binomialMass(c.draws, 0.97*p, cells)), 1e-8, "3 %% must be noticed: %s", name)
+			dptest.Alarm(t, 1e-10)
+			require.Less(t, dptest.ChiSquarePValue(observed, binomialMass(c.draws, 0.97*p, cells)), 1e-10, "3 %% must be noticed: %s", name)
 		}
 	}
 }
@@ -117,11 +118,12 @@ func TestLayersAreALoopOverSampleInt(t *testing.T) {
 			}
 			gotCounts, gotValues := layered(true)
 			name := fmt.Sprint("scale ", scale, ", layers ", bottoms)
-			dptest.Homogeneity(t, name+", counts", counts, gotCounts, 1e-8)
-			dptest.Homogeneity(t, name+", values", values, gotValues, 1e-8)
+			dptest.Homogeneity(t, name+", counts", counts, gotCounts, 1e-10)
+			dptest.Homogeneity(t, name+", values", values, gotValues, 1e-10)
 			if len(bottoms) > 1 && scale > float64(full(1, 3)) {
 				gotCounts, _ = layered(false)
-				require.Less(t, dptest.HomogeneityPValue(counts, gotCounts), 1e-8, "layers that overlap must be noticed: %s", name)
+				dptest.Alarm(t, 1e-10)
+				require.Less(t, dptest.HomogeneityPValue(counts, gotCounts), 1e-10, "layers that overlap must be noticed: %s", name)
 			}
 		}
 	}
@@ -255,9 +257,9 @@ func TestLayerInvertExact(t *testing.T) {
 		}
 		mass := binomialMass(b.size, layerMass(b.d, c.least, c.below), blockReach)
 		if mean := b.p * float64(b.size); mean > 20/float64(n) { // else one cell would be left
-			dptest.ChiSquare(t, fmt.Sprint(c), observed, mass, 1e-8)
+			dptest.ChiSquare(t, fmt.Sprint(c), observed, mass, 1e-10)
 		} else {
-			dptest.Tail(t, fmt.Sprint(c), n-observed[0], n, 1-mass[0], 1e-8)
+			dptest.Tail(t, fmt.Sprint(c), n-observed[0], n, 1-mass[0], 1e-10)
 		}
 	}
 }

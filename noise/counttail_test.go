@@ -66,12 +66,13 @@ func TestCountTailFollowsTheBinomialLaw(t *testing.T) {
 		name := fmt.Sprintf("scale %v, least %v, draws %v", c.scale, c.least, c.draws)
 		mean := float64(c.draws) * p
 		if mean > 0.01 {
-			dptest.ChiSquare(t, name, observed, binomialMass(c.draws, p, cells), 1e-8)
+			dptest.ChiSquare(t, name, observed, binomialMass(c.draws, p, cells), 1e-10)
 		} else { // one cell would be left
-			dptest.Tail(t, name, n-observed[0], n, -math.Expm1(float64(c.draws)*math.Log1p(-p)), 1e-8)
+			dptest.Tail(t, name, n-observed[0], n, -math.Expm1(float64(c.draws)*math.Log1p(-p)), 1e-10)
 		}
 		if mean > 20 && !testing.Short() { // 3 % move the mean by 0.03·√(mean·n) ≥ 19 standard deviations
-			require.Less(t, dptest.ChiSquarePValue(observed, binomialMass(c.draws, 0.97*p, cells)), 1e-8, "3 %% must be noticed: %s", name)
+			dptest.Alarm(t, 1e-10)
+			require.Less(t, dptest.ChiSquarePValue(observed, binomialMass(c.draws, 0.97*p, cells)), 1e-10, "3 %% must be noticed: %s", name)
 		}
 	}
 }
@@ -102,8 +103,9 @@ func TestCountTailIsALoopOverSampleInt(t *testing.T) {
 		for range n {
 			counted[d.CountTail(&src, draws, c.least)]++
 		}
-		dptest.Homogeneity(t, fmt.Sprint(c), loop(c.least), counted, 1e-8)
-		require.Less(t, dptest.HomogeneityPValue(loop(c.least+1), counted), 1e-8, "another threshold must be noticed")
+		dptest.Homogeneity(t, fmt.Sprint(c), loop(c.least), counted, 1e-10)
+		dptest.Alarm(t, 1e-10)
+		require.Less(t, dptest.HomogeneityPValue(loop(c.least+1), counted), 1e-10, "another threshold must be noticed")
 	}
 }
 
@@ -210,9 +212,9 @@ func TestBlockInvertExact(t *testing.T) {
 		}
 		mass := binomialMass(b.size, b.p, blockReach)
 		if mean := b.p * float64(b.size); mean > 50/float64(n) { // else one cell would be left
-			dptest.ChiSquare(t, fmt.Sprint(c), observed, mass, 1e-8)
+			dptest.ChiSquare(t, fmt.Sprint(c), observed, mass, 1e-10)
 		} else {
-			dptest.Tail(t, fmt.Sprint(c), n-observed[0], n, 1-mass[0], 1e-8)
+			dptest.Tail(t, fmt.Sprint(c), n-observed[0], n, 1-mass[0], 1e-10)
 		}
 	}
 }
@@ -249,9 +251,10 @@ func TestCountTailsFollowsTheBinomialLaw(t *testing.T) {
 			observed[min(d.CountTails(&src, c.draws, c.least), cells)]++
 		}
 		name := fmt.Sprintf("scale %v, least %v, draws %v", c.scale, c.least, c.draws)
-		dptest.ChiSquare(t, name, observed, binomialMass(c.draws, p, cells), 1e-8)
+		dptest.ChiSquare(t, name, observed, binomialMass(c.draws, p, cells), 1e-10)
 		if mean := float64(c.draws) * p; mean > 20 && mean < 300 && !testing.Short() {
-			require.Less(t, dptest.ChiSquarePValue(observed, binomialMass(c.draws, 0.97*p, cells)), 1e-8, "3 %% must be noticed: %s", name)
+			dptest.Alarm(t, 1e-10)
+			require.Less(t, dptest.ChiSquarePValue(observed, binomialMass(c.draws, 0.97*p, cells)), 1e-10, "3 %% must be noticed: %s", name)
 		}
 	}
 	require.EqualValues(t, 7, DiscreteLaplace{2}.CountTails(&src, 7, 0))

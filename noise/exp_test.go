@@ -82,8 +82,8 @@ func TestBernoulliExpHasTheRightFrequency(t *testing.T) {
 				slow++
 			}
 		}
-		dptest.Tail(t, fmt.Sprint("float64, x = ", x), fast, n, math.Exp(-x), 1e-8)
-		dptest.Tail(t, fmt.Sprint("exact, x = ", x), slow, n/10, math.Exp(-x), 1e-8)
+		dptest.Tail(t, fmt.Sprint("float64, x = ", x), fast, n, math.Exp(-x), 1e-10)
+		dptest.Tail(t, fmt.Sprint("exact, x = ", x), slow, n/10, math.Exp(-x), 1e-10)
 	}
 }
 
@@ -103,5 +103,5 @@ func TestLazyRefines(t *testing.T) {
 		}
 		require.Greater(t, l.bits, uint(64))
 	}
-	dptest.Tail(t, "below after refinement", hits, n, rest, 1e-8)
+	dptest.Tail(t, "below after refinement", hits, n, rest, 1e-10)
 }

@@ -34,18 +34,22 @@ func TestHeavySamplersFollowTheirLaw(t *testing.T) {
 		for _, cells := range []float64{1, 8} { // in a spread
 			step := math.Exp2(math.Round(math.Log2(spread(d) / cells)))
 			p := samplePValue(s, s, step, 60, full(n, n/5))
-			require.Greater(t, p, 1e-9, "%s on %g", d.name, step)
+			dptest.Alarm(t, 1e-10)
+			require.Greater(t, p, 1e-10, "%s on %g", d.name, step)
 		}
 	}
 	pareto, _ := NewPareto(3, 1)
 	wrong, _ := NewPareto(3, 1.1)
-	require.Less(t, samplePValue(wrong, pareto, 0.25, 60, 4*n), 1e-9, "10 %% more scale must be noticed")
+	dptest.Alarm(t, 1e-10)
+	require.Less(t, samplePValue(wrong, pareto, 0.25, 60, 4*n), 1e-10, "10 %% more scale must be noticed")
 	student, _ := NewStudent(4, 1)
 	wide, _ := NewStudent(4, 1.1)
-	require.Less(t, samplePValue(wide, student, 0.25, 60, n), 1e-9, "10 %% more scale must be noticed")
+	dptest.Alarm(t, 1e-10)
+	require.Less(t, samplePValue(wide, student, 0.25, 60, n), 1e-10, "10 %% more scale must be noticed")
 	stairs, _ := NewStaircase(2, 1, 0.3)
 	flat, _ := NewStaircase(2, 1, 0.4)
-	require.Less(t, samplePValue(flat, stairs, 0.0625, 200, n), 1e-9, "another γ must be noticed")
+	dptest.Alarm(t, 1e-10)
+	require.Less(t, samplePValue(flat, stairs, 0.0625, 200, n), 1e-10, "another γ must be noticed")
 }
 
 // At all sizes of the data the law on the grid is the same.
@@ -55,7 +59,8 @@ func TestHeavySamplersScale(t *testing.T) {
 		for _, d := range heavyLaws(t, unit)[20:30] {
 			s := d.distribution.(sampled)
 			step := math.Exp2(math.Round(math.Log2(spread(d) / 4)))
-			require.Greater(t, samplePValue(s, s, step, 60, n), 1e-9, "%s on %g", d.name, step)
+			dptest.Alarm(t, 1e-10)
+			require.Greater(t, samplePValue(s, s, step, 60, n), 1e-10, "%s on %g", d.name, step)
 		}
 	}
 }
@@ -100,10 +105,10 @@ func TestHeavySamplersOnAFineGrid(t *testing.T) {
 			}
 			name := fmt.Sprintf("%s on %g", d.name, step)
 			if bits < 40 || d.Survival(0x1p60*step) < 1e-9 {
-				dptest.KS(t, name, samples, d.CDF, 1e-9)
+				dptest.KS(t, name, samples, d.CDF, 1e-10)
 			}
-			dptest.ChiSquare(t, name+", low digits", low, uniform, 1e-9)
-			dptest.Homogeneity(t, name+", low digits by size", far, near, 1e-9)
+			dptest.ChiSquare(t, name+", low digits", low, uniform, 1e-10)
+			dptest.Homogeneity(t, name+", low digits by size", far, near, 1e-10)
 		}
 	}
 }
@@ -140,12 +145,12 @@ func TestParetoOfSmallShape(t *testing.T) {
 			expected[62] = at(0x1p61)
 			name := fmt.Sprintf("α = %g on %g", shape, step)
 			if slices.Max(expected) < 1-20/float64(n) { // else one cell is left
-				dptest.ChiSquare(t, name, octaves, expected, 1e-9)
+				dptest.ChiSquare(t, name, octaves, expected, 1e-10)
 			}
 			if len(inside) > 500 {
-				dptest.KS(t, name, inside, func(p float64) float64 { return p }, 1e-9)
+				dptest.KS(t, name, inside, func(p float64) float64 { return p }, 1e-10)
 				uniform := slices.Repeat([]float64{1. / 16}, 16)
-				dptest.ChiSquare(t, name+", low digits", low, uniform, 1e-9)
+				dptest.ChiSquare(t, name+", low digits", low, uniform, 1e-10)
 			}
 		}
 	}
@@ -300,7 +305,7 @@ func TestHeavySlowPaths(t *testing.T) {
 		}
 	}
 	_, rest, sum := stairs.weights()
-	dptest.Tail(t, "core", hits, n, 0.3*rest/sum, 1e-9)
+	dptest.Tail(t, "core", hits, n, 0.3*rest/sum, 1e-10)
 
 	line := segment{units: 7.3, whole: 2, start: 0.3, slope: 1}
 	observed, expected := make([]int64, 9), make([]float64, 9)
@@ -311,7 +316,7 @@ func TestHeavySlowPaths(t *testing.T) {
 		lo, hi := max(float64(k)+16.5, 2.3*7.3), min(float64(k)+17.5, 3.3*7.3)
 		expected[k] = max(hi-lo, 0) / 7.3
 	}
-	dptest.ChiSquare(t, "segment", observed, expected, 1e-9)
+	dptest.ChiSquare(t, "segment", observed, expected, 1e-10)
 
 	for _, shape := range []float64{2.5, 3, 5} {
 		d, _ := NewStudent(shape, 3)
@@ -331,7 +336,7 @@ func TestHeavySlowPaths(t *testing.T) {
 			expected[k] = 2 * (d.Survival(float64(k)/2) - d.Survival(float64(k+1)/2))
 		}
 		expected[29] = 2 * d.Survival(29.0/2)
-		dptest.ChiSquare(t, fmt.Sprint("Student, α = ", shape), observed, expected, 1e-9)
+		dptest.ChiSquare(t, fmt.Sprint("Student, α = ", shape), observed, expected, 1e-10)
 	}
 
 	// The digits within a cell: x uniform but for the fall of the density, here made large.
@@ -349,7 +354,7 @@ func TestHeavySlowPaths(t *testing.T) {
 			if law == studentLaw {
 				expected[i] = math.Pow((4+1)/(4+x*x), 1.5)
 			}
-			dptest.Tail(t, fmt.Sprint("digits ", law, i), observed[i], n, expected[i], 1e-9)
+			dptest.Tail(t, fmt.Sprint("digits ", law, i), observed[i], n, expected[i], 1e-10)
 		}
 	}
 	for _, shape := range []float64{1.2, 2, 2.1} { // cells of many k up to α = 2, of one above
@@ -406,7 +411,7 @@ func TestGeometricRate(t *testing.T) {
 			expected[k] = math.Exp(-float64(k)*width*rate) - math.Exp(-float64(k+1)*width*rate)
 		}
 		expected[cells] = math.Exp(-cells * width * rate)
-		dptest.ChiSquare(t, fmt.Sprint("rate ", rate), observed, expected, 1e-9)
+		dptest.ChiSquare(t, fmt.Sprint("rate ", rate), observed, expected, 1e-10)
 	}
 }
 
@@ -449,7 +454,7 @@ func TestHeavySampleGrids(t *testing.T) {
 				hits++
 			}
 		}
-		dptest.Tail(t, "coarse grid", hits, n, math.Exp2(-1799*(shape-1)), 1e-9)
+		dptest.Tail(t, "coarse grid", hits, n, math.Exp2(-1799*(shape-1)), 1e-10)
 	}
 }
 

@@ -72,14 +72,14 @@ func newSampled(t *testing.T, name string, scale float64) sampled {
 var continuous = []string{"Laplace", "Gaussian"}
 var discrete = []string{"DiscreteLaplace", "DiscreteGaussian", "Geometric"}
 
-// controlDraws returns how many draws of the wrong law samplePValue needs to give less than 1e-8,
+// controlDraws returns how many draws of the wrong law samplePValue needs to give less than 1e-10,
 // but for a probability of e^{−25}.
 //
 // With d + 1 cells, each expected ten times or more, its statistic is χ² with d degrees of freedom
 // and, for the wrong law, noncentrality λ, n times the divergence of the two laws over the cells. A
 // χ² is above d + 2√(dx) + 2x with probability e^{−x} at most, and a noncentral one below d + λ −
 // 2√((d+2λ)x) likewise (Birgé, An alternative point of view on Lepski's method, 2001, Lemma 8.1).
-// So n is enough if the second, at x = 25, is at least the first at x = ln 1e8.
+// So n is enough if the second, at x = 25, is at least the first at x = ln 1e10.
 func controlDraws(wrong, law sampled, step float64, reach int) int {
 	for n := 1000; ; n += n / 4 {
 		d, x2, g := -1.0, 0.0, 0.0
@@ -98,7 +98,7 @@ func controlDraws(wrong, law sampled, step float64, reach int) int {
 				p, q = 0, 0
 			}
 		}
-		lambda, x := min(x2, g), math.Log(1e8)
+		lambda, x := min(x2, g), math.Log(1e10)
 		if lambda-2*math.Sqrt((d+2*lambda)*25) >= 2*math.Sqrt(d*x)+2*x {
 			return n
 		}
@@ -106,13 +106,14 @@ func controlDraws(wrong, law sampled, step float64, reach int) int {
 }
 
 // With the draws that controlDraws asks for, the wrong law is noticed every time; the p-values are
-// far below the 1e-8 that is asked for.
+// far below the 1e-10 that is asked for.
 func TestControlHasPower(t *testing.T) {
 	law, wrong := newSampled(t, "Laplace", 10), newSampled(t, "Laplace", 10.5)
 	n := controlDraws(wrong, law, 1, 82)
 	require.InDelta(t, 200_000, n, 80_000)
 	for range full(20, 3) {
-		require.Less(t, samplePValue(wrong, law, 1, 82, n), 1e-8)
+		dptest.Alarm(t, 1e-10)
+		require.Less(t, samplePValue(wrong, law, 1, 82, n), 1e-10)
 	}
 }
 
@@ -139,10 +140,12 @@ func TestSamplersFollowTheirLaw(t *testing.T) {
 					few = n
 				}
 				p := samplePValue(d, law, c.step, reach, full(n, few))
-				require.Greater(t, p, 1e-8, "χ²")
+				dptest.Alarm(t, 1e-10)
+				require.Greater(t, p, 1e-10, "χ²")
 				if c.scale/c.step >= 1 && c.scale/c.step <= 10 && (c.scale == 2 || !testing.Short()) {
 					wrong := newSampled(t, name, c.scale*1.05)
-					require.Less(t, samplePValue(wrong, law, c.step, reach, controlDraws(wrong, law, c.step, reach)), 1e-8, "5 %% more scale must be noticed")
+					dptest.Alarm(t, 1e-10)
+					require.Less(t, samplePValue(wrong, law, c.step, reach, controlDraws(wrong, law, c.step, reach)), 1e-10, "5 %% more scale must be noticed")
 				}
 			})
 		}
@@ -179,13 +182,13 @@ func TestSamplersOnAFineGrid(t *testing.T) {
 				}
 			}
 			name := fmt.Sprintf("%s on 2^%v", name, math.Log2(step))
-			dptest.KS(t, name, samples, d.CDF, 1e-8)
+			dptest.KS(t, name, samples, d.CDF, 1e-10)
 			uniform := make([]float64, 64)
 			for i := range uniform {
 				uniform[i] = 1.0 / 64
 			}
-			dptest.ChiSquare(t, name+", low digits", low, uniform, 1e-8)
-			dptest.Homogeneity(t, name+", low digits by size", big, small, 1e-8)
+			dptest.ChiSquare(t, name+", low digits", low, uniform, 1e-10)
+			dptest.Homogeneity(t, name+", low digits by size", big, small, 1e-10)
 		}
 	}
 }
@@ -212,8 +215,8 @@ func TestSamplerMomentsAndTails(t *testing.T) {
 				far++
 			}
 		}
-		dptest.Moments(t, c.name, samples, 0, c.variance, c.fourth, 1e-8)
-		dptest.Tail(t, c.name, far, int64(n), 2*d.Survival(edge+0x1p-31), 1e-8)
+		dptest.Moments(t, c.name, samples, 0, c.variance, c.fourth, 1e-10)
+		dptest.Tail(t, c.name, far, int64(n), 2*d.Survival(edge+0x1p-31), 1e-10)
 	}
 }
 
@@ -239,9 +242,9 @@ func TestFarTail(t *testing.T) {
 			hits[2]++
 		}
 	}
-	dptest.Tail(t, "DiscreteLaplace", hits[0], n, laplace.Survival(12), 1e-8)
-	dptest.Tail(t, "DiscreteGaussian", hits[1], n, gaussian.Survival(9), 1e-8)
-	dptest.Tail(t, "Geometric", hits[2], n, geometric.Survival(13), 1e-8)
+	dptest.Tail(t, "DiscreteLaplace", hits[0], n, laplace.Survival(12), 1e-10)
+	dptest.Tail(t, "DiscreteGaussian", hits[1], n, gaussian.Survival(9), 1e-10)
+	dptest.Tail(t, "Geometric", hits[2], n, geometric.Survival(13), 1e-10)
 }
 
 // Whatever the float64 logarithm decides is what exact arithmetic decides.
@@ -297,7 +300,7 @@ func TestGeometricExact(t *testing.T) {
 			expected[g] = -math.Expm1(-1/b) * math.Exp(-float64(g)/b)
 		}
 		expected[39] = math.Exp(-39 / b)
-		dptest.ChiSquare(t, fmt.Sprint("b = ", b), observed, expected, 1e-8)
+		dptest.ChiSquare(t, fmt.Sprint("b = ", b), observed, expected, 1e-10)
 	}
 	for _, b := range []float64{0, 0x1p-1060} {
 		g, _ := geometric(&src, b)
@@ -328,7 +331,7 @@ func TestHalfNormalInt(t *testing.T) {
 	for k := range expected {
 		expected[k] = math.Exp(-float64(k*k)/2) / total
 	}
-	dptest.ChiSquare(t, "half normal integers", observed, expected, 1e-8)
+	dptest.ChiSquare(t, "half normal integers", observed, expected, 1e-10)
 }
 
 // roundProduct agrees with rational arithmetic wherever it decides.
@@ -377,7 +380,7 @@ func TestGaussianSlowPath(t *testing.T) {
 		expected[k] = 1.0 / 8
 	}
 	expected[0], expected[8] = 1.0/16, 1.0/16
-	dptest.ChiSquare(t, "rounding", observed, expected, 1e-8)
+	dptest.ChiSquare(t, "rounding", observed, expected, 1e-10)
 
 	const n = 3000
 	accepted := int64(0)
@@ -394,7 +397,7 @@ func TestGaussianSlowPath(t *testing.T) {
 		x := (float64(i) + 0.5) / 16000
 		p += math.Exp(-16*x-x*x/2) / 1000
 	}
-	dptest.Tail(t, "acceptance", accepted, n, p, 1e-8)
+	dptest.Tail(t, "acceptance", accepted, n, p, 1e-10)
 }
 
 func TestSampleRefusesGridsItCannotHold(t *testing.T) {
@@ -458,11 +461,15 @@ func TestLowBitsShowNothing(t *testing.T) {
 	for _, name := range continuous {
 		d := newSampled(t, name, 1)
 		exact := func(x float64) float64 { return onGrid(x) + d.Sample(&src, step) }
-		require.Greater(t, probe(exact, 0, 1), 1e-8, name)
-		require.Greater(t, probe(exact, 1, math.Nextafter(1, 2)), 1e-8, name)
-		require.Greater(t, probe(exact, 1.0/3, math.Nextafter(1.0/3, 1)), 1e-8, name)
+		dptest.Alarm(t, 1e-10)
+		require.Greater(t, probe(exact, 0, 1), 1e-10, name)
+		dptest.Alarm(t, 1e-10)
+		require.Greater(t, probe(exact, 1, math.Nextafter(1, 2)), 1e-10, name)
+		dptest.Alarm(t, 1e-10)
+		require.Greater(t, probe(exact, 1.0/3, math.Nextafter(1.0/3, 1)), 1e-10, name)
 	}
-	require.Less(t, probe(naive, 0, 1), 1e-8, "the probe must catch a naive sampler")
+	dptest.Alarm(t, 1e-10)
+	require.Less(t, probe(naive, 0, 1), 1e-10, "the probe must catch a naive sampler")
 }
 
 // ε from 400,000 draws at 0 and at 1, with the noise for ε = 1 and, as the control, with half of
@@ -480,13 +487,15 @@ func TestAudit(t *testing.T) {
 				q++
 			}
 		}
-		return dptest.EpsilonLowerBound(p, n, q, n, 0, 1-1e-7)
+		return dptest.EpsilonLowerBound(p, n, q, n, 0, 1-1e-10)
 	}
 	for _, c := range []struct {
 		name string
 		step float64
 	}{{"Laplace", 0x1p-40}, {"DiscreteLaplace", 1}} {
+		dptest.Alarm(t, 1e-10)
 		require.LessOrEqual(t, audit(newSampled(t, c.name, 1), c.step), 1.0, c.name)
+		dptest.Alarm(t, 1e-10)
 		require.Greater(t, audit(newSampled(t, c.name, 0.5), c.step), 1.0, "half the noise must be noticed: %s", c.name)
 	}
 }
@@ -547,7 +556,7 @@ func TestGeometricCoins(t *testing.T) {
 			row := observed[parity<<3:][:4]
 			total := row[0] + row[1] + row[2] + row[3]
 			for i, n := range row {
-				dptest.Tail(t, fmt.Sprintf("b = %v, parity %d, coins %d", b, parity, i), n, total, 0.25, 1e-8)
+				dptest.Tail(t, fmt.Sprintf("b = %v, parity %d, coins %d", b, parity, i), n, total, 0.25, 1e-10)
 			}
 		}
 	}
@@ -572,5 +581,5 @@ func TestGeometricRejectionIsExact(t *testing.T) {
 			hits++
 		}
 	}
-	dptest.Tail(t, "accepted", hits, n, 0.5, 1e-8)
+	dptest.Tail(t, "accepted", hits, n, 0.5, 1e-10)
 }

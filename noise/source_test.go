@@ -177,8 +177,8 @@ func TestSourceIsUniform(t *testing.T) {
 			plain[byte(w>>shift)]++
 			xor[byte((w^words[(i+1)%len(words)])>>shift)]++
 		}
-		dptest.ChiSquare(t, fmt.Sprint("byte ", shift/8), plain, uniform, 1e-8)
-		dptest.ChiSquare(t, fmt.Sprint("xor of byte ", shift/8), xor, uniform, 1e-8)
+		dptest.ChiSquare(t, fmt.Sprint("byte ", shift/8), plain, uniform, 1e-10)
+		dptest.ChiSquare(t, fmt.Sprint("xor of byte ", shift/8), xor, uniform, 1e-10)
 	}
 }
 

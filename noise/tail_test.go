@@ -45,10 +45,12 @@ func TestSampleTailFollowsItsLaw(t *testing.T) {
 	}{{0.2, 1}, {0.5, 1}, {0.5, 2}, {1, 1}, {1, 2}, {1, 5}, {3.7, 1}, {3.7, 4}, {3.7, 9}, {20, 30}, {20, 100}, {2, 0}, {2, -3}} {
 		d, err := NewDiscreteLaplace(c.scale)
 		require.NoError(t, err)
-		require.Greater(t, tailPValue(t, d, d, c.least, full(n, n/10)), 1e-8, "scale %v, least %v", c.scale, c.least)
+		dptest.Alarm(t, 1e-10)
+		require.Greater(t, tailPValue(t, d, d, c.least, full(n, n/10)), 1e-10, "scale %v, least %v", c.scale, c.least)
 		if c.scale >= 1 && c.least <= 9 && (c.least == 1 || !testing.Short()) {
 			wrong := DiscreteLaplace{scale: 1.1 * c.scale}
-			require.Less(t, tailPValue(t, wrong, d, c.least, n), 1e-8, "10 %% more scale must be noticed: %v, %v", c.scale, c.least)
+			dptest.Alarm(t, 1e-10)
+			require.Less(t, tailPValue(t, wrong, d, c.least, n), 1e-10, "10 %% more scale must be noticed: %v, %v", c.scale, c.least)
 		}
 	}
 }
@@ -77,7 +79,7 @@ func TestSampleTailIsSampleIntCompared(t *testing.T) {
 				tail[0]++
 			}
 		}
-		dptest.Homogeneity(t, fmt.Sprint(c), plain, tail, 1e-8)
+		dptest.Homogeneity(t, fmt.Sprint(c), plain, tail, 1e-10)
 	}
 }
 
@@ -94,7 +96,7 @@ func TestSampleTailFar(t *testing.T) {
 			hits++
 		}
 	}
-	dptest.Tail(t, "Pr 8e-7", hits, n, d.Survival(106), 1e-8)
+	dptest.Tail(t, "Pr 8e-7", hits, n, d.Survival(106), 1e-10)
 }
 
 // What the leading zeros decide is what exact arithmetic decides, also at the ends and near the
@@ -137,7 +139,7 @@ func TestReachesExactly(t *testing.T) {
 				hits++
 			}
 		}
-		dptest.Tail(t, fmt.Sprint("b = ", b), hits, n, 0x1p64*math.Exp(-45)/(1+math.Exp(-1/b)), 1e-8)
+		dptest.Tail(t, fmt.Sprint("b = ", b), hits, n, 0x1p64*math.Exp(-45)/(1+math.Exp(-1/b)), 1e-10)
 	}
 	wide, _ := NewDiscreteLaplace(0x1p50)
 	narrow, _ := NewDiscreteLaplace(0x1p-900)
@@ -155,7 +157,7 @@ func TestBernoulliHalf(t *testing.T) {
 				hits++
 			}
 		}
-		dptest.Tail(t, fmt.Sprint("b = ", b), hits, n, 1/(1+math.Exp(-1/b)), 1e-8)
+		dptest.Tail(t, fmt.Sprint("b = ", b), hits, n, 1/(1+math.Exp(-1/b)), 1e-10)
 	}
 }
 

@@ -18,12 +18,14 @@ const modulePath = "github.com/dpsketch/dpsketch"
 // all, which TestBudgets keeps below 1e-6.
 var budgets = map[string]float64{
 	"alp":               1e-7,
+	"arete":             3e-8,
 	"elliptical":        6e-8,
 	"elliptical/column": 2e-8,
 	"jl":                6e-8,
 	"kor":               1e-7,
 	"kor/distinct":      2e-8,
 	"misragries":        1e-7,
+	"noise":             2e-7,
 	"noise/approx":      2e-8,
 	"plan":              5e-8,
 	"threshold":         5e-8,

@@ -244,7 +244,7 @@ func TestMechanismRelease(t *testing.T) {
 		}
 		_, err = a.Release(0)
 		require.ErrorIs(t, err, ErrReleased)
-		dptest.KS(t, fmt.Sprint(a.noise.noise), samples, a.noise.law().(interface{ CDF(float64) float64 }).CDF, 1e-9)
+		dptest.KS(t, fmt.Sprint(a.noise.noise), samples, a.noise.law().(interface{ CDF(float64) float64 }).CDF, 1e-10)
 	}
 }
 
@@ -359,9 +359,11 @@ func TestMechanismAudit(t *testing.T) {
 					far++
 				}
 			}
-			return dptest.EpsilonLowerBound(near, n, far, n, 0, 1-1e-7)
+			return dptest.EpsilonLowerBound(near, n, far, n, 0, 1-1e-10)
 		}
-		require.LessOrEqual(t, audit(plan.scale), epsilon) // false with a probability below 1e-7
+		dptest.Alarm(t, 1e-10)
+		require.LessOrEqual(t, audit(plan.scale), epsilon) // false with a probability below 1e-10
+		dptest.Alarm(t, 1e-10)
 		require.Greater(t, audit(plan.scale/2), epsilon, "half the noise must be noticed: %v", p.Noise)
 	}
 }
