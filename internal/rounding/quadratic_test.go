@@ -219,6 +219,36 @@ func TestThresholdsForUsers(t *testing.T) {
 	}
 }
 
+// Delta is at least each side of the theorem at each share y of the squared weight, without the slack of
+// blocks. The larger input first has decided in all settings tried: the other order is seen where Λ is
+// raised by hand.
+func TestBothOrders(t *testing.T) {
+	for _, c := range []struct {
+		epsilon, sigma float64
+		keys           int
+	}{{0.1, 36.309, 4096}, {0.1, 36.309, 100}, {1, 4.2251, 100}} {
+		const s = 1 << 20
+		u := Users{Unit: 1 << 20, MaxKeys: c.keys}
+		k, ok := ForUsers(c.sigma*(1<<20), c.epsilon, 1e-6, u)
+		require.True(t, ok)
+		require.Greater(t, k.From, int64(1))
+		form := newShape(c.sigma, float64(k.From)/s, (float64(k.Threshold)-0.5)/s, true, c.epsilon, u)
+		bound := k.Delta(c.epsilon, u)
+		for y := 0x1p-20; y < 1; y *= 1.3 {
+			mu := math.Sqrt(1-y) / c.sigma
+			larger, smaller := form.larger(y, mu, 0), gap(c.epsilon-math.Sqrt(y)*form.lambda, mu)
+			require.LessOrEqual(t, max(larger, smaller), bound)
+			require.GreaterOrEqual(t, form.block(y, y)*slack, max(larger, smaller))
+			// Λ(1) itself: φ((T−R−1)/σ)/σ and 2η/R, each √m times.
+			x := (float64(k.Threshold-k.From)/s - 1) / c.sigma
+			require.InEpsilon(t, math.Sqrt(float64(c.keys))*(math.Exp(-x*x/2)/math.Sqrt(2*math.Pi)/c.sigma+2*form.eta/form.r), form.lambda, 1e-3)
+		}
+		form.lambda = 0.5
+		require.GreaterOrEqual(t, form.block(1./4, 1./4)*slack, gap(c.epsilon-0.25, math.Sqrt(0.75)/c.sigma))
+		require.Greater(t, form.block(1./4, 1./4), form.larger(1./4, math.Sqrt(0.75)/c.sigma, 0)*1.01)
+	}
+}
+
 // gap is the hockey-stick of two normal laws, for ε of either sign and also where both are far out.
 func TestGap(t *testing.T) {
 	for _, c := range []struct{ epsilon, mu, want float64 }{

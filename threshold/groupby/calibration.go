@@ -72,6 +72,9 @@ func (p Params) sizes() (c calibration, err error) {
 	}
 	c.weight, c.beside = sigma/math.Sqrt(keys)*up*unit, c.beside*up
 	c.count, c.value, c.others = c.count*unit, c.value*unit, c.others*unit
+	if !(max(c.weight, c.count, c.value, c.others) <= 0x1p46) { // what noise.Gaussian draws at step 1
+		return c, bad("Epsilon", p.Epsilon, "an ε, a δ, a Clip and a CountShare with less noise")
+	}
 	return c, nil
 }
 

@@ -2,8 +2,10 @@ package groupby
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
@@ -62,10 +64,27 @@ func extremes() (all []Params) {
 			keys.KeysOnly, keys.Others, keys.MaxKeys = true, true, maxKeys
 			large.CountShare, large.Clip, large.Min, large.Max = 1-minShare, maxClip, -0x1p199, 0x1p199
 			small.CountShare, small.Clip, small.Others, small.MaxKeys = minShare, 1, true, 1
-			all = append(all, keys, large, small)
+			worst := large
+			worst.CountShare, worst.Others = minShare, true
+			all = append(all, keys, large, small, worst)
 		}
 	}
 	return all
+}
+
+// So it is everywhere between the extremes.
+func TestRandomParams(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 3))
+	for range dptest.Full(300, 5) {
+		p := Params{Epsilon: math.Exp2(-10 + 16*rng.Float64()), Delta: math.Pow(10, -2-98*rng.Float64()*rng.Float64()), MaxKeys: 1 + rng.IntN(maxKeys),
+			CountShare: minShare + (0.97-minShare)*rng.Float64(), Clip: 1 + rng.IntN(maxClip), Others: rng.IntN(2) == 0, Relation: budget.Relation(1 + rng.IntN(2))}
+		if rng.IntN(2) == 0 {
+			p.Max = 1
+		}
+		c, err := p.calibrate()
+		require.NoError(t, err, "%+v", p)
+		require.LessOrEqual(t, c.kernel.Delta(p.Epsilon, p.users(c)), p.Delta)
+	}
 }
 
 func TestDefaults(t *testing.T) {

@@ -1,6 +1,9 @@
 package groupby
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
@@ -16,13 +19,14 @@ func (b *Builder[K]) Release() (*Groups[K], error) {
 	return s.release(), nil
 }
 
-// release draws in the order of the keys, so that nothing depends on the order of arrival. A key
-// without weight gets no draw: it is hidden, whatever its count.
+// release draws independently for each key and sorts what is shown, so the law of what is released
+// does not depend on the order of arrival. A key without weight gets no draw: it is hidden, whatever
+// its count.
 func (s *state[K]) release() *Groups[K] {
 	g := &Groups[K]{params: s.params, law: s.law.public()}
 	weights, counts, values := s.normal(s.law.weight), s.normal(s.law.count), s.normal(s.law.value)
 	hidden := int64(0)
-	for _, e := range s.table.sorted() {
+	for _, e := range s.table.entries {
 		if _, shown := s.law.kernel.Show(e.weight, weights, s.src.Uint64N); !shown {
 			hidden = sum(hidden, e.others)
 			continue
@@ -36,6 +40,8 @@ func (s *state[K]) release() *Groups[K] {
 		}
 		g.groups = append(g.groups, r)
 	}
+	slices.SortFunc(g.groups, func(a, b group[K]) int { return cmp.Compare(a.key, b.key) })
+	g.groups = slices.Clip(slices.Clone(g.groups))
 	if !s.params.KeysOnly {
 		g.shortfall = s.shortfall + counts()
 	}

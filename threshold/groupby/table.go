@@ -1,11 +1,6 @@
 package groupby
 
-import (
-	"cmp"
-	"slices"
-
-	"github.com/dpsketch/dpsketch/hashing"
-)
+import "github.com/dpsketch/dpsketch/hashing"
 
 // limit is where a sum saturates: beyond 2⁴¹ users of a key.
 const limit = 1 << 61
@@ -48,10 +43,3 @@ func (t *table[K]) add(key K, c cell) {
 
 // sum returns a + b, at most limit, for a and b that are in [−limit, limit].
 func sum(a, b int64) int64 { return min(a+b, limit) }
-
-// sorted returns the entries, sorted by key. The table is not used again.
-func (t *table[K]) sorted() []entry[K] {
-	t.index = nil
-	slices.SortFunc(t.entries, func(a, b entry[K]) int { return cmp.Compare(a.key, b.key) })
-	return t.entries
-}
