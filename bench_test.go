@@ -389,6 +389,20 @@ func BenchmarkColumn(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	b.Run("op=quantiles", func(b *testing.B) {
+		for b.Loop() {
+			q, err := column.NewQuantiles(column.QuantileParams{Epsilon: 1, Max: 100})
+			if err != nil {
+				b.Fatal(err)
+			}
+			for i := range 1000 {
+				q.Add(float64(i & 127))
+			}
+			if _, err := q.Release(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	for _, of := range []column.Statistic{column.Mean, column.Variance} {
 		b.Run("op=interval/of="+of.String(), func(b *testing.B) {
 			for b.Loop() {

@@ -47,3 +47,26 @@ func ExampleParams_only() {
 	// Output:
 	// ε = 1 for one row, added or removed true
 }
+
+// The median age, and the quartiles.
+func ExampleNewQuantiles() {
+	b, err := column.NewQuantiles(column.QuantileParams{Epsilon: 1, Min: 0, Max: 100, Unit: 1, Levels: [32]float64{0.25, 0.5, 0.75}})
+	if err != nil {
+		panic(err)
+	}
+	for i := range 10_000 {
+		b.Add(float64(20 + i%41)) // private data
+	}
+	q, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(q)
+	for level, value := range q.All() {
+		if want := 20 + 40*level; value < want-2 || value > want+2 {
+			fmt.Println(level, "is far from", want)
+		}
+	}
+	// Output:
+	// column.Quantiles: 3 of values in [0, 100], in steps of 1, ε = 1 for one row, added or removed
+}

@@ -12,4 +12,10 @@ var columnMutations = []mutation{
 	{"merged and kept", "elliptical/column/builder.go", "o, err := private.Take(other.secret, \"column: Merge: the other Builder\")", "o, err := private.Enter(other.secret), error(nil)"},
 	{"restore ignores the Params", "elliptical/column/private.go", "p != s.params && r.Done() == nil", "p.Only != s.params.Only && r.Done() == nil"},
 	{"intervals a fifth too narrow", "elliptical/column/interval.go", "return top * max(x, 0) * (1 + 0x1p-30)", "return top * max(x, 0) * 0.8"},
+	{"quantiles with all of the loss in each round", "elliptical/column/quantile_params.go", "loss := p.Epsilon / rounds", "loss := p.Epsilon"},
+	{"quantiles under Replace as under AddRemove", "elliptical/column/quantile_params.go", "loss /= 2", "loss /= 1"},
+	{"weights with twice the exponent", "elliptical/column/exponential.go", "(loss/2-0x1p-43)/share", "(loss-0x1p-43)/share"},
+	{"weights that forget the level", "elliptical/column/exponential.go", "share := float64(max(a, whole-a)) / whole", "share := 0.5"},
+	{"a row in both parts", "elliptical/column/exponential.go", "within(middle+1, to, x, hi, cut, last,", "within(middle+1, to, x, hi, max(cut-1, first), last,"},
+	{"a cell split into fixed halves", "elliptical/column/jitter.go", "left := halved(j.src, rows.count)", "left := rows.count / 2"},
 }

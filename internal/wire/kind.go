@@ -23,6 +23,7 @@ const (
 	KindWindows    Kind = 14 // distinct.Windows
 	KindColumn     Kind = 15 // column.Summary
 	KindGroups     Kind = 16 // groupby.Groups
+	KindQuantiles  Kind = 17 // column.Quantiles
 
 	// KindPrivate marks the private state of a Builder on its way between the machines of one pipeline: never a released object.
 	KindPrivate Kind = 128
@@ -46,6 +47,7 @@ var kindNames = [...]string{
 	KindWindows:    "kor/distinct windows",
 	KindColumn:     "elliptical/column",
 	KindGroups:     "threshold/groupby",
+	KindQuantiles:  "elliptical/column quantiles",
 	KindPrivate:    "PRIVATE STATE",
 }
 

@@ -1,0 +1,113 @@
+package column
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+type quantileSecret = private.State[counts]
+
+// QuantileBuilder counts the values of a column, by cells of the public Unit: its memory grows with the
+// cells in use, not with the rows. It holds private data: it prints nothing of it, and
+// [QuantileBuilder.Release] is the only way out. One goroutine at a time may use it; a call panics where
+// it sees another one at work.
+type QuantileBuilder struct {
+	quantileSecret
+	params    QuantileParams
+	guarantee budget.Guarantee
+}
+
+// counts is what a QuantileBuilder holds.
+type counts struct {
+	cells  map[int64]int64
+	params QuantileParams
+}
+
+// NewQuantiles returns an empty QuantileBuilder, or an error that wraps [ErrParams].
+func NewQuantiles(p QuantileParams) (*QuantileBuilder, error) {
+	p = p.normal()
+	if err := p.validate(); err != nil {
+		return nil, err
+	}
+	return &QuantileBuilder{private.New(counts{map[int64]int64{}, p}), p, p.Guarantee()}, nil
+}
+
+// Guarantee returns what Release promises, also after it. A QuantileBuilder that NewQuantiles did not
+// make promises nothing.
+func (b *QuantileBuilder) Guarantee() budget.Guarantee { return b.guarantee }
+
+// Add adds one row. Values outside [Min, Max] are clamped; NaN counts as the middle of the interval.
+// After Release, and on a QuantileBuilder that NewQuantiles did not make, Add does nothing.
+func (b *QuantileBuilder) Add(x float64) {
+	s := private.Enter(b.quantileSecret)
+	if s == nil {
+		return
+	}
+	s.cells[s.params.place(x)]++
+	private.Leave(b.quantileSecret)
+}
+
+// Merge adds the rows of another QuantileBuilder with equal Params, exactly, and the other one gives
+// up its data.
+//
+// The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
+// was released. Then nothing has changed.
+func (b *QuantileBuilder) Merge(other *QuantileBuilder) error {
+	if other == nil || b.Released() || other.Released() {
+		return fmt.Errorf("column: Merge: a QuantileBuilder is %w", fault.ErrReleased)
+	}
+	if private.Same(b.quantileSecret, other.quantileSecret) {
+		return fault.Mismatch("column", "QuantileBuilder", "itself", "another one")
+	}
+	if b.params != other.params {
+		return fault.Mismatch("column", "QuantileParams", b.params, other.params)
+	}
+	o, err := private.Take(other.quantileSecret, "column: Merge: the other QuantileBuilder")
+	if err != nil {
+		return err
+	}
+	s := private.Enter(b.quantileSecret)
+	for cell, count := range o.cells {
+		s.cells[cell] += count
+	}
+	private.Leave(b.quantileSecret)
+	return nil
+}
+
+// Released reports whether the QuantileBuilder has been released, and Add therefore ignores what it is
+// given.
+func (b *QuantileBuilder) Released() bool { return private.Released(b.quantileSecret) }
+
+// Release spends the budget and returns the quantiles. The QuantileBuilder gives up its data; a second
+// Release returns an error that wraps [ErrReleased].
+func (b *QuantileBuilder) Release() (*Quantiles, error) {
+	s, err := private.Take(b.quantileSecret, "column: Release: the QuantileBuilder")
+	if err != nil {
+		return nil, err
+	}
+	q := &Quantiles{params: s.params}
+	for _, x := range s.release(cellBits) {
+		q.cells = append(q.cells, int(x>>cellBits))
+	}
+	return q, nil
+}
+
+// release returns the chosen places, with 2^bits places to a cell.
+func (s *counts) release(bits uint) []int64 {
+	var src noise.Source
+	indices := slices.Sorted(maps.Keys(s.cells))
+	rows := make([]int64, len(indices))
+	for i, index := range indices {
+		rows[i] = s.cells[index]
+	}
+	j := newJittered(indices, rows, bits, &src)
+	return quantiles(j, s.params.cells()<<bits, j.len(), s.params.levels(), s.params.loss(), func(p part) int64 {
+		return choose(p.segments(j), &src)
+	})
+}

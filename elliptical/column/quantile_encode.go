@@ -1,0 +1,93 @@
+package column
+
+import (
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/wire"
+)
+
+// The encoding of Quantiles, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+//
+//	bytes  field
+//	6      header: "dpsk", kind 17, version 1
+//	8      Epsilon
+//	8      Rho
+//	8      Min
+//	8      Max
+//	8      Unit
+//	1      Relation: 1 AddRemove, 2 Replace
+//	2      number of levels, 1 to 32
+//	for each level, in ascending order:
+//	8      the level
+//	4      its quantile, (x − Min)/Unit; not lower than the one before
+//
+// No other bytes decode to the same Quantiles.
+const quantileVersion = 1
+
+// fields are the numbers of the Params before the levels.
+func (p *QuantileParams) fields(levels *int) []wire.Field {
+	return []wire.Field{
+		wire.Float(&p.Epsilon), wire.Float(&p.Rho), wire.Float(&p.Min), wire.Float(&p.Max), wire.Float(&p.Unit), wire.Byte(&p.Relation),
+		wire.Short(levels, maxLevels),
+	}
+}
+
+// listed are the levels with their cells.
+func (q *Quantiles) listed() (fields []wire.Field) {
+	for i := range q.cells {
+		fields = append(fields, wire.Float(&q.params.Levels[i]), wire.Int(&q.cells[i], maxCells))
+	}
+	return fields
+}
+
+// AppendBinary appends the encoding of the Quantiles to dst. The error, which wraps [ErrFormat], is for
+// Quantiles that are neither released nor decoded.
+func (q *Quantiles) AppendBinary(dst []byte) ([]byte, error) {
+	if !q.valid() {
+		return dst, fault.Format("column", "Quantiles that were not released have no encoding")
+	}
+	copied, n := *q, len(q.cells)
+	dst = wire.AppendHeader(dst, wire.KindQuantiles, quantileVersion)
+	dst = wire.AppendFields(dst, copied.params.fields(&n))
+	return wire.AppendFields(dst, copied.listed()), nil
+}
+
+// MarshalBinary returns the encoding of the Quantiles.
+func (q *Quantiles) MarshalBinary() ([]byte, error) { return q.AppendBinary(nil) }
+
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and
+// leaves the receiver as it was, for any other bytes.
+func (q *Quantiles) UnmarshalBinary(data []byte) error {
+	r := wire.NewReader("column", data)
+	r.Header(wire.KindQuantiles, quantileVersion)
+	var d Quantiles
+	var n int
+	r.Fields(d.params.fields(&n))
+	if r.Err() == nil && n > 0 {
+		d.cells = make([]int, n)
+		r.Fields(d.listed())
+	}
+	if r.Err() == nil {
+		d.check(r)
+	}
+	if err := r.Done(); err != nil {
+		return err
+	}
+	*q = d
+	return nil
+}
+
+// check fails for what no release has.
+func (q *Quantiles) check(r *wire.Reader) {
+	p := q.params
+	if len(q.cells) == 0 || p != p.normal() || p.validate() != nil || len(p.levels()) != len(q.cells) {
+		r.Fail("invalid Params")
+		return
+	}
+	last := 0
+	for _, cell := range q.cells {
+		if cell < last || int64(cell) >= p.cells() {
+			r.Fail("quantiles out of range or order")
+		}
+		last = cell
+	}
+}

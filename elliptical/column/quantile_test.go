@@ -1,0 +1,223 @@
+package column
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/stretchr/testify/require"
+)
+
+var quartiles = QuantileParams{Epsilon: 1, Max: 100, Unit: 0.5, Levels: [maxLevels]float64{0.25, 0.5, 0.75}}
+
+func heldCounts(b *QuantileBuilder) *counts {
+	data := private.Enter(b.quantileSecret)
+	private.Leave(b.quantileSecret)
+	return data
+}
+
+func quantileBuilder(t testing.TB, p QuantileParams, values ...float64) *QuantileBuilder {
+	t.Helper()
+	b, err := NewQuantiles(p)
+	require.NoError(t, err)
+	for _, x := range values {
+		b.Add(x)
+	}
+	return b
+}
+
+func releasedQuantiles(t testing.TB, p QuantileParams, values ...float64) *Quantiles {
+	t.Helper()
+	q, err := quantileBuilder(t, p, values...).Release()
+	require.NoError(t, err)
+	return q
+}
+
+func TestInvalidQuantileParams(t *testing.T) {
+	for name, change := range map[string]func(*QuantileParams){
+		"no guarantee":   func(p *QuantileParams) { p.Epsilon = 0 },
+		"both":           func(p *QuantileParams) { p.Rho = 1 },
+		"relation":       func(p *QuantileParams) { p.Relation = 3 },
+		"empty":          func(p *QuantileParams) { p.Max = 0 },
+		"NaN":            func(p *QuantileParams) { p.Min = math.NaN() },
+		"unit < 0":       func(p *QuantileParams) { p.Unit = -1 },
+		"unit NaN":       func(p *QuantileParams) { p.Unit = math.NaN() },
+		"too wide":       func(p *QuantileParams) { p.Unit = 101 },
+		"too fine":       func(p *QuantileParams) { p.Unit = 100 * 0x1p-30 },
+		"level 1":        func(p *QuantileParams) { p.Levels[2] = 1 },
+		"level < 0":      func(p *QuantileParams) { p.Levels[0] = -0.5 },
+		"level NaN":      func(p *QuantileParams) { p.Levels[1] = math.NaN() },
+		"level 2⁻²¹":     func(p *QuantileParams) { p.Levels[0] = 0x1p-21 },
+		"not ascending":  func(p *QuantileParams) { p.Levels[1] = 0.1 },
+		"equal":          func(p *QuantileParams) { p.Levels[1] = 0.25 },
+		"a gap":          func(p *QuantileParams) { p.Levels[1] = 0 },
+		"a gap in front": func(p *QuantileParams) { p.Levels[0] = 0 },
+	} {
+		p := quartiles
+		change(&p)
+		b, err := NewQuantiles(p)
+		require.ErrorIs(t, err, ErrParams, name)
+		require.Nil(t, b, name)
+		require.False(t, p.Guarantee().Promises(), name)
+	}
+	require.Equal(t, budget.PureDP(1, budget.Row(budget.AddRemove)), quartiles.Guarantee())
+	p := QuantileParams{Rho: 1, Max: 1, Relation: budget.Replace}.normal()
+	require.Equal(t, budget.ZCDP(1, budget.Row(budget.Replace)), p.Guarantee())
+	require.True(t, p.Levels[0] == 0.5 && p.Unit == 0.001 && p.cells() == 1001)
+	for m, rounds := range map[int]int{1: 1, 2: 2, 3: 2, 4: 3, 7: 3, 8: 4, 31: 5, 32: 6} {
+		var p QuantileParams
+		for i := range m {
+			p.Levels[i] = float64(i+1) / 33
+		}
+		require.Equal(t, rounds, p.depth())
+	}
+}
+
+// Values become the next multiple of the unit; clamped, with NaN at a fixed place.
+func TestCells(t *testing.T) {
+	for _, p := range []QuantileParams{quartiles, {Min: -3, Max: 7, Unit: 1}, {Min: 1e15, Max: 1e15 + 1}, {Max: 10, Unit: 3}, {Min: -0x1p200, Max: 0x1p200}} {
+		p = p.normal()
+		last := p.cells() - 1
+		require.EqualValues(t, 0, p.place(p.Min))
+		require.EqualValues(t, last, p.place(math.Inf(1)))
+		require.EqualValues(t, 0, p.place(math.Inf(-1)))
+		require.Equal(t, last/2, p.place(math.NaN()))
+		require.True(t, p.value(0) == p.Min && p.value(last) <= p.Max)
+		for i := range 100 {
+			x := p.Min + (p.Max-p.Min)*float64(i)/100
+			require.LessOrEqual(t, math.Abs(p.value(p.place(x))-x), p.Unit*0.5001+math.Abs(p.Max)*0x1p-50)
+		}
+	}
+	require.EqualValues(t, 0, new(QuantileParams).place(5))
+}
+
+// The state is a function of the rows, and no larger than the cells in use.
+func TestQuantileShards(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	values := make([]float64, 5000)
+	for i := range values {
+		values[i] = math.Floor(10 * rng.Float64())
+	}
+	whole := quantileBuilder(t, quartiles, values...)
+	a, b := quantileBuilder(t, quartiles, values[3000:]...), quantileBuilder(t, quartiles, values[:3000]...)
+	require.NoError(t, a.Merge(b))
+	require.Equal(t, heldCounts(whole).cells, heldCounts(a).cells)
+	require.Len(t, heldCounts(a).cells, 10)
+	require.True(t, b.Released())
+}
+
+func TestQuantilesOnce(t *testing.T) {
+	b, fresh := quantileBuilder(t, quartiles, 1, 2), quantileBuilder(t, quartiles)
+	require.ErrorIs(t, fresh.Merge(fresh), ErrMismatch)
+	require.ErrorIs(t, fresh.Merge(nil), ErrReleased)
+	q, err := b.Release()
+	require.NoError(t, err)
+	require.True(t, b.Guarantee().Equal(q.Guarantee()), "the guarantee survives")
+	for _, b := range []*QuantileBuilder{b, {}} {
+		require.True(t, b.Released())
+		b.Add(1)
+		_, err = b.Release()
+		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, b.Merge(fresh), ErrReleased)
+		require.ErrorIs(t, fresh.Merge(b), ErrReleased)
+	}
+	other := quartiles
+	other.Unit = 1
+	o := quantileBuilder(t, other, 5)
+	require.ErrorIs(t, fresh.Merge(o), ErrMismatch)
+	require.False(t, fresh.Released() || o.Released())
+	ledger, err := budget.NewLedger(1.5, 0, budget.Row(budget.AddRemove))
+	require.NoError(t, err)
+	_, err = budget.Release(ledger, quantileBuilder(t, quartiles, 1))
+	require.NoError(t, err)
+	_, err = budget.Release(ledger, quantileBuilder(t, quartiles, 1))
+	require.ErrorIs(t, err, budget.ErrBudget)
+}
+
+func TestQuantilesNotReleased(t *testing.T) {
+	check := func(q *Quantiles, level float64) {
+		lo, hi := q.Interval(level, 0.9)
+		require.True(t, math.IsNaN(q.Quantile(level)) && math.IsNaN(lo) && math.IsNaN(hi))
+	}
+	q := releasedQuantiles(t, quartiles, 1, 2, 3)
+	check(q, 0.3)
+	check(q, 0)
+	check(q, math.NaN())
+	check(new(Quantiles), 0.5)
+	for _, confidence := range []float64{-1, 1, math.NaN()} {
+		lo, hi := q.Interval(0.5, confidence)
+		require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
+	}
+	require.False(t, new(Quantiles).Guarantee().Promises())
+	require.False(t, new(QuantileBuilder).Guarantee().Promises())
+	require.Equal(t, "column.Quantiles (empty)", new(Quantiles).String())
+	require.Equal(t, "column.Quantiles: 3 of values in [0, 100], in steps of 0.5, ε = 1 for one row, added or removed", q.String())
+	_, err := new(Quantiles).MarshalBinary()
+	require.ErrorIs(t, err, ErrFormat)
+	last, n := math.Inf(-1), 0
+	for level, value := range q.All() {
+		require.Equal(t, value, q.Quantile(level))
+		require.GreaterOrEqual(t, value, last)
+		last, n = value, n+1
+		if n == 2 {
+			break
+		}
+	}
+	require.Equal(t, 3, q.Len())
+}
+
+func TestQuantileRedaction(t *testing.T) {
+	b := quantileBuilder(t, quartiles, 1)
+	heldCounts(b).cells[1_234_567_890_123] = 9_876_543_210_987
+	dptest.Redacted(t, b, "1234567890123", "9876543210987")
+}
+
+func TestQuantileReaders(t *testing.T) { dptest.Readers(t, releasedQuantiles(t, quartiles, 1, 2, 3)) }
+
+// rankError returns how far the ranks at a value are from the wanted one.
+func rankError(sorted []float64, value, level, unit float64) float64 {
+	below, _ := slices.BinarySearch(sorted, value-unit/2)
+	upTo, _ := slices.BinarySearch(sorted, value+unit/2)
+	want := level * float64(len(sorted))
+	return max(float64(below)-want, want-float64(upTo), 0)
+}
+
+// The ranks of released quantiles are inside of the intervals, which hold with a confidence of 1 − 1e-13 each,
+// for ties, spread data, none at all, few rows at a small ε, and ρ; and errors are those of the table in doc.go.
+func TestQuantileAccuracy(t *testing.T) {
+	runs := dptest.Full(400, 12)
+	const miss = 1e-13
+	for _, n := range []int{0, 3, 1000} {
+		for _, d := range datasets6(n) {
+			for _, p := range []QuantileParams{{Epsilon: 1}, {Epsilon: 0.1}, {Rho: 0.5}, {Epsilon: 1, Relation: budget.Replace}, {Epsilon: 1000}} {
+				for _, levels := range [][]float64{{0.5}, {0.1, 0.3, 0.5, 0.7, 0.9}} {
+					if n == 1000 && !dptest.Long() && len(levels) > 1 && p.Epsilon == 0.1 {
+						continue
+					}
+					copy(p.Levels[:], levels)
+					p.Min, p.Max = d.min, d.max
+					sorted := slices.Clone(d.values)
+					slices.Sort(sorted)
+					sum := 0.0
+					for range runs {
+						q := releasedQuantiles(t, p, d.values...)
+						for _, level := range levels {
+							e := rankError(sorted, q.Quantile(level), level, q.Params().Unit)
+							_, hi := q.Interval(level, 1-miss)
+							dptest.Alarm(t, miss)
+							require.LessOrEqual(t, e, hi, "%s, %v of %v", d.name, level, q)
+							sum += e / float64(runs*len(levels))
+						}
+					}
+					if n == 1000 {
+						t.Logf("%-14s %d levels, %v: mean rank error %.2f", d.name, len(levels), p.Guarantee(), sum)
+					}
+				}
+			}
+		}
+	}
+}
