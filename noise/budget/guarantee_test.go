@@ -250,7 +250,11 @@ func FuzzCompose(f *testing.F) {
 			if !(epsilon >= 0) || !(delta >= 0 && delta <= 1) {
 				t.Fatalf("%v at %g: ε = %g, δ = %g", g, at, epsilon, delta)
 			}
-			// Composing more is never better than its parts, beyond rounding.
+			// Composing more is never better than its parts, beyond rounding; but for the conversion of ρ alone, which is
+			// not convex in e^ε, so that the accountant's averages over losses are below it at small ε.
+			if g.rho > 0 && left.exactable() {
+				continue
+			}
 			if left.DeltaAt(at) < delta*(1-1e-9)-1e-300 {
 				t.Fatalf("%v at %g: δ = %g, but its part %v has %g", left, at, left.DeltaAt(at), g, delta)
 			}
