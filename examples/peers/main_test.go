@@ -76,7 +76,7 @@ func TestFollows(t *testing.T) {
 
 func TestEach(t *testing.T) {
 	x := [][]float64{{1, 2}, {3, 4}, {5, 6}}
-	got, err := each(x, 2, func(int) (column, error) { return new(plainSum), nil })
+	got, err := each(x, 2, func(int) (aggregation, error) { return new(plainSum), nil })
 	if err != nil || !slices.Equal(got, []float64{9, 12}) {
 		t.Errorf("got %v, %v", got, err)
 	}

@@ -54,7 +54,7 @@ func sums(n, columns int) []comparison {
 		return b.Release()
 	}
 	theirs := func() ([]float64, error) {
-		return each(x, columns, func(i int) (column, error) {
+		return each(x, columns, func(i int) (aggregation, error) {
 			return dpagg.NewBoundedSumFloat64(&dpagg.BoundedSumFloat64Options{
 				Epsilon: epsilon, Delta: delta, MaxPartitionsContributed: int64(columns),
 				Lower: low[i], Upper: high[i], Noise: google.Gaussian(),
@@ -82,15 +82,15 @@ func sums(n, columns int) []comparison {
 	}}
 }
 
-// column is an aggregation of Google's library.
-type column interface {
+// aggregation is one of Google's library.
+type aggregation interface {
 	Add(float64) error
 	Result() (float64, error)
 }
 
 // each aggregates all columns of the rows.
-func each(x [][]float64, columns int, of func(i int) (column, error)) ([]float64, error) {
-	aggregations, results := make([]column, columns), make([]float64, columns)
+func each(x [][]float64, columns int, of func(i int) (aggregation, error)) ([]float64, error) {
+	aggregations, results := make([]aggregation, columns), make([]float64, columns)
 	var err error
 	for i := range aggregations {
 		if aggregations[i], err = of(i); err != nil {
@@ -132,7 +132,7 @@ func means(n, columns int) ([]comparison, error) {
 	}
 	ours := func() (*plan.Mean, error) { return m.Release(x) }
 	theirs := func() ([]float64, error) {
-		return each(x, columns, func(int) (column, error) {
+		return each(x, columns, func(int) (aggregation, error) {
 			return dpagg.NewBoundedMean(&dpagg.BoundedMeanOptions{
 				Epsilon: epsilon, Delta: delta, MaxPartitionsContributed: int64(columns), MaxContributionsPerPartition: 1,
 				Lower: -most, Upper: most, Noise: google.Gaussian(),
