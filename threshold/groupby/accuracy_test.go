@@ -18,7 +18,7 @@ func release(t testing.TB, template *Builder[int]) *Groups[int] {
 	return g
 }
 
-// again returns a Builder with the same data, without calibrating anew.
+// again returns a Builder with the same data, without calibrating it anew.
 func again(t testing.TB, b *Builder[int]) *Builder[int] {
 	s := held(b)
 	c := &Builder[int]{privateState(s), b.params, b.guarantee}
@@ -164,5 +164,5 @@ func (m moments) mean() float64   { return m.s / m.n }
 func (m moments) square() float64 { return m.ss / m.n }
 func tailOf(x float64) float64    { return math.Erfc(x/math.Sqrt2) / 2 }
 func privateState(s *state[int]) secret[int] {
-	return private.New(state[int]{params: s.params, law: s.law})
+	return private.New(state[int]{params: s.params, law: s.law, table: newTable[int](0)})
 }

@@ -44,7 +44,7 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder[K]{private.New(state[K]{params: p, law: law}), p, p.Guarantee()}, nil
+	return &Builder[K]{private.New(state[K]{params: p, law: law, table: newTable[K](0)}), p, p.Guarantee()}, nil
 }
 
 // Guarantee returns what Release promises to each user: [Params.Guarantee]. A Builder that New did
@@ -56,8 +56,9 @@ func (b *Builder[K]) Guarantee() budget.Guarantee { return b.guarantee }
 // of the release then is for one call. With Min and Max, the user's value is 0 in each key.
 //
 // Of a user with more than MaxKeys keys, MaxKeys of them get weight, chosen uniformly by secret
-// randomness; all are counted where they are shown. A string key is kept as it is, so the memory it
-// shares stays alive. After Release, and on a Builder that New did not make, AddUser does nothing.
+// randomness; all are counted where they are shown. New keys do not count once there are 2³² − 1,
+// where the guarantee ends. A string key is kept as it is, so the memory it shares stays alive. After
+// Release, and on a Builder that New did not make, AddUser does nothing.
 func (b *Builder[K]) AddUser(keys ...K) {
 	s := private.Enter(b.secret)
 	if s == nil {

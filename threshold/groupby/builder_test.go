@@ -104,7 +104,7 @@ func TestShardsAndMerge(t *testing.T) {
 		shards = append(shards, builder[int](t, everything))
 		if len(shards) == 4 {
 			for len(shards) < 64 {
-				shards = append(shards, &Builder[int]{private.New(state[int]{params: one.params, law: held(one).law}), one.params, one.guarantee})
+				shards = append(shards, &Builder[int]{privateState(held(one)), one.params, one.guarantee})
 			}
 			break
 		}
@@ -138,7 +138,7 @@ func TestShardsAndMerge(t *testing.T) {
 }
 
 func TestSaturation(t *testing.T) {
-	var tb table[int]
+	tb := newTable[int](0)
 	for range 5 {
 		tb.add(1, cell{limit, limit, -limit, limit})
 	}

@@ -99,10 +99,9 @@ func readTable[K hashing.Key](r *wire.Reader, keys wire.Keys[K]) (t table[K], er
 	if r.Err() != nil {
 		return t, r.Err()
 	}
-	t = table[K]{make(map[K]int, n), make([]entry[K], n)}
-	for i := range t.entries {
-		e := &t.entries[i]
-		*e = entry[K]{keys.Read(r), cell{r.Int64(), r.Int64(), r.Int64(), r.Int64()}}
+	t = newTable[K](n)
+	for i := range n {
+		e := entry[K]{keys.Read(r), cell{r.Int64(), r.Int64(), r.Int64(), r.Int64()}}
 		switch {
 		case i > 0 && !(t.entries[i-1].key < e.key):
 			r.Fail("keys not in ascending order")
@@ -112,7 +111,7 @@ func readTable[K hashing.Key](r *wire.Reader, keys wire.Keys[K]) (t table[K], er
 		if r.Err() != nil {
 			return t, r.Err()
 		}
-		t.index[e.key] = i
+		t.add(e.key, e.cell)
 	}
 	return t, r.Done()
 }

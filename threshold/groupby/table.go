@@ -1,6 +1,12 @@
 package groupby
 
-import "github.com/dpsketch/dpsketch/hashing"
+import (
+	"math"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/keyhash"
+)
 
 // limit is where a sum saturates: beyond 2⁴¹ users of a key.
 const limit = 1 << 61
@@ -19,26 +25,62 @@ type entry[K hashing.Key] struct {
 	cell
 }
 
-// table sums by key; the zero table is empty. Sums are exact, so they do not depend on the order.
+// table sums by key. Sums are exact, so they do not depend on the order. The entries lie in the order
+// of arrival; slots holds their numbers, counted from 1, by open addressing with linear probing, and 0
+// where empty.
 type table[K hashing.Key] struct {
-	index   map[K]int // into entries
+	hasher  keyhash.Hasher[K]
 	entries []entry[K]
+	slots   []uint32 // at least twice as many as entries
+}
+
+// maxEntries is the most keys that a table takes.
+const maxEntries = math.MaxUint32
+
+// newTable returns an empty table with room for n keys.
+func newTable[K hashing.Key](n int) table[K] {
+	n = max(n, 128)
+	return table[K]{keyhash.New[K](), make([]entry[K], 0, n), make([]uint32, 2*n)}
+}
+
+// slot returns the slot of the key, or the empty one where it belongs.
+func (t *table[K]) slot(key K) uint64 {
+	i := keyhash.Reduce(t.hasher.Hash(key), len(t.slots))
+	for t.slots[i] != 0 && t.entries[t.slots[i]-1].key != key {
+		if i++; i == uint64(len(t.slots)) {
+			i = 0
+		}
+	}
+	return i
 }
 
 // add adds to the cell of the key.
 func (t *table[K]) add(key K, c cell) {
-	i, found := t.index[key]
-	if !found {
-		if t.index == nil {
-			t.index = map[K]int{}
+	i := t.slot(key)
+	if t.slots[i] == 0 {
+		if uint64(len(t.entries)) == maxEntries {
+			return
 		}
-		i = len(t.entries)
-		t.index[key] = i
-		t.entries = append(t.entries, entry[K]{key: key})
+		if 2*(len(t.entries)+1) > len(t.slots) {
+			t.grow()
+			i = t.slot(key)
+		}
+		t.entries = append(t.entries, entry[K]{key, c})
+		t.slots[i] = uint32(len(t.entries))
+		return
 	}
-	e := &t.entries[i].cell
+	e := &t.entries[t.slots[i]-1].cell
 	e.weight, e.count, e.others = sum(e.weight, c.weight), sum(e.count, c.count), sum(e.others, c.others)
 	e.value = max(sum(e.value, c.value), -limit)
+}
+
+// grow makes room for twice the entries.
+func (t *table[K]) grow() {
+	t.entries = slices.Grow(t.entries, len(t.entries)+1)
+	t.slots = make([]uint32, 2*len(t.slots))
+	for i := range t.entries {
+		t.slots[t.slot(t.entries[i].key)] = uint32(i + 1)
+	}
 }
 
 // sum returns a + b, at most limit, for a and b that are in [−limit, limit].
