@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
 func newLedger(t *testing.T, epsilon, delta float64, u Unit) *Ledger {
@@ -238,7 +240,7 @@ func TestLedgerRemaining(t *testing.T) {
 func TestLedgerProperties(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 11))
 	logUniform := func(lo, hi float64) float64 { return math.Exp(math.Log(lo) + rng.Float64()*math.Log(hi/lo)) }
-	runs, kinds := full(40, 15), map[bool]int{}
+	runs, kinds := dptest.Full(200, 24), map[bool]int{}
 	for range runs {
 		epsilon, delta := logUniform(1e-3, 30), logUniform(1e-15, 0.5)
 		if rng.IntN(6) == 0 {
