@@ -29,6 +29,8 @@ func TestAlarm(t *testing.T) {
 	require.False(t, fails(func(t testing.TB) { r.add(t, budgets[name]/1000, name, 1, true) }), "-long")
 	require.False(t, fails(func(t testing.TB) { r.add(t, half, name, 2, false) }), "-count 2")
 	require.Equal(t, 5, r.alarms)
+	require.True(t, fails(func(t testing.TB) { new(registry).add(t, 1e-12, "a new package", 1, false) }), "it has no budget yet")
+	require.False(t, fails(func(t testing.TB) { new(registry).add(t, 0.1, "hashing", 1, false) }), "all seeds are fixed")
 	for _, p := range []float64{0, -1, 1, 2} {
 		require.True(t, fails(func(t testing.TB) { r.add(t, p, name, 1, false) }))
 	}

@@ -61,9 +61,9 @@ func TestLawOfARelease(t *testing.T) {
 }
 
 // Ten thousand users of four keys each: every count is within its interval, and so are sums and
-// means. Each interval fails with probability 1e-9.
+// means. Each interval fails with probability 1e-11.
 func TestEveryCountIsWithinItsInterval(t *testing.T) {
-	const confidence = 1 - 1e-9
+	const confidence = 1 - 1e-11
 	b := builder[int](t, Params{Epsilon: 1, Delta: 1e-6, Min: 0, Max: 100, Others: true})
 	rng := rand.New(rand.NewPCG(7, 8))
 	counts, sums := map[int]float64{}, map[int]float64{}
@@ -81,7 +81,7 @@ func TestEveryCountIsWithinItsInterval(t *testing.T) {
 	g, err := b.Release()
 	require.NoError(t, err)
 	require.Equal(t, len(counts), g.Len())
-	dptest.Alarm(t, float64(len(counts))*5e-9)
+	dptest.Alarm(t, float64(len(counts))*5e-11+1e-10)
 	for key, n := range counts {
 		requireInside(t, g, key, n, sums[key], confidence)
 	}
@@ -105,7 +105,7 @@ func requireInside(t *testing.T, g *Groups[int], key int, n, sum, confidence flo
 // Users with more keys than Clip and MaxKeys: what clipping costs is within the shortfall, and the
 // intervals hold the true numbers, which the estimates by themselves miss.
 func TestClippingIsSaid(t *testing.T) {
-	const confidence, users, l = 1 - 1e-9, 4000, 80
+	const confidence, users, l = 1 - 1e-11, 4000, 80
 	b := builder[int](t, Params{Epsilon: 1, Delta: 1e-6, Min: -5, Max: 1, MaxKeys: 10, Clip: 8})
 	keys := make([]int, l)
 	for i := range keys {
@@ -120,7 +120,7 @@ func TestClippingIsSaid(t *testing.T) {
 	lo, hi := g.Shortfall(confidence)
 	missing := users * (1 - math.Sqrt(8./l))
 	require.True(t, lo <= missing && missing <= hi)
-	dptest.Alarm(t, (5*l+1)*1e-9)
+	dptest.Alarm(t, (5*l+1)*1e-11)
 	for key := range keys {
 		requireInside(t, g, key, users, users*(float64(key%7)-5), confidence)
 		require.Less(t, g.Estimate(key), users/2.)
