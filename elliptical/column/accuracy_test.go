@@ -108,7 +108,7 @@ func TestCoverage(t *testing.T) {
 						continue
 					}
 					for i, confidence := range []float64{0.8, 0.95} {
-						t.Logf("%s, n = %d, %v at %g, %v: %.3f", d.name, n, of, confidence, p.Guarantee(), float64(covered[of][i])/float64(runs))
+						t.Logf("%s, n = %d, %v at %g, %v: %.3f", d.name, n, of, confidence, release().Guarantee(), float64(covered[of][i])/float64(runs))
 						_, upper := dptest.ClopperPearson(covered[of][i], int64(runs), 1-alarm)
 						dptest.Alarm(t, alarm)
 						require.GreaterOrEqual(t, upper, confidence, "%s, n = %d, %v of %+v: %d of %d", d.name, n, of, p, covered[of][i], runs)

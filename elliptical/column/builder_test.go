@@ -48,21 +48,26 @@ func privateBytes(t testing.TB, b *Builder) []byte {
 // Params that New refuses promise nothing.
 func TestInvalidParams(t *testing.T) {
 	for name, change := range map[string]func(*Params){
-		"no guarantee":        func(p *Params) { p.Epsilon = 0 },
-		"both":                func(p *Params) { p.Rho = 1 },
-		"ε NaN":               func(p *Params) { p.Epsilon = math.NaN() },
-		"ρ < 0":               func(p *Params) { p.Epsilon, p.Rho = 0, -1 },
-		"relation":            func(p *Params) { p.Relation = 3 },
-		"empty":               func(p *Params) { p.Max = 0 },
-		"reversed":            func(p *Params) { p.Min = 101 },
-		"NaN":                 func(p *Params) { p.Min = math.NaN() },
-		"infinite":            func(p *Params) { p.Max = math.Inf(1) },
-		"too far":             func(p *Params) { p.Min = -0x1p201 },
-		"too narrow":          func(p *Params) { p.Max = 0x1p-201 },
-		"3 moments":           func(p *Params) { p.Moments = 3 },
-		"−1 moments":          func(p *Params) { p.Moments = -1 },
-		"rows < 0":            func(p *Params) { p.Relation, p.Rows = budget.Replace, -1 },
-		"rows 2⁵³ + 1":        func(p *Params) { p.Relation, p.Rows = budget.Replace, maxRows+1 },
+		"no guarantee": func(p *Params) { p.Epsilon = 0 },
+		"both":         func(p *Params) { p.Rho = 1 },
+		"ε NaN":        func(p *Params) { p.Epsilon = math.NaN() },
+		"ρ < 0":        func(p *Params) { p.Epsilon, p.Rho = 0, -1 },
+		"relation":     func(p *Params) { p.Relation = 3 },
+		"empty":        func(p *Params) { p.Max = 0 },
+		"reversed":     func(p *Params) { p.Min = 101 },
+		"NaN":          func(p *Params) { p.Min = math.NaN() },
+		"infinite":     func(p *Params) { p.Max = math.Inf(1) },
+		"too far":      func(p *Params) { p.Min = -0x1p201 },
+		"too narrow":   func(p *Params) { p.Max = 0x1p-201 },
+		"3 moments":    func(p *Params) { p.Moments = 3 },
+		"−1 moments":   func(p *Params) { p.Moments = -1 },
+		"rows < 0":     func(p *Params) { p.Relation, p.Rows = budget.Replace, -1 },
+		"rows 2⁵³ + 1": func(p *Params) {
+			p.Relation, p.Rows = budget.Replace, -1
+			if tooMany := int64(maxRows + 1); math.MaxInt >= maxRows { // not where an int has 32 bits
+				p.Rows = int(tooMany)
+			}
+		},
 		"private rows":        func(p *Params) { p.Rows = 5 },
 		"the mean alone":      func(p *Params) { p.Only = Mean },
 		"alone under Replace": func(p *Params) { p.Relation, p.Only = budget.Replace, Sum },
