@@ -191,7 +191,8 @@ func (l *Ledger) Spent() Guarantee {
 //     earlier releases, zCDP or many small ones, are worth a composition that needs the δ.
 //
 // More is what shows a larger ε at (δ − Σδ)/(1 − Σδ), and at a tie the first. Once it is spent, what is left is
-// dust, but for the accountant's lattice: up to .3 % of ε in some cases. For several releases there may be more: ask Accepts.
+// dust where sums decide. Where the accountant does, another release moves its lattice, and a small one may still
+// be accepted. For several releases there may be more: ask Accepts.
 func (l *Ledger) Remaining() Guarantee { return l.remaining(l.spent()) }
 
 func (l *Ledger) remaining(before exact) Guarantee {
