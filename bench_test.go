@@ -67,7 +67,8 @@ func BenchmarkFlip(b *testing.B) {
 	}
 }
 
-// BenchmarkSample measures one exact draw, on fine and coarse grids; the error is its mean absolute value.
+// BenchmarkSample measures one exact draw, on fine and coarse grids; the error is its mean absolute
+// value.
 func BenchmarkSample(b *testing.B) {
 	type sampler interface {
 		Sample(src *noise.Source, step float64) float64
@@ -100,7 +101,8 @@ func BenchmarkSample(b *testing.B) {
 	}
 }
 
-// zipf returns n draws of Zipf(1.1) over 2⁴⁰ keys, spread over the 64-bit integers, and the same as 16-byte strings.
+// zipf returns n draws of Zipf(1.1) over 2⁴⁰ keys, spread over the 64-bit integers, and the same as
+// 16-byte strings.
 func zipf(n int) (numbers []uint64, words []string) {
 	z := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 1, 1<<40)
 	numbers, words = make([]uint64, n), make([]string, n)
@@ -148,8 +150,8 @@ func benchmarkAdd[K hashing.Key](b *testing.B, keys string, stream []K) {
 	}
 }
 
-// BenchmarkRelease measures the release of a full sketch, its encoding and its decoding; the errors are those of released keys, largest and mean, of a stream
-// of 1e5 elements.
+// BenchmarkRelease measures the release of a full sketch, its encoding and its decoding; the errors
+// are those of released keys, largest and mean, of a stream of 1e5 elements.
 func BenchmarkRelease(b *testing.B) {
 	numbers, _ := zipf(1e5)
 	truth := map[uint64]float64{}
@@ -221,8 +223,9 @@ func BenchmarkRelease(b *testing.B) {
 	}
 }
 
-// BenchmarkHistogram measures the release of a sparse vector of n keys, the Builder being full: half of them far above the threshold, half
-// hidden. With dim = 2⁴⁰ the mechanism is purely ε-private.
+// BenchmarkHistogram measures the release of a sparse vector of n keys, the Builder being full:
+// half of them far above the threshold, half hidden. With dim = 2⁴⁰ the mechanism is purely
+// ε-private.
 func BenchmarkHistogram(b *testing.B) {
 	for _, p := range []threshold.Params{
 		{Epsilon: 1, Delta: 1e-6, Integers: true},
@@ -288,8 +291,8 @@ func BenchmarkCalibrate(b *testing.B) {
 	}
 }
 
-// BenchmarkProjection measures package alp: 1e6 entries added, released, and looked up at random; the mean absolute errors of zeros, of entries below
-// 30 and of the large ones are reported.
+// BenchmarkProjection measures package alp: 1e6 entries added, released, and looked up at random;
+// the mean absolute errors of zeros, of entries below 30 and of the large ones are reported.
 func BenchmarkProjection(b *testing.B) {
 	const n = 1_000_000
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -539,8 +542,10 @@ func BenchmarkDistinct(b *testing.B) {
 	})
 }
 
-// BenchmarkDistance measures package jl: the private sketch, of 256 rows, of a dense vector of 4096 coordinates, and of one of 100 non-zeros, which transforms that are not
-// sparse do not tell apart; the sum alone, without the release, where it is not put off until then. The error is the relative one of a squared distance of 1e4.
+// BenchmarkDistance measures package jl: the private sketch, of 256 rows, of a dense vector of 4096
+// coordinates, and of one of 100 non-zeros, which transforms that are not sparse do not tell apart;
+// the sum alone, without the release, where it is not put off until then. The error is the relative
+// one of a squared distance of 1e4.
 func BenchmarkDistance(b *testing.B) {
 	dense := make([]float64, 4096)
 	for i := range dense {
@@ -591,7 +596,8 @@ func BenchmarkDistance(b *testing.B) {
 	}
 }
 
-// BenchmarkDistanceEstimate measures an estimate of package jl from two sketches; the relative error is that of many pairs, root mean square.
+// BenchmarkDistanceEstimate measures an estimate of package jl from two sketches; the relative
+// error is that of many pairs, root mean square.
 func BenchmarkDistanceEstimate(b *testing.B) {
 	const pairs, squared = 100, 4096 * 4
 	p := jl.Params{Dim: 4096, Rows: 256, Epsilon: 1}
@@ -634,8 +640,8 @@ func BenchmarkDistanceEstimate(b *testing.B) {
 	b.ReportMetric(math.Sqrt(sum), "rse")
 }
 
-// BenchmarkSum measures package elliptical: a row of 1000 coordinates of unequal range added, and the release of a sum; the error is the mean squared one, all coordinates
-// together.
+// BenchmarkSum measures package elliptical: a row of 1000 coordinates of unequal range added, and
+// the release of a sum; the error is the mean squared one, all coordinates together.
 func BenchmarkSum(b *testing.B) {
 	low, high, sum := make([]float64, 1000), make([]float64, 1000), make([]float64, 1000)
 	for i := range high {
@@ -669,8 +675,8 @@ func BenchmarkSum(b *testing.B) {
 	})
 }
 
-// BenchmarkMean measures package plan on 31,102 sparse binary rows over 12,824 columns, as many as the text of the examples has; the error is the sum of the absolute
-// errors of all columns.
+// BenchmarkMean measures package plan on 31,102 sparse binary rows over 12,824 columns, as many as
+// the text of the examples has; the error is the sum of the absolute errors of all columns.
 func BenchmarkMean(b *testing.B) {
 	const rows, columns, ones = 31_102, 12_824, 20
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -707,7 +713,8 @@ func BenchmarkMean(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(data.Indices)), "ns/entry")
 }
 
-// BenchmarkDenseMean measures package plan on 4000 dense rows of 256 columns with unequal scales; the error is the distance to their mean.
+// BenchmarkDenseMean measures package plan on 4000 dense rows of 256 columns with unequal scales;
+// the error is the distance to their mean.
 func BenchmarkDenseMean(b *testing.B) {
 	const rows, columns = 4000, 256
 	rng := rand.New(rand.NewPCG(7, 8))
@@ -756,7 +763,8 @@ func BenchmarkHash(b *testing.B) {
 	})
 }
 
-// BenchmarkNoise measures an exact draw of the other laws, and a share of one of a thousand parties; the error is the mean absolute value of the noise.
+// BenchmarkNoise measures an exact draw of the other laws, and a share of one of a thousand
+// parties; the error is the mean absolute value of the noise.
 func BenchmarkNoise(b *testing.B) {
 	var src noise.Source
 	run := func(name string, meanAbs float64, draw func()) {
@@ -794,8 +802,8 @@ func BenchmarkNoise(b *testing.B) {
 	}
 }
 
-// BenchmarkGroupBy measures package threshold/groupby: users of ten keys each, per key, and the whole way
-// of a million new keys.
+// BenchmarkGroupBy measures package threshold/groupby: users of ten keys each, per key, and the
+// whole way of a million new keys.
 func BenchmarkGroupBy(b *testing.B) {
 	p := groupby.Params{Epsilon: 1, Delta: 1e-6}
 	b.Run("op=adduser/keys=10", func(b *testing.B) {

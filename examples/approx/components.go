@@ -24,7 +24,8 @@ func newRandomGraph(n, m int) graph {
 	return g
 }
 
-// sizeUpTo returns the size of the component of v if it is at most limit, else 0, and reads no more than limit vertices.
+// sizeUpTo returns the size of the component of v if it is at most limit, else 0, and reads no more
+// than limit vertices.
 func (g graph) sizeUpTo(v int32, limit int) int {
 	seen := map[int32]bool{v: true}
 	queue := []int32{v}
@@ -73,12 +74,14 @@ const (
 	largeComponent  = 500
 )
 
-// components releases the number of components: the sum over all vertices of 1/(size of the component), of which a sample is taken (section 5.3). Components larger than
-// largeComponent count as none.
+// components releases the number of components: the sum over all vertices of 1/(size of the
+// component), of which a sample is taken (section 5.3). Components larger than largeComponent count
+// as none.
 //
-// An edge changes the number by 1 at most. The terms of the sample of r lie in [0, 1], so by Hoeffding's inequality the deviation from the mean is t or more with
-// probability at most 2e^{−2rt²/n²}: a diameter of n/√(2r·ln 2), as for the ranks. At most n/largeComponent components are not counted, a bias which adds
-// that over ln 2 to the diameter (Tětek, Fact 5).
+// An edge changes the number by 1 at most. The terms of the sample of r lie in [0, 1], so by
+// Hoeffding's inequality the deviation from the mean is t or more with probability at most
+// 2e^{−2rt²/n²}: a diameter of n/√(2r·ln 2), as for the ranks. At most n/largeComponent components
+// are not counted, a bias which adds that over ln 2 to the diameter (Tětek, Fact 5).
 func components(g graph, opts options) (*result, error) {
 	n := float64(len(g))
 	diameter := n/math.Sqrt(2*componentSample*math.Ln2) + n/largeComponent/math.Ln2

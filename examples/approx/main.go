@@ -1,4 +1,5 @@
-// Command approx makes four randomized approximation algorithms differentially private, each by one wrapper, approx.Mechanism or approx.AdviceSearch.
+// Command approx makes four randomized approximation algorithms differentially private, each by one
+// wrapper, approx.Mechanism or approx.AdviceSearch.
 //
 //	approx [flags]
 //
@@ -8,14 +9,18 @@
 //	number of connected components    random graph of 200,000         one edge      sampling and search                  subexponential diameter
 //	average degree                    implicit graph of 2⁴⁰ vertices  one edge      sampling with advice                 standard deviation, relative
 //
-// None of them has a small sensitivity itself: one record more may change the sketch's or the sample's answer completely. The function they approximate has, and
-// their error is concentrated, which is all that the noise needs. Each file derives the two numbers it declares.
+// None of them has a small sensitivity itself: one record more may change the sketch's or the
+// sample's answer completely. The function they approximate has, and their error is concentrated,
+// which is all that the noise needs. Each file derives the two numbers it declares.
 //
-// The data are public, so the true answers stand beside the released ones. The exit code is 0, 1 when the data or writing failed, or 2 for a wrong flag.
+// The data are public, so the true answers stand beside the released ones. The exit code is 0, 1
+// when the data or writing failed, or 2 for a wrong flag.
 //
-// Not here is maximum matching (Tětek, section 5.4). The algorithm behind it approximates a (1+ρ)-matching by local search for augmenting paths of length
-// O(1/ρ) in an oracle that recurses on random ranks: d^{O(1/ρ²)} vertices are read for one answer, beyond any graph for the ρ ≈ ε/10 that privacy
-// asks for. What is fast, greedy matching by random ranks, is off by a factor of two on some graphs; with an error of n/2 nothing is left under the noise.
+// Not here is maximum matching (Tětek, section 5.4). The algorithm behind it approximates a
+// (1+ρ)-matching by local search for augmenting paths of length O(1/ρ) in an oracle that recurses
+// on random ranks: d^{O(1/ρ²)} vertices are read for one answer, beyond any graph for the ρ ≈ ε/10
+// that privacy asks for. What is fast, greedy matching by random ranks, is off by a factor of two
+// on some graphs; with an error of n/2 nothing is left under the noise.
 package main
 
 import (

@@ -9,8 +9,9 @@ import (
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
-// Every interval covers the truth, at a confidence of 1 − 1e-8 each, and the error is that of the released number. Both are printed with six digits or more.
-// That of the average degree need not cover: the search may have gone wrong.
+// Every interval covers the truth, at a confidence of 1 − 1e-8 each, and the error is that of the
+// released number. Both are printed with six digits or more. That of the average degree need not
+// cover: the search may have gone wrong.
 func TestProgram(t *testing.T) {
 	out := clitest.Output(t, new(options), []string{"-search-epsilon", "4", "-confidence", "0.99999999"},
 		[]string{"789684 tokens", "AMS sketch", "StudentNoise", "LaplaceNoise", "components", "1099511627776 vertices", "ε = 1 for one element, added or removed", "ε = 1 for one row", "ε = 4 for one row, added or removed"})
@@ -47,8 +48,9 @@ func TestBrokenOutput(t *testing.T) {
 	clitest.BrokenOutput(t, new(options))
 }
 
-// Every released answer lies within its interval, at a confidence of 1 − 1e-8 each (the rows, sketches and samples do meet what is declared of
-// them), and what is estimated without noise within ten declared errors of the truth.
+// Every released answer lies within its interval, at a confidence of 1 − 1e-8 each (the rows,
+// sketches and samples do meet what is declared of them), and what is estimated without noise
+// within ten declared errors of the truth.
 func TestAccuracy(t *testing.T) {
 	text := clitest.Text(t)
 	opts := options{epsilon: 1, searchEpsilon: 4, confidence: 1 - 1e-8}
@@ -64,7 +66,8 @@ func TestAccuracy(t *testing.T) {
 			if !(a.lo <= a.truth && a.truth <= a.hi) {
 				t.Errorf("%s, %s: %g is not in [%g, %g]", r.title, a.name, a.truth, a.lo, a.hi)
 			}
-			// Pr ≤ 2e^{−20} for a diameter and the test's 10 answers; for the median of rows, three at 20 deviations, less than 1e-6.
+			// Pr ≤ 2e^{−20} for a diameter and the test's 10 answers; for the median of rows, three
+			// at 20 deviations, less than 1e-6.
 			if math.Abs(a.estimate-a.truth) > 20*declared[i] {
 				t.Errorf("%s, %s: %g is too far from %g", r.title, a.name, a.estimate, a.truth)
 			}
@@ -75,7 +78,8 @@ func TestAccuracy(t *testing.T) {
 	}
 }
 
-// The search is right with a probability of 7/8, so of eleven at least two are: all but nine wrong has a probability of 3e-7 at most.
+// The search is right with a probability of 7/8, so of eleven at least two are: all but nine wrong
+// has a probability of 3e-7 at most.
 func TestAverageDegree(t *testing.T) {
 	right := 0
 	for range 11 {
@@ -92,7 +96,8 @@ func TestAverageDegree(t *testing.T) {
 	}
 }
 
-// The mean of many degrees is the one the results are held against. Their variance is 108, so the mean of four million is within 5.2 deviations of 0.0052.
+// The mean of many degrees is the one the results are held against. Their variance is 108, so the
+// mean of four million is within 5.2 deviations of 0.0052.
 func TestMeanDegree(t *testing.T) {
 	var e degreeEstimator
 	got := e.estimate(mostDegree, 1.0/2000)
@@ -104,7 +109,8 @@ func TestMeanDegree(t *testing.T) {
 	}
 }
 
-// Ranks of a stream that fits are exact, the weights of a longer one sum to its length, and the variance of one sketch's error is within what v allows.
+// Ranks of a stream that fits are exact, the weights of a longer one sum to its length, and the
+// variance of one sketch's error is within what v allows.
 func TestRankSketch(t *testing.T) {
 	s := &rankSketch{}
 	for i := range compactorSize - 1 {

@@ -10,8 +10,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// What is public of every stream of tokens: its greatest length, and that no word makes up more than a tenth of that. So F₂ = Σx² ≤ n²/10, and a
-// token more or less changes F₂ by at most 2·n/10 + 1. (Section 5.2 has n for the sensitivity; without a bound on the words it is 2n − 1.)
+// What is public of every stream of tokens: its greatest length, and that no word makes up more
+// than a tenth of that. So F₂ = Σx² ≤ n²/10, and a token more or less changes F₂ by at most 2·n/10
+// + 1. (Section 5.2 has n for the sensitivity; without a bound on the words it is 2n − 1.)
 const (
 	mostTokens = 1 << 20
 	mostOfWord = mostTokens / 10
@@ -24,14 +25,16 @@ const (
 	amsColumns = 1 << 20
 )
 
-// amsRow is one row of an AMS sketch in the form of Thorup and Zhang: each key adds its sign to one of the columns. The sum of the squares has the mean F₂
-// and a variance of at most 2F₂²/columns, for signs that are 4-wise and columns that are pairwise independent.
+// amsRow is one row of an AMS sketch in the form of Thorup and Zhang: each key adds its sign to one
+// of the columns. The sum of the squares has the mean F₂ and a variance of at most 2F₂²/columns,
+// for signs that are 4-wise and columns that are pairwise independent.
 type amsRow struct {
 	sign, column hashing.Polynomial
 	sums         []int32
 }
 
-// newAMSRow returns a row with hash functions from a fresh seed, which stays secret: the privacy of one release rests on it too.
+// newAMSRow returns a row with hash functions from a fresh seed, which stays secret: the privacy of
+// one release rests on it too.
 func newAMSRow() (*amsRow, error) {
 	seed := hashing.NewSeed()
 	sign, err := hashing.NewPolynomial(seed.Derive(1), 4)
@@ -80,7 +83,8 @@ func frequencyMoment(text *kjv.Text, opts options) (*result, error) {
 		truth += float64(n) * float64(n)
 	}
 
-	// Two moments of a row are six of the median. A part in 10⁶ is for the columns, which are uniform to far less than that.
+	// Two moments of a row are six of the median. A part in 10⁶ is for the columns, which are
+	// uniform to far less than that.
 	deviation := math.Sqrt(2.0/amsColumns) * mostMoment * (1 + 1e-6)
 	moment, bound, err := approx.MedianMoment(2, deviation, amsRows)
 	if err != nil {

@@ -13,8 +13,9 @@ import (
 
 const compactorSize = 1 << 14 // even
 
-// rankSketch keeps some of the elements of a stream, those of level h standing for 2^h each (Karnin, Lang, Liberty, with compactors of one size). A
-// full level is sorted, and every other element, from the first or the second as a coin falls, goes one level up.
+// rankSketch keeps some of the elements of a stream, those of level h standing for 2^h each
+// (Karnin, Lang, Liberty, with compactors of one size). A full level is sorted, and every other
+// element, from the first or the second as a coin falls, goes one level up.
 type rankSketch struct {
 	levels [][]string
 	src    noise.Source
@@ -57,15 +58,18 @@ func (s *rankSketch) rank(x string) float64 {
 
 // rankDiameter returns a subexponential diameter of the error of a rank.
 //
-// A compaction of level h with r elements up to x is exact for even r, and off by ±2^h, as the coin falls, for odd r: the errors are a martingale with
-// such steps. There are at most n/(size·2^h) compactions of level h, and none where that is below 1, so the squares of the steps sum to at most v = Σ_h 2^h·n/size ≤ 2n²/size², and by
-// Azuma's inequality Pr[|R| ≥ t] ≤ 2e^{−t²/(2v)}. That is at most 2e^{−t/Δ} from t = 2v/Δ on, and below t = Δ·ln 2 the claim is empty: Δ = √(2v/ln 2).
+// A compaction of level h with r elements up to x is exact for even r, and off by ±2^h, as the coin
+// falls, for odd r: the errors are a martingale with such steps. There are at most n/(size·2^h)
+// compactions of level h, and none where that is below 1, so the squares of the steps sum to at
+// most v = Σ_h 2^h·n/size ≤ 2n²/size², and by Azuma's inequality Pr[|R| ≥ t] ≤ 2e^{−t²/(2v)}. That
+// is at most 2e^{−t/Δ} from t = 2v/Δ on, and below t = Δ·ln 2 the claim is empty: Δ = √(2v/ln 2).
 func rankDiameter(n float64) float64 {
 	v := 2 * n * n / compactorSize / compactorSize
 	return math.Sqrt(2 * v / math.Ln2)
 }
 
-// beginnings is the list that questions are taken from: aa, ab, …, zz. It is public; the vocabulary of the text is not, as one token can hold the only use of a word.
+// beginnings is the list that questions are taken from: aa, ab, …, zz. It is public; the vocabulary
+// of the text is not, as one token can hold the only use of a word.
 func beginnings() (list []string) {
 	for a := 'a'; a <= 'z'; a++ {
 		for b := 'a'; b <= 'z'; b++ {
@@ -75,8 +79,9 @@ func beginnings() (list []string) {
 	return list
 }
 
-// ranks releases how many tokens come up to some places in the alphabet, all from one sketch. The median is found by bisection: each question
-// depends on the released answers so far, which the guarantee allows for.
+// ranks releases how many tokens come up to some places in the alphabet, all from one sketch. The
+// median is found by bisection: each question depends on the released answers so far, which the
+// guarantee allows for.
 func ranks(text *kjv.Text, opts options) (*result, error) {
 	const questions = 8
 	sketch := &rankSketch{}

@@ -1,16 +1,18 @@
-// Command distances finds the verse of the King James Bible that is nearest to a given one, from private sketches alone.
+// Command distances finds the verse of the King James Bible that is nearest to a given one, from
+// private sketches alone.
 //
 //	distances [flags]
 //
-// Each verse is the vector of its word counts, held by a party of its own. All parties share a public seed, and each publishes one private
-// sketch: the release looks nearly the same with any one word more or less. From the sketches the program estimates the distances of all
-// candidates to the first verse, with intervals, and picks the nearest; beside it stands the truth. It does so for ε = 1, 2, 4, 8 and 16,
-// each with the number of rows that the planning function finds best, and prints the planning function's warning where the distances are
-// too small for the noise.
+// Each verse is the vector of its word counts, held by a party of its own. All parties share a
+// public seed, and each publishes one private sketch: the release looks nearly the same with any
+// one word more or less. From the sketches the program estimates the distances of all candidates to
+// the first verse, with intervals, and picks the nearest; beside it stands the truth. It does so
+// for ε = 1, 2, 4, 8 and 16, each with the number of rows that the planning function finds best,
+// and prints the planning function's warning where the distances are too small for the noise.
 //
-// The intervals are those that hold for any vectors. A few words (and, the, of) dominate these, and where two of them meet in one row of
-// the sketch, all distances from the first verse are off in the same direction; the narrower intervals of the likelihood do not reckon with
-// that.
+// The intervals are those that hold for any vectors. A few words (and, the, of) dominate these, and
+// where two of them meet in one row of the sketch, all distances from the first verse are off in
+// the same direction; the narrower intervals of the likelihood do not reckon with that.
 //
 // The exit code is 0, 1 when writing failed, or 2 for a wrong flag or parameter.
 package main

@@ -10,7 +10,8 @@ import (
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
-// nearest returns the number of the nearest of the candidates, by the text itself, and its squared distance.
+// nearest returns the number of the nearest of the candidates, by the text itself, and its squared
+// distance.
 func nearest(t *testing.T, opts options) (verse, distance float64) {
 	text := clitest.Text(t)
 	parties, err := blocks(text, opts)
@@ -41,7 +42,8 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// Long distances at a large ε are within reach: there is no warning, and the interval has an end. The three intervals of a confidence of 1 − 1e-9 cover the truth.
+// Long distances at a large ε are within reach: there is no warning, and the interval has an end.
+// The three intervals of a confidence of 1 − 1e-9 cover the truth.
 func TestLongDistances(t *testing.T) {
 	args := []string{"-candidates", "3", "-merge", "200", "-epsilon", "16"}
 	sure := append(args, "-confidence", "0.999999999")
@@ -70,9 +72,11 @@ func TestBrokenOutput(t *testing.T) {
 	clitest.BrokenOutput(t, new(options), "-candidates", "1", "-epsilon", "16")
 }
 
-// At large ε and long distances the estimates are right within the planned error: of 101 estimates with fresh seeds, the median is within one standard
-// deviation, for each of 10 candidates. One estimate alone can be far off, where two frequent words meet in a row. In 3000 runs no candidate was more than one
-// deviation too high, or too low, in over 0.132 of them; at 0.17, 51 of 101 are with a probability below e^{−29}.
+// At large ε and long distances the estimates are right within the planned error: of 101 estimates
+// with fresh seeds, the median is within one standard deviation, for each of 10 candidates. One
+// estimate alone can be far off, where two frequent words meet in a row. In 3000 runs no candidate
+// was more than one deviation too high, or too low, in over 0.132 of them; at 0.17, 51 of 101 are
+// with a probability below e^{−29}.
 func TestAccuracy(t *testing.T) {
 	text := clitest.Text(t)
 	parties, err := blocks(text, options{candidates: 10, merge: 100})

@@ -1,15 +1,17 @@
-// Command distinct compares the vocabularies of two books of the King James Bible, held by two parties that show each other nothing
-// but private sketches.
+// Command distinct compares the vocabularies of two books of the King James Bible, held by two
+// parties that show each other nothing but private sketches.
 //
 //	distinct [flags]
 //
-// Each party sketches the words of its book and sends the encoded sketch, some kilobytes: by package kor/distinct, into which the words go
-// as they come, or with -sketch kor by package kor, which takes the set of the words and is the better one for A∆B where that is small. Whoever has both, here a third one, computes how many
-// words are in one book only, in either, in both. A word of a book is what is hidden: each sketch looks nearly the same with any
-// one word added to the set or removed from it.
+// Each party sketches the words of its book and sends the encoded sketch, some kilobytes: by
+// package kor/distinct, into which the words go as they come, or with -sketch kor by package kor,
+// which takes the set of the words and is the better one for A∆B where that is small. Whoever has
+// both, here a third one, computes how many words are in one book only, in either, in both. A word
+// of a book is what is hidden: each sketch looks nearly the same with any one word added to the set
+// or removed from it.
 //
-// The text is public, so the true numbers can stand beside the estimates. The exit code is 0, 1 when writing failed, or 2 for
-// a wrong flag or parameter.
+// The text is public, so the true numbers can stand beside the estimates. The exit code is 0, 1
+// when writing failed, or 2 for a wrong flag or parameter.
 package main
 
 import (

@@ -14,7 +14,8 @@ import (
 	"github.com/dpsketch/dpsketch/kor/distinct"
 )
 
-// The program prints the true numbers, which are known, and they are in the intervals, at a confidence of 1 − 1e-9 each.
+// The program prints the true numbers, which are known, and they are in the intervals, at a
+// confidence of 1 − 1e-9 each.
 func TestProgram(t *testing.T) {
 	clitest.Output(t, new(options), nil, []string{
 		"A is Genesis, B is Exodus", "ε = 2 for one key", "95 % interval", "\n  A∪B ", "\n  A∩B ", "\n  A∖B ", "\n  B∖A "})
@@ -36,9 +37,10 @@ func TestProgram(t *testing.T) {
 		"-epsilon", "0.1", "-confidence", "0.5"}, []string{"A is Matthew, B is Luke", "50 % interval"})
 }
 
-// The sizes of the vocabularies of Genesis and Exodus, from releases of package kor/distinct: the error of the union is
-// what is stated, and intervals cover. Of 300 runs a mean square is off by 60 % with probability below 1e-10,
-// a coverage of .93 is seen below .75 too. The figures are printed: go test ./examples/distinct -run TestUnions -v
+// The sizes of the vocabularies of Genesis and Exodus, from releases of package kor/distinct: the
+// error of the union is what is stated, and intervals cover. Of 300 runs a mean square is off by 60
+// % with probability below 1e-10, a coverage of .93 is seen below .75 too. The figures are printed:
+// go test ./examples/distinct -run TestUnions -v
 func TestUnions(t *testing.T) {
 	text := clitest.Text(t)
 	first, second := slices.Collect(occurrences(text, books[0])), slices.Collect(occurrences(text, books[1]))
@@ -95,7 +97,8 @@ func TestBrokenOutput(t *testing.T) {
 	clitest.BrokenOutput(t, new(options))
 }
 
-// The verses of the books are those of the text, and their words what they are known to be: the books begin and end with them.
+// The verses of the books are those of the text, and their words what they are known to be: the
+// books begin and end with them.
 func TestBooks(t *testing.T) {
 	text := clitest.Text(t)
 	total := 0
@@ -119,8 +122,9 @@ func TestBooks(t *testing.T) {
 	}
 }
 
-// Every estimate is within the interval of confidence 1 − 1e-9 and 8 standard errors, and so are those of sketches without counts. The errors
-// are nearly normal: beyond 8 of the standard errors lies 1e-15, and for the skew of these 1e-9; 14 rows.
+// Every estimate is within the interval of confidence 1 − 1e-9 and 8 standard errors, and so are
+// those of sketches without counts. The errors are nearly normal: beyond 8 of the standard errors
+// lies 1e-15, and for the skew of these 1e-9; 14 rows.
 func TestAccuracy(t *testing.T) {
 	text := clitest.Text(t)
 	first, second := words(text, books[0]), words(text, books[1])

@@ -13,7 +13,8 @@ func plain(p kor.Params) distinct.Params {
 	return distinct.Params{Epsilon: p.Epsilon, Cells: p.Cells, Levels: p.Levels, CountShare: p.CountShare, Seed: p.Seed}
 }
 
-// plainParty is what one party does with package kor/distinct: the words go in as they come, duplicates and all.
+// plainParty is what one party does with package kor/distinct: the words go in as they come,
+// duplicates and all.
 func plainParty(p distinct.Params, words iter.Seq[string]) ([]byte, error) {
 	b, err := distinct.New(p)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 // largest is ψ of the thesis's experiments, in 1/ε.
 const largest = 5000
 
-// alphaBound is the thesis's Figure 2.3a: its bound on the expected error against α and the probability of collisions.
+// alphaBound is the thesis's Figure 2.3a: its bound on the expected error against α and the
+// probability of collisions.
 func alphaBound(_ effort, step func()) (*picture, error) {
 	p := newPicture("ALP: bound on the expected absolute error, from the thesis's Lemmas 2.7 and 2.10", "α, width of a bit in 1/ε", "bound in 1/ε").log(false, true)
 	for _, c := range []float64{0, 0.05, 0.1, 0.15, 0.2} {
@@ -28,9 +29,9 @@ func alphaBound(_ effort, step func()) (*picture, error) {
 	return p, nil
 }
 
-// errorBound is the bound of the thesis's Lemmas 2.7 and 2.10 on the expected error of its unary code, in
-// units of Δ/ε: (½ + (4α+4)/α² + (4γ+4)/γ²)·α, where α is the width of a column, collision < ½ the
-// probability that another entry lies in the same cell, and γ = (α+2)/(1+α·collision) − 2.
+// errorBound is the bound of the thesis's Lemmas 2.7 and 2.10 on the expected error of its unary
+// code, in units of Δ/ε: (½ + (4α+4)/α² + (4γ+4)/γ²)·α, where α is the width of a column, collision
+// < ½ the probability that another entry lies in the same cell, and γ = (α+2)/(1+α·collision) − 2.
 func errorBound(alpha, collision float64) float64 {
 	gamma := (alpha+2)/(1+alpha*collision) - 2
 	if !(gamma > 0) {
@@ -39,7 +40,8 @@ func errorBound(alpha, collision float64) float64 {
 	return (0.5 + (4*alpha+4)/(alpha*alpha) + (4*gamma+4)/(gamma*gamma)) * alpha
 }
 
-// alpAlpha is the thesis's Figure 2.3b, the error against α and the probability of collisions, with the S-shaped code beside it.
+// alpAlpha is the thesis's Figure 2.3b, the error against α and the probability of collisions, with
+// the S-shaped code beside it.
 func alpAlpha(e effort, step func()) (*picture, error) {
 	const most = largest
 	p := newPicture("ALP, values up to 5000/ε: mean absolute error, estimator of the paper", "α, width of a bit in 1/ε", "mean absolute error in 1/ε")
@@ -62,7 +64,8 @@ func alpAlpha(e effort, step func()) (*picture, error) {
 	return p, nil
 }
 
-// load fills a projection: k entries of at least most besides those that are asked for, and releases it.
+// load fills a projection: k entries of at least most besides those that are asked for, and
+// releases it.
 func load(params alp.Params, others int, most float64, values map[uint64]float64) (*alp.Projection, error) {
 	b, err := alp.New(params)
 	if err != nil {
@@ -77,7 +80,8 @@ func load(params alp.Params, others int, most float64, values map[uint64]float64
 	return b.Release()
 }
 
-// queries returns n values uniform in [0, most] at even indices, which load's other entries do not have.
+// queries returns n values uniform in [0, most] at even indices, which load's other entries do not
+// have.
 func queries(n int, most float64) map[uint64]float64 {
 	rng := rand.New(rand.NewPCG(3, 4))
 	values := make(map[uint64]float64, n)
@@ -87,7 +91,8 @@ func queries(n int, most float64) map[uint64]float64 {
 	return values
 }
 
-// alpErrors is Figure 2.4, the distribution of the error at α = 3 and a probability of collisions of 0.1, with the default of package alp at 100 bits an entry.
+// alpErrors is Figure 2.4, the distribution of the error at α = 3 and a probability of collisions
+// of 0.1, with the default of package alp at 100 bits an entry.
 func alpErrors(e effort, step func()) (*picture, error) {
 	const most = largest
 	p := newPicture("Distribution of the error, values up to 5000/ε, other entries larger", "estimate − value in 1/ε", "share per 1/ε")
@@ -145,7 +150,8 @@ func shares(x []float64, lo, hi int) plotter.XYs {
 	return points
 }
 
-// alpIntegers is Figure 2.5: integers, Algorithm 4 against Algorithm 10, with the default columns of package alp.
+// alpIntegers is Figure 2.5: integers, Algorithm 4 against Algorithm 10, with the default columns
+// of package alp.
 func alpIntegers(e effort, step func()) (*picture, error) {
 	const bits = 300
 	p := newPicture("Integers up to 40, 300 bits an entry, all other entries large", "ε", "mean absolute error").log(true, true)

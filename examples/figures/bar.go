@@ -8,7 +8,8 @@ import (
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
 )
 
-// bar is one line on a terminal that says how much of a figure is done. Elsewhere it prints nothing.
+// bar is one line on a terminal that says how much of a figure is done. Elsewhere it prints
+// nothing.
 type bar struct {
 	out         io.Writer
 	name        string

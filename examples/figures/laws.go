@@ -11,7 +11,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// ellipses is Figure 4.1a: where Gaussian noise of one standard deviation lies, for a box of the widths 4 and 1 at ρ = 1.
+// ellipses is Figure 4.1a: where Gaussian noise of one standard deviation lies, for a box of the
+// widths 4 and 1 at ρ = 1.
 func ellipses(_ effort, step func()) (*picture, error) {
 	p := newPicture("Gaussian noise of one standard deviation for ranges (4, 1) at ρ = 1", "first coordinate", "second coordinate")
 	round := make(plotter.XYs, 200)
@@ -22,8 +23,8 @@ func ellipses(_ effort, step func()) (*picture, error) {
 	return shaped(p, step, params, 2, "E‖η‖₂²", round, math.Sqrt)
 }
 
-// diamonds is Figure 4.1b: the same for Laplace noise at ε = 1, whose density is the same all along a diamond. Its mean absolute value is 1/√2 of its
-// standard deviation.
+// diamonds is Figure 4.1b: the same for Laplace noise at ε = 1, whose density is the same all along
+// a diamond. Its mean absolute value is 1/√2 of its standard deviation.
 func diamonds(_ effort, step func()) (*picture, error) {
 	p := newPicture("Laplace noise of the mean magnitude for ranges (4, 1) at ε = 1", "first coordinate", "second coordinate")
 	square := plotter.XYs{{X: 1}, {Y: 1}, {X: -1}, {Y: -1}, {X: 1}}
@@ -31,7 +32,8 @@ func diamonds(_ effort, step func()) (*picture, error) {
 	return shaped(p, step, params, 1, "E‖η‖₁", square, func(variance float64) float64 { return math.Sqrt(variance / 2) })
 }
 
-// shaped draws the outline of noise of each shape, stretched by how much of it each coordinate has, and the box of the data.
+// shaped draws the outline of noise of each shape, stretched by how much of it each coordinate has,
+// and the box of the data.
 func shaped(p *picture, step func(), params elliptical.Params, power float64, norm string, outline plotter.XYs, size func(float64) float64) (*picture, error) {
 	for _, s := range []struct {
 		name  string
@@ -66,7 +68,8 @@ func span(lo, hi float64, n int) []float64 {
 	return x
 }
 
-// densities is one half of Figure 5.2: the densities of Arete, Laplace and staircase noise, with the jump law.
+// densities is one half of Figure 5.2: the densities of Arete, Laplace and staircase noise, with
+// the jump law.
 func densities(epsilon float64) func(effort, func()) (*picture, error) {
 	return func(_ effort, step func()) (*picture, error) { return densitiesAt(epsilon, step) }
 }
@@ -110,7 +113,8 @@ func densitiesAt(epsilon float64, step func()) (*picture, error) {
 	return p, nil
 }
 
-// divisible is the mean absolute error of noise that can be shared among parties, over that of the staircase.
+// divisible is the mean absolute error of noise that can be shared among parties, over that of the
+// staircase.
 func divisible(_ effort, step func()) (*picture, error) {
 	p := newPicture("Mean absolute error over the least possible (staircase), Δ = 1", "ε", "ratio")
 	least := func(eps float64) float64 { return math.Exp(eps/2) / math.Expm1(eps) }

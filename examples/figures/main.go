@@ -1,11 +1,12 @@
-// Command figures draws the figures of the papers with this library's curves beside theirs, as SVG and PNG.
+// Command figures draws the figures of the papers with this library's curves beside theirs, as SVG
+// and PNG.
 //
 //	cd examples/figures && go run .               all, some minutes
 //	go run . -only 'kor|jl' -out /tmp/pictures     some
 //	go run . -quick                                fewer repetitions, to see that all works
 //
-// A curve of the papers' mechanisms comes from a simulation of the algorithm as printed or from its formula; this library's come from its public
-// API, from real releases where there is no formula.
+// A curve of the papers' mechanisms comes from a simulation of the algorithm as printed or from its
+// formula; this library's come from its public API, from real releases where there is no formula.
 //
 // The exit code is 0, 1 when drawing or writing failed, or 2 for a wrong flag.
 package main

@@ -12,7 +12,8 @@ import (
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
-// All figures are drawn in as many steps as the bar has, and the pictures are pictures, with something in them.
+// All figures are drawn in as many steps as the bar has, and the pictures are pictures, with
+// something in them.
 func TestFigures(t *testing.T) {
 	dir := t.TempDir()
 	for _, f := range figures {

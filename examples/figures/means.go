@@ -33,7 +33,8 @@ func instanceOptimal(most float64) method {
 	}, false}
 }
 
-// means draws the error of releases against something that the data or the budget depend on. All curves see the same data.
+// means draws the error of releases against something that the data or the budget depend on. All
+// curves see the same data.
 type means struct {
 	e      effort
 	step   func()
@@ -96,7 +97,8 @@ const (
 	binaryBudget   = 0.25 // ρ of Figure 5.3 (a)
 )
 
-// dimensions returns the numbers of columns, 16 to 2048 by factors of 2, or as many as there is effort for.
+// dimensions returns the numbers of columns, 16 to 2048 by factors of 2, or as many as there is
+// effort for.
 func (e effort) dimensions() (d []int) {
 	for k := 16; k <= 2048/e.scale; k *= 2 {
 		d = append(d, k)
@@ -140,7 +142,8 @@ func planSkew(e effort, step func()) (*picture, error) {
 	return p, nil
 }
 
-// planSkewed is Figure 5.2c: steep scales, more and more coordinates; the error is that to the mean of the rows, as there.
+// planSkewed is Figure 5.2c: steep scales, more and more coordinates; the error is that to the mean
+// of the rows, as there.
 func planSkewed(e effort, step func()) (*picture, error) {
 	n := 10_000 / e.scale
 	title := fmt.Sprintf("Skewed scales σ = d/i: n = %d, ρ = 0.5", n)
@@ -157,7 +160,8 @@ func planSkewed(e effort, step func()) (*picture, error) {
 	return m.picture()
 }
 
-// planBinary is Figure 5.3a: a part α of the bits is set with probability ½, the others with probability 0.01.
+// planBinary is Figure 5.3a: a part α of the bits is set with probability ½, the others with
+// probability 0.01.
 func planBinary(e effort, step func()) (*picture, error) {
 	n, d := 4096/e.scale, 2048/e.scale
 	title := fmt.Sprintf("Bits, a part α of them ones with probability ½, others 0.01: n = %d, d = %d, ρ = 0.25", n, d)
@@ -178,8 +182,9 @@ func planBinary(e effort, step func()) (*picture, error) {
 	return p, nil
 }
 
-// planBaskets stands for Figures 5.3b and c, whose data are not free to ship: the words of each verse of the King James Bible as a binary row. The
-// instance-optimal method rotates such rows into dense ones, which takes minutes for each release (examples/means has its errors).
+// planBaskets stands for Figures 5.3b and c, whose data are not free to ship: the words of each
+// verse of the King James Bible as a binary row. The instance-optimal method rotates such rows into
+// dense ones, which takes minutes for each release (examples/means has its errors).
 func planBaskets(e effort, step func()) (*picture, error) {
 	data, err := rows.Verses()
 	if err != nil {

@@ -57,7 +57,8 @@ func (p *picture) log(x, y bool) *picture {
 	return p
 }
 
-// logTicks marks 1, 2, …, 9 of each decade, and labels 1, or 1, 2 and 5 where there are few decades.
+// logTicks marks 1, 2, …, 9 of each decade, and labels 1, or 1, 2 and 5 where there are few
+// decades.
 func logTicks(lo, hi float64) (ticks []plot.Tick) {
 	few := math.Log10(hi/lo) < 2.5
 	for decade := math.Floor(math.Log10(lo)); decade <= math.Log10(hi); decade++ {

@@ -5,8 +5,10 @@ import (
 	"math/rand/v2"
 )
 
-// unary simulates one entry of the thesis's ALP (Algorithms 2 to 5) and its relatives: m bits of which the first ⌊x/width⌋ are ones, and one more by a rounding rule; collisions
-// with saturated entries make ones of zeros; every bit flips with probability p; the estimate is the mean of the prefixes in which ones outnumber zeros the most.
+// unary simulates one entry of the thesis's ALP (Algorithms 2 to 5) and its relatives: m bits of
+// which the first ⌊x/width⌋ are ones, and one more by a rounding rule; collisions with saturated
+// entries make ones of zeros; every bit flips with probability p; the estimate is the mean of the
+// prefixes in which ones outnumber zeros the most.
 type unary struct {
 	bits      int
 	width     float64                    // of a bit, in units of the value

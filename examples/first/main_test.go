@@ -31,8 +31,10 @@ func printed(t *testing.T) string {
 	return string(text)
 }
 
-// The program prints both keys with estimates near their counts, in each of 100 runs. The noise is the sum of two discrete Laplace variables of scale 1, beyond 60 with
-// a probability below 1e-20. Each interval is right in 95 runs or more on average: in less than 75 with a probability of 3e-12.
+// The program prints both keys with estimates near their counts, in each of 100 runs. The noise is
+// the sum of two discrete Laplace variables of scale 1, beyond 60 with a probability below 1e-20.
+// Each interval is right in 95 runs or more on average: in less than 75 with a probability of
+// 3e-12.
 func TestOutput(t *testing.T) {
 	covered := map[string]int{}
 	for range 100 {
@@ -50,8 +52,8 @@ func TestOutput(t *testing.T) {
 			if _, err := fmt.Sscanf(lines[i], "%s %g true count between %g and %g\n", &key, &estimate, &lo, &hi); err != nil || key != want.key {
 				t.Fatalf("printed %q: %v", lines[i], err)
 			}
-			// The interval begins at most 10 below the estimate and ends at most 10 above it, but maybe below it: the upper end does without the noise
-			// that all keys share.
+			// The interval begins at most 10 below the estimate and ends at most 10 above it, but
+			// maybe below it: the upper end does without the noise that all keys share.
 			if !(math.Abs(estimate-want.count) <= 60 && lo <= estimate && math.Abs(lo-want.count) <= 70 && math.Abs(hi-want.count) <= 70) {
 				t.Errorf("%s occurs %g times: printed %q", key, want.count, lines[i])
 			}

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// writeHidden prints what the release does not tell, which only somebody who knows the truth can say.
+// writeHidden prints what the release does not tell, which only somebody who knows the truth can
+// say.
 func (r *report) writeHidden(out io.Writer, truth map[string]int) error {
 	var b strings.Builder
 	released := make(map[string]bool, len(r.rows))

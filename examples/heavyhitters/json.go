@@ -6,9 +6,9 @@ import (
 	"math"
 )
 
-// writeJSON prints the release as JSON, one object a line: first its public facts, then each key, the
-// most frequent first. A bound that is infinite is null. A key that is not UTF-8 has the bytes that are
-// not replaced by U+FFFD.
+// writeJSON prints the release as JSON, one object a line: first its public facts, then each key,
+// the most frequent first. A bound that is infinite is null. A key that is not UTF-8 has the bytes
+// that are not replaced by U+FFFD.
 func (r *report) writeJSON(out io.Writer) error {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)

@@ -2,18 +2,18 @@
 //
 //	heavyhitters [flags] [file]
 //
-// Without a file it releases the most frequent words of the King James Bible, which is public, so that
-// the true counts can stand beside the released ones. With a file, or "-" for standard input, it
-// releases the most frequent lines of that: one key a line, of at most 4096 bytes. A carriage return at
-// the end of a line is dropped, and an empty line is no key. A stream of any length takes the memory of
-// one sketch.
+// Without a file it releases the most frequent words of the King James Bible, which is public, so
+// that the true counts can stand beside the released ones. With a file, or "-" for standard input,
+// it releases the most frequent lines of that: one key a line, of at most 4096 bytes. A carriage
+// return at the end of a line is dropped, and an empty line is no key. A stream of any length takes
+// the memory of one sketch.
 //
-// The unit of privacy is one element of the stream: the release looks nearly the same with any one line
-// added or removed. Somebody who wrote m lines is protected m times less. Every run on the same data
-// spends ε and δ again.
+// The unit of privacy is one element of the stream: the release looks nearly the same with any one
+// line added or removed. Somebody who wrote m lines is protected m times less. Every run on the
+// same data spends ε and δ again.
 //
-// Standard output gets what the guarantee covers and nothing else. How many lines there were, and how
-// long they took, is not covered and goes to standard error.
+// Standard output gets what the guarantee covers and nothing else. How many lines there were, and
+// how long they took, is not covered and goes to standard error.
 //
 // The exit code is 0, 1 when reading or writing failed, or 2 for a wrong flag or parameter.
 package main

@@ -23,7 +23,8 @@ func program(stdin io.Reader, args ...string) (code int, stdout, stderr string) 
 	return code, out.String(), errs.String()
 }
 
-// released runs the command with -json and returns the estimates. It fails the test unless all went well.
+// released runs the command with -json and returns the estimates. It fails the test unless all went
+// well.
 func released(t *testing.T, stdin io.Reader, args ...string) map[string]float64 {
 	t.Helper()
 	code, stdout, stderr := program(stdin, append([]string{"-json"}, args...)...)
@@ -55,9 +56,10 @@ func released(t *testing.T, stdin io.Reader, args ...string) map[string]float64 
 	return estimates
 }
 
-// near fails the test unless the estimate of a key that lost nothing to the sketch is near its count. The
-// noise at ε = 1 is the sum of two discrete Laplace variables of scale 1, which are the roundings of such sums
-// by at most one each: it exceeds 60 in absolute value with probability below 1e-20.
+// near fails the test unless the estimate of a key that lost nothing to the sketch is near its
+// count. The noise at ε = 1 is the sum of two discrete Laplace variables of scale 1, which are the
+// roundings of such sums by at most one each: it exceeds 60 in absolute value with probability
+// below 1e-20.
 func near(t *testing.T, estimates map[string]float64, key string, count float64) {
 	t.Helper()
 	if got, ok := estimates[key]; !ok || got < count-60 || got > count+60 {
@@ -92,8 +94,9 @@ func TestEmbeddedText(t *testing.T) {
 			t.Errorf("row %d: got %s, want %s", i, got, want)
 		}
 	}
-	// The sketch loses at most 770 of a count, and the noise exceeds 60 with a probability below 1e-20 (see near). The upper end of an interval is above the
-	// estimate, as the sketch decrements this text by more than 200, which the noise of that number does not make up for.
+	// The sketch loses at most 770 of a count, and the noise exceeds 60 with a probability below
+	// 1e-20 (see near). The upper end of an interval is above the estimate, as the sketch
+	// decrements this text by more than 200, which the noise of that number does not make up for.
 	for _, row := range rows {
 		var n [4]float64 // estimate, interval, true count
 		for i := range n {
@@ -112,7 +115,8 @@ func TestEmbeddedText(t *testing.T) {
 }
 
 func TestTop(t *testing.T) {
-	// The shared noise can push nearly all counts out of their intervals at once, so a row is one with "no" too.
+	// The shared noise can push nearly all counts out of their intervals at once, so a row is one
+	// with "no" too.
 	rows := func(stdout string) int {
 		return strings.Count(stdout, "  yes\n") + strings.Count(stdout, "  no\n")
 	}
@@ -122,8 +126,8 @@ func TestTop(t *testing.T) {
 			t.Errorf("-top %s prints %d rows", top, got)
 		}
 	}
-	// 1,052 words occur 60 times or more, and the threshold is 25. To hide 53 of them takes η < −20, of probability
-	// below 2e-9, or 53 times an L < −15, each of probability below 1e-6.
+	// 1,052 words occur 60 times or more, and the threshold is 25. To hide 53 of them takes η <
+	// −20, of probability below 2e-9, or 53 times an L < −15, each of probability below 1e-6.
 	_, stdout, _ := program(nil, "-top", "0", "-k", "20000", "-at", "1000")
 	if got := rows(stdout); got < 1000 {
 		t.Errorf("-top 0 prints %d rows", got)
@@ -214,7 +218,8 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A million lines, half of them one key and the others all different, need no more memory than the sketch.
+// A million lines, half of them one key and the others all different, need no more memory than the
+// sketch.
 func TestMillionLines(t *testing.T) {
 	var before, during runtime.MemStats
 	in := &stream{

@@ -13,7 +13,8 @@ const (
 	progressLines = 4096                   // keys between two looks at the clock
 )
 
-// progress is one line on a terminal that says how far the reading is. A nil progress prints nothing.
+// progress is one line on a terminal that says how far the reading is. A nil progress prints
+// nothing.
 type progress struct {
 	w           io.Writer
 	start, next time.Time

@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// maxKey is the greatest length of a key in bytes. It bounds the memory of a sketch of k counters by
-// little more than k·maxKey bytes, whatever the stream.
+// maxKey is the greatest length of a key in bytes. It bounds the memory of a sketch of k counters
+// by little more than k·maxKey bytes, whatever the stream.
 const maxKey = 4096
 
 // reader reads keys, one a line, through a buffer of fixed size.
@@ -23,8 +23,8 @@ func newReader(r io.Reader) *reader {
 	return &reader{buf: bufio.NewReaderSize(r, 16*maxKey)}
 }
 
-// next returns the next key, or io.EOF after the last. The key is a copy of its own, so that a sketch
-// which keeps it does not keep the buffer alive.
+// next returns the next key, or io.EOF after the last. The key is a copy of its own, so that a
+// sketch which keeps it does not keep the buffer alive.
 func (r *reader) next() (string, error) {
 	for {
 		line, err := r.buf.ReadSlice('\n')

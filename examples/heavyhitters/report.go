@@ -46,8 +46,8 @@ func release(sketch *misragries.Builder[string], opts options, start time.Time) 
 	return r, nil
 }
 
-// write prints the release: what it guarantees, the table, and which keys are certain to be frequent.
-// A nil truth says that the true counts are unknown.
+// write prints the release: what it guarantees, the table, and which keys are certain to be
+// frequent. A nil truth says that the true counts are unknown.
 func (r *report) write(out io.Writer, truth map[string]int) error {
 	var b strings.Builder
 	p := r.opts.params

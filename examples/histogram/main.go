@@ -1,13 +1,15 @@
-// Command histogram releases in how many verses of the King James Bible each word occurs, with a verse as the user.
+// Command histogram releases in how many verses of the King James Bible each word occurs, with a
+// verse as the user.
 //
 //	histogram [flags]
 //
-// A verse is what is hidden: the release looks nearly the same with any one verse added or removed. A verse touches many
-// counts at once, so it is bounded first: of its distinct words at most -m are kept, chosen at random, each counted once.
-// The program prints which mechanism the library chose for that, and what the rejected ones would have needed.
+// A verse is what is hidden: the release looks nearly the same with any one verse added or removed.
+// A verse touches many counts at once, so it is bounded first: of its distinct words at most -m are
+// kept, chosen at random, each counted once. The program prints which mechanism the library chose
+// for that, and what the rejected ones would have needed.
 //
-// The text is public, so the true counts can stand beside the released ones. The exit code is 0, 1 when writing failed, or 2 for a
-// wrong flag or parameter.
+// The text is public, so the true counts can stand beside the released ones. The exit code is 0, 1
+// when writing failed, or 2 for a wrong flag or parameter.
 package main
 
 import (

@@ -23,8 +23,9 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// The table has the words with the largest estimates and their true counts. These are in the intervals if no verse is cut, and above their lower ends
-// if some are. A confidence of 1 − 1e-11 leaves 3e-7 for any of the 12,824 words in two runs, so it does not matter which are shown.
+// The table has the words with the largest estimates and their true counts. These are in the
+// intervals if no verse is cut, and above their lower ends if some are. A confidence of 1 − 1e-11
+// leaves 3e-7 for any of the 12,824 words in two runs, so it does not matter which are shown.
 func TestTable(t *testing.T) {
 	known := map[string]float64{"the": 24091, "and": 23867, "of": 18123}
 	for _, m := range []string{"20", "53"} {
@@ -65,7 +66,8 @@ func TestBrokenOutput(t *testing.T) {
 	clitest.BrokenOutput(t, new(options))
 }
 
-// With room for all words of a verse nothing is cut, and all words at once are within the error bound but for one release in 10⁹.
+// With room for all words of a verse nothing is cut, and all words at once are within the error
+// bound but for one release in 10⁹.
 func TestAccuracy(t *testing.T) {
 	text := clitest.Text(t)
 	p := threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 53}

@@ -10,7 +10,8 @@ import (
 	"slices"
 )
 
-// The data file is one DEFLATE stream. Inside it, every number is an unsigned varint (encoding/binary):
+// The data file is one DEFLATE stream. Inside it, every number is an unsigned varint
+// (encoding/binary):
 //
 //	number of words W
 //	W words in increasing order, each
@@ -22,8 +23,9 @@ import (
 //	the tokens of all verses in text order, each the rank of its word
 //
 // The rank of a word is its position, from 0, when the words are ordered by decreasing number of
-// occurrences, and equally frequent words by increasing spelling. The number of tokens is the sum of
-// the occurrences, and also the sum of the lengths of the verses. Nothing follows the last token.
+// occurrences, and equally frequent words by increasing spelling. The number of tokens is the sum
+// of the occurrences, and also the sum of the lengths of the verses. Nothing follows the last
+// token.
 
 // Limits on what decode accepts, so that it needs little memory whatever the bytes.
 const (

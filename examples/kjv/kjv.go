@@ -1,8 +1,8 @@
 // Package kjv holds the words of the King James Bible, the public data set of the examples.
 //
 // The text is in the public domain. It comes from the Debian package bible-kjv-text; the command in
-// the directory generate rebuilds the data file from it. A word is a longest run of the letters a to z
-// and the apostrophe, in lower case: "king's" is one word, "thee-ward" is two.
+// the directory generate rebuilds the data file from it. A word is a longest run of the letters a
+// to z and the apostrophe, in lower case: "king's" is one word, "thee-ward" is two.
 //
 //	verses                       31,102
 //	tokens                      789,684
@@ -10,8 +10,8 @@
 //	distinct (verse, word)      616,271
 //	distinct words of a verse   at most 53
 //
-// The same text serves as a stream (its tokens), as a set of users (its verses), as a sparse histogram
-// (the counts of its words) and as a binary matrix (one row a verse, one column a word).
+// The same text serves as a stream (its tokens), as a set of users (its verses), as a sparse
+// histogram (the counts of its words) and as a binary matrix (one row a verse, one column a word).
 package kjv
 
 //go:generate sh -c "bible -f gen1:1-rev22:21 </dev/null | go run ./generate -o kjv.bin"

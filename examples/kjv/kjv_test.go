@@ -49,8 +49,8 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// The digest was computed from the text that the program bible prints, by other means than this package:
-// the words of a verse joined by spaces, one verse a line.
+// The digest was computed from the text that the program bible prints, by other means than this
+// package: the words of a verse joined by spaces, one verse a line.
 func TestDigest(t *testing.T) {
 	const want = "177b53c37f6197ae1e76fd9b162764ca72e48cf13ba269dd2dd4ae1075967339"
 	sum := sha256.New()
@@ -108,7 +108,8 @@ func TestDamaged(t *testing.T) {
 			t.Errorf("the first %d bytes of the file decode", n)
 		}
 	}
-	// Payloads that inflate, and of which exactly the first is a text: "a" twice, then "b", in verses of 2 and 1.
+	// Payloads that inflate, and of which exactly the first is a text: "a" twice, then "b", in
+	// verses of 2 and 1.
 	for i, payload := range [][]byte{
 		{2, 0, 1, 'a', 2, 0, 1, 'b', 1, 2, 2, 1, 0, 0, 1},
 		{2, 0, 1, 'a', 2, 0, 1, 'b', 1, 2, 2, 1, 0, 0, 1, 0}, // a byte follows

@@ -1,10 +1,12 @@
-// Command means compares private means: the methods of package plan with each other and with what was published.
+// Command means compares private means: the methods of package plan with each other and with what
+// was published.
 //
 //	means [flags]
 //
-// The tables are Gaussian rows without skew (A) and with skew (C), binary rows, the baskets of words of the King James Bible, and speed.
-// Every number is the mean error of several releases, each of fresh data where data are generated; the last column counts those with more than
-// twice the median error. Rows that are quoted from papers have none. Progress goes to standard error.
+// The tables are Gaussian rows without skew (A) and with skew (C), binary rows, the baskets of
+// words of the King James Bible, and speed. Every number is the mean error of several releases,
+// each of fresh data where data are generated; the last column counts those with more than twice
+// the median error. Rows that are quoted from papers have none. Progress goes to standard error.
 //
 // The exit code is 0, 1 when a release or writing failed, or 2 for a wrong flag.
 package main

@@ -18,7 +18,8 @@ func command(progress *bytes.Buffer) cli.Command {
 	return &options{ctx: context.Background(), progress: progress}
 }
 
-// figures returns the numbers of the row of a table that begins with the given title: its errors, then the failures, and how many releases there were.
+// figures returns the numbers of the row of a table that begins with the given title: its errors,
+// then the failures, and how many releases there were.
 func figures(t *testing.T, out, title, row string, n int) []float64 {
 	_, table, found := strings.Cut("\n"+out, "\n"+title)
 	require.True(t, found, "the table %q of %s", title, out)
@@ -52,7 +53,8 @@ func TestTables(t *testing.T) {
 			require.Positive(t, got[0], "%s, %s", c.title, row)
 			require.Equal(t, []float64{0, float64(c.budgets)}, got[c.budgets:], "a single release cannot be off by twice its own error")
 		}
-		// Beside small tables the published figures mislead, unless it is said that they are of the full size.
+		// Beside small tables the published figures mislead, unless it is said that they are of the
+		// full size.
 		require.Contains(t, out, "The published figures are of the full size: n = "+c.full)
 	}
 	for _, job := range []string{"text baskets", "2358 × 27983, ", "dense 312 × 64"} {
@@ -60,9 +62,10 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// The table of the text has the methods in the order that theory says, at every budget. Over 25 runs, the ratio of the error of a row to that of the next
-// had a standard deviation of 0.013 or less, and a mean that is at least six of these below the ratio here: it was 0.69, 0.82 and 0.92 for the first two
-// rows, then at most 0.60, 0.75 and 0.066.
+// The table of the text has the methods in the order that theory says, at every budget. Over 25
+// runs, the ratio of the error of a row to that of the next had a standard deviation of 0.013 or
+// less, and a mean that is at least six of these below the ratio here: it was 0.69, 0.82 and 0.92
+// for the first two rows, then at most 0.60, 0.75 and 0.066.
 func TestTextTable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("some seconds")

@@ -36,7 +36,8 @@ type comparison struct {
 	full    string          // size that published rows are of
 }
 
-// table runs a comparison and prints it. A release whose error is more than twice the median of its kind counts as a failure.
+// table runs a comparison and prints it. A release whose error is more than twice the median of its
+// kind counts as a failure.
 func (r *report) table(c comparison) error {
 	errors := make([][][]float64, len(c.methods)) // by method, budget and run
 	for i := range errors {

@@ -14,7 +14,8 @@ import (
 // seed returns the generator of test data, which are public: the same for every run of the program.
 func seed(table uint64) *rand.Rand { return rand.New(rand.NewPCG(9, table)) }
 
-// gaussianA is the data set of the thesis without skew: n = 4000, d = 2048, σ = 1. The error is that to the mean behind the rows.
+// gaussianA is the data set of the thesis without skew: n = 4000, d = 2048, σ = 1. The error is
+// that to the mean behind the rows.
 func gaussianA(r *report) error {
 	rng, n, d := seed(1), 4000/r.scale, 2048/r.scale
 	p := plan.Params{Dim: d, Max: 25 * math.Sqrt(float64(d)), Unit: 1}
@@ -37,7 +38,8 @@ func gaussianA(r *report) error {
 	return r.table(c)
 }
 
-// gaussianC is the skewed data set of the thesis: n = 10,000, d = 2048, σᵢ = d/i, means 10. The error is that to the mean of the rows.
+// gaussianC is the skewed data set of the thesis: n = 10,000, d = 2048, σᵢ = d/i, means 10. The
+// error is that to the mean of the rows.
 func gaussianC(r *report) error {
 	rng, n, d := seed(2), 10000/r.scale, 2048/r.scale
 	p := plan.Params{Dim: d, Max: 50 * math.Pow(float64(d), 1.5), Unit: 1}
@@ -63,7 +65,8 @@ func gaussianC(r *report) error {
 	return r.table(c)
 }
 
-// binary is the binary data set of the thesis: n = 4096, d = 2048, the first αd bits set with probability ½, the others with .01.
+// binary is the binary data set of the thesis: n = 4096, d = 2048, the first αd bits set with
+// probability ½, the others with .01.
 func binary(r *report) error {
 	for at, alpha := range []float64{0.25, 0.75} {
 		rng, n, d := seed(uint64(3+at)), 4096/r.scale, 2048/r.scale
@@ -113,8 +116,9 @@ func baskets(r *report) error {
 	return r.table(c)
 }
 
-// knownLength is the row of the Gaussian mechanism for binary rows of which the most ones that any row has are public: m ones make a sensitivity of √(2m), so it
-// has an expected error of ½·d·√(2/π)·√(2m)/(n·√(2ρ)).
+// knownLength is the row of the Gaussian mechanism for binary rows of which the most ones that any
+// row has are public: m ones make a sensitivity of √(2m), so it has an expected error of
+// ½·d·√(2/π)·√(2m)/(n·√(2ρ)).
 func knownLength(s plan.Sparse, d int, budgets []float64) []string {
 	most := 0
 	for j := range s.Rows() {

@@ -66,8 +66,9 @@ func aggregated(a aggregation, err error, values []float64) (float64, error) {
 	return a.Result()
 }
 
-// The errors of mean and variance at ε = 1 beside Google's BoundedMean and BoundedVariance: 0.71 and 0.4 to
-// 0.63 of them. The ratio of roots of 4000 mean squares each is off by 18 % with probability below 1e-12.
+// The errors of mean and variance at ε = 1 beside Google's BoundedMean and BoundedVariance: 0.71
+// and 0.4 to 0.63 of them. The ratio of roots of 4000 mean squares each is off by 18 % with
+// probability below 1e-12.
 func TestColumnMeans(t *testing.T) {
 	if !*long {
 		t.Skip("needs -long")
@@ -112,8 +113,8 @@ func TestColumnMeans(t *testing.T) {
 	}
 }
 
-// Errors in rank of 1 and 5 quantiles beside Google's BoundedQuantiles, a tree. Over the six columns together
-// they are at most 0.7 of them at ε = 1, and at ε = 0.1.
+// Errors in rank of 1 and 5 quantiles beside Google's BoundedQuantiles, a tree. Over the six
+// columns together they are at most 0.7 of them at ε = 1, and at ε = 0.1.
 func TestColumnQuantiles(t *testing.T) {
 	if !*long {
 		t.Skip("needs -long")

@@ -77,12 +77,12 @@ func repeat(work func() error) func(b *testing.B) {
 	}
 }
 
-// sure is the number of standard errors that an answer may be off. A normal one is farther off once in 5e8 times, and
-// answers here are averages or sums of so much that they are nearly normal.
+// sure is the number of standard errors that an answer may be off. A normal one is farther off once
+// in 5e8 times, and answers here are averages or sums of so much that they are nearly normal.
 const sure = 6
 
-// near returns an error unless got is within the tolerance of want. A tolerance of more than half of want would pass
-// even what is no answer at all, and is an error too.
+// near returns an error unless got is within the tolerance of want. A tolerance of more than half
+// of want would pass even what is no answer at all, and is an error too.
 func near(what string, got, want, tolerance float64) error {
 	if !(tolerance <= math.Abs(want)/2) {
 		return fmt.Errorf("%s: a tolerance of %v on %v checks nothing", what, tolerance, want)
@@ -93,7 +93,8 @@ func near(what string, got, want, tolerance float64) error {
 	return nil
 }
 
-// median returns the middle value; of an even number of values, the greater of the two in the middle.
+// median returns the middle value; of an even number of values, the greater of the two in the
+// middle.
 func median(x []float64) float64 {
 	x = slices.Sorted(slices.Values(x))
 	return x[len(x)/2]

@@ -9,9 +9,9 @@ import (
 	"github.com/dpsketch/dpsketch/misragries"
 )
 
-// universes are the numbers of keys that the streams draw from. The ratio depends on it: a larger universe has
-// more distinct keys, 3.1e5 against 1.4e5 in a million updates, which make the map larger and slower and
-// hardly change the sketch.
+// universes are the numbers of keys that the streams draw from. The ratio depends on it: a larger
+// universe has more distinct keys, 3.1e5 against 1.4e5 in a million updates, which make the map
+// larger and slower and hardly change the sketch.
 var universes = []struct {
 	name string
 	size uint64
@@ -20,8 +20,8 @@ var universes = []struct {
 	{"2^20", 1 << 20},
 }
 
-// counting compares one update of a Misra-Gries sketch with one of a map that counts exactly. A unit is
-// an update; making the sketch or the map is part of the work.
+// counting compares one update of a Misra-Gries sketch with one of a map that counts exactly. A
+// unit is an update; making the sketch or the map is part of the work.
 func counting(n int) []comparison {
 	var all []comparison
 	for _, u := range universes {
@@ -87,7 +87,8 @@ func count[K hashing.Key](kind string, target float64, k int, stream []K) compar
 	}
 }
 
-// zipf returns n keys, the one of rank r with a probability in proportion to (1 + r)^-1.1. The seed is fixed.
+// zipf returns n keys, the one of rank r with a probability in proportion to (1 + r)^-1.1. The seed
+// is fixed.
 func zipf(n int, universe uint64) []uint64 {
 	ranks := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 1, universe-1)
 	keys := make([]uint64, n)
@@ -97,15 +98,16 @@ func zipf(n int, universe uint64) []uint64 {
 	return keys
 }
 
-// mix is a bijection (the finaliser of SplitMix64), so that the order of the keys does not follow their ranks.
+// mix is a bijection (the finaliser of SplitMix64), so that the order of the keys does not follow
+// their ranks.
 func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
 }
 
-// spell returns the keys as 16 hexadecimal digits. Each has bytes of its own, as keys that a program
-// reads do, so that equal keys are not equal pointers.
+// spell returns the keys as 16 hexadecimal digits. Each has bytes of its own, as keys that a
+// program reads do, so that equal keys are not equal pointers.
 func spell(keys []uint64) []string {
 	var b strings.Builder
 	b.Grow(16 * len(keys))

@@ -10,8 +10,9 @@ import (
 	google "github.com/google/differential-privacy/go/v3/noise"
 )
 
-// divisible compares package arete at ε = 8 and sensitivity 1 with Google's Laplace noise, a unit being a draw; the mean absolute error is
-// 0.021 against 0.125. No peer: noise in shares. Without them each of the parties draws all of the noise, and the noise of all adds up.
+// divisible compares package arete at ε = 8 and sensitivity 1 with Google's Laplace noise, a unit
+// being a draw; the mean absolute error is 0.021 against 0.125. No peer: noise in shares. Without
+// them each of the parties draws all of the noise, and the noise of all adds up.
 func divisible() ([]comparison, error) {
 	const epsilon, parties = 8, 1000
 	alone, err := arete.New(arete.Params{Epsilon: epsilon})

@@ -12,7 +12,8 @@ import (
 // grid is the step to which a draw of a continuous distribution is rounded.
 const grid = 0x1p-40
 
-// draws compares one draw of noise, exact on both sides, for sensitivity 1 and ε = 1; δ = 1e-5 for Gaussian noise.
+// draws compares one draw of noise, exact on both sides, for sensitivity 1 and ε = 1; δ = 1e-5 for
+// Gaussian noise.
 func draws() ([]comparison, error) {
 	laplace, err := noise.NewLaplace(1)
 	if err != nil {
@@ -60,7 +61,8 @@ func draws() ([]comparison, error) {
 			check: func() error {
 				return errors.Join(
 					follows("noise", discrete.MeanAbs(), discrete.Variance(), func() (float64, error) { return discrete.Sample(&src, 1), nil }),
-					// Google rounds continuous noise, whose mean absolute value is then 1/(2·sinh ½), and its variance at most that of the parts together.
+					// Google rounds continuous noise, whose mean absolute value is then 1/(2·sinh
+					// ½), and its variance at most that of the parts together.
 					follows("Google", 1/(2*math.Sinh(0.5)), 2+1./12, func() (float64, error) {
 						x, err := google.Laplace().AddNoiseInt64(0, 1, 1, 1, 0)
 						return float64(x), err
@@ -87,7 +89,8 @@ func draws() ([]comparison, error) {
 	}, nil
 }
 
-// follows checks the mean absolute value of many draws against that of a law around 0, of which it also takes the variance.
+// follows checks the mean absolute value of many draws against that of a law around 0, of which it
+// also takes the variance.
 func follows(name string, meanAbs, variance float64, draw func() (float64, error)) error {
 	const n = 20_000
 	total := 0.0

@@ -11,9 +11,10 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// flips compares randomized response at ε = 1 over a table of bits, a unit being a bit, with the two loops that a program without the
-// library would have: a word of crypto/rand for every bit, as exact; and math/rand/v2, whose numbers have 53 bits, and which says of
-// itself that it is not for secrets.
+// flips compares randomized response at ε = 1 over a table of bits, a unit being a bit, with the
+// two loops that a program without the library would have: a word of crypto/rand for every bit, as
+// exact; and math/rand/v2, whose numbers have 53 bits, and which says of itself that it is not for
+// secrets.
 func flips() ([]comparison, error) {
 	law, err := noise.RandomizedResponse(1)
 	if err != nil {

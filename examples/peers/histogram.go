@@ -9,8 +9,9 @@ import (
 	google "github.com/google/differential-privacy/go/v3/noise"
 )
 
-// histograms compares the release of a histogram over a huge key space: ε = 1, δ = 1e-6, a user is one unit of one count. The peer is
-// [thresholded]. A release starts from a Builder that holds the counts; the second line fills it as well.
+// histograms compares the release of a histogram over a huge key space: ε = 1, δ = 1e-6, a user is
+// one unit of one count. The peer is [thresholded]. A release starts from a Builder that holds the
+// counts; the second line fills it as well.
 func histograms(keys int) []comparison {
 	counts := counts(keys)
 	filled := func() (*threshold.Builder[uint64], error) {
@@ -62,8 +63,8 @@ func histograms(keys int) []comparison {
 	return []comparison{c, both}
 }
 
-// thresholded releases counts by the leanest loop that Google's library allows: its threshold once, its noise for each key. All of its δ goes
-// to the threshold, as its Laplace noise takes none.
+// thresholded releases counts by the leanest loop that Google's library allows: its threshold once,
+// its noise for each key. All of its δ goes to the threshold, as its Laplace noise takes none.
 func thresholded(counts map[uint64]int64) (map[uint64]int64, error) {
 	noise := google.Laplace()
 	least, err := noise.Threshold(1, 1, 1, 0, 1e-6)
@@ -92,7 +93,8 @@ func counts(keys int) map[uint64]int64 {
 	return all
 }
 
-// visible is a count that is 20 above the thresholds for ε = 1 and δ = 1e-6: noise hides it once in 1e9 times.
+// visible is a count that is 20 above the thresholds for ε = 1 and δ = 1e-6: noise hides it once in
+// 1e9 times.
 const visible = 36
 
 // frequent returns the sum of all visible counts, and the number of their keys.

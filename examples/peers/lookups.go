@@ -8,9 +8,11 @@ import (
 	"github.com/dpsketch/dpsketch/alp"
 )
 
-// lookups compares package alp, ε = 1, δ = 1e-6 and 100 bits an entry, on the counts of [histograms], a unit being an entry. A look-up
-// stands against one in a Go map of the exact counts, which has no privacy. The release stands against [thresholded], which publishes the
-// counts above a threshold and nothing of those below, while alp keeps them all. No peer: another structure that has small entries too.
+// lookups compares package alp, ε = 1, δ = 1e-6 and 100 bits an entry, on the counts of
+// [histograms], a unit being an entry. A look-up stands against one in a Go map of the exact
+// counts, which has no privacy. The release stands against [thresholded], which publishes the
+// counts above a threshold and nothing of those below, while alp keeps them all. No peer: another
+// structure that has small entries too.
 func lookups(n int) ([]comparison, error) {
 	entries := counts(n)
 	filled := func() (*alp.Builder, error) {
@@ -35,7 +37,8 @@ func lookups(n int) ([]comparison, error) {
 	for i := range indices {
 		indices[i] = mix(uint64(i))
 	}
-	// The mean absolute error of an entry is below 1.7, and its root mean square below 3. Estimates are not unbiased.
+	// The mean absolute error of an entry is below 1.7, and its root mean square below 3. Estimates
+	// are not unbiased.
 	check := func() error {
 		total, keys := frequent(entries)
 		return near("alp", sum(entries, projection.Estimate), total, 1.7*keys+sure*3*math.Sqrt(keys))

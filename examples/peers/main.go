@@ -1,12 +1,14 @@
-// Command peers measures the library against what else a Go program could use, and prints the ratios.
+// Command peers measures the library against what else a Go program could use, and prints the
+// ratios.
 //
 //	cd examples/peers && go run .
 //
 // The flag -quick measures once, briefly, to see that all works: its figures mean little.
 //
-// Both sides of a comparison run in turn in one process, several rounds of each, and the ratio is the
-// median over the rounds of the ratio within one round. Absolute times drift with the machine's other
-// load; ratios do much less. Before its clock starts, each side has to give an answer, which is checked.
+// Both sides of a comparison run in turn in one process, several rounds of each, and the ratio is
+// the median over the rounds of the ratio within one round. Absolute times drift with the machine's
+// other load; ratios do much less. Before its clock starts, each side has to give an answer, which
+// is checked.
 //
 // This is a module of its own, so that the library does not depend on its peers.
 package main

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// small is enough for every answer to be far from what it would be for the wrong work. The times of so short a run mean nothing.
+// small is enough for every answer to be far from what it would be for the wrong work. The times of
+// so short a run mean nothing.
 var small = effort{rounds: 1, time: time.Nanosecond, stream: 20_000, keys: 1000, rows: 2000, columns: 8}
 
 // Every comparison runs, both sides pass its check, and it prints its line.

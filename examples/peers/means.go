@@ -15,16 +15,18 @@ import (
 	"github.com/dpsketch/dpsketch/plan"
 )
 
-// The guarantee of the means: one row added or removed, at ε and δ for sums and Google's library, at the ρ of the same Gaussian noise for plan.
+// The guarantee of the means: one row added or removed, at ε and δ for sums and Google's library,
+// at the ρ of the same Gaussian noise for plan.
 const (
 	epsilon = 1
 	delta   = 1e-6
 	rho     = 0.028
 )
 
-// sums compares package elliptical with an aggregation of Google's library for each column, whose ranges are public and all different.
-// A unit is an entry of the rows; the release is in the clock. What the library gains is error: Google's noise in a column knows nothing of
-// the ranges of the others.
+// sums compares package elliptical with an aggregation of Google's library for each column, whose
+// ranges are public and all different. A unit is an entry of the rows; the release is in the clock.
+// What the library gains is error: Google's noise in a column knows nothing of the ranges of the
+// others.
 func sums(n, columns int) []comparison {
 	widths, x := make([]float64, columns), make([][]float64, n)
 	low, high := make([]float64, columns), make([]float64, columns)
@@ -112,8 +114,8 @@ func each(x [][]float64, columns int, of func(i int) (aggregation, error)) ([]fl
 	return results, nil
 }
 
-// means compares package plan, which finds centres and scales privately, with Google's mean of each column in a range that is the same
-// for all. A unit is an entry of the rows.
+// means compares package plan, which finds centres and scales privately, with Google's mean of each
+// column in a range that is the same for all. A unit is an entry of the rows.
 func means(n, columns int) ([]comparison, error) {
 	const centre, most = 5, 20
 	x, sampling := make([][]float64, n), 0.0
@@ -156,8 +158,9 @@ func means(n, columns int) ([]comparison, error) {
 	}}, nil
 }
 
-// sparseMeans compares package plan on sparse rows of ones with the leanest loop over Google's library: exact counts of the columns, and
-// its noise for each. The number of rows is public. A unit is a one.
+// sparseMeans compares package plan on sparse rows of ones with the leanest loop over Google's
+// library: exact counts of the columns, and its noise for each. The number of rows is public. A
+// unit is a one.
 func sparseMeans(n, columns int) ([]comparison, error) {
 	const ones, first = 20, 10
 	x, truth := ofOnes(n, columns, ones), 0.0 // the sum of the first columns' means
@@ -193,7 +196,8 @@ func sparseMeans(n, columns int) ([]comparison, error) {
 			if err != nil {
 				return err
 			}
-			// Errors of columns may add up. Clipping takes 1 − γ of an average row, and the division by γ gives as much to those that were not clipped.
+			// Errors of columns may add up. Clipping takes 1 − γ of an average row, and the
+			// division by γ gives as much to those that were not clipped.
 			tolerance := first*(1-mean.Gamma())/mean.Gamma() + sure*total(mean.StdDevs()[:first])
 			sigma := google.SigmaForGaussian(ones, 1, epsilon, delta) / float64(n)
 			return errors.Join(near("plan", total(mean.Values()[:first]), truth, tolerance),
@@ -202,7 +206,8 @@ func sparseMeans(n, columns int) ([]comparison, error) {
 	}}, nil
 }
 
-// ofOnes returns sparse rows of so many ones each, at columns of which the first are the most frequent.
+// ofOnes returns sparse rows of so many ones each, at columns of which the first are the most
+// frequent.
 func ofOnes(n, columns, ones int) plan.Sparse {
 	ranks := rand.NewZipf(rand.New(rand.NewPCG(5, 6)), 1.05, 4, uint64(columns-1))
 	x := plan.Sparse{Offsets: []int{0}}

@@ -11,16 +11,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The shape of the projections: vectors of so many coordinates to so many rows. Sparse vectors have so many nonzeros.
+// The shape of the projections: vectors of so many coordinates to so many rows. Sparse vectors have
+// so many nonzeros.
 const (
 	coordinates = 4096
 	rows        = 256
 	nonzeros    = 100
 )
 
-// projections compares package jl with a Gaussian matrix of the same shape in gonum, a unit being a vector: the product with a dense vector and,
-// the matrix lying by columns, the sum of those of a sparse one. gonum adds no noise. Nor does Add; for SRHT, which transforms only at the
-// release, all of a private sketch is in the clock, noise included. No peer: private sketches of vectors, in Go or another language.
+// projections compares package jl with a Gaussian matrix of the same shape in gonum, a unit being a
+// vector: the product with a dense vector and, the matrix lying by columns, the sum of those of a
+// sparse one. gonum adds no noise. Nor does Add; for SRHT, which transforms only at the release,
+// all of a private sketch is in the clock, noise included. No peer: private sketches of vectors, in
+// Go or another language.
 func projections() ([]comparison, error) {
 	const product, sum = "gonum MulVec", "gonum AddScaled"
 	matrix := newGaussian()
@@ -85,8 +88,8 @@ func (c projection) builder(seed byte) (*jl.Builder, error) {
 	return jl.New(p)
 }
 
-// check compares squared lengths, on the average over some seeds, with that of the vector: both projections keep it on the average.
-// The relative variance of ‖Gx‖² is 2/rows.
+// check compares squared lengths, on the average over some seeds, with that of the vector: both
+// projections keep it on the average. The relative variance of ‖Gx‖² is 2/rows.
 func (c projection) check(x vector) error {
 	const seeds = 8
 	squared, fourth := 0.0, 0.0

@@ -15,11 +15,13 @@ import (
 // hllError is the relative standard error of HyperLogLog with 2^14 registers, 1.04/2^7.
 const hllError = 1.04 / 128
 
-// sketches compares packages kor and kor/distinct with HyperLogLog, which has no privacy, 16 KiB of memory on each side. Updates go into a new sketch, and a
-// unit is a key: kor hashes it, and so does HyperLogLog's Insert, while InsertHash gets it hashed already. A Builder is for sets, in which
-// no key comes twice; what counts a stream as HyperLogLog does is the StreamBuilder. Two HyperLogLog sketches have the symmetric difference
-// as 2|A ∪ B| − |A| − |B|, with an error relative to the union where that of kor is relative to the difference. No peer: sketches in Go from
-// which the difference of sets can be had privately.
+// sketches compares packages kor and kor/distinct with HyperLogLog, which has no privacy, 16 KiB of
+// memory on each side. Updates go into a new sketch, and a unit is a key: kor hashes it, and so
+// does HyperLogLog's Insert, while InsertHash gets it hashed already. A Builder is for sets, in
+// which no key comes twice; what counts a stream as HyperLogLog does is the StreamBuilder. Two
+// HyperLogLog sketches have the symmetric difference as 2|A ∪ B| − |A| − |B|, with an error
+// relative to the union where that of kor is relative to the difference. No peer: sketches in Go
+// from which the difference of sets can be had privately.
 func sketches(n int) ([]comparison, error) {
 	p := kor.Params{Epsilon: 2, Cells: 4096, Levels: 32, Seed: hashing.Seed{1}}
 	keys := make([]uint64, n)
@@ -97,7 +99,8 @@ type counter interface {
 // release ends a Builder.
 type release func() (counter, error)
 
-// distinct compares filling a Builder with filling a HyperLogLog sketch; both then have to know the number of keys.
+// distinct compares filling a Builder with filling a HyperLogLog sketch; both then have to know the
+// number of keys.
 func distinct(work, peer string, target float64, keys []uint64,
 	fill func() (release, error), insert func(keys []uint64) *hyperloglog.Sketch) comparison {
 	n := float64(len(keys))
@@ -123,8 +126,8 @@ func distinct(work, peer string, target float64, keys []uint64,
 	}
 }
 
-// insertHashes returns the HyperLogLog sketch of keys that are as good as hashed. It takes its 16 KiB from the start; the kind that grows
-// is slower at first.
+// insertHashes returns the HyperLogLog sketch of keys that are as good as hashed. It takes its 16
+// KiB from the start; the kind that grows is slower at first.
 func insertHashes(keys []uint64) *hyperloglog.Sketch {
 	sketch := hyperloglog.NewNoSparse()
 	for _, key := range keys {
@@ -144,7 +147,8 @@ func insertBytes(keys []uint64) *hyperloglog.Sketch {
 	return sketch
 }
 
-// published compares what is done with sketches once they are made. The two sets are half of the keys each, and have half of those in common.
+// published compares what is done with sketches once they are made. The two sets are half of the
+// keys each, and have half of those in common.
 func published(p kor.Params, keys []uint64) ([]comparison, error) {
 	n := len(keys)
 	var sketches [2]*kor.Sketch
@@ -207,7 +211,8 @@ func published(p kor.Params, keys []uint64) ([]comparison, error) {
 			if err != nil {
 				return fmt.Errorf("HyperLogLog: %w", err)
 			}
-			// The three errors of the peer are at most hllError of 2|A ∪ B| = 3·size, and of size twice, added.
+			// The three errors of the peer are at most hllError of 2|A ∪ B| = 3·size, and of size
+			// twice, added.
 			return errors.Join(near("kor", d.Estimate(), size, sure*d.StdErr()), near("HyperLogLog", theirs, size, sure*hllError*5*size))
 		},
 	}}, nil

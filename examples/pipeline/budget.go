@@ -33,9 +33,11 @@ type releases struct {
 	ledger   *budget.Ledger // both are spent
 }
 
-// releases divides the budget. The distinct count takes its share of ε and no δ, the frequent keys the rest and all of δ.
+// releases divides the budget. The distinct count takes its share of ε and no δ, the frequent keys
+// the rest and all of δ.
 //
-// The guarantees add up for what both protect, one element of the input. One key with all its elements is protected by the distinct count alone.
+// The guarantees add up for what both protect, one element of the input. One key with all its
+// elements is protected by the distinct count alone.
 func (o options) releases() (r releases, err error) {
 	distinct := o.share * o.epsilon
 	switch o.count {

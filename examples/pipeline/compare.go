@@ -28,7 +28,8 @@ func newSketched[B any](shards int, empty func() (*B, error)) (s sketched[B], er
 	return s, err
 }
 
-// compare prints, for several numbers of shards, what each way to put them together hides and how far it is off.
+// compare prints, for several numbers of shards, what each way to put them together hides and how
+// far it is off.
 func compare(o options, r releases, stdout io.Writer) error {
 	var frequent, distinct []string
 	for _, shards := range []int{1, 2, 8, 64} {
@@ -111,7 +112,8 @@ func countOver(shards int, o options, r releases) (c counted, err error) {
 	return c, nil
 }
 
-// frequentRows releases the frequent keys in three ways. The shards are merged last, as a merged sketch can no longer be reduced.
+// frequentRows releases the frequent keys in three ways. The shards are merged last, as a merged
+// sketch can no longer be reduced.
 func (c *counted) frequentRows() (rows []string, err error) {
 	if c.releases.frequent == nil {
 		return nil, nil

@@ -10,20 +10,25 @@ import (
 	"github.com/dpsketch/dpsketch/kor"
 )
 
-// DistinctKeys takes pairs of a shard's number and a key, and gives one encoded release of all keys together, a kor.StreamSketch, which estimates
-// how many distinct ones there are. It is ε-private for one key with all its occurrences, in whatever shards these are, and so for
-// one element of the input as well.
+// DistinctKeys takes pairs of a shard's number and a key, and gives one encoded release of all keys
+// together, a kor.StreamSketch, which estimates how many distinct ones there are. It is ε-private
+// for one key with all its occurrences, in whatever shards these are, and so for one element of the
+// input as well.
 //
-// A key may come any number of times in any number of shards, and nothing removes duplicates. That is why the shards hold a [kor.StreamBuilder]:
+// A key may come any number of times in any number of shards, and nothing removes duplicates. That
+// is why the shards hold a [kor.StreamBuilder]:
 //
-//   - A kor.Builder holds a set. Merged, two of them hold the symmetric difference: a key of two shards would cancel. It would need
-//     every distinct key to go through a shuffle that leaves one of each, as much data as there are keys, and a release of it has
-//     more noise, a flip probability of 1/(e^ε + 1) instead of e^{−ε}/2.
-//   - A kor.StreamBuilder holds the cells that a key came to, and the release makes a fair coin of each. The state of two shards together has the
-//     cells of both: it is the state of one sketch of all elements, whatever the number of shards and however the runner cuts, orders and
+//   - A kor.Builder holds a set. Merged, two of them hold the symmetric difference: a key of two
+//     shards would cancel. It would need every distinct key to go through a shuffle that leaves one
+//     of each, as much data as there are keys, and a release of it has more noise, a flip
+//     probability of 1/(e^ε + 1) instead of e^{−ε}/2.
+//   - A kor.StreamBuilder holds the cells that a key came to, and the release makes a fair coin of
+//     each. The state of two shards together has the cells of both: it is the state of one sketch
+//     of all elements, whatever the number of shards and however the runner cuts, orders and
 //     repeats them.
 //
-// So a state, of the same size for any number of keys, is all that travels, and the noise of the one release is put on it at the end.
+// So a state, of the same size for any number of keys, is all that travels, and the noise of the
+// one release is put on it at the end.
 //
 // The error is that of wrong Params.
 func DistinctKeys(s beam.Scope, p kor.Params, elements beam.PCollection) (beam.PCollection, error) {
@@ -34,7 +39,8 @@ func DistinctKeys(s beam.Scope, p kor.Params, elements beam.PCollection) (beam.P
 	return once(s, &distinctShardFn{distinct{p}}, &noKeysFn{distinct{p}}, &distinctTotalFn{distinct{p}}, elements), nil
 }
 
-// seen is an accumulator: a sketch of the keys that came. One that has come from another machine is a private state until it is used.
+// seen is an accumulator: a sketch of the keys that came. One that has come from another machine is
+// a private state until it is used.
 type seen struct {
 	builder *kor.StreamBuilder // nil in one that has come
 	arrived []byte
@@ -92,7 +98,8 @@ func (d *distinctShardFn) ExtractOutput(a *seen) ([]byte, error) {
 	return encodeSeen(a)
 }
 
-// noKeysFn gives the state of a shard without keys, so that an empty input is released like any other; see [noElementsFn].
+// noKeysFn gives the state of a shard without keys, so that an empty input is released like any
+// other; see [noElementsFn].
 type noKeysFn struct{ distinct }
 
 func (d *noKeysFn) ProcessElement([]byte) ([]byte, error) {
@@ -121,7 +128,8 @@ func (d *distinctTotalFn) ExtractOutput(a *seen) ([]byte, error) {
 	return sketch.MarshalBinary()
 }
 
-// encodeSeen and decodeSeen move an accumulator between machines. One that has come and was not used goes on as it is.
+// encodeSeen and decodeSeen move an accumulator between machines. One that has come and was not
+// used goes on as it is.
 func encodeSeen(a *seen) ([]byte, error) {
 	if a.builder == nil {
 		return a.arrived, nil

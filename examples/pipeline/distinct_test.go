@@ -28,7 +28,8 @@ func decodedSketch(t *testing.T, encoded []byte) *kor.StreamSketch {
 	return s
 }
 
-// repeatFn gives a shard its keys: key i comes i mod 4 + 1 times, in as many different shards if there are so many.
+// repeatFn gives a shard its keys: key i comes i mod 4 + 1 times, in as many different shards if
+// there are so many.
 type repeatFn struct{ Keys, Shards int }
 
 func (f *repeatFn) ProcessElement(shard int, emit func(int, string)) {
@@ -51,14 +52,15 @@ func repeated(keys, shards int) func(beam.Scope) beam.PCollection {
 	}
 }
 
-// The number of distinct keys is within the stated error, although three of four are in several shards; all that is public of the release
-// but its bits is the same for any number of shards.
+// The number of distinct keys is within the stated error, although three of four are in several
+// shards; all that is public of the release but its bits is the same for any number of shards.
 //
-// The estimate has a relative standard error of 2 %. Six of them are passed with a probability of 2e-9 if it is normal; a skewness of γ
-// multiplies that by about e^{γ·6³/6}, less than 10 with γ = 3·2 %. Interval(1 − 1e-9) is as wide. Together below 1e-6 for all cases.
+// The estimate has a relative standard error of 2 %. Six of them are passed with a probability of
+// 2e-9 if it is normal; a skewness of γ multiplies that by about e^{γ·6³/6}, less than 10 with γ =
+// 3·2 %. Interval(1 − 1e-9) is as wide. Together below 1e-6 for all cases.
 //
-// Keys that cancelled in pairs would leave half of them, and keys that were counted in each shard two and a half times as many: 16 standard errors
-// away at least.
+// Keys that cancelled in pairs would leave half of them, and keys that were counted in each shard
+// two and a half times as many: 16 standard errors away at least.
 func TestDistinctKeys(t *testing.T) {
 	p := kor.Params{Epsilon: 1, Cells: 1 << 14, Levels: 16, Seed: hashing.NewSeed()}
 	const keys = 40_000
@@ -86,7 +88,8 @@ func TestDistinctKeys(t *testing.T) {
 	}
 }
 
-// An empty input is released like any other, and so is one with a single key, however often it comes.
+// An empty input is released like any other, and so is one with a single key, however often it
+// comes.
 //
 // Interval(1 − 1e-9) covers sets of fewer than Cells keys more often than it says.
 func TestFewKeys(t *testing.T) {
@@ -134,8 +137,9 @@ func table(t *testing.T, a *seen, p kor.Params) []uint64 {
 	return words
 }
 
-// Before the noise, shards that were merged are one sketch of everything: the same bits, whatever the number of shards that a key is in and how
-// often it comes there. A key that cancelled, as it would in a set that it is toggled in, would be missing.
+// Before the noise, shards that were merged are one sketch of everything: the same bits, whatever
+// the number of shards that a key is in and how often it comes there. A key that cancelled, as it
+// would in a set that it is toggled in, would be missing.
 func TestShardsAreOneSketch(t *testing.T) {
 	p := kor.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1, 2, 3}}
 	const keys = 40
@@ -158,7 +162,8 @@ func TestShardsAreOneSketch(t *testing.T) {
 	}
 }
 
-// overShards merges shards that all have the keys, key i as often as i mod 3 + 1 times; all states travel.
+// overShards merges shards that all have the keys, key i as often as i mod 3 + 1 times; all states
+// travel.
 func overShards(t *testing.T, p kor.Params, shards, keys int) *seen {
 	t.Helper()
 	shard, total, one := &distinctShardFn{distinct{p}}, &distinctTotalFn{distinct{p}}, must[*seen](t)
@@ -175,7 +180,8 @@ func overShards(t *testing.T, p kor.Params, shards, keys int) *seen {
 	return sum
 }
 
-// Accumulators that travel in the middle of their work hold what those that stay hold, after each step.
+// Accumulators that travel in the middle of their work hold what those that stay hold, after each
+// step.
 func TestAccumulatorsTravel(t *testing.T) {
 	p := kor.Params{Epsilon: 1, Cells: 100, Levels: 8, Seed: hashing.Seed{1}}
 	shard, total, one := &distinctShardFn{distinct{p}}, &distinctTotalFn{distinct{p}}, must[*seen](t)
@@ -212,7 +218,8 @@ func TestAccumulatorsTravel(t *testing.T) {
 	same("merged with itself", one(total.MergeAccumulators(travelled(t, stays), moves)), stays)
 }
 
-// Bytes that are no state, or one of other Params, are an error wherever they arrive, and so they are in a pipeline.
+// Bytes that are no state, or one of other Params, are an error wherever they arrive, and so they
+// are in a pipeline.
 func TestHostileStates(t *testing.T) {
 	p := kor.Params{Epsilon: 1, Cells: 100, Levels: 4, Seed: hashing.Seed{1}}
 	shard, total := &distinctShardFn{distinct{p}}, &distinctTotalFn{distinct{p}}

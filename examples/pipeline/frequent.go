@@ -11,12 +11,15 @@ import (
 	"github.com/dpsketch/dpsketch/misragries"
 )
 
-// FrequentKeys takes pairs of a shard's number and an element, and gives one encoded release of all elements, a misragries.Histogram[string].
+// FrequentKeys takes pairs of a shard's number and an element, and gives one encoded release of all
+// elements, a misragries.Histogram[string].
 //
-// The first step sketches each shard, the second adds the reduced sketches up and, once, at the end, releases; see [once].
+// The first step sketches each shard, the second adds the reduced sketches up and, once, at the
+// end, releases; see [once].
 //
-// The guarantee is for two inputs of which one has one element more, and the others are in the same sketches in the same order. How a runner
-// cuts its input into bundles, each of which makes a sketch for a shard, is like timing: it must not depend on whether one element is there.
+// The guarantee is for two inputs of which one has one element more, and the others are in the same
+// sketches in the same order. How a runner cuts its input into bundles, each of which makes a
+// sketch for a shard, is like timing: it must not depend on whether one element is there.
 // [DistinctKeys] needs nothing of the kind.
 //
 // The error is that of wrong Params.
@@ -28,8 +31,8 @@ func FrequentKeys(s beam.Scope, p misragries.Params, elements beam.PCollection) 
 	return once(s, &frequentShardFn{frequent{p}}, &noElementsFn{frequent{p}}, &frequentTotalFn{frequent{p}}, elements), nil
 }
 
-// tally is an accumulator: a sketch that takes elements, and the sum of the sketches that have been reduced. One that has come from another
-// machine is what [encodeTally] made until it is used.
+// tally is an accumulator: a sketch that takes elements, and the sum of the sketches that have been
+// reduced. One that has come from another machine is what [encodeTally] made until it is used.
 type tally struct {
 	builder  *misragries.Builder[string] // nil until an element comes
 	sum      *misragries.Sum[string]     // nil in one that has come
@@ -117,8 +120,8 @@ func (f *frequentShardFn) ExtractOutput(t *tally) ([]byte, error) {
 	return encodeTally(t)
 }
 
-// noElementsFn gives the state of a shard without elements. It goes into the sum so that there is a sum, and a release, of an empty stream too: none would
-// tell that not one element came.
+// noElementsFn gives the state of a shard without elements. It goes into the sum so that there is a
+// sum, and a release, of an empty stream too: none would tell that not one element came.
 type noElementsFn struct{ frequent }
 
 func (f *noElementsFn) ProcessElement([]byte) ([]byte, error) {
@@ -150,12 +153,13 @@ func (f *frequentTotalFn) ExtractOutput(t *tally) ([]byte, error) {
 	return h.MarshalBinary()
 }
 
-// sketchesShown is the number of sketches that every release says it has. There are as many as pairs of a bundle and a shard in it, fewer than any
-// runner makes.
+// sketchesShown is the number of sketches that every release says it has. There are as many as
+// pairs of a bundle and a shard in it, fewer than any runner makes.
 const sketchesShown = 1 << 30
 
-// pad adds sketches of nothing to the sum, for a release tells how many it is of, and a shard that has a sketch because of one element would show
-// that element. The bounds that hold for all keys at once become a few counts wider, as if so many shards had had elements.
+// pad adds sketches of nothing to the sum, for a release tells how many it is of, and a shard that
+// has a sketch because of one element would show that element. The bounds that hold for all keys at
+// once become a few counts wider, as if so many shards had had elements.
 func (f *frequent) pad(t *tally) error {
 	nothing, err := misragries.New[string](f.Params)
 	if err != nil {
@@ -182,8 +186,8 @@ func (f *frequent) pad(t *tally) error {
 	return nil
 }
 
-// encodeTally and decodeTally move a tally between machines: the number of sketches in 4 bytes, and the private state of their sum. One that
-// has come and was not used goes on as it is.
+// encodeTally and decodeTally move a tally between machines: the number of sketches in 4 bytes, and
+// the private state of their sum. One that has come and was not used goes on as it is.
 func encodeTally(t *tally) ([]byte, error) {
 	if t.sum == nil {
 		return t.arrived, nil

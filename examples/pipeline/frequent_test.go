@@ -13,8 +13,9 @@ import (
 	"github.com/dpsketch/dpsketch/misragries"
 )
 
-// Each estimate is within n/(k+1) below, and the noise above, of the truth, and the threshold and the number of sketches that the release tells are
-// the same for one shard and for many, for no element, for one and for many.
+// Each estimate is within n/(k+1) below, and the noise above, of the truth, and the threshold and
+// the number of sketches that the release tells are the same for one shard and for many, for no
+// element, for one and for many.
 func TestFrequentKeys(t *testing.T) {
 	p := misragries.Params{Counters: 256, Epsilon: 1, Delta: 1e-9}
 	threshold := 0.0
@@ -37,7 +38,8 @@ func TestFrequentKeys(t *testing.T) {
 			}
 		}
 		for key, estimate := range h.All() {
-			// Noise of standard deviation below 3 is beyond 90 with a probability below e^{−30} for each of a few hundred keys.
+			// Noise of standard deviation below 3 is beyond 90 with a probability below e^{−30} for
+			// each of a few hundred keys.
 			if off := estimate - truth[key]; off > 90 || off < -90-float64(c.elements)/257 {
 				t.Errorf("%v: %s is %v, released as %v", c, key, truth[key], estimate)
 			}
@@ -86,7 +88,8 @@ func TestTalliesTravel(t *testing.T) {
 	}
 }
 
-// More sketches than are shown are told as they are, as so many bundles say nothing of one element; fewer are filled up.
+// More sketches than are shown are told as they are, as so many bundles say nothing of one element;
+// fewer are filled up.
 func TestPad(t *testing.T) {
 	p := misragries.Params{Counters: 16, Epsilon: 1, Delta: 1e-6}
 	f := frequent{p}
@@ -106,7 +109,8 @@ func TestPad(t *testing.T) {
 	}
 }
 
-// Bytes that are no tally, or one of other Params, are an error wherever they arrive, and so they are in a pipeline.
+// Bytes that are no tally, or one of other Params, are an error wherever they arrive, and so they
+// are in a pipeline.
 func TestHostileTallies(t *testing.T) {
 	p := misragries.Params{Counters: 16, Epsilon: 1, Delta: 1e-6}
 	shard, total := &frequentShardFn{frequent{p}}, &frequentTotalFn{frequent{p}}

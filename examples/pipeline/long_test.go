@@ -15,7 +15,8 @@ import (
 
 var long = flag.Bool("long", false, "run the pipeline on 10⁷ elements, in about a minute")
 
-// Both answers to 10⁷ elements over 64 shards are within their bounds, with the threshold and the standard error of one shard:
+// Both answers to 10⁷ elements over 64 shards are within their bounds, with the threshold and the
+// standard error of one shard:
 //
 //	go test -run TestLong -v . -long
 //
@@ -65,7 +66,8 @@ func TestLong(t *testing.T) {
 				high, low = max(high, estimate-truth[key]), max(low, truth[key]-estimate)
 			}
 			t.Logf("%v: at most %.1f above and %.1f below the truth, n/(k+1) = %.1f", &h, high, low, undercount)
-			// Noise of standard deviation 3.3 is beyond 150 with a probability below e^{−30} for each key.
+			// Noise of standard deviation 3.3 is beyond 150 with a probability below e^{−30} for
+			// each key.
 			if high > 150 || low > undercount+150 || h.Len() < 20 || h.Threshold() != oneShard.Threshold() || h.StdDev() != oneShard.StdDev() {
 				t.Errorf("threshold %v, noise %v; of one shard %v and %v", h.Threshold(), h.StdDev(), oneShard.Threshold(), oneShard.StdDev())
 			}

@@ -1,4 +1,5 @@
-// Command pipeline finds the frequent keys of a stream that is spread over many machines, and counts the distinct ones, as a pipeline of Apache Beam.
+// Command pipeline finds the frequent keys of a stream that is spread over many machines, and
+// counts the distinct ones, as a pipeline of Apache Beam.
 //
 //	cd examples/pipeline && go run .                        the local runner, generated data, both answers under one budget
 //	go run . -count distinct -epsilon 0.5 -error 0.02       one answer; all of the budget is its
@@ -6,16 +7,22 @@
 //	                                                        a cluster, lines of text; see Beam's own flags with -h
 //	go run . -compare                                       ways to put shards together, measured
 //
-// Each shard is sketched where its elements are: by a Misra-Gries sketch for the frequent keys (package misragries, frequent.go), by a pre-sampled sketch
-// for the distinct ones (package kor, distinct.go). What travels between the machines of the pipeline is private state, of a size that does not
-// grow with the data: the sums of reduced Misra-Gries sketches, and the table of a kor.StreamBuilder, which takes duplicates, within a shard and across shards.
-// What leaves the pipeline is one release of each. Neither its noise nor its threshold nor its law grows with the number of shards.
+// Each shard is sketched where its elements are: by a Misra-Gries sketch for the frequent keys
+// (package misragries, frequent.go), by a pre-sampled sketch for the distinct ones (package kor,
+// distinct.go). What travels between the machines of the pipeline is private state, of a size that
+// does not grow with the data: the sums of reduced Misra-Gries sketches, and the table of a
+// kor.StreamBuilder, which takes duplicates, within a shard and across shards. What leaves the
+// pipeline is one release of each. Neither its noise nor its threshold nor its law grows with the
+// number of shards.
 //
-// -epsilon and -delta are for both releases together, as a budget.Ledger adds them up; -share is how much of ε the distinct count gets. Together they are
-// (ε, δ)-private for one element of the input. The distinct count by itself is ε-private for one key with all its elements; the frequent
-// keys are not, for they tell how often a key came. Runs on the same data add up too, and no ledger of this command knows of another run.
+// -epsilon and -delta are for both releases together, as a budget.Ledger adds them up; -share is
+// how much of ε the distinct count gets. Together they are (ε, δ)-private for one element of the
+// input. The distinct count by itself is ε-private for one key with all its elements; the frequent
+// keys are not, for they tell how often a key came. Runs on the same data add up too, and no ledger
+// of this command knows of another run.
 //
-// The machines of the pipeline, and whatever it shuffles through, are trusted with the data, as they are trusted with the input.
+// The machines of the pipeline, and whatever it shuffles through, are trusted with the data, as
+// they are trusted with the input.
 package main
 
 import (

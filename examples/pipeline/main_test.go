@@ -67,7 +67,8 @@ func must[V any](t *testing.T) func(v V, err error) V {
 	}
 }
 
-// Both answers to lines of text come out, on the standard output or in a file, and the ledger says what they cost together.
+// Both answers to lines of text come out, on the standard output or in a file, and the ledger says
+// what they cost together.
 func TestLines(t *testing.T) {
 	o := small
 	o.input = filepath.Join(t.TempDir(), "lines.txt")

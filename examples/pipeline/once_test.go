@@ -17,7 +17,8 @@ import (
 	"github.com/dpsketch/dpsketch/misragries"
 )
 
-// arriving are elements that come in two batches, an hour apart: ten of each of the keys 0 to 99, and of 0 to 199.
+// arriving are elements that come in two batches, an hour apart: ten of each of the keys 0 to 99,
+// and of 0 to 199.
 func arriving(fn *window.Fn, options ...beam.WindowIntoOption) func(beam.Scope) beam.PCollection {
 	return func(s beam.Scope) beam.PCollection {
 		batches := teststream.NewConfig()
@@ -37,11 +38,13 @@ func arriving(fn *window.Fn, options ...beam.WindowIntoOption) func(beam.Scope) 
 	}
 }
 
-// One release of all elements comes out, with each of them once, whatever windows they are in and however often their trigger fires.
+// One release of all elements comes out, with each of them once, whatever windows they are in and
+// however often their trigger fires.
 //
-// At ε = 1000 the noise of a count has a scale below 2/1000, and is beyond ½ with a probability below e^{−250}; no sketch has as many keys as
-// counters, so there are no decrements, and the reduction takes 1/(k+1) of all that a sketch has, together at most 3000/4097 of a count. The bound of
-// the distinct count is that of TestDistinctKeys.
+// At ε = 1000 the noise of a count has a scale below 2/1000, and is beyond ½ with a probability
+// below e^{−250}; no sketch has as many keys as counters, so there are no decrements, and the
+// reduction takes 1/(k+1) of all that a sketch has, together at most 3000/4097 of a count. The
+// bound of the distinct count is that of TestDistinctKeys.
 func TestWindowsAndTriggers(t *testing.T) {
 	for name, elements := range map[string]func(beam.Scope) beam.PCollection{
 		"hours":        arriving(window.NewFixedWindows(time.Hour)),
@@ -70,7 +73,8 @@ func TestWindowsAndTriggers(t *testing.T) {
 	}
 }
 
-// A shuffle is between the noise and whatever sees the release, so that a runner that repeats what comes after does not draw again.
+// A shuffle is between the noise and whatever sees the release, so that a runner that repeats what
+// comes after does not draw again.
 func TestShuffleAfterTheNoise(t *testing.T) {
 	p, s := beam.NewPipelineWithRoot()
 	elements := generated(s, small)

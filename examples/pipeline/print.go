@@ -69,7 +69,8 @@ func (f *distinctTextFn) ProcessElement(encoded []byte) (string, error) {
 		&s, s.Estimate(), s.StdErr(), lo, hi, f.Confidence), nil
 }
 
-// printer is where printFn prints. It works where the pipeline runs in this process, else it is the worker's standard output.
+// printer is where printFn prints. It works where the pipeline runs in this process, else it is the
+// worker's standard output.
 type printer struct {
 	mu sync.Mutex
 	to io.Writer

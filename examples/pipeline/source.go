@@ -36,7 +36,8 @@ func (f *generateFn) ProcessElement(shard int, emit func(int, string)) {
 	}
 }
 
-// stream yields what one of the shards holds of a stream of the given length. It is the same at each call.
+// stream yields what one of the shards holds of a stream of the given length. It is the same at
+// each call.
 func stream(shard, shards, elements int) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		zipf := rand.NewZipf(rand.New(rand.NewPCG(uint64(shard), 1)), 1.1, 1, 1<<20-1)
@@ -53,7 +54,8 @@ type spreadFn struct{ Shards int }
 
 var spread = maphash.MakeSeed()
 
-// ProcessElement assigns the shard by a hash of the line. Any assignment that does not depend on the other lines is as good.
+// ProcessElement assigns the shard by a hash of the line. Any assignment that does not depend on
+// the other lines is as good.
 func (f *spreadFn) ProcessElement(line string, emit func(int, string)) {
 	if line != "" {
 		emit(int(maphash.String(spread, line)%uint64(f.Shards)), line)

@@ -1,14 +1,18 @@
-// Command secureagg simulates parties that release the sum of their numbers though they trust nobody with it.
+// Command secureagg simulates parties that release the sum of their numbers though they trust
+// nobody with it.
 //
 //	secureagg [flags]
 //
-// Every party rounds its number to a lattice, at random so that the mean is right, adds its share of the noise, and sends the result under a mask: uniform words, one for each other party,
-// which the other adds where this one subtracts. The server sees words that are uniform, and their sum, in which the masks cancel. So it learns the sum with the noise of
-// one trusted party, not with that of every party, although no one ever held the sum without it.
+// Every party rounds its number to a lattice, at random so that the mean is right, adds its share
+// of the noise, and sends the result under a mask: uniform words, one for each other party, which
+// the other adds where this one subtracts. The server sees words that are uniform, and their sum,
+// in which the masks cancel. So it learns the sum with the noise of one trusted party, not with
+// that of every party, although no one ever held the sum without it.
 //
-// Some parties may drop out before they send: the noise is calibrated for those who stay. (Real protocols recover the masks of the others; here
-// they are known.) The program compares the error with that of Laplace noise shared likewise, and with local noise, where every party protects its own number. It exits
-// with 0, 1 when writing failed, or 2 for a wrong flag or parameter.
+// Some parties may drop out before they send: the noise is calibrated for those who stay. (Real
+// protocols recover the masks of the others; here they are known.) The program compares the error
+// with that of Laplace noise shared likewise, and with local noise, where every party protects its
+// own number. It exits with 0, 1 when writing failed, or 2 for a wrong flag or parameter.
 package main
 
 import (
@@ -145,7 +149,8 @@ func simulate(opts options) (*result, error) {
 	return r, nil
 }
 
-// bound is an upper bound on the mean absolute error of a sum: E|Z| grows no faster than the number of shares, and each of n roundings has a variance of at most a quarter.
+// bound is an upper bound on the mean absolute error of a sum: E|Z| grows no faster than the number
+// of shares, and each of n roundings has a variance of at most a quarter.
 func bound(l *arete.Lattice, spare float64, n int) float64 {
 	return (l.MeanAbs()*spare + math.Sqrt(float64(n))/2) * l.Step()
 }

@@ -15,7 +15,8 @@ func TestProgram(t *testing.T) {
 	clitest.Output(t, new(options), []string{"-n", "1", "-missing", "0", "-drops", "0", "-epsilon", "1", "-rounds", "2"}, []string{"DiscreteLaplace"})
 }
 
-// What is printed is what was released, and the sum of those who stayed is in its interval at a confidence of 1 − 1e-9, dropouts or not.
+// What is printed is what was released, and the sum of those who stayed is in its interval at a
+// confidence of 1 − 1e-9, dropouts or not.
 func TestRelease(t *testing.T) {
 	for _, drops := range []int{0, 10} {
 		opts := options{epsilon: 6, parties: 100, missing: 10, drops: drops, rounds: 4}
@@ -23,7 +24,8 @@ func TestRelease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A sum of 90 or 100 uniform numbers has a deviation of 2.9 at most: it is within 9 of these but for 1e-18.
+		// A sum of 90 or 100 uniform numbers has a deviation of 2.9 at most: it is within 9 of
+		// these but for 1e-18.
 		if half := float64(opts.parties-drops) / 2; !(math.Abs(r.truth-half) < 27) {
 			t.Errorf("%d dropped out: the sum is %g", drops, r.truth)
 		}
@@ -57,8 +59,10 @@ func TestBrokenOutput(t *testing.T) {
 	clitest.BrokenOutput(t, new(options), "-rounds", "1")
 }
 
-// Over many rounds the errors come in the order of the theory, with room to spare: at ε = 6 they are about 0.06, 0.17 and 2.3, and the mean of 2000 rounds is
-// within a tenth of that but for one run in 10⁹ (the standard error of the first is 5 % of it: its square has a mean of 7 times the mean squared).
+// Over many rounds the errors come in the order of the theory, with room to spare: at ε = 6 they
+// are about 0.06, 0.17 and 2.3, and the mean of 2000 rounds is within a tenth of that but for one
+// run in 10⁹ (the standard error of the first is 5 % of it: its square has a mean of 7 times the
+// mean squared).
 func TestErrors(t *testing.T) {
 	r, err := simulate(options{epsilon: 6, parties: 60, missing: 6, drops: 0, rounds: 2000})
 	if err != nil {

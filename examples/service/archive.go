@@ -24,8 +24,8 @@ func (a *archive) path(number uint64) string {
 	return filepath.Join(a.dir, fmt.Sprintf("window-%012d.dpsk", number))
 }
 
-// openArchive reads the releases. Those that a crash has lost are missing. There is none after the last window of the journal, unless that is no longer
-// the journal that recorded what they cost.
+// openArchive reads the releases. Those that a crash has lost are missing. There is none after the
+// last window of the journal, unless that is no longer the journal that recorded what they cost.
 func openArchive(dir string, last uint64) (*archive, error) {
 	a := &archive{dir: dir, releases: map[uint64]*misragries.Histogram[string]{}}
 	entries, err := os.ReadDir(dir)
@@ -53,7 +53,8 @@ func openArchive(dir string, last uint64) (*archive, error) {
 	return a, nil
 }
 
-// put makes a release public and stores it. Where that fails it is public all the same, for its budget is spent, and save may be tried again.
+// put makes a release public and stores it. Where that fails it is public all the same, for its
+// budget is spent, and save may be tried again.
 func (a *archive) put(number uint64, h *misragries.Histogram[string]) error {
 	a.mu.Lock()
 	a.releases[number] = h

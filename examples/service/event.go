@@ -12,13 +12,14 @@ const (
 	maxKey  = 1 << 10
 )
 
-// event is one line of the input. Other fields are ignored. Bytes of a key that are no UTF-8 become U+FFFD, as encoding/json has it.
+// event is one line of the input. Other fields are ignored. Bytes of a key that are no UTF-8 become
+// U+FFFD, as encoding/json has it.
 type event struct {
 	Key string `json:"key"`
 }
 
-// readEvents reads JSON lines to the end and returns their keys. A line that is no event is counted and skipped. The error is that of the reader, or
-// that a line is too long; there are no keys then.
+// readEvents reads JSON lines to the end and returns their keys. A line that is no event is counted
+// and skipped. The error is that of the reader, or that a line is too long; there are no keys then.
 func readEvents(r io.Reader) (keys []string, malformed int, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, maxLine), maxLine)
@@ -39,7 +40,8 @@ func readEvents(r io.Reader) (keys []string, malformed int, err error) {
 	return keys, malformed, nil
 }
 
-// parseEvent returns the key of an event. What most lines look like, {"key":"…"} without escapes, is taken apart by hand.
+// parseEvent returns the key of an event. What most lines look like, {"key":"…"} without escapes,
+// is taken apart by hand.
 func parseEvent(line []byte) (key string, ok bool) {
 	const head, tail = `{"key":"`, `"}`
 	if bytes.HasPrefix(line, []byte(head)) && bytes.HasSuffix(line, []byte(tail)) && len(line) >= len(head)+len(tail) {

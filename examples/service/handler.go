@@ -27,8 +27,9 @@ func (s *service) handler() http.Handler {
 	return mux
 }
 
-// postEvents takes all events of a request, or none: 403 once the budget is spent, 503 on the way out, 413 and 400 for a body that is too
-// large or cannot be read, 500 while the journal cannot be written. So a client may send again what was refused, and no event counts twice.
+// postEvents takes all events of a request, or none: 403 once the budget is spent, 503 on the way
+// out, 413 and 400 for a body that is too large or cannot be read, 500 while the journal cannot be
+// written. So a client may send again what was refused, and no event counts twice.
 func (s *service) postEvents(w http.ResponseWriter, r *http.Request) {
 	keys, malformed, unread := readEvents(http.MaxBytesReader(w, r.Body, maxBody))
 	err := unread

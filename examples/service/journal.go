@@ -13,15 +13,17 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// journal is the record, on disk, of what has been spent: a line "open 7 0x1p+00 0x1.12e0be826d695p-30" for each window, with its number, ε and δ,
-// synced before the window takes an event. So whatever happens later, the next start knows of it.
+// journal is the record, on disk, of what has been spent: a line "open 7 0x1p+00
+// 0x1.12e0be826d695p-30" for each window, with its number, ε and δ, synced before the window takes
+// an event. So whatever happens later, the next start knows of it.
 type journal struct {
 	file *os.File
 	size int64 // of the lines that are on the disk
 }
 
-// openJournal opens or creates the journal in dir, for one process at a time, and returns the spent guarantees and the last window's number. A last line
-// without its end was never synced, so its window never took an event: it is cut off.
+// openJournal opens or creates the journal in dir, for one process at a time, and returns the spent
+// guarantees and the last window's number. A last line without its end was never synced, so its
+// window never took an event: it is cut off.
 func openJournal(dir string) (j *journal, spent []budget.Guarantee, last uint64, err error) {
 	file, err := os.OpenFile(filepath.Join(dir, "budget.journal"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -53,7 +55,8 @@ func openJournal(dir string) (j *journal, spent []budget.Guarantee, last uint64,
 	return &journal{file, int64(whole)}, spent, last, nil
 }
 
-// syncDir brings the names of new files in a folder to the disk. Where folders cannot be synced, as on Windows, the file system sees to that.
+// syncDir brings the names of new files in a folder to the disk. Where folders cannot be synced, as
+// on Windows, the file system sees to that.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -77,8 +80,8 @@ func parseLine(line string) (number uint64, g budget.Guarantee, err error) {
 	return number, budget.ApproxDP(epsilon, delta, budget.Element(budget.AddRemove)), errors.Join(err, err1, err2)
 }
 
-// spend records a window. When it returns nil the record is on the disk. What a failure leaves of a line, on a full disk, say, the next one overwrites: its
-// window took no event.
+// spend records a window. When it returns nil the record is on the disk. What a failure leaves of a
+// line, on a full disk, say, the next one overwrites: its window took no event.
 func (j *journal) spend(number uint64, epsilon, delta float64) error {
 	exact := func(x float64) string { return strconv.FormatFloat(x, 'x', -1, 64) }
 	line := fmt.Sprintf("open %d %s %s\n", number, exact(epsilon), exact(delta))

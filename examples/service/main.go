@@ -1,4 +1,5 @@
-// Command service collects events over HTTP and publishes, window by window, the frequent keys among them with differential privacy.
+// Command service collects events over HTTP and publishes, window by window, the frequent keys
+// among them with differential privacy.
 //
 //	go run ./examples/service -dir /var/lib/service
 //
@@ -9,9 +10,11 @@
 //
 // and on a second address, for the operator alone, GET /metrics: exact counts are private data.
 //
-// What is protected is one event. The ledger counts what somebody with an event in every window has spent, so the service ends when the
-// budget does. A window's budget is spent, and written to disk, before the first event of the window is taken; the release is drawn when
-// the window ends. Events live in memory only: a crash loses the window it falls into and its budget, and nothing of it is on the disk.
+// What is protected is one event. The ledger counts what somebody with an event in every window has
+// spent, so the service ends when the budget does. A window's budget is spent, and written to disk,
+// before the first event of the window is taken; the release is drawn when the window ends. Events
+// live in memory only: a crash loses the window it falls into and its budget, and nothing of it is
+// on the disk.
 package main
 
 import (
@@ -91,7 +94,8 @@ func program(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// serve listens, releases a window after the other, and on the way out answers the requests under way and releases the last window.
+// serve listens, releases a window after the other, and on the way out answers the requests under
+// way and releases the last window.
 func serve(ctx context.Context, c config, stdout io.Writer, log *slog.Logger) error {
 	s, err := open(c)
 	if err != nil {

@@ -30,8 +30,8 @@ type service struct {
 	why     error
 }
 
-// open reads what earlier runs have spent and released, and begins a window. It fails if the parameters are invalid; with a spent budget it
-// serves what there is.
+// open reads what earlier runs have spent and released, and begins a window. It fails if the
+// parameters are invalid; with a spent budget it serves what there is.
 func open(c config) (*service, error) {
 	p := misragries.Params{Counters: c.counters, Epsilon: c.epsilon, Delta: c.delta}
 	if _, err := newWindow(0, p, c.shards); err != nil {
@@ -66,7 +66,8 @@ func open(c config) (*service, error) {
 	return s, nil
 }
 
-// take adds the events of a request to the window that is open. When it returns nil all of them are in it, and else none.
+// take adds the events of a request to the window that is open. When it returns nil all of them are
+// in it, and else none.
 func (s *service) take(keys []string) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -86,8 +87,9 @@ func (s *service) rotate() error {
 	return errors.Join(err, s.replace(next, err))
 }
 
-// begin spends the budget of a window and returns it. The spending is on the disk before anybody sees the window. The ledger takes what it accepts
-// after the journal has, for nobody else spends: a window that a full disk prevents costs nothing.
+// begin spends the budget of a window and returns it. The spending is on the disk before anybody
+// sees the window. The ledger takes what it accepts after the journal has, for nobody else spends:
+// a window that a full disk prevents costs nothing.
 func (s *service) begin() (*window, error) {
 	if s.journal == nil {
 		return nil, errClosed
@@ -106,8 +108,8 @@ func (s *service) begin() (*window, error) {
 	return w, s.ledger.Spend(cost)
 }
 
-// replace puts another window, or none and the reason why, in the place of the current one, and releases that. No event is between the two:
-// whoever adds holds the lock for reading.
+// replace puts another window, or none and the reason why, in the place of the current one, and
+// releases that. No event is between the two: whoever adds holds the lock for reading.
 func (s *service) replace(next *window, why error) error {
 	if why != nil {
 		next = nil // the journal may have failed: no events without a record

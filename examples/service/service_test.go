@@ -96,8 +96,9 @@ func get(t testing.TB, url, accept string) (int, []byte) {
 	return response.StatusCode, body
 }
 
-// off bounds the error of a released count here: the noise has scale (2k−1)/ε units of 1/(k+1), below 2, so that 60 is passed with a probability of e^{−30},
-// and with at most 64 distinct keys nothing is undercounted but by the reduction, at most n/(k+1).
+// off bounds the error of a released count here: the noise has scale (2k−1)/ε units of 1/(k+1),
+// below 2, so that 60 is passed with a probability of e^{−30}, and with at most 64 distinct keys
+// nothing is undercounted but by the reduction, at most n/(k+1).
 func off(n, counters int) float64 { return 60 + float64(n)/float64(counters+1) }
 
 func TestReleaseOverHTTP(t *testing.T) {
@@ -216,7 +217,8 @@ func TestOneProcessPerFolder(t *testing.T) {
 	}
 }
 
-// A last line that was not written whole belongs to a window that never took an event; any other damage stops the service.
+// A last line that was not written whole belongs to a window that never took an event; any other
+// damage stops the service.
 func TestJournal(t *testing.T) {
 	c := testConfig(t)
 	for text, ok := range map[string]bool{
@@ -270,7 +272,8 @@ func TestJournalAfterAFailure(t *testing.T) {
 	}
 }
 
-// A release whose budget is spent is published even if the disk does not take it, and stored once the disk does.
+// A release whose budget is spent is published even if the disk does not take it, and stored once
+// the disk does.
 func TestReleaseWithoutADisk(t *testing.T) {
 	w, err := newWindow(1, misragries.Params{Counters: 4, Epsilon: 1, Delta: 1e-9}, 1)
 	if err != nil {
@@ -334,7 +337,8 @@ func TestJournalIsLost(t *testing.T) {
 	}
 }
 
-// A window that the disk prevents costs nothing, and when there is room again the budget is what it was.
+// A window that the disk prevents costs nothing, and when there is room again the budget is what it
+// was.
 func TestFullDiskCostsNoBudget(t *testing.T) {
 	s := mustOpen(t, testConfig(t))
 	before, file := s.ledger.Spent(), s.journal.file
@@ -382,10 +386,12 @@ func filled(t *testing.T, s *service) (shards []int) {
 	return shards
 }
 
-// Whether an event is there moves no other: a request is in one builder, whatever its size, and which one says nothing of that of another.
+// Whether an event is there moves no other: a request is in one builder, whatever its size, and
+// which one says nothing of that of another.
 //
-// Of 400 draws among 4 builders the number of those that show one of them, or the same one twice, is off its mean of 100 by 80 with a probability
-// of at most 2·e^{−2·80²/400} < 3e-14 (Hoeffding). Builders that take turns show one in all, and the same one twice in none.
+// Of 400 draws among 4 builders the number of those that show one of them, or the same one twice,
+// is off its mean of 100 by 80 with a probability of at most 2·e^{−2·80²/400} < 3e-14 (Hoeffding).
+// Builders that take turns show one in all, and the same one twice in none.
 func TestNoEventMovesAnother(t *testing.T) {
 	const runs = 400
 	c := testConfig(t)
@@ -442,8 +448,9 @@ func TestRequestsAreTakenWhole(t *testing.T) {
 	}
 }
 
-// What was acknowledged before the end is in the releases, all of it and once: a hundred clients send while windows change, and the service stops under
-// them. TestTerminated says why the releases tell the number exactly.
+// What was acknowledged before the end is in the releases, all of it and once: a hundred clients
+// send while windows change, and the service stops under them. TestTerminated says why the releases
+// tell the number exactly.
 func TestNothingAcknowledgedIsLost(t *testing.T) {
 	c := testConfig(t)
 	c.epsilon, c.budget, c.slack = 1000, 1e6, 0.5
@@ -510,7 +517,8 @@ func startChild(t *testing.T, args ...string) (child *exec.Cmd, url string) {
 	return child, string(address[1])
 }
 
-// Killed in the middle of a window the service leaves no trace of the events on the disk, and the next one knows that the window's budget is gone.
+// Killed in the middle of a window the service leaves no trace of the events on the disk, and the
+// next one knows that the window's budget is gone.
 func TestKilled(t *testing.T) {
 	c := testConfig(t)
 	child, url := startChild(t, "-dir", c.dir, "-window", "1h", "-budget", "10")
@@ -546,11 +554,13 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// Told to end while fifty clients send, the process releases each event that it has acknowledged once, and those of answers that got lost; one client
-// that does not come to an end with its request holds up nothing.
+// Told to end while fifty clients send, the process releases each event that it has acknowledged
+// once, and those of answers that got lost; one client that does not come to an end with its
+// request holds up nothing.
 //
-// A single key meets no decrement, so a released count is k/(k+1) of the true one and noise of scale below 2/1000. Of 100 windows the noise is beyond ½
-// together with a probability of 2·(4/3)¹⁰⁰·e^{−125} < 1e-41, and a hidden window would miss by one request at least.
+// A single key meets no decrement, so a released count is k/(k+1) of the true one and noise of
+// scale below 2/1000. Of 100 windows the noise is beyond ½ together with a probability of
+// 2·(4/3)¹⁰⁰·e^{−125} < 1e-41, and a hidden window would miss by one request at least.
 func TestTerminated(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no SIGTERM")

@@ -7,13 +7,16 @@ import (
 	"github.com/dpsketch/dpsketch/misragries"
 )
 
-// window holds the events between two releases, in memory only, spread over builders that take them side by side.
+// window holds the events between two releases, in memory only, spread over builders that take them
+// side by side.
 //
-// The guarantee of the sum of builders is for two streams of which one has one event more, while all other events are in the same builders in the
-// same order. So the presence of an event must move no other. All events of a request go into one builder of one window, at once, and each
-// request draws its builder by itself: take the draws as given, and without the event one builder lacks it and nothing else changes. Draws that are
-// independent of the data keep that guarantee on average too. Builders that took turns, or took a request in pieces of so many events, would
-// not do: one event more, and all later ones could be elsewhere.
+// The guarantee of the sum of builders is for two streams of which one has one event more, while
+// all other events are in the same builders in the same order. So the presence of an event must
+// move no other. All events of a request go into one builder of one window, at once, and each
+// request draws its builder by itself: take the draws as given, and without the event one builder
+// lacks it and nothing else changes. Draws that are independent of the data keep that guarantee on
+// average too. Builders that took turns, or took a request in pieces of so many events, would not
+// do: one event more, and all later ones could be elsewhere.
 type window struct {
 	number uint64
 	params misragries.Params
@@ -46,7 +49,8 @@ func (w *window) add(keys []string) {
 	s.builder.AddSlice(keys)
 }
 
-// release sums the shards and draws the release. Nobody may add any more. The threshold does not depend on the number of shards.
+// release sums the shards and draws the release. Nobody may add any more. The threshold does not
+// depend on the number of shards.
 func (w *window) release() (*misragries.Histogram[string], error) {
 	sum, err := misragries.NewSum[string](w.params)
 	if err != nil {

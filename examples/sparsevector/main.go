@@ -1,14 +1,19 @@
-// Command sparsevector releases how many requests each URL got, for URLs hashed to 64 bits, and compares four ways to do it.
+// Command sparsevector releases how many requests each URL got, for URLs hashed to 64 bits, and
+// compares four ways to do it.
 //
 //	sparsevector [flags]
 //
-// The vector has 2⁶⁴ entries of which a few are not zero; one request more or less is what is hidden. The program makes up counts with a heavy tail,
-// releases them in four ways under the same ε (and δ), and prints the mean absolute error on a sample of URLs by the size of their true counts, with what each release takes:
+// The vector has 2⁶⁴ entries of which a few are not zero; one request more or less is what is
+// hidden. The program makes up counts with a heavy tail, releases them in four ways under the same
+// ε (and δ), and prints the mean absolute error on a sample of URLs by the size of their true
+// counts, with what each release takes:
 //
 //   - columns, which is what package alp does by itself;
-//   - the ALP mechanism as the thesis has it, combined with a list, at the same number of bits and read by its own estimator;
+//   - the ALP mechanism as the thesis has it, combined with a list, at the same number of bits and
+//     read by its own estimator;
 //   - package threshold alone, which tells nothing of small counts;
-//   - Laplace noise on every count, which no one could store: 2⁶⁴ numbers. It is drawn for the sample only, as the best there is.
+//   - Laplace noise on every count, which no one could store: 2⁶⁴ numbers. It is drawn for the
+//     sample only, as the best there is.
 //
 // The exit code is 0, 1 when writing failed, or 2 for a wrong flag or parameter.
 package main
@@ -132,7 +137,8 @@ func compare(opts options) (*comparison, error) {
 	return c, nil
 }
 
-// requests makes up the counts of n URLs: a heavy tail, most have a few and some have thousands. They are the same in each run.
+// requests makes up the counts of n URLs: a heavy tail, most have a few and some have thousands.
+// They are the same in each run.
 func requests(n int) []float64 {
 	random := rand.New(rand.NewPCG(1, 2))
 	counts := make([]float64, n)

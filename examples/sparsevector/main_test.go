@@ -8,8 +8,10 @@ import (
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
-// The 500 sampled URLs without requests are read as exactly 0 by the list, which has none of them, and by dense Laplace noise cut at 0 as ½ on average, within
-// 0.3 but for 1e-9 (Bernstein's inequality; the variance of one is ¾). Whatever they hold, tables have the size that was asked for, here 100 bits a URL.
+// The 500 sampled URLs without requests are read as exactly 0 by the list, which has none of them,
+// and by dense Laplace noise cut at 0 as ½ on average, within 0.3 but for 1e-9 (Bernstein's
+// inequality; the variance of one is ¾). Whatever they hold, tables have the size that was asked
+// for, here 100 bits a URL.
 func TestProgram(t *testing.T) {
 	out := clitest.Output(t, new(options), []string{"-urls", "2000", "-sample", "500", "-epsilon", "1"},
 		[]string{"of 2000 URLs out of 2⁶⁴", "columns", "thesis's ALP", "threshold", "dense Laplace", "ε = 1, δ = 1e-9 for", "\n  0 ", "over 100"})
@@ -47,8 +49,9 @@ func TestBrokenOutput(t *testing.T) {
 	clitest.BrokenOutput(t, new(options), "-urls", "100")
 }
 
-// What the comparison is there to show: columns beat the thesis's mechanism at every size, and the list alone for all counts that it hides; listed counts have Laplace noise.
-// The margins are several times the standard errors of the thousands of counts in each range.
+// What the comparison is there to show: columns beat the thesis's mechanism at every size, and the
+// list alone for all counts that it hides; listed counts have Laplace noise. The margins are
+// several times the standard errors of the thousands of counts in each range.
 func TestOrder(t *testing.T) {
 	c, err := compare(options{epsilon: 1, delta: 1e-9, bits: 100, urls: 20_000, sample: 20_000})
 	if err != nil {

@@ -1,19 +1,21 @@
 // Package hadamard multiplies vectors by the Walsh–Hadamard matrix.
 //
-// The u × u matrix, u a power of two, has the entries H[i][j] = (−1)^{number of ones of i AND j}: ±1, not normalised. It is symmetric,
-// H·H = u·I, and ‖Hx‖₂² = u·‖x‖₂². The product takes u·log₂ u additions, no multiplication and no memory.
+// The u × u matrix, u a power of two, has the entries H[i][j] = (−1)^{number of ones of i AND j}:
+// ±1, not normalised. It is symmetric, H·H = u·I, and ‖Hx‖₂² = u·‖x‖₂². The product takes u·log₂ u
+// additions, no multiplication and no memory.
 package hadamard
 
-// Int replaces x by Hx. Sums wrap around at 2⁶³: where ‖x‖₁ < 2⁶³ none does. It reports whether the length is a power of two;
-// if it is not, x stays as it is.
+// Int replaces x by Hx. Sums wrap around at 2⁶³: where ‖x‖₁ < 2⁶³ none does. It reports whether the
+// length is a power of two; if it is not, x stays as it is.
 func Int(x []int64) bool { return transform(x) }
 
-// Float replaces x by Hx, rounded at each of the log₂ u levels of additions; so integers stay exact where ‖x‖₁ ≤ 2⁵³. It reports whether
-// the length is a power of two; if it is not, x stays as it is.
+// Float replaces x by Hx, rounded at each of the log₂ u levels of additions; so integers stay exact
+// where ‖x‖₁ ≤ 2⁵³. It reports whether the length is a power of two; if it is not, x stays as it
+// is.
 func Float(x []float64) bool { return transform(x) }
 
-// Size returns the least power of two that is at least n, the length to which a vector of n coordinates is padded with zeros: 1 for n = 0,
-// and 0 where it would be 2⁶⁴.
+// Size returns the least power of two that is at least n, the length to which a vector of n
+// coordinates is padded with zeros: 1 for n = 0, and 0 where it would be 2⁶⁴.
 func Size(n uint64) uint64 {
 	u := uint64(1)
 	for u < n && u != 0 {
@@ -27,8 +29,8 @@ const inCache = 1 << 12
 
 type number interface{ int64 | float64 }
 
-// transform replaces x by Hx. H of size u is, in blocks of half the size, (H H; H −H): so it transforms the quarters, one after the other
-// while each is in the cache, and combines them.
+// transform replaces x by Hx. H of size u is, in blocks of half the size, (H H; H −H): so it
+// transforms the quarters, one after the other while each is in the cache, and combines them.
 func transform[T number](x []T) bool {
 	n := len(x)
 	if n == 0 || n&(n-1) != 0 {
@@ -50,7 +52,8 @@ func blocks[T number](x []T) {
 	combine(x, q)
 }
 
-// levels transforms x level by level, two levels at a time, the first four in one pass over the memory.
+// levels transforms x level by level, two levels at a time, the first four in one pass over the
+// memory.
 func levels[T number](x []T) {
 	h := 1
 	if len(x) >= 16 {

@@ -12,8 +12,9 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// Hasher hashes the keys of one table. It is keyed by the operating system's randomness, so nobody can choose keys that
-// collide, and two Hashers agree on nothing: what it returns must leave no trace in what is released.
+// Hasher hashes the keys of one table. It is keyed by the operating system's randomness, so nobody
+// can choose keys that collide, and two Hashers agree on nothing: what it returns must leave no
+// trace in what is released.
 type Hasher[K wire.Key] struct {
 	text bool         // K is a string type
 	seed maphash.Seed // for strings: the hash of Go's maps
@@ -32,7 +33,8 @@ func New[K wire.Key]() Hasher[K] {
 	}
 }
 
-// IsText reports whether K is a string type. Where strings are larger than integers the compiler knows.
+// IsText reports whether K is a string type. Where strings are larger than integers the compiler
+// knows.
 func (h *Hasher[K]) IsText() bool {
 	var key K
 	return unsafe.Sizeof(key) == unsafe.Sizeof("") && h.text
@@ -51,8 +53,8 @@ func (h *Hasher[K]) OfString(key K) uint64 {
 	return maphash.String(h.seed, *(*string)(unsafe.Pointer(&key)))
 }
 
-// OfInteger is Hash where K is an integer type: the two halves of the 128-bit product (x ⊕ a)·b, added without carry, as in the hash
-// of Go's maps where there are no AES instructions.
+// OfInteger is Hash where K is an integer type: the two halves of the 128-bit product (x ⊕ a)·b,
+// added without carry, as in the hash of Go's maps where there are no AES instructions.
 func (h *Hasher[K]) OfInteger(key K) uint64 {
 	var x uint64
 	if unsafe.Sizeof(key) == 4 {

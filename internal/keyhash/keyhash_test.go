@@ -22,8 +22,9 @@ func occupied[K wire.Key](keys []K) int {
 	return total / hashers
 }
 
-// Keys with little entropy spread over the slots like random ones: 1000 into 1000 slots occupy 632 on average. A multiplication may do
-// better or worse on regular keys, depending on its key, but hardly worse on average.
+// Keys with little entropy spread over the slots like random ones: 1000 into 1000 slots occupy 632
+// on average. A multiplication may do better or worse on regular keys, depending on its key, but
+// hardly worse on average.
 func TestSpread(t *testing.T) {
 	check := func(name string, got int) {
 		if got < 550 || got > 1000 {

@@ -20,8 +20,8 @@ type Quadratic struct {
 	Threshold int64   // T > R, in steps
 }
 
-// Show draws what is shown of v, or false for nothing. normal draws the noise rounded to an integer,
-// and below(n) is uniform on 0, …, n−1; each call is independent of all others.
+// Show draws what is shown of v, or false for nothing. normal draws the noise rounded to an
+// integer, and below(n) is uniform on 0, …, n−1; each call is independent of all others.
 func (k Quadratic) Show(v int64, normal func() int64, below func(n uint64) uint64) (shown int64, ok bool) {
 	if v <= 0 || v < k.From && below(uint64(k.From)*uint64(k.From)) >= uint64(v)*uint64(v) {
 		return 0, false
@@ -75,8 +75,8 @@ func newShape(sigma, r, t float64, rounds bool, epsilon float64, u Users) shape 
 	return s
 }
 
-// jump returns h, a bound on η(c)/(η·(1 + c/R)²) for 0 ≤ c ≤ c₀, from blocks of c; +Inf unless c₀ ≥ 1
-// exists with σ²ε/c₀ + c₀/2 ≤ T − R, T − R > c₀ and (T − R)(T − R − c₀) ≥ σ².
+// jump returns h, a bound on η(c)/(η·(1 + c/R)²) for 0 ≤ c ≤ c₀, from blocks of c; +Inf unless c₀ ≥
+// 1 exists with σ²ε/c₀ + c₀/2 ≤ T − R, T − R > c₀ and (T − R)(T − R − c₀) ≥ σ².
 func (s *shape) jump() float64 {
 	const blocks = 512
 	reach := s.t - s.r
@@ -97,7 +97,8 @@ func (s *shape) jump() float64 {
 	return h * slack
 }
 
-// drift returns Λ(1), where Λ(y) = √y·Λ(1) bounds the loss of the keys below R of the smaller input.
+// drift returns Λ(1), where Λ(y) = √y·Λ(1) bounds the loss of the keys below R of the smaller
+// input.
 func (s *shape) drift() float64 {
 	reach := s.t - s.r
 	up := tail((reach - 1) / s.sigma)
@@ -160,7 +161,8 @@ func (s *shape) block(from, to float64) float64 {
 	return max(s.larger(to, mu, 0), gap(s.epsilon-math.Sqrt(to)*s.lambda, mu))
 }
 
-// larger returns the least y·G(κ) + E W(κ^K·e^drift) over some κ in (h, e^ε], each of which bounds δ.
+// larger returns the least y·G(κ) + E W(κ^K·e^drift) over some κ in (h, e^ε], each of which bounds
+// δ.
 func (s *shape) larger(y, mu, drift float64) float64 {
 	most := math.Exp(s.epsilon) - s.h
 	if !(most > 0) {
@@ -208,9 +210,9 @@ func gap(epsilon, mu float64) float64 {
 // tail returns Pr[N(0, 1) > x].
 func tail(x float64) float64 { return math.Erfc(x/math.Sqrt2) / 2 }
 
-// ForUsers returns the kernel of noise σ, in steps, with about the least T at which Delta(ε, u) ≤ δ:
-// with rounding where that lowers T, else without. It returns false where no threshold reaches δ:
-// σ is too small.
+// ForUsers returns the kernel of noise σ, in steps, with about the least T at which Delta(ε, u) ≤
+// δ: with rounding where that lowers T, else without. It returns false where no threshold reaches
+// δ: σ is too small.
 func ForUsers(sigma, epsilon, delta float64, u Users) (Quadratic, bool) {
 	s := float64(u.Unit)
 	sd := sigma / s

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// quadraticLaw returns the masses of nothing, of so many cells of width outputs each from T on, and of
-// all above, of v; rise is the probability that v < R counts as R.
+// quadraticLaw returns the masses of nothing, of so many cells of width outputs each from T on, and
+// of all above, of v; rise is the probability that v < R counts as R.
 func (k Quadratic) quadraticLaw(v, cells, width int64, rise func(v, r float64) float64) []float64 {
 	l := make([]float64, cells+2)
 	share := 1.0
@@ -32,7 +32,8 @@ func (k Quadratic) quadraticLaw(v, cells, width int64, rise func(v, r float64) f
 
 func square(v, r float64) float64 { return v * v / (r * r) }
 
-// apart returns ∫(P − e^ε·Q)₊ over the products of laws and one more Gaussian release at distance mu.
+// apart returns ∫(P − e^ε·Q)₊ over the products of laws and one more Gaussian release at distance
+// mu.
 func apart(p, q [][]float64, a, b, epsilon, mu float64) (sum float64) {
 	if len(p) == 0 {
 		switch {
@@ -54,8 +55,8 @@ func apart(p, q [][]float64, a, b, epsilon, mu float64) (sum float64) {
 // grid returns ⌊8/√l⌋: what a user gives to each of l keys at S = 8.
 func grid(l int) int64 { return []int64{0, 8, 5, 4}[l] }
 
-// worstCase returns the largest exact δ over users of up to 3 keys whose totals without them are any
-// of a list, in both orders of the neighbours.
+// worstCase returns the largest exact δ over users of up to 3 keys whose totals without them are
+// any of a list, in both orders of the neighbours.
 func (k Quadratic) worstCase(epsilon, mu float64, most int, rise func(v, r float64) float64) (worst float64) {
 	reach := int64(5 * k.Scale)
 	totals := []int64{0, 1, k.From / 2, k.From - 1, k.From, k.Threshold - 3, k.Threshold + 2*reach}
@@ -94,7 +95,8 @@ func each(l, n int, f func([]int)) {
 }
 
 // The theorem, by enumeration at S = 8: the exact laws of all neighbours are within Delta in both
-// orders, with counts beside the keys and without. It is nearly attained. Half of the noise breaks it.
+// orders, with counts beside the keys and without. It is nearly attained. Half of the noise breaks
+// it.
 func TestQuadraticExactly(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 19))
 	tightest, broken, checked := 0.0, 0, 0
@@ -123,7 +125,8 @@ func TestQuadraticExactly(t *testing.T) {
 	require.Greater(t, broken, 30)
 }
 
-// Replace, with rounding and without: users of up to two keys each, equal ones or not, are within Delta.
+// Replace, with rounding and without: users of up to two keys each, equal ones or not, are within
+// Delta.
 func TestReplaceExactly(t *testing.T) {
 	for _, k := range []Quadratic{{12, 6, 50}, {12, 1, 50}, {14, 9, 60}, {10, 1, 40}} {
 		for _, epsilon := range []float64{0.8, 1.5} {
@@ -147,8 +150,8 @@ func TestReplaceExactly(t *testing.T) {
 	}
 }
 
-// The mutants that the theorem must not cover: linear rounding, and h = 1 where the tail rises faster
-// than the square.
+// The mutants that the theorem must not cover: linear rounding, and h = 1 where the tail rises
+// faster than the square.
 func TestQuadraticIsNeeded(t *testing.T) {
 	const s = 1 << 20
 	k, ok := ForUsers(4.2251*s, 1, 1e-6, Users{Unit: s, MaxKeys: 100})
@@ -176,8 +179,8 @@ func TestQuadraticIsNeeded(t *testing.T) {
 	require.Greater(t, exact, form.larger(1, 0, 0))
 }
 
-// Table 2.2 of thresholds, to .3 %, and with half of the budget for counts. T holds on the grid, and a
-// bit less does not.
+// Table 2.2 of thresholds, to .3 %, and with half of the budget for counts. T holds on the grid,
+// and a bit less does not.
 func TestThresholdsForUsers(t *testing.T) {
 	const s = 1 << 20
 	for _, c := range []struct {
@@ -219,9 +222,9 @@ func TestThresholdsForUsers(t *testing.T) {
 	}
 }
 
-// Delta is at least each side of the theorem at each share y of the squared weight, without the slack of
-// blocks. The larger input first has decided in all settings tried: the other order is seen where Λ is
-// raised by hand.
+// Delta is at least each side of the theorem at each share y of the squared weight, without the
+// slack of blocks. The larger input first has decided in all settings tried: the other order is
+// seen where Λ is raised by hand.
 func TestBothOrders(t *testing.T) {
 	for _, c := range []struct {
 		epsilon, sigma float64

@@ -24,7 +24,8 @@ const (
 	UnsignedKey KeyClass = 2 // 8 bytes
 )
 
-// Keys encodes and decodes keys of one type. An encoding can be read into any type of the same class that holds all its keys.
+// Keys encodes and decodes keys of one type. An encoding can be read into any type of the same
+// class that holds all its keys.
 type Keys[K Key] struct {
 	class  KeyClass
 	narrow bool // 4 bytes in memory
@@ -63,7 +64,8 @@ func (c Keys[K]) Append(dst []byte, key K) []byte {
 	return binary.LittleEndian.AppendUint64(dst, c.Bits(key))
 }
 
-// Bits returns an integer key as 64 bits, in two's complement if it is signed. K must not be a string type.
+// Bits returns an integer key as 64 bits, in two's complement if it is signed. K must not be a
+// string type.
 func (c Keys[K]) Bits(key K) uint64 {
 	switch {
 	case !c.narrow:
@@ -93,7 +95,8 @@ func (c Keys[K]) FromBits(bits uint64) (key K, ok bool) {
 	return key, true
 }
 
-// CheckDim returns an error unless dim is 0 or the integers 0, …, dim−1 are keys of type K: a fault of the field Dim of pkg's Params.
+// CheckDim returns an error unless dim is 0 or the integers 0, …, dim−1 are keys of type K: a fault
+// of the field Dim of pkg's Params.
 func (c Keys[K]) CheckDim(pkg string, dim uint64) error {
 	if dim == 0 {
 		return nil

@@ -25,7 +25,8 @@ const (
 	KindGroups     Kind = 16 // groupby.Groups
 	KindQuantiles  Kind = 17 // column.Quantiles
 
-	// KindPrivate marks the private state of a Builder on its way between the machines of one pipeline: never a released object.
+	// KindPrivate marks the private state of a Builder on its way between the machines of one
+	// pipeline: never a released object.
 	KindPrivate Kind = 128
 )
 
@@ -51,7 +52,8 @@ var kindNames = [...]string{
 	KindPrivate:    "PRIVATE STATE",
 }
 
-// String returns the name of the package that owns the kind, with the object where it has several, or "kind 200" for an unknown one.
+// String returns the name of the package that owns the kind, with the object where it has several,
+// or "kind 200" for an unknown one.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && kindNames[k] != "" {
 		return kindNames[k]

@@ -3,8 +3,8 @@
 // only their releases.
 //
 // It answers: how many different users, words, addresses were there; how many do two parties have
-// together, in common, or one of them alone; how many keys were there up to each day, or in the last
-// 1, 7 and 30. Keys are uint64; [AddKey] takes strings.
+// together, in common, or one of them alone; how many keys were there up to each day, or in the
+// last 1, 7 and 30. Keys are uint64; [AddKey] takes strings.
 //
 // # Which package
 //
@@ -56,12 +56,12 @@
 //	k = 12                       –     70    2.7    .83    that of A∪B or less
 //
 // Over time only the noise grows: in the number of ones its standard deviation is 2√(2d)/ε after d
-// slots, and 2.8, 4.0, 4.9 /ε for windows of 1, 7, 30 days, where a Sketch has √2/ε. At n = 2048, ε = 1
-// that is 1.62 % after 30 slots and 2.37 % after 365 in place of 1.53 %.
+// slots, and 2.8, 4.0, 4.9 /ε for windows of 1, 7, 30 days, where a Sketch has √2/ε. At n = 2048, ε
+// = 1 that is 1.62 % after 30 slots and 2.37 % after 365 in place of 1.53 %.
 //
 // Flipped bits alone are no match for a count: no law of levels has fewer than √(6.29·N − N) keys
-// at ε = 1. 64 bytes (n = 64, L = 8) are off by 1.35, 1.5, 2.2, 6.1 users at 0, 10, 30, 100: enough for
-// each of many groups, whose list is public or comes from package threshold.
+// at ε = 1. 64 bytes (n = 64, L = 8) are off by 1.35, 1.5, 2.2, 6.1 users at 0, 10, 30, 100: enough
+// for each of many groups, whose list is public or comes from package threshold.
 //
 // # Cost
 //

@@ -182,8 +182,8 @@ func TestLongRunningTotals(t *testing.T) {
 	}
 }
 
-// 10⁸ keys, each three times, over 64 shards whose private states are moved and merged: one release, within
-// its interval of confidence 1 − 1e-9, and what it takes.
+// 10⁸ keys, each three times, over 64 shards whose private states are moved and merged: one
+// release, within its interval of confidence 1 − 1e-9, and what it takes.
 func TestLongShards(t *testing.T) {
 	dptest.NeedsLong(t)
 	const keys, shards = 100_000_000, 64

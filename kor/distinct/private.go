@@ -10,8 +10,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// This file moves a Builder between the machines of one trusted pipeline, or over a restart. It is the
-// only way but Release that leads out of it, and what it gives is private.
+// This file moves a Builder between the machines of one trusted pipeline, or over a restart. It is
+// the only way but Release that leads out of it, and what it gives is private.
 
 // The kinds of private state, unlike those of other packages.
 const (
@@ -62,8 +62,9 @@ func (b *Builder) RestorePrivateState(data []byte) error {
 }
 
 // AppendPrivateState appends all that the RunningBuilder holds to dst, PRIVATE DATA as with
-// [Builder.AppendPrivateState]: for a restart, say. One of the two goes on, not both: slots that are
-// released from a state and again from a copy of it spend ε twice. The error wraps [ErrReleased].
+// [Builder.AppendPrivateState]: for a restart, say. One of the two goes on, not both: slots that
+// are released from a state and again from a copy of it spend ε twice. The error wraps
+// [ErrReleased].
 func (b *RunningBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
 	s := private.Enter(b.runningSecret)
 	if s == nil {
@@ -105,8 +106,8 @@ func (b *RunningBuilder) RestorePrivateState(data []byte) error {
 }
 
 // AppendPrivateState appends all that the WindowBuilder holds to dst, PRIVATE DATA as with
-// [Builder.AppendPrivateState]: for a restart, say. A day that is released from a state and again from a
-// copy of it spends ε twice. The error wraps [ErrReleased].
+// [Builder.AppendPrivateState]: for a restart, say. A day that is released from a state and again
+// from a copy of it spends ε twice. The error wraps [ErrReleased].
 func (b *WindowBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
 	s := private.Enter(b.windowSecret)
 	if s == nil {

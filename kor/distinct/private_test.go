@@ -14,7 +14,8 @@ type movable interface {
 	Add(keys ...uint64)
 }
 
-// restores checks that a state moves whole, that bytes that are none change nothing, and that nothing panics.
+// restores checks that a state moves whole, that bytes that are none change nothing, and that
+// nothing panics.
 func restores(t *testing.T, from, to movable, others ...movable) {
 	t.Helper()
 	data, err := from.AppendPrivateState([]byte("prefix"))

@@ -8,11 +8,13 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// EpsilonAt returns the least ε for which the bounds of [Guarantee] show (ε, δ)-differential privacy, rounded up: +Inf
-// if there is none, or if delta is not a number ≥ 0; 0 if delta ≥ 1. It never increases with delta beyond rounding.
+// EpsilonAt returns the least ε for which the bounds of [Guarantee] show (ε, δ)-differential
+// privacy, rounded up: +Inf if there is none, or if delta is not a number ≥ 0; 0 if delta ≥ 1. It
+// never increases with delta beyond rounding.
 //
-// A delta below Σδ by no more than a relative 2⁻⁵⁰ counts as Σδ: whoever adds the δ of the parts in float64 and asks
-// at the sum is asking for Σδ, though one of the two sums may be rounded down and the other up.
+// A delta below Σδ by no more than a relative 2⁻⁵⁰ counts as Σδ: whoever adds the δ of the parts in
+// float64 and asks at the sum is asking for Σδ, though one of the two sums may be rounded down and
+// the other up.
 func (g Guarantee) EpsilonAt(delta float64) float64 {
 	if !g.promised {
 		if delta >= 1 {
@@ -73,8 +75,9 @@ func (g sums) epsilonAt(delta float64) float64 {
 	return min(b, round.SumUp(g.epsilon, zcdpEpsilon(rho, negLogUp(left))))
 }
 
-// DeltaAt returns the least δ for which the bounds of [Guarantee] show (ε, δ)-differential privacy, rounded up: 1 if
-// there is none, or if epsilon is not a number ≥ 0. It never increases with epsilon beyond rounding.
+// DeltaAt returns the least δ for which the bounds of [Guarantee] show (ε, δ)-differential privacy,
+// rounded up: 1 if there is none, or if epsilon is not a number ≥ 0. It never increases with
+// epsilon beyond rounding.
 func (g Guarantee) DeltaAt(epsilon float64) float64 {
 	if !g.promised || !(epsilon >= 0) {
 		return 1
@@ -116,7 +119,8 @@ func (g sums) concentrated() float64 {
 // gaussian reports whether there is nothing but releases by μ, and δ.
 func (g sums) gaussian() bool { return g.muSquares > 0 && g.epsilon == 0 && g.rho == 0 }
 
-// gaussianDelta returns the δ of Gaussian noise of σ = 1/μ at sensitivity 1 and ε, rounded up; 1 where package noise has no answer.
+// gaussianDelta returns the δ of Gaussian noise of σ = 1/μ at sensitivity 1 and ε, rounded up; 1
+// where package noise has no answer.
 func gaussianDelta(muSquares, epsilon float64) float64 {
 	delta, err := noise.GaussianDelta(1, epsilon, math.Nextafter(math.Sqrt(muSquares), math.Inf(1)))
 	if err != nil {
@@ -125,7 +129,8 @@ func gaussianDelta(muSquares, epsilon float64) float64 {
 	return delta
 }
 
-// gaussianEpsilon returns an ε with gaussianDelta(μ², ε) ≤ δ, the least up to rounding; +Inf if there is none below 2⁵⁰⁰.
+// gaussianEpsilon returns an ε with gaussianDelta(μ², ε) ≤ δ, the least up to rounding; +Inf if
+// there is none below 2⁵⁰⁰.
 func gaussianEpsilon(muSquares, delta float64) float64 {
 	const most = 0x1p500
 	if epsilon := search.Float(0, most, func(epsilon float64) bool { return gaussianDelta(muSquares, epsilon) <= delta }); epsilon < most {
@@ -142,12 +147,14 @@ func (g sums) mixed(delta float64) float64 {
 	return min(round.SumUp(g.delta, (1-g.delta)*delta*round.Up), 1)
 }
 
-// responseDelta returns (e^ε − e^ε′)/(1 + e^ε) rounded up, for 0 ≤ ε′ ≤ ε: the δ of randomized response at ε.
+// responseDelta returns (e^ε − e^ε′)/(1 + e^ε) rounded up, for 0 ≤ ε′ ≤ ε: the δ of randomized
+// response at ε.
 func responseDelta(epsilon, at float64) float64 {
 	return min(1, -math.Expm1(at-epsilon)/(1+math.Exp(-epsilon))*round.Up)
 }
 
-// responseEpsilon returns the ε′ in [0, ε] with responseDelta(ε, ε′) = δ′, rounded up: ε + ln(1 − δ′·(1 + e^{−ε})).
+// responseEpsilon returns the ε′ in [0, ε] with responseDelta(ε, ε′) = δ′, rounded up: ε + ln(1 −
+// δ′·(1 + e^{−ε})).
 func responseEpsilon(epsilon, delta float64) float64 {
 	drop := delta * (1 + math.Exp(-epsilon)) * round.Down
 	if drop >= 1 {

@@ -7,8 +7,9 @@
 //
 // # Whom a guarantee protects
 //
-// A [Guarantee] is a number or two and a [Unit]. "ε = 1" says nothing by itself: for one element of a stream it hides one page view,
-// for one user all views of a person. Units differ in who is added or removed, or replaced ([Relation]):
+// A [Guarantee] is a number or two and a [Unit]. "ε = 1" says nothing by itself: for one element of
+// a stream it hides one page view, for one user all views of a person. Units differ in who is added
+// or removed, or replaced ([Relation]):
 //
 //	Element     one element of a stream, one event
 //	User        one user with at most so many keys or elements
@@ -16,42 +17,49 @@
 //	Row, Party  one row of a table, one party of many
 //	L1, L2      vectors at a distance: one who moves the vector by no more
 //
-// Guarantees of different units do not add up: [Compose] and [Ledger.Spend] return [ErrMismatch]. [Guarantee.For] converts where that is
-// possible for all data, by the rules in the table there; [Guarantee.Group] is for several units at once; [Guarantee.Stable] takes the word of a
-// caller who knows how much one user can change.
+// Guarantees of different units do not add up: [Compose] and [Ledger.Spend] return [ErrMismatch].
+// [Guarantee.For] converts where that is possible for all data, by the rules in the table there;
+// [Guarantee.Group] is for several units at once; [Guarantee.Stable] takes the word of a caller who
+// knows how much one user can change.
 //
 // # What is promised
 //
-// (ε, δ)-DP: for neighbouring inputs x, x′ and every set E of outputs, Pr[M(x) ∈ E] ≤ e^ε·Pr[M(x′) ∈ E] + δ. Pure DP is δ = 0. ρ-zCDP bounds
-// the Rényi divergences by αρ (Bun and Steinke), μ-GDP is what Gaussian noise of σ = 1/μ gives (Dong, Roth, Su). All are kept as they are,
-// and [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] answer for the whole: many small releases cost far less than the sum of their ε. Daily
-// releases of ε = 0.1, at δ = 1e-6:
+// (ε, δ)-DP: for neighbouring inputs x, x′ and every set E of outputs, Pr[M(x) ∈ E] ≤ e^ε·Pr[M(x′)
+// ∈ E] + δ. Pure DP is δ = 0. ρ-zCDP bounds the Rényi divergences by αρ (Bun and Steinke), μ-GDP is
+// what Gaussian noise of σ = 1/μ gives (Dong, Roth, Su). All are kept as they are, and
+// [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] answer for the whole: many small releases cost far
+// less than the sum of their ε. Daily releases of ε = 0.1, at δ = 1e-6:
 //
 //	releases                        30      365     3650
 //	sum of ε                        3       36.5    365
 //	zCDP, as ρ = ε·tanh(ε/2)        2.67    11.1    48.5
 //	here: exact, rounded up         2.346   10.31   46.1
 //
-// The numbers are safe: every rounding goes up, and every bound has its proof where it is computed. δ down to 1e-300 is computed from logarithms.
+// The numbers are safe: every rounding goes up, and every bound has its proof where it is computed.
+// δ down to 1e-300 is computed from logarithms.
 //
 // # Cost
 //
-// Spend takes some microseconds while plain sums decide, and a millisecond or a few where the accountant does; 40 ms after 1,000 releases at as many
-// different ε.
+// Spend takes some microseconds while plain sums decide, and a millisecond or a few where the
+// accountant does; 40 ms after 1,000 releases at as many different ε.
 //
 // # Budgets for years
 //
-// [NewLedger] is for releases whose guarantees do not depend on results, and the cheapest; [NewFilter] for those that do. A Ledger lives in memory:
-// what it has spent is lost with the process. [CreateJournal] and [OpenJournal] keep it in a file, a line a release, on the disk before the release is made;
-// [Ledger.SpendOnce] pays for a named release once, however often a service that crashed asks.
+// [NewLedger] is for releases whose guarantees do not depend on results, and the cheapest;
+// [NewFilter] for those that do. A Ledger lives in memory: what it has spent is lost with the
+// process. [CreateJournal] and [OpenJournal] keep it in a file, a line a release, on the disk
+// before the release is made; [Ledger.SpendOnce] pays for a named release once, however often a
+// service that crashed asks.
 //
 // # Not covered
 //
-// A guarantee is a claim: who makes one by hand, decodes one, or converts by Stable answers for it. Releases are made one after the other: protocols of several
-// rounds that interleave are not one-shot releases. A journal does not stop who can write its file, and a copy that is put back forgets what came after,
-// unless the caller knows the number of the last record.
+// A guarantee is a claim: who makes one by hand, decodes one, or converts by Stable answers for it.
+// Releases are made one after the other: protocols of several rounds that interleave are not
+// one-shot releases. A journal does not stop who can write its file, and a copy that is put back
+// forgets what came after, unless the caller knows the number of the last record.
 //
-// Sources: Bun, Steinke, Concentrated Differential Privacy (TCC 2016); Canonne, Kamath, Steinke, The Discrete Gaussian for Differential
-// Privacy (arXiv 2004.00010); Kairouz, Oh, Viswanath, The Composition Theorem for Differential Privacy (ICML 2015); Dong, Roth, Su, Gaussian
-// Differential Privacy (JRSS-B 2022).
+// Sources: Bun, Steinke, Concentrated Differential Privacy (TCC 2016); Canonne, Kamath, Steinke,
+// The Discrete Gaussian for Differential Privacy (arXiv 2004.00010); Kairouz, Oh, Viswanath, The
+// Composition Theorem for Differential Privacy (ICML 2015); Dong, Roth, Su, Gaussian Differential
+// Privacy (JRSS-B 2022).
 package budget

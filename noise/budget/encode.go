@@ -28,8 +28,10 @@ const (
 	UnitSize = 1 + 1 + 4 + 4 + 8
 )
 
-// AppendBinary appends the encoding of the unit, UnitSize bytes, to dst: the kind (0 none, 1 element, 2 user, 3 key, 4 row, 5 party, 6 ℓ₁, 7 ℓ₂), the
-// Relation (0 for vectors), the most keys of a user and the size of the group, 4 bytes each, and the distance of vectors. The error is always nil.
+// AppendBinary appends the encoding of the unit, UnitSize bytes, to dst: the kind (0 none, 1
+// element, 2 user, 3 key, 4 row, 5 party, 6 ℓ₁, 7 ℓ₂), the Relation (0 for vectors), the most keys
+// of a user and the size of the group, 4 bytes each, and the distance of vectors. The error is
+// always nil.
 func (u Unit) AppendBinary(dst []byte) ([]byte, error) {
 	dst = append(dst, byte(u.kind), byte(u.relation))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(u.max))
@@ -40,8 +42,8 @@ func (u Unit) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns the encoding of the unit.
 func (u Unit) MarshalBinary() ([]byte, error) { return u.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for any
-// other bytes.
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
+// and leaves the receiver as it was, for any other bytes.
 func (u *Unit) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("budget", data)
 	read := readUnit(r)
@@ -121,8 +123,9 @@ func (s sums) list() [5]float64 {
 // MarshalBinary returns the encoding of the guarantee.
 func (g Guarantee) MarshalBinary() ([]byte, error) { return g.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and leaves the receiver as it was, for any
-// other bytes. That the guarantee is true is on whoever wrote the bytes.
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
+// and leaves the receiver as it was, for any other bytes. That the guarantee is true is on whoever
+// wrote the bytes.
 func (g *Guarantee) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("budget", data)
 	r.Header(wire.KindGuarantee, version)
@@ -143,7 +146,8 @@ func (g *Guarantee) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// possible reports whether releases can have these sums: Σε·tanh(ε/2) is 0 only if all ε are, and at most that of Σε, but for roundings.
+// possible reports whether releases can have these sums: Σε·tanh(ε/2) is 0 only if all ε are, and
+// at most that of Σε, but for roundings.
 func (s sums) possible() bool {
 	if !(s.responses >= 0) || !(s.delta >= 0) {
 		return false
@@ -151,8 +155,9 @@ func (s sums) possible() bool {
 	return (s.epsilon == 0) == (s.responses == 0) && s.responses <= responseRho(s.epsilon)*(1+0x1p-20)
 }
 
-// MarshalText returns the text of [Guarantee.String], so that JSON and logs hold what a person reads. It keeps all digits of the sums, but not
-// all sums of a composition: the binary encoding does.
+// MarshalText returns the text of [Guarantee.String], so that JSON and logs hold what a person
+// reads. It keeps all digits of the sums, but not all sums of a composition: the binary encoding
+// does.
 func (g Guarantee) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
 
 // MarshalText returns the text of [Unit.String].

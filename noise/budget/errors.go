@@ -5,11 +5,13 @@ import (
 )
 
 var (
-	// ErrParams reports a public parameter outside its range. The text names the parameter, its value and the range.
+	// ErrParams reports a public parameter outside its range. The text names the parameter, its
+	// value and the range.
 	ErrParams = fault.ErrParams
 	// ErrMismatch reports guarantees for different units, which do not compose.
 	ErrMismatch = fault.ErrMismatch
-	// ErrBudget reports a guarantee that a [Ledger] does not accept. The text names what was asked and what remains.
+	// ErrBudget reports a guarantee that a [Ledger] does not accept. The text names what was asked
+	// and what remains.
 	ErrBudget = fault.ErrBudget
 	// ErrFormat reports bytes or text that are no Guarantee or Unit.
 	ErrFormat = fault.ErrFormat

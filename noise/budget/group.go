@@ -8,19 +8,23 @@ import (
 	"github.com/dpsketch/dpsketch/internal/round"
 )
 
-// Group returns the guarantee for m units at once: for one user with up to m elements where g is for one element added or removed, for
-// vectors at m times the distance, for any group of m users, keys, rows or parties. Group(1) is g. A group so large that no δ below 1 is
-// left gives a Guarantee that promises nothing, and so does a g that promises nothing.
+// Group returns the guarantee for m units at once: for one user with up to m elements where g is
+// for one element added or removed, for vectors at m times the distance, for any group of m users,
+// keys, rows or parties. Group(1) is g. A group so large that no δ below 1 is left gives a
+// Guarantee that promises nothing, and so does a g that promises nothing.
 //
 // Each release counts by itself, then they compose:
 //
-//   - (ε, δ)-DP becomes (mε, δ·(1 + e^ε + … + e^{(m−1)ε}))-DP: Pr[M(x₀) ∈ E] ≤ e^ε·Pr[M(x₁) ∈ E] + δ, and so on along
-//     x₀, x₁, …, xₘ. A mechanism that attains it exists wherever that δ leaves room for one. The sum is (e^{mε} − 1)/(e^ε − 1),
-//     where the usual statement has m·e^{mε} (Lebeda and Tětek, Better Differentially Private Approximate Histograms and Heavy
-//     Hitters using the Misra-Gries Sketch, TODS, Lemma 19).
-//   - ρ-zCDP becomes m²ρ-zCDP (Bun and Steinke, TCC 2016, Proposition 1.9), and μ-GDP becomes mμ-GDP (Dong, Roth, Su, Theorem 3.1).
+//   - (ε, δ)-DP becomes (mε, δ·(1 + e^ε + … + e^{(m−1)ε}))-DP: Pr[M(x₀) ∈ E] ≤ e^ε·Pr[M(x₁) ∈ E] +
+//     δ, and so on along x₀, x₁, …, xₘ. A mechanism that attains it exists wherever that δ leaves
+//     room for one. The sum is (e^{mε} − 1)/(e^ε − 1), where the usual statement has m·e^{mε}
+//     (Lebeda and Tětek, Better Differentially Private Approximate Histograms and Heavy Hitters
+//     using the Misra-Gries Sketch, TODS, Lemma 19).
+//   - ρ-zCDP becomes m²ρ-zCDP (Bun and Steinke, TCC 2016, Proposition 1.9), and μ-GDP becomes
+//     mμ-GDP (Dong, Roth, Su, Theorem 3.1).
 //
-// The error wraps [ErrParams] unless m is in [1, 2³⁰], and [ErrMismatch] if the unit has no groups of that size.
+// The error wraps [ErrParams] unless m is in [1, 2³⁰], and [ErrMismatch] if the unit has no groups
+// of that size.
 func (g Guarantee) Group(m int) (Guarantee, error) {
 	if m < 1 || m > mostMany {
 		return Guarantee{}, fault.Params("budget", "the size of the group", m, "an integer in [1, 2³⁰]")
@@ -35,14 +39,16 @@ func (g Guarantee) Group(m int) (Guarantee, error) {
 	return g.along(m, unit), nil
 }
 
-// along returns what g promises to a unit whose neighbours are at most m ≥ 1 steps of g's unit apart.
+// along returns what g promises to a unit whose neighbours are at most m ≥ 1 steps of g's unit
+// apart.
 func (g Guarantee) along(m int, u Unit) Guarantee {
 	if m == 1 {
 		return promise(u, g.sums, g.kinds)
 	}
-	// The releases behind g, each as a release on groups, are again of the kinds that a Guarantee stands for, with the sums
-	// Σmεᵢ, Σmεᵢ·tanh(mεᵢ/2), Σδᵢ·s(εᵢ), Σm²ρᵢ and Σm²μᵢ², s the geometric sum. s increases, so s(εᵢ) ≤ s(Σε), and Σδ·s(Σε) bounds
-	// the third. Nothing else enters into the bounds (A) to (D), and they increase with the sums.
+	// The releases behind g, each as a release on groups, are again of the kinds that a Guarantee
+	// stands for, with the sums Σmεᵢ, Σmεᵢ·tanh(mεᵢ/2), Σδᵢ·s(εᵢ), Σm²ρᵢ and Σm²μᵢ², s the
+	// geometric sum. s increases, so s(εᵢ) ≤ s(Σε), and Σδ·s(Σε) bounds the third. Nothing else
+	// enters into the bounds (A) to (D), and they increase with the sums.
 	steps := stepsUp(m)
 	squared := round.ProductUp(steps, steps)
 	responses, of := round.ProductUp(squared, g.responses), kinds("") // tanh(mx) ≤ m·tanh(x)
@@ -60,8 +66,8 @@ func (g Guarantee) along(m int, u Unit) Guarantee {
 	}, of)
 }
 
-// groupDelta returns δ·(1 + e^ε + … + e^{(m−1)ε}) rounded up, where steps is m ≥ 2, or from 2⁵³ on the float64 above it. It is
-// +Inf where that is far above 1.
+// groupDelta returns δ·(1 + e^ε + … + e^{(m−1)ε}) rounded up, where steps is m ≥ 2, or from 2⁵³ on
+// the float64 above it. It is +Inf where that is far above 1.
 func groupDelta(delta, epsilon, steps float64) float64 {
 	switch {
 	case delta == 0:
@@ -69,7 +75,8 @@ func groupDelta(delta, epsilon, steps float64) float64 {
 	case epsilon == 0:
 		return round.ProductUp(steps, delta)
 	}
-	// The sum is e^{(m−1)ε}·(1 − e^{−mε})/(1 − e^{−ε}). Up to 2⁵³ steps−1 is exact; above, it is rounded down by at most 1.
+	// The sum is e^{(m−1)ε}·(1 − e^{−mε})/(1 − e^{−ε}). Up to 2⁵³ steps−1 is exact; above, it is
+	// rounded down by at most 1.
 	last := round.ProductUp(steps-1, epsilon)
 	if last > 746 { // δ ≥ 2⁻¹⁰⁷⁴ > e^{−745}
 		return math.Inf(1)

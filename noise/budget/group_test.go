@@ -12,8 +12,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
-// chain returns Pr[M(xᵢ) = 1] for a mechanism with one bit of output that is (ε, δ)-DP for the neighbours x₀, …, xₘ of a chain, and
-// in which the probability grows from 0 as fast as it may.
+// chain returns Pr[M(xᵢ) = 1] for a mechanism with one bit of output that is (ε, δ)-DP for the
+// neighbours x₀, …, xₘ of a chain, and in which the probability grows from 0 as fast as it may.
 func chain(t *testing.T, epsilon, delta float64, m int) []float64 {
 	t.Helper()
 	p := make([]float64, m+1)
@@ -60,7 +60,8 @@ func TestGroupIsExact(t *testing.T) {
 	}
 }
 
-// Several chains at once, not all alike: no bound of the group's guarantee is below the exact hockey-stick of the product.
+// Several chains at once, not all alike: no bound of the group's guarantee is below the exact
+// hockey-stick of the product.
 func TestGroupOfAComposition(t *testing.T) {
 	for _, m := range []int{2, 3, 6} {
 		type release struct{ epsilon, delta float64 }
@@ -118,7 +119,8 @@ func TestGroupKnownValues(t *testing.T) {
 	assert.InEpsilon(t, ZCDP(9*0.1, at2).EpsilonAt(1e-6), group(t, ZCDP(0.1, at2), 3).EpsilonAt(1e-6), 1e-14)
 }
 
-// mε and m²ρ are never below the product, where the nearest float64 is, and for an m that no float64 holds.
+// mε and m²ρ are never below the product, where the nearest float64 is, and for an m that no
+// float64 holds.
 func TestGroupRoundsUp(t *testing.T) {
 	below := 0
 	for m := 2; m < 500; m++ {
@@ -152,7 +154,8 @@ func TestGroupVoidAndExtremes(t *testing.T) {
 	}
 	assert.GreaterOrEqual(t, group(t, PureDP(5e-324, at1), 2).epsilon, 1e-323)
 	assert.LessOrEqual(t, group(t, PureDP(5e-324, at1), 2).epsilon, 1.5e-323)
-	// In the range where e^{(m−1)ε} is far out of that of float64: δ·e^{2·340}·(1 + …) with δ = 1e-300.
+	// In the range where e^{(m−1)ε} is far out of that of float64: δ·e^{2·340}·(1 + …) with δ =
+	// 1e-300.
 	assert.InEpsilon(t, math.Exp(-300*math.Ln10+680), group(t, ApproxDP(340, 1e-300, at1), 3).delta, 1e-11)
 	assert.InEpsilon(t, math.Exp(-300*math.Ln10+560), group(t, ApproxDP(280, 1e-300, at1), 3).delta, 1e-11)
 	for _, m := range []int{0, -1, math.MinInt, 1<<30 + 1, math.MaxInt} {

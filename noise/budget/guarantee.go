@@ -7,37 +7,47 @@ import (
 	"github.com/dpsketch/dpsketch/internal/round"
 )
 
-// Guarantee is what a release promises about every pair of neighbouring inputs: pure, approximate or zero-concentrated
-// differential privacy, or a composition of any number of these; and for whom: its [Unit]. It is public and immutable. Compare two by
-// [Guarantee.Equal].
+// Guarantee is what a release promises about every pair of neighbouring inputs: pure, approximate
+// or zero-concentrated differential privacy, or a composition of any number of these; and for whom:
+// its [Unit]. It is public and immutable. Compare two by [Guarantee.Equal].
 //
-// The zero Guarantee promises nothing: its ε is +Inf and its δ is 1. So does one made from invalid numbers.
+// The zero Guarantee promises nothing: its ε is +Inf and its δ is 1. So does one made from invalid
+// numbers.
 //
-// It stands for the composition of any number of releases, each (εᵢ, δᵢ)-DP, ρᵢ-zCDP or μᵢ-GDP, adaptively chosen, and
-// keeps the five sums that the bounds below need, each rounded up, and how many releases there are of each ε:
+// It stands for the composition of any number of releases, each (εᵢ, δᵢ)-DP, ρᵢ-zCDP or μᵢ-GDP,
+// adaptively chosen, and keeps the five sums that the bounds below need, each rounded up, and how
+// many releases there are of each ε:
 //
-//   - (A) basic composition: the releases of the first kind together are (Σε, Σδ)-DP, those of the second Σρ-zCDP,
-//     hence (ε′, δ′)-DP for all pairs that the conversion of a ρ allows; and both are (Σε + ε′, Σδ + δ′)-DP.
+//   - (A) basic composition: the releases of the first kind together are (Σε, Σδ)-DP, those of the
+//     second Σρ-zCDP, hence (ε′, δ′)-DP for all pairs that the conversion of a ρ allows; and both
+//     are (Σε + ε′, Σδ + δ′)-DP.
 //
-//   - (B) an (ε, δ)-DP release is δ-approximately ε·tanh(ε/2)-zCDP: its two output laws have common parts of weight 1 − δ that are
-//     ε-indistinguishable in both directions (Kairouz, Oh, Viswanath, ICML 2015), and those have Rényi divergences of at most that times the order: the
-//     least ρ possible, where Bun and Steinke (TCC 2016, Proposition 1.4) have ½ε² (proof in internal/loss/loss_proof.md). Approximate zCDP adds up
-//     (their section 8), so the whole is Σδ-approximately (Σρ + Σε·tanh(ε/2))-zCDP, hence (ε′, Σδ + (1−Σδ)·δ′)-DP.
+//   - (B) an (ε, δ)-DP release is δ-approximately ε·tanh(ε/2)-zCDP: its two output laws have common
+//     parts of weight 1 − δ that are ε-indistinguishable in both directions (Kairouz, Oh,
+//     Viswanath, ICML 2015), and those have Rényi divergences of at most that times the order: the
+//     least ρ possible, where Bun and Steinke (TCC 2016, Proposition 1.4) have ½ε² (proof in
+//     internal/loss/loss_proof.md). Approximate zCDP adds up (their section 8), so the whole is
+//     Σδ-approximately (Σρ + Σε·tanh(ε/2))-zCDP, hence (ε′, Σδ + (1−Σδ)·δ′)-DP.
 //
-//   - (C) with no zCDP among the releases the whole is (ε, δ)-DP with ε = Σε, δ = Σδ. Whatever is (ε, δ)-DP is a random function of
-//     one bit, revealed with probability δ and else sent by randomized response at ε (Kairouz, Oh, Viswanath), so
-//     for every ε′ ≤ ε it is (ε′, δ + (1−δ)·(e^ε − e^ε′)/(1 + e^ε))-DP.
+//   - (C) with no zCDP among the releases the whole is (ε, δ)-DP with ε = Σε, δ = Σδ. Whatever is
+//     (ε, δ)-DP is a random function of one bit, revealed with probability δ and else sent by
+//     randomized response at ε (Kairouz, Oh, Viswanath), so for every ε′ ≤ ε it is (ε′, δ +
+//     (1−δ)·(e^ε − e^ε′)/(1 + e^ε))-DP.
 //
-//   - (D) μᵢ-GDP releases together are √(Σμᵢ²)-GDP (Dong, Roth, Su, Gaussian Differential Privacy, JRSS-B 2022, Corollary 3.3), and μ-GDP is what
-//     Gaussian noise of σ = 1/μ gives at sensitivity 1: with nothing else but δ the exact profile of that noise bounds the whole. Beside other
+//   - (D) μᵢ-GDP releases together are √(Σμᵢ²)-GDP (Dong, Roth, Su, Gaussian Differential Privacy,
+//     JRSS-B 2022, Corollary 3.3), and μ-GDP is what Gaussian noise of σ = 1/μ gives at sensitivity
+//     1: with nothing else but δ the exact profile of that noise bounds the whole. Beside other
 //     releases μ-GDP counts as ½μ²-zCDP, which Gaussian noise is.
 //
-//   - (E) an (ε, δ)-DP release is bounded by randomized response at ε beside a mass of δ at infinite loss, so the losses of all together are bounded by the convolution
-//     of those of their randomized responses, with the exact profile of √(Σμᵢ²), or the conversion of Σρ + ½Σμ², for the others. It is computed on a lattice, every
-//     mass rounded up: never below the truth, and for equal releases within .3 % of it, exact up to a thousand of them (package internal/loss).
+//   - (E) an (ε, δ)-DP release is bounded by randomized response at ε beside a mass of δ at
+//     infinite loss, so the losses of all together are bounded by the convolution of those of their
+//     randomized responses, with the exact profile of √(Σμᵢ²), or the conversion of Σρ + ½Σμ², for
+//     the others. It is computed on a lattice, every mass rounded up: never below the truth, and
+//     for equal releases within .3 % of it, exact up to a thousand of them (package internal/loss).
 //
-// [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] take the least of these; each is sound, so the least is. All five hold for releases that
-// are chosen after seeing the ones before, as long as their guarantees are not.
+// [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] take the least of these; each is sound, so the
+// least is. All five hold for releases that are chosen after seeing the ones before, as long as
+// their guarantees are not.
 type Guarantee struct {
 	unit     Unit
 	promised bool // false: no promise, and the sums are 0
@@ -54,12 +64,12 @@ type sums struct {
 	muSquares float64 // Σμ²
 }
 
-// PureDP returns ε-differential privacy for the unit u. An epsilon that is not a number ≥ 0, or an invalid unit, gives a Guarantee that
-// promises nothing.
+// PureDP returns ε-differential privacy for the unit u. An epsilon that is not a number ≥ 0, or an
+// invalid unit, gives a Guarantee that promises nothing.
 func PureDP(epsilon float64, u Unit) Guarantee { return ApproxDP(epsilon, 0, u) }
 
-// ApproxDP returns (ε, δ)-differential privacy for the unit u. An epsilon that is not a number ≥ 0, a delta that is not in [0, 1), or an
-// invalid unit gives a Guarantee that promises nothing.
+// ApproxDP returns (ε, δ)-differential privacy for the unit u. An epsilon that is not a number ≥ 0,
+// a delta that is not in [0, 1), or an invalid unit gives a Guarantee that promises nothing.
 func ApproxDP(epsilon, delta float64, u Unit) Guarantee {
 	if !finite(epsilon) || !(delta >= 0 && delta < 1) {
 		return Guarantee{}
@@ -67,8 +77,8 @@ func ApproxDP(epsilon, delta float64, u Unit) Guarantee {
 	return promise(u, sums{epsilon: epsilon + 0, responses: responseRho(epsilon), delta: delta + 0}, oneKind(epsilon))
 }
 
-// ZCDP returns ρ-zero-concentrated differential privacy (Bun and Steinke) for the unit u. A rho that is not a number ≥ 0, or an invalid
-// unit, gives a Guarantee that promises nothing.
+// ZCDP returns ρ-zero-concentrated differential privacy (Bun and Steinke) for the unit u. A rho
+// that is not a number ≥ 0, or an invalid unit, gives a Guarantee that promises nothing.
 func ZCDP(rho float64, u Unit) Guarantee {
 	if !finite(rho) {
 		return Guarantee{}
@@ -76,8 +86,9 @@ func ZCDP(rho float64, u Unit) Guarantee {
 	return promise(u, sums{rho: rho + 0}, "")
 }
 
-// GDP returns μ-Gaussian differential privacy (Dong, Roth, Su) for the unit u: what noise N(0, σ²) gives to a release of ℓ₂ sensitivity
-// μ·σ. A mu that is not a number ≥ 0, or an invalid unit, gives a Guarantee that promises nothing.
+// GDP returns μ-Gaussian differential privacy (Dong, Roth, Su) for the unit u: what noise N(0, σ²)
+// gives to a release of ℓ₂ sensitivity μ·σ. A mu that is not a number ≥ 0, or an invalid unit,
+// gives a Guarantee that promises nothing.
 func GDP(mu float64, u Unit) Guarantee {
 	if !finite(mu) {
 		return Guarantee{}
@@ -88,7 +99,8 @@ func GDP(mu float64, u Unit) Guarantee {
 // finite reports whether x is a number ≥ 0 other than +Inf.
 func finite(x float64) bool { return x >= 0 && x <= math.MaxFloat64 }
 
-// promise returns the Guarantee with these sums, or one that promises nothing if they are too large for one or u is no unit.
+// promise returns the Guarantee with these sums, or one that promises nothing if they are too large
+// for one or u is no unit.
 func promise(u Unit, s sums, k kinds) Guarantee {
 	if !u.Valid() || !(s.delta < 1) || !finite(s.epsilon) || !finite(s.rho) || !finite(s.muSquares) {
 		return Guarantee{}
@@ -96,11 +108,11 @@ func promise(u Unit, s sums, k kinds) Guarantee {
 	return Guarantee{unit: u, promised: true, sums: s, kinds: k}
 }
 
-// Compose returns the guarantee of making all the releases on the same input, each possibly chosen after seeing the ones
-// before. If one promises nothing, so does the composition.
+// Compose returns the guarantee of making all the releases on the same input, each possibly chosen
+// after seeing the ones before. If one promises nothing, so does the composition.
 //
-// The error wraps [ErrMismatch] if the units differ, and [ErrParams] without arguments. The sums are rounded
-// up, so grouping the arguments otherwise may change the last places.
+// The error wraps [ErrMismatch] if the units differ, and [ErrParams] without arguments. The sums
+// are rounded up, so grouping the arguments otherwise may change the last places.
 func Compose(gs ...Guarantee) (Guarantee, error) {
 	if len(gs) == 0 {
 		return Guarantee{}, fault.Params("budget", "number of guarantees", 0, "at least 1")
@@ -139,7 +151,8 @@ func Compose(gs ...Guarantee) (Guarantee, error) {
 	return promise(total.unit, total.sums, total.kinds), nil
 }
 
-// Times returns the guarantee of n releases that each have this one. An n below 1 gives one that promises nothing.
+// Times returns the guarantee of n releases that each have this one. An n below 1 gives one that
+// promises nothing.
 func (g Guarantee) Times(n int) Guarantee {
 	if !g.promised || n < 1 {
 		return Guarantee{}
@@ -167,7 +180,8 @@ func (g Guarantee) Promises() bool { return g.promised }
 // Equal reports whether both promise the same to the same unit.
 func (g Guarantee) Equal(other Guarantee) bool { return g == other }
 
-// Epsilon returns Σε of the pure and approximate releases, +Inf if g promises nothing. Releases by ρ and μ are not in it: see [Guarantee.EpsilonAt].
+// Epsilon returns Σε of the pure and approximate releases, +Inf if g promises nothing. Releases by
+// ρ and μ are not in it: see [Guarantee.EpsilonAt].
 func (g Guarantee) Epsilon() float64 { return g.orInf(g.epsilon) }
 
 // Delta returns Σδ, 1 if g promises nothing.
@@ -181,7 +195,8 @@ func (g Guarantee) Delta() float64 {
 // Rho returns Σρ of the zCDP releases, +Inf if g promises nothing.
 func (g Guarantee) Rho() float64 { return g.orInf(g.rho) }
 
-// Mu returns √(Σμ²) of the GDP releases to the precision of a float64, exactly for one release; +Inf if g promises nothing.
+// Mu returns √(Σμ²) of the GDP releases to the precision of a float64, exactly for one release;
+// +Inf if g promises nothing.
 func (g Guarantee) Mu() float64 { return g.orInf(sqrtUp(g.muSquares)) }
 
 func (g Guarantee) orInf(x float64) float64 {
@@ -191,7 +206,8 @@ func (g Guarantee) orInf(x float64) float64 {
 	return x
 }
 
-// sqrtUp returns the least float64 whose square, rounded up, is at least x, for x ≥ 0; so the μ of one release comes back as it was.
+// sqrtUp returns the least float64 whose square, rounded up, is at least x, for x ≥ 0; so the μ of
+// one release comes back as it was.
 func sqrtUp(x float64) float64 {
 	s := math.Sqrt(x)
 	for range 2 { // math.Sqrt is within half a unit in the last place
@@ -205,8 +221,9 @@ func sqrtUp(x float64) float64 {
 	return s
 }
 
-// String says what is promised and to whom, such as "ε = 1, δ = 1e-6 for one user (at most 20 keys), added or removed" or
-// "ρ = 0.5 (zCDP) for one row, replaced". For a composition it shows the sums.
+// String says what is promised and to whom, such as "ε = 1, δ = 1e-6 for one user (at most 20
+// keys), added or removed" or "ρ = 0.5 (zCDP) for one row, replaced". For a composition it shows
+// the sums.
 func (g Guarantee) String() string {
 	if !g.promised {
 		return "no privacy promised"

@@ -137,7 +137,8 @@ func TestComposeSums(t *testing.T) {
 	assert.Less(t, g.EpsilonAt(1e-6), ZCDP(0.05, one).EpsilonAt(1e-6))
 }
 
-// The exact δ of k randomized responses at ε₀ is Σ_j C(k, j)·max(0, p^{k−j}q^j − e^ε·p^j q^{k−j}), and no claim may be lower.
+// The exact δ of k randomized responses at ε₀ is Σ_j C(k, j)·max(0, p^{k−j}q^j − e^ε·p^j q^{k−j}),
+// and no claim may be lower.
 func TestComposeNeverBelowRandomizedResponse(t *testing.T) {
 	for _, k := range []int{1, 2, 5, 40} {
 		for _, each := range []float64{0.05, 0.4, 1.5} {
@@ -183,7 +184,8 @@ func TestGuaranteeMonotoneAndInverse(t *testing.T) {
 			require.False(t, math.IsNaN(epsilon))
 			assert.LessOrEqual(t, epsilon, last*(1+1e-12), "%v at %g", g, delta)
 			if !math.IsInf(epsilon, 1) && epsilon > 0 {
-				// The inverse may stay below δ where the curve is flat or jumps; a step up in ε covers the rounding.
+				// The inverse may stay below δ where the curve is flat or jumps; a step up in ε
+				// covers the rounding.
 				assert.LessOrEqual(t, g.DeltaAt(epsilon*(1+1e-12)), delta*(1+1e-9), "%v at %g", g, delta)
 			}
 			last = epsilon
@@ -250,8 +252,9 @@ func FuzzCompose(f *testing.F) {
 			if !(epsilon >= 0) || !(delta >= 0 && delta <= 1) {
 				t.Fatalf("%v at %g: ε = %g, δ = %g", g, at, epsilon, delta)
 			}
-			// Composing more is never better than its parts, beyond rounding; but for the conversion of ρ alone, which is
-			// not convex in e^ε, so that the accountant's averages over losses are below it at small ε.
+			// Composing more is never better than its parts, beyond rounding; but for the
+			// conversion of ρ alone, which is not convex in e^ε, so that the accountant's averages
+			// over losses are below it at small ε.
 			if g.rho > 0 && left.exactable() {
 				continue
 			}

@@ -14,19 +14,23 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
-// Ledger is a privacy budget that any number of goroutines spend from: call Spend before a release, and make the release
-// only if there was no error. What is accepted composes to an (ε, δ)-DP whole by the bounds of [Guarantee], so that many
-// small releases, and Gaussian ones, cost far less than the sum of their ε. Everything in a Ledger is public.
+// Ledger is a privacy budget that any number of goroutines spend from: call Spend before a release,
+// and make the release only if there was no error. What is accepted composes to an (ε, δ)-DP whole
+// by the bounds of [Guarantee], so that many small releases, and Gaussian ones, cost far less than
+// the sum of their ε. Everything in a Ledger is public.
 //
-// The releases may be chosen adaptively, but not the guarantees that are spent on them: these, and their order, must not
-// depend on what earlier releases showed. Otherwise a test of the whole, like this one, does not bound the whole by (ε, δ): with a first release at
-// ε = ½ whose result decides whether the rest of the budget goes to a second one or to revealing everything with probability δ, each course of events is
-// accepted, and together they have 1.38·δ. [NewFilter] makes a Ledger for amounts that depend on results.
+// The releases may be chosen adaptively, but not the guarantees that are spent on them: these, and
+// their order, must not depend on what earlier releases showed. Otherwise a test of the whole, like
+// this one, does not bound the whole by (ε, δ): with a first release at ε = ½ whose result decides
+// whether the rest of the budget goes to a second one or to revealing everything with probability
+// δ, each course of events is accepted, and together they have 1.38·δ. [NewFilter] makes a Ledger
+// for amounts that depend on results.
 //
-// The sums are kept to 200 binary digits, rounded up, so they do not drift. But float64 amounts do not add up as their
-// decimals do: ten times the float64 0.1 is more than 1. Hence a tolerance: accepted is a whole with EpsilonAt(δ) ≤ ε·(1 + 2⁻⁵⁰),
-// and [Guarantee.EpsilonAt] has the same tolerance for δ. So a budget divided by n pays for n releases, for every n (as long
-// as δ/n is 0 or at least 2⁻¹⁰²²): each part is off by a relative 2⁻⁵³, their sum by another 2⁻⁵².
+// The sums are kept to 200 binary digits, rounded up, so they do not drift. But float64 amounts do
+// not add up as their decimals do: ten times the float64 0.1 is more than 1. Hence a tolerance:
+// accepted is a whole with EpsilonAt(δ) ≤ ε·(1 + 2⁻⁵⁰), and [Guarantee.EpsilonAt] has the same
+// tolerance for δ. So a budget divided by n pays for n releases, for every n (as long as δ/n is 0
+// or at least 2⁻¹⁰²²): each part is off by a relative 2⁻⁵³, their sum by another 2⁻⁵².
 type Ledger struct {
 	epsilon, delta float64
 	unit           Unit
@@ -40,7 +44,8 @@ type Ledger struct {
 	laws lawCache
 }
 
-// exact are Σε, Σε·tanh(ε/2), Σδ, Σρ and Σμ², and 0 where nil, and the releases by ε. Nobody changes the numbers.
+// exact are Σε, Σε·tanh(ε/2), Σδ, Σρ and Σμ², and 0 where nil, and the releases by ε. Nobody
+// changes the numbers.
 type exact struct {
 	sums     [5]*big.Float
 	kinds    kinds
@@ -50,7 +55,8 @@ type exact struct {
 
 // NewLedger returns a budget of (ε, δ) for the unit u with nothing spent.
 //
-// The error wraps [ErrParams] unless epsilon is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], delta 0 or in [2⁻¹⁰²², 1), and u a unit.
+// The error wraps [ErrParams] unless epsilon is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], delta 0 or in [2⁻¹⁰²², 1),
+// and u a unit.
 func NewLedger(epsilon, delta float64, u Unit) (*Ledger, error) {
 	switch {
 	case epsilon != 0 && !(epsilon >= 0x1p-900 && epsilon <= 0x1p900):
@@ -66,8 +72,9 @@ func NewLedger(epsilon, delta float64, u Unit) (*Ledger, error) {
 
 // Spend takes g from the budget, or returns an error and takes nothing.
 //
-// The error wraps [ErrMismatch] if g is for another unit: [Guarantee.For] and [Guarantee.Stable] convert. It wraps [ErrBudget] if the budget
-// does not allow g after all that was accepted before, or g promises nothing. Concurrent calls never spend more than the budget together.
+// The error wraps [ErrMismatch] if g is for another unit: [Guarantee.For] and [Guarantee.Stable]
+// convert. It wraps [ErrBudget] if the budget does not allow g after all that was accepted before,
+// or g promises nothing. Concurrent calls never spend more than the budget together.
 func (l *Ledger) Spend(g Guarantee) error {
 	switch {
 	case !g.promised:
@@ -78,11 +85,14 @@ func (l *Ledger) Spend(g Guarantee) error {
 	return l.take("", g)
 }
 
-// SpendOnce is Spend for the release of that name, and takes nothing if one of that name was spent before; then first is false. So a service that stopped between spending and
-// answering can ask again. A name stands for one output, drawn once: whoever finds that first is false must publish the output that was stored then, and
-// may not draw another one, which would have to be paid for under another name.
+// SpendOnce is Spend for the release of that name, and takes nothing if one of that name was spent
+// before; then first is false. So a service that stopped between spending and answering can ask
+// again. A name stands for one output, drawn once: whoever finds that first is false must publish
+// the output that was stored then, and may not draw another one, which would have to be paid for
+// under another name.
 //
-// The error is that of Spend, or wraps [ErrMismatch] if another guarantee was spent under that name, or [ErrParams] unless the name has 1 to 200 bytes of ASCII, from '!' to '~'.
+// The error is that of Spend, or wraps [ErrMismatch] if another guarantee was spent under that
+// name, or [ErrParams] unless the name has 1 to 200 bytes of ASCII, from '!' to '~'.
 func (l *Ledger) SpendOnce(name string, g Guarantee) (first bool, err error) {
 	if !validName(name) {
 		return false, fault.Params("budget", "name", strconv.Quote(name), "1 to 200 bytes of ASCII without spaces")
@@ -132,7 +142,8 @@ func (l *Ledger) take(name string, g Guarantee) error {
 	return err
 }
 
-// record takes g if the budget allows it: into the journal first, if there is one, then into memory.
+// record takes g if the budget allows it: into the journal first, if there is one, then into
+// memory.
 func (l *Ledger) record(name string, g Guarantee) error {
 	if _, ok := l.ids[name]; ok {
 		return errKnown
@@ -175,7 +186,8 @@ func (l *Ledger) Accepts(g Guarantee) bool {
 	return g.unit == l.unit && l.Err() == nil && l.allows(l.spent(), g)
 }
 
-// Spent returns the composition of all that Spend took, each of the sums rounded up: ε = 0 at the beginning.
+// Spent returns the composition of all that Spend took, each of the sums rounded up: ε = 0 at the
+// beginning.
 func (l *Ledger) Spent() Guarantee {
 	spent := l.spent().guarantee(l.unit)
 	if l.filter != nil {
@@ -187,12 +199,14 @@ func (l *Ledger) Spent() Guarantee {
 // Remaining returns the most that Spend accepts for one release now. It is one of two:
 //
 //   - (ε − Σε, δ − Σδ)-DP, which is what basic composition leaves;
-//   - (ε′, δ′)-DP with the greatest ε′ accepted, and for that the greatest δ′, 0 if below 2⁻³⁰·δ, as it mostly is. This is more where
-//     earlier releases, zCDP or many small ones, are worth a composition that needs the δ.
+//   - (ε′, δ′)-DP with the greatest ε′ accepted, and for that the greatest δ′, 0 if below 2⁻³⁰·δ,
+//     as it mostly is. This is more where earlier releases, zCDP or many small ones, are worth a
+//     composition that needs the δ.
 //
-// More is what shows a larger ε at (δ − Σδ)/(1 − Σδ), and at a tie the first. Once it is spent, what is left is
-// dust where sums decide. Where the accountant does, another release moves its lattice, and a small one may still
-// be accepted. For several releases there may be more: ask Accepts.
+// More is what shows a larger ε at (δ − Σδ)/(1 − Σδ), and at a tie the first. Once it is spent,
+// what is left is dust where sums decide. Where the accountant does, another release moves its
+// lattice, and a small one may still be accepted. For several releases there may be more: ask
+// Accepts.
 func (l *Ledger) Remaining() Guarantee { return l.remaining(l.spent()) }
 
 func (l *Ledger) remaining(before exact) Guarantee {
@@ -223,12 +237,12 @@ func (l *Ledger) remaining(before exact) Guarantee {
 // Unit returns whom the budget protects.
 func (l *Ledger) Unit() Unit { return l.unit }
 
-// Split returns the guarantee of each of n releases that together use up what remains: of the kind of like, with its δ, and with the
-// greatest ε, ρ or μ for which Spend accepts all n. It takes nothing. like has one of ε, ρ and μ; how much of it does not matter, and its δ
-// may be 0.
+// Split returns the guarantee of each of n releases that together use up what remains: of the kind
+// of like, with its δ, and with the greatest ε, ρ or μ for which Spend accepts all n. It takes
+// nothing. like has one of ε, ρ and μ; how much of it does not matter, and its δ may be 0.
 //
-// The error wraps [ErrParams] if n is not in [1, 2³⁰] or like is of no such kind, [ErrMismatch] if it is for another unit, and [ErrBudget] if
-// not even the least is left.
+// The error wraps [ErrParams] if n is not in [1, 2³⁰] or like is of no such kind, [ErrMismatch] if
+// it is for another unit, and [ErrBudget] if not even the least is left.
 func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
 	kinds := 0
 	for _, x := range []float64{like.epsilon, like.rho, like.muSquares} {
@@ -266,8 +280,8 @@ func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
 	return g, nil
 }
 
-// String says what was spent of the budget, such as "ε = 7.59 of 10 at δ = 1e-6, 50 releases, for one user, added or removed". The ε is what
-// the releases together have at the δ of the budget.
+// String says what was spent of the budget, such as "ε = 7.59 of 10 at δ = 1e-6, 50 releases, for
+// one user, added or removed". The ε is what the releases together have at the δ of the budget.
 func (l *Ledger) String() string {
 	before := l.spent()
 	var spent float64

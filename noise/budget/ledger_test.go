@@ -178,7 +178,8 @@ func TestLedgerConcurrentSpending(t *testing.T) {
 func TestLedgerPaysByAdvancedComposition(t *testing.T) {
 	l := newLedger(t, 1, 1e-6, one)
 	n := spendAll(t, l, PureDP(0.01, one))
-	// By the sums of binomials 562 releases have ε ≤ 1 and 563 more; basic composition paid for the first hundred.
+	// By the sums of binomials 562 releases have ε ≤ 1 and 563 more; basic composition paid for the
+	// first hundred.
 	require.Equal(t, 562, n)
 	rho := 0.0
 	for step := 0.5; step > 1e-12; step /= 2 {
@@ -196,7 +197,8 @@ func TestLedgerPaysByAdvancedComposition(t *testing.T) {
 	require.ErrorIs(t, pure.Spend(ZCDP(1e-300, one)), ErrBudget, "zCDP needs a δ")
 }
 
-// One large release and many Gaussian ones: basic composition of the large one with the zCDP of the others.
+// One large release and many Gaussian ones: basic composition of the large one with the zCDP of the
+// others.
 func TestLedgerMixtures(t *testing.T) {
 	l := newLedger(t, 2, 1e-6, at2)
 	require.NoError(t, l.Spend(ApproxDP(1, 1e-7, at2)))
@@ -236,7 +238,8 @@ func TestLedgerRemaining(t *testing.T) {
 	require.Equal(t, ApproxDP(0, 1e-3, at1), newLedger(t, 0, 1e-3, at1).Remaining())
 }
 
-// Whatever is spent in whatever order: the whole is within the budget, what remains can be spent, and nothing but dust after it.
+// Whatever is spent in whatever order: the whole is within the budget, what remains can be spent,
+// and nothing but dust after it.
 func TestLedgerProperties(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 11))
 	logUniform := func(lo, hi float64) float64 { return math.Exp(math.Log(lo) + rng.Float64()*math.Log(hi/lo)) }
@@ -279,8 +282,9 @@ func TestLedgerProperties(t *testing.T) {
 		require.LessOrEqual(t, whole.DeltaAt(epsilon*(1+1e-12)), delta*(1+1e-9))
 
 		dust := l.Remaining()
-		// Where zCDP decides, ε″²/2 fits into the roundings of ρ, some 2⁻⁴⁸·ρ, and ρ < ε + √ε at these δ. Where the accountant decides, another release
-		// moves its lattice and so the variance of the loss, by less than a hundredth, to which the release adds ε″².
+		// Where zCDP decides, ε″²/2 fits into the roundings of ρ, some 2⁻⁴⁸·ρ, and ρ < ε + √ε at
+		// these δ. Where the accountant decides, another release moves its lattice and so the
+		// variance of the loss, by less than a hundredth, to which the release adds ε″².
 		tolerance := 0x1p-22 * (epsilon + math.Sqrt(epsilon))
 		exact := !l.bySums(l.Spent())
 		if exact {

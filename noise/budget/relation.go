@@ -2,7 +2,8 @@ package budget
 
 import "github.com/dpsketch/dpsketch/internal/enum"
 
-// Relation says how two neighbouring inputs differ in a [Unit]. The zero Relation is none of the two.
+// Relation says how two neighbouring inputs differ in a [Unit]. The zero Relation is none of the
+// two.
 type Relation uint8
 
 const (

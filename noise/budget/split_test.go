@@ -54,7 +54,8 @@ func TestSplit(t *testing.T) {
 	require.ErrorIs(t, err, ErrBudget, "zCDP needs a δ")
 }
 
-// μ-GDP alone is Gaussian noise, exactly; beside other releases it is never better than that noise is.
+// μ-GDP alone is Gaussian noise, exactly; beside other releases it is never better than that noise
+// is.
 func TestGDPIsGaussianNoise(t *testing.T) {
 	for _, mu := range []float64{1e-3, 0.1, 0.5, 1, 3} {
 		g := compose(t, GDP(mu, at2), GDP(mu, at2), GDP(mu, at2), GDP(mu, at2)) // 2μ

@@ -14,8 +14,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
-// worstLaw returns the output law on a bit of the mechanism that every (ε, δ)-DP one is a function of: it tells the bit with probability δ
-// and else answers by randomized response.
+// worstLaw returns the output law on a bit of the mechanism that every (ε, δ)-DP one is a function
+// of: it tells the bit with probability δ and else answers by randomized response.
 func worstLaw(epsilon, delta float64, bit int) [4]float64 {
 	p := (1 - delta) / (1 + math.Exp(-epsilon))
 	if bit == 0 {
@@ -31,8 +31,8 @@ func mixture(sum *[4]float64, weight float64, law [4]float64) {
 	}
 }
 
-// poisson returns the output law on the records of a set of three, with a mechanism that applies worstLaw to a bit of the table f, one for each
-// possible sample.
+// poisson returns the output law on the records of a set of three, with a mechanism that applies
+// worstLaw to a bit of the table f, one for each possible sample.
 func poisson(records, f uint, gamma, epsilon, delta float64) (law [4]float64) {
 	for sample := range uint(8) {
 		if sample&^records != 0 {
@@ -44,7 +44,8 @@ func poisson(records, f uint, gamma, epsilon, delta float64) (law [4]float64) {
 	return law
 }
 
-// withoutReplacement is the same for samples of m of three records that are bits; f is a table for each number of ones.
+// withoutReplacement is the same for samples of m of three records that are bits; f is a table for
+// each number of ones.
 func withoutReplacement(records, f uint, m int, epsilon, delta float64) (law [4]float64) {
 	samples := 0.0
 	for sample := range uint(8) {
@@ -60,7 +61,8 @@ func withoutReplacement(records, f uint, m int, epsilon, delta float64) (law [4]
 	return law
 }
 
-// excess returns the greatest hockey-stick divergence at ε of any two inputs that differ in one bit.
+// excess returns the greatest hockey-stick divergence at ε of any two inputs that differ in one
+// bit.
 func excess(epsilon float64, law func(records uint) [4]float64) float64 {
 	var laws [8][4]float64
 	for records := range laws {
@@ -76,8 +78,9 @@ func excess(epsilon float64, law func(records uint) [4]float64) float64 {
 	return worst
 }
 
-// All mechanisms that give each sample a bit and tell it as openly as (ε, δ) allows, all inputs and all neighbours, exactly: none exceeds
-// the guarantee, one attains it, and a fraction a tenth smaller would not do.
+// All mechanisms that give each sample a bit and tell it as openly as (ε, δ) allows, all inputs and
+// all neighbours, exactly: none exceeds the guarantee, one attains it, and a fraction a tenth
+// smaller would not do.
 func TestSubsampledIsExact(t *testing.T) {
 	for _, c := range []struct{ epsilon, delta float64 }{{1, 0}, {0.1, 1e-3}, {1, 1e-6}, {3, 0.1}, {8, 1e-2}, {0, 0.2}} {
 		check := func(u Unit, fraction float64, excess func(epsilon float64) float64) {
@@ -120,8 +123,8 @@ func TestPoissonUnderReplaceIsNotCovered(t *testing.T) {
 	const epsilon, gamma = 1.0, 0.5
 	g, err := PureDP(epsilon, rowed).Subsampled(gamma)
 	require.NoError(t, err)
-	// One record, 0 or 1; the sample is empty, {0} or {1}. The mechanism on it is ε-DP under Replace and must say nothing about
-	// two samples of different size: it tells the size.
+	// One record, 0 or 1; the sample is empty, {0} or {1}. The mechanism on it is ε-DP under
+	// Replace and must say nothing about two samples of different size: it tells the size.
 	law := func(record int) [4]float64 {
 		var law [4]float64
 		mixture(&law, gamma, worstLaw(epsilon, 0, record))

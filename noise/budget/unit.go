@@ -10,11 +10,12 @@ import (
 	"github.com/dpsketch/dpsketch/internal/round"
 )
 
-// Unit says whom a guarantee protects: what one neighbouring input has and the other has not, or has otherwise. It is public
-// and comparable. The zero Unit, and one made from invalid numbers, is no unit; a guarantee for it promises nothing.
+// Unit says whom a guarantee protects: what one neighbouring input has and the other has not, or
+// has otherwise. It is public and comparable. The zero Unit, and one made from invalid numbers, is
+// no unit; a guarantee for it promises nothing.
 //
-// Guarantees for different units do not add up. [Guarantee.For] converts by the rules that always hold, [Guarantee.Stable] by
-// what the caller knows of the data.
+// Guarantees for different units do not add up. [Guarantee.For] converts by the rules that always
+// hold, [Guarantee.Stable] by what the caller knows of the data.
 type Unit struct {
 	kind     kind
 	relation Relation // 0 for vectors
@@ -35,19 +36,20 @@ const (
 	l2
 )
 
-// mostMany bounds the number of units of a group and what one user has; distances lie in [leastDistance, mostDistance], where quotients
-// and products do not leave float64.
+// mostMany bounds the number of units of a group and what one user has; distances lie in
+// [leastDistance, mostDistance], where quotients and products do not leave float64.
 const (
 	mostMany      = 1 << 30
 	leastDistance = 0x1p-900
 	mostDistance  = 0x1p900
 )
 
-// Element is one element of a stream: one event, one view, one purchase. A person with many elements is protected less: see [User].
+// Element is one element of a stream: one event, one view, one purchase. A person with many
+// elements is protected less: see [User].
 func Element(r Relation) Unit { return discrete(element, 0, r) }
 
-// User is one user with all that the input holds of him: at most max distinct keys, or at most max elements where they may be
-// equal. With max 0 it is any number.
+// User is one user with all that the input holds of him: at most max distinct keys, or at most max
+// elements where they may be equal. With max 0 it is any number.
 func User(max int, r Relation) Unit { return discrete(user, max, r) }
 
 // Key is one key with all its occurrences.
@@ -59,12 +61,14 @@ func Row(r Relation) Unit { return discrete(row, 0, r) }
 // Party is one party with all that it holds.
 func Party(r Relation) Unit { return discrete(party, 0, r) }
 
-// L1 is a vector x as a whole, whose neighbours are the vectors x′ with ‖x − x′‖₁ ≤ distance, in the units of the data. The distance is in
-// [2⁻⁹⁰⁰, 2⁹⁰⁰]. Values are all real numbers of an interval, or all integers of one; then the distance is an integer.
+// L1 is a vector x as a whole, whose neighbours are the vectors x′ with ‖x − x′‖₁ ≤ distance, in
+// the units of the data. The distance is in [2⁻⁹⁰⁰, 2⁹⁰⁰]. Values are all real numbers of an
+// interval, or all integers of one; then the distance is an integer.
 func L1(distance float64) Unit { return vector(l1, distance) }
 
-// L2 is a vector x as a whole, whose neighbours are the vectors x′ with ‖x − x′‖₂ ≤ distance, in the units of the data. The distance is in
-// [2⁻⁹⁰⁰, 2⁹⁰⁰]. The guarantee extends to real vectors also where values are integers: the noise bounds what a difference shows by its norm.
+// L2 is a vector x as a whole, whose neighbours are the vectors x′ with ‖x − x′‖₂ ≤ distance, in
+// the units of the data. The distance is in [2⁻⁹⁰⁰, 2⁹⁰⁰]. The guarantee extends to real vectors
+// also where values are integers: the noise bounds what a difference shows by its norm.
 func L2(distance float64) Unit { return vector(l2, distance) }
 
 func discrete(k kind, most int, r Relation) Unit {
@@ -115,8 +119,9 @@ func (u Unit) times(m int) Unit {
 	return u
 }
 
-// steps returns a number n such that any two inputs that are neighbours for the unit to are joined by a path of n steps or less,
-// each between neighbours for u; and false if no such number is known. The table at [Guarantee.For] has the proofs.
+// steps returns a number n such that any two inputs that are neighbours for the unit to are joined
+// by a path of n steps or less, each between neighbours for u; and false if no such number is
+// known. The table at [Guarantee.For] has the proofs.
 func (u Unit) steps(to Unit) (n int, ok bool) {
 	switch {
 	case !u.Valid() || !to.Valid():

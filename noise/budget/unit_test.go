@@ -65,7 +65,8 @@ func tables() (all []table) {
 	return all
 }
 
-// neighbours reports whether two tables differ in one u. It follows the words of the unit and knows nothing of the code.
+// neighbours reports whether two tables differ in one u. It follows the words of the unit and knows
+// nothing of the code.
 func (u Unit) neighbours(x, y table) bool {
 	changed := 0
 	for i := range x {
@@ -121,10 +122,12 @@ func (u Unit) neighbours(x, y table) bool {
 	return false
 }
 
-// inside reports whether a table is an input of a mechanism that protects u: no user has more than its max.
+// inside reports whether a table is an input of a mechanism that protects u: no user has more than
+// its max.
 func (u Unit) inside(x table) bool { return u.max == 0 || max(x[0].size(), x[1].size()) <= u.max }
 
-// distances returns the lengths of the shortest paths from the input at start, −1 where there is none.
+// distances returns the lengths of the shortest paths from the input at start, −1 where there is
+// none.
 func distances[T any](inputs []T, start int, neighbours func(x, y T) bool) []int {
 	far := slices.Repeat([]int{-1}, len(inputs))
 	far[start] = 0
@@ -139,10 +142,12 @@ func distances[T any](inputs []T, start int, neighbours func(x, y T) bool) []int
 	return far
 }
 
-// checkConversion converts the guarantee of a mechanism from one unit to another, and compares the result with the exact hockey-stick divergence of
-// all inputs that are neighbours for the other. For each input x₀ the mechanism is the one that gives a bit, true with probability p_j at a distance
-// of j steps from x₀, where the chain p₀, p₁, … is as far apart as (ε, δ) allows: so it is (ε, δ)-DP for the first unit, and no such
-// mechanism is worse at that distance. It returns the most steps that were met.
+// checkConversion converts the guarantee of a mechanism from one unit to another, and compares the
+// result with the exact hockey-stick divergence of all inputs that are neighbours for the other.
+// For each input x₀ the mechanism is the one that gives a bit, true with probability p_j at a
+// distance of j steps from x₀, where the chain p₀, p₁, … is as far apart as (ε, δ) allows: so it is
+// (ε, δ)-DP for the first unit, and no such mechanism is worse at that distance. It returns the
+// most steps that were met.
 func checkConversion[T any](t *testing.T, name string, inputs []T, from, to func(x, y T) bool, convert func(Guarantee) Guarantee, unit Unit) (most int) {
 	const epsilon, delta = 0.3, 1e-3
 	p := chain(t, epsilon, delta, 12)
@@ -166,8 +171,9 @@ func checkConversion[T any](t *testing.T, name string, inputs []T, from, to func
 	return most
 }
 
-// Every pair of units: where For converts, no pair of neighbours in 36 inputs exceeds what is promised; and each number of steps is met by some
-// pair, so one less would be false, but where a step stands for units that these inputs do not have.
+// Every pair of units: where For converts, no pair of neighbours in 36 inputs exceeds what is
+// promised; and each number of steps is met by some pair, so one less would be false, but where a
+// step stands for units that these inputs do not have.
 func TestConversionsAreExact(t *testing.T) {
 	units := []Unit{
 		Element(AddRemove), Element(Replace), User(0, AddRemove), User(0, Replace), User(1, AddRemove), User(1, Replace), User(2, AddRemove), User(2, Replace),
@@ -219,7 +225,8 @@ func TestConversionsAreExact(t *testing.T) {
 	}
 }
 
-// Vectors: all integer vectors of a square in ℓ₁ and ℓ₂, at distances that are and are not multiples.
+// Vectors: all integer vectors of a square in ℓ₁ and ℓ₂, at distances that are and are not
+// multiples.
 func TestConversionsOfVectors(t *testing.T) {
 	var square [][2]float64
 	for a := range 5 {
@@ -311,7 +318,8 @@ func TestStable(t *testing.T) {
 	require.ErrorIs(t, err, ErrMismatch)
 }
 
-// A ledger of one unit takes no guarantee of another, whichever the two are, and neither does Compose.
+// A ledger of one unit takes no guarantee of another, whichever the two are, and neither does
+// Compose.
 func TestLedgerRefusesOtherUnits(t *testing.T) {
 	for _, of := range allUnits {
 		l := newLedger(t, 10, 1e-6, of)

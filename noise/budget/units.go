@@ -2,8 +2,9 @@ package budget
 
 import "github.com/dpsketch/dpsketch/internal/fault"
 
-// For returns what g promises to the unit u, by a rule that holds for all data. In each row the neighbours of the unit on the right are
-// joined by a path of so many steps between neighbours of the one on the left, and [Guarantee.Group] says what a path costs:
+// For returns what g promises to the unit u, by a rule that holds for all data. In each row the
+// neighbours of the unit on the right are joined by a path of so many steps between neighbours of
+// the one on the left, and [Guarantee.Group] says what a path costs:
 //
 //	from                                to                              steps   because
 //	a unit                              fewer of it, a lesser distance  1       they are among the neighbours
@@ -21,9 +22,11 @@ import "github.com/dpsketch/dpsketch/internal/fault"
 //	                                      removed
 //	a user with at most 1 element       an element, and the reverse     1       they are the same
 //
-// Rules of one row after another are rules as well, with the product of the steps. The error wraps [ErrMismatch] where no rule is known: from
-// Replace to AddRemove (under Replace the number of units is public), from one element to many under Replace (the number of a user's elements is
-// public then), from ℓ₁ to ℓ₂ (which costs √d, and d is not known here), from a key, a row or a party to a user. What is known of the data may help there: [Guarantee.Stable].
+// Rules of one row after another are rules as well, with the product of the steps. The error wraps
+// [ErrMismatch] where no rule is known: from Replace to AddRemove (under Replace the number of
+// units is public), from one element to many under Replace (the number of a user's elements is
+// public then), from ℓ₁ to ℓ₂ (which costs √d, and d is not known here), from a key, a row or a
+// party to a user. What is known of the data may help there: [Guarantee.Stable].
 func (g Guarantee) For(u Unit) (Guarantee, error) {
 	if err := u.check(); err != nil {
 		return Guarantee{}, err
@@ -38,8 +41,9 @@ func (g Guarantee) For(u Unit) (Guarantee, error) {
 	return g.along(n, u), nil
 }
 
-// Replaced returns what g promises where a unit is replaced instead of added or removed: at most the cost of two. A mechanism that states its
-// own Replace guarantee may be better. The error wraps [ErrMismatch] for vectors, which are not added or removed.
+// Replaced returns what g promises where a unit is replaced instead of added or removed: at most
+// the cost of two. A mechanism that states its own Replace guarantee may be better. The error wraps
+// [ErrMismatch] for vectors, which are not added or removed.
 func (g Guarantee) Replaced() (Guarantee, error) {
 	if !g.promised {
 		return Guarantee{}, nil
@@ -52,10 +56,12 @@ func (g Guarantee) Replaced() (Guarantee, error) {
 	return g.For(u)
 }
 
-// Stable returns what g promises to the unit u, for a caller who knows how far a change of one u can move what g protects: distance is the
-// largest distance of two vectors, in the norm of g's unit and the units of the data, or the largest number of elements, keys, rows or
-// parties that are added or removed, or replaced. So 1 for a table with one row for each user, and 20 for a vector to which each user adds up to 20
-// times up to 1. That this holds is on the caller, who has to enforce it before the data goes in.
+// Stable returns what g promises to the unit u, for a caller who knows how far a change of one u
+// can move what g protects: distance is the largest distance of two vectors, in the norm of g's
+// unit and the units of the data, or the largest number of elements, keys, rows or parties that are
+// added or removed, or replaced. So 1 for a table with one row for each user, and 20 for a vector
+// to which each user adds up to 20 times up to 1. That this holds is on the caller, who has to
+// enforce it before the data goes in.
 //
 // The error wraps [ErrParams] unless u is a unit and distance in (0, 2³⁰] of g's own.
 func (g Guarantee) Stable(u Unit, distance float64) (Guarantee, error) {

@@ -2,21 +2,22 @@ package budget
 
 import "math"
 
-// From zero-concentrated to approximate differential privacy (Canonne, Kamath, Steinke, arXiv 2004.00010, Proposition 12
-// and Corollary 13). A ρ-zCDP release has Rényi divergence αρ of order α for every α > 1, hence for every α is
-// (ε, δ)-differentially private when, with a = α − 1,
+// From zero-concentrated to approximate differential privacy (Canonne, Kamath, Steinke, arXiv
+// 2004.00010, Proposition 12 and Corollary 13). A ρ-zCDP release has Rényi divergence αρ of order α
+// for every α > 1, hence for every α is (ε, δ)-differentially private when, with a = α − 1,
 //
 //	ln δ ≥ a·((1+a)·ρ − ε) + (1+a)·ln(a/(1+a)) − ln a
 //	     = a·((1+a)·ρ − ε − ln(1 + 1/a)) − ln(1+a),
 //
-// equivalently ε ≥ (1+a)·ρ − ln(1 + 1/a) + (ln(1/δ) − ln(1+a))/a. Every a is sound; the best one only has to be found nearly.
-// Both functions add slack·Σ|terms| to the value at the a they chose: with fewer than 16 roundings of 2⁻⁵³ relative to
-// Σ|terms| each, the result never falls below the bound.
+// equivalently ε ≥ (1+a)·ρ − ln(1 + 1/a) + (ln(1/δ) − ln(1+a))/a. Every a is sound; the best one
+// only has to be found nearly. Both functions add slack·Σ|terms| to the value at the a they chose:
+// with fewer than 16 roundings of 2⁻⁵³ relative to Σ|terms| each, the result never falls below the
+// bound.
 const slack = 0x1p-49
 
-// zcdpLogDelta returns an upper bound, at most 0, on the ln δ at which ρ-zCDP implies (ε, δ)-differential privacy,
-// for ρ, ε ≥ 0. It is −Inf where ρ is 0 or ε infinite, and 0 where ρ > 2⁵⁰⁰. It treats every ε above 2⁵⁰⁰ as 2⁵⁰⁰, so
-// that nothing overflows.
+// zcdpLogDelta returns an upper bound, at most 0, on the ln δ at which ρ-zCDP implies (ε,
+// δ)-differential privacy, for ρ, ε ≥ 0. It is −Inf where ρ is 0 or ε infinite, and 0 where ρ >
+// 2⁵⁰⁰. It treats every ε above 2⁵⁰⁰ as 2⁵⁰⁰, so that nothing overflows.
 func zcdpLogDelta(rho, epsilon float64) float64 {
 	switch {
 	case !(rho <= 0x1p500):
@@ -28,7 +29,8 @@ func zcdpLogDelta(rho, epsilon float64) float64 {
 	return zcdpLogDeltaBy(zcdpOrder(rho, epsilon), rho, epsilon)
 }
 
-// zcdpOrder returns the a that is best, nearly, for zcdpLogDelta: its bound is convex in a, with derivative 2aρ + ρ − ε − ln(1 + 1/a), which increases from −∞ to +∞.
+// zcdpOrder returns the a that is best, nearly, for zcdpLogDelta: its bound is convex in a, with
+// derivative 2aρ + ρ − ε − ln(1 + 1/a), which increases from −∞ to +∞.
 func zcdpOrder(rho, epsilon float64) float64 {
 	return increasingRoot(func(a float64) float64 { return 2*a*rho + rho - epsilon - math.Log1p(1/a) })
 }
@@ -40,13 +42,14 @@ func zcdpLogDeltaBy(a, rho, epsilon float64) float64 {
 	return min(bound, 0)
 }
 
-// zcdpEpsilon returns an upper bound, at least 0, on the ε at which ρ-zCDP implies (ε, e^{−l})-differential
-// privacy, for ρ ≥ 0 and l > 0. It is 0 where ρ is 0.
+// zcdpEpsilon returns an upper bound, at least 0, on the ε at which ρ-zCDP implies (ε,
+// e^{−l})-differential privacy, for ρ ≥ 0 and l > 0. It is 0 where ρ is 0.
 func zcdpEpsilon(rho, l float64) float64 {
 	if rho == 0 {
 		return 0
 	}
-	// The derivative of the bound in a is (a²ρ + ln(1+a) − l)/a², negative before and positive after its only root.
+	// The derivative of the bound in a is (a²ρ + ln(1+a) − l)/a², negative before and positive
+	// after its only root.
 	a := increasingRoot(func(a float64) float64 { return a*(a*rho) + math.Log1p(a) - l })
 	x, y, z := (1+a)*rho, math.Log1p(1/a), math.Log1p(a)
 	bound := x - y + (l-z)/a + slack*(x+y+(l+z)/a)
@@ -56,8 +59,9 @@ func zcdpEpsilon(rho, l float64) float64 {
 	return max(bound, 0)
 }
 
-// increasingRoot returns the a in [2⁻⁵⁰⁰, 2⁴⁰⁰] where the increasing function f changes sign, to a relative 2⁻³⁰ at least, or the
-// nearest end. A deviation of that size from a minimum moves the minimum by a relative 2⁻⁶⁰.
+// increasingRoot returns the a in [2⁻⁵⁰⁰, 2⁴⁰⁰] where the increasing function f changes sign, to a
+// relative 2⁻³⁰ at least, or the nearest end. A deviation of that size from a minimum moves the
+// minimum by a relative 2⁻⁶⁰.
 func increasingRoot(f func(float64) float64) float64 {
 	lo, hi := -500.0, 400.0 // of log₂ a
 	for range 42 {

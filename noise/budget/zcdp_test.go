@@ -11,7 +11,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// The minimum over α, found by golden section with 80 digits, from above and to 1e-13, in both directions.
+// The minimum over α, found by golden section with 80 digits, from above and to 1e-13, in both
+// directions.
 func TestZCDPReference(t *testing.T) {
 	var epsilons, deltas dptest.Worst
 	for _, row := range dptest.Rows(t, "testdata/reference.txt", "zcdp", 3) {

@@ -26,8 +26,9 @@ func again(t testing.TB, b *Builder[int]) *Builder[int] {
 	return c
 }
 
-// What is shown and how often has the law of the kernel: keys that one user has alone, keys around R and
-// around the threshold. At δ = .01 even the former are seen. Half the noise fails the same test.
+// What is shown and how often has the law of the kernel: keys that one user has alone, keys around
+// R and around the threshold. At δ = .01 even the former are seen. Half the noise fails the same
+// test.
 func TestLawOfARelease(t *testing.T) {
 	p := Params{Epsilon: 1, Delta: 0.01, KeysOnly: true, Others: true, MaxKeys: 16}
 	b := builder[int](t, p)

@@ -12,9 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// baskets returns users with sets of keys, the same ones each time: as many, with sizes and a popularity
-// of keys such as those of the FIMI repository's "retail" (88,162 baskets of 10.3 of 16,470 articles, the
-// largest of 76): sizes are 1 + a Gamma of shape 2, and the popularity falls as (rank + 2)^−1.05.
+// baskets returns users with sets of keys, the same ones each time: as many, with sizes and a
+// popularity of keys such as those of the FIMI repository's "retail" (88,162 baskets of 10.3 of
+// 16,470 articles, the largest of 76): sizes are 1 + a Gamma of shape 2, and the popularity falls
+// as (rank + 2)^−1.05.
 func baskets() [][]int {
 	const users, keys, largest = 88_162, 16_470, 76
 	rng := rand.New(rand.NewPCG(19, 88_162))
@@ -57,8 +58,8 @@ func expected(b *Builder[int], threshold, r, sigma float64) (n float64) {
 	return n
 }
 
-// weightedGaussian returns the least T of Gopi et al.'s weighted Gaussian mechanism at its exact δ: σ is
-// that of a Gaussian mechanism, and l new keys of weight 1/√l escape with probability δ.
+// weightedGaussian returns the least T of Gopi et al.'s weighted Gaussian mechanism at its exact δ:
+// σ is that of a Gaussian mechanism, and l new keys of weight 1/√l escape with probability δ.
 func weightedGaussian(m int, delta, sigma float64) (threshold float64) {
 	for l := 1; l <= m; l++ {
 		each := -math.Expm1(math.Log1p(-delta) / float64(l))
@@ -77,9 +78,10 @@ func TestWeightedGaussian(t *testing.T) {
 	}
 }
 
-// On baskets, ε = 1, δ = 1e-6: more keys than the weighted Gaussian at its exact δ shows, as many with
-// MaxKeys 1000 as with 100; and with CountShare ¾ top counts about as near to the truth as those of
-// threshold.UserBuilder at its best MaxKeys, which the caller would have to guess, and more keys.
+// On baskets, ε = 1, δ = 1e-6: more keys than the weighted Gaussian at its exact δ shows, as many
+// with MaxKeys 1000 as with 100; and with CountShare ¾ top counts about as near to the truth as
+// those of threshold.UserBuilder at its best MaxKeys, which the caller would have to guess, and
+// more keys.
 func TestBaskets(t *testing.T) {
 	dptest.NeedsLong(t)
 	users := baskets()

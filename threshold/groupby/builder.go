@@ -36,8 +36,8 @@ type state[K hashing.Key] struct {
 	values    []float64 // the same
 }
 
-// New returns an empty Builder, or an error that wraps [ErrParams]. It calibrates the release, which
-// takes some 0.1 s.
+// New returns an empty Builder, or an error that wraps [ErrParams]. It calibrates the release,
+// which takes some 0.1 s.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
 	p = p.normal()
 	law, err := p.calibrate()
@@ -57,8 +57,8 @@ func (b *Builder[K]) Guarantee() budget.Guarantee { return b.guarantee }
 //
 // Of a user with more than MaxKeys keys, MaxKeys of them get weight, chosen uniformly by secret
 // randomness; all are counted where they are shown. New keys do not count once there are 2³² − 1,
-// where the guarantee ends. A string key is kept as it is, so the memory it shares stays alive. After
-// Release, and on a Builder that New did not make, AddUser does nothing.
+// where the guarantee ends. A string key is kept as it is, so the memory it shares stays alive.
+// After Release, and on a Builder that New did not make, AddUser does nothing.
 func (b *Builder[K]) AddUser(keys ...K) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -71,9 +71,9 @@ func (b *Builder[K]) AddUser(keys ...K) {
 	private.Leave(b.secret)
 }
 
-// AddUserValues adds one user with the values of all his keys, as [Builder.AddUser] does. The values
-// of a key are summed, and the sum is clamped to [Min, Max]; NaN counts as 0. Without Min and Max the
-// values do not count.
+// AddUserValues adds one user with the values of all his keys, as [Builder.AddUser] does. The
+// values of a key are summed, and the sum is clamped to [Min, Max]; NaN counts as 0. Without Min
+// and Max the values do not count.
 func (b *Builder[K]) AddUserValues(values iter.Seq2[K, float64]) {
 	if b.Released() || values == nil {
 		return
@@ -127,10 +127,10 @@ func (s *state[K]) addUser(sums map[K]float64) {
 	}
 }
 
-// Merge adds the users of another Builder, and that one gives up its data: the trusted merge, before
-// any noise, of machines that one machine may see. The users of the two must be different: a user
-// in both is two users, and is protected less. Group by user first where data is spread by other
-// things.
+// Merge adds the users of another Builder, and that one gives up its data: the trusted merge,
+// before any noise, of machines that one machine may see. The users of the two must be different: a
+// user in both is two users, and is protected less. Group by user first where data is spread by
+// other things.
 //
 // The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
 // was released. Then nothing has changed.

@@ -70,8 +70,8 @@ func TestAddUser(t *testing.T) {
 	require.Len(t, held(b).table.entries, 5)
 }
 
-// Of a user with more than MaxKeys keys, MaxKeys get weight, each with the same probability; all are
-// counted.
+// Of a user with more than MaxKeys keys, MaxKeys get weight, each with the same probability; all
+// are counted.
 func TestManyKeys(t *testing.T) {
 	const users, keys = 6000, 24
 	b := builder[int](t, everything)

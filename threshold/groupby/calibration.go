@@ -27,8 +27,8 @@ type calibration struct {
 
 // sizes returns the calibration without the kernel.
 //
-// Let 1/σ² be the budget: σ is the noise at which a Gaussian mechanism of ℓ₂ sensitivity 1 (√2 under
-// Replace) is (ε, 0.998·δ)-private. Each part of the release takes its share f of it.
+// Let 1/σ² be the budget: σ is the noise at which a Gaussian mechanism of ℓ₂ sensitivity 1 (√2
+// under Replace) is (ε, 0.998·δ)-private. Each part of the release takes its share f of it.
 //
 //	part     what a user moves                            ‖·‖₂ ≤    noise
 //	keys     a weight ⌊S/√l⌋ in min(l, m) keys            1         σ/√f

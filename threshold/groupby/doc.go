@@ -20,20 +20,20 @@
 // of keys: (ε, δ) for budget.User(0, …), which is more than for at most MaxKeys of them
 // (Guarantee.For converts). Somebody who comes in k calls is a group of k users.
 //
-// A user of l keys gives each of them, or MaxKeys random ones, the weight 1/√l, so ‖·‖₂ ≤ 1. A total
-// weight below R counts as R with probability (v/R)², else as nothing; then normal noise is added and
-// a key is shown where T is reached. The square makes l new keys as likely to escape as one: T hardly
-// grows with MaxKeys. (ε, δ) is proved in internal/rounding, quadratic_proof.md, jointly for the keys,
-// the counts and all else, which have Gaussian noise beside them: each takes its share of 1/σ², where
-// (σ, δ) belong to a Gaussian mechanism of ε. Weights, counts and values are integers and noise is
-// drawn exactly; no float touches a release.
+// A user of l keys gives each of them, or MaxKeys random ones, the weight 1/√l, so ‖·‖₂ ≤ 1. A
+// total weight below R counts as R with probability (v/R)², else as nothing; then normal noise is
+// added and a key is shown where T is reached. The square makes l new keys as likely to escape as
+// one: T hardly grows with MaxKeys. (ε, δ) is proved in internal/rounding, quadratic_proof.md,
+// jointly for the keys, the counts and all else, which have Gaussian noise beside them: each takes
+// its share of 1/σ², where (σ, δ) belong to a Gaussian mechanism of ε. Weights, counts and values
+// are integers and noise is drawn exactly; no float touches a release.
 //
 // # Accuracy
 //
-// A key of users who have l keys each is shown with probability ½ at T·√l users ([Params.Threshold]).
-// A count has noise σ·√((C²+1)/CountShare), unbiased but for users with more than C² = Clip keys, who
-// count √(Clip/l): [Groups.Shortfall] says, privately, what that can have cost, and every interval
-// includes it. δ = 1e-6:
+// A key of users who have l keys each is shown with probability ½ at T·√l users
+// ([Params.Threshold]). A count has noise σ·√((C²+1)/CountShare), unbiased but for users with more
+// than C² = Clip keys, who count √(Clip/l): [Groups.Shortfall] says, privately, what that can have
+// cost, and every interval includes it. δ = 1e-6:
 //
 //	            T: KeysOnly, MaxKeys =      T: with counts, half      noise of a
 //	ε =         10      100     1000        10      100     1000      count, Clip 32
@@ -53,7 +53,8 @@
 // Timing, and whoever reads the memory of the process. That a user comes in one call is on the
 // caller. Keys are shown only if enough users have them: an absent key says little.
 //
-// Sources: Gopi, Gulhane, Kulkarni, Shen, Shokouhi, Yekhanin, Differentially Private Set Union (ICML
-// 2020), for weights 1/√l; Lebeda and Tětek (TODS 2025, Theorem 23, corrected) for the exact joint δ;
-// Balle and Wang (ICML 2018) for σ. Quadratic rounding and the intervals are this package's own.
+// Sources: Gopi, Gulhane, Kulkarni, Shen, Shokouhi, Yekhanin, Differentially Private Set Union
+// (ICML 2020), for weights 1/√l; Lebeda and Tětek (TODS 2025, Theorem 23, corrected) for the exact
+// joint δ; Balle and Wang (ICML 2018) for σ. Quadratic rounding and the intervals are this
+// package's own.
 package groupby

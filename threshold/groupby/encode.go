@@ -66,8 +66,8 @@ func (p Params) Size(keys int) int {
 	return fixedSize + keys*(8+8*p.numbers())
 }
 
-// AppendBinary appends the encoding of the groups to dst. The error, which wraps [ErrFormat], is for
-// Groups that are neither released nor decoded.
+// AppendBinary appends the encoding of the groups to dst. The error, which wraps [ErrFormat], is
+// for Groups that are neither released nor decoded.
 func (g *Groups[K]) AppendBinary(dst []byte) ([]byte, error) {
 	if !g.valid() {
 		return dst, fault.Format("groupby", "groups that were not released have no encoding")

@@ -45,8 +45,8 @@ func TestCodec(t *testing.T) {
 	require.Len(t, data, sampleInts().Params().Size(3))
 }
 
-// What validate accepts is calibrated: no Params have a guarantee that New refuses. And what a release
-// gives decodes to the same groups, empty ones too.
+// What validate accepts is calibrated: no Params have a guarantee that New refuses. And what a
+// release gives decodes to the same groups, empty ones too.
 func TestCodecOfReleases(t *testing.T) {
 	for _, p := range append(extremes(), plain, Params{Epsilon: 1, Delta: 1e-6, Max: 1, CountShare: math.Copysign(0, -1), Min: math.Copysign(0, -1)}) {
 		b, err := New[int](p)

@@ -11,8 +11,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Groups are released: keys with their number of users, and what else the Params asked for. They are
-// public, immutable, and safe for concurrent readers. All that is computed from them is
+// Groups are released: keys with their number of users, and what else the Params asked for. They
+// are public, immutable, and safe for concurrent readers. All that is computed from them is
 // post-processing and costs no budget.
 type Groups[K hashing.Key] struct {
 	params            Params
@@ -105,8 +105,8 @@ func (g *Groups[K]) Estimate(key K) float64 {
 	return g.count(e)
 }
 
-// Sum returns the estimated sum of the users' values in the key, each clamped to [Min, Max]; 0 where
-// it is not shown, NaN if the Params have no Min and Max.
+// Sum returns the estimated sum of the users' values in the key, each clamped to [Min, Max]; 0
+// where it is not shown, NaN if the Params have no Min and Max.
 func (g *Groups[K]) Sum(key K) float64 {
 	e, _ := g.find(key)
 	return g.sum(e)
@@ -120,8 +120,8 @@ func (g *Groups[K]) sum(e group[K]) float64 {
 	return g.params.middle()*(float64(e.count)/unit) + g.params.half()*(float64(e.value)/unit)
 }
 
-// Mean returns the estimated mean of the users' values in the key, in [Min, Max]; NaN where it is not
-// shown or the Params have no Min and Max. Where the count is not above 0 it is the middle.
+// Mean returns the estimated mean of the users' values in the key, in [Min, Max]; NaN where it is
+// not shown or the Params have no Min and Max. Where the count is not above 0 it is the middle.
 func (g *Groups[K]) Mean(key K) float64 {
 	e, found := g.find(key)
 	if !found || !g.params.values() {

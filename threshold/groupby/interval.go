@@ -8,8 +8,8 @@ import (
 )
 
 // Shortfall returns bounds, with the given confidence, on Σ(1 − √(Clip/l)) over all users with l >
-// Clip keys: the part of them that clipping has kept out of each of their keys. No count is short of
-// the true number of users by more than hi, so a count whose key these users do not have is not
+// Clip keys: the part of them that clipping has kept out of each of their keys. No count is short
+// of the true number of users by more than hi, so a count whose key these users do not have is not
 // short. It is part of every interval of a count. NaN with KeysOnly, and for a confidence outside
 // [0, 1).
 func (g *Groups[K]) Shortfall(confidence float64) (lo, hi float64) {
@@ -49,9 +49,10 @@ func (g *Groups[K]) users(e group[K], alpha float64) (lo, hi float64) {
 	return max(x-c, 0), max(x+c, 0)
 }
 
-// SumInterval returns bounds that hold the true sum of the users' values in the key, each clamped to
-// [Min, Max], with at least the given confidence, as [Groups.Interval] does. For a key that is not
-// shown they are infinite on each side on which values can be. NaN if the Params have no Min and Max.
+// SumInterval returns bounds that hold the true sum of the users' values in the key, each clamped
+// to [Min, Max], with at least the given confidence, as [Groups.Interval] does. For a key that is
+// not shown they are infinite on each side on which values can be. NaN if the Params have no Min
+// and Max.
 func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
 	if !g.counted() || !g.params.values() || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -77,8 +78,8 @@ func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
 }
 
 // MeanInterval returns bounds that hold the true mean of the users' values in the key, each clamped
-// to [Min, Max], with at least the given confidence, as [Groups.Interval] does. For a key that is not
-// shown they are Min and Max. NaN if the Params have no Min and Max.
+// to [Min, Max], with at least the given confidence, as [Groups.Interval] does. For a key that is
+// not shown they are Min and Max. NaN if the Params have no Min and Max.
 func (g *Groups[K]) MeanInterval(key K, confidence float64) (lo, hi float64) {
 	if !g.counted() || !g.params.values() || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -98,8 +99,8 @@ func (g *Groups[K]) MeanInterval(key K, confidence float64) (lo, hi float64) {
 	return at(bottom), at(top)
 }
 
-// ratio returns the largest (v + d)/(n + d), at most 1, for n in [fewest, most] and d in [0, short]:
-// what is missing of v and n by clipping is d of each at most. Where v ≤ n it rises in d.
+// ratio returns the largest (v + d)/(n + d), at most 1, for n in [fewest, most] and d in [0,
+// short]: what is missing of v and n by clipping is d of each at most. Where v ≤ n it rises in d.
 func ratio(v, fewest, most, short float64) float64 {
 	n := fewest
 	if v+short < 0 {

@@ -102,9 +102,9 @@ func TestDefaults(t *testing.T) {
 	require.InEpsilon(t, 4.2251*math.Sqrt(33*2), plain.StdDev(), 1e-4)
 }
 
-// The shares add up to the budget: Σ(Δ/σ)² of all parts, with the sensitivities that TestUserVectors
-// checks, is that of the Gaussian mechanism of (ε, 0.998·δ), and what the kernel is told is all but the
-// keys' part.
+// The shares add up to the budget: Σ(Δ/σ)² of all parts, with the sensitivities that
+// TestUserVectors checks, is that of the Gaussian mechanism of (ε, 0.998·δ), and what the kernel is
+// told is all but the keys' part.
 func TestShares(t *testing.T) {
 	for _, p := range []Params{
 		plain, {Epsilon: 1, Delta: 1e-6, KeysOnly: true}, {Epsilon: 1, Delta: 1e-6, KeysOnly: true, Others: true},

@@ -16,16 +16,16 @@ import (
 // This file moves a Builder between the machines of one trusted pipeline. It is the only way but
 // Release that leads out of it, and what it gives is private.
 
-// privateBuilder is the kind of private state, unlike those of other packages, which are 16 times their
-// wire.Kind and a few more.
+// privateBuilder is the kind of private state, unlike those of other packages, which are 16 times
+// their wire.Kind and a few more.
 const privateBuilder byte = 0xf8
 
 const privateVersion = 1
 
-// AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA, the
-// sums of all keys without noise, protected by nothing. It is for a pipeline that moves its builders
-// between machines as trusted as this one, and must not reach a disk, a log or a person that the data
-// themselves may not reach. To publish, use [Builder.Release].
+// AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
+// the sums of all keys without noise, protected by nothing. It is for a pipeline that moves its
+// builders between machines as trusted as this one, and must not reach a disk, a log or a person
+// that the data themselves may not reach. To publish, use [Builder.Release].
 //
 // The Builder stays as it is. The bytes depend neither on the order of the users nor on how they
 // were split among builders that were merged, as long as no user has more than MaxKeys keys. Every

@@ -20,8 +20,8 @@ func (b *Builder[K]) Release() (*Groups[K], error) {
 }
 
 // release draws independently for each key and sorts what is shown, so the law of what is released
-// does not depend on the order of arrival. A key without weight gets no draw: it is hidden, whatever
-// its count.
+// does not depend on the order of arrival. A key without weight gets no draw: it is hidden,
+// whatever its count.
 func (s *state[K]) release() *Groups[K] {
 	g := &Groups[K]{params: s.params, law: s.law.public()}
 	weights, counts, values := s.normal(s.law.weight), s.normal(s.law.count), s.normal(s.law.value)

@@ -25,9 +25,9 @@ type entry[K hashing.Key] struct {
 	cell
 }
 
-// table sums by key. Sums are exact, so they do not depend on the order. The entries lie in the order
-// of arrival; slots holds their numbers, counted from 1, by open addressing with linear probing, and 0
-// where empty.
+// table sums by key. Sums are exact, so they do not depend on the order. The entries lie in the
+// order of arrival; slots holds their numbers, counted from 1, by open addressing with linear
+// probing, and 0 where empty.
 type table[K hashing.Key] struct {
 	hasher  keyhash.Hasher[K]
 	entries []entry[K]

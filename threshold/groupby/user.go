@@ -8,7 +8,8 @@ const othersLimit = 32
 // weight returns ⌊S/√l⌋, so l·weight² ≤ S²: what a user gives to each of l keys.
 func weight(l int) int64 { return root(unit * unit / int64(l)) }
 
-// clipped returns x = ⌊S·min(1, √(clip/l))⌋, so l·x² ≤ clip·S²: what a user counts in each of l keys.
+// clipped returns x = ⌊S·min(1, √(clip/l))⌋, so l·x² ≤ clip·S²: what a user counts in each of l
+// keys.
 func clipped(l, clip int) int64 {
 	return min(unit, root(int64(clip)*unit*unit/int64(l)))
 }

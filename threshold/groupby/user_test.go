@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a user gives has the norms that the guarantee rests on, in integers, for every number of keys;
-// one step more in each key would not.
+// What a user gives has the norms that the guarantee rests on, in integers, for every number of
+// keys; one step more in each key would not.
 func TestUserVectors(t *testing.T) {
 	const s = int64(unit)
 	for l := range 1 << 20 {

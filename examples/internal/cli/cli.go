@@ -1,5 +1,5 @@
-// Package cli runs the example commands: it reads the command line and turns what comes of it into an exit code.
-// Nothing in it has to do with privacy. What an example shows stands in its own Run.
+// Package cli runs the example commands: it reads the command line and turns what comes of it into
+// an exit code. Nothing in it has to do with privacy. What an example shows stands in its own Run.
 package cli
 
 import (
@@ -12,7 +12,8 @@ import (
 
 // Command is one example.
 type Command interface {
-	// Flags returns a fresh set of the flags, made with flag.ContinueOnError and named as the command, that store what they parse in the Command.
+	// Flags returns a fresh set of the flags, made with flag.ContinueOnError and named as the
+	// command, that store what they parse in the Command.
 	Flags() *flag.FlagSet
 	// Check says what is wrong with the values of the flags, if anything.
 	Check() error
@@ -20,7 +21,8 @@ type Command interface {
 	Run(out io.Writer) error
 }
 
-// Usage returns err as a mistake in the command line, for a Run that finds out only from the library or the data.
+// Usage returns err as a mistake in the command line, for a Run that finds out only from the
+// library or the data.
 func Usage(err error) error {
 	if err == nil {
 		return nil
@@ -32,7 +34,8 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// Probability says what is wrong with the value of a flag that is to be a probability other than 0 and 1, if anything.
+// Probability says what is wrong with the value of a flag that is to be a probability other than 0
+// and 1, if anything.
 func Probability(name string, p float64) error {
 	if !(p > 0 && p < 1) {
 		return fmt.Errorf("-%s = %v: want a number between 0 and 1, both excluded", name, p)
@@ -55,8 +58,8 @@ func Main(c Command) {
 	os.Exit(Run(c, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// Run runs the command and returns its exit code: 0, also for -h, which lists the flags; 1 if the work failed; 2 for a mistake in the
-// command line. Errors and the list of flags go to stderr.
+// Run runs the command and returns its exit code: 0, also for -h, which lists the flags; 1 if the
+// work failed; 2 for a mistake in the command line. Errors and the list of flags go to stderr.
 func Run(c Command, args []string, stdout, stderr io.Writer) int {
 	flags := c.Flags()
 	flags.SetOutput(stderr)
@@ -80,7 +83,8 @@ func Run(c Command, args []string, stdout, stderr io.Writer) int {
 	}
 }
 
-// parse reads the flags, which are all that an example takes. Its errors are mistakes in the command line.
+// parse reads the flags, which are all that an example takes. Its errors are mistakes in the
+// command line.
 func parse(c Command, flags *flag.FlagSet, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return Usage(err)

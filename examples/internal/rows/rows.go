@@ -1,4 +1,5 @@
-// Package rows makes the data sets that means are compared on: those of the thesis, chapter 5, and some like them.
+// Package rows makes the data sets that means are compared on: those of the thesis, chapter 5, and
+// some like them.
 package rows
 
 import (
@@ -11,7 +12,8 @@ import (
 	"github.com/dpsketch/dpsketch/plan"
 )
 
-// Set is one data set: dense or, if there are none, sparse rows, and the mean that errors are measured against.
+// Set is one data set: dense or, if there are none, sparse rows, and the mean that errors are
+// measured against.
 type Set struct {
 	Dense  [][]float64
 	Sparse plan.Sparse
@@ -111,7 +113,8 @@ func Verses() (Set, error) {
 	return out, nil
 }
 
-// Zipf returns n binary rows with about the given number of ones, columns in proportion to 1/(rank + 10).
+// Zipf returns n binary rows with about the given number of ones, columns in proportion to 1/(rank
+// + 10).
 func Zipf(rng *rand.Rand, n, d, ones int) Set {
 	cumulative, sum := make([]float64, d), 0.0
 	for i := range cumulative {

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The generated rows are what their names say. The seed is fixed, so the tolerances of about six standard errors hold in all runs or in none.
+// The generated rows are what their names say. The seed is fixed, so the tolerances of about six
+// standard errors hold in all runs or in none.
 func TestGenerated(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	sum, squares := [2]float64{}, [2]float64{}

@@ -2,15 +2,16 @@
 //
 //	generate [-o file] [text]
 //
-// It reads the named file, or standard input, in which each line is a verse: its reference, one space,
-// its text. The program bible of the Debian package bible-kjv prints exactly that for the text of the
-// package bible-kjv-text (version 4.38 gave the file in the repository):
+// It reads the named file, or standard input, in which each line is a verse: its reference, one
+// space, its text. The program bible of the Debian package bible-kjv prints exactly that for the
+// text of the package bible-kjv-text (version 4.38 gave the file in the repository):
 //
 //	apt-get install bible-kjv
 //	bible -f gen1:1-rev22:21 </dev/null >kjv.txt
 //	go run ./examples/kjv/generate -o examples/kjv/kjv.bin kjv.txt
 //
-// The flag -f turns line breaking off. The layout of the data file stands in decode.go of package kjv.
+// The flag -f turns line breaking off. The layout of the data file stands in decode.go of package
+// kjv.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Package clitest checks the example commands as their users meet them: by arguments, exit codes and what is printed. Only tests import it.
+// Package clitest checks the example commands as their users meet them: by arguments, exit codes
+// and what is printed. Only tests import it.
 package clitest
 
 import (
@@ -20,8 +21,8 @@ func Run(c cli.Command, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-// Output returns what the command printed. It ends the test unless all went well and nothing went to standard error, and reports each of
-// the wanted texts that is missing, and any NaN.
+// Output returns what the command printed. It ends the test unless all went well and nothing went
+// to standard error, and reports each of the wanted texts that is missing, and any NaN.
 func Output(t testing.TB, c cli.Command, args, want []string) string {
 	t.Helper()
 	code, out, errs := Run(c, args...)
@@ -39,9 +40,10 @@ func Output(t testing.TB, c cli.Command, args, want []string) string {
 	return out
 }
 
-// Usage fails the test unless the command refuses each of the lists of arguments: with exit code 2, nothing on standard output and a
-// message on standard error that names the command and leads to the list of flags. That list, for -h, must have every flag and go with
-// exit code 0. Each run takes a command of its own from fresh.
+// Usage fails the test unless the command refuses each of the lists of arguments: with exit code 2,
+// nothing on standard output and a message on standard error that names the command and leads to
+// the list of flags. That list, for -h, must have every flag and go with exit code 0. Each run
+// takes a command of its own from fresh.
 func Usage(t testing.TB, fresh func() cli.Command, refused [][]string) {
 	t.Helper()
 	flags := fresh().Flags()
@@ -64,7 +66,8 @@ func Usage(t testing.TB, fresh func() cli.Command, refused [][]string) {
 	}
 }
 
-// BrokenOutput fails the test unless the command ends with exit code 1, and says why, when nothing can be written to standard output.
+// BrokenOutput fails the test unless the command ends with exit code 1, and says why, when nothing
+// can be written to standard output.
 func BrokenOutput(t testing.TB, c cli.Command, args ...string) {
 	t.Helper()
 	var errs bytes.Buffer
@@ -81,8 +84,9 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errBroken }
 
-// Numbers returns the numbers in the fields of a line that stand after a prefix, and ends the test if there are not n. Brackets and
-// punctuation around them, and fields between them that are no numbers, are passed over.
+// Numbers returns the numbers in the fields of a line that stand after a prefix, and ends the test
+// if there are not n. Brackets and punctuation around them, and fields between them that are no
+// numbers, are passed over.
 func Numbers(t testing.TB, output, prefix string, n int) []float64 {
 	t.Helper()
 	_, rest, found := strings.Cut("\n"+output, "\n"+prefix)
