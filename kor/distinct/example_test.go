@@ -37,9 +37,10 @@ func Example() {
 	fmt.Println("between 43000 and 57000:", s.Estimate() > 43_000 && s.Estimate() < 57_000)
 	fmt.Println("50000 is in the interval:", lo <= 50_000 && 50_000 <= hi)
 	fmt.Println(s)
-	// Output: between 43000 and 57000: true 50000 is in the interval: true distinct.Sketch: a count
-	// of keys, no bits, 22 levels of 1216 cells, ε = 1 for one key with all its occurrences, added
-	// or removed
+	// Output:
+	// between 43000 and 57000: true
+	// 50000 is in the interval: true
+	// distinct.Sketch: a count of keys, no bits, 22 levels of 1216 cells, ε = 1 for one key with all its occurrences, added or removed
 }
 
 // Two parties that show each other nothing but releases learn how many users they have together and
@@ -144,9 +145,8 @@ func ExampleWindowBuilder() {
 	// 30 days: 30000 users in the interval: true
 }
 
-// Distinct users for each of a public list of groups, 64 bytes a group. A user in several groups is
-// seen in the release of each, so his groups are bounded before he is added: here at 2, and both
-// releases together cost ε = 1.
+// Distinct users for each of a public list of groups, 64 bytes a group. A user in several groups is seen in the
+// release of each, so his groups are bounded before he is added: here at 2, and both releases together cost ε = 1.
 func Example_groups() {
 	p := distinct.Params{Epsilon: 0.5, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
 	groups := map[string]*distinct.Builder{}
