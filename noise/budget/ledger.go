@@ -204,9 +204,8 @@ func (l *Ledger) Spent() Guarantee {
 //     composition that needs the δ.
 //
 // More is what shows a larger ε at (δ − Σδ)/(1 − Σδ), and at a tie the first. Once it is spent,
-// what is left is dust where sums decide. Where the accountant does, another release moves its
-// lattice, and a small one may still be accepted. For several releases there may be more: ask
-// Accepts.
+// what is left is dust where δ is 0. With a δ another release moves the lattice of the accountant,
+// and a small one may still be accepted. For several releases there may be more: ask Accepts.
 func (l *Ledger) Remaining() Guarantee { return l.remaining(l.spent()) }
 
 func (l *Ledger) remaining(before exact) Guarantee {
