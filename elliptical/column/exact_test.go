@@ -157,14 +157,6 @@ func datasets(p Params, h int64) (pairs [][2]totals) {
 	return pairs
 }
 
-// prob returns the mass of the noise of coordinate i, drawn with the calibrated numbers.
-func (l law) prob(i int, x float64) float64 {
-	if l.gaussian {
-		return l.noises[i].normal.Prob(x)
-	}
-	return l.noises[i].laplace.Prob(x)
-}
-
 // weakened returns the law with a fraction of the noise.
 func weakened(t *testing.T, l law, factor float64) law {
 	noises := append([]drawn(nil), l.noises...)

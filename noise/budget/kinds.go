@@ -103,19 +103,6 @@ func digitsUp(x float64, digits int) float64 {
 	return math.Float64frombits((math.Float64bits(x) + rest) &^ rest)
 }
 
-// plus returns the multiset of both, for Σε of each: one that is not known makes the whole unknown.
-func (k kinds) plus(epsilon float64, other kinds, otherEpsilon float64) kinds {
-	switch {
-	case otherEpsilon == 0:
-		return k
-	case epsilon == 0:
-		return other
-	case k == "" || other == "":
-		return ""
-	}
-	return makeKinds(append(k.list(), other.list()...))
-}
-
 // times returns the multiset n times.
 func (k kinds) times(n int) kinds {
 	list := k.list()

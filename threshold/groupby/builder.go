@@ -32,8 +32,7 @@ type state[K hashing.Key] struct {
 	table     table[K]
 	shortfall int64 // Σ over users of S − x, what clipping has cost a key at most
 	src       noise.Source
-	keys      []K       // of one user, for reuse
-	values    []float64 // the same
+	keys      []K // of one user, for reuse
 }
 
 // New returns an empty Builder, or an error that wraps [ErrParams]. It calibrates the release,
