@@ -3,6 +3,8 @@ package jl
 import (
 	"math"
 	"slices"
+
+	"github.com/dpsketch/dpsketch/internal/limits"
 )
 
 // The unbiased estimators, and what is made of them. They are for sketches that were released
@@ -92,7 +94,7 @@ func squares(v []float64) (sum float64) {
 // for the draw of the noise it is met by the noise's share of the width, for that of the Seed by
 // the transform's.
 func (s *Sketch) SquaredNormInterval(confidence float64) (lo, hi float64) {
-	if len(s.terms) == 0 || !validConfidence(confidence) {
+	if len(s.terms) == 0 || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	unit := s.step
@@ -119,7 +121,7 @@ func (s *Sketch) in(unit float64) *Sketch {
 
 // SquaredDistanceInterval is [Sketch.SquaredNormInterval] for ‖x − y‖₂².
 func (s *Sketch) SquaredDistanceInterval(other *Sketch, confidence float64) (lo, hi float64, err error) {
-	if err := s.comparable(other); err != nil || !validConfidence(confidence) {
+	if err := s.comparable(other); err != nil || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN(), err
 	}
 	unit := max(s.step, other.step)
@@ -133,7 +135,7 @@ func (s *Sketch) SquaredDistanceInterval(other *Sketch, confidence float64) (lo,
 // which the upper ends of their own intervals stand, each part with a third of the error
 // probability.
 func (s *Sketch) DotInterval(other *Sketch, confidence float64) (lo, hi float64, err error) {
-	if err := s.comparable(other); err != nil || !validConfidence(confidence) {
+	if err := s.comparable(other); err != nil || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN(), err
 	}
 	unit := max(s.step, other.step)
@@ -149,6 +151,3 @@ func (s *Sketch) DotInterval(other *Sketch, confidence float64) (lo, hi float64,
 	reach := math.Sqrt(variance / miss)
 	return (dot - reach) * unit * unit, (dot + reach) * unit * unit, err
 }
-
-// validConfidence reports whether confidence is in [0, 1).
-func validConfidence(confidence float64) bool { return confidence >= 0 && confidence < 1 }

@@ -3,6 +3,7 @@ package jl
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -214,7 +215,7 @@ func (s *Sketch) LikelySquaredDistance(other *Sketch) (float64, error) {
 // ‖x‖₂² it is far too narrow. [Sketch.SquaredNormInterval] supposes nothing. NaN for a confidence
 // outside [0, 1) and for the zero Sketch.
 func (s *Sketch) LikelySquaredNormInterval(confidence float64) (lo, hi float64) {
-	if len(s.terms) == 0 || !validConfidence(confidence) {
+	if len(s.terms) == 0 || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	return s.params.model(s).interval(s.rows(), confidence)
@@ -222,7 +223,7 @@ func (s *Sketch) LikelySquaredNormInterval(confidence float64) (lo, hi float64) 
 
 // LikelySquaredDistanceInterval is [Sketch.LikelySquaredNormInterval] for ‖x − y‖₂².
 func (s *Sketch) LikelySquaredDistanceInterval(other *Sketch, confidence float64) (lo, hi float64, err error) {
-	if err := s.comparable(other); err != nil || !validConfidence(confidence) {
+	if err := s.comparable(other); err != nil || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN(), err
 	}
 	lo, hi = s.params.model(s, other).interval(s.difference(other), confidence)

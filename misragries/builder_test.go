@@ -90,7 +90,7 @@ func TestReleaseHasNoTraceOfTheOrder(t *testing.T) {
 func TestReleasedCountsFollowTheirLaw(t *testing.T) {
 	p := Params{Counters: 2, Epsilon: 0.8, Delta: 1e-2}
 	const c = 12
-	n := full(60_000, 10_000)
+	n := dptest.Fewer(60_000, 10_000)
 	tau := int(thresholdOf(p))
 	d := sharedNoise(p)
 	counts, decrements := make([]int64, 60), make([]int64, 41)

@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
 // vector is (c, D) as maps and sorting make it: the reference of merge and of PAMG.
@@ -189,7 +191,7 @@ func (p program) run(skip int) (s *sketch[int], elements int) {
 // N − Σc, and (b) (A) or (B), in at most k counters (Corollary 18, and D besides).
 func TestMergeOfRandomNeighbours(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
-	runs := full(100_000, 4_000)
+	runs := dptest.Fewer(100_000, 4_000)
 	changes := map[string]int{}
 	for n := range runs {
 		k := 1 + rng.IntN(6)

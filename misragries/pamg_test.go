@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
 // addUser is Algorithm 4 word by word, for one user.
@@ -58,7 +60,7 @@ func randomUsers(rng *rand.Rand, n, m, universe int) [][]int {
 // says: c ≤ f ≤ c + D, (k+1)·D ≤ N − Σc.
 func TestUserSketchIsAlgorithm4(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
-	for range full(300, 60) {
+	for range dptest.Fewer(300, 60) {
 		k := 1 + rng.IntN(30)
 		m := 1 + rng.IntN(k)
 		u, words := newUserSketch[int](k, m), newUserSketch[string](k, m)

@@ -3,18 +3,9 @@ package misragries
 import (
 	"cmp"
 	"slices"
-	"testing"
 
 	"github.com/dpsketch/dpsketch/hashing"
 )
-
-// full returns n, or few where the tests are to be short.
-func full(n, few int) int {
-	if testing.Short() {
-		return few
-	}
-	return n
-}
 
 // reference is Algorithm 1 word by word: k counters, dummies first, the smallest zero key evicted.
 type reference[K hashing.Key] struct {

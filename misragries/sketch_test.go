@@ -7,8 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
 // agree feeds the stream to the sketch and to Algorithm 1 and compares the states, at every step or
@@ -54,7 +56,7 @@ func TestSketchIsAlgorithm1OnAllShortStreams(t *testing.T) {
 
 func TestSketchIsAlgorithm1OnRandomStreams(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range full(300, 60) {
+	for range dptest.Fewer(300, 60) {
 		k, universe := 1+rng.IntN(40), uint64(1+rng.IntN(120))
 		zipf := rand.NewZipf(rng, 1.01+rng.Float64(), 1, universe)
 		stream := make([]uint64, rng.IntN(3000))

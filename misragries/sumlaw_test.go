@@ -9,11 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
 )
 
 // pair is the law of what one key releases on either side, in classes of outputs with one
@@ -572,7 +574,7 @@ func TestSumThresholdIsLeast(t *testing.T) {
 	for i, k := range []int{1, 2, 3, 5, 16, 20, 64, 1024} {
 		for j, epsilon := range []float64{0.1, 1, 5} {
 			for n, delta := range []float64{1e-3, 1e-6, 1e-12} {
-				if (i+j+n)%full(1, 4) != 0 {
+				if (i+j+n)%dptest.Fewer(1, 4) != 0 {
 					continue
 				}
 				want := math.Log(delta)
@@ -762,7 +764,7 @@ func TestLogResponses(t *testing.T) {
 // H falls with ε and grows with r and n, up to the errors of the sum.
 func TestLogResponsesIsMonotone(t *testing.T) {
 	rng := rand.New(rand.NewPCG(41, 42))
-	for range full(20_000, 4_000) {
+	for range dptest.Fewer(20_000, 4_000) {
 		n := int(math.Exp(rng.Float64() * 10))
 		r := math.Exp(rng.NormFloat64()) / float64(n)
 		epsilon := rng.Float64() * float64(n) * r * rng.Float64()

@@ -10,9 +10,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
 )
 
 func noiseOf(t testing.TB, scale float64) noise.DiscreteLaplace {
@@ -157,7 +158,7 @@ func TestTopOfUniverseIsTheLoop(t *testing.T) {
 	} {
 		d := noiseOf(t, c.scale)
 		usual := float64(c.k) + 4*math.Sqrt(float64(c.k)) + 8
-		n := full(1000, 800)
+		n := dptest.Fewer(1000, 800)
 		controls := c.scale == 1 || c.scale == 0.2 // at these two, other ties are noticed in few releases
 		if dptest.Long() || c.louder && !testing.Short() {
 			n, controls = 4000, true
@@ -269,7 +270,7 @@ func topLaw(d noise.DiscreteLaplace, k int, values []int64, reach int64) (output
 // The sampler has the law that the exact test of privacy enumerates: by the loop, and by layers
 // down to negative values.
 func TestTopOfUniverseFollowsItsLaw(t *testing.T) {
-	n := full(20_000, 5_000)
+	n := dptest.Fewer(20_000, 5_000)
 	var src noise.Source
 	for _, c := range []struct {
 		k      int

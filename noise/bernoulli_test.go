@@ -201,7 +201,7 @@ func TestRandomizedRound(t *testing.T) {
 		{1 - 0x1p-53, 1, 1 - 0x1p-53}, {5e-324, 0x1p-1070, 0x1p-4}, {100.75, 64, 0.57421875},
 	} {
 		lo := math.Floor(math.Abs(c.x)/c.step) * c.step
-		n := int64(full(20_000, 4_000))
+		n := int64(dptest.Fewer(20_000, 4_000))
 		ups := int64(0)
 		for range n {
 			y := RandomizedRound(&src, c.x, c.step)

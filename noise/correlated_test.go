@@ -65,7 +65,7 @@ func TestCorrelatedMarginal(t *testing.T) {
 				few = n
 			}
 			dptest.Alarm(t, 1e-10)
-			require.Greater(t, samplePValue(d, d, c.step, reach, full(n, few)), 1e-10, "χ²")
+			require.Greater(t, samplePValue(d, d, c.step, reach, dptest.Fewer(n, few)), 1e-10, "χ²")
 			if d.Marginal().Sigma() >= c.step && (c.shared == 5 || !testing.Short()) {
 				wrong := marginal{newCorrelated(t, c.shared*1.05, c.own*1.05)}
 				dptest.Alarm(t, 1e-10)
@@ -78,7 +78,7 @@ func TestCorrelatedMarginal(t *testing.T) {
 // On a fine grid the vector is the ideal one: variances, the covariance of two keys, and their
 // difference, in which Z cancels.
 func TestCorrelatedPairs(t *testing.T) {
-	n := full(200_000, 20_000) // the normal limit of a Gaussian's variance is right within a factor of 2 at 5e-9 from 20,000 on
+	n := dptest.Fewer(200_000, 20_000) // the normal limit of a Gaussian's variance is right within a factor of 2 at 5e-9 from 20,000 on
 	const shared, own = 0.75, 1.25
 	const variance, covariance = shared*shared + own*own, shared * shared
 	var src Source
@@ -147,7 +147,7 @@ func pairCells(d CorrelatedGaussian, step float64, reach int) []float64 {
 // Rounding Z before it is added is not, and the test sees it.
 func TestCorrelatedPairsOnACoarseGrid(t *testing.T) {
 	const reach = 3
-	n := full(200_000, 50_000)
+	n := dptest.Fewer(200_000, 50_000)
 	for _, c := range []struct{ shared, own, step float64 }{{1, 1, 2}, {0.8, 0.5, 1}} {
 		d := newCorrelated(t, c.shared, c.own)
 		cells := pairCells(d, c.step, reach)
@@ -190,7 +190,7 @@ func TestRoundSum(t *testing.T) {
 		}
 		return min(b, 0x1p46), normal{negative: src.Uint64()&1 != 0, k: int64(src.Uint64() % normalFew), first: src.Uint64()}
 	}
-	runs := full(8000, 1000)
+	runs := dptest.Fewer(8000, 1000)
 	undecided, wrong := 0, 0
 	for i := range runs {
 		b, z := random()
@@ -253,7 +253,7 @@ func rational(a int128) *big.Rat {
 // were drawn of Z stay.
 func TestRoundSumLazily(t *testing.T) {
 	var src Source
-	n := int64(full(4000, 800))
+	n := int64(dptest.Fewer(4000, 800))
 	var low, high int64
 	for range n {
 		z := normal{k: 16, first: src.Uint64()}

@@ -42,7 +42,7 @@ func layerMass(d DiscreteLaplace, least, below int64) float64 {
 
 func TestCountLayerFollowsTheBinomialLaw(t *testing.T) {
 	const cells = 400
-	n := int64(full(20_000, 4_000))
+	n := int64(dptest.Fewer(20_000, 4_000))
 	var src Source
 	for _, c := range layers {
 		d, err := NewDiscreteLaplace(c.scale)
@@ -73,7 +73,7 @@ func TestCountLayerFollowsTheBinomialLaw(t *testing.T) {
 // on, one of them picked in each round.
 func TestLayersAreALoopOverSampleInt(t *testing.T) {
 	const draws, cells = 100, 40
-	n := full(4000, 1000)
+	n := dptest.Fewer(4000, 1000)
 	var src Source
 	for _, scale := range []float64{0.8, 3, 9} {
 		d, _ := NewDiscreteLaplace(scale)
@@ -120,7 +120,7 @@ func TestLayersAreALoopOverSampleInt(t *testing.T) {
 			name := fmt.Sprint("scale ", scale, ", layers ", bottoms)
 			dptest.Homogeneity(t, name+", counts", counts, gotCounts, 1e-10)
 			dptest.Homogeneity(t, name+", values", values, gotValues, 1e-10)
-			if len(bottoms) > 1 && scale > float64(full(1, 3)) {
+			if len(bottoms) > 1 && scale > float64(dptest.Fewer(1, 3)) {
 				gotCounts, _ = layered(false)
 				dptest.Alarm(t, 1e-10)
 				require.Less(t, dptest.HomogeneityPValue(counts, gotCounts), 1e-10, "layers that overlap must be noticed: %s", name)
@@ -148,7 +148,7 @@ func TestLayerMassIsWithinItsError(t *testing.T) {
 	for i, scale := range []float64{0.02, 0.3, 1.1, 7, 1e4 / 3, 1e9 / 7, 0x1.2345p50} {
 		for j, from := range []float64{0, 0.01, 0.7, 5, 20, 40.5, 44} {
 			for n, width := range []float64{0, 1e-6, 0.01, 0.5, 3, 30, 700} {
-				if (i+j+n)%full(1, 4) != 0 {
+				if (i+j+n)%dptest.Fewer(1, 4) != 0 {
 					continue
 				}
 				least := int64(from*scale) + 1
@@ -218,7 +218,7 @@ func TestLayerTableIsWithinItsMargin(t *testing.T) {
 
 // Whatever float64 decides is what intervals of integers decide, near the steps too.
 func TestLayerInvertIsRight(t *testing.T) {
-	n := full(300, 60)
+	n := dptest.Fewer(300, 60)
 	var src Source
 	undecided := 0
 	for _, c := range layers {
@@ -247,7 +247,7 @@ func TestLayerInvertIsRight(t *testing.T) {
 
 // The exact path by itself has the binomial law, from U with nothing decided.
 func TestLayerInvertExact(t *testing.T) {
-	n := int64(full(400, 80))
+	n := int64(dptest.Fewer(400, 80))
 	var src Source
 	for _, c := range layers {
 		b := newLayerBlock(c.scale, c.least, c.below, c.draws)

@@ -42,7 +42,7 @@ var tails = []struct {
 }
 
 func TestCountTailFollowsTheBinomialLaw(t *testing.T) {
-	n := int64(full(20_000, 4_000))
+	n := int64(dptest.Fewer(20_000, 4_000))
 	for _, c := range tails {
 		d, err := NewDiscreteLaplace(c.scale)
 		require.NoError(t, err)
@@ -79,7 +79,7 @@ func TestCountTailFollowsTheBinomialLaw(t *testing.T) {
 
 func TestCountTailIsALoopOverSampleInt(t *testing.T) {
 	const draws = 1000
-	n := full(2000, 400) // another threshold moves the mean by 30 standard deviations of its estimate and more
+	n := dptest.Fewer(2000, 400) // another threshold moves the mean by 30 standard deviations of its estimate and more
 	var src Source
 	for _, c := range []struct {
 		scale float64
@@ -167,7 +167,7 @@ func TestBlockTableIsWithinItsMargin(t *testing.T) {
 
 // Whatever float64 decides is what intervals of integers decide, near the steps too.
 func TestBlockInvertIsRight(t *testing.T) {
-	n := full(400, 80)
+	n := dptest.Fewer(400, 80)
 	var src Source
 	undecided := 0
 	for _, c := range tails {
@@ -199,7 +199,7 @@ func TestBlockInvertIsRight(t *testing.T) {
 
 // The exact path by itself has the binomial law, from U with nothing decided.
 func TestBlockInvertExact(t *testing.T) {
-	n := int64(full(1000, 150))
+	n := int64(dptest.Fewer(1000, 150))
 	var src Source
 	for _, c := range tails {
 		if c.least < 1 {
@@ -235,7 +235,7 @@ func TestCountTailEdges(t *testing.T) {
 
 func TestCountTailsFollowsTheBinomialLaw(t *testing.T) {
 	const cells = 400
-	n := full(20_000, 4_000)
+	n := dptest.Fewer(20_000, 4_000)
 	var src Source
 	for _, c := range tails {
 		if c.least < 1 {

@@ -15,7 +15,7 @@ import (
 // Whatever float64 decides is what exact arithmetic decides, near the boundary too.
 func TestCompareExp64IsRight(t *testing.T) {
 	var src Source
-	n := full(20_000, 4_000)
+	n := dptest.Fewer(20_000, 4_000)
 	decidedCount, undecidedCount := 0, 0
 	for i := range n {
 		x := math.Ldexp(float64(src.Uint64()>>11), -53+int(src.Uint64()%10)-6)
@@ -38,7 +38,7 @@ func TestCompareExp64IsRight(t *testing.T) {
 		require.True(t, sure)
 		require.Equal(t, want, below, "x = %v, w = %#x", x, w)
 	}
-	require.Greater(t, undecidedCount, n/full(20, 40), "the boundary was not tried")
+	require.Greater(t, undecidedCount, n/dptest.Fewer(20, 40), "the boundary was not tried")
 	require.Greater(t, decidedCount, n/2)
 }
 
@@ -57,7 +57,7 @@ func TestExponentsAreNearEnough(t *testing.T) {
 	require.False(t, near(1, big.NewRat(100, 1)))
 	require.Less(t, 99*math.Exp(-100), 0x1p-47, "what does not suffice")
 	var src Source
-	for range full(4000, 1000) {
+	for range dptest.Fewer(4000, 1000) {
 		sigma := math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64N(100))-50)
 		step := math.Floor(sigma) + 1
 		y := int64((float64(int64(src.Uint64()))*0x1p-61*sigma + float64(src.Uint64N(9))))
@@ -71,7 +71,7 @@ func TestExponentsAreNearEnough(t *testing.T) {
 func TestBernoulliExpHasTheRightFrequency(t *testing.T) {
 	var src Source
 	for _, x := range []float64{0, 1e-12, 0.01, 0.5, 1, 2, 7, 800} {
-		n := int64(full(20_000, 5_000))
+		n := int64(dptest.Fewer(20_000, 5_000))
 		fast, slow := int64(0), int64(0)
 		exact := func() *big.Rat { return new(big.Rat).SetFloat64(x) }
 		for i := range n {
@@ -94,7 +94,7 @@ func TestLazyRefines(t *testing.T) {
 	lo := enclose.ExpNeg(x, 128).Lo
 	first := new(big.Int).Rsh(lo, 64).Uint64()
 	rest := float64(new(big.Int).And(lo, new(big.Int).SetUint64(math.MaxUint64)).Uint64()) * 0x1p-64
-	n := int64(full(5000, 1000))
+	n := int64(dptest.Fewer(5000, 1000))
 	hits := int64(0)
 	for range n {
 		l := newLazy(first, 64)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
 // quickLog is within its margin of math.Log for either end of what it is told of U, on random words
@@ -23,7 +25,7 @@ func TestQuickLog(t *testing.T) {
 			worst = max(worst, math.Abs(got-(64*math.Ln2-math.Log(u))))
 		}
 	}
-	for range full(3_000_000, 300_000) {
+	for range dptest.Fewer(3_000_000, 300_000) {
 		w := src.Uint64()
 		check(w)
 		check(w >> (w % 24))
@@ -54,7 +56,7 @@ func TestLogCells(t *testing.T) {
 
 // Quick or not, the draw is the same: the logarithms only differ in what they leave undecided.
 func TestQuickFloorChangesNoDraw(t *testing.T) {
-	n := full(1_000_000, 100_000)
+	n := dptest.Fewer(1_000_000, 100_000)
 	var src Source
 	both := 0
 	for i := range n {

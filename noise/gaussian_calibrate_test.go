@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
 func TestGaussianDeltaReference(t *testing.T) {
@@ -48,7 +50,7 @@ func quadratureLogDelta(epsilon, mu float64) float64 {
 func TestGaussianSigmaSafeAndTight(t *testing.T) {
 	for i, epsilon := range []float64{0, 1e-9, 1e-3, 0.1, 1, 3, 10, 100, 1000, 1e5} {
 		for j, delta := range []float64{1e-300, 1e-100, 1e-30, 1e-9, 1e-6, 1e-3, 0.1, 0.5, 0.9, 0.999} {
-			if (i+j)%full(1, 3) != 0 || epsilon == 0 && delta < 1e-250 {
+			if (i+j)%dptest.Fewer(1, 3) != 0 || epsilon == 0 && delta < 1e-250 {
 				continue // no σ ≤ 2⁹⁰⁰
 			}
 			sigma, err := GaussianSigma(epsilon, delta, 1)

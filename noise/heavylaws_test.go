@@ -284,7 +284,7 @@ func TestHeavyEnds(t *testing.T) {
 				assert.False(t, math.IsNaN(d.Quantile(p)), "%s at %g", d.name, p)
 			}
 			last := 1.0
-			for z := -60.0; z < 60; z += 0.13 * float64(full(1, 5)) {
+			for z := -60.0; z < 60; z += 0.13 * float64(dptest.Fewer(1, 5)) {
 				x := z * d.scale
 				s := d.Survival(x)
 				assert.LessOrEqual(t, s, last*(1+1e-13), "%s at %g", d.name, x)

@@ -14,14 +14,6 @@ import (
 	"github.com/dpsketch/dpsketch/internal/enclose"
 )
 
-// full returns n, or few where the tests are to be short.
-func full(n, few int) int {
-	if testing.Short() {
-		return few
-	}
-	return n
-}
-
 // spread returns the distance that a tenth of all draws exceed on either side.
 func spread(d named) float64 { return d.Quantile(0.9) }
 
@@ -33,7 +25,7 @@ func TestHeavySamplersFollowTheirLaw(t *testing.T) {
 		s := d.distribution.(sampled)
 		for _, cells := range []float64{1, 8} { // in a spread
 			step := math.Exp2(math.Round(math.Log2(spread(d) / cells)))
-			p := samplePValue(s, s, step, 60, full(n, n/5))
+			p := samplePValue(s, s, step, 60, dptest.Fewer(n, n/5))
 			dptest.Alarm(t, 1e-10)
 			require.Greater(t, p, 1e-10, "%s on %g", d.name, step)
 		}
@@ -54,7 +46,7 @@ func TestHeavySamplersFollowTheirLaw(t *testing.T) {
 
 // At all sizes of the data the law on the grid is the same.
 func TestHeavySamplersScale(t *testing.T) {
-	n := full(20_000, 5_000)
+	n := dptest.Fewer(20_000, 5_000)
 	for _, unit := range []float64{0x1.8p-800, 0x1.3p-300, 0x1.7p500, 0x1.1p800} {
 		for _, d := range heavyLaws(t, unit)[20:30] {
 			s := d.distribution.(sampled)
@@ -67,7 +59,7 @@ func TestHeavySamplersScale(t *testing.T) {
 
 // On fine grids: the shape by KS, and the lowest digits uniform and independent of the size.
 func TestHeavySamplersOnAFineGrid(t *testing.T) {
-	n := full(5_000, 2_000)
+	n := dptest.Fewer(5_000, 2_000)
 	uniform := make([]float64, 32)
 	for i := range uniform {
 		uniform[i] = 1.0 / 32
@@ -117,7 +109,7 @@ func TestHeavySamplersOnAFineGrid(t *testing.T) {
 // the octave, the clamped draws included; within the octaves above 2³², where float64 tells only
 // the leading digits, the draw has the conditional law, and its lowest digits are uniform.
 func TestParetoOfSmallShape(t *testing.T) {
-	n := full(20_000, 5_000)
+	n := dptest.Fewer(20_000, 5_000)
 	for _, shape := range []float64{1 + 0x1p-40, 1.0001, 1.01, 1.03, 1.05, 1.1, 1.2, 1.5, 1.9} {
 		d, err := NewPareto(shape, 1)
 		require.NoError(t, err)
@@ -172,7 +164,7 @@ func TestParetoIsFast(t *testing.T) {
 // Whatever float64 decides about the cell of a Pareto draw is what exact arithmetic decides.
 func TestParetoQuickIsRight(t *testing.T) {
 	var src Source
-	n := full(4000, 800)
+	n := dptest.Fewer(4000, 800)
 	undecided, decided := 0, 0
 	for i := range n {
 		shape := 1 + math.Exp2(float64(src.Uint64()%20)-10)*(1+float64(src.Uint64()>>12)*0x1p-52)
@@ -210,13 +202,13 @@ func TestParetoQuickIsRight(t *testing.T) {
 		}
 	}
 	require.Greater(t, undecided, n/20, "the boundary was not tried")
-	require.Greater(t, decided, n/full(4, 6))
+	require.Greater(t, decided, n/dptest.Fewer(4, 6))
 }
 
 // The same for the proposals of Student's law: acceptance and cell.
 func TestStudentQuickIsRight(t *testing.T) {
 	var src Source
-	n := full(2000, 400)
+	n := dptest.Fewer(2000, 400)
 	undecided, accepts, cells := 0, 0, 0
 	for i := range n {
 		shape := []float64{2, 2.25, 2.999, 3, 3.0001, 4, 7.5, 100, mostStudent}[src.Uint64N(9)]
@@ -293,7 +285,7 @@ func TestProposalDominates(t *testing.T) {
 
 // The slow paths, forced: each by itself has the law.
 func TestHeavySlowPaths(t *testing.T) {
-	n := int64(full(400, 100))
+	n := int64(dptest.Fewer(400, 100))
 	var src Source
 	stairs, _ := NewStaircase(1.5, 1, 0.3)
 	hits := int64(0)
@@ -373,7 +365,7 @@ func TestHeavySlowPaths(t *testing.T) {
 func TestSegmentRoundQuick(t *testing.T) {
 	var src Source
 	undecided := 0
-	for i := range full(20_000, 4_000) {
+	for i := range dptest.Fewer(20_000, 4_000) {
 		s := segment{units: math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64()%60)-14), slope: float64(src.Uint64()>>11) * 0x1p-53}
 		if i%2 == 0 {
 			s.whole, s.start, s.slope = float64(src.Uint64N(50)), s.slope, 1
@@ -436,7 +428,7 @@ func TestHeavySampleGrids(t *testing.T) {
 	// A tail so heavy that most draws are beyond any grid, and a grid so coarse that the scale is
 	// 2⁻¹⁸⁰⁰ of it.
 	heavy, _ := NewPareto(1+0x1p-10, 0x1p-900)
-	runs, beyond := full(200, 80), 0
+	runs, beyond := dptest.Fewer(200, 80), 0
 	for range runs {
 		x := heavy.Sample(&src, 0x1p-900)
 		require.LessOrEqual(t, math.Abs(x), 0x1p61*0x1p-900)
@@ -446,7 +438,7 @@ func TestHeavySampleGrids(t *testing.T) {
 	}
 	require.Greater(t, beyond, runs*3/4) // Pr = 2^{−61/1024} = 0.959, and of 60 of 80 or fewer below 1e-9
 	for _, shape := range []float64{1 + 0x1p-9, 1 + 0x1p-8} {
-		n := int64(full(400, 80))
+		n := int64(dptest.Fewer(400, 80))
 		heavy, _ := NewPareto(shape, 0x1p-900)
 		hits := int64(0)
 		for range n {

@@ -158,7 +158,7 @@ func TestEnds(t *testing.T) {
 func TestMonotoneAndComplementary(t *testing.T) {
 	for _, d := range laws(t, 0.01, 0.3, 1, 7.3, 15.9, 16, 1000, 1e12) {
 		last, lastLog := 1.0, 0.0
-		for z := -40.0; z <= 40; z += 0.07 * float64(full(1, 4)) {
+		for z := -40.0; z <= 40; z += 0.07 * float64(dptest.Fewer(1, 4)) {
 			x := z * d.scale
 			s, logS := d.Survival(x), d.LogSurvival(x)
 			assert.LessOrEqual(t, s, last*(1+1e-13), "%s at %g", d.name, x)
@@ -234,7 +234,7 @@ func TestProb(t *testing.T) {
 // tails and moments.
 func TestDiscreteLawsAgainstExactSums(t *testing.T) {
 	scales := []float64{0.2, 0.77, 1, 3.25, 16.5, 15.75, 40}
-	for _, scale := range scales[:full(len(scales), 5)] {
+	for _, scale := range scales[:dptest.Fewer(len(scales), 5)] {
 		for _, d := range laws(t, scale)[2:] {
 			reach := int(40 * scale)
 			if _, ok := d.distribution.(DiscreteGaussian); !ok {

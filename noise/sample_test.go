@@ -111,7 +111,7 @@ func TestControlHasPower(t *testing.T) {
 	law, wrong := newSampled(t, "Laplace", 10), newSampled(t, "Laplace", 10.5)
 	n := controlDraws(wrong, law, 1, 82)
 	require.InDelta(t, 200_000, n, 80_000)
-	for range full(20, 3) {
+	for range dptest.Fewer(20, 3) {
 		dptest.Alarm(t, 1e-10)
 		require.Less(t, samplePValue(wrong, law, 1, 82, n), 1e-10)
 	}
@@ -139,7 +139,7 @@ func TestSamplersFollowTheirLaw(t *testing.T) {
 				if c.scale < 0.3*c.step { // one cell would be left
 					few = n
 				}
-				p := samplePValue(d, law, c.step, reach, full(n, few))
+				p := samplePValue(d, law, c.step, reach, dptest.Fewer(n, few))
 				dptest.Alarm(t, 1e-10)
 				require.Greater(t, p, 1e-10, "χ²")
 				if c.scale/c.step >= 1 && c.scale/c.step <= 10 && (c.scale == 2 || !testing.Short()) {
@@ -162,7 +162,7 @@ func (s shifted) Survival(x float64) float64 { return s.sampled.Survival(x - 0.5
 // On a fine grid: the shape by KS, and the lowest digits uniform and independent of the sign and
 // size.
 func TestSamplersOnAFineGrid(t *testing.T) {
-	n := full(50_000, 10_000)
+	n := dptest.Fewer(50_000, 10_000)
 	for _, name := range continuous {
 		for _, step := range []float64{0x1p-19, 0x1p-30, 0x1p-40, 0x1p-46} {
 			d := newSampled(t, name, 1)
@@ -194,7 +194,7 @@ func TestSamplersOnAFineGrid(t *testing.T) {
 }
 
 func TestSamplerMomentsAndTails(t *testing.T) {
-	n := full(400_000, 100_000)
+	n := dptest.Fewer(400_000, 100_000)
 	for _, c := range []struct {
 		name                    string
 		scale, variance, fourth float64
@@ -255,7 +255,7 @@ func TestQuickFloorIsRight(t *testing.T) { testFloor(t, quickFloor, leastQuick, 
 // testFloor compares floorOf with exact arithmetic, for w of as many leading zeros as least has,
 // and often within the relative distance near of an integer. Below least it may decline.
 func testFloor(t *testing.T, floorOf func(w uint64, b float64) (int64, bool), least uint64, near float64) {
-	n := full(20_000, 2_000)
+	n := dptest.Fewer(20_000, 2_000)
 	var src Source
 	undecided := 0
 	for i := range n {
@@ -293,7 +293,7 @@ func TestGeometricExact(t *testing.T) {
 	for _, b := range []float64{0.4, 2, 9.5} {
 		observed := make([]int64, 40)
 		expected := make([]float64, 40)
-		for range full(5000, 800) {
+		for range dptest.Fewer(5000, 800) {
 			observed[min(geometricExact(&src, newLazy(src.Uint64(), 64), b), 39)]++
 		}
 		for g := range expected {
@@ -338,7 +338,7 @@ func TestHalfNormalInt(t *testing.T) {
 func TestRoundProduct(t *testing.T) {
 	var src Source
 	undecided := 0
-	for i := range full(20_000, 5_000) {
+	for i := range dptest.Fewer(20_000, 5_000) {
 		b := math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64()%60)-14)
 		if b > maxGridScale {
 			continue
@@ -420,7 +420,7 @@ func TestSampleRefusesGridsItCannotHold(t *testing.T) {
 // probe compares two ways to release a number by the lowest digits and the precision of what comes
 // out.
 func probe(release func(x float64) float64, x, y float64) float64 {
-	n := full(100_000, 20_000)
+	n := dptest.Fewer(100_000, 20_000)
 	features := func(x float64) []int64 {
 		counts := make([]int64, 64)
 		for range n {

@@ -46,7 +46,7 @@ func TestSampleTailFollowsItsLaw(t *testing.T) {
 		d, err := NewDiscreteLaplace(c.scale)
 		require.NoError(t, err)
 		dptest.Alarm(t, 1e-10)
-		require.Greater(t, tailPValue(t, d, d, c.least, full(n, n/10)), 1e-10, "scale %v, least %v", c.scale, c.least)
+		require.Greater(t, tailPValue(t, d, d, c.least, dptest.Fewer(n, n/10)), 1e-10, "scale %v, least %v", c.scale, c.least)
 		if c.scale >= 1 && c.least <= 9 && (c.least == 1 || !testing.Short()) {
 			wrong := DiscreteLaplace{scale: 1.1 * c.scale}
 			dptest.Alarm(t, 1e-10)
@@ -57,7 +57,7 @@ func TestSampleTailFollowsItsLaw(t *testing.T) {
 
 // SampleInt followed by the comparison has the same law.
 func TestSampleTailIsSampleIntCompared(t *testing.T) {
-	n := full(100_000, 40_000)
+	n := dptest.Fewer(100_000, 40_000)
 	var src Source
 	for _, c := range []struct {
 		scale float64
@@ -129,7 +129,7 @@ func TestBeyondExp(t *testing.T) {
 
 // The exact path: behind a first word of 0, U < e^{−45} has probability 2⁶⁴·e^{−45}.
 func TestReachesExactly(t *testing.T) {
-	n := int64(full(4000, 800))
+	n := int64(dptest.Fewer(4000, 800))
 	var src Source
 	for _, b := range []float64{1, 3} {
 		d, _ := NewDiscreteLaplace(b)

@@ -76,8 +76,9 @@ var regimes = []Params{
 	{Epsilon: 1, Moments: 1}, {Epsilon: 1}, {Rho: 0.5, Moments: 1}, {Rho: 0.5}, {Epsilon: 1, Relation: budget.Replace}, {Rho: 0.5, Relation: budget.Replace},
 }
 
-// Each interval covers at least with its confidence, at n where the noise matters and where the first order
-// is not all. A count below the one-sided bound of Clopper and Pearson at 1e-11 has that probability.
+// Each interval covers at least with its confidence, at n where the noise matters and where the
+// first order is not all. A count below the one-sided bound of Clopper and Pearson at 1e-11 has
+// that probability.
 func TestCoverage(t *testing.T) {
 	runs := dptest.Full(4000, 100)
 	const alarm = 1e-11
@@ -119,9 +120,10 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// The root mean square errors are those of the formulas in doc.go, and StdErr says them. With 2000 runs the
-// mean square is off by 6.7·√(5/2000) = 34 % with probability below 2e-11 (kurtosis of Laplace noise at
-// most 6), and so the root by 17 %. What is not of the first order adds less than 3 % at n = 5000.
+// The root mean square errors are those of the formulas in doc.go, and StdErr says them. With 2000
+// runs the mean square is off by 6.7·√(5/2000) = 34 % with probability below 2e-11 (kurtosis of
+// Laplace noise at most 6), and so the root by 17 %. What is not of the first order adds less than
+// 3 % at n = 5000.
 func TestErrors(t *testing.T) {
 	runs := dptest.Full(20000, 2000)
 	for _, d := range datasets6(5000) {
@@ -202,8 +204,8 @@ func TestLaplaceReach(t *testing.T) {
 	}
 }
 
-// Where rows cannot be told from none, the interval of the mean is all of the range; where they can, it is
-// as wide as the noise over the rows.
+// Where rows cannot be told from none, the interval of the mean is all of the range; where they
+// can, it is as wide as the noise over the rows.
 func TestMeanInterval(t *testing.T) {
 	d := datasets6(100_000)[0]
 	s := again(t, Params{Epsilon: 1}, d)()

@@ -45,8 +45,9 @@ func New(p Params) (*Builder, error) {
 // nothing.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds one row. Values outside [Min, Max] are clamped; NaN counts as the middle of the interval,
-// or as 0 for a sum alone. After Release, and on a Builder that New did not make, Add does nothing.
+// Add adds one row. Values outside [Min, Max] are clamped; NaN counts as the middle of the
+// interval, or as 0 for a sum alone. After Release, and on a Builder that New did not make, Add
+// does nothing.
 func (b *Builder) Add(x float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -83,12 +84,13 @@ func (b *Builder) Merge(other *Builder) error {
 	return nil
 }
 
-// Released reports whether the Builder has been released, and Add therefore ignores what it is given.
+// Released reports whether the Builder has been released, and Add therefore ignores what it is
+// given.
 func (b *Builder) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the statistics. The Builder gives up its data; a second
-// Release returns an error that wraps [ErrReleased]. Where Params.Rows is given and another number of
-// rows came, which is public then, the error wraps [ErrMismatch] and the Builder stays as it is.
+// Release returns an error that wraps [ErrReleased]. Where Params.Rows is given and another number
+// of rows came, which is public then, the error wraps [ErrMismatch] and the Builder stays as it is.
 func (b *Builder) Release() (*Summary, error) {
 	if s := private.Enter(b.secret); s != nil {
 		rows := s.rows

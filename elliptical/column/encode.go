@@ -39,8 +39,8 @@ func (p *Params) fields() []wire.Field {
 	}
 }
 
-// AppendBinary appends the encoding of the Summary to dst. The error, which wraps [ErrFormat], is for
-// a Summary that is neither released nor decoded.
+// AppendBinary appends the encoding of the Summary to dst. The error, which wraps [ErrFormat], is
+// for a Summary that is neither released nor decoded.
 func (s *Summary) AppendBinary(dst []byte) ([]byte, error) {
 	if !s.valid() {
 		return dst, fault.Format("column", "a Summary that was not released has no encoding")
@@ -62,8 +62,8 @@ func wideFields(values []wide) (fields []wire.Field) {
 // MarshalBinary returns the encoding of the Summary.
 func (s *Summary) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and
-// leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
+// and leaves the receiver as it was, for any other bytes.
 func (s *Summary) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("column", data)
 	r.Header(wire.KindColumn, version)

@@ -57,7 +57,8 @@ func moves(p Params, s scheme, h int64) (all [][]int64) {
 	return all
 }
 
-// The inequality of the schemes, exactly, in rationals; it is attained, but where reaches are rounded up.
+// The inequality of the schemes, exactly, in rationals; it is attained, but where reaches are
+// rounded up.
 func TestReaches(t *testing.T) {
 	for name, p := range kinds() {
 		worst := 0.0
@@ -131,8 +132,8 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// datasets returns all pairs of neighbouring totals with τ in {−h..h}: of up to 2 rows and one more, or of
-// 2 rows of which one is replaced.
+// datasets returns all pairs of neighbouring totals with τ in {−h..h}: of up to 2 rows and one
+// more, or of 2 rows of which one is replaced.
 func datasets(p Params, h int64) (pairs [][2]totals) {
 	sum := func(taus ...int64) (s totals) {
 		for _, tau := range taus {
@@ -175,8 +176,8 @@ func weakened(t *testing.T, l law, factor float64) law {
 }
 
 // loss returns ε of two totals, or for zCDP the largest divergence of Rényi by its order. The
-// coordinates are independent, so losses and divergences add up; each is a maximum or a sum over all
-// outputs of a coordinate with a mass that counts.
+// coordinates are independent, so losses and divergences add up; each is a maximum or a sum over
+// all outputs of a coordinate with a mass that counts.
 func loss(t *testing.T, l law, a, b totals) (total float64) {
 	orders := []float64{1.01, 2, 8}
 	if !l.gaussian {
@@ -217,9 +218,9 @@ func (l law) logProb(i int, x float64) float64 {
 	return l.noises[i].laplace.LogProb(x)
 }
 
-// Over all neighbours of up to 3 rows with H ≤ 3 the loss is at most ε, or the divergence of order α at
-// most αρ. Half of the noise, and 99 % of it, are too little. Sums are of masses with relative errors
-// below 1e-12.
+// Over all neighbours of up to 3 rows with H ≤ 3 the loss is at most ε, or the divergence of order
+// α at most αρ. Half of the noise, and 99 % of it, are too little. Sums are of masses with relative
+// errors below 1e-12.
 func TestExactPrivacy(t *testing.T) {
 	for name, p := range kinds() {
 		for _, h := range []int64{1, 2, 3} {
@@ -256,8 +257,8 @@ func TestExactPrivacy(t *testing.T) {
 	}
 }
 
-// Where sums are rounded to units of 2^s, neighbours are still within the calibrated noise: with the
-// shifts forced upon small H, for all neighbours.
+// Where sums are rounded to units of 2^s, neighbours are still within the calibrated noise: with
+// the shifts forced upon small H, for all neighbours.
 func TestShiftsArePrivate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for name, p := range kinds() {

@@ -9,21 +9,22 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// One quantile of the rows in a part of the axis is chosen by the exponential mechanism: place x with
-// probability in proportion to exp(−κ·|d|), where d = (rows before x) − q·(rows). A row more changes d
-// by 1 − q or −q, so each weight by a factor of at most exp(κ·max(q, 1−q)), and κ·max(q, 1−q) = loss/2.
-// On the machine:
+// One quantile of the rows in a part of the axis is chosen by the exponential mechanism: place x
+// with probability in proportion to exp(−κ·|d|), where d = (rows before x) − q·(rows). A row more
+// changes d by 1 − q or −q, so each weight by a factor of at most exp(κ·max(q, 1−q)), and κ·max(q,
+// 1−q) = loss/2. On the machine:
 //
 //   - q is a multiple of 2⁻²⁴, so that 2²⁴·d is an integer, and exact;
-//   - the weight is the float64 that math.Exp returns, to a relative 2⁻⁴⁵ of the exact one, and at least
-//     2⁻¹³⁰: a maximum with a constant keeps the factors. The loss is reduced by 2⁻⁴³ for the former;
-//   - κ is at most 8, which costs no accuracy: so the best place, with |d| ≤ 1, weighs 2⁻¹² or more, and
-//     the at most 2⁶² places that weigh 2⁻¹³⁰ have a probability below 2⁻⁵⁶;
-//   - a float64 of at least 2⁻¹³⁰ is an integer times 2⁻¹⁸², so the sums of weights times numbers of
-//     places are exact integers, and the draw is exact.
+//   - the weight is the float64 that math.Exp returns, to a relative 2⁻⁴⁵ of the exact one, and at
+//     least 2⁻¹³⁰: a maximum with a constant keeps the factors. The loss is reduced by 2⁻⁴³ for the
+//     former;
+//   - κ is at most 8, which costs no accuracy: so the best place, with |d| ≤ 1, weighs 2⁻¹² or
+//     more, and the at most 2⁶² places that weigh 2⁻¹³⁰ have a probability below 2⁻⁵⁶;
+//   - a float64 of at least 2⁻¹³⁰ is an integer times 2⁻¹⁸², so the sums of weights times numbers
+//     of places are exact integers, and the draw is exact.
 //
-// Where |d| is so large that the weight is 2⁻¹³⁰ places count alike, so of all rows only those near the
-// quantile are looked at, 184/κ of them.
+// Where |d| is so large that the weight is 2⁻¹³⁰ places count alike, so of all rows only those near
+// the quantile are looked at, 184/κ of them.
 
 const (
 	levelBits   = 24
@@ -159,8 +160,8 @@ func below(n *big.Int, src *noise.Source) *big.Int {
 // chooser draws a place of a part.
 type chooser func(part) int64
 
-// quantiles finds the levels in ascending order: the middle one first, then those of the rows on its
-// either side (Kaplan, Schnapp, Stemmer, ICML 2022). It returns their places.
+// quantiles finds the levels in ascending order: the middle one first, then those of the rows on
+// its either side (Kaplan, Schnapp, Stemmer, ICML 2022). It returns their places.
 func quantiles(rows ordered, places, n int64, levels []float64, loss float64, draw chooser) []int64 {
 	found := make([]int64, len(levels))
 	var within func(from, to int, lo, hi, first, last int64, below, above float64)

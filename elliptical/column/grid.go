@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// half is H. A value x becomes the integer τ in {−H, …, H} next to H·(x − middle)/(Max − middle), so
-// rounding is off by at most 2⁻³⁰ of the range.
+// half is H. A value x becomes the integer τ in {−H, …, H} next to H·(x − middle)/(Max − middle),
+// so rounding is off by at most 2⁻³⁰ of the range.
 const half = 1 << 28
 
 // grid maps values to integers. It is public.
@@ -19,8 +19,8 @@ type grid struct {
 	middle, unit float64 // x = middle + unit·τ/H
 }
 
-// grid returns the map of valid Params onto {−half, …, half}: of the interval, or for a sum alone of
-// the interval around 0 that contains it.
+// grid returns the map of valid Params onto {−half, …, half}: of the interval, or for a sum alone
+// of the interval around 0 that contains it.
 func (p Params) grid(half int64) grid {
 	g := grid{half: half, lo: p.Min, hi: p.Max}
 	switch p.Only {
@@ -36,8 +36,8 @@ func (p Params) grid(half int64) grid {
 	return g
 }
 
-// place returns τ: an integer in [−H, H], whatever x is and however the arithmetic rounded. Infinities
-// are clamped; NaN is 0, the middle of the interval (for a sum alone the value 0).
+// place returns τ: an integer in [−H, H], whatever x is and however the arithmetic rounded.
+// Infinities are clamped; NaN is 0, the middle of the interval (for a sum alone the value 0).
 func (g *grid) place(x float64) int64 {
 	if x != x {
 		return 0

@@ -71,8 +71,8 @@ func (s *Summary) spread(tail float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// ratio returns the hull of all v in [least, 1] for which |num − v·den| is at most the quantile of its
-// noise; [least, 1] where there is none.
+// ratio returns the hull of all v in [least, 1] for which |num − v·den| is at most the quantile of
+// its noise; [least, 1] where there is none.
 func (s *Summary) ratio(num, den form, least, tail float64) (lo, hi float64) {
 	const parts = 16
 	inside := func(v float64) float64 {
@@ -121,12 +121,12 @@ func (l law) integerReach(tail float64) float64 {
 	return -l.noises[0].laplace.Quantile(tail / 2)
 }
 
-// laplaceReach returns an x with Pr[|X| > x] ≤ tail, where X is a sum of independent Laplace variables
-// with the absolute values of the given scales.
+// laplaceReach returns an x with Pr[|X| > x] ≤ tail, where X is a sum of independent Laplace
+// variables with the absolute values of the given scales.
 //
-// The characteristic function Π 1/(1 + sᵢ²ω²) is Σ Aᵢ/(1 + sᵢ²ω²) with Aᵢ = Π_{j≠i} sᵢ²/(sᵢ² − sⱼ²), so
-// Pr[|X| > x] = Σ Aᵢ·e^{−x/sᵢ}. Scales that are nearly equal are moved apart, upwards by a part in 500,
-// which makes X less concentrated and the result larger.
+// The characteristic function Π 1/(1 + sᵢ²ω²) is Σ Aᵢ/(1 + sᵢ²ω²) with Aᵢ = Π_{j≠i} sᵢ²/(sᵢ² −
+// sⱼ²), so Pr[|X| > x] = Σ Aᵢ·e^{−x/sᵢ}. Scales that are nearly equal are moved apart, upwards by a
+// part in 500, which makes X less concentrated and the result larger.
 func laplaceReach(scales [3]float64, tail float64) float64 {
 	const apart = 1 + 0x1p-9
 	s := [3]float64{math.Abs(scales[0]), math.Abs(scales[1]), math.Abs(scales[2])}
@@ -161,9 +161,9 @@ func laplaceReach(scales [3]float64, tail float64) float64 {
 			a[i] = 0
 		}
 	}
-	// Three equal scales have the tail e^{−x}·(1 + 5x/8 + x²/8) ≤ 3·e^{−x/2}, so that the result is below
-	// this x. The density is log-concave, so −ln of the tail is convex, and Newton's steps from the right
-	// stay on the right.
+	// Three equal scales have the tail e^{−x}·(1 + 5x/8 + x²/8) ≤ 3·e^{−x/2}, so that the result is
+	// below this x. The density is log-concave, so −ln of the tail is convex, and Newton's steps
+	// from the right stay on the right.
 	x := 2 * (2 - math.Log(tail))
 	for range 50 {
 		survival, density := 0.0, 0.0

@@ -7,12 +7,12 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Values that many rows share leave no ranks to choose from. So every row gets a place of its own: a
-// uniform one of 2³² within its cell, independently of all others, which is a random map of each row
-// by itself and costs no privacy. The places are drawn as far as they are asked for: the number of rows
-// in the left half of an interval is binomial, and the rows of each half are uniform in it again. So what
-// is seen has exactly the law of places that were drawn one by one, and a cell of 10⁹ rows is one number
-// until a quantile falls into it.
+// Values that many rows share leave no ranks to choose from. So every row gets a place of its own:
+// a uniform one of 2³² within its cell, independently of all others, which is a random map of each
+// row by itself and costs no privacy. The places are drawn as far as they are asked for: the number
+// of rows in the left half of an interval is binomial, and the rows of each half are uniform in it
+// again. So what is seen has exactly the law of places that were drawn one by one, and a cell of
+// 10⁹ rows is one number until a quantile falls into it.
 
 const (
 	cellBits = 32

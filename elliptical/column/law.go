@@ -27,11 +27,11 @@ const maxScale = 0x1p48 // of the noise, in units: it is drawn exactly up to 2�
 
 // law calibrates the noise of valid Params for τ in {−h, …, h}.
 //
-// Where the noise is large a coordinate is released in units of 2^s: ⌊(y + 2^{s−1})/2^s⌋ of the exact
-// sum y, and noise on that. Two integers that differ by d differ then by at most |d|/2^s + 1. So with
-// r = reach/2^s, the sums of [scheme] become at most 1 + Σ 1/rᵢ, for zCDP by the triangle inequality
-// of ℓ₂ and √(Σ 1/rᵢ²) ≤ Σ 1/rᵢ: all reaches are taken so much larger, which is a factor of 1 + 2⁻¹⁷ at
-// most. Where no coordinate is rounded the factor is 1.
+// Where the noise is large a coordinate is released in units of 2^s: ⌊(y + 2^{s−1})/2^s⌋ of the
+// exact sum y, and noise on that. Two integers that differ by d differ then by at most |d|/2^s + 1.
+// So with r = reach/2^s, the sums of [scheme] become at most 1 + Σ 1/rᵢ, for zCDP by the triangle
+// inequality of ℓ₂ and √(Σ 1/rᵢ²) ≤ Σ 1/rᵢ: all reaches are taken so much larger, which is a factor
+// of 1 + 2⁻¹⁷ at most. Where no coordinate is rounded the factor is 1.
 func (p Params) law(h int64) (law, error) {
 	l := law{scheme: p.scheme(h), gaussian: p.Rho > 0}
 	loss := p.Epsilon

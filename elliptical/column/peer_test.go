@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// split is the usual way, that of Google's BoundedMean and BoundedVariance (Go, v3): ε in equal parts for the
-// count, the sum of deviations from the middle, and for the variance the sum of their squares. Noise is
-// continuous here.
+// split is the usual way, that of Google's BoundedMean and BoundedVariance (Go, v3): ε in equal
+// parts for the count, the sum of deviations from the middle, and for the variance the sum of their
+// squares. Noise is continuous here.
 type split struct {
 	d                        dataset
 	n, first, second, middle float64 // exact sums
@@ -45,9 +45,10 @@ func (s split) variance(rng *rand.Rand, epsilon float64) float64 {
 	return min(max(squares-mean*mean, 0), width*width/4)
 }
 
-// The errors are 0.7 and at most 0.6 of the usual way's at ε = 1 (n = 1000; a uniform column around 0 and
-// rare events are where the second order shows). With r runs of each the ratio of two mean squares has
-// a relative standard error of √(10/r), so the root is off by 8 % with probability below 1e-12 at 15,000.
+// The errors are 0.7 and at most 0.6 of the usual way's at ε = 1 (n = 1000; a uniform column around
+// 0 and rare events are where the second order shows). With r runs of each the ratio of two mean
+// squares has a relative standard error of √(10/r), so the root is off by 8 % with probability
+// below 1e-12 at 15,000.
 func TestAgainstSplitBudget(t *testing.T) {
 	runs := dptest.Full(100_000, 15_000)
 	slack := 0.5 * 7.2 * math.Sqrt(10/float64(runs))

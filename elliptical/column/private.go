@@ -22,8 +22,8 @@ const privateVersion = 1
 // column itself may not reach. To publish, use [Builder.Release].
 //
 // The Builder stays as it is. The bytes are a function of the Params and the rows, in any order.
-// Every release of the state, here or where it was restored, spends the budget again. The error wraps
-// [ErrReleased].
+// Every release of the state, here or where it was restored, spends the budget again. The error
+// wraps [ErrReleased].
 func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -67,8 +67,8 @@ func (b *Builder) RestorePrivateState(data []byte) error {
 	return nil
 }
 
-// possible reports whether so many rows can have these sums, and are so few that sums of many states
-// fit.
+// possible reports whether so many rows can have these sums, and are so few that sums of many
+// states fit.
 func (t *totals) possible() bool {
 	if t.rows < 0 || t.rows > maxRows {
 		return false

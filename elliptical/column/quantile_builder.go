@@ -13,10 +13,10 @@ import (
 
 type quantileSecret = private.State[counts]
 
-// QuantileBuilder counts the values of a column, by cells of the public Unit: its memory grows with the
-// cells in use, not with the rows. It holds private data: it prints nothing of it, and
-// [QuantileBuilder.Release] is the only way out. One goroutine at a time may use it; a call panics where
-// it sees another one at work.
+// QuantileBuilder counts the values of a column, by cells of the public Unit: its memory grows with
+// the cells in use, not with the rows. It holds private data: it prints nothing of it, and
+// [QuantileBuilder.Release] is the only way out. One goroutine at a time may use it; a call panics
+// where it sees another one at work.
 type QuantileBuilder struct {
 	quantileSecret
 	params    QuantileParams
@@ -38,12 +38,13 @@ func NewQuantiles(p QuantileParams) (*QuantileBuilder, error) {
 	return &QuantileBuilder{private.New(counts{map[int64]int64{}, p}), p, p.Guarantee()}, nil
 }
 
-// Guarantee returns what Release promises, also after it. A QuantileBuilder that NewQuantiles did not
-// make promises nothing.
+// Guarantee returns what Release promises, also after it. A QuantileBuilder that NewQuantiles did
+// not make promises nothing.
 func (b *QuantileBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds one row. Values outside [Min, Max] are clamped; NaN counts as the middle of the interval.
-// After Release, and on a QuantileBuilder that NewQuantiles did not make, Add does nothing.
+// Add adds one row. Values outside [Min, Max] are clamped; NaN counts as the middle of the
+// interval. After Release, and on a QuantileBuilder that NewQuantiles did not make, Add does
+// nothing.
 func (b *QuantileBuilder) Add(x float64) {
 	s := private.Enter(b.quantileSecret)
 	if s == nil {
@@ -53,8 +54,8 @@ func (b *QuantileBuilder) Add(x float64) {
 	private.Leave(b.quantileSecret)
 }
 
-// Merge adds the rows of another QuantileBuilder with equal Params, exactly, and the other one gives
-// up its data.
+// Merge adds the rows of another QuantileBuilder with equal Params, exactly, and the other one
+// gives up its data.
 //
 // The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
 // was released. Then nothing has changed.
@@ -80,12 +81,12 @@ func (b *QuantileBuilder) Merge(other *QuantileBuilder) error {
 	return nil
 }
 
-// Released reports whether the QuantileBuilder has been released, and Add therefore ignores what it is
-// given.
+// Released reports whether the QuantileBuilder has been released, and Add therefore ignores what it
+// is given.
 func (b *QuantileBuilder) Released() bool { return private.Released(b.quantileSecret) }
 
-// Release spends the budget and returns the quantiles. The QuantileBuilder gives up its data; a second
-// Release returns an error that wraps [ErrReleased].
+// Release spends the budget and returns the quantiles. The QuantileBuilder gives up its data; a
+// second Release returns an error that wraps [ErrReleased].
 func (b *QuantileBuilder) Release() (*Quantiles, error) {
 	s, err := private.Take(b.quantileSecret, "column: Release: the QuantileBuilder")
 	if err != nil {

@@ -39,8 +39,8 @@ func (q *Quantiles) listed() (fields []wire.Field) {
 	return fields
 }
 
-// AppendBinary appends the encoding of the Quantiles to dst. The error, which wraps [ErrFormat], is for
-// Quantiles that are neither released nor decoded.
+// AppendBinary appends the encoding of the Quantiles to dst. The error, which wraps [ErrFormat], is
+// for Quantiles that are neither released nor decoded.
 func (q *Quantiles) AppendBinary(dst []byte) ([]byte, error) {
 	if !q.valid() {
 		return dst, fault.Format("column", "Quantiles that were not released have no encoding")
@@ -54,8 +54,8 @@ func (q *Quantiles) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns the encoding of the Quantiles.
 func (q *Quantiles) MarshalBinary() ([]byte, error) { return q.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat], and
-// leaves the receiver as it was, for any other bytes.
+// UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
+// and leaves the receiver as it was, for any other bytes.
 func (q *Quantiles) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("column", data)
 	r.Header(wire.KindQuantiles, quantileVersion)

@@ -90,7 +90,8 @@ func with(rows placed, x int64) placed {
 	return r
 }
 
-// divergence returns the largest loss of two laws, and the largest of Rényi's divergences by its order.
+// divergence returns the largest loss of two laws, and the largest of Rényi's divergences by its
+// order.
 func divergence(p, q map[string]float64) (pure, rho float64) {
 	for _, alpha := range []float64{1.01, 2, 8} {
 		for _, pair := range [][2]map[string]float64{{p, q}, {q, p}} {
@@ -105,9 +106,10 @@ func divergence(p, q map[string]float64) (pure, rho float64) {
 	return pure, rho
 }
 
-// Over all rows of up to 3, all neighbours and all outcomes of 1, 2 and 3 levels the loss is at most ε, or the
-// divergence αρ; with weights of twice the exponent it is more. Whatever the places: so it holds for
-// those that are drawn. Masses are products of 3 quotients: relative errors below 1e-12.
+// Over all rows of up to 3, all neighbours and all outcomes of 1, 2 and 3 levels the loss is at
+// most ε, or the divergence αρ; with weights of twice the exponent it is more. Whatever the places:
+// so it holds for those that are drawn. Masses are products of 3 quotients: relative errors below
+// 1e-12.
 func TestExactQuantiles(t *testing.T) {
 	const places = 4
 	for _, levels := range [][]float64{{0.5}, {0.1}, {0.25, 0.75}, {0.1, 0.5, 0.9}} {
@@ -156,8 +158,8 @@ func TestExactQuantiles(t *testing.T) {
 	}
 }
 
-// One more row changes no weight by more than half of the loss, at every number of rows: that is what the
-// proof asks for. And some weight changes by that.
+// One more row changes no weight by more than half of the loss, at every number of rows: that is
+// what the proof asks for. And some weight changes by that.
 func TestWeightRatios(t *testing.T) {
 	for _, loss := range []float64{0x1p-33, 1e-3, 0.1, 1, 5} {
 		for _, q := range []float64{1e-6, 0.1, 1.0 / 3, 0.5, 0.75, 1 - 1e-6} {
@@ -182,8 +184,8 @@ func TestWeightRatios(t *testing.T) {
 	}
 }
 
-// Segments cover the part once, with the weight of each place, also where rows are so many that those far
-// from the quantile are not looked at.
+// Segments cover the part once, with the weight of each place, also where rows are so many that
+// those far from the quantile are not looked at.
 func TestSegments(t *testing.T) {
 	for _, n := range []int{0, 1, 5, 40, 300} {
 		var rows placed
@@ -241,9 +243,9 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Places that are drawn as far as they are asked for have the law of independent uniform ones: in a cell of
-// three halvings, the numbers of rows at each place are multinomial. Here, by χ² for each place of many
-// cells together, and the number of rows in one half by its binomial law.
+// Places that are drawn as far as they are asked for have the law of independent uniform ones: in a
+// cell of three halvings, the numbers of rows at each place are multinomial. Here, by χ² for each
+// place of many cells together, and the number of rows in one half by its binomial law.
 func TestJitter(t *testing.T) {
 	var src noise.Source
 	const runs = 3000

@@ -109,15 +109,15 @@ func (p *QuantileParams) depth() int { return bits.Len(uint(len(p.levels()))) }
 // cells returns D, the number of values there are.
 func (p *QuantileParams) cells() int64 { return int64(math.Round((p.Max-p.Min)/p.Unit)) + 1 }
 
-// loss returns the ε of one choice for one row added or removed, such that all rounds together keep the
-// guarantee.
+// loss returns the ε of one choice for one row added or removed, such that all rounds together keep
+// the guarantee.
 //
-// Theorem. Let each round choose by weights of which one row, added or removed, changes each by a factor
-// within exp(±loss/2). Then a choice is loss-private, and its ratios of probabilities are within a range
-// of exp(loss). The values that are found cut the axis, and a row lies in one part in each round, so
-// that a round costs as much as one choice, and r rounds are r·loss-private; by the bounded range they
-// are r·loss²/8-zCDP (Cesar and Rogers 2021). A row that is replaced is one removed and one added, which
-// may lie in two parts: twice the loss. ∎
+// Theorem. Let each round choose by weights of which one row, added or removed, changes each by a
+// factor within exp(±loss/2). Then a choice is loss-private, and its ratios of probabilities are
+// within a range of exp(loss). The values that are found cut the axis, and a row lies in one part
+// in each round, so that a round costs as much as one choice, and r rounds are r·loss-private; by
+// the bounded range they are r·loss²/8-zCDP (Cesar and Rogers 2021). A row that is replaced is one
+// removed and one added, which may lie in two parts: twice the loss. ∎
 func (p *QuantileParams) loss() float64 {
 	rounds := float64(max(p.depth(), 1))
 	loss := p.Epsilon / rounds

@@ -186,8 +186,9 @@ func rankError(sorted []float64, value, level, unit float64) float64 {
 	return max(float64(below)-want, want-float64(upTo), 0)
 }
 
-// The ranks of released quantiles are inside of the intervals, which hold with a confidence of 1 − 1e-13 each,
-// for ties, spread data, none at all, few rows at a small ε, and ρ; and errors are those of the table in doc.go.
+// The ranks of released quantiles are inside of the intervals, which hold with a confidence of 1 −
+// 1e-13 each, for ties, spread data, none at all, few rows at a small ε, and ρ; and errors are
+// those of the table in doc.go.
 func TestQuantileAccuracy(t *testing.T) {
 	runs := dptest.Full(400, 12)
 	const miss = 1e-13

@@ -51,8 +51,8 @@ func (q *Quantiles) index(level float64) int {
 	return slices.Index(q.params.levels(), level)
 }
 
-// Quantile returns the quantile of one of the Levels: about level·n of the n rows are below it, or at
-// it. NaN for a level that was not released. Quantiles of higher levels are not lower.
+// Quantile returns the quantile of one of the Levels: about level·n of the n rows are below it, or
+// at it. NaN for a level that was not released. Quantiles of higher levels are not lower.
 func (q *Quantiles) Quantile(level float64) float64 {
 	i := q.index(level)
 	if i < 0 {
@@ -61,18 +61,19 @@ func (q *Quantiles) Quantile(level float64) float64 {
 	return q.params.value(int64(q.cells[i]))
 }
 
-// Interval returns by how many rows, from lo ≤ 0 to hi ≥ 0, the rank of Quantile(level) is off, at most,
-// with the given confidence in [0, 1): some number in level·n + [lo, hi] is at least the number of rows
-// below the quantile and at most that of the rows below or at it. NaN for other arguments.
+// Interval returns by how many rows, from lo ≤ 0 to hi ≥ 0, the rank of Quantile(level) is off, at
+// most, with the given confidence in [0, 1): some number in level·n + [lo, hi] is at least the
+// number of rows below the quantile and at most that of the rows below or at it. NaN for other
+// arguments.
 //
-// It holds for all data and is the same before any are seen, so that it is wide: typical errors are a
-// tenth of it. In each of the r rounds that lead to the level
+// It holds for all data and is the same before any are seen, so that it is wide: typical errors are
+// a tenth of it. In each of the r rounds that lead to the level
 //
 //	Pr[|d| > 1 + s] ≤ (places of the axis)·e^−κs
 //
-// as there is one place at least with |d| ≤ 1; the confidence is divided by r, and the bounds of the
-// rounds add up. (Two of k rows of one cell may share a place, with probability k·2⁻³² where it matters,
-// which is left out.)
+// as there is one place at least with |d| ≤ 1; the confidence is divided by r, and the bounds of
+// the rounds add up. (Two of k rows of one cell may share a place, with probability k·2⁻³² where it
+// matters, which is left out.)
 func (q *Quantiles) Interval(level, confidence float64) (lo, hi float64) {
 	at := q.index(level)
 	if at < 0 || !limits.Confidence(confidence) {

@@ -17,15 +17,15 @@ import "github.com/dpsketch/dpsketch/noise/budget"
 //
 // The last are the Lagrange polynomials at Fejér's nodes −1, 0, 1, and no Gaussian noise has less
 // variance in any of them. For κ: where |t| ≤ (t²+κ)/(1+κ) all three are ≥ 0 and add up to 1; else
-// the norm is |t| + (1−t²)/(1+κ), a parabola with its top Λ(κ) = (1+κ)/4 + 1/(1+κ) at (1+κ)/2. Under
-// Replace, with δ = |t − t′| ≤ 2 and so |t² − t′²| ≤ δ(2−δ),
+// the norm is |t| + (1−t²)/(1+κ), a parabola with its top Λ(κ) = (1+κ)/4 + 1/(1+κ) at (1+κ)/2.
+// Under Replace, with δ = |t − t′| ≤ 2 and so |t² − t′²| ≤ δ(2−δ),
 //
 //	1 moment         t                 reach 2
 //	pure, 2          t, t²             reaches 9/4, 9/4: δ(3−δ)·4/9 is at most 1, at δ = 3/2
 //	zCDP, 2          t, t²             reaches 2, 77/64: 4δ²(2−δ)/(2+δ) ≤ 1.2012² < (77/64)², the top being at √5 − 1
 //
-// All polynomials are scaled to integers, and the reaches with them, rounded up: inequalities between
-// polynomials hold at the rational points too. TestReaches enumerates them.
+// All polynomials are scaled to integers, and the reaches with them, rounded up: inequalities
+// between polynomials hold at the rational points too. TestReaches enumerates them.
 type scheme struct {
 	at []coordinate
 	// count, first and second are the weights with which the coordinates add up to the number of

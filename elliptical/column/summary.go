@@ -7,9 +7,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Summary is a released column: public, immutable, safe for concurrent readers. All that it computes
-// is post-processing and costs no budget. Its methods answer NaN on the zero Summary, and for what
-// its Params do not release.
+// Summary is a released column: public, immutable, safe for concurrent readers. All that it
+// computes is post-processing and costs no budget. Its methods answer NaN on the zero Summary, and
+// for what its Params do not release.
 type Summary struct {
 	params Params
 	law    law    // of the Params
@@ -106,8 +106,8 @@ func (s *Summary) sum() form {
 	return form{}.plus(g.middle, rows).plus(g.unit, first)
 }
 
-// Mean returns the mean of the clamped values, in [Min, Max]. Where no rows are left after the noise
-// it is near the middle.
+// Mean returns the mean of the clamped values, in [Min, Max]. Where no rows are left after the
+// noise it is near the middle.
 func (s *Summary) Mean() float64 {
 	if !s.has(Mean) {
 		return math.NaN()
@@ -141,9 +141,9 @@ func (s *Summary) Variance() float64 {
 // StdDev returns √Variance.
 func (s *Summary) StdDev() float64 { return math.Sqrt(s.Variance()) }
 
-// StdErr returns the standard error that the noise gives to a statistic, to first order in noise over
-// rows, at the released numbers: without that of clamping or sampling. +Inf for Mean, Variance and
-// StdDev where the noise leaves no rows, and for StdDev where it leaves no variance.
+// StdErr returns the standard error that the noise gives to a statistic, to first order in noise
+// over rows, at the released numbers: without that of clamping or sampling. +Inf for Mean, Variance
+// and StdDev where the noise leaves no rows, and for StdDev where it leaves no variance.
 func (s *Summary) StdErr(of Statistic) float64 {
 	if !s.has(of) {
 		return math.NaN()

@@ -35,3 +35,11 @@ func Full(full, quick int) int {
 	}
 	return quick
 }
+
+// Fewer returns n, or few with -short.
+func Fewer(n, few int) int {
+	if testing.Short() {
+		return few
+	}
+	return n
+}

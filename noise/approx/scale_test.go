@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/internal/enclose"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -30,14 +31,6 @@ func publishedSubexponentialScale(epsilon, sensitivity, diameter float64, querie
 		c *= 3
 	}
 	return c * float64(queries) * (sensitivity + diameter) / epsilon
-}
-
-// full returns n, or few where the tests are to be short.
-func full(n, few int) int {
-	if testing.Short() {
-		return few
-	}
-	return n
 }
 
 // must returns x, NaN if there is an error.
@@ -124,7 +117,7 @@ func lossBounds(noise Noise, scale, shape, delta1, delta2 float64, queries int) 
 // scale would be too little.
 func TestApproxScalesAreLeast(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range full(400, 150) {
+	for range dptest.Fewer(400, 150) {
 		epsilon := math.Exp2(rng.Float64()*34 - 28)
 		delta1, delta2 := math.Exp2(rng.Float64()*20-10), math.Exp2(rng.Float64()*20-10)
 		switch rng.IntN(5) {
@@ -186,7 +179,7 @@ func worstLoss(rng *rand.Rand, law interface{ LogProb(float64) float64 }, delta1
 func TestMomentNoiseIsPrivate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for i, shape := range []float64{2, 2.5, 4, 7} {
-		if i%full(1, 2) != 0 {
+		if i%dptest.Fewer(1, 2) != 0 {
 			continue
 		}
 		// |a|^α·p + |b|^α·(1−p) = 1, a at first within the bound
@@ -248,7 +241,7 @@ func TestSubexponentialNoiseIsPrivate(t *testing.T) {
 			loss := func(factor float64) float64 {
 				law, err := noise.NewLaplace(factor * must(subexponentialScale(epsilon, delta1, 1, 1)))
 				require.NoError(t, err)
-				return worstLoss(rng, law, delta1, outputs, draw, full(800, 300))
+				return worstLoss(rng, law, delta1, outputs, draw, dptest.Fewer(800, 300))
 			}
 			require.LessOrEqual(t, loss(1), epsilon, "ε = %g, Δ₁ = %g", epsilon, delta1)
 			require.Greater(t, loss(0.5), epsilon, "half the noise must be noticed: ε = %g, Δ₁ = %g", epsilon, delta1)
@@ -277,7 +270,7 @@ func TestSubexponentialScaleIsTight(t *testing.T) {
 // Errors of k dependent answers, comonotone and antithetic, stay within ε; at half the scale they
 // do not.
 func TestSubexponentialScaleOfSeveralQueries(t *testing.T) {
-	mesh := full(10_000, 4_000)
+	mesh := dptest.Fewer(10_000, 4_000)
 	for _, k := range []int{2, 3, 5} {
 		for _, epsilon := range []float64{0.3, 1, 4} {
 			worst := func(factor float64) (loss float64) {
