@@ -31,10 +31,10 @@ const (
 
 const lastLaw = Gaussian
 
+var lawNames = []string{"Auto", "Jump", "DiscreteArete", "DiscreteLaplace", "Gaussian"}
+
 // String returns the name of the constant.
-func (l Law) String() string {
-	return enum.Name(l, []string{"Auto", "Jump", "DiscreteArete", "DiscreteLaplace", "Gaussian"}, "Law")
-}
+func (l Law) String() string { return enum.Name(l, lawNames, "Law") }
 
 // sampler draws an integer of one law, exactly. It is immutable once made.
 type sampler interface{ draw(src *noise.Source) int64 }

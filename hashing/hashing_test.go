@@ -52,6 +52,22 @@ func TestGolden(t *testing.T) {
 	dptest.Golden(t, "golden.txt", out.String())
 }
 
+func TestParseSeed(t *testing.T) {
+	s, err := ParseSeed("000102030405060708090a0b0c0d0EFf")
+	require.NoError(t, err)
+	require.Equal(t, Seed{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 255}, s)
+	back, err := ParseSeed(s.String())
+	require.NoError(t, err)
+	require.Equal(t, s, back)
+	for _, bad := range []string{"", "00", s.String() + "0", s.String() + "00", "x" + s.String()[1:], "0x" + s.String()[2:]} {
+		_, err := ParseSeed(bad)
+		require.ErrorIs(t, err, ErrParams, bad)
+		kept := s
+		require.ErrorIs(t, kept.UnmarshalText([]byte(bad)), ErrParams)
+		require.Equal(t, s, kept)
+	}
+}
+
 func TestSeed(t *testing.T) {
 	require.True(t, Seed{}.IsZero())
 	require.False(t, Seed{15: 1}.IsZero())

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"strconv"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
@@ -33,6 +34,31 @@ func (s Seed) IsZero() bool { return s == Seed{} }
 
 // String returns the seed as 32 hexadecimal digits. A seed is public.
 func (s Seed) String() string { return hex.EncodeToString(s[:]) }
+
+// MarshalText returns what String does, for JSON and flags.
+func (s Seed) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote; see [ParseSeed].
+func (s *Seed) UnmarshalText(text []byte) error {
+	parsed, err := ParseSeed(string(text))
+	if err == nil {
+		*s = parsed
+	}
+	return err
+}
+
+// ParseSeed returns the seed of 32 hexadecimal digits. For any other text it returns an error that
+// wraps [ErrParams].
+func ParseSeed(digits string) (Seed, error) {
+	var s Seed
+	if len(digits) != 2*len(s) {
+		return Seed{}, fault.Params("hashing", "seed", strconv.Quote(digits), "32 hexadecimal digits")
+	}
+	if _, err := hex.Decode(s[:], []byte(digits)); err != nil {
+		return Seed{}, fault.Params("hashing", "seed", strconv.Quote(digits), "32 hexadecimal digits")
+	}
+	return s, nil
+}
 
 // Derive returns a seed for the hash function with the given label of a sketch that needs several.
 // Seeds derived under distinct labels, and the seed itself, behave as independent seeds.

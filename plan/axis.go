@@ -24,10 +24,10 @@ const (
 	lastBase = Uniform
 )
 
+var baseNames = []string{"AutoBase", "Asinh", "Log", "Uniform"}
+
 // String returns the name of the constant.
-func (b Base) String() string {
-	return enum.Name(b, []string{"AutoBase", "Asinh", "Log", "Uniform"}, "Base")
-}
+func (b Base) String() string { return enum.Name(b, baseNames, "Base") }
 
 // axis cuts the line into finitely many cells, the keys 0, …, keys−1. Data and candidates of a
 // private quantile are keys, so all that is private happens in integers; the cells are public and

@@ -25,10 +25,10 @@ const (
 	lastMethod = InstanceOptimal
 )
 
+var methodNames = []string{"Auto", "Adaptive", "TwoPass", "Thesis", "Plain", "InstanceOptimal"}
+
 // String returns the name of the constant.
-func (m Method) String() string {
-	return enum.Name(m, []string{"Auto", "Adaptive", "TwoPass", "Thesis", "Plain", "InstanceOptimal"}, "Method")
-}
+func (m Method) String() string { return enum.Name(m, methodNames, "Method") }
 
 // Centre says around which point rows are clipped.
 type Centre uint8
@@ -44,10 +44,10 @@ const (
 	lastCentre = Origin
 )
 
+var centreNames = []string{"AutoCentre", "Median", "Origin"}
+
 // String returns the name of the constant.
-func (c Centre) String() string {
-	return enum.Name(c, []string{"AutoCentre", "Median", "Origin"}, "Centre")
-}
+func (c Centre) String() string { return enum.Name(c, centreNames, "Centre") }
 
 // Scaling says whether coordinates are scaled before rows are clipped.
 type Scaling uint8
@@ -64,10 +64,10 @@ const (
 	lastScaling = Unscaled
 )
 
+var scalingNames = []string{"AutoScaling", "Scaled", "Unscaled"}
+
 // String returns the name of the constant.
-func (s Scaling) String() string {
-	return enum.Name(s, []string{"AutoScaling", "Scaled", "Unscaled"}, "Scaling")
-}
+func (s Scaling) String() string { return enum.Name(s, scalingNames, "Scaling") }
 
 // Spread is an estimator of the standard deviation of a coordinate.
 type Spread uint8
@@ -89,10 +89,10 @@ const (
 	lastSpread = Means
 )
 
+var spreadNames = []string{"AutoSpread", "Deviations", "Pairs", "Direct", "Means"}
+
 // String returns the name of the constant.
-func (s Spread) String() string {
-	return enum.Name(s, []string{"AutoSpread", "Deviations", "Pairs", "Direct", "Means"}, "Spread")
-}
+func (s Spread) String() string { return enum.Name(s, spreadNames, "Spread") }
 
 // Steps selects the steps of a release. The zero value leaves all to the Method.
 type Steps struct {

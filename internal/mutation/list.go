@@ -4,7 +4,7 @@ import "slices"
 
 // mutations returns all edits.
 func mutations() []mutation {
-	return slices.Concat(noiseMutations, newNoiseMutations, budgetMutations, lossMutations, privateMutations, thresholdMutations, misragriesMutations, alpMutations, korMutations, jlMutations,
+	return slices.Concat(noiseMutations, newNoiseMutations, budgetMutations, lossMutations, privateMutations, viewMutations, thresholdMutations, misragriesMutations, alpMutations, korMutations, jlMutations,
 		areteMutations, ellipticalMutations, planMutations,
 		columnMutations, distinctMutations, groupbyMutations)
 }

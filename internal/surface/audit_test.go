@@ -48,6 +48,8 @@ func (s *Sketch) String() string { return "" }
 func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) { return nil, nil }
 func (s *Sketch) MarshalBinary() ([]byte, error) { return nil, nil }
 func (s *Sketch) UnmarshalBinary(data []byte) error { return nil }
+func (s Sketch) MarshalJSON() ([]byte, error) { return nil, nil }
+func (s *Sketch) UnmarshalJSON(data []byte) error { return nil }
 `
 	goodTests = `package x
 import "` + module + `/internal/dptest"
@@ -96,7 +98,9 @@ func TestAudit(t *testing.T) {
 		"func (s *Sketch) String":        "x.Sketch lacks the method String",
 		"func (s *Sketch) AppendBinary":  "x.Sketch lacks the method AppendBinary",
 		"func (s *Sketch) MarshalBinary": "x.Sketch lacks the method MarshalBinary",
-		"func (s *Sketch) Unmarshal":     "x.Sketch lacks the method UnmarshalBinary",
+		"func (s *Sketch) UnmarshalB":    "x.Sketch lacks the method UnmarshalBinary",
+		"func (s Sketch) MarshalJSON":    "x.Sketch lacks the method MarshalJSON",
+		"func (s *Sketch) UnmarshalJ":    "x.Sketch lacks the method UnmarshalJSON",
 	} {
 		tests := strings.ReplaceAll(goodTests, "s.String()", "_ = s")
 		require.Contains(t, strings.Join(audited(t, without(t, good, method), tests), "\n"), want)

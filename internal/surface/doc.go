@@ -1,7 +1,7 @@
 // Package surface holds no code, only the test that walks the public API of every package and asks
 // of each type what its role demands:
 //
-//	a released object (it has a codec, or  Guarantee, Params, String, the whole codec; no exported field; dptest.Codec in a test, dptest.Decoded in a
+//	a released object (it has a codec, or  Guarantee, Params, String, the whole codec, JSON; no exported field; dptest.Codec in a test, dptest.Decoded in a
 //	comes out of a Builder or Mechanism)   fuzz target, and an Example; in the list of released_test.go, by which it has a golden file and concurrent readers
 //	a Builder (it has Add, Toggle, Merge)  Release, Released, no other way out; redaction by Format, LogValue and MarshalText, and dptest.Redacted in a test
 //	a Mechanism (it has Release)           Guarantee; no exported field

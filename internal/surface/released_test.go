@@ -3,6 +3,7 @@ package surface
 import (
 	"encoding"
 	"encoding/hex"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -35,6 +36,8 @@ type object interface {
 	encoding.BinaryMarshaler
 	encoding.BinaryAppender
 	encoding.BinaryUnmarshaler
+	json.Marshaler
+	json.Unmarshaler
 }
 
 // released holds a zero value of every type that decodes, of those with a key type for strings.
@@ -76,6 +79,8 @@ func TestReleasedObjects(t *testing.T) {
 		t.Run(fullName(zero), func(t *testing.T) {
 			_, err := zero.MarshalBinary()
 			require.Error(t, err, "the zero value has an encoding")
+			_, err = json.Marshal(zero)
+			require.Error(t, err, "the zero value has JSON")
 			require.NotEmpty(t, zero.String())
 			found, promise := 0, false
 			for _, data := range goldenFiles(t, strings.Split(fullName(zero), ".")[0]) {
@@ -92,12 +97,32 @@ func TestReleasedObjects(t *testing.T) {
 				again, err := o.AppendBinary([]byte("before"))
 				require.NoError(t, err)
 				require.Equal(t, "before"+string(data), string(again))
+				checkJSON(t, o)
 				dptest.Readers(t, o)
 			}
 			require.Positive(t, found, "there is no golden file testdata/*.hex of this type")
 			require.True(t, promise, "no golden file of this type has a guarantee")
 		})
 	}
+}
+
+// checkJSON writes an object as JSON, behind its pointer and by value, and reads it back.
+func checkJSON(t *testing.T, o object) {
+	text, err := json.Marshal(o)
+	require.NoError(t, err)
+	byValue, err := json.Marshal(struct{ O any }{reflect.ValueOf(o).Elem().Interface()})
+	require.NoError(t, err)
+	require.Equal(t, `{"O":`+string(text)+"}", string(byValue), "a copy in a struct")
+	var members map[string]any
+	require.NoError(t, json.Unmarshal(text, &members))
+	require.Contains(t, members, "guarantee")
+	back := reflect.New(reflect.TypeOf(o).Elem()).Interface().(object)
+	require.NoError(t, json.Unmarshal(text, back))
+	want, err := o.MarshalBinary()
+	require.NoError(t, err)
+	got, err := back.MarshalBinary()
+	require.NoError(t, err)
+	require.Equal(t, want, got, "bytes after JSON")
 }
 
 // goldenFiles returns the bytes of all files testdata/*.hex of a package: hexadecimal, or a dump.

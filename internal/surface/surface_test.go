@@ -17,6 +17,7 @@ var (
 	releasedMethods = map[string]string{
 		"Guarantee": "() (budget.Guarantee)", "String": "() (string)", "AppendBinary": "([]byte) ([]byte, error)",
 		"MarshalBinary": "() ([]byte, error)", "UnmarshalBinary": "([]byte) (error)",
+		"MarshalJSON": "() ([]byte, error)", "UnmarshalJSON": "([]byte) (error)",
 	}
 	redaction = map[string]string{"Format": "(fmt.State, rune) ()", "LogValue": "() (slog.Value)", "MarshalText": "() ([]byte, error)"}
 )

@@ -34,10 +34,10 @@ const (
 	StudentNoise
 )
 
+var noiseNames = []string{"AutoNoise", "LaplaceNoise", "ParetoNoise", "StudentNoise"}
+
 // String returns the name of the constant.
-func (n Noise) String() string {
-	return enum.Name(n, []string{"AutoNoise", "LaplaceNoise", "ParetoNoise", "StudentNoise"}, "Noise")
-}
+func (n Noise) String() string { return enum.Name(n, noiseNames, "Noise") }
 
 // Params are the public numbers of a private approximation: what is known of an estimator A of a
 // function g, and the privacy that is wanted. They are comparable, and every method answers before

@@ -154,11 +154,3 @@ func (s sums) possible() bool {
 	}
 	return (s.epsilon == 0) == (s.responses == 0) && s.responses <= responseRho(s.epsilon)*(1+0x1p-20)
 }
-
-// MarshalText returns the text of [Guarantee.String], so that JSON and logs hold what a person
-// reads. It keeps all digits of the sums, but not all sums of a composition: the binary encoding
-// does.
-func (g Guarantee) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
-
-// MarshalText returns the text of [Unit.String].
-func (u Unit) MarshalText() ([]byte, error) { return []byte(u.String()), nil }

@@ -35,7 +35,10 @@ func TestGuaranteeCodec(t *testing.T) {
 		require.Equal(t, u, again)
 		text, err := json.Marshal(PureDP(1, u))
 		require.NoError(t, err)
-		require.JSONEq(t, string(text), `"`+PureDP(1, u).String()+`"`)
+		require.Contains(t, string(text), `{"text":"`+PureDP(1, u).String()+`"`)
+		var g Guarantee
+		require.NoError(t, json.Unmarshal(text, &g))
+		require.True(t, g.Equal(PureDP(1, u)))
 	}
 }
 

@@ -1,0 +1,61 @@
+package column
+
+import (
+	"github.com/dpsketch/dpsketch/internal/enum"
+	"github.com/dpsketch/dpsketch/internal/view"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// MarshalJSON returns the guarantee and each statistic with its interval at .95, null where it was
+// not released. Beside it stands the binary encoding as data, the only part that UnmarshalJSON
+// reads.
+func (s Summary) MarshalJSON() ([]byte, error) {
+	of := func(x Statistic) view.Estimated {
+		low, high := s.Interval(x, view.Confidence)
+		return view.Of(s.Value(x), low, high)
+	}
+	return view.Marshal(&s, struct {
+		Guarantee budget.Guarantee `json:"guarantee"`
+		Count     view.Estimated   `json:"count"`
+		Sum       view.Estimated   `json:"sum"`
+		Mean      view.Estimated   `json:"mean"`
+		Variance  view.Estimated   `json:"variance"`
+		StdDev    view.Estimated   `json:"stdDev"`
+	}{s.Guarantee(), of(Count), of(Sum), of(Mean), of(Variance), of(StdDev)})
+}
+
+// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+func (s *Summary) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, s) }
+
+// MarshalJSON returns the guarantee and the quantiles with the interval of their levels at .95.
+// Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+func (q Quantiles) MarshalJSON() ([]byte, error) {
+	quantiles := make([]quantile, 0, q.Len())
+	for level, value := range q.All() {
+		low, high := q.Interval(level, view.Confidence)
+		quantiles = append(quantiles, quantile{view.Number(level), view.Number(value), view.Number(low), view.Number(high)})
+	}
+	return view.Marshal(&q, struct {
+		Guarantee budget.Guarantee `json:"guarantee"`
+		Quantiles []quantile       `json:"quantiles"`
+	}{q.Guarantee(), quantiles})
+}
+
+// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+func (q *Quantiles) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, q) }
+
+// quantile is a line of the JSON of [Quantiles].
+type quantile struct {
+	Level     view.Number `json:"level"`
+	Value     view.Number `json:"value"`
+	LowLevel  view.Number `json:"lowLevel"`
+	HighLevel view.Number `json:"highLevel"`
+}
+
+// MarshalText returns the name of the constant, for JSON and flags.
+func (s Statistic) MarshalText() ([]byte, error) { return enum.Text(s, statisticNames, "Statistic") }
+
+// UnmarshalText reads the name of a constant.
+func (s *Statistic) UnmarshalText(text []byte) error {
+	return enum.Parse(s, text, statisticNames, "Statistic")
+}

@@ -1,0 +1,46 @@
+package elliptical
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/dpsketch/dpsketch/internal/enum"
+	"github.com/dpsketch/dpsketch/internal/view"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// MarshalJSON returns the guarantee and the coordinates with their intervals at .95.
+// Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+func (s Sum) MarshalJSON() ([]byte, error) {
+	values := make([]view.Estimated, s.Len())
+	for i := range values {
+		low, high := s.Interval(i, view.Confidence)
+		values[i] = view.Of(s.Estimate(i), low, high)
+	}
+	return view.Marshal(&s, struct {
+		Guarantee budget.Guarantee `json:"guarantee"`
+		Values    []view.Estimated `json:"values"`
+	}{s.Guarantee(), values})
+}
+
+// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+func (s *Sum) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, s) }
+
+// MarshalText returns the name of the constant, for JSON and flags.
+func (s Shape) MarshalText() ([]byte, error) { return enum.Text(s, shapeNames, "Shape") }
+
+// UnmarshalText reads the name of a constant.
+func (s *Shape) UnmarshalText(text []byte) error { return enum.Parse(s, text, shapeNames, "Shape") }
+
+// MarshalJSON returns the numbers as an array. It returns an error if one of them is not finite.
+func (v Vector) MarshalJSON() ([]byte, error) { return json.Marshal(v.Values()) }
+
+// UnmarshalJSON reads an array of numbers.
+func (v *Vector) UnmarshalJSON(encoded []byte) error {
+	var values []float64
+	if err := json.Unmarshal(encoded, &values); err != nil {
+		return fmt.Errorf("elliptical: a Vector: %w: %w", ErrFormat, err)
+	}
+	*v = VectorOf(values...)
+	return nil
+}

@@ -1,0 +1,51 @@
+package surface
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// Params go through JSON, also those that no constructor takes, but for numbers and constants that
+// JSON cannot hold: these are an error.
+func TestParamsInJSON(t *testing.T) {
+	for _, m := range makers {
+		require.Equal(t, m.good, throughJSON(t, m.good), m.name)
+		for _, p := range spoiled(m.good) {
+			text, err := json.Marshal(p)
+			if err != nil {
+				continue
+			}
+			back := reflect.New(reflect.TypeOf(p))
+			require.NoError(t, json.Unmarshal(text, back.Interface()), "%s", text)
+			require.Equal(t, p, back.Elem().Interface(), "%s: %s", m.name, text)
+		}
+	}
+}
+
+// Units, guarantees and seeds go through JSON.
+func TestPublicValuesInJSON(t *testing.T) {
+	user := budget.User(5, budget.Replace)
+	sum, err := budget.Compose(budget.ApproxDP(1, 1e-9, user), budget.ZCDP(0.5, user), budget.GDP(1, user))
+	require.NoError(t, err)
+	require.Equal(t, user, throughJSON(t, user))
+	require.Equal(t, hashing.Seed{1, 255}, throughJSON(t, hashing.Seed{1, 255}))
+	for _, g := range []budget.Guarantee{sum, {}, budget.PureDP(0.25, budget.L2(3))} {
+		require.True(t, g.Equal(throughJSON(t, g)), "%v", g)
+	}
+}
+
+// throughJSON writes a value as JSON and reads it back.
+func throughJSON[T any](t *testing.T, value T) T {
+	t.Helper()
+	text, err := json.Marshal(value)
+	require.NoError(t, err)
+	back := reflect.New(reflect.TypeOf(value))
+	require.NoError(t, json.Unmarshal(text, back.Interface()), "%s", text)
+	return back.Elem().Interface().(T)
+}

@@ -1,0 +1,34 @@
+package kor
+
+import (
+	"github.com/dpsketch/dpsketch/internal/view"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// MarshalJSON returns the guarantee, the estimate with its interval at .95 and its standard error.
+// Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+func (s Sketch) MarshalJSON() ([]byte, error) {
+	low, high := s.Interval(view.Confidence)
+	return view.Marshal(&s, struct {
+		Guarantee budget.Guarantee `json:"guarantee"`
+		view.Estimated
+		StdErr view.Number `json:"stdErr"`
+	}{s.Guarantee(), view.Of(s.Estimate(), low, high), view.Number(s.StdErr())})
+}
+
+// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+func (s *Sketch) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, s) }
+
+// MarshalJSON returns the guarantee, the estimate with its interval at .95 and its standard error.
+// Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+func (s StreamSketch) MarshalJSON() ([]byte, error) {
+	low, high := s.Interval(view.Confidence)
+	return view.Marshal(&s, struct {
+		Guarantee budget.Guarantee `json:"guarantee"`
+		view.Estimated
+		StdErr view.Number `json:"stdErr"`
+	}{s.Guarantee(), view.Of(s.Estimate(), low, high), view.Number(s.StdErr())})
+}
+
+// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+func (s *StreamSketch) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, s) }

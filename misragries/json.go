@@ -1,0 +1,28 @@
+package misragries
+
+import (
+	"github.com/dpsketch/dpsketch/internal/enum"
+	"github.com/dpsketch/dpsketch/internal/view"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// MarshalJSON returns the guarantee, the threshold and the keys with their estimates and intervals
+// at .95. Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+func (h Histogram[K]) MarshalJSON() ([]byte, error) {
+	return view.Marshal(&h, struct {
+		Guarantee budget.Guarantee `json:"guarantee"`
+		Threshold view.Number      `json:"threshold"`
+		Keys      []view.Keyed     `json:"keys"`
+	}{h.Guarantee(), view.Number(h.Threshold()), view.Keys(h.All(), h.Interval)})
+}
+
+// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+func (h *Histogram[K]) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, h) }
+
+// MarshalText returns the name of the constant, for JSON and flags.
+func (m Mechanism) MarshalText() ([]byte, error) { return enum.Text(m, mechanismNames, "Mechanism") }
+
+// UnmarshalText reads the name of a constant.
+func (m *Mechanism) UnmarshalText(text []byte) error {
+	return enum.Parse(m, text, mechanismNames, "Mechanism")
+}

@@ -1,0 +1,56 @@
+package plan
+
+import (
+	"github.com/dpsketch/dpsketch/internal/enum"
+	"github.com/dpsketch/dpsketch/internal/view"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// MarshalJSON returns the guarantee and the coordinates with their intervals at .95.
+// Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+func (m Mean) MarshalJSON() ([]byte, error) {
+	values := make([]view.Estimated, m.Dim())
+	for i := range values {
+		low, high := m.Interval(i, view.Confidence)
+		values[i] = view.Of(m.Estimate(i), low, high)
+	}
+	return view.Marshal(&m, struct {
+		Guarantee budget.Guarantee `json:"guarantee"`
+		Values    []view.Estimated `json:"values"`
+	}{m.Guarantee(), values})
+}
+
+// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+func (m *Mean) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, m) }
+
+// MarshalText returns the name of the constant, for JSON and flags.
+func (m Method) MarshalText() ([]byte, error) { return enum.Text(m, methodNames, "Method") }
+
+// UnmarshalText reads the name of a constant.
+func (m *Method) UnmarshalText(text []byte) error { return enum.Parse(m, text, methodNames, "Method") }
+
+// MarshalText returns the name of the constant, for JSON and flags.
+func (c Centre) MarshalText() ([]byte, error) { return enum.Text(c, centreNames, "Centre") }
+
+// UnmarshalText reads the name of a constant.
+func (c *Centre) UnmarshalText(text []byte) error { return enum.Parse(c, text, centreNames, "Centre") }
+
+// MarshalText returns the name of the constant, for JSON and flags.
+func (s Scaling) MarshalText() ([]byte, error) { return enum.Text(s, scalingNames, "Scaling") }
+
+// UnmarshalText reads the name of a constant.
+func (s *Scaling) UnmarshalText(text []byte) error {
+	return enum.Parse(s, text, scalingNames, "Scaling")
+}
+
+// MarshalText returns the name of the constant, for JSON and flags.
+func (s Spread) MarshalText() ([]byte, error) { return enum.Text(s, spreadNames, "Spread") }
+
+// UnmarshalText reads the name of a constant.
+func (s *Spread) UnmarshalText(text []byte) error { return enum.Parse(s, text, spreadNames, "Spread") }
+
+// MarshalText returns the name of the constant, for JSON and flags.
+func (b Base) MarshalText() ([]byte, error) { return enum.Text(b, baseNames, "Base") }
+
+// UnmarshalText reads the name of a constant.
+func (b *Base) UnmarshalText(text []byte) error { return enum.Parse(b, text, baseNames, "Base") }
