@@ -30,12 +30,15 @@ const (
 
 // AppendBinary appends the encoding of the unit, UnitSize bytes, to dst: the kind (0 none, 1
 // element, 2 user, 3 key, 4 row, 5 party, 6 ℓ₁, 7 ℓ₂), the Relation (0 for vectors), the most keys
-// of a user and the size of the group, 4 bytes each, and the distance of vectors. The error is
-// always nil.
+// of a user and the size of the group, 4 bytes each, and in 8 bytes the distance of vectors or, as
+// an integer, the period of a user in steps. The error is always nil.
 func (u Unit) AppendBinary(dst []byte) ([]byte, error) {
 	dst = append(dst, byte(u.kind), byte(u.relation))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(u.max))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(u.many))
+	if u.kind == user {
+		return binary.LittleEndian.AppendUint64(dst, uint64(u.period)), nil
+	}
 	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(u.distance)), nil
 }
 
@@ -57,9 +60,15 @@ func (u *Unit) UnmarshalBinary(data []byte) error {
 // readUnit reads a unit, or the zero Unit. It fails for what no function of this package makes.
 func readUnit(r *wire.Reader) Unit {
 	u := Unit{kind: kind(r.Uint8()), relation: Relation(r.Uint8())}
-	most, many := r.Uint32(), r.Uint32()
-	u.distance = r.Float64()
+	most, many, last := r.Uint32(), r.Uint32(), r.Uint64()
 	u.max, u.many = int(min(most, mostMany)), int(min(many, mostMany))
+	period := uint64(0)
+	if u.kind == user {
+		period = last
+		u.period = int(min(period, mostMany))
+	} else {
+		u.distance = math.Float64frombits(last)
+	}
 	var again Unit
 	switch {
 	case u.kind == 0:
@@ -70,9 +79,9 @@ func readUnit(r *wire.Reader) Unit {
 		again = vector(u.kind, u.distance)
 	case u.many > 0:
 		again = discrete(u.kind, u.max, u.relation)
-		again.many = u.many
+		again.many, again.period = u.many, u.period
 	}
-	if again != u || most > mostMany || many > mostMany || u.max > 0 && u.kind != user ||
+	if again != u || most > mostMany || many > mostMany || period > mostMany || u.max > 0 && u.kind != user ||
 		u.kind == element && u.relation == AddRemove && u.many > 1 || math.Signbit(u.distance) {
 		r.Fail("an impossible unit")
 		return Unit{}

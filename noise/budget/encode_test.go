@@ -59,6 +59,8 @@ func TestGuaranteeDecodeRejects(t *testing.T) {
 		"a max of rows":        {unit: Unit{kind: row, relation: Replace, max: 2, many: 1}, promised: true},
 		"vectors of a number":  {unit: Unit{kind: l1, distance: 1, many: 1}, promised: true},
 		"vectors at −0":        {unit: Unit{kind: l1, distance: math.Copysign(0, -1)}, promised: true},
+		"a period of rows":     {unit: Unit{kind: row, relation: Replace, distance: 5e-324, many: 1}, promised: true},
+		"a period too long":    {unit: Unit{kind: user, relation: AddRemove, period: 1<<30 + 1, many: 1}, promised: true},
 		"a group of elements":  {unit: Unit{kind: element, relation: AddRemove, many: 2}, promised: true},
 	} {
 		data, err := g.MarshalBinary()

@@ -20,6 +20,7 @@ type Unit struct {
 	kind     kind
 	relation Relation // 0 for vectors
 	max      int      // of a user, 0 for any number
+	period   int      // of a user: steps of which one period counts, 0 for all
 	many     int      // how many of them may differ; 0 for vectors
 	distance float64  // of vectors
 }
@@ -51,6 +52,20 @@ func Element(r Relation) Unit { return discrete(element, 0, r) }
 // User is one user with all that the input holds of him: at most max distinct keys, or at most max
 // elements where they may be equal. With max 0 it is any number.
 func User(max int, r Relation) Unit { return discrete(user, max, r) }
+
+// UserWithin is one user with what a stream in public steps holds of him in one period: in steps 0
+// to steps − 1, or the next so many, and so on. These are at most max elements, or any number with
+// max 0. The period has 1 to 2³⁰ steps. What he does in other periods is other units: somebody who
+// is there in k periods is protected k times less. A window of as many steps that starts anywhere
+// lies in two periods.
+func UserWithin(steps, max int, r Relation) Unit {
+	u := discrete(user, max, r)
+	if steps < 1 || steps > mostMany || !u.Valid() {
+		return Unit{}
+	}
+	u.period = steps
+	return u
+}
 
 // Key is one key with all its occurrences.
 func Key(r Relation) Unit { return discrete(key, 0, r) }
@@ -153,8 +168,14 @@ func (u Unit) steps(to Unit) (n int, ok bool) {
 	case u.kind == key && to.kind == element && u.relation == AddRemove && to.relation == AddRemove:
 		replaced = 2
 	case u.kind == user && to.kind == user:
-		if u.max != 0 && (to.max == 0 || to.max > u.max) {
+		switch {
+		case u.max != 0 && (to.max == 0 || to.max > u.max):
 			return 0, false
+		case u.period == to.period:
+		case u.period != 0:
+			return 0, false // others of his elements may lie anywhere
+		case u.relation == AddRemove && u.max != 1:
+			replaced = 2 // the user leaves, and comes back with his other periods
 		}
 	case u.kind != to.kind:
 		return 0, false
@@ -189,14 +210,18 @@ func (u Unit) String() string {
 	case element:
 		return u.counted("element", "", "")
 	case user:
+		within, what := "", " key"
+		if u.period > 0 {
+			within, what = " within one period of "+strconv.Itoa(u.period)+" steps", " element"
+		}
 		if u.max == 0 {
-			return u.counted("user", "", "")
+			return u.counted("user", within, within)
 		}
-		keys := strconv.Itoa(u.max) + " keys"
-		if u.max == 1 {
-			keys = "1 key"
+		if u.max > 1 {
+			what += "s"
 		}
-		return u.counted("user", " (at most "+keys+")", " (at most "+keys+" each)")
+		most := within + " (at most " + strconv.Itoa(u.max) + what
+		return u.counted("user", most+")", most+" each)")
 	case key:
 		return u.counted("key", " with all its occurrences", " with all their occurrences")
 	case row:

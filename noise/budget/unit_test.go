@@ -14,12 +14,14 @@ import (
 // allUnits are one unit of each kind, and of some kinds more.
 var allUnits = []Unit{
 	Element(AddRemove), Element(Replace), User(0, AddRemove), User(1, AddRemove), User(20, AddRemove), User(20, Replace), Key(AddRemove), Key(Replace),
+	UserWithin(168, 3, AddRemove), UserWithin(168, 0, Replace), UserWithin(24, 3, AddRemove),
 	Row(AddRemove), Row(Replace), Party(AddRemove), Party(Replace), L1(1), L1(2), L2(1), L2(0.5), Row(AddRemove).times(3),
 }
 
 func TestInvalidUnits(t *testing.T) {
 	for _, u := range []Unit{
-		{}, Element(0), Element(3), User(-1, AddRemove), User(math.MaxInt, AddRemove), User(3, 0), Key(9), Row(0), Party(0),
+		{}, Element(0), Element(3), User(-1, AddRemove), User(math.MaxInt, AddRemove), User(3, 0), UserWithin(0, 1, AddRemove), UserWithin(-1, 1, AddRemove), UserWithin(1<<30+1, 1, AddRemove),
+		UserWithin(7, -1, AddRemove), UserWithin(7, 1, 0), Key(9), Row(0), Party(0),
 		L1(0), L1(-1), L1(math.NaN()), L1(math.Inf(1)), L1(0x1p-901), L2(0), L2(0x1p901), Row(Replace).times(0), L1(1).times(math.MaxInt), Unit{}.times(2),
 	} {
 		require.Equal(t, Unit{}, u)
@@ -223,6 +225,101 @@ func TestConversionsAreExact(t *testing.T) {
 			require.Equal(t, c.n, n, "%v to %v", c.from, c.to)
 		}
 	}
+}
+
+// stream is an input of one key in two periods of steps, with up to two elements of each of two
+// users in each.
+type stream [2][2]int // by period and user
+
+// neighboursInTime reports whether two streams differ in one u, an element or a user. It follows
+// the words of the unit.
+func (u Unit) neighboursInTime(x, y stream) bool {
+	units, elements := 0, 0
+	for i := range 2 {
+		before, after := []int{x[0][i], x[1][i]}, []int{y[0][i], y[1][i]} // of a user, by period
+		for k := range 2 {
+			elements += max(before[k], after[k]) - min(before[k], after[k])
+			if before[k] == after[k] || u.period == 0 {
+				continue
+			}
+			if units++; (u.relation == AddRemove) != (min(before[k], after[k]) == 0) {
+				return false
+			}
+		}
+		if u.period == 0 && u.kind == user && !slices.Equal(before, after) {
+			if units++; (u.relation == AddRemove) != (min(before[0]+before[1], after[0]+after[1]) == 0) {
+				return false
+			}
+		}
+	}
+	if u.kind == element {
+		units = elements
+	}
+	return units <= u.many
+}
+
+// insideInTime reports whether a stream is an input of a mechanism that protects u.
+func (u Unit) insideInTime(x stream) bool {
+	for i := range 2 {
+		most := max(x[0][i], x[1][i])
+		if u.kind == user && u.period == 0 {
+			most = x[0][i] + x[1][i]
+		}
+		if u.max > 0 && most > u.max {
+			return false
+		}
+	}
+	return true
+}
+
+// Users with all they have, users within a period, and elements that are added or removed: where
+// For converts no pair of 81 streams is worse, and each number of steps is met.
+func TestConversionsOfPeriods(t *testing.T) {
+	var all []stream
+	for n := range 81 {
+		all = append(all, stream{{n % 3, n / 3 % 3}, {n / 9 % 3, n / 27}})
+	}
+	tight := 0
+	for _, c := range []struct {
+		from, to Unit
+		n        int // 0 where no rule is known
+	}{
+		{UserWithin(7, 0, AddRemove), UserWithin(7, 0, AddRemove), 1},
+		{UserWithin(7, 2, AddRemove), UserWithin(7, 1, AddRemove), 1},
+		{UserWithin(7, 0, AddRemove), UserWithin(7, 2, Replace), 2},
+		{Element(AddRemove), UserWithin(7, 2, AddRemove), 2},
+		{Element(AddRemove), UserWithin(7, 1, AddRemove), 1},
+		{Element(AddRemove), UserWithin(7, 2, AddRemove).times(2), 4},
+		{User(0, AddRemove), UserWithin(7, 2, AddRemove), 2},
+		{User(1, AddRemove), UserWithin(7, 1, AddRemove), 1},
+		{User(0, AddRemove), UserWithin(7, 2, AddRemove).times(2), 4},
+		{User(0, Replace), UserWithin(7, 2, Replace), 1},
+		{UserWithin(7, 0, AddRemove), Element(AddRemove), 2},
+		{UserWithin(7, 1, AddRemove), Element(AddRemove), 1},
+		{UserWithin(7, 1, AddRemove), UserWithin(7, 2, AddRemove), 0},
+		{UserWithin(7, 2, AddRemove), UserWithin(8, 2, AddRemove), 0},
+		{UserWithin(7, 0, AddRemove), User(2, AddRemove), 0},
+		{UserWithin(7, 0, Replace), UserWithin(7, 0, AddRemove), 0},
+		{Element(AddRemove), UserWithin(7, 0, AddRemove), 0},
+		{Element(Replace), UserWithin(7, 1, Replace), 0},
+		{Row(AddRemove), UserWithin(7, 1, AddRemove), 0},
+	} {
+		n, ok := c.from.steps(c.to)
+		require.Equal(t, c.n, n, "%v to %v", c.from, c.to)
+		if require.Equal(t, c.n > 0, ok); !ok {
+			continue
+		}
+		inputs := slices.DeleteFunc(slices.Clone(all), func(x stream) bool { return !c.from.insideInTime(x) || !c.to.insideInTime(x) })
+		most := checkConversion(t, fmt.Sprintf("%v to %v", c.from, c.to), inputs, c.from.neighboursInTime, c.to.neighboursInTime,
+			func(g Guarantee) Guarantee { g, _ = g.For(c.to); return g }, c.from)
+		require.LessOrEqual(t, most, n)
+		if most == n {
+			tight++
+		}
+	}
+	require.GreaterOrEqual(t, tight, 9)
+	require.Equal(t, "one user within one period of 168 steps (at most 3 elements), added or removed", UserWithin(168, 3, AddRemove).String())
+	require.Equal(t, "2 users within one period of 24 steps, replaced", UserWithin(24, 0, Replace).times(2).String())
 }
 
 // Vectors: all integer vectors of a square in ℓ₁ and ℓ₂, at distances that are and are not
