@@ -103,29 +103,57 @@ func requireInside(t *testing.T, g *Groups[int], key int, n, sum, confidence flo
 	inside("mean", sum/n, lo, hi)
 }
 
-// Users with more keys than Clip and MaxKeys: what clipping costs is within the shortfall, and the
-// intervals hold the true numbers, which the estimates by themselves miss.
+// Users with more keys than Clip, and than MaxKeys: what clipping costs is within the shortfall, and
+// the intervals hold the true numbers, which the estimates by themselves miss.
 func TestClippingIsSaid(t *testing.T) {
 	const confidence, users, l = 1 - 1e-11, 4000, 80
-	b := builder[int](t, Params{Epsilon: 1, Delta: 1e-6, Min: -5, Max: 1, MaxKeys: 10, Clip: 8})
 	keys := make([]int, l)
 	for i := range keys {
 		keys[i] = i
 	}
+	dptest.Alarm(t, 2*(5*l+1)*1e-11)
+	for most, missing := range map[int]float64{10: users, 100: users * (1 - math.Sqrt(8./l))} {
+		b := builder[int](t, Params{Epsilon: 1, Delta: 1e-6, Min: -5, Max: 1, MaxKeys: most, Clip: 8})
+		for range users {
+			b.AddUserValues(pairs(keys, func(key int) float64 { return float64(key%7) - 5 }))
+		}
+		g, err := b.Release()
+		require.NoError(t, err)
+		require.Equal(t, l, g.Len())
+		lo, hi := g.Shortfall(confidence)
+		require.True(t, lo <= missing && missing <= hi)
+		for key := range keys {
+			requireInside(t, g, key, users, users*(float64(key%7)-5), confidence)
+			require.Less(t, g.Estimate(key), users/2.)
+		}
+	}
+}
+
+// A key whose weight is at the threshold is shown by half of the draws, those with high noise: the
+// estimate is nearly unbiased given that it is shown, where the noisy count is not.
+func TestEstimatesOfWhatIsShown(t *testing.T) {
+	p := Params{Epsilon: 1, Delta: 1e-6}
+	b := builder[int](t, p)
+	law := p.normal().noises(held(b).law)
+	users := int(math.Round(p.Threshold()))
 	for range users {
-		b.AddUserValues(pairs(keys, func(key int) float64 { return float64(key%7) - 5 }))
+		b.AddUser(1)
 	}
-	g, err := b.Release()
-	require.NoError(t, err)
-	require.Equal(t, l, g.Len())
-	lo, hi := g.Shortfall(confidence)
-	missing := users * (1 - math.Sqrt(8./l))
-	require.True(t, lo <= missing && missing <= hi)
-	dptest.Alarm(t, (5*l+1)*1e-11)
-	for key := range keys {
-		requireInside(t, g, key, users, users*(float64(key%7)-5), confidence)
-		require.Less(t, g.Estimate(key), users/2.)
+	off := float64(users) - p.Threshold() // of T
+	runs := dptest.Full(40_000, 8000)
+	var estimate, noisy moments
+	for range runs {
+		if g := release(t, b); g.Has(1) {
+			estimate.add((g.Estimate(1) - float64(users)) / law.weight)
+			noisy.add((g.noisy(g.groups[0]) - float64(users)) / law.weight)
+		}
 	}
+	// 6.5 standard errors of what has a standard deviation of at most 1.5: 8e-11 each.
+	dptest.Alarm(t, 2e-10)
+	bound := 6.5 * 1.5 / math.Sqrt(estimate.n)
+	require.InDelta(t, 0.8, noisy.mean(), bound+math.Abs(off)*law.mix/law.weight)
+	require.InDelta(t, 0.065, estimate.mean(), 0.065+bound+math.Abs(off)*law.mix/law.weight)
+	require.Greater(t, 0.6, bound)
 }
 
 // The noise of counts, shortfall, sums and others has the stated deviations, and independent parts.
@@ -138,7 +166,7 @@ func TestDeviations(t *testing.T) {
 	runs := dptest.Full(20000, 2000)
 	var count, sum, others, product moments
 	p = p.normal()
-	law := held(b).law.public()
+	law := p.noises(held(b).law)
 	for range runs {
 		g := release(t, b)
 		x, y := (g.Estimate(1)-500)/p.StdDev(), (g.Estimate(2)-500)/p.StdDev()

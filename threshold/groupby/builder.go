@@ -30,7 +30,7 @@ type state[K hashing.Key] struct {
 	params    Params
 	law       calibration
 	table     table[K]
-	shortfall int64 // Σ over users of S − x, what clipping has cost a key at most
+	shortfall int64 // what clipping has cost a key at most, summed over users
 	src       noise.Source
 	keys      []K // of one user, for reuse
 }
@@ -54,8 +54,8 @@ func (b *Builder[K]) Guarantee() budget.Guarantee { return b.guarantee }
 // call, in one of the Builders that are merged: a second call is a second user, and the guarantee
 // of the release then is for one call. With Min and Max, the user's value is 0 in each key.
 //
-// Of a user with more than MaxKeys keys, MaxKeys of them get weight, chosen uniformly by secret
-// randomness; all are counted where they are shown. New keys do not count once there are 2³² − 1,
+// Of a user with more than MaxKeys keys, MaxKeys of them count, chosen uniformly by secret
+// randomness. New keys do not count once there are 2³² − 1,
 // where the guarantee ends. A string key is kept as it is, so the memory it shares stays alive.
 // After Release, and on a Builder that New did not make, AddUser does nothing.
 func (b *Builder[K]) AddUser(keys ...K) {
@@ -108,21 +108,29 @@ func (s *state[K]) addUser(sums map[K]float64) {
 		subset.Draw(s.keys, kept, s.src.Uint64N)
 	}
 	give := cell{weight: weight(kept)}
+	x := int64(0)
 	if !s.params.KeysOnly {
-		give.count = clipped(l, s.params.Clip)
-		s.shortfall = sum(s.shortfall, unit-give.count)
+		x = clipped(kept, s.params.Clip)
+		give.rest = rest(x, give.weight, s.law.mix)
+		short := unit - x
+		if kept < l {
+			short = unit
+		}
+		s.shortfall = sum(s.shortfall, short)
 	}
 	if s.params.Others {
 		give.others = residual(l)
 	}
-	for i, key := range s.keys {
-		if i == kept {
-			give.weight = 0
-		}
+	for _, key := range s.keys[:kept] {
 		if s.params.values() {
-			give.value = s.params.scaled(give.count, sums[key])
+			give.value = s.params.scaled(x, sums[key])
 		}
 		s.table.add(key, give)
+	}
+	if s.params.Others {
+		for _, key := range s.keys[kept:] {
+			s.table.add(key, cell{others: give.others})
+		}
 	}
 }
 

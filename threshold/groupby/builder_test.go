@@ -47,44 +47,53 @@ func pairs(keys []int, value func(int) float64) func(func(int, float64) bool) {
 	}
 }
 
+// given is what a user with k of l keys that count adds to one of them.
+func given(p Params, k, l int, value int64) cell {
+	p = p.normal()
+	x := clipped(k, p.Clip)
+	return cell{weight(k), rest(x, weight(k), p.mixture()), value, residual(l)}
+}
+
 // A user's keys count once each; what he gives is that of his distinct keys.
 func TestAddUser(t *testing.T) {
 	b := builder[int](t, everything)
 	b.AddUser()
 	require.Empty(t, held(b).table.entries)
 	b.AddUser(7, 5, 7, 7)
-	require.Equal(t, []entry[int]{
-		{5, cell{weight(2), unit, -unit / 2, unit}}, {7, cell{weight(2), unit, -unit / 2, unit}},
-	}, slices.Clone(held(b).table.entries))
+	two := given(everything, 2, 2, -unit/2)
+	require.Equal(t, []entry[int]{{5, two}, {7, two}}, slices.Clone(held(b).table.entries))
 	require.Zero(t, held(b).shortfall)
 	b.AddUserValues(func(yield func(int, float64) bool) {
 		_ = yield(5, 2) && yield(8, math.NaN()) && yield(5, 7) && yield(9, -100) && yield(10, 1)
 	})
 	x := clipped(4, 3)
+	both := given(everything, 4, 4, x)
+	both = cell{two.weight + both.weight, two.rest + both.rest, two.value + both.value, two.others + both.others}
 	require.Equal(t, []entry[int]{
-		{5, cell{weight(2) + weight(4), unit + x, -unit/2 + x, 2 * unit}}, {7, cell{weight(2), unit, -unit / 2, unit}},
-		{8, cell{weight(4), x, -x / 2, unit}}, {9, cell{weight(4), x, -x, unit}}, {10, cell{weight(4), x, 0, unit}},
+		{5, both}, {7, two}, {8, given(everything, 4, 4, -x/2)}, {9, given(everything, 4, 4, -x)}, {10, given(everything, 4, 4, 0)},
 	}, slices.Clone(held(b).table.entries))
 	require.EqualValues(t, unit-x, held(b).shortfall)
 	b.AddUserValues(nil)
 	require.Len(t, held(b).table.entries, 5)
 }
 
-// Of a user with more than MaxKeys keys, MaxKeys get weight, each with the same probability; all
-// are counted.
+// Of a user with more than MaxKeys keys, MaxKeys count, each with the same probability; all are in
+// the others.
 func TestManyKeys(t *testing.T) {
 	const users, keys = 6000, 24
 	b := builder[int](t, everything)
-	given := rand.New(rand.NewPCG(1, 1)).Perm(keys)
+	order := rand.New(rand.NewPCG(1, 1)).Perm(keys)
 	kept := make([]int64, keys)
 	for range users {
-		b.AddUser(given...)
+		b.AddUser(order...)
 	}
+	each := given(everything, 6, keys, -unit/2)
 	for _, e := range held(b).table.entries {
-		kept[e.key] = e.weight / weight(6)
-		require.Zero(t, e.weight%weight(6))
-		require.Equal(t, users*clipped(keys, 3), e.count)
-		require.Equal(t, int64(users*unit), e.others)
+		n := e.weight / weight(6)
+		kept[e.key] = n
+		require.Equal(t, n*weight(6), e.weight)
+		require.Equal(t, n*each.rest, e.rest)
+		require.Equal(t, users*residual(keys), e.others)
 	}
 	total := int64(0)
 	for _, n := range kept { // Binomial(6000, ¼) each: 7 standard deviations are 2.6e-12
@@ -92,7 +101,7 @@ func TestManyKeys(t *testing.T) {
 		total += n
 	}
 	require.EqualValues(t, users*6, total)
-	require.Equal(t, users*(unit-clipped(keys, 3)), held(b).shortfall)
+	require.EqualValues(t, users*unit, held(b).shortfall)
 }
 
 // Sums are exact: order and shards leave no trace.
@@ -143,6 +152,8 @@ func TestSaturation(t *testing.T) {
 		tb.add(1, cell{limit, limit, -limit, limit})
 	}
 	require.Equal(t, []entry[int]{{1, cell{limit, limit, -limit, limit}}}, tb.entries)
+	tb.add(1, cell{rest: -limit})
+	require.Zero(t, tb.entries[0].rest)
 	tb.add(1, cell{value: limit})
 	require.Zero(t, tb.entries[0].value)
 }

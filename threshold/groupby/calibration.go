@@ -11,35 +11,49 @@ import (
 // unit is S: weights, counts and values are integers in steps of 1/S.
 const unit = 1 << 20
 
-// othersShare is the fraction of the budget that Params.Others takes.
-const othersShare = 0.02
+// Fractions of the budget: what Params.Others takes, and of CountShare what the shortfall takes,
+// and sums of values of what is left then.
+const (
+	othersShare    = 1. / 50
+	shortfallShare = 1. / 16
+	valuesShare    = 2. / 3
+)
 
 // calibration holds what a release draws from: standard deviations in steps, 0 for what is not part
-// of the release.
+// of the release or has no noise.
 type calibration struct {
-	kernel rounding.Quadratic // of the keys
-	count  float64            // of a count, and of the shortfall
-	value  float64            // of a sum of values
-	others float64            // of what is not shown
-	weight float64            // of the keys
-	beside float64            // Σ(Δ/σ)² of all but the keys
+	kernel    rounding.Quadratic // of the keys
+	weight    float64            // of the keys
+	mix       int64              // a count is (rests + mix·weights)/fine
+	rest      float64            // of the rests, in 1/fine of a step
+	shortfall float64
+	value     float64 // of a sum of values
+	others    float64 // of what is not shown
+	beside    float64 // Σ(Δ/σ)² of all but the keys
 }
 
 // sizes returns the calibration without the kernel.
 //
 // Let 1/σ² be the budget: σ is the noise at which a Gaussian mechanism of ℓ₂ sensitivity 1 (√2
-// under Replace) is (ε, 0.998·δ)-private. Each part of the release takes its share f of it.
+// under Replace) is (ε, 0.998·δ)-private. Each part of the release takes its share f of it. A user
+// with k keys that count, k ≤ m, moves
 //
-//	part     what a user moves                            ‖·‖₂ ≤    noise
-//	keys     a weight ⌊S/√l⌋ in min(l, m) keys            1         σ/√f
-//	counts   x = ⌊S·min(1, C/√l)⌋ in l keys, and 1 − x    √(C²+1)   σ·√(C²+1)/√f
-//	         in the shortfall, if l > 0
-//	values   x·z, |z| ≤ 1, rounded towards 0              C         σ·C/√f, ·√2 under Replace
-//	others   ⌊S·min(1, B/l)⌋ in each hidden key           B         σ·B/√f
+//	part       by                                        ‖·‖₂ ≤          noise
+//	keys       w = ⌊S/√k⌋ in each                        1               σ/√f
+//	rests      d = x − κ·w, x = ⌊S·min(1, C/√k)⌋         B = (C − 1)/2   σ·B/√f
+//	shortfall  1 − x, or 1 if he has more than m keys    1               σ/√f
+//	values     x·z, |z| ≤ 1, rounded towards 0           C               σ·C/√f, ·√2 under Replace
+//	others     ⌊S·min(1, 32/l)⌋ in each hidden key of l  32              σ·32/√f
 //
-// Under Replace the difference of two such vectors has norm ≤ √2 times the bound where all
-// coordinates are ≥ 0, 2 times for values, and 1 times for others, which are sums in [0, B]. So
-// Σ(Δ/σ)² is at most 1/σ², or 2/σ².
+// A count is the sum of d and κ times that of w, which is released of every shown key: √k·x is
+// between 1 and C, so with κ = (C + 1)/2, in sixteenths, the rests are half as long as the counts.
+// C is √MaxKeys if that is less. B is computed as it is in integers.
+//
+// Under Replace the difference of two users' weights has ‖·‖₂² = 2 − 2p, p the product of the two
+// vectors, and that of their rests is at most 2B² + 2p·B² where rests are multiples of weights. So
+// 2B² is what counts for the rests as long as their share is no larger than that of the keys, and
+// what is above counts twice more. The values' norm doubles, and the two sums in [0, S] and [0,
+// 32·S] differ by no more than one of them.
 func (p Params) sizes() (c calibration, err error) {
 	if err = p.validate(); err != nil {
 		return c, err
@@ -53,29 +67,64 @@ func (p Params) sizes() (c calibration, err error) {
 	if err != nil {
 		return c, err
 	}
-	keys := 1.0
+	keys, share := 1.0, 0.0
+	length, ratio := 0.0, 0.0
 	if !p.KeysOnly {
-		share, clip := p.CountShare, float64(p.Clip)
-		keys -= share
-		if p.values() {
-			share /= 2
-			c.value = sigma * math.Sqrt(norm*clip/share) * up
-			c.beside += norm * norm * clip / (c.value * c.value)
-		}
-		c.count = sigma * math.Sqrt((clip+1)/share) * up
-		c.beside += norm * (clip + 1) / (c.count * c.count)
+		c.mix = p.mixture()
+		length, ratio = p.rests(c.mix)
+		c.shortfall = sigma / math.Sqrt(shortfallShare*p.CountShare) * up
+		c.beside += 1 / (c.shortfall * c.shortfall)
+		keys -= shortfallShare * p.CountShare
+		share = (1 - shortfallShare) * p.CountShare
+	}
+	if p.values() {
+		squared := float64(min(p.Clip, p.MaxKeys))
+		c.value = sigma * math.Sqrt(norm*squared/(valuesShare*share)) * up
+		c.beside += norm * norm * squared / (c.value * c.value)
+		keys -= valuesShare * share
+		share -= valuesShare * share
 	}
 	if p.Others {
-		keys -= othersShare
 		c.others = sigma * othersLimit / math.Sqrt(othersShare) * up
 		c.beside += othersLimit * othersLimit / (c.others * c.others)
+		keys -= othersShare
 	}
-	c.weight, c.beside = sigma/math.Sqrt(keys)*up*unit, c.beside*up
-	c.count, c.value, c.others = c.count*unit, c.value*unit, c.others*unit
-	if !(max(c.weight, c.count, c.value, c.others) <= 0x1p46) { // what noise.Gaussian draws at step 1
+	if length > 0 {
+		keys -= share
+		c.rest = sigma * length / math.Sqrt(share) * up
+		c.beside += norm * length * length / (c.rest * c.rest)
+	}
+	c.weight = sigma / math.Sqrt(keys) * up
+	if c.rest > 0 && p.Relation == budget.Replace {
+		above := ratio * c.weight / c.rest
+		c.beside += 2 * max(0, above*above-1) / (c.weight * c.weight)
+	}
+	c.beside *= up
+	c.weight, c.shortfall, c.value, c.others = c.weight*unit, c.shortfall*unit, c.value*unit, c.others*unit
+	c.rest *= fine * unit
+	if !(max(c.weight, c.rest, c.shortfall, c.value, c.others) <= 0x1p46) { // what noise.Gaussian draws at step 1
 		return c, bad("Epsilon", p.Epsilon, "an ε, a δ, a Clip and a CountShare with less noise")
 	}
 	return c, nil
+}
+
+// mixture returns fine·κ.
+func (p Params) mixture() int64 {
+	return int64(math.Round(fine * (math.Sqrt(float64(min(p.Clip, p.MaxKeys))) + 1) / 2))
+}
+
+// rests returns, for all users, the largest ℓ₂ norm of a user's rests and the largest ratio of a
+// rest and a weight, in units of S and exactly but for the last roundings, which go up.
+func (p Params) rests(mix int64) (norm, ratio float64) {
+	const up = 1 + 0x1p-40
+	squared := int64(0)
+	for k := 1; k <= p.MaxKeys; k++ {
+		w := weight(k)
+		d := rest(clipped(k, p.Clip), w, mix)
+		squared = max(squared, int64(k)*d*d) // k·w² ≤ S² and 16·33 times that fit
+		ratio = max(ratio, math.Abs(float64(d))/float64(w)/fine)
+	}
+	return math.Sqrt(float64(squared)) / (fine * unit) * up, ratio * up
 }
 
 // calibrate returns the whole calibration of normal Params.

@@ -23,24 +23,25 @@
 // A user of l keys gives each of them, or MaxKeys random ones, the weight 1/√l, so ‖·‖₂ ≤ 1. A
 // total weight below R counts as R with probability (v/R)², else as nothing; then normal noise is
 // added and a key is shown where T is reached. The square makes l new keys as likely to escape as
-// one: T hardly grows with MaxKeys. (ε, δ) is proved in internal/rounding, quadratic_proof.md,
-// jointly for the keys, the counts and all else, which have Gaussian noise beside them: each takes
-// its share of 1/σ², where (σ, δ) belong to a Gaussian mechanism of ε. Weights, counts and values
-// are integers and noise is drawn exactly; no float touches a release.
+// one: T hardly grows with MaxKeys. A count is the noisy weight times (C+1)/2 and a rest of half
+// the length that counts have, with noise of its own. (ε, δ) is proved in internal/rounding,
+// quadratic_proof.md, jointly for the keys with their noisy weights and all that has Gaussian noise
+// beside them: each takes its share of 1/σ², where (σ, δ) belong to a Gaussian mechanism of ε.
+// Weights, rests and values are integers and noise is drawn exactly; no float touches a release.
 //
 // # Accuracy
 //
 // A key of users who have l keys each is shown with probability ½ at T·√l users
-// ([Params.Threshold]). A count has noise σ·√((C²+1)/CountShare), unbiased but for users with more
-// than C² = Clip keys, who count √(Clip/l): [Groups.Shortfall] says, privately, what that can have
-// cost, and every interval includes it. δ = 1e-6:
+// ([Params.Threshold]). A count has noise of about σ·C ([Params.StdDev]), unbiased but for users
+// with more than C² = Clip keys, who count √(Clip/l): [Groups.Shortfall] says, privately, what that
+// can have cost, and every interval includes it. δ = 1e-6:
 //
-//	            T: KeysOnly, MaxKeys =      T: with counts, half      noise of a
-//	ε =         10      100     1000        10      100     1000      count, Clip 32
-//	0.1         165.5   168.5   175.7       229.9   238.3   248.4     295
-//	1            21.4    21.4    21.7        29.7    29.9    30.4      34.3
-//	2            11.8    11.8    11.9        16.3    16.4    16.5      18.1
-//	4             6.7     6.8     6.8         9.1     9.3     9.3       9.7
+//	            T: KeysOnly, MaxKeys =      T: with counts, a third     noise of a count,
+//	ε =         10      100     1000        10      100     1000        MaxKeys 10    ≥ 36
+//	0.1         165.5   168.5   175.7       200.9   206.3   215.1       116           225
+//	1            21.4    21.4    21.7        26.0    26.1    26.3        13.5          26.2
+//	2            11.8    11.8    11.9        14.3    14.3    14.4         7.1          13.8
+//	4             6.7     6.7     6.8         7.9     8.1     8.1         3.8           7.4
 //
 // # Cost
 //

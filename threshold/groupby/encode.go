@@ -22,19 +22,21 @@ import (
 //	8      Max
 //	4      MaxKeys
 //	4      Clip, 0 with KeysOnly
+//	8      the threshold of the weights, 0 with KeysOnly
 //	8      shortfall, 0 with KeysOnly
 //	8      others, 0 without Others
 //	4      number of keys that are shown
 //	then for each, in strictly ascending order of the keys:
 //	8      key, two's complement if signed; for strings 4 bytes of length and the bytes
-//	8      count, unless KeysOnly
+//	8      weight, unless KeysOnly
+//	8      rest of the count, unless KeysOnly
 //	8      sum of values, if Min or Max is not 0
 //
-// Sums are in steps of 2⁻²⁰, with their noise, two's complement. Nothing depends on the order of
+// Sums are in steps of 2⁻²⁰, rests of 2⁻²⁴, with their noise, two's complement. Nothing depends on the order of
 // arrival, and no other bytes decode to the same groups.
 const (
 	version   = 1
-	fixedSize = wire.HeaderSize + 3 + 5*8 + 2*4 + 2*8 + 4
+	fixedSize = wire.HeaderSize + 3 + 5*8 + 2*4 + 3*8 + 4
 )
 
 // fields are the numbers of the Params.
@@ -51,9 +53,9 @@ func (p Params) numbers() int {
 	case p.KeysOnly:
 		return 0
 	case p.values():
-		return 2
+		return 3
 	}
-	return 1
+	return 2
 }
 
 // Size returns the length in bytes of the encoding of a release of so many integer keys; 0 if the
@@ -73,14 +75,14 @@ func (g *Groups[K]) AppendBinary(dst []byte) ([]byte, error) {
 		return dst, fault.Format("groupby", "groups that were not released have no encoding")
 	}
 	keys, p := wire.KeysOf[K](), g.params
-	class, shortfall, others := keys.Class(), g.shortfall, g.others
+	class, threshold, shortfall, others := keys.Class(), g.threshold, g.shortfall, g.others
 	dst = wire.AppendHeader(dst, wire.KindGroups, version)
 	dst = wire.AppendFields(dst, []wire.Field{wire.Byte(&class)})
-	dst = wire.AppendFields(dst, append(p.fields(), wire.Signed(&shortfall), wire.Signed(&others)))
+	dst = wire.AppendFields(dst, append(p.fields(), wire.Signed(&threshold), wire.Signed(&shortfall), wire.Signed(&others)))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(g.groups)))
 	for _, e := range g.groups {
 		dst = keys.Append(dst, e.key)
-		sums := [2]int64{e.count, e.value}
+		sums := [3]int64{e.weight, e.rest, e.value}
 		for _, x := range sums[:p.numbers()] {
 			dst = binary.LittleEndian.AppendUint64(dst, uint64(x))
 		}
@@ -100,7 +102,7 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	var d Groups[K]
 	var class wire.KeyClass
 	r.Fields([]wire.Field{wire.Byte(&class)})
-	r.Fields(append(d.params.fields(), wire.Signed(&d.shortfall), wire.Signed(&d.others)))
+	r.Fields(append(d.params.fields(), wire.Signed(&d.threshold), wire.Signed(&d.shortfall), wire.Signed(&d.others)))
 	if r.Err() != nil {
 		return r.Err()
 	}
@@ -110,12 +112,14 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 		r.Fail("keys of another type")
 	case d.params != d.params.normal() || err != nil:
 		r.Fail("invalid Params")
-	case d.params.KeysOnly && d.shortfall != 0 || !d.params.Others && d.others != 0:
+	case d.params.KeysOnly && (d.shortfall != 0 || d.threshold != 0) || !d.params.Others && d.others != 0:
 		r.Fail("a number that is not released")
 	case beyond(d.shortfall) || beyond(d.others):
 		r.Fail("a number that no sum and noise make")
+	case !d.params.KeysOnly && (d.threshold < 1 || beyond(d.threshold)):
+		r.Fail("a threshold that is none")
 	}
-	d.law = law.public()
+	d.law = d.params.noises(law)
 	numbers := d.params.numbers()
 	n := r.Count(math.MaxInt32, keys.MinSize()+8*numbers)
 	if r.Err() != nil {
@@ -128,15 +132,15 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 		e := &d.groups[i]
 		e.key = keys.Read(r)
 		if numbers > 0 {
-			e.count = r.Int64()
+			e.weight, e.rest = r.Int64(), r.Int64()
 		}
-		if numbers > 1 {
+		if numbers > 2 {
 			e.value = r.Int64()
 		}
 		switch {
 		case i > 0 && !(d.groups[i-1].key < e.key):
 			r.Fail("keys not in ascending order")
-		case beyond(e.count) || beyond(e.value):
+		case e.weight < d.threshold || beyond(e.weight) || beyond(e.rest) || beyond(e.value) || law.rest == 0 && e.rest != 0:
 			r.Fail("a number that no sum and noise make")
 		}
 		if r.Err() != nil {

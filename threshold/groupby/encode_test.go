@@ -11,24 +11,24 @@ import (
 )
 
 // sampleOf returns Groups with what a reader computes filled in.
-func sampleOf[K int64 | string | uint32](p Params, shortfall, others int64, groups ...group[K]) *Groups[K] {
+func sampleOf[K int64 | string | uint32](p Params, threshold, shortfall, others int64, groups ...group[K]) *Groups[K] {
 	p = p.normal()
 	law, _ := p.sizes()
-	return &Groups[K]{params: p, law: law.public(), groups: groups, shortfall: shortfall, others: others}
+	return &Groups[K]{params: p, law: p.noises(law), threshold: threshold, groups: groups, shortfall: shortfall, others: others}
 }
 
 func sampleWords() *Groups[string] {
-	return sampleOf(Params{Epsilon: 1, Delta: 1e-6, Others: true}, 3<<20, -5, group[string]{key: "", count: 31 << 20}, group[string]{key: "pear", count: -77},
-		group[string]{key: "quince", count: 1 << 45})
+	return sampleOf(Params{Epsilon: 1, Delta: 1e-6, Others: true}, 30<<20, 3<<20, -5, group[string]{key: "", weight: 31 << 20, rest: 7},
+		group[string]{key: "pear", weight: 30 << 20, rest: -77}, group[string]{key: "quince", weight: 1 << 45})
 }
 
 func sampleInts() *Groups[int64] {
-	return sampleOf(Params{Epsilon: 0.5, Delta: 1e-9, Min: -2, Max: 8, MaxKeys: 7, Clip: 4, CountShare: 0.25, Relation: budget.Replace}, -1, 0,
-		group[int64]{math.MinInt64, 1, 2}, group[int64]{-1, 1 << 40, -1 << 40}, group[int64]{math.MaxInt64, 5, math.MinInt32})
+	return sampleOf(Params{Epsilon: 0.5, Delta: 1e-9, Min: -2, Max: 8, MaxKeys: 7, Clip: 4, CountShare: 0.25, Relation: budget.Replace}, 1, -1, 0,
+		group[int64]{math.MinInt64, 1, 2, 3}, group[int64]{-1, 1 << 40, -1 << 40, 1}, group[int64]{math.MaxInt64, 5, 6, math.MinInt32})
 }
 
 func sampleKeys() *Groups[uint32] {
-	return sampleOf(Params{Epsilon: 2, Delta: 1e-6, KeysOnly: true}, 0, 0, group[uint32]{key: 0}, group[uint32]{key: math.MaxUint32})
+	return sampleOf(Params{Epsilon: 2, Delta: 1e-6, KeysOnly: true}, 0, 0, 0, group[uint32]{key: 0}, group[uint32]{key: math.MaxUint32})
 }
 
 // samples are the objects of the golden files, by name.
@@ -82,7 +82,12 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"all for counts":    func(g *Groups[string]) { g.params.CountShare = 1 - minShare }, // nothing is left for Others
 		"keys out of order": func(g *Groups[string]) { g.groups[0], g.groups[1] = g.groups[1], g.groups[0] },
 		"key twice":         func(g *Groups[string]) { g.groups[1].key = "" },
-		"count too large":   func(g *Groups[string]) { g.groups[1].count = math.MinInt64 },
+		"too few":           func(g *Groups[string]) { g.groups[1].weight = g.threshold - 1 },
+		"too many":          func(g *Groups[string]) { g.groups[1].weight = math.MaxInt64 },
+		"rest too large":    func(g *Groups[string]) { g.groups[1].rest = math.MinInt64 },
+		"rest of nothing":   func(g *Groups[string]) { g.params.MaxKeys = 1 },
+		"no threshold":      func(g *Groups[string]) { g.threshold = 0 },
+		"a huge threshold":  func(g *Groups[string]) { g.threshold = math.MaxInt64 },
 		"shortfall":         func(g *Groups[string]) { g.shortfall = math.MaxInt64 },
 		"others":            func(g *Groups[string]) { g.others = math.MaxInt64 },
 		"others unasked":    func(g *Groups[string]) { g.params.Others = false },

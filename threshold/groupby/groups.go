@@ -17,15 +17,31 @@ import (
 type Groups[K hashing.Key] struct {
 	params            Params
 	law               noises
+	threshold         int64      // of the weights, in steps; 0 where weights are not released
 	groups            []group[K] // sorted by key
 	shortfall, others int64      // in steps
 }
 
-// noises are the standard deviations that a reader needs, in the units of what is released.
-type noises struct{ count, value, others float64 }
+// noises are what a reader needs of a calibration, in users: a function of the Params alone.
+type noises struct {
+	mix                             float64 // κ
+	count, shortfall, value, others float64 // standard deviations
+	weight                          float64 // the weights' part of count's, κσ
+	lift, escape                    float64 // κR at most, and how likely a lifted key is shown
+}
 
-// public returns what a reader needs of a calibration: a function of the Params alone.
-func (c calibration) public() noises { return noises{c.count / unit, c.value / unit, c.others / unit} }
+// noises returns what a reader needs.
+//
+// R is at most 1.6 times σ/√(2·ln(1/δ)), where rounding.ForUsers stops. A key below R is shown with
+// probability η at most, and η/R² ≤ δ is part of what is proved of a kernel.
+func (p Params) noises(c calibration) noises {
+	mix, sigma := float64(c.mix)/fine, c.weight/unit
+	from := 1.6 * sigma / math.Sqrt(-2*math.Log(p.Delta))
+	return noises{
+		mix: mix, count: math.Hypot(c.rest/(fine*unit), mix*sigma), shortfall: c.shortfall / unit, value: c.value / unit, others: c.others / unit,
+		weight: mix * sigma, lift: mix * from, escape: p.Delta * max(from*from, 1),
+	}
+}
 
 // valid reports whether it is no zero value.
 func (g *Groups[K]) valid() bool { return g != nil && g.params.MaxKeys > 0 }
@@ -79,7 +95,7 @@ func (g *Groups[K]) All() iter.Seq2[K, float64] {
 func (g *Groups[K]) Top(n int) iter.Seq2[K, float64] {
 	return func(yield func(K, float64) bool) {
 		sorted := slices.Clone(g.groups)
-		slices.SortStableFunc(sorted, func(a, b group[K]) int { return cmp.Compare(b.count, a.count) })
+		slices.SortStableFunc(sorted, func(a, b group[K]) int { return cmp.Compare(g.count(b), g.count(a)) })
 		for _, e := range sorted[:max(0, min(n, len(sorted)))] {
 			if !yield(e.key, g.count(e)) {
 				return
@@ -88,27 +104,49 @@ func (g *Groups[K]) Top(n int) iter.Seq2[K, float64] {
 	}
 }
 
-// count returns the noisy count of a group, in users.
+// noisy returns the count of a group with its noise, in users: a normal number with the true count
+// as its mean, for a key that is shown whatever its noise.
+func (g *Groups[K]) noisy(e group[K]) float64 {
+	return (float64(e.rest)/fine + g.law.mix*float64(e.weight)) / unit
+}
+
+// count returns the estimate of a group.
+//
+// A key near the threshold is shown because its weight's noise is high. With z = (weight − T)/σ,
+// what that adds to the mean of the noise is φ(t)/Φ(t) in units of σ, t the mean of z; and 2·e^{−2z}
+// takes out of it all but 0.13 for every t ≥ 0. (An estimate without any bias does not exist: it
+// would need a Dirac function in the place of 2·e^{−2z}.)
 func (g *Groups[K]) count(e group[K]) float64 {
 	if !g.counted() {
 		return math.NaN()
 	}
-	return float64(e.count) / unit
+	x := g.noisy(e)
+	if g.law.weight > 0 {
+		z := g.law.mix * (float64(e.weight-g.threshold) + 0.5) / unit / g.law.weight
+		x -= 2 * math.Exp(-2*z) * g.law.weight
+	}
+	return x
 }
 
 // Estimate returns the estimated number of users of the key, 0 where it is not shown. Its noise has
-// mean 0 and the standard deviation [Params.StdDev], also given that the key is shown: weights and
-// counts have noise of their own. So it may be negative. Users with more than Clip keys count less
-// than 1: see [Groups.Shortfall]. NaN with KeysOnly.
+// the standard deviation [Params.StdDev], and the mean 0 up to a tenth of that where half of the
+// draws or more show the key. It may be negative. Users with more than Clip keys count less than 1:
+// see [Groups.Shortfall]. NaN with KeysOnly.
 func (g *Groups[K]) Estimate(key K) float64 {
-	e, _ := g.find(key)
+	e, found := g.find(key)
+	if !found && g.counted() {
+		return 0
+	}
 	return g.count(e)
 }
 
 // Sum returns the estimated sum of the users' values in the key, each clamped to [Min, Max]; 0
 // where it is not shown, NaN if the Params have no Min and Max.
 func (g *Groups[K]) Sum(key K) float64 {
-	e, _ := g.find(key)
+	e, found := g.find(key)
+	if !found && g.params.values() {
+		return 0
+	}
 	return g.sum(e)
 }
 
@@ -117,7 +155,7 @@ func (g *Groups[K]) sum(e group[K]) float64 {
 	if !g.params.values() {
 		return math.NaN()
 	}
-	return g.params.middle()*(float64(e.count)/unit) + g.params.half()*(float64(e.value)/unit)
+	return g.params.middle()*g.count(e) + g.params.half()*(float64(e.value)/unit)
 }
 
 // Mean returns the estimated mean of the users' values in the key, in [Min, Max]; NaN where it is
@@ -128,8 +166,8 @@ func (g *Groups[K]) Mean(key K) float64 {
 		return math.NaN()
 	}
 	z := 0.0
-	if e.count > 0 {
-		z = min(max(float64(e.value)/float64(e.count), -1), 1)
+	if n := g.count(e); n > 0 {
+		z = min(max(float64(e.value)/unit/n, -1), 1)
 	}
 	return min(max(g.params.middle()+z*g.params.half(), g.params.Min), g.params.Max)
 }

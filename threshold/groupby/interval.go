@@ -8,22 +8,22 @@ import (
 )
 
 // Shortfall returns bounds, with the given confidence, on Σ(1 − √(Clip/l)) over all users with l >
-// Clip keys: the part of them that clipping has kept out of each of their keys. No count is short
-// of the true number of users by more than hi, so a count whose key these users do not have is not
-// short. It is part of every interval of a count. NaN with KeysOnly, and for a confidence outside
+// Clip keys, the part of them that clipping has kept out of each of their keys, where a user with
+// more than MaxKeys keys adds 1. No count is short of the true number of users by more than hi, so
+// a count whose key these users do not have is not short. It is part of every interval of a count. NaN with KeysOnly, and for a confidence outside
 // [0, 1).
 func (g *Groups[K]) Shortfall(confidence float64) (lo, hi float64) {
 	if !g.counted() || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
-	x, c := float64(g.shortfall)/unit, g.law.count*quantile((1-confidence)/2)
+	x, c := float64(g.shortfall)/unit, g.law.shortfall*quantile((1-confidence)/2)
 	return max(x-c, 0), max(x+c, 0)
 }
 
 // short returns an upper bound on the shortfall that fails with probability at most alpha. Noise is
 // rounded to steps, and so may be off by half of one.
 func (g *Groups[K]) short(alpha float64) float64 {
-	return max((float64(g.shortfall)+1)/unit+g.law.count*quantile(alpha), 0)
+	return max((float64(g.shortfall)+1)/unit+g.law.shortfall*quantile(alpha), 0)
 }
 
 // Interval returns bounds that hold the true number of users of the key with at least the given
@@ -40,13 +40,26 @@ func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	}
 	alpha := 1 - confidence
 	lo, hi = g.users(e, alpha/2)
-	return max(lo, 1), max(hi+g.short(alpha/2), 1) // a key that nobody has is never shown
+	x := g.count(e)
+	return max(min(lo, x), 1), max(hi+g.short(alpha/2), x, 1) // a key that nobody has is never shown
 }
 
 // users returns bounds on the count as it is clipped that fail with probability at most alpha.
+//
+// They are about the noise whether or not it shows the key, so they hold for every key in
+// particular. A key is either below R, and then shown with a probability of law.escape at most, or
+// its weight is released with nothing but noise.
 func (g *Groups[K]) users(e group[K], alpha float64) (lo, hi float64) {
-	x, c := float64(e.count)/unit, g.law.count*quantile(alpha/2)+1./unit
-	return max(x-c, 0), max(x+c, 0)
+	x, c := g.noisy(e), g.law.count*quantile(alpha/2)+(g.law.mix+1)/unit
+	return max(x-c-g.lifted(alpha), 0), max(x+c, 0)
+}
+
+// lifted returns what rounding has added to a count at most, but for a probability of alpha.
+func (g *Groups[K]) lifted(alpha float64) float64 {
+	if alpha >= g.law.escape {
+		return 0
+	}
+	return g.law.lift
 }
 
 // SumInterval returns bounds that hold the true sum of the users' values in the key, each clamped
@@ -72,9 +85,12 @@ func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
 	_, users := g.users(e, alpha/4)
 	short := g.short(alpha / 4)
 	sd := math.Hypot(g.params.middle()*g.law.count, g.params.half()*g.law.value)
+	middle, half := g.params.middle(), g.params.half()
 	// Each of the users' values is rounded by less than a step, and each noise by half of one.
-	c := sd*quantile(alpha/4) + (math.Abs(g.params.middle())+g.params.half())*(users+short+1)/unit
-	return g.sum(e) - c + least*short, g.sum(e) + c + most*short
+	c := sd*quantile(alpha/4) + (math.Abs(middle)+half)*(users+short+g.law.mix+1)/unit
+	x := middle*g.noisy(e) + half*float64(e.value)/unit
+	lo, hi = x-c-max(middle, 0)*g.lifted(alpha/4)+least*short, x+c+max(-middle, 0)*g.lifted(alpha/4)+most*short
+	return min(lo, g.sum(e)), max(hi, g.sum(e))
 }
 
 // MeanInterval returns bounds that hold the true mean of the users' values in the key, each clamped

@@ -25,15 +25,16 @@ type Params struct {
 	Epsilon float64
 	// Delta is δ of the whole release, in [1e-100, 0.01].
 	Delta float64
-	// MaxKeys is m, in [1, 4096]: of a user with more keys, m random ones help
-	// to show their keys. 0 means 100. A larger m raises the threshold hardly.
+	// MaxKeys is m, in [1, 4096]: of a user with more keys, m random ones count.
+	// 0 means 100. A larger m hardly raises the threshold, nor the noise of a
+	// count if it is above Clip.
 	MaxKeys int
-	// CountShare is the fraction of the budget, in [1/64, 63/64], that buys the
-	// counts (and sums) of the shown keys. The rest buys the list of keys. 0
-	// means ½.
+	// CountShare is the fraction of the budget, in [1/64, 63/64], that only the
+	// counts (and sums) of the shown keys use. The rest buys the list of keys,
+	// and helps to count. At most ½ under Replace. 0 means ⅓, or ½ for sums.
 	CountShare float64
 	// Clip is C², in [1, 4096]: a user with l ≤ C² keys counts 1 in each of
-	// them, one with more √(C²/l). 0 means 32. Noise grows as √(C² + 1).
+	// them, one with more √(C²/l). 0 means 36. Noise grows as C.
 	Clip int
 	// Min and Max are the range of a user's value in a key, for
 	// [Builder.AddUserValues]: |Min|, |Max| and Max − Min are at most 2²⁰⁰, the
@@ -63,10 +64,13 @@ func (p Params) normal() Params {
 		p.Relation = budget.AddRemove
 	}
 	if !p.KeysOnly && p.CountShare == 0 {
-		p.CountShare = 0.5
+		p.CountShare = 1. / 3
+		if p.values() {
+			p.CountShare = 0.5
+		}
 	}
 	if !p.KeysOnly && p.Clip == 0 {
-		p.Clip = 32
+		p.Clip = 36
 	}
 	p.CountShare, p.Min, p.Max = p.CountShare+0, p.Min+0, p.Max+0
 	return p
@@ -92,6 +96,8 @@ func (p Params) validate() error {
 		return bad("CountShare", p.CountShare, "0 or a number in [1/64, 63/64]")
 	case p.Others && p.CountShare > 0.97:
 		return bad("CountShare", p.CountShare, "at most 0.97 with Others")
+	case p.Relation == budget.Replace && p.CountShare > 0.5:
+		return bad("CountShare", p.CountShare, "at most ½ under Replace")
 	case !p.KeysOnly && (p.Clip < 1 || p.Clip > maxClip):
 		return bad("Clip", p.Clip, "0 or an integer in [1, 4096]")
 	case !(math.Abs(p.Min) <= limits.MaxReal):
@@ -136,5 +142,5 @@ func (p Params) StdDev() float64 {
 	if err != nil || p.KeysOnly {
 		return math.NaN()
 	}
-	return c.count / unit
+	return p.noises(c).count
 }

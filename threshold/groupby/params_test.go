@@ -41,6 +41,7 @@ func TestParamsAreChecked(t *testing.T) {
 		"reversed":   {Epsilon: 1, Delta: 1e-6, Min: 1},
 		"denormal":   {Epsilon: 1, Delta: 1e-6, Max: 5e-324},
 		"relation":   {Epsilon: 1, Delta: 1e-6, Relation: 3},
+		"replace":    {Epsilon: 1, Delta: 1e-6, CountShare: 0.51, Relation: budget.Replace},
 		"keys, 1":    {Epsilon: 1, Delta: 1e-6, KeysOnly: true, CountShare: 0.5},
 		"keys, 2":    {Epsilon: 1, Delta: 1e-6, KeysOnly: true, Clip: 32},
 		"keys, 3":    {Epsilon: 1, Delta: 1e-6, KeysOnly: true, Max: 1},
@@ -66,6 +67,9 @@ func extremes() (all []Params) {
 			small.CountShare, small.Clip, small.Others, small.MaxKeys = minShare, 1, true, 1
 			worst := large
 			worst.CountShare, worst.Others = minShare, true
+			if r == budget.Replace {
+				large.CountShare = 0.5
+			}
 			all = append(all, keys, large, small, worst)
 		}
 	}
@@ -77,7 +81,10 @@ func TestRandomParams(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 3))
 	for range dptest.Full(300, 5) {
 		p := Params{Epsilon: math.Exp2(-10 + 16*rng.Float64()), Delta: math.Pow(10, -2-98*rng.Float64()*rng.Float64()), MaxKeys: 1 + rng.IntN(maxKeys),
-			CountShare: minShare + (0.97-minShare)*rng.Float64(), Clip: 1 + rng.IntN(maxClip), Others: rng.IntN(2) == 0, Relation: budget.Relation(1 + rng.IntN(2))}
+			CountShare: minShare + (0.5-minShare)*rng.Float64(), Clip: 1 + rng.IntN(maxClip), Others: rng.IntN(2) == 0, Relation: budget.Relation(1 + rng.IntN(2))}
+		if p.Relation == budget.AddRemove {
+			p.CountShare = minShare + (0.97-minShare)*rng.Float64()
+		}
 		if rng.IntN(2) == 0 {
 			p.Max = 1
 		}
@@ -88,7 +95,7 @@ func TestRandomParams(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	full := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 100, CountShare: 0.5, Clip: 32, Relation: budget.AddRemove}
+	full := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 100, CountShare: 1. / 3, Clip: 36, Relation: budget.AddRemove}
 	require.Equal(t, full, plain.normal())
 	require.Equal(t, full, full.normal())
 	require.Equal(t, plain.Threshold(), full.Threshold())
@@ -98,38 +105,100 @@ func TestDefaults(t *testing.T) {
 	keys := Params{Epsilon: 1, Delta: 1e-6, KeysOnly: true}
 	require.True(t, math.IsNaN(keys.StdDev()))
 	require.InEpsilon(t, 21.422, keys.Threshold(), 3e-3)
-	require.InEpsilon(t, 29.88, plain.Threshold(), 3e-3)
-	require.InEpsilon(t, 4.2251*math.Sqrt(33*2), plain.StdDev(), 1e-4)
+	half := Params{Epsilon: 1, Delta: 1e-6, CountShare: 0.5}
+	require.InEpsilon(t, 29.88, half.Threshold(), 3e-3)
+	require.Equal(t, 0.5, Params{Max: 1}.normal().CountShare)
 }
 
-// The shares add up to the budget: Σ(Δ/σ)² of all parts, with the sensitivities that
-// TestUserVectors checks, is that of the Gaussian mechanism of (ε, 0.998·δ), and what the kernel is
-// told is all but the keys' part.
+// The shares add up to the budget: what a user moves, in units of the noise and in the integers
+// that AddUser adds, is within Σ(Δ/σ)² as the kernel is told it, for users of all numbers of keys,
+// alone or replaced by another one with some of the same keys; and that is within the budget of the
+// Gaussian mechanism of (ε, 0.998·δ), and near it.
 func TestShares(t *testing.T) {
 	for _, p := range []Params{
 		plain, {Epsilon: 1, Delta: 1e-6, KeysOnly: true}, {Epsilon: 1, Delta: 1e-6, KeysOnly: true, Others: true},
+		{Epsilon: 1, Delta: 1e-6, MaxKeys: 1}, {Epsilon: 1, Delta: 1e-6, MaxKeys: 4},
 		{Epsilon: 1, Delta: 1e-6, Max: 3, CountShare: 0.3, Clip: 5, Others: true},
 		{Epsilon: 1, Delta: 1e-6, Max: 3, CountShare: 0.3, Clip: 5, Others: true, Relation: budget.Replace},
+		{Epsilon: 1, Delta: 1e-6, CountShare: 0.5, Clip: 300, MaxKeys: 300, Relation: budget.Replace},
+		{Epsilon: 1, Delta: 1e-6, CountShare: 0.5, Clip: 1, Relation: budget.Replace},
 	} {
 		p = p.normal()
 		c, err := p.sizes()
 		require.NoError(t, err)
-		keys, counts, values := 1.0, float64(p.Clip+1), float64(p.Clip)
-		sigma := 4.22511
+		norm, sigma := 1.0, 4.22511
 		if p.Relation == budget.Replace {
-			keys, counts, values = 2, 2*counts, 4*values
-			sigma *= math.Sqrt2 // GaussianSigma is linear in the sensitivity
+			norm, sigma = 2, sigma*math.Sqrt2 // GaussianSigma is linear in the sensitivity
 		}
-		beside := 0.0
-		for _, part := range [][2]float64{{counts, c.count}, {values, c.value}, {othersLimit * othersLimit, c.others}} {
-			if part[1] > 0 {
-				beside += part[0] / math.Pow(part[1]/unit, 2)
+		total := norm/math.Pow(c.weight/unit, 2) + c.beside
+		require.LessOrEqual(t, total, norm/(sigma*sigma)*(1+1e-4))
+		require.Greater(t, total, norm/(sigma*sigma)*0.93)
+
+		// user returns what a user of l keys adds to a key, and to the shortfall and the others.
+		user := func(l int) (count int, key [3]float64, all [2]float64) {
+			k := min(l, p.MaxKeys)
+			g := given(p, k, l, 0)
+			x := clipped(k, p.Clip)
+			key = [3]float64{float64(g.weight), float64(g.rest), float64(x)} // a value is between −x and x
+			all = [2]float64{float64(unit - x), float64(g.others) * float64(l)}
+			if l > k {
+				all[0] = unit
+			}
+			return k, key, all
+		}
+		over := func(x, sigma float64) float64 {
+			if sigma == 0 || x == 0 {
+				require.True(t, p.KeysOnly || x == 0 || sigma == c.others || sigma == c.value)
+				return 0
+			}
+			return (x / sigma) * (x / sigma)
+		}
+		worst := 0.0
+		moved := func(n float64, key [3]float64) float64 {
+			return n * (over(key[0], c.weight) + over(key[1], c.rest) + over(key[2], c.value))
+		}
+		sizes := []int{1, 2, 3, 4, 5, 8, 31, 32, 33, 99, 100, 101, 299, 300, 500}
+		for _, l := range sizes {
+			k, key, all := user(l)
+			if p.Relation == budget.AddRemove {
+				worst = max(worst, moved(float64(k), key)+over(all[0], c.shortfall)+over(all[1], c.others))
+				continue
+			}
+			for _, other := range sizes {
+				m, instead, total := user(other)
+				for _, both := range []int{0, 1, min(k, m) / 2, min(k, m)} {
+					differs := [3]float64{key[0] - instead[0], key[1] - instead[1], key[2] + instead[2]}
+					worst = max(worst, moved(float64(k-both), key)+moved(float64(m-both), instead)+moved(float64(both), differs)+
+						over(all[0]-total[0], c.shortfall)+over(all[1]-total[1], c.others))
+				}
 			}
 		}
-		require.InDelta(t, beside, c.beside, 1e-9*beside)
-		require.GreaterOrEqual(t, c.beside, beside)
-		total := beside + keys/math.Pow(c.weight/unit, 2)
-		require.LessOrEqual(t, total, keys/(sigma*sigma)*(1+1e-4))
-		require.Greater(t, total, keys/(sigma*sigma)*(1-2e-2))
+		require.LessOrEqual(t, worst, total)
+		require.Greater(t, worst, 0.8*total)
+	}
+}
+
+// Without the weights a count would have √2 times the noise at the same threshold; where users have
+// one key each, a weight is the count.
+func TestCountsUseTheWeights(t *testing.T) {
+	const sigma = 4.22511
+	p := Params{Epsilon: 1, Delta: 1e-6, CountShare: 0.5}
+	require.InEpsilon(t, sigma*math.Sqrt(37), p.StdDev(), 3e-2)
+	p.CountShare = 0.25
+	require.InEpsilon(t, sigma*math.Sqrt(6.25/(15./64)+12.25/0.75), p.StdDev(), 4e-3)
+	p.MaxKeys = 1
+	require.InEpsilon(t, sigma/math.Sqrt(63./64), p.StdDev(), 1e-4)
+	p = p.normal()
+	c, err := p.calibrate()
+	require.NoError(t, err)
+	require.Zero(t, c.rest)
+	// What Groups.Interval takes for granted of a kernel.
+	for _, p := range []Params{plain, {Epsilon: 0.1, Delta: 1e-9}, {Epsilon: 3, Delta: 1e-4, MaxKeys: 8}, {Epsilon: 1, Delta: 1e-2, Relation: budget.Replace}} {
+		p = p.normal()
+		c, err := p.calibrate()
+		require.NoError(t, err)
+		law := p.noises(c)
+		require.LessOrEqual(t, float64(c.kernel.From)/unit, law.lift/law.mix)
+		require.LessOrEqual(t, tailOf((float64(c.kernel.Threshold-c.kernel.From)-0.5)/c.weight), law.escape)
 	}
 }

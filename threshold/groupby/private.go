@@ -46,7 +46,7 @@ func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(entries)))
 	for _, e := range entries {
 		dst = keys.Append(dst, e.key)
-		for _, x := range [4]int64{e.weight, e.count, e.value, e.others} {
+		for _, x := range [4]int64{e.weight, e.rest, e.value, e.others} {
 			dst = binary.LittleEndian.AppendUint64(dst, uint64(x))
 		}
 	}
@@ -105,7 +105,7 @@ func readTable[K hashing.Key](r *wire.Reader, keys wire.Keys[K]) (t table[K], er
 		switch {
 		case i > 0 && !(t.entries[i-1].key < e.key):
 			r.Fail("keys not in ascending order")
-		case min(e.weight, e.count, e.others, limit-max(e.weight, e.count, e.others)) < 0 || max(e.value, -e.value) > e.count || e.value == math.MinInt64:
+		case min(e.weight, e.others) < 0 || max(e.weight, e.others, e.rest, e.value) > limit || min(e.rest, e.value) < -limit:
 			r.Fail("a sum that is none")
 		}
 		if r.Err() != nil {

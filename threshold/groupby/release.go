@@ -23,17 +23,18 @@ func (b *Builder[K]) Release() (*Groups[K], error) {
 // does not depend on the order of arrival. A key without weight gets no draw: it is hidden,
 // whatever its count.
 func (s *state[K]) release() *Groups[K] {
-	g := &Groups[K]{params: s.params, law: s.law.public()}
-	weights, counts, values := s.normal(s.law.weight), s.normal(s.law.count), s.normal(s.law.value)
+	g := &Groups[K]{params: s.params, law: s.params.noises(s.law)}
+	weights, rests, values := s.normal(s.law.weight), s.normal(s.law.rest), s.normal(s.law.value)
 	hidden := int64(0)
 	for _, e := range s.table.entries {
-		if _, shown := s.law.kernel.Show(e.weight, weights, s.src.Uint64N); !shown {
+		shown, ok := s.law.kernel.Show(e.weight, weights, s.src.Uint64N)
+		if !ok {
 			hidden = sum(hidden, e.others)
 			continue
 		}
 		r := group[K]{key: e.key}
 		if !s.params.KeysOnly {
-			r.count = e.count + counts()
+			r.weight, r.rest = shown, e.rest+rests()
 		}
 		if s.params.values() {
 			r.value = e.value + values()
@@ -43,7 +44,8 @@ func (s *state[K]) release() *Groups[K] {
 	slices.SortFunc(g.groups, func(a, b group[K]) int { return cmp.Compare(a.key, b.key) })
 	g.groups = slices.Clip(slices.Clone(g.groups))
 	if !s.params.KeysOnly {
-		g.shortfall = s.shortfall + counts()
+		g.threshold = s.law.kernel.Threshold
+		g.shortfall = s.shortfall + s.normal(s.law.shortfall)()
 	}
 	if s.params.Others {
 		g.others = hidden + s.normal(s.law.others)()
@@ -51,11 +53,11 @@ func (s *state[K]) release() *Groups[K] {
 	return g
 }
 
-// normal returns what draws exact normal noise, rounded to steps; nil where σ is 0, of what is not
-// released.
+// normal returns what draws exact normal noise, rounded to steps; 0 where σ is 0, of what is not
+// released or is the same for all users.
 func (s *state[K]) normal(sigma float64) func() int64 {
 	if sigma == 0 {
-		return nil
+		return func() int64 { return 0 }
 	}
 	d, err := noise.NewGaussian(sigma)
 	if err != nil {
@@ -66,6 +68,6 @@ func (s *state[K]) normal(sigma float64) func() int64 {
 
 // group is a released key with its noisy sums, in steps.
 type group[K hashing.Key] struct {
-	key          K
-	count, value int64
+	key                 K
+	weight, rest, value int64
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/dpsketch/dpsketch/internal/keyhash"
 )
 
-// limit is where a sum saturates: beyond 2⁴¹ users of a key.
+// limit is where a sum saturates: beyond 2³² users of a key.
 const limit = 1 << 61
 
 // cell is what users have given to a key, in steps.
 type cell struct {
 	weight int64 // ≥ 0: what shows the key
-	count  int64 // ≥ 0
-	value  int64 // |value| ≤ count
+	rest   int64 // of the count, in 1/fine of a step: see rest
+	value  int64
 	others int64 // ≥ 0
 }
 
@@ -70,8 +70,7 @@ func (t *table[K]) add(key K, c cell) {
 		return
 	}
 	e := &t.entries[t.slots[i]-1].cell
-	e.weight, e.count, e.others = sum(e.weight, c.weight), sum(e.count, c.count), sum(e.others, c.others)
-	e.value = max(sum(e.value, c.value), -limit)
+	e.weight, e.rest, e.value, e.others = sum(e.weight, c.weight), sum(e.rest, c.rest), sum(e.value, c.value), sum(e.others, c.others)
 }
 
 // grow makes room for twice the entries.
@@ -83,5 +82,5 @@ func (t *table[K]) grow() {
 	}
 }
 
-// sum returns a + b, at most limit, for a and b that are in [−limit, limit].
-func sum(a, b int64) int64 { return min(a+b, limit) }
+// sum returns a + b, kept within [−limit, limit], for a and b that are.
+func sum(a, b int64) int64 { return max(min(a+b, limit), -limit) }

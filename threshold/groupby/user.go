@@ -14,6 +14,14 @@ func clipped(l, clip int) int64 {
 	return min(unit, root(int64(clip)*unit*unit/int64(l)))
 }
 
+// fine is how many steps of a rest are one of a weight.
+const fine = 16
+
+// rest returns what a user who gives the weight and the count x to each of his keys adds to what is
+// summed beside the weights: fine·x − mix·weight, so that fine·Σx = Σrest + mix·Σweight. Without
+// that difference a user would add up to C times as much as his weights do; with it, half of that.
+func rest(x, weight, mix int64) int64 { return fine*x - mix*weight }
+
 // residual returns ⌊S·min(1, B/l)⌋, so l·residual ≤ B·S.
 func residual(l int) int64 { return min(unit, othersLimit*unit/int64(l)) }
 
