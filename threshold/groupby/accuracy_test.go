@@ -164,7 +164,7 @@ func TestDeviations(t *testing.T) {
 		b.AddUser(1, 2)
 	}
 	runs := dptest.Full(20000, 2000)
-	var count, sum, others, product moments
+	var count, sum, others, product, short, rests moments
 	p = p.normal()
 	law := p.noises(held(b).law)
 	for range runs {
@@ -174,14 +174,16 @@ func TestDeviations(t *testing.T) {
 		product.add(x * y)
 		sum.add(g.Sum(1) / math.Hypot(5*law.count, 5*law.value))
 		others.add(g.Others() / g.OthersStdDev())
+		short.add(float64(g.shortfall) / unit / law.shortfall)
+		rests.add((float64(g.groups[0].rest) - 500*float64(given(p, 2, 2, 0).rest)) / held(b).law.rest)
 	}
 	// Six and a half standard errors: 8e-11 each; of a variance 1 the standard error is √(2/n).
 	dptest.Alarm(t, 1e-9)
 	bound := 6.5 / math.Sqrt(float64(runs))
-	for _, m := range []moments{count, sum, others, product} {
+	for _, m := range []moments{count, sum, others, product, short, rests} {
 		require.InDelta(t, 0, m.mean(), bound)
 	}
-	for _, m := range []moments{count, sum, others} {
+	for _, m := range []moments{count, sum, others, short, rests} {
 		require.InDelta(t, 1, m.square(), 1.5*bound)
 	}
 }
