@@ -15,8 +15,7 @@ import (
 // need not be that of the Params.
 type held struct {
 	params     Params
-	input      Input
-	law        scheme
+	law        calibration
 	sketches   [][]counter[int] // the counters of each; with zeros for KeptZeros
 	decrements int64
 }
@@ -26,40 +25,31 @@ func hold(t testing.TB, p Params, in Input, decrements int64, sketches ...[]coun
 	t.Helper()
 	l, err := p.choose(in)
 	require.NoError(t, err)
-	return held{params: p, input: in, law: l, sketches: sketches, decrements: decrements}
+	return held{params: p, law: l, sketches: sketches, decrements: decrements}
 }
 
 // release is what the Release methods do.
 func (s held) release(src *noise.Source) *Histogram[int] {
-	h := newHistogram[int](s.params, s.input, s.law)
+	h := newHistogram[int](s.params, s.law)
 	h.sketches = len(s.sketches)
-	k := s.params.Counters
-	switch m := s.law.mechanism; {
-	case s.law.shared():
-		h.counts, h.decrements = releaseShared(src, s.law, s.sketches[0], s.decrements)
-		if s.input == GivenCounters {
-			h.decrements = 0
+	units := map[int]int64{}
+	for _, sketch := range s.sketches {
+		if s.law.mechanism.shifts() {
+			sketch = reducedBy(sketch, s.params.Counters, discreteLaplace(s.law.shift).SampleInt(src)+s.law.offset)
+		} else if s.law.mechanism.reduces() {
+			sketch = reduced(sketch, s.params.Counters)
 		}
-	case m == SparseVector:
-		var err error
-		if h.vector, err = releaseSparse(h.params, s.input, s.sketches[0]); err != nil {
-			panic(err)
+		for _, c := range sketch {
+			units[c.key] += c.count
 		}
-	case m.universe():
-		h.counts = topOfUniverse(src, s.law.noise(), k, s.params.Dim, inUnits(src, s.law, s.sketches[0], k))
-	default:
-		units := map[int]int64{}
-		for _, sketch := range s.sketches {
-			for _, c := range inUnits(src, s.law, sketch, k) {
-				units[c.key] += c.count
-			}
-		}
-		var all []counter[int]
-		for key, count := range units {
-			all = append(all, counter[int]{key, count})
-		}
-		sortCounters(all)
-		h.counts = releaseRounded(src, s.law, all)
+	}
+	var all []counter[int]
+	for key, count := range units {
+		all = append(all, counter[int]{key, count})
+	}
+	sortCounters(all)
+	if err := h.by().draw(src, h, contents[int]{all, s.decrements}); err != nil {
+		panic(err)
 	}
 	return h
 }
@@ -100,19 +90,19 @@ func refuted(n int, delta float64, a, b held, event func(s held, h *Histogram[in
 }
 
 // spoilt returns the state with another law.
-func (s held) spoilt(change func(l *scheme)) held {
+func (s held) spoilt(change func(l *calibration)) held {
 	change(&s.law)
 	return s
 }
 
-func halfNoise(l *scheme) {
-	l.sum.scale /= 2
-	l.sum.shift /= 2
+func halfNoise(l *calibration) {
+	l.scale /= 2
+	l.shift /= 2
 	l.epsilon *= 2
 }
 
 // audited asserts that the claim stands and that the same event refutes it for another law.
-func audited(t *testing.T, name string, n int, epsilon, delta float64, a, b held, spoil func(l *scheme), event func(s held, h *Histogram[int]) bool) {
+func audited(t *testing.T, name string, n int, epsilon, delta float64, a, b held, spoil func(l *calibration), event func(s held, h *Histogram[int]) bool) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
 		dptest.Alarm(t, 1e-10) // the claim
@@ -162,7 +152,7 @@ func TestAuditPaths(t *testing.T) {
 	given := p
 	given.Mechanism = Auto
 	audited(t, "FreedZeros/δ", 4_000, epsilon, p.Delta, hold(t, given, GivenCounters, 0, level(64, 1)), hold(t, given, GivenCounters, 0, nil),
-		func(l *scheme) { l.sum.threshold -= 3 }, anyShown(64))
+		func(l *calibration) { l.threshold -= 3 }, anyShown(64))
 
 	// Users of four elements, by KeptZeros: four decrements more, four counters more, and four
 	// keys that come up from 0.
@@ -174,13 +164,13 @@ func TestAuditPaths(t *testing.T) {
 		return slices.Min(s.values(h, 4)) >= float64(1001-h.decrements)
 	})
 	a, b = hold(t, p, Users, 0, level(4, 1)), hold(t, p, Users, 0, nil)
-	audited(t, "Users/δ", 1_500, epsilon, p.Delta, a, b, func(l *scheme) { l.sum.threshold -= 20 }, anyShown(4))
+	audited(t, "Users/δ", 1_500, epsilon, p.Delta, a, b, func(l *calibration) { l.threshold -= 20 }, anyShown(4))
 
 	// A reduced sketch in which one key rises by k units and the others fall by one. At k = 4
 	// the law is that of ℓ₁, and at 64 that of concentration.
 	for _, k := range []int{4, 64} {
 		p = Params{Counters: k, Epsilon: epsilon, Delta: 1e-3, Mechanism: ReducedSum}
-		_, bound, _ := calibrateSum(k, epsilon, p.Delta, false)
+		_, bound, _ := calibrateSum(k, epsilon, p.Delta)
 		require.Equal(t, map[int]string{4: boundL1, 64: boundConcentration}[k], bound)
 		low := level(k, 100_000)
 		units := float64((k + 1) * 100_000)
@@ -195,7 +185,7 @@ func TestAuditPaths(t *testing.T) {
 			for _, x := range v[1:] {
 				sum -= clip(2*(x-units)+1, 1)
 			}
-			return sum / a.law.sum.scale // the privacy loss, exactly
+			return sum / a.law.scale // the privacy loss, exactly
 		}
 		least := map[int]float64{4: 0.999, 64: 0.75}[k] // for k = 64 a loss of more than ε has little probability
 		const n = 16_000
@@ -204,7 +194,7 @@ func TestAuditPaths(t *testing.T) {
 	// A key that comes up from 0 to k units.
 	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-2, Mechanism: ReducedSum}
 	a, b = hold(t, p, Summed, 0, level(1, 1)), hold(t, p, Summed, 0, nil)
-	audited(t, "ReducedSum/δ", 6_000, epsilon, p.Delta, a, b, func(l *scheme) { l.sum.threshold -= int64(2 * l.sum.scale) }, anyShown(1))
+	audited(t, "ReducedSum/δ", 6_000, epsilon, p.Delta, a, b, func(l *calibration) { l.threshold -= int64(2 * l.scale) }, anyShown(1))
 
 	// A private shift: one key rises by k+1 units against the shift of the others.
 	for _, m := range []Mechanism{ShiftedSum, ShiftedUniverse} {
@@ -218,21 +208,21 @@ func TestAuditPaths(t *testing.T) {
 		high := slices.Clone(low)
 		high[0].count++
 		a, b = hold(t, p, in, 0, high), hold(t, p, in, 0, low)
-		units := float64(100_000 + k - a.law.sum.offset)
+		units := float64(100_000 + k - a.law.offset)
 		audited(t, m.String(), 8_500, epsilon, 0, a, b, halfNoise, func(s held, h *Histogram[int]) bool {
-			return s.values(h, 1)[0] >= units+s.law.sum.scale/2
+			return s.values(h, 1)[0] >= units+s.law.scale/2
 		})
 	}
 	// One key at the point where it comes up from 0, with a noise of the shift that hides
 	// little.
 	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-4, Mechanism: ShiftedSum}
-	l := hold(t, p, Summed, 0).law.sum
+	l := hold(t, p, Summed, 0).law.sumLaw
 	const c = 1000
 	low := []counter[int]{{0, c}, {1, 16*c - l.offset}}
 	high := []counter[int]{{0, c + 1}, {1, 16*c - l.offset}}
 	a, b = hold(t, p, Summed, 0, high), hold(t, p, Summed, 0, low)
-	audited(t, "ShiftedSum/δ", 460_000, epsilon, p.Delta, a, b, func(l *scheme) {
-		l.sum.threshold = max(l.sum.from+1, l.sum.threshold-int64(5*l.sum.scale))
+	audited(t, "ShiftedSum/δ", 460_000, epsilon, p.Delta, a, b, func(l *calibration) {
+		l.threshold = max(l.from+1, l.threshold-int64(5*l.scale))
 	}, anyShown(1))
 	// Pure: over a small and a large universe, four keys, one up by four units and the others
 	// down.

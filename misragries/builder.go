@@ -25,8 +25,8 @@ type secret[K hashing.Key] = private.State[state[K]]
 
 type state[K hashing.Key] struct {
 	dim    uint64
-	input  Input
 	sketch sketch[K]
+	law    calibration // of what the sketch is now
 }
 
 // New returns an empty Builder, or an error that wraps [ErrParams].
@@ -40,8 +40,8 @@ func newBuilder[K hashing.Key](p Params, in Input) (*Builder[K], error) {
 		return nil, err
 	}
 	p.Delta += 0 // no −0
-	s := private.New(state[K]{dim: p.Dim, input: in, sketch: *newSketch[K](p.Counters)})
-	return &Builder[K]{secret: s, params: p, promise: p.promise(in, l.mechanism)}, nil
+	s := private.New(state[K]{dim: p.Dim, sketch: *newSketch[K](p.Counters), law: l})
+	return &Builder[K]{secret: s, params: p, promise: p.guarantee(l)}, nil
 }
 
 // Guarantee returns what the release promises: ε, or (ε, δ), for one element of the stream or,
@@ -111,7 +111,7 @@ func (b *Builder[K]) holds() Input {
 	if s == nil {
 		return OneStream
 	}
-	in := s.input
+	in := s.law.input
 	private.Leave(b.secret)
 	return in
 }
@@ -138,14 +138,15 @@ func (b *Builder[K]) Merge(other *Builder[K]) error {
 	case b.params != other.params:
 		return fault.Mismatch("misragries", "Params", b.params, other.params)
 	}
-	if _, err := b.params.check(Merged); err != nil {
+	l, err := b.params.check(Merged)
+	if err != nil {
 		return err
 	}
 	s := private.Enter(b.secret)
 	o, err := private.Take(other.secret, "misragries: Merge: the other Builder")
 	if err == nil {
 		s.sketch.merge(&o.sketch)
-		s.input = Merged
+		s.law = l
 	}
 	private.Leave(b.secret)
 	return err

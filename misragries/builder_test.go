@@ -129,13 +129,13 @@ func audit(t *testing.T, epsilon float64, tau int64, delta float64, a, b []count
 	const n = 100_000
 	p := Params{Counters: 2, Epsilon: epsilon, Delta: 0.5}
 	l := lawOf(p)
-	l.sum.threshold = tau
+	l.threshold = tau
 	dptest.Alarm(t, 1e-10)
 	hits := func(state []counter[int]) int64 {
 		var src noise.Source
 		count := int64(0)
 		for range n {
-			h := newHistogram[int](p, OneStream, l)
+			h := newHistogram[int](p, l)
 			h.counts, h.decrements = releaseShared(&src, l, state, 0)
 			if event(h) {
 				count++

@@ -35,16 +35,6 @@ func (in Input) String() string {
 	return enum.Name(in, inputNames, "Input")
 }
 
-// defaults lists the mechanisms that are possible for each input. Auto takes the first where δ > 0;
-// for Users the one with the least threshold. PureUniverse is the only one where δ = 0.
-var defaults = [...][]Mechanism{
-	OneStream:     {KeptZeros, FreedZeros, ReducedSum, ShiftedSum, SparseVector, PureUniverse, ShiftedUniverse},
-	GivenCounters: {FreedZeros, ReducedSum, ShiftedSum, SparseVector, PureUniverse, ShiftedUniverse},
-	Merged:        {SparseVector},
-	Summed:        {ReducedSum, ShiftedSum},
-	Users:         {SparseVector, KeptZeros},
-}
-
 // Candidate is a mechanism that is possible for an input, with what it needs.
 type Candidate struct {
 	Mechanism Mechanism
@@ -75,7 +65,7 @@ func (p Params) Candidates(in Input) ([]Candidate, error) {
 	}
 	var list []Candidate
 	var first error
-	for _, m := range defaults[in] {
+	for _, m := range possible[in] {
 		q := p
 		q.Mechanism = m
 		c, err := q.candidate(in)
@@ -98,7 +88,7 @@ func (p Params) Candidates(in Input) ([]Candidate, error) {
 
 // rank is the threshold, and more where there is none.
 func (c Candidate) rank() float64 {
-	if c.Mechanism.universe() {
+	if c.Threshold == 0 {
 		return math.Inf(1)
 	}
 	return c.Threshold
@@ -106,30 +96,9 @@ func (c Candidate) rank() float64 {
 
 // candidate returns what the mechanism of p needs.
 func (p Params) candidate(in Input) (Candidate, error) {
-	l, err := p.check(in)
+	c, err := p.check(in)
 	if err != nil {
 		return Candidate{}, err
 	}
-	if p.Mechanism == SparseVector {
-		return p.sparseCandidate(in)
-	}
-	return Candidate{Mechanism: l.mechanism, Threshold: l.lowest(), StdDev: l.stdDev(), Bias: l.counts(l.sum.offset)}, nil
-}
-
-// sparseCandidate is candidate for SparseVector.
-func (p Params) sparseCandidate(in Input) (Candidate, error) {
-	t, err := p.sparse(in)
-	if err != nil {
-		return Candidate{}, err
-	}
-	c := Candidate{Mechanism: SparseVector, Sparse: t.Mechanism}
-	if t.Mechanism != threshold.Auto {
-		c.Threshold, c.StdDev = t.Threshold(), t.StdDev()
-	} else if list, err := t.Candidates(); err == nil {
-		c.Threshold, c.StdDev, c.Sparse = list[0].Threshold, list[0].StdDev, list[0].Mechanism
-	}
-	if !(c.Threshold > 0) {
-		return Candidate{}, fault.Params("misragries", "Sparse", p.Sparse, "a mechanism whose noise is in range here")
-	}
-	return c, nil
+	return mechanismOf[uint64](c.mechanism).candidate(newHistogram[uint64](p, c))
 }

@@ -84,7 +84,7 @@ func (c *Combined[K]) ErrorBound(n, confidence float64) float64 {
 	bound, least := 0.0, math.Inf(1)
 	for _, h := range c.parts {
 		least = min(least, float64(h.params.Counters))
-		bound += h.besidesUndercount(c.each(confidence))
+		bound += h.by().errorBound(h, c.each(confidence))
 	}
 	return bound + n/(least+1)
 }

@@ -35,8 +35,7 @@
 // Heavy Hitters using the Misra-Gries Sketch, TODS 2025 (doi 10.1145/3716375), with discrete
 // Laplace noise: every stored counter c, zeros included, is released as c + η + L if that is at
 // least τ; η is shared, every L its own, Pr[x] ∝ e^{−ε|x|}. Besides, D − η is released, D being the
-// number of decrements of the sketch. The others stand with their proofs in standard.go, sumlaw.go,
-// merge.go, pamg.go and universe.go.
+// number of decrements of the sketch. Each other mechanism has a file of its name.
 //
 // # Guarantee
 //

@@ -1,26 +1,21 @@
 package misragries
 
 import (
-	"encoding/binary"
 	"math"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/internal/wire"
-	"github.com/dpsketch/dpsketch/threshold"
 )
 
-// The encoding of a Histogram, little-endian, version 2; floating-point numbers are IEEE 754 bits,
+// The encoding of a Histogram, little-endian, version 3; floating-point numbers are IEEE 754 bits,
 // signed ones two's complement:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 1, version 2
+//	6      header: "dpsk", kind 1, version 3
 //	1      key class: 0 string, 1 signed integer, 2 unsigned integer
 //	1      Input
-//	1      Mechanism of the Params
-//	1      Mechanism that was used
+//	1      Mechanism
 //	1      Sparse
 //	4      Counters
 //	4      MaxKeys
@@ -46,7 +41,7 @@ import (
 //
 // A unit is 1/(k+1) of a count where sketches are reduced, and else a count. Nothing in it depends
 // on the order of the stream, and no other bytes decode to the same histogram.
-const version = 2
+const version = 3
 
 // numbers are the fields of the Params besides Mechanism and Sparse.
 func (p *Params) numbers() []wire.Field {
@@ -59,17 +54,8 @@ func (p *Params) numbers() []wire.Field {
 // head are the fields up to the number of sketches.
 func (h *Histogram[K]) head(class *wire.KeyClass) []wire.Field {
 	p := &h.params
-	first := []wire.Field{wire.Byte(class), wire.Byte(&h.input), wire.Byte(&p.Mechanism), wire.Byte(&h.law.mechanism), wire.Byte(&p.Sparse)}
+	first := []wire.Field{wire.Byte(class), wire.Byte(&h.law.input), wire.Byte(&p.Mechanism), wire.Byte(&p.Sparse)}
 	return append(append(first, p.numbers()...), wire.Int(&h.sketches, math.MaxInt32))
-}
-
-// noise are the fields up to the number of keys.
-func (h *Histogram[K]) noise() []wire.Field {
-	l := &h.law
-	return []wire.Field{
-		wire.Float(&l.epsilon), wire.Float(&l.sum.scale), wire.Signed(&l.sum.from), wire.Signed(&l.sum.threshold), wire.Float(&l.sum.shift),
-		wire.Signed(&l.sum.offset), wire.Signed(&h.decrements),
-	}
 }
 
 // AppendBinary appends the encoding of the histogram to dst. The error, which wraps [ErrFormat], is
@@ -82,16 +68,7 @@ func (h *Histogram[K]) AppendBinary(dst []byte) ([]byte, error) {
 	class := keys.Class()
 	dst = wire.AppendHeader(dst, wire.KindMisraGries, version)
 	dst = wire.AppendFields(dst, h.head(&class))
-	if h.vector != nil {
-		return h.vector.AppendBinary(dst)
-	}
-	dst = wire.AppendFields(dst, h.noise())
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(h.counts)))
-	for i := range h.counts {
-		dst = keys.Append(dst, h.counts[i].key)
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(h.counts[i].count))
-	}
-	return dst, nil
+	return h.by().encode(h, dst)
 }
 
 // MarshalBinary returns the encoding of the histogram.
@@ -109,7 +86,7 @@ func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 	if r.Fields(d.head(&class)); class != keys.Class() {
 		r.Fail("keys of another type")
 	}
-	if r.Err() == nil {
+	if d.law.mechanism = d.params.Mechanism; r.Err() == nil {
 		d.checkHead(r)
 	}
 	if keys.CheckDim("misragries", d.params.Dim) != nil {
@@ -118,18 +95,7 @@ func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 	if r.Err() != nil {
 		return r.Err()
 	}
-	if d.law.mechanism == SparseVector {
-		d.law.per = 1
-		d.vector = new(threshold.Vector[K])
-		if err := d.vector.UnmarshalBinary(r.Bytes(r.Remaining())); err != nil {
-			return err
-		}
-		if !d.fitsVector() {
-			r.Fail("a vector of other Params")
-		}
-	} else {
-		d.readCounts(r, keys)
-	}
+	d.by().decode(&d, r)
 	if err := r.Done(); err != nil {
 		return err
 	}
@@ -137,126 +103,16 @@ func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// fitsVector reports whether the vector is one that the Params lead to. It allows for a platform
-// that rounds otherwise.
-func (h *Histogram[K]) fitsVector() bool {
-	want, err := h.params.sparse(h.input)
-	v := h.vector.Params()
-	close := func(x, y float64) bool { return math.Abs(x-y) <= 1e-9*y }
-	if err != nil || !close(v.Epsilon, want.Epsilon) || !close(v.Delta, want.Delta) || h.vector.Len() > h.params.Counters {
-		return false
-	}
-	for key := range h.vector.All() {
-		if h.params.Dim > 0 && outside(key, h.params.Dim) {
-			return false
-		}
-	}
-	want.Epsilon, want.Delta = v.Epsilon, v.Delta
-	if want.Mechanism == threshold.Auto {
-		want.Mechanism = v.Mechanism
-	}
-	return v == want
-}
-
 // checkHead fails unless the head is that of a release.
 func (h *Histogram[K]) checkHead(r *wire.Reader) {
-	p, used := h.params, h.law.mechanism
+	p, used, in := h.params, h.law.mechanism, h.law.input
 	switch {
-	case p.validate() != nil || h.input > lastInput || !slices.Contains(defaults[h.input], used) ||
-		p.Mechanism != used && (p.Mechanism != Auto || used != KeptZeros || h.input != OneStream) ||
-		used.universe() && p.Dim == 0 || used != PureUniverse && p.Delta == 0:
+	case p.validate() != nil || in > lastInput || !slices.Contains(possible[in], used) ||
+		p.Delta == 0 && !h.by().pure():
 		r.Fail("invalid Params")
-	case h.input == Users && (p.MaxKeys < 1 || p.MaxKeys > p.Counters):
+	case in == Users && (p.MaxKeys < 1 || p.MaxKeys > p.Counters):
 		r.Fail("invalid MaxKeys")
-	case h.sketches < 1 || h.sketches > 1 && h.input != Summed:
+	case h.sketches < 1 || h.sketches > 1 && in != Summed:
 		r.Fail("a wrong number of sketches")
 	}
-}
-
-// readCounts reads the noise and the noisy counts.
-func (h *Histogram[K]) readCounts(r *wire.Reader, keys wire.Keys[K]) {
-	if h.law.per = 1; h.law.mechanism.reduces() {
-		h.law.per = float64(h.params.Counters) + 1
-	}
-	r.Fields(h.noise())
-	l := h.law
-	if r.Err() == nil && (!l.valid() || !h.keepsItsPromise() || h.decrements != 0 && !h.knowsDecrements()) {
-		r.Fail("invalid noise")
-	}
-	most := uint64(h.params.Counters) * uint64(h.sketches)
-	n := r.Count(int(min(most, math.MaxInt32)), keys.MinSize()+8)
-	if r.Err() == nil && l.mechanism.universe() && uint64(n) != min(uint64(h.params.Counters), h.params.Dim) {
-		r.Fail("a wrong number of keys")
-	}
-	if r.Err() != nil {
-		return
-	}
-	h.counts = make([]counter[K], n)
-	for i := range h.counts {
-		c := &h.counts[i]
-		c.key = keys.Read(r)
-		c.count = r.Int64()
-		switch {
-		case i > 0 && !(h.counts[i-1].key < c.key):
-			r.Fail("keys not in ascending order")
-		case h.params.Dim > 0 && outside(c.key, h.params.Dim):
-			r.Fail("a key outside Dim")
-		case !l.mechanism.universe() && c.count < l.sum.threshold:
-			r.Fail("a count below the threshold")
-		}
-		if r.Err() != nil {
-			return
-		}
-	}
-}
-
-// keepsItsPromise reports whether the noise and the threshold can be what the ε and δ of the Params
-// ask for. It computes no sums, so for FreedZeros and ReducedSum it looks at a part of δ. It allows
-// for a platform that rounds otherwise.
-func (h *Histogram[K]) keepsItsPromise() bool {
-	p, l, s := h.params, h.law, h.law.sum
-	p.Mechanism = l.mechanism
-	epsilon, delta, ok := p.element(h.input)
-	if !ok {
-		return false
-	}
-	most, want, k := epsilon*(1+1e-9), math.Log(delta)*(1-1e-9), float64(p.Counters)
-	if l.shared() && (math.Abs(l.epsilon-epsilon) > 1e-9*epsilon || math.Abs(s.scale*epsilon-1) > 1e-9) {
-		return false
-	}
-	switch l.mechanism {
-	case KeptZeros:
-		return logDelta(p.Counters, l.epsilon, float64(s.threshold)) <= want
-	case FreedZeros:
-		return logSurvivalSum(l.epsilon, float64(s.threshold)-1) <= want
-	case ReducedSum:
-		return s.logEscape(p.Counters) <= want
-	case ShiftedSum:
-		return s.shiftLogDelta(p.Counters, most) <= want
-	case PureUniverse:
-		return (2*k-1)/s.scale <= most
-	}
-	return 1/s.shift+(k+1)/s.scale <= most && logs.Reach(s.shift, s.offset) <= want // ShiftedUniverse
-}
-
-// valid reports whether the numbers are of the kind that the mechanism has, and all methods work
-// with them.
-func (l scheme) valid() bool {
-	s := l.sum
-	zero := func(x float64) bool { return x == 0 && !math.Signbit(x) }
-	const most = limit
-	if !(s.scale > 0x1p-40) || !s.valid() || s.threshold < 0 || s.threshold >= most || s.from < 0 || s.offset < 0 || s.offset >= most {
-		return false
-	}
-	if l.shared() != (l.epsilon >= limits.MinEpsilon/maxKeys && l.epsilon <= limits.MaxEpsilon) || !l.shared() && !zero(l.epsilon) {
-		return false
-	}
-	if l.mechanism.shifts() != (s.shift > 0) || !l.mechanism.shifts() && (!zero(s.shift) || s.offset != 0) {
-		return false
-	}
-	if l.mechanism.universe() {
-		return s.from == 0 && s.threshold == 0
-	}
-	rounds := l.mechanism == ReducedSum || l.mechanism == ShiftedSum
-	return s.threshold >= 1 && s.from < s.threshold && rounds == (s.from >= 1)
 }

@@ -35,24 +35,24 @@ func (l law) span(c, a, b int64) float64 { // Pr[a ≤ c + L < b]
 
 // noiseOf and thresholdOf return what a Builder of one stream draws by.
 func sharedNoise(p Params) noise.DiscreteLaplace { return lawOf(p).noise() }
-func thresholdOf(p Params) int64                 { return lawOf(p).sum.threshold }
+func thresholdOf(p Params) int64                 { return lawOf(p).threshold }
 
 // release releases the state of a sketch as a Builder of one stream does.
 func release[K hashing.Key](src *noise.Source, p Params, counters []counter[K], decrements int64) *Histogram[K] {
 	l := lawOf(p)
-	h := newHistogram[K](p, OneStream, l)
+	h := newHistogram[K](p, l)
 	h.counts, h.decrements = releaseShared(src, l, counters, decrements)
 	return h
 }
 
 // histogram returns a release of one stream.
 func histogram[K hashing.Key](p Params, decrements int64, counts []counter[K]) *Histogram[K] {
-	h := newHistogram[K](p, OneStream, lawOf(p))
+	h := newHistogram[K](p, lawOf(p))
 	h.decrements, h.counts = decrements, counts
 	return h
 }
 
-func lawOf(p Params) scheme {
+func lawOf(p Params) calibration {
 	l, err := p.choose(OneStream)
 	if err != nil {
 		panic(err)

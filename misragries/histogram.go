@@ -1,11 +1,9 @@
 package misragries
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
 	"math"
-	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -22,8 +20,7 @@ import (
 // The zero Histogram, neither released nor decoded, has no keys, NaN for all else, and no encoding.
 type Histogram[K hashing.Key] struct {
 	params     Params
-	input      Input
-	law        scheme
+	law        calibration
 	sketches   int                  // how many went into a sum; else 1
 	decrements int64                // D − η, where noise is shared
 	counts     []counter[K]         // sorted by key, in units, all at the threshold or above
@@ -31,23 +28,23 @@ type Histogram[K hashing.Key] struct {
 }
 
 // newHistogram returns a Histogram without counts.
-func newHistogram[K hashing.Key](p Params, in Input, l scheme) *Histogram[K] {
-	if in != OneStream || l.mechanism != KeptZeros {
-		p.Mechanism = l.mechanism
-	}
-	return &Histogram[K]{params: p, input: in, law: l, sketches: 1}
+func newHistogram[K hashing.Key](p Params, c calibration) *Histogram[K] {
+	p.Mechanism = c.mechanism
+	return &Histogram[K]{params: p, law: c, sketches: 1}
 }
 
+// by returns the mechanism, nil for the zero Histogram.
+func (h *Histogram[K]) by() mechanism[K] { return mechanismOf[K](h.law.mechanism) }
+
 // Params returns the parameters of the release. Where they left the Mechanism open, they name the
-// one that was chosen, except for KeptZeros, the usual one of one stream: they stay as they were
-// given.
+// one that was chosen.
 func (h *Histogram[K]) Params() Params { return h.params }
 
 // Mechanism returns the mechanism that was used.
 func (h *Histogram[K]) Mechanism() Mechanism { return h.law.mechanism }
 
 // Input returns what the release started from.
-func (h *Histogram[K]) Input() Input { return h.input }
+func (h *Histogram[K]) Input() Input { return h.law.input }
 
 // Guarantee returns the (ε, δ) of the Params, or ε alone for PureUniverse: for one element of the
 // streams, for one user where MaxKeys is more than 1, and for one user in any case where the
@@ -56,47 +53,32 @@ func (h *Histogram[K]) Guarantee() budget.Guarantee {
 	if h.law.mechanism == Auto {
 		return budget.Guarantee{}
 	}
-	return h.params.promise(h.input, h.law.mechanism)
+	return h.params.guarantee(h.law)
 }
 
 // Threshold returns the least noisy count that is released; for PureUniverse and ShiftedUniverse,
 // the least that was.
 func (h *Histogram[K]) Threshold() float64 {
-	switch {
-	case h.law.mechanism == Auto:
+	if h.law.mechanism == Auto {
 		return math.NaN()
-	case h.vector != nil:
-		return h.vector.Threshold()
-	case !h.law.mechanism.universe():
-		return h.law.lowest()
 	}
-	least := int64(math.MaxInt64)
-	for _, c := range h.counts {
-		least = min(least, c.count)
-	}
-	if uint64(len(h.counts)) == h.params.Dim { // nothing is hidden
-		return math.Inf(-1)
-	}
-	return h.law.counts(least)
+	return h.by().threshold(h)
 }
 
 // StdDev returns the standard deviation of the noise of one released count.
 func (h *Histogram[K]) StdDev() float64 {
-	switch {
-	case h.law.mechanism == Auto:
+	if h.law.mechanism == Auto {
 		return math.NaN()
-	case h.vector != nil:
-		return h.vector.StdDev()
 	}
-	return h.law.stdDev()
+	return h.by().stdDev(h)
 }
 
 // Len returns the number of released keys.
 func (h *Histogram[K]) Len() int {
-	if h.vector != nil {
-		return h.vector.Len()
+	if h.law.mechanism == Auto {
+		return 0
 	}
-	return len(h.counts)
+	return h.by().length(h)
 }
 
 // All yields the released keys and their noisy counts, sorted by key.
@@ -104,21 +86,10 @@ func (h *Histogram[K]) All() iter.Seq2[K, float64] { return h.atLeast(math.Inf(-
 
 // atLeast yields the released keys whose noisy count is at least v.
 func (h *Histogram[K]) atLeast(v float64) iter.Seq2[K, float64] {
-	return func(yield func(K, float64) bool) {
-		if h.vector != nil {
-			for key, x := range h.vector.All() {
-				if x >= v && !yield(key, x) {
-					return
-				}
-			}
-			return
-		}
-		for _, c := range h.counts {
-			if x := h.law.counts(c.count); x >= v && !yield(c.key, x) {
-				return
-			}
-		}
+	if h.law.mechanism == Auto {
+		return func(func(K, float64) bool) {}
 	}
+	return h.by().atLeast(h, v)
 }
 
 // Estimate returns the noisy count of the key, or 0 if it was not released. It estimates what the
@@ -126,20 +97,11 @@ func (h *Histogram[K]) atLeast(v float64) iter.Seq2[K, float64] {
 // count by the undercount at most; see Interval for both errors in one bound. Now and then it lies
 // outside the Interval: that knows part of the noise which all keys share.
 func (h *Histogram[K]) Estimate(key K) float64 {
-	v, _ := h.find(key)
+	if h.law.mechanism == Auto {
+		return 0
+	}
+	v, _ := h.by().find(h, key)
 	return v
-}
-
-func (h *Histogram[K]) find(key K) (v float64, found bool) {
-	if h.vector != nil {
-		v = h.vector.Estimate(key)
-		return v, v != 0
-	}
-	i, found := slices.BinarySearchFunc(h.counts, key, func(c counter[K], key K) int { return cmp.Compare(c.key, key) })
-	if !found {
-		return 0, false
-	}
-	return h.law.counts(h.counts[i].count), true
 }
 
 // String says what was released under which guarantee, and by which mechanism.

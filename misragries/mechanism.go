@@ -1,6 +1,13 @@
 package misragries
 
-import "github.com/dpsketch/dpsketch/internal/enum"
+import (
+	"iter"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/enum"
+	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise"
+)
 
 // Mechanism is a way to release a sketch. Auto takes the one that is right for what the Builder
 // holds, as listed with each.
@@ -46,11 +53,88 @@ func (m Mechanism) String() string {
 	return enum.Name(m, mechanismNames, "Mechanism")
 }
 
-// universe reports whether the mechanism draws noise for all Dim keys.
-func (m Mechanism) universe() bool { return m == PureUniverse || m == ShiftedUniverse }
+// possible lists the mechanisms of each input. Auto takes the first that does without δ where there
+// is none; else the first, or for Users the one with the least threshold.
+var possible = [...][]Mechanism{
+	OneStream:     {KeptZeros, FreedZeros, ReducedSum, ShiftedSum, SparseVector, PureUniverse, ShiftedUniverse},
+	GivenCounters: {FreedZeros, ReducedSum, ShiftedSum, SparseVector, PureUniverse, ShiftedUniverse},
+	Merged:        {SparseVector},
+	Summed:        {ReducedSum, ShiftedSum},
+	Users:         {SparseVector, KeptZeros},
+}
 
-// reduces reports whether the mechanism releases reduced sketches.
-func (m Mechanism) reduces() bool { return m.universe() || m == ReducedSum || m == ShiftedSum }
+// mechanismOf returns what implements a constant that [possible] lists, nil for others.
+func mechanismOf[K hashing.Key](m Mechanism) mechanism[K] {
+	switch m {
+	case KeptZeros:
+		return keptZeros[K]{}
+	case FreedZeros:
+		return freedZeros[K]{}
+	case SparseVector:
+		return sparseVector[K]{}
+	case ReducedSum:
+		return reducedSum[K]{}
+	case ShiftedSum:
+		return shiftedSum[K]{}
+	case PureUniverse:
+		return pureUniverse[K]{}
+	case ShiftedUniverse:
+		return shiftedUniverse[K]{}
+	}
+	return nil
+}
 
-// shifts reports whether sketches are reduced by a private shift.
-func (m Mechanism) shifts() bool { return m == ShiftedSum || m == ShiftedUniverse }
+// mechanism is all that there is to a way to release. Each has a file of its own, and no other code
+// knows which one it works with. Keys matter to some of the methods only: those that plan are
+// called for any type of keys.
+//
+// A Histogram without counts, see Params.planned, stands for what is known before there is data.
+type mechanism[K hashing.Key] interface {
+	// pure reports whether it does without δ.
+	pure() bool
+	// calibrate returns the numbers for valid Params and a possible Input, or which of the
+	// Params leaves none.
+	calibrate(p Params, in Input) (calibration, error)
+	// candidate returns what h, which is planned, costs.
+	candidate(h *Histogram[K]) (Candidate, error)
+
+	// prepare returns what is released of a sketch, in units and sorted by key. Of several
+	// sketches the sums are.
+	prepare(src *noise.Source, c calibration, s *sketch[K]) []counter[K]
+	// draw spends the budget and writes to h, which has Params and calibration.
+	draw(src *noise.Source, h *Histogram[K], held contents[K]) error
+
+	// length returns the number of released keys, find the noisy count of one, and atLeast
+	// those keys whose noisy count is at least v.
+	length(h *Histogram[K]) int
+	find(h *Histogram[K], key K) (v float64, found bool)
+	atLeast(h *Histogram[K], v float64) iter.Seq2[K, float64]
+	// threshold returns the least count that is released, and certain the least that is sure to
+	// be, also where it ties with one that is not.
+	threshold(h *Histogram[K]) float64
+	certain(h *Histogram[K]) float64
+	// stdDev returns the standard deviation of the noise of one count.
+	stdDev(h *Histogram[K]) float64
+	// interval is Histogram.Interval, and undercount Histogram.Undercount, for valid arguments.
+	interval(h *Histogram[K], key K, confidence float64) (lo, hi float64)
+	undercount(h *Histogram[K], confidence float64) float64
+	// slack returns s such that, with the given confidence, all keys of true count f ≥ certain +
+	// s at once are released, with v ≥ f − s.
+	slack(h *Histogram[K], confidence float64) float64
+	// sure returns the noisy count from which on, with the given confidence, the true counts of
+	// all released keys are at least f.
+	sure(h *Histogram[K], f, confidence float64) float64
+	// errorBound returns what the estimates of all keys at once are off by at most, besides
+	// n/(k+1).
+	errorBound(h *Histogram[K], confidence float64) float64
+
+	// encode appends all that follows the head of an encoding, and decode reads and checks it.
+	encode(h *Histogram[K], dst []byte) ([]byte, error)
+	decode(h *Histogram[K], r *wire.Reader)
+}
+
+// contents are what a Builder, a Sum or a UserBuilder held.
+type contents[K hashing.Key] struct {
+	counters   []counter[K] // see mechanism.prepare
+	decrements int64
+}

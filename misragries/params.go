@@ -86,55 +86,41 @@ func (p Params) validate() error {
 // PureUniverse, else (ε, δ), for one element of the stream or, where MaxKeys is more than 1, for
 // one user. Params that New refuses promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
-	l, err := p.check(OneStream)
+	c, err := p.check(OneStream)
 	if err != nil {
 		return budget.Guarantee{}
 	}
-	return p.promise(OneStream, l.mechanism)
+	return p.guarantee(c)
 }
 
-// promise returns the guarantee of a release that check allows, by the mechanism that it found.
-func (p Params) promise(in Input, m Mechanism) budget.Guarantee {
-	if m == PureUniverse {
-		return budget.PureDP(p.Epsilon, p.unit(in))
+// planned returns a Histogram without counts for one stream: what is known before there is data.
+func (p Params) planned() (h *Histogram[uint64], by mechanism[uint64], ok bool) {
+	c, err := p.check(OneStream)
+	if err != nil {
+		return nil, nil, false
 	}
-	return budget.ApproxDP(p.Epsilon, p.Delta, p.unit(in))
-}
-
-// unit returns whom a release from such an input protects: one element of the stream, or one user
-// with up to MaxKeys.
-func (p Params) unit(in Input) budget.Unit {
-	if in == Users || p.MaxKeys > 1 {
-		return budget.User(max(p.MaxKeys, 1), budget.AddRemove)
-	}
-	return budget.Element(budget.AddRemove)
+	return newHistogram[uint64](p, c), mechanismOf[uint64](c.mechanism), true
 }
 
 // Threshold returns the least noisy count that a Builder of one stream releases; with PureUniverse
 // and ShiftedUniverse, which have none, it is 0. For all else see [Params.Candidates]. NaN if the
 // Params are invalid.
 func (p Params) Threshold() float64 {
-	l, err := p.check(OneStream)
-	if err != nil {
+	h, by, ok := p.planned()
+	if !ok {
 		return math.NaN()
 	}
-	if l.mechanism == SparseVector {
-		return p.sparseOneStream().Threshold()
-	}
-	return l.lowest()
+	return by.threshold(h)
 }
 
 // StdDev returns the standard deviation of the noise of one released count of one stream. NaN if
 // the Params are invalid.
 func (p Params) StdDev() float64 {
-	l, err := p.check(OneStream)
-	if err != nil {
+	h, by, ok := p.planned()
+	if !ok {
 		return math.NaN()
 	}
-	if l.mechanism == SparseVector {
-		return p.sparseOneStream().StdDev()
-	}
-	return l.stdDev()
+	return by.stdDev(h)
 }
 
 // ErrorBound returns a bound on |estimate − true count| for all keys at once that holds with the
@@ -142,25 +128,11 @@ func (p Params) StdDev() float64 {
 // largest noise of k counters (of all Dim keys for PureUniverse and ShiftedUniverse), and the
 // threshold, as the estimate of a key that is not released is 0. NaN if an argument is invalid.
 func (p Params) ErrorBound(n, confidence float64) float64 {
-	l, err := p.check(OneStream)
-	if err != nil || !(n >= 0) || !limits.Confidence(confidence) {
+	h, by, ok := p.planned()
+	if !ok || !(n >= 0) || !limits.Confidence(confidence) {
 		return math.NaN()
 	}
-	if l.mechanism == SparseVector {
-		return n/(float64(p.Counters)+1) + p.sparseOneStream().ErrorBound(p.Counters, confidence)
-	}
-	noisy := float64(p.Counters)
-	if l.mechanism.universe() {
-		noisy = max(noisy, float64(p.Dim))
-	}
-	return n/(float64(p.Counters)+1) + l.besidesUndercount(noisy, 1, confidence)
-}
-
-// sparseOneStream returns the Params of package threshold for one stream, where check has found
-// that there are some.
-func (p Params) sparseOneStream() threshold.Params {
-	q, _ := p.sparse(OneStream)
-	return q
+	return n/(float64(p.Counters)+1) + by.errorBound(h, confidence)
 }
 
 // Size returns the bytes that a Builder holds for uint64 keys once all counters are in use: under

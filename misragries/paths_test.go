@@ -88,7 +88,7 @@ func repeat(times ...int) (stream []int) {
 // eachPath calls f for every mechanism of every input, with Params that lead to it: by name but for
 // SparseVector of merged sketches, which only Auto leads to.
 func eachPath(f func(name string, in Input, m Mechanism, p Params)) {
-	for in, list := range defaults {
+	for in, list := range possible {
 		for _, m := range list {
 			p := Params{Counters: 4, Epsilon: 1, Delta: 0.05, Mechanism: m}
 			switch Input(in) {
@@ -164,11 +164,7 @@ func TestAuto(t *testing.T) {
 	for in, m := range map[Input]Mechanism{OneStream: KeptZeros, GivenCounters: FreedZeros, Merged: SparseVector, Summed: ReducedSum, Users: KeptZeros} {
 		h := draw(t, in, p, repeat(300))
 		require.Equal(t, m, h.Mechanism(), in)
-		if in == OneStream {
-			require.Equal(t, Auto, h.Params().Mechanism, "left as it was")
-		} else {
-			require.Equal(t, m, h.Params().Mechanism)
-		}
+		require.Equal(t, m, h.Params().Mechanism)
 	}
 	for _, in := range []Input{OneStream, GivenCounters} {
 		require.Equal(t, PureUniverse, draw(t, in, Params{Counters: 4, Epsilon: 1, Dim: 100}, repeat(300)).Mechanism())
@@ -225,14 +221,14 @@ func TestPureUniverseTakesNoDelta(t *testing.T) {
 			named, err := p.choose(in)
 			require.NoError(t, err)
 			require.Equal(t, pure, named)
-			require.InEpsilon(t, 31/0.5*float64(max(m, 1)), named.sum.scale, 1e-12)
-			require.GreaterOrEqual(t, named.sum.scale, 31/0.5*float64(max(m, 1)))
+			require.InEpsilon(t, 31/0.5*float64(max(m, 1)), named.scale, 1e-12)
+			require.GreaterOrEqual(t, named.scale, 31/0.5*float64(max(m, 1)))
 			require.Equal(t, budget.PureDP(0.5, p.unit(in)), draw(t, in, p, repeat(40)).Guarantee())
 			p.Mechanism = ShiftedUniverse
 			shifted, err := p.choose(in)
 			require.NoError(t, err)
-			require.InEpsilon(t, 17/(0.95*0.5)*float64(max(m, 1)), shifted.sum.scale, 1e-12)
-			require.GreaterOrEqual(t, shifted.sum.shift, 20/0.5*float64(max(m, 1)))
+			require.InEpsilon(t, 17/(0.95*0.5)*float64(max(m, 1)), shifted.scale, 1e-12)
+			require.GreaterOrEqual(t, shifted.shift, 20/0.5*float64(max(m, 1)))
 		}
 	}
 }
@@ -249,7 +245,7 @@ func tally(cells []int64, v, start int64) {
 
 // mixture is what the law of one released count is made of.
 type mixture struct {
-	law     scheme
+	law     calibration
 	offsets func(f func(x int64, mass float64)) // of the value before own noise and rounding, in units
 }
 
@@ -259,13 +255,13 @@ func (m mixture) masses(n int, start int64) []float64 {
 	d := m.law.noise()
 	shown := 0.0
 	m.offsets(func(x int64, mass float64) {
-		base, weight := m.law.sum.base(x)
+		base, weight := m.law.base(x)
 		if !m.law.mechanism.reduces() || m.law.mechanism.universe() {
 			base, weight = x, 1
 		}
 		for i := 1; i < n-1; i++ {
 			v := start + int64(i) - 1
-			if m.law.mechanism.universe() || v >= m.law.sum.threshold {
+			if m.law.mechanism.universe() || v >= m.law.threshold {
 				p := mass * weight * d.Prob(float64(v-base))
 				if m.law.mechanism.universe() && i == 1 { // and below
 					p = mass * d.CDF(float64(v-base))
@@ -305,53 +301,53 @@ func TestReleasedLaws(t *testing.T) {
 		in   Input
 		p    Params
 		f    []int
-		keys map[int]func(l scheme) func(func(int64, float64)) // what the units of a key are spread over
+		keys map[int]func(l calibration) func(func(int64, float64)) // what the units of a key are spread over
 	}{
-		{"FreedZeros", OneStream, Params{Mechanism: FreedZeros}, []int{9, 1}, map[int]func(scheme) func(func(int64, float64)){
-			0: func(l scheme) func(func(int64, float64)) {
+		{"FreedZeros", OneStream, Params{Mechanism: FreedZeros}, []int{9, 1}, map[int]func(calibration) func(func(int64, float64)){
+			0: func(l calibration) func(func(int64, float64)) {
 				return spread(l.noise(), func(x int64) int64 { return 9 + x })
 			},
-			1: func(l scheme) func(func(int64, float64)) {
+			1: func(l calibration) func(func(int64, float64)) {
 				return spread(l.noise(), func(x int64) int64 { return 1 + x })
 			}}},
-		{"FreedZeros given", GivenCounters, Params{}, []int{9}, map[int]func(scheme) func(func(int64, float64)){
-			0: func(l scheme) func(func(int64, float64)) {
+		{"FreedZeros given", GivenCounters, Params{}, []int{9}, map[int]func(calibration) func(func(int64, float64)){
+			0: func(l calibration) func(func(int64, float64)) {
 				return spread(l.noise(), func(x int64) int64 { return 9 + x })
 			}}},
-		{"KeptZeros of two", OneStream, Params{MaxKeys: 2}, []int{9}, map[int]func(scheme) func(func(int64, float64)){
-			0: func(l scheme) func(func(int64, float64)) {
+		{"KeptZeros of two", OneStream, Params{MaxKeys: 2}, []int{9}, map[int]func(calibration) func(func(int64, float64)){
+			0: func(l calibration) func(func(int64, float64)) {
 				return spread(l.noise(), func(x int64) int64 { return 9 + x })
 			}}},
-		{"KeptZeros of users", Users, Params{MaxKeys: 2, Mechanism: KeptZeros}, []int{9}, map[int]func(scheme) func(func(int64, float64)){
-			0: func(l scheme) func(func(int64, float64)) {
+		{"KeptZeros of users", Users, Params{MaxKeys: 2, Mechanism: KeptZeros}, []int{9}, map[int]func(calibration) func(func(int64, float64)){
+			0: func(l calibration) func(func(int64, float64)) {
 				return spread(l.noise(), func(x int64) int64 { return 9 + x })
 			}}},
-		{"ReducedSum", OneStream, Params{Mechanism: ReducedSum}, []int{12, 6}, map[int]func(scheme) func(func(int64, float64)){
-			0: func(scheme) func(func(int64, float64)) { return exactly(4*12 - 18) },
-			1: func(scheme) func(func(int64, float64)) { return exactly(4*6 - 18) }}}, // below R
-		{"ReducedSum given", GivenCounters, Params{Mechanism: ReducedSum}, []int{12, 6}, map[int]func(scheme) func(func(int64, float64)){
-			0: func(scheme) func(func(int64, float64)) { return exactly(4*12 - 18) }}},
-		{"ReducedSum of two", Summed, Params{}, []int{12, 6}, map[int]func(scheme) func(func(int64, float64)){
-			0: func(scheme) func(func(int64, float64)) { return exactly(2 * (4*6 - 9)) },
-			1: func(scheme) func(func(int64, float64)) { return exactly(2 * (4*3 - 9)) }}},
-		{"ShiftedSum", OneStream, Params{Mechanism: ShiftedSum}, []int{20, 15}, map[int]func(scheme) func(func(int64, float64)){
-			0: func(l scheme) func(func(int64, float64)) {
-				return spread(discreteLaplace(l.sum.shift), func(x int64) int64 { return max(4*20-max(35+x+l.sum.offset, 0), 0) })
+		{"ReducedSum", OneStream, Params{Mechanism: ReducedSum}, []int{12, 6}, map[int]func(calibration) func(func(int64, float64)){
+			0: func(calibration) func(func(int64, float64)) { return exactly(4*12 - 18) },
+			1: func(calibration) func(func(int64, float64)) { return exactly(4*6 - 18) }}}, // below R
+		{"ReducedSum given", GivenCounters, Params{Mechanism: ReducedSum}, []int{12, 6}, map[int]func(calibration) func(func(int64, float64)){
+			0: func(calibration) func(func(int64, float64)) { return exactly(4*12 - 18) }}},
+		{"ReducedSum of two", Summed, Params{}, []int{12, 6}, map[int]func(calibration) func(func(int64, float64)){
+			0: func(calibration) func(func(int64, float64)) { return exactly(2 * (4*6 - 9)) },
+			1: func(calibration) func(func(int64, float64)) { return exactly(2 * (4*3 - 9)) }}},
+		{"ShiftedSum", OneStream, Params{Mechanism: ShiftedSum}, []int{20, 15}, map[int]func(calibration) func(func(int64, float64)){
+			0: func(l calibration) func(func(int64, float64)) {
+				return spread(discreteLaplace(l.shift), func(x int64) int64 { return max(4*20-max(35+x+l.offset, 0), 0) })
 			},
-			1: func(l scheme) func(func(int64, float64)) {
-				return spread(discreteLaplace(l.sum.shift), func(x int64) int64 { return max(4*15-max(35+x+l.sum.offset, 0), 0) })
+			1: func(l calibration) func(func(int64, float64)) {
+				return spread(discreteLaplace(l.shift), func(x int64) int64 { return max(4*15-max(35+x+l.offset, 0), 0) })
 			}}},
-		{"ShiftedSum, low sum", OneStream, Params{Mechanism: ShiftedSum}, []int{4}, map[int]func(scheme) func(func(int64, float64)){
-			0: func(l scheme) func(func(int64, float64)) {
-				return spread(discreteLaplace(l.sum.shift), func(x int64) int64 { return max(4*4-max(4+x+l.sum.offset, 0), 0) })
+		{"ShiftedSum, low sum", OneStream, Params{Mechanism: ShiftedSum}, []int{4}, map[int]func(calibration) func(func(int64, float64)){
+			0: func(l calibration) func(func(int64, float64)) {
+				return spread(discreteLaplace(l.shift), func(x int64) int64 { return max(4*4-max(4+x+l.offset, 0), 0) })
 			}}},
-		{"PureUniverse", OneStream, Params{Mechanism: PureUniverse, Dim: 50}, []int{100}, map[int]func(scheme) func(func(int64, float64)){
-			0: func(scheme) func(func(int64, float64)) { return exactly(4*100 - 100) }}},
-		{"PureUniverse, large", GivenCounters, Params{Mechanism: PureUniverse, Dim: 1 << 40}, []int{100}, map[int]func(scheme) func(func(int64, float64)){
-			0: func(scheme) func(func(int64, float64)) { return exactly(4*100 - 100) }}},
-		{"ShiftedUniverse", OneStream, Params{Mechanism: ShiftedUniverse, Dim: 1 << 40}, []int{400}, map[int]func(scheme) func(func(int64, float64)){
-			0: func(l scheme) func(func(int64, float64)) {
-				return spread(discreteLaplace(l.sum.shift), func(x int64) int64 { return 4*400 - (400 + x + l.sum.offset) })
+		{"PureUniverse", OneStream, Params{Mechanism: PureUniverse, Dim: 50}, []int{100}, map[int]func(calibration) func(func(int64, float64)){
+			0: func(calibration) func(func(int64, float64)) { return exactly(4*100 - 100) }}},
+		{"PureUniverse, large", GivenCounters, Params{Mechanism: PureUniverse, Dim: 1 << 40}, []int{100}, map[int]func(calibration) func(func(int64, float64)){
+			0: func(calibration) func(func(int64, float64)) { return exactly(4*100 - 100) }}},
+		{"ShiftedUniverse", OneStream, Params{Mechanism: ShiftedUniverse, Dim: 1 << 40}, []int{400}, map[int]func(calibration) func(func(int64, float64)){
+			0: func(l calibration) func(func(int64, float64)) {
+				return spread(discreteLaplace(l.shift), func(x int64) int64 { return 4*400 - (400 + x + l.offset) })
 			}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -363,9 +359,9 @@ func TestReleasedLaws(t *testing.T) {
 			const cells = 400
 			starts, counts := map[int]int64{}, map[int][]int64{}
 			for key := range c.keys {
-				starts[key], counts[key] = l.sum.threshold, make([]int64, cells)
+				starts[key], counts[key] = l.threshold, make([]int64, cells)
 				if l.mechanism.universe() {
-					starts[key] = int64(math.Round(float64(c.f[key])*l.per)) - int64(c.f[key]) - cells/2 - l.sum.offset
+					starts[key] = int64(math.Round(float64(c.f[key])*l.per)) - int64(c.f[key]) - cells/2 - l.offset
 				}
 			}
 			for range releases {
@@ -387,7 +383,7 @@ func TestShiftsAddUp(t *testing.T) {
 	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-3, Mechanism: ShiftedSum}
 	l, err := p.choose(Summed)
 	require.NoError(t, err)
-	d, n0 := l.noise(), discreteLaplace(l.sum.shift)
+	d, n0 := l.noise(), discreteLaplace(l.shift)
 	fourth := func(d noise.DiscreteLaplace) float64 {
 		sum := 0.0
 		for x := 1.0; x < 60*d.Scale()+10; x++ {
@@ -404,7 +400,7 @@ func TestShiftsAddUp(t *testing.T) {
 		h := draw(t, Summed, p, stream)
 		samples = append(samples, h.Estimate(0)*9)
 	}
-	mean := 9*1000 - 1010 - 2*float64(l.sum.offset)
+	mean := 9*1000 - 1010 - 2*float64(l.offset)
 	dptest.Moments(t, "two shifts", samples, mean, a+2*b, total, 1e-10)
 	require.InEpsilon(t, math.Sqrt(a)/9, draw(t, Summed, p, stream).StdDev(), 1e-12)
 }
@@ -436,7 +432,7 @@ func TestGroups(t *testing.T) {
 		for _, delta := range []float64{1e-200, 1e-9, 0.01, 0.9} {
 			for _, m := range []int{1, 2, 3, 10, 1000} {
 				p := Params{Counters: 1024, Epsilon: epsilon, Delta: delta, MaxKeys: m}
-				one, d1, ok := p.element(OneStream)
+				one, d1, ok := p.element()
 				if !ok {
 					require.True(t, epsilon > 100 || delta < 1e-100)
 					_, err := New[int](p)
@@ -464,7 +460,7 @@ func TestGroups(t *testing.T) {
 					p.Mechanism = KeptZeros
 					b, err := NewUserBuilder[int](p)
 					require.NoError(t, err)
-					require.Equal(t, tau, b.law.sum.threshold)
+					require.Equal(t, tau, b.law.threshold)
 				}
 			}
 		}
@@ -619,7 +615,7 @@ func TestRefusedMerges(t *testing.T) {
 	holds := func(b *Builder[int], f int64) {
 		t.Helper()
 		require.Equal(t, []counter[int]{{0, f}}, peek(b.secret).sketch.positive())
-		require.Equal(t, OneStream, peek(b.secret).input)
+		require.Equal(t, OneStream, peek(b.secret).law.input)
 	}
 	a, b, stranger := build(t, p, repeat(50)), build(t, p, repeat(60)), build(t, other, repeat(70))
 	gone := build(t, p, repeat(1))
@@ -763,7 +759,7 @@ func TestRefusedParams(t *testing.T) {
 		for m := Auto; m <= lastMechanism+1; m++ {
 			q := p
 			q.Mechanism = m
-			if m == Auto || slices.Contains(defaults[in], m) {
+			if m == Auto || slices.Contains(possible[in], m) {
 				require.NoError(t, try(q), "%v %v", in, m)
 			} else {
 				require.ErrorIs(t, try(q), ErrParams, "%v %v", in, m)
@@ -956,7 +952,7 @@ func TestSixtyFourServers(t *testing.T) {
 		h, err := s.Release()
 		require.NoError(t, err)
 		bias := 0.0
-		if l := h.law.sum; m == ShiftedSum {
+		if l := h.law.sumLaw; m == ShiftedSum {
 			bias = servers * h.law.counts(l.offset+int64(20*l.shift)+1)
 		}
 		check("summed, "+h.Mechanism().String(), h, bias)

@@ -61,29 +61,48 @@ func (p Params) Plan(sketches int) ([]Plan, error) {
 	if sketches < 1 || sketches > math.MaxInt32 {
 		return nil, fault.Params("misragries", "sketches", sketches, "an integer in [1, 2³¹)")
 	}
-	p.Mechanism = Auto
-	m, k := float64(sketches), int64(p.Counters)
+	m := float64(sketches)
 	var plans []Plan
-	l, refused := p.check(Summed)
-	if refused == nil {
-		plans = append(plans, Plan{SumThem, l.lowest(), l.stdDev(), 0, k * int64(sketches)})
-	}
-	p.Mechanism = ShiftedSum
-	if l, err := p.check(Summed); err == nil {
-		bias := m * l.counts(l.sum.offset)
-		shifts := discreteLaplace(l.sum.shift).Variance() / (l.per * l.per)
-		plans = append(plans, Plan{SumThemShifted, l.lowest() + bias, math.Sqrt(l.stdDev()*l.stdDev() + m*shifts), bias, k * int64(sketches)})
-	}
-	p.Mechanism = SparseVector
-	if c, err := p.candidate(Merged); err == nil {
-		plans = append(plans, Plan{MergeThem, c.Threshold, c.StdDev, 0, 2 * k})
-	}
-	p.Mechanism = KeptZeros
-	if l, err := p.check(OneStream); err == nil {
-		plans = append(plans, Plan{ReleaseEach, m*(l.lowest()-1) + 1, math.Sqrt(m) * l.stdDev(), 0, k})
+	var refused error
+	for _, w := range ways {
+		p.Mechanism = w.mechanism
+		c, err := p.check(w.input)
+		var cost Candidate
+		if err == nil {
+			cost, err = p.candidate(w.input)
+		}
+		if err != nil {
+			if refused == nil {
+				refused = err
+			}
+			continue
+		}
+		plan := Plan{w.way, cost.Threshold, cost.StdDev, 0, w.keys(int64(p.Counters), int64(sketches))}
+		switch {
+		case w.way == ReleaseEach:
+			plan.Hidden, plan.StdDev = m*(cost.Threshold-1)+1, math.Sqrt(m)*cost.StdDev
+		case c.shift > 0:
+			plan.Bias = m * cost.Bias
+			plan.Hidden += plan.Bias
+			plan.StdDev = math.Sqrt(cost.StdDev*cost.StdDev + m*discreteLaplace(c.shift).Variance()/(c.per*c.per))
+		}
+		plans = append(plans, plan)
 	}
 	if len(plans) == 0 {
 		return nil, refused
 	}
 	return plans, nil
+}
+
+// ways lists what Plan compares.
+var ways = []struct {
+	way       Way
+	input     Input
+	mechanism Mechanism
+	keys      func(k, sketches int64) int64 // that one server holds
+}{
+	{SumThem, Summed, Auto, func(k, sketches int64) int64 { return k * sketches }},
+	{SumThemShifted, Summed, ShiftedSum, func(k, sketches int64) int64 { return k * sketches }},
+	{MergeThem, Merged, SparseVector, func(k, _ int64) int64 { return 2 * k }},
+	{ReleaseEach, OneStream, KeptZeros, func(k, _ int64) int64 { return k }},
 }

@@ -39,7 +39,7 @@ func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	defer private.Leave(b.secret)
 	keys := wire.KeysOf[K]()
 	dst = appendPrivateHead(dst, privateBuilder, keys, b.params)
-	dst = append(dst, byte(s.input))
+	dst = append(dst, byte(s.law.input))
 	dst = binary.LittleEndian.AppendUint64(dst, s.sketch.decrements)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.sketch.settled))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.sketch.entries)))
@@ -76,7 +76,11 @@ func (b *Builder[K]) RestorePrivateState(data []byte) error {
 	if err := r.Done(); err != nil {
 		return err
 	}
-	s.input, s.sketch = in, *sketch
+	l, err := b.params.check(in)
+	if err != nil {
+		return err
+	}
+	s.law, s.sketch = l, *sketch
 	return nil
 }
 

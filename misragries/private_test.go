@@ -20,10 +20,10 @@ func peek[S any](s private.State[S]) *S {
 	return data
 }
 
-// contents returns all that decides how a sketch goes on and what it releases.
-func contents[K string | int](b *Builder[K]) any {
+// stateOf returns all that decides how a sketch goes on and what it releases.
+func stateOf[K string | int](b *Builder[K]) any {
 	s := peek(b.secret)
-	return []any{b.params, s.input, s.sketch.decrements, s.sketch.counters(), s.sketch.positive()}
+	return []any{b.params, s.law.input, s.sketch.decrements, s.sketch.counters(), s.sketch.positive()}
 }
 
 func restored[K string | int](t *testing.T, b *Builder[K], p Params) *Builder[K] {
@@ -54,8 +54,8 @@ func TestPrivateStateOfABuilder(t *testing.T) {
 			ints.Add(key)
 			words.Add(strconv.Itoa(key))
 			if i%11 == 0 {
-				require.Equal(t, contents(ints), contents(restored(t, ints, p)))
-				require.Equal(t, contents(words), contents(restored(t, words, p)))
+				require.Equal(t, stateOf(ints), stateOf(restored(t, ints, p)))
+				require.Equal(t, stateOf(words), stateOf(restored(t, words, p)))
 			}
 		}
 		plain, err := New[int](p)
@@ -64,10 +64,10 @@ func TestPrivateStateOfABuilder(t *testing.T) {
 		for range 400 {
 			plain.Add(int(rng.ExpFloat64() * 3 * float64(k)))
 		}
-		require.Equal(t, contents(plain), contents(ints), "k = %d: the stream restored on its way, and the plain one", k)
+		require.Equal(t, stateOf(plain), stateOf(ints), "k = %d: the stream restored on its way, and the plain one", k)
 		rng = rand.New(rand.NewPCG(1, 2))
 		require.NoError(t, plain.Merge(ints))
-		require.Equal(t, contents(plain), contents(restored(t, plain, p)), "merged")
+		require.Equal(t, stateOf(plain), stateOf(restored(t, plain, p)), "merged")
 	}
 }
 
@@ -122,7 +122,7 @@ func TestRestoreRejects(t *testing.T) {
 	}
 	data, err := b.AppendPrivateState(nil)
 	require.NoError(t, err)
-	before := contents(b)
+	before := stateOf(b)
 	sum, err := NewSum[int](p)
 	require.NoError(t, err)
 	require.NoError(t, sum.Add(restored(t, b, p)))
@@ -134,7 +134,7 @@ func TestRestoreRejects(t *testing.T) {
 	require.ErrorIs(t, b.RestorePrivateState(append(bytes.Clone(data), 0)), fault.ErrFormat)
 	require.ErrorIs(t, b.RestorePrivateState(sumData), fault.ErrFormat)
 	require.ErrorIs(t, sum.RestorePrivateState(data), fault.ErrFormat)
-	require.Equal(t, before, contents(b))
+	require.Equal(t, before, stateOf(b))
 	for bit := range 8 * len(data) {
 		flipped := bytes.Clone(data)
 		flipped[bit/8] ^= 1 << (bit % 8)

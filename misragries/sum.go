@@ -12,7 +12,7 @@ import (
 )
 
 // Sum adds up the sketches of many streams, each reduced first, for one release whose noise does
-// not grow with the number of sketches (section 6 of the paper, and sumlaw.go). It is the default
+// not grow with the number of sketches (section 6 of the paper, and reducedsum_delta.go). It is the default
 // for distributed use. It holds private data, as a Builder does, and up to k keys for each sketch.
 // One goroutine at a time may use it.
 //
@@ -23,7 +23,7 @@ import (
 type Sum[K hashing.Key] struct {
 	sumSecret[K]
 	params  Params
-	law     scheme
+	law     calibration
 	promise budget.Guarantee
 }
 
@@ -44,7 +44,7 @@ func NewSum[K hashing.Key](p Params) (*Sum[K], error) {
 	}
 	p.Delta += 0 // no −0
 	s := private.New(sumState[K]{units: map[K]int64{}})
-	return &Sum[K]{sumSecret: s, params: p, law: l, promise: p.promise(Summed, l.mechanism)}, nil
+	return &Sum[K]{sumSecret: s, params: p, law: l, promise: p.guarantee(l)}, nil
 }
 
 // Guarantee returns what the release promises: (ε, δ) for one element of all streams or, where
@@ -70,7 +70,7 @@ func (t *Sum[K]) Add(b *Builder[K]) error {
 	s := private.Enter(t.sumSecret)
 	o, err := private.Take(b.secret, "misragries: Sum.Add: the Builder")
 	if err == nil {
-		for _, c := range inUnits(&s.src, t.law, o.sketch.positive(), t.params.Counters) {
+		for _, c := range mechanismOf[K](t.law.mechanism).prepare(&s.src, t.law, &o.sketch) {
 			s.add(c.key, c.count)
 		}
 		s.sketches++
@@ -118,13 +118,15 @@ func (t *Sum[K]) Release() (*Histogram[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	h := newHistogram[K](t.params, Summed, t.law)
+	h := newHistogram[K](t.params, t.law)
 	h.sketches = max(1, s.sketches)
 	units := make([]counter[K], 0, len(s.units))
 	for key, count := range s.units {
 		units = append(units, counter[K]{key, count})
 	}
 	sortCounters(units)
-	h.counts = releaseRounded(&s.src, t.law, units)
+	if err := mechanismOf[K](t.law.mechanism).draw(&s.src, h, contents[K]{counters: units}); err != nil {
+		return nil, err
+	}
 	return h, nil
 }

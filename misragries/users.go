@@ -22,7 +22,7 @@ import (
 type UserBuilder[K hashing.Key] struct {
 	userSecret[K]
 	params  Params
-	law     scheme
+	law     calibration
 	promise budget.Guarantee
 }
 
@@ -31,8 +31,8 @@ type userSecret[K hashing.Key] = private.State[userState[K]]
 
 // userState has one of the two sketches in use.
 type userState[K hashing.Key] struct {
-	users  *userSketch[K] // SparseVector
-	stream *sketch[K]     // KeptZeros
+	users  *userSketch[K] // if they are counted together
+	stream *sketch[K]     // else
 	src    noise.Source
 	keys   []K // of one user
 }
@@ -45,8 +45,8 @@ func NewUserBuilder[K hashing.Key](p Params) (*UserBuilder[K], error) {
 		return nil, err
 	}
 	p.Delta += 0 // no −0
-	b := &UserBuilder[K]{params: p, law: l, promise: p.promise(Users, l.mechanism)}
-	if l.mechanism == SparseVector {
+	b := &UserBuilder[K]{params: p, law: l, promise: p.guarantee(l)}
+	if l.together {
 		b.userSecret = private.New(userState[K]{users: newUserSketch[K](p.Counters, p.MaxKeys)})
 	} else {
 		b.userSecret = private.New(userState[K]{stream: newSketch[K](p.Counters)})
@@ -105,7 +105,7 @@ func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
 		return intoItself("a UserBuilder")
 	case b.params != other.params:
 		return fault.Mismatch("misragries", "Params", b.params, other.params)
-	case b.law.mechanism != SparseVector:
+	case !b.law.together:
 		return fault.Params("misragries", "Mechanism", b.params.Mechanism,
 			"SparseVector in both UserBuilders that are to be merged: by these Params they are "+b.law.mechanism.String()+", which does not merge")
 	}
@@ -125,13 +125,8 @@ func (b *UserBuilder[K]) Release() (*Histogram[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	h := newHistogram[K](b.params, Users, b.law)
-	if s.stream != nil {
-		h.counts, h.decrements = releaseShared(&s.src, b.law, s.stream.counters(), int64(s.stream.decrements))
-		return h, nil
+	if s.users != nil {
+		return releaseSketch(&s.src, b.params, b.law, &s.users.table)
 	}
-	if h.vector, err = releaseSparse(h.params, Users, s.users.positive()); err != nil {
-		return nil, err
-	}
-	return h, nil
+	return releaseSketch(&s.src, b.params, b.law, s.stream)
 }

@@ -3,7 +3,6 @@ package misragries
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -49,16 +48,6 @@ import (
 // The first bound is that of the ℓ₁ sensitivity 2k−1, with k for 2k−1 in δ. The second one needs b
 // only a little above k/ε: k−1 keys that move by 1 under noise of scale ~k lose √k/b together, not
 // k/b, but for a chance in δ.
-//
-// Theorem 2 (private shift). Each server draws N₀, discrete Laplace of scale β, once, and reduces
-// by n = S + N₀ + o in the place of S, to max((k+1)·c − max(n, 0), 0). With 1/β + (k+1)/b ≤ ε the
-// release is (ε, δ)-private with δ = max(δ_{k+1}, Pr[N₀ ≤ −o]).
-//
-// Proof. The shifts of the other servers are the same. (A) Compare equal n, which costs 1/β as S
-// moves by 1. Then one key moves, by at most k+1: P ≤ e^{(k+1)/b}·Q + bad of mass δ_{k+1}, and so
-// for the mixture over n. (B) Let c = c′ − 1 on the k keys of c′. Compare n with n′ = n + k + 1,
-// which costs 1/β as S′ = S + k. Where n ≥ 0 nothing else differs. n < 0 needs N₀ < −o, and n′ <
-// k+1 needs N₀′ ≤ k − S′ − o ≤ −o, as S′ ≥ k. ∎
 
 // sumLaw is the noise of the release of a sum of reduced sketches. All lengths are in units of
 // 1/(k+1) of a count.
@@ -69,24 +58,11 @@ type sumLaw struct {
 	offset          int64   // o
 }
 
-// The three bounds on δ.
+// The bounds on δ.
 const (
 	boundL1            = "ℓ₁"
 	boundConcentration = "concentration"
-	boundShift         = "private shift"
 )
-
-// sumLogDelta returns ln δ of the release at ε, to a relative error of 1e-11 in δ: the least of the
-// bounds that hold for the law, 0 if none does.
-func sumLogDelta(k int, epsilon float64, law sumLaw) float64 {
-	if k < 1 || !(epsilon >= 0) || !(law.scale > 0) || law.from < 1 || law.threshold <= law.from {
-		return 0
-	}
-	if law.shift != 0 {
-		return law.shiftLogDelta(k, epsilon)
-	}
-	return min(law.l1LogDelta(k, epsilon), law.concentrationLogDelta(k, epsilon))
-}
 
 // l1LogDelta returns ln δ of the first part of Theorem 1.
 func (l sumLaw) l1LogDelta(k int, epsilon float64) float64 {
@@ -113,15 +89,6 @@ func (l sumLaw) concentrationLogDelta(k int, epsilon float64) float64 {
 		logDelta = min(logDelta, logAdd(l.logEscape(k), responses(spent+others*loss)))
 	}
 	return min(logDelta, 0)
-}
-
-// shiftLogDelta returns ln δ of Theorem 2.
-func (l sumLaw) shiftLogDelta(k int, epsilon float64) float64 {
-	above := func(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
-	if !(l.shift > 0) || l.offset < 0 || above(above(1/l.shift)+above((float64(k)+1)/l.scale)) > epsilon {
-		return 0
-	}
-	return min(max(l.logEscape(k+1), logs.Reach(l.shift, l.offset)), 0)
 }
 
 // kernel returns M.

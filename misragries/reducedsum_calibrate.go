@@ -3,27 +3,16 @@ package misragries
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// calibrateSum returns the law with the least threshold for (ε, δ) and the bound that it rests on:
-// with a private shift, the least o + τ. It is not ok if the numbers are out of range or the noise
-// out of that of its sampler.
-func calibrateSum(k int, epsilon, delta float64, shifted bool) (law sumLaw, bound string, ok bool) {
-	if k < 1 || k > maxCounters || !(epsilon >= limits.MinEpsilon && epsilon <= limits.MaxEpsilon) || !(delta >= minDelta && delta < 1) {
-		return sumLaw{}, "", false
-	}
-	// Lowered by more than the errors of what is compared with it.
-	want := math.Log(delta)
-	want -= 0x1p-36 * max(1, -want)
-	if shifted {
-		law, ok = calibrateShift(k, epsilon, want)
-		return law, boundShift, ok
-	}
+// calibrateSum returns the law with the least threshold for (ε, δ) and the bound that it rests on.
+// It is not ok if the noise is out of the range of its sampler.
+func calibrateSum(k int, epsilon, delta float64) (law sumLaw, bound string, ok bool) {
+	want := inward(delta)
 	law, ok = calibrateL1(k, epsilon, want)
 	bound = boundL1
 	if k == 1 { // no others to concentrate
@@ -33,6 +22,12 @@ func calibrateSum(k int, epsilon, delta float64, shifted bool) (law sumLaw, boun
 		return other, boundConcentration, true
 	}
 	return law, bound, ok
+}
+
+// inward returns ln δ, lowered by more than the errors of what is compared with it.
+func inward(delta float64) float64 {
+	want := math.Log(delta)
+	return want - 0x1p-36*max(1, -want)
 }
 
 // valid reports whether the noise can be drawn.
@@ -95,30 +90,6 @@ func calibrateConcentration(k int, epsilon, want float64) (law sumLaw, ok bool) 
 		return sumLaw{}, false // H alone is above δ, by a rounding
 	}
 	law.settle(func(l sumLaw) bool { return l.concentrationLogDelta(k, epsilon) <= want })
-	return law, true
-}
-
-// calibrateShift looks for the β at which o + τ is least, both as if they were real: with εβ = 1 +
-// y, o grows with 1 + y, and τ with (k+1)·(1 + 1/y), so y is near √(k+1).
-func calibrateShift(k int, epsilon, want float64) (law sumLaw, ok bool) {
-	moved := float64(k) + 1
-	scales := func(x float64) (shift, scale float64) {
-		y := math.Exp(x)
-		shift = (1 + y) / epsilon
-		return shift, (1 + 0x1p-40) * moved / (epsilon - 1/shift)
-	}
-	middle := math.Log(moved) / 2
-	at, _ := search.Minimum(middle-5, middle+5, sections, func(x float64) float64 {
-		shift, b := scales(x)
-		return b*(logs.Expm1(moved/b)-logRounded(b, rounding.Share)-want) - shift*(want+math.Log1p(math.Exp(-1/shift)))
-	})
-	law.shift, law.scale = scales(at)
-	if !law.valid() {
-		return sumLaw{}, false
-	}
-	law.offset = search.Least(0, func(o int64) bool { return logs.Reach(law.shift, o) <= want })
-	law.setRounding(k+1, want, rounding.Share)
-	law.settle(func(l sumLaw) bool { return l.shiftLogDelta(k, epsilon) <= want })
 	return law, true
 }
 

@@ -119,7 +119,7 @@ func TestQuantiles(t *testing.T) {
 		survival := func(t float64) float64 { // Pr[η + L > t]
 			return sumOver(0.7, func(x float64) float64 { return d.Prob(x) * d.Survival(t-x) })
 		}
-		sum := l.above(tail)
+		sum := keptZeros[int]{}.above(l, tail)
 		require.LessOrEqual(t, survival(sum), tail*(1+1e-12))
 		require.True(t, sum == 0 || survival(sum-1) > tail)
 	}

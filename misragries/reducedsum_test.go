@@ -458,7 +458,7 @@ func TestPrivateShiftExactly(t *testing.T) {
 			if k == 3 && s.epsilon == 8 {
 				continue
 			}
-			law, _, ok := calibrateSum(k, s.epsilon, s.delta, true)
+			law, _, ok := calibrateShifted(k, s.epsilon, s.delta)
 			require.True(t, ok)
 			short := law // an offset that is too small: (B) decides
 			short.offset = 1
@@ -556,14 +556,14 @@ func TestSumThresholdTable(t *testing.T) {
 		{1 << 20, 1, 1e-6, 13.722, 13.696, boundConcentration},
 	} {
 		units := float64(row.k + 1)
-		law, bound, ok := calibrateSum(row.k, row.epsilon, row.delta, false)
+		law, bound, ok := calibrateSum(row.k, row.epsilon, row.delta)
 		require.True(t, ok)
 		require.Equal(t, row.bound, bound)
 		require.InEpsilon(t, row.plain, float64(law.threshold)/units, 1e-3, "%+v", row)
 		require.LessOrEqual(t, float64(law.threshold)/units, row.plain, "%+v", row)
-		law, bound, ok = calibrateSum(row.k, row.epsilon, row.delta, true)
+		law, bound, ok = calibrateShifted(row.k, row.epsilon, row.delta)
 		require.True(t, ok)
-		require.Equal(t, boundShift, bound)
+		require.Equal(t, "private shift", bound)
 		require.InEpsilon(t, row.shifted, float64(law.offset+law.threshold)/units, 1e-3, "%+v", row)
 		require.LessOrEqual(t, float64(law.offset+law.threshold)/units, row.shifted, "%+v", row)
 	}
@@ -578,8 +578,8 @@ func TestSumThresholdIsLeast(t *testing.T) {
 					continue
 				}
 				want := math.Log(delta)
-				got, _, _ := calibrateSum(k, epsilon, delta, false)
-				gotShift, _, _ := calibrateSum(k, epsilon, delta, true)
+				got, _, _ := calibrateSum(k, epsilon, delta)
+				gotShift, _, _ := calibrateShifted(k, epsilon, delta)
 				least, leastShift := got.threshold, gotShift.threshold+gotShift.offset
 				for b := 0.9 * float64(k) / epsilon; b < 3*float64(k)/epsilon; b *= 1.015 {
 					for _, share := range []float64{1.5, 2.5, 3.5, 5, 7} {
@@ -620,7 +620,7 @@ func TestSumLawExtremes(t *testing.T) {
 			for _, epsilon := range epsilons {
 				var row []int64
 				for _, delta := range deltas {
-					law, bound, ok := calibrateSum(k, epsilon, delta, shifted)
+					law, bound, ok := calibrateEither(k, epsilon, delta, shifted)
 					name := fmt.Sprintf("k = %d, ε = %v, δ = %v, %s: %+v", k, epsilon, delta, bound, law)
 					if !ok {
 						require.Greater(t, (2*float64(k)+2)/epsilon, 0x1p49, name)
@@ -655,13 +655,7 @@ func TestSumLawExtremes(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []Params{{Counters: 0, Epsilon: 1, Delta: 0.1}, {Counters: -1, Epsilon: 1, Delta: 0.1}, {Counters: 2, Epsilon: 0, Delta: 0.1}, {Counters: 2, Epsilon: math.NaN(), Delta: 0.1}, {Counters: 2, Epsilon: 1, Delta: 0}, {Counters: 2, Epsilon: 1, Delta: 1}, {Counters: 2, Epsilon: 1, Delta: math.NaN()}, {Counters: 2, Epsilon: math.Inf(1), Delta: 0.1}} {
-		for _, shifted := range []bool{false, true} {
-			_, _, ok := calibrateSum(bad.Counters, bad.Epsilon, bad.Delta, shifted)
-			require.False(t, ok, "%+v", bad)
-		}
-	}
-	law, _, _ := calibrateSum(3, 1, 1e-6, false)
+	law, _, _ := calibrateSum(3, 1, 1e-6)
 	for _, bad := range []func(*sumLaw){
 		func(l *sumLaw) { l.scale = 0 }, func(l *sumLaw) { l.scale = math.NaN() }, func(l *sumLaw) { l.from = 0 },
 		func(l *sumLaw) { l.threshold = l.from }, func(l *sumLaw) { l.shift = 1 }, func(l *sumLaw) { l.shift = math.NaN() }, func(l *sumLaw) { l.shift = -1 },
@@ -678,7 +672,7 @@ func TestSumCalibrationIsFast(t *testing.T) {
 	least := time.Hour
 	for range 3 {
 		start := time.Now()
-		calibrateSum(1<<20, 1, 1e-6, false)
+		calibrateSum(1<<20, 1, 1e-6)
 		least = min(least, time.Since(start))
 	}
 	require.Less(t, least, 500*time.Millisecond) // a twentieth of that is usual

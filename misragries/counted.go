@@ -1,0 +1,113 @@
+package misragries
+
+import (
+	"cmp"
+	"encoding/binary"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/wire"
+)
+
+// counted has what is the same for all mechanisms that release integer counts of units: all but
+// SparseVector.
+type counted[K hashing.Key] struct{}
+
+func (counted[K]) length(h *Histogram[K]) int { return len(h.counts) }
+
+func (counted[K]) find(h *Histogram[K], key K) (v float64, found bool) {
+	i, found := slices.BinarySearchFunc(h.counts, key, func(c counter[K], key K) int { return cmp.Compare(c.key, key) })
+	if !found {
+		return 0, false
+	}
+	return h.law.counts(h.counts[i].count), true
+}
+
+func (counted[K]) atLeast(h *Histogram[K], v float64) iter.Seq2[K, float64] {
+	return func(yield func(K, float64) bool) {
+		for _, c := range h.counts {
+			if x := h.law.counts(c.count); x >= v && !yield(c.key, x) {
+				return
+			}
+		}
+	}
+}
+
+func (counted[K]) threshold(h *Histogram[K]) float64 { return h.law.lowest() }
+
+func (counted[K]) certain(h *Histogram[K]) float64 { return h.law.lowest() }
+
+// candidateOf returns what a planned Histogram costs.
+func candidateOf[K hashing.Key](h *Histogram[K], by mechanism[K]) Candidate {
+	return Candidate{Mechanism: h.law.mechanism, Threshold: by.threshold(h), StdDev: by.stdDev(h), Bias: h.law.counts(h.law.offset)}
+}
+
+// numbers are the fields that the counts follow in an encoding.
+func (h *Histogram[K]) numbers() []wire.Field {
+	l := &h.law
+	return []wire.Field{
+		wire.Float(&l.epsilon), wire.Float(&l.scale), wire.Signed(&l.from), wire.Signed(&l.threshold), wire.Float(&l.shift),
+		wire.Signed(&l.offset), wire.Signed(&h.decrements),
+	}
+}
+
+func (counted[K]) encode(h *Histogram[K], dst []byte) ([]byte, error) {
+	keys := wire.KeysOf[K]()
+	dst = wire.AppendFields(dst, h.numbers())
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(h.counts)))
+	for _, c := range h.counts {
+		dst = keys.Append(dst, c.key)
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(c.count))
+	}
+	return dst, nil
+}
+
+// decodeNumbers reads the numbers, which are not checked.
+func (h *Histogram[K]) decodeNumbers(r *wire.Reader, per float64) calibration {
+	h.law.per = per
+	r.Fields(h.numbers())
+	return h.law
+}
+
+// decodeCounts reads at least and at most so many counts, if the numbers before are ok.
+func (h *Histogram[K]) decodeCounts(r *wire.Reader, ok bool, least, most int) {
+	if r.Err() == nil && !ok {
+		r.Fail("invalid noise")
+	}
+	keys := wire.KeysOf[K]()
+	n := r.Count(most, keys.MinSize()+8)
+	if r.Err() == nil && n < least {
+		r.Fail("a wrong number of keys")
+	}
+	if r.Err() != nil {
+		return
+	}
+	h.counts = make([]counter[K], n)
+	for i := range h.counts {
+		c := &h.counts[i]
+		c.key = keys.Read(r)
+		c.count = r.Int64()
+		switch {
+		case i > 0 && !(h.counts[i-1].key < c.key):
+			r.Fail("keys not in ascending order")
+		case h.params.Dim > 0 && outside(c.key, h.params.Dim):
+			r.Fail("a key outside Dim")
+		case h.law.threshold > 0 && c.count < h.law.threshold:
+			r.Fail("a count below the threshold")
+		}
+		if r.Err() != nil {
+			return
+		}
+	}
+}
+
+// promisedUndercount returns n/(k+1), and the most that private shifts add to it but for a
+// probability of tail; +Inf if n is unknown.
+func (h *Histogram[K]) promisedUndercount(tail float64) float64 {
+	if h.params.MaxLength == 0 {
+		return math.Inf(1)
+	}
+	return float64(h.params.MaxLength)/(float64(h.params.Counters)+1) + h.law.shifts(float64(h.sketches), tail)
+}

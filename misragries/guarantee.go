@@ -1,0 +1,21 @@
+package misragries
+
+import "github.com/dpsketch/dpsketch/noise/budget"
+
+// guarantee returns what a release by the calibration promises: ε where its mechanism is pure, else
+// (ε, δ), for whom the Params protect.
+func (p Params) guarantee(c calibration) budget.Guarantee {
+	if mechanismOf[uint64](c.mechanism).pure() {
+		return budget.PureDP(p.Epsilon, p.unit(c.input))
+	}
+	return budget.ApproxDP(p.Epsilon, p.Delta, p.unit(c.input))
+}
+
+// unit returns whom a release from such an input protects: one element of the stream, or one user
+// with up to MaxKeys.
+func (p Params) unit(in Input) budget.Unit {
+	if in == Users || p.MaxKeys > 1 {
+		return budget.User(max(p.MaxKeys, 1), budget.AddRemove)
+	}
+	return budget.Element(budget.AddRemove)
+}

@@ -1,0 +1,39 @@
+package misragries
+
+import "math"
+
+// What the tests know of mechanisms by name.
+
+// universe reports whether the mechanism draws noise for all Dim keys.
+func (m Mechanism) universe() bool { return m == PureUniverse || m == ShiftedUniverse }
+
+// reduces reports whether the mechanism releases reduced sketches.
+func (m Mechanism) reduces() bool { return m.universe() || m == ReducedSum || m == ShiftedSum }
+
+// shifts reports whether sketches are reduced by a private shift.
+func (m Mechanism) shifts() bool { return m == ShiftedSum || m == ShiftedUniverse }
+
+// calibrateShifted is calibrateSum with a private shift.
+func calibrateShifted(k int, epsilon, delta float64) (law sumLaw, bound string, ok bool) {
+	law, ok = calibrateShift(k, epsilon, inward(delta))
+	return law, "private shift", ok
+}
+
+func calibrateEither(k int, epsilon, delta float64, shifted bool) (law sumLaw, bound string, ok bool) {
+	if shifted {
+		return calibrateShifted(k, epsilon, delta)
+	}
+	return calibrateSum(k, epsilon, delta)
+}
+
+// sumLogDelta returns ln δ of the release at ε: the least of the bounds that hold for the law, 0 if
+// none does.
+func sumLogDelta(k int, epsilon float64, law sumLaw) float64 {
+	if k < 1 || !(epsilon >= 0) || !(law.scale > 0) || law.from < 1 || law.threshold <= law.from {
+		return 0
+	}
+	if law.shift != 0 {
+		return law.shiftLogDelta(k, epsilon)
+	}
+	return math.Min(law.l1LogDelta(k, epsilon), law.concentrationLogDelta(k, epsilon))
+}

@@ -1,0 +1,38 @@
+package misragries
+
+import (
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/logs"
+	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// shiftedUniverse is pureUniverse for a sketch that is reduced by a private shift: Theorem 2 of
+// shiftedsum.go, where no key escapes, as all of the universe have noise.
+type shiftedUniverse[K hashing.Key] struct{ pureUniverse[K] }
+
+func (shiftedUniverse[K]) pure() bool { return false }
+
+// calibrate spends a twentieth of ε on the shift.
+func (shiftedUniverse[K]) calibrate(p Params, in Input) (calibration, error) {
+	return p.calibrateUniverse(ShiftedUniverse, in, func(k int, epsilon, delta float64) (law sumLaw, ok bool) {
+		spent := epsilon / 20
+		law.shift = 1 / spent * (1 + 0x1p-50)
+		scale, err := noise.LaplaceScale((epsilon-spent)*(1-0x1p-50), float64(k)+1)
+		if law.scale = scale; err != nil || !law.valid() {
+			return law, false
+		}
+		law.offset = leastReach(law.shift, delta)
+		return law, true
+	})
+}
+
+func (shiftedUniverse[K]) prepare(src *noise.Source, c calibration, s *sketch[K]) []counter[K] {
+	return shiftedSum[K]{}.prepare(src, c, s)
+}
+
+func (shiftedUniverse[K]) decode(h *Histogram[K], r *wire.Reader) {
+	h.decodeReduced(r, false, true, func(epsilon, wantLogDelta float64) bool {
+		return 1/h.law.shift+(float64(h.params.Counters)+1)/h.law.scale <= epsilon && logs.Reach(h.law.shift, h.law.offset) <= wantLogDelta
+	})
+}

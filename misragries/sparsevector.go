@@ -1,0 +1,193 @@
+package misragries
+
+import (
+	"iter"
+	"math"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/threshold"
+)
+
+// sparseVector releases the positive counters by package threshold: neighbours differ in at most k
+// of them, by one each, all one way, and no sketch has more than k (Corollaries 18 and 28 of the
+// paper). That holds for merged sketches and for those of users too. The released vector has all
+// numbers of its law.
+type sparseVector[K hashing.Key] struct{}
+
+func (sparseVector[K]) pure() bool { return false }
+
+// calibrate leaves the numbers to the release. A mechanism asked for by name is tried, which takes
+// as long: an error at the release would be one when the data is lost.
+func (sparseVector[K]) calibrate(p Params, in Input) (calibration, error) {
+	q, err := p.sparse(in)
+	if err == nil && p.Sparse != threshold.Auto && math.IsNaN(q.Threshold()) {
+		err = fault.Params("misragries", "Sparse", p.Sparse, "a mechanism whose noise is in range here")
+	}
+	if err != nil {
+		return calibration{}, err
+	}
+	return calibration{mechanism: SparseVector, input: in, per: 1, together: in == Users}, nil
+}
+
+// sparse returns the Params of package threshold.
+func (p Params) sparse(in Input) (threshold.Params, error) {
+	epsilon, delta, ok := p.Epsilon, p.Delta, true
+	if in != Users { // else a step of the sketch is a user
+		epsilon, delta, ok = p.element()
+	}
+	refused := func(field string, value any, want string) (threshold.Params, error) {
+		return threshold.Params{}, fault.Params("misragries", field, value, want)
+	}
+	switch {
+	case !ok || delta < 1e-300:
+		return refused("Delta", p.Delta, "a larger number for SparseVector, or a smaller MaxKeys")
+	case p.Counters > maxKeys:
+		return refused("Counters", p.Counters, "at most 2²⁰ for SparseVector")
+	case p.Sparse == threshold.PureLaplace || p.Sparse == threshold.DenseLaplace:
+		return refused("Sparse", p.Sparse, "a mechanism that does without Dim")
+	case float64(p.Counters)/epsilon > 0x1p47:
+		return refused("Epsilon", p.Epsilon, "a larger number for SparseVector")
+	}
+	return threshold.Params{
+		Epsilon: epsilon, Delta: delta, Relation: budget.AddRemove,
+		MaxKeys: p.Counters, Stored: p.Counters, Integers: true, Mechanism: p.Sparse,
+	}, nil
+}
+
+// candidate calibrates all mechanisms of package threshold where none is named.
+func (m sparseVector[K]) candidate(h *Histogram[K]) (Candidate, error) {
+	q, err := h.params.sparse(h.law.input)
+	if err == nil && q.Mechanism == threshold.Auto {
+		if list, refused := q.Candidates(); refused == nil {
+			return Candidate{Mechanism: SparseVector, Threshold: list[0].Threshold, StdDev: list[0].StdDev, Sparse: list[0].Mechanism}, nil
+		}
+	}
+	c := candidateOf(h, m)
+	if c.Sparse = q.Mechanism; err == nil && !(c.Threshold > 0) {
+		err = fault.Params("misragries", "Sparse", h.params.Sparse, "a mechanism whose noise is in range here")
+	}
+	if err != nil {
+		return Candidate{}, err
+	}
+	return c, nil
+}
+
+func (sparseVector[K]) prepare(_ *noise.Source, _ calibration, s *sketch[K]) []counter[K] {
+	return s.positive()
+}
+
+func (sparseVector[K]) draw(_ *noise.Source, h *Histogram[K], held contents[K]) error {
+	q, err := h.params.sparse(h.law.input)
+	if err != nil {
+		return err
+	}
+	b, err := threshold.NewBounded[K](q)
+	if err != nil {
+		return err
+	}
+	for _, c := range held.counters { // below 2⁵³ a float64 is exact, and a neighbour's differs by no more than the count
+		b.Add(c.key, float64(min(c.count, 1<<53)))
+	}
+	h.vector, err = b.Release()
+	return err
+}
+
+// numbers returns what tells of threshold and noise: the vector, or before there is one its Params.
+func (sparseVector[K]) numbers(h *Histogram[K]) interface {
+	Threshold() float64
+	StdDev() float64
+	ErrorBound(stored int, confidence float64) float64
+} {
+	if h.vector != nil {
+		return h.vector
+	}
+	q, _ := h.params.sparse(h.law.input) // calibrate has found that there are some
+	return q
+}
+
+func (sparseVector[K]) length(h *Histogram[K]) int { return h.vector.Len() }
+
+func (sparseVector[K]) find(h *Histogram[K], key K) (v float64, found bool) {
+	v = h.vector.Estimate(key)
+	return v, v != 0
+}
+
+func (sparseVector[K]) atLeast(h *Histogram[K], v float64) iter.Seq2[K, float64] {
+	return func(yield func(K, float64) bool) {
+		for key, x := range h.vector.All() {
+			if x >= v && !yield(key, x) {
+				return
+			}
+		}
+	}
+}
+
+func (m sparseVector[K]) threshold(h *Histogram[K]) float64 { return m.numbers(h).Threshold() }
+
+func (m sparseVector[K]) certain(h *Histogram[K]) float64 { return m.numbers(h).Threshold() }
+
+func (m sparseVector[K]) stdDev(h *Histogram[K]) float64 { return m.numbers(h).StdDev() }
+
+func (sparseVector[K]) interval(h *Histogram[K], key K, confidence float64) (lo, hi float64) {
+	lo, hi = h.vector.Interval(key, confidence)
+	return lo, hi + h.promisedUndercount(0)
+}
+
+func (sparseVector[K]) undercount(h *Histogram[K], _ float64) float64 { return h.promisedUndercount(0) }
+
+func (m sparseVector[K]) slack(h *Histogram[K], confidence float64) float64 {
+	return m.noiseOfAll(h, confidence) + h.promisedUndercount(0)
+}
+
+func (m sparseVector[K]) sure(h *Histogram[K], f, confidence float64) float64 {
+	switch h.vector.Params().Mechanism {
+	case threshold.ExponentialRounding, threshold.LinearRounding: // R is below the least that is released
+		f = max(f, h.vector.Threshold())
+	}
+	return f + m.noiseOfAll(h, confidence)
+}
+
+func (m sparseVector[K]) errorBound(h *Histogram[K], confidence float64) float64 {
+	return m.numbers(h).ErrorBound(h.params.Counters, confidence)
+}
+
+// noiseOfAll returns a bound on the noise of all keys at once.
+func (m sparseVector[K]) noiseOfAll(h *Histogram[K], confidence float64) float64 {
+	return m.errorBound(h, confidence) - m.threshold(h)
+}
+
+func (sparseVector[K]) encode(h *Histogram[K], dst []byte) ([]byte, error) {
+	return h.vector.AppendBinary(dst)
+}
+
+func (m sparseVector[K]) decode(h *Histogram[K], r *wire.Reader) {
+	h.law.per, h.law.together = 1, h.law.input == Users
+	h.vector = new(threshold.Vector[K])
+	if r.Err() == nil && (h.vector.UnmarshalBinary(r.Bytes(r.Remaining())) != nil || !m.fits(h)) {
+		r.Fail("a vector of other Params")
+	}
+}
+
+// fits reports whether the vector is one that the Params lead to. It allows for a platform that
+// rounds otherwise.
+func (sparseVector[K]) fits(h *Histogram[K]) bool {
+	want, err := h.params.sparse(h.law.input)
+	v := h.vector.Params()
+	if err != nil || !near(v.Epsilon, want.Epsilon) || !near(v.Delta, want.Delta) || h.vector.Len() > h.params.Counters {
+		return false
+	}
+	for key := range h.vector.All() {
+		if h.params.Dim > 0 && outside(key, h.params.Dim) {
+			return false
+		}
+	}
+	want.Epsilon, want.Delta = v.Epsilon, v.Delta
+	if want.Mechanism == threshold.Auto {
+		want.Mechanism = v.Mechanism
+	}
+	return v == want
+}
