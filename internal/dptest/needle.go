@@ -88,7 +88,19 @@ func (h haystack) holds(n needle) bool {
 	return strings.Contains(h.compact, n.text)
 }
 
-// compactor drops what fmt puts between digits. Commas stay out of both sides as well.
-var compactor = strings.NewReplacer(" ", "", "0x", "", "0X", "", ",", "")
-
-func compact(text string) string { return strings.ToLower(compactor.Replace(text)) }
+// compact drops what fmt puts between digits, and the case of letters. Commas stay out of both sides as well.
+func compact(text string) string {
+	short := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == ' ' || c == ',':
+		case c == '0' && i+1 < len(text) && text[i+1]|0x20 == 'x':
+			i++
+		case 'A' <= c && c <= 'Z':
+			short = append(short, c|0x20)
+		default:
+			short = append(short, c)
+		}
+	}
+	return string(short)
+}

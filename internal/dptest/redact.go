@@ -18,7 +18,7 @@ import (
 //
 //   - the value, what it points to, a pointer to it, and structs (exported, unexported, interface fields,
 //     concrete fields), slices, arrays and maps that hold it or what it points to;
-//   - for each: fmt with every letter as a verb under many flags, Sprint, Sprintln, errors that wrap it,
+//   - for each: fmt with every letter as a verb, the known ones (with -long all) under many flags, Sprint, Sprintln, errors that wrap it,
 //     slog with the text and the JSON handler, encoding/json, xml and gob, their error texts included.
 //
 // A secret is a text, or the decimal form of an integer or a float that the value holds. It is looked for as it
@@ -41,15 +41,20 @@ func Leaks(value any, secrets ...string) []string {
 		}
 		wanted = append(wanted, needles(s)...)
 	}
+	clean := map[string]bool{} // texts that show nothing: many ways print the same
 	for _, f := range forms(value) {
 		for _, out := range outputs(f.value) {
-			hay := newHaystack(out.text)
+			if clean[out.text] {
+				continue
+			}
+			hay, before := newHaystack(out.text), len(leaks)
 			for _, n := range wanted {
 				if hay.holds(n) {
 					leaks = append(leaks, fmt.Sprintf("%s of %s shows the secret %q (%s)", out.how, f.name, n.secret, n.form))
 					break
 				}
 			}
+			clean[out.text] = len(leaks) == before
 		}
 	}
 	return leaks
@@ -154,7 +159,11 @@ func outputs(value any) []output {
 	}
 	for _, flags := range []string{"", "+", "#", "# ", " ", "-", "0", "+#", "60", "-60.50", "+.3", "#060", "[1]"} {
 		for c := 'A'; c <= 'z'; c++ {
+			known := strings.ContainsRune("vTtbcdoOqxXUeEfFgGspw", c) // to package fmt
 			if c <= 'Z' || c >= 'a' {
+				if flags != "" && !known && !Long() { // printed as without the flags
+					continue
+				}
 				verb := "%" + flags + string(c)
 				add(verb, func() string { return fmt.Sprintf(verb, value) })
 			}
