@@ -77,7 +77,7 @@ func TestCodecOfReleases(t *testing.T) {
 		require.NoError(t, err)
 		w, size := dptest.RoundTrip(t, v, "%+v", p)
 		require.Equal(t, v, w)
-		require.Equal(t, p.Size(v.Len()), size)
+		require.Equal(t, v.Params().Size(v.Len()), size)
 	}
 }
 

@@ -288,7 +288,7 @@ func TestReleaseIsPrivateExactly(t *testing.T) {
 			require.LessOrEqual(t, exact, limit)
 			half := in.c
 			half.scale /= 2
-			require.Greater(t, in.worst(half, d), limit, "half the noise must not be private")
+			require.Greater(t, in.worst(half, 2), limit, "half the noise must not be private")
 			if in.tight && (d == 3 || in.c.normal()) { // some need three keys to attain it
 				lower := in.c
 				lower.threshold--

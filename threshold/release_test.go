@@ -37,7 +37,7 @@ func TestReleasedValuesFollowTheirLaw(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many releases")
 	}
-	const n = 20_000
+	n := dptest.Full(20_000, 8_000)
 	for _, m := range []Mechanism{ExponentialRounding, LinearRounding, Laplace, PureLaplace, Gaussian} {
 		p := Params{Epsilon: 0.8, Delta: 0.2, Integers: true, Signed: true, Mechanism: m}
 		switch m {
@@ -118,7 +118,8 @@ func TestPureIsTheLoop(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many releases")
 	}
-	const d, n = 1000, 4000
+	const d = 1000
+	n := dptest.Full(4000, 1500)
 	totals := map[int]int64{3: 4, 500: 9, 997: -6}
 	for _, signed := range []bool{false, true} {
 		p := Params{Epsilon: 0.7, Dim: d, Integers: true, Signed: signed, FalseKeys: 6, Mechanism: PureLaplace}
@@ -147,7 +148,7 @@ func TestPureIsTheLoop(t *testing.T) {
 		for name, h := range map[string][2][bins]int64{"counts": counts, "places": places, "values": values} {
 			dptest.Homogeneity(t, fmt.Sprint(name, " signed ", signed), h[0][:], h[1][:], 1e-10)
 		}
-		require.Greater(t, zeros, 4.0*2*n, "the test sees false keys")
+		require.Greater(t, zeros, 4.0*2*float64(n), "the test sees false keys")
 	}
 }
 
@@ -159,7 +160,7 @@ func TestPureWithFewZeros(t *testing.T) {
 	require.NoError(t, err)
 	release := releaser(p, c)
 	for _, stored := range []int{0, 4, 5, 6, 9, 10} {
-		const n = 20_000
+		n := dptest.Full(20_000, 6_000)
 		var shown [10]int64
 		for range n {
 			totals := map[int]int64{}
@@ -179,7 +180,7 @@ func TestPureWithFewZeros(t *testing.T) {
 				continue
 			}
 			g := c.laplace().Survival(float64(c.threshold) - 0.5)
-			dptest.ChiSquare(t, fmt.Sprint("key ", key), []int64{shown[key], n - shown[key]}, []float64{g, 1 - g}, 1e-10)
+			dptest.ChiSquare(t, fmt.Sprint("key ", key), []int64{shown[key], int64(n) - shown[key]}, []float64{g, 1 - g}, 1e-10)
 		}
 	}
 }
@@ -212,7 +213,7 @@ func TestHugeDimension(t *testing.T) {
 }
 
 func TestDense(t *testing.T) {
-	const n = 30_000
+	n := dptest.Full(30_000, 10_000)
 	p := Params{Epsilon: 1, Dim: 3, Integers: true, Mechanism: DenseLaplace}
 	c, err := p.choose()
 	require.NoError(t, err)

@@ -61,7 +61,7 @@ func TestIntervalCovers(t *testing.T) {
 		t.Skip("many releases")
 	}
 	const confidence = 0.9
-	n, most := 2000, int64(300) // Bin(2000, 0.1) has a mean of 200 and a standard deviation of 13.4
+	n, most := 800, int64(140) // Bin(800, 0.1) has a mean of 80 and a standard deviation of 8.5
 	if dptest.Long() {
 		n, most = 4000, 525 // 400 and 19
 	}

@@ -28,7 +28,7 @@ const maxEntries = math.MaxUint32
 
 // New returns an empty table whose sums saturate at ±limit, which is at most 2⁶¹.
 func New[K wire.Key](limit int64) Table[K] {
-	const initial = 256
+	const initial = 16
 	return Table[K]{hasher: keyhash.New[K](), entries: make([]Entry[K], 0, initial), slots: make([]uint32, 2*initial), limit: limit}
 }
 
