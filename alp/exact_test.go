@@ -225,7 +225,7 @@ func TestTableIsPrivateExactly(t *testing.T) {
 			if testing.Short() {
 				inputs = grid(f.values[:4], 3)
 			} else if len(inputs) > 250 && !dptest.Long() { // all of them: go test -run Exactly -long ./alp
-				inputs = grid(f.values[:6], 3)
+				inputs = grid(f.values[:5], 3)
 			}
 			limit := math.Exp(p.Epsilon)
 			worst := 0.0
@@ -335,9 +335,9 @@ func TestRealTableIsPrivateExactly(t *testing.T) {
 			unit := p.sensitivity() / 4
 			offset := 0.3 * s.step // off the grid
 			var values []int64     // in quarters of Δ
-			most := 12
-			if testing.Short() {
-				most = 7
+			most := 7
+			if dptest.Long() {
+				most = 12
 			}
 			for v := int64(0); float64(v)*unit <= p.Max && len(values) < most; v++ {
 				values = append(values, v)
@@ -392,10 +392,7 @@ func mixedLaw(s *shape, indices []uint64, values []float64) []float64 {
 
 // Release draws the law that the tests above enumerate.
 func TestReleaseHasTheEnumeratedLaw(t *testing.T) {
-	releases := 6000
-	if testing.Short() {
-		releases = 1000
-	}
+	releases := dptest.Full(6000, 2500)
 	for i, f := range family {
 		t.Run(f.name, func(t *testing.T) {
 			skipMost(t, i)

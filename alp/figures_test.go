@@ -297,7 +297,10 @@ func TestFigure25(t *testing.T) {
 		t.Skip("more than half a second")
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, epsilon := range []float64{0.25, 0.5, 1, 2, 4} {
+	for i, epsilon := range []float64{0.25, 0.5, 1, 2, 4} {
+		if i%2 == 0 && !dptest.Long() {
+			continue
+		}
 		psi := math.Round(200 / epsilon)
 		n := int(1000 * max(1, epsilon)) // where columns are few the errors scatter more
 		k := 2 * n

@@ -99,7 +99,7 @@ func testHonest(t *testing.T, k, n int) {
 	}
 }
 
-func TestHonest(t *testing.T) { testHonest(t, 20_000, 2000) }
+func TestHonest(t *testing.T) { testHonest(t, 6_000, 1500) }
 
 func TestLongHonest(t *testing.T) {
 	dptest.NeedsLong(t)

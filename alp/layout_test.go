@@ -108,10 +108,7 @@ func TestPlacesAreUniform(t *testing.T) {
 // entries share a cell: it is that of the code. So do all columns, the mirrored ones with their
 // outputs mirrored.
 func TestLayoutsAgreeInLaw(t *testing.T) {
-	releases := 6000
-	if testing.Short() {
-		releases = 1500
-	}
+	releases := dptest.Full(6000, 3000)
 	for _, p := range []Params{
 		{Epsilon: 1, Max: 12, Sparsity: 20, Integers: true, Levels: 8, Columns: 2}, {Epsilon: 1, Max: 12, Sparsity: 20, Integers: true, Levels: 2},
 		{Epsilon: 1, Max: 12, Sparsity: 20, Integers: true, Levels: 4, Columns: 1, Signed: true},

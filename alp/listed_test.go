@@ -11,9 +11,12 @@ import (
 // On a logarithmic axis the bins grow with the value: from where they are wider than the noise of
 // the list on, a listed entry is what the list says, with the list's own error.
 func TestListedOnALogarithmicAxis(t *testing.T) {
-	for _, base := range []float64{1.1, 2, 100} {
-		for _, turn := range []float64{0, 1e3, 1e5, 1e7} {
+	for i, base := range []float64{1.1, 2, 100} {
+		for j, turn := range []float64{0, 1e3, 1e5, 1e7} {
 			for _, signed := range []bool{false, true} {
+				if signed != ((i+j)%2 > 0) && !dptest.Long() {
+					continue
+				}
 				p := Params{Epsilon: 1, Delta: 1e-6, Sparsity: 50, Base: base, Turn: turn, Signed: signed}
 				r, err := p.Resolved()
 				require.NoError(t, err)

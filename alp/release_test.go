@@ -152,7 +152,10 @@ func TestEverySparsityCanBeReleased(t *testing.T) {
 		}
 	}
 	taken := 0
-	for _, p := range cases {
+	for i, p := range cases {
+		if i%2 > 0 && !dptest.Long() {
+			continue
+		}
 		p.Sparsity, p.SparsityShare = 0, 0.2
 		r, err := p.Resolved()
 		if err != nil {

@@ -25,14 +25,14 @@ func TestColumnsFarWiderThanTheList(t *testing.T) {
 
 // Whatever cells a table shows, also thousands that contradict one another, weigh as numbers.
 func TestOddsOfContradictoryCells(t *testing.T) {
-	b, err := New(Params{Epsilon: 1, Sparsity: 2, Max: 5000, Levels: 2, Alpha: 2, Structure: ColumnsOnly})
+	b, err := New(Params{Epsilon: 1, Sparsity: 2, Max: 2500, Levels: 2, Alpha: 2, Structure: ColumnsOnly})
 	require.NoError(t, err)
 	p, err := b.Release()
 	require.NoError(t, err)
 	d := p.decoder
 	tables := d.pvalues.get(d)[0]
 	side := d.flat[0]
-	require.Greater(t, side.columns, 2000)
+	require.Greater(t, side.columns, 1000)
 	outputs := make([]uint8, side.columns)
 	for _, from := range []int{0, side.columns / 2, side.columns} { // zeros, then ones
 		for j := range outputs {

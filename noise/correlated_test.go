@@ -66,7 +66,7 @@ func TestCorrelatedMarginal(t *testing.T) {
 			}
 			dptest.Alarm(t, 1e-10)
 			require.Greater(t, samplePValue(d, d, c.step, reach, dptest.Fewer(n, few)), 1e-10, "χ²")
-			if d.Marginal().Sigma() >= c.step && (c.shared == 5 || !testing.Short()) {
+			if d.Marginal().Sigma() >= c.step && (c.shared == 5 || dptest.Long()) {
 				wrong := marginal{newCorrelated(t, c.shared*1.05, c.own*1.05)}
 				dptest.Alarm(t, 1e-10)
 				require.Less(t, samplePValue(wrong, d, c.step, reach, n), 1e-10, "5 %% more scale must be noticed")

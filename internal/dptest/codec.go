@@ -50,7 +50,9 @@ type torture[T any, PT Codable[T]] struct {
 	data     []byte // the valid encoding
 	equal    func(a, b PT) bool
 	witness  PT // decoded from data, never decoded into again
-	receiver PT // decoded from data, the target of hostile decodes
+	receiver PT // decoded from data, the target of decodes that are rejected
+	used     PT // decoded from data, the target of one in eight that are accepted
+	accepted int
 	problems []string
 }
 
@@ -104,7 +106,7 @@ func (c *torture[T, PT]) roundTrip(valid PT) bool {
 	if out, err := valid.AppendBinary(prefix); err != nil || string(out) != "prefix"+string(c.data) {
 		c.report("AppendBinary to a prefix: not the prefix and the bytes of MarshalBinary (error %v)", err)
 	}
-	for _, target := range []*PT{&c.witness, &c.receiver} {
+	for _, target := range []*PT{&c.witness, &c.receiver, &c.used} {
 		input := bytes.Clone(c.data)
 		object, err := c.decode(new(T), input)
 		clear(input)
@@ -136,13 +138,20 @@ func (c *torture[T, PT]) mayAccept(what string, data []byte) (accepted bool) {
 	if len(c.problems) >= mostProblems {
 		return false
 	}
-	object, err := c.decode(c.receiver, data)
+	object, err := c.decode(new(T), data)
 	if err == nil {
 		if !c.encodes(object, data) {
 			c.report("%s: accepted, but encodes to other bytes", what)
 		}
-		c.restore(what)
+		if c.accepted++; c.accepted%8 == 1 {
+			if _, err := c.decode(c.used, data); err != nil || !c.encodes(c.used, data) {
+				c.report("%s: accepted, but not so by an object that holds another", what)
+			}
+		}
 		return true
+	}
+	if _, again := c.decode(c.receiver, data); again == nil {
+		c.report("%s: rejected, but accepted by an object that holds another", what)
 	}
 	if !errors.Is(err, fault.ErrFormat) {
 		c.report("%s: the error does not wrap ErrFormat: %v", what, err)

@@ -15,7 +15,7 @@ import (
 // may stand. So the plain tests come upon what a fuzz test would find by chance. use is what the fuzz test does with its input.
 //
 // The first 400 bytes are gone through, where parameters are, and of the rest as many places. With -long every edge stands at every place; by
-// default each at every fifth and with -short at every 25th, by turns, so that every place still gets some of the edges.
+// default each at every tenth and with -short at every 25th, by turns, so that every place still gets some of the edges.
 func Edges[T encoding.BinaryMarshaler](t *testing.T, objects map[string]T, use func(t *testing.T, data []byte)) {
 	t.Helper()
 	require.NotEmpty(t, objects)
@@ -59,7 +59,7 @@ func every() int {
 	case testing.Short():
 		return 25
 	}
-	return 5
+	return 10
 }
 
 // edges are the encodings of numbers at the edges of their types.

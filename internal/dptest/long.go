@@ -36,10 +36,16 @@ func Full(full, quick int) int {
 	return quick
 }
 
-// Fewer returns n, or few with -short.
+// Fewer returns n with -long and few with -short, else a third of n, but no less than few. Where few is above n, it is the size of a
+// step: then the default is three times n, but no more than few.
 func Fewer(n, few int) int {
-	if testing.Short() {
+	switch {
+	case Long():
+		return n
+	case testing.Short():
 		return few
+	case few > n:
+		return min(3*n, few)
 	}
-	return n
+	return max(n/3, few)
 }
