@@ -101,7 +101,7 @@ func TestManyKeys(t *testing.T) {
 		total += n
 	}
 	require.EqualValues(t, users*6, total)
-	require.EqualValues(t, users*unit, held(b).shortfall)
+	require.EqualValues(t, int64(users*unit), held(b).shortfall)
 }
 
 // Sums are exact: order and shards leave no trace.
