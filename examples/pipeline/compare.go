@@ -5,8 +5,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/kor/distinct"
 	"github.com/dpsketch/dpsketch/misragries"
 )
 
@@ -31,7 +30,7 @@ func newSketched[B any](shards int, empty func() (*B, error)) (s sketched[B], er
 // compare prints, for several numbers of shards, what each way to put them together hides and how
 // far it is off.
 func compare(o options, r releases, stdout io.Writer) error {
-	var frequent, distinct []string
+	var frequent, keys []string
 	for _, shards := range []int{1, 2, 8, 64} {
 		c, err := countOver(shards, o, r)
 		if err != nil {
@@ -45,7 +44,7 @@ func compare(o options, r releases, stdout io.Writer) error {
 		if rows, err = c.distinctRows(); err != nil {
 			return err
 		}
-		distinct = append(distinct, rows...)
+		keys = append(keys, rows...)
 	}
 	fmt.Fprintf(stdout, "%d elements, Zipf(1.1)\n", o.elements)
 	if p := r.frequent; p != nil {
@@ -63,12 +62,12 @@ In return its noise and threshold are the same for any number of shards; those o
 	if p := r.distinct; p != nil {
 		fmt.Fprintf(stdout, "\nDistinct keys, %d levels of %d cells, %g-DP for one key with all its elements.\n\n", p.Levels, p.Cells, p.Epsilon)
 		fmt.Fprintln(stdout, "shards  way                          std error     error   estimate      truth")
-		for _, row := range distinct {
+		for _, row := range keys {
 			fmt.Fprintln(stdout, row)
 		}
 		fmt.Fprint(stdout, `
 Merged before the noise, the shards are one sketch, whose error does not know their number. Releases of each shard have each their own noise,
-and their union has all of it: that way is for parties who trust nobody, and for few of them.
+and their union has all of it: that way is for parties who trust nobody, and for few of them. Where there is no estimate, there is still an interval.
 `)
 	}
 	return nil
@@ -79,7 +78,8 @@ type counted struct {
 	releases
 	elements map[string]float64 // the truth
 	frequent sketched[misragries.Builder[string]]
-	distinct sketched[kor.StreamBuilder]
+	distinct sketched[distinct.Builder]
+	parties  sketched[distinct.Builder] // that publish bits, so that their releases have a union
 }
 
 // countOver counts the stream over so many shards.
@@ -91,7 +91,12 @@ func countOver(shards int, o options, r releases) (c counted, err error) {
 		}
 	}
 	if r.distinct != nil {
-		if c.distinct, err = newSketched(shards, func() (*kor.StreamBuilder, error) { return kor.NewStream(*r.distinct) }); err != nil {
+		if c.distinct, err = newSketched(shards, func() (*distinct.Builder, error) { return distinct.New(*r.distinct) }); err != nil {
+			return c, err
+		}
+		bits := *r.distinct
+		bits.CountShare = 0.05
+		if c.parties, err = newSketched(shards, func() (*distinct.Builder, error) { return distinct.New(bits) }); err != nil {
 			return c, err
 		}
 	}
@@ -103,9 +108,9 @@ func countOver(shards int, o options, r releases) (c counted, err error) {
 				c.frequent.whole.Add(key)
 			}
 			if r.distinct != nil {
-				fingerprint := hashing.Fingerprint(r.distinct.Seed, key)
-				c.distinct.shards[i].Add(fingerprint)
-				c.distinct.whole.Add(fingerprint)
+				for _, b := range []*distinct.Builder{c.distinct.shards[i], c.distinct.whole, c.parties.shards[i]} {
+					distinct.AddKey(b, key)
+				}
 			}
 		}
 	}
@@ -181,65 +186,50 @@ func (c *counted) distinctRows() (rows []string, err error) {
 	if c.releases.distinct == nil {
 		return nil, nil
 	}
-	p, s := *c.releases.distinct, c.distinct
-	merged, err := kor.NewStream(p)
+	whole, err := c.distinct.whole.Release()
 	if err != nil {
 		return nil, err
 	}
-	var union *kor.StreamSketch
-	for _, b := range s.shards {
-		if err := addCopy(merged, b, p); err != nil {
-			return nil, err
-		}
+	var releases []*distinct.Sketch
+	for i, b := range c.parties.shards {
 		each, err := b.Release()
 		if err != nil {
 			return nil, err
 		}
-		if union == nil {
-			union = each
-		} else if union, err = union.Union(each); err != nil {
-			return nil, err
+		releases = append(releases, each)
+		if i > 0 {
+			if err := c.distinct.shards[0].Merge(c.distinct.shards[i]); err != nil {
+				return nil, err
+			}
 		}
+	}
+	merged, err := c.distinct.shards[0].Release()
+	if err != nil {
+		return nil, err
+	}
+	union, err := distinct.Union(releases...)
+	if err != nil {
+		return nil, err
 	}
 	truth := float64(len(c.elements))
 	for _, way := range []struct {
-		name    string
-		release func() (*kor.StreamSketch, error)
-	}{
-		{"merged before the noise", merged.Release}, {"one sketch of all", s.whole.Release},
-		{"union of a release of each", func() (*kor.StreamSketch, error) { return union, nil }},
-	} {
-		sketch, err := way.release()
-		if err != nil {
-			return nil, err
+		name string
+		of   interface {
+			Estimate() float64
+			StdErr() float64
 		}
-		estimate := math.Round(sketch.Estimate()) + 0 // no −0
+	}{{"merged before the noise", merged}, {"one sketch of all", whole}, {"union of a release of each", union}} {
+		estimate := math.Round(way.of.Estimate()) + 0 // no −0
 		rows = append(rows, fmt.Sprintf("%6d  %-26s %11s  %+6.1f %%  %9.0f  %9.0f",
-			len(s.shards), way.name, percent(p.StreamStdErr(truth, sketch.Releases())/truth), 100*(estimate-truth)/truth, estimate, truth))
+			len(releases), way.name, percent(way.of.StdErr()/truth), 100*(estimate-truth)/truth, estimate, truth))
 	}
 	return rows, nil
 }
 
 // percent returns the text of a relative error.
 func percent(relative float64) string {
-	if relative > 1 {
-		return "> 100 %"
+	if relative > 0.3 {
+		return "> 30 %"
 	}
 	return fmt.Sprintf("%.1f %%", 100*relative)
-}
-
-// addCopy merges a copy of b.
-func addCopy(merged, b *kor.StreamBuilder, p kor.Params) error {
-	state, err := b.AppendPrivateState(nil)
-	if err != nil {
-		return err
-	}
-	copied, err := kor.NewStream(p)
-	if err != nil {
-		return err
-	}
-	if err := copied.RestorePrivateState(state); err != nil {
-		return err
-	}
-	return merged.Merge(copied)
 }

@@ -3,57 +3,28 @@ package main
 import (
 	"bytes"
 	"context"
+	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 )
 
+// TestMain also makes the test a worker, where its flags say so.
 func TestMain(m *testing.M) {
+	flag.Parse()
+	log.SetupLogging("error", "text")
 	beam.Init()
 	os.Exit(m.Run())
 }
 
 // small are the flags of a short run.
 var small = options{
-	count: "both", elements: 20_000, shards: 8, counters: 64, relative: 0.1, largest: 1e6, epsilon: 2, delta: 1e-9, share: 0.5, top: 5, confidence: 0.95,
-}
-
-// catchFn catches what a pipeline gives.
-type catchFn struct{}
-
-var (
-	caught   [][]byte
-	catching sync.Mutex
-)
-
-func (*catchFn) ProcessElement(encoded []byte) {
-	catching.Lock()
-	defer catching.Unlock()
-	caught = append(caught, bytes.Clone(encoded))
-}
-
-// through runs elements through a step on the local runner and returns the one encoded release.
-func through[P any](t *testing.T, step func(beam.Scope, P, beam.PCollection) (beam.PCollection, error), p P, elements func(beam.Scope) beam.PCollection) []byte {
-	t.Helper()
-	pipeline, s := beam.NewPipelineWithRoot()
-	caught = nil
-	release, err := step(s, p, elements(s))
-	if err != nil {
-		t.Fatal(err)
-	}
-	beam.ParDo0(s, &catchFn{}, release)
-	if err := execute(context.Background(), pipeline); err != nil {
-		t.Fatal(err)
-	}
-	if len(caught) != 1 {
-		t.Fatalf("%d releases", len(caught))
-	}
-	return caught[0]
+	count: "both", elements: 20_000, users: 2000, shards: 8, workers: 1, counters: 64, relative: 0.1, largest: 1e6, epsilon: 2, delta: 1e-9, share: 0.5, top: 5, confidence: 0.95,
 }
 
 // must returns v where there is no error.
@@ -106,6 +77,61 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// Users by key, with sums and means, come out of lines of text in several processes, and lines that
+// are no rows do not matter.
+//
+// At ε = 2, δ = 1e-6 a count of 3000 has a standard deviation below 20.
+func TestUserLines(t *testing.T) {
+	o := small
+	o.count, o.delta, o.max, o.workers, o.input = "users", 1e-6, 10, 3, filepath.Join(t.TempDir(), "rows.txt")
+	var rows strings.Builder
+	for user := range 3000 {
+		fmt.Fprintf(&rows, "u%d\ttea\t4\nu%d\ttea\t2\nu%d\twater\n", user, user, user/2)
+	}
+	rows.WriteString("no row\nu\tx\tno number\na\tb\t1\tc\n\n")
+	if err := os.WriteFile(o.input, []byte(rows.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := run(context.Background(), o, &out); err != nil {
+		t.Fatal(err)
+	}
+	ledger, rest, _ := strings.Cut(out.String(), "\n")
+	if want := "ε = 2 of 2 at δ = 1e-6, 1 release, for one user, added or removed"; ledger != want {
+		t.Errorf("ledger: %s", ledger)
+	}
+	var rank, lo, hi [2]int
+	var users, sum, mean [2]float64
+	lines := strings.Split(rest, "\n")
+	for i, key := range []string{"tea", "water"} {
+		if n, err := fmt.Sscanf(lines[3+i], "%d "+key+" %g between %d and %d sum %g, mean %g", &rank[i], &users[i], &lo[i], &hi[i], &sum[i], &mean[i]); n != 6 {
+			t.Fatalf("%v in %q:\n%s", err, lines[3+i], rest)
+		}
+	}
+	if users[0] < 2800 || users[0] > 3200 || mean[0] < 5 || mean[0] > 7 || users[1] < 1300 || users[1] > 1700 {
+		t.Errorf("printed:\n%s", rest)
+	}
+}
+
+// The flags of this command come before those of Beam in what -h prints, and each of them once.
+func TestUsage(t *testing.T) {
+	all := flag.NewFlagSet("pipeline", flag.ContinueOnError)
+	all.String("a_flag_of_beam", "", "what Beam says")
+	var out bytes.Buffer
+	all.SetOutput(&out)
+	o := new(options)
+	o.register(all)
+	if err := all.Parse([]string{"-epsilon", "0.25", "-a_flag_of_beam", "x"}); err != nil || o.epsilon != 0.25 {
+		t.Errorf("%v, %v", o, err)
+	}
+	all.Usage()
+	text := out.String()
+	own, beams := strings.Index(text, "-epsilon"), strings.Index(text, "-a_flag_of_beam")
+	if own < 0 || beams < own || strings.Count(text, "-epsilon") != 1 || strings.Index(text, "Flags of Apache Beam") < strings.Index(text, "-workers") {
+		t.Errorf("printed:\n%s", text)
+	}
+}
+
 // The parts of the budget are the whole of it, for every share, and one answer alone has all of it.
 func TestBudget(t *testing.T) {
 	for _, share := range []float64{0.01, 0.1, 0.3, 0.5, 0.77, 0.9} {
@@ -151,6 +177,10 @@ func TestWrongFlags(t *testing.T) {
 		"error":      func(o *options) { o.relative = 0 },
 		"largest":    func(o *options) { o.largest = 0 },
 		"confidence": func(o *options) { o.confidence = 1 },
+		"workers":    func(o *options) { o.workers = 0 },
+		"users":      func(o *options) { o.users = 0 },
+		"min":        func(o *options) { o.count, o.min = "users", 5 },
+		"maxkeys":    func(o *options) { o.count, o.maxKeys = "users", -1 },
 		"arguments":  func(o *options) { o.arguments = []string{"file", "-epsilon", "0.1"} },
 	} {
 		for _, compared := range []bool{false, true} {
@@ -164,5 +194,3 @@ func TestWrongFlags(t *testing.T) {
 		}
 	}
 }
-
-func init() { register.DoFn1x0[[]byte](&catchFn{}) }

@@ -12,8 +12,9 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
-	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/kor/distinct"
 	"github.com/dpsketch/dpsketch/misragries"
+	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
 
 // frequentTextFn makes a text of a release of frequent keys.
@@ -29,9 +30,18 @@ func (f *frequentTextFn) ProcessElement(encoded []byte) (string, error) {
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "Frequent keys, with bounds that each hold with confidence %g; the guarantee is for one element\n%v\n", f.Confidence, &h)
-	for i, k := range top(&h, f.Top) {
-		lo, hi := h.Interval(k.Key, f.Confidence)
-		fmt.Fprintf(&text, "%3d  %-24s %12.1f   at least %.0f", i+1, k.Key, k.Estimate, lo)
+	type keyed struct {
+		key      string
+		estimate float64
+	}
+	var all []keyed
+	for key, estimate := range h.All() {
+		all = append(all, keyed{key, estimate})
+	}
+	slices.SortStableFunc(all, func(a, b keyed) int { return cmp.Compare(b.estimate, a.estimate) })
+	for i, k := range all[:min(max(f.Top, 0), len(all))] {
+		lo, hi := h.Interval(k.key, f.Confidence)
+		fmt.Fprintf(&text, "%3d  %-24s %12.1f   at least %.0f", i+1, k.key, k.estimate, lo)
 		if !math.IsInf(hi, 1) {
 			fmt.Fprintf(&text, ", at most %.0f", hi)
 		}
@@ -40,27 +50,37 @@ func (f *frequentTextFn) ProcessElement(encoded []byte) (string, error) {
 	return text.String(), nil
 }
 
-// keyed is a released key.
-type keyed struct {
-	Key      string
-	Estimate float64
+// usersTextFn makes a text of a release of groups.
+type usersTextFn struct {
+	Top        int
+	Confidence float64
 }
 
-// top returns the n keys with the largest estimates.
-func top(h *misragries.Histogram[string], n int) []keyed {
-	var all []keyed
-	for key, estimate := range h.All() {
-		all = append(all, keyed{key, estimate})
+func (f *usersTextFn) ProcessElement(encoded []byte) (string, error) {
+	var g groupby.Groups[string]
+	if err := g.UnmarshalBinary(encoded); err != nil {
+		return "", err
 	}
-	slices.SortStableFunc(all, func(a, b keyed) int { return cmp.Compare(b.Estimate, a.Estimate) })
-	return all[:min(max(n, 0), len(all))]
+	var text strings.Builder
+	fmt.Fprintf(&text, "Users by key, with bounds that each hold with confidence %g; the guarantee is for one user with all rows\n%v\n", f.Confidence, &g)
+	rank, sums := 0, g.Params().Max > g.Params().Min
+	for key, estimate := range g.Top(f.Top) {
+		rank++
+		lo, hi := g.Interval(key, f.Confidence)
+		fmt.Fprintf(&text, "%3d  %-24s %10.0f   between %.0f and %.0f", rank, key, estimate, lo, hi)
+		if sums {
+			fmt.Fprintf(&text, "   sum %.0f, mean %.2f", g.Sum(key), g.Mean(key))
+		}
+		fmt.Fprintln(&text)
+	}
+	return text.String(), nil
 }
 
 // distinctTextFn makes a text of a release of distinct keys.
 type distinctTextFn struct{ Confidence float64 }
 
 func (f *distinctTextFn) ProcessElement(encoded []byte) (string, error) {
-	var s kor.StreamSketch
+	var s distinct.Sketch
 	if err := s.UnmarshalBinary(encoded); err != nil {
 		return "", err
 	}
@@ -91,6 +111,7 @@ func (*printFn) ProcessElement(text string) { output.print(text) }
 
 func init() {
 	register.DoFn1x2[[]byte, string, error](&frequentTextFn{})
+	register.DoFn1x2[[]byte, string, error](&usersTextFn{})
 	register.DoFn1x2[[]byte, string, error](&distinctTextFn{})
 	register.DoFn1x0[string](&printFn{})
 }

@@ -1,0 +1,145 @@
+package dpbeam
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/kor/distinct"
+)
+
+func decodedSketch(t *testing.T, encoded []byte) *distinct.Sketch {
+	t.Helper()
+	s := new(distinct.Sketch)
+	if err := s.UnmarshalBinary(encoded); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// repeatFn gives a shard its keys: key i comes i mod 4 + 1 times, in as many different shards if
+// there are so many.
+type repeatFn struct{ Keys, Shards int }
+
+func (f *repeatFn) ProcessElement(shard int, emit func(string)) {
+	for i := range f.Keys {
+		for time := range i%4 + 1 {
+			if (i/4+time)%f.Shards == shard {
+				emit(fmt.Sprint(i))
+			}
+		}
+	}
+}
+
+func repeated(keys, shards int) func(beam.Scope) beam.PCollection {
+	return func(s beam.Scope) beam.PCollection { return beam.ParDo(s, &repeatFn{keys, shards}, numbers(s, shards)) }
+}
+
+// The number of distinct keys is within the stated error, although three of four are in several
+// shards; all that is public of the release but its count is the same for any number of shards.
+//
+// The estimate has a standard error of 1 % that is normal but for noise of a few keys: eight of
+// them, and Interval(1 − 1e-9), are passed with probability below 1e-8. Keys that were counted in
+// each shard would be two and a half times as many.
+func TestDistinctKeys(t *testing.T) {
+	p := distinct.Params{Epsilon: 1, Cells: 1 << 12, Levels: 16, Seed: hashing.NewSeed()}
+	const keys = 20_000
+	for _, shards := range []int{1, 64} {
+		encoded := through(t, DistinctKeys, p, repeated(keys, shards))
+		s := decodedSketch(t, encoded)
+		lo, hi := s.Interval(1 - 1e-9)
+		if off := s.Estimate() - keys; !(math.Abs(off) < 8*p.StdErr(keys) && lo <= keys && keys <= hi && hi-lo < 16*p.StdErr(keys)) {
+			t.Errorf("%d shards: estimated as %.0f ± %.0f, in [%.0f, %.0f]", shards, s.Estimate(), p.StdErr(keys), lo, hi)
+		}
+		if want := p.Guarantee(); !s.Guarantee().Equal(want) || s.Params().Epsilon != p.Epsilon || s.Params().Seed != p.Seed {
+			t.Errorf("%d shards: %v", shards, s)
+		}
+	}
+}
+
+// An empty input is released like any other.
+func TestNoKeys(t *testing.T) {
+	p := distinct.Params{Epsilon: 1, Cells: 1 << 10, Levels: 16, Seed: hashing.NewSeed()}
+	s := decodedSketch(t, through(t, DistinctKeys, p, repeated(0, 3)))
+	if ones := s.Ones(); ones > 30 || ones < -30 { // noise: e^{−30}
+		t.Errorf("%d ones of no key", ones)
+	}
+}
+
+// Before the noise, the bundles' states that were merged are the state of one machine: the same
+// bytes, whatever the number of shards that a key is in and how often it comes there.
+func TestShardsAreOneSketch(t *testing.T) {
+	p := distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1, 2, 3}}
+	const keys = 400
+	one := must[*distinct.Builder](t)(distinct.New(p))
+	for i := range keys {
+		distinct.AddKey(one, fmt.Sprint(i))
+	}
+	want := must[[]byte](t)(one.AppendPrivateState(nil))
+	states := run(t, func(s beam.Scope) beam.PCollection { return beam.ParDo(s, &keysFn{Params: p}, repeated(keys, 64)(s)) })
+	if len(states) < processes {
+		t.Errorf("%d bundles", len(states))
+	}
+	all := must[*distinct.Builder](t)(distinct.New(p))
+	for _, state := range states {
+		b := must[*distinct.Builder](t)(distinct.New(p))
+		if err := errors.Join(b.RestorePrivateState(state), all.Merge(b)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := must[[]byte](t)(all.AppendPrivateState(nil)); !bytes.Equal(got, want) {
+		t.Errorf("merged: %x, one machine: %x", got, want)
+	}
+}
+
+// one yields a state once.
+func one(states ...[]byte) func(*[]byte) bool {
+	return func(state *[]byte) bool {
+		if len(states) == 0 {
+			return false
+		}
+		*state, states = states[0], states[1:]
+		return true
+	}
+}
+
+// Bytes that are no state, or one of other Params, are an error, and no release comes of them.
+func TestHostileStates(t *testing.T) {
+	p := distinct.Params{Epsilon: 1, Cells: 100, Levels: 4, Seed: hashing.Seed{1}}
+	state := must[[]byte](t)((&noKeysFn{p}).ProcessElement(nil))
+	total := &distinctFn{p}
+	if _, err := total.ProcessElement(0, one(state, state)); err != nil {
+		t.Error(err)
+	}
+	for n := range state {
+		if _, err := total.ProcessElement(0, one(state, state[:n])); !errors.Is(err, distinct.ErrFormat) {
+			t.Fatalf("%d bytes: %v", n, err)
+		}
+	}
+	p.Cells++
+	if _, err := (&distinctFn{p}).ProcessElement(0, one(state)); !errors.Is(err, distinct.ErrMismatch) {
+		t.Error(err)
+	}
+}
+
+// Wrong Params are an error before there is a pipeline.
+func TestWrongDistinctKeys(t *testing.T) {
+	_, s := beam.NewPipelineWithRoot()
+	elements := repeated(1, 1)(s)
+	for _, p := range []distinct.Params{{}, {Epsilon: 1, Cells: 100, Levels: 4}, {Epsilon: math.NaN(), Cells: 100, Levels: 4, Seed: hashing.Seed{1}}} {
+		if _, err := DistinctKeys(s, p, elements); !errors.Is(err, distinct.ErrParams) {
+			t.Errorf("%v: %v", p, err)
+		}
+	}
+}
+
+func init() {
+	register.DoFn2x0[int, func(string)](&repeatFn{})
+	register.Emitter1[string]()
+}

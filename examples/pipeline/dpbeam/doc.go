@@ -1,0 +1,28 @@
+// Package dpbeam has private aggregations as transforms of Apache Beam.
+//
+//	transform      takes pairs or elements      gives one encoded release     protects
+//	[UserGroups]   user, [Entry]                groupby.Groups[string]        one user, any number of keys
+//	[DistinctKeys] key                          distinct.Sketch               one key with all its occurrences
+//	[FrequentKeys] key                          misragries.Histogram[string]  one element
+//
+// Each transform makes a private state of every bundle where its elements are, sends the states
+// through one shuffle, and merges and releases them in one place. So the noise and the threshold are
+// those of one machine, whatever the number of shards. UserGroups sends the rows through a shuffle
+// by user before, so that all keys of a user meet.
+//
+// # One release whatever is retried
+//
+// A runner may do a step again, after a failure or because a worker is slow, and a step that draws
+// noise then draws it again. The guarantee is that of one release as long as one of these draws at
+// most is ever seen: k visible ones would cost k times. That is why each transform ends in a
+// shuffle. Of what crosses a shuffle a runner keeps one result: attempts that were killed, or came
+// second, stay inside with all the private data there, and whatever is repeated behind the shuffle
+// sees the same bytes. Nothing else depends on chance: the states are exact integer sums, the same
+// in every attempt. (Where a user has more than MaxKeys keys the choice among them is drawn with
+// the state, in the same way.)
+//
+// A second run of the pipeline on the same data is a second release, and is paid a second time.
+//
+// The machines of the pipeline, and whatever it shuffles through, are trusted with the data, as
+// they are trusted with the input.
+package dpbeam

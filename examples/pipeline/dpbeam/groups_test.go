@@ -1,0 +1,153 @@
+package dpbeam
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"testing"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+
+	"github.com/dpsketch/dpsketch/threshold/groupby"
+)
+
+// entriesOf are the rows of a user: a key for each divisor of his number up to 20, with the value 3
+// in two rows.
+func entriesOf(user int) (rows []Entry) {
+	for d := 1; d <= 20; d++ {
+		if user%d == 0 {
+			rows = append(rows, Entry{fmt.Sprint("by", d), 1}, Entry{fmt.Sprint("by", d), 2})
+		}
+	}
+	return rows
+}
+
+// visitsFn gives a shard its rows: those of a user are in many shards.
+type visitsFn struct{ Users, Shards int }
+
+func (f *visitsFn) ProcessElement(shard int, emit func(string, Entry)) {
+	for user := range f.Users {
+		for i, e := range entriesOf(user) {
+			if (user+i)%f.Shards == shard {
+				emit(fmt.Sprint("user", user), e)
+			}
+		}
+	}
+}
+
+func visits(users, shards int) func(beam.Scope) beam.PCollection {
+	return func(s beam.Scope) beam.PCollection {
+		return beam.ParDo(s, &visitsFn{users, shards}, numbers(s, shards))
+	}
+}
+
+// Counts, sums and means are within their intervals, with the threshold of one machine, and no
+// user's key counts twice. Each of 20 keys has three intervals of confidence 1 − 1e-9,
+// and is beyond 7 standard deviations with probability 3e-12.
+func TestUserGroups(t *testing.T) {
+	p := groupby.Params{Epsilon: 1, Delta: 1e-6, Min: 0, Max: 10}
+	const users = 6000
+	var g groupby.Groups[string]
+	if err := g.UnmarshalBinary(through(t, UserGroups, p, visits(users, 64))); err != nil {
+		t.Fatal(err)
+	}
+	if g.Len() != 20 || !g.Guarantee().Equal(p.Guarantee()) {
+		t.Errorf("%v: %d keys", &g, g.Len())
+	}
+	for d := 1; d <= 20; d++ {
+		key, truth := fmt.Sprint("by", d), math.Ceil(users/float64(d))
+		lo, hi := g.Interval(key, 1-1e-9)
+		sumLo, sumHi := g.SumInterval(key, 1-1e-9)
+		meanLo, meanHi := g.MeanInterval(key, 1-1e-9)
+		if !(lo <= truth && truth <= hi && sumLo <= 3*truth && 3*truth <= sumHi && meanLo <= 3 && 3 <= meanHi) || math.Abs(g.Estimate(key)-truth) > 7*g.Params().StdDev() {
+			t.Errorf("%s: %v users in [%v, %v], sum in [%v, %v], mean in [%v, %v]", key, truth, lo, hi, sumLo, sumHi, meanLo, meanHi)
+		}
+	}
+}
+
+// No user, and one, are released like any number; one is not shown.
+func TestFewUsers(t *testing.T) {
+	for users := range 2 {
+		var g groupby.Groups[string]
+		if err := g.UnmarshalBinary(through(t, UserGroups, groupby.Params{Epsilon: 1, Delta: 1e-9}, visits(users, 3))); err != nil || g.Len() > 0 {
+			t.Errorf("%d users: %v, %v", users, &g, err)
+		}
+	}
+}
+
+// Before the noise, the states of the bundles that were merged are the state of one machine that
+// has all of each user in one call.
+func TestShardsAreOneMachine(t *testing.T) {
+	p := groupby.Params{Epsilon: 1, Delta: 1e-6, Max: 10}
+	const users = 3000
+	build := func() *groupby.Builder[string] { return must[*groupby.Builder[string]](t)(groupby.New[string](p)) }
+	single := build()
+	for user := range users {
+		sums := map[string]float64{}
+		for _, e := range entriesOf(user) {
+			sums[e.Key] += e.Value
+		}
+		single.AddUserValues(maps.All(sums))
+	}
+	want := must[[]byte](t)(single.AppendPrivateState(nil))
+	states := run(t, func(s beam.Scope) beam.PCollection {
+		return beam.ParDo(s, &usersFn{Params: p}, beam.GroupByKey(s, visits(users, 64)(s)))
+	})
+	if len(states) < processes {
+		t.Errorf("%d bundles", len(states))
+	}
+	all := build()
+	for _, state := range states {
+		b := build()
+		if err := errors.Join(b.RestorePrivateState(state), all.Merge(b)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := must[[]byte](t)(all.AppendPrivateState(nil)); !bytes.Equal(got, want) {
+		t.Errorf("merged: %d bytes, one machine: %d", len(got), len(want))
+	}
+}
+
+func TestHostileGroups(t *testing.T) {
+	p := groupby.Params{Epsilon: 1, Delta: 1e-6}
+	state := must[[]byte](t)((&noUsersFn{p}).ProcessElement(nil))
+	for _, n := range []int{0, 1, len(state) - 1} {
+		if _, err := (&groupsFn{p}).ProcessElement(0, one(state[:n])); !errors.Is(err, groupby.ErrFormat) {
+			t.Fatalf("%d bytes: %v", n, err)
+		}
+	}
+	p.MaxKeys = 7
+	if _, err := (&groupsFn{p}).ProcessElement(0, one(state)); !errors.Is(err, groupby.ErrMismatch) {
+		t.Error(err)
+	}
+	_, s := beam.NewPipelineWithRoot()
+	if _, err := UserGroups(s, groupby.Params{Epsilon: 1}, visits(1, 1)(s)); !errors.Is(err, groupby.ErrParams) {
+		t.Error(err)
+	}
+}
+
+// An Entry is what its coder made of it, and other bytes are none.
+func TestEntries(t *testing.T) {
+	for _, e := range []Entry{{}, {"tea", 0}, {"", -1.5}, {"\xff\x00", math.Inf(1)}, {string(make([]byte, 300)), 1e-300}} {
+		data := encodeEntry(e)
+		if got, err := decodeEntry(data); err != nil || got != e {
+			t.Errorf("%v: %v, %v", e, got, err)
+		}
+		if _, err := decodeEntry(append(data, 1)); !errors.Is(err, groupby.ErrFormat) {
+			t.Errorf("%v and a byte: %v", e, err)
+		}
+	}
+	for _, data := range []string{"", "\x05tea", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\xff"} {
+		if _, err := decodeEntry([]byte(data)); !errors.Is(err, groupby.ErrFormat) {
+			t.Errorf("%q: %v", data, err)
+		}
+	}
+}
+
+func init() {
+	register.DoFn2x0[int, func(string, Entry)](&visitsFn{})
+	register.Emitter2[string, Entry]()
+}

@@ -1,0 +1,105 @@
+package dpbeam
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+
+	"github.com/dpsketch/dpsketch/examples/pipeline/workers"
+)
+
+// TestMain also makes the test a worker, where its flags say so.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	log.SetupLogging("error", "text")
+	beam.Init()
+	os.Exit(m.Run())
+}
+
+// processes is the number of workers in which tests run a pipeline.
+const processes = 3
+
+// recordFn keeps what it sees, in a file of its own for each element.
+type recordFn struct{ Dir string }
+
+func (f *recordFn) ProcessElement(encoded []byte) error { return record(f.Dir, encoded) }
+
+// record writes a new file, which is there as a whole or not at all.
+func record(dir string, data []byte) error {
+	file, err := os.CreateTemp(dir, "part-*")
+	if err != nil {
+		return err
+	}
+	if _, err := file.Write(data); err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), filepath.Join(dir, "whole-"+filepath.Base(file.Name())))
+}
+
+// recorded returns what was recorded, in the order in which it was.
+func recorded(t *testing.T, dir string) (all [][]byte) {
+	t.Helper()
+	names := must[[]string](t)(filepath.Glob(filepath.Join(dir, "whole-*")))
+	at := func(name string) int64 { return must[os.FileInfo](t)(os.Stat(name)).ModTime().UnixNano() }
+	slices.SortFunc(names, func(a, b string) int { return int(at(a) - at(b)) })
+	for _, name := range names {
+		all = append(all, must[[]byte](t)(os.ReadFile(name)))
+	}
+	return all
+}
+
+// run runs what build adds to a pipeline in several processes, and returns what its result holds.
+func run(t *testing.T, build func(beam.Scope) beam.PCollection) [][]byte {
+	t.Helper()
+	dir := t.TempDir()
+	p, s := beam.NewPipelineWithRoot()
+	beam.ParDo0(s, &recordFn{dir}, build(s))
+	if err := workers.Execute(context.Background(), p, processes); err != nil {
+		t.Fatal(err)
+	}
+	return recorded(t, dir)
+}
+
+// through runs elements through a transform and returns the one encoded release.
+func through[P any](t *testing.T, step func(beam.Scope, P, beam.PCollection) (beam.PCollection, error), p P, elements func(beam.Scope) beam.PCollection) []byte {
+	t.Helper()
+	all := run(t, func(s beam.Scope) beam.PCollection {
+		return must[beam.PCollection](t)(step(s, p, elements(s)))
+	})
+	if len(all) != 1 {
+		t.Fatalf("%d releases", len(all))
+	}
+	return all[0]
+}
+
+// must returns v where there is no error.
+func must[V any](t *testing.T) func(v V, err error) V {
+	return func(v V, err error) V {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// numbers are 0 to n−1, spread over the workers.
+func numbers(s beam.Scope, n int) beam.PCollection {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return beam.Reshuffle(s, beam.CreateList(s, list))
+}
+
+func init() { register.DoFn1x1[[]byte, error](&recordFn{}) }

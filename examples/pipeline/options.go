@@ -1,0 +1,166 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/kor/distinct"
+	"github.com/dpsketch/dpsketch/misragries"
+	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/threshold/groupby"
+)
+
+// options are the flags.
+type options struct {
+	count          string // frequent, distinct, both or users
+	elements       int
+	users          int
+	shards         int
+	workers        int
+	counters       int
+	maxKeys        int
+	min, max       float64 // of a user's value in a key
+	relative       float64 // standard error of the distinct count
+	largest        float64 // distinct count
+	epsilon, delta float64 // of all releases together
+	share          float64 // of ε, for the distinct count if it is not alone
+	input, output  string
+	top            int
+	confidence     float64
+	compare        bool
+	arguments      []string // that are no flags: a mistake, as flags after them are not read
+}
+
+// flags are the flags of this command.
+func (o *options) flags() *flag.FlagSet {
+	f := flag.NewFlagSet("pipeline", flag.ContinueOnError)
+	f.StringVar(&o.count, "count", "both", "what to release: frequent, distinct, both, or users, which is a GROUP BY for users")
+	f.StringVar(&o.input, "input", "", "`files` of lines instead of the generated stream, a pattern; for users \"user TAB key\" or \"user TAB key TAB value\"")
+	f.StringVar(&o.output, "output", "", "`file` for the answers instead of the standard output, which on a cluster is that of a worker")
+	f.IntVar(&o.workers, "workers", 1, "`processes` of the local runner; 1 is this one")
+	f.Float64Var(&o.epsilon, "epsilon", 1, "`ε` of all that is released")
+	f.Float64Var(&o.delta, "delta", 1e-9, "`δ` of all that is released; the distinct count needs none")
+	f.Float64Var(&o.share, "share", 0.5, "`part` of ε for the distinct count, if both are released")
+	f.IntVar(&o.counters, "counters", 1024, "`counters` of each sketch of frequent keys")
+	f.Float64Var(&o.relative, "error", 0.01, "relative standard `error` of the distinct count")
+	f.Float64Var(&o.largest, "largest", 1e9, "largest distinct `count` that has this error")
+	f.IntVar(&o.maxKeys, "maxkeys", 100, "of a user with more `keys`, so many help to show theirs")
+	f.Float64Var(&o.min, "min", 0, "least `value` of a user in a key; with -max also sums and means")
+	f.Float64Var(&o.max, "max", 0, "largest `value` of a user in a key")
+	f.IntVar(&o.top, "top", 10, "how `many` keys to print")
+	f.Float64Var(&o.confidence, "confidence", 0.95, "`confidence` of the printed bounds")
+	f.IntVar(&o.elements, "elements", 10_000_000, "`length` of the generated stream")
+	f.IntVar(&o.users, "users", 1_000_000, "`users` of the generated stream")
+	f.IntVar(&o.shards, "shards", 64, "`shards` of the generated stream")
+	f.BoolVar(&o.compare, "compare", false, "measure ways to put shards together, without Beam")
+	return f
+}
+
+// register puts the flags beside those of Beam, and before them in what -h prints.
+func (o *options) register(all *flag.FlagSet) {
+	own, beams := o.flags(), flag.NewFlagSet("beam", flag.ContinueOnError)
+	all.VisitAll(func(f *flag.Flag) { beams.Var(f.Value, f.Name, f.Usage) })
+	own.VisitAll(func(f *flag.Flag) { all.Var(f.Value, f.Name, f.Usage) })
+	all.Usage = func() { usage(all.Output(), own, beams) }
+}
+
+func usage(out io.Writer, own, beams *flag.FlagSet) {
+	fmt.Fprintln(out, "pipeline counts keys privately, as a pipeline of Apache Beam. Its flags:")
+	own.SetOutput(out)
+	own.PrintDefaults()
+	fmt.Fprintln(out, "\nFlags of Apache Beam:")
+	beams.SetOutput(out)
+	beams.PrintDefaults()
+}
+
+// check returns an error for flags that no release depends on.
+func (o options) check() error {
+	switch {
+	case len(o.arguments) > 0:
+		return fmt.Errorf("unexpected arguments %q", o.arguments)
+	case o.compare && o.input != "":
+		return errors.New("-compare measures the generated stream: it shows the truth, and takes no -input")
+	case o.compare && o.count == "users":
+		return errors.New("-compare is for frequent and distinct keys")
+	case o.shards < 1 || o.elements < 0 || o.users < 1:
+		return fmt.Errorf("%d elements of %d users over %d shards: want at least 0 of 1 over 1", o.elements, o.users, o.shards)
+	case o.workers < 1:
+		return fmt.Errorf("-workers %d: want at least 1", o.workers)
+	case !(o.confidence >= 0 && o.confidence < 1):
+		return fmt.Errorf("-confidence %v: want a number in [0, 1)", o.confidence)
+	}
+	return nil
+}
+
+// releases are what a run releases, each with its part of the budget. Nil is no release.
+type releases struct {
+	frequent *misragries.Params
+	distinct *distinct.Params
+	users    *groupby.Params
+	ledger   *budget.Ledger // all are spent
+}
+
+// releases divides the budget. The distinct count takes its share of ε and no δ, the frequent keys
+// the rest and all of δ. The GROUP BY for users is alone, as it protects a user, not an element.
+//
+// The guarantees add up for what both protect, one element of the input. One key with all its
+// elements is protected by the distinct count alone.
+func (o options) releases() (r releases, err error) {
+	share := o.share * o.epsilon
+	switch o.count {
+	case "frequent":
+		share = 0
+	case "distinct":
+		share = o.epsilon
+	case "both":
+		if !(o.share > 0 && o.share < 1) {
+			return r, fmt.Errorf("-share %v: want a number between 0 and 1", o.share)
+		}
+	case "users":
+		return o.userReleases()
+	default:
+		return r, fmt.Errorf("-count %q: want frequent, distinct, both or users", o.count)
+	}
+	unit := budget.Element(budget.AddRemove)
+	if r.ledger, err = budget.NewLedger(o.epsilon, o.delta, unit); err != nil {
+		return r, err
+	}
+	if o.count != "frequent" {
+		p, err := distinct.Plan(share, o.relative, o.largest, 1)
+		if err != nil {
+			return r, err
+		}
+		p.Seed = hashing.NewSeed()
+		r.distinct = &p
+		cost, err := p.Guarantee().Stable(unit, 1) // an element adds or removes one key at most
+		if err != nil {
+			return r, err
+		}
+		if err := r.ledger.Spend(cost); err != nil {
+			return r, err
+		}
+	}
+	if o.count != "distinct" {
+		r.frequent = &misragries.Params{Counters: o.counters, Epsilon: o.epsilon - share, Delta: o.delta}
+		if err := r.ledger.Spend(r.frequent.Guarantee()); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// userReleases gives all of the budget to the GROUP BY.
+func (o options) userReleases() (r releases, err error) {
+	r.users = &groupby.Params{Epsilon: o.epsilon, Delta: o.delta, MaxKeys: o.maxKeys, Min: o.min, Max: o.max}
+	if _, err := groupby.New[string](*r.users); err != nil {
+		return r, err
+	}
+	cost := r.users.Guarantee()
+	if r.ledger, err = budget.NewLedger(o.epsilon, o.delta, cost.Unit()); err != nil {
+		return r, err
+	}
+	return r, r.ledger.Spend(cost)
+}
