@@ -41,7 +41,11 @@ func compose(a, b *Measure, density float64, points int) *Measure {
 		mass:     convolve(fine.mass, other.mass),
 		infinite: a.escape(b),
 		releases: releases,
+		points:   max(a.points, b.points),
 	}
+	// Coarsening adds h²/4 to the variance of a loss as often as it is repeated: the fewer the
+	// releases, the smaller h has to be.
+	want = max(want, c.points/math.Sqrt(releases))
 	c.trim()
 	for len(c.mass) > int(want) && len(c.mass) > 2 {
 		c.coarsen()

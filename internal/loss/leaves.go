@@ -50,9 +50,17 @@ func Laplace(epsilon float64, cells int) *Measure {
 
 // Lattice returns the law of discrete Laplace noise of P-mass ∝ e^{−|x|ε/steps} on the integers, on
 // a number that moves by steps: losses ε·(steps − 2j)/steps for j = 0 … steps. With steps = 1 it is
-// Response(ε). It also bounds a group of so many of an (ε/steps)-DP release.
+// Response(ε). It also bounds a group of so many of an (ε/steps)-DP release. More than 4,096 steps
+// are taken several at once, as one of a coarser lattice, which bounds them.
 func Lattice(epsilon float64, steps int) *Measure {
+	const most = 1 << 12
 	steps = max(steps, 1)
+	if steps > most {
+		each := (steps-1)/most + 1
+		many := (steps-1)/each + 1
+		epsilon *= float64(each) * float64(many) / float64(steps) * (1 + 0x1p-50)
+		steps = many
+	}
 	each := epsilon / float64(steps)
 	for math.FMA(float64(steps), each, -epsilon) < 0 {
 		each = up(each) // less noise: a larger profile

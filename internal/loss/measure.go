@@ -32,6 +32,9 @@ const (
 	floor = 0x1p-400
 	// negligible is the mass of a tail that is moved: up to the lowest loss that is kept, or to ∞.
 	negligible = 0x1p-200
+	// sampledTail is that of a sample, whose losses are small but for a long thin tail: shorter, it
+	// leaves more of the lattice for them.
+	sampledTail = 0x1p-100
 	// above covers the errors of a value computed by at most eight calls of Exp and Expm1, of a
 	// relative 2⁻⁵⁰ each, and eight roundings.
 	above = 1 + 0x1p-46
@@ -43,6 +46,7 @@ type Measure struct {
 	mass       []float64 // upper bounds
 	infinite   float64   // the mass at ∞
 	releases   float64   // how many laws were convolved: the more, the more points
+	points     float64   // more of them while there are few releases: of a sample, else 0
 }
 
 // up returns the float64 after x.
@@ -122,8 +126,12 @@ func (m *Measure) DeltaWith(epsilon float64, last func(float64) float64) float64
 
 // trim moves negligible tails.
 func (m *Measure) trim() {
+	least := negligible
+	if m.points > 0 {
+		least = sampledTail
+	}
 	first, tail := 0, 0.0
-	for first < len(m.mass)-1 && tail+m.mass[first] <= negligible {
+	for first < len(m.mass)-1 && tail+m.mass[first] <= least {
 		tail += m.mass[first]
 		first++
 	}
@@ -133,7 +141,7 @@ func (m *Measure) trim() {
 		m.mass[0] = (m.mass[0] + tail) * slack(first)
 	}
 	last, tail := len(m.mass), 0.0
-	for last > 1 && tail+m.mass[last-1] <= negligible {
+	for last > 1 && tail+m.mass[last-1] <= least {
 		tail += m.mass[last-1]
 		last--
 	}
@@ -162,13 +170,25 @@ func (m *Measure) coarsen() {
 	m.mass, m.step = coarse, 2*m.step
 }
 
+// Coarse returns the law on at most so many points, at least 3.
+func (m *Measure) Coarse(points int) *Measure {
+	if len(m.mass) <= max(points, 3) {
+		return m
+	}
+	c := *m
+	for len(c.mass) > max(points, 3) {
+		c.coarsen()
+	}
+	return &c
+}
+
 // on returns the law on a lattice of that step: as it is if it lies there, else each mass split
 // between the two lattice points beside it.
 func (m *Measure) on(step float64) *Measure {
 	if step == m.step || len(m.mass) == 1 {
-		return &Measure{m.base, step, slices.Clone(m.mass), m.infinite, m.releases}
+		return &Measure{m.base, step, slices.Clone(m.mass), m.infinite, m.releases, m.points}
 	}
-	r := &Measure{m.base, step, make([]float64, int(m.span()/step)+3), m.infinite, m.releases}
+	r := &Measure{m.base, step, make([]float64, int(m.span()/step)+3), m.infinite, m.releases, m.points}
 	stride, exact := multiple(m.step, step)
 	whole := math.Expm1(-step)
 	for i, x := range m.mass {
@@ -180,26 +200,32 @@ func (m *Measure) on(step float64) *Measure {
 		if i == 0 {
 			at = 0
 		}
-		j := math.Floor(at / step)
-		d := math.FMA(-j, step, at) // correctly rounded, as the distances to both lattice points must be
-		if d < 0 {
-			j--
-			d = math.FMA(-j, step, at)
-		}
-		if d == 0 {
-			r.mass[int(j)] += x
-			continue
-		}
-		e := max(math.FMA(j+1, step, -at), 0)
-		higher, lower := math.Expm1(-d)/whole*above, math.Exp(-d)*(math.Expm1(-e)/whole)*above
-		r.mass[int(j)+1] += x*higher + floor
-		r.mass[int(j)] += x*lower + floor
+		put(r.mass, at, step, whole, x)
 	}
 	most := slack(len(m.mass))
 	for i := range r.mass {
 		r.mass[i] *= most
 	}
 	return r
+}
+
+// put adds the mass x at a distance from point 0, split between the two points beside it; whole is
+// e^{−step} − 1.
+func put(mass []float64, at, step, whole, x float64) {
+	j := math.Floor(at / step)
+	d := math.FMA(-j, step, at) // correctly rounded, as the distances to both lattice points must be
+	if d < 0 {
+		j--
+		d = math.FMA(-j, step, at)
+	}
+	if d == 0 {
+		mass[int(j)] += x
+		return
+	}
+	e := max(math.FMA(j+1, step, -at), 0)
+	higher, lower := math.Expm1(-d)/whole*above, math.Exp(-d)*(math.Expm1(-e)/whole)*above
+	mass[int(j)+1] += x*higher + floor
+	mass[int(j)] += x*lower + floor
 }
 
 // multiple returns a/b if that is a whole number below 2²⁰.

@@ -8,32 +8,50 @@ import (
 )
 
 // account answers for the releases behind a Guarantee by the exact composition of their losses, see
-// package loss: the pure and approximate ones on a lattice, those by ρ and μ by the profile of
-// their sum. Its answers are certified: never below the truth.
+// package loss: those of known law on a lattice, those by ρ and μ by the profile of their sum. Its
+// answers are certified: never below the truth.
 type account struct {
-	sums
-	law *loss.Measure // nil: no release by ε
+	sums // of the pair: ρ, μ² and δ of what is not in laws
+	laws
 }
 
-// exactable reports whether the accountant can be better than the sums: releases by ε, and not a
-// single one alone, for which the sums are exact.
+// exactable reports whether the accountant can be better than the sums: releases of known law, and
+// not a single one alone of which no more is known than ε, for which the sums are exact.
 func (g Guarantee) exactable() bool {
-	return g.kinds != "" && (g.concentrated() > 0 || !g.kinds.single())
+	p := g.pair
+	if p.unknown() {
+		return false
+	}
+	alone := p.kinds.single() && p.rho == 0 && p.muSquares == 0 && p.escape == g.delta && p.kinds.at(0).size == g.epsilon
+	return p.kinds != "" && !alone || p.rho > 0 && p.muSquares > 0
 }
 
-// account returns the account of g, with the law of g.kinds.
-func (g Guarantee) account(law *loss.Measure) account { return account{g.sums, law} }
+// account returns the account of g, with the laws of g.pair.kinds. Of two profiles, by ρ and by μ,
+// only one can be the last: Gaussian noise is put on the lattice.
+func (g Guarantee) account(l laws) account {
+	a := account{g.pair.bounds(), l}
+	if mu := math.Nextafter(math.Sqrt(a.muSquares), math.Inf(1)); a.rho > 0 && a.muSquares > 0 && mu >= loss.Least && mu <= loss.MostMu {
+		a.laws, a.muSquares = l.with(loss.Gaussian(mu, loss.Points)), 0
+	}
+	return a
+}
 
-// profile returns an upper bound on δ(ε) of all but Σδ, for any real ε.
+// profile returns an upper bound on δ(ε) of all but the escapes, for any real ε.
 func (a account) profile(epsilon float64) float64 {
 	last := a.last()
-	switch {
-	case a.law == nil:
-		return last(epsilon)
-	case a.concentrated() == 0:
-		return a.law.Delta(epsilon)
+	of := func(m *loss.Measure) float64 {
+		if a.concentrated() == 0 {
+			return m.Delta(epsilon)
+		}
+		return m.DeltaWith(epsilon, last)
 	}
-	return a.law.DeltaWith(epsilon, last)
+	switch {
+	case !a.known():
+		return last(epsilon)
+	case a.added == a.removed:
+		return of(a.removed)
+	}
+	return max(of(a.removed), of(a.added))
 }
 
 // last returns an upper bound on the profile of the releases by ρ and μ.

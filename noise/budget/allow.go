@@ -4,7 +4,6 @@ import (
 	"math"
 	"sync"
 
-	"github.com/dpsketch/dpsketch/internal/loss"
 	"github.com/dpsketch/dpsketch/internal/round"
 	"github.com/dpsketch/dpsketch/internal/search"
 )
@@ -14,15 +13,15 @@ type lawCache struct {
 	mu      sync.Mutex
 	entries [4]struct {
 		of  kinds
-		law *loss.Measure
+		law laws
 	}
 	next int
 }
 
 // of returns the law of the losses.
-func (c *lawCache) of(k kinds) *loss.Measure {
+func (c *lawCache) of(k kinds) laws {
 	if k == "" {
-		return nil
+		return laws{}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,9 +41,9 @@ func (l *Ledger) epsilonOf(g Guarantee) float64 {
 	if !g.promised {
 		return math.Inf(1)
 	}
-	most := g.sums.epsilonAt(l.delta)
+	most := g.boundAt(l.delta)
 	if most > 0 && g.exactable() {
-		return g.account(l.laws.of(g.kinds)).epsilonAt(l.delta, most)
+		return g.account(l.laws.of(g.pair.kinds)).epsilonAt(l.delta, most)
 	}
 	return most
 }
@@ -67,7 +66,7 @@ func (l *Ledger) allows(before exact, g Guarantee) bool {
 
 // bySums reports whether the bounds (A) to (D) allow the whole.
 func (l *Ledger) bySums(whole Guarantee) bool {
-	return whole.promised && whole.sums.epsilonAt(l.delta) <= l.limit()
+	return whole.promised && whole.boundAt(l.delta) <= l.limit()
 }
 
 // hopes reports whether the accountant can be expected to allow g, in microseconds where the law of
@@ -76,20 +75,21 @@ func (l *Ledger) bySums(whole Guarantee) bool {
 // one there but for roundings.
 func (l *Ledger) hopes(before exact, g Guarantee) bool {
 	whole := before.plus(g).guarantee(l.unit)
-	if !whole.promised || !whole.exactable() || !(whole.fraction(l.delta) > 0) || whole.delta > l.delta {
+	bounds := whole.pair.bounds()
+	if !whole.promised || !whole.exactable() || !(bounds.fraction(l.delta) > 0) || bounds.delta > l.delta {
 		return false
 	}
-	if !g.kinds.single() {
+	if !g.pair.kinds.single() || g.pair.rho > 0 || g.pair.muSquares > 0 {
 		return true
 	}
-	law := l.laws.of(before.kinds)
-	if law == nil && before.kinds != "" {
+	known := l.laws.of(before.kinds)
+	if !known.known() && before.kinds != "" {
 		return false
 	}
-	rest := account{whole.sums, law}
-	q := math.Exp(-g.epsilon)
-	delta := (rest.profile(l.limit()-g.epsilon) + q*rest.profile(l.limit()+g.epsilon)) / (1 + q)
-	return delta <= whole.fraction(l.delta)
+	rest, epsilon := whole.account(known), g.pair.kinds.at(0).size
+	q := math.Exp(-epsilon)
+	delta := (rest.profile(l.limit()-epsilon) + q*rest.profile(l.limit()+epsilon)) / (1 + q)
+	return delta <= bounds.fraction(l.delta)
 }
 
 // greatest returns the greatest number x in [0, end) for which n times g(x) is accepted, where g(0)
@@ -115,7 +115,7 @@ func (l *Ledger) greatest(before exact, end float64, g func(float64) Guarantee, 
 	// No more than what is accepted once, which is found without composing anything where g is a
 	// release by ε.
 	most := end
-	if g(some).kinds.single() {
+	if g(some).pair.kinds.single() {
 		most = last(end, func(x float64) bool { return l.hopes(before, g(x)) })
 	} else {
 		most = max(2*least, some)

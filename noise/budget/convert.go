@@ -22,11 +22,20 @@ func (g Guarantee) EpsilonAt(delta float64) float64 {
 		}
 		return math.Inf(1)
 	}
-	most := g.sums.epsilonAt(delta)
+	most := g.boundAt(delta)
 	if most > 0 && g.exactable() {
-		return g.account(g.kinds.measure()).epsilonAt(delta, most)
+		return g.account(g.pair.kinds.measure()).epsilonAt(delta, most)
 	}
 	return most
+}
+
+// boundAt returns the least of the bounds (A) to (D), without the accountant.
+func (g Guarantee) boundAt(delta float64) float64 {
+	most := g.sums.epsilonAt(delta)
+	if pairOf(g.sums).bounds() == g.pair.bounds() {
+		return most
+	}
+	return min(most, g.pair.bounds().epsilonAt(delta))
 }
 
 // epsilonAt returns the least of most, a bound already known, and what the accountant finds.
@@ -35,7 +44,7 @@ func (a account) epsilonAt(delta, most float64) float64 {
 		delta = a.delta
 	}
 	left := a.fraction(delta)
-	if a.law == nil || !(left > 0) || !(most > 0) {
+	if !a.known() || !(left > 0) || !(most > 0) {
 		return most
 	}
 	return min(most, a.epsilon(left, most))
@@ -82,10 +91,10 @@ func (g Guarantee) DeltaAt(epsilon float64) float64 {
 	if !g.promised || !(epsilon >= 0) {
 		return 1
 	}
-	most := g.sums.deltaAt(epsilon)
-	if most > g.delta && g.exactable() {
-		if law := g.kinds.measure(); law != nil {
-			return min(most, g.mixed(g.account(law).profile(epsilon)))
+	most := min(g.sums.deltaAt(epsilon), g.pair.bounds().deltaAt(epsilon))
+	if most > g.pair.escape && g.exactable() {
+		if a := g.account(g.pair.kinds.measure()); a.known() {
+			return min(most, a.mixed(a.profile(epsilon)))
 		}
 	}
 	return most
@@ -104,7 +113,7 @@ func (g sums) deltaAt(epsilon float64) float64 {
 		return min(b, g.mixed(responseDelta(g.epsilon, epsilon)))
 	case g.gaussian():
 		return min(b, g.mixed(gaussianDelta(g.muSquares, epsilon)))
-	case epsilon < g.epsilon:
+	case epsilon < g.epsilon || math.IsInf(g.epsilon, 1):
 		return b
 	}
 	a := round.SumUp(g.delta, expUp(zcdpLogDelta(rho, round.DifferenceDown(epsilon, g.epsilon))))
@@ -150,6 +159,9 @@ func (g sums) mixed(delta float64) float64 {
 // responseDelta returns (e^ε − e^ε′)/(1 + e^ε) rounded up, for 0 ≤ ε′ ≤ ε: the δ of randomized
 // response at ε.
 func responseDelta(epsilon, at float64) float64 {
+	if math.IsInf(epsilon, 1) {
+		return 1
+	}
 	return min(1, -math.Expm1(at-epsilon)/(1+math.Exp(-epsilon))*round.Up)
 }
 

@@ -17,8 +17,15 @@ import (
 //	8      Σδ
 //	8      Σρ
 //	8      Σμ²
-//	4      number of different ε > 0 of the releases, at most 2048; 0 where they are not known
-//	16     for each of them, increasing: ε, 8 bytes, and the number of releases in [1, 2⁴⁰], 8 bytes
+//	8      Σρ of the releases that follow, as what bounds them
+//	8      Σ of their masses of infinite loss
+//	8      Σρ of the other releases
+//	8      Σμ² of the other releases
+//	1      1 where such a mass belongs to a release that is not by ε
+//	4      number of different laws of the releases, at most 2048; 0 where they are not known
+//	29     for each of them, increasing, the numbers big-endian: its family, 1 byte (0 Laplace noise, 1
+//	       Gaussian noise, 2 discrete Gaussian noise); the steps of its lattice, 4 bytes, 0 for none; its ε, μ
+//	       or σ, 8 bytes; the fraction of the sample, 8 bytes; the number of releases in [1, 2⁴⁰], 8 bytes
 //
 // No other bytes decode to the same Guarantee.
 const (
@@ -96,37 +103,47 @@ func (g Guarantee) AppendBinary(dst []byte) ([]byte, error) {
 	for _, x := range g.list() {
 		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
 	}
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(g.kinds.len()))
-	for _, x := range g.kinds.list() {
-		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x.epsilon))
-		dst = binary.LittleEndian.AppendUint64(dst, x.count)
+	joined := byte(0)
+	if g.pair.joined {
+		joined = 1
 	}
-	return dst, nil
+	dst = append(dst, joined)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(g.pair.kinds.len()))
+	return append(dst, g.pair.kinds...), nil
 }
 
-// readKinds reads the multiset of releases with that Σε.
-func readKinds(r *wire.Reader, epsilon float64) kinds {
-	n := r.Count(mostKinds, kindSize)
-	list, last := make([]lossKind, n), 0.0
-	for i := range list {
-		x := lossKind{r.Float64(), r.Uint64()}
-		if !(x.epsilon > last && x.epsilon <= math.MaxFloat64) || x.count < 1 || x.count > mostCount {
+// readPair reads what AppendBinary appends after the sums.
+func readPair(r *wire.Reader) pair {
+	p := pair{responses: r.Float64(), escape: r.Float64(), rho: r.Float64(), muSquares: r.Float64()}
+	joined := r.Uint8()
+	p.joined = joined == 1
+	data := r.Bytes(kindSize * r.Count(mostKinds, kindSize))
+	if r.Err() != nil {
+		return pair{}
+	}
+	if joined > 1 || p.joined && !(p.escape > 0) || !p.valid() || wire.NegativeZero(p.responses, p.escape, p.rho, p.muSquares) {
+		r.Fail("impossible sums of laws")
+		return pair{}
+	}
+	p.kinds = kinds(data)
+	list := p.kinds.list()
+	for i, x := range list {
+		if !x.valid() || i > 0 && list[i-1].compare(x) >= 0 {
 			r.Fail("impossible releases")
-			return ""
+			return pair{}
 		}
-		list[i], last = x, x.epsilon
 	}
-	k := makeKinds(list)
-	if sum := k.sum(); n > 0 && !(sum >= epsilon*(1-0x1p-30) && sum <= epsilon*2.5) {
+	if sum := p.kinds.rho(); p.kinds != "" && !(sum >= p.responses*(1-0x1p-30) && sum <= p.responses*5+math.SmallestNonzeroFloat64*mostKinds) {
 		r.Fail("releases with another sum")
-		return ""
+		return pair{}
 	}
-	return k
+	return p
 }
 
 // list returns the sums in the order of the encoding.
-func (s sums) list() [5]float64 {
-	return [...]float64{s.epsilon, s.responses, s.delta, s.rho, s.muSquares}
+func (g Guarantee) list() [9]float64 {
+	s, p := g.sums, g.pair
+	return [...]float64{s.epsilon, s.responses, s.delta, s.rho, s.muSquares, p.responses, p.escape, p.rho, p.muSquares}
 }
 
 // MarshalBinary returns the encoding of the guarantee.
@@ -140,12 +157,13 @@ func (g *Guarantee) UnmarshalBinary(data []byte) error {
 	r.Header(wire.KindGuarantee, version)
 	u := readUnit(r)
 	s := sums{r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.Float64()}
-	decoded := promise(u, s, readKinds(r, s.epsilon))
+	p := readPair(r)
+	decoded := promise(u, s, p)
 	switch {
 	case r.Err() != nil:
 	case wire.NegativeZero(s.epsilon, s.responses, s.delta, s.rho, s.muSquares):
 		r.Fail("a negative zero")
-	case decoded.unit != u || decoded.sums != s || !s.possible():
+	case decoded.unit != u || decoded.sums != s || decoded.pair != p || !s.possible():
 		r.Fail("impossible sums")
 	}
 	if err := r.Done(); err != nil {

@@ -85,14 +85,14 @@ func (f *filter) allows(l *Ledger, whole Guarantee) bool {
 	if !whole.promised {
 		return false
 	}
-	escapes := func(most float64) bool { return whole.delta*round.Down <= most }
+	p := whole.pair
 	switch f.by {
 	case bySums:
-		return whole.concentrated() == 0 && whole.epsilon <= l.limit() && escapes(l.delta)
+		return whole.concentrated() == 0 && whole.epsilon <= l.limit() && whole.delta*round.Down <= l.delta
 	case byRho:
-		return escapes(f.escapes) && round.SumUp(whole.concentrated(), whole.responses) <= f.rho
+		return p.escape*round.Down <= f.escapes && p.concentrated() <= f.rho
 	}
-	return whole.epsilon == 0 && whole.rho == 0 && whole.delta == 0 && whole.muSquares <= f.muSquares
+	return p.responses == 0 && p.rho == 0 && p.escape == 0 && p.muSquares <= f.muSquares
 }
 
 // epsilon returns the ε that the rule gives to what was spent, for String.
@@ -101,12 +101,12 @@ func (f *filter) epsilon(l *Ledger, whole Guarantee) float64 {
 	case bySums:
 		return whole.epsilon
 	case byRho:
-		return zcdpEpsilon(round.SumUp(whole.concentrated(), whole.responses), negLogUp(sums{delta: f.escapes}.fraction(l.delta)))
+		return zcdpEpsilon(whole.pair.concentrated(), negLogUp(sums{delta: f.escapes}.fraction(l.delta)))
 	}
-	if whole.muSquares == 0 {
+	if whole.pair.muSquares == 0 {
 		return 0
 	}
-	return gaussianEpsilon(whole.muSquares, l.delta)
+	return gaussianEpsilon(whole.pair.muSquares, l.delta)
 }
 
 // remaining returns the most that the rule accepts for one release.

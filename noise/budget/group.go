@@ -36,14 +36,14 @@ func (g Guarantee) Group(m int) (Guarantee, error) {
 	if !unit.Valid() {
 		return Guarantee{}, fault.Mismatch("budget", "Unit", g.unit, fmt.Sprintf("a group of %d", m))
 	}
-	return g.along(m, unit), nil
+	return g.steps(m, unit)
 }
 
 // along returns what g promises to a unit whose neighbours are at most m ≥ 1 steps of g's unit
-// apart.
-func (g Guarantee) along(m int, u Unit) Guarantee {
+// apart, and false if no rule is known.
+func (g Guarantee) along(m int, u Unit) (Guarantee, bool) {
 	if m == 1 {
-		return promise(u, g.sums, g.kinds)
+		return promise(u, g.sums, g.pair), true
 	}
 	// The releases behind g, each as a release on groups, are again of the kinds that a Guarantee
 	// stands for, with the sums Σmεᵢ, Σmεᵢ·tanh(mεᵢ/2), Σδᵢ·s(εᵢ), Σm²ρᵢ and Σm²μᵢ², s the
@@ -51,19 +51,22 @@ func (g Guarantee) along(m int, u Unit) Guarantee {
 	// enters into the bounds (A) to (D), and they increase with the sums.
 	steps := stepsUp(m)
 	squared := round.ProductUp(steps, steps)
-	responses, of := round.ProductUp(squared, g.responses), kinds("") // tanh(mx) ≤ m·tanh(x)
-	if g.kinds != "" {
-		var rho float64
-		of, rho = g.kinds.along(steps)
-		responses = min(responses, rho)
-	}
-	return promise(u, sums{
-		epsilon:   round.ProductUp(steps, g.epsilon),
-		responses: responses,
+	s := sums{
+		epsilon: round.ProductUp(steps, g.epsilon),
+		// tanh(mx) ≤ m·tanh(x), and tanh increases
+		responses: min(round.ProductUp(squared, g.responses), responseRho(round.ProductUp(steps, g.epsilon))),
 		delta:     groupDelta(g.delta, g.epsilon, steps),
 		rho:       round.ProductUp(squared, g.rho),
 		muSquares: round.ProductUp(squared, g.muSquares),
-	}, of)
+	}
+	p, ok := g.pair.along(m, s)
+	if !ok {
+		return Guarantee{}, false
+	}
+	if pairOf(g.sums).bounds() == g.pair.bounds() {
+		s.responses = min(s.responses, p.responses)
+	}
+	return promise(u, s, p), true
 }
 
 // groupDelta returns δ·(1 + e^ε + … + e^{(m−1)ε}) rounded up, where steps is m ≥ 2, or from 2⁵³ on

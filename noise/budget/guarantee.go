@@ -15,8 +15,12 @@ import (
 // numbers.
 //
 // It stands for the composition of any number of releases, each (εᵢ, δᵢ)-DP, ρᵢ-zCDP or μᵢ-GDP,
-// adaptively chosen, and keeps the five sums that the bounds below need, each rounded up, and how
-// many releases there are of each ε:
+// adaptively chosen, and keeps five sums, each rounded up: Σε, Σδ, Σρ, Σμ² and Σε·tanh(ε/2). A
+// release may have a dominating pair as well, two laws that are told apart at least as easily as its
+// outputs on any two neighbours: that of its noise, which composes to less than an (ε, δ) does
+// (constructors such as [Laplace], and [Guarantee.WithPair]). So there are two descriptions of the
+// same releases, by what they were asked for and by their pairs, each complete. The bounds hold for
+// both:
 //
 //   - (A) basic composition: the releases of the first kind together are (Σε, Σδ)-DP, those of the
 //     second Σρ-zCDP, hence (ε′, δ′)-DP for all pairs that the conversion of a ρ allows; and both
@@ -40,10 +44,11 @@ import (
 //     releases μ-GDP counts as ½μ²-zCDP, which Gaussian noise is.
 //
 //   - (E) an (ε, δ)-DP release is bounded by randomized response at ε beside a mass of δ at
-//     infinite loss, so the losses of all together are bounded by the convolution of those of their
-//     randomized responses, with the exact profile of √(Σμᵢ²), or the conversion of Σρ + ½Σμ², for
-//     the others. It is computed on a lattice, every mass rounded up: never below the truth, and
-//     for equal releases within .3 % of it, exact up to a thousand of them (package internal/loss).
+//     infinite loss, and others by their pairs, so the losses of all together are bounded by the
+//     convolution of those of the pairs, with the exact profile of √(Σμᵢ²), or the conversion of Σρ,
+//     for the others. It is computed on a lattice, every mass rounded up: never below the truth, and
+//     for equal releases within .3 % of it, exact up to a thousand of them by ε (package
+//     internal/loss).
 //
 // [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] take the least of these; each is sound, so the
 // least is. All five hold for releases that are chosen after seeing the ones before, as long as
@@ -51,8 +56,8 @@ import (
 type Guarantee struct {
 	unit     Unit
 	promised bool // false: no promise, and the sums are 0
-	sums
-	kinds kinds // what is in Σε, one by one
+	sums          // what the releases were asked for
+	pair     pair // what bounds their laws
 }
 
 // sums are what a composition keeps.
@@ -74,7 +79,10 @@ func ApproxDP(epsilon, delta float64, u Unit) Guarantee {
 	if !finite(epsilon) || !(delta >= 0 && delta < 1) {
 		return Guarantee{}
 	}
-	return promise(u, sums{epsilon: epsilon + 0, responses: responseRho(epsilon), delta: delta + 0}, oneKind(epsilon))
+	s := sums{epsilon: epsilon + 0, responses: responseRho(epsilon), delta: delta + 0}
+	p := pairOf(s)
+	p.kinds = oneKind(response(epsilon))
+	return promise(u, s, p)
 }
 
 // ZCDP returns ρ-zero-concentrated differential privacy (Bun and Steinke) for the unit u. A rho
@@ -83,7 +91,8 @@ func ZCDP(rho float64, u Unit) Guarantee {
 	if !finite(rho) {
 		return Guarantee{}
 	}
-	return promise(u, sums{rho: rho + 0}, "")
+	s := sums{rho: rho + 0}
+	return promise(u, s, pairOf(s))
 }
 
 // GDP returns μ-Gaussian differential privacy (Dong, Roth, Su) for the unit u: what noise N(0, σ²)
@@ -93,7 +102,8 @@ func GDP(mu float64, u Unit) Guarantee {
 	if !finite(mu) {
 		return Guarantee{}
 	}
-	return promise(u, sums{muSquares: round.ProductUp(mu, mu)}, "")
+	s := sums{muSquares: round.ProductUp(mu, mu)}
+	return promise(u, s, pairOf(s))
 }
 
 // finite reports whether x is a number ≥ 0 other than +Inf.
@@ -101,11 +111,11 @@ func finite(x float64) bool { return x >= 0 && x <= math.MaxFloat64 }
 
 // promise returns the Guarantee with these sums, or one that promises nothing if they are too large
 // for one or u is no unit.
-func promise(u Unit, s sums, k kinds) Guarantee {
-	if !u.Valid() || !(s.delta < 1) || !finite(s.epsilon) || !finite(s.rho) || !finite(s.muSquares) {
+func promise(u Unit, s sums, p pair) Guarantee {
+	if !u.Valid() || !(s.delta < 1) || !finite(s.epsilon) || !finite(s.rho) || !finite(s.muSquares) || !p.valid() {
 		return Guarantee{}
 	}
-	return Guarantee{unit: u, promised: true, sums: s, kinds: k}
+	return Guarantee{unit: u, promised: true, sums: s, pair: p}
 }
 
 // Compose returns the guarantee of making all the releases on the same input, each possibly chosen
@@ -128,8 +138,8 @@ func Compose(gs ...Guarantee) (Guarantee, error) {
 		if total.promised && g.unit != total.unit {
 			return Guarantee{}, fault.Mismatch("budget", "Unit", total.unit, g.unit)
 		}
-		known = known && (g.epsilon == 0 || g.kinds != "")
-		entries = append(entries, g.kinds.list()...)
+		known = known && !g.pair.unknown()
+		entries = append(entries, g.pair.kinds.list()...)
 		if i == 0 || !total.promised {
 			total = g
 			continue
@@ -141,14 +151,15 @@ func Compose(gs ...Guarantee) (Guarantee, error) {
 			rho:       round.SumUp(total.rho, g.rho),
 			muSquares: round.SumUp(total.muSquares, g.muSquares),
 		}
+		total.pair = total.pair.plus(g.pair)
 	}
 	if void {
 		return Guarantee{}, nil
 	}
-	if total.kinds = ""; known {
-		total.kinds = makeKinds(entries)
+	if total.pair.kinds = ""; known {
+		total.pair.kinds = makeKinds(entries)
 	}
-	return promise(total.unit, total.sums, total.kinds), nil
+	return promise(total.unit, total.sums, total.pair), nil
 }
 
 // Times returns the guarantee of n releases that each have this one. An n below 1 gives one that
@@ -159,11 +170,11 @@ func (g Guarantee) Times(n int) Guarantee {
 	}
 	m := stepsUp(n)
 	return promise(g.unit, sums{round.ProductUp(m, g.epsilon), round.ProductUp(m, g.responses), round.ProductUp(m, g.delta),
-		round.ProductUp(m, g.rho), round.ProductUp(m, g.muSquares)}, g.kinds.times(n))
+		round.ProductUp(m, g.rho), round.ProductUp(m, g.muSquares)}, g.pair.times(n))
 }
 
 // stepsUp returns n as a float64 that is not below it.
-func stepsUp(n int) float64 {
+func stepsUp[T int | int64](n T) float64 {
 	x := float64(n)
 	if x >= 0x1p53 { // perhaps rounded
 		x = math.Nextafter(x, math.Inf(1))

@@ -44,12 +44,13 @@ type Ledger struct {
 	laws lawCache
 }
 
-// exact are Σε, Σε·tanh(ε/2), Σδ, Σρ and Σμ², and 0 where nil, and the releases by ε. Nobody
-// changes the numbers.
+// exact are the sums of a Guarantee in the order of its encoding, 0 where nil, and the laws of the
+// releases. Nobody changes the numbers.
 type exact struct {
-	sums     [5]*big.Float
+	sums     [9]*big.Float
 	kinds    kinds
 	unknown  bool // kinds is not all
+	joined   bool
 	releases int
 }
 
@@ -191,7 +192,7 @@ func (l *Ledger) Accepts(g Guarantee) bool {
 func (l *Ledger) Spent() Guarantee {
 	spent := l.spent().guarantee(l.unit)
 	if l.filter != nil {
-		spent.kinds = ""
+		spent.pair.kinds = ""
 	}
 	return spent
 }
@@ -260,9 +261,13 @@ func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
 	part := func(x float64) Guarantee {
 		switch {
 		case like.rho > 0:
-			return promise(l.unit, sums{rho: x, delta: like.delta}, "")
+			return ZCDP(x, l.unit).WithEscape(like.delta)
 		case like.muSquares > 0:
-			return promise(l.unit, sums{muSquares: round.ProductUp(x, x), delta: like.delta}, "")
+			return GDP(x, l.unit).WithEscape(like.delta)
+		case like.pair.kinds.len() == 1 && like.pair.kinds.at(0).law == laplacian && like.pair.kinds.at(0).fraction == 1:
+			law := like.pair.kinds.at(0) // Laplace noise of any scale
+			law.size, law.count = x, 1
+			return withKind(PureDP(x, l.unit), law).WithEscape(like.delta)
 		}
 		return ApproxDP(x, like.delta, l.unit)
 	}
@@ -302,9 +307,10 @@ func (l *Ledger) String() string {
 // plus returns the sums with g.
 func (s exact) plus(g Guarantee) exact {
 	s.releases++
-	s.unknown = s.unknown || g.epsilon > 0 && g.kinds == ""
-	if g.epsilon > 0 && !s.unknown {
-		s.kinds = makeKinds(append(s.kinds.list(), g.kinds.list()...))
+	s.unknown = s.unknown || g.pair.unknown()
+	s.joined = s.joined || g.pair.joined
+	if g.pair.kinds != "" && !s.unknown {
+		s.kinds = makeKinds(append(s.kinds.list(), g.pair.kinds.list()...))
 		s.unknown = s.kinds == ""
 	}
 	if s.unknown {
@@ -336,5 +342,5 @@ func (s exact) guarantee(u Unit) Guarantee {
 		}
 		up[i] = nearest
 	}
-	return promise(u, sums{up[0], up[1], up[2], up[3], up[4]}, s.kinds)
+	return promise(u, sums{up[0], up[1], up[2], up[3], up[4]}, pair{up[5], up[6], up[7], up[8], s.kinds, s.joined})
 }

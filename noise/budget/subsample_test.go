@@ -169,7 +169,7 @@ func TestSubsampledEdges(t *testing.T) {
 		require.Equal(t, g, sub(g, 1), "all records")
 	}
 	// Composed first, amplified once.
-	require.Equal(t, sub(ApproxDP(3, 0x1p-19, one), 0.25), sub(compose(t, ApproxDP(1, 0x1p-20, one), ApproxDP(2, 0x1p-20, one)), 0.25))
+	require.Equal(t, sub(ApproxDP(3, 0x1p-19, one), 0.25).sums, sub(compose(t, ApproxDP(1, 0x1p-20, one), ApproxDP(2, 0x1p-20, one)), 0.25).sums)
 	epsilons := []float64{5e-324, 1e-310, 1e-20, 1e-3, 1, 30, 699, 700, 700.5, 745, 1e4, 1e300, math.MaxFloat64}
 	fractions := []float64{5e-324, 1e-310, 1e-300, 1e-100, 1e-9, 0.1, 0.5, 1 - 0x1p-53}
 	for _, epsilon := range epsilons {

@@ -39,7 +39,16 @@ func (g Guarantee) For(u Unit) (Guarantee, error) {
 	if !ok {
 		return Guarantee{}, fault.Mismatch("budget", "Unit", g.unit, u)
 	}
-	return g.along(n, u), nil
+	return g.steps(n, u)
+}
+
+// steps is along with an error that wraps [ErrMismatch].
+func (g Guarantee) steps(n int, u Unit) (Guarantee, error) {
+	of, ok := g.along(n, u)
+	if !ok {
+		return Guarantee{}, fault.Mismatch("budget", "Guarantee", g, "one with a known rule for groups")
+	}
+	return of, nil
 }
 
 // Replaced returns what g promises where a unit is replaced instead of added or removed: at most
@@ -83,5 +92,5 @@ func (g Guarantee) Stable(u Unit, distance float64) (Guarantee, error) {
 	if !ok {
 		return Guarantee{}, fault.Params("budget", "distance", distance, "a number above 0, at most 2³⁰ times that of the unit")
 	}
-	return g.along(n, u), nil
+	return g.steps(n, u)
 }

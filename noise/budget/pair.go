@@ -1,0 +1,228 @@
+package budget
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/loss"
+	"github.com/dpsketch/dpsketch/internal/round"
+)
+
+// pair is what bounds the output laws of the releases behind a Guarantee on neighbouring inputs
+// more closely than the ε and δ they were asked for: a dominating pair for each. Its sums are a
+// second description of the same releases, complete in itself.
+type pair struct {
+	responses float64 // Σρ of the releases in kinds
+	escape    float64 // Σ of the masses of infinite loss
+	rho       float64 // Σρ of the others, by ρ
+	muSquares float64 // Σμ² of the others, by μ
+	kinds     kinds
+	joined    bool // some of escape belongs to releases that are not by ε
+}
+
+// pairOf returns what is known of releases with these sums: nothing else.
+func pairOf(s sums) pair {
+	return pair{responses: s.responses, escape: s.delta, rho: s.rho, muSquares: s.muSquares}
+}
+
+// unknown reports whether there are releases by ε that are not in kinds.
+func (p pair) unknown() bool { return p.responses > 0 && p.kinds == "" }
+
+// bounds returns sums for which the bounds (B) and (D) hold.
+func (p pair) bounds() sums {
+	s := sums{responses: p.responses, delta: p.escape, rho: p.rho, muSquares: p.muSquares}
+	if p.responses > 0 {
+		s.epsilon = math.Inf(1)
+	}
+	return s
+}
+
+// concentrated returns the ρ of all releases together, but for their escapes, rounded up.
+func (p pair) concentrated() float64 {
+	return round.SumUp(p.responses, round.SumUp(p.rho, round.ProductUp(0.5, p.muSquares)))
+}
+
+// valid reports whether the sums are numbers that leave something promised.
+func (p pair) valid() bool {
+	return p.responses >= 0 && p.escape >= 0 && p.escape < 1 && finite(p.rho) && finite(p.muSquares)
+}
+
+// plus returns the description of the releases of both. The kinds are left to the caller.
+func (p pair) plus(q pair) pair {
+	return pair{
+		responses: round.SumUp(p.responses, q.responses),
+		escape:    round.SumUp(p.escape, q.escape),
+		rho:       round.SumUp(p.rho, q.rho),
+		muSquares: round.SumUp(p.muSquares, q.muSquares),
+		joined:    p.joined || q.joined,
+	}
+}
+
+// times returns the description of n times the releases.
+func (p pair) times(n int) pair {
+	m := stepsUp(n)
+	return pair{round.ProductUp(m, p.responses), round.ProductUp(m, p.escape), round.ProductUp(m, p.rho),
+		round.ProductUp(m, p.muSquares), p.kinds.times(n), p.joined}
+}
+
+// Laplace returns the guarantee of Laplace noise of scales bᵢ on real coordinates that move by dᵢ
+// with Σ|dᵢ|/bᵢ ≤ ε, also if it is rounded afterwards. It is ε-DP, and composes better than
+// [PureDP] at the same ε. An epsilon that is not a number ≥ 0, or an invalid unit, gives a
+// Guarantee that promises nothing.
+func Laplace(epsilon float64, u Unit) Guarantee {
+	return withKind(PureDP(epsilon, u), lossKind{law: laplacian, size: epsilon, fraction: 1, count: 1})
+}
+
+// DiscreteLaplace returns the guarantee of discrete Laplace noise, of mass ∝ e^{−|x|ε/steps}, on
+// integers that move by so many steps together. It is ε-DP; with one step it is no better than
+// [PureDP], with many nearly [Laplace]. All coordinates have the same noise. Numbers out of range,
+// ε < 0 or steps < 1, give a Guarantee that promises nothing.
+func DiscreteLaplace(epsilon float64, steps int64, u Unit) Guarantee {
+	if steps < 1 {
+		return Guarantee{}
+	}
+	size := epsilon
+	if steps > mostSteps { // several steps at once, whose loss is together that of randomized response at most
+		each := (steps-1)/mostSteps + 1
+		many := (steps-1)/each + 1
+		size = epsilon * (float64(each) * float64(many) / float64(steps)) * (1 + 0x1p-50)
+		steps = many
+	}
+	return withKind(PureDP(epsilon, u), lossKind{law: laplacian, steps: uint32(steps), size: size, fraction: 1, count: 1})
+}
+
+// DiscreteGaussian returns the guarantee of discrete Gaussian noise, of mass ∝ e^{−x²/2σ²}, on one
+// integer that moves by so many steps at most. It is ρ-zCDP with ρ = steps²/2σ² (Canonne, Kamath,
+// Steinke, Theorem 4), and for σ and steps up to 1,024 the exact law is kept. A sigma that is not a
+// number in [2⁻⁵⁰⁰, 2⁵⁰⁰], steps < 1 or an invalid unit give a Guarantee that promises nothing.
+func DiscreteGaussian(sigma float64, steps int64, u Unit) Guarantee {
+	if !(sigma >= 0x1p-500 && sigma <= 0x1p500) || steps < 1 {
+		return Guarantee{}
+	}
+	ratio := round.QuotientUp(stepsUp(steps), sigma)
+	g := ZCDP(round.ProductUp(0.5, round.ProductUp(ratio, ratio)), u)
+	x := lossKind{law: latticeGaussian, steps: uint32(min(steps, mostSteps)), size: sigma, fraction: 1, count: 1}
+	if !x.valid() {
+		return g
+	}
+	return withKind(g, x)
+}
+
+// withKind returns g, one release, with the law x for its pair.
+func withKind(g Guarantee, x lossKind) Guarantee {
+	if !g.promised || !(x.size > 0) {
+		return g
+	}
+	k := makeKinds([]lossKind{x})
+	g.pair = pair{responses: k.rho(), kinds: k}
+	return g
+}
+
+// WithEscape returns the guarantee of a release that with probability escape shows everything, and
+// else is one with the guarantee g: what a threshold adds that another key may pass. Its
+// [Guarantee.Group] is not known where g is not by ε alone. An escape that is not in [0, 1) gives a
+// Guarantee that promises nothing.
+func (g Guarantee) WithEscape(escape float64) Guarantee {
+	if !g.promised || !(escape >= 0 && escape < 1) {
+		return Guarantee{}
+	}
+	if escape == 0 {
+		return g
+	}
+	g.delta = round.SumUp(g.delta, escape)
+	g.pair.escape = round.SumUp(g.pair.escape, escape)
+	g.pair.joined = g.pair.joined || g.pair.rho > 0 || g.pair.muSquares > 0 || g.pair.kinds.has(gaussian, latticeGaussian)
+	return promise(g.unit, g.sums, g.pair)
+}
+
+// has reports whether there are releases of one of the families.
+func (k kinds) has(families ...lawKind) bool {
+	for _, x := range k.list() {
+		for _, f := range families {
+			if x.law == f {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// WithPair returns the guarantee of a release for which both g and better are known: it prints and
+// adds up as g does, and the accountant uses what better knows of its law. So mechanisms tell the ε
+// and δ they were asked for, and compose as what they are:
+//
+//	budget.ApproxDP(1, 1e-6, u).WithPair(budget.GDP(mu, u))   // Gaussian noise of σ = 1/μ, calibrated to (1, 1e-6)
+//
+// It promises nothing if one of the two does not, or if their units differ.
+func (g Guarantee) WithPair(better Guarantee) Guarantee {
+	if !g.promised || !better.promised || g.unit != better.unit {
+		return Guarantee{}
+	}
+	g.pair = better.pair
+	return g
+}
+
+// along returns the description on groups of m ≥ 2 units, given the sums on these; and false if no
+// rule is known.
+//
+// The lattice law of m steps of ε bounds m units of an ε-DP release: the chain of m trade-off
+// functions of randomized response (package loss). So does a law of m times the steps for noise on
+// a lattice, mε for Laplace noise on reals, and mμ for Gaussian noise. With an escape w beside ±ε
+// it is (mε, w·(1 + … + e^{(m−1)ε}))-DP; with one beside another law nothing but what s says. A
+// sample is taken for all where it is not by ε: that bounds it.
+func (p pair) along(m int, s sums) (pair, bool) {
+	if p.joined || p.unknown() {
+		return pairOf(s), !p.joined || s.concentrated() == 0
+	}
+	steps := stepsUp(m)
+	squared := round.ProductUp(steps, steps)
+	along := pair{rho: round.ProductUp(squared, p.rho), muSquares: round.ProductUp(squared, p.muSquares)}
+	largest := 0.0
+	var list []lossKind
+	for _, x := range p.kinds.list() {
+		count := float64(x.count)
+		switch x.law {
+		case gaussian:
+			mu := round.ProductUp(steps, x.size)
+			along.muSquares = round.SumUp(along.muSquares, round.ProductUp(count, round.ProductUp(mu, mu)))
+			continue
+		case latticeGaussian:
+			if many := uint64(m) * uint64(x.steps); many <= loss.MostSigma {
+				x.steps = uint32(many)
+				break
+			}
+			along.rho = round.SumUp(along.rho, round.ProductUp(squared, round.ProductUp(count, x.rho())))
+			continue
+		default:
+			largest = max(largest, x.epsilon())
+			x = x.several(m, p.escape > 0)
+		}
+		list = append(list, x)
+	}
+	along.escape = groupDelta(p.escape, largest, steps)
+	for _, x := range list {
+		if !(x.size <= math.MaxFloat64) {
+			return pairOf(s), true
+		}
+	}
+	along.kinds = makeKinds(list)
+	for _, x := range list {
+		along.responses = round.SumUp(along.responses, round.ProductUp(float64(x.count), x.rho()))
+	}
+	if !along.valid() {
+		return pairOf(s), true
+	}
+	return along, true
+}
+
+// several returns the law of m units of a laplacian law.
+func (x lossKind) several(m int, escapes bool) lossKind {
+	many := uint64(m) * uint64(x.steps) // of reals 0
+	if x.fraction < 1 {
+		x.size, x.fraction, many = x.epsilon(), 1, uint64(m)
+	}
+	if escapes || many > mostSteps {
+		many = 1
+	}
+	x.size, x.steps = round.ProductUp(stepsUp(m), x.size), uint32(many)
+	return x
+}

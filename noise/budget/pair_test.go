@@ -1,0 +1,262 @@
+package budget
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// The figures of another accountant's tests (google/differential-privacy, python/dp_accounting/pld,
+// accountant_test.py and pld_privacy_accountant_test.py), met from above.
+func TestPublishedFigures(t *testing.T) {
+	sample := func(g Guarantee, fraction float64) Guarantee {
+		s, err := g.Subsampled(fraction)
+		require.NoError(t, err)
+		return s
+	}
+	for _, c := range []struct {
+		name           string
+		g              Guarantee
+		epsilon, delta float64
+		off            float64 // as the figures are given
+	}{
+		{"Gaussian, three", GDP(1/math.Sqrt(3), one).Times(3), 1, 0.126936, 1e-5},
+		{"Gaussian, one", GDP(3, one), 1, 0.78760074, 1e-7},
+		{"Gaussian, 25", GDP(0.6, one).Times(25), 1, 0.78760074, 1e-7},
+		{"Laplace, 10 of 3/10", Laplace(0.3, one).Times(10), 3, 0, 0},
+		{"discrete Laplace, five", compose(t, DiscreteLaplace(1, 1, one).Times(3), DiscreteLaplace(0.5, 1, one).Times(2)), 4, 0, 0},
+		{"Laplace, five", compose(t, Laplace(1, one).Times(3), Laplace(0.5, one).Times(2)), 4, 0, 0},
+		{"Laplace on samples", sample(Laplace(2, one), 0.2).Times(3), 2.46964, 0, 1e-5},
+		{"Gaussian on samples of a fifth", sample(GDP(2, one), 0.2).Times(3), 1, 0.15594, 1e-4},
+		{"Gaussian on a sample of 1 %", sample(GDP(1/0.67379294682, one), 0.01), 1, 1e-5, 1e-6},
+		{"Gaussian on samples of .1 %", sample(GDP(6/3.20956502598, one), 0.001).Times(25), 1, 1e-5, 1e-6},
+	} {
+		got := c.g.EpsilonAt(c.delta)
+		t.Logf("%-30s %.8g for %g", c.name, got, c.epsilon)
+		require.GreaterOrEqual(t, got, c.epsilon*(1-c.off), c.name)
+		require.LessOrEqual(t, got, c.epsilon*(1.005+c.off), c.name)
+	}
+	// Noise that is given to two or three digits: ε = 1 lies between it and its neighbours.
+	for _, c := range []struct {
+		name       string
+		less, more Guarantee
+	}{
+		{"Laplace, 20", Laplace(1/13.7, one).Times(20), Laplace(1/13.5, one).Times(20)},
+		{"Laplace, 500", Laplace(1/71.1, one).Times(500), Laplace(1/70.9, one).Times(500)},
+		{"discrete Laplace, 20", PureDP(0.072, one).Times(20), PureDP(0.074, one).Times(20)},
+	} {
+		require.LessOrEqual(t, c.less.EpsilonAt(1e-4), 1.0, c.name)
+		require.GreaterOrEqual(t, c.more.EpsilonAt(1e-4), 1.0, c.name)
+	}
+}
+
+// What one release of each law shows, exactly, on a small lattice; and no bound is below it.
+func TestPairsBoundTheirNoise(t *testing.T) {
+	at := []float64{0, 0.01, 0.2, 0.5, 1, 1.7, 3}
+	check := func(name string, g Guarantee, p, q []float64, near float64) {
+		for _, epsilon := range at {
+			exact := max(dptest.HockeyStickSlices(p, q, epsilon), dptest.HockeyStickSlices(q, p, epsilon))
+			got := g.DeltaAt(epsilon)
+			require.GreaterOrEqual(t, got, exact-1e-14, "%s at %g", name, epsilon)
+			require.LessOrEqual(t, got, exact+near, "%s at %g", name, epsilon)
+			require.True(t, got > 0.9 || g.EpsilonAt(got) <= epsilon*(1+1e-9)+1e-9, name)
+		}
+	}
+	shift := func(steps int, mass func(x int) float64) (p, q []float64) {
+		sum := 0.0
+		for x := -1500; x <= 1500; x++ {
+			sum += mass(x)
+		}
+		for x := -1500 - steps; x <= 1500+steps; x++ {
+			p, q = append(p, mass(x)/sum), append(q, mass(x-steps)/sum)
+		}
+		return p, q
+	}
+	for _, steps := range []int{1, 2, 3, 10} {
+		for _, epsilon := range []float64{0.5, 1.5} {
+			p, q := shift(steps, func(x int) float64 { return math.Exp(-math.Abs(float64(x)) * epsilon / float64(steps)) })
+			check("discrete Laplace", DiscreteLaplace(epsilon, int64(steps), one), p, q, 1e-9)
+		}
+		for _, sigma := range []float64{0.8, 3} {
+			p, q := shift(steps, func(x int) float64 { return math.Exp(-float64(x*x) / (2 * sigma * sigma)) })
+			check("discrete Gaussian", DiscreteGaussian(sigma, int64(steps), one), p, q, 1e-9)
+		}
+	}
+	// Laplace noise on reals, rounded; it is the limit of fine lattices.
+	p, q := shift(40, func(x int) float64 {
+		if x == 0 {
+			return -2 * math.Expm1(-0.5/40)
+		}
+		return 2 * math.Sinh(0.5/40) * math.Exp(-math.Abs(float64(x))/40)
+	})
+	check("Laplace", Laplace(1, one), p, q, 2e-4)
+	require.InDelta(t, DiscreteLaplace(1, 1<<20, one).DeltaAt(0.3), Laplace(1, one).DeltaAt(0.3), 1e-5)
+	require.InEpsilon(t, 1.0, DiscreteLaplace(1, math.MaxInt64, one).EpsilonAt(0), 1e-12)
+	require.InDelta(t, -math.Expm1((0.3-1)/2), Laplace(1, one).DeltaAt(0.3), 1e-4)
+
+	// Many steps far out of range, and numbers that are none.
+	require.Equal(t, ZCDP(0.5*(1<<11)*(1<<11), one), DiscreteGaussian(1, 1<<11, one))
+	for _, g := range []Guarantee{Laplace(-1, one), Laplace(math.NaN(), one), Laplace(1, Unit{}), DiscreteLaplace(1, 0, one), DiscreteLaplace(math.Inf(1), 1, one),
+		DiscreteGaussian(0, 1, one), DiscreteGaussian(1, 0, one), DiscreteGaussian(math.NaN(), 1, one), DiscreteGaussian(1, 1, Unit{}),
+		PureDP(1, one).WithEscape(1), PureDP(1, one).WithEscape(-1), PureDP(1, one).WithEscape(math.NaN()), Guarantee{}.WithEscape(0), ApproxDP(1, 0.6, one).WithEscape(0.6),
+		PureDP(1, one).WithPair(Guarantee{}), Guarantee{}.WithPair(PureDP(1, one)), PureDP(1, one).WithPair(PureDP(1, rowed))} {
+		require.Equal(t, Guarantee{}, g)
+	}
+	require.Equal(t, PureDP(0, one), Laplace(0, one))
+}
+
+// A guarantee prints and adds up by what it was asked for, and composes by its pair.
+func TestWithPair(t *testing.T) {
+	sigma, err := noise.GaussianSigma(1, 1e-8, 1)
+	require.NoError(t, err)
+	plain, better := ApproxDP(1, 1e-8, one), ApproxDP(1, 1e-8, one).WithPair(GDP(1/sigma, one))
+	require.Equal(t, plain.String(), better.String())
+	require.Equal(t, 1.0, better.Epsilon())
+	require.Equal(t, 1e-8, better.Delta())
+	require.LessOrEqual(t, better.EpsilonAt(1e-8), 1.0)
+	require.InEpsilon(t, 7.119, better.Times(50).EpsilonAt(1e-6), 1e-4)
+	require.Greater(t, plain.Times(50).EpsilonAt(1e-6), 30.0)
+	require.Equal(t, plain.Times(50).String(), better.Times(50).String())
+	require.InDelta(t, 1.0, compose(t, better, PureDP(0, one)).EpsilonAt(1e-8), 1e-12)
+	require.Less(t, better.EpsilonAt(1e-12), math.Inf(1), "there is no escape")
+
+	// A ledger and filters spend the pair.
+	l := newLedger(t, 7.12, 1e-6, one)
+	require.Equal(t, 50, spendAll(t, l, better))
+	require.Equal(t, 50, spendAll(t, newFilter(t, 7.12, 1e-6, MuRule()), better))
+	require.Equal(t, 7, spendAll(t, newFilter(t, 7.12, 1e-6, SumRule()), better))
+	require.Zero(t, spendAll(t, newFilter(t, 7.12, 1e-6, MuRule()), plain))
+
+	// Pure noise: 365 days of Laplace noise at .1.
+	require.InEpsilon(t, 10.1253, Laplace(0.1, one).Times(365).EpsilonAt(1e-6), 5e-4)
+	part, err := newLedger(t, 10, 1e-6, one).Split(365, Laplace(1, one))
+	require.NoError(t, err)
+	require.InEpsilon(t, 0.0989, part.Epsilon(), 1e-3)
+	require.Equal(t, Laplace(part.Epsilon(), one), part)
+
+	// By ρ: as Gaussian noise, what is asked at one δ.
+	require.Less(t, ZCDP(0.5, one).WithPair(GDP(1, one)).EpsilonAt(1e-6), 0.95*ZCDP(0.5, one).EpsilonAt(1e-6))
+
+	// ρ, μ and ε together: Gaussian noise is put on the lattice.
+	mixed := compose(t, PureDP(0.1, one).Times(10), GDP(0.5, one), ZCDP(0.125, one))
+	require.Less(t, mixed.EpsilonAt(1e-6), compose(t, PureDP(0.1, one).Times(10), ZCDP(0.25, one)).EpsilonAt(1e-6))
+	require.Greater(t, mixed.EpsilonAt(1e-6), compose(t, PureDP(0.1, one).Times(10), GDP(math.Sqrt(0.5), one)).EpsilonAt(1e-6))
+}
+
+// An escape beside Gaussian noise: δ is w + (1−w)·δ(ε). For groups nothing is known but by ε and δ:
+// the chain of the two trade-off functions is worse than mμ with mw.
+func TestWithEscape(t *testing.T) {
+	const mu, w = 0.5, 1e-3
+	g := GDP(mu, one).WithEscape(w)
+	require.Equal(t, "ε = 0, δ = 0.001, μ = 0.5 (GDP) for one element, added or removed", g.String())
+	for _, epsilon := range []float64{0, 0.3, 1, 2} {
+		require.InEpsilon(t, w+(1-w)*GDP(mu, one).DeltaAt(epsilon), g.DeltaAt(epsilon), 1e-9)
+	}
+	require.InEpsilon(t, 2*w, g.Times(2).Delta(), 1e-12)
+	_, err := g.Group(2)
+	require.ErrorIs(t, err, ErrMismatch)
+	_, err = g.Replaced()
+	require.ErrorIs(t, err, ErrMismatch)
+	_, err = g.Stable(rowed, 2)
+	require.ErrorIs(t, err, ErrMismatch)
+	same, err := g.Group(1)
+	require.NoError(t, err)
+	require.Equal(t, g, same)
+	joined := ApproxDP(1, 2e-3, one).WithPair(g)
+	require.Equal(t, group(t, ApproxDP(1, 2e-3, one), 3).String(), group(t, joined, 3).String())
+	require.GreaterOrEqual(t, group(t, joined, 3).DeltaAt(1), group(t, ApproxDP(1, 2e-3, one), 3).DeltaAt(1)*(1-1e-12))
+
+	// The chain: the power of the second test at the level of the first.
+	phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+	unit, err := noise.NewGaussian(1)
+	require.NoError(t, err)
+	power := func(x float64) float64 {
+		if x >= 1-w {
+			return 1
+		}
+		if x <= 0 {
+			return w
+		}
+		return w + (1-w)*phi(unit.Quantile(x/(1-w))+mu)
+	}
+	for _, epsilon := range []float64{0.5, 1, 2} {
+		chain := 0.0
+		for x := 1e-6; x < 1; x *= 1.01 {
+			chain = max(chain, power(power(x))-math.Exp(epsilon)*x)
+		}
+		naive := compose(t, GDP(2*mu, one), ApproxDP(0, 2*w, one))
+		if epsilon == 2 {
+			require.Greater(t, chain, naive.DeltaAt(epsilon), "the sums of both are not a bound")
+		}
+	}
+
+	// Randomized response with an escape: (mε, w·(1 + … + e^{(m−1)ε})).
+	pure := PureDP(0.3, one).WithEscape(w)
+	require.True(t, ApproxDP(0.3, w, one).Equal(pure))
+	laplace := Laplace(0.3, one).WithEscape(w)
+	require.Equal(t, group(t, pure, 3), group(t, laplace, 3))
+	_, err = DiscreteGaussian(2, 1, one).WithEscape(w).Group(2)
+	require.ErrorIs(t, err, ErrMismatch)
+}
+
+// Groups of exact laws: the lattice law of m times the steps, by enumeration; of samples a bound.
+func TestGroupsOfPairs(t *testing.T) {
+	for _, m := range []int{2, 5} {
+		law := group(t, DiscreteLaplace(0.25, 3, at1), m).pair.kinds
+		require.Equal(t, DiscreteLaplace(0.25*float64(m), int64(3*m), L1(float64(m))).pair.kinds, law)
+		require.InEpsilon(t, Laplace(0.2*float64(m), L1(float64(m))).EpsilonAt(0.01), group(t, Laplace(0.2, at1), m).EpsilonAt(0.01), 1e-12)
+		require.InEpsilon(t, DiscreteGaussian(3, int64(m), one).EpsilonAt(0.01), group(t, DiscreteGaussian(3, 1, one), m).EpsilonAt(0.01), 1e-12)
+	}
+	require.InEpsilon(t, ZCDP(0.5*1e4*1e4, one).EpsilonAt(0.01), group(t, DiscreteGaussian(1, 1, one), 10_000).EpsilonAt(0.01), 1e-9, "out of range: ρ")
+	s, err := Laplace(1, one).Subsampled(0.1)
+	require.NoError(t, err)
+	require.InEpsilon(t, group(t, PureDP(s.Epsilon(), one), 3).EpsilonAt(1e-3), group(t, s, 3).EpsilonAt(1e-3), 1e-12)
+	s, err = GDP(1, one).Subsampled(0.1)
+	require.NoError(t, err)
+	require.InEpsilon(t, GDP(3, one).EpsilonAt(1e-3), group(t, s, 3).EpsilonAt(1e-3), 1e-9)
+}
+
+// Samples with an escape and at every ε, exactly: all mechanisms that give each sample a bit and
+// tell it by the worst (ε, δ) law, and all inputs of three records.
+func TestSampledPairsBoundAllMechanisms(t *testing.T) {
+	for _, c := range []struct{ epsilon, delta, gamma float64 }{{1, 0, 0.3}, {2, 0.1, 0.5}, {0.5, 0.3, 0.05}, {3, 1e-3, 0.9}} {
+		g, err := ApproxDP(c.epsilon, c.delta, one).Subsampled(c.gamma)
+		require.NoError(t, err)
+		for _, at := range []float64{0, 0.01, 0.1, 0.3, 0.7, 1.1, 2} {
+			worst := 0.0
+			for f := range uint(256) {
+				worst = max(worst, excess(at, func(records uint) [4]float64 { return poisson(records, f, c.gamma, c.epsilon, c.delta) }))
+			}
+			require.GreaterOrEqual(t, g.DeltaAt(at), worst-1e-14, "%+v at %g", c, at)
+			if at <= g.Epsilon() {
+				require.InDelta(t, worst, g.DeltaAt(at), 0.05, "%+v at %g", c, at)
+			}
+		}
+	}
+	// Two releases on one sample are not two on samples of their own.
+	two, err := PureDP(0.5, one).Times(2).Subsampled(0.25)
+	require.NoError(t, err)
+	for _, at := range []float64{0.05, 0.1, 0.2} {
+		require.GreaterOrEqual(t, two.DeltaAt(at), 0.25*PureDP(0.5, one).Times(2).DeltaAt(math.Log1p(math.Expm1(at)/0.25))*(1-1e-12))
+	}
+
+	// A sample of a sample.
+	twice, err := GDP(1, one).Subsampled(0.5)
+	require.NoError(t, err)
+	twice, err = twice.Subsampled(0.5)
+	require.NoError(t, err)
+	once, err := GDP(1, one).Subsampled(0.25)
+	require.NoError(t, err)
+	require.InEpsilon(t, once.EpsilonAt(1e-6), twice.EpsilonAt(1e-6), 1e-12)
+	require.Equal(t, "μ = 1 (GDP) for one element, added or removed", once.String())
+	_, err = compose(t, GDP(1, one), PureDP(1, one)).Subsampled(0.5)
+	require.ErrorIs(t, err, ErrParams)
+	_, err = GDP(1, rowed).Subsampled(0.5)
+	require.ErrorIs(t, err, ErrParams)
+	_, err = GDP(9, one).Subsampled(0.5)
+	require.ErrorIs(t, err, ErrParams, "out of range")
+}
