@@ -15,14 +15,13 @@ func (d DiscreteGaussian) SampleInt(src *Source) int64 {
 	if !d.valid() {
 		return unbuiltInt(src)
 	}
-	t := math.Floor(d.sigma) + 1
-	proposal := DiscreteLaplace{scale: t}
+	t := d.proposal.scale
 	// centre is within 2⁻⁵² of σ²/t ≤ σ, so z is within 2⁻⁵¹·(1+|z|) and the exponent e = z²/2
 	// within 2⁻⁴⁹·(1+|z|)² ≤ 2⁻⁴⁷·e^{e−½}, as (1+z)²·e^{−z²/2} is at most 4·e^{−½}, at z = 1. Where
 	// that is more than ½, e is above 2⁴⁵. So it is as near as margin asks.
 	centre := d.sigma * (d.sigma / t)
 	for {
-		y := proposal.SampleInt(src)
+		y := d.proposal.SampleInt(src)
 		z := (math.Abs(float64(y)) - centre) / d.sigma
 		if bernoulliExp(src, z*z/2, func() *big.Rat { return cksExponent(y, d.sigma, t) }) {
 			return y

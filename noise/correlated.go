@@ -73,7 +73,7 @@ func (d CorrelatedGaussian) Sampler(src *Source, step float64) func() float64 {
 	least, most := toShared.interval(&z)
 	return func() float64 {
 		n := drawNormal(src)
-		if n.k < normalFew && z.k < normalFew {
+		if n.m < stripEnd && z.m < stripEnd {
 			lo, hi := toOwn.interval(&n)
 			if v, decided := roundSum(least.plus(lo), most.plus(hi)); decided {
 				return float64(v) * step
@@ -81,23 +81,6 @@ func (d CorrelatedGaussian) Sampler(src *Source, step float64) func() float64 {
 		}
 		return float64(roundSumLazily(src, shared, &z, own, &n)) * step
 	}
-}
-
-// normal is a draw of the standard normal law as far as it is known: ±(k + x), where x starts with
-// the 64 bits of first, and more of them are in digits if there are any.
-type normal struct {
-	negative bool
-	k        int64
-	first    uint64
-	digits   *lazy
-}
-
-// normalFew is the k from which on interval may overflow: |Z| ≥ 16 has a probability of 1e-57.
-const normalFew = 16
-
-func drawNormal(src *Source) normal {
-	k, first, digits := halfNormal(src)
-	return normal{src.Uint64()&1 != 0, k, first, digits}
 }
 
 // int128 is hi·2⁶⁴ + lo in two's complement.
@@ -119,23 +102,22 @@ func (a int128) negated() int128 {
 // gridUnits multiplies by a scale b in [0, 2⁴⁶], in units of 2⁻⁷⁴.
 type gridUnits struct {
 	mantissa    uint64
-	left, right uint // b = mantissa·2^(left−right−10), one of the two 0
+	left, right uint // b = mantissa·2^(left−right−16), one of the two 0
 }
 
 func newGridUnits(b float64) gridUnits {
 	frac, exp := math.Frexp(b)
-	shift := exp - 53 + 10 // at most 4
+	shift := exp - 53 + 74 - fractions // at most 10
 	return gridUnits{uint64(frac * (1 << 53)), uint(max(shift, 0)), uint(max(-shift, 0))}
 }
 
 // interval returns the ends of an interval that holds b times the number, whatever the digits after
-// the first 64, for k < normalFew.
+// those of m, for m < stripEnd.
 func (u gridUnits) interval(z *normal) (least, most int128) {
-	// (k + [first, first+1]/2⁶⁴)·b in units of 2⁻⁷⁴ is [product, product +
-	// mantissa]·2^(left−right), product < 2¹²¹ and all below 2¹²⁵: the sum of two of them fits. The
-	// shift to the right takes off less than 1 at each end.
-	hi, lo := bits.Mul64(z.first, u.mantissa)
-	hi += uint64(z.k) * u.mantissa
+	// [m, m+1]/2⁵⁸·b in units of 2⁻⁷⁴ is [product, product + mantissa]·2^(left−right), product < 2¹¹⁴
+	// and all at most 2¹²³: the sum of two of them fits. The shift to the right takes off less than
+	// 1 at each end.
+	hi, lo := bits.Mul64(z.m, u.mantissa)
 	width := u.mantissa << u.left
 	if u.right > 0 && u.mantissa > 0 {
 		width = u.mantissa>>u.right + 2
@@ -163,11 +145,6 @@ func roundSum(least, most int128) (v int64, decided bool) {
 // roundSumLazily is roundSum in rational arithmetic: ⌊b·Z + c·N + ½⌋, drawing more digits of both
 // until it is decided. Z keeps what was drawn of it.
 func roundSumLazily(src *Source, b float64, z *normal, c float64, n *normal) int64 {
-	for _, x := range []*normal{z, n} {
-		if x.digits == nil {
-			x.digits = newLazy(x.first, 64)
-		}
-	}
 	for {
 		// Ends on a boundary have probability 0: at worst one more digit is asked for.
 		zLeast, zMost := z.bounds(b)
@@ -176,16 +153,17 @@ func roundSumLazily(src *Source, b float64, z *normal, c float64, n *normal) int
 		if least.Cmp(most) == 0 {
 			return least.Int64()
 		}
-		n.digits.refine(src)
-		z.digits.refine(src)
+		n.known().refine(src)
+		z.known().refine(src)
 	}
 }
 
 // bounds returns the ends of the interval that b times the number is known to lie in.
 func (z *normal) bounds(b float64) (least, most *big.Rat) {
 	scale := new(big.Rat).SetFloat64(b)
-	times := func(x *big.Rat) *big.Rat { return x.Add(x, new(big.Rat).SetInt64(z.k)).Mul(x, scale) }
-	least, most = times(z.digits.lower()), times(z.digits.upper())
+	least, most = z.known().lower(), z.known().upper()
+	least.Mul(least, scale)
+	most.Mul(most, scale)
 	if z.negative {
 		return most.Neg(most), least.Neg(least)
 	}

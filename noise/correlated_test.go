@@ -188,7 +188,7 @@ func TestRoundSum(t *testing.T) {
 		if src.Uint64()%8 == 0 {
 			b = 0x1p46
 		}
-		return min(b, 0x1p46), normal{negative: src.Uint64()&1 != 0, k: int64(src.Uint64() % normalFew), first: src.Uint64()}
+		return min(b, 0x1p46), normal{negative: src.Uint64()&1 != 0, m: src.Uint64N(stripEnd)}
 	}
 	runs := dptest.Fewer(8000, 1000)
 	undecided, wrong := 0, 0
@@ -196,21 +196,20 @@ func TestRoundSum(t *testing.T) {
 		b, z := random()
 		c, n := random()
 		if i%2 == 0 { // move N such that the sum is within its last digits of a half
-			z.digits, n.digits = newLazy(z.first, 64), newLazy(n.first, 64)
 			least, _ := z.bounds(b)
 			other, _ := n.bounds(c)
 			sum := new(big.Rat).Add(least, other)
 			target := new(big.Rat).Sub(new(big.Rat).SetInt(roundRat(new(big.Rat).Set(sum))), big.NewRat(1, 2))
-			gap := target.Sub(target, sum) // to be added to ±c·x
-			gap.Quo(gap, new(big.Rat).SetFloat64(c)).Mul(gap, new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), 64)))
+			gap := target.Sub(target, sum) // to be added to ±c·N
+			gap.Quo(gap, new(big.Rat).SetFloat64(c)).Mul(gap, new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), fractions)))
 			if n.negative {
 				gap.Neg(gap)
 			}
 			if moved := roundRat(gap); moved.IsInt64() {
-				n.first += uint64(moved.Int64()) + src.Uint64()%5 - 2 // modulo 1 in x: any value will do
+				n.m = (n.m + uint64(moved.Int64()) + src.Uint64()%5 - 2) % stripEnd // any value will do
 			}
 		}
-		z.digits, n.digits = newLazy(z.first, 64), newLazy(n.first, 64)
+		z.digits, n.digits = nil, nil
 		zLeast, zMost := z.bounds(b)
 		nLeast, nMost := n.bounds(c)
 		least, most := new(big.Rat).Add(zLeast, nLeast), new(big.Rat).Add(zMost, nMost)
@@ -248,6 +247,13 @@ func rational(a int128) *big.Rat {
 	return new(big.Rat).SetFrac(n, new(big.Int).Lsh(big.NewInt(1), 74))
 }
 
+// far returns 16 + x, the first digits of x given.
+func far(x uint64) normal {
+	digits := newLazy(16, 0)
+	digits.extend(x)
+	return normal{m: math.MaxUint64, digits: digits}
+}
+
 // Nothing but rational arithmetic, on draws far enough out that the fast path does not take them,
 // has the right law: Z = 16 + x is shifted by −16 here, x uniform, and 4·x + N rounded. Digits that
 // were drawn of Z stay.
@@ -256,8 +262,9 @@ func TestRoundSumLazily(t *testing.T) {
 	n := int64(dptest.Fewer(4000, 800))
 	var low, high int64
 	for range n {
-		z := normal{k: 16, first: src.Uint64()}
-		own := normal{negative: true, k: 16}
+		first := src.Uint64()
+		z, own := far(first), far(0)
+		own.negative = true
 		v := roundSumLazily(&src, 4, &z, 4, &own) // ⌊4x − 4y + ½⌋, y < 2⁻⁶⁴
 		require.True(t, v >= 0 && v <= 4)
 		if v == 0 {
@@ -266,16 +273,16 @@ func TestRoundSumLazily(t *testing.T) {
 		if v == 4 {
 			high++
 		}
-		require.Equal(t, z.first, new(big.Int).Rsh(z.digits.n, z.digits.bits-64).Uint64())
+		require.Equal(t, first, new(big.Int).Rsh(z.digits.n, z.digits.bits-64).Uint64())
 	}
 	dptest.Tail(t, "below an eighth", low, n, 0.125, 1e-10)
 	dptest.Tail(t, "above seven eighths", high, n, 0.125, 1e-10)
 
-	// 64 digits leave both of these open: the ties are broken by the digits that follow, and those
+	// 58 digits leave both of these open: the ties are broken by the digits that follow, and those
 	// of Z decide again the same way.
 	up := int64(0)
 	for range n {
-		z, first := normal{first: 1 << 63}, normal{negative: true}
+		z, first := normal{m: 1 << (fractions - 1)}, normal{negative: true}
 		v := roundSumLazily(&src, 1, &z, 1, &first) // ½ + x′ − y′ ≥ ½ or not, x′ and y′ uniform
 		require.True(t, v == 0 || v == 1)
 		up += v

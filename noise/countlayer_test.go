@@ -131,7 +131,7 @@ func TestLayersAreALoopOverSampleInt(t *testing.T) {
 
 // newLayerBlock returns the first block that CountLayer makes.
 func newLayerBlock(scale float64, least, below int64, draws uint64) *block {
-	d := DiscreteLaplace{scale}
+	d := discreteLaplace(scale)
 	c := &block{d: d, least: least, below: below, p: d.layer(least, below)}
 	if most := blockMean / c.p; most < float64(draws) {
 		draws = uint64(most)
@@ -153,7 +153,7 @@ func TestLayerMassIsWithinItsError(t *testing.T) {
 				}
 				least := int64(from*scale) + 1
 				below := least + 1 + int64(width*scale)
-				d := DiscreteLaplace{scale}
+				d := discreteLaplace(scale)
 				got := d.layer(least, below)
 				require.Less(t, got, 0.5)
 				exact := d.layerBounds(least, below, prec)

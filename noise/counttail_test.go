@@ -111,7 +111,7 @@ func TestCountTailIsALoopOverSampleInt(t *testing.T) {
 
 // newBlock returns the first block that CountTail makes.
 func newBlock(scale float64, least int64, draws uint64) *block {
-	d := DiscreteLaplace{scale}
+	d := discreteLaplace(scale)
 	c := &block{d: d, least: least, p: d.atLeast(float64(least))}
 	if most := blockMean / c.p; most < float64(draws) {
 		draws = uint64(most)
@@ -241,7 +241,7 @@ func TestCountTailsFollowsTheBinomialLaw(t *testing.T) {
 		if c.least < 1 {
 			continue
 		}
-		d := DiscreteLaplace{c.scale}
+		d := discreteLaplace(c.scale)
 		p := 2 * d.Survival(float64(c.least)-1)
 		if mean := float64(c.draws) * p; p > 0.95 || mean < 0.01 || mean > 300 { // one cell would be left
 			continue
@@ -257,16 +257,16 @@ func TestCountTailsFollowsTheBinomialLaw(t *testing.T) {
 			require.Less(t, dptest.ChiSquarePValue(observed, binomialMass(c.draws, 0.97*p, cells)), 1e-10, "3 %% must be noticed: %s", name)
 		}
 	}
-	require.EqualValues(t, 7, DiscreteLaplace{2}.CountTails(&src, 7, 0))
-	require.EqualValues(t, 7, DiscreteLaplace{2}.CountTails(&src, 7, math.MinInt64))
-	require.Zero(t, DiscreteLaplace{2}.CountTails(&src, 0, 3))
+	require.EqualValues(t, 7, discreteLaplace(2).CountTails(&src, 7, 0))
+	require.EqualValues(t, 7, discreteLaplace(2).CountTails(&src, 7, math.MinInt64))
+	require.Zero(t, discreteLaplace(2).CountTails(&src, 0, 3))
 }
 
 // Where float64 decides on both tails, the exact path says the same.
 func TestBothTailsDecideAlike(t *testing.T) {
 	var src Source
 	for _, least := range []int64{3, 40, 700} {
-		d := DiscreteLaplace{10}
+		d := discreteLaplace(10)
 		c := block{d: d, least: least, p: 2 * d.atLeast(float64(least)), tails: 1}
 		require.LessOrEqual(t, c.p, 1.0)
 		c.tabulate(uint64(min(blockMean/c.p, 0x1p60)))

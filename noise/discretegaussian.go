@@ -11,7 +11,10 @@ import "math"
 //
 // All methods take and return public numbers. They return NaN for a NaN and on the zero
 // DiscreteGaussian, which [NewDiscreteGaussian] does not return.
-type DiscreteGaussian struct{ sigma float64 }
+type DiscreteGaussian struct {
+	sigma    float64
+	proposal DiscreteLaplace // of scale ⌊σ⌋ + 1
+}
 
 // NewDiscreteGaussian returns the discrete normal distribution of parameter sigma, in units of the
 // integer grid. The error wraps [ErrParams] unless sigma is in [2⁻⁹⁰⁰, 2⁵⁰].
@@ -19,7 +22,7 @@ func NewDiscreteGaussian(sigma float64) (DiscreteGaussian, error) {
 	if err := checkDiscrete("sigma", sigma); err != nil {
 		return DiscreteGaussian{}, err
 	}
-	return DiscreteGaussian{sigma}, nil
+	return DiscreteGaussian{sigma, discreteLaplace(math.Floor(sigma) + 1)}, nil
 }
 
 // Sigma returns the parameter σ.

@@ -12,7 +12,7 @@ import (
 //
 // All methods take and return public numbers. They return NaN for a NaN and on the zero
 // DiscreteLaplace, which [NewDiscreteLaplace] does not return.
-type DiscreteLaplace struct{ scale float64 }
+type DiscreteLaplace struct{ scale, shift float64 }
 
 // NewDiscreteLaplace returns the discrete Laplace distribution of the given scale, in units of the
 // integer grid. The error wraps [ErrParams] unless scale is in [2⁻⁹⁰⁰, 2⁵⁰].
@@ -20,7 +20,13 @@ func NewDiscreteLaplace(scale float64) (DiscreteLaplace, error) {
 	if err := checkDiscrete("scale", scale); err != nil {
 		return DiscreteLaplace{}, err
 	}
-	return DiscreteLaplace{scale}, nil
+	return discreteLaplace(scale), nil
+}
+
+// discreteLaplace is the only way to make one: shift is ln(2/(1+q)) to within 2⁻⁴⁹, q = e^{−1/b}, of
+// which SampleInt makes use.
+func discreteLaplace(scale float64) DiscreteLaplace {
+	return DiscreteLaplace{scale, -math.Log1p(math.Expm1(-1/scale) / 2)}
 }
 
 // Scale returns b.

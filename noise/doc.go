@@ -63,8 +63,8 @@
 // reads the memory of the process.
 //
 // Sources: Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy (arXiv
-// 2004.00010); Karney, Sampling exactly from the normal distribution (arXiv 1303.6257); Geng,
-// Viswanath, The Optimal Noise-Adding Mechanism in Differential Privacy (arXiv 1212.1186); Tětek,
-// Additive Noise Mechanisms for Making Randomized Approximation Algorithms Differentially Private
-// (2022); Balle, Wang, Improving the Gaussian Mechanism (arXiv 1805.06530).
+// 2004.00010); Marsaglia, Tsang, The Ziggurat Method (Journal of Statistical Software 5, 2000);
+// Geng, Viswanath, The Optimal Noise-Adding Mechanism in Differential Privacy (arXiv 1212.1186);
+// Tětek, Additive Noise Mechanisms for Making Randomized Approximation Algorithms Differentially
+// Private (2022); Balle, Wang, Improving the Gaussian Mechanism (arXiv 1805.06530).
 package noise

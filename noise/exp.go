@@ -60,9 +60,12 @@ func newLazy(first uint64, bits uint) *lazy {
 }
 
 // refine draws 64 more digits.
-func (l *lazy) refine(src *Source) {
+func (l *lazy) refine(src *Source) { l.extend(src.Uint64()) }
+
+// extend appends the 64 digits of a word.
+func (l *lazy) extend(word uint64) {
 	l.n.Lsh(l.n, 64)
-	l.n.Add(l.n, new(big.Int).SetUint64(src.Uint64()))
+	l.n.Add(l.n, new(big.Int).SetUint64(word))
 	l.bits += 64
 }
 

@@ -41,14 +41,14 @@ func quickLog(w uint64) float64 {
 	return float64(n)*math.Ln2 + cell.log - (r - r2*((1.0/2-r*(1.0/3))+r2*(1.0/4)))
 }
 
-// quickFloor returns ⌊b·(−ln U)⌋ as floorLog does, for b < 2²⁰, if quickLog decides it. The
-// product, below 2²⁰·17, is rounded by less than b·2⁻⁴⁸, which b·quickMargin has room for. Where t
-// − err is negative it is above −1: truncation to 0 is right.
-func quickFloor(w uint64, b float64) (floor int64, decided bool) {
+// quickFloor returns ⌊b·(−ln U + shift)⌋ as floorLog does, for b < 2²⁰, if quickLog decides it. The
+// shift adds 2⁻⁴⁸, and the product, below 2²⁰·18, is rounded by less than b·2⁻⁴⁸: b·quickMargin has
+// room for both. Where t − err is negative it is above −1: truncation to 0 is right.
+func quickFloor(w uint64, b, shift float64) (floor int64, decided bool) {
 	if w < leastQuick {
 		return 0, false
 	}
-	t := b * quickLog(w&^3)
+	t := b * (quickLog(w&^3) + shift)
 	err := b * quickMargin
 	floor = int64(t - err)
 	return floor, floor == int64(t+err)

@@ -15,13 +15,14 @@ import (
 // of b. So the digits that a float64 logarithm could not settle are drawn as integers.
 func geometric(src *Source, b float64) (g int64, coins uint64) {
 	if b < 0x1p20 {
-		return geometricLog(src, b)
+		w := src.Uint64()
+		return geometricLog(src, w, b), w
 	}
 	const mantissa, bias = 52, 1023 // of a float64
 	m := uint(math.Float64bits(b)>>mantissa) - bias - 19
 	rest := 64 - m
 	for {
-		w := src.Uint64()
+		w, next := src.pair()
 		u := int64(w >> rest)
 		// The other digits of w are the first of U, and u is accepted if U < e^{−u/b}. As u/b <
 		// 2⁻¹⁹ that holds unless U ≥ 1 − 2⁻¹⁹.
@@ -30,8 +31,8 @@ func geometric(src *Source, b float64) (g int64, coins uint64) {
 		if w>>(rest-19) == ones && !newLazy(w, rest).belowExp(src, ratio(u, b)) {
 			continue
 		}
-		v, coins := geometricLog(src, math.Float64frombits(math.Float64bits(b)-uint64(m)<<mantissa)) // b/2^m
-		return u + v<<m, coins
+		v := geometricLog(src, next, math.Float64frombits(math.Float64bits(b)-uint64(m)<<mantissa)) // b/2^m
+		return u + v<<m, next
 	}
 }
 
@@ -39,32 +40,32 @@ func geometric(src *Source, b float64) (g int64, coins uint64) {
 // overflow there.
 const negligible = 0x1p-1000
 
-// geometricLog is geometric for b < 2²⁰: the integer part of b·(−ln U), U of 62 digits at first. A
-// quick logarithm decides it unless b·(−ln U) is within its error of an integer, then math.Log
-// likewise; then U is compared exactly.
-func geometricLog(src *Source, b float64) (g int64, coins uint64) {
-	w := src.Uint64()
+// geometricLog is geometric for b < 2²⁰: the integer part of b·(−ln U), U with the digits of w but
+// the last two, and more. A quick logarithm decides it unless b·(−ln U) is within its error of an
+// integer, then math.Log likewise; then U is compared exactly.
+func geometricLog(src *Source, w uint64, b float64) int64 {
 	if b < negligible {
-		return 0, w
+		return 0
 	}
-	if floor, decided := quickFloor(w, b); decided {
-		return floor, w
+	if floor, decided := quickFloor(w, b, 0); decided {
+		return floor
 	}
-	if floor, decided := floorLog(w, b); decided {
-		return floor, w
+	if floor, decided := floorLog(w, b, 0); decided {
+		return floor
 	}
-	return geometricExact(src, newLazy(w>>2, 62), b), w
+	return geometricExact(src, newLazy(w>>2, 62), b)
 }
 
-// floorLog returns ⌊b·(−ln U)⌋ in float64 for U in [w, w+4)/2⁶⁴, w a multiple of 4, if that is
+// floorLog returns ⌊b·(−ln U + shift)⌋, shift in [0, ln 2] to within 2⁻⁴⁹, in float64 for U in [w, w+4)/2⁶⁴, w a multiple of 4, if that is
 // possible. It ignores the last two digits of w.
 //
 // U is within a relative 4/w + 2⁻⁵³ of w/2⁶⁴. The two logarithms (at most 44.4) and their
-// difference are each within 2⁻⁴⁷ of the truth: math.Log is good to 1 ulp. The product adds 1 ulp.
-func floorLog(w uint64, b float64) (floor int64, decided bool) {
+// difference are each within 2⁻⁴⁷ of the truth, and shift and its sum too: math.Log is good to 1
+// ulp. The product adds 1 ulp.
+func floorLog(w uint64, b, shift float64) (floor int64, decided bool) {
 	u := float64(w &^ 3)
-	t := b * (64*math.Ln2 - math.Log(u))
-	err := b*(8/u+0x1p-45) + t*0x1p-50
+	t := b * (64*math.Ln2 - math.Log(u) + shift)
+	err := b*(8/u+0x1p-44) + t*0x1p-50
 	if !(t >= err && w >= 1<<12) {
 		return 0, false
 	}

@@ -60,6 +60,9 @@ func (d DiscreteLaplace) SampleInt(src *Source) int64 {
 	if !d.valid() {
 		return unbuiltInt(src)
 	}
+	if d.scale < 0x1p20 {
+		return twoSided(src, d.scale, d.shift)
+	}
 	for {
 		// 0 comes with either sign: keep it half the time.
 		if k, coins := geometric(src, d.scale); k != 0 || coins&2 != 0 {

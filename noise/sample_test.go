@@ -139,7 +139,11 @@ func TestSamplersFollowTheirLaw(t *testing.T) {
 				if c.scale < 0.3*c.step { // one cell would be left
 					few = n
 				}
-				p := samplePValue(d, law, c.step, reach, dptest.Fewer(n, few))
+				draws := dptest.Fewer(n, few)
+				if dptest.Long() {
+					draws = 100 * n
+				}
+				p := samplePValue(d, law, c.step, reach, draws)
 				dptest.Alarm(t, 1e-10)
 				require.Greater(t, p, 1e-10, "χ²")
 				if c.scale/c.step >= 1 && c.scale/c.step <= 10 && (c.scale == 2 || c.scale == 10 && !testing.Short() || dptest.Long()) {
@@ -253,22 +257,40 @@ func TestFloorLogIsRight(t *testing.T) { testFloor(t, floorLog, 1<<12, 0x1p-44) 
 func TestQuickFloorIsRight(t *testing.T) { testFloor(t, quickFloor, leastQuick, 0x1p-38) }
 
 // testFloor compares floorOf with exact arithmetic, for w of as many leading zeros as least has,
-// and often within the relative distance near of an integer. Below least it may decline.
-func testFloor(t *testing.T, floorOf func(w uint64, b float64) (int64, bool), least uint64, near float64) {
+// and often within the relative distance near of an integer; half of the time for a geometric law,
+// half for a discrete Laplace law. Below least it may decline.
+func testFloor(t *testing.T, floorOf func(w uint64, b, shift float64) (int64, bool), least uint64, near float64) {
 	n := dptest.Fewer(20_000, 2_000)
 	var src Source
 	undecided := 0
 	for i := range n {
 		w := src.Uint64() >> src.Uint64N(uint64(bits.LeadingZeros64(least))+1)
 		b := math.Ldexp(1+float64(src.Uint64()>>12)*0x1p-52, int(src.Uint64()%24)-4)
-		if i%4 == 0 { // within the error of an integer
-			b = (1 + float64(src.Uint64()%8)) / (64*math.Ln2 - math.Log(float64(w)))
+		shift := 0.0
+		compare := func(n int64) (below, sure bool) {
+			x := ratio(n, b)
+			return newLazy(w>>2, 62).compareExp(x, x)
+		}
+		if i%2 == 0 {
+			compare = func(n int64) (below, sure bool) { return newLazy(w>>2, 62).compareTwoSided(n, b) }
+		}
+		if i%8 < 2 { // within the error of an integer
+			target := 1 + float64(src.Uint64()%8)
+			b = target / (64*math.Ln2 - math.Log(float64(w)))
+			if i%2 == 0 {
+				for range 50 {
+					b = target / (64*math.Ln2 - math.Log(float64(w)) + discreteLaplace(b).shift)
+				}
+			}
 			b *= 1 + float64(int64(src.Uint64()))*0x1p-63*near
 		}
 		if !(b > 0 && b < 0x1p20) {
 			continue
 		}
-		floor, decided := floorOf(w, b)
+		if i%2 == 0 {
+			shift = discreteLaplace(b).shift
+		}
+		floor, decided := floorOf(w, b, shift)
 		if !decided {
 			if w >= least {
 				undecided++
@@ -276,15 +298,80 @@ func testFloor(t *testing.T, floorOf func(w uint64, b float64) (int64, bool), le
 			continue
 		}
 		if floor > 0 {
-			x := ratio(floor, b)
-			below, sure := newLazy(w>>2, 62).compareExp(x, x)
-			require.True(t, sure && below, "w = %#x, b = %v: %d is too large", w, b, floor)
+			below, sure := compare(floor)
+			require.True(t, sure && below, "w = %#x, b = %v, shift = %v: %d is too large", w, b, shift, floor)
 		}
-		x := ratio(floor+1, b)
-		below, sure := newLazy(w>>2, 62).compareExp(x, x)
-		require.True(t, sure && !below, "w = %#x, b = %v: %d is too small", w, b, floor)
+		below, sure := compare(floor + 1)
+		require.True(t, sure && !below, "w = %#x, b = %v, shift = %v: %d is too small", w, b, shift, floor)
 	}
 	require.Greater(t, undecided, n/40, "the boundary was not tried")
+}
+
+// The shift of a discrete Laplace law is ln(2/(1+q)), in 200 digits, to within 2⁻⁴⁹; equal scales
+// have equal laws.
+func TestShiftOfDiscreteLaplace(t *testing.T) {
+	for i := range 300 {
+		b := math.Ldexp(1+float64(i)/300, i%40-12)
+		d, err := NewDiscreteLaplace(b)
+		require.NoError(t, err)
+		require.Equal(t, discreteLaplace(b), d)
+		// (1+q)·e^shift = 2, tried at shift ± 2⁻⁴⁹.
+		const prec = 200
+		q := enclose.ExpNeg(ratio(1, b), prec)
+		side := func(shift float64) int {
+			e := enclose.ExpNeg(new(big.Rat).SetFloat64(max(shift, 0)), prec) // e^−shift against (1+q)/2
+			return new(big.Int).Lsh(e.Lo, 1).Cmp(new(big.Int).Add(enclose.One(prec), q.Lo))
+		}
+		require.GreaterOrEqual(t, side(d.shift-0x1p-49), 0, b)
+		require.LessOrEqual(t, side(d.shift+0x1p-49), 0, b)
+	}
+	for b, want := range map[float64]float64{0x1p-900: math.Ln2, 0x1p50: 0x1p-51} {
+		require.InEpsilon(t, want, discreteLaplace(b).shift, 1e-12)
+	}
+}
+
+// Each path by itself has the discrete Laplace law, |K| and sign: the one without rejection, its
+// rational arithmetic alone, and the one by rejection for large scales.
+func TestTwoSided(t *testing.T) {
+	var src Source
+	for _, b := range []float64{0.4, 1, 9.5} {
+		d := discreteLaplace(b)
+		for name, draw := range map[string]func() int64{
+			"quick": func() int64 { return twoSided(&src, b, d.shift) },
+			"exact": func() int64 {
+				w := src.Uint64()
+				return withSign(twoSidedExact(&src, newLazy(w>>2, 62), b), w)
+			},
+		} {
+			n := dptest.Full(1_000_000, 100_000)
+			if name == "exact" {
+				n = dptest.Full(20_000, 1500)
+			}
+			observed, expected := make([]int64, 81), make([]float64, 81)
+			for range n {
+				observed[min(max(draw(), -40), 40)+40]++
+			}
+			for k := range expected {
+				expected[k] = d.Prob(float64(k - 40))
+			}
+			expected[0], expected[80] = d.CDF(-40), d.Survival(39)
+			dptest.ChiSquare(t, fmt.Sprint(name, ", b = ", b), observed, expected, 1e-10)
+		}
+	}
+	for _, b := range []float64{0x1p-1060, 0x1p-900} {
+		require.Zero(t, twoSided(&src, b, math.Ln2))
+	}
+}
+
+// For a large scale 0 comes with either sign, and is kept half of the time.
+func TestZeroOfLargeScales(t *testing.T) {
+	const scale = 0x1p20 // the first word of a pair is the digit 0 of G, the second one says that the rest is 0, and the coins
+	again, keep, negative := uint64(math.MaxUint64-2), uint64(math.MaxUint64-1), uint64(math.MaxUint64)
+	for _, last := range []uint64{keep, negative} {
+		src := script(0, again, 0, again-1, 0, last)
+		require.Zero(t, discreteLaplace(scale).SampleInt(src))
+		require.Zero(t, (*src.state).left, "words are left")
+	}
 }
 
 // The exact path by itself has the geometric law, from U with nothing decided.
@@ -308,34 +395,8 @@ func TestGeometricExact(t *testing.T) {
 	}
 }
 
-func TestExpHalves(t *testing.T) {
-	for i, got := range expHalves {
-		e := enclose.ExpNeg(big.NewRat(int64(i+1), 2), 128)
-		lo, hi := e.Lo, e.Hi
-		require.Equal(t, new(big.Int).Rsh(lo, 64).Uint64(), got)
-		require.Equal(t, new(big.Int).Rsh(hi, 64).Uint64(), got)
-	}
-}
-
-func TestHalfNormalInt(t *testing.T) {
-	var src Source
-	observed := make([]int64, 12)
-	expected := make([]float64, 12)
-	total := 0.0
-	for k := range 40 {
-		total += math.Exp(-float64(k*k) / 2)
-	}
-	for range 200_000 {
-		observed[min(halfNormalInt(&src), 11)]++
-	}
-	for k := range expected {
-		expected[k] = math.Exp(-float64(k*k)/2) / total
-	}
-	dptest.ChiSquare(t, "half normal integers", observed, expected, 1e-10)
-}
-
-// roundProduct agrees with rational arithmetic wherever it decides.
-func TestRoundProduct(t *testing.T) {
+// What rounded decides, rational arithmetic says for every continuation of the digits.
+func TestRounded(t *testing.T) {
 	var src Source
 	undecided := 0
 	for i := range dptest.Fewer(20_000, 5_000) {
@@ -343,61 +404,48 @@ func TestRoundProduct(t *testing.T) {
 		if b > maxGridScale {
 			continue
 		}
-		k, x := int64(src.Uint64()%16), src.Uint64()
+		z := normal{m: src.Uint64N(stripEnd)}
 		if i%2 == 0 { // near a rounding boundary
-			half := (math.Floor(b*float64(k)) + 0.5) / b
-			if frac := half - float64(k); frac > 0 && frac < 1 {
-				x = uint64(frac*0x1p64) + src.Uint64()%5 - 2
+			half := (math.Floor(b*float64(z.m)*0x1p-58) + 0.5) / b
+			if half < 8 {
+				z.m = min(uint64(half*0x1p58)+src.Uint64()%5-2, stripEnd-1)
 			}
 		}
-		got, decided := roundProduct(b, k, x)
+		got, decided := z.rounded(b)
 		if !decided {
 			undecided++
 			continue
 		}
-		for _, end := range []uint64{0, math.MaxUint64} { // the least and the largest continuation of x
-			y := new(big.Int).Lsh(big.NewInt(k), 64)
-			y.Add(y, new(big.Int).SetUint64(x)).Lsh(y, 64).Add(y, new(big.Int).SetUint64(end))
-			v := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), 128))
+		for _, end := range []uint64{0, math.MaxUint64} { // the least and the largest continuation of m
+			y := new(big.Int).Lsh(new(big.Int).SetUint64(z.m), 64)
+			y.Add(y, new(big.Int).SetUint64(end))
+			v := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), 64+fractions))
 			v.Mul(v, new(big.Rat).SetFloat64(b)).Add(v, big.NewRat(1, 2))
-			require.Equal(t, new(big.Int).Quo(v.Num(), v.Denom()).Int64(), got, "b = %v, k = %d, x = %#x", b, k, x)
+			require.Equal(t, new(big.Int).Quo(v.Num(), v.Denom()).Int64(), got, "b = %v, m = %#x", b, z.m)
 		}
 	}
 	require.Positive(t, undecided, "the boundary was not tried")
-	require.EqualValues(t, 0, must2(roundProduct(0x1p-900, 3, 5)))
+	for b, want := range map[float64]bool{0x1p-900: true, 0x1p-1074: true, 0: true, 0x1p46: false} {
+		k, decided := (&normal{m: stripEnd - 1}).rounded(b)
+		require.Equal(t, want, decided, b)
+		require.Zero(t, k)
+	}
+	_, decided := (&normal{m: math.MaxUint64}).rounded(0x1p-900)
+	require.False(t, decided, "all digits are needed in the tail")
 }
 
-func must2(v int64, _ bool) int64 { return v }
-
-// The slow path of the Gaussian, forced: rounding from digits, and acceptance from intervals.
-func TestGaussianSlowPath(t *testing.T) {
+// Rounding from digits, forced.
+func TestRoundLazily(t *testing.T) {
 	var src Source
 	observed, expected := make([]int64, 9), make([]float64, 9)
 	for range 2000 {
-		observed[min(roundLazily(&src, 8, 0, newLazy(src.Uint64(), 64)), 8)]++
+		observed[min(roundLazily(&src, 8, newLazy(src.Uint64(), 64)), 8)]++
 	}
 	for k := range expected { // x uniform: ⌊8x + ½⌋
 		expected[k] = 1.0 / 8
 	}
 	expected[0], expected[8] = 1.0/16, 1.0/16
 	dptest.ChiSquare(t, "rounding", observed, expected, 1e-10)
-
-	const n = 3000
-	accepted := int64(0)
-	for range n {
-		digits, ok := acceptFraction(&src, 16, src.Uint64()>>4) // k ≥ 16: never in float64
-		require.NotNil(t, digits)
-		if ok {
-			accepted++
-		}
-	}
-	// x uniform in [0, 1/16): 16∫e^{−16x−x²/2}dx
-	p := 0.0
-	for i := range 1000 {
-		x := (float64(i) + 0.5) / 16000
-		p += math.Exp(-16*x-x*x/2) / 1000
-	}
-	dptest.Tail(t, "acceptance", accepted, n, p, 1e-10)
 }
 
 func TestSampleRefusesGridsItCannotHold(t *testing.T) {

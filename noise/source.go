@@ -95,6 +95,23 @@ func (s *Source) Uint64() uint64 {
 	return x
 }
 
+// pair returns 128 uniform random bits.
+func (s *Source) pair() (a, b uint64) {
+	if s.state == nil || (*s.state).left < 16 {
+		return s.Uint64(), s.Uint64()
+	}
+	st := *s.state
+	at := (bufferBytes - uint(st.left)) & (bufferBytes - 8)
+	if at > bufferBytes-16 { // never, but this spares two checks of bounds
+		return s.Uint64(), s.Uint64()
+	}
+	words := st.buf[at : at+16 : at+16]
+	st.left -= 16
+	a, b = binary.NativeEndian.Uint64(words), binary.NativeEndian.Uint64(words[8:])
+	clear(words)
+	return a, b
+}
+
 // Fill sets every element of dst to 64 uniform random bits.
 func (s *Source) Fill(dst []uint64) {
 	for len(dst) > 0 {

@@ -30,6 +30,24 @@ func TestSourceIsReproducibleUnderTest(t *testing.T) {
 	require.Equal(t, draw(), draw())
 }
 
+// Pairs are the same words, two at a time, also where one of them is the last of a buffer.
+func TestPairsAreTheWords(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 17)
+	var want []uint64
+	var src Source
+	for range 4*bufferWords + 3 {
+		want = append(want, src.Uint64())
+	}
+	cryptotest.SetGlobalRandom(t, 17)
+	src = Source{}
+	got := []uint64{src.Uint64()}
+	for len(got) < len(want) {
+		a, b := src.pair()
+		got = append(got, a, b)
+	}
+	require.Equal(t, want, got)
+}
+
 // A block of words is AES-256 in counter mode under all 32 bytes that the system gave for it, and
 // the next block has a key of its own: with fewer bytes of the key everything else would look the
 // same.
@@ -135,6 +153,7 @@ func TestSourceWipesWhatItGave(t *testing.T) {
 	half := NewBernoulli(1<<63 | 1)
 	half.Word(&src)
 	src.Fill(make([]uint64, 20))
+	src.pair()
 	used := bufferWords - (*src.state).left/8
 	require.GreaterOrEqual(t, used, 30)
 	for i := range bufferWords {

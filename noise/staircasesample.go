@@ -96,10 +96,10 @@ func geometricRate(src *Source, rate float64) int64 {
 // geometricRateLog is geometricRate for a rate of at least 2⁻²⁰.
 func geometricRateLog(src *Source, rate float64) int64 {
 	w := src.Uint64()
-	if floor, decided := quickFloor(w, 1/rate); decided {
+	if floor, decided := quickFloor(w, 1/rate, 0); decided {
 		return floor
 	}
-	if floor, decided := floorLog(w, 1/rate); decided {
+	if floor, decided := floorLog(w, 1/rate, 0); decided {
 		return floor
 	}
 	uniform := newLazy(w>>2, 62)

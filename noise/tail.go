@@ -14,7 +14,7 @@ import (
 // geometric. Both factors are decided exactly. For the zero DiscreteLaplace X is uniform over all
 // int64, as in SampleInt.
 func (d DiscreteLaplace) SampleTail(src *Source, least int64) (x int64, ok bool) {
-	if least <= 0 || float64(least) < d.scale || !d.valid() { // likely, or no law
+	if least <= 0 || float64(least) < 1.5*d.scale || !d.valid() { // likely, or no law
 		if x = d.SampleInt(src); x < least {
 			return 0, false
 		}

@@ -48,7 +48,7 @@ func TestSampleTailFollowsItsLaw(t *testing.T) {
 		dptest.Alarm(t, 1e-10)
 		require.Greater(t, tailPValue(t, d, d, c.least, dptest.Fewer(n, n/10)), 1e-10, "scale %v, least %v", c.scale, c.least)
 		if c.scale >= 1 && c.least <= 9 && (c.least == 1 || dptest.Long()) {
-			wrong := DiscreteLaplace{scale: 1.1 * c.scale}
+			wrong := discreteLaplace(1.1 * c.scale)
 			dptest.Alarm(t, 1e-10)
 			require.Less(t, tailPValue(t, wrong, d, c.least, n), 1e-10, "10 %% more scale must be noticed: %v, %v", c.scale, c.least)
 		}
