@@ -19,19 +19,17 @@ import (
 // Each is released, and may depend on what was released before: see budget.go.
 
 const (
-	leastShare  = 0.02  // of ρ for the centres, below which their own error would show
-	mostShare   = 0.45  // of ρ for the centres, and for the scales
-	pilotShare  = 0.10  // of ρ for the pilot, at most
-	clipShare   = 0.005 // of ρ for C
-	gammaShare  = 0.002 // of ρ for γ
-	leastRank   = 8     // the least L: a median then has an error of .22σ
-	moderate    = 16    // Units that a mean is assumed to be away from 0 where the whole of [−Max, Max] would cost too much
-	scaleGain   = 0.97  // scaling must bring the noise below that
-	heavyRatio  = 1.3   // C²/(d·median σ̂²) from which on scales pay that the pilot did not see
-	heavyPart   = 0.005 // of Σσ̂^{2p/(p+2)}, the square of the norm: a coordinate that has more is heavy
-	heavyShare  = 0.01  // of ρ for the centres of heavy coordinates
-	stages      = 3     // that may fail, each with probability β/3
-	defaultClip = 7.0 / 8
+	leastShare = 0.02  // of ρ for the centres, below which their own error would show
+	mostShare  = 0.45  // of ρ for the centres, and for the scales
+	pilotShare = 0.10  // of ρ for the pilot, at most
+	gammaShare = 0.002 // of ρ for γ
+	leastRank  = 8     // the least L: a median then has an error of .22σ
+	moderate   = 16    // Units that a mean is assumed to be away from 0 where the whole of [−Max, Max] would cost too much
+	scaleGain  = 0.97  // scaling must bring the noise below that
+	heavyRatio = 1.3   // C²/(d·median σ̂²) from which on scales pay that the pilot did not see
+	heavyPart  = 0.005 // of Σσ̂^{2p/(p+2)}, the square of the norm: a coordinate that has more is heavy
+	heavyShare = 0.01  // of ρ for the centres of heavy coordinates
+	stages     = 3     // that may fail, each with probability β/3
 )
 
 // adaptive runs Adaptive and Thesis.
@@ -49,7 +47,7 @@ func (r *run) adaptive() (*Mean, error) {
 			return nil, err
 		}
 	}
-	limit, err := r.limit(r.clipShare())
+	limit, err := r.limit(r.depth(only))
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +55,7 @@ func (r *run) adaptive() (*Mean, error) {
 		if err := r.scaleAll(pilot, rest); err != nil {
 			return nil, err
 		}
-		if limit, err = r.limit(r.clipShare()); err != nil {
+		if limit, err = r.limit(r.depth(only)); err != nil {
 			return nil, err
 		}
 	}

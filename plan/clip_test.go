@@ -238,7 +238,7 @@ func TestSparseSpreadsTakeTimeByEntries(t *testing.T) {
 	} {
 		m, err := New(p)
 		require.NoError(t, err)
-		r := newRun(ctx, m.params, &rows{dim: d, least: m.least(), max: 1, sparse: &s})
+		r := newRun(ctx, m.params, &rows{dim: d, least: m.params.least(), max: 1, sparse: &s})
 		require.NoError(t, r.spreads(subset.Indices(d), 0.5, nil))
 	}
 }

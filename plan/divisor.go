@@ -32,6 +32,9 @@ import "math"
 // Nothing here is said of clipping: where long rows have another mean direction than short ones,
 // S/D is not the mean of the rows.
 
+// leastGamma is the least γ that is released.
+const leastGamma = 1.0 / 4
+
 // divisor returns what the sum is to be divided by, and the relative standard deviation of its
 // noise: a private Σ min(1, C/‖y‖), or the number of rows if Undivided. One row changes either by
 // at most 1.
@@ -50,7 +53,7 @@ func (r *run) divisor(c *clipper) (count, relative float64) {
 	if !r.p.privateRows() {
 		count = min(count, r.n)
 	}
-	count = max(count, r.n/4, 1) // most of the rows have weight 1, or are near it
+	count = max(count, r.n*leastGamma, 1) // most of the rows have weight 1, or are near it
 	return count, law.Sigma() / weightSteps / count
 }
 
@@ -76,9 +79,8 @@ func (m *Mean) independent() []float64 {
 		return m.errors
 	}
 	out := make([]float64, len(m.errors))
-	for i, e := range m.errors {
-		common := (m.values[i] - m.Centre(i)) * relative / e
-		out[i] = e * math.Sqrt(max((1-common)*(1+common), 0))
+	for i := range out {
+		out[i] = m.noiseOfSum(i)
 	}
 	return out
 }

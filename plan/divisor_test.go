@@ -82,8 +82,8 @@ func (c precise) release(t *testing.T, forget bool) *Mean {
 	m, err := New(c.p)
 	require.NoError(t, err)
 	x := *c.x
-	x.dim, x.max, x.least = c.p.Dim, m.params.Max, m.least()
-	p := m.params
+	x.dim, x.max, x.least = c.p.Dim, m.params.Max, m.params.least()
+	p := m.params.adaptable()
 	if p.Steps.Centre == AutoCentre {
 		p.Steps.Centre = Median
 	}

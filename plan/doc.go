@@ -3,16 +3,13 @@
 //
 // It answers: what is the mean of n rows of d numbers, dense or sparse, when coordinates differ in
 // scale and nobody knows the scales before. It also releases private quantiles ([Quantiles]), and
-// says before any data is touched what to expect ([Params.Plan]).
-//
-// Where the range of every coordinate is public, package elliptical needs no budget to find it. For
-// counts of a huge key space use package threshold; for one number, package noise.
+// says before any data is touched what to expect ([Params.Plan]). Where ranges are public and
+// tight use package elliptical or elliptical/column; for counts of a huge key space, threshold.
 //
 // # Model
 //
-// The input is n rows x ∈ [−M, M]ᵈ. Neighbours differ in one row: replaced by another
-// (budget.Replace, n public), or added or removed (budget.AddRemove, n private, or public places of
-// which one is empty: zeroed out). Params are public. The trusted process holds the rows.
+// n rows x ∈ [−M, M]ᵈ; neighbours differ in one, replaced by another (budget.Replace, n public), or
+// added or removed (budget.AddRemove, n private, or public places of which one is empty).
 //
 // # Mechanisms
 //
@@ -23,22 +20,20 @@
 //	InstanceOptimal  a random rotation, no scaling                                                     Huang, Liang, Yi 2021
 //	Plain            the Gaussian mechanism at the public norm bound √d·M
 //
-// Coordinates are scaled by σ̂^{−2/(p+2)}, the best for the ℓₚ error of noise (Theorem 5.3).
-// [Steps] selects each step and [Shares] its budget; both are chosen otherwise. A median that needs
-// ρ = d·L²/(2n²·min(q,1−q)²), L = ln d + ln(A/a) + ln(1/β), gets that much (budget.go); base
-// measures uniform in asinh or log, and learnt from 64 coordinates, keep ln(A/a) small, and make M
+// Auto is TwoPass or Adaptive, or Plain where that is better by the public numbers. Coordinates are
+// scaled by σ̂^{−2/(p+2)}, the best for the ℓₚ error of noise (Theorem 5.3). [Steps] selects each
+// step and [Shares] its budget; both are chosen otherwise. A median gets the ρ that it needs
+// (budget.go), and base measures uniform in asinh or log, and learnt from 64 coordinates, make M
 // nearly free (axis.go, window.go).
 //
 // # Guarantee
 //
 // ρ-zCDP for any rows, and the (ε, δ) that follow from it: [Params.Guarantee]. On the machine as on
-// paper: quantiles are drawn exactly from integer weights on public cells (weights.go); clipped
-// rows are rounded towards 0 to integers and their norm is checked exactly (clip.go); sums are
-// integers; Gaussian noise is exact; shares never add up to more than ρ. Once rows are scaled and
-// clipped they lie in a ball, not in the box of public ranges that package elliptical is for, and
-// noise is spherical there; scaled back it has the shape of that package's, without importing it.
-// Sums have sensitivity 2C under Replace, √2·C there if no entry is negative, and C under
-// AddRemove.
+// paper: quantiles and C are drawn exactly from integer weights on public cells (weights.go,
+// depth.go); clipped rows are rounded towards 0 to integers and their norm is checked exactly
+// (clip.go); sums are integers; Gaussian noise is exact; shares never add up to more than ρ. Sums
+// have sensitivity 2C under Replace, √2·C there if no entry is negative (C in one column), and C
+// under AddRemove.
 //
 // # Accuracy
 //
@@ -50,16 +45,26 @@
 // C are drawn towards the centre, and γ makes up for the average of that. [Mean.Shrunk] estimates
 // once more by empirical Bayes, for nothing.
 //
-// All this assumes that the distribution is well concentrated (Definition 5.6: few rows are much
-// longer than most) and that n is large against √(d/ρ). Where n is too small a quantile misses its
-// data, and the result is useless, though as private: [Outlook] warns before, with a bound on the
-// probability. Sparse signed rows are clipped around the origin and not usefully scaled, as the
-// median of |x| is 0 there; the standard deviations of a two-pass mean treat scales that the first
-// pass chose as independent of it, and those of a private n count on 230/√ρ rows or more. No
-// standard deviation or interval knows of the bias of clipping, which skewed data have, nor of the
-// error of the sample. The bias falls as n grows, with the part of the rows that are clipped: an
-// eighth, a quarter in two passes, or 17·√(max(d, 36)/ρ)/n where that is less, down to a
-// thousandth.
+// All this assumes that n is large against √(d/ρ): where it is too small a quantile misses its
+// data, and the result is useless, though as private. [Outlook] warns before, with a bound on the
+// probability, and Auto is Plain there. Sparse signed rows are clipped around the origin and not
+// usefully scaled, as the median of |x| is 0 there; the standard deviations of a two-pass mean treat
+// scales that the first pass chose as independent of it, and those of a private n count on 230/√ρ
+// rows or more. Where hardly more rows than are clipped are not 0, the mean is 0.
+//
+// # Skewed rows
+//
+// Clipping draws skewed means towards the centre: that of incomes, latencies, counts. So by default
+// only about 6·√(d/ρ) rows are clipped, 8/√ρ in one column, as many as weigh like the noise
+// (depth.go): over 14 laws the error is 1.12 times that of the best fixed choice for each, 1.08
+// times for the skewed ones, where an eighth clipped has 2.4 times. [Params.Symmetric] asks for the
+// eighth: 13 % less error for symmetric rows, as Gaussian ones, 6 % for the words of a text.
+//
+// [Mean.Interval] is of the noise alone: for an exponential column (n = 20,000, ρ = ½) one of 95 %
+// holds 93 % of the time, and for a lognormal one 95 % with Margin 2, which doubles C and the noise.
+// [Mean.IntervalBounded] holds for all rows in the public range, and is wide, as must be: if k rows
+// were at M, the mean would be k(M−m)/n higher, and k ≈ 1/√(2ρ) rows cannot be told from none. So an
+// honest interval is at least 0.4·(M−m)/(n·√(2ρ)) wide at 95 %, for ρ ≤ 0.4 (bounded.go).
 //
 // # Cost
 //
@@ -67,10 +72,7 @@
 // rows takes about 0.15 µs an entry. Memory beside the rows: a few megabytes, and 8 bytes a row and
 // 50 a coordinate. Params.Workers share the work.
 //
-// # Not covered
-//
-// Timing, and whoever reads the memory of the process. How long a release takes may depend on the
-// data.
+// Not covered: timing, which may depend on the data, and who reads the memory of the process.
 //
 // Sources: Lebeda, Differentially Private Release of Sparse and Skewed Data, ITU 2023, chapter 5
 // (with Aumüller, Nelson and Pagh); Huang, Liang, Yi, Instance-optimal Mean Estimation Under

@@ -14,12 +14,12 @@ import (
 //	6      header: "dpsk", kind 7, version 1
 //	1      Method
 //	1      Relation
-//	1      flags: 1 NonNegative, 2 Undivided, 4 Unshrunk, 8 Regularized, 16 scaled, 32 a centre, 64 scales
+//	1      flags: 1 NonNegative, 2 Undivided, 4 Unshrunk, 8 Regularized, 16 scaled, 32 a centre, 64 scales, 128 Symmetric
 //	4      Steps.Centre, Scaling, Spread, Base, one byte each
 //	4      Steps.Group
 //	4      Steps.Search
 //	8      Params.Rows
-//	88     Rho, Max, Unit, P, Failure, Steps.Clip, Floor, Shares.Centre, Scale, Clip, Divisor
+//	96     Rho, Max, Unit, P, Failure, Margin, Steps.Clip, Floor, Shares.Centre, Scale, Clip, Divisor
 //	64     rows, C, divisor, Spent.Centre, Scale, Clip, Divisor, Sum
 //	4      Dim
 //	then Dim floats each: values, standard deviations of their noise, the centre if there is one, the scales if there are any
@@ -27,7 +27,7 @@ import (
 // No other bytes decode to the same Mean.
 const (
 	version   = 1
-	fixedSize = wire.HeaderSize + 7 + 8 + 8 + 11*8 + 8*8 + 4
+	fixedSize = wire.HeaderSize + 7 + 8 + 8 + 12*8 + 8*8 + 4
 )
 
 // head is the part of the encoding between the header and Dim.
@@ -36,10 +36,10 @@ func (m *Mean) head(centre, scales *bool) []wire.Field {
 	s, h, spent := &p.Steps, &p.Shares, &m.spent
 	return []wire.Field{
 		wire.Byte(&p.Method), wire.Byte(&p.Relation),
-		wire.Flags(&p.NonNegative, &s.Undivided, &s.Unshrunk, &s.Regularized, &m.scaled, centre, scales),
+		wire.Flags(&p.NonNegative, &s.Undivided, &s.Unshrunk, &s.Regularized, &m.scaled, centre, scales, &p.Symmetric),
 		wire.Byte(&s.Centre), wire.Byte(&s.Scaling), wire.Byte(&s.Spread), wire.Byte(&s.Base),
 		wire.Int(&s.Group, maxGroup), wire.Int(&s.Search, maxSearch), wire.Long(&p.Rows, maxRows),
-		wire.Float(&p.Rho), wire.Float(&p.Max), wire.Float(&p.Unit), wire.Float(&p.P), wire.Float(&p.Failure),
+		wire.Float(&p.Rho), wire.Float(&p.Max), wire.Float(&p.Unit), wire.Float(&p.P), wire.Float(&p.Failure), wire.Float(&p.Margin),
 		wire.Float(&s.Clip), wire.Float(&s.Floor),
 		wire.Float(&h.Centre), wire.Float(&h.Scale), wire.Float(&h.Clip), wire.Float(&h.Divisor),
 		wire.Float(&m.rows), wire.Float(&m.limit), wire.Float(&m.divisor),
@@ -101,7 +101,7 @@ func (m *Mean) check(r *wire.Reader, centre bool) {
 	p, s := m.params, m.spent
 	sum := s.Centre + s.Scale + s.Clip + s.Divisor + s.Sum
 	switch {
-	case p.validate() != nil || p.resolved() != p || p.Steps.Centre == AutoCentre:
+	case p.validate() != nil || p.resolved() != p || p.Steps.Centre == AutoCentre || p.Method == Auto:
 		r.Fail("invalid Params")
 	case centre != (p.Steps.Centre == Median):
 		r.Fail("a centre without medians, or none with them")

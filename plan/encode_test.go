@@ -14,14 +14,14 @@ import (
 
 // sampleMean is a Mean with a centre and scales.
 func sampleMean() *Mean {
-	p := Params{Rho: 0.5, Dim: 3, Rows: 1000, Max: 50, Unit: 0.5, Steps: Steps{Centre: Median, Clip: 0.75, Search: 9, Group: 2}, Shares: Shares{Clip: 0.25}}
+	p := Params{Rho: 0.5, Dim: 3, Rows: 1000, Max: 50, Unit: 0.5, Method: Adaptive, Margin: 2, Symmetric: true, Steps: Steps{Centre: Median, Clip: 0.75, Search: 9, Group: 2}, Shares: Shares{Clip: 0.25}}
 	return &Mean{params: p.resolved(), rows: 1000, scaled: true, limit: 2.5, divisor: 990.5, values: []float64{1, -2, 0}, errors: []float64{0.1, 0.2, 1e-9},
 		centre: []float64{0.5, 0, -3}, scales: []float64{1, 2, 3}, spent: Spent{Centre: 0.1, Scale: 0.1, Clip: 0.125, Sum: 0.175}}
 }
 
 // sampleTwoPass is a Mean around the origin with a private number of rows.
 func sampleTwoPass() *Mean {
-	p := Params{Rho: 1, Dim: 2, NonNegative: true, Relation: budget.AddRemove}
+	p := Params{Rho: 1, Dim: 2, NonNegative: true, Method: TwoPass, Relation: budget.AddRemove}
 	return &Mean{params: p.resolved(), rows: 12.25, limit: 0x1p-30, divisor: 12, values: []float64{0.25, 1e300}, errors: []float64{1, 2},
 		scales: []float64{0.5, 0.25}, spent: Spent{Divisor: 0.01, Clip: 0.01, Scale: 0.2, Sum: 0.75}}
 }
@@ -48,6 +48,9 @@ func TestGoldenFiles(t *testing.T) {
 func TestDecodeRejectsInvalidObjects(t *testing.T) {
 	dptest.Spoiled(t, sampleMean, sampleMean, map[string]func(*Mean){
 		"value":             func(m *Mean) { m.values[1] = math.NaN() },
+		"method left open":  func(m *Mean) { m.params.Method = Auto },
+		"margin":            func(m *Mean) { m.params.Margin = 0.5 },
+		"no margin":         func(m *Mean) { m.params.Margin = 0 },
 		"infinite value":    func(m *Mean) { m.values[1] = math.Inf(1) },
 		"no noise":          func(m *Mean) { m.errors[0] = 0 },
 		"negative noise":    func(m *Mean) { m.errors[0] = -1 },

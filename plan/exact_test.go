@@ -116,6 +116,34 @@ func TestQuantileIsPrivate(t *testing.T) {
 	require.Greater(t, worstPair(0.5, 0.5, exactBases["plain"], replaced, added), 1.5, "add/remove weights are not enough under replacement")
 }
 
+// C is ρ-zCDP for every neighbouring pair, also where a row becomes 0 and its value goes, and at
+// twice the exponent it is not.
+func TestCountAboveIsPrivate(t *testing.T) {
+	worst := func(rho, calibrated float64, k int64) float64 {
+		worst, base := 0.0, exactBases["window"]
+		for n := range 4 {
+			w := newAbove(calibrated, k, int64(n+1))
+			for _, m := range multisets(6, n) {
+				p := law(column{keys: m}, base, w)
+				for _, other := range neighbours(m, 6, either) {
+					q := law(column{keys: other}, base, w)
+					worst = max(worst, divergence(p, q)/rho, divergence(q, p)/rho)
+				}
+			}
+		}
+		return worst
+	}
+	for _, rho := range []float64{0.02, 0.5} {
+		for k := int64(1); k <= 3; k++ {
+			if testing.Short() && (rho != 0.5 || k != 2) {
+				continue
+			}
+			require.LessOrEqual(t, worst(rho, rho, k), 1+1e-9, "ρ = %v, k = %d", rho, k)
+		}
+	}
+	require.Greater(t, worst(0.5, 2, 1), 1.5, "half the noise is not enough")
+}
+
 // (1) of weights.go, for all tables: the ratio of neighbouring weights is at most e^c.
 func TestWeightsFallOffSlowly(t *testing.T) {
 	for _, rho := range []float64{1e-12, 1e-4, 0.3, 20, 1e6} {

@@ -50,23 +50,22 @@ func (r *run) instanceOptimal() (*Mean, error) {
 		return nil, err
 	}
 	copy(r.centre, rotated)
-	rho = r.fix(r.p.Shares.Clip, clipPart, func() float64 { return iomeClip * r.p.Rho })
-	limit, err := r.limitAt(r.iomeQuantile(rho), rho)
+	rho = r.fix(r.p.Shares.Clip, mostDepthShare, func() float64 { return iomeClip * r.p.Rho })
+	limit, err := r.limit(depth{rows: r.iomeDepth(rho), rho: rho})
 	if err != nil {
 		return nil, err
 	}
 	return r.clippedMean(limit)
 }
 
-// iomeQuantile returns the quantile of the norms at which rows are clipped: (n − k)/n with
-// k = √(2d/ρ₃), for which the rows that are clipped and the noise, C·√(2d/ρ₃)/n, do like harm, and
-// the rank error of the search besides.
-func (r *run) iomeQuantile(rho float64) float64 {
+// iomeDepth returns how many rows are clipped: k = √(2d/ρ₃), for which they and the noise,
+// C·√(2d/ρ₃)/n, do like harm, and the rank error of the search besides.
+func (r *run) iomeDepth(rho float64) float64 {
 	if r.p.Steps.Clip > 0 {
-		return r.p.Steps.Clip
+		return (1 - r.p.Steps.Clip) * r.n
 	}
 	k := math.Sqrt(2*float64(r.p.Dim)/r.budget.left()) + rankError(r.p.Steps.Search, iomeBeta, rho, 1)
-	return max(0.5, 1-k/cap1(r.n))
+	return min(k, r.n/2)
 }
 
 // rotatedMedians releases the median of every rotated coordinate with the budget rho for all
@@ -75,7 +74,8 @@ func (r *run) iomeQuantile(rho float64) float64 {
 func (r *run) rotatedMedians(rotate *rotation, rho float64) ([]float64, error) {
 	u, n := rotate.size(), r.x.count()
 	a := uniformAxis(-iomeReach*r.p.Max, iomeReach*r.p.Max)
-	draw, err := r.drawer(a, a.plain(), 0.5, each(rho, float64(u)), r.ranks(), n)
+	rho = each(rho, float64(u))
+	draw, err := r.drawer(newWeights(rho, 0.5, r.ranks(), n), a, a.plain(), rho, r.ranks())
 	if err != nil {
 		return nil, err
 	}

@@ -135,9 +135,10 @@ func at(x []float64, i int) float64 {
 }
 
 // Interval returns bounds that hold coordinate i of the mean of the rows with the given confidence
-// over all noise, that of the sum, of γ and of a private number of rows, if rows are not clipped,
-// or are clipped alike in all directions and the sum was divided by γ: see Values. It leaves out
-// the bias of clipping and the error of the sample. Where n is private it counts on 230/√ρ rows or
+// over all noise: that of the sum, of γ and of a private number of rows. It is an interval of the
+// noise alone. It leaves out the error of the sample, and the bias of clipping, which is 0 where
+// rows are clipped alike in all directions and the sum was divided by γ, but not for skewed rows:
+// see [Params.Margin] and IntervalBounded. Where n is private it counts on 230/√ρ rows or
 // more: n is known to a tenth then. Where n is public and Gamma is near 1, its most, it is wider
 // than need be. NaN for a confidence outside [0, 1) and outside [0, Dim).
 func (m *Mean) Interval(i int, confidence float64) (lo, hi float64) {

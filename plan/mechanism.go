@@ -24,7 +24,8 @@ func New(p Params) (*Mechanism, error) {
 	return &Mechanism{params: p.resolved()}, nil
 }
 
-// Params returns the parameters with every default filled in.
+// Params returns the parameters with every default filled in that does not depend on the number of
+// rows or their form: Auto is decided at Release.
 func (m *Mechanism) Params() Params { return m.params }
 
 // Guarantee returns the guarantee of one Release.
@@ -71,7 +72,7 @@ func (m *Mechanism) Release(x [][]float64) (*Mean, error) {
 // the context. Nothing was released then, and how long a release takes, and so whether it was
 // stopped, may depend on the data: do not publish that.
 func (m *Mechanism) ReleaseContext(ctx context.Context, x [][]float64) (*Mean, error) {
-	r := &rows{dim: m.params.Dim, least: m.least(), max: m.params.Max, dense: x}
+	r := &rows{dim: m.params.Dim, least: m.params.least(), max: m.params.Max, dense: x}
 	if m.params.Relation == budget.AddRemove {
 		r = r.present()
 	}
@@ -92,15 +93,7 @@ func (m *Mechanism) ReleaseSparseContext(ctx context.Context, x Sparse) (*Mean, 
 		return nil, bad("Sparse", "slices that do not fit together", "Offsets that ascend from 0 to len(Indices), and Values as many or none")
 	}
 	s := x.canonical(m.params.Dim)
-	return m.release(ctx, &rows{dim: m.params.Dim, least: m.least(), max: m.params.Max, sparse: &s})
-}
-
-// least returns the least value of an entry.
-func (m *Mechanism) least() float64 {
-	if m.params.NonNegative {
-		return 0
-	}
-	return -m.params.Max
+	return m.release(ctx, &rows{dim: m.params.Dim, least: m.params.least(), max: m.params.Max, sparse: &s})
 }
 
 // release runs the method on the rows.
@@ -112,15 +105,20 @@ func (m *Mechanism) release(ctx context.Context, x *rows) (*Mean, error) {
 	if p.Relation == budget.Replace && p.Rows > 0 && p.Rows != x.count() {
 		return nil, fault.Mismatch("plan", "Rows", p.Rows, x.count())
 	}
-	if p.Steps.Centre == AutoCentre {
-		p.Steps.Centre = Median
-		if x.sparse != nil {
-			p.Steps.Centre = Origin
-		}
-	}
 	r := newRun(ctx, p, x)
 	r.given = m.scales
-	switch p.Method {
+	if r.given == nil {
+		r.p = r.p.chosen(r.n)
+	} else {
+		r.p = r.p.adaptable()
+	}
+	if r.p.Steps.Centre == AutoCentre {
+		r.p.Steps.Centre = Median
+		if x.sparse != nil {
+			r.p.Steps.Centre = Origin
+		}
+	}
+	switch r.p.Method {
 	case TwoPass:
 		return r.twoPass()
 	case Plain:

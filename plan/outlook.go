@@ -4,11 +4,17 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/dpsketch/dpsketch/internal/search"
 )
 
 // Outlook is what can be said of a release before any data is touched.
 type Outlook struct {
+	// Method is that of the Params, or what Auto chooses for so many rows. Where
+	// that is Plain for want of rows, what follows is of the method that needs
+	// more of them, but for Noise.
+	Method Method
 	// Centre and Scale are the parts of ρ that the centres and the scales will
 	// take, if scales are estimated.
 	Centre, Scale float64
@@ -17,6 +23,11 @@ type Outlook struct {
 	// Units of 0, or of what most of the others have. A release that fails is
 	// private all the same, but its error may be many times larger.
 	Failure float64
+	// Clip is the part of ρ that C will take, and Clipped how many rows are to
+	// be clipped. A mean may move by up to Clipped/n of what these rows are
+	// beyond C, towards the centre: for symmetric rows that cancels. Neither
+	// Noise nor [Mean.Interval] knows of it.
+	Clip, Clipped float64
 	// Enough reports whether n is large enough against √(d/ρ) that Failure is
 	// at most that of the Params.
 	Enough bool
@@ -38,10 +49,11 @@ type Outlook struct {
 // String tells what to expect, and warns.
 func (o Outlook) String() string {
 	if !o.Enough {
-		return fmt.Sprintf("too few rows: want at least %d, or a larger Rho, Failure or Unit, or a smaller Dim; a quantile misses with probability up to %.2g", o.LeastRows, o.Failure)
+		return fmt.Sprintf("too few rows: want at least %d, or a larger Rho, Failure or Unit, or a smaller Dim; a quantile misses with probability up to %.2g; by %v, noise %.4g",
+			o.LeastRows, o.Failure, o.Method, o.Noise)
 	}
-	return fmt.Sprintf("noise %.4g (plain Gaussian mechanism %.4g), sampling error %.4g; %.2g of ρ for centres, %.2g for scales; failure ≤ %.2g",
-		o.Noise, o.Plain, o.Sampling, o.Centre, o.Scale, o.Failure)
+	return fmt.Sprintf("%v: noise %.4g (plain Gaussian mechanism %.4g), sampling error %.4g; %.2g of ρ for centres, %.2g for scales, %.2g for C; failure ≤ %.2g; "+
+		"clips about %.3g rows, and what they lose moves skewed means towards the centre", o.Method, o.Noise, o.Plain, o.Sampling, o.Centre, o.Scale, o.Clip, o.Failure, o.Clipped)
 }
 
 // Plan says what a release of these Params, with Rows given, can be expected to do. scales are
@@ -59,26 +71,42 @@ func (p Params) Plan(scales ...float64) (Outlook, error) {
 	if err != nil {
 		return Outlook{}, err
 	}
-	p = p.resolved()
-	o := p.stagesAt(float64(p.Rows))
-	o.LeastRows = int(search.Least(1, func(n int64) bool { return p.stagesAt(float64(n)).Enough }))
-	n := float64(p.Rows)
-	root := math.Sqrt(2 * p.Rho)
-	plain, shaped, errors := make([]float64, p.Dim), make([]float64, p.Dim), make([]float64, p.Dim)
-	limit, e, gain := 0.0, p.exponent(all), 1-min(o.Centre+o.Scale, 0.99)
-	for _, s := range all {
-		limit += math.Pow(s, 2-2*e)
+	n, q := float64(p.Rows), p.adaptable()
+	o := q.stagesAt(n)
+	o.LeastRows = int(search.Least(1, func(n int64) bool { return q.stagesAt(float64(n)).Enough }))
+	p = p.resolved().chosen(n)
+	o.Method = p.Method
+	o.Noise, o.Plain, o.Sampling = p.errorsOf(n, all, o)
+	return o, nil
+}
+
+// errorsOf returns the ℓₚ norms of the noise of the sum, of that of the plain mechanism, and of the
+// error of the sample, for rows of independent Gaussian coordinates, each scale standing for
+// d/len(scales) of them. Of C² it takes the quantile of the χ² law with the mean and the variance
+// of ‖y‖².
+func (p Params) errorsOf(n float64, scales []float64, o Outlook) (noise, plain, sampling float64) {
+	each := float64(p.Dim) / float64(len(scales))
+	e := p.exponent(scales)
+	mean, squares := 0.0, 0.0
+	for _, s := range scales {
+		v := math.Pow(s/scales[0], 2-2*e)
+		mean, squares = mean+v*each, squares+v*v*each
 	}
-	for i, s := range all {
-		plain[i] = p.sumSensitivity() * p.NormBound() / (n * root)
-		shaped[i] = p.sumSensitivity() * math.Sqrt(limit/gain) * math.Pow(s, e) / (n * root)
-		errors[i] = s / math.Sqrt(n)
+	degrees := mean * mean / squares
+	tail := min(max(o.Clipped/n, 0x1p-40), 0.5)
+	c := math.Pow(scales[0], 1-e) * math.Sqrt(mean*distuv.ChiSquared{K: degrees}.Quantile(1-tail)/degrees)
+	unit := p.sumSensitivity() / (n * math.Sqrt(2*p.Rho))
+	left := 1 - min(o.Centre+o.Scale+o.Clip, 0.99)
+	shaped, flat, errors := make([]float64, len(scales)), make([]float64, len(scales)), make([]float64, len(scales))
+	for i, s := range scales {
+		flat[i], errors[i] = unit*p.NormBound(), s/math.Sqrt(n)
+		shaped[i] = unit * c * math.Pow(s, e) * max(p.Margin, 1) / math.Sqrt(left)
 	}
 	if p.Method == Plain {
-		shaped = plain
+		shaped = flat
 	}
-	o.Noise, o.Plain, o.Sampling = normError(shaped, p.P), normError(plain, p.P), normError(errors, p.P)
-	return o, nil
+	grow := math.Pow(each, 1/p.P)
+	return grow * normError(shaped, p.P), grow * normError(flat, p.P), grow * normError(errors, p.P)
 }
 
 // guesses returns Dim scales.
@@ -144,16 +172,30 @@ func (p Params) stagesAt(n float64) Outlook {
 			o.Scale = stage(logSum(d, p.Failure/stages, r.scaleSlope())-gain, 0.5, d, p.planned(p.Shares.Scale), p.ranks())
 		}
 	}
-	if p.Method != Plain {
-		r.n = n
-		share := p.Shares.Clip
-		if share == 0 {
-			share = clipPart
-		}
-		stage(logSum(1, p.Failure/stages, 0.1), r.clipQuantile(share*p.Rho), 1, share, either)
-	}
+	o.clip(p, n)
 	o.Failure = min(o.Failure, 1)
 	return o
+}
+
+// clip plans the choice of C, the last of two.
+func (o *Outlook) clip(p Params, n float64) {
+	if p.Method == Plain {
+		return
+	}
+	passes := []pass{only}
+	if p.Method == TwoPass {
+		passes = []pass{first, second}
+	}
+	for _, at := range passes {
+		d := p.depth(n, at)
+		o.Clip, o.Clipped = o.Clip+(d.rho+d.typical)/p.Rho, d.rows
+		if l, have := p.depthNeed(), math.Sqrt(2*d.rho)*d.rows; have < l*(1-0x1p-30) {
+			o.Enough = false
+			o.Failure += math.Exp(l-have) * p.Failure / stages
+			continue
+		}
+		o.Failure += p.Failure / stages
+	}
 }
 
 // planned returns the most that a stage may take: its given share, or mostShare.

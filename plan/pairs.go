@@ -24,7 +24,7 @@ func (r *run) pairSpreads(list []int, rho float64) ([]float64, error) {
 	if r.p.Steps.Base == Uniform {
 		a, square = uniformAxis(0, 2*float64(k)*r.p.Max*r.p.Max), true
 	}
-	draw, err := r.drawer(a, a.plain(), 0.5, rho, replaced, groups)
+	draw, err := r.drawer(newWeights(rho, 0.5, replaced, groups), a, a.plain(), rho, replaced)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"testing"
 
@@ -26,6 +27,7 @@ func TestInvalidParams(t *testing.T) {
 		set("Unit", func(p *Params) { p.Unit = x })
 		set("P", func(p *Params) { p.P = x })
 		set("Failure", func(p *Params) { p.Failure = x })
+		set("Margin", func(p *Params) { p.Margin = x })
 		set("Steps.Clip", func(p *Params) { p.Steps.Clip = map[bool]float64{true: 1, false: x}[x == tiny] })
 		set("Steps.Floor", func(p *Params) { p.Steps.Floor = map[bool]float64{true: 11, false: x}[x == tiny] })
 		set("Shares.Centre", func(p *Params) { p.Shares.Centre = x })
@@ -40,6 +42,8 @@ func TestInvalidParams(t *testing.T) {
 	set("Unit", func(p *Params) { p.Unit = 11 })
 	set("P", func(p *Params) { p.P = 65 })
 	set("Failure", func(p *Params) { p.Failure = 0.6 })
+	set("Margin", func(p *Params) { p.Margin = 0.99 })
+	set("Margin", func(p *Params) { p.Margin = 1025 })
 	set("Shares.Divisor", func(p *Params) { p.Shares = Shares{0.5, 0.3, 0.1, 0.1} })
 	for _, n := range []int{-1, math.MinInt} {
 		set("Dim", func(p *Params) { p.Dim = n })
@@ -81,8 +85,9 @@ func TestDefaults(t *testing.T) {
 	p := m.Params()
 	require.Equal(t, p, p.resolved())
 	require.False(t, math.Signbit(p.Shares.Clip))
-	require.Equal(t, TwoPass, p.Method)
-	require.Equal(t, []float64{1, 0x1p-20, 1, 0.005}, []float64{p.Max, p.Unit, p.P, p.Failure})
+	require.Equal(t, Auto, p.Method, "decided at Release")
+	require.Equal(t, TwoPass, p.chosen(1e6).Method)
+	require.Equal(t, []float64{1, 0x1p-20, 1, 0.005, 1}, []float64{p.Max, p.Unit, p.P, p.Failure, p.Margin})
 	require.Equal(t, budget.ZCDP(1, budget.Row(budget.Replace)), m.Guarantee())
 	for _, method := range []Method{Auto, Adaptive, Thesis, Plain, InstanceOptimal} {
 		for _, nonNegative := range []bool{false, true} {
@@ -171,7 +176,7 @@ func TestPlanning(t *testing.T) {
 func TestMechanismString(t *testing.T) {
 	m, err := New(Params{Rho: 0.5, Dim: 3, Rows: 100, Max: 10})
 	require.NoError(t, err)
-	require.Equal(t, "plan.Mechanism: means of 3 coordinates in [−10, 10] by Adaptive, "+m.Guarantee().String(), m.String())
+	require.Equal(t, "plan.Mechanism: means of 3 coordinates in [−10, 10] by Auto, "+m.Guarantee().String(), m.String())
 }
 
 // What is smaller than all that matters is planned for as the least that matters: no number of the
@@ -211,22 +216,90 @@ func TestZeroValuesReleaseNothing(t *testing.T) {
 	}
 }
 
-// The part of the rows that is clipped is the documented one: an eighth, a quarter in the second of
-// two passes and 3/32 in the first, or 17·√(max(d, 36)/ρ)/n where that is less, and at least one of
-// 1024.
-func TestClippedRowsAreAsDocumented(t *testing.T) {
-	for _, c := range []struct {
-		method Method
-		part   float64
-	}{{Adaptive, 1.0 / 8}, {TwoPass, 1.0 / 4}} {
-		for _, d := range []int{1, 36, 100, 10_000} {
-			for _, rho := range []float64{0.01, 1} {
-				for _, n := range []float64{100, 1000, 1e5, 1e8} {
-					r := &run{p: Params{Method: c.method, Dim: d, Rho: rho}, n: n}
-					want := max(min(17*math.Sqrt(max(float64(d), 36)/rho)/n, c.part), 1.0/1024)
-					require.InDelta(t, 1-want, r.clipQuantile(0.005*rho), 1e-12, "d = %d, ρ = %v, n = %v", d, rho, n)
+// How many rows are clipped, and the budget of C, are what depth.go says: by the rule, for symmetric
+// rows, and where they are given.
+func TestDepth(t *testing.T) {
+	const l = 4.9 // of β = 0.005
+	for _, d := range []int{1, 4, 16, 100, 10_000} {
+		for _, rho := range []float64{0.01, 1} {
+			for _, n := range []float64{100, 1000, 1e5, 1e8} {
+				for _, relation := range []budget.Relation{budget.Replace, budget.AddRemove} {
+					p := Params{Method: Adaptive, Dim: d, Rho: rho, Max: 1, Relation: relation}.resolved()
+					got, s := p.depth(n, only), map[budget.Relation]float64{budget.Replace: 2, budget.AddRemove: 1}[relation]
+					f := min(max(l*l/(18*s*s*float64(d)), 0.005), 0.2)
+					k := max(3*s*math.Sqrt(float64(d)/rho), l/math.Sqrt(2*f*rho))
+					if k > n/8 {
+						k = n / 8
+						f = min(max(f, l*l/(2*rho*k*k)), 0.4)
+					}
+					name := fmt.Sprintf("d = %d, ρ = %v, n = %v, %v", d, rho, n, relation)
+					require.InEpsilon(t, k, got.rows, 0.01, name)
+					require.InEpsilon(t, f*rho, got.rho, 0.02, name)
+					require.GreaterOrEqual(t, math.Sqrt(2*got.rho)*got.rows, min(0.99*l, math.Sqrt(0.8*rho)*n/8), "C is above all rows with a probability of about e^−L at most: %s", name)
+					p.Symmetric = true
+					want := max(min(17*math.Sqrt(max(float64(d), 36)/rho)/n, 1.0/8), 1.0/1024)
+					require.InDelta(t, want, p.depth(n, only).rows/n, 1e-12, name)
+					require.InDelta(t, min(want, 3.0/32), min(p.depth(n, first).rows/n, want), 1e-12, name)
+					p.Steps.Clip = 0.75
+					require.Equal(t, n/4, p.depth(n, only).rows)
+					p.Shares.Clip = 0.25
+					require.Equal(t, 0.25*rho, p.depth(n, only).rho)
 				}
 			}
 		}
 	}
+}
+
+// The base measure of C has all keys once, falls as the axis goes up, and has an eighth an octave
+// above 2M₁.
+func TestTiltedBase(t *testing.T) {
+	a := logAxis(100*normOctaves, 100, normBits)
+	for _, typical := range []float64{0, 1e-30, 0x1p-20, 1, 50, 100, 1e9} {
+		base, next, last := a.tilted(typical), uint64(0), uint64(math.MaxUint64)
+		for _, r := range base {
+			require.Equal(t, next, r.start)
+			require.True(t, r.end > r.start && r.weight >= 1 && r.weight < last, "%v", base)
+			next, last = r.end, r.weight
+		}
+		require.Equal(t, a.keys, next)
+	}
+	base := a.tilted(0x1p-20)
+	require.Equal(t, uint64(a.key(0x1p-19)), base[0].end)
+	require.Equal(t, region{uint64(a.key(0x1p-19)), uint64(a.key(0x1p-18)), base[0].weight / 8}, base[1])
+}
+
+// Auto is Plain where that is better by the public numbers, and only if nothing is asked for.
+func TestAutoFallsBackToPlain(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		p    Params
+		n    float64
+		want Method
+	}{
+		{"many rows", Params{Max: 1000}, 1000, Adaptive},
+		{"few rows", Params{Max: 1000}, 20, Plain},
+		{"few rows, a step", Params{Max: 1000, Steps: Steps{Undivided: true}}, 20, Adaptive},
+		{"few rows, a share", Params{Max: 1000, Shares: Shares{Clip: 0.1}}, 20, Adaptive},
+		{"few rows, a method", Params{Max: 1000, Method: Adaptive}, 20, Adaptive},
+		{"nothing to find", Params{Max: 1000, Unit: 1000}, 1000, Plain},
+		{"bits", Params{NonNegative: true, Unit: 1}, 1000, Plain},
+		{"fractions", Params{NonNegative: true}, 1000, TwoPass},
+	} {
+		c.p.Rho, c.p.Dim = 1, 2
+		require.Equal(t, c.want, c.p.resolved().chosen(c.n).Method, c.name)
+		m := release(t, c.p, make([][]float64, int(c.n)))
+		checkValid(t, m)
+		require.Equal(t, c.want, m.Params().Method, c.name)
+		c.p.Rows = int(c.n)
+		o, err := c.p.Plan()
+		require.NoError(t, err)
+		require.Equal(t, c.want, o.Method, c.name)
+	}
+	m, err := New(Params{Rho: 1, Dim: 2, Max: 1000, Unit: 1000})
+	require.NoError(t, err)
+	m, err = m.WithScales([]float64{1, 2})
+	require.NoError(t, err)
+	out, err := m.Release(make([][]float64, 1000))
+	require.NoError(t, err)
+	require.Equal(t, Adaptive, out.Params().Method, "scales that are given are used")
 }

@@ -290,7 +290,7 @@ func TestClippingBiasFallsWithTheRows(t *testing.T) {
 	p := Params{Rho: 1, Dim: d, Max: 400, Unit: 1}
 	dptest.Alarm(t, 2e-9)
 	require.Less(t, l2(release(t, p, x).Values(), mean), 0.028)
-	p.Steps.Clip = defaultClip
+	p.Steps.Clip = 7.0 / 8
 	require.Greater(t, l2(release(t, p, x).Values(), mean), 0.045, "the same with one of eight clipped")
 }
 
@@ -317,6 +317,6 @@ func TestBasketsOfManySizes(t *testing.T) {
 	dptest.Alarm(t, 1e-10)
 	require.Less(t, l2(m.Values(), mean), 0.004)
 	require.Greater(t, covered(m, mean, 0.9), int64(20))
-	p.Steps.Clip = secondClip
+	p.Steps.Clip = 0.75
 	require.Greater(t, l2(releaseSparse(t, p, x).Values(), mean), 0.02)
 }

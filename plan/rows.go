@@ -80,7 +80,7 @@ const block = 64
 
 // columnBlock returns the number of columns that a worker gathers at a time: many, as a row is read
 // at one place, but at most 2²² entries of them.
-func columnBlock(rows int) int { return min(max(1<<22/max(rows, 1), 4), 64) }
+func columnBlock(rows, columns int) int { return min(max(1<<22/max(rows, 1), 4), 64, columns) }
 
 // columns calls use once for each of the listed columns, with its keys, on several goroutines. It
 // holds block columns of dense rows at a time for each of them; of sparse rows it holds the listed
@@ -90,7 +90,7 @@ func (r *rows) columns(list []int, count int, stop func() error, key func(column
 		return r.sparseColumns(list, count, stop, key, use)
 	}
 	n := len(r.dense)
-	block, buffers := columnBlock(n), make([][]uint32, count)
+	block, buffers := columnBlock(n, max(len(list), 1)), make([][]uint32, count)
 	return workers(count, (len(list)+block-1)/block, stop, func(b, worker int) {
 		some := list[b*block : min((b+1)*block, len(list))]
 		if buffers[worker] == nil {
@@ -161,7 +161,7 @@ func (r *rows) values(list []int, count int, stop func() error, use func(at, wor
 		})
 	}
 	n := len(r.dense)
-	block, buffers := columnBlock(n), make([][]float64, count)
+	block, buffers := columnBlock(n, max(len(list), 1)), make([][]float64, count)
 	return workers(count, (len(list)+block-1)/block, stop, func(b, worker int) {
 		some := list[b*block : min((b+1)*block, len(list))]
 		if buffers[worker] == nil {

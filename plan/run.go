@@ -92,8 +92,7 @@ func (r *run) stop() error {
 }
 
 // fix returns the share if it is given, as a budget, else what choose returns, but no more than the
-// part most of what is left. A given share leaves something, too, where a step is done twice or a
-// private number of rows has cost a little.
+// part most of what is left. A given share is capped so that later steps keep some budget.
 func (r *run) fix(share, most float64, choose func() float64) float64 {
 	if share > 0 {
 		return min(share*r.p.Rho, max(r.budget.left()-(1-mostShares)/2*r.p.Rho, mostShare*r.budget.left()))
@@ -123,7 +122,8 @@ func (r *run) quantiles(list []int, a axis, base []region, quantile, rho float64
 	if len(list) == 0 {
 		return out, r.stop()
 	}
-	draw, err := r.drawer(a, base, quantile, rho, r.ranks(), r.x.count())
+	ch := r.ranks()
+	draw, err := r.drawer(newWeights(rho, quantile, ch, r.x.count()), a, base, rho, ch)
 	if err != nil {
 		return nil, err
 	}
@@ -133,9 +133,9 @@ func (r *run) quantiles(list []int, a axis, base []region, quantile, rho float64
 	return out, err
 }
 
-// drawer returns the function that draws one quantile of up to n values.
-func (r *run) drawer(a axis, base []region, quantile, rho float64, ch change, n int) (func(*sampler, column) uint32, error) {
-	w := newWeights(rho, quantile, ch, n)
+// drawer returns the function that draws candidates with the weights w, which a budget of rho
+// affords.
+func (r *run) drawer(w *weights, a axis, base []region, rho float64, ch change) (func(*sampler, column) uint32, error) {
 	if r.p.Steps.Search == 0 {
 		return func(s *sampler, c column) uint32 { return s.quantile(c, base, w) }, nil
 	}

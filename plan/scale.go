@@ -210,6 +210,6 @@ func (r *run) escaped(limit float64, pilot []int) bool {
 		return false
 	}
 	typical := slices.Sorted(slices.Values(pick(r.scale, pilot)))[len(pilot)/2]
-	d, x := float64(r.p.Dim), max(math.Log((1-defaultClip)/(1-r.clipQuantile(clipShare*r.p.Rho))), 0)
+	d, x := float64(r.p.Dim), max(math.Log(mostClipped*cap1(r.n)/cap1(r.p.depth(r.n, only).rows)), 0)
 	return limit*limit > heavyRatio*(d+2*math.Sqrt(d*x)+2*x)*typical*typical
 }

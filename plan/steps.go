@@ -6,7 +6,9 @@ import "github.com/dpsketch/dpsketch/internal/enum"
 type Method uint8
 
 const (
-	// Auto is TwoPass if NonNegative, else Adaptive.
+	// Auto is TwoPass if NonNegative, else Adaptive; but Plain where that is better by the public
+	// numbers: where rows are so few that a quantile would more probably miss than not, or Unit so
+	// near to Max that there is nothing to find. Steps, Shares or scales that are given exclude Plain.
 	Auto Method = iota
 	// Adaptive is PLAN with the steps that this package improves.
 	Adaptive
@@ -107,13 +109,9 @@ type Steps struct {
 	// Search is the number T of steps, at most 64, of the binary search that
 	// finds the quantiles. 0 is the exponential mechanism.
 	Search int
-	// Clip is the quantile of the norms at which rows are clipped, in (0, 1). 0
-	// is 7/8, and for TwoPass 29/32 in the first pass and 3/4 in the second, or
-	// more where that would clip more than 17·√(max(Dim, 36)/Rho) rows: then
-	// about so many are clipped, but at least one of 1024. For Thesis it is
-	// (n − k)/n with k = √n + the rank error. Where ranks are relative (see
-	// weights.go) it is rounded to a multiple of 2⁻¹⁶. For TwoPass a number
-	// given is that of the second pass.
+	// Clip is the part of the rows, in (0, 1), that is not clipped. 0 leaves it
+	// to the rule of depth.go, Thesis and InstanceOptimal to theirs. For TwoPass
+	// a number given is that of the second pass.
 	Clip float64
 	// Undivided leaves the clipped mean as it is, nearer to the centre than the
 	// mean. Else it is divided by a private γ, the mean of min(1, C/‖y‖).

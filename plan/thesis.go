@@ -39,3 +39,14 @@ func (p Params) thesis() Params {
 	}
 	return p.noNegativeZeros()
 }
+
+// thesisDepth returns the depth of line 5 of Algorithm 17 with Lemma 5.4: k = √n +
+// √(T·ln(T/0.1)/(2ρ₂)), T = ln 2M, at most half of the rows.
+func (p Params) thesisDepth(n float64) depth {
+	rho := p.Shares.Clip * p.Rho
+	if rho == 0 {
+		rho = leastDepthShare * p.Rho
+	}
+	t := max(math.Log(2*p.Max), 1)
+	return depth{rows: min(math.Sqrt(n)+math.Sqrt(t*math.Log(t/0.1)/(2*rho)), n/2), rho: rho}
+}

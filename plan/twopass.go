@@ -17,17 +17,15 @@ import (
 // x, which keeps all that and makes rows shorter.
 
 const (
-	firstShare  = 0.15      // of ρ for the sums of the first pass
-	firstClip   = 29.0 / 32 // the quantile of the norms at which the first pass clips
-	secondClip  = 0.75      // the same for the second
-	leastMean   = 0.5       // standard deviations of its noise: a mean below counts as that for scaling
-	mostFlipped = 0.5       // of n: fuller columns are complemented
-	leastSpread = 1e-12     // of Max²: the least variance of a column
+	firstShare  = 0.15  // of ρ for the sums of the first pass
+	leastMean   = 0.5   // standard deviations of its noise: a mean below counts as that for scaling
+	mostFlipped = 0.5   // of n: fuller columns are complemented
+	leastSpread = 1e-12 // of Max²: the least variance of a column
 )
 
 // twoPass runs TwoPass.
 func (r *run) twoPass() (*Mean, error) {
-	limit, err := r.limitAt(r.fewer(firstClip), r.clipShare())
+	limit, err := r.limit(r.depth(first))
 	if err != nil {
 		return nil, err
 	}
@@ -37,17 +35,17 @@ func (r *run) twoPass() (*Mean, error) {
 	}
 	rho := r.budget.take(r.fix(r.p.Shares.Scale, mostShare, func() float64 { return firstShare * r.p.Rho }))
 	r.spent.Scale += rho
-	first, sd := r.noisySums(c, rho)
-	r.shapeBy(first, sd)
+	sums, sd := r.noisySums(c, rho)
+	r.shapeBy(sums, sd)
 
-	if limit, err = r.limit(r.clipShare()); err != nil {
+	if limit, err = r.limit(r.depth(second)); err != nil {
 		return nil, err
 	}
 	out, err := r.clippedMean(limit)
 	if err != nil {
 		return nil, err
 	}
-	r.combine(out, first, sd)
+	r.combine(out, sums, sd)
 	return out, nil
 }
 

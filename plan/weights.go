@@ -30,7 +30,7 @@ import (
 // What u is. Under replacement with t fixed, lo and hi change by at most 1: u = 1 and c = √(2ρ).
 // With t = qn, n changing with one row added, lo − t and hi − t change by −q or 1 − q: u = max(q,
 // 1−q), c = √(2ρ)/max(q, 1−q), twice as much at the median. Where t = qn and n may stay or change
-// (rows of norm 0 do not count, see limit.go), u = 1. The maximum of three functions changes by no
+// (rows of norm 0 do not count, see limit.go), u = 1; and where a number of values above is wanted. The maximum of three functions changes by no
 // more than they do.
 
 // weights is the function w, its scores counted in units of 1/den ranks: table[a] is w(a·2^shift),
@@ -40,6 +40,7 @@ type weights struct {
 	shift    uint
 	num, den int64   // the wanted quantile, where it is in proportion to the number of values
 	fixed    float64 // the wanted quantile, where that number is fixed; else NaN
+	above    int64   // where it is positive so many values are wanted above, whatever their number is
 }
 
 // levels is the denominator to which quantiles are rounded where ranks are in proportion, so that
@@ -72,6 +73,15 @@ func newWeights(rho, quantile float64, ch change, n int) *weights {
 		w.num, w.den, w.fixed = 0, 1, quantile
 	}
 	w.build(w.exponent(rho, ch), n)
+	return w
+}
+
+// newAbove returns the table for a value that k of the values exceed, at most n values in all, with
+// budget rho: the wanted rank is #values − k, so the score is max(#{x > r} − k, k − #{x ≥ r}, 0),
+// and one row changes each of these by at most 1, whether it is replaced, added or removed.
+func newAbove(rho float64, k, n int64) *weights {
+	w := &weights{den: 1, fixed: math.NaN(), above: k}
+	w.build(w.exponent(rho, either), int(max(k, n)))
 	return w
 }
 
@@ -114,7 +124,10 @@ func (w *weights) build(c float64, n int) {
 
 // target returns the wanted rank among n values, in units.
 func (w *weights) target(n int64) int64 {
-	if w.fixed >= 0 {
+	switch {
+	case w.above > 0:
+		return n - w.above
+	case w.fixed >= 0:
 		return int64(math.Round(w.fixed * float64(n)))
 	}
 	return w.num * n

@@ -62,6 +62,20 @@ func TestTables(t *testing.T) {
 	}
 }
 
+// The suite has a row for each law and three for all of them, with errors that are not far from the
+// best ones: few releases of few rows are taken here.
+func TestSuite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a second")
+	}
+	var progress bytes.Buffer
+	out := clitest.Output(t, command(&progress), []string{"-tables", "suite", "-runs", "1", "-scale", "64"}, []string{"Suite", "law"})
+	for _, l := range append(laws(), law{name: "skewed, 50 cases"}, law{name: "all, 70 cases"}) {
+		got := figures(t, out, "Suite", l.name, 4)
+		require.True(t, got[0] > 0.1 && got[0] <= got[1], "%s: %v", l.name, got)
+	}
+}
+
 // The table of the text has the methods in the order that theory says, at every budget. Over 25
 // runs, the ratio of the error of a row to that of the next had a standard deviation of 0.013 or
 // less, and a mean that is at least six of these below the ratio here: it was 0.69, 0.82 and 0.92

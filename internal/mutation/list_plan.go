@@ -12,7 +12,7 @@ var planMutations = []mutation{
 	{"the budget is not counted", "plan/budget.go", "b.spent = math.Nextafter(b.spent+rho, math.Inf(1)) // at least the exact sum", "b.spent += rho / 2"},
 	{"noisy means have too little noise", "plan/pairs.go", "law := zcdpNoise(steps, rho)", "law := zcdpNoise(steps/2, rho)"},
 	{"the rarer end of a piece is accepted too often", "plan/quantile.go", "if s.src.Uint64N(p.bound) < w.at(w.score(target, lo, hi)) {", "if s.src.Uint64N(p.bound) <= 2*w.at(w.score(target, lo, hi)) {"},
-	{"negative entries are kept where none should be", "plan/mechanism.go", "	if m.params.NonNegative {\n		return 0\n	}\n", ""},
+	{"negative entries are kept where none should be", "plan/params.go", "	if p.NonNegative {\n		return 0\n	}\n	return -p.max()", "	return -p.max()"},
 	{"a quantile of each column gets the budget of all", "plan/adaptive.go", "return rho / cap1(n) * (1 - 0x1p-50)", "return rho"},
 	{"a sparse row without entries counts as missing", "plan/run.go", "ch == replaced || r.x.sparse == nil", "ch != either || r.x.sparse == nil"},
 	{"noise is added after rounding", "plan/run.go", "float64(sum + int64(z))", "float64(sum) + z"},
@@ -20,4 +20,9 @@ var planMutations = []mutation{
 	{"rows of no whole group are a group", "plan/pairs.go", "e < len(v) && row(e) < 2*k*groups; {", "e < len(v); {"},
 	{"a row is in the pair of its neighbour", "plan/pairs.go", "if e+1 < len(v) && row(e+1)/2 == row(e)/2 {", "if e+1 < len(v) && row(e+1) == row(e)+1 {"},
 	{"a zero Mechanism releases", "plan/mechanism.go", "if p.Dim == 0 {\n\t\treturn nil, notMade(\"Mechanism\")\n\t}\n\tif p.Relation", "if p.Relation"},
+	{"C is drawn as if a row changed counts by a half", "plan/weights.go", "w.build(w.exponent(rho, either), int(max(k, n)))", "w.build(2*w.exponent(rho, either), int(max(k, n)))"},
+	{"many columns have the sensitivity of one", "plan/params.go", "p.Steps.Centre != Median && p.Dim == 1:", "p.Steps.Centre != Median && p.Dim >= 1:"},
+	{"an honest interval forgets the noise of γ", "plan/bounded.go", "math.Hypot(sd, reach*noise)", "math.Hypot(sd, 0*noise)"},
+	{"an honest interval forgets what was clipped", "plan/bounded.go", "reach*lost+z", "0*lost+z"},
+	{"the budget of M₁ is not taken", "plan/limit.go", "part := r.budget.take(d.typical)", "part := d.typical"},
 }

@@ -1,0 +1,288 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/dpsketch/dpsketch/plan"
+)
+
+// law is a law of rows of independent coordinates, unless it says otherwise, around their medians.
+type law struct {
+	name   string
+	skewed bool
+	row    func(rng *rand.Rand, y []float64)
+}
+
+// laws are the laws of the suite: what numbers of people, of machines and of measurements are like.
+func laws() []law {
+	each := func(draw func(rng *rand.Rand) float64) func(*rand.Rand, []float64) {
+		return func(rng *rand.Rand, y []float64) {
+			for i := range y {
+				y[i] = draw(rng)
+			}
+		}
+	}
+	zipf := func(draw func(rng *rand.Rand) float64) func(*rand.Rand, []float64) {
+		return func(rng *rand.Rand, y []float64) {
+			for i := range y {
+				y[i] = draw(rng) / float64(i+1)
+			}
+		}
+	}
+	exponential := func(rng *rand.Rand) float64 { return rng.ExpFloat64() - math.Ln2 }
+	lognormal := func(sigma float64) func(*rand.Rand, []float64) {
+		return each(func(rng *rand.Rand) float64 { return math.Exp(sigma*rng.NormFloat64()) - 1 })
+	}
+	pareto := func(index float64) func(*rand.Rand, []float64) {
+		return each(func(rng *rand.Rand) float64 { return math.Pow(1-rng.Float64(), -1/index) - math.Pow(0.5, -1/index) })
+	}
+	bimodal := func(rng *rand.Rand) float64 {
+		if rng.Float64() < 0.1 {
+			return 10 + rng.NormFloat64()
+		}
+		return rng.NormFloat64()
+	}
+	bernoulli := func(rng *rand.Rand) float64 {
+		if rng.Float64() < 0.01 {
+			return 1
+		}
+		return 0
+	}
+	correlated := func(rng *rand.Rand, y []float64) {
+		common := rng.NormFloat64()
+		for i := range y {
+			y[i] = common + rng.NormFloat64()
+		}
+	}
+	return []law{
+		{"exponential", true, each(exponential)}, {"lognormal .5", true, lognormal(0.5)}, {"lognormal .8", true, lognormal(0.8)}, {"lognormal 1.5", true, lognormal(1.5)},
+		{"Pareto 1.5", true, pareto(1.5)}, {"Pareto 2.5", true, pareto(2.5)}, {"Pareto 4", true, pareto(4)}, {"Zipf × exponential", true, zipf(exponential)},
+		{"bimodal", true, each(bimodal)}, {"Bernoulli .01", true, each(bernoulli)},
+		{"normal", false, each((*rand.Rand).NormFloat64)}, {"uniform", false, each(func(rng *rand.Rand) float64 { return rng.Float64() - 0.5 })},
+		{"correlated", false, correlated}, {"Zipf × normal", false, zipf((*rand.Rand).NormFloat64)},
+	}
+}
+
+// suiteMax is the public range: far beyond what most laws reach.
+const suiteMax = 1 << 12
+
+// suite compares where rows are clipped with the best fixed choice: for every law, number of
+// columns and of rows, and budget, the mean ℓ₂ error of releases over the least that any budget of
+// C, number of clipped rows and base measure has, expected over the exact law of C. Rows lie around
+// their medians and are not scaled, so that nothing but the clipping differs.
+func suite(r *report) error {
+	type mean struct {
+		logs  float64
+		count int
+		worst float64
+	}
+	methods := []struct {
+		name   string
+		change func(*plan.Params)
+	}{{"default", func(*plan.Params) {}}, {"Symmetric", func(p *plan.Params) { p.Symmetric = true }}}
+	fmt.Fprintf(r.out, "Suite: ℓ₂ error over that of the best fixed clipping, geometric means and the worst, replace-one\n  %-34s", "law")
+	for _, m := range methods {
+		fmt.Fprintf(r.out, "%10s%10s", m.name, "worst")
+	}
+	fmt.Fprintln(r.out)
+	totals := map[string][]mean{"all": make([]mean, len(methods)), "skewed": make([]mean, len(methods)), "symmetric": make([]mean, len(methods))}
+	for at, l := range laws() {
+		rng, sums := seed(uint64(10+at)), make([]mean, len(methods))
+		for _, d := range []int{1, 4, 16, 100} {
+			for _, n := range []int{300, 3000, 30000} {
+				n /= r.scale
+				for _, rho := range []float64{0.05, 0.5, 4} {
+					if float64(n) < 150*math.Sqrt(float64(d)/rho) {
+						continue
+					}
+					fmt.Fprintf(r.progress, "\r%s: d = %d, n = %d, ρ = %v      ", l.name, d, n, rho)
+					x := make([][]float64, n)
+					for j := range x {
+						x[j] = make([]float64, d)
+						l.row(rng, x[j])
+						for i, v := range x[j] {
+							x[j][i] = min(v, suiteMax)
+						}
+					}
+					o := newOracle(x)
+					best := o.best(rho)
+					for i, m := range methods {
+						p := plan.Params{Rho: rho, Dim: d, Rows: n, Max: suiteMax, Method: plan.Adaptive, Workers: r.workers, Steps: plan.Steps{Centre: plan.Origin, Scaling: plan.Unscaled}}
+						m.change(&p)
+						e, err := o.released(r, p, x)
+						if err != nil {
+							return err
+						}
+						ratio := e / best
+						for _, sum := range []*mean{&sums[i], &totals["all"][i], &totals[map[bool]string{true: "skewed", false: "symmetric"}[l.skewed]][i]} {
+							sum.logs, sum.count, sum.worst = sum.logs+math.Log(ratio), sum.count+1, max(sum.worst, ratio)
+						}
+					}
+				}
+			}
+		}
+		r.suiteRow(l.name, func(i int) (float64, float64) {
+			return math.Exp(sums[i].logs / float64(sums[i].count)), sums[i].worst
+		}, len(methods))
+	}
+	fmt.Fprintf(r.progress, "\r%s\r", strings.Repeat(" ", 79))
+	for _, name := range []string{"skewed", "symmetric", "all"} {
+		t := totals[name]
+		r.suiteRow(fmt.Sprintf("%s, %d cases", name, t[0].count), func(i int) (float64, float64) {
+			return math.Exp(t[i].logs / float64(t[i].count)), t[i].worst
+		}, len(methods))
+	}
+	fmt.Fprintln(r.out)
+	return r.out.Flush()
+}
+
+// suiteRow prints one row.
+func (r *report) suiteRow(name string, of func(i int) (mean, worst float64), methods int) {
+	fmt.Fprintf(r.out, "  %-34s", name)
+	for i := range methods {
+		mean, worst := of(i)
+		fmt.Fprintf(r.out, "%10.3f%10.3f", mean, worst)
+	}
+	fmt.Fprintln(r.out)
+}
+
+// oracle knows what every C does to the rows.
+type oracle struct {
+	n, d  float64
+	mean  []float64
+	cells []clipCell // candidates for C, ascending
+}
+
+// clipCell is what one C does.
+type clipCell struct {
+	limit, bias, gamma float64 // bias is that of the clipped mean over γ, an ℓ₂ norm
+	above              float64 // rows that are longer
+}
+
+const (
+	cellsPerOctave = 64
+	octavesAbove   = 8  // the longest row, at most
+	octavesBelow   = 20 // it
+)
+
+func newOracle(x [][]float64) *oracle {
+	n, d := len(x), len(x[0])
+	norms, order := make([]float64, n), make([]int, n)
+	o := &oracle{n: float64(n), d: float64(d), mean: make([]float64, d)}
+	outside := make([]float64, d) // Σ y/‖y‖ over longer rows
+	for j, y := range x {
+		for i, v := range y {
+			norms[j] += v * v
+			o.mean[i] += v / float64(n)
+		}
+		norms[j], order[j] = math.Sqrt(norms[j]), j
+		if norms[j] > 0 {
+			for i, v := range y {
+				outside[i] += v / norms[j]
+			}
+		}
+	}
+	slices.SortFunc(order, func(a, b int) int { return int(math.Copysign(1, norms[a]-norms[b])) })
+	inside, at, inverse := make([]float64, d), 0, 0.0
+	for _, norm := range norms {
+		if norm > 0 {
+			inverse += 1 / norm
+		}
+	}
+	longest := norms[order[n-1]]
+	for cell := range (octavesAbove + octavesBelow) * cellsPerOctave {
+		limit := longest * math.Exp2(float64(cell)/cellsPerOctave-octavesBelow)
+		for ; at < n && norms[order[at]] <= limit; at++ {
+			y, norm := x[order[at]], norms[order[at]]
+			for i, v := range y {
+				inside[i] += v
+				if norm > 0 {
+					outside[i] -= v / norm
+				}
+			}
+			if norm > 0 {
+				inverse -= 1 / norm
+			}
+		}
+		c := clipCell{limit: limit, above: float64(n - at), gamma: (float64(at) + limit*max(inverse, 0)) / float64(n)}
+		if at == n {
+			c.gamma = 1
+		}
+		for i := range inside {
+			lost := inside[i]
+			if at < n {
+				lost += limit * outside[i]
+			}
+			e := lost/float64(n)/c.gamma - o.mean[i]
+			c.bias += e * e
+		}
+		c.bias = math.Sqrt(c.bias)
+		o.cells = append(o.cells, c)
+	}
+	return o
+}
+
+// best returns the least expected error of a fixed choice.
+func (o *oracle) best(rho float64) float64 {
+	const others = 0.002 // of ρ, for the divisor
+	least := math.Inf(1)
+	for _, share := range []float64{0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3} {
+		sigma := 2 * math.Sqrt(o.d/(2*rho*(1-share-others))) / o.n // of a unit of C
+		c := math.Sqrt(2 * share * rho)
+		for k := 1.0; k <= o.n/3; k *= 1.25 {
+			for _, tilt := range []float64{0, 3} {
+				least = min(least, o.expected(sigma, c, k, tilt))
+			}
+		}
+	}
+	return least
+}
+
+// expected returns the expected error over the law of C.
+func (o *oracle) expected(sigma, c, k, tilt float64) float64 {
+	middle := o.cells[0].limit
+	for _, cell := range o.cells {
+		if cell.above >= o.n/2 {
+			middle = cell.limit
+		}
+	}
+	mass, sum := 0.0, 0.0
+	for _, cell := range o.cells {
+		exponent := -c*math.Abs(cell.above-k) - tilt*max(0, math.Log(cell.limit/middle))
+		if exponent < -60 {
+			continue
+		}
+		w := math.Exp(exponent)
+		mass += w
+		sum += w * math.Hypot(cell.bias, sigma*cell.limit/cell.gamma)
+	}
+	if mass == 0 {
+		return math.Inf(1)
+	}
+	return sum / mass
+}
+
+// released returns the mean error of releases.
+func (o *oracle) released(r *report, p plan.Params, x [][]float64) (float64, error) {
+	m, err := plan.New(p)
+	if err != nil {
+		return 0, err
+	}
+	runs, sum := r.runs, 0.0
+	for range runs {
+		out, err := m.ReleaseContext(r.ctx, x)
+		if err != nil {
+			return 0, err
+		}
+		e := 0.0
+		for i, v := range out.Values() {
+			e += (v - o.mean[i]) * (v - o.mean[i])
+		}
+		sum += math.Sqrt(e)
+	}
+	return sum / float64(runs), nil
+}

@@ -1,0 +1,160 @@
+package plan
+
+import "math"
+
+// How many rows are clipped.
+//
+// C is drawn by the exponential mechanism (weights.go) with the score |#{‖y‖ > C} − k|. One row
+// changes the count of longer rows by at most 1 for every C at once, under either relation, so u is
+// 1 and c = √(2·f·ρ), f the share of C; neither n nor a quantile has a part in it. Rows of norm 0
+// are never longer than a candidate, so it does not matter how many there are. Where fewer than k
+// rows are not 0, C falls to the bottom of its axis and the release says 0.
+//
+// The base measure is uniform in ln C up to 2M₁, M₁ a released median of the norms that are not 0,
+// and falls by 8 for each further factor of 2. A miss above all data costs noise in proportion to
+// C; a base that falls faster than C⁻² makes the expected square of that small, so C needs no more
+// budget than c·k ≥ L of about 5.
+//
+// The rule. Clipping k rows moves the mean by up to k/n of what these rows are beyond C, and the
+// noise, s·C·√(d/(2ρ))/n with s the sensitivity of the sum in units of C, weighs as much as
+// s·√(d/(2ρ)) rows do. For skewed rows (exponential, lognormal, Pareto) the sum of both is least
+// with k a small multiple of the latter; for symmetric rows the bias cancels, the depth that suits
+// them is an eighth of the rows, and [Params.Symmetric] asks for it. Telling them apart privately
+// costs what it gains. So by default
+//
+//	k = max(3s·√(d/ρ), L/√(2fρ)),  f = clamp(L²/(18s²d), 0.005, 0.2),
+//
+// the least share with which both are equal (6s and 72s² in each of two passes, whose rows have
+// many zeros that bias does not reach, and noise does, with half of f each); but where that is more than an eighth of the rows, or
+// in the second of two passes a quarter, k is that, and f what L needs, up to 0.4. The suite of
+// examples/means has the error over the best fixed choice for 14 laws.
+
+const (
+	depthRanks      = 3        // of s·√(d/ρ) rows: the depth
+	twoPassRanks    = 6        // the same in each of two passes
+	leastDepthShare = 0.005    // of ρ for C
+	fullDepthShare  = 0.2      // of ρ: the most, unless rows are few
+	mostDepthShare  = 0.4      // of ρ, then
+	mostClipped     = 1.0 / 8  // of the rows
+	firstClipped    = 3.0 / 32 // of the rows, in the first of two passes
+	secondClipped   = 1.0 / 4  // in the second
+
+	symmetricRanks = 17      // of √(max(d, 36)/ρ) rows: the depth for symmetric rows, if that is less than the most
+	symmetricDim   = 36      // d counts as that at least
+	leastSymmetric = 0x1p-10 // of the rows: the least then
+
+	tiltTop     = 1 << 36 // the weight of the base measure up to 2M₁
+	tiltMiddle  = 1 << 12 // down to there each octave has an eighth of the one before, then half, and 1 at last
+	tiltGain    = 6.2     // 9·ln 2: how much less L is if C may be an octave or three too large
+	mostTypical = 0.5     // of what C and M₁ take together: the most for M₁
+	typicalNeed = 16      // L of M₁, in terms of all rows
+	typicalPart = 0.15    // of the share of C: the least for M₁
+)
+
+// depth says how C is chosen: rows is k, rho the budget of the choice, and typical that of M₁.
+type depth struct{ rows, rho, typical float64 }
+
+// pass is one of the sums of a release.
+type pass uint8
+
+const (
+	only pass = iota
+	first
+	second
+)
+
+// depth returns the depth for n rows.
+func (p Params) depth(n float64, at pass) depth {
+	switch {
+	case p.Steps.Clip > 0 && at != first:
+		return p.shallow(n, (1-p.Steps.Clip)*n, at)
+	case p.Method == Thesis:
+		return p.thesisDepth(n)
+	}
+	most := cap1(n) * map[pass]float64{only: mostClipped, first: firstClipped, second: secondClipped}[at]
+	if p.Symmetric {
+		k := symmetricRanks * math.Sqrt(max(float64(p.Dim), symmetricDim)/p.Rho)
+		return p.shallow(n, min(max(k, leastSymmetric*n), most), at)
+	}
+	s, l, d := p.sumSensitivity(), p.depthNeed(), float64(p.Dim)
+	ranks, share := depthRanks*s*math.Sqrt(d), p.depthShare(at)
+	if at != only {
+		ranks *= twoPassRanks / depthRanks
+	}
+	if share == 0 {
+		share = min(max(l*l/(2*ranks*ranks), leastDepthShare), fullDepthShare)
+		if at != only {
+			share /= 2
+		}
+	}
+	k := max(ranks/math.Sqrt(p.Rho), l/math.Sqrt(2*share*p.Rho))
+	if k > most {
+		k = most
+		if p.Shares.Clip == 0 {
+			share = min(max(share, l*l/(2*p.Rho*k*k)), mostDepthShare)
+		}
+	}
+	return p.tiltedDepth(n, k, share)
+}
+
+// shallow returns the depth of k rows with the budget that it needs, or is given.
+func (p Params) shallow(n, k float64, at pass) depth {
+	share := p.depthShare(at)
+	if share == 0 {
+		l := p.depthNeed()
+		share = min(max(leastDepthShare, l*l/(2*p.Rho*cap1(k*k))), mostDepthShare)
+	}
+	return p.tiltedDepth(n, k, share)
+}
+
+// tiltedDepth returns the depth of k of n rows, for a share of ρ, and what M₁ takes.
+func (p Params) tiltedDepth(n, k, share float64) depth {
+	d := depth{rows: k, rho: share * p.Rho}
+	if p.Steps.Base != Uniform {
+		d.typical = max(typicalPart*d.rho, need(typicalNeed, 0.5, n, either))
+	}
+	return d
+}
+
+// depthShare returns what is given of ρ for one C, or 0.
+func (p Params) depthShare(at pass) float64 {
+	if at == only {
+		return p.Shares.Clip
+	}
+	return p.Shares.Clip / 2
+}
+
+// depthNeed returns L of the choice of C.
+func (p Params) depthNeed() float64 {
+	l := logSum(1, p.Failure/stages, 0.1)
+	if p.Steps.Base == Uniform {
+		return l
+	}
+	return max(l-tiltGain, 4)
+}
+
+// depth returns the depth of the next sum, with a budget that can be had. A given share is for C
+// and M₁ together.
+func (r *run) depth(at pass) depth {
+	d := r.p.depth(r.n, at)
+	rho := r.fix(r.p.depthShare(at), mostDepthShare, func() float64 { return d.rho + d.typical })
+	d.typical = min(d.typical, mostTypical*rho)
+	d.rho = rho - d.typical
+	return d
+}
+
+// tilted returns the base measure of C, given M₁.
+func (a axis) tilted(typical float64) (base []region) {
+	from, fall := uint64(0), uint64(8)
+	for weight := uint64(tiltTop); weight > 1; weight /= fall {
+		typical *= 2
+		if to := uint64(a.key(typical)); to > from {
+			base = append(base, region{from, to, weight})
+			from = to
+		}
+		if weight <= tiltMiddle {
+			fall = 2
+		}
+	}
+	return append(base, region{from, a.keys, 1})
+}
