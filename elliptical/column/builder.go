@@ -78,8 +78,8 @@ func (b *Builder) Merge(other *Builder) error {
 	}
 	s := private.Enter(b.secret)
 	s.rows += o.rows
-	s.first.add(o.first)
-	s.second.add(o.second)
+	s.first = s.first.Plus(o.first)
+	s.second = s.second.Plus(o.second)
 	private.Leave(b.secret)
 	return nil
 }

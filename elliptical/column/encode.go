@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/wide"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -52,9 +53,9 @@ func (s *Summary) AppendBinary(dst []byte) ([]byte, error) {
 }
 
 // wideFields are 128-bit integers.
-func wideFields(values []wide) (fields []wire.Field) {
+func wideFields(values []wide.Int) (fields []wire.Field) {
 	for i := range values {
-		fields = append(fields, wire.Signed(&values[i].hi), wire.Uint(&values[i].lo))
+		fields = append(fields, wire.Signed(&values[i].Hi), wire.Uint(&values[i].Lo))
 	}
 	return fields
 }
@@ -96,10 +97,10 @@ func (s *Summary) decode(r *wire.Reader) {
 		r.Fail("invalid Params")
 		return
 	}
-	s.law, s.values = l, make([]wide, len(l.at))
+	s.law, s.values = l, make([]wide.Int, len(l.at))
 	r.Fields(wideFields(s.values))
 	for _, v := range s.values {
-		if v.hi > maxHigh || v.hi < -maxHigh {
+		if v.Hi > maxHigh || v.Hi < -maxHigh {
 			r.Fail("a sum out of range")
 		}
 	}

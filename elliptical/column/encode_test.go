@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/wide"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
@@ -24,7 +25,7 @@ func sample(p Params, values ...float64) *Summary {
 	}
 	s := &Summary{params: p, law: l}
 	for i := range l.at {
-		s.values = append(s.values, narrow(l.exact(&t, i)))
+		s.values = append(s.values, wide.OfBig(l.exact(&t, i)))
 	}
 	if p.Relation == budget.Replace {
 		s.rows = t.rows
@@ -90,10 +91,10 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"rows":             func(s *Summary) { s.rows = 4 },
 		"rows < 0":         func(s *Summary) { s.params.Rows, s.rows = 0, -1 },
 		"too many rows":    func(s *Summary) { s.params.Rows, s.rows = 0, maxRows+1 },
-		"a value too many": func(s *Summary) { s.values = append(s.values, wide{}) },
+		"a value too many": func(s *Summary) { s.values = append(s.values, wide.Int{}) },
 		"a value too few":  func(s *Summary) { s.values = s.values[:1] },
-		"a huge value":     func(s *Summary) { s.values[1].hi = math.MaxInt64 },
-		"a very low value": func(s *Summary) { s.values[1].hi = math.MinInt64 },
+		"a huge value":     func(s *Summary) { s.values[1].Hi = math.MaxInt64 },
+		"a very low value": func(s *Summary) { s.values[1].Hi = math.MinInt64 },
 	})
 	dptest.Spoiled(t, samplePure, samplePure, map[string]func(*Summary){
 		"public rows": func(s *Summary) { s.rows = 1 },

@@ -317,7 +317,7 @@ func TestReleaseHasTheLaw(t *testing.T) {
 			s, err := b.Release()
 			require.NoError(t, err)
 			for i, v := range s.values {
-				d := new(big.Int).Sub(v.big(), s.law.exact(&exact, i))
+				d := new(big.Int).Sub(v.Big(), s.law.exact(&exact, i))
 				x, _ := new(big.Float).SetInt(d).Float64()
 				samples = append(samples, x/s.law.noises[i].scale)
 			}
@@ -333,25 +333,4 @@ func TestReleaseHasTheLaw(t *testing.T) {
 		}
 		dptest.KS(t, name, samples, cdf, 1e-9)
 	}
-}
-
-// A wide integer is what math/big says.
-func TestWide(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 1000 {
-		var w wide
-		sum := new(big.Int)
-		for range 20 {
-			x := int64(rng.Uint64()) >> rng.IntN(63)
-			w.add(wideOf(x))
-			sum.Add(sum, big.NewInt(x))
-			y := wide{int64(rng.Uint64()) >> (8 + rng.IntN(50)), rng.Uint64()}
-			w.add(y)
-			sum.Add(sum, y.big())
-		}
-		require.Equal(t, sum.String(), w.big().String())
-		require.Equal(t, w, narrow(sum))
-	}
-	require.Equal(t, -3.0, wideOf(-3).float())
-	require.Equal(t, "-3", wideOf(-3).big().String())
 }

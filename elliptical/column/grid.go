@@ -2,8 +2,8 @@ package column
 
 import (
 	"math"
-	"math/big"
-	"math/bits"
+
+	"github.com/dpsketch/dpsketch/internal/wide"
 )
 
 // half is H. A value x becomes the integer τ in {−H, …, H} next to H·(x − middle)/(Max − middle),
@@ -52,43 +52,12 @@ func (g *grid) place(x float64) int64 {
 // totals is what rows add up to: their number, Στ and Στ².
 type totals struct {
 	rows          int64
-	first, second wide
+	first, second wide.Int
 }
 
 // add adds one row.
 func (s *totals) add(tau int64) {
 	s.rows++
-	s.first.add(wideOf(tau))
-	s.second.add(wideOf(tau * tau))
-}
-
-// wide is an integer of 128 bits in two's complement. 2⁶³ rows of |τ²| ≤ 2⁵⁶ fit.
-type wide struct {
-	hi int64
-	lo uint64
-}
-
-func wideOf(x int64) wide { return wide{x >> 63, uint64(x)} }
-
-func (w *wide) add(x wide) {
-	lo, carry := bits.Add64(w.lo, x.lo, 0)
-	w.lo, w.hi = lo, w.hi+x.hi+int64(carry)
-}
-
-// big returns w as a big integer.
-func (w wide) big() *big.Int {
-	x := new(big.Int).Lsh(big.NewInt(w.hi), 64)
-	return x.Add(x, new(big.Int).SetUint64(w.lo))
-}
-
-// float returns w rounded to a float64.
-func (w wide) float() float64 {
-	x, _ := new(big.Float).SetInt(w.big()).Float64()
-	return x
-}
-
-// narrow returns x, which must fit into 128 bits.
-func narrow(x *big.Int) wide {
-	lo := new(big.Int).And(x, new(big.Int).SetUint64(math.MaxUint64)) // two's complement, as for all of math/big
-	return wide{new(big.Int).Rsh(x, 64).Int64(), lo.Uint64()}
+	s.first = s.first.Plus(wide.Of(tau))
+	s.second = s.second.Plus(wide.Of(tau * tau)) // 2⁶³ rows of |τ²| ≤ 2⁵⁶ fit
 }

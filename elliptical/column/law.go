@@ -5,6 +5,7 @@ import (
 	"math/big"
 
 	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/wide"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -82,8 +83,8 @@ func (l law) sample(src *noise.Source, i int) int64 {
 func (l law) exact(t *totals, i int) *big.Int {
 	of := l.at[i].of
 	y := new(big.Int).Mul(big.NewInt(of[0]), big.NewInt(t.rows))
-	y.Add(y, new(big.Int).Mul(big.NewInt(of[1]), t.first.big()))
-	y.Add(y, new(big.Int).Mul(big.NewInt(of[2]), t.second.big()))
+	y.Add(y, new(big.Int).Mul(big.NewInt(of[1]), t.first.Big()))
+	y.Add(y, new(big.Int).Mul(big.NewInt(of[2]), t.second.Big()))
 	if s := l.noises[i].shift; s > 0 {
 		y.Add(y, new(big.Int).Lsh(big.NewInt(1), s-1))
 		y.Rsh(y, s) // downwards, also below 0
@@ -92,12 +93,12 @@ func (l law) exact(t *totals, i int) *big.Int {
 }
 
 // release returns the totals with noise: all that is ever seen of them.
-func (l law) release(t *totals) []wide {
+func (l law) release(t *totals) []wide.Int {
 	var src noise.Source
-	values := make([]wide, len(l.at))
+	values := make([]wide.Int, len(l.at))
 	for i := range values {
 		y := l.exact(t, i)
-		values[i] = narrow(y.Add(y, big.NewInt(l.sample(&src, i))))
+		values[i] = wide.OfBig(y.Add(y, big.NewInt(l.sample(&src, i))))
 	}
 	return values
 }

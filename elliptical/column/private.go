@@ -73,12 +73,12 @@ func (t *totals) possible() bool {
 	if t.rows < 0 || t.rows > maxRows {
 		return false
 	}
-	n, first, second := float64(t.rows), t.first.float(), t.second.float()
+	n, first, second := float64(t.rows), t.first.Float64(), t.second.Float64()
 	return first >= -n*half && first <= n*half && second >= 0 && second <= n*half*half
 }
 
 // privateFields are what a state consists of, after the header.
 func privateFields(kind *byte, p *Params, t *totals) []wire.Field {
 	return append(append([]wire.Field{wire.Byte(kind)}, p.fields()...),
-		wire.Signed(&t.rows), wire.Signed(&t.first.hi), wire.Uint(&t.first.lo), wire.Signed(&t.second.hi), wire.Uint(&t.second.lo))
+		wire.Signed(&t.rows), wire.Signed(&t.first.Hi), wire.Uint(&t.first.Lo), wire.Signed(&t.second.Hi), wire.Uint(&t.second.Lo))
 }

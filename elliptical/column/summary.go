@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/wide"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -12,9 +13,9 @@ import (
 // for what its Params do not release.
 type Summary struct {
 	params Params
-	law    law    // of the Params
-	rows   int64  // under Replace
-	values []wide // the coordinates with their noise; nil only in a zero value
+	law    law        // of the Params
+	rows   int64      // under Replace
+	values []wide.Int // the coordinates with their noise; nil only in a zero value
 }
 
 func (s *Summary) valid() bool { return s != nil && len(s.values) > 0 }
@@ -52,7 +53,7 @@ func (s *Summary) read(weights []float64) (f form) {
 	for i, w := range weights {
 		n := s.law.noises[i]
 		w *= math.Ldexp(1, int(n.shift))
-		f.value += w * s.values[i].float()
+		f.value += w * s.values[i].Float64()
 		f.noise[i] = w * n.scale
 		f.slack += math.Abs(w) // half a unit for rounding the sum, and one half for noise on integers
 	}

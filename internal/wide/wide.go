@@ -1,0 +1,83 @@
+// Package wide has integers of 128 bits, for sums that no number of rows overflows.
+package wide
+
+import (
+	"math"
+	"math/big"
+	"math/bits"
+)
+
+// Int is an integer of 128 bits in two's complement. Arithmetic wraps.
+type Int struct {
+	Hi int64
+	Lo uint64
+}
+
+// Of returns x.
+func Of(x int64) Int { return Int{x >> 63, uint64(x)} }
+
+// OfFloat returns the x of an integer x with |x| < 2¹²⁷.
+func OfFloat(x float64) Int {
+	if math.Abs(x) < 0x1p63 {
+		return Of(int64(x))
+	}
+	_, exp := math.Frexp(x)
+	shift := exp - 53
+	return Of(int64(math.Ldexp(x, -shift))).Shl(uint(shift))
+}
+
+// OfBig returns x, which must fit.
+func OfBig(x *big.Int) Int {
+	lo := new(big.Int).And(x, new(big.Int).SetUint64(math.MaxUint64)) // two's complement, as for all of math/big
+	return Int{new(big.Int).Rsh(x, 64).Int64(), lo.Uint64()}
+}
+
+// Product returns x·y, exactly.
+func Product(x, y int64) Int {
+	hi, lo := bits.Mul64(uint64(x), uint64(y)) // of the residues modulo 2⁶⁴
+	return Int{int64(hi) - (x>>63)&y - (y>>63)&x, lo}
+}
+
+// Plus returns w + x.
+func (w Int) Plus(x Int) Int {
+	lo, carry := bits.Add64(w.Lo, x.Lo, 0)
+	return Int{w.Hi + x.Hi + int64(carry), lo}
+}
+
+// Minus returns w − x.
+func (w Int) Minus(x Int) Int {
+	lo, borrow := bits.Sub64(w.Lo, x.Lo, 0)
+	return Int{w.Hi - x.Hi - int64(borrow), lo}
+}
+
+// Times returns w·x for x ≥ 0.
+func (w Int) Times(x int64) Int {
+	hi, lo := bits.Mul64(w.Lo, uint64(x))
+	return Int{int64(hi) + w.Hi*x, lo}
+}
+
+// Shl returns w·2ⁿ for n < 128.
+func (w Int) Shl(n uint) Int {
+	return Int{w.Hi<<n | int64(w.Lo>>(64-n)|w.Lo<<(n-64)), w.Lo << n} // of the two, one is 0 but for n = 64
+}
+
+// Shr returns ⌊w/2ⁿ⌋ for n < 64.
+func (w Int) Shr(n uint) Int { return Int{w.Hi >> n, w.Lo>>n | uint64(w.Hi)<<(64-n)} }
+
+// Less reports whether w < x.
+func (w Int) Less(x Int) bool { return w.Hi < x.Hi || w.Hi == x.Hi && w.Lo < x.Lo }
+
+// Big returns w.
+func (w Int) Big() *big.Int {
+	x := new(big.Int).Lsh(big.NewInt(w.Hi), 64)
+	return x.Add(x, new(big.Int).SetUint64(w.Lo))
+}
+
+// Float64 returns w rounded to a float64.
+func (w Int) Float64() float64 {
+	if w.Hi == int64(w.Lo)>>63 {
+		return float64(int64(w.Lo))
+	}
+	x, _ := new(big.Float).SetInt(w.Big()).Float64()
+	return x
+}
