@@ -653,7 +653,7 @@ func BenchmarkSum(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		name := map[bool]string{true: "gaussian", false: "laplace"}[p.Rho > 0]
+		name := map[bool]string{true: "gaussian", false: "box"}[p.Rho > 0]
 		b.Run("noise="+name+"/op=release", func(b *testing.B) {
 			for b.Loop() {
 				if _, err := m.Release(sum); err != nil {

@@ -49,7 +49,7 @@ func BenchmarkRelease(b *testing.B) {
 			b.Fatal(err)
 		}
 		sum := make([]float64, 1000)
-		b.Run(fmt.Sprintf("noise=%s/d=1000", m.law.name()), func(b *testing.B) {
+		b.Run(fmt.Sprintf("noise=%s/d=1000", m.law.kind), func(b *testing.B) {
 			for b.Loop() {
 				if _, err := m.Release(sum); err != nil {
 					b.Fatal(err)

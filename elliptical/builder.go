@@ -1,10 +1,9 @@
 package elliptical
 
 import (
-	"math"
-
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/wide"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -18,16 +17,25 @@ type Builder struct {
 	params Params
 }
 
-// state is what rows add up to.
+// state is what rows add up to. The sum of coordinate i is sums[i] plus full[i], the number of
+// sparse rows times zero[i], see AddSparse.
 type state struct {
 	mechanism *Mechanism
-	zero      []int64 // what a row adds that leaves the coordinate out, in steps
-	sums      []int64 // of what rows add beyond zero
-	seen      []int64 // the last sparse row with this coordinate; rows are counted from 1
+	lanes     []lane
+	zero      []int64    // what a row adds that leaves the coordinate out, in steps
+	sums      []int64    // of at most flushRows rows
+	full      []wide.Int // of the rows before; nil if there are none
+	recent    int        // rows in sums
 	rows      int64
+	sparse    int64     // rows of AddSparse
+	seen      []int64   // the last sparse row with this coordinate, counted from 1
 	row, z    []float64 // one row and its z, and that in steps: for an Ellipsoid only
 	q         []int64
 }
+
+// flushRows is after how many rows sums move to 128 bits: an entry is below 2³⁸ steps, and what a
+// sparse row adds below 2³⁹.
+const flushRows = 1 << 22
 
 // NewBuilder returns an empty Builder, or an error that wraps [ErrParams].
 func NewBuilder(p Params) (*Builder, error) {
@@ -35,15 +43,22 @@ func NewBuilder(p Params) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.builder(), nil
+}
+
+// builder returns an empty Builder.
+func (m *Mechanism) builder() *Builder {
 	d := m.law.dim
 	s := state{mechanism: m, zero: make([]int64, d), sums: make([]int64, d), seen: make([]int64, d)}
-	for i := range d {
-		s.zero[i] = m.law.at[i].entry(0)
-	}
-	if m.law.lower != nil {
+	if m.law.lower == nil {
+		s.lanes = make([]lane, d)
+		for i := range d {
+			s.lanes[i], s.zero[i] = m.law.at[i].lane(), m.law.at[i].entry(0)
+		}
+	} else {
 		s.row, s.z, s.q = make([]float64, d), make([]float64, d), make([]int64, d)
 	}
-	return &Builder{private.New(s), m.params}, nil
+	return &Builder{private.New(s), m.params}
 }
 
 // Guarantee returns what the release promises, also after it. That of the zero Builder promises
@@ -52,9 +67,8 @@ func (b *Builder) Guarantee() budget.Guarantee { return b.params.guarantee() }
 
 // Add adds one row of d coordinates, in the units of the data. A coordinate outside its interval is
 // clamped to it (a row outside the Ellipsoid is scaled to it), NaN counts as 0, missing ones at the
-// end are 0 and further ones are ignored. Sums saturate at ±2⁶¹ steps of the grid, after 2²⁸ rows
-// at the earliest (2²⁵ where an interval is far from 0). After Release Add does nothing; a caller
-// that cannot be sure asks [Builder.Released] first.
+// end are 0 and further ones are ignored. Sums are exact for any number of rows. After Release Add
+// does nothing; a caller that cannot be sure asks [Builder.Released] first.
 func (b *Builder) Add(row []float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -77,29 +91,55 @@ func (b *Builder) AddSparse(indices []int, values []float64) {
 	private.Leave(b.secret)
 }
 
+// begin counts a row.
+func (s *state) begin() {
+	if s.recent == flushRows {
+		s.flush()
+	}
+	s.recent++
+	s.rows++
+}
+
+// flush moves the sums to 128 bits.
+func (s *state) flush() {
+	if s.full == nil {
+		s.full = make([]wide.Int, len(s.sums))
+	}
+	for i, x := range s.sums {
+		s.full[i] = s.full[i].Plus(wide.Of(x))
+	}
+	clear(s.sums)
+	s.recent = 0
+}
+
 // addRow adds one row.
 func (s *state) addRow(row []float64) {
-	s.rows++
+	s.begin()
 	row = row[:min(len(row), len(s.sums))]
 	if s.z != nil {
 		s.addWhitened(row)
 		return
 	}
-	for i, x := range row {
-		s.add(i, x)
+	addLanes(s.sums[:len(row)], s.lanes[:len(row)], row)
+	for i := len(row); i < len(s.sums); i++ {
+		s.sums[i] += s.zero[i]
 	}
 }
 
-// addSparse adds one row of listed coordinates.
+// addSparse adds one row of listed coordinates: what they are beyond zero, which totals adds for
+// all coordinates and sparse rows.
 func (s *state) addSparse(indices []int, values []float64) {
-	s.rows++
+	s.begin()
+	if s.z == nil {
+		s.sparse++
+	}
 	for j, i := range indices[:min(len(indices), len(values))] {
 		if i >= 0 && i < len(s.sums) && s.seen[i] != s.rows {
 			s.seen[i] = s.rows
 			if s.z != nil {
 				s.row[i] = values[j]
 			} else {
-				s.add(i, values[j])
+				s.sums[i] += s.lanes[i].entry(values[j]) - s.zero[i]
 			}
 		}
 	}
@@ -109,16 +149,11 @@ func (s *state) addSparse(indices []int, values []float64) {
 	}
 }
 
-// add adds the value x of one row to coordinate i.
-func (s *state) add(i int, x float64) {
-	s.sums[i] = saturatingSum(s.sums[i], s.mechanism.law.at[i].entry(x)-s.zero[i])
-}
-
 // addWhitened adds one row to the sums of z.
 func (s *state) addWhitened(row []float64) {
 	whiten(s.mechanism.law.lower, row, s.mechanism.law.at[0].step, s.z, s.q)
 	for i, q := range s.q {
-		s.sums[i] = saturatingSum(s.sums[i], q)
+		s.sums[i] += q
 	}
 }
 
@@ -146,10 +181,12 @@ func (b *Builder) Merge(other *Builder) error {
 	if err != nil {
 		return err
 	}
-	for i, x := range o.sums {
-		s.sums[i] = saturatingSum(s.sums[i], x)
+	s.flush()
+	o.flush()
+	for i, x := range o.full {
+		s.full[i] = s.full[i].Plus(x)
 	}
-	s.rows += min(o.rows, math.MaxInt64-s.rows)
+	s.rows, s.sparse = s.rows+o.rows, s.sparse+o.sparse
 	return nil
 }
 
@@ -168,11 +205,14 @@ func (b *Builder) Release() (*Sum, error) {
 }
 
 // totals returns the sums of deviations from centre, and the count if it is released, in steps.
-func (s *state) totals() []int64 {
+func (s *state) totals() []wide.Int {
 	l := s.mechanism.law
-	totals := make([]int64, len(l.at))
+	totals := make([]wide.Int, len(l.at))
 	for i := range l.dim {
-		totals[i] = total(s.sums[i], s.rows, s.zero[i]-l.at[i].centre)
+		totals[i] = wide.Of(s.sums[i]).Plus(wide.Product(s.sparse, s.zero[i])).Minus(wide.Product(s.rows, l.at[i].centre))
+		if s.full != nil {
+			totals[i] = totals[i].Plus(s.full[i])
+		}
 	}
 	if s.mechanism.params.Count {
 		totals[l.dim] = l.countSteps(s.rows)

@@ -8,23 +8,93 @@ import (
 
 // law is a calibrated mechanism: its coordinates, and after them the count if there is one.
 type law struct {
-	laplace bool
+	kind    kind
+	replace bool // neighbours differ in one row replaced
 	dim     int
 	at      []coordinate
 	lower   [][]float64 // the rows of L for an Ellipsoid, whose coordinates are those of z
+	groups  []group     // of Box
 }
 
-// calibrate returns the law of valid Params on grids of 2^bits steps to the width. The scales are
-// found twice: the grids need them, and move the sensitivities by a step or two.
-func (p Params) calibrate(bits int) (law, error) {
+// kind says which noise there is: one file each for what is particular to it, gaussian and laplace
+// in independent.go, uniform, which is that of Box, in box.go and radius.go.
+type kind uint8
+
+const (
+	gaussian kind = iota
+	laplace
+	uniform
+)
+
+// String names the noise.
+func (k kind) String() string { return [...]string{"Gaussian", "Laplace", "box"}[k] }
+
+// kind returns the kind of noise of resolved Params whose Shape is settled.
+func (p Params) kind() kind {
+	switch {
+	case !p.pure():
+		return gaussian
+	case p.Shape == Box:
+		return uniform
+	}
+	return laplace
+}
+
+// settled returns valid Params with the Shape that Optimal stands for, and their law on grids of
+// 2^bits steps to the width.
+func (p Params) settled(bits int) (Params, law, error) {
 	if p.Ellipsoid.Len() > 0 {
-		return p.calibrateEllipsoid()
+		l, err := p.calibrateEllipsoid()
+		return p, l, err
 	}
+	if !p.pure() || p.Shape != Optimal {
+		l, err := p.calibrate(bits)
+		return p, l, err
+	}
+	apart, together := p, p
+	apart.Shape, together.Shape = Independent, Box
+	l, err := apart.calibrate(bits)
+	if p.Count && p.Power != 2 {
+		return apart, l, err
+	}
+	if box, failed := together.calibrate(bits); failed == nil && (err != nil || box.expectedError(p.Power) < l.expectedError(p.Power)) {
+		return together, box, nil
+	}
+	return apart, l, err
+}
+
+// calibrate returns the law of Params whose Shape is settled.
+func (p Params) calibrate(bits int) (law, error) {
+	if p.kind() == uniform {
+		return p.calibrateBox(bits)
+	}
+	return p.calibrateIndependent(bits)
+}
+
+// sensitivities returns the most that one row changes the sum of each coordinate by, but for the
+// grid, and the middles of the intervals.
+func (p Params) sensitivities() (sensitivity, middle []float64) {
 	d := p.Min.Len()
-	sensitivity, middle := make([]float64, d, d+1), make([]float64, d)
+	sensitivity, middle = make([]float64, d, d+1), make([]float64, d)
 	for i := range d {
-		sensitivity[i], middle[i] = p.sensitivity(i), p.middle(i)
+		middle[i] = p.middle(i)
+		switch {
+		case p.replace():
+			sensitivity[i] = p.width(i)
+		case p.Count:
+			sensitivity[i] = p.width(i) / 2
+		default:
+			sensitivity[i] = max(math.Abs(p.Min.At(i)), math.Abs(p.Max.At(i)))
+		}
 	}
+	return sensitivity, middle
+}
+
+// calibrateIndependent returns the law of noise that is independent in each coordinate. The scales
+// are found twice: the grids need them, and move the sensitivities by a step or two.
+func (p Params) calibrateIndependent(bits int) (law, error) {
+	sensitivity, middle := p.sensitivities()
+	d := len(sensitivity)
 	tau := p.shape(sensitivity, middle)
 	if p.Count {
 		sensitivity = append(sensitivity, 1)
@@ -33,7 +103,7 @@ func (p Params) calibrate(bits int) (law, error) {
 	if err != nil {
 		return law{}, err
 	}
-	l := law{laplace: p.laplace(), dim: d, at: make([]coordinate, len(tau))}
+	l := law{kind: p.kind(), replace: p.replace(), dim: d, at: make([]coordinate, len(tau))}
 	for i := range d {
 		l.at[i] = p.gridded(i, scales[i], bits)
 	}
@@ -67,17 +137,6 @@ func (l law) drawable() bool {
 	return true
 }
 
-// sensitivity returns the most that one row changes the sum of coordinate i by, but for the grid.
-func (p Params) sensitivity(i int) float64 {
-	switch {
-	case p.replace():
-		return p.width(i)
-	case p.Count:
-		return p.width(i) / 2
-	}
-	return max(math.Abs(p.Min.At(i)), math.Abs(p.Max.At(i)))
-}
-
 // scales returns the scales τᵢ·s with the least s that the guarantee allows for the sensitivities
 // a, S = ‖a/τ‖ being rounded up, and so is each scale: then ‖a/scale‖ ≤ S/s, and s is calibrated to
 // S (Lemmas 4.1, 4.2 and 4.4).
@@ -86,7 +145,7 @@ func (p Params) scales(a, tau []float64) ([]float64, error) {
 	// half of that and 2⁻⁵³.
 	const slack = 1 + 0x1p-48
 	var norm float64
-	if p.laplace() {
+	if p.pure() {
 		norm = accurateSum(a, tau, func(x float64) float64 { return x })
 	} else {
 		norm = math.Sqrt(accurateSum(a, tau, square))

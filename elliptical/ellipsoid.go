@@ -22,7 +22,7 @@ import (
 // variance in any coordinate, or any direction, and so for no p a smaller error. ∎
 const (
 	radiusSteps  = 1 << 26
-	maxEllipsoid = 1 << 9 // of d: squares of integers up to R then add up to at most 2⁶¹, and factor takes 20 ms
+	maxEllipsoid = 1 << 9 // of d: squares of integers up to R add up to at most 2⁶¹
 	minMatrix    = 0x1p-100
 	maxMatrix    = 0x1p100
 	maxCondition = 0x1p40
@@ -141,7 +141,7 @@ func (p Params) calibrateEllipsoid() (law, error) {
 	for i := range at {
 		at[i] = coordinate{step: ellipsoidStep(scales[0]), scale: scales[0], low: -radiusSteps, high: radiusSteps}
 	}
-	return law{dim: len(l), at: at, lower: l}, nil
+	return law{replace: p.replace(), dim: len(l), at: at, lower: l}, nil
 }
 
 // whiten sets q to the row as it is summed: L⁻¹x in steps of step, rounded, after scaling to the
@@ -172,7 +172,7 @@ func whiten(lower [][]float64, row []float64, step float64, z []float64, q []int
 	// Rounding adds less than √d/2 + 1 to the norm.
 	radius := 0.5/step - math.Sqrt(float64(len(z)))/2 - 1
 	scale := min(largest/step, radius/norm)
-	whole, squares := coordinate{step: 1, low: -radiusSteps, high: radiusSteps}, uint64(0)
+	whole, squares := lane{1, -radiusSteps, radiusSteps}, uint64(0)
 	for i := range z {
 		q[i] = whole.entry(z[i] * scale)
 		squares += uint64(q[i] * q[i])

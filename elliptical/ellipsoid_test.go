@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/wide"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -181,7 +182,7 @@ func TestEllipsoidScales(t *testing.T) {
 	z, q := make([]float64, 3), make([]int64, 3)
 	back := func(row []float64) *mat.VecDense {
 		whiten(m.law.lower, row, m.law.at[0].step, z, q)
-		s := &Sum{m.params, m.law, q}
+		s := &Sum{m.params, m.law, []wide.Int{wide.Of(q[0]), wide.Of(q[1]), wide.Of(q[2])}}
 		return mat.NewVecDense(3, s.Values())
 	}
 	inside := back([]float64{0.5, 0.3, 0.1})

@@ -5,13 +5,15 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/wide"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// The encoding of a Sum, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+// The encoding of a Sum, little-endian, version 2; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 6, version 1
+//	6      header: "dpsk", kind 6, version 2
 //	1      Relation
 //	1      Shape
 //	1      flags: 1 Count, 2 Ellipsoid in the place of Min and Max
@@ -22,17 +24,18 @@ import (
 //	4      d
 //	16d    Min, then Max; or 8·d(d+1)/2 of Ellipsoid
 //	8d     Weights, if Shape is Weighted
+//	for Shape Box 4 bytes of the number of groups, and for each (see box.go):
+//	1      bits of F
+//	8      g
+//	8      scale of the geometric variables
 //	then for each coordinate, and at the end for the count if there is one:
 //	8      step of the grid, a power of two
-//	8      scale of the noise
-//	8      noisy value in steps, two's complement
+//	8      scale of the noise; for Box 4 bytes, the number of the group
+//	16     noisy value in steps, two's complement: 8 bytes of high half, 8 of low half
 //
 // The steps and scales follow from the Params, but their last digits need not be the same on every
 // machine, so they travel. No other bytes decode to the same Sum.
-const (
-	version  = 1
-	maxSteps = 1 << 62 // more than any total with noise
-)
+const version = 2
 
 // head is the part of the encoding between the header and d.
 func (p *Params) head(ellipsoid *bool) []wire.Field {
@@ -55,10 +58,23 @@ func (s *Sum) AppendBinary(dst []byte) ([]byte, error) {
 	for _, v := range []Vector{p.Min, p.Max, p.Ellipsoid, p.Weights} {
 		dst = append(dst, v.bits...)
 	}
+	if s.law.kind == uniform {
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.law.groups)))
+		for _, g := range s.law.groups {
+			dst = append(dst, byte(g.bits))
+			dst = binary.LittleEndian.AppendUint64(dst, g.offset)
+			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(g.scale))
+		}
+	}
 	for i, c := range s.law.at {
 		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(c.step))
-		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(c.scale))
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(s.steps[i]))
+		if s.law.kind == uniform {
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(c.group))
+		} else {
+			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(c.scale))
+		}
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(s.steps[i].Hi))
+		dst = binary.LittleEndian.AppendUint64(dst, s.steps[i].Lo)
 	}
 	return dst, nil
 }
@@ -77,16 +93,20 @@ func (s *Sum) UnmarshalBinary(data []byte) error {
 		return r.Err()
 	}
 	n := d.params.dim()
-	d.law = law{laplace: d.params.laplace(), dim: n, at: make([]coordinate, n, n+1)}
+	d.law = law{kind: d.params.kind(), replace: d.params.replace(), dim: n, at: make([]coordinate, n, n+1)}
 	if d.params.Count {
 		d.law.at = append(d.law.at, coordinate{})
 	}
-	d.steps = make([]int64, len(d.law.at))
+	if d.law.kind == uniform {
+		d.law.groups = readGroups(r)
+	}
+	d.steps = make([]wide.Int, len(d.law.at))
 	for i := range d.law.at {
-		d.law.at[i] = readCoordinate(r, d.params, i)
-		if d.steps[i] = r.Int64(); d.steps[i] < -maxSteps || d.steps[i] > maxSteps {
-			r.Fail("a value that no total and noise make")
-		}
+		d.law.at[i] = d.law.readCoordinate(r, d.params, i)
+		d.steps[i] = wide.Int{Hi: r.Int64(), Lo: r.Uint64()}
+	}
+	if r.Err() == nil && d.law.kind == uniform {
+		d.law.gather(r, d.params.Epsilon)
 	}
 	if err := r.Done(); err != nil {
 		return err
@@ -98,6 +118,40 @@ func (s *Sum) UnmarshalBinary(data []byte) error {
 	}
 	*s = d
 	return nil
+}
+
+// readGroups reads the groups of Box without their members.
+func readGroups(r *wire.Reader) []group {
+	groups := make([]group, r.Count(maxGroups, 17))
+	for i := range groups {
+		g := group{bits: uint(r.Uint8()), offset: r.Uint64(), scale: r.Float64()}
+		if r.Err() == nil && !(g.bits >= 1 && g.bits <= 40 && g.offset < 1<<g.bits && g.epsilon() >= minLoss/2 && g.epsilon() <= limits.MaxEpsilon) {
+			r.Fail("an impossible group")
+		}
+		groups[i] = g
+	}
+	return groups
+}
+
+// gather adds the members of the groups and what follows from them. It fails where a group is empty
+// or the groups spend more than ε.
+func (l *law) gather(r *wire.Reader, epsilon float64) {
+	for i, c := range l.at {
+		l.groups[c.group].members = append(l.groups[c.group].members, i)
+	}
+	spent := 0.0
+	for i := range l.groups {
+		g := &l.groups[i]
+		if len(g.members) == 0 {
+			r.Fail("a group without members")
+			return
+		}
+		spent += g.epsilon()
+		g.square = math.Exp(g.logMoment(2))
+	}
+	if !(spent <= epsilon) {
+		r.Fail("groups that spend more than ε")
+	}
 }
 
 // readEllipsoid adds what follows from the matrix. It fails unless that is positive definite and
@@ -120,7 +174,7 @@ func (l *law) readEllipsoid(matrix Vector) error {
 func readParams(r *wire.Reader) (p Params) {
 	ellipsoid := false
 	r.Fields(p.head(&ellipsoid))
-	n := r.Count(maxDim, 24) // step, scale and value of each
+	n := r.Count(maxDim, 28) // step, group and value of each, or more
 	switch {
 	case !ellipsoid:
 		p.Min, p.Max = Vector{r.String(8 * n)}, Vector{r.String(8 * n)}
@@ -132,7 +186,7 @@ func readParams(r *wire.Reader) (p Params) {
 	}
 	switch {
 	case r.Err() != nil:
-	case p.resolved() != p || p.validate() != nil:
+	case p.resolved() != p || p.validate() != nil || p.pure() && p.Shape == Optimal:
 		r.Fail("invalid Params")
 	case wire.NegativeZero(p.Min.Values()...) || wire.NegativeZero(p.Max.Values()...) || wire.NegativeZero(p.Ellipsoid.Values()...):
 		r.Fail("a negative zero")
@@ -142,10 +196,19 @@ func readParams(r *wire.Reader) (p Params) {
 
 // readCoordinate reads the grid and the noise of coordinate i, or of the count. It fails unless
 // every method works with them.
-func readCoordinate(r *wire.Reader, p Params, i int) coordinate {
-	c := coordinate{step: r.Float64(), scale: r.Float64()}
+func (l *law) readCoordinate(r *wire.Reader, p Params, i int) coordinate {
+	c := coordinate{step: r.Float64()}
 	fraction, _ := math.Frexp(c.step)
-	if r.Err() == nil && !(fraction == 0.5 && c.step >= 0x1p-400 && c.step <= 0x1p400 && c.scale >= c.step*0x1p-20 && c.scale <= c.step*maxScale) {
+	valid := fraction == 0.5 && c.step >= 0x1p-400 && c.step <= 0x1p400
+	if l.kind == uniform {
+		group := r.Uint32()
+		valid = valid && uint64(group) < uint64(len(l.groups))
+		c.group = int(group)
+	} else {
+		c.scale = r.Float64()
+		valid = valid && c.scale >= c.step*0x1p-20 && c.scale <= c.step*maxScale
+	}
+	if r.Err() == nil && !valid {
 		r.Fail("invalid noise")
 	}
 	if r.Err() != nil {

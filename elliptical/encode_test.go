@@ -6,32 +6,48 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/wide"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
+
+// values are noisy sums in steps, one beyond 64 bits.
+var values = []wide.Int{wide.Of(-12345678901), wide.Product(1<<60, 1<<20), wide.Of(7)}
 
 // samples are Sums of each form, made without randomness.
 func samples() map[string]*Sum {
 	list := map[string]*Sum{}
 	for name, p := range map[string]Params{
 		"gaussian.hex": {Min: VectorOf(-2, -0.5, -0.05), Max: VectorOf(2, 0.5, 0.05), Rho: 0.5, Relation: budget.Replace, Power: 1},
-		"laplace.hex":  {Min: VectorOf(0, -3.5), Max: VectorOf(4, -2.5), Epsilon: 0.5, Relation: budget.AddRemove, Power: 2},
+		"laplace.hex":  {Min: VectorOf(0, -3.5), Max: VectorOf(4, -2.5), Epsilon: 0.5, Relation: budget.AddRemove, Power: 2, Shape: Independent},
 		"weighted.hex": {Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Epsilon: 0.5, Delta: 1e-9, Relation: budget.Replace, Power: 2, Shape: Weighted, Weights: VectorOf(1, 3)},
-		"count.hex":    {Min: VectorOf(0, 0.25), Max: VectorOf(4, 1.25), Epsilon: 0.5, Relation: budget.AddRemove, Power: 2, Count: true},
+		"count.hex":    {Min: VectorOf(0, 0.25), Max: VectorOf(4, 1.25), Epsilon: 0.5, Relation: budget.AddRemove, Power: 2, Count: true, Shape: Independent},
+		"box.hex":      {Min: VectorOf(0, 0.25), Max: VectorOf(4, 1.25), Epsilon: 0.5, Relation: budget.AddRemove, Power: 2, Count: true, Shape: Box},
+		"group.hex":    {Min: VectorOf(-2, -0.5, -0.05), Max: VectorOf(2, 0.5, 0.05), Epsilon: 0.5, Relation: budget.Replace, Power: 2, Shape: Box},
 	} {
-		l := law{laplace: p.laplace(), dim: p.Min.Len()}
+		l := law{kind: p.kind(), replace: p.replace(), dim: p.Min.Len()}
 		for i := range p.Min.Len() {
 			l.at = append(l.at, p.box(i, coordinate{step: math.Ldexp(1, i-30), scale: 3.25 + float64(i)}))
 		}
 		if p.Count {
 			l.at = append(l.at, coordinate{step: 0x1p-20, scale: 7.5, high: 1 << 20})
 		}
-		list[name] = &Sum{p, l, []int64{-12345678901, 1 << 40, 7}[:len(l.at)]}
+		if l.kind == uniform {
+			l.groups = []group{{members: []int{0, 2}, bits: 17, offset: 76543, scale: 0x1p19}, {members: []int{1}, bits: 16, offset: 12345, scale: 0x1p19}}
+			for at := range l.groups {
+				g := &l.groups[at]
+				g.square = math.Exp(g.logMoment(2))
+				for _, i := range g.members {
+					l.at[i].scale, l.at[i].group = 0, at
+				}
+			}
+		}
+		list[name] = &Sum{p, l, values[:len(l.at)]}
 	}
 	p := Params{Ellipsoid: PackSymmetric(tilted), Rho: 0.5, Relation: budget.Replace, Power: 2}
 	rows, _ := factor(p.Ellipsoid)
 	c := coordinate{step: 0x1p-27, scale: 1.5, low: -radiusSteps, high: radiusSteps}
-	list["ellipsoid.hex"] = &Sum{p, law{dim: 3, at: []coordinate{c, c, c}, lower: rows}, []int64{-12345678901, 1 << 40, 7}}
+	list["ellipsoid.hex"] = &Sum{p, law{replace: true, dim: 3, at: []coordinate{c, c, c}, lower: rows}, values}
 	return list
 }
 
@@ -51,7 +67,7 @@ func TestGoldenFiles(t *testing.T) {
 
 // What a release gives decodes to the same Sum.
 func TestCodecOfReleases(t *testing.T) {
-	list := []Params{{Ellipsoid: PackSymmetric(tilted), Epsilon: 1, Delta: 1e-6}}
+	list := []Params{{Ellipsoid: PackSymmetric(tilted), Epsilon: 1, Delta: 1e-6}, Params{Epsilon: 1}.around(skewed(200)...)}
 	for _, p := range settings() {
 		list = append(list, p)
 	}
@@ -84,9 +100,27 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"no noise":         func(s *Sum) { s.law.at[2].scale = 0 },
 		"NaN noise":        func(s *Sum) { s.law.at[2].scale = math.NaN() },
 		"too much noise":   func(s *Sum) { s.law.at[1].scale = 0x1p30 },
-		"value":            func(s *Sum) { s.steps[2] = math.MinInt64 },
-		"large value":      func(s *Sum) { s.steps[0] = maxSteps + 1 },
+		"unsettled shape":  func(s *Sum) { s.params.Shape = Optimal },
 		"count, no middle": func(s *Sum) { s.params.Min = VectorOf(-4, -1.25) },
+	})
+}
+
+// Groups of a Box that no release has.
+func TestDecodeRejectsInvalidBoxes(t *testing.T) {
+	dptest.Spoiled(t, sample("box.hex"), sample("gaussian.hex"), map[string]func(*Sum){
+		"more than ε":     func(s *Sum) { s.law.groups[0].bits++ },
+		"no bits":         func(s *Sum) { s.law.groups[1].bits = 0 },
+		"many bits":       func(s *Sum) { s.law.groups[1].bits = 41 },
+		"offset":          func(s *Sum) { s.law.groups[1].offset = 1 << 16 },
+		"scale":           func(s *Sum) { s.law.groups[1].scale = math.NaN() },
+		"infinite scale":  func(s *Sum) { s.law.groups[1].scale = math.Inf(1) },
+		"negative scale":  func(s *Sum) { s.law.groups[1].scale = -1 },
+		"no such group":   func(s *Sum) { s.law.at[1].group = 2 },
+		"empty group":     func(s *Sum) { s.law.at[1].group = 0 },
+		"Gaussian noise":  func(s *Sum) { s.params.Delta = 1e-6 },
+		"another power":   func(s *Sum) { s.params.Power = 1 },
+		"shape":           func(s *Sum) { s.params.Shape = Independent },
+		"too many groups": func(s *Sum) { s.law.groups = append(s.law.groups, make([]group, maxGroups)...) },
 	})
 }
 
@@ -120,7 +154,15 @@ func FuzzUnmarshal(f *testing.F) {
 	f.Fuzz(useDecoded)
 }
 
-func TestUnmarshalEdges(t *testing.T) { dptest.Edges(t, samples(), useDecoded) }
+func TestUnmarshalEdges(t *testing.T) { dptest.Edges(t, quick(), useDecoded) }
+
+// quick returns the samples but that whose noise is the sum of two groups, of which every method
+// takes milliseconds.
+func quick() map[string]*Sum {
+	list := samples()
+	delete(list, "box.hex")
+	return list
+}
 
 // useDecoded checks that every method works on what decodes.
 func useDecoded(t *testing.T, data []byte) {
@@ -132,6 +174,14 @@ func useDecoded(t *testing.T, data []byte) {
 		for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
 			low, high := s.Interval(i, confidence)
 			require.True(t, low <= x && x <= high, "%v not in [%v, %v]", x, low, high)
+			if confidence != 0.9 {
+				continue
+			}
+			least, most := s.SimultaneousInterval(i, confidence)
+			require.True(t, least <= low && high <= most, "[%v, %v] not in [%v, %v]", low, high, least, most)
+			least, most = s.MeanInterval(i, confidence)
+			mean := s.Mean(i)
+			require.True(t, !s.Params().Count && math.IsNaN(mean) && math.IsNaN(least) || least <= mean && mean <= most, "%v not in [%v, %v]", mean, least, most)
 		}
 		require.GreaterOrEqual(t, s.Variance(i), 0.0)
 		require.Equal(t, x, s.Estimate(i))

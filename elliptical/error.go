@@ -3,43 +3,81 @@ package elliptical
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/search"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/internal/limits"
 )
 
 // The noise of one released coordinate is ηᵢ, or ηᵢ + cᵢ·η₀ with a count. The methods here leave
 // out that it is rounded to the grid, which adds at most half a step, 2⁻⁴⁴ of the noise or 2⁻³³ of
 // the width, except for halfWidth.
 
-// parts returns the scales of ηᵢ and of cᵢ·η₀, the second 0 without a count, and the most that
-// rounding them, and a ready sum, adds: half a step each. With an Ellipsoid coordinate i is row i
-// of L times the noise of z. For i = dim they are those of the count.
-func (l law) parts(i int) (own, shared, rounding float64) {
+// part is noise in the units of the data: its scale is σ, the Laplace scale, or for Box the
+// sensitivity, of which the noise is the radius of a group times a number in [−1, 1].
+type part struct {
+	scale float64
+	group int
+}
+
+// part returns the noise of coordinate i of the law times a factor, and the most that rounding it,
+// and a ready sum, adds: half a step each, and for Box what the widths in a group differ by.
+func (l law) part(i int, factor float64) (x part, rounding float64) {
 	c := l.at[i]
+	x, rounding = part{c.scale, c.group}, c.step
+	if l.kind == uniform {
+		g := l.groups[c.group]
+		x.scale = float64(c.change(l.replace)) * c.step
+		rounding += x.scale * math.Ldexp(float64(len(g.members)), -1-int(g.bits))
+	}
+	x.scale *= factor
+	return x, rounding * factor
+}
+
+// parts returns ηᵢ and cᵢ·η₀, the second 0 without a count. With an Ellipsoid coordinate i is row i
+// of L times the noise of z. For i = dim they are those of the count.
+func (l law) parts(i int) (own, shared part, rounding float64) {
 	if l.lower != nil {
-		norm, sum := 0.0, 0.0
+		c, norm, sum := l.at[i], 0.0, 0.0
 		for _, x := range l.lower[i] {
 			norm, sum = math.Hypot(norm, x), sum+math.Abs(x)
 		}
-		return c.scale * norm, 0, sum * c.step / 2
+		return part{scale: c.scale * norm}, part{}, sum * c.step / 2
 	}
+	own, rounding = l.part(i, 1)
 	if i == l.dim || len(l.at) == l.dim {
-		return c.scale, 0, c.step
+		return own, part{}, rounding
 	}
-	count, middle := l.at[l.dim], math.Abs(float64(c.centre)*c.step)
-	return c.scale, middle * count.scale, c.step + middle*count.step
+	shared, more := l.part(l.dim, math.Abs(l.centre(i)))
+	return own, shared, rounding + more
+}
+
+// centre returns what coordinate i is counted from, in the units of the data.
+func (l law) centre(i int) float64 { return float64(l.at[i].centre) * l.at[i].step }
+
+// spread returns the standard deviation of a part.
+func (l law) spread(x part) float64 {
+	switch l.kind {
+	case laplace:
+		return math.Sqrt2 * x.scale
+	case uniform:
+		return x.scale * math.Sqrt(l.groups[x.group].square/3)
+	}
+	return x.scale
 }
 
 // deviation returns the standard deviation of coordinate i, that of the count for i = dim.
 func (l law) deviation(i int) float64 {
 	own, shared, _ := l.parts(i)
-	if l.laplace {
-		return math.Sqrt2 * math.Hypot(own, shared)
-	}
-	return math.Hypot(own, shared)
+	return math.Hypot(l.spread(own), l.spread(shared))
 }
 
-// covariance returns that of coordinates i ≥ j.
+// variance returns the variance of coordinate i.
+func (l law) variance(i int) float64 {
+	if i < 0 || i >= l.dim {
+		return math.NaN()
+	}
+	return square(l.deviation(i))
+}
+
+// covariance returns that of coordinates i ≥ j. (Coordinates with one radius are not correlated.)
 func (l law) covariance(i, j int) float64 {
 	switch {
 	case i == j:
@@ -53,33 +91,23 @@ func (l law) covariance(i, j int) float64 {
 	case len(l.at) == l.dim:
 		return 0
 	}
-	return float64(l.at[i].centre) * l.at[i].step * float64(l.at[j].centre) * l.at[j].step * square(l.deviation(l.dim))
+	return l.centre(i) * l.centre(j) * square(l.deviation(l.dim))
 }
 
 func square(x float64) float64 { return x * x }
 
 // moment returns E|noise|ᵖ of coordinate i.
-//
-// Gaussian: σᵖ·2^{p/2}·Γ((p+1)/2)/√π (Lemma 4.3). Laplace: Γ(p+1)·sᵖ (Lemma 4.5). The sum of two
-// Laplace variables of scales s ≥ t has the density (s²·f_s − t²·f_t)/(s² − t²), as
-// 1/((1+s²ω²)(1+t²ω²)) is the same combination of 1/(1+s²ω²) and 1/(1+t²ω²), so its moment is
-// Γ(p+1)·(s^{p+2} − t^{p+2})/(s² − t²).
 func (l law) moment(i int, p float64) float64 {
 	own, shared, _ := l.parts(i)
-	if !l.laplace {
-		gamma, _ := math.Lgamma((p + 1) / 2)
-		return math.Exp(p*math.Log(math.Sqrt2*math.Hypot(own, shared)) + gamma - math.Log(math.Pi)/2)
-	}
-	gamma, _ := math.Lgamma(p + 1)
-	s, ratio := max(own, shared), min(own, shared)/max(own, shared)
-	factor := 1.0
 	switch {
-	case ratio == 1:
-		factor = (p + 2) / 2
-	case ratio > 0:
-		factor = math.Expm1((p+2)*math.Log(ratio)) / math.Expm1(2*math.Log(ratio))
+	case l.kind == gaussian:
+		return gaussianMoment(math.Hypot(own.scale, shared.scale), p)
+	case l.kind == laplace:
+		return laplaceMoment(own.scale, shared.scale, p)
+	case p == 2:
+		return l.variance(i)
 	}
-	return math.Exp(p*math.Log(s)+gamma) * factor
+	return l.boxMoment(own, shared, p)
 }
 
 // expectedError returns the sum of the moments over the coordinates.
@@ -91,42 +119,68 @@ func (l law) expectedError(p float64) float64 {
 		return math.Inf(1)
 	}
 	sum := 0.0
+	if l.kind == uniform && len(l.at) == l.dim && p != 2 { // each group's radii once
+		for _, g := range l.groups {
+			log := g.logMoment(p)
+			for _, i := range g.members {
+				own, _, _ := l.parts(i)
+				sum += math.Exp(p*math.Log(own.scale)+log) / (p + 1)
+			}
+		}
+		return sum
+	}
 	for i := range l.dim {
 		sum += l.moment(i, p)
 	}
 	return sum
 }
 
+// reach returns an x with Pr[|own + shared| > x] ≤ tail.
+func (l law) reach(own, shared part, tail float64) float64 {
+	switch l.kind {
+	case gaussian:
+		return gaussianReach(math.Hypot(own.scale, shared.scale), tail)
+	case laplace:
+		return laplaceReach(own.scale, shared.scale, tail)
+	}
+	return l.boxReach(own, shared, tail)
+}
+
 // halfWidth returns the half width of the interval around a released value that holds the true one
 // with the given confidence, rounding included.
 func (l law) halfWidth(i int, confidence float64) float64 {
-	if !(confidence >= 0 && confidence < 1) {
+	if !limits.Confidence(confidence) {
 		return math.NaN()
 	}
-	own, shared, rounding := l.parts(i)
-	if !l.laplace {
-		normal, err := noise.NewGaussian(math.Hypot(own, shared))
-		if err != nil {
-			return math.NaN()
-		}
-		return -normal.Quantile((1-confidence)/2) + rounding
-	}
-	return laplaceReach(max(own, shared), min(own, shared), 1-confidence) + rounding
+	return l.halfWidthAt(i, 1-confidence)
 }
 
-// laplaceReach returns the least x with Pr[|X + Y| > x] ≤ tail, for X and Y Laplace of scales
-// s ≥ t.
-func laplaceReach(s, t, tail float64) float64 {
-	if t == 0 {
-		return -s * math.Log(tail)
+// halfWidthAt returns the half width that the noise exceeds with the probability tail, at most.
+func (l law) halfWidthAt(i int, tail float64) float64 {
+	own, shared, rounding := l.parts(i)
+	return l.reach(own, shared, tail) + rounding
+}
+
+// halfWidthOfAll returns the half width for coordinate i of intervals that hold all true values at
+// once with the given confidence.
+//
+// Independent groups of Box, each with tail 1 − c^{1/k}, hold all with c; with a count, which ties
+// them together, intervals of tail (1−c)/d do. Otherwise intervals of confidence c^{1/d} do: they
+// ask |ηᵢ + cᵢ·η₀| ≤ tᵢ, of which the probability given η₀ is a product of functions that decrease
+// in |η₀|, as ηᵢ is symmetric and unimodal, and such functions are positively correlated. For the
+// Gaussian noise of an Ellipsoid it is Šidák's theorem (1967).
+func (l law) halfWidthOfAll(i int, confidence float64) float64 {
+	if !limits.Confidence(confidence) {
+		return math.NaN()
 	}
-	survival := func(x float64) float64 { // from the density at moment
-		ratio := t / s
-		if ratio > 1-0x1p-20 { // the limit t → s, which is more
-			return (1 + x/(2*s)) * math.Exp(-x/s)
-		}
-		return (math.Exp(-x/s) - ratio*ratio*math.Exp(-x/t)) / (1 - ratio*ratio)
+	tail := func(n int) float64 { return -math.Expm1(math.Log(confidence) / float64(n)) } // 1 − c^{1/n}
+	switch {
+	case l.kind != uniform:
+		return l.halfWidthAt(i, tail(l.dim))
+	case len(l.at) > l.dim:
+		return l.halfWidthAt(i, (1-confidence)/float64(l.dim))
 	}
-	far := 4 * s * (1 - math.Log(tail)) // (1 + x/(2s))·e^{−x/s} ≤ 3·e^{−x/(2s)} is below tail there
-	return search.Root(0, far, 100, func(x float64) float64 { return tail - survival(x) })
+	own, _, rounding := l.parts(i)
+	g := l.groups[own.group]
+	return own.scale*g.radii(coarse).reachAll(len(g.members), tail(len(l.groups))) + rounding
 }

@@ -2,7 +2,8 @@ package elliptical
 
 import (
 	"math"
-	"math/big"
+
+	"github.com/dpsketch/dpsketch/internal/wide"
 )
 
 // Every coordinate has a grid of its own, a power of two. A coordinate of a row becomes an integer
@@ -11,33 +12,29 @@ import (
 //
 // Sensitivity on the grid, for rows: each is an integer in [low, high], so replacing one changes
 // the sum by at most high − low steps, and adding one changes the sum of deviations from centre by
-// at most max(high − centre, centre − low). Sums saturate at ±2⁶¹ steps. Let a row's integer v be
-// one of the terms in a chain of saturating additions. What follows it is a chain of non-decreasing
-// maps of slope at most 1, so adding it moves the end by something between 0 and v, and replacing
-// it by w by something between 0 and w − v. Rows that leave the coordinate out have its zero z, the
-// integer for 0, and v − z is what is summed; n·(z − centre) is added in the end, n the number of
-// rows. So one row more moves the sum by something between z − centre and v − centre, both
-// deviations from centre of points in [low, high]. ∎
+// at most max(high − centre, centre − low). Sums are exact: an entry is at most 2³⁸ steps, so that
+// 2⁶³ rows are below 2¹⁰¹, and they are kept in 128 bits. ∎
 //
 // For a ready sum x, whose neighbours differ by at most K·step with an integer K: rounding to
 // ⌊x/step + ½⌋ changes by at most K, because that map does not decrease and moves by K when x does
-// by K·step. Rounding halves to even or away from 0 has not this property: 0.5 and 1.5 become 0 and
-// 2. With a count, ⌊x/step + ½⌋ − n·centre for a ready sum x of n rows is formed exactly, and
-// saturates only then: if x saturated by itself, a row more of such sums would still take away a
-// centre, which may be far more than the calibrated change. ∎
+// by K·step. Rounding halves to even or away from 0 has not this property: 0.5 and 1.5 become 0
+// and 2. With a count, ⌊x/step + ½⌋ − n·centre for a ready sum x of n rows is formed exactly, and
+// saturates only then, at ±2¹⁰⁰ steps: if x saturated by itself, a row more of such sums would
+// still take away a centre, which may be far more than the calibrated change. ∎
 
 const (
 	fineness = 32      // bits from the step to the width
-	maxTotal = 1 << 61 // where sums saturate, in steps
-	maxScale = 0x1p46  // of the noise, in steps: above, noise cannot be drawn exactly
+	maxTotal = 0x1p100 // where ready sums saturate, in steps
+	maxScale = 0x1p46  // of independent noise, in steps: above, it cannot be drawn exactly
 	maxRows  = 1 << 53 // up to which a number of rows is exact as a float64
 )
 
 // coordinate is what the release needs to know of one coordinate, or of the count.
 type coordinate struct {
 	step              float64 // a power of two, in the units of the data
-	scale             float64 // of the noise, in the units of the data: σ or the Laplace scale
+	scale             float64 // of the noise, in the units of the data: σ or the Laplace scale; 0 for Box
 	low, high, centre int64   // of a row's value, in steps
+	group             int     // of Box: the place in law.groups
 }
 
 // gridded returns coordinate i with its grid, for noise of about the given scale: 2^bits steps to
@@ -94,61 +91,38 @@ func (c coordinate) change(replace bool) int64 {
 	return max(c.high-c.centre, c.centre-c.low)
 }
 
-// steps returns ⌊x/step + ½⌋, saturating; NaN counts as 0.
-func (c coordinate) steps(x float64) int64 {
+// steps returns ⌊x/step + ½⌋, at most 2¹¹⁰ in absolute value; NaN counts as 0.
+func (c coordinate) steps(x float64) wide.Int {
 	y := x / c.step
-	switch {
-	case math.IsNaN(y):
-		return 0
-	case y >= maxTotal:
-		return maxTotal
-	case y <= -maxTotal:
-		return -maxTotal
+	if math.IsNaN(y) {
+		y = 0
 	}
+	y = min(max(y, -0x1p110), 0x1p110)
 	floor := math.Floor(y)
 	if y-floor >= 0.5 { // exact, but for −2⁻⁵³ < y < 0, where 1 stands for nearly 1
 		floor++
 	}
-	return int64(floor)
+	return wide.OfFloat(floor)
 }
 
-// entry returns what a row with the value x adds to the sum, in steps: within [low, high].
-func (c coordinate) entry(x float64) int64 { return min(max(c.steps(x), c.low), c.high) }
-
-// deviation returns ⌊x/step + ½⌋ − n·centre, saturating: a ready sum of n rows as deviations from
-// the centre.
-func (c coordinate) deviation(x float64, n int64) int64 {
-	s, y := c.steps(x), x/c.step
-	switch {
-	case s > -maxTotal && s < maxTotal:
-		return total(s, n, -c.centre)
-	case math.IsInf(y, 0): // n·centre is at most 2⁶¹·2³⁸
-		return s
-	}
-	exact, _ := new(big.Float).SetFloat64(y).Int(nil) // an integer, as |y| ≥ 2⁶¹
-	exact.Sub(exact, new(big.Int).Mul(big.NewInt(n), big.NewInt(c.centre)))
-	if !exact.IsInt64() {
-		return int64(exact.Sign()) * maxTotal
-	}
-	return min(max(exact.Int64(), -maxTotal), maxTotal)
+// entry returns what a row with the value x adds to the sum, in steps: the integer next to it, the
+// even one of two, within [low, high]. NaN counts as 0.
+func (c coordinate) entry(x float64) int64 {
+	l := c.lane()
+	return l.entry(x)
 }
 
-// total returns sum + n·offset, saturating, for |sum| ≤ 2⁶¹.
-func total(sum, n, offset int64) int64 { return saturatingSum(sum, product(n, offset)) }
-
-// product returns n·x for n ≥ 0, at most ±2⁶², so that adding anything up to 2⁶¹ saturates there.
-func product(n, x int64) int64 {
-	const most = 2 * maxTotal
-	switch {
-	case n == 0 || x == 0:
-		return 0
-	case x > most/n:
+// deviation returns ⌊x/step + ½⌋ − n·centre, saturating at ±2¹⁰⁰: a ready sum of n ≤ 2⁵³ rows as
+// deviations from the centre. (n·centre is at most 2⁹⁰, so that steps saturates where the
+// difference does.)
+func (c coordinate) deviation(x float64, n int64) wide.Int {
+	d := c.steps(x).Minus(wide.Product(n, c.centre))
+	most := wide.OfFloat(maxTotal)
+	switch least := wide.OfFloat(-maxTotal); {
+	case most.Less(d):
 		return most
-	case x < -(most / n):
-		return -most
+	case d.Less(least):
+		return least
 	}
-	return n * x
+	return d
 }
-
-// saturatingSum returns a + b, at most ±2⁶¹, for |a| ≤ 2⁶¹ and |b| ≤ 2⁶².
-func saturatingSum(a, b int64) int64 { return min(max(a+b, -maxTotal), maxTotal) }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/wide"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -17,20 +18,21 @@ type Mechanism struct {
 }
 
 // New returns the Mechanism of the Params, or an error that wraps [ErrParams]. It takes time in
-// proportion to d.
+// proportion to d (for pure ε to d·ln d).
 func New(p Params) (*Mechanism, error) {
 	p = p.resolved()
 	if err := p.validate(); err != nil {
 		return nil, err
 	}
-	l, err := p.calibrate(fineness)
+	p, l, err := p.settled(fineness)
 	if err != nil {
 		return nil, err
 	}
 	return &Mechanism{p, l}, nil
 }
 
-// Params returns the parameters, with the defaults filled in.
+// Params returns the parameters, with the defaults filled in: under pure ε with the Shape that
+// Optimal stands for.
 func (m *Mechanism) Params() Params { return m.params }
 
 // Guarantee returns what each Release promises.
@@ -40,13 +42,15 @@ func (m *Mechanism) Guarantee() budget.Guarantee { return m.params.guarantee() }
 func (m *Mechanism) Len() int { return m.law.dim }
 
 // Variance returns the variance of the noise of coordinate i, in squared units of the data: σᵢ² for
-// Gaussian noise, 2sᵢ² for Laplace noise, and with Count the middle's square times the variance of
-// the count besides. NaN if there is no such coordinate.
+// Gaussian noise, 2sᵢ² for Laplace noise, Δᵢ²/3 times the mean square of the radius for Box, and
+// with Count the middle's square times the variance of the count besides. NaN if there is no such
+// coordinate.
 func (m *Mechanism) Variance(i int) float64 { return m.law.variance(i) }
 
 // ExpectedError returns E‖η‖ₚᵖ of the noise η for a finite power p > 0, else NaN: with shape b,
 // Γ((p+1)/2)/(ρ^{p/2}·√π)·Σ(Δᵢ/bᵢ)ᵖ for Gaussian noise under Replace (Lemma 4.7) and
-// Γ(p+1)/εᵖ·Σ(Δᵢ/bᵢ)ᵖ for Laplace noise (Lemma 4.10).
+// Γ(p+1)/εᵖ·Σ(Δᵢ/bᵢ)ᵖ for Laplace noise (Lemma 4.10). For Box with Count and p other than 2 it
+// takes about a millisecond a coordinate.
 func (m *Mechanism) ExpectedError(p float64) float64 { return m.law.expectedError(p) }
 
 // HalfWidth returns the half width of [Sum.Interval] for coordinate i: before any data is seen, how
@@ -67,7 +71,8 @@ func (m *Mechanism) HalfWidth(i int, confidence float64) float64 {
 // i under Replace, and under AddRemove by a row of the box. The bounds hold for the numbers as
 // given. Floating-point sums of many rows may differ by more, so that only sums of a few rows, of
 // integers, or of rows rounded to a grid are safe to make outside; a [Builder] makes them from
-// rows. NaN counts as 0 and infinities saturate, which no neighbour of a finite sum is.
+// rows. NaN counts as 0, and sums saturate at 2¹⁰⁰ steps of the grid, 2⁶⁸
+// widths: an interval near that end is open, see [Sum.Interval].
 func (m *Mechanism) Release(sum []float64) (*Sum, error) {
 	if m.law.dim == 0 {
 		return nil, bad("Min.Len()", 0, "a Mechanism that New made")
@@ -78,10 +83,10 @@ func (m *Mechanism) Release(sum []float64) (*Sum, error) {
 	if len(sum) != len(m.law.at) {
 		return nil, fault.Mismatch("elliptical", "len(sum)", len(sum), len(m.law.at))
 	}
-	totals, rows := make([]int64, len(sum)), int64(0)
+	totals, rows := make([]wide.Int, len(sum)), int64(0)
 	if m.params.Count {
 		count := coordinate{step: 1}
-		rows = min(max(count.steps(sum[m.law.dim]), 0), maxRows)
+		rows = int64(min(max(count.steps(sum[m.law.dim]).Float64(), 0), maxRows))
 	}
 	for i := range m.law.dim {
 		totals[i] = m.law.at[i].deviation(sum[i], rows)
@@ -93,45 +98,27 @@ func (m *Mechanism) Release(sum []float64) (*Sum, error) {
 }
 
 // countSteps returns the number of rows, which saturates at 2⁵³, in steps of the count's grid.
-func (l law) countSteps(rows int64) int64 { return l.at[l.dim].steps(float64(min(rows, maxRows))) }
+func (l law) countSteps(rows int64) wide.Int { return l.at[l.dim].steps(float64(min(rows, maxRows))) }
 
 // release adds noise to totals in steps, in place.
-func (m *Mechanism) release(totals []int64) *Sum {
+func (m *Mechanism) release(totals []wide.Int) *Sum {
 	var src noise.Source
-	for i, c := range m.law.at {
-		totals[i] += m.law.sample(&src, c)
-	}
+	m.law.addNoise(&src, totals)
 	return &Sum{m.params, m.law, totals}
 }
 
-// sample draws the noise of one coordinate, in steps. The scale is at most maxScale steps, see
-// drawable, so that the draw is exact.
-func (l law) sample(src *noise.Source, c coordinate) int64 {
-	if l.laplace {
-		d, _ := noise.NewLaplace(c.scale) // valid: see calibrate
-		return int64(d.Sample(src, c.step) / c.step)
+// addNoise adds noise to totals in steps.
+func (l law) addNoise(src *noise.Source, totals []wide.Int) {
+	if l.kind == uniform {
+		l.addBox(src, totals)
+		return
 	}
-	d, _ := noise.NewGaussian(c.scale)
-	return int64(d.Sample(src, c.step) / c.step)
-}
-
-// variance returns the variance of coordinate i.
-func (l law) variance(i int) float64 {
-	if i < 0 || i >= l.dim {
-		return math.NaN()
+	for i, c := range l.at {
+		totals[i] = totals[i].Plus(wide.Of(l.sample(src, c)))
 	}
-	return square(l.deviation(i))
 }
 
 // String says what is added to d coordinates, and under which guarantee.
 func (m *Mechanism) String() string {
-	return fmt.Sprintf("elliptical.Mechanism: %s noise, %v, for %d coordinates, %v", m.law.name(), m.params.Shape, m.law.dim, m.Guarantee())
-}
-
-// name returns the name of the noise.
-func (l law) name() string {
-	if l.laplace {
-		return "Laplace"
-	}
-	return "Gaussian"
+	return fmt.Sprintf("elliptical.Mechanism: %s noise, %v, for %d coordinates, %v", m.law.kind, m.params.Shape, m.law.dim, m.Guarantee())
 }

@@ -63,7 +63,8 @@ type Params struct {
 	// for, in [2⁻¹⁰, 64]. 0 is 2, the mean squared error.
 	Power float64
 	// Shape says how the noise is spread over the coordinates. 0 is Optimal,
-	// for the Power.
+	// for the Power: under pure ε the better of Box and Independent, which
+	// [New] puts in its place.
 	Shape Shape
 	// Weights are b₁, …, b_d of Algorithms 15 and 16 for Shape Weighted, in any
 	// unit, each in [2⁻¹⁰⁰, 2¹⁰⁰]: the noise of coordinate i is in proportion
@@ -73,8 +74,9 @@ type Params struct {
 	// Count releases the number of rows too, where that is private and
 	// intervals are not around 0: each row then counts from the middle of its
 	// intervals, which under AddRemove halves what it can change, and the noisy
-	// count, times the middle, is added back. It needs AddRemove, Shape Optimal
-	// and at least one interval whose middle is not 0.
+	// count, times the middle, is added back. It needs AddRemove, at least one
+	// interval whose middle is not 0, and Shape Optimal, Independent, or with
+	// Power 2 Box.
 	Count bool
 }
 
@@ -82,7 +84,8 @@ type Params struct {
 type Shape uint8
 
 const (
-	// Optimal minimises E‖η‖ₚᵖ for the Power p (Lemmas 4.8 and 4.11).
+	// Optimal minimises E‖η‖ₚᵖ for the Power p: for Gaussian noise by Lemma 4.8; under pure ε it is
+	// Box or Independent, whichever has the smaller error.
 	Optimal Shape = iota
 	// Spherical is the same noise in every coordinate: the plain Gaussian and Laplace mechanisms.
 	Spherical
@@ -91,12 +94,19 @@ const (
 	MinimumVolume
 	// Weighted takes b from Weights.
 	Weighted
+	// Independent, under pure ε, is Laplace noise of its own in each coordinate, of the scales that
+	// minimise E‖η‖ₚᵖ (Lemma 4.11).
+	Independent
+	// Box, under pure ε, is noise that is uniform on multiples of the box of sensitivities: one
+	// radius for all coordinates of about the same sensitivity. Its mean squared error is ½ to ⅙
+	// of Laplace noise's for 2 and more equal coordinates: see box.go.
+	Box
 )
 
 // String returns the name of the constant.
 func (s Shape) String() string { return enum.Name(s, shapeNames, "Shape") }
 
-var shapeNames = []string{"Optimal", "Spherical", "MinimumVolume", "Weighted"}
+var shapeNames = []string{"Optimal", "Spherical", "MinimumVolume", "Weighted", "Independent", "Box"}
 
 // resolved returns the Params with their defaults filled in and without −0.
 func (p Params) resolved() Params {
@@ -142,14 +152,18 @@ func (p Params) validate() error {
 		return bad("Max.Len()", p.Max.Len(), "as many as Min")
 	case !between(p.Power, minPower, maxPower):
 		return bad("Power", p.Power, "0 or a number in [2⁻¹⁰, 64]")
-	case p.Shape > Weighted:
+	case p.Shape > Box:
 		return bad("Shape", p.Shape, "one of the constants")
+	case p.Shape >= Independent && !p.pure():
+		return bad("Shape", p.Shape, "Optimal, Spherical, MinimumVolume or Weighted for Gaussian noise")
 	case p.Shape == Weighted && p.Weights.Len() != d:
 		return bad("Weights.Len()", p.Weights.Len(), "as many as Min")
 	case p.Shape != Weighted && p.Weights.Len() != 0:
 		return bad("Weights.Len()", p.Weights.Len(), "0 unless Shape is Weighted")
-	case p.Count && (p.Relation != budget.AddRemove || p.Shape != Optimal):
-		return bad("Count", p.Count, "false unless Relation is AddRemove and Shape is Optimal")
+	case p.Count && (p.Relation != budget.AddRemove || p.Shape != Optimal && p.Shape < Independent):
+		return bad("Count", p.Count, "false unless Relation is AddRemove and Shape is Optimal, Independent or Box")
+	case p.Count && p.Shape == Box && p.Power != 2:
+		return bad("Power", p.Power, "0 or 2 where Shape is Box and Count is true")
 	}
 	middle := false
 	for i := range d {
@@ -185,8 +199,8 @@ func (p Params) middle(i int) float64 { return p.Min.At(i)/2 + p.Max.At(i)/2 }
 // replace reports whether neighbours differ in one row replaced.
 func (p Params) replace() bool { return p.Relation == budget.Replace }
 
-// laplace reports whether the noise is Laplace noise.
-func (p Params) laplace() bool { return p.Rho == 0 && p.Delta == 0 }
+// laplace reports whether the guarantee is purely ε.
+func (p Params) pure() bool { return p.Rho == 0 && p.Delta == 0 }
 
 // Guarantee returns what the release of these Params promises under the Relation: ρ-zCDP, (ε, δ)-DP
 // or ε-DP. Invalid Params promise nothing. It takes as long as [New].

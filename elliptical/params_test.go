@@ -157,7 +157,7 @@ func TestExtremeParams(t *testing.T) {
 // coordinates, these alone would be more than all widths; noise that is calibrated to them is too
 // large for the grid, and cannot be drawn.
 func TestNoiseCanAlwaysBeDrawn(t *testing.T) {
-	for _, p := range []Params{{Epsilon: limits.MinEpsilon, Shape: Spherical}, {Epsilon: limits.MinEpsilon, Power: maxPower}, {Epsilon: limits.MinEpsilon, Delta: limits.MinDelta, Shape: Spherical}} {
+	for _, p := range []Params{{Epsilon: limits.MinEpsilon, Shape: Spherical}, {Epsilon: limits.MinEpsilon, Power: maxPower, Shape: Independent}, {Epsilon: limits.MinEpsilon, Delta: limits.MinDelta, Shape: Spherical}} {
 		refused, many := 0, 1<<16
 		if p.Delta > 0 {
 			many = 1 << 20
@@ -187,6 +187,12 @@ func TestNoiseCanAlwaysBeDrawn(t *testing.T) {
 			require.Less(t, math.Abs(sum.Estimate(0)), 1000*math.Sqrt(m.Variance(0))) // e^{−1000}
 		}
 		require.Equal(t, 1, refused, "%d coordinates, the control, must be refused: %v", many, p.Shape)
+		if p.Delta == 0 && p.Power > 0 {
+			p.Shape = Optimal // which is Box there, and its noise has 128 bits
+			m, err := New(p)
+			require.NoError(t, err)
+			require.Equal(t, Box, m.Params().Shape)
+		}
 	}
 }
 

@@ -48,7 +48,7 @@ func (p Params) shape(a, middle []float64) []float64 {
 
 // exponent returns q/(p+q).
 func (p Params) exponent() float64 {
-	if p.laplace() {
+	if p.pure() {
 		return 1 / (p.Power + 1)
 	}
 	return 2 / (p.Power + 2)
@@ -79,7 +79,7 @@ const (
 // shapeWithCount returns τ with the one of the count at the end.
 func (p Params) shapeWithCount(a, middle []float64) []float64 {
 	unit, q := 0.0, 2.0
-	if p.laplace() {
+	if p.pure() {
 		q = 1
 	}
 	for i := range a {

@@ -7,16 +7,18 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/wide"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // Sum is a released sum of rows: public, immutable, safe for concurrent readers. All that it
-// computes is post-processing and costs no budget. Divided by a number of rows n it is a mean, and
-// its errors in proportion.
+// computes is post-processing and costs no budget. Divided by a public number of rows it is a mean,
+// and its errors in proportion; where the number is private and released, see [Sum.Mean].
 type Sum struct {
 	params Params
 	law    law
-	steps  []int64 // one for each coordinate of the law
+	steps  []wide.Int // one for each coordinate of the law
 }
 
 // Params returns the parameters of the release, with the defaults filled in.
@@ -39,14 +41,14 @@ func (s *Sum) Estimate(i int) float64 {
 	if s.law.lower != nil {
 		sum := 0.0
 		for j, x := range s.law.lower[i] {
-			sum += x * float64(s.steps[j])
+			sum += x * s.steps[j].Float64()
 		}
 		return sum * c.step
 	}
 	if !s.params.Count {
-		return float64(s.steps[i]) * c.step
+		return s.steps[i].Float64() * c.step
 	}
-	return float64(s.steps[i])*c.step + s.Count()*(float64(c.centre)*c.step)
+	return s.steps[i].Float64()*c.step + s.Count()*s.law.centre(i)
 }
 
 // Values returns the noisy sums of all coordinates as a new slice.
@@ -74,7 +76,7 @@ func (s *Sum) Count() float64 {
 	if !s.params.Count {
 		return math.NaN()
 	}
-	return float64(s.steps[s.law.dim]) * s.law.at[s.law.dim].step
+	return s.steps[s.law.dim].Float64() * s.law.at[s.law.dim].step
 }
 
 // CountVariance returns the variance of the noise of Count, NaN unless the Params ask for it.
@@ -110,17 +112,87 @@ func (s *Sum) ExpectedError(p float64) float64 { return s.law.expectedError(p) }
 
 // Interval returns bounds that hold the true sum of coordinate i, of rows as they were rounded to
 // the grid (see [Sum.Estimate]) or ready, with the given confidence over the noise, for any one
-// coordinate fixed before the release. NaN if there is no such coordinate, and for a confidence
-// outside [0, 1).
+// coordinate fixed before the release. A ready sum may have been beyond what a Sum holds: near that
+// ceiling, of 2⁶⁸ widths, the interval is open on its side. NaN if there is no such coordinate, and
+// for a confidence outside [0, 1).
 func (s *Sum) Interval(i int, confidence float64) (lo, hi float64) {
 	if i < 0 || i >= s.law.dim {
 		return math.NaN(), math.NaN()
 	}
-	x, r := s.Estimate(i), s.law.halfWidth(i, confidence)
-	return x - r, x + r
+	return s.around(i, s.law.halfWidth(i, confidence))
+}
+
+// SimultaneousInterval returns bounds for coordinate i such that those of all coordinates hold the
+// true sums at once with the given confidence. They are otherwise as those of [Sum.Interval].
+func (s *Sum) SimultaneousInterval(i int, confidence float64) (lo, hi float64) {
+	if i < 0 || i >= s.law.dim {
+		return math.NaN(), math.NaN()
+	}
+	return s.around(i, s.law.halfWidthOfAll(i, confidence))
+}
+
+// around returns the interval of half width r around the estimate, open where the sum or the count
+// may have saturated.
+func (s *Sum) around(i int, r float64) (lo, hi float64) {
+	x, steps, ceiling := s.Estimate(i), s.steps[i].Float64(), maxTotal-r/s.law.at[i].step
+	lo, hi = x-r, x+r
+	above, below := steps >= ceiling, steps <= -ceiling
+	if s.params.Count {
+		full := s.Count() >= maxRows/2 // where the noise is at most 2⁵² rows: else nobody knows
+		above, below = above || full, below || full
+	}
+	if above {
+		hi = math.Inf(1)
+	}
+	if below {
+		lo = math.Inf(-1)
+	}
+	return lo, hi
+}
+
+// Mean returns the mean of coordinate i over the rows, in its interval, where the Params ask for
+// the count: that of rows as they were clamped and rounded to the grid. Where the noise leaves no
+// rows it is near the middle. NaN without a count, and if there is no such coordinate.
+func (s *Sum) Mean(i int) float64 {
+	if !s.params.Count || i < 0 || i >= s.law.dim {
+		return math.NaN()
+	}
+	mean := s.law.centre(i) + s.steps[i].Float64()*s.law.at[i].step/max(s.Count(), 1)
+	return min(max(mean, s.params.Min.At(i)), s.params.Max.At(i))
+}
+
+// MeanInterval returns bounds that hold the mean of coordinate i (see [Sum.Mean]) with the given
+// confidence over the noise, for any one coordinate fixed before the release: all of its interval
+// where the noise leaves no rows. NaN where Mean is, and for a confidence outside [0, 1).
+//
+// At the true mean θ, D̃ − (θ−c)Ñ, of the released deviations D̃ from the centre c and the count
+// Ñ, is ηᵢ − (θ−c)η₀, which is beyond its quantile q(|θ−c|) with the probability that is left
+// (Fieller 1954). As q does not decrease, the θ that pass with the largest q among them include
+// all that pass; that is repeated on what is left.
+func (s *Sum) MeanInterval(i int, confidence float64) (lo, hi float64) {
+	if !s.params.Count || i < 0 || i >= s.law.dim || !limits.Confidence(confidence) {
+		return math.NaN(), math.NaN()
+	}
+	const rounds = 3
+	c, least, most := s.law.centre(i), s.params.Min.At(i), s.params.Max.At(i)
+	deviations, rows := s.steps[i].Float64()*s.law.at[i].step, s.Count()
+	own, rounding := s.law.part(i, 1)
+	lo, hi = least, most
+	for range rounds {
+		shared, more := s.law.part(s.law.dim, max(hi-c, c-lo))
+		q := s.law.reach(own, shared, 1-confidence) + rounding + more
+		if !(rows > 0) || rows >= maxRows/2 { // the count may have saturated there
+			return least, most
+		}
+		lo, hi = max(lo, c+(deviations-q)/rows), min(hi, c+(deviations+q)/rows)
+		if !(lo <= hi) { // no mean in the interval explains what was released
+			return least, most
+		}
+	}
+	return lo, hi
 }
 
 // String says what was released under which guarantee.
 func (s *Sum) String() string {
-	return fmt.Sprintf("elliptical.Sum: %d coordinates with %s noise, %v, %v", s.Len(), s.law.name(), s.params.Shape, s.Guarantee())
+	return fmt.Sprintf("elliptical.Sum: %d coordinates with %s noise, %v, %v", s.Len(), s.law.kind, s.params.Shape, s.Guarantee())
 }

@@ -9,7 +9,7 @@ import (
 // Vector is an immutable list of public numbers, one for each coordinate, that is comparable with
 // == (and so are the [Params] that hold it). The zero Vector is empty.
 type Vector struct {
-	bits string // the IEEE 754 bits of the numbers, eight bytes each: a string is immutable and comparable
+	bits string // IEEE 754 bits, eight bytes each: a string is immutable and comparable
 }
 
 // VectorOf returns the Vector of the numbers, which are copied; −0 counts as 0.

@@ -1,9 +1,9 @@
-// Package column releases count, sum, mean, variance and standard deviation of one column of numbers
-// from one spend, each with an interval, and quantiles from another, under pure ε-differential privacy
-// or zCDP.
+// Package column releases count, sum, mean, variance and standard deviation of one column of
+// numbers from one spend, each with an interval, and quantiles from another, under pure
+// ε-differential privacy or zCDP.
 //
-// It answers the questions of a first report: how many rows, what total, what average, how spread. One
-// release answers all five for the noise of little more than one. In four lines:
+// It answers the questions of a first report: how many rows, what total, what average, how spread.
+// One release answers all five for the noise of little more than one. In four lines:
 //
 //	b, err := column.New(column.Params{Epsilon: 1, Min: 0, Max: 100}) // ages
 //	b.Add(age)                                                         // for each row
@@ -22,18 +22,19 @@
 //
 // # Model and guarantee
 //
-// Each person is one row with one number, clamped to the public [Min, Max]. Neighbours differ in one
-// row more or less (budget.AddRemove, the default), or in the value of one row (budget.Replace, the
-// number of rows public): the unit is [budget.Row]. A release promises [Params.Guarantee], on the
-// machine as on paper: a value becomes an integer, sums are exact in 128 bits, noise is drawn exactly on
-// integers, scales are rounded up. The schemes and their proofs stand in scheme.go, rounded sums in
-// law.go, of quantiles in quantile_params.go and exponential.go, where sums of weights are exact integers.
-// Whoever has several rows in a column is protected that many times less.
+// Each person is one row with one number, clamped to the public [Min, Max]. Neighbours differ in
+// one row more or less (budget.AddRemove, the default), or in the value of one row
+// (budget.Replace, the number of rows public): the unit is [budget.Row]. A release promises
+// [Params.Guarantee], on the machine as on paper: a value becomes an integer, sums are exact in
+// 128 bits, noise is drawn exactly on integers, scales are rounded up. The schemes and their
+// proofs stand in scheme.go, rounded sums in law.go, of quantiles in quantile_params.go and
+// exponential.go, where sums of weights are exact integers. Whoever has several rows in a column
+// is protected that many times less.
 //
 // # Accuracy
 //
-// Standard deviations of the noise, to first order; h = (Max − Min)/2, m = (mean − middle)/h in [−1, 1],
-// n rows. [Summary.StdErr] has the number of a release, with the variance's.
+// Standard deviations of the noise, to first order; h = (Max − Min)/2, m = (mean − middle)/h in
+// [−1, 1], n rows. [Summary.StdErr] has the number of a release, with the variance's.
 //
 //	                            Count     Mean                  noise at m = 0, ε = 1 or ρ = ½
 //	AddRemove, pure ε, 1        2/ε       2h·√(1+m²)/(εn)       2h/n
@@ -45,35 +46,38 @@
 //	Only Count                  √2/ε, or 1/√(2ρ)
 //	Only Sum                    √2·max(|Min|, |Max|)/ε, or max(|Min|, |Max|)/√(2ρ)
 //
-// The number at the end of a line is Moments. Where the count and a normalised sum share ε by halves,
-// as is usual, the mean has 2.83h·√(1+m²)/(εn): Moments 1 has 0.71 of it for every column, and the
-// variance of Moments 2 has 0.40 to 0.63 of what a split into three has, on ages, incomes, latencies,
-// basket sizes, rare events and uniform numbers. Rounding to the grid is off by at most h·2⁻²⁹ a row.
+// The number at the end of a line is Moments. Where the count and a normalised sum share ε by
+// halves, as is usual, the mean has 2.83h·√(1+m²)/(εn): Moments 1 has 0.71 of it for every column,
+// and the variance of Moments 2 has 0.40 to 0.63 of what a split into three has, on ages, incomes,
+// latencies, basket sizes, rare events and uniform numbers. Rounding to the grid is off by at most
+// h·2⁻²⁹ a row.
 //
-// Quantiles: [Quantiles.Interval] bounds the error in rank for all data. Mean errors in rows at n = 1000,
-// AddRemove, in steps of a thousandth of the range, levels .1, .3, .5, .7, .9:
+// Quantiles: [Quantiles.Interval] bounds the error in rank for all data. Mean errors in rows at n
+// = 1000, AddRemove, in steps of a thousandth of the range, levels .1, .3, .5, .7, .9:
 //
 //	                       ages   incomes   latencies   uniform   baskets
 //	median, ε = 1 | 0.1    .3|11   .5|11      .2|6       .8|10     .3|11
 //	5 levels, ε = 1 | 0.1  5|42    3|39       2|39       4|37      5|34
 //	5 levels, ρ = ½        1.6     .5         .5         1.0       1.5
 //
-// What is clamped is lost: the mean is that of the clamped values, and intervals cover that. They are
-// exact for Mean to the precision of their quantiles (the hull of Fieller's set) and conservative for
-// Variance and StdDev. Estimates of Mean and Variance are ratios, biased by the order of noise²/n².
+// What is clamped is lost: the mean is that of the clamped values, and intervals cover that. They
+// are exact for Mean to the precision of their quantiles (the hull of Fieller's set) and
+// conservative for Variance and StdDev. Estimates of Mean and Variance are ratios, biased by the
+// order of noise²/n².
 //
 // # Cost
 //
-// Add takes about 10 ns and a Builder 400 bytes, for any number of rows; a release takes 10 µs, an interval
-// 40 µs for Mean and 0.5 ms for Variance; quantiles hold a number for each cell in use, and look at about
-// 400/ε rows a level. Builders of shards merge exactly.
+// Add takes about 10 ns and a Builder 400 bytes, for any number of rows; a release takes 10 µs, an
+// interval 40 µs for Mean and 0.5 ms for Variance; quantiles hold a number for each cell in use,
+// and look at about 400/ε rows a level. Builders of shards merge exactly.
 //
 // # Not covered
 //
-// Ranges learned from the data, several columns at once, the sampling of the rows, timing, and whoever reads
-// the memory of the process. A Builder is for one goroutine.
+// Ranges learned from the data, several columns at once, the sampling of the rows, timing, and
+// whoever reads the memory of the process. A Builder is for one goroutine.
 //
-// Sources: Fejér (1932) for the nodes and Kiefer, Wolfowitz (1960) for their optimality; Fieller (1954) for
-// ratios; Kaplan, Schnapp, Stemmer (ICML 2022) for quantiles, to which the jitter of ties is added. The
-// ℓ₁ ball of moments (Bernstein's coordinates and the narrower simplex) is this library's own.
+// Sources: Fejér (1932) for the nodes and Kiefer, Wolfowitz (1960) for their optimality; Fieller
+// (1954) for ratios; Kaplan, Schnapp, Stemmer (ICML 2022) for quantiles, to which the jitter of
+// ties is added. The ℓ₁ ball of moments (Bernstein's coordinates and the narrower simplex) is this
+// library's own.
 package column

@@ -5,8 +5,8 @@ import "github.com/dpsketch/dpsketch/noise/budget"
 // A scheme says which integers a row adds to the coordinates that are released, and how far one row
 // moves them: for each row, or under Replace each pair of rows, with differences dᵢ,
 //
-//	pure ε:   Σ |dᵢ|/reachᵢ ≤ 1,     so Laplace noise of scale reachᵢ/ε in each coordinate is ε-private
-//	ρ-zCDP:   Σ (dᵢ/reachᵢ)² ≤ 1,    so Gaussian noise of σᵢ = reachᵢ/√(2ρ) is ρ-zCDP
+//	pure ε:  Σ |dᵢ|/reachᵢ ≤ 1, so Laplace noise of scale reachᵢ/ε in each coordinate is ε-private
+//	ρ-zCDP:  Σ (dᵢ/reachᵢ)² ≤ 1, so Gaussian noise of σᵢ = reachᵢ/√(2ρ) is ρ-zCDP
 //
 // With t = τ/H in [−1, 1] the schemes are, under AddRemove,
 //
@@ -22,7 +22,8 @@ import "github.com/dpsketch/dpsketch/noise/budget"
 //
 //	1 moment         t                 reach 2
 //	pure, 2          t, t²             reaches 9/4, 9/4: δ(3−δ)·4/9 is at most 1, at δ = 3/2
-//	zCDP, 2          t, t²             reaches 2, 77/64: 4δ²(2−δ)/(2+δ) ≤ 1.2012² < (77/64)², the top being at √5 − 1
+//	zCDP, 2          t, t²             reaches 2, 77/64: with the top at δ = √5 − 1,
+//	                                   4δ²(2−δ)/(2+δ) ≤ 1.2012² < (77/64)²
 //
 // All polynomials are scaled to integers, and the reaches with them, rounded up: inequalities
 // between polynomials hold at the rational points too. TestReaches enumerates them.

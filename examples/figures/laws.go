@@ -23,23 +23,24 @@ func ellipses(_ effort, step func()) (*picture, error) {
 	return shaped(p, step, params, 2, "E‖η‖₂²", round, math.Sqrt)
 }
 
-// diamonds is Figure 4.1b: the same for Laplace noise at ε = 1, whose density is the same all along
-// a diamond. Its mean absolute value is 1/√2 of its standard deviation.
+// diamonds is Figure 4.1b: the same for Laplace noise at ε = 1, whose density is the same all
+// along a diamond. Its mean absolute value is 1/√2 of its standard deviation. (The default of pure
+// ε, which ties the two coordinates together, is better than all three.)
 func diamonds(_ effort, step func()) (*picture, error) {
 	p := newPicture("Laplace noise of the mean magnitude for ranges (4, 1) at ε = 1", "first coordinate", "second coordinate")
 	square := plotter.XYs{{X: 1}, {Y: 1}, {X: -1}, {Y: -1}, {X: 1}}
-	params := elliptical.Params{Min: elliptical.VectorOf(-2, -0.5), Max: elliptical.VectorOf(2, 0.5), Epsilon: 1, Power: 1}
+	params := elliptical.Params{Min: elliptical.VectorOf(-2, -0.5), Max: elliptical.VectorOf(2, 0.5), Epsilon: 1, Power: 1, Shape: elliptical.Independent}
 	return shaped(p, step, params, 1, "E‖η‖₁", square, func(variance float64) float64 { return math.Sqrt(variance / 2) })
 }
 
-// shaped draws the outline of noise of each shape, stretched by how much of it each coordinate has,
-// and the box of the data.
+// shaped draws the outline of noise of two shapes and that of params, stretched by how much of it
+// each coordinate has, and the box of the data.
 func shaped(p *picture, step func(), params elliptical.Params, power float64, norm string, outline plotter.XYs, size func(float64) float64) (*picture, error) {
 	for _, s := range []struct {
 		name  string
 		kind  kind
 		shape elliptical.Shape
-	}{{"spherical", theirs, elliptical.Spherical}, {"least volume", theirs, elliptical.MinimumVolume}, {"optimal", ours, elliptical.Optimal}} {
+	}{{"spherical", theirs, elliptical.Spherical}, {"least volume", theirs, elliptical.MinimumVolume}, {"optimal", ours, params.Shape}} {
 		step()
 		params.Shape = s.shape
 		a, b := size(params.Variance(0)), size(params.Variance(1))

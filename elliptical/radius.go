@@ -1,0 +1,167 @@
+package elliptical
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/search"
+)
+
+// The radius r of a group of m coordinates has Pr[r] ∝ e^{−εr}·rᵐ on γ, γ+1, …. Where there are
+// many values in a standard deviation it is summed over every k-th, which for functions without
+// jumps is off by (k/deviation)²/12: for fine sums by less than 2⁻¹³, and z deviations out, where
+// tails fall off by z a deviation, by z² times that. What is beyond 12 deviations and 60/ε has a
+// probability below 2⁻⁸⁰. Probabilities of tails are reduced by more than the error at z = 8,
+// fine, or 5, to their safe side: intervals are wider by a part in 500.
+const (
+	fine, fineSafety     = 32, 1 - 0x1p-7 // values in a standard deviation
+	coarse, coarseSafety = 8, 1 - 0x1p-5  // where many are needed
+)
+
+// eachRadius yields values x of r in ascending order with the weights e^{−εx}·x^size, times
+// e^{−log}.
+func eachRadius(size, epsilon, gamma, perDeviation float64, yield func(x, weight float64)) (log float64) {
+	mode, deviation := size/epsilon, math.Sqrt(size+1)/epsilon
+	stride := max(math.Floor(deviation/perDeviation), 1)
+	first := gamma + max(math.Floor((mode-12*deviation-gamma)/stride), 0)*stride
+	last := max(mode, gamma) + 12*deviation + 60/epsilon + 1
+	top := max(mode, first)
+	for x := first; x <= last; x += stride {
+		yield(x, math.Exp(size*math.Log(x/top)-epsilon*(x-top)))
+	}
+	return size*math.Log(top) - epsilon*top + math.Log(stride)
+}
+
+// logRadiusMoment returns ln E rᵖ.
+func logRadiusMoment(m int, epsilon, gamma, power float64) float64 {
+	size := float64(m)
+	if power > 0x1p20 { // that of K-norm noise, finite or not
+		above, _ := math.Lgamma(size + 1 + power)
+		below, _ := math.Lgamma(size + 1)
+		return above - below - power*math.Log(epsilon)
+	}
+	sum := func(size float64) float64 {
+		total := 0.0
+		log := eachRadius(size, epsilon, gamma, fine, func(_, weight float64) { total += weight })
+		return log + math.Log(total)
+	}
+	return sum(size+power) - sum(size)
+}
+
+// radii is the law of r: ascending values and their probabilities.
+type radii struct{ values, probs []float64 }
+
+func newRadii(m int, epsilon, gamma, perDeviation float64) (r radii) {
+	sum := 0.0
+	eachRadius(float64(m), epsilon, gamma, perDeviation, func(x, weight float64) {
+		r.values, r.probs = append(r.values, x), append(r.probs, weight)
+		sum += weight
+	})
+	kept := 0
+	for i, x := range r.values {
+		if p := r.probs[i] / sum; p > 0x1p-70 {
+			r.values[kept], r.probs[kept] = x, p
+			kept++
+		}
+	}
+	r.values, r.probs = r.values[:kept], r.probs[:kept]
+	return r
+}
+
+// mean returns E f(r).
+func (r radii) mean(f func(float64) float64) float64 {
+	sum := 0.0
+	for i, x := range r.values {
+		sum += r.probs[i] * f(x)
+	}
+	return sum
+}
+
+// reach returns the least t with Pr[|r·u| > t] ≤ tail for u uniform in [−1, 1]: between two values
+// of r the probability, E max(1 − t/r, 0), is linear in t.
+func (r radii) reach(tail float64) float64 {
+	tail *= fineSafety
+	mass, inverse := 0.0, 0.0
+	for i := len(r.values) - 1; i > 0; i-- {
+		mass, inverse = mass+r.probs[i], inverse+r.probs[i]/r.values[i]
+		if mass-r.values[i-1]*inverse >= tail {
+			return (mass - tail) / inverse
+		}
+	}
+	return max(mass+r.probs[0]-tail, 0) / (inverse + r.probs[0]/r.values[0])
+}
+
+// reachAll returns a t with Pr[r·max|uᵢ| > t] ≤ tail for m independent uᵢ and coarse radii.
+func (r radii) reachAll(m int, tail float64) float64 {
+	tail *= coarseSafety
+	outside := func(t float64) float64 {
+		return r.mean(func(x float64) float64 {
+			if x <= t {
+				return 0
+			}
+			return -math.Expm1(float64(m) * math.Log(t/x))
+		})
+	}
+	return search.Root(0, r.values[len(r.values)-1], 20, func(t float64) float64 { return tail - outside(t) })
+}
+
+// pair is a sum a·u + b·v of two uniform variables in [−1, 1].
+func pairTail(a, b, t float64) float64 { // Pr[|a·u + b·v| > t]
+	if a < b {
+		a, b = b, a
+	}
+	switch {
+	case t >= a+b:
+		return 0
+	case t > a-b:
+		return square(a+b-t) / (4 * a * b)
+	}
+	return 1 - t/a
+}
+
+// pairMoment returns E|a·u + b·v|ᵖ = ((a+b)^{p+2} − |a−b|^{p+2})/(2ab(p+1)(p+2)).
+func pairMoment(a, b, power float64) float64 {
+	if a < b {
+		a, b = b, a
+	}
+	if b < 0x1p-20*a { // the difference would lose its digits; what is left out is a part in 2³⁸
+		return math.Pow(a, power) / (power + 1)
+	}
+	ratio := (a - b) / (a + b)
+	return math.Pow(a+b, power) * (1 + b/a) * (a + b) / b * -math.Expm1((power+2)*math.Log(ratio)) / (2 * (power + 1) * (power + 2))
+}
+
+// pairs returns a function that returns E f(r, q) for the radii of two groups, or of one, and by
+// what to reduce probabilities.
+func (l law) pairs(one, other int) (mean func(f func(r, q float64) float64) float64, safety float64) {
+	if one == other {
+		r := l.groups[one].radii(fine)
+		return func(f func(r, q float64) float64) float64 {
+			return r.mean(func(x float64) float64 { return f(x, x) })
+		}, fineSafety
+	}
+	outer, inner := l.groups[one].radii(coarse), l.groups[other].radii(coarse)
+	return func(f func(r, q float64) float64) float64 {
+		return outer.mean(func(x float64) float64 { return inner.mean(func(y float64) float64 { return f(x, y) }) })
+	}, coarseSafety
+}
+
+// boxReach returns a t with Pr[|noise| > t] ≤ tail.
+func (l law) boxReach(own, shared part, tail float64) float64 {
+	if shared.scale == 0 {
+		return own.scale * l.groups[own.group].radii(fine).reach(tail)
+	}
+	far := l.boxReach(own, part{}, tail/2) + l.boxReach(shared, part{}, tail/2)
+	mean, safety := l.pairs(own.group, shared.group)
+	return search.Root(0, far, 16, func(t float64) float64 {
+		return tail*safety - mean(func(r, q float64) float64 { return pairTail(own.scale*r, shared.scale*q, t) })
+	})
+}
+
+// boxMoment returns E|noise|ᵖ.
+func (l law) boxMoment(own, shared part, power float64) float64 {
+	if shared.scale == 0 {
+		return math.Exp(power*math.Log(own.scale)+l.groups[own.group].logMoment(power)) / (power + 1)
+	}
+	mean, _ := l.pairs(own.group, shared.group)
+	return mean(func(r, q float64) float64 { return pairMoment(own.scale*r, shared.scale*q, power) })
+}
