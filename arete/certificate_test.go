@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -12,8 +13,11 @@ import (
 // of the certificate, and two percent less noise is rejected.
 func TestAreteCertificates(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	n := 200
-	if testing.Short() {
+	n := 80
+	switch {
+	case dptest.Long():
+		n = 200
+	case testing.Short():
 		n = 30
 	}
 	for range n {
@@ -171,8 +175,11 @@ func scanLattice(s spec, reach int) float64 {
 // two percent less noise is rejected.
 func TestLatticeCertificates(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	n := 200
-	if testing.Short() {
+	n := 80
+	switch {
+	case dptest.Long():
+		n = 200
+	case testing.Short():
 		n = 24
 	}
 	for i := range n {

@@ -54,12 +54,15 @@ func lawsToTest(t *testing.T) []*Lattice {
 func TestSharesAddUpToTheLaw(t *testing.T) {
 	for _, l := range lawsToTest(t) {
 		for _, n := range []int{0, 1, 2, 17, 1000} { // 0: drawn in one piece
-			draws := 100_000
+			draws := 40_000
 			if n > 1 {
-				draws = 400_000 / n
+				draws = 160_000 / n
 			}
-			if testing.Short() {
-				draws /= 4
+			switch {
+			case dptest.Long():
+				draws = draws * 5 / 2
+			case testing.Short():
+				draws = draws * 5 / 8
 			}
 			draws = max(draws, 400)
 			law, err := l.spec.sampler(uint64(max(n, 1)))
@@ -89,9 +92,9 @@ func TestSharesAddUpToTheLaw(t *testing.T) {
 func TestSamplerTails(t *testing.T) {
 	for _, l := range lawsToTest(t) {
 		var src noise.Source
-		n := 400_000
-		if testing.Short() {
-			n = 100_000
+		n := 150_000
+		if dptest.Long() {
+			n = 400_000
 		}
 		edge := l.Quantile(1 - 1e-4)
 		beyond, sumSquares := int64(0), 0.0
@@ -277,11 +280,12 @@ func TestLogarithmic(t *testing.T) {
 
 // The continuous law on coarse and fine grids; scales that are a fifth off are noticed.
 func TestAreteSampler(t *testing.T) {
-	n := 60_000 // at 20,000 the p-value of the control is still below 1e-40
-	if testing.Short() {
-		n = 20_000
+	const controlled = 60_000 // the p-value of the last control is below 1e-20
+	n := 20_000
+	if dptest.Long() {
+		n = controlled
 	}
-	pValue := func(d, law Arete, step float64) float64 {
+	pValue := func(n int, d, law Arete, step float64) float64 {
 		const reach = 150
 		var src noise.Source
 		expected := make([]float64, 2*reach+3)
@@ -302,14 +306,14 @@ func TestAreteSampler(t *testing.T) {
 				continue
 			}
 			dptest.Alarm(t, falseReject)
-			require.Greater(t, pValue(d, d, step), falseReject, "%v, step %v", d, step)
+			require.Greater(t, pValue(n, d, d, step), falseReject, "%v, step %v", d, step)
 		}
 		if testing.Short() && i > 0 {
 			break
 		}
 		wrong := Arete{d.alpha, d.theta * 1.2, d.lambda * 1.2}
 		dptest.Alarm(t, falseReject)
-		require.Less(t, pValue(wrong, d, 1.0/64), falseReject, "%v", d)
+		require.Less(t, pValue(controlled, wrong, d, 1.0/64), falseReject, "%v", d)
 	}
 	d := Arete{0.2, 0.5, 0.1}
 	for _, step := range []float64{0x1p-30, 0x1p-46} {

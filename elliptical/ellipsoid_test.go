@@ -124,8 +124,11 @@ func TestEllipsoid(t *testing.T) {
 		if relation == budget.AddRemove {
 			divide = 4
 		}
-		n := 20_000
-		if testing.Short() {
+		n := 8_000
+		switch {
+		case dptest.Long():
+			n = 20_000
+		case testing.Short():
 			n = 2000
 		}
 		samples, products := make([][]float64, 3), make([]float64, n)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
@@ -161,7 +162,7 @@ func TestNoiseCanAlwaysBeDrawn(t *testing.T) {
 		refused, many := 0, 1<<16
 		if p.Delta > 0 {
 			many = 1 << 20
-			if testing.Short() {
+			if !dptest.Long() {
 				continue
 			}
 		}

@@ -211,6 +211,9 @@ func TestEstimators(t *testing.T) {
 			if testing.Short() && p.sensitivityDependsOnSeed() {
 				t.Skip("the matrix of every seed has to be looked at")
 			}
+			if p.Transform == Normal && name != "Normal, ℓ₂" && name != "Normal, Laplace" && !dptest.Long() {
+				t.Skip("half a second each: the other transforms are tested with this noise")
+			}
 			testEstimators(t, p)
 		})
 	}
@@ -223,7 +226,7 @@ func testEstimators(t *testing.T, p Params) {
 	} else {
 		q.Epsilon *= 1.5
 	}
-	n := seeds(400)
+	n := max(seeds(200), 200)
 	switch { // the matrix of every seed has to be looked at
 	case !p.sensitivityDependsOnSeed() || dptest.Deep():
 	case dptest.Long():

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/internal/hadamard"
 	"github.com/dpsketch/dpsketch/internal/subset"
 	"github.com/dpsketch/dpsketch/noise"
@@ -61,10 +62,10 @@ func cases() map[string]Params {
 }
 
 // The sensitivities are those of the matrix: exactly, but for the bounds under ℓ₂ of an SJLT with
-// s > 1 and where coordinates are padded. 100 seeds.
+// s > 1 and where coordinates are padded. 40 seeds, with -long 100.
 func TestSensitivityAgainstBruteForce(t *testing.T) {
 	for name, p := range cases() {
-		for i := range 100 {
+		for i := range dptest.Full(100, 40) {
 			p.Seed, p.Epsilon = seed(i), 1
 			p.Norm = L1
 			m := p.newMatrix()

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// seeds returns how many draws to make.
+// seeds returns how many draws to make: quick by default.
 func seeds(quick int) int {
 	switch {
 	case dptest.Deep():

@@ -202,10 +202,7 @@ func testAccuracy(t *testing.T, runs int, sizes []float64) {
 
 // The fast subset: what each size and each kind of sketch says, roughly.
 func TestAccuracy(t *testing.T) {
-	runs := 400
-	if testing.Short() {
-		runs = 50
-	}
+	runs := dptest.Full(400, 160)
 	testAccuracy(t, runs, []float64{0, 10, 1e3, 1e6, 1e9})
 }
 
@@ -221,9 +218,9 @@ func TestLongAccuracy(t *testing.T) {
 // The sample deviation of the runs has a relative error of 1/√(2·runs), as the kurtosis is near 3,
 // and 7 of these are the tolerance beside 3 %.
 func TestSmallSets(t *testing.T) {
-	runs := 1000
-	if testing.Short() {
-		runs = 400
+	runs := 400
+	if dptest.Long() {
+		runs = 1000
 	}
 	told := 0
 	for _, c := range []struct {

@@ -43,10 +43,7 @@ func TestIntervalCoverage(t *testing.T) {
 	const d = 20
 	x, mean := gaussian(rng, 1000, 3, powers(d, 0))
 	binary, q := equalRows(rng, 1000, 60, 12)
-	releases := 150
-	if testing.Short() {
-		releases = 30
-	}
+	releases := dptest.Full(150, 60)
 	undivided := Params{Rho: 0.5, Dim: 60, NonNegative: true, Steps: Steps{Scaling: Unscaled, Undivided: true}}
 	scaled := undivided
 	scaled.Steps = Steps{Clip: 0.98, Undivided: true}

@@ -170,9 +170,9 @@ func TestSamplerFollowsTheLaw(t *testing.T) {
 		crowd.keys = append(crowd.keys, 30+(i*i)%25)
 	}
 	few := column{keys: []uint32{5, 5, 90, 17}}
-	draws := 60000
-	if testing.Short() {
-		draws = 20000
+	draws := 20_000
+	if dptest.Long() {
+		draws = 60_000
 	}
 	for name, base := range map[string][]region{"plain": {{0, 97, 1}}, "window": {{0, 35, 1}, {35, 50, 31}, {50, 97, 1}}} {
 		for _, c := range []column{crowd, few, {}} {

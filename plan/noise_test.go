@@ -104,7 +104,7 @@ func TestSharesLeaveASum(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2)) // test data
 	dense, sparse := randomSparse(rng, 60, 5)
 	for _, rho := range []float64{minRho, 1, limits.MaxRho} {
-		if testing.Short() && rho != minRho {
+		if rho == 1 && !dptest.Long() || testing.Short() && rho != minRho {
 			continue
 		}
 		least := max(leastBudget/rho, 0x1p-20)
