@@ -156,7 +156,7 @@ func TestDamagedJournals(t *testing.T) {
 	require.Equal(t, 1, opened, "only the last end of line may be missing")
 	for i := range intact {
 		for bit := range 8 {
-			if i%8 != bit && i > 150 && i < len(intact)-250 && !dptest.Long() {
+			if i%8 != bit && i > 60 && i < len(intact)-90 && !dptest.Long() {
 				continue
 			}
 			data := bytes.Clone(intact)

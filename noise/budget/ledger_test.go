@@ -271,7 +271,9 @@ func TestLedgerProperties(t *testing.T) {
 			if err == nil {
 				accepted = append(accepted, g)
 			}
-			require.LessOrEqual(t, l.Spent().EpsilonAt(delta), epsilon*(1+0x1p-50))
+			if rng.IntN(8) == 0 || dptest.Long() { // most of the time of this test
+				require.LessOrEqual(t, l.Spent().EpsilonAt(delta), epsilon*(1+0x1p-50))
+			}
 		}
 		left := l.Remaining()
 		kinds[left.delta > 0]++
