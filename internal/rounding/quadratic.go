@@ -42,13 +42,23 @@ type Users struct {
 // stands for, is (ε, δ)-private in both orders of two neighbours. Where the theorem has nothing to
 // say it is 1.
 func (k Quadratic) Delta(epsilon float64, u Users) float64 {
-	if !(k.Scale > 0 && k.From >= 1 && k.From < 1<<31 && k.Threshold > k.From && u.Unit >= 1 && u.MaxKeys >= 1 && u.Beside >= 0 && epsilon > 0) {
+	if !k.sound(epsilon, u) {
 		return 1
 	}
-	s := float64(u.Unit)
-	// The noise is rounded after it is added: it reaches T where it is T − ½ before.
-	form := newShape(k.Scale/s, float64(k.From)/s, (float64(k.Threshold)-0.5)/s, k.From > 1, epsilon, u)
+	form := k.shape(epsilon, u)
 	return form.delta(1)
+}
+
+// sound reports whether the theorem is about these numbers at all.
+func (k Quadratic) sound(epsilon float64, u Users) bool {
+	return k.Scale > 0 && k.From >= 1 && k.From < 1<<31 && k.Threshold > k.From && u.Unit >= 1 && u.MaxKeys >= 1 && u.Beside >= 0 && epsilon > 0
+}
+
+// shape returns the numbers of the theorem. The noise is rounded after it is added: it reaches T
+// where it is T − ½ before.
+func (k Quadratic) shape(epsilon float64, u Users) shape {
+	s := float64(u.Unit)
+	return newShape(k.Scale/s, float64(k.From)/s, (float64(k.Threshold)-0.5)/s, k.From > 1, epsilon, u)
 }
 
 // slack covers the errors of float64 in a sum of tails.
@@ -60,11 +70,15 @@ type shape struct {
 	sigma, r, t, epsilon float64
 	rounds               bool
 	eta, h, lambda       float64
+	// after bounds, for the larger input first, the δ of all that is not keys
+	// below R, where those have had a loss and the others have the distance mu.
+	after func(loss, mu float64) float64
 }
 
 // newShape computes η, h and λ; h is +Inf where the conditions of the theorem fail.
 func newShape(sigma, r, t float64, rounds bool, epsilon float64, u Users) shape {
 	s := shape{Users: u, sigma: sigma, r: r, t: t, epsilon: epsilon, rounds: rounds}
+	s.after = func(loss, mu float64) float64 { return gap(epsilon-loss, mu) }
 	if !rounds {
 		s.lambda = s.silence() * slack
 		return s
@@ -119,9 +133,12 @@ func (s *shape) silence() (most float64) {
 	return most
 }
 
+// fails reports whether the theorem has nothing to say.
+func (s *shape) fails() bool { return s.rounds && math.IsInf(s.h, 1) || !(s.lambda < math.Inf(1)) }
+
 // delta returns the bound, or, as soon as that is above enough, what is above enough.
 func (s *shape) delta(enough float64) (worst float64) {
-	if s.rounds && math.IsInf(s.h, 1) || !(s.lambda < math.Inf(1)) {
+	if s.fails() {
 		return 1
 	}
 	for i := len(cuts) - 2; i >= 0 && worst <= enough; i-- {
@@ -144,48 +161,69 @@ var cuts = func() []float64 {
 
 // block bounds δ of both orders for shares in [from, to].
 func (s *shape) block(from, to float64) float64 {
+	mu := s.distance(from)
+	larger := s.larger(to, mu, s.choice(to, mu))
+	switch {
+	case s.Replace: // the other order is the same
+		return larger
+	case !s.rounds:
+		return max(larger, gap(s.epsilon-to*s.lambda, mu))
+	}
+	return max(larger, gap(s.epsilon-math.Sqrt(to)*s.lambda, mu))
+}
+
+// distance returns μ where no less than a share y of the squared weight is in keys below R.
+func (s *shape) distance(y float64) float64 {
 	norm := 1.0
 	if s.Replace {
 		norm = 2
 	}
-	mu := math.Sqrt((norm-from)/(s.sigma*s.sigma)+s.Beside) * (1 + 1e-12)
-	switch {
-	case !s.rounds && s.Replace:
-		return -math.Expm1(-to*s.lambda) + math.Exp(-to*s.lambda)*gap(s.epsilon+to*s.lambda-s.lambda, mu)
-	case !s.rounds:
-		larger := -math.Expm1(-to*s.lambda) + math.Exp(-to*s.lambda)*gap(s.epsilon+to*s.lambda, mu)
-		return max(larger, gap(s.epsilon-to*s.lambda, mu))
-	case s.Replace:
-		return s.larger(to, mu, s.lambda)
-	}
-	return max(s.larger(to, mu, 0), gap(s.epsilon-math.Sqrt(to)*s.lambda, mu))
+	return math.Sqrt((norm-y)/(s.sigma*s.sigma)+s.Beside) * (1 + 1e-12)
 }
 
-// larger returns the least y·G(κ) + E W(κ^K·e^drift) over some κ in (h, e^ε], each of which bounds
-// δ.
-func (s *shape) larger(y, mu, drift float64) float64 {
-	most := math.Exp(s.epsilon) - s.h
-	if !(most > 0) {
+// larger bounds δ for the larger input first where a share of at most y is in keys below R and the
+// others have the distance mu; for any κ in (h, e^ε], of which choice returns a good one.
+func (s *shape) larger(y, mu, kappa float64) float64 {
+	drift := 0.0
+	if s.Replace {
+		drift = s.lambda
+	}
+	switch {
+	case !s.rounds:
+		return -math.Expm1(-y*s.lambda) + math.Exp(-y*s.lambda)*s.after(drift-y*s.lambda, mu)
+	case !(kappa > s.h):
 		return 1
 	}
-	at := func(x float64) float64 { return s.with(s.h+most*math.Exp(-x), y, mu, drift) }
-	_, least := search.Minimum(0, 16, 12, at)
-	return min(least, at(0))
+	return s.with(kappa, y, mu, drift)
 }
 
-// with returns y·G(κ) + E W(κ^K·e^drift), K binomial.
+// choice returns the κ in (h, e^ε] at which larger is about least; 0 if there is none.
+func (s *shape) choice(y, mu float64) float64 {
+	most := math.Exp(s.epsilon) - s.h
+	if !s.rounds || !(most > 0) {
+		return 0
+	}
+	at := func(x float64) float64 { return s.larger(y, mu, s.h+most*math.Exp(-x)) }
+	x, least := search.Minimum(0, 16, 12, at)
+	if at(0) < least {
+		x = 0
+	}
+	return s.h + most*math.Exp(-x)
+}
+
+// with returns y·G(κ) + E[κ^K·e^drift·after], K binomial.
 func (s *shape) with(kappa, y, mu, drift float64) float64 {
 	sum := y * s.eta / (s.r * s.r) * s.h * kappa / (kappa - s.h)
 	m, ln := float64(s.MaxKeys), math.Log(kappa)
 	mass := math.Exp(m * math.Log1p(-s.eta)) // of K = k
 	rest := math.Exp(drift + m*math.Log1p(s.eta*(kappa-1)))
 	for k := range s.MaxKeys + 1 {
-		// The terms from k on are at most C(m, k)·(ηκ)^k·(1 + η(κ−1))^m, as W(r) ≤ r.
+		// The terms from k on are at most C(m, k)·(ηκ)^k·(1 + η(κ−1))^m, as after is at most 1.
 		if rest < 1e-7*sum || k == 12 {
 			return sum + rest
 		}
 		loss := float64(k)*ln + drift
-		sum += mass * math.Exp(loss) * gap(s.epsilon-loss, mu)
+		sum += mass * math.Exp(loss) * s.after(loss, mu)
 		step := (m - float64(k)) / float64(k+1) * s.eta
 		mass *= step / (1 - s.eta)
 		rest *= step * kappa

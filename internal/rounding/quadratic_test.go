@@ -176,7 +176,7 @@ func TestQuadraticIsNeeded(t *testing.T) {
 	require.Greater(t, form.h, 1.0)
 	require.LessOrEqual(t, exact, form.delta(1))
 	form.h = 1
-	require.Greater(t, exact, form.larger(1, 0, 0))
+	require.Greater(t, exact, form.larger(1, 0, form.choice(1, 0)))
 }
 
 // Table 2.2 of thresholds, to .3 %, and with half of the budget for counts. T holds on the grid,
@@ -239,7 +239,7 @@ func TestBothOrders(t *testing.T) {
 		bound := k.Delta(c.epsilon, u)
 		for y := 0x1p-20; y < 1; y *= 1.3 {
 			mu := math.Sqrt(1-y) / c.sigma
-			larger, smaller := form.larger(y, mu, 0), gap(c.epsilon-math.Sqrt(y)*form.lambda, mu)
+			larger, smaller := form.larger(y, mu, form.choice(y, mu)), gap(c.epsilon-math.Sqrt(y)*form.lambda, mu)
 			require.LessOrEqual(t, max(larger, smaller), bound)
 			require.GreaterOrEqual(t, form.block(y, y)*slack, max(larger, smaller))
 			// Λ(1) itself: φ((T−R−1)/σ)/σ and 2η/R, each √m times.
@@ -248,7 +248,7 @@ func TestBothOrders(t *testing.T) {
 		}
 		form.lambda = 0.5
 		require.GreaterOrEqual(t, form.block(1./4, 1./4)*slack, gap(c.epsilon-0.25, math.Sqrt(0.75)/c.sigma))
-		require.Greater(t, form.block(1./4, 1./4), form.larger(1./4, math.Sqrt(0.75)/c.sigma, 0)*1.01)
+		require.Greater(t, form.block(1./4, 1./4), form.larger(1./4, math.Sqrt(0.75)/c.sigma, form.choice(1./4, math.Sqrt(0.75)/c.sigma))*1.01)
 	}
 }
 

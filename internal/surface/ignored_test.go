@@ -70,6 +70,7 @@ var makers = []maker{
 	by("noise/approx.NewAdviceSearch", false, approx.AdviceParams{Epsilon: 1, Min: 1, Max: 1 << 10, Sensitivity: 1e-3}, approx.NewAdviceSearch),
 	by("plan.New", true, plan.Params{Rho: 1, Dim: 4, Max: 1, Rows: 100}, plan.New),
 	by("threshold/groupby.New", true, groupby.Params{Epsilon: 1, Delta: 1e-6, Max: 1}, groupby.New[string]),
+	by("threshold/groupby.NewDiscovery", false, groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}, groupby.NewDiscovery[string]),
 	by("threshold.New", true, threshold.Params{Epsilon: 1, Delta: 1e-6}, threshold.New[uint64]),
 	by("threshold.New", false, threshold.Params{Epsilon: 1, Delta: 1e-6}, threshold.New[string]),
 	by("threshold.NewBounded", false, threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 4}, threshold.NewBounded[uint64]),
@@ -98,7 +99,7 @@ func zeros() []any {
 		&column.Builder{}, &column.QuantileBuilder{}, &column.Quantiles{}, &column.Summary{},
 		&distinct.Builder{}, &distinct.Running{}, &distinct.RunningBuilder{}, &distinct.Sketch{}, &distinct.WindowBuilder{}, &distinct.Windows{},
 		&approx.Mechanism{}, &approx.Value{}, &approx.AdviceSearch{}, &approx.Advised{}, &plan.Mechanism{}, &plan.Mean{}, &plan.Quantiles{},
-		&threshold.Builder[string]{}, &threshold.UserBuilder[string]{}, &threshold.Vector[string]{}, &groupby.Builder[string]{}, &groupby.Groups[string]{},
+		&threshold.Builder[string]{}, &threshold.UserBuilder[string]{}, &threshold.Vector[string]{}, &groupby.Builder[string]{}, &groupby.Discovery[string]{}, &groupby.Groups[string]{},
 	}
 }
 

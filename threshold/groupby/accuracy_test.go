@@ -96,7 +96,7 @@ func requireInside(t *testing.T, g *Groups[int], key int, n, sum, confidence flo
 	}
 	lo, hi := g.Interval(key, confidence)
 	inside("count", n, lo, hi)
-	inside("estimate", g.Estimate(key), lo, hi)
+	inside("estimate", max(g.Estimate(key), 1), lo, hi)
 	lo, hi = g.SumInterval(key, confidence)
 	inside("sum", sum, lo, hi)
 	lo, hi = g.MeanInterval(key, confidence)
@@ -195,5 +195,5 @@ func (m moments) mean() float64   { return m.s / m.n }
 func (m moments) square() float64 { return m.ss / m.n }
 func tailOf(x float64) float64    { return math.Erfc(x/math.Sqrt2) / 2 }
 func privateState(s *state[int]) secret[int] {
-	return private.New(state[int]{params: s.params, law: s.law, table: newTable[int](0)})
+	return private.New(state[int]{params: s.params, law: s.law, way: s.way, table: newTable[int](0)})
 }

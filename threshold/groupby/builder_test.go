@@ -15,11 +15,23 @@ import (
 // everything has all that a release can have.
 var everything = Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 6, Clip: 3, Min: -1, Max: 3, Others: true}
 
+// laws are the calibrations that tests have asked for.
+var laws = map[Params]calibration{}
+
+// builder is New, which calibrates each Params once for all tests.
 func builder[K string | int](t testing.TB, p Params) *Builder[K] {
 	t.Helper()
-	b, err := New[K](p)
-	require.NoError(t, err)
-	return b
+	p = p.normal()
+	if _, found := laws[p]; !found {
+		b, err := New[K](p)
+		require.NoError(t, err)
+		laws[p] = held(b).law
+	}
+	w := once
+	if p.Passes == 2 {
+		w = keeping
+	}
+	return &Builder[K]{private.New(state[K]{params: p, law: laws[p], way: w, table: newTable[K](0)}), p, p.Guarantee()}
 }
 
 // held returns what a Builder holds.
@@ -161,7 +173,7 @@ func TestSaturation(t *testing.T) {
 func TestReleaseOnce(t *testing.T) {
 	b, fresh := builder[string](t, plain), builder[string](t, plain)
 	b.AddUser("a")
-	state := privateBytes(t, b)
+	held := privateBytes(t, b)
 	require.ErrorIs(t, fresh.Merge(fresh), ErrMismatch)
 	require.ErrorIs(t, fresh.Merge(nil), ErrReleased)
 	for _, p := range []Params{
@@ -169,15 +181,16 @@ func TestReleaseOnce(t *testing.T) {
 		{Epsilon: 1, Delta: 1e-6, Clip: 3}, {Epsilon: 1, Delta: 1e-6, Max: 1}, {Epsilon: 1, Delta: 1e-6, Min: -1}, {Epsilon: 1, Delta: 1e-6, Others: true},
 		{Epsilon: 1, Delta: 1e-6, KeysOnly: true}, {Epsilon: 1, Delta: 1e-6, Relation: budget.Replace},
 	} {
-		other := builder[string](t, p)
+		p = p.normal()
+		other := &Builder[string]{private.New(state[string]{params: p, table: newTable[string](0)}), p, p.Guarantee()}
 		require.ErrorIs(t, fresh.Merge(other), ErrMismatch)
-		require.ErrorIs(t, other.RestorePrivateState(state), ErrMismatch)
+		require.ErrorIs(t, other.RestorePrivateState(held), ErrMismatch)
 		require.False(t, other.Released())
 	}
-	for n := range state {
-		require.ErrorIs(t, fresh.RestorePrivateState(state[:n]), ErrFormat)
+	for n := range held {
+		require.ErrorIs(t, fresh.RestorePrivateState(held[:n]), ErrFormat)
 	}
-	require.ErrorIs(t, builder[int](t, plain).RestorePrivateState(state), ErrFormat)
+	require.ErrorIs(t, builder[int](t, plain).RestorePrivateState(held), ErrFormat)
 	copied := *b
 	g, err := b.Release()
 	require.NoError(t, err)
@@ -192,7 +205,7 @@ func TestReleaseOnce(t *testing.T) {
 		require.ErrorIs(t, fresh.Merge(done), ErrReleased)
 		_, err = done.AppendPrivateState(nil)
 		require.ErrorIs(t, err, ErrReleased)
-		require.ErrorIs(t, done.RestorePrivateState(state), ErrReleased)
+		require.ErrorIs(t, done.RestorePrivateState(held), ErrReleased)
 	}
 	require.False(t, (&Builder[string]{}).Guarantee().Promises())
 }

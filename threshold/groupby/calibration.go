@@ -12,18 +12,27 @@ import (
 const unit = 1 << 20
 
 // Fractions of the budget: what Params.Others takes, and of CountShare what the shortfall takes,
-// and sums of values of what is left then.
+// and of what is then left what the sums of values take.
 const (
 	othersShare    = 1. / 50
 	shortfallShare = 1. / 16
 	valuesShare    = 2. / 3
 )
 
+// Of two passes the first takes this fraction of what the keys take, and both together have this
+// factor more noise: the second may depend on the first, which the proof pays for.
+const (
+	firstShare    = 1. / 8
+	adaptiveNoise = 1.02
+)
+
 // calibration holds what a release draws from: standard deviations in steps, 0 for what is not part
 // of the release or has no noise.
 type calibration struct {
-	kernel    rounding.Quadratic // of the keys
-	weight    float64            // of the keys
+	kernel    rounding.Quadratic // of the keys, in the last pass
+	weight    float64            // of the keys, in the last pass
+	first     rounding.Quadratic // the first of two passes
+	discovery float64            // of the keys, in the first of two passes
 	mix       int64              // a count is (rests + mix·weights)/fine
 	rest      float64            // of the rests, in 1/fine of a step
 	shortfall float64
@@ -54,6 +63,9 @@ type calibration struct {
 // 2B² is what counts for the rests as long as their share is no larger than that of the keys, and
 // what is above counts twice more. The values' norm doubles, and the two sums in [0, S] and [0,
 // 32·S] differ by no more than one of them.
+//
+// With two passes there are two weights, and the keys' share is divided. A count is a rest alone,
+// κ = 0: x in each of the keys of a user that are shown, however many, so B = C.
 func (p Params) sizes() (c calibration, err error) {
 	if err = p.validate(); err != nil {
 		return c, err
@@ -67,18 +79,27 @@ func (p Params) sizes() (c calibration, err error) {
 	if err != nil {
 		return c, err
 	}
+	if p.Passes == 2 {
+		sigma *= adaptiveNoise
+	}
 	keys, share := 1.0, 0.0
 	length, ratio := 0.0, 0.0
 	if !p.KeysOnly {
 		c.mix = p.mixture()
 		length, ratio = p.rests(c.mix)
+		if p.Passes == 2 {
+			length, ratio = math.Sqrt(float64(p.Clip))*up, 0
+		}
 		c.shortfall = sigma / math.Sqrt(shortfallShare*p.CountShare) * up
 		c.beside += 1 / (c.shortfall * c.shortfall)
 		keys -= shortfallShare * p.CountShare
 		share = (1 - shortfallShare) * p.CountShare
 	}
 	if p.values() {
-		squared := float64(min(p.Clip, p.MaxKeys))
+		squared := float64(p.Clip)
+		if p.Passes == 1 {
+			squared = min(squared, float64(p.MaxKeys))
+		}
 		c.value = sigma * math.Sqrt(norm*squared/(valuesShare*share)) * up
 		c.beside += norm * norm * squared / (c.value * c.value)
 		keys -= valuesShare * share
@@ -94,15 +115,19 @@ func (p Params) sizes() (c calibration, err error) {
 		c.rest = sigma * length / math.Sqrt(share) * up
 		c.beside += norm * length * length / (c.rest * c.rest)
 	}
+	if p.Passes == 2 {
+		c.discovery = sigma / math.Sqrt(firstShare*keys) * up
+		keys *= 1 - firstShare
+	}
 	c.weight = sigma / math.Sqrt(keys) * up
 	if c.rest > 0 && p.Relation == budget.Replace {
 		above := ratio * c.weight / c.rest
 		c.beside += 2 * max(0, above*above-1) / (c.weight * c.weight)
 	}
 	c.beside *= up
-	c.weight, c.shortfall, c.value, c.others = c.weight*unit, c.shortfall*unit, c.value*unit, c.others*unit
+	c.weight, c.discovery, c.shortfall, c.value, c.others = c.weight*unit, c.discovery*unit, c.shortfall*unit, c.value*unit, c.others*unit
 	c.rest *= fine * unit
-	if !(max(c.weight, c.rest, c.shortfall, c.value, c.others) <= 0x1p46) { // what noise.Gaussian draws at step 1
+	if !(max(c.weight, c.discovery, c.rest, c.shortfall, c.value, c.others) <= 0x1p46) { // what noise.Gaussian draws at step 1
 		return c, bad("Epsilon", p.Epsilon, "an ε, a δ, a Clip and a CountShare with less noise")
 	}
 	return c, nil
@@ -110,6 +135,9 @@ func (p Params) sizes() (c calibration, err error) {
 
 // mixture returns fine·κ.
 func (p Params) mixture() int64 {
+	if p.Passes == 2 {
+		return 0
+	}
 	return int64(math.Round(fine * (math.Sqrt(float64(min(p.Clip, p.MaxKeys))) + 1) / 2))
 }
 
@@ -134,7 +162,13 @@ func (p Params) calibrate() (calibration, error) {
 		return c, err
 	}
 	var ok bool
-	c.kernel, ok = rounding.ForUsers(c.weight, p.Epsilon, p.Delta, p.users(c))
+	if p.Passes == 2 {
+		var both rounding.TwoPasses
+		both, ok = rounding.ForTwoPasses(c.discovery, c.weight, p.Epsilon, p.Delta, p.users(c))
+		c.first, c.kernel = both.First, both.Second
+	} else {
+		c.kernel, ok = rounding.ForUsers(c.weight, p.Epsilon, p.Delta, p.users(c))
+	}
 	if !ok {
 		return c, bad("Epsilon", p.Epsilon, "an ε and a δ for which a threshold is found")
 	}

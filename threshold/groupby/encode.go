@@ -20,15 +20,16 @@ import (
 //	8      CountShare, 0 with KeysOnly
 //	8      Min
 //	8      Max
+//	2      Passes
 //	4      MaxKeys
 //	4      Clip, 0 with KeysOnly
-//	8      the threshold of the weights, 0 with KeysOnly
+//	8      the threshold of the weights, 0 with KeysOnly or two passes
 //	8      shortfall, 0 with KeysOnly
 //	8      others, 0 without Others
 //	4      number of keys that are shown
 //	then for each, in strictly ascending order of the keys:
 //	8      key, two's complement if signed; for strings 4 bytes of length and the bytes
-//	8      weight, unless KeysOnly
+//	8      weight, unless KeysOnly or with two passes
 //	8      rest of the count, unless KeysOnly
 //	8      sum of values, if Min or Max is not 0
 //
@@ -36,26 +37,32 @@ import (
 // arrival, and no other bytes decode to the same groups.
 const (
 	version   = 1
-	fixedSize = wire.HeaderSize + 3 + 5*8 + 2*4 + 3*8 + 4
+	fixedSize = wire.HeaderSize + 3 + 5*8 + 2 + 2*4 + 3*8 + 4
 )
 
 // fields are the numbers of the Params.
 func (p *Params) fields() []wire.Field {
 	return []wire.Field{
 		wire.Byte(&p.Relation), wire.Flags(&p.KeysOnly, &p.Others), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.CountShare),
-		wire.Float(&p.Min), wire.Float(&p.Max), wire.Int(&p.MaxKeys, maxKeys), wire.Int(&p.Clip, maxClip),
+		wire.Float(&p.Min), wire.Float(&p.Max), wire.Short(&p.Passes, 2), wire.Int(&p.MaxKeys, maxKeys), wire.Int(&p.Clip, maxClip),
 	}
 }
 
-// numbers is how many sums stand behind a key.
-func (p Params) numbers() int {
-	switch {
-	case p.KeysOnly:
-		return 0
-	case p.values():
-		return 3
+// weighs reports whether counts are in part the weights of the keys, which are then released.
+func (p Params) weighs() bool { return !p.KeysOnly && p.Passes == 1 }
+
+// sums returns those numbers of a group that are released.
+func (e *group[K]) sums(p Params) (sums []*int64) {
+	if p.weighs() {
+		sums = append(sums, &e.weight)
 	}
-	return 2
+	if !p.KeysOnly {
+		sums = append(sums, &e.rest)
+	}
+	if p.values() {
+		sums = append(sums, &e.value)
+	}
+	return sums
 }
 
 // Size returns the length in bytes of the encoding of a release of so many integer keys; 0 if the
@@ -65,7 +72,7 @@ func (p Params) Size(keys int) int {
 	if p.validate() != nil || keys < 0 {
 		return 0
 	}
-	return fixedSize + keys*(8+8*p.numbers())
+	return fixedSize + keys*(8+8*len(new(group[int]).sums(p)))
 }
 
 // AppendBinary appends the encoding of the groups to dst. The error, which wraps [ErrFormat], is
@@ -82,9 +89,8 @@ func (g *Groups[K]) AppendBinary(dst []byte) ([]byte, error) {
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(g.groups)))
 	for _, e := range g.groups {
 		dst = keys.Append(dst, e.key)
-		sums := [3]int64{e.weight, e.rest, e.value}
-		for _, x := range sums[:p.numbers()] {
-			dst = binary.LittleEndian.AppendUint64(dst, uint64(x))
+		for _, x := range e.sums(p) {
+			dst = binary.LittleEndian.AppendUint64(dst, uint64(*x))
 		}
 	}
 	return dst, nil
@@ -112,16 +118,15 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 		r.Fail("keys of another type")
 	case d.params != d.params.normal() || err != nil:
 		r.Fail("invalid Params")
-	case d.params.KeysOnly && (d.shortfall != 0 || d.threshold != 0) || !d.params.Others && d.others != 0:
+	case d.params.KeysOnly && d.shortfall != 0 || !d.params.Others && d.others != 0:
 		r.Fail("a number that is not released")
 	case beyond(d.shortfall) || beyond(d.others):
 		r.Fail("a number that no sum and noise make")
-	case !d.params.KeysOnly && (d.threshold < 1 || beyond(d.threshold)):
+	case d.params.weighs() != (d.threshold > 0) || beyond(d.threshold) || d.threshold < 0:
 		r.Fail("a threshold that is none")
 	}
 	d.law = d.params.noises(law)
-	numbers := d.params.numbers()
-	n := r.Count(math.MaxInt32, keys.MinSize()+8*numbers)
+	n := r.Count(math.MaxInt32, keys.MinSize()+8*len(new(group[K]).sums(d.params)))
 	if r.Err() != nil {
 		return r.Err()
 	}
@@ -131,11 +136,8 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	for i := range d.groups {
 		e := &d.groups[i]
 		e.key = keys.Read(r)
-		if numbers > 0 {
-			e.weight, e.rest = r.Int64(), r.Int64()
-		}
-		if numbers > 2 {
-			e.value = r.Int64()
+		for _, x := range e.sums(d.params) {
+			*x = r.Int64()
 		}
 		switch {
 		case i > 0 && !(d.groups[i-1].key < e.key):

@@ -31,15 +31,20 @@ func sampleKeys() *Groups[uint32] {
 	return sampleOf(Params{Epsilon: 2, Delta: 1e-6, KeysOnly: true}, 0, 0, 0, group[uint32]{key: 0}, group[uint32]{key: math.MaxUint32})
 }
 
+func samplePasses() *Groups[int64] {
+	return sampleOf(Params{Epsilon: 1, Delta: 1e-6, Passes: 2, Max: 1}, 0, 5, 0, group[int64]{key: 1, rest: -3, value: 4})
+}
+
 // samples are the objects of the golden files, by name.
 func samples() map[string]encoding.BinaryMarshaler {
-	return map[string]encoding.BinaryMarshaler{"words.hex": sampleWords(), "ints.hex": sampleInts(), "keys.hex": sampleKeys()}
+	return map[string]encoding.BinaryMarshaler{"words.hex": sampleWords(), "ints.hex": sampleInts(), "keys.hex": sampleKeys(), "passes.hex": samplePasses()}
 }
 
 func TestCodec(t *testing.T) {
 	dptest.Codec[Groups[string]](t, sampleWords(), dptest.DeepEqual)
 	dptest.Codec[Groups[int64]](t, sampleInts(), dptest.DeepEqual)
 	dptest.Codec[Groups[uint32]](t, sampleKeys(), dptest.DeepEqual)
+	dptest.Codec[Groups[int64]](t, samplePasses(), dptest.DeepEqual)
 	data, err := sampleInts().MarshalBinary()
 	require.NoError(t, err)
 	require.Len(t, data, sampleInts().Params().Size(3))
@@ -48,7 +53,7 @@ func TestCodec(t *testing.T) {
 // What validate accepts is calibrated: no Params have a guarantee that New refuses. And what a
 // release gives decodes to the same groups, empty ones too.
 func TestCodecOfReleases(t *testing.T) {
-	for _, p := range append(extremes(), plain, Params{Epsilon: 1, Delta: 1e-6, Max: 1, CountShare: math.Copysign(0, -1), Min: math.Copysign(0, -1)}) {
+	for _, p := range append(extremes(), plain, Params{Epsilon: 1, Delta: 1e-6, Passes: 2, Others: true, Max: 1}, Params{Epsilon: 1, Delta: 1e-6, Max: 1, CountShare: math.Copysign(0, -1), Min: math.Copysign(0, -1)}) {
 		b, err := New[int](p)
 		require.NoError(t, err, "%+v", p)
 		require.True(t, b.Guarantee().Equal(p.Guarantee()) && p.Guarantee().Promises())
@@ -76,6 +81,8 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"no δ":              func(g *Groups[string]) { g.params.Delta = 0 },
 		"a default":         func(g *Groups[string]) { g.params.CountShare = 0 },
 		"another default":   func(g *Groups[string]) { g.params.Clip = 0 },
+		"three passes":      func(g *Groups[string]) { g.params.Passes = 3 },
+		"two passes":        func(g *Groups[string]) { g.params.Passes = 2 }, // have no weights
 		"no relation":       func(g *Groups[string]) { g.params.Relation = 0 },
 		"unknown relation":  func(g *Groups[string]) { g.params.Relation = 3 },
 		"negative zero":     func(g *Groups[string]) { g.params.Min = math.Copysign(0, -1) },

@@ -29,9 +29,16 @@ type Params struct {
 	// 0 means 100. A larger m hardly raises the threshold, nor the noise of a
 	// count if it is above Clip.
 	MaxKeys int
+	// Passes is 2 where a second pass looks for the keys that the first has not
+	// found, with all the weight of those who have them: some 1.3 times the keys,
+	// under one guarantee. A Builder of New keeps what each user gave until then:
+	// 4 bytes for each key of a user, 8 with values, and 8. Where the data can
+	// be read twice, see [NewDiscovery]. 0 means 1.
+	Passes int
 	// CountShare is the fraction of the budget, in [1/64, 63/64], that only the
 	// counts (and sums) of the shown keys use. The rest buys the list of keys,
-	// and helps to count. At most ½ under Replace. 0 means ⅓, or ½ for sums.
+	// and helps to count in one pass. At most ½ under Replace. 0 means ⅓, or ½
+	// for sums or two passes.
 	CountShare float64
 	// Clip is C², in [1, 4096]: a user with l ≤ C² keys counts 1 in each of
 	// them, one with more √(C²/l). 0 means 36. Noise grows as C.
@@ -63,9 +70,12 @@ func (p Params) normal() Params {
 	if p.Relation == 0 {
 		p.Relation = budget.AddRemove
 	}
+	if p.Passes == 0 {
+		p.Passes = 1
+	}
 	if !p.KeysOnly && p.CountShare == 0 {
 		p.CountShare = 1. / 3
-		if p.values() {
+		if p.values() || p.Passes == 2 {
 			p.CountShare = 0.5
 		}
 	}
@@ -86,6 +96,8 @@ func (p Params) validate() error {
 		return bad("Delta", p.Delta, "a number in [1e-100, 0.01]")
 	case p.MaxKeys < 1 || p.MaxKeys > maxKeys:
 		return bad("MaxKeys", p.MaxKeys, "0 or an integer in [1, 4096]")
+	case p.Passes != 1 && p.Passes != 2:
+		return bad("Passes", p.Passes, "0, 1 or 2")
 	case p.KeysOnly && p.CountShare != 0:
 		return bad("CountShare", p.CountShare, "0 with KeysOnly")
 	case p.KeysOnly && p.Clip != 0:
@@ -125,7 +137,9 @@ func (p Params) Guarantee() budget.Guarantee {
 
 // Threshold returns the total weight at which a key is shown with probability ½, where a user of l
 // keys gives each the weight 1/√l: so a key of users who have l keys each is, with probability ½,
-// at Threshold·√l users. NaN if the Params are invalid. It calibrates the release, as [New] does.
+// at Threshold·√l users. With two passes it is that of the second, where l is the number of his
+// keys that the first has not found. NaN if the Params are invalid. It calibrates the release, as
+// [New] does.
 func (p Params) Threshold() float64 {
 	c, err := p.normal().calibrate()
 	if err != nil {

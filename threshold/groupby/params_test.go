@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
@@ -41,6 +42,8 @@ func TestParamsAreChecked(t *testing.T) {
 		"reversed":   {Epsilon: 1, Delta: 1e-6, Min: 1},
 		"denormal":   {Epsilon: 1, Delta: 1e-6, Max: 5e-324},
 		"relation":   {Epsilon: 1, Delta: 1e-6, Relation: 3},
+		"passes":     {Epsilon: 1, Delta: 1e-6, Passes: 3},
+		"passes < 0": {Epsilon: 1, Delta: 1e-6, Passes: -1},
 		"replace":    {Epsilon: 1, Delta: 1e-6, CountShare: 0.51, Relation: budget.Replace},
 		"keys, 1":    {Epsilon: 1, Delta: 1e-6, KeysOnly: true, CountShare: 0.5},
 		"keys, 2":    {Epsilon: 1, Delta: 1e-6, KeysOnly: true, Clip: 32},
@@ -79,8 +82,8 @@ func extremes() (all []Params) {
 // So it is everywhere between the extremes.
 func TestRandomParams(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 3))
-	for range dptest.Full(300, 5) {
-		p := Params{Epsilon: math.Exp2(-10 + 16*rng.Float64()), Delta: math.Pow(10, -2-98*rng.Float64()*rng.Float64()), MaxKeys: 1 + rng.IntN(maxKeys),
+	for i := range dptest.Full(300, 5) {
+		p := Params{Epsilon: math.Exp2(-10 + 16*rng.Float64()), Delta: math.Pow(10, -2-98*rng.Float64()*rng.Float64()), MaxKeys: 1 + rng.IntN(maxKeys), Passes: 1,
 			CountShare: minShare + (0.5-minShare)*rng.Float64(), Clip: 1 + rng.IntN(maxClip), Others: rng.IntN(2) == 0, Relation: budget.Relation(1 + rng.IntN(2))}
 		if p.Relation == budget.AddRemove {
 			p.CountShare = minShare + (0.97-minShare)*rng.Float64()
@@ -88,14 +91,25 @@ func TestRandomParams(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			p.Max = 1
 		}
+		if i%5 == 4 {
+			p.Passes = 2
+		}
 		c, err := p.calibrate()
 		require.NoError(t, err, "%+v", p)
-		require.LessOrEqual(t, c.kernel.Delta(p.Epsilon, p.users(c)), p.Delta)
+		require.LessOrEqual(t, p.deltaOf(c), p.Delta)
 	}
 }
 
+// deltaOf returns the δ of what is calibrated, of which the noise beside the keys takes part.
+func (p Params) deltaOf(c calibration) float64 {
+	if p.Passes == 2 {
+		return rounding.TwoPasses{First: c.first, Second: c.kernel}.Delta(p.Epsilon, p.users(c))
+	}
+	return c.kernel.Delta(p.Epsilon, p.users(c))
+}
+
 func TestDefaults(t *testing.T) {
-	full := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 100, CountShare: 1. / 3, Clip: 36, Relation: budget.AddRemove}
+	full := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 100, Passes: 1, CountShare: 1. / 3, Clip: 36, Relation: budget.AddRemove}
 	require.Equal(t, full, plain.normal())
 	require.Equal(t, full, full.normal())
 	require.Equal(t, plain.Threshold(), full.Threshold())
@@ -108,6 +122,7 @@ func TestDefaults(t *testing.T) {
 	half := Params{Epsilon: 1, Delta: 1e-6, CountShare: 0.5}
 	require.InEpsilon(t, 29.88, half.Threshold(), 3e-3)
 	require.Equal(t, 0.5, Params{Max: 1}.normal().CountShare)
+	require.Equal(t, 0.5, Params{Passes: 2}.normal().CountShare)
 }
 
 // The shares add up to the budget: what a user moves, in units of the noise and in the integers
@@ -122,6 +137,9 @@ func TestShares(t *testing.T) {
 		{Epsilon: 1, Delta: 1e-6, Max: 3, CountShare: 0.3, Clip: 5, Others: true, Relation: budget.Replace},
 		{Epsilon: 1, Delta: 1e-6, CountShare: 0.5, Clip: 300, MaxKeys: 300, Relation: budget.Replace},
 		{Epsilon: 1, Delta: 1e-6, CountShare: 0.5, Clip: 1, Relation: budget.Replace},
+		{Epsilon: 1, Delta: 1e-6, Passes: 2, KeysOnly: true, Relation: budget.Replace},
+		{Epsilon: 1, Delta: 1e-6, Passes: 2, Max: 3, Others: true, Clip: 9},
+		{Epsilon: 1, Delta: 1e-6, Passes: 2, Max: 3, Others: true, Clip: 9, Relation: budget.Replace},
 	} {
 		p = p.normal()
 		c, err := p.sizes()
@@ -130,13 +148,25 @@ func TestShares(t *testing.T) {
 		if p.Relation == budget.Replace {
 			norm, sigma = 2, sigma*math.Sqrt2 // GaussianSigma is linear in the sensitivity
 		}
-		total := norm/math.Pow(c.weight/unit, 2) + c.beside
+		keys := 1 / (c.weight * c.weight)
+		if p.Passes == 2 {
+			keys += 1 / (c.discovery * c.discovery)
+			require.InEpsilon(t, firstShare, 1/(c.discovery*c.discovery)/keys, 1e-9)
+			sigma *= adaptiveNoise
+		}
+		total := norm*keys*unit*unit + c.beside
 		require.LessOrEqual(t, total, norm/(sigma*sigma)*(1+1e-4))
 		require.Greater(t, total, norm/(sigma*sigma)*0.93)
 
 		// user returns what a user of l keys adds to a key, and to the shortfall and the others.
+		// With two passes all of his keys are hidden in both, or shown, whichever is more.
 		user := func(l int) (count int, key [3]float64, all [2]float64) {
 			k := min(l, p.MaxKeys)
+			if p.Passes == 2 {
+				x := clipped(l, p.Clip)
+				all = [2]float64{float64(unit - x), unit * othersLimit}
+				return l, [3]float64{float64(weight(k)) * math.Sqrt(float64(k)/float64(l)), float64(rest(x, 0, 0)), float64(x)}, all
+			}
 			g := given(p, k, l, 0)
 			x := clipped(k, p.Clip)
 			key = [3]float64{float64(g.weight), float64(g.rest), float64(x)} // a value is between −x and x
@@ -155,7 +185,7 @@ func TestShares(t *testing.T) {
 		}
 		worst := 0.0
 		moved := func(n float64, key [3]float64) float64 {
-			return n * (over(key[0], c.weight) + over(key[1], c.rest) + over(key[2], c.value))
+			return n * (key[0]*key[0]*keys + over(key[1], c.rest) + over(key[2], c.value))
 		}
 		sizes := []int{1, 2, 3, 4, 5, 8, 31, 32, 33, 99, 100, 101, 299, 300, 500}
 		for _, l := range sizes {

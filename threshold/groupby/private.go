@@ -23,95 +23,227 @@ const privateBuilder byte = 0xf8
 const privateVersion = 1
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
-// the sums of all keys without noise, protected by nothing. It is for a pipeline that moves its
-// builders between machines as trusted as this one, and must not reach a disk, a log or a person
-// that the data themselves may not reach. To publish, use [Builder.Release].
+// the sums of all keys without noise or, with Passes 2, the keys of each user, protected by nothing.
+// It is for a pipeline that moves its builders between machines as trusted as this one, and must not
+// reach a disk, a log or a person that the data themselves may not reach. To publish, use
+// [Builder.Release].
 //
 // The Builder stays as it is. The bytes depend neither on the order of the users nor on how they
 // were split among builders that were merged, as long as no user has more than MaxKeys keys. Every
 // release of the state, here or where it was restored, spends the budget again: k of them have the
 // guarantee Times(k). The error wraps [ErrReleased].
 func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
-	s := private.Enter(b.secret)
+	return appendState(b.secret, dst, "groupby: AppendPrivateState: the Builder")
+}
+
+// RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
+// gave, of a second pass too. The error wraps [ErrReleased], [ErrMismatch] if that Builder had other
+// Params, or [ErrFormat]; the Builder is then unchanged.
+func (b *Builder[K]) RestorePrivateState(data []byte) error {
+	return restoreState(b.secret, data, false, "groupby: RestorePrivateState: the Builder")
+}
+
+// AppendPrivateState appends all that the Discovery holds, as [Builder.AppendPrivateState] does.
+// WHAT IT APPENDS IS PRIVATE DATA. To publish, use [Discovery.Release].
+func (d *Discovery[K]) AppendPrivateState(dst []byte) ([]byte, error) {
+	return appendState(d.secret, dst, "groupby: AppendPrivateState: the Discovery")
+}
+
+// RestorePrivateState replaces what the Discovery holds by a state that
+// [Discovery.AppendPrivateState] gave, with the errors of [Builder.RestorePrivateState].
+func (d *Discovery[K]) RestorePrivateState(data []byte) error {
+	return restoreState(d.secret, data, true, "groupby: RestorePrivateState: the Discovery")
+}
+
+func appendState[K hashing.Key](data secret[K], dst []byte, doing string) ([]byte, error) {
+	s := private.Enter(data)
 	if s == nil {
-		return dst, fmt.Errorf("groupby: AppendPrivateState: the Builder is %w", fault.ErrReleased)
+		return dst, fmt.Errorf("%s is %w", doing, fault.ErrReleased)
 	}
-	defer private.Leave(b.secret)
+	defer private.Leave(data)
 	keys := wire.KeysOf[K]()
-	kind, class, p, shortfall := privateBuilder, keys.Class(), s.params, s.shortfall
+	h := stateHeader{kind: privateBuilder, class: keys.Class(), way: s.way, params: s.params, found: s.found, shortfall: s.shortfall}
 	dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
-	dst = wire.AppendFields(dst, privateFields(&kind, &class, &p, &shortfall))
-	entries := slices.Clone(s.table.entries)
-	slices.SortFunc(entries, func(a, b entry[K]) int { return cmp.Compare(a.key, b.key) })
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(entries)))
-	for _, e := range entries {
+	dst = wire.AppendFields(dst, h.fields())
+	order := s.sorted()
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(order)))
+	for _, i := range order {
+		e := s.table.entries[i]
 		dst = keys.Append(dst, e.key)
 		for _, x := range [4]int64{e.weight, e.rest, e.value, e.others} {
 			dst = binary.LittleEndian.AppendUint64(dst, uint64(x))
 		}
 	}
-	return dst, nil
+	return s.appendUsers(dst, order), nil
 }
 
-// RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
-// gave. The error wraps [ErrReleased], [ErrMismatch] if that Builder had other Params, or
-// [ErrFormat]; the Builder is then unchanged.
-func (b *Builder[K]) RestorePrivateState(data []byte) error {
-	s := private.Enter(b.secret)
-	if s == nil {
-		return fmt.Errorf("groupby: RestorePrivateState: the Builder is %w", fault.ErrReleased)
+// sorted returns the numbers of the entries, those found by a first pass in front and each part in
+// the order of the keys.
+func (s *state[K]) sorted() []uint32 {
+	order := make([]uint32, len(s.table.entries))
+	for i := range order {
+		order[i] = uint32(i)
 	}
-	defer private.Leave(b.secret)
-	r, keys := wire.NewReader("groupby", data), wire.KeysOf[K]()
+	slices.SortFunc(order[s.found:], func(a, b uint32) int { return cmp.Compare(s.table.entries[a].key, s.table.entries[b].key) })
+	return order
+}
+
+// appendUsers appends the kept users in an order that depends on them alone, with the ranks of
+// their keys.
+func (s *state[K]) appendUsers(dst []byte, order []uint32) []byte {
+	if s.way != keeping {
+		return dst
+	}
+	ranks := make([]uint32, len(order))
+	for rank, i := range order {
+		ranks[i] = uint32(rank)
+	}
+	values := s.params.values()
+	all := make([][][2]uint32, 0, len(s.users.ends)) // rank, place
+	for from, to := range s.users.all {
+		user := make([][2]uint32, to-from)
+		for j := range user {
+			user[j][0] = ranks[s.users.keys[from+j]]
+			if values {
+				user[j][1] = uint32(s.users.places[from+j])
+			}
+		}
+		slices.SortFunc(user, comparePairs)
+		all = append(all, user)
+	}
+	slices.SortFunc(all, func(a, b [][2]uint32) int { return slices.CompareFunc(a, b, comparePairs) })
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(all)))
+	for _, user := range all {
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(user)))
+		for _, pair := range user {
+			dst = binary.LittleEndian.AppendUint32(dst, pair[0])
+			if values {
+				dst = binary.LittleEndian.AppendUint32(dst, pair[1])
+			}
+		}
+	}
+	return dst
+}
+
+func comparePairs(a, b [2]uint32) int {
+	return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
+}
+
+// stateHeader is what a state begins with, after the header of all encodings.
+type stateHeader struct {
+	kind      byte
+	class     wire.KeyClass
+	way       way
+	params    Params
+	found     int
+	shortfall int64
+}
+
+func (h *stateHeader) fields() []wire.Field {
+	fields := append([]wire.Field{wire.Byte(&h.kind), wire.Byte(&h.class), wire.Byte(&h.way)}, h.params.fields()...)
+	return append(fields, wire.Int(&h.found, math.MaxInt32), wire.Signed(&h.shortfall))
+}
+
+func restoreState[K hashing.Key](data secret[K], encoded []byte, discovers bool, doing string) error {
+	s := private.Enter(data)
+	if s == nil {
+		return fmt.Errorf("%s is %w", doing, fault.ErrReleased)
+	}
+	defer private.Leave(data)
+	r, keys := wire.NewReader("groupby", encoded), wire.KeysOf[K]()
 	r.Header(wire.KindPrivate, privateVersion)
-	var kind byte
-	var class wire.KeyClass
-	var p Params
-	var shortfall int64
-	r.Fields(privateFields(&kind, &class, &p, &shortfall))
+	var h stateHeader
+	r.Fields(h.fields())
 	switch {
 	case r.Err() != nil:
 		return r.Err()
-	case kind != privateBuilder || class != keys.Class():
+	case h.kind != privateBuilder || h.class != keys.Class():
 		r.Fail("another kind of state")
-		return r.Err()
-	case p != s.params:
-		return sameParams(s.params, p)
-	case shortfall < 0 || shortfall > limit:
+	case h.params != s.params:
+		return sameParams(s.params, h.params)
+	case h.way > second || (h.way == finding) != discovers || (h.way == once) != (s.params.Passes == 1):
+		r.Fail("the state of another pass")
+	case h.shortfall < 0 || h.shortfall > limit:
 		r.Fail("a sum that is none")
+	case h.found > 0 && h.way != second:
+		r.Fail("found keys before the second pass")
 	}
-	t, err := readTable[K](r, keys)
-	if err != nil {
+	t := readTable(r, keys, h.found)
+	u := s.readUsers(r, h.way, len(t.entries))
+	if err := r.Done(); err != nil {
 		return err
 	}
-	s.table, s.shortfall = t, shortfall
+	s.way, s.found, s.shortfall, s.table, s.users = h.way, h.found, h.shortfall, t, u
 	return nil
 }
 
-// privateFields are what a state begins with, after the header.
-func privateFields(kind *byte, class *wire.KeyClass, p *Params, shortfall *int64) []wire.Field {
-	return append([]wire.Field{wire.Byte(kind), wire.Byte(class)}, append(p.fields(), wire.Signed(shortfall))...)
-}
-
-// readTable reads the cells, which are all that is left.
-func readTable[K hashing.Key](r *wire.Reader, keys wire.Keys[K]) (t table[K], err error) {
+// readTable reads the cells.
+func readTable[K hashing.Key](r *wire.Reader, keys wire.Keys[K], found int) (t table[K]) {
 	n := r.Count(math.MaxInt32, keys.MinSize()+4*8)
+	if found > n {
+		r.Fail("more found keys than keys")
+	}
 	if r.Err() != nil {
-		return t, r.Err()
+		return t
 	}
 	t = newTable[K](n)
 	for i := range n {
 		e := entry[K]{keys.Read(r), cell{r.Int64(), r.Int64(), r.Int64(), r.Int64()}}
 		switch {
-		case i > 0 && !(t.entries[i-1].key < e.key):
+		case i > 0 && i != found && !(t.entries[i-1].key < e.key):
 			r.Fail("keys not in ascending order")
 		case min(e.weight, e.others) < 0 || max(e.weight, e.others, e.rest, e.value) > limit || min(e.rest, e.value) < -limit:
 			r.Fail("a sum that is none")
 		}
 		if r.Err() != nil {
-			return t, r.Err()
+			return t
 		}
-		t.add(e.key, e.cell)
+		if t.add(e.key, e.cell); len(t.entries) != i+1 {
+			r.Fail("a key twice")
+			return t
+		}
 	}
-	return t, r.Done()
+	return t
+}
+
+// readUsers reads the users that a Builder keeps, of keys below n.
+func (s *state[K]) readUsers(r *wire.Reader, w way, n int) (u users) {
+	if w != keeping {
+		return u
+	}
+	size := 4
+	if s.params.values() {
+		size = 8
+	}
+	var last [][2]uint32
+	for range r.Count(math.MaxInt32, 4) {
+		var user [][2]uint32
+		for range r.Count(math.MaxInt32, size) {
+			pair := [2]uint32{r.Uint32(), 0}
+			if size == 8 {
+				pair[1] = r.Uint32()
+			}
+			place := int32(pair[1])
+			if int64(pair[0]) >= int64(n) || max(place, -place) > wholePlace || place == math.MinInt32 {
+				r.Fail("a key or a value of a user that is none")
+			}
+			if k := len(user); k > 0 && user[k-1][0] >= pair[0] {
+				r.Fail("a user's keys not in ascending order")
+			}
+			if r.Err() != nil {
+				return u
+			}
+			user = append(user, pair)
+			u.keys = append(u.keys, pair[0])
+			if size == 8 {
+				u.places = append(u.places, place)
+			}
+		}
+		if slices.CompareFunc(last, user, comparePairs) > 0 {
+			r.Fail("users not in order")
+		}
+		last = user
+		u.ends = append(u.ends, len(u.keys))
+	}
+	return u
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -16,39 +17,65 @@ func (b *Builder[K]) Release() (*Groups[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.release(), nil
+	if s.way == keeping {
+		return s.releaseKept(), nil
+	}
+	return s.release(s.shows(s.law.kernel, s.law.weight)), nil
+}
+
+// group is a released key with its noisy sums, in steps.
+type group[K hashing.Key] struct {
+	key                 K
+	weight, rest, value int64
+}
+
+// shows returns what draws whether a key is shown, by which noisy weight. The keys that a first
+// pass has found are.
+func (s *state[K]) shows(kernel rounding.Quadratic, sigma float64) func(i int) (weight int64, ok bool) {
+	normal := s.normal(sigma)
+	return func(i int) (int64, bool) {
+		if i < s.found {
+			return 0, true
+		}
+		return kernel.Show(s.table.entries[i].weight, normal, s.src.Uint64N)
+	}
 }
 
 // release draws independently for each key and sorts what is shown, so the law of what is released
 // does not depend on the order of arrival. A key without weight gets no draw: it is hidden,
 // whatever its count.
-func (s *state[K]) release() *Groups[K] {
-	g := &Groups[K]{params: s.params, law: s.params.noises(s.law)}
-	weights, rests, values := s.normal(s.law.weight), s.normal(s.law.rest), s.normal(s.law.value)
-	hidden := int64(0)
-	for _, e := range s.table.entries {
-		shown, ok := s.law.kernel.Show(e.weight, weights, s.src.Uint64N)
+func (s *state[K]) release(show func(i int) (weight int64, ok bool)) *Groups[K] {
+	p := s.params
+	g := &Groups[K]{params: p, law: p.noises(s.law)}
+	rests, values := s.normal(s.law.rest), s.normal(s.law.value)
+	for i, e := range s.table.entries {
+		weight, ok := show(i)
 		if !ok {
-			hidden = sum(hidden, e.others)
+			s.others = sum(s.others, e.others)
 			continue
 		}
 		r := group[K]{key: e.key}
-		if !s.params.KeysOnly {
-			r.weight, r.rest = shown, e.rest+rests()
+		if p.weighs() {
+			r.weight = weight
 		}
-		if s.params.values() {
+		if !p.KeysOnly {
+			r.rest = e.rest + rests()
+		}
+		if p.values() {
 			r.value = e.value + values()
 		}
 		g.groups = append(g.groups, r)
 	}
 	slices.SortFunc(g.groups, func(a, b group[K]) int { return cmp.Compare(a.key, b.key) })
 	g.groups = slices.Clip(slices.Clone(g.groups))
-	if !s.params.KeysOnly {
+	if p.weighs() {
 		g.threshold = s.law.kernel.Threshold
+	}
+	if !p.KeysOnly {
 		g.shortfall = s.shortfall + s.normal(s.law.shortfall)()
 	}
-	if s.params.Others {
-		g.others = hidden + s.normal(s.law.others)()
+	if p.Others {
+		g.others = s.others + s.normal(s.law.others)()
 	}
 	return g
 }
@@ -64,10 +91,4 @@ func (s *state[K]) normal(sigma float64) func() int64 {
 		panic("groupby: no noise for a valid calibration") // unreachable
 	}
 	return func() int64 { return int64(d.Sample(&s.src, 1)) }
-}
-
-// group is a released key with its noisy sums, in steps.
-type group[K hashing.Key] struct {
-	key                 K
-	weight, rest, value int64
 }

@@ -56,29 +56,54 @@ func (t *table[K]) slot(key K) uint64 {
 
 // add adds to the cell of the key.
 func (t *table[K]) add(key K, c cell) {
-	i := t.slot(key)
-	if t.slots[i] == 0 {
-		if uint64(len(t.entries)) == maxEntries {
-			return
-		}
-		if 2*(len(t.entries)+1) > len(t.slots) {
-			t.grow()
-			i = t.slot(key)
-		}
-		t.entries = append(t.entries, entry[K]{key, c})
-		t.slots[i] = uint32(len(t.entries))
-		return
+	if i, ok := t.entry(key); ok {
+		t.entries[i].add(c)
 	}
-	e := &t.entries[t.slots[i]-1].cell
-	e.weight, e.rest, e.value, e.others = sum(e.weight, c.weight), sum(e.rest, c.rest), sum(e.value, c.value), sum(e.others, c.others)
 }
 
-// grow makes room for twice the entries.
-func (t *table[K]) grow() {
-	t.entries = slices.Grow(t.entries, len(t.entries)+1)
-	t.slots = make([]uint32, 2*len(t.slots))
+// find returns the number of the key's entry, false if it has none.
+func (t *table[K]) find(key K) (i uint32, ok bool) {
+	n := t.slots[t.slot(key)]
+	return n - 1, n != 0
+}
+
+// entry returns the number of the key's entry, which may be new; false if there are maxEntries
+// others.
+func (t *table[K]) entry(key K) (i uint32, ok bool) {
+	at := t.slot(key)
+	if n := t.slots[at]; n != 0 {
+		return n - 1, true
+	}
+	if uint64(len(t.entries)) == maxEntries {
+		return 0, false
+	}
+	if 2*(len(t.entries)+1) > len(t.slots) {
+		t.grow(2 * len(t.slots))
+		at = t.slot(key)
+	}
+	t.entries = append(t.entries, entry[K]{key: key})
+	t.slots[at] = uint32(len(t.entries))
+	return uint32(len(t.entries) - 1), true
+}
+
+// add adds to a cell.
+func (a *cell) add(b cell) {
+	a.weight, a.rest, a.value, a.others = sum(a.weight, b.weight), sum(a.rest, b.rest), sum(a.value, b.value), sum(a.others, b.others)
+}
+
+// grow makes room for half as many entries as slots.
+func (t *table[K]) grow(slots int) {
+	t.entries = slices.Grow(t.entries, slots/2-len(t.entries))
+	t.slots = make([]uint32, slots)
 	for i := range t.entries {
 		t.slots[t.slot(t.entries[i].key)] = uint32(i + 1)
+	}
+}
+
+// reserve makes room for n more entries.
+func (t *table[K]) reserve(n int) {
+	if most := maxEntries - uint64(len(t.entries)); n > 0 && uint64(n) <= most && 2*(len(t.entries)+n) > len(t.slots) {
+		t.grow(2 * (len(t.entries) + n))
 	}
 }
 

@@ -1,0 +1,150 @@
+package groupby
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// Discovery is the first of two passes over the same users, where the data can be read twice: it
+// finds the keys that many have, and then [Discovery.Release] returns a Builder that all users
+// are given to once more, for the other keys and all counts.
+//
+//	first, err := groupby.NewDiscovery[string](groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2})
+//	// for each user: first.AddUser(keys...)
+//	b, err := first.Release()
+//	// for each user: b.AddUser(keys...)
+//	groups, err := b.Release()
+//
+// One guarantee covers both passes: spend it on the Discovery's Release alone. A Builder of [New]
+// with Passes 2 does the same within one Release, from memory, and counts a little better: it knows
+// which keys of a user are shown before it clips.
+//
+// A Discovery holds private data, as a [Builder] does, and is for one goroutine at a time.
+type Discovery[K hashing.Key] struct {
+	secret[K]
+	params    Params
+	guarantee budget.Guarantee
+}
+
+// NewDiscovery returns an empty Discovery, or an error that wraps [ErrParams], also where Passes is
+// not 2. It calibrates both passes, as [New] does.
+func NewDiscovery[K hashing.Key](p Params) (*Discovery[K], error) {
+	p = p.normal()
+	if err := p.validate(); err == nil && p.Passes != 2 {
+		return nil, bad("Passes", p.Passes, "2 for a Discovery")
+	}
+	law, err := p.calibrate()
+	if err != nil {
+		return nil, err
+	}
+	return &Discovery[K]{private.New(state[K]{params: p, law: law, way: finding, table: newTable[K](0)}), p, p.Guarantee()}, nil
+}
+
+// Guarantee returns what both passes together promise to each user: [Params.Guarantee]. A Discovery
+// that NewDiscovery did not make promises nothing.
+func (d *Discovery[K]) Guarantee() budget.Guarantee { return d.guarantee }
+
+// AddUser adds one user with all keys that he has, as [Builder.AddUser] does. After Release it does
+// nothing.
+func (d *Discovery[K]) AddUser(keys ...K) {
+	s := private.Enter(d.secret)
+	if s == nil {
+		return
+	}
+	s.give(keys)
+	s.weigh(s.keys)
+	private.Leave(d.secret)
+}
+
+// Merge adds the users of another Discovery, and that one gives up its data, as [Builder.Merge]
+// does.
+func (d *Discovery[K]) Merge(other *Discovery[K]) error {
+	if other == nil {
+		return merge(d.secret, secret[K]{})
+	}
+	return merge(d.secret, other.secret)
+}
+
+// Released reports whether the Discovery has been released, and therefore ignores users.
+func (d *Discovery[K]) Released() bool { return private.Released(d.secret) }
+
+// Release spends the budget of both passes: it releases the first one and returns the Builder of the
+// second, which knows the keys that were found and is empty otherwise. The release of that Builder
+// is covered. To split the second pass among machines, move this Builder to them before anything is
+// added ([Builder.AppendPrivateState]), and merge what they have.
+//
+// The Discovery gives up its data; a second call returns an error that wraps [ErrReleased].
+func (d *Discovery[K]) Release() (*Builder[K], error) {
+	s, err := private.Take(d.secret, "groupby: Release: the Discovery")
+	if err != nil {
+		return nil, err
+	}
+	show := s.shows(s.law.first, s.law.discovery)
+	var keys []K
+	for i, e := range s.table.entries {
+		if _, ok := show(i); ok {
+			keys = append(keys, e.key)
+		}
+	}
+	slices.SortFunc(keys, cmp.Compare)
+	table := newTable[K](len(keys))
+	for _, key := range keys {
+		table.add(key, cell{})
+	}
+	next := private.New(state[K]{params: s.params, law: s.law, way: second, table: table, found: len(keys)})
+	return &Builder[K]{next, s.params, s.params.Guarantee()}, nil
+}
+
+// addSecond adds a user with the distinct keys in s.keys to a second pass: he counts in all of them,
+// and his weight is for those that the first pass has not found.
+func (s *state[K]) addSecond(sums []float64) {
+	l := len(s.keys)
+	give := cell{}
+	x := int64(0)
+	if !s.params.KeysOnly {
+		x = clipped(l, s.params.Clip)
+		give.rest = rest(x, 0, 0)
+		s.shortfall = sum(s.shortfall, unit-x)
+	}
+	left := s.order(0)
+	for i, key := range s.keys {
+		if at, ok := s.table.find(key); ok && int(at) < s.found {
+			give.value = 0
+			if s.params.values() {
+				give.value = s.params.scaled(x, valueAt(sums, int32(i)))
+			}
+			s.table.entries[at].add(give)
+			continue
+		}
+		left = append(left, int32(i))
+	}
+	s.numbers = left
+	hidden := len(left)
+	if hidden == 0 {
+		return
+	}
+	k := min(hidden, s.params.MaxKeys)
+	choose(left, k, &s.src)
+	if s.params.Others {
+		give.others = residual(hidden)
+	}
+	for n, i := range left {
+		give.weight = 0
+		if n < k {
+			give.weight = weight(k)
+		}
+		if s.params.values() {
+			give.value = s.params.scaled(x, valueAt(sums, i))
+		}
+		s.table.add(s.keys[i], give)
+	}
+}
+
+// String names the pass.
+func (w way) String() string {
+	return [...]string{"the only pass", "two passes in one", "the first pass", "the second pass"}[w]
+}

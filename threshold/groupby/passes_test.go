@@ -1,0 +1,306 @@
+package groupby
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/stretchr/testify/require"
+)
+
+// twice has all that a release in two passes can have.
+var twice = Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 6, Clip: 3, Min: -1, Max: 3, Others: true, Passes: 2}
+
+// passes are a Discovery and what New makes, calibrated once for all tests.
+func passes(t testing.TB, p Params) (*Discovery[int], *Builder[int]) {
+	b := builder[int](t, p)
+	d := &Discovery[int]{private.New(state[int]{params: b.params, law: held(b).law, way: finding, table: newTable[int](0)}), b.params, b.guarantee}
+	return d, b
+}
+
+// fresh returns an empty Builder for the same pass as the template, without calibrating it anew.
+func fresh(s *state[int]) *Builder[int] {
+	return &Builder[int]{privateState(s), s.params, s.params.Guarantee()}
+}
+
+func entriesOf(s *state[int]) []entry[int] {
+	return slices.SortedFunc(slices.Values(s.table.entries), func(a, b entry[int]) int { return a.key - b.key })
+}
+
+// What users give to each of the two passes: weight to keys that are not found, as many as MaxKeys,
+// and counts to all.
+func TestGivenInTwoPasses(t *testing.T) {
+	d, _ := passes(t, twice)
+	for range 500 {
+		d.AddUser(7, 5, 7)
+	}
+	d.AddUser()
+	d.AddUser(1, 2, 3)
+	s := private.Enter(d.secret)
+	private.Leave(d.secret)
+	require.Equal(t, []entry[int]{
+		{1, cell{weight: weight(3)}}, {2, cell{weight: weight(3)}}, {3, cell{weight: weight(3)}},
+		{5, cell{weight: 500 * weight(2)}}, {7, cell{weight: 500 * weight(2)}},
+	}, entriesOf(s))
+	require.True(t, d.Guarantee().Equal(twice.Guarantee()) && d.Guarantee().Promises())
+	b, err := d.Release()
+	require.NoError(t, err)
+	require.True(t, d.Released() && !b.Released())
+	require.True(t, b.Guarantee().Equal(twice.Guarantee()))
+	b.AddUserValues(pairs([]int{7, 1, 2}, func(key int) float64 { return float64(key) }))
+	b.AddUser(5, 7)
+	x := clipped(3, 3)
+	require.Equal(t, int64(unit), x)
+	require.Equal(t, 2, held(b).found)
+	require.Equal(t, []entry[int]{
+		{1, cell{weight(2), fine * x, 0, residual(2)}}, {2, cell{weight(2), fine * x, x / 2, residual(2)}},
+		{5, cell{0, fine * unit, -unit / 2, 0}}, {7, cell{0, fine*unit + fine*x, -unit/2 + x, 0}},
+	}, entriesOf(held(b)))
+	require.Zero(t, held(b).shortfall)
+
+	many := make([]int, 30)
+	for i := range many {
+		many[i] = i
+	}
+	b = fresh(held(b))
+	b.AddUser(many...)
+	n := 0
+	for _, e := range held(b).table.entries {
+		require.Equal(t, fine*clipped(30, 3), e.rest)
+		require.Equal(t, residual(30), e.others)
+		if e.weight > 0 {
+			require.Equal(t, weight(6), e.weight)
+			n++
+		}
+	}
+	require.Equal(t, 6, n)
+	require.Equal(t, unit-clipped(30, 3), held(b).shortfall)
+}
+
+// A key that the first pass finds is shown, with its count; the second pass finds keys with the
+// weight of users whose other keys were found. So do both within one Release.
+func TestTwoPassesFindMore(t *testing.T) {
+	d, b := passes(t, Params{Epsilon: 1, Delta: 1e-6, Passes: 2, Min: 0, Max: 10, Others: true})
+	law := held(b).law
+	// Users of 16 keys: 15 of them have many users, and then there is one per 90 users.
+	users := func(add func(keys []int)) {
+		for u := range 5400 {
+			keys := []int{1000 + u/90}
+			for i := range 15 {
+				keys = append(keys, i)
+			}
+			add(keys)
+		}
+	}
+	const each = 90
+	require.Greater(t, law.kernel.Threshold, int64(each/4*unit)) // hidden in one pass
+	require.Less(t, float64(law.kernel.Threshold)+6.5*law.weight, float64(each*unit))
+	users(func(keys []int) { d.AddUser(keys...) })
+	following, err := d.Release()
+	require.NoError(t, err)
+	require.Equal(t, 15, held(following).found)
+	value := func(key int) float64 { return float64(key % 7) }
+	for _, two := range []*Builder[int]{following, b} {
+		users(func(keys []int) { two.AddUserValues(pairs(keys, value)) })
+		g, err := two.Release()
+		require.NoError(t, err)
+		require.Equal(t, 75, g.Len()) // each fails with probability below Q(6.5) = 4e-11
+		const confidence = 1 - 1e-11
+		dptest.Alarm(t, 75*1e-10)
+		for key, count := range g.All() {
+			n := 5400.
+			if key >= 1000 {
+				n = each
+			}
+			requireInside(t, g, key, n, n*value(key), confidence)
+			require.Equal(t, count, g.Estimate(key))
+		}
+		require.InDelta(t, 0, g.Others(), 6.5*g.OthersStdDev())
+	}
+}
+
+// Sums of what is kept are those of a second pass that finds the same keys, but for l, which is then
+// the number of shown keys.
+func TestKeptUsersCount(t *testing.T) {
+	_, b := passes(t, twice)
+	b.AddUserValues(pairs([]int{1, 2, 3, 4, 5, 6, 7, 8}, func(key int) float64 { return float64(key) - 4 }))
+	b.AddUser(3, 3, 9)
+	b.AddUser()
+	s := held(b)
+	require.Equal(t, []int{8, 10}, s.users.ends)
+	found := make([]bool, 9)
+	found[0], found[2], found[3], found[4], found[8] = true, true, true, true, true // 1, 3, 4, 5, 9
+	for from, to := range s.users.all {
+		s.count(found, from, to)
+	}
+	x := clipped(4, 3)
+	require.Equal(t, cell{rest: fine * x, value: -x}, s.table.entries[0].cell)
+	require.Equal(t, cell{}, s.table.entries[1].cell)
+	require.Equal(t, cell{rest: fine*x + fine*unit, value: -x - unit/2}, s.table.entries[2].cell)
+	require.Equal(t, cell{rest: fine * x, value: -x / 2}, s.table.entries[3].cell)
+	require.Equal(t, cell{rest: fine * x, value: 0}, s.table.entries[4].cell)
+	require.Equal(t, cell{rest: fine * unit, value: -unit / 2}, s.table.entries[8].cell)
+	require.Equal(t, unit-x, s.shortfall)
+	require.EqualValues(t, 4*unit, s.others)
+
+	// A pass gives weight to what is not found, at most MaxKeys keys of each user.
+	_, b = passes(t, twice)
+	b.AddUser(1, 2, 3, 4, 5, 6, 7, 8, 9)
+	s = held(b)
+	found = []bool{true, false, false, false, false, false, false, false, true}
+	var seen []int64
+	s.pass(found, func(i int) (int64, bool) {
+		seen = append(seen, s.table.entries[i].weight)
+		return 0, i == 3
+	})
+	slices.Sort(seen)
+	require.Equal(t, []int64{0, weight(6), weight(6), weight(6), weight(6), weight(6), weight(6)}, seen)
+	require.Equal(t, []bool{true, false, false, true, false, false, false, false, true}, found)
+}
+
+// The bytes of a state depend neither on the order of users nor on shards, for each of the passes;
+// what they were taken from can be restored, and nothing else.
+func TestStatesOfTwoPasses(t *testing.T) {
+	template, kept := passes(t, twice)
+	rng := rand.New(rand.NewPCG(9, 9))
+	var all [][]int
+	for range 200 {
+		all = append(all, rng.Perm(30)[:rng.IntN(7)])
+	}
+	value := func(key int) float64 { return float64(key%9) - 2.3 }
+	template.AddUser(3)
+	for range 1000 {
+		template.AddUser(1, 29)
+	}
+	following, err := template.Release()
+	require.NoError(t, err)
+	discovery := fresh(held(kept))
+	private.Enter(discovery.secret).way = finding
+	private.Leave(discovery.secret)
+
+	begin := privateBytes(t, following)
+	for _, empty := range []*Builder[int]{kept, following, discovery} {
+		start := privateBytes(t, empty)
+		shard := func() *Builder[int] {
+			b := fresh(held(empty))
+			require.NoError(t, restoreState(b.secret, start, held(empty).way == finding, ""))
+			return b
+		}
+		one, again := shard(), shard()
+		shards := []*Builder[int]{shard(), shard(), shard()}
+		for _, user := range all {
+			one.AddUserValues(pairs(user, value))
+			shards[rng.IntN(3)].AddUserValues(pairs(user, value))
+		}
+		rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		for _, user := range all {
+			again.AddUserValues(pairs(user, value))
+		}
+		require.NoError(t, shards[0].Merge(shards[1]))
+		require.NoError(t, shards[0].Merge(shards[2]))
+		want := privateBytes(t, one)
+		require.Equal(t, want, privateBytes(t, again))
+		require.Equal(t, want, privateBytes(t, shards[0]))
+		restored := shard()
+		require.NoError(t, restoreState(restored.secret, want, held(empty).way == finding, ""))
+		require.Equal(t, want, privateBytes(t, restored))
+		for n := range want {
+			require.ErrorIs(t, restoreState(restored.secret, want[:n], held(empty).way == finding, ""), ErrFormat)
+		}
+		require.Error(t, restoreState(restored.secret, want, held(empty).way != finding, "")) // a Builder is no Discovery
+		require.Equal(t, want, privateBytes(t, restored))
+	}
+	// Other passes, and a second pass after another first one, do not merge.
+	require.ErrorIs(t, kept.Merge(following), ErrMismatch)
+	other := fresh(held(following))
+	require.ErrorIs(t, following.Merge(other), ErrMismatch)
+	require.False(t, other.Released() || following.Released())
+	require.NoError(t, other.RestorePrivateState(begin))
+	require.NoError(t, following.Merge(other))
+	once := builder[int](t, plain)
+	require.ErrorIs(t, once.RestorePrivateState(begin), ErrMismatch)
+}
+
+func TestDiscoveryOnce(t *testing.T) {
+	for _, p := range []Params{plain, {}, {Epsilon: 1, Delta: 1e-6, Passes: 1}} {
+		_, err := NewDiscovery[int](p)
+		require.ErrorIs(t, err, ErrParams)
+	}
+	d, err := NewDiscovery[int](twice)
+	require.NoError(t, err)
+	another := &Discovery[int]{d.secret, d.params, d.guarantee}
+	require.ErrorIs(t, d.Merge(another), ErrMismatch)
+	require.ErrorIs(t, d.Merge(nil), ErrReleased)
+	state, err := d.AppendPrivateState(nil)
+	require.NoError(t, err)
+	require.NoError(t, d.RestorePrivateState(state))
+	next, err := d.Release()
+	require.NoError(t, err)
+	require.ErrorIs(t, next.RestorePrivateState(state), ErrFormat)
+	for _, done := range []*Discovery[int]{d, another, {}} {
+		require.True(t, done.Released())
+		done.AddUser(1)
+		_, err = done.Release()
+		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, done.Merge(d), ErrReleased)
+		_, err = done.AppendPrivateState(nil)
+		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, done.RestorePrivateState(state), ErrReleased)
+	}
+	require.False(t, (&Discovery[int]{}).Guarantee().Promises())
+	g, err := next.Release()
+	require.NoError(t, err)
+	require.Zero(t, g.Len())
+}
+
+// In baskets two passes show 1.3 times the keys of the weighted Gaussian, and more than one pass.
+func TestTwoPassesOverBaskets(t *testing.T) {
+	dptest.NeedsLong(t)
+	users := baskets()
+	b := filled(t, Params{Epsilon: 1, Delta: 1e-6, KeysOnly: true}, users)
+	one := b.expectedKeys()
+	peer := expected(b, weightedGaussian(100, 1e-6, 4.22468), 1e-9, 4.22468)
+	d, two := passes(t, Params{Epsilon: 1, Delta: 1e-6, KeysOnly: true, Passes: 2})
+	for _, keys := range users {
+		d.AddUser(keys...)
+		two.AddUser(keys...)
+	}
+	following, err := d.Release()
+	require.NoError(t, err)
+	for _, keys := range users {
+		following.AddUser(keys...)
+	}
+	for _, b := range []*Builder[int]{following, two} {
+		g, err := b.Release()
+		require.NoError(t, err)
+		t.Logf("two passes show %d keys, one %.0f, the weighted Gaussian %.0f", g.Len(), one, peer)
+		require.Greater(t, float64(g.Len()), 1.3*peer) // 1.56 times; the deviation of a sum of independent keys is at most 25
+		require.Greater(t, float64(g.Len()), 1.25*one)
+	}
+}
+
+// expectedKeys returns the expected number of keys that one pass shows.
+func (b *Builder[K]) expectedKeys() (n float64) {
+	s := private.Enter(b.secret)
+	defer private.Leave(b.secret)
+	k := s.law.kernel
+	for _, e := range s.table.entries {
+		v := float64(e.weight)
+		r := float64(k.From)
+		if v > 0 {
+			n += min(v*v/(r*r), 1) * tailOf((float64(k.Threshold)-0.5-max(v, r))/k.Scale)
+		}
+	}
+	return n
+}
+
+func TestDiscoveryIsRedacted(t *testing.T) {
+	d, err := NewDiscovery[string](Params{Epsilon: 1, Delta: 1e-6, Passes: 2})
+	require.NoError(t, err)
+	for range 50 {
+		d.AddUser("the secret key of somebody")
+	}
+	dptest.Redacted(t, d, "the secret key of somebody")
+}
