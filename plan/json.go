@@ -23,6 +23,38 @@ func (m Mean) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
 func (m *Mean) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, m) }
 
+// MarshalJSON returns the guarantee, by how many rows the rank of each level can be off at .95, and
+// the quantiles of the levels, column after column. Beside it stands the binary encoding as data,
+// the only part that UnmarshalJSON reads.
+func (q Quantiles) MarshalJSON() ([]byte, error) {
+	levels := make([]quantileLevel, len(q.levels))
+	for at, level := range q.levels {
+		lo, hi := q.Interval(level, view.Confidence)
+		levels[at] = quantileLevel{view.Number(level), view.Number(lo), view.Number(hi)}
+	}
+	columns := make([][]view.Number, q.Dim())
+	for i := range columns {
+		for _, value := range q.All(i) {
+			columns[i] = append(columns[i], view.Number(value))
+		}
+	}
+	return view.Marshal(&q, struct {
+		Guarantee budget.Guarantee `json:"guarantee"`
+		Levels    []quantileLevel  `json:"levels"`
+		Columns   [][]view.Number  `json:"columns"`
+	}{q.Guarantee(), levels, columns})
+}
+
+// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+func (q *Quantiles) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, q) }
+
+// quantileLevel is a level in the JSON of [Quantiles], with the ranks that it can be off.
+type quantileLevel struct {
+	Level    view.Number `json:"level"`
+	LowRank  view.Number `json:"lowRank"`
+	HighRank view.Number `json:"highRank"`
+}
+
 // MarshalText returns the name of the constant, for JSON and flags.
 func (m Method) MarshalText() ([]byte, error) { return enum.Text(m, methodNames, "Method") }
 

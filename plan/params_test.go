@@ -205,7 +205,7 @@ func TestZeroValuesReleaseNothing(t *testing.T) {
 	require.ErrorIs(t, err, ErrParams)
 	_, err = m.WithScales(nil)
 	require.ErrorIs(t, err, ErrParams)
-	var q Quantiles
+	var q QuantileMechanism
 	_, err = q.Release(x, 0.5)
 	require.ErrorIs(t, err, ErrParams)
 	_, err = q.ReleaseSparse(context.Background(), sparse, 0.5)

@@ -1,166 +1,131 @@
 package plan
 
 import (
-	"context"
+	"fmt"
+	"iter"
 	"math"
+	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/subset"
+	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// QuantileParams are the public numbers of a release of quantiles. They are comparable.
-type QuantileParams struct {
-	// Rho is ρ, the budget of all quantiles of all columns together, in [2⁻³⁰,
-	// 2²⁰].
-	Rho float64
-	// Dim is the number of columns, at most 2²⁴.
-	Dim int
-	// Rows is the number of rows, public under Replace; 0 takes it from the
-	// data. It is not used under AddRemove.
-	Rows int
-	// Max is M: entries are clamped to [−M, M], and results lie there.
-	Max float64
-	// Unit is the least difference that matters, 0 being Max/2²⁰: of Asinh the
-	// width of the linear part, of Log the least value.
-	Unit float64
-	// Relation is budget.Replace or budget.AddRemove. 0 is Replace.
-	Relation budget.Relation
-	// Base is the public base measure; AutoBase is Asinh. With Log it is the
-	// quantiles of |x| that are released.
-	Base Base
-	// Search is the number T of steps, at most 64, of the binary search. 0 is
-	// the exponential mechanism, which is as good as a search of 2 steps.
-	Search int
-	// Workers is the number of goroutines, at most 1024; 0 is 1.
-	Workers int
-}
-
-// params returns Params with the same meaning, for their checks and defaults.
-func (q QuantileParams) params() Params {
-	return Params{Rho: q.Rho, Dim: q.Dim, Rows: q.Rows, Max: q.Max, Unit: q.Unit, Relation: q.Relation, Steps: Steps{Search: q.Search}, Workers: q.Workers}
-}
-
-// Quantiles releases private quantiles of columns. It holds no private data: each Release spends
-// the budget again.
+// Quantiles are released quantiles of columns: public, immutable, safe for concurrent readers. All
+// that it computes is post-processing and costs no budget.
 type Quantiles struct {
-	params Params
-	axis   axis
+	params QuantileParams // resolved
+	levels []float64      // ascending
+	keys   []uint32       // of the axis, column after column, ascending in each
 }
 
-// NewQuantiles returns the mechanism, or an error that wraps [ErrParams].
-func NewQuantiles(q QuantileParams) (*Quantiles, error) {
-	if q.Base > lastBase {
-		return nil, bad("Base", q.Base, "one of the constants")
+func (q *Quantiles) valid() bool { return q != nil && len(q.keys) > 0 }
+
+// Params returns the parameters of the release, with every default filled in.
+func (q *Quantiles) Params() QuantileParams { return q.params }
+
+// Guarantee returns the guarantee of the release: ρ-zCDP, for all columns and levels together.
+func (q *Quantiles) Guarantee() budget.Guarantee {
+	if !q.valid() {
+		return budget.Guarantee{}
 	}
-	p := q.params()
-	if err := p.validate(); err != nil {
-		return nil, err
-	}
-	p = p.resolved()
-	return &Quantiles{p, q.axis(p)}, nil
+	return q.params.Guarantee()
 }
 
-// axis returns the axis of the candidates.
-func (q QuantileParams) axis(p Params) axis {
-	switch q.Base {
-	case Uniform:
-		return uniformAxis(-p.Max, p.Max)
-	case Log:
-		return logAxis(p.Unit, p.Max, scaleBits)
-	}
-	return asinhAxis(p.Unit, p.Max)
+// Dim returns the number of columns.
+func (q *Quantiles) Dim() int { return q.params.Dim }
+
+// Levels returns the levels, ascending, as a new slice.
+func (q *Quantiles) Levels() []float64 { return slices.Clone(q.levels) }
+
+// column returns the keys of a column.
+func (q *Quantiles) column(i int) []uint32 {
+	return q.keys[i*len(q.levels) : (i+1)*len(q.levels)]
 }
 
-// Guarantee returns the guarantee of one Release, however many levels it has.
-func (q *Quantiles) Guarantee() budget.Guarantee { return q.params.Guarantee() }
+// Quantile returns the quantile of column i of one of the Levels: about level·n of the n rows are
+// below it, or at it. NaN for a level that was not released, and for a column outside [0, Dim).
+// Quantiles of higher levels are not lower.
+func (q *Quantiles) Quantile(i int, level float64) float64 {
+	at := slices.Index(q.levels, level)
+	if !q.valid() || at < 0 || i < 0 || i >= q.Dim() {
+		return math.NaN()
+	}
+	return q.params.axis().value(q.column(i)[at])
+}
 
-// Release spends the budget and returns, for each level in [0, 1], the private quantiles of all
-// columns of dense rows (see [Mechanism.Release] for rows of other lengths). Each quantile gets an
-// equal part of ρ. They may be out of order where the data do not tell them apart.
+// All returns the levels with their quantiles in column i, ascending; nothing outside [0, Dim).
+func (q *Quantiles) All(i int) iter.Seq2[float64, float64] {
+	return func(yield func(level, value float64) bool) {
+		if !q.valid() || i < 0 || i >= q.Dim() {
+			return
+		}
+		a := q.params.axis()
+		for at, key := range q.column(i) {
+			if !yield(q.levels[at], a.value(key)) {
+				return
+			}
+		}
+	}
+}
+
+// Interval returns by how many rows, from lo ≤ 0 to hi ≥ 0, the rank of Quantile(i, level) is off
+// in one column, at most, with the given confidence in [0, 1): some number in level·n + [lo, hi] is
+// at least the number of rows below the quantile and at most that of the rows below or at it, to
+// the width of a cell of the axis. Under AddRemove that is for the level rounded to a multiple of
+// 2⁻¹⁶. NaN for other arguments, and where a binary search of less than 32 steps leaves several
+// cells; infinite where the budget is too small for any bound.
 //
-// Under AddRemove levels are rounded to multiples of 2⁻¹⁶. The error wraps [ErrParams] for no
-// levels or one outside [0, 1], and [ErrMismatch] under Replace if the number of rows is not that
-// of the Params.
-func (q *Quantiles) Release(x [][]float64, levels ...float64) ([][]float64, error) {
-	return q.ReleaseContext(context.Background(), x, levels...)
+// It holds for all data and is the same before any are seen, so it is wide: typical errors are a
+// tenth of it. For the exponential mechanism, the candidate that is right has the score 0, so that
+// Pr[score > s] ≤ Candidates·w(s)/w(0), with w as in weights.go, e^{−cs} but for its end; the
+// confidence is that of all levels of a column together, since they are put in order.
+func (q *Quantiles) Interval(level, confidence float64) (lo, hi float64) {
+	if !q.valid() || slices.Index(q.levels, level) < 0 || !limits.Confidence(confidence) {
+		return math.NaN(), math.NaN()
+	}
+	reach := q.params.reach(q.levels, (1-confidence)/float64(len(q.levels)))
+	return -reach, reach
 }
 
-// ReleaseContext is Release that stops when the context is done.
-func (q *Quantiles) ReleaseContext(ctx context.Context, x [][]float64, levels ...float64) ([][]float64, error) {
-	r := &rows{dim: q.params.Dim, least: -q.params.Max, max: q.params.Max, dense: x}
-	if q.params.Relation == budget.AddRemove {
-		r = r.present()
-	}
-	return q.release(ctx, r, levels)
-}
-
-// ReleaseSparse is ReleaseContext for sparse rows: zeros are counted, not touched.
-func (q *Quantiles) ReleaseSparse(ctx context.Context, x Sparse, levels ...float64) ([][]float64, error) {
-	if !x.wellFormed() {
-		return nil, bad("Sparse", "slices that do not fit together", "Offsets that ascend from 0 to len(Indices), and Values as many or none")
-	}
-	s := x.canonical(q.params.Dim)
-	return q.release(ctx, &rows{dim: q.params.Dim, least: -q.params.Max, max: q.params.Max, sparse: &s}, levels)
-}
-
-func (q *Quantiles) release(ctx context.Context, x *rows, levels []float64) ([][]float64, error) {
-	if q.params.Dim == 0 {
-		return nil, notMade("Quantiles")
-	}
-	if len(levels) == 0 {
-		return nil, bad("levels", levels, "at least one")
+// reach returns the rank error that each of the quantiles of these levels exceeds with probability
+// miss at most, NaN if none is known.
+func (q QuantileParams) reach(levels []float64, miss float64) (worst float64) {
+	rho, keys := q.each(len(levels)), q.axis().keys
+	if q.Search > 0 {
+		if keys > 1<<min(q.Search, 62) {
+			return math.NaN()
+		}
+		return 0.5 + rankError(q.Search, miss, rho, 1)
 	}
 	for _, level := range levels {
-		if !(level >= 0 && level <= 1) {
-			return nil, bad("levels", level, "numbers in [0, 1]")
+		if q.Relation == budget.Replace { // the same for every level
+			return reachOf(newWeights(rho, level, replaced, 1<<30), keys, miss)
+		}
+		for _, ch := range []change{added, either} { // dense and sparse rows
+			worst = max(worst, reachOf(newWeights(rho, level, ch, 1<<30), keys, miss))
 		}
 	}
-	if q.params.Relation == budget.Replace && q.params.Rows > 0 && q.params.Rows != x.count() {
-		return nil, fault.Mismatch("plan", "Rows", q.params.Rows, x.count())
-	}
-	p := q.params
-	r := &run{p: p, ctx: ctx, x: x, samplers: make([]sampler, max(p.Workers, 1))}
-	all := subset.Indices(p.Dim)
-	out := make([][]float64, len(levels))
-	for at, level := range levels {
-		var err error
-		rho := each(p.Rho, float64(p.Dim)*float64(len(levels)))
-		if out[at], err = r.quantiles(all, q.axis, q.axis.plain(), level, rho, func(_ int, x float64) uint32 { return q.axis.key(x) }); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return worst
 }
 
-// RequiredRho returns the budget at which, by (2) in budget.go, all quantiles of the level in n
-// rows lie among the data with probability 1 − beta, if near each of them 1/n of the data takes at
-// least the part density/n of the candidates. Constant columns have the least density: all data on
-// one of the [Quantiles.Candidates]. NaN if an argument is invalid. For the binary search it is the
-// budget at which the rank error is below n·min(q, 1−q).
-func (q *Quantiles) RequiredRho(n int, level, density, beta float64) float64 {
-	if n < 1 || !(level > 0 && level < 1) || !(density > 0) || !(beta > 0 && beta < 1) {
-		return math.NaN()
+// reachOf returns the ranks beyond which all of the keys together have the probability miss at most
+// beside the one that is right; half a rank is for a wanted rank that was rounded.
+func reachOf(w *weights, keys uint64, miss float64) float64 {
+	const most = 1 << 40
+	enough := func(ranks int64) bool {
+		return float64(keys)*float64(w.at(ranks*w.den)) <= miss*float64(w.at(0))
 	}
-	d, ch := float64(q.params.Dim), q.params.ranks()
-	if steps := q.params.Steps.Search; steps > 0 {
-		ranks := float64(n) * min(level, 1-level) / unitChange(level, ch)
-		return d * float64(steps) * math.Log(max(float64(steps)*d/beta, 1)) / (ranks * ranks)
+	if !enough(most) {
+		return math.Inf(1)
 	}
-	l := logSum(d, beta, min(density, 1))
-	return d * need(l, level, float64(n), ch)
+	return 0.5 + float64(search.Least(0, enough))
 }
 
-// RankError returns the rank error that, with probability 1 − beta, none of the quantiles of a
-// level in one release with that many levels exceeds by binary search: see search.go. NaN for the
-// exponential mechanism, whose rank error depends on the data, and if an argument is invalid.
-func (q *Quantiles) RankError(level float64, count int, beta float64) float64 {
-	if q.params.Steps.Search == 0 || !(level >= 0 && level <= 1) || count < 1 || !(beta > 0 && beta < 1) {
-		return math.NaN()
+// String says what was released under which guarantee.
+func (q *Quantiles) String() string {
+	if !q.valid() {
+		return "plan.Quantiles (empty)"
 	}
-	all := float64(q.params.Dim) * float64(count)
-	return rankError(q.params.Steps.Search, beta/all, q.params.Rho/all, unitChange(level, q.params.ranks()))
+	return fmt.Sprintf("plan.Quantiles: %d of each of %d columns in [−%g, %g], %v", len(q.levels), q.Dim(), q.params.Max, q.params.Max, q.Guarantee())
 }
-
-// Candidates returns the number of values that a quantile can have.
-func (q *Quantiles) Candidates() uint64 { return q.axis.keys }

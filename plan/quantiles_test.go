@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -63,10 +64,13 @@ func TestQuantileAccuracy(t *testing.T) {
 				require.NoError(t, err)
 				b, err := q.ReleaseSparse(context.Background(), sparse, levels...)
 				require.NoError(t, err)
-				for _, released := range [][][]float64{a, b} {
-					for at, level := range levels {
-						for i, got := range released[at] {
-							below := 0
+				for _, released := range []*Quantiles{a, b} {
+					require.Equal(t, budget.ZCDP(0.1, budget.Row(relation)), released.Guarantee())
+					for _, level := range levels {
+						lo, hi := released.Interval(level, 0.999)
+						require.True(t, lo < -100 && hi > 100 && hi < 700 || search > 0 && math.IsNaN(hi), "[%v, %v]", lo, hi)
+						for i := range d {
+							got, below := released.Quantile(i, level), 0
 							for _, row := range x {
 								if row[i] < got {
 									below++
@@ -95,8 +99,8 @@ func TestQuantilesOfSparseColumns(t *testing.T) {
 	out, err := q.ReleaseSparse(context.Background(), s, 0.5)
 	require.NoError(t, err)
 	zeros := 0
-	for _, v := range out[0] {
-		if v == 0 {
+	for i := range out.Dim() {
+		if out.Quantile(i, 0.5) == 0 {
 			zeros++
 		}
 	}
@@ -122,12 +126,37 @@ func TestQuantileParams(t *testing.T) {
 	}
 	out, err := q.Release(nil, 0, 1)
 	require.NoError(t, err, "without rows the quantiles are noise")
-	require.Len(t, out, 2)
+	require.Equal(t, []float64{0, 1}, out.Levels())
+	twice, err := q.Release(nil, 1, 0, 1)
+	require.NoError(t, err)
+	require.Equal(t, []float64{0, 1}, twice.Levels())
+	_, err = q.Release(nil, slices.Repeat([]float64{0.5}, 2000)...)
+	require.NoError(t, err, "one level")
+	many := make([]float64, maxLevels+1)
+	for i := range many {
+		many[i] = float64(i) / maxLevels
+	}
+	_, err = q.Release(nil, many...)
+	require.ErrorIs(t, err, ErrParams)
+	for _, c := range []struct {
+		i     int
+		level float64
+	}{{-1, 0}, {2, 0}, {0, 0.5}, {0, math.NaN()}} {
+		require.True(t, math.IsNaN(out.Quantile(c.i, c.level)))
+	}
+	for _, confidence := range []float64{-1, 1, math.NaN()} {
+		_, hi := out.Interval(0, confidence)
+		require.True(t, math.IsNaN(hi))
+	}
 	good.Rows = 3
 	q, _ = NewQuantiles(good)
 	_, err = q.Release(nil, 0.5)
 	require.ErrorIs(t, err, ErrMismatch)
-	require.True(t, math.IsNaN(q.RankError(0.5, 1, 0.1)) && math.IsNaN(q.RequiredRho(0, 0.5, 1, 0.1)))
+	require.True(t, math.IsNaN(good.RankError(0.5, 1, 0.1)) && math.IsNaN(good.RequiredRho(0, 0.5, 1, 0.1)))
+	var invalid QuantileParams
+	require.True(t, math.IsNaN(invalid.RankError(0.5, 1, 0.1)) && math.IsNaN(invalid.RequiredRho(9, 0.5, 1, 0.1)))
+	require.Zero(t, invalid.Candidates()+uint64(invalid.Size(1)))
+	require.False(t, invalid.Guarantee().Promises())
 }
 
 // The planning formulas against releases: the rank error of the search, and the budget at which
@@ -137,18 +166,44 @@ func TestQuantilePlanning(t *testing.T) {
 	for j := range constant {
 		constant[j] = []float64{3, -2}
 	}
-	q, err := NewQuantiles(QuantileParams{Rho: 1, Dim: 2, Max: 10, Unit: 1})
-	require.NoError(t, err)
-	rho := q.RequiredRho(2000, 0.5, 1/float64(q.Candidates()), 1e-6)
-	q, err = NewQuantiles(QuantileParams{Rho: rho, Dim: 2, Max: 10, Unit: 1})
+	p := QuantileParams{Rho: 1, Dim: 2, Max: 10, Unit: 1}
+	p.Rho = p.RequiredRho(2000, 0.5, 1/float64(p.Candidates()), 1e-6)
+	q, err := NewQuantiles(p)
 	require.NoError(t, err)
 	out, err := q.Release(constant, 0.5)
 	require.NoError(t, err)
-	require.InDelta(t, 3, out[0][0], 0.01)
-	require.InDelta(t, -2, out[0][1], 0.01)
-	search, err := NewQuantiles(QuantileParams{Rho: 0.02, Dim: 2, Max: 10, Unit: 1, Search: 16})
-	require.NoError(t, err)
-	bound := search.RankError(0.5, 1, 1e-6)
+	require.InDelta(t, 3, out.Quantile(0, 0.5), 0.01)
+	require.InDelta(t, -2, out.Quantile(1, 0.5), 0.01)
+	p = QuantileParams{Rho: 0.02, Dim: 2, Max: 10, Unit: 1, Search: 16}
+	bound := p.RankError(0.5, 1, 1e-6)
 	require.InEpsilon(t, math.Sqrt(16*math.Log(16*2/1e-6)/0.01), bound, 1e-12)
-	require.InEpsilon(t, 0.02, search.RequiredRho(int(2*bound), 0.5, 1, 1e-6), 0.01)
+	require.InEpsilon(t, 0.02, p.RequiredRho(int(2*bound), 0.5, 1, 1e-6), 0.01)
+}
+
+// The interval of ranks holds in the worst column that there can be: one cell is right, and all
+// others are as little wrong as the interval does not allow.
+func TestQuantileIntervalHolds(t *testing.T) {
+	for _, relation := range []budget.Relation{budget.Replace, budget.AddRemove} {
+		for _, level := range []float64{0, 0.5, 0.75} {
+			q := &Quantiles{params: QuantileParams{Rho: 8, Dim: 1, Max: 1, Unit: 1, Base: Uniform, Relation: relation}.resolved(), levels: []float64{level}, keys: []uint32{0}}
+			ch := map[budget.Relation]change{budget.Replace: replaced, budget.AddRemove: added}[relation]
+			for _, confidence := range []float64{0, 0.5, 0.99} {
+				_, reach := q.Interval(level, confidence)
+				require.True(t, reach > 0 && reach < 30, "%v", reach)
+				const n = 40
+				w := newWeights(8, level, ch, n)
+				c, target := make([]int64, n+1), w.target(n)
+				for s := range c {
+					c[s] = w.score(target, int64(s), int64(s))
+				}
+				right, wrong := float64(w.at(0)), 0.0
+				for s, score := range c {
+					if float64(score)/float64(w.den) > reach { // all other cells, for each rank in turn
+						wrong = max(wrong, float64(uniformCells-1)*float64(w.at(c[s])))
+					}
+				}
+				require.LessOrEqual(t, wrong/(wrong+right), 1-confidence+1e-12, "%v level %v", relation, level)
+			}
+		}
+	}
 }

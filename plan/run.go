@@ -118,7 +118,17 @@ func (r *run) ranks() change {
 // quantiles releases a quantile of each of the listed columns with the budget rho each, as values
 // of the axis. key must be a function of public numbers and x.
 func (r *run) quantiles(list []int, a axis, base []region, quantile, rho float64, key func(i int, x float64) uint32) ([]float64, error) {
-	out := make([]float64, len(list))
+	keys, err := r.keys(list, a, base, quantile, rho, key)
+	out := make([]float64, len(keys))
+	for at, key := range keys {
+		out[at] = a.value(key)
+	}
+	return out, err
+}
+
+// keys is quantiles as keys of the axis.
+func (r *run) keys(list []int, a axis, base []region, quantile, rho float64, key func(i int, x float64) uint32) ([]uint32, error) {
+	out := make([]uint32, len(list))
 	if len(list) == 0 {
 		return out, r.stop()
 	}
@@ -128,7 +138,7 @@ func (r *run) quantiles(list []int, a axis, base []region, quantile, rho float64
 		return nil, err
 	}
 	err = r.x.columns(list, len(r.samplers), r.stop, key, func(at, worker int, c column) {
-		out[at] = a.value(draw(&r.samplers[worker], c))
+		out[at] = draw(&r.samplers[worker], c)
 	})
 	return out, err
 }

@@ -98,7 +98,7 @@ func zeros() []any {
 		&misragries.Builder[string]{}, &misragries.Histogram[string]{}, &misragries.Sum[string]{}, &misragries.UserBuilder[string]{}, &misragries.Combined[string]{},
 		&column.Builder{}, &column.QuantileBuilder{}, &column.Quantiles{}, &column.Summary{},
 		&distinct.Builder{}, &distinct.Running{}, &distinct.RunningBuilder{}, &distinct.Sketch{}, &distinct.WindowBuilder{}, &distinct.Windows{},
-		&approx.Mechanism{}, &approx.Value{}, &approx.AdviceSearch{}, &approx.Advised{}, &plan.Mechanism{}, &plan.Mean{}, &plan.Quantiles{},
+		&approx.Mechanism{}, &approx.Value{}, &approx.AdviceSearch{}, &approx.Advised{}, &plan.Mechanism{}, &plan.Mean{}, &plan.QuantileMechanism{}, &plan.Quantiles{},
 		&threshold.Builder[string]{}, &threshold.UserBuilder[string]{}, &threshold.Vector[string]{}, &groupby.Builder[string]{}, &groupby.Discovery[string]{}, &groupby.Groups[string]{},
 	}
 }

@@ -25,6 +25,8 @@ const (
 	KindGroups     Kind = 16 // groupby.Groups
 	KindQuantiles  Kind = 17 // column.Quantiles
 
+	KindPLANQuantiles Kind = 20 // plan.Quantiles
+
 	// KindPrivate marks the private state of a Builder on its way between the machines of one
 	// pipeline: never a released object.
 	KindPrivate Kind = 128
@@ -49,7 +51,9 @@ var kindNames = [...]string{
 	KindColumn:     "elliptical/column",
 	KindGroups:     "threshold/groupby",
 	KindQuantiles:  "elliptical/column quantiles",
-	KindPrivate:    "PRIVATE STATE",
+
+	KindPLANQuantiles: "plan quantiles",
+	KindPrivate:       "PRIVATE STATE",
 }
 
 // String returns the name of the package that owns the kind, with the object where it has several,
