@@ -15,7 +15,7 @@ import (
 type secret[K hashing.Key] = private.State[state[K]]
 
 // Builder sums values by key: a vector of which the caller has bounded how far neighbours differ.
-// For data of users, whom the library bounds itself, take [UserBuilder].
+// For data of users, whom the library bounds itself, take package threshold/groupby.
 //
 // It holds private data: it prints nothing of it, encodes nothing, and Release is the only way out.
 // One goroutine at a time may use it; Add and Release panic where they see two at work.
@@ -38,21 +38,21 @@ const maxTotal = 1 << 61
 
 // New returns an empty Builder of a vector whose neighbours are at an ℓ₁ distance of at most
 // Sensitivity, or an error that wraps [ErrParams]. It refuses MaxKeys: Add does not know whose a
-// value is, so it cannot keep a user within them. [NewUserBuilder] can, and [NewBounded] takes the
-// caller's word.
+// value is, so it cannot keep a user within them. Package threshold/groupby takes users, of any
+// number of keys; [NewBounded] takes the caller's word.
 //
 // It calibrates the mechanism, which takes microseconds.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.MaxKeys != 0 {
-		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "0 in New: NewUserBuilder keeps users within it")
+		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "0 in New: package threshold/groupby takes users, NewBounded the caller's word")
 	}
-	return newBuilder[K](p)
+	return calibrated[K](p)
 }
 
 // NewBounded returns an empty Builder of a vector of which the caller promises that neighbours
 // differ in at most MaxKeys entries, by at most MaxValue each and Sensitivity in all: one of
 // counters that an algorithm made, say, as in package misragries. Nothing enforces it; for data of
-// users take [NewUserBuilder]. The error wraps [ErrParams], also for a MaxKeys of 0.
+// users take package threshold/groupby. The error wraps [ErrParams], also for a MaxKeys of 0.
 //
 // It calibrates as New does, in up to some 0.1 s for CorrelatedGaussian, a second where ε is far
 // below 1 or δ above 1e-3.
@@ -60,30 +60,22 @@ func NewBounded[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.MaxKeys == 0 {
 		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "an integer in [1, 2²⁰] in NewBounded")
 	}
-	return newBuilder[K](p)
+	return calibrated[K](p)
 }
 
-func newBuilder[K hashing.Key](p Params) (*Builder[K], error) {
-	s, g, err := newState[K](p)
+// calibrated returns an empty Builder of valid Params.
+func calibrated[K hashing.Key](p Params) (*Builder[K], error) {
+	law, err := p.choose()
 	if err != nil {
 		return nil, err
 	}
-	return &Builder[K]{s, g}, nil
-}
-
-// newState returns the empty state of a Builder and what its release promises.
-func newState[K hashing.Key](p Params) (secret[K], budget.Guarantee, error) {
-	law, err := p.choose()
-	if err != nil {
-		return secret[K]{}, budget.Guarantee{}, err
-	}
 	keys := wire.KeysOf[K]()
 	if err := keys.CheckDim("threshold", p.Dim); err != nil {
-		return secret[K]{}, budget.Guarantee{}, err
+		return nil, err
 	}
 	p.Mechanism = law.mechanism
 	p.Delta, p.Sensitivity, p.MaxValue, p.FalseKeys = p.Delta+0, p.Sensitivity+0, p.MaxValue+0, p.FalseKeys+0 // no −0
-	return private.New(state[K]{params: p, law: law, keys: keys, totals: totals.New[K](maxTotal)}), p.promise(), nil
+	return &Builder[K]{private.New(state[K]{params: p, law: law, keys: keys, totals: totals.New[K](maxTotal)}), p.promise()}, nil
 }
 
 // Guarantee returns what Release promises, as [Params.Guarantee]: for all inputs that are as far
@@ -152,11 +144,8 @@ func (b *Builder[K]) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the private vector. The Builder gives up its data; a second
 // Release returns an error that wraps [ErrReleased].
-func (b *Builder[K]) Release() (*Vector[K], error) { return releaseOnce(b.secret) }
-
-// releaseOnce releases what a state holds, if it holds something.
-func releaseOnce[K hashing.Key](data secret[K]) (*Vector[K], error) {
-	s, err := private.Take(data, "threshold: Release: the Builder")
+func (b *Builder[K]) Release() (*Vector[K], error) {
+	s, err := private.Take(b.secret, "threshold: Release: the Builder")
 	if err != nil {
 		return nil, err
 	}

@@ -18,12 +18,13 @@
 //     unit is the list of all added values, not a user and not an element: neighbours are two lists
 //     whose vectors have ‖x − x′‖₁ ≤ Δ = Sensitivity ([budget.L1]). So Δ = 1 protects what somebody
 //     contributes only if that is at most 1 in total, over all keys and all calls of Add.
-//   - [UserBuilder] takes each user's keys in one call and enforces the limits: at most MaxKeys
-//     keys, at most MaxValue each and at most Sensitivity in total. Neighbours are the data with
-//     and without one user, or with that user replaced ([budget.User]).
+//   - [NewBounded] makes a Builder where neighbours differ in at most MaxKeys keys, at most MaxValue
+//     each and at most Sensitivity in total: by the data of one user, who is added or removed, or
+//     replaced ([budget.User]). That they do is the caller's promise, which nothing enforces:
+//     for vectors that are no sums of users' values, or users bounded elsewhere.
 //
-// [NewBounded] makes a Builder for the second model, where the limits are the caller's promise:
-// for vectors that are no sums of users' values. Params are public.
+// For users and their keys, however many these are, take package threshold/groupby. Params are
+// public.
 //
 // # Mechanisms
 //

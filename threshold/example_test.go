@@ -47,23 +47,3 @@ func ExampleParams_Candidates() {
 	// ExponentialRounding 136.7
 	// LinearRounding 141.2
 }
-
-// Every user's keys in one call: more than MaxKeys of them are cut to a random choice.
-func ExampleUserBuilder() {
-	b, err := threshold.NewUserBuilder[string](threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 2})
-	if err != nil {
-		panic(err)
-	}
-	for range 1000 {
-		b.AddUser("milk", "bread", "milk") // milk counts once: MaxValue is 1
-	}
-	v, err := b.Release()
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(v.Params().Mechanism, v.Len())
-	fmt.Println(v.Guarantee())
-	// Output:
-	// ExponentialRounding 2
-	// ε = 1, δ = 1e-6 for one user (at most 2 keys), added or removed
-}

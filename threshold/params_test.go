@@ -65,8 +65,6 @@ func TestInvalidParams(t *testing.T) {
 			require.True(t, math.IsNaN(p.Threshold()) && math.IsNaN(p.StdDev()) && math.IsNaN(p.ErrorBound(1, 0.9)), "%+v", p)
 			require.False(t, p.Guarantee().Promises(), "%+v", p)
 			require.Zero(t, p.Size(1), "%+v", p)
-			_, err = NewUserBuilder[int](p)
-			require.ErrorIs(t, err, ErrParams, "%+v", p)
 			_, err = p.Candidates()
 			require.True(t, err != nil || field == "Mechanism", "%+v", p)
 			if explained := p.Explain(); !strings.Contains(explained, "not possible") {
@@ -304,29 +302,16 @@ func TestGuarantee(t *testing.T) {
 		v, err := b.Release()
 		require.NoError(t, err)
 		require.True(t, c.want.Equal(b.Guarantee()) && c.want.Equal(v.Guarantee()), "%+v", c.p)
-		users, err := NewUserBuilder[int](c.p)
-		if c.p.MaxKeys == 0 {
-			require.ErrorIs(t, err, ErrParams)
-			continue
-		}
-		require.NoError(t, err)
-		require.True(t, c.want.Equal(users.Guarantee()), "%+v", c.p)
 	}
 	require.False(t, new(Builder[int]).Guarantee().Promises())
-	require.False(t, new(UserBuilder[int]).Guarantee().Promises())
 	require.False(t, new(Vector[int]).Guarantee().Promises())
 }
 
-// The unit of a Builder is the list of added values, that of a UserBuilder is a user: neither type
-// can be used as the other one, so that no key is silently cut, and no user exceeds a limit.
-func TestUsersAndVectorsAreApart(t *testing.T) {
-	_, err := NewUserBuilder[string](Params{Epsilon: 1, Delta: 1e-6})
-	require.ErrorIs(t, err, ErrParams)
-	require.Contains(t, err.Error(), "MaxKeys = 0")
-	_, adds := any(new(UserBuilder[string])).(interface{ Add(string, float64) })
-	require.False(t, adds, "Add knows nothing of users")
-	_, addsUsers := any(new(Builder[string])).(interface{ AddUser(...string) })
-	require.False(t, addsUsers, "a Builder bounds nobody")
+// A Builder knows nothing of users: what would add one is an error when compiling, and not a key
+// that is silently cut.
+func TestNoUsers(t *testing.T) {
+	_, adds := any(new(Builder[string])).(interface{ AddUser(...string) })
+	require.False(t, adds, "a Builder bounds nobody")
 }
 
 // Replace is the change of two users, and Signed values can go from one side to the other.

@@ -45,17 +45,10 @@ var thresholdMutations = []mutation{
 	{"false keys have no noise", "threshold/zeros.go", "v := s.law.threshold + beyond.SampleInt(&s.src)", "v := s.law.threshold + 0*beyond.SampleInt(&s.src)"},
 	{"no false keys", "threshold/zeros.go", "count(&s.src, zeros, s.law.threshold)", "0*count(&s.src, zeros, s.law.threshold)"},
 	{"dense: zeros without noise", "threshold/zeros.go", "Steps: d.SampleInt(&s.src)}", "Steps: 0 * d.SampleInt(&s.src)}"},
-	{"a user's value not clamped", "threshold/users.go", "x = min(max(x, -limit), limit)", "x = min(max(x, -2*limit), 2*limit)"},
-	{"a user's total not limited", "threshold/users.go", "math.Copysign(min(math.Abs(v.x), left), v.x)", "v.x"},
-	{"a user's keys not limited", "threshold/users.go", "keep := min(len(values), s.params.MaxKeys)", "keep := len(values)"},
-	{"a user's keys outside Dim released", "threshold/users.go", " && !s.outside(key) {", " {"},
-	{"a user's keys outside Dim take the place of others", "threshold/users.go", " && !s.outside(key) {\n", " {\n\t\t\tif s.outside(key) {\n\t\t\t\tkey, x = *new(K), 0\n\t\t\t}\n"},
-	{"the first keys of a user instead of random ones", "threshold/users.go", "subset.Draw(values, keep, s.src.Uint64N)", "subset.Draw(values, keep, func(uint64) uint64 { return 0 })"},
 	{"values rounded to the nearest step", "threshold/builder.go", "y = noise.RandomizedRound(&s.src, value, s.law.step) / s.law.step", "y = math.Round(y)"},
 	{"a total overflows", "internal/totals/totals.go", "e.Steps = min(max(e.Steps+steps, -t.limit), t.limit)", "e.Steps += steps"},
 	{"released twice", "internal/private/private.go", "\t*s.at = nil\n\treturn data, nil", "\t(*s.at).busy = false\n\treturn data, nil"},
 	{"a Builder prints its state", "internal/private/private.go", "(State[S]) Format(f fmt.State, _ rune) { fmt.Fprint(f, redacted[S]()) }", "(s State[S]) Format(f fmt.State, _ rune) { fmt.Fprint(f, (*s.at).data) }"},
-	{"users without a limit on their keys", "threshold/users.go", "err == nil && p.MaxKeys == 0", "err == nil && p.MaxKeys < 0"},
 }
 
 var misragriesMutations = []mutation{
