@@ -449,7 +449,7 @@ func TestReleasedBuilder(t *testing.T) {
 	_, err = zero.Release()
 	require.ErrorIs(t, err, ErrReleased)
 	require.True(t, zero.Released())
-	require.Equal(t, budget.ZCDP(1, budget.Row(budget.Replace)), b.Guarantee(), "also after Release")
+	require.Equal(t, budget.GaussianZCDP(1, budget.Row(budget.Replace)), b.Guarantee(), "also after Release")
 	require.Equal(t, budget.Guarantee{}, zero.Guarantee())
 }
 

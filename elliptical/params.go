@@ -216,9 +216,11 @@ func (p Params) Guarantee() budget.Guarantee {
 func (p Params) guarantee() budget.Guarantee {
 	switch {
 	case p.Rho > 0:
-		return budget.ZCDP(p.Rho, budget.Row(p.Relation))
+		return budget.GaussianZCDP(p.Rho, budget.Row(p.Relation))
 	case p.Delta > 0:
-		return budget.ApproxDP(p.Epsilon, p.Delta, budget.Row(p.Relation))
+		return budget.Gaussian(p.Epsilon, p.Delta, budget.Row(p.Relation))
+	case p.Epsilon > 0 && p.Shape != Optimal && p.Shape != Box: // the noise of a box is of all coordinates together
+		return budget.Laplace(p.Epsilon, budget.Row(p.Relation))
 	case p.Epsilon > 0:
 		return budget.PureDP(p.Epsilon, budget.Row(p.Relation))
 	}

@@ -201,8 +201,8 @@ func TestPlanning(t *testing.T) {
 	m, err := New(Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 0.5, Delta: math.Copysign(0, -1)})
 	require.NoError(t, err)
 	require.Equal(t, Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 0.5, Relation: budget.Replace, Power: 2}, m.Params())
-	require.Equal(t, budget.ZCDP(0.5, budget.Row(budget.Replace)), m.Guarantee())
-	require.Equal(t, budget.ApproxDP(1, 0.1, budget.Row(budget.AddRemove)), Params{Min: VectorOf(-0.5), Max: VectorOf(0.5), Epsilon: 1, Delta: 0.1, Relation: budget.AddRemove}.Guarantee())
+	require.Equal(t, budget.GaussianZCDP(0.5, budget.Row(budget.Replace)), m.Guarantee())
+	require.Equal(t, budget.Gaussian(1, 0.1, budget.Row(budget.AddRemove)), Params{Min: VectorOf(-0.5), Max: VectorOf(0.5), Epsilon: 1, Delta: 0.1, Relation: budget.AddRemove}.Guarantee())
 	require.Equal(t, budget.PureDP(1, budget.Row(budget.Replace)), Params{Min: VectorOf(-0.5), Max: VectorOf(0.5), Epsilon: 1}.Guarantee())
 	require.Equal(t, "elliptical.Mechanism: Gaussian noise, Optimal, for 2 coordinates, ρ = 0.5 (zCDP) for one row, replaced", m.String())
 	for _, i := range []int{-1, 2, math.MaxInt} {

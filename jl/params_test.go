@@ -125,7 +125,7 @@ func TestChoiceOfNoise(t *testing.T) {
 		require.Equal(t, want, peek(b).law.kind, "δ = %v", delta)
 		s, _ := b.Release()
 		require.Equal(t, want, s.Params().Noise)
-		require.Equal(t, want == Laplace, s.Guarantee() == budget.PureDP(1, budget.L1(1)))
+		require.Equal(t, want == Laplace, s.Guarantee() == budget.Laplace(1, budget.L1(1)))
 	}
 	p.Delta = 0.03
 	sigma, err := noise.GaussianSigma(1, 0.03, 1)

@@ -70,11 +70,13 @@ func (s *Sketch) Guarantee() budget.Guarantee {
 func (t term) guarantee(u budget.Unit) budget.Guarantee {
 	switch {
 	case t.rho > 0:
-		return budget.ZCDP(t.rho, u)
+		return budget.GaussianZCDP(t.rho, u)
 	case t.law.kind == Gaussian:
-		return budget.ApproxDP(t.epsilon, t.delta, u)
+		return budget.Gaussian(t.epsilon, t.delta, u)
+	case t.law.kind == DiscreteLaplace:
+		return budget.DiscreteLaplace(t.epsilon, t.law.scale, u)
 	}
-	return budget.PureDP(t.epsilon, u)
+	return budget.Laplace(t.epsilon, u)
 }
 
 // Row returns the noisy value of a row of the normalised sketch, (Sx + φ)ᵢ, in the units of the

@@ -75,7 +75,7 @@ func calibrated[K hashing.Key](p Params) (*Builder[K], error) {
 	}
 	p.Mechanism = law.mechanism
 	p.Delta, p.Sensitivity, p.MaxValue, p.FalseKeys = p.Delta+0, p.Sensitivity+0, p.MaxValue+0, p.FalseKeys+0 // no −0
-	return &Builder[K]{private.New(state[K]{params: p, law: law, keys: keys, totals: totals.New[K](maxTotal)}), p.promise()}, nil
+	return &Builder[K]{private.New(state[K]{params: p, law: law, keys: keys, totals: totals.New[K](maxTotal)}), p.promise(law)}, nil
 }
 
 // Guarantee returns what Release promises, as [Params.Guarantee]: for all inputs that are as far

@@ -9,14 +9,7 @@ import (
 // calibrateNormal calibrates a mechanism with normal noise. What gaussian.go and correlated.go
 // compute is in units of the most by which a key changes; this is in steps.
 func (p Params) calibrateNormal(m Mechanism) (c calibration, reason string) {
-	adds, stored := p.adds(), p.stored()
-	changed := p.MaxKeys * p.users()
-	if p.Dim > 0 && uint64(changed) > p.Dim {
-		changed = int(p.Dim)
-	}
-	if adds && stored > 0 {
-		changed = min(changed, stored) // the larger input holds them all
-	}
+	adds, stored, changed := p.adds(), p.stored(), p.changed()
 	var sigma, share, tau float64
 	var ok bool
 	if m == CorrelatedGaussian {
@@ -34,6 +27,18 @@ func (p Params) calibrateNormal(m Mechanism) (c calibration, reason string) {
 		return c, "its noise is out of range"
 	}
 	return c, ""
+}
+
+// changed returns the most keys whose totals differ between neighbours.
+func (p Params) changed() int {
+	changed := p.MaxKeys * p.users()
+	if p.Dim > 0 && uint64(changed) > p.Dim {
+		changed = int(p.Dim)
+	}
+	if stored := p.stored(); p.adds() && stored > 0 {
+		changed = min(changed, stored) // the larger input holds them all
+	}
+	return changed
 }
 
 // adds reports whether all changes of one user have one sign: users add, and come or go.

@@ -164,20 +164,46 @@ func (p Params) Guarantee() budget.Guarantee {
 	if err != nil {
 		return budget.Guarantee{}
 	}
-	p.Mechanism = c.mechanism
-	return p.promise()
+	return p.promise(c)
 }
 
-// promise is Guarantee for valid Params that name their mechanism.
-func (p Params) promise() budget.Guarantee {
+// promise is Guarantee for valid Params and their calibration: ε and δ, with what the noise is for
+// the accountant.
+//
+// Integers, and totals that are rounded towards 0, move by whole steps: discrete Laplace noise on
+// all keys is [budget.DiscreteLaplace], and where keys without a value are hidden each of those that
+// are on one side only escapes with a probability that δ bounds (see silence below). Noise after
+// rounding at random, and a rounding to 0 or R, have no better law than ε. Nor has noise that keys
+// share.
+//
+// Silence. Let u keys be on one side only, v ≤ m on the other, and escape independently, with
+// probability at most 1 − F each: then all are silent with probability F^u, and what is seen of the
+// others has laws P and Q with or without, as noise is independent. At α = e^ε the divergence is 1 −
+// F^u + F^u·H_{αF^{v−u}}(P‖Q), and H_{cα} ≤ 1 − c + c·H_α for c ≤ 1 by convexity, so it is at most w
+// + (1 − w)·H_α(P‖Q) with w = 1 − F^max(u,v), in every case.
+func (p Params) promise(c calibration) budget.Guarantee {
 	unit := budget.L1(p.total())
 	if p.MaxKeys > 0 {
 		unit = budget.User(p.MaxKeys, p.relation())
 	}
-	if p.Mechanism.pure() {
+	whole := p.MaxKeys > 0 || p.Integers
+	switch {
+	case c.mechanism.pure() && whole:
+		return budget.DiscreteLaplace(p.Epsilon, c.scale, unit)
+	case c.mechanism.pure():
 		return budget.PureDP(p.Epsilon, unit)
 	}
-	return budget.ApproxDP(p.Epsilon, p.Delta, unit)
+	g := budget.ApproxDP(p.Epsilon, p.Delta, unit)
+	switch {
+	case c.mechanism == Laplace && whole:
+		return g.WithPair(budget.DiscreteLaplace(p.Epsilon, c.scale, unit).WithEscape(p.Delta))
+	case c.mechanism == Gaussian:
+		changed, most := float64(p.changed()), p.change(c.step)
+		silent := changed * logBelow(c.scale, (float64(c.threshold)-0.5-most)*(1-0x1p-50))
+		mu := sqrtAbove(changed) * most / c.scale * (1 + 0x1p-50)
+		return g.WithPair(budget.GDP(mu, unit).WithEscape(-math.Expm1(-silent) * (1 + 0x1p-50)))
+	}
+	return g
 }
 
 // Threshold returns the least value that is released, in the units of the data: the least absolute

@@ -296,12 +296,12 @@ func TestGuarantee(t *testing.T) {
 		{Params{Epsilon: 2, Delta: 1e-6, Dim: 7, Mechanism: PureLaplace}, budget.PureDP(2, budget.L1(1))},
 		{Params{Epsilon: 2, Delta: 1e-6, Dim: 7}, budget.ApproxDP(2, 1e-6, budget.L1(1))},
 	} {
-		require.True(t, c.want.Equal(c.p.Guarantee()), "%+v: %v", c.p, c.p.Guarantee())
+		require.Equal(t, c.want.String(), c.p.Guarantee().String(), "%+v", c.p)
 		b, err := build[int](c.p)
 		require.NoError(t, err)
 		v, err := b.Release()
 		require.NoError(t, err)
-		require.True(t, c.want.Equal(b.Guarantee()) && c.want.Equal(v.Guarantee()), "%+v", c.p)
+		require.True(t, c.p.Guarantee().Equal(b.Guarantee()) && c.p.Guarantee().Equal(v.Guarantee()), "%+v", c.p)
 	}
 	require.False(t, new(Builder[int]).Guarantee().Promises())
 	require.False(t, new(Vector[int]).Guarantee().Promises())

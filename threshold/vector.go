@@ -28,7 +28,7 @@ func (v *Vector[K]) Guarantee() budget.Guarantee {
 	if v.law.mechanism == Auto {
 		return budget.Guarantee{}
 	}
-	return v.params.promise()
+	return v.params.promise(v.law)
 }
 
 // Threshold returns the least value that is released, in the units of the data: the least absolute

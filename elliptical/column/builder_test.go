@@ -84,8 +84,8 @@ func TestInvalidParams(t *testing.T) {
 		require.Nil(t, b, name)
 		require.False(t, p.Guarantee().Promises(), name)
 	}
-	require.Equal(t, budget.PureDP(1, budget.Row(budget.AddRemove)), ages.Guarantee())
-	require.Equal(t, budget.ZCDP(2, budget.Row(budget.Replace)), Params{Rho: 2, Max: 1, Relation: budget.Replace}.Guarantee())
+	require.Equal(t, budget.PureDP(1, budget.Row(budget.AddRemove)).String(), ages.Guarantee().String())
+	require.Equal(t, budget.ZCDP(2, budget.Row(budget.Replace)).String(), Params{Rho: 2, Max: 1, Relation: budget.Replace}.Guarantee().String())
 }
 
 // Values become integers in range, next to where they are; clamped, with NaN at a fixed place.

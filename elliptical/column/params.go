@@ -132,7 +132,30 @@ func (p Params) Guarantee() budget.Guarantee {
 	if p.validate() != nil {
 		return budget.Guarantee{}
 	}
-	return guarantee(p.Epsilon, p.Rho, p.Relation)
+	g := guarantee(p.Epsilon, p.Rho, p.Relation)
+	if l, err := p.law(half); err == nil {
+		return l.pair(g)
+	}
+	return g
+}
+
+// pair returns the guarantee g of a release by the law, with what its noise is for the accountant:
+// discrete Laplace noise of one scale in all coordinates, whose moves add up to ε times that; or
+// discrete Gaussian noise on one number.
+func (l law) pair(g budget.Guarantee) budget.Guarantee {
+	first := l.noises[0].scale
+	for i, n := range l.noises {
+		if n.scale != first || l.gaussian && i > 0 {
+			return g
+		}
+	}
+	if l.gaussian {
+		if l.noises[0].shift > 0 {
+			return g
+		}
+		return g.WithPair(budget.DiscreteGaussian(first, l.at[0].reach, g.Unit()))
+	}
+	return g.WithPair(budget.DiscreteLaplace(g.Epsilon(), first, g.Unit()))
 }
 
 // guarantee returns the promise of valid numbers.

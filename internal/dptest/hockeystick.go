@@ -84,3 +84,44 @@ func sumSorted(x []float64) float64 {
 	}
 	return total.value()
 }
+
+// Memo returns f, which is asked once for each argument.
+func Memo(f func(float64) float64) func(float64) float64 {
+	known := map[float64]float64{}
+	return func(x float64) float64 {
+		if _, ok := known[x]; !ok {
+			known[x] = f(x)
+		}
+		return known[x]
+	}
+}
+
+// Dominated fails the test if at some ε ≥ 0 the output laws p and q on two neighbouring inputs, or
+// two independent outputs of small laws, differ by more than delta or twice say: the profile that a guarantee
+// claims for one release, and for two. slack is as for [ApproxDP].
+func Dominated(t testing.TB, name string, p, q []float64, delta, twice func(epsilon float64) float64, slack float64) {
+	t.Helper()
+	product := func(p []float64) []float64 {
+		all := make([]float64, 0, len(p)*len(p))
+		for _, a := range p {
+			for _, b := range p {
+				all = append(all, a*b)
+			}
+		}
+		return all
+	}
+	check := func(p, q []float64, claim func(epsilon float64) float64) {
+		for _, epsilon := range []float64{0, 0.3, 1, 2.5} {
+			most := claim(epsilon)
+			for _, d := range []float64{HockeyStickSlices(p, q, epsilon), HockeyStickSlices(q, p, epsilon)} {
+				if !(d <= most+slack+0x1p-51+1e-9*most) {
+					t.Errorf("%s: hockey-stick divergence %.6g at ε = %g, claimed %.6g", name, d, epsilon, most)
+				}
+			}
+		}
+	}
+	check(p, q, delta)
+	if len(p) <= 1<<8 {
+		check(product(p), product(q), twice)
+	}
+}

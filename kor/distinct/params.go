@@ -109,7 +109,9 @@ func (p Params) Guarantee() budget.Guarantee {
 	if p.validate() != nil {
 		return budget.Guarantee{}
 	}
-	return budget.PureDP(p.Epsilon, unit)
+	bits, count := p.split()
+	parts, _ := budget.Compose(budget.PureDP(bits, unit), budget.PureDP(count, unit)) // of one unit, so no error
+	return budget.PureDP(p.Epsilon, unit).WithPair(parts)
 }
 
 // laws are what a release draws from.

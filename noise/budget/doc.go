@@ -43,15 +43,15 @@
 // 7.12 after 50 days, where nothing but (1, 1e-8) has 34. So each mechanism of this library tells
 // what its noise is. It prints the ε and δ it was asked for, and a Ledger adds up the pair:
 //
-//	mechanism                                                  pair
-//	kor, kor/distinct                                          PureDP of the bits and of the count
-//	jl, elliptical, threshold.DenseLaplace on reals            Laplace
-//	jl, threshold with Laplace noise, elliptical/column        DiscreteLaplace of the steps that neighbours move
-//	jl, elliptical, plan's mean, arete with Gaussian noise     GDP
-//	threshold.Gaussian (also of misragries), threshold/groupby GDP beside the escape of a key
-//	one count of elliptical/column by ρ                        DiscreteGaussian
-//	alp, the other laws of arete, misragries, noise/approx     PureDP, ApproxDP: nothing better is known
-//	quantiles, other releases by ρ                             ZCDP
+//	mechanism                                                pair
+//	jl, elliptical with Laplace noise                        Laplace
+//	jl of integers, threshold.Laplace and PureLaplace of     DiscreteLaplace of all steps that neighbours
+//	  integers or users, elliptical/column by ε                move together, and what escapes
+//	jl, elliptical with normal noise                         Gaussian, GaussianZCDP
+//	threshold.Gaussian                                       GDP beside what escapes
+//	elliptical/column, a count by ρ                          DiscreteGaussian
+//	kor/distinct with bits                                   PureDP of the bits and of the count
+//	all others: random rounding, shared noise, quantiles     PureDP, ApproxDP, ZCDP: no better is proved
 //
 // # Cost
 //

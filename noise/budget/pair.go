@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/loss"
 	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/noise"
 )
 
 // pair is what bounds the output laws of the releases behind a Guarantee on neighbouring inputs
@@ -72,22 +73,58 @@ func Laplace(epsilon float64, u Unit) Guarantee {
 	return withKind(PureDP(epsilon, u), lossKind{law: laplacian, size: epsilon, fraction: 1, count: 1})
 }
 
-// DiscreteLaplace returns the guarantee of discrete Laplace noise, of mass ∝ e^{−|x|ε/steps}, on
-// integers that move by so many steps together. It is ε-DP; with one step it is no better than
-// [PureDP], with many nearly [Laplace]. All coordinates have the same noise. Numbers out of range,
-// ε < 0 or steps < 1, give a Guarantee that promises nothing.
-func DiscreteLaplace(epsilon float64, steps int64, u Unit) Guarantee {
-	if steps < 1 {
+// DiscreteLaplace returns the guarantee of discrete Laplace noise, of mass ∝ e^{−|x|/scale}, on
+// integers that move by ε·scale steps at most, together. It is ε-DP; with one step it is no better
+// than [PureDP], with many nearly [Laplace]. All coordinates have noise of that scale. An epsilon
+// that is not a number ≥ 0, a scale that is not one above 0, or an invalid unit, gives a Guarantee
+// that promises nothing.
+func DiscreteLaplace(epsilon, scale float64, u Unit) Guarantee {
+	if !(scale > 0 && scale <= math.MaxFloat64) {
 		return Guarantee{}
 	}
-	size := epsilon
+	steps := max(math.Floor(epsilon*scale*round.Up), 1)
+	g := PureDP(epsilon, u)
+	if !g.promised || epsilon == 0 || steps > 0x1p62 || scale < leastDistance || scale > mostDistance {
+		return g
+	}
+	size := max(round.QuotientUp(steps, scale), epsilon)
 	if steps > mostSteps { // several steps at once, whose loss is together that of randomized response at most
-		each := (steps-1)/mostSteps + 1
-		many := (steps-1)/each + 1
-		size = epsilon * (float64(each) * float64(many) / float64(steps)) * (1 + 0x1p-50)
+		each := math.Ceil(steps / mostSteps)
+		many := math.Ceil(steps / each)
+		size *= each * many / steps * round.Up
 		steps = many
 	}
-	return withKind(PureDP(epsilon, u), lossKind{law: laplacian, steps: uint32(steps), size: size, fraction: 1, count: 1})
+	return withKind(g, lossKind{law: laplacian, steps: uint32(steps), size: size, fraction: 1, count: 1})
+}
+
+// Gaussian returns the guarantee of normal noise that is calibrated to (ε, δ): of [GDP] with the
+// largest μ that is (ε, δ)-DP. An epsilon that is not a number ≥ 0, a delta that is not in [0, 1),
+// or an invalid unit gives a Guarantee that promises nothing.
+func Gaussian(epsilon, delta float64, u Unit) Guarantee {
+	g := ApproxDP(epsilon, delta, u)
+	sigma, err := noise.GaussianSigma(epsilon, delta, 1)
+	if !g.promised || err != nil {
+		return g
+	}
+	// From the μ of that σ up, to one that is certainly not (ε, δ)-DP: GaussianDelta exceeds the
+	// truth by a relative 4e-12 at most, and where it grows too slowly for that nothing is known.
+	mu := round.QuotientUp(1, sigma)
+	for more := 0x1p-46; more < 0x1p-20; more *= 2 {
+		if at, err := noise.GaussianDelta(1, epsilon, mu*(1+more)); err == nil && at > delta*(1+0x1p-36) {
+			return g.WithPair(GDP(mu*(1+more), u))
+		}
+	}
+	return g
+}
+
+// GaussianZCDP returns the guarantee of normal noise that is calibrated to ρ-zCDP: of [GDP] with μ =
+// √(2ρ). A rho that is not a number ≥ 0, or an invalid unit, gives a Guarantee that promises nothing.
+func GaussianZCDP(rho float64, u Unit) Guarantee {
+	g := ZCDP(rho, u)
+	if g.promised {
+		g.pair.rho, g.pair.muSquares = 0, round.ProductUp(2, rho)
+	}
+	return promise(g.unit, g.sums, g.pair)
 }
 
 // DiscreteGaussian returns the guarantee of discrete Gaussian noise, of mass ∝ e^{−x²/2σ²}, on one
@@ -150,7 +187,7 @@ func (k kinds) has(families ...lawKind) bool {
 // adds up as g does, and the accountant uses what better knows of its law. So mechanisms tell the ε
 // and δ they were asked for, and compose as what they are:
 //
-//	budget.ApproxDP(1, 1e-6, u).WithPair(budget.GDP(mu, u))   // Gaussian noise of σ = 1/μ, calibrated to (1, 1e-6)
+//	budget.ApproxDP(1, 1e-6, u).WithPair(budget.GDP(mu, u).WithEscape(1e-9))
 //
 // It promises nothing if one of the two does not, or if their units differ.
 func (g Guarantee) WithPair(better Guarantee) Guarantee {

@@ -28,7 +28,7 @@ func TestPublishedFigures(t *testing.T) {
 		{"Gaussian, one", GDP(3, one), 1, 0.78760074, 1e-7},
 		{"Gaussian, 25", GDP(0.6, one).Times(25), 1, 0.78760074, 1e-7},
 		{"Laplace, 10 of 3/10", Laplace(0.3, one).Times(10), 3, 0, 0},
-		{"discrete Laplace, five", compose(t, DiscreteLaplace(1, 1, one).Times(3), DiscreteLaplace(0.5, 1, one).Times(2)), 4, 0, 0},
+		{"discrete Laplace, five", compose(t, DiscreteLaplace(1, 1, one).Times(3), DiscreteLaplace(0.5, 2, one).Times(2)), 4, 0, 0},
 		{"Laplace, five", compose(t, Laplace(1, one).Times(3), Laplace(0.5, one).Times(2)), 4, 0, 0},
 		{"Laplace on samples", sample(Laplace(2, one), 0.2).Times(3), 2.46964, 0, 1e-5},
 		{"Gaussian on samples of a fifth", sample(GDP(2, one), 0.2).Times(3), 1, 0.15594, 1e-4},
@@ -79,7 +79,7 @@ func TestPairsBoundTheirNoise(t *testing.T) {
 	for _, steps := range []int{1, 2, 3, 10} {
 		for _, epsilon := range []float64{0.5, 1.5} {
 			p, q := shift(steps, func(x int) float64 { return math.Exp(-math.Abs(float64(x)) * epsilon / float64(steps)) })
-			check("discrete Laplace", DiscreteLaplace(epsilon, int64(steps), one), p, q, 1e-9)
+			check("discrete Laplace", DiscreteLaplace(epsilon, float64(steps)/epsilon, one), p, q, 1e-9)
 		}
 		for _, sigma := range []float64{0.8, 3} {
 			p, q := shift(steps, func(x int) float64 { return math.Exp(-float64(x*x) / (2 * sigma * sigma)) })
@@ -95,12 +95,12 @@ func TestPairsBoundTheirNoise(t *testing.T) {
 	})
 	check("Laplace", Laplace(1, one), p, q, 2e-4)
 	require.InDelta(t, DiscreteLaplace(1, 1<<20, one).DeltaAt(0.3), Laplace(1, one).DeltaAt(0.3), 1e-5)
-	require.InEpsilon(t, 1.0, DiscreteLaplace(1, math.MaxInt64, one).EpsilonAt(0), 1e-12)
+	require.InEpsilon(t, 1.0, DiscreteLaplace(1, 0x1p61, one).EpsilonAt(0), 1e-12)
 	require.InDelta(t, -math.Expm1((0.3-1)/2), Laplace(1, one).DeltaAt(0.3), 1e-4)
 
 	// Many steps far out of range, and numbers that are none.
 	require.Equal(t, ZCDP(0.5*(1<<11)*(1<<11), one), DiscreteGaussian(1, 1<<11, one))
-	for _, g := range []Guarantee{Laplace(-1, one), Laplace(math.NaN(), one), Laplace(1, Unit{}), DiscreteLaplace(1, 0, one), DiscreteLaplace(math.Inf(1), 1, one),
+	for _, g := range []Guarantee{Laplace(-1, one), Laplace(math.NaN(), one), Laplace(1, Unit{}), DiscreteLaplace(1, 0, one), DiscreteLaplace(math.Inf(1), 1, one), DiscreteLaplace(1, math.NaN(), one), Gaussian(-1, 0.1, one), Gaussian(1, 1, one), GaussianZCDP(-1, one),
 		DiscreteGaussian(0, 1, one), DiscreteGaussian(1, 0, one), DiscreteGaussian(math.NaN(), 1, one), DiscreteGaussian(1, 1, Unit{}),
 		PureDP(1, one).WithEscape(1), PureDP(1, one).WithEscape(-1), PureDP(1, one).WithEscape(math.NaN()), Guarantee{}.WithEscape(0), ApproxDP(1, 0.6, one).WithEscape(0.6),
 		PureDP(1, one).WithPair(Guarantee{}), Guarantee{}.WithPair(PureDP(1, one)), PureDP(1, one).WithPair(PureDP(1, rowed))} {
@@ -123,6 +123,15 @@ func TestWithPair(t *testing.T) {
 	require.Equal(t, plain.Times(50).String(), better.Times(50).String())
 	require.InDelta(t, 1.0, compose(t, better, PureDP(0, one)).EpsilonAt(1e-8), 1e-12)
 	require.Less(t, better.EpsilonAt(1e-12), math.Inf(1), "there is no escape")
+
+	// The same by a constructor: no less than μ, and hardly more.
+	require.GreaterOrEqual(t, Gaussian(1, 1e-8, one).pair.muSquares, 1/sigma/sigma)
+	require.InEpsilon(t, 1/sigma, math.Sqrt(Gaussian(1, 1e-8, one).pair.muSquares), 1e-8)
+	require.Equal(t, plain.String(), Gaussian(1, 1e-8, one).String())
+	require.InEpsilon(t, 1, Gaussian(0.3, 0.9, one).EpsilonAt(0.9)/0.3, 1e-9)
+	require.Equal(t, ApproxDP(0, 1-1e-16, one), Gaussian(0, 1-1e-16, one), "δ hardly grows with μ")
+	require.Equal(t, "ρ = 0.5 (zCDP) for one element, added or removed", GaussianZCDP(0.5, one).String())
+	require.Equal(t, GDP(1, one).pair, GaussianZCDP(0.5, one).pair)
 
 	// A ledger and filters spend the pair.
 	l := newLedger(t, 7.12, 1e-6, one)
@@ -206,8 +215,8 @@ func TestWithEscape(t *testing.T) {
 // Groups of exact laws: the lattice law of m times the steps, by enumeration; of samples a bound.
 func TestGroupsOfPairs(t *testing.T) {
 	for _, m := range []int{2, 5} {
-		law := group(t, DiscreteLaplace(0.25, 3, at1), m).pair.kinds
-		require.Equal(t, DiscreteLaplace(0.25*float64(m), int64(3*m), L1(float64(m))).pair.kinds, law)
+		law := group(t, DiscreteLaplace(0.25, 12, at1), m).pair.kinds
+		require.Equal(t, DiscreteLaplace(0.25*float64(m), 12, L1(float64(m))).pair.kinds, law)
 		require.InEpsilon(t, Laplace(0.2*float64(m), L1(float64(m))).EpsilonAt(0.01), group(t, Laplace(0.2, at1), m).EpsilonAt(0.01), 1e-12)
 		require.InEpsilon(t, DiscreteGaussian(3, int64(m), one).EpsilonAt(0.01), group(t, DiscreteGaussian(3, 1, one), m).EpsilonAt(0.01), 1e-12)
 	}

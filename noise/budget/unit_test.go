@@ -194,7 +194,7 @@ func TestConversionsAreExact(t *testing.T) {
 				continue
 			}
 			require.Equal(t, PureDP(float64(n), to).sums, g.sums)
-			require.Equal(t, DiscreteLaplace(float64(n), int64(n), to).pair, g.pair)
+			require.Equal(t, DiscreteLaplace(float64(n), 1, to).pair, g.pair)
 			converted++
 			inputs := slices.DeleteFunc(slices.Clone(all), func(x table) bool { return !from.inside(x) || !to.inside(x) })
 			most := checkConversion(t, fmt.Sprintf("%v to %v", from, to), inputs, from.neighbours, to.neighbours,
