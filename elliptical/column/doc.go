@@ -48,7 +48,7 @@
 //
 // The number at the end of a line is Moments. Where the count and a normalised sum share ε by
 // halves, as is usual, the mean has 2.83h·√(1+m²)/(εn): Moments 1 has 0.71 of it for every column,
-// and the variance of Moments 2 has 0.40 to 0.63 of what a split into three has, on ages, incomes,
+// and the variance of Moments 2 has 0.40 to 0.59 of what a split into three has, on ages, incomes,
 // latencies, basket sizes, rare events and uniform numbers. Rounding to the grid is off by at most
 // h·2⁻²⁹ a row.
 //

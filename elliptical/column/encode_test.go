@@ -126,6 +126,7 @@ func useDecoded(t *testing.T, data []byte) {
 				continue
 			}
 			require.True(t, lo <= hi, "%v of %+v: [%v, %v]", of, p, lo, hi)
+			require.True(t, of == Count || lo <= x && x <= hi, "%v of %+v: %v not in [%v, %v]", of, p, x, lo, hi)
 			switch of {
 			case Count:
 				require.GreaterOrEqual(t, lo, 0.0)

@@ -21,6 +21,9 @@ const rounding = 0.5 / half
 //	Variance     the same for Σ(x−m)² − v·n, for all m in the set of the mean: half of 1 − confidence
 //	             goes to each, which is conservative
 //	StdDev       its square roots
+//
+// The interval holds the released number, which for Mean and Variance makes it wider where noise
+// has left no rows between the ends of the range (see [Summary.Mean]).
 func (s *Summary) Interval(of Statistic, confidence float64) (lo, hi float64) {
 	if !s.has(of) || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -41,10 +44,11 @@ func (s *Summary) Interval(of Statistic, confidence float64) (lo, hi float64) {
 		return sum.value - width, sum.value + width
 	case Mean:
 		lo, hi = s.ratio(first, rows, -1, tail)
-		return g.value(lo - rounding), g.value(hi + rounding)
+		return min(g.value(lo-rounding), s.Mean()), max(g.value(hi+rounding), s.Mean())
 	}
 	lo, hi = s.spread(tail)
 	lo, hi = max(lo-4*rounding, 0)*g.unit*g.unit, min(hi+4*rounding, 1)*g.unit*g.unit
+	lo, hi = min(lo, s.Variance()), max(hi, s.Variance())
 	if of == StdDev {
 		return math.Sqrt(lo), math.Sqrt(hi)
 	}

@@ -45,10 +45,10 @@ func (s split) variance(rng *rand.Rand, epsilon float64) float64 {
 	return min(max(squares-mean*mean, 0), width*width/4)
 }
 
-// The errors are 0.7 and at most 0.6 of the usual way's at ε = 1 (n = 1000; a uniform column around
-// 0 and rare events are where the second order shows). With r runs of each the ratio of two mean
-// squares has a relative standard error of √(10/r), so the root is off by 8 % with probability
-// below 1e-12 at 15,000.
+// The errors are at most 0.72 and 0.6 of the usual way's at ε = 1 (n = 1000; a uniform column
+// around 0 and rare events are where the second order shows). With r runs of each the ratio of two
+// mean squares has a relative standard error of √(10/r), so the root is off by 8 % with
+// probability below 1e-12 at 15,000.
 func TestAgainstSplitBudget(t *testing.T) {
 	runs := dptest.Full(100_000, 15_000)
 	slack := 0.5 * 7.2 * math.Sqrt(10/float64(runs))
@@ -71,7 +71,7 @@ func TestAgainstSplitBudget(t *testing.T) {
 		variance := of(func() float64 { return two().Variance() }, truth[Variance]) / of(func() float64 { return peer.variance(rng, 1) }, truth[Variance])
 		t.Logf("%-14s mean %.3f, variance %.3f of the usual way's error", d.name, mean, variance)
 		dptest.Alarm(t, 1e-12)
-		require.LessOrEqual(t, mean, 0.75*(1+slack), d.name)
-		require.LessOrEqual(t, variance, 0.64*(1+slack), d.name)
+		require.LessOrEqual(t, mean, 0.72*(1+slack), d.name)
+		require.LessOrEqual(t, variance, 0.6*(1+slack), d.name)
 	}
 }

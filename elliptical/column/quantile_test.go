@@ -106,6 +106,11 @@ func TestQuantileShards(t *testing.T) {
 	a, b := quantileBuilder(t, quartiles, values[3000:]...), quantileBuilder(t, quartiles, values[:3000]...)
 	require.NoError(t, a.Merge(b))
 	require.Equal(t, heldCounts(whole).cells, heldCounts(a).cells)
+	one, err := whole.AppendPrivateState(nil)
+	require.NoError(t, err)
+	other, err := a.AppendPrivateState(nil)
+	require.NoError(t, err)
+	require.Equal(t, one, other, "order and shards leave no trace")
 	require.Len(t, heldCounts(a).cells, 10)
 	require.True(t, b.Released())
 }
@@ -124,6 +129,9 @@ func TestQuantilesOnce(t *testing.T) {
 		require.ErrorIs(t, err, ErrReleased)
 		require.ErrorIs(t, b.Merge(fresh), ErrReleased)
 		require.ErrorIs(t, fresh.Merge(b), ErrReleased)
+		_, err = b.AppendPrivateState(nil)
+		require.ErrorIs(t, err, ErrReleased)
+		require.ErrorIs(t, b.RestorePrivateState(nil), ErrReleased)
 	}
 	other := quartiles
 	other.Unit = 1
@@ -174,6 +182,33 @@ func TestQuantileRedaction(t *testing.T) {
 	b := quantileBuilder(t, quartiles, 1)
 	heldCounts(b).cells[1_234_567_890_123] = 9_876_543_210_987
 	dptest.Redacted(t, b, "1234567890123", "9876543210987")
+}
+
+// The state of a QuantileBuilder moves whole. One that no rows have, and a release, are refused.
+func TestQuantileState(t *testing.T) {
+	other, fewer := quartiles, quartiles
+	other.Unit, fewer.Levels[2] = 1, 0
+	b, c := quantileBuilder(t, quartiles, 1, 2, 2, 99), quantileBuilder(t, quartiles, 50)
+	dptest.Restores(t, b, c, func() { c.Add(3) }, quantileBuilder(t, other), quantileBuilder(t, fewer), builder(t, ages))
+	require.Equal(t, heldCounts(b).cells, heldCounts(c).cells)
+	want, err := c.AppendPrivateState(nil)
+	require.NoError(t, err)
+	require.ErrorIs(t, quantileBuilder(t, other).RestorePrivateState(want), ErrMismatch)
+	require.ErrorIs(t, quantileBuilder(t, fewer).RestorePrivateState(want), ErrMismatch)
+	for _, spoil := range []map[int64]int64{{-1: 1}, {201: 1}, {5: 0}, {5: -1}, {5: maxRows, 6: 1}, {5: math.MaxInt64}} {
+		spoiled := quantileBuilder(t, quartiles)
+		heldCounts(spoiled).cells = spoil
+		data, err := spoiled.AppendPrivateState(nil)
+		require.NoError(t, err)
+		require.ErrorIs(t, c.RestorePrivateState(data), ErrFormat)
+	}
+	release, err := releasedQuantiles(t, quartiles, 1).MarshalBinary()
+	require.NoError(t, err)
+	require.ErrorIs(t, c.RestorePrivateState(release), ErrFormat)
+	require.ErrorIs(t, new(Quantiles).UnmarshalBinary(want), ErrFormat, "private state is no release")
+	got, err := c.AppendPrivateState(nil)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
 }
 
 func TestQuantileReaders(t *testing.T) { dptest.Readers(t, releasedQuantiles(t, quartiles, 1, 2, 3)) }

@@ -108,7 +108,8 @@ func (s *Summary) sum() form {
 }
 
 // Mean returns the mean of the clamped values, in [Min, Max]. Where no rows are left after the
-// noise it is near the middle.
+// noise it is near the middle. With Moments 2, noise that says that fewer than no rows are between
+// the ends of the range is left out.
 func (s *Summary) Mean() float64 {
 	if !s.has(Mean) {
 		return math.NaN()
@@ -122,8 +123,18 @@ func (s *Summary) Mean() float64 {
 func (g *grid) value(t float64) float64 { return min(max(g.middle+g.unit*t, g.lo), g.hi) }
 
 // moments returns the means of t and of t², each in its range.
+//
+// Under AddRemove the first of three coordinates is Σ(1−t²) times a constant, so never negative:
+// where noise made it so it counts as 0 in all three forms. That matters for rows at the ends of
+// the range, such as rare events: at t = ±1 its noise has the weight 1−κ in the variance then, for
+// half of the time, and had 2, if the mean of t² alone were cut off at 1.
 func (s *Summary) moments() (mean, square float64) {
 	rows, first, second := s.forms()
+	if len(s.values) == 3 && s.values[0].Hi < 0 {
+		excess := s.values[0].Float64() * math.Ldexp(1, int(s.law.noises[0].shift))
+		rows.value -= excess * s.law.count[0]
+		second.value -= excess * s.law.second[0]
+	}
 	n := max(rows.value, 1)
 	return min(max(first.value/n, -1), 1), min(max(second.value/n, 0), 1)
 }

@@ -11,6 +11,8 @@ var columnMutations = []mutation{
 	{"the Builder survives its release", "elliptical/column/builder.go", "s, err := private.Take(b.secret, \"column: Release: the Builder\")", "s, err := private.Enter(b.secret), error(nil)"},
 	{"merged and kept", "elliptical/column/builder.go", "o, err := private.Take(other.secret, \"column: Merge: the other Builder\")", "o, err := private.Enter(other.secret), error(nil)"},
 	{"restore ignores the Params", "elliptical/column/private.go", "p != s.params && r.Done() == nil", "p.Only != s.params.Only && r.Done() == nil"},
+	{"restored quantiles ignore the Params", "elliptical/column/quantile_private.go", "p != s.params && r.Done() == nil", "p.Rho != s.params.Rho && r.Done() == nil"},
+	{"restored cells out of range", "elliptical/column/quantile_private.go", "case last >= s.params.cells():", "case last >= maxCells:"},
 	{"intervals a fifth too narrow", "elliptical/column/interval.go", "return top * max(x, 0) * (1 + 0x1p-30)", "return top * max(x, 0) * 0.8"},
 	{"quantiles with all of the loss in each round", "elliptical/column/quantile_params.go", "loss := p.Epsilon / rounds", "loss := p.Epsilon"},
 	{"quantiles under Replace as under AddRemove", "elliptical/column/quantile_params.go", "loss /= 2", "loss /= 1"},

@@ -33,7 +33,7 @@ var ellipticalMutations = []mutation{
 	{"trials of a radius all accepted", "elliptical/box.go", "if last >= t {", "if last = max(last, t); true {"},
 	{"the last geometric variable without its multiples of F", "elliptical/box.go", "wide.Of(int64(last - (last-t)&mask))", "wide.Of(int64(t))"},
 	{"one uniform number for all coordinates of a group", "elliptical/box.go", "for k, i := range g.members {\n\t\t\tw := n", "same := src.Uint64()\n\t\tfor k, i := range g.members {\n\t\t\tif k > 0 {\n\t\t\t\ttotals[i] = totals[i].Plus(wide.Of(int64(same & 1)))\n\t\t\t\tcontinue\n\t\t\t}\n\t\t\tw := n"},
-	{"sums past the ceiling with a closed interval", "elliptical/sum.go", "above, below := steps >= ceiling, steps <= -ceiling", "above, below := steps > 2*maxTotal, steps < -2*maxTotal"},
+	{"sums past the ceiling with a closed interval", "elliptical/sum.go", "maxTotal-r/s.law.at[i].step", "2*maxTotal-r/s.law.at[i].step"},
 	{"merged sums without those of 128 bits", "elliptical/builder.go", "\tfor i, x := range o.full {\n\t\ts.full[i] = s.full[i].Plus(x)\n\t}\n", ""},
 	{"decoded groups may spend more than ε", "elliptical/encode.go", "if !(spent <= epsilon) {", "if false {"},
 	{"a mean's interval without the noise of the count", "elliptical/sum.go", "s.law.part(s.law.dim, max(hi-c, c-lo))", "s.law.part(s.law.dim, 0*max(hi-c, c-lo))"},

@@ -1,0 +1,104 @@
+package column
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/wire"
+)
+
+// privateQuantiles is the kind of private state, unlike those of other Builders.
+const privateQuantiles = byte(wire.KindQuantiles)
+
+// AppendPrivateState appends all that the QuantileBuilder holds to dst. WHAT IT APPENDS IS PRIVATE
+// DATA, the exact number of rows in each cell without noise, protected by nothing. It is for a
+// pipeline that moves its builders between machines as trusted as this one, and must not reach a
+// disk, a log or a person that the column itself may not reach. To publish, use
+// [QuantileBuilder.Release].
+//
+// The QuantileBuilder stays as it is. The bytes are a function of the QuantileParams and the rows,
+// in any order. Every release of the state, here or where it was restored, spends the budget again.
+// The error wraps [ErrReleased].
+func (b *QuantileBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
+	s := private.Enter(b.quantileSecret)
+	if s == nil {
+		return dst, fmt.Errorf("column: AppendPrivateState: the QuantileBuilder is %w", fault.ErrReleased)
+	}
+	defer private.Leave(b.quantileSecret)
+	kind, p, levels := privateQuantiles, s.params, len(s.params.levels())
+	dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
+	dst = wire.AppendFields(dst, append([]wire.Field{wire.Byte(&kind)}, p.fields(&levels)...))
+	dst = wire.AppendFields(dst, p.levelFields(levels))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.cells))) // at most 2³⁰
+	for _, cell := range slices.Sorted(maps.Keys(s.cells)) {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(cell))
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(s.cells[cell]))
+	}
+	return dst, nil
+}
+
+// RestorePrivateState replaces what the QuantileBuilder holds by a state that
+// [QuantileBuilder.AppendPrivateState] gave. The error wraps [ErrReleased], [ErrMismatch] if that
+// QuantileBuilder had other Params, or [ErrFormat]; the QuantileBuilder is then unchanged.
+func (b *QuantileBuilder) RestorePrivateState(data []byte) error {
+	s := private.Enter(b.quantileSecret)
+	if s == nil {
+		return fmt.Errorf("column: RestorePrivateState: the QuantileBuilder is %w", fault.ErrReleased)
+	}
+	defer private.Leave(b.quantileSecret)
+	r := wire.NewReader("column", data)
+	r.Header(wire.KindPrivate, privateVersion)
+	var kind byte
+	var p QuantileParams
+	var levels int
+	r.Fields(append([]wire.Field{wire.Byte(&kind)}, p.fields(&levels)...))
+	if r.Err() == nil {
+		r.Fields(p.levelFields(levels))
+	}
+	cells, last := readCells(r)
+	if r.Err() == nil {
+		switch {
+		case kind != privateQuantiles:
+			r.Fail("another kind of state")
+		case p != s.params && r.Done() == nil:
+			return fault.Mismatch("column", "QuantileParams", s.params, p)
+		case last >= s.params.cells():
+			r.Fail("cells out of range")
+		}
+	}
+	if err := r.Done(); err != nil {
+		return err
+	}
+	s.cells = cells
+	return nil
+}
+
+// readCells reads the number of rows in each cell in use, and the last of these. It fails unless
+// they are in order, and so few rows that those of many states can be added.
+func readCells(r *wire.Reader) (cells map[int64]int64, last int64) {
+	n := r.Count(maxCells, 16)
+	cells, last = make(map[int64]int64, n), -1
+	rows := int64(0)
+	for range n {
+		cell, count := r.Int64(), r.Int64()
+		if cell <= last || count < 1 || count > maxRows-rows {
+			r.Fail("cells that no rows have")
+			return nil, 0
+		}
+		cells[cell] = count
+		last, rows = cell, rows+count
+	}
+	return cells, last
+}
+
+// levelFields are the first n levels.
+func (p *QuantileParams) levelFields(n int) (fields []wire.Field) {
+	for i := range n {
+		fields = append(fields, wire.Float(&p.Levels[i]))
+	}
+	return fields
+}
