@@ -51,7 +51,7 @@ type group struct {
 }
 
 const (
-	radiusScale = 18 // the binary logarithm of s: radii are multiples of 2⁻¹⁸/ε, or of ½ if that is more
+	radiusScale = 18 // log₂ s: radii are multiples of 2⁻¹⁸/ε, or of ½ if that is more
 	minLoss     = 0x1p-47
 	maxGroups   = 1 << 11 // more than grouped makes
 )

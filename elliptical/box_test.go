@@ -451,6 +451,9 @@ func TestMeanInterval(t *testing.T) {
 			require.True(t, rows > 0 || lo == 0 && hi == 10)
 			if rows > 0 {
 				require.InDelta(t, 7, s.Mean(0), 1e-3)
+				own, _ := m.law.part(0, 1)
+				shared, _ := m.law.part(1, 2) // 7 is 2 from the middle
+				require.InEpsilon(t, 2*m.law.reach(own, shared, 0.001)/rows, hi-lo, 0.01)
 			}
 			for _, bad := range []float64{-0.1, 1, math.NaN()} {
 				lo, hi := s.MeanInterval(0, bad)

@@ -144,8 +144,9 @@ func TestSensitivityOfRows(t *testing.T) {
 }
 
 // Sums are exact for any number of rows, dense and sparse, in Builders that are merged, and where
-// they move to 128 bits.
+// they move to 128 bits, before which they fit into 64.
 func TestSumsAreExact(t *testing.T) {
+	require.LessOrEqual(t, float64(flushRows)*0x1p40, 0x1p62)
 	rng := rand.New(rand.NewPCG(5, 6)) // test data
 	for _, p := range propertySettings() {
 		m, err := New(p)
@@ -162,6 +163,8 @@ func TestSumsAreExact(t *testing.T) {
 			s.recent, s.rows = flushRows-rng.IntN(6), 1<<60 // rows that came before, and filled the sums
 			rows += s.rows
 			for i := range s.sums {
+				c := m.law.at[i]
+				require.Less(t, max(c.high, -c.low), int64(1<<38))
 				s.sums[i] = (rng.Int64N(2)*2 - 1) << 60
 				sums[i].Add(sums[i], big.NewInt(s.sums[i]))
 			}

@@ -26,10 +26,9 @@
 // one row more or less (budget.AddRemove, the default), or in the value of one row
 // (budget.Replace, the number of rows public): the unit is [budget.Row]. A release promises
 // [Params.Guarantee], on the machine as on paper: a value becomes an integer, sums are exact in
-// 128 bits, noise is drawn exactly on integers, scales are rounded up. The schemes and their
-// proofs stand in scheme.go, rounded sums in law.go, of quantiles in quantile_params.go and
-// exponential.go, where sums of weights are exact integers. Whoever has several rows in a column
-// is protected that many times less.
+// 128 bits, noise is drawn exactly on integers, scales are rounded up. The proofs stand in
+// scheme.go and law.go, of quantiles in quantile_params.go and exponential.go. Whoever has several
+// rows in a column is protected that many times less.
 //
 // # Accuracy
 //
@@ -49,8 +48,7 @@
 // The number at the end of a line is Moments. Where the count and a normalised sum share ε by
 // halves, as is usual, the mean has 2.83h·√(1+m²)/(εn): Moments 1 has 0.71 of it for every column,
 // and the variance of Moments 2 has 0.40 to 0.59 of what a split into three has, on ages, incomes,
-// latencies, basket sizes, rare events and uniform numbers. Rounding to the grid is off by at most
-// h·2⁻²⁹ a row.
+// latencies, basket sizes, rare events and uniform numbers. Rounding takes at most h·2⁻²⁹ a row.
 //
 // Quantiles: [Quantiles.Interval] bounds the error in rank for all data. Mean errors in rows at n
 // = 1000, AddRemove, in steps of a thousandth of the range, levels .1, .3, .5, .7, .9:
@@ -60,16 +58,15 @@
 //	5 levels, ε = 1 | 0.1  5|42    3|39       2|39       4|37      5|34
 //	5 levels, ρ = ½        1.6     .5         .5         1.0       1.5
 //
-// What is clamped is lost: the mean is that of the clamped values, and intervals cover that. They
-// are exact for Mean to the precision of their quantiles (the hull of Fieller's set) and
-// conservative for Variance and StdDev. Estimates of Mean and Variance are ratios, biased by the
-// order of noise²/n².
+// What is clamped is lost: the mean is that of the clamped values, and intervals cover that, those
+// of Variance and StdDev conservatively. Mean and Variance are ratios, biased by about noise²/n².
 //
 // # Cost
 //
-// Add takes about 10 ns and a Builder 400 bytes, for any number of rows; a release takes 10 µs, an
-// interval 40 µs for Mean and 0.5 ms for Variance; quantiles hold a number for each cell in use,
-// and look at about 400/ε rows a level. Builders of shards merge exactly.
+// Measured on one core of 2.5 GHz. Add takes 6 ns and a Builder 512 bytes, for any number of rows;
+// a release takes 3 µs, an interval 40 µs for Mean and 0.4 ms for Variance. A QuantileBuilder holds
+// a number for each cell in use, and its Add takes 12 ns; its release, which looks at about 400/ε
+// rows a level, takes 0.05 | 0.4 ms for 1 | 5 levels at ε = 1. Builders of shards merge exactly.
 //
 // # Not covered
 //

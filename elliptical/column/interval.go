@@ -18,8 +18,8 @@ const rounding = 0.5 / half
 //	Mean         all m with |Σx − m·n| ≤ the quantile of the noise in that difference, n and Σx as
 //	             released (Fieller's set): as exact as the quantile, at every n, and all of
 //	             [Min, Max] where the rows cannot be told from none
-//	Variance     the same for Σ(x−m)² − v·n, for all m in the set of the mean: half of 1 − confidence
-//	             goes to each, which is conservative
+//	Variance     the same for Σ(x−m)² − v·n, for all m in the set of the mean: half of
+//	             1 − confidence goes to each, which is conservative
 //	StdDev       its square roots
 //
 // The interval holds the released number, which for Mean and Variance makes it wider where noise
