@@ -8,6 +8,10 @@
 // word of a verse gets a part of the verse's weight, and words of enough weight are shown, with an
 // estimate of their count.
 //
+// With -words the counts are kept in 64 bytes or more for each word, by package kor/distinct, while
+// the text is read: for words that are listed, which is public, or with "-words shown" for those
+// that threshold/groupby shows (words.go).
+//
 // The text is public, so the true counts can stand beside the released ones. The exit code is 0, 1
 // when writing failed, or 2 for a wrong flag or parameter.
 package main
@@ -30,6 +34,7 @@ func main() {
 // options is what the command line asks for, and the command.
 type options struct {
 	params     groupby.Params
+	words      string
 	top        int
 	confidence float64
 }
@@ -44,6 +49,7 @@ func (opts *options) Flags() *flag.FlagSet {
 	flags.IntVar(&opts.params.Passes, "passes", 1, "`number` of passes, 1 or 2: the second finds more words, and counts have more noise")
 	flags.IntVar(&opts.top, "top", 15, "print this `number` of words")
 	flags.Float64Var(&opts.confidence, "confidence", 0.95, "`probability` with which an interval covers the count")
+	flags.StringVar(&opts.words, "words", "", "count these `words` only, such as king,lord,god, or shown, in 64 bytes or more each")
 	return flags
 }
 
@@ -60,6 +66,9 @@ func (opts *options) Run(out io.Writer) error {
 	text, err := kjv.Load()
 	if err != nil {
 		return err
+	}
+	if opts.words != "" {
+		return opts.runGroups(text, out)
 	}
 	r, err := release(text, opts.params)
 	if err != nil {

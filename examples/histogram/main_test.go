@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -53,10 +54,49 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// Words that are listed have counts within their intervals, at a confidence of 1 − 1e-9, and those
+// that are shown where no verse has more of them than count; a word that comes twice in a verse
+// counts once, and one that does not come at all is off by noise.
+func TestGroups(t *testing.T) {
+	out := clitest.Output(t, new(options), []string{"-words", "king,lord,god,zebra,king", "-confidence", "0.999999999"}, []string{
+		"each of 4 words", "takes 128 bytes", "ε = 1 of 1", "ε = 0.24999999999999997 for one key"})
+	for word, truth := range map[string]float64{"king": -1, "lord": -1, "god": 3877, "zebra": 0} {
+		n := clitest.Numbers(t, out, "  "+word+" ", 4)
+		if truth < 0 { // as the program says
+			truth = n[3]
+		}
+		if estimate, lo, hi := n[0], n[1], n[2]; n[3] != truth || !(lo-0.1 <= truth && truth <= hi+0.1 && estimate <= hi) {
+			t.Errorf("%s: %v, in %v verses", word, n, truth)
+		}
+	}
+	out = clitest.Output(t, new(options), []string{"-words", "shown", "-m", "53", "-top", "20", "-epsilon", "4", "-confidence", "0.999999999"}, []string{
+		"ε = 4 of 4 at δ = 1e-6", "at most 53 words", "\n  the ", "\n  and "})
+	for _, word := range []string{"the", "and", "of", "lord"} {
+		if n := clitest.Numbers(t, out, "  "+word+" ", 4); !(n[1] <= n[3] && n[3] <= n[2]) {
+			t.Errorf("%s: %v", word, n)
+		}
+	}
+}
+
+// Counts of 64 bytes have the errors that are stated, in users, at ε = 1: 1.35, 1.51, 2.22, 6.09 and
+// 82 for sets of 0, 10, 30, 100 and 1000, by formula.
+func TestErrorsOfGroups(t *testing.T) {
+	g, err := newGroups(1, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for users, want := range map[float64]float64{0: 1.35, 10: 1.51, 30: 2.22, 100: 6.09, 1000: 82} {
+		if got := g.params.StdErr(users); math.Abs(got/want-1) > 0.02 {
+			t.Errorf("%v users: %.3g, want %.3g", users, got, want)
+		}
+	}
+}
+
 func TestUsage(t *testing.T) {
 	clitest.Usage(t, func() cli.Command { return new(options) }, [][]string{
 		{"-epsilon", "0"}, {"-delta", "2"}, {"-m", "-1"}, {"-m", "9999999"}, {"-top", "-1"}, {"-confidence", "1"}, {"-passes", "3"},
 		{"-clip", "-1"}, {"file"}, {"-nonsense"}, {"-share", "2"},
+		{"-words", "shown", "-delta", "0"}, {"-words", "king", "-epsilon", "0"},
 	})
 }
 

@@ -2,11 +2,14 @@
 // Apache Beam: the frequent ones, the distinct ones, or for each key that some tens of users have
 // how many have it, with the sum and the mean of their values.
 //
-//	cd examples/pipeline && go run .                        the local runner, generated data, frequent and distinct keys under one budget
+//	cd examples/pipeline
+//	go run .                                                local, generated data, frequent and
+//	                                                        distinct keys under one budget
 //	go run . -count distinct -epsilon 0.5 -error 0.02       one answer; all of the budget is its
 //	go run . -count users -delta 1e-6 -max 100 -workers 4   GROUP BY for users, in four processes
 //	go run . -input 'gs://bucket/logs*' -output gs://bucket/answer.txt -runner dataflow …
-//	                                                        a cluster, lines of text; see Beam's own flags with -h
+//	                                                        a cluster, lines of text; Beam's flags
+//	                                                        follow those of this command in -h
 //	go run . -compare                                       ways to put shards together, measured
 //
 // The transforms are in package dpbeam, for pipelines of your own. Data are sketched where they

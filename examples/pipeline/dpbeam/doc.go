@@ -1,14 +1,14 @@
 // Package dpbeam has private aggregations as transforms of Apache Beam.
 //
-//	transform      takes pairs or elements      gives one encoded release     protects
-//	[UserGroups]   user, [Entry]                groupby.Groups[string]        one user, any number of keys
-//	[DistinctKeys] key                          distinct.Sketch               one key with all its occurrences
-//	[FrequentKeys] key                          misragries.Histogram[string]  one element
+//	transform       takes          gives one encoded        protects
+//	[UserGroups]    user, [Entry]  groupby.Groups[string]   one user with any number of keys
+//	[DistinctKeys]  key            distinct.Sketch          one key with all its occurrences
+//	[FrequentKeys]  key            misragries.Histogram     one element
 //
 // Each transform makes a private state of every bundle where its elements are, sends the states
-// through one shuffle, and merges and releases them in one place. So the noise and the threshold are
-// those of one machine, whatever the number of shards. UserGroups sends the rows through a shuffle
-// by user before, so that all keys of a user meet.
+// through one shuffle, and merges and releases them in one place. So the noise and the threshold
+// are those of one machine, whatever the number of shards. UserGroups sends the rows through a
+// shuffle by user before, so that all keys of a user meet.
 //
 // # One release whatever is retried
 //

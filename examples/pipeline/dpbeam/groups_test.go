@@ -94,7 +94,7 @@ func TestShardsAreOneMachine(t *testing.T) {
 	}
 	want := must[[]byte](t)(single.AppendPrivateState(nil))
 	states := run(t, func(s beam.Scope) beam.PCollection {
-		return beam.ParDo(s, &usersFn{Params: p}, beam.GroupByKey(s, visits(users, 64)(s)))
+		return userStates(s, p, visits(users, 64)(s))
 	})
 	if len(states) < processes {
 		t.Errorf("%d bundles", len(states))
@@ -140,10 +140,51 @@ func TestEntries(t *testing.T) {
 			t.Errorf("%v and a byte: %v", e, err)
 		}
 	}
-	for _, data := range []string{"", "\x05tea", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\xff"} {
+	for _, data := range []string{"", "\x05tea", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\xff", "\x03tea1234567"} {
 		if _, err := decodeEntry([]byte(data)); !errors.Is(err, groupby.ErrFormat) {
 			t.Errorf("%q: %v", data, err)
 		}
+		f := &usersFn{Params: groupby.Params{Epsilon: 1, Delta: 1e-6}}
+		if err := f.StartBundle(nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.ProcessElement(0, one(append([]byte("\x02me"), data...)), nil); !errors.Is(err, groupby.ErrFormat) {
+			t.Errorf("a row of %q: %v", data, err)
+		}
+	}
+}
+
+// A bundle's batches are its rows, each user in one part, sent before they are too many.
+func TestBatches(t *testing.T) {
+	f, got := new(batchFn), map[string]int{}
+	sent := 0
+	emit := func(part int, rows []byte) {
+		sent += len(rows)
+		for len(rows) > 0 {
+			user, e, rest, err := row(rows)
+			if err != nil || part != partOf(user) {
+				t.Fatalf("%s in part %d: %v", user, part, err)
+			}
+			got[user+e.Key[:3]] += int(e.Value)
+			rows = rest
+		}
+	}
+	f.StartBundle(emit)
+	long := "key" + string(make([]byte, 1<<16))
+	for i := range 1000 {
+		f.ProcessElement(fmt.Sprint("user", i%100), Entry{long, 1}, emit)
+		if f.size > batch || i == 900 && sent < batch {
+			t.Fatalf("%d bytes kept, %d sent", f.size, sent)
+		}
+	}
+	f.FinishBundle(emit)
+	for i := range 100 {
+		if n := got[fmt.Sprintf("user%dkey", i)]; n != 10 {
+			t.Errorf("user %d has %d rows", i, n)
+		}
+	}
+	if len(got) != 100 {
+		t.Errorf("%d users", len(got))
 	}
 }
 

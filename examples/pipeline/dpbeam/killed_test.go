@@ -88,8 +88,7 @@ func TestKilledWorkers(t *testing.T) {
 	p := groupby.Params{Epsilon: 1, Delta: 1e-6}
 	seen := run(t, func(s beam.Scope) beam.PCollection {
 		rows := beam.ParDo(s, &dyingFn{Dir: input}, visits(3000, 64)(s))
-		states := beam.ParDo(s, &usersFn{Params: p}, beam.GroupByKey(s, whole(s, rows)))
-		release := once(s, states, &noUsersFn{p}, &dyingGroupsFn{drawn, groupsFn{p}})
+		release := once(s, userStates(s, p, rows), &noUsersFn{p}, &dyingGroupsFn{drawn, groupsFn{p}})
 		return beam.ParDo(s, &dyingReaderFn{read}, release)
 	})
 	for dir, want := range map[string]int{input: 1, drawn: 2, read: 2} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"sync"
@@ -77,6 +78,19 @@ func (c *call) check() {
 	}
 }
 
+// child is set in the environment of a process that is a worker.
+const child = "DPSKETCH_PIPELINE_WORKER"
+
+// A worker ends with the process that began it, however that ends: its standard input does.
+func init() {
+	if os.Getenv(child) != "" {
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			os.Exit(1)
+		}()
+	}
+}
+
 // start starts a process of the running program as a worker of the server at the address.
 func start(ctx context.Context, id, address string) (*process, error) {
 	self, err := os.Executable()
@@ -87,6 +101,10 @@ func start(ctx context.Context, id, address string) (*process, error) {
 	p.control.there, p.data.there = make(chan struct{}), make(chan struct{})
 	p.cmd = exec.CommandContext(ctx, self, "--worker=true", "--id="+id, "--logging_endpoint="+address, "--control_endpoint="+address)
 	p.cmd.Stderr = os.Stderr
+	p.cmd.Env = append(os.Environ(), child+"=1")
+	if _, err := p.cmd.StdinPipe(); err != nil { // open as long as this process is there
+		return nil, err
+	}
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
