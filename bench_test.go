@@ -822,24 +822,56 @@ func BenchmarkGroupBy(b *testing.B) {
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(10*b.N), "ns/key")
 	})
-	b.Run("op=release/keys=1e6", func(b *testing.B) {
-		const n = 1_000_000
-		keys := make([]uint64, 10)
-		for b.Loop() {
-			builder, err := groupby.New[uint64](p)
-			if err != nil {
-				b.Fatal(err)
-			}
-			for i := uint64(0); i < n; i += 10 {
-				for j := range keys {
-					keys[j] = (i + uint64(j)) * 0x9e3779b97f4a7c15
+	// The whole way of a million new keys, sized and not; one key a user, and ten.
+	for _, c := range []struct {
+		sized bool
+		each  int
+	}{{true, 1}, {true, 10}, {false, 10}} {
+		b.Run(fmt.Sprintf("op=release/keys=1e6/sized=%v/each=%d", c.sized, c.each), func(b *testing.B) {
+			const n = 1_000_000
+			keys := make([]uint64, c.each)
+			for b.Loop() {
+				b.StopTimer()
+				builder, err := groupby.New[uint64](p)
+				if err != nil {
+					b.Fatal(err)
 				}
-				builder.AddUser(keys...)
+				b.StartTimer()
+				if c.sized {
+					builder.Grow(n)
+				}
+				for i := 0; i < n; i += c.each {
+					for j := range keys {
+						keys[j] = uint64(i+j) * 0x9e3779b97f4a7c15
+					}
+					builder.AddUser(keys...)
+				}
+				if _, err := builder.Release(); err != nil {
+					b.Fatal(err)
+				}
 			}
-			if _, err := builder.Release(); err != nil {
-				b.Fatal(err)
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n*b.N), "ns/key")
+		})
+	}
+	for _, sized := range []bool{true, false} {
+		b.Run(fmt.Sprintf("op=vector/keys=1e6/sized=%v", sized), func(b *testing.B) {
+			const n = 1_000_000
+			for b.Loop() {
+				builder, err := threshold.New[uint64](threshold.Params{Epsilon: 1, Delta: 1e-6, Integers: true})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if sized {
+					builder.Grow(n)
+				}
+				for i := range uint64(n) {
+					builder.Add(i*0x9e3779b97f4a7c15, 1)
+				}
+				if _, err := builder.Release(); err != nil {
+					b.Fatal(err)
+				}
 			}
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n*b.N), "ns/key")
-	})
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n*b.N), "ns/key")
+		})
+	}
 }

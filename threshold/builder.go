@@ -29,6 +29,7 @@ type state[K hashing.Key] struct {
 	law    calibration
 	keys   wire.Keys[K]
 	totals totals.Table[K] // in steps
+	listed list[K]         // of NewListed
 	src    noise.Source
 }
 
@@ -43,10 +44,13 @@ const maxTotal = 1 << 61
 //
 // It calibrates the mechanism, which takes microseconds.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
+	if p.Listed {
+		return nil, fault.Params("threshold", "Listed", p.Listed, "false in New: NewListed takes the list")
+	}
 	if p.MaxKeys != 0 {
 		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "0 in New: package threshold/groupby takes users, NewBounded the caller's word")
 	}
-	return calibrated[K](p)
+	return calibrated(p, list[K]{})
 }
 
 // NewBounded returns an empty Builder of a vector of which the caller promises that neighbours
@@ -60,22 +64,27 @@ func NewBounded[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.MaxKeys == 0 {
 		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "an integer in [1, 2²⁰] in NewBounded")
 	}
-	return calibrated[K](p)
+	if p.Listed {
+		return nil, fault.Params("threshold", "Listed", p.Listed, "false in NewBounded: NewListed takes the list")
+	}
+	return calibrated(p, list[K]{})
 }
 
-// calibrated returns an empty Builder of valid Params.
-func calibrated[K hashing.Key](p Params) (*Builder[K], error) {
+// calibrated returns an empty Builder, of the listed keys if there are some.
+func calibrated[K hashing.Key](p Params, listed list[K]) (*Builder[K], error) {
 	law, err := p.choose()
 	if err != nil {
 		return nil, err
 	}
 	keys := wire.KeysOf[K]()
-	if err := keys.CheckDim("threshold", p.Dim); err != nil {
-		return nil, err
+	if !p.Listed {
+		if err := keys.CheckDim("threshold", p.Dim); err != nil {
+			return nil, err
+		}
 	}
 	p.Mechanism = law.mechanism
 	p.Delta, p.Sensitivity, p.MaxValue, p.FalseKeys = p.Delta+0, p.Sensitivity+0, p.MaxValue+0, p.FalseKeys+0 // no −0
-	return &Builder[K]{private.New(state[K]{params: p, law: law, keys: keys, totals: totals.New[K](maxTotal)}), p.promise(law)}, nil
+	return &Builder[K]{private.New(state[K]{params: p, law: law, keys: keys, totals: totals.New[K](maxTotal), listed: listed}), p.promise(law)}, nil
 }
 
 // Guarantee returns what Release promises, as [Params.Guarantee]: for all inputs that are as far
@@ -85,7 +94,7 @@ func (b *Builder[K]) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add adds the value to the total of the key. NaN counts as 0, and totals saturate at ±2⁶¹ steps of
 // the grid, which are at least 2⁴⁴ times the noise or the limit of one value, whichever is less.
-// With Dim, keys outside [0, Dim) are ignored. So are new keys once there are 2³² − 1, where the
+// With Dim, keys outside [0, Dim) are ignored, and with a list the keys that are not in it. So are new keys once there are 2³² − 1, where the
 // guarantee ends.
 //
 // The caller bounds how far neighbours differ, in the values that are added over all calls: their
@@ -111,8 +120,20 @@ func (b *Builder[K]) Add(key K, value float64) {
 	private.Leave(b.secret)
 }
 
+// Grow makes room for n more keys, so that adding them does not copy the table: a hint, for those
+// who know how many to expect.
+func (b *Builder[K]) Grow(n int) {
+	if s := private.Enter(b.secret); s != nil {
+		s.totals.Reserve(n)
+		private.Leave(b.secret)
+	}
+}
+
 // outside reports whether the key is none of the Dim keys.
 func (s *state[K]) outside(key K) bool {
+	if s.params.Listed {
+		return !s.listed.has(key)
+	}
 	return s.params.Dim > 0 && s.keys.Bits(key) >= s.params.Dim // a negative key has bits of 2⁶³ or more, and Dim is at most that
 }
 

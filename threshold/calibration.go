@@ -30,6 +30,9 @@ func (p Params) choose() (calibration, error) {
 	m := p.Mechanism
 	if m == Auto && p.Delta == 0 {
 		m = PureLaplace
+		if p.Listed {
+			m = DenseLaplace
+		}
 	}
 	if m != Auto {
 		c, reason := p.calibrate(m)
@@ -69,6 +72,8 @@ func (p Params) calibrate(m Mechanism) (c calibration, reason string) {
 // lacks returns what a mechanism needs and the Params do not give, "" if they do.
 func (p Params) lacks(m Mechanism) string {
 	switch {
+	case p.Listed && m != DenseLaplace:
+		return "it is for keys that nobody lists"
 	case m.pure() && p.Dim == 0:
 		return "it needs Dim"
 	case m == DenseLaplace && p.Dim > maxDense:

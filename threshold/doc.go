@@ -8,7 +8,8 @@
 //
 // For a stream that does not fit into memory use package misragries. A vector of few coordinates,
 // all of interest, can do without a threshold: DenseLaplace. A single number takes noise from
-// package noise.
+// package noise. Where the keys are public, of whatever type, [NewListed] releases every one of
+// them.
 //
 // # Model
 //
@@ -35,7 +36,7 @@
 //	Gaussian             δ, MaxKeys              1 + τ, solved with σ                 TODS, Thm 23
 //	CorrelatedGaussian   δ, MaxKeys, Stored      1 + τ, about half the Gaussian's
 //	PureLaplace          Dim                     ln(d/(2·FalseKeys))/ε                Algorithm 6
-//	DenseLaplace         Dim ≤ 2²⁶               none                                 Algorithm 1
+//	DenseLaplace         Dim ≤ 2²⁶, or a list    none                                 Algorithm 1
 //
 // The proofs are in the files *_proof.md: of Theorems 1 and 2 in internal/rounding, of the others
 // here. LinearRounding is Algorithm 9 with its least threshold. Algorithms are those of Lebeda,

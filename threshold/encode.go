@@ -15,7 +15,7 @@ import (
 //	1      key class: 0 string, 1 signed integer, 2 unsigned integer
 //	1      Mechanism, the one that was used
 //	1      Relation
-//	1      flags: 1 Integers, 2 Signed
+//	1      flags: 1 Integers, 2 Signed, 4 Listed
 //	8      Epsilon
 //	8      Delta
 //	8      Dim
@@ -72,7 +72,8 @@ func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 		r.Fail("keys of another type")
 	}
 	d := Vector[K]{params: head.params, law: head.law}
-	if d.params.Dim > 0 && keys.Class() == wire.TextKey {
+	ranged := d.params.Dim > 0 && !d.params.Listed
+	if ranged && keys.Class() == wire.TextKey {
 		r.Fail("string keys with Dim")
 	}
 	n := r.Count(math.MaxInt32, keys.MinSize()+8)
@@ -86,7 +87,7 @@ func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 		switch {
 		case i > 0 && !(d.values[i-1].Key < e.Key):
 			r.Fail("keys not in ascending order")
-		case d.params.Dim > 0 && keys.Class() != wire.TextKey && keys.Bits(e.Key) >= d.params.Dim:
+		case ranged && keys.Class() != wire.TextKey && keys.Bits(e.Key) >= d.params.Dim:
 			r.Fail("a key outside Dim")
 		case d.law.mechanism != DenseLaplace && max(e.Steps, -e.Steps) < d.law.threshold:
 			r.Fail("a value below the threshold")
@@ -120,7 +121,7 @@ type head struct {
 func (h *head) fields() []wire.Field {
 	p, c := &h.params, &h.law
 	return []wire.Field{
-		wire.Byte(&h.class), wire.Byte(&p.Mechanism), wire.Byte(&p.Relation), wire.Flags(&p.Integers, &p.Signed),
+		wire.Byte(&h.class), wire.Byte(&p.Mechanism), wire.Byte(&p.Relation), wire.Flags(&p.Integers, &p.Signed, &p.Listed),
 		wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Uint(&p.Dim), wire.Float(&p.Sensitivity), wire.Float(&p.MaxValue), wire.Float(&p.FalseKeys),
 		wire.Int(&p.MaxKeys, maxKeys), wire.Int(&p.Stored, maxKeys),
 		wire.Float(&c.step), wire.Float(&c.scale), wire.Float(&c.shared), wire.Signed(&c.from), wire.Signed(&c.threshold),

@@ -38,6 +38,10 @@ type Params struct {
 	// others are ignored. 0 stands for an unbounded key space of any key type.
 	Dim uint64
 
+	// Listed says that Dim is the number of keys of a public list, of any type:
+	// see [NewListed], which sets it. Delta is 0 then.
+	Listed bool
+
 	// MaxKeys is the most keys of which one user changes the value, at most 2²⁰.
 	// 0 is the model without users.
 	MaxKeys int
@@ -87,6 +91,8 @@ func (p Params) validate() error {
 	switch {
 	case p.Delta == 0 && p.Dim == 0:
 		return bad("Dim", p.Dim, "at least 1 where Delta is 0: only a bounded key space can be released without δ")
+	case p.Listed && p.Delta != 0:
+		return bad("Delta", p.Delta, "0 where keys are listed")
 	case p.MaxKeys < 0 || p.MaxKeys > maxKeys:
 		return bad("MaxKeys", p.MaxKeys, "an integer in [0, 2²⁰]")
 	case p.MaxKeys == 0 && p.MaxValue != 0:

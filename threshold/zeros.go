@@ -80,6 +80,9 @@ func (s *state[K]) releaseDense(stored []entry[K]) []entry[K] {
 
 // keyAt returns the i-th of the Dim keys, which New has seen to be a key of type K.
 func (s *state[K]) keyAt(i uint64) K {
+	if s.params.Listed {
+		return s.listed.keys[i]
+	}
 	key, _ := s.keys.FromBits(i)
 	return key
 }

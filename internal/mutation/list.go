@@ -44,6 +44,7 @@ var thresholdMutations = []mutation{
 	{"normal noise: threshold lower by one", "threshold/release.go", "v >= c.threshold || e.Steps < 0 && v <= -c.threshold", "v >= c.threshold-1 || e.Steps < 0 && v <= -c.threshold"},
 	{"false keys have no noise", "threshold/zeros.go", "v := s.law.threshold + beyond.SampleInt(&s.src)", "v := s.law.threshold + 0*beyond.SampleInt(&s.src)"},
 	{"no false keys", "threshold/zeros.go", "count(&s.src, zeros, s.law.threshold)", "0*count(&s.src, zeros, s.law.threshold)"},
+	{"keys outside a list released", "threshold/builder.go", "return !s.listed.has(key)", "return false"},
 	{"dense: zeros without noise", "threshold/zeros.go", "Steps: d.SampleInt(&s.src)}", "Steps: 0 * d.SampleInt(&s.src)}"},
 	{"values rounded to the nearest step", "threshold/builder.go", "y = noise.RandomizedRound(&s.src, value, s.law.step) / s.law.step", "y = math.Round(y)"},
 	{"a total overflows", "internal/totals/totals.go", "e.Steps = min(max(e.Steps+steps, -t.limit), t.limit)", "e.Steps += steps"},

@@ -73,6 +73,9 @@ var makers = []maker{
 	by("threshold/groupby.NewDiscovery", false, groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}, groupby.NewDiscovery[string]),
 	by("threshold.New", true, threshold.Params{Epsilon: 1, Delta: 1e-6}, threshold.New[uint64]),
 	by("threshold.New", false, threshold.Params{Epsilon: 1, Delta: 1e-6}, threshold.New[string]),
+	by("threshold.NewListed", false, threshold.Params{Epsilon: 1}, func(p threshold.Params) (*threshold.Builder[string], error) {
+		return threshold.NewListed(p, "key", "the key of one user")
+	}),
 	by("threshold.NewBounded", false, threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 4}, threshold.NewBounded[uint64]),
 }
 

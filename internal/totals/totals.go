@@ -45,7 +45,7 @@ func (t *Table[K]) Add(key K, steps int64) {
 		if uint64(len(t.entries)) == maxEntries {
 			return
 		}
-		t.grow()
+		t.grow(int(min(2*uint64(len(t.entries)), maxEntries)))
 		slot = t.vacant(key)
 	}
 	t.entries = append(t.entries, Entry[K]{key, steps})
@@ -56,9 +56,15 @@ func (t *Table[K]) Add(key K, steps int64) {
 // overwrite once nothing more is added.
 func (t *Table[K]) Entries() []Entry[K] { return t.entries }
 
-// grow makes room for twice the entries.
-func (t *Table[K]) grow() {
-	most := int(min(2*uint64(len(t.entries)), maxEntries))
+// Reserve makes room for n more keys.
+func (t *Table[K]) Reserve(n int) {
+	if n > cap(t.entries)-len(t.entries) && uint64(n) <= maxEntries-uint64(len(t.entries)) {
+		t.grow(len(t.entries) + n)
+	}
+}
+
+// grow makes room for so many entries.
+func (t *Table[K]) grow(most int) {
 	entries := make([]Entry[K], len(t.entries), most)
 	copy(entries, t.entries)
 	t.entries, t.slots = entries, make([]uint32, 2*most)

@@ -1,0 +1,41 @@
+package threshold
+
+import (
+	"slices"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
+)
+
+// list are public keys, sorted.
+type list[K hashing.Key] struct {
+	keys []K
+	set  map[K]struct{}
+}
+
+func (l *list[K]) has(key K) bool {
+	_, listed := l.set[key]
+	return listed
+}
+
+// NewListed returns an empty Builder of a vector over these keys, of any key type: which keys there
+// are is public, such as the countries of the world. Every one of them is released, with Laplace
+// noise of scale Sensitivity/ε and no threshold, those without a value too; other keys are ignored.
+// It is ε-private without δ, by DenseLaplace, so Delta is 0. The list takes the place of Dim, and a
+// key in it twice counts once. With MaxKeys it is as NewBounded.
+//
+// The list must not come from the data, or the release says who is in them. The error wraps
+// [ErrParams].
+func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
+	if p.Dim != 0 {
+		return nil, fault.Params("threshold", "Dim", p.Dim, "0 in NewListed: the number of keys")
+	}
+	l := list[K]{keys: slices.Clone(keys), set: make(map[K]struct{}, len(keys))}
+	slices.Sort(l.keys)
+	l.keys = slices.Compact(l.keys)
+	for _, key := range l.keys {
+		l.set[key] = struct{}{}
+	}
+	p.Dim, p.Listed = uint64(len(l.keys)), true
+	return calibrated(p, l)
+}

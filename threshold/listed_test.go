@@ -1,0 +1,114 @@
+package threshold
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/stretchr/testify/require"
+)
+
+// Every listed key is released, of whatever type, with its value or 0 and Laplace noise, sorted;
+// nothing else is. There is no δ.
+func TestListedKeys(t *testing.T) {
+	words := []string{"pear", "apple", "", "fig", "apple"}
+	b, err := NewListed(Params{Epsilon: 1, Integers: true}, words...)
+	require.NoError(t, err)
+	require.Equal(t, 1.0, b.Guarantee().EpsilonAt(0))
+	require.Equal(t, budget.L1(1), b.Guarantee().Unit())
+	b.Grow(10)
+	b.Add("fig", 1000)
+	b.Add("plum", 5000)
+	b.Add("", -7000)
+	v, err := b.Release()
+	require.NoError(t, err)
+	var keys []string
+	for key := range v.All() {
+		keys = append(keys, key)
+	}
+	require.Equal(t, []string{"", "apple", "fig", "pear"}, keys)
+	dptest.Alarm(t, 2e-11) // e^{−27}, for four values of which one may be below 0
+	require.InDelta(t, 1000, v.Estimate("fig"), 27)
+	require.InDelta(t, 0, v.Estimate("pear"), 27)
+	require.Zero(t, v.Estimate("plum"))
+	require.Equal(t, DenseLaplace, v.Params().Mechanism)
+	require.True(t, math.IsInf(v.Threshold(), -1))
+	data, size := dptest.RoundTrip(t, v, "words")
+	require.Equal(t, v, data)
+	require.Positive(t, size)
+
+	signed, err := NewListed(Params{Epsilon: 1, Integers: true, Signed: true, MaxKeys: 2}, int64(-5), math.MaxInt64, math.MinInt64)
+	require.NoError(t, err)
+	signed.Add(-5, -900)
+	signed.Add(5, -900)
+	w, err := signed.Release()
+	require.NoError(t, err)
+	require.Equal(t, 3, w.Len())
+	require.InDelta(t, -900, w.Estimate(-5), 54)
+	require.Equal(t, budget.User(2, budget.AddRemove), w.Guarantee().Unit())
+}
+
+// All listed keys have noise: that of keys without a value has the law of the others.
+func TestListedKeysHaveNoise(t *testing.T) {
+	const n, reach = 4000, 4
+	keys := make([]uint64, n)
+	for i := range keys {
+		keys[i] = uint64(i) * 0x9e3779b97f4a7c15
+	}
+	for _, value := range []float64{0, 7} {
+		b, err := NewListed(Params{Epsilon: 1, Integers: true, Signed: true}, keys...)
+		require.NoError(t, err)
+		for _, key := range keys {
+			b.Add(key, value)
+		}
+		v, err := b.Release()
+		require.NoError(t, err)
+		seen, law := make([]int64, 2*reach+1), make([]float64, 2*reach+1)
+		for _, x := range v.All() {
+			seen[int(min(max(x-value, -reach), reach))+reach]++
+		}
+		q := math.Exp(-1)
+		for i := range law {
+			law[i] = (1 - q) / (1 + q) * math.Pow(q, math.Abs(float64(i-reach)))
+		}
+		law[0] /= 1 - q
+		law[2*reach] /= 1 - q
+		dptest.ChiSquare(t, "noise", seen, law, 1e-10)
+	}
+}
+
+func TestListsAreChecked(t *testing.T) {
+	for _, p := range []Params{
+		{Epsilon: 1, Dim: 2}, {Epsilon: 1, Delta: 1e-6}, {Epsilon: 1, Mechanism: PureLaplace}, {}, {Epsilon: 1, FalseKeys: 3},
+	} {
+		_, err := NewListed(p, "a", "b")
+		require.ErrorIs(t, err, ErrParams, "%+v", p)
+	}
+	_, err := NewListed[string](Params{Epsilon: 1})
+	require.ErrorIs(t, err, ErrParams)
+	for _, p := range []Params{{Epsilon: 1, Dim: 2, Listed: true}, {Epsilon: 1, Dim: 2, Listed: true, MaxKeys: 1}} {
+		_, err = New[int](p)
+		require.ErrorIs(t, err, ErrParams)
+		_, err = NewBounded[int](p)
+		require.ErrorIs(t, err, ErrParams)
+	}
+	list := []string{"b", "a"}
+	b, err := NewListed(Params{Epsilon: 1}, list...)
+	require.NoError(t, err)
+	list[0] = "c"
+	slices.Sort(list)
+	v, err := b.Release()
+	require.NoError(t, err)
+	lo, hi := v.Interval("b", 0.9)
+	require.Less(t, lo, hi)
+	require.Equal(t, []string{"a", "b"}, keysOf(v))
+}
+
+func keysOf(v *Vector[string]) (keys []string) {
+	for key := range v.All() {
+		keys = append(keys, key)
+	}
+	return keys
+}
