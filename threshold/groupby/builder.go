@@ -107,8 +107,10 @@ func (b *Builder[K]) AddUser(keys ...K) {
 // give sets s.keys to the distinct ones, sorted, so that randomness chooses and not the caller.
 func (s *state[K]) give(keys []K) {
 	s.keys = append(s.keys[:0], keys...)
-	slices.Sort(s.keys)
-	s.keys = slices.Compact(s.keys)
+	if len(keys) > 1 {
+		slices.Sort(s.keys)
+		s.keys = slices.Compact(s.keys)
+	}
 }
 
 // AddUserValues adds one user with the values of all his keys, as [Builder.AddUser] does. The
@@ -165,12 +167,10 @@ func (s *state[K]) addUser(sums []float64) {
 func (s *state[K]) addOnce(sums []float64) {
 	l := len(s.keys)
 	kept := min(l, s.params.MaxKeys)
-	give := cell{weight: weight(kept)}
-	x := int64(0)
+	g := s.law.gives[kept]
+	give := cell{weight: g.weight, rest: g.rest}
 	if !s.params.KeysOnly {
-		x = clipped(kept, s.params.Clip)
-		give.rest = rest(x, give.weight, s.law.mix)
-		short := unit - x
+		short := unit - g.count
 		if kept < l {
 			short = unit
 		}
@@ -188,7 +188,7 @@ func (s *state[K]) addOnce(sums []float64) {
 	order := s.order(l)
 	for _, i := range choose(order, kept, &s.src) {
 		if s.params.values() {
-			give.value = s.params.scaled(x, valueAt(sums, i))
+			give.value = s.params.scaled(g.count, valueAt(sums, i))
 		}
 		s.table.add(s.keys[i], give)
 	}
@@ -230,7 +230,7 @@ func (s *state[K]) weigh(keys []K) {
 	if k == 0 {
 		return
 	}
-	give := cell{weight: weight(k)}
+	give := cell{weight: s.law.gives[k].weight}
 	for _, key := range choose(keys, k, &s.src) {
 		s.table.add(key, give)
 	}

@@ -34,6 +34,7 @@ type calibration struct {
 	first     rounding.Quadratic // the first of two passes
 	discovery float64            // of the keys, in the first of two passes
 	mix       int64              // a count is (rests + mix·weights)/fine
+	gives     []gift             // what a user of k keys that count gives, for k up to MaxKeys
 	rest      float64            // of the rests, in 1/fine of a step
 	shortfall float64
 	value     float64 // of a sum of values
@@ -84,9 +85,10 @@ func (p Params) sizes() (c calibration, err error) {
 	}
 	keys, share := 1.0, 0.0
 	length, ratio := 0.0, 0.0
+	c.mix = p.mixture()
+	c.gives = p.gifts(c.mix)
 	if !p.KeysOnly {
-		c.mix = p.mixture()
-		length, ratio = p.rests(c.mix)
+		length, ratio = longest(c.gives)
 		if p.Passes == 2 {
 			length, ratio = math.Sqrt(float64(p.Clip))*up, 0
 		}
@@ -141,16 +143,32 @@ func (p Params) mixture() int64 {
 	return int64(math.Round(fine * (math.Sqrt(float64(min(p.Clip, p.MaxKeys))) + 1) / 2))
 }
 
-// rests returns, for all users, the largest ℓ₂ norm of a user's rests and the largest ratio of a
-// rest and a weight, in units of S and exactly but for the last roundings, which go up.
-func (p Params) rests(mix int64) (norm, ratio float64) {
+// gift is what a user with k keys that count gives to each of them: weight, rest and count.
+type gift struct{ weight, rest, count int64 }
+
+// gifts returns those of one pass for k = 0, …, MaxKeys.
+func (p Params) gifts(mix int64) []gift {
+	gifts := make([]gift, p.MaxKeys+1)
+	for k := 1; k <= p.MaxKeys; k++ {
+		g := gift{weight: weight(k)}
+		if !p.KeysOnly {
+			g.count = clipped(k, p.Clip)
+			g.rest = rest(g.count, g.weight, mix)
+		}
+		gifts[k] = g
+	}
+	return gifts
+}
+
+// longest returns the largest ℓ₂ norm of a user's rests and the largest ratio of a rest and a
+// weight, in units of S and exactly but for the last roundings, which go up.
+func longest(gifts []gift) (norm, ratio float64) {
 	const up = 1 + 0x1p-40
 	squared := int64(0)
-	for k := 1; k <= p.MaxKeys; k++ {
-		w := weight(k)
-		d := rest(clipped(k, p.Clip), w, mix)
-		squared = max(squared, int64(k)*d*d) // k·w² ≤ S² and 16·33 times that fit
-		ratio = max(ratio, math.Abs(float64(d))/float64(w)/fine)
+	for k := 1; k < len(gifts); k++ {
+		d := gifts[k].rest
+		squared = max(squared, int64(k)*d*d) // at most (16·32·S)²
+		ratio = max(ratio, math.Abs(float64(d))/float64(gifts[k].weight)/fine)
 	}
 	return math.Sqrt(float64(squared)) / (fine * unit) * up, ratio * up
 }

@@ -135,7 +135,7 @@ func (s *state[K]) addSecond(sums []float64) {
 	for n, i := range left {
 		give.weight = 0
 		if n < k {
-			give.weight = weight(k)
+			give.weight = s.law.gives[k].weight
 		}
 		if s.params.values() {
 			give.value = s.params.scaled(x, valueAt(sums, i))

@@ -86,7 +86,7 @@ func (s *state[K]) pass(found []bool, show func(i int) (int64, bool)) {
 		if k == 0 {
 			continue
 		}
-		w := weight(k)
+		w := s.law.gives[k].weight
 		for _, i := range choose(left, k, &s.src) {
 			e := &s.table.entries[i]
 			e.weight = sum(e.weight, w)
