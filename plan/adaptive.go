@@ -161,7 +161,7 @@ func (r *run) medians(list []int, rho float64, base []region) error {
 		return err
 	}
 	for at, i := range list {
-		r.centre[i] = values[at]
+		r.centre[i] = r.x.clean(i, values[at])
 	}
 	return nil
 }
@@ -234,10 +234,9 @@ func pick(x []float64, list []int) []float64 {
 
 // plain runs the Gaussian mechanism on rows that no step has shaped.
 func (r *run) plain() (*Mean, error) {
-	limit := r.p.Max
-	if r.p.Dim > 1 {
-		limit = r.p.NormBound()
+	if r.x.ranges.centred(r.p) {
+		r.centre, _ = r.x.ranges.middles()
 	}
 	r.p.Steps.Undivided = r.p.Steps.Undivided || r.p.Relation == budget.Replace
-	return r.clippedMean(limit)
+	return r.clippedMean(r.x.ranges.bound(r.p))
 }

@@ -46,7 +46,7 @@ func (m *Mean) IntervalBounded(i int, confidence float64) (lo, hi float64) {
 		return math.NaN(), math.NaN()
 	}
 	z, n, c := math.Sqrt2*math.Erfinv(confidence), cap1(m.rows), m.Centre(i)
-	least, most := p.least(), p.Max
+	least, most := m.ranges.of(p, i)
 	gamma := m.divisor / n
 	middle, sd := c+(m.values[i]-c)*gamma, m.noiseOfSum(i)*gamma
 	lost, noise := 1-gamma, m.relative()*gamma // of n rows

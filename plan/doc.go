@@ -8,8 +8,9 @@
 //
 // # Model
 //
-// n rows x ∈ [−M, M]ᵈ; neighbours differ in one, replaced by another (budget.Replace, n public), or
-// added or removed (budget.AddRemove, n private, or public places of which one is empty).
+// n rows x ∈ [−M, M]ᵈ, or within public ranges of the coordinates ([Mechanism.WithRanges]).
+// Neighbours differ in one row: replaced by another (budget.Replace, n public), or added or removed
+// (budget.AddRemove, n private, or public places of which one is empty).
 //
 // # Mechanisms
 //
@@ -45,9 +46,8 @@
 // C are drawn towards the centre, and γ makes up for the average of that. [Mean.Shrunk] estimates
 // once more by empirical Bayes, for nothing.
 //
-// All this assumes that n is large against √(d/ρ): where it is too small a quantile misses its
-// data, and the result is useless, though as private. [Outlook] warns before, with a bound on the
-// probability, and Auto is Plain there. Sparse signed rows are clipped around the origin and not
+// All this assumes that n is large against √(d/ρ): else a quantile misses its data, and the result
+// is useless, though as private. [Outlook] warns before, and Auto is Plain there. Sparse signed rows are clipped around the origin and not
 // usefully scaled, as the median of |x| is 0 there; the standard deviations of a two-pass mean treat
 // scales that the first pass chose as independent of it, and those of a private n count on 230/√ρ
 // rows or more. Where hardly more rows than are clipped are not 0, the mean is 0.

@@ -16,7 +16,7 @@ import (
 func sampleMean() *Mean {
 	p := Params{Rho: 0.5, Dim: 3, Rows: 1000, Max: 50, Unit: 0.5, Method: Adaptive, Margin: 2, Symmetric: true, Steps: Steps{Centre: Median, Clip: 0.75, Search: 9, Group: 2}, Shares: Shares{Clip: 0.25}}
 	return &Mean{params: p.resolved(), rows: 1000, scaled: true, limit: 2.5, divisor: 990.5, values: []float64{1, -2, 0}, errors: []float64{0.1, 0.2, 1e-9},
-		centre: []float64{0.5, 0, -3}, scales: []float64{1, 2, 3}, spent: Spent{Centre: 0.1, Scale: 0.1, Clip: 0.125, Sum: 0.175}}
+		centre: []float64{0.5, 0, -3}, ranges: &ranges{[]float64{-1, -50, -4}, []float64{50, 0, 0.5}}, scales: []float64{1, 2, 3}, spent: Spent{Centre: 0.1, Scale: 0.1, Clip: 0.125, Sum: 0.175}}
 }
 
 // sampleTwoPass is a Mean around the origin with a private number of rows.
@@ -49,6 +49,11 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 	dptest.Spoiled(t, sampleMean, sampleMean, map[string]func(*Mean){
 		"value":             func(m *Mean) { m.values[1] = math.NaN() },
 		"method left open":  func(m *Mean) { m.params.Method = Auto },
+		"range":             func(m *Mean) { m.ranges.max[0] = 51 },
+		"empty range":       func(m *Mean) { m.ranges.max[0] = -1 },
+		"no end":            func(m *Mean) { m.ranges.min[2] = math.NaN() },
+		"range to −0":       func(m *Mean) { m.ranges.max[1] = math.Copysign(0, -1) },
+		"another middle":    func(m *Mean) { m.params.Method, m.params.Steps.Centre = Plain, Origin },
 		"margin":            func(m *Mean) { m.params.Margin = 0.5 },
 		"no margin":         func(m *Mean) { m.params.Margin = 0 },
 		"infinite value":    func(m *Mean) { m.values[1] = math.Inf(1) },

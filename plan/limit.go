@@ -25,8 +25,8 @@ func (r *run) norms() ([]float64, error) {
 func (r *run) normBound() float64 {
 	sum := 0.0
 	for i, f := range r.factor {
-		c := r.centre[i]
-		y := max(math.Abs(r.x.max-c), math.Abs(r.x.least-c)) * f
+		c, least, most := r.centre[i], r.x.clean(i, math.Inf(-1)), r.x.clean(i, math.Inf(1))
+		y := max(math.Abs(most-c), math.Abs(least-c)) * f
 		sum += y * y
 	}
 	return math.Sqrt(sum) * (1 + 0x1p-40)

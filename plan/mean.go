@@ -18,6 +18,7 @@ type Mean struct {
 	values  []float64
 	errors  []float64 // standard deviations of the noise of the values
 	centre  []float64 // nil for the origin
+	ranges  *ranges   // nil unless given
 	scales  []float64 // nil if none were estimated or given
 	spent   Spent
 }
@@ -41,7 +42,8 @@ func (r *run) mean(limit, count, relative float64, sums []float64, sd float64) *
 		m.values[i] = r.centre[i] + offset
 		m.errors[i] = math.Hypot(sd/count/r.factor[i], offset*relative)
 	}
-	if r.p.Steps.Centre == Median {
+	m.ranges = r.x.ranges
+	if r.p.Steps.Centre == Median || m.ranges.centred(r.p) {
 		m.centre = r.centre
 	}
 	for _, s := range r.scale {
@@ -91,8 +93,8 @@ func (m *Mean) Estimate(i int) float64 { return at(m.values, i) }
 // clipping.
 func (m *Mean) StdDev(i int) float64 { return at(m.errors, i) }
 
-// Centre returns the released centre of coordinate i: 0 if rows were clipped around the origin, NaN
-// outside [0, Dim).
+// Centre returns the released centre of coordinate i, for Plain the middle of its range if one was
+// given: 0 if rows were clipped around the origin, NaN outside [0, Dim).
 func (m *Mean) Centre(i int) float64 {
 	if m.centre == nil && i >= 0 && i < len(m.values) {
 		return 0

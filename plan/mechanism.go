@@ -14,6 +14,7 @@ import (
 type Mechanism struct {
 	params Params    // resolved
 	scales []float64 // public standard deviations, or nil
+	ranges *ranges   // public, or nil
 }
 
 // New returns a Mechanism, or an error that wraps [ErrParams].
@@ -53,7 +54,7 @@ func (m *Mechanism) WithScales(scales []float64) (*Mechanism, error) {
 		}
 		given[i] = min(max(s, m.params.leastScale()), 2*m.params.Max)
 	}
-	return &Mechanism{params: m.params, scales: given}, nil
+	return &Mechanism{params: m.params, scales: given, ranges: m.ranges}, nil
 }
 
 // Release spends the budget and returns the private mean of dense rows of Dim entries each.
@@ -72,7 +73,7 @@ func (m *Mechanism) Release(x [][]float64) (*Mean, error) {
 // the context. Nothing was released then, and how long a release takes, and so whether it was
 // stopped, may depend on the data: do not publish that.
 func (m *Mechanism) ReleaseContext(ctx context.Context, x [][]float64) (*Mean, error) {
-	r := &rows{dim: m.params.Dim, least: m.params.least(), max: m.params.Max, dense: x}
+	r := &rows{dim: m.params.Dim, least: m.params.least(), max: m.params.Max, ranges: m.ranges, dense: x}
 	if m.params.Relation == budget.AddRemove {
 		r = r.present()
 	}
@@ -92,8 +93,11 @@ func (m *Mechanism) ReleaseSparseContext(ctx context.Context, x Sparse) (*Mean, 
 	if !x.wellFormed() {
 		return nil, bad("Sparse", "slices that do not fit together", "Offsets that ascend from 0 to len(Indices), and Values as many or none")
 	}
+	if m.ranges != nil && !m.ranges.haveZero() {
+		return nil, bad("ranges", "one without 0", "0 in every range, as most entries of sparse rows are 0")
+	}
 	s := x.canonical(m.params.Dim)
-	return m.release(ctx, &rows{dim: m.params.Dim, least: m.params.least(), max: m.params.Max, sparse: &s})
+	return m.release(ctx, &rows{dim: m.params.Dim, least: m.params.least(), max: m.params.Max, ranges: m.ranges, sparse: &s})
 }
 
 // release runs the method on the rows.
@@ -108,7 +112,7 @@ func (m *Mechanism) release(ctx context.Context, x *rows) (*Mean, error) {
 	r := newRun(ctx, p, x)
 	r.given = m.scales
 	if r.given == nil {
-		r.p = r.p.chosen(r.n)
+		r.p = r.p.chosen(r.n, m.ranges)
 	} else {
 		r.p = r.p.adaptable()
 	}

@@ -74,9 +74,9 @@ func (p Params) Plan(scales ...float64) (Outlook, error) {
 	n, q := float64(p.Rows), p.adaptable()
 	o := q.stagesAt(n)
 	o.LeastRows = int(search.Least(1, func(n int64) bool { return q.stagesAt(float64(n)).Enough }))
-	p = p.resolved().chosen(n)
+	p = p.resolved().chosen(n, nil)
 	o.Method = p.Method
-	o.Noise, o.Plain, o.Sampling = p.errorsOf(n, all, o)
+	o.Noise, o.Plain, o.Sampling = p.errorsOf(n, all, o, nil)
 	return o, nil
 }
 
@@ -84,7 +84,7 @@ func (p Params) Plan(scales ...float64) (Outlook, error) {
 // error of the sample, for rows of independent Gaussian coordinates, each scale standing for
 // d/len(scales) of them. Of C² it takes the quantile of the χ² law with the mean and the variance
 // of ‖y‖².
-func (p Params) errorsOf(n float64, scales []float64, o Outlook) (noise, plain, sampling float64) {
+func (p Params) errorsOf(n float64, scales []float64, o Outlook, public *ranges) (noise, plain, sampling float64) {
 	each := float64(p.Dim) / float64(len(scales))
 	e := p.exponent(scales)
 	mean, squares := 0.0, 0.0
@@ -96,10 +96,11 @@ func (p Params) errorsOf(n float64, scales []float64, o Outlook) (noise, plain, 
 	tail := min(max(o.Clipped/n, 0x1p-40), 0.5)
 	c := math.Pow(scales[0], 1-e) * math.Sqrt(mean*distuv.ChiSquared{K: degrees}.Quantile(1-tail)/degrees)
 	unit := p.sumSensitivity() / (n * math.Sqrt(2*p.Rho))
+	bound := public.bound(p)
 	left := 1 - min(o.Centre+o.Scale+o.Clip, 0.99)
 	shaped, flat, errors := make([]float64, len(scales)), make([]float64, len(scales)), make([]float64, len(scales))
 	for i, s := range scales {
-		flat[i], errors[i] = unit*p.NormBound(), s/math.Sqrt(n)
+		flat[i], errors[i] = unit*bound, s/math.Sqrt(n)
 		shaped[i] = unit * c * math.Pow(s, e) * max(p.Margin, 1) / math.Sqrt(left)
 	}
 	if p.Method == Plain {

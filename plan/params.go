@@ -47,6 +47,7 @@ type Params struct {
 	Rows int
 	// Max is M, the most that an entry is in absolute value, in [2⁻¹⁰⁰, 2¹⁰⁰].
 	// Entries are clamped to [−M, M], or to [0, M] if NonNegative; then 0 is 1.
+	// [Mechanism.WithRanges] gives each coordinate a range of its own.
 	Max float64
 	// Unit is the least scale that matters, in (2⁻⁶⁰·Max, Max]: standard
 	// deviations below Unit/16 count as that. 0 is Max/2²⁰.
@@ -193,14 +194,14 @@ func (p Params) adaptable() Params {
 
 // chosen returns the Params with Auto decided, for n rows. It is Plain where a quantile would more
 // probably miss than not, and where the noise would be larger even if no coordinate varied by more
-// than a Unit, unless some step is asked for.
-func (p Params) chosen(n float64) Params {
+// than a Unit, unless some step is asked for. public are the ranges, or nil.
+func (p Params) chosen(n float64, public *ranges) Params {
 	q := p.adaptable()
 	if p.Method != Auto || p.Steps != (Params{NonNegative: p.NonNegative}).resolved().Steps || p.Shares != (Shares{}) || p.Symmetric {
 		return q
 	}
 	o := q.stagesAt(n)
-	if noise, plain, _ := q.errorsOf(n, []float64{q.Unit}, o); o.Failure >= 0.5 || noise >= plain {
+	if noise, plain, _ := q.errorsOf(n, []float64{q.Unit}, o, public); o.Failure >= 0.5 || noise >= plain {
 		p.Method = Plain
 		return p.resolved()
 	}

@@ -86,7 +86,7 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, p, p.resolved())
 	require.False(t, math.Signbit(p.Shares.Clip))
 	require.Equal(t, Auto, p.Method, "decided at Release")
-	require.Equal(t, TwoPass, p.chosen(1e6).Method)
+	require.Equal(t, TwoPass, p.chosen(1e6, nil).Method)
 	require.Equal(t, []float64{1, 0x1p-20, 1, 0.005, 1}, []float64{p.Max, p.Unit, p.P, p.Failure, p.Margin})
 	require.Equal(t, budget.ZCDP(1, budget.Row(budget.Replace)), m.Guarantee())
 	for _, method := range []Method{Auto, Adaptive, Thesis, Plain, InstanceOptimal} {
@@ -286,7 +286,7 @@ func TestAutoFallsBackToPlain(t *testing.T) {
 		{"fractions", Params{NonNegative: true}, 1000, TwoPass},
 	} {
 		c.p.Rho, c.p.Dim = 1, 2
-		require.Equal(t, c.want, c.p.resolved().chosen(c.n).Method, c.name)
+		require.Equal(t, c.want, c.p.resolved().chosen(c.n, nil).Method, c.name)
 		m := release(t, c.p, make([][]float64, int(c.n)))
 		checkValid(t, m)
 		require.Equal(t, c.want, m.Params().Method, c.name)

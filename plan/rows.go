@@ -12,6 +12,7 @@ import (
 type rows struct {
 	dim        int
 	least, max float64
+	ranges     *ranges // nil: [least, max] for all
 	dense      [][]float64
 	sparse     *Sparse // nil for dense rows
 }
@@ -24,15 +25,19 @@ func (r *rows) count() int {
 	return len(r.dense)
 }
 
-// clean clamps an entry; NaN counts as 0.
-func (r *rows) clean(x float64) float64 {
-	if x >= r.least && x <= r.max {
+// clean clamps an entry of column i; NaN counts as 0.
+func (r *rows) clean(i int, x float64) float64 {
+	least, most := r.least, r.max
+	if r.ranges != nil {
+		least, most = r.ranges.min[i], r.ranges.max[i]
+	}
+	if x >= least && x <= most {
 		return x
 	}
 	if x != x {
-		return 0
+		x = 0
 	}
-	return min(max(x, r.least), r.max)
+	return min(max(x, least), most)
 }
 
 // present returns the rows without the empty ones, which under the relation AddRemove stand for
@@ -101,9 +106,9 @@ func (r *rows) columns(list []int, count int, stop func() error, key func(column
 			for at, i := range some {
 				x := 0.0
 				if i < len(row) {
-					x = r.clean(row[i])
+					x = row[i]
 				}
-				keys[at*n+j] = key(i, x)
+				keys[at*n+j] = key(i, r.clean(i, x))
 			}
 		}
 		for at := range some {
@@ -131,7 +136,7 @@ func (r *rows) sparseColumns(list []int, count int, stop func() error, key func(
 	next := slices.Clone(ends[:len(list)])
 	for i, index := range s.Indices {
 		if at := place[index] - 1; at >= 0 {
-			keys[next[at]] = key(int(index), r.clean(s.value(i)))
+			keys[next[at]] = key(int(index), r.clean(int(index), s.value(i)))
 			next[at]++
 		}
 	}
@@ -152,8 +157,10 @@ func cap1(x float64) float64 { return math.Max(x, 1) }
 func (r *rows) values(list []int, count int, stop func() error, use func(at, worker int, rows []uint32, v []float64)) error {
 	if r.sparse != nil {
 		byColumn := r.sparse.transposed(r.dim)
-		for e, x := range byColumn.Values {
-			byColumn.Values[e] = r.clean(x)
+		for i := range r.dim {
+			for e := byColumn.Offsets[i]; e < byColumn.Offsets[i+1]; e++ {
+				byColumn.Values[e] = r.clean(i, byColumn.Values[e])
+			}
 		}
 		return workers(count, len(list), stop, func(at, worker int) {
 			from, to := byColumn.Offsets[list[at]], byColumn.Offsets[list[at]+1]
@@ -172,9 +179,9 @@ func (r *rows) values(list []int, count int, stop func() error, use func(at, wor
 			for at, i := range some {
 				x := 0.0
 				if i < len(row) {
-					x = r.clean(row[i])
+					x = row[i]
 				}
-				buffer[at*n+j] = x
+				buffer[at*n+j] = r.clean(i, x)
 			}
 		}
 		for at := range some {

@@ -43,7 +43,7 @@ func (s *shaped) row(j int) (index []uint32, y []float64) {
 	s.index, s.y = append(s.index[:0], s.fixed...), append(s.y[:0], s.zeros...)
 	for at := m.Offsets[j]; at < m.Offsets[j+1]; at++ {
 		i := m.Indices[at]
-		y := (s.x.clean(m.value(at)) - s.centre[i]) * s.factor[i]
+		y := (s.x.clean(int(i), m.value(at)) - s.centre[i]) * s.factor[i]
 		if s.place != nil && s.place[i] > 0 {
 			s.y[s.place[i]-1] = y
 			continue
@@ -56,10 +56,10 @@ func (s *shaped) row(j int) (index []uint32, y []float64) {
 func (s *shaped) denseRow(row []float64) {
 	row = row[:min(len(row), len(s.y))]
 	for i, x := range row {
-		s.y[i] = (s.x.clean(x) - s.centre[i]) * s.factor[i]
+		s.y[i] = (s.x.clean(i, x) - s.centre[i]) * s.factor[i]
 	}
 	for i := len(row); i < len(s.y); i++ {
-		s.y[i] = -s.centre[i] * s.factor[i]
+		s.y[i] = (s.x.clean(i, 0) - s.centre[i]) * s.factor[i]
 	}
 }
 

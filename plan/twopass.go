@@ -55,13 +55,14 @@ func (r *run) shapeBy(sums []float64, sd float64) {
 	r.scaled = r.p.Steps.Scaling != Unscaled
 	flip := !r.p.privateRows() && (r.x.sparse == nil || r.p.Relation == budget.Replace) // a sparse row without entries must stay at 0: see Params.Relation
 	for i, sum := range sums {
-		full := cap1(r.n) * r.p.Max
+		most := r.x.clean(i, math.Inf(1))
+		full := cap1(r.n) * most
 		q := min(max(sum, leastMean*sd)/full, 1)
 		if flip && q > mostFlipped {
-			r.centre[i], r.factor[i] = r.p.Max, -1
+			r.centre[i], r.factor[i] = most, -1
 			q = min(max(1-q, leastMean*sd/full), 0.5)
 		}
-		r.scale[i] = r.p.Max * math.Sqrt(max(q*(1-q), leastSpread))
+		r.scale[i] = most * math.Sqrt(max(q*(1-q), leastSpread))
 		if r.given != nil {
 			r.scale[i] = r.given[i]
 		}
