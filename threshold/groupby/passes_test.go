@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/baskets"
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/stretchr/testify/require"
@@ -258,7 +259,7 @@ func TestDiscoveryOnce(t *testing.T) {
 // In baskets two passes show 1.3 times the keys of the weighted Gaussian, and more than one pass.
 func TestTwoPassesOverBaskets(t *testing.T) {
 	dptest.NeedsLong(t)
-	users := baskets()
+	users := baskets.Retail()
 	b := filled(t, Params{Epsilon: 1, Delta: 1e-6, KeysOnly: true}, users)
 	one := b.expectedKeys()
 	peer := expected(b, weightedGaussian(100, 1e-6, 4.22468), 1e-9, 4.22468)
