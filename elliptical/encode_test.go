@@ -139,7 +139,7 @@ func TestDecodeRejectsInvalidEllipsoids(t *testing.T) {
 }
 
 func TestReaders(t *testing.T) {
-	for _, s := range samples() {
+	for _, s := range quick() {
 		dptest.Readers(t, s)
 	}
 	m, err := New(Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 1})

@@ -85,7 +85,8 @@ type Shape uint8
 
 const (
 	// Optimal minimises E‖η‖ₚᵖ for the Power p: for Gaussian noise by Lemma 4.8; under pure ε it is
-	// Box or Independent, whichever has the smaller error.
+	// Box or Independent, whichever has the smaller error. An error counts in the units of the
+	// data: where that of each coordinate matters relative to its range, divide by the ranges.
 	Optimal Shape = iota
 	// Spherical is the same noise in every coordinate: the plain Gaussian and Laplace mechanisms.
 	Spherical
@@ -99,7 +100,8 @@ const (
 	Independent
 	// Box, under pure ε, is noise that is uniform on multiples of the box of sensitivities: one
 	// radius for all coordinates of about the same sensitivity. Its mean squared error is ½ to ⅙
-	// of Laplace noise's for 2 and more equal coordinates: see box.go.
+	// of Laplace noise's for 2 and more equal coordinates: see box.go. Where many releases share
+	// one budget with a δ, Laplace noise composes better: compare [Independent] there.
 	Box
 )
 

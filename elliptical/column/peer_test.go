@@ -47,10 +47,10 @@ func (s split) variance(rng *rand.Rand, epsilon float64) float64 {
 
 // The errors are at most 0.72 and 0.6 of the usual way's at ε = 1 (n = 1000; a uniform column
 // around 0 and rare events are where the second order shows). With r runs of each the ratio of two
-// mean squares has a relative standard error of √(10/r), so the root is off by 8 % with
-// probability below 1e-12 at 15,000.
+// mean squares has a relative standard error of √(10/r), so the root is off by
+// 7.2/2 of that with probability below 1e-12.
 func TestAgainstSplitBudget(t *testing.T) {
-	runs := dptest.Full(100_000, 15_000)
+	runs := dptest.Full(100_000, 8000)
 	slack := 0.5 * 7.2 * math.Sqrt(10/float64(runs))
 	rng := rand.New(rand.NewPCG(11, 12))
 	for at, d := range datasets6(1000) {
