@@ -370,6 +370,19 @@ func TestBoxReach(t *testing.T) {
 			require.LessOrEqual(t, outside, tail, "on the safe side")
 		}
 	}
+	// Two groups, against a double sum.
+	l := law{kind: uniform, groups: []group{newGroup(make([]int, 3), 0.4, 2), newGroup(make([]int, 2), 1.5, 2)}}
+	one, two := l.groups[0].radii(fine), l.groups[1].radii(fine)
+	for _, tail := range []float64{0.7, 0.05, 1e-9} {
+		for _, scale := range []float64{0x1p-30, 0.01, 1, 7, 0x1p30} {
+			x := l.boxReach(part{1, 0}, part{scale, 1}, tail)
+			outside := one.mean(func(r float64) float64 {
+				return two.mean(func(q float64) float64 { return pairTail(r, scale*q, x) })
+			})
+			require.InEpsilon(t, tail, outside, 0.08)
+			require.LessOrEqual(t, outside, tail, "on the safe side")
+		}
+	}
 	for _, c := range []struct{ a, b, x float64 }{{1, 1, 0.3}, {2, 0.5, 1.7}, {0.5, 2, 0.1}, {1, 1e-9, 0.5}, {1, 0.3, 2}} {
 		u := distuv.Uniform{Min: -c.a, Max: c.a}
 		tail := quad.Fixed(func(v float64) float64 { return (1 - u.CDF(c.x-v) + u.CDF(-c.x-v)) / (2 * c.b) }, -c.b, c.b, 2000, nil, 0)

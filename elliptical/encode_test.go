@@ -156,8 +156,8 @@ func FuzzUnmarshal(f *testing.F) {
 
 func TestUnmarshalEdges(t *testing.T) { dptest.Edges(t, quick(), useDecoded) }
 
-// quick returns the samples but that whose noise is the sum of two groups, of which every method
-// takes milliseconds.
+// quick returns the samples but that whose noise is the sum of two groups, of which some methods
+// take a millisecond.
 func quick() map[string]*Sum {
 	list := samples()
 	delete(list, "box.hex")

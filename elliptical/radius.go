@@ -2,6 +2,7 @@ package elliptical
 
 import (
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/search"
 )
@@ -130,31 +131,54 @@ func pairMoment(a, b, power float64) float64 {
 	return math.Pow(a+b, power) * (1 + b/a) * (a + b) / b * -math.Expm1((power+2)*math.Log(ratio)) / (2 * (power + 1) * (power + 2))
 }
 
-// pairs returns a function that returns E f(r, q) for the radii of two groups, or of one, and by
-// what to reduce probabilities.
-func (l law) pairs(one, other int) (mean func(f func(r, q float64) float64) float64, safety float64) {
-	if one == other {
-		r := l.groups[one].radii(fine)
-		return func(f func(r, q float64) float64) float64 {
-			return r.mean(func(x float64) float64 { return f(x, x) })
-		}, fineSafety
-	}
-	outer, inner := l.groups[one].radii(coarse), l.groups[other].radii(coarse)
-	return func(f func(r, q float64) float64) float64 {
-		return outer.mean(func(x float64) float64 { return inner.mean(func(y float64) float64 { return f(x, y) }) })
-	}, coarseSafety
-}
-
 // boxReach returns a t with Pr[|noise| > t] ≤ tail.
 func (l law) boxReach(own, shared part, tail float64) float64 {
 	if shared.scale == 0 {
 		return own.scale * l.groups[own.group].radii(fine).reach(tail)
 	}
-	far := l.boxReach(own, part{}, tail/2) + l.boxReach(shared, part{}, tail/2)
-	mean, safety := l.pairs(own.group, shared.group)
-	return search.Root(0, far, 16, func(t float64) float64 {
-		return tail*safety - mean(func(r, q float64) float64 { return pairTail(own.scale*r, shared.scale*q, t) })
+	apart := l.boxReach(own, part{}, tail/2) + l.boxReach(shared, part{}, tail/2)
+	if own.group == shared.group {
+		r := l.groups[own.group].radii(fine)
+		return search.Root(0, apart, 20, func(t float64) float64 {
+			return tail*fineSafety - r.mean(func(x float64) float64 { return pairTail(own.scale*x, shared.scale*x, t) })
+		})
+	}
+	first, outer := newExcess(own.scale, l.groups[own.group].radii(fine)), l.groups[shared.group].radii(coarse)
+	if shared.scale*outer.values[len(outer.values)-1] < 0x1p-20*apart { // differences would lose their digits
+		return l.boxReach(own, part{}, tail*(1-0x1p-10)) + l.boxReach(shared, part{}, tail*0x1p-10)
+	}
+	return search.Root(0, apart, 20, func(t float64) float64 {
+		return tail*coarseSafety - outer.mean(func(y float64) float64 {
+			b := shared.scale * y
+			return (first.above(t-b) - first.above(t+b)) / b
+		})
 	})
+}
+
+// excess is E max(X − s, 0) as a function of s, for X = scale·r·u with u uniform in [−1, 1]: for s ≥ 0
+// the sum of (x−s)²/4x over the radii x > s, weighted by their probabilities, which takes three sums.
+// For v uniform in [−1, 1], Pr[|X + b·v| > t] is the difference of two, at t − b and t + b, over b.
+type excess struct {
+	values              []float64 // scale·r
+	mass, mean, inverse []float64 // Σ p, Σ p·x and Σ p/x over the values from each on
+}
+
+func newExcess(scale float64, r radii) excess {
+	n := len(r.values)
+	e := excess{make([]float64, n), make([]float64, n+1), make([]float64, n+1), make([]float64, n+1)}
+	for i := n - 1; i >= 0; i-- {
+		x, p := scale*r.values[i], r.probs[i]
+		e.values[i], e.mass[i], e.mean[i], e.inverse[i] = x, e.mass[i+1]+p, e.mean[i+1]+p*x, e.inverse[i+1]+p/x
+	}
+	return e
+}
+
+func (e excess) above(s float64) float64 {
+	if s < 0 { // E max(X + |s|, 0) = |s| + E max(−X − |s|, 0), and X is symmetric
+		return e.above(-s) - s
+	}
+	i, _ := slices.BinarySearch(e.values, s)
+	return e.mean[i]/4 - s*e.mass[i]/2 + s*s*e.inverse[i]/4
 }
 
 // boxMoment returns E|noise|ᵖ.
@@ -162,6 +186,11 @@ func (l law) boxMoment(own, shared part, power float64) float64 {
 	if shared.scale == 0 {
 		return math.Exp(power*math.Log(own.scale)+l.groups[own.group].logMoment(power)) / (power + 1)
 	}
-	mean, _ := l.pairs(own.group, shared.group)
-	return mean(func(r, q float64) float64 { return pairMoment(own.scale*r, shared.scale*q, power) })
+	if own.group == shared.group {
+		return pairMoment(own.scale, shared.scale, power) * math.Exp(l.groups[own.group].logMoment(power))
+	}
+	inner := l.groups[shared.group].radii(coarse)
+	return l.groups[own.group].radii(coarse).mean(func(x float64) float64 {
+		return inner.mean(func(y float64) float64 { return pairMoment(own.scale*x, shared.scale*y, power) })
+	})
 }
