@@ -26,6 +26,7 @@ var budgets = map[string]float64{
 	"kor":               1e-7,
 	"kor/distinct":      2e-8,
 	"misragries":        1e-7,
+	"misragries/series": 2e-8,
 	"noise":             2e-7,
 	"noise/approx":      2e-8,
 	"plan":              5e-8,

@@ -4,6 +4,7 @@
 //	examples/*  and the benchmarks of the root          import anything public; nothing imports them
 //	alp  threshold  misragries  kor  jl  arete  elliptical  plan
 //	     └ threshold/groupby        └ kor/distinct    └ elliptical/column
+//	                  └ misragries/series
 //	noise   hashing                                     neither imports the other
 //	internal/...                                        small helpers
 //

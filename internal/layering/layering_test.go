@@ -23,7 +23,7 @@ const module = "github.com/dpsketch/dpsketch"
 var base = []string{"noise", "noise/budget", "noise/approx", "hashing"}
 
 // mechanisms are the packages above these.
-var mechanisms = []string{"alp", "threshold", "threshold/groupby", "misragries", "kor", "kor/distinct", "jl", "arete", "elliptical", "elliptical/column", "plan"}
+var mechanisms = []string{"alp", "threshold", "threshold/groupby", "misragries", "misragries/series", "kor", "kor/distinct", "jl", "arete", "elliptical", "elliptical/column", "plan"}
 
 // edges are the imports among mechanisms and among the packages of the base, each with the theorem
 // or the reason. An edge that nothing uses fails.
@@ -33,6 +33,8 @@ var edges = map[[2]string]string{
 	{"noise/approx", "noise/budget"}: "a private approximation has a guarantee",
 	{"misragries", "threshold"}: "TODS Corollaries 18 and 28: merged sketches and sketches of users differ by at most 1 in at most k counters, and are released as " +
 		"sparse vectors",
+	{"misragries/series", "misragries"}: "misragries/series/series_proof.md: keys that are not known yet are found by a sketch in each discovery span, the first by Algorithm 2 of the " +
+		"TODS paper",
 	{"alp", "threshold"}: "Lebeda's thesis, Algorithm 7 and Lemma 2.21, with Lemmas 2.24 and 2.26 for δ > 0: entries above ψ from the threshold mechanism, the others from ALP",
 }
 

@@ -6,7 +6,7 @@ import "slices"
 func mutations() []mutation {
 	return slices.Concat(noiseMutations, newNoiseMutations, budgetMutations, lossMutations, privateMutations, viewMutations, thresholdMutations, misragriesMutations, alpMutations, korMutations, jlMutations,
 		areteMutations, ellipticalMutations, planMutations,
-		columnMutations, distinctMutations, groupbyMutations)
+		columnMutations, distinctMutations, groupbyMutations, seriesMutations)
 }
 
 var noiseMutations = []mutation{

@@ -3,7 +3,7 @@
 //
 //	a released object (it has a codec, or  Guarantee, Params, String, the whole codec, JSON; no exported field; dptest.Codec in a test, dptest.Decoded in a
 //	comes out of a Builder or Mechanism)   fuzz target, and an Example; in the list of released_test.go, by which it has a golden file and concurrent readers
-//	a Builder (it has Add, Toggle, Merge)  Release, Released, no other way out; redaction by Format, LogValue and MarshalText, and dptest.Redacted in a test
+//	a Builder (it has Add, Toggle, Merge)  Release or Step, Released, no other way out; redaction by Format, LogValue and MarshalText, and dptest.Redacted in a test
 //	a Mechanism (it has Release)           Guarantee; no exported field
 //	anything else                          a place in a list of roles_test.go: public, or private, and then dptest.Redacted in a test
 //	every package                          a doc.go of at most 80 lines, and an Example

@@ -22,6 +22,7 @@ import (
 	"github.com/dpsketch/dpsketch/kor"
 	"github.com/dpsketch/dpsketch/kor/distinct"
 	"github.com/dpsketch/dpsketch/misragries"
+	"github.com/dpsketch/dpsketch/misragries/series"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/approx"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -66,6 +67,10 @@ var makers = []maker{
 	by("misragries.FromCounters", false, sketch, func(p misragries.Params) (*misragries.Builder[string], error) {
 		return misragries.FromCounters(p, map[string]int64{"key": 1})
 	}),
+	by("misragries/series.New", true, series.Params{Epsilon: 1, Delta: 1e-6}, series.New[string]),
+	by("misragries/series.New", false, series.Params{Epsilon: 1, Dim: 3, MaxElements: 2}, series.New[int]),
+	by("misragries/series.NewCounter", false, series.CounterParams{Epsilon: 1}, series.NewCounter),
+	by("misragries/series.NewTimeline", false, series.Params{Epsilon: 1, Delta: 1e-6}, series.NewTimeline[string]),
 	by("noise/approx.New", true, approx.Params{Epsilon: 1, Error: 1}, approx.New),
 	by("noise/approx.NewAdviceSearch", false, approx.AdviceParams{Epsilon: 1, Min: 1, Max: 1 << 10, Sensitivity: 1e-3}, approx.NewAdviceSearch),
 	by("plan.New", true, plan.Params{Rho: 1, Dim: 4, Max: 1, Rows: 100}, plan.New),
@@ -98,6 +103,7 @@ func zeros() []any {
 		&alp.Builder{}, &alp.Projection{}, &arete.Mechanism{}, &arete.Value{}, &arete.Lattice{}, &arete.Share{}, &elliptical.Builder{}, &elliptical.Mechanism{},
 		&elliptical.Sum{}, &jl.Builder{}, &jl.Sketch{}, &kor.Builder{}, &kor.Share{}, &kor.Sketch{}, &kor.StreamBuilder{}, &kor.StreamSketch{},
 		&misragries.Builder[string]{}, &misragries.Histogram[string]{}, &misragries.Sum[string]{}, &misragries.UserBuilder[string]{}, &misragries.Combined[string]{},
+		&series.Builder[string]{}, &series.Counter{}, &series.Slice[string]{},
 		&column.Builder{}, &column.QuantileBuilder{}, &column.Quantiles{}, &column.Summary{},
 		&distinct.Builder{}, &distinct.Running{}, &distinct.RunningBuilder{}, &distinct.Sketch{}, &distinct.WindowBuilder{}, &distinct.Windows{},
 		&approx.Mechanism{}, &approx.Value{}, &approx.AdviceSearch{}, &approx.Advised{}, &plan.Mechanism{}, &plan.Mean{}, &plan.QuantileMechanism{}, &plan.Quantiles{},

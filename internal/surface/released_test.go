@@ -22,6 +22,7 @@ import (
 	"github.com/dpsketch/dpsketch/kor"
 	"github.com/dpsketch/dpsketch/kor/distinct"
 	"github.com/dpsketch/dpsketch/misragries"
+	"github.com/dpsketch/dpsketch/misragries/series"
 	"github.com/dpsketch/dpsketch/noise/approx"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/plan"
@@ -42,7 +43,7 @@ type object interface {
 
 // released holds a zero value of every type that decodes, of those with a key type for strings.
 var released = []object{
-	&alp.Projection{}, &arete.Value{}, &distinct.Running{}, &distinct.Sketch{}, &distinct.Windows{}, &column.Quantiles{}, &column.Summary{}, &elliptical.Sum{}, &jl.Sketch{}, &kor.Sketch{}, &kor.StreamSketch{}, &misragries.Histogram[string]{},
+	&alp.Projection{}, &arete.Value{}, &distinct.Running{}, &distinct.Sketch{}, &distinct.Windows{}, &column.Quantiles{}, &column.Summary{}, &elliptical.Sum{}, &jl.Sketch{}, &kor.Sketch{}, &kor.StreamSketch{}, &misragries.Histogram[string]{}, &series.Slice[string]{},
 	&approx.Advised{}, &approx.Value{}, &plan.Mean{}, &plan.Quantiles{}, &threshold.Vector[string]{}, &groupby.Groups[string]{},
 }
 

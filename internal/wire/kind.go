@@ -24,6 +24,7 @@ const (
 	KindColumn     Kind = 15 // column.Summary
 	KindGroups     Kind = 16 // groupby.Groups
 	KindQuantiles  Kind = 17 // column.Quantiles
+	KindSeries     Kind = 18 // series.Slice
 
 	KindPLANQuantiles Kind = 20 // plan.Quantiles
 
@@ -51,6 +52,7 @@ var kindNames = [...]string{
 	KindColumn:     "elliptical/column",
 	KindGroups:     "threshold/groupby",
 	KindQuantiles:  "elliptical/column quantiles",
+	KindSeries:     "misragries/series",
 
 	KindPLANQuantiles: "plan quantiles",
 	KindPrivate:       "PRIVATE STATE",

@@ -1,0 +1,81 @@
+package series
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/logs"
+	"github.com/dpsketch/dpsketch/internal/round"
+	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/misragries"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// calibration are the laws of all that is published. series_proof.md has the theorem.
+type calibration struct {
+	known     noise.DiscreteLaplace // of each count of a known key, in every span
+	found     noise.DiscreteLaplace // of each count of exact discovery, in every span
+	threshold int64                 // from which on exact discovery shows a key
+	sketch    misragries.Params     // of each sketch; zero for exact discovery
+}
+
+// leastDelta is the least δ of one element: an eighth of it is a normal float64.
+const leastDelta = 0x1p-1000
+
+// calibrate checks normal Params and returns their laws. With L spans and D discovery spans, and ε₁,
+// δ₁ for one element, each node of a known key is ε₁/L-private and each discovery node (ε₁/D,
+// δ₁/D)-private: scales are rounded up, shares down.
+func (p Params) calibrate() (c calibration, err error) {
+	if err := p.validate(); err != nil {
+		return c, err
+	}
+	epsilon, delta := p.element()
+	if p.Dim == 0 && !(delta >= leastDelta) {
+		return c, bad("MaxElements", p.MaxElements, "a smaller number, or a larger Delta: the δ that is left for one element is out of range")
+	}
+	laplace := func(shares int) (noise.DiscreteLaplace, error) {
+		law, err := noise.NewDiscreteLaplace(round.QuotientUp(float64(shares), epsilon))
+		if err != nil {
+			err = bad("Epsilon", p.Epsilon, "a larger number, or a smaller MaxElements: the noise is out of range")
+		}
+		return law, err
+	}
+	if c.known, err = laplace(len(used(&p.Spans))); err != nil || p.Dim > 0 {
+		return c, err
+	}
+	shares := len(used(&p.Discovery))
+	each := delta / float64(shares) * round.Down
+	if p.Counters == 0 {
+		if c.found, err = laplace(shares); err != nil {
+			return calibration{}, err
+		}
+		c.threshold = leastThreshold(c.found.Scale(), each)
+		return c, nil
+	}
+	c.sketch = p.sketchParams(epsilon/float64(shares)*round.Down, each)
+	if !c.sketch.Guarantee().Promises() {
+		return calibration{}, bad("Counters", p.Counters, "a smaller number, or a larger Epsilon or Delta: there is no such sketch")
+	}
+	return c, nil
+}
+
+// element returns the ε₁ and δ₁ of one element, of which MaxElements together are (ε, δ)-private:
+//
+//	ε₁ = ε/p,  δ₁·(1 + e^ε₁ + … + e^(p−1)ε₁) = δ₁·(e^ε − 1)/(e^ε₁ − 1) = δ
+//
+// by the rule of groups. Both are rounded down: an exponent below 2¹¹ is off by 2⁻⁴² at most.
+func (p Params) element() (epsilon, delta float64) {
+	if p.MaxElements <= 1 {
+		return p.Epsilon, p.Delta
+	}
+	epsilon = p.Epsilon / float64(p.MaxElements) * round.Down
+	delta = p.Delta * math.Exp(epsilon-p.Epsilon) * (math.Expm1(-epsilon) / math.Expm1(-p.Epsilon)) * (1 - 0x1p-38)
+	return epsilon, delta
+}
+
+// leastThreshold returns the least integer τ with η ≤ δ and η ≤ 1 − q, where η = Pr[L ≥ τ − 1] is the
+// probability that a key of one element is shown, L has scale b, and q = e^(−1/b).
+func leastThreshold(b, delta float64) int64 {
+	want := min(math.Log(delta), math.Log(-math.Expm1(-1/b)))
+	want -= 0x1p-40 * max(1, -want)
+	return search.Least(1, func(tau int64) bool { return logs.Reach(b, tau-1) <= want })
+}

@@ -1,0 +1,115 @@
+package series_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/dpsketch/dpsketch/misragries/series"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// Views of pages, hour by hour: a ledger records the series once, and any window of hours is
+// answered at any time.
+func Example() {
+	ledger, err := budget.NewLedger(1, 1e-9, budget.Element(budget.AddRemove))
+	if err != nil {
+		panic(err)
+	}
+	p := series.Params{Epsilon: 1, Delta: 1e-9}
+	builder, err := series.New[string](p)
+	if err != nil {
+		panic(err)
+	}
+	if err := ledger.Spend(builder.Guarantee()); err != nil {
+		panic(err)
+	}
+	timeline, err := series.NewTimeline[string](p)
+	if err != nil {
+		panic(err)
+	}
+	for hour := range 200 {
+		for view := range 2000 {
+			builder.Add([]string{"/", "/", "/news", "/users/" + fmt.Sprint(hour*2000+view)}[view%4])
+		}
+		slice, err := builder.Step()
+		if err != nil {
+			panic(err)
+		}
+		if err := timeline.Append(slice); err != nil {
+			panic(err)
+		}
+	}
+	for _, hours := range []int{24, 168} {
+		window, err := timeline.Window(timeline.Len()-hours, timeline.Len())
+		if err != nil {
+			panic(err)
+		}
+		for page, views := range window.Top(2) {
+			fmt.Printf("last %d hours, %s: about %.0f000\n", hours, page, views/1000)
+		}
+	}
+	fmt.Println(timeline.Guarantee())
+	// Output:
+	// last 24 hours, /: about 24000
+	// last 24 hours, /news: about 12000
+	// last 168 hours, /: about 168000
+	// last 168 hours, /news: about 84000
+	// ε = 1, δ = 1e-9 for one element, added or removed
+}
+
+// One number a step. A record of each Slice and the state after it, written in one piece, makes
+// that a crash neither loses a Slice nor draws one twice.
+func ExampleCounter() {
+	folder, err := os.MkdirTemp("", "series")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(folder)
+	p := series.CounterParams{Epsilon: 1}
+	timeline, err := series.NewTimeline[int](p.Params())
+	if err != nil {
+		panic(err)
+	}
+	for run := range 3 { // of the service
+		counter, err := series.NewCounter(p)
+		if err != nil {
+			panic(err)
+		}
+		if run > 0 {
+			state, err := os.ReadFile(filepath.Join(folder, "state"))
+			if err != nil {
+				panic(err)
+			}
+			if err := counter.RestorePrivateState(state, timeline.Len()); err != nil {
+				panic(err)
+			}
+		}
+		for range 20 {
+			counter.Add(1000)
+			slice, err := counter.Step()
+			if err != nil {
+				panic(err)
+			}
+			state, err := counter.AppendPrivateState(nil) // with the Slice, in a service
+			if err != nil {
+				panic(err)
+			}
+			if err := os.WriteFile(filepath.Join(folder, "state"), state, 0o600); err != nil {
+				panic(err)
+			}
+			if err := timeline.Append(slice); err != nil {
+				panic(err)
+			}
+		}
+	}
+	window, err := timeline.Window(10, 50)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("about %.0f000\n", window.Estimate(0)/1000)
+	fmt.Println(window.Guarantee())
+	// Output:
+	// about 40000
+	// ε = 1 for one element, added or removed
+}

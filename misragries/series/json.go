@@ -1,0 +1,29 @@
+package series
+
+import (
+	"github.com/dpsketch/dpsketch/internal/view"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// MarshalJSON returns the guarantee of all steps together, the step, the known keys with their
+// counts in it and intervals at .95, and the keys that were found with the counts that showed them.
+// Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+func (r Slice[K]) MarshalJSON() ([]byte, error) {
+	type found struct {
+		Key   string      `json:"key"`
+		Count view.Number `json:"count"`
+	}
+	fresh := []found{}
+	for key, count := range r.Found() {
+		fresh = append(fresh, found{view.Key(key), view.Number(count)})
+	}
+	return view.Marshal(&r, struct {
+		Guarantee budget.Guarantee `json:"guarantee"`
+		Step      int              `json:"step"`
+		Keys      []view.Keyed     `json:"keys"`
+		Found     []found          `json:"found"`
+	}{r.Guarantee(), r.step, view.Keys(r.All(), r.Interval), fresh})
+}
+
+// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+func (r *Slice[K]) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, r) }

@@ -1,0 +1,250 @@
+package series
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/misragries"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+const (
+	maxSpans    = 8
+	maxSpan     = 1 << 20
+	maxKnown    = 1 << 24
+	maxElements = 1 << 20
+	maxRetire   = 1 << 30
+	maxCounters = 1 << 28
+	maxSteps    = math.MaxInt32
+)
+
+// Params are the public numbers of a series of releases. They are comparable, and every method
+// answers before any data is seen.
+//
+// Epsilon and Delta are required, or Dim in the place of Delta. All other fields may be 0; what
+// that means stands with each.
+type Params struct {
+	// Epsilon is ε of the whole series, in [2⁻³⁰, 2¹⁰].
+	Epsilon float64
+	// Delta is δ of the whole series, in [1e-300, 1); 0 with Dim.
+	Delta float64
+	// Spans are the lengths of the nodes in which known keys are counted: 1
+	// first, each at most 2²⁰ and a multiple of the one before, and 0 after the
+	// last. All 0 stands for 1, 4, 24, 168. Each has an equal share of ε.
+	Spans [8]int
+	// Discovery are the lengths of the nodes that show unknown keys, as Spans
+	// but for the first. All 0 stands for 24, 168, 672. Short ones find keys
+	// soon, and each one more raises the threshold of all.
+	Discovery [8]int
+	// Counters is 0 to count unknown keys exactly, in memory that grows with the
+	// number of different ones in the longest discovery span; else it is k, in
+	// [1, 2²⁸], of the Misra-Gries sketch that counts them in each span.
+	Counters int
+	// Dim, where it is above 0, at most 2²⁰, is the number of possible keys: the
+	// integers 0 to Dim−1 are all known from the first step on, and others are
+	// ignored. Then Delta, Discovery, Counters, MaxKnown and Retire are 0.
+	Dim int
+	// MaxKnown is the most keys that are known at a time, at most 2²⁴: where
+	// there are more, those of the largest published counts a step stay. 0
+	// stands for 2¹⁶.
+	MaxKnown int
+	// Retire, at most 2³⁰, forgets a known key when its published count over one
+	// of the longest Spans is below it. 0 forgets none.
+	Retire int
+	// MaxElements, where it is above 0, at most 2²⁰, is the most elements that
+	// count of one user in one of the longest Spans: see [Builder.AddUser]. The
+	// guarantee is then for a user's elements in such a period. 0 promises it for
+	// one element.
+	MaxElements int
+}
+
+// bad returns the error for a field.
+func bad(field string, value any, want string) error {
+	return fault.Params("series", field, value, want)
+}
+
+// normal returns the Params with all defaults filled in, and without −0.
+func (p Params) normal() Params {
+	p.Delta += 0
+	if p.Spans == [maxSpans]int{} {
+		p.Spans = [maxSpans]int{1, 4, 24, 168}
+	}
+	if p.Dim != 0 {
+		return p
+	}
+	if p.Discovery == [maxSpans]int{} {
+		p.Discovery = [maxSpans]int{24, 168, 672}
+	}
+	if p.MaxKnown == 0 {
+		p.MaxKnown = 1 << 16
+	}
+	return p
+}
+
+// validate checks the fields of normal Params.
+func (p Params) validate() error {
+	if err := limits.Epsilon("series", p.Epsilon, limits.MaxEpsilon); err != nil {
+		return err
+	}
+	if err := limits.Delta("series", p.Delta); err != nil {
+		return err
+	}
+	switch {
+	case p.Dim < 0 || p.Dim > maxElements:
+		return bad("Dim", p.Dim, "an integer in [0, 2²⁰]")
+	case p.Spans[0] != 1 || !nested(p.Spans):
+		return bad("Spans", p.Spans, "1, then multiples of the one before up to 2²⁰, then 0")
+	case p.MaxElements < 0 || p.MaxElements > maxElements:
+		return bad("MaxElements", p.MaxElements, "an integer in [0, 2²⁰]")
+	case p.Dim > 0:
+		return p.validateFixed()
+	case p.Delta == 0:
+		return bad("Delta", p.Delta, "a number in [1e-300, 1), or Dim, without which keys are shown at δ > 0 only")
+	case !nested(p.Discovery):
+		return bad("Discovery", p.Discovery, "lengths up to 2²⁰, each a multiple of the one before, then 0")
+	case p.Counters < 0 || p.Counters > maxCounters:
+		return bad("Counters", p.Counters, "0 or an integer in [1, 2²⁸]")
+	case p.MaxKnown < 1 || p.MaxKnown > maxKnown:
+		return bad("MaxKnown", p.MaxKnown, "0 or an integer in [1, 2²⁴]")
+	case p.Retire < 0 || p.Retire > maxRetire:
+		return bad("Retire", p.Retire, "an integer in [0, 2³⁰]")
+	}
+	return nil
+}
+
+// validateFixed checks that Params with Dim ask for nothing that only unknown keys need.
+func (p Params) validateFixed() error {
+	switch {
+	case p.Delta != 0:
+		return bad("Delta", p.Delta, "0 with Dim")
+	case p.Discovery != [maxSpans]int{}:
+		return bad("Discovery", p.Discovery, "none with Dim")
+	case p.Counters != 0:
+		return bad("Counters", p.Counters, "0 with Dim")
+	case p.MaxKnown != 0:
+		return bad("MaxKnown", p.MaxKnown, "0 with Dim")
+	case p.Retire != 0:
+		return bad("Retire", p.Retire, "0 with Dim")
+	}
+	return nil
+}
+
+// nested reports whether spans are positive multiples of the ones before, up to the first 0.
+func nested(spans [maxSpans]int) bool {
+	last := 1
+	for i, s := range spans {
+		switch {
+		case s == 0 && i > 0 && last > 0:
+			last = 0
+		case s == 0 && i > 0:
+		case last == 0 || s < 1 || s > maxSpan || s%last != 0 || i > 0 && s == last:
+			return false
+		default:
+			last = s
+		}
+	}
+	return true
+}
+
+// used returns the spans without the zeros behind them.
+func used(spans *[maxSpans]int) []int {
+	for i, s := range spans {
+		if s == 0 {
+			return spans[:i]
+		}
+	}
+	return spans[:]
+}
+
+// longest returns the longest of the Spans: the period of a user.
+func (p *Params) longest() int {
+	spans := used(&p.Spans)
+	return spans[len(spans)-1]
+}
+
+// Guarantee returns what all releases of the series together promise, however many steps there are:
+// (ε, δ), or ε alone with Dim, for one element of the stream; with MaxElements for what one user has
+// in one period of the longest of the Spans. Invalid Params promise nothing.
+func (p Params) Guarantee() budget.Guarantee {
+	p = p.normal()
+	if _, err := p.calibrate(); err != nil {
+		return budget.Guarantee{}
+	}
+	u := budget.Element(budget.AddRemove)
+	if p.MaxElements > 0 {
+		u = budget.UserWithin(p.longest(), p.MaxElements, budget.AddRemove)
+	}
+	if p.Dim > 0 {
+		return budget.PureDP(p.Epsilon, u)
+	}
+	return budget.ApproxDP(p.Epsilon, p.Delta, u)
+}
+
+// Threshold returns the noisy count in a discovery span from which on an unknown key is shown; 0
+// with Dim, where all keys are known, and NaN if the Params are invalid.
+func (p Params) Threshold() float64 {
+	c, err := p.normal().calibrate()
+	switch {
+	case err != nil:
+		return math.NaN()
+	case p.Dim > 0:
+		return 0
+	case p.Counters > 0:
+		return c.sketch.Threshold()
+	}
+	return float64(c.threshold)
+}
+
+// StdDev returns the standard deviation of the noise of one published count of a known key. NaN if
+// the Params are invalid.
+func (p Params) StdDev() float64 {
+	c, err := p.normal().calibrate()
+	if err != nil {
+		return math.NaN()
+	}
+	return math.Sqrt(c.known.Variance())
+}
+
+// StdErr returns the standard error of [Window.Estimate] for a key that is known all the time and
+// the last steps of a timeline, as the root mean square over all places in the longest span (a
+// thousand of them where there are more). It does not grow with the number of steps before the window. NaN if
+// an argument is invalid; a window has at most 2²⁰ steps here.
+func (p Params) StdErr(steps int) float64 {
+	p = p.normal()
+	c, err := p.calibrate()
+	if err != nil || steps < 1 || steps > maxSpan {
+		return math.NaN()
+	}
+	longest, sum, n := p.longest(), 0.0, 0
+	before := (steps + longest - 1) / longest * longest
+	for at := 1; at <= longest; at += longest/1000 | 1 {
+		now := before + at
+		fit := fit{spans: used(&p.Spans), since: 0, until: now, from: now - steps, to: now}
+		sum += fit.window().partVar
+		n++
+	}
+	return math.Sqrt(sum / float64(n) * c.known.Variance())
+}
+
+// sameParams returns an error that wraps ErrMismatch and names the first field that differs.
+func sameParams(a, b Params) error {
+	for _, f := range []struct {
+		name string
+		a, b any
+	}{
+		{"Epsilon", a.Epsilon, b.Epsilon}, {"Delta", a.Delta, b.Delta}, {"Spans", a.Spans, b.Spans}, {"Discovery", a.Discovery, b.Discovery},
+		{"Counters", a.Counters, b.Counters}, {"Dim", a.Dim, b.Dim}, {"MaxKnown", a.MaxKnown, b.MaxKnown}, {"Retire", a.Retire, b.Retire},
+		{"MaxElements", a.MaxElements, b.MaxElements},
+	} {
+		if f.a != f.b {
+			return fault.Mismatch("series", f.name, f.a, f.b)
+		}
+	}
+	return nil
+}
+
+// sketchParams are those of the sketch of one discovery span.
+func (p Params) sketchParams(epsilon, delta float64) misragries.Params {
+	return misragries.Params{Counters: p.Counters, Epsilon: epsilon, Delta: delta, Mechanism: misragries.KeptZeros}
+}

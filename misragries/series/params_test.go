@@ -1,0 +1,173 @@
+package series
+
+import (
+	"math"
+	"math/big"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+var plain = Params{Epsilon: 1, Delta: 1e-6}
+
+func spansOf(spans ...int) (all [maxSpans]int) {
+	copy(all[:], spans)
+	return all
+}
+
+// The thresholds of one to five discovery spans at ε = 1, δ = 1e-6.
+func TestThresholds(t *testing.T) {
+	spans := []int{4, 24, 168, 672, 1344}
+	for n, want := range []float64{15, 30, 45, 60, 76} {
+		p := plain
+		p.Discovery = spansOf(spans[:n+1]...)
+		require.Equal(t, want, p.Threshold())
+	}
+	sketched := plain
+	sketched.Counters, sketched.Discovery = 1024, spansOf(24)
+	require.Equal(t, 17., sketched.Threshold())
+	require.Zero(t, Params{Epsilon: 1, Dim: 3}.Threshold())
+	require.True(t, math.IsNaN(Params{}.Threshold()))
+}
+
+// Standard errors of windows by least squares, in units of the noise of the whole ε: the table of
+// the package's documentation.
+func TestStdErr(t *testing.T) {
+	for _, c := range []struct {
+		spans []int
+		want  [4]float64 // 1, 24, 168, 720 steps
+	}{
+		{[]int{1, 4, 24, 168}, [4]float64{1.95, 4.51, 5.80, 6.69}},
+		{[]int{1, 24, 168}, [4]float64{1.73, 6.89, 7.67, 8.21}},
+		{[]int{1, 24, 168, 672}, [4]float64{2.00, 7.96, 8.86, 9.25}},
+		{[]int{1, 2, 4, 8, 16, 32, 64, 128}, [4]float64{}},
+	} {
+		p := plain
+		p.Spans = spansOf(c.spans...)
+		unit := p.StdDev() / math.Sqrt(float64(len(c.spans)))
+		for i, n := range []int{1, 24, 168, 720} {
+			got := p.StdErr(n) / unit
+			if c.want[i] > 0 {
+				require.InEpsilon(t, c.want[i], got, 0.005, "%v, %d steps", c.spans, n)
+			}
+			require.Less(t, got, 12.)
+		}
+	}
+	require.InDelta(t, math.Sqrt(1/(2*math.Pow(math.Sinh(1./8), 2))), plain.StdDev(), 1e-12)
+	for _, n := range []int{0, -1, maxSpan + 1} {
+		require.True(t, math.IsNaN(plain.StdErr(n)))
+	}
+	require.True(t, math.IsNaN(Params{}.StdErr(1)))
+	require.True(t, math.IsNaN(Params{}.StdDev()))
+	require.InEpsilon(t, plain.StdErr(24), CounterParams{Epsilon: 1}.StdErr(24), 1e-12)
+}
+
+// The ε and δ that are spent sum up to no more than those of the Params, in exact arithmetic.
+func TestSharesAreRoundedDown(t *testing.T) {
+	rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+	many := func(n int, x *big.Rat) *big.Rat { return new(big.Rat).Mul(big.NewRat(int64(n), 1), x) }
+	for _, p := range []Params{
+		plain, {Epsilon: 0.1, Delta: 1e-9}, {Epsilon: 7, Delta: 0.3}, {Epsilon: 1.0 / 3, Delta: 1e-300, Spans: spansOf(1, 3, 9), Discovery: spansOf(1, 5)},
+		{Epsilon: 700, Delta: 1e-12, MaxElements: 7}, {Epsilon: 3, Delta: 1e-6, MaxElements: 1000}, {Epsilon: 300, Delta: 1e-100, MaxElements: 3},
+		{Epsilon: 1, Delta: 1e-6, Counters: 64}, {Epsilon: 0.3, Delta: 1e-6, Counters: 2, MaxElements: 10},
+	} {
+		p = p.normal()
+		c, err := p.calibrate()
+		require.NoError(t, err)
+		group := max(p.MaxElements, 1)
+		inverse := new(big.Rat).Inv(rat(c.known.Scale()))
+		require.LessOrEqual(t, many(group*len(used(&p.Spans)), inverse).Cmp(rat(p.Epsilon)), 0)
+		shares := len(used(&p.Discovery))
+		each, delta := new(big.Rat), 0.0
+		if p.Counters > 0 {
+			each, delta = rat(c.sketch.Epsilon), c.sketch.Delta
+			require.True(t, c.sketch.Guarantee().Unit() == budget.Element(budget.AddRemove))
+		} else {
+			each = new(big.Rat).Inv(rat(c.found.Scale()))
+			delta = c.found.Survival(float64(c.threshold)-2) * (1 + 1e-14)
+			require.LessOrEqual(t, delta, -math.Expm1(-1/c.found.Scale()), "η ≤ 1 − q")
+			if lower := c.found.Survival(float64(c.threshold) - 3); c.threshold > 2 {
+				_, one := p.element()
+				require.Greater(t, lower, min(one/float64(shares), -math.Expm1(-1/c.found.Scale()))*(1-1e-6), "no threshold is higher than it must be")
+			}
+		}
+		require.LessOrEqual(t, many(group*shares, each).Cmp(rat(p.Epsilon)), 0)
+		// the group: Σ e^(i·ε₁), i < p, at 200 bits by its own series
+		e1, _ := p.element()
+		sum := new(big.Float).SetPrec(300)
+		for i := range group {
+			sum.Add(sum, bigExp(float64(i)*e1))
+		}
+		sum.Mul(sum, new(big.Float).SetPrec(300).SetFloat64(delta*float64(shares)))
+		require.LessOrEqual(t, sum.Cmp(new(big.Float).SetPrec(300).SetFloat64(p.Delta*(1+1e-9))), 0, "%+v", p)
+	}
+}
+
+// bigExp returns e^x for x ≥ 0.
+func bigExp(x float64) *big.Float {
+	prec := uint(1700)
+	term, sum := new(big.Float).SetPrec(prec).SetInt64(1), new(big.Float).SetPrec(prec)
+	y := new(big.Float).SetPrec(prec).SetFloat64(x / 1024)
+	for i := 1; i < 120; i++ {
+		sum.Add(sum, term)
+		term.Quo(term.Mul(term, y), new(big.Float).SetInt64(int64(i)))
+	}
+	for range 10 {
+		sum.Mul(sum, sum)
+	}
+	return sum
+}
+
+func TestGuarantee(t *testing.T) {
+	require.Equal(t, "ε = 1, δ = 1e-6 for one element, added or removed", plain.Guarantee().String())
+	users := plain
+	users.MaxElements = 3
+	require.Equal(t, "ε = 1, δ = 1e-6 for one user within one period of 168 steps (at most 3 elements), added or removed", users.Guarantee().String())
+	require.Equal(t, "ε = 1 for one element, added or removed", Params{Epsilon: 1, Dim: 5}.Guarantee().String())
+	require.Equal(t, budget.Guarantee{}, Params{Epsilon: 1}.Guarantee())
+	// A ledger takes it once, and not for whom it does not protect.
+	l, err := budget.NewLedger(1, 1e-6, budget.UserWithin(168, 3, budget.AddRemove))
+	require.NoError(t, err)
+	require.ErrorIs(t, l.Spend(plain.Guarantee()), budget.ErrMismatch)
+	require.NoError(t, l.Spend(users.Guarantee()))
+	require.ErrorIs(t, l.Spend(users.Guarantee()), budget.ErrBudget)
+}
+
+func TestInvalidParams(t *testing.T) {
+	for _, p := range []Params{
+		{}, {Epsilon: 1}, {Epsilon: math.NaN(), Delta: 1e-6}, {Epsilon: -1, Delta: 1e-6}, {Epsilon: math.Inf(1), Delta: 1e-6}, {Epsilon: 1, Delta: 1}, {Epsilon: 1, Delta: -1},
+		{Epsilon: 1, Delta: math.NaN()}, {Epsilon: 1, Delta: 1e-6, Spans: spansOf(2, 4)}, {Epsilon: 1, Delta: 1e-6, Spans: spansOf(1, 4, 6)}, {Epsilon: 1, Delta: 1e-6, Spans: spansOf(1, 4, 4)},
+		{Epsilon: 1, Delta: 1e-6, Spans: spansOf(1, 1)}, {Epsilon: 1, Delta: 1e-6, Spans: spansOf(1, 0, 4)}, {Epsilon: 1, Delta: 1e-6, Spans: spansOf(1, -4)}, {Epsilon: 1, Delta: 1e-6, Spans: spansOf(0, 4)},
+		{Epsilon: 1, Delta: 1e-6, Spans: spansOf(1, 1<<21)}, {Epsilon: 1, Delta: 1e-6, Discovery: spansOf(-1)}, {Epsilon: 1, Delta: 1e-6, Discovery: spansOf(5, 7)}, {Epsilon: 1, Delta: 1e-6, Discovery: spansOf(0, 7)},
+		{Epsilon: 1, Delta: 1e-6, Counters: -1}, {Epsilon: 1, Delta: 1e-6, Counters: maxCounters + 1}, {Epsilon: 1, Delta: 1e-6, MaxKnown: -1}, {Epsilon: 1, Delta: 1e-6, MaxKnown: maxKnown + 1},
+		{Epsilon: 1, Delta: 1e-6, Retire: -1}, {Epsilon: 1, Delta: 1e-6, Retire: maxRetire + 1}, {Epsilon: 1, Delta: 1e-6, MaxElements: -1}, {Epsilon: 1, Delta: 1e-6, MaxElements: maxElements + 1},
+		{Epsilon: 1, Dim: -1}, {Epsilon: 1, Dim: maxElements + 1}, {Epsilon: 1, Dim: 5, Delta: 1e-6}, {Epsilon: 1, Dim: 5, Discovery: spansOf(24)}, {Epsilon: 1, Dim: 5, Counters: 3},
+		{Epsilon: 1, Dim: 5, MaxKnown: 3}, {Epsilon: 1, Dim: 5, Retire: 3}, {Epsilon: 0x1p-30, Delta: 1e-6, MaxElements: maxElements, Spans: spansOf(1, 2, 4, 8)},
+		{Epsilon: 1024, Delta: 1e-300, MaxElements: 2},
+	} {
+		_, err := New[int](p)
+		require.ErrorIs(t, err, ErrParams, "%+v", p)
+		_, err = NewTimeline[int](p)
+		require.ErrorIs(t, err, ErrParams)
+		require.Equal(t, budget.Guarantee{}, p.Guarantee())
+	}
+	_, err := New[string](Params{Epsilon: 1, Dim: 5})
+	require.ErrorIs(t, err, ErrParams)
+	_, err = NewCounter(CounterParams{})
+	require.ErrorIs(t, err, ErrParams)
+	for _, p := range []Params{
+		plain, {Epsilon: 1024, Delta: 0.999}, {Epsilon: 0x1p-30, Delta: 1e-300}, {Epsilon: 1, Delta: 1e-6, Spans: spansOf(1), Discovery: spansOf(1)},
+		{Epsilon: 1, Delta: 1e-6, Spans: spansOf(1, 2, 4, 8, 16, 32, 64, 1<<20), Discovery: spansOf(1, 2, 4, 8, 16, 32, 64, 1<<20)}, {Epsilon: 1, Dim: 1, Delta: math.Copysign(0, -1)},
+	} {
+		b, err := New[int](p)
+		require.NoError(t, err)
+		require.True(t, b.Guarantee().Equal(p.Guarantee()) && p.Guarantee().Promises(), "%+v", p)
+		s, err := b.Step()
+		require.NoError(t, err)
+		again, _ := dptest.RoundTrip(t, s)
+		require.Equal(t, s, again)
+	}
+}

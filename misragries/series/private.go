@@ -1,0 +1,239 @@
+package series
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/wire"
+)
+
+// This file keeps a Builder in the service's own store between two runs of the service. It is the
+// only way but Step that leads out of it, and what it gives is private.
+
+// privateBuilder is the kind of private state, unlike those of other packages.
+const privateBuilder byte = 0xfa
+
+const privateVersion = 1
+
+// AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
+// keys, exact counts and the names of users, protected by nothing. It is for a store as trusted as
+// this machine, which must be read by nobody who may not read the stream itself.
+//
+// The order is: Step, write the Slice and this state in one atomic record, publish the Slice. After a
+// crash: read the last record, publish its Slice once more, and restore its state. Elements of the
+// open step that came after the record are lost, or given again, each exactly once.
+//
+// The error wraps [ErrReleased] for a Builder that New did not make.
+func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
+	s := private.Enter(b.secret)
+	if s == nil {
+		return dst, fmt.Errorf("series: AppendPrivateState: the Builder is %w", fault.ErrReleased)
+	}
+	defer private.Leave(b.secret)
+	return s.appendPrivate(dst)
+}
+
+func (s *state[K]) appendPrivate(dst []byte) ([]byte, error) {
+	keys := wire.KeysOf[K]()
+	kind, class, p, steps := privateBuilder, keys.Class(), s.params, s.steps
+	dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
+	dst = wire.AppendFields(dst, privateFields(&kind, &class, &p, &steps))
+	le := binary.LittleEndian
+	dst = le.AppendUint32(dst, uint32(len(s.known)))
+	for i := range s.known {
+		m := &s.known[i]
+		dst = keys.Append(dst, m.key)
+		dst = le.AppendUint64(dst, uint64(m.since))
+		dst = le.AppendUint64(dst, uint64(m.rate.count))
+		dst = le.AppendUint64(dst, uint64(m.rate.steps))
+		dst = appendSums(dst, &m.sums)
+	}
+	rows := slices.SortedFunc(slices.Values(s.unknown.rows), func(a, b row[K]) int { return cmp.Compare(a.key, b.key) })
+	dst = le.AppendUint32(dst, uint32(len(rows)))
+	for i := range rows {
+		dst = appendSums(keys.Append(dst, rows[i].key), &rows[i].sums)
+	}
+	for _, sketch := range s.sketches {
+		at := len(dst)
+		var err error
+		if dst, err = sketch.AppendPrivateState(append(dst, 0, 0, 0, 0)); err != nil {
+			return dst[:at], err
+		}
+		le.PutUint32(dst[at:], uint32(len(dst)-at-4))
+	}
+	names := wire.KeysOf[string]()
+	dst = le.AppendUint32(dst, uint32(len(s.users)))
+	for _, user := range slices.Sorted(maps.Keys(s.users)) {
+		dst = le.AppendUint32(names.Append(dst, user), uint32(s.users[user]))
+	}
+	return dst, nil
+}
+
+// RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
+// gave. published is the number of steps whose Slices have been published: [Timeline.Len] of all of
+// them. A state behind that, of an old backup, is refused, as it would draw noise anew for nodes
+// that are public already: then begin a new series, and spend its guarantee as well.
+//
+// The error wraps [ErrReleased], [ErrMismatch] if that Builder had other Params or is behind what is
+// published or what this Builder has stepped through, or [ErrFormat]; the Builder is then unchanged.
+func (b *Builder[K]) RestorePrivateState(data []byte, published int) error {
+	s := private.Enter(b.secret)
+	if s == nil {
+		return fmt.Errorf("series: RestorePrivateState: the Builder is %w", fault.ErrReleased)
+	}
+	defer private.Leave(b.secret)
+	return s.restorePrivate(data, published)
+}
+
+func (s *state[K]) restorePrivate(data []byte, published int) error {
+	r, keys := wire.NewReader("series", data), wire.KeysOf[K]()
+	r.Header(wire.KindPrivate, privateVersion)
+	var kind byte
+	var class wire.KeyClass
+	var p Params
+	var steps int
+	r.Fields(privateFields(&kind, &class, &p, &steps))
+	switch {
+	case r.Err() != nil:
+		return r.Err()
+	case kind != privateBuilder || class != keys.Class():
+		r.Fail("another kind of state")
+		return r.Err()
+	case p != s.params:
+		return sameParams(s.params, p)
+	case steps < max(published, s.steps):
+		return fmt.Errorf("series: RestorePrivateState: a state after %d steps, and %d are published: %w", steps, max(published, s.steps), fault.ErrMismatch)
+	}
+	known := s.readMembers(r, keys, steps)
+	unknown := s.readTally(r, keys, steps)
+	var sketches [][]byte
+	for range s.sketches {
+		sketches = append(sketches, r.Bytes(int(min(r.Uint32(), math.MaxInt32))))
+	}
+	users := s.readUsers(r)
+	if err := r.Done(); err != nil {
+		return err
+	}
+	fresh, err := New[K](s.params)
+	if err != nil {
+		return err // none: s has these Params
+	}
+	made := private.Enter(fresh.secret)
+	defer private.Leave(fresh.secret)
+	for j, data := range sketches {
+		if err := made.sketches[j].RestorePrivateState(data); err != nil {
+			return fault.Format("series", "a sketch that is none")
+		}
+	}
+	s.steps, s.known, s.unknown, s.sketches, s.users = steps, known, unknown, made.sketches, users
+	s.index()
+	return nil
+}
+
+// privateFields are what a state begins with, after the header.
+func privateFields(kind *byte, class *wire.KeyClass, p *Params, steps *int) []wire.Field {
+	return append([]wire.Field{wire.Byte(kind), wire.Byte(class)}, append(p.fields(), wire.Long(steps, maxSteps))...)
+}
+
+func appendSums(dst []byte, s *sums) []byte {
+	for _, x := range s {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(x))
+	}
+	return dst
+}
+
+// readSums reads the counts of a key in open nodes: 0 in those that have just begun.
+func readSums(r *wire.Reader, spans []int, steps int) (s sums) {
+	for i := range s {
+		s[i] = r.Int64()
+		switch {
+		case s[i] < 0 || s[i] > limit:
+			r.Fail("a count that is none")
+		case s[i] != 0 && (i >= len(spans) || i > 0 && i < ended(spans, steps)):
+			r.Fail("a count in a node that is empty")
+		}
+	}
+	return s
+}
+
+// readMembers reads the known keys.
+func (s *state[K]) readMembers(r *wire.Reader, keys wire.Keys[K], steps int) []member[K] {
+	n := r.Count(max(s.params.MaxKnown, s.params.Dim), keys.MinSize()+8*(3+maxSpans))
+	if s.params.Dim > 0 && n != s.params.Dim {
+		r.Fail("not all keys")
+	}
+	if r.Err() != nil {
+		return nil
+	}
+	known := make([]member[K], n)
+	for i := range known {
+		m := member[K]{key: keys.Read(r)}
+		since, count, of := r.Int64(), r.Int64(), r.Int64()
+		m.sums = readSums(r, used(&s.params.Spans), steps)
+		switch {
+		case i > 0 && !(known[i-1].key < m.key):
+			r.Fail("keys not in ascending order")
+		case since < 0 || since > int64(steps) || (since == 0) != (s.params.Dim > 0):
+			r.Fail("a key known since an impossible step")
+		case s.params.Dim > 0 && (keys.Bits(m.key) != uint64(i) || count != 0 || of != 0):
+			r.Fail("a key outside of Dim, or with a rate")
+		case s.params.Dim == 0 && since%int64(s.params.Discovery[0]) != 0:
+			r.Fail("a key known since a step at which none is found")
+		case beyond(count) || s.params.Dim == 0 && (of < 1 || of > maxSpan):
+			r.Fail("a rate that is none")
+		}
+		if r.Err() != nil {
+			return nil
+		}
+		m.since, m.rate = int(since), rate{count, int(of)}
+		known[i] = m
+	}
+	return known
+}
+
+// readTally reads the counts of unknown keys.
+func (s *state[K]) readTally(r *wire.Reader, keys wire.Keys[K], steps int) (t tally[K]) {
+	n := r.Count(math.MaxInt32, keys.MinSize()+8*maxSpans)
+	if n > 0 && (s.sketches != nil || s.params.Dim > 0) {
+		r.Fail("counts of unknown keys beside sketches")
+	}
+	if r.Err() != nil || n == 0 {
+		return t
+	}
+	t = tally[K]{make(map[K]int, n), make([]row[K], n)}
+	for i := range t.rows {
+		t.rows[i] = row[K]{keys.Read(r), readSums(r, used(&s.params.Discovery), steps)}
+		if i > 0 && !(t.rows[i-1].key < t.rows[i].key) {
+			r.Fail("keys not in ascending order")
+		}
+		if r.Err() != nil {
+			return tally[K]{}
+		}
+		t.at[t.rows[i].key] = i
+	}
+	return t
+}
+
+// readUsers reads how many elements count of each user.
+func (s *state[K]) readUsers(r *wire.Reader) map[string]int {
+	names := wire.KeysOf[string]()
+	n := r.Count(math.MaxInt32, names.MinSize()+4)
+	users, last := make(map[string]int, min(n, 1<<16)), ""
+	for i := range n {
+		user, count := names.Read(r), r.Uint32()
+		if i > 0 && !(last < user) || count > uint32(s.params.MaxElements) {
+			r.Fail("a user with impossible elements")
+		}
+		if r.Err() != nil {
+			return nil
+		}
+		users[user], last = int(count), user
+	}
+	return users
+}

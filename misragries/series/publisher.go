@@ -1,0 +1,32 @@
+package series
+
+import "github.com/dpsketch/dpsketch/noise"
+
+// publisher turns exact counts into what is published: all that leaves a Builder, but for sketches,
+// goes through it. The tests have another one, by which they compute the law of all releases.
+type publisher interface {
+	// known publishes the count of a known key in a node of the l-th span.
+	known(l int, count int64) int64
+	// late publishes the count in a node of the j-th discovery span of a key that is known by now.
+	late(j int, count int64) int64
+	// show does so for a key that is not known, if the threshold is reached.
+	show(j int, count int64) (published int64, shown bool)
+}
+
+// noisy is the publisher of every Builder that New makes.
+type noisy struct {
+	law calibration
+	src noise.Source
+}
+
+func (n *noisy) known(_ int, count int64) int64 { return count + n.law.known.SampleInt(&n.src) }
+
+func (n *noisy) late(_ int, count int64) int64 { return count + n.law.found.SampleInt(&n.src) }
+
+func (n *noisy) show(_ int, count int64) (int64, bool) {
+	x, shown := n.law.found.SampleTail(&n.src, n.law.threshold-count)
+	if !shown {
+		return 0, false
+	}
+	return count + x, true
+}

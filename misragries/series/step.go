@@ -1,0 +1,185 @@
+package series
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/misragries"
+)
+
+// Step closes the open step, opens the next one, and returns what is released at its end. What ends
+// with it is drawn once: a Slice that is lost cannot be had again, and must not be made again from
+// an older state of the Builder. So write the Slice and [Builder.AppendPrivateState] in one atomic
+// record, and publish the Slice then: see the documentation of the package.
+//
+// The error wraps [ErrReleased] for a Builder that New did not make, and after 2³¹ − 1 steps.
+func (b *Builder[K]) Step() (*Slice[K], error) {
+	s := private.Enter(b.secret)
+	if s == nil {
+		return nil, fmt.Errorf("series: Step: the Builder is %w", fault.ErrReleased)
+	}
+	defer private.Leave(b.secret)
+	return s.step()
+}
+
+func (s *state[K]) step() (*Slice[K], error) {
+	if s.steps >= maxSteps {
+		return nil, fmt.Errorf("series: Step: the series is at its last step: %w", fault.ErrReleased)
+	}
+	r := &Slice[K]{params: s.params, law: s.law, step: s.steps}
+	s.steps++
+	s.closeKnown(r)
+	fresh, err := s.closeDiscovery(r)
+	if err != nil {
+		return nil, err
+	}
+	s.replace(r, fresh)
+	if s.steps%s.params.longest() == 0 {
+		s.users = map[string]int{}
+	}
+	return r, nil
+}
+
+// ended returns how many of the nested spans have a node that ends with the step.
+func ended(spans []int, steps int) int {
+	for i, span := range spans {
+		if steps%span != 0 {
+			return i
+		}
+	}
+	return len(spans)
+}
+
+// closeKnown publishes the counts of all known keys, the zeros too, in each span that ends.
+func (s *state[K]) closeKnown(r *Slice[K]) {
+	n := len(s.known)
+	r.keys, r.since = make([]K, n), make([]int, n)
+	for i := range s.known {
+		r.keys[i], r.since[i] = s.known[i].key, s.known[i].since
+	}
+	spans := used(&s.params.Spans)
+	r.values = make([][]int64, ended(spans, s.steps))
+	for l := range r.values {
+		r.values[l] = make([]int64, n)
+		for i := range s.known {
+			r.values[l][i] = s.draw.known(l, s.known[i].sums.carry(l, len(spans)))
+		}
+	}
+}
+
+// closeDiscovery publishes the discovery nodes that end, the shortest span first, and returns the
+// keys that they make known.
+func (s *state[K]) closeDiscovery(r *Slice[K]) (fresh []member[K], err error) {
+	spans := used(&s.params.Discovery)
+	for j := range ended(spans, s.steps) {
+		if s.sketches != nil {
+			if fresh, err = s.closeSketch(r, j, fresh); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		fresh = s.closeExact(r, j, fresh)
+		s.unknown.carry(j, len(spans))
+	}
+	return fresh, nil
+}
+
+// closeExact publishes a node of exact discovery. Keys that are known by now, but were not in all of
+// the node, have their count published without a threshold, zeros too; others where it is reached.
+func (s *state[K]) closeExact(r *Slice[K], j int, fresh []member[K]) []member[K] {
+	span := used(&s.params.Discovery)[j]
+	shown := []counted[K]{}
+	late := func(m *member[K]) {
+		shown = append(shown, counted[K]{m.key, s.draw.late(j, s.unknown.of(m.key, j))})
+	}
+	for i := range s.known {
+		if s.known[i].since > s.steps-span {
+			late(&s.known[i])
+		}
+	}
+	found := make(map[K]bool, len(fresh))
+	for i := range fresh {
+		late(&fresh[i])
+		found[fresh[i].key] = true
+	}
+	for i := range s.unknown.rows {
+		key, count := s.unknown.rows[i].key, s.unknown.rows[i].sums[j]
+		if _, known := s.at[key]; known || found[key] || count == 0 {
+			continue
+		}
+		if published, above := s.draw.show(j, count); above {
+			shown = append(shown, counted[K]{key, published})
+			fresh = append(fresh, member[K]{key: key, since: s.steps, rate: rate{published, span}})
+		}
+	}
+	slices.SortFunc(shown, func(a, b counted[K]) int { return cmp.Compare(a.key, b.key) })
+	r.found = append(r.found, slices.Clip(shown))
+	return fresh
+}
+
+// closeSketch publishes a node that a sketch counted, and puts a new sketch in its place.
+func (s *state[K]) closeSketch(r *Slice[K], j int, fresh []member[K]) ([]member[K], error) {
+	next, err := misragries.New[K](s.law.sketch)
+	if err != nil {
+		return nil, err // none: calibrate has asked
+	}
+	h, err := s.sketches[j].Release()
+	if err != nil {
+		return nil, err // none: each sketch is released once
+	}
+	s.sketches[j] = next
+	found := make(map[K]bool, len(fresh))
+	for i := range fresh {
+		found[fresh[i].key] = true
+	}
+	for key, count := range h.All() {
+		if _, known := s.at[key]; !known && !found[key] {
+			fresh = append(fresh, member[K]{key: key, since: s.steps, rate: rate{int64(count), used(&s.params.Discovery)[j]}})
+		}
+	}
+	r.sketches = append(r.sketches, h)
+	return fresh, nil
+}
+
+// replace makes the known keys of the next step out of those of this one and the fresh ones, by
+// what is published alone. A key that goes loses its open counts.
+func (s *state[K]) replace(r *Slice[K], fresh []member[K]) {
+	changed := len(fresh) > 0
+	if len(r.values) == len(used(&s.params.Spans)) && s.params.Dim == 0 {
+		start := s.steps - s.params.longest()
+		stay := s.known[:0]
+		for i, m := range s.known {
+			if count := r.values[len(r.values)-1][i]; m.since <= start {
+				if m.rate = (rate{count, s.params.longest()}); s.params.Retire > 0 && count < int64(s.params.Retire) {
+					changed = true
+					continue
+				}
+			}
+			stay = append(stay, m)
+		}
+		s.known = stay
+	}
+	if !changed {
+		return
+	}
+	s.known = append(s.known, fresh...)
+	if len(s.known) > s.params.MaxKnown {
+		slices.SortFunc(s.known, func(a, b member[K]) int {
+			return cmp.Or(cmp.Compare(b.rate.perStep(), a.rate.perStep()), cmp.Compare(a.key, b.key))
+		})
+		s.known = s.known[:s.params.MaxKnown]
+	}
+	s.known = slices.Clone(s.known)
+	slices.SortFunc(s.known, func(a, b member[K]) int { return cmp.Compare(a.key, b.key) })
+	s.index()
+}
+
+// counted is a key with a published count.
+type counted[K hashing.Key] struct {
+	key   K
+	count int64
+}

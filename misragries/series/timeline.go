@@ -1,0 +1,188 @@
+package series
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/misragries"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// Timeline joins Slices, in order, and answers for any window of their steps. It holds public data
+// only: all that it does is post-processing, costs no budget, and may be done any number of times.
+// Several goroutines may ask at the same time, but none while another one calls Append or Forget.
+type Timeline[K hashing.Key] struct {
+	params   Params
+	law      calibration
+	begun    bool
+	first    int // the first step that windows may have
+	steps    int // the one after the last Slice
+	tracks   map[K]*track
+	nodes    [maxSpans][]closedSketch[K] // of the discovery spans, where sketches discover
+	expected int                         // keys of the next step, if none is retired
+	retired  bool                        // whether any key was, as far as is known
+}
+
+// track is all that is known of a key: the stretches of steps in which it is known, in order.
+type track []*episode
+
+// episode is a stretch of steps in which a key is known.
+type episode struct {
+	since, until int // until is the number of all steps while it goes on
+	first        [maxSpans]int
+	values       [maxSpans][]int64 // by span, of the nodes from the first on
+	finds        []find            // before it
+}
+
+// find is the noisy count of a key in the steps of a discovery node before an episode.
+type find struct {
+	span, start int // of the node
+	from, until int // the steps
+	count       float64
+}
+
+// closedSketch is what a discovery node showed.
+type closedSketch[K hashing.Key] struct {
+	start int
+	shown *misragries.Histogram[K]
+}
+
+// NewTimeline returns an empty Timeline for Slices of these Params, or an error that wraps
+// [ErrParams].
+func NewTimeline[K hashing.Key](p Params) (*Timeline[K], error) {
+	p, law, err := check[K](p)
+	if err != nil {
+		return nil, err
+	}
+	return &Timeline[K]{params: p, law: law, tracks: map[K]*track{}}, nil
+}
+
+// Params returns the parameters, with all defaults filled in.
+func (t *Timeline[K]) Params() Params { return t.params }
+
+// Guarantee returns what all Slices of the series promise together.
+func (t *Timeline[K]) Guarantee() budget.Guarantee {
+	if t.params.Spans[0] == 0 {
+		return budget.Guarantee{}
+	}
+	return t.params.Guarantee()
+}
+
+// First returns the first step that a window may have: that of the first Slice, or what
+// [Timeline.Forget] has left.
+func (t *Timeline[K]) First() int { return t.first }
+
+// Len returns the number of steps of the series up to the last Slice: the step of the next one.
+func (t *Timeline[K]) Len() int { return t.steps }
+
+// Append adds the Slice of the next step. The first one may be of any step; windows then begin with
+// it. The error wraps [ErrMismatch] for a gap, a repetition, other Params, or known keys that do not
+// continue those of the last Slice; nothing has changed then.
+func (t *Timeline[K]) Append(s *Slice[K]) error {
+	if !s.valid() || t.params.Spans[0] == 0 {
+		return fmt.Errorf("series: Append: the Slice or the Timeline is a zero value: %w", fault.ErrMismatch)
+	}
+	if err := sameParams(t.params, s.params); err != nil {
+		return err
+	}
+	if t.begun {
+		if s.step != t.steps {
+			return fault.Mismatch("series", "step", t.steps, s.step)
+		}
+		for i, key := range s.keys {
+			if e := t.current(key); e == nil || e.until != s.step || e.since != s.since[i] {
+				return fmt.Errorf("series: Append: a key of step %d was not found before it: %w", s.step, fault.ErrMismatch)
+			}
+		}
+	} else {
+		t.begun, t.first, t.steps, t.retired = true, s.step, s.step, s.step > 0
+		for i, key := range s.keys {
+			t.tracks[key] = &track{{since: s.since[i], until: s.step}}
+		}
+	}
+	t.add(s)
+	return nil
+}
+
+// current returns the last episode of a key, nil if there is none.
+func (t *Timeline[K]) current(key K) *episode {
+	if tr := t.tracks[key]; tr != nil && len(*tr) > 0 {
+		return (*tr)[len(*tr)-1]
+	}
+	return nil
+}
+
+// add adds a Slice that follows.
+func (t *Timeline[K]) add(s *Slice[K]) {
+	t.retired = t.retired || len(s.keys) < t.expected
+	t.steps++
+	for i, key := range s.keys {
+		e := t.current(key)
+		e.until = t.steps
+		for l := range s.values {
+			if len(e.values[l]) == 0 {
+				e.first[l] = s.step / t.params.Spans[l]
+			}
+			e.values[l] = append(e.values[l], s.values[l][i])
+		}
+	}
+	t.expected = len(s.keys)
+	j := 0
+	for d := range s.discoveries() {
+		start := t.steps - d.span
+		for _, f := range d.fresh {
+			if t.tracks[f.key] == nil {
+				t.tracks[f.key] = &track{}
+			}
+			tr := t.tracks[f.key]
+			*tr = append(*tr, &episode{since: t.steps, until: t.steps})
+		}
+		for _, f := range append(d.late, d.fresh...) {
+			tr := *t.tracks[f.key]
+			e, from := tr[len(tr)-1], start
+			if len(tr) > 1 {
+				from = max(from, tr[len(tr)-2].until)
+			}
+			e.finds = append(e.finds, find{d.span, start, from, e.since, f.count})
+		}
+		if s.sketches != nil {
+			t.nodes[j] = append(t.nodes[j], closedSketch[K]{start, s.sketches[j]})
+		}
+		t.expected += len(d.fresh)
+		j++
+	}
+}
+
+// Forget drops what windows do not need that begin at step before or later: all nodes of the longest
+// span that end before it. So memory stays flat where a service asks for no windows older than some
+// length.
+func (t *Timeline[K]) Forget(before int) {
+	if t.params.Spans[0] == 0 {
+		return
+	}
+	longest := t.params.longest()
+	before = min(before, t.steps)
+	before -= before % longest
+	if before <= t.first {
+		return
+	}
+	t.first = before
+	for key, tr := range t.tracks {
+		*tr = slices.DeleteFunc(*tr, func(e *episode) bool { return e.until <= before && e.until < t.steps })
+		if len(*tr) == 0 {
+			delete(t.tracks, key)
+		}
+		for _, e := range *tr {
+			e.finds = slices.DeleteFunc(e.finds, func(f find) bool { return f.start+f.span <= before })
+			for l, span := range used(&t.params.Spans) {
+				gone := min(max(before/span-e.first[l], 0), len(e.values[l]))
+				e.values[l], e.first[l] = slices.Clone(e.values[l][gone:]), e.first[l]+gone
+			}
+		}
+	}
+	for j := range t.nodes {
+		t.nodes[j] = slices.DeleteFunc(t.nodes[j], func(n closedSketch[K]) bool { return n.start+t.params.Discovery[j] <= before })
+	}
+}

@@ -1,0 +1,265 @@
+package series
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+)
+
+func timeline(t testing.TB, p Params) *Timeline[int] {
+	t.Helper()
+	l, err := NewTimeline[int](p)
+	require.NoError(t, err)
+	return l
+}
+
+func window(t testing.TB, l *Timeline[int], from, to int) *Window[int] {
+	t.Helper()
+	w, err := l.Window(from, to)
+	require.NoError(t, err)
+	return w
+}
+
+// history is a series of Slices with the stream they are of.
+type history struct {
+	params Params
+	counts []map[int]int
+	slices []*Slice[int]
+}
+
+// simulate makes a series of a random stream of keys that come and go.
+func simulate(t testing.TB, p Params, steps, elements int, noiseless bool, seed uint64) *history {
+	h := &history{params: p}
+	b := builder(t, p)
+	if noiseless {
+		held(b).draw = quiet{held(b).law.threshold}
+	}
+	rng := rand.New(rand.NewPCG(seed, 7))
+	for now := range steps {
+		m := map[int]int{}
+		for range elements {
+			x := rng.IntN(1+rng.IntN(9)) + now*3/steps*2
+			m[x]++
+			b.Add(x)
+		}
+		h.counts = append(h.counts, m)
+		h.slices = append(h.slices, step(t, b))
+	}
+	return h
+}
+
+func (h *history) truth(key, from, to int) (n float64) {
+	for _, m := range h.counts[from:to] {
+		n += float64(m[key])
+	}
+	return n
+}
+
+func (h *history) timeline(t testing.TB, from, to int) *Timeline[int] {
+	l := timeline(t, h.params)
+	for _, s := range h.slices[from:to] {
+		require.NoError(t, l.Append(s))
+	}
+	return l
+}
+
+var variants = []Params{
+	{Epsilon: 1, Delta: 0.1, Spans: spansOf(1, 2, 6), Discovery: spansOf(2, 4, 8)},
+	{Epsilon: 1, Delta: 0.1, Spans: spansOf(1, 3), Discovery: spansOf(1, 2), Retire: 12},
+	{Epsilon: 1, Delta: 0.1, Spans: spansOf(1, 3, 12), Discovery: spansOf(2, 6, 12), MaxKnown: 4},
+	{Epsilon: 2, Delta: 0.1, Spans: spansOf(1, 3), Discovery: spansOf(2, 6), Retire: 4, Counters: 6},
+	{Epsilon: 1, Dim: 12, Spans: spansOf(1, 4)},
+}
+
+// Without noise the estimates of keys that are known in all of a window are the truth, and every
+// interval holds the truth, also of keys that are never known; with noise, intervals do where none
+// is beyond its bounds.
+func TestWindows(t *testing.T) {
+	for i, p := range variants {
+		h := simulate(t, p, 48, 40, true, uint64(i))
+		l := h.timeline(t, 0, 48)
+		exact, finite := 0, 0
+		for from := 0; from < 48; from += 1 + from%3 {
+			for to := from + 1; to <= 48; to += 1 + to%5 {
+				w := window(t, l, from, to)
+				var keys []int
+				for key, x := range w.All() {
+					keys = append(keys, key)
+					require.Equal(t, x, w.Estimate(key))
+				}
+				require.True(t, slices.IsSorted(keys))
+				require.Len(t, keys, w.Len())
+				for key := range 16 {
+					truth, r := h.truth(key, from, to), w.find(key)
+					if p.Dim > 0 && key >= p.Dim {
+						continue
+					}
+					lo, hi := w.Interval(key, 0.9)
+					require.True(t, lo <= truth && truth <= hi && lo >= 0, "%+v: %v not in [%v, %v], key %d, steps %d to %d", p, truth, lo, hi, key, from, to)
+					if !math.IsInf(hi, 1) {
+						finite++
+					}
+					if len(r.gaps) == 0 {
+						require.InDelta(t, truth, w.Estimate(key), 1e-9)
+						exact++
+					}
+				}
+			}
+		}
+		require.Greater(t, exact, 500)
+		require.Greater(t, finite, 1000)
+	}
+}
+
+// Elements before a key became known are estimated by what showed it and by its late corrections.
+func TestBefore(t *testing.T) {
+	p := Params{Epsilon: 1, Delta: 0.1, Spans: spansOf(1, 2), Discovery: spansOf(2, 4, 8)}
+	b, l := builder(t, p), timeline(t, p)
+	held(b).draw = quiet{20}
+	for now := range 8 {
+		for range []int{3, 3, 5, 17, 1, 1, 1, 1}[now] {
+			b.Add(7)
+		}
+		require.NoError(t, l.Append(step(t, b)))
+	}
+	// shown by step 2 and 3 with 22, corrected at once to 28 for the steps 0 to 3, and again at the end
+	for from, want := range []float64{32, 29, 26, 15, 4, 3, 2, 1} {
+		require.Equal(t, want, window(t, l, from, 8).Estimate(7), "from %d", from)
+	}
+	require.Equal(t, 3., window(t, l, 1, 2).Estimate(7))
+	require.Equal(t, 11., window(t, l, 2, 3).Estimate(7))
+	w := window(t, l, 0, 8)
+	lo, hi := w.Interval(7, 0.9)
+	require.True(t, lo > 0 && lo < 32 && hi > 32 && hi < 60)
+	require.Zero(t, w.Estimate(8))
+	lo, hi = w.Interval(8, 0.9)
+	require.Zero(t, lo)
+	require.True(t, hi >= held(b).params.Threshold()-1 && !math.IsInf(hi, 1))
+	_, hi = window(t, l, 5, 8).Interval(8, 0.9)
+	require.False(t, math.IsInf(hi, 1))
+	require.NoError(t, l.Append(step(t, b)))
+	_, hi = window(t, l, 5, 9).Interval(8, 0.9)
+	require.True(t, math.IsInf(hi, 1), "no discovery node holds step 8 yet")
+}
+
+// A Timeline may begin with any Slice, and forget: windows that both have are the same.
+func TestForget(t *testing.T) {
+	dptest.Alarm(t, 1e-9) // fewer than 1e5 intervals at 1 − 1e-14
+	for i, p := range variants {
+		h := simulate(t, p, 48, 40, false, uint64(i))
+		all := h.timeline(t, 0, 48)
+		forgot := timeline(t, p)
+		for now, s := range h.slices {
+			require.NoError(t, forgot.Append(s))
+			forgot.Forget(now - 20)
+		}
+		late := h.timeline(t, 27, 48)
+		require.Equal(t, 27, late.First())
+		require.LessOrEqual(t, forgot.First(), 27)
+		require.Greater(t, forgot.First(), 12)
+		for from := forgot.First(); from < 48; from++ {
+			for to := from + 1; to <= 48; to += 4 {
+				a, b := window(t, all, from, to), window(t, forgot, from, to)
+				for key := range 16 {
+					require.InDelta(t, a.Estimate(key), b.Estimate(key), 1e-9)
+					lo, hi := a.Interval(key, 0.9)
+					lo2, hi2 := b.Interval(key, 0.9)
+					require.Equal(t, [2]float64{lo, hi}, [2]float64{lo2, hi2}, "key %d, steps %d to %d", key, from, to)
+				}
+				if from >= late.First() {
+					c := window(t, late, from, to)
+					for key := range 16 {
+						_ = c.Estimate(key)
+						lo, hi := c.Interval(key, 1-1e-14)
+						truth := h.truth(key, from, to)
+						if p.Dim == 0 || key < p.Dim {
+							require.True(t, lo <= truth && truth <= hi, "%v not in [%v, %v]", truth, lo, hi)
+						}
+					}
+				}
+			}
+		}
+		for _, bad := range [][2]int{{-1, 3}, {0, 3}, {48, 49}, {40, 49}, {40, 40}, {41, 40}, {math.MaxInt, math.MinInt}} {
+			_, err := forgot.Window(bad[0], bad[1])
+			require.ErrorIs(t, err, ErrParams)
+		}
+		forgot.Forget(-5)
+		forgot.Forget(math.MaxInt)
+		require.LessOrEqual(t, forgot.First(), 48)
+	}
+}
+
+// Slices come in order, each once, from one series.
+func TestAppend(t *testing.T) {
+	h := simulate(t, variants[0], 12, 40, false, 1)
+	l := h.timeline(t, 0, 8)
+	require.Equal(t, 8, l.Len())
+	before := window(t, l, 0, 8)
+	other := h.params
+	other.MaxKnown = 17
+	strange := simulate(t, other, 12, 40, false, 1)
+	elsewhere := simulate(t, variants[0], 12, 40, true, 2)
+	empty := simulate(t, variants[0], 12, 0, true, 1)
+	require.ErrorIs(t, l.Append(h.slices[7]), ErrMismatch)
+	require.ErrorIs(t, l.Append(h.slices[9]), ErrMismatch)
+	require.ErrorIs(t, l.Append(strange.slices[8]), ErrMismatch)
+	require.ErrorIs(t, l.Append(&Slice[int]{}), ErrMismatch)
+	require.NotEmpty(t, elsewhere.slices[8].keys)
+	l2 := empty.timeline(t, 0, 8)
+	require.ErrorIs(t, l2.Append(elsewhere.slices[8]), ErrMismatch)
+	require.Equal(t, before, window(t, l, 0, 8))
+	require.NoError(t, l.Append(h.slices[8]))
+	require.NotEqual(t, before, window(t, l, 0, 8), "later counts help")
+	require.True(t, l.Guarantee().Equal(h.slices[3].Guarantee()) && before.Guarantee().Equal(l.Guarantee()))
+	require.Equal(t, h.params.normal(), l.Params())
+	from, to := before.Steps()
+	require.Equal(t, [2]int{0, 8}, [2]int{from, to})
+}
+
+// Intervals of known keys hold the truth with the probability that the exact law of their noise
+// says, of 1, 8 and 17 counts that are summed up.
+func TestCoverage(t *testing.T) {
+	p := Params{Epsilon: 1, Dim: dptest.Full(4000, 1000), Spans: spansOf(1, 4, 24, 168)}
+	b, l := builder(t, p), timeline(t, p)
+	for range 3 * 168 {
+		require.NoError(t, l.Append(step(t, b)))
+	}
+	for want, at := range map[int][2]int{1: {0, 168}, 8: {0, 86}, 17: {62, 422}} {
+		from, to := at[0], at[1]
+		w := window(t, l, from, to)
+		sum := newLaplaceSum(w.law.known.Scale(), want)
+		for _, confidence := range []float64{0.5, 0.95} {
+			half, inside := sum.beyond(shareOfKnown*(1-confidence)), int64(0)
+			for key := range p.Dim {
+				r := w.find(key)
+				require.Equal(t, want, r.known.nodes)
+				lo, hi := w.Interval(key, confidence)
+				require.Equal(t, [2]float64{max(r.known.sum-half, 0), max(r.known.sum+half, 0)}, [2]float64{lo, hi})
+				if math.Abs(r.known.sum) <= half { // the truth is 0
+					inside++
+				}
+			}
+			require.GreaterOrEqual(t, 1-2*sum.tail(half+1), confidence)
+			dptest.Tail(t, "an interval", inside, int64(p.Dim), 1-2*sum.tail(half+1), 1e-9)
+		}
+	}
+}
+
+// Readers of a Window see one state, whatever is appended.
+func TestWindowIsImmutable(t *testing.T) {
+	h := simulate(t, variants[0], 24, 40, false, 1)
+	l := h.timeline(t, 0, 15)
+	w := window(t, l, 3, 14)
+	dptest.Readers(t, w)
+	again := window(t, l, 3, 14)
+	for _, s := range h.slices[15:] {
+		require.NoError(t, l.Append(s))
+	}
+	require.Equal(t, again, w)
+	require.NotEqual(t, window(t, l, 3, 14), w)
+}

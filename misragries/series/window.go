@@ -1,0 +1,172 @@
+package series
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// Window is what a [Timeline] knew of some steps when it was asked: public, immutable, and safe for
+// concurrent readers. All that it computes is post-processing and costs no budget.
+type Window[K hashing.Key] struct {
+	params   Params
+	law      calibration
+	from, to int
+	first    int // of the steps that the timeline had
+	steps    int // and their end
+	retired  bool
+	records  []record[K] // sorted by key
+	nodes    [maxSpans][]closedSketch[K]
+}
+
+// record is what is known of a key in a window.
+type record[K hashing.Key] struct {
+	key      K
+	estimate float64
+	known    few    // the count in steps in which it is known
+	gaps     []span // the other steps
+	finds    []find
+	retired  int // how often, in the window or soon after
+}
+
+// span is a stretch of steps.
+type span struct{ from, to int }
+
+// Window returns what is known of the steps from, …, to − 1. Any steps will do that the Timeline
+// has, any number of times. The error wraps [ErrParams] unless First ≤ from < to ≤ Len.
+func (t *Timeline[K]) Window(from, to int) (*Window[K], error) {
+	switch {
+	case !(from >= t.first && from < t.steps):
+		return nil, bad("from", from, fmt.Sprintf("a step in [%d, %d)", t.first, t.steps))
+	case !(to > from && to <= t.steps):
+		return nil, bad("to", to, fmt.Sprintf("a step in (%d, %d]", from, t.steps))
+	}
+	w := &Window[K]{params: t.params, law: t.law, from: from, to: to, first: t.first, steps: t.steps, retired: t.retired || t.params.Retire > 0}
+	for j, nodes := range t.nodes {
+		w.nodes[j] = slices.Clone(nodes)
+	}
+	for key, tr := range t.tracks {
+		if r := t.record(key, *tr, w); r.known.nodes > 0 || r.estimate != 0 {
+			w.records = append(w.records, r)
+		}
+	}
+	slices.SortFunc(w.records, func(a, b record[K]) int { return cmp.Compare(a.key, b.key) })
+	return w, nil
+}
+
+// record reads the episodes of a key.
+func (t *Timeline[K]) record(key K, tr track, w *Window[K]) record[K] {
+	r := record[K]{key: key}
+	spans := used(&t.params.Spans)
+	longest := t.params.longest()
+	end := (w.to + longest - 1) / longest * longest
+	at := w.from // the first step that is not dealt with
+	for _, e := range tr {
+		if gap := (span{at, min(e.since, w.to)}); gap.from < gap.to {
+			r.gaps = append(r.gaps, gap)
+			r.estimate += e.before(gap)
+			r.finds = append(r.finds, e.finds...)
+		}
+		if from, to := max(at, e.since), min(e.until, w.to); from < to {
+			f := fit{spans: spans, since: max(e.since, t.first), until: e.until, cut: e.since < t.first, values: e.values[:], first: e.first[:], from: w.from, to: w.to}
+			r.estimate += f.window().part
+			r.known = r.known.plus(f.fewest())
+		}
+		at = max(at, e.until)
+		if e.until < t.steps && e.until > w.from && e.until <= end {
+			r.retired++
+		}
+	}
+	if at < w.to {
+		r.gaps = append(r.gaps, span{at, w.to})
+	}
+	return r
+}
+
+// before estimates the count in a gap before the episode. Where the gap ends with the episode's
+// beginning, finds say how many elements there were from some steps on; in between, and back to the
+// first of these steps, the count a step is taken to be constant. Finds of the same steps are
+// averaged.
+func (e *episode) before(gap span) float64 {
+	finds := slices.Clone(e.finds)
+	slices.SortStableFunc(finds, func(a, b find) int { return cmp.Compare(b.from, a.from) })
+	since := func(at int) float64 { // the count in steps at, …, e.since − 1
+		last, lastCount := e.since, 0.0
+		for i := 0; i < len(finds); {
+			n, sum, from := 0, 0.0, finds[i].from
+			for ; i < len(finds) && finds[i].from == from; i++ {
+				n, sum = n+1, sum+finds[i].count
+			}
+			count := max(sum/float64(n), lastCount)
+			if at >= from && at < last {
+				return lastCount + (count-lastCount)*float64(last-at)/float64(last-from)
+			}
+			if at >= last {
+				return lastCount
+			}
+			last, lastCount = from, count
+		}
+		return lastCount
+	}
+	return max(since(gap.from)-since(gap.to), 0)
+}
+
+// find returns the record of a key, or that of a key of which nothing is known.
+func (w *Window[K]) find(key K) record[K] {
+	i, found := slices.BinarySearchFunc(w.records, key, func(r record[K], key K) int { return cmp.Compare(r.key, key) })
+	if !found {
+		return record[K]{key: key, gaps: []span{{w.from, w.to}}}
+	}
+	return w.records[i]
+}
+
+// Params returns the parameters of the series.
+func (w *Window[K]) Params() Params { return w.params }
+
+// Guarantee returns what all Slices of the series promise together. A Window costs nothing more.
+func (w *Window[K]) Guarantee() budget.Guarantee {
+	if w == nil || w.params.Spans[0] == 0 {
+		return budget.Guarantee{}
+	}
+	return w.params.Guarantee()
+}
+
+// Steps returns the steps of the window, from, …, to − 1.
+func (w *Window[K]) Steps() (from, to int) { return w.from, w.to }
+
+// Len returns the number of keys with an estimate.
+func (w *Window[K]) Len() int { return len(w.records) }
+
+// Estimate returns the estimated count of the key in the window, 0 for one that was not known or
+// found in it. In steps in which the key is known it is that of least squares over all published
+// counts: it has no bias and the standard error [Params.StdErr], and may be negative. In steps
+// before that, it is what the discovery nodes have shown, shared out evenly where they overlap the
+// beginning of the window.
+func (w *Window[K]) Estimate(key K) float64 { return w.find(key).estimate }
+
+// All yields the keys with their estimates, sorted by key.
+func (w *Window[K]) All() iter.Seq2[K, float64] {
+	return func(yield func(K, float64) bool) {
+		for _, r := range w.records {
+			if !yield(r.key, r.estimate) {
+				return
+			}
+		}
+	}
+}
+
+// Top yields the n keys with the largest estimates, the largest first; equal ones are sorted by key.
+// If there are fewer than n, it yields all.
+func (w *Window[K]) Top(n int) iter.Seq2[K, float64] { return top(w.All(), n) }
+
+// String says what it is, under which guarantee.
+func (w *Window[K]) String() string {
+	if w == nil || w.params.Spans[0] == 0 {
+		return "series.Window (of no timeline)"
+	}
+	return fmt.Sprintf("series.Window: %d keys in steps %d to %d; all steps of the series together %v", len(w.records), w.from, w.to-1, w.Guarantee())
+}
