@@ -108,8 +108,8 @@ func (b *Builder) ToggleWeighted(key uint64, weight float64) {
 
 // Add adds keys of a set whose keys come once each; many at a time take half the time a key. A
 // duplicate, in one call or in several, is not ignored: as in Toggle, the second Add of a key
-// removes it and the third adds it again, for the sketch remembers no keys. For data with
-// duplicates use [NewStream].
+// removes it and the third adds it again, for the sketch remembers no keys. Data with duplicates go
+// to package kor/distinct.
 func (b *Builder) Add(keys ...uint64) {
 	s := private.Enter(b.secret)
 	if s == nil {

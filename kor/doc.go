@@ -2,24 +2,26 @@
 // that never share data publish sketches of their sets, and anyone computes the size of the
 // symmetric difference, and from it of the union, the intersection and the difference.
 //
-// Duplicates: a [Builder] is for sets. Add and Toggle of a key that is present remove it. Data in
-// which keys come several times, and nobody subtracts, go to package kor/distinct.
-//
 // It answers: how many keys, or what sum of public weights in (0, 1], are in A, in A∆B, A∪B, A∩B,
 // A∖B; in how many keys do two versions of one large set differ. Keys are uint64; of a string take
 // hashing.Fingerprint(seed, text).
 //
-// # Which sketch
+// # Which package
 //
-//	wanted                                             take
-//	|A∆B| of sets that overlap much, two versions      Builder: no other private sketch has an error
-//	                                                   relative to |A∆B|
-//	keys are removed again; weights in (0, 1]          Builder
-//	a count of distinct keys, duplicates, over time    kor/distinct, at a fifth of the error
-//	unions of parties that do not share                kor/distinct, at .7 to .5 of the error
-//	the same with weights, or one merged sketch of     [StreamBuilder]
-//	  fixed size in place of all releases
-//	frequent keys; values of keys                      misragries; threshold
+//	wanted                                                take
+//	one count of distinct keys, with duplicates, any size kor/distinct, CountShare 1
+//	the same over many servers of one owner               the same: Merge before Release
+//	union, overlap of 2 to 12 parties that do not share   kor/distinct, CountShare 0.05
+//	totals after every slot; windows of 1, 7, 30 days     its RunningBuilder, WindowBuilder
+//	|A∆B| far below |A∪B|, two versions of a set          kor: its error is relative to |A∆B|
+//	keys are removed again; weights in (0, 1]             kor
+//	how often, not how many; values of keys               misragries, threshold
+//
+// A [Builder] is for sets: Add and Toggle of a key that is present remove it.
+//
+// A [StreamBuilder] is for data in which keys come several times and have weights, which
+// kor/distinct does not know, and for a union that many parties build up in one sketch of fixed
+// size: two releases make one, where kor/distinct keeps all. It has two to four times the error.
 //
 // # Model and guarantee
 //

@@ -13,6 +13,10 @@ import (
 // StreamBuilder sketches a stream, in which keys may come any number of times: the pre-sampled
 // sketch of the thesis (section 3.6). It holds private data, like a [Builder].
 //
+// It is for two uses that package kor/distinct does not have: the sum of the weights of the
+// distinct keys of a stream, and the XOR of streams, one sketch of fixed size that stands for the
+// union of all releases that went into it. Else kor/distinct has a half to a quarter of the error.
+//
 // The StreamBuilder holds the set of cells that have a key, and the release tosses a fair coin for
 // each of them. So a released cell without a key is 0 but for the noise, and every other cell is a
 // fair coin: the sketch depends on the set of the keys alone, and the XOR of two releases is a

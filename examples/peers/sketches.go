@@ -17,8 +17,8 @@ const hllError = 1.04 / 128
 
 // sketches compares packages kor and kor/distinct with HyperLogLog, which has no privacy, 16 KiB of
 // memory on each side. Updates go into a new sketch, and a unit is a key: kor hashes it, and so
-// does HyperLogLog's Insert, while InsertHash gets it hashed already. A Builder is for sets, in
-// which no key comes twice; what counts a stream as HyperLogLog does is the StreamBuilder. Two
+// does HyperLogLog's Insert, while InsertHash gets it hashed already. A Builder of kor is for sets,
+// in which no key comes twice; what counts as HyperLogLog does is package kor/distinct. Two
 // HyperLogLog sketches have the symmetric difference as 2|A ∪ B| − |A| − |B|, with an error
 // relative to the union where that of kor is relative to the difference. No peer: sketches in Go
 // from which the difference of sets can be had privately.

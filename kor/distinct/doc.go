@@ -8,13 +8,14 @@
 //
 // # Which package
 //
-//	wanted                                                     take
-//	one count of distinct keys, with duplicates, of any size   distinct, CountShare 1
-//	… over many servers of one owner                           the same: Merge before Release, exact
-//	union or overlap of 2 to 12 parties that do not share      distinct, CountShare 0.05
-//	keys are removed again; A∆B far below A∪B; versions        kor: its error is relative to |A∆B|
-//	totals after every slot; windows of 1, 7 and 30 days       RunningBuilder; WindowBuilder
-//	how often, not how many                                    misragries, threshold
+//	wanted                                                take
+//	one count of distinct keys, with duplicates, any size kor/distinct, CountShare 1
+//	the same over many servers of one owner               the same: Merge before Release
+//	union, overlap of 2 to 12 parties that do not share   kor/distinct, CountShare 0.05
+//	totals after every slot; windows of 1, 7, 30 days     its RunningBuilder, WindowBuilder
+//	|A∆B| far below |A∪B|, two versions of a set          kor: its error is relative to |A∆B|
+//	keys are removed again; weights in (0, 1]             kor
+//	how often, not how many; values of keys               misragries, threshold
 //
 // # Model and guarantee
 //
@@ -28,9 +29,7 @@
 //
 // Running totals of any number of slots cost ε together, with whole histories: a key moves the
 // increments by 2 in ℓ₁, so each has noise of scale 2/ε (running.go). Windows cost ε each day
-// (windows.go).
-//
-// A user with m keys is protected at mε: bound m before Add, or make the user the key.
+// (windows.go). A user with m keys is protected at mε: bound m first, or make the user the key.
 //
 // # Accuracy
 //
@@ -46,7 +45,7 @@
 //	CountShare 0.05            283   28.8   3.44   1.56   1.78   1.81
 //	kor, a stream                –      –      –    5.5    5.5   5.5
 //	kor, a set                   –      –   11.6    7.7    7.7   7.7
-//	HyperLogLog, no privacy      –      –      –   1.20   1.20   1.20   (5.6 KB, registers of 6 bits)
+//	HyperLogLog, not private     –      –      –   1.20   1.20   1.20   (6 bits a register)
 //
 // Unions of k releases (with bits, CountShare 0.05; times √n): their price is exponential in k, so
 // [Union] has an estimate only where its error is below 0.3. Merge before the release is exact.

@@ -21,6 +21,15 @@
 // in every attempt. (Where a user has more than MaxKeys keys the choice among them is drawn with
 // the state, in the same way.)
 //
+// # Cost
+//
+// With four processes of package workers on two busy cores: UserGroups took 2 minutes for 10⁷ rows
+// of 10⁶ users over 64 shards, as long as one machine without Beam, with the same threshold and
+// error; DistinctKeys 12 minutes for 10⁸ keys that came three times each, in states of 14 KB (go
+// test -run TestLong -v . -long).
+//
+// # Not covered
+//
 // A second run of the pipeline on the same data is a second release, and is paid a second time.
 //
 // The machines of the pipeline, and whatever it shuffles through, are trusted with the data, as
