@@ -298,8 +298,8 @@ func (b *Builder[K]) expectedKeys() (n float64) {
 }
 
 func TestDiscoveryIsRedacted(t *testing.T) {
-	d, err := NewDiscovery[string](Params{Epsilon: 1, Delta: 1e-6, Passes: 2})
-	require.NoError(t, err)
+	b := builder[string](t, twice)
+	d := &Discovery[string]{private.New(state[string]{params: b.params, law: held(b).law, way: finding, table: newTable[string](0)}), b.params, b.guarantee}
 	for range 50 {
 		d.AddUser("the secret key of somebody")
 	}
