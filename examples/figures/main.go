@@ -63,6 +63,7 @@ var figures = []figure{
 	{"misragries-threshold", thresholds, always(1)},
 	{"kor-error", korError, func(e effort) int { return 7 * e.sketches() }},
 	{"jl-variance", jlVariance, always(30)},
+	{"budget-releases", releases, always(4)},
 }
 
 func always(steps int) func(effort) int { return func(effort) int { return steps } }

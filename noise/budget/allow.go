@@ -76,7 +76,10 @@ func (l *Ledger) bySums(whole Guarantee) bool {
 func (l *Ledger) hopes(before exact, g Guarantee) bool {
 	whole := before.plus(g).guarantee(l.unit)
 	bounds := whole.pair.bounds()
-	if !whole.promised || !whole.exactable() || !(bounds.fraction(l.delta) > 0) || bounds.delta > l.delta {
+	if whole.promised && !whole.exactable() {
+		return l.bySums(whole) // exact
+	}
+	if !whole.promised || !(bounds.fraction(l.delta) > 0) || bounds.delta > l.delta {
 		return false
 	}
 	if !g.pair.kinds.single() || g.pair.rho > 0 || g.pair.muSquares > 0 {

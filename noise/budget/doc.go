@@ -40,7 +40,7 @@
 // # Dominating pairs
 //
 // Releases at the same (ε, δ) compose differently: Gaussian noise calibrated to (1, 1e-8) has ε =
-// 7.12 after 50 days, where nothing but (1, 1e-8) has 34. So each mechanism of this library tells
+// 7.12 after 50 days, where nothing but (1, 1e-8) has 47.9. So each mechanism of this library tells
 // what its noise is. It prints the ε and δ it was asked for, and a Ledger adds up the pair:
 //
 //	mechanism                                                pair
@@ -61,10 +61,10 @@
 // # Budgets for years
 //
 // [NewLedger] is for releases whose guarantees do not depend on results, and the cheapest;
-// [NewFilter] for those that do. A Ledger lives in memory: what it has spent is lost with the
-// process. [CreateJournal] and [OpenJournal] keep it in a file, a line a release, on the disk
-// before the release is made; [Ledger.SpendOnce] pays for a named release once, however often a
-// service that crashed asks.
+// [NewFilter] for those that do. Both live in memory: what they have spent is lost with the process.
+// [CreateJournal], [CreateFilterJournal] and [OpenJournal] keep it in a file, a line a release, on
+// the disk before the release is made; [Ledger.SpendOnce] pays for a named release once, however
+// often a service that crashed asks.
 //
 // # Not covered
 //
@@ -73,8 +73,8 @@
 // one-shot releases. A journal does not stop who can write its file, and a copy that is put back
 // forgets what came after, unless the caller knows the number of the last record.
 //
-// Sources: Bun, Steinke, Concentrated Differential Privacy (TCC 2016); Canonne, Kamath, Steinke,
-// The Discrete Gaussian for Differential Privacy (arXiv 2004.00010); Kairouz, Oh, Viswanath, The
-// Composition Theorem for Differential Privacy (ICML 2015); Dong, Roth, Su, Gaussian Differential
-// Privacy (JRSS-B 2022).
+// An introduction to composition, with a picture, is in composition.md. Sources: Bun, Steinke,
+// Concentrated Differential Privacy (TCC 2016); Canonne, Kamath, Steinke, The Discrete Gaussian for
+// Differential Privacy (arXiv 2004.00010); Kairouz, Oh, Viswanath, The Composition Theorem for
+// Differential Privacy (ICML 2015); Dong, Roth, Su, Gaussian Differential Privacy (JRSS-B 2022).
 package budget

@@ -24,11 +24,12 @@ type Storage interface {
 
 // A journal is text, one record a line, and only ever grows:
 //
-//	0 ledger v1 ε δ unit ;crc
+//	0 ledger v1 ε δ unit rule ;crc
 //	1 spend name guarantee # what a person reads ;crc
 //	2 spend …
 //
-// ε and δ are hexadecimal floats, unit and guarantee the binary encodings in hexadecimal, name is
+// rule is "plan" for a Ledger of NewLedger, and "sums", "mu" or "rho" and the escapes for a filter. ε,
+// δ and escapes are hexadecimal floats, unit and guarantee the binary encodings in hexadecimal, name is
 // "=" and the name given to SpendOnce, or "=" alone. The crc is CRC-32C, eight hexadecimal digits,
 // over the four bytes of the crc before (0 for the first line) and the line up to it: a lost or
 // changed line in the middle is seen. It does not stop anyone who can write the file.
@@ -55,19 +56,74 @@ func CreateJournal(s Storage, epsilon, delta float64, u Unit) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch n, err := s.ReadAt(make([]byte, 1), 0); {
-	case n > 0:
-		return nil, fault.Format("budget", "there is something in the storage of a new journal")
-	case err != nil && !errors.Is(err, io.EOF):
-		return nil, fmt.Errorf("budget: the journal: %w", err)
-	}
-	j := &journal{storage: s}
-	unit, _ := u.MarshalBinary()
-	if err := j.write(fmt.Sprintf("ledger v1 %s %s %x ", hexFloat(l.epsilon), hexFloat(l.delta), unit)); err != nil {
+	if err := l.create(s); err != nil {
 		return nil, err
 	}
-	l.journal = j
 	return l, nil
+}
+
+// CreateFilterJournal is CreateJournal for a filter: see [NewFilter]. OpenJournal opens it with its
+// rule.
+func CreateFilterJournal(s Storage, epsilon, delta float64, u Unit, r Rule) (*Ledger, error) {
+	l, err := NewFilter(epsilon, delta, u, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.create(s); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// create begins the journal of a new Ledger.
+func (l *Ledger) create(s Storage) error {
+	switch n, err := s.ReadAt(make([]byte, 1), 0); {
+	case n > 0:
+		return fault.Format("budget", "there is something in the storage of a new journal")
+	case err != nil && !errors.Is(err, io.EOF):
+		return fmt.Errorf("budget: the journal: %w", err)
+	}
+	j := &journal{storage: s}
+	unit, _ := l.unit.MarshalBinary()
+	rule := Rule{}
+	if l.filter != nil {
+		rule = l.filter.Rule
+	}
+	if err := j.write(fmt.Sprintf("ledger v1 %s %s %x %s ", hexFloat(l.epsilon), hexFloat(l.delta), unit, rule.word())); err != nil {
+		return err
+	}
+	l.journal = j
+	return nil
+}
+
+// word returns how a journal names the rule, and ruleOf reads it.
+func (r Rule) word() string {
+	switch r.by {
+	case bySums:
+		return "sums"
+	case byRho:
+		return "rho" + hexFloat(r.escapes)
+	case byMu:
+		return "mu"
+	}
+	return "plan"
+}
+
+func ruleOf(word string) (r Rule, ok bool) {
+	switch word {
+	case "plan":
+	case "sums":
+		r = SumRule()
+	case "mu":
+		r = MuRule()
+	default:
+		escapes, err := strconv.ParseFloat(strings.TrimPrefix(word, "rho"), 64)
+		if err != nil {
+			return r, false
+		}
+		r = RhoRule(escapes)
+	}
+	return r, r.word() == word
 }
 
 // OpenJournal returns the Ledger that is in the storage, with all that was spent. atLeast is the
@@ -161,16 +217,22 @@ func (j *journal) read(l *Ledger, line string) (*Ledger, error) {
 		return nil, bad
 	}
 	switch {
-	case l == nil && fields[1] == "ledger" && fields[2] == "v1" && len(fields) == 7:
+	case l == nil && fields[1] == "ledger" && fields[2] == "v1" && len(fields) == 8:
 		epsilon, err1 := strconv.ParseFloat(fields[3], 64)
 		delta, err2 := strconv.ParseFloat(fields[4], 64)
 		data, err3 := hex.DecodeString(fields[5])
 		var u Unit
-		if errors.Join(err1, err2, err3) != nil || u.UnmarshalBinary(data) != nil {
+		rule, known := ruleOf(fields[6])
+		if errors.Join(err1, err2, err3) != nil || u.UnmarshalBinary(data) != nil || !known {
 			return nil, bad
 		}
 		var err error
-		if l, err = NewLedger(epsilon, delta, u); err != nil {
+		if rule.by == 0 {
+			l, err = NewLedger(epsilon, delta, u)
+		} else {
+			l, err = NewFilter(epsilon, delta, u, rule)
+		}
+		if err != nil {
 			return nil, bad
 		}
 	case l != nil && fields[1] == "spend" && strings.HasPrefix(fields[2], "="):

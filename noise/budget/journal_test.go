@@ -358,3 +358,46 @@ func ExampleOpenJournal() {
 	// ε = 6.759 of 10 at δ = 1e-6, 2 releases, for one user (at most 20 keys), added or removed
 	// <nil> <nil>
 }
+
+// A filter is opened with its rule, and refuses what it refused before; a rule that is changed is
+// seen by the checksum, and one that is none refused.
+func TestJournalOfAFilter(t *testing.T) {
+	for _, r := range []Rule{SumRule(), RhoRule(0), RhoRule(1e-7), MuRule()} {
+		d := &disk{}
+		f, err := CreateFilterJournal(d, 1, 1e-6, one, r)
+		require.NoError(t, err)
+		like := PureDP(0.01, one)
+		if r.by == byMu {
+			like = GDP(0.01, one)
+		}
+		for range 5 {
+			require.NoError(t, f.Spend(like))
+		}
+		again, err := OpenJournal(d, 5)
+		require.NoError(t, err)
+		require.Equal(t, f.filter, again.filter)
+		require.Equal(t, f.String(), again.String())
+		require.Equal(t, f.Remaining(), again.Remaining())
+		require.Equal(t, spendAll(t, f, like), spendAll(t, again, like))
+
+		_, err = CreateFilterJournal(d, 1, 1e-6, one, r)
+		require.ErrorIs(t, err, ErrFormat, "not empty")
+		_, err = CreateFilterJournal(&disk{}, 1, 0, one, RhoRule(0))
+		require.ErrorIs(t, err, ErrParams)
+		rule, ok := ruleOf(r.word())
+		require.True(t, ok)
+		require.Equal(t, r, rule)
+	}
+	for _, word := range []string{"", "rho", "rho0x1p-3x", "rho0.5", "Sums", "none"} {
+		_, ok := ruleOf(word)
+		require.False(t, ok, word)
+	}
+	// A checksum that is right, over a rule that allows nothing.
+	d := &disk{}
+	unit, err := one.MarshalBinary()
+	require.NoError(t, err)
+	j := &journal{storage: d}
+	require.NoError(t, j.write(fmt.Sprintf("ledger v1 %s %s %x %s ", hexFloat(1), hexFloat(1e-6), unit, RhoRule(1).word())))
+	_, err = OpenJournal(d, 0)
+	require.ErrorIs(t, err, ErrFormat)
+}

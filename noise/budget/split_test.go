@@ -30,7 +30,20 @@ func TestSplit(t *testing.T) {
 	l := newLedger(t, 10, 1e-6, one)
 	part, err := l.Split(365, PureDP(1, one))
 	require.NoError(t, err)
-	require.Greater(t, part.Epsilon(), 3*10.0/365, "less than by plain sums")
+	require.InEpsilon(t, 0.0974, part.Epsilon(), 1e-3)
+	for _, c := range []struct {
+		epsilon float64
+		n       int
+		like    Guarantee
+		want    float64 // the most there is
+	}{
+		{10, 3650, PureDP(1, one), 0.03061}, {10, 365, Laplace(1, one), 0.0989}, {10, 365, ApproxDP(1, 1e-9, one), 0.09598},
+		{1, 52, ApproxDP(1, 1e-9, one), 0.033684}, {3, 12, ApproxDP(1, 1e-8, one), 0.250074},
+	} {
+		part, err := newLedger(t, c.epsilon, 1e-6, one).Split(c.n, c.like)
+		require.NoError(t, err)
+		require.InEpsilon(t, c.want, part.Epsilon(), 1e-3, "%d of %v", c.n, c.like)
+	}
 	// Gaussian releases add up exactly: n of μ/√n are one of μ.
 	sigma, err := noise.GaussianSigma(10, 1e-6, 1)
 	require.NoError(t, err)
