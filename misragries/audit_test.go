@@ -33,7 +33,16 @@ func (s held) release(src *noise.Source) *Histogram[int] {
 	h := newHistogram[int](s.params, s.law)
 	h.sketches = len(s.sketches)
 	units := map[int]int64{}
+	lost := s.decrements
+	if s.law.mechanism.reduces() {
+		lost *= int64(s.params.Counters) + 1
+	}
 	for _, sketch := range s.sketches {
+		if s.law.mechanism.reduces() {
+			for _, c := range sketch {
+				lost += c.count
+			}
+		}
 		if s.law.mechanism.shifts() {
 			sketch = reducedBy(sketch, s.params.Counters, discreteLaplace(s.law.shift).SampleInt(src)+s.law.offset)
 		} else if s.law.mechanism.reduces() {
@@ -48,7 +57,7 @@ func (s held) release(src *noise.Source) *Histogram[int] {
 		all = append(all, counter[int]{key, count})
 	}
 	sortCounters(all)
-	if err := h.by().draw(src, h, contents[int]{all, s.decrements}); err != nil {
+	if err := h.by().draw(src, h, contents[int]{all, lost, s.law.input == GivenCounters}); err != nil {
 		panic(err)
 	}
 	return h
@@ -57,7 +66,7 @@ func (s held) release(src *noise.Source) *Histogram[int] {
 // values returns the noisy counts of the keys 0, 1, … in units, 0 for those that are not shown.
 func (s held) values(h *Histogram[int], keys int) []float64 {
 	v := make([]float64, keys)
-	for key, x := range h.All() {
+	for key, x := range h.by().all(h) {
 		if key < keys {
 			v[key] = math.Round(x * s.law.per)
 		}
@@ -132,7 +141,7 @@ func anyShown(n int) func(held, *Histogram[int]) bool {
 // with probability 1e-10, by the binomial laws of its counts, of which the probabilities were measured
 // in 10⁴ to 3·10⁵ releases and taken three standard errors to the worse side.
 func TestAuditPaths(t *testing.T) {
-	if testing.Short() {
+	if !dptest.Long() {
 		t.Skip("many releases")
 	}
 	const epsilon = 1.0
@@ -141,7 +150,7 @@ func TestAuditPaths(t *testing.T) {
 	// that vanish.
 	p := Params{Counters: 64, Epsilon: epsilon, Delta: 1e-2, Mechanism: FreedZeros}
 	a, b := hold(t, p, OneStream, 1, level(64, 1000)), hold(t, p, OneStream, 0, level(64, 1001))
-	audited(t, "FreedZeros/D", 1_200, epsilon, 0, a, b, halfNoise, func(_ held, h *Histogram[int]) bool { return h.decrements >= 1 })
+	audited(t, "FreedZeros/D", 1_200, epsilon, 0, a, b, halfNoise, func(_ held, h *Histogram[int]) bool { return h.lost >= 1 })
 	audited(t, "FreedZeros/mean", 3_000, epsilon, 0, b, a, halfNoise, func(s held, h *Histogram[int]) bool {
 		sum := 0.0
 		for _, v := range s.values(h, 64) {
@@ -158,10 +167,10 @@ func TestAuditPaths(t *testing.T) {
 	// keys that come up from 0.
 	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-2, Mechanism: KeptZeros, MaxKeys: 4}
 	a, b = hold(t, p, Users, 4, level(16, 1000)), hold(t, p, Users, 0, level(16, 1004))
-	audited(t, "Users/D", 2_200, epsilon, 0, a, b, halfNoise, func(_ held, h *Histogram[int]) bool { return h.decrements >= 4 })
+	audited(t, "Users/D", 2_200, epsilon, 0, a, b, halfNoise, func(_ held, h *Histogram[int]) bool { return h.lost >= 4 })
 	a, b = hold(t, p, Users, 0, level(16, 1001, 1001, 1001, 1001, 1000)), hold(t, p, Users, 0, level(16, 1000))
 	audited(t, "Users/counters", 11_000, epsilon, 0, a, b, halfNoise, func(s held, h *Histogram[int]) bool {
-		return slices.Min(s.values(h, 4)) >= float64(1001-h.decrements)
+		return slices.Min(s.values(h, 4)) >= float64(1001-h.lost)
 	})
 	a, b = hold(t, p, Users, 0, level(4, 1)), hold(t, p, Users, 0, nil)
 	audited(t, "Users/δ", 1_500, epsilon, p.Delta, a, b, func(l *calibration) { l.threshold -= 20 }, anyShown(4))
@@ -187,7 +196,9 @@ func TestAuditPaths(t *testing.T) {
 			}
 			return sum / a.law.scale // the privacy loss, exactly
 		}
-		least := map[int]float64{4: 0.999, 64: 0.75}[k] // for k = 64 a loss of more than ε has little probability
+		l, err := p.choose(Summed) // a part of ε is that of the length
+		require.NoError(t, err)
+		least := map[int]float64{4: 0.999 * 7 / l.scale / epsilon, 64: 0.75}[k] // for k = 64 a loss of more than ε has little probability
 		const n = 16_000
 		audited(t, "ReducedSum/"+bound, n, epsilon, p.Delta, a, b, halfNoise, func(s held, h *Histogram[int]) bool { return loss(s, h) >= least*epsilon })
 	}
@@ -243,7 +254,7 @@ func TestAuditPaths(t *testing.T) {
 // noise is independent is n releases of 3. Noise that is shared, CorrelatedGaussian, is audited by
 // the tests of package threshold.
 func TestAuditSparseVector(t *testing.T) {
-	if testing.Short() {
+	if !dptest.Long() {
 		t.Skip("many releases")
 	}
 	const k, n, delta = 3, 36_000, 1e-2

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
 // batches feeds the stream to two Builders, by Add and by AddSlice in pieces of random length, and
@@ -44,7 +43,7 @@ func batches[K hashing.Key](t *testing.T, rng *rand.Rand, k int, stream []K) {
 
 func TestBatchesAreLoopsOverAdd(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range dptest.Fewer(300, 60) {
+	for range full(300, 60) {
 		k, universe := 1+rng.IntN(40), uint64(1+rng.IntN(120))
 		zipf := rand.NewZipf(rng, 1.01+rng.Float64(), 1, universe)
 		stream := make([]uint64, rng.IntN(3000))

@@ -90,20 +90,20 @@ func TestReleaseHasNoTraceOfTheOrder(t *testing.T) {
 func TestReleasedCountsFollowTheirLaw(t *testing.T) {
 	p := Params{Counters: 2, Epsilon: 0.8, Delta: 1e-2}
 	const c = 12
-	n := dptest.Fewer(60_000, 10_000)
+	n := full(60_000, 10_000)
 	tau := int(thresholdOf(p))
 	d := sharedNoise(p)
 	counts, decrements := make([]int64, 60), make([]int64, 41)
 	var src noise.Source
 	for range n {
 		h := release(&src, p, []counter[int]{{1, c}, {2, 0}}, 3)
-		if v := int(h.Estimate(1)); v != 0 {
+		if v := int(h.EstimateAs(1, Lower)); v != 0 {
 			require.GreaterOrEqual(t, v, tau)
 			counts[min(v, len(counts)-1)]++
 		} else {
 			counts[0]++
 		}
-		decrements[min(max(h.decrements-3+20, 0), 40)]++
+		decrements[min(max(h.lost-3+20, 0), 40)]++
 	}
 	shown, expected := 0.0, make([]float64, len(counts))
 	for v := tau; v < len(counts)-1; v++ {
@@ -136,7 +136,7 @@ func audit(t *testing.T, epsilon float64, tau int64, delta float64, a, b []count
 		count := int64(0)
 		for range n {
 			h := newHistogram[int](p, l)
-			h.counts, h.decrements = releaseShared(&src, l, state, 0)
+			h.counts, h.lost = releaseShared(&src, l, state, 0)
 			if event(h) {
 				count++
 			}
@@ -151,7 +151,7 @@ func TestAudit(t *testing.T) {
 	tau := thresholdOf(p)
 	// (S3): the counter 100 or 101, by v + (D − η) = 101 + L ≥ 101.
 	a, b := []counter[int]{{1, 101}, {2, 0}}, []counter[int]{{1, 100}, {2, 0}}
-	own := func(h *Histogram[int]) bool { return h.Estimate(1)+float64(h.decrements) >= 101 }
+	own := func(h *Histogram[int]) bool { return h.EstimateAs(1, Lower)+float64(h.lost) >= 101 }
 	require.LessOrEqual(t, audit(t, 1, tau, p.Delta, a, b, own), 1.0)
 	require.Greater(t, audit(t, 2, tau, p.Delta, a, b, own), 1.0, "half the noise must be noticed")
 	// (S6): a key on one side only is shown.

@@ -17,6 +17,12 @@ type calibration struct {
 	epsilon   float64 // of the shared and the own noise, each for one element; 0 where none is shared
 	sumLaw            // scale and threshold of all; and R, β, o where sketches are reduced
 	together  bool    // the keys of a user are counted together, by Algorithm 4
+
+	// A release says besides, with noise, how much the true count of a key may be above
+	// its counter or its units: the number D of decrements of the sketch or, where
+	// sketches are reduced, their length Σc + (k+1)·D in units. lost is the scale of
+	// that noise; 0 where it is −η, and where it is not released.
+	lost float64
 }
 
 // noise is the law of the own noise, and of the shared one.
@@ -41,8 +47,11 @@ func (c calibration) counts(units int64) float64 { return float64(units) / c.per
 func (c calibration) lowest() float64 { return c.counts(c.threshold) }
 
 // own returns a bound that the own noise of one count exceeds with probability at most tail.
-func (c calibration) own(tail float64) float64 {
-	d, want := c.noise(), math.Log(tail)
+func (c calibration) own(tail float64) float64 { return c.ownAt(c.scale, tail) }
+
+// ownAt is own for noise of a scale.
+func (c calibration) ownAt(scale, tail float64) float64 {
+	d, want := discreteLaplace(scale), math.Log(tail)
 	return c.counts(search.Least(0, func(t int64) bool { return d.LogSurvival(float64(t)) <= want }))
 }
 
@@ -68,6 +77,9 @@ func (c calibration) shifts(sketches, tail float64) float64 {
 func (c calibration) has(shared, rounded, cut, shifted bool) bool {
 	absent := func(x float64) bool { return x == 0 && !math.Signbit(x) }
 	const most = limit
+	if _, err := noise.NewDiscreteLaplace(c.lost); c.lost != 0 && err != nil || math.Signbit(c.lost) {
+		return false
+	}
 	return c.scale > 0x1p-40 && c.sumLaw.valid() &&
 		c.from >= 0 && c.from <= c.threshold && c.threshold < most && c.offset >= 0 && c.offset < most &&
 		(c.threshold > 0) == cut && (c.from > 0) == rounded && (!rounded || c.from < c.threshold) &&

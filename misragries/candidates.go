@@ -38,9 +38,14 @@ func (in Input) String() string {
 // Candidate is a mechanism that is possible for an input, with what it needs.
 type Candidate struct {
 	Mechanism Mechanism
-	// Threshold is the least count that is released (0 where there is no
-	// threshold), and StdDev the standard deviation of its noise.
-	Threshold, StdDev float64
+	// Threshold is the least noisy count that is released; where the k largest of
+	// all Dim are, about the k-th largest noise, −Inf if all are.
+	Threshold float64
+	// Hidden95 is what a sketch must hold of a key for it to be released with a
+	// probability of 95 %.
+	Hidden95 float64
+	// StdDev is the standard deviation of the noise of an estimate.
+	StdDev float64
 	// Bias is what a count loses for each sketch besides its share n/(k+1) of the
 	// elements: the private shift, and 0 else.
 	Bias float64
@@ -86,9 +91,9 @@ func (p Params) Candidates(in Input) ([]Candidate, error) {
 	return list, nil
 }
 
-// rank is the threshold, and more where there is none.
+// rank is the threshold, and more where Auto does not take the mechanism.
 func (c Candidate) rank() float64 {
-	if c.Threshold == 0 {
+	if mechanismOf[uint64](c.Mechanism).pure() {
 		return math.Inf(1)
 	}
 	return c.Threshold

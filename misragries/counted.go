@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"iter"
-	"math"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
@@ -25,10 +24,10 @@ func (counted[K]) find(h *Histogram[K], key K) (v float64, found bool) {
 	return h.law.counts(h.counts[i].count), true
 }
 
-func (counted[K]) atLeast(h *Histogram[K], v float64) iter.Seq2[K, float64] {
+func (counted[K]) all(h *Histogram[K]) iter.Seq2[K, float64] {
 	return func(yield func(K, float64) bool) {
 		for _, c := range h.counts {
-			if x := h.law.counts(c.count); x >= v && !yield(c.key, x) {
+			if !yield(c.key, h.law.counts(c.count)) {
 				return
 			}
 		}
@@ -41,7 +40,9 @@ func (counted[K]) certain(h *Histogram[K]) float64 { return h.law.lowest() }
 
 // candidateOf returns what a planned Histogram costs.
 func candidateOf[K hashing.Key](h *Histogram[K], by mechanism[K]) Candidate {
-	return Candidate{Mechanism: h.law.mechanism, Threshold: by.threshold(h), StdDev: by.stdDev(h), Bias: h.law.counts(h.law.offset)}
+	c := Candidate{Mechanism: h.law.mechanism, Threshold: by.threshold(h), StdDev: by.stdDev(h, Upper), Bias: h.law.counts(h.law.offset)}
+	c.Hidden95 = max(c.Threshold, 0) + by.reach(h, 0.05) + c.Bias
+	return c
 }
 
 // numbers are the fields that the counts follow in an encoding.
@@ -49,7 +50,7 @@ func (h *Histogram[K]) numbers() []wire.Field {
 	l := &h.law
 	return []wire.Field{
 		wire.Float(&l.epsilon), wire.Float(&l.scale), wire.Signed(&l.from), wire.Signed(&l.threshold), wire.Float(&l.shift),
-		wire.Signed(&l.offset), wire.Signed(&h.decrements),
+		wire.Signed(&l.offset), wire.Float(&l.lost), wire.Signed(&h.lost),
 	}
 }
 
@@ -101,13 +102,4 @@ func (h *Histogram[K]) decodeCounts(r *wire.Reader, ok bool, least, most int) {
 			return
 		}
 	}
-}
-
-// promisedUndercount returns n/(k+1), and the most that private shifts add to it but for a
-// probability of tail; +Inf if n is unknown.
-func (h *Histogram[K]) promisedUndercount(tail float64) float64 {
-	if h.params.MaxLength == 0 {
-		return math.Inf(1)
-	}
-	return float64(h.params.MaxLength)/(float64(h.params.Counters)+1) + h.law.shifts(float64(h.sketches), tail)
 }

@@ -2,6 +2,7 @@ package misragries
 
 import (
 	"fmt"
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -41,14 +42,14 @@ func thresholdOf(p Params) int64                 { return lawOf(p).threshold }
 func release[K hashing.Key](src *noise.Source, p Params, counters []counter[K], decrements int64) *Histogram[K] {
 	l := lawOf(p)
 	h := newHistogram[K](p, l)
-	h.counts, h.decrements = releaseShared(src, l, counters, decrements)
+	h.counts, h.lost = releaseShared(src, l, counters, decrements)
 	return h
 }
 
 // histogram returns a release of one stream.
 func histogram[K hashing.Key](p Params, decrements int64, counts []counter[K]) *Histogram[K] {
 	h := newHistogram[K](p, lawOf(p))
-	h.decrements, h.counts = decrements, counts
+	h.lost, h.counts = decrements, counts
 	return h
 }
 
@@ -179,7 +180,7 @@ func upToNames(pairs [][2]*reference[int]) (classes [][2]*reference[int]) {
 // that the sampler draws.
 func TestReleaseIsPrivateExactly(t *testing.T) {
 	length := 7
-	if testing.Short() {
+	if !dptest.Long() {
 		length = 5
 	}
 	settings := []struct{ epsilon, delta float64 }{{0.5, 1e-2}, {1, 1e-6}, {2, 1e-3}}
@@ -213,7 +214,7 @@ func TestReleaseIsPrivateExactly(t *testing.T) {
 
 // With five keys (S6) exists at k = 3, and the bound is attained there as well.
 func TestBoundIsAttainedAtThreeCounters(t *testing.T) {
-	if testing.Short() {
+	if !dptest.Long() {
 		t.Skip("five keys")
 	}
 	p := Params{Counters: 3, Epsilon: 1, Delta: 1e-3}
@@ -229,7 +230,7 @@ func TestBoundIsAttainedAtThreeCounters(t *testing.T) {
 func TestRandomNeighboursArePrivate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	pairs := 1500
-	if testing.Short() {
+	if !dptest.Long() {
 		pairs = 30
 	}
 	for range pairs {

@@ -48,7 +48,7 @@ func ExampleSum() {
 	// Output:
 	// / 20000
 	// /docs 3000
-	// by ReducedSum, threshold 15.3
+	// by ReducedSum, threshold 15.5
 }
 
 // Sketches that one trusted server may see can be merged. That takes no more memory than one, and

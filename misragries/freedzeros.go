@@ -14,14 +14,14 @@ func (freedZeros[K]) calibrate(p Params, in Input) (calibration, error) {
 	return p.calibrateShared(FreedZeros, in, leastStandardThreshold)
 }
 
-func (freedZeros[K]) prepare(_ *noise.Source, _ calibration, s *sketch[K]) []counter[K] {
-	return s.positive()
+func (freedZeros[K]) prepare(_ *noise.Source, _ calibration, s *sketch[K]) contents[K] {
+	return contents[K]{counters: s.positive(), lost: int64(s.decrements)}
 }
 
 func (freedZeros[K]) draw(src *noise.Source, h *Histogram[K], held contents[K]) error {
-	h.counts, h.decrements = releaseShared(src, h.law, held.counters, held.decrements)
+	h.counts, h.lost = releaseShared(src, h.law, held.counters, held.lost)
 	if !h.knowsDecrements() {
-		h.decrements = 0
+		h.lost = 0
 	}
 	return nil
 }

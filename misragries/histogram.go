@@ -2,7 +2,6 @@ package misragries
 
 import (
 	"fmt"
-	"iter"
 	"math"
 
 	"github.com/dpsketch/dpsketch/hashing"
@@ -19,18 +18,26 @@ import (
 //
 // The zero Histogram, neither released nor decoded, has no keys, NaN for all else, and no encoding.
 type Histogram[K hashing.Key] struct {
-	params     Params
-	law        calibration
-	sketches   int                  // how many went into a sum; else 1
-	decrements int64                // D − η, where noise is shared
-	counts     []counter[K]         // sorted by key, in units, all at the threshold or above
-	vector     *threshold.Vector[K] // in the place of counts, for SparseVector
+	params   Params
+	law      calibration
+	sketches int                  // how many went into a sum; else 1
+	lost     int64                // in units, with noise: see calibration.lost
+	counts   []counter[K]         // sorted by key, in units, all at the threshold or above
+	vector   *threshold.Vector[K] // in the place of counts, for SparseVector
 }
 
 // newHistogram returns a Histogram without counts.
 func newHistogram[K hashing.Key](p Params, c calibration) *Histogram[K] {
 	p.Mechanism = c.mechanism
 	return &Histogram[K]{params: p, law: c, sketches: 1}
+}
+
+// promisedLength returns n/(k+1), +Inf if no bound on n was promised.
+func (h *Histogram[K]) promisedLength() float64 {
+	if h.params.MaxLength == 0 {
+		return math.Inf(1)
+	}
+	return float64(h.params.MaxLength) / (float64(h.params.Counters) + 1)
 }
 
 // by returns the mechanism, nil for the zero Histogram.
@@ -65,43 +72,12 @@ func (h *Histogram[K]) Threshold() float64 {
 	return h.by().threshold(h)
 }
 
-// StdDev returns the standard deviation of the noise of one released count.
-func (h *Histogram[K]) StdDev() float64 {
-	if h.law.mechanism == Auto {
-		return math.NaN()
-	}
-	return h.by().stdDev(h)
-}
-
 // Len returns the number of released keys.
 func (h *Histogram[K]) Len() int {
 	if h.law.mechanism == Auto {
 		return 0
 	}
 	return h.by().length(h)
-}
-
-// All yields the released keys and their noisy counts, sorted by key.
-func (h *Histogram[K]) All() iter.Seq2[K, float64] { return h.atLeast(math.Inf(-1)) }
-
-// atLeast yields the released keys whose noisy count is at least v.
-func (h *Histogram[K]) atLeast(v float64) iter.Seq2[K, float64] {
-	if h.law.mechanism == Auto {
-		return func(func(K, float64) bool) {}
-	}
-	return h.by().atLeast(h, v)
-}
-
-// Estimate returns the noisy count of the key, or 0 if it was not released. It estimates what the
-// sketch or the sum holds for the key without bias (before the threshold), which is below the true
-// count by the undercount at most; see Interval for both errors in one bound. Now and then it lies
-// outside the Interval: that knows part of the noise which all keys share.
-func (h *Histogram[K]) Estimate(key K) float64 {
-	if h.law.mechanism == Auto {
-		return 0
-	}
-	v, _ := h.by().find(h, key)
-	return v
 }
 
 // String says what was released under which guarantee, and by which mechanism.

@@ -36,12 +36,12 @@ func (p Params) calibrateShared(m Mechanism, in Input, least func(k int, epsilon
 
 func (m keptZeros[K]) candidate(h *Histogram[K]) (Candidate, error) { return candidateOf(h, m), nil }
 
-func (keptZeros[K]) prepare(_ *noise.Source, _ calibration, s *sketch[K]) []counter[K] {
-	return s.counters()
+func (keptZeros[K]) prepare(_ *noise.Source, _ calibration, s *sketch[K]) contents[K] {
+	return contents[K]{counters: s.counters(), lost: int64(s.decrements)}
 }
 
 func (keptZeros[K]) draw(src *noise.Source, h *Histogram[K], held contents[K]) error {
-	h.counts, h.decrements = releaseShared(src, h.law, held.counters, held.decrements)
+	h.counts, h.lost = releaseShared(src, h.law, held.counters, held.lost)
 	return nil
 }
 
@@ -73,7 +73,25 @@ func cutSum(count, eta int64) int64 {
 	return count + eta
 }
 
-func (keptZeros[K]) stdDev(h *Histogram[K]) float64 { return math.Sqrt(2 * h.law.noise().Variance()) }
+// reading: v + w·(D − η) is c + w·D + (1−w)·η + L.
+func (keptZeros[K]) reading(h *Histogram[K], v float64, s Side) float64 {
+	if !h.knowsDecrements() {
+		return v
+	}
+	return v + s.weight()*float64(h.lost)
+}
+
+func (m keptZeros[K]) estimate(h *Histogram[K], v float64) float64 { return m.reading(h, v, Upper) }
+
+func (keptZeros[K]) stdDev(h *Histogram[K], s Side) float64 {
+	shared := 1.0
+	if h.knowsDecrements() {
+		shared -= s.weight()
+	}
+	return math.Sqrt((1 + shared*shared) * h.law.noise().Variance())
+}
+
+func (m keptZeros[K]) reach(h *Histogram[K], tail float64) float64 { return m.above(h.law, tail) }
 
 // above returns a bound that η + L exceeds with probability at most tail.
 func (keptZeros[K]) above(c calibration, tail float64) float64 {
@@ -99,17 +117,17 @@ func (m keptZeros[K]) interval(h *Histogram[K], key K, confidence float64) (lo, 
 	if h.params.MaxLength > 0 && h.knowsDecrements() { // the upper end may fail in two ways
 		ways = 2
 	}
-	hi = v + m.above(h.law, tail/ways) + h.promisedUndercount(0)
+	hi = v + m.above(h.law, tail/ways) + h.promisedLength()
 	if h.knowsDecrements() {
-		hi = min(hi, v+float64(h.decrements)+h.law.own(tail/ways))
+		hi = min(hi, v+float64(h.lost)+h.law.own(tail/ways))
 	}
 	return lo, max(lo, hi)
 }
 
 func (keptZeros[K]) undercount(h *Histogram[K], confidence float64) float64 {
-	bound := h.promisedUndercount(0)
+	bound := h.promisedLength()
 	if h.knowsDecrements() {
-		bound = min(bound, max(0, float64(h.decrements)+h.law.own(1-confidence)))
+		bound = min(bound, max(0, float64(h.lost)+h.law.own(1-confidence)))
 	}
 	return bound
 }
@@ -119,10 +137,10 @@ func (keptZeros[K]) undercount(h *Histogram[K], confidence float64) float64 {
 func (m keptZeros[K]) slack(h *Histogram[K], confidence float64) float64 {
 	fails, k := 1-confidence, float64(h.params.Counters)
 	if !h.knowsDecrements() {
-		return m.above(h.law, fails/k) + h.promisedUndercount(0)
+		return m.above(h.law, fails/k) + h.promisedLength()
 	}
 	hidden := float64(h.law.threshold - 1)
-	return float64(h.decrements) + h.law.ownOfAll(k, fails, func(t int64) float64 { return h.law.noise().Survival(hidden + float64(t)) })
+	return float64(h.lost) + h.law.ownOfAll(k, fails, func(t int64) float64 { return h.law.noise().Survival(hidden + float64(t)) })
 }
 
 func (m keptZeros[K]) sure(h *Histogram[K], f, confidence float64) float64 {
@@ -144,7 +162,7 @@ func (keptZeros[K]) decode(h *Histogram[K], r *wire.Reader) {
 func (h *Histogram[K]) decodeShared(r *wire.Reader, keeps func(epsilon, wantLogDelta float64) bool) {
 	c := h.decodeNumbers(r, 1)
 	epsilon, delta, ok := h.params.element()
-	ok = ok && c.has(true, false, true, false) && (h.decrements == 0 || h.knowsDecrements()) &&
+	ok = ok && c.has(true, false, true, false) && c.lost == 0 && (h.lost == 0 || h.knowsDecrements()) &&
 		near(c.epsilon, epsilon) && near(c.scale*epsilon, 1) && keeps(c.epsilon, outward(math.Log(delta)))
 	h.decodeCounts(r, ok, 0, h.params.Counters)
 }

@@ -1,6 +1,10 @@
 package misragries
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+)
 
 // What the tests know of mechanisms by name.
 
@@ -36,4 +40,12 @@ func sumLogDelta(k int, epsilon float64, law sumLaw) float64 {
 		return law.shiftLogDelta(k, epsilon)
 	}
 	return math.Min(law.l1LogDelta(k, epsilon), law.concentrationLogDelta(k, epsilon))
+}
+
+// full returns n with -long, else few.
+func full(n, few int) int {
+	if dptest.Long() {
+		return n
+	}
+	return few
 }

@@ -58,9 +58,9 @@ func (m Mechanism) String() string {
 var possible = [...][]Mechanism{
 	OneStream:     {KeptZeros, FreedZeros, ReducedSum, ShiftedSum, SparseVector, PureUniverse, ShiftedUniverse},
 	GivenCounters: {FreedZeros, ReducedSum, ShiftedSum, SparseVector, PureUniverse, ShiftedUniverse},
-	Merged:        {SparseVector},
-	Summed:        {ReducedSum, ShiftedSum},
-	Users:         {SparseVector, KeptZeros},
+	Merged:        {SparseVector, PureUniverse},
+	Summed:        {ReducedSum, ShiftedSum, PureUniverse},
+	Users:         {SparseVector, KeptZeros, PureUniverse},
 }
 
 // mechanismOf returns what implements a constant that [possible] lists, nil for others.
@@ -95,26 +95,31 @@ type mechanism[K hashing.Key] interface {
 	// calibrate returns the numbers for valid Params and a possible Input, or which of the
 	// Params leaves none.
 	calibrate(p Params, in Input) (calibration, error)
-	// candidate returns what h, which is planned, costs.
+	// candidate returns what h, which is planned, costs, and reach a bound that the noise of one
+	// noisy count exceeds with probability at most tail.
 	candidate(h *Histogram[K]) (Candidate, error)
+	reach(h *Histogram[K], tail float64) float64
 
-	// prepare returns what is released of a sketch, in units and sorted by key. Of several
-	// sketches the sums are.
-	prepare(src *noise.Source, c calibration, s *sketch[K]) []counter[K]
+	// prepare returns what is released of a sketch. Of several sketches the sums are.
+	prepare(src *noise.Source, c calibration, s *sketch[K]) contents[K]
 	// draw spends the budget and writes to h, which has Params and calibration.
 	draw(src *noise.Source, h *Histogram[K], held contents[K]) error
 
-	// length returns the number of released keys, find the noisy count of one, and atLeast
-	// those keys whose noisy count is at least v.
+	// length returns the number of released keys, find the noisy count of one, and all those of
+	// all, sorted by key.
 	length(h *Histogram[K]) int
 	find(h *Histogram[K], key K) (v float64, found bool)
-	atLeast(h *Histogram[K], v float64) iter.Seq2[K, float64]
-	// threshold returns the least count that is released, and certain the least that is sure to
-	// be, also where it ties with one that is not.
+	all(h *Histogram[K]) iter.Seq2[K, float64]
+	// reading returns what a noisy count says of the true one, and estimate the best of it.
+	reading(h *Histogram[K], v float64, s Side) float64
+	estimate(h *Histogram[K], v float64) float64
+	// threshold returns the least count that is released (about, where that is known after
+	// the release alone), and certain the least that is sure to be, also where it ties with one
+	// that is not.
 	threshold(h *Histogram[K]) float64
 	certain(h *Histogram[K]) float64
-	// stdDev returns the standard deviation of the noise of one count.
-	stdDev(h *Histogram[K]) float64
+	// stdDev returns the standard deviation of the noise of a reading.
+	stdDev(h *Histogram[K], s Side) float64
 	// interval is Histogram.Interval, and undercount Histogram.Undercount, for valid arguments.
 	interval(h *Histogram[K], key K, confidence float64) (lo, hi float64)
 	undercount(h *Histogram[K], confidence float64) float64
@@ -133,8 +138,9 @@ type mechanism[K hashing.Key] interface {
 	decode(h *Histogram[K], r *wire.Reader)
 }
 
-// contents are what a Builder, a Sum or a UserBuilder held.
+// contents are what a Builder, a Sum or a UserBuilder held, in units.
 type contents[K hashing.Key] struct {
-	counters   []counter[K] // see mechanism.prepare
-	decrements int64
+	counters []counter[K] // sorted by key
+	lost     int64        // what a key may have more than its counter: see calibration.lost
+	unknown  bool         // nothing is known of that
 }

@@ -191,7 +191,7 @@ func (p program) run(skip int) (s *sketch[int], elements int) {
 // N − Σc, and (b) (A) or (B), in at most k counters (Corollary 18, and D besides).
 func TestMergeOfRandomNeighbours(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
-	runs := dptest.Fewer(100_000, 4_000)
+	runs := full(100_000, 4_000)
 	changes := map[string]int{}
 	for n := range runs {
 		k := 1 + rng.IntN(6)
@@ -254,7 +254,7 @@ func TestMergeOfRandomNeighbours(t *testing.T) {
 // either side, and an element more.
 func TestMergeOfAllShortNeighbours(t *testing.T) {
 	length := 6
-	if testing.Short() {
+	if !dptest.Long() {
 		length = 4
 	}
 	others := [][]int{nil, {3}, {0, 0, 1}, {1, 1, 2, 2, 3}, {0, 1, 2, 3, 4, 5}, {4, 4, 5, 5, 5, 6, 0}}
@@ -313,7 +313,7 @@ func TestMergeOfAllShortNeighbours(t *testing.T) {
 func TestLemma17(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 24))
 	runs := 20_000
-	if testing.Short() {
+	if !dptest.Long() {
 		runs = 2000
 	}
 	for range runs {
@@ -423,7 +423,7 @@ func TestMergeGrowsTheTable(t *testing.T) {
 		{5000, 10, 4000, 5}, {5000, 900, 900, 0}, {5000, 1024, 1, 0}, {5000, 1024, 1024, 1024}, {5000, 5000, 5000, 0}, {5000, 0, 5000, 0}, {1, 1, 1, 0},
 		{1 << 16, 60_000, 1 << 16, 30_000}, {1 << 16, 1 << 16, 1 << 16, 1}, {3, 0, 0, 0},
 	} {
-		if testing.Short() && c.b == 1<<16 {
+		if !dptest.Long() && c.b == 1<<16 {
 			continue
 		}
 		a, b := newSketch[uint64](c.k), newSketch[uint64](c.k)

@@ -2,6 +2,7 @@ package misragries
 
 import (
 	"fmt"
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -124,7 +125,7 @@ func agreeWithNaive[K hashing.Key](t *testing.T, rng *rand.Rand, n int, key func
 // The sketch against the naive reference: 1e6 elements over all key types.
 func TestSketchIsNaive(t *testing.T) {
 	n := 150_000
-	if testing.Short() {
+	if !dptest.Long() {
 		n = 12_000
 	}
 	rng := rand.New(rand.NewPCG(21, 22))

@@ -60,7 +60,7 @@ func randomUsers(rng *rand.Rand, n, m, universe int) [][]int {
 // says: c ≤ f ≤ c + D, (k+1)·D ≤ N − Σc.
 func TestUserSketchIsAlgorithm4(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
-	for range dptest.Fewer(300, 60) {
+	for range full(300, 60) {
 		k := 1 + rng.IntN(30)
 		m := 1 + rng.IntN(k)
 		u, words := newUserSketch[int](k, m), newUserSketch[string](k, m)
@@ -132,7 +132,7 @@ func TestUserSketchOfAllShortNeighbours(t *testing.T) {
 	}
 	sets = append(sets, nil)
 	length := 4
-	if testing.Short() {
+	if !dptest.Long() {
 		length = 3
 	}
 	for k := 2; k <= 3; k++ {
@@ -161,7 +161,7 @@ func TestUserSketchOfAllShortNeighbours(t *testing.T) {
 func TestUserSketchOfRandomNeighbours(t *testing.T) {
 	rng := rand.New(rand.NewPCG(35, 36))
 	runs := 100_000
-	if testing.Short() {
+	if !dptest.Long() {
 		runs = 4_000
 	}
 	beyond, all := 0, 0

@@ -120,7 +120,7 @@ func (p Params) StdDev() float64 {
 	if !ok {
 		return math.NaN()
 	}
-	return by.stdDev(h)
+	return by.stdDev(h, Upper)
 }
 
 // ErrorBound returns a bound on |estimate − true count| for all keys at once that holds with the

@@ -71,7 +71,7 @@ func TestNoiseScaleIsRoundedUp(t *testing.T) {
 func TestPlanning(t *testing.T) {
 	p := Params{Counters: 1024, Epsilon: 1, Delta: 1e-6}
 	require.LessOrEqual(t, float64(p.Size())/1024, 32.0)
-	require.InDelta(t, 1.92, p.StdDev(), 0.01) // √(2·2q/(1−q)²)
+	require.InDelta(t, 1.36, p.StdDev(), 0.01) // √(2q/(1−q)²)
 	require.Greater(t, p.ErrorBound(1e6, 0.99), 1e6/1025)
 	require.Less(t, p.ErrorBound(1e6, 0.99), 1e6/1025+17+2*17)
 	require.True(t, math.IsNaN(p.ErrorBound(-1, 0.9)))

@@ -127,7 +127,7 @@ func TestEveryPath(t *testing.T) {
 				require.Equal(t, budget.ApproxDP(1, 0.05, p.unit(in)), h.Guarantee())
 			}
 			quick := p
-			if testing.Short() && p.Delta > 0 { // else Candidates calibrates all kinds of SparseVector each time
+			if !dptest.Long() && p.Delta > 0 { // else Candidates calibrates all kinds of SparseVector each time
 				quick.Sparse = threshold.Laplace
 			}
 			list, err := quick.Candidates(in)
@@ -138,8 +138,16 @@ func TestEveryPath(t *testing.T) {
 			least := math.Inf(1)
 			for key, v := range h.All() {
 				require.Equal(t, v, h.Estimate(key))
-				least = min(least, v)
+				least = min(least, h.EstimateAs(key, Lower))
 			}
+			first, inOrder := math.Inf(1), 0
+			for key, v := range h.Top(100) {
+				require.Equal(t, v, h.Estimate(key))
+				require.LessOrEqual(t, v, first)
+				first = v
+				inOrder++
+			}
+			require.Equal(t, h.Len(), inOrder)
 			if m.universe() {
 				require.Equal(t, least, h.Threshold())
 				require.Equal(t, p.Counters, h.Len())
@@ -221,14 +229,26 @@ func TestPureUniverseTakesNoDelta(t *testing.T) {
 			named, err := p.choose(in)
 			require.NoError(t, err)
 			require.Equal(t, pure, named)
-			require.InEpsilon(t, 31/0.5*float64(max(m, 1)), named.scale, 1e-12)
-			require.GreaterOrEqual(t, named.scale, 31/0.5*float64(max(m, 1)))
+			spends := func(units float64, c calibration) float64 { // for one of m elements
+				spent := units / c.scale
+				for _, scale := range []float64{c.shift, c.lost} {
+					if scale > 0 {
+						spent += 1 / scale
+					}
+				}
+				return spent * float64(max(m, 1))
+			}
+			require.Equal(t, in == GivenCounters, named.lost == 0)
+			require.InEpsilon(t, 0.5, spends(31, named), 1e-12)
+			require.LessOrEqual(t, spends(31, named), 0.5)
 			require.Equal(t, budget.PureDP(0.5, p.unit(in)), draw(t, in, p, repeat(40)).Guarantee())
 			p.Mechanism = ShiftedUniverse
 			shifted, err := p.choose(in)
 			require.NoError(t, err)
-			require.InEpsilon(t, 17/(0.95*0.5)*float64(max(m, 1)), shifted.scale, 1e-12)
-			require.GreaterOrEqual(t, shifted.shift, 20/0.5*float64(max(m, 1)))
+			require.InEpsilon(t, 0.5, spends(17, shifted), 1e-12)
+			require.LessOrEqual(t, spends(17, shifted), 0.5)
+			shared := spends(17, calibration{sumLaw: sumLaw{scale: shifted.scale, shift: shifted.shift}})
+			require.InEpsilon(t, shared/20, float64(max(m, 1))/shifted.shift, 1e-9)
 		}
 	}
 }
@@ -281,7 +301,7 @@ func (m mixture) masses(n int, start int64) []float64 {
 // The law of a released count on each path against its exact mass.
 func TestReleasedLaws(t *testing.T) {
 	releases := 4000
-	if testing.Short() {
+	if !dptest.Long() {
 		releases = 500
 	}
 	exactly := func(x int64) func(func(int64, float64)) {
@@ -367,7 +387,7 @@ func TestReleasedLaws(t *testing.T) {
 			for range releases {
 				h := draw(t, c.in, p, stream)
 				for key := range c.keys {
-					tally(counts[key], int64(math.Round(h.Estimate(key)*l.per)), starts[key])
+					tally(counts[key], int64(math.Round(h.EstimateAs(key, Lower)*l.per)), starts[key])
 				}
 			}
 			for key, offsets := range c.keys {
@@ -398,11 +418,11 @@ func TestShiftsAddUp(t *testing.T) {
 	stream := repeat(1000, 10)
 	for range 4000 {
 		h := draw(t, Summed, p, stream)
-		samples = append(samples, h.Estimate(0)*9)
+		samples = append(samples, h.EstimateAs(0, Lower)*9)
 	}
 	mean := 9*1000 - 1010 - 2*float64(l.offset)
 	dptest.Moments(t, "two shifts", samples, mean, a+2*b, total, 1e-10)
-	require.InEpsilon(t, math.Sqrt(a)/9, draw(t, Summed, p, stream).StdDev(), 1e-12)
+	require.InEpsilon(t, math.Sqrt(a)/9, draw(t, Summed, p, stream).StdDevAs(Lower), 1e-12)
 }
 
 // SparseVector by a mechanism with a mass function: discrete Laplace noise of scale k/ε.
@@ -649,10 +669,11 @@ func TestRefusedMerges(t *testing.T) {
 			require.Equal(t, m, h.Mechanism())
 		}
 	}
-	pure := Params{Counters: 4, Epsilon: 1, Dim: 100}
-	c, d := build(t, pure, repeat(50)), build(t, pure, repeat(60))
-	require.ErrorIs(t, c.Merge(d), ErrParams, "δ = 0")
-	holds(c, 50)
+	u, err := NewUserBuilder[int](Params{Counters: 64, Epsilon: 1, Dim: 100, MaxKeys: 2}) // the keys of users, one by one
+	require.NoError(t, err)
+	v, err := NewUserBuilder[int](Params{Counters: 64, Epsilon: 1, Dim: 100, MaxKeys: 2})
+	require.NoError(t, err)
+	require.ErrorIs(t, u.Merge(v), ErrParams)
 	for _, sparse := range []threshold.Mechanism{threshold.PureLaplace, threshold.DenseLaplace} {
 		q := p
 		q.Sparse = sparse
@@ -682,7 +703,8 @@ func TestRefusedMerges(t *testing.T) {
 	require.NoError(t, s.Add(b))
 	h, err := s.Release()
 	require.NoError(t, err)
-	require.InDelta(t, 110*4/5., h.Estimate(0), 1)
+	require.InDelta(t, 110*4/5., h.EstimateAs(0, Lower), 1)
+	require.InDelta(t, 110, h.EstimateAs(0, Upper), 1)
 	require.Equal(t, 2, h.sketches)
 	_, err = s.Release()
 	require.ErrorIs(t, err, ErrReleased)
@@ -712,7 +734,7 @@ func TestRefusedMerges(t *testing.T) {
 		}
 		return b
 	}
-	u, v := user(q, 50), user(q, 60)
+	u, v = user(q, 50), user(q, 60)
 	require.ErrorIs(t, u.Merge(u), ErrMismatch)
 	require.ErrorIs(t, u.Merge(nil), ErrReleased)
 	require.ErrorIs(t, u.Merge(new(UserBuilder[int])), ErrReleased)
@@ -722,14 +744,14 @@ func TestRefusedMerges(t *testing.T) {
 	x, y := user(q, 5), user(q, 6)
 	err = x.Merge(y)
 	require.ErrorIs(t, err, ErrParams)
-	require.ErrorContains(t, err, "Mechanism = KeptZeros: want SparseVector in both UserBuilders that are to be merged")
+	require.ErrorContains(t, err, "Mechanism = KeptZeros: want SparseVector, or PureUniverse with more MaxKeys, in both UserBuilders that are to be merged")
 	require.False(t, y.Released())
 	q = Params{Counters: 64, Epsilon: 1, Delta: 1e-6, MaxKeys: 1}
 	x, y = user(q, 5), user(q, 6)
 	require.Equal(t, KeptZeros, x.law.mechanism)
 	err = x.Merge(y)
 	require.ErrorIs(t, err, ErrParams)
-	require.ErrorContains(t, err, "Mechanism = Auto: want SparseVector in both UserBuilders that are to be merged: by these Params they are KeptZeros")
+	require.ErrorContains(t, err, "Mechanism = Auto: want SparseVector, or PureUniverse with more MaxKeys, in both UserBuilders that are to be merged: by these Params they are KeptZeros")
 	require.False(t, y.Released())
 	require.NoError(t, u.Merge(v))
 	require.True(t, v.Released())
@@ -770,7 +792,7 @@ func TestRefusedParams(t *testing.T) {
 			}
 			q = p
 			q.Mechanism, q.Delta = m, 0
-			if possible := m == PureUniverse || m == Auto; possible && (in == OneStream || in == GivenCounters) {
+			if m == PureUniverse || m == Auto {
 				require.NoError(t, try(q), "δ = 0: %v %v", in, m)
 			} else {
 				require.ErrorIs(t, try(q), ErrParams, "δ = 0: %v %v", in, m)
@@ -867,7 +889,7 @@ func TestFromCounters(t *testing.T) {
 	require.Equal(t, []counter[string]{{"a", 10}, {"z", 1}}, peek(b.secret).sketch.positive(), "a copy, and more can be added")
 	h, err := b.Release()
 	require.NoError(t, err)
-	require.Zero(t, h.decrements)
+	require.Zero(t, h.lost)
 	require.True(t, math.IsInf(h.Undercount(0.9), 1), "nobody knows")
 }
 
@@ -913,11 +935,11 @@ func TestSixtyFourServers(t *testing.T) {
 		t.Helper()
 		noise, largest, smallest := 8*h.StdDev(), 0.0, 0.0
 		for key, f := range truth {
-			largest, smallest = max(largest, float64(f)-h.Estimate(key)), min(smallest, float64(f)-h.Estimate(key))
+			largest, smallest = max(largest, float64(f)-h.EstimateAs(key, Lower)), min(smallest, float64(f)-h.EstimateAs(key, Lower))
 		}
 		require.GreaterOrEqual(t, smallest, -noise, name)
 		require.LessOrEqual(t, largest, n/(k+1)+h.Threshold()+noise+bias, name)
-		require.Greater(t, h.Estimate(0), n/(k+1))
+		require.Greater(t, h.EstimateAs(0, Lower), n/(k+1))
 		t.Logf("%s: %d keys, largest error %.1f, n/(k+1) = %.1f, threshold %.3g", name, h.Len(), largest, n/(k+1), h.Threshold())
 	}
 	chain := parts(p)

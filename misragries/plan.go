@@ -35,13 +35,16 @@ type Plan struct {
 	Way Way
 	// Hidden is a count from which on a key with a noise of 0 is released, wherever
 	// it was counted: the threshold, with the bias; for ReleaseEach, where a key
-	// can be below the threshold on every server, that many times over.
+	// can be below the threshold on every server, that many times over. Where the k
+	// largest of all Dim are released, about the k-th largest noise.
 	Hidden float64
+	// Hidden95 is the same for a key that is released with a probability of 95 %.
+	Hidden95 float64
 	// StdDev is the standard deviation of the noise of a key that is stored
 	// everywhere.
 	StdDev float64
-	// Bias is what a key stored everywhere loses on average besides, to the private
-	// shifts.
+	// Bias is what the private shifts take off the noisy count of a key stored
+	// everywhere, on average. An estimate adds it.
 	Bias float64
 	// Keys is the most keys that one server holds at a time.
 	Keys int64
@@ -53,7 +56,8 @@ type Plan struct {
 //
 // Summing is right unless the keys do not fit: its noise does not grow with the servers. Merging
 // holds 2k keys at most, and pays with noise that grows with √k. Releasing each needs nobody's
-// trust, and pays with the number of servers.
+// trust, and pays with the number of servers. A private shift of each sketch is listed where it
+// hides less with a probability of 95 %: for 2 to 5 sketches mostly, of 16 counters or more.
 //
 // It returns an error that wraps [ErrParams] if the Params are invalid or allow no way at all, or
 // sketches is below 1.
@@ -77,14 +81,18 @@ func (p Params) Plan(sketches int) ([]Plan, error) {
 			}
 			continue
 		}
-		plan := Plan{w.way, cost.Threshold, cost.StdDev, 0, w.keys(int64(p.Counters), int64(sketches))}
-		switch {
-		case w.way == ReleaseEach:
-			plan.Hidden, plan.StdDev = m*(cost.Threshold-1)+1, math.Sqrt(m)*cost.StdDev
-		case c.shift > 0:
+		plan := Plan{w.way, max(cost.Threshold, 0), cost.Hidden95, cost.StdDev, 0, w.keys(int64(p.Counters), int64(sketches))}
+		if w.way == ReleaseEach {
+			plan.Hidden, plan.Hidden95, plan.StdDev = m*(plan.Hidden-1)+1, m*(plan.Hidden95-1)+1, math.Sqrt(m)*cost.StdDev
+		}
+		if c.shift > 0 {
 			plan.Bias = m * cost.Bias
 			plan.Hidden += plan.Bias
+			plan.Hidden95 += plan.Bias - cost.Bias
 			plan.StdDev = math.Sqrt(cost.StdDev*cost.StdDev + m*discreteLaplace(c.shift).Variance()/(c.per*c.per))
+			if len(plans) > 0 && plan.Hidden95 >= plans[0].Hidden95 {
+				continue
+			}
 		}
 		plans = append(plans, plan)
 	}
@@ -103,6 +111,6 @@ var ways = []struct {
 }{
 	{SumThem, Summed, Auto, func(k, sketches int64) int64 { return k * sketches }},
 	{SumThemShifted, Summed, ShiftedSum, func(k, sketches int64) int64 { return k * sketches }},
-	{MergeThem, Merged, SparseVector, func(k, _ int64) int64 { return 2 * k }},
-	{ReleaseEach, OneStream, KeptZeros, func(k, _ int64) int64 { return k }},
+	{MergeThem, Merged, Auto, func(k, _ int64) int64 { return 2 * k }},
+	{ReleaseEach, OneStream, Auto, func(k, _ int64) int64 { return k }},
 }

@@ -22,7 +22,7 @@ const (
 	privateSum     = 2
 )
 
-const privateVersion = 2
+const privateVersion = 3
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
 // keys and exact counts, protected by nothing. It is for a pipeline that moves its builders between
@@ -142,6 +142,12 @@ func (t *Sum[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	keys := wire.KeysOf[K]()
 	dst = appendPrivateHead(dst, privateSum, keys, t.params)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.sketches))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.length))
+	unknown := byte(0)
+	if s.unknown {
+		unknown = 1
+	}
+	dst = append(dst, unknown)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.units)))
 	for _, key := range slices.Sorted(maps.Keys(s.units)) {
 		dst = keys.Append(dst, key)
@@ -164,8 +170,9 @@ func (t *Sum[K]) RestorePrivateState(data []byte) error {
 		return err
 	}
 	sketches := r.Uint32()
-	if sketches > math.MaxInt32 {
-		r.Fail("a wrong number of sketches")
+	length, unknown := r.Int64(), r.Uint8()
+	if sketches > math.MaxInt32 || length < 0 || length > limit || unknown > 1 {
+		r.Fail("a wrong number of sketches or elements")
 	}
 	n := r.Count(math.MaxInt32, keys.MinSize()+8)
 	units := make(map[K]int64, n)
@@ -182,7 +189,7 @@ func (t *Sum[K]) RestorePrivateState(data []byte) error {
 	if err := r.Done(); err != nil {
 		return err
 	}
-	s.sketches, s.units = int(sketches), units
+	s.sketches, s.units, s.length, s.unknown = int(sketches), units, length, unknown == 1
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package misragries
 
 import (
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"math/big"
 	"math/rand/v2"
 	"slices"
@@ -49,7 +50,7 @@ func TestReducedSensitivityExactly(t *testing.T) {
 	for k := 1; k <= 4; k++ {
 		most := int64(0)
 		length := []int{0, 8, 8, 6, 6}
-		if testing.Short() {
+		if !dptest.Long() {
 			length = []int{0, 8, 6, 5, 5}
 		}
 		for _, pair := range neighbours(k, k+1, length[k]) {
@@ -62,7 +63,7 @@ func TestReducedSensitivityExactly(t *testing.T) {
 func TestReducedSensitivityOfRandomStreams(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	pairs := 100_000
-	if testing.Short() {
+	if !dptest.Long() {
 		pairs = 5_000
 	}
 	for range pairs {

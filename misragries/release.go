@@ -21,8 +21,7 @@ func (b *Builder[K]) Release() (*Histogram[K], error) {
 // releaseSketch releases one sketch.
 func releaseSketch[K hashing.Key](src *noise.Source, p Params, c calibration, s *sketch[K]) (*Histogram[K], error) {
 	h, by := newHistogram[K](p, c), mechanismOf[K](c.mechanism)
-	held := contents[K]{by.prepare(src, c, s), int64(s.decrements)}
-	if err := by.draw(src, h, held); err != nil { // only of public numbers
+	if err := by.draw(src, h, by.prepare(src, c, s)); err != nil { // only of public numbers
 		return nil, err
 	}
 	return h, nil

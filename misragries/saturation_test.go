@@ -67,7 +67,7 @@ func TestReducedSensitivityAtTheLimit(t *testing.T) {
 
 	rng := rand.New(rand.NewPCG(91, 92))
 	pairs := 2000
-	if testing.Short() {
+	if !dptest.Long() {
 		pairs = 200
 	}
 	for range pairs {

@@ -29,19 +29,18 @@ func (shiftedSum[K]) calibrate(p Params, in Input) (calibration, error) {
 	if !ok {
 		return calibration{}, p.refuseGroup()
 	}
-	law, ok := calibrateShift(p.Counters, epsilon, inward(delta))
-	if !ok {
-		return calibration{}, p.refuseNoise(ShiftedSum)
-	}
-	return calibration{mechanism: ShiftedSum, input: in, per: float64(p.Counters) + 1, sumLaw: law}, nil
+	return p.calibrateReduced(ShiftedSum, in, epsilon, 1, func(epsilon float64) (sumLaw, bool) {
+		return calibrateShift(p.Counters, epsilon, inward(delta))
+	})
 }
 
-func (shiftedSum[K]) prepare(src *noise.Source, c calibration, s *sketch[K]) []counter[K] {
-	return reducedBy(s.positive(), c.counters(), discreteLaplace(c.shift).SampleInt(src)+c.offset)
+func (shiftedSum[K]) prepare(src *noise.Source, c calibration, s *sketch[K]) contents[K] {
+	shift := discreteLaplace(c.shift).SampleInt(src) + c.offset
+	return contents[K]{counters: reducedBy(s.positive(), c.counters(), shift), lost: s.length(c.counters())}
 }
 
 func (shiftedSum[K]) decode(h *Histogram[K], r *wire.Reader) {
-	h.decodeReduced(r, true, true, func(epsilon, wantLogDelta float64) bool {
+	h.decodeReduced(r, true, true, h.params.element, 1, func(epsilon, wantLogDelta float64) bool {
 		return h.law.shiftLogDelta(h.params.Counters, epsilon) <= wantLogDelta
 	})
 }
@@ -55,8 +54,10 @@ func (l sumLaw) shiftLogDelta(k int, epsilon float64) float64 {
 	return min(max(l.logEscape(k+1), logs.Reach(l.shift, l.offset)), 0)
 }
 
-// calibrateShift looks for the β at which o + τ is least, both as if they were real: with εβ = 1 +
-// y, o grows with 1 + y, and τ with (k+1)·(1 + 1/y), so y is near √(k+1).
+// calibrateShift looks for the β at which the count that is released with a probability of 95 %,
+// about o + max(τ, 0) + b·ln 10, is least, with o and τ as if they were real: with εβ = 1 + y, o grows
+// with 1 + y, and τ with (k+1)·(1 + 1/y), so y is near √(k+1). To minimise o + τ would not do: τ falls
+// below 0 with a large b, where every key is shown with some probability and none with much.
 func calibrateShift(k int, epsilon, want float64) (law sumLaw, ok bool) {
 	moved := float64(k) + 1
 	scales := func(x float64) (shift, scale float64) {
@@ -64,11 +65,19 @@ func calibrateShift(k int, epsilon, want float64) (law sumLaw, ok bool) {
 		shift = (1 + y) / epsilon
 		return shift, (1 + 0x1p-40) * moved / (epsilon - 1/shift)
 	}
-	middle := math.Log(moved) / 2
-	at, _ := search.Minimum(middle-5, middle+5, sections, func(x float64) float64 {
+	hidden := func(x float64) float64 {
 		shift, b := scales(x)
-		return b*(logs.Expm1(moved/b)-logRounded(b, rounding.Share)-want) - shift*(want+math.Log1p(math.Exp(-1/shift)))
-	})
+		tau := b * (logs.Expm1(moved/b) - logRounded(b, rounding.Share) - want)
+		return max(tau, 0) + b*math.Log(10) - shift*(want+math.Log1p(math.Exp(-1/shift)))
+	}
+	const reach, step = 6, 0.25
+	at := math.Log(moved) / 2
+	for x, least := at-reach, math.Inf(1); x <= math.Log(moved)/2+reach; x += step {
+		if h := hidden(x); h < least {
+			at, least = x, h
+		}
+	}
+	at, _ = search.Minimum(at-step, at+step, sections, hidden)
 	law.shift, law.scale = scales(at)
 	if !law.valid() {
 		return sumLaw{}, false

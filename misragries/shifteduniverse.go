@@ -13,12 +13,19 @@ type shiftedUniverse[K hashing.Key] struct{ pureUniverse[K] }
 
 func (shiftedUniverse[K]) pure() bool { return false }
 
-// calibrate spends a twentieth of ε on the shift.
+// calibrate spends a twentieth of what the length leaves of ε on the shift.
 func (shiftedUniverse[K]) calibrate(p Params, in Input) (calibration, error) {
-	return p.calibrateUniverse(ShiftedUniverse, in, func(k int, epsilon, delta float64) (law sumLaw, ok bool) {
+	if err := p.refuseUniverse(ShiftedUniverse); err != nil {
+		return calibration{}, err
+	}
+	epsilon, delta, ok := p.element()
+	if !ok {
+		return calibration{}, p.refuseGroup()
+	}
+	return p.calibrateReduced(ShiftedUniverse, in, epsilon, 1, func(epsilon float64) (law sumLaw, ok bool) {
 		spent := epsilon / 20
 		law.shift = 1 / spent * (1 + 0x1p-50)
-		scale, err := noise.LaplaceScale((epsilon-spent)*(1-0x1p-50), float64(k)+1)
+		scale, err := noise.LaplaceScale((epsilon-spent)*(1-0x1p-50), float64(p.Counters)+1)
 		if law.scale = scale; err != nil || !law.valid() {
 			return law, false
 		}
@@ -27,12 +34,12 @@ func (shiftedUniverse[K]) calibrate(p Params, in Input) (calibration, error) {
 	})
 }
 
-func (shiftedUniverse[K]) prepare(src *noise.Source, c calibration, s *sketch[K]) []counter[K] {
+func (shiftedUniverse[K]) prepare(src *noise.Source, c calibration, s *sketch[K]) contents[K] {
 	return shiftedSum[K]{}.prepare(src, c, s)
 }
 
 func (shiftedUniverse[K]) decode(h *Histogram[K], r *wire.Reader) {
-	h.decodeReduced(r, false, true, func(epsilon, wantLogDelta float64) bool {
+	h.decodeReduced(r, false, true, h.params.element, 1, func(epsilon, wantLogDelta float64) bool {
 		return 1/h.law.shift+(float64(h.params.Counters)+1)/h.law.scale <= epsilon && logs.Reach(h.law.shift, h.law.offset) <= wantLogDelta
 	})
 }

@@ -32,7 +32,7 @@ func agree[K hashing.Key](t *testing.T, k int, stream []K, everyStep bool) {
 // length 8.
 func TestSketchIsAlgorithm1OnAllShortStreams(t *testing.T) {
 	length := 8
-	if testing.Short() {
+	if !dptest.Long() {
 		length = 6
 	}
 	stream := make([]int32, length)
@@ -48,7 +48,7 @@ func TestSketchIsAlgorithm1OnAllShortStreams(t *testing.T) {
 				extend(n + 1)
 			}
 		}
-		if k == 1 || !testing.Short() {
+		if k == 1 || dptest.Long() {
 			extend(0)
 		}
 	}
@@ -56,7 +56,7 @@ func TestSketchIsAlgorithm1OnAllShortStreams(t *testing.T) {
 
 func TestSketchIsAlgorithm1OnRandomStreams(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range dptest.Fewer(300, 60) {
+	for range full(300, 60) {
 		k, universe := 1+rng.IntN(40), uint64(1+rng.IntN(120))
 		zipf := rand.NewZipf(rng, 1.01+rng.Float64(), 1, universe)
 		stream := make([]uint64, rng.IntN(3000))
@@ -228,7 +228,7 @@ func (r *swift) add(key uint64) {
 func TestSketchIsAlgorithm1WithManyCounters(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	sizes := []int{1023, 1024, 1025, 1<<16 - 1, 1 << 16, 90_000}
-	if testing.Short() {
+	if !dptest.Long() {
 		sizes = []int{1023, 1024, 1025, 1 << 16}
 	}
 	for _, k := range sizes {

@@ -63,11 +63,11 @@ func (m sparseVector[K]) candidate(h *Histogram[K]) (Candidate, error) {
 	q, err := h.params.sparse(h.law.input)
 	if err == nil && q.Mechanism == threshold.Auto {
 		if list, refused := q.Candidates(); refused == nil {
-			return Candidate{Mechanism: SparseVector, Threshold: list[0].Threshold, StdDev: list[0].StdDev, Sparse: list[0].Mechanism}, nil
+			h.params.Sparse = list[0].Mechanism
 		}
 	}
 	c := candidateOf(h, m)
-	if c.Sparse = q.Mechanism; err == nil && !(c.Threshold > 0) {
+	if c.Sparse = h.params.Sparse; err == nil && !(c.Threshold > 0) {
 		err = fault.Params("misragries", "Sparse", h.params.Sparse, "a mechanism whose noise is in range here")
 	}
 	if err != nil {
@@ -76,8 +76,8 @@ func (m sparseVector[K]) candidate(h *Histogram[K]) (Candidate, error) {
 	return c, nil
 }
 
-func (sparseVector[K]) prepare(_ *noise.Source, _ calibration, s *sketch[K]) []counter[K] {
-	return s.positive()
+func (sparseVector[K]) prepare(_ *noise.Source, _ calibration, s *sketch[K]) contents[K] {
+	return contents[K]{counters: s.positive()}
 }
 
 func (sparseVector[K]) draw(_ *noise.Source, h *Histogram[K], held contents[K]) error {
@@ -116,31 +116,32 @@ func (sparseVector[K]) find(h *Histogram[K], key K) (v float64, found bool) {
 	return v, v != 0
 }
 
-func (sparseVector[K]) atLeast(h *Histogram[K], v float64) iter.Seq2[K, float64] {
-	return func(yield func(K, float64) bool) {
-		for key, x := range h.vector.All() {
-			if x >= v && !yield(key, x) {
-				return
-			}
-		}
-	}
-}
+func (sparseVector[K]) all(h *Histogram[K]) iter.Seq2[K, float64] { return h.vector.All() }
+
+func (sparseVector[K]) reading(_ *Histogram[K], v float64, _ Side) float64 { return v }
+
+func (m sparseVector[K]) estimate(h *Histogram[K], v float64) float64 { return m.reading(h, v, Upper) }
 
 func (m sparseVector[K]) threshold(h *Histogram[K]) float64 { return m.numbers(h).Threshold() }
 
 func (m sparseVector[K]) certain(h *Histogram[K]) float64 { return m.numbers(h).Threshold() }
 
-func (m sparseVector[K]) stdDev(h *Histogram[K]) float64 { return m.numbers(h).StdDev() }
+func (m sparseVector[K]) stdDev(h *Histogram[K], _ Side) float64 { return m.numbers(h).StdDev() }
 
 func (sparseVector[K]) interval(h *Histogram[K], key K, confidence float64) (lo, hi float64) {
 	lo, hi = h.vector.Interval(key, confidence)
-	return lo, hi + h.promisedUndercount(0)
+	return lo, hi + h.promisedLength()
 }
 
-func (sparseVector[K]) undercount(h *Histogram[K], _ float64) float64 { return h.promisedUndercount(0) }
+// reach is a quantile of the normal law, which those of the other laws do not exceed where it is used.
+func (m sparseVector[K]) reach(h *Histogram[K], tail float64) float64 {
+	return math.Sqrt2 * math.Erfcinv(2*tail) * m.stdDev(h, Lower)
+}
+
+func (sparseVector[K]) undercount(h *Histogram[K], _ float64) float64 { return h.promisedLength() }
 
 func (m sparseVector[K]) slack(h *Histogram[K], confidence float64) float64 {
-	return m.noiseOfAll(h, confidence) + h.promisedUndercount(0)
+	return m.noiseOfAll(h, confidence) + h.promisedLength()
 }
 
 func (m sparseVector[K]) sure(h *Histogram[K], f, confidence float64) float64 {

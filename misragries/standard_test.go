@@ -2,6 +2,7 @@ package misragries
 
 import (
 	"fmt"
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"maps"
 	"math"
 	"testing"
@@ -47,7 +48,7 @@ func standardByDefinition(k int, epsilon, tau float64) float64 {
 // them.
 func TestStandardDeltaIsItsDefinition(t *testing.T) {
 	epsilons := []float64{0x1p-10, 0x1p-8, 0.05, 0.5, 1, 3, 20}
-	if testing.Short() {
+	if !dptest.Long() {
 		epsilons = epsilons[2:]
 	}
 	for _, epsilon := range epsilons {
@@ -148,7 +149,7 @@ func TestStandardThresholdTable(t *testing.T) {
 func TestStandardThresholdExtremes(t *testing.T) {
 	counters := []int{1, 2, 1024, maxCounters}
 	deltas := []float64{1 - 0x1p-53, 0.9, 0.5, 1e-6, 1e-30, 1e-300, minDelta}
-	if testing.Short() {
+	if !dptest.Long() {
 		counters, deltas = counters[2:3], []float64{0.9, 1e-6, minDelta}
 	}
 	for _, k := range counters {
@@ -188,7 +189,7 @@ func standardNeighbours(k, keys, length int) [][2]*reference[int] {
 // for k ≤ 3.
 func TestStandardReleaseIsPrivateExactly(t *testing.T) {
 	length := 6
-	if testing.Short() {
+	if !dptest.Long() {
 		length = 5
 	}
 	for k := 1; k <= 3; k++ {

@@ -16,10 +16,11 @@ import (
 // for distributed use. It holds private data, as a Builder does, and up to k keys for each sketch.
 // One goroutine at a time may use it.
 //
-// The threshold depends on k, and is largest near k = 16. At ε = 1, δ = 1e-6:
+// The threshold depends on k, and is largest near k = 16. A part of ε is spent on the length of all
+// streams, which bounds what the sketches lost. At ε = 1, δ = 1e-6:
 //
 //	k           1     2      4      16     64     256    1024   2²⁰
-//	threshold   7.5   13.3   18.2   23.3   19.8   16.9   15.3   13.7
+//	threshold   13.0  19.0   22.6   25.4   20.6   17.3   15.5   13.7
 type Sum[K hashing.Key] struct {
 	sumSecret[K]
 	params  Params
@@ -33,6 +34,8 @@ type sumSecret[K hashing.Key] = private.State[sumState[K]]
 type sumState[K hashing.Key] struct {
 	sketches int
 	units    map[K]int64
+	length   int64 // of all, in units
+	unknown  bool  // of one of them the length is not known
 	src      noise.Source
 }
 
@@ -70,10 +73,13 @@ func (t *Sum[K]) Add(b *Builder[K]) error {
 	s := private.Enter(t.sumSecret)
 	o, err := private.Take(b.secret, "misragries: Sum.Add: the Builder")
 	if err == nil {
-		for _, c := range mechanismOf[K](t.law.mechanism).prepare(&s.src, t.law, &o.sketch) {
+		held := mechanismOf[K](t.law.mechanism).prepare(&s.src, t.law, &o.sketch)
+		for _, c := range held.counters {
 			s.add(c.key, c.count)
 		}
 		s.sketches++
+		s.length = cutSum(s.length, held.lost)
+		s.unknown = s.unknown || o.law.input == GivenCounters
 	}
 	private.Leave(t.sumSecret)
 	return err
@@ -103,6 +109,8 @@ func (t *Sum[K]) Merge(other *Sum[K]) error {
 			s.add(key, count)
 		}
 		s.sketches = int(min(int64(s.sketches)+int64(o.sketches), math.MaxInt32))
+		s.length = cutSum(s.length, o.length)
+		s.unknown = s.unknown || o.unknown
 	}
 	private.Leave(t.sumSecret)
 	return err
@@ -125,7 +133,7 @@ func (t *Sum[K]) Release() (*Histogram[K], error) {
 		units = append(units, counter[K]{key, count})
 	}
 	sortCounters(units)
-	if err := mechanismOf[K](t.law.mechanism).draw(&s.src, h, contents[K]{counters: units}); err != nil {
+	if err := mechanismOf[K](t.law.mechanism).draw(&s.src, h, contents[K]{units, s.length, s.unknown}); err != nil {
 		return nil, err
 	}
 	return h, nil

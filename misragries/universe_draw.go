@@ -67,8 +67,8 @@ type candidate struct {
 const noKey = -1
 
 // topOfUniverse adds noise of the law d to the values of the keys 0, …, dim−1 and returns the k
-// keys with the largest noisy values, sorted by key; all keys if dim < k. values has at most k
-// keys, all of this range, sorted, with values in [1, 2⁶²]; the others are 0. K must not be a
+// keys with the largest noisy values, sorted by key; all keys if dim < k. values are of
+// keys of this range, sorted, in [1, 2⁶²]; the others are 0. K must not be a
 // string type, and must hold dim−1.
 func topOfUniverse[K hashing.Key](src *noise.Source, d noise.DiscreteLaplace, k int, dim uint64, values []counter[K]) []counter[K] {
 	u := newUniverse(src, d, k, dim, values)
@@ -105,7 +105,7 @@ func descending(a, b candidate) int { return cmp.Compare(b.value, a.value) }
 // ≥ 1] = q/(1+q) > 0.46, so more than μ = 0.46·(3k + 4096) zero keys are expected there, and that
 // fewer than k are has a probability below e^{−(μ−k)²/(2μ)} < e^{−700} (Chernoff). If b < 8, each
 // value < 1 takes a tenth or more of the keys that are left.
-func (u *universe[K]) isSmall() bool { return u.dim <= 4*uint64(u.k)+4096 }
+func (u *universe[K]) isSmall() bool { return u.dim <= 4*uint64(max(u.k, len(u.values)))+4096 }
 
 // all makes candidates of all keys, by the loop.
 func (u *universe[K]) all() {

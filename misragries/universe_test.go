@@ -158,9 +158,9 @@ func TestTopOfUniverseIsTheLoop(t *testing.T) {
 	} {
 		d := noiseOf(t, c.scale)
 		usual := float64(c.k) + 4*math.Sqrt(float64(c.k)) + 8
-		n := dptest.Fewer(1000, 800)
+		n := full(1000, 800)
 		controls := c.scale == 1 || c.scale == 0.2 // at these two, other ties are noticed in few releases
-		if dptest.Long() || c.louder && !testing.Short() {
+		if dptest.Long() || c.louder && dptest.Long() {
 			n, controls = 4000, true
 		}
 		loop := func(d noise.DiscreteLaplace, how ties) statistics {
@@ -270,7 +270,7 @@ func topLaw(d noise.DiscreteLaplace, k int, values []int64, reach int64) (output
 // The sampler has the law that the exact test of privacy enumerates: by the loop, and by layers
 // down to negative values.
 func TestTopOfUniverseFollowsItsLaw(t *testing.T) {
-	n := dptest.Fewer(20_000, 5_000)
+	n := full(20_000, 5_000)
 	var src noise.Source
 	for _, c := range []struct {
 		k      int
@@ -311,7 +311,7 @@ func TestTopOfUniverseFollowsItsLaw(t *testing.T) {
 				observed[i]++
 			}
 			dptest.ChiSquare(t, fmt.Sprintf("%+v from %v", c, expected), observed, law, 1e-10)
-			if testing.Short() && c.scale != 0.4 { // where it takes the fewest releases
+			if !dptest.Long() && c.scale != 0.4 { // where it takes the fewest releases
 				continue
 			}
 			_, louder := topLaw(noiseOf(t, 1.2*c.scale), c.k, c.values, 30)
@@ -329,7 +329,7 @@ func TestTopOfUniverseIsPrivateExactly(t *testing.T) {
 	var vectors [][]int64
 	for i := range int64(3 * 3 * 3) {
 		v := []int64{i % 3, i / 3 % 3, i / 9}
-		if slices.IsSorted(v) || !testing.Short() { // these alone are pairs enough to attain the bound
+		if slices.IsSorted(v) || dptest.Long() { // these alone are pairs enough to attain the bound
 			vectors = append(vectors, v)
 		}
 	}

@@ -41,7 +41,7 @@ func samples(t testing.TB) (all []sample) {
 
 func TestCodecOfEveryPath(t *testing.T) {
 	for i, s := range samples(t) {
-		if testing.Short() && i%3 != 0 {
+		if !dptest.Long() && i%3 != 0 {
 			continue
 		}
 		t.Run(s.name, func(t *testing.T) { dptest.Codec[Histogram[int]](t, s.h, dptest.DeepEqual) })
@@ -111,8 +111,11 @@ func TestDecodeRejectsInvalidPaths(t *testing.T) {
 		"a merged sketch by KeptZeros":       {"onestream-keptzeros", func(h *Histogram[int]) { h.law.input = Merged }},
 		"a sum by KeptZeros":                 {"onestream-keptzeros", func(h *Histogram[int]) { h.law.input = Summed }},
 		"given counters with zeros":          {"onestream-keptzeros", func(h *Histogram[int]) { h.law.input = GivenCounters }},
-		"given counters with decrements":     {"givencounters-freedzeros", func(h *Histogram[int]) { h.decrements = 1 }},
-		"a sum with decrements":              {"summed-reducedsum", func(h *Histogram[int]) { h.decrements = 1 }},
+		"given counters with decrements":     {"givencounters-freedzeros", func(h *Histogram[int]) { h.lost = 1 }},
+		"a length without noise":             {"summed-reducedsum", func(h *Histogram[int]) { h.law.lost = 0 }},
+		"half the noise of the length":       {"summed-reducedsum", func(h *Histogram[int]) { h.law.lost /= 2 }},
+		"a length of given counters":         {"givencounters-reducedsum", func(h *Histogram[int]) { h.law.lost = 100 }},
+		"a length of a negative scale":       {"summed-shiftedsum", func(h *Histogram[int]) { h.law.lost = -h.law.lost }},
 		"no such input":                      {"onestream-keptzeros", func(h *Histogram[int]) { h.law.input = lastInput + 1 }},
 		"no such sparse mechanism":           {"onestream-keptzeros", func(h *Histogram[int]) { h.params.Sparse = threshold.DenseLaplace + 1 }},
 		"no sketches":                        {"summed-reducedsum", func(h *Histogram[int]) { h.sketches = 0 }},

@@ -1,0 +1,276 @@
+package misragries
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/stretchr/testify/require"
+)
+
+// shortStreams calls f with every stream of at most so many elements of the keys 0, …, keys−1.
+func shortStreams(keys, length int, f func(stream []int)) {
+	var extend func(stream []int)
+	extend = func(stream []int) {
+		f(stream)
+		if len(stream) < length {
+			for key := range keys {
+				extend(append(stream, key))
+			}
+		}
+	}
+	extend(make([]int, 0, length))
+}
+
+// f = c + D − Z, where Z counts the decrements at which the key was neither stored nor the element
+// that came. Between them the upper reading is right for a key that was there at every decrement.
+func TestUpperIsTheCountLessAbsences(t *testing.T) {
+	for k := 1; k <= 3; k++ {
+		shortStreams(4, full(7, 5), func(stream []int) {
+			s := newSketch[int](k)
+			f, absent := [4]int64{}, [4]int64{}
+			for _, key := range stream {
+				before, stored := s.decrements, [4]bool{}
+				for _, e := range s.entries {
+					stored[e.key] = true
+				}
+				s.add(key)
+				f[key]++
+				for other := range stored {
+					if s.decrements > before && !stored[other] && other != key {
+						absent[other]++
+					}
+				}
+			}
+			c := [4]int64{}
+			for _, x := range s.positive() {
+				c[x.key] = x.count
+			}
+			for key := range f {
+				require.Equal(t, f[key], c[key]+int64(s.decrements)-absent[key], "k = %d: %v", k, stream)
+			}
+			require.EqualValues(t, len(stream), s.length(k), "S + (k+1)·D is the number of elements")
+		})
+	}
+}
+
+// The readings of a stored key are unbiased for c, c + D/2 and c + D; the upper one has the own
+// noise alone.
+func TestReadingsHaveTheirNoise(t *testing.T) {
+	p := Params{Counters: 4, Epsilon: 0.7, Delta: 1e-3}
+	d := sharedNoise(p)
+	variance, fourth := d.Variance(), sumOver(0.7, func(x float64) float64 { return x * x * x * x * d.Prob(x) })
+	var src noise.Source
+	samples := [3][]float64{}
+	for range full(1_000_000, 20_000) {
+		h := release(&src, p, []counter[int]{{1, 1000}}, 300)
+		for side := range samples {
+			samples[side] = append(samples[side], h.EstimateAs(1, Side(side))-1000)
+		}
+	}
+	h := histogram(p, 0, []counter[int]{})
+	for side, mean := range []float64{300, 150, 0} {
+		w := 1 - Side(side).weight() // of the shared noise
+		total := variance * (1 + w*w)
+		moment4 := fourth*(1+w*w*w*w) + 6*variance*variance*w*w
+		dptest.Moments(t, Side(side).String(), samples[side], mean, total, moment4, 1e-10)
+		require.InEpsilon(t, math.Sqrt(total), h.StdDevAs(Side(side)), 1e-12)
+	}
+	require.Equal(t, h.StdDevAs(Upper), h.StdDev())
+	require.Equal(t, h.StdDev(), p.StdDev())
+	require.True(t, math.IsNaN(h.StdDevAs(3)) && math.IsNaN(h.EstimateAs(1, 3)))
+	require.Equal(t, "Side(3)", Side(3).String())
+}
+
+// Σr ≤ f ≤ Σr + N/(k+1) for every key and for all pairs of short streams, and for the reduced
+// sketch of both merged.
+func TestReducedSketchesAndTheirLengthEncloseCounts(t *testing.T) {
+	for k := 1; k <= 3; k++ {
+		type summary struct {
+			f, units [4]int64
+			length   int64
+			sketch   *sketch[int]
+		}
+		var all []summary
+		shortStreams(4, full(5, 3), func(stream []int) {
+			x := summary{sketch: newSketch[int](k)}
+			for _, key := range stream {
+				x.sketch.add(key)
+				x.f[key]++
+			}
+			for _, c := range reduced(x.sketch.positive(), k) {
+				x.units[c.key] = c.count
+			}
+			x.length = x.sketch.length(k)
+			all = append(all, x)
+		})
+		rng := rand.New(rand.NewPCG(1, 2))
+		for i, a := range all {
+			for range 60 {
+				b := all[rng.IntN(len(all))]
+				merged := newSketch[int](k)
+				merged.merge(a.sketch)
+				merged.merge(b.sketch)
+				units := [4]int64{}
+				for _, c := range reduced(merged.positive(), k) {
+					units[c.key] = c.count
+				}
+				require.LessOrEqual(t, merged.length(k), a.length+b.length)
+				for key := range a.f {
+					f, per := a.f[key]+b.f[key], int64(k)+1
+					require.LessOrEqual(t, a.units[key]+b.units[key], per*f, "%d", i)
+					require.LessOrEqual(t, per*f, a.units[key]+b.units[key]+a.length+b.length)
+					require.LessOrEqual(t, units[key], per*f)
+					require.LessOrEqual(t, per*f, units[key]+merged.length(k))
+				}
+			}
+		}
+	}
+}
+
+// evenSpread solves its equation, and gives its mean back to a key that is spread evenly.
+func TestEvenSpread(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, lost := range []float64{0, 0.3, 5, 80} {
+		for _, mu := range []float64{0.1, 3, 20, 80, 95, 400} {
+			root := math.Sqrt(mu)
+			z := (mu - lost) / root
+			r := (mu-lost)*math.Erfc(-z/math.Sqrt2)/2 + root*math.Exp(-z*z/2)/math.Sqrt(2*math.Pi)
+			if got := evenSpread(r, lost); r > 1e-12 {
+				require.InEpsilon(t, min(max(mu, r), r+lost), got, 1e-6, "%v %v", mu, lost)
+			}
+			excess := 0.0 // of 20,000 sketches that hold Poisson(mu) each
+			for range 20_000 {
+				x, p := -1.0, 1.0
+				for ; p > math.Exp(-mu); x++ {
+					p *= rng.Float64()
+				}
+				excess += max(x-lost, 0) / 20_000
+			}
+			if mu > lost && mu < 300 {
+				require.InEpsilon(t, mu, evenSpread(excess, lost), 0.05)
+			}
+		}
+	}
+	require.Equal(t, 7.0, evenSpread(7, 0))
+	require.False(t, math.IsNaN(evenSpread(-3, 0)) || math.IsNaN(evenSpread(-3, 5)) || math.IsNaN(evenSpread(0, 0)))
+	for r := -3.0; r < 60; r += 0.5 {
+		require.LessOrEqual(t, r, evenSpread(r, 20))
+		require.GreaterOrEqual(t, r+20, evenSpread(r, 20))
+		require.Less(t, evenSpread(r, 20), evenSpread(r+0.5, 20)+1e-9, "it rises, or Top would not be in order")
+	}
+}
+
+// The share of the length is the best one, and both together spend ε.
+func TestShareOfTheLength(t *testing.T) {
+	for _, c := range []struct {
+		k                    int
+		share, threshold, sd float64 // as the bounds of the sum at ε − e give them
+	}{{16, 0.092, 25.41, 2.98}, {64, 0.045, 20.63, 2.25}, {256, 0.021, 17.25, 1.83}, {1024, 0.009, 15.45, 1.62}} {
+		p := Params{Counters: c.k, Epsilon: 1, Delta: 1e-6}
+		l, err := p.choose(Summed)
+		require.NoError(t, err)
+		require.InDelta(t, c.share, 1/l.lost, 0.0011)
+		require.InEpsilon(t, c.threshold, l.lowest(), 2e-3)
+		h := newHistogram[int](p, l)
+		require.InEpsilon(t, c.sd, h.StdDev(), 1e-2)
+		require.LessOrEqual(t, sumLogDelta(c.k, 1-1/l.lost, l.sumLaw), math.Log(1e-6))
+		// Among all shares the deviation of the upper end is next to least.
+		least := math.Inf(1)
+		for s := 0.5 / l.lost; s < 2/l.lost; s *= 1.02 {
+			law, _, ok := calibrateSum(c.k, 1-s, 1e-6)
+			require.True(t, ok)
+			variance := discreteLaplace(law.scale).Variance() + discreteLaplace(1/s).Variance()
+			least = min(least, math.Sqrt(variance)/float64(c.k+1))
+		}
+		require.LessOrEqual(t, h.StdDev(), 1.01*least)
+	}
+}
+
+// shards deals a stream to sketches: at random, or in blocks of time.
+func shards(stream []int, n int, blocks bool) [][]int {
+	parts := make([][]int, n)
+	rng := rand.New(rand.NewPCG(5, uint64(n)))
+	for i, key := range stream {
+		at := rng.IntN(n)
+		if blocks {
+			at = i * n / len(stream)
+		}
+		parts[at] = append(parts[at], key)
+	}
+	return parts
+}
+
+// drifting returns a stream of Zipf keys of which a third are other ones each time.
+func drifting(n, steps int) (stream []int) {
+	for i, key := range zipfKeys(n, 1<<20) {
+		k := int(key)
+		if k%3 == 1 {
+			k += 1 << 20 * (1 + i*steps/n)
+		}
+		stream = append(stream, k)
+	}
+	return stream
+}
+
+// Intervals of sums on 8 and 64 shards: they hold the truth, and are N/(k+1) and 10 wide.
+func TestIntervalsOfSums(t *testing.T) {
+	const n, k, confidence = 40_000, 256, 0.95
+	plain := make([]int, 0, n)
+	for _, key := range zipfKeys(n, 1<<20) {
+		plain = append(plain, int(key))
+	}
+	releases := full(1000, 40)
+	for name, stream := range map[string][]int{"Zipf": plain, "drifting": drifting(n, 16)} {
+		truth := map[int]float64{}
+		for _, key := range stream {
+			truth[key]++
+		}
+		var byCount []int
+		for key := range truth {
+			byCount = append(byCount, key)
+		}
+		slices.SortFunc(byCount, func(a, b int) int { return int(truth[b] - truth[a]) })
+		watched := []int{byCount[0], byCount[5], byCount[20], byCount[100], byCount[1000], -1}
+		for _, m := range []int{8, 64} {
+			for _, mechanism := range []Mechanism{ReducedSum, ShiftedSum} {
+				t.Run(fmt.Sprintf("%s/%d/%v", name, m, mechanism), func(t *testing.T) {
+					p := Params{Counters: k, Epsilon: 1, Delta: 1e-6, Mechanism: mechanism}
+					var sketches [][]counter[int]
+					decrements := uint64(0)
+					for _, part := range shards(stream, m, name == "drifting") {
+						s := newSketch[int](k)
+						s.addSlice(part)
+						sketches, decrements = append(sketches, s.positive()), decrements+s.decrements
+					}
+					s := hold(t, p, Summed, int64(decrements), sketches...)
+					var src noise.Source
+					ps, width, wide := promises{}, 0.0, 0.0
+					for range releases {
+						h := s.release(&src)
+						for i, key := range watched {
+							lo, hi := h.Interval(key, confidence)
+							ps.note(fmt.Sprintf("interval of key %d", i), lo <= truth[key] && truth[key] <= hi)
+							if lo > 0 { // else it is hidden, or may have been rounded up
+								width += hi - lo
+								wide++
+							}
+							require.LessOrEqual(t, h.EstimateAs(key, Lower), h.EstimateAs(key, Middle))
+						}
+					}
+					bias := 0.0
+					if mechanism == ShiftedSum {
+						bias = s.law.shifts(float64(m), 0.01)
+					}
+					require.LessOrEqual(t, width/wide, n/float64(k+1)+10+bias)
+					require.Positive(t, wide)
+					ps.kept(t, confidence)
+				})
+			}
+		}
+	}
+}
