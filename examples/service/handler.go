@@ -119,7 +119,7 @@ func rows(h *misragries.Histogram[string]) []row {
 }
 
 func (s *service) getBudget(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, map[string]string{"spent": s.ledger.Spent().String(), "remaining": s.ledger.Remaining().String()})
+	writeJSON(w, http.StatusOK, map[string]string{"spent": s.ledger.Load().Spent().String(), "remaining": s.ledger.Load().Remaining().String()})
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"github.com/dpsketch/dpsketch/misragries"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -17,13 +18,12 @@ var errClosed = errors.New("the service is shutting down")
 type service struct {
 	params  misragries.Params
 	shards  int
-	ledger  *budget.Ledger
-	journal *journal
+	journal *journal // of the ledger; nil once it is closed
 	archive *archive
 	metrics metrics
 
 	rotating sync.Mutex // one rotation at a time
-	last     uint64     // the last window's number
+	ledger   atomic.Pointer[budget.Ledger]
 
 	mu      sync.RWMutex // held for reading while events are added, for writing while windows change
 	current *window      // nil if there is none, for the reason why
@@ -40,28 +40,20 @@ func open(c config) (*service, error) {
 	if c.window <= 0 {
 		return nil, fmt.Errorf("the window is %v: want more than 0", c.window)
 	}
-	ledger, err := budget.NewLedger(c.budget, c.slack, budget.Element(budget.AddRemove))
-	if err != nil {
-		return nil, err
-	}
 	if err := os.MkdirAll(c.dir, 0o755); err != nil {
 		return nil, err
 	}
-	j, spent, last, err := openJournal(c.dir)
+	ledger, j, err := openLedger(c.dir, c.budget, c.slack)
 	if err != nil {
 		return nil, err
 	}
-	s := &service{params: p, shards: c.shards, ledger: ledger, journal: j, last: last}
-	for _, g := range spent {
-		if err := ledger.Spend(g); err != nil {
-			return nil, errors.Join(fmt.Errorf("earlier runs have spent more than this budget: %w", err), j.close())
-		}
-	}
-	if s.archive, err = openArchive(c.dir, last); err != nil {
-		return nil, errors.Join(err, j.close())
+	s := &service{params: p, shards: c.shards, journal: j}
+	s.ledger.Store(ledger)
+	if s.archive, err = openArchive(c.dir, ledger.Records()); err != nil {
+		return nil, errors.Join(err, j.Close())
 	}
 	if err := s.rotate(); err != nil && !errors.Is(err, budget.ErrBudget) {
-		return nil, errors.Join(err, j.close())
+		return nil, errors.Join(err, j.Close())
 	}
 	return s, nil
 }
@@ -88,24 +80,26 @@ func (s *service) rotate() error {
 }
 
 // begin spends the budget of a window and returns it. The spending is on the disk before anybody
-// sees the window. The ledger takes what it accepts after the journal has, for nobody else spends:
-// a window that a full disk prevents costs nothing.
+// sees the window, whose number is that of its record. A ledger that could not write takes nothing
+// more; it is read again then, and counts a record that the disk may have taken. What a window cost
+// that the disk prevented is nothing, or that at most.
 func (s *service) begin() (*window, error) {
 	if s.journal == nil {
 		return nil, errClosed
 	}
-	w, err := newWindow(s.last+1, s.params, s.shards)
-	if err != nil {
-		return nil, err
-	}
-	cost := budget.ApproxDP(s.params.Epsilon, s.params.Delta, budget.Element(budget.AddRemove))
-	if s.ledger.Accepts(cost) {
-		if err := s.journal.spend(w.number, s.params.Epsilon, s.params.Delta); err != nil {
+	ledger := s.ledger.Load()
+	if ledger.Err() != nil {
+		again, err := budget.OpenJournal(s.journal, ledger.Records())
+		if err != nil {
 			return nil, err
 		}
-		s.last = w.number
+		s.ledger.Store(again)
+		ledger = again
 	}
-	return w, s.ledger.Spend(cost)
+	if err := ledger.Spend(s.params.Guarantee()); err != nil {
+		return nil, err
+	}
+	return newWindow(ledger.Records(), s.params, s.shards)
 }
 
 // replace puts another window, or none and the reason why, in the place of the current one, and
@@ -137,7 +131,7 @@ func (s *service) close() error {
 		return nil
 	}
 	err := s.replace(nil, errClosed)
-	err = errors.Join(err, s.journal.close())
+	err = errors.Join(err, s.journal.Close())
 	s.journal = nil
 	return err
 }

@@ -217,58 +217,50 @@ func TestOneProcessPerFolder(t *testing.T) {
 	}
 }
 
-// A last line that was not written whole belongs to a window that never took an event; any other
-// damage stops the service.
+// A last line that was not written whole was never acknowledged; any other damage, and another
+// budget, stop the service.
 func TestJournal(t *testing.T) {
 	c := testConfig(t)
-	for text, ok := range map[string]bool{
-		"": true, "open 1 0x1p+00 0x1p-30\n": true, "open 1 0x1p+00 0x1p-30\nopen 2 0x1p+": true, "open": true,
-		"open 1 0x1p+00\n": false, "open 1 0x1p+00 0x1p-30\nopen 1 0x1p+00 0x1p-30\n": false, "nonsense\n": false, "open 1 NaN 0x1p-30\n": false,
+	s := mustOpen(t, c)
+	if err := errors.Join(s.rotate(), s.close()); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(c.dir, "budget.journal")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(whole, []byte("\n"))
+	for name, x := range map[string]struct {
+		data    []byte
+		records uint64 // with that of the new window; 0: refused
+	}{
+		"whole": {whole, 3}, "unfinished": {append(bytes.Clone(whole), "3 spend"...), 3}, "without the end": {whole[:len(whole)-1], 3},
+		"header alone": {lines[0], 1}, "a changed digit": {bytes.Replace(whole, []byte("1 spend"), []byte("7 spend"), 1), 0},
+		"nonsense": {[]byte("nonsense\n"), 0}, "a line lost": {append(bytes.Clone(lines[0]), lines[2]...), 0},
 	} {
 		c.dir = t.TempDir()
-		path := filepath.Join(c.dir, "budget.journal")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(c.dir, "budget.journal"), x.data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		s, err := open(c)
-		if (err == nil) != ok {
-			t.Errorf("%q: %v", text, err)
+		if (err == nil) != (x.records > 0) {
+			t.Errorf("%s: %v", name, err)
 		}
 		if err != nil {
 			continue
 		}
+		if got := s.ledger.Load().Records(); got != x.records || s.current.number != got {
+			t.Errorf("%s: %d records, window %d", name, got, s.current.number)
+		}
 		if err := s.close(); err != nil {
 			t.Error(err)
 		}
-		after, err := os.ReadFile(path)
-		if lines := strings.Count(text, "\n") + 1; err != nil || bytes.Count(after, []byte("\n")) != lines || !bytes.HasSuffix(after, []byte("\n")) {
-			t.Errorf("%q became %q, %v", text, after, err)
-		}
 	}
-}
-
-// What a failed write has left behind the last line does not spoil the next one.
-func TestJournalAfterAFailure(t *testing.T) {
-	dir := t.TempDir()
-	j, _, _, err := openJournal(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := j.spend(1, 1, 0x1p-30); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := j.file.WriteAt([]byte("open 2 0x1p+00 0x1p-30 and more, without an end"), j.size); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(j.spend(3, 2, 0x1p-30), j.close()); err != nil {
-		t.Fatal(err)
-	}
-	j, spent, last, err := openJournal(dir)
-	if err != nil || len(spent) != 2 || last != 3 {
-		t.Errorf("%d windows, the last is %d: %v", len(spent), last, err)
-	}
-	if err := j.close(); err != nil {
-		t.Error(err)
+	c.dir = filepath.Dir(path)
+	c.budget++
+	if _, err := open(c); err == nil {
+		t.Error("opened with another budget")
 	}
 }
 
@@ -331,7 +323,7 @@ func TestJournalIsLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s, err := open(c); err == nil {
-			t.Errorf("%s: opened with %v spent", name, s.ledger.Spent())
+			t.Errorf("%s: opened with %v", name, s.ledger.Load())
 			_ = s.close()
 		}
 	}
@@ -341,12 +333,12 @@ func TestJournalIsLost(t *testing.T) {
 // was.
 func TestFullDiskCostsNoBudget(t *testing.T) {
 	s := mustOpen(t, testConfig(t))
-	before, file := s.ledger.Spent(), s.journal.file
+	before, file := s.ledger.Load().Spent(), s.journal.File
 	readOnly, err := os.Open(file.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.journal.file = readOnly
+	s.journal.File = readOnly
 	for range 20 { // more than the budget is for
 		if err := s.rotate(); err == nil || errors.Is(err, budget.ErrBudget) {
 			t.Fatalf("a window without a journal: %v", err)
@@ -354,10 +346,10 @@ func TestFullDiskCostsNoBudget(t *testing.T) {
 	}
 	answer := httptest.NewRecorder()
 	s.handler().ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/events", strings.NewReader(`{"key":"a"}`)))
-	if answer.Code != http.StatusInternalServerError || s.ledger.Spent() != before {
-		t.Errorf("status %d: spent %v, %v before", answer.Code, s.ledger.Spent(), before)
+	if answer.Code != http.StatusInternalServerError || s.ledger.Load().Spent() != before {
+		t.Errorf("status %d: spent %v, %v before", answer.Code, s.ledger.Load().Spent(), before)
 	}
-	s.journal.file = file
+	s.journal.File = file
 	if err := errors.Join(readOnly.Close(), s.rotate(), s.take([]string{"a"})); err != nil || s.current.number != 2 {
 		t.Errorf("with room again: %v", err)
 	}
@@ -546,7 +538,7 @@ func TestKilled(t *testing.T) {
 		t.Errorf("%d files, %v; want the journal alone", files, err)
 	}
 	s := mustOpen(t, c)
-	if got := s.ledger.Spent().String(); got != "ε = 2, δ = 2e-9 for one element, added or removed" {
+	if got := s.ledger.Load().Spent().String(); got != "ε = 2, δ = 2e-9 for one element, added or removed" {
 		t.Errorf("spent %s after the lost window and a new one", got)
 	}
 	if got := s.archive.numbers(); len(got) != 0 || s.current.number != 2 {
@@ -627,6 +619,7 @@ func TestTerminated(t *testing.T) {
 // The program as a whole: it serves, and ends in order when it is told to.
 func TestProgram(t *testing.T) {
 	c := testConfig(t)
+	c.budget, c.slack = 100_000, 0.5
 	ctx, cancel := context.WithCancel(context.Background())
 	read, write := io.Pipe()
 	var stderr bytes.Buffer

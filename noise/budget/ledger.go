@@ -234,6 +234,9 @@ func (l *Ledger) remaining(before exact) Guarantee {
 	return most
 }
 
+// Budget returns the ε and the δ of the whole.
+func (l *Ledger) Budget() (epsilon, delta float64) { return l.epsilon, l.delta }
+
 // Unit returns whom the budget protects.
 func (l *Ledger) Unit() Unit { return l.unit }
 
