@@ -2,14 +2,11 @@ package groupby
 
 import (
 	"cmp"
-	"fmt"
 	"iter"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
-	"github.com/dpsketch/dpsketch/internal/subset"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -163,155 +160,5 @@ func (s *state[K]) addUser(sums []float64) {
 	}
 }
 
-// addOnce adds a user to a Builder of one pass.
-func (s *state[K]) addOnce(sums []float64) {
-	l := len(s.keys)
-	kept := min(l, s.params.MaxKeys)
-	g := s.law.gives[kept]
-	give := cell{weight: g.weight, rest: g.rest}
-	if !s.params.KeysOnly {
-		short := unit - g.count
-		if kept < l {
-			short = unit
-		}
-		s.shortfall = sum(s.shortfall, short)
-	}
-	if s.params.Others {
-		give.others = residual(l)
-	}
-	if kept == l && !s.params.values() {
-		for _, key := range s.keys {
-			s.table.add(key, give)
-		}
-		return
-	}
-	order := s.order(l)
-	for _, i := range choose(order, kept, &s.src) {
-		if s.params.values() {
-			give.value = s.params.scaled(g.count, valueAt(sums, i))
-		}
-		s.table.add(s.keys[i], give)
-	}
-	if s.params.Others {
-		for _, i := range order[kept:] {
-			s.table.add(s.keys[i], cell{others: give.others})
-		}
-	}
-}
-
-// order returns 0, …, l − 1.
-func (s *state[K]) order(l int) []int32 {
-	s.numbers = s.numbers[:0]
-	for i := range l {
-		s.numbers = append(s.numbers, int32(i))
-	}
-	return s.numbers
-}
-
-// valueAt returns the i-th value, 0 if there are none.
-func valueAt(sums []float64, i int32) float64 {
-	if sums == nil {
-		return 0
-	}
-	return sums[i]
-}
-
-// choose moves k of the elements to the front, by chance where these are not all, and returns them.
-func choose[T any](all []T, k int, src *noise.Source) []T {
-	if k == len(all) {
-		return all
-	}
-	return subset.Draw(all, k, src.Uint64N)
-}
-
-// weigh gives their weight to as many of the keys as get one.
-func (s *state[K]) weigh(keys []K) {
-	k := min(len(keys), s.params.MaxKeys)
-	if k == 0 {
-		return
-	}
-	give := cell{weight: s.law.gives[k].weight}
-	for _, key := range choose(keys, k, &s.src) {
-		s.table.add(key, give)
-	}
-}
-
-// Merge adds the users of another Builder, and that one gives up its data: the trusted merge,
-// before any noise, of machines that one machine may see. The users of the two must be different: a
-// user in both is two users, and is protected less. Group by user first where data is spread by
-// other things.
-//
-// The error wraps [ErrMismatch] if the Params differ, if the two are not for the same pass after the
-// same [Discovery], or if other is b itself, and [ErrReleased] if one was released. Then nothing has
-// changed.
-func (b *Builder[K]) Merge(other *Builder[K]) error {
-	if other == nil {
-		return fmt.Errorf("groupby: Merge: a Builder is %w", fault.ErrReleased)
-	}
-	return merge(b.secret, other.secret)
-}
-
-// merge adds the data of other, and takes it.
-func merge[K hashing.Key](into, other secret[K]) error {
-	if private.Released(into) || private.Released(other) {
-		return fmt.Errorf("groupby: Merge: a Builder is %w", fault.ErrReleased)
-	}
-	if private.Same(into, other) {
-		return fault.Mismatch("groupby", "Builder", "itself", "another one")
-	}
-	s := private.Enter(into)
-	defer private.Leave(into)
-	if err := s.matches(private.Enter(other)); err != nil {
-		private.Leave(other)
-		return err
-	}
-	private.Leave(other)
-	o, err := private.Take(other, "groupby: Merge: the other Builder")
-	if err != nil {
-		return err
-	}
-	numbers := make([]uint32, len(o.table.entries))
-	for i, e := range o.table.entries {
-		s.table.add(e.key, e.cell)
-		numbers[i], _ = s.table.entry(e.key)
-	}
-	s.users.append(o.users, numbers)
-	s.shortfall = sum(s.shortfall, o.shortfall)
-	return nil
-}
-
-// matches returns an error that wraps ErrMismatch if the two states cannot be merged.
-func (s *state[K]) matches(o *state[K]) error {
-	if err := sameParams(s.params, o.params); err != nil {
-		return err
-	}
-	if s.way != o.way {
-		return fault.Mismatch("groupby", "pass", s.way, o.way)
-	}
-	same := func(a, b entry[K]) bool { return a.key == b.key }
-	if !slices.EqualFunc(s.table.entries[:s.found], o.table.entries[:o.found], same) {
-		return fault.Mismatch("groupby", "Discovery", "the keys of one", "those of another")
-	}
-	return nil
-}
-
 // Released reports whether the Builder has been released, and therefore ignores what it is given.
 func (b *Builder[K]) Released() bool { return private.Released(b.secret) }
-
-// sameParams returns an error that wraps ErrMismatch and names the first field that differs.
-func sameParams(a, b Params) error {
-	for _, f := range []struct {
-		name string
-		a, b any
-	}{
-		{"Epsilon", a.Epsilon, b.Epsilon}, {"Delta", a.Delta, b.Delta}, {"MaxKeys", a.MaxKeys, b.MaxKeys},
-		{"Passes", a.Passes, b.Passes},
-		{"CountShare", a.CountShare, b.CountShare}, {"Clip", a.Clip, b.Clip}, {"Min", a.Min, b.Min}, {"Max", a.Max, b.Max},
-		{"Relation", a.Relation, b.Relation}, {"KeysOnly", a.KeysOnly, b.KeysOnly}, {"Others", a.Others, b.Others},
-	} {
-		if f.a != f.b {
-			return fault.Mismatch("groupby", f.name, f.a, f.b)
-		}
-	}
-	return nil
-}

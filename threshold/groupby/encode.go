@@ -33,8 +33,8 @@ import (
 //	8      rest of the count, unless KeysOnly
 //	8      sum of values, if Min or Max is not 0
 //
-// Sums are in steps of 2⁻²⁰, rests of 2⁻²⁴, with their noise, two's complement. Nothing depends on the order of
-// arrival, and no other bytes decode to the same groups.
+// Sums are in steps of 2⁻²⁰, rests of 2⁻²⁴, with their noise, two's complement. Nothing depends on
+// the order of arrival, and no other bytes decode to the same groups.
 const (
 	version   = 1
 	fixedSize = wire.HeaderSize + 3 + 5*8 + 2 + 2*4 + 3*8 + 4

@@ -31,3 +31,42 @@ func Example() {
 	// /products/2: about 3000
 	// ε = 1, δ = 1e-12 for one user, added or removed
 }
+
+// The users are read twice: in the second pass they give all their weight to what the first has not
+// found, here pages that 60 of them have beside many that everybody has.
+func ExampleDiscovery() {
+	first, err := groupby.NewDiscovery[string](groupby.Params{Epsilon: 2, Delta: 1e-9, KeysOnly: true, Passes: 2})
+	if err != nil {
+		panic(err)
+	}
+	users := func(yield func([]string) bool) {
+		for user := range 6000 {
+			keys := []string{fmt.Sprintf("/products/%d", user/60)}
+			for page := range 24 {
+				keys = append(keys, fmt.Sprintf("/page/%d", page))
+			}
+			if !yield(keys) {
+				return
+			}
+		}
+	}
+	for keys := range users {
+		first.AddUser(keys...)
+	}
+	second, err := first.Release()
+	if err != nil {
+		panic(err)
+	}
+	for keys := range users {
+		second.AddUser(keys...)
+	}
+	groups, err := second.Release()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(groups.Len(), groups.Has("/page/7"), groups.Has("/products/77"))
+	fmt.Println(groups.Guarantee())
+	// Output:
+	// 124 true true
+	// ε = 2, δ = 1e-9 for one user, added or removed
+}

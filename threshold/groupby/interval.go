@@ -10,8 +10,9 @@ import (
 // Shortfall returns bounds, with the given confidence, on Σ(1 − √(Clip/l)) over all users with l >
 // Clip keys, the part of them that clipping has kept out of each of their keys, where a user with
 // more than MaxKeys keys adds 1. No count is short of the true number of users by more than hi, so
-// a count whose key these users do not have is not short. It is part of every interval of a count. NaN with KeysOnly, and for a confidence outside
-// [0, 1).
+// a count whose key these users do not have is not short. It is part of every interval of a count.
+// With two passes l counts the shown keys of a user (after a [Discovery] all), and MaxKeys does not
+// matter. NaN with KeysOnly, and for a confidence outside [0, 1).
 func (g *Groups[K]) Shortfall(confidence float64) (lo, hi float64) {
 	if !g.counted() || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()

@@ -1,0 +1,87 @@
+package groupby
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/private"
+)
+
+// Merge adds the users of another Builder, and that one gives up its data: the trusted merge,
+// before any noise, of machines that one machine may see. The users of the two must be different: a
+// user in both is two users, and is protected less. Group by user first where data is spread by
+// other things.
+//
+// The error wraps [ErrMismatch] if the Params differ, if the two are not for the same pass after the
+// same [Discovery], or if other is b itself, and [ErrReleased] if one was released. Then nothing has
+// changed.
+func (b *Builder[K]) Merge(other *Builder[K]) error {
+	if other == nil {
+		return fmt.Errorf("groupby: Merge: a Builder is %w", fault.ErrReleased)
+	}
+	return merge(b.secret, other.secret)
+}
+
+// merge adds the data of other, and takes it.
+func merge[K hashing.Key](into, other secret[K]) error {
+	if private.Released(into) || private.Released(other) {
+		return fmt.Errorf("groupby: Merge: a Builder is %w", fault.ErrReleased)
+	}
+	if private.Same(into, other) {
+		return fault.Mismatch("groupby", "Builder", "itself", "another one")
+	}
+	s := private.Enter(into)
+	defer private.Leave(into)
+	if err := s.matches(private.Enter(other)); err != nil {
+		private.Leave(other)
+		return err
+	}
+	private.Leave(other)
+	o, err := private.Take(other, "groupby: Merge: the other Builder")
+	if err != nil {
+		return err
+	}
+	numbers := make([]uint32, len(o.table.entries))
+	for i, e := range o.table.entries {
+		s.table.add(e.key, e.cell)
+		numbers[i], _ = s.table.entry(e.key)
+	}
+	s.users.append(o.users, numbers)
+	s.shortfall = sum(s.shortfall, o.shortfall)
+	return nil
+}
+
+// matches returns an error that wraps ErrMismatch if the two states cannot be merged.
+func (s *state[K]) matches(o *state[K]) error {
+	if err := sameParams(s.params, o.params); err != nil {
+		return err
+	}
+	if s.way != o.way {
+		return fault.Mismatch("groupby", "pass", s.way, o.way)
+	}
+	same := func(a, b entry[K]) bool { return a.key == b.key }
+	if !slices.EqualFunc(s.table.entries[:s.found], o.table.entries[:o.found], same) {
+		return fault.Mismatch("groupby", "Discovery", "the keys of one", "those of another")
+	}
+	return nil
+}
+
+// sameParams returns an error that wraps ErrMismatch and names the first field that differs.
+func sameParams(a, b Params) error {
+	for _, f := range []struct {
+		name string
+		a, b any
+	}{
+		{"Epsilon", a.Epsilon, b.Epsilon}, {"Delta", a.Delta, b.Delta}, {"MaxKeys", a.MaxKeys, b.MaxKeys},
+		{"Passes", a.Passes, b.Passes},
+		{"CountShare", a.CountShare, b.CountShare}, {"Clip", a.Clip, b.Clip}, {"Min", a.Min, b.Min}, {"Max", a.Max, b.Max},
+		{"Relation", a.Relation, b.Relation}, {"KeysOnly", a.KeysOnly, b.KeysOnly}, {"Others", a.Others, b.Others},
+	} {
+		if f.a != f.b {
+			return fault.Mismatch("groupby", f.name, f.a, f.b)
+		}
+	}
+	return nil
+}
