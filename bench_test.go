@@ -20,6 +20,7 @@ import (
 	"github.com/dpsketch/dpsketch/kor"
 	"github.com/dpsketch/dpsketch/kor/distinct"
 	"github.com/dpsketch/dpsketch/misragries"
+	"github.com/dpsketch/dpsketch/misragries/series"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/plan"
 	"github.com/dpsketch/dpsketch/threshold"
@@ -800,6 +801,66 @@ func BenchmarkNoise(b *testing.B) {
 		run(fmt.Sprintf("noise=%v", law), lattice.MeanAbs()*lattice.Step(), func() { lattice.SampleInt(&src) })
 		run(fmt.Sprintf("noise=%v/share=1000", law), lattice.MeanAbs()*lattice.Step(), func() { share.Noise() })
 	}
+}
+
+// BenchmarkSeries measures package misragries/series with a thousand known keys: an element of one
+// of them, one that is not known, a step, and a window of 720 steps.
+func BenchmarkSeries(b *testing.B) {
+	const known = 1000
+	p := series.Params{Epsilon: 1, Delta: 1e-6}
+	begin := func(b *testing.B) (*series.Builder[uint64], *series.Timeline[uint64]) {
+		builder, err := series.New[uint64](p)
+		if err != nil {
+			b.Fatal(err)
+		}
+		timeline, err := series.NewTimeline[uint64](p)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for t := range 720 {
+			for key := range uint64(known) {
+				for range 1 + 120/(1+t) {
+					builder.Add(key)
+				}
+			}
+			slice, err := builder.Step()
+			if err == nil {
+				err = timeline.Append(slice)
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		return builder, timeline
+	}
+	b.Run("op=add/key=known", func(b *testing.B) {
+		builder, _ := begin(b)
+		for i := uint64(0); b.Loop(); i++ {
+			builder.Add(i * 0x9e3779b97f4a7c15 >> 32 % known)
+		}
+	})
+	b.Run("op=add/key=unknown", func(b *testing.B) {
+		builder, _ := begin(b)
+		for i := uint64(0); b.Loop(); i++ {
+			builder.Add(known + i*0x9e3779b97f4a7c15>>48)
+		}
+	})
+	b.Run("op=step/known=1000", func(b *testing.B) {
+		builder, _ := begin(b)
+		for b.Loop() {
+			if _, err := builder.Step(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("op=window/known=1000/steps=720", func(b *testing.B) {
+		_, timeline := begin(b)
+		for b.Loop() {
+			if _, err := timeline.Window(0, 720); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
 
 // BenchmarkGroupBy measures package threshold/groupby: users of ten keys each, per key, and the

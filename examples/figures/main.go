@@ -7,6 +7,7 @@
 //
 // A curve of the papers' mechanisms comes from a simulation of the algorithm as printed or from its
 // formula; this library's come from its public API, from real releases where there is no formula.
+// Some figures print a table besides.
 //
 // The exit code is 0, 1 when drawing or writing failed, or 2 for a wrong flag.
 package main
@@ -17,6 +18,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"strings"
 
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
 )
@@ -61,6 +63,9 @@ var figures = []figure{
 	{"plan-binary", planBinary, func(e effort) int { return 15 * e.means }},
 	{"plan-baskets", planBaskets, func(e effort) int { return 20 * e.means }},
 	{"misragries-threshold", thresholds, always(1)},
+	{"series-stationary", topErrors("A stationary stream", false, false), always(3)},
+	{"series-diurnal", topErrors("A diurnal stream", false, true), always(3)},
+	{"series-drifting", topErrors("A drifting stream", true, true), always(3)},
 	{"kor-error", korError, func(e effort) int { return 7 * e.sketches() }},
 	{"jl-variance", jlVariance, always(30)},
 	{"budget-releases", releases, always(4)},
@@ -119,7 +124,7 @@ func (c *command) Run(stdout io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintln(stdout, files); err != nil {
+		if _, err := fmt.Fprintln(stdout, strings.Join(append([]string{files}, p.table...), "\n")); err != nil {
 			return err
 		}
 	}

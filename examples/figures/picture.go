@@ -17,6 +17,7 @@ import (
 type picture struct {
 	*plot.Plot
 	curves int
+	table  []string // lines that are printed
 }
 
 const (

@@ -123,9 +123,9 @@ func TestKill(t *testing.T) {
 			t.Skip("no processes here: ", err)
 		}
 		before, _ := os.Stat(filepath.Join(string(s), "public"))
-		for range 1000 { // until it has published something
+		for range 1000 { // until it has published some Slices
 			time.Sleep(2 * time.Millisecond)
-			if now, err := os.Stat(filepath.Join(string(s), "public")); err == nil && (before == nil || now.Size() > before.Size()) {
+			if now, err := os.Stat(filepath.Join(string(s), "public")); err == nil && (before == nil || now.Size() > before.Size()+1000) {
 				break
 			}
 		}
@@ -162,5 +162,9 @@ func TestKill(t *testing.T) {
 	_, state, err := s.read()
 	require.NoError(t, err)
 	require.NoError(t, builder(t, crashing).RestorePrivateState(state, l.Len()))
-	require.ErrorIs(t, builder(t, crashing).RestorePrivateState(old, l.Len()), ErrMismatch, "an old backup")
+	backup := builder(t, crashing)
+	require.NoError(t, backup.RestorePrivateState(old, 0))
+	if held(backup).steps < l.Len() { // else the machine was too busy for a second record
+		require.ErrorIs(t, builder(t, crashing).RestorePrivateState(old, l.Len()), ErrMismatch, "an old backup")
+	}
 }

@@ -110,10 +110,10 @@ func (a few) plus(b few) few { return few{a.sum + b.sum, a.nodes + b.nodes} }
 func (f *fit) split(l, i int) (in, out few) {
 	start, end := i*f.spans[l], (i+1)*f.spans[l]
 	y, closed := f.value(l, i, end)
-	if l == 0 {
-		if start >= f.from && start < f.to {
-			return few{y, 1}, few{}
-		}
+	switch begin := max(start, f.since); { // before that it holds nothing
+	case closed && begin >= f.from && end <= f.to:
+		return few{y, 1}, few{}
+	case closed && (begin >= f.to || end <= f.from):
 		return few{}, few{y, 1}
 	}
 	for c := max(start, f.since) / f.spans[l-1]; c*f.spans[l-1] < min(end, f.until); c++ {

@@ -70,7 +70,7 @@ func TestSharesAreRoundedDown(t *testing.T) {
 	rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 	many := func(n int, x *big.Rat) *big.Rat { return new(big.Rat).Mul(big.NewRat(int64(n), 1), x) }
 	for _, p := range []Params{
-		plain, {Epsilon: 0.1, Delta: 1e-9}, {Epsilon: 7, Delta: 0.3}, {Epsilon: 1.0 / 3, Delta: 1e-300, Spans: spansOf(1, 3, 9), Discovery: spansOf(1, 5)},
+		plain, {Epsilon: 0.1, Delta: 1e-9}, {Epsilon: 7, Delta: 0.3}, {Epsilon: 0.1, Delta: 0.9}, {Epsilon: 1.0 / 3, Delta: 1e-300, Spans: spansOf(1, 3, 9), Discovery: spansOf(1, 5)},
 		{Epsilon: 700, Delta: 1e-12, MaxElements: 7}, {Epsilon: 3, Delta: 1e-6, MaxElements: 1000}, {Epsilon: 300, Delta: 1e-100, MaxElements: 3},
 		{Epsilon: 1, Delta: 1e-6, Counters: 64}, {Epsilon: 0.3, Delta: 1e-6, Counters: 2, MaxElements: 10},
 	} {
