@@ -49,8 +49,9 @@ func (c *clipper) add(index []uint32, y []float64) {
 		}
 		return
 	}
-	for at, i := range index {
-		c.sums[i] += row[at]
+	sums := c.sums
+	for at, i := range index[:len(row)] {
+		sums[i] += row[at]
 	}
 }
 
@@ -61,10 +62,10 @@ func (c *clipper) round(row []int64, y []float64, scale float64) bool {
 	squares, most := int64(0), c.most*c.most
 	for i, v := range y {
 		x := v * scale
-		if x != x { // 0·∞
-			x = 0
+		if !(x <= limit && x >= -limit) {
+			x = clampedTo(x, limit)
 		}
-		k := int64(max(min(x, limit), -limit))
+		k := int64(x)
 		row[i] = k
 		squares += k * k
 		if squares > most {
@@ -72,6 +73,14 @@ func (c *clipper) round(row []int64, y []float64, scale float64) bool {
 		}
 	}
 	return squares <= most
+}
+
+// clampedTo returns x, at most limit in absolute value; 0 for NaN, which 0·∞ is.
+func clampedTo(x, limit float64) float64 {
+	if x != x {
+		return 0
+	}
+	return max(min(x, limit), -limit)
 }
 
 // clippedMean releases γ, if it is wanted, and the sum of the rows clipped at C with all that is

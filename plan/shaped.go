@@ -1,5 +1,7 @@
 package plan
 
+import "math"
+
 // shaped yields rows as (x − centre)·factor. It belongs to one goroutine.
 type shaped struct {
 	x              *rows
@@ -9,6 +11,7 @@ type shaped struct {
 	fixed          []uint32 // coordinates of which the centre is not 0: no row is sparse there
 	place          []int32  // 1 + the place in fixed
 	zeros          []float64
+	quick          []float64 // factors, times what a 1 is where all entries that are stored are that; NaN in fixed columns
 }
 
 func newShaped(x *rows, centre, factor []float64) *shaped {
@@ -23,11 +26,17 @@ func newShaped(x *rows, centre, factor []float64) *shaped {
 			s.zeros = append(s.zeros, -c*factor[i])
 		}
 	}
+	s.quick = make([]float64, x.dim)
+	for i, f := range factor {
+		if s.quick[i] = f; x.sparse.Values == nil {
+			s.quick[i] = x.clean(i, 1) * f
+		}
+	}
 	if len(s.fixed) > 0 {
 		s.place = make([]int32, x.dim)
-		for at, i := range s.fixed {
-			s.place[i] = int32(at) + 1
-		}
+	}
+	for at, i := range s.fixed {
+		s.place[i], s.quick[i] = int32(at)+1, math.NaN()
 	}
 	return s
 }
@@ -40,17 +49,52 @@ func (s *shaped) row(j int) (index []uint32, y []float64) {
 		return nil, s.y
 	}
 	m := s.x.sparse
-	s.index, s.y = append(s.index[:0], s.fixed...), append(s.y[:0], s.zeros...)
-	for at := m.Offsets[j]; at < m.Offsets[j+1]; at++ {
-		i := m.Indices[at]
-		y := (s.x.clean(int(i), m.value(at)) - s.centre[i]) * s.factor[i]
-		if s.place != nil && s.place[i] > 0 {
-			s.y[s.place[i]-1] = y
+	from, to := m.Offsets[j], m.Offsets[j+1]
+	entries, values := m.Indices[from:to:to], []float64(nil)
+	if m.Values != nil {
+		values = m.Values[from:to]
+	}
+	k := len(s.fixed)
+	if cap(s.y) < k+len(entries) {
+		s.y, s.index = make([]float64, 2*(k+len(entries))), make([]uint32, 2*(k+len(entries)))
+	}
+	s.y = s.y[:k+len(entries)]
+	if k == 0 {
+		s.plainRow(s.y, entries, values)
+		return entries, s.y
+	}
+	s.index = s.index[:k+len(entries)]
+	copy(s.y, s.zeros)
+	copy(s.index, s.fixed)
+	for at, i := range entries {
+		q, v := s.quick[i], 1.0
+		if values != nil {
+			v = s.x.clean(int(i), values[at])
+			q *= v
+		}
+		if q != q { // clean never returns NaN
+			s.y[s.place[i]-1] = (s.x.clean(int(i), v) - s.centre[i]) * s.factor[i]
 			continue
 		}
-		s.index, s.y = append(s.index, i), append(s.y, y)
+		s.y[k], s.index[k] = q, i
+		k++
 	}
+	s.y, s.index = s.y[:k], s.index[:k]
 	return s.index, s.y
+}
+
+// plainRow sets y to the entries of a row where no column has a centre but 0. clean counts NaN as
+// 0.
+func (s *shaped) plainRow(y []float64, entries []uint32, values []float64) {
+	if values == nil {
+		for at, i := range entries {
+			y[at] = s.quick[i]
+		}
+		return
+	}
+	for at, i := range entries {
+		y[at] = s.x.clean(int(i), values[at]) * s.quick[i]
+	}
 }
 
 func (s *shaped) denseRow(row []float64) {
