@@ -51,6 +51,7 @@ type piece struct {
 	below, count int64  // keys of the data before the piece, and in it
 	bound        uint64 // the largest w of a candidate
 	hi, lo       uint64 // the sum of weight·size·bound up to and with this piece
+	list         int32  // 1 + the place in the lists of one that has all its keys, or 0
 }
 
 // sampler draws quantiles of columns. It belongs to one goroutine.
@@ -59,6 +60,7 @@ type sampler struct {
 	counts []int32
 	pieces []piece
 	spare  []piece
+	lists  [][]uint32 // the keys of pieces that were looked at
 }
 
 // quantile draws a candidate r with probability exactly base(r)·w(score(r))/Σ base·w: see
@@ -70,6 +72,7 @@ type sampler struct {
 // before, the next accepted r has a probability in proportion to base(r)·w(score(r)).
 func (s *sampler) quantile(c column, base []region, w *weights) uint32 {
 	target := w.target(c.size())
+	s.lists = s.lists[:0]
 	s.cut(c, base)
 	s.cumulate(w, target)
 	for {
@@ -79,7 +82,7 @@ func (s *sampler) quantile(c column, base []region, w *weights) uint32 {
 		if p.count == 0 { // all its candidates have the same ranks
 			return r
 		}
-		lo, hi := c.ranks(r)
+		lo, hi := p.ranks(c, s.keysOf(c, i), r)
 		if s.src.Uint64N(p.bound) < w.at(w.score(target, lo, hi)) {
 			return r
 		}
@@ -88,6 +91,49 @@ func (s *sampler) quantile(c column, base []region, w *weights) uint32 {
 			s.cumulate(w, target)
 		}
 	}
+}
+
+// keysOf returns keys of the column among which are all of piece i, and hardly more.
+func (s *sampler) keysOf(c column, i int) []uint32 {
+	p := &s.pieces[i]
+	if p.list > 0 {
+		return s.lists[p.list-1]
+	}
+	n := len(s.lists)
+	if n == cap(s.lists) {
+		s.lists = append(s.lists, nil)
+	}
+	s.lists = s.lists[:n+1]
+	list := s.lists[n][:0]
+	for _, k := range c.keys {
+		if uint64(k)-p.start < p.size { // a key before start wraps around
+			list = append(list, k)
+		}
+	}
+	s.lists[n], p.list = list, int32(n+1)
+	return list
+}
+
+// ranks is that of the column for a candidate r in the piece, by keys that have all of its own.
+func (p piece) ranks(c column, keys []uint32, r uint32) (lo, hi int64) {
+	var below, equal int
+	width := uint64(r) - p.start
+	for _, k := range keys {
+		if uint64(k)-p.start < width { // a key before start wraps around
+			below++
+		}
+		if k == r {
+			equal++
+		}
+	}
+	lo, hi = p.below+int64(below), p.below+int64(below+equal)
+	if uint64(c.zero) >= p.start && c.zero < r {
+		lo += c.zeros
+	}
+	if uint64(c.zero) >= p.start && c.zero <= r {
+		hi += c.zeros
+	}
+	return lo, hi
 }
 
 // cut makes the first pieces: of every region a number of cells that suits the data, all of the
@@ -100,13 +146,13 @@ func (s *sampler) cut(c column, base []region) {
 		if len(base) > 1 && r.weight == 1 {
 			cells = min(cells, 64) // beside the window: see window.go
 		}
-		below = s.partition(c, r, cells, below)
+		below = s.partition(c, c.keys, r, cells, below)
 	}
 }
 
 // partition appends up to cells pieces of the region, before which there are below keys, and
-// returns the number before its end.
-func (s *sampler) partition(c column, r region, cells uint64, below int64) int64 {
+// returns the number before its end. keys are those of the column, or all of them in the region.
+func (s *sampler) partition(c column, keys []uint32, r region, cells uint64, below int64) int64 {
 	if r.end <= r.start {
 		return below
 	}
@@ -118,7 +164,7 @@ func (s *sampler) partition(c column, r region, cells uint64, below int64) int64
 	}
 	counts := s.counts[:cells]
 	clear(counts)
-	for _, k := range c.keys {
+	for _, k := range keys {
 		if d := uint64(k) - r.start; d < width { // a key before start wraps around
 			counts[d>>shift]++
 		}
@@ -137,10 +183,14 @@ func (s *sampler) partition(c column, r region, cells uint64, below int64) int64
 
 // split cuts piece i into up to 64 pieces.
 func (s *sampler) split(c column, i int) {
+	keys := s.keysOf(c, i)
 	p := s.pieces[i]
 	s.spare = append(s.spare[:0], s.pieces[i+1:]...)
 	s.pieces = s.pieces[:i]
-	s.partition(c, region{p.start, p.start + p.size, p.weight}, min(p.size, 64), p.below)
+	s.partition(c, keys, region{p.start, p.start + p.size, p.weight}, min(p.size, 64), p.below)
+	for at := i; at < len(s.pieces); at++ {
+		s.pieces[at].list = p.list
+	}
 	s.pieces = append(s.pieces, s.spare...)
 }
 
