@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
@@ -314,4 +315,58 @@ func TestTopOfManyValues(t *testing.T) {
 		}())
 		require.True(t, slices.IsSortedFunc(top, func(a, b counter[int]) int { return int(a.count - b.count) }))
 	}
+}
+
+// The released length follows its law, on every input that has one, and is left out for given
+// counters, also of one sketch of a sum.
+func TestLengthHasItsNoise(t *testing.T) {
+	for _, in := range []Input{OneStream, Merged, Summed, Users} {
+		p := Params{Counters: 3, Epsilon: 1, Dim: 50}
+		c, err := p.choose(in)
+		if in == Users {
+			p.MaxKeys = 3
+			c, err = p.choose(in)
+		}
+		require.NoError(t, err)
+		stream := repeat(90, 40, 30, 20, 10)
+		s := prepare(t, in, p, stream)
+		var length int64
+		switch b := s.(type) {
+		case *Builder[int]:
+			length = peek(b.secret).sketch.length(3)
+		case *Sum[int]:
+			length = peek(b.sumSecret).length
+			require.EqualValues(t, len(stream), length)
+		case *UserBuilder[int]:
+			length = peek(b.userSecret).users.table.length(3)
+		}
+		d := discreteLaplace(c.lost)
+		counts, masses := make([]int64, 41), make([]float64, 41)
+		for i := range masses {
+			masses[i] = d.Prob(float64(i - 20))
+		}
+		masses[0], masses[40] = d.CDF(-20), d.Survival(19)
+		for range 3000 {
+			h := newHistogram[int](p, c)
+			var src noise.Source
+			h.releaseLength(&src, contents[int]{lost: length})
+			counts[min(max(h.lost-length, -20), 20)+20]++
+		}
+		dptest.ChiSquare(t, in.String(), counts, masses, 1e-10)
+	}
+	p := Params{Counters: 3, Epsilon: 1, Delta: 1e-3}
+	sum, err := NewSum[int](p)
+	require.NoError(t, err)
+	given, err := FromCounters(p, map[int]int64{1: 500})
+	require.NoError(t, err)
+	require.NoError(t, sum.Add(given))
+	require.NoError(t, sum.Add(build(t, p, repeat(500))))
+	h, err := sum.Release()
+	require.NoError(t, err)
+	require.Zero(t, h.lost)
+	require.Zero(t, h.law.lost)
+	require.Equal(t, h.EstimateAs(1, Lower), h.Estimate(1))
+	_, hi := h.Interval(1, 0.9)
+	require.True(t, math.IsInf(hi, 1))
+	dptest.Codec[Histogram[int]](t, h, dptest.DeepEqual)
 }
