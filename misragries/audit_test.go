@@ -232,9 +232,12 @@ func TestAuditPaths(t *testing.T) {
 	low := []counter[int]{{0, c}, {1, 16*c - l.offset}}
 	high := []counter[int]{{0, c + 1}, {1, 16*c - l.offset}}
 	a, b = hold(t, p, Summed, 0, high), hold(t, p, Summed, 0, low)
-	audited(t, "ShiftedSum/δ", 460_000, epsilon, p.Delta, a, b, func(l *calibration) {
-		l.threshold = max(l.from+1, l.threshold-int64(5*l.scale))
-	}, anyShown(1))
+	audited(t, "ShiftedSum/δ", 6_000, epsilon, p.Delta, a, b, func(l *calibration) { l.from, l.threshold = 20, 21 }, anyShown(1))
+	if dptest.Long() { // the threshold alone
+		audited(t, "ShiftedSum/δ, threshold", 460_000, epsilon, p.Delta, a, b, func(l *calibration) {
+			l.threshold = max(l.from+1, l.threshold-int64(5*l.scale))
+		}, anyShown(1))
+	}
 	// Pure: over a small and a large universe, four keys, one up by four units and the others
 	// down.
 	for _, dim := range []uint64{20, 1 << 40} {
