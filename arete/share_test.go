@@ -61,8 +61,8 @@ func TestOnePartyMovesTheSumByTheSensitivity(t *testing.T) {
 // The range of a party's number is a function of the Params: [−Δ, Δ] under AddRemove and [0, Δ]
 // under Replace, in units of the data, for every law, odd and even Δ, integers and reals. So a sum
 // does not depend on the law that Auto takes. The sums of 20,000 numbers that are each rounded at
-// random are within 6.5 standard deviations of half a step a number but for a probability of 1e-10
-// each.
+// random are within 7.5 standard deviations of half a step a number but for a probability of 2·e^−28.1 <
+// 2e-12 each (Hoeffding).
 func TestRangeOfAPartyIsThatOfTheParams(t *testing.T) {
 	var src noise.Source
 	laws := map[Law]int{}
@@ -90,7 +90,8 @@ func TestRangeOfAPartyIsThatOfTheParams(t *testing.T) {
 						for range n {
 							sum += s.point(c[0], &src)
 						}
-						require.InDelta(t, float64(n)*c[1], float64(sum)*step, 6.5*math.Sqrt(float64(n))/2*step, "%+v: %v", p, c[0])
+						dptest.Alarm(t, 2e-12)
+						require.InDelta(t, float64(n)*c[1], float64(sum)*step, 7.5*math.Sqrt(float64(n))/2*step, "%+v: %v", p, c[0])
 					}
 				}
 			}

@@ -217,6 +217,7 @@ func TestZipfEndToEnd(t *testing.T) {
 	released := keysOf(h.All())
 	require.True(t, slices.IsSorted(released))
 	bound := p.ErrorBound(float64(len(stream)), 1-1e-9)
+	dptest.Alarm(t, 2e-9)
 	for key, f := range truth {
 		if float64(f) >= limit {
 			require.Contains(t, released, key)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -78,6 +79,7 @@ func TestQuantileAccuracy(t *testing.T) {
 							}
 							// c = √(2·0.1/9) = .15 per rank: 300 ranks are e^{−45}; 20 steps have
 							// σ = 30 ranks each. The cell of Uniform is fine enough.
+							dptest.Alarm(t, 1e-15)
 							require.InDelta(t, level*n, float64(below), 300, "%v base %v search %d level %v column %d", relation, base, search, level, i)
 						}
 					}

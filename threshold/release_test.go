@@ -199,6 +199,7 @@ func TestHugeDimension(t *testing.T) {
 		require.InDelta(t, 500, v.Estimate(dim-1), 60)
 		// The number of false keys is nearly Poisson with mean 50, outside [5, 130] with
 		// probability below 1e-12.
+		dptest.Alarm(t, 2e-12)
 		require.InDelta(t, 67, v.Len()-2, 63)
 		high := 0
 		for key := range v.All() {
