@@ -172,7 +172,7 @@ func TestSharedNoiseAtTheLimit(t *testing.T) {
 // noise. The assertions reject falsely with a probability below 1e-8 each.
 func TestReleaseAtTheLimit(t *testing.T) {
 	p := Params{Counters: 10, Epsilon: 1, Delta: 1e-6, Mechanism: FreedZeros}
-	const n = 2500
+	const n = 6000
 	for _, restored := range []bool{false, true} {
 		var hits [2]int64
 		for range n {
