@@ -15,8 +15,8 @@ import (
 )
 
 // peerGroups is what Google's library makes of baskets, by the way its documentation recommends: m
-// random keys of each user, its selection of partitions by half of ε and δ, and counts with Gaussian
-// noise by the other half; for keys alone the selection by all of it.
+// random keys of each user, its selection of partitions by half of ε and δ, and counts with
+// Gaussian noise by the other half; for keys alone the selection by all of it.
 func peerGroups(t *testing.T, users [][]int, m int, keysOnly bool) map[int]float64 {
 	counts := map[int]int64{}
 	for _, keys := range users {

@@ -104,8 +104,8 @@ func requireInside(t *testing.T, g *Groups[int], key int, n, sum, confidence flo
 	inside("mean", sum/n, lo, hi)
 }
 
-// Users with more keys than Clip, and than MaxKeys: what clipping costs is within the shortfall, and
-// the intervals hold the true numbers, which the estimates by themselves miss.
+// Users with more keys than Clip, and than MaxKeys: what clipping costs is within the shortfall,
+// and the intervals hold the true numbers, which the estimates by themselves miss.
 func TestClippingIsSaid(t *testing.T) {
 	const confidence, users, l = 1 - 1e-11, 4000, 80
 	keys := make([]int, l)
@@ -199,8 +199,8 @@ func privateState(s *state[int]) secret[int] {
 	return private.New(state[int]{params: s.params, law: s.law, way: s.way, table: newTable[int](0)})
 }
 
-// Revenue by page: 50,000 users with log-normal values on some pages each. Counts, sums and means of
-// the shown pages are within their intervals, all of them at 1 − 1e-11 and as many as stated at
+// Revenue by page: 50,000 users with log-normal values on some pages each. Counts, sums and means
+// of the shown pages are within their intervals, all of them at 1 − 1e-11 and as many as stated at
 // .95. The sums cost the counts the share of the budget that they take, and nothing else.
 func TestRevenueByPage(t *testing.T) {
 	const users, pages, most = 50_000, 300, 200.

@@ -57,8 +57,8 @@ func folded(mean, sd float64) float64 {
 	return sd*math.Sqrt(2/math.Pi)*math.Exp(-mean*mean/(2*sd*sd)) + mean*(1-2*tailOf(mean/sd))
 }
 
-// topErrors returns the expected error, on average over the top keys, where a user with l
-// keys counts counted(l), with noise of deviation sd; with coins, he counts 1 with that probability.
+// topErrors returns the expected error, on average over the top keys, where a user with l keys
+// counts counted(l), with noise of deviation sd; with coins, he counts 1 with that probability.
 func topErrors(users [][]int, top []int, sd float64, counted func(l int) float64, coins bool) (sum float64) {
 	bias, variance := map[int]float64{}, map[int]float64{}
 	for _, keys := range users {

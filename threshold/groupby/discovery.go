@@ -72,10 +72,10 @@ func (d *Discovery[K]) Merge(other *Discovery[K]) error {
 // Released reports whether the Discovery has been released, and therefore ignores users.
 func (d *Discovery[K]) Released() bool { return private.Released(d.secret) }
 
-// Release spends the budget of both passes: it releases the first one and returns the Builder of the
-// second, which knows the keys that were found and is empty otherwise. The release of that Builder
-// is covered. To split the second pass among machines, move this Builder to them before anything is
-// added ([Builder.AppendPrivateState]), and merge what they have.
+// Release spends the budget of both passes: it releases the first one and returns the Builder of
+// the second, which knows the keys that were found and is empty otherwise. The release of that
+// Builder is covered. To split the second pass among machines, move this Builder to them before
+// anything is added ([Builder.AppendPrivateState]), and merge what they have.
 //
 // The Discovery gives up its data; a second call returns an error that wraps [ErrReleased].
 func (d *Discovery[K]) Release() (*Builder[K], error) {
@@ -99,8 +99,8 @@ func (d *Discovery[K]) Release() (*Builder[K], error) {
 	return &Builder[K]{next, s.params, s.params.Guarantee()}, nil
 }
 
-// addSecond adds a user with the distinct keys in s.keys to a second pass: he counts in all of them,
-// and his weight is for those that the first pass has not found.
+// addSecond adds a user with the distinct keys in s.keys to a second pass: he counts in all of
+// them, and his weight is for those that the first pass has not found.
 func (s *state[K]) addSecond(sums []float64) {
 	l := len(s.keys)
 	give := cell{}

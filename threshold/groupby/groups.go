@@ -113,9 +113,9 @@ func (g *Groups[K]) noisy(e group[K]) float64 {
 // count returns the estimate of a group.
 //
 // A key near the threshold is shown because its weight's noise is high. With z = (weight − T)/σ,
-// what that adds to the mean of the noise is φ(t)/Φ(t) in units of σ, t the mean of z; and 2·e^{−2z}
-// takes out of it all but 0.13 for every t ≥ 0. (An estimate without any bias does not exist: it
-// would need a Dirac function in the place of 2·e^{−2z}.)
+// what that adds to the mean of the noise is φ(t)/Φ(t) in units of σ, t the mean of z; and
+// 2·e^{−2z} takes out of it all but 0.13 for every t ≥ 0. (An estimate without any bias does not
+// exist: it would need a Dirac function in the place of 2·e^{−2z}.)
 func (g *Groups[K]) count(e group[K]) float64 {
 	if !g.counted() {
 		return math.NaN()

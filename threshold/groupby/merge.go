@@ -14,9 +14,9 @@ import (
 // user in both is two users, and is protected less. Group by user first where data is spread by
 // other things.
 //
-// The error wraps [ErrMismatch] if the Params differ, if the two are not for the same pass after the
-// same [Discovery], or if other is b itself, and [ErrReleased] if one was released. Then nothing has
-// changed.
+// The error wraps [ErrMismatch] if the Params differ, if the two are not for the same pass after
+// the same [Discovery], or if other is b itself, and [ErrReleased] if one was released. Then
+// nothing has changed.
 func (b *Builder[K]) Merge(other *Builder[K]) error {
 	if other == nil {
 		return fmt.Errorf("groupby: Merge: a Builder is %w", fault.ErrReleased)

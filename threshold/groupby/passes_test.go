@@ -122,8 +122,8 @@ func TestTwoPassesFindMore(t *testing.T) {
 	}
 }
 
-// Sums of what is kept are those of a second pass that finds the same keys, but for l, which is then
-// the number of shown keys.
+// Sums of what is kept are those of a second pass that finds the same keys, but for l, which is
+// then the number of shown keys.
 func TestKeptUsersCount(t *testing.T) {
 	_, b := passes(t, twice)
 	b.AddUserValues(pairs([]int{1, 2, 3, 4, 5, 6, 7, 8}, func(key int) float64 { return float64(key) - 4 }))

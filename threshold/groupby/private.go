@@ -23,10 +23,10 @@ const privateBuilder byte = 0xf8
 const privateVersion = 1
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
-// the sums of all keys without noise or, with Passes 2, the keys of each user, protected by nothing.
-// It is for a pipeline that moves its builders between machines as trusted as this one, and must not
-// reach a disk, a log or a person that the data themselves may not reach. To publish, use
-// [Builder.Release].
+// the sums of all keys without noise or, with Passes 2, the keys of each user, protected by
+// nothing. It is for a pipeline that moves its builders between machines as trusted as this one,
+// and must not reach a disk, a log or a person that the data themselves may not reach. To publish,
+// use [Builder.Release].
 //
 // The Builder stays as it is. The bytes depend neither on the order of the users nor on how they
 // were split among builders that were merged, as long as no user has more than MaxKeys keys. Every
@@ -37,8 +37,8 @@ func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 }
 
 // RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
-// gave, of a second pass too. The error wraps [ErrReleased], [ErrMismatch] if that Builder had other
-// Params, or [ErrFormat]; the Builder is then unchanged.
+// gave, of a second pass too. The error wraps [ErrReleased], [ErrMismatch] if that Builder had
+// other Params, or [ErrFormat]; the Builder is then unchanged.
 func (b *Builder[K]) RestorePrivateState(data []byte) error {
 	return restoreState(b.secret, data, false, "groupby: RestorePrivateState: the Builder")
 }
