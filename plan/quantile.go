@@ -142,7 +142,7 @@ func (s *sampler) cut(c column, base []region) {
 	s.pieces = s.pieces[:0]
 	below := int64(0)
 	for _, r := range base {
-		cells := min(uint64(1)<<min(max(bits.Len(uint(len(c.keys))), 4), 11), r.end-r.start)
+		cells := min(uint64(1)<<min(max(bits.Len(uint(len(c.keys)))-4, 4), 11), r.end-r.start)
 		if len(base) > 1 && r.weight == 1 {
 			cells = min(cells, 64) // beside the window: see window.go
 		}
