@@ -20,7 +20,8 @@ func TestListedKeys(t *testing.T) {
 	require.Equal(t, budget.L1(1), b.Guarantee().Unit())
 	b.Grow(10)
 	b.Add("fig", 1000)
-	b.Add("plum", 5000)
+	b.Add("plum", 5000) // none of the list, as the next one, which comes before them
+	b.Add("banana", 5000)
 	b.Add("", -7000)
 	v, err := b.Release()
 	require.NoError(t, err)
