@@ -1,11 +1,13 @@
 package threshold
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // What the accountant takes a release for is nowhere below the exact divergence of the output laws,
@@ -63,6 +65,23 @@ func TestPairBoundsTheRelease(t *testing.T) {
 			for _, w := range x.in.values {
 				if v < w && x.in.neighbours([]int64{v}, []int64{w}) {
 					dptest.Dominated(t, x.name, x.in.coordinate(v, x.c), x.in.coordinate(w, x.c), once, two, 1e-12)
+				}
+			}
+		}
+	}
+	// u keys on one side only, v on the other, j on both, in real numbers.
+	const sigma, tau = 1.5, 4.0
+	for u := range 4 {
+		for v := range 4 {
+			for j := range 4 {
+				changed := float64(j + max(u, v))
+				if changed == 0 {
+					continue
+				}
+				shown := -math.Expm1(changed * math.Log1p(-tail(tau/sigma)))
+				g := budget.GDP(math.Sqrt(changed)/sigma, budget.L2(1)).WithEscape(shown)
+				for _, at := range []float64{0, 0.5, 1.5, 3} {
+					require.LessOrEqual(t, divergenceOf(u, v, j, at, sigma, tau), g.DeltaAt(at)+1e-9, "%d, %d, %d at %g", u, v, j, at)
 				}
 			}
 		}

@@ -11,6 +11,7 @@ var budgetMutations = []mutation{
 	{"a Ledger shows its sums rounded to the nearest", "noise/budget/ledger.go", "if accuracy == big.Below {", "if accuracy == big.Below && false {"},
 	{"each of several parts as large as one", "noise/budget/allow.go", "before.plus(part.Times(n))", "before.plus(part)"},
 	{"released before it is paid for", "noise/budget/release.go", "if err := l.Spend(b.Guarantee()); err != nil {", "if err := l.Spend(b.Guarantee()); err != nil && false {"},
+	{"a Mechanism releases before it is paid", "noise/budget/release.go", "if err := l.Spend(m.Guarantee()); err != nil {", "if err := l.Spend(m.Guarantee()); err != nil && false {"},
 	{"groups rounded to the nearest", "internal/round/round.go", "if p < 0x1p-900 || math.FMA(a, b, -p) > 0 {", "if p < 0x1p-900 {"},
 	{"a group costs one less", "noise/budget/group.go", "return g.steps(m, unit)", "return g.steps(m-1, unit)"},
 	{"vectors of a group farther apart than they are", "noise/budget/unit.go", "if math.FMA(u.distance, float64(m), -d) < 0 {", "if false {"},

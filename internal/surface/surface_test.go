@@ -51,6 +51,9 @@ func (s *subject) audit() (missing []string) {
 		case builder:
 			need(redaction)
 			need(map[string]string{"Released": "() (bool)", "Guarantee": "() (budget.Guarantee)"})
+			if release, ok := s.methods(name)["Release"]; ok && (release.Params().Len() > 0 || release.Results().Len() != 2) {
+				lacks(name, "a method Release() (T, error): it is no budget.Releaser")
+			}
 			s.auditWaysOut(name, roles, lacks)
 			s.auditFields(name, lacks)
 			s.auditState(name, lacks)

@@ -56,6 +56,40 @@ func TestAccountant(t *testing.T) {
 	require.InEpsilon(t, 10.489, got, 1e-3)
 }
 
+// 1,000 releases of 20 kinds: half approximate, half of Laplace noise.
+func thousand(t testing.TB) Guarantee {
+	var gs []Guarantee
+	for i := range 10 {
+		epsilon := 0.01 + 0.009*float64(i)
+		gs = append(gs, ApproxDP(epsilon, 1e-10, one).Times(50), Laplace(epsilon, one).Times(50))
+	}
+	g, err := Compose(gs...)
+	require.NoError(t, err)
+	return g
+}
+
+func TestThousandReleases(t *testing.T) {
+	require.InEpsilon(t, 9.560, thousand(t).EpsilonAt(1e-6), 8e-4)
+}
+
+func BenchmarkAccountant(b *testing.B) {
+	g := thousand(b)
+	different := PureDP(0, one)
+	for i := range 1000 {
+		different, _ = Compose(different, ApproxDP(0.01+0.09*float64(i)/999, 1e-10, one))
+	}
+	sample, err := GDP(1, one).Subsampled(0.01)
+	require.NoError(b, err)
+	for name, g := range map[string]Guarantee{"mixed=1000": g, "different=1000": different, "gaussian=1000": GDP(0.05, one).Times(1000), "samples=1000": sample.Times(1000)} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				g.EpsilonAt(1e-6)
+			}
+			b.ReportMetric(g.EpsilonAt(1e-6), "ε")
+		})
+	}
+}
+
 // Randomized response beside Gaussian noise: δ is a sum over binomials of Gaussian profiles. No
 // answer is below it.
 func TestMixturesAreNeverBelow(t *testing.T) {

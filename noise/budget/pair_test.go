@@ -109,6 +109,44 @@ func TestPairsBoundTheirNoise(t *testing.T) {
 	require.Equal(t, PureDP(0, one), Laplace(0, one))
 }
 
+// Laplace noise of several scales, on coordinates that move by different amounts, is bounded by one
+// coordinate of the same ε: the shift of the sum is a chain of shifts.
+func TestLaplaceInSeveralCoordinates(t *testing.T) {
+	for _, c := range []struct{ scales, moves []float64 }{{[]float64{3, 5}, []float64{2, 3}}, {[]float64{2, 8}, []float64{1, 6}}, {[]float64{4, 4, 4}, []float64{1, 2, 3}}} {
+		p, q, epsilon := []float64{1}, []float64{1}, 0.0
+		for i, b := range c.scales {
+			epsilon += c.moves[i] / b
+			var nextP, nextQ []float64
+			survival := func(x float64) float64 { // Pr[noise ≥ x]
+				if x < 0 {
+					return 1 - math.Exp(x/b)/2
+				}
+				return math.Exp(-x/b) / 2
+			}
+			low, high := math.Inf(-1), -40.0 // cells, rounded noise: the ends of all beyond
+			for low < 46 {
+				a := survival(low) - survival(high)
+				z := survival(low-c.moves[i]) - survival(high-c.moves[i])
+				for j := range p {
+					if p[j]+q[j] > 1e-7 {
+						nextP, nextQ = append(nextP, p[j]*a), append(nextQ, q[j]*z)
+					}
+				}
+				if low, high = high, high+1; high > 46 {
+					high = math.Inf(1)
+				}
+			}
+			p, q = nextP, nextQ
+		}
+		g := Laplace(epsilon, one)
+		for _, at := range []float64{0, 0.2, 0.7, 1.1} {
+			exact := max(dptest.HockeyStickSlices(p, q, at), dptest.HockeyStickSlices(q, p, at))
+			require.GreaterOrEqual(t, g.DeltaAt(at), exact, "%+v at %g", c, at)
+			require.Less(t, PureDP(epsilon, one).DeltaAt(at)-g.DeltaAt(at), 0.3)
+		}
+	}
+}
+
 // A guarantee prints and adds up by what it was asked for, and composes by its pair.
 func TestWithPair(t *testing.T) {
 	sigma, err := noise.GaussianSigma(1, 1e-8, 1)

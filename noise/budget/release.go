@@ -28,3 +28,22 @@ func Release[T any](l *Ledger, b Releaser[T]) (T, error) {
 	}
 	return b.Release()
 }
+
+// Mechanism is what a Mechanism of this library is: it holds no data, and each release of what it is
+// given spends its guarantee again.
+type Mechanism[X, T any] interface {
+	Guarantee() Guarantee
+	Release(x X) (T, error)
+}
+
+// ReleaseOf spends the guarantee of m from the ledger and then releases x by it. If the ledger
+// refuses, nothing is spent or released; the error is that of [Ledger.Spend].
+//
+// What was spent stays spent if the release fails.
+func ReleaseOf[X, T any](l *Ledger, m Mechanism[X, T], x X) (T, error) {
+	if err := l.Spend(m.Guarantee()); err != nil {
+		var none T
+		return none, err
+	}
+	return m.Release(x)
+}

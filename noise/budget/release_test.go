@@ -1,0 +1,35 @@
+package budget
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// doubler is a Mechanism that counts its releases.
+type doubler struct{ drawn *int }
+
+func (d doubler) Guarantee() Guarantee { return PureDP(0.5, one) }
+
+func (d doubler) Release(x float64) (string, error) {
+	*d.drawn++
+	return "released", nil
+}
+
+// A Mechanism is bound to a ledger as a Builder is: what is refused is not drawn.
+func TestReleaseOf(t *testing.T) {
+	drawn := 0
+	l := newLedger(t, 1, 0, one)
+	for range 2 {
+		got, err := ReleaseOf(l, doubler{&drawn}, 3.5)
+		require.NoError(t, err)
+		require.Equal(t, "released", got)
+	}
+	got, err := ReleaseOf(l, doubler{&drawn}, 3.5)
+	require.ErrorIs(t, err, ErrBudget)
+	require.Empty(t, got)
+	require.Equal(t, 2, drawn)
+	_, err = ReleaseOf(newLedger(t, 1, 0, rowed), doubler{&drawn}, 3.5)
+	require.ErrorIs(t, err, ErrMismatch)
+	require.Equal(t, 2, drawn)
+}
