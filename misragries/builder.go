@@ -27,6 +27,7 @@ type state[K hashing.Key] struct {
 	dim    uint64
 	sketch sketch[K]
 	law    calibration // of what the sketch is now
+	given  bool        // with counters from elsewhere, of which D is not known
 }
 
 // New returns an empty Builder, or an error that wraps [ErrParams].
@@ -40,7 +41,7 @@ func newBuilder[K hashing.Key](p Params, in Input) (*Builder[K], error) {
 		return nil, err
 	}
 	p.Delta += 0 // no −0
-	s := private.New(state[K]{dim: p.Dim, sketch: *newSketch[K](p.Counters), law: l})
+	s := private.New(state[K]{dim: p.Dim, sketch: *newSketch[K](p.Counters), law: l, given: in == GivenCounters})
 	return &Builder[K]{secret: s, params: p, promise: p.guarantee(l)}, nil
 }
 
@@ -146,7 +147,7 @@ func (b *Builder[K]) Merge(other *Builder[K]) error {
 	o, err := private.Take(other.secret, "misragries: Merge: the other Builder")
 	if err == nil {
 		s.sketch.merge(&o.sketch)
-		s.law = l
+		s.law, s.given = l, s.given || o.given
 	}
 	private.Leave(b.secret)
 	return err

@@ -39,7 +39,7 @@ func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	defer private.Leave(b.secret)
 	keys := wire.KeysOf[K]()
 	dst = appendPrivateHead(dst, privateBuilder, keys, b.params)
-	dst = append(dst, byte(s.law.input))
+	dst = append(dst, byte(s.law.input), bit(s.given))
 	dst = binary.LittleEndian.AppendUint64(dst, s.sketch.decrements)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.sketch.settled))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.sketch.entries)))
@@ -72,6 +72,10 @@ func (b *Builder[K]) RestorePrivateState(data []byte) error {
 	if in != OneStream && in != GivenCounters && in != Merged {
 		r.Fail("an unknown Input")
 	}
+	given := r.Uint8()
+	if given > 1 || in != Merged && (given == 1) != (in == GivenCounters) {
+		r.Fail("a wrong origin of the counters")
+	}
 	sketch := readSketch(r, keys, b.params)
 	if err := r.Done(); err != nil {
 		return err
@@ -80,8 +84,16 @@ func (b *Builder[K]) RestorePrivateState(data []byte) error {
 	if err != nil {
 		return err
 	}
-	s.law, s.sketch = l, *sketch
+	s.law, s.sketch, s.given = l, *sketch, given == 1
 	return nil
+}
+
+// bit returns 1 for true.
+func bit(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // mostRestored bounds the counters and D of a restored sketch. No stream comes near, also one that
@@ -143,11 +155,7 @@ func (t *Sum[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	dst = appendPrivateHead(dst, privateSum, keys, t.params)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.sketches))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.length))
-	unknown := byte(0)
-	if s.unknown {
-		unknown = 1
-	}
-	dst = append(dst, unknown)
+	dst = append(dst, bit(s.unknown))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.units)))
 	for _, key := range slices.Sorted(maps.Keys(s.units)) {
 		dst = keys.Append(dst, key)

@@ -370,3 +370,30 @@ func TestLengthHasItsNoise(t *testing.T) {
 	require.True(t, math.IsInf(hi, 1))
 	dptest.Codec[Histogram[int]](t, h, dptest.DeepEqual)
 }
+
+// Of given counters D is not known, so neither is the length of a sketch that they were merged into,
+// also after its private state was moved.
+func TestMergedWithGivenCountersHasNoLength(t *testing.T) {
+	p := Params{Counters: 3, Epsilon: 1, Dim: 50}
+	for _, first := range []bool{true, false} {
+		given, err := FromCounters(p, map[int]int64{1: 500})
+		require.NoError(t, err)
+		b := build(t, p, repeat(500))
+		if first {
+			given, b = b, given
+		}
+		require.NoError(t, b.Merge(given))
+		state, err := b.AppendPrivateState(nil)
+		require.NoError(t, err)
+		moved, err := New[int](p)
+		require.NoError(t, err)
+		require.NoError(t, moved.RestorePrivateState(state))
+		for _, b := range []*Builder[int]{b, moved} {
+			h, err := b.Release()
+			require.NoError(t, err)
+			require.Zero(t, h.law.lost)
+			_, hi := h.Interval(1, 0.9)
+			require.True(t, math.IsInf(hi, 1))
+		}
+	}
+}

@@ -15,13 +15,15 @@ func (b *Builder[K]) Release() (*Histogram[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return releaseSketch(new(noise.Source), b.params, s.law, &s.sketch)
+	return releaseSketch(new(noise.Source), b.params, s.law, &s.sketch, s.given)
 }
 
-// releaseSketch releases one sketch.
-func releaseSketch[K hashing.Key](src *noise.Source, p Params, c calibration, s *sketch[K]) (*Histogram[K], error) {
+// releaseSketch releases one sketch, with counters from elsewhere or without.
+func releaseSketch[K hashing.Key](src *noise.Source, p Params, c calibration, s *sketch[K], given bool) (*Histogram[K], error) {
 	h, by := newHistogram[K](p, c), mechanismOf[K](c.mechanism)
-	if err := by.draw(src, h, by.prepare(src, c, s)); err != nil { // only of public numbers
+	held := by.prepare(src, c, s)
+	held.unknown = given
+	if err := by.draw(src, h, held); err != nil { // only of public numbers
 		return nil, err
 	}
 	return h, nil

@@ -79,7 +79,7 @@ func (t *Sum[K]) Add(b *Builder[K]) error {
 		}
 		s.sketches++
 		s.length = cutSum(s.length, held.lost)
-		s.unknown = s.unknown || o.law.input == GivenCounters
+		s.unknown = s.unknown || o.given
 	}
 	private.Leave(t.sumSecret)
 	return err

@@ -126,7 +126,7 @@ func (b *UserBuilder[K]) Release() (*Histogram[K], error) {
 		return nil, err
 	}
 	if s.users != nil {
-		return releaseSketch(&s.src, b.params, b.law, &s.users.table)
+		return releaseSketch(&s.src, b.params, b.law, &s.users.table, false)
 	}
-	return releaseSketch(&s.src, b.params, b.law, s.stream)
+	return releaseSketch(&s.src, b.params, b.law, s.stream, false)
 }
