@@ -124,7 +124,7 @@ func (b *Builder[K]) holds() Input {
 // before and after.
 //
 // Merging hurts the release: neighbours now differ in up to k counters, and the noise grows with
-// √k. At ε = 1, δ = 1e-6, k = 1024 the threshold is 420 instead of 17. A [Sum] of reduced sketches
+// √k. At ε = 1, δ = 1e-6, k = 1024 the threshold is 425 instead of 17. A [Sum] of reduced sketches
 // has 15.5, for more memory; see [Params.Plan].
 //
 // The error wraps [ErrMismatch] if the Params or the Builder itself are not those of another,

@@ -19,9 +19,9 @@
 //	one stream                                    Builder (KeptZeros)              threshold 17, standard deviation 1.4
 //	streams on many servers, one may see them     Sum (ReducedSum)                 15.5, 1.6
 //	the same, 2 to 5 of them                      Sum (ShiftedSum)                 14.2 and 0.4 for each, 1.5
-//	the same, where the keys do not fit           Builder.Merge (SparseVector)     419, 70: it grows with √k
+//	the same, where the keys do not fit           Builder.Merge (SparseVector)     425, 116: it grows with √k
 //	the same, where no server may see them        Combine of released Histograms   17 and 1.4 on each server, which add up
-//	users with up to m distinct keys each         UserBuilder (by least threshold) 419, 70 for any m; less for small m
+//	users with up to m distinct keys each         UserBuilder (by least threshold) 425, 116 for any m; less for small m
 //	users with up to m elements anywhere          Builder with MaxKeys = m         of one element at ε/m
 //	a standard sketch from elsewhere              FromCounters (FreedZeros)        24, 1.9
 //	integer keys below Dim, δ = 0                 any of these but FromCounters    none: the k largest of all Dim keys;
@@ -44,7 +44,7 @@
 //	of a Sum  even spread  as Upper                   keys spread over the sketches; within their bounds
 //
 // On the baskets of a shop (k = 1024, D = 688) the top ten are off by 0.8, read as Upper, and by 689 as
-// Lower. Sums release their length beside the units for a share of ε, so that they have an upper end.
+// Lower. Sums, merged sketches and those of users release their length, or D, for a share of ε.
 //
 // # Mechanism
 //

@@ -25,7 +25,8 @@ import (
 //	8      MaxLength
 //	4      number of sketches, 1 unless they are summed
 //
-// SparseVector: then the encoding of a threshold.Vector. All others:
+// SparseVector: then scale and value of the noisy D, of 8 bytes each (0 where it is not released), and
+// the encoding of a threshold.Vector. All others:
 //
 //	8      ε of the noise for one element; 0 where no noise is shared
 //	8      scale of the noise, in units
@@ -33,7 +34,8 @@ import (
 //	8      threshold, in units; 0 where there is none
 //	8      scale of the private shift, in units; 0 where there is none
 //	8      offset of the private shift, in units
-//	8      noisy number of decrements; 0 where it is not released
+//	8      scale of the own noise of what is lost; 0 where that has none
+//	8      noisy D, or length in units, see units.go; 0 where it is not released
 //	4      number of released keys
 //	then for each, in strictly ascending order of the keys:
 //	8      key, two's complement if signed; for strings 4 bytes of length and the bytes

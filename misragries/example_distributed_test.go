@@ -78,7 +78,7 @@ func ExampleBuilder_Merge() {
 	// west is used up: true
 	// / 20000
 	// /docs 3000
-	// by SparseVector, threshold 106.2
+	// by SparseVector, threshold 112.3
 }
 
 // Each user has a set of up to three pages, and the release hides all of a user.

@@ -200,12 +200,14 @@ func TestMergedIsASparseVector(t *testing.T) {
 				p.MaxKeys, p.Mechanism = 7, SparseVector // the noise does not depend on m
 			}
 			h := draw(t, in, p, repeat(5000, 5))
+			require.InEpsilon(t, 1/h.law.lost, 1-h.vector.Params().Epsilon, 1e-9, "what is left of ε")
+			want.Epsilon = h.vector.Params().Epsilon
 			require.Equal(t, want.Threshold(), h.Threshold())
-			require.Equal(t, want.StdDev(), h.StdDev())
+			require.Equal(t, want.StdDev(), h.StdDevAs(Lower))
 			require.InDelta(t, 5000, h.Estimate(0), 40*h.StdDev())
 		}
 		if sparse == threshold.Auto {
-			require.InDelta(t, 56.8, want.Threshold(), 0.03*56.8, "the table of results for k = 16")
+			require.InDelta(t, 56.8*9/8, want.Threshold(), 0.03*56.8, "the table of results for k = 16")
 		}
 	}
 	// Elements of one user in a merged sketch are a group.
@@ -432,11 +434,13 @@ func TestSparseVectorLaw(t *testing.T) {
 		if in == Users {
 			p.MaxKeys, p.Mechanism = 2, SparseVector
 		}
-		d := noiseOf(t, 2)
+		q, err := p.sparse(in)
+		require.NoError(t, err)
+		d := noiseOf(t, 2/q.Epsilon)
 		tau := int64(draw(t, in, p, repeat(9)).Threshold())
 		counts, masses := make([]int64, 60), make([]float64, 60)
 		for range 5000 {
-			tally(counts, int64(draw(t, in, p, repeat(9)).Estimate(0)), tau)
+			tally(counts, int64(draw(t, in, p, repeat(9)).EstimateAs(0, Lower)), tau)
 		}
 		masses[0], masses[59] = d.CDF(float64(tau-9)-0.5), d.Survival(float64(tau+58-9)-0.5)
 		for i := 1; i < 59; i++ {

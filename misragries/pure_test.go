@@ -9,6 +9,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/threshold"
 	"github.com/stretchr/testify/require"
 )
 
@@ -395,5 +396,38 @@ func TestMergedWithGivenCountersHasNoLength(t *testing.T) {
 			_, hi := h.Interval(1, 0.9)
 			require.True(t, math.IsInf(hi, 1))
 		}
+	}
+}
+
+// Merged sketches and those of users tell D, with noise for a part of ε: their intervals end, and a
+// key that comes all the time is off by the noise alone.
+func TestSparseVectorsTellD(t *testing.T) {
+	for _, in := range []Input{OneStream, Merged, Users} {
+		p := Params{Counters: 16, Epsilon: 1, Delta: 1e-3, Sparse: threshold.Laplace, Mechanism: SparseVector}
+		switch in {
+		case Merged:
+			p.Mechanism = Auto
+		case Users:
+			p.MaxKeys = 2
+		}
+		var stream []int
+		for i := range 15_000 {
+			stream = append(stream, 0, 0, 1+i%100, 1+i%100)
+		}
+		s := prepare(t, in, p, stream)
+		h, err := s.Release()
+		require.NoError(t, err)
+		require.InEpsilon(t, 1, h.vector.Params().Epsilon+1/h.law.lost, 1e-12)
+		require.LessOrEqual(t, h.vector.Params().Epsilon+1/h.law.lost, 1.0)
+		require.Greater(t, h.lost, int64(1000))
+		require.InDelta(t, 30_000, h.Estimate(0), 40*h.StdDev(), in)
+		lo, hi := h.Interval(0, 0.999)
+		require.LessOrEqual(t, lo, 30_000.0)
+		require.GreaterOrEqual(t, hi, 30_000.0)
+		require.Less(t, hi-lo, 60_000./17+60*h.StdDev())
+		h.law.lost *= 1.01
+		data, err := h.MarshalBinary()
+		require.NoError(t, err)
+		require.ErrorIs(t, new(Histogram[int]).UnmarshalBinary(data), ErrFormat)
 	}
 }

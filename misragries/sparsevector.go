@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -15,7 +16,8 @@ import (
 // sparseVector releases the positive counters by package threshold: neighbours differ in at most k
 // of them, by one each, all one way, and no sketch has more than k (Corollaries 18 and 28 of the
 // paper). That holds for merged sketches and for those of users too. The released vector has all
-// numbers of its law.
+// numbers of its law. Besides, D is released, which is off by 1 between neighbours at most (see
+// sketch.merge), with discrete Laplace noise for a part of ε.
 type sparseVector[K hashing.Key] struct{}
 
 func (sparseVector[K]) pure() bool { return false }
@@ -30,15 +32,36 @@ func (sparseVector[K]) calibrate(p Params, in Input) (calibration, error) {
 	if err != nil {
 		return calibration{}, err
 	}
-	return calibration{mechanism: SparseVector, input: in, per: 1, together: in == Users}, nil
+	c := calibration{mechanism: SparseVector, input: in, per: 1, together: in == Users}
+	if _, spent, _, _ := p.sparseBudget(in); spent > 0 {
+		if c.lost, err = noise.LaplaceScale(spent, 1); err != nil {
+			return calibration{}, p.refuseNoise(SparseVector)
+		}
+		if _, err := noise.NewDiscreteLaplace(c.lost); err != nil {
+			return calibration{}, p.refuseNoise(SparseVector)
+		}
+	}
+	return c, nil
+}
+
+// sparseBudget returns the ε and δ of the vector and the ε of D, which add up to those for a step of
+// the sketch. D gets a part s with s/(1−s) = 1/(2√k): the threshold grows by that, and the noise of D
+// is then about that of a count.
+func (p Params) sparseBudget(in Input) (epsilon, spent, delta float64, ok bool) {
+	epsilon, delta, ok = p.Epsilon, p.Delta, true
+	if in != Users { // else a step of the sketch is a user
+		epsilon, delta, ok = p.element()
+	}
+	if in != GivenCounters { // of which D is not known
+		spent = epsilon / (1 + 2*math.Sqrt(float64(p.Counters)))
+		epsilon = (epsilon - spent) * (1 - 0x1p-50)
+	}
+	return epsilon, spent, delta, ok && epsilon >= limits.MinEpsilon
 }
 
 // sparse returns the Params of package threshold.
 func (p Params) sparse(in Input) (threshold.Params, error) {
-	epsilon, delta, ok := p.Epsilon, p.Delta, true
-	if in != Users { // else a step of the sketch is a user
-		epsilon, delta, ok = p.element()
-	}
+	epsilon, _, delta, ok := p.sparseBudget(in)
 	refused := func(field string, value any, want string) (threshold.Params, error) {
 		return threshold.Params{}, fault.Params("misragries", field, value, want)
 	}
@@ -77,10 +100,10 @@ func (m sparseVector[K]) candidate(h *Histogram[K]) (Candidate, error) {
 }
 
 func (sparseVector[K]) prepare(_ *noise.Source, _ calibration, s *sketch[K]) contents[K] {
-	return contents[K]{counters: s.positive()}
+	return contents[K]{counters: s.positive(), lost: int64(s.decrements)}
 }
 
-func (sparseVector[K]) draw(_ *noise.Source, h *Histogram[K], held contents[K]) error {
+func (sparseVector[K]) draw(src *noise.Source, h *Histogram[K], held contents[K]) error {
 	q, err := h.params.sparse(h.law.input)
 	if err != nil {
 		return err
@@ -92,8 +115,11 @@ func (sparseVector[K]) draw(_ *noise.Source, h *Histogram[K], held contents[K]) 
 	for _, c := range held.counters { // below 2⁵³ a float64 is exact, and a neighbour's differs by no more than the count
 		b.Add(c.key, float64(min(c.count, 1<<53)))
 	}
-	h.vector, err = b.Release()
-	return err
+	if h.vector, err = b.Release(); err != nil {
+		return err
+	}
+	h.releaseLength(src, held)
+	return nil
 }
 
 // numbers returns what tells of threshold and noise: the vector, or before there is one its Params.
@@ -118,7 +144,12 @@ func (sparseVector[K]) find(h *Histogram[K], key K) (v float64, found bool) {
 
 func (sparseVector[K]) all(h *Histogram[K]) iter.Seq2[K, float64] { return h.vector.All() }
 
-func (sparseVector[K]) reading(_ *Histogram[K], v float64, _ Side) float64 { return v }
+func (sparseVector[K]) reading(h *Histogram[K], v float64, s Side) float64 {
+	if h.law.lost == 0 {
+		return v
+	}
+	return v + s.weight()*float64(h.lost)
+}
 
 func (m sparseVector[K]) estimate(h *Histogram[K], v float64) float64 { return m.reading(h, v, Upper) }
 
@@ -126,11 +157,18 @@ func (m sparseVector[K]) threshold(h *Histogram[K]) float64 { return m.numbers(h
 
 func (m sparseVector[K]) certain(h *Histogram[K]) float64 { return m.numbers(h).Threshold() }
 
-func (m sparseVector[K]) stdDev(h *Histogram[K], _ Side) float64 { return m.numbers(h).StdDev() }
+func (m sparseVector[K]) stdDev(h *Histogram[K], s Side) float64 {
+	own := m.numbers(h).StdDev()
+	if h.law.lost == 0 {
+		return own
+	}
+	return math.Hypot(own, s.weight()*math.Sqrt(discreteLaplace(h.law.lost).Variance()))
+}
 
 func (sparseVector[K]) interval(h *Histogram[K], key K, confidence float64) (lo, hi float64) {
-	lo, hi = h.vector.Interval(key, confidence)
-	return lo, hi + h.promisedLength()
+	vector, _, lost := h.law.split(1 - confidence)
+	lo, hi = h.vector.Interval(key, 1-vector)
+	return lo, hi + h.lengthBound(lost)
 }
 
 // reach is a quantile of the normal law, which those of the other laws do not exceed where it is used.
@@ -138,10 +176,13 @@ func (m sparseVector[K]) reach(h *Histogram[K], tail float64) float64 {
 	return math.Sqrt2 * math.Erfcinv(2*tail) * m.stdDev(h, Lower)
 }
 
-func (sparseVector[K]) undercount(h *Histogram[K], _ float64) float64 { return h.promisedLength() }
+func (sparseVector[K]) undercount(h *Histogram[K], confidence float64) float64 {
+	return h.lengthBound(1 - confidence)
+}
 
 func (m sparseVector[K]) slack(h *Histogram[K], confidence float64) float64 {
-	return m.noiseOfAll(h, confidence) + h.promisedLength()
+	vector, _, lost := h.law.split(1 - confidence)
+	return m.noiseOfAll(h, 1-vector) + h.lengthBound(lost)
 }
 
 func (m sparseVector[K]) sure(h *Histogram[K], f, confidence float64) float64 {
@@ -153,20 +194,27 @@ func (m sparseVector[K]) sure(h *Histogram[K], f, confidence float64) float64 {
 }
 
 func (m sparseVector[K]) errorBound(h *Histogram[K], confidence float64) float64 {
-	return m.numbers(h).ErrorBound(h.params.Counters, confidence)
+	vector, _, lost := h.law.split(1 - confidence)
+	bound := m.numbers(h).ErrorBound(h.params.Counters, 1-vector)
+	if h.law.lost > 0 {
+		bound += h.law.ownAt(h.law.lost, lost/2)
+	}
+	return bound
 }
 
 // noiseOfAll returns a bound on the noise of all keys at once.
 func (m sparseVector[K]) noiseOfAll(h *Histogram[K], confidence float64) float64 {
-	return m.errorBound(h, confidence) - m.threshold(h)
+	return m.numbers(h).ErrorBound(h.params.Counters, confidence) - m.threshold(h)
 }
 
 func (sparseVector[K]) encode(h *Histogram[K], dst []byte) ([]byte, error) {
+	dst = wire.AppendFields(dst, []wire.Field{wire.Float(&h.law.lost), wire.Signed(&h.lost)})
 	return h.vector.AppendBinary(dst)
 }
 
 func (m sparseVector[K]) decode(h *Histogram[K], r *wire.Reader) {
 	h.law.per, h.law.together = 1, h.law.input == Users
+	r.Fields([]wire.Field{wire.Float(&h.law.lost), wire.Signed(&h.lost)})
 	h.vector = new(threshold.Vector[K])
 	if r.Err() == nil && (h.vector.UnmarshalBinary(r.Bytes(r.Remaining())) != nil || !m.fits(h)) {
 		r.Fail("a vector of other Params")
@@ -178,6 +226,10 @@ func (m sparseVector[K]) decode(h *Histogram[K], r *wire.Reader) {
 func (sparseVector[K]) fits(h *Histogram[K]) bool {
 	want, err := h.params.sparse(h.law.input)
 	v := h.vector.Params()
+	_, spent, _, _ := h.params.sparseBudget(h.law.input)
+	if absent := h.law.lost == 0 && !math.Signbit(h.law.lost) && h.lost == 0; !absent && !(spent > 0 && near(h.law.lost*spent, 1)) {
+		return false
+	}
 	if err != nil || !near(v.Epsilon, want.Epsilon) || !near(v.Delta, want.Delta) || h.vector.Len() > h.params.Counters {
 		return false
 	}
