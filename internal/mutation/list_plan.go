@@ -16,7 +16,7 @@ var planMutations = []mutation{
 	{"a quantile of each column gets the budget of all", "plan/adaptive.go", "return rho / cap1(n) * (1 - 0x1p-50)", "return rho"},
 	{"a sparse row without entries counts as missing", "plan/run.go", "ch == replaced || r.x.sparse == nil", "ch != either || r.x.sparse == nil"},
 	{"noise is added after rounding", "plan/run.go", "float64(sum + int64(z))", "float64(sum) + z"},
-	{"the first pass forgets the noise of n", "plan/twopass.go", "math.Hypot(sd/n, a*r.relative)", "math.Hypot(sd/n, 0)"},
+	{"the first pass forgets the noise of n", "plan/twopass.go", "math.Hypot(sd/n, a[i]*r.relative)", "math.Hypot(sd/n, 0*a[i])"},
 	{"rows of no whole group are a group", "plan/pairs.go", "e < len(v) && row(e) < 2*k*groups; {", "e < len(v); {"},
 	{"a row is in the pair of its neighbour", "plan/pairs.go", "if e+1 < len(v) && row(e+1)/2 == row(e)/2 {", "if e+1 < len(v) && row(e+1) == row(e)+1 {"},
 	{"a zero Mechanism releases", "plan/mechanism.go", "if p.Dim == 0 {\n\t\treturn nil, notMade(\"Mechanism\")\n\t}\n\tif p.Relation", "if p.Relation"},
