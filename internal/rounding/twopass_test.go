@@ -75,10 +75,11 @@ func (k TwoPasses) worstOfTwo(epsilon, mu float64, most int) (worst float64) {
 }
 
 // The theorem of two passes, by enumeration at S = 8 of an adversary who adapts: the exact laws are
-// within Delta in both orders, with counts beside the keys and without. Half of the noise breaks it.
+// within Delta in both orders, with counts beside the keys and without. Half of the noise breaks it
+// where the bound is within a factor of two.
 func TestTwoPassesExactly(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 27))
-	tightest, broken, checked := 0.0, 0, 0
+	tightest, tight, broken, checked := 0.0, 0, 0, 0
 	for checked < dptest.Full(24, 5) {
 		epsilon := 0.5 + 1.5*rng.Float64()
 		sigma := (1 + rng.Float64()) / min(epsilon, 1)
@@ -97,6 +98,10 @@ func TestTwoPassesExactly(t *testing.T) {
 		exact := k.worstOfTwo(epsilon, math.Sqrt(beside), 2)
 		require.LessOrEqual(t, exact, bound, "%+v, ε = %v, %+v", k, epsilon, u)
 		tightest = max(tightest, exact/bound)
+		if exact < bound/2 {
+			continue // a bound that is far off need not be broken
+		}
+		tight++
 		half := k
 		half.First.Scale, half.Second.Scale = k.First.Scale/2, k.Second.Scale/2
 		if half.worstOfTwo(epsilon, 2*math.Sqrt(beside), 1) > bound {
@@ -104,7 +109,8 @@ func TestTwoPassesExactly(t *testing.T) {
 		}
 	}
 	require.Greater(t, tightest, 0.5)
-	require.Equal(t, checked, broken)
+	require.Positive(t, tight)
+	require.Equal(t, tight, broken)
 }
 
 // With parameters for ε = 1, δ = 1e-6 and 100 keys the bound is near δ, from where ForTwoPasses
