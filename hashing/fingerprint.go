@@ -5,11 +5,14 @@ import (
 	"reflect"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// Key is what the sketches accept as a key: a string or an integer, or a type defined as one.
+// Key is what the sketches accept as a key: a string, an integer, an array of 16 bytes such as a
+// UUID, or a type defined as one of these.
 type Key interface {
-	~string | ~int | ~int32 | ~int64 | ~uint | ~uint32 | ~uint64
+	~string | ~int | ~int32 | ~int64 | ~uint | ~uint32 | ~uint64 | ~[16]byte
 }
 
 // Fingerprint returns 64 bits that depend on the whole key and the whole seed.
@@ -20,7 +23,8 @@ type Key interface {
 //
 // A string is hashed by its bytes. Two strings collide with a probability of about 2⁻⁶⁴ over the
 // seed; this is what XXH3 is tested for, not a theorem. Strings and integers are separated: the
-// string of an integer's eight bytes has a fingerprint of its own.
+// string of an integer's eight bytes has a fingerprint of its own. An array is hashed by its bytes,
+// and has the fingerprint of the string of these.
 //
 // With seed = s₀ ‖ s₁ (little-endian words), A = the avalanche permutation of XXH64 and c a
 // constant:
@@ -40,6 +44,8 @@ func Fingerprint[K Key](seed Seed, key K) uint64 {
 		return fingerprintString(s0, s1, k)
 	case uint64:
 		return fingerprintInt(s0, s1, k)
+	case [16]byte:
+		return fingerprintBytes(s0, s1, k[:])
 	case int64:
 		return fingerprintInt(s0, s1, uint64(k))
 	case int:
@@ -50,6 +56,10 @@ func Fingerprint[K Key](seed Seed, key K) uint64 {
 		return fingerprintInt(s0, s1, uint64(k))
 	case uint32:
 		return fingerprintInt(s0, s1, uint64(k))
+	}
+	if keys := wire.KeysOf[K](); keys.Class() == wire.ArrayKey {
+		var array [16]byte
+		return fingerprintBytes(s0, s1, keys.Append(array[:0], key))
 	}
 	v := reflect.ValueOf(key) // a type defined on one of the above
 	switch {
@@ -67,6 +77,11 @@ const stringTag = 0x9e3779b97f4a7c15
 
 func fingerprintString(s0, s1 uint64, key string) uint64 {
 	h := xxh3.HashString128Seed(key, s0)
+	return h.Lo ^ avalanche(h.Hi^s1^stringTag)
+}
+
+func fingerprintBytes(s0, s1 uint64, key []byte) uint64 {
+	h := xxh3.Hash128Seed(key, s0)
 	return h.Lo ^ avalanche(h.Hi^s1^stringTag)
 }
 

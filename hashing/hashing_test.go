@@ -52,6 +52,18 @@ func TestGolden(t *testing.T) {
 	dptest.Golden(t, "golden.txt", out.String())
 }
 
+// An array of 16 bytes has the fingerprint of the string of its bytes, also as a type of its own.
+func TestFingerprintOfArrays(t *testing.T) {
+	type uuid [16]byte
+	key := [16]byte{1, 2, 3, 15: 255}
+	want := Fingerprint(testSeed, string(key[:]))
+	require.Equal(t, want, Fingerprint(testSeed, key))
+	require.Equal(t, want, Fingerprint(testSeed, uuid(key)))
+	key[15] = 254
+	require.NotEqual(t, want, Fingerprint(testSeed, key))
+	require.Zero(t, testing.AllocsPerRun(100, func() { _ = Fingerprint(testSeed, key) + Fingerprint(testSeed, uuid(key)) }))
+}
+
 func TestParseSeed(t *testing.T) {
 	s, err := ParseSeed("000102030405060708090a0b0c0d0EFf")
 	require.NoError(t, err)

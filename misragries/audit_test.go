@@ -5,10 +5,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/threshold"
-	"github.com/stretchr/testify/require"
 )
 
 // held is a state of private data, released as often as one likes, with one source, by a law that

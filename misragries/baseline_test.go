@@ -1,12 +1,14 @@
 package misragries
 
 import (
-	"github.com/dpsketch/dpsketch/internal/dptest"
 	"math"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/internal/dptest"
+
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/noise"
 )
 
 // The error over all keys, at the setting of the paper's introduction, against the bound of Theorem

@@ -221,7 +221,7 @@ func TestAllKeyTypes(t *testing.T) {
 
 // testKeys takes streams x, y, z, x with z < y < x.
 func testKeys[K interface {
-	~string | ~int | ~int32 | ~int64 | ~uint | ~uint32 | ~uint64
+	~string | ~int | ~int32 | ~int64 | ~uint | ~uint32 | ~uint64 | ~[16]byte
 }](t *testing.T, stream []K) {
 	t.Helper()
 	p := Params{Counters: 8, Epsilon: 700, Delta: 0.5}

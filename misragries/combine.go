@@ -1,7 +1,6 @@
 package misragries
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -11,6 +10,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -38,7 +38,7 @@ func Combine[K hashing.Key](parts ...*Histogram[K]) (*Combined[K], error) {
 			c.sums[key] += v
 		}
 	}
-	c.keys = slices.SortedFunc(maps.Keys(c.sums), cmp.Compare[K])
+	c.keys = slices.SortedFunc(maps.Keys(c.sums), wire.Compare[K])
 	return c, nil
 }
 

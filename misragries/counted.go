@@ -1,7 +1,6 @@
 package misragries
 
 import (
-	"cmp"
 	"encoding/binary"
 	"iter"
 	"slices"
@@ -17,7 +16,7 @@ type counted[K hashing.Key] struct{}
 func (counted[K]) length(h *Histogram[K]) int { return len(h.counts) }
 
 func (counted[K]) find(h *Histogram[K], key K) (v float64, found bool) {
-	i, found := slices.BinarySearchFunc(h.counts, key, func(c counter[K], key K) int { return cmp.Compare(c.key, key) })
+	i, found := slices.BinarySearchFunc(h.counts, key, func(c counter[K], key K) int { return wire.Compare(c.key, key) })
 	if !found {
 		return 0, false
 	}
@@ -91,7 +90,7 @@ func (h *Histogram[K]) decodeCounts(r *wire.Reader, ok bool, least, most int) {
 		c.key = keys.Read(r)
 		c.count = r.Int64()
 		switch {
-		case i > 0 && !(h.counts[i-1].key < c.key):
+		case i > 0 && wire.Compare(h.counts[i-1].key, c.key) >= 0:
 			r.Fail("keys not in ascending order")
 		case h.params.Dim > 0 && outside(c.key, h.params.Dim):
 			r.Fail("a key outside Dim")

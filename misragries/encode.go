@@ -13,7 +13,7 @@ import (
 //
 //	bytes  field
 //	6      header: "dpsk", kind 1, version 3
-//	1      key class: 0 string, 1 signed integer, 2 unsigned integer
+//	1      key class: 0 string, 1 signed integer, 2 unsigned integer, 3 array of 16 bytes
 //	1      Input
 //	1      Mechanism
 //	1      Sparse

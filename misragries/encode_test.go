@@ -5,8 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
 func sampleWords() *Histogram[string] {

@@ -7,9 +7,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
 )
 
 // shortStreams calls f with every stream of at most so many elements of the keys 0, …, keys−1.

@@ -2,16 +2,18 @@ package misragries
 
 import (
 	"fmt"
-	"github.com/dpsketch/dpsketch/internal/dptest"
 	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/dptest"
+
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
 )
 
 // law is what the exact test knows of a mechanism: the noise that the sampler draws, and its

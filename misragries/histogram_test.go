@@ -9,9 +9,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
 )
 
 // zipfStream returns n elements and their true counts.

@@ -5,8 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/limits"
 )
 
 // sumOver adds f(x) over |x| ≤ 100 + 80/ε, from the ends.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
 // vector is (c, D) as maps and sorting make it: the reference of merge and of PAMG.
@@ -55,7 +56,7 @@ func (s *sketch[K]) vector() *vector[K] {
 func holding[K hashing.Key](k int, c map[K]uint64, d uint64) *sketch[K] {
 	s := newSketch[K](k)
 	s.decrements = d
-	for _, key := range slices.Sorted(maps.Keys(c)) {
+	for _, key := range slices.SortedFunc(maps.Keys(c), wire.Compare[K]) {
 		s.add(key)
 		s.entries[len(s.entries)-1].total += c[key] - 1
 	}

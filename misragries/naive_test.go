@@ -2,13 +2,16 @@ package misragries
 
 import (
 	"fmt"
-	"github.com/dpsketch/dpsketch/internal/dptest"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/wire"
+
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/hashing"
 )
 
 // naive is Algorithm 1 as a map and a loop over all counters. Which zero key is evicted is up to
@@ -37,7 +40,7 @@ func (r *naive[K]) add(key K) {
 					r.zeros = append(r.zeros, other)
 				}
 			}
-			slices.Sort(r.zeros)
+			wire.Sort(r.zeros)
 			return
 		}
 		i := r.evict(r.zeros)
@@ -115,7 +118,7 @@ func agreeWithNaive[K hashing.Key](t *testing.T, rng *rand.Rand, n int, key func
 					require.Equal(t, r.decrements, s.decrements)
 				}
 				zeros := slices.Clone(references[0].zeros)
-				slices.Sort(zeros)
+				wire.Sort(zeros)
 				require.True(t, slices.Equal(zeros, s.retained()), "zero keys: %T, k = %d, %s, element %d", *new(K), k, name, i)
 			}
 		}

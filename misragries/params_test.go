@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/limits"
 
 	"github.com/dpsketch/dpsketch/noise/budget"
 )

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/threshold"
-	"github.com/stretchr/testify/require"
 )
 
 // A constructor, and all that the Params say before there is data, run one check: what New refuses

@@ -136,7 +136,7 @@ func readSketch[K hashing.Key](r *wire.Reader, keys wire.Keys[K], p Params) *ske
 	for i := range s.zeros {
 		s.zeros[i] = keys.Read(r)
 	}
-	distinct := slices.Compact(slices.Sorted(slices.Values(s.zeros)))
+	distinct := slices.Compact(slices.SortedFunc(slices.Values(s.zeros), wire.Compare[K]))
 	if len(distinct) != n || slices.ContainsFunc(distinct, foreign) {
 		r.Fail("impossible zeros")
 	}
@@ -157,7 +157,7 @@ func (t *Sum[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.length))
 	dst = append(dst, bit(s.unknown))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.units)))
-	for _, key := range slices.Sorted(maps.Keys(s.units)) {
+	for _, key := range slices.SortedFunc(maps.Keys(s.units), wire.Compare[K]) {
 		dst = keys.Append(dst, key)
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(s.units[key]))
 	}

@@ -6,9 +6,10 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
-	"github.com/stretchr/testify/require"
 )
 
 // peek returns private data, nil if they were taken.

@@ -6,11 +6,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/threshold"
-	"github.com/stretchr/testify/require"
 )
 
 // apartInUnits returns how far two sketches are apart, in ℓ₁ after they are reduced and in length.

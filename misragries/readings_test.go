@@ -7,10 +7,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/threshold"
-	"github.com/stretchr/testify/require"
 )
 
 // promise is one promise, of which failures are counted.

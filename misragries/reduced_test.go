@@ -1,11 +1,12 @@
 package misragries
 
 import (
-	"github.com/dpsketch/dpsketch/internal/dptest"
 	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
 
 	"github.com/stretchr/testify/require"
 )

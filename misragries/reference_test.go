@@ -1,10 +1,10 @@
 package misragries
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
 // reference is Algorithm 1 word by word: k counters, dummies first, the smallest zero key evicted.
@@ -26,7 +26,7 @@ func (r *reference[K]) add(key K) {
 	}
 	smallest, zero := key, false
 	for other, count := range r.counts {
-		if count == 0 && (!zero || other < smallest) {
+		if count == 0 && (!zero || wire.Compare(other, smallest) < 0) {
 			smallest, zero = other, true
 		}
 	}
@@ -50,7 +50,7 @@ func (r *reference[K]) sorted() []counter[K] {
 	for key, count := range r.counts {
 		all = append(all, counter[K]{key, count})
 	}
-	slices.SortFunc(all, func(a, b counter[K]) int { return cmp.Compare(a.key, b.key) })
+	slices.SortFunc(all, func(a, b counter[K]) int { return wire.Compare(a.key, b.key) })
 	return all
 }
 

@@ -7,8 +7,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
 // viaPrivateState returns a Builder that the private state of b was moved to.

@@ -1,11 +1,11 @@
 package misragries
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/keyhash"
+	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
 // sketch is Algorithm 1 of the paper: k counters, zero counters kept, the smallest zero key
@@ -139,14 +139,14 @@ func (s *sketch[K]) retained() []K {
 	for i := range since {
 		inserted[i] = since[i].key
 	}
-	slices.Sort(inserted)
+	wire.Sort(inserted)
 	var remaining []K // Z \ I
 	for _, key := range s.zeros {
-		if _, found := slices.BinarySearch(inserted, key); !found {
+		if _, found := slices.BinarySearchFunc(inserted, key, wire.Compare[K]); !found {
 			remaining = append(remaining, key)
 		}
 	}
-	slices.Sort(remaining)
+	wire.Sort(remaining)
 	evicted := len(inserted) - (len(s.zeros) - len(remaining))
 	return remaining[evicted:]
 }
@@ -175,7 +175,7 @@ func (s *sketch[K]) counters() []counter[K] {
 
 // sortCounters sorts by key.
 func sortCounters[K hashing.Key](counters []counter[K]) {
-	slices.SortFunc(counters, func(a, b counter[K]) int { return cmp.Compare(a.key, b.key) })
+	slices.SortFunc(counters, func(a, b counter[K]) int { return wire.Compare(a.key, b.key) })
 }
 
 // limit is where counts saturate. It leaves room for noise in an int64.

@@ -2,14 +2,16 @@ package misragries
 
 import (
 	"fmt"
-	"github.com/dpsketch/dpsketch/internal/dptest"
 	"maps"
 	"math"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/internal/dptest"
+
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/stretchr/testify/require"
 )
 
 // noiseFor returns the law of η and of every L that is drawn at ε.

@@ -222,7 +222,7 @@ func (u *universe[K]) top() []counter[K] {
 			released[i] = counter[K]{u.values[c.place].key, c.value}
 		}
 	}
-	slices.SortFunc(released, func(a, b counter[K]) int { return cmp.Compare(a.key, b.key) })
+	slices.SortFunc(released, func(a, b counter[K]) int { return wire.Compare(a.key, b.key) })
 	return released
 }
 
@@ -247,7 +247,7 @@ func (u *universe[K]) cut() {
 func (u *universe[K]) distinctZeros(n uint64) []K {
 	keys := wire.KeysOf[K]()
 	hasValue := func(key K) bool {
-		_, found := slices.BinarySearchFunc(u.values, key, func(c counter[K], key K) int { return cmp.Compare(c.key, key) })
+		_, found := slices.BinarySearchFunc(u.values, key, func(c counter[K], key K) int { return wire.Compare(c.key, key) })
 		return found
 	}
 	if u.isSmall() { // the stored keys may be most of all: list the others

@@ -8,6 +8,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/subset"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -73,11 +74,11 @@ func (b *UserBuilder[K]) AddUser(keys ...K) {
 			given = append(given, key)
 		}
 	}
-	slices.Sort(given)
+	wire.Sort(given)
 	distinct := slices.Compact(given)
 	if m := b.params.MaxKeys; len(distinct) > m {
 		distinct = subset.Draw(distinct, m, s.src.Uint64N)
-		slices.Sort(distinct)
+		wire.Sort(distinct)
 	}
 	if s.users != nil {
 		s.users.addUser(distinct)

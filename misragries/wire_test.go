@@ -9,10 +9,11 @@ import (
 	"testing"
 	"testing/cryptotest"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/threshold"
-	"github.com/stretchr/testify/require"
 )
 
 // sample is one small release and the name of its golden file.

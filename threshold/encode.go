@@ -12,7 +12,7 @@ import (
 //
 //	bytes  field
 //	6      header: "dpsk", kind 2, version 1
-//	1      key class: 0 string, 1 signed integer, 2 unsigned integer
+//	1      key class: 0 string, 1 signed integer, 2 unsigned integer, 3 array of 16 bytes
 //	1      Mechanism, the one that was used
 //	1      Relation
 //	1      flags: 1 Integers, 2 Signed, 4 Listed
@@ -73,7 +73,7 @@ func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 	}
 	d := Vector[K]{params: head.params, law: head.law}
 	ranged := d.params.Dim > 0 && !d.params.Listed
-	if ranged && keys.Class() == wire.TextKey {
+	if ranged && !keys.Integers() {
 		r.Fail("string keys with Dim")
 	}
 	n := r.Count(math.MaxInt32, keys.MinSize()+8)
@@ -85,9 +85,9 @@ func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 		e := &d.values[i]
 		*e = entry[K]{Key: keys.Read(r), Steps: r.Int64()}
 		switch {
-		case i > 0 && !(d.values[i-1].Key < e.Key):
+		case i > 0 && wire.Compare(d.values[i-1].Key, e.Key) >= 0:
 			r.Fail("keys not in ascending order")
-		case ranged && keys.Class() != wire.TextKey && keys.Bits(e.Key) >= d.params.Dim:
+		case ranged && keys.Integers() && keys.Bits(e.Key) >= d.params.Dim:
 			r.Fail("a key outside Dim")
 		case d.law.mechanism != DenseLaplace && max(e.Steps, -e.Steps) < d.law.threshold:
 			r.Fail("a value below the threshold")

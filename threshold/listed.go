@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
 // list are public keys, sorted.
@@ -31,7 +32,7 @@ func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 		return nil, fault.Params("threshold", "Dim", p.Dim, "0 in NewListed: the number of keys")
 	}
 	l := list[K]{keys: slices.Clone(keys), set: make(map[K]struct{}, len(keys))}
-	slices.Sort(l.keys)
+	wire.Sort(l.keys)
 	l.keys = slices.Compact(l.keys)
 	for _, key := range l.keys {
 		l.set[key] = struct{}{}

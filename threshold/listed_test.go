@@ -5,9 +5,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise/budget"
-	"github.com/stretchr/testify/require"
 )
 
 // Every listed key is released, of whatever type, with its value or 0 and Laplace noise, sorted;

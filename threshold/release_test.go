@@ -291,15 +291,7 @@ func checkSort[K key](t *testing.T, n int, draw func() K) {
 		entries[i] = entry[K]{Key: draw(), Steps: int64(i)}
 	}
 	want := slices.Clone(entries)
-	slices.SortStableFunc(want, func(a, b entry[K]) int {
-		switch {
-		case a.Key < b.Key:
-			return -1
-		case a.Key > b.Key:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(want, func(a, b entry[K]) int { return wire.Compare(a.Key, b.Key) })
 	sortEntries(entries, wire.KeysOf[K]())
 	for i := range entries {
 		require.Equal(t, want[i].Key, entries[i].Key)

@@ -1,7 +1,6 @@
 package threshold
 
 import (
-	"cmp"
 	"math/bits"
 	"slices"
 
@@ -19,8 +18,8 @@ const radixFrom = 256
 
 // sortEntries sorts by key.
 func sortEntries[K key](entries []entry[K], keys wire.Keys[K]) {
-	if len(entries) < radixFrom || keys.Class() == wire.TextKey {
-		slices.SortFunc(entries, func(a, b entry[K]) int { return cmp.Compare(a.Key, b.Key) })
+	if len(entries) < radixFrom || !keys.Integers() {
+		slices.SortFunc(entries, func(a, b entry[K]) int { return wire.Compare(a.Key, b.Key) })
 		return
 	}
 	flip := uint64(0)
@@ -127,14 +126,14 @@ func insertionSort(records []record) {
 
 // find returns the place of the key in a sorted list.
 func find[K key](entries []entry[K], key K) (i int, found bool) {
-	return slices.BinarySearchFunc(entries, key, func(e entry[K], key K) int { return cmp.Compare(e.Key, key) })
+	return slices.BinarySearchFunc(entries, key, func(e entry[K], key K) int { return wire.Compare(e.Key, key) })
 }
 
 // merge merges two sorted lists of different keys into one.
 func merge[K key](a, b []entry[K]) []entry[K] {
 	merged := make([]entry[K], 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
-		if a[0].Key < b[0].Key {
+		if wire.Compare(a[0].Key, b[0].Key) < 0 {
 			merged, a = append(merged, a[0]), a[1:]
 		} else {
 			merged, b = append(merged, b[0]), b[1:]

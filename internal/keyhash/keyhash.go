@@ -18,7 +18,7 @@ import (
 type Hasher[K wire.Key] struct {
 	text bool         // K is a string type
 	seed maphash.Seed // for strings: the hash of Go's maps
-	a, b uint64       // for integers
+	a, b uint64       // for integers and arrays
 }
 
 // New returns a Hasher under a new key.
@@ -53,13 +53,20 @@ func (h *Hasher[K]) OfString(key K) uint64 {
 	return maphash.String(h.seed, *(*string)(unsafe.Pointer(&key)))
 }
 
-// OfInteger is Hash where K is an integer type: the two halves of the 128-bit product (x ⊕ a)·b,
-// added without carry, as in the hash of Go's maps where there are no AES instructions.
+// OfInteger is Hash where K is no string type. For integers: the two halves of the 128-bit product (x ⊕ a)·b,
+// added without carry, as in the hash of Go's maps where there are no AES instructions. For arrays
+// of 16 bytes x is that of their halves, under the same key turned.
 func (h *Hasher[K]) OfInteger(key K) uint64 {
 	var x uint64
-	if unsafe.Sizeof(key) == 4 {
+	switch unsafe.Sizeof(key) {
+	case 4:
 		x = uint64(*(*uint32)(unsafe.Pointer(&key)))
-	} else {
+	case 16:
+		array := (*[16]byte)(unsafe.Pointer(&key)) // which need not be aligned
+		first, second := binary.NativeEndian.Uint64(array[:8]), binary.NativeEndian.Uint64(array[8:])
+		hi, lo := bits.Mul64(first^h.b, second^bits.RotateLeft64(h.a, 32))
+		x = hi ^ lo ^ second
+	default:
 		x = *(*uint64)(unsafe.Pointer(&key))
 	}
 	hi, lo := bits.Mul64(x^h.a, h.b)

@@ -49,6 +49,19 @@ func TestSpread(t *testing.T) {
 	}
 }
 
+// Arrays that differ in any one byte spread as well, in the first or the second half.
+func TestSpreadOfArrays(t *testing.T) {
+	for place := range 15 {
+		keys := make([][16]byte, 1000)
+		for i := range keys {
+			keys[i][place], keys[i][place+1] = byte(i), byte(i>>8)
+		}
+		if got := occupied(keys); got < 550 {
+			t.Errorf("bytes %d and %d: %d slots of 1000 are taken", place, place+1, got)
+		}
+	}
+}
+
 func TestHashersDisagree(t *testing.T) {
 	a, b := New[uint64](), New[uint64]()
 	if a.Hash(1) == b.Hash(1) && a.Hash(2) == b.Hash(2) {

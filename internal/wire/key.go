@@ -1,10 +1,14 @@
 package wire
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
@@ -12,7 +16,7 @@ import (
 
 // Key has the type set of hashing.Key, which lies above this package.
 type Key interface {
-	~string | ~int | ~int32 | ~int64 | ~uint | ~uint32 | ~uint64
+	~string | ~int | ~int32 | ~int64 | ~uint | ~uint32 | ~uint64 | ~[16]byte
 }
 
 // KeyClass says how keys are encoded. The numbers are part of the format.
@@ -22,6 +26,7 @@ const (
 	TextKey     KeyClass = 0 // 4 bytes of length, then the bytes
 	SignedKey   KeyClass = 1 // 8 bytes, two's complement
 	UnsignedKey KeyClass = 2 // 8 bytes
+	ArrayKey    KeyClass = 3 // 16 bytes, such as a UUID
 )
 
 // Keys encodes and decodes keys of one type. An encoding can be read into any type of the same
@@ -37,6 +42,8 @@ func KeysOf[K Key]() Keys[K] {
 	switch reflect.TypeFor[K]().Kind() {
 	case reflect.String:
 		return Keys[K]{class: TextKey}
+	case reflect.Array:
+		return Keys[K]{class: ArrayKey}
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		c.class = SignedKey
 	}
@@ -46,26 +53,74 @@ func KeysOf[K Key]() Keys[K] {
 // Class returns how the keys are encoded.
 func (c Keys[K]) Class() KeyClass { return c.class }
 
+// Integers reports whether the keys are integers.
+func (c Keys[K]) Integers() bool { return c.class == SignedKey || c.class == UnsignedKey }
+
 // MinSize returns the least number of bytes of an encoded key.
 func (c Keys[K]) MinSize() int {
-	if c.class == TextKey {
+	switch c.class {
+	case TextKey:
 		return 4
+	case ArrayKey:
+		return 16
 	}
 	return 8
 }
 
+// Compare returns −1, 0 or +1 as a is before, at or behind b: strings and arrays by their bytes,
+// integers by their values.
+func Compare[K Key](a, b K) int {
+	c := KeysOf[K]()
+	switch c.class {
+	case TextKey:
+		return strings.Compare(*(*string)(unsafe.Pointer(&a)), *(*string)(unsafe.Pointer(&b)))
+	case ArrayKey:
+		x, y := (*[16]byte)(unsafe.Pointer(&a)), (*[16]byte)(unsafe.Pointer(&b))
+		return bytes.Compare(x[:], y[:])
+	case SignedKey:
+		return cmp.Compare(int64(c.Bits(a)), int64(c.Bits(b)))
+	}
+	return cmp.Compare(c.Bits(a), c.Bits(b))
+}
+
+// Sort sorts keys as [Compare] orders them.
+func Sort[K Key](keys []K) {
+	switch c := KeysOf[K](); {
+	case c.class == TextKey:
+		slices.Sort(as[string](keys))
+	case c.class == ArrayKey:
+		slices.SortFunc(as[[16]byte](keys), func(a, b [16]byte) int { return bytes.Compare(a[:], b[:]) })
+	case c.class == SignedKey && c.narrow:
+		slices.Sort(as[int32](keys))
+	case c.class == SignedKey:
+		slices.Sort(as[int64](keys))
+	case c.narrow:
+		slices.Sort(as[uint32](keys))
+	default:
+		slices.Sort(as[uint64](keys))
+	}
+}
+
+// as returns the keys as the basic type that lies under theirs.
+func as[T any, K Key](keys []K) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(keys))), len(keys))
+}
+
 // Append appends the encoding of the key to dst.
 func (c Keys[K]) Append(dst []byte, key K) []byte {
-	if c.class == TextKey {
+	switch c.class {
+	case TextKey:
 		text := *(*string)(unsafe.Pointer(&key))
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(text)))
 		return append(dst, text...)
+	case ArrayKey:
+		return append(dst, (*[16]byte)(unsafe.Pointer(&key))[:]...)
 	}
 	return binary.LittleEndian.AppendUint64(dst, c.Bits(key))
 }
 
-// Bits returns an integer key as 64 bits, in two's complement if it is signed. K must not be a
-// string type.
+// Bits returns an integer key as 64 bits, in two's complement if it is signed. K must be an
+// integer type.
 func (c Keys[K]) Bits(key K) uint64 {
 	switch {
 	case !c.narrow:
@@ -101,8 +156,8 @@ func (c Keys[K]) CheckDim(pkg string, dim uint64) error {
 	if dim == 0 {
 		return nil
 	}
-	if c.class == TextKey {
-		return fault.Params(pkg, "Dim", dim, "0 for keys that are strings: with Dim the keys are integers")
+	if !c.Integers() {
+		return fault.Params(pkg, "Dim", dim, "0 for keys that are not integers: with Dim the keys are 0, …, Dim − 1")
 	}
 	if key, ok := c.FromBits(dim - 1); !ok || c.class == SignedKey && dim > 1<<63 {
 		return fault.Params(pkg, "Dim", dim, fmt.Sprintf("such that Dim − 1 is a key of type %T", key))
@@ -112,9 +167,15 @@ func (c Keys[K]) CheckDim(pkg string, dim uint64) error {
 
 // Read reads a key. It fails if the key does not fit into the type K.
 func (c Keys[K]) Read(r *Reader) (key K) {
-	if c.class == TextKey {
+	switch c.class {
+	case TextKey:
 		length := r.Uint32()
 		*(*string)(unsafe.Pointer(&key)) = r.String(int(min(length, math.MaxInt32)))
+		return key
+	case ArrayKey:
+		array := (*[16]byte)(unsafe.Pointer(&key))
+		binary.LittleEndian.PutUint64(array[:8], r.Uint64())
+		binary.LittleEndian.PutUint64(array[8:], r.Uint64())
 		return key
 	}
 	key, ok := c.FromBits(r.Uint64())

@@ -15,7 +15,7 @@ import (
 //
 //	bytes  field
 //	6      header: "dpsk", kind 18, version 1
-//	1      key class: 0 string, 1 signed integer, 2 unsigned integer
+//	1      key class: 0 string, 1 signed integer, 2 unsigned integer, 3 array of 16 bytes
 //	8      Epsilon
 //	8      Delta
 //	32     Spans, 4 bytes each
@@ -158,7 +158,7 @@ func (r *Slice[K]) readKnown(in *wire.Reader, keys wire.Keys[K]) {
 			}
 		}
 		switch {
-		case i > 0 && !(r.keys[i-1] < r.keys[i]):
+		case i > 0 && wire.Compare(r.keys[i-1], r.keys[i]) >= 0:
 			in.Fail("keys not in ascending order")
 		case since < 0 || since > int64(r.step) || (since == 0) != (r.params.Dim > 0):
 			in.Fail("a key known since an impossible step")
@@ -195,9 +195,9 @@ func (r *Slice[K]) readFound(in *wire.Reader, keys wire.Keys[K], j int) {
 	shown, unannounced := make([]counted[K], n), 0
 	for i := range shown {
 		c := counted[K]{keys.Read(in), in.Int64()}
-		_, known := slices.BinarySearch(r.keys, c.key)
+		_, known := slices.BinarySearchFunc(r.keys, c.key, wire.Compare[K])
 		switch {
-		case i > 0 && !(shown[i-1].key < c.key):
+		case i > 0 && wire.Compare(shown[i-1].key, c.key) >= 0:
 			in.Fail("keys not in ascending order")
 		case beyond(c.count):
 			in.Fail("a count that no stream and noise make")

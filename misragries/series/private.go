@@ -1,7 +1,6 @@
 package series
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -54,7 +53,7 @@ func (s *state[K]) appendPrivate(dst []byte) ([]byte, error) {
 		dst = le.AppendUint64(dst, uint64(m.rate.steps))
 		dst = appendSums(dst, &m.sums)
 	}
-	rows := slices.SortedFunc(slices.Values(s.unknown.rows), func(a, b row[K]) int { return cmp.Compare(a.key, b.key) })
+	rows := slices.SortedFunc(slices.Values(s.unknown.rows), func(a, b row[K]) int { return wire.Compare(a.key, b.key) })
 	dst = le.AppendUint32(dst, uint32(len(rows)))
 	for i := range rows {
 		dst = appendSums(keys.Append(dst, rows[i].key), &rows[i].sums)
@@ -177,7 +176,7 @@ func (s *state[K]) readMembers(r *wire.Reader, keys wire.Keys[K], steps int) []m
 		since, count, of := r.Int64(), r.Int64(), r.Int64()
 		m.sums = readSums(r, used(&s.params.Spans), steps)
 		switch {
-		case i > 0 && !(known[i-1].key < m.key):
+		case i > 0 && wire.Compare(known[i-1].key, m.key) >= 0:
 			r.Fail("keys not in ascending order")
 		case since < 0 || since > int64(steps) || (since == 0) != (s.params.Dim > 0):
 			r.Fail("a key known since an impossible step")
@@ -209,7 +208,7 @@ func (s *state[K]) readTally(r *wire.Reader, keys wire.Keys[K], steps int) (t ta
 	t = tally[K]{make(map[K]int, n), make([]row[K], n)}
 	for i := range t.rows {
 		t.rows[i] = row[K]{keys.Read(r), readSums(r, used(&s.params.Discovery), steps)}
-		if i > 0 && !(t.rows[i-1].key < t.rows[i].key) {
+		if i > 0 && wire.Compare(t.rows[i-1].key, t.rows[i].key) >= 0 {
 			r.Fail("keys not in ascending order")
 		}
 		if r.Err() != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/misragries"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -62,7 +63,7 @@ func (r *Slice[K]) All() iter.Seq2[K, float64] {
 // Estimate returns the noisy count of the key in the step, 0 for one that was not known. The
 // standard deviation of its noise is [Params.StdDev].
 func (r *Slice[K]) Estimate(key K) float64 {
-	i, known := slices.BinarySearch(r.keys, key)
+	i, known := slices.BinarySearchFunc(r.keys, key, wire.Compare[K])
 	if !known {
 		return 0
 	}
@@ -76,7 +77,7 @@ func (r *Slice[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !r.valid() || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
-	i, known := slices.BinarySearch(r.keys, key)
+	i, known := slices.BinarySearchFunc(r.keys, key, wire.Compare[K])
 	if !known {
 		return 0, math.Inf(1)
 	}
@@ -143,7 +144,7 @@ func (r *Slice[K]) discoveries() iter.Seq[discovery[K]] {
 		for j := range max(len(r.found), len(r.sketches)) {
 			d := discovery[K]{span: r.params.Discovery[j]}
 			for key, count := range r.shown(j) {
-				_, known := slices.BinarySearch(r.keys, key)
+				_, known := slices.BinarySearchFunc(r.keys, key, wire.Compare[K])
 				if known || found[key] {
 					d.late = append(d.late, sighting[K]{key, count})
 				} else {

@@ -8,6 +8,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/misragries"
 )
 
@@ -116,7 +117,7 @@ func (s *state[K]) closeExact(r *Slice[K], j int, fresh []member[K]) []member[K]
 			fresh = append(fresh, member[K]{key: key, since: s.steps, rate: rate{published, span}})
 		}
 	}
-	slices.SortFunc(shown, func(a, b counted[K]) int { return cmp.Compare(a.key, b.key) })
+	slices.SortFunc(shown, func(a, b counted[K]) int { return wire.Compare(a.key, b.key) })
 	r.found = append(r.found, slices.Clip(shown))
 	return fresh
 }
@@ -169,12 +170,12 @@ func (s *state[K]) replace(r *Slice[K], fresh []member[K]) {
 	s.known = append(s.known, fresh...)
 	if len(s.known) > s.params.MaxKnown {
 		slices.SortFunc(s.known, func(a, b member[K]) int {
-			return cmp.Or(cmp.Compare(b.rate.perStep(), a.rate.perStep()), cmp.Compare(a.key, b.key))
+			return cmp.Or(cmp.Compare(b.rate.perStep(), a.rate.perStep()), wire.Compare(a.key, b.key))
 		})
 		s.known = s.known[:s.params.MaxKnown]
 	}
 	s.known = slices.Clone(s.known)
-	slices.SortFunc(s.known, func(a, b member[K]) int { return cmp.Compare(a.key, b.key) })
+	slices.SortFunc(s.known, func(a, b member[K]) int { return wire.Compare(a.key, b.key) })
 	s.index()
 }
 

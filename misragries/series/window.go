@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -54,7 +55,7 @@ func (t *Timeline[K]) Window(from, to int) (*Window[K], error) {
 			w.records = append(w.records, r)
 		}
 	}
-	slices.SortFunc(w.records, func(a, b record[K]) int { return cmp.Compare(a.key, b.key) })
+	slices.SortFunc(w.records, func(a, b record[K]) int { return wire.Compare(a.key, b.key) })
 	return w, nil
 }
 
@@ -117,7 +118,7 @@ func (e *episode) before(gap span) float64 {
 
 // find returns the record of a key, or that of a key of which nothing is known.
 func (w *Window[K]) find(key K) record[K] {
-	i, found := slices.BinarySearchFunc(w.records, key, func(r record[K], key K) int { return cmp.Compare(r.key, key) })
+	i, found := slices.BinarySearchFunc(w.records, key, func(r record[K], key K) int { return wire.Compare(r.key, key) })
 	if !found {
 		return record[K]{key: key, gaps: []span{{w.from, w.to}}}
 	}

@@ -6,10 +6,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/baskets"
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/threshold"
-	"github.com/stretchr/testify/require"
 )
 
 // filled returns a Builder with all users.

@@ -1,12 +1,12 @@
 package groupby
 
 import (
-	"cmp"
 	"iter"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -105,7 +105,7 @@ func (b *Builder[K]) AddUser(keys ...K) {
 func (s *state[K]) give(keys []K) {
 	s.keys = append(s.keys[:0], keys...)
 	if len(keys) > 1 {
-		slices.Sort(s.keys)
+		wire.Sort(s.keys)
 		s.keys = slices.Compact(s.keys)
 	}
 }
@@ -128,7 +128,7 @@ func (b *Builder[K]) AddUserValues(values iter.Seq2[K, float64]) {
 	if s == nil {
 		return
 	}
-	slices.SortStableFunc(given, func(a, b pair[K]) int { return cmp.Compare(a.key, b.key) })
+	slices.SortStableFunc(given, func(a, b pair[K]) int { return wire.Compare(a.key, b.key) })
 	s.keys = s.keys[:0]
 	sums := s.sums[:0]
 	for _, g := range given {

@@ -1,11 +1,9 @@
 package groupby
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -90,7 +88,7 @@ func (d *Discovery[K]) Release() (*Builder[K], error) {
 			keys = append(keys, e.key)
 		}
 	}
-	slices.SortFunc(keys, cmp.Compare)
+	wire.Sort(keys)
 	table := newTable[K](len(keys))
 	for _, key := range keys {
 		table.add(key, cell{})

@@ -12,7 +12,7 @@ import (
 //
 //	bytes  field
 //	6      header: "dpsk", kind 16, version 1
-//	1      key class: 0 string, 1 signed integer, 2 unsigned integer
+//	1      key class: 0 string, 1 signed integer, 2 unsigned integer, 3 array of 16 bytes
 //	1      Relation
 //	1      flags: 1 KeysOnly, 2 Others
 //	8      Epsilon
@@ -140,7 +140,7 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 			*x = r.Int64()
 		}
 		switch {
-		case i > 0 && !(d.groups[i-1].key < e.key):
+		case i > 0 && wire.Compare(d.groups[i-1].key, e.key) >= 0:
 			r.Fail("keys not in ascending order")
 		case e.weight < d.threshold || beyond(e.weight) || beyond(e.rest) || beyond(e.value) || law.rest == 0 && e.rest != 0:
 			r.Fail("a number that no sum and noise make")

@@ -5,9 +5,10 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise/budget"
-	"github.com/stretchr/testify/require"
 )
 
 // sampleOf returns Groups with what a reader computes filled in.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -65,7 +66,7 @@ func (g *Groups[K]) Len() int { return len(g.groups) }
 
 // find returns the group of a key.
 func (g *Groups[K]) find(key K) (group[K], bool) {
-	i, found := slices.BinarySearchFunc(g.groups, key, func(e group[K], key K) int { return cmp.Compare(e.key, key) })
+	i, found := slices.BinarySearchFunc(g.groups, key, func(e group[K], key K) int { return wire.Compare(e.key, key) })
 	if !found {
 		return group[K]{}, false
 	}

@@ -5,10 +5,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/noise/budget"
-	"github.com/stretchr/testify/require"
 )
 
 var plain = Params{Epsilon: 1, Delta: 1e-6}

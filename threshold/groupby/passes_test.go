@@ -5,10 +5,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dpsketch/dpsketch/internal/baskets"
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/internal/private"
-	"github.com/stretchr/testify/require"
 )
 
 // twice has all that a release in two passes can have.

@@ -84,7 +84,7 @@ func (s *state[K]) sorted() []uint32 {
 	for i := range order {
 		order[i] = uint32(i)
 	}
-	slices.SortFunc(order[s.found:], func(a, b uint32) int { return cmp.Compare(s.table.entries[a].key, s.table.entries[b].key) })
+	slices.SortFunc(order[s.found:], func(a, b uint32) int { return wire.Compare(s.table.entries[a].key, s.table.entries[b].key) })
 	return order
 }
 
@@ -190,7 +190,7 @@ func readTable[K hashing.Key](r *wire.Reader, keys wire.Keys[K], found int) (t t
 	for i := range n {
 		e := entry[K]{keys.Read(r), cell{r.Int64(), r.Int64(), r.Int64(), r.Int64()}}
 		switch {
-		case i > 0 && i != found && !(t.entries[i-1].key < e.key):
+		case i > 0 && i != found && wire.Compare(t.entries[i-1].key, e.key) >= 0:
 			r.Fail("keys not in ascending order")
 		case min(e.weight, e.others) < 0 || max(e.weight, e.others, e.rest, e.value) > limit || min(e.rest, e.value) < -limit:
 			r.Fail("a sum that is none")

@@ -1,12 +1,12 @@
 package groupby
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/rounding"
+	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -66,7 +66,7 @@ func (s *state[K]) release(show func(i int) (weight int64, ok bool)) *Groups[K] 
 		}
 		g.groups = append(g.groups, r)
 	}
-	slices.SortFunc(g.groups, func(a, b group[K]) int { return cmp.Compare(a.key, b.key) })
+	slices.SortFunc(g.groups, func(a, b group[K]) int { return wire.Compare(a.key, b.key) })
 	g.groups = slices.Clip(slices.Clone(g.groups))
 	if p.weighs() {
 		g.threshold = s.law.kernel.Threshold
