@@ -46,5 +46,5 @@ func TestAlgorithmsAndMechanismsAreApart(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, 5, sketches)
+	require.Equal(t, 6, sketches)
 }

@@ -146,7 +146,7 @@ func (b *Builder[K]) Merge(other *Builder[K]) error {
 	s := private.Enter(b.secret)
 	o, err := private.Take(other.secret, "misragries: Merge: the other Builder")
 	if err == nil {
-		s.sketch.merge(&o.sketch)
+		s.sketch.plain().merge(o.sketch.plain())
 		s.law, s.given = l, s.given || o.given
 	}
 	private.Leave(b.secret)

@@ -17,12 +17,13 @@
 //
 //	data                                          type                             noise, ε = 1, δ = 1e-6, k = 1024
 //	one stream                                    Builder (KeptZeros)              threshold 17, standard deviation 1.4
-//	streams on many servers, one may see them     Sum (ReducedSum)                 15.5, 1.6
+//	streams on many servers, one may see them     Sum; Sharded for many goroutines 15.5, 1.6 (ReducedSum)
 //	the same, 2 to 5 of them                      Sum (ShiftedSum)                 14.2 and 0.4 for each, 1.5
 //	the same, where the keys do not fit           Builder.Merge (SparseVector)     425, 116: it grows with √k
 //	the same, where no server may see them        Combine of released Histograms   17 and 1.4 on each server, which add up
 //	users with up to m distinct keys each         UserBuilder (by least threshold) 425, 116 for any m; less for small m
-//	users with up to m elements anywhere          Builder with MaxKeys = m         of one element at ε/m
+//	users with up to m elements anywhere, or      Builder with MaxKeys = m, AddN   of one element at ε/m; for m = 1500 24m, 1.4m,
+//	events of up to m (bytes, amounts)                                             by ReducedSum 15.6m, 1.6m
 //	a standard sketch from elsewhere              FromCounters (FreedZeros)        24, 1.9
 //	integer keys below Dim, δ = 0                 any of these but FromCounters    none: the k largest of all Dim keys;
 //	                                              (PureUniverse)                   2.8 for streams and sums, 724 merged

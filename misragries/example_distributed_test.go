@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"log"
 	"math"
+	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/dpsketch/dpsketch/misragries"
 )
@@ -49,6 +51,38 @@ func ExampleSum() {
 	// / 20000
 	// /docs 3000
 	// by ReducedSum, threshold 15.5
+}
+
+// A service counts the bytes that it sends of each page, in units of 100 bytes, from as many
+// goroutines as it has. No answer counts for more than 20 units.
+func ExampleSharded() {
+	p := misragries.Params{Counters: 1024, Epsilon: 1, Delta: 1e-6, MaxKeys: 20}
+	sent, err := misragries.NewSharded[string](p, 2*runtime.GOMAXPROCS(0))
+	if err != nil {
+		log.Fatal(err)
+	}
+	var answers sync.WaitGroup
+	for range 32 {
+		answers.Go(func() {
+			for range 1000 {
+				sent.AddN("/", 12)
+				sent.AddN("/docs", 300) // counts as 20
+			}
+		})
+	}
+	answers.Wait()
+	h, err := sent.Release()
+	if err != nil {
+		log.Fatal(err)
+	}
+	for page, units := range h.All() {
+		fmt.Printf("%s %.0f\n", page, 10000*math.Round(units/10000))
+	}
+	fmt.Println(h.Guarantee())
+	// Output:
+	// / 380000
+	// /docs 640000
+	// ε = 1, δ = 1e-6 for one user (at most 20 keys), added or removed
 }
 
 // Sketches that one trusted server may see can be merged. That takes no more memory than one, and

@@ -42,9 +42,9 @@ type Params struct {
 	// others are ignored, and what the release says of keys is of these. 0 stands
 	// for an unbounded key space of any key type.
 	Dim uint64
-	// MaxKeys is m, the most elements of one user, at most 2²⁰; 0 is 1. In a
-	// Builder they may be any elements of the stream, also equal ones, and the
-	// guarantee is that of a group. In a UserBuilder they are the distinct keys of
+	// MaxKeys is m, the most elements of one user or event, at most 2²⁰; 0 is 1.
+	// In a Builder they may be any elements of the stream, also equal ones, and the
+	// guarantee is that of a group; AddN cuts what one call adds at m. In a UserBuilder they are the distinct keys of
 	// one AddUser.
 	MaxKeys int
 	// MaxLength is a promise about the data: that there are never more elements in

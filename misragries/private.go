@@ -40,15 +40,16 @@ func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	keys := wire.KeysOf[K]()
 	dst = appendPrivateHead(dst, privateBuilder, keys, b.params)
 	dst = append(dst, byte(s.law.input), bit(s.given))
-	dst = binary.LittleEndian.AppendUint64(dst, s.sketch.decrements)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.sketch.settled))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.sketch.entries)))
-	for _, e := range s.sketch.entries {
+	sketch := s.sketch.plain()
+	dst = binary.LittleEndian.AppendUint64(dst, sketch.decrements)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(sketch.settled))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(sketch.entries)))
+	for _, e := range sketch.entries {
 		dst = keys.Append(dst, e.key)
 		dst = binary.LittleEndian.AppendUint64(dst, e.total)
 	}
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.sketch.zeros)))
-	for _, key := range s.sketch.zeros {
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(sketch.zeros)))
+	for _, key := range sketch.zeros {
 		dst = keys.Append(dst, key)
 	}
 	return dst, nil

@@ -21,7 +21,7 @@ func (b *Builder[K]) Release() (*Histogram[K], error) {
 // releaseSketch releases one sketch, with counters from elsewhere or without.
 func releaseSketch[K hashing.Key](src *noise.Source, p Params, c calibration, s *sketch[K], given bool) (*Histogram[K], error) {
 	h, by := newHistogram[K](p, c), mechanismOf[K](c.mechanism)
-	held := by.prepare(src, c, s)
+	held := by.prepare(src, c, s.plain())
 	held.unknown = given
 	if err := by.draw(src, h, held); err != nil { // only of public numbers
 		return nil, err

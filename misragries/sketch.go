@@ -23,6 +23,7 @@ type sketch[K hashing.Key] struct {
 	zeros      []K        // the keys whose counter reached zero at the last decrement
 	index      index
 	hasher     keyhash.Hasher[K]
+	weights    *weights[K] // holds all of it from addN until plain; else nil
 }
 
 type entry[K hashing.Key] struct {
@@ -31,11 +32,13 @@ type entry[K hashing.Key] struct {
 }
 
 func newSketch[K hashing.Key](k int) *sketch[K] {
-	const initial = 1024
 	s := &sketch[K]{k: k, hasher: keyhash.New[K]()}
-	s.grow(min(k, initial))
+	s.grow(min(k, initialCounters))
 	return s
 }
+
+// initialCounters is how many there is room for at first.
+const initialCounters = 1024
 
 // grow makes room for n entries.
 func (s *sketch[K]) grow(n int) {
@@ -58,6 +61,10 @@ func selectEntry(slot uint16, n uint64) uint64 {
 
 // addProbing processes one element, of hash h.
 func (s *sketch[K]) addProbing(key K, h uint64) {
+	if s.weights != nil {
+		s.weights.add(key, 1)
+		return
+	}
 	slot, tag := s.index.start(h), s.index.tag(h)
 	for {
 		content := s.index.at(slot)
@@ -153,7 +160,7 @@ func (s *sketch[K]) retained() []K {
 
 // counter is a stored key and its count. The counters of a sketch are below 2⁶³: no more than 2⁶²
 // come from FromCounters or a merge, 2⁶² + 2⁶⁰ from RestorePrivateState, and nobody adds 2⁶⁰
-// elements after.
+// elements after: by AddN, at the largest MaxKeys, that is 2⁴⁰ calls on one sketch.
 type counter[K hashing.Key] struct {
 	key   K
 	count int64

@@ -73,7 +73,7 @@ func (t *Sum[K]) Add(b *Builder[K]) error {
 	s := private.Enter(t.sumSecret)
 	o, err := private.Take(b.secret, "misragries: Sum.Add: the Builder")
 	if err == nil {
-		held := mechanismOf[K](t.law.mechanism).prepare(&s.src, t.law, &o.sketch)
+		held := mechanismOf[K](t.law.mechanism).prepare(&s.src, t.law, o.sketch.plain())
 		for _, c := range held.counters {
 			s.add(c.key, c.count)
 		}

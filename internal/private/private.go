@@ -82,6 +82,16 @@ func Leave[S any](s State[S]) {
 	c.busy = false
 }
 
+// Share returns the data for any number of goroutines at a time, or nil if there are none. It is for
+// an S that has locks of its own, and a State that nobody enters or takes: what is released is
+// taken out of S.
+func Share[S any](s State[S]) *S {
+	if s.at == nil || *s.at == nil {
+		return nil
+	}
+	return &(*s.at).data
+}
+
 // Take returns the data and leaves the State, and all its copies, without. The error wraps
 // [fault.ErrReleased] if there are none; it begins with what the caller does, such as "kor:
 // Release: the Builder". It panics if another goroutine is between [Enter] and [Leave].

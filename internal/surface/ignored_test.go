@@ -63,6 +63,9 @@ var makers = []maker{
 	by("misragries.New", true, sketch, misragries.New[uint64]),
 	by("misragries.New", false, sketch, misragries.New[string]), // refuses Dim as well
 	by("misragries.NewSum", false, sketch, misragries.NewSum[string]),
+	by("misragries.NewSharded", false, sketch, func(p misragries.Params) (*misragries.Sharded[string], error) {
+		return misragries.NewSharded[string](p, 2)
+	}),
 	by("misragries.NewUserBuilder", false, misragries.Params{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxKeys: 2}, misragries.NewUserBuilder[string]),
 	by("misragries.FromCounters", false, sketch, func(p misragries.Params) (*misragries.Builder[string], error) {
 		return misragries.FromCounters(p, map[string]int64{"key": 1})
@@ -102,7 +105,7 @@ func zeros() []any {
 	return []any{
 		&alp.Builder{}, &alp.Projection{}, &arete.Mechanism{}, &arete.Value{}, &arete.Lattice{}, &arete.Share{}, &elliptical.Builder{}, &elliptical.Mechanism{},
 		&elliptical.Sum{}, &jl.Builder{}, &jl.Sketch{}, &kor.Builder{}, &kor.Share{}, &kor.Sketch{}, &kor.StreamBuilder{}, &kor.StreamSketch{},
-		&misragries.Builder[string]{}, &misragries.Histogram[string]{}, &misragries.Sum[string]{}, &misragries.UserBuilder[string]{}, &misragries.Combined[string]{},
+		&misragries.Builder[string]{}, &misragries.Histogram[string]{}, &misragries.Sum[string]{}, &misragries.UserBuilder[string]{}, &misragries.Sharded[string]{}, &misragries.Combined[string]{},
 		&series.Builder[string]{}, &series.Counter{}, &series.Slice[string]{},
 		&column.Builder{}, &column.QuantileBuilder{}, &column.Quantiles{}, &column.Summary{},
 		&distinct.Builder{}, &distinct.Running{}, &distinct.RunningBuilder{}, &distinct.Sketch{}, &distinct.WindowBuilder{}, &distinct.Windows{},

@@ -1,0 +1,270 @@
+package misragries
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/hashing"
+)
+
+// event is what one call of AddN adds.
+type event struct{ key, n int }
+
+// elements returns the stream that the events stand for, where at most m elements of each count.
+func elements(events []event, m int) (stream []int) {
+	for _, e := range events {
+		for range min(e.n, m) {
+			stream = append(stream, e.key)
+		}
+	}
+	return stream
+}
+
+// eachEvents calls f with every list of events up to a length, over keys 0 to keys−1 with weights 1
+// to m.
+func eachEvents(keys, m, length int, f func(events []event)) {
+	var extend func(events []event)
+	extend = func(events []event) {
+		f(events)
+		if len(events) == length {
+			return
+		}
+		for key := range keys {
+			for n := range m {
+				extend(append(slices.Clone(events), event{key, n + 1}))
+			}
+		}
+	}
+	extend(nil)
+}
+
+// privateState is all that decides how a Builder goes on and what it releases.
+func privateState[K hashing.Key](t testing.TB, b *Builder[K]) []byte {
+	state, err := b.AppendPrivateState(nil)
+	require.NoError(t, err)
+	return state
+}
+
+// AddN leaves the state of n times Add, byte for byte, on all short streams of 3 keys, with events
+// of more than MaxKeys, which it cuts; also where every other event comes by Add.
+func TestAddNIsAddNTimes(t *testing.T) {
+	const m = 3
+	for k := 1; k <= 3; k++ {
+		p := Params{Counters: k, Epsilon: 1, Delta: 0.05, MaxKeys: m}
+		eachEvents(3, m+1, full(4, 3), func(events []event) {
+			want, at, mixed := build(t, p, elements(events, m)), build(t, p, []int{}), build(t, p, []int{})
+			for i, e := range events {
+				at.AddN(e.key, e.n)
+				if i%2 == 1 {
+					mixed.AddN(e.key, e.n)
+					continue
+				}
+				mixed.AddSlice(elements([]event{e}, m))
+			}
+			state := privateState(t, want)
+			require.Equal(t, state, privateState(t, at), "k = %d, %v", k, events)
+			require.Equal(t, state, privateState(t, mixed), "k = %d, %v", k, events)
+		})
+	}
+}
+
+// The same at random: longer streams, more counters, all kinds of keys, states that are encoded,
+// merged and gone on with in between.
+func TestAddNAtRandom(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 32))
+	for range full(300, 40) {
+		p := Params{Counters: 1 + rng.IntN(30), Epsilon: 1, Delta: 0.05, MaxKeys: 1 + rng.IntN(40)}
+		zipf := rand.NewZipf(rng, 1.01+rng.Float64(), 1, uint64(4*p.Counters))
+		events := make([]event, 400)
+		for i := range events {
+			events[i] = event{int(zipf.Uint64()), rng.IntN(p.MaxKeys + 2)}
+		}
+		weighted(t, rng, p, events, func(key int) int { return key - 7 })
+		weighted(t, rng, p, events, func(key int) uint32 { return uint32(key) * 0x9e3779b9 })
+		weighted(t, rng, p, events, func(key int) string { return fmt.Sprint(key) })
+	}
+}
+
+func weighted[K hashing.Key](t *testing.T, rng *rand.Rand, p Params, events []event, key func(int) K) {
+	t.Helper()
+	fresh := func() *Builder[K] {
+		b, err := New[K](p)
+		require.NoError(t, err)
+		return b
+	}
+	one, many := fresh(), fresh()
+	others := [2]*Builder[K]{fresh(), fresh()}
+	for i, e := range events {
+		many.AddN(key(e.key), e.n)
+		others[1].AddN(key(e.key+1), e.n)
+		for range min(e.n, p.MaxKeys) {
+			one.Add(key(e.key))
+			others[0].Add(key(e.key + 1))
+		}
+		switch rng.IntN(40) {
+		case 0:
+			require.Equal(t, privateState(t, one), privateState(t, many), "event %d", i)
+		case 1:
+			back := fresh()
+			require.NoError(t, back.RestorePrivateState(privateState(t, many)))
+			many = back
+		}
+	}
+	require.Equal(t, privateState(t, one), privateState(t, many))
+	a, b := peek(one.secret).sketch.plain(), peek(many.secret).sketch.plain()
+	require.Equal(t, a.counters(), b.counters())
+	require.NoError(t, one.Merge(others[0]))
+	require.NoError(t, many.Merge(others[1]))
+	for range 20 { // a merged sketch goes on
+		k := key(rng.IntN(100))
+		many.AddN(k, 2)
+		for range min(2, p.MaxKeys) {
+			one.Add(k)
+		}
+	}
+	require.Equal(t, privateState(t, one), privateState(t, many))
+}
+
+// What is released is the same on every path that takes a Builder: without its noise, a sketch of
+// AddN is that of Add.
+func TestAddNIsReleasedOnEveryPath(t *testing.T) {
+	eachPath(func(name string, in Input, m Mechanism, p Params) {
+		if in == Users || in == GivenCounters {
+			return
+		}
+		t.Run(name, func(t *testing.T) {
+			p.Epsilon, p.MaxKeys = 100, 50
+			half := func() *Builder[int] {
+				b := build(t, p, []int{})
+				for range 200 {
+					b.AddN(3, 50)
+					b.AddN(4, 20)
+				}
+				return b
+			}
+			var r releaser = half()
+			switch in {
+			case Merged:
+				b := r.(*Builder[int])
+				require.NoError(t, b.Merge(half()))
+			case Summed:
+				s, err := NewSum[int](p)
+				require.NoError(t, err)
+				require.NoError(t, s.Add(r.(*Builder[int])))
+				require.NoError(t, s.Add(half()))
+				r = s
+			}
+			parts := 1.0
+			if in != OneStream {
+				parts = 2
+			}
+			h, err := r.Release()
+			require.NoError(t, err)
+			slack := 60*h.StdDev() + 2000*parts // reduced without a length it is lower by up to n/(k+1)
+			require.InDelta(t, 10_000*parts, h.Estimate(3), slack)
+			require.InDelta(t, 4_000*parts, h.Estimate(4), slack)
+		})
+	})
+}
+
+// AddN ignores what Add ignores, and what is no number of elements.
+func TestAddNIgnores(t *testing.T) {
+	b := build(t, Params{Counters: 4, Epsilon: 1, Dim: 10, MaxKeys: 5}, []int{})
+	empty := privateState(t, b)
+	for _, e := range []event{{3, 0}, {3, -1}, {-1, 2}, {10, 2}} {
+		b.AddN(e.key, e.n)
+		require.Equal(t, empty, privateState(t, b))
+	}
+	_, err := b.Release()
+	require.NoError(t, err)
+	b.AddN(1, 1)
+	new(Builder[int]).AddN(1, 1)
+	require.True(t, b.Released())
+}
+
+// Theorem: a release is (ε, δ)-private for one event of up to MaxKeys elements. To add it is to add
+// them one by one, so this is group privacy. Computed for all pairs of streams of events over 3 keys
+// that differ by one event, after nothing and after a key that is surely shown, from the calibrated
+// threshold and noise. Neither those of one element do, nor events beyond the cut.
+func TestAnEventIsPrivateExactly(t *testing.T) {
+	const m, epsilon = 2, 1.0
+	for k := 1; k <= 3; k++ {
+		p := Params{Counters: k, Epsilon: epsilon, Delta: 0.01, MaxKeys: m}
+		c := lawOf(p)
+		l := law{c.noise(), c.threshold}
+		pairs := func(most int) [][2]*reference[int] {
+			return slices.Concat(eventNeighbours(k, most, full(4, 2), nil), eventNeighbours(k, most, 2, repeat(int(l.tau)+9)))
+		}
+		known, beyond := pairs(m), pairs(2*m)
+		worst := func(l law, pairs [][2]*reference[int]) (largest float64) {
+			for _, pair := range pairs {
+				largest = max(largest, l.hockeyStick(pair[0], pair[1], epsilon), l.hockeyStick(pair[1], pair[0], epsilon))
+			}
+			return largest
+		}
+		exact := worst(l, known)
+		require.LessOrEqual(t, exact, p.Delta, "k = %d", k)
+		require.Greater(t, exact, p.Delta/4, "far below: nothing is seen here")
+		t.Logf("k = %d: %d classes, δ = %.3g of %v", k, len(known), exact, p.Delta)
+
+		alone := p
+		alone.MaxKeys = 1
+		one := lawOf(alone)
+		require.Greater(t, worst(law{one.noise(), l.tau}, known), p.Delta, "noise of one element")
+		require.Greater(t, worst(law{l.noise, one.threshold}, known), p.Delta, "threshold of one element")
+		require.Greater(t, worst(l, beyond), p.Delta, "events of more than MaxKeys")
+	}
+}
+
+// The thresholds of events, as the comment at AddN has them.
+func TestEventThresholds(t *testing.T) {
+	for m, want := range map[int][2]float64{1: {17, 15.45}, 20: {19.75, 15.57}, 1500: {24.21, 15.57}} {
+		p := Params{Counters: 1024, Epsilon: 1, Delta: 1e-6, MaxKeys: m}
+		require.InDelta(t, want[0], p.Threshold()/float64(m), 0.006)
+		p.Mechanism = ReducedSum
+		require.InDelta(t, want[1], p.Threshold()/float64(m), 0.006)
+	}
+}
+
+// eventNeighbours returns every pair of states that some elements and then events over 3 keys with
+// weights up to m, and the same without one event, lead to, each once but for the names of the keys.
+func eventNeighbours(k, m, length int, first []int) [][2]*reference[int] {
+	seen := map[string]bool{}
+	var pairs [][2]*reference[int]
+	eachEvents(3, m, length, func(events []event) {
+		whole := run(k, slices.Concat(first, elements(events, m)))
+		for i := range events {
+			less := run(k, slices.Concat(first, elements(slices.Concat(events[:i], events[i+1:]), m)))
+			id := fmt.Sprint(whole.counts, less.counts, whole.decrements-less.decrements)
+			if !seen[id] {
+				seen[id] = true
+				pairs = append(pairs, [2]*reference[int]{whole, less})
+			}
+		}
+	})
+	return upToNames(pairs)
+}
+
+// An event of n elements is n steps between neighbours, and no more: D rises by some b ≤ n, c + D of
+// every key that both sides hold by 0 or more, and b and all these together are at most n.
+func TestAnEventIsSoManySteps(t *testing.T) {
+	const m = 3
+	for k := 1; k <= 3; k++ {
+		for _, pair := range eventNeighbours(k, m, full(4, 3), nil) {
+			steps := pair[0].decrements - pair[1].decrements
+			require.GreaterOrEqual(t, steps, int64(0))
+			for key, count := range pair[0].counts {
+				if other, both := pair[1].counts[key]; both {
+					rise := count + pair[0].decrements - other - pair[1].decrements
+					require.GreaterOrEqual(t, rise, int64(0))
+					steps += rise
+				}
+			}
+			require.LessOrEqual(t, steps, int64(m), "%v, %v", pair[0], pair[1])
+		}
+	}
+}
