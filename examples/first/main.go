@@ -1,22 +1,22 @@
 package main
 
 import "fmt"
-import "github.com/dpsketch/dpsketch/misragries"
+import "github.com/dpsketch/dpsketch/threshold/groupby"
 
 func main() {
-	sketch, err := misragries.New[string](misragries.Params{Counters: 256, Epsilon: 1, Delta: 1e-9})
+	pages, err := groupby.New[string](groupby.Params{Epsilon: 1, Delta: 1e-9})
 	if err != nil {
 		panic(err)
 	}
-	for i := range 9000 {
-		sketch.Add([]string{"tea", "tea", "water"}[i%3]) // private data goes in here
+	for user := range 3000 { // private: all pages of each user
+		pages.AddUser("home", fmt.Sprint("page ", user%2), fmt.Sprint("diary ", user))
 	}
-	list, err := sketch.Release()
+	list, err := pages.Release()
 	if err != nil {
 		panic(err)
 	}
-	for key, estimate := range list.All() {
-		lo, hi := list.Interval(key, 0.95)
-		fmt.Println(key, estimate, "true count between", lo, "and", hi)
+	for page, users := range list.All() {
+		low, high := list.Interval(page, 0.95)
+		fmt.Printf("%s: %.0f users, between %.0f and %.0f\n", page, users, low, high)
 	}
 }

@@ -31,41 +31,42 @@ func printed(t *testing.T) string {
 	return string(text)
 }
 
-// The program prints both keys with estimates near their counts, in each of 100 runs. The noise is
-// the sum of two discrete Laplace variables of scale 1, beyond 60 with a probability below 1e-20.
-// Each interval is right in 95 runs or more on average: in less than 75 with a probability of
-// 3e-12.
+// The program prints the pages of many users, and no diary, with estimates near the numbers of
+// users, in each of 100 runs. The noise has a standard deviation of at most 70, so an estimate is off
+// by 600 with a probability below 1e-16. Each interval is right in 95 runs or more on average: in
+// less than 75 with a probability of 3e-12.
 func TestOutput(t *testing.T) {
 	covered := map[string]int{}
 	for range 100 {
 		out := printed(t)
 		lines := strings.SplitAfter(out, "\n")
-		if len(lines) != 3 || lines[2] != "" {
+		if len(lines) != 4 || lines[3] != "" {
 			t.Fatalf("printed %q", out)
 		}
 		for i, want := range []struct {
-			key   string
-			count float64
-		}{{"tea", 6000}, {"water", 3000}} {
-			var key string
+			page  string
+			users float64
+		}{{"home", 3000}, {"page 0", 1500}, {"page 1", 1500}} {
+			page, rest, _ := strings.Cut(lines[i], ": ")
 			var estimate, lo, hi float64
-			if _, err := fmt.Sscanf(lines[i], "%s %g true count between %g and %g\n", &key, &estimate, &lo, &hi); err != nil || key != want.key {
+			if _, err := fmt.Sscanf(rest, "%g users, between %g and %g\n", &estimate, &lo, &hi); err != nil || page != want.page {
 				t.Fatalf("printed %q: %v", lines[i], err)
 			}
-			// Both ends of the interval are within 10 of the estimate, which may lie outside of it:
-			// the interval does without the noise that all keys share.
-			if !(math.Abs(estimate-want.count) <= 60 && math.Abs(lo-want.count) <= 70 && math.Abs(hi-want.count) <= 70) {
-				t.Errorf("%s occurs %g times: printed %q", key, want.count, lines[i])
+			if !(math.Abs(estimate-want.users) <= 600 && lo <= hi && math.Abs(lo-want.users) <= 700 && math.Abs(hi-want.users) <= 900) {
+				t.Errorf("%s has %g users: printed %q", page, want.users, lines[i])
 			}
-			if lo <= want.count && want.count <= hi {
-				covered[key]++
+			if lo <= want.users && want.users <= hi {
+				covered[page]++
 			}
 		}
 	}
-	for _, key := range []string{"tea", "water"} {
-		if covered[key] < 75 {
-			t.Errorf("%d of 100 intervals hold the count of %s", covered[key], key)
+	for page, n := range covered {
+		if n < 75 {
+			t.Errorf("%d of 100 intervals hold the users of %s", n, page)
 		}
+	}
+	if len(covered) != 3 {
+		t.Errorf("covered: %v", covered)
 	}
 }
 
