@@ -304,7 +304,7 @@ func (m mixture) masses(n int, start int64) []float64 {
 func TestReleasedLaws(t *testing.T) {
 	releases := 4000
 	if !dptest.Long() {
-		releases = 500
+		releases = 2000
 	}
 	exactly := func(x int64) func(func(int64, float64)) {
 		return func(f func(int64, float64)) { f(x, 1) }

@@ -15,12 +15,18 @@ import (
 // been. The lower end is v less a quantile of the noise, and 0 for a reduced sketch if that is
 // below R, from which small values are rounded up. The upper end is v plus a quantile and the
 // undercount. With shared noise that is v + (D − η) plus a quantile of the own noise alone, as η
-// cancels. Else it is +Inf unless MaxLength bounds the undercount.
+// cancels. Else it is +Inf unless MaxLength bounds the undercount. Where the noise that cancels is
+// large the estimate would lie below the lower end, which then goes down to it.
 func (h *Histogram[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !limits.Confidence(confidence) || h.law.mechanism == Auto {
 		return math.NaN(), math.NaN()
 	}
-	return h.by().interval(h, key, confidence)
+	lo, hi = h.by().interval(h, key, confidence)
+	if v, found := h.by().find(h, key); found {
+		estimate := h.by().estimate(h, v)
+		lo, hi = min(lo, estimate), max(hi, estimate)
+	}
+	return lo, hi
 }
 
 // Undercount returns a bound on how much less the sketch or the sum holds than the true count, for

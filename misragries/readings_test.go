@@ -272,3 +272,25 @@ func TestIntervalsOfPathsFailForOtherNoise(t *testing.T) {
 		require.Greater(t, misses, 60, name)
 	})
 }
+
+// The estimate of a released key lies in its interval, also where the noise that both ends of the
+// interval do not share is large.
+func TestIntervalsHoldTheEstimate(t *testing.T) {
+	for range dptest.Full(2000, 200) {
+		b, err := New[int](Params{Counters: 4, Epsilon: 1, Delta: 1e-6})
+		require.NoError(t, err)
+		for i := range 3 {
+			for range 60 {
+				b.Add(i)
+			}
+		}
+		h, err := b.Release()
+		require.NoError(t, err)
+		for key, x := range h.All() {
+			for _, confidence := range []float64{0, 0.5, 0.95} {
+				lo, hi := h.Interval(key, confidence)
+				require.True(t, lo <= x && x <= hi, "%v outside of [%v, %v]", x, lo, hi)
+			}
+		}
+	}
+}

@@ -102,7 +102,8 @@ func TestTwoPassesFindMore(t *testing.T) {
 	users(func(keys []int) { d.AddUser(keys...) })
 	following, err := d.Release()
 	require.NoError(t, err)
-	require.Equal(t, 15, held(following).found)
+	require.GreaterOrEqual(t, held(following).found, 15) // each of the others is found with a probability below .01
+	require.Less(t, held(following).found, 40)
 	value := func(key int) float64 { return float64(key % 7) }
 	for _, two := range []*Builder[int]{following, b} {
 		users(func(keys []int) { two.AddUserValues(pairs(keys, value)) })
