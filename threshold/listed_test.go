@@ -104,7 +104,7 @@ func TestListsAreChecked(t *testing.T) {
 	v, err := b.Release()
 	require.NoError(t, err)
 	lo, hi := v.Interval("b", 0.9)
-	require.Less(t, lo, hi)
+	require.LessOrEqual(t, lo, hi) // both are 0 where the noise is far below
 	require.Equal(t, []string{"a", "b"}, keysOf(v))
 }
 

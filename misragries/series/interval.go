@@ -29,7 +29,7 @@ func (w *Window[K]) Interval(key K, confidence float64) (lo, hi float64) {
 		d := w.discovered(r, (1-shareOfKnown)*alpha)
 		lo, hi = lo+d.least(), hi+d.most()
 	}
-	return lo, hi
+	return min(lo, hi), max(lo, hi) // bounds of different nodes may contradict each other, where one of them misses
 }
 
 // shareOfKnown is the part of 1 − confidence that goes to the steps in which a key is known. Whether
