@@ -200,7 +200,7 @@ func TestAuditPaths(t *testing.T) {
 		l, err := p.choose(Summed) // a part of ε is that of the length
 		require.NoError(t, err)
 		least := map[int]float64{4: 0.999 * 7 / l.scale / epsilon, 64: 0.75}[k] // for k = 64 a loss of more than ε has little probability
-		n := map[int]int{4: 100_000, 64: 16_000}[k] // at k = 4 the length takes so much that the control has little above ε
+		n := map[int]int{4: 100_000, 64: 16_000}[k]                             // at k = 4 the length takes so much that the control has little above ε
 		audited(t, "ReducedSum/"+bound, n, epsilon, p.Delta, a, b, halfNoise, func(s held, h *Histogram[int]) bool { return loss(s, h) >= least*epsilon })
 	}
 	// A key that comes up from 0 to k units.
