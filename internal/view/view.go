@@ -134,6 +134,23 @@ func Of(estimate, low, high float64) Estimated {
 	return Estimated{Number(estimate), Number(low), Number(high)}
 }
 
+// Count is what is shown of a released count.
+type Count struct {
+	Guarantee json.Marshaler `json:"guarantee"`
+	Estimated
+	StdErr Number `json:"stdErr"`
+}
+
+// CountOf returns the view of a count.
+func CountOf(guarantee json.Marshaler, count interface {
+	Estimate() float64
+	Interval(confidence float64) (lo, hi float64)
+	StdErr() float64
+}) Count {
+	low, high := count.Interval(Confidence)
+	return Count{guarantee, Of(count.Estimate(), low, high), Number(count.StdErr())}
+}
+
 // Keyed is a key with its estimate.
 type Keyed struct {
 	Key string `json:"key"`

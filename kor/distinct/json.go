@@ -8,12 +8,7 @@ import (
 // MarshalJSON returns the guarantee, the estimate with its interval at .95 and its standard error.
 // Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
 func (s Sketch) MarshalJSON() ([]byte, error) {
-	low, high := s.Interval(view.Confidence)
-	return view.Marshal(&s, struct {
-		Guarantee budget.Guarantee `json:"guarantee"`
-		view.Estimated
-		StdErr view.Number `json:"stdErr"`
-	}{s.Guarantee(), view.Of(s.Estimate(), low, high), view.Number(s.StdErr())})
+	return view.Marshal(&s, view.CountOf(s.Guarantee(), &s))
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
@@ -22,12 +17,7 @@ func (s *Sketch) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(enc
 // MarshalJSON returns the guarantee, the estimate with its interval at .95 and its standard error.
 // Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
 func (r Running) MarshalJSON() ([]byte, error) {
-	low, high := r.Interval(view.Confidence)
-	return view.Marshal(&r, struct {
-		Guarantee budget.Guarantee `json:"guarantee"`
-		view.Estimated
-		StdErr view.Number `json:"stdErr"`
-	}{r.Guarantee(), view.Of(r.Estimate(), low, high), view.Number(r.StdErr())})
+	return view.Marshal(&r, view.CountOf(r.Guarantee(), &r))
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
