@@ -1,0 +1,173 @@
+// Command sql answers a private GROUP BY from a database: which values of a column do many users
+// have, how many users has each, and what are the sums of another column.
+//
+//	sql [flags]
+//	sql -dsn shop.db -table orders -user customer -key product -value price -max 500 -journal shop.journal
+//
+// A user is what is hidden, with all rows: the answer looks nearly the same with any one user's rows
+// added or removed. Nobody lists the keys beforehand, nor says how many rows a user has. The rows
+// are read in the order of the users, one user at a time in memory, and summed by package
+// threshold/groupby.
+//
+// Each run costs privacy, and all runs on the same users add up. So a run needs a journal: a file
+// with a budget, from which the run spends before it draws any noise, and which refuses what would
+// exceed it. A new journal gets the budget of -total and -total-delta. A copy of a journal that is
+// put back forgets what came after; keep it where the database is kept.
+//
+// Without -dsn the command makes a database of a million visits to pages in a temporary folder,
+// asks that, with a journal beside it, and prints the true numbers too, which for data of your own
+// nobody may see.
+//
+// SQLite is built in, and so is PostgreSQL (-driver postgres, and a -dsn as package
+// github.com/lib/pq takes it). Another database needs a line in drivers.go that imports its driver;
+// it must know window functions, and names in double quotes.
+//
+// The exit code is 0; 1 when the database, the journal or writing failed, or the budget does not
+// allow the run; or 2 for a wrong flag or parameter.
+package main
+
+import (
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
+	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/threshold/groupby"
+)
+
+func main() {
+	cli.Main(new(options))
+}
+
+// options is what the command line asks for, and the command.
+type options struct {
+	driver, dsn string
+	query       query
+	params      groupby.Params
+	journal     string
+	total       float64
+	totalDelta  float64
+	top         int
+	confidence  float64
+	rows        int
+	seed        uint64
+}
+
+func (opts *options) Flags() *flag.FlagSet {
+	flags := flag.NewFlagSet("sql", flag.ContinueOnError)
+	flags.StringVar(&opts.driver, "driver", "sqlite", "`name` of the database driver, sqlite or postgres")
+	flags.StringVar(&opts.dsn, "dsn", "", "data `source`, as the driver takes it, for sqlite a file; without one a database is made")
+	flags.StringVar(&opts.query.table, "table", "visits", "`table` or view, perhaps after the name of a schema and a dot")
+	flags.StringVar(&opts.query.user, "user", "user", "`column` that says who a row is of; rows without do not count")
+	flags.StringVar(&opts.query.key, "key", "page", "`column` to group by; rows without do not count")
+	flags.StringVar(&opts.query.value, "value", "", "`column` to sum for each key; without one users are counted alone")
+	flags.Float64Var(&opts.params.Min, "min", 0, "least `sum` of the values of a user in one key: less counts as this")
+	flags.Float64Var(&opts.params.Max, "max", 0, "largest `sum` of the values of a user in one key: more counts as this")
+	flags.Float64Var(&opts.params.Epsilon, "epsilon", 1, "privacy parameter `ε` of this run")
+	flags.Float64Var(&opts.params.Delta, "delta", 1e-6, "privacy parameter `δ` of this run")
+	flags.IntVar(&opts.params.MaxKeys, "m", 0, "`keys` that count of a user, chosen at random from those who have more; 0 stands for 100")
+	flags.StringVar(&opts.journal, "journal", "", "`file` of the budget of all runs on these users, made if there is none; needed with -dsn")
+	flags.Float64Var(&opts.total, "total", 0, "`ε` of all runs together, for a new journal; 0 stands for 10, or what the journal has")
+	flags.Float64Var(&opts.totalDelta, "total-delta", 0, "`δ` of all runs together, for a new journal; 0 stands for 1e-5, or what the journal has")
+	flags.IntVar(&opts.top, "top", 15, "print this `number` of keys")
+	flags.Float64Var(&opts.confidence, "confidence", 0.95, "`probability` with which an interval covers the number")
+	flags.IntVar(&opts.rows, "rows", 1_000_000, "`number` of rows of a database that is made")
+	flags.Uint64Var(&opts.seed, "seed", 1, "`seed` of a database that is made")
+	return flags
+}
+
+func (opts *options) Check() error {
+	switch {
+	case !slices.Contains(sql.Drivers(), opts.driver):
+		return fmt.Errorf("-driver = %q: want one of %q", opts.driver, sql.Drivers())
+	case opts.dsn == "" && opts.driver != "sqlite":
+		return errors.New("-dsn is missing: only a database of sqlite is made")
+	case opts.dsn == "" && (opts.query.table != "visits" || opts.query.user != "user" || opts.query.key != "page" || opts.query.value != "" && opts.query.value != "seconds"):
+		return errors.New("-dsn is missing: a database that is made has the table visits with user, page and seconds")
+	case opts.dsn != "" && opts.journal == "":
+		return errors.New("-journal is missing: every run costs privacy, and the journal adds it up")
+	case opts.query.value != "" && !(opts.params.Min < opts.params.Max):
+		return fmt.Errorf("-min = %v, -max = %v: want a range for the sums of -value", opts.params.Min, opts.params.Max)
+	case opts.query.value == "" && (opts.params.Min != 0 || opts.params.Max != 0):
+		return errors.New("-min and -max are for sums: -value is missing")
+	case opts.top < 0:
+		return fmt.Errorf("-top = %d: want 0 or more", opts.top)
+	case opts.rows < 1 || opts.rows > 100_000_000:
+		return fmt.Errorf("-rows = %d: want 1 to 100000000", opts.rows)
+	}
+	if err := opts.query.check(); err != nil {
+		return err
+	}
+	return cli.Probability("confidence", opts.confidence)
+}
+
+// Run answers, from a database that it makes if it has to. A run that the budget does not allow reads
+// nothing.
+func (opts *options) Run(out io.Writer) (err error) {
+	made := opts.dsn == ""
+	if made {
+		folder, err := os.MkdirTemp("", "sql")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(folder)
+		opts.dsn = filepath.Join(folder, "visits.db")
+		if opts.journal == "" {
+			opts.journal = filepath.Join(folder, "visits.journal")
+		}
+	}
+	b, err := groupby.New[string](opts.params)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	ledger, file, err := openJournal(opts.journal, opts.total, opts.totalDelta, b.Guarantee().Unit())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if !ledger.Accepts(b.Guarantee()) {
+		return fmt.Errorf("%s does not allow %v: %v", opts.journal, b.Guarantee(), ledger)
+	}
+	db, err := sql.Open(opts.driver, opts.dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	db.SetMaxOpenConns(1)
+	clock := time.Now()
+	took := func(format string, args ...any) { // which for data of your own might tell something
+		if made {
+			fmt.Fprintf(out, format+" in %.1f s\n", append(args, time.Since(clock).Seconds())...)
+			clock = time.Now()
+		}
+	}
+	if made {
+		if err := generate(db, opts.rows, opts.seed); err != nil {
+			return err
+		}
+	}
+	took("Made: %d rows", opts.rows)
+	if err := opts.query.read(db, b.AddUserValues); err != nil {
+		return err
+	}
+	r := result{query: opts.query, ledger: ledger, journal: opts.journal}
+	if r.groups, err = budget.Release(ledger, b); err != nil { // spends, on the disk, and then draws
+		return err
+	}
+	took("Answered")
+	if made {
+		if r.truth, err = opts.query.truth(db); err != nil {
+			return err
+		}
+	}
+	took("Answered without privacy")
+	_, err = io.WriteString(out, r.text(*opts))
+	return err
+}

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"database/sql"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
+	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// nearly is a confidence at which an interval that does not hold the truth is a mistake.
+const nearly = 1 - 1e-10
+
+func TestUsage(t *testing.T) {
+	own := []string{"-dsn", "x.db"}
+	with := func(args ...string) []string { return slices.Concat(own, []string{"-journal", "x.journal"}, args) }
+	clitest.Usage(t, func() cli.Command { return new(options) }, [][]string{
+		own, {"-driver", "oracle"}, {"-driver", "postgres"}, {"-table", "orders"}, {"-user", "page"}, {"-key", "user"}, {"-value", "price", "-max", "1"},
+		{"-value", "seconds"}, {"-value", "seconds", "-min", "3", "-max", "1"}, {"-max", "5"}, {"-top", "-1"}, {"-rows", "0"}, {"-rows", "1000000000"},
+		{"-confidence", "1"}, {"-confidence", "NaN"}, {"-epsilon", "x"}, {"orders"},
+		with("-table", ""), with("-user", ""), with("-key", ""), with("-key", "a\x00b"),
+		{"-rows", "10", "-epsilon", "0"}, {"-rows", "10", "-delta", "1"}, {"-rows", "10", "-total", "-1"}, {"-rows", "10", "-total-delta", "1"},
+	})
+	for _, driver := range []string{"sqlite", "postgres"} {
+		if !slices.Contains(sql.Drivers(), driver) {
+			t.Errorf("there is no driver %s", driver)
+		}
+	}
+}
+
+// The answer stands beside the truth, and each interval of the table holds it.
+func TestMadeDatabase(t *testing.T) {
+	args := []string{"-rows", "50123", "-confidence", fmt.Sprint(nearly), "-top", "10"}
+	want := []string{"Made: 50123 rows", "How many users has each page in visits?", "ε = 1, δ = 1e-6 for one user, added or removed",
+		"ε = 1 of 10 at δ = 1e-5, 1 release", "record 1", "The 10 most frequent", "/page/0", "Hidden: "}
+	counts := clitest.Output(t, new(options), args, want)
+	sums := clitest.Output(t, new(options), append(args, "-value", "seconds", "-max", "5000"), append(want, "sum"))
+	for _, out := range []string{counts, sums} {
+		var keys, inside int
+		_, line, _ := strings.Cut(out, "\nOf the ")
+		if _, err := fmt.Sscanf(line, "%d intervals %d hold", &keys, &inside); err != nil || keys < 20 || inside != keys {
+			t.Errorf("%d of %d intervals hold the truth (%v):\n%s", inside, keys, err, out)
+		}
+	}
+	// Nobody has 5,000 seconds on a page, so the sums are not clamped.
+	rows := 0
+	for line := range strings.Lines(sums) {
+		fields := strings.Fields(strings.ReplaceAll(line, "–", " "))
+		if len(fields) != 9 || !strings.HasPrefix(fields[0], "/page/") {
+			continue
+		}
+		rows++
+		var lo, hi, truth float64
+		if _, err := fmt.Sscan(strings.Join(fields[6:], " "), &lo, &hi, &truth); err != nil || !(lo <= truth && truth <= hi) {
+			t.Errorf("%v: %s", err, line)
+		}
+	}
+	if rows != 10 {
+		t.Errorf("%d rows with sums", rows)
+	}
+	clitest.BrokenOutput(t, new(options), "-rows", "100")
+	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "sql*", "visits.db")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %q, %v", left, err)
+	}
+}
+
+// shop makes a database with a table, and columns of it, of names that try to be SQL.
+type shop struct {
+	t    *testing.T
+	path string
+	args []string
+	opts options
+}
+
+const (
+	wickedTable = `ord"ers; DROP TABLE users; --`
+	wickedUser  = `cust'omer" OR 1=1; --`
+	wickedKey   = `prod"uct)`
+)
+
+// newShop has 400 users named in capitals and not, which are the same to the database: all have
+// tea, every second cake, of 3 and 2.5, in four rows of each; a tenth bread, in one.
+func newShop(t *testing.T) shop {
+	s := shop{t: t, path: filepath.Join(t.TempDir(), "shop.db")}
+	s.args = []string{"-dsn", s.path, "-table", wickedTable, "-user", wickedUser, "-key", wickedKey, "-journal", s.path + ".journal", "-confidence", fmt.Sprint(nearly)}
+	s.exec(fmt.Sprintf(`CREATE TABLE %s (%s TEXT COLLATE NOCASE, %s TEXT, price)`, quote(wickedTable), quote(wickedUser), quote(wickedKey)))
+	s.exec(`CREATE TABLE users (name TEXT)`)
+	var values []string
+	for round := range 4 {
+		for i := range 400 {
+			name := fmt.Sprintf("%s%d", []string{"ann", "Ann", "ANN", "aNN"}[(round+i)%4], i)
+			values = append(values, fmt.Sprintf("('%s', 'tea', 3)", name))
+			if i%2 == 0 {
+				values = append(values, fmt.Sprintf("('%s', 'cake', '2.5')", name))
+			}
+			if i%10 == 0 && round == 0 {
+				values = append(values, fmt.Sprintf("('%s', 'bread', 'dear')", name))
+			}
+		}
+	}
+	values = append(values, "(NULL, 'tea', 3)", "('ann1', NULL, 3)", "('ann1', 'tea', NULL)")
+	s.exec(fmt.Sprintf(`INSERT INTO %s VALUES %s`, quote(wickedTable), strings.Join(values, ",")))
+	return s
+}
+
+// open opens the database of the shop.
+func (s shop) open() *sql.DB {
+	db, err := sql.Open("sqlite", s.path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func (s shop) exec(text string) {
+	if _, err := s.open().Exec(text); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// run runs the command on the shop with more arguments.
+func (s shop) run(args ...string) (code int, stdout, stderr string) {
+	return clitest.Run(new(options), slices.Concat(s.args, args)...)
+}
+
+// spent returns how many releases the journal holds.
+func (s shop) spent() uint64 {
+	file, err := os.OpenFile(s.path+".journal", os.O_RDWR, 0)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer file.Close()
+	l, err := budget.OpenJournal(file, 0)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return l.Records()
+}
+
+// A user is who is the same to the database, with all his rows at once; what is NULL does not count,
+// and what is no number counts as 0.
+func TestUsersComeOnce(t *testing.T) {
+	s := newShop(t)
+	q := query{table: wickedTable, user: wickedUser, key: wickedKey, value: "price"}
+	users, rows, sum := 0, 0, 0.0
+	err := q.read(s.open(), func(of iter.Seq2[string, float64]) {
+		users++
+		for _, value := range of {
+			rows++
+			sum += value
+		}
+	})
+	if err != nil || users != 400 || rows != 4*400+4*200+40+1 || sum != 4*400*3+4*200*2.5 {
+		t.Errorf("%d users with %d rows of %g: %v", users, rows, sum, err)
+	}
+	truth, err := q.truth(s.open())
+	if err != nil || truth["tea"] != (total{400, 4800}) || truth["cake"] != (total{200, 2000}) || truth["bread"].users != 40 || len(truth) != 3 {
+		t.Errorf("%v: %v", truth, err)
+	}
+}
+
+// A database of one's own: no truth is printed, and the counts and sums are near it.
+func TestOwnDatabase(t *testing.T) {
+	s := newShop(t)
+	code, out, errs := s.run("-epsilon", "4", "-value", "price", "-max", "12")
+	if code != 0 || errs != "" || strings.Contains(out, "truth") || strings.Contains(out, "rows") || !strings.Contains(out, "Released: 3 keys") && !strings.Contains(out, "Released: 2 keys") {
+		t.Fatalf("exit code %d: %s\n%s", code, errs, out)
+	}
+	for key, want := range map[string]total{"tea": {400, 4800}, "cake": {200, 2000}} {
+		_, line, _ := strings.Cut(out, "\n  "+key+" ")
+		line, _, _ = strings.Cut(strings.ReplaceAll(line, "–", " "), "\n")
+		var users, usersLow, usersHigh, sum, sumLow, sumHigh float64
+		if _, err := fmt.Sscan(line, &users, &usersLow, &usersHigh, &sum, &sumLow, &sumHigh); err != nil {
+			t.Fatalf("%s: %v\n%s", key, err, out)
+		}
+		if n := float64(want.users); !(usersLow <= n && n <= usersHigh && usersHigh-usersLow < 200) || !(sumLow <= want.sum && want.sum <= sumHigh && sumHigh-sumLow < 2500) {
+			t.Errorf("%s: want %+v:\n%s", key, want, out)
+		}
+	}
+	if s.spent() != 1 {
+		t.Errorf("%d releases are in the journal", s.spent())
+	}
+}
+
+// A run that the budget does not allow prints nothing and spends nothing; what fails before the
+// release spends nothing either.
+func TestBudgetIsSpent(t *testing.T) {
+	s := newShop(t)
+	for i := range 2 {
+		if code, out, errs := s.run("-total", "2", "-total-delta", "2e-6"); code != 0 || !strings.Contains(out, fmt.Sprintf("of 2 at δ = 2e-6, %d release", i+1)) {
+			t.Fatalf("run %d: exit code %d: %s%s", i, code, errs, out)
+		}
+	}
+	code, out, errs := s.run()
+	if code != 1 || out != "" || !strings.Contains(errs, "does not allow ε = 1, δ = 1e-6 for one user") || s.spent() != 2 {
+		t.Errorf("exit code %d, %d releases: %s%s", code, s.spent(), errs, out)
+	}
+	if code, out, errs = s.run("-epsilon", "0.25"); code != 1 || out != "" {
+		t.Errorf("exit code %d: %s%s", code, errs, out)
+	}
+	if code, out, errs = s.run("-total", "20"); code != 2 || out != "" || !strings.Contains(errs, "has the budget ε = 2 at δ = 2e-06") {
+		t.Errorf("exit code %d: %s%s", code, errs, out)
+	}
+
+	// What is no column, and what would end the statement if names were not quoted.
+	s = newShop(t)
+	for _, args := range [][]string{
+		{"-key", "nosuch"}, {"-user", "nosuch"}, {"-value", "nosuch", "-max", "1"}, {"-table", "nosuch"},
+		{"-key", `page" FROM sqlite_master; DROP TABLE users; --`}, {"-table", `users"; DROP TABLE users; --`}, {"-user", `"`}, {"-table", "."},
+		{"-driver", "postgres", "-dsn", "host=127.0.0.1 port=1 connect_timeout=1"},
+	} {
+		if code, out, errs = s.run(args...); code != 1 || out != "" || s.spent() != 0 {
+			t.Errorf("%q: exit code %d, %d releases: %s%s", args, code, s.spent(), errs, out)
+		}
+	}
+	s.exec("SELECT name FROM users")
+}
+
+// One process at a time has a journal, and a damaged one is not opened.
+func TestJournal(t *testing.T) {
+	s := newShop(t)
+	unit := budget.User(0, budget.AddRemove)
+	_, file, err := openJournal(s.path+".journal", 0, 0, unit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS != "windows" {
+		if code, _, errs := s.run(); code != 1 || !strings.Contains(errs, "in use by another process") {
+			t.Errorf("exit code %d: %s", code, errs)
+		}
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := openJournal(s.path+".journal", 0, 0, budget.User(5, budget.AddRemove)); err == nil {
+		t.Error("the journal protects somebody else")
+	}
+	if err := os.WriteFile(s.path+".journal", []byte("0 ledger v1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := s.run(); code != 1 || out != "" || !strings.Contains(errs, "damaged") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+)
+
+// query is what is asked: the names of a table and its columns. No value is "", which is none.
+type query struct{ table, user, key, value string }
+
+// check refuses names that no database has.
+func (q query) check() error {
+	for _, name := range []struct{ flag, text string }{{"table", q.table}, {"user", q.user}, {"key", q.key}} {
+		if name.text == "" {
+			return fmt.Errorf("-%s is empty: want a name", name.flag)
+		}
+	}
+	if strings.ContainsRune(q.table+q.user+q.key+q.value, 0) {
+		return errors.New("there is a zero byte in a name")
+	}
+	return nil
+}
+
+// quote returns a name as SQL, whatever is in it: in double quotes, those in it doubled.
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// column returns a column of the table. With the table's name before it SQLite cannot take the
+// quoted name of a column that is not there for a text.
+func column(name string) string { return "t." + quote(name) }
+
+// from returns the table with the rows that count.
+func (q query) from() string {
+	parts := strings.Split(q.table, ".")
+	for i, part := range parts {
+		parts[i] = quote(part)
+	}
+	return fmt.Sprintf("FROM %s AS t WHERE %s IS NOT NULL AND %s IS NOT NULL", strings.Join(parts, "."), column(q.user), column(q.key))
+}
+
+// rows returns the SQL for all rows that count, each with the number of its user, in this order.
+//
+// The database numbers the users, as it alone knows which of its values are equal: where "Ann" and
+// "ann" are, ordering by them mixes the rows of both, and whoever told users apart by their text
+// would split one into many.
+func (q query) rows() string {
+	value := "0"
+	if q.value != "" {
+		value = column(q.value)
+	}
+	user := column(q.user)
+	return fmt.Sprintf("SELECT DENSE_RANK() OVER (ORDER BY %s), %s, %s %s ORDER BY %s", user, column(q.key), value, q.from(), user)
+}
+
+var errOrder = errors.New("the rows of a user do not come together")
+
+// read gives all keys of each user, with their values, to add, one user at a time.
+func (q query) read(db *sql.DB, add func(iter.Seq2[string, float64])) error {
+	rows, err := db.Query(q.rows())
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var keys []string
+	var values []float64
+	user := func(yield func(string, float64) bool) {
+		for i, key := range keys {
+			if !yield(key, values[i]) {
+				return
+			}
+		}
+	}
+	last := int64(0)
+	for rows.Next() {
+		var number int64
+		var key string
+		var value any
+		if err := rows.Scan(&number, &key, &value); err != nil {
+			return errors.New("there is a row that cannot be read") // and not what is in it
+		}
+		switch {
+		case number < last:
+			return errOrder
+		case number > last && len(keys) > 0:
+			add(user)
+			keys, values = keys[:0], values[:0]
+		}
+		last = number
+		keys, values = append(keys, key), append(values, real(value))
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if len(keys) > 0 {
+		add(user)
+	}
+	return nil
+}
+
+// real returns a value as a number, 0 for NULL and for what is none.
+func real(value any) float64 {
+	switch x := value.(type) {
+	case float64:
+		return x
+	case int64:
+		return float64(x)
+	case []byte: // PostgreSQL's numeric
+		return real(string(x))
+	case string:
+		if number, err := strconv.ParseFloat(x, 64); err == nil {
+			return number
+		}
+	}
+	return 0
+}
+
+// total is the true answer for a key.
+type total struct {
+	users int
+	sum   float64
+}
+
+// truth returns the answer without privacy, the sums of values as they are.
+func (q query) truth(db *sql.DB) (map[string]total, error) {
+	value := "0"
+	if q.value != "" {
+		value = column(q.value)
+	}
+	rows, err := db.Query(fmt.Sprintf("SELECT %s, COUNT(DISTINCT %s), SUM(%s) %s GROUP BY 1", column(q.key), column(q.user), value, q.from()))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := map[string]total{}
+	for rows.Next() {
+		var key string
+		var t total
+		if err := rows.Scan(&key, &t.users, &t.sum); err != nil {
+			return nil, err
+		}
+		all[key] = t
+	}
+	return all, rows.Err()
+}

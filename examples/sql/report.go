@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/threshold/groupby"
+)
+
+// result is a release; where the database was made, with the truth beside it.
+type result struct {
+	query   query
+	groups  *groupby.Groups[string]
+	ledger  *budget.Ledger
+	journal string
+	truth   map[string]total
+}
+
+// text prints the release.
+func (r result) text(opts options) string {
+	var b strings.Builder
+	g, p := r.groups, r.groups.Params()
+	fmt.Fprintf(&b, "\nHow many users has each %s in %s?\n\n", r.query.key, r.query.table)
+	fmt.Fprintf(&b, "Guarantee: %v\n", g.Guarantee())
+	fmt.Fprintf(&b, "Spent:     %v\n", r.ledger)
+	fmt.Fprintf(&b, "Journal:   %s, record %d\n", filepath.Base(r.journal), r.ledger.Records())
+	fmt.Fprintf(&b, "Threshold: %.1f users, times √l for keys of users of l keys; noise of a count: %.1f\n", p.Threshold(), p.StdDev())
+	lo, hi := g.Shortfall(opts.confidence)
+	fmt.Fprintf(&b, "Users of more than %d keys count less than 1 in each: %.0f to %.0f in all are missing\n\n", p.Clip, lo, hi)
+	shown := min(opts.top, g.Len())
+	fmt.Fprintf(&b, "Released: %d keys.", g.Len())
+	if shown > 0 {
+		interval := fmt.Sprintf("%.10g %% interval", 100*opts.confidence)
+		fmt.Fprintf(&b, " The %d most frequent:\n\n  %-24s %9s   %-19s", shown, "key", "users", interval)
+		if r.truth != nil {
+			fmt.Fprintf(&b, " %9s", "truth")
+		}
+		if r.query.value != "" {
+			fmt.Fprintf(&b, " %12s   %-25s", "sum", interval)
+			if r.truth != nil {
+				fmt.Fprintf(&b, " %12s", "truth")
+			}
+		}
+	}
+	b.WriteByte('\n')
+	for key, users := range g.Top(shown) {
+		lo, hi := g.Interval(key, opts.confidence)
+		fmt.Fprintf(&b, "  %-24s %9.1f   %8.1f – %8.1f", printable(key), users, lo, hi)
+		if r.truth != nil {
+			fmt.Fprintf(&b, " %9d", r.truth[key].users)
+		}
+		if r.query.value != "" {
+			lo, hi := g.SumInterval(key, opts.confidence)
+			fmt.Fprintf(&b, " %12.1f   %11.1f – %11.1f", g.Sum(key), lo, hi)
+			if r.truth != nil {
+				fmt.Fprintf(&b, " %12.1f", r.truth[key].sum)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	if r.truth != nil {
+		r.covered(&b, opts.confidence)
+	}
+	return b.String()
+}
+
+// printable returns a key for a table on a terminal.
+func printable(key string) string {
+	return strings.Map(func(c rune) rune {
+		if c < ' ' || c == 0x7f {
+			return '·'
+		}
+		return c
+	}, key)
+}
+
+// covered says how many intervals hold the truth, and what stays hidden.
+func (r result) covered(b *strings.Builder, confidence float64) {
+	inside, hidden, most := 0, 0, ""
+	for key, t := range r.truth {
+		if r.groups.Has(key) {
+			if lo, hi := r.groups.Interval(key, confidence); lo <= float64(t.users) && float64(t.users) <= hi {
+				inside++
+			}
+			continue
+		}
+		hidden++
+		if t.users > r.truth[most].users || t.users == r.truth[most].users && key < most {
+			most = key
+		}
+	}
+	fmt.Fprintf(b, "\nOf the %d intervals %d hold the truth.\n", r.groups.Len(), inside)
+	if hidden > 0 {
+		fmt.Fprintf(b, "Hidden: %d keys, the most frequent of them %s, of %d users.\n", hidden, printable(most), r.truth[most].users)
+	}
+}
