@@ -1,9 +1,6 @@
 package groupby
 
 import (
-	"math"
-	"slices"
-
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/keyhash"
 )
@@ -25,33 +22,17 @@ type entry[K hashing.Key] struct {
 	cell
 }
 
-// table sums by key. Sums are exact, so they do not depend on the order. The entries lie in the
-// order of arrival; slots holds their numbers, counted from 1, by open addressing with linear
-// probing, and 0 where empty.
+// table sums by key. Sums are exact, so they do not depend on the order, in which the entries lie.
 type table[K hashing.Key] struct {
 	hasher  keyhash.Hasher[K]
+	slots   keyhash.Slots // with room for as many as the entries have
 	entries []entry[K]
-	slots   []uint32 // at least twice as many as entries
 }
-
-// maxEntries is the most keys that a table takes.
-const maxEntries = math.MaxUint32
 
 // newTable returns an empty table with room for n keys.
 func newTable[K hashing.Key](n int) table[K] {
 	n = max(n, 128)
-	return table[K]{keyhash.New[K](), make([]entry[K], 0, n), make([]uint32, 2*n)}
-}
-
-// slot returns the slot of the key, or the empty one where it belongs.
-func (t *table[K]) slot(key K) uint64 {
-	i := keyhash.Reduce(t.hasher.Hash(key), len(t.slots))
-	for t.slots[i] != 0 && t.entries[t.slots[i]-1].key != key {
-		if i++; i == uint64(len(t.slots)) {
-			i = 0
-		}
-	}
-	return i
+	return table[K]{keyhash.New[K](), keyhash.NewSlots(n), make([]entry[K], 0, n)}
 }
 
 // add adds to the cell of the key.
@@ -63,26 +44,34 @@ func (t *table[K]) add(key K, c cell) {
 
 // find returns the number of the key's entry, false if it has none.
 func (t *table[K]) find(key K) (i uint32, ok bool) {
-	n := t.slots[t.slot(key)]
-	return n - 1, n != 0
+	h := t.hasher.Hash(key)
+	for slot, n := t.slots.First(h); n != 0; slot, n = t.slots.Next(slot, h) {
+		if t.entries[n-1].key == key {
+			return n - 1, true
+		}
+	}
+	return 0, false
 }
 
-// entry returns the number of the key's entry, which may be new; false if there are maxEntries
-// others.
+// entry returns the number of the key's entry, which may be new; false if there are as many others
+// as there can be.
 func (t *table[K]) entry(key K) (i uint32, ok bool) {
-	at := t.slot(key)
-	if n := t.slots[at]; n != 0 {
-		return n - 1, true
+	h := t.hasher.Hash(key)
+	slot, n := t.slots.First(h)
+	for ; n != 0; slot, n = t.slots.Next(slot, h) {
+		if t.entries[n-1].key == key {
+			return n - 1, true
+		}
 	}
-	if uint64(len(t.entries)) == maxEntries {
-		return 0, false
-	}
-	if 2*(len(t.entries)+1) > len(t.slots) {
-		t.grow(2 * len(t.slots))
-		at = t.slot(key)
+	if len(t.entries) == cap(t.entries) {
+		if uint64(len(t.entries)) == keyhash.MaxEntries {
+			return 0, false
+		}
+		t.grow(int(min(2*uint64(len(t.entries)), keyhash.MaxEntries)))
+		return t.entry(key)
 	}
 	t.entries = append(t.entries, entry[K]{key: key})
-	t.slots[at] = uint32(len(t.entries))
+	t.slots.Set(slot, h, uint32(len(t.entries)))
 	return uint32(len(t.entries) - 1), true
 }
 
@@ -91,19 +80,16 @@ func (a *cell) add(b cell) {
 	a.weight, a.rest, a.value, a.others = sum(a.weight, b.weight), sum(a.rest, b.rest), sum(a.value, b.value), sum(a.others, b.others)
 }
 
-// grow makes room for half as many entries as slots.
-func (t *table[K]) grow(slots int) {
-	t.entries = slices.Grow(t.entries, slots/2-len(t.entries))
-	t.slots = make([]uint32, slots)
-	for i := range t.entries {
-		t.slots[t.slot(t.entries[i].key)] = uint32(i + 1)
-	}
+// grow makes room for so many entries.
+func (t *table[K]) grow(most int) {
+	t.entries = append(make([]entry[K], 0, most), t.entries...)
+	t.slots.Grow(most)
 }
 
 // reserve makes room for n more entries.
 func (t *table[K]) reserve(n int) {
-	if most := maxEntries - uint64(len(t.entries)); n > 0 && uint64(n) <= most && 2*(len(t.entries)+n) > len(t.slots) {
-		t.grow(2 * (len(t.entries) + n))
+	if n > cap(t.entries)-len(t.entries) && uint64(n) <= keyhash.MaxEntries-uint64(len(t.entries)) {
+		t.grow(len(t.entries) + n)
 	}
 }
 
