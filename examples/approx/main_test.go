@@ -13,6 +13,7 @@ import (
 // released number. Both are printed with six digits or more. That of the average degree need not
 // cover: the search may have gone wrong.
 func TestProgram(t *testing.T) {
+	clitest.Seed(t)
 	out := clitest.Output(t, new(options), []string{"-search-epsilon", "4", "-confidence", "0.99999999"},
 		[]string{"789684 tokens", "AMS sketch", "StudentNoise", "LaplaceNoise", "components", "1099511627776 vertices", "ε = 1 for one element, added or removed", "ε = 1 for one row", "ε = 4 for one row, added or removed"})
 	const moment, tokens, vertices = 1.00894e10, 789684.0, 200_000.0
@@ -52,6 +53,7 @@ func TestBrokenOutput(t *testing.T) {
 // sketches and samples do meet what is declared of them), and what is estimated without noise
 // within ten declared errors of the truth.
 func TestAccuracy(t *testing.T) {
+	clitest.Seed(t)
 	text := clitest.Text(t)
 	opts := options{epsilon: 1, searchEpsilon: 4, confidence: 1 - 1e-8}
 	moment, err1 := frequencyMoment(text, opts)
@@ -81,6 +83,7 @@ func TestAccuracy(t *testing.T) {
 // The search is right with a probability of 7/8, so of eleven at least two are: all but nine wrong
 // has a probability of 3e-7 at most.
 func TestAverageDegree(t *testing.T) {
+	clitest.Seed(t)
 	right := 0
 	for range 11 {
 		r, err := averageDegree(options{searchEpsilon: 8, confidence: 0.99})
@@ -99,6 +102,7 @@ func TestAverageDegree(t *testing.T) {
 // The mean of many degrees is the one the results are held against. Their variance is 108, so the
 // mean of four million is within 5.2 deviations of 0.0052.
 func TestMeanDegree(t *testing.T) {
+	clitest.Seed(t)
 	var e degreeEstimator
 	got := e.estimate(mostDegree, 1.0/2000)
 	if math.Abs(got-meanDegree) > 5.2*math.Sqrt(108.0/4e6) {
@@ -112,6 +116,7 @@ func TestMeanDegree(t *testing.T) {
 // Ranks of a stream that fits are exact, the weights of a longer one sum to its length, and the
 // variance of one sketch's error is within what v allows.
 func TestRankSketch(t *testing.T) {
+	clitest.Seed(t)
 	s := &rankSketch{}
 	for i := range compactorSize - 1 {
 		s.add(string(rune('a' + i%26)))

@@ -28,6 +28,7 @@ func nearest(t *testing.T, opts options) (verse, distance float64) {
 }
 
 func TestProgram(t *testing.T) {
+	clitest.Seed(t)
 	out := clitest.Output(t, new(options), []string{"-candidates", "5"},
 		[]string{"ε = 1 for vectors at ℓ₁ distance 1", "ε = 16 for vectors at ℓ₁ distance 1", "12824 word counts", "nearest in truth:", "warning: a squared distance of", "too small"})
 	if strings.Count(out, "planned:") != 5 {
@@ -45,6 +46,7 @@ func TestProgram(t *testing.T) {
 // Long distances at a large ε are within reach: there is no warning, and the interval has an end.
 // The three intervals of a confidence of 1 − 1e-9 cover the truth.
 func TestLongDistances(t *testing.T) {
+	clitest.Seed(t)
 	args := []string{"-candidates", "3", "-merge", "200", "-epsilon", "16"}
 	sure := append(args, "-confidence", "0.999999999")
 	clitest.Output(t, new(options), sure, []string{"Which of 3 blocks of 200 verses", "intervals of 99.9999999 % that cover the truth: 100 %"})
@@ -78,6 +80,7 @@ func TestBrokenOutput(t *testing.T) {
 // was more than one deviation too high, or too low, in over 0.132 of them; at 0.17, 51 of 101 are
 // with a probability below e^{−29}.
 func TestAccuracy(t *testing.T) {
+	clitest.Seed(t)
 	text := clitest.Text(t)
 	parties, err := blocks(text, options{candidates: 10, merge: 100})
 	if err != nil {

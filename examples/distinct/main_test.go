@@ -15,6 +15,7 @@ import (
 // The program prints the true numbers, which are known, and they are in the intervals, at a
 // confidence of 1 − 1e-9 each.
 func TestProgram(t *testing.T) {
+	clitest.Seed(t)
 	clitest.Output(t, new(options), nil, []string{
 		"A is Genesis, B is Exodus", "ε = 2 for one key", "95 % interval", "\n  A∪B ", "\n  A∩B ", "\n  A∖B ", "\n  B∖A "})
 	truths := map[string]float64{"A": 2509, "B": 2052, "A∆B": 2247, "A∪B": 3404, "A∩B": 1157, "A∖B": 1352, "B∖A": 895}
@@ -76,6 +77,7 @@ func TestBooks(t *testing.T) {
 // those of sketches without counts. The errors are nearly normal: beyond 8 of the standard errors
 // lies 1e-15, and for the skew of these 1e-9; 14 rows.
 func TestAccuracy(t *testing.T) {
+	clitest.Seed(t)
 	text := clitest.Text(t)
 	first, second := words(text, books[0]), words(text, books[1])
 	for _, share := range []float64{0, 0.1} {

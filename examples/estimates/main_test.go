@@ -8,6 +8,7 @@ import (
 )
 
 func TestProgram(t *testing.T) {
+	clitest.Seed(t)
 	clitest.Output(t, new(options), []string{"-elements", "30000", "-releases", "1"},
 		[]string{"30000 articles sold", "One stream", "Sums of M sketches", "even spread", "64 blocks"})
 }
@@ -15,6 +16,7 @@ func TestProgram(t *testing.T) {
 // Upper is next to the truth for what is sold most, where Lower is off by all decrements; the even
 // spread is better than Upper for sums.
 func TestReadings(t *testing.T) {
+	clitest.Seed(t)
 	opts := options{elements: 200_000, releases: 2, seed: 1}
 	stream := baskets(opts.elements, opts.seed)
 	truth := map[uint64]float64{}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/cryptotest"
 )
 
 // program runs the command and returns its exit code and what it printed.
@@ -68,6 +69,7 @@ func near(t *testing.T, estimates map[string]float64, key string, count float64)
 }
 
 func TestEmbeddedText(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
 	code, stdout, stderr := program(nil)
 	if code != 0 || stderr != "" {
 		t.Fatalf("exit code %d: %s", code, stderr)
@@ -115,6 +117,7 @@ func TestEmbeddedText(t *testing.T) {
 }
 
 func TestTop(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
 	// The shared noise can push nearly all counts out of their intervals at once, so a row is one
 	// with "no" too.
 	rows := func(stdout string) int {
@@ -138,6 +141,7 @@ func TestTop(t *testing.T) {
 }
 
 func TestLines(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
 	unix := strings.Repeat("b\n", 300) + strings.Repeat("a\n\nb\n", 500) + strings.Repeat("a", 1) + "\n" + "once"
 	for name, input := range map[string]string{
 		"LF":               unix,
@@ -159,6 +163,7 @@ func TestLines(t *testing.T) {
 }
 
 func TestFile(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
 	name := filepath.Join(t.TempDir(), "keys")
 	if err := os.WriteFile(name, []byte(strings.Repeat("x y\n", 1000)), 0o666); err != nil {
 		t.Fatal(err)
@@ -171,6 +176,7 @@ func TestFile(t *testing.T) {
 }
 
 func TestEmptyStream(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
 	if got := released(t, strings.NewReader(""), "-"); len(got) != 0 {
 		t.Errorf("got %v from an empty stream", got)
 	}
@@ -181,6 +187,7 @@ func TestEmptyStream(t *testing.T) {
 }
 
 func TestLongLines(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
 	most := strings.Repeat("m", maxKey)
 	for _, end := range []string{"\n", "\r\n"} {
 		got := released(t, strings.NewReader(strings.Repeat(most+end, 1000)), "-k", "4", "-")
@@ -221,6 +228,7 @@ func (s *stream) Read(p []byte) (int, error) {
 // A million lines, half of them one key and the others all different, need no more memory than the
 // sketch.
 func TestMillionLines(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
 	var before, during runtime.MemStats
 	in := &stream{
 		n: 1_000_000,

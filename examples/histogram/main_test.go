@@ -12,6 +12,7 @@ import (
 )
 
 func TestProgram(t *testing.T) {
+	clitest.Seed(t)
 	clitest.Output(t, new(options), nil, []string{
 		"31102 verses does each of 12824 words", "ε = 1, δ = 1e-6 for one user, added or removed; a user is a verse", "Threshold: 26.1 verses",
 		"Noise of a count: 26.2", "95 % interval", "Hidden: ", "\n  the ",
@@ -26,6 +27,7 @@ func TestProgram(t *testing.T) {
 // intervals, whether verses are clipped or not. A confidence of 1 − 1e-11 leaves 3e-7 for any of the
 // 12,824 words in two runs, so it does not matter which are shown.
 func TestTable(t *testing.T) {
+	clitest.Seed(t)
 	known := map[string]float64{"the": 24091, "and": 23867, "of": 18123}
 	for _, clip := range []string{"10", "53"} {
 		out := clitest.Output(t, new(options), []string{"-clip", clip, "-confidence", "0.99999999999"}, []string{"\n  the ", "\n  and ", "\n  of "})
@@ -58,6 +60,7 @@ func TestTable(t *testing.T) {
 // that are shown where no verse has more of them than count; a word that comes twice in a verse
 // counts once, and one that does not come at all is off by noise.
 func TestGroups(t *testing.T) {
+	clitest.Seed(t)
 	out := clitest.Output(t, new(options), []string{"-words", "king,lord,god,zebra,king", "-confidence", "0.999999999"}, []string{
 		"each of 4 words", "takes 128 bytes", "ε = 1 of 1", "ε = 0.24999999999999997 for one key"})
 	for word, truth := range map[string]float64{"king": -1, "lord": -1, "god": 3877, "zebra": 0} {
@@ -106,6 +109,7 @@ func TestBrokenOutput(t *testing.T) {
 
 // All shown words at once have their counts in the interval, but for one release in 10⁷.
 func TestAccuracy(t *testing.T) {
+	clitest.Seed(t)
 	r, err := release(clitest.Text(t), groupby.Params{Epsilon: 1, Delta: 1e-6})
 	if err != nil {
 		t.Fatal(err)

@@ -2,8 +2,10 @@ package main
 
 import (
 	"cmp"
+	crand "crypto/rand"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -80,6 +82,9 @@ func shown(text *kjv.Text, p groupby.Params) ([]string, error) {
 // add counts the verses. A verse that has more words with a sketch counts in random ones of them.
 func (g *groups) add(text *kjv.Text) {
 	number := uint64(0)
+	var seed [32]byte
+	crand.Read(seed[:])
+	random := rand.New(rand.NewChaCha8(seed))
 	for words := range text.Verses() {
 		number++
 		var kept []string
@@ -91,7 +96,7 @@ func (g *groups) add(text *kjv.Text) {
 		if g.each < len(g.builders) { // else no verse can have more
 			slices.Sort(kept)
 			kept = slices.Compact(kept)
-			rand.Shuffle(len(kept), func(i, j int) { kept[i], kept[j] = kept[j], kept[i] })
+			random.Shuffle(len(kept), func(i, j int) { kept[i], kept[j] = kept[j], kept[i] })
 			kept = kept[:min(g.each, len(kept))]
 		}
 		for _, word := range kept {
@@ -147,8 +152,8 @@ func (g *groups) text(text *kjv.Text, ledger *budget.Ledger, opts *options) stri
 		}
 	}
 	sketches, names := map[string]*distinct.Sketch{}, []string{}
-	for word, b := range g.builders {
-		if s, err := b.Release(); err == nil { // it is the first
+	for _, word := range slices.Sorted(maps.Keys(g.builders)) {
+		if s, err := g.builders[word].Release(); err == nil { // it is the first
 			sketches[word] = s
 			names = append(names, word)
 		}

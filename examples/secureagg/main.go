@@ -99,9 +99,9 @@ func simulate(opts options) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	numbers := make([]float64, opts.parties)
+	numbers, random := make([]float64, opts.parties), rand.New(rand.NewPCG(1, 2)) // always the same
 	for i := range numbers {
-		numbers[i] = rand.Float64()
+		numbers[i] = random.Float64()
 	}
 	present := numbers[opts.drops:]
 	r := &result{law: m.Lattice()}

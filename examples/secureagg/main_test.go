@@ -10,6 +10,7 @@ import (
 )
 
 func TestProgram(t *testing.T) {
+	clitest.Seed(t)
 	clitest.Output(t, new(options), []string{"-rounds", "3"},
 		[]string{"200 parties", "ε = 6 for one party, added or removed", "Jump on a lattice", "each party adds 1/180", "shares of Laplace noise"})
 	clitest.Output(t, new(options), []string{"-n", "1", "-missing", "0", "-drops", "0", "-epsilon", "1", "-rounds", "2"}, []string{"DiscreteLaplace"})
@@ -18,6 +19,7 @@ func TestProgram(t *testing.T) {
 // What is printed is what was released, and the sum of those who stayed is in its interval at a
 // confidence of 1 − 1e-9, dropouts or not.
 func TestRelease(t *testing.T) {
+	clitest.Seed(t)
 	for _, drops := range []int{0, 10} {
 		opts := options{epsilon: 6, parties: 100, missing: 10, drops: drops, rounds: 4}
 		r, err := simulate(opts)
@@ -64,6 +66,7 @@ func TestBrokenOutput(t *testing.T) {
 // run in 10⁹ (the standard error of the first is 5 % of it: its square has a mean of 7 times the
 // mean squared).
 func TestErrors(t *testing.T) {
+	clitest.Seed(t)
 	r, err := simulate(options{epsilon: 6, parties: 60, missing: 6, drops: 0, rounds: 2000})
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 // inequality; the variance of one is ¾). Whatever they hold, tables have the size that was asked
 // for, here 100 bits a URL.
 func TestProgram(t *testing.T) {
+	clitest.Seed(t)
 	out := clitest.Output(t, new(options), []string{"-urls", "2000", "-sample", "500", "-epsilon", "1"},
 		[]string{"of 2000 URLs out of 2⁶⁴", "columns", "thesis's ALP", "threshold", "dense Laplace", "ε = 1, δ = 1e-9 for", "\n  0 ", "over 100"})
 	if zeros := clitest.Numbers(t, out, "  0  ", 5); zeros[2] != 0 || !(math.Abs(zeros[3]-0.5) < 0.3) || zeros[4] != 500 {
@@ -53,6 +54,7 @@ func TestBrokenOutput(t *testing.T) {
 // list alone for all counts that it hides; listed counts have Laplace noise. The margins are
 // several times the standard errors of the thousands of counts in each range.
 func TestOrder(t *testing.T) {
+	clitest.Seed(t)
 	c, err := compare(options{epsilon: 1, delta: 1e-9, bits: 100, urls: 20_000, sample: 20_000})
 	if err != nil {
 		t.Fatal(err)

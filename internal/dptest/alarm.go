@@ -16,8 +16,8 @@ const modulePath = "github.com/dpsketch/dpsketch"
 // budgets are the false alarms that the default run of each package may give: the sum of the false-reject
 // probabilities of its statistical assertions, and of the probabilities that a control, which must
 // fail, does not. By the union bound the tests of these packages fail by chance with at most the sum of
-// all, which TestBudgets keeps below 1e-6. The examples are not among them: their tests state the probability
-// beside each assertion.
+// all, which TestBudgets keeps below 1e-6. The examples are not among them: their tests fix the noise
+// (clitest.Seed), so that nothing is left to chance.
 var budgets = map[string]float64{
 	"alp":               1e-7,
 	"arete":             3e-8,

@@ -9,10 +9,18 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/cryptotest"
 
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/kjv"
 )
+
+// Seed fixes the noise that the library draws until the test ends, so that nothing the test asks of
+// what is printed is left to chance.
+func Seed(t *testing.T) {
+	t.Helper()
+	cryptotest.SetGlobalRandom(t, 1)
+}
 
 // Run runs the command and returns its exit code and what it printed.
 func Run(c cli.Command, args ...string) (code int, stdout, stderr string) {
