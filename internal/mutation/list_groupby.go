@@ -31,5 +31,6 @@ var groupbyMutations = []mutation{
 	{"linear rounding", "internal/rounding/quadratic.go", "below(uint64(k.From)*uint64(k.From)) >= uint64(v)*uint64(v)", "below(uint64(k.From)*uint64(k.From)) >= uint64(v)*uint64(k.From)"},
 	{"keys without weight draw", "internal/rounding/quadratic.go", "if v <= 0 || v < k.From", "if v < k.From"},
 	{"the jump at R forgotten", "internal/rounding/quadratic.go", "h = max(h, rise/", "h = max(1, 0*rise/"},
-	{"the smaller input first forgotten", "internal/rounding/quadratic.go", "return max(larger, gap(s.epsilon-math.Sqrt", "return max(larger, 0*gap(s.epsilon-math.Sqrt"},
+	{"one κ for all shares, whatever it gives", "internal/rounding/quadratic.go", "if s.larger(y, mu, *kappa)*slack <= delta {", "if *kappa > 0 {"},
+	{"the smaller input first forgotten", "internal/rounding/quadratic.go", "return gap(s.epsilon-math.Sqrt", "return 0 * gap(s.epsilon-math.Sqrt"},
 }

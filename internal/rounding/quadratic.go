@@ -46,7 +46,16 @@ func (k Quadratic) Delta(epsilon float64, u Users) float64 {
 		return 1
 	}
 	form := k.shape(epsilon, u)
-	return form.delta(1)
+	return form.delta()
+}
+
+// within reports whether Delta is at most delta.
+func (k Quadratic) within(delta, epsilon float64, u Users) bool {
+	if !k.sound(epsilon, u) {
+		return false
+	}
+	form := k.shape(epsilon, u)
+	return form.within(delta)
 }
 
 // sound reports whether the theorem is about these numbers at all.
@@ -136,15 +145,47 @@ func (s *shape) silence() (most float64) {
 // fails reports whether the theorem has nothing to say.
 func (s *shape) fails() bool { return s.rounds && math.IsInf(s.h, 1) || !(s.lambda < math.Inf(1)) }
 
-// delta returns the bound, or, as soon as that is above enough, what is above enough.
-func (s *shape) delta(enough float64) (worst float64) {
+// delta returns the bound.
+func (s *shape) delta() (worst float64) {
 	if s.fails() {
 		return 1
 	}
-	for i := len(cuts) - 2; i >= 0 && worst <= enough; i-- {
+	for i := range len(cuts) - 1 {
 		worst = max(worst, s.block(cuts[i], cuts[i+1])*slack)
 	}
 	return min(worst, 1)
+}
+
+// block bounds δ of both orders for shares in [from, to].
+func (s *shape) block(from, to float64) float64 {
+	mu := s.distance(from)
+	return max(s.larger(to, mu, s.choice(to, mu)), s.smaller(to, mu))
+}
+
+// within reports whether the bound is at most delta. A κ that shows it for one share mostly shows it
+// for the next one, so few are searched for.
+func (s *shape) within(delta float64) bool {
+	if s.fails() {
+		return false
+	}
+	kappa := 0.0
+	for i := len(cuts) - 2; i >= 0; i-- {
+		y, mu := cuts[i+1], s.distance(cuts[i])
+		if !(s.smaller(y, mu)*slack <= delta && s.reaches(delta, y, mu, &kappa)) {
+			return false
+		}
+	}
+	return true
+}
+
+// reaches reports whether larger is at most delta for the given κ, or for a better one, which it
+// then leaves there.
+func (s *shape) reaches(delta, y, mu float64, kappa *float64) bool {
+	if s.larger(y, mu, *kappa)*slack <= delta {
+		return true
+	}
+	*kappa = s.choice(y, mu)
+	return s.larger(y, mu, *kappa)*slack <= delta
 }
 
 // cuts divide [0, 1], the share of one user's squared weight in keys below R, into blocks.
@@ -159,17 +200,16 @@ var cuts = func() []float64 {
 	return append(c, 1)
 }()
 
-// block bounds δ of both orders for shares in [from, to].
-func (s *shape) block(from, to float64) float64 {
-	mu := s.distance(from)
-	larger := s.larger(to, mu, s.choice(to, mu))
+// smaller bounds δ for the smaller input first where a share of at most y is in keys below R and the
+// others have the distance mu.
+func (s *shape) smaller(y, mu float64) float64 {
 	switch {
 	case s.Replace: // the other order is the same
-		return larger
+		return 0
 	case !s.rounds:
-		return max(larger, gap(s.epsilon-to*s.lambda, mu))
+		return gap(s.epsilon-y*s.lambda, mu)
 	}
-	return max(larger, gap(s.epsilon-math.Sqrt(to)*s.lambda, mu))
+	return gap(s.epsilon-math.Sqrt(y)*s.lambda, mu)
 }
 
 // distance returns μ where no less than a share y of the squared weight is in keys below R.
@@ -258,7 +298,7 @@ func ForUsers(sigma, epsilon, delta float64, u Users) (Quadratic, bool) {
 	least := func(r, most float64, rounds bool) float64 {
 		ok := func(t float64) bool {
 			form := newShape(sd, r, t, rounds, epsilon, u)
-			return form.delta(delta) <= delta
+			return form.within(delta)
 		}
 		if !ok(most) {
 			return math.Inf(1)
@@ -277,7 +317,7 @@ func ForUsers(sigma, epsilon, delta float64, u Users) (Quadratic, bool) {
 	onGrid := func(from int64, t float64) (Quadratic, bool) {
 		k := Quadratic{sigma, from, int64(math.Ceil(t*s + 0.5))}
 		for i := range 12 {
-			if k.Threshold > from && k.Delta(epsilon, u) <= delta {
+			if k.within(delta, epsilon, u) {
 				return k, true
 			}
 			k.Threshold += int64(math.Ceil(math.Ldexp(s, i-14)))

@@ -174,7 +174,7 @@ func TestQuadraticIsNeeded(t *testing.T) {
 	}
 	require.InEpsilon(t, 7.758e-5, exact, 1e-2)
 	require.Greater(t, form.h, 1.0)
-	require.LessOrEqual(t, exact, form.delta(1))
+	require.LessOrEqual(t, exact, form.delta())
 	form.h = 1
 	require.Greater(t, exact, form.larger(1, 0, form.choice(1, 0)))
 }

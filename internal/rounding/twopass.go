@@ -14,10 +14,34 @@ func (k TwoPasses) Delta(epsilon float64, u Users) float64 {
 	if !k.First.sound(epsilon, u) || !k.Second.sound(epsilon, u) {
 		return 1
 	}
+	first, second := k.shapes(epsilon, u)
+	return deltaOfTwo(&first, &second)
+}
+
+// within reports whether Delta is at most delta.
+func (k TwoPasses) within(delta, epsilon float64, u Users) bool {
+	if !k.First.sound(epsilon, u) || !k.Second.sound(epsilon, u) {
+		return false
+	}
+	first, second := k.shapes(epsilon, u)
+	if first.fails() || second.fails() || !(bothSmaller(&first, &second)*slack <= delta) {
+		return false
+	}
+	first.after = tabulate(&second, first.distance(0)).after
+	kappa := 0.0
+	for i := range len(coarse) - 1 {
+		if !first.reaches(delta, coarse[i+1], first.distance(coarse[i]), &kappa) {
+			return false
+		}
+	}
+	return true
+}
+
+// shapes returns the numbers of the theorem for each pass; what is beside both is in the second.
+func (k TwoPasses) shapes(epsilon float64, u Users) (first, second shape) {
 	alone := u
 	alone.Beside = 0
-	first, second := k.First.shape(epsilon, alone), k.Second.shape(epsilon, u)
-	return deltaOfTwo(&first, &second)
+	return k.First.shape(epsilon, alone), k.Second.shape(epsilon, u)
 }
 
 // deltaOfTwo is Delta in units of S.
@@ -26,16 +50,21 @@ func deltaOfTwo(first, second *shape) float64 {
 		return 1
 	}
 	first.after = tabulate(second, first.distance(0)).after
-	worst := 0.0
+	worst := bothSmaller(first, second)
 	for i := range len(coarse) - 1 {
 		mu := first.distance(coarse[i])
 		worst = max(worst, first.larger(coarse[i+1], mu, first.choice(coarse[i+1], mu)))
 	}
-	if !first.Replace {
-		near := math.Hypot(first.distance(0), second.distance(0))
-		worst = max(worst, gap(first.epsilon-first.lambda-second.lambda, near))
-	}
 	return min(worst*slack, 1)
+}
+
+// bothSmaller bounds δ for the smaller input first.
+func bothSmaller(first, second *shape) float64 {
+	if first.Replace { // the other order is the same
+		return 0
+	}
+	near := math.Hypot(first.distance(0), second.distance(0))
+	return gap(first.epsilon-first.lambda-second.lambda, near)
 }
 
 // coarse are fewer cuts: two passes cost one pass for each entry of a table.
@@ -113,25 +142,40 @@ func tabulate(s *shape, mu float64) table {
 // of which the expectation is under q.
 func (t table) after(loss, mu float64) (sum float64) {
 	mu = max(mu, 0x1p-40) // a larger distance is an upper bound
-	scale, size, below := math.Exp(-loss), 0.0, math.Inf(-1)
+	scale, size := math.Exp(-loss), 0.0
+	p, q := below{}, below{}
 	for i := range t.multiple {
 		x := math.Inf(1)
 		if i < len(t.at) {
 			x = (t.at[i]-loss)/mu + mu/2
 		}
-		a, b := t.multiple[i]*between(below-mu, x-mu), scale*t.constant[i]*between(below, x)
+		a, b := t.multiple[i]*p.upTo(x-mu), scale*t.constant[i]*q.upTo(x)
 		sum, size = sum+a+b, size+math.Abs(a)+math.Abs(b)
-		below = x
 	}
 	return max(sum, 0) + 1e-11*size
 }
 
-// between returns Pr[a < N(0, 1) ≤ b].
-func between(a, b float64) float64 {
-	if a > 0 {
-		return tail(a) - tail(b)
+// below is a point, at first −∞, on the way up along a normal density.
+type below struct {
+	lower    float64 // the probability of what is below it, until it is positive
+	upper    float64 // and of what is above it, from then on
+	positive bool
+}
+
+// upTo goes on to x and returns the probability of what it passes, from the side on which tails are
+// small.
+func (b *below) upTo(x float64) float64 {
+	if b.positive {
+		was := b.upper
+		b.upper = tail(x)
+		return was - b.upper
 	}
-	return tail(-b) - tail(-a)
+	was := b.lower
+	b.lower = tail(-x)
+	if x > 0 {
+		b.positive, b.upper = true, tail(x)
+	}
+	return b.lower - was
 }
 
 // ForTwoPasses returns kernels of noise σ₁ and σ₂, in steps, with about the least thresholds at
@@ -159,7 +203,7 @@ func ForTwoPasses(first, second, epsilon, delta float64, u Users) (TwoPasses, bo
 	}
 	at := func(by float64) (TwoPasses, bool) {
 		k := TwoPasses{raised(one, by), raised(two, by)}
-		return k, k.Delta(epsilon, u) <= delta
+		return k, k.within(delta, epsilon, u)
 	}
 	low, high := 0.0, 0x1p-4
 	best, ok := at(high)
