@@ -156,7 +156,7 @@ func (r *run) medians(list []int, rho float64, base []region) error {
 	rho = r.budget.take(rho)
 	r.spent.Centre += rho
 	a := r.centreAxis()
-	values, err := r.quantiles(list, a, base, 0.5, each(rho, float64(len(list))), func(_ int, x float64) uint32 { return a.key(x) })
+	values, err := r.quantiles(list, &keying{axis: a}, base, 0.5, each(rho, float64(len(list))))
 	if err != nil {
 		return err
 	}

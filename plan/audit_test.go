@@ -93,7 +93,7 @@ func (a *adversary) release(t testing.TB, side int) (z, shift float64) {
 	}
 	clip := func(x ...[]float64) []float64 {
 		c := newClipper(m.Limit(), a.p.Dim)
-		view := newShaped(&rows{dim: a.p.Dim, least: -a.p.Max, max: a.p.Max, dense: x}, m.centre, factor)
+		view := (&shaped{shaping: newShaping(&rows{dim: a.p.Dim, least: -a.p.Max, max: a.p.Max, dense: x}, m.centre, factor)})
 		for j, row := range x {
 			if row != nil {
 				c.add(view.row(j))

@@ -39,6 +39,7 @@ func (b Base) String() string { return enum.Name(b, baseNames, "Base") }
 type axis struct {
 	base Base
 	unit float64 // of Asinh; the value of key 0 of Log; of Uniform the width of a cell
+	per  float64 // 1/unit
 	min  float64 // values are clamped to [min, max]
 	max  float64
 	bits uint   // binary digits of the significand that a key keeps
@@ -53,14 +54,15 @@ const (
 
 // uniformAxis returns the Uniform axis on [min, max].
 func uniformAxis(min, max float64) axis {
-	a := axis{base: Uniform, unit: (max - min) / uniformCells, min: min, max: max, keys: uniformCells}
+	unit := (max - min) / uniformCells
+	a := axis{base: Uniform, unit: unit, per: 1 / unit, min: min, max: max, keys: uniformCells}
 	a.zero = a.key(0)
 	return a
 }
 
 // logAxis returns the Log axis on [unit, max] that keeps bits binary digits.
 func logAxis(unit, max float64, bits uint) axis {
-	a := axis{base: Log, unit: unit, min: -max, max: max, bits: bits}
+	a := axis{base: Log, unit: unit, per: 1 / unit, min: -max, max: max, bits: bits}
 	a.keys = uint64(a.key(max)) + 1
 	return a
 }
@@ -69,7 +71,7 @@ func logAxis(unit, max float64, bits uint) axis {
 // max/unit ≤ 2²⁰.
 func asinhAxis(unit, max float64) axis {
 	digits := min(uint(math.Ceil(math.Log2(math.Max(max/unit, 64))))+4, 24)
-	a := axis{base: Asinh, unit: unit, min: -max, max: max, bits: digits}
+	a := axis{base: Asinh, unit: unit, per: 1 / unit, min: -max, max: max, bits: digits}
 	a.zero = a.exponential(max)
 	a.keys = 2*uint64(a.zero) + 1
 	return a
@@ -77,34 +79,81 @@ func asinhAxis(unit, max float64) axis {
 
 // key returns the cell of x; NaN counts as 0.
 func (a *axis) key(x float64) uint32 {
-	switch a.base {
-	case Asinh:
-		if x >= 0 {
-			return a.zero + a.exponential(min(x, a.max))
-		}
-		if x < 0 {
-			return a.zero - a.exponential(min(-x, a.max))
-		}
-		return a.zero
-	case Log:
-		t := min(math.Abs(x), a.max) / a.unit
-		if !(t >= 1) {
-			return 0
-		}
-		return uint32(math.Float64bits(t)>>(52-a.bits)-offset<<a.bits) + 1
-	}
 	if x != x {
 		x = 0
 	}
-	cell := math.Floor((x - a.min) / a.unit)
-	return uint32(min(max(cell, 0), uniformCells-1))
+	switch a.base {
+	case Asinh:
+		return a.signed(x)
+	case Log:
+		return a.logarithm(x)
+	}
+	return a.cell(x)
+}
+
+// signed is key for Asinh. It has no branch for the sign, which no machine could predict.
+func (a *axis) signed(x float64) uint32 {
+	sign := uint32(math.Float64bits(x) >> 63)
+	return a.zero + (a.exponential(math.Abs(x)) ^ -sign + sign)
 }
 
 // exponential returns the leading bits of e^{asinh t}, t = x/unit ≥ 0, from 0 on.
 func (a *axis) exponential(x float64) uint32 {
-	t := x / a.unit
+	if x > a.max {
+		x = a.max
+	}
+	t := x * a.per
 	s := t + math.Sqrt(float64(t*t)+1)
 	return uint32(math.Float64bits(s)>>(52-a.bits) - offset<<a.bits)
+}
+
+// logarithm is key for Log.
+func (a *axis) logarithm(x float64) uint32 {
+	if x = math.Abs(x); x > a.max {
+		x = a.max
+	}
+	t := x * a.per
+	if !(t >= 1) {
+		return 0
+	}
+	return uint32(math.Float64bits(t)>>(52-a.bits)-offset<<a.bits) + 1
+}
+
+// cell is key for Uniform.
+func (a *axis) cell(x float64) uint32 {
+	return uint32(min(max(math.Floor((x-a.min)*a.per), 0), uniformCells-1))
+}
+
+// keying maps the entries of columns to keys: x itself, or where there are centres, which are
+// public, the distance from the centre of the column.
+type keying struct {
+	axis
+	centre []float64
+}
+
+// fill sets dst to the keys of entries of column i, which may be changed.
+func (k *keying) fill(dst []uint32, i int, x []float64) {
+	if k.centre != nil {
+		c := k.centre[i]
+		for at, v := range x {
+			x[at] = math.Abs(v - c)
+		}
+	}
+	dst = dst[:len(x)]
+	switch k.base {
+	case Asinh:
+		for at, v := range x {
+			dst[at] = k.signed(v)
+		}
+	case Log:
+		for at, v := range x {
+			dst[at] = k.logarithm(v)
+		}
+	default:
+		for at, v := range x {
+			dst[at] = k.cell(v)
+		}
+	}
 }
 
 // value returns the middle of a cell: 0 for that of 0, except for Uniform.

@@ -1,6 +1,9 @@
 package plan
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // clipper clips rows to norm C in integers. It belongs to one goroutine.
 //
@@ -14,7 +17,9 @@ type clipper struct {
 	most        int64 // C in steps, below 2²⁶
 	row         []int64
 	sums        []int64
-	weight      int64 // the sum of min(1, C/‖y‖), in units of 1/weightSteps
+	weight      int64   // the sum of min(1, C/‖y‖), in units of 1/weightSteps
+	whole       int64   // rows that wholeRows has added
+	counts      []int64 // entries of these rows, where all that are stored are 1
 }
 
 const weightSteps = 1 << 20
@@ -52,6 +57,24 @@ func (c *clipper) add(index []uint32, y []float64) {
 	sums := c.sums
 	for at, i := range index[:len(row)] {
 		sums[i] += row[at]
+	}
+}
+
+// addConstant adds sparse row j where all stored entries are the same: they become the same integer
+// k, and k²·(their number) is at most C² exactly.
+func (c *clipper) addConstant(s *shaping, j int) {
+	entries := s.x.sparse.Indices[s.x.sparse.Offsets[j]:s.x.sparse.Offsets[j+1]]
+	n, one, scale := int64(len(entries)), s.ones[0], 1.0
+	if norm := one * math.Sqrt(float64(n)); !(norm <= c.limit) {
+		scale = c.limit / norm
+	}
+	c.weight += int64(scale * weightSteps)
+	k := int64(min(one*scale/c.step, float64(c.most)))
+	for n*k*k > c.most*c.most { // no overflow: k ≤ (1 + 2⁻⁵⁰)·C/√n in steps
+		k--
+	}
+	for _, i := range entries {
+		c.sums[i] += k
 	}
 }
 
@@ -97,33 +120,135 @@ func (r *run) clippedMean(limit float64) (*Mean, error) {
 	return r.mean(c.limit, count, relative, sums, sd), nil
 }
 
-// clipAll clips and sums all rows.
+// clipAll clips and sums all rows, as they were measured last.
 func (r *run) clipAll(limit float64) (*clipper, error) {
+	if r.shaping == nil {
+		if err := r.measure(); err != nil {
+			return nil, err
+		}
+	}
+	s, squares := r.shaping, r.squares
+	r.shaping, r.squares = nil, nil
 	parts := make([]*clipper, len(r.samplers))
 	views := make([]*shaped, len(parts))
+	all := newClipper(limit, r.p.Dim)
+	lean := newWholeRows(s, all.step)
 	n := r.x.count()
 	err := workers(len(parts), (n+block-1)/block, r.stop, func(b, worker int) {
 		if parts[worker] == nil {
-			parts[worker], views[worker] = newClipper(limit, r.p.Dim), newShaped(r.x, r.centre, r.factor)
+			parts[worker], views[worker] = newClipper(limit, r.p.Dim), &shaped{shaping: s}
 		}
+		c := parts[worker]
 		for j := b * block; j < min((b+1)*block, n); j++ {
-			parts[worker].add(views[worker].row(j))
+			switch {
+			case s.constant:
+				c.addConstant(s, j)
+			case s.whole(squares[j], c.limit):
+				lean.add(c, j)
+			default:
+				c.add(views[worker].row(j))
+			}
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	all := newClipper(limit, r.p.Dim)
 	for _, c := range parts {
-		if c == nil {
-			continue
-		}
-		all.weight += c.weight
-		for i, v := range c.sums {
-			all.sums[i] += v
+		if c != nil {
+			lean.finish(c)
+			all.weight += c.weight
+			for i, v := range c.sums {
+				all.sums[i] += v
+			}
 		}
 	}
 	return all, nil
+}
+
+// wholeRows adds rows that are certainly not clipped, in time proportional to what is stored of
+// them: they become the same integers as by clipper.add, but no norm has to be checked, as rounding
+// towards 0 makes none longer.
+type wholeRows struct {
+	*shaping
+	columns []columnMap // in steps
+}
+
+func newWholeRows(s *shaping, step float64) *wholeRows {
+	w := &wholeRows{s, slices.Clone(s.columns)}
+	for i := range w.columns {
+		w.columns[i].factor /= step // exact: a power of two
+	}
+	return w
+}
+
+// steps returns an entry x of column i in steps, rounded towards 0.
+func (w *wholeRows) steps(i int, x float64) int64 {
+	return int64((w.x.clean(i, x) - w.columns[i].centre) * w.columns[i].factor)
+}
+
+// add adds row j to the sums of the clipper. What zeros of sparse rows and stored ones come to is
+// left to finish.
+func (w *wholeRows) add(c *clipper, j int) {
+	c.whole++
+	sums := c.sums
+	if w.x.sparse == nil {
+		w.addDense(sums, w.x.dense[j])
+		return
+	}
+	m := w.x.sparse
+	from, to := m.Offsets[j], m.Offsets[j+1]
+	if m.Values == nil {
+		if c.counts == nil {
+			c.counts = make([]int64, len(sums))
+		}
+		for _, i := range m.Indices[from:to] {
+			c.counts[i]++
+		}
+		return
+	}
+	entries, values := m.Indices[from:to:to], m.Values[from:to:to]
+	least, most := w.x.usual()
+	for at, i := range entries {
+		x, c := values[at], w.columns[i]
+		if !(x >= least && x <= most) {
+			x = w.x.clean(int(i), x)
+		}
+		y := int64((x - c.centre) * c.factor)
+		if c.centre != 0 {
+			y -= w.steps(int(i), 0)
+		}
+		sums[i] += y
+	}
+}
+
+func (w *wholeRows) addDense(sums []int64, row []float64) {
+	least, most := w.x.usual()
+	row = row[:min(len(row), len(sums))]
+	columns := w.columns[:len(row)]
+	for i, x := range row {
+		if !(x >= least && x <= most) {
+			x = w.x.clean(i, x)
+		}
+		sums[i] += int64((x - columns[i].centre) * columns[i].factor)
+	}
+	for i := len(row); i < len(sums); i++ {
+		sums[i] += w.steps(i, 0)
+	}
+}
+
+// finish adds what add has left.
+func (w *wholeRows) finish(c *clipper) {
+	c.weight += c.whole * weightSteps
+	for _, i := range w.fixed {
+		c.sums[i] += c.whole * w.steps(int(i), 0)
+	}
+	for i, count := range c.counts {
+		y := w.steps(i, 1)
+		if w.columns[i].centre != 0 {
+			y -= w.steps(i, 0)
+		}
+		c.sums[i] += count * y
+	}
 }
 
 // noisySums returns the sums in units of the data with noise that makes them rho-zCDP, and its

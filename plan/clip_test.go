@@ -167,8 +167,8 @@ func TestSparseRowsAreShapedAsDenseOnes(t *testing.T) {
 			}
 		}
 		dense, s := randomSparse(rng, n, d)
-		a := newShaped(&rows{dim: d, least: -1, max: 1, dense: dense}, centre, factor)
-		b := newShaped(&rows{dim: d, least: -1, max: 1, sparse: &s}, centre, factor)
+		a := (&shaped{shaping: newShaping(&rows{dim: d, least: -1, max: 1, dense: dense}, centre, factor)})
+		b := (&shaped{shaping: newShaping(&rows{dim: d, least: -1, max: 1, sparse: &s}, centre, factor)})
 		for j := range n {
 			_, want := a.row(j)
 			index, y := b.row(j)
@@ -181,6 +181,128 @@ func TestSparseRowsAreShapedAsDenseOnes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// shapedRun returns a run whose rows are shaped by the given centres and factors.
+func shapedRun(t testing.TB, x *rows, centre, factor []float64) *run {
+	t.Helper()
+	r := newRun(context.Background(), Params{Rho: 1, Dim: x.dim, Max: x.max}.resolved(), x)
+	copy(r.centre, centre)
+	copy(r.factor, factor)
+	require.NoError(t, r.measure())
+	return r
+}
+
+// Rows that are not clipped are summed without being written out, and rows of equal ones whole, as
+// the clipper would: dense, sparse and sparse ones, with and without centres and ranges.
+func TestWholeRowsAreSummedAsByTheClipper(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 6)) // test data
+	const d, n = 23, 300
+	dense, values := randomSparse(rng, n, d)
+	ones := Sparse{Offsets: values.Offsets, Indices: values.Indices}
+	low, high := make([]float64, d), make([]float64, d)
+	for i := range high {
+		low[i], high[i] = -rng.Float64(), rng.Float64()
+	}
+	for j := range dense {
+		dense[j] = dense[j][:rng.IntN(d+1)] // missing entries are 0
+	}
+	for _, x := range []rows{{dense: dense}, {sparse: &values}, {sparse: &ones}} {
+		for _, own := range []*ranges{nil, {low, high}} {
+			for _, kind := range []string{"equal", "scaled", "centred"} {
+				x.dim, x.least, x.max, x.ranges = d, -2, 2, own
+				centre, factor := make([]float64, d), make([]float64, d)
+				for i := range factor {
+					if factor[i] = 1; kind != "equal" {
+						factor[i] = math.Exp(rng.NormFloat64())
+					}
+					if kind == "centred" && i%4 == 0 {
+						centre[i], factor[i] = rng.NormFloat64(), -factor[i]
+					}
+				}
+				r := shapedRun(t, &x, centre, factor)
+				equal := r.shaping.constant
+				require.Equal(t, kind == "equal" && x.sparse == &ones && own == nil, equal)
+				view, limit := shaped{shaping: r.shaping}, 0.0
+				for _, square := range r.squares[:n/2] {
+					limit = max(limit, math.Sqrt(square)) // some rows are above it
+				}
+				limit *= 0.9
+				got, err := r.clipAll(limit)
+				require.NoError(t, err)
+				want := newClipper(limit, d)
+				for j := range n {
+					want.add(view.row(j))
+				}
+				slack := 0.0
+				if equal { // rounded in another order
+					slack = n
+				}
+				require.InDelta(t, want.weight, got.weight, slack)
+				require.Less(t, got.weight, int64(n*weightSteps), "some rows are clipped")
+				for i := range want.sums {
+					require.InDelta(t, want.sums[i], got.sums[i], slack, "%s: coordinate %d", kind, i)
+				}
+			}
+		}
+	}
+}
+
+// However far the square of a row's norm was rounded, what is summed of it has norm at most C
+// exactly. The square of a sparse row is that of zeros, and what stored entries change; where those
+// cancel it may be off by far more than what is left. Without the slack of whole many rows would be
+// too long.
+func TestShortcutsKeepTheNormBound(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 7)) // test data
+	const d = 40
+	tooLong := 0
+	for trial := range 400 {
+		centre, factor := make([]float64, d), make([]float64, d)
+		s := Sparse{Offsets: []int{0, 0}}
+		for i := range d {
+			factor[i] = math.Exp(rng.NormFloat64())
+			if trial%2 == 0 && i < 8 {
+				centre[i] = 1e8 * rng.Float64()
+				s.Values = append(s.Values, centre[i]+rng.NormFloat64())
+				s.Indices = append(s.Indices, uint32(i))
+			} else if rng.IntN(2) == 0 {
+				s.Values = append(s.Values, rng.NormFloat64())
+				s.Indices = append(s.Indices, uint32(i))
+			}
+		}
+		if trial%4 == 3 { // rows of ones
+			s.Values = nil
+			for i := range factor {
+				factor[i] = factor[0]
+			}
+		}
+		s.Offsets[1] = len(s.Indices)
+		x := &rows{dim: d, least: -1e9, max: 1e9, sparse: &s}
+		_, y := (&shaped{shaping: newShaping(x, centre, factor)}).row(0)
+		norm := math.Sqrt(squaredNorm(y))
+		for range 20 {
+			limit := norm * (1 + rng.NormFloat64()*math.Exp2(-float64(rng.IntN(60))))
+			if !(limit > 0) {
+				continue
+			}
+			r := shapedRun(t, x, centre, factor)
+			shortcut := r.squares[0] <= limit*limit
+			c, err := r.clipAll(limit)
+			require.NoError(t, err)
+			most := big.NewInt(c.most * c.most)
+			require.LessOrEqual(t, exactSquare(c.sums).Cmp(most), 0, "trial %d: C = %v, norm %v", trial, limit, norm)
+			if shortcut {
+				forced := newClipper(limit, d)
+				w := newWholeRows(newShaping(x, centre, factor), forced.step)
+				w.add(forced, 0)
+				w.finish(forced)
+				if exactSquare(forced.sums).Cmp(most) > 0 {
+					tooLong++
+				}
+			}
+		}
+	}
+	require.Greater(t, tooLong, 50)
 }
 
 // The groups of pairs of a sparse column are those of the same column written out.

@@ -68,9 +68,9 @@
 //
 // # Cost
 //
-// A dense release reads the rows four times, about 0.08 µs an entry; a two-pass release of sparse
-// rows takes about 0.15 µs an entry. Memory beside the rows: a few megabytes, and 8 bytes a row and
-// 50 a coordinate. Params.Workers share the work.
+// A dense release reads the rows four times, about 0.03 µs an entry; a two-pass release of sparse
+// rows takes about 0.01 µs a one, and 0.02 µs an entry of any value. Memory beside the rows: a few
+// megabytes, and 16 bytes a row and 100 a coordinate. Params.Workers share the work.
 //
 // Not covered: timing, which may depend on the data, and who reads the memory of the process.
 //

@@ -107,10 +107,11 @@ func (r *run) rotatedKeys(rotate *rotation, a axis, from, to int) ([]uint32, err
 	for i := range ones {
 		ones[i] = 1
 	}
+	s := newShaping(r.x, zeros, ones)
 	views, buffers := make([]*shaped, len(r.samplers)), make([][]float64, len(r.samplers))
 	err := workers(len(views), (n+block-1)/block, r.stop, func(b, worker int) {
 		if views[worker] == nil {
-			views[worker], buffers[worker] = newShaped(r.x, zeros, ones), make([]float64, rotate.size())
+			views[worker], buffers[worker] = &shaped{shaping: s}, make([]float64, rotate.size())
 		}
 		x := buffers[worker]
 		for j := b * block; j < min((b+1)*block, n); j++ {

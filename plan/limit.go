@@ -1,25 +1,6 @@
 package plan
 
-import (
-	"math"
-	"slices"
-)
-
-// norms returns the norms of all rows.
-func (r *run) norms() ([]float64, error) {
-	out := make([]float64, r.x.count())
-	views := make([]*shaped, len(r.samplers))
-	err := workers(len(views), (len(out)+block-1)/block, r.stop, func(b, worker int) {
-		if views[worker] == nil {
-			views[worker] = newShaped(r.x, r.centre, r.factor)
-		}
-		for j := b * block; j < min((b+1)*block, len(out)); j++ {
-			_, y := views[worker].row(j)
-			out[j] = math.Sqrt(squaredNorm(y))
-		}
-	})
-	return out, err
-}
+import "math"
 
 // normBound returns a public bound on the norms of shaped rows.
 func (r *run) normBound() float64 {
@@ -45,12 +26,15 @@ const (
 func (r *run) limit(d depth) (float64, error) {
 	rho := r.budget.take(d.rho)
 	r.spent.Clip += rho
-	norms, err := r.norms()
-	if err != nil {
+	if err := r.measure(); err != nil {
 		return 0, err
 	}
-	a := r.normAxis()
-	norms = slices.DeleteFunc(norms, func(norm float64) bool { return !(norm > 0) })
+	a, norms := r.normAxis(), make([]float64, 0, len(r.squares))
+	for _, square := range r.squares {
+		if square > 0 {
+			norms = append(norms, math.Sqrt(square))
+		}
+	}
 	base, c := a.plain(), a.column(norms)
 	if a.base == Log {
 		part := r.budget.take(d.typical)

@@ -158,7 +158,7 @@ func TestSparseRowsMayLoseTheirEntries(t *testing.T) {
 		r := newRun(context.Background(), p, &rows{dim: 2, max: 1, sparse: &s})
 		require.Equal(t, map[budget.Relation]change{budget.Replace: replaced, budget.AddRemove: either}[relation], r.ranks())
 		r.shapeBy([]float64{2, 2}, 0.01) // full columns
-		_, y := newShaped(r.x, r.centre, r.factor).row(1)
+		_, y := (&shaped{shaping: newShaping(r.x, r.centre, r.factor)}).row(1)
 		require.Equal(t, relation == budget.AddRemove, len(y) == 0, "only under Replace columns are complemented")
 		require.Equal(t, p.ranks(), newRun(context.Background(), p, &rows{dim: 2, max: 1, dense: [][]float64{nil}}).ranks())
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -54,10 +55,14 @@ type piece struct {
 	list         int32  // 1 + the place in the lists of one that has all its keys, or 0
 }
 
+// lanes is the number of counters of a piece: where all keys are in one piece, one counter would
+// have to wait for itself at each of them.
+const lanes = 4
+
 // sampler draws quantiles of columns. It belongs to one goroutine.
 type sampler struct {
 	src    noise.Source
-	counts []int32
+	counts [][lanes]int32
 	pieces []piece
 	spare  []piece
 	lists  [][]uint32 // the keys of pieces that were looked at
@@ -99,34 +104,36 @@ func (s *sampler) keysOf(c column, i int) []uint32 {
 	if p.list > 0 {
 		return s.lists[p.list-1]
 	}
+	if 2*p.count > int64(len(c.keys)) { // a list would not save much
+		return c.keys
+	}
 	n := len(s.lists)
 	if n == cap(s.lists) {
 		s.lists = append(s.lists, nil)
 	}
 	s.lists = s.lists[:n+1]
-	list := s.lists[n][:0]
-	for _, k := range c.keys {
-		if uint64(k)-p.start < p.size { // a key before start wraps around
-			list = append(list, k)
-		}
+	list := slices.Grow(s.lists[n][:0], int(p.count)+1)[:p.count+1]
+	next := uint64(0)
+	for _, k := range c.keys { // without branches, which depend on chance
+		list[next] = k
+		_, inside := bits.Sub64(uint64(k)-p.start, p.size, 0) // a key before start wraps around
+		next += inside
 	}
-	s.lists[n], p.list = list, int32(n+1)
-	return list
+	s.lists[n], p.list = list[:next], int32(n+1)
+	return list[:next]
 }
 
 // ranks is that of the column for a candidate r in the piece, by keys that have all of its own.
 func (p piece) ranks(c column, keys []uint32, r uint32) (lo, hi int64) {
-	var below, equal int
+	var below, upTo uint64
 	width := uint64(r) - p.start
-	for _, k := range keys {
-		if uint64(k)-p.start < width { // a key before start wraps around
-			below++
-		}
-		if k == r {
-			equal++
-		}
+	for _, k := range keys { // without branches, which depend on chance
+		d := uint64(k) - p.start // a key before start wraps around
+		_, less := bits.Sub64(d, width, 0)
+		_, most := bits.Sub64(d, width+1, 0)
+		below, upTo = below+less, upTo+most
 	}
-	lo, hi = p.below+int64(below), p.below+int64(below+equal)
+	lo, hi = p.below+int64(below), p.below+int64(upTo)
 	if uint64(c.zero) >= p.start && c.zero < r {
 		lo += c.zeros
 	}
@@ -160,17 +167,17 @@ func (s *sampler) partition(c column, keys []uint32, r region, cells uint64, bel
 	shift := uint(bits.Len64((width - 1) / cells))
 	cells = (width-1)>>shift + 1
 	if uint64(cap(s.counts)) < cells {
-		s.counts = make([]int32, cells)
+		s.counts = make([][lanes]int32, cells)
 	}
 	counts := s.counts[:cells]
 	clear(counts)
-	for _, k := range keys {
+	for j, k := range keys {
 		if d := uint64(k) - r.start; d < width { // a key before start wraps around
-			counts[d>>shift]++
+			counts[d>>shift][j%lanes]++
 		}
 	}
 	for i, n := range counts {
-		p := piece{start: r.start + uint64(i)<<shift, size: 1 << shift, weight: r.weight, below: below, count: int64(n)}
+		p := piece{start: r.start + uint64(i)<<shift, size: 1 << shift, weight: r.weight, below: below, count: int64(n[0]) + int64(n[1]) + int64(n[2]) + int64(n[3])}
 		p.size = min(p.size, r.end-p.start)
 		if d := uint64(c.zero) - p.start; d < p.size {
 			p.count += c.zeros

@@ -102,7 +102,7 @@ func (q *QuantileMechanism) release(ctx context.Context, x *rows, levels []float
 	out := &Quantiles{params: p, levels: levels, keys: make([]uint32, p.Dim*len(levels))}
 	a, all, rho := p.axis(), subset.Indices(p.Dim), p.each(len(levels))
 	for at, level := range levels {
-		keys, err := r.keys(all, a, a.plain(), level, rho, func(_ int, x float64) uint32 { return a.key(x) })
+		keys, err := r.keys(all, &keying{axis: a}, a.plain(), level, rho)
 		if err != nil {
 			return nil, err
 		}

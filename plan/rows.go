@@ -40,6 +40,15 @@ func (r *rows) clean(i int, x float64) float64 {
 	return min(max(x, least), most)
 }
 
+// usual returns bounds between which clean changes no entry of any column: none where columns have
+// ranges of their own.
+func (r *rows) usual() (least, most float64) {
+	if r.ranges != nil {
+		return math.Inf(1), math.Inf(-1)
+	}
+	return r.least, r.max
+}
+
 // present returns the rows without the empty ones, which under the relation AddRemove stand for
 // missing rows.
 func (r *rows) present() *rows {
@@ -90,9 +99,9 @@ func columnBlock(rows, columns int) int { return min(max(1<<22/max(rows, 1), 4),
 // columns calls use once for each of the listed columns, with its keys, on several goroutines. It
 // holds block columns of dense rows at a time for each of them; of sparse rows it holds the listed
 // columns, once, in proportion to their entries.
-func (r *rows) columns(list []int, count int, stop func() error, key func(column int, x float64) uint32, use func(at, worker int, c column)) error {
+func (r *rows) columns(list []int, count int, stop func() error, k *keying, use func(at, worker int, c column)) error {
 	if r.sparse != nil {
-		return r.sparseColumns(list, count, stop, key, use)
+		return r.sparseColumns(list, count, stop, k, use)
 	}
 	n := len(r.dense)
 	block, buffers := columnBlock(n, max(len(list), 1)), make([][]uint32, count)
@@ -102,13 +111,11 @@ func (r *rows) columns(list []int, count int, stop func() error, key func(column
 			buffers[worker] = make([]uint32, block*n)
 		}
 		keys := buffers[worker]
-		for j, row := range r.dense {
+		for j := 0; j < n; j += tile {
+			rows, x := r.dense[j:min(j+tile, n)], [tile]float64{}
 			for at, i := range some {
-				x := 0.0
-				if i < len(row) {
-					x = row[i]
-				}
-				keys[at*n+j] = key(i, r.clean(i, x))
+				r.gather(x[:len(rows)], rows, i)
+				k.fill(keys[at*n+j:], i, x[:len(rows)])
 			}
 		}
 		for at := range some {
@@ -117,8 +124,27 @@ func (r *rows) columns(list []int, count int, stop func() error, key func(column
 	})
 }
 
+// tile is the number of rows that are read together, so that what is read of a row is still at hand
+// for the next column, and what is written fills whole lines.
+const tile = 16
+
+// gather sets x to the entries of the rows in column i.
+func (r *rows) gather(x []float64, rows [][]float64, i int) {
+	least, most := r.usual()
+	for at, row := range rows {
+		v := 0.0
+		if i < len(row) {
+			v = row[i]
+		}
+		if !(v >= least && v <= most) {
+			v = r.clean(i, v)
+		}
+		x[at] = v
+	}
+}
+
 // sparseColumns is columns for sparse rows: the zeros of a column are counted, not touched.
-func (r *rows) sparseColumns(list []int, count int, stop func() error, key func(column int, x float64) uint32, use func(at, worker int, c column)) error {
+func (r *rows) sparseColumns(list []int, count int, stop func() error, k *keying, use func(at, worker int, c column)) error {
 	s := r.sparse
 	place := make([]int, r.dim) // 1 + the place in the list
 	for at, i := range list {
@@ -136,13 +162,16 @@ func (r *rows) sparseColumns(list []int, count int, stop func() error, key func(
 	next := slices.Clone(ends[:len(list)])
 	for i, index := range s.Indices {
 		if at := place[index] - 1; at >= 0 {
-			keys[next[at]] = key(int(index), r.clean(int(index), s.value(i)))
+			x := [1]float64{r.clean(int(index), s.value(i))}
+			k.fill(keys[next[at]:], int(index), x[:])
 			next[at]++
 		}
 	}
 	n := s.Rows()
 	return workers(count, len(list), stop, func(at, worker int) {
-		c := column{keys: keys[ends[at]:ends[at+1]], zero: key(list[at], 0)}
+		var zero [1]uint32
+		k.fill(zero[:], list[at], make([]float64, 1))
+		c := column{keys: keys[ends[at]:ends[at+1]], zero: zero[0]}
 		c.zeros = int64(n - len(c.keys))
 		use(at, worker, c)
 	})
@@ -175,13 +204,10 @@ func (r *rows) values(list []int, count int, stop func() error, use func(at, wor
 			buffers[worker] = make([]float64, block*n)
 		}
 		buffer := buffers[worker]
-		for j, row := range r.dense {
+		for j := 0; j < n; j += tile {
+			rows := r.dense[j:min(j+tile, n)]
 			for at, i := range some {
-				x := 0.0
-				if i < len(row) {
-					x = row[i]
-				}
-				buffer[at*n+j] = r.clean(i, x)
+				r.gather(buffer[at*n+j:][:len(rows)], rows, i)
 			}
 		}
 		for at := range some {

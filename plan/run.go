@@ -24,6 +24,9 @@ type run struct {
 	factor []float64 // y = (x − centre)·factor
 	scaled bool
 	spent  Spent
+
+	shaping *shaping  // the map of rows by centre and factor that measure used last
+	squares []float64 // ‖y‖² of all rows under it; both nil once they are summed
 }
 
 func newRun(ctx context.Context, p Params, x *rows) *run {
@@ -116,9 +119,9 @@ func (r *run) ranks() change {
 }
 
 // quantiles releases a quantile of each of the listed columns with the budget rho each, as values
-// of the axis. key must be a function of public numbers and x.
-func (r *run) quantiles(list []int, a axis, base []region, quantile, rho float64, key func(i int, x float64) uint32) ([]float64, error) {
-	keys, err := r.keys(list, a, base, quantile, rho, key)
+// of the axis.
+func (r *run) quantiles(list []int, a *keying, base []region, quantile, rho float64) ([]float64, error) {
+	keys, err := r.keys(list, a, base, quantile, rho)
 	out := make([]float64, len(keys))
 	for at, key := range keys {
 		out[at] = a.value(key)
@@ -127,17 +130,17 @@ func (r *run) quantiles(list []int, a axis, base []region, quantile, rho float64
 }
 
 // keys is quantiles as keys of the axis.
-func (r *run) keys(list []int, a axis, base []region, quantile, rho float64, key func(i int, x float64) uint32) ([]uint32, error) {
+func (r *run) keys(list []int, a *keying, base []region, quantile, rho float64) ([]uint32, error) {
 	out := make([]uint32, len(list))
 	if len(list) == 0 {
 		return out, r.stop()
 	}
 	ch := r.ranks()
-	draw, err := r.drawer(newWeights(rho, quantile, ch, r.x.count()), a, base, rho, ch)
+	draw, err := r.drawer(newWeights(rho, quantile, ch, r.x.count()), a.axis, base, rho, ch)
 	if err != nil {
 		return nil, err
 	}
-	err = r.x.columns(list, len(r.samplers), r.stop, key, func(at, worker int, c column) {
+	err = r.x.columns(list, len(r.samplers), r.stop, a, func(at, worker int, c column) {
 		out[at] = draw(&r.samplers[worker], c)
 	})
 	return out, err

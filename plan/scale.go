@@ -66,7 +66,7 @@ func (r *run) spreads(list []int, rho float64, base []region) error {
 // deviations estimates σ by the median of |x − μ̃|.
 func (r *run) deviations(list []int, rho float64, base []region) ([]float64, error) {
 	a := r.scaleAxis()
-	values, err := r.quantiles(list, a, base, 0.5, rho, func(i int, x float64) uint32 { return a.key(math.Abs(x - r.centre[i])) })
+	values, err := r.quantiles(list, &keying{a, r.centre}, base, 0.5, rho)
 	for at := range values {
 		values[at] /= normalMedian
 	}
@@ -76,7 +76,7 @@ func (r *run) deviations(list []int, rho float64, base []region) ([]float64, err
 // directSpreads estimates σ by the .841 quantile less μ̃.
 func (r *run) directSpreads(list []int, rho float64) ([]float64, error) {
 	a := r.centreAxis()
-	values, err := r.quantiles(list, a, a.plain(), 0.841, rho, func(_ int, x float64) uint32 { return a.key(x) })
+	values, err := r.quantiles(list, &keying{axis: a}, a.plain(), 0.841, rho)
 	for at, i := range list {
 		values[at] -= r.centre[i]
 	}
@@ -178,10 +178,20 @@ func (r *run) shrinkScales() {
 // shape sets the factors of the coordinates by their scales.
 func (r *run) shape() {
 	r.scaled = true
-	e := -2 / (r.p.P + 2)
 	for i, s := range r.regularized() {
-		r.factor[i] = math.Pow(s, e)
+		r.factor[i] = shapingFactor(s, r.p.P)
 	}
+}
+
+// shapingFactor returns s^{−2/(p+2)}, for 2⁻²⁰⁰ < s < 2²⁰⁰.
+func shapingFactor(s, p float64) float64 {
+	switch p {
+	case 1:
+		return 1 / math.Cbrt(s*s)
+	case 2:
+		return 1 / math.Sqrt(s)
+	}
+	return math.Pow(s, -2/(p+2))
 }
 
 // regularized returns the scales, or, as assumption 5.1 and Definition 5.6 of the thesis allow,

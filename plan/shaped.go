@@ -1,23 +1,30 @@
 package plan
 
-import "math"
+// shaping is the map of rows to (x − centre)·factor. It is public, and serves any number of
+// goroutines.
+type shaping struct {
+	x       *rows
+	columns []columnMap
 
-// shaped yields rows as (x − centre)·factor. It belongs to one goroutine.
-type shaped struct {
-	x              *rows
-	centre, factor []float64
-	index          []uint32 // the coordinates of a sparse row, nil for a dense one
-	y              []float64
-	fixed          []uint32 // coordinates of which the centre is not 0: no row is sparse there
-	place          []int32  // 1 + the place in fixed
-	zeros          []float64
-	quick          []float64 // factors, times what a 1 is where all entries that are stored are that; NaN in fixed columns
+	// Of sparse rows:
+	fixed    []uint32  // coordinates of which the centre is not 0: no row is sparse there
+	place    []int32   // 1 + the place in fixed; nil if that is empty
+	zeros    []float64 // what a 0 is in the fixed coordinates
+	ones     []float64 // what a stored entry is, where all are 1; else nil
+	rest     float64   // ‖y‖² of a row of zeros
+	changes  []float64 // what a stored 1 adds to ‖y‖²; nil if ones is
+	constant bool      // ones are all the same, and no coordinate is fixed
 }
 
-func newShaped(x *rows, centre, factor []float64) *shaped {
-	s := &shaped{x: x, centre: centre, factor: factor}
+// columnMap maps an entry x of a column to (x − centre)·factor.
+type columnMap struct{ centre, factor float64 }
+
+func newShaping(x *rows, centre, factor []float64) *shaping {
+	s := &shaping{x: x, columns: make([]columnMap, len(factor))}
+	for i, f := range factor {
+		s.columns[i] = columnMap{centre[i], f}
+	}
 	if x.sparse == nil {
-		s.y = make([]float64, x.dim)
 		return s
 	}
 	for i, c := range centre {
@@ -26,84 +33,171 @@ func newShaped(x *rows, centre, factor []float64) *shaped {
 			s.zeros = append(s.zeros, -c*factor[i])
 		}
 	}
-	s.quick = make([]float64, x.dim)
-	for i, f := range factor {
-		if s.quick[i] = f; x.sparse.Values == nil {
-			s.quick[i] = x.clean(i, 1) * f
-		}
-	}
+	s.rest = squaredNorm(s.zeros)
 	if len(s.fixed) > 0 {
 		s.place = make([]int32, x.dim)
 	}
 	for at, i := range s.fixed {
-		s.place[i], s.quick[i] = int32(at)+1, math.NaN()
+		s.place[i] = int32(at) + 1
+	}
+	if x.sparse.Values != nil {
+		return s
+	}
+	s.ones, s.changes, s.constant = make([]float64, x.dim), make([]float64, x.dim), len(s.fixed) == 0
+	for i, f := range factor {
+		y, zero := s.at(i, 1), -centre[i]*f
+		s.ones[i], s.changes[i] = y, y*y-zero*zero
+		s.constant = s.constant && y == s.ones[0] && y >= 0
 	}
 	return s
 }
 
-// row returns row j: all coordinates if index is nil, else the listed ones, the others being 0.
-// Both slices are valid until the next call.
-func (s *shaped) row(j int) (index []uint32, y []float64) {
+// at returns what an entry x of column i is.
+func (s *shaping) at(i int, x float64) float64 {
+	return (s.x.clean(i, x) - s.columns[i].centre) * s.columns[i].factor
+}
+
+// square returns ‖y‖² of row j, in time proportional to what is stored of it, with float64 rounding:
+// see whole.
+func (s *shaping) square(j int) float64 {
 	if s.x.sparse == nil {
-		s.denseRow(s.x.dense[j])
-		return nil, s.y
+		return s.denseSquare(s.x.dense[j])
 	}
 	m := s.x.sparse
 	from, to := m.Offsets[j], m.Offsets[j+1]
-	entries, values := m.Indices[from:to:to], []float64(nil)
-	if m.Values != nil {
-		values = m.Values[from:to]
+	entries := m.Indices[from:to:to]
+	sum := 0.0
+	switch {
+	case s.constant:
+		sum = float64(len(entries)) * s.changes[0]
+	case s.changes != nil:
+		sum = sumOf(s.changes, entries)
+	default:
+		sum = s.sparseSquare(entries, m.Values[from:to:to])
 	}
-	k := len(s.fixed)
-	if cap(s.y) < k+len(entries) {
-		s.y, s.index = make([]float64, 2*(k+len(entries))), make([]uint32, 2*(k+len(entries)))
+	if sum += s.rest; sum < s.rest*0x1p-24 { // or less than 0
+		return 0
 	}
-	s.y = s.y[:k+len(entries)]
-	if k == 0 {
-		s.plainRow(s.y, entries, values)
-		return entries, s.y
+	return sum
+}
+
+// sumOf returns the sum of the listed numbers.
+func sumOf(x []float64, list []uint32) float64 {
+	var a, b float64
+	n := len(list) &^ 1
+	for at := 0; at < n; at += 2 {
+		a += x[list[at]]
+		b += x[list[at+1]]
 	}
-	s.index = s.index[:k+len(entries)]
-	copy(s.y, s.zeros)
-	copy(s.index, s.fixed)
+	if n < len(list) {
+		a += x[list[n]]
+	}
+	return a + b
+}
+
+// sparseSquare returns what the entries add to the square of a row of zeros.
+func (s *shaping) sparseSquare(entries []uint32, values []float64) (sum float64) {
+	least, most := s.x.usual()
 	for at, i := range entries {
-		q, v := s.quick[i], 1.0
-		if values != nil {
-			v = s.x.clean(int(i), values[at])
-			q *= v
+		x, c := values[at], s.columns[i]
+		if !(x >= least && x <= most) {
+			x = s.x.clean(int(i), x)
 		}
-		if q != q { // clean never returns NaN
-			s.y[s.place[i]-1] = (s.x.clean(int(i), v) - s.centre[i]) * s.factor[i]
+		y := (x - c.centre) * c.factor
+		sum += y * y
+		if c.centre != 0 {
+			zero := c.centre * c.factor
+			sum -= zero * zero
+		}
+	}
+	return sum
+}
+
+func (s *shaping) denseSquare(row []float64) float64 {
+	least, most := s.x.usual()
+	var sum, other float64
+	row = row[:min(len(row), len(s.columns))]
+	columns := s.columns[:len(row)]
+	for i, x := range row {
+		if !(x >= least && x <= most) {
+			x = s.x.clean(i, x)
+		}
+		y := (x - columns[i].centre) * columns[i].factor
+		sum, other = other, sum+y*y
+	}
+	for i := len(row); i < len(s.columns); i++ {
+		y := s.at(i, 0)
+		sum += y * y
+	}
+	return sum + other
+}
+
+// whole reports whether a row of this square is certainly not longer than limit.
+//
+// The square that is computed is a sum of less than 2²⁶ terms, of which the absolute values add up
+// to A ≤ ‖y‖² + 2·rest: what a stored entry in a fixed column takes off is at most rest in all. So
+// it is within 2⁻²⁶·A of ‖y‖², which with the last digits of the terms is less than what is added
+// here. (Terms below the range of a float64 do not matter beside a limit of at least 2⁻²⁰⁰.)
+func (s *shaping) whole(square, limit float64) bool {
+	return square+0x1p-24*(square+s.rest) <= limit*limit
+}
+
+// shaped yields rows written out. It belongs to one goroutine.
+type shaped struct {
+	*shaping
+	index []uint32 // the coordinates of a sparse row, nil for a dense one
+	y     []float64
+}
+
+// row returns row j: all coordinates if index is nil, else the listed ones, the others being 0.
+// Both slices are valid until the next call.
+func (v *shaped) row(j int) (index []uint32, y []float64) {
+	if v.x.sparse == nil {
+		v.denseRow(v.x.dense[j])
+		return nil, v.y
+	}
+	m := v.x.sparse
+	from, to := m.Offsets[j], m.Offsets[j+1]
+	entries, k := m.Indices[from:to:to], len(v.fixed)
+	if n := k + len(entries); cap(v.y) < n {
+		v.y, v.index = make([]float64, 2*n), make([]uint32, 2*n)
+	}
+	y = v.y[:k+len(entries)]
+	if m.Values == nil {
+		for at, i := range entries {
+			y[k+at] = v.ones[i]
+		}
+	} else {
+		for at, x := range m.Values[from:to:to] {
+			y[k+at] = v.at(int(entries[at]), x)
+		}
+	}
+	if k == 0 {
+		return entries, y
+	}
+	index = append(v.index[:0], v.fixed...)
+	copy(y, v.zeros)
+	for at, i := range entries {
+		if v.columns[i].centre != 0 {
+			y[v.place[i]-1] = y[len(v.fixed)+at]
 			continue
 		}
-		s.y[k], s.index[k] = q, i
-		k++
+		y[k] = y[len(v.fixed)+at]
+		index, k = append(index, i), k+1
 	}
-	s.y, s.index = s.y[:k], s.index[:k]
-	return s.index, s.y
+	return index, y[:k]
 }
 
-// plainRow sets y to the entries of a row where no column has a centre but 0. clean counts NaN as
-// 0.
-func (s *shaped) plainRow(y []float64, entries []uint32, values []float64) {
-	if values == nil {
-		for at, i := range entries {
-			y[at] = s.quick[i]
-		}
-		return
+func (v *shaped) denseRow(row []float64) {
+	if v.y == nil {
+		v.y = make([]float64, v.x.dim)
 	}
-	for at, i := range entries {
-		y[at] = s.x.clean(int(i), values[at]) * s.quick[i]
-	}
-}
-
-func (s *shaped) denseRow(row []float64) {
-	row = row[:min(len(row), len(s.y))]
+	row = row[:min(len(row), len(v.y))]
 	for i, x := range row {
-		s.y[i] = (s.x.clean(i, x) - s.centre[i]) * s.factor[i]
+		v.y[i] = v.at(i, x)
 	}
-	for i := len(row); i < len(s.y); i++ {
-		s.y[i] = (s.x.clean(i, 0) - s.centre[i]) * s.factor[i]
+	for i := len(row); i < len(v.y); i++ {
+		v.y[i] = v.at(i, 0)
 	}
 }
 
@@ -123,4 +217,15 @@ func dot(a, b []float64) float64 {
 		s += a[n] * b[n]
 	}
 	return s + t
+}
+
+// measure computes ‖y‖² of all rows as they are shaped now, for limit and clipAll.
+func (r *run) measure() error {
+	s, squares := newShaping(r.x, r.centre, r.factor), make([]float64, r.x.count())
+	r.shaping, r.squares = s, squares
+	return workers(len(r.samplers), (len(squares)+block-1)/block, r.stop, func(b, _ int) {
+		for j := b * block; j < min((b+1)*block, len(squares)); j++ {
+			squares[j] = s.square(j)
+		}
+	})
 }

@@ -55,6 +55,7 @@ func (s Sparse) canonical(dim int) Sparse {
 	}
 	out := Sparse{Offsets: append(make([]int, 0, len(s.Offsets)), 0)}
 	var row []entry
+	ones := s.Values == nil
 	for j := range s.Rows() {
 		row = row[:0]
 		for i := s.Offsets[j]; i < s.Offsets[j+1]; i++ {
@@ -66,11 +67,15 @@ func (s Sparse) canonical(dim int) Sparse {
 		for i, e := range row {
 			if i > 0 && row[i-1].index == e.index {
 				out.Values[len(out.Values)-1] += e.value
+				ones = false
 				continue
 			}
 			out.Indices, out.Values = append(out.Indices, e.index), append(out.Values, e.value)
 		}
 		out.Offsets = append(out.Offsets, len(out.Indices))
+	}
+	if ones {
+		out.Values = nil
 	}
 	return out
 }

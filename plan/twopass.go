@@ -68,7 +68,7 @@ func (r *run) shapeBy(sums []float64, sd float64) {
 		}
 		r.scale[i] = max(r.scale[i], r.p.Steps.Floor)
 		if r.scaled {
-			r.factor[i] *= math.Pow(r.scale[i], -2/(r.p.P+2))
+			r.factor[i] *= shapingFactor(r.scale[i], r.p.P)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package main
 var planMutations = []mutation{
 	{"half the sensitivity of the sum under Replace", "plan/params.go", "math.Nextafter(math.Sqrt2, 2)\n	}\n	return 2\n}", "math.Nextafter(math.Sqrt2, 2)\n	}\n	return 1\n}"},
 	{"√2 becomes 1 for rows without negative entries", "plan/params.go", "math.Nextafter(math.Sqrt2, 2)", "1"},
+	{"a row whose norm is rounded counts as not clipped", "plan/shaped.go", "square+0x1p-24*(square+s.rest) <= limit*limit", "square <= limit*limit"},
+	{"stored ones of rows that are not clipped counted double", "plan/clip.go", "c.sums[i] += count * y", "c.sums[i] += 2 * count * y"},
 	{"the norm of a clipped row is checked against too much", "plan/clip.go", "squares, most := int64(0), c.most*c.most", "squares, most := int64(0), c.most*c.most*2"},
 	{"γ has too little noise", "plan/divisor.go", "law := zcdpNoise(weightSteps, rho)", "law := zcdpNoise(weightSteps/2, rho)"},
 	{"a private number of rows has too little noise", "plan/run.go", "zcdpNoise(1, rho)", "zcdpNoise(0.5, rho)"},
