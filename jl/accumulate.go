@@ -61,7 +61,7 @@ func addColumn(sums []fixed, column []uint32, v fixed) {
 	}
 }
 
-// saturate adds the value where sums may saturate.
+// saturate adds the value where sums may saturate, or wrap around.
 func (s *state) saturate(index uint64, v fixed) {
 	if s.columns != nil {
 		s.columns.add(s.sums, index, v)
@@ -162,7 +162,9 @@ func (s *state) merge(o *state) {
 	}
 	s.fits(o.load)
 	for i, v := range o.sums {
-		s.sums[i] = s.sums[i].add(v).clamped(limit)
+		if s.sums[i] = s.sums[i].add(v); !s.params.wraps() {
+			s.sums[i] = s.sums[i].clamped(limit)
+		}
 	}
 }
 

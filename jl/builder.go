@@ -206,6 +206,11 @@ func (s *state) release() *Sketch {
 			values[i] += draw()
 		}
 	}
+	if s.params.wraps() { // modulo 2⁶⁴ so far, and a row beyond 2⁶¹ has no meaning
+		for i, v := range values {
+			values[i] = min(max(v, -maxValue), maxValue)
+		}
+	}
 	return newSketch(s.params, s.law, values)
 }
 

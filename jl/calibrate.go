@@ -14,10 +14,13 @@ import (
 //
 //   - A value is cut to 2⁻⁶³ of a step. Fewer than 2⁶³ values are added, so that is a change of d
 //     by less than 1 in all.
-//   - Where the sketch is updated, row i changes by at most (|A|d)ᵢ, though it may saturate in
+//   - Where rows wrap around, they are linear: before they do, they differ by A applied to the sums of
+//     the changes, whose sizes are at most d. Each is rounded: N·(Δ + 1) + k^{1/p}. To add noise and
+//     then to wrap around is to wrap around afterwards, which is post-processing.
+//   - Where else the sketch is updated, row i changes by at most (|A|d)ᵢ, though it may saturate in
 //     between: clamping moves no two numbers apart. The norms of |A|d and of Ad have the same
-//     bounds: under L1 those are norms of columns, under L2 they are for an SJLT, whose bounds are
-//     in terms of |A|. Each row is rounded to a step, which moves it by less than 1 more:
+//     bounds: under L1 those are norms of columns, under L2 they are for an SJLT with bounds in terms
+//     of |A|. Each row is rounded to a step, which moves it by less than 1 more:
 //     N·(Δ + 1) + k^{1/p}.
 //   - Where the vector is held, coordinate j changes by at most dⱼ, saturated or not, and is
 //     rounded, less than 1 more for each. A is then applied in exact integers, which the limit of

@@ -45,10 +45,9 @@ type Params struct {
 	// always better: see [Params.Plan].
 	Rows int
 	// Sparsity is s, the number of entries of a column of an SJLT, a divisor of
-	// Rows. 0 is 1, the best for Laplace noise, which grows by √s, and under
-	// L2, where Gaussian noise does so too. With Gaussian noise under L1 4 to 8
-	// add no noise, and make it rarer that large coordinates collide. Other
-	// transforms want 0.
+	// Rows. 0 is 1, the best for Laplace noise, which grows by √s. To Gaussian
+	// noise 4 to 8 add nothing (under L2 up to 512 rows), and make it rarer that
+	// large coordinates collide. Other transforms want 0.
 	Sparsity int
 	// Density is q, the share of the entries of an FJLT's P that are not 0, in
 	// [2⁻²⁰, 1]. 0 is min(1, 1/(u/9 + 1)), for which the transform's variance

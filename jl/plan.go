@@ -26,6 +26,32 @@ func (p Params) bounded() bounded {
 	return outlineSJLT(p)
 }
 
+// predicted returns what norms the matrix will have, about, without drawing it.
+func (p Params) predicted() bounded {
+	if p.outlined() {
+		return p.bounded()
+	}
+	k, u, s := float64(p.Rows), float64(p.Dim), float64(p.sparsity())
+	switch {
+	case p.Transform == Rademacher:
+		two := math.Sqrt(u) + math.Sqrt(k)
+		return expected{norms{math.Sqrt(k) * two, two}, u}
+	case s == 1: // the heaviest row's load
+		return expected{norms{math.Sqrt(u), math.Sqrt(u/k + math.Sqrt(2*u/k*math.Log(k)) + 1)}, u}
+	}
+	two := math.Sqrt(s) * (math.Sqrt(u/k) + 1)
+	return expected{norms{min(math.Sqrt(k)*two, s*math.Sqrt(u)), two}, u}
+}
+
+// expected stands for a matrix that is not drawn.
+type expected struct {
+	bounds norms
+	most   float64
+}
+
+func (e expected) norms(Norm) norms { return e.bounds }
+func (e expected) gain() float64    { return e.most }
+
 // noise returns the noise that New would draw.
 func (p Params) noise() (calibration, error) {
 	if err := p.validate(); err != nil {
@@ -34,8 +60,8 @@ func (p Params) noise() (calibration, error) {
 	return p.calibrate(p.bounded())
 }
 
-// Limit returns where values, and their sums, saturate: ± so many units of the data. NaN if the
-// Params are invalid.
+// Limit returns where values, and their sums, saturate (or sums wrap around: see the package's
+// documentation): ± so many units of the data. NaN if the Params are invalid.
 func (p Params) Limit() float64 {
 	c, err := p.noise()
 	if err != nil {
@@ -147,8 +173,13 @@ func (p Plan) String() string {
 // .86, .61, .19 and .061 at Zε² = 50, 100, 1000 and 10⁴; with Gaussian noise k* = Z/(2σ²), and
 // 16σ²Z. More rows than that are worse, fewer are faster.
 //
-// The error wraps [ErrParams]. Plan is not for matrices whose sensitivity has to be computed, a
-// Normal one, an FJLT, and under L2 all but SRHT: there try a few Rows with DistanceVariance.
+// Under L2 an SRHT with Gaussian noise has the least variance, which falls with k up to Dim. Where a
+// sketch must take updates, an SJLT with s = 8 and up to 512 rows is nearly as good. The search goes
+// by the sensitivity that is expected of SJLT and Rademacher matrices; what is returned is that of
+// this Seed.
+//
+// The error wraps [ErrParams]. Plan is not for Normal and FJLT matrices: there try a few Rows with
+// DistanceVariance.
 func (p Params) Plan(squared float64) (Plan, error) {
 	if !(squared > 0 && squared <= 0x1p500) {
 		return Plan{}, bad("squared", squared, "a number above 0, at most 2⁵⁰⁰")
@@ -157,9 +188,8 @@ func (p Params) Plan(squared float64) (Plan, error) {
 	if err := p.validate(); err != nil {
 		return Plan{}, err
 	}
-	if !p.outlined() {
-		return Plan{}, bad("Transform", p.Transform,
-			"SRHT, or under L1 SJLT or Rademacher: others have to be drawn for each number of rows")
+	if p.Transform == Normal || p.Transform == FJLT {
+		return Plan{}, bad("Transform", p.Transform, "SJLT, SRHT or Rademacher: others have to be drawn for each number of rows")
 	}
 	plan, err := p.bestRows()
 	if err != nil {
@@ -167,9 +197,26 @@ func (p Params) Plan(squared float64) (Plan, error) {
 	}
 	if p.Transform == SJLT && p.Sparsity == 0 && plan.Params.Noise == Gaussian && plan.Params.Rows >= 64 {
 		p.Sparsity, p.Noise = 8, Gaussian
-		return p.bestRows()
+		// Under L1 the noise is the same, and collisions hurt less.
+		if other, err := p.bestRows(); err == nil && (p.Norm == L1 || other.StdDev < plan.StdDev) {
+			plan = other
+		}
 	}
-	return plan, nil
+	if p.outlined() {
+		return plan, nil
+	}
+	c, err := plan.Params.noise()
+	if err != nil {
+		return Plan{}, err
+	}
+	return plan.Params.planned(c.law), nil
+}
+
+// planned returns the plan to use these Params.
+func (p Params) planned(l law) Plan {
+	p.Noise = l.kind
+	sd := math.Sqrt(p.variance(l))
+	return Plan{Params: p, SquaredLength: p.SquaredLength, StdDev: sd, RelativeError: sd / p.SquaredLength}
 }
 
 // bestRows searches the multiples of s. The variance is A/k + B + Ck + … with positive terms, each
@@ -178,20 +225,22 @@ func (p Params) Plan(squared float64) (Plan, error) {
 func (p Params) bestRows() (Plan, error) {
 	s := p.sparsity()
 	most := maxRows / s * s
-	if p.Transform == SRHT {
+	switch {
+	case p.Transform == SRHT:
 		most = int(min(hadamard.Size(p.Dim), maxRows))
+	case p.Norm == L2 && (p.Transform == Rademacher || s > 1):
+		most = maxGram / s * s
 	}
 	var best Plan
 	try := func(k int) error {
 		q := p
 		q.Rows = min(max(k/s*s, s), most)
-		c, err := q.calibrate(q.bounded())
+		c, err := q.calibrate(q.predicted())
 		if err != nil {
 			return err
 		}
-		if v := q.variance(c.law); best.Params.Rows == 0 || v < best.StdDev*best.StdDev {
-			q.Noise = c.law.kind
-			best = Plan{Params: q, SquaredLength: p.SquaredLength, StdDev: math.Sqrt(v), RelativeError: math.Sqrt(v) / p.SquaredLength}
+		if plan := q.planned(c.law); best.Params.Rows == 0 || plan.StdDev < best.StdDev {
+			best = plan
 		}
 		return nil
 	}

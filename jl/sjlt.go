@@ -23,6 +23,7 @@ import (
 // (The thesis' Lemma 4.10, as an equation.)
 type sjlt struct {
 	rows, sparsity int
+	wraps          bool   // rows wrap around
 	block          uint64 // k/s
 	dim            uint64
 	hashes         []hashing.Polynomial
@@ -34,7 +35,9 @@ type sjlt struct {
 const maxTable = 1 << 22
 
 // outlineSJLT returns the matrix without its random parts: what gain, and under L1 norms, look at.
-func outlineSJLT(p Params) *sjlt { return &sjlt{rows: p.Rows, sparsity: p.sparsity(), dim: p.Dim} }
+func outlineSJLT(p Params) *sjlt {
+	return &sjlt{rows: p.Rows, sparsity: p.sparsity(), wraps: p.wraps(), dim: p.Dim}
+}
 
 func newSJLT(p Params) *sjlt {
 	m := outlineSJLT(p)
@@ -64,7 +67,11 @@ func (m *sjlt) entry(j uint64, r int) uint32 {
 func (m *sjlt) add(rows []fixed, j uint64, v fixed) {
 	for r := range m.sparsity {
 		e := m.entry(j, r)
-		rows[e>>1] = rows[e>>1].subtractOrAdd(v, uint64(e&1))
+		if m.wraps {
+			rows[e>>1].addOrSubtract(&v, e&1)
+		} else {
+			rows[e>>1] = rows[e>>1].subtractOrAdd(v, uint64(e&1))
+		}
 	}
 }
 
@@ -82,14 +89,20 @@ func (m *sjlt) apply(x []int64) []int64 {
 // norms follows from the s entries ±1 of a column. For ‖d‖₂ ≤ 1, with the number of entries n_i of
 // row i:
 //
-//   - ‖Ad‖₂² ≤ s·max n_i, as ‖A‖₂² ≤ ‖A‖₁·‖A‖_∞, the greatest column sum times the greatest row sum
-//     of |A|. It is attained for s = 1, where AAᵀ is diagonal.
+//   - Where rows wrap around, ‖A‖₂ is computed. For u ≫ k it is about √s·(√(u/k) + 1).
+//   - Else ‖Ad‖₂² ≤ s·max n_i, as ‖A‖₂² ≤ ‖A‖₁·‖A‖_∞, the greatest column sum times the greatest row
+//     sum of |A|. It is attained for s = 1, where AAᵀ is diagonal.
 //   - ‖Ad‖₁ ≤ Σ_i √n_i·‖d restricted to row i‖ ≤ √(Σ n_i)·√(Σ_i ‖·‖²) = √(su)·√s, attained for
-//     s = 1 by d = the signs.
+//     s = 1 by d = the signs. And it is at most √k·‖Ad‖₂.
 func (m *sjlt) norms(r Norm) norms {
 	s := float64(m.sparsity)
 	if r == L1 {
 		return norms{s, up(math.Sqrt(s))}
+	}
+	one := up(s * math.Sqrt(float64(m.dim)))
+	if m.wraps {
+		n := gramNorms(m.rows, m.gram())
+		return norms{min(one, n.one), n.two}
 	}
 	loads := make([]uint32, m.rows)
 	for j := range m.dim {
@@ -101,7 +114,24 @@ func (m *sjlt) norms(r Norm) norms {
 	for _, n := range loads {
 		heaviest = max(heaviest, n)
 	}
-	return norms{up(s * math.Sqrt(float64(m.dim))), up(math.Sqrt(s * float64(heaviest)))}
+	return norms{one, up(math.Sqrt(s * float64(heaviest)))}
+}
+
+// gram returns the entries of AAᵀ, a ≤ b: a column adds ±1 for each pair of its entries, which are in
+// ascending rows.
+func (m *sjlt) gram() func(a, b int) float64 {
+	sums, column := make([]int64, m.rows*m.rows), make([]uint32, m.sparsity)
+	for j := range m.dim {
+		for r := range column {
+			e := m.entry(j, r)
+			for _, f := range column[:r] {
+				sums[int(f>>1)*m.rows+int(e>>1)] += 1 - 2*int64((e^f)&1)
+			}
+			sums[int(e>>1)*(m.rows+1)]++
+			column[r] = e
+		}
+	}
+	return func(a, b int) float64 { return float64(sums[a*m.rows+b]) }
 }
 
 func (m *sjlt) gain() float64 { return float64(m.dim) }

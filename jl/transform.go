@@ -43,6 +43,13 @@ func (p Params) holds() bool {
 	return p.Input || p.Transform != SJLT && p.Transform != Rademacher || p.Transform == Rademacher && p.Norm == L2
 }
 
+// wraps reports whether the rows of the sketch wrap around instead of saturating: then they are
+// linear in the values, and neighbours differ by Ad itself, not by |A|d. Under L1, and with one entry
+// a column, the norms of both are the same.
+func (p Params) wraps() bool {
+	return p.Transform == SJLT && p.Norm == L2 && p.sparsity() > 1 && p.Rows <= maxGram
+}
+
 // matrix is the integer matrix A of a transform. It is immutable.
 type matrix interface {
 	bounded
@@ -61,7 +68,7 @@ type bounded interface {
 // columns is a matrix that can work by columns.
 type columns interface {
 	matrix
-	// add adds v times column j to the rows, which saturate at ±2⁶¹.
+	// add adds v times column j to the rows, which saturate at ±2⁶¹ or wrap around.
 	add(rows []fixed, j uint64, v fixed)
 }
 
