@@ -33,7 +33,7 @@ type state[K hashing.Key] struct {
 	unknown  tally[K]                 // exact discovery
 	sketches []*misragries.Builder[K] // the other discovery: one for each span
 
-	users map[string]int // elements that count in this period
+	users map[string]visits // what each was given with in the last of the longest Spans
 }
 
 // member is a known key.
@@ -58,7 +58,7 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Builder[K]{private.New(state[K]{params: p, law: law, draw: &noisy{law: law}, users: map[string]int{}}), p, p.Guarantee()}
+	b := &Builder[K]{private.New(state[K]{params: p, law: law, draw: &noisy{law: law}, users: map[string]visits{}}), p, p.Guarantee()}
 	s := private.Enter(b.secret)
 	defer private.Leave(b.secret)
 	keys := wire.KeysOf[K]()
@@ -120,10 +120,13 @@ func (b *Builder[K]) Add(key K) {
 	private.Leave(b.secret)
 }
 
-// AddUser counts elements of one user in the open step. With MaxElements, it counts the first
-// MaxElements of them in each period of the longest of the Spans, and ignores the others; else all.
-// The user's name is private, is forgotten at the end of the period, and must always be the same: a
-// person with two names is two users.
+// AddUser counts elements of one user in the open step. With MaxElements = p, an element counts if
+// fewer than p came before it in this step and the ones before, as many as the longest of the Spans
+// has: so p at most count in any so many steps. Those that do not count come as well: who always
+// brings more than p is not counted again until he has brought fewer. Without MaxElements all count.
+//
+// The user's name is private, is forgotten soon after he was last here, and must always be the same:
+// a person with two names is two users.
 func (b *Builder[K]) AddUser(user string, keys ...K) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -133,17 +136,6 @@ func (b *Builder[K]) AddUser(user string, keys ...K) {
 		s.add(key)
 	}
 	private.Leave(b.secret)
-}
-
-// admit returns how many of n more elements of a user count, and notes them.
-func (s *state[K]) admit(user string, n int) int {
-	if s.params.MaxElements == 0 || n == 0 {
-		return n
-	}
-	had := s.users[user]
-	n = min(n, s.params.MaxElements-had)
-	s.users[user] = had + n
-	return n
 }
 
 // add counts one element. Whether its key is known is public, and does not change within a step.

@@ -106,7 +106,7 @@ func TestLastStep(t *testing.T) {
 	require.ErrorIs(t, err, ErrReleased)
 }
 
-// A period's first MaxElements elements of a user count, wherever they are; with them, elements
+// An element counts if fewer than MaxElements of the user came in the last steps; with them, elements
 // without a user do not.
 func TestUsers(t *testing.T) {
 	p := short
@@ -133,14 +133,28 @@ func TestUsers(t *testing.T) {
 	before := count()
 	b.AddUser("a", 7, 8)
 	require.EqualValues(t, 1, count()-before)
-	require.Equal(t, map[string]int{"a": 3, "b": 3}, s.users)
+	require.Equal(t, map[string]visits{"a": {{0, 1}, {3, 2}}, "b": {{0, 3}}}, s.users)
 	for range 3 {
 		step(t, b)
 	}
-	require.Empty(t, s.users, "the next period")
+	require.Equal(t, map[string]visits{"a": {{0, 1}, {3, 2}}}, s.users, "who was not here for six steps is forgotten")
 	before = count()
-	b.AddUser("a", 9, 9, 9, 9)
-	require.EqualValues(t, 3, count()-before)
+	b.AddUser("a", 9, 9, 9, 9) // with two in step 3, three steps ago
+	require.EqualValues(t, 1, count()-before)
+	require.Equal(t, map[string]visits{"a": {{6, 3}}}, s.users)
+	for range 5 {
+		step(t, b)
+		before = count()
+		b.AddUser("a", 9) // which does not count, and comes all the same
+		require.Equal(t, before, count())
+	}
+	require.Equal(t, map[string]visits{"a": {{9, 1}, {10, 1}, {11, 1}}}, s.users)
+	for range 5 {
+		step(t, b)
+	}
+	before = count()
+	b.AddUser("a", 9, 9, 9)
+	require.EqualValues(t, 2, count()-before)
 
 	c, err := NewCounter(CounterParams{Epsilon: 1, MaxElements: 4})
 	require.NoError(t, err)
@@ -161,44 +175,91 @@ func TestUsers(t *testing.T) {
 	require.LessOrEqual(t, held(c.builder()).known[0].sums[0], int64(limit))
 }
 
-// What a user has in one period changes what counts in this period only, by MaxElements elements at
-// most: all streams of two users over four steps in two periods are tried. In a window of as many
-// steps that lies in two periods it is up to three times as many.
+// What a user does in any steps as many as the longest span has moves 2·MaxElements elements that
+// count at most, in these and the next so many steps: all streams of a user over some steps are
+// tried, with all that lies in some of them and without. It is attained. Two simpler rules are not
+// bounded so: a limit of elements that count, in steps that slide, lets one step decide what counts
+// for ever; and in fixed periods up to three times MaxElements move.
 func TestUserIsBounded(t *testing.T) {
-	const period, most = 2, 2
-	admitted := func(stream [4]int) (all [4]int) {
-		s := state[int]{params: Params{MaxElements: most}, users: map[string]int{}}
-		for t, n := range stream {
-			if t%period == 0 {
-				s.users = map[string]int{}
+	type rule func(stream []int, span, most int) []int
+	ours := func(stream []int, span, most int) (counts []int) {
+		s := state[int]{params: Params{Spans: spansOf(1, span), MaxElements: most}, users: map[string]visits{}}
+		for now, n := range stream {
+			s.steps = now
+			if now%span == 0 {
+				s.forgetUsers()
 			}
-			for range n { // one by one, as all at once
-				all[t] += s.admit("a", 1)
+			together := 0
+			for range n % 2 { // some one by one, the others at once
+				together += s.admit("a", 1)
+			}
+			counts = append(counts, together+s.admit("a", n-n%2))
+		}
+		return counts
+	}
+	sliding := func(stream []int, span, most int) (counts []int) {
+		for now, n := range stream {
+			had := 0
+			for _, x := range counts[max(now-span+1, 0):] {
+				had += x
+			}
+			counts = append(counts, min(n, most-had))
+		}
+		return counts
+	}
+	periods := func(stream []int, span, most int) (counts []int) {
+		had := 0
+		for now, n := range stream {
+			if now%span == 0 {
+				had = 0
+			}
+			counts = append(counts, min(n, most-had))
+			had += counts[now]
+		}
+		return counts
+	}
+	worst := func(r rule, span, most, steps, values int) (moved int, local bool) {
+		local = true
+		stream, without := make([]int, steps), make([]int, steps)
+		all := 1
+		for range steps {
+			all *= values
+		}
+		for code := range all {
+			for i, rest := 0, code; i < steps; i, rest = i+1, rest/values {
+				stream[i] = rest % values
+			}
+			x := r(stream, span, most)
+			for from := range steps - span + 1 {
+				copy(without, stream)
+				clear(without[from : from+span])
+				within, differ := 0, 0
+				for now, y := range r(without, span, most) {
+					if now >= from && now < from+span {
+						within += x[now]
+					}
+					if d := max(x[now], y) - min(x[now], y); d > 0 {
+						differ += d
+						local = local && now >= from && now < from+2*span
+					}
+				}
+				require.LessOrEqual(t, within, 2*most)
+				local = local && within <= most
+				moved = max(moved, differ)
 			}
 		}
-		return all
+		return moved, local
 	}
-	distance := func(a, b [4]int) (d int) {
-		for t := range a {
-			d += max(a[t], b[t]) - min(a[t], b[t])
-		}
-		return d
+	for _, c := range []struct{ span, most, steps, values int }{{2, 1, 7, 3}, {2, 2, 6, 4}, {3, 1, 8, 2}, {3, 2, 7, 3}} {
+		moved, local := worst(ours, c.span, c.most, c.steps, c.values)
+		require.Equal(t, 2*c.most, moved, "%+v", c)
+		require.True(t, local)
 	}
-	aligned, anywhere := 0, 0
-	for n := range 256 {
-		x := [4]int{n % 4, n / 4 % 4, n / 16 % 4, n / 64}
-		for start := range 3 {
-			y := x
-			y[start], y[start+1] = 0, 0
-			d := distance(admitted(x), admitted(y))
-			if start%period == 0 {
-				aligned = max(aligned, d)
-			}
-			anywhere = max(anywhere, d)
-		}
-	}
-	require.Equal(t, most, aligned)
-	require.Equal(t, 3*most, anywhere)
+	moved, local := worst(sliding, 2, 2, 6, 4)
+	require.Greater(t, moved, 4)
+	require.False(t, local)
+	moved, _ = worst(periods, 2, 2, 6, 4)
+	require.Equal(t, 6, moved)
 }
 
 // A stream of random keys, of which some come and go, is given to a Builder; from its Slices alone

@@ -58,17 +58,24 @@ func (p Params) calibrate() (c calibration, err error) {
 	return c, nil
 }
 
-// element returns the ε₁ and δ₁ of one element, of which MaxElements together are (ε, δ)-private:
+// element returns the ε₁ and δ₁ of one element. What a user does in one of the longest spans, at any
+// place, removes MaxElements = p of the elements that count and adds p others, at most. So
 //
-//	ε₁ = ε/p,  δ₁·(1 + e^ε₁ + … + e^(p−1)ε₁) = δ₁·(e^ε − 1)/(e^ε₁ − 1) = δ
+//	ε₁ = ε/(2p),  δ₁·(1 + e^ε₁ + … + e^(n−1)ε₁) = δ₁·(e^(nε₁) − 1)/(e^ε₁ − 1) = δ
 //
-// by the rule of groups. Both are rounded down: an exponent below 2¹¹ is off by 2⁻⁴² at most.
+// by the rule of groups, with n = 2p for sketches. In exact discovery the steps that add an element
+// have no δ, and come last: n = p. Both are rounded down: an exponent below 2¹¹ is off by 2⁻⁴² at
+// most.
 func (p Params) element() (epsilon, delta float64) {
-	if p.MaxElements <= 1 {
+	if p.MaxElements == 0 {
 		return p.Epsilon, p.Delta
 	}
-	epsilon = p.Epsilon / float64(p.MaxElements) * round.Down
-	delta = p.Delta * math.Exp(epsilon-p.Epsilon) * (math.Expm1(-epsilon) / math.Expm1(-p.Epsilon)) * (1 - 0x1p-38)
+	group := p.Epsilon
+	if p.Counters == 0 {
+		group /= 2
+	}
+	epsilon = p.Epsilon / float64(2*p.MaxElements) * round.Down
+	delta = p.Delta * math.Exp(epsilon-group) * (math.Expm1(-epsilon) / math.Expm1(-group)) * (1 - 0x1p-38)
 	return epsilon, delta
 }
 

@@ -24,7 +24,8 @@ func (p CounterParams) Params() Params {
 }
 
 // Guarantee returns what all releases together promise: ε for one element or, with MaxElements, for
-// what one user has in a period of the longest of the Spans. Invalid CounterParams promise nothing.
+// what one user does in any steps as long as the longest of the Spans. Invalid CounterParams promise
+// nothing.
 func (p CounterParams) Guarantee() budget.Guarantee { return p.Params().Guarantee() }
 
 // StdErr returns the standard error of an estimate of a window: see [Params.StdErr].

@@ -14,11 +14,13 @@ package series
 // estimated, and a node that began before that holds nothing else.
 type fit struct {
 	spans        []int
-	since, until int       // the steps in which the key is known
-	cut          bool      // whether it was known before, in steps of which nothing is known
-	values       [][]int64 // by span; nil for variances alone
-	first        []int     // the number of the node of each span that values begin with
-	from, to     int       // the window
+	since, until int         // the steps in which the key is known
+	cut          bool        // whether it was known before, in steps of which nothing is known
+	values       [][]int64   // by span; nil for variances alone
+	totals       [][]float64 // the estimates by join for the same nodes, of which those of steps are not there; nil for none
+	vars         []float64   // their variances: see wholes
+	first        []int       // the number of the node of each span that values begin with
+	from, to     int         // the window
 }
 
 // pair is the estimate of the counts in a node and in its part in the window, with covariances.
@@ -46,17 +48,32 @@ func (p *pair) add(q pair) {
 	p.partVar += q.partVar
 }
 
-// node returns the pair of the i-th node of a span.
+// node returns the pair of the i-th node of a span. Where the key was known in all of it, and the
+// window has all of it or nothing, the pair is that of one number, the estimate of the total.
 func (f *fit) node(l, i int) (p pair) {
 	start, end := i*f.spans[l], (i+1)*f.spans[l]
 	y, closed := f.value(l, i, end)
-	if l == 0 {
-		p = pair{total: y, totalVar: 1}
-		if start >= f.from && start < f.to {
-			p.part, p.covar, p.partVar = y, 1, 1
+	inside, outside := start >= f.from && end <= f.to, start >= f.to || end <= f.from
+	if l > 0 {
+		whole := closed && start >= f.since
+		if !whole || !inside && !outside || f.values != nil && f.totals == nil {
+			return f.join(l, i)
 		}
-		return p
+		if f.totals != nil {
+			y = f.totals[l][i-f.first[l]]
+		}
 	}
+	p = pair{total: y, totalVar: f.vars[l]}
+	if inside {
+		p.part, p.covar, p.partVar = p.total, p.totalVar, p.totalVar
+	}
+	return p
+}
+
+// join returns the pair of a node of more than one step by those of its children and its own count.
+func (f *fit) join(l, i int) (p pair) {
+	start, end := i*f.spans[l], (i+1)*f.spans[l]
+	y, closed := f.value(l, i, end)
 	for c := max(start, f.since) / f.spans[l-1]; c*f.spans[l-1] < min(end, f.until); c++ {
 		p.add(f.node(l-1, c))
 	}
@@ -70,6 +87,20 @@ func (f *fit) node(l, i int) (p pair) {
 		p.totalVar *= gain
 	}
 	return p
+}
+
+// wholes returns the variances of the estimates of nodes that have ended, by span, for a key that is
+// known in all of them, from what was published up to their end.
+func wholes(spans []int) (vars []float64) {
+	v := 1.0
+	for l, span := range spans {
+		if l > 0 {
+			v *= float64(span / spans[l-1])
+			v /= v + 1
+		}
+		vars = append(vars, v)
+	}
+	return vars
 }
 
 // value returns the published count of a node, if there is one: the node has ended while the key was

@@ -43,7 +43,7 @@ func TestFitIsLeastSquares(t *testing.T) {
 			counts[i] = float64(rng.IntN(50))
 		}
 		values, first := published(spans, counts, since, until, func() float64 { return float64(rng.IntN(21) - 10) })
-		f := fit{spans: spans, since: since, until: until, values: values, first: first, from: from, to: to}
+		f := fit{spans: spans, vars: wholes(spans), since: since, until: until, values: values, first: first, from: from, to: to}
 		if to <= since {
 			require.Zero(t, f.window().part)
 			continue
@@ -77,6 +77,16 @@ func TestFitIsLeastSquares(t *testing.T) {
 		got := f.window()
 		require.InDelta(t, mat.Dot(wanted, &solution), got.part, 1e-9)
 		require.InDelta(t, mat.Dot(wanted, &weights), got.partVar, 1e-12)
+		f.totals = make([][]float64, len(spans))
+		for l := 1; l < len(spans); l++ {
+			for i := range values[l] {
+				f.totals[l] = append(f.totals[l], f.join(l, first[l]+i).total)
+			}
+		}
+		kept := f.window()
+		require.InDelta(t, got.part, kept.part, 1e-9)
+		require.InDelta(t, got.partVar, kept.partVar, 1e-12)
+		f.totals = nil
 
 		quiet, _ := published(spans, counts, since, until, func() float64 { return 0 })
 		f.values = quiet
@@ -127,7 +137,7 @@ func TestFewest(t *testing.T) {
 				}
 			}
 			try(0, 0, [6]int{})
-			f := fit{spans: spans, until: steps, from: from, to: to}
+			f := fit{spans: spans, vars: wholes(spans), until: steps, from: from, to: to}
 			require.Equal(t, least, f.fewest().nodes, "%d to %d", from, to)
 		}
 	}

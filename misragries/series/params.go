@@ -53,9 +53,10 @@ type Params struct {
 	// of the longest Spans is below it. 0 forgets none.
 	Retire int
 	// MaxElements, where it is above 0, at most 2²⁰, is the most elements that
-	// count of one user in one of the longest Spans: see [Builder.AddUser]. The
-	// guarantee is then for a user's elements in such a period. 0 promises it for
-	// one element.
+	// count of one user in any steps as long as the longest of the Spans: see
+	// [Builder.AddUser]. The guarantee is then for all that a user does in such
+	// steps, with noise as for 2·MaxElements elements. 0 promises it for one
+	// element.
 	MaxElements int
 }
 
@@ -157,15 +158,15 @@ func used(spans *[maxSpans]int) []int {
 	return spans[:]
 }
 
-// longest returns the longest of the Spans: the period of a user.
+// longest returns the longest of the Spans: so many steps of a user are protected together.
 func (p *Params) longest() int {
 	spans := used(&p.Spans)
 	return spans[len(spans)-1]
 }
 
 // Guarantee returns what all releases of the series together promise, however many steps there are:
-// (ε, δ), or ε alone with Dim, for one element of the stream; with MaxElements for what one user has
-// in one period of the longest of the Spans. Invalid Params promise nothing.
+// (ε, δ), or ε alone with Dim, for one element of the stream; with MaxElements for all that one user
+// does in any steps as long as the longest of the Spans. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	p = p.normal()
 	if _, err := p.calibrate(); err != nil {
@@ -216,11 +217,12 @@ func (p Params) StdErr(steps int) float64 {
 	if err != nil || steps < 1 || steps > maxSpan {
 		return math.NaN()
 	}
-	longest, sum, n := p.longest(), 0.0, 0
+	spans := used(&p.Spans)
+	longest, vars, sum, n := p.longest(), wholes(spans), 0.0, 0
 	before := (steps + longest - 1) / longest * longest
 	for at := 1; at <= longest; at += longest/1000 | 1 {
 		now := before + at
-		fit := fit{spans: used(&p.Spans), since: 0, until: now, from: now - steps, to: now}
+		fit := fit{spans: spans, vars: vars, since: 0, until: now, from: now - steps, to: now}
 		sum += fit.window().partVar
 		n++
 	}

@@ -18,7 +18,7 @@ import (
 // privateBuilder is the kind of private state, unlike those of other packages.
 const privateBuilder byte = 0xfa
 
-const privateVersion = 1
+const privateVersion = 2
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
 // keys, exact counts and the names of users, protected by nothing. It is for a store as trusted as
@@ -67,9 +67,14 @@ func (s *state[K]) appendPrivate(dst []byte) ([]byte, error) {
 		le.PutUint32(dst[at:], uint32(len(dst)-at-4))
 	}
 	names := wire.KeysOf[string]()
+	s.forgetUsers()
 	dst = le.AppendUint32(dst, uint32(len(s.users)))
 	for _, user := range slices.Sorted(maps.Keys(s.users)) {
-		dst = le.AppendUint32(names.Append(dst, user), uint32(s.users[user]))
+		v := s.users[user].since(s.recent())
+		dst = le.AppendUint32(names.Append(dst, user), uint32(len(v)))
+		for _, x := range v {
+			dst = le.AppendUint32(le.AppendUint32(dst, uint32(x.step)), uint32(x.elements))
+		}
 	}
 	return dst, nil
 }
@@ -115,7 +120,7 @@ func (s *state[K]) restorePrivate(data []byte, published int) error {
 	for range s.sketches {
 		sketches = append(sketches, r.Bytes(int(min(r.Uint32(), math.MaxInt32))))
 	}
-	users := s.readUsers(r)
+	users := s.readUsers(r, steps)
 	if err := r.Done(); err != nil {
 		return err
 	}
@@ -219,20 +224,29 @@ func (s *state[K]) readTally(r *wire.Reader, keys wire.Keys[K], steps int) (t ta
 	return t
 }
 
-// readUsers reads how many elements count of each user.
-func (s *state[K]) readUsers(r *wire.Reader) map[string]int {
-	names := wire.KeysOf[string]()
+// readUsers reads the last elements of each user.
+func (s *state[K]) readUsers(r *wire.Reader, steps int) map[string]visits {
+	names, most := wire.KeysOf[string](), s.params.MaxElements
 	n := r.Count(math.MaxInt32, names.MinSize()+4)
-	users, last := make(map[string]int, min(n, 1<<16)), ""
+	users, last := make(map[string]visits, min(n, 1<<16)), ""
 	for i := range n {
-		user, count := names.Read(r), r.Uint32()
-		if i > 0 && !(last < user) || count > uint32(s.params.MaxElements) {
-			r.Fail("a user with impossible elements")
+		user := names.Read(r)
+		v := make(visits, r.Count(most, 8))
+		next := max(steps-s.params.longest()+1, 0)
+		for j := range v {
+			v[j] = visit{int(r.Uint32()), int(r.Uint32())}
+			if v[j].step < next || v[j].step > steps || v[j].elements < 1 || v[j].elements > most {
+				r.Fail("impossible elements of a user")
+			}
+			next = v[j].step + 1
+		}
+		if i > 0 && !(last < user) || len(v) == 0 || v.elements() > most {
+			r.Fail("an impossible user")
 		}
 		if r.Err() != nil {
 			return nil
 		}
-		users[user], last = int(count), user
+		users[user], last = v, user
 	}
 	return users
 }

@@ -16,6 +16,7 @@ import (
 type Timeline[K hashing.Key] struct {
 	params   Params
 	law      calibration
+	vars     []float64 // of whole nodes
 	begun    bool
 	first    int // the first step that windows may have
 	steps    int // the one after the last Slice
@@ -32,8 +33,9 @@ type track []*episode
 type episode struct {
 	since, until int // until is the number of all steps while it goes on
 	first        [maxSpans]int
-	values       [maxSpans][]int64 // by span, of the nodes from the first on
-	finds        []find            // before it
+	values       [maxSpans][]int64   // by span, of the nodes from the first on
+	totals       [maxSpans][]float64 // the estimates of the counts in these nodes: see fit
+	finds        []find              // before it
 }
 
 // find is the noisy count of a key in the steps of a discovery node before an episode.
@@ -56,7 +58,7 @@ func NewTimeline[K hashing.Key](p Params) (*Timeline[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Timeline[K]{params: p, law: law, tracks: map[K]*track{}}, nil
+	return &Timeline[K]{params: p, law: law, vars: wholes(used(&p.Spans)), tracks: map[K]*track{}}, nil
 }
 
 // Params returns the parameters, with all defaults filled in.
@@ -127,6 +129,10 @@ func (t *Timeline[K]) add(s *Slice[K]) {
 			}
 			e.values[l] = append(e.values[l], s.values[l][i])
 		}
+		for l := 1; l < len(s.values); l++ {
+			f := t.fit(e, 0, t.steps)
+			e.totals[l] = append(e.totals[l], f.join(l, s.step/t.params.Spans[l]).total)
+		}
 	}
 	t.expected = len(s.keys)
 	j := 0
@@ -155,6 +161,14 @@ func (t *Timeline[K]) add(s *Slice[K]) {
 	}
 }
 
+// fit returns the fit of an episode to a window.
+func (t *Timeline[K]) fit(e *episode, from, to int) fit {
+	return fit{
+		spans: used(&t.params.Spans), vars: t.vars, since: max(e.since, t.first), until: e.until, cut: e.since < t.first,
+		values: e.values[:], totals: e.totals[:], first: e.first[:], from: from, to: to,
+	}
+}
+
 // Forget drops what windows do not need that begin at step before or later: all nodes of the longest
 // span that end before it. So memory stays flat where a service asks for no windows older than some
 // length.
@@ -179,6 +193,7 @@ func (t *Timeline[K]) Forget(before int) {
 			for l, span := range used(&t.params.Spans) {
 				gone := min(max(before/span-e.first[l], 0), len(e.values[l]))
 				e.values[l], e.first[l] = slices.Clone(e.values[l][gone:]), e.first[l]+gone
+				e.totals[l] = slices.Clone(e.totals[l][min(gone, len(e.totals[l])):])
 			}
 		}
 	}

@@ -62,7 +62,6 @@ func (t *Timeline[K]) Window(from, to int) (*Window[K], error) {
 // record reads the episodes of a key.
 func (t *Timeline[K]) record(key K, tr track, w *Window[K]) record[K] {
 	r := record[K]{key: key}
-	spans := used(&t.params.Spans)
 	longest := t.params.longest()
 	end := (w.to + longest - 1) / longest * longest
 	at := w.from // the first step that is not dealt with
@@ -73,7 +72,7 @@ func (t *Timeline[K]) record(key K, tr track, w *Window[K]) record[K] {
 			r.finds = append(r.finds, e.finds...)
 		}
 		if from, to := max(at, e.since), min(e.until, w.to); from < to {
-			f := fit{spans: spans, since: max(e.since, t.first), until: e.until, cut: e.since < t.first, values: e.values[:], first: e.first[:], from: w.from, to: w.to}
+			f := t.fit(e, w.from, w.to)
 			r.estimate += f.window().part
 			r.known = r.known.plus(f.fewest())
 		}

@@ -20,7 +20,7 @@ type Unit struct {
 	kind     kind
 	relation Relation // 0 for vectors
 	max      int      // of a user, 0 for any number
-	period   int      // of a user: steps of which one period counts, 0 for all
+	period   int      // of a user: how many successive steps count, 0 for all
 	many     int      // how many of them may differ; 0 for vectors
 	distance float64  // of vectors
 }
@@ -53,11 +53,10 @@ func Element(r Relation) Unit { return discrete(element, 0, r) }
 // elements where they may be equal. With max 0 it is any number.
 func User(max int, r Relation) Unit { return discrete(user, max, r) }
 
-// UserWithin is one user with what a stream in public steps holds of him in one period: in steps 0
-// to steps − 1, or the next so many, and so on. These are at most max elements, or any number with
-// max 0. The period has 1 to 2³⁰ steps. What he does in other periods is other units: somebody who
-// is there in k periods is protected k times less. A window of as many steps that starts anywhere
-// lies in two periods.
+// UserWithin is one user with what a stream in public steps holds of him in any steps in a row, 1 to
+// 2³⁰ of them, wherever they begin. These are at most max elements, or any number with max 0. What
+// he does in other steps is other units: for somebody who is there in k times as many steps it is a
+// group of k.
 func UserWithin(steps, max int, r Relation) Unit {
 	u := discrete(user, max, r)
 	if steps < 1 || steps > mostMany || !u.Valid() {
@@ -212,7 +211,7 @@ func (u Unit) String() string {
 	case user:
 		within, what := "", " key"
 		if u.period > 0 {
-			within, what = " within one period of "+strconv.Itoa(u.period)+" steps", " element"
+			within, what = " within any "+strconv.Itoa(u.period)+" steps", " element"
 		}
 		if u.max == 0 {
 			return u.counted("user", within, within)

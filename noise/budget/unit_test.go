@@ -228,16 +228,16 @@ func TestConversionsAreExact(t *testing.T) {
 	}
 }
 
-// stream is an input of one key in two periods of steps, with up to two elements of each of two
-// users in each.
-type stream [2][2]int // by period and user
+// stream is an input of one key in two steps, so far apart that no steps of a unit hold both, with
+// up to two elements of each of two users in each.
+type stream [2][2]int // by step and user
 
 // neighboursInTime reports whether two streams differ in one u, an element or a user. It follows
 // the words of the unit.
 func (u Unit) neighboursInTime(x, y stream) bool {
 	units, elements := 0, 0
 	for i := range 2 {
-		before, after := []int{x[0][i], x[1][i]}, []int{y[0][i], y[1][i]} // of a user, by period
+		before, after := []int{x[0][i], x[1][i]}, []int{y[0][i], y[1][i]} // of a user, by step
 		for k := range 2 {
 			elements += max(before[k], after[k]) - min(before[k], after[k])
 			if before[k] == after[k] || u.period == 0 {
@@ -273,9 +273,9 @@ func (u Unit) insideInTime(x stream) bool {
 	return true
 }
 
-// Users with all they have, users within a period, and elements that are added or removed: where
+// Users with all they have, users within some steps, and elements that are added or removed: where
 // For converts no pair of 81 streams is worse, and each number of steps is met.
-func TestConversionsOfPeriods(t *testing.T) {
+func TestConversionsInTime(t *testing.T) {
 	var all []stream
 	for n := range 81 {
 		all = append(all, stream{{n % 3, n / 3 % 3}, {n / 9 % 3, n / 27}})
@@ -319,8 +319,8 @@ func TestConversionsOfPeriods(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, tight, 9)
-	require.Equal(t, "one user within one period of 168 steps (at most 3 elements), added or removed", UserWithin(168, 3, AddRemove).String())
-	require.Equal(t, "2 users within one period of 24 steps, replaced", UserWithin(24, 0, Replace).times(2).String())
+	require.Equal(t, "one user within any 168 steps (at most 3 elements), added or removed", UserWithin(168, 3, AddRemove).String())
+	require.Equal(t, "2 users within any 24 steps, replaced", UserWithin(24, 0, Replace).times(2).String())
 }
 
 // Vectors: all integer vectors of a square in ℓ₁ and ℓ₂, at distances that are and are not

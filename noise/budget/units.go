@@ -16,7 +16,7 @@ import "github.com/dpsketch/dpsketch/internal/fault"
 //	vectors at ℓ₂ distance d            at ℓ₁ distance t·d              ⌈t⌉     ‖x‖₂ ≤ ‖x‖₁
 //	an element, added or removed        a user with at most m elements  m       one element after the other
 //	a unit, added or removed            the unit, replaced              2       the old one is removed, then the new one added
-//	a user, added or removed            what he has in one period, or   2       he is removed, then added with the other elements
+//	a user, added or removed            what he has in some steps, or   2       he is removed, then added with the other elements
 //	                                      one of his elements
 //	a user, replaced                    the same, replaced              1       he is replaced
 //	a key, added or removed             one element of it, added or     2       it is removed, then added with one more or less
