@@ -40,7 +40,7 @@ const shareOfKnown = 0.9
 // discovery alone, which is independent of that of known keys; but where keys are retired, which
 // published counts are summed up depends on their own noise. There are then n times at which a key
 // may be retired in the window or in the rest of its last longest node, whose end may still choose
-// counts, and a choice of k of them gets ½·(2n)^−k of alpha: all choices together ½·(1 + 1/(2n))^n < 1.
+// counts, and a choice of k of them gets ½·(2n)^−k of alpha: together ½·(1 + 1/(2n))^n < 1.
 func (w *Window[K]) allowance(r record[K], alpha float64) float64 {
 	if !w.retired {
 		return alpha

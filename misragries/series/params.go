@@ -209,8 +209,8 @@ func (p Params) StdDev() float64 {
 
 // StdErr returns the standard error of [Window.Estimate] for a key that is known all the time and
 // the last steps of a timeline, as the root mean square over all places in the longest span (a
-// thousand of them where there are more). It does not grow with the number of steps before the window. NaN if
-// an argument is invalid; a window has at most 2²⁰ steps here.
+// thousand of them where there are more). It does not grow with the number of steps before the
+// window. NaN if an argument is invalid; a window has at most 2²⁰ steps here.
 func (p Params) StdErr(steps int) float64 {
 	p = p.normal()
 	c, err := p.calibrate()
