@@ -24,8 +24,8 @@
 //     replaced ([budget.User]). That they do is the caller's promise, which nothing enforces:
 //     for vectors that are no sums of users' values, or users bounded elsewhere.
 //
-// For users and their keys, however many these are, take package threshold/groupby. Params are
-// public.
+// For users and their keys, however many these are and listed or not, take package
+// threshold/groupby. Params are public.
 //
 // # Mechanisms
 //

@@ -25,8 +25,8 @@ func (l *list[K]) has(key K) bool {
 // It is ε-private without δ, by DenseLaplace, so Delta is 0. The list takes the place of Dim, and a
 // key in it twice counts once. With MaxKeys it is as NewBounded.
 //
-// The list must not come from the data, or the release says who is in them. The error wraps
-// [ErrParams].
+// The list must not come from the data, or the release says who is in them. For data of users, whom
+// the library bounds itself, take groupby.NewListed. The error wraps [ErrParams].
 func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 	if p.Dim != 0 {
 		return nil, fault.Params("threshold", "Dim", p.Dim, "0 in NewListed: the number of keys")

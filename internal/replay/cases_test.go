@@ -151,18 +151,26 @@ func groupbyPairs() (pairs []pair) {
 	for _, c := range []struct {
 		name string
 		p    groupby.Params
+		list []string
 	}{
-		{"counts", groupby.Params{Epsilon: 1, Delta: 1e-6}},
-		{"sums", groupby.Params{Epsilon: 1, Delta: 1e-6, Max: 4}},
-		{"others", groupby.Params{Epsilon: 1, Delta: 1e-6, Others: true}},
-		{"keys", groupby.Params{Epsilon: 1, Delta: 1e-6, KeysOnly: true}},
-		{"two passes", groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}},
+		{"counts", groupby.Params{Epsilon: 1, Delta: 1e-6}, nil},
+		{"sums", groupby.Params{Epsilon: 1, Delta: 1e-6, Max: 4}, nil},
+		{"others", groupby.Params{Epsilon: 1, Delta: 1e-6, Others: true}, nil},
+		{"keys", groupby.Params{Epsilon: 1, Delta: 1e-6, KeysOnly: true}, nil},
+		{"two passes", groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}, nil},
+		{"listed", groupby.Params{Epsilon: 1, Delta: 1e-6, Max: 4, Others: true}, []string{"a", "b", "f"}},
+		{"listed without δ", groupby.Params{Epsilon: 1, Clip: 1}, []string{"a", "b", "f"}},
 	} {
 		if c.p.Passes == 2 && !dptest.Long() { // long to calibrate, and discoveryPair does the same
 			continue
 		}
 		release := func(users int, last ...string) map[string]float64 {
-			b := made(groupby.New[string](c.p))
+			var b *groupby.Builder[string]
+			if c.list != nil {
+				b = made(groupby.NewListed(c.p, c.list...))
+			} else {
+				b = made(groupby.New[string](c.p))
+			}
 			add := func(keys ...string) {
 				if c.p.Max == 0 {
 					b.AddUser(keys...)
@@ -199,8 +207,14 @@ func groupbyPairs() (pairs []pair) {
 			all.norm = 0
 		}
 		pairs = append(pairs, all)
+		if c.list != nil { // other keys make no difference to the draws
+			all.name += " with other keys"
+			all.run = func(side int) map[string]float64 { return release(60, []string{"a", "d", "e"}[:3*(1-side)]...) }
+			pairs = append(pairs, all)
+			continue
+		}
 		const why = "quadratic_proof.md: a key without weight is as if it were hidden, but for δ; what is drawn for a key that is shown is drawn after that"
-		pairs = append(pairs, pair{name: c.name + " rare keys", most: 3 * 4, why: why, extra: `groupby\.\(\*state\[\.\.\.\]\)\.(shows|normal|release|releaseKept)`,
+		pairs = append(pairs, pair{name: c.name + " rare keys", most: 3 * 4, why: why, extra: `groupby\.\(\*state\[\.\.\.\]\)\.(shows|noise|release|releaseKept)`,
 			run: func(side int) map[string]float64 {
 				release(60, []string{"a", "d", "e"}[:3*(1-side)]...)
 				return nil

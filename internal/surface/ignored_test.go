@@ -78,6 +78,9 @@ var makers = []maker{
 	by("noise/approx.NewAdviceSearch", false, approx.AdviceParams{Epsilon: 1, Min: 1, Max: 1 << 10, Sensitivity: 1e-3}, approx.NewAdviceSearch),
 	by("plan.New", true, plan.Params{Rho: 1, Dim: 4, Max: 1, Rows: 100}, plan.New),
 	by("threshold/groupby.New", true, groupby.Params{Epsilon: 1, Delta: 1e-6, Max: 1}, groupby.New[string]),
+	by("threshold/groupby.NewListed", false, groupby.Params{Epsilon: 1, Max: 1}, func(p groupby.Params) (*groupby.Builder[string], error) {
+		return groupby.NewListed(p, "key", "the key of one user")
+	}),
 	by("threshold/groupby.NewDiscovery", false, groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}, groupby.NewDiscovery[string]),
 	by("threshold.New", true, threshold.Params{Epsilon: 1, Delta: 1e-6}, threshold.New[uint64]),
 	by("threshold.New", false, threshold.Params{Epsilon: 1, Delta: 1e-6}, threshold.New[string]),

@@ -29,7 +29,7 @@ type state[K hashing.Key] struct {
 	law       calibration
 	way       way
 	table     table[K]
-	found     int   // so many of the table's first entries has a first pass found
+	found     int   // so many of the table's first entries has a first pass found, or are listed
 	shortfall int64 // what clipping has cost a key at most, summed over users
 	others    int64 // what is added to the others already
 	users     users // of a Builder that keeps them
@@ -47,6 +47,7 @@ const (
 	keeping            // both of two
 	finding            // the first of two
 	second             // the second of two
+	listing            // the only one, over a public list
 )
 
 // pair is a key with a user's value.
@@ -58,6 +59,9 @@ type pair[K hashing.Key] struct {
 // New returns an empty Builder, or an error that wraps [ErrParams]. It calibrates the release,
 // which takes some 0.1 s, with two passes 0.3 s.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
+	if p.Listed {
+		return nil, bad("Listed", p.Listed, "false in New: NewListed takes the list")
+	}
 	p = p.normal()
 	law, err := p.calibrate()
 	if err != nil {
@@ -155,6 +159,8 @@ func (s *state[K]) addUser(sums []float64) {
 		s.weigh(s.keys)
 	case second:
 		s.addSecond(sums)
+	case listing:
+		s.addListed(sums)
 	default:
 		s.addOnce(sums)
 	}

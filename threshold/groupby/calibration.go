@@ -43,6 +43,28 @@ type calibration struct {
 }
 
 // sizes returns the calibration without the kernel.
+func (p Params) sizes() (c calibration, err error) {
+	if err = p.validate(); err != nil {
+		return c, err
+	}
+	if p.Listed {
+		c, err = p.listedSizes()
+	} else {
+		c, err = p.foundSizes()
+	}
+	if err != nil {
+		return c, err
+	}
+	c.weight, c.discovery, c.shortfall, c.value, c.others = c.weight*unit, c.discovery*unit, c.shortfall*unit, c.value*unit, c.others*unit
+	c.rest *= fine * unit
+	if !(max(c.weight, c.discovery, c.rest, c.shortfall, c.value, c.others) <= 0x1p46) { // what package noise draws at step 1
+		return c, bad("Epsilon", p.Epsilon, "an ε, a δ, a Clip and a CountShare with less noise")
+	}
+	return c, nil
+}
+
+// foundSizes returns the calibration for keys that have to be found, without the kernel and in units
+// of S.
 //
 // Let 1/σ² be the budget: σ is the noise at which a Gaussian mechanism of ℓ₂ sensitivity 1 (√2
 // under Replace) is (ε, 0.998·δ)-private. Each part of the release takes its share f of it. A user
@@ -67,10 +89,7 @@ type calibration struct {
 //
 // With two passes there are two weights, and the keys' share is divided. A count is a rest alone,
 // κ = 0: x in each of the keys of a user that are shown, however many, so B = C.
-func (p Params) sizes() (c calibration, err error) {
-	if err = p.validate(); err != nil {
-		return c, err
-	}
+func (p Params) foundSizes() (c calibration, err error) {
 	const up = 1 + 0x1p-40
 	norm, sensitivity := 1.0, 1.0
 	if p.Relation == budget.Replace {
@@ -127,11 +146,6 @@ func (p Params) sizes() (c calibration, err error) {
 		c.beside += 2 * max(0, above*above-1) / (c.weight * c.weight)
 	}
 	c.beside *= up
-	c.weight, c.discovery, c.shortfall, c.value, c.others = c.weight*unit, c.discovery*unit, c.shortfall*unit, c.value*unit, c.others*unit
-	c.rest *= fine * unit
-	if !(max(c.weight, c.discovery, c.rest, c.shortfall, c.value, c.others) <= 0x1p46) { // what noise.Gaussian draws at step 1
-		return c, bad("Epsilon", p.Epsilon, "an ε, a δ, a Clip and a CountShare with less noise")
-	}
 	return c, nil
 }
 
@@ -176,7 +190,7 @@ func longest(gifts []gift) (norm, ratio float64) {
 // calibrate returns the whole calibration of normal Params.
 func (p Params) calibrate() (calibration, error) {
 	c, err := p.sizes()
-	if err != nil {
+	if err != nil || p.Listed {
 		return c, err
 	}
 	var ok bool

@@ -89,11 +89,7 @@ func (d *Discovery[K]) Release() (*Builder[K], error) {
 		}
 	}
 	wire.Sort(keys)
-	table := newTable[K](len(keys))
-	for _, key := range keys {
-		table.add(key, cell{})
-	}
-	next := private.New(state[K]{params: s.params, law: s.law, way: second, table: table, found: len(keys)})
+	next := private.New(state[K]{params: s.params, law: s.law, way: second, table: tableOf(keys), found: len(keys)})
 	return &Builder[K]{next, s.params, s.params.Guarantee()}, nil
 }
 
@@ -144,5 +140,5 @@ func (s *state[K]) addSecond(sums []float64) {
 
 // String names the pass.
 func (w way) String() string {
-	return [...]string{"the only pass", "two passes in one", "the first pass", "the second pass"}[w]
+	return [...]string{"the only pass", "two passes in one", "the first pass", "the second pass", "the only pass, over a list"}[w]
 }

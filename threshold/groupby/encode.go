@@ -14,22 +14,22 @@ import (
 //	6      header: "dpsk", kind 16, version 1
 //	1      key class: 0 string, 1 signed integer, 2 unsigned integer, 3 array of 16 bytes
 //	1      Relation
-//	1      flags: 1 KeysOnly, 2 Others
+//	1      flags: 1 KeysOnly, 2 Others, 4 Listed
 //	8      Epsilon
-//	8      Delta
-//	8      CountShare, 0 with KeysOnly
+//	8      Delta, 0 only with Listed
+//	8      CountShare, 0 with KeysOnly or Listed
 //	8      Min
 //	8      Max
 //	2      Passes
 //	4      MaxKeys
 //	4      Clip, 0 with KeysOnly
-//	8      the threshold of the weights, 0 with KeysOnly or two passes
+//	8      the threshold of the weights, 0 with KeysOnly, Listed or two passes
 //	8      shortfall, 0 with KeysOnly
 //	8      others, 0 without Others
 //	4      number of keys that are shown
 //	then for each, in strictly ascending order of the keys:
 //	8      key, two's complement if signed; for strings 4 bytes of length and the bytes
-//	8      weight, unless KeysOnly or with two passes
+//	8      weight, unless KeysOnly, Listed or with two passes
 //	8      rest of the count, unless KeysOnly
 //	8      sum of values, if Min or Max is not 0
 //
@@ -43,13 +43,13 @@ const (
 // fields are the numbers of the Params.
 func (p *Params) fields() []wire.Field {
 	return []wire.Field{
-		wire.Byte(&p.Relation), wire.Flags(&p.KeysOnly, &p.Others), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.CountShare),
+		wire.Byte(&p.Relation), wire.Flags(&p.KeysOnly, &p.Others, &p.Listed), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.CountShare),
 		wire.Float(&p.Min), wire.Float(&p.Max), wire.Short(&p.Passes, 2), wire.Int(&p.MaxKeys, maxKeys), wire.Int(&p.Clip, maxClip),
 	}
 }
 
 // weighs reports whether counts are in part the weights of the keys, which are then released.
-func (p Params) weighs() bool { return !p.KeysOnly && p.Passes == 1 }
+func (p Params) weighs() bool { return !p.KeysOnly && !p.Listed && p.Passes == 1 }
 
 // sums returns those numbers of a group that are released.
 func (e *group[K]) sums(p Params) (sums []*int64) {
@@ -127,6 +127,9 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	}
 	d.law = d.params.noises(law)
 	n := r.Count(math.MaxInt32, keys.MinSize()+8*len(new(group[K]).sums(d.params)))
+	if d.params.Listed && d.params.MaxKeys != min(n, maxKeys) {
+		r.Fail("not all listed keys")
+	}
 	if r.Err() != nil {
 		return r.Err()
 	}

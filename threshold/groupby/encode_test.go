@@ -36,9 +36,13 @@ func samplePasses() *Groups[int64] {
 	return sampleOf(Params{Epsilon: 1, Delta: 1e-6, Passes: 2, Max: 1}, 0, 5, 0, group[int64]{key: 1, rest: -3, value: 4})
 }
 
+func sampleListed() *Groups[string] {
+	return sampleOf(Params{Epsilon: 1, MaxKeys: 2, Listed: true, Others: true, Max: 5}, 0, 5, 7, group[string]{key: "no", rest: -3, value: 4}, group[string]{key: "yes", rest: 1 << 40})
+}
+
 // samples are the objects of the golden files, by name.
 func samples() map[string]encoding.BinaryMarshaler {
-	return map[string]encoding.BinaryMarshaler{"words.hex": sampleWords(), "ints.hex": sampleInts(), "keys.hex": sampleKeys(), "passes.hex": samplePasses()}
+	return map[string]encoding.BinaryMarshaler{"words.hex": sampleWords(), "ints.hex": sampleInts(), "keys.hex": sampleKeys(), "passes.hex": samplePasses(), "listed.hex": sampleListed()}
 }
 
 func TestCodec(t *testing.T) {
@@ -46,6 +50,7 @@ func TestCodec(t *testing.T) {
 	dptest.Codec[Groups[int64]](t, sampleInts(), dptest.DeepEqual)
 	dptest.Codec[Groups[uint32]](t, sampleKeys(), dptest.DeepEqual)
 	dptest.Codec[Groups[int64]](t, samplePasses(), dptest.DeepEqual)
+	dptest.Codec[Groups[string]](t, sampleListed(), dptest.DeepEqual)
 	data, err := sampleInts().MarshalBinary()
 	require.NoError(t, err)
 	require.Len(t, data, sampleInts().Params().Size(3))
@@ -103,6 +108,15 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"others":            func(g *Groups[string]) { g.others = math.MaxInt64 },
 		"others unasked":    func(g *Groups[string]) { g.params.Others = false },
 		"keys with counts":  func(g *Groups[string]) { g.params.KeysOnly, g.params.Clip, g.params.CountShare = true, 0, 0 },
+	})
+	dptest.Spoiled(t, sampleListed, sampleListed, map[string]func(*Groups[string]){
+		"no list":      func(g *Groups[string]) { g.params.Listed = false },
+		"a short one":  func(g *Groups[string]) { g.groups = g.groups[:1] },
+		"an empty one": func(g *Groups[string]) { g.groups = nil },
+		"δ denormal":   func(g *Groups[string]) { g.params.Delta = 5e-324 },
+		"a share":      func(g *Groups[string]) { g.params.CountShare = 0.5 },
+		"two passes":   func(g *Groups[string]) { g.params.Passes = 2 },
+		"a threshold":  func(g *Groups[string]) { g.threshold = 1 },
 	})
 	words, _ := sampleWords().MarshalBinary()
 	require.ErrorIs(t, new(Groups[int]).UnmarshalBinary(words), ErrFormat, "another key type")

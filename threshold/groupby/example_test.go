@@ -2,6 +2,7 @@ package groupby_test
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
@@ -30,6 +31,31 @@ func Example() {
 	// /products/1: about 3000
 	// /products/2: about 3000
 	// ε = 1, δ = 1e-12 for one user, added or removed
+}
+
+// The keys are public: every one of them is released, also the one that nobody has.
+func ExampleNewListed() {
+	b, err := groupby.NewListed(groupby.Params{Epsilon: 1, Clip: 3}, "bus", "train", "bicycle", "balloon")
+	if err != nil {
+		panic(err)
+	}
+	for user := range 9000 {
+		b.AddUser([]string{"bus", "train", "bicycle"}[:1+user%3]...)
+	}
+	groups, err := b.Release()
+	if err != nil {
+		panic(err)
+	}
+	for means, users := range groups.All() {
+		fmt.Printf("%s: about %.0f000\n", means, math.Abs(users/1000))
+	}
+	fmt.Println(groups.Guarantee())
+	// Output:
+	// balloon: about 0000
+	// bicycle: about 3000
+	// bus: about 9000
+	// train: about 6000
+	// ε = 1 for one user, added or removed
 }
 
 // The users are read twice: in the second pass they give all their weight to what the first has not

@@ -33,9 +33,17 @@ type noises struct {
 
 // noises returns what a reader needs.
 //
+// Laplace noise has √2 times its scale as standard deviation.
+//
 // R is at most 1.6 times σ/√(2·ln(1/δ)), where rounding.ForUsers stops. A key below R is shown with
 // probability η at most, and η/R² ≤ δ is part of what is proved of a kernel.
 func (p Params) noises(c calibration) noises {
+	if p.pure() {
+		return noises{
+			count: math.Sqrt2 * c.rest / (fine * unit), shortfall: math.Sqrt2 * c.shortfall / unit, value: math.Sqrt2 * c.value / unit,
+			others: math.Sqrt2 * c.others / unit,
+		}
+	}
 	mix, sigma := float64(c.mix)/fine, c.weight/unit
 	from := 1.6 * sigma / math.Sqrt(-2*math.Log(p.Delta))
 	return noises{
@@ -174,7 +182,7 @@ func (g *Groups[K]) Mean(key K) float64 {
 }
 
 // Others returns the estimated number of pairs of a user and a key that is not shown, where a user
-// with l > 32 keys counts 32/l in each. NaN unless the Params ask for it. Its standard deviation is
+// with l > 32 keys counts 32/l in each; with two passes in memory, or a list, at most 32 in all. NaN unless the Params ask for it. Its standard deviation is
 // [Groups.OthersStdDev].
 func (g *Groups[K]) Others() float64 {
 	if !g.valid() || !g.params.Others {
@@ -203,5 +211,9 @@ func (g *Groups[K]) String() string {
 	case g.params.values():
 		what = "counts of users, sums and means"
 	}
-	return fmt.Sprintf("groupby.Groups: %d keys with %s, %v", len(g.groups), what, g.Guarantee())
+	keys := "keys"
+	if g.params.Listed {
+		keys = "listed keys"
+	}
+	return fmt.Sprintf("groupby.Groups: %d %s with %s, %v", len(g.groups), keys, what, g.Guarantee())
 }

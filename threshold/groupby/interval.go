@@ -17,14 +17,14 @@ func (g *Groups[K]) Shortfall(confidence float64) (lo, hi float64) {
 	if !g.counted() || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
-	x, c := float64(g.shortfall)/unit, g.law.shortfall*quantile((1-confidence)/2)
+	x, c := float64(g.shortfall)/unit, g.reach(g.law.shortfall, (1-confidence)/2)
 	return max(x-c, 0), max(x+c, 0)
 }
 
 // short returns an upper bound on the shortfall that fails with probability at most alpha. Noise is
 // rounded to steps, and so may be off by half of one.
 func (g *Groups[K]) short(alpha float64) float64 {
-	return max((float64(g.shortfall)+1)/unit+g.law.shortfall*quantile(alpha), 0)
+	return max((float64(g.shortfall)+1)/unit+g.reach(g.law.shortfall, alpha), 0)
 }
 
 // Interval returns bounds that hold the true number of users of the key with at least the given
@@ -42,7 +42,11 @@ func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	alpha := 1 - confidence
 	lo, hi = g.users(e, alpha/2)
 	x := g.count(e)
-	return max(min(lo, x), 1), max(hi+g.short(alpha/2), x, 1) // a key that nobody has is never shown
+	least := 1.0 // a key that nobody has is never shown
+	if g.params.Listed {
+		least = 0
+	}
+	return max(min(lo, x), least), max(hi+g.short(alpha/2), x, least)
 }
 
 // users returns bounds on the count as it is clipped that fail with probability at most alpha.
@@ -51,7 +55,7 @@ func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {
 // particular. A key is either below R, and then shown with a probability of law.escape at most, or
 // its weight is released with nothing but noise.
 func (g *Groups[K]) users(e group[K], alpha float64) (lo, hi float64) {
-	x, c := g.noisy(e), g.law.count*quantile(alpha/2)+(g.law.mix+1)/unit
+	x, c := g.noisy(e), g.reach(g.law.count, alpha/2)+(g.law.mix+1)/unit
 	return max(x-c-g.lifted(alpha), 0), max(x+c, 0)
 }
 
@@ -85,10 +89,9 @@ func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
 	alpha := 1 - confidence
 	_, users := g.users(e, alpha/4)
 	short := g.short(alpha / 4)
-	sd := math.Hypot(g.params.middle()*g.law.count, g.params.half()*g.law.value)
 	middle, half := g.params.middle(), g.params.half()
 	// Each of the users' values is rounded by less than a step, and each noise by half of one.
-	c := sd*quantile(alpha/4) + (math.Abs(middle)+half)*(users+short+g.law.mix+1)/unit
+	c := g.reachOfBoth(middle*g.law.count, half*g.law.value, alpha/4) + (math.Abs(middle)+half)*(users+short+g.law.mix+1)/unit
 	x := middle*g.noisy(e) + half*float64(e.value)/unit
 	lo, hi = x-c-max(middle, 0)*g.lifted(alpha/4)+least*short, x+c+max(-middle, 0)*g.lifted(alpha/4)+most*short
 	return min(lo, g.sum(e)), max(hi, g.sum(e))
@@ -108,7 +111,7 @@ func (g *Groups[K]) MeanInterval(key K, confidence float64) (lo, hi float64) {
 	alpha := 1 - confidence
 	fewest, most := g.users(e, alpha/3)
 	short := g.short(alpha / 3)
-	z, c := float64(e.value)/unit, g.law.value*quantile(alpha/6)+(most+short+1)/unit
+	z, c := float64(e.value)/unit, g.reach(g.law.value, alpha/6)+(most+short+1)/unit
 	top, bottom := ratio(z+c, fewest, most, short), -ratio(-z+c, fewest, most, short)
 	at := func(z float64) float64 {
 		return min(max(g.params.middle()+z*g.params.half(), g.params.Min), g.params.Max)
@@ -127,6 +130,24 @@ func ratio(v, fewest, most, short float64) float64 {
 		return 1
 	}
 	return max((v+short)/(n+short), -1)
+}
+
+// reach returns what noise of that standard deviation exceeds with probability at most alpha ≤ ½, up
+// to a step.
+func (g *Groups[K]) reach(sd, alpha float64) float64 {
+	if g.params.pure() {
+		return -sd / math.Sqrt2 * math.Log(2*alpha)
+	}
+	return sd * quantile(alpha)
+}
+
+// reachOfBoth is reach for the sum of two independent noises with the standard deviations |a| and
+// |b|.
+func (g *Groups[K]) reachOfBoth(a, b, alpha float64) float64 {
+	if g.params.pure() {
+		return g.reach(math.Abs(a), alpha/2) + g.reach(math.Abs(b), alpha/2)
+	}
+	return g.reach(math.Hypot(a, b), alpha)
 }
 
 // quantile returns the z with Pr[N(0, 1) > z] = alpha, for alpha in (0, ½].

@@ -14,9 +14,9 @@ import (
 // user in both is two users, and is protected less. Group by user first where data is spread by
 // other things.
 //
-// The error wraps [ErrMismatch] if the Params differ, if the two are not for the same pass after
-// the same [Discovery], or if other is b itself, and [ErrReleased] if one was released. Then
-// nothing has changed.
+// The error wraps [ErrMismatch] if the Params or the listed keys differ, if the two are not for the
+// same pass after the same [Discovery], or if other is b itself, and [ErrReleased] if one was
+// released. Then nothing has changed.
 func (b *Builder[K]) Merge(other *Builder[K]) error {
 	if other == nil {
 		return fmt.Errorf("groupby: Merge: a Builder is %w", fault.ErrReleased)
@@ -49,7 +49,7 @@ func merge[K hashing.Key](into, other secret[K]) error {
 		numbers[i], _ = s.table.entry(e.key)
 	}
 	s.users.append(o.users, numbers)
-	s.shortfall = sum(s.shortfall, o.shortfall)
+	s.shortfall, s.others = sum(s.shortfall, o.shortfall), sum(s.others, o.others)
 	return nil
 }
 
@@ -61,9 +61,15 @@ func (s *state[K]) matches(o *state[K]) error {
 	if s.way != o.way {
 		return fault.Mismatch("groupby", "pass", s.way, o.way)
 	}
+	return s.sameFound(o.table.entries[:o.found])
+}
+
+// sameFound returns an error that wraps ErrMismatch unless these are the keys that were found, or
+// listed.
+func (s *state[K]) sameFound(entries []entry[K]) error {
 	same := func(a, b entry[K]) bool { return a.key == b.key }
-	if !slices.EqualFunc(s.table.entries[:s.found], o.table.entries[:o.found], same) {
-		return fault.Mismatch("groupby", "Discovery", "the keys of one", "those of another")
+	if !slices.EqualFunc(s.table.entries[:s.found], entries, same) {
+		return fault.Mismatch("groupby", "Discovery or list", "the keys of one", "those of another")
 	}
 	return nil
 }
@@ -77,7 +83,7 @@ func sameParams(a, b Params) error {
 		{"Epsilon", a.Epsilon, b.Epsilon}, {"Delta", a.Delta, b.Delta}, {"MaxKeys", a.MaxKeys, b.MaxKeys},
 		{"Passes", a.Passes, b.Passes},
 		{"CountShare", a.CountShare, b.CountShare}, {"Clip", a.Clip, b.Clip}, {"Min", a.Min, b.Min}, {"Max", a.Max, b.Max},
-		{"Relation", a.Relation, b.Relation}, {"KeysOnly", a.KeysOnly, b.KeysOnly}, {"Others", a.Others, b.Others},
+		{"Relation", a.Relation, b.Relation}, {"KeysOnly", a.KeysOnly, b.KeysOnly}, {"Others", a.Others, b.Others}, {"Listed", a.Listed, b.Listed},
 	} {
 		if f.a != f.b {
 			return fault.Mismatch("groupby", f.name, f.a, f.b)

@@ -23,7 +23,7 @@ const (
 type Params struct {
 	// Epsilon is ε of the whole release, in [2⁻¹⁰, 64].
 	Epsilon float64
-	// Delta is δ of the whole release, in [1e-100, 0.01].
+	// Delta is δ of the whole release, in [1e-100, 0.01], or 0 with Listed.
 	Delta float64
 	// MaxKeys is m, in [1, 4096]: of a user with more keys, m random ones count.
 	// 0 means 100. A larger m hardly raises the threshold, nor the noise of a
@@ -55,6 +55,9 @@ type Params struct {
 	// Others buys, for a fiftieth of the budget, the number of what is not
 	// shown: see [Groups.Others].
 	Others bool
+	// Listed says that the keys are those of a public list, of MaxKeys keys: see
+	// [NewListed], which sets both. Passes is 1 then, and CountShare 0.
+	Listed bool
 }
 
 // bad returns the error for a field.
@@ -64,7 +67,7 @@ func bad(field string, value any, want string) error {
 
 // normal returns the Params with all defaults filled in, and without −0.
 func (p Params) normal() Params {
-	if p.MaxKeys == 0 {
+	if p.MaxKeys == 0 && !p.Listed {
 		p.MaxKeys = 100
 	}
 	if p.Relation == 0 {
@@ -73,7 +76,7 @@ func (p Params) normal() Params {
 	if p.Passes == 0 {
 		p.Passes = 1
 	}
-	if !p.KeysOnly && p.CountShare == 0 {
+	if !p.KeysOnly && !p.Listed && p.CountShare == 0 {
 		p.CountShare = 1. / 3
 		if p.values() || p.Passes == 2 {
 			p.CountShare = 0.5
@@ -92,19 +95,27 @@ func (p Params) validate() error {
 	switch {
 	case !(p.Epsilon >= minEpsilon && p.Epsilon <= maxEpsilon):
 		return bad("Epsilon", p.Epsilon, "a number in [2⁻¹⁰, 64]")
-	case !(p.Delta >= minDelta && p.Delta <= maxDelta):
-		return bad("Delta", p.Delta, "a number in [1e-100, 0.01]")
+	case !(p.Delta >= minDelta && p.Delta <= maxDelta || p.Listed && p.Delta == 0):
+		return bad("Delta", p.Delta, "a number in [1e-100, 0.01]; or 0, where keys are listed")
+	case p.Listed && p.MaxKeys < 1:
+		return bad("MaxKeys", p.MaxKeys, "the number of keys where they are listed, or 4096 if there are more")
 	case p.MaxKeys < 1 || p.MaxKeys > maxKeys:
 		return bad("MaxKeys", p.MaxKeys, "0 or an integer in [1, 4096]")
 	case p.Passes != 1 && p.Passes != 2:
 		return bad("Passes", p.Passes, "0, 1 or 2")
+	case p.Listed && p.Passes != 1:
+		return bad("Passes", p.Passes, "0 or 1 where keys are listed")
+	case p.Listed && p.KeysOnly:
+		return bad("KeysOnly", p.KeysOnly, "false where keys are listed")
+	case p.Listed && p.CountShare != 0:
+		return bad("CountShare", p.CountShare, "0 where keys are listed")
 	case p.KeysOnly && p.CountShare != 0:
 		return bad("CountShare", p.CountShare, "0 with KeysOnly")
 	case p.KeysOnly && p.Clip != 0:
 		return bad("Clip", p.Clip, "0 with KeysOnly")
 	case p.KeysOnly && p.values():
 		return bad("Max", p.Max, "0, as Min, with KeysOnly")
-	case !p.KeysOnly && !(p.CountShare >= minShare && p.CountShare <= 1-minShare):
+	case !p.KeysOnly && !p.Listed && !(p.CountShare >= minShare && p.CountShare <= 1-minShare):
 		return bad("CountShare", p.CountShare, "0 or a number in [1/64, 63/64]")
 	case p.Others && p.CountShare > 0.97:
 		return bad("CountShare", p.CountShare, "at most 0.97 with Others")
@@ -126,24 +137,38 @@ func (p Params) validate() error {
 func (p Params) values() bool { return p.Min != 0 || p.Max != 0 }
 
 // Guarantee returns what a release of these Params promises: (ε, δ) for one user with all keys and
-// values, however many these are; see the package's documentation. Invalid Params promise nothing.
+// values, however many these are; see the package's documentation. For listed keys it is also that of
+// a Gaussian mechanism, or of pure ε-DP. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	p = p.normal()
-	if p.validate() != nil {
+	unit := budget.User(0, p.Relation)
+	switch {
+	case p.validate() != nil:
 		return budget.Guarantee{}
+	case p.pure():
+		return budget.PureDP(p.Epsilon, unit)
+	case p.Listed:
+		c, err := p.sizes()
+		if err != nil {
+			return budget.Guarantee{}
+		}
+		return budget.ApproxDP(p.Epsilon, p.Delta, unit).WithPair(budget.GDP(math.Sqrt(c.beside)*(1+0x1p-50), unit))
 	}
-	return budget.ApproxDP(p.Epsilon, p.Delta, budget.User(0, p.Relation))
+	return budget.ApproxDP(p.Epsilon, p.Delta, unit)
 }
 
 // Threshold returns the total weight at which a key is shown with probability ½, where a user of l
 // keys gives each the weight 1/√l: so a key of users who have l keys each is, with probability ½,
 // at Threshold·√l users. With two passes it is that of the second, where l is the number of his
-// keys that the first has not found. NaN if the Params are invalid. It calibrates the release, as
-// [New] does.
+// keys that the first has not found. −Inf where keys are listed. NaN if the Params are invalid. It
+// calibrates the release, as [New] does.
 func (p Params) Threshold() float64 {
 	c, err := p.normal().calibrate()
 	if err != nil {
 		return math.NaN()
+	}
+	if p.Listed {
+		return math.Inf(-1)
 	}
 	return (float64(c.kernel.Threshold) - 0.5) / unit
 }

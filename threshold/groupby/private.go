@@ -38,7 +38,7 @@ func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 
 // RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
 // gave, of a second pass too. The error wraps [ErrReleased], [ErrMismatch] if that Builder had
-// other Params, or [ErrFormat]; the Builder is then unchanged.
+// other Params or another list, or [ErrFormat]; the Builder is then unchanged.
 func (b *Builder[K]) RestorePrivateState(data []byte) error {
 	return restoreState(b.secret, data, false, "groupby: RestorePrivateState: the Builder")
 }
@@ -62,7 +62,7 @@ func appendState[K hashing.Key](data secret[K], dst []byte, doing string) ([]byt
 	}
 	defer private.Leave(data)
 	keys := wire.KeysOf[K]()
-	h := stateHeader{kind: privateBuilder, class: keys.Class(), way: s.way, params: s.params, found: s.found, shortfall: s.shortfall}
+	h := stateHeader{privateBuilder, keys.Class(), s.way, s.params, s.found, s.shortfall, s.others}
 	dst = wire.AppendHeader(dst, wire.KindPrivate, privateVersion)
 	dst = wire.AppendFields(dst, h.fields())
 	order := s.sorted()
@@ -137,11 +137,12 @@ type stateHeader struct {
 	params    Params
 	found     int
 	shortfall int64
+	others    int64
 }
 
 func (h *stateHeader) fields() []wire.Field {
 	fields := append([]wire.Field{wire.Byte(&h.kind), wire.Byte(&h.class), wire.Byte(&h.way)}, h.params.fields()...)
-	return append(fields, wire.Int(&h.found, math.MaxInt32), wire.Signed(&h.shortfall))
+	return append(fields, wire.Int(&h.found, math.MaxInt32), wire.Signed(&h.shortfall), wire.Signed(&h.others))
 }
 
 func restoreState[K hashing.Key](data secret[K], encoded []byte, discovers bool, doing string) error {
@@ -161,19 +162,27 @@ func restoreState[K hashing.Key](data secret[K], encoded []byte, discovers bool,
 		r.Fail("another kind of state")
 	case h.params != s.params:
 		return sameParams(s.params, h.params)
-	case h.way > second || (h.way == finding) != discovers || (h.way == once) != (s.params.Passes == 1):
+	case h.way > listing || (h.way == finding) != discovers || (h.way == listing) != s.params.Listed || (h.way == keeping || h.way == finding || h.way == second) != (s.params.Passes == 2):
 		r.Fail("the state of another pass")
-	case h.shortfall < 0 || h.shortfall > limit:
+	case min(h.shortfall, h.others) < 0 || max(h.shortfall, h.others) > limit || h.others > 0 && !(s.params.Listed && s.params.Others):
 		r.Fail("a sum that is none")
-	case h.found > 0 && h.way != second:
+	case h.found > 0 && h.way != second && h.way != listing:
 		r.Fail("found keys before the second pass")
 	}
 	t := readTable(r, keys, h.found)
 	u := s.readUsers(r, h.way, len(t.entries))
+	if h.way == listing && h.found != len(t.entries) {
+		r.Fail("a key that is not listed")
+	}
 	if err := r.Done(); err != nil {
 		return err
 	}
-	s.way, s.found, s.shortfall, s.table, s.users = h.way, h.found, h.shortfall, t, u
+	if h.way == listing {
+		if err := s.sameFound(t.entries); err != nil {
+			return err
+		}
+	}
+	s.way, s.found, s.shortfall, s.others, s.table, s.users = h.way, h.found, h.shortfall, h.others, t, u
 	return nil
 }
 

@@ -30,9 +30,9 @@ type group[K hashing.Key] struct {
 }
 
 // shows returns what draws whether a key is shown, by which noisy weight. The keys that a first
-// pass has found are.
+// pass has found are, and those of a list.
 func (s *state[K]) shows(kernel rounding.Quadratic, sigma float64) func(i int) (weight int64, ok bool) {
-	normal := s.normal(sigma)
+	normal := s.noise(sigma)
 	return func(i int) (int64, bool) {
 		if i < s.found {
 			return 0, true
@@ -47,7 +47,7 @@ func (s *state[K]) shows(kernel rounding.Quadratic, sigma float64) func(i int) (
 func (s *state[K]) release(show func(i int) (weight int64, ok bool)) *Groups[K] {
 	p := s.params
 	g := &Groups[K]{params: p, law: p.noises(s.law)}
-	rests, values := s.normal(s.law.rest), s.normal(s.law.value)
+	rests, values := s.noise(s.law.rest), s.noise(s.law.value)
 	for i, e := range s.table.entries {
 		weight, ok := show(i)
 		if !ok {
@@ -72,23 +72,27 @@ func (s *state[K]) release(show func(i int) (weight int64, ok bool)) *Groups[K] 
 		g.threshold = s.law.kernel.Threshold
 	}
 	if !p.KeysOnly {
-		g.shortfall = s.shortfall + s.normal(s.law.shortfall)()
+		g.shortfall = s.shortfall + s.noise(s.law.shortfall)()
 	}
 	if p.Others {
-		g.others = s.others + s.normal(s.law.others)()
+		g.others = s.others + s.noise(s.law.others)()
 	}
 	return g
 }
 
-// normal returns what draws exact normal noise, rounded to steps; 0 where σ is 0, of what is not
-// released or is the same for all users.
-func (s *state[K]) normal(sigma float64) func() int64 {
-	if sigma == 0 {
+// noise returns what draws exact normal noise, rounded to steps, or discrete Laplace noise where δ
+// is 0; 0 where the scale is 0, of what is not released or is the same for all users.
+func (s *state[K]) noise(scale float64) func() int64 {
+	if scale == 0 {
 		return func() int64 { return 0 }
 	}
-	d, err := noise.NewGaussian(sigma)
-	if err != nil {
+	normal, err := noise.NewGaussian(scale)
+	laplace, other := noise.NewDiscreteLaplace(scale)
+	switch {
+	case err != nil || other != nil:
 		panic("groupby: no noise for a valid calibration") // unreachable
+	case s.params.pure():
+		return func() int64 { return laplace.SampleInt(&s.src) }
 	}
-	return func() int64 { return int64(d.Sample(&s.src, 1)) }
+	return func() int64 { return int64(normal.Sample(&s.src, 1)) }
 }

@@ -1,0 +1,161 @@
+package groupby
+
+import (
+	"math"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// This file counts users in keys of a public list. Nothing has to be found, so there are no weights
+// and no threshold: the whole budget is for counts, of every key.
+
+// maxListed is the most keys of a list.
+const maxListed = 1 << 26
+
+// NewListed returns an empty Builder for users whose keys are of a public list, of any key type,
+// such as the countries of the world. Every key of the list is released with its count, those that
+// nobody has too; other keys count in [Groups.Others] alone. The list must not come from the data,
+// or the release says who is in them.
+//
+// No δ is spent on finding keys. With Delta the noise is normal, and the guarantee is also one of a
+// Gaussian mechanism, which composes better. With Delta 0 it is discrete Laplace noise, and the
+// release is ε-private. Which is less depends on C² = Clip or the length of the list, whichever is
+// smaller: at ε = 1 a count has a standard deviation of 1.5·C² by Laplace noise, and of 4.4·C by
+// normal noise with a δ of 1e-6. So a list of which users have up to eight keys, with a Clip of 8,
+// does as well without δ.
+//
+// MaxKeys is what NewListed fills in: the length of the list, but at most 4096. A key that is listed
+// twice counts once. The error wraps [ErrParams], also for an empty list, for one of more than 2²⁶
+// keys, and for Passes, CountShare or KeysOnly.
+func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
+	keys = slices.Clone(keys)
+	wire.Sort(keys)
+	keys = slices.Compact(keys)
+	if len(keys) == 0 || len(keys) > maxListed {
+		return nil, bad("list", len(keys), "one of 1 to 2²⁶ keys")
+	}
+	n := min(len(keys), maxKeys)
+	if p.MaxKeys != 0 && p.MaxKeys != n {
+		return nil, bad("MaxKeys", p.MaxKeys, "0 in NewListed: the number of keys")
+	}
+	p.MaxKeys, p.Listed = n, true
+	p = p.normal()
+	law, err := p.calibrate()
+	if err != nil {
+		return nil, err
+	}
+	return &Builder[K]{private.New(state[K]{params: p, law: law, way: listing, table: tableOf(keys), found: len(keys)}), p, p.Guarantee()}, nil
+}
+
+// listedSizes returns the calibration for a list.
+//
+// A user with l ≤ n listed keys moves, in units of S, with C² = min(Clip, n) and x = 1 for l ≤ C²:
+//
+//	part       by                      ‖·‖₂² ≤    ‖·‖₁ ≤    share
+//	counts     x in each               C²         C²        what is left
+//	values     x·z, |z| ≤ 1            C²         C²        ⅔ of what is left
+//	shortfall  1 − x                   1          1         1/16
+//	others     min(hidden keys, 32)    32²        32        1/50
+//
+// Under Replace two users' counts differ by min(2·Clip, n) in both norms, as x is in [0, 1], and
+// values by 4C² and 2C²; the two numbers in [0, 1] and [0, 32] differ by no more than one of them.
+// Normal noise is for x = √(C²/l) beyond C², and has σ·‖·‖₂/√f at a share f of 1/σ²; discrete
+// Laplace noise, where δ is 0, is for x = C²/l, with the scale ‖·‖₁/(f·ε). In integers the bounds
+// hold as well, as all is rounded towards 0.
+func (p Params) listedSizes() (c calibration, err error) {
+	const up = 1 + 0x1p-40
+	counts := float64(min(p.Clip, p.MaxKeys))
+	sides, values := 1.0, counts
+	if p.Relation == budget.Replace {
+		sides, counts = 2, 2*float64(p.Clip)
+		if p.MaxKeys < maxKeys { // else the list may be longer
+			counts = min(counts, float64(p.MaxKeys))
+		}
+	}
+	var sigma float64
+	if !p.pure() {
+		if sigma, err = noise.GaussianSigma(p.Epsilon, p.Delta, up); err != nil {
+			return c, err
+		}
+	}
+	scale := func(share, norm2, norm1 float64) float64 {
+		if p.pure() {
+			return norm1 / (share * p.Epsilon) * up
+		}
+		s := sigma * norm2 / math.Sqrt(share) * up
+		c.beside += norm2 * norm2 / (s * s)
+		return s
+	}
+	left := 1 - shortfallShare
+	c.shortfall = scale(shortfallShare, 1, 1)
+	if p.Others {
+		left -= othersShare
+		c.others = scale(othersShare, othersLimit, othersLimit)
+	}
+	if p.values() {
+		c.value = scale(valuesShare*left, sides*math.Sqrt(values), sides*values)
+		left *= 1 - valuesShare
+	}
+	c.rest = scale(left, math.Sqrt(counts), counts)
+	c.beside *= up
+	return c, nil
+}
+
+// pure reports whether the noise is discrete Laplace noise.
+func (p Params) pure() bool { return p.Delta == 0 }
+
+// tableOf returns a table with these different keys, in this order.
+func tableOf[K hashing.Key](keys []K) table[K] {
+	t := newTable[K](len(keys))
+	for _, key := range keys {
+		t.add(key, cell{})
+	}
+	return t
+}
+
+// addListed adds a user with the distinct keys in s.keys to those that are listed.
+func (s *state[K]) addListed(sums []float64) {
+	l := 0
+	places := s.order(0) // of the entries, −1 for none
+	for _, key := range s.keys {
+		i, listed := s.table.find(key)
+		if !listed {
+			places = append(places, -1)
+			continue
+		}
+		places = append(places, int32(i))
+		l++
+	}
+	s.numbers = places
+	if s.params.Others {
+		s.others = sum(s.others, int64(min(len(places)-l, othersLimit))*unit)
+	}
+	if l == 0 {
+		return
+	}
+	x := s.params.counts(l)
+	s.shortfall = sum(s.shortfall, unit-x)
+	give := cell{rest: rest(x, 0, 0)}
+	for n, i := range places {
+		if i < 0 {
+			continue
+		}
+		if s.params.values() {
+			give.value = s.params.scaled(x, valueAt(sums, int32(n)))
+		}
+		s.table.entries[i].add(give)
+	}
+}
+
+// counts returns x: what a user counts in each of his l listed keys.
+func (p Params) counts(l int) int64 {
+	if p.pure() {
+		return min(unit, int64(p.Clip)*unit/int64(l))
+	}
+	return clipped(l, p.Clip)
+}

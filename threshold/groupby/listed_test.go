@@ -1,0 +1,390 @@
+package groupby
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+func listed[K string | int](t testing.TB, p Params, keys ...K) *Builder[K] {
+	t.Helper()
+	b, err := NewListed(p, keys...)
+	require.NoError(t, err)
+	return b
+}
+
+// Every key of the list is shown with its count, sum and mean, those that nobody has too, and no
+// other key, for users with fewer and with more keys than Clip; with δ and without.
+func TestEveryListedKeyIsShown(t *testing.T) {
+	const confidence = 1 - 1e-11
+	words := []string{"pear", "apple", "", "fig", "kiwi", "apple", "nobody has this"}
+	for _, p := range []Params{{Epsilon: 1, Delta: 1e-6}, {Epsilon: 1}, {Epsilon: 1, Relation: budget.Replace}, {Epsilon: 2, Delta: 1e-9, Relation: budget.Replace}} {
+		p.Min, p.Max, p.Others, p.Clip = -1, 3, true, 2
+		b := listed(t, p, words...)
+		counts, sums := map[string]float64{}, map[string]float64{}
+		for u := range 4000 {
+			keys := words[:1+u%5]
+			b.AddUserValues(func(yield func(string, float64) bool) {
+				for i, key := range keys {
+					counts[key]++
+					sums[key] += float64(i) - 1
+					if !yield(key, float64(i)-1) {
+						return
+					}
+				}
+				yield("plum", 2) // not listed
+			})
+		}
+		require.True(t, b.Guarantee().Equal(p.listed(6).Guarantee()))
+		g, err := b.Release()
+		require.NoError(t, err)
+		require.Equal(t, []string{"", "apple", "fig", "kiwi", "nobody has this", "pear"}, keysOf(g))
+		require.False(t, g.Has("plum"))
+		require.True(t, math.IsInf(g.Params().Threshold(), -1))
+		require.Equal(t, 6, g.Params().MaxKeys)
+		require.Equal(t, budget.User(0, g.Params().Relation), g.Guarantee().Unit())
+		if p.Delta == 0 {
+			require.Equal(t, p.Epsilon, g.Guarantee().EpsilonAt(0))
+		}
+		dptest.Alarm(t, 6*5e-11+1e-10)
+		for key := range g.All() {
+			inside := func(x float64, lo, hi float64) { require.True(t, lo <= x && x <= hi, "%v not in [%v, %v]", x, lo, hi) }
+			lo, hi := g.Interval(key, confidence)
+			inside(counts[key], lo, hi)
+			require.Less(t, hi-lo, 4000.) // clipping costs up to 3/5 of the users
+			lo, hi = g.SumInterval(key, confidence)
+			inside(sums[key], lo, hi)
+			lo, hi = g.MeanInterval(key, confidence)
+			if counts[key] > 0 {
+				inside(sums[key]/counts[key], lo, hi)
+			}
+		}
+		require.InDelta(t, 4000, g.Others(), 26*g.OthersStdDev()) // e^{−√2·26}, or less
+		lo, hi := g.Interval("plum", confidence)
+		require.True(t, lo == 0 && math.IsInf(hi, 1))
+		require.Contains(t, g.String(), "6 listed keys with counts of users, sums and means")
+		decoded, size := dptest.RoundTrip(t, g, "%+v", p)
+		require.Equal(t, g, decoded)
+		require.Positive(t, size)
+		again := listed(t, g.Params(), words...)
+		require.Equal(t, g.Params(), again.params)
+	}
+}
+
+// listed returns the Params that NewListed makes of these for a list of n keys.
+func (p Params) listed(n int) Params {
+	p.MaxKeys, p.Listed = n, true
+	return p
+}
+
+func keysOf(g *Groups[string]) (keys []string) {
+	for key := range g.All() {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// moves are what a user adds to all that is released: the numbers that noise is added to, and the
+// scale of that.
+func moves(t testing.TB, template *Builder[int], keys []int, value float64) (moved, scales []float64) {
+	s := held(template)
+	b := fresh(s)
+	held(b).table, held(b).found = tableOf(listOf(s)), s.found
+	b.AddUserValues(pairs(keys, func(key int) float64 { return value * float64(1-key%2*2) }))
+	s = held(b)
+	add := func(x int64, scale float64) {
+		if moved = append(moved, float64(x)); scale == 0 {
+			require.Zero(t, x)
+			scale = 1
+		}
+		scales = append(scales, scale)
+	}
+	for _, e := range s.table.entries {
+		add(e.rest, s.law.rest)
+		add(e.value, s.law.value)
+	}
+	add(s.shortfall, s.law.shortfall)
+	add(s.others, s.law.others)
+	return moved, scales
+}
+
+func listOf(s *state[int]) (keys []int) {
+	for _, e := range s.table.entries {
+		keys = append(keys, e.key)
+	}
+	return keys
+}
+
+// Exactly, in the integers that AddUser adds: of all neighbours over a list of four keys, and other
+// keys, with values at both ends of the range, none is farther apart than (ε, δ). It is nearly
+// attained, so much less noise would not do: to .6 where values that differ by their sign come from
+// users with the same counts, else to .7 and more.
+func TestListedNeighbours(t *testing.T) {
+	list := []int{0, 1, 2, 3}
+	const near = 0.6
+	for _, p := range []Params{
+		{Clip: 1}, {Clip: 2}, {Clip: 36}, {Clip: 2, Others: true}, {Clip: 2, Min: -5, Max: 5}, {Clip: 3, Min: 0, Max: 5, Others: true},
+	} {
+		for _, r := range []budget.Relation{budget.AddRemove, budget.Replace} {
+			for _, delta := range []float64{0, 1e-6, 1e-2} {
+				p.Epsilon, p.Delta, p.Relation = 0.7, delta, r
+				b := listed(t, p, list...)
+				var users [][]float64
+				var scales []float64
+				for set := range 1 << len(list) {
+					for _, others := range []int{0, 1, 40} {
+						var keys []int
+						for _, key := range list {
+							if set>>key&1 == 1 {
+								keys = append(keys, key)
+							}
+						}
+						for i := range others {
+							keys = append(keys, 100+i)
+						}
+						for _, value := range []float64{-5, 0, 5} {
+							var user []float64
+							user, scales = moves(t, b, keys, value)
+							users = append(users, user)
+						}
+					}
+				}
+				nobody := make([]float64, len(scales))
+				worst, square := 0.0, 0.0 // Σ|Δ|/b and Σ(Δ/σ)²
+				apart := func(a, b []float64) {
+					one, two := 0.0, 0.0
+					for i, scale := range scales {
+						d := math.Abs(a[i]-b[i]) / scale
+						one, two = one+d, two+d*d
+					}
+					worst, square = max(worst, one), max(square, two)
+				}
+				for _, a := range users {
+					apart(a, nobody)
+					for _, b := range users {
+						if r == budget.Replace {
+							apart(a, b)
+						}
+					}
+				}
+				name := fmt.Sprintf("%+v: %v %v", p, worst, square)
+				if delta == 0 {
+					require.LessOrEqual(t, worst, p.Epsilon, name)
+					require.Greater(t, worst, near*p.Epsilon, name)
+					continue
+				}
+				require.LessOrEqual(t, square, held(b).law.beside, name)
+				require.Greater(t, square, near*held(b).law.beside, name)
+				exact, err := noise.GaussianDelta(1, p.Epsilon, math.Sqrt(held(b).law.beside))
+				require.NoError(t, err)
+				require.LessOrEqual(t, exact, delta)
+				require.Greater(t, exact, 0.99*delta)
+				require.LessOrEqual(t, b.Guarantee().DeltaAt(p.Epsilon), delta)
+			}
+		}
+	}
+}
+
+// The whole law of what is released of two keys, both counts and the shortfall, in cells: the exact
+// divergence of all neighbours is within δ at ε, in both orders, and not within it by half of the
+// noise.
+func TestListedReleasesExactly(t *testing.T) {
+	const cells, reach = 40, 8.
+	for _, p := range []Params{
+		{Epsilon: 1, Delta: 0.01, Clip: 1}, {Epsilon: 1, Clip: 1}, {Epsilon: 1, Delta: 0.01, Clip: 1, Relation: budget.Replace},
+		{Epsilon: 1, Clip: 1, Relation: budget.Replace}, {Epsilon: 2, Delta: 0.001, Clip: 2}, {Epsilon: 2, Clip: 2},
+	} {
+		b := listed(t, p, 0, 1)
+		// law returns the masses of cells, which reach as far as so many widths, of a number with noise.
+		law := func(x, scale, width float64) []float64 {
+			laplace, err := noise.NewDiscreteLaplace(scale)
+			require.NoError(t, err)
+			survival := func(y float64) float64 { return tailOf(y / scale) }
+			if p.Delta == 0 {
+				survival = func(y float64) float64 { return laplace.Survival(math.Floor(y)) }
+			}
+			masses := make([]float64, cells)
+			above := 1.0
+			for i := range masses {
+				next := 0.0
+				if i < cells-1 {
+					next = survival((float64(i+1)/cells*2-1)*reach*width - x)
+				}
+				masses[i], above = above-next, next
+			}
+			return masses
+		}
+		worst := func(noise float64) (worst float64) {
+			var users [][][]float64
+			for _, keys := range [][]int{nil, {0}, {1}, {0, 1}} {
+				moved, scales := moves(t, b, keys, 0)
+				var laws [][]float64
+				for _, i := range []int{0, 2, 4} { // two counts and the shortfall
+					laws = append(laws, law(moved[i], scales[i]*noise, scales[i]))
+				}
+				users = append(users, laws)
+			}
+			for i, a := range users {
+				for j, b := range users {
+					if i == j || p.Relation != budget.Replace && i > 0 && j > 0 {
+						continue
+					}
+					sum := 0.0
+					for x := range cells {
+						for y := range cells {
+							left, right := a[0][x]*a[1][y], math.Exp(p.Epsilon)*b[0][x]*b[1][y]
+							for z := range cells {
+								sum += max(left*a[2][z]-right*b[2][z], 0)
+							}
+						}
+					}
+					worst = max(worst, sum)
+				}
+			}
+			return worst
+		}
+		exact := worst(1)
+		require.LessOrEqual(t, exact, p.Delta+1e-12, "%+v", p)
+		require.GreaterOrEqual(t, exact, p.Delta/2, "%+v", p)
+		require.Greater(t, worst(0.5), 2*p.Delta+1e-3, "%+v", p)
+	}
+}
+
+// Noise has its law on all listed keys, whether anybody has them, and on what is beside them.
+func TestListedNoise(t *testing.T) {
+	const n, bins = 3000, 20
+	keys := make([]int, n)
+	for i := range keys {
+		keys[i] = i
+	}
+	for _, delta := range []float64{0, 1e-6} {
+		p := Params{Epsilon: 1, Delta: delta, Clip: 4, Max: 2}
+		b := listed(t, p, keys...)
+		for i := range n / 4 {
+			b.AddUser(keys[2*i : 2*i+2]...) // half of the keys
+		}
+		law := held(b).law
+		g, err := b.Release()
+		require.NoError(t, err)
+		require.Len(t, g.groups, n)
+		uniform := func(x, scale float64) float64 { // by the distribution function
+			if delta > 0 {
+				return tailOf(-x / scale)
+			}
+			u := math.Exp(-math.Abs(x)/scale) / 2
+			if x > 0 {
+				return 1 - u
+			}
+			return u
+		}
+		for _, scale := range []float64{1, 0.5} {
+			var seen [2][bins]int64
+			for i, e := range g.groups {
+				users := 0.0
+				if i < n/2 {
+					users = unit
+				}
+				seen[0][int(bins*uniform(float64(e.rest)-fine*users, law.rest*scale)*(1-1e-12))]++
+				seen[1][int(bins*uniform(float64(e.value)+users, law.value*scale)*(1-1e-12))]++
+			}
+			for _, h := range seen {
+				even := slices.Repeat([]float64{1. / bins}, bins)
+				if scale == 1 {
+					dptest.ChiSquare(t, "noise", h[:], even, 1e-10)
+				} else {
+					require.Less(t, dptest.ChiSquarePValue(h[:], even), 1e-9)
+				}
+			}
+		}
+	}
+}
+
+// Shards of one list are one machine; those of other lists do not merge, and their states cannot be
+// restored.
+func TestListedShards(t *testing.T) {
+	p := Params{Epsilon: 1, Delta: 1e-6, Clip: 3, Min: -1, Max: 3, Others: true}
+	list := []int{4, 1, 9, 16, 25}
+	rng := rand.New(rand.NewPCG(8, 8))
+	one, again := listed(t, p, list...), listed(t, p, list...)
+	slices.Sort(list)
+	shards := []*Builder[int]{listed(t, p, list...), listed(t, p, list...), listed(t, p, list...)}
+	var users [][]int
+	for range 300 {
+		users = append(users, rng.Perm(30)[:rng.IntN(20)])
+	}
+	value := func(key int) float64 { return float64(key%9) - 2.3 }
+	for _, user := range users {
+		one.AddUserValues(pairs(user, value))
+		shards[rng.IntN(3)].AddUserValues(pairs(user, value))
+	}
+	slices.Reverse(users)
+	for _, user := range users {
+		again.AddUserValues(pairs(user, value))
+	}
+	require.NoError(t, shards[0].Merge(shards[1]))
+	require.NoError(t, shards[0].Merge(shards[2]))
+	want := privateBytes(t, one)
+	require.Equal(t, want, privateBytes(t, again))
+	require.Equal(t, want, privateBytes(t, shards[0]))
+	restored := listed(t, p, list...)
+	require.NoError(t, restored.RestorePrivateState(want))
+	require.Equal(t, want, privateBytes(t, restored))
+	require.Positive(t, held(restored).others)
+	for n := range want {
+		require.ErrorIs(t, restored.RestorePrivateState(want[:n]), ErrFormat)
+	}
+	for _, others := range [][]int{{4, 1, 9, 16, 26}, {1, 4}} {
+		other := listed(t, p, others...)
+		require.ErrorIs(t, restored.Merge(other), ErrMismatch)
+		require.ErrorIs(t, other.RestorePrivateState(want), ErrMismatch)
+		require.False(t, other.Released())
+	}
+	require.Equal(t, want, privateBytes(t, restored))
+	unlisted := builder[int](t, everything)
+	require.ErrorIs(t, unlisted.RestorePrivateState(want), ErrMismatch)
+	require.ErrorIs(t, unlisted.Merge(restored), ErrMismatch)
+}
+
+func TestListsAreChecked(t *testing.T) {
+	for name, wrong := range map[string]Params{
+		"no ε":       {},
+		"δ denormal": {Epsilon: 1, Delta: 5e-324},
+		"δ < 0":      {Epsilon: 1, Delta: -1},
+		"keys":       {Epsilon: 1, KeysOnly: true},
+		"passes":     {Epsilon: 1, Delta: 1e-6, Passes: 2},
+		"share":      {Epsilon: 1, CountShare: 0.5},
+		"max keys":   {Epsilon: 1, MaxKeys: 3},
+		"clip":       {Epsilon: 1, Clip: 4097},
+		"range":      {Epsilon: 1, Min: 2, Max: 1},
+	} {
+		_, err := NewListed(wrong, "a", "b")
+		require.ErrorIs(t, err, ErrParams, name)
+		if name != "max keys" {
+			require.False(t, wrong.listed(2).Guarantee().Promises(), name)
+		}
+	}
+	_, err := NewListed[string](Params{Epsilon: 1})
+	require.ErrorIs(t, err, ErrParams)
+	_, err = New[string](Params{Epsilon: 1, Delta: 1e-6}.listed(3))
+	require.ErrorIs(t, err, ErrParams)
+	_, err = NewDiscovery[string](Params{Epsilon: 1, Delta: 1e-6, Passes: 2}.listed(3))
+	require.ErrorIs(t, err, ErrParams)
+	// The figures of NewListed, and what the shares allow.
+	require.InEpsilon(t, 1.5*8, Params{Epsilon: 1, Clip: 8}.listed(100).StdDev(), 0.01)
+	require.InEpsilon(t, 4.36*math.Sqrt(8), Params{Epsilon: 1, Delta: 1e-6, Clip: 8}.listed(100).StdDev(), 0.01)
+	require.Equal(t, Params{Epsilon: 1}.listed(5).StdDev(), Params{Epsilon: 1, Clip: 5}.listed(100).StdDev())
+	list := []string{"b", "a"}
+	b := listed(t, Params{Epsilon: 1}, list...)
+	list[0] = "c"
+	g, err := b.Release()
+	require.NoError(t, err)
+	require.Equal(t, []string{"a", "b"}, keysOf(g))
+}
