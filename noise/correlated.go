@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+
+	"github.com/dpsketch/dpsketch/internal/wide"
 )
 
 // CorrelatedGaussian is the law of noise that is partly the same for all keys: Z + Nᵢ for key i,
@@ -75,28 +77,12 @@ func (d CorrelatedGaussian) Sampler(src *Source, step float64) func() float64 {
 		n := drawNormal(src)
 		if n.m < stripEnd && z.m < stripEnd {
 			lo, hi := toOwn.interval(&n)
-			if v, decided := roundSum(least.plus(lo), most.plus(hi)); decided {
+			if v, decided := roundSum(least.Plus(lo), most.Plus(hi)); decided {
 				return float64(v) * step
 			}
 		}
 		return float64(roundSumLazily(src, shared, &z, own, &n)) * step
 	}
-}
-
-// int128 is hi·2⁶⁴ + lo in two's complement.
-type int128 struct{ hi, lo uint64 }
-
-func (a int128) plus(b int128) int128 {
-	lo, carry := bits.Add64(a.lo, b.lo, 0)
-	hi, _ := bits.Add64(a.hi, b.hi, carry)
-	return int128{hi, lo}
-}
-
-// negated returns −a.
-func (a int128) negated() int128 {
-	lo, borrow := bits.Sub64(0, a.lo, 0)
-	hi, _ := bits.Sub64(0, a.hi, borrow)
-	return int128{hi, lo}
 }
 
 // gridUnits multiplies by a scale b in [0, 2⁴⁶], in units of 2⁻⁷⁴.
@@ -113,7 +99,7 @@ func newGridUnits(b float64) gridUnits {
 
 // interval returns the ends of an interval that holds b times the number, whatever the digits after
 // those of m, for m < stripEnd.
-func (u gridUnits) interval(z *normal) (least, most int128) {
+func (u gridUnits) interval(z *normal) (least, most wide.Int) {
 	// [m, m+1]/2⁵⁸·b in units of 2⁻⁷⁴ is [product, product + mantissa]·2^(left−right), product < 2¹¹⁴
 	// and all at most 2¹²³: the sum of two of them fits. The shift to the right takes off less than
 	// 1 at each end.
@@ -122,23 +108,23 @@ func (u gridUnits) interval(z *normal) (least, most int128) {
 	if u.right > 0 && u.mantissa > 0 {
 		width = u.mantissa>>u.right + 2
 	}
-	least = int128{hi<<u.left | lo>>(64-u.left), lo << u.left}
+	least = wide.Int{Hi: int64(hi<<u.left | lo>>(64-u.left)), Lo: lo << u.left}
 	if u.right >= 64 {
-		least = int128{0, hi >> (u.right - 64)}
+		least = wide.Int{Lo: hi >> (u.right - 64)}
 	} else if u.right > 0 {
-		least = int128{hi >> u.right, hi<<(64-u.right) | lo>>u.right}
+		least = wide.Int{Hi: int64(hi >> u.right), Lo: hi<<(64-u.right) | lo>>u.right}
 	}
-	most = least.plus(int128{0, width})
+	most = least.Plus(wide.Int{Lo: width})
 	if z.negative {
-		return most.negated(), least.negated()
+		return wide.Int{}.Minus(most), wide.Int{}.Minus(least)
 	}
 	return least, most
 }
 
 // roundSum returns ⌊x/2⁷⁴ + ½⌋ if it is the same for both ends x of an interval.
-func roundSum(least, most int128) (v int64, decided bool) {
+func roundSum(least, most wide.Int) (v int64, decided bool) {
 	const half = 1 << 9 // of 2⁻⁷⁴·2⁷³, in the upper word
-	first, last := int64(least.hi+half)>>10, int64(most.hi+half)>>10
+	first, last := (least.Hi+half)>>10, (most.Hi+half)>>10
 	return first, first == last
 }
 

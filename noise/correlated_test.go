@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/wide"
 )
 
 func newCorrelated(t *testing.T, shared, own float64) CorrelatedGaussian {
@@ -216,7 +217,7 @@ func TestRoundSum(t *testing.T) {
 
 		zLo, zHi := newGridUnits(b).interval(&z)
 		nLo, nHi := newGridUnits(c).interval(&n)
-		lo, hi := zLo.plus(nLo), zHi.plus(nHi)
+		lo, hi := zLo.Plus(nLo), zHi.Plus(nHi)
 		require.LessOrEqual(t, rational(lo).Cmp(least), 0, "b = %v, c = %v, %+v, %+v", b, c, z, n)
 		require.GreaterOrEqual(t, rational(hi).Cmp(most), 0, "b = %v, c = %v, %+v, %+v", b, c, z, n)
 		room := new(big.Rat).Sub(new(big.Rat).Sub(rational(hi), rational(lo)), new(big.Rat).Sub(most, least))
@@ -241,10 +242,8 @@ func TestRoundSum(t *testing.T) {
 }
 
 // rational returns a/2⁷⁴.
-func rational(a int128) *big.Rat {
-	n := new(big.Int).Lsh(big.NewInt(int64(a.hi)), 64)
-	n.Add(n, new(big.Int).SetUint64(a.lo))
-	return new(big.Rat).SetFrac(n, new(big.Int).Lsh(big.NewInt(1), 74))
+func rational(a wide.Int) *big.Rat {
+	return new(big.Rat).SetFrac(a.Big(), new(big.Int).Lsh(big.NewInt(1), 74))
 }
 
 // far returns 16 + x, the first digits of x given.

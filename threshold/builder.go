@@ -58,8 +58,8 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 // counters that an algorithm made, say, as in package misragries. Nothing enforces it; for data of
 // users take package threshold/groupby. The error wraps [ErrParams], also for a MaxKeys of 0.
 //
-// It calibrates as New does, in up to some 0.1 s for CorrelatedGaussian, a second where ε is far
-// below 1 or δ above 1e-3.
+// It calibrates as New does, in up to 20 ms for CorrelatedGaussian, 0.1 s where ε is far below 1 or
+// δ above 1e-3.
 func NewBounded[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.MaxKeys == 0 {
 		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "an integer in [1, 2²⁰] in NewBounded")

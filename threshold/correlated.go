@@ -198,11 +198,18 @@ func calibrateCorrelated(k, l int, epsilon, delta float64) (a, sigma, tau float6
 	if err != nil {
 		return 0, 0, 0, false
 	}
+	from := 0.0
 	leastRatio := func(a float64) float64 {
-		return root(0, 1, func(c float64) float64 {
+		excess := func(c float64) float64 {
 			law := correlatedLaw{k, l, a, epsilon, 1, c, delta, map[int]float64{}}
 			return math.Log(max(law.term(l, l), 0x1p-1022)) - math.Log(delta)
-		})
+		}
+		if excess(from) <= 0 {
+			from = 0
+		}
+		c := root(from, 1, excess)
+		from = 0.9 * c // where the next is likely to be above
+		return c
 	}
 	threshold := func(a float64) float64 { return one * correlatedSensitivity(k, l, 0, a) * leastRatio(a) }
 	center := -math.Log(float64(k)) / 2

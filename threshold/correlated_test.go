@@ -346,11 +346,15 @@ func TestSharedNoiseIsOptimal(t *testing.T) {
 	}
 }
 
+// The usual, and what takes longest.
 func BenchmarkCalibrateCorrelated(b *testing.B) {
-	for _, k := range []int{1, 1024, 100_000} {
-		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
+	for _, c := range []struct {
+		k, l           int
+		epsilon, delta float64
+	}{{10, 10, 1, 1e-6}, {1024, 1024, 1, 1e-6}, {100_000, 100, 1, 1e-9}, {100, 100, 0.1, 1e-6}, {1000, 1000, 0.1, 0.01}, {1000, 1000, 0.01, 0.01}} {
+		b.Run(fmt.Sprintf("k=%d/l=%d/ε=%v/δ=%v", c.k, c.l, c.epsilon, c.delta), func(b *testing.B) {
 			for b.Loop() {
-				calibrateCorrelated(k, k, 1, 1e-6)
+				calibrateCorrelated(c.k, c.l, c.epsilon, c.delta)
 			}
 		})
 	}

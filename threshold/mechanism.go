@@ -79,8 +79,8 @@ type Candidate struct {
 // guarantee has a condition of its own; it is listed after those that have none.
 //
 // It returns an error that wraps [ErrParams] if the Params are invalid. Nothing depends on data.
-// Calibrating all takes up to some 0.1 s, most of it for CorrelatedGaussian (a second where ε is
-// far below 1 or δ above 1e-3); Threshold, StdDev, ErrorBound and New calibrate each anew.
+// Calibrating all takes up to some 20 ms, most of it for CorrelatedGaussian (0.1 s where ε is far
+// below 1 or δ above 1e-3); Threshold, StdDev, ErrorBound and New calibrate each anew.
 func (p Params) Candidates() ([]Candidate, error) {
 	if err := p.validate(); err != nil {
 		return nil, err

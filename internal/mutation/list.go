@@ -23,7 +23,7 @@ var noiseMutations = []mutation{
 	{"digits beyond 2²⁰ not drawn", "noise/geometric.go", "return u + v<<m, next", "return v << m, next"},
 	{"float logarithm trusted on a boundary", "noise/geometric.go", "return floor, floor == int64(t+err)", "return int64(t), true"},
 	{"shared noise drawn anew for each key", "noise/correlated.go", "n := drawNormal(src)\n", "n := drawNormal(src)\n\t\tz = drawNormal(src)\n\t\tleast, most = toShared.interval(&z)\n"},
-	{"own noise left out", "noise/correlated.go", "lo, hi := toOwn.interval(&n)", "lo, hi := toOwn.interval(&n)\n\t\t\tlo, hi = int128{}, int128{0, 1}"},
+	{"own noise left out", "noise/correlated.go", "lo, hi := toOwn.interval(&n)", "lo, hi := toOwn.interval(&n)\n\t\t\tlo, hi = wide.Int{}, wide.Int{Lo: 1}"},
 }
 
 var thresholdMutations = []mutation{
