@@ -236,6 +236,9 @@ func TestPlan(t *testing.T) {
 	}
 	// Under L2 the plan is that of the matrix, and about the best of all numbers of rows.
 	for _, q := range []Params{{}, {Transform: SRHT}, {Transform: Rademacher}, {Sparsity: 4}, {Noise: Laplace}} {
+		if testing.Short() && q.Sparsity != 4 {
+			continue
+		}
 		q.Dim, q.Epsilon, q.Delta, q.Norm, q.Seed = 300, 1, 1e-6, L2, seed(0)
 		plan, err := q.Plan(3e4)
 		require.NoError(t, err)

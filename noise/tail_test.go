@@ -38,6 +38,9 @@ func tailPValue(t *testing.T, d, law DiscreteLaplace, least int64, n int) float6
 }
 
 func TestSampleTailFollowsItsLaw(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a second")
+	}
 	const n = 100_000 // of which the claim takes a tenth where the tests are to be short, and the control, in fewer cases, all
 	for _, c := range []struct {
 		scale float64

@@ -164,6 +164,9 @@ func TestDistanceExactly(t *testing.T) {
 
 // Show has the law M(v), summed over all that its two functions can return.
 func TestShowHasTheLaw(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a second")
+	}
 	for _, linear := range []bool{false, true} {
 		for _, k := range kernels {
 			far := int64(60*k.Scale) + k.Threshold // beyond are e^−60

@@ -76,6 +76,9 @@ func TestEveryReleasedTypeIsListed(t *testing.T) {
 // Each type has a golden file that it decodes, and what it decodes can be used by several
 // goroutines at once; the zero value of the type claims no guarantee and has no encoding.
 func TestReleasedObjects(t *testing.T) {
+	if testing.Short() {
+		t.Skip("type-checks all packages")
+	}
 	for _, zero := range released {
 		t.Run(fullName(zero), func(t *testing.T) {
 			_, err := zero.MarshalBinary()

@@ -207,6 +207,9 @@ func loaded(t *testing.T) []*subject {
 }
 
 func TestEveryTypeHasWhatItsRoleDemands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("type-checks all packages")
+	}
 	known := map[string]bool{}
 	for _, s := range loaded(t) {
 		for _, line := range s.audit() {
