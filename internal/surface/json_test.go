@@ -40,6 +40,25 @@ func TestPublicValuesInJSON(t *testing.T) {
 	}
 }
 
+// A ledger goes through JSON, to the last digit of what was spent.
+func TestLedgerInJSON(t *testing.T) {
+	l, err := budget.NewLedger(10, 1e-6, budget.User(5, budget.Replace))
+	require.NoError(t, err)
+	for range 3 {
+		require.NoError(t, l.Spend(budget.ApproxDP(0.1, 1e-9, l.Unit())))
+	}
+	text, err := json.Marshal(map[string]any{"ledger": l})
+	require.NoError(t, err)
+	var back struct{ Ledger *budget.Ledger }
+	require.NoError(t, json.Unmarshal(text, &back))
+	want, err := l.MarshalBinary()
+	require.NoError(t, err)
+	got, err := back.Ledger.MarshalBinary()
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	require.Equal(t, l.String(), back.Ledger.String())
+}
+
 // throughJSON writes a value as JSON and reads it back.
 func throughJSON[T any](t *testing.T, value T) T {
 	t.Helper()

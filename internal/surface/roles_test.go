@@ -21,6 +21,9 @@ var (
 		"noise.Staircase noise.Student plan.Base plan.Centre plan.Method plan.Outlook plan.Params plan.QuantileParams plan.Scaling plan.Shares plan.Sparse plan.Spent " +
 		"plan.Spread plan.Steps threshold.Candidate threshold.Mechanism threshold.Params threshold/groupby.Params")
 	private = strings.Fields("arete.Share kor.Share noise.Source")
+
+	// coded are those of the public types that have the codec and the JSON of a released object.
+	coded = strings.Fields("noise/budget.Guarantee noise/budget.Ledger noise/budget.Unit")
 )
 
 // role is what an exported type is for, and with it what is asked of it.

@@ -46,6 +46,12 @@ func (s *subject) audit() (missing []string) {
 		case none:
 			lacks(name, "a role: no Builder or Mechanism returns it, it has no codec, takes in nothing and releases nothing, and is not in the lists "+
 				"public and private of roles_test.go")
+		case isPublic:
+			if slices.Contains(coded, s.path+"."+name) {
+				codec := maps.Clone(releasedMethods)
+				delete(codec, "Guarantee")
+				need(codec)
+			}
 		case isPrivate:
 			test("Redacted", "a test with dptest.Redacted")
 		case builder:

@@ -27,6 +27,7 @@ const (
 	KindSeries     Kind = 18 // series.Slice
 
 	KindPLANQuantiles Kind = 20 // plan.Quantiles
+	KindLedger        Kind = 21 // budget.Ledger
 
 	// KindPrivate marks the private state of a Builder on its way between the machines of one
 	// pipeline: never a released object.
@@ -55,6 +56,7 @@ var kindNames = [...]string{
 	KindSeries:     "misragries/series",
 
 	KindPLANQuantiles: "plan quantiles",
+	KindLedger:        "noise/budget ledger",
 	KindPrivate:       "PRIVATE STATE",
 }
 

@@ -85,11 +85,7 @@ func (l *Ledger) create(s Storage) error {
 	}
 	j := &journal{storage: s}
 	unit, _ := l.unit.MarshalBinary()
-	rule := Rule{}
-	if l.filter != nil {
-		rule = l.filter.Rule
-	}
-	if err := j.write(fmt.Sprintf("ledger v1 %s %s %x %s ", hexFloat(l.epsilon), hexFloat(l.delta), unit, rule.word())); err != nil {
+	if err := j.write(fmt.Sprintf("ledger v1 %s %s %x %s ", hexFloat(l.epsilon), hexFloat(l.delta), unit, l.rule().word())); err != nil {
 		return err
 	}
 	l.journal = j
@@ -227,12 +223,7 @@ func (j *journal) read(l *Ledger, line string) (*Ledger, error) {
 			return nil, bad
 		}
 		var err error
-		if rule.by == 0 {
-			l, err = NewLedger(epsilon, delta, u)
-		} else {
-			l, err = NewFilter(epsilon, delta, u, rule)
-		}
-		if err != nil {
+		if l, err = ledgerBy(epsilon, delta, u, rule); err != nil {
 			return nil, bad
 		}
 	case l != nil && fields[1] == "spend" && strings.HasPrefix(fields[2], "="):

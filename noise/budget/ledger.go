@@ -323,7 +323,7 @@ func (s exact) plus(g Guarantee) exact {
 		if x == 0 {
 			continue
 		}
-		y := new(big.Float).SetPrec(200).SetMode(big.ToPositiveInf).SetFloat64(x)
+		y := newSum().SetFloat64(x)
 		if s.sums[i] != nil {
 			y.Add(y, s.sums[i])
 		}

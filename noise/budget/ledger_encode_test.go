@@ -1,0 +1,165 @@
+package budget
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
+)
+
+// sampleLedgers returns a ledger of each rule, with spends of all kinds and with names.
+func sampleLedgers(t testing.TB) map[string]*Ledger {
+	spent := func(l *Ledger, err error, gs ...Guarantee) *Ledger {
+		require.NoError(t, err)
+		for i, g := range gs {
+			if i%2 == 1 {
+				_, err = l.SpendOnce(fmt.Sprintf("day-%d", i), g)
+			} else {
+				err = l.Spend(g)
+			}
+			require.NoError(t, err)
+		}
+		return l
+	}
+	unit := User(20, AddRemove)
+	plan, err1 := NewLedger(20, 1e-5, unit)
+	fresh, err2 := NewLedger(0, 0, Row(Replace))
+	bySum, err3 := NewFilter(3, 1e-6, unit, SumRule())
+	byRho, err4 := NewFilter(8, 1e-6, unit, RhoRule(1e-7))
+	byMu, err5 := NewFilter(3, 1e-6, unit, MuRule())
+	return map[string]*Ledger{
+		"ledger.hex":       spent(plan, err1, PureDP(0.1, unit), Laplace(0.3, unit), ZCDP(0.25, unit), GDP(0.5, unit).WithEscape(1e-9), ApproxDP(1, 1e-8, unit), PureDP(0.1, unit), PureDP(5e-324, unit)),
+		"ledger-fresh.hex": spent(fresh, err2),
+		"ledger-sums.hex":  spent(bySum, err3, PureDP(0.1, unit), ApproxDP(1, 1e-8, unit)),
+		"ledger-rho.hex":   spent(byRho, err4, PureDP(0.1, unit), ApproxDP(1, 1e-8, unit), ZCDP(1e-3, unit)),
+		"ledger-mu.hex":    spent(byMu, err5, GDP(0.1, unit), Gaussian(0.1, 1e-8, unit)),
+	}
+}
+
+func equalLedgers(a, b *Ledger) bool {
+	x, err := a.MarshalBinary()
+	y, err2 := b.MarshalBinary()
+	return err == nil && err2 == nil && string(x) == string(y) && a.String() == b.String()
+}
+
+func TestLedgerCodec(t *testing.T) {
+	samples := sampleLedgers(t)
+	dptest.GoldenDumps(t, samples)
+	for name, l := range samples {
+		if r := l.rule(); r.by == 0 || r.by == bySums { // of the others a decoder calibrates the filter, which takes its time
+			dptest.Codec(t, l, func(a, b *Ledger) bool { return a.unit == b.unit && len(a.ids) == len(b.ids) })
+		}
+		text, err := json.Marshal(l)
+		require.NoError(t, err)
+		var back Ledger
+		require.NoError(t, json.Unmarshal(text, &back), "%s", text)
+		require.True(t, equalLedgers(l, &back), "%s: %s", name, text)
+		var shown struct {
+			Text, Unit     string
+			Epsilon, Delta float64
+			Spent          Guarantee
+			Releases       int
+		}
+		require.NoError(t, json.Unmarshal(text, &shown))
+		require.Equal(t, l.String(), shown.Text)
+		require.Equal(t, l.epsilon, shown.Epsilon)
+		require.Equal(t, l.Spent(), shown.Spent)
+		require.Equal(t, l.spentSoFar.releases, shown.Releases)
+
+		// Both go on as one would have.
+		g := GDP(0.05, l.unit)
+		require.Equal(t, l.Accepts(g), back.Accepts(g))
+		require.Equal(t, l.Remaining(), back.Remaining())
+		if l.Accepts(g) {
+			require.NoError(t, l.Spend(g))
+			require.NoError(t, back.Spend(g))
+			require.True(t, equalLedgers(l, &back), name)
+		}
+	}
+
+	// Names stay spent.
+	l := &Ledger{}
+	data, err := sampleLedgers(t)["ledger.hex"].MarshalBinary()
+	require.NoError(t, err)
+	require.NoError(t, l.UnmarshalBinary(data))
+	first, err := l.SpendOnce("day-1", Laplace(0.3, l.unit))
+	require.NoError(t, err)
+	require.False(t, first)
+	_, err = l.SpendOnce("day-1", Laplace(0.2, l.unit))
+	require.ErrorIs(t, err, ErrMismatch)
+
+	// A ledger with a journal shows what it has, and forgets nothing.
+	d, kept := newJournal(t)
+	require.NoError(t, kept.Spend(someGuarantee(1)))
+	before, err := json.Marshal(kept)
+	require.NoError(t, err)
+	require.ErrorIs(t, kept.UnmarshalBinary(data), ErrMismatch)
+	require.ErrorIs(t, json.Unmarshal(before, kept), ErrMismatch)
+	again, err := OpenJournal(d, 1)
+	require.NoError(t, err)
+	require.True(t, equalLedgers(kept, again))
+	var inMemory Ledger
+	require.NoError(t, json.Unmarshal(before, &inMemory))
+	require.True(t, equalLedgers(kept, &inMemory))
+
+	_, err = json.Marshal(new(Ledger))
+	require.Error(t, err, "no ledger")
+}
+
+// Sums are kept to the last of their 200 digits: a copy that is made after each spend is the same as
+// none.
+func TestLedgerCopiesAreExact(t *testing.T) {
+	l := newLedger(t, 50, 1e-6, one)
+	copied := newLedger(t, 50, 1e-6, one)
+	for i := range 60 {
+		g := ApproxDP(math.Exp(-float64(i)/3), 1e-9*math.Exp(-float64(i)), one)
+		require.NoError(t, l.Spend(g))
+		require.NoError(t, copied.Spend(g))
+		data, err := copied.MarshalBinary()
+		require.NoError(t, err)
+		copied = new(Ledger)
+		require.NoError(t, copied.UnmarshalBinary(data))
+	}
+	require.True(t, equalLedgers(l, copied))
+	for i, x := range l.spentSoFar.sums {
+		require.True(t, x == nil && copied.spentSoFar.sums[i] == nil || x.Cmp(copied.spentSoFar.sums[i]) == 0)
+	}
+}
+
+func FuzzUnmarshalLedger(f *testing.F) {
+	for _, l := range sampleLedgers(f) {
+		data, err := l.MarshalBinary()
+		require.NoError(f, err)
+		f.Add(data)
+	}
+	f.Fuzz(useLedger)
+}
+
+func TestLedgerEdges(t *testing.T) { dptest.Edges(t, sampleLedgers(t), useLedger) }
+
+// useLedger calls what is cheap on a Ledger from any bytes: no panic, no NaN.
+func useLedger(t *testing.T, data []byte) {
+	l := dptest.Decoded[Ledger](t, data)
+	if l == nil {
+		return
+	}
+	epsilon, delta := l.Budget()
+	require.True(t, epsilon >= 0 && delta >= 0 && delta < 1)
+	require.True(t, l.Spent().Promises())
+	require.True(t, l.Unit().Valid())
+	for name, g := range l.ids {
+		first, err := l.SpendOnce(name, g)
+		require.False(t, first)
+		require.NoError(t, err)
+	}
+	if l.spentSoFar.kinds.len() < 2 && !l.spentSoFar.kinds.has(gaussian, latticeGaussian) {
+		require.NotContains(t, l.String(), "NaN")
+		if err := l.Spend(PureDP(1e-3, l.unit)); err == nil {
+			require.GreaterOrEqual(t, l.Spent().Epsilon(), 1e-3)
+		}
+	}
+}
