@@ -19,14 +19,11 @@ type Releaser[T any] interface {
 //
 // What was spent stays spent if the release fails.
 func Release[T any](l *Ledger, b Releaser[T]) (T, error) {
-	var none T
 	if once, ok := b.(interface{ Released() bool }); ok && once.Released() {
+		var none T
 		return none, fmt.Errorf("budget: Release: the Builder is %w", fault.ErrReleased)
 	}
-	if err := l.Spend(b.Guarantee()); err != nil {
-		return none, err
-	}
-	return b.Release()
+	return ReleaseFunc(l, b.Guarantee(), b.Release)
 }
 
 // Mechanism is what a Mechanism of this library is: it holds no data, and each release of what it is
@@ -41,9 +38,24 @@ type Mechanism[X, T any] interface {
 //
 // What was spent stays spent if the release fails.
 func ReleaseOf[X, T any](l *Ledger, m Mechanism[X, T], x X) (T, error) {
-	if err := l.Spend(m.Guarantee()); err != nil {
+	return ReleaseFunc(l, m.Guarantee(), func() (T, error) { return m.Release(x) })
+}
+
+// ReleaseFunc spends g from the ledger and then calls release, for a release that takes more than
+// one argument, such as quantiles of rows at several levels:
+//
+//	q, err := budget.ReleaseFunc(ledger, m.Guarantee(), func() (*plan.Quantiles, error) { return m.Release(rows, 0.5, 0.9) })
+//
+// A stream that is released step by step pays once, before it begins:
+//
+//	s, err := budget.ReleaseFunc(ledger, p.Guarantee(), func() (*series.Builder[string], error) { return series.New[string](p) })
+//
+// If the ledger refuses, release is not called, and nothing is spent; the error is that of
+// [Ledger.Spend]. What was spent stays spent if the release fails.
+func ReleaseFunc[T any](l *Ledger, g Guarantee, release func() (T, error)) (T, error) {
+	if err := l.Spend(g); err != nil {
 		var none T
 		return none, err
 	}
-	return m.Release(x)
+	return release()
 }

@@ -1,0 +1,140 @@
+package surface
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/alp"
+	"github.com/dpsketch/dpsketch/arete"
+	"github.com/dpsketch/dpsketch/elliptical"
+	"github.com/dpsketch/dpsketch/elliptical/column"
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/jl"
+	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/kor/distinct"
+	"github.com/dpsketch/dpsketch/misragries"
+	"github.com/dpsketch/dpsketch/misragries/series"
+	"github.com/dpsketch/dpsketch/noise/approx"
+	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/plan"
+	"github.com/dpsketch/dpsketch/threshold"
+	"github.com/dpsketch/dpsketch/threshold/groupby"
+)
+
+// bound is a release that is bound to a ledger.
+type bound struct {
+	promise budget.Guarantee
+	release func(l *budget.Ledger) (any, error)
+}
+
+func byBuilder[T any](b budget.Releaser[T]) bound {
+	return bound{b.Guarantee(), func(l *budget.Ledger) (any, error) { return budget.Release(l, b) }}
+}
+
+func byMechanism[X, T any](m budget.Mechanism[X, T], x X) bound {
+	return bound{m.Guarantee(), func(l *budget.Ledger) (any, error) { return budget.ReleaseOf(l, m, x) }}
+}
+
+func byFunc[T any](g budget.Guarantee, release func() (T, error)) bound {
+	return bound{g, func(l *budget.Ledger) (any, error) { return budget.ReleaseFunc(l, g, release) }}
+}
+
+// made returns what a constructor made.
+func made[T any](object T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return object
+}
+
+// releases are all ways out of the library, each bound to a ledger in a line: by type and method.
+func releases() map[string]bound {
+	noLevels := distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
+	keys := groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}
+	rows := [][]float64{{0, 0, 0, 0}}
+	mean := made(plan.New(plan.Params{Rho: 1, Dim: 4, Max: 1, Rows: 1}))
+	quantiles := made(plan.NewQuantiles(plan.QuantileParams{Rho: 1, Dim: 4, Max: 1, Rows: 1}))
+	number := made(arete.New(arete.Params{Epsilon: 1}))
+	sum := made(elliptical.New(box))
+	ctx := context.Background()
+	sparse := plan.Sparse{Offsets: []int{0, 0}}
+	return map[string]bound{
+		"alp.Builder.Release":                       byBuilder(made(alp.New(alp.Params{Epsilon: 1, Delta: 1e-6, Dim: 1 << 16, Sparsity: 16}))),
+		"arete.Mechanism.Release":                   byMechanism(number, 1),
+		"arete.Mechanism.ReleaseValue":              byFunc(number.Guarantee(), func() (*arete.Value, error) { return number.ReleaseValue(1) }),
+		"arete.Mechanism.Share":                     byFunc(made(number.Share(3)).Guarantee(), func() (*arete.Share, error) { return number.Share(3) }),
+		"arete.Mechanism.ShareWithDropouts":         byFunc(made(number.Share(3)).Guarantee(), func() (*arete.Share, error) { return number.ShareWithDropouts(3, 1) }),
+		"elliptical.Builder.Release":                byBuilder(made(elliptical.NewBuilder(box))),
+		"elliptical.Mechanism.Release":              byMechanism(sum, []float64{0, 0}),
+		"elliptical/column.Builder.Release":         byBuilder(made(column.New(column.Params{Epsilon: 1, Max: 1}))),
+		"elliptical/column.QuantileBuilder.Release": byBuilder(made(column.NewQuantiles(column.QuantileParams{Epsilon: 1, Max: 1}))),
+		"jl.Builder.Release":                        byBuilder(made(jl.New(jl.Params{Dim: 64, Rows: 8, Epsilon: 1, Seed: hashing.Seed{1}}))),
+		"kor.Builder.Release":                       byBuilder(made(kor.New(korParams))),
+		"kor.Builder.Share":                         byFunc(korParams.Guarantee(), func() (*kor.Share, error) { return made(kor.New(korParams)).Share(2) }),
+		"kor.StreamBuilder.Release":                 byBuilder(made(kor.NewStream(korParams))),
+		"kor/distinct.Builder.Release":              byBuilder(made(distinct.New(distinctParams))),
+		"kor/distinct.WindowBuilder.Release":        byBuilder(made(distinct.NewWindows(noLevels, 1))),
+		"kor/distinct.RunningBuilder.ReleaseSlot":   byFunc(noLevels.Guarantee(), func() (*distinct.RunningBuilder, error) { return distinct.NewRunning(noLevels) }),
+		"misragries.Builder.Release":                byBuilder(made(misragries.New[string](sketch))),
+		"misragries.Sharded.Release":                byBuilder(made(misragries.NewSharded[string](sketch, 2))),
+		"misragries.Sum.Release":                    byBuilder(made(misragries.NewSum[string](sketch))),
+		"misragries.UserBuilder.Release":            byBuilder(made(misragries.NewUserBuilder[string](misragries.Params{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxKeys: 2}))),
+		"misragries/series.Builder.Step": byFunc(series.Params{Epsilon: 1, Delta: 1e-6}.Guarantee(), func() (*series.Builder[string], error) {
+			return series.New[string](series.Params{Epsilon: 1, Delta: 1e-6})
+		}),
+		"misragries/series.Counter.Step": byFunc(series.CounterParams{Epsilon: 1}.Guarantee(), func() (*series.Counter, error) { return series.NewCounter(series.CounterParams{Epsilon: 1}) }),
+		"noise/approx.AdviceSearch.Release": byMechanism(made(approx.NewAdviceSearch(approx.AdviceParams{Epsilon: 1, Min: 1, Max: 1 << 10, Sensitivity: 1e-3})),
+			func(advice, accuracy float64) float64 { return 1 }),
+		"noise/approx.Mechanism.Release": byMechanism(made(approx.New(approx.Params{Epsilon: 1, Error: 1})), 1),
+		"plan.Mechanism.Release":         byMechanism(mean, rows),
+		"plan.Mechanism.ReleaseContext":  byFunc(mean.Guarantee(), func() (*plan.Mean, error) { return mean.ReleaseContext(ctx, rows) }),
+		"plan.Mechanism.ReleaseSparse":   byFunc(mean.Guarantee(), func() (*plan.Mean, error) { return mean.ReleaseSparse(sparse) }),
+		"plan.Mechanism.ReleaseSparseContext": byFunc(mean.Guarantee(), func() (*plan.Mean, error) {
+			return mean.ReleaseSparseContext(ctx, sparse)
+		}),
+		"plan.QuantileMechanism.Release":        byFunc(quantiles.Guarantee(), func() (*plan.Quantiles, error) { return quantiles.Release(rows, 0.5, 0.9) }),
+		"plan.QuantileMechanism.ReleaseContext": byFunc(quantiles.Guarantee(), func() (*plan.Quantiles, error) { return quantiles.ReleaseContext(ctx, rows, 0.5) }),
+		"plan.QuantileMechanism.ReleaseSparse":  byFunc(quantiles.Guarantee(), func() (*plan.Quantiles, error) { return quantiles.ReleaseSparse(ctx, sparse, 0.5) }),
+		"threshold.Builder.Release":             byBuilder(made(threshold.New[string](threshold.Params{Epsilon: 1, Delta: 1e-6}))),
+		"threshold/groupby.Builder.Release":     byBuilder(made(groupby.New[string](groupby.Params{Epsilon: 1, Delta: 1e-6}))),
+		"threshold/groupby.Discovery.Release":   byBuilder(made(groupby.NewDiscovery[string](keys))),
+	}
+}
+
+// Every release is bound to a ledger in one line: what is refused is not released, and what is
+// released was spent.
+func TestReleasesAreBoundToALedger(t *testing.T) {
+	all := releases()
+	for name, b := range all {
+		t.Run(name, func(t *testing.T) {
+			require.True(t, b.promise.Promises())
+			poor, err := budget.NewLedger(0, 0, b.promise.Unit())
+			require.NoError(t, err)
+			got, err := b.release(poor)
+			require.ErrorIs(t, err, budget.ErrBudget)
+			require.True(t, reflect.ValueOf(got).IsZero(), "%v", got)
+			rich, err := budget.NewLedger(100, 1e-3, b.promise.Unit())
+			require.NoError(t, err)
+			got, err = b.release(rich)
+			require.NoError(t, err)
+			require.False(t, got == nil)
+			require.Equal(t, b.promise.String(), rich.Spent().String())
+		})
+	}
+	for _, s := range loaded(t) {
+		for name, role := range s.roles() {
+			if role != builder && role != mechanism && role != isPrivate {
+				continue
+			}
+			for method := range s.methods(name) {
+				if strings.HasPrefix(method, "Release") && method != "Released" || strings.HasPrefix(method, "Share") || method == "Step" {
+					require.Contains(t, all, s.path+"."+name+"."+method, "this release is bound to no ledger")
+				}
+			}
+		}
+	}
+}
