@@ -21,7 +21,8 @@ import (
 //	8      Σ of their masses of infinite loss
 //	8      Σρ of the other releases
 //	8      Σμ² of the other releases
-//	1      1 where such a mass belongs to a release that is not by ε
+//	8      number of releases with such a mass beside Gaussian noise, at most 2⁴⁰; 2⁶⁴ − 1 where one is
+//	       beside what has no rule for groups
 //	4      number of different laws of the releases, at most 2048; 0 where they are not known
 //	29     for each of them, increasing, the numbers big-endian: its family, 1 byte (0 Laplace noise, 1
 //	       Gaussian noise, 2 discrete Gaussian noise); the steps of its lattice, 4 bytes, 0 for none; its ε, μ
@@ -103,11 +104,7 @@ func (g Guarantee) AppendBinary(dst []byte) ([]byte, error) {
 	for _, x := range g.list() {
 		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
 	}
-	joined := byte(0)
-	if g.pair.joined {
-		joined = 1
-	}
-	dst = append(dst, joined)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(g.pair.beside))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(g.pair.kinds.len()))
 	return append(dst, g.pair.kinds...), nil
 }
@@ -115,13 +112,12 @@ func (g Guarantee) AppendBinary(dst []byte) ([]byte, error) {
 // readPair reads what AppendBinary appends after the sums.
 func readPair(r *wire.Reader) pair {
 	p := pair{responses: r.Float64(), escape: r.Float64(), rho: r.Float64(), muSquares: r.Float64()}
-	joined := r.Uint8()
-	p.joined = joined == 1
+	p.beside = beside(r.Uint64())
 	data := r.Bytes(kindSize * r.Count(mostKinds, kindSize))
 	if r.Err() != nil {
 		return pair{}
 	}
-	if joined > 1 || p.joined && !(p.escape > 0) || !p.valid() || wire.NegativeZero(p.responses, p.escape, p.rho, p.muSquares) {
+	if !p.beside.valid() || p.beside > 0 && !(p.escape > 0) || p.beside <= mostCount && p.beside > 0 && !(p.muSquares > 0) || !p.valid() || wire.NegativeZero(p.responses, p.escape, p.rho, p.muSquares) {
 		r.Fail("impossible sums of laws")
 		return pair{}
 	}

@@ -21,7 +21,8 @@ import (
 //     (Lebeda and Tětek, Better Differentially Private Approximate Histograms and Heavy Hitters
 //     using the Misra-Gries Sketch, TODS, Lemma 19).
 //   - ρ-zCDP becomes m²ρ-zCDP (Bun and Steinke, TCC 2016, Proposition 1.9), and μ-GDP becomes
-//     mμ-GDP (Dong, Roth, Su, Theorem 3.1).
+//     mμ-GDP (Dong, Roth, Su, Theorem 3.1). The escapes beside Gaussian noise grow as its power does
+//     (proof at besideEscape).
 //
 // The error wraps [ErrParams] unless m is in [1, 2³⁰], and [ErrMismatch] if the unit has no groups
 // of that size.
@@ -59,6 +60,13 @@ func (g Guarantee) along(m int, u Unit) (Guarantee, bool) {
 		rho:       round.ProductUp(squared, g.rho),
 		muSquares: round.ProductUp(squared, g.muSquares),
 	}
+	if g.pair.beside > 0 && g.concentrated() > 0 { // some of δ may be beside what was asked by μ
+		escape, ok := g.besideEscape(m)
+		if !ok {
+			return Guarantee{}, false
+		}
+		s.delta = round.SumUp(s.delta, escape)
+	}
 	p, ok := g.pair.along(m, s)
 	if !ok {
 		return Guarantee{}, false
@@ -67,6 +75,13 @@ func (g Guarantee) along(m int, u Unit) (Guarantee, bool) {
 		s.responses = min(s.responses, p.responses)
 	}
 	return promise(u, s, p), true
+}
+
+// besideEscape is pair.besideEscape for the sums that were asked for. No rule is known by ρ.
+func (g Guarantee) besideEscape(m int) (escape float64, ok bool) {
+	asked := pair{escape: g.delta, muSquares: g.muSquares, beside: g.pair.beside, rho: g.epsilon} // ρ stands for any others
+	escape, ok = asked.besideEscape(m)
+	return escape, ok && g.rho == 0
 }
 
 // groupDelta returns δ·(1 + e^ε + … + e^{(m−1)ε}) rounded up, where steps is m ≥ 2, or from 2⁵³ on

@@ -50,7 +50,7 @@ type exact struct {
 	sums     [9]*big.Float
 	kinds    kinds
 	unknown  bool // kinds is not all
-	joined   bool
+	beside   beside
 	releases int
 }
 
@@ -311,7 +311,7 @@ func (l *Ledger) String() string {
 func (s exact) plus(g Guarantee) exact {
 	s.releases++
 	s.unknown = s.unknown || g.pair.unknown()
-	s.joined = s.joined || g.pair.joined
+	s.beside = s.beside.plus(g.pair.beside)
 	if g.pair.kinds != "" && !s.unknown {
 		s.kinds = makeKinds(append(s.kinds.list(), g.pair.kinds.list()...))
 		s.unknown = s.kinds == ""
@@ -345,5 +345,5 @@ func (s exact) guarantee(u Unit) Guarantee {
 		}
 		up[i] = nearest
 	}
-	return promise(u, sums{up[0], up[1], up[2], up[3], up[4]}, pair{up[5], up[6], up[7], up[8], s.kinds, s.joined})
+	return promise(u, sums{up[0], up[1], up[2], up[3], up[4]}, pair{up[5], up[6], up[7], up[8], s.kinds, s.beside})
 }

@@ -22,7 +22,7 @@ import (
 //	8      number of releases
 //	261    the sums of a Guarantee in the order of its encoding, exactly, 29 bytes each: the exponent e, 4
 //	       bytes, and the mantissa m, 25 bytes big-endian in [2¹⁹⁹, 2²⁰⁰), of m·2^(e−200); or 0 and 0
-//	1      1 where a mass of infinite loss belongs to a release that is not by ε
+//	8      releases with an escape beside Gaussian noise, as in a Guarantee
 //	4      number of different laws, and the laws, as in a Guarantee
 //	4      number of names of SpendOnce
 //	…      for each, increasing: the length of the name, 1 byte; the name; the length of its Guarantee, 4
@@ -65,11 +65,7 @@ func (s exact) append(dst []byte, ids map[string]Guarantee) []byte {
 	for _, x := range s.sums {
 		dst = appendSum(dst, x)
 	}
-	joined := byte(0)
-	if s.joined {
-		joined = 1
-	}
-	dst = append(dst, joined)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.beside))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.kinds.len()))
 	dst = append(dst, s.kinds...)
 	names := make([]string, 0, len(ids))
@@ -124,8 +120,7 @@ func readExact(r *wire.Reader, u Unit) (s exact, ids map[string]Guarantee) {
 	for i := range s.sums {
 		s.sums[i] = readSum(r)
 	}
-	joined := r.Uint8()
-	s.joined = joined == 1
+	s.beside = beside(r.Uint64())
 	s.kinds = kinds(r.Bytes(kindSize * r.Count(mostKinds, kindSize)))
 	n := r.Count(math.MaxInt32, 1+1+4)
 	if r.Err() != nil {
@@ -136,7 +131,7 @@ func readExact(r *wire.Reader, u Unit) (s exact, ids map[string]Guarantee) {
 	spent := s.guarantee(u)
 	data, _ := spent.MarshalBinary()
 	switch {
-	case releases > 1<<62 || uint64(n) > releases || joined > 1:
+	case releases > 1<<62 || uint64(n) > releases:
 		r.Fail("impossible releases")
 	case spent.pair.kinds != s.kinds || !spent.promised || new(Guarantee).UnmarshalBinary(data) != nil:
 		r.Fail("impossible sums")

@@ -2,6 +2,7 @@ package budget
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/dpsketch/dpsketch/internal/loss"
 	"github.com/dpsketch/dpsketch/internal/round"
@@ -17,7 +18,32 @@ type pair struct {
 	rho       float64 // Σρ of the others, by ρ
 	muSquares float64 // Σμ² of the others, by μ
 	kinds     kinds
-	joined    bool // some of escape belongs to releases that are not by ε
+	beside    beside
+}
+
+// beside is how many releases have some of the escapes beside Gaussian noise by μ, or ungrouped where
+// an escape belongs to a release for whose groups no rule is known: as one of several by ε.
+type beside uint64
+
+const ungrouped = math.MaxUint64
+
+// valid reports whether there is such a number.
+func (b beside) valid() bool { return b <= mostCount || b == ungrouped }
+
+// times returns n times the number.
+func (b beside) times(n uint64) beside {
+	if high, low := bits.Mul64(uint64(b), n); high == 0 && low <= mostCount {
+		return beside(low)
+	}
+	return ungrouped
+}
+
+// plus returns the sum.
+func (b beside) plus(c beside) beside {
+	if b <= mostCount && c <= mostCount && b+c <= mostCount {
+		return b + c
+	}
+	return ungrouped
 }
 
 // pairOf returns what is known of releases with these sums: nothing else.
@@ -54,7 +80,7 @@ func (p pair) plus(q pair) pair {
 		escape:    round.SumUp(p.escape, q.escape),
 		rho:       round.SumUp(p.rho, q.rho),
 		muSquares: round.SumUp(p.muSquares, q.muSquares),
-		joined:    p.joined || q.joined,
+		beside:    p.beside.plus(q.beside),
 	}
 }
 
@@ -62,7 +88,7 @@ func (p pair) plus(q pair) pair {
 func (p pair) times(n int) pair {
 	m := stepsUp(n)
 	return pair{round.ProductUp(m, p.responses), round.ProductUp(m, p.escape), round.ProductUp(m, p.rho),
-		round.ProductUp(m, p.muSquares), p.kinds.times(n), p.joined}
+		round.ProductUp(m, p.muSquares), p.kinds.times(n), p.beside.times(uint64(n))}
 }
 
 // Laplace returns the guarantee of Laplace noise of scales bᵢ on real coordinates that move by dᵢ
@@ -156,8 +182,8 @@ func withKind(g Guarantee, x lossKind) Guarantee {
 
 // WithEscape returns the guarantee of a release that with probability escape shows everything, and
 // else is one with the guarantee g: what a threshold adds that another key may pass. Its
-// [Guarantee.Group] is not known where g is not by ε alone. An escape that is not in [0, 1) gives a
-// Guarantee that promises nothing.
+// [Guarantee.Group] is known where g is one release by ε, or any number by μ. An escape that is not
+// in [0, 1) gives a Guarantee that promises nothing.
 func (g Guarantee) WithEscape(escape float64) Guarantee {
 	if !g.promised || !(escape >= 0 && escape < 1) {
 		return Guarantee{}
@@ -167,7 +193,14 @@ func (g Guarantee) WithEscape(escape float64) Guarantee {
 	}
 	g.delta = round.SumUp(g.delta, escape)
 	g.pair.escape = round.SumUp(g.pair.escape, escape)
-	g.pair.joined = g.pair.joined || g.pair.rho > 0 || g.pair.muSquares > 0 || g.pair.kinds.has(gaussian, latticeGaussian)
+	switch p := g.pair; {
+	case p.kinds == "" && p.responses == 0 && p.rho == 0 && p.muSquares > 0 && p.beside <= 1: // one, by its own μ, or by that of all
+		g.pair.beside = 1
+	case p.kinds == "" && p.responses == 0 && p.rho == 0 && p.muSquares == 0:
+	case p.kinds.len() == 1 && p.kinds.at(0).count == 1 && p.kinds.at(0).law == laplacian && p.rho == 0 && p.muSquares == 0:
+	default:
+		g.pair.beside = ungrouped
+	}
 	return promise(g.unit, g.sums, g.pair)
 }
 
@@ -204,15 +237,17 @@ func (g Guarantee) WithPair(better Guarantee) Guarantee {
 // The lattice law of m steps of ε bounds m units of an ε-DP release: the chain of m trade-off
 // functions of randomized response (package loss). So does a law of m times the steps for noise on
 // a lattice, mε for Laplace noise on reals, and mμ for Gaussian noise. With an escape w beside ±ε
-// it is (mε, w·(1 + … + e^{(m−1)ε}))-DP; with one beside another law nothing but what s says. A
-// sample is taken for all where it is not by ε: that bounds it.
+// it is (mε, w·(1 + … + e^{(m−1)ε}))-DP, and with one beside Gaussian noise see besideEscape; with one
+// beside another law nothing but what s says. A sample is taken for all where it is not by ε: that
+// bounds it.
 func (p pair) along(m int, s sums) (pair, bool) {
-	if p.joined || p.unknown() {
-		return pairOf(s), !p.joined || s.concentrated() == 0
+	grouped, ok := p.besideEscape(m)
+	if !ok || p.unknown() {
+		return pairOf(s), p.beside == 0 || s.concentrated() == 0
 	}
 	steps := stepsUp(m)
 	squared := round.ProductUp(steps, steps)
-	along := pair{rho: round.ProductUp(squared, p.rho), muSquares: round.ProductUp(squared, p.muSquares)}
+	along := pair{rho: round.ProductUp(squared, p.rho), muSquares: round.ProductUp(squared, p.muSquares), beside: p.beside}
 	largest := 0.0
 	var list []lossKind
 	for _, x := range p.kinds.list() {
@@ -235,7 +270,9 @@ func (p pair) along(m int, s sums) (pair, bool) {
 		}
 		list = append(list, x)
 	}
-	along.escape = groupDelta(p.escape, largest, steps)
+	if along.escape = grouped; p.beside == 0 || largest > 0 { // any part of the escapes may be of releases by ε
+		along.escape = round.SumUp(grouped, groupDelta(p.escape, largest, steps))
+	}
 	for _, x := range list {
 		if !(x.size <= math.MaxFloat64) {
 			return pairOf(s), true
@@ -262,4 +299,50 @@ func (x lossKind) several(m int, escapes bool) lossKind {
 	}
 	x.size, x.steps = round.ProductUp(stepsUp(m), x.size), uint32(many)
 	return x
+}
+
+// besideEscape returns the mass of infinite loss, on groups of m ≥ 2 units, of the releases with one
+// beside Gaussian noise, and false where no rule is known.
+//
+// The power of a test of level x for one unit is at most T(x) = w + (1−w)·G(y) with y = x/(1−w) and
+// G(y) = Φ(Φ⁻¹(y) + μ), and T(x) = 1 from y = 1 on; for a group it is T(T(…T(x))). G is concave and 0
+// at 0, so G(a + b) ≤ G(a) + G(b), and by induction the power of k steps is at most w_k + (1−w)·G_k(y),
+// G_k that of kμ, where w₁ = w and
+//
+//	w_{k+1} = w + G(w_k/(1−w)).
+//
+// So δ(ε) ≤ w_m + (1−w)·g(ε), with the profile g of mμ. That is at most e + (1−e)·g(ε) with e = (w_m −
+// w·g(0))/(1 − g(0)) at every ε ≥ 0, as g(ε) ≤ g(0); and at ε < 0 as well, since both directions are
+// bounded. Releases by μ alone are one release by √Σμ². Of n beside others each μ is at most that, and
+// w_m is concave in w, so that n·e of w/n bounds their sum. Test: TestGroupsBesideGaussian.
+func (p pair) besideEscape(m int) (escape float64, ok bool) {
+	const mostChain = 1 << 12 // of the loop below
+	switch {
+	case p.beside == 0:
+		return 0, true
+	case p.beside > mostCount || m > mostChain:
+		return 0, false
+	}
+	n := float64(p.beside)
+	if p.kinds == "" && p.rho == 0 {
+		n = 1
+	}
+	mu, w := math.Nextafter(math.Sqrt(p.muSquares), math.Inf(1)), round.QuotientUp(p.escape, n)
+	unit, err := noise.NewGaussian(1)
+	if err != nil || !(w < 0.5) || !(mu < 64) {
+		return 0, false
+	}
+	const above = 1 + 1e-9 // far more than package noise is off
+	power := func(x float64) float64 {
+		a := -unit.Quantile(min(x, 1))
+		return unit.Survival(a-1e-9*(1+math.Abs(a))-mu) * above
+	}
+	total := w
+	for range m - 1 {
+		if total = w + power(total/(1-w)*above); !(total < 1) {
+			return 1, true
+		}
+	}
+	rest := 2 * unit.Survival(float64(m)*mu/2) / above // 1 − g(0)
+	return n * (total - w*(1-rest)/above) / rest * above, true
 }

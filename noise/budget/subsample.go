@@ -103,7 +103,11 @@ func (g Guarantee) sampled(fraction float64) (pair, bool) {
 		return pair{}, false
 	}
 	k := makeKinds([]lossKind{x})
-	return pair{responses: k.rho(), escape: round.ProductUp(fraction, p.escape), kinds: k, joined: p.joined}, true
+	of := pair{responses: k.rho(), escape: round.ProductUp(fraction, p.escape), kinds: k}
+	if p.beside > 0 {
+		of.beside = ungrouped
+	}
+	return of, true
 }
 
 // subsampledEpsilon returns ln(1 + γ(e^ε − 1)) for γ in (0, 1], for round.Above to round.
