@@ -6,36 +6,10 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// The sensitivity on the machine. All lengths are in steps of the grid, A is the integer matrix,
-// p = 1 or 2 the norm for the noise, N the greatest ‖Ad‖_p over neighbours at distance 1. The
-// inputs are two sequences of added values; let dⱼ be the sum of the sizes of the changes of what
-// is added to coordinate j. Neighbours have ‖d‖ ≤ Δ in the norm of the relation. For two vectors x,
-// x′, added each coordinate once, d = |x − x′|.
-//
-//   - A value is cut to 2⁻⁶³ of a step. Fewer than 2⁶³ values are added, so that is a change of d
-//     by less than 1 in all.
-//   - Where rows wrap around, they are linear: before they do, they differ by A applied to the sums of
-//     the changes, whose sizes are at most d. Each is rounded: N·(Δ + 1) + k^{1/p}. To add noise and
-//     then to wrap around is to wrap around afterwards, which is post-processing.
-//   - Where else the sketch is updated, row i changes by at most (|A|d)ᵢ, though it may saturate in
-//     between: clamping moves no two numbers apart. The norms of |A|d and of Ad have the same
-//     bounds: under L1 those are norms of columns, under L2 they are for an SJLT with bounds in terms
-//     of |A|. Each row is rounded to a step, which moves it by less than 1 more:
-//     N·(Δ + 1) + k^{1/p}.
-//   - Where the vector is held, coordinate j changes by at most dⱼ, saturated or not, and is
-//     rounded, less than 1 more for each. A is then applied in exact integers, which the limit of
-//     the totals keeps below 2⁶²: N·(Δ + 1 + Dim^{1/q}), q the norm of the relation.
-//   - Integers are not rounded: N·Δ.
-//
-// As functions of Δ these bounds grow at most in proportion to it. So inputs at the distance mΔ,
-// m ≥ 1, differ by at most m sensitivities, also where there are no m − 1 integer vectors between
-// them: that is what a unit of budget.L1 or budget.L2 says of groups. (Integers at ℓ₂ distance Δ
-// have an ℓ₁ distance of at most Δ² too, as |d| ≤ d². Noise made for that would be less where Δ is
-// small, but at the distance mΔ it would be m² sensitivities. It is that of L1 with a Sensitivity
-// of Δ², to be asked for as such.)
-//
-// So the noise, added to integers of that sensitivity, is an ideal mechanism followed by rounding.
-// With noise on the input, A is the identity here.
+// The noise is made for the most that the integers to which it is added differ between neighbours,
+// with all that the machine rounds: N·(Δ + 1) + k^{1/p} steps where the sketch is updated,
+// N·(Δ + 1 + Dim^{1/q}) where the vector is held, and N·Δ for integers. N is the norm of the matrix, p
+// that of the noise and q that of the relation: sensitivity_proof.md.
 
 // calibration is what New needs to know of the noise.
 type calibration struct {

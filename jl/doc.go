@@ -21,7 +21,7 @@
 // ε with Laplace noise of scale Δ₁(S)/ε, (ε, δ) or ρ-zCDP with Gaussian noise for Δ₂(S), as
 // [Params.Guarantee] says. And on the machine as on paper: S is a number times an integer matrix,
 // values are kept on a grid, sums are exact, the sensitivity of the integers is proved with all
-// rounding in it (calibrate.go), and the noise is drawn exactly on the grid.
+// rounding in it (sensitivity_proof.md), and the noise is drawn exactly on the grid.
 //
 //	transform    Δ₁, Δ₂ under L1   Δ₂ under L2           Var‖Sx‖², F = ‖x‖₄⁴, Z = ‖x‖₂²    Add
 //	SJLT         √s, 1             √(max row load), s=1  2(Z²−F)/k for every s             O(s)

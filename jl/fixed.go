@@ -4,7 +4,7 @@ import "math/bits"
 
 // fixed is the number whole + frac/2⁶⁴, in steps of the grid. Values are kept to 2⁻⁶³ of a step
 // while they are summed, and the sums are rounded to whole steps once, on release: so a release is
-// off by a step for each sum, and not for each value. See calibrate.go.
+// off by a step for each sum, and not for each value. See sensitivity_proof.md.
 type fixed struct {
 	whole int64
 	frac  uint64

@@ -341,7 +341,7 @@ func project(values, direction []int64) float64 {
 	return dot / square
 }
 
-// What stands in the proof of calibrate.go beside the sensitivity itself, each against the scale
+// What stands in sensitivity_proof.md beside the sensitivity itself, each against the scale
 // that New takes: one step for the cut of the values and √k for the rounding of k rows under
 // Gaussian noise, k under Laplace; √Dim for the ℓ₁ norm of ℓ₂ neighbours where the noise is on the
 // input. An SJLT with one entry a column has columns of norm 1.

@@ -38,7 +38,7 @@ func (t Transform) String() string { return enum.Name(t, transformNames, "Transf
 
 // holds reports whether a Builder holds the vector and transforms it on release, instead of
 // updating the sketch: where the transform does not work by columns, where the noise goes to the
-// input, and where the sum over entries of both signs has to stay exact (calibrate.go).
+// input, and where the sum over entries of both signs has to stay exact (sensitivity_proof.md).
 func (p Params) holds() bool {
 	return p.Input || p.Transform != SJLT && p.Transform != Rademacher || p.Transform == Rademacher && p.Norm == L2
 }
