@@ -34,7 +34,8 @@ func TestAlarm(t *testing.T) {
 	for _, p := range []float64{0, -1, 1, 2} {
 		require.True(t, fails(func(t testing.TB) { r.add(t, p, name, 1, false) }))
 	}
-	// The wrappers register: also the two p-values of Moments, and both directions of an audit by itself.
+	// The wrappers register: also the two p-values of Moments, and both directions of an audit by
+	// itself.
 	before := registered.sum.value()
 	fails(func(t testing.TB) {
 		Tail(t, "", 5, 10, 0.5, 0.001)

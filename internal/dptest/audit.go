@@ -5,13 +5,14 @@ import (
 	"testing"
 )
 
-// EpsilonLowerBound returns the greatest ε that samples refute: with the given confidence the mechanism is not
-// (ε′, δ)-private for any ε′ below it. An event was hit hitsP times in nP releases on one input and
-// hitsQ times in nQ releases on a neighbouring one. The bound is ln((p − δ)/q) with the Clopper–Pearson lower
-// bound p and upper bound q, at half the error each, and 0 where that is negative or nothing can be said.
+// EpsilonLowerBound returns the greatest ε that samples refute: with the given confidence the
+// mechanism is not (ε′, δ)-private for any ε′ below it. An event was hit hitsP times in nP releases
+// on one input and hitsQ times in nQ releases on a neighbouring one. The bound is ln((p − δ)/q)
+// with the Clopper–Pearson lower bound p and upper bound q, at half the error each, and 0 where
+// that is negative or nothing can be said.
 //
-// The event must be chosen without these samples, else the confidence is void: choose it on a first run. The
-// bound is one-sided; audit the swapped roles as well.
+// The event must be chosen without these samples, else the confidence is void: choose it on a first
+// run. The bound is one-sided; audit the swapped roles as well.
 func EpsilonLowerBound(hitsP, nP, hitsQ, nQ int64, delta, confidence float64) float64 {
 	if !(delta >= 0) {
 		return 0

@@ -9,7 +9,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// missed returns the probability, from exact binomial laws, that n releases on each input do not refute epsilon.
+// missed returns the probability, from exact binomial laws, that n releases on each input do not
+// refute epsilon.
 func missed(n int, event, lossy, epsilon, falseReject float64) float64 {
 	p := distuv.Binomial{N: float64(n), P: event * math.Exp(lossy)}
 	q := distuv.Binomial{N: float64(n), P: event}
@@ -17,7 +18,8 @@ func missed(n int, event, lossy, epsilon, falseReject float64) float64 {
 		spread := 9*math.Sqrt(law.Variance()) + 20
 		return int(max(0, law.Mean()-spread)), int(min(law.N, law.Mean()+spread))
 	}
-	// For each count on the second input, the least count on the first that refutes: it grows with the second.
+	// For each count on the second input, the least count on the first that refutes: it grows with
+	// the second.
 	lo, hi := around(q)
 	first, last := around(p)
 	below := make([]float64, last-first+2) // Pr[count on the first input < first + i]
@@ -34,7 +36,8 @@ func missed(n int, event, lossy, epsilon, falseReject float64) float64 {
 	return total
 }
 
-// The exact power of audits of the sizes that AuditSize gives, and that a third of it does not do. Second reader's figure: n·q ≥ 124 for ε_c = 2, ε = 1, α = 1e-8, β = 1e-3.
+// The exact power of audits of the sizes that AuditSize gives, and that a third of it does not do.
+// Second reader's figure: n·q ≥ 124 for ε_c = 2, ε = 1, α = 1e-8, β = 1e-3.
 func TestAuditSize(t *testing.T) {
 	require.InDelta(t, 124, float64(AuditSize(1e-3, 2, 1, 1e-8, 1e-3))*1e-3, 2.5)
 	for _, c := range []struct{ event, lossy, epsilon, falseReject, miss float64 }{

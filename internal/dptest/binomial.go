@@ -7,10 +7,10 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// TailPValue is the exact two-sided binomial test of hits in n trials against probability p: twice the smaller
-// of Pr[X ≤ hits] and Pr[X ≥ hits], at most 1. It is conservative at every n and p, so it serves for tail
-// events: hits beyond the 1e-6 quantile, p = 1e-6. NaN is returned for hits outside [0, n], n = 0 and
-// p outside [0, 1].
+// TailPValue is the exact two-sided binomial test of hits in n trials against probability p: twice
+// the smaller of Pr[X ≤ hits] and Pr[X ≥ hits], at most 1. It is conservative at every n and p, so
+// it serves for tail events: hits beyond the 1e-6 quantile, p = 1e-6. NaN is returned for hits
+// outside [0, n], n = 0 and p outside [0, 1].
 func TailPValue(hits, n int64, p float64) float64 {
 	if n <= 0 || hits < 0 || hits > n || !(p >= 0 && p <= 1) {
 		return math.NaN()
@@ -47,8 +47,9 @@ func atMost(hits, n int64, p float64) float64 {
 	return mathext.RegIncBeta(float64(n-hits), float64(hits+1), 1-p)
 }
 
-// ClopperPearson returns the exact one-sided confidence bounds of a probability of which hits in n trials were
-// seen: lower ≤ p holds with at least the confidence, and p ≤ upper does too (each for itself).
+// ClopperPearson returns the exact one-sided confidence bounds of a probability of which hits in n
+// trials were seen: lower ≤ p holds with at least the confidence, and p ≤ upper does too (each for
+// itself).
 func ClopperPearson(hits, n int64, confidence float64) (lower, upper float64) {
 	if n <= 0 || hits < 0 || hits > n || !(confidence > 0 && confidence < 1) {
 		return 0, 1
@@ -64,8 +65,9 @@ func ClopperPearson(hits, n int64, confidence float64) (lower, upper float64) {
 	return lower, upper
 }
 
-// bisect returns neighbours lo < hi with reached(lo) false and reached(hi) true, for a monotone condition on
-// (0, 1). It bisects the binary logarithm first, so small probabilities come out to full relative accuracy.
+// bisect returns neighbours lo < hi with reached(lo) false and reached(hi) true, for a monotone
+// condition on (0, 1). It bisects the binary logarithm first, so small probabilities come out to
+// full relative accuracy.
 func bisect(reached func(float64) bool) (lo, hi float64) {
 	lo, hi = 0, 1
 	for e := -1; e > -1000 && reached(math.Ldexp(1, e)); e-- {

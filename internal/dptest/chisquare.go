@@ -13,16 +13,16 @@ const minExpected = 10
 // cell is one cell of a χ² test after pooling.
 type cell struct{ observed, expected float64 }
 
-// ChiSquarePValue tests observed counts against probabilities. expected[i] is the probability of cell i and
-// the probabilities sum to at most 1; the remainder is one more cell, whose count is the last entry of
-// observed if that is one longer than expected, else 0. Adjacent cells are pooled until each is expected
-// at least 10 times, so the cells should stand in their natural order.
+// ChiSquarePValue tests observed counts against probabilities. expected[i] is the probability of
+// cell i and the probabilities sum to at most 1; the remainder is one more cell, whose count is the
+// last entry of observed if that is one longer than expected, else 0. Adjacent cells are pooled
+// until each is expected at least 10 times, so the cells should stand in their natural order.
 //
 // The p-value is the greater of Pearson's X² and the likelihood ratio G, both referred to χ² with
-// (cells − 1) degrees of freedom. X² is right in the bulk, yet rejects too often far out when a cell is
-// expected 10 times: a Poisson(10) cell exceeds its 1e-6 point 18 times too often. There G, a large-deviation
-// exponent, is right. Taking the greater keeps the rejection rate at 1e-6 below 1e-6 (the tests
-// compute it exactly).
+// (cells − 1) degrees of freedom. X² is right in the bulk, yet rejects too often far out when a
+// cell is expected 10 times: a Poisson(10) cell exceeds its 1e-6 point 18 times too often. There G,
+// a large-deviation exponent, is right. Taking the greater keeps the rejection rate at 1e-6 below
+// 1e-6 (the tests compute it exactly).
 //
 // A cell of probability 0 that was observed gives 0. NaN is returned for negative counts or
 // probabilities, a sum above 1 (beyond rounding), wrong lengths, and if pooling leaves one cell.
@@ -71,11 +71,11 @@ func ChiSquare(t testing.TB, name string, observed []int64, expected []float64, 
 	reject(t, name+": χ² goodness of fit", ChiSquarePValue(observed, expected), falseReject)
 }
 
-// HomogeneityPValue tests whether two rows of counts over the same cells come from one law, whatever it
-// is: the outputs at x = 0 against those at x = 1, say. Adjacent cells are pooled until each is
-// expected 10 times in both rows. The p-value is made as in [ChiSquarePValue], with (cells − 1) degrees
-// of freedom. NaN is returned for rows of unequal length, negative counts, an empty row, and if pooling
-// leaves one cell.
+// HomogeneityPValue tests whether two rows of counts over the same cells come from one law,
+// whatever it is: the outputs at x = 0 against those at x = 1, say. Adjacent cells are pooled until
+// each is expected 10 times in both rows. The p-value is made as in [ChiSquarePValue], with (cells
+// − 1) degrees of freedom. NaN is returned for rows of unequal length, negative counts, an empty
+// row, and if pooling leaves one cell.
 func HomogeneityPValue(a, b []int64) float64 {
 	if len(a) != len(b) {
 		return math.NaN()
@@ -105,7 +105,8 @@ func HomogeneityPValue(a, b []int64) float64 {
 	return statisticsPValue(cells, len(pairs)-1)
 }
 
-// Homogeneity fails the test if two rows of counts come from different laws; see [HomogeneityPValue].
+// Homogeneity fails the test if two rows of counts come from different laws; see
+// [HomogeneityPValue].
 func Homogeneity(t testing.TB, name string, a, b []int64, falseReject float64) {
 	t.Helper()
 	reject(t, name+": χ² homogeneity", HomogeneityPValue(a, b), falseReject)
@@ -117,7 +118,8 @@ type pair struct{ a, b float64 }
 func (p pair) add(q pair) pair { return pair{p.a + q.a, p.b + q.b} }
 func (c cell) add(d cell) cell { return cell{c.observed + d.observed, c.expected + d.expected} }
 
-// pool joins adjacent cells from the left until each weighs minExpected; a light remainder joins the last.
+// pool joins adjacent cells from the left until each weighs minExpected; a light remainder joins
+// the last.
 func pool[C any](cells []C, weight func(C) float64, add func(C, C) C) []C {
 	var pooled []C
 	var open C

@@ -21,14 +21,17 @@ type Codable[T any] interface {
 	encoding.BinaryUnmarshaler
 }
 
-// Codec puts the codec of a released object through what the design demands of it. valid is an object whose
-// encoding should be a few hundred to a few thousand bytes long, as the time grows with the square. equal
-// compares two objects in every way their methods can; where no field is a cache, [DeepEqual] does.
+// Codec puts the codec of a released object through what the design demands of it. valid is an
+// object whose encoding should be a few hundred to a few thousand bytes long, as the time grows
+// with the square. equal compares two objects in every way their methods can; where no field is a
+// cache, [DeepEqual] does.
 //
-//   - decode ∘ encode gives an equal object with the same bytes, and it keeps no reference to its input;
+//   - decode ∘ encode gives an equal object with the same bytes, and it keeps no reference to its
+//     input;
 //   - AppendBinary keeps the prefix and appends what MarshalBinary returns;
 //   - every truncation and every extension is rejected with fault.ErrFormat;
-//   - every flip of one bit is rejected so, or decodes to an object that encodes to exactly these bytes;
+//   - every flip of one bit is rejected so, or decodes to an object that encodes to exactly these
+//     bytes;
 //   - the same for every 4-byte and 8-byte window replaced by large numbers, and such a decode
 //     allocates at most 64 KiB + 32 bytes for each byte of the input;
 //   - a rejected decode leaves the receiver equal to what it was, and no decode panics.
@@ -97,7 +100,8 @@ func (c *torture[T, PT]) report(format string, args ...any) {
 	}
 }
 
-// roundTrip checks the valid encoding and sets up witness and receiver; false if it is no use to go on.
+// roundTrip checks the valid encoding and sets up witness and receiver; false if it is no use to go
+// on.
 func (c *torture[T, PT]) roundTrip(valid PT) bool {
 	if !c.encodes(valid, c.data) {
 		c.report("a second MarshalBinary gives other bytes")
@@ -196,16 +200,17 @@ func (c *torture[T, PT]) encodes(object PT, want []byte) (same bool) {
 // mostAllocated returns how many bytes the decoder may allocate.
 func mostAllocated(data []byte) uint64 { return uint64(64<<10 + 32*len(data)) }
 
-// allocatedBytes returns how many bytes the program has allocated, but for small objects of the last few
-// KiB of each size: those the runtime counts later. It costs a hundredth of runtime.ReadMemStats.
+// allocatedBytes returns how many bytes the program has allocated, but for small objects of the
+// last few KiB of each size: those the runtime counts later. It costs a hundredth of
+// runtime.ReadMemStats.
 func allocatedBytes() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// allocates measures exactly the bytes that one decode allocates. Other goroutines allocate too, so only the
-// least of several measurements is blamed on the decoder.
+// allocates measures exactly the bytes that one decode allocates. Other goroutines allocate too, so
+// only the least of several measurements is blamed on the decoder.
 func (c *torture[T, PT]) allocates(what string, data []byte) {
 	if len(c.problems) >= mostProblems {
 		return

@@ -2,10 +2,11 @@
 // internal/layering enforces that.
 //
 // A statistical check is a pair. The pure function returns a p-value or a bound, so that a test can
-// assert that a wrong sampler is caught. The wrapper takes a [testing.TB] and falseReject, the probability
-// that the assertion fails though the claim is true; the sum of a package's is kept below a budget
-// ([Alarm]). A p-value that is NaN says that the check was not possible (bad arguments, too little
-// data), and a wrapper fails on it: a check that cannot fail is worse than none.
+// assert that a wrong sampler is caught. The wrapper takes a [testing.TB] and falseReject, the
+// probability that the assertion fails though the claim is true; the sum of a package's is kept
+// below a budget ([Alarm]). A p-value that is NaN says that the check was not possible (bad
+// arguments, too little data), and a wrapper fails on it: a check that cannot fail is worse than
+// none.
 //
 //	is the sampler's law the claimed one?    [ChiSquare] (masses), [KS] (continuous), [Moments], [Tail]
 //	do two inputs give one law?              [Homogeneity]

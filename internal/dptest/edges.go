@@ -11,11 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Edges calls use with the encodings of the objects, with a number in them replaced by one at the edge of its type: each number by each edge, wherever one
-// may stand. So the plain tests come upon what a fuzz test would find by chance. use is what the fuzz test does with its input.
+// Edges calls use with the encodings of the objects, with a number in them replaced by one at the
+// edge of its type: each number by each edge, wherever one may stand. So the plain tests come upon
+// what a fuzz test would find by chance. use is what the fuzz test does with its input.
 //
-// The first 400 bytes are gone through, where parameters are, and of the rest as many places. With -long every edge stands at every place; by
-// default each at every tenth and with -short at every 25th, by turns, so that every place still gets some of the edges.
+// The first 400 bytes are gone through, where parameters are, and of the rest as many places. With
+// -long every edge stands at every place; by default each at every tenth and with -short at every
+// 25th, by turns, so that every place still gets some of the edges.
 func Edges[T encoding.BinaryMarshaler](t *testing.T, objects map[string]T, use func(t *testing.T, data []byte)) {
 	t.Helper()
 	require.NotEmpty(t, objects)

@@ -17,7 +17,8 @@ func TestEdges(t *testing.T) {
 		require.Len(t, data, len(valid))
 		fed[string(data)] = true
 	})
-	places, wanted := map[string]int{}, map[string]int{} // of each edge: where it was put, and how many it has
+	// of each edge: where it was put, and how many it has
+	places, wanted := map[string]int{}, map[string]int{}
 	for i, edge := range edges {
 		for offset := 0; offset+len(edge) <= len(valid); offset++ {
 			data := bytes.Clone(valid)

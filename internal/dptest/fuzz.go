@@ -26,10 +26,13 @@ func Seeds[T encoding.BinaryMarshaler](f Corpus, objects map[string]T) {
 	}
 }
 
-// Decoded decodes bytes that may be anything, as a fuzz test makes them, and checks what holds for all of them:
+// Decoded decodes bytes that may be anything, as a fuzz test makes them, and checks what holds for
+// all of them:
 //
-//   - if they are rejected, then with fault.ErrFormat and a receiver that is still zero; Decoded returns nil;
-//   - else the object encodes to exactly these bytes; Decoded returns it, and the test goes on to call its methods.
+//   - if they are rejected, then with fault.ErrFormat and a receiver that is still zero; Decoded
+//     returns nil;
+//   - else the object encodes to exactly these bytes; Decoded returns it, and the test goes on to
+//     call its methods.
 func Decoded[T any, PT Codable[T]](t testing.TB, data []byte) PT {
 	t.Helper()
 	object := PT(new(T))

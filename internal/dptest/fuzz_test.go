@@ -49,8 +49,10 @@ func TestDecoded(t *testing.T) {
 		require.Nil(t, Decoded[list](t, hostile))
 	}
 	for name, input := range map[string][]byte{
-		"wrong error": long, "params error": long, "receiver changed": unsorted, // rejected in a wrong way
-		"sorts": unsorted, "trailing": long, "unequal": data, "marshal fails": data, // accepted, and not the same again
+		// rejected in a wrong way
+		"wrong error": long, "params error": long, "receiver changed": unsorted,
+		// accepted, and not the same again
+		"sorts": unsorted, "trailing": long, "unequal": data, "marshal fails": data,
 	} {
 		flaw = name
 		require.True(t, fails(func(t testing.TB) { Decoded[list](t, input) }), name)

@@ -12,18 +12,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// update is the one flag for the golden files of all packages: go test ./kor -update rewrites those of kor.
+// update is the one flag for the golden files of all packages: go test ./kor -update rewrites those
+// of kor.
 var update = flag.Bool("update", false, "rewrite the golden files of the package")
 
-// Golden checks that the file of this name in testdata holds the text. Lines of the file may end as they do on Windows.
+// Golden checks that the file of this name in testdata holds the text. Lines of the file may end as
+// they do on Windows.
 func Golden(t testing.TB, name, text string) {
 	t.Helper()
 	Store(t, name, text)
 	require.Equal(t, Stored(t, name), text, "%s: what was written before is no longer what is written", name)
 }
 
-// GoldenDumps checks that the files of these names hold dumps, as [hex.Dump] writes them, of the encodings of the objects: the layout
-// is fixed, and what is written today can be read by every later version.
+// GoldenDumps checks that the files of these names hold dumps, as [hex.Dump] writes them, of the
+// encodings of the objects: the layout is fixed, and what is written today can be read by every
+// later version.
 func GoldenDumps[T encoding.BinaryMarshaler](t testing.TB, objects map[string]T) {
 	t.Helper()
 	require.NotEmpty(t, objects)
@@ -34,9 +37,10 @@ func GoldenDumps[T encoding.BinaryMarshaler](t testing.TB, objects map[string]T)
 	}
 }
 
-// Store writes the text to a file in testdata if the flag -update is given; else it does nothing. [Golden] does both, Store and the
-// comparison with what is [Stored]; Store alone is for an encoding whose numbers may differ from one platform or version to the
-// next, so that only what it decodes to can be checked.
+// Store writes the text to a file in testdata if the flag -update is given; else it does nothing.
+// [Golden] does both, Store and the comparison with what is [Stored]; Store alone is for an
+// encoding whose numbers may differ from one platform or version to the next, so that only what it
+// decodes to can be checked.
 func Store(t testing.TB, name, text string) {
 	t.Helper()
 	if *update {

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inEmptyDir changes to a folder without testdata, where the flag does not count, until the test ends.
+// inEmptyDir changes to a folder without testdata, where the flag does not count, until the test
+// ends.
 func inEmptyDir(t *testing.T) {
 	t.Chdir(t.TempDir())
 	before := *update

@@ -6,14 +6,16 @@ import (
 	"testing"
 )
 
-// HockeyStick returns the hockey-stick divergence Σ max(p(k) − e^ε·q(k), 0) of two finite distributions,
-// the least δ for which p(E) ≤ e^ε·q(E) + δ for all events E. A key missing in a map has probability 0.
-// A mechanism is (ε, δ)-private if this is at most δ in both directions for all neighbouring inputs.
+// HockeyStick returns the hockey-stick divergence Σ max(p(k) − e^ε·q(k), 0) of two finite
+// distributions, the least δ for which p(E) ≤ e^ε·q(E) + δ for all events E. A key missing in a map
+// has probability 0. A mechanism is (ε, δ)-private if this is at most δ in both directions for all
+// neighbouring inputs.
 //
 // The masses are taken as they are. Each term is off by at most 2⁻⁵²·p(k) (an ulp of e^ε, a fused
-// multiply-add), and terms are added with compensation, the small ones first. So the absolute error is at most
-// 2⁻⁵²·p(E) + 2⁻⁵²·δ ≤ 2⁻⁵¹, E being the keys with a positive term, and it does not depend on the order of a
-// map. NaN is returned for a negative or NaN mass, and for an ε that is negative or NaN.
+// multiply-add), and terms are added with compensation, the small ones first. So the absolute error
+// is at most 2⁻⁵²·p(E) + 2⁻⁵²·δ ≤ 2⁻⁵¹, E being the keys with a positive term, and it does not
+// depend on the order of a map. NaN is returned for a negative or NaN mass, and for an ε that is
+// negative or NaN.
 func HockeyStick[K comparable](p, q map[K]float64, epsilon float64) float64 {
 	ps, qs := make([]float64, 0, len(p)), make([]float64, 0, len(p))
 	for k, mass := range p {
@@ -22,7 +24,8 @@ func HockeyStick[K comparable](p, q map[K]float64, epsilon float64) float64 {
 	return HockeyStickSlices(ps, qs, epsilon)
 }
 
-// HockeyStickSlices is [HockeyStick] for outputs numbered from 0; the shorter slice is filled with zeros.
+// HockeyStickSlices is [HockeyStick] for outputs numbered from 0; the shorter slice is filled with
+// zeros.
 func HockeyStickSlices(p, q []float64, epsilon float64) float64 {
 	if !(epsilon >= 0) {
 		return math.NaN()
@@ -48,9 +51,10 @@ func HockeyStickSlices(p, q []float64, epsilon float64) float64 {
 }
 
 // ApproxDP fails the test unless p and q, the output laws on two neighbouring inputs, are within
-// (epsilon, delta) of each other in both directions. slack ≥ 0 is a bound the caller derives for the error of the
-// sum of all masses; each law must sum to 1 within slack + 1e-12, so that a forgotten part of an
-// output space does not pass as privacy, and δ may be exceeded by slack + 2⁻⁵¹ + 1e-9·δ.
+// (epsilon, delta) of each other in both directions. slack ≥ 0 is a bound the caller derives for
+// the error of the sum of all masses; each law must sum to 1 within slack + 1e-12, so that a
+// forgotten part of an output space does not pass as privacy, and δ may be exceeded by slack + 2⁻⁵¹
+// + 1e-9·δ.
 func ApproxDP[K comparable](t testing.TB, name string, p, q map[K]float64, epsilon, delta, slack float64) {
 	t.Helper()
 	for i, law := range []map[K]float64{p, q} {
@@ -97,8 +101,8 @@ func Memo(f func(float64) float64) func(float64) float64 {
 }
 
 // Dominated fails the test if at some ε ≥ 0 the output laws p and q on two neighbouring inputs, or
-// two independent outputs of small laws, differ by more than delta or twice say: the profile that a guarantee
-// claims for one release, and for two. slack is as for [ApproxDP].
+// two independent outputs of small laws, differ by more than delta or twice say: the profile that a
+// guarantee claims for one release, and for two. slack is as for [ApproxDP].
 func Dominated(t testing.TB, name string, p, q []float64, delta, twice func(epsilon float64) float64, slack float64) {
 	t.Helper()
 	product := func(p []float64) []float64 {

@@ -6,12 +6,14 @@ import (
 	"testing"
 )
 
-// KSPValue is the Kolmogorov–Smirnov test of samples against a continuous distribution function. The
-// asymptotic law is taken at (√n + 0.12 + 0.11/√n)·D (Stephens 1970), which is good to a few percent of the
-// p-value from n = 100 on in the far tail and from n = 5 in the bulk. Samples rounded to a grid much finer than
-// 1/√n in probability are as good as continuous; on a coarse grid use [ChiSquarePValue].
+// KSPValue is the Kolmogorov–Smirnov test of samples against a continuous distribution function.
+// The asymptotic law is taken at (√n + 0.12 + 0.11/√n)·D (Stephens 1970), which is good to a few
+// percent of the p-value from n = 100 on in the far tail and from n = 5 in the bulk. Samples
+// rounded to a grid much finer than 1/√n in probability are as good as continuous; on a coarse grid
+// use [ChiSquarePValue].
 //
-// NaN is returned for fewer than five samples, a NaN sample, and a cdf that decreases or leaves [0, 1].
+// NaN is returned for fewer than five samples, a NaN sample, and a cdf that decreases or leaves [0,
+// 1].
 func KSPValue(samples []float64, cdf func(float64) float64) float64 {
 	if len(samples) < 5 {
 		return math.NaN()
@@ -36,8 +38,8 @@ func KS(t testing.TB, name string, samples []float64, cdf func(float64) float64,
 	reject(t, name+": Kolmogorov–Smirnov", KSPValue(samples, cdf), falseReject)
 }
 
-// kolmogorovSurvival returns Pr[K > x] of the Kolmogorov distribution, by the series that converges fast at
-// x: 2·Σ (−1)ʲ⁻¹·exp(−2j²x²), or by Jacobi's identity 1 − √(2π)/x·Σ exp(−(2j−1)²π²/(8x²)).
+// kolmogorovSurvival returns Pr[K > x] of the Kolmogorov distribution, by the series that converges
+// fast at x: 2·Σ (−1)ʲ⁻¹·exp(−2j²x²), or by Jacobi's identity 1 − √(2π)/x·Σ exp(−(2j−1)²π²/(8x²)).
 func kolmogorovSurvival(x float64) float64 {
 	if x <= 0 {
 		return 1

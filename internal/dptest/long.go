@@ -9,12 +9,12 @@ var long = flag.Bool("long", false, "repeat at full size what the default run ch
 
 var deep = flag.Bool("deep", false, "simulations of an hour and more, for the figures that the documents print; with all that -long does")
 
-// Deep reports whether the flag -deep is set: then simulations take as many draws as the figures in the documents
-// need, an hour and more. .ci/run does not set it.
+// Deep reports whether the flag -deep is set: then simulations take as many draws as the figures in
+// the documents need, an hour and more. .ci/run does not set it.
 func Deep() bool { return *deep }
 
-// Long reports whether the flag -long is set: then a test repeats, at full size, what the default run checks on
-// worst cases, and on smaller samples. .ci/run sets it.
+// Long reports whether the flag -long is set: then a test repeats, at full size, what the default
+// run checks on worst cases, and on smaller samples. .ci/run sets it.
 func Long() bool { return *long || *deep }
 
 // NeedsLong skips a test that is run with -long only.
@@ -36,8 +36,9 @@ func Full(full, quick int) int {
 	return quick
 }
 
-// Fewer returns n with -long and few with -short, else a third of n, but no less than few. Where few is above n, it is the size of a
-// step: then the default is three times n, but no more than few.
+// Fewer returns n with -long and few with -short, else a third of n, but no less than few. Where
+// few is above n, it is the size of a step: then the default is three times n, but no more than
+// few.
 func Fewer(n, few int) int {
 	switch {
 	case Long():

@@ -17,9 +17,9 @@ type needle struct {
 	exact              bool // look for text as it is, not ignoring case, spaces and 0x
 }
 
-// needles returns the forms of a secret: itself, its bytes in hexadecimal, decimal and base64 at the three
-// alignments, and Go-quoted; for an integer also its bases, for a number its float forms and the bytes of its
-// binary encodings.
+// needles returns the forms of a secret: itself, its bytes in hexadecimal, decimal and base64 at
+// the three alignments, and Go-quoted; for an integer also its bases, for a number its float forms
+// and the bytes of its binary encodings.
 func needles(secret string) []needle {
 	var list []needle
 	loose := func(form, text string) {
@@ -36,7 +36,8 @@ func needles(secret string) []needle {
 	if quoted := strconv.QuoteToASCII(secret); quoted != `"`+secret+`"` {
 		loose("quoted", quoted[1:len(quoted)-1])
 	}
-	for shift := range 3 { // drop the leading and trailing digits that depend on the neighbouring bytes
+	for shift := range 3 {
+		// drop the leading and trailing digits that depend on the neighbouring bytes
 		b64 := base64.StdEncoding.EncodeToString(append(make([]byte, shift), secret...))
 		b64 = b64[[]int{0, 2, 3}[shift] : len(strings.TrimRight(b64, "="))-1]
 		exact("base64", b64)
@@ -63,8 +64,8 @@ func needles(secret string) []needle {
 	return list
 }
 
-// binaries adds the bytes of a word in both orders, without the leading zeros, raw and in hexadecimal. Fewer than
-// four bytes would be found by chance.
+// binaries adds the bytes of a word in both orders, without the leading zeros, raw and in
+// hexadecimal. Fewer than four bytes would be found by chance.
 func binaries(exact, loose func(form, text string), name string, word uint64) {
 	big := strings.TrimLeft(string(binary.BigEndian.AppendUint64(nil, word)), "\x00")
 	little := strings.TrimRight(string(binary.LittleEndian.AppendUint64(nil, word)), "\x00")
@@ -88,7 +89,8 @@ func (h haystack) holds(n needle) bool {
 	return strings.Contains(h.compact, n.text)
 }
 
-// compact drops what fmt puts between digits, and the case of letters. Commas stay out of both sides as well.
+// compact drops what fmt puts between digits, and the case of letters. Commas stay out of both
+// sides as well.
 func compact(text string) string {
 	short := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {

@@ -9,11 +9,13 @@ import (
 	"testing"
 )
 
-// Readers calls every exported method of a released object from several goroutines at once, and checks that all of them see
-// what one goroutine saw alone. Run under the race detector it finds state that a reader changes; without it, state that changes results.
+// Readers calls every exported method of a released object from several goroutines at once, and
+// checks that all of them see what one goroutine saw alone. Run under the race detector it finds
+// state that a reader changes; without it, state that changes results.
 //
-// Arguments are made up: 0.9 for a float, 1 for an integer, the object itself where its own type is wanted, else the zero value.
-// An iterator that is returned is drained. Methods that decode, and those with arguments of interface or function type, are left out.
+// Arguments are made up: 0.9 for a float, 1 for an integer, the object itself where its own type is
+// wanted, else the zero value. An iterator that is returned is drained. Methods that decode, and
+// those with arguments of interface or function type, are left out.
 func Readers(t testing.TB, object any) {
 	t.Helper()
 	want, err := readAll(object)
@@ -93,7 +95,8 @@ func arguments(object reflect.Value, method reflect.Type) (args []reflect.Value,
 	return args, true
 }
 
-// printed prints results; iterators are drained, pointers followed. Of a released object it prints what is public: its text and its encoding.
+// printed prints results; iterators are drained, pointers followed. Of a released object it prints
+// what is public: its text and its encoding.
 func printed(results []reflect.Value) string {
 	var b strings.Builder
 	for _, r := range results {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// recorder is a testing.TB that only notes what a check reports, and ends the check's goroutine where a real one would.
+// recorder is a testing.TB that only notes what a check reports, and ends the check's goroutine
+// where a real one would.
 type recorder struct {
 	testing.TB
 	errors []string

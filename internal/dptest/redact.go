@@ -13,21 +13,23 @@ import (
 	"testing"
 )
 
-// Leaks prints value in every way a program prints by accident and returns a line for each way in which a
-// secret shows, nil if there is none. The ways are
+// Leaks prints value in every way a program prints by accident and returns a line for each way in
+// which a secret shows, nil if there is none. The ways are
 //
-//   - the value, what it points to, a pointer to it, and structs (exported, unexported, interface fields,
-//     concrete fields), slices, arrays and maps that hold it or what it points to;
-//   - for each: fmt with every letter as a verb, the known ones (with -long all) under many flags, Sprint, Sprintln, errors that wrap it,
-//     slog with the text and the JSON handler, encoding/json, xml and gob, their error texts included.
+//   - the value, what it points to, a pointer to it, and structs (exported, unexported, interface
+//     fields, concrete fields), slices, arrays and maps that hold it or what it points to;
+//   - for each: fmt with every letter as a verb, the known ones (with -long all) under many flags,
+//     Sprint, Sprintln, errors that wrap it, slog with the text and the JSON handler,
+//     encoding/json, xml and gob, their error texts included.
 //
-// A secret is a text, or the decimal form of an integer or a float that the value holds. It is looked for as it
-// is and, ignoring case, spaces and 0x, in the forms of [needles]: hexadecimal, base64, decimal bytes, quoted,
-// and for numbers the other bases, exponents and the binary forms. A secret of fewer than 8 bytes could occur by
-// chance (in an address, say) and is reported as a misuse; so is a call without secrets.
+// A secret is a text, or the decimal form of an integer or a float that the value holds. It is
+// looked for as it is and, ignoring case, spaces and 0x, in the forms of [needles]: hexadecimal,
+// base64, decimal bytes, quoted, and for numbers the other bases, exponents and the binary forms. A
+// secret of fewer than 8 bytes could occur by chance (in an address, say) and is reported as a
+// misuse; so is a call without secrets.
 //
-// An address that is printed is no leak. Reading memory through package unsafe, as debuggers and the failure
-// output of some test libraries do, is not covered.
+// An address that is printed is no leak. Reading memory through package unsafe, as debuggers and
+// the failure output of some test libraries do, is not covered.
 func Leaks(value any, secrets ...string) []string {
 	if len(secrets) == 0 {
 		return []string{"misuse: no secrets given"}
@@ -99,7 +101,8 @@ func forms(value any) []form {
 		return list
 	}
 	list = append(list, concrete("it", v)...)
-	// An unexported field that holds it: package fmt prints this reflect.Value without calling methods.
+	// An unexported field that holds it: package fmt prints this reflect.Value without calling
+	// methods.
 	inside := reflect.ValueOf(hidden{value}).Field(0).Elem()
 	list = append(list, form{"an unexported concrete field", inside})
 	for depth := 1; depth <= 3 && v.Kind() == reflect.Pointer && !v.IsNil(); depth++ {

@@ -29,7 +29,8 @@ func Rows(t testing.TB, path, name string, columns int) [][]float64 {
 		row := make([]float64, columns)
 		for i := range row {
 			if row[i], err = strconv.ParseFloat(fields[i+1], 64); err != nil {
-				require.ErrorIs(t, err, strconv.ErrRange) // an overflow gives ±Inf, as in the functions
+				// an overflow gives ±Inf, as in the functions
+				require.ErrorIs(t, err, strconv.ErrRange)
 			}
 		}
 		rows = append(rows, row)

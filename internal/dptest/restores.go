@@ -15,9 +15,10 @@ type Movable interface {
 	RestorePrivateState(data []byte) error
 }
 
-// Restores checks that the state of from moves whole into to, which has equal Params; that every truncation, and a byte more, is refused
-// with fault.ErrFormat and changes nothing; that a state with any one bit flipped is refused too, or is another valid state with these
-// very bytes, on which use works; and that the others, of another kind or of other Params, refuse it.
+// Restores checks that the state of from moves whole into to, which has equal Params; that every
+// truncation, and a byte more, is refused with fault.ErrFormat and changes nothing; that a state
+// with any one bit flipped is refused too, or is another valid state with these very bytes, on
+// which use works; and that the others, of another kind or of other Params, refuse it.
 func Restores(t testing.TB, from, to Movable, use func(), others ...Movable) {
 	t.Helper()
 	data, err := from.AppendPrivateState([]byte("prefix"))

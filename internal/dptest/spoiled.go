@@ -10,9 +10,10 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
-// Spoiled checks that objects no release produces are not valid encodings. Each spoil changes a new valid object, whose encoding must
-// change with it, be refused with fault.ErrFormat and leave a new receiver as it was. The receiver may be of another type than
-// the object. That the valid object itself is accepted is for [Codec] to check.
+// Spoiled checks that objects no release produces are not valid encodings. Each spoil changes a new
+// valid object, whose encoding must change with it, be refused with fault.ErrFormat and leave a new
+// receiver as it was. The receiver may be of another type than the object. That the valid object
+// itself is accepted is for [Codec] to check.
 func Spoiled[V encoding.BinaryMarshaler, R encoding.BinaryUnmarshaler](t testing.TB, valid func() V, receiver func() R, spoils map[string]func(V)) {
 	t.Helper()
 	require.NotEmpty(t, spoils)

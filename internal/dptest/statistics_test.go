@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// strict is the false-reject probability of the assertions on random data here. The seeds are fixed, so the
-// tests are not random at all once they pass.
+// strict is the false-reject probability of the assertions on random data here. The seeds are
+// fixed, so the tests are not random at all once they pass.
 const strict = 1e-6
 
 func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
@@ -59,8 +59,8 @@ func TestChiSquare(t *testing.T) {
 	}
 }
 
-// TestChiSquareRejectionRate computes the exact rate at which a cell expected λ times is rejected at 1e-6, by
-// summing the binomial law of its count, and the rate of Pearson's statistic alone.
+// TestChiSquareRejectionRate computes the exact rate at which a cell expected λ times is rejected
+// at 1e-6, by summing the binomial law of its count, and the rate of Pearson's statistic alone.
 func TestChiSquareRejectionRate(t *testing.T) {
 	const n = 1_000_000
 	for _, lambda := range []float64{10, 12.5, 20, 50, 1000} {
@@ -157,8 +157,8 @@ func TestTail(t *testing.T) {
 	require.True(t, fails(func(t testing.TB) { Tail(t, "range", 11, 10, 0.5, strict) }))
 }
 
-// TestBinomialTails compares with sums of the mass function, so that nothing rests on the incomplete beta
-// function alone.
+// TestBinomialTails compares with sums of the mass function, so that nothing rests on the
+// incomplete beta function alone.
 func TestBinomialTails(t *testing.T) {
 	for _, c := range []struct {
 		n int64

@@ -2,7 +2,8 @@ package subset
 
 import "testing"
 
-// Over all answers of below, which are equally probable, each ordered choice of k of n elements comes up exactly once.
+// Over all answers of below, which are equally probable, each ordered choice of k of n elements
+// comes up exactly once.
 func TestDraw(t *testing.T) {
 	for n := range 6 {
 		for k := range n + 1 {
