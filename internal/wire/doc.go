@@ -8,6 +8,8 @@
 //	4       1      kind, see [Kind]
 //	5       1      version of the kind's layout
 //
+// FORMAT.md says it all for readers in other languages, and decode.py is one.
+//
 // The writing side is [AppendHeader] followed by the appends of encoding/binary.LittleEndian. The
 // reading side is [Reader], whose contract makes a decoder hard to get wrong:
 //
