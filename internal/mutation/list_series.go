@@ -18,7 +18,7 @@ var seriesMutations = []mutation{
 	{"as many elements of a user as count", "misragries/series/calibration.go", "float64(2*p.MaxElements)", "float64(p.MaxElements)"},
 	{"δ of sketches as of exact discovery", "misragries/series/calibration.go", "if p.Counters == 0 {\n\t\tgroup /= 2\n\t}", "group /= 2"},
 	{"elements without a user count", "misragries/series/builder.go", "if s.params.MaxElements == 0 {\n\t\ts.add(key)", "if true {\n\t\ts.add(key)"},
-	{"late corrections hidden below the threshold", "misragries/series/publisher.go", "func (n *noisy) late(_ int, count int64) int64 { return count + n.law.found.SampleInt(&n.src) }", "func (n *noisy) late(_ int, count int64) int64 {\n\tif x := count + n.law.found.SampleInt(&n.src); x >= n.law.threshold {\n\t\treturn x\n\t}\n\treturn 0\n}"},
+	{"late corrections hidden below the threshold", "misragries/series/publisher.go", "func (n *noisy[K]) late(_ int, count int64) int64 { return count + n.law.found.SampleInt(&n.src) }", "func (n *noisy[K]) late(_ int, count int64) int64 {\n\tif x := count + n.law.found.SampleInt(&n.src); x >= n.law.threshold {\n\t\treturn x\n\t}\n\treturn 0\n}"},
 	{"keys found in a node get no correction for longer ones that end with it", "misragries/series/step.go", "\t\tlate(&fresh[i])\n", ""},
 	{"keys of a node's last step get no correction", "misragries/series/step.go", "if s.known[i].since > s.steps-span {", "if s.known[i].since > s.steps-span+1 {"},
 	{"a sketch that goes on after its release", "misragries/series/step.go", "s.sketches[j] = next", "_ = next"},

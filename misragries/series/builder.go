@@ -25,7 +25,7 @@ type state[K hashing.Key] struct {
 	params Params
 	law    calibration
 	steps  int // that are closed
-	draw   publisher
+	draw   publisher[K]
 
 	known []member[K] // sorted by key
 	at    map[K]int   // index into known
@@ -58,7 +58,7 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Builder[K]{private.New(state[K]{params: p, law: law, draw: &noisy{law: law}, users: map[string]visits{}}), p, p.Guarantee()}
+	b := &Builder[K]{private.New(state[K]{params: p, law: law, draw: &noisy[K]{law: law}, users: map[string]visits{}}), p, p.Guarantee()}
 	s := private.Enter(b.secret)
 	defer private.Leave(b.secret)
 	keys := wire.KeysOf[K]()

@@ -13,7 +13,7 @@ import (
 func TestPublisher(t *testing.T) {
 	p, law, err := check[int](Params{Epsilon: 1, Delta: 0.1})
 	require.NoError(t, err)
-	n := &noisy{law: law}
+	n := &noisy[int]{law: law}
 	const draws, count, reach = 20_000, 5, 40
 	masses := func(prob func(float64) float64) []float64 {
 		all := make([]float64, 2*reach+1)

@@ -129,7 +129,7 @@ func (s *state[K]) closeSketch(r *Slice[K], j int, fresh []member[K]) ([]member[
 	if err != nil {
 		return nil, err // none: calibrate has asked
 	}
-	h, err := s.sketches[j].Release()
+	h, err := s.draw.sketch(j, s.sketches[j])
 	if err != nil {
 		return nil, err // none: each sketch is released once
 	}
