@@ -19,7 +19,7 @@ import (
 
 // The law of all that a Builder ever releases, of one or two keys and a few steps, is computed by
 // running the Builder itself with a publisher that follows a script: for each count that is
-// published, a range of integers in which the published number lies, and for each sketch the keys that
+// published, a range of integers in which the number lies, and for each sketch the keys that
 // it shows. The probability of these is a factor of that of the script. Ranges are cut where two
 // neighbouring inputs differ in their likelihood ratio and where the published number decides
 // something, so each stands for all of its numbers; and so do the answers of a sketch.
