@@ -3,6 +3,7 @@ package groupby
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/wire"
@@ -112,11 +113,10 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	if r.Err() != nil {
 		return r.Err()
 	}
-	law, err := d.params.sizes()
 	switch {
 	case class != keys.Class():
 		r.Fail("keys of another type")
-	case d.params != d.params.normal() || err != nil:
+	case d.params != d.params.normal() || d.params.validate() != nil:
 		r.Fail("invalid Params")
 	case d.params.KeysOnly && d.shortfall != 0 || !d.params.Others && d.others != 0:
 		r.Fail("a number that is not released")
@@ -125,7 +125,6 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	case d.params.weighs() != (d.threshold > 0) || beyond(d.threshold) || d.threshold < 0:
 		r.Fail("a threshold that is none")
 	}
-	d.law = d.params.noises(law)
 	n := r.Count(math.MaxInt32, keys.MinSize()+8*len(new(group[K]).sums(d.params)))
 	if d.params.Listed && d.params.MaxKeys != min(n, maxKeys) {
 		r.Fail("not all listed keys")
@@ -145,7 +144,7 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 		switch {
 		case i > 0 && wire.Compare(d.groups[i-1].key, e.key) >= 0:
 			r.Fail("keys not in ascending order")
-		case e.weight < d.threshold || beyond(e.weight) || beyond(e.rest) || beyond(e.value) || law.rest == 0 && e.rest != 0:
+		case e.weight < d.threshold || beyond(e.weight) || beyond(e.rest) || beyond(e.value):
 			r.Fail("a number that no sum and noise make")
 		}
 		if r.Err() != nil {
@@ -155,6 +154,17 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	if err := r.Done(); err != nil {
 		return err
 	}
+	law, err := d.params.sizes()
+	if err != nil {
+		r.Fail("invalid Params")
+	}
+	if law.rest == 0 && slices.ContainsFunc(d.groups, func(e group[K]) bool { return e.rest != 0 }) {
+		r.Fail("a number that no sum and noise make")
+	}
+	if r.Err() != nil {
+		return r.Err()
+	}
+	d.law = d.params.noises(law)
 	*g = d
 	return nil
 }

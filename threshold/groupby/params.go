@@ -77,13 +77,13 @@ func (p Params) normal() Params {
 		p.Passes = 1
 	}
 	if !p.KeysOnly && !p.Listed && p.CountShare == 0 {
-		p.CountShare = 1. / 3
+		p.CountShare = defaultShare
 		if p.values() || p.Passes == 2 {
 			p.CountShare = 0.5
 		}
 	}
 	if !p.KeysOnly && p.Clip == 0 {
-		p.Clip = 36
+		p.Clip = defaultClip
 	}
 	p.CountShare, p.Min, p.Max = p.CountShare+0, p.Min+0, p.Max+0
 	return p

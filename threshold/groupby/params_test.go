@@ -123,6 +123,20 @@ func TestDefaults(t *testing.T) {
 	half := Params{Epsilon: 1, Delta: 1e-6, CountShare: 0.5}
 	require.InEpsilon(t, 29.88, half.Threshold(), 3e-3)
 	require.Equal(t, 0.5, Params{Max: 1}.normal().CountShare)
+	// What speaks for the defaults: nearly the least noise for a count at a low threshold, and less of
+	// both than a sum of its own at C² = 32 by half of the budget.
+	for clip := 4; clip <= defaultClip; clip += 8 {
+		at := func(share float64) float64 {
+			return Params{Epsilon: 1, Delta: 1e-6, Clip: clip, CountShare: share}.StdDev()
+		}
+		least := math.Inf(1)
+		for share := 0.1; share < 0.6; share += 0.01 {
+			least = min(least, at(share))
+		}
+		require.Less(t, at(defaultShare), 1.02*least, clip)
+	}
+	require.InEpsilon(t, 0.87, plain.Threshold()/half.Threshold(), 0.01)
+	require.InEpsilon(t, 0.77, plain.StdDev()/(4.22511*math.Sqrt(2*32)), 0.02)
 	require.Equal(t, 0.5, Params{Passes: 2}.normal().CountShare)
 }
 
