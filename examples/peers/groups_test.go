@@ -2,15 +2,19 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/differential-privacy/go/v3/dpagg"
 	google "github.com/google/differential-privacy/go/v3/noise"
 
 	"github.com/dpsketch/dpsketch/internal/baskets"
+	ours "github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/threshold"
 	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
 
@@ -66,10 +70,91 @@ func peerGroups(t *testing.T, users [][]int, m int, keysOnly bool) map[int]float
 	return shown
 }
 
+// The rows of the table in ../figures/README.md, which has a column for each bound m on the keys of a
+// user.
+const (
+	keysOnly = iota
+	twoPasses
+	weighted
+	peerKeys
+	withCounts
+	peerCounts
+	bounded
+)
+
+var (
+	groupsRows = [...]string{"`groupby`, keys only: threshold, keys", "the same in two passes: keys", "weighted Gaussian: threshold, keys", "Google's library, keys only: keys",
+		"`groupby` with counts: threshold, keys, error", "Google's library with counts: keys, error", "m random keys, `threshold.NewBounded`: threshold, keys, error"}
+	bounds = [...]int{10, 30, 40, 100, 1000}
+)
+
+// groupsTable is that table.
+type groupsTable [len(groupsRows)][len(bounds)]string
+
+func (g *groupsTable) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n| m | %s |\n%s|\n", strings.Trim(strings.ReplaceAll(fmt.Sprint(bounds), " ", " | "), "[]"), strings.Repeat("|---", 1+len(bounds)))
+	for i, row := range g {
+		fmt.Fprintf(&b, "| %s | %s |\n", groupsRows[i], strings.Join(row[:], " | "))
+	}
+	return b.String()
+}
+
+// weightedGaussian returns the threshold of the mechanism of Gopi et al. at its exact δ and the
+// number of keys that it is expected to show: users give 1/√l to l ≤ m keys, σ is that of a Gaussian
+// mechanism, and l new keys escape with probability δ.
+func weightedGaussian(t *testing.T, users [][]int, m int, epsilon, delta float64) (threshold, keys float64) {
+	sigma, err := ours.GaussianSigma(epsilon, delta, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	law, err := ours.NewGaussian(sigma)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for l := 1; l <= m; l++ {
+		each := -math.Expm1(math.Log1p(-delta) / float64(l))
+		threshold = max(threshold, 1/math.Sqrt(float64(l))-law.Quantile(each))
+	}
+	weights := map[int]float64{}
+	for _, keys := range users {
+		k := min(len(keys), m)
+		for _, j := range rand.Perm(len(keys))[:k] {
+			weights[keys[j]] += 1 / math.Sqrt(float64(k))
+		}
+	}
+	for _, w := range weights {
+		keys += law.Survival(threshold - w)
+	}
+	return threshold, keys
+}
+
+// boundedKeys releases the counts of m random keys of each user with Gaussian noise.
+func boundedKeys(t *testing.T, users [][]int, m int) *threshold.Vector[int] {
+	b, err := threshold.NewBounded[int](threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: m, MaxValue: 1, Integers: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, keys := range users {
+		for i, j := range rand.Perm(len(keys)) {
+			if i < m {
+				b.Add(keys[j], 1)
+			}
+		}
+	}
+	v, err := b.Release()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
 // GROUP BY over baskets at ε = 1, δ = 1e-6: keys that are shown, and the mean error of the 100
 // largest counts, where one that is not shown counts as 0. For each bound m on the keys of a user,
 // groupby shows more keys, and at its defaults it is nearer to the truth with more keys than the
-// peer at its best m.
+// peer at its best m. It prints the table of ../figures/README.md:
+//
+//	go test -run GroupsBeside -v -long
 func TestGroupsBesideGoogle(t *testing.T) {
 	if !*long {
 		t.Skip("needs -long")
@@ -93,7 +178,7 @@ func TestGroupsBesideGoogle(t *testing.T) {
 		}
 		return sum
 	}
-	ours := func(p groupby.Params) (int, float64) {
+	release := func(p groupby.Params) *groupby.Groups[int] {
 		b, err := groupby.New[int](p)
 		if err != nil {
 			t.Fatal(err)
@@ -105,19 +190,38 @@ func TestGroupsBesideGoogle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return g.Len(), off(g.Estimate)
+		return g
 	}
-	counted, nearest := ours(groupby.Params{Epsilon: 1, Delta: 1e-6})
-	two, _ := ours(groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2, KeysOnly: true})
-	t.Logf("groupby with counts: %d keys, error %.1f; two passes, keys only: %d", counted, nearest, two)
-	for _, m := range []int{10, 30, 40, 100} {
-		keys, _ := ours(groupby.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: m, KeysOnly: true})
+	var table groupsTable
+	plain := groupby.Params{Epsilon: 1, Delta: 1e-6}
+	counted := release(plain)
+	nearest := off(counted.Estimate)
+	two := release(groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2, KeysOnly: true}).Len()
+	for i, m := range bounds {
+		p := groupby.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: m, KeysOnly: true}
+		keys := release(p).Len()
+		table[keysOnly][i] = fmt.Sprintf("%.1f, %d", p.Threshold(), keys)
+		if m == 100 {
+			table[twoPasses][i] = fmt.Sprintf("%d", two)
+		}
+		least, others := weightedGaussian(t, users, m, 1, 1e-6)
+		table[weighted][i] = fmt.Sprintf("%.1f, %.0f", least, others)
+		if m > 100 {
+			continue
+		}
 		peer := len(peerGroups(t, users, m, true))
+		table[peerKeys][i] = fmt.Sprintf("%d", peer)
+		if m == 100 {
+			table[withCounts][i] = fmt.Sprintf("%.1f, %d, %.0f", plain.Threshold(), counted.Len(), nearest)
+		}
 		with := peerGroups(t, users, m, false)
 		far := off(func(key int) float64 { return with[key] })
-		t.Logf("m = %d: %d keys, Google's library %d; with counts %d, error %.1f", m, keys, peer, len(with), far)
-		if keys < 6*peer/5 || two < peer || counted < len(with) || nearest > far {
+		table[peerCounts][i] = fmt.Sprintf("%d, %.0f", len(with), far)
+		random := boundedKeys(t, users, m)
+		table[bounded][i] = fmt.Sprintf("%.0f, %d, %.0f", random.Threshold(), random.Len(), off(random.Estimate))
+		if keys < 6*peer/5 || two < peer || counted.Len() < len(with) || nearest > far {
 			t.Errorf("m = %d: the peer is better", m)
 		}
 	}
+	t.Log(&table)
 }
