@@ -1,0 +1,235 @@
+// Command claims prints the index of what the library claims: of each guarantee and each bound the
+// theorem, the code, the tests and the edits that break it.
+//
+//	go run ./internal/claims
+//
+// The rows stand in rows.go. They name functions, tests and edits, never lines, and the test of this
+// package fails where a name is not there, a release method or a bound has no row, or a row has no
+// test or edit. Besides those in the table every release method has neighbours with frozen noise in
+// internal/replay, and every package all of its edits in internal/mutation.
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "claims:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return fmt.Errorf("go list -m: %w", err)
+	}
+	x, err := read(strings.TrimSpace(string(out)))
+	if err != nil {
+		return err
+	}
+	if dead := x.dead(rows); len(dead) > 0 {
+		return fmt.Errorf("%s", strings.Join(dead, "\n"))
+	}
+	x.print()
+	return nil
+}
+
+// index is what there is to link to.
+type index struct {
+	root      string
+	functions map[string]string   // package.Type.Method → file
+	edits     map[string][]string // directory → names
+	public    []string            // the exported functions and methods of the library
+}
+
+// read parses all packages of the module at root; types are not needed to find what is declared.
+func read(root string) (*index, error) {
+	x := &index{root, map[string]string{}, map[string][]string{}, nil}
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(root, file)
+		name = filepath.ToSlash(name)
+		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && name != "." || name == "examples" || d.Name() == "testdata") {
+			return fs.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		x.add(name, parsed)
+		return nil
+	})
+	slices.Sort(x.public)
+	return x, err
+}
+
+// add notes the functions of a file, and its edits if it is one of internal/mutation.
+func (x *index) add(name string, file *ast.File) {
+	dir := path.Dir(name)
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			full := dir + "." + called(d)
+			x.functions[full] = name
+			exported := !slices.ContainsFunc(strings.Split(called(d), "."), func(part string) bool { return !token.IsExported(part) })
+			if exported && !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(dir, "internal") && dir != "." {
+				x.public = append(x.public, full)
+			}
+		case *ast.GenDecl:
+			if strings.HasPrefix(name, "internal/mutation/list") {
+				ast.Inspect(d, x.addEdit)
+			}
+		}
+	}
+}
+
+// addEdit notes an element of a list of edits: {"name", "file", "old", "new"}.
+func (x *index) addEdit(n ast.Node) bool {
+	list, ok := n.(*ast.CompositeLit)
+	if !ok || list.Type != nil || len(list.Elts) != 4 {
+		return true
+	}
+	var parts []string
+	for _, e := range list.Elts[:2] {
+		if text, ok := e.(*ast.BasicLit); ok {
+			part, _ := strconv.Unquote(text.Value)
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 2 {
+		file, _, _ := strings.Cut(parts[1], ":")
+		x.edits[path.Dir(file)] = append(x.edits[path.Dir(file)], parts[0])
+	}
+	return false
+}
+
+// called returns Func or Type.Method.
+func called(f *ast.FuncDecl) string {
+	if f.Recv == nil || len(f.Recv.List) != 1 {
+		return f.Name.Name
+	}
+	t := f.Recv.List[0].Type
+	for {
+		switch of := t.(type) {
+		case *ast.StarExpr:
+			t = of.X
+		case *ast.IndexExpr:
+			t = of.X
+		case *ast.IndexListExpr:
+			t = of.X
+		case *ast.Ident:
+			return of.Name + "." + f.Name.Name
+		default:
+			return f.Name.Name
+		}
+	}
+}
+
+// editsOf returns the directory and the names that a row says.
+func (r row) editsOf() (dir string, names []string) {
+	dir, list, _ := strings.Cut(r.edits, ": ")
+	return dir, strings.Split(list, "; ")
+}
+
+// dead returns a line for each link that leads nowhere, and for each row that lacks one.
+func (x *index) dead(rows []row) (lines []string) {
+	for _, r := range rows {
+		say := func(format string, values ...any) {
+			lines = append(lines, fmt.Sprintf("%q: ", r.claim)+fmt.Sprintf(format, values...))
+		}
+		for what, list := range map[string]string{"function": r.about + " " + r.code, "test": r.exact + " " + r.audit} {
+			for name := range strings.FieldsSeq(list) {
+				file, ok := x.functions[name]
+				if !ok {
+					say("there is no %s %s", what, name)
+				} else if strings.HasSuffix(file, "_test.go") != (what == "test") {
+					say("%s is no %s", name, what)
+				}
+			}
+		}
+		if r.claim == "" || r.theorem == "" || r.about == "" || r.code == "" || r.exact == "" || r.audit == "" {
+			say("a column is empty")
+		}
+		if _, err := os.Stat(filepath.Join(x.root, filepath.FromSlash(r.proof))); r.proof == "" || err != nil {
+			say("there is no proof %s", r.proof)
+		}
+		dir, names := r.editsOf()
+		for _, name := range names {
+			if !slices.Contains(x.edits[dir], name) {
+				say("there is no edit %q of %s", name, dir)
+			}
+		}
+	}
+	return lines
+}
+
+// bounds are the names of methods and functions that say how private or how wrong something is.
+var bounds = []string{"Guarantee", "Interval", "StdErr", "ErrorBound", "RelativeError", "ExpectedError", "RankError", "DeltaAt", "EpsilonAt", "Undercount", "DetectionLimit",
+	"HeavyHitters", "Shortfall", "HalfWidth", "Certify", "GaussianDelta", "GaussianLogDelta", "RequiredRho", "MedianRuns", "Distortion", "NoiseNorm", "NormBound",
+	"NormVariance", "DistanceVariance", "DotVariance", "CountVariance", "MeanInterval", "IntervalBounded"}
+
+// unclaimed returns the release methods, of the list that internal/surface keeps, and the bounds that
+// no row is about.
+func (x *index) unclaimed(rows []row) (names []string, err error) {
+	var about []string
+	for _, r := range rows {
+		about = append(about, strings.Fields(r.about)...)
+	}
+	text, err := os.ReadFile(filepath.Join(x.root, "internal", "surface", "testdata", "releases.txt"))
+	if err != nil {
+		return nil, err
+	}
+	wanted := strings.Fields(string(text))
+	for _, name := range x.public {
+		if method := name[strings.LastIndex(name, ".")+1:]; slices.ContainsFunc(bounds, func(b string) bool { return strings.HasSuffix(method, b) }) {
+			wanted = append(wanted, name)
+		}
+	}
+	for _, name := range wanted {
+		if !slices.Contains(about, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// print prints the table, a claim after the other.
+func (x *index) print() {
+	for i, r := range rows {
+		fmt.Printf("%d. %s\n", i+1, r.claim)
+		line := func(what, text string) { fmt.Printf("   %-8s %s\n", what, text) }
+		links := func(list string) string {
+			var all []string
+			for name := range strings.FieldsSeq(list) {
+				all = append(all, name+" ("+x.functions[name]+")")
+			}
+			return strings.Join(all, ", ")
+		}
+		line("about", strings.Join(strings.Fields(r.about), ", "))
+		line("theorem", r.theorem)
+		line("proof", r.proof)
+		line("code", links(r.code))
+		line("exact", links(r.exact))
+		line("audit", links(r.audit))
+		dir, names := r.editsOf()
+		line("edits", fmt.Sprintf("%s: %s (of %d in all)", dir, strings.Join(names, "; "), len(x.edits[dir])))
+	}
+}
