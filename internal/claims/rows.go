@@ -19,7 +19,7 @@ var rows = []row{
 		claim: "A sketch of one stream, and counters from elsewhere, are (ε, δ)-private for one element, with the least threshold there is",
 		about: "misragries.Builder.Release misragries.Builder.Guarantee misragries.Params.Guarantee misragries.Histogram.Guarantee misragries.Delta " +
 			"misragries.Sharded.Release misragries.Sharded.Guarantee",
-		theorem: "Lebeda and Tětek, TODS 2024, Algorithm 2 and section 5.1; Lemma 11's threshold is not tight: δ is exactly Pr[max(1+η+L₁, η+L₂) ≥ τ]",
+		theorem: "Lebeda and Tětek, TODS 2025, Algorithm 2 and section 5.1; Lemma 11's threshold is not tight: δ is exactly Pr[max(1+η+L₁, η+L₂) ≥ τ]",
 		proof:   "misragries/keptzeros_proof.md", code: "misragries.releaseShared misragries.leastThreshold misragries.logDelta",
 		exact: "misragries.TestReleaseIsPrivateExactly misragries.TestDeltaIsItsDefinition misragries.TestStandardReleaseIsPrivateExactly",
 		audit: "misragries.TestAudit misragries.TestAuditPaths", edits: "misragries: shared noise left out; own noise left out; threshold lower by one",
@@ -71,8 +71,8 @@ var rows = []row{
 	{
 		claim: "A sparse vector is (ε, δ)-private for its ℓ₁ distance or for one user, with exact thresholds for Laplace, Gaussian and correlated noise, or purely ε-private with Dim",
 		about: "threshold.Builder.Release threshold.Builder.Guarantee threshold.Params.Guarantee threshold.Vector.Guarantee",
-		theorem: "Lebeda, thesis, Algorithms 6 and 9 (kept is what the noisy value lets pass; t = ln(1/δ)/ε + 2 is loose); Wilkins, Kifer, Zhang and Karrer for Gaussian noise, made exact; " +
-			"Lebeda, correlated noise",
+		theorem: "Lebeda, thesis, Algorithms 6 and 9 (kept is what the noisy value lets pass; t = ln(1/δ)/ε + 2 is loose); TODS, Theorem 23, and Karrer, Kifer, Wilkins and Zhang for Gaussian noise, made exact; " +
+			"Lebeda, arXiv 2412.10357, for correlated noise",
 		proof: "threshold/laplace_proof.md", code: "threshold.releaseLaplace threshold.releaseNormal threshold.Params.calibrateLaplace threshold.calibrateGaussian threshold.calibrateCorrelated",
 		exact: "threshold.TestReleaseIsPrivateExactly threshold.TestGaussianDeltaIsTheWorstPattern threshold.TestCorrelatedDeltaBoundsEveryPattern",
 		audit: "threshold.TestAudit threshold.TestAuditOfDelta", edits: "threshold: noise of half the scale; rounding: threshold lower by one; false keys have no noise; plain threshold for one key of many",
@@ -93,7 +93,7 @@ var rows = []row{
 			"threshold/groupby.Discovery.Release threshold/groupby.Discovery.Guarantee",
 		theorem: "own: quadratic rounding, jointly with all Gaussian noise beside the keys", proof: "internal/rounding/quadratic_proof.md",
 		code:  "internal/rounding.Quadratic.Show internal/rounding.Quadratic.Delta internal/rounding.TwoPasses.Delta threshold/groupby.Params.calibrate",
-		exact: "internal/rounding.TestQuadraticExactly threshold/groupby.TestLawOfARelease threshold/groupby.TestUserVectors", audit: "threshold/groupby.TestListedNeighbours",
+		exact: "internal/rounding.TestQuadraticExactly internal/rounding.TestTwoPassesExactly threshold/groupby.TestUserVectors threshold/groupby.TestListedNeighbours", audit: "threshold/groupby.TestLawOfARelease",
 		edits: "threshold/groupby: counts without noise; weights without noise; the keys' noise ignores the counts; the first of two passes for nothing",
 	},
 	{
@@ -186,7 +186,7 @@ var rows = []row{
 	{
 		claim: "Errors and intervals of vectors hold", about: "elliptical.Params.ExpectedError elliptical.Mechanism.ExpectedError elliptical.Mechanism.HalfWidth elliptical.Sum.ExpectedError " +
 			"elliptical.Sum.CountVariance elliptical.Sum.Interval elliptical.Sum.MeanInterval elliptical.Sum.SimultaneousInterval",
-		theorem: "Lebeda, thesis, Theorems 4.1 and 4.9", proof: "elliptical/doc.go", code: "elliptical.law.halfWidth", exact: "elliptical.TestExpectedErrorIsTheTheorems elliptical.TestErrorIsMeasured",
+		theorem: "Lebeda, thesis, Lemmas 4.3, 4.7, 4.8, 4.10 and 4.11", proof: "elliptical/doc.go", code: "elliptical.law.halfWidth", exact: "elliptical.TestExpectedErrorIsTheTheorems elliptical.TestErrorIsMeasured",
 		audit: "elliptical.TestIntervalCovers elliptical.TestOtherIntervalsCover", edits: "elliptical: a mean's interval without the noise of the count",
 	},
 	{
@@ -199,7 +199,7 @@ var rows = []row{
 	{
 		claim: "Quantiles of a column are ε-private or ρ-zCDP for one row", about: "elliptical/column.QuantileBuilder.Release elliptical/column.QuantileBuilder.Guarantee " +
 			"elliptical/column.QuantileParams.Guarantee elliptical/column.Quantiles.Guarantee",
-		theorem: "the exponential mechanism, by halves (Kaplan, Schnapp and Stemmer), with exact weights", proof: "elliptical/column/exponential.go", code: "elliptical/column.choose elliptical/column.quantiles",
+		theorem: "the exponential mechanism with exact weights, the middle level first and then both parts", proof: "elliptical/column/exponential.go", code: "elliptical/column.choose elliptical/column.quantiles",
 		exact: "elliptical/column.TestExactQuantiles elliptical/column.TestWeightRatios elliptical/column.TestPartsAreDisjoint", audit: "elliptical/column.TestChoose",
 		edits: "elliptical/column: weights with twice the exponent; a row in both parts; quantiles with all of the loss in each round",
 	},
