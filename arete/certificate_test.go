@@ -139,7 +139,7 @@ func (j jump) naive(n int) []float64 {
 func TestMassesAgainstThePlainRecursion(t *testing.T) {
 	for _, epsilon := range []float64{1.5, 3, 5, 7} {
 		for _, steps := range []int64{0, 1, 2, 5, 10} {
-			s, err := calibrateJump(epsilon, steps, coreVariance)
+			s, err := jumpOf(epsilon, steps)
 			if err != nil || s.size > 300 {
 				continue
 			}
@@ -212,7 +212,7 @@ func TestLatticeCertificates(t *testing.T) {
 // A law whose tail falls faster than e^{−ε} for each H is rejected, however good it looks near 0;
 // so is one whose Lévy masses rise.
 func TestCertificateRejectsBadTails(t *testing.T) {
-	s, err := calibrateJump(4, 0, coreVariance)
+	s, err := jumpOf(4, 0)
 	require.NoError(t, err)
 	bad := s.jump
 	bad.again /= 2
@@ -225,4 +225,9 @@ func TestCertificateRejectsBadTails(t *testing.T) {
 	worse := d.arete
 	worse.tail /= 4
 	require.Greater(t, worse.loss(5), 5.0)
+}
+
+// jumpOf calibrates the jump law for real values, or for integers of that Δ.
+func jumpOf(epsilon float64, delta int64) (spec, error) {
+	return calibrateJump(Params{Epsilon: epsilon, Sensitivity: float64(delta), Integers: delta > 0}, Jump)
 }

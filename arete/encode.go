@@ -12,6 +12,7 @@ import (
 //	bytes  field
 //	6      header: "dpsk", kind 8, version 1
 //	1      Law, the one that was used
+//	1      Objective
 //	1      Relation
 //	1      flags: 1 Integers, 2 a sum of shares
 //	8      Epsilon
@@ -21,9 +22,10 @@ import (
 //	4      Parties
 //	8      H, the sensitivity in steps of the lattice
 //	40     the law, five numbers:
-//	         Jump            V, W, c, 2⁶⁴·(1−p), 2⁶⁴·q (the second and the last two are integers)
+//	         Jump, LogJump   V, W, c, 2⁶⁴·(1−p), 2⁶⁴·q (the second and the last two are integers)
 //	         DiscreteArete   α, s, r, 0, 0
 //	         DiscreteLaplace the scale, 0, 0, 0, 0
+//	         Staircase       ε, r (an integer), 0, 0, 0
 //	         Gaussian        σ of so many shares as are needed, 0, 0, 0, 0
 //	4      number of parties whose shares of the noise are in the value
 //	4      number of parties that make the calibrated law
@@ -47,7 +49,7 @@ type encoded struct {
 func (e *encoded) fields() []wire.Field {
 	p := &e.params
 	fields := []wire.Field{
-		wire.Byte(&p.Law), wire.Byte(&p.Relation), wire.Flags(&p.Integers, &e.shared),
+		wire.Byte(&p.Law), wire.Byte(&p.Objective), wire.Byte(&p.Relation), wire.Flags(&p.Integers, &e.shared),
 		wire.Float(&p.Epsilon), wire.Float(&p.Sensitivity), wire.Float(&p.Delta), wire.Float(&p.Rho),
 		wire.Int(&p.Parties, maxParties), wire.Uint(&e.size),
 	}
@@ -70,10 +72,12 @@ func (v *Value) AppendBinary(dst []byte) ([]byte, error) {
 // words returns the numbers of the law.
 func (s spec) words() [5]uint64 {
 	switch s.law {
-	case Jump:
+	case Jump, LogJump:
 		return [5]uint64{math.Float64bits(s.jump.core), uint64(s.jump.width), math.Float64bits(s.jump.jumps), s.jump.beyond, s.jump.again}
 	case DiscreteArete:
 		return [5]uint64{math.Float64bits(s.arete.shape), math.Float64bits(s.arete.tail), math.Float64bits(s.arete.core)}
+	case Staircase:
+		return [5]uint64{math.Float64bits(s.scale), uint64(s.inner)}
 	}
 	return [5]uint64{math.Float64bits(s.scale)}
 }
@@ -82,10 +86,12 @@ func (s spec) words() [5]uint64 {
 func specOf(law Law, size int64, w [5]uint64) spec {
 	s := spec{law: law, size: size, copies: 1}
 	switch law {
-	case Jump:
-		s.jump = jump{size, math.Float64frombits(w[0]), int64(w[1]), math.Float64frombits(w[2]), w[3], w[4]}
+	case Jump, LogJump:
+		s.jump = jump{size, math.Float64frombits(w[0]), int64(w[1]), math.Float64frombits(w[2]), w[3], w[4], law == LogJump}
 	case DiscreteArete:
 		s.arete = discrete{size, math.Float64frombits(w[0]), math.Float64frombits(w[1]), math.Float64frombits(w[2])}
+	case Staircase:
+		s.scale, s.inner = math.Float64frombits(w[0]), int64(w[1])
 	case DiscreteLaplace, Gaussian:
 		s.scale = math.Float64frombits(w[0])
 	}
@@ -98,14 +104,16 @@ func (s spec) sound() bool {
 	switch {
 	case s.size < 1 || s.size > maxSteps:
 		return false
-	case s.law == Jump:
+	case s.jumps():
 		j := s.jump
-		core := j.core == 0 && !math.Signbit(j.core) || j.core >= 0x1p-60 && j.core <= finestCore
+		core := j.core == 0 && !math.Signbit(j.core) || j.core >= 0x1p-60 && j.core <= perParty*maxParties
 		return core && j.width >= 1 && j.width <= 2*maxSteps && j.jumps >= 0x1p-60 && j.jumps <= maxCore && j.beyond > 0 && j.again > 0 &&
 			j.beyond <= 1<<63 && j.again <= 1<<63
 	case s.law == DiscreteArete:
 		d := s.arete
 		return d.shape >= 0x1p-60 && d.shape <= 1 && scale(d.tail) && scale(d.core) && d.core <= d.tail
+	case s.law == Staircase:
+		return s.scale >= 0x1p-30 && s.scale <= mostStaircase && s.inner >= 1 && s.inner <= s.size && float64(s.size) <= maxStaircase*min(s.scale, 1)
 	}
 	return (s.law == DiscreteLaplace || s.law == Gaussian) && scale(s.scale)
 }
@@ -114,7 +122,7 @@ func (s spec) sound() bool {
 // its tail does, and all of it where that takes no table.
 func (p Params) plausible(s spec, shares int) bool {
 	switch s.law {
-	case Jump:
+	case Jump, LogJump:
 		return s.jump.tailLoss() <= p.Epsilon
 	case DiscreteArete:
 		return float64(s.size)/s.arete.tail <= p.Epsilon
@@ -142,7 +150,7 @@ func (v *Value) UnmarshalBinary(data []byte) error {
 		r.Fail("invalid Params")
 	case !d.noise.sound() || d.noise.words() != e.words:
 		r.Fail("invalid noise")
-	case d.need < 1 || d.parties < d.need || !d.shared && d.parties > 1:
+	case d.need < 1 || d.parties < d.need || d.parties > 1 && (!d.shared || d.params.Law == Staircase):
 		r.Fail("an impossible number of parties")
 	case !d.params.plausible(d.noise, d.need):
 		r.Fail("noise that does not keep the promise")

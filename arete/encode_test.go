@@ -16,13 +16,23 @@ func samples() map[string]*Value {
 	return map[string]*Value{
 		"jump.hex": {
 			params: Params{Epsilon: 3, Sensitivity: 0.5, Relation: budget.Replace, Law: Jump},
-			noise:  spec{law: Jump, size: 29, copies: 1, jump: jump{29, 20, 34, 0.342, 1 << 60, 1 << 60}},
+			noise:  spec{law: Jump, size: 29, copies: 1, jump: jump{29, 20, 34, 0.342, 1 << 60, 1 << 60, false}},
 			point:  -77, parties: 1, need: 1,
 		},
 		"arete.hex": {
 			params: Params{Epsilon: 8, Law: DiscreteArete, Parties: 1000},
 			noise:  spec{law: DiscreteArete, size: 195, copies: 1, arete: discrete{195, 0.0198, 156.25, 5}},
 			point:  1 << 40, shared: true, parties: 1000, need: 900,
+		},
+		"logjump.hex": {
+			params: Params{Epsilon: 3, Objective: MeanSquare, Law: LogJump, Integers: true, Sensitivity: 5},
+			noise:  spec{law: LogJump, size: 5, copies: 1, jump: jump{5, 0, 5, 0.475, 936963127260479488, 936964226772107264, true}},
+			point:  8, shared: true, parties: 5, need: 3,
+		},
+		"staircase.hex": {
+			params: Params{Epsilon: 4, Law: Staircase},
+			noise:  spec{law: Staircase, size: 1 << 18, copies: 1, scale: 4, inner: 31250},
+			point:  -7, parties: 1, need: 1,
 		},
 		"laplace.hex": {
 			params: Params{Epsilon: 2, Sensitivity: 4, Integers: true, Law: DiscreteLaplace},
@@ -53,7 +63,7 @@ func TestCodecOfReleases(t *testing.T) {
 		{Epsilon: 1}, {Epsilon: 3, Sensitivity: 7}, {Epsilon: 6, Law: DiscreteArete}, {Epsilon: 4, Integers: true, Sensitivity: 5}, {Epsilon: limits.MinEpsilon},
 		{Epsilon: limits.MaxEpsilon, Integers: true, Sensitivity: 9}, {Epsilon: 2, Sensitivity: math.Copysign(0, -1)}, {Epsilon: limits.MinEpsilon, Integers: true, Sensitivity: limits.MaxInteger},
 		{Epsilon: 50, Integers: true, Sensitivity: 3, Law: DiscreteArete}, {Epsilon: limits.MaxEpsilon, Law: DiscreteLaplace, Integers: true},
-		{Epsilon: 4, Parties: 1000}, {Epsilon: 1, Delta: 1e-9, Law: Gaussian, Parties: maxParties}, {Rho: limits.MaxRho}, {Rho: limits.MinRho, Integers: true, Sensitivity: limits.MaxInteger}, {Rho: 1, Integers: true, Sensitivity: 7, Delta: math.Copysign(0, -1)},
+		{Epsilon: 4, Parties: 1000}, {Epsilon: 4, Objective: MeanSquare}, {Epsilon: 36, Parties: maxParties}, {Epsilon: 1, Delta: 1e-9, Law: Gaussian, Parties: maxParties}, {Rho: limits.MaxRho}, {Rho: limits.MinRho, Integers: true, Sensitivity: limits.MaxInteger}, {Rho: 1, Integers: true, Sensitivity: 7, Delta: math.Copysign(0, -1)},
 		{Epsilon: limits.MinEpsilon, Delta: limits.MinDelta, Law: Gaussian}, {Epsilon: limits.MaxEpsilon, Delta: maxDelta, Law: Gaussian, Sensitivity: limits.MinReal},
 	} {
 		m, err := New(p)
@@ -68,7 +78,7 @@ func TestCodecOfReleases(t *testing.T) {
 			w, size := dptest.RoundTrip(t, v, "%+v", p)
 			require.Equal(t, v, w)
 			require.Equal(t, v.String(), w.String())
-			require.Equal(t, 109, size)
+			require.Equal(t, 110, size)
 		}
 	}
 }

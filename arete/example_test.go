@@ -6,7 +6,8 @@ import (
 	"github.com/dpsketch/dpsketch/arete"
 )
 
-// Four parties, of whom one may be missing, release their sum. Only the sum of what they send is seen by anybody.
+// Four parties, of whom one may be missing, release their sum. Only the sum of what they send is
+// seen by anybody.
 func ExampleMechanism_ShareWithDropouts() {
 	m, err := arete.New(arete.Params{Epsilon: 12})
 	if err != nil {
@@ -39,6 +40,6 @@ func ExampleBest() {
 	}
 	// Output:
 	// ε = 1: DiscreteLaplace, E|X| = 1.0000, Laplace 1.0000
-	// ε = 4: Jump, E|X| = 0.1668, Laplace 0.2500
+	// ε = 4: LogJump, E|X| = 0.1648, Laplace 0.2500
 	// ε = 8: Jump, E|X| = 0.0211, Laplace 0.1250
 }

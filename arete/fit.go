@@ -7,32 +7,28 @@ import (
 )
 
 const (
-	// coreVariance is V of the jump law for real values: the noise hardly depends on it, and a
+	// coreVariance is V of the jump laws for real values: the noise hardly depends on it, and a
 	// lattice on which the core has a standard deviation of √20 steps adds a rounding error that is
-	// 0.4 % of the variance of the core. Where many parties round, each adds up to a quarter of a
-	// step squared, and V is ten times that for all of them; finestCore is the largest V for which
-	// the masses fit into float64.
-	coreVariance, perParty, finestCore = 20, 2.5, 2500
-	// finest is the largest H for real values: from ε = 18 on it is the core that gets smaller, in
-	// steps.
+	// 0.4 % of the variance of the core. Where many parties round, each adds a sixth of a step
+	// squared, a quarter at most, and V is thirty for each of them.
+	coreVariance, perParty = 20, 30
+	// finest is the largest H of discrete Arete for real values.
 	finest = 1 << 16
-	// leastJump is an ε below which Laplace noise is smaller than the jump law on a fine lattice;
-	// they meet at ε ≈ 2.37.
-	leastJump = 2.3
-	// mostLattice is the ε at which the jump law and discrete Arete stay for all larger ones, on a
-	// fine lattice: the noise is 5e-5·Δ there, and what a calibration costs grows with e^{ε/2}.
-	mostLattice = 20
+	// leastJump is an ε below which Laplace noise is smaller than the jump laws; they meet at ε ≈
+	// 1.9. mostThinned is one from which the thinned law is no better than the other.
+	leastJump, mostThinned = 1.7, 6
+	// fineFrom is where the certificate without a table gives away less than .1 %.
+	fineFrom = 8
+	// mostJump is the ε at which the jump laws stay for all larger ones: the noise is 2e-8·Δ there.
+	// mostLattice is that of discrete Arete, which needs a table: 5e-5·Δ.
+	mostJump, mostLattice = 36, 20
 	// laplaceSteps is H for discrete Laplace noise on real values.
 	laplaceSteps = 1 << 16
-	// mostSteps is the largest integer sensitivity for which the lattice is the integers
+	// mostInteger is the largest integer sensitivity for which the lattice is the integers
 	// themselves.
-	mostSteps = 1 << 10
-	// idealSteps is H for a core of variance 1 and ε = 0: H grows with √V·e^{ε/2}. A search over H
-	// and W found 1.4 to 1.5.
-	idealSteps = 1.45
-	// leastIntegerJump is an ε below which Laplace noise is smaller for integers, and alwaysJump
-	// one above which the jump law is.
-	leastIntegerJump, alwaysJump = 1, 2.6
+	mostIntegers = 1 << 10
+	// leastIntegerJump is an ε below which Laplace noise is smaller for integers.
+	leastIntegerJump = 1
 )
 
 // calibrate returns the law of validated Params.
@@ -41,28 +37,37 @@ func calibrate(p Params) (spec, error) {
 		return calibrateGaussian(p)
 	}
 	switch p.Law {
-	case Jump:
-		return calibrateJump(p.Epsilon, p.steps(Jump), p.coreVariance())
+	case Jump, LogJump:
+		return calibrateJump(p, p.Law)
 	case DiscreteArete:
 		return calibrateDiscrete(p.Epsilon, p.steps(DiscreteArete), p.coreVariance())
 	case DiscreteLaplace:
 		return calibrateLaplace(p.Epsilon, p.steps(DiscreteLaplace))
+	case Staircase:
+		return calibrateStaircase(p)
 	}
 	return calibrateBest(p)
 }
 
-// calibrateBest returns the law of the least E|Z|, all proved private.
+// calibrateBest returns the law of the least error, all proved private.
 func calibrateBest(p Params) (spec, error) {
-	laplace, err := calibrateLaplace(p.Epsilon, p.steps(DiscreteLaplace))
+	best, err := calibrateLaplace(p.Epsilon, p.steps(DiscreteLaplace))
 	steps := p.steps(Jump)
 	if err != nil || steps == 1 || steps == 0 && p.Epsilon < leastJump || p.Epsilon < leastIntegerJump {
-		return laplace, err
+		return best, err
 	}
-	jump, err := calibrateJump(p.Epsilon, steps, p.coreVariance())
-	if err != nil || p.Epsilon < alwaysJump && laplace.error() <= jump.error() {
-		return laplace, nil
+	least := p.error(best)
+	for _, law := range []Law{Jump, LogJump} {
+		if s, err := calibrateJump(p, law); err == nil {
+			if e := p.error(s); e < least {
+				best, least = s, e
+			}
+		}
+		if p.Epsilon >= mostThinned {
+			break
+		}
 	}
-	return jump, nil
+	return best, nil
 }
 
 // steps returns H where it is given, the lattice being the integers, or 0. The latter too for
@@ -74,10 +79,10 @@ func (p Params) steps(law Law) int64 {
 	switch law {
 	case DiscreteLaplace:
 		most = laplaceSteps
-	case Jump:
-		most = math.Min(mostSteps, math.Sqrt(maxCore)*idealSteps*math.Exp(min(p.Epsilon, mostInteger)/2))
+	case Jump, LogJump:
+		most = math.Min(mostIntegers, math.Sqrt(maxCore)*p.idealSteps(Jump, min(p.Epsilon, mostInteger)))
 	case DiscreteArete:
-		most = math.Min(mostSteps, 4*coreSteps/shape(min(p.Epsilon, mostLattice)).lambda)
+		most = math.Min(mostIntegers, 4*coreSteps/shape(min(p.Epsilon, mostLattice)).lambda)
 	}
 	if !p.Integers || delta > max(most, 1) {
 		return 0
@@ -87,12 +92,46 @@ func (p Params) steps(law Law) int64 {
 
 // coreVariance returns the variance that the core of the noise should have, in steps squared.
 func (p Params) coreVariance() float64 {
-	return min(max(coreVariance, perParty*float64(p.Parties)), finestCore)
+	return max(coreVariance, perParty*float64(p.Parties))
 }
 
-// error returns E|Z| as a part of the sensitivity.
-func (s spec) error() float64 {
-	return (&Lattice{spec: s, tables: new(tables)}).MeanAbs() / float64(s.size)
+// idealSteps returns H for a core of variance 1: a search over H and W found 1.4 to 1.5 times
+// e^{ε/2} for the least E|X|, and 1.95·e^{ε/3} for the least E X².
+func (p Params) idealSteps(law Law, epsilon float64) float64 {
+	switch {
+	case p.Objective == MeanSquare:
+		return 1.95 * math.Exp(epsilon/3)
+	case law == LogJump:
+		return 1.5 * math.Exp(epsilon/2)
+	case epsilon > 6.5:
+		return 1.4 * math.Exp(epsilon/2)
+	}
+	return 1.45 * math.Exp(epsilon/2)
+}
+
+// idealExcess returns W − H in standard deviations of the core, by the same search.
+func (p Params) idealExcess(epsilon float64) float64 {
+	if p.Objective == MeanSquare {
+		return min(0.45+0.15*epsilon, 3)
+	}
+	return min(0.28+0.25*epsilon, 2.5)
+}
+
+// error returns E|X|, or E X², as a part of the sensitivity or of its square, the rounding errors
+// of the parties included: a sixth of a step squared each, as if they were normal.
+func (p Params) error(s spec) float64 {
+	size, roundings := float64(s.size), float64(p.Parties)/6
+	if p.onIntegers(s.size) {
+		roundings = 0
+	}
+	switch {
+	case p.Objective == MeanSquare:
+		return (s.variance() + roundings) / (size * size)
+	case s.jumps():
+		s.jump.core += roundings
+		return s.jump.meanAbs() / size
+	}
+	return (&Lattice{spec: s, tables: new(tables)}).MeanAbs() / size // a fine lattice
 }
 
 // calibrateLaplace returns discrete Laplace noise of the least scale ≥ H/ε.
@@ -108,42 +147,67 @@ func calibrateLaplace(epsilon float64, steps int64) (spec, error) {
 // probability of e^{−64}.
 const leastScale = 0x1p-6
 
-// calibrateJump returns the jump law of the least E|Z| over the shapes that it tries: for real
-// values one, near the best (H = 1.45·√V·e^{ε/2}, as a search over H and W for ε = 2.3 … 10 found,
-// and W − H from 0.9 to 2.5 standard deviations of the core); for integers, where H is given, the
-// core varies, with none among them.
-func calibrateJump(epsilon float64, steps int64, core float64) (spec, error) {
-	if steps > 0 {
-		return calibrateIntegerJump(epsilon, steps)
+// calibrateJump returns the jump law of the least error over the shapes that it tries. For real
+// values that is one near the best, on a lattice as fine as the parties need, and for up to some
+// thousand parties one on a coarser lattice besides, whose certificate has a table of all masses
+// and gives nothing away. For integers, where H is given, the core varies, with none among them.
+func calibrateJump(p Params, law Law) (best spec, err error) {
+	least := math.Inf(1)
+	try := func(epsilon float64, steps, width int64, core float64) {
+		if j, ok := fit(epsilon, steps, width, core, law == LogJump); ok {
+			s := spec{law: law, jump: j, size: steps, copies: 1}
+			if e := p.error(s); e < least {
+				best, least = s, e
+			}
+		}
 	}
-	if epsilon < leastIntegerJump {
-		return spec{}, lawError(epsilon, Jump, "at least 1: below, Laplace noise is far smaller")
+	steps := p.steps(law)
+	switch {
+	case p.Epsilon < leastIntegerJump:
+		return spec{}, lawError(p.Epsilon, law, "at least 1: below, Laplace noise is far smaller")
+	case steps > 0:
+		p.tryIntegers(law, steps, try)
+	default:
+		p.tryLattices(law, try)
 	}
-	epsilon = min(epsilon, mostLattice)
-	factor := idealSteps
-	if epsilon > 6.5 {
-		factor = 1.4
+	if math.IsInf(least, 1) {
+		return spec{}, lawError(p.Epsilon, law, "one for which the search succeeds")
 	}
-	h := 2 * math.Round(factor*math.Sqrt(core)*math.Exp(epsilon/2)/2) // even, so that half a Δ is on the lattice
-	if h > finest {
-		h = finest
-		ideal := h * math.Exp(-epsilon/2) / factor
-		core = coarse(ideal * ideal)
-	}
-	w := h + math.Round(math.Sqrt(core)*max(0, min(0.28+0.25*epsilon, 2.5)))
-	j, ok := fit(epsilon, int64(h), int64(w), core)
-	if !ok {
-		return spec{}, lawError(epsilon, Jump, "a number for which the search succeeds")
-	}
-	return spec{law: Jump, jump: j, size: j.steps, copies: 1}, nil
+	return best, nil
 }
 
-// calibrateIntegerJump tries no core, and cores of up to 1.4 times the variance that real values
-// would have.
-func calibrateIntegerJump(epsilon float64, steps int64) (best spec, err error) {
-	epsilon = min(epsilon, mostInteger)
-	ideal := float64(steps) * math.Exp(-epsilon/2) / idealSteps
-	least := math.Inf(1)
+// tryLattices tries one shape for real values, near the best, on a lattice as fine as the parties
+// need. Where a certificate with a table of all masses gives away less than the one without, it
+// tries the finest lattice that has one too: for a few thousand parties that is better.
+func (p Params) tryLattices(law Law, try func(epsilon float64, steps, width int64, core float64)) {
+	epsilon := min(p.Epsilon, mostJump)
+	ideal := p.idealSteps(law, epsilon)
+	tables := min(finestCore, mostMasses/ideal*(mostMasses/ideal)) // the largest core
+	at := func(core float64) {
+		ideal, excess := ideal, p.idealExcess(epsilon)
+		if core > finestCore { // the certificate without a table does not pass the others at a small ε
+			excess = max(excess, 1.4)
+			if epsilon < 4.5 {
+				ideal *= 0.93
+			}
+		}
+		h := 2 * math.Round(ideal*math.Sqrt(core)/2) // even, so that half a Δ is on the lattice
+		w := h + math.Round(math.Sqrt(core)*excess)
+		try(epsilon, int64(h), int64(w), core)
+	}
+	core := p.coreVariance()
+	if core > tables && (law == LogJump || epsilon < fineFrom) {
+		at(coarse(tables * 0.98)) // the rounding of H aside
+	}
+	if law == Jump || core <= tables {
+		at(core)
+	}
+}
+
+// tryIntegers tries no core, and cores of up to 1.4 times the variance that real values would have.
+func (p Params) tryIntegers(law Law, steps int64, try func(epsilon float64, steps, width int64, core float64)) {
+	epsilon := min(p.Epsilon, mostInteger)
+	ideal := float64(steps) / p.idealSteps(law, epsilon)
 	for _, part := range []float64{0, 0.15, 0.3, 0.5, 0.75, 1, 1.4} {
 		core := coarse(part * ideal * ideal)
 		if core > maxCore {
@@ -151,21 +215,11 @@ func calibrateIntegerJump(epsilon float64, steps int64) (best spec, err error) {
 		}
 		for _, wide := range []float64{0, 0.6, 1.1, 1.7} {
 			width := steps + int64(math.Round(wide*math.Sqrt(core)))
-			if wide > 0 && width == steps {
-				continue
-			}
-			if j, ok := fit(epsilon, steps, width, core); ok {
-				s := spec{law: Jump, jump: j, size: steps, copies: 1}
-				if e := s.error(); e < least {
-					best, least = s, e
-				}
+			if wide == 0 || width > steps {
+				try(epsilon, steps, width, core)
 			}
 		}
 	}
-	if math.IsInf(least, 1) {
-		return spec{}, lawError(epsilon, Jump, "larger, for this Sensitivity")
-	}
-	return best, nil
 }
 
 const (

@@ -26,3 +26,11 @@ func (l Law) MarshalText() ([]byte, error) { return enum.Text(l, lawNames, "Law"
 
 // UnmarshalText reads the name of a constant.
 func (l *Law) UnmarshalText(text []byte) error { return enum.Parse(l, text, lawNames, "Law") }
+
+// MarshalText returns the name of the constant, for JSON and flags.
+func (o Objective) MarshalText() ([]byte, error) { return enum.Text(o, objectiveNames, "Objective") }
+
+// UnmarshalText reads the name of a constant.
+func (o *Objective) UnmarshalText(text []byte) error {
+	return enum.Parse(o, text, objectiveNames, "Objective")
+}

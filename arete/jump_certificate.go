@@ -2,64 +2,52 @@ package arete
 
 import "math"
 
-// This file decides whether the jump law is ε-DP for shifts of up to H steps: f(t) ≤ e^ε·f(t+j) for
-// all integers t and |j| ≤ H, f the masses of Z.
+// This file decides whether a jump law is ε-DP for shifts of up to H steps: f(t) ≤ e^ε·f(t+j) for
+// all integers t and |j| ≤ H, f the masses of Z. The theorems stand in jump_proof.md.
 //
-// Theorem. Let ν be symmetric and non-increasing in |k| ≥ 1, and ν(k) ≤ e^b·ν(k+H) for the jumps of
-// J.
-//
-//	(i)   f is symmetric and unimodal, so that the largest loss is the supremum of ln f(t)/f(t+H) over t ≥ 0.
-//	(ii)  f(t) ≤ e^b·f(t+j) + e^{−c/2}·S(t) for all t ≥ 0 and 0 ≤ j ≤ H, S the masses of the core.
-//	(iii) Let f₁ = f − e^{−c/2}·S and b < ε. If (S(t₁+1)/S(t₁))^H·e^b ≤ 1 and e^{−c/2}·e^{2b}·S(t₁)/f₁(t₁) ≤ e^ε − e^b, then
-//	      f(t) ≤ e^ε·f(t+H) for all t ≥ t₁.
-//
-// Proof. (i) Jumps of size 0 change nothing: let ν(0) = ν(1), and likewise for the core. The laws
-// of one jump of J and of one of the core are then symmetric and unimodal, so mixtures of uniform
-// laws on {−m, …, m}. A sum of two of those is symmetric and unimodal (its masses are a trapezoid),
-// hence so are all sums of mixtures, Poisson mixtures included. For t and t+j on the two sides of
-// 0, |t+j| ≤ H + |t|, and f(t) = f(|t|).
-//
-// (ii) Split by whether J has an upward jump. Given n ≥ 1 of them, let K be one, chosen at random:
-// moving K to K + j maps outcomes of Z = t one to one to outcomes of Z = t+j, and Pr[K = k] ≤
-// e^b·Pr[K = k+H] ≤ e^b·Pr[K = k+j] as ν is non-increasing. So f₊(t) ≤ e^b·f₊(t+j) for the part f₊
-// of f with an upward jump, and f₊ ≤ f. The other part is e^{−c/2}·Σ_y Pr[J⁻ = y]·S(t+y) ≤
-// e^{−c/2}·S(t), as S is unimodal and y ≥ 0.
-//
-// (iii) By (ii) it is enough that e^{−c/2}·S(t) ≤ (e^ε − e^b)·f(t+H). Write t = t₁ + iH + r, 0 ≤ r
-// < H. The masses of a Poisson law are log-concave, hence so are those of a sum of two: S(t+1)/S(t)
-// does not increase, and S(t) ≤ S(t₁)·(S(t₁+1)/S(t₁))^{iH}, as that quotient is at most 1. And from
-// t₁ it takes i+2 shifts of at most H to t+H, so f(t+H) ≥ f₊(t+H) ≥ e^{−b(i+2)}·f₊(t₁) ≥
-// e^{−b(i+2)}·f₁(t₁). ∎
-//
-// So the tail needs no scan: only t < t₁, some ten standard deviations of the core, is computed, by
-// sums of positive terms with a bound on the error.
+// f is symmetric and unimodal, so only f(t)/f(t+H) for t ≥ 0 counts. Far from 0 that is the loss of
+// the jumps, which the core hardly touches: only t < t₁, some ten standard deviations of the core,
+// is computed, by sums of positive terms with a bound on the error.
 
 // slackLoss is what a computed loss is increased by besides the error of the masses: for roundings
 // of the last steps.
 const slackLoss = 1e-9
 
 // loss returns an upper bound on the loss ln f(t)/f(t+j), over all t and all |j| ≤ H, that is
-// proved to hold if it is at most epsilon, and +Inf if no such bound was found.
-func (j jump) loss(epsilon float64) float64 { return max(j.scan(epsilon), j.tailLoss()) }
+// proved to hold if it is at most epsilon, and +Inf if no such bound was found. Where the
+// certificate says no more than yes, the bound is epsilon.
+func (j jump) loss(epsilon float64) float64 {
+	switch {
+	case fine(j.steps, j.core):
+		if j.core > 0 && newFineCertificate(epsilon, j.steps, j.width, j.core).proves(j) {
+			return epsilon
+		}
+		return math.Inf(1)
+	case j.thinned:
+		return max(j.scan(epsilon), epsilon)
+	}
+	return max(j.scan(epsilon), j.tailLoss())
+}
 
-// scan returns the part of the loss that t < t₁ has, with t₁ as the theorem wants it for epsilon,
-// or +Inf if there is none.
+// scan returns the part of the loss that t < t₁ has, with t₁ as theorem 1 (3) wants it for epsilon,
+// or +Inf if there is none. For a thinned law, see [jump.scanThinned].
 func (j jump) scan(epsilon float64) float64 {
 	b := j.tailLoss()
 	if !(b < epsilon) {
 		return math.Inf(1)
 	}
+	if j.thinned {
+		return j.scanThinned(epsilon, b)
+	}
 	o := j.oneSided(j.reach())
-	rest := o.rest()
 	quiet := math.Exp(-j.jumps / 2)
-	worst := math.Inf(-1)
-	for t := range maxScan {
+	stride := int(math.Sqrt(j.core)/8) + 1
+	for t := 0; t < maxScan; t += stride {
 		near, core := o.head(t), quiet*skellam(j.core, t)
 		if math.Pow(fall(j.core, t), float64(j.steps)) <= math.Exp(-b) &&
 			core*math.Exp(2*b) <= (math.Exp(epsilon)-math.Exp(b))*(1-slackLoss)*(near*(1-o.slack)-core) {
-			return worst
+			return o.worstLoss(int(j.steps), t)
 		}
-		worst = max(worst, o.lossAt(near+rest, o.head(t+int(j.steps))))
 	}
 	return math.Inf(1)
 }
@@ -71,6 +59,41 @@ const maxScan = 1 << 12
 // errors of the masses.
 func (o *oneSided) lossAt(most, least float64) float64 {
 	return math.Log(most/least) + 4*o.slack + slackLoss
+}
+
+// worstLoss returns an upper bound on ln f(t)/f(t+h), over 0 ≤ t < end, and over t = 0 in any case.
+//
+// f decreases from 0 on, so for x ≤ t ≤ y it is at most ln f(x)/f(y+h). An interval where that
+// exceeds what was met is halved: as the loss is flat where it is largest, and f is steep where it
+// is smaller, few intervals are.
+func (o *oneSided) worstLoss(h, end int) float64 {
+	const tolerance = 1e-7
+	type point struct {
+		t          int
+		most, here float64 // f(t) at most and f(t+h) at least, but for the errors of the masses
+	}
+	o.shorten(o.head(max(end-1, 0) + h))
+	rest, worst := o.rest(), math.Inf(-1)
+	at := func(t int) point {
+		p := point{t, o.head(t) + rest, o.head(t + h)}
+		worst = max(worst, o.lossAt(p.most, p.here))
+		return p
+	}
+	var cover func(x, y point)
+	cover = func(x, y point) {
+		if y.t-x.t > 1 && o.lossAt(x.most, y.here) > worst+tolerance {
+			middle := at(x.t + (y.t-x.t)/2)
+			cover(x, middle)
+			cover(middle, y)
+		}
+	}
+	x := at(0)
+	for step := 1; x.t < end-1; step *= 2 {
+		y := at(min(x.t+step, end-1))
+		cover(x, y)
+		x = y
+	}
+	return worst + tolerance
 }
 
 // reach returns how many masses a certificate needs. What lies beyond counts against the law where

@@ -11,17 +11,22 @@ import (
 type Law uint8
 
 const (
-	// Auto chooses the law with the least E|Z|, as [Best] does.
+	// Auto chooses the law with the least error, as [Best] does.
 	Auto Law = iota
 	// Jump is a narrow Skellam core and rare jumps of nearly uniform size; where that is less, for
 	// integers, the jumps alone.
 	Jump
+	// LogJump is Jump with rarer jumps beyond the first block: their rates fall like q^j/j.
+	LogJump
 	// DiscreteArete is the lattice version of the Arete distribution: its gamma laws are negative
 	// binomial, its Laplace law discrete.
 	DiscreteArete
 	// DiscreteLaplace is discrete Laplace noise, the least of all laws where Sensitivity is one
 	// step of the lattice.
 	DiscreteLaplace
+	// Staircase is the least noise there is for one party who is trusted with the number. It has no
+	// shares, and beyond the Sensitivity the loss jumps to 2ε. Auto does not take it.
+	Staircase
 	// Gaussian is discrete Gaussian noise, (Epsilon, Delta)-DP or Rho-zCDP. It is never chosen for
 	// a single Epsilon, and for one release it is more noise than Laplace noise unless Delta is
 	// large; many releases compose better under Rho. Its shares add up to the law within a factor
@@ -31,7 +36,23 @@ const (
 
 const lastLaw = Gaussian
 
-var lawNames = []string{"Auto", "Jump", "DiscreteArete", "DiscreteLaplace", "Gaussian"}
+// Objective is what of the noise is to be small.
+type Objective uint8
+
+const (
+	// MeanAbs is E|X|.
+	MeanAbs Objective = iota
+	// MeanSquare is E X²: noise for it has a wider core and fewer jumps, and at ε = 8 half as much
+	// E X² and half as much E|X| again.
+	MeanSquare
+)
+
+var objectiveNames = []string{"MeanAbs", "MeanSquare"}
+
+// String returns the name of the constant.
+func (o Objective) String() string { return enum.Name(o, objectiveNames, "Objective") }
+
+var lawNames = []string{"Auto", "Jump", "LogJump", "DiscreteArete", "DiscreteLaplace", "Staircase", "Gaussian"}
 
 // String returns the name of the constant.
 func (l Law) String() string { return enum.Name(l, lawNames, "Law") }
@@ -39,24 +60,31 @@ func (l Law) String() string { return enum.Name(l, lawNames, "Law") }
 // sampler draws an integer of one law, exactly. It is immutable once made.
 type sampler interface{ draw(src *noise.Source) int64 }
 
-// spec is all there is to know of a calibrated law on the integers. Of the last three fields one is
+// spec is all there is to know of a calibrated law on the integers. Of jump, arete and scale one is
 // in use.
 type spec struct {
 	law    Law
 	jump   jump
 	arete  discrete
-	scale  float64 // of DiscreteLaplace, or σ of Gaussian
+	scale  float64 // of DiscreteLaplace, or σ of Gaussian, or ε of Staircase
+	inner  int64   // r of Staircase
 	size   int64   // H, the sensitivity in steps
 	copies float64 // how many times the calibrated law: more than 1 where parties drop out less than they may and the law has no other way to say it
 }
 
+// jumps reports whether it is one of the jump laws.
+func (s spec) jumps() bool { return s.law == Jump || s.law == LogJump }
+
 // sampler returns what draws one of n shares of the law.
 func (s spec) sampler(parts uint64) (sampler, error) {
 	switch s.law {
-	case Jump:
+	case Jump, LogJump:
 		return s.jump.sampler(parts), nil
 	case DiscreteArete:
 		return s.arete.sampler(parts)
+	case Staircase:
+		law, err := newStairs(s.scale, s.size, s.inner)
+		return staircaseSampler{law.law}, err
 	case Gaussian:
 		law, err := noise.NewDiscreteGaussian(shareSigma(s.scale, parts))
 		return whole{law}, err
@@ -79,10 +107,12 @@ func (s spec) share(n uint64) spec {
 // and only if b ≥ H/epsilon as a real number rounded up to a float64. For Gaussian there is none.
 func (s spec) loss(epsilon float64) float64 {
 	switch s.law {
-	case Jump:
+	case Jump, LogJump:
 		return s.jump.loss(epsilon)
 	case DiscreteArete:
 		return s.arete.loss(epsilon)
+	case Staircase:
+		return s.scale
 	case Gaussian:
 		return math.Inf(1)
 	}
@@ -92,11 +122,11 @@ func (s spec) loss(epsilon float64) float64 {
 // variance returns E[Z²] in steps.
 func (s spec) variance() float64 {
 	switch s.law {
-	case Jump:
+	case Jump, LogJump:
 		return s.copies * s.jump.variance()
 	case DiscreteArete:
 		return s.copies * s.arete.variance()
-	case Gaussian:
+	case Staircase, Gaussian:
 		if d, ok := s.closed(); ok {
 			return d.Variance()
 		}
@@ -108,7 +138,7 @@ func (s spec) variance() float64 {
 // exponent returns ln E e^{xZ}, and limit the end of the x for which it is finite.
 func (s spec) exponent(x float64) float64 {
 	switch s.law {
-	case Jump:
+	case Jump, LogJump:
 		return s.copies * (s.jump.exponent(x) + s.jump.exponent(-x))
 	case DiscreteArete:
 		return s.copies * (s.arete.exponent(x) + s.arete.exponent(-x))
@@ -118,7 +148,7 @@ func (s spec) exponent(x float64) float64 {
 
 func (s spec) limit() float64 {
 	switch s.law {
-	case Jump:
+	case Jump, LogJump:
 		return s.jump.limit()
 	case DiscreteArete:
 		return 1 / s.arete.tail
@@ -132,6 +162,9 @@ func (s spec) limit() float64 {
 // exponent is at most x²/8 (Hoeffding); that of Gaussian noise is at most σ²x²/2, because Σ
 // e^{−(k−c)²/(2σ²)} is largest for an integer c (Poisson summation), and then the best x is known.
 func (s spec) deviation(confidence float64, roundings int) float64 {
+	if s.law == Staircase { // its quantiles are known
+		return math.Inf(1)
+	}
 	half := float64(roundings) / 4
 	nats := -math.Log((1 - confidence) / 2)
 	if s.law == Gaussian {
@@ -164,6 +197,9 @@ func (s spec) closed() (closedForm, bool) {
 	case DiscreteLaplace:
 		d, err := noise.NewDiscreteLaplace(s.scale)
 		return d, err == nil
+	case Staircase:
+		d, err := newStairs(s.scale, s.size, s.inner)
+		return d, err == nil
 	case Gaussian:
 		d, err := noise.NewDiscreteGaussian(s.scale)
 		return d, err == nil
@@ -173,7 +209,7 @@ func (s spec) closed() (closedForm, bool) {
 
 // oneSided returns n masses of the upward jumps, for a law of one copy.
 func (s spec) oneSided(n int) *oneSided {
-	if s.law == Jump {
+	if s.jumps() {
 		return s.jump.oneSided(n)
 	}
 	return s.arete.oneSided(n)
@@ -186,7 +222,7 @@ func (s spec) reach(nats float64) float64 {
 
 // upward returns ln E e^{xA} for the upward jumps A.
 func (s spec) upward(x float64) float64 {
-	if s.law == Jump {
+	if s.jumps() {
 		return s.jump.exponent(x)
 	}
 	return s.arete.exponent(x)

@@ -1,6 +1,9 @@
 package arete
 
-import "math"
+import (
+	"math"
+	"sort"
+)
 
 // All laws on the lattice are Z = A − B with independent A and B of one law on 0, 1, 2, …,
 // infinitely divisible: the sum of the jumps upwards, and of those downwards. So what is to know
@@ -15,6 +18,7 @@ type oneSided struct {
 	tail   []float64 // tail[y] = g(y+1) + … + g(M−1)
 	beyond float64   // at least Pr[A ≥ M]
 	slack  float64
+	terms  int // that head takes
 }
 
 // newOneSided completes what is known of g.
@@ -23,7 +27,7 @@ func newOneSided(g []float64, beyond, slack float64) *oneSided {
 	for y := len(g) - 1; y > 0; y-- {
 		tail[y-1] = tail[y] + g[y]
 	}
-	return &oneSided{g, tail, beyond, slack}
+	return &oneSided{g, tail, beyond, slack, min(len(g), maxHead)}
 }
 
 // prob returns Σ g(y)·g(y+k) for k ≥ 0: a lower bound of Pr[Z = k], short of it by at most beyond²,
@@ -37,17 +41,22 @@ const maxHead = 1 << 13
 // head returns the first terms of prob(k): a lower bound of Pr[Z = k], short of it by less than
 // rest.
 func (o *oneSided) head(k int) float64 {
-	return o.correlate(o.g[:min(len(o.g), k+maxHead)], k)
+	return o.correlate(o.g[:min(len(o.g), k+o.terms)], k)
 }
 
-// rest bounds what head leaves out, the terms with y ≥ maxHead and those with y + k ≥ M: the former
-// are at most Pr[A ≥ maxHead]², as both factors are masses of A there, the latter Pr[A ≥ M].
+// rest bounds what head leaves out, the terms with y ≥ terms and those with y + k ≥ M: the former
+// are at most Pr[A ≥ terms]², as both factors are masses of A there, the latter Pr[A ≥ M].
 func (o *oneSided) rest() float64 {
-	if len(o.g) <= maxHead {
+	if len(o.g) <= o.terms {
 		return o.beyond
 	}
-	far := o.tail[maxHead-1] + o.beyond
+	far := o.tail[o.terms-1] + o.beyond
 	return far*far + o.beyond
+}
+
+// shorten has head take no more terms than it needs for a relative 1e-8 of what is at least least.
+func (o *oneSided) shorten(least float64) {
+	o.terms = sort.Search(o.terms, func(y int) bool { return y > 0 && o.tail[y-1]*o.tail[y-1] <= 1e-8*least })
 }
 
 // survival returns Pr[Z > k] for k ≥ 0.

@@ -39,14 +39,16 @@ type Params struct {
 	// Integers says that the value is an integer, and Sensitivity too, at most
 	// 2³⁰. So is what is released.
 	Integers bool
-	// Law is the noise. Auto is the one with the least E|X| for ε, and Gaussian
-	// if Rho is given.
+	// Law is the noise. Auto is the one with the least error for ε that can be
+	// shared, and Gaussian if Rho is given.
 	Law Law
+	// Objective is the error that Auto and the shapes of the jump laws make
+	// small: MeanAbs, which 0 stands for, or MeanSquare.
+	Objective Objective
 	// Parties is about how many parties share the noise of a sum, at most 2²⁰;
 	// 0 is one. Each rounds its number to the lattice, and the more there are,
-	// the finer that is, so that their errors together hardly count: as far as
-	// H stays below 2¹⁶ for the laws that take tables. All parties use the same
-	// number.
+	// the finer that is, so that their errors together hardly count. All
+	// parties use the same number.
 	Parties int
 	// Delta is δ, in [1e-300, ½], with Law = Gaussian and without Rho; else 0.
 	Delta float64
@@ -75,6 +77,8 @@ func (p Params) validate() error {
 		return err
 	}
 	switch {
+	case p.Objective > MeanSquare:
+		return bad("Objective", p.Objective, "MeanAbs or MeanSquare")
 	case p.Law > lastLaw:
 		return bad("Law", p.Law, "one of the constants")
 	case p.Rho != 0 && !p.gaussian():
@@ -133,8 +137,8 @@ func (p Params) promise(u budget.Unit) budget.Guarantee {
 	return budget.ApproxDP(p.Epsilon, p.Delta, u)
 }
 
-// Lattice returns the noise that a release of these Params has, certified. It takes a millisecond,
-// up to some tens at ε = 20. The error wraps [ErrParams].
+// Lattice returns the noise that a release of these Params has, certified. It takes some
+// milliseconds. The error wraps [ErrParams].
 func (p Params) Lattice() (*Lattice, error) {
 	if err := p.validate(); err != nil {
 		return nil, err

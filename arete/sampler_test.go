@@ -39,7 +39,7 @@ func observe(n, reach int, draw func() int64) []int64 {
 func lawsToTest(t *testing.T) []*Lattice {
 	var all []*Lattice
 	for _, p := range []Params{
-		{Epsilon: 3}, {Epsilon: 6}, {Epsilon: 3.5, Parties: 60}, {Epsilon: 5, Law: DiscreteArete}, {Epsilon: 3, Integers: true, Sensitivity: 5}, {Epsilon: 3, Integers: true, Sensitivity: 10},
+		{Epsilon: 3}, {Epsilon: 6}, {Epsilon: 3.5, Law: Jump, Parties: 5}, {Epsilon: 5, Law: DiscreteArete}, {Epsilon: 3, Integers: true, Sensitivity: 5}, {Epsilon: 3, Integers: true, Sensitivity: 10},
 		{Epsilon: 2, Integers: true}, {Epsilon: 0.5, Integers: true, Sensitivity: 2}, {Epsilon: 6, Law: DiscreteArete, Integers: true, Sensitivity: 7},
 	} {
 		l, err := p.Lattice()

@@ -28,8 +28,7 @@ import (
 //
 // Each party's number is rounded to the lattice at random, with the right mean, so that errors do
 // not add up: n parties have a standard deviation of at most √n/2 steps from it. Params.Parties
-// makes the lattice fine enough for them; for far more than 1000 parties, or ε above 16,
-// DiscreteLaplace and Gaussian have finer ones. Integers need no rounding on a lattice of integers.
+// makes the lattice fine enough for them. Integers need no rounding on a lattice of integers.
 //
 // All parties must use the same law. They have it from the same Params, as all parameters are
 // rounded before they are certified; where processors differ, compare [Lattice.String].
@@ -66,13 +65,15 @@ func (m *Mechanism) Share(n int) (*Share, error) { return m.ShareWithDropouts(n,
 //
 // Each party's number is bounded by Mask, so that it changes the sum by Δ at most if it is 0
 // instead (AddRemove) or another one (Replace). The error wraps [ErrParams] unless 0 ≤ missing < n
-// ≤ 2²⁰.
+// ≤ 2²⁰, and for [Staircase] noise if n > 1. Who drops out must not depend on the shares.
 func (m *Mechanism) ShareWithDropouts(n, missing int) (*Share, error) {
 	switch {
 	case !m.valid():
 		return nil, errZero("Mechanism")
 	case n < 1 || n > maxParties:
 		return nil, bad("n", n, "an integer in [1, 2²⁰]")
+	case n > 1 && m.lattice.spec.law == Staircase:
+		return nil, bad("n", n, "1: Staircase noise has no shares")
 	case missing < 0 || missing >= n:
 		return nil, bad("missing", missing, "an integer in [0, n)")
 	}

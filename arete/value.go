@@ -74,7 +74,7 @@ func (v *Value) law() spec {
 	switch {
 	case s.law == Gaussian:
 		s.scale *= math.Sqrt(copies)
-	case s.law == Jump && s.jump.core*copies <= finestCore && s.jump.jumps*copies <= maxCore: // a jump law again
+	case s.jumps() && s.jump.jumps*copies <= maxCore: // a jump law again
 		s.jump.core, s.jump.jumps = s.jump.core*copies, s.jump.jumps*copies
 	default:
 		s.copies = copies
@@ -96,7 +96,8 @@ func (v *Value) StdDev() float64 {
 // a confidence outside [0, 1), and for the zero Value.
 //
 // They are the quantiles of the noise where these take less than 2²⁰ masses to compute, and the
-// calibrated law is the whole of it; otherwise Chernoff's bound.
+// calibrated law is the whole of it; on finer lattices, where a jump is rarer than the confidence
+// asks, those of the core; otherwise Chernoff's bound.
 func (v *Value) Interval(confidence float64) (lo, hi float64) {
 	if !v.valid() || !(confidence >= 0 && confidence < 1) {
 		return math.NaN(), math.NaN()
@@ -128,6 +129,9 @@ func (v *Value) quantile(miss float64) float64 {
 		miss *= 1 - 0x1p-50
 	}
 	_, closed := s.closed()
+	if s.copies == 1 && s.jumps() && (s.jump.core > finestCore || !(s.reach(45) < 1<<20)) {
+		return s.jump.quietQuantile(miss)
+	}
 	if s.copies != 1 || !closed && !(s.deviation(1-miss, 0)+s.reach(45) < 1<<20) {
 		return math.Inf(1)
 	}

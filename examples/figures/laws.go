@@ -153,5 +153,5 @@ func divisible(_ effort, step func()) (*picture, error) {
 	}
 	p.Y.Min, p.Y.Max = 1, 5
 	p.Legend.Left = true
-	return p, p.add("jump law, the library's best", ours, best)
+	return p, p.add("jump laws, the library's best", ours, best)
 }

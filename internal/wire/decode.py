@@ -169,7 +169,8 @@ def mean_quantiles(r):
 
 
 def arete(r):
-    o = {"Law": r.enum("Law", 5), "Relation": r.enum("Relation", 3)} | r.flags("Integers sum") | r.all("d", "Epsilon Sensitivity Delta Rho") | r.all("I", "Parties") | r.all("Q", "steps")
+    o = {"Law": r.enum("Law", 7), "Objective": r.enum("Objective", 2), "Relation": r.enum("Relation", 3)} | r.flags("Integers sum") | r.all("d", "Epsilon Sensitivity Delta Rho")
+    o |= r.all("I", "Parties") | r.all("Q", "steps")
     return o | {"law": [r.num("Q", "number of the law") for _ in range(5)]} | r.all("I", "present needed") | r.all("q", "value")
 
 
