@@ -33,7 +33,8 @@ const (
 	// laplacian: Laplace noise of which size = ε is the loss of all steps: ±ε, randomized response,
 	// with one step; Laplace noise on reals with 0.
 	laplacian lawKind = iota
-	// gaussian: Gaussian noise of size = μ, on a sample; without one it is in Σμ².
+	// gaussian: Gaussian noise of size = μ, on a sample; without one it is in Σμ². With steps it is for
+	// a group of so many, each in the sample by himself.
 	gaussian
 	// latticeGaussian: discrete Gaussian noise of size = σ on a number that moves by steps.
 	latticeGaussian
@@ -44,6 +45,7 @@ const (
 	mostKinds = 2048    // different laws, from where on they are rounded up
 	mostCount = 1 << 40 // releases of one law; with more the accountant's errors of 2⁻⁴⁷ each count
 	mostSteps = 1 << 30
+	mostGroup = 64 // of a sample
 )
 
 // response is one release at ε.
@@ -74,11 +76,33 @@ func (x lossKind) valid() bool {
 	case !(x.size > 0 && x.size <= math.MaxFloat64), !(x.fraction > 0 && x.fraction <= 1), x.count < 1 || x.count > mostCount, x.steps > mostSteps:
 		return false
 	case x.law == gaussian:
-		return x.steps == 0 && x.fraction < 1
+		return x.fraction < 1 && (x.steps == 0 || x.groups(int(x.steps)))
 	case x.law == latticeGaussian:
 		return x.steps >= 1 && x.steps <= loss.MostSigma && x.size >= loss.LeastSigma && x.size <= loss.MostSigma
 	}
 	return x.law == laplacian
+}
+
+// groups reports whether the law of a group of m ≥ 2 is known, each in the sample by himself.
+func (x lossKind) groups(m int) bool {
+	return x.law == gaussian && m >= 2 && m <= mostGroup && float64(m)*x.size <= loss.MostMove && x.fraction >= 0x1p-60 && x.size >= 0x1p-60
+}
+
+// mixture returns with which probability how many of a group of m are in the sample, and how far
+// that many move the number.
+func (x lossKind) mixture() (moves, weights []float64) {
+	weights = []float64{1}
+	for k := range x.steps {
+		weights = append(weights, 0)
+		for j := int(k); j >= 0; j-- {
+			weights[j+1] += weights[j] * x.fraction
+			weights[j] *= 1 - x.fraction
+		}
+	}
+	for k := range weights {
+		moves = append(moves, float64(k)*x.size)
+	}
+	return moves, weights
 }
 
 // epsilon returns the ε at which a release of a laplacian law is ε-DP.
@@ -94,7 +118,8 @@ func (x lossKind) epsilon() float64 {
 func (x lossKind) rho() float64 {
 	switch x.law {
 	case gaussian:
-		return round.ProductUp(0.5, round.ProductUp(x.size, x.size))
+		mu := round.ProductUp(x.size, float64(max(x.steps, 1)))
+		return round.ProductUp(0.5, round.ProductUp(mu, mu))
 	case latticeGaussian: // Canonne, Kamath, Steinke, Theorem 4
 		ratio := round.QuotientUp(float64(x.steps), x.size)
 		return round.ProductUp(0.5, round.ProductUp(ratio, ratio))
@@ -228,6 +253,10 @@ func (x lossKind) leaf() (l laws, squarings int) {
 		squarings = 1
 	case x.size < loss.Least:
 		return laws{}, 0
+	case x.law == gaussian && x.steps > 0:
+		moves, weights := x.mixture()
+		removed, added := loss.Mixture(moves, weights, samplePoints)
+		return laws{removed, added}, 300
 	case x.law == gaussian && x.size <= loss.MostMu:
 		symmetric = loss.Gaussian(x.size, samplePoints)
 		squarings = 1

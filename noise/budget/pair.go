@@ -238,9 +238,10 @@ func (g Guarantee) WithPair(better Guarantee) Guarantee {
 // functions of randomized response (package loss). So does a law of m times the steps for noise on
 // a lattice, mε for Laplace noise on reals, and mμ for Gaussian noise. With an escape w beside ±ε
 // it is (mε, w·(1 + … + e^{(m−1)ε}))-DP, and with one beside Gaussian noise see besideEscape; with one
-// beside another law nothing but what s says. A sample is taken for all where it is not by ε: that
-// bounds it.
-func (p pair) along(m int, s sums) (pair, bool) {
+// beside another law nothing but what s says. Gaussian noise on a sample is that of a mixture where
+// all units are added or all removed; else, and by any other law that is not by ε, a sample is taken
+// for all, which bounds it.
+func (p pair) along(m int, s sums, added bool) (pair, bool) {
 	grouped, ok := p.besideEscape(m)
 	if !ok || p.unknown() {
 		return pairOf(s), p.beside == 0 || s.concentrated() == 0
@@ -254,7 +255,11 @@ func (p pair) along(m int, s sums) (pair, bool) {
 		count := float64(x.count)
 		switch x.law {
 		case gaussian:
-			mu := round.ProductUp(steps, x.size)
+			if added && x.steps == 0 && x.groups(m) {
+				x.steps = uint32(m)
+				break
+			}
+			mu := round.ProductUp(steps, round.ProductUp(x.size, float64(max(x.steps, 1))))
 			along.muSquares = round.SumUp(along.muSquares, round.ProductUp(count, round.ProductUp(mu, mu)))
 			continue
 		case latticeGaussian:

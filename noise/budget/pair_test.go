@@ -2,6 +2,7 @@ package budget
 
 import (
 	"math"
+	"math/bits"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -348,9 +349,68 @@ func TestGroupsOfPairs(t *testing.T) {
 	s, err := Laplace(1, one).Subsampled(0.1)
 	require.NoError(t, err)
 	require.InEpsilon(t, group(t, PureDP(s.Epsilon(), one), 3).EpsilonAt(1e-3), group(t, s, 3).EpsilonAt(1e-3), 1e-12)
-	s, err = GDP(1, one).Subsampled(0.1)
+	s, err = GDP(1, rowAdded).Subsampled(0.1)
 	require.NoError(t, err)
-	require.InEpsilon(t, GDP(3, one).EpsilonAt(1e-3), group(t, s, 3).EpsilonAt(1e-3), 1e-9)
+	require.InEpsilon(t, GDP(3, rowAdded).EpsilonAt(1e-3), group(t, s, 3).EpsilonAt(1e-3), 1e-9, "some may be added, and some removed")
+}
+
+var rowAdded = Row(AddRemove)
+
+// A user's elements, each in a sample by itself: exactly, against the release of a sum with normal
+// noise rounded to cells, over all samples of the user's elements. It is worth a lot.
+func TestGroupsOfSamples(t *testing.T) {
+	for _, c := range []struct {
+		mu, gamma float64
+		m         int
+	}{{1, 0.1, 2}, {0.5, 0.3, 4}, {0.3, 0.9, 7}, {2, 0.01, 3}} {
+		s, err := GDP(c.mu, one).Subsampled(c.gamma)
+		require.NoError(t, err)
+		g := group(t, s, c.m)
+		require.Equal(t, User(c.m, AddRemove), g.Unit())
+		unit, err := noise.NewGaussian(1)
+		require.NoError(t, err)
+		// What is seen is the number in cells of 1/8, so less than all.
+		var with, without []float64
+		for x := -12.0; x < 24; x += 0.125 {
+			cell := func(at float64) float64 { return unit.Survival(x-at) - unit.Survival(x+0.125-at) }
+			p := 0.0
+			for sample := range uint(1) << c.m {
+				in := bits.OnesCount(sample)
+				p += math.Pow(c.gamma, float64(in)) * math.Pow(1-c.gamma, float64(c.m-in)) * cell(float64(in)*c.mu)
+			}
+			with, without = append(with, p), append(without, cell(0))
+		}
+		for _, epsilon := range []float64{0, 0.05, 0.3, 1, 2, 4} {
+			exact := max(dptest.HockeyStickSlices(with, without, epsilon), dptest.HockeyStickSlices(without, with, epsilon))
+			require.GreaterOrEqual(t, g.DeltaAt(epsilon), exact-1e-14, "%+v at %g", c, epsilon)
+			require.LessOrEqual(t, g.DeltaAt(epsilon), exact+1e-2, "%+v at %g", c, epsilon)
+		}
+		for _, other := range []Unit{User(c.m, Replace), User(2*c.m, AddRemove)} {
+			wider, err := s.For(other)
+			require.NoError(t, err)
+			require.Greater(t, wider.DeltaAt(0.5), g.DeltaAt(0.5))
+		}
+		fewer, err := s.For(User(2, AddRemove))
+		require.NoError(t, err)
+		require.LessOrEqual(t, fewer.DeltaAt(0.5), g.DeltaAt(0.5)*(1+1e-6))
+		stable, err := s.Stable(User(c.m, AddRemove), float64(c.m))
+		require.NoError(t, err)
+		require.Greater(t, stable.DeltaAt(0.5), g.DeltaAt(0.5), "some may be added, and some removed")
+		twice, err := g.Group(2) // of users: the elements of one may be added, those of another removed
+		require.NoError(t, err)
+		require.InEpsilon(t, GDP(2*float64(c.m)*c.mu, one).EpsilonAt(1e-3), twice.EpsilonAt(1e-3), 1e-9)
+		_, err = g.Subsampled(0.5)
+		require.ErrorIs(t, err, ErrParams)
+		data, err := g.MarshalBinary()
+		require.NoError(t, err)
+		var again Guarantee
+		require.NoError(t, again.UnmarshalBinary(data))
+		require.True(t, again.Equal(g))
+	}
+	s, err := GDP(1, one).Subsampled(0.01)
+	require.NoError(t, err)
+	require.Less(t, group(t, s, 5).Times(20).EpsilonAt(1e-6), 0.45*GDP(5, one).Times(20).EpsilonAt(1e-6))
+	require.InEpsilon(t, GDP(100, one).EpsilonAt(1e-3), group(t, s, 100).EpsilonAt(1e-3), 1e-9, "out of range")
 }
 
 // Samples with an escape and at every ε, exactly: all mechanisms that give each sample a bit and

@@ -25,7 +25,8 @@ import (
 // Of a Poisson sample the accountant keeps the exact law, where g is one release by ε or of Laplace
 // noise, or any number by μ: a thousand samples of 1 % with Gaussian noise of σ = 1 have ε = 2.13
 // at δ = 1e-6. Such a law takes it a tenth of a second. A release by μ is printed with the μ that it
-// has without the sample.
+// has without the sample. For a user with up to 64 elements, each in the sample by itself, Group and
+// For know the law of how many of them are in it, with Gaussian noise.
 //
 // Nobody may learn which records were in, and each release that is amplified has a sample of its
 // own. All releases behind one g see one and the same sample. As one of several, (ε, δ) is (Σε,
@@ -99,7 +100,7 @@ func (g Guarantee) sampled(fraction float64) (pair, bool) {
 		return pair{}, false
 	}
 	x.fraction = round.ProductUp(x.fraction, fraction)
-	if x.law == gaussian && x.size > loss.MostMu {
+	if x.law == gaussian && (x.size > loss.MostMu || x.steps > 0) {
 		return pair{}, false
 	}
 	k := makeKinds([]lossKind{x})

@@ -39,12 +39,18 @@ func (g Guarantee) For(u Unit) (Guarantee, error) {
 	if !ok {
 		return Guarantee{}, fault.Mismatch("budget", "Unit", g.unit, u)
 	}
-	return g.steps(n, u)
+	return g.steps(n, u, together(g.unit, u))
+}
+
+// together reports whether a path from a neighbour to another for the unit to adds units of from alone,
+// or removes them: the elements of one user.
+func together(from, to Unit) bool {
+	return from.kind == element && from.relation == AddRemove && to.kind == user && to.relation == AddRemove && to.many == 1
 }
 
 // steps is along with an error that wraps [ErrMismatch].
-func (g Guarantee) steps(n int, u Unit) (Guarantee, error) {
-	of, ok := g.along(n, u)
+func (g Guarantee) steps(n int, u Unit, added bool) (Guarantee, error) {
+	of, ok := g.along(n, u, added)
 	if !ok {
 		return Guarantee{}, fault.Mismatch("budget", "Guarantee", g, "one with a known rule for groups")
 	}
@@ -92,5 +98,5 @@ func (g Guarantee) Stable(u Unit, distance float64) (Guarantee, error) {
 	if !ok {
 		return Guarantee{}, fault.Params("budget", "distance", distance, "a number above 0, at most 2³⁰ times that of the unit")
 	}
-	return g.steps(n, u)
+	return g.steps(n, u, false)
 }
