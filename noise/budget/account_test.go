@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/loss"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -44,6 +45,28 @@ func TestAccountant(t *testing.T) {
 		require.LessOrEqual(t, got, c.truth*(1+c.excess), c.name)
 		require.LessOrEqual(t, c.g.DeltaAt(got*(1+1e-12)), c.delta*(1+1e-9), c.name)
 	}
+	// Gaussian noise by powers: on the lattice, not in closed form.
+	for _, c := range []struct {
+		n             uint64
+		mu, delta, up float64
+	}{{50, 1 / sigma, 1e-6, 1.0015}, {1000, 0.05, 1e-9, 1.002}} {
+		law := loss.Gaussian(c.mu, loss.Points).Power(c.n, loss.Points)
+		got := account{laws: laws{law, law}}.epsilon(c.delta, 100)
+		t.Logf("%d Gaussian, by powers: %.7g", c.n, got)
+		truth := gaussian(math.Sqrt(float64(c.n))*c.mu, c.delta)
+		require.GreaterOrEqual(t, got, truth)
+		require.LessOrEqual(t, got, truth*c.up)
+	}
+
+	if !testing.Short() { // half a second; the truth as other accountants have it, rounded down
+		sample, err := GDP(1, one).Subsampled(0.01)
+		require.NoError(t, err)
+		got := sample.Times(1000).EpsilonAt(1e-6)
+		t.Logf("%-30s %.7g", "1,000 samples of 1 %", got)
+		require.GreaterOrEqual(t, got, 2.1245)
+		require.LessOrEqual(t, got, 2.1245*1.0038)
+	}
+
 	var many []Guarantee
 	for i := range 1000 {
 		many = append(many, ApproxDP(0.01+0.09*float64(i)/999, 1e-10, one))
