@@ -155,9 +155,10 @@ func (l law) boxReach(own, shared part, tail float64) float64 {
 	})
 }
 
-// excess is E max(X − s, 0) as a function of s, for X = scale·r·u with u uniform in [−1, 1]: for s ≥ 0
-// the sum of (x−s)²/4x over the radii x > s, weighted by their probabilities, which takes three sums.
-// For v uniform in [−1, 1], Pr[|X + b·v| > t] is the difference of two, at t − b and t + b, over b.
+// excess is E max(X − s, 0) as a function of s, for X = scale·r·u with u uniform in [−1, 1]: for s
+// ≥ 0 the sum of (x−s)²/4x over the radii x > s, weighted by their probabilities, which takes three
+// sums. For v uniform in [−1, 1], Pr[|X + b·v| > t] is the difference of two, at t − b and t + b,
+// over b.
 type excess struct {
 	values              []float64 // scale·r
 	mass, mean, inverse []float64 // Σ p, Σ p·x and Σ p/x over the values from each on

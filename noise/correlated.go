@@ -100,9 +100,9 @@ func newGridUnits(b float64) gridUnits {
 // interval returns the ends of an interval that holds b times the number, whatever the digits after
 // those of m, for m < stripEnd.
 func (u gridUnits) interval(z *normal) (least, most wide.Int) {
-	// [m, m+1]/2⁵⁸·b in units of 2⁻⁷⁴ is [product, product + mantissa]·2^(left−right), product < 2¹¹⁴
-	// and all at most 2¹²³: the sum of two of them fits. The shift to the right takes off less than
-	// 1 at each end.
+	// [m, m+1]/2⁵⁸·b in units of 2⁻⁷⁴ is [product, product + mantissa]·2^(left−right), product <
+	// 2¹¹⁴ and all at most 2¹²³: the sum of two of them fits. The shift to the right takes off less
+	// than 1 at each end.
 	hi, lo := bits.Mul64(z.m, u.mantissa)
 	width := u.mantissa << u.left
 	if u.right > 0 && u.mantissa > 0 {

@@ -74,8 +74,8 @@ func shift(t, root float64) float64 {
 }
 
 // gaussLogDelta returns ln δ for t₁ = t ≥ −μ/2, to an absolute error of deltaMargin/4 for |t| ≤ 40.
-// drop is R(t₁) − R(t₁+μ). It returns false where δ is between 0.2 and 1 and [gaussComplement] is the
-// better number: t < 0 and μ ≥ 1.
+// drop is R(t₁) − R(t₁+μ). It returns false where δ is between 0.2 and 1 and [gaussComplement] is
+// the better number: t < 0 and μ ≥ 1.
 func gaussLogDelta(t, mu float64) (logDelta, drop float64, ok bool) {
 	if t < 0 && mu >= 1 {
 		return 0, 0, false
@@ -97,9 +97,8 @@ func gaussComplement(t, mu float64) float64 {
 // For a short interval [t, t + μ] it integrates −R′ = 1 − u·R(u) > 0 by 10-point Gauss–Legendre.
 // −R′ is entire and varies on the scale 1 + u, of which the half-width is at most a quarter: the
 // error is below 6e-19, computed with 50 digits for t from −½ to 40 at the longest interval, and
-// tends to that of 1/u² on [1, 3/2] for large t. 5 points will do, with 2e-17, where the interval is
-// an eighth of that. For a long one R(t+μ) ≤ 0.75·R(t) and the
-// difference loses a factor of 4.
+// tends to that of 1/u² on [1, 3/2] for large t. 5 points will do, with 2e-17, where the interval
+// is an eighth of that. For a long one R(t+μ) ≤ 0.75·R(t) and the difference loses a factor of 4.
 func millsDrop(t, mu float64) float64 {
 	if mu > (1+max(t, 0))/2 {
 		return mills(t) - mills(t+mu)

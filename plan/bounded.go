@@ -22,12 +22,17 @@ import (
 // [a, b], the clipped sum S lacks Σ(1−wⱼ)(xⱼ−c), which lies between −(c−a)(n−D) and (b−c)(n−D). So
 // the mean of the rows is at most
 //
-//	c + (S + (b−c)(n−D))/n,
+//	c + (S + (b−c)(n−D))/n = b − T/n,  T = (b−c)·D − S ≥ 0,
 //
-// and at least the same with −(c−a). S and D are released with independent Gaussian noise, of
-// standard deviations σ and δ, so the bound is known up to Gaussian noise of standard deviation
-// √(σ² + (b−c)²δ²)/n: each end holds with probability (1+confidence)/2, and both with the
-// confidence. Where the released D was cut off at n it is less than it was, and the bound wider.
+// and at least a + T′/n with T′ = (c−a)·D + S. S and D are released with independent Gaussian
+// noise, of standard deviations σ and δ, so T is known up to Gaussian noise of √(σ² + (b−c)²δ²).
+// Where n is public each end holds with probability (1+confidence)/2, and both with the confidence.
+// Where the released D was cut off at n it is less than it was, and the bound wider.
+//
+// Under AddRemove no more than an upper bound on n is needed, as T ≥ 0: Params.Rows, or the
+// released n and z of its standard deviations. That noise has decided what was planned, and so σ,
+// δ, c and C: so each of the three events (n, T and T′ are what they are said to be, given all
+// before) has a third of the probability that is left to error, and nothing need be independent.
 
 // IntervalBounded returns bounds that hold coordinate i of the mean of the rows with the given
 // confidence over all noise, whatever the rows are and however they are clipped: it counts what
@@ -35,32 +40,47 @@ import (
 // a distance r from the centre to the end of the range, and the part s of ρ that γ has, it reaches
 // at least z·r/(n·√(2sρ)) beyond the estimate, z the normal quantile, 31·r/(n·√ρ) at 95 % by
 // default. More Shares.Divisor makes it shorter: 4.4·r/(n·√ρ) with 0.1, at 5 % more noise. With
-// Method [Plain] it is Interval, 2.8·r/(n·√ρ).
+// Method [Plain] under Replace it is Interval, 2.8·r/(n·√ρ). Under AddRemove it reaches a tenth
+// further, and where n is private by up to 54·r/(n·√ρ) more; where n is public it holds if rows are
+// at most Params.Rows.
 //
-// NaN where there is none: under AddRemove, for TwoPass, for Steps.Undivided unless the Method is
-// Plain, for a confidence outside [0, 1), and outside [0, Dim).
+// NaN where there is none: for TwoPass, for Steps.Undivided unless the Method is Plain, for a
+// confidence outside [0, 1), and outside [0, Dim).
 func (m *Mean) IntervalBounded(i int, confidence float64) (lo, hi float64) {
 	p := m.params
 	whole := p.Method == Plain
-	if !(confidence >= 0 && confidence < 1) || i < 0 || i >= len(m.values) || p.Relation != budget.Replace || p.Method == TwoPass || m.relative() == 0 && !whole {
+	if !(confidence >= 0 && confidence < 1) || i < 0 || i >= len(m.values) || p.Method == TwoPass || (p.Steps.Undivided || m.relative() == 0) && !whole {
 		return math.NaN(), math.NaN()
 	}
-	z, n, c := math.Sqrt2*math.Erfinv(confidence), cap1(m.rows), m.Centre(i)
 	least, most := m.ranges.of(p, i)
-	gamma := m.divisor / n
-	middle, sd := c+(m.values[i]-c)*gamma, m.noiseOfSum(i)*gamma
-	lost, noise := 1-gamma, m.relative()*gamma // of n rows
+	gamma := m.divisor / cap1(m.rows)
 	switch {
-	case whole:
-		lost, noise = 0, 0
+	case whole && p.Relation == budget.Replace:
+		gamma = 1
 	case gamma <= leastGamma*(1+0x1p-20): // the released D was less
 		return least, most
 	}
-	rounding := sd * 0x1p-24 * math.Sqrt(2*m.spent.Sum) * n / p.sumSensitivity() // C·2⁻²⁴: entries are rounded towards 0, by up to C·2⁻²⁵
-	beyond := func(reach float64) float64 {
-		return rounding + max(reach*lost+z*math.Hypot(sd, reach*noise), z*sd)
+	n, miss := cap1(m.rows), (1-confidence)/2
+	if p.Relation == budget.AddRemove {
+		miss = (1 - confidence) / 3
 	}
-	return max(least, middle-beyond(c-least)), min(most, middle+beyond(most-c))
+	z := math.Sqrt2 * math.Erfinv(1-2*miss)
+	if p.privateRows() {
+		n += z / math.Sqrt(2*countShare*p.Rho)
+	}
+	c, d := m.Centre(i), gamma*cap1(m.rows)
+	sum, sd, noise := (m.values[i]-c)*d, m.noiseOfSum(i)*d, m.relative()*d
+	if whole && p.Relation == budget.Replace {
+		noise = 0
+	}
+	rounding := sd * 0x1p-24 * math.Sqrt(2*m.spent.Sum) / p.sumSensitivity() // C·2⁻²⁴: entries are rounded towards 0, by up to C·2⁻²⁵
+	// What is certain of T/n, for a distance to the end of the range and the sum away from it.
+	// Where the released γ is near 1, its end is no nearer than that of the noise of the sum alone.
+	within := func(reach, away float64) float64 {
+		t := min(reach*d+away-z*math.Hypot(sd, reach*noise), reach*n+away-z*sd)
+		return max(t/n-rounding, 0)
+	}
+	return least + within(c-least, sum), most - within(most-c, -sum)
 }
 
 // noiseOfSum returns the standard deviation of the part of the noise of coordinate i that is that

@@ -25,9 +25,10 @@ import "math"
 //	k = max(3s·√(d/ρ), L/√(2fρ)),  f = clamp(L²/(18s²d), 0.005, 0.2),
 //
 // the least share with which both are equal (6s and 72s² in each of two passes, whose rows have
-// many zeros that bias does not reach, and noise does, with half of f each); but where that is more than an eighth of the rows, or
-// in the second of two passes a quarter, k is that, and f what L needs, up to 0.4. The suite of
-// examples/means has the error over the best fixed choice for 14 laws.
+// many zeros that bias does not reach, and noise does, with half of f each); but where that is more
+// than an eighth of the rows, or in the second of two passes a quarter, k is that, and f what L
+// needs, up to 0.4. The suite of examples/means has the error over the best fixed choice for 14
+// laws.
 
 const (
 	depthRanks      = 3        // of s·√(d/ρ) rows: the depth

@@ -169,18 +169,18 @@ func hit(m *Mean, mean []float64, i int) int64 {
 }
 
 // Intervals hold the mean as often as they say, for every method, where n is private and where it
-// is public, at a small and, with -long, a large budget, whether the noise of a divisor decides, in coordinates
-// of a large mean, or that of the sum. Without the noise of a divisor, γ or the count, they would
-// not. (For TwoPass TestPassesAreCombined has that: τ² makes up for most of it here.)
+// is public, at a small and, with -long, a large budget, whether the noise of a divisor decides, in
+// coordinates of a large mean, or that of the sum. Without the noise of a divisor, γ or the count,
+// they would not. (For TwoPass TestPassesAreCombined has that: τ² makes up for most of it here.)
 //
 // Each assertion counts 400 independent releases, and rejects a true rate within the slack with
-// probability 1e-10 on either side. The slack of 2 % is for C, up to 2⁻¹² below the norm of the rows
-// where nothing makes up for that, and for what is of order δ/D̃ in divisor.go, 9 % for n at ρ = 1,
-// squared; of 4000 releases 88 to 91 % were held in every setting. Where a divisor is known to be
-// at most n, and is n, half of its noise is cut off and intervals hold more often: there only the
-// least rate is checked. The controls had rates up to 0.6: of 400 releases more than 0.78 are held
-// with a probability below 1e-12. For the same reasons the variance of z was at most 1.1, and has a
-// slack of a quarter.
+// probability 1e-10 on either side. The slack of 2 % is for C, up to 2⁻¹² below the norm of the
+// rows where nothing makes up for that, and for what is of order δ/D̃ in divisor.go, 9 % for n at ρ
+// = 1, squared; of 4000 releases 88 to 91 % were held in every setting. Where a divisor is known to
+// be at most n, and is n, half of its noise is cut off and intervals hold more often: there only
+// the least rate is checked. The controls had rates up to 0.6: of 400 releases more than 0.78 are
+// held with a probability below 1e-12. For the same reasons the variance of z was at most 1.1, and
+// has a slack of a quarter.
 func TestIntervalCoversTheNoiseOfTheDivisor(t *testing.T) {
 	const slack = 0.02
 	for _, c := range preciseSettings() {

@@ -24,8 +24,8 @@ import (
 //	96     Rho, Max, Unit, P, Failure, Margin, Steps.Clip, Floor, Shares.Centre, Scale, Clip, Divisor
 //	64     rows, C, divisor, Spent.Centre, Scale, Clip, Divisor, Sum
 //	4      Dim
-//	then Dim floats each: values, standard deviations of their noise, the centre if there is one, the scales if there are any, the
-//	ends of the ranges if there are any, lower ones first
+//	then Dim floats each: values, standard deviations of their noise, the centre if there is
+//	one, the scales if there are any, the ends of the ranges if there are any, lower ones first
 //
 // No other bytes decode to the same Mean.
 const (

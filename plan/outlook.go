@@ -38,7 +38,8 @@ type Outlook struct {
 	// γ or a private number of rows adds noise of up to
 	// 16·|mean − centre|/(n·√ρ) to each coordinate, where it gets 0.002 of ρ as
 	// usual: that matters where few coordinates have means far from the centre,
-	// and [Mean.StdDev] knows it.
+	// and [Mean.StdDev] knows it. Scales count as known: TwoPass cannot see those
+	// of rare columns, and has 1.8 times as much over the words of a text.
 	Noise, Plain float64
 	// Sampling is the ℓₚ norm of the error of a sample of n rows of independent
 	// Gaussian coordinates: no release is better than that to the mean behind
@@ -97,7 +98,11 @@ func (p Params) errorsOf(n float64, scales []float64, o Outlook, public *ranges)
 	c := math.Pow(scales[0], 1-e) * math.Sqrt(mean*distuv.ChiSquared{K: degrees}.Quantile(1-tail)/degrees)
 	unit := p.sumSensitivity() / (n * math.Sqrt(2*p.Rho))
 	bound := public.bound(p)
-	left := 1 - min(o.Centre+o.Scale+o.Clip, 0.99)
+	looked := o.Scale
+	if e == 0 && p.Steps.Scaling == AutoScaling && p.Dim >= leastDim { // then no more than the pilot is paid for
+		looked *= pilotSize / float64(p.Dim)
+	}
+	left := 1 - min(o.Centre+looked+o.Clip, 0.99)
 	shaped, flat, errors := make([]float64, len(scales)), make([]float64, len(scales)), make([]float64, len(scales))
 	for i, s := range scales {
 		flat[i], errors[i] = unit*bound, s/math.Sqrt(n)

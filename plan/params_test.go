@@ -216,8 +216,8 @@ func TestZeroValuesReleaseNothing(t *testing.T) {
 	}
 }
 
-// How many rows are clipped, and the budget of C, are what depth.go says: by the rule, for symmetric
-// rows, and where they are given.
+// How many rows are clipped, and the budget of C, are what depth.go says: by the rule, for
+// symmetric rows, and where they are given.
 func TestDepth(t *testing.T) {
 	const l = 4.9 // of β = 0.005
 	for _, d := range []int{1, 4, 16, 100, 10_000} {

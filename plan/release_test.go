@@ -106,8 +106,8 @@ func TestAdaptiveRelease(t *testing.T) {
 }
 
 // The default budgets fail as seldom as they are planned to: of 24 releases near the least number
-// of rows, with skew, no more are far off than 1 % explains: 8 have a probability of 7e-11. A failure rate of
-// one half is found with probability 0.97.
+// of rows, with skew, no more are far off than 1 % explains: 8 have a probability of 7e-11. A
+// failure rate of one half is found with probability 0.97.
 func TestFailureRate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("24 releases: run without -short")

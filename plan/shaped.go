@@ -57,8 +57,8 @@ func (s *shaping) at(i int, x float64) float64 {
 	return (s.x.clean(i, x) - s.columns[i].centre) * s.columns[i].factor
 }
 
-// square returns ‖y‖² of row j, in time proportional to what is stored of it, with float64 rounding:
-// see whole.
+// square returns ‖y‖² of row j, in time proportional to what is stored of it, with float64
+// rounding: see whole.
 func (s *shaping) square(j int) float64 {
 	if s.x.sparse == nil {
 		return s.denseSquare(s.x.dense[j])

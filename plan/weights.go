@@ -30,8 +30,8 @@ import (
 // What u is. Under replacement with t fixed, lo and hi change by at most 1: u = 1 and c = √(2ρ).
 // With t = qn, n changing with one row added, lo − t and hi − t change by −q or 1 − q: u = max(q,
 // 1−q), c = √(2ρ)/max(q, 1−q), twice as much at the median. Where t = qn and n may stay or change
-// (rows of norm 0 do not count, see limit.go), u = 1; and where a number of values above is wanted. The maximum of three functions changes by no
-// more than they do.
+// (rows of norm 0 do not count, see limit.go), u = 1; and where a number of values above is wanted.
+// The maximum of three functions changes by no more than they do.
 
 // weights is the function w, its scores counted in units of 1/den ranks: table[a] is w(a·2^shift),
 // between these w is linear, and behind the last it is constant.

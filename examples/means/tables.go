@@ -17,18 +17,19 @@ func seed(table uint64) *rand.Rand { return rand.New(rand.NewPCG(9, table)) }
 // gaussianA is the data set of the thesis without skew: n = 4000, d = 2048, σ = 1. The error is
 // that to the mean behind the rows.
 func gaussianA(r *report) error {
-	rng, n, d := seed(1), 4000/r.scale, 2048/r.scale
+	n, d := 4000/r.scale, 2048/r.scale
 	p := plan.Params{Dim: d, Max: 25 * math.Sqrt(float64(d)), Unit: 1}
-	unscaled, thesis, optimal := p, p, p
+	unscaled, symmetric, thesis, optimal := p, p, p, p
+	symmetric.Symmetric = true
 	unscaled.Steps.Scaling = plan.Unscaled
 	thesis.Method = plan.Thesis
 	optimal.Method, optimal.Max = plan.InstanceOptimal, 25.0/4 // it searches within ±4·Max; the published errors need a range as small as that
 	c := comparison{
 		title:   fmt.Sprintf("Gaussian A: ℓ₂ error to μ, n = %d, d = %d, σ = 1, replace-one", n, d),
 		budgets: []float64{0.125, 0.25, 0.5, 1},
-		methods: []method{{"PLAN", p, false}, {"PLAN without scaling", unscaled, false}},
-		make:    func() rows.Set { return rows.Gaussian(rng, n, 0, rows.Powers(d, 0)) },
-		p:       2, factor: 1,
+		methods: []method{{"PLAN", p, false}, {"PLAN, Symmetric", symmetric, false}, {"PLAN without scaling", unscaled, false}},
+		make:    func(rng *rand.Rand) rows.Set { return rows.Gaussian(rng, n, 0, rows.Powers(d, 0)) }, seed: 1,
+		p: 2, factor: 1,
 		quoted: [][]string{{"published PLAN (spends 3.76ρ)", "3.7–8.5", "2.3–2.6", "1.58", "1.23"}, {"published IOME", "3.89", "1.95", "1.42", "1.13"}},
 		full:   "n = 4000, d = 2048",
 	}
@@ -41,16 +42,18 @@ func gaussianA(r *report) error {
 // gaussianC is the skewed data set of the thesis: n = 10,000, d = 2048, σᵢ = d/i, means 10. The
 // error is that to the mean of the rows.
 func gaussianC(r *report) error {
-	rng, n, d := seed(2), 10000/r.scale, 2048/r.scale
+	n, d := 10000/r.scale, 2048/r.scale
 	p := plan.Params{Dim: d, Max: 50 * math.Pow(float64(d), 1.5), Unit: 1}
-	unscaled, optimal := p, p
+	unscaled, symmetric, optimal := p, p, p
+	symmetric.Symmetric = true
 	unscaled.Steps.Scaling = plan.Unscaled
 	optimal.Method, optimal.Max = plan.InstanceOptimal, 10*float64(d)
 	c := comparison{
 		title:   fmt.Sprintf("Gaussian C: ℓ₂ error to the mean of the rows, n = %d, d = %d, σᵢ = d/i, replace-one", n, d),
 		budgets: []float64{0.125, 0.25, 0.5, 1},
-		methods: []method{{"PLAN", p, false}},
-		make: func() rows.Set {
+		methods: []method{{"PLAN", p, false}, {"PLAN, Symmetric", symmetric, false}},
+		seed:    2,
+		make: func(rng *rand.Rand) rows.Set {
 			out := rows.Gaussian(rng, n, 10, rows.Powers(d, 2))
 			out.Truth = out.Mean()
 			return out
@@ -69,9 +72,10 @@ func gaussianC(r *report) error {
 // probability ½, the others with .01.
 func binary(r *report) error {
 	for at, alpha := range []float64{0.25, 0.75} {
-		rng, n, d := seed(uint64(3+at)), 4096/r.scale, 2048/r.scale
+		n, d := 4096/r.scale, 2048/r.scale
 		p := plan.Params{Dim: d, NonNegative: true}
-		unscaled, thesis := p, p
+		unscaled, symmetric, thesis := p, p, p
+		symmetric.Symmetric = true
 		unscaled.Steps.Scaling, thesis.Method = plan.Unscaled, plan.Thesis
 		quoted := [][]string{{"published PLAN", "16.9", "8.08", "4.63"}, {"published IOME", "20.5", "10.2", "5.73"}}
 		if alpha > 0.5 {
@@ -80,9 +84,9 @@ func binary(r *report) error {
 		c := comparison{
 			title:   fmt.Sprintf("Binary, α = %v: ½·ℓ₁ error to q, n = %d, d = %d, replace-one", alpha, n, d),
 			budgets: []float64{0.0625, 0.25, 1},
-			methods: []method{{"two passes", p, false}, {"two passes without scaling", unscaled, false}, {"thesis, honest budget", thesis, false}},
-			make:    func() rows.Set { return rows.Bits(rng, n, d, alpha) },
-			p:       1, factor: 0.5, quoted: quoted, full: "n = 4096, d = 2048",
+			methods: []method{{"two passes", p, false}, {"two passes, Symmetric", symmetric, false}, {"two passes without scaling", unscaled, false}, {"thesis, honest budget", thesis, false}},
+			make:    func(rng *rand.Rand) rows.Set { return rows.Bits(rng, n, d, alpha) }, seed: uint64(3 + at),
+			p: 1, factor: 0.5, quoted: quoted, full: "n = 4096, d = 2048",
 		}
 		if err := r.table(c); err != nil {
 			return err
@@ -98,15 +102,16 @@ func baskets(r *report) error {
 		return err
 	}
 	p := plan.Params{Dim: len(d.Truth), NonNegative: true}
-	unscaled, thesis, plain, optimal := p, p, p, p
+	unscaled, symmetric, thesis, plain, optimal := p, p, p, p, p
+	symmetric.Symmetric = true
 	unscaled.Steps.Scaling, thesis.Method, plain.Method = plan.Unscaled, plan.Thesis, plan.Plain
 	optimal.NonNegative, optimal.Max, optimal.P, optimal.Method = false, 1, 1, plan.InstanceOptimal
 	c := comparison{
 		title:   fmt.Sprintf("Text baskets: ½·ℓ₁ error, %d verses, %d words, %d ones, replace-one", d.Sparse.Rows(), len(d.Truth), len(d.Sparse.Indices)),
 		budgets: []float64{0.0625, 0.25, 1},
-		methods: []method{{"two passes", p, false}, {"two passes, shrunken", p, true}, {"two passes without scaling", unscaled, false},
+		methods: []method{{"two passes", p, false}, {"two passes, shrunken", p, true}, {"two passes, Symmetric", symmetric, false}, {"two passes without scaling", unscaled, false},
 			{"thesis, honest budget", thesis, false}, {"Gaussian mechanism, C = √d", plain, false}},
-		make: func() rows.Set { return d },
+		make: func(*rand.Rand) rows.Set { return d },
 		p:    1, factor: 0.5,
 	}
 	c.quoted = [][]string{knownLength(d.Sparse, len(d.Truth), c.budgets)}

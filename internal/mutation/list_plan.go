@@ -25,6 +25,7 @@ var planMutations = []mutation{
 	{"C is drawn as if a row changed counts by a half", "plan/weights.go", "w.build(w.exponent(rho, either), int(max(k, n)))", "w.build(2*w.exponent(rho, either), int(max(k, n)))"},
 	{"many columns have the sensitivity of one", "plan/params.go", "p.Steps.Centre != Median && p.Dim == 1:", "p.Steps.Centre != Median && p.Dim >= 1:"},
 	{"an honest interval forgets the noise of γ", "plan/bounded.go", "math.Hypot(sd, reach*noise)", "math.Hypot(sd, 0*noise)"},
-	{"an honest interval forgets what was clipped", "plan/bounded.go", "reach*lost+z", "0*lost+z"},
+	{"an honest interval forgets what was clipped", "plan/bounded.go", "reach*d+away-z*math.Hypot(sd, reach*noise)", "reach*n+away-z*math.Hypot(sd, reach*noise)"},
+	{"an honest interval forgets the noise of a private n", "plan/bounded.go", "n += z / math", "n += 0 / math"},
 	{"the budget of M₁ is not taken", "plan/limit.go", "part := r.budget.take(d.typical)", "part := d.typical"},
 }

@@ -32,6 +32,30 @@ func (s Set) Release(ctx context.Context, p plan.Params) (*plan.Mean, error) {
 	return m.ReleaseSparseContext(ctx, s.Sparse)
 }
 
+// Outlook returns what was to be expected of a release, had somebody guessed the scales of the
+// columns: for each the root mean square around its mean, or around 0 if entries are not negative.
+func (s Set) Outlook(p plan.Params) (plan.Outlook, error) {
+	mean, squares := s.Mean(), make([]float64, len(s.Truth))
+	if p.Rows = s.Sparse.Rows(); s.Dense != nil {
+		p.Rows = len(s.Dense)
+	}
+	for _, row := range s.Dense {
+		for i, x := range row {
+			squares[i] += x * x / float64(p.Rows)
+		}
+	}
+	for _, i := range s.Sparse.Indices {
+		squares[i] += 1 / float64(p.Rows)
+	}
+	for i, x := range squares {
+		if !p.NonNegative {
+			x -= mean[i] * mean[i]
+		}
+		squares[i] = max(math.Sqrt(max(x, 0)), 0x1p-40)
+	}
+	return p.Plan(squares...)
+}
+
 // Mean returns the mean of the rows.
 func (s Set) Mean() []float64 {
 	mean := make([]float64, len(s.Truth))
