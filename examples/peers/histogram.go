@@ -19,6 +19,7 @@ func histograms(keys int) []comparison {
 		if err != nil {
 			return nil, err
 		}
+		builder.Grow(len(counts))
 		for key, count := range counts {
 			builder.Add(key, float64(count))
 		}
