@@ -77,7 +77,6 @@ type shop struct {
 	t    *testing.T
 	path string
 	args []string
-	opts options
 }
 
 const (

@@ -48,7 +48,7 @@
 //	jl of integers, threshold.Laplace and PureLaplace of     DiscreteLaplace of all steps that neighbours
 //	  integers or users, elliptical/column by ε                move together, and what escapes
 //	jl, elliptical with normal noise                         Gaussian, GaussianZCDP
-//	threshold.Gaussian                                       GDP beside what escapes
+//	threshold.Gaussian; threshold/groupby of listed keys     GDP beside what escapes; GDP
 //	elliptical/column, a count by ρ                          DiscreteGaussian
 //	kor/distinct with bits                                   PureDP of the bits and of the count
 //	all others: random rounding, shared noise, quantiles     PureDP, ApproxDP, ZCDP: no better is proved
@@ -61,10 +61,10 @@
 // # Budgets for years
 //
 // [NewLedger] is for releases whose guarantees do not depend on results, and the cheapest;
-// [NewFilter] for those that do. Both live in memory: what they have spent is lost with the process.
-// [CreateJournal], [CreateFilterJournal] and [OpenJournal] keep it in a file, a line a release, on
-// the disk before the release is made; [Ledger.SpendOnce] pays for a named release once, however
-// often a service that crashed asks.
+// [NewFilter] for those that do. Both live in memory; their JSON is a copy to show. [CreateJournal],
+// [CreateFilterJournal] and [OpenJournal] keep what is spent in a file, a line a release, on the
+// disk before the release is made; [Ledger.SpendOnce] pays for a named release once, however often
+// a service that crashed asks.
 //
 // # Not covered
 //
