@@ -121,7 +121,7 @@ func TestSamplersFollowTheirLaw(t *testing.T) {
 	const n = 100_000 // of which the claim takes a fifth where the tests are to be short
 	for _, name := range append(continuous, discrete...) {
 		for _, c := range []struct{ scale, step float64 }{
-			{0.25, 1}, {0.3, 1}, {0.9, 1}, {1, 1}, {1.5, 1}, {2, 1}, {3.7, 1}, {10, 1}, {40, 1},
+			{0.25, 1}, {0.3, 1}, {0.7, 1}, {0.9, 1}, {1, 1}, {1.5, 1}, {2, 1}, {3.7, 1}, {6, 1}, {10, 1}, {40, 1},
 			{1, 0.25}, {1000, 64}, {0x1p-500, 0x1p-501}, {0x1p700 * 1.3, 0x1p699},
 		} {
 			integer := slices.Contains(discrete, name)
@@ -360,6 +360,30 @@ func TestTwoSided(t *testing.T) {
 	}
 	for _, b := range []float64{0x1p-1060, 0x1p-900} {
 		require.Zero(t, twoSided(&src, b, math.Ln2))
+	}
+}
+
+// At the boundary between n and n − 1, where U·(1+q) = 2qⁿ, both ways of float64 decline, and the
+// next digits of U decide: rightly, with either sign.
+func TestTwoSidedAtEachBoundary(t *testing.T) {
+	const prec = 200
+	for _, b := range []float64{0.3, 0.7, 1, 1.5, 3.7, 20, 1000} {
+		shift := discreteLaplace(b).shift
+		for n := int64(1); n <= 12 && float64(n) < 30*b; n++ {
+			q, power := enclose.ExpNeg(ratio(1, b), prec), enclose.ExpNeg(ratio(n, b), prec)
+			edge := new(big.Int).Lsh(power.Lo, 64+1) // 2⁶⁴·2qⁿ/(1+q), rounded down
+			w := edge.Quo(edge, q.Lo.Add(q.Lo, enclose.One(prec))).Uint64() &^ 3
+			for coin := range uint64(2) {
+				_, quick := quickFloor(w|coin, b, shift)
+				_, float := floorLog(w|coin, b, shift)
+				require.False(t, quick || float, "b = %v, n = %d", b, n)
+				for next, want := range map[uint64]int64{0: n, math.MaxUint64: n - 1} {
+					src := script(w|coin, next)
+					require.Equal(t, withSign(want, coin), twoSided(src, b, shift), "b = %v, n = %d", b, n)
+					require.Zero(t, (*src.state).left, "words are left")
+				}
+			}
+		}
 	}
 }
 
