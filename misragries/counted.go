@@ -90,7 +90,7 @@ func (h *Histogram[K]) decodeCounts(r *wire.Reader, ok bool, least, most int) {
 		c.key = keys.Read(r)
 		c.count = r.Int64()
 		switch {
-		case i > 0 && wire.Compare(h.counts[i-1].key, c.key) >= 0:
+		case i > 0 && keys.Compare(h.counts[i-1].key, c.key) >= 0:
 			r.Fail("keys not in ascending order")
 		case h.params.Dim > 0 && outside(c.key, h.params.Dim):
 			r.Fail("a key outside Dim")

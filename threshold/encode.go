@@ -85,7 +85,7 @@ func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 		e := &d.values[i]
 		*e = entry[K]{Key: keys.Read(r), Steps: r.Int64()}
 		switch {
-		case i > 0 && wire.Compare(d.values[i-1].Key, e.Key) >= 0:
+		case i > 0 && keys.Compare(d.values[i-1].Key, e.Key) >= 0:
 			r.Fail("keys not in ascending order")
 		case ranged && keys.Integers() && keys.Bits(e.Key) >= d.params.Dim:
 			r.Fail("a key outside Dim")

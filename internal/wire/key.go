@@ -67,10 +67,12 @@ func (c Keys[K]) MinSize() int {
 	return 8
 }
 
+// Compare is [Keys.Compare] for a type of which no Keys are at hand.
+func Compare[K Key](a, b K) int { return KeysOf[K]().Compare(a, b) }
+
 // Compare returns −1, 0 or +1 as a is before, at or behind b: strings and arrays by their bytes,
 // integers by their values.
-func Compare[K Key](a, b K) int {
-	c := KeysOf[K]()
+func (c Keys[K]) Compare(a, b K) int {
 	switch c.class {
 	case TextKey:
 		return strings.Compare(*(*string)(unsafe.Pointer(&a)), *(*string)(unsafe.Pointer(&b)))
@@ -170,7 +172,7 @@ func (c Keys[K]) Read(r *Reader) (key K) {
 	switch c.class {
 	case TextKey:
 		length := r.Uint32()
-		*(*string)(unsafe.Pointer(&key)) = r.String(int(min(length, math.MaxInt32)))
+		*(*string)(unsafe.Pointer(&key)) = r.text(int(min(length, math.MaxInt32)))
 		return key
 	case ArrayKey:
 		array := (*[16]byte)(unsafe.Pointer(&key))

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/stretchr/testify/require"
 )
 
 type (
@@ -109,4 +112,34 @@ func TestKeysThatDoNotFit(t *testing.T) {
 	}
 	text := KeysOf[string]()
 	refuse(func(r *Reader) { text.Read(r) }, math.MaxUint64) // a length far beyond the input
+}
+
+// Keys that are texts do not take an allocation each, do not change with the input, and a long one
+// has its own memory.
+func TestTextsShareMemory(t *testing.T) {
+	keys := KeysOf[string]()
+	var data []byte
+	var want []string
+	for i := range 5000 {
+		want = append(want, strings.Repeat("key", i%7)+strconv.Itoa(i))
+	}
+	want = append(want, "", strings.Repeat("long", 1<<14), "", "end")
+	for _, key := range want {
+		data = keys.Append(data, key)
+	}
+	got := make([]string, len(want))
+	read := func() {
+		r := NewReader("wire", data)
+		for i := range got {
+			got[i] = keys.Read(r)
+		}
+		require.NoError(t, r.Done())
+	}
+	require.LessOrEqual(t, testing.AllocsPerRun(3, read), float64(len(data)/textPiece+4))
+	clear(data)
+	require.Equal(t, want, got)
+	r := NewReader("wire", []byte{9, 0, 0, 0, 'a'})
+	require.Empty(t, keys.Read(r), "truncated")
+	require.Error(t, r.Err())
+	require.Empty(t, keys.Read(r))
 }

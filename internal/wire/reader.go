@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
@@ -12,9 +13,10 @@ import (
 // Reader reads one encoding from the front to the back. Its first failure sticks: see the package
 // comment. A Reader is for one goroutine.
 type Reader struct {
-	pkg  string
-	rest []byte
-	err  error
+	pkg   string
+	rest  []byte
+	err   error
+	texts []byte // where keys that are texts lie, many in one piece of memory
 }
 
 // NewReader returns a Reader of data. Its errors name pkg. It neither copies nor changes data.
@@ -80,6 +82,23 @@ func (r *Reader) Bytes(n int) []byte {
 
 // String reads n bytes as a string of its own.
 func (r *Reader) String(n int) string { return string(r.Bytes(n)) }
+
+// textPiece is how many bytes of keys share a piece of memory: who keeps one key keeps that.
+const textPiece = 1 << 14
+
+// text is String for keys: many of them take one allocation, of no more bytes than are left to read.
+func (r *Reader) text(n int) string {
+	b := r.Bytes(n)
+	if len(b) > cap(r.texts)-len(r.texts) {
+		if len(b) > textPiece/8 {
+			return string(b)
+		}
+		r.texts = make([]byte, 0, min(textPiece, len(b)+len(r.rest)))
+	}
+	start := len(r.texts)
+	r.texts = append(r.texts, b...) // what lies before is never written again
+	return unsafe.String(unsafe.SliceData(r.texts[start:]), len(b))
+}
 
 // Uint8 reads one byte.
 func (r *Reader) Uint8() uint8 {

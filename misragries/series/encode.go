@@ -158,7 +158,7 @@ func (r *Slice[K]) readKnown(in *wire.Reader, keys wire.Keys[K]) {
 			}
 		}
 		switch {
-		case i > 0 && wire.Compare(r.keys[i-1], r.keys[i]) >= 0:
+		case i > 0 && keys.Compare(r.keys[i-1], r.keys[i]) >= 0:
 			in.Fail("keys not in ascending order")
 		case since < 0 || since > int64(r.step) || (since == 0) != (r.params.Dim > 0):
 			in.Fail("a key known since an impossible step")
@@ -197,7 +197,7 @@ func (r *Slice[K]) readFound(in *wire.Reader, keys wire.Keys[K], j int) {
 		c := counted[K]{keys.Read(in), in.Int64()}
 		_, known := slices.BinarySearchFunc(r.keys, c.key, wire.Compare[K])
 		switch {
-		case i > 0 && wire.Compare(shown[i-1].key, c.key) >= 0:
+		case i > 0 && keys.Compare(shown[i-1].key, c.key) >= 0:
 			in.Fail("keys not in ascending order")
 		case beyond(c.count):
 			in.Fail("a count that no stream and noise make")

@@ -142,7 +142,7 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 			*x = r.Int64()
 		}
 		switch {
-		case i > 0 && wire.Compare(d.groups[i-1].key, e.key) >= 0:
+		case i > 0 && keys.Compare(d.groups[i-1].key, e.key) >= 0:
 			r.Fail("keys not in ascending order")
 		case e.weight < d.threshold || beyond(e.weight) || beyond(e.rest) || beyond(e.value):
 			r.Fail("a number that no sum and noise make")
