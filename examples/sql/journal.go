@@ -18,9 +18,9 @@ const (
 	defaultTotalDelta = 1e-5
 )
 
-// openJournal opens the ledger in a file, or creates it, for this process alone. It refuses a ledger
-// of another budget than the one that is asked for, where 0 asks for any, and one that protects
-// somebody else.
+// openJournal opens the ledger in a file, or creates it, for this process alone. It refuses a
+// ledger of another budget than the one that is asked for, where 0 asks for any, and one that
+// protects somebody else.
 func openJournal(path string, epsilon, delta float64, unit budget.Unit) (l *budget.Ledger, file *os.File, err error) {
 	total, totalDelta := cmp.Or(epsilon, defaultTotal), cmp.Or(delta, defaultTotalDelta)
 	if _, err := budget.NewLedger(total, totalDelta, unit); err != nil {

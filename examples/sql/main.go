@@ -2,11 +2,11 @@
 // have, how many users has each, and what are the sums of another column.
 //
 //	sql [flags]
-//	sql -dsn shop.db -table orders -user customer -key product -value price -max 500 -journal shop.journal
+//	sql -dsn shop.db -journal shop.journal -table orders -user customer -key product -value price -max 500
 //
-// A user is what is hidden, with all rows: the answer looks nearly the same with any one user's rows
-// added or removed. Nobody lists the keys beforehand, nor says how many rows a user has. The rows
-// are read in the order of the users, one user at a time in memory, and summed by package
+// A user is what is hidden, with all rows: the answer looks nearly the same with any one user's
+// rows added or removed. Nobody lists the keys beforehand, nor says how many rows a user has. The
+// rows are read in the order of the users, one user at a time in memory, and summed by package
 // threshold/groupby.
 //
 // Each run costs privacy, and all runs on the same users add up. So a run needs a journal: a file
@@ -108,8 +108,8 @@ func (opts *options) Check() error {
 	return cli.Probability("confidence", opts.confidence)
 }
 
-// Run answers, from a database that it makes if it has to. A run that the budget does not allow reads
-// nothing.
+// Run answers, from a database that it makes if it has to. A run that the budget does not allow
+// reads nothing.
 func (opts *options) Run(out io.Writer) (err error) {
 	made := opts.dsn == ""
 	if made {

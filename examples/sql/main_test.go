@@ -145,8 +145,8 @@ func (s shop) spent() uint64 {
 	return l.Records()
 }
 
-// A user is who is the same to the database, with all his rows at once; what is NULL does not count,
-// and what is no number counts as 0.
+// A user is who is the same to the database, with all his rows at once; what is NULL does not
+// count, and what is no number counts as 0.
 func TestUsersComeOnce(t *testing.T) {
 	s := newShop(t)
 	q := query{table: wickedTable, user: wickedUser, key: wickedKey, value: "price"}

@@ -10,15 +10,16 @@ import (
 // MostMove is the largest move of a [Mixture].
 const MostMove = 16
 
-// Mixture returns the laws of N(0, 1) on a number that moves by moves[k] with probability weights[k],
-// where nobody learns by which: removed bounds P = Σ weights[k]·N(moves[k], 1) against Q = N(0, 1),
-// added the other direction. Moves are in [0, MostMove], one of them above 0, and the weights, of sum
-// 1, are within a relative 2⁻⁴⁵. Both have that many points, at least 2¹⁴.
+// Mixture returns the laws of N(0, 1) on a number that moves by moves[k] with probability
+// weights[k], where nobody learns by which: removed bounds P = Σ weights[k]·N(moves[k], 1) against
+// Q = N(0, 1), added the other direction. Moves are in [0, MostMove], one of them above 0, and the
+// weights, of sum 1, are within a relative 2⁻⁴⁵. Both have that many points, at least 2¹⁴.
 //
 // It bounds a group of which each member is in a secret sample by himself, see loss_proof.md. With
 // G = P/Q, which increases, the line is cut into cells [x, x + h]. In each, u = ∫q·(G − G(x))/D and
-// v = ∫q·(G(x+h) − G)/D with D = G(x+h) − G(x) are Q-masses at the losses ln G of its ends that leave
-// its P- and its Q-mass as they are; all terms of the integrands are positive, so nothing cancels.
+// v = ∫q·(G(x+h) − G)/D with D = G(x+h) − G(x) are Q-masses at the losses ln G of its ends that
+// leave its P- and its Q-mass as they are; all terms of the integrands are positive, so nothing
+// cancels.
 func Mixture(moves, weights []float64, points int) (removed, added *Measure) {
 	cells := max(points, 1<<14)
 	most := slices.Max(moves)

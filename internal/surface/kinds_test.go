@@ -111,9 +111,10 @@ func kindOf(t *testing.T, name string, g budget.Guarantee) (kind string, better 
 	return strings.Join(parts, ", "), better
 }
 
-// Every mechanism has its kind: what the accountant takes each release of the library for. Where that
-// is better than the ε and δ, or ρ, that were asked for, the package has an exact test that it bounds
-// the release; for the others the exact tests of ε, δ and ρ say all (internal/claims lists them).
+// Every mechanism has its kind: what the accountant takes each release of the library for. Where
+// that is better than the ε and δ, or ρ, that were asked for, the package has an exact test that it
+// bounds the release; for the others the exact tests of ε, δ and ρ say all (internal/claims lists
+// them).
 func TestKinds(t *testing.T) {
 	all := otherKinds()
 	for name, b := range releases() {

@@ -33,8 +33,8 @@ const (
 	// laplacian: Laplace noise of which size = ε is the loss of all steps: ±ε, randomized response,
 	// with one step; Laplace noise on reals with 0.
 	laplacian lawKind = iota
-	// gaussian: Gaussian noise of size = μ, on a sample; without one it is in Σμ². With steps it is for
-	// a group of so many, each in the sample by himself.
+	// gaussian: Gaussian noise of size = μ, on a sample; without one it is in Σμ². With steps it is
+	// for a group of so many, each in the sample by himself.
 	gaussian
 	// latticeGaussian: discrete Gaussian noise of size = σ on a number that moves by steps.
 	latticeGaussian

@@ -20,13 +20,14 @@ import (
 //	1      the rule: 0 none, 1 SumRule, 2 RhoRule, 3 MuRule
 //	8      the escapes of RhoRule, else 0
 //	8      number of releases
-//	261    the sums of a Guarantee in the order of its encoding, exactly, 29 bytes each: the exponent e, 4
-//	       bytes, and the mantissa m, 25 bytes big-endian in [2¹⁹⁹, 2²⁰⁰), of m·2^(e−200); or 0 and 0
+//	261    the sums of a Guarantee in the order of its encoding, exactly, 29 bytes each: the
+//	       exponent e, 4 bytes, and the mantissa m, 25 bytes big-endian in [2¹⁹⁹, 2²⁰⁰), of
+//	       m·2^(e−200); or 0 and 0
 //	8      releases with an escape beside Gaussian noise, as in a Guarantee
 //	4      number of different laws, and the laws, as in a Guarantee
 //	4      number of names of SpendOnce
-//	…      for each, increasing: the length of the name, 1 byte; the name; the length of its Guarantee, 4
-//	       bytes; the Guarantee
+//	…      for each, increasing: the length of the name, 1 byte; the name; the length of its
+//	       Guarantee, 4 bytes; the Guarantee
 //
 // No other bytes decode to the same Ledger.
 const (
@@ -35,9 +36,9 @@ const (
 	sumSize       = 4 + sumDigits/8
 )
 
-// AppendBinary appends the encoding of the ledger to dst: the budget and all that was spent. It is a
-// copy, in memory only: what is spent afterwards from one of the two, the other does not know. For a
-// budget that survives a crash see [CreateJournal]. The error is always nil.
+// AppendBinary appends the encoding of the ledger to dst: the budget and all that was spent. It is
+// a copy, in memory only: what is spent afterwards from one of the two, the other does not know.
+// For a budget that survives a crash see [CreateJournal]. The error is always nil.
 func (l *Ledger) AppendBinary(dst []byte) ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -161,10 +162,10 @@ func readExact(r *wire.Reader, u Unit) (s exact, ids map[string]Guarantee) {
 // MarshalBinary returns the encoding of the ledger.
 func (l *Ledger) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded, into a Ledger in memory that nobody else uses. It
-// returns an error that wraps [ErrFormat] for any other bytes, and [ErrMismatch] for a ledger with a
-// journal, which must not forget what stands there; and then leaves the receiver as it was. That the
-// bytes tell all that was spent is on whoever wrote them.
+// UnmarshalBinary decodes what AppendBinary encoded, into a Ledger in memory that nobody else uses.
+// It returns an error that wraps [ErrFormat] for any other bytes, and [ErrMismatch] for a ledger
+// with a journal, which must not forget what stands there; and then leaves the receiver as it was.
+// That the bytes tell all that was spent is on whoever wrote them.
 func (l *Ledger) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("budget", data)
 	r.Header(wire.KindLedger, ledgerVersion)

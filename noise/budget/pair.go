@@ -21,8 +21,8 @@ type pair struct {
 	beside    beside
 }
 
-// beside is how many releases have some of the escapes beside Gaussian noise by μ, or ungrouped where
-// an escape belongs to a release for whose groups no rule is known: as one of several by ε.
+// beside is how many releases have some of the escapes beside Gaussian noise by μ, or ungrouped
+// where an escape belongs to a release for whose groups no rule is known: as one of several by ε.
 type beside uint64
 
 const ungrouped = math.MaxUint64
@@ -143,8 +143,9 @@ func Gaussian(epsilon, delta float64, u Unit) Guarantee {
 	return g
 }
 
-// GaussianZCDP returns the guarantee of normal noise that is calibrated to ρ-zCDP: of [GDP] with μ =
-// √(2ρ). A rho that is not a number ≥ 0, or an invalid unit, gives a Guarantee that promises nothing.
+// GaussianZCDP returns the guarantee of normal noise that is calibrated to ρ-zCDP: of [GDP] with μ
+// = √(2ρ). A rho that is not a number ≥ 0, or an invalid unit, gives a Guarantee that promises
+// nothing.
 func GaussianZCDP(rho float64, u Unit) Guarantee {
 	g := ZCDP(rho, u)
 	if g.promised {
@@ -237,10 +238,10 @@ func (g Guarantee) WithPair(better Guarantee) Guarantee {
 // The lattice law of m steps of ε bounds m units of an ε-DP release: the chain of m trade-off
 // functions of randomized response (package loss). So does a law of m times the steps for noise on
 // a lattice, mε for Laplace noise on reals, and mμ for Gaussian noise. With an escape w beside ±ε
-// it is (mε, w·(1 + … + e^{(m−1)ε}))-DP, and with one beside Gaussian noise see besideEscape; with one
-// beside another law nothing but what s says. Gaussian noise on a sample is that of a mixture where
-// all units are added or all removed; else, and by any other law that is not by ε, a sample is taken
-// for all, which bounds it.
+// it is (mε, w·(1 + … + e^{(m−1)ε}))-DP, and with one beside Gaussian noise see besideEscape; with
+// one beside another law nothing but what s says. Gaussian noise on a sample is that of a mixture
+// where all units are added or all removed; else, and by any other law that is not by ε, a sample
+// is taken for all, which bounds it.
 func (p pair) along(m int, s sums, added bool) (pair, bool) {
 	grouped, ok := p.besideEscape(m)
 	if !ok || p.unknown() {
@@ -306,20 +307,21 @@ func (x lossKind) several(m int, escapes bool) lossKind {
 	return x
 }
 
-// besideEscape returns the mass of infinite loss, on groups of m ≥ 2 units, of the releases with one
-// beside Gaussian noise, and false where no rule is known.
+// besideEscape returns the mass of infinite loss, on groups of m ≥ 2 units, of the releases with
+// one beside Gaussian noise, and false where no rule is known.
 //
 // The power of a test of level x for one unit is at most T(x) = w + (1−w)·G(y) with y = x/(1−w) and
-// G(y) = Φ(Φ⁻¹(y) + μ), and T(x) = 1 from y = 1 on; for a group it is T(T(…T(x))). G is concave and 0
-// at 0, so G(a + b) ≤ G(a) + G(b), and by induction the power of k steps is at most w_k + (1−w)·G_k(y),
-// G_k that of kμ, where w₁ = w and
+// G(y) = Φ(Φ⁻¹(y) + μ), and T(x) = 1 from y = 1 on; for a group it is T(T(…T(x))). G is concave and
+// 0 at 0, so G(a + b) ≤ G(a) + G(b), and by induction the power of k steps is at most w_k +
+// (1−w)·G_k(y), G_k that of kμ, where w₁ = w and
 //
 //	w_{k+1} = w + G(w_k/(1−w)).
 //
-// So δ(ε) ≤ w_m + (1−w)·g(ε), with the profile g of mμ. That is at most e + (1−e)·g(ε) with e = (w_m −
-// w·g(0))/(1 − g(0)) at every ε ≥ 0, as g(ε) ≤ g(0); and at ε < 0 as well, since both directions are
-// bounded. Releases by μ alone are one release by √Σμ². Of n beside others each μ is at most that, and
-// w_m is concave in w, so that n·e of w/n bounds their sum. Test: TestGroupsBesideGaussian.
+// So δ(ε) ≤ w_m + (1−w)·g(ε), with the profile g of mμ. That is at most e + (1−e)·g(ε) with e =
+// (w_m − w·g(0))/(1 − g(0)) at every ε ≥ 0, as g(ε) ≤ g(0); and at ε < 0 as well, since both
+// directions are bounded. Releases by μ alone are one release by √Σμ². Of n beside others each μ is
+// at most that, and w_m is concave in w, so that n·e of w/n bounds their sum. Test:
+// TestGroupsBesideGaussian.
 func (p pair) besideEscape(m int) (escape float64, ok bool) {
 	const mostChain = 1 << 12 // of the loop below
 	switch {

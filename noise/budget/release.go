@@ -26,8 +26,8 @@ func Release[T any](l *Ledger, b Releaser[T]) (T, error) {
 	return ReleaseFunc(l, b.Guarantee(), b.Release)
 }
 
-// Mechanism is what a Mechanism of this library is: it holds no data, and each release of what it is
-// given spends its guarantee again.
+// Mechanism is what a Mechanism of this library is: it holds no data, and each release of what it
+// is given spends its guarantee again.
 type Mechanism[X, T any] interface {
 	Guarantee() Guarantee
 	Release(x X) (T, error)
@@ -44,11 +44,15 @@ func ReleaseOf[X, T any](l *Ledger, m Mechanism[X, T], x X) (T, error) {
 // ReleaseFunc spends g from the ledger and then calls release, for a release that takes more than
 // one argument, such as quantiles of rows at several levels:
 //
-//	q, err := budget.ReleaseFunc(ledger, m.Guarantee(), func() (*plan.Quantiles, error) { return m.Release(rows, 0.5, 0.9) })
+//	q, err := budget.ReleaseFunc(ledger, m.Guarantee(), func() (*plan.Quantiles, error) {
+//		return m.Release(rows, 0.5, 0.9)
+//	})
 //
 // A stream that is released step by step pays once, before it begins:
 //
-//	s, err := budget.ReleaseFunc(ledger, p.Guarantee(), func() (*series.Builder[string], error) { return series.New[string](p) })
+//	s, err := budget.ReleaseFunc(ledger, p.Guarantee(), func() (*series.Builder[string], error) {
+//		return series.New[string](p)
+//	})
 //
 // If the ledger refuses, release is not called, and nothing is spent; the error is that of
 // [Ledger.Spend]. What was spent stays spent if the release fails.

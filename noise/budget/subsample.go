@@ -24,9 +24,9 @@ import (
 //
 // Of a Poisson sample the accountant keeps the exact law, where g is one release by ε or of Laplace
 // noise, or any number by μ: a thousand samples of 1 % with Gaussian noise of σ = 1 have ε = 2.13
-// at δ = 1e-6. Such a law takes it a tenth of a second. A release by μ is printed with the μ that it
-// has without the sample. For a user with up to 64 elements, each in the sample by itself, Group and
-// For know the law of how many of them are in it, with Gaussian noise.
+// at δ = 1e-6. Such a law takes it a tenth of a second. A release by μ is printed with the μ that
+// it has without the sample. For a user with up to 64 elements, each in the sample by itself, Group
+// and For know the law of how many of them are in it, with Gaussian noise.
 //
 // Nobody may learn which records were in, and each release that is amplified has a sample of its
 // own. All releases behind one g see one and the same sample. As one of several, (ε, δ) is (Σε,
@@ -78,13 +78,13 @@ func (g Guarantee) Subsampled(fraction float64) (Guarantee, error) {
 // sampled returns what bounds a Poisson sample of g, and false if it is none, or of releases that
 // are not of one known law.
 //
-// With the proof in package loss for a law without escape. Beside an escape w, P and Q have weight w
-// where the other has none, and for the sample (1−γ)Q + γP against Q the part where P alone is has
-// weight γw, and that where Q alone is (1−γ)w at a loss of ln(1−γ), the least there is: so it is no
-// worse than the sample of the law with an escape of γw. Against (1−γ)Q + γP the profile of Q is (1 −
-// α(1−γ))·w + (1−w)·s(α), s ≥ 1 − α that of the sample without escape, and the first factor is γ −
-// (α−1)(1−γ), so this too is at most γw + (1−γw)·s(α). A sample of a sample is one with the product
-// of the fractions.
+// With the proof in package loss for a law without escape. Beside an escape w, P and Q have weight
+// w where the other has none, and for the sample (1−γ)Q + γP against Q the part where P alone is
+// has weight γw, and that where Q alone is (1−γ)w at a loss of ln(1−γ), the least there is: so it
+// is no worse than the sample of the law with an escape of γw. Against (1−γ)Q + γP the profile of Q
+// is (1 − α(1−γ))·w + (1−w)·s(α), s ≥ 1 − α that of the sample without escape, and the first factor
+// is γ − (α−1)(1−γ), so this too is at most γw + (1−γw)·s(α). A sample of a sample is one with the
+// product of the fractions.
 func (g Guarantee) sampled(fraction float64) (pair, bool) {
 	p := g.pair
 	if g.unit.relation != AddRemove || p.rho > 0 || p.unknown() {

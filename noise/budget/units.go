@@ -42,8 +42,8 @@ func (g Guarantee) For(u Unit) (Guarantee, error) {
 	return g.steps(n, u, together(g.unit, u))
 }
 
-// together reports whether a path from a neighbour to another for the unit to adds units of from alone,
-// or removes them: the elements of one user.
+// together reports whether a path from a neighbour to another for the unit to adds units of from
+// alone, or removes them: the elements of one user.
 func together(from, to Unit) bool {
 	return from.kind == element && from.relation == AddRemove && to.kind == user && to.relation == AddRemove && to.many == 1
 }
