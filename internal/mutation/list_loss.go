@@ -41,6 +41,8 @@ var lossMutations = []mutation{
 	{"mixtures: ends of a cell swapped", "internal/loss/mixture.go", "mass[i] += lower / whole\n\t\t\tmass[i+1] += upper / whole", "mass[i] += upper / whole\n\t\t\tmass[i+1] += lower / whole"},
 	{"a sampled group whose members are in part added and removed", "noise/budget/units.go", "return g.steps(n, u, false)", "return g.steps(n, u, true)"},
 	{"fewer of a group are in the sample", "noise/budget/kinds.go", "weights[j+1] += weights[j] * x.fraction", "weights[j+1] += weights[j] * x.fraction / 2"},
+	{"a copy of a ledger forgets names", "noise/budget/ledger_encode.go", "ids[name], last = g, name", "last = name"},
+	{"a ledger with a journal forgets what stands there", "noise/budget/ledger_encode.go", "if l.journal != nil {\n\t\treturn fault.Mismatch", "if false {\n\t\treturn fault.Mismatch"},
 	{"an escape left out", "noise/budget/pair.go", "g.pair.escape = round.SumUp(g.pair.escape, escape)\n", ""},
 	{"escapes beside Gaussian noise for groups", "noise/budget/pair.go", "if total = w + power(total/(1-w)*above); !(total < 1) {", "if _ = power; !(total+w < 1) {"},
 	{"escapes of groups, beside less noise", "noise/budget/pair.go", "return n * (total - w*(1-rest)/above) / rest * above, true", "return n * total * rest * above, true"},
