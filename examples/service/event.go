@@ -1,60 +1,49 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
-	"io"
 )
 
-const (
-	maxLine = 1 << 16 // bytes of one event
-	maxKey  = 1 << 10
-)
+const maxName = 1 << 10 // bytes of a user or a key
 
-// event is one line of the input. Other fields are ignored. Bytes of a key that are no UTF-8 become
-// U+FFFD, as encoding/json has it.
+// event is one line of the input. Other fields are ignored. Bytes that are no UTF-8 become U+FFFD,
+// as encoding/json has it.
 type event struct {
-	Key string `json:"key"`
+	User string `json:"user"`
+	Key  string `json:"key"`
 }
 
-// readEvents reads JSON lines to the end and returns their keys. A line that is no event is counted
-// and skipped. The error is that of the reader, or that a line is too long; there are no keys then.
-func readEvents(r io.Reader) (keys []string, malformed int, err error) {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(make([]byte, 0, maxLine), maxLine)
-	for lines.Scan() {
-		line := bytes.TrimSpace(lines.Bytes())
-		if len(line) == 0 {
+// readEvents reads JSON lines. A line that is no event is counted and skipped.
+func readEvents(body []byte) (events []event, malformed int) {
+	events = make([]event, 0, bytes.Count(body, []byte{'\n'})+1)
+	for line := range bytes.Lines(body) {
+		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
-		if key, ok := parseEvent(line); ok {
-			keys = append(keys, key)
-		} else {
+		e, ok := usual(line)
+		if !ok && json.Unmarshal(line, &e) != nil || !name(e.User) || !name(e.Key) {
 			malformed++
+			continue
 		}
+		events = append(events, e)
 	}
-	if err := lines.Err(); err != nil {
-		return nil, malformed, err
-	}
-	return keys, malformed, nil
+	return events, malformed
 }
 
-// parseEvent returns the key of an event. What most lines look like, {"key":"…"} without escapes,
-// is taken apart by hand.
-func parseEvent(line []byte) (key string, ok bool) {
-	const head, tail = `{"key":"`, `"}`
-	if bytes.HasPrefix(line, []byte(head)) && bytes.HasSuffix(line, []byte(tail)) && len(line) >= len(head)+len(tail) {
-		text := line[len(head) : len(line)-len(tail)]
-		if plain(text) {
-			return string(text), valid(len(text))
-		}
+func name(s string) bool { return len(s) > 0 && len(s) <= maxName }
+
+// usual takes a line apart that is {"user":"…","key":"…"} without spaces and escapes, as most are.
+// With encoding/json for these as well the service takes a third of the events a second: README.md.
+func usual(line []byte) (e event, ok bool) {
+	const head, middle, tail = `{"user":"`, `","key":"`, `"}`
+	rest, begins := bytes.CutPrefix(line, []byte(head))
+	user, rest, divided := bytes.Cut(rest, []byte(middle))
+	key, ends := bytes.CutSuffix(rest, []byte(tail))
+	if !begins || !divided || !ends || !plain(user) || !plain(key) {
+		return event{}, false
 	}
-	var e event
-	if json.Unmarshal(line, &e) != nil {
-		return "", false
-	}
-	return e.Key, valid(len(e.Key))
+	return event{string(user), string(key)}, true
 }
 
 // plain reports whether the bytes mean themselves within a JSON string.
@@ -66,5 +55,3 @@ func plain(text []byte) bool {
 	}
 	return true
 }
-
-func valid(length int) bool { return length > 0 && length <= maxKey }

@@ -3,123 +3,139 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
-	"github.com/dpsketch/dpsketch/misragries"
-	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/misragries/series"
 )
 
 const (
-	maxBody    = 4 << 20
-	confidence = 0.95
-	encoded    = "application/octet-stream"
+	maxBody = 4 << 20
+	encoded = "application/octet-stream"
 )
 
-// handler serves events and releases.
+// handler serves events and what is published.
 func (s *service) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /events", s.postEvents)
-	mux.HandleFunc("GET /releases", s.getReleases)
-	mux.HandleFunc("GET /releases/{number}", s.getRelease)
+	mux.HandleFunc("GET /windows/{steps}", s.getLast)
+	mux.HandleFunc("GET /windows/{from}/{to}", s.getWindow)
+	mux.HandleFunc("GET /slices/{step}", s.getSlice)
+	mux.HandleFunc("GET /users", s.getUsers)
 	mux.HandleFunc("GET /budget", s.getBudget)
+	mux.HandleFunc("GET /{$}", s.published.getPage)
 	return mux
 }
 
-// postEvents takes all events of a request, or none: 403 once the budget is spent, 503 on the way
-// out, 413 and 400 for a body that is too large or cannot be read, 500 while the journal cannot be
-// written. So a client may send again what was refused, and no event counts twice.
+// postEvents takes all events of a request, or none: 413 and 400 for a body that is too large or
+// cannot be read, 503 when the service stops, after which the events may be taken or not. The answer
+// does not say how many events count: that depends on what else the users did.
 func (s *service) postEvents(w http.ResponseWriter, r *http.Request) {
-	keys, malformed, unread := readEvents(http.MaxBytesReader(w, r.Body, maxBody))
-	err := unread
-	if err == nil {
-		err = s.take(keys)
-	}
-	s.metrics.requests.Add(1)
-	s.metrics.malformed.Add(uint64(malformed))
 	answer := struct {
 		Taken     int    `json:"taken"`
 		Malformed int    `json:"malformed"`
 		Error     string `json:"error,omitempty"`
-	}{len(keys), malformed, ""}
+	}{}
 	status := http.StatusOK
-	if err != nil {
-		answer.Taken = 0
-		s.metrics.refused.Add(1)
-		var tooLarge *http.MaxBytesError
-		switch {
-		case errors.Is(err, budget.ErrBudget):
-			status, answer.Error = http.StatusForbidden, "the privacy budget is spent"
-		case errors.Is(err, errClosed):
-			status, answer.Error = http.StatusServiceUnavailable, errClosed.Error()
-		case errors.As(err, &tooLarge):
-			status, answer.Error = http.StatusRequestEntityTooLarge, "the body is too large: send less at a time"
-		case unread != nil:
-			status, answer.Error = http.StatusBadRequest, "the body cannot be read to its end, or a line is too long"
-		default: // a full disk, say
-			status, answer.Error = http.StatusInternalServerError, "no window is open"
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		status, answer.Error = http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is too large: send at most %d bytes at a time", maxBody)
+	case err != nil:
+		status, answer.Error = http.StatusBadRequest, "the body cannot be read to its end"
+	default:
+		var events []event
+		if events, answer.Malformed = readEvents(body); len(events) > 0 {
+			err = s.send(body, events)
+		}
+		if answer.Taken = len(events); err != nil {
+			status, answer.Taken, answer.Error = http.StatusServiceUnavailable, 0, err.Error()
 		}
 	}
+	s.metrics.requests.WithLabelValues(strconv.Itoa(status)).Inc()
+	s.metrics.events.Add(float64(answer.Taken))
+	s.metrics.malformed.Add(float64(answer.Malformed))
 	writeJSON(w, status, answer)
 }
 
-func (s *service) getReleases(w http.ResponseWriter, _ *http.Request) {
+// getLast serves the window of the last steps.
+func (s *service) getLast(w http.ResponseWriter, r *http.Request) {
+	n, err := strconv.Atoi(r.PathValue("steps"))
+	if err != nil || n < 1 {
+		notFound(w)
+		return
+	}
+	to := s.published.steps()
+	s.writeWindow(w, max(to-n, s.published.first()), to)
+}
+
+func (s *service) getWindow(w http.ResponseWriter, r *http.Request) {
+	from, err := strconv.Atoi(r.PathValue("from"))
+	to, err2 := strconv.Atoi(r.PathValue("to"))
+	if errors.Join(err, err2) != nil {
+		notFound(w)
+		return
+	}
+	s.writeWindow(w, from, to)
+}
+
+func (s *service) writeWindow(w http.ResponseWriter, from, to int) {
+	window, err := s.published.window(from, to)
+	if err != nil {
+		notFound(w)
+		return
+	}
 	writeJSON(w, http.StatusOK, struct {
-		Windows []uint64 `json:"windows"`
-	}{s.archive.numbers()})
+		From       int       `json:"from"` // the first step
+		To         int       `json:"to"`   // the step after the last one
+		Begin      time.Time `json:"begin"`
+		End        time.Time `json:"end"`
+		Guarantee  string    `json:"guarantee"`
+		Confidence float64   `json:"confidence"`
+		Keys       []row     `json:"keys"`
+	}{from, to, s.head.end(from), s.head.end(to), window.Guarantee().String(), confidence, rows(window, window.Len())})
 }
 
-// row is a released key in JSON. A bound that is infinite is null.
-type row struct {
-	Key      string   `json:"key"`
-	Estimate float64  `json:"estimate"`
-	Low      float64  `json:"low"`
-	High     *float64 `json:"high"`
-}
-
-func (s *service) getRelease(w http.ResponseWriter, r *http.Request) {
-	number, err := strconv.ParseUint(r.PathValue("number"), 10, 64)
-	h := s.archive.get(number)
-	if err != nil || h == nil {
-		writeJSON(w, http.StatusNotFound, map[string]string{"error": "no such release"})
+// getSlice serves a slice as it was published, the same bytes for ever.
+func (s *service) getSlice(w http.ResponseWriter, r *http.Request) {
+	step, err := strconv.Atoi(r.PathValue("step"))
+	if err != nil || step < 0 || step >= s.published.steps() { // what the store has beyond that is not published yet
+		notFound(w)
+		return
+	}
+	data, err := s.store.slice(step)
+	if err != nil || data == nil {
+		notFound(w)
 		return
 	}
 	if strings.Contains(r.Header.Get("Accept"), encoded) {
-		data, err := h.MarshalBinary()
-		if err != nil {
-			writeJSON(w, http.StatusInternalServerError, map[string]string{"error": err.Error()})
-			return
-		}
 		w.Header().Set("Content-Type", encoded)
 		_, _ = w.Write(data) // the client may be gone
 		return
 	}
-	writeJSON(w, http.StatusOK, struct {
-		Window     uint64  `json:"window"`
-		Guarantee  string  `json:"guarantee"`
-		Threshold  float64 `json:"threshold"`
-		Confidence float64 `json:"confidence"`
-		Keys       []row   `json:"keys"`
-	}{number, h.Guarantee().String(), h.Threshold(), confidence, rows(h)})
+	slice := new(series.Slice[string])
+	if err := slice.UnmarshalBinary(data); err != nil {
+		notFound(w)
+		return
+	}
+	writeJSON(w, http.StatusOK, slice)
 }
 
-// rows lists the released keys, in their order.
-func rows(h *misragries.Histogram[string]) []row {
-	list := []row{}
-	for key, estimate := range h.All() {
-		low, high := h.Interval(key, confidence)
-		r := row{Key: key, Estimate: estimate, Low: low}
-		if high <= 1<<62 {
-			r.High = &high
-		}
-		list = append(list, r)
-	}
-	return list
+func (s *service) getUsers(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, map[string]any{"confidence": confidence, "users": s.published.visitors()})
 }
 
 func (s *service) getBudget(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, map[string]string{"spent": s.ledger.Load().Spent().String(), "remaining": s.ledger.Load().Remaining().String()})
+	writeJSON(w, http.StatusOK, map[string]string{"spent": s.ledger.Spent().String(), "ledger": s.ledger.String()})
+}
+
+func notFound(w http.ResponseWriter) {
+	writeJSON(w, http.StatusNotFound, map[string]string{"error": "there is no such window or slice"})
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

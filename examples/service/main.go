@@ -1,20 +1,5 @@
-// Command service collects events over HTTP and publishes, window by window, the frequent keys
-// among them with differential privacy.
-//
-//	go run ./examples/service -dir /var/lib/service
-//
-//	POST /events           JSON lines such as {"key":"/index.html"}; all of them are taken, or none, and the answer says how many
-//	GET  /releases         the numbers of the windows released so far
-//	GET  /releases/7       one release as JSON; as encoded bytes with Accept: application/octet-stream
-//	GET  /budget           what is spent and what remains
-//
-// and on a second address, for the operator alone, GET /metrics: exact counts are private data.
-//
-// What is protected is one event. The ledger counts what somebody with an event in every window has
-// spent, so the service ends when the budget does. A window's budget is spent, and written to disk,
-// before the first event of the window is taken; the release is drawn when the window ends. Events
-// live in memory only: a crash loses the window it falls into and its budget, and nothing of it is
-// on the disk.
+// Command service collects events over HTTP and publishes the frequent keys among them with
+// differential privacy, step by step, for as long as it runs. See -h and README.md.
 package main
 
 import (
@@ -28,20 +13,61 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"runtime"
 	"syscall"
 	"time"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/kor/distinct"
+	"github.com/dpsketch/dpsketch/misragries/series"
 )
+
+const usage = `service counts events and publishes the frequent keys among them, privately, for any window of
+time, and the number of different users.
+
+An event is a line of JSON: who did it, and what is counted.
+
+    {"user":"u-4711","key":"/index.html"}
+
+    curl --data-binary @events.jsonl http://127.0.0.1:8080/events
+
+    POST /events            JSON lines, at most 4 MB: all are taken, and on the disk, or none
+    GET  /                  a page with all that is published; ?steps=24 chooses the window
+    GET  /windows/24        the last 24 steps: keys, estimates and intervals
+    GET  /windows/100/124   steps 100 to 123
+    GET  /slices/100        what was released at the end of step 100; encoded with Accept: application/octet-stream
+    GET  /users             different users of each 168 steps, a number after each 24
+    GET  /budget            what is spent, once for all time
+
+and on the second address, for the operator alone, as exact counts are private:
+
+    GET  /metrics           for Prometheus
+
+flags:
+`
 
 // config is what the flags say.
 type config struct {
 	address, operator string
-	dir               string
-	window, grace     time.Duration
-	shards            int
+	store             string
+	step              time.Duration
+	grace             time.Duration // how long requests under way may take when the service ends
+	epsilon, delta    float64
+	elements          int
+	known             int
 	counters          int
-	epsilon, delta    float64 // of one window
-	budget, slack     float64 // ε and δ of the ledger
+	published         int
+}
+
+// keys are the Params of the series.
+func (c config) keys() series.Params {
+	return series.Params{Epsilon: c.epsilon * (1 - usersShare), Delta: c.delta, Spans: [8]int{1, 4, day, week}, Discovery: [8]int{day, week, 4 * week},
+		Counters: c.counters, MaxKnown: c.known, MaxElements: c.elements}
+}
+
+// users are the Params of the number of different users of a period: 12 KB of state, and an error of
+// some 1.2 % beside the noise.
+func (c config) users(seed hashing.Seed) distinct.Params {
+	return distinct.Params{Epsilon: c.epsilon * usersShare, Cells: 4096, Levels: 24, Seed: seed}
 }
 
 func main() {
@@ -52,21 +78,25 @@ func main() {
 }
 
 // parse reads the flags.
-func parse(args []string, stderr io.Writer) (config, error) {
-	var c config
+func parse(args []string, stdout, stderr io.Writer) (config, error) {
+	c := config{grace: 5 * time.Second}
 	flags := flag.NewFlagSet("service", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&c.address, "address", "127.0.0.1:8080", "where events come in and releases go out")
+	flags.Usage = func() {
+		fmt.Fprint(stdout, usage)
+		flags.SetOutput(stdout)
+		flags.PrintDefaults()
+	}
+	flags.StringVar(&c.address, "address", "127.0.0.1:8080", "where events come in and what is published goes out")
 	flags.StringVar(&c.operator, "operator", "127.0.0.1:8081", "where the metrics are, for the operator alone")
-	flags.StringVar(&c.dir, "dir", "service-data", "folder for the budget's journal and the releases")
-	flags.DurationVar(&c.window, "window", time.Minute, "length of a window")
-	flags.DurationVar(&c.grace, "grace", 5*time.Second, "how long the requests under way may still take when the service ends")
-	flags.IntVar(&c.shards, "shards", runtime.GOMAXPROCS(0), "builders that take events side by side")
-	flags.IntVar(&c.counters, "counters", 1024, "counters of each builder")
-	flags.Float64Var(&c.epsilon, "epsilon", 1, "ε of one window")
-	flags.Float64Var(&c.delta, "delta", 1e-9, "δ of one window")
-	flags.Float64Var(&c.budget, "budget", 100, "ε of all windows together")
-	flags.Float64Var(&c.slack, "slack", 1e-6, "δ of all windows together")
+	flags.StringVar(&c.store, "store", "service.db", "the one `file` of the service: budget, private state, releases")
+	flags.DurationVar(&c.step, "step", time.Hour, "length of a step")
+	flags.Float64Var(&c.epsilon, "epsilon", 1, "ε of all that is ever published, for one user within 168 steps")
+	flags.Float64Var(&c.delta, "delta", 1e-8, "δ of the same: far below one over the number of users")
+	flags.IntVar(&c.elements, "elements", 10, "the most events that count of one user within 168 steps")
+	flags.IntVar(&c.known, "keys", 1000, "the most keys that are published in a step")
+	flags.IntVar(&c.counters, "counters", 0, "0 counts all keys exactly; else the counters that bound the memory for keys that are not known yet")
+	flags.IntVar(&c.published, "published", 0, "refuse a store, such as a backup, in which fewer `steps` are published than these")
 	if err := flags.Parse(args); err != nil {
 		return c, err
 	}
@@ -80,7 +110,7 @@ func parse(args []string, stderr io.Writer) (config, error) {
 
 // program runs the service until the context ends, and returns the exit code.
 func program(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	c, err := parse(args, stderr)
+	c, err := parse(args, stdout, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
@@ -94,56 +124,52 @@ func program(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// serve listens, releases a window after the other, and on the way out answers the requests under
-// way and releases the last window.
-func serve(ctx context.Context, c config, stdout io.Writer, log *slog.Logger) error {
-	s, err := open(c)
+// serve listens until the context ends, or the store fails; then it answers the requests under way.
+// The events of the open step are in the store: nothing is lost or released on the way out.
+func serve(ctx context.Context, c config, stdout io.Writer, log *slog.Logger) (err error) {
+	s, err := open(c, time.Now())
 	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.store.db.Close()) }()
+	if err := s.catchUp(ctx, time.Now); err != nil || ctx.Err() != nil {
 		return err
 	}
 	public, err := net.Listen("tcp", c.address)
 	if err != nil {
-		return errors.Join(err, s.close())
+		return err
 	}
 	operator, err := net.Listen("tcp", c.operator)
 	if err != nil {
-		return errors.Join(err, public.Close(), s.close())
+		return errors.Join(err, public.Close())
 	}
-	fmt.Fprintf(stdout, "events and releases: http://%s\nmetrics: http://%s\n", public.Addr(), operator.Addr())
+	fmt.Fprintf(stdout, "page and events: http://%s\nmetrics: http://%s\n", public.Addr(), operator.Addr())
+
+	running, stop := context.WithCancel(context.Background()) // until the last request is answered
+	defer stop()
+	due, failed := make(chan struct{}), make(chan error, 3)
+	go s.head.tick(running, s.published.steps(), due)
+	go func() { failed <- s.run(running, due) }()
 	servers := []*http.Server{
 		{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute},
 		{Handler: s.metrics.handler(), ReadHeaderTimeout: 10 * time.Second},
 	}
-	failed := make(chan error, len(servers))
 	for i, listener := range []net.Listener{public, operator} {
 		go func() { failed <- servers[i].Serve(listener) }()
 	}
-	tick := time.NewTicker(c.window)
-	defer tick.Stop()
-	for err == nil {
-		select {
-		case <-tick.C:
-			if err := s.rotate(); err != nil {
-				log.Warn("window", "error", err)
-			}
-		case err = <-failed:
-		case <-ctx.Done():
-			err = context.Cause(ctx)
-		}
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
 	}
-	if errors.Is(err, context.Canceled) {
-		err = nil
-	}
-	grace, cancel := context.WithTimeout(context.Background(), c.grace)
+	soon, cancel := context.WithTimeout(context.Background(), c.grace)
 	defer cancel()
 	for _, server := range servers {
-		if err := server.Shutdown(grace); err != nil {
+		if err := server.Shutdown(soon); err != nil {
 			log.Warn("requests under way are cut off", "error", err)
+			_ = server.Close()
 		}
 	}
-	err = errors.Join(err, s.close()) // after the last request is answered
-	for _, server := range servers {
-		err = errors.Join(err, server.Close())
-	}
+	stop()
+	<-s.stopped
 	return err
 }

@@ -1,33 +1,49 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
-	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // metrics counts what happens, exactly: private, for the operator, who sees the traffic anyway.
 type metrics struct {
-	requests, events, malformed, refused, releases atomic.Uint64
+	registry          *prometheus.Registry
+	requests          *prometheus.CounterVec
+	events, malformed prometheus.Counter
+	commits           prometheus.Histogram
 }
 
-// handler serves the counts in the text format of Prometheus.
+func newMetrics(s *service) *metrics {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	make := promauto.With(r)
+	make.NewCounterFunc(prometheus.CounterOpts{Name: "service_steps_total", Help: "Steps published."}, func() float64 {
+		return float64(s.published.steps())
+	})
+	return &metrics{
+		registry:  r,
+		requests:  make.NewCounterVec(prometheus.CounterOpts{Name: "service_requests_total", Help: "Requests that brought events, by the status of the answer."}, []string{"code"}),
+		events:    make.NewCounter(prometheus.CounterOpts{Name: "service_events_total", Help: "Events taken."}),
+		malformed: make.NewCounter(prometheus.CounterOpts{Name: "service_malformed_total", Help: "Lines that were no events."}),
+		commits: make.NewHistogram(prometheus.HistogramOpts{Name: "service_commit_seconds", Help: "How long a transaction takes.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}),
+	}
+}
+
+// commit measures a transaction.
+func (m *metrics) commit(f func() error) error {
+	began := time.Now()
+	defer func() { m.commits.Observe(time.Since(began).Seconds()) }()
+	return f()
+}
+
 func (m *metrics) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
-		for _, c := range []struct {
-			name, help string
-			value      *atomic.Uint64
-		}{
-			{"requests", "Requests that brought events.", &m.requests},
-			{"events", "Events taken.", &m.events},
-			{"malformed", "Lines that were no events.", &m.malformed},
-			{"refused", "Requests whose events were refused.", &m.refused},
-			{"releases", "Windows released.", &m.releases},
-		} {
-			fmt.Fprintf(w, "# HELP service_%[1]s_total %[2]s\n# TYPE service_%[1]s_total counter\nservice_%[1]s_total %[3]d\n", c.name, c.help, c.value.Load())
-		}
-	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
 	return mux
 }

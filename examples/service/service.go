@@ -1,137 +1,297 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"os"
-	"sync"
-	"sync/atomic"
+	"time"
 
-	"github.com/dpsketch/dpsketch/misragries"
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/kor/distinct"
+	"github.com/dpsketch/dpsketch/misragries/series"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// errClosed says that the service takes no more events.
-var errClosed = errors.New("the service is shutting down")
+const (
+	day      = 24        // steps between two numbers of different users
+	week     = 7 * day   // the longest of the Spans: the period in which a user's events are bounded
+	keep     = 53 * week // steps that windows can be of
+	mostLog  = 64 << 20  // bytes of events before the state is stored without a step
+	mostTake = 16 << 20  // bytes of events in one transaction
+)
 
-// service is the state behind the handlers.
+// errStopped says that the service takes no more events.
+var errStopped = errors.New("the service is stopping; it may have taken these events or not")
+
+// service counts events, and releases a slice at the end of each step. One goroutine, in run, owns
+// the builders and writes to the store; handlers send it requests, and read what is published.
 type service struct {
-	params  misragries.Params
-	shards  int
-	journal *journal // of the ledger; nil once it is closed
-	archive *archive
-	metrics metrics
+	store    *store
+	head     head
+	ledger   *budget.Ledger
+	keys     *series.Builder[string]
+	visitors *distinct.RunningBuilder
+	logged   int // bytes of events that the stored state does not contain
 
-	rotating sync.Mutex // one rotation at a time
-	ledger   atomic.Pointer[budget.Ledger]
-
-	mu      sync.RWMutex // held for reading while events are added, for writing while windows change
-	current *window      // nil if there is none, for the reason why
-	why     error
+	requests  chan request
+	stopped   chan struct{} // closed when run has returned
+	published *published
+	metrics   *metrics
 }
 
-// open reads what earlier runs have spent and released, and begins a window. It fails if the
-// parameters are invalid; with a spent budget it serves what there is.
-func open(c config) (*service, error) {
-	p := misragries.Params{Counters: c.counters, Epsilon: c.epsilon, Delta: c.delta}
-	if _, err := newWindow(0, p, c.shards); err != nil {
-		return nil, err
+// request is the events of one request, and where the answer goes.
+type request struct {
+	body   []byte
+	events []event
+	answer chan error // buffered
+}
+
+// open opens the store, or begins a series and spends its budget, and takes up where the last run
+// ended. It fails if the flags ask for another series than the one that is there.
+func open(c config, now time.Time) (s *service, err error) {
+	if c.step <= 0 {
+		return nil, fmt.Errorf("the step is %v: want more than 0", c.step)
 	}
-	if c.window <= 0 {
-		return nil, fmt.Errorf("the window is %v: want more than 0", c.window)
+	if c.elements < 1 {
+		return nil, fmt.Errorf("%d elements of a user count: want at least 1", c.elements)
 	}
-	if err := os.MkdirAll(c.dir, 0o755); err != nil {
-		return nil, err
-	}
-	ledger, j, err := openLedger(c.dir, c.budget, c.slack)
+	st, err := openStore(c.store)
 	if err != nil {
 		return nil, err
 	}
-	s := &service{params: p, shards: c.shards, journal: j}
-	s.ledger.Store(ledger)
-	if s.archive, err = openArchive(c.dir, ledger.Records()); err != nil {
-		return nil, errors.Join(err, j.Close())
-	}
-	if err := s.rotate(); err != nil && !errors.Is(err, budget.ErrBudget) {
-		return nil, errors.Join(err, j.Close())
-	}
-	return s, nil
-}
-
-// take adds the events of a request to the window that is open. When it returns nil all of them are
-// in it, and else none.
-func (s *service) take(keys []string) error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.current == nil {
-		return s.why
-	}
-	s.current.add(keys)
-	s.metrics.events.Add(uint64(len(keys)))
-	return nil
-}
-
-// rotate begins a window, if the budget allows it, and releases the one before.
-func (s *service) rotate() error {
-	s.rotating.Lock()
-	defer s.rotating.Unlock()
-	next, err := s.begin()
-	return errors.Join(err, s.replace(next, err))
-}
-
-// begin spends the budget of a window and returns it. The spending is on the disk before anybody
-// sees the window, whose number is that of its record. A ledger that could not write takes nothing
-// more; it is read again then, and counts a record that the disk may have taken. What a window cost
-// that the disk prevented is nothing, or that at most.
-func (s *service) begin() (*window, error) {
-	if s.journal == nil {
-		return nil, errClosed
-	}
-	ledger := s.ledger.Load()
-	if ledger.Err() != nil {
-		again, err := budget.OpenJournal(s.journal, ledger.Records())
+	defer func() {
 		if err != nil {
-			return nil, err
+			err = errors.Join(err, st.db.Close())
 		}
-		s.ledger.Store(again)
-		ledger = again
-	}
-	if err := ledger.Spend(s.params.Guarantee()); err != nil {
+	}()
+	s = &service{store: st, requests: make(chan request), stopped: make(chan struct{})}
+	if err := s.begin(c, now); err != nil {
 		return nil, err
 	}
-	return newWindow(ledger.Records(), s.params, s.shards)
+	if s.published, err = newPublished(s.head, s.ledger); err != nil {
+		return nil, err
+	}
+	s.metrics = newMetrics(s)
+	return s, s.restore(c.published)
 }
 
-// replace puts another window, or none and the reason why, in the place of the current one, and
-// releases that. No event is between the two: whoever adds holds the lock for reading.
-func (s *service) replace(next *window, why error) error {
-	if why != nil {
-		next = nil // the journal may have failed: no events without a record
-	}
-	s.mu.Lock()
-	ended := s.current
-	s.current, s.why = next, why
-	s.mu.Unlock()
-	if ended == nil {
-		return s.archive.save() // what a full disk has refused before
-	}
-	h, err := ended.release()
+// begin reads what the series is, or begins one.
+func (s *service) begin(c config, now time.Time) error {
+	h, text, found, err := s.store.head()
 	if err != nil {
 		return err
 	}
-	s.metrics.releases.Add(1)
-	return s.archive.put(ended.number, h)
+	want := head{Started: h.Started, Step: c.step, Keys: c.keys(), Users: c.users(h.Users.Seed)}
+	if !found {
+		want.Started, want.Users.Seed = now.UTC().Truncate(c.step), hashing.NewSeed()
+	}
+	if s.keys, err = series.New[string](want.Keys); err != nil {
+		return err
+	}
+	if s.visitors, err = distinct.NewRunning(want.Users); err != nil {
+		return err
+	}
+	if s.head = want; found {
+		if h != want {
+			return fmt.Errorf("%s holds another series (%+v): take its flags, or another file and another budget", c.store, h)
+		}
+		s.ledger, err = budget.OpenJournal(&journal{text}, 2)
+		return err
+	}
+	j := new(journal)
+	if s.ledger, err = spend(j, c.epsilon, c.delta, want.Keys, want.Users); err != nil {
+		return err
+	}
+	empty, err := s.state()
+	if err != nil {
+		return err
+	}
+	return s.store.create(want, j.text, empty)
 }
 
-// close releases the current window and takes no more events.
-func (s *service) close() error {
-	s.rotating.Lock()
-	defer s.rotating.Unlock()
-	if s.journal == nil {
+// restore publishes once more what was published, takes up the private state, and counts the events
+// that came after it. It refuses a store in which less is published than somebody has seen.
+func (s *service) restore(seen int) error {
+	var bodies [][]byte
+	st, err := s.store.load(s.published.restore, func(body []byte) { bodies = append(bodies, body) })
+	if err != nil {
+		return err
+	}
+	if err := s.keys.RestorePrivateState(st.keys, max(s.published.steps(), seen)); err != nil {
+		return err
+	}
+	if err := s.visitors.RestorePrivateState(st.users); err != nil {
+		return err
+	}
+	for _, body := range bodies {
+		events, _ := readEvents(body)
+		s.count(events)
+		s.logged += len(body)
+	}
+	return nil
+}
+
+func (s *service) state() (st state, err error) {
+	if st.keys, err = s.keys.AppendPrivateState(nil); err != nil {
+		return st, err
+	}
+	st.users, err = s.visitors.AppendPrivateState(nil)
+	return st, err
+}
+
+// count counts events in the open step. The builders bound what counts of a user.
+func (s *service) count(events []event) {
+	for _, e := range events {
+		s.keys.AddUser(e.User, e.Key)
+		s.visitors.Add(hashing.Fingerprint(s.head.Users.Seed, e.User))
+	}
+}
+
+// run takes requests and ends a step for each value from due, until the context ends. An error is of
+// the store: what is on the disk is then unknown, and nothing more is taken or published. The next
+// run reads what is there.
+func (s *service) run(ctx context.Context, due <-chan struct{}) error {
+	defer close(s.stopped)
+	for {
+		var err error
+		select {
+		case r := <-s.requests:
+			err = s.take(s.queued(r))
+		case <-due:
+			err = s.step()
+		case <-ctx.Done():
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// queued returns a request and the others that wait.
+func (s *service) queued(first request) []request {
+	list, size := []request{first}, len(first.body)
+	for size < mostTake {
+		select {
+		case r := <-s.requests:
+			list, size = append(list, r), size+len(r.body)
+		default:
+			return list
+		}
+	}
+	return list
+}
+
+// take brings requests to the disk, counts their events, and answers. What is answered without an
+// error is counted once, whatever happens to the process.
+func (s *service) take(list []request) error {
+	bodies := make([][]byte, len(list))
+	for i, r := range list {
+		bodies[i] = r.body
+		s.logged += len(r.body)
+	}
+	if err := s.metrics.commit(func() error { return s.store.log(bodies) }); err != nil {
+		return err // stopped tells those who wait
+	}
+	for _, r := range list {
+		s.count(r.events)
+		r.answer <- nil
+	}
+	if s.logged < mostLog {
 		return nil
 	}
-	err := s.replace(nil, errClosed)
-	err = errors.Join(err, s.journal.Close())
-	s.journal = nil
-	return err
+	return s.save(nil)
+}
+
+// step ends a step: it draws what is released, brings it to the disk in one transaction with the state
+// after it, and publishes it then. What a crash in between leaves behind is published by the next run,
+// or was never seen by anybody.
+func (s *service) step() error {
+	slice, err := s.keys.Step()
+	if err != nil {
+		return err
+	}
+	steps := slice.Step() + 1
+	e := &ended{step: slice.Step()}
+	var users *distinct.Running
+	if steps%day == 0 {
+		if users, err = s.visitors.ReleaseSlot(); err != nil {
+			return err
+		}
+		if e.users, err = users.MarshalBinary(); err != nil {
+			return err
+		}
+	}
+	if steps%week == 0 {
+		if s.visitors, err = distinct.NewRunning(s.head.Users); err != nil {
+			return err
+		}
+		e.forget = max(steps-keep, 0)
+	}
+	if e.slice, err = slice.MarshalBinary(); err != nil {
+		return err
+	}
+	if err := s.save(e); err != nil {
+		return err
+	}
+	return s.published.add(slice, users)
+}
+
+// save stores the state, with what a step has released, if one has ended.
+func (s *service) save(e *ended) error {
+	st, err := s.state()
+	if err != nil {
+		return err
+	}
+	if err := s.metrics.commit(func() error { return s.store.save(st, e) }); err != nil {
+		return err
+	}
+	s.logged = 0
+	return nil
+}
+
+// send hands events to run and waits until they are on the disk. After an error they may be there or
+// not.
+func (s *service) send(body []byte, events []event) error {
+	r := request{body, events, make(chan error, 1)}
+	select {
+	case s.requests <- r:
+	case <-s.stopped:
+		return errStopped
+	}
+	select {
+	case err := <-r.answer:
+		return err
+	case <-s.stopped:
+		return errStopped
+	}
+}
+
+// end returns when a number of steps have ended.
+func (h head) end(steps int) time.Time { return h.Started.Add(time.Duration(steps) * h.Step) }
+
+// catchUp ends the steps that ended while nobody ran.
+func (s *service) catchUp(ctx context.Context, now func() time.Time) error {
+	for ctx.Err() == nil && !now().Before(s.head.end(s.published.steps()+1)) {
+		if err := s.step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tick sends a value to due at the end of each step, until the context ends.
+func (h head) tick(ctx context.Context, steps int, due chan<- struct{}) {
+	for ; ; steps++ {
+		select {
+		case <-time.After(time.Until(h.end(steps + 1))):
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case due <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+	}
 }

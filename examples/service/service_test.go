@@ -4,33 +4,28 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"math"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
-	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"testing/iotest"
 	"time"
 
-	"github.com/dpsketch/dpsketch/misragries"
-	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/misragries/series"
 )
 
-// childVariable makes the test binary be the service, for the test that kills it.
+var noSync = flag.Bool("nosync", false, "benchmarks do not wait for the disk")
+
+// childVariable makes the test binary be the service, for the tests that kill it.
 const childVariable = "DPSKETCH_SERVICE_CHILD"
 
 func TestMain(m *testing.M) {
@@ -38,27 +33,42 @@ func TestMain(m *testing.M) {
 		os.Args = append(os.Args[:1], strings.Fields(args)...)
 		main()
 	}
-	flag.Parse()
 	os.Exit(m.Run())
 }
 
+var monday = time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+
 func testConfig(t testing.TB) config {
-	return config{address: "127.0.0.1:0", operator: "127.0.0.1:0", dir: t.TempDir(), window: time.Hour, shards: 4, counters: 64,
-		epsilon: 1, delta: 1e-9, budget: 10, slack: 1e-6}
+	return config{address: "127.0.0.1:0", operator: "127.0.0.1:0", store: filepath.Join(t.TempDir(), "service.db"), step: time.Hour, grace: time.Second,
+		epsilon: 2, delta: 1e-6, elements: 5, known: 1000}
 }
 
+// exactConfig has so little noise that estimates are the counts: known keys have noise of ε = 16.5 for
+// one element, so a draw is other than 0 with a probability of 1.4e-7. Two events of a user count, so
+// that one which is counted twice shows.
+func exactConfig(t testing.TB) config {
+	c := testConfig(t)
+	c.epsilon, c.delta, c.elements = 176, 1e-9, 2
+	return c
+}
+
+// mustOpen opens a service whose steps the test ends itself.
 func mustOpen(t testing.TB, c config) *service {
 	t.Helper()
-	s, err := open(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.close(); err != nil {
-			t.Error(err)
-		}
-	})
+	s, err := open(c, monday)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.store.db.Close() })
 	return s
+}
+
+// start runs a service and returns how its steps are ended and how it is stopped.
+func start(t testing.TB, s *service) (due chan struct{}, stop func() error) {
+	due = make(chan struct{})
+	ctx, cancel := context.WithCancel(context.Background())
+	result := make(chan error, 1)
+	go func() { result <- s.run(ctx, due) }()
+	t.Cleanup(func() { cancel(); <-s.stopped })
+	return due, func() error { cancel(); return <-result }
 }
 
 // post sends a body and returns the status and the answer.
@@ -80,650 +90,266 @@ func post(t testing.TB, url, body string) (status, taken, malformed int) {
 func get(t testing.TB, url, accept string) (int, []byte) {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	request.Header.Set("Accept", accept)
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return response.StatusCode, body
 }
 
-// off bounds the error of a released count here: the noise has scale (2k−1)/ε units of 1/(k+1),
-// below 2, so that 60 is passed with a probability of e^{−30}, and with at most 64 distinct keys
-// nothing is undercounted but by the reduction, at most n/(k+1).
-func off(n, counters int) float64 { return 60 + float64(n)/float64(counters+1) }
+// newRecorder serves one request without a connection.
+func newRecorder(s *service, path string) *httptest.ResponseRecorder {
+	request, recorder := httptest.NewRequest(http.MethodGet, path, nil), httptest.NewRecorder()
+	request.Header.Set("Accept", encoded)
+	s.handler().ServeHTTP(recorder, request)
+	return recorder
+}
 
-func TestReleaseOverHTTP(t *testing.T) {
-	s := mustOpen(t, testConfig(t))
+// lines makes an event of each of some users.
+func lines(from, to int, key string) string {
+	var body strings.Builder
+	for i := from; i < to; i++ {
+		fmt.Fprintf(&body, "{\"user\":\"%d\",\"key\":%q}\n", i, key)
+	}
+	return body.String()
+}
+
+func TestOverHTTP(t *testing.T) {
+	s := mustOpen(t, exactConfig(t))
+	due, _ := start(t, s)
 	server := httptest.NewServer(s.handler())
 	defer server.Close()
-	body := strings.Repeat(`{"key":"tea"}`+"\n", 3000) + strings.Repeat(`{ "key" : "caf\u00e9", "user": 7 }`+"\n", 2000) + "\n{\"key\":\"\"}\nnonsense\n{\"key\":5}\n"
-	if status, taken, malformed := post(t, server.URL, body); status != 200 || taken != 5000 || malformed != 3 {
-		t.Fatalf("status %d, %d taken, %d malformed", status, taken, malformed)
+	for step := range week {
+		if step%day == 0 {
+			status, taken, malformed := post(t, server.URL, lines(step*100, step*100+300, "tea")+"nonsense\n"+lines(step*100+300, step*100+400, "café"))
+			require.Equal(t, []int{200, 400, 1}, []int{status, taken, malformed})
+		}
+		due <- struct{}{}
 	}
-	if _, list := get(t, server.URL+"/releases", ""); !strings.Contains(string(list), `"windows":[]`) {
-		t.Errorf("before the end of the window: %s", list)
+	require.Eventually(t, func() bool { return s.published.steps() == week }, time.Minute, time.Millisecond)
+
+	var window struct {
+		From, To   int
+		Begin, End time.Time
+		Guarantee  string
+		Keys       []row
 	}
-	if err := s.rotate(); err != nil {
-		t.Fatal(err)
-	}
-	status, text := get(t, server.URL+"/releases/1", "application/json")
-	var release struct {
-		Guarantee string
-		Threshold float64
-		Keys      []row
-	}
-	if err := json.Unmarshal(text, &release); status != 200 || err != nil {
-		t.Fatalf("status %d, %v: %s", status, err, text)
-	}
-	if release.Guarantee != "ε = 1, δ = 1e-9 for one element, added or removed" || !(release.Threshold > 1) {
-		t.Errorf("%s", text)
-	}
-	truth := map[string]float64{"tea": 3000, "café": 2000}
-	if len(release.Keys) != 2 {
-		t.Fatalf("released: %s", text)
-	}
-	for _, r := range release.Keys {
-		if d := r.Estimate - truth[r.Key]; d > off(0, 64) || d < -off(5000, 64) || r.Low > r.Estimate {
-			t.Errorf("%+v, the truth is %v", r, truth[r.Key])
+	for path, want := range map[string][2]int{"/windows/1": {167, 0}, "/windows/24": {144, 1}, "/windows/168": {0, 7}, "/windows/1000": {0, 7}, "/windows/24/72": {24, 2}} {
+		status, text := get(t, server.URL+path, "")
+		require.Equal(t, 200, status, path)
+		require.NoError(t, json.Unmarshal(text, &window))
+		require.Equal(t, want[0], window.From, path)
+		require.Equal(t, monday.Add(time.Duration(window.From)*time.Hour), window.Begin, path)
+		require.Equal(t, "ε = 132, δ = 1e-9 for one user within one period of 168 steps (at most 2 elements), added or removed", window.Guarantee)
+		require.Len(t, window.Keys, 2, path)
+		for _, k := range window.Keys {
+			truth := float64(want[1] * map[string]int{"tea": 300, "café": 100}[k.Key])
+			require.InDelta(t, truth, k.Estimate, 1.5, "%s %s", path, k.Key)
+			require.LessOrEqual(t, k.Low, k.Estimate+1.5)
+			require.GreaterOrEqual(t, *k.High, k.Estimate-1.5)
 		}
 	}
-	_, data := get(t, server.URL+"/releases/1", encoded)
-	var h misragries.Histogram[string]
-	if err := h.UnmarshalBinary(data); err != nil || h.Len() != 2 || h.Estimate("tea") != release.Keys[slices.IndexFunc(release.Keys, func(r row) bool { return r.Key == "tea" })].Estimate {
-		t.Errorf("the encoded release: %v, %v", err, &h)
+	for _, path := range []string{"/windows/0", "/windows/x", "/windows/5/5", "/windows/0/169", "/windows/-1/5", "/windows/99999999999999999999", "/slices/168", "/slices/-1", "/slices/x", "/metrics", "/?steps=25", "/x"} {
+		status, _ := get(t, server.URL+path, "")
+		require.Equal(t, 404, status, path)
 	}
-	for _, path := range []string{"/releases/2", "/releases/0", "/releases/x", "/releases/99999999999999999999"} {
-		if status, _ := get(t, server.URL+path, ""); status != http.StatusNotFound {
-			t.Errorf("%s: status %d", path, status)
-		}
+
+	_, data := get(t, server.URL+"/slices/30", encoded)
+	var slice series.Slice[string]
+	require.NoError(t, slice.UnmarshalBinary(data))
+	require.Equal(t, 30, slice.Step())
+	_, text := get(t, server.URL+"/slices/30", "")
+	var same series.Slice[string]
+	require.NoError(t, json.Unmarshal(text, &same))
+	again, err := same.MarshalBinary()
+	require.NoError(t, err)
+	require.Equal(t, data, again)
+
+	var list struct{ Users []users }
+	_, text = get(t, server.URL+"/users", "")
+	require.NoError(t, json.Unmarshal(text, &list))
+	require.Len(t, list.Users, 7)
+	for i, u := range list.Users { // 400 users a day; the standard error is some 1 % and the noise is nothing
+		require.Equal(t, []int{0, day * (i + 1)}, []int{u.From, u.To})
+		require.InEpsilon(t, 400*(i+1), u.Estimate, 0.1)
 	}
-	if _, budget := get(t, server.URL+"/budget", ""); !strings.Contains(string(budget), "ε = 2, δ = 2e-9 for one element") {
-		t.Errorf("two windows have been opened: %s", budget)
-	}
+	_, text = get(t, server.URL+"/budget", "")
+	require.Contains(t, string(text), "ε = 176 of 176 at δ = 1e-9, 2 releases, for one user within one period of 168 steps")
 }
 
-func TestMetrics(t *testing.T) {
-	s := mustOpen(t, testConfig(t))
-	events, operator := httptest.NewServer(s.handler()), httptest.NewServer(s.metrics.handler())
-	defer events.Close()
-	defer operator.Close()
-	post(t, events.URL, "{\"key\":\"a\"}\n{\"key\":\"b\"}\nx\n")
-	_, text := get(t, operator.URL+"/metrics", "")
-	for _, want := range []string{"service_requests_total 1\n", "service_events_total 2\n", "service_malformed_total 1\n", "service_refused_total 0\n"} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
-	}
-	if status, _ := get(t, events.URL+"/metrics", ""); status != http.StatusNotFound {
-		t.Errorf("exact counts in public: status %d", status)
-	}
-}
-
-func TestBudgetEnds(t *testing.T) {
-	c := testConfig(t)
-	c.budget = 3
+// A user counts so many times within a period, whatever the requests, the keys, the steps and the
+// restarts, and then again in the next one. The answers do not say so: they would tell one client what
+// others have sent of the user.
+func TestUsersAreBounded(t *testing.T) {
+	c := exactConfig(t)
 	s := mustOpen(t, c)
-	server := httptest.NewServer(s.handler())
-	defer server.Close()
-	for window := 1; window <= 3; window++ {
-		if status, taken, _ := post(t, server.URL, `{"key":"a"}`); status != 200 || taken != 1 {
-			t.Fatalf("window %d: status %d, %d taken", window, status, taken)
+	answer := func(body string) string {
+		events, _ := readEvents([]byte(body))
+		require.NoError(t, s.take([]request{{[]byte(body), events, make(chan error, 1)}}))
+		return fmt.Sprint(len(events))
+	}
+	one := `{"user":"u","key":"a"}` + "\n"
+	for period := range 2 {
+		for i := range 200 {
+			answer(fmt.Sprintf("{\"user\":\"%d-%d\",\"key\":\"a\"}\n{\"user\":\"%[1]d-%[2]d\",\"key\":\"b\"}\n", period, i))
 		}
-		err := s.rotate()
-		if (err != nil) != (window == 3) {
-			t.Fatalf("window %d: %v", window, err)
+		for range 30 {
+			require.Equal(t, "20", answer(strings.Repeat(one, 20)))
+			answer(`{"user":"u","key":"b"}`)
+			require.NoError(t, s.step())
+			require.NoError(t, s.store.db.Close())
+			s = mustOpen(t, c)
 		}
-	}
-	if status, taken, _ := post(t, server.URL, `{"key":"a"}`); status != http.StatusForbidden || taken != 0 {
-		t.Errorf("beyond the budget: status %d, %d taken", status, taken)
-	}
-	if got := s.archive.numbers(); !slices.Equal(got, []uint64{1, 2, 3}) {
-		t.Errorf("released: %v", got)
-	}
-	if err := s.close(); err != nil {
-		t.Fatal(err)
-	}
-	again := mustOpen(t, c)
-	if err := again.take([]string{"a"}); err == nil {
-		t.Error("a restart must not give the budget back")
-	}
-	if got := again.archive.numbers(); len(got) != 3 {
-		t.Errorf("after a restart: %v", got)
-	}
-	c.budget = 2
-	if err := again.close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := open(c); err == nil {
-		t.Error("a budget below what is spent must be refused")
-	}
-}
-
-func TestOneProcessPerFolder(t *testing.T) {
-	c := testConfig(t)
-	mustOpen(t, c)
-	if s, err := open(c); err == nil {
-		t.Error("two services share a folder")
-		_ = s.close()
-	}
-}
-
-// A last line that was not written whole was never acknowledged; any other damage, and another
-// budget, stop the service.
-func TestJournal(t *testing.T) {
-	c := testConfig(t)
-	s := mustOpen(t, c)
-	if err := errors.Join(s.rotate(), s.close()); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(c.dir, "budget.journal")
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := bytes.SplitAfter(whole, []byte("\n"))
-	for name, x := range map[string]struct {
-		data    []byte
-		records uint64 // with that of the new window; 0: refused
-	}{
-		"whole": {whole, 3}, "unfinished": {append(bytes.Clone(whole), "3 spend"...), 3}, "without the end": {whole[:len(whole)-1], 3},
-		"header alone": {lines[0], 1}, "a changed digit": {bytes.Replace(whole, []byte("1 spend"), []byte("7 spend"), 1), 0},
-		"nonsense": {[]byte("nonsense\n"), 0}, "a line lost": {append(bytes.Clone(lines[0]), lines[2]...), 0},
-	} {
-		c.dir = t.TempDir()
-		if err := os.WriteFile(filepath.Join(c.dir, "budget.journal"), x.data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		s, err := open(c)
-		if (err == nil) != (x.records > 0) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if err != nil {
-			continue
-		}
-		if got := s.ledger.Load().Records(); got != x.records || s.current.number != got {
-			t.Errorf("%s: %d records, window %d", name, got, s.current.number)
-		}
-		if err := s.close(); err != nil {
-			t.Error(err)
+		for s.published.steps()%week != 0 {
+			require.NoError(t, s.step())
 		}
 	}
-	c.dir = filepath.Dir(path)
-	c.budget++
-	if _, err := open(c); err == nil {
-		t.Error("opened with another budget")
+	for period := range 2 {
+		w, err := s.published.window(period*week, (period+1)*week)
+		require.NoError(t, err)
+		require.InDelta(t, 202, w.Estimate("a"), 1.5)
+		require.InDelta(t, 200, w.Estimate("b"), 1.5)
 	}
-}
-
-// A release whose budget is spent is published even if the disk does not take it, and stored once
-// the disk does.
-func TestReleaseWithoutADisk(t *testing.T) {
-	w, err := newWindow(1, misragries.Params{Counters: 4, Epsilon: 1, Delta: 1e-9}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := w.release()
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &archive{dir: filepath.Join(t.TempDir(), "missing"), releases: map[uint64]*misragries.Histogram[string]{}}
-	if err := a.put(1, h); err == nil || a.get(1) != h {
-		t.Errorf("%v, %v", err, a.get(1))
-	}
-	if err := os.Mkdir(a.dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.save(); err != nil {
-		t.Fatal(err)
-	}
-	again, err := openArchive(a.dir, 1)
-	if err != nil || !slices.Equal(again.numbers(), []uint64{1}) {
-		t.Errorf("on the disk: %v, %v", again, err)
-	}
-}
-
-// What the disk has refused is stored later, also when there are no more windows.
-func TestReleasesAreSavedLater(t *testing.T) {
-	c := testConfig(t)
-	c.budget = 1
-	s := mustOpen(t, c)
-	s.archive.dir = filepath.Join(c.dir, "missing")
-	if err := s.rotate(); !errors.Is(err, os.ErrNotExist) {
-		t.Fatalf("without a disk: %v", err)
-	}
-	s.archive.dir = c.dir
-	if err := s.rotate(); !errors.Is(err, budget.ErrBudget) {
-		t.Fatalf("beyond the budget: %v", err)
-	}
-	if again, err := openArchive(c.dir, 1); err != nil || !slices.Equal(again.numbers(), []uint64{1}) {
-		t.Errorf("on the disk: %v, %v", again, err)
-	}
-}
-
-// A journal that is gone, or an older one, must not let a budget that was spent be spent again.
-func TestJournalIsLost(t *testing.T) {
-	c := testConfig(t)
-	s := mustOpen(t, c)
-	path := filepath.Join(c.dir, "budget.journal")
-	old, err := os.ReadFile(path)
-	if err := errors.Join(err, s.rotate(), s.close()); err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string][]byte{"older": old, "empty": nil} {
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if s, err := open(c); err == nil {
-			t.Errorf("%s: opened with %v", name, s.ledger.Load())
-			_ = s.close()
-		}
-	}
-}
-
-// A window that the disk prevents costs nothing, and when there is room again the budget is what it
-// was.
-func TestFullDiskCostsNoBudget(t *testing.T) {
-	s := mustOpen(t, testConfig(t))
-	before, file := s.ledger.Load().Spent(), s.journal.File
-	readOnly, err := os.Open(file.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.journal.File = readOnly
-	for range 20 { // more than the budget is for
-		if err := s.rotate(); err == nil || errors.Is(err, budget.ErrBudget) {
-			t.Fatalf("a window without a journal: %v", err)
-		}
-	}
-	answer := httptest.NewRecorder()
-	s.handler().ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/events", strings.NewReader(`{"key":"a"}`)))
-	if answer.Code != http.StatusInternalServerError || s.ledger.Load().Spent() != before {
-		t.Errorf("status %d: spent %v, %v before", answer.Code, s.ledger.Load().Spent(), before)
-	}
-	s.journal.File = file
-	if err := errors.Join(readOnly.Close(), s.rotate(), s.take([]string{"a"})); err != nil || s.current.number != 2 {
-		t.Errorf("with room again: %v", err)
-	}
-}
-
-// filled returns the builders of the open window that hold events.
-func filled(t *testing.T, s *service) (shards []int) {
-	t.Helper()
-	empty, err := misragries.New[string](s.params)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := empty.AppendPrivateState(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range s.current.shards {
-		state, err := s.current.shards[i].builder.AppendPrivateState(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(state, want) {
-			shards = append(shards, i)
-		}
-	}
-	return shards
-}
-
-// Whether an event is there moves no other: a request is in one builder, whatever its size, and
-// which one says nothing of that of another.
-//
-// Of 400 draws among 4 builders the number of those that show one of them, or the same one twice,
-// is off its mean of 100 by 80 with a probability of at most 2·e^{−2·80²/400} < 3e-14 (Hoeffding).
-// Builders that take turns show one in all, and the same one twice in none.
-func TestNoEventMovesAnother(t *testing.T) {
-	const runs = 400
-	c := testConfig(t)
-	first, twice := make([]int, c.shards), 0
-	s := mustOpen(t, c)
-	for range runs {
-		var err error
-		if s.current, err = newWindow(1, s.params, c.shards); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.take(slices.Repeat([]string{"a"}, 3000)); err != nil {
-			t.Fatal(err)
-		}
-		shards := filled(t, s)
-		if len(shards) != 1 {
-			t.Fatalf("one request is in %d builders", len(shards))
-		}
-		first[shards[0]]++
-		if err := s.take([]string{"a"}); err != nil {
-			t.Fatal(err)
-		}
-		if len(filled(t, s)) == 1 {
-			twice++
-		}
-	}
-	for _, n := range append(first, twice) {
-		if n <= runs/4-80 || n >= runs/4+80 {
-			t.Errorf("of %d windows, the first request is in %v, the second in the same builder in %d", runs, first, twice)
-		}
+	for _, u := range s.published.visitors() {
+		require.InDelta(t, 201, u.Estimate, 40)
 	}
 }
 
 // A request that cannot be read to its end leaves nothing behind, so that it can be sent again.
 func TestRequestsAreTakenWhole(t *testing.T) {
 	s := mustOpen(t, testConfig(t))
-	events := strings.Repeat("{\"key\":\"a\"}\n", 5000)
+	start(t, s)
+	events := lines(0, 5000, "a")
 	read := func(text string) io.Reader { return strings.NewReader(text) }
 	for name, c := range map[string]struct {
 		body io.Reader
 		want int
 	}{
-		"a line too long":  {read(events + strings.Repeat("x", maxLine) + "\n" + events), http.StatusBadRequest},
-		"a body too large": {read(strings.Repeat(events, maxBody/len(events)+1)), http.StatusRequestEntityTooLarge},
-		"cut off":          {io.MultiReader(read(events), iotest.ErrReader(io.ErrUnexpectedEOF)), http.StatusBadRequest},
+		"too large": {read(strings.Repeat(events, maxBody/len(events)+1)), http.StatusRequestEntityTooLarge},
+		"cut off":   {io.MultiReader(read(events), iotest.ErrReader(io.ErrUnexpectedEOF)), http.StatusBadRequest},
 	} {
 		answer := httptest.NewRecorder()
 		s.handler().ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/events", c.body))
-		if answer.Code != c.want || !strings.HasPrefix(answer.Body.String(), `{"taken":0,`) {
-			t.Errorf("%s: status %d, %s", name, answer.Code, answer.Body)
-		}
+		require.Equal(t, c.want, answer.Code, name)
+		require.True(t, strings.HasPrefix(answer.Body.String(), `{"taken":0,`), answer.Body)
 	}
-	if shards := filled(t, s); len(shards) > 0 || s.metrics.events.Load() != 0 || s.metrics.refused.Load() != 3 {
-		t.Errorf("builders %v hold events; %d counted, %d requests refused", shards, s.metrics.events.Load(), s.metrics.refused.Load())
-	}
+	require.Zero(t, s.logged)
 }
 
-// What was acknowledged before the end is in the releases, all of it and once: a hundred clients
-// send while windows change, and the service stops under them. TestTerminated says why the releases
-// tell the number exactly.
+// A hundred clients send while steps end, and the service stops under them: what was acknowledged is
+// counted, all of it and once.
 func TestNothingAcknowledgedIsLost(t *testing.T) {
-	c := testConfig(t)
-	c.epsilon, c.budget, c.slack = 1000, 1e6, 0.5
+	c := exactConfig(t)
 	s := mustOpen(t, c)
+	due, stop := start(t, s)
 	server := httptest.NewServer(s.handler())
-	const clients, batch = 100, 50
-	body := strings.Repeat("{\"key\":\"event\"}\n", batch)
-	var group sync.WaitGroup
-	acknowledged := make([]int, clients)
-	for i := range clients {
-		group.Go(func() {
-			for range 40 {
-				status, taken, _ := post(t, server.URL, body)
-				acknowledged[i] += taken
-				if status != 200 {
-					return
-				}
-			}
-		})
+	defer server.Close()
+	var f traffic
+	var clients sync.WaitGroup
+	for range 100 {
+		clients.Go(func() { f.send(server.URL) })
 	}
-	for range 5 {
-		time.Sleep(10 * time.Millisecond)
-		if err := s.rotate(); err != nil {
-			t.Error(err)
-		}
+	for range 30 {
+		due <- struct{}{}
 	}
-	if err := s.close(); err != nil { // under the clients' feet
-		t.Error(err)
-	}
-	group.Wait()
-	server.Close()
-	total, sent := 0.0, 0
-	for _, n := range acknowledged {
-		sent += n
-	}
-	windows := s.archive.numbers()
-	for _, number := range windows {
-		total += s.archive.get(number).Estimate("event")
-	}
-	if len(windows) != 6 || sent == 0 || int(math.Round(total)) != sent {
-		t.Errorf("%d acknowledged, the releases of %d windows say %v", sent, len(windows), total)
+	require.NoError(t, stop())
+	clients.Wait()
+	require.NoError(t, s.store.db.Close())
+	f.check(t, mustOpen(t, c))
+}
+
+func TestMetrics(t *testing.T) {
+	s := mustOpen(t, testConfig(t))
+	due, _ := start(t, s)
+	events, operator := httptest.NewServer(s.handler()), httptest.NewServer(s.metrics.handler())
+	defer events.Close()
+	defer operator.Close()
+	post(t, events.URL, lines(0, 2, "a")+"x\n")
+	due <- struct{}{}
+	post(t, events.URL, lines(0, 1, "a"))
+	_, text := get(t, operator.URL+"/metrics", "")
+	for _, want := range []string{"service_requests_total{code=\"200\"} 2\n", "service_events_total 3\n", "service_malformed_total 1\n", "service_steps_total 1\n",
+		"service_commit_seconds_count 3\n", "go_goroutines"} {
+		require.Contains(t, string(text), want)
 	}
 }
 
-// startChild starts the service as a process of its own, and returns it with its address.
-func startChild(t *testing.T, args ...string) (child *exec.Cmd, url string) {
-	t.Helper()
-	child = exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), childVariable+"="+strings.Join(args, " ")+" -address 127.0.0.1:0 -operator 127.0.0.1:0")
-	out, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = child.Process.Kill() })
-	head := make([]byte, 4096)
-	n, err := out.Read(head)
-	address := regexp.MustCompile(`releases: (http://\S+)`).FindSubmatch(head[:n])
-	if err != nil || address == nil {
-		t.Fatalf("the service printed %q, %v", head[:n], err)
-	}
-	return child, string(address[1])
-}
-
-// Killed in the middle of a window the service leaves no trace of the events on the disk, and the
-// next one knows that the window's budget is gone.
-func TestKilled(t *testing.T) {
+// Steps that ended while nobody ran are empty. What is older than a year is forgotten, in the store
+// too.
+func TestCatchUpAndForget(t *testing.T) {
 	c := testConfig(t)
-	child, url := startChild(t, "-dir", c.dir, "-window", "1h", "-budget", "10")
-	const secret = "a-secret-page-of-somebody"
-	if status, taken, _ := post(t, url, strings.Repeat("{\"key\":\""+secret+"\"}\n", 100_000)); status != 200 || taken != 100_000 {
-		t.Fatalf("status %d, %d taken", status, taken)
-	}
-	if err := child.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = child.Wait() // killed: an error
-	files := 0
-	err := filepath.WalkDir(c.dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		files++
-		data, err := os.ReadFile(path)
-		if bytes.Contains(data, []byte(secret)) || len(data) > 4096 {
-			t.Errorf("%s holds events", path)
-		}
-		return err
-	})
-	if err != nil || files != 1 {
-		t.Errorf("%d files, %v; want the journal alone", files, err)
-	}
 	s := mustOpen(t, c)
-	if got := s.ledger.Load().Spent().String(); got != "ε = 2, δ = 2e-9 for one element, added or removed" {
-		t.Errorf("spent %s after the lost window and a new one", got)
+	s.store.db.NoSync = true
+	const steps = keep + 2*week + 5
+	now := func() time.Time { return monday.Add(steps*time.Hour + 30*time.Minute) }
+	if testing.Short() {
+		now = func() time.Time { return monday.Add((week + 5) * time.Hour) }
 	}
-	if got := s.archive.numbers(); len(got) != 0 || s.current.number != 2 {
-		t.Errorf("released %v, window %d open", got, s.current.number)
+	s.count([]event{{"u", "a"}})
+	require.NoError(t, s.catchUp(t.Context(), now))
+	require.NoError(t, s.catchUp(t.Context(), now))
+	if testing.Short() {
+		require.Equal(t, week+5, s.published.steps())
+		return
 	}
+	require.Equal(t, steps, s.published.steps())
+	require.Equal(t, 2*week, s.published.first())
+	users := len(s.published.visitors())
+	require.Equal(t, keep/day, users)
+	require.NoError(t, s.store.db.Close())
+	s = mustOpen(t, c)
+	require.Equal(t, 2*week, s.published.first())
+	require.Len(t, s.published.visitors(), users)
+	require.NoError(t, s.catchUp(t.Context(), now))
+	require.Equal(t, steps, s.published.steps())
 }
 
-// Told to end while fifty clients send, the process releases each event that it has acknowledged
-// once, and those of answers that got lost; one client that does not come to an end with its
-// request holds up nothing.
-//
-// A single key meets no decrement, so a released count is k/(k+1) of the true one and noise of
-// scale below 2/1000. Of 100 windows the noise is beyond ½ together with a probability of
-// 2·(4/3)¹⁰⁰·e^{−125} < 1e-41, and a hidden window would miss by one request at least.
-func TestTerminated(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("there is no SIGTERM")
-	}
-	c := testConfig(t)
-	c.epsilon, c.budget, c.slack = 1000, 1e6, 0.5
-	child, url := startChild(t, "-dir", c.dir, "-window", "50ms", "-grace", "500ms", "-epsilon", "1000", "-budget", "1e6", "-slack", "0.5", "-counters", "64")
-	slow, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer slow.Close()
-	const clients, batch = 50, 20
-	body := strings.Repeat("{\"key\":\"event\"}\n", batch)
-	if _, err := fmt.Fprintf(slow, "POST /events HTTP/1.1\r\nHost: slow\r\nContent-Length: 100000\r\n\r\n%s", body); err != nil {
-		t.Fatal(err)
-	}
-	var acknowledged, unanswered atomic.Int64
-	var group sync.WaitGroup
-	for range clients {
-		group.Go(func() {
-			for {
-				response, err := http.Post(url+"/events", "", strings.NewReader(body))
-				if err != nil {
-					unanswered.Add(batch)
-					return
-				}
-				var answer struct{ Taken int64 }
-				err = json.NewDecoder(response.Body).Decode(&answer)
-				_ = response.Body.Close()
-				switch {
-				case err != nil:
-					unanswered.Add(batch)
-					return
-				case response.StatusCode != http.StatusOK:
-					return
-				}
-				acknowledged.Add(answer.Taken)
-			}
-		})
-	}
-	for acknowledged.Load() < 1000 && unanswered.Load() == 0 {
-		time.Sleep(100 * time.Millisecond)
-	}
-	if err := child.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Wait(); err != nil {
-		t.Error(err)
-	}
-	group.Wait()
-	s := mustOpen(t, c)
-	total := 0.0
-	for _, number := range s.archive.numbers() {
-		total += s.archive.get(number).Estimate("event")
-	}
-	least, most := acknowledged.Load(), acknowledged.Load()+unanswered.Load()
-	if got := int64(math.Round(total)); least == 0 || got < least || got > most {
-		t.Errorf("%d to %d events acknowledged, the releases of %d windows say %v", least, most, len(s.archive.numbers()), total)
-	}
-	t.Logf("%d events acknowledged, %d without an answer, %v in the releases of %d windows", least, most-least, total, len(s.archive.numbers()))
-}
-
-// The program as a whole: it serves, and ends in order when it is told to.
+// The program as a whole: it serves, ends steps by the clock, and ends in order when it is told to.
 func TestProgram(t *testing.T) {
-	c := testConfig(t)
-	c.budget, c.slack = 100_000, 0.5
+	c := exactConfig(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	read, write := io.Pipe()
 	var stderr bytes.Buffer
 	code := make(chan int)
 	go func() {
-		code <- program(ctx, []string{"-dir", c.dir, "-address", c.address, "-operator", c.operator, "-window", "50ms", "-budget", "100000", "-slack", "0.5"}, write, &stderr)
+		code <- program(ctx, []string{"-store", c.store, "-address", c.address, "-operator", c.operator, "-step", "20ms"}, write, &stderr)
 	}()
 	head := make([]byte, 4096)
 	n, err := read.Read(head)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	go func() { _, _ = io.Copy(io.Discard, read) }()
 	url := string(regexp.MustCompile(`http://\S+`).Find(head[:n]))
-	for range 10 {
-		if status, taken, _ := post(t, url, strings.Repeat("{\"key\":\"x\"}\n", 5000)); status != 200 || taken != 5000 {
-			t.Errorf("status %d, %d taken", status, taken)
-		}
-	}
-	for {
-		if _, list := get(t, url+"/releases", ""); !strings.Contains(string(list), "[]") {
-			break // a window has ended by itself
-		}
-	}
+	status, taken, _ := post(t, url, lines(0, 1000, "x"))
+	require.Equal(t, []int{200, 1000}, []int{status, taken})
+	require.Eventually(t, func() bool {
+		status, _ := get(t, url+"/windows/0/3", "")
+		return status == http.StatusOK
+	}, time.Minute, 10*time.Millisecond)
+	status, page := get(t, url+"/", "")
+	require.Equal(t, 200, status)
+	require.Contains(t, string(page), "What is promised")
 	cancel()
-	if got := <-code; got != 0 {
-		t.Fatalf("exit code %d: %s", got, &stderr)
-	}
-	s := mustOpen(t, c)
-	total := 0.0
-	for _, number := range s.archive.numbers() {
-		total += s.archive.get(number).Estimate("x")
-	}
-	if windows := len(s.archive.numbers()); windows < 2 || total < 50000*1024./1025-90*float64(windows) || total > 50000+90*float64(windows) {
-		t.Errorf("the releases of %d windows say %v, sent were 50000", windows, total)
-	}
+	require.Zero(t, <-code, &stderr)
 }
 
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{{"-nonsense"}, {"file"}, {"-window", "x"}} {
+	for _, args := range [][]string{{"-nonsense"}, {"file"}, {"-step", "x"}} {
 		var out, errs bytes.Buffer
-		if code := program(context.Background(), args, &out, &errs); code != 2 || out.Len() > 0 || errs.Len() == 0 {
-			t.Errorf("%q: exit code %d, printed %q and %q", args, code, &out, &errs)
-		}
+		require.Equal(t, 2, program(context.Background(), args, &out, &errs), "%q", args)
+		require.NotZero(t, errs.Len())
 	}
-	for _, args := range [][]string{{"-epsilon", "0"}, {"-window", "0s"}, {"-budget", "-1"}, {"-counters", "0"}, {"-address", "nowhere:x"}} {
+	for _, args := range [][]string{{"-epsilon", "0"}, {"-step", "0s"}, {"-delta", "1"}, {"-counters", "-1"}, {"-elements", "-1"}, {"-elements", "0"}, {"-address", "nowhere:x"}, {"-store", "/dev/null/x"}} {
 		var out, errs bytes.Buffer
-		dir := t.TempDir()
-		if code := program(context.Background(), append(args, "-dir", dir), &out, &errs); code != 1 || errs.Len() == 0 {
-			t.Errorf("%q: exit code %d, printed %q and %q", args, code, &out, &errs)
-		}
+		require.Equal(t, 1, program(context.Background(), append([]string{"-store", filepath.Join(t.TempDir(), "s.db")}, args...), &out, &errs), "%q", args)
+		require.NotZero(t, errs.Len())
 	}
 	var out, errs bytes.Buffer
-	if code := program(context.Background(), []string{"-h"}, &out, &errs); code != 0 || !strings.Contains(errs.String(), "-epsilon") {
-		t.Errorf("-h: exit code %d, printed %q", code, &errs)
+	require.Zero(t, program(context.Background(), []string{"-h"}, &out, &errs))
+	require.Zero(t, errs.Len())
+	for _, want := range []string{"-epsilon", `{"user":"u-4711","key":"/index.html"}`, "POST /events", "GET  /windows/24"} {
+		require.Contains(t, out.String(), want)
 	}
-}
-
-func FuzzParseEvent(f *testing.F) {
-	for _, s := range []string{`{"key":"a"}`, `{"key":"a\n"}`, `{"key":""}`, `{"key":"a","key":"b"}`, `{"Key":"a"}`, "{", `{"key":"` + "\xff" + `"}`} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, line []byte) {
-		key, ok := parseEvent(line)
-		var e event
-		err := json.Unmarshal(line, &e)
-		if wellFormed := err == nil && valid(len(e.Key)); ok != wellFormed || ok && key != e.Key {
-			t.Errorf("%q: %q, %v; encoding/json says %q, %v", line, key, ok, e.Key, err)
-		}
-	})
-}
-
-// BenchmarkTake measures the service's own part: keys into the shards of a window, from all cores.
-func BenchmarkTake(b *testing.B) {
-	s := mustOpen(b, testConfig(b))
-	keys := make([]string, 1024)
-	for i := range keys {
-		keys[i] = fmt.Sprintf("/page/%d", i*i%700)
-	}
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			if err := s.take(keys); err != nil {
-				b.Error(err)
-			}
-		}
-	})
-	b.ReportMetric(float64(b.N*len(keys))/b.Elapsed().Seconds(), "events/s")
-}
-
-// BenchmarkEvents measures JSON lines over a loopback connection.
-func BenchmarkEvents(b *testing.B) {
-	s := mustOpen(b, testConfig(b))
-	server := httptest.NewServer(s.handler())
-	defer server.Close()
-	var body strings.Builder
-	for i := range 10_000 {
-		fmt.Fprintf(&body, "{\"key\":\"/page/%d\"}\n", i*i%700)
-	}
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			if status, taken, _ := post(b, server.URL, body.String()); status != 200 || taken != 10_000 {
-				b.Errorf("status %d, %d taken", status, taken)
-			}
-		}
-	})
-	b.ReportMetric(float64(b.N)*10_000/b.Elapsed().Seconds(), "events/s")
 }

@@ -1,0 +1,321 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/misragries/series"
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// child is the service as a process of its own, and what the test does to it.
+type child struct {
+	*exec.Cmd
+	url    string
+	errors bytes.Buffer
+}
+
+// startChild starts the service. It returns nil if the process ends, or is killed, before it listens.
+func startChild(t *testing.T, kill <-chan time.Time, c config, args ...string) *child {
+	t.Helper()
+	p := &child{Cmd: exec.Command(os.Args[0])}
+	p.Env = append(os.Environ(), childVariable+"="+strings.Join(append(args, "-address 127.0.0.1:0 -operator 127.0.0.1:0 -store", c.store,
+		"-epsilon", fmt.Sprint(c.epsilon), "-delta", fmt.Sprint(c.delta), "-elements", fmt.Sprint(c.elements), "-step", c.step.String()), " "))
+	out, err := p.StdoutPipe()
+	require.NoError(t, err)
+	p.Stderr = &p.errors
+	require.NoError(t, p.Start())
+	t.Cleanup(func() { _ = p.Process.Kill() })
+	head := make(chan []byte, 1)
+	go func() {
+		text := make([]byte, 4096)
+		n, _ := io.ReadAtLeast(out, text, len("page and events: http://127.0.0.1:1\nmetrics: http://127.0.0.1:1\n"))
+		head <- text[:n]
+	}()
+	select {
+	case <-kill:
+		require.NoError(t, p.Process.Kill())
+		<-head
+		return nil
+	case text := <-head:
+		address := regexp.MustCompile(`page and events: (http://\S+)`).FindSubmatch(text)
+		if address == nil {
+			_ = p.Wait()
+			t.Fatalf("the service printed %q, %q", text, &p.errors)
+		}
+		p.url = string(address[1])
+	}
+	return p
+}
+
+// traffic is what clients have sent, and what they know of it.
+type traffic struct {
+	mu                       sync.Mutex
+	next                     int // users
+	acknowledged, unanswered int // events
+}
+
+// send sends requests of new users, one event each, until one is not taken.
+func (f *traffic) send(url string) {
+	const n = 20
+	for {
+		f.mu.Lock()
+		first := f.next
+		f.next += n
+		f.mu.Unlock()
+		taken, sent := 0, 0
+		response, err := http.Post(url+"/events", "", strings.NewReader(lines(first, first+n, "event")))
+		if err == nil {
+			var answer struct{ Taken int }
+			err = json.NewDecoder(response.Body).Decode(&answer)
+			_ = response.Body.Close()
+			taken = answer.Taken
+		}
+		if err != nil || response.StatusCode != http.StatusOK {
+			sent = n
+		}
+		f.mu.Lock()
+		f.acknowledged += taken
+		f.unanswered += sent
+		f.mu.Unlock()
+		if sent > 0 {
+			return
+		}
+	}
+}
+
+// check ends steps, and compares what is published with what the clients know. A request has 20 events,
+// so one that is lost, or counted twice, is beyond the tolerance, which is for the noise.
+func (f *traffic) check(t *testing.T, s *service) {
+	got := total(t, s)
+	t.Logf("%d events acknowledged, %d without an answer, %d counted", f.acknowledged, f.unanswered, got)
+	require.Positive(t, f.acknowledged)
+	require.Greater(t, got, f.acknowledged-10)
+	require.Less(t, got, f.acknowledged+f.unanswered+10)
+}
+
+// total ends steps until a week is over, so that each event is in a discovery node that has ended, and
+// returns the number of events in all that is published.
+func total(t *testing.T, s *service) int {
+	for first := true; first || s.published.steps()%week != 0; first = false {
+		require.NoError(t, s.step())
+	}
+	w, err := s.published.window(0, s.published.steps())
+	require.NoError(t, err)
+	return int(math.Round(w.Estimate("event")))
+}
+
+// The service is killed at 50 random moments, some while it starts, while clients send and steps of 30
+// ms end. Afterwards the budget is spent once; each slice that somebody has seen is the one that the
+// store has, however often it was asked for; and each event that was acknowledged is counted once.
+func TestKilled(t *testing.T) {
+	rounds := 50
+	if testing.Short() {
+		rounds = 8
+	}
+	c := exactConfig(t)
+	c.step = 30 * time.Millisecond
+	var f traffic
+	seen := map[string][]byte{}
+	started := 0
+	for range rounds {
+		kill := time.After(time.Duration(rand.IntN(500)) * time.Millisecond)
+		p := startChild(t, kill, c)
+		if p == nil {
+			continue
+		}
+		started++
+		var clients sync.WaitGroup
+		for range 4 {
+			clients.Go(func() { f.send(p.url) })
+		}
+		clients.Go(func() { look(t, p.url, seen) })
+		<-kill
+		require.NoError(t, p.Process.Kill())
+		clients.Wait()
+		_ = p.Wait() // killed: an error
+	}
+	c.step = 30 * time.Millisecond
+	s := mustOpen(t, c)
+	require.Equal(t, uint64(2), s.ledger.Records())
+	require.Equal(t, "ε = 176, δ = 1e-9 for one user within one period of 168 steps (at most 2 elements), added or removed", s.ledger.Spent().String())
+	for path, data := range seen {
+		recorder := newRecorder(s, path)
+		require.Equal(t, data, recorder.Body.Bytes(), path)
+	}
+	t.Logf("%d starts, %d of them until it listened; %d steps, %d slices seen", rounds, started, s.published.steps(), len(seen))
+	require.NotEmpty(t, seen)
+	f.check(t, s)
+}
+
+// look asks for the last slices until the service is gone, and fails if one of them has changed.
+func look(t *testing.T, url string, seen map[string][]byte) {
+	for step := len(seen); ; {
+		path := fmt.Sprintf("/slices/%d", step)
+		request, err := http.NewRequest(http.MethodGet, url+path, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		request.Header.Set("Accept", encoded)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return
+		}
+		data, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		switch {
+		case err != nil:
+			return
+		case response.StatusCode != http.StatusOK:
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		if seen[path] != nil && !bytes.Equal(seen[path], data) {
+			t.Errorf("%s was published twice, with other bytes", path)
+		}
+		seen[path] = data
+		step++
+	}
+}
+
+// Told to end while clients send, and one that does not come to an end with its request, the process
+// ends in order, and each event that it has acknowledged is counted once.
+func TestTerminated(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no SIGTERM")
+	}
+	c := exactConfig(t)
+	c.step = 30 * time.Millisecond
+	p := startChild(t, nil, c)
+	slow, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	require.NoError(t, err)
+	defer slow.Close()
+	_, err = fmt.Fprintf(slow, "POST /events HTTP/1.1\r\nHost: slow\r\nContent-Length: 100000\r\n\r\n{\"user\":\"slow\",\"key\":\"event\"}\n")
+	require.NoError(t, err)
+	var f traffic
+	var clients sync.WaitGroup
+	for range 20 {
+		clients.Go(func() { f.send(p.url) })
+	}
+	time.Sleep(300 * time.Millisecond)
+	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, p.Wait(), &p.errors)
+	clients.Wait()
+	f.check(t, mustOpen(t, c))
+}
+
+// Events of the open step survive a crash, with and without a state that was stored among them, and
+// are counted once.
+func TestOpenStepSurvives(t *testing.T) {
+	c := exactConfig(t)
+	send := func(s *service, from, to int) {
+		body := []byte(lines(from, to, "event"))
+		events, _ := readEvents(body)
+		require.NoError(t, s.take([]request{{body, events, make(chan error, 1)}}))
+	}
+	again := func(s *service) *service {
+		require.NoError(t, s.store.db.Close())
+		return mustOpen(t, c)
+	}
+	s := mustOpen(t, c)
+	send(s, 0, 100)
+	s = again(again(s))
+	send(s, 100, 150)
+	require.NoError(t, s.save(nil)) // as after mostLog
+	require.Zero(t, s.logged)
+	s = again(s)
+	send(s, 150, 170)
+	s = again(s)
+	require.NoError(t, s.step())
+	require.InDelta(t, 170, total(t, again(s)), 2)
+}
+
+// What is there already is not begun again, nor continued with other flags, by a second process, or
+// from an older state.
+func TestRefusals(t *testing.T) {
+	c := testConfig(t)
+	s := mustOpen(t, c)
+	_, err := open(c, monday)
+	require.Error(t, err, "a second process")
+	var states []state
+	for range 3 {
+		st, err := s.state()
+		require.NoError(t, err)
+		states = append(states, st)
+		require.NoError(t, s.step())
+	}
+	require.NoError(t, s.store.db.Close())
+	for name, change := range map[string]func(*config){
+		"ε": func(c *config) { c.epsilon++ }, "δ": func(c *config) { c.delta /= 2 }, "elements": func(c *config) { c.elements++ }, "keys": func(c *config) { c.known++ },
+		"counters": func(c *config) { c.counters = 10 }, "step": func(c *config) { c.step /= 2 }, "no step": func(c *config) { c.step = 0 },
+	} {
+		other := c
+		change(&other)
+		_, err := open(other, monday)
+		require.Error(t, err, name)
+	}
+	other := c
+	other.published = 4
+	_, err = open(other, monday)
+	require.ErrorIs(t, err, series.ErrMismatch, "a backup")
+	other.published = 3
+	s = mustOpen(t, other)
+	require.Equal(t, 3, s.published.steps())
+	require.NoError(t, s.store.save(states[2], nil), "a state that is behind the slices")
+	require.NoError(t, s.store.db.Close())
+	_, err = open(c, monday)
+	require.ErrorIs(t, err, series.ErrMismatch)
+}
+
+// A slice that the store has, but that nobody knows to be on the disk, is not served: its transaction
+// may have failed in the sync. The next run syncs first, and publishes it.
+func TestNotPublishedYet(t *testing.T) {
+	c := testConfig(t)
+	s := mustOpen(t, c)
+	slice, err := s.keys.Step()
+	require.NoError(t, err)
+	data, err := slice.MarshalBinary()
+	require.NoError(t, err)
+	st, err := s.state()
+	require.NoError(t, err)
+	require.NoError(t, s.store.save(st, &ended{slice: data}))
+	require.Equal(t, 404, newRecorder(s, "/slices/0").Code)
+	require.Error(t, s.store.save(st, &ended{slice: data}), "step 0 is in the store")
+	require.NoError(t, s.store.db.Close())
+	s = mustOpen(t, c)
+	require.Equal(t, data, newRecorder(s, "/slices/0").Body.Bytes())
+}
+
+// A journal in memory does what one in a file does.
+func TestJournal(t *testing.T) {
+	c := testConfig(t)
+	s := mustOpen(t, c)
+	_, text, _, err := s.store.head()
+	require.NoError(t, err)
+	l, err := budget.OpenJournal(&journal{bytes.Clone(text)}, 2)
+	require.NoError(t, err)
+	require.Equal(t, s.ledger.String(), l.String())
+	require.Error(t, l.Spend(s.keys.Guarantee()), "nothing is left")
+	for name, damaged := range map[string][]byte{"cut off": text[:len(text)/2], "changed": bytes.Replace(text, []byte("1 spend"), []byte("7 spend"), 1), "empty": nil} {
+		_, err := budget.OpenJournal(&journal{bytes.Clone(damaged)}, 2)
+		require.Error(t, err, name)
+	}
+}

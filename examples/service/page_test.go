@@ -1,0 +1,170 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"html/template"
+	"math"
+	"math/rand/v2"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "make the picture of the page anew")
+
+// generate fills a service with steps of generated events: pages of a site, with days and nights,
+// weekends, a page that becomes popular and one that is forgotten.
+func generate(t testing.TB, s *service, steps, hourly int) {
+	r := rand.New(rand.NewPCG(1, 2))
+	names := []string{"/", "/docs/install", "/pricing", "/blog/launch", "/docs/api", "/login", "/about", "/careers", "/docs/faq", "/blog/2025", "/contact", "/status"}
+	for step := range steps {
+		at := s.head.end(step)
+		busy := 1 + 0.6*math.Sin(2*math.Pi*(float64(at.Hour())-9)/24)
+		if at.Weekday() == time.Saturday || at.Weekday() == time.Sunday {
+			busy *= 0.6
+		}
+		weights, sum := make([]float64, len(names)), 0.0
+		for i, name := range names {
+			weights[i] = 1 / float64(i+2)
+			switch along := float64(step) / float64(steps); name {
+			case "/blog/launch":
+				weights[i] *= 0.2 + 2.2/(1+math.Exp(-14*(along-0.55)))
+			case "/blog/2025":
+				weights[i] *= 3 * (1 - along)
+			}
+			sum += weights[i]
+		}
+		var events []event
+		for range int(float64(hourly) * busy) {
+			x, i := r.Float64()*sum*1.15, 0
+			for i < len(names) && x > weights[i] {
+				x, i = x-weights[i], i+1
+			}
+			key := fmt.Sprintf("/archive/%d", r.IntN(5000))
+			if i < len(names) {
+				key = names[i]
+			}
+			events = append(events, event{fmt.Sprint("user-", r.IntN(hourly*60)), key})
+		}
+		s.count(events)
+		require.NoError(t, s.step())
+	}
+}
+
+func TestPage(t *testing.T) {
+	c := testConfig(t)
+	s := mustOpen(t, c)
+	html, err := s.published.page(day)
+	require.NoError(t, err)
+	require.Contains(t, string(html), "No key has been published yet")
+
+	s.store.db.NoSync = true
+	const hostile = "</title><script>alert(1)</script>"
+	for step := range 2 * day {
+		for i := range 300 {
+			s.count([]event{{fmt.Sprint(step, "-", i), hostile}})
+		}
+		require.NoError(t, s.step())
+	}
+	recorder := newRecorder(s, "/?steps=24")
+	text := recorder.Body.String()
+	require.Equal(t, 200, recorder.Code)
+	require.Contains(t, recorder.Header().Get("Content-Security-Policy"), "default-src 'none'")
+	require.NotContains(t, text, "<script")
+	require.NotContains(t, text, "http://")
+	require.NotContains(t, text, "https://")
+	require.Contains(t, text, template.HTMLEscapeString(hostile))
+	for _, want := range []string{"Top keys of the last day", "ε = 2", "δ = 1e-6", "at most 7.39 times", "At most 5 events of a user count in a week", "Spent once", "48 steps published"} {
+		require.Contains(t, text, want)
+	}
+	require.Same(t, &must(s.published.page(day))[0], &must(s.published.page(day))[0], "drawn once a step")
+}
+
+// TestPageInBrowser drives the page in a browser, if there is one: the windows can be chosen, the
+// pictures are there, nothing overlaps or sticks out, also on a telephone, and nothing is fetched from
+// elsewhere. With -update it makes page.png.
+func TestPageInBrowser(t *testing.T) {
+	browser := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			browser = path
+			break
+		}
+	}
+	if browser == "" {
+		t.Skip("there is no browser here")
+	}
+	steps, hourly := 220, 300
+	if *update {
+		steps, hourly = 888, 1500
+	}
+	s := mustOpen(t, testConfig(t))
+	s.store.db.NoSync = true
+	generate(t, s, steps, hourly)
+	server := httptest.NewServer(s.handler())
+	defer server.Close()
+
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true))...)
+	defer cancel()
+	ctx, cancel = chromedp.NewContext(ctx)
+	defer cancel()
+	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(1040, 800), chromedp.Navigate(server.URL+"/")))
+	for _, name := range []string{"week", "hour", "day"} {
+		require.NoError(t, chromedp.Do(ctx, chromedp.Click(fmt.Sprintf(`//nav/a[text()="%s"]`, name)), chromedp.WaitReady(`//h1[contains(., "last `+name+`")]`)))
+		found, err := chromedp.Run(ctx, chromedp.Evaluate[layout](measure))
+		require.NoError(t, err)
+		require.Equal(t, layout{Bars: mostBars, Lines: mostLines, Bands: found.Bands, Columns: (steps/day*day + week - 1) / week, Current: name}, found, name)
+		require.GreaterOrEqual(t, found.Bands, mostLines, name)
+	}
+	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(390, 800), chromedp.Reload()))
+	found, err := chromedp.Run(ctx, chromedp.Evaluate[layout](measure))
+	require.NoError(t, err)
+	require.Empty(t, found.Wrong)
+	if *update {
+		require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(1040, 800), chromedp.Navigate(server.URL+"/?steps=1")))
+		picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+		require.NoError(t, err)
+		require.Less(t, len(picture), 300_000)
+		require.NoError(t, os.WriteFile("page.png", picture, 0o644))
+	}
+}
+
+// layout is what the browser has made of the page.
+type layout struct {
+	Bars, Lines, Bands, Columns int
+	Current                     string
+	Wrong                       string // what overlaps, sticks out, or came from elsewhere
+}
+
+// measure returns the layout.
+const measure = `(() => {
+	const all = s => [...document.querySelectorAll(s)], wrong = [], box = e => e.getBoundingClientRect();
+	if (document.documentElement.scrollWidth > innerWidth) wrong.push("wider than the window: " + document.documentElement.scrollWidth);
+	const labels = all("svg text").map(e => [e.textContent, box(e)]);
+	for (const [text, b] of labels) {
+		if (b.left < 0 || b.right > innerWidth) wrong.push(text + " sticks out");
+		for (const [other, c] of labels)
+			if (text !== other && b.left < c.right && c.left < b.right && b.top + 3 < c.bottom && c.top + 3 < b.bottom) wrong.push(text + " is on " + other);
+	}
+	for (const e of all(".band, .line, .column, .whisker")) {
+		const b = box(e), s = box(e.closest("svg"));
+		if (b.left < s.left - 2 || b.right > s.right + 2 || b.top < s.top - 2 || b.bottom > s.bottom + 2) wrong.push(e.getAttribute("class") + " outside of its picture");
+	}
+	for (const r of performance.getEntriesByType("resource")) if (!r.name.endsWith("/favicon.ico")) wrong.push("fetched " + r.name);
+	return {Bars: all("#top tr").length, Lines: all(".line").length, Bands: all(".band").length, Columns: all(".column").length,
+		Current: document.querySelector("nav [aria-current]").textContent, Wrong: wrong.join("; ")};
+})()`
+
+func must(html []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return html
+}
