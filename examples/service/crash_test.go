@@ -154,8 +154,7 @@ func TestKilled(t *testing.T) {
 	}
 	c.step = 30 * time.Millisecond
 	s := mustOpen(t, c)
-	require.Equal(t, uint64(2), s.ledger.Records())
-	require.Equal(t, "ε = 176, δ = 1e-9 for one user within one period of 168 steps (at most 2 elements), added or removed", s.ledger.Spent().String())
+	require.Equal(t, "ε = 352 of 352 at δ = 1e-9, 2 releases, for one user within any 168 steps (at most 2 elements), added or removed", s.ledger.String())
 	for path, data := range seen {
 		recorder := newRecorder(s, path)
 		require.Equal(t, data, recorder.Body.Bytes(), path)
@@ -304,18 +303,13 @@ func TestNotPublishedYet(t *testing.T) {
 	require.Equal(t, data, newRecorder(s, "/slices/0").Body.Bytes())
 }
 
-// A journal in memory does what one in a file does.
-func TestJournal(t *testing.T) {
+// Nothing is left of the budget, also after a restart.
+func TestBudgetIsSpent(t *testing.T) {
 	c := testConfig(t)
 	s := mustOpen(t, c)
-	_, text, _, err := s.store.head()
-	require.NoError(t, err)
-	l, err := budget.OpenJournal(&journal{bytes.Clone(text)}, 2)
-	require.NoError(t, err)
-	require.Equal(t, s.ledger.String(), l.String())
-	require.Error(t, l.Spend(s.keys.Guarantee()), "nothing is left")
-	for name, damaged := range map[string][]byte{"cut off": text[:len(text)/2], "changed": bytes.Replace(text, []byte("1 spend"), []byte("7 spend"), 1), "empty": nil} {
-		_, err := budget.OpenJournal(&journal{bytes.Clone(damaged)}, 2)
-		require.Error(t, err, name)
-	}
+	before := s.ledger.String()
+	require.NoError(t, s.store.db.Close())
+	s = mustOpen(t, c)
+	require.Equal(t, before, s.ledger.String())
+	require.ErrorIs(t, s.ledger.Spend(budget.PureDP(0.01, s.ledger.Unit())), budget.ErrBudget)
 }

@@ -131,7 +131,7 @@ func (s *service) getUsers(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *service) getBudget(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, map[string]string{"spent": s.ledger.Spent().String(), "ledger": s.ledger.String()})
+	writeJSON(w, http.StatusOK, s.ledger)
 }
 
 func notFound(w http.ResponseWriter) {

@@ -64,10 +64,10 @@ func (c config) keys() series.Params {
 		Counters: c.counters, MaxKnown: c.known, MaxElements: c.elements}
 }
 
-// users are the Params of the number of different users of a period: 12 KB of state, and an error of
-// some 1.2 % beside the noise.
+// users are the Params of the number of different users of a period, of which any 168 steps meet two:
+// 12 KB of state, and an error of some 1.2 % beside the noise.
 func (c config) users(seed hashing.Seed) distinct.Params {
-	return distinct.Params{Epsilon: c.epsilon * usersShare, Cells: 4096, Levels: 24, Seed: seed}
+	return distinct.Params{Epsilon: c.epsilon * usersShare / 2, Cells: 4096, Levels: 24, Seed: seed}
 }
 
 func main() {
@@ -91,9 +91,9 @@ func parse(args []string, stdout, stderr io.Writer) (config, error) {
 	flags.StringVar(&c.operator, "operator", "127.0.0.1:8081", "where the metrics are, for the operator alone")
 	flags.StringVar(&c.store, "store", "service.db", "the one `file` of the service: budget, private state, releases")
 	flags.DurationVar(&c.step, "step", time.Hour, "length of a step")
-	flags.Float64Var(&c.epsilon, "epsilon", 1, "ε of all that is ever published, for one user within 168 steps")
+	flags.Float64Var(&c.epsilon, "epsilon", 1, "ε of all that is ever published, for what one user does in any 168 steps")
 	flags.Float64Var(&c.delta, "delta", 1e-8, "δ of the same: far below one over the number of users")
-	flags.IntVar(&c.elements, "elements", 10, "the most events that count of one user within 168 steps")
+	flags.IntVar(&c.elements, "elements", 10, "the most events that count of one user in any 168 steps")
 	flags.IntVar(&c.known, "keys", 1000, "the most keys that are published in a step")
 	flags.IntVar(&c.counters, "counters", 0, "0 counts all keys exactly; else the counters that bound the memory for keys that are not known yet")
 	flags.IntVar(&c.published, "published", 0, "refuse a store, such as a backup, in which fewer `steps` are published than these")

@@ -80,7 +80,7 @@ func TestPage(t *testing.T) {
 	require.NotContains(t, text, "http://")
 	require.NotContains(t, text, "https://")
 	require.Contains(t, text, template.HTMLEscapeString(hostile))
-	for _, want := range []string{"Top keys of the last day", "ε = 2", "δ = 1e-6", "at most 7.39 times", "At most 5 events of a user count in a week", "Spent once", "48 steps published"} {
+	for _, want := range []string{"Top keys of the last day", "ε = 2", "δ = 1e-6", "at most 7.39 times", "At most 5 events of a user count in any week", "Spent once", "48 steps published"} {
 		require.Contains(t, text, want)
 	}
 	require.Same(t, &must(s.published.page(day))[0], &must(s.published.page(day))[0], "drawn once a step")
@@ -101,10 +101,11 @@ func TestPageInBrowser(t *testing.T) {
 		t.Skip("there is no browser here")
 	}
 	steps, hourly := 220, 300
+	c := testConfig(t)
 	if *update {
-		steps, hourly = 888, 1500
+		steps, hourly, c.elements = 888, 1500, 2
 	}
-	s := mustOpen(t, testConfig(t))
+	s := mustOpen(t, c)
 	s.store.db.NoSync = true
 	generate(t, s, steps, hourly)
 	server := httptest.NewServer(s.handler())

@@ -14,7 +14,7 @@ import (
 
 const (
 	day      = 24        // steps between two numbers of different users
-	week     = 7 * day   // the longest of the Spans: the period in which a user's events are bounded
+	week     = 7 * day   // the longest of the Spans: the period of the numbers of different users
 	keep     = 53 * week // steps that windows can be of
 	mostLog  = 64 << 20  // bytes of events before the state is stored without a step
 	mostTake = 16 << 20  // bytes of events in one transaction
@@ -77,7 +77,7 @@ func open(c config, now time.Time) (s *service, err error) {
 
 // begin reads what the series is, or begins one.
 func (s *service) begin(c config, now time.Time) error {
-	h, text, found, err := s.store.head()
+	h, spent, found, err := s.store.head()
 	if err != nil {
 		return err
 	}
@@ -95,18 +95,20 @@ func (s *service) begin(c config, now time.Time) error {
 		if h != want {
 			return fmt.Errorf("%s holds another series (%+v): take its flags, or another file and another budget", c.store, h)
 		}
-		s.ledger, err = budget.OpenJournal(&journal{text}, 2)
+		s.ledger = new(budget.Ledger)
+		return s.ledger.UnmarshalBinary(spent)
+	}
+	if s.ledger, err = spend(c.epsilon, c.delta, want.Keys, want.Users); err != nil {
 		return err
 	}
-	j := new(journal)
-	if s.ledger, err = spend(j, c.epsilon, c.delta, want.Keys, want.Users); err != nil {
+	if spent, err = s.ledger.MarshalBinary(); err != nil {
 		return err
 	}
 	empty, err := s.state()
 	if err != nil {
 		return err
 	}
-	return s.store.create(want, j.text, empty)
+	return s.store.create(want, spent, empty)
 }
 
 // restore publishes once more what was published, takes up the private state, and counts the events

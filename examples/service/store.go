@@ -29,7 +29,7 @@ var (
 	usersBucket   = []byte("users")    // public: numbers of different users, by the step they end with
 	eventsBucket  = []byte("events")   // private: requests that the state does not contain yet, in order
 	headKey       = []byte("series")   // in headBucket, as are the next three
-	budgetKey     = []byte("budget")   // the journal of the ledger
+	budgetKey     = []byte("budget")   // the ledger
 	keysStateKey  = []byte("state")    // private: series.Builder
 	usersStateKey = []byte("visitors") // private: distinct.RunningBuilder
 )
