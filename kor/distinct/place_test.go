@@ -1,0 +1,102 @@
+package distinct
+
+import (
+	"math"
+	"math/bits"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/dptest"
+)
+
+// regular are key sets without randomness, on which simple hash functions are too even or too
+// uneven.
+var regular = map[string]func(i uint64) uint64{
+	"run": func(i uint64) uint64 { return i }, "high bits": func(i uint64) uint64 { return i << 50 }, "multiples": func(i uint64) uint64 { return 1000 * i },
+	"grid": func(i uint64) uint64 { return i&31 | i>>5<<32 }, "squares": func(i uint64) uint64 { return i * i },
+	"gray": func(i uint64) uint64 { return i ^ i>>1 }, "two runs": func(i uint64) uint64 { return i<<44 | i }, "middle": func(i uint64) uint64 { return i << 32 },
+	"floats": func(i uint64) uint64 { return math.Float64bits(float64(i)) }, "pages": func(i uint64) uint64 { return i << 12 },
+}
+
+// The number of ones of each level, and of all together, have the law that fully random functions
+// give: over many seeds the mean and the variance of what the keys of a regular set leave are within
+// 7 standard errors. The seeds are the same in every run.
+func TestRegularKeys(t *testing.T) {
+	const n, levels = 64, 10
+	seeds := dptest.Full(20_000, 1000)
+	for name, key := range regular {
+		for _, keys := range []int{100, 2000} {
+			var sum, squares [levels + 1]float64
+			list := make([]uint64, keys)
+			for i := range list {
+				list[i] = key(uint64(i))
+			}
+			table := make([]uint64, levels)
+			for i := range seeds {
+				place := newPlacement(hashing.Seed{1, byte(i), byte(i >> 8)}, n, 1, levels)
+				clear(table)
+				place.set(table, list)
+				all := 0.0
+				for level, word := range table {
+					z := float64(bits.OnesCount64(word))
+					sum[level] += z
+					squares[level] += z * z
+					all += z
+				}
+				sum[levels] += all
+				squares[levels] += all * all
+			}
+			total, totalVar := 0.0, 0.0
+			empty := func(r float64) float64 { return math.Pow(1-r, float64(keys)) }
+			check := func(level int, mean, variance float64) {
+				m := sum[level] / float64(seeds)
+				v := squares[level]/float64(seeds) - m*m
+				if z := (m - mean) / math.Sqrt(variance/float64(seeds)); math.Abs(z) > 7 {
+					t.Errorf("%s, %d keys, level %d: mean %.3f, want %.3f (%.1f standard errors)", name, keys, level, m, mean, z)
+				}
+				if z := (v/variance - 1) / math.Sqrt(2.2/float64(seeds)); variance > 1 && math.Abs(z) > 7 {
+					t.Errorf("%s, %d keys, level %d: variance %.3f, want %.3f (%.1f standard errors)", name, keys, level, v, variance, z)
+				}
+			}
+			for level := range levels {
+				r := rate(level, levels) / n
+				one, two := empty(r), empty(2*r)
+				mean, variance := n*(1-one), n*(one-one*one)+n*(n-1)*(two-one*one)
+				check(level, mean, variance)
+				total, totalVar = total+mean, totalVar+variance
+				for other := range level {
+					s := rate(other, levels) / n
+					totalVar += 2 * n * n * (empty(r+s) - one*empty(s))
+				}
+			}
+			check(levels, total, totalVar)
+		}
+	}
+}
+
+// All ways to place a key agree, and levels and cells are independent: χ² of the places of a run.
+func TestPlaces(t *testing.T) {
+	const cells, levels, keys = 17, 11, 1 << 19
+	for _, levels := range []int{1, 2, 8, 9, 11, 64} {
+		one, flat := newPlacement(hashing.Seed{3}, cells, 1, levels), newPlacement(hashing.Seed{3}, cells, cells, levels)
+		table, again := make([]uint64, levels), make([]uint64, levels)
+		for key := range uint64(5000) {
+			word, bit := one.at(key)
+			again[word] |= bit
+			one.set(table, []uint64{key})
+			require.Equal(t, again, table)
+			require.Equal(t, word*cells+uint64(bits.TrailingZeros64(bit)), flat.cell(key))
+		}
+	}
+	place := newPlacement(hashing.Seed{3}, cells, cells, levels)
+	counts, expected := make([]int64, cells*levels+1), make([]float64, cells*levels)
+	for key := range uint64(keys) {
+		counts[place.cell(key)]++
+	}
+	for i := range expected {
+		expected[i] = rate(i/cells, levels) / cells
+	}
+	dptest.ChiSquare(t, "places", counts, expected, 1e-10)
+}
