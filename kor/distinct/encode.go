@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise"
 )
 
 // The encoding of a Sketch, little-endian, version 1; floating-point numbers are IEEE 754 bits:
@@ -80,4 +81,21 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 	}
 	*s = d
 	return nil
+}
+
+// appendFields appends an encoding that has nothing behind its fields.
+func appendFields(dst []byte, kind wire.Kind, fields []wire.Field) []byte {
+	return wire.AppendFields(wire.AppendHeader(dst, kind, version), fields)
+}
+
+// readFields reads one. The Params p are among the fields; they have a law, and all of ε for the count.
+func readFields(data []byte, kind wire.Kind, fields []wire.Field, p *Params, law func(Params) (noise.DiscreteLaplace, error), check func(*wire.Reader)) error {
+	r := wire.NewReader("distinct", data)
+	r.Header(kind, version)
+	r.Fields(fields)
+	if _, err := law(*p); r.Err() == nil && (err != nil || p.CountShare != 1) {
+		r.Fail("invalid Params")
+	}
+	check(r)
+	return r.Done()
 }

@@ -231,7 +231,7 @@ func (r *Running) AppendBinary(dst []byte) ([]byte, error) {
 		return dst, fault.Format("distinct", "a Running that was not released has no encoding")
 	}
 	copied := *r
-	return wire.AppendFields(wire.AppendHeader(dst, wire.KindRunning, version), copied.fields()), nil
+	return appendFields(dst, wire.KindRunning, copied.fields()), nil
 }
 
 // MarshalBinary returns the encoding.
@@ -240,22 +240,17 @@ func (r *Running) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
 // UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
 // and leaves the receiver as it was, for any other bytes.
 func (r *Running) UnmarshalBinary(data []byte) error {
-	in := wire.NewReader("distinct", data)
-	in.Header(wire.KindRunning, version)
 	var d Running
-	in.Fields(d.fields())
-	switch _, err := d.params.runningLaw(); {
-	case in.Err() != nil:
-	case err != nil || d.params.CountShare != 1:
-		in.Fail("invalid Params")
-	case d.slots < 1:
-		in.Fail("no slots")
-	case d.ones > maxOnes || d.ones < -maxOnes:
-		in.Fail("a count out of range")
+	err := readFields(data, wire.KindRunning, d.fields(), &d.params, Params.runningLaw, func(in *wire.Reader) {
+		if d.slots < 1 {
+			in.Fail("no slots")
+		}
+		if d.ones > maxOnes || d.ones < -maxOnes {
+			in.Fail("a count out of range")
+		}
+	})
+	if err == nil {
+		*r = d
 	}
-	if err := in.Done(); err != nil {
-		return err
-	}
-	*r = d
-	return nil
+	return err
 }

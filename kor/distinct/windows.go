@@ -319,7 +319,7 @@ func (w *Windows) AppendBinary(dst []byte) ([]byte, error) {
 		return dst, fault.Format("distinct", "Windows that were not released have no encoding")
 	}
 	copied := *w
-	return wire.AppendFields(wire.AppendHeader(dst, wire.KindWindows, version), copied.fields()), nil
+	return appendFields(dst, wire.KindWindows, copied.fields()), nil
 }
 
 // MarshalBinary returns the encoding.
@@ -328,21 +328,16 @@ func (w *Windows) MarshalBinary() ([]byte, error) { return w.AppendBinary(nil) }
 // UnmarshalBinary decodes what AppendBinary encoded. It returns an error that wraps [ErrFormat],
 // and leaves the receiver as it was, for any other bytes.
 func (w *Windows) UnmarshalBinary(data []byte) error {
-	in := wire.NewReader("distinct", data)
-	in.Header(wire.KindWindows, version)
 	var d Windows
-	in.Fields(d.fields())
-	if _, err := d.params.windowLaw(); in.Err() == nil && (err != nil || d.params.CountShare != 1) {
-		in.Fail("invalid Params")
-	}
-	for _, x := range d.classes {
-		if x > maxOnes/4 || x < -maxOnes/4 {
-			in.Fail("a count out of range")
+	err := readFields(data, wire.KindWindows, d.fields(), &d.params, Params.windowLaw, func(in *wire.Reader) {
+		for _, x := range d.classes {
+			if x > maxOnes/4 || x < -maxOnes/4 {
+				in.Fail("a count out of range")
+			}
 		}
+	})
+	if err == nil {
+		*w = d
 	}
-	if err := in.Done(); err != nil {
-		return err
-	}
-	*w = d
-	return nil
+	return err
 }
