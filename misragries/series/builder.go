@@ -28,7 +28,8 @@ type state[K hashing.Key] struct {
 	draw   publisher[K]
 
 	known []member[K] // sorted by key
-	at    map[K]int   // index into known
+	at    map[K]int   // index into known; none with Dim, where it is the key
+	keys  wire.Keys[K]
 
 	unknown  tally[K]                 // exact discovery
 	sketches []*misragries.Builder[K] // the other discovery: one for each span
@@ -58,13 +59,12 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Builder[K]{private.New(state[K]{params: p, law: law, draw: &noisy[K]{law: law}, users: map[string]visits{}}), p, p.Guarantee()}
+	b := &Builder[K]{private.New(state[K]{params: p, law: law, keys: wire.KeysOf[K](), draw: &noisy[K]{law: law}, users: map[string]visits{}}), p, p.Guarantee()}
 	s := private.Enter(b.secret)
 	defer private.Leave(b.secret)
-	keys := wire.KeysOf[K]()
-	for i := range p.Dim {
-		key, _ := keys.FromBits(uint64(i))
-		s.known = append(s.known, member[K]{key: key})
+	s.known = make([]member[K], p.Dim)
+	for i := range s.known {
+		s.known[i].key, _ = s.keys.FromBits(uint64(i))
 	}
 	s.index()
 	if p.Counters > 0 {
@@ -90,6 +90,9 @@ func check[K hashing.Key](p Params) (Params, calibration, error) {
 
 // index makes the index of the known keys.
 func (s *state[K]) index() {
+	if s.params.Dim > 0 {
+		return
+	}
 	s.at = make(map[K]int, len(s.known))
 	for i := range s.known {
 		s.at[s.known[i].key] = i
@@ -140,17 +143,21 @@ func (b *Builder[K]) AddUser(user string, keys ...K) {
 
 // add counts one element. Whether its key is known is public, and does not change within a step.
 func (s *state[K]) add(key K) {
+	if s.params.Dim > 0 {
+		if i := s.keys.Bits(key); i < uint64(len(s.known)) {
+			s.known[i].sums.raise(1)
+		}
+		return
+	}
 	if i, known := s.at[key]; known {
 		s.known[i].sums.raise(1)
 		return
 	}
-	switch {
-	case s.params.Dim > 0:
-	case s.sketches == nil:
+	if s.sketches == nil {
 		s.unknown.add(key)
-	default:
-		for _, sketch := range s.sketches {
-			sketch.Add(key)
-		}
+		return
+	}
+	for _, sketch := range s.sketches {
+		sketch.Add(key)
 	}
 }
