@@ -7,6 +7,7 @@ var groupbyMutations = []mutation{
 	{"all keys of a user get weight", "threshold/groupby/once.go", "choose(order, kept, &s.src)", "order"},
 	{"the same keys of a user get weight", "threshold/groupby/once.go", "subset.Draw(all, k, src.Uint64N)", "subset.Draw(all, k, func(uint64) uint64 { return 0 })"},
 	{"a user's keys counted twice", "threshold/groupby/builder.go", "s.keys = slices.Compact(s.keys)", ""},
+	{"keys with one half hash summed", "threshold/groupby/table.go", "if t.entries[n-1].key == key {\n\t\t\treturn n - 1, true\n\t\t}\n\t}\n\tif len", "if true || key == t.entries[n-1].key {\n\t\t\treturn n - 1, true\n\t\t}\n\t}\n\tif len"},
 	{"counts without noise", "threshold/groupby/release.go", "e.rest + rests()", "e.rest + 0*rests()"},
 	{"weights without noise", "threshold/groupby/release.go", "r.weight = weight", "r.weight = max(e.weight, min(weight, s.law.kernel.Threshold))"},
 	{"shortfall without noise", "threshold/groupby/release.go", "s.shortfall + s.noise(s.law.shortfall)()", "s.shortfall"},

@@ -31,6 +31,24 @@ func TestTableIsAMap(t *testing.T) {
 	}
 }
 
+// Slots hold half of a hash, in which about ten pairs of 300,000 keys agree: they stay apart.
+func TestKeysOfOneHalfHash(t *testing.T) {
+	const n = 300_000
+	table, random := New[uint64](n), rand.New(rand.NewPCG(6, 7))
+	var keys [n]uint64
+	for i := range keys {
+		keys[i] = random.Uint64()
+		table.Add(keys[i], int64(i))
+	}
+	for i, key := range keys {
+		table.Add(key, int64(i))
+	}
+	require.Len(t, table.Entries(), n)
+	for i, e := range table.Entries() {
+		require.True(t, e.Key == keys[i] && e.Steps == min(2*int64(i), n))
+	}
+}
+
 func TestSumsDoNotOverflow(t *testing.T) {
 	table := New[uint64](1 << 61)
 	for range 5 {

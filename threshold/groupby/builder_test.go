@@ -159,6 +159,28 @@ func TestShardsAndMerge(t *testing.T) {
 	require.NotEqual(t, want, privateBytes(t, restored))
 }
 
+// Slots hold half of a hash, in which about ten pairs of 300,000 keys agree: they stay apart.
+func TestKeysOfOneHalfHash(t *testing.T) {
+	const n = 300_000
+	tb, random := newTable[int](0), rand.New(rand.NewPCG(6, 7))
+	var keys [n]int
+	for i := range keys {
+		keys[i] = int(random.Uint64()) // some are equal where int has 32 bits
+	}
+	slices.Sort(keys[:])
+	different := slices.Compact(keys[:])
+	for range 2 {
+		for i, key := range different {
+			tb.add(key, cell{weight: int64(i)})
+		}
+	}
+	require.Len(t, tb.entries, len(different))
+	for i, e := range tb.entries {
+		at, ok := tb.find(e.key)
+		require.True(t, ok && at == uint32(i) && e.key == different[i] && e.weight == 2*int64(i))
+	}
+}
+
 func TestSaturation(t *testing.T) {
 	tb := newTable[int](0)
 	for range 5 {
