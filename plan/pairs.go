@@ -12,7 +12,9 @@ import (
 // degrees of freedom. For Gaussian rows the values are σ²·χ²_k. A row is in one group, so replacing
 // it changes one value.
 //
-// The thesis divides by (1 − 2/(9k))³, nearly the median of χ²_k over k; this is the exact one.
+// The thesis divides by (1 − 2/(9k))³, nearly the median of χ²_k over k; this is the exact one. Its
+// Table 5.1 has relative errors of .006 to .035 at n = 4000, which cannot be the mean error of single
+// runs: without any noise the estimator itself has .042 at k = 1 and .035 at k = 4.
 func (r *run) pairSpreads(list []int, rho float64) ([]float64, error) {
 	k := r.p.Steps.Group
 	if r.x.sparse != nil && int64(r.x.count()) > math.MaxUint32 {

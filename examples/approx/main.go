@@ -9,6 +9,11 @@
 //	number of connected components    random graph of 200,000         one edge      sampling and search                  subexponential diameter
 //	average degree                    implicit graph of 2⁴⁰ vertices  one edge      sampling with advice                 standard deviation, relative
 //
+// Two are simpler than in the paper, on purpose. The average degree supposes a public bound on the
+// degrees, so that the mean over random vertices will do; without one, Seshadhri's estimator takes
+// its place (see degree.go). The sketch of ranks has the levels of KLL, but not the sampler below
+// them.
+//
 // None of them has a small sensitivity itself: one record more may change the sketch's or the
 // sample's answer completely. The function they approximate has, and their error is concentrated,
 // which is all that the noise needs. Each file derives the two numbers it declares.
@@ -19,8 +24,12 @@
 // Not here is maximum matching (Tětek, section 5.4). The algorithm behind it approximates a
 // (1+ρ)-matching by local search for augmenting paths of length O(1/ρ) in an oracle that recurses
 // on random ranks: d^{O(1/ρ²)} vertices are read for one answer, beyond any graph for the ρ ≈ ε/10
-// that privacy asks for. What is fast, greedy matching by random ranks, is off by a factor of two
-// on some graphs; with an error of n/2 nothing is left under the noise.
+// that privacy asks for. What is fast, greedy matching by random ranks, finds G edges of a maximum
+// of M ≤ min(2G, n/2): it is off by up to n/4, half of that if centred. The noise for such an error
+// has a scale of more than n/4 at ε = 1, and no answer is above n/2.
+//
+// The estimators stay in this program: each is written for the data that it shows, and a program
+// with other data would write its own. What carries over is noise/approx.
 package main
 
 import (

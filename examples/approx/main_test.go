@@ -113,22 +113,50 @@ func TestMeanDegree(t *testing.T) {
 	}
 }
 
-// Ranks of a stream that fits are exact, the weights of a longer one sum to its length, and the
-// variance of one sketch's error is within what v allows.
+// Ranks of a stream that fits are exact, the weights of a longer one sum to its length, levels keep
+// to their sizes, and the squared error of a sketch is on average within the v of rankDiameter.
 func TestRankSketch(t *testing.T) {
 	clitest.Seed(t)
-	s := &rankSketch{}
-	for i := range compactorSize - 1 {
+	s := newRankSketch(mostTokens)
+	n := s.sizes[0] - 1
+	for i := range n {
 		s.add(string(rune('a' + i%26)))
 	}
-	if got := s.rank("c"); got != 3*math.Ceil(float64(compactorSize-1)/26) {
+	if got := s.rank("c"); got != 3*math.Ceil(float64(n)/26) {
 		t.Errorf("%g", got)
 	}
 	for range 200_000 {
 		s.add("m")
 	}
-	if got := s.rank("z"); got != compactorSize-1+200_000 {
+	if got := s.rank("z"); got != float64(n+200_000) {
 		t.Errorf("%g", got)
+	}
+	for h, level := range s.levels[:len(s.levels)-1] {
+		if len(level) >= s.sizes[h] || s.sizes[h]%2 != 0 || 3*s.sizes[h] < 2*s.sizes[h+1] {
+			t.Errorf("level %d of %d has %d elements", h, s.sizes[h], len(level))
+		}
+	}
+	if last := s.sizes[len(s.sizes)-1]; last != topCompactor || last<<(len(s.sizes)-1) < mostTokens {
+		t.Errorf("the last level has room for %d", last)
+	}
+	const length = 100_000
+	sum, v := 0.0, rankDiameter(mostTokens)*rankDiameter(mostTokens)*math.Ln2/2*length/mostTokens
+	for range 4 {
+		s := newRankSketch(mostTokens)
+		for i := range length {
+			s.add(string([]rune{rune('a' + i*7919%26), rune('a' + i*104729/26%26)}))
+		}
+		exact := 0.0
+		for i := range length {
+			if i*7919%26 < 13 {
+				exact++
+			}
+		}
+		off := s.rank("mz") - exact
+		sum += off * off
+	}
+	if sum > 4*v*40 { // Pr[R² > 40v] ≤ 2e^{−20} for each
+		t.Errorf("squared errors sum to %g, v = %g", sum, v)
 	}
 }
 

@@ -11,35 +11,44 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-const compactorSize = 1 << 14 // even
+const topCompactor = 1 << 15
 
 // rankSketch keeps some of the elements of a stream, those of level h standing for 2^h each
-// (Karnin, Lang, Liberty, with compactors of one size). A full level is sorted, and every other
-// element, from the first or the second as a coin falls, goes one level up.
+// (Karnin, Lang, Liberty 2016, without the sampler for the lowest levels). A full level is sorted,
+// and every other element, from the first or the second as a coin falls, goes one level up. The
+// lower a level, the smaller it is, by a factor of ⅔ each: its compactions err by less.
 type rankSketch struct {
 	levels [][]string
+	sizes  []int // even; the last level takes all that comes
 	src    noise.Source
 }
 
+// compactorSizes returns the sizes of the levels for up to n elements: so many that the last one,
+// of the size topCompactor, never fills up.
+func compactorSizes(n float64) (sizes []int) {
+	levels := 1
+	for n > topCompactor*math.Ldexp(1, levels-1) {
+		levels++
+	}
+	for h := range levels {
+		sizes = append(sizes, 2*int(math.Ceil(topCompactor/2*math.Pow(2.0/3, float64(levels-1-h)))))
+	}
+	return sizes
+}
+
+func newRankSketch(n float64) *rankSketch {
+	sizes := compactorSizes(n)
+	return &rankSketch{levels: make([][]string, len(sizes)), sizes: sizes}
+}
+
 func (s *rankSketch) add(x string) {
-	for h := 0; ; h++ {
-		if h == len(s.levels) {
-			s.levels = append(s.levels, nil)
-		}
-		if h == 0 {
-			s.levels[0] = append(s.levels[0], x)
-		}
-		if len(s.levels[h]) < compactorSize {
-			return
-		}
-		if h+1 == len(s.levels) {
-			s.levels = append(s.levels, nil)
-		}
+	s.levels[0] = append(s.levels[0], x)
+	for h := 0; h+1 < len(s.levels) && len(s.levels[h]) >= s.sizes[h]; h++ {
 		slices.Sort(s.levels[h])
-		for i := int(s.src.Uint64() & 1); i < compactorSize; i += 2 {
+		for i := int(s.src.Uint64() & 1); i < s.sizes[h]; i += 2 {
 			s.levels[h+1] = append(s.levels[h+1], s.levels[h][i])
 		}
-		s.levels[h] = s.levels[h][:0]
+		s.levels[h] = append(s.levels[h][:0], s.levels[h][s.sizes[h]:]...)
 	}
 }
 
@@ -56,15 +65,20 @@ func (s *rankSketch) rank(x string) float64 {
 	return sum
 }
 
-// rankDiameter returns a subexponential diameter of the error of a rank.
+// rankDiameter returns a subexponential diameter of the error of a rank, of up to n elements.
 //
 // A compaction of level h with r elements up to x is exact for even r, and off by ±2^h, as the coin
-// falls, for odd r: the errors are a martingale with such steps. There are at most n/(size·2^h)
-// compactions of level h, and none where that is below 1, so the squares of the steps sum to at
-// most v = Σ_h 2^h·n/size ≤ 2n²/size², and by Azuma's inequality Pr[|R| ≥ t] ≤ 2e^{−t²/(2v)}. That
-// is at most 2e^{−t/Δ} from t = 2v/Δ on, and below t = Δ·ln 2 the claim is empty: Δ = √(2v/ln 2).
+// falls, for odd r: the errors are a martingale with such steps. A compaction of level h takes
+// sizes[h] elements that stand for 2^h each, so there are at most n/(sizes[h]·2^h) of them, and the
+// squares of the steps sum to at most v = Σ_h 2^h·n/sizes[h] over the levels but the last. By
+// Azuma's inequality Pr[|R| ≥ t] ≤ 2e^{−t²/(2v)}. That is at most 2e^{−t/Δ} from t = 2v/Δ on, and
+// below t = Δ·ln 2 the claim is empty: Δ = √(2v/ln 2).
 func rankDiameter(n float64) float64 {
-	v := 2 * n * n / compactorSize / compactorSize
+	v := 0.0
+	sizes := compactorSizes(n)
+	for h, size := range sizes[:len(sizes)-1] {
+		v += math.Ldexp(n, h) / float64(size)
+	}
 	return math.Sqrt(2 * v / math.Ln2)
 }
 
@@ -84,7 +98,7 @@ func beginnings() (list []string) {
 // guarantee allows for.
 func ranks(text *kjv.Text, opts options) (*result, error) {
 	const questions = 8
-	sketch := &rankSketch{}
+	sketch := newRankSketch(mostTokens)
 	var sorted []string
 	for word := range text.Tokens() {
 		sketch.add(word)
@@ -97,7 +111,7 @@ func ranks(text *kjv.Text, opts options) (*result, error) {
 	}
 	r := &result{
 		title: fmt.Sprintf("Tokens up to a place in the alphabet, of %d; hidden is one token; each question depends on the answers before", len(sorted)),
-		method: fmt.Sprintf("Compactors of %d tokens; subexponential diameter %.3g; %d questions to one sketch; %v of scale %.3g", compactorSize, a.Params().Error, questions,
+		method: fmt.Sprintf("Compactors of up to %d tokens; subexponential diameter %.3g; %d questions to one sketch; %v of scale %.3g", topCompactor, a.Params().Error, questions,
 			a.Params().Noise, a.Params().Scale()),
 		guarantee: a.Guarantee(),
 	}

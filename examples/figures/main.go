@@ -63,6 +63,7 @@ var figures = []figure{
 	{"plan-binary", planBinary, func(e effort) int { return 15 * e.means }},
 	{"plan-baskets", planBaskets, func(e effort) int { return 20 * e.means }},
 	{"misragries-threshold", thresholds, always(1)},
+	{"misragries-counters", counters, always(3)},
 	{"series-stationary", topErrors("A stationary stream", false, false), always(3)},
 	{"series-diurnal", topErrors("A diurnal stream", false, true), always(3)},
 	{"series-drifting", topErrors("A drifting stream", true, true), always(3)},
