@@ -132,7 +132,7 @@ func readExact(r *wire.Reader, u Unit) (s exact, ids map[string]Guarantee) {
 	spent := s.guarantee(u)
 	data, _ := spent.MarshalBinary()
 	switch {
-	case releases > 1<<62 || uint64(n) > releases:
+	case releases > math.MaxInt || uint64(n) > releases:
 		r.Fail("impossible releases")
 	case spent.pair.kinds != s.kinds || !spent.promised || new(Guarantee).UnmarshalBinary(data) != nil:
 		r.Fail("impossible sums")
