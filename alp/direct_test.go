@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"testing/cryptotest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -90,6 +91,7 @@ func unmix(y uint64) uint64 {
 // A listed entry far below the end of the columns, hundreds of scales of the list's noise from it,
 // is estimated as well as any other: within 16 standard deviations of the list.
 func TestFarTurn(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
 	values := []float64{50, 100, 200, 1000, 4990, 5010, 7000}
 	for _, turn := range []float64{2000, 5000, 20_000} {
 		p := released(t, Params{Epsilon: 1, Delta: 1e-6, Sparsity: 100, Turn: turn}, values)
