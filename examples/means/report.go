@@ -22,7 +22,30 @@ type report struct {
 type method struct {
 	name   string
 	params plan.Params
-	shrunk bool
+	read   reading
+}
+
+// reading is what is read off a release.
+type reading uint8
+
+const (
+	values reading = iota
+	atLeast0
+	shrunken
+)
+
+// of returns the estimates.
+func (r reading) of(m *plan.Mean, p float64) []float64 {
+	if r == shrunken {
+		return m.Shrunk(p)
+	}
+	out := m.Values()
+	if r == atLeast0 {
+		for i, v := range out {
+			out[i] = max(v, 0)
+		}
+	}
+	return out
 }
 
 // comparison is a table: methods against budgets.
@@ -62,11 +85,7 @@ func (r *report) table(c comparison) error {
 				if err != nil {
 					return err
 				}
-				values := mean.Values()
-				if m.shrunk {
-					values = mean.Shrunk(c.p)
-				}
-				errors[b] = append(errors[b], c.factor*rows.Distance(values, d.Truth, c.p))
+				errors[b] = append(errors[b], c.factor*rows.Distance(m.read.of(mean, c.p), d.Truth, c.p))
 				if run > 0 {
 					continue
 				}

@@ -27,14 +27,14 @@ func gaussianA(r *report) error {
 	c := comparison{
 		title:   fmt.Sprintf("Gaussian A: ℓ₂ error to μ, n = %d, d = %d, σ = 1, replace-one", n, d),
 		budgets: []float64{0.125, 0.25, 0.5, 1},
-		methods: []method{{"PLAN", p, false}, {"PLAN, Symmetric", symmetric, false}, {"PLAN without scaling", unscaled, false}},
+		methods: []method{{"PLAN", p, values}, {"PLAN, Symmetric", symmetric, values}, {"PLAN without scaling", unscaled, values}},
 		make:    func(rng *rand.Rand) rows.Set { return rows.Gaussian(rng, n, 0, rows.Powers(d, 0)) }, seed: 1,
 		p: 2, factor: 1,
 		quoted: [][]string{{"published PLAN (spends 3.76ρ)", "3.7–8.5", "2.3–2.6", "1.58", "1.23"}, {"published IOME", "3.89", "1.95", "1.42", "1.13"}},
 		full:   "n = 4000, d = 2048",
 	}
 	if r.slow {
-		c.methods = append(c.methods, method{"thesis, honest budget", thesis, false}, method{"IOME, searched in ±25", optimal, false})
+		c.methods = append(c.methods, method{"thesis, honest budget", thesis, values}, method{"IOME, searched in ±25", optimal, values})
 	}
 	return r.table(c)
 }
@@ -51,7 +51,7 @@ func gaussianC(r *report) error {
 	c := comparison{
 		title:   fmt.Sprintf("Gaussian C: ℓ₂ error to the mean of the rows, n = %d, d = %d, σᵢ = d/i, replace-one", n, d),
 		budgets: []float64{0.125, 0.25, 0.5, 1},
-		methods: []method{{"PLAN", p, false}, {"PLAN, Symmetric", symmetric, false}},
+		methods: []method{{"PLAN", p, values}, {"PLAN, Symmetric", symmetric, values}},
 		seed:    2,
 		make: func(rng *rand.Rand) rows.Set {
 			out := rows.Gaussian(rng, n, 10, rows.Powers(d, 2))
@@ -63,7 +63,7 @@ func gaussianC(r *report) error {
 		full:   "n = 10000, d = 2048",
 	}
 	if r.slow {
-		c.methods = append(c.methods, method{"PLAN without scaling", unscaled, false}, method{"IOME", optimal, false})
+		c.methods = append(c.methods, method{"PLAN without scaling", unscaled, values}, method{"IOME", optimal, values})
 	}
 	return r.table(c)
 }
@@ -84,7 +84,7 @@ func binary(r *report) error {
 		c := comparison{
 			title:   fmt.Sprintf("Binary, α = %v: ½·ℓ₁ error to q, n = %d, d = %d, replace-one", alpha, n, d),
 			budgets: []float64{0.0625, 0.25, 1},
-			methods: []method{{"two passes", p, false}, {"two passes, Symmetric", symmetric, false}, {"two passes without scaling", unscaled, false}, {"thesis, honest budget", thesis, false}},
+			methods: []method{{"two passes", p, values}, {"two passes, Symmetric", symmetric, values}, {"two passes without scaling", unscaled, values}, {"thesis, honest budget", thesis, values}},
 			make:    func(rng *rand.Rand) rows.Set { return rows.Bits(rng, n, d, alpha) }, seed: uint64(3 + at),
 			p: 1, factor: 0.5, quoted: quoted, full: "n = 4096, d = 2048",
 		}
@@ -109,16 +109,31 @@ func baskets(r *report) error {
 	c := comparison{
 		title:   fmt.Sprintf("Text baskets: ½·ℓ₁ error, %d verses, %d words, %d ones, replace-one", d.Sparse.Rows(), len(d.Truth), len(d.Sparse.Indices)),
 		budgets: []float64{0.0625, 0.25, 1},
-		methods: []method{{"two passes", p, false}, {"two passes, shrunken", p, true}, {"two passes, Symmetric", symmetric, false}, {"two passes without scaling", unscaled, false},
-			{"thesis, honest budget", thesis, false}, {"Gaussian mechanism, C = √d", plain, false}},
+		methods: []method{{"two passes", p, values}, {"two passes, at least 0", p, atLeast0}, {"two passes, shrunken", p, shrunken}, {"two passes, Symmetric", symmetric, values}, {"two passes without scaling", unscaled, values},
+			{"thesis, honest budget", thesis, values}, {"Gaussian mechanism, C = √d", plain, values}},
 		make: func(*rand.Rand) rows.Set { return d },
 		p:    1, factor: 0.5,
 	}
 	c.quoted = [][]string{knownLength(d.Sparse, len(d.Truth), c.budgets)}
 	if r.slow {
-		c.methods = append(c.methods, method{"IOME", optimal, false})
+		c.methods = append(c.methods, method{"IOME", optimal, values})
 	}
 	return r.table(c)
+}
+
+// shop is a table of generated baskets, as many as those of a shop that others have measured with.
+func shop(r *report) error {
+	n, d, ones := 88162/r.scale, 16470/r.scale, 908576/r.scale
+	data := rows.Zipf(seed(8), n, d, ones)
+	data.Truth = data.Mean()
+	p := plan.Params{Dim: d, NonNegative: true}
+	return r.table(comparison{
+		title:   fmt.Sprintf("Shop: ½·ℓ₁ error, %d baskets, %d products, %d ones, replace-one", n, d, len(data.Sparse.Indices)),
+		budgets: []float64{1. / 16, 1. / 4, 1, 4},
+		methods: []method{{"two passes", p, values}, {"two passes, at least 0", p, atLeast0}, {"two passes, shrunken", p, shrunken}},
+		make:    func(*rand.Rand) rows.Set { return data },
+		p:       1, factor: 0.5,
+	})
 }
 
 // knownLength is the row of the Gaussian mechanism for binary rows of which the most ones that any
