@@ -61,6 +61,23 @@ func ExampleParams_Plan() {
 	// noise below a hundredth of the plain mechanism's: true
 }
 
+// How many rows a mean of a hundred measurements needs, which vary by about 5 units each, for noise
+// of half a unit in all.
+func ExampleParams_RowsFor() {
+	p := plan.Params{Rho: 0.5, Dim: 100, Max: 1000, Unit: 1}
+	n, err := p.RowsFor(0.5, 5)
+	if err != nil {
+		panic(err)
+	}
+	p.Rows = n
+	outlook, err := p.Plan(5)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("about %.1g rows: noise %.2g, error of the sample %.2g\n", float64(n), outlook.Noise, outlook.Sampling)
+	// Output: about 2e+03 rows: noise 0.5, error of the sample 1
+}
+
 // Quartiles of two columns whose ranges nobody knows but that they are below a million, with what
 // the ranks can be off.
 func ExampleQuantileMechanism_Release() {

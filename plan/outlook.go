@@ -73,12 +73,43 @@ func (p Params) Plan(scales ...float64) (Outlook, error) {
 		return Outlook{}, err
 	}
 	n, q := float64(p.Rows), p.adaptable()
-	o := q.stagesAt(n)
+	o := p.outlookAt(n, all)
 	o.LeastRows = int(search.Least(1, func(n int64) bool { return q.stagesAt(float64(n)).Enough }))
+	return o, nil
+}
+
+// outlookAt is the Outlook for n rows and Dim guesses of the scales, but for LeastRows.
+func (p Params) outlookAt(n float64, scales []float64) Outlook {
+	o := p.adaptable().stagesAt(n)
 	p = p.resolved().chosen(n, nil)
 	o.Method = p.Method
-	o.Noise, o.Plain, o.Sampling = p.errorsOf(n, all, o, nil)
-	return o, nil
+	o.Noise, o.Plain, o.Sampling = p.errorsOf(n, scales, o, nil)
+	return o
+}
+
+// RowsFor returns how many rows a release needs for the Noise of its Outlook to be at most the
+// given ℓₚ norm, and to be Enough for the method, unless that is Plain; one row less does not do.
+// Rows need not be given; scales are those of Plan. The noise falls as 1/n, the error of the sample
+// as 1/√n. The error wraps [ErrParams], also where 2³⁶ rows would not do.
+func (p Params) RowsFor(noise float64, scales ...float64) (int, error) {
+	if err := p.validate(); err != nil {
+		return 0, err
+	}
+	if !(noise > 0) {
+		return 0, bad("noise", noise, "a positive number")
+	}
+	all, err := p.guesses(scales)
+	if err != nil {
+		return 0, err
+	}
+	enough := func(n int64) bool {
+		o := p.outlookAt(float64(n), all)
+		return (o.Enough || o.Method == Plain) && o.Noise <= noise
+	}
+	if !enough(maxRows) {
+		return 0, bad("noise", noise, "more, as 2³⁶ rows have more than that")
+	}
+	return int(search.Least(1, enough)), nil
 }
 
 // errorsOf returns the ℓₚ norms of the noise of the sum, of that of the plain mechanism, and of the

@@ -179,6 +179,37 @@ func TestMechanismString(t *testing.T) {
 	require.Equal(t, "plan.Mechanism: means of 3 coordinates in [−10, 10] by Auto, "+m.Guarantee().String(), m.String())
 }
 
+// RowsFor is the inverse of the Noise that Plan tells.
+func TestRowsFor(t *testing.T) {
+	for _, p := range []Params{
+		{Rho: 0.5, Dim: 100, Max: 1000, Unit: 1}, {Rho: 0.01, Dim: 1, Max: 10, Relation: budget.AddRemove},
+		{Rho: 1, Dim: 5000, NonNegative: true}, {Rho: 1, Dim: 20, Max: 1, Method: Plain}, {Rho: 2, Dim: 7, Max: 1, Method: Adaptive},
+	} {
+		for _, noise := range []float64{0.001, 0.1, 3} {
+			n, err := p.RowsFor(noise, 0.3*p.max())
+			require.NoError(t, err)
+			good := func(n int) bool {
+				q := p
+				q.Rows = n
+				o, err := q.Plan(0.3 * p.max())
+				require.NoError(t, err)
+				return o.Noise <= noise && (o.Enough || o.Method == Plain)
+			}
+			require.True(t, good(n), "%+v: %v", p, noise)
+			require.False(t, n > 1 && good(n-1), "%+v: %v", p, noise)
+		}
+	}
+	good := Params{Rho: 1, Dim: 2, Max: 1}
+	for _, noise := range []float64{0, -1, math.NaN(), 1e-300} {
+		_, err := good.RowsFor(noise)
+		require.ErrorIs(t, err, ErrParams)
+	}
+	_, err := Params{}.RowsFor(1)
+	require.ErrorIs(t, err, ErrParams)
+	_, err = good.RowsFor(1, -1)
+	require.ErrorIs(t, err, ErrParams)
+}
+
 // What is smaller than all that matters is planned for as the least that matters: no number of the
 // Outlook underflows to 0/0.
 func TestPlanForTinyScales(t *testing.T) {
