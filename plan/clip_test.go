@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/internal/subset"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -255,8 +256,8 @@ func TestWholeRowsAreSummedAsByTheClipper(t *testing.T) {
 func TestShortcutsKeepTheNormBound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 7)) // test data
 	const d = 40
-	tooLong := 0
-	for trial := range 400 {
+	tooLong, trials := 0, dptest.Full(800, 160)
+	for trial := range trials {
 		centre, factor := make([]float64, d), make([]float64, d)
 		s := Sparse{Offsets: []int{0, 0}}
 		for i := range d {
@@ -302,7 +303,7 @@ func TestShortcutsKeepTheNormBound(t *testing.T) {
 			}
 		}
 	}
-	require.Greater(t, tooLong, 50)
+	require.Greater(t, tooLong, trials/8)
 }
 
 // The groups of pairs of a sparse column are those of the same column written out.

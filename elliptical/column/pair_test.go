@@ -37,6 +37,9 @@ func (l law) masses(a, b *totals) (p, q []float64) {
 // What the accountant takes a release for is nowhere below the exact divergence of its output laws,
 // over all neighbours of up to 3 rows at H = 1, and half the noise breaks it.
 func TestPairBoundsTheRelease(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a second; TestExactPrivacy is shorter")
+	}
 	checked := 0
 	for name, p := range kinds() {
 		if p.Epsilon *= 2; p.Moments == 2 && p.Only == 0 {
