@@ -50,8 +50,8 @@ func New(p Params) (*Builder, error) {
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add adds keys. A key that is there already, from this call or another one, changes nothing. Many
-// keys in one call take two thirds of the time a key. After Release, and on a Builder that New did
-// not make, Add does nothing.
+// keys in one call take less than half of the time a key. After Release, and on a Builder that New
+// did not make, Add does nothing.
 func (b *Builder) Add(keys ...uint64) {
 	s := private.Enter(b.secret)
 	if s == nil {

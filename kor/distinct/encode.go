@@ -88,7 +88,8 @@ func appendFields(dst []byte, kind wire.Kind, fields []wire.Field) []byte {
 	return wire.AppendFields(wire.AppendHeader(dst, kind, version), fields)
 }
 
-// readFields reads one. The Params p are among the fields; they have a law, and all of ε for the count.
+// readFields reads one. The Params p are among the fields; all of ε is for the count, by a law of
+// theirs.
 func readFields(data []byte, kind wire.Kind, fields []wire.Field, p *Params, law func(Params) (noise.DiscreteLaplace, error), check func(*wire.Reader)) error {
 	r := wire.NewReader("distinct", data)
 	r.Header(kind, version)
