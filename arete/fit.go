@@ -57,14 +57,19 @@ func calibrateBest(p Params) (spec, error) {
 		return best, err
 	}
 	least := p.error(best)
-	for _, law := range []Law{Jump, LogJump} {
+	laws := []Law{Jump}
+	switch {
+	case p.Epsilon >= mostThinned:
+	case steps > 0 || p.coreVariance() <= finestCore:
+		laws = []Law{LogJump} // it has a certificate wherever Jump has one with a table
+	default:
+		laws = []Law{LogJump, Jump}
+	}
+	for _, law := range laws {
 		if s, err := calibrateJump(p, law); err == nil {
 			if e := p.error(s); e < least {
 				best, least = s, e
 			}
-		}
-		if p.Epsilon >= mostThinned {
-			break
 		}
 	}
 	return best, nil
@@ -204,11 +209,12 @@ func (p Params) tryLattices(law Law, try func(epsilon float64, steps, width int6
 	}
 }
 
-// tryIntegers tries no core, and cores of up to 1.4 times the variance that real values would have.
+// tryIntegers tries no core, and cores of .75 to 1.4 times the variance that real values would have:
+// smaller ones are worse than both.
 func (p Params) tryIntegers(law Law, steps int64, try func(epsilon float64, steps, width int64, core float64)) {
 	epsilon := min(p.Epsilon, mostInteger)
 	ideal := float64(steps) / p.idealSteps(law, epsilon)
-	for _, part := range []float64{0, 0.15, 0.3, 0.5, 0.75, 1, 1.4} {
+	for _, part := range []float64{0, 0.75, 1, 1.4} {
 		core := coarse(part * ideal * ideal)
 		if core > maxCore {
 			continue

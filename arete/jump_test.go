@@ -20,6 +20,9 @@ func shapeOf(epsilon, core float64) (steps, width int64) {
 // for up to 2 % more jumps at ε = 8, and .5 % from 9 on. With 3 % fewer it says no.
 func TestFineCertificate(t *testing.T) {
 	cases := []struct{ epsilon, core, more float64 }{{8, 20, 1.02}, {9, 20, 1.008}, {10, 20, 1.005}, {8, 64, 1.02}, {7, 400, 1.04}}
+	if testing.Short() {
+		cases = cases[:1]
+	}
 	if dptest.Long() {
 		cases = append(cases, []struct{ epsilon, core, more float64 }{{12, 20, 1.005}, {8, 2500, 1.02}, {10, 300, 1.005}, {14, 20, 1.005}, {16, 20, 1.005}}...)
 	}
@@ -131,6 +134,9 @@ func TestMeanAbsByFourier(t *testing.T) {
 		{Epsilon: 2.2}, {Epsilon: 4}, {Epsilon: 7}, {Epsilon: 11}, {Epsilon: 3, Parties: 3}, {Epsilon: 5, Objective: MeanSquare}, {Epsilon: 3, Integers: true, Sensitivity: 2},
 		{Epsilon: 8, Integers: true, Sensitivity: 7}, {Epsilon: 4, Integers: true, Sensitivity: 80},
 	} {
+		if testing.Short() && p.Epsilon > 6 {
+			continue
+		}
 		l, err := p.Lattice()
 		require.NoError(t, err)
 		j := l.spec.jump
@@ -164,6 +170,9 @@ func TestSharesWithDropoutsExactly(t *testing.T) {
 	for _, p := range []Params{
 		{Epsilon: 2, Integers: true, Sensitivity: 2}, {Epsilon: 3, Integers: true, Sensitivity: 3}, {Epsilon: 6, Integers: true, Sensitivity: 2}, {Epsilon: 2, Integers: true},
 	} {
+		if testing.Short() && p.Sensitivity == 3 {
+			continue
+		}
 		l, err := p.Lattice()
 		require.NoError(t, err)
 		h := int(l.Steps())
