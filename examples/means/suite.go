@@ -17,15 +17,17 @@ type law struct {
 	row    func(rng *rand.Rand, y []float64)
 }
 
-// laws are the laws of the suite: what numbers of people, of machines and of measurements are like.
-func laws() []law {
-	each := func(draw func(rng *rand.Rand) float64) func(*rand.Rand, []float64) {
-		return func(rng *rand.Rand, y []float64) {
-			for i := range y {
-				y[i] = draw(rng)
-			}
+// each draws every coordinate of a row.
+func each(draw func(rng *rand.Rand) float64) func(*rand.Rand, []float64) {
+	return func(rng *rand.Rand, y []float64) {
+		for i := range y {
+			y[i] = draw(rng)
 		}
 	}
+}
+
+// laws are the laws of the suite: what numbers of people, of machines and of measurements are like.
+func laws() []law {
 	zipf := func(draw func(rng *rand.Rand) float64) func(*rand.Rand, []float64) {
 		return func(rng *rand.Rand, y []float64) {
 			for i := range y {
@@ -70,13 +72,6 @@ func laws() []law {
 // otherLaws are laws that the rule of package plan was not made with, nor its constants. Run with
 // other numbers of columns and rows, and other budgets, they show whether it holds elsewhere.
 func otherLaws() []law {
-	each := func(draw func(rng *rand.Rand) float64) func(*rand.Rand, []float64) {
-		return func(rng *rand.Rand, y []float64) {
-			for i := range y {
-				y[i] = draw(rng)
-			}
-		}
-	}
 	mixture := func(rng *rand.Rand) float64 {
 		if rng.Float64() < 0.03 {
 			return math.Pow(1-rng.Float64(), -0.5)
