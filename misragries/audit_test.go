@@ -166,7 +166,7 @@ func TestAuditPaths(t *testing.T) {
 
 	// Users of four elements, by KeptZeros: four decrements more, four counters more, and four
 	// keys that come up from 0.
-	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-2, Mechanism: KeptZeros, MaxKeys: 4}
+	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-2, Mechanism: KeptZeros, MaxElements: 4}
 	a, b = hold(t, p, Users, 4, level(16, 1000)), hold(t, p, Users, 0, level(16, 1004))
 	audited(t, "Users/D", 2_200, epsilon, 0, a, b, halfNoise, func(_ held, h *Histogram[int]) bool { return h.lost >= 4 })
 	a, b = hold(t, p, Users, 0, level(16, 1001, 1001, 1001, 1001, 1000)), hold(t, p, Users, 0, level(16, 1000))
@@ -263,7 +263,7 @@ func TestAuditSparseVector(t *testing.T) {
 	}
 	const k, n, delta = 3, 36_000, 1e-2
 	hits := func(p Params, count float64, event func(v []float64) bool) (hits int64) {
-		q, err := p.sparse(Merged)
+		q, err := p.sparse(Merged, true)
 		require.NoError(t, err)
 		b, err := threshold.NewBounded[int](q)
 		require.NoError(t, err)
@@ -287,7 +287,7 @@ func TestAuditSparseVector(t *testing.T) {
 		t.Run(m.String(), func(t *testing.T) {
 			p := Params{Counters: k, Epsilon: 1, Delta: delta, Sparse: m}
 			loss := func(p Params) float64 {
-				q, err := p.sparse(Merged)
+				q, err := p.sparse(Merged, true)
 				require.NoError(t, err)
 				counts, err := threshold.NewBounded[int](q)
 				require.NoError(t, err)

@@ -26,7 +26,7 @@ type secret[K hashing.Key] = private.State[state[K]]
 type state[K hashing.Key] struct {
 	dim    uint64
 	sketch sketch[K]
-	law    calibration // of what the sketch is now
+	law    calibration // of what the sketch is now; of a merged one, until its release, only mechanism and input
 	given  bool        // with counters from elsewhere, of which D is not known
 }
 
@@ -46,7 +46,7 @@ func newBuilder[K hashing.Key](p Params, in Input) (*Builder[K], error) {
 }
 
 // Guarantee returns what the release promises: ε, or (ε, δ), for one element of the stream or,
-// where MaxKeys is more than 1, for one user. It stays the same after a Merge and after the
+// where MaxElements is more than 1, for one user. It stays the same after a Merge and after the
 // Release. The zero Builder promises nothing.
 func (b *Builder[K]) Guarantee() budget.Guarantee { return b.promise }
 
@@ -124,7 +124,7 @@ func (b *Builder[K]) holds() Input {
 // before and after.
 //
 // Merging hurts the release: neighbours now differ in up to k counters, and the noise grows with
-// √k. At ε = 1, δ = 1e-6, k = 1024 the threshold is 425 instead of 17. A [Sum] of reduced sketches
+// √k. At ε = 1, δ = 1e-6, k = 1024 the threshold is 423 instead of 17. A [Sum] of reduced sketches
 // has 15.5, for more memory; see [Params.Plan].
 //
 // The error wraps [ErrMismatch] if the Params or the Builder itself are not those of another,
@@ -139,7 +139,7 @@ func (b *Builder[K]) Merge(other *Builder[K]) error {
 	case b.params != other.params:
 		return fault.Mismatch("misragries", "Params", b.params, other.params)
 	}
-	l, err := b.params.check(Merged)
+	m, err := b.params.allowed(Merged)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (b *Builder[K]) Merge(other *Builder[K]) error {
 	o, err := private.Take(other.secret, "misragries: Merge: the other Builder")
 	if err == nil {
 		s.sketch.plain().merge(o.sketch.plain())
-		s.law, s.given = l, s.given || o.given
+		s.law, s.given = calibration{mechanism: m, input: Merged}, s.given || o.given
 	}
 	private.Leave(b.secret)
 	return err

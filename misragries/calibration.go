@@ -6,10 +6,11 @@ import (
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/threshold"
 )
 
 // calibration is a mechanism with all its numbers, in units: counts, or 1/(k+1) of a count where
-// sketches are reduced. SparseVector has its numbers in package threshold.
+// sketches are reduced. SparseVector has those of package threshold.
 type calibration struct {
 	mechanism Mechanism
 	input     Input
@@ -17,11 +18,12 @@ type calibration struct {
 	epsilon   float64 // of the shared and the own noise, each for one element; 0 where none is shared
 	sumLaw            // scale and threshold of all; and R, β, o where sketches are reduced
 	together  bool    // the keys of a user are counted together, by Algorithm 4
+	sparse    threshold.Law
 
 	// A release says besides, with noise, how much the true count of a key may be above
 	// its counter or its units: the number D of decrements of the sketch or, where
 	// sketches are reduced, their length Σc + (k+1)·D in units. lost is the scale of
-	// that noise; 0 where it is −η, and where it is not released.
+	// that noise; 0 where it is −η, of SparseVector, and where it is not released.
 	lost float64
 }
 
@@ -83,6 +85,6 @@ func (c calibration) has(shared, rounded, cut, shifted bool) bool {
 	return c.scale > 0x1p-40 && c.sumLaw.valid() &&
 		c.from >= 0 && c.from <= c.threshold && c.threshold < most && c.offset >= 0 && c.offset < most &&
 		(c.threshold > 0) == cut && (c.from > 0) == rounded && (!rounded || c.from < c.threshold) &&
-		(shared && c.epsilon >= limits.MinEpsilon/maxKeys && c.epsilon <= limits.MaxEpsilon || !shared && absent(c.epsilon)) &&
+		(shared && c.epsilon >= limits.MinEpsilon/maxElements && c.epsilon <= limits.MaxEpsilon || !shared && absent(c.epsilon)) &&
 		(shifted && c.shift > 0 || !shifted && absent(c.shift) && c.offset == 0)
 }

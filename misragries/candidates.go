@@ -62,13 +62,31 @@ type Candidate struct {
 // private shift, which adds a bias with each sketch, is only taken by name. Where δ = 0 there is
 // only PureUniverse, and where δ > 0 that is only taken by name.
 func (p Params) Candidates(in Input) ([]Candidate, error) {
+	calibrated, err := p.candidates(in)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Candidate, len(calibrated))
+	for i, c := range calibrated {
+		list[i] = c.Candidate
+	}
+	return list, nil
+}
+
+// calibrated is a Candidate with all its numbers.
+type calibrated struct {
+	Candidate
+	law calibration
+}
+
+func (p Params) candidates(in Input) ([]calibrated, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
 	}
 	if in > lastInput {
 		return nil, fault.Params("misragries", "Input", in, "one of the constants")
 	}
-	var list []Candidate
+	var list []calibrated
 	var first error
 	for _, m := range possible[in] {
 		q := p
@@ -87,7 +105,7 @@ func (p Params) Candidates(in Input) ([]Candidate, error) {
 	if in == Users {
 		head = 0
 	}
-	slices.SortStableFunc(list[head:], func(a, b Candidate) int { return cmp.Compare(a.rank(), b.rank()) })
+	slices.SortStableFunc(list[head:], func(a, b calibrated) int { return cmp.Compare(a.rank(), b.rank()) })
 	return list, nil
 }
 
@@ -100,10 +118,11 @@ func (c Candidate) rank() float64 {
 }
 
 // candidate returns what the mechanism of p needs.
-func (p Params) candidate(in Input) (Candidate, error) {
-	c, err := p.check(in)
+func (p Params) candidate(in Input) (calibrated, error) {
+	law, err := p.check(in)
 	if err != nil {
-		return Candidate{}, err
+		return calibrated{}, err
 	}
-	return mechanismOf[uint64](c.mechanism).candidate(newHistogram[uint64](p, c))
+	c, err := mechanismOf[uint64](law.mechanism).candidate(newHistogram[uint64](p, law))
+	return calibrated{c, law}, err
 }

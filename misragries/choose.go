@@ -17,12 +17,11 @@ import (
 // check of all: constructors make nothing, planning methods tell nothing and Guarantee promises
 // nothing for Params that it refuses.
 func (p Params) check(in Input) (calibration, error) {
+	if err := p.checkUnit(in); err != nil {
+		return calibration{}, err
+	}
 	c, err := p.choose(in)
-	switch {
-	case err != nil:
-	case in == Users && (p.MaxKeys < 1 || p.MaxKeys > p.Counters):
-		err = fault.Params("misragries", "MaxKeys", p.MaxKeys, "an integer in [1, Counters] for users")
-	case in == OneStream || in == GivenCounters:
+	if err == nil && (in == OneStream || in == GivenCounters) {
 		err = p.checkMerge()
 	}
 	if err != nil {
@@ -31,12 +30,36 @@ func (p Params) check(in Input) (calibration, error) {
 	return c, nil
 }
 
+// checkUnit refuses the one of MaxKeys and MaxElements that is not for the input.
+func (p Params) checkUnit(in Input) error {
+	switch {
+	case in != Users && p.MaxKeys != 0:
+		return fault.Params("misragries", "MaxKeys", p.MaxKeys, "0 but for a UserBuilder: the most elements of one user or event are MaxElements")
+	case in == Users && p.MaxElements != 0:
+		return fault.Params("misragries", "MaxElements", p.MaxElements, "0 for a UserBuilder: the most keys of one user are MaxKeys")
+	case in == Users && (p.MaxKeys < 1 || p.MaxKeys > p.Counters):
+		return fault.Params("misragries", "MaxKeys", p.MaxKeys, "an integer in [1, Counters] for users")
+	}
+	return nil
+}
+
+// most returns m, the most elements of one user or one event.
+func (p Params) most() int { return max(p.MaxElements, p.MaxKeys, 1) }
+
+// groupField returns the field that m is in.
+func (p Params) groupField() string {
+	if p.MaxKeys > 0 {
+		return "MaxKeys"
+	}
+	return "MaxElements"
+}
+
 // checkMerge refuses a Sparse by name that a Builder of Auto would have no release by after a Merge.
 func (p Params) checkMerge() error {
 	if p.Mechanism != Auto || p.Delta == 0 || p.Sparse == threshold.Auto {
 		return nil
 	}
-	_, err := p.choose(Merged)
+	_, err := p.allowed(Merged)
 	return err
 }
 
@@ -54,56 +77,73 @@ func checkFor[K hashing.Key](p Params, in Input) (calibration, error) {
 
 // choose returns the calibration of the mechanism asked for, or of the default one.
 func (p Params) choose(in Input) (calibration, error) {
-	if err := p.validate(); err != nil {
+	if p.Mechanism == Auto && p.Delta != 0 && in == Users { // the least threshold
+		list, err := p.candidates(in)
+		if err != nil {
+			return calibration{}, err
+		}
+		return list[0].law, nil
+	}
+	m, err := p.named(in)
+	if err != nil {
 		return calibration{}, err
+	}
+	return mechanismOf[uint64](m).calibrate(p, in, in == GivenCounters)
+}
+
+// allowed returns the mechanism of a Builder that others are merged into, or which of the Params
+// leaves none. It is choose without the time that calibrating takes, where that is long.
+func (p Params) allowed(in Input) (Mechanism, error) {
+	m, err := p.named(in)
+	if err != nil {
+		return Auto, err
+	}
+	by := mechanismOf[uint64](m)
+	if slow, ok := by.(interface {
+		refuses(p Params, in Input) error
+	}); ok {
+		return m, slow.refuses(p, in)
+	}
+	_, err = by.calibrate(p, in, false)
+	return m, err
+}
+
+// named returns the mechanism asked for, or the default one, if the input has it.
+func (p Params) named(in Input) (Mechanism, error) {
+	if err := p.validate(); err != nil {
+		return Auto, err
 	}
 	m := p.Mechanism
 	if m == Auto {
-		var err error
-		if m, err = p.auto(in); err != nil {
-			return calibration{}, err
+		m = possible[in][0]
+		if p.Delta == 0 {
+			i := slices.IndexFunc(possible[in], func(m Mechanism) bool { return mechanismOf[uint64](m).pure() })
+			if i < 0 {
+				return Auto, fault.Params("misragries", "Delta", p.Delta, fmt.Sprintf("a number in [1e-300, 1) for the input %v", in))
+			}
+			m = possible[in][i]
 		}
 	}
 	if !slices.Contains(possible[in], m) {
-		return calibration{}, fault.Params("misragries", "Mechanism", m, fmt.Sprintf("one of %v for the input %v", possible[in], in))
+		return Auto, fault.Params("misragries", "Mechanism", m, fmt.Sprintf("one of %v for the input %v", possible[in], in))
 	}
-	by := mechanismOf[uint64](m)
-	if p.Delta == 0 && !by.pure() {
-		return calibration{}, fault.Params("misragries", "Delta", p.Delta, fmt.Sprintf("a number in [1e-300, 1) for %v, which does not do without δ", m))
+	if p.Delta == 0 && !mechanismOf[uint64](m).pure() {
+		return Auto, fault.Params("misragries", "Delta", p.Delta, fmt.Sprintf("a number in [1e-300, 1) for %v, which does not do without δ", m))
 	}
-	return by.calibrate(p, in)
-}
-
-// auto returns the default mechanism: see possible.
-func (p Params) auto(in Input) (Mechanism, error) {
-	switch {
-	case p.Delta == 0:
-		i := slices.IndexFunc(possible[in], func(m Mechanism) bool { return mechanismOf[uint64](m).pure() })
-		if i < 0 {
-			return Auto, fault.Params("misragries", "Delta", p.Delta, fmt.Sprintf("a number in [1e-300, 1) for the input %v", in))
-		}
-		return possible[in][i], nil
-	case in == Users:
-		list, err := p.Candidates(Users)
-		if err != nil {
-			return Auto, err
-		}
-		return list[0].Mechanism, nil
-	}
-	return possible[in][0], nil
+	return m, nil
 }
 
 // minDelta bounds the δ of one element: math.Log is not to be trusted below.
 const minDelta = 0x1p-1022
 
 // element returns the ε and δ for which a change of one element gives those of the Params for a user
-// of MaxKeys: the Params' own for 1, else ε/m and δ/(1 + e^{ε/m} + … + e^{(m−1)ε/m}) (group privacy;
+// of m elements: the Params' own for 1, else ε/m and δ/(1 + e^{ε/m} + … + e^{(m−1)ε/m}) (group privacy;
 // Lemma 19 of the paper has m·e^ε).
 func (p Params) element() (epsilon, delta float64, ok bool) {
-	if p.MaxKeys <= 1 {
+	if p.most() <= 1 {
 		return p.Epsilon, p.Delta, true
 	}
-	m := float64(p.MaxKeys)
+	m := float64(p.most())
 	epsilon = p.Epsilon / m * (1 - 0x1p-50)
 	if p.Delta == 0 {
 		return epsilon, 0, epsilon >= limits.MinEpsilon
@@ -115,7 +155,7 @@ func (p Params) element() (epsilon, delta float64, ok bool) {
 
 // refuseGroup is why element is not ok.
 func (p Params) refuseGroup() error {
-	return fault.Params("misragries", "MaxKeys", p.MaxKeys, "a smaller number: the ε or the δ that it leaves for one element is out of range")
+	return fault.Params("misragries", p.groupField(), p.most(), "a smaller number: the ε or the δ that it leaves for one element is out of range")
 }
 
 // refuseNoise is why a mechanism has no noise.

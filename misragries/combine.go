@@ -96,7 +96,7 @@ func (c *Combined[K]) each(confidence float64) float64 {
 }
 
 // GuaranteeDisjoint returns the guarantee where every element, or every user if the parts have
-// MaxKeys, is in one stream only: the largest ε and the largest δ of the parts. It promises nothing
+// MaxElements, is in one stream only: the largest ε and the largest δ of the parts. It promises nothing
 // if the parts protect different units.
 func (c *Combined[K]) GuaranteeDisjoint() budget.Guarantee {
 	if len(c.parts) == 0 {

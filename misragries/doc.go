@@ -8,10 +8,9 @@
 // # Model
 //
 // One element of the stream is hidden: neighbouring streams differ by adding or removing one
-// element anywhere. With Params.MaxKeys = m > 1, and in a UserBuilder, it is one user: neighbours
-// differ by adding or removing all of a user's at most m elements or keys. Guarantee, of the
-// Params, of every Builder and of the release, says which, as a budget.Unit. The length n is
-// private too. Params are public.
+// element anywhere. With Params.MaxElements = m > 1, and in a UserBuilder, it is one user: neighbours
+// differ by all of a user's at most m elements, or MaxKeys keys. Guarantee, of the Params, of every
+// Builder and of the release, says which, as a budget.Unit. The length n is private too.
 //
 // # What to use
 //
@@ -19,10 +18,10 @@
 //	one stream                                    Builder (KeptZeros)              threshold 17, standard deviation 1.4
 //	streams on many servers, one may see them     Sum; Sharded for many goroutines 15.5, 1.6 (ReducedSum)
 //	the same, 2 to 5 of them                      Sum (ShiftedSum)                 14.2 and 0.4 for each, 1.5
-//	the same, where the keys do not fit           Builder.Merge (SparseVector)     425, 116: it grows with √k
+//	the same, where the keys do not fit           Builder.Merge (SparseVector)     423, 71: it grows with √k
 //	the same, where no server may see them        Combine of released Histograms   17 and 1.4 on each server, which add up
-//	users with up to m distinct keys each         UserBuilder (by least threshold) 425, 116 for any m; less for small m
-//	users with up to m elements anywhere, or      Builder with MaxKeys = m, AddN   of one element at ε/m; for m = 1500 24m, 1.4m,
+//	users with up to m distinct keys each         UserBuilder (by least threshold) 423, 71 for any m; less for small m
+//	users with up to m elements anywhere, or      Builder, MaxElements = m, AddN   of one element at ε/m; for m = 1500 24m, 1.4m,
 //	events of up to m (bytes, amounts)                                             by ReducedSum 15.6m, 1.6m
 //	a standard sketch from elsewhere              FromCounters (FreedZeros)        24, 1.9
 //	integer keys below Dim, δ = 0                 any of these but FromCounters    none: the k largest of all Dim keys;
@@ -45,7 +44,8 @@
 //	of a Sum  even spread  as Upper                   keys spread over the sketches; within their bounds
 //
 // On the baskets of a shop (k = 1024, D = 688) the top ten are off by 0.8, read as Upper, and by 689 as
-// Lower. Sums, merged sketches and those of users release their length, or D, for a share of ε.
+// Lower. Sums release their length for a share of ε. Merged sketches and those of users release D under
+// one bound with the counters (.7 % of the threshold at k = 1024): c + D has no noise that they share.
 //
 // # Mechanism
 //

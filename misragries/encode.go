@@ -8,16 +8,17 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// The encoding of a Histogram, little-endian, version 3; floating-point numbers are IEEE 754 bits,
+// The encoding of a Histogram, little-endian, version 4; floating-point numbers are IEEE 754 bits,
 // signed ones two's complement:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 1, version 3
+//	6      header: "dpsk", kind 1, version 4
 //	1      key class: 0 string, 1 signed integer, 2 unsigned integer, 3 array of 16 bytes
 //	1      Input
 //	1      Mechanism
 //	1      Sparse
 //	4      Counters
+//	4      MaxElements
 //	4      MaxKeys
 //	8      Epsilon
 //	8      Delta
@@ -25,8 +26,7 @@ import (
 //	8      MaxLength
 //	4      number of sketches, 1 unless they are summed
 //
-// SparseVector: then scale and value of the noisy D, of 8 bytes each (0 where it is not released), and
-// the encoding of a threshold.Vector. All others:
+// SparseVector: then the encoding of a threshold.Vector, with D beside the keys. All others:
 //
 //	8      ε of the noise for one element; 0 where no noise is shared
 //	8      scale of the noise, in units
@@ -43,12 +43,12 @@ import (
 //
 // A unit is 1/(k+1) of a count where sketches are reduced, and else a count. Nothing in it depends
 // on the order of the stream, and no other bytes decode to the same histogram.
-const version = 3
+const version = 4
 
 // numbers are the fields of the Params besides Mechanism and Sparse.
 func (p *Params) numbers() []wire.Field {
 	return []wire.Field{
-		wire.Int(&p.Counters, math.MaxInt32), wire.Int(&p.MaxKeys, math.MaxInt32), wire.Float(&p.Epsilon), wire.Float(&p.Delta),
+		wire.Int(&p.Counters, math.MaxInt32), wire.Int(&p.MaxElements, math.MaxInt32), wire.Int(&p.MaxKeys, math.MaxInt32), wire.Float(&p.Epsilon), wire.Float(&p.Delta),
 		wire.Uint(&p.Dim), wire.Uint(&p.MaxLength),
 	}
 }
@@ -112,8 +112,8 @@ func (h *Histogram[K]) checkHead(r *wire.Reader) {
 	case p.validate() != nil || in > lastInput || !slices.Contains(possible[in], used) ||
 		p.Delta == 0 && !h.by().pure():
 		r.Fail("invalid Params")
-	case in == Users && (p.MaxKeys < 1 || p.MaxKeys > p.Counters):
-		r.Fail("invalid MaxKeys")
+	case p.checkUnit(in) != nil:
+		r.Fail("invalid MaxKeys or MaxElements")
 	case h.sketches < 1 || h.sketches > 1 && in != Summed:
 		r.Fail("a wrong number of sketches")
 	}

@@ -56,7 +56,7 @@ func ExampleSum() {
 // A service counts the bytes that it sends of each page, in units of 100 bytes, from as many
 // goroutines as it has. No answer counts for more than 20 units.
 func ExampleSharded() {
-	p := misragries.Params{Counters: 1024, Epsilon: 1, Delta: 1e-6, MaxKeys: 20}
+	p := misragries.Params{Counters: 1024, Epsilon: 1, Delta: 1e-6, MaxElements: 20}
 	sent, err := misragries.NewSharded[string](p, 2*runtime.GOMAXPROCS(0))
 	if err != nil {
 		log.Fatal(err)
@@ -112,7 +112,7 @@ func ExampleBuilder_Merge() {
 	// west is used up: true
 	// / 20000
 	// /docs 3000
-	// by SparseVector, threshold 112.3
+	// by SparseVector, threshold 109.1
 }
 
 // Each user has a set of up to three pages, and the release hides all of a user.

@@ -10,7 +10,7 @@ import (
 // neighbours may differ in k keys: see freedzeros_delta.go.
 type freedZeros[K hashing.Key] struct{ keptZeros[K] }
 
-func (freedZeros[K]) calibrate(p Params, in Input) (calibration, error) {
+func (freedZeros[K]) calibrate(p Params, in Input, _ bool) (calibration, error) {
 	return p.calibrateShared(FreedZeros, in, leastStandardThreshold)
 }
 

@@ -12,10 +12,10 @@ func (p Params) guarantee(c calibration) budget.Guarantee {
 }
 
 // unit returns whom a release from such an input protects: one element of the stream, or one user
-// with up to MaxKeys.
+// with up to MaxKeys keys or MaxElements elements.
 func (p Params) unit(in Input) budget.Unit {
-	if in == Users || p.MaxKeys > 1 {
-		return budget.User(max(p.MaxKeys, 1), budget.AddRemove)
+	if in == Users || p.MaxElements > 1 {
+		return budget.User(p.most(), budget.AddRemove)
 	}
 	return budget.Element(budget.AddRemove)
 }

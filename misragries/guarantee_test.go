@@ -13,7 +13,7 @@ import (
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
-// A guarantee names whom it protects: an element, or a user where MaxKeys is more than 1 or the
+// A guarantee names whom it protects: an element, or a user where MaxElements is more than 1 or the
 // keys came by AddUser. The Builder tells it before and after the release, the histogram does, and
 // so does what is decoded from it.
 func TestGuaranteeNamesTheUnit(t *testing.T) {
@@ -23,7 +23,7 @@ func TestGuaranteeNamesTheUnit(t *testing.T) {
 				if in == Users && keys == 0 {
 					continue
 				}
-				p.MaxKeys = keys
+				p = p.of(in, keys)
 				want := budget.Element(budget.AddRemove)
 				if in == Users || keys > 1 {
 					want = budget.User(keys, budget.AddRemove)
@@ -33,7 +33,7 @@ func TestGuaranteeNamesTheUnit(t *testing.T) {
 					Guarantee() budget.Guarantee
 				})
 				promised := b.Guarantee()
-				require.Equal(t, want, promised.Unit(), "MaxKeys %d", keys)
+				require.Equal(t, want, promised.Unit(), "m = %d", keys)
 				require.Equal(t, 1.0, promised.Epsilon())
 				require.Equal(t, p.Delta, promised.Delta())
 				h, err := b.Release()
@@ -76,13 +76,13 @@ func TestNoGuaranteeWithoutDelta(t *testing.T) {
 
 // A sum of histograms that protect different units promises nothing.
 func TestCombinedUnits(t *testing.T) {
-	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-3, MaxKeys: 2}
+	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-3, MaxElements: 2}
 	two := draw(t, OneStream, p, repeat(900))
 	p.Mechanism = KeptZeros
-	users := draw(t, Users, p, repeat(900)) // as well users of at most two
-	p.Mechanism, p.MaxKeys = Auto, 3
+	users := draw(t, Users, p.of(Users, 2), repeat(900)) // as well users of at most two
+	p.Mechanism, p.MaxElements = Auto, 3
 	three := draw(t, OneStream, p, repeat(900))
-	p.MaxKeys = 1
+	p.MaxElements = 1
 	one := draw(t, OneStream, p, repeat(900))
 	for _, c := range []struct {
 		parts []*Histogram[int]

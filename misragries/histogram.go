@@ -54,7 +54,7 @@ func (h *Histogram[K]) Mechanism() Mechanism { return h.law.mechanism }
 func (h *Histogram[K]) Input() Input { return h.law.input }
 
 // Guarantee returns the (ε, δ) of the Params, or ε alone for PureUniverse: for one element of the
-// streams, for one user where MaxKeys is more than 1, and for one user in any case where the
+// streams, for one user where MaxElements is more than 1, and for one user in any case where the
 // release is that of a UserBuilder. The zero Histogram promises nothing.
 func (h *Histogram[K]) Guarantee() budget.Guarantee {
 	if h.law.mechanism == Auto {

@@ -16,7 +16,7 @@ type keptZeros[K hashing.Key] struct{ counted[K] }
 
 func (keptZeros[K]) pure() bool { return false }
 
-func (keptZeros[K]) calibrate(p Params, in Input) (calibration, error) {
+func (keptZeros[K]) calibrate(p Params, in Input, _ bool) (calibration, error) {
 	return p.calibrateShared(KeptZeros, in, leastThreshold)
 }
 

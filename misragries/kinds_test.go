@@ -42,6 +42,15 @@ func sumLogDelta(k int, epsilon float64, law sumLaw) float64 {
 	return math.Min(law.l1LogDelta(k, epsilon), law.concentrationLogDelta(k, epsilon))
 }
 
+// of returns the Params for users or events of m, in the field that the input has for it.
+func (p Params) of(in Input, m int) Params {
+	p.MaxKeys, p.MaxElements = 0, m
+	if in == Users {
+		p.MaxKeys, p.MaxElements = m, 0
+	}
+	return p
+}
+
 // full returns n with -long, else few.
 func full(n, few int) int {
 	if dptest.Long() {

@@ -93,8 +93,9 @@ type mechanism[K hashing.Key] interface {
 	// pure reports whether it does without δ.
 	pure() bool
 	// calibrate returns the numbers for valid Params and a possible Input, or which of the
-	// Params leaves none.
-	calibrate(p Params, in Input) (calibration, error)
+	// Params leaves none. What a sketch lost may be unknown, as of given counters; then nothing
+	// is spent on it.
+	calibrate(p Params, in Input, unknown bool) (calibration, error)
 	// candidate returns what h, which is planned, costs, and reach a bound that the noise of one
 	// noisy count exceeds with probability at most tail.
 	candidate(h *Histogram[K]) (Candidate, error)

@@ -19,7 +19,7 @@ var (
 
 const (
 	maxCounters = 1 << 28
-	maxKeys     = 1 << 20
+	maxElements = 1 << 20 // of one user or event, and keys of one user
 )
 
 // Params are the public numbers of a release. They are comparable, and every method answers before
@@ -42,10 +42,13 @@ type Params struct {
 	// others are ignored, and what the release says of keys is of these. 0 stands
 	// for an unbounded key space of any key type.
 	Dim uint64
-	// MaxKeys is m, the most elements of one user or event, at most 2²⁰; 0 is 1.
-	// In a Builder they may be any elements of the stream, also equal ones, and the
-	// guarantee is that of a group; AddN cuts what one call adds at m. In a UserBuilder they are the distinct keys of
-	// one AddUser.
+	// MaxElements is m, the most elements of one user or event in a Builder or a
+	// Sum, at most 2²⁰; 0 is 1. They may be any elements of the stream, also equal
+	// ones, and the guarantee is that of a group. AddN cuts what one call adds at
+	// m. A UserBuilder has MaxKeys.
+	MaxElements int
+	// MaxKeys is m in a UserBuilder: the most distinct keys of one AddUser, in [1,
+	// Counters]. All else has MaxElements.
 	MaxKeys int
 	// MaxLength is a promise about the data: that there are never more elements in
 	// all (of keys below Dim, where that is given). It bounds the sketch error in
@@ -72,7 +75,9 @@ func (p Params) validate() error {
 	switch {
 	case p.Delta == 0 && p.Dim == 0:
 		return fault.Params("misragries", "Delta", p.Delta, "a number in [1e-300, 1), or Dim, without which there is no release at δ = 0")
-	case p.MaxKeys < 0 || p.MaxKeys > maxKeys:
+	case p.MaxElements < 0 || p.MaxElements > maxElements:
+		return fault.Params("misragries", "MaxElements", p.MaxElements, "an integer in [0, 2²⁰]")
+	case p.MaxKeys < 0 || p.MaxKeys > maxElements:
 		return fault.Params("misragries", "MaxKeys", p.MaxKeys, "an integer in [0, 2²⁰]")
 	case p.Mechanism > lastMechanism:
 		return fault.Params("misragries", "Mechanism", p.Mechanism, "one of the constants")
@@ -83,7 +88,7 @@ func (p Params) validate() error {
 }
 
 // Guarantee returns what a release of these Params by a Builder of [New] promises: ε where it is
-// PureUniverse, else (ε, δ), for one element of the stream or, where MaxKeys is more than 1, for
+// PureUniverse, else (ε, δ), for one element of the stream or, where MaxElements is more than 1, for
 // one user. Params that New refuses promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	c, err := p.check(OneStream)

@@ -168,9 +168,9 @@ func TestEveryPath(t *testing.T) {
 // Auto takes KeptZeros, FreedZeros, SparseVector, ReducedSum, or PureUniverse where δ = 0; for
 // users what has the lower threshold.
 func TestAuto(t *testing.T) {
-	p := Params{Counters: 4, Epsilon: 1, Delta: 0.05, MaxKeys: 1, Sparse: threshold.Laplace}
+	p := Params{Counters: 4, Epsilon: 1, Delta: 0.05, Sparse: threshold.Laplace}
 	for in, m := range map[Input]Mechanism{OneStream: KeptZeros, GivenCounters: FreedZeros, Merged: SparseVector, Summed: ReducedSum, Users: KeptZeros} {
-		h := draw(t, in, p, repeat(300))
+		h := draw(t, in, p.of(in, 1), repeat(300))
 		require.Equal(t, m, h.Mechanism(), in)
 		require.Equal(t, m, h.Params().Mechanism)
 	}
@@ -193,25 +193,23 @@ func TestAuto(t *testing.T) {
 func TestMergedIsASparseVector(t *testing.T) {
 	for _, sparse := range []threshold.Mechanism{threshold.Auto, threshold.Gaussian, threshold.ExponentialRounding, threshold.Laplace} {
 		p := Params{Counters: 16, Epsilon: 1, Delta: 1e-6, Sparse: sparse}
-		want := threshold.Params{Epsilon: 1, Delta: 1e-6, Relation: budget.AddRemove, MaxKeys: 16, Stored: 16, Integers: true, Mechanism: sparse}
+		want := threshold.Params{Epsilon: 1, Delta: 1e-6, Relation: budget.AddRemove, MaxKeys: 16, Stored: 16, Integers: true, Beside: true, Mechanism: sparse}
 		for _, in := range []Input{Merged, Users} {
 			p.MaxKeys, p.Mechanism = 0, Auto
 			if in == Users {
 				p.MaxKeys, p.Mechanism = 7, SparseVector // the noise does not depend on m
 			}
 			h := draw(t, in, p, repeat(5000, 5))
-			require.InEpsilon(t, 1/h.law.lost, 1-h.vector.Params().Epsilon, 1e-9, "what is left of ε")
-			want.Epsilon = h.vector.Params().Epsilon
 			require.Equal(t, want.Threshold(), h.Threshold())
 			require.Equal(t, want.StdDev(), h.StdDevAs(Lower))
 			require.InDelta(t, 5000, h.Estimate(0), 40*h.StdDev())
 		}
 		if sparse == threshold.Auto {
-			require.InDelta(t, 56.8*9/8, want.Threshold(), 0.03*56.8, "the table of results for k = 16")
+			require.InDelta(t, 1+55.8*math.Sqrt(1+2./20), want.Threshold(), 0.1, "the table of results for k = 16, and D at ω = 2")
 		}
 	}
 	// Elements of one user in a merged sketch are a group.
-	h := draw(t, Merged, Params{Counters: 4, Epsilon: 1, Delta: 1e-2, MaxKeys: 3, Sparse: threshold.Laplace}, repeat(500))
+	h := draw(t, Merged, Params{Counters: 4, Epsilon: 1, Delta: 1e-2, MaxElements: 3, Sparse: threshold.Laplace}, repeat(500))
 	v := h.vector.Params()
 	group, err := budget.ApproxDP(v.Epsilon, v.Delta, budget.Element(budget.AddRemove)).Group(3)
 	require.NoError(t, err)
@@ -224,7 +222,7 @@ func TestMergedIsASparseVector(t *testing.T) {
 func TestPureUniverseTakesNoDelta(t *testing.T) {
 	for _, in := range []Input{OneStream, GivenCounters} {
 		for _, m := range []int{0, 3} {
-			p := Params{Counters: 16, Epsilon: 0.5, Dim: 1 << 30, MaxKeys: m, Mechanism: PureUniverse}
+			p := Params{Counters: 16, Epsilon: 0.5, Dim: 1 << 30, MaxElements: m, Mechanism: PureUniverse}
 			pure, err := p.choose(in)
 			require.NoError(t, err)
 			p.Delta = 0.3
@@ -336,7 +334,7 @@ func TestReleasedLaws(t *testing.T) {
 			0: func(l calibration) func(func(int64, float64)) {
 				return spread(l.noise(), func(x int64) int64 { return 9 + x })
 			}}},
-		{"KeptZeros of two", OneStream, Params{MaxKeys: 2}, []int{9}, map[int]func(calibration) func(func(int64, float64)){
+		{"KeptZeros of two", OneStream, Params{MaxElements: 2}, []int{9}, map[int]func(calibration) func(func(int64, float64)){
 			0: func(l calibration) func(func(int64, float64)) {
 				return spread(l.noise(), func(x int64) int64 { return 9 + x })
 			}}},
@@ -434,9 +432,7 @@ func TestSparseVectorLaw(t *testing.T) {
 		if in == Users {
 			p.MaxKeys, p.Mechanism = 2, SparseVector
 		}
-		q, err := p.sparse(in)
-		require.NoError(t, err)
-		d := noiseOf(t, 2/q.Epsilon)
+		d := noiseOf(t, 2*(1+math.Pow(2, -2./3))) // D has the rest of ε
 		tau := int64(draw(t, in, p, repeat(9)).Threshold())
 		counts, masses := make([]int64, 60), make([]float64, 60)
 		for range 5000 {
@@ -455,7 +451,7 @@ func TestGroups(t *testing.T) {
 	for _, epsilon := range []float64{0x1p-20, 0.1, 1, 8, 900} {
 		for _, delta := range []float64{1e-200, 1e-9, 0.01, 0.9} {
 			for _, m := range []int{1, 2, 3, 10, 1000} {
-				p := Params{Counters: 1024, Epsilon: epsilon, Delta: delta, MaxKeys: m}
+				p := Params{Counters: 1024, Epsilon: epsilon, Delta: delta, MaxElements: m}
 				one, d1, ok := p.element()
 				if !ok {
 					require.True(t, epsilon > 100 || delta < 1e-100)
@@ -482,7 +478,7 @@ func TestGroups(t *testing.T) {
 				require.Equal(t, float64(tau), p.Threshold())
 				if m <= p.Counters {
 					p.Mechanism = KeptZeros
-					b, err := NewUserBuilder[int](p)
+					b, err := NewUserBuilder[int](p.of(Users, m))
 					require.NoError(t, err)
 					require.Equal(t, tau, b.law.threshold)
 				}
@@ -560,7 +556,7 @@ func TestKeysOutsideDimAreIgnored(t *testing.T) {
 func TestUsersKeepAUniformChoice(t *testing.T) {
 	const n = 5000
 	for _, mechanism := range []Mechanism{KeptZeros, SparseVector} {
-		p := Params{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxKeys: 2, Mechanism: mechanism}
+		p := Params{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxKeys: 2, Mechanism: mechanism, Sparse: threshold.Laplace}
 		counts := make([]int64, 10)
 		pairs := map[[2]int]int{}
 		for a := range 5 {
@@ -780,8 +776,9 @@ func TestRefusedParams(t *testing.T) {
 		Summed:        func(p Params) error { _, err := NewSum[int](p); return err },
 		Users:         func(p Params) error { _, err := NewUserBuilder[int](p); return err },
 	}
-	p := Params{Counters: 4, Epsilon: 1, Delta: 0.01, Dim: 100, MaxKeys: 2}
+	p := Params{Counters: 4, Epsilon: 1, Delta: 0.01, Dim: 100}
 	for in, try := range open {
+		p := p.of(in, 2)
 		for m := Auto; m <= lastMechanism+1; m++ {
 			q := p
 			q.Mechanism = m
@@ -810,8 +807,12 @@ func TestRefusedParams(t *testing.T) {
 			require.ErrorIs(t, err, ErrParams)
 			require.Contains(t, err.Error(), "misragries: ")
 		}
+		bad(func(q *Params) { q.MaxElements = -1 })
+		bad(func(q *Params) { q.MaxElements = maxElements + 1 })
+		bad(func(q *Params) { q.MaxElements, q.MaxKeys = 2, 2 }) // one of them is for another input
+		bad(func(q *Params) { q.MaxElements, q.MaxKeys = q.MaxKeys, q.MaxElements })
 		bad(func(q *Params) { q.MaxKeys = -1 })
-		bad(func(q *Params) { q.MaxKeys = maxKeys + 1 })
+		bad(func(q *Params) { q.MaxKeys = maxElements + 1 })
 		bad(func(q *Params) { q.MaxKeys = math.MaxInt })
 		bad(func(q *Params) { q.Mechanism = 255 })
 		bad(func(q *Params) { q.Sparse = threshold.DenseLaplace + 1 })

@@ -70,11 +70,7 @@ func (p Params) Plan(sketches int) ([]Plan, error) {
 	var refused error
 	for _, w := range ways {
 		p.Mechanism = w.mechanism
-		c, err := p.check(w.input)
-		var cost Candidate
-		if err == nil {
-			cost, err = p.candidate(w.input)
-		}
+		cost, err := p.candidate(w.input)
 		if err != nil {
 			if refused == nil {
 				refused = err
@@ -85,7 +81,7 @@ func (p Params) Plan(sketches int) ([]Plan, error) {
 		if w.way == ReleaseEach {
 			plan.Hidden, plan.Hidden95, plan.StdDev = m*(plan.Hidden-1)+1, m*(plan.Hidden95-1)+1, math.Sqrt(m)*cost.StdDev
 		}
-		if c.shift > 0 {
+		if c := cost.law; c.shift > 0 {
 			plan.Bias = m * cost.Bias
 			plan.Hidden += plan.Bias
 			plan.Hidden95 += plan.Bias - cost.Bias

@@ -25,9 +25,10 @@ func TestPlanningRefusesWhatNewRefuses(t *testing.T) {
 	for _, delta := range []float64{0, 1e-305, 1e-2, math.NaN()} {
 		for _, epsilon := range []float64{limits.MinEpsilon, 1, 1e300} {
 			for _, dim := range []uint64{0, 100} {
-				for _, m := range []int{0, 2, 5, maxKeys} {
-					p := Params{Counters: 4, Epsilon: epsilon, Delta: delta, Dim: dim, MaxKeys: m, Sparse: threshold.Laplace}
+				for _, m := range []int{0, 2, 5, maxElements} {
+					p := Params{Counters: 4, Epsilon: epsilon, Delta: delta, Dim: dim, Sparse: threshold.Laplace}
 					for in, try := range makes {
+						p = p.of(in, m)
 						var possible []Mechanism
 						for mechanism := KeptZeros; mechanism <= lastMechanism; mechanism++ {
 							p.Mechanism = mechanism
@@ -48,6 +49,7 @@ func TestPlanningRefusesWhatNewRefuses(t *testing.T) {
 							require.Equal(t, len(list) == 0, err != nil)
 						}
 					}
+					p = p.of(OneStream, m)
 					for mechanism := Auto; mechanism <= lastMechanism; mechanism++ {
 						p.Mechanism = mechanism
 						if makes[OneStream](p) == nil {

@@ -81,11 +81,20 @@ func (b *Builder[K]) RestorePrivateState(data []byte) error {
 	if err := r.Done(); err != nil {
 		return err
 	}
-	l, err := b.params.check(in)
+	law := calibration{input: in}
+	var err error
+	switch {
+	case in == Merged:
+		law.mechanism, err = b.params.allowed(in)
+	case in == s.law.input:
+		law = s.law
+	default:
+		law, err = b.params.check(in)
+	}
 	if err != nil {
 		return err
 	}
-	s.law, s.sketch, s.given = l, *sketch, given == 1
+	s.law, s.sketch, s.given = law, *sketch, given == 1
 	return nil
 }
 

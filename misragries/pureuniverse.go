@@ -17,7 +17,7 @@ type pureUniverse[K hashing.Key] struct{ units[K] }
 
 func (pureUniverse[K]) pure() bool { return true }
 
-func (pureUniverse[K]) calibrate(p Params, in Input) (calibration, error) {
+func (pureUniverse[K]) calibrate(p Params, in Input, unknown bool) (calibration, error) {
 	if err := p.refuseUniverse(PureUniverse); err != nil {
 		return calibration{}, err
 	}
@@ -25,7 +25,7 @@ func (pureUniverse[K]) calibrate(p Params, in Input) (calibration, error) {
 	if epsilon < limits.MinEpsilon {
 		return calibration{}, p.refuseGroup()
 	}
-	c, err := p.calibrateReduced(PureUniverse, in, epsilon, length, func(epsilon float64) (sumLaw, bool) {
+	c, err := p.calibrateReduced(PureUniverse, in, unknown, epsilon, length, func(epsilon float64) (sumLaw, bool) {
 		scale, err := noise.LaplaceScale(epsilon*(1-0x1p-50), moves)
 		return sumLaw{scale: scale}, err == nil
 	})
@@ -42,7 +42,7 @@ func (pureUniverse[K]) calibrate(p Params, in Input) (calibration, error) {
 // counters that half of them share attain it. Users with m keys can be counted in either way: as m
 // steps of the first or one of the second.
 func (p Params) universe(in Input) (epsilon, moves, length float64, together bool) {
-	k, m := float64(p.Counters), float64(max(p.MaxKeys, 1))
+	k, m := float64(p.Counters), float64(p.most())
 	moves, length = 2*k-1, 1
 	epsilon = p.Epsilon
 	if together = in == Users && m*moves > k*(k+1)/2; !together && m > 1 {

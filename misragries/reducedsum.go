@@ -13,12 +13,12 @@ type reducedSum[K hashing.Key] struct{ units[K] }
 
 func (reducedSum[K]) pure() bool { return false }
 
-func (reducedSum[K]) calibrate(p Params, in Input) (calibration, error) {
+func (reducedSum[K]) calibrate(p Params, in Input, unknown bool) (calibration, error) {
 	epsilon, delta, ok := p.element()
 	if !ok {
 		return calibration{}, p.refuseGroup()
 	}
-	return p.calibrateReduced(ReducedSum, in, epsilon, 1, func(epsilon float64) (sumLaw, bool) {
+	return p.calibrateReduced(ReducedSum, in, unknown, epsilon, 1, func(epsilon float64) (sumLaw, bool) {
 		law, _, ok := calibrateSum(p.Counters, epsilon, delta)
 		return law, ok
 	})

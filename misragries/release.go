@@ -11,11 +11,32 @@ import (
 // [Mechanism]. The Builder gives up its data; a second Release returns an error that wraps
 // [ErrReleased].
 func (b *Builder[K]) Release() (*Histogram[K], error) {
+	if err := b.calibrate(); err != nil {
+		return nil, err
+	}
 	s, err := private.Take(b.secret, "misragries: Release: the Builder")
 	if err != nil {
 		return nil, err
 	}
 	return releaseSketch(new(noise.Source), b.params, s.law, &s.sketch, s.given)
+}
+
+// calibrate makes what a merge leaves to do: it is done once, however many are merged, and before the
+// Builder gives up its data.
+func (b *Builder[K]) calibrate() error {
+	s := private.Enter(b.secret)
+	if s == nil {
+		return nil
+	}
+	defer private.Leave(b.secret)
+	if s.law.input != Merged {
+		return nil
+	}
+	law, err := mechanismOf[uint64](s.law.mechanism).calibrate(b.params, Merged, s.given)
+	if err == nil {
+		s.law = law
+	}
+	return err
 }
 
 // releaseSketch releases one sketch, with counters from elsewhere or without.

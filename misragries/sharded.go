@@ -83,7 +83,7 @@ func (t *Sharded[K]) Add(key K) {
 	}
 }
 
-// AddN counts n elements of the key at once, at most MaxKeys: see [Builder.AddN].
+// AddN counts n elements of the key at once, at most MaxElements: see [Builder.AddN].
 func (t *Sharded[K]) AddN(key K, n int) {
 	if s := t.lock(); s != nil {
 		s.builder.AddN(key, n)

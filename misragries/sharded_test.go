@@ -18,7 +18,7 @@ import (
 // counted, nothing twice, and nothing is added after.
 func TestShardedCountsAll(t *testing.T) {
 	const goroutines, each = 32, 500
-	p := Params{Counters: 16, Epsilon: 1, Delta: 1e-6, MaxKeys: 2}
+	p := Params{Counters: 16, Epsilon: 1, Delta: 1e-6, MaxElements: 2}
 	add := func(s *Sharded[int], goroutine int) {
 		for i := range each {
 			s.Add(i % 8)
@@ -37,7 +37,7 @@ func TestShardedCountsAll(t *testing.T) {
 	for _, shard := range private.Share(s.shardedSecret).lanes {
 		length += shard.builder.secretLength()
 	}
-	require.EqualValues(t, goroutines*each*(1+2+2), length, "AddN is cut at MaxKeys")
+	require.EqualValues(t, goroutines*each*(1+2+2), length, "AddN is cut at MaxElements")
 	for _, shard := range private.Share(s.shardedSecret).lanes {
 		require.InDelta(t, length/5, shard.builder.secretLength(), 0.2*float64(length)/5, "spread evenly")
 	}
@@ -111,7 +111,7 @@ func TestShardsAreDrawn(t *testing.T) {
 
 func TestShardedKeepsItsSecret(t *testing.T) {
 	const secret = "the key of one user"
-	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-3, MaxKeys: 2}
+	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-3, MaxElements: 2}
 	s, err := NewSharded[string](p, 2)
 	require.NoError(t, err)
 	s.AddN(secret, 2)
@@ -217,7 +217,7 @@ func BenchmarkGoroutines(b *testing.B) {
 // BenchmarkAddN adds the bytes of packets of Zipf keys, of sizes up to 1500, at once.
 func BenchmarkAddN(b *testing.B) {
 	keys := zipfKeys(1<<20, 1<<20)
-	builder, err := New[uint64](Params{Counters: 1024, Epsilon: 1, Delta: 1e-6, MaxKeys: 1500})
+	builder, err := New[uint64](Params{Counters: 1024, Epsilon: 1, Delta: 1e-6, MaxElements: 1500})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -24,12 +24,12 @@ import (
 // k+1 needs N₀′ ≤ k − S′ − o ≤ −o, as S′ ≥ k. ∎
 type shiftedSum[K hashing.Key] struct{ reducedSum[K] }
 
-func (shiftedSum[K]) calibrate(p Params, in Input) (calibration, error) {
+func (shiftedSum[K]) calibrate(p Params, in Input, unknown bool) (calibration, error) {
 	epsilon, delta, ok := p.element()
 	if !ok {
 		return calibration{}, p.refuseGroup()
 	}
-	return p.calibrateReduced(ShiftedSum, in, epsilon, 1, func(epsilon float64) (sumLaw, bool) {
+	return p.calibrateReduced(ShiftedSum, in, unknown, epsilon, 1, func(epsilon float64) (sumLaw, bool) {
 		return calibrateShift(p.Counters, epsilon, inward(delta))
 	})
 }

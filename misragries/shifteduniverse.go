@@ -14,7 +14,7 @@ type shiftedUniverse[K hashing.Key] struct{ pureUniverse[K] }
 func (shiftedUniverse[K]) pure() bool { return false }
 
 // calibrate spends a twentieth of what the length leaves of ε on the shift.
-func (shiftedUniverse[K]) calibrate(p Params, in Input) (calibration, error) {
+func (shiftedUniverse[K]) calibrate(p Params, in Input, unknown bool) (calibration, error) {
 	if err := p.refuseUniverse(ShiftedUniverse); err != nil {
 		return calibration{}, err
 	}
@@ -22,7 +22,7 @@ func (shiftedUniverse[K]) calibrate(p Params, in Input) (calibration, error) {
 	if !ok {
 		return calibration{}, p.refuseGroup()
 	}
-	return p.calibrateReduced(ShiftedUniverse, in, epsilon, 1, func(epsilon float64) (law sumLaw, ok bool) {
+	return p.calibrateReduced(ShiftedUniverse, in, unknown, epsilon, 1, func(epsilon float64) (law sumLaw, ok bool) {
 		spent := epsilon / 20
 		law.shift = 1 / spent * (1 + 0x1p-50)
 		scale, err := noise.LaplaceScale((epsilon-spent)*(1-0x1p-50), float64(p.Counters)+1)

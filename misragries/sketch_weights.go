@@ -44,13 +44,17 @@ type rank struct {
 	place int
 }
 
-// addN processes n ≥ 1 equal elements.
-func (s *sketch[K]) addN(key K, n uint64) {
+// mostTotal bounds the counters and D that AddN makes: merge relies on 1½·2⁶² for each of them.
+const mostTotal = 3 << 61
+
+// addN processes n ≥ 1 equal elements. It does not, and returns false, where a counter or D might come
+// to more than the arithmetic of sketches is right for.
+func (s *sketch[K]) addN(key K, n uint64) bool {
 	if s.weights == nil {
 		s.weights = s.weigh()
 		s.entries, s.zeros, s.index = nil, nil, index{} // no slots: all is left to addProbing
 	}
-	s.weights.add(key, n)
+	return s.weights.add(key, n)
 }
 
 // weigh returns what the sketch holds.
@@ -101,12 +105,20 @@ func sortByArrival[K hashing.Key](items []item[K]) {
 	slices.SortFunc(items, func(a, b item[K]) int { return cmp.Compare(a.arrival, b.arrival) })
 }
 
-func (w *weights[K]) add(key K, n uint64) {
-	if place, stored := w.places[key]; stored {
-		w.items[place].total += n
-		return
+func (w *weights[K]) add(key K, n uint64) bool {
+	place, stored := w.places[key]
+	total := w.decrements
+	if stored {
+		total = w.items[place].total
 	}
-	total := w.decrements + n
+	if n > 1 && total > mostTotal-n { // one by one nobody adds 2⁶⁰
+		return false
+	}
+	total += n
+	if stored {
+		w.items[place].total = total
+		return true
+	}
 	if len(w.places) == w.k {
 		w.decrements = min(total, w.least())
 		w.settled = w.arrivals
@@ -115,6 +127,7 @@ func (w *weights[K]) add(key K, n uint64) {
 	if total > w.decrements {
 		w.insert(key, total)
 	}
+	return true
 }
 
 // insert stores a new key.

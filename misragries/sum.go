@@ -51,7 +51,7 @@ func NewSum[K hashing.Key](p Params) (*Sum[K], error) {
 }
 
 // Guarantee returns what the release promises: (ε, δ) for one element of all streams or, where
-// MaxKeys is more than 1, for one user, whose elements may be in several streams. It stays the same
+// MaxElements is more than 1, for one user, whose elements may be in several streams. It stays the same
 // after the Release. The zero Sum promises nothing.
 func (t *Sum[K]) Guarantee() budget.Guarantee { return t.promise }
 

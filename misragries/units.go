@@ -30,12 +30,13 @@ func (units[K]) prepare(_ *noise.Source, c calibration, s *sketch[K]) contents[K
 // ε-private with the δ of the first.
 //
 // The upper end r + N/(k+1) has a variance of about (u/(1−s))² + (moves/s)², where s = e/ε and u/ε is
-// the scale of the noise of r. It is least at s/(1−s) = (moves/u)^⅔.
-func (p Params) calibrateReduced(m Mechanism, in Input, epsilon, moves float64, calibrate func(epsilon float64) (sumLaw, bool)) (calibration, error) {
+// the scale of the noise of r. It is least at s/(1−s) = (moves/u)^⅔. The length gets a quarter at most,
+// which it would exceed for k ≤ 2: a threshold half as high again is no price for bounds.
+func (p Params) calibrateReduced(m Mechanism, in Input, unknown bool, epsilon, moves float64, calibrate func(epsilon float64) (sumLaw, bool)) (calibration, error) {
 	law, ok := calibrate(epsilon)
 	c := calibration{mechanism: m, input: in, per: float64(p.Counters) + 1, sumLaw: law}
-	if ok && in != GivenCounters { // of which D is not known
-		ratio := math.Pow(moves/(law.scale*epsilon), 2./3)
+	if ok && !unknown {
+		ratio := min(math.Pow(moves/(law.scale*epsilon), 2./3), 1./3)
 		spent := epsilon * ratio / (1 + ratio)
 		var err error
 		if c.lost, err = noise.LaplaceScale(spent, moves); err == nil {

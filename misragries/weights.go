@@ -6,10 +6,14 @@ import "github.com/dpsketch/dpsketch/internal/private"
 // of the caller's choice. It does what n times [Builder.Add] does, in O(1) time where the key has a
 // counter and else O(log k), amortised.
 //
-// The guarantee is that of MaxKeys = m elements, so one event is protected that adds up to m by one
+// The guarantee is that of MaxElements = m, so one event is protected that adds up to m by one
 // call: noise and threshold are about m times those of one element, ε/m being spent on each. What n
-// has above m is cut off, as the guarantee would not hold for it; so with MaxKeys 0, which is 1, it
+// has above m is cut off, as the guarantee would not hold for it; so with MaxElements 0, which is 1, it
 // counts one element. Nothing is counted where n is 0 or negative.
+//
+// 2⁴² calls at the largest weight may take a counter beyond what the arithmetic of a sketch is right
+// for. Then the Builder gives up its data as if it were released, and has nothing to release: that it
+// came so far is told, and nothing else.
 //
 // The mechanism ReducedSum, that of every [Sum] and [Sharded], suits large m: its threshold is that of
 // one element times m, where KeptZeros pays for a factor of about m in δ. At ε = 1, δ = 1e-6, k =
@@ -19,11 +23,12 @@ func (b *Builder[K]) AddN(key K, n int) {
 	if s == nil {
 		return
 	}
+	fits := true
 	if n = min(n, b.params.most()); n > 0 && (s.dim == 0 || !outside(key, s.dim)) {
-		s.sketch.addN(key, uint64(n))
+		fits = s.sketch.addN(key, uint64(n))
 	}
 	private.Leave(b.secret)
+	if !fits {
+		_, _ = private.Take(b.secret, "misragries: AddN: the Builder") // its data are gone
+	}
 }
-
-// most returns m, the most elements of one user or one event.
-func (p Params) most() int { return max(p.MaxKeys, 1) }

@@ -2,6 +2,7 @@ package misragries
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -50,11 +51,11 @@ func privateState[K hashing.Key](t testing.TB, b *Builder[K]) []byte {
 }
 
 // AddN leaves the state of n times Add, byte for byte, on all short streams of 3 keys, with events
-// of more than MaxKeys, which it cuts; also where every other event comes by Add.
+// of more than MaxElements, which it cuts; also where every other event comes by Add.
 func TestAddNIsAddNTimes(t *testing.T) {
 	const m = 3
 	for k := 1; k <= 3; k++ {
-		p := Params{Counters: k, Epsilon: 1, Delta: 0.05, MaxKeys: m}
+		p := Params{Counters: k, Epsilon: 1, Delta: 0.05, MaxElements: m}
 		eachEvents(3, m+1, full(4, 3), func(events []event) {
 			want, at, mixed := build(t, p, elements(events, m)), build(t, p, []int{}), build(t, p, []int{})
 			for i, e := range events {
@@ -77,11 +78,11 @@ func TestAddNIsAddNTimes(t *testing.T) {
 func TestAddNAtRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	for range full(300, 40) {
-		p := Params{Counters: 1 + rng.IntN(30), Epsilon: 1, Delta: 0.05, MaxKeys: 1 + rng.IntN(40)}
+		p := Params{Counters: 1 + rng.IntN(30), Epsilon: 1, Delta: 0.05, MaxElements: 1 + rng.IntN(40)}
 		zipf := rand.NewZipf(rng, 1.01+rng.Float64(), 1, uint64(4*p.Counters))
 		events := make([]event, 400)
 		for i := range events {
-			events[i] = event{int(zipf.Uint64()), rng.IntN(p.MaxKeys + 2)}
+			events[i] = event{int(zipf.Uint64()), rng.IntN(p.MaxElements + 2)}
 		}
 		weighted(t, rng, p, events, func(key int) int { return key - 7 })
 		weighted(t, rng, p, events, func(key int) uint32 { return uint32(key) * 0x9e3779b9 })
@@ -101,7 +102,7 @@ func weighted[K hashing.Key](t *testing.T, rng *rand.Rand, p Params, events []ev
 	for i, e := range events {
 		many.AddN(key(e.key), e.n)
 		others[1].AddN(key(e.key+1), e.n)
-		for range min(e.n, p.MaxKeys) {
+		for range min(e.n, p.MaxElements) {
 			one.Add(key(e.key))
 			others[0].Add(key(e.key + 1))
 		}
@@ -122,7 +123,7 @@ func weighted[K hashing.Key](t *testing.T, rng *rand.Rand, p Params, events []ev
 	for range 20 { // a merged sketch goes on
 		k := key(rng.IntN(100))
 		many.AddN(k, 2)
-		for range min(2, p.MaxKeys) {
+		for range min(2, p.MaxElements) {
 			one.Add(k)
 		}
 	}
@@ -137,7 +138,7 @@ func TestAddNIsReleasedOnEveryPath(t *testing.T) {
 			return
 		}
 		t.Run(name, func(t *testing.T) {
-			p.Epsilon, p.MaxKeys = 100, 50
+			p.Epsilon, p.MaxElements = 100, 50
 			half := func() *Builder[int] {
 				b := build(t, p, []int{})
 				for range 200 {
@@ -173,7 +174,7 @@ func TestAddNIsReleasedOnEveryPath(t *testing.T) {
 
 // AddN ignores what Add ignores, and what is no number of elements.
 func TestAddNIgnores(t *testing.T) {
-	b := build(t, Params{Counters: 4, Epsilon: 1, Dim: 10, MaxKeys: 5}, []int{})
+	b := build(t, Params{Counters: 4, Epsilon: 1, Dim: 10, MaxElements: 5}, []int{})
 	empty := privateState(t, b)
 	for _, e := range []event{{3, 0}, {3, -1}, {-1, 2}, {10, 2}} {
 		b.AddN(e.key, e.n)
@@ -186,14 +187,14 @@ func TestAddNIgnores(t *testing.T) {
 	require.True(t, b.Released())
 }
 
-// Theorem: a release is (ε, δ)-private for one event of up to MaxKeys elements. To add it is to add
+// Theorem: a release is (ε, δ)-private for one event of up to MaxElements elements. To add it is to add
 // them one by one, so this is group privacy. Computed for all pairs of streams of events over 3 keys
 // that differ by one event, after nothing and after a key that is surely shown, from the calibrated
 // threshold and noise. Neither those of one element do, nor events beyond the cut.
 func TestAnEventIsPrivateExactly(t *testing.T) {
 	const m, epsilon = 2, 1.0
 	for k := 1; k <= 3; k++ {
-		p := Params{Counters: k, Epsilon: epsilon, Delta: 0.01, MaxKeys: m}
+		p := Params{Counters: k, Epsilon: epsilon, Delta: 0.01, MaxElements: m}
 		c := lawOf(p)
 		l := law{c.noise(), c.threshold}
 		pairs := func(most int) [][2]*reference[int] {
@@ -212,18 +213,18 @@ func TestAnEventIsPrivateExactly(t *testing.T) {
 		t.Logf("k = %d: %d classes, δ = %.3g of %v", k, len(known), exact, p.Delta)
 
 		alone := p
-		alone.MaxKeys = 1
+		alone.MaxElements = 1
 		one := lawOf(alone)
 		require.Greater(t, worst(law{one.noise(), l.tau}, known), p.Delta, "noise of one element")
 		require.Greater(t, worst(law{l.noise, one.threshold}, known), p.Delta, "threshold of one element")
-		require.Greater(t, worst(l, beyond), p.Delta, "events of more than MaxKeys")
+		require.Greater(t, worst(l, beyond), p.Delta, "events of more than MaxElements")
 	}
 }
 
 // The thresholds of events, as the comment at AddN has them.
 func TestEventThresholds(t *testing.T) {
 	for m, want := range map[int][2]float64{1: {17, 15.45}, 20: {19.75, 15.57}, 1500: {24.21, 15.57}} {
-		p := Params{Counters: 1024, Epsilon: 1, Delta: 1e-6, MaxKeys: m}
+		p := Params{Counters: 1024, Epsilon: 1, Delta: 1e-6, MaxElements: m}
 		require.InDelta(t, want[0], p.Threshold()/float64(m), 0.006)
 		p.Mechanism = ReducedSum
 		require.InDelta(t, want[1], p.Threshold()/float64(m), 0.006)
@@ -265,6 +266,43 @@ func TestAnEventIsSoManySteps(t *testing.T) {
 				}
 			}
 			require.LessOrEqual(t, steps, int64(m), "%v, %v", pair[0], pair[1])
+		}
+	}
+}
+
+// What could take a counter or D beyond the arithmetic of sketches takes the data away instead: the
+// Builder has nothing to release, to move, to merge or to sum, also as a shard.
+func TestAddNFailsClosed(t *testing.T) {
+	p := Params{Counters: 2, Epsilon: 1, Delta: 1e-6, MaxElements: maxElements}
+	for _, key := range []int{0, 1, 2, 9} { // stored, and new ones
+		for _, room := range []uint64{maxElements - 1, maxElements} {
+			b := build(t, p, []int{0, 1, 2})
+			b.AddN(0, 1)
+			b.AddN(1, 1)
+			w := peek(b.secret).sketch.weights
+			w.decrements = mostTotal - room
+			for i := range w.items {
+				w.items[i].total = w.decrements
+			}
+			for i := range w.heap {
+				w.heap[i].total = w.decrements
+			}
+			b.AddN(key, math.MaxInt)
+			require.Equal(t, room < maxElements, b.Released(), "key %d, room %d", key, room)
+			if room == maxElements {
+				continue
+			}
+			_, err := b.Release()
+			require.ErrorIs(t, err, ErrReleased)
+			_, err = b.AppendPrivateState(nil)
+			require.ErrorIs(t, err, ErrReleased)
+			other := build(t, p, []int{1})
+			require.ErrorIs(t, other.Merge(b), ErrReleased)
+			sum, err := NewSum[int](p)
+			require.NoError(t, err)
+			require.ErrorIs(t, sum.Add(b), ErrReleased)
+			b.AddN(key, 1)
+			b.Add(key)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func samples(t testing.TB) (all []sample) {
 	eachPath(func(_ string, in Input, m Mechanism, p Params) {
 		p.MaxLength = 170
 		if in != Users && in != Merged && !m.universe() {
-			p.MaxKeys, p.Delta = 2, 0.25
+			p.MaxElements, p.Delta = 2, 0.25
 		}
 		r := prepare(t, in, p, repeat(90, 0, 80))
 		if tt, ok := t.(*testing.T); ok {
@@ -122,11 +122,14 @@ func TestDecodeRejectsInvalidPaths(t *testing.T) {
 		"no sketches":                        {"summed-reducedsum", func(h *Histogram[int]) { h.sketches = 0 }},
 		"a negative number of sketches":      {"summed-reducedsum", func(h *Histogram[int]) { h.sketches = -1 }},
 		"two sketches of one stream":         {"onestream-reducedsum", func(h *Histogram[int]) { h.sketches = 2 }},
-		"MaxKeys beyond its limit":           {"onestream-keptzeros", func(h *Histogram[int]) { h.params.MaxKeys = maxKeys + 1 }},
+		"MaxKeys beyond its limit":           {"onestream-keptzeros", func(h *Histogram[int]) { h.params.MaxKeys = maxElements + 1 }},
+		"MaxElements beyond its limit":       {"onestream-keptzeros", func(h *Histogram[int]) { h.params.MaxElements = maxElements + 1 }},
+		"MaxKeys of a stream":                {"onestream-keptzeros", func(h *Histogram[int]) { h.params.MaxKeys = 1 }},
+		"MaxElements of users":               {"users-keptzeros", func(h *Histogram[int]) { h.params.MaxElements = 1 }},
 		"no MaxKeys for users":               {"users-keptzeros", func(h *Histogram[int]) { h.params.MaxKeys = 0 }},
 		"more MaxKeys than counters":         {"users-keptzeros", func(h *Histogram[int]) { h.params.MaxKeys = 5 }},
 		"more keys of users than counters":   {"users-sparsevector", func(h *Histogram[int]) { h.params.MaxKeys = 5 }},
-		"a group too large for its noise":    {"onestream-keptzeros", func(h *Histogram[int]) { h.params.MaxKeys = 200 }},
+		"a group too large for its noise":    {"onestream-keptzeros", func(h *Histogram[int]) { h.params.MaxElements = 200 }},
 		"a count below the threshold":        {"summed-shiftedsum", func(h *Histogram[int]) { h.counts[0].count = h.law.threshold - 1 }},
 		"keys out of order":                  {"summed-shiftedsum", func(h *Histogram[int]) { slices.Reverse(h.counts) }},
 		"a key outside Dim":                  {"onestream-pureuniverse", func(h *Histogram[int]) { h.counts[3].key = 1000 }},
@@ -157,12 +160,12 @@ func TestDecodeRejectsInvalidPaths(t *testing.T) {
 		"half the noise of a shifted sum":    {"summed-shiftedsum", func(h *Histogram[int]) { h.law.scale /= 2 }},
 		"half the offset of a sum":           {"summed-shiftedsum", func(h *Histogram[int]) { h.law.offset /= 2 }},
 		"a sum for a smaller δ":              {"summed-reducedsum", func(h *Histogram[int]) { h.params.Delta = 1e-9 }},
-		"a group that leaves no δ":           {"summed-reducedsum", func(h *Histogram[int]) { h.params.Epsilon, h.params.Delta, h.params.MaxKeys = 1000, 1e-100, 2 }},
+		"a group that leaves no δ":           {"summed-reducedsum", func(h *Histogram[int]) { h.params.Epsilon, h.params.Delta, h.params.MaxElements = 1000, 1e-100, 2 }},
 		"a vector for fewer counters":        {"merged-sparsevector", func(h *Histogram[int]) { h.params.Counters = 3 }},
 		"a vector for more counters":         {"merged-sparsevector", func(h *Histogram[int]) { h.params.Counters = 5 }},
 		"a vector of another ε":              {"merged-sparsevector", func(h *Histogram[int]) { h.params.Epsilon = 0.5 }},
 		"a vector of another δ":              {"users-sparsevector", func(h *Histogram[int]) { h.params.Delta = 0.01 }},
-		"a vector of one element for groups": {"merged-sparsevector", func(h *Histogram[int]) { h.params.MaxKeys = 2 }},
+		"a vector of one element for groups": {"merged-sparsevector", func(h *Histogram[int]) { h.params.MaxElements = 2 }},
 		"a vector by another mechanism":      {"merged-sparsevector", func(h *Histogram[int]) { h.params.Sparse = threshold.Gaussian }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -201,18 +204,18 @@ func TestDecodeRejectsInvalidPaths(t *testing.T) {
 // A vector of threshold that is signed, or has a universe of its own, is none of ours.
 func TestDecodeRejectsOtherVectors(t *testing.T) {
 	p := Params{Counters: 4, Epsilon: 1, Delta: 0.05, Sparse: threshold.Laplace}
-	want, err := p.sparse(Merged)
+	want, err := p.sparse(Merged, false)
 	require.NoError(t, err)
 	for name, change := range map[string]func(q *threshold.Params){
 		"":                 func(*threshold.Params) {},
-		"Signed":           func(q *threshold.Params) { q.Signed = true },
+		"Signed":           func(q *threshold.Params) { q.Signed, q.Beside = true, false },
 		"Dim":              func(q *threshold.Params) { q.Dim = 10 },
 		"Stored":           func(q *threshold.Params) { q.Stored = 3 },
 		"MaxKeys":          func(q *threshold.Params) { q.MaxKeys = 3 },
-		"real values":      func(q *threshold.Params) { q.Integers = false },
+		"real values":      func(q *threshold.Params) { q.Integers, q.Beside = false, false },
 		"Sensitivity":      func(q *threshold.Params) { q.Sensitivity = 2 },
 		"MaxValue":         func(q *threshold.Params) { q.MaxValue = 2 },
-		"Replace":          func(q *threshold.Params) { q.Relation, q.Stored = 2, 0 },
+		"Replace":          func(q *threshold.Params) { q.Relation, q.Stored, q.Beside = 2, 0, false },
 		"larger ε":         func(q *threshold.Params) { q.Epsilon = 2 },
 		"larger δ":         func(q *threshold.Params) { q.Delta = 0.06 },
 		"not the Gaussian": func(q *threshold.Params) { q.Mechanism = threshold.Gaussian },

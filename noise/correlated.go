@@ -59,30 +59,44 @@ func (d CorrelatedGaussian) Marginal() Gaussian { return Gaussian{math.Hypot(d.s
 //
 // step must be a power of two with s/step and σ/step at most 2⁴⁶; otherwise all results are NaN.
 func (d CorrelatedGaussian) Sampler(src *Source, step float64) func() float64 {
+	sample, _ := d.SamplerBeside(src, step, d.own)
+	return sample
+}
+
+// SamplerBeside is [CorrelatedGaussian.Sampler] for keys and for numbers beside them: the second
+// function draws Z + M, of the same Z, where the own part M has the standard deviation beside, in
+// [2⁻⁹⁰⁰, 2⁹⁰⁰] and with beside/step at most 2⁴⁶. All results together are exact, as those of one are.
+func (d CorrelatedGaussian) SamplerBeside(src *Source, step, beside float64) (key, other func() float64) {
 	own, ok := gridScale(d.own, step)
+	second, secondOK := gridScale(beside, step)
 	shared, sharedOK := 0.0, true
 	if d.shared != 0 {
 		shared, sharedOK = gridScale(d.shared, step)
 	}
-	if !ok || !sharedOK {
-		return func() float64 { return math.NaN() }
+	if !ok || !secondOK || !sharedOK {
+		none := func() float64 { return math.NaN() }
+		return none, none
 	}
-	toShared, toOwn := newGridUnits(shared), newGridUnits(own)
+	toShared := newGridUnits(shared)
 	var z normal
 	if d.shared != 0 {
 		z = drawNormal(src)
 	}
 	least, most := toShared.interval(&z)
-	return func() float64 {
-		n := drawNormal(src)
-		if n.m < stripEnd && z.m < stripEnd {
-			lo, hi := toOwn.interval(&n)
-			if v, decided := roundSum(least.Plus(lo), most.Plus(hi)); decided {
-				return float64(v) * step
+	sampler := func(own float64) func() float64 {
+		toOwn := newGridUnits(own)
+		return func() float64 {
+			n := drawNormal(src)
+			if n.m < stripEnd && z.m < stripEnd {
+				lo, hi := toOwn.interval(&n)
+				if v, decided := roundSum(least.Plus(lo), most.Plus(hi)); decided {
+					return float64(v) * step
+				}
 			}
+			return float64(roundSumLazily(src, shared, &z, own, &n)) * step
 		}
-		return float64(roundSumLazily(src, shared, &z, own, &n)) * step
 	}
+	return sampler(own), sampler(second)
 }
 
 // gridUnits multiplies by a scale b in [0, 2⁴⁶], in units of 2⁻⁷⁴.

@@ -29,6 +29,7 @@ type state[K hashing.Key] struct {
 	law    calibration
 	keys   wire.Keys[K]
 	totals totals.Table[K] // in steps
+	beside int64           // in steps
 	listed list[K]         // of NewListed
 	src    noise.Source
 }
@@ -58,8 +59,8 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 // counters that an algorithm made, say, as in package misragries. Nothing enforces it; for data of
 // users take package threshold/groupby. The error wraps [ErrParams], also for a MaxKeys of 0.
 //
-// It calibrates as New does, in up to 20 ms for CorrelatedGaussian, 0.1 s where ε is far below 1 or
-// δ above 1e-3.
+// It calibrates as New does, in up to some 20 ms for CorrelatedGaussian, 0.1 s where ε is far below 1
+// or δ above 1e-3; see [Params.Law] for what comes again and again.
 func NewBounded[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.MaxKeys == 0 {
 		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "an integer in [1, 2²⁰] in NewBounded")
@@ -70,21 +71,33 @@ func NewBounded[K hashing.Key](p Params) (*Builder[K], error) {
 	return calibrated(p, list[K]{})
 }
 
+// NewCalibrated is New or NewBounded for a Law, which is calibrated already. The error wraps
+// [ErrParams], also for the zero Law and for one of listed keys.
+func NewCalibrated[K hashing.Key](l Law) (*Builder[K], error) {
+	if l.numbers.mechanism == Auto || l.params.Listed {
+		return nil, fault.Params("threshold", "Law", l.numbers.mechanism, "one of Params.Law, and not of listed keys")
+	}
+	return newBuilder(l, list[K]{})
+}
+
 // calibrated returns an empty Builder, of the listed keys if there are some.
 func calibrated[K hashing.Key](p Params, listed list[K]) (*Builder[K], error) {
-	law, err := p.choose()
+	l, err := p.Law()
 	if err != nil {
 		return nil, err
 	}
+	return newBuilder(l, listed)
+}
+
+func newBuilder[K hashing.Key](l Law, listed list[K]) (*Builder[K], error) {
 	keys := wire.KeysOf[K]()
-	if !p.Listed {
-		if err := keys.CheckDim("threshold", p.Dim); err != nil {
+	if !l.params.Listed {
+		if err := keys.CheckDim("threshold", l.params.Dim); err != nil {
 			return nil, err
 		}
 	}
-	p.Mechanism = law.mechanism
-	p.Delta, p.Sensitivity, p.MaxValue, p.FalseKeys = p.Delta+0, p.Sensitivity+0, p.MaxValue+0, p.FalseKeys+0 // no −0
-	return &Builder[K]{private.New(state[K]{params: p, law: law, keys: keys, totals: totals.New[K](maxTotal), listed: listed}), p.promise(law)}, nil
+	s := private.New(state[K]{params: l.params, law: l.numbers, keys: keys, totals: totals.New[K](maxTotal), listed: listed})
+	return &Builder[K]{s, l.Guarantee()}, nil
 }
 
 // Guarantee returns what Release promises, as [Params.Guarantee]: for all inputs that are as far
@@ -116,6 +129,24 @@ func (b *Builder[K]) Add(key K, value float64) {
 	}
 	if !s.outside(key) {
 		s.totals.Add(key, s.steps(value))
+	}
+	private.Leave(b.secret)
+}
+
+// AddBeside adds the value to the number beside the keys, which Params.Beside asks for; without it
+// AddBeside does nothing. The number is released always, with noise: see [Vector.Beside].
+//
+// The caller promises that it moves against the keys: where neighbours differ, one of them has totals
+// that are higher, by at most MaxValue each, or equal, and a number that is lower, by at most
+// MaxValue, or equal. Such are the counters of a sketch and the number of counts that it lost. Values
+// are rounded and saturate as those of keys.
+func (b *Builder[K]) AddBeside(value float64) {
+	s := private.Enter(b.secret)
+	if s == nil {
+		return
+	}
+	if s.params.Beside {
+		s.beside = min(s.beside+s.steps(value), maxTotal)
 	}
 	private.Leave(b.secret)
 }

@@ -16,6 +16,7 @@ type calibration struct {
 	shared    float64 // standard deviation of the noise that CorrelatedGaussian shares; else 0
 	from      int64   // R: values below are rounded to 0 or R; 1 for mechanisms without rounding
 	threshold int64   // T: the least (absolute) noisy value released; 0 for DenseLaplace
+	beside    float64 // as scale, of the noise of the number beside the keys; 0 where there is none
 }
 
 // maxScale is the largest scale of the noise, in steps.
@@ -43,8 +44,8 @@ func (p Params) choose() (calibration, error) {
 	}
 	var best calibration
 	for m := ExponentialRounding; !m.pure(); m++ {
-		if !p.chooses(m) {
-			continue
+		if !p.chooses(m) || m == CorrelatedGaussian && best.mechanism != Auto && p.leastCorrelated() >= best.lowest() {
+			continue // the last is the only one that takes long
 		}
 		if c, reason := p.calibrate(m); reason == "" && (best.mechanism == Auto || c.lowest() < best.lowest()) {
 			best = c
@@ -80,6 +81,8 @@ func (p Params) lacks(m Mechanism) string {
 		return "it needs Dim of at most 2²⁶"
 	case !m.pure() && p.Delta == 0:
 		return "it needs Delta above 0"
+	case m.pure() && p.Beside:
+		return "it has no number beside the keys"
 	case m == Laplace && p.MaxKeys == 0 && !p.Integers:
 		return "it needs MaxKeys, or Integers"
 	case (m == Gaussian || m == CorrelatedGaussian) && p.MaxKeys == 0:
@@ -153,6 +156,48 @@ func (c calibration) stdDev() float64 {
 		return math.Sqrt(c.marginal().Variance()) * c.step
 	}
 	return math.Sqrt(c.laplace().Variance()) * c.step
+}
+
+// besideLaplace returns the law of Laplace noise of the number beside the keys, in steps.
+func (c calibration) besideLaplace() noise.DiscreteLaplace {
+	c.scale = c.beside
+	return c.laplace()
+}
+
+// stdDevOf returns the standard deviation of value·X + beside·Y, X being the noise of a released
+// value and Y that of the number beside. It neglects that they are rounded to the grid.
+func (c calibration) stdDevOf(value, beside float64) float64 {
+	if c.normal() { // X = Z + N and Y = −Z − M
+		return math.Hypot((value-beside)*c.shared, math.Hypot(value*c.scale, beside*c.beside)) * c.step
+	}
+	square := value * value * c.laplace().Variance()
+	if beside != 0 {
+		square += beside * beside * c.besideLaplace().Variance()
+	}
+	return math.Sqrt(square) * c.step
+}
+
+// besideShare is what the number beside gets of the probability by which a bound may fail.
+const besideShare = 1. / 16
+
+// reachOf returns what value·X + beside·Y exceeds in absolute value with probability at most tail.
+func (c calibration) reachOf(value, beside, tail float64) float64 {
+	switch {
+	case tail >= 1:
+		return 0
+	case beside == 0:
+		return math.Abs(value) * float64(c.reach(tail)) * c.step
+	case c.normal():
+		unit, _ := noise.NewGaussian(1)
+		rounded := (math.Abs(value) + math.Abs(beside)) / 2 * c.step // each to the grid
+		return -unit.Quantile(tail/2)*(1+0x1p-40)*c.stdDevOf(value, beside) + rounded
+	}
+	number := c
+	number.scale = c.beside
+	if value == 0 {
+		return math.Abs(beside) * float64(number.reach(tail)) * c.step
+	}
+	return (math.Abs(value)*float64(c.reach((1-besideShare)*tail)) + math.Abs(beside)*float64(number.reach(besideShare*tail))) * c.step
 }
 
 // errorBound returns what an estimate is off by at most, for all keys at once.

@@ -22,20 +22,22 @@ import (
 //	                      and  S(u) = min_{z≥0} { e^ε·Pr[Z > z]        the smaller side first
 //	                                  + BW(ε + u·ln Φ((τ−z)/σ), m_u) }
 //
-// and S(0) = L(0) = BW(ε, m_0). E_u and −u·ln Φ grow with u, m_u falls: with the former at u₂ and m
+// and S(0) = L(0) = BW(ε, m_0). A number of weight ω beside the keys, of own noise N(0, σ²/ω) and the
+// same Z with the opposite sign, moves against them: it is a coordinate more, and (m_u·σ)² the largest
+// y − y²/(1/a + n + ω) of y = i and i + ω. E_u and −u·ln Φ grow with u, m_u falls: with the former at u₂ and m
 // at u₁, L and S bound all of [u₁, u₂]. The proof is in correlated_proof.md.
 
 // correlatedLaw is one set of parameters, and the E_u computed for it. S values below enough need
 // not be accurate.
 type correlatedLaw struct {
-	k, l                           int
-	a, epsilon, sigma, tau, enough float64
-	escapes                        map[int]float64
+	k, l                                   int
+	weight, a, epsilon, sigma, tau, enough float64
+	escapes                                map[int]float64
 }
 
 // term returns a bound on L(u) and S(u) for all u in [u₁, u₂].
 func (c correlatedLaw) term(u1, u2 int) float64 {
-	m := correlatedSensitivity(c.k, c.l, u1, c.a)
+	m := correlatedSensitivity(c.k, c.l, u1, c.weight, c.a)
 	shift := shiftDelta(c.epsilon, c.sigma, m)
 	if u2 == 0 {
 		return shift
@@ -94,13 +96,20 @@ func (c correlatedLaw) smaller(u int, m, enough float64) float64 {
 	return best
 }
 
-// correlatedSensitivity returns m_u·σ, rounded upwards.
-func correlatedSensitivity(k, l, u int, a float64) float64 {
-	n, most := float64(k-u), float64(l-u)
-	square := func(i float64) float64 { return i * (1 + (n-i)*a) / (1 + n*a) }
-	best := square(most)
-	if top := math.Floor((1 + n*a) / (2 * a)); top < most { // not for a = 0
-		best = max(square(top), square(top+1))
+// correlatedSensitivity returns m_u·σ, rounded upwards, with a number of weight ω beside the keys.
+func correlatedSensitivity(k, l, u int, weight, a float64) float64 {
+	n, most, best := float64(k-u), float64(l-u), 0.0
+	for moved := range 2 { // does the number move?
+		own, rest := float64(moved)*weight, float64(1-moved)*weight
+		square := func(i float64) float64 { return (i + own) * (1 + (n-i+rest)*a) / (1 + (n+weight)*a) }
+		if top := math.Floor((1+(n+weight)*a)/(2*a) - own); top < most { // not for a = 0
+			best = max(best, square(max(top, 0)), square(max(top, -1)+1))
+		} else {
+			best = max(best, square(most))
+		}
+		if weight == 0 {
+			break
+		}
 	}
 	return math.Sqrt(best) * (1 + 0x1p-50)
 }
@@ -170,15 +179,30 @@ func roundLogUp(x, a float64) float64 {
 	return min(0, x*(1-(1+a)*0x1p-46)+0x1p-36)
 }
 
-// correlatedSlack is the relative slack in correlatedDelta, some 1e-5 of the threshold.
+// correlatedSlack is the relative slack in correlatedDelta. It is some 1e-5 of the threshold, up to 2e-4
+// where δ is large.
 const correlatedSlack = 0x1p-11
 
 // correlatedDelta returns an upper bound on δ(σ, τ), the bound above, for 1 ≤ l ≤ k and 0 ≤ a ≤
 // 1e6.
-func correlatedDelta(k, l int, a, epsilon, sigma, tau float64) float64 {
-	law := correlatedLaw{k, l, a, epsilon, sigma, tau, 0, map[int]float64{}}
+func correlatedDelta(k, l int, weight, a, epsilon, sigma, tau float64) float64 {
+	law := correlatedLaw{k, l, weight, a, epsilon, sigma, tau, 0, map[int]float64{}}
 	_, bound := largest(l, 0, correlatedSlack, law.term)
 	return bound
+}
+
+// leastCorrelated returns what no threshold is below: σ is at least that of u = 0, and τ the quantile
+// of the noise of one key, at the a where both together ask for the least.
+func leastCorrelated(k, l int, weight, epsilon, delta float64) float64 {
+	one, err := noise.GaussianSigma(epsilon, delta, 1)
+	if err != nil {
+		return math.Inf(1)
+	}
+	unit, _ := noise.NewGaussian(1)
+	spread := func(a float64) float64 { return correlatedSensitivity(k, l, 0, weight, a) * math.Sqrt(1+a) }
+	center := -math.Log(float64(k)) / 2
+	_, best := lowest(center-7, center+4.2, 33, 18, func(logA float64) float64 { return spread(math.Exp(logA)) })
+	return 1 + max(0, -unit.Quantile(delta))*one*min(best, spread(0))
 }
 
 // calibrateCorrelated returns a, σ and τ ≥ 0 with about the least threshold 1 + τ at which the
@@ -186,45 +210,55 @@ func correlatedDelta(k, l int, a, epsilon, sigma, tau float64) float64 {
 // It returns false unless 1 ≤ l ≤ k ≤ 2⁵³, ε in [2⁻³⁰, 2¹⁰] and δ in [1e-300, 1).
 //
 // For given a there are two necessary conditions: u = 0 for σ alone, BW(ε, m_0) ≤ δ, and u = l,
-// where m_l = 0, for τ/σ alone, in effect E_l ≤ δ. They choose a. For ε around 1 and δ ≤ 1e-5 they
+// where m_l ≥ 0, for τ/σ alone, in effect E_l ≤ δ. They choose a. For ε around 1 and δ ≤ 1e-5 they
 // are sufficient as well, and the threshold is the least to 1e-3. For ε far below 1 or δ above 1e-3
 // other u ask for more, and another a may save a few percent. For l = k the best a is about 1/√k,
 // for l far below k next to zero, which is independent noise.
-func calibrateCorrelated(k, l int, epsilon, delta float64) (a, sigma, tau float64, ok bool) {
+func calibrateCorrelated(k, l int, weight, epsilon, delta float64) (a, sigma, tau float64, ok bool) {
 	if l > k || float64(k) > 0x1p53 || !calibrable(l, epsilon, delta) {
 		return 0, 0, 0, false
 	}
-	one, err := noise.GaussianSigma(epsilon, delta, 1)
+	// The search leaves room for the slack of what is verified, else that would raise τ step by step.
+	aim := max(delta/(1+correlatedSlack)/(1+correlatedSlack), 0x1p-1020)
+	one, err := noise.GaussianSigma(epsilon, aim, 1)
 	if err != nil {
 		return 0, 0, 0, false
 	}
-	from := 0.0
-	leastRatio := func(a float64) float64 {
+	last := 0.0 // the ratio for the a before, which is near
+	leastRatio := func(a, tolerance float64) float64 {
 		excess := func(c float64) float64 {
-			law := correlatedLaw{k, l, a, epsilon, 1, c, delta, map[int]float64{}}
-			return math.Log(max(law.term(l, l), 0x1p-1022)) - math.Log(delta)
+			law := correlatedLaw{l, l, 0, a, epsilon, 1, c, aim, map[int]float64{}} // m_l = 0 at least
+			return math.Log(max(law.term(l, l), 0x1p-1022)) - math.Log(aim)
 		}
-		if excess(from) <= 0 {
-			from = 0
+		start, step := 0.0, 1.0
+		if last > 0 && excess(0.97*last) > 0 {
+			start, step = 0.97*last, last
 		}
-		c := root(from, 1, excess)
-		from = 0.9 * c // where the next is likely to be above
-		return c
+		last = root(start, step, tolerance, excess)
+		return last
 	}
-	threshold := func(a float64) float64 { return one * correlatedSensitivity(k, l, 0, a) * leastRatio(a) }
+	threshold := func(a float64) float64 {
+		return one * correlatedSensitivity(k, l, 0, weight, a) * leastRatio(a, 1e-7)
+	}
 	center := -math.Log(float64(k)) / 2
-	logA, best := lowest(center-7, center+4.2, 17, 18, func(logA float64) float64 { return threshold(math.Exp(logA)) })
+	logA, best := lowest(center-7, center+4.2, 17, 12, func(logA float64) float64 { return threshold(math.Exp(logA)) })
 	if a = math.Exp(logA); threshold(0) <= best*(1+1e-6) {
 		a = 0
 	}
-	least, err := noise.GaussianSigma(epsilon, delta, correlatedSensitivity(k, l, 0, a))
+	least, err := noise.GaussianSigma(epsilon, aim, correlatedSensitivity(k, l, 0, weight, a))
 	if err != nil {
 		return 0, 0, 0, false
 	}
 	terms := func(sigma, tau float64) func(u1, u2 int) float64 {
-		return correlatedLaw{k, l, a, epsilon, sigma, tau, delta, map[int]float64{}}.term
+		return correlatedLaw{k, l, weight, a, epsilon, sigma, tau, aim, map[int]float64{}}.term
 	}
-	valid := func(sigma, tau float64) bool { return correlatedDelta(k, l, a, epsilon, sigma, tau) <= delta }
-	sigma, tau, ok = effort{correlatedSlack, 0x1p-7, 3, 2}.leastThresholdOverSigma(l, delta, least, leastRatio(a), terms, valid)
+	valid := func(sigma, tau float64) bool {
+		// correlatedDelta ≤ δ, without a look at how far the small terms are below it.
+		const floor = 1 / (1 + correlatedSlack)
+		law := correlatedLaw{k, l, weight, a, epsilon, sigma, tau, floor * delta, map[int]float64{}}
+		_, bound := largest(l, floor*delta, correlatedSlack, law.term)
+		return bound <= delta
+	}
+	sigma, tau, ok = effort{correlatedSlack, 0x1p-7, 3, 2}.leastThresholdOverSigma(l, aim, least, leastRatio(a, 1e-12), terms, valid)
 	return a, sigma, tau, ok
 }

@@ -45,7 +45,7 @@ func TestLogEscape(t *testing.T) {
 	for _, c := range []float64{77, 80, 1e10, 1e200, math.Inf(1)} {
 		require.LessOrEqual(t, logEscape(3, 0.5, c), -1900.0)
 	}
-	require.Less(t, correlatedDelta(9, 4, 0.5, 1, 1e-200, 1), 1.1)
+	require.Less(t, correlatedDelta(9, 4, 0, 0.5, 1, 1e-200, 1), 1.1)
 	for _, u := range []int{1, 64, 100_000} { // no loss in the far tail: the union bound is next to it
 		x := logEscape(u, 0.5, 50)
 		require.InDelta(t, math.Log(float64(u))+logEscape(1, 0.5, 50), x, 1, "u = %d", u)
@@ -104,15 +104,15 @@ func positivePart(f func(x float64) float64) (sum float64) {
 //	H(larger‖smaller) = E_u + ∫ f_P(s)·h(s)·BW(ε + ln(f_Q/f_P) − ln h(s), μ) ds
 //	H(smaller‖larger) =       ∫ f_Q(s)·BW(ε + ln(f_P/f_Q) + ln h(s), μ) ds
 //
-// where h(s) = E[Φ((τ−Z)/σ)^u | s] and μ² = j(1 − j/n)/σ².
-func pattern(n, j, u int, a, epsilon, sigma, tau float64) (larger, smaller float64) {
+// where h(s) = E[Φ((τ−Z)/σ)^u | s] and μ² = j(1 − j/n)/σ². A number of weight ω beside the keys counts
+// as ω keys, in n and, if it moves, in j: s is the sum weighted by the precisions.
+func pattern(many, changed float64, u int, a, epsilon, sigma, tau float64) (larger, smaller float64) {
 	escape := escapeOf(u, a, tau/sigma)
-	if n == 0 {
+	if many == 0 {
 		return escape, max(0, 1-math.Exp(epsilon)*(1-escape))
 	}
-	many, changed := float64(n), float64(j)
 	sd := sigma * math.Sqrt(many*(1+many*a))
-	mu := math.Sqrt(changed * (1 - changed/many))
+	mu := math.Sqrt(max(0, changed*(1-changed/many)))
 	h := func(s float64) float64 { // s is of the noise alone
 		if u == 0 {
 			return 1
@@ -142,18 +142,21 @@ func TestCorrelatedDeltaBoundsEveryPattern(t *testing.T) {
 		t.Skip("many calibrations")
 	}
 	type setting struct {
-		k, l                   int
-		a, epsilon, sigma, tau float64
-		tight                  bool
+		k, l                           int
+		weight, a, epsilon, sigma, tau float64
+		tight                          bool
 	}
-	settings := []setting{{2, 2, 1, 1, 2, 5, false}, {3, 2, 0.5, 0.5, 3, 8, false}, {4, 4, 0.5, 0.2, 4, 3, false}, {6, 3, 0.4, 2, 1.5, 6, false}, {5, 5, 0.1, 1, 1, 0.5, false}, {3, 3, 2, 0.05, 10, 25, false}}
+	settings := []setting{
+		{2, 2, 0, 1, 1, 2, 5, false}, {3, 2, 0, 0.5, 0.5, 3, 8, false}, {4, 4, 0, 0.5, 0.2, 4, 3, false}, {6, 3, 0, 0.4, 2, 1.5, 6, false}, {5, 5, 0, 0.1, 1, 1, 0.5, false}, {3, 3, 0, 2, 0.05, 10, 25, false},
+		{2, 2, 1, 1, 1, 2, 5, false}, {3, 2, 2.5, 0.5, 0.5, 3, 8, false}, {1, 1, 0.3, 0.8, 2, 1.5, 6, false},
+	}
 	for _, c := range []struct {
-		k, l           int
-		epsilon, delta float64
-	}{{1, 1, 1, 1e-6}, {2, 2, 1, 1e-6}, {4, 4, 1, 1e-6}, {6, 6, 0.5, 1e-4}, {6, 2, 2, 1e-5}} {
-		a, sigma, tau, ok := calibrateCorrelated(c.k, c.l, c.epsilon, c.delta)
+		k, l                   int
+		weight, epsilon, delta float64
+	}{{1, 1, 0, 1, 1e-6}, {2, 2, 0, 1, 1e-6}, {4, 4, 0, 1, 1e-6}, {6, 6, 0, 0.5, 1e-4}, {6, 2, 0, 2, 1e-5}, {1, 1, 1, 1, 1e-6}, {4, 4, 1, 1, 1e-6}, {6, 6, 1.2, 0.5, 1e-4}} {
+		a, sigma, tau, ok := calibrateCorrelated(c.k, c.l, c.weight, c.epsilon, c.delta)
 		require.True(t, ok)
-		settings = append(settings, setting{c.k, c.l, a, c.epsilon, sigma, tau, true})
+		settings = append(settings, setting{c.k, c.l, c.weight, a, c.epsilon, sigma, tau, true})
 	}
 	for i, s := range settings {
 		if i%2 == 1 && !dptest.Long() {
@@ -167,12 +170,17 @@ func TestCorrelatedDeltaBoundsEveryPattern(t *testing.T) {
 					kept = append(kept, max(j, s.k-u-1))
 				}
 				for _, n := range kept {
-					larger, smaller := pattern(n, j, u, s.a, s.epsilon, s.sigma, s.tau)
-					worst = max(worst, larger, smaller)
+					for _, moved := range []float64{0, s.weight} {
+						larger, smaller := pattern(float64(n)+s.weight, float64(j)+moved, u, s.a, s.epsilon, s.sigma, s.tau)
+						worst = max(worst, larger, smaller)
+						if s.weight == 0 {
+							break
+						}
+					}
 				}
 			}
 		}
-		bound := correlatedDelta(s.k, s.l, s.a, s.epsilon, s.sigma, s.tau)
+		bound := correlatedDelta(s.k, s.l, s.weight, s.a, s.epsilon, s.sigma, s.tau)
 		require.GreaterOrEqual(t, bound, worst*(1-1e-6), "%+v", s)
 		if s.tight {
 			require.InEpsilon(t, worst, bound, 2*correlatedSlack, "%+v", s)
@@ -205,7 +213,7 @@ func correlated(values [2]float64, a, sigma, threshold, span float64, n int) []f
 // it for the worst.
 func TestCorrelatedDeltaForFiniteCounts(t *testing.T) {
 	for _, s := range []struct{ a, epsilon, sigma, tau float64 }{{1, 1, 2, 5}, {0.5, 0.5, 3, 6}, {1, 2, 1, 3}} {
-		bound, worst := correlatedDelta(2, 2, s.a, s.epsilon, s.sigma, s.tau), 0.0
+		bound, worst := correlatedDelta(2, 2, 0, s.a, s.epsilon, s.sigma, s.tau), 0.0
 		threshold := 1 + s.tau
 		law := func(c1, c2 float64) []float64 {
 			return correlated([2]float64{c1, c2}, s.a, s.sigma, threshold, 22*s.sigma, 45)
@@ -240,10 +248,21 @@ func TestCorrelatedSensitivity(t *testing.T) {
 						i := float64(j)
 						want = max(want, i-i*i*a/(1+n*a))
 					}
-					got := correlatedSensitivity(k, l, u, a)
+					got := correlatedSensitivity(k, l, u, 0, a)
 					require.InDelta(t, math.Sqrt(max(0, want)), got, 1e-12*(1+got), "a = %v k = %d l = %d u = %d", a, k, l, u)
 					require.LessOrEqual(t, got, before, "m_u must fall")
 					before = got
+					for _, weight := range []float64{0.2, 1, 3.7} {
+						want := 0.0
+						for j := range l - u + 1 {
+							for moved := range 2 { // y − y²/(1/a + n + ω)
+								y := float64(j) + float64(moved)*weight
+								want = max(want, y-y*y*a/(1+(n+weight)*a))
+							}
+						}
+						got := correlatedSensitivity(k, l, u, weight, a)
+						require.InDelta(t, math.Sqrt(max(0, want)), got, 1e-12*(1+got), "a = %v k = %d l = %d u = %d ω = %v", a, k, l, u, weight)
+					}
 				}
 			}
 		}
@@ -255,15 +274,15 @@ func TestCorrelatedSensitivity(t *testing.T) {
 func TestCorrelatedDeltaWithoutSharedNoise(t *testing.T) {
 	for _, s := range gaussianSettings[:7] {
 		for l := 1; l <= 6; l++ {
-			law := correlatedLaw{10, l, 0, s.epsilon, s.sigma, s.tau, 0, map[int]float64{}}
+			law := correlatedLaw{10, l, 0, 0, s.epsilon, s.sigma, s.tau, 0, map[int]float64{}}
 			worst := 0.0
 			for u := range l + 1 {
 				worst = max(worst, law.term(u, u))
 			}
-			bound := correlatedDelta(10, l, 0, s.epsilon, s.sigma, s.tau)
+			bound := correlatedDelta(10, l, 0, 0, s.epsilon, s.sigma, s.tau)
 			require.InEpsilon(t, worst, bound, correlatedSlack)
-			require.GreaterOrEqual(t, bound, gaussianDelta(l, true, s.epsilon, s.sigma, s.tau)*(1-1e-9))
-			require.InEpsilon(t, bound, correlatedDelta(10, l, 1e-12, s.epsilon, s.sigma, s.tau), 1e-4)
+			require.GreaterOrEqual(t, bound, gaussianDelta(l, 0, true, s.epsilon, s.sigma, s.tau)*(1-1e-9))
+			require.InEpsilon(t, bound, correlatedDelta(10, l, 0, 1e-12, s.epsilon, s.sigma, s.tau), 1e-4)
 		}
 	}
 }
@@ -284,13 +303,13 @@ func TestCorrelatedTable(t *testing.T) {
 		if i%4 > 0 && testing.Short() {
 			continue
 		}
-		a, sigma, tau, ok := calibrateCorrelated(row.k, row.l, row.epsilon, row.delta)
+		a, sigma, tau, ok := calibrateCorrelated(row.k, row.l, 0, row.epsilon, row.delta)
 		require.True(t, ok)
 		require.InDelta(t, row.want, 1+tau, max(row.by/2, 1e-3*row.want), "%+v", row)
-		independent, independentTau, ok := calibrateGaussian(row.l, true, row.epsilon, row.delta)
+		independent, independentTau, ok := calibrateGaussian(row.l, 0, true, row.epsilon, row.delta)
 		require.True(t, ok)
-		require.LessOrEqual(t, tau, independentTau*(1+1e-9), "%+v", row)
-		require.LessOrEqual(t, sigma*math.Sqrt(1+a), independent*(1+1e-9), "%+v", row)
+		require.LessOrEqual(t, tau, independentTau*(1+correlatedSlack), "%+v", row)
+		require.LessOrEqual(t, sigma*math.Sqrt(1+a), independent*(1+correlatedSlack), "%+v", row)
 	}
 }
 
@@ -309,20 +328,20 @@ func TestCalibrateCorrelated(t *testing.T) {
 				continue
 			}
 			delta := math.Pow(10, exponent)
-			a, sigma, tau, ok := calibrateCorrelated(c.k, c.l, c.epsilon, delta)
+			a, sigma, tau, ok := calibrateCorrelated(c.k, c.l, 0, c.epsilon, delta)
 			name := fmt.Sprintf("%+v, δ = %v: a = %v, σ = %v, τ = %v", c, delta, a, sigma, tau)
 			require.True(t, ok, name)
-			require.LessOrEqual(t, correlatedDelta(c.k, c.l, a, c.epsilon, sigma, tau), delta, name)
-			require.Greater(t, correlatedDelta(c.k, c.l, a, c.epsilon, sigma, tau*0.999), delta, name)
+			require.LessOrEqual(t, correlatedDelta(c.k, c.l, 0, a, c.epsilon, sigma, tau), delta, name)
+			require.Greater(t, correlatedDelta(c.k, c.l, 0, a, c.epsilon, sigma, tau*0.999), delta, name)
 			if delta < 1e-4 {
-				require.Greater(t, correlatedDelta(c.k, c.l, a, c.epsilon, sigma*0.999, tau), delta, name)
+				require.Greater(t, correlatedDelta(c.k, c.l, 0, a, c.epsilon, sigma*0.999, tau), delta, name)
 			}
 			require.Greater(t, tau, before, name)
 			before = tau
 		}
 	}
 	for _, c := range []struct{ k, l int }{{3, 4}, {0, 0}, {-1, -1}} {
-		_, _, _, ok := calibrateCorrelated(c.k, c.l, 1, 1e-6)
+		_, _, _, ok := calibrateCorrelated(c.k, c.l, 0, 1, 1e-6)
 		require.False(t, ok)
 	}
 }
@@ -337,10 +356,10 @@ func TestSharedNoiseIsOptimal(t *testing.T) {
 		k, l           int
 		epsilon, delta float64
 	}{{2, 2, 1, 1e-6}, {16, 16, 1, 1e-6}, {64, 32, 1, 1e-6}, {64, 16, 0.5, 1e-9}, {1024, 512, 1, 1e-6}} {
-		_, _, tau, ok := calibrateCorrelated(c.k, c.l, c.epsilon, c.delta)
+		_, _, tau, ok := calibrateCorrelated(c.k, c.l, 0, c.epsilon, c.delta)
 		require.True(t, ok)
 		for a := 1e-3; a < 4; a *= step {
-			m := correlatedSensitivity(c.k, c.l, 0, a)
+			m := correlatedSensitivity(c.k, c.l, 0, 0, a)
 			sigma, err := noise.GaussianSigma(c.epsilon, c.delta, m)
 			require.NoError(t, err)
 			lower := (1+tau)*0.999 - 1 // at a larger σ the escape alone is worse
@@ -357,8 +376,26 @@ func BenchmarkCalibrateCorrelated(b *testing.B) {
 	}{{10, 10, 1, 1e-6}, {1024, 1024, 1, 1e-6}, {100_000, 100, 1, 1e-9}, {100, 100, 0.1, 1e-6}, {1000, 1000, 0.1, 0.01}, {1000, 1000, 0.01, 0.01}} {
 		b.Run(fmt.Sprintf("k=%d/l=%d/ε=%v/δ=%v", c.k, c.l, c.epsilon, c.delta), func(b *testing.B) {
 			for b.Loop() {
-				calibrateCorrelated(c.k, c.l, c.epsilon, c.delta)
+				calibrateCorrelated(c.k, c.l, 0, c.epsilon, c.delta)
 			}
 		})
 	}
+}
+
+// No threshold is below the bound that spares Auto the calibration, so what is left out would not have
+// been chosen.
+func TestLeastCorrelated(t *testing.T) {
+	for _, c := range []struct {
+		k, l                   int
+		weight, epsilon, delta float64
+	}{{1, 1, 0, 1, 1e-6}, {1, 1, 1, 1, 1e-6}, {8, 3, 0, 0.1, 1e-3}, {64, 64, 4, 1, 1e-6}, {1024, 16, 0, 1, 1e-9}} {
+		_, _, tau, ok := calibrateCorrelated(c.k, c.l, c.weight, c.epsilon, c.delta)
+		require.True(t, ok)
+		least := leastCorrelated(c.k, c.l, c.weight, c.epsilon, c.delta)
+		require.LessOrEqual(t, least, 1+tau, "%+v", c)
+		require.Greater(t, least, 0.6*(1+tau), "%+v", c)
+	}
+	l, err := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 1, Stored: 1, Integers: true}.Law()
+	require.NoError(t, err)
+	require.Equal(t, ExponentialRounding, l.Params().Mechanism)
 }

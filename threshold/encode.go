@@ -15,7 +15,7 @@ import (
 //	1      key class: 0 string, 1 signed integer, 2 unsigned integer, 3 array of 16 bytes
 //	1      Mechanism, the one that was used
 //	1      Relation
-//	1      flags: 1 Integers, 2 Signed, 4 Listed
+//	1      flags: 1 Integers, 2 Signed, 4 Listed, 8 Beside
 //	8      Epsilon
 //	8      Delta
 //	8      Dim
@@ -29,6 +29,8 @@ import (
 //	8      standard deviation of the shared noise, in steps
 //	8      R, in steps
 //	8      threshold, in steps
+//	8      with Beside: scale or own standard deviation of the noise of that number, in steps
+//	8      with Beside: the noisy number in steps, two's complement
 //	4      number of released keys
 //	then for each, in strictly ascending order of the keys:
 //	8      key, two's complement if signed; for strings 4 bytes of length and the bytes
@@ -47,9 +49,12 @@ func (v *Vector[K]) AppendBinary(dst []byte) ([]byte, error) {
 		return dst, fault.Format("threshold", "a Vector that was not released has no encoding")
 	}
 	keys := wire.KeysOf[K]()
-	head := head{class: keys.Class(), params: v.params, law: v.law}
+	head := head{class: keys.Class(), params: v.params, law: v.law, beside: v.beside}
 	dst = wire.AppendHeader(dst, wire.KindThreshold, version)
 	dst = wire.AppendFields(dst, head.fields())
+	if v.params.Beside {
+		dst = wire.AppendFields(dst, []wire.Field{wire.Float(&head.law.beside), wire.Signed(&head.beside)})
+	}
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(v.values)))
 	for _, e := range v.values {
 		dst = keys.Append(dst, e.Key)
@@ -71,7 +76,7 @@ func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 	if r.Err() == nil && head.class != keys.Class() {
 		r.Fail("keys of another type")
 	}
-	d := Vector[K]{params: head.params, law: head.law}
+	d := Vector[K]{params: head.params, law: head.law, beside: head.beside}
 	ranged := d.params.Dim > 0 && !d.params.Listed
 	if ranged && !keys.Integers() {
 		r.Fail("string keys with Dim")
@@ -115,13 +120,14 @@ type head struct {
 	class  wire.KeyClass
 	params Params
 	law    calibration
+	beside int64
 }
 
 // fields is the head in the order of the encoding.
 func (h *head) fields() []wire.Field {
 	p, c := &h.params, &h.law
 	return []wire.Field{
-		wire.Byte(&h.class), wire.Byte(&p.Mechanism), wire.Byte(&p.Relation), wire.Flags(&p.Integers, &p.Signed, &p.Listed),
+		wire.Byte(&h.class), wire.Byte(&p.Mechanism), wire.Byte(&p.Relation), wire.Flags(&p.Integers, &p.Signed, &p.Listed, &p.Beside),
 		wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Uint(&p.Dim), wire.Float(&p.Sensitivity), wire.Float(&p.MaxValue), wire.Float(&p.FalseKeys),
 		wire.Int(&p.MaxKeys, maxKeys), wire.Int(&p.Stored, maxKeys),
 		wire.Float(&c.step), wire.Float(&c.scale), wire.Float(&c.shared), wire.Signed(&c.from), wire.Signed(&c.threshold),
@@ -132,13 +138,18 @@ func (h *head) fields() []wire.Field {
 // and all methods work with the numbers.
 func readHead(r *wire.Reader) (h head) {
 	r.Fields(h.fields())
+	if h.params.Beside {
+		r.Fields([]wire.Field{wire.Float(&h.law.beside), wire.Signed(&h.beside)})
+	}
 	h.law.mechanism = h.params.Mechanism
 	switch {
 	case r.Err() != nil:
 	case h.params.validate() != nil || h.params.Mechanism == Auto || h.params.lacks(h.params.Mechanism) != "":
 		r.Fail("invalid Params")
-	case !h.law.valid():
+	case !h.law.valid() || h.params.Beside != (h.law.beside >= 0x1p-20 && h.law.beside <= maxScale):
 		r.Fail("invalid noise")
+	case h.beside < -2*maxTotal || h.beside > 2*maxTotal:
+		r.Fail("a number that no total and noise make")
 	}
 	return h
 }

@@ -16,7 +16,7 @@ import (
 func sampleInts() *Vector[int64] {
 	return &Vector[int64]{
 		params: Params{Epsilon: 0.5, Delta: 1e-9, MaxKeys: 16, MaxValue: 0.3, Stored: 64, Mechanism: CorrelatedGaussian},
-		law:    calibration{CorrelatedGaussian, 0x1p-18, 1e6, 3e5, 1, 12345678},
+		law:    calibration{CorrelatedGaussian, 0x1p-18, 1e6, 3e5, 1, 12345678, 0},
 		values: []entry[int64]{{Key: math.MinInt64, Steps: 12345678}, {Key: -1, Steps: 1 << 40}, {Key: math.MaxInt64, Steps: 12345679}},
 	}
 }
@@ -24,7 +24,7 @@ func sampleInts() *Vector[int64] {
 func samplePure() *Vector[uint64] {
 	return &Vector[uint64]{
 		params: Params{Epsilon: 2, Dim: math.MaxUint64, FalseKeys: 0.5, Signed: true, Integers: true, Mechanism: PureLaplace},
-		law:    calibration{PureLaplace, 1, 0.5, 0, 1, 23},
+		law:    calibration{PureLaplace, 1, 0.5, 0, 1, 23, 0},
 		values: []entry[uint64]{{Key: 0, Steps: -23}, {Key: math.MaxUint64 - 1, Steps: 1 << 61}},
 	}
 }
@@ -32,14 +32,23 @@ func samplePure() *Vector[uint64] {
 func sampleDense() *Vector[int32] {
 	return &Vector[int32]{
 		params: Params{Epsilon: 2, Dim: 2, Mechanism: DenseLaplace},
-		law:    calibration{DenseLaplace, 0x1p-17, 65536.5, 0, 1, 0},
+		law:    calibration{DenseLaplace, 0x1p-17, 65536.5, 0, 1, 0, 0},
 		values: []entry[int32]{{Key: 0, Steps: -23}, {Key: 1, Steps: 0}},
+	}
+}
+
+func sampleBeside() *Vector[int64] {
+	return &Vector[int64]{
+		params: Params{Epsilon: 0.5, Delta: 1e-9, MaxKeys: 16, MaxValue: 3, Stored: 64, Integers: true, Beside: true, Mechanism: CorrelatedGaussian},
+		law:    calibration{CorrelatedGaussian, 0x1p-14, 1e6, 3e5, 1, 12345678, 8e5},
+		values: []entry[int64]{{Key: -1, Steps: 1 << 40}},
+		beside: -77,
 	}
 }
 
 // samples are the objects of the golden files, by name.
 func samples() map[string]encoding.BinaryMarshaler {
-	return map[string]encoding.BinaryMarshaler{"words.hex": sample(), "ints.hex": sampleInts(), "pure.hex": samplePure(), "dense.hex": sampleDense()}
+	return map[string]encoding.BinaryMarshaler{"words.hex": sample(), "ints.hex": sampleInts(), "pure.hex": samplePure(), "dense.hex": sampleDense(), "beside.hex": sampleBeside()}
 }
 
 func TestCodec(t *testing.T) {
@@ -47,6 +56,7 @@ func TestCodec(t *testing.T) {
 	dptest.Codec[Vector[int64]](t, sampleInts(), dptest.DeepEqual)
 	dptest.Codec[Vector[uint64]](t, samplePure(), dptest.DeepEqual)
 	dptest.Codec[Vector[int32]](t, sampleDense(), dptest.DeepEqual)
+	dptest.Codec[Vector[int64]](t, sampleBeside(), dptest.DeepEqual)
 	data, err := sampleInts().MarshalBinary()
 	require.NoError(t, err)
 	require.Len(t, data, sampleInts().Params().Size(3))
@@ -70,12 +80,14 @@ func TestCodecOfReleases(t *testing.T) {
 		{Epsilon: 1, Delta: 1e-3, MaxKeys: 40}, {Epsilon: 1, Delta: 1e-3, MaxKeys: 40, Stored: 40}, {Epsilon: 1, Dim: 5, Mechanism: DenseLaplace},
 		{Epsilon: 512, Dim: 9, Integers: true}, {Epsilon: 1e-3, Dim: 9, FalseKeys: 2}, {Epsilon: limits.MinEpsilon, Delta: limits.MinDelta}, {Epsilon: limits.MaxEpsilon, Delta: 0.5, Integers: true},
 		{Epsilon: 1, Delta: 1e-3, Sensitivity: math.Copysign(0, -1), FalseKeys: math.Copysign(0, -1)},
+		besideParams(1, 1, 1e-3, Auto), besideParams(2, limits.MaxEpsilon, 0.5, Laplace), besideParams(40, 1, 1e-3, Gaussian), besideParams(40, limits.MinEpsilon, 1e-3, Auto),
 	}...) {
 		if i%3 > 0 && testing.Short() {
 			continue
 		}
 		b, err := build[int](p)
 		require.NoError(t, err)
+		b.AddBeside(7)
 		for key := range 5 {
 			b.Add(key, math.Ldexp(1, 20*key))
 		}

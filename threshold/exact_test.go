@@ -248,9 +248,9 @@ func instances(t *testing.T) (list []instance) {
 		// Normal noise on a grid of two steps to the unit: users of up to two keys that
 		// only add, or of any sign.
 		for _, oneSign := range []bool{true, false} {
-			sigma, tau, ok := calibrateGaussian(2, oneSign, s.epsilon, s.delta)
+			sigma, tau, ok := calibrateGaussian(2, 0, oneSign, s.epsilon, s.delta)
 			require.True(t, ok)
-			c := normalOnGrid(Gaussian, 2, 0, sigma, tau)
+			c := normalOnGrid(Gaussian, 2, 0, sigma, tau, 0)
 			values := []int64{0, 1, 2, 3, 4, c.threshold + 1, c.threshold + 3}
 			if !oneSign {
 				values = append(values, -1, -2, -c.threshold)

@@ -14,14 +14,15 @@ import (
 //	one sign   δ = max over 0 ≤ u ≤ l of A(u) = 1 − F^u·(1 − BW(ε + s, √(l−u)/σ))
 //	any signs  δ ≤ max over 0 ≤ u ≤ l of D(u) = 1 − F^u·(1 − BW(ε, √(l−u)/σ))
 //
+// with √(l − u + ω) for √(l − u) where a number beside the keys has noise N(0, σ²/ω).
 // One sign: users come or go, and contribute ≥ 0. A and D grow with s at fixed μ and with μ at
 // fixed s, so both are bounded for all u in [u₁, u₂] by s at u₂ and μ at u₁. −ln F is inflated by
 // more than its error, so that A and D err upwards. The proof is in gaussian_proof.md.
 
 // gaussianTerm returns the bound of A(u), or of D(u) if not oneSign, for all u in [u₁, u₂]; lambda
 // is −ln F, rounded upwards.
-func gaussianTerm(l int, oneSign bool, epsilon, sigma, lambda float64, u1, u2 int) float64 {
-	sensitivity := sqrtAbove(float64(l - u1))
+func gaussianTerm(l int, weight float64, oneSign bool, epsilon, sigma, lambda float64, u1, u2 int) float64 {
+	sensitivity := sqrtAbove(float64(l-u1) + weight)
 	if u2 == 0 {
 		return shiftDelta(epsilon, sigma, sensitivity)
 	}
@@ -66,9 +67,9 @@ const gaussianSlack = 0x1p-40
 
 // gaussianDelta returns an upper bound on δ(σ, τ), exact to a relative 1e-11, for one sign or, in
 // the sense above, for any.
-func gaussianDelta(l int, oneSign bool, epsilon, sigma, tau float64) float64 {
+func gaussianDelta(l int, weight float64, oneSign bool, epsilon, sigma, tau float64) float64 {
 	lambda := logBelow(sigma, tau)
-	_, bound := largest(l, 0, gaussianSlack, func(u1, u2 int) float64 { return gaussianTerm(l, oneSign, epsilon, sigma, lambda, u1, u2) })
+	_, bound := largest(l, 0, gaussianSlack, func(u1, u2 int) float64 { return gaussianTerm(l, weight, oneSign, epsilon, sigma, lambda, u1, u2) })
 	return bound
 }
 
@@ -82,11 +83,11 @@ func gaussianDelta(l int, oneSign bool, epsilon, sigma, tau float64) float64 {
 // and mostly else, since going from u to u + 1 costs δ/l by escape and saves about ln(1/δ) times as
 // much, (d ln BW/d ln μ)/2, by the smaller shift. Otherwise, as for δ near 1 or ε far below 1, a
 // larger σ gains something.
-func calibrateGaussian(l int, oneSign bool, epsilon, delta float64) (sigma, tau float64, ok bool) {
+func calibrateGaussian(l int, weight float64, oneSign bool, epsilon, delta float64) (sigma, tau float64, ok bool) {
 	if !calibrable(l, epsilon, delta) {
 		return 0, 0, false
 	}
-	least, err := noise.GaussianSigma(epsilon, delta, sqrtAbove(float64(l)))
+	least, err := noise.GaussianSigma(epsilon, delta, sqrtAbove(float64(l)+weight))
 	if err != nil {
 		return 0, 0, false
 	}
@@ -99,8 +100,8 @@ func calibrateGaussian(l int, oneSign bool, epsilon, delta float64) (sigma, tau 
 	z := max(0, -unit.Quantile(-math.Expm1(math.Log1p(-delta)/float64(l))))
 	return effort.leastThresholdOverSigma(l, delta, least, z, func(sigma, tau float64) func(u1, u2 int) float64 {
 		lambda := logBelow(sigma, tau)
-		return func(u1, u2 int) float64 { return gaussianTerm(l, oneSign, epsilon, sigma, lambda, u1, u2) }
-	}, func(sigma, tau float64) bool { return gaussianDelta(l, oneSign, epsilon, sigma, tau) <= delta })
+		return func(u1, u2 int) float64 { return gaussianTerm(l, weight, oneSign, epsilon, sigma, lambda, u1, u2) }
+	}, func(sigma, tau float64) bool { return gaussianDelta(l, weight, oneSign, epsilon, sigma, tau) <= delta })
 }
 
 // calibrable reports whether the parameters are in the range of the calibrations.

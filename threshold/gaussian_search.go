@@ -70,8 +70,8 @@ func exceeds(l int, floor, slack float64, term func(u1, u2 int) float64) bool {
 	return found
 }
 
-// leastTau returns the least τ ≥ start, to a relative 1e-12, for which no term is above δ, and +Inf
-// if there is none. terms(τ) is the term of [largest] and falls with τ; step is the scale of τ.
+// leastTau returns the least τ ≥ start, to a relative 2⁻⁸ of the slack or 1e-12, for which no term is
+// above δ, and +Inf if there is none. terms(τ) is the term of [largest] and falls with τ; step is the scale of τ.
 //
 // It raises τ until the worst term is at δ, looks for the term that is then the worst, and so on.
 // As near its maximum over u the term is flat, the steps shrink quadratically.
@@ -83,7 +83,7 @@ func leastTau(l int, delta, slack, start, step float64, terms func(tau float64) 
 			break
 		}
 		excess := func(tau float64) float64 { return math.Log(max(terms(tau)(u, u), 0x1p-1022)) - math.Log(delta) }
-		if next := root(tau, step, excess); next > tau {
+		if next := root(tau, step, max(slack/256, 1e-12), excess); next > tau {
 			tau = next
 		} else {
 			tau = math.Nextafter(tau, math.Inf(1))
@@ -95,9 +95,9 @@ func leastTau(l int, delta, slack, start, step float64, terms func(tau float64) 
 	return tau
 }
 
-// root returns an x ≥ lo with f(x) ≤ 0 where f falls, to a relative 1e-12, by the Illinois method
+// root returns an x ≥ lo with f(x) ≤ 0 where f falls, to a relative tolerance, by the Illinois method
 // in a bracket that grows from step, and +Inf if the bracket reaches 2¹² steps.
-func root(lo, step float64, f func(x float64) float64) float64 {
+func root(lo, step, tolerance float64, f func(x float64) float64) float64 {
 	flo := f(lo)
 	if flo <= 0 {
 		return lo
@@ -115,7 +115,7 @@ func root(lo, step float64, f func(x float64) float64) float64 {
 	}
 	side := 0
 	for range 100 {
-		if hi-lo <= 1e-12*math.Abs(hi) || fhi == 0 {
+		if hi-lo <= tolerance*math.Abs(hi) || fhi == 0 {
 			break
 		}
 		x := hi - fhi*((hi-lo)/(fhi-flo))

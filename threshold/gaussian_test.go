@@ -67,12 +67,12 @@ func TestGaussianDeltaIsTheWorstPattern(t *testing.T) {
 			worst := 0.0
 			for u := range l + 1 {
 				larger, smaller := divergenceOf(u, 0, l-u, s.epsilon, s.sigma, s.tau), divergenceOf(0, u, l-u, s.epsilon, s.sigma, s.tau)
-				require.InEpsilon(t, larger, gaussianTerm(l, true, s.epsilon, s.sigma, logBelow(s.sigma, s.tau), u, u), 1e-9, "%+v l = %d u = %d", s, l, u)
+				require.InEpsilon(t, larger, gaussianTerm(l, 0, true, s.epsilon, s.sigma, logBelow(s.sigma, s.tau), u, u), 1e-9, "%+v l = %d u = %d", s, l, u)
 				require.LessOrEqual(t, smaller, larger*(1+1e-9), "%+v l = %d u = %d", s, l, u)
 				worst = max(worst, larger, smaller)
 			}
-			require.InEpsilon(t, worst, gaussianDelta(l, true, s.epsilon, s.sigma, s.tau), 1e-9)
-			require.InEpsilon(t, worst, gaussianDelta(l, true, s.epsilon, s.sigma, s.tau), 1e-9)
+			require.InEpsilon(t, worst, gaussianDelta(l, 0, true, s.epsilon, s.sigma, s.tau), 1e-9)
+			require.InEpsilon(t, worst, gaussianDelta(l, 0, true, s.epsilon, s.sigma, s.tau), 1e-9)
 		}
 	}
 }
@@ -92,8 +92,8 @@ func TestSmallerSideFirstNeverDecides(t *testing.T) {
 func TestGaussianDeltaForMixedSigns(t *testing.T) {
 	for _, s := range gaussianSettings {
 		for l := 1; l <= 4; l++ {
-			bound, worst := gaussianDelta(l, false, s.epsilon, s.sigma, s.tau), 0.0
-			require.GreaterOrEqual(t, bound, gaussianDelta(l, true, s.epsilon, s.sigma, s.tau)*(1-1e-11))
+			bound, worst := gaussianDelta(l, 0, false, s.epsilon, s.sigma, s.tau), 0.0
+			require.GreaterOrEqual(t, bound, gaussianDelta(l, 0, true, s.epsilon, s.sigma, s.tau)*(1-1e-11))
 			for u1 := range l + 1 {
 				for u2 := range l + 1 - u1 {
 					for w := range l + 1 - u1 - u2 {
@@ -148,7 +148,7 @@ func product(p, q []float64) (law []float64) {
 func TestGaussianDeltaForFiniteCounts(t *testing.T) {
 	const bins = 70
 	for _, s := range gaussianSettings[:6] {
-		delta, mixed := gaussianDelta(2, true, s.epsilon, s.sigma, s.tau), gaussianDelta(2, false, s.epsilon, s.sigma, s.tau)
+		delta, mixed := gaussianDelta(2, 0, true, s.epsilon, s.sigma, s.tau), gaussianDelta(2, 0, false, s.epsilon, s.sigma, s.tau)
 		threshold, top := 1+s.tau, 1+s.tau+8*s.sigma
 		law := func(value float64) []float64 {
 			return binned(value, value > 0, s.sigma, threshold, 16*s.sigma, bins)
@@ -178,7 +178,7 @@ func TestGaussianDeltaForFiniteCounts(t *testing.T) {
 func TestUniqueValueAboveOne(t *testing.T) {
 	p, q := binned(2, true, 2, 6, 20, 100), binned(0, false, 2, 6, 20, 100)
 	require.InDelta(t, 2.3e-2, hockeyStick(p, q, 1), 5e-4)
-	require.InDelta(t, 6.8e-3, gaussianDelta(1, true, 1, 2, 5), 5e-5)
+	require.InDelta(t, 6.8e-3, gaussianDelta(1, 0, true, 1, 2, 5), 5e-5)
 }
 
 // Branch and bound against plain enumeration.
@@ -190,11 +190,11 @@ func TestLargest(t *testing.T) {
 		tau, oneSign := sigma*r.Float64()*6, r.IntN(2) == 0
 		lambda, terms, worst := logBelow(sigma, tau), 0, 0.0
 		for u := range l + 1 {
-			worst = max(worst, gaussianTerm(l, oneSign, epsilon, sigma, lambda, u, u))
+			worst = max(worst, gaussianTerm(l, 0, oneSign, epsilon, sigma, lambda, u, u))
 		}
 		term := func(u1, u2 int) float64 {
 			terms++
-			return gaussianTerm(l, oneSign, epsilon, sigma, lambda, u1, u2)
+			return gaussianTerm(l, 0, oneSign, epsilon, sigma, lambda, u1, u2)
 		}
 		at, bound := largest(l, 0, gaussianSlack, term)
 		require.InEpsilon(t, worst, bound, 2*gaussianSlack)
@@ -219,7 +219,7 @@ func TestGaussianTable(t *testing.T) {
 		{16, 1, 1e-9, 22.0, 0.1, 142.4, 0.1}, {64, 1, 1e-9, 44.0, 0.1, 292.9, 0.1}, {256, 1, 1e-9, 87.9, 0.1, 602.6, 0.1}, {1024, 1, 1e-9, 175.9, 0.1, 1238.6, 0.1},
 		{64, 0.1, 1e-5, 246, 1, 1259, 1}, {64, 4, 1e-6, 9.55, 0.01, 53.8, 0.1},
 	} {
-		sigma, tau, ok := calibrateGaussian(row.l, true, row.epsilon, row.delta)
+		sigma, tau, ok := calibrateGaussian(row.l, 0, true, row.epsilon, row.delta)
 		require.True(t, ok)
 		require.InDelta(t, row.sigma, sigma, row.sigmaBy*0.52, "%+v", row)
 		require.InDelta(t, row.want, 1+tau, row.tBy/2+1e-3*row.want, "%+v", row)
@@ -237,12 +237,12 @@ func TestCalibrateGaussian(t *testing.T) {
 						continue
 					}
 					delta := max(1e-300, math.Pow(10, exponent))
-					sigma, tau, ok := calibrateGaussian(l, oneSign, epsilon, delta)
+					sigma, tau, ok := calibrateGaussian(l, 0, oneSign, epsilon, delta)
 					name := fmt.Sprintf("l = %d, ε = %v, δ = %v, %v", l, epsilon, delta, oneSign)
 					require.True(t, ok, name)
-					require.LessOrEqual(t, gaussianDelta(l, oneSign, epsilon, sigma, tau), delta, name)
-					require.Greater(t, gaussianDelta(l, oneSign, epsilon, sigma, tau*0.999), delta, name)
-					require.Greater(t, gaussianDelta(l, oneSign, epsilon, sigma*0.999, tau), delta, name)
+					require.LessOrEqual(t, gaussianDelta(l, 0, oneSign, epsilon, sigma, tau), delta, name)
+					require.Greater(t, gaussianDelta(l, 0, oneSign, epsilon, sigma, tau*0.999), delta, name)
+					require.Greater(t, gaussianDelta(l, 0, oneSign, epsilon, sigma*0.999, tau), delta, name)
 					require.Greater(t, tau, before, name)
 					before = tau
 				}
@@ -251,7 +251,7 @@ func TestCalibrateGaussian(t *testing.T) {
 	}
 	for delta, sigma := 0.9, 10.0; delta > 1e-300; sigma *= 1.3 { // δ falls with τ at every δ
 		for tau := 0.0; tau < 36*sigma; tau += sigma / 4 {
-			next := gaussianDelta(7, true, 0.5, sigma, tau)
+			next := gaussianDelta(7, 0, true, 0.5, sigma, tau)
 			require.True(t, next > 0 && next <= 1)
 			if tau > 0 {
 				require.LessOrEqual(t, next, delta*(1+1e-11))
@@ -272,7 +272,7 @@ func TestCalibrateGaussianIsOptimal(t *testing.T) {
 		oneSign        bool
 		epsilon, delta float64
 	}{{1, true, 1, 0.5}, {5, true, 1, 1e-6}, {2, true, 1, 0.7}, {50, false, 0.001, 0.3}, {300, false, 1, 0.9}, {300, true, 1e-6, 0.5}, {40, false, 1e-6, 0.1}, {7, true, 3, 0.99}, {3, false, 0.1, 0.95}} {
-		sigma, tau, ok := calibrateGaussian(c.l, c.oneSign, c.epsilon, c.delta)
+		sigma, tau, ok := calibrateGaussian(c.l, 0, c.oneSign, c.epsilon, c.delta)
 		require.True(t, ok)
 		least, err := noise.GaussianSigma(c.epsilon, c.delta, sqrtAbove(float64(c.l)))
 		require.NoError(t, err)
@@ -281,10 +281,10 @@ func TestCalibrateGaussianIsOptimal(t *testing.T) {
 		}
 		for logX := -14.0; logX < 2 && tau > 0; logX += 0.1 {
 			other := least * (1 + math.Exp(logX))
-			require.Greater(t, gaussianDelta(c.l, c.oneSign, c.epsilon, other, (1+tau)*(1-1e-6)-1), c.delta, "%+v: T = %v at σ = %v, not lower at %v", c, 1+tau, sigma, other)
+			require.Greater(t, gaussianDelta(c.l, 0, c.oneSign, c.epsilon, other, (1+tau)*(1-1e-6)-1), c.delta, "%+v: T = %v at σ = %v, not lower at %v", c, 1+tau, sigma, other)
 		}
 		if tau == 0 {
-			require.Greater(t, gaussianDelta(c.l, c.oneSign, c.epsilon, sigma*0.999, 0), c.delta, "%+v", c)
+			require.Greater(t, gaussianDelta(c.l, 0, c.oneSign, c.epsilon, sigma*0.999, 0), c.delta, "%+v", c)
 		}
 	}
 	require.Greater(t, searched, 2, "the cases do not exercise the search")
@@ -295,16 +295,16 @@ func TestCalibrateGaussianOutOfRange(t *testing.T) {
 		l              int
 		epsilon, delta float64
 	}{{0, 1, 0.1}, {-1, 1, 0.1}, {1, 0, 0.1}, {1, -1, 0.1}, {1, 2000, 0.1}, {1, 1, 0}, {1, 1, 1}, {1, 1, 1e-301}, {1, math.NaN(), 0.1}, {1, 1, math.NaN()}, {1, math.Inf(1), 0.1}} {
-		_, _, ok := calibrateGaussian(c.l, true, c.epsilon, c.delta)
+		_, _, ok := calibrateGaussian(c.l, 0, true, c.epsilon, c.delta)
 		require.False(t, ok, "%+v", c)
-		_, _, _, ok = calibrateCorrelated(c.l, c.l, c.epsilon, c.delta)
+		_, _, _, ok = calibrateCorrelated(c.l, c.l, 0, c.epsilon, c.delta)
 		require.False(t, ok, "%+v", c)
 	}
 	for _, delta := range []float64{0.999, 1 - 0x1p-30} {
 		for _, l := range []int{1, 2, 1000} {
-			sigma, tau, ok := calibrateGaussian(l, true, 1, delta)
+			sigma, tau, ok := calibrateGaussian(l, 0, true, 1, delta)
 			require.True(t, ok && sigma > 0 && tau >= 0, "δ = 1 − %v, l = %d", 1-delta, l)
-			require.LessOrEqual(t, gaussianDelta(l, true, 1, sigma, tau), delta)
+			require.LessOrEqual(t, gaussianDelta(l, 0, true, 1, sigma, tau), delta)
 		}
 	}
 }
@@ -318,8 +318,8 @@ func TestPrintedParametersAreLooser(t *testing.T) {
 				many := float64(l)
 				sigma := math.Sqrt(2*many*(math.Log(2.5)-math.Log(delta))) / epsilon
 				printed := sigma * math.Sqrt(2*(math.Log(2*many)-math.Log(delta)))
-				require.LessOrEqual(t, gaussianDelta(l, true, epsilon, sigma, printed), delta)
-				exact, tau, ok := calibrateGaussian(l, true, epsilon, delta)
+				require.LessOrEqual(t, gaussianDelta(l, 0, true, epsilon, sigma, printed), delta)
+				exact, tau, ok := calibrateGaussian(l, 0, true, epsilon, delta)
 				require.True(t, ok && exact < sigma && tau < printed)
 			}
 		}
@@ -330,7 +330,7 @@ func BenchmarkCalibrateGaussian(b *testing.B) {
 	for _, l := range []int{1, 1000, 100_000} {
 		b.Run(fmt.Sprintf("l=%d", l), func(b *testing.B) {
 			for b.Loop() {
-				calibrateGaussian(l, true, 1, 1e-6)
+				calibrateGaussian(l, 0, true, 1, 1e-6)
 			}
 		})
 	}

@@ -19,6 +19,11 @@ import (
 // Without rounding, and if at most m coordinates change, each by at most w, and Δ in total, the
 // release is (Δ/b, 1 − (1 − G)^m)-private with G = Pr[w + L ≥ T]: Theorem 3 in laplace_proof.md.
 //
+// The number beside the keys moves by w at most and has noise of scale b′ of its own, w/b′ = sε. That
+// is sε-private and independent of the keys, so the release is (Δ/b + w/b′, δ)-private with the δ of
+// the keys alone. The sum of a value and the number has a variance of about (Δ/(1−s))² + (w/s)², in
+// units of 1/ε², which is least at s/(1−s) = (w/Δ)^⅔.
+//
 // Real values are rounded to the grid at random, or, where MaxKeys is given, towards 0. The former
 // replaces Δ/b by Δ·(e^{1/b} − 1), so b = 1/ln(1 + ε/Δ); the latter adds a step for each key to Δ.
 // Proofs in rounding_proof.md and laplace_proof.md. TestReleaseIsPrivateExactly checks all of it.
@@ -38,9 +43,17 @@ func (p Params) calibrateLaplace(m Mechanism) (c calibration, reason string) {
 	if p.MaxKeys > 0 {
 		total = min(total, keys*perKey)
 	}
-	var err error
+	epsilon, err := p.Epsilon, error(nil)
+	if p.Beside {
+		ratio := math.Pow(perKey/total, 2./3)
+		spent := epsilon * ratio / (1 + ratio)
+		if c.beside, err = noise.LaplaceScale(spent, perKey); err != nil || !(c.beside <= maxScale) {
+			return c, "its noise is out of range"
+		}
+		epsilon = (epsilon - spent) * (1 - 0x1p-50)
+	}
 	if p.MaxKeys > 0 || p.Integers {
-		c.scale, err = noise.LaplaceScale(p.Epsilon, total)
+		c.scale, err = noise.LaplaceScale(epsilon, total)
 	} else { // rounding at random
 		c.scale = (1 + 0x1p-50) / math.Log1p(p.Epsilon/total)
 	}
@@ -52,7 +65,7 @@ func (p Params) calibrateLaplace(m Mechanism) (c calibration, reason string) {
 	case PureLaplace:
 		c.threshold = p.pureThreshold(c.scale)
 	case ExponentialRounding:
-		c.use(rounding.Exponential(c.scale, rounding.Share, p.Epsilon, rounding.Below(p.Delta)))
+		c.use(rounding.Exponential(c.scale, rounding.Share, epsilon, rounding.Below(p.Delta)))
 	case LinearRounding:
 		c.use(rounding.Linear(c.scale, total, rounding.Below(p.Delta)))
 	case Laplace:

@@ -39,10 +39,10 @@ func TestPairBoundsTheRelease(t *testing.T) {
 		add(c.mechanism.String(), p, c, instance{values: around(c, 1, false), neighbours: relation})
 	}
 	for _, signed := range []bool{false, true} {
-		sigma, tau, ok := calibrateGaussian(2, !signed, epsilon, delta)
+		sigma, tau, ok := calibrateGaussian(2, 0, !signed, epsilon, delta)
 		require.True(t, ok)
 		p := Params{Epsilon: epsilon, Delta: delta, MaxKeys: 2, MaxValue: 2, Mechanism: Gaussian, Signed: signed}
-		c := normalOnGrid(Gaussian, 2, 0, sigma, tau)
+		c := normalOnGrid(Gaussian, 2, 0, sigma, tau, 0)
 		values := []int64{0, 1, 2, 3, c.threshold + 1, c.threshold + 3}
 		if signed {
 			values = append(values, -1, -2, -c.threshold)

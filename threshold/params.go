@@ -60,6 +60,10 @@ type Params struct {
 	// as well. With it, and users that only add, CorrelatedGaussian is possible.
 	Stored int
 
+	// Beside says that one number more is released with the keys, always: see
+	// [Builder.AddBeside]. It needs Integers, MaxKeys, and users that only add.
+	Beside bool
+
 	// Integers says that all values are integers. What is added is rounded to one.
 	Integers bool
 	// Signed says that values may be negative. Without it a total below 0 counts
@@ -101,6 +105,8 @@ func (p Params) validate() error {
 		return bad("Relation", p.Relation, "0 where MaxKeys is 0: without users neighbours are vectors at ℓ₁ distance Sensitivity")
 	case p.Stored < 0 || p.Stored > maxKeys:
 		return bad("Stored", p.Stored, "an integer in [0, 2²⁰]")
+	case p.Beside && !(p.Integers && p.MaxKeys > 0 && p.adds()):
+		return bad("Beside", p.Beside, "false unless Integers and MaxKeys are given, Relation is AddRemove and Signed is false")
 	case !(p.FalseKeys >= 0 && p.FalseKeys <= min(float64(p.Dim)/4, maxFalse)):
 		return bad("FalseKeys", p.FalseKeys, "a number in [0, Dim/4], and at most 2²⁶")
 	case p.Mechanism > lastMechanism:
@@ -201,12 +207,16 @@ func (p Params) promise(c calibration) budget.Guarantee {
 	}
 	g := budget.ApproxDP(p.Epsilon, p.Delta, unit)
 	switch {
-	case c.mechanism == Laplace && whole:
+	case c.mechanism == Laplace && whole && !p.Beside:
 		return g.WithPair(budget.DiscreteLaplace(p.Epsilon, c.scale, unit).WithEscape(p.Delta))
 	case c.mechanism == Gaussian:
 		changed, most := float64(p.changed()), p.change(c.step)
 		silent := changed * logBelow(c.scale, (float64(c.threshold)-0.5-most)*(1-0x1p-50))
-		mu := sqrtAbove(changed) * most / c.scale * (1 + 0x1p-50)
+		mu := sqrtAbove(changed) * most / c.scale
+		if p.Beside {
+			mu = math.Hypot(mu, most/c.beside)
+		}
+		mu *= 1 + 0x1p-50
 		return g.WithPair(budget.GDP(mu, unit).WithEscape(-math.Expm1(-silent) * (1 + 0x1p-50)))
 	}
 	return g
@@ -250,5 +260,9 @@ func (p Params) Size(n int) int {
 	if _, err := p.choose(); err != nil {
 		return 0
 	}
-	return fixedSize + 16*max(n, 0)
+	size := fixedSize + 16*max(n, 0)
+	if p.Beside {
+		size += 2 * 8
+	}
+	return size
 }

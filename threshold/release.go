@@ -6,6 +6,7 @@ import "github.com/dpsketch/dpsketch/noise"
 // order of arrival.
 func (s *state[K]) release() *Vector[K] {
 	var released []entry[K]
+	beside := s.beside
 	switch entries := s.entries(); {
 	case s.law.mechanism == DenseLaplace:
 		released = s.releaseDense(entries)
@@ -13,12 +14,17 @@ func (s *state[K]) release() *Vector[K] {
 		extra := s.falseKeys(entries)
 		released = merge(releaseLaplace(&s.src, s.law, entries, s.params.Signed), extra)
 	case s.law.normal():
-		released = releaseNormal(&s.src, s.law, entries)
+		var shared int64
+		released, shared = releaseNormal(&s.src, s.law, entries)
+		beside -= shared
 	default:
 		released = releaseLaplace(&s.src, s.law, entries, false)
+		if s.params.Beside {
+			beside += s.law.besideLaplace().SampleInt(&s.src)
+		}
 	}
 	// A slice of its own: behind the end of released lies what is hidden.
-	return &Vector[K]{params: s.params, law: s.law, values: append(make([]entry[K], 0, len(released)), released...)}
+	return &Vector[K]{params: s.params, law: s.law, values: append(make([]entry[K], 0, len(released)), released...), beside: beside}
 }
 
 // entries returns the keys with a value, sorted. They take the memory of the table, which is not
@@ -76,14 +82,19 @@ func (c calibration) geometric() noise.Geometric {
 }
 
 // releaseNormal is releaseLaplace for normal noise. The noise of all keys is the ideal one, rounded
-// to the grid after it is added: v + N ≥ T − ½ before rounding is what reaches T.
-func releaseNormal[K key](src *noise.Source, c calibration, entries []entry[K]) []entry[K] {
+// to the grid after it is added: v + N ≥ T − ½ before rounding is what reaches T. beside is the noise
+// that the number beside takes off: Z and its own.
+func releaseNormal[K key](src *noise.Source, c calibration, entries []entry[K]) (released []entry[K], beside int64) {
 	d, err := noise.NewCorrelatedGaussian(c.shared, c.scale)
 	if err != nil {
 		panic("threshold: no noise for a valid calibration") // unreachable
 	}
-	sample := d.Sampler(src, 1)
-	released := entries[:0]
+	own := c.scale
+	if c.beside > 0 {
+		own = c.beside
+	}
+	sample, number := d.SamplerBeside(src, 1, own)
+	released = entries[:0]
 	for _, e := range entries {
 		x := int64(sample())
 		v := e.Steps + x
@@ -91,5 +102,8 @@ func releaseNormal[K key](src *noise.Source, c calibration, entries []entry[K]) 
 			released = append(released, entry[K]{Key: e.Key, Steps: v})
 		}
 	}
-	return released
+	if c.beside > 0 {
+		beside = int64(number())
+	}
+	return released, beside
 }

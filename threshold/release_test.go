@@ -49,7 +49,7 @@ func TestReleasedValuesFollowTheirLaw(t *testing.T) {
 		c, err := p.choose()
 		require.NoError(t, err)
 		if m == Gaussian {
-			c = normalOnGrid(m, 2, 0, 1.5, 1)
+			c = normalOnGrid(m, 2, 0, 1.5, 1, 0)
 		}
 		release := releaser(p, c)
 		reach := max(c.threshold, c.from) + 12

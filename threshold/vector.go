@@ -18,6 +18,7 @@ type Vector[K hashing.Key] struct {
 	params Params
 	law    calibration
 	values []entry[K] // sorted by key
+	beside int64      // in steps, with noise; 0 unless Params.Beside
 }
 
 // Params returns the parameters of the release, with the Mechanism that was used.
@@ -48,6 +49,14 @@ func (v *Vector[K]) StdDev() float64 {
 	}
 	return v.law.stdDev()
 }
+
+// Law returns the mechanism with its numbers, that of the zero Vector the zero Law.
+func (v *Vector[K]) Law() Law { return Law{v.params, v.law} }
+
+// Beside returns the noisy number beside the keys, see [Builder.AddBeside]; 0 where there is none. It
+// may be negative. With CorrelatedGaussian its noise contains that which the values share with the
+// opposite sign, so the sum of a value and the number is less noisy than either.
+func (v *Vector[K]) Beside() float64 { return float64(v.beside) * v.law.step }
 
 // Len returns the number of released keys.
 func (v *Vector[K]) Len() int { return len(v.values) }
