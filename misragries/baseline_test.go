@@ -15,6 +15,7 @@ import (
 // 14 and against what there was before: Chan, Li, Shi and Xu (PETS 2012), who add noise of scale
 // k/ε to every counter.
 func TestErrorAgainstTheorem14AndChan(t *testing.T) {
+	notShort(t)
 	const n, k, epsilon, delta, beta = 1_000_000, 1024, 1.0, 1e-9, 0.001
 	runs := 1000
 	if !dptest.Long() {

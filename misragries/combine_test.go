@@ -52,6 +52,7 @@ func TestCombine(t *testing.T) {
 
 // Over three servers, the intervals and the bound for all keys hold at their confidence.
 func TestCombinedPromises(t *testing.T) {
+	notShort(t)
 	stream, truth := zipfStream(5, 9000, 1.2)
 	p := Params{Counters: 64, Epsilon: 0.5, Delta: 1e-3}
 	const releases, confidence = 1500, 0.9

@@ -32,6 +32,7 @@ func zipfStream(seed uint64, n int, exponent float64) ([]int, map[int]int) {
 // two readings of heavy hitters; the detection limit; the planning bound. Each may fail with
 // probability 1 − confidence, each binomial test rejects falsely with probability 1e-8.
 func TestPromisesHoldAtTheirConfidence(t *testing.T) {
+	notShort(t)
 	stream, truth := zipfStream(1, 20_000, 1.2)
 	p := Params{Counters: 64, Epsilon: 0.5, Delta: 1e-3}
 	s := newSketch[int](p.Counters)

@@ -2,6 +2,7 @@ package misragries
 
 import (
 	"math"
+	"testing"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
 )
@@ -57,4 +58,13 @@ func full(n, few int) int {
 		return n
 	}
 	return few
+}
+
+// notShort leaves a test out where they are to be short: one that repeats what an exact test shows by
+// many releases, or for more sizes.
+func notShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("not among the short tests")
+	}
 }

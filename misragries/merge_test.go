@@ -359,6 +359,7 @@ func (a shard) merge(t *testing.T, b shard) shard {
 // 64 shards in a chain, a tree and a random association: c ≤ f ≤ c + D, D ≤ N/(k+1), with elements
 // that come after the merges as well.
 func TestMergeOfShards(t *testing.T) {
+	notShort(t)
 	const k, length, late = 100, 2000, 10
 	rng := rand.New(rand.NewPCG(25, 26))
 	zipf := rand.NewZipf(rng, 1.2, 1, 1<<20)

@@ -300,6 +300,7 @@ func (m mixture) masses(n int, start int64) []float64 {
 
 // The law of a released count on each path against its exact mass.
 func TestReleasedLaws(t *testing.T) {
+	notShort(t)
 	releases := 4000
 	if !dptest.Long() {
 		releases = 2000
@@ -400,6 +401,7 @@ func TestReleasedLaws(t *testing.T) {
 
 // Two servers with a private shift each: mean and variance of a large key.
 func TestShiftsAddUp(t *testing.T) {
+	notShort(t)
 	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-3, Mechanism: ShiftedSum}
 	l, err := p.choose(Summed)
 	require.NoError(t, err)
@@ -427,6 +429,7 @@ func TestShiftsAddUp(t *testing.T) {
 
 // SparseVector by a mechanism with a mass function: discrete Laplace noise of scale k/ε.
 func TestSparseVectorLaw(t *testing.T) {
+	notShort(t)
 	for _, in := range []Input{Merged, Users} {
 		p := Params{Counters: 2, Epsilon: 1, Delta: 0.3, Sparse: threshold.Laplace}
 		if in == Users {
@@ -899,6 +902,7 @@ func TestFromCounters(t *testing.T) {
 }
 
 func TestPathsPrintNothing(t *testing.T) {
+	notShort(t)
 	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-6}
 	s, err := NewSum[string](p)
 	require.NoError(t, err)

@@ -322,6 +322,7 @@ func TestTopOfManyValues(t *testing.T) {
 // The released length follows its law, on every input that has one, and is left out for given
 // counters, also of one sketch of a sum.
 func TestLengthHasItsNoise(t *testing.T) {
+	notShort(t)
 	for _, in := range []Input{OneStream, Merged, Summed, Users} {
 		p := Params{Counters: 3, Epsilon: 1, Dim: 50}
 		c, err := p.choose(in)

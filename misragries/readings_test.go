@@ -141,6 +141,7 @@ func paths(t *testing.T, p Params, stream []int, f func(name string, s held, los
 // Every promise about true counts, for every mechanism of every input, with the length of the
 // stream promised and without.
 func TestEveryPathKeepsItsPromises(t *testing.T) {
+	notShort(t)
 	const confidence = 0.8
 	releases := 250
 	if !dptest.Long() {
@@ -185,8 +186,40 @@ func TestEveryPathKeepsItsPromises(t *testing.T) {
 	}
 }
 
+// Of intervals at 95 % more than 951 in 1000 hold the count of a key that comes all the time, by every
+// mechanism of every input. There D, or the length, is far above the noise, so what the sketch holds is far
+// below the count and the lower end cannot fail; the upper one fails with probability 2.5 % at most.
+func TestCoverage(t *testing.T) {
+	notShort(t)
+	const n, confidence = 2500, 0.95
+	var stream []int
+	for i := range 20_000 {
+		stream = append(stream, 0, 1+i)
+	}
+	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-2, Dim: 1 << 21}
+	paths(t, p, stream, func(name string, s held, lost float64) {
+		if math.IsInf(s.release(new(noise.Source)).Undercount(confidence), 1) {
+			return // given counters
+		}
+		var src noise.Source
+		require.Greater(t, lost, 40*s.release(&src).StdDevAs(Lower), name)
+		holds := 0
+		for range n {
+			lo, hi := s.release(&src).Interval(0, confidence)
+			if lo <= 20_000 && 20_000 <= hi {
+				holds++
+			}
+		}
+		// Chernoff: the chance of a share a of failures where p is the most, e^{−n·KL(a, p)}.
+		const a, most = 0.049, 0.025
+		dptest.Alarm(t, math.Exp(-n*(a*math.Log(a/most)+(1-a)*math.Log((1-a)/(1-most)))))
+		require.GreaterOrEqual(t, 1000*holds, 951*n, name)
+	})
+}
+
 // ErrorBound is for one stream, before the release.
 func TestEveryErrorBound(t *testing.T) {
+	notShort(t)
 	const confidence = 0.8
 	stream, truth := zipfStream(2, 8000, 1.2)
 	p := Params{Counters: 64, Epsilon: 0.5, Delta: 1e-2, Dim: 1 << 21}
@@ -216,6 +249,7 @@ func TestEveryErrorBound(t *testing.T) {
 // Below R a count is rounded to R or to nothing: a stored key of next to nothing that is shown is
 // not taken for a large one.
 func TestReadingsBelowR(t *testing.T) {
+	notShort(t)
 	const confidence = 0.9
 	for _, m := range []Mechanism{ReducedSum, ShiftedSum} {
 		p := Params{Counters: 4, Epsilon: 1, Delta: 0.1, Mechanism: m, MaxLength: 5}
@@ -249,6 +283,7 @@ func TestDetectionLimitIsAboveTies(t *testing.T) {
 
 // A control: intervals for the noise of another ε fail.
 func TestIntervalsOfPathsFailForOtherNoise(t *testing.T) {
+	notShort(t)
 	stream, truth := zipfStream(1, 8000, 1.2)
 	p := Params{Counters: 64, Epsilon: 2, Delta: 1e-2, Dim: 1 << 21}
 	q := p

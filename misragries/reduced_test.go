@@ -99,6 +99,7 @@ func TestReducedSensitivityOfRandomStreams(t *testing.T) {
 // The result is exact, or 2⁶² where it is above, for all counters; and neighbours stay neighbours
 // there.
 func TestReducedSaturates(t *testing.T) {
+	notShort(t)
 	rng := rand.New(rand.NewPCG(33, 34))
 	for range 2000 {
 		k := 1 + rng.IntN(5)

@@ -449,6 +449,7 @@ func (l sumLaw) shiftedLaw(k int, c, other []int64, hi int64) []float64 {
 // Theorem 2 for all sketches of 1 to 3 counters up to 8 and sums of other servers, low ones and (to
 // three counters they are many) some at which everything shows, with all outputs and shifts.
 func TestPrivateShiftExactly(t *testing.T) {
+	notShort(t)
 	for k := 1; k <= 3; k++ {
 		if !dptest.Long() && k > 2 {
 			break
@@ -571,6 +572,7 @@ func TestSumThresholdTable(t *testing.T) {
 
 // No other noise has a threshold that is lower by more than its rounding to R and τ.
 func TestSumThresholdIsLeast(t *testing.T) {
+	notShort(t)
 	for i, k := range []int{1, 2, 3, 5, 16, 20, 64, 1024} {
 		for j, epsilon := range []float64{0.1, 1, 5} {
 			for n, delta := range []float64{1e-3, 1e-6, 1e-12} {

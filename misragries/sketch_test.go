@@ -226,6 +226,7 @@ func (r *swift) add(key uint64) {
 // Many counters: the index grows from narrow to wide slots, on either side of the limit and at it.
 // AddSlice does the same as Add.
 func TestSketchIsAlgorithm1WithManyCounters(t *testing.T) {
+	notShort(t)
 	rng := rand.New(rand.NewPCG(9, 10))
 	sizes := []int{1023, 1024, 1025, 1<<16 - 1, 1 << 16, 90_000}
 	if !dptest.Long() {

@@ -149,6 +149,7 @@ func TestStandardThresholdTable(t *testing.T) {
 
 // Extremes: no overflow, no NaN, monotone, and in units of 1/ε a limit as ε falls.
 func TestStandardThresholdExtremes(t *testing.T) {
+	notShort(t)
 	counters := []int{1, 2, 1024, maxCounters}
 	deltas := []float64{1 - 0x1p-53, 0.9, 0.5, 1e-6, 1e-30, 1e-300, minDelta}
 	if !dptest.Long() {
