@@ -20,7 +20,7 @@ import (
 // streams, which bounds what the sketches lost. At ε = 1, δ = 1e-6:
 //
 //	k           1     2      4      16     64     256    1024   2²⁰
-//	threshold   13.0  19.0   22.6   25.4   20.6   17.3   15.5   13.7
+//	threshold   9.5   17.3   22.6   25.4   20.6   17.3   15.5   13.7
 type Sum[K hashing.Key] struct {
 	sumSecret[K]
 	params  Params
