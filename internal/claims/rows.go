@@ -70,15 +70,15 @@ var rows = []row{
 	},
 	{
 		claim: "A sparse vector is (ε, δ)-private for its ℓ₁ distance or for one user, with exact thresholds for Laplace, Gaussian and correlated noise, or purely ε-private with Dim",
-		about: "threshold.Builder.Release threshold.Builder.Guarantee threshold.Params.Guarantee threshold.Vector.Guarantee",
+		about: "threshold.Builder.Release threshold.Builder.Guarantee threshold.Params.Guarantee threshold.Law.Guarantee threshold.Vector.Guarantee",
 		theorem: "Lebeda, thesis, Algorithms 6 and 9 (kept is what the noisy value lets pass; t = ln(1/δ)/ε + 2 is loose); TODS, Theorem 23, and Karrer, Kifer, Wilkins and Zhang for Gaussian noise, made exact; " +
 			"Lebeda, arXiv 2412.10357, for correlated noise",
 		proof: "threshold/laplace_proof.md", code: "threshold.releaseLaplace threshold.releaseNormal threshold.Params.calibrateLaplace threshold.calibrateGaussian threshold.calibrateCorrelated",
-		exact: "threshold.TestReleaseIsPrivateExactly threshold.TestGaussianDeltaIsTheWorstPattern threshold.TestCorrelatedDeltaBoundsEveryPattern",
-		audit: "threshold.TestAudit threshold.TestAuditOfDelta", edits: "threshold: noise of half the scale; rounding: threshold lower by one; false keys have no noise; plain threshold for one key of many",
+		exact: "threshold.TestReleaseIsPrivateExactly threshold.TestGaussianDeltaIsTheWorstPattern threshold.TestCorrelatedDeltaBoundsEveryPattern threshold.TestBesideIsPrivateExactly threshold.TestCorrelatedDeltaWithANumberBeside",
+		audit: "threshold.TestAudit threshold.TestAuditOfDelta", edits: "threshold: noise of half the scale; rounding: threshold lower by one; false keys have no noise; plain threshold for one key of many; the number beside the keys without noise; the number beside the keys for nothing, by shared noise",
 	},
 	{
-		claim: "Errors and intervals of a sparse vector hold", about: "threshold.Vector.Interval threshold.Vector.ErrorBound threshold.Params.ErrorBound", theorem: "the exact law of the noise",
+		claim: "Errors and intervals of a sparse vector hold", about: "threshold.Vector.Interval threshold.Vector.ErrorBound threshold.Params.ErrorBound threshold.Law.ErrorBound", theorem: "the exact law of the noise",
 		proof: "threshold/vector.go", code: "threshold.calibration.errorBound", exact: "threshold.TestErrorBound threshold.TestInterval", audit: "threshold.TestIntervalCovers threshold.TestIntervalsFailForOtherNoise",
 		edits: "threshold: values rounded to the nearest step",
 	},
