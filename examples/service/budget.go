@@ -13,9 +13,9 @@ const usersShare = 0.25
 // different users of each period.
 //
 // What a user does in any 168 steps lies in two periods, each of which has a RunningBuilder of its
-// own. There it changes at most the slot in which the user comes first, or whether he comes at all, and
-// so the slot in which one cell is set. So increments move by at most 2 in ℓ₁, as if a key were added,
-// and both periods together cost what two keys do.
+// own. There it changes at most the slot in which the user comes first, or whether he comes at all,
+// and so the slot in which one cell is set. So increments move by at most 2 in ℓ₁, as if a key were
+// added, and both periods together cost what two keys do.
 func spend(epsilon, delta float64, keys series.Params, users distinct.Params) (*budget.Ledger, error) {
 	ledger, err := budget.NewLedger(epsilon, delta, keys.Guarantee().Unit())
 	if err != nil {

@@ -32,7 +32,8 @@ type child struct {
 	errors bytes.Buffer
 }
 
-// startChild starts the service. It returns nil if the process ends, or is killed, before it listens.
+// startChild starts the service. It returns nil if the process ends, or is killed, before it
+// listens.
 func startChild(t *testing.T, kill <-chan time.Time, c config, args ...string) *child {
 	t.Helper()
 	p := &child{Cmd: exec.Command(os.Args[0])}
@@ -101,8 +102,8 @@ func (f *traffic) send(url string) {
 	}
 }
 
-// check ends steps, and compares what is published with what the clients know. A request has 20 events,
-// so one that is lost, or counted twice, is beyond the tolerance, which is for the noise.
+// check ends steps, and compares what is published with what the clients know. A request has 20
+// events, so one that is lost, or counted twice, is beyond the tolerance, which is for the noise.
 func (f *traffic) check(t *testing.T, s *service) {
 	got := total(t, s)
 	t.Logf("%d events acknowledged, %d without an answer, %d counted", f.acknowledged, f.unanswered, got)
@@ -111,8 +112,8 @@ func (f *traffic) check(t *testing.T, s *service) {
 	require.Less(t, got, f.acknowledged+f.unanswered+10)
 }
 
-// total ends steps until a week is over, so that each event is in a discovery node that has ended, and
-// returns the number of events in all that is published.
+// total ends steps until a week is over, so that each event is in a discovery node that has ended,
+// and returns the number of events in all that is published.
 func total(t *testing.T, s *service) int {
 	for first := true; first || s.published.steps()%week != 0; first = false {
 		require.NoError(t, s.step())
@@ -122,9 +123,10 @@ func total(t *testing.T, s *service) int {
 	return int(math.Round(w.Estimate("event")))
 }
 
-// The service is killed at 50 random moments, some while it starts, while clients send and steps of 30
-// ms end. Afterwards the budget is spent once; each slice that somebody has seen is the one that the
-// store has, however often it was asked for; and each event that was acknowledged is counted once.
+// The service is killed at 50 random moments, some while it starts, while clients send and steps of
+// 30 ms end. Afterwards the budget is spent once; each slice that somebody has seen is the one that
+// the store has, however often it was asked for; and each event that was acknowledged is counted
+// once.
 func TestKilled(t *testing.T) {
 	rounds := 50
 	if testing.Short() {
@@ -195,8 +197,8 @@ func look(t *testing.T, url string, seen map[string][]byte) {
 	}
 }
 
-// Told to end while clients send, and one that does not come to an end with its request, the process
-// ends in order, and each event that it has acknowledged is counted once.
+// Told to end while clients send, and one that does not come to an end with its request, the
+// process ends in order, and each event that it has acknowledged is counted once.
 func TestTerminated(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no SIGTERM")
@@ -284,8 +286,8 @@ func TestRefusals(t *testing.T) {
 	require.ErrorIs(t, err, series.ErrMismatch)
 }
 
-// A slice that the store has, but that nobody knows to be on the disk, is not served: its transaction
-// may have failed in the sync. The next run syncs first, and publishes it.
+// A slice that the store has, but that nobody knows to be on the disk, is not served: its
+// transaction may have failed in the sync. The next run syncs first, and publishes it.
 func TestNotPublishedYet(t *testing.T) {
 	c := testConfig(t)
 	s := mustOpen(t, c)

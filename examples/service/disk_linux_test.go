@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// replaceDisk puts a device in the place of the file of the store: /dev/full takes nothing, and what
-// /dev/null takes cannot be synced.
+// replaceDisk puts a device in the place of the file of the store: /dev/full takes nothing, and
+// what /dev/null takes cannot be synced.
 func replaceDisk(t *testing.T, store, device string) {
 	files, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
@@ -33,8 +33,8 @@ func replaceDisk(t *testing.T, store, device string) {
 	t.Fatal("the store is not open")
 }
 
-// When the disk is full, or cannot be synced, the service takes nothing more, publishes nothing, and
-// ends with an error. Once there is a disk again, all that was acknowledged is there.
+// When the disk is full, or cannot be synced, the service takes nothing more, publishes nothing,
+// and ends with an error. Once there is a disk again, all that was acknowledged is there.
 func TestDiskFails(t *testing.T) {
 	for _, device := range []string{"/dev/full", "/dev/null"} {
 		for _, during := range []string{"events", "step"} {

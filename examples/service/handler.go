@@ -32,8 +32,8 @@ func (s *service) handler() http.Handler {
 }
 
 // postEvents takes all events of a request, or none: 413 and 400 for a body that is too large or
-// cannot be read, 503 when the service stops, after which the events may be taken or not. The answer
-// does not say how many events count: that depends on what else the users did.
+// cannot be read, 503 when the service stops, after which the events may be taken or not. The
+// answer does not say how many events count: that depends on what else the users did.
 func (s *service) postEvents(w http.ResponseWriter, r *http.Request) {
 	answer := struct {
 		Taken     int    `json:"taken"`

@@ -64,8 +64,8 @@ func (c config) keys() series.Params {
 		Counters: c.counters, MaxKnown: c.known, MaxElements: c.elements}
 }
 
-// users are the Params of the number of different users of a period, of which any 168 steps meet two:
-// 12 KB of state, and an error of some 1.2 % beside the noise.
+// users are the Params of the number of different users of a period, of which any 168 steps meet
+// two: 12 KB of state, and an error of some 1.2 % beside the noise.
 func (c config) users(seed hashing.Seed) distinct.Params {
 	return distinct.Params{Epsilon: c.epsilon * usersShare / 2, Cells: 4096, Levels: 24, Seed: seed}
 }

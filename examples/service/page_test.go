@@ -87,8 +87,8 @@ func TestPage(t *testing.T) {
 }
 
 // TestPageInBrowser drives the page in a browser, if there is one: the windows can be chosen, the
-// pictures are there, nothing overlaps or sticks out, also on a telephone, and nothing is fetched from
-// elsewhere. With -update it makes page.png.
+// pictures are there, nothing overlaps or sticks out, also on a telephone, and nothing is fetched
+// from elsewhere. With -update it makes page.png.
 func TestPageInBrowser(t *testing.T) {
 	browser := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
@@ -103,7 +103,7 @@ func TestPageInBrowser(t *testing.T) {
 	steps, hourly := 220, 300
 	c := testConfig(t)
 	if *update {
-		steps, hourly, c.elements = 888, 1500, 2
+		steps, hourly, c.elements = 523, 1000, 2
 	}
 	s := mustOpen(t, c)
 	s.store.db.NoSync = true

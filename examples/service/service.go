@@ -149,9 +149,9 @@ func (s *service) count(events []event) {
 	}
 }
 
-// run takes requests and ends a step for each value from due, until the context ends. An error is of
-// the store: what is on the disk is then unknown, and nothing more is taken or published. The next
-// run reads what is there.
+// run takes requests and ends a step for each value from due, until the context ends. An error is
+// of the store: what is on the disk is then unknown, and nothing more is taken or published. The
+// next run reads what is there.
 func (s *service) run(ctx context.Context, due <-chan struct{}) error {
 	defer close(s.stopped)
 	for {
@@ -205,9 +205,9 @@ func (s *service) take(list []request) error {
 	return s.save(nil)
 }
 
-// step ends a step: it draws what is released, brings it to the disk in one transaction with the state
-// after it, and publishes it then. What a crash in between leaves behind is published by the next run,
-// or was never seen by anybody.
+// step ends a step: it draws what is released, brings it to the disk in one transaction with the
+// state after it, and publishes it then. What a crash in between leaves behind is published by the
+// next run, or was never seen by anybody.
 func (s *service) step() error {
 	slice, err := s.keys.Step()
 	if err != nil {
@@ -252,8 +252,8 @@ func (s *service) save(e *ended) error {
 	return nil
 }
 
-// send hands events to run and waits until they are on the disk. After an error they may be there or
-// not.
+// send hands events to run and waits until they are on the disk. After an error they may be there
+// or not.
 func (s *service) send(body []byte, events []event) error {
 	r := request{body, events, make(chan error, 1)}
 	select {

@@ -43,9 +43,9 @@ func testConfig(t testing.TB) config {
 		epsilon: 2, delta: 1e-6, elements: 5, known: 1000}
 }
 
-// exactConfig has so little noise that estimates are the counts: known keys have noise of ε = 16.5 for
-// one element, so a draw is other than 0 with a probability of 1.4e-7. Two events of a user count, so
-// that one which is counted twice shows.
+// exactConfig has so little noise that estimates are the counts: known keys have noise of ε = 16.5
+// for one element, so a draw is other than 0 with a probability of 1.4e-7. Two events of a user
+// count, so that one which is counted twice shows.
 func exactConfig(t testing.TB) config {
 	c := testConfig(t)
 	c.epsilon, c.delta, c.elements = 352, 1e-9, 2
@@ -181,8 +181,8 @@ func TestOverHTTP(t *testing.T) {
 }
 
 // A user counts so many times within a week, whatever the requests, the keys, the steps and the
-// restarts, and again once he was not there for as long. The answers do not say so: they would tell one client what
-// others have sent of the user.
+// restarts, and again once he was not there for as long. The answers do not say so: they would tell
+// one client what others have sent of the user.
 func TestUsersAreBounded(t *testing.T) {
 	c := exactConfig(t)
 	s := mustOpen(t, c)
@@ -237,8 +237,8 @@ func TestRequestsAreTakenWhole(t *testing.T) {
 	require.Zero(t, s.logged)
 }
 
-// A hundred clients send while steps end, and the service stops under them: what was acknowledged is
-// counted, all of it and once.
+// A hundred clients send while steps end, and the service stops under them: what was acknowledged
+// is counted, all of it and once.
 func TestNothingAcknowledgedIsLost(t *testing.T) {
 	c := exactConfig(t)
 	s := mustOpen(t, c)

@@ -17,9 +17,10 @@ import (
 	"github.com/dpsketch/dpsketch/misragries/series"
 )
 
-// store is the one file of the service. What a step changes, it changes in one transaction: the slice
-// that will be published, the private state after it, and the events that the state now contains.
-// The budget is in it from the first transaction on. A transaction is on the disk when it returns.
+// store is the one file of the service. What a step changes, it changes in one transaction: the
+// slice that will be published, the private state after it, and the events that the state now
+// contains. The budget is in it from the first transaction on. A transaction is on the disk when it
+// returns.
 type store struct{ db *bbolt.DB }
 
 // The buckets of the store.
