@@ -77,7 +77,15 @@ func drawLines(keys [][]reading) lineChart {
 			highest = max(highest, r.Estimate)
 		}
 	}
-	scale := vertical(&c.Y, highest*1.12, chartHeight)
+	most := highest // bands may be cut off beyond half as much again
+	for _, readings := range keys {
+		for _, r := range readings {
+			if r.High != nil {
+				most = max(most, min(*r.High, 1.5*highest))
+			}
+		}
+	}
+	scale := vertical(&c.Y, most*1.05, chartHeight)
 	begin, end := keys[0][0].end, keys[0][len(keys[0])-1].end
 	x := func(t time.Time) float64 {
 		return left + (chartWidth-left-right)*float64(t.Sub(begin))/float64(end.Sub(begin))

@@ -137,13 +137,19 @@ func TestKilled(t *testing.T) {
 	var f traffic
 	seen := map[string][]byte{}
 	started := 0
-	for range rounds {
-		kill := time.After(time.Duration(rand.IntN(500)) * time.Millisecond)
+	for round := range rounds {
+		var kill <-chan time.Time // counted from the start of the process, or from when it listens
+		if round%3 == 0 {
+			kill = time.After(time.Duration(rand.IntN(500)) * time.Millisecond)
+		}
 		p := startChild(t, kill, c)
 		if p == nil {
 			continue
 		}
 		started++
+		if kill == nil {
+			kill = time.After(time.Duration(rand.IntN(300_000)) * time.Microsecond)
+		}
 		var clients sync.WaitGroup
 		for range 4 {
 			clients.Go(func() { f.send(p.url) })

@@ -50,7 +50,7 @@ func generate(t testing.TB, s *service, steps, hourly int) {
 			if i < len(names) {
 				key = names[i]
 			}
-			events = append(events, event{fmt.Sprint("user-", r.IntN(hourly*60)), key})
+			events = append(events, event{fmt.Sprint("user-", r.IntN(hourly*250)), key})
 		}
 		s.count(events)
 		require.NoError(t, s.step())
@@ -103,7 +103,7 @@ func TestPageInBrowser(t *testing.T) {
 	steps, hourly := 220, 300
 	c := testConfig(t)
 	if *update {
-		steps, hourly, c.elements = 523, 1000, 2
+		steps, hourly, c.elements = 379, 1000, 2
 	}
 	s := mustOpen(t, c)
 	s.store.db.NoSync = true
