@@ -85,10 +85,13 @@ func discovering(t *testing.T, k int) (p Params, tau int, delta float64) {
 // (ε, δ)-private in both directions, with δ the sum of those of the two sketches that hold it.
 func TestSketchesExact(t *testing.T) {
 	for k := 1; k <= 2; k++ {
+		if testing.Short() && k > 1 {
+			continue
+		}
 		p, tau, delta := discovering(t, k)
 		worst, pairs := 0.0, 0
 		high := slices.Repeat([]int{7}, tau)
-		streams := []stream{{{}, {}}, {high, {8}}}
+		streams := []stream{{{}, {}}, {high, {8}}}[:k]
 		if dptest.Long() {
 			most := 2
 			if dptest.Deep() {
@@ -125,6 +128,9 @@ func TestSketchesExact(t *testing.T) {
 
 // Each of these Builders does one thing otherwise, and exceeds (ε, δ).
 func TestSketchMutantsExceed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the edits of TestMutantsExceed are tried with -short")
+	}
 	p, tau, delta := discovering(t, 2)
 	for name, m := range map[string]mutant{
 		"a threshold lower by one": {lower: 1},
