@@ -29,7 +29,7 @@ var noiseMutations = []mutation{
 }
 
 var thresholdMutations = []mutation{
-	{"noise of half the scale", "threshold/laplace.go", "c.scale, err = noise.LaplaceScale(p.Epsilon, total)", "c.scale, err = noise.LaplaceScale(p.Epsilon, total/2)"},
+	{"noise of half the scale", "threshold/laplace.go", "c.scale, err = noise.LaplaceScale(epsilon, total)", "c.scale, err = noise.LaplaceScale(epsilon, total/2)"},
 	{"rounding at random taken for free", "threshold/laplace.go", "math.Log1p(p.Epsilon/total)", "(p.Epsilon/total)"},
 	{"slack of rounding users' values left out", "threshold/laplace.go", "total += keys\n", "total += 0 * keys\n"},
 	{"rounding: threshold lower by one", "threshold/calibration.go", "c.scale, c.from, c.threshold = k.Scale, k.From, k.Threshold", "c.scale, c.from, c.threshold = k.Scale, k.From, k.Threshold-1"},

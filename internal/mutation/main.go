@@ -4,6 +4,7 @@
 //	go run ./internal/mutation            all edits
 //	go run ./internal/mutation -run kor   those whose file or name matches
 //	go run ./internal/mutation -list      prints them
+//	go run ./internal/mutation -run name -overlay dir   writes the edited files and overlay.json, for go build -overlay, and stops
 //
 // It works on the module as it stands on disk and never writes to it. The edits of a package are
 // compiled into one test binary, which applies one of them (hybrid). Each test is run once without
@@ -23,6 +24,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -39,18 +41,19 @@ import (
 )
 
 func main() {
-	pattern := flag.String("run", "", "only edits whose file or name matches this regular expression")
+	pattern := flag.String("run", "", "only edits whose file, name or \"file: name\" matches this regular expression")
 	list := flag.Bool("list", false, "print the edits and stop")
+	dir := flag.String("overlay", "", "write the edited files to this directory and stop")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *pattern, *list); err != nil {
+	if err := run(ctx, *pattern, *list, *dir); err != nil {
 		fmt.Fprintln(os.Stderr, "mutation:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, pattern string, list bool) error {
+func run(ctx context.Context, pattern string, list bool, dir string) error {
 	edits, err := choose(mutations(), pattern)
 	if err != nil {
 		return err
@@ -66,6 +69,9 @@ func run(ctx context.Context, pattern string, list bool) error {
 		return fmt.Errorf("go list -m: %w", err)
 	}
 	root, module, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	if dir != "" {
+		return overlay(root, dir, edits)
+	}
 	tmp, err := os.MkdirTemp("", "mutation")
 	if err != nil {
 		return err
@@ -76,6 +82,30 @@ func run(ctx context.Context, pattern string, list bool) error {
 		b.cache = filepath.Join(dir, "dpsketch-mutation")
 	}
 	return b.report(ctx, edits)
+}
+
+// overlay writes all edits at once, one for a file at most, for go build -overlay.
+func overlay(root, dir string, edits []mutation) error {
+	replace := map[string]string{}
+	for i, m := range edits {
+		p, err := m.locate(root)
+		if err != nil {
+			return err
+		}
+		file := filepath.Join(root, filepath.FromSlash(p.path))
+		if replace[file] != "" {
+			return fmt.Errorf("%s: another edit is in %s", m.name, p.path)
+		}
+		replace[file] = filepath.Join(dir, fmt.Sprintf("%d_%s", i, filepath.Base(p.path)))
+		if err := os.WriteFile(replace[file], []byte(p.edited(m)), 0o600); err != nil {
+			return err
+		}
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "overlay.json"), text, 0o600)
 }
 
 // newBench returns a bench that runs as many processes as there are cores.
@@ -91,7 +121,7 @@ func choose(all []mutation, pattern string) (chosen []mutation, err error) {
 		return nil, err
 	}
 	for _, m := range all {
-		if wanted.MatchString(m.file) || wanted.MatchString(m.name) {
+		if wanted.MatchString(m.file) || wanted.MatchString(m.name) || wanted.MatchString(m.file+": "+m.name) {
 			chosen = append(chosen, m)
 		}
 	}

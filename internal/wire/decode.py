@@ -96,17 +96,18 @@ def table_words(p):  # of an ALP table: see FORMAT.md
 def histogram(r):
     kind = r.enum("key class", 4)
     o = {"input": r.enum("Input", 5), "Mechanism": r.enum("Mechanism", 8), "Sparse": r.enum("Sparse", 8)}
-    o |= r.all("I", "Counters MaxKeys") | r.all("d", "Epsilon Delta") | r.all("Q", "Dim MaxLength") | r.all("I", "sketches")
+    o |= r.all("I", "Counters MaxElements MaxKeys") | r.all("d", "Epsilon Delta") | r.all("Q", "Dim MaxLength") | r.all("I", "sketches")
     if o["Mechanism"] == 3:
-        return o | {"lost scale": r.num("d", "scale of D"), "lost": r.num("q", "D"), "vector": decode(r.rest())}
+        return o | {"vector": decode(r.rest())}
     o |= r.all("d", "epsilon scale") | r.all("q", "from threshold") | r.all("d", "shift") | r.all("q", "offset") | r.all("d", "own") | r.all("q", "lost")
     return o | {"values": r.keyed(kind, r.count("keys", 2**28, 12), 1)}
 
 
 def vector(r):
     kind = r.enum("key class", 4)
-    o = {"Mechanism": r.enum("Mechanism", 8), "Relation": r.enum("Relation", 3)} | r.flags("Integers Signed Listed") | r.all("d", "Epsilon Delta")
+    o = {"Mechanism": r.enum("Mechanism", 8), "Relation": r.enum("Relation", 3)} | r.flags("Integers Signed Listed Beside") | r.all("d", "Epsilon Delta")
     o |= r.all("Q", "Dim") | r.all("d", "Sensitivity MaxValue FalseKeys") | r.all("I", "MaxKeys Stored") | r.all("d", "step scale shared") | r.all("q", "from threshold")
+    o |= {"beside": [r.num("d", "noise of the number"), r.num("q", "number")]} if o["Beside"] else {}
     return o | {"values": r.keyed(kind, r.count("keys", 2**32, 12), 1)}
 
 
@@ -246,7 +247,7 @@ def series(r):
 
 
 # by kind: name, version, layout
-KINDS = {1: ("misragries.Histogram", 3, histogram), 2: ("threshold.Vector", 1, vector), 3: ("alp.Projection", 1, projection), 4: ("kor.Sketch", 1, kor), 5: ("jl.Sketch", 1, jl),
+KINDS = {1: ("misragries.Histogram", 4, histogram), 2: ("threshold.Vector", 1, vector), 3: ("alp.Projection", 1, projection), 4: ("kor.Sketch", 1, kor), 5: ("jl.Sketch", 1, jl),
          6: ("elliptical.Sum", 2, elliptical), 7: ("plan.Mean", 1, mean), 8: ("arete.Value", 1, arete), 9: ("noise/approx.Value", 1, approx), 10: ("noise/approx.Advised", 1, advised),
          11: ("noise/budget.Guarantee", 1, guarantee), 12: ("kor/distinct.Sketch", 1, distinct), 15: ("elliptical/column.Summary", 1, column),
          13: ("kor/distinct.Running", 1, lambda r: distinct_params(r) | r.all("I", "slots") | r.all("q", "ones")),

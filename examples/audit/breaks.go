@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// flaw is an edit of internal/mutation, by its package and name, and a mechanism that it breaks.
+type flaw struct{ edit, mechanism string }
+
+// rounds are planted together, each in another package and found by a mechanism of that package
+// alone, so that the library is compiled a few times only.
+var rounds = [][]flaw{
+	{
+		{"misragries: shared noise left out", "misragries KeptZeros, all counters"}, {"threshold: noise of half the scale", "threshold Laplace, far above"}, {"kor: count without noise", "kor"},
+		{"arete: shares of half the rate", "arete, sum of two shares"}, {"elliptical: one coordinate without noise", "elliptical Laplace"}, {"elliptical/column: a coordinate without noise", "column, two moments"},
+		{"jl: the last row without noise", "jl SJLT, Laplace"}, {"noise/approx: subexponential noise of half the scale", "approx Laplace"},
+		{"plan: half the sensitivity of the sum under Replace", "plan Plain"}, {"misragries/series: counts of known keys without noise", "series, listed keys"},
+		{"alp: a step costs the square of what it may: noise halved", "alp ColumnsOnly"}, {"threshold/groupby: counts without noise", "groupby, far above"},
+	},
+	{
+		{"misragries: own noise left out", "misragries KeptZeros, one counter"}, {"threshold: dense: zeros without noise", "threshold DenseLaplace"}, {"kor: streams: p half of what it must be", "kor, stream"},
+		{"arete: drop-outs not made up for", "arete, one of two shares missing"}, {"elliptical: values not clamped to their interval", "elliptical Laplace"}, {"elliptical/column: noise too small", "column, one moment"},
+		{"jl: noise for half the sensitivity", "jl SRHT, Gaussian"},
+	},
+	{
+		{"misragries: threshold lower by one", "misragries KeptZeros, a rare key"}, {"threshold: no false keys", "threshold PureLaplace"}, {"arete: a party's number clamped to twice its range", "arete, sum of two shares"},
+		{"elliptical: one uniform number for all coordinates of a group", "elliptical Box"}, {"kor/distinct: bits released without flips", "distinct, count and bits"},
+	},
+	{
+		{"misragries: the true number of decrements told", "misragries KeptZeros, all counters"}, {"kor/distinct: running: noise for half the sensitivity", "distinct, running total"},
+	},
+}
+
+// breaks plants the flaws, round by round, and audits what each breaks with the binary that has it.
+func breaks(wanted *regexp.Regexp) error {
+	work, err := os.MkdirTemp("", "audit")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	fmt.Println("| planted | audited | found |\n|---|---|---|")
+	found, planted := 0, 0
+	for i, flaws := range rounds {
+		binary, err := broken(filepath.Join(work, fmt.Sprint(i)), flaws)
+		if err != nil {
+			return err
+		}
+		for _, f := range flaws {
+			if !wanted.MatchString(f.edit) {
+				continue
+			}
+			planted++
+			out, err := exec.Command(binary, "-run", "^"+regexp.QuoteMeta(f.mechanism)+"$").Output()
+			result := "no"
+			if err != nil && strings.Contains(string(out), "EXCEEDED") {
+				found++
+				_, result, _ = strings.Cut(string(out), "EXCEEDED ")
+				result, _, _ = strings.Cut(result, " |")
+			}
+			fmt.Printf("| %s | %s | %s |\n", f.edit, f.mechanism, result)
+		}
+	}
+	fmt.Printf("\n%d of %d found\n", found, planted)
+	return nil
+}
+
+// broken compiles this command with the flaws in the library.
+func broken(dir string, flaws []flaw) (binary string, err error) {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", err
+	}
+	var names []string
+	for _, f := range flaws {
+		dir, name, _ := strings.Cut(f.edit, ": ")
+		names = append(names, "^"+dir+"/[^/]*: "+regexp.QuoteMeta(name)+"$")
+	}
+	pattern := strings.Join(names, "|")
+	if out, err := exec.Command("go", "run", "./internal/mutation", "-overlay", dir, "-run", pattern).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	binary = filepath.Join(dir, "audit")
+	out, err := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", binary, "./examples/audit").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return binary, nil
+}
