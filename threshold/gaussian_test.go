@@ -69,6 +69,10 @@ func TestGaussianDeltaIsTheWorstPattern(t *testing.T) {
 				larger, smaller := divergenceOf(u, 0, l-u, s.epsilon, s.sigma, s.tau), divergenceOf(0, u, l-u, s.epsilon, s.sigma, s.tau)
 				require.InEpsilon(t, larger, gaussianTerm(l, 0, true, s.epsilon, s.sigma, logBelow(s.sigma, s.tau), u, u), 1e-9, "%+v l = %d u = %d", s, l, u)
 				require.LessOrEqual(t, smaller, larger*(1+1e-9), "%+v l = %d u = %d", s, l, u)
+				// A number of weight .7 beside the keys is .7 keys more that change.
+				silent := math.Pow(1-tail(s.tau/s.sigma), float64(u))
+				beside := 1 - silent + excess(silent, math.Exp(s.epsilon), math.Sqrt(float64(l-u)+0.7)/s.sigma)
+				require.InEpsilon(t, beside, gaussianTerm(l, 0.7, true, s.epsilon, s.sigma, logBelow(s.sigma, s.tau), u, u), 1e-9, "%+v l = %d u = %d", s, l, u)
 				worst = max(worst, larger, smaller)
 			}
 			require.InEpsilon(t, worst, gaussianDelta(l, 0, true, s.epsilon, s.sigma, s.tau), 1e-9)
