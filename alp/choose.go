@@ -7,17 +7,19 @@ import "math"
 // simulation, for all other entries large and for all of them uniform. The optimum is flat: half or
 // twice the width, or a Split from ¼ to 3/8, costs 5 % or so.
 //
-//	bits an entry      < 60    < 150   < 600   more
-//	Q, columns only       8       8      16      32
-//	Q, with a list        8      16      16      32
-//	width              at most 24 Δ/ε′, as few columns as that takes: a collision costs at most a column
+//	bits an entry      < 60    < 100   < 150   < 600   more
+//	Q, columns only       8       8       8      16      32
+//	Q, with a list       16      16      32      32      64
+//	width              columns only at most 24 Δ/ε′, as few columns as that takes: a collision costs at most a column;
+//	                   with a list at most 64 Δ/ε′, so one column for most δ: large entries leave it. From 40 Δ/ε′ on Q is 32 or more
 //	unary codes        width 5 Δ/ε′, the thesis's 3 Δ/ε′
 //	integers           where a step costs 3/2 or more, noise is mostly 0 and each value has a level of its own: Q = 8 and width 7 steps, unary codes 1 step.
 //	                   From 3 on collisions cost more than noise, and a unary code spreads them: Q = 2, unless there would be more columns than bits
 //	Split              5/16 with δ, 3/8 without, where the list's threshold is higher
 //
-// Fewer bits than 60 leave too few cells for many levels. More levels than 32 gain nothing, as the
-// noise is wider than a level.
+// Fewer bits leave too few cells for many levels, and levels far narrower than Δ/ε′ gain nothing, as
+// the noise is wider. A Split of ¼ or 1/5 gives entries up to 40/ε up to 6 % less error, and those of
+// 40 to 72/ε, which the list has no longer, 12 to 25 % more: see TestLongLoads.
 
 // costlyStep is what a step of integers must cost for each value to have a level of its own, and
 // unaryStep for these to be unary codes.
@@ -28,16 +30,22 @@ const (
 
 // chosenLevels returns Q for an axis of the given number of steps.
 func (p Params) chosenLevels(reach float64) int {
-	bits := p.Bits
+	bits, unit := p.Bits, p.columnShare()*p.kappa()
 	switch {
-	case p.Linear, p.costly() && p.columnShare()*p.kappa() >= unaryStep && reach <= bits:
+	case p.Linear, p.costly() && unit >= unaryStep && reach <= bits:
 		return 2
-	case p.costly() || bits < 60 || bits < 150 && p.Structure == ColumnsOnly:
+	case p.costly() || p.Structure == ColumnsOnly && bits < 150:
 		return 8
-	case bits < 600:
+	case p.Structure == ColumnsOnly && bits < 600:
 		return 16
+	case p.Structure == ColumnsOnly:
+		return 32
+	case bits < 100 && reach*unit < 40:
+		return 16
+	case bits < 600:
+		return 32
 	}
-	return 32
+	return 64
 }
 
 // costly reports whether values are integers of which each has a level of its own.
@@ -64,6 +72,8 @@ func (p Params) chosenColumns(reach float64) int {
 		width = float64(p.Levels-1) * unit
 	case p.Levels == 2:
 		width = 5
+	case p.Structure != ColumnsOnly:
+		width = min(64, maxLaw/float64(p.Levels)*unit)
 	}
 	const slack = 0.01 // of a column, which may be wider by so much
 	return int(min(max(math.Ceil(reach*p.columnShare()*p.kappa()/width-slack), 1), min(maxColumns, float64(maxOutputs/p.Levels))))

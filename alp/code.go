@@ -76,16 +76,31 @@ func decayOf(eta float64) uint64 {
 	return -uint64(min(loss*0x1p64, 0x1p64-0x1p12)) // the largest float64 below 2⁶⁴ is 2⁶⁴ − 2¹¹
 }
 
+// masses sets row[o] to mass(v, o) for all outputs.
+func (c *code) masses(v int, row []uint64) {
+	least := uint64(0) // 2⁶⁴, the tail of output 0
+	for l := range c.levels - 1 {
+		t := c.tail(v, l+1)
+		row[l], least = least-t, t
+	}
+	row[c.levels-1] = least
+}
+
 // violation returns a value v and an output for which the steps between v and v + 1 break the
 // condition of code, and whether there is one.
 func (c *code) violation(decay uint64) (v, o int, found bool) {
+	var rows [2][maxLevels]uint64
+	here, next := rows[0][:c.levels], rows[1][:c.levels]
+	c.masses(0, here)
 	for v := range c.width {
-		for o := range c.levels {
-			a, b := c.mass(v, o), c.mass(v+1, o)
+		c.masses(v+1, next)
+		for o, a := range here {
+			b := next[o]
 			if high, low := bits.Mul64(max(a, b), decay); high > min(a, b) || high == min(a, b) && low > 0 {
 				return v, o, true
 			}
 		}
+		here, next = next, here
 	}
 	return 0, 0, false
 }

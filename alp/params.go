@@ -90,7 +90,8 @@ type Params struct {
 	// Structure is what the release consists of.
 	Structure Structure
 	// Levels is Q, the number of outputs of a cell, a power of two from 2 to 256.
-	// 2 is a unary code. 0 is chosen.
+	// 2 is a unary code. 0 is chosen; with a list it is 16 mostly, and 32 from
+	// 100 Bits on.
 	Levels int
 	// Linear makes a unary code the thesis's (Algorithms 2 to 5): linear instead
 	// of S-shaped rounding.
@@ -110,7 +111,8 @@ type Params struct {
 	Independent bool
 
 	// Split is the share θ of ε that the list has below Turn. It is rounded to a
-	// fraction with a denominator of at most 16. 0 is chosen.
+	// fraction with a denominator of at most 16. 0 is 5/16, or 3/8 where Delta is
+	// 0.
 	Split float64
 	// Turn is where the columns end, in the units of the data, for a structure
 	// with a list. 0 is chosen, from the list's threshold.
