@@ -72,8 +72,9 @@ func mechanisms() []audited {
 		parties("arete, sum of two shares", 2, 0), parties("arete, one of two shares missing", 2, 1),
 		sum("elliptical Laplace", elliptical.Params{Epsilon: 1, Shape: elliptical.Independent}), sum("elliptical Box", elliptical.Params{Epsilon: 1, Shape: elliptical.Box}),
 		sum("elliptical Gaussian", elliptical.Params{Rho: 0.5}),
-		statistics("column, two moments", column.Params{Epsilon: 1, Min: -1, Max: 1}), statistics("column, one moment", column.Params{Epsilon: 1, Min: -1, Max: 1, Moments: 1}),
-		statistics("column, zCDP", column.Params{Rho: 0.5, Min: -1, Max: 1}), median(),
+		statistics("column, two moments", column.Params{Epsilon: 1, Min: -1, Max: 1}, 9), statistics("column, a row between", column.Params{Epsilon: 1, Min: -1, Max: 1}, 0.3),
+		statistics("column, one moment", column.Params{Epsilon: 1, Min: -1, Max: 1, Moments: 1}, 9),
+		statistics("column, zCDP", column.Params{Rho: 0.5, Min: -1, Max: 1}, 9), median(),
 		estimate("approx Laplace", approx.Params{Epsilon: 1}, 2), estimate("approx Student", approx.Params{Epsilon: 1, Error: 1, Moment: 4, Noise: approx.StudentNoise}, 3),
 		mean(), steps(),
 	}
@@ -414,12 +415,13 @@ func sum(name string, p elliptical.Params) audited {
 	}, 20_000}
 }
 
-func statistics(name string, p column.Params) audited {
+// statistics are those of one row, and of none.
+func statistics(name string, p column.Params, row float64) audited {
 	return audited{name, p.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
 			b := must(column.New(p))
 			if side == 0 {
-				b.Add(9)
+				b.Add(row)
 			}
 			s := must(b.Release())
 			x := []float64{s.Count(), s.Sum(), s.Count() + s.Sum(), s.Count() - s.Sum()}
