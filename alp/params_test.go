@@ -111,6 +111,29 @@ func TestResolved(t *testing.T) {
 	require.Equal(t, "Structure(77)", Structure(77).String())
 }
 
+// What is chosen where Levels and Columns are 0; and columns that a small share of ε would make
+// wider than a table of their law may be are divided.
+func TestChosenColumns(t *testing.T) {
+	list, far := Params{Epsilon: 1, Delta: 1e-6, Sparsity: 100}, Params{Epsilon: 1, Delta: 1e-12, Sparsity: 100}
+	only, wide := Params{Epsilon: 1, Max: 40, Sparsity: 100}, Params{Epsilon: 1, Delta: 1e-6, Sparsity: 100, Split: 0.9, Turn: 3000}
+	for _, c := range []struct {
+		p               Params
+		bits            float64
+		columns, levels int
+	}{
+		{list, 60, 1, 16}, {list, 99, 1, 16}, {list, 100, 1, 32}, {list, 599, 1, 32}, {list, 600, 1, 64}, {far, 60, 1, 32}, {far, 100, 1, 32},
+		{only, 100, 2, 8}, {only, 300, 2, 16}, {only, 1000, 2, 32}, {wide, 100, 0, 32}, {wide, 600, 0, 64},
+	} {
+		c.p.Bits = c.bits
+		s, err := c.p.shape()
+		require.NoError(t, err, "%+v", c.p)
+		require.Equal(t, c.levels, s.params.Levels, "%+v", c.p)
+		if c.columns > 0 {
+			require.Equal(t, c.columns, s.params.Columns, "%+v", c.p)
+		}
+	}
+}
+
 // A Turn that is given may lie where φ₁ is the list's threshold, which is above its rounding radius
 // (Theorem 2), and no lower, for New and for a decoder.
 func TestTurnIsNotBelowTheThreshold(t *testing.T) {
