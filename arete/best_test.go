@@ -205,7 +205,8 @@ func TestOneNumberWithDither(t *testing.T) {
 		for h := int64(1); h < int64(math.Exp(c.epsilon/2))+3; h++ {
 			if law, ok := fit(c.epsilon, h, h, 0, true); ok {
 				atom := law.oneSided(law.reach()).prob(0)
-				least = min(least, (law.meanAbs()+atom/4)/float64(h)) // E|Z + U| = |Z|, or ¼ for Z = 0
+				// E|Z + U| = |Z|, or ¼ for Z = 0
+				least = min(least, (law.meanAbs()+atom/4)/float64(h))
 			}
 		}
 		require.InDelta(t, c.ratio, least/staircase(c.epsilon), 2e-3, "ε = %v", c.epsilon)

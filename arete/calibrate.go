@@ -80,7 +80,8 @@ func Calibrate(epsilon, sensitivity float64) (Arete, error) {
 	fraction, exponent := math.Frexp(sensitivity)
 	law, ok := fitArete(epsilon, fraction)
 	if !ok {
-		return Arete{}, bad("epsilon", epsilon, "a number for which the search succeeds") // unreachable: a test tries many
+		// unreachable: a test tries many
+		return Arete{}, bad("epsilon", epsilon, "a number for which the search succeeds")
 	}
 	return Arete{law.alpha, math.Ldexp(law.theta, exponent), math.Ldexp(law.lambda, exponent)}, nil
 }

@@ -47,7 +47,8 @@ func newContour(law Arete, t float64, power int) *contour {
 	step := 2 * math.Pi * delta / digitsNats
 	sinDelta, cosDelta := math.Sincos(delta)
 	half := math.Sin(delta / 2)
-	reach := digitsNats + 3 + math.Log(c.largest/min(law.theta, law.lambda)) // where the integrand has fallen for t = 0
+	// where the integrand has fallen for t = 0
+	reach := digitsNats + 3 + math.Log(c.largest/min(law.theta, law.lambda))
 	for k := 0; ; k++ {
 		u := float64(k) * step
 		sinh, cosh := math.Sinh(u), math.Cosh(u)

@@ -190,7 +190,8 @@ func (p Params) tryLattices(law Law, try func(epsilon float64, steps, width int6
 	tables := min(finestCore, mostMasses/ideal*(mostMasses/ideal)) // the largest core
 	at := func(core float64) {
 		ideal, excess := ideal, p.idealExcess(epsilon)
-		if core > finestCore { // the certificate without a table does not pass the others at a small ε
+		if core > finestCore {
+			// the certificate without a table does not pass the others at a small ε
 			excess = max(excess, 1.4)
 			if epsilon < 4.5 {
 				ideal *= 0.93
@@ -209,8 +210,8 @@ func (p Params) tryLattices(law Law, try func(epsilon float64, steps, width int6
 	}
 }
 
-// tryIntegers tries no core, and cores of .75 to 1.4 times the variance that real values would have:
-// smaller ones are worse than both.
+// tryIntegers tries no core, and cores of .75 to 1.4 times the variance that real values would
+// have: smaller ones are worse than both.
 func (p Params) tryIntegers(law Law, steps int64, try func(epsilon float64, steps, width int64, core float64)) {
 	epsilon := min(p.Epsilon, mostInteger)
 	ideal := float64(steps) / p.idealSteps(law, epsilon)

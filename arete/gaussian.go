@@ -71,7 +71,9 @@ func gaussianDelta(d noise.DiscreteGaussian, epsilon float64, steps int64) float
 	h := float64(steps)
 	a := math.Ceil(h/2-d.Sigma()*(d.Sigma()*epsilon/h)) - 1
 	most := d.Survival(-a-1) * (1 + slack)
-	if epsilon > 300 { // e^ε may overflow, and the tail underflow; their logarithms are below 2¹¹, to a relative 1e-13
+	if epsilon > 300 {
+		// e^ε may overflow, and the tail underflow; their logarithms are below 2¹¹, to a relative
+		// 1e-13
 		return most - math.Exp(epsilon+d.LogSurvival(-a-1+h))*(1-logSlack)
 	}
 	return most - math.Exp(epsilon)*d.Survival(-a-1+h)*(1-slack)
@@ -115,7 +117,9 @@ func calibrateGaussian(p Params) (spec, error) {
 		steps *= 2
 	}
 	sigma := coarse(relative * float64(steps))
-	for widen := 0x1p-21; widen < 1; widen *= 2 { // at first by one unit of 20 digits; for the least ε and δ the slack of gaussianDelta takes more
+	for widen := 0x1p-21; widen < 1; widen *= 2 {
+		// at first by one unit of 20 digits; for the least ε and δ the slack of gaussianDelta takes
+		// more
 		if p.gaussianHolds(sigma, steps, 1) {
 			return spec{law: Gaussian, scale: sigma, size: steps, copies: 1}, nil
 		}

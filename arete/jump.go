@@ -166,7 +166,8 @@ const leastStart = -600
 // up where the sum over blocks ends.
 func (j jump) exponent(x float64) float64 {
 	w, h, q := float64(j.width), float64(j.steps), j.decay()
-	run := func(n float64) float64 { return (math.Expm1(x*n) / -math.Expm1(-x)) } // Σ_{k=1}^n e^{xk}
+	// Σ_{k=1}^n e^{xk}
+	run := func(n float64) float64 { return (math.Expm1(x*n) / -math.Expm1(-x)) }
 	sum := j.core/2*math.Expm1(x) + j.first()*(run(w)-w)
 	if !j.thinned {
 		return sum + j.later()*(math.Exp(x*w)*run(h)/(1-q*math.Exp(x*h))-h/(1-q))
@@ -176,7 +177,8 @@ func (j jump) exponent(x float64) float64 {
 		last = mass * (math.Exp(x*start)*run(h) - h)
 		sum += last
 	}
-	return sum + last*2*q*grow/(1-q*grow) // the terms fall by q·e^{xH} at least, but for what is subtracted
+	// the terms fall by q·e^{xH} at least, but for what is subtracted
+	return sum + last*2*q*grow/(1-q*grow)
 }
 
 // oneSided returns the masses 0..n−1 and what goes with them.
@@ -198,7 +200,8 @@ type jumpSampler struct {
 func (j jump) sampler(parts uint64) *jumpSampler {
 	s := &jumpSampler{law: j, events: newPoisson(rate{j.jumps, 0, parts})}
 	if j.core > 0 {
-		s.pieces = int(math.Ceil(j.core / float64(parts) / maxCore)) // of a mean that the table is made for
+		// of a mean that the table is made for
+		s.pieces = int(math.Ceil(j.core / float64(parts) / maxCore))
 		s.core = newPoisson(rate{j.core, 0, parts * uint64(s.pieces)})
 	}
 	return s

@@ -63,13 +63,15 @@ type sampler interface{ draw(src *noise.Source) int64 }
 // spec is all there is to know of a calibrated law on the integers. Of jump, arete and scale one is
 // in use.
 type spec struct {
-	law    Law
-	jump   jump
-	arete  discrete
-	scale  float64 // of DiscreteLaplace, or σ of Gaussian, or ε of Staircase
-	inner  int64   // r of Staircase
-	size   int64   // H, the sensitivity in steps
-	copies float64 // how many times the calibrated law: more than 1 where parties drop out less than they may and the law has no other way to say it
+	law   Law
+	jump  jump
+	arete discrete
+	scale float64 // of DiscreteLaplace, or σ of Gaussian, or ε of Staircase
+	inner int64   // r of Staircase
+	size  int64   // H, the sensitivity in steps
+	// how many times the calibrated law: more than 1 where parties drop out less than they may and
+	// the law has no other way to say it
+	copies float64
 }
 
 // jumps reports whether it is one of the jump laws.

@@ -127,7 +127,8 @@ func TestRoundingToTheLattice(t *testing.T) {
 			for range 100 {
 				x := (uniform() - 0.5) * math.Exp2(40*uniform()) * delta
 				require.Equal(t, reference(x, delta, steps), onLattice(x, delta, steps), "%v/%v", x, delta)
-				half := (math.Floor(uniform()*1000) + 0.5) / float64(steps) * delta // near or at a half
+				// near or at a half
+				half := (math.Floor(uniform()*1000) + 0.5) / float64(steps) * delta
 				for _, x := range []float64{half, math.Nextafter(half, 0), math.Nextafter(half, math.Inf(1)), -half} {
 					require.Equal(t, reference(x, delta, steps), onLattice(x, delta, steps), "%v/%v", x, delta)
 				}

@@ -143,7 +143,8 @@ func (p Params) Lattice() (*Lattice, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
 	}
-	p.Epsilon, p.Sensitivity, p.Delta, p.Rho = p.Epsilon+0, p.Sensitivity+0, p.Delta+0, p.Rho+0 // no −0
+	// no −0
+	p.Epsilon, p.Sensitivity, p.Delta, p.Rho = p.Epsilon+0, p.Sensitivity+0, p.Delta+0, p.Rho+0
 	s, err := calibrate(p)
 	if err != nil {
 		return nil, err

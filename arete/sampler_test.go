@@ -373,7 +373,8 @@ func TestNoAllocations(t *testing.T) {
 	for _, l := range lawsToTest(t) {
 		share, err := l.spec.sampler(1000)
 		require.NoError(t, err)
-		require.Zero(t, testing.AllocsPerRun(500, func() { l.SampleInt(&src) }), "%v", l.Law()) // a new key every 1024 words averages to 0
+		// a new key every 1024 words averages to 0
+		require.Zero(t, testing.AllocsPerRun(500, func() { l.SampleInt(&src) }), "%v", l.Law())
 		require.Zero(t, testing.AllocsPerRun(500, func() { share.draw(&src) }), "%v", l.Law())
 	}
 	m, err := New(Params{Epsilon: 8})

@@ -84,7 +84,8 @@ func (m *Mechanism) ShareWithDropouts(n, missing int) (*Share, error) {
 	}
 	sum := m.lattice.spec.share(uint64(need))
 	if sum.law == Gaussian && !m.lattice.params.gaussianHolds(sum.scale, sum.size, need) {
-		return nil, bad("n", n, "fewer parties: so many shares of Gaussian noise do not add up to it") // unreachable: the lattice is fine
+		// unreachable: the lattice is fine
+		return nil, bad("n", n, "fewer parties: so many shares of Gaussian noise do not add up to it")
 	}
 	return &Share{private.New(drawing{law: law}), m.lattice, n, need, sum}, nil
 }

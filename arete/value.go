@@ -110,7 +110,9 @@ func (v *Value) Interval(confidence float64) (lo, hi float64) {
 		roundings, margin = v.parties, 0
 	}
 	most := math.Ceil(s.deviation(confidence, roundings))
-	if roundings > 0 { // or the noise and the roundings each by itself: the latter fail with a hundredth of the probability (Hoeffding)
+	if roundings > 0 {
+		// or the noise and the roundings each by itself: the latter fail with a hundredth of the
+		// probability (Hoeffding)
 		part := (1 - confidence) / 100
 		most = min(most, v.quantile(1-confidence-part)+math.Sqrt(float64(roundings)/2*math.Log(2/part)))
 	} else {

@@ -272,7 +272,8 @@ func TestBestRadius(t *testing.T) {
 		size := float64(c.m)
 		require.InEpsilon(t, c.ratio, g.square*c.epsilon*c.epsilon/((size+1)*(size+2)), 0.03, "%+v", c)
 	}
-	for _, epsilon := range []float64{0.01, 1, 10, 100, 1024} { // trials of radius are not refused for ever
+	for _, epsilon := range []float64{0.01, 1, 10, 100, 1024} {
+		// trials of radius are not refused for ever
 		for _, m := range []int{1, 2, 30, 1000} {
 			g := newGroup(make([]int, m), epsilon, 2)
 			require.Greater(t, -math.Expm1(-epsilon)*hits(m, epsilon, g.gamma()), 0.8*min(-math.Expm1(-epsilon)/epsilon, 1/math.Sqrt(2*math.Pi*float64(m)))/16)

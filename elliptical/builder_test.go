@@ -160,7 +160,8 @@ func TestSumsAreExact(t *testing.T) {
 			next, err := NewBuilder(p)
 			require.NoError(t, err)
 			s := peek(next)
-			s.recent, s.rows = flushRows-rng.IntN(6), 1<<60 // rows that came before, and filled the sums
+			// rows that came before, and filled the sums
+			s.recent, s.rows = flushRows-rng.IntN(6), 1<<60
 			rows += s.rows
 			for i := range s.sums {
 				c := m.law.at[i]

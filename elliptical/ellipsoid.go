@@ -177,7 +177,8 @@ func whiten(lower [][]float64, row []float64, step float64, z []float64, q []int
 		q[i] = whole.entry(z[i] * scale)
 		squares += uint64(q[i] * q[i])
 	}
-	if limit := 0.5 / step; !(float64(squares) <= limit*limit) { // not met, but it is what the guarantee stands on
+	if limit := 0.5 / step; !(float64(squares) <= limit*limit) {
+		// not met, but it is what the guarantee stands on
 		clear(q)
 	}
 }

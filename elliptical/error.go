@@ -173,7 +173,8 @@ func (l law) halfWidthOfAll(i int, confidence float64) float64 {
 	if !limits.Confidence(confidence) {
 		return math.NaN()
 	}
-	tail := func(n int) float64 { return -math.Expm1(math.Log(confidence) / float64(n)) } // 1 − c^{1/n}
+	// 1 − c^{1/n}
+	tail := func(n int) float64 { return -math.Expm1(math.Log(confidence) / float64(n)) }
 	switch {
 	case l.kind != uniform:
 		return l.halfWidthAt(i, tail(l.dim))

@@ -261,7 +261,8 @@ func TestScalesExactly(t *testing.T) {
 			}
 			m, err := New(p)
 			require.NoError(t, err)
-			number := func(x float64) *big.Float { return new(big.Float).SetPrec(400).SetFloat64(x) } // 2⁻³⁹⁰ is exact here
+			// 2⁻³⁹⁰ is exact here
+			number := func(x float64) *big.Float { return new(big.Float).SetPrec(400).SetFloat64(x) }
 			sum, limit := number(0), number(0)
 			for _, c := range m.law.at {
 				x := number(float64(c.change(m.params.replace()))) // below 2⁵³
@@ -277,7 +278,8 @@ func TestScalesExactly(t *testing.T) {
 			case p.Delta > 0:
 				sigma, err := noise.GaussianSigma(p.Epsilon, p.Delta, 1)
 				require.NoError(t, err)
-				limit.SetFloat64(1 / (sigma * sigma) * (1 + 1e-10)) // GaussianSigma is off by 1e-11 at most
+				// GaussianSigma is off by 1e-11 at most
+				limit.SetFloat64(1 / (sigma * sigma) * (1 + 1e-10))
 			default:
 				limit.SetFloat64(p.Epsilon)
 			}

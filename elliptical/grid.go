@@ -31,10 +31,11 @@ const (
 
 // coordinate is what the release needs to know of one coordinate, or of the count.
 type coordinate struct {
-	step              float64 // a power of two, in the units of the data
-	scale             float64 // of the noise, in the units of the data: σ or the Laplace scale; 0 for Box
-	low, high, centre int64   // of a row's value, in steps
-	group             int     // of Box: the place in law.groups
+	step float64 // a power of two, in the units of the data
+	// of the noise, in the units of the data: σ or the Laplace scale; 0 for Box
+	scale             float64
+	low, high, centre int64 // of a row's value, in steps
+	group             int   // of Box: the place in law.groups
 }
 
 // gridded returns coordinate i with its grid, for noise of about the given scale: 2^bits steps to

@@ -44,7 +44,8 @@ func grouped(weights []float64, power, least float64) []share {
 		}
 		return 0
 	})
-	rest := make([]float64, d+1) // Σ over the places from i on of the weights' powers, in units of the largest
+	// Σ over the places from i on of the weights' powers, in units of the largest
+	rest := make([]float64, d+1)
 	for i := d - 1; i >= 0; i-- {
 		rest[i] = rest[i+1] + max(math.Pow(weights[order[i]]/weights[order[0]], power), 1e-280)
 	}
@@ -81,7 +82,8 @@ func grouped(weights []float64, power, least float64) []share {
 	}
 	slices.Reverse(groups)
 	for i := range groups {
-		groups[i].share /= sum * (1 + 0x1p-40) // the sum and the quotients are off by 2⁻⁴² in at most 2¹⁰ groups
+		// the sum and the quotients are off by 2⁻⁴² in at most 2¹⁰ groups
+		groups[i].share /= sum * (1 + 0x1p-40)
 	}
 	return groups
 }

@@ -221,7 +221,8 @@ func (p Params) guarantee() budget.Guarantee {
 		return budget.GaussianZCDP(p.Rho, budget.Row(p.Relation))
 	case p.Delta > 0:
 		return budget.Gaussian(p.Epsilon, p.Delta, budget.Row(p.Relation))
-	case p.Epsilon > 0 && p.Shape != Optimal && p.Shape != Box: // the noise of a box is of all coordinates together
+	case p.Epsilon > 0 && p.Shape != Optimal && p.Shape != Box:
+		// the noise of a box is of all coordinates together
 		return budget.Laplace(p.Epsilon, budget.Row(p.Relation))
 	case p.Epsilon > 0:
 		return budget.PureDP(p.Epsilon, budget.Row(p.Relation))

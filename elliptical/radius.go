@@ -144,7 +144,8 @@ func (l law) boxReach(own, shared part, tail float64) float64 {
 		})
 	}
 	first, outer := newExcess(own.scale, l.groups[own.group].radii(fine)), l.groups[shared.group].radii(coarse)
-	if shared.scale*outer.values[len(outer.values)-1] < 0x1p-20*apart { // differences would lose their digits
+	if shared.scale*outer.values[len(outer.values)-1] < 0x1p-20*apart {
+		// differences would lose their digits
 		return l.boxReach(own, part{}, tail*(1-0x1p-10)) + l.boxReach(shared, part{}, tail*0x1p-10)
 	}
 	return search.Root(0, apart, 20, func(t float64) float64 {

@@ -73,7 +73,8 @@ func (p Params) exponent() float64 {
 // to 1 is better). Each τ is private.
 const (
 	countRounds = 100
-	leastSpeed  = 0x1p-10 // no smaller exponent is tried: the minimum is found to what float64 can tell
+	// no smaller exponent is tried: the minimum is found to what float64 can tell
+	leastSpeed = 0x1p-10
 )
 
 // shapeWithCount returns τ with the one of the count at the end.

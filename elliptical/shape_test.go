@@ -54,7 +54,8 @@ func TestFigure41(t *testing.T) {
 		require.InEpsilon(t, 10/rho, Params{Epsilon: rho, Shape: Spherical}.around(widths...).ExpectedError(1), 1e-12)
 		require.InEpsilon(t, 10/rho, Params{Epsilon: rho, Shape: MinimumVolume}.around(widths...).ExpectedError(1), 1e-12)
 	}
-	require.InEpsilon(t, 10, Params{Rho: 1}.around(widths...).Variance(0), 1e-12) // σ² = Δ₁·‖Δ‖₁/(2ρ)
+	// σ² = Δ₁·‖Δ‖₁/(2ρ)
+	require.InEpsilon(t, 10, Params{Rho: 1}.around(widths...).Variance(0), 1e-12)
 	require.InEpsilon(t, 2.5, Params{Rho: 1}.around(widths...).Variance(1), 1e-12)
 }
 

@@ -100,7 +100,8 @@ func TestPolynomialRefusesConstants(t *testing.T) {
 	}
 	for _, k := range []int{2, 3, MaxIndependence} {
 		h := mustPolynomial(t, testSeed, k)
-		require.NotEqual(t, h.Hash(1), h.Hash(2), "k = %d", k) // they are equal with probability 2⁻⁶¹ over the seed
+		// they are equal with probability 2⁻⁶¹ over the seed
+		require.NotEqual(t, h.Hash(1), h.Hash(2), "k = %d", k)
 	}
 }
 

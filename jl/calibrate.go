@@ -7,9 +7,9 @@ import (
 )
 
 // The noise is made for the most that the integers to which it is added differ between neighbours,
-// with all that the machine rounds: N·(Δ + 1) + k^{1/p} steps where the sketch is updated,
-// N·(Δ + 1 + Dim^{1/q}) where the vector is held, and N·Δ for integers. N is the norm of the matrix, p
-// that of the noise and q that of the relation: sensitivity_proof.md.
+// with all that the machine rounds: N·(Δ + 1) + k^{1/p} steps where the sketch is updated, N·(Δ + 1
+// + Dim^{1/q}) where the vector is held, and N·Δ for integers. N is the norm of the matrix, p that
+// of the noise and q that of the relation: sensitivity_proof.md.
 
 // calibration is what New needs to know of the noise.
 type calibration struct {

@@ -28,9 +28,9 @@ func (s *Sketch) SquaredNorm() float64 {
 	return squares(s.rows()) - s.params.spread().correction(s.noise())
 }
 
-// SquaredDistance returns the unbiased estimate of ‖x − y‖₂², in squared units of the data. It may be
-// negative: see [Sketch.TruncatedSquaredDistance] and [Sketch.LikelySquaredDistance]. The noise of
-// the two may differ. The error wraps [ErrMismatch] if the transforms do, or if the two sketches
+// SquaredDistance returns the unbiased estimate of ‖x − y‖₂², in squared units of the data. It may
+// be negative: see [Sketch.TruncatedSquaredDistance] and [Sketch.LikelySquaredDistance]. The noise
+// of the two may differ. The error wraps [ErrMismatch] if the transforms do, or if the two sketches
 // hold the same release, as a sketch and itself, its copy, or a sum with it: their noise is not
 // independent.
 func (s *Sketch) SquaredDistance(other *Sketch) (float64, error) {

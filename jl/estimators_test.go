@@ -199,12 +199,12 @@ func balanced(p Params, n disturbance) (x, y []float64, v lengths) {
 
 // Unbiased, for each transform, noise and estimator; the two parties have different ε. The mean of
 // n ≥ 200 estimates is off by 8 of its standard errors, which are the formula's, with a probability
-// below 3·10⁻¹⁰: 1.3·10⁻¹⁵ for a normal mean, times e^{8³γ/6√n} ≤ 2·10⁵ (Cramér), as the skewness is γ < 2
-// where the kurtosis is below 5 (Pearson: γ² ≤ kurtosis − 1).
+// below 3·10⁻¹⁰: 1.3·10⁻¹⁵ for a normal mean, times e^{8³γ/6√n} ≤ 2·10⁵ (Cramér), as the skewness
+// is γ < 2 where the kurtosis is below 5 (Pearson: γ² ≤ kurtosis − 1).
 //
-// With -long, 4000 seeds, 800 where the noise depends on them, and with -deep, 10⁵: then the bias is within 4 standard errors and the
-// variance within 3 % of the formula. The
-// estimates' kurtosis, printed, is below 4.6, so that 3 % are at least 5 standard errors.
+// With -long, 4000 seeds, 800 where the noise depends on them, and with -deep, 10⁵: then the bias
+// is within 4 standard errors and the variance within 3 % of the formula. The estimates' kurtosis,
+// printed, is below 4.6, so that 3 % are at least 5 standard errors.
 func TestEstimators(t *testing.T) {
 	for name, p := range withNoise(medium()) {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 
 // Two parties publish a sketch each; anyone estimates the distance of their vectors.
 func Example() {
-	p := jl.Params{Dim: 1 << 40, Rows: 400, Epsilon: 2, Seed: hashing.Seed{1, 2, 3}} // all parties agree on these
+	// all parties agree on these
+	p := jl.Params{Dim: 1 << 40, Rows: 400, Epsilon: 2, Seed: hashing.Seed{1, 2, 3}}
 	release := func(values map[uint64]float64) *jl.Sketch {
 		b, err := jl.New(p)
 		if err != nil {

@@ -23,7 +23,8 @@ func TestGroupsOfIntegersUnderL2(t *testing.T) {
 		for row := range 8 {
 			b, err := a.Sibling()
 			require.NoError(t, err)
-			for j, changes := uint64(0), 0; j < p.Dim && changes < 4; j++ { // the first four coordinates that meet in the row
+			for j, changes := uint64(0), 0; j < p.Dim && changes < 4; j++ {
+				// the first four coordinates that meet in the row
 				one, err := a.Sibling()
 				require.NoError(t, err)
 				one.Add(j, 1)
@@ -37,7 +38,8 @@ func TestGroupsOfIntegersUnderL2(t *testing.T) {
 		apart, err := a.Sibling()
 		require.NoError(t, err)
 		rows := map[int]bool{}
-		for j := uint64(0); j < p.Dim && len(rows) < 4; j++ { // four coordinates in rows of their own
+		for j := uint64(0); j < p.Dim && len(rows) < 4; j++ {
+			// four coordinates in rows of their own
 			one, err := a.Sibling()
 			require.NoError(t, err)
 			one.Add(j, 1)

@@ -42,7 +42,8 @@ func (p Params) model(sketches ...*Sketch) model {
 			switch n := p.noiseOf(t.law); {
 			case t.law.input:
 				m.normal += float64(p.Dim) * n.input.two / m.rows
-			case t.law.kind == Gaussian, t.law.kind == DiscreteLaplace && t.law.scale < 1: // mostly 0: nothing like Laplace noise
+			case t.law.kind == Gaussian, t.law.kind == DiscreteLaplace && t.law.scale < 1:
+				// mostly 0: nothing like Laplace noise
 				m.normal += n.output.two
 			default:
 				laplace = laplace.plus(n)

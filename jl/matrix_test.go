@@ -214,7 +214,8 @@ func TestSampledRows(t *testing.T) {
 		}
 		chi += (float64(n) - 5000) * (float64(n) - 5000) / 5000
 	}
-	require.Less(t, chi, 52.0, "χ² with 11 degrees of freedom exceeds 52 once in 5·10⁶") // the seeds are fixed: no flake
+	// the seeds are fixed: no flake
+	require.Less(t, chi, 52.0, "χ² with 11 degrees of freedom exceeds 52 once in 5·10⁶")
 }
 
 // The operator norm is certified from above and tight.

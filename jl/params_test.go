@@ -155,7 +155,8 @@ func TestVarianceOfImpossibleNorms(t *testing.T) {
 		for _, bad := range [][4]float64{{1, 1, 1.1, 0}, {0, 1, 1, 0}, {1, 1, 0, 0.6}, {4, 9, 6, 36.1}, {1, 1, math.NaN(), 0}, {1, 1, 0, math.Inf(1)}} {
 			require.True(t, math.IsNaN(p.DotVariance(bad[0], bad[1], bad[2], bad[3])), "%v %v", transform, bad)
 		}
-		for _, scale := range []float64{1e-200, 1e-100, 1, 1e60, 1e74} { // one coordinate: the largest ‖x‖₄⁴ and Σx²y²
+		for _, scale := range []float64{1e-200, 1e-100, 1, 1e60, 1e74} {
+			// one coordinate: the largest ‖x‖₄⁴ and Σx²y²
 			z := scale * scale / 3
 			require.GreaterOrEqual(t, p.DistanceVariance(z, z*z), 0.0)
 			require.GreaterOrEqual(t, p.NormVariance(z, z*z), 0.0)

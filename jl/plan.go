@@ -173,10 +173,10 @@ func (p Plan) String() string {
 // .86, .61, .19 and .061 at Zε² = 50, 100, 1000 and 10⁴; with Gaussian noise k* = Z/(2σ²), and
 // 16σ²Z. More rows than that are worse, fewer are faster.
 //
-// Under L2 an SRHT with Gaussian noise has the least variance, which falls with k up to Dim. Where a
-// sketch must take updates, an SJLT with s = 8 and up to 512 rows is nearly as good. The search goes
-// by the sensitivity that is expected of SJLT and Rademacher matrices; what is returned is that of
-// this Seed.
+// Under L2 an SRHT with Gaussian noise has the least variance, which falls with k up to Dim. Where
+// a sketch must take updates, an SJLT with s = 8 and up to 512 rows is nearly as good. The search
+// goes by the sensitivity that is expected of SJLT and Rademacher matrices; what is returned is
+// that of this Seed.
 //
 // The error wraps [ErrParams]. Plan is not for Normal and FJLT matrices: there try a few Rows with
 // DistanceVariance.

@@ -122,7 +122,9 @@ func TestNeighboursOnTheMachine(t *testing.T) {
 						b.Add(uint64(j), -limit/3)
 					}
 				}
-				if kind == 1 { // v + change is rounded in float64: 1e5·2⁻⁵² per coordinate, which is none of the mechanism's doing
+				if kind == 1 {
+					// v + change is rounded in float64: 1e5·2⁻⁵² per coordinate, which is none of
+					// the mechanism's doing
 					continue
 				}
 				most = max(most, spent(t, a, integers(a), integers(b)))
@@ -171,7 +173,8 @@ func TestExactOnTinyProjections(t *testing.T) {
 					c, _ := b.Sibling()
 					c.AddDense([]float64{float64(y/5 - 2), float64(y%5 - 2)})
 					p, q := integers(a), integers(c)
-					for _, first := range outputs(p[0], q[0]) { // the ratio is constant beyond both values
+					for _, first := range outputs(p[0], q[0]) {
+						// the ratio is constant beyond both values
 						for _, second := range outputs(p[1], q[1]) {
 							loss := func(d noise.DiscreteLaplace) float64 {
 								return d.LogProb(first-float64(p[0])) +
@@ -223,12 +226,13 @@ func TestCoarseNoiseIsForIntegers(t *testing.T) {
 
 // The release itself, at real size: the worst neighbours and the event that tells them best apart.
 // The lower bound on ε is in excess of the truth once in 10¹⁰. The control has half the noise. Its
-// bound exceeds ε but once in 10¹⁰: it does so even for the counts that are as far from their means,
-// on the wrong side, as happens to each once in 2·10¹⁰.
+// bound exceeds ε but once in 10¹⁰: it does so even for the counts that are as far from their
+// means, on the wrong side, as happens to each once in 2·10¹⁰.
 func TestAudit(t *testing.T) {
 	for name, c := range map[string]struct {
 		params Params
-		event  float64 // how far on the way from one neighbour to the other: the best, by the law of the control
+		// how far on the way from one neighbour to the other: the best, by the law of the control
+		event float64
 	}{
 		"SJLT": {Params{Dim: 1000, Rows: 4}, 1}, "integers": {Params{Dim: 1000, Rows: 4, Integers: true},
 			1}, "Gaussian": {Params{Dim: 1000, Rows: 4, Delta: 0.05, Noise: Gaussian}, 1.25},

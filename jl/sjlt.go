@@ -27,7 +27,8 @@ type sjlt struct {
 	block          uint64 // k/s
 	dim            uint64
 	hashes         []hashing.Polynomial
-	table          []uint32 // of row and sign for each coordinate and block, where they are few enough to keep
+	// of row and sign for each coordinate and block, where they are few enough to keep
+	table []uint32
 }
 
 // maxTable is the greatest number of entries that are kept in memory, 16 MiB. Computed, an entry
@@ -90,8 +91,8 @@ func (m *sjlt) apply(x []int64) []int64 {
 // row i:
 //
 //   - Where rows wrap around, ‖A‖₂ is computed. For u ≫ k it is about √s·(√(u/k) + 1).
-//   - Else ‖Ad‖₂² ≤ s·max n_i, as ‖A‖₂² ≤ ‖A‖₁·‖A‖_∞, the greatest column sum times the greatest row
-//     sum of |A|. It is attained for s = 1, where AAᵀ is diagonal.
+//   - Else ‖Ad‖₂² ≤ s·max n_i, as ‖A‖₂² ≤ ‖A‖₁·‖A‖_∞, the greatest column sum times the greatest
+//     row sum of |A|. It is attained for s = 1, where AAᵀ is diagonal.
 //   - ‖Ad‖₁ ≤ Σ_i √n_i·‖d restricted to row i‖ ≤ √(Σ n_i)·√(Σ_i ‖·‖²) = √(su)·√s, attained for
 //     s = 1 by d = the signs. And it is at most √k·‖Ad‖₂.
 func (m *sjlt) norms(r Norm) norms {
@@ -117,8 +118,8 @@ func (m *sjlt) norms(r Norm) norms {
 	return norms{one, up(math.Sqrt(s * float64(heaviest)))}
 }
 
-// gram returns the entries of AAᵀ, a ≤ b: a column adds ±1 for each pair of its entries, which are in
-// ascending rows.
+// gram returns the entries of AAᵀ, a ≤ b: a column adds ±1 for each pair of its entries, which are
+// in ascending rows.
 func (m *sjlt) gram() func(a, b int) float64 {
 	sums, column := make([]int64, m.rows*m.rows), make([]uint32, m.sparsity)
 	for j := range m.dim {

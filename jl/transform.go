@@ -44,8 +44,8 @@ func (p Params) holds() bool {
 }
 
 // wraps reports whether the rows of the sketch wrap around instead of saturating: then they are
-// linear in the values, and neighbours differ by Ad itself, not by |A|d. Under L1, and with one entry
-// a column, the norms of both are the same.
+// linear in the values, and neighbours differ by Ad itself, not by |A|d. Under L1, and with one
+// entry a column, the norms of both are the same.
 func (p Params) wraps() bool {
 	return p.Transform == SJLT && p.Norm == L2 && p.sparsity() > 1 && p.Rows <= maxGram
 }

@@ -148,7 +148,8 @@ func TestPrintedTheoremsFail(t *testing.T) {
 	require.InDelta(t, 128, printed.sum/printed.n, 20, "the bias is 2ks/ε²")
 
 	p = Params{Dim: 32, Rows: 16, Transform: Normal, Rho: 2}
-	variance = p.spread().distance(disturbance{output: cumulants{two: 3}}, 100, 1e4) // κ₂ is below 3 for all these seeds
+	// κ₂ is below 3 for all these seeds
+	variance = p.spread().distance(disturbance{output: cumulants{two: 3}}, 100, 1e4)
 	right, printed = &tally{truth: 100, variance: variance}, &tally{truth: 100, variance: variance}
 	for i := range 500 {
 		p.Seed = seed(i)
@@ -157,7 +158,8 @@ func TestPrintedTheoremsFail(t *testing.T) {
 		a.Add(3, 10)
 		s, _ := a.Release()
 		right.add(s.SquaredNorm())
-		printed.add(float64(p.Rows) * squares(s.rows())) // entries N(0, 1); at most less is subtracted than is there
+		// entries N(0, 1); at most less is subtracted than is there
+		printed.add(float64(p.Rows) * squares(s.rows()))
 	}
 	dptest.Alarm(t, 1e-9)
 	require.Less(t, math.Abs(right.bias()), 7.0)

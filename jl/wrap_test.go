@@ -27,9 +27,9 @@ func wrapping() map[string]Params {
 	return all
 }
 
-// Rows that have gone around more than once differ, modulo 2¹²⁸, by A times the difference of what was
-// added, whatever the order, with Add, AddDense and Merge: so neighbours along the greatest singular
-// vector use up the guarantee, and no more. The control has half the noise.
+// Rows that have gone around more than once differ, modulo 2¹²⁸, by A times the difference of what
+// was added, whatever the order, with Add, AddDense and Merge: so neighbours along the greatest
+// singular vector use up the guarantee, and no more. The control has half the noise.
 func TestRowsWrapAround(t *testing.T) {
 	for name, p := range wrapping() {
 		r := rand.New(rand.NewPCG(31, uint64(len(name))))
@@ -159,9 +159,9 @@ func singular(a *mat.Dense) []float64 {
 	return d
 }
 
-// The norm of an SJLT is that of its matrix, as a power iteration finds it, and less than the bound by
-// loads of rows by the factor that the documentation states: of 10³ coordinates in 256 rows, 5.2 in the
-// variance of the noise. With -long, of 10⁵ coordinates 7.6.
+// The norm of an SJLT is that of its matrix, as a power iteration finds it, and less than the bound
+// by loads of rows by the factor that the documentation states: of 10³ coordinates in 256 rows, 5.2
+// in the variance of the noise. With -long, of 10⁵ coordinates 7.6.
 func TestNormOfColumnsWithSeveralEntries(t *testing.T) {
 	for _, c := range []struct {
 		dim        uint64

@@ -154,10 +154,10 @@ func (a accuracy) String() string {
 // check asserts the claims about the estimate and the interval, for runs simulations.
 //
 // The mean of the errors has the standard error sd/√runs, and 7 of them are exceeded with
-// probability 3e-12, at most 1e-10 with the skewness: with 1e4 runs a bias of a tenth of the standard error is 10 of them, and the
-// assertion is |bias| ≤ 0.1·sd + 7·sd/√runs. The standard deviation of the sample has a relative
-// error of √((κ−1)/4·runs), with κ < 6 for the skew laws here, and the number of intervals that
-// cover is binomial with the coverage claimed.
+// probability 3e-12, at most 1e-10 with the skewness: with 1e4 runs a bias of a tenth of the
+// standard error is 10 of them, and the assertion is |bias| ≤ 0.1·sd + 7·sd/√runs. The standard
+// deviation of the sample has a relative error of √((κ−1)/4·runs), with κ < 6 for the skew laws
+// here, and the number of intervals that cover is binomial with the coverage claimed.
 func (a accuracy) check(t *testing.T, name string, runs int, predicted, least float64) {
 	t.Helper()
 	dptest.Alarm(t, 5e-10)

@@ -25,8 +25,8 @@ func (t *tally) add(c Cardinality, truth float64) {
 }
 
 // check asserts a bias below a tenth of the standard deviation, a standard error that is right
-// within 20 % and a coverage of 0.93, each with 7 standard errors for the simulation, and 8 for the coverage. Below n
-// keys the standard error is too large, by up to the factor over.
+// within 20 % and a coverage of 0.93, each with 7 standard errors for the simulation, and 8 for the
+// coverage. Below n keys the standard error is too large, by up to the factor over.
 func (t *tally) check(tb testing.TB, name string, over float64) {
 	tb.Helper()
 	dptest.Alarm(tb, 1e-9)

@@ -9,11 +9,13 @@ import (
 
 // Two parties that agree on Params publish sketches; anyone compares the sets.
 func Example() {
-	p, err := kor.Plan(2, 0.05, 1e6, 2) // ε = 2, 5 % for the symmetric difference of up to a million keys
+	// ε = 2, 5 % for the symmetric difference of up to a million keys
+	p, err := kor.Plan(2, 0.05, 1e6, 2)
 	if err != nil {
 		panic(err)
 	}
-	p.Seed = hashing.Seed{1, 2, 3} // public, agreed on before anybody looks at data: hashing.NewSeed()
+	// public, agreed on before anybody looks at data: hashing.NewSeed()
+	p.Seed = hashing.Seed{1, 2, 3}
 	p.CountShare = 0.05
 	sketch := func(from, to uint64) []byte {
 		b, err := kor.New(p)

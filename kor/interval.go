@@ -3,9 +3,9 @@ package kor
 import "math"
 
 // interval returns the ends of the set of sizes that the likelihood ratio test does not reject:
-// 2·(ℓ(x̂) − ℓ(x)) ≤ z², with z the standard normal quantile of (1 + confidence)/2 and x̂ the maximum
-// of the likelihood, without the correction of the estimate. The lower end can be negative; the
-// upper one is +Inf if the limit of ℓ for x → ∞, which is 0, is not rejected.
+// 2·(ℓ(x̂) − ℓ(x)) ≤ z², with z the standard normal quantile of (1 + confidence)/2 and x̂ the
+// maximum of the likelihood, without the correction of the estimate. The lower end can be negative;
+// the upper one is +Inf if the limit of ℓ for x → ∞, which is 0, is not rejected.
 //
 // Where the set is not connected, which takes a sketch that knows little, the ends are those of the
 // whole.
@@ -22,7 +22,8 @@ func (l *likelihood) interval(confidence float64) (lo, hi float64) {
 	from, to := g.around(g.best(0), least)
 	top := root(l.score, from, to)
 	level := l.log(top) - z*z/2
-	if math.IsInf(level, -1) || math.IsNaN(level) { // the maximum is where q₀ = 0, the end of the domain
+	if math.IsInf(level, -1) || math.IsNaN(level) {
+		// the maximum is where q₀ = 0, the end of the domain
 		top = from + (to-from)*0x1p-30
 		level = l.log(top) - z*z/2
 	}

@@ -219,7 +219,8 @@ func TestMergedFlips(t *testing.T) {
 		dptest.ChiSquare(t, "ones", []int64{n - ones[1], ones[1]}, []float64{1 - q, q}, 1e-10)
 		dptest.ChiSquare(t, "pairs", []int64{pairs[0], pairs[1], pairs[3]}, []float64{(1 - q) * (1 - q), 2 * q * (1 - q), q * q}, 1e-10)
 		wrong := small.FlipProb()
-		if sketches > 1 { // the test sees the difference between the merged and the single probability
+		if sketches > 1 {
+			// the test sees the difference between the merged and the single probability
 			require.Less(t, dptest.ChiSquarePValue([]int64{n - ones[1], ones[1]}, []float64{1 - wrong, wrong}), 1e-100)
 		}
 	}

@@ -104,7 +104,8 @@ func TestPlan(t *testing.T) {
 	for _, bad := range [][4]float64{
 		{0, 0.1, 10, 1}, {math.NaN(), 0.1, 10, 1}, {45, 0.1, 10, 1}, {1, 0, 10, 1}, {1, math.NaN(), 10, 1}, {1, 2, 10, 1}, {1, 0.1, 0, 1},
 		{1, 0.1, math.Inf(1), 1}, {1, 0.1, math.NaN(), 1}, {1, 0.1, 10, 0}, {1, 1e-6, 10, 1}, {1e-3, 0.01, 1e9, 2}, {1, 0.1, 10, 2000}, {limits.MinEpsilon, 0.1, 10, 1},
-		{1, 1e-300, 10, 1}, {1, 0.02, 20_000, 1}, {4, 0.05, 100, 1}, {1, 0.1, 1, 2}, // few keys in many cells
+		// few keys in many cells
+		{1, 1e-300, 10, 1}, {1, 0.02, 20_000, 1}, {4, 0.05, 100, 1}, {1, 0.1, 1, 2},
 	} {
 		_, err := Plan(bad[0], bad[1], bad[2], int(bad[3]))
 		require.ErrorIs(t, err, ErrParams, "%v", bad)

@@ -113,9 +113,9 @@ func (p Params) Largest() float64 {
 
 // Plan returns Params with the fewest Cells, a multiple of 64, and the fewest Levels for a relative
 // standard error of at most relative for the XOR of so many releases of sets of ε = epsilon, for
-// sizes from about 2·Cells (4·Cells for a stream) to largest. The Seed is left to set: until then the
-// Params are invalid, promise nothing and answer NaN. CountShare is 0; it would take from ε what it
-// gives to the count.
+// sizes from about 2·Cells (4·Cells for a stream) to largest. The Seed is left to set: until then
+// the Params are invalid, promise nothing and answer NaN. CountShare is 0; it would take from ε
+// what it gives to the count.
 //
 // The error wraps [ErrParams] if an argument is out of range, if the sketch would be too large (its
 // text then tells the size), or if largest is so small that no sketch has that error there.

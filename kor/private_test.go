@@ -172,7 +172,8 @@ func TestRestoreRejects(t *testing.T) {
 	for bit := range 8 * len(data) {
 		flipped := bytes.Clone(data)
 		flipped[bit/8] ^= 1 << (bit % 8)
-		if c := builder(t, p); c.RestorePrivateState(flipped) == nil { // another valid state: it works
+		if c := builder(t, p); c.RestorePrivateState(flipped) == nil {
+			// another valid state: it works
 			c.Add(run(0, 20)...)
 			s, err := c.Release()
 			require.NoError(t, err)

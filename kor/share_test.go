@@ -49,7 +49,8 @@ func TestShareGuarantee(t *testing.T) {
 			s := share(t, p, n)
 			k := new(big.Float).SetPrec(400).SetInt(new(big.Int).SetUint64(held(s.secret).law.K()))
 			ratio := new(big.Float).SetPrec(400).SetMantExp(big.NewFloat(1).SetPrec(400), 64)
-			ratio.Quo(ratio.Sub(ratio, k), k) // (1−p)/p = (1+y)/(1−y) with y = 1−2p, and its logarithm is 2·Σ y^{2i+1}/(2i+1)
+			// (1−p)/p = (1+y)/(1−y) with y = 1−2p, and its logarithm is 2·Σ y^{2i+1}/(2i+1)
+			ratio.Quo(ratio.Sub(ratio, k), k)
 			one := big.NewFloat(1).SetPrec(400)
 			y := new(big.Float).Quo(new(big.Float).Sub(ratio, one), new(big.Float).Add(ratio, one))
 			sum, power := new(big.Float).SetPrec(400), new(big.Float).Set(y)
@@ -93,7 +94,8 @@ func TestAggregate(t *testing.T) {
 	}
 	total := int64(p.Cells * p.Levels)
 	dptest.Tail(t, "flips", ones, total, p.FlipProb(), 1e-10)
-	require.Less(t, dptest.TailPValue(ones, total, p.FlipProb()*1.03), 1e-10, "the test sees 3 %") // 18 standard deviations
+	// 18 standard deviations
+	require.Less(t, dptest.TailPValue(ones, total, p.FlipProb()*1.03), 1e-10, "the test sees 3 %")
 
 	q := Params{Epsilon: 30, Cells: 100, Levels: 6, Seed: hashing.Seed{2}} // hardly any noise
 	one, two := share(t, q, 2, run(0, 40)...), share(t, q, 2, run(20, 60)...)
@@ -106,7 +108,8 @@ func TestAggregate(t *testing.T) {
 	again, err := Aggregate(q, 2, masked)
 	require.NoError(t, err)
 	require.Equal(t, sum.r.bits, again.r.bits)
-	require.InDelta(t, 40, sum.Estimate(), 16) // the table of 40 keys in 100 cells has a standard error of 2
+	// the table of 40 keys in 100 cells has a standard error of 2
+	require.InDelta(t, 40, sum.Estimate(), 16)
 	data, err := sum.MarshalBinary()
 	require.NoError(t, err)
 	require.NoError(t, new(Sketch).UnmarshalBinary(data))

@@ -45,8 +45,8 @@ type StreamBuilder struct {
 // ∎
 //
 // Each release of one stream, which may have grown between them, is a function of the data and of
-// coins of its own: k of them are kε-private. The loss is kε but for the rounding of p, by k ones in
-// the cell of the key.
+// coins of its own: k of them are kε-private. The loss is kε but for the rounding of p, by k ones
+// in the cell of the key.
 //
 // The thesis leaves p to the reader. As a bit with keys is uniform, p = e^{−ε}/2 is enough and less
 // than the 1/(e^ε + 1) of a set.

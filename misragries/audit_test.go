@@ -138,9 +138,9 @@ func anyShown(n int) func(held, *Histogram[int]) bool {
 }
 
 // Each release path with worst-case neighbours: the claimed (ε, δ) is not refuted, and with half of
-// the noise, or a lower threshold, it is. The numbers of releases are those at which the control is missed
-// with probability 1e-10, by the binomial laws of its counts, of which the probabilities were measured
-// in 10⁴ to 3·10⁵ releases and taken three standard errors to the worse side.
+// the noise, or a lower threshold, it is. The numbers of releases are those at which the control is
+// missed with probability 1e-10, by the binomial laws of its counts, of which the probabilities
+// were measured in 10⁴ to 3·10⁵ releases and taken three standard errors to the worse side.
 func TestAuditPaths(t *testing.T) {
 	if !dptest.Long() {
 		t.Skip("many releases")
@@ -199,8 +199,10 @@ func TestAuditPaths(t *testing.T) {
 		}
 		l, err := p.choose(Summed) // a part of ε is that of the length
 		require.NoError(t, err)
-		least := map[int]float64{4: 0.999 * 7 / l.scale / epsilon, 64: 0.75}[k] // for k = 64 a loss of more than ε has little probability
-		n := map[int]int{4: 100_000, 64: 16_000}[k]                             // at k = 4 the length takes so much that the control has little above ε
+		// for k = 64 a loss of more than ε has little probability
+		least := map[int]float64{4: 0.999 * 7 / l.scale / epsilon, 64: 0.75}[k]
+		// at k = 4 the length takes so much that the control has little above ε
+		n := map[int]int{4: 100_000, 64: 16_000}[k]
 		audited(t, "ReducedSum/"+bound, n, epsilon, p.Delta, a, b, halfNoise, func(s held, h *Histogram[int]) bool { return loss(s, h) >= least*epsilon })
 	}
 	// A key that comes up from 0 to k units.
@@ -294,7 +296,8 @@ func TestAuditSparseVector(t *testing.T) {
 				empty, err := counts.Release()
 				require.NoError(t, err)
 				spread, spent := empty.StdDev(), 0.0
-				if m == threshold.Gaussian { // the event that the privacy loss is at least 1; its δ is not for free
+				if m == threshold.Gaussian {
+					// the event that the privacy loss is at least 1; its δ is not for free
 					spent = delta
 				}
 				high := func(v []float64) bool {

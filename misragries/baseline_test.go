@@ -118,7 +118,8 @@ func TestErrorAgainstTheorem14AndChan(t *testing.T) {
 		least := 0.0
 		for _, c := range counts {
 			shown[c.key] = float64(c.count) / per
-			least = max(least, shown[c.key]-float64(truth[c.key])) // also of keys that never occurred
+			// also of keys that never occurred
+			least = max(least, shown[c.key]-float64(truth[c.key]))
 		}
 		lo, hi := errors(func(key int) float64 { return shown[key] })
 		return max(lo, hi, least)

@@ -26,8 +26,9 @@ type secret[K hashing.Key] = private.State[state[K]]
 type state[K hashing.Key] struct {
 	dim    uint64
 	sketch sketch[K]
-	law    calibration // of what the sketch is now; of a merged one, until its release, only mechanism and input
-	given  bool        // with counters from elsewhere, of which D is not known
+	// of what the sketch is now; of a merged one, until its release, only mechanism and input
+	law   calibration
+	given bool // with counters from elsewhere, of which D is not known
 }
 
 // New returns an empty Builder, or an error that wraps [ErrParams].
@@ -179,7 +180,8 @@ func FromCounters[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], e
 		switch {
 		case count < 0 || count > limit:
 			return nil, fault.Params("misragries", "counters", "one out of range", "counts in [0, 2⁶²]")
-		case p.Dim != 0 && outside(key, p.Dim): // to leave it out would leave what is no sketch of any stream
+		case p.Dim != 0 && outside(key, p.Dim):
+			// to leave it out would leave what is no sketch of any stream
 			return nil, fault.Params("misragries", "counters", "one outside Dim", "keys in [0, Dim)")
 		case count == 0:
 			continue

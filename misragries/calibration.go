@@ -15,10 +15,11 @@ type calibration struct {
 	mechanism Mechanism
 	input     Input
 	per       float64 // units in a count
-	epsilon   float64 // of the shared and the own noise, each for one element; 0 where none is shared
-	sumLaw            // scale and threshold of all; and R, β, o where sketches are reduced
-	together  bool    // the keys of a user are counted together, by Algorithm 4
-	sparse    threshold.Law
+	// of the shared and the own noise, each for one element; 0 where none is shared
+	epsilon  float64
+	sumLaw        // scale and threshold of all; and R, β, o where sketches are reduced
+	together bool // the keys of a user are counted together, by Algorithm 4
+	sparse   threshold.Law
 
 	// A release says besides, with noise, how much the true count of a key may be above
 	// its counter or its units: the number D of decrements of the sketch or, where

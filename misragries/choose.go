@@ -54,7 +54,8 @@ func (p Params) groupField() string {
 	return "MaxElements"
 }
 
-// checkMerge refuses a Sparse by name that a Builder of Auto would have no release by after a Merge.
+// checkMerge refuses a Sparse by name that a Builder of Auto would have no release by after a
+// Merge.
 func (p Params) checkMerge() error {
 	if p.Mechanism != Auto || p.Delta == 0 || p.Sparse == threshold.Auto {
 		return nil
@@ -136,9 +137,9 @@ func (p Params) named(in Input) (Mechanism, error) {
 // minDelta bounds the δ of one element: math.Log is not to be trusted below.
 const minDelta = 0x1p-1022
 
-// element returns the ε and δ for which a change of one element gives those of the Params for a user
-// of m elements: the Params' own for 1, else ε/m and δ/(1 + e^{ε/m} + … + e^{(m−1)ε/m}) (group privacy;
-// Lemma 19 of the paper has m·e^ε).
+// element returns the ε and δ for which a change of one element gives those of the Params for a
+// user of m elements: the Params' own for 1, else ε/m and δ/(1 + e^{ε/m} + … + e^{(m−1)ε/m}) (group
+// privacy; Lemma 19 of the paper has m·e^ε).
 func (p Params) element() (epsilon, delta float64, ok bool) {
 	if p.most() <= 1 {
 		return p.Epsilon, p.Delta, true
@@ -148,7 +149,8 @@ func (p Params) element() (epsilon, delta float64, ok bool) {
 	if p.Delta == 0 {
 		return epsilon, 0, epsilon >= limits.MinEpsilon
 	}
-	logDelta := math.Log(p.Delta) - logs.Expm1(p.Epsilon) + logs.Expm1(epsilon) // by (e^{mε₁}−1)/(e^{ε₁}−1), m·ε₁ ≤ ε
+	// by (e^{mε₁}−1)/(e^{ε₁}−1), m·ε₁ ≤ ε
+	logDelta := math.Log(p.Delta) - logs.Expm1(p.Epsilon) + logs.Expm1(epsilon)
 	delta = math.Exp(logDelta*(1+0x1p-45)) * (1 - 0x1p-40)
 	return epsilon, delta, epsilon >= limits.MinEpsilon && delta >= minDelta
 }

@@ -17,8 +17,8 @@ import (
 // Combined is the sum of released histograms: what an aggregator can do that nobody trusts. It is
 // public, immutable, safe for concurrent readers, and costs no budget. Its noise and what its
 // thresholds hide add up over the parts: a [Sum] or a Merge, where one server may see the sketches,
-// loses far less. The zero Combined, which [Combine] does not return, has no keys, NaN for bounds, and
-// promises nothing.
+// loses far less. The zero Combined, which [Combine] does not return, has no keys, NaN for bounds,
+// and promises nothing.
 type Combined[K hashing.Key] struct {
 	parts []*Histogram[K]
 	keys  []K
@@ -96,8 +96,8 @@ func (c *Combined[K]) each(confidence float64) float64 {
 }
 
 // GuaranteeDisjoint returns the guarantee where every element, or every user if the parts have
-// MaxElements, is in one stream only: the largest ε and the largest δ of the parts. It promises nothing
-// if the parts protect different units.
+// MaxElements, is in one stream only: the largest ε and the largest δ of the parts. It promises
+// nothing if the parts protect different units.
 func (c *Combined[K]) GuaranteeDisjoint() budget.Guarantee {
 	if len(c.parts) == 0 {
 		return budget.Guarantee{}

@@ -8,9 +8,10 @@
 // # Model
 //
 // One element of the stream is hidden: neighbouring streams differ by adding or removing one
-// element anywhere. With Params.MaxElements = m > 1, and in a UserBuilder, it is one user: neighbours
-// differ by all of a user's at most m elements, or MaxKeys keys. Guarantee, of the Params, of every
-// Builder and of the release, says which, as a budget.Unit. The length n is private too.
+// element anywhere. With Params.MaxElements = m > 1, and in a UserBuilder, it is one user:
+// neighbours differ by all of a user's at most m elements, or MaxKeys keys. Guarantee, of the
+// Params, of every Builder and of the release, says which, as a budget.Unit. The length n is
+// private too.
 //
 // # What to use
 //
@@ -33,8 +34,8 @@
 //
 // # Estimates
 //
-// A sketch of k counters counts c ≤ f ≤ c + D, D its decrements. More exactly f = c + D − Z, Z being
-// the decrements at which the key was neither stored nor the element that came: a key that is
+// A sketch of k counters counts c ≤ f ≤ c + D, D its decrements. More exactly f = c + D − Z, Z
+// being the decrements at which the key was neither stored nor the element that came: a key that is
 // frequent all the time has Z next to 0, however large D is. So Estimate is the upper reading:
 //
 //	reading   estimates    noise (one stream)         right for
@@ -43,9 +44,10 @@
 //	Lower     c            L + η: the paper's         keys of one burst at the end
 //	of a Sum  even spread  as Upper                   keys spread over the sketches; within their bounds
 //
-// On the baskets of a shop (k = 1024, D = 688) the top ten are off by 0.8, read as Upper, and by 689 as
-// Lower. Sums release their length for a share of ε. Merged sketches and those of users release D under
-// one bound with the counters (.7 % of the threshold at k = 1024): c + D has no noise that they share.
+// On the baskets of a shop (k = 1024, D = 688) the top ten are off by 0.8, read as Upper, and by
+// 689 as Lower. Sums release their length for a share of ε. Merged sketches and those of users
+// release D under one bound with the counters (.7 % of the threshold at k = 1024): c + D has no
+// noise that they share.
 //
 // # Mechanism
 //

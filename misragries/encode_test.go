@@ -60,7 +60,8 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"too many counters":         func(h *Histogram[string]) { h.params.Counters = maxCounters + 1 },
 		"bad epsilon":               func(h *Histogram[string]) { h.params.Epsilon = -1 },
 		"bad delta":                 func(h *Histogram[string]) { h.params.Delta = 1 },
-		"smaller delta":             func(h *Histogram[string]) { h.params.Delta = 1e-9 }, // τ = 25 > 17
+		// τ = 25 > 17
+		"smaller delta": func(h *Histogram[string]) { h.params.Delta = 1e-9 },
 	}
 	dptest.Spoiled(t, sampleWords, sampleWords, spoils)
 	dptest.Spoiled(t, sampleWords, sampleInts, spoils)

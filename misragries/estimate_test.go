@@ -27,8 +27,8 @@ func shortStreams(keys, length int, f func(stream []int)) {
 	extend(make([]int, 0, length))
 }
 
-// patterns calls f with every stream of at most so many elements, up to the names of the keys: a key
-// that is new is the least that has not come.
+// patterns calls f with every stream of at most so many elements, up to the names of the keys: a
+// key that is new is the least that has not come.
 func patterns(length int, f func(stream []int)) {
 	var extend func(stream []int, keys int)
 	extend = func(stream []int, keys int) {
@@ -43,9 +43,10 @@ func patterns(length int, f func(stream []int)) {
 }
 
 // f = c + D − Z, where Z counts the decrements at which the key was neither stored nor the element
-// that came, replayed on all streams of up to eight elements of any keys. Positive counters and D do
-// not depend on how keys are called, so one stream stands for all of a pattern; another order of the
-// names gives the same. So the upper reading is right for a key that was there at every decrement.
+// that came, replayed on all streams of up to eight elements of any keys. Positive counters and D
+// do not depend on how keys are called, so one stream stands for all of a pattern; another order of
+// the names gives the same. So the upper reading is right for a key that was there at every
+// decrement.
 func TestUpperIsTheCountLessAbsences(t *testing.T) {
 	const length = 8
 	streams := 0

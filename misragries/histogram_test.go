@@ -46,7 +46,8 @@ func TestPromisesHoldAtTheirConfidence(t *testing.T) {
 		stored[c.key] = c.count
 	}
 	watched := []int{0, 3, 12}
-	for key, f := range truth { // one with a small counter, one with none and the largest count possible
+	for key, f := range truth {
+		// one with a small counter, one with none and the largest count possible
 		if c, ok := stored[key]; ok && c > 0 && c < 10 && len(watched) == 3 {
 			watched = append(watched, key)
 		} else if !ok && f > 5 && len(watched) == 4 {
@@ -56,7 +57,9 @@ func TestPromisesHoldAtTheirConfidence(t *testing.T) {
 	require.Len(t, watched, 5)
 
 	const confidence = 0.9
-	releases, most := 4000, 1.5 // times 1 − confidence, the number of failures that is exceeded with a probability below 1e-20, by Chernoff
+	// times 1 − confidence, the number of failures that is exceeded with a probability below 1e-20,
+	// by Chernoff
+	releases, most := 4000, 1.5
 	if !dptest.Long() {
 		releases, most = 800, 2 // the same, below 1e-15
 	}
@@ -153,7 +156,8 @@ func TestEstimateMoments(t *testing.T) {
 }
 
 func TestHistogramMethods(t *testing.T) {
-	h := histogram(Params{Counters: 8, Epsilon: 1, Delta: 1e-6}, 4, []counter[string]{{"a", 30}, {"c", 17}, {"e", 99}}) // τ = 17
+	// τ = 17
+	h := histogram(Params{Counters: 8, Epsilon: 1, Delta: 1e-6}, 4, []counter[string]{{"a", 30}, {"c", 17}, {"e", 99}})
 	require.Equal(t, 3, h.Len())
 	require.Equal(t, 17.0, h.Threshold())
 	require.Equal(t, []string{"a", "c", "e"}, keysOf(h.All()))

@@ -9,9 +9,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// keptZeros is Algorithm 2 of the paper. Every counter of Algorithm 1, zeros included, gets the same
-// η and an own L, and is released if it comes to τ or more; and D − η is. keptzeros_delta.go has
-// the exact δ, keptzeros_proof.md its proof.
+// keptZeros is Algorithm 2 of the paper. Every counter of Algorithm 1, zeros included, gets the
+// same η and an own L, and is released if it comes to τ or more; and D − η is. keptzeros_delta.go
+// has the exact δ, keptzeros_proof.md its proof.
 type keptZeros[K hashing.Key] struct{ counted[K] }
 
 func (keptZeros[K]) pure() bool { return false }
@@ -99,7 +99,8 @@ func (keptZeros[K]) above(c calibration, tail float64) float64 {
 	return float64(search.Least(0, func(t int64) bool { return logSurvivalSum(c.epsilon, float64(t)+1) <= want }))
 }
 
-// knowsDecrements reports whether D − η is released, and says something: not of counters from elsewhere.
+// knowsDecrements reports whether D − η is released, and says something: not of counters from
+// elsewhere.
 func (h *Histogram[K]) knowsDecrements() bool {
 	return h.law.epsilon > 0 && h.law.input != GivenCounters
 }
@@ -147,7 +148,8 @@ func (m keptZeros[K]) sure(h *Histogram[K], f, confidence float64) float64 {
 	return f + m.above(h.law, (1-confidence)/float64(h.params.Counters))
 }
 
-// errorBound: a shown count is off by its noise, a hidden one is below the threshold less its noise.
+// errorBound: a shown count is off by its noise, a hidden one is below the threshold less its
+// noise.
 func (m keptZeros[K]) errorBound(h *Histogram[K], confidence float64) float64 {
 	return m.above(h.law, (1-confidence)/(2*float64(h.params.Counters))) + h.law.lowest()
 }

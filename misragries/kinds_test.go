@@ -60,8 +60,8 @@ func full(n, few int) int {
 	return few
 }
 
-// notShort leaves a test out where they are to be short: one that repeats what an exact test shows by
-// many releases, or for more sizes.
+// notShort leaves a test out where they are to be short: one that repeats what an exact test shows
+// by many releases, or for more sizes.
 func notShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

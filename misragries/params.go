@@ -28,14 +28,14 @@ const (
 // Counters, Epsilon and Delta are required, or Dim in the place of Delta. All other fields may be
 // 0; what that means stands with each.
 type Params struct {
-	// Counters is k, the number of counters, in [1, 2²⁸]. A stream of n elements is
-	// counted with an error of at most n/(k+1). Memory grows with the distinct keys
-	// seen, up to Size.
+	// Counters is k, the number of counters, in [1, 2²⁸]. A stream of n elements
+	// is counted with an error of at most n/(k+1). Memory grows with the distinct
+	// keys seen, up to Size.
 	Counters int
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰]. There is no default.
 	Epsilon float64
-	// Delta is δ, in [1e-300, 1); or 0, for a purely ε-private release, which needs
-	// Dim.
+	// Delta is δ, in [1e-300, 1); or 0, for a purely ε-private release, which
+	// needs Dim.
 	Delta float64
 
 	// Dim is the number of possible keys, which are then the integers 0 to Dim−1;
@@ -88,8 +88,8 @@ func (p Params) validate() error {
 }
 
 // Guarantee returns what a release of these Params by a Builder of [New] promises: ε where it is
-// PureUniverse, else (ε, δ), for one element of the stream or, where MaxElements is more than 1, for
-// one user. Params that New refuses promise nothing.
+// PureUniverse, else (ε, δ), for one element of the stream or, where MaxElements is more than 1,
+// for one user. Params that New refuses promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	c, err := p.check(OneStream)
 	if err != nil {

@@ -127,7 +127,8 @@ func TestEveryPath(t *testing.T) {
 				require.Equal(t, budget.ApproxDP(1, 0.05, p.unit(in)), h.Guarantee())
 			}
 			quick := p
-			if !dptest.Long() && p.Delta > 0 { // else Candidates calibrates all kinds of SparseVector each time
+			if !dptest.Long() && p.Delta > 0 {
+				// else Candidates calibrates all kinds of SparseVector each time
 				quick.Sparse = threshold.Laplace
 			}
 			list, err := quick.Candidates(in)
@@ -156,7 +157,8 @@ func TestEveryPath(t *testing.T) {
 				require.GreaterOrEqual(t, least, h.Threshold())
 				require.Equal(t, 2, h.Len())
 			}
-			for key, f := range []float64{900, 1000} { // a private shift or a sum S/(k+1) is less than half
+			for key, f := range []float64{900, 1000} {
+				// a private shift or a sum S/(k+1) is less than half
 				require.InDelta(t, f, h.Estimate(key), 30*h.StdDev()+f/2)
 			}
 			require.Contains(t, h.String(), m.String())
@@ -265,8 +267,9 @@ func tally(cells []int64, v, start int64) {
 
 // mixture is what the law of one released count is made of.
 type mixture struct {
-	law     calibration
-	offsets func(f func(x int64, mass float64)) // of the value before own noise and rounding, in units
+	law calibration
+	// of the value before own noise and rounding, in units
+	offsets func(f func(x int64, mass float64))
 }
 
 // masses returns the exact masses for tally.
@@ -322,7 +325,8 @@ func TestReleasedLaws(t *testing.T) {
 		in   Input
 		p    Params
 		f    []int
-		keys map[int]func(l calibration) func(func(int64, float64)) // what the units of a key are spread over
+		// what the units of a key are spread over
+		keys map[int]func(l calibration) func(func(int64, float64))
 	}{
 		{"FreedZeros", OneStream, Params{Mechanism: FreedZeros}, []int{9, 1}, map[int]func(calibration) func(func(int64, float64)){
 			0: func(l calibration) func(func(int64, float64)) {
@@ -345,7 +349,8 @@ func TestReleasedLaws(t *testing.T) {
 			}}},
 		{"ReducedSum", OneStream, Params{Mechanism: ReducedSum}, []int{12, 6}, map[int]func(calibration) func(func(int64, float64)){
 			0: func(calibration) func(func(int64, float64)) { return exactly(4*12 - 18) },
-			1: func(calibration) func(func(int64, float64)) { return exactly(4*6 - 18) }}}, // below R
+			// below R
+			1: func(calibration) func(func(int64, float64)) { return exactly(4*6 - 18) }}},
 		{"ReducedSum given", GivenCounters, Params{Mechanism: ReducedSum}, []int{12, 6}, map[int]func(calibration) func(func(int64, float64)){
 			0: func(calibration) func(func(int64, float64)) { return exactly(4*12 - 18) }}},
 		{"ReducedSum of two", Summed, Params{}, []int{12, 6}, map[int]func(calibration) func(func(int64, float64)){
@@ -672,7 +677,8 @@ func TestRefusedMerges(t *testing.T) {
 			require.Equal(t, m, h.Mechanism())
 		}
 	}
-	u, err := NewUserBuilder[int](Params{Counters: 64, Epsilon: 1, Dim: 100, MaxKeys: 2}) // the keys of users, one by one
+	// the keys of users, one by one
+	u, err := NewUserBuilder[int](Params{Counters: 64, Epsilon: 1, Dim: 100, MaxKeys: 2})
 	require.NoError(t, err)
 	v, err := NewUserBuilder[int](Params{Counters: 64, Epsilon: 1, Dim: 100, MaxKeys: 2})
 	require.NoError(t, err)

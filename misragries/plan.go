@@ -33,10 +33,11 @@ func (w Way) String() string {
 // sketches, N the elements of all streams.
 type Plan struct {
 	Way Way
-	// Hidden is a count from which on a key with a noise of 0 is released, wherever
-	// it was counted: the threshold, with the bias; for ReleaseEach, where a key
-	// can be below the threshold on every server, that many times over. Where the k
-	// largest of all Dim are released, about the k-th largest noise.
+	// Hidden is a count from which on a key with a noise of 0 is released,
+	// wherever it was counted: the threshold, with the bias; for ReleaseEach,
+	// where a key can be below the threshold on every server, that many times
+	// over. Where the k largest of all Dim are released, about the k-th largest
+	// noise.
 	Hidden float64
 	// Hidden95 is the same for a key that is released with a probability of 95 %.
 	Hidden95 float64

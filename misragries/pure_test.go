@@ -143,8 +143,8 @@ func TestReducedSensitivityOfUsers(t *testing.T) {
 	}
 }
 
-// The scale and the share of the length spend ε exactly, on every input, and the largest loss of the
-// witness is ε. With half the noise of either it is more.
+// The scale and the share of the length spend ε exactly, on every input, and the largest loss of
+// the witness is ε. With half the noise of either it is more.
 func TestPureReleasesSpendTheirBudget(t *testing.T) {
 	for _, k := range []int{1, 2, 3, 16, 64} {
 		for _, m := range []int{1, 2, 17, 64} {
@@ -200,8 +200,8 @@ func TestPureReleasesSpendTheirBudget(t *testing.T) {
 	}
 }
 
-// The exact law of a release of all Dim keys: for neighbours at the witness the largest loss is that
-// of the noise of the units and of the length, and no output has more than ε.
+// The exact law of a release of all Dim keys: for neighbours at the witness the largest loss is
+// that of the noise of the units and of the length, and no output has more than ε.
 func TestPureReleaseOfMergedSketchesExactly(t *testing.T) {
 	for k := 1; k <= 3; k++ {
 		p := Params{Counters: k, Epsilon: 1.3, Dim: uint64(k + 2)}
@@ -374,8 +374,8 @@ func TestLengthHasItsNoise(t *testing.T) {
 	dptest.Codec[Histogram[int]](t, h, dptest.DeepEqual)
 }
 
-// Of given counters D is not known, so neither is the length of a sketch that they were merged into,
-// also after its private state was moved.
+// Of given counters D is not known, so neither is the length of a sketch that they were merged
+// into, also after its private state was moved.
 func TestMergedWithGivenCountersHasNoLength(t *testing.T) {
 	p := Params{Counters: 3, Epsilon: 1, Dim: 50}
 	for _, first := range []bool{true, false} {

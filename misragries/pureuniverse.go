@@ -11,8 +11,8 @@ import (
 )
 
 // pureUniverse adds an own L to the units of all Dim keys and releases the k largest: the Laplace
-// mechanism, for the ℓ₁ sensitivity of what is reduced, and post-processing. universe_draw.go does it
-// without a look at all keys.
+// mechanism, for the ℓ₁ sensitivity of what is reduced, and post-processing. universe_draw.go does
+// it without a look at all keys.
 type pureUniverse[K hashing.Key] struct{ units[K] }
 
 func (pureUniverse[K]) pure() bool { return true }
@@ -33,14 +33,14 @@ func (pureUniverse[K]) calibrate(p Params, in Input, unknown bool) (calibration,
 	return c, err
 }
 
-// universe returns the ε for one step of the sketch, and the most by which a step moves its units, in
-// ℓ₁, and its length.
+// universe returns the ε for one step of the sketch, and the most by which a step moves its units,
+// in ℓ₁, and its length.
 //
 // A sketch of one stream, and a sum of them, moves by 2k−1 (see reduced). A merged one, or one of
-// users' sets, changes j ≤ k counters by 1 and S by j, so it moves by j(k+1−j) + (k−j)j = j(2k+1−2j) ≤
-// k(k+1)/2, also after it is cut off at 0; k keys at 1, one new element, and a merge with k large
-// counters that half of them share attain it. Users with m keys can be counted in either way: as m
-// steps of the first or one of the second.
+// users' sets, changes j ≤ k counters by 1 and S by j, so it moves by j(k+1−j) + (k−j)j =
+// j(2k+1−2j) ≤ k(k+1)/2, also after it is cut off at 0; k keys at 1, one new element, and a merge
+// with k large counters that half of them share attain it. Users with m keys can be counted in
+// either way: as m steps of the first or one of the second.
 func (p Params) universe(in Input) (epsilon, moves, length float64, together bool) {
 	k, m := float64(p.Counters), float64(p.most())
 	moves, length = 2*k-1, 1

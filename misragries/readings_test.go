@@ -186,9 +186,10 @@ func TestEveryPathKeepsItsPromises(t *testing.T) {
 	}
 }
 
-// Of intervals at 95 % more than 951 in 1000 hold the count of a key that comes all the time, by every
-// mechanism of every input. There D, or the length, is far above the noise, so what the sketch holds is far
-// below the count and the lower end cannot fail; the upper one fails with probability 2.5 % at most.
+// Of intervals at 95 % more than 951 in 1000 hold the count of a key that comes all the time, by
+// every mechanism of every input. There D, or the length, is far above the noise, so what the
+// sketch holds is far below the count and the lower end cannot fail; the upper one fails with
+// probability 2.5 % at most.
 func TestCoverage(t *testing.T) {
 	notShort(t)
 	const n, confidence = 2500, 0.95
@@ -254,7 +255,8 @@ func TestReadingsBelowR(t *testing.T) {
 	for _, m := range []Mechanism{ReducedSum, ShiftedSum} {
 		p := Params{Counters: 4, Epsilon: 1, Delta: 0.1, Mechanism: m, MaxLength: 5}
 		s := hold(t, p, OneStream, 0, []counter[int]{{0, 3}, {1, 2}})
-		require.GreaterOrEqual(t, s.law.from, int64(5)) // key 1 is below R, and with a shift key 0 is at times
+		// key 1 is below R, and with a shift key 0 is at times
+		require.GreaterOrEqual(t, s.law.from, int64(5))
 		ps, shown := promises{}, 0
 		var src noise.Source
 		for range 3000 {

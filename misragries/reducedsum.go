@@ -56,7 +56,8 @@ func (m reducedSum[K]) interval(h *Histogram[K], key K, confidence float64) (lo,
 	if !found {
 		v = h.law.counts(h.law.threshold - 1)
 	}
-	if lo, hi = h.around(v, found, confidence); lo < h.law.counts(h.law.from) && h.law.from > 1 { // it may have been rounded up
+	if lo, hi = h.around(v, found, confidence); lo < h.law.counts(h.law.from) && h.law.from > 1 {
+		// it may have been rounded up
 		lo = 0
 	}
 	return lo, hi

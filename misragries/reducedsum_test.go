@@ -465,7 +465,8 @@ func TestPrivateShiftExactly(t *testing.T) {
 			short.offset = 1
 			low := law // a threshold that is too low: (A) decides
 			low.from, low.threshold = 2, 3
-			wide := sumLaw{shift: 8, scale: 1.0001 * float64(k+1) / (s.epsilon - 0.125), from: 1, offset: 2} // (B) shows all that it has
+			// (B) shows all that it has
+			wide := sumLaw{shift: 8, scale: 1.0001 * float64(k+1) / (s.epsilon - 0.125), from: 1, offset: 2}
 			wide.threshold = 2 + int64(20*wide.scale)
 			for _, l := range []sumLaw{law, short, low, wide} {
 				worst = max(worst, l.worstShift(t, k, s.epsilon, make([]int64, k)))
@@ -646,7 +647,8 @@ func TestSumLawExtremes(t *testing.T) {
 					}
 					require.LessOrEqual(t, sumLogDelta(k, epsilon*1.01, law), sumLogDelta(k, epsilon, law), name)
 					row = append(row, law.threshold+law.offset)
-					if n := len(row); n > 1 && delta <= 0.1 { // for a larger δ, which is of no use, the search is coarse
+					if n := len(row); n > 1 && delta <= 0.1 {
+						// for a larger δ, which is of no use, the search is coarse
 						require.LessOrEqual(t, row[n-1], row[n-2]+row[n-2]/100+2, name)
 					}
 					if before != nil && delta <= 0.1 {

@@ -21,8 +21,8 @@ func (b *Builder[K]) Release() (*Histogram[K], error) {
 	return releaseSketch(new(noise.Source), b.params, s.law, &s.sketch, s.given)
 }
 
-// calibrate makes what a merge leaves to do: it is done once, however many are merged, and before the
-// Builder gives up its data.
+// calibrate makes what a merge leaves to do: it is done once, however many are merged, and before
+// the Builder gives up its data.
 func (b *Builder[K]) calibrate() error {
 	s := private.Enter(b.secret)
 	if s == nil {

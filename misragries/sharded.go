@@ -13,12 +13,12 @@ import (
 )
 
 // Sharded counts a stream of keys that many goroutines add to. It is a [Sum] of Builders, one for
-// each shard, of which every element goes to one: any number of goroutines may use it at a time, also
-// release it while others add. It holds private data, as a Builder does.
+// each shard, of which every element goes to one: any number of goroutines may use it at a time,
+// also release it while others add. It holds private data, as a Builder does.
 //
 // The shard of an element is drawn at random. So an element more or less moves no other element to
-// another shard, nor to another place in its own, and the guarantee is that of the Sum. It would not
-// hold for shards in turn, or for buffers that are flushed into one Builder when they are full:
+// another shard, nor to another place in its own, and the guarantee is that of the Sum. It would
+// not hold for shards in turn, or for buffers that are flushed into one Builder when they are full:
 // there one element changes the order of many. And a key spreads evenly, as the estimate of a Sum
 // takes it to.
 //
@@ -50,8 +50,8 @@ type lane[K hashing.Key] struct {
 const maxShards = 1 << 16
 
 // NewSharded returns an empty Sharded. More shards make goroutines wait less for each other: twice
-// the number of processors do. The number is public. The error wraps [ErrParams] if it is not in [1,
-// 2¹⁶], and where that of [NewSum] or [New] does.
+// the number of processors do. The number is public. The error wraps [ErrParams] if it is not in
+// [1, 2¹⁶], and where that of [NewSum] or [New] does.
 func NewSharded[K hashing.Key](p Params, shards int) (*Sharded[K], error) {
 	if shards < 1 || shards > maxShards {
 		return nil, fault.Params("misragries", "shards", shards, "an integer in [1, 2¹⁶]")
@@ -91,7 +91,8 @@ func (t *Sharded[K]) AddN(key K, n int) {
 	}
 }
 
-// AddSlice adds the keys to one shard: see [Builder.AddSlice]. It takes less time for each than Add.
+// AddSlice adds the keys to one shard: see [Builder.AddSlice]. It takes less time for each than
+// Add.
 func (t *Sharded[K]) AddSlice(keys []K) {
 	if s := t.lock(); s != nil {
 		s.builder.AddSlice(keys)

@@ -103,7 +103,8 @@ func TestShardsAreDrawn(t *testing.T) {
 		}
 		require.Equal(t, 1, moved)
 	}
-	require.Greater(t, repeats, 5, "shards in turn: one element more would move all that follow") // 50 ± 6
+	// 50 ± 6
+	require.Greater(t, repeats, 5, "shards in turn: one element more would move all that follow")
 	for j, shard := range private.Share(s.shardedSecret).lanes {
 		require.Equal(t, privateState(t, build(t, p, streams[j])), privateState(t, shard.builder))
 	}
@@ -143,9 +144,9 @@ func TestShardedKeepsItsSecret(t *testing.T) {
 	require.ErrorIs(t, err, ErrParams)
 }
 
-// BenchmarkGoroutines adds a stream of Zipf keys by 32 goroutines: to one Builder behind a mutex, to
-// a Sharded, by single elements and by slices of 64, and to a Builder of each goroutine. ns/update is
-// the time of the whole, over all elements.
+// BenchmarkGoroutines adds a stream of Zipf keys by 32 goroutines: to one Builder behind a mutex,
+// to a Sharded, by single elements and by slices of 64, and to a Builder of each goroutine.
+// ns/update is the time of the whole, over all elements.
 func BenchmarkGoroutines(b *testing.B) {
 	const goroutines, batch = 32, 64
 	keys := zipfKeys(1<<20, 1<<20)

@@ -55,9 +55,10 @@ func (l sumLaw) shiftLogDelta(k int, epsilon float64) float64 {
 }
 
 // calibrateShift looks for the β at which the count that is released with a probability of 95 %,
-// about o + max(τ, 0) + b·ln 10, is least, with o and τ as if they were real: with εβ = 1 + y, o grows
-// with 1 + y, and τ with (k+1)·(1 + 1/y), so y is near √(k+1). To minimise o + τ would not do: τ falls
-// below 0 with a large b, where every key is shown with some probability and none with much.
+// about o + max(τ, 0) + b·ln 10, is least, with o and τ as if they were real: with εβ = 1 + y, o
+// grows with 1 + y, and τ with (k+1)·(1 + 1/y), so y is near √(k+1). To minimise o + τ would not
+// do: τ falls below 0 with a large b, where every key is shown with some probability and none with
+// much.
 func calibrateShift(k int, epsilon, want float64) (law sumLaw, ok bool) {
 	moved := float64(k) + 1
 	scales := func(x float64) (shift, scale float64) {

@@ -17,13 +17,14 @@ import (
 // counter plus that.
 type sketch[K hashing.Key] struct {
 	k          int
-	decrements uint64     // how often all counters were decremented
-	entries    []entry[K] // the positive counters, in order of arrival; there is always room for one more
-	settled    int        // entries[settled:] were inserted since the last decrement
-	zeros      []K        // the keys whose counter reached zero at the last decrement
-	index      index
-	hasher     keyhash.Hasher[K]
-	weights    *weights[K] // holds all of it from addN until plain; else nil
+	decrements uint64 // how often all counters were decremented
+	// the positive counters, in order of arrival; there is always room for one more
+	entries []entry[K]
+	settled int // entries[settled:] were inserted since the last decrement
+	zeros   []K // the keys whose counter reached zero at the last decrement
+	index   index
+	hasher  keyhash.Hasher[K]
+	weights *weights[K] // holds all of it from addN until plain; else nil
 }
 
 type entry[K hashing.Key] struct {

@@ -61,10 +61,10 @@ func reducedBy[K hashing.Key](counters []counter[K], k int, shift int64) []count
 	return positive
 }
 
-// length returns S + (k+1)·D, at most 2⁶²: of one stream the number of its elements, as every element
-// adds 1 to it. A neighbour of one stream, (A) or (B), moves it by 1; one of a merged sketch, where
-// (A) m counters are one higher or (B) D is and m counters are one lower, by m or k+1−m, so by k+1 at
-// most.
+// length returns S + (k+1)·D, at most 2⁶²: of one stream the number of its elements, as every
+// element adds 1 to it. A neighbour of one stream, (A) or (B), moves it by 1; one of a merged
+// sketch, where (A) m counters are one higher or (B) D is and m counters are one lower, by m or
+// k+1−m, so by k+1 at most.
 func (s *sketch[K]) length(k int) int64 {
 	hi, lo := bits.Mul64(s.decrements, uint64(k)+1)
 	for _, e := range s.entries {

@@ -7,18 +7,19 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 )
 
-// weights is Algorithm 1 for elements that come n at once: what n times add would leave, down to the
-// order of arrival, in O(log k) amortised time whatever n is.
+// weights is Algorithm 1 for elements that come n at once: what n times add would leave, down to
+// the order of arrival, in O(log k) amortised time whatever n is.
 //
-// An item stores its counter plus the number D of decrements, its total. Of n equal elements of a new
-// key, where all k counters are positive, the first d = min(n, least counter) lower all counters by
-// one each; then one counter at least is free, and the other n − d raise that of the key. In totals:
-// D rises to min(D + n, least total), the items with that total go, and the new one, of total D + n
-// by the old D, stays if that is above the new D. So all there is to find is the least total.
+// An item stores its counter plus the number D of decrements, its total. Of n equal elements of a
+// new key, where all k counters are positive, the first d = min(n, least counter) lower all
+// counters by one each; then one counter at least is free, and the other n − d raise that of the
+// key. In totals: D rises to min(D + n, least total), the items with that total go, and the new
+// one, of total D + n by the old D, stays if that is above the new D. So all there is to find is
+// the least total.
 //
 // The heap holds each item by a total that it once had. Totals only rise, so an item on top of the
-// heap whose total has not changed has the least. One that has changed is put back by its new total,
-// which the element that raised it pays for.
+// heap whose total has not changed has the least. One that has changed is put back by its new
+// total, which the element that raised it pays for.
 type weights[K hashing.Key] struct {
 	k          int
 	decrements uint64
@@ -47,8 +48,8 @@ type rank struct {
 // mostTotal bounds the counters and D that AddN makes: merge relies on 1½·2⁶² for each of them.
 const mostTotal = 3 << 61
 
-// addN processes n ≥ 1 equal elements. It does not, and returns false, where a counter or D might come
-// to more than the arithmetic of sketches is right for.
+// addN processes n ≥ 1 equal elements. It does not, and returns false, where a counter or D might
+// come to more than the arithmetic of sketches is right for.
 func (s *sketch[K]) addN(key K, n uint64) bool {
 	if s.weights == nil {
 		s.weights = s.weigh()
@@ -72,8 +73,8 @@ func (s *sketch[K]) weigh() *weights[K] {
 	return w
 }
 
-// plain brings the sketch into the form that is released, merged and encoded, the one in which it is
-// before addN, and returns it.
+// plain brings the sketch into the form that is released, merged and encoded, the one in which it
+// is before addN, and returns it.
 func (s *sketch[K]) plain() *sketch[K] {
 	w := s.weights
 	if w == nil {

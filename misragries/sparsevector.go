@@ -38,8 +38,8 @@ func (sparseVector[K]) refuses(p Params, in Input) error {
 	return err
 }
 
-// sparse returns the Params of package threshold. The number of decrements may be unknown, as that of
-// given counters is.
+// sparse returns the Params of package threshold. The number of decrements may be unknown, as that
+// of given counters is.
 func (p Params) sparse(in Input, unknown bool) (threshold.Params, error) {
 	epsilon, delta, ok := p.Epsilon, p.Delta, true
 	if in != Users { // else a step of the sketch is a user
@@ -167,8 +167,8 @@ func (m sparseVector[K]) undercount(h *Histogram[K], confidence float64) float64
 	return bound
 }
 
-// slack: a stored key has v = c + X ≥ f − D + X, where X and the noise of D make one reach; one that
-// is not has f ≤ D.
+// slack: a stored key has v = c + X ≥ f − D + X, where X and the noise of D make one reach; one
+// that is not has f ≤ D.
 func (m sparseVector[K]) slack(h *Histogram[K], confidence float64) float64 {
 	fails, k := 1-confidence, float64(h.params.Counters)
 	lost, known := m.decrements(h)
@@ -181,7 +181,8 @@ func (m sparseVector[K]) slack(h *Histogram[K], confidence float64) float64 {
 
 func (m sparseVector[K]) sure(h *Histogram[K], f, confidence float64) float64 {
 	switch h.vector.Params().Mechanism {
-	case threshold.ExponentialRounding, threshold.LinearRounding: // R is below the least that is released
+	case threshold.ExponentialRounding, threshold.LinearRounding:
+		// R is below the least that is released
 		f = max(f, h.vector.Threshold())
 	}
 	return f + m.noiseOfAll(h, confidence)

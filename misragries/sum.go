@@ -12,9 +12,9 @@ import (
 )
 
 // Sum adds up the sketches of many streams, each reduced first, for one release whose noise does
-// not grow with the number of sketches (section 6 of the paper, and reducedsum_delta.go). It is the default
-// for distributed use. It holds private data, as a Builder does, and up to k keys for each sketch.
-// One goroutine at a time may use it.
+// not grow with the number of sketches (section 6 of the paper, and reducedsum_delta.go). It is the
+// default for distributed use. It holds private data, as a Builder does, and up to k keys for each
+// sketch. One goroutine at a time may use it.
 //
 // The threshold depends on k, and is largest near k = 16. A part of ε is spent on the length of all
 // streams, which bounds what the sketches lost. At ε = 1, δ = 1e-6:
@@ -51,8 +51,8 @@ func NewSum[K hashing.Key](p Params) (*Sum[K], error) {
 }
 
 // Guarantee returns what the release promises: (ε, δ) for one element of all streams or, where
-// MaxElements is more than 1, for one user, whose elements may be in several streams. It stays the same
-// after the Release. The zero Sum promises nothing.
+// MaxElements is more than 1, for one user, whose elements may be in several streams. It stays the
+// same after the Release. The zero Sum promises nothing.
 func (t *Sum[K]) Guarantee() budget.Guarantee { return t.promise }
 
 // Add adds the sketch of one stream, a Builder that nothing was merged into, which gives up its

@@ -15,10 +15,10 @@ import (
 //
 //	Σr_i ≤ f ≤ Σr_i + N/(k+1).
 //
-// Proof. Per sketch, in counts, r = (c − S/(k+1))₊ ≤ c ≤ f. If c ≥ S/(k+1), then r + N/(k+1) = c + D
-// ≥ f; else N/(k+1) ≥ c + D ≥ f. ∎ For one stream N is the number of its elements; of merged sketches
-// it is less, as D is (see sketch.merge). With a private shift r is lower by (N₀ + o)⁺/(k+1) at
-// most, so that is added on the right.
+// Proof. Per sketch, in counts, r = (c − S/(k+1))₊ ≤ c ≤ f. If c ≥ S/(k+1), then r + N/(k+1) = c +
+// D ≥ f; else N/(k+1) ≥ c + D ≥ f. ∎ For one stream N is the number of its elements; of merged
+// sketches it is less, as D is (see sketch.merge). With a private shift r is lower by (N₀ +
+// o)⁺/(k+1) at most, so that is added on the right.
 type units[K hashing.Key] struct{ counted[K] }
 
 func (units[K]) prepare(_ *noise.Source, c calibration, s *sketch[K]) contents[K] {
@@ -26,12 +26,12 @@ func (units[K]) prepare(_ *noise.Source, c calibration, s *sketch[K]) contents[K
 }
 
 // calibrateReduced calibrates a release of reduced sketches at ε − e and that of their length at e:
-// a neighbour moves it by at most moves, so noise of scale moves/e is e-private, and both together are
-// ε-private with the δ of the first.
+// a neighbour moves it by at most moves, so noise of scale moves/e is e-private, and both together
+// are ε-private with the δ of the first.
 //
-// The upper end r + N/(k+1) has a variance of about (u/(1−s))² + (moves/s)², where s = e/ε and u/ε is
-// the scale of the noise of r. It is least at s/(1−s) = (moves/u)^⅔. The length gets a quarter at most,
-// which it would exceed for k ≤ 2: a threshold half as high again is no price for bounds.
+// The upper end r + N/(k+1) has a variance of about (u/(1−s))² + (moves/s)², where s = e/ε and u/ε
+// is the scale of the noise of r. It is least at s/(1−s) = (moves/u)^⅔. The length gets a quarter
+// at most, which it would exceed for k ≤ 2: a threshold half as high again is no price for bounds.
 func (p Params) calibrateReduced(m Mechanism, in Input, unknown bool, epsilon, moves float64, calibrate func(epsilon float64) (sumLaw, bool)) (calibration, error) {
 	law, ok := calibrate(epsilon)
 	c := calibration{mechanism: m, input: in, per: float64(p.Counters) + 1, sumLaw: law}
@@ -112,8 +112,8 @@ func (m units[K]) estimate(h *Histogram[K], v float64) float64 {
 }
 
 // evenSpread returns the mean μ of a Poisson number X with E(X − ν)₊ = r, by the normal
-// approximation (μ−ν)·Φ(z) + √μ·φ(z), z = (μ−ν)/√μ, which rises in μ. It is in [r, r + ν] (by Jensen,
-// and for the approximation by a clamp).
+// approximation (μ−ν)·Φ(z) + √μ·φ(z), z = (μ−ν)/√μ, which rises in μ. It is in [r, r + ν] (by
+// Jensen, and for the approximation by a clamp).
 func evenSpread(r, lost float64) float64 {
 	excess := func(mu float64) float64 {
 		root := math.Sqrt(mu)
@@ -166,8 +166,8 @@ func (h *Histogram[K]) slackOf(keys, confidence float64) float64 {
 	return h.law.ownOfAll(keys, noise, func(int64) float64 { return 0 }) + h.law.shifts(float64(h.sketches), shifts) + h.lengthBound(length)
 }
 
-// errors returns bounds on the noise of so many keys, and on what shifts and the noise of the length
-// add to it, which all hold with the given confidence.
+// errors returns bounds on the noise of so many keys, and on what shifts and the noise of the
+// length add to it, which all hold with the given confidence.
 func (h *Histogram[K]) errors(keys, confidence float64) (noise, others float64) {
 	noise, shifts, length := h.law.split(1 - confidence)
 	others = h.law.shifts(float64(h.sketches), shifts)

@@ -52,7 +52,9 @@ type universe[K hashing.Key] struct {
 	dim    uint64
 	values []counter[K]
 
-	bottom     int64       // all keys of at least this noisy value are candidates, or of those at bottom a uniform choice and k in all
+	// all keys of at least this noisy value are candidates, or of those at bottom a uniform choice
+	// and k in all
+	bottom     int64
 	candidates []candidate // in no order
 	stored     []candidate // the other keys with a value, the largest first
 	zeros      uint64      // how many keys without a value are no candidates
@@ -75,7 +77,8 @@ func topOfUniverse[K hashing.Key](src *noise.Source, d noise.DiscreteLaplace, k 
 	if u.isSmall() {
 		u.all()
 	} else {
-		u.layers(float64(k) + 4*math.Sqrt(float64(k)) + 8) // for b ≫ 1 enough but for a probability of 1e-4
+		// for b ≫ 1 enough but for a probability of 1e-4
+		u.layers(float64(k) + 4*math.Sqrt(float64(k)) + 8)
 	}
 	return u.top()
 }
@@ -160,7 +163,8 @@ func (u *universe[K]) single(v int64) {
 	}
 	ties := u.stored[:n]
 	u.stored, u.bottom = u.stored[n:], v
-	share := u.noise.Prob(float64(v)) / u.noise.CDF(float64(v)) // of the zero keys that have it, for the speed only
+	// of the zero keys that have it, for the speed only
+	share := u.noise.Prob(float64(v)) / u.noise.CDF(float64(v))
 	for zeros := u.zeros; ; {
 		missing, items := float64(u.k-len(u.candidates)), zeros+uint64(len(ties))
 		if missing <= 0 || items == 0 {
@@ -171,7 +175,8 @@ func (u *universe[K]) single(v int64) {
 			block = uint64(most)
 		}
 		later := ties[:0]
-		for _, c := range ties { // in one of the places of the block that are left, of all that are left?
+		for _, c := range ties {
+			// in one of the places of the block that are left, of all that are left?
 			if u.src.Uint64N(items) < block {
 				u.candidates = append(u.candidates, c)
 				block--

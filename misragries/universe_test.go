@@ -153,14 +153,16 @@ func TestTopOfUniverseIsTheLoop(t *testing.T) {
 		{20, 400, 1, []counter[int]{{3, 2}, {200, 3}, {300, 4}, {301, 40}, {302, 1}, {399, 4}}, false, true},
 		{3, 300, 2, []counter[int]{{0, 9}, {1, 9}, {299, 8}}, false, true},
 		{1, 200, 0.5, []counter[int]{{77, 1}}, false, true},
-		{20, 200, 0.3, []counter[int]{{10, 1}, {20, 1}, {30, 2}, {198, 50}, {199, 1}}, false, true}, // 1 is above the cut, 0 is the cut
+		// 1 is above the cut, 0 is the cut
+		{20, 200, 0.3, []counter[int]{{10, 1}, {20, 1}, {30, 2}, {198, 50}, {199, 1}}, false, true},
 		{3, 400, 0.2, []counter[int]{{0, 1}, {100, 1}, {200, 1}}, false, true},
 		{3, 200, 0.2, nil, false, false},
 	} {
 		d := noiseOf(t, c.scale)
 		usual := float64(c.k) + 4*math.Sqrt(float64(c.k)) + 8
 		n := full(1000, 800)
-		controls := c.scale == 1 || c.scale == 0.2 // at these two, other ties are noticed in few releases
+		// at these two, other ties are noticed in few releases
+		controls := c.scale == 1 || c.scale == 0.2
 		if dptest.Long() || c.louder && dptest.Long() {
 			n, controls = 4000, true
 		}
@@ -415,7 +417,8 @@ func TestHugeUniverse(t *testing.T) {
 // 2⁶⁴·e^{−20} = 3.8e10 keys reach 1, of which 78 reach 2; with b = 0.5, 2.8e4 reach 17, of which
 // 3769 reach 18.
 func TestHugeUniverseOfTies(t *testing.T) {
-	type limits map[int64][2]int // how many released keys have a value, but for a probability of 1e-8
+	// how many released keys have a value, but for a probability of 1e-8
+	type limits map[int64][2]int
 	var src noise.Source
 	for _, c := range []struct {
 		scale float64
@@ -478,7 +481,8 @@ func TestZeroKeysAreUniformAndDistinct(t *testing.T) {
 			observed[key*cells/dim]++
 		}
 	}
-	dptest.ChiSquare(t, "zero keys", observed, want, 1e-10) // without replacement: less scattered than χ² allows
+	// without replacement: less scattered than χ² allows
+	dptest.ChiSquare(t, "zero keys", observed, want, 1e-10)
 	uniform := slices.Repeat([]float64{1.0 / cells}, cells)
 	require.Less(t, dptest.ChiSquarePValue(observed, uniform), 1e-10, "stored keys among them must be noticed")
 }

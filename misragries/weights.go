@@ -8,16 +8,16 @@ import "github.com/dpsketch/dpsketch/internal/private"
 //
 // The guarantee is that of MaxElements = m, so one event is protected that adds up to m by one
 // call: noise and threshold are about m times those of one element, ε/m being spent on each. What n
-// has above m is cut off, as the guarantee would not hold for it; so with MaxElements 0, which is 1, it
-// counts one element. Nothing is counted where n is 0 or negative.
+// has above m is cut off, as the guarantee would not hold for it; so with MaxElements 0, which is
+// 1, it counts one element. Nothing is counted where n is 0 or negative.
 //
-// 2⁴² calls at the largest weight may take a counter beyond what the arithmetic of a sketch is right
-// for. Then the Builder gives up its data as if it were released, and has nothing to release: that it
-// came so far is told, and nothing else.
+// 2⁴² calls at the largest weight may take a counter beyond what the arithmetic of a sketch is
+// right for. Then the Builder gives up its data as if it were released, and has nothing to release:
+// that it came so far is told, and nothing else.
 //
-// The mechanism ReducedSum, that of every [Sum] and [Sharded], suits large m: its threshold is that of
-// one element times m, where KeptZeros pays for a factor of about m in δ. At ε = 1, δ = 1e-6, k =
-// 1024 it is 15.6·m for all m, and 19.8·m or 24.2·m by KeptZeros for m = 20 or 1500.
+// The mechanism ReducedSum, that of every [Sum] and [Sharded], suits large m: its threshold is that
+// of one element times m, where KeptZeros pays for a factor of about m in δ. At ε = 1, δ = 1e-6, k
+// = 1024 it is 15.6·m for all m, and 19.8·m or 24.2·m by KeptZeros for m = 20 or 1500.
 func (b *Builder[K]) AddN(key K, n int) {
 	s := private.Enter(b.secret)
 	if s == nil {

@@ -166,7 +166,8 @@ func TestAddNIsReleasedOnEveryPath(t *testing.T) {
 			}
 			h, err := r.Release()
 			require.NoError(t, err)
-			slack := 60*h.StdDev() + 2000*parts // reduced without a length it is lower by up to n/(k+1)
+			// reduced without a length it is lower by up to n/(k+1)
+			slack := 60*h.StdDev() + 2000*parts
 			require.InDelta(t, 10_000*parts, h.Estimate(3), slack)
 			require.InDelta(t, 4_000*parts, h.Estimate(4), slack)
 		})
@@ -188,10 +189,10 @@ func TestAddNIgnores(t *testing.T) {
 	require.True(t, b.Released())
 }
 
-// Theorem: a release is (ε, δ)-private for one event of up to MaxElements elements. To add it is to add
-// them one by one, so this is group privacy. Computed for all pairs of streams of events over 3 keys
-// that differ by one event, after nothing and after a key that is surely shown, from the calibrated
-// threshold and noise. Neither those of one element do, nor events beyond the cut.
+// Theorem: a release is (ε, δ)-private for one event of up to MaxElements elements. To add it is to
+// add them one by one, so this is group privacy. Computed for all pairs of streams of events over 3
+// keys that differ by one event, after nothing and after a key that is surely shown, from the
+// calibrated threshold and noise. Neither those of one element do, nor events beyond the cut.
 func TestAnEventIsPrivateExactly(t *testing.T) {
 	const m, epsilon = 2, 1.0
 	for k := 1; k <= 3; k++ {
@@ -233,7 +234,8 @@ func TestEventThresholds(t *testing.T) {
 }
 
 // eventNeighbours returns every pair of states that some elements and then events over 3 keys with
-// weights up to m, and the same without one event, lead to, each once but for the names of the keys.
+// weights up to m, and the same without one event, lead to, each once but for the names of the
+// keys.
 func eventNeighbours(k, m, length int, first []int) [][2]*reference[int] {
 	seen := map[string]bool{}
 	var pairs [][2]*reference[int]
@@ -251,8 +253,8 @@ func eventNeighbours(k, m, length int, first []int) [][2]*reference[int] {
 	return upToNames(pairs)
 }
 
-// An event of n elements is n steps between neighbours, and no more: D rises by some b ≤ n, c + D of
-// every key that both sides hold by 0 or more, and b and all these together are at most n.
+// An event of n elements is n steps between neighbours, and no more: D rises by some b ≤ n, c + D
+// of every key that both sides hold by 0 or more, and b and all these together are at most n.
 func TestAnEventIsSoManySteps(t *testing.T) {
 	const m = 3
 	for k := 1; k <= 3; k++ {

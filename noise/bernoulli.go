@@ -180,7 +180,8 @@ func RandomizedRound(src *Source, x, step float64) float64 {
 func bernoulliScaled(src *Source, p, step float64) bool {
 	frac, exp := math.Frexp(p)
 	_, unit := math.Frexp(step)
-	zeros := unit - 1 - exp // p/step = frac·2^−zeros: that many digits of U must be 0, the rest below frac
+	// p/step = frac·2^−zeros: that many digits of U must be 0, the rest below frac
+	zeros := unit - 1 - exp
 	for ; zeros >= 64; zeros -= 64 {
 		if src.Uint64() != 0 {
 			return false

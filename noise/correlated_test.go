@@ -54,7 +54,9 @@ func TestCorrelatedRejects(t *testing.T) {
 }
 
 func TestCorrelatedMarginal(t *testing.T) {
-	const n = 100_000 // of which the claim takes a fifth where the tests are to be short, and the control, in one case, all
+	// of which the claim takes a fifth where the tests are to be short, and the control, in one
+	// case, all
+	const n = 100_000
 	for _, c := range []struct{ shared, own, step float64 }{
 		{0, 1, 1}, {1, 1, 1}, {0.3, 1, 2}, {1, 0.3, 2}, {5, 2, 1}, {0.1, 0.1, 1}, {0x1p-300, 1, 1}, {0x1.8p600, 0x1p601, 0x1p601},
 	} {
@@ -79,7 +81,9 @@ func TestCorrelatedMarginal(t *testing.T) {
 // On a fine grid the vector is the ideal one: variances, the covariance of two keys, and their
 // difference, in which Z cancels.
 func TestCorrelatedPairs(t *testing.T) {
-	n := dptest.Fewer(200_000, 20_000) // the normal limit of a Gaussian's variance is right within a factor of 2 at 5e-9 from 20,000 on
+	// the normal limit of a Gaussian's variance is right within a factor of 2 at 5e-9 from 20,000
+	// on
+	n := dptest.Fewer(200_000, 20_000)
 	const shared, own = 0.75, 1.25
 	const variance, covariance = shared*shared + own*own, shared * shared
 	var src Source
@@ -207,7 +211,8 @@ func TestRoundSum(t *testing.T) {
 				gap.Neg(gap)
 			}
 			if moved := roundRat(gap); moved.IsInt64() {
-				n.m = (n.m + uint64(moved.Int64()) + src.Uint64()%5 - 2) % stripEnd // any value will do
+				// any value will do
+				n.m = (n.m + uint64(moved.Int64()) + src.Uint64()%5 - 2) % stripEnd
 			}
 		}
 		z.digits, n.digits = nil, nil

@@ -62,7 +62,8 @@ func TestCountLayerFollowsTheBinomialLaw(t *testing.T) {
 		} else { // one cell would be left
 			dptest.Tail(t, name, n-observed[0], n, -math.Expm1(float64(c.draws)*math.Log1p(-p)), 1e-10)
 		}
-		if mean > 20 && !testing.Short() { // 3 % move the mean by 0.03·√(mean·n) ≥ 19 standard deviations
+		if mean > 20 && !testing.Short() {
+			// 3 % move the mean by 0.03·√(mean·n) ≥ 19 standard deviations
 			dptest.Alarm(t, 1e-10)
 			require.Less(t, dptest.ChiSquarePValue(observed, binomialMass(c.draws, 0.97*p, cells)), 1e-10, "3 %% must be noticed: %s", name)
 		}

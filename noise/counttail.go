@@ -40,13 +40,15 @@ func (d DiscreteLaplace) CountTails(src *Source, draws uint64, least int64) uint
 	case draws == 0:
 		return 0
 	case !d.valid():
-		return unbuiltCount(src, draws, 1-2*uint64(least), 0) // 2⁶³ − least + 1 negative ones, 2⁶³ − least positive
+		// 2⁶³ − least + 1 negative ones, 2⁶³ − least positive
+		return unbuiltCount(src, draws, 1-2*uint64(least), 0)
 	}
 	c := block{d: d, least: least, p: 2 * d.atLeast(float64(least)), tails: 1}
 	if c.p <= 0.5 {
 		return c.count(src, draws)
 	}
-	count := uint64(0) // at least half of all draws, so a loop over them is no longer than the count
+	// at least half of all draws, so a loop over them is no longer than the count
+	count := uint64(0)
 	for range draws {
 		if x := d.SampleInt(src); x >= least || x <= -least {
 			count++
@@ -103,13 +105,15 @@ const (
 // block is the binomial law of the number of X ≥ least among size draws; of |X| ≥ least, if tails
 // is 1; of draws that are known to be less than below, if that is not 0.
 type block struct {
-	d           DiscreteLaplace
-	least       int64
-	below       int64
-	tails       uint    // log₂ of how many tails count
-	p           float64 // their mass, Pr[X ≥ least] as atLeast has it times 1 or 2, or as layer has it
-	size        uint64
-	start, last int                 // about the mean, and the first n whose cumulative mass is all but 1
+	d     DiscreteLaplace
+	least int64
+	below int64
+	tails uint // log₂ of how many tails count
+	// their mass, Pr[X ≥ least] as atLeast has it times 1 or 2, or as layer has it
+	p    float64
+	size uint64
+	// about the mean, and the first n whose cumulative mass is all but 1
+	start, last int
 	cumulative  [blockReach]float64 // F(n) = Pr[count ≤ n] up to last, within blockMargin
 }
 

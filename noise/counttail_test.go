@@ -70,7 +70,8 @@ func TestCountTailFollowsTheBinomialLaw(t *testing.T) {
 		} else { // one cell would be left
 			dptest.Tail(t, name, n-observed[0], n, -math.Expm1(float64(c.draws)*math.Log1p(-p)), 1e-10)
 		}
-		if mean > 20 && !testing.Short() { // 3 % move the mean by 0.03·√(mean·n) ≥ 19 standard deviations
+		if mean > 20 && !testing.Short() {
+			// 3 % move the mean by 0.03·√(mean·n) ≥ 19 standard deviations
 			dptest.Alarm(t, 1e-10)
 			require.Less(t, dptest.ChiSquarePValue(observed, binomialMass(c.draws, 0.97*p, cells)), 1e-10, "3 %% must be noticed: %s", name)
 		}
@@ -79,7 +80,8 @@ func TestCountTailFollowsTheBinomialLaw(t *testing.T) {
 
 func TestCountTailIsALoopOverSampleInt(t *testing.T) {
 	const draws = 1000
-	n := dptest.Fewer(2000, 400) // another threshold moves the mean by 30 standard deviations of its estimate and more
+	// another threshold moves the mean by 30 standard deviations of its estimate and more
+	n := dptest.Fewer(2000, 400)
 	var src Source
 	for _, c := range []struct {
 		scale float64
@@ -246,7 +248,8 @@ func TestCountTailsFollowsTheBinomialLaw(t *testing.T) {
 		}
 		d := discreteLaplace(c.scale)
 		p := 2 * d.Survival(float64(c.least)-1)
-		if mean := float64(c.draws) * p; p > 0.95 || mean < 0.01 || mean > 300 { // one cell would be left
+		if mean := float64(c.draws) * p; p > 0.95 || mean < 0.01 || mean > 300 {
+			// one cell would be left
 			continue
 		}
 		observed := make([]int64, cells+1)

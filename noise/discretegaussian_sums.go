@@ -29,7 +29,8 @@ func (d DiscreteGaussian) moment(n int) float64 {
 			term *= k
 		}
 		sum += term
-		if term <= sum*0x1p-70 && k > d.sigma*2 { // past the peak of k^n·f, and the rest is a fraction of the term
+		if term <= sum*0x1p-70 && k > d.sigma*2 {
+			// past the peak of k^n·f, and the rest is a fraction of the term
 			break
 		}
 	}

@@ -23,8 +23,8 @@ func NewDiscreteLaplace(scale float64) (DiscreteLaplace, error) {
 	return discreteLaplace(scale), nil
 }
 
-// discreteLaplace is the only way to make one: shift is ln(2/(1+q)) to within 2⁻⁴⁹, q = e^{−1/b}, of
-// which SampleInt makes use.
+// discreteLaplace is the only way to make one: shift is ln(2/(1+q)) to within 2⁻⁴⁹, q = e^{−1/b},
+// of which SampleInt makes use.
 func discreteLaplace(scale float64) DiscreteLaplace {
 	return DiscreteLaplace{scale, -math.Log1p(math.Expm1(-1/scale) / 2)}
 }

@@ -58,7 +58,8 @@ func GaussianSigma(epsilon, delta, sensitivity float64) (float64, error) {
 	t := search.Float(-40, 40, safe)
 	mu := shift(t, root) * (1 - 0x1p-50) // shift is within 3 units in the last place
 	want := "a number with σ in [2⁻⁹⁰⁰, 2⁹⁰⁰] for these epsilon and delta"
-	if !(mu >= leastParam) { // σ is above the sensitivity by 2⁹⁰⁰ or more; or ε = 0 and δ next to nothing
+	if !(mu >= leastParam) {
+		// σ is above the sensitivity by 2⁹⁰⁰ or more; or ε = 0 and δ next to nothing
 		return math.NaN(), fault.Params("noise", "sensitivity", sensitivity, want)
 	}
 	return checkScale(round.QuotientUp(sensitivity, mu), sensitivity, want)

@@ -31,7 +31,8 @@ func geometric(src *Source, b float64) (g int64, coins uint64) {
 		if w>>(rest-19) == ones && !newLazy(w, rest).belowExp(src, ratio(u, b)) {
 			continue
 		}
-		v := geometricLog(src, next, math.Float64frombits(math.Float64bits(b)-uint64(m)<<mantissa)) // b/2^m
+		// b/2^m
+		v := geometricLog(src, next, math.Float64frombits(math.Float64bits(b)-uint64(m)<<mantissa))
 		return u + v<<m, next
 	}
 }
@@ -56,8 +57,8 @@ func geometricLog(src *Source, w uint64, b float64) int64 {
 	return geometricExact(src, newLazy(w>>2, 62), b)
 }
 
-// floorLog returns ⌊b·(−ln U + shift)⌋, shift in [0, ln 2] to within 2⁻⁴⁹, in float64 for U in [w, w+4)/2⁶⁴, w a multiple of 4, if that is
-// possible. It ignores the last two digits of w.
+// floorLog returns ⌊b·(−ln U + shift)⌋, shift in [0, ln 2] to within 2⁻⁴⁹, in float64 for U in [w,
+// w+4)/2⁶⁴, w a multiple of 4, if that is possible. It ignores the last two digits of w.
 //
 // U is within a relative 4/w + 2⁻⁵³ of w/2⁶⁴. The two logarithms (at most 44.4) and their
 // difference are each within 2⁻⁴⁷ of the truth, and shift and its sum too: math.Log is good to 1

@@ -243,13 +243,15 @@ func TestHeavyQuantile(t *testing.T) {
 				assert.GreaterOrEqual(t, x, last, "%s at %g", d.name, p)
 				last = x
 				if math.IsInf(x, 0) {
-					assert.Less(t, d.LogSurvival(math.MaxFloat64), -d.LogSurvival(0)) // out of range indeed
+					// out of range indeed
+					assert.Less(t, d.LogSurvival(math.MaxFloat64), -d.LogSurvival(0))
 					assert.GreaterOrEqual(t, d.LogSurvival(math.MaxFloat64)+1e-12, math.Log(min(p, 1-p)), "%s at %g", d.name, p)
 					continue
 				}
 				assert.InDelta(t, p, d.CDF(x), 1e-12, "%s at %g", d.name, p)
 				if s, ok := d.distribution.(Staircase); ok && s.epsilon > 3 {
-					continue // at the end of a step a float64 x does not determine CDF to 1e-12 of it
+					// at the end of a step a float64 x does not determine CDF to 1e-12 of it
+					continue
 				}
 				if p <= 0.5 {
 					assert.InEpsilon(t, p, d.CDF(x), 4e-12, "%s at %g", d.name, p)
@@ -293,7 +295,8 @@ func TestHeavyEnds(t *testing.T) {
 				if s > 1e-290 {
 					assert.InEpsilon(t, s, math.Exp(d.LogSurvival(x)), 2e-12, "%s at %g", d.name, x)
 				}
-				if p := d.Prob(x); p*d.scale > 1e-290 && p > 1e-290 && !math.IsInf(p, 1) { // else a denormal on the way
+				if p := d.Prob(x); p*d.scale > 1e-290 && p > 1e-290 && !math.IsInf(p, 1) {
+					// else a denormal on the way
 					assert.InEpsilon(t, p, math.Exp(d.LogProb(x)), 2e-12, "%s at %g", d.name, x)
 				}
 				last = s

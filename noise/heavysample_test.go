@@ -129,7 +129,8 @@ func TestParetoOfSmallShape(t *testing.T) {
 					inside = append(inside, (from-d.Survival((float64(k)+0.5)*step))/(from-to))
 				}
 			}
-			at := func(k float64) float64 { return 2 * d.Survival((k-0.5)*step) } // Pr[|X| rounds to k or more]
+			// Pr[|X| rounds to k or more]
+			at := func(k float64) float64 { return 2 * d.Survival((k-0.5)*step) }
 			expected[0] = 1 - at(1)
 			for i := 1; i < 62; i++ {
 				expected[i] = at(math.Ldexp(1, i-1)) - at(math.Ldexp(1, i))
@@ -338,7 +339,8 @@ func TestHeavySlowPaths(t *testing.T) {
 	for _, law := range []powerLaw{paretoLaw, studentLaw} {
 		g := powerGrid{law: law, shape: 3, scale: 2, half: 0.125, units: 2, m: 3}
 		observed, expected := make([]int64, 4), make([]float64, 4)
-		n := int64(400)           // the square of the density is six and more standard deviations off in the last cell
+		// the square of the density is six and more standard deviations off in the last cell
+		n := int64(400)
 		for i := range observed { // u in a cell of 8, with the exact test at every draw
 			for range n {
 				if g.acceptDigits(&src, cell{1, 0}, newLazy(uint64(2*i), g.m), newLazy(src.Uint64(), 64)) {
@@ -440,7 +442,8 @@ func TestHeavySampleGrids(t *testing.T) {
 			beyond++
 		}
 	}
-	require.Greater(t, beyond, runs*3/4) // Pr = 2^{−61/1024} = 0.959, and of 60 of 80 or fewer below 1e-9
+	// Pr = 2^{−61/1024} = 0.959, and of 60 of 80 or fewer below 1e-9
+	require.Greater(t, beyond, runs*3/4)
 	for _, shape := range []float64{1 + 0x1p-9, 1 + 0x1p-8} {
 		n := int64(dptest.Fewer(400, 80))
 		heavy, _ := NewPareto(shape, 0x1p-900)

@@ -143,7 +143,8 @@ func TestEnds(t *testing.T) {
 		} else {
 			assert.Equal(t, []float64{-inf, inf, 0}, []float64{d.Quantile(0), d.Quantile(1), d.Mean()}, d.name)
 		}
-		for _, x := range []float64{5e-324, 1e-300, 1e300, math.MaxFloat64, 1 << 53, 1<<53 + 2, -math.MaxFloat64} { // no NaN from overflow
+		for _, x := range []float64{5e-324, 1e-300, 1e300, math.MaxFloat64, 1 << 53, 1<<53 + 2, -math.MaxFloat64} {
+			// no NaN from overflow
 			for i, got := range []float64{d.CDF(x), d.Survival(x), d.LogSurvival(x), d.Prob(x), d.LogProb(x)} {
 				assert.False(t, math.IsNaN(got) || i < 3 && got > 1, "%s at %g: %d: %g", d.name, x, i, got)
 			}
@@ -180,7 +181,8 @@ func TestQuantile(t *testing.T) {
 			x := d.Quantile(p)
 			if !d.discrete {
 				if p <= 0.5 {
-					assert.InEpsilon(t, p, d.CDF(x), 4e-13, "%s at %g", d.name, p) // x to 2⁻⁵³ moves CDF by 700·2⁻⁵³, or 1369·2⁻⁵³
+					// x to 2⁻⁵³ moves CDF by 700·2⁻⁵³, or 1369·2⁻⁵³
+					assert.InEpsilon(t, p, d.CDF(x), 4e-13, "%s at %g", d.name, p)
 				} else {
 					assert.InEpsilon(t, 1-p, d.Survival(x), 4e-13, "%s at %g", d.name, p)
 				}

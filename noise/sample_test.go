@@ -319,7 +319,8 @@ func TestShiftOfDiscreteLaplace(t *testing.T) {
 		const prec = 200
 		q := enclose.ExpNeg(ratio(1, b), prec)
 		side := func(shift float64) int {
-			e := enclose.ExpNeg(new(big.Rat).SetFloat64(max(shift, 0)), prec) // e^−shift against (1+q)/2
+			// e^−shift against (1+q)/2
+			e := enclose.ExpNeg(new(big.Rat).SetFloat64(max(shift, 0)), prec)
 			return new(big.Int).Lsh(e.Lo, 1).Cmp(new(big.Int).Add(enclose.One(prec), q.Lo))
 		}
 		require.GreaterOrEqual(t, side(d.shift-0x1p-49), 0, b)
@@ -389,7 +390,9 @@ func TestTwoSidedAtEachBoundary(t *testing.T) {
 
 // For a large scale 0 comes with either sign, and is kept half of the time.
 func TestZeroOfLargeScales(t *testing.T) {
-	const scale = 0x1p20 // the first word of a pair is the digit 0 of G, the second one says that the rest is 0, and the coins
+	// the first word of a pair is the digit 0 of G, the second one says that the rest is 0, and the
+	// coins
+	const scale = 0x1p20
 	again, keep, negative := uint64(math.MaxUint64-2), uint64(math.MaxUint64-1), uint64(math.MaxUint64)
 	for _, last := range []uint64{keep, negative} {
 		src := script(0, again, 0, again-1, 0, last)
@@ -440,7 +443,8 @@ func TestRounded(t *testing.T) {
 			undecided++
 			continue
 		}
-		for _, end := range []uint64{0, math.MaxUint64} { // the least and the largest continuation of m
+		for _, end := range []uint64{0, math.MaxUint64} {
+			// the least and the largest continuation of m
 			y := new(big.Int).Lsh(new(big.Int).SetUint64(z.m), 64)
 			y.Add(y, new(big.Int).SetUint64(end))
 			v := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), 64+fractions))
@@ -638,7 +642,8 @@ func TestGeometricCoins(t *testing.T) {
 // seen where b is as small against 2^m as the code allows.
 func TestGeometricRejectionIsExact(t *testing.T) {
 	var src Source
-	const b = 0x1p21 * 1.5 // m = 2: u/b up to 3/b, so force the comparison instead of waiting for it
+	// m = 2: u/b up to 3/b, so force the comparison instead of waiting for it
+	const b = 0x1p21 * 1.5
 	const n, rest = 4000, 60
 	hits := int64(0)
 	for range n {

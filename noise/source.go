@@ -56,8 +56,9 @@ var zeros [bufferBytes]byte
 // would leave no expanded key behind, but it is half as fast, and 8 rounds are a thinner margin
 // than AES-256 has. A new key costs two small allocations, a draw none.
 type Source struct {
-	_     noCopy
-	state **state // twice removed: whatever prints a Source by reflection gets no further than an address
+	_ noCopy
+	// twice removed: whatever prints a Source by reflection gets no further than an address
+	state **state
 }
 
 // state is a buffer of randomness.

@@ -137,7 +137,8 @@ func TestSourceNeverRepeats(t *testing.T) {
 		record(b.Uint64())
 	}
 	copied := new(Source)
-	reflect.ValueOf(copied).Elem().Set(reflect.ValueOf(&a).Elem()) // go vet would report a plain assignment
+	// go vet would report a plain assignment
+	reflect.ValueOf(copied).Elem().Set(reflect.ValueOf(&a).Elem())
 	for range bufferWords {
 		record(a.Uint64())
 		record(copied.Uint64())

@@ -177,7 +177,8 @@ func TestAcceptQuicklyIsRight(t *testing.T) {
 			decisions[1]++
 		}
 	}
-	// At least 750 runs, half of them near; of these 4 in 10 are decided either way, 1 in 10 are not.
+	// At least 750 runs, half of them near; of these 4 in 10 are decided either way, 1 in 10 are
+	// not.
 	dptest.Alarm(t, 1e-9)
 	require.Greater(t, min(decisions[0], decisions[1]), 50)
 	require.Greater(t, undecided, 3, "the boundary was not tried")
@@ -238,7 +239,8 @@ func TestDrawTail(t *testing.T) {
 // Draws by strip: the histogram of |Z| has the mass of each.
 func TestNormalByStrip(t *testing.T) {
 	var src Source
-	observed, expected := make([]int64, 4*64), make([]float64, 4*64) // the last takes what is beyond
+	// the last takes what is beyond
+	observed, expected := make([]int64, 4*64), make([]float64, 4*64)
 	places := make([]int64, 64)
 	for range dptest.Full(10_000_000, 1_000_000) {
 		z := drawNormal(&src)

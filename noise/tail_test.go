@@ -41,7 +41,9 @@ func TestSampleTailFollowsItsLaw(t *testing.T) {
 	if testing.Short() {
 		t.Skip("half a second")
 	}
-	const n = 100_000 // of which the claim takes a tenth where the tests are to be short, and the control, in fewer cases, all
+	// of which the claim takes a tenth where the tests are to be short, and the control, in fewer
+	// cases, all
+	const n = 100_000
 	for _, c := range []struct {
 		scale float64
 		least int64

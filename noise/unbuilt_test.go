@@ -220,7 +220,8 @@ func TestUnbuiltCountsAgreeWithDraws(t *testing.T) {
 			dptest.Tail(t, fmt.Sprint("CountLayer ", least), int64(law.CountLayer(&src, n, least, below)), n, inside, 1e-10)
 		}
 	}
-	for _, draws := range []uint64{fewUnbuilt + 1, 1 << 40, math.MaxUint64} { // at once, however many
+	for _, draws := range []uint64{fewUnbuilt + 1, 1 << 40, math.MaxUint64} {
+		// at once, however many
 		count := law.CountTail(&src, draws, 1<<62)
 		require.InDelta(t, float64(draws)/4, float64(count), 10*math.Sqrt(float64(draws)))
 		require.LessOrEqual(t, law.CountTail(&src, draws, math.MinInt64+2), draws)

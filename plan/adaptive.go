@@ -24,12 +24,15 @@ const (
 	pilotShare = 0.10  // of ρ for the pilot, at most
 	gammaShare = 0.002 // of ρ for γ
 	leastRank  = 8     // the least L: a median then has an error of .22σ
-	moderate   = 16    // Units that a mean is assumed to be away from 0 where the whole of [−Max, Max] would cost too much
-	scaleGain  = 0.97  // scaling must bring the noise below that
-	heavyRatio = 1.3   // C²/(d·median σ̂²) from which on scales pay that the pilot did not see
-	heavyPart  = 0.005 // of Σσ̂^{2p/(p+2)}, the square of the norm: a coordinate that has more is heavy
-	heavyShare = 0.01  // of ρ for the centres of heavy coordinates
-	stages     = 3     // that may fail, each with probability β/3
+	// Units that a mean is assumed to be away from 0 where the whole of [−Max, Max] would cost too
+	// much
+	moderate   = 16
+	scaleGain  = 0.97 // scaling must bring the noise below that
+	heavyRatio = 1.3  // C²/(d·median σ̂²) from which on scales pay that the pilot did not see
+	// of Σσ̂^{2p/(p+2)}, the square of the norm: a coordinate that has more is heavy
+	heavyPart  = 0.005
+	heavyShare = 0.01 // of ρ for the centres of heavy coordinates
+	stages     = 3    // that may fail, each with probability β/3
 )
 
 // adaptive runs Adaptive and Thesis.

@@ -46,7 +46,8 @@ func TestAudit(t *testing.T) {
 					if z > event {
 						honest[side]++
 					}
-					if z+shift > event { // half the noise, in its standard deviations: 2·(shift + (z − shift)/2)
+					if z+shift > event {
+						// half the noise, in its standard deviations: 2·(shift + (z − shift)/2)
 						halved[side]++
 					}
 				}

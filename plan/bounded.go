@@ -73,7 +73,8 @@ func (m *Mean) IntervalBounded(i int, confidence float64) (lo, hi float64) {
 	if whole && p.Relation == budget.Replace {
 		noise = 0
 	}
-	rounding := sd * 0x1p-24 * math.Sqrt(2*m.spent.Sum) / p.sumSensitivity() // C·2⁻²⁴: entries are rounded towards 0, by up to C·2⁻²⁵
+	// C·2⁻²⁴: entries are rounded towards 0, by up to C·2⁻²⁵
+	rounding := sd * 0x1p-24 * math.Sqrt(2*m.spent.Sum) / p.sumSensitivity()
 	// What is certain of T/n, for a distance to the end of the range and the sum away from it.
 	// Where the released γ is near 1, its end is no nearer than that of the noise of the sum alone.
 	within := func(reach, away float64) float64 {

@@ -115,7 +115,8 @@ func TestIntervalBoundedAgainstTheWorst(t *testing.T) {
 		dptest.Alarm(t, 1e-10)
 		_, upper := dptest.ClopperPearson(bounded, all, 1-1e-10)
 		require.GreaterOrEqual(t, upper, 0.9)
-		if far == 10 && p.Relation == budget.Replace { // about what is clipped: Interval knows nothing of it
+		if far == 10 && p.Relation == budget.Replace {
+			// about what is clipped: Interval knows nothing of it
 			require.Less(t, plain, all/2)
 		}
 	}

@@ -40,16 +40,18 @@ const (
 	firstClipped    = 3.0 / 32 // of the rows, in the first of two passes
 	secondClipped   = 1.0 / 4  // in the second
 
-	symmetricRanks = 17      // of √(max(d, 36)/ρ) rows: the depth for symmetric rows, if that is less than the most
+	// of √(max(d, 36)/ρ) rows: the depth for symmetric rows, if that is less than the most
+	symmetricRanks = 17
 	symmetricDim   = 36      // d counts as that at least
 	leastSymmetric = 0x1p-10 // of the rows: the least then
 
-	tiltTop     = 1 << 36 // the weight of the base measure up to 2M₁
-	tiltMiddle  = 1 << 12 // down to there each octave has an eighth of the one before, then half, and 1 at last
-	tiltGain    = 6.2     // 9·ln 2: how much less L is if C may be an octave or three too large
-	mostTypical = 0.5     // of what C and M₁ take together: the most for M₁
-	typicalNeed = 16      // L of M₁, in terms of all rows
-	typicalPart = 0.15    // of the share of C: the least for M₁
+	tiltTop = 1 << 36 // the weight of the base measure up to 2M₁
+	// down to there each octave has an eighth of the one before, then half, and 1 at last
+	tiltMiddle  = 1 << 12
+	tiltGain    = 6.2  // 9·ln 2: how much less L is if C may be an octave or three too large
+	mostTypical = 0.5  // of what C and M₁ take together: the most for M₁
+	typicalNeed = 16   // L of M₁, in terms of all rows
+	typicalPart = 0.15 // of the share of C: the least for M₁
 )
 
 // depth says how C is chosen: rows is k, rho the budget of the choice, and typical that of M₁.

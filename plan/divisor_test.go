@@ -133,7 +133,9 @@ func (c precise) with(rho float64) precise {
 
 // tally counts what intervals of 400 releases hold.
 type tally struct {
-	large, small, forgotten int64     // the large mean, the small one, and the large one by intervals that forget the noise of a divisor
+	// the large mean, the small one, and the large one by intervals that forget the noise of a
+	// divisor
+	large, small, forgotten int64
 	z                       []float64 // errors of the large mean in standard deviations
 	twoPass                 bool
 	noisy                   bool // whether a divisor was released

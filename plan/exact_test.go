@@ -86,7 +86,8 @@ var exactBases = map[string][]region{"plain": {{0, 6, 1}}, "window": {{0, 2, 1},
 func worstPair(rho, level float64, base []region, ch, calibrated change) float64 {
 	worst := 0.0
 	for n := range 4 {
-		w := newWeights(rho, level, calibrated, n+1) // a table that serves both neighbours, as for one that is longer
+		// a table that serves both neighbours, as for one that is longer
+		w := newWeights(rho, level, calibrated, n+1)
 		for _, m := range multisets(6, n) {
 			p := law(column{keys: m}, base, w)
 			for _, other := range neighbours(m, 6, ch) {
@@ -149,7 +150,8 @@ func TestWeightsFallOffSlowly(t *testing.T) {
 	for _, rho := range []float64{1e-12, 1e-4, 0.3, 20, 1e6} {
 		for _, ch := range []change{replaced, added, either} {
 			w := newWeights(rho, 0.8, ch, 1000)
-			u := map[change]float64{replaced: 1, added: 52429, either: levels}[ch] // 0.8 is 52429/65536
+			// 0.8 is 52429/65536
+			u := map[change]float64{replaced: 1, added: 52429, either: levels}[ch]
 			c := math.Sqrt(2*rho) / u
 			require.Equal(t, uint64(topWeight), w.at(0))
 			for s := int64(0); s < 3000; s++ {

@@ -19,12 +19,14 @@ import "math"
 // budget.go). ∎
 
 const (
-	iomeCentre = 0.25    // of ρ for the centre, as Huang et al.
-	iomeClip   = 0.0075  // for C
-	iomeSteps  = 20      // of the binary search, as section 5.7
-	iomeReach  = 4       // rotated coordinates are searched in ±4M: beyond it are they with a probability of 2e^{−8} at most, if |xᵢ| = M for all i
-	iomeBlock  = 1 << 25 // rotated coordinates that are in memory at a time
-	iomeBeta   = 0.1     // the rank error that C allows for is exceeded with this probability
+	iomeCentre = 0.25   // of ρ for the centre, as Huang et al.
+	iomeClip   = 0.0075 // for C
+	iomeSteps  = 20     // of the binary search, as section 5.7
+	// rotated coordinates are searched in ±4M: beyond it are they with a probability of 2e^{−8} at
+	// most, if |xᵢ| = M for all i
+	iomeReach = 4
+	iomeBlock = 1 << 25 // rotated coordinates that are in memory at a time
+	iomeBeta  = 0.1     // the rank error that C allows for is exceeded with this probability
 )
 
 // iome fills in the steps and shares, where the Params leave them open.

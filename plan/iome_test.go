@@ -167,7 +167,8 @@ func TestInstanceOptimal(t *testing.T) {
 		if relation == budget.AddRemove {
 			sensitivity = 1
 		}
-		require.InEpsilon(t, sensitivity*m.Limit()/n*math.Sqrt(d/(2*m.spent.Sum)), noiseError, 0.05) // n may be noisy
+		// n may be noisy
+		require.InEpsilon(t, sensitivity*m.Limit()/n*math.Sqrt(d/(2*m.spent.Sum)), noiseError, 0.05)
 		// The noise has 64 coordinates: its norm is more than twice the expected with a probability
 		// below 1e-10; clipping adds at most as much.
 		dptest.Alarm(t, 1e-10)

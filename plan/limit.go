@@ -19,7 +19,8 @@ const (
 	normOctaves  = 0x1p-48 // the least C, as a part of the public bound on the norm
 	mostZeros    = 1 << 30 // values at the bottom of the norms
 	typicalZeros = 8       // of them, in units of 1/c ranks
-	clipDigits   = 26      // binary digits of C: the step of the clipped sum is C·2⁻²⁶ or a little more
+	// binary digits of C: the step of the clipped sum is C·2⁻²⁶ or a little more
+	clipDigits = 26
 )
 
 // limit releases C: see depth.go.

@@ -147,7 +147,8 @@ func (m *Mean) Interval(i int, confidence float64) (lo, hi float64) {
 	if !(confidence >= 0 && confidence < 1) || i < 0 || i >= len(m.values) {
 		return math.NaN(), math.NaN()
 	}
-	reach := m.errors[i] * (math.Sqrt2 * math.Erfinv(confidence)) // 0 at confidence 0, whatever decodes
+	// 0 at confidence 0, whatever decodes
+	reach := m.errors[i] * (math.Sqrt2 * math.Erfinv(confidence))
 	return m.values[i] - reach, m.values[i] + reach
 }
 

@@ -80,7 +80,8 @@ func TestEveryNumberHasItsNoise(t *testing.T) {
 	for i, s := range spreads {
 		means[i] = (1 - math.Sqrt(1-4*s*s)) / 2
 	}
-	requireDeviation(t, "means", means, 1/math.Sqrt(2e-5)/10000, 0) // of 0.1 less than a third of them
+	// of 0.1 less than a third of them
+	requireDeviation(t, "means", means, 1/math.Sqrt(2e-5)/10000, 0)
 }
 
 // Noise is added to sums before anything is rounded: from 2⁵³ on float64 numbers would move a sum

@@ -130,7 +130,8 @@ func (p Params) errorsOf(n float64, scales []float64, o Outlook, public *ranges)
 	unit := p.sumSensitivity() / (n * math.Sqrt(2*p.Rho))
 	bound := public.bound(p)
 	looked := o.Scale
-	if e == 0 && p.Steps.Scaling == AutoScaling && p.Dim >= leastDim { // then no more than the pilot is paid for
+	if e == 0 && p.Steps.Scaling == AutoScaling && p.Dim >= leastDim {
+		// then no more than the pilot is paid for
 		looked *= pilotSize / float64(p.Dim)
 	}
 	left := 1 - min(o.Centre+looked+o.Clip, 0.99)

@@ -13,8 +13,8 @@ import (
 // it changes one value.
 //
 // The thesis divides by (1 − 2/(9k))³, nearly the median of χ²_k over k; this is the exact one. Its
-// Table 5.1 has relative errors of .006 to .035 at n = 4000, which cannot be the mean error of single
-// runs: without any noise the estimator itself has .042 at k = 1 and .035 at k = 4.
+// Table 5.1 has relative errors of .006 to .035 at n = 4000, which cannot be the mean error of
+// single runs: without any noise the estimator itself has .042 at k = 1 and .035 at k = 4.
 //
 // The thesis would "boost" the number of values by cutting the rows into groups g times, in g
 // random orders (section 5.C.1). That gains nothing: a row is in g values then, so a rank changes
@@ -29,7 +29,8 @@ func (r *run) pairSpreads(list []int, rho float64) ([]float64, error) {
 		return nil, bad("Steps.Spread", Pairs, "another one for more than 2³² sparse rows")
 	}
 	groups := r.x.count() / (2 * k)
-	a := logAxis(r.p.leastScale(), 2*math.Sqrt(float64(k))*r.p.Max, scaleBits) // of the root of a value
+	// of the root of a value
+	a := logAxis(r.p.leastScale(), 2*math.Sqrt(float64(k))*r.p.Max, scaleBits)
 	square := false
 	if r.p.Steps.Base == Uniform {
 		a, square = uniformAxis(0, 2*float64(k)*r.p.Max*r.p.Max), true

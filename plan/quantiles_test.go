@@ -200,7 +200,8 @@ func TestQuantileIntervalHolds(t *testing.T) {
 				}
 				right, wrong := float64(w.at(0)), 0.0
 				for s, score := range c {
-					if float64(score)/float64(w.den) > reach { // all other cells, for each rank in turn
+					if float64(score)/float64(w.den) > reach {
+						// all other cells, for each rank in turn
 						wrong = max(wrong, float64(uniformCells-1)*float64(w.at(c[s])))
 					}
 				}

@@ -212,7 +212,9 @@ func TestDegenerateData(t *testing.T) {
 			out, err := m.ReleaseSparse(s)
 			require.NoError(t, err)
 			checkValid(t, out)
-			if s.Rows() == 100 { // at ρ = 1 they would be too few: a median of 100 zeros misses 0 more often than not
+			if s.Rows() == 100 {
+				// at ρ = 1 they would be too few: a median of 100 zeros misses 0 more often than
+				// not
 				require.Less(t, l2(out.Values(), make([]float64, 5)), 1.0)
 			}
 		}

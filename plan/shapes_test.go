@@ -29,8 +29,8 @@ func heavyTails(rng *rand.Rand, n, d int) (Sparse, []float64) {
 	return s.canonical(d), mean
 }
 
-// baskets returns sparse rows of ones: n of them, 1 + a geometric number of mean − 1 ones each, of d
-// columns that follow Zipf's law with the exponent s.
+// baskets returns sparse rows of ones: n of them, 1 + a geometric number of mean − 1 ones each, of
+// d columns that follow Zipf's law with the exponent s.
 func baskets(rng *rand.Rand, n, d int, mean, s float64) (Sparse, []float64) {
 	x, truth := Sparse{Offsets: []int{0}}, make([]float64, d)
 	zipf := rand.NewZipf(rng, s, 3, uint64(d-1))

@@ -33,16 +33,18 @@ import (
 // likelihood lacks the factor 1/Pr[class | θ].
 
 const (
-	shrinkRounds  = 60
-	shrinkKeep    = 6        // standard deviations from the anchor beyond which a value is kept
-	shrinkFit     = 9        // standard deviations from the anchor up to which values tell of the law, and the grid goes
-	shrinkGrowth  = 0.15     // of the distance from the anchor: the most between grid points
-	shrinkSlowest = 0.05     // of it: less than that is not needed
-	shrinkFinest  = 1.0 / 32 // of the least standard deviation: the distance of the nearest grid point
-	shrinkWidest  = 1.0 / 3  // of that too: the most between grid points, else
-	shrinkLeast   = 30       // coordinates: fewer tell nothing of a law
-	shrinkSample  = 1 << 14  // at most, of all coordinates, that the law is estimated from
-	shrinkEntries = 1 << 21  // at most, of the matrix of their likelihoods: 16 MiB
+	shrinkRounds = 60
+	shrinkKeep   = 6 // standard deviations from the anchor beyond which a value is kept
+	// standard deviations from the anchor up to which values tell of the law, and the grid goes
+	shrinkFit     = 9
+	shrinkGrowth  = 0.15 // of the distance from the anchor: the most between grid points
+	shrinkSlowest = 0.05 // of it: less than that is not needed
+	// of the least standard deviation: the distance of the nearest grid point
+	shrinkFinest  = 1.0 / 32
+	shrinkWidest  = 1.0 / 3 // of that too: the most between grid points, else
+	shrinkLeast   = 30      // coordinates: fewer tell nothing of a law
+	shrinkSample  = 1 << 14 // at most, of all coordinates, that the law is estimated from
+	shrinkEntries = 1 << 21 // at most, of the matrix of their likelihoods: 16 MiB
 )
 
 // Shrink returns estimates of θ₁, …, θ_d from independent normal values with these means and with
@@ -195,7 +197,8 @@ func (p *prior) estimate(order []int, most int) {
 		clear(next)
 		for r, x := range rows {
 			row := likelihoods[r*points : (r+1)*points]
-			scale := x.count / dot(row, p.weights) // the largest entry of a row is 1, and no weight that a row needs vanishes
+			// the largest entry of a row is 1, and no weight that a row needs vanishes
+			scale := x.count / dot(row, p.weights)
 			for k, x := range row {
 				next[k] += x * scale
 			}

@@ -8,7 +8,8 @@ type Method uint8
 const (
 	// Auto is TwoPass if NonNegative, else Adaptive; but Plain where that is better by the public
 	// numbers: where rows are so few that a quantile would more probably miss than not, or Unit so
-	// near to Max that there is nothing to find. Steps, Shares or scales that are given exclude Plain.
+	// near to Max that there is nothing to find. Steps, Shares or scales that are given exclude
+	// Plain.
 	Auto Method = iota
 	// Adaptive is PLAN with the steps that this package improves.
 	Adaptive

@@ -40,7 +40,8 @@ type weights struct {
 	shift    uint
 	num, den int64   // the wanted quantile, where it is in proportion to the number of values
 	fixed    float64 // the wanted quantile, where that number is fixed; else NaN
-	above    int64   // where it is positive so many values are wanted above, whatever their number is
+	// where it is positive so many values are wanted above, whatever their number is
+	above int64
 }
 
 // levels is the denominator to which quantiles are rounded where ranks are in proportion, so that
@@ -59,8 +60,9 @@ const (
 
 const (
 	topWeight     = 1 << 62
-	steepestScore = 44      // the largest exponent: w falls from the top to its end at once
-	finest        = 0x1p-10 // the largest exponent of a step of the table that stands for several scores
+	steepestScore = 44 // the largest exponent: w falls from the top to its end at once
+	// the largest exponent of a step of the table that stands for several scores
+	finest = 0x1p-10
 )
 
 // newWeights returns the table for one quantile among n values with budget rho.

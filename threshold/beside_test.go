@@ -52,8 +52,8 @@ func besideLaw(value, number, a, sigma, beside, threshold, span float64, n int) 
 	return law
 }
 
-// One key of finite count and the number, over the two-dimensional output: never above the bound, and
-// at least the escape that is in it. A number that moves with the key is above the bound.
+// One key of finite count and the number, over the two-dimensional output: never above the bound,
+// and at least the escape that is in it. A number that moves with the key is above the bound.
 func TestCorrelatedDeltaWithANumberBeside(t *testing.T) {
 	for _, s := range []struct{ weight, a, epsilon, sigma, tau float64 }{{1, 1, 1, 2, 6}, {0.5, 1, 0.5, 3, 10}, {2, 0.5, 2, 1, 3.5}, {1, 1, 0.5, 3, 15}} {
 		bound, worst := correlatedDelta(1, 1, s.weight, s.a, s.epsilon, s.sigma, s.tau), 0.0
@@ -72,7 +72,8 @@ func TestCorrelatedDeltaWithANumberBeside(t *testing.T) {
 			more, less := law(count+1, 1), law(count, 0)
 			wrong = max(wrong, hockeyStick(more, less, s.epsilon))
 		}
-		require.GreaterOrEqual(t, worst, escapeOf(1, s.a, s.tau/s.sigma)*(1-1e-6), "%+v", s) // all else the bins blur
+		// all else the bins blur
+		require.GreaterOrEqual(t, worst, escapeOf(1, s.a, s.tau/s.sigma)*(1-1e-6), "%+v", s)
 		if s.tau > 4*s.sigma {
 			require.Greater(t, wrong, 1.2*bound, "%+v", s)
 		}
@@ -84,8 +85,8 @@ func besideParams(k int, epsilon, delta float64, m Mechanism) Params {
 	return Params{Epsilon: epsilon, Delta: delta, MaxKeys: k, Stored: k, Integers: true, Beside: true, Mechanism: m}
 }
 
-// The thresholds for D of a merged sketch as a coordinate: 2.8 %, 1.4 % and .7 % above those without,
-// and the noise of c + D 1.149, 1.076 and 1.039 times the least.
+// The thresholds for D of a merged sketch as a coordinate: 2.8 %, 1.4 % and .7 % above those
+// without, and the noise of c + D 1.149, 1.076 and 1.039 times the least.
 func TestBesideTable(t *testing.T) {
 	for _, row := range []struct {
 		k            int
@@ -113,8 +114,9 @@ func TestBesideTable(t *testing.T) {
 	}
 }
 
-// Every mechanism that has a number beside the keys is (ε, δ)-private with it: over the whole output
-// of two keys and the number, for all neighbours. Half of the noise of the number alone is not enough.
+// Every mechanism that has a number beside the keys is (ε, δ)-private with it: over the whole
+// output of two keys and the number, for all neighbours. Half of the noise of the number alone is
+// not enough.
 func TestBesideIsPrivateExactly(t *testing.T) {
 	const epsilon, delta = 1.0, 1e-3
 	for _, m := range []Mechanism{ExponentialRounding, LinearRounding, Laplace, Gaussian} {
@@ -230,8 +232,8 @@ func TestBesideIsReleased(t *testing.T) {
 	}
 }
 
-// A number is for users that add integers; it saturates as the totals do; without Params.Beside there
-// is none.
+// A number is for users that add integers; it saturates as the totals do; without Params.Beside
+// there is none.
 func TestBesideParams(t *testing.T) {
 	good := besideParams(4, 1, 1e-6, Auto)
 	for name, change := range map[string]func(p *Params){

@@ -59,8 +59,8 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 // counters that an algorithm made, say, as in package misragries. Nothing enforces it; for data of
 // users take package threshold/groupby. The error wraps [ErrParams], also for a MaxKeys of 0.
 //
-// It calibrates as New does, in up to some 20 ms for CorrelatedGaussian, 0.1 s where ε is far below 1
-// or δ above 1e-3; see [Params.Law] for what comes again and again.
+// It calibrates as New does, in up to some 20 ms for CorrelatedGaussian, 0.1 s where ε is far below
+// 1 or δ above 1e-3; see [Params.Law] for what comes again and again.
 func NewBounded[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.MaxKeys == 0 {
 		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "an integer in [1, 2²⁰] in NewBounded")
@@ -107,8 +107,8 @@ func (b *Builder[K]) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add adds the value to the total of the key. NaN counts as 0, and totals saturate at ±2⁶¹ steps of
 // the grid, which are at least 2⁴⁴ times the noise or the limit of one value, whichever is less.
-// With Dim, keys outside [0, Dim) are ignored, and with a list the keys that are not in it. So are new keys once there are 2³² − 1, where the
-// guarantee ends.
+// With Dim, keys outside [0, Dim) are ignored, and with a list the keys that are not in it. So are
+// new keys once there are 2³² − 1, where the guarantee ends.
 //
 // The caller bounds how far neighbours differ, in the values that are added over all calls: their
 // absolute changes sum to at most Sensitivity. Where MaxKeys is given they are in at most MaxKeys
@@ -136,10 +136,10 @@ func (b *Builder[K]) Add(key K, value float64) {
 // AddBeside adds the value to the number beside the keys, which Params.Beside asks for; without it
 // AddBeside does nothing. The number is released always, with noise: see [Vector.Beside].
 //
-// The caller promises that it moves against the keys: where neighbours differ, one of them has totals
-// that are higher, by at most MaxValue each, or equal, and a number that is lower, by at most
-// MaxValue, or equal. Such are the counters of a sketch and the number of counts that it lost. Values
-// are rounded and saturate as those of keys.
+// The caller promises that it moves against the keys: where neighbours differ, one of them has
+// totals that are higher, by at most MaxValue each, or equal, and a number that is lower, by at
+// most MaxValue, or equal. Such are the counters of a sketch and the number of counts that it lost.
+// Values are rounded and saturate as those of keys.
 func (b *Builder[K]) AddBeside(value float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -165,7 +165,8 @@ func (s *state[K]) outside(key K) bool {
 	if s.params.Listed {
 		return !s.listed.has(key)
 	}
-	return s.params.Dim > 0 && s.keys.Bits(key) >= s.params.Dim // a negative key has bits of 2⁶³ or more, and Dim is at most that
+	// a negative key has bits of 2⁶³ or more, and Dim is at most that
+	return s.params.Dim > 0 && s.keys.Bits(key) >= s.params.Dim
 }
 
 // steps returns the value on the grid.

@@ -27,7 +27,8 @@ func build[K hashing.Key](p Params) (*Builder[K], error) {
 	return New[K](p)
 }
 
-// Each of the two refuses what is the other's: a bound on users that Add cannot keep, and none where one is promised.
+// Each of the two refuses what is the other's: a bound on users that Add cannot keep, and none
+// where one is promised.
 func TestNewRefusesBoundsThatItCannotKeep(t *testing.T) {
 	bounded := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 3}
 	_, err := New[string](bounded)
@@ -52,8 +53,9 @@ func TestBuilderIsRedacted(t *testing.T) {
 }
 
 // refuted returns the greatest ε that releases of two inputs refute at the δ of the Params, with
-// confidence 1 − 1e-10. The event is fixed beforehand. The number of releases is such that half the noise is
-// missed with probability below 1e-10, by the binomial laws of the counts that 60,000 releases showed.
+// confidence 1 − 1e-10. The event is fixed beforehand. The number of releases is such that half the
+// noise is missed with probability below 1e-10, by the binomial laws of the counts that 60,000
+// releases showed.
 func refuted(t *testing.T, p Params, c calibration, a, b map[int]int64, event func(*Vector[int]) bool) float64 {
 	dptest.Alarm(t, 1e-10)
 	n := int64(1_500) // probabilities .88 and .12 with half the noise
@@ -128,7 +130,9 @@ func TestAuditOfDelta(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many releases")
 	}
-	const n = 7_000 // the least probable event of a lower threshold has .0366, seven standard deviations above what is asked
+	// the least probable event of a lower threshold has .0366, seven standard deviations above what
+	// is asked
+	const n = 7_000
 	for _, p := range []Params{
 		{Epsilon: 1, Delta: 1e-2, Integers: true, Mechanism: ExponentialRounding},
 		{Epsilon: 2, Delta: 1e-2, Mechanism: LinearRounding},

@@ -95,8 +95,9 @@ func (p Params) lacks(m Mechanism) string {
 	return ""
 }
 
-// chooses reports whether Auto may choose the mechanism where δ > 0: not one that releases keys without a
-// value, nor LinearRounding where its guarantee has a condition that the unit does not state.
+// chooses reports whether Auto may choose the mechanism where δ > 0: not one that releases keys
+// without a value, nor LinearRounding where its guarantee has a condition that the unit does not
+// state.
 func (p Params) chooses(m Mechanism) bool {
 	return !m.pure() && (m != LinearRounding || p.MaxKeys > 0 || p.Integers)
 }

@@ -22,10 +22,10 @@ import (
 //	                      and  S(u) = min_{z≥0} { e^ε·Pr[Z > z]        the smaller side first
 //	                                  + BW(ε + u·ln Φ((τ−z)/σ), m_u) }
 //
-// and S(0) = L(0) = BW(ε, m_0). A number of weight ω beside the keys, of own noise N(0, σ²/ω) and the
-// same Z with the opposite sign, moves against them: it is a coordinate more, and (m_u·σ)² the largest
-// y − y²/(1/a + n + ω) of y = i and i + ω. E_u and −u·ln Φ grow with u, m_u falls: with the former at u₂ and m
-// at u₁, L and S bound all of [u₁, u₂]. The proof is in correlated_proof.md.
+// and S(0) = L(0) = BW(ε, m_0). A number of weight ω beside the keys, of own noise N(0, σ²/ω) and
+// the same Z with the opposite sign, moves against them: it is a coordinate more, and (m_u·σ)² the
+// largest y − y²/(1/a + n + ω) of y = i and i + ω. E_u and −u·ln Φ grow with u, m_u falls: with the
+// former at u₂ and m at u₁, L and S bound all of [u₁, u₂]. The proof is in correlated_proof.md.
 
 // correlatedLaw is one set of parameters, and the E_u computed for it. S values below enough need
 // not be accurate.
@@ -179,8 +179,8 @@ func roundLogUp(x, a float64) float64 {
 	return min(0, x*(1-(1+a)*0x1p-46)+0x1p-36)
 }
 
-// correlatedSlack is the relative slack in correlatedDelta. It is some 1e-5 of the threshold, up to 2e-4
-// where δ is large.
+// correlatedSlack is the relative slack in correlatedDelta. It is some 1e-5 of the threshold, up to
+// 2e-4 where δ is large.
 const correlatedSlack = 0x1p-11
 
 // correlatedDelta returns an upper bound on δ(σ, τ), the bound above, for 1 ≤ l ≤ k and 0 ≤ a ≤
@@ -191,8 +191,8 @@ func correlatedDelta(k, l int, weight, a, epsilon, sigma, tau float64) float64 {
 	return bound
 }
 
-// leastCorrelated returns what no threshold is below: σ is at least that of u = 0, and τ the quantile
-// of the noise of one key, at the a where both together ask for the least.
+// leastCorrelated returns what no threshold is below: σ is at least that of u = 0, and τ the
+// quantile of the noise of one key, at the a where both together ask for the least.
 func leastCorrelated(k, l int, weight, epsilon, delta float64) float64 {
 	one, err := noise.GaussianSigma(epsilon, delta, 1)
 	if err != nil {
@@ -218,7 +218,8 @@ func calibrateCorrelated(k, l int, weight, epsilon, delta float64) (a, sigma, ta
 	if l > k || float64(k) > 0x1p53 || !calibrable(l, epsilon, delta) {
 		return 0, 0, 0, false
 	}
-	// The search leaves room for the slack of what is verified, else that would raise τ step by step.
+	// The search leaves room for the slack of what is verified, else that would raise τ step by
+	// step.
 	aim := max(delta/(1+correlatedSlack)/(1+correlatedSlack), 0x1p-1020)
 	one, err := noise.GaussianSigma(epsilon, aim, 1)
 	if err != nil {
@@ -227,7 +228,8 @@ func calibrateCorrelated(k, l int, weight, epsilon, delta float64) (a, sigma, ta
 	last := 0.0 // the ratio for the a before, which is near
 	leastRatio := func(a, tolerance float64) float64 {
 		excess := func(c float64) float64 {
-			law := correlatedLaw{l, l, 0, a, epsilon, 1, c, aim, map[int]float64{}} // m_l = 0 at least
+			// m_l = 0 at least
+			law := correlatedLaw{l, l, 0, a, epsilon, 1, c, aim, map[int]float64{}}
 			return math.Log(max(law.term(l, l), 0x1p-1022)) - math.Log(aim)
 		}
 		start, step := 0.0, 1.0

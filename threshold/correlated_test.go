@@ -46,7 +46,8 @@ func TestLogEscape(t *testing.T) {
 		require.LessOrEqual(t, logEscape(3, 0.5, c), -1900.0)
 	}
 	require.Less(t, correlatedDelta(9, 4, 0, 0.5, 1, 1e-200, 1), 1.1)
-	for _, u := range []int{1, 64, 100_000} { // no loss in the far tail: the union bound is next to it
+	for _, u := range []int{1, 64, 100_000} {
+		// no loss in the far tail: the union bound is next to it
 		x := logEscape(u, 0.5, 50)
 		require.InDelta(t, math.Log(float64(u))+logEscape(1, 0.5, 50), x, 1, "u = %d", u)
 		require.Less(t, x, -600.0)
@@ -104,8 +105,8 @@ func positivePart(f func(x float64) float64) (sum float64) {
 //	H(larger‖smaller) = E_u + ∫ f_P(s)·h(s)·BW(ε + ln(f_Q/f_P) − ln h(s), μ) ds
 //	H(smaller‖larger) =       ∫ f_Q(s)·BW(ε + ln(f_P/f_Q) + ln h(s), μ) ds
 //
-// where h(s) = E[Φ((τ−Z)/σ)^u | s] and μ² = j(1 − j/n)/σ². A number of weight ω beside the keys counts
-// as ω keys, in n and, if it moves, in j: s is the sum weighted by the precisions.
+// where h(s) = E[Φ((τ−Z)/σ)^u | s] and μ² = j(1 − j/n)/σ². A number of weight ω beside the keys
+// counts as ω keys, in n and, if it moves, in j: s is the sum weighted by the precisions.
 func pattern(many, changed float64, u int, a, epsilon, sigma, tau float64) (larger, smaller float64) {
 	escape := escapeOf(u, a, tau/sigma)
 	if many == 0 {
@@ -122,7 +123,8 @@ func pattern(many, changed float64, u int, a, epsilon, sigma, tau float64) (larg
 			return density(x) * math.Exp(float64(u)*math.Log1p(-tail((tau-mean-spread*x)/sigma)))
 		}, -9, 9, 2)
 	}
-	f := func(which int) func(x float64) float64 { // s = x·sd of P or Q; the other law's density relative to it
+	f := func(which int) func(x float64) float64 {
+		// s = x·sd of P or Q; the other law's density relative to it
 		return func(x float64) float64 {
 			shift := changed / sd
 			if which == 0 { // under P, in units of its noise; ln(f_Q/f_P)
@@ -165,7 +167,8 @@ func TestCorrelatedDeltaBoundsEveryPattern(t *testing.T) {
 		worst := 0.0
 		for u := range s.l + 1 {
 			for j := range s.l + 1 - u {
-				kept := []int{s.k - u} // with one key less both divergences were never larger: -long
+				// with one key less both divergences were never larger: -long
+				kept := []int{s.k - u}
 				if dptest.Long() {
 					kept = append(kept, max(j, s.k-u-1))
 				}
@@ -382,8 +385,8 @@ func BenchmarkCalibrateCorrelated(b *testing.B) {
 	}
 }
 
-// No threshold is below the bound that spares Auto the calibration, so what is left out would not have
-// been chosen.
+// No threshold is below the bound that spares Auto the calibration, so what is left out would not
+// have been chosen.
 func TestLeastCorrelated(t *testing.T) {
 	for _, c := range []struct {
 		k, l                   int

@@ -19,10 +19,10 @@
 //     unit is the list of all added values, not a user and not an element: neighbours are two lists
 //     whose vectors have ‖x − x′‖₁ ≤ Δ = Sensitivity ([budget.L1]). So Δ = 1 protects what somebody
 //     contributes only if that is at most 1 in total, over all keys and all calls of Add.
-//   - [NewBounded] makes a Builder where neighbours differ in at most MaxKeys keys, at most MaxValue
-//     each and at most Sensitivity in total: by the data of one user, who is added or removed, or
-//     replaced ([budget.User]). That they do is the caller's promise, which nothing enforces:
-//     for vectors that are no sums of users' values, or users bounded elsewhere.
+//   - [NewBounded] makes a Builder where neighbours differ in at most MaxKeys keys, at most
+//     MaxValue each and at most Sensitivity in total: by the data of one user, who is added or
+//     removed, or replaced ([budget.User]). That they do is the caller's promise, which nothing
+//     enforces: for vectors that are no sums of users' values, or users bounded elsewhere.
 //
 // For users and their keys, however many these are and listed or not, take package
 // threshold/groupby. Params are public.

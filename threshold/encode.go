@@ -158,7 +158,8 @@ func readHead(r *wire.Reader) (h head) {
 func (c calibration) valid() bool {
 	fraction, _ := math.Frexp(c.step)
 	shared := c.shared == 0 && !math.Signbit(c.shared)
-	if c.mechanism == CorrelatedGaussian { // 0 too: with a single stored key there is nothing to share
+	if c.mechanism == CorrelatedGaussian {
+		// 0 too: with a single stored key there is nothing to share
 		shared = shared || c.shared > 0 && c.shared <= maxScale
 	}
 	positive := c.threshold > 0 && c.threshold < maxTotal

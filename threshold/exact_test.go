@@ -102,8 +102,9 @@ type instance struct {
 	signed     bool
 	values     []int64                 // of a coordinate
 	neighbours func(x, y []int64) bool // the relation
-	mix        int64                   // values are multiples of 1/mix steps, rounded at random; 0 is 1
-	tight      bool                    // δ is attained
+	// values are multiples of 1/mix steps, rounded at random; 0 is 1
+	mix   int64
+	tight bool // δ is attained
 }
 
 // coordinate returns the law of the value v/mix steps.
@@ -239,7 +240,8 @@ func instances(t *testing.T) (list []instance) {
 			for _, signed := range []bool{false, true} {
 				p := Params{Epsilon: s.epsilon, Dim: 3, Integers: true, Sensitivity: 2, Mechanism: m, FalseKeys: 0.1, Signed: signed}
 				c := calibrated(p)
-				if m == DenseLaplace { // all outputs are shown: shift them, so that 0 is none of them
+				if m == DenseLaplace {
+					// all outputs are shown: shift them, so that 0 is none of them
 					continue
 				}
 				add(instance{name: fmt.Sprintf("%v/signed=%v", m, signed), c: c, signed: signed, values: around(c, 1, signed), neighbours: within(2, 2, 3, false)})

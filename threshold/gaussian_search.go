@@ -70,8 +70,9 @@ func exceeds(l int, floor, slack float64, term func(u1, u2 int) float64) bool {
 	return found
 }
 
-// leastTau returns the least τ ≥ start, to a relative 2⁻⁸ of the slack or 1e-12, for which no term is
-// above δ, and +Inf if there is none. terms(τ) is the term of [largest] and falls with τ; step is the scale of τ.
+// leastTau returns the least τ ≥ start, to a relative 2⁻⁸ of the slack or 1e-12, for which no term
+// is above δ, and +Inf if there is none. terms(τ) is the term of [largest] and falls with τ; step
+// is the scale of τ.
 //
 // It raises τ until the worst term is at δ, looks for the term that is then the worst, and so on.
 // As near its maximum over u the term is flat, the steps shrink quadratically.
@@ -95,8 +96,8 @@ func leastTau(l int, delta, slack, start, step float64, terms func(tau float64) 
 	return tau
 }
 
-// root returns an x ≥ lo with f(x) ≤ 0 where f falls, to a relative tolerance, by the Illinois method
-// in a bracket that grows from step, and +Inf if the bracket reaches 2¹² steps.
+// root returns an x ≥ lo with f(x) ≤ 0 where f falls, to a relative tolerance, by the Illinois
+// method in a bracket that grows from step, and +Inf if the bracket reaches 2¹² steps.
 func root(lo, step, tolerance float64, f func(x float64) float64) float64 {
 	flo := f(lo)
 	if flo <= 0 {

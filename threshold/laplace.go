@@ -19,10 +19,10 @@ import (
 // Without rounding, and if at most m coordinates change, each by at most w, and Δ in total, the
 // release is (Δ/b, 1 − (1 − G)^m)-private with G = Pr[w + L ≥ T]: Theorem 3 in laplace_proof.md.
 //
-// The number beside the keys moves by w at most and has noise of scale b′ of its own, w/b′ = sε. That
-// is sε-private and independent of the keys, so the release is (Δ/b + w/b′, δ)-private with the δ of
-// the keys alone. The sum of a value and the number has a variance of about (Δ/(1−s))² + (w/s)², in
-// units of 1/ε², which is least at s/(1−s) = (w/Δ)^⅔.
+// The number beside the keys moves by w at most and has noise of scale b′ of its own, w/b′ = sε.
+// That is sε-private and independent of the keys, so the release is (Δ/b + w/b′, δ)-private with
+// the δ of the keys alone. The sum of a value and the number has a variance of about (Δ/(1−s))² +
+// (w/s)², in units of 1/ε², which is least at s/(1−s) = (w/Δ)^⅔.
 //
 // Real values are rounded to the grid at random, or, where MaxKeys is given, towards 0. The former
 // replaces Δ/b by Δ·(e^{1/b} − 1), so b = 1/ln(1 + ε/Δ); the latter adds a step for each key to Δ.
@@ -37,7 +37,8 @@ func (p Params) calibrateLaplace(m Mechanism) (c calibration, reason string) {
 	}
 	total, perKey := math.Ceil(total/c.step), p.change(c.step)
 	keys := float64(p.MaxKeys * p.users()) // the most that change, 0 for any number
-	if p.MaxKeys > 0 && !p.Integers {      // rounding to a grid point moves each total by less than a step more
+	if p.MaxKeys > 0 && !p.Integers {
+		// rounding to a grid point moves each total by less than a step more
 		total += keys
 	}
 	if p.MaxKeys > 0 {
@@ -72,7 +73,9 @@ func (p Params) calibrateLaplace(m Mechanism) (c calibration, reason string) {
 		switch {
 		case p.MaxKeys > 0:
 			c.threshold = plainThreshold(c.scale, keys, perKey, p.Delta)
-		case p.Integers: // of n keys that change, by 1 at least, −Σ ln(1−G) is convex in each change and in n: the most is at one key or at Δ
+		case p.Integers:
+			// of n keys that change, by 1 at least, −Σ ln(1−G) is convex in each change and in n:
+			// the most is at one key or at Δ
 			c.threshold = max(plainThreshold(c.scale, 1, total, p.Delta), plainThreshold(c.scale, total, 1, p.Delta))
 		}
 	}

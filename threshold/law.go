@@ -8,8 +8,8 @@ import (
 )
 
 // Law is a mechanism with all its numbers, calibrated for some Params: what is to be made once, for
-// releases that come again and again, and to be planned with. It is public, comparable, and knows no
-// data. Of the zero Law, which is none, the numbers are NaN.
+// releases that come again and again, and to be planned with. It is public, comparable, and knows
+// no data. Of the zero Law, which is none, the numbers are NaN.
 type Law struct {
 	params  Params
 	numbers calibration
@@ -23,7 +23,8 @@ func (p Params) Law() (Law, error) {
 		return Law{}, err
 	}
 	p.Mechanism = c.mechanism
-	p.Delta, p.Sensitivity, p.MaxValue, p.FalseKeys = p.Delta+0, p.Sensitivity+0, p.MaxValue+0, p.FalseKeys+0 // no −0
+	// no −0
+	p.Delta, p.Sensitivity, p.MaxValue, p.FalseKeys = p.Delta+0, p.Sensitivity+0, p.MaxValue+0, p.FalseKeys+0
 	return Law{p, c}, nil
 }
 
@@ -57,8 +58,8 @@ func (l Law) ErrorBound(stored int, confidence float64) float64 {
 	return l.numbers.errorBound(stored, l.params.Dim, confidence)
 }
 
-// StdDevOf returns the standard deviation of the noise in value·v + beside·b, v being a released value
-// and b the number beside the keys. NaN without such a number, unless beside is 0.
+// StdDevOf returns the standard deviation of the noise in value·v + beside·b, v being a released
+// value and b the number beside the keys. NaN without such a number, unless beside is 0.
 func (l Law) StdDevOf(value, beside float64) float64 {
 	if !l.has(beside) {
 		return math.NaN()
@@ -66,7 +67,8 @@ func (l Law) StdDevOf(value, beside float64) float64 {
 	return l.numbers.stdDevOf(value, beside)
 }
 
-// ReachOf returns what that noise exceeds in absolute value with probability at most tail, in (0, 1].
+// ReachOf returns what that noise exceeds in absolute value with probability at most tail, in (0,
+// 1].
 func (l Law) ReachOf(value, beside, tail float64) float64 {
 	if !l.has(beside) || !(tail > 0 && tail <= 1) {
 		return math.NaN()

@@ -30,7 +30,8 @@ func (p Params) calibrateNormal(m Mechanism) (c calibration, reason string) {
 	return c, ""
 }
 
-// leastCorrelated returns a threshold that CorrelatedGaussian is not below, 0 where it is not possible.
+// leastCorrelated returns a threshold that CorrelatedGaussian is not below, 0 where it is not
+// possible.
 func (p Params) leastCorrelated() float64 {
 	if p.lacks(CorrelatedGaussian) != "" {
 		return 0
@@ -38,10 +39,10 @@ func (p Params) leastCorrelated() float64 {
 	return p.perKey() * leastCorrelated(p.stored(), p.changed(), p.weight(CorrelatedGaussian), p.Epsilon, p.Delta)
 }
 
-// weight returns ω: the number beside has own noise of variance σ²/ω, 0 if there is none. A change of
-// it counts as ω changed keys, so the threshold grows by about √(1 + ω/(k + √k)) with shared noise, by
-// √(1 + ω/l) with independent noise. At these ω the sum of a value and the number, in which shared
-// noise cancels, has noise about as small as it can be.
+// weight returns ω: the number beside has own noise of variance σ²/ω, 0 if there is none. A change
+// of it counts as ω changed keys, so the threshold grows by about √(1 + ω/(k + √k)) with shared
+// noise, by √(1 + ω/l) with independent noise. At these ω the sum of a value and the number, in
+// which shared noise cancels, has noise about as small as it can be.
 func (p Params) weight(m Mechanism) float64 {
 	root := math.Sqrt(float64(p.changed()))
 	switch {

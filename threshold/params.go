@@ -183,16 +183,16 @@ func (p Params) Guarantee() budget.Guarantee {
 // the accountant.
 //
 // Integers, and totals that are rounded towards 0, move by whole steps: discrete Laplace noise on
-// all keys is [budget.DiscreteLaplace], and where keys without a value are hidden each of those that
-// are on one side only escapes with a probability that δ bounds (see silence below). Noise after
-// rounding at random, and a rounding to 0 or R, have no better law than ε. Nor has noise that keys
-// share.
+// all keys is [budget.DiscreteLaplace], and where keys without a value are hidden each of those
+// that are on one side only escapes with a probability that δ bounds (see silence below). Noise
+// after rounding at random, and a rounding to 0 or R, have no better law than ε. Nor has noise that
+// keys share.
 //
 // Silence. Let u keys be on one side only, v ≤ m on the other, and escape independently, with
 // probability at most 1 − F each: then all are silent with probability F^u, and what is seen of the
-// others has laws P and Q with or without, as noise is independent. At α = e^ε the divergence is 1 −
-// F^u + F^u·H_{αF^{v−u}}(P‖Q), and H_{cα} ≤ 1 − c + c·H_α for c ≤ 1 by convexity, so it is at most w
-// + (1 − w)·H_α(P‖Q) with w = 1 − F^max(u,v), in every case.
+// others has laws P and Q with or without, as noise is independent. At α = e^ε the divergence is 1
+// − F^u + F^u·H_{αF^{v−u}}(P‖Q), and H_{cα} ≤ 1 − c + c·H_α for c ≤ 1 by convexity, so it is at
+// most w + (1 − w)·H_α(P‖Q) with w = 1 − F^max(u,v), in every case.
 func (p Params) promise(c calibration) budget.Guarantee {
 	unit := budget.L1(p.total())
 	if p.MaxKeys > 0 {

@@ -106,7 +106,8 @@ func TestThresholdTable(t *testing.T) {
 		require.InEpsilon(t, closed, p.Threshold(), 1e-4, "the closed form, but for the grid")
 		p.Mechanism = LinearRounding
 		require.InDelta(t, row.linear, p.Threshold(), 0.05)
-		require.InDelta(t, row.classic, 2-math.Log(1e-6)/row.epsilon, 0.05) // Algorithm 9 as printed, ln(1/δ)/ε + 2
+		// Algorithm 9 as printed, ln(1/δ)/ε + 2
+		require.InDelta(t, row.classic, 2-math.Log(1e-6)/row.epsilon, 0.05)
 	}
 	// Integers: the least integer T of the closed form for discrete noise.
 	for _, epsilon := range []float64{0.1, 0.5, 1, 2} {
@@ -262,8 +263,8 @@ func TestChoice(t *testing.T) {
 	require.Equal(t, "Mechanism(77)", Mechanism(77).String())
 }
 
-// Auto chooses nothing whose guarantee has a condition that the unit does not state, also where it has the
-// least threshold: LinearRounding of real values, ε far above 1.
+// Auto chooses nothing whose guarantee has a condition that the unit does not state, also where it
+// has the least threshold: LinearRounding of real values, ε far above 1.
 func TestAutoHasNoConditionOfItsOwn(t *testing.T) {
 	for _, epsilon := range []float64{1, 8, 30, 300} {
 		for _, delta := range []float64{0.3, 1e-6, 1e-30} {

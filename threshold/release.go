@@ -82,8 +82,8 @@ func (c calibration) geometric() noise.Geometric {
 }
 
 // releaseNormal is releaseLaplace for normal noise. The noise of all keys is the ideal one, rounded
-// to the grid after it is added: v + N ≥ T − ½ before rounding is what reaches T. beside is the noise
-// that the number beside takes off: Z and its own.
+// to the grid after it is added: v + N ≥ T − ½ before rounding is what reaches T. beside is the
+// noise that the number beside takes off: Z and its own.
 func releaseNormal[K key](src *noise.Source, c calibration, entries []entry[K]) (released []entry[K], beside int64) {
 	d, err := noise.NewCorrelatedGaussian(c.shared, c.scale)
 	if err != nil {

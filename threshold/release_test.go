@@ -21,7 +21,8 @@ import (
 // choice.
 func releaser(p Params, c calibration) func(values map[int]int64) *Vector[int] {
 	p.Mechanism = c.mechanism
-	s := &state[int]{params: p, law: c, keys: wire.KeysOf[int]()} // one Source for all: a new one costs a keystream
+	// one Source for all: a new one costs a keystream
+	s := &state[int]{params: p, law: c, keys: wire.KeysOf[int]()}
 	return func(values map[int]int64) *Vector[int] {
 		s.totals = totals.New[int](maxTotal)
 		for key, steps := range values {

@@ -53,9 +53,9 @@ func (v *Vector[K]) StdDev() float64 {
 // Law returns the mechanism with its numbers, that of the zero Vector the zero Law.
 func (v *Vector[K]) Law() Law { return Law{v.params, v.law} }
 
-// Beside returns the noisy number beside the keys, see [Builder.AddBeside]; 0 where there is none. It
-// may be negative. With CorrelatedGaussian its noise contains that which the values share with the
-// opposite sign, so the sum of a value and the number is less noisy than either.
+// Beside returns the noisy number beside the keys, see [Builder.AddBeside]; 0 where there is none.
+// It may be negative. With CorrelatedGaussian its noise contains that which the values share with
+// the opposite sign, so the sum of a value and the number is less noisy than either.
 func (v *Vector[K]) Beside() float64 { return float64(v.beside) * v.law.step }
 
 // Len returns the number of released keys.

@@ -169,7 +169,8 @@ func TestIntervalsFailForOtherNoise(t *testing.T) {
 			missed++
 		}
 	}
-	require.Greater(t, missed, 350) // 0.9 quantile of half the scale: 30 % miss; 350 of 2000 has probability below 1e-30
+	// 0.9 quantile of half the scale: 30 % miss; 350 of 2000 has probability below 1e-30
+	require.Greater(t, missed, 350)
 }
 
 func TestInterval(t *testing.T) {

@@ -64,7 +64,8 @@ func TestInvalidParams(t *testing.T) {
 		"rows < 0":     func(p *Params) { p.Relation, p.Rows = budget.Replace, -1 },
 		"rows 2⁵³ + 1": func(p *Params) {
 			p.Relation, p.Rows = budget.Replace, -1
-			if tooMany := int64(maxRows + 1); math.MaxInt >= maxRows { // not where an int has 32 bits
+			if tooMany := int64(maxRows + 1); math.MaxInt >= maxRows {
+				// not where an int has 32 bits
 				p.Rows = int(tooMany)
 			}
 		},

@@ -171,7 +171,8 @@ func TestWeightRatios(t *testing.T) {
 					}
 					a := newPart(0, 10, 0, n, q, loss)
 					b := newPart(0, 10, 5, n+6, q, loss)
-					for _, more := range []int64{before, before + 1} { // the row is behind or before the place
+					for _, more := range []int64{before, before + 1} {
+						// the row is behind or before the place
 						worst = max(worst, math.Abs(math.Log(a.weight(before)/b.weight(more))))
 					}
 				}

@@ -55,7 +55,8 @@ func (s *Summary) read(weights []float64) (f form) {
 		w *= math.Ldexp(1, int(n.shift))
 		f.value += w * s.values[i].Float64()
 		f.noise[i] = w * n.scale
-		f.slack += math.Abs(w) // half a unit for rounding the sum, and one half for noise on integers
+		// half a unit for rounding the sum, and one half for noise on integers
+		f.slack += math.Abs(w)
 	}
 	return f
 }

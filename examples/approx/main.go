@@ -107,7 +107,8 @@ type result struct {
 type answer struct {
 	name                 string
 	truth, value, lo, hi float64
-	estimate, scale      float64 // the estimate before the noise, which is not private; NaN where it is not known
+	// the estimate before the noise, which is not private; NaN where it is not known
+	estimate, scale float64
 }
 
 // answerOf releases one estimate with the Mechanism.

@@ -31,8 +31,10 @@ func TestProgram(t *testing.T) {
 		}
 	}
 	check("F₂", moment, moment, moment)
-	check("na", 399487, 399487, tokens)                                 // the middle of the list, where the bisection begins
-	check("components", vertices-80_000, vertices-80_000+100, vertices) // 80,000 edges, nearly without cycles
+	// the middle of the list, where the bisection begins
+	check("na", 399487, 399487, tokens)
+	// 80,000 edges, nearly without cycles
+	check("components", vertices-80_000, vertices-80_000+100, vertices)
 	degree := clitest.Numbers(t, out, "  degree  ", 5)
 	if !(degree[0] == meanDegree && degree[2] <= degree[1] && degree[1] <= degree[3]) {
 		t.Errorf("degree: %v", degree)

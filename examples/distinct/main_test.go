@@ -98,7 +98,8 @@ func TestAccuracy(t *testing.T) {
 		for _, row := range r.rows {
 			truth := float64(row.truth)
 			lo, hi := row.size.Interval(1 - 1e-9)
-			count := row.name == "A" || row.name == "B" // of Laplace noise, of which 8 standard errors are e^{−11}
+			// of Laplace noise, of which 8 standard errors are e^{−11}
+			count := row.name == "A" || row.name == "B"
 			if truth < lo || truth > hi || !count && math.Abs(row.size.Estimate()-truth) > 8*row.size.StdErr() {
 				t.Errorf("share %v, %s: %v ± %v in [%v, %v], truth %v", share, row.name, row.size.Estimate(), row.size.StdErr(), lo, hi, truth)
 			}

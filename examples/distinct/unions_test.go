@@ -41,8 +41,8 @@ func halves() (first, second []string) {
 
 // What releases of two parties tell of the words of Genesis and Exodus, and of the articles in two
 // halves of baskets: the error is what is stated, and intervals cover. Of 300 runs a mean square is
-// off by 60 % with probability below 1e-10, a coverage of .93 is seen below .75 too; of 60 runs by a
-// factor of 3, and below .6. All figures that package kor/distinct must reach are printed by
+// off by 60 % with probability below 1e-10, a coverage of .93 is seen below .75 too; of 60 runs by
+// a factor of 3, and below .6. All figures that package kor/distinct must reach are printed by
 //
 //	go test ./kor/distinct ./examples/distinct -run 'TestLong|TestUnions' -v -long
 func TestUnions(t *testing.T) {

@@ -4,10 +4,10 @@
 //	estimates [flags]
 //
 // The first table counts the baskets as one stream, in their order: the mean error of the lower
-// reading (the estimate of the paper), of the middle one and of the upper one, which is the default,
-// over the released keys, and in brackets over those of the ten most frequent that are released.
-// The second deals the baskets to several sketches, at random or in blocks of time, and releases
-// their sum: its default takes it that a key is spread evenly.
+// reading (the estimate of the paper), of the middle one and of the upper one, which is the
+// default, over the released keys, and in brackets over those of the ten most frequent that are
+// released. The second deals the baskets to several sketches, at random or in blocks of time, and
+// releases their sum: its default takes it that a key is spread evenly.
 //
 // The exit code is 0, 1 when writing failed, or 2 for a wrong flag or parameter.
 package main

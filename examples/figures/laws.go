@@ -56,7 +56,8 @@ func shaped(p *picture, step func(), params elliptical.Params, power float64, no
 	if err := p.add("the box of the data", theirs, box); err != nil {
 		return nil, err
 	}
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = p.X.Min*1.1, p.X.Max*1.1, p.Y.Min*1.1, p.Y.Max*1.6 // room for the names
+	// room for the names
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = p.X.Min*1.1, p.X.Max*1.1, p.Y.Min*1.1, p.Y.Max*1.6
 	return p, nil
 }
 

@@ -64,7 +64,8 @@ func logTicks(lo, hi float64) (ticks []plot.Tick) {
 	few := math.Log10(hi/lo) < 2.5
 	for decade := math.Floor(math.Log10(lo)); decade <= math.Log10(hi); decade++ {
 		for digit := 1.; digit < 10; digit++ {
-			value, _ := strconv.ParseFloat(fmt.Sprintf("%ge%g", digit, decade), 64) // exact in decimal
+			// exact in decimal
+			value, _ := strconv.ParseFloat(fmt.Sprintf("%ge%g", digit, decade), 64)
 			t := plot.Tick{Value: value}
 			if t.Value < lo*(1-1e-9) || t.Value > hi*(1+1e-9) {
 				continue

@@ -26,8 +26,8 @@ const (
 type traffic []map[int]int
 
 // trafficOf makes a stream of Zipf keys, the same in every run. If it drifts, 3 of the first 300
-// ranks get other keys in every step; if it is diurnal, there is up to nine times as much at noon as
-// at midnight.
+// ranks get other keys in every step; if it is diurnal, there is up to nine times as much at noon
+// as at midnight.
 func trafficOf(e effort, drifts, diurnal bool) traffic {
 	rng := generator(0)
 	const keys = 50_000
@@ -137,8 +137,8 @@ func byIndependent(traffic) (reader, error) {
 	}, nil
 }
 
-// bySums adds up releases of steps, each at the whole ε and δ, as an element is in one of them: exact
-// counts with discrete Laplace noise and the least threshold.
+// bySums adds up releases of steps, each at the whole ε and δ, as an element is in one of them:
+// exact counts with discrete Laplace noise and the least threshold.
 func bySums(s traffic) (reader, error) {
 	law, err := noise.NewDiscreteLaplace(1. / seriesEpsilon)
 	if err != nil {

@@ -24,8 +24,8 @@ func TestProgram(t *testing.T) {
 }
 
 // The table has the words with the largest estimates and their true counts, which are in the
-// intervals, whether verses are clipped or not. A confidence of 1 − 1e-11 leaves 3e-7 for any of the
-// 12,824 words in two runs, so it does not matter which are shown.
+// intervals, whether verses are clipped or not. A confidence of 1 − 1e-11 leaves 3e-7 for any of
+// the 12,824 words in two runs, so it does not matter which are shown.
 func TestTable(t *testing.T) {
 	clitest.Seed(t)
 	known := map[string]float64{"the": 24091, "and": 23867, "of": 18123}
@@ -81,8 +81,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// Counts of 64 bytes have the errors that are stated, in users, at ε = 1: 1.35, 1.51, 2.22, 6.09 and
-// 82 for sets of 0, 10, 30, 100 and 1000, by formula.
+// Counts of 64 bytes have the errors that are stated, in users, at ε = 1: 1.35, 1.51, 2.22, 6.09
+// and 82 for sets of 0, 10, 30, 100 and 1000, by formula.
 func TestErrorsOfGroups(t *testing.T) {
 	g, err := newGroups(1, nil, 1)
 	if err != nil {

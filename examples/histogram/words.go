@@ -32,9 +32,9 @@ type groups struct {
 }
 
 // newGroups returns sketches that together are ε-private for a verse that is in at most so many of
-// them: a verse is one key of a sketch, so each of those costs it an equal part of ε. A sketch has 64
-// bytes where that is at least ¼, and below in proportion more, so that noise is at most 6 % of a
-// large count.
+// them: a verse is one key of a sketch, so each of those costs it an equal part of ε. A sketch has
+// 64 bytes where that is at least ¼, and below in proportion more, so that noise is at most 6 % of
+// a large count.
 func newGroups(epsilon float64, words []string, each int) (*groups, error) {
 	epsilon = math.Nextafter(epsilon/float64(each), 0)
 	cells := 64 * max(1, int(math.Ceil(0.25/epsilon)))

@@ -23,7 +23,8 @@ func gaussianA(r *report) error {
 	symmetric.Symmetric = true
 	unscaled.Steps.Scaling = plan.Unscaled
 	thesis.Method = plan.Thesis
-	optimal.Method, optimal.Max = plan.InstanceOptimal, 25.0/4 // it searches within ±4·Max; the published errors need a range as small as that
+	// it searches within ±4·Max; the published errors need a range as small as that
+	optimal.Method, optimal.Max = plan.InstanceOptimal, 25.0/4
 	c := comparison{
 		title:   fmt.Sprintf("Gaussian A: ℓ₂ error to μ, n = %d, d = %d, σ = 1, replace-one", n, d),
 		budgets: []float64{0.125, 0.25, 0.5, 1},

@@ -70,8 +70,8 @@ func peerGroups(t *testing.T, users [][]int, m int, keysOnly bool) map[int]float
 	return shown
 }
 
-// The rows of the table in ../figures/README.md, which has a column for each bound m on the keys of a
-// user.
+// The rows of the table in ../figures/README.md, which has a column for each bound m on the keys of
+// a user.
 const (
 	keysOnly = iota
 	twoPasses
@@ -101,8 +101,8 @@ func (g *groupsTable) String() string {
 }
 
 // weightedGaussian returns the threshold of the mechanism of Gopi et al. at its exact δ and the
-// number of keys that it is expected to show: users give 1/√l to l ≤ m keys, σ is that of a Gaussian
-// mechanism, and l new keys escape with probability δ.
+// number of keys that it is expected to show: users give 1/√l to l ≤ m keys, σ is that of a
+// Gaussian mechanism, and l new keys escape with probability δ.
 func weightedGaussian(t *testing.T, users [][]int, m int, epsilon, delta float64) (threshold, keys float64) {
 	sigma, err := ours.GaussianSigma(epsilon, delta, 1)
 	if err != nil {

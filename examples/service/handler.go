@@ -104,7 +104,8 @@ func (s *service) writeWindow(w http.ResponseWriter, from, to int) {
 // getSlice serves a slice as it was published, the same bytes for ever.
 func (s *service) getSlice(w http.ResponseWriter, r *http.Request) {
 	step, err := strconv.Atoi(r.PathValue("step"))
-	if err != nil || step < 0 || step >= s.published.steps() { // what the store has beyond that is not published yet
+	if err != nil || step < 0 || step >= s.published.steps() {
+		// what the store has beyond that is not published yet
 		notFound(w)
 		return
 	}

@@ -172,7 +172,8 @@ func TestOverHTTP(t *testing.T) {
 	_, text = get(t, server.URL+"/users", "")
 	require.NoError(t, json.Unmarshal(text, &list))
 	require.Len(t, list.Users, 7)
-	for i, u := range list.Users { // 400 users a day; the standard error is some 1 % and the noise is nothing
+	for i, u := range list.Users {
+		// 400 users a day; the standard error is some 1 % and the noise is nothing
 		require.Equal(t, []int{0, day * (i + 1)}, []int{u.From, u.To})
 		require.InEpsilon(t, 400*(i+1), u.Estimate, 0.1)
 	}

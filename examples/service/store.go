@@ -25,10 +25,12 @@ type store struct{ db *bbolt.DB }
 
 // The buckets of the store.
 var (
-	headBucket    = []byte("head")     // what the series is, its budget and the private state
-	slicesBucket  = []byte("slices")   // public: the slice of each step
-	usersBucket   = []byte("users")    // public: numbers of different users, by the step they end with
-	eventsBucket  = []byte("events")   // private: requests that the state does not contain yet, in order
+	headBucket   = []byte("head")   // what the series is, its budget and the private state
+	slicesBucket = []byte("slices") // public: the slice of each step
+	// public: numbers of different users, by the step they end with
+	usersBucket = []byte("users")
+	// private: requests that the state does not contain yet, in order
+	eventsBucket  = []byte("events")
 	headKey       = []byte("series")   // in headBucket, as are the next three
 	budgetKey     = []byte("budget")   // the ledger
 	keysStateKey  = []byte("state")    // private: series.Builder

@@ -158,7 +158,8 @@ func (opts *options) Run(out io.Writer) (err error) {
 		return err
 	}
 	r := result{query: opts.query, ledger: ledger, journal: opts.journal}
-	if r.groups, err = budget.Release(ledger, b); err != nil { // spends, on the disk, and then draws
+	if r.groups, err = budget.Release(ledger, b); err != nil {
+		// spends, on the disk, and then draws
 		return err
 	}
 	took("Answered")

@@ -40,7 +40,8 @@ func ExpNegQuo(num, den *big.Int, prec uint) Interval {
 			sum.Add(sum, term)
 		}
 	}
-	slack := big.NewInt(4 * (terms + 2)) // truncated terms, each carried on by a factor y < 1/4, and y's own unit
+	// truncated terms, each carried on by a factor y < 1/4, and y's own unit
+	slack := big.NewInt(4 * (terms + 2))
 	lo, hi := new(big.Int).Sub(sum, slack), new(big.Int).Add(sum, slack)
 	for range halvings {
 		lo.Mul(lo, lo).Rsh(lo, work)

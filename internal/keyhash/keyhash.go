@@ -53,9 +53,9 @@ func (h *Hasher[K]) OfString(key K) uint64 {
 	return maphash.String(h.seed, *(*string)(unsafe.Pointer(&key)))
 }
 
-// OfInteger is Hash where K is no string type. For integers: the two halves of the 128-bit product (x ⊕ a)·b,
-// added without carry, as in the hash of Go's maps where there are no AES instructions. For arrays
-// of 16 bytes x is that of their halves, under the same key turned.
+// OfInteger is Hash where K is no string type. For integers: the two halves of the 128-bit product
+// (x ⊕ a)·b, added without carry, as in the hash of Go's maps where there are no AES instructions.
+// For arrays of 16 bytes x is that of their halves, under the same key turned.
 func (h *Hasher[K]) OfInteger(key K) uint64 {
 	var x uint64
 	switch unsafe.Sizeof(key) {

@@ -35,9 +35,9 @@ func (n *numbered) add(h uint64) {
 	n.slots.Set(slot, h, uint32(len(n.hashes)))
 }
 
-// Every entry is found before and after growth, and nothing else is: of hashes that are spread, that
-// agree in the half that slots hold, that all belong into the last slot and so go on at the first,
-// and that fill all the room there is.
+// Every entry is found before and after growth, and nothing else is: of hashes that are spread,
+// that agree in the half that slots hold, that all belong into the last slot and so go on at the
+// first, and that fill all the room there is.
 func TestSlots(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for name, hash := range map[string]func(i int) uint64{

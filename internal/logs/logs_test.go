@@ -14,7 +14,8 @@ func near(t *testing.T, got, want float64) {
 
 func TestReach(t *testing.T) {
 	for _, b := range []float64{0.3, 1, 7.5} {
-		for n := range int64(20) { // the sum of the masses tanh(1/2b)·e^{−x/b} from n on, and of those from −x to x
+		for n := range int64(20) {
+			// the sum of the masses tanh(1/2b)·e^{−x/b} from n on, and of those from −x to x
 			sum := 0.0
 			for x := n + 2000; x >= n; x-- {
 				sum += math.Tanh(1/(2*b)) * math.Exp(-float64(x)/b)

@@ -109,8 +109,8 @@ func TestPoissonOfLeaves(t *testing.T) {
 	require.Less(t, got, 2.1245*1.0038)
 }
 
-// Samples: on twice the points, of the law of one release and of those of many, there is at most .4 of
-// the excess.
+// Samples: on twice the points, of the law of one release and of those of many, there is at most .4
+// of the excess.
 func TestSamplesOnMorePoints(t *testing.T) {
 	figure := func(times, n int, leaf *Measure, gamma float64) float64 {
 		removed, _ := leaf.Poisson(gamma, 8*n)
@@ -122,7 +122,8 @@ func TestSamplesOnMorePoints(t *testing.T) {
 	}
 	last := math.Inf(1)
 	for n := 512; n <= finest; n *= 2 {
-		got := figure(1000, n, Gaussian(1, 8*n), 0.01) - 2.1245 // as other accountants have it, rounded down
+		// as other accountants have it, rounded down
+		got := figure(1000, n, Gaussian(1, 8*n), 0.01) - 2.1245
 		t.Logf("1,000 samples of 1 %% with normal noise, %d points: %.6g above", n, got)
 		require.Greater(t, got, 0.0)
 		require.LessOrEqual(t, got, 0.4*last+1e-6)

@@ -11,7 +11,8 @@ const (
 // Response returns the law of randomized response, ±ε with P-mass 1/(1 + e^{∓ε}): what bounds every
 // ε-DP release (Kairouz, Oh, Viswanath). ε is in [Least, Most].
 func Response(epsilon float64) *Measure {
-	const above = 1 + 0x1p-49 // an Exp, a sum and a quotient; the error counts as often as the release
+	// an Exp, a sum and a quotient; the error counts as often as the release
+	const above = 1 + 0x1p-49
 	q := math.Exp(-epsilon)
 	return &Measure{base: -epsilon, step: 2 * epsilon, mass: []float64{q/(1+q)*above + floor, 1 / (1 + q) * above}, releases: 1}
 }

@@ -46,7 +46,8 @@ func TestFigures(t *testing.T) {
 	} {
 		got := epsilonAt(c.m.Delta, c.delta)
 		t.Logf("%s: %.7g, above the truth by %.2g, %d points", c.name, got, got/c.truth-1, c.m.Points())
-		require.GreaterOrEqual(t, got, c.truth*(1-1e-9)-5e-5*float64(strings.Count(c.name, "Laplace")), c.name) // the truth is rounded
+		// the truth is rounded
+		require.GreaterOrEqual(t, got, c.truth*(1-1e-9)-5e-5*float64(strings.Count(c.name, "Laplace")), c.name)
 		require.LessOrEqual(t, got, c.truth*(1+c.excess), c.name)
 	}
 }

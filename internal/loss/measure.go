@@ -92,7 +92,8 @@ func (m *Measure) Delta(epsilon float64) float64 {
 		}
 	}
 	if i < len(m.mass) {
-		e, q := math.Exp(epsilon-m.at(i))*(1-0x1p-49), math.Exp(-m.step)*(1-0x1p-49) // e ≤ e^{ε−l} throughout
+		// e ≤ e^{ε−l} throughout
+		e, q := math.Exp(epsilon-m.at(i))*(1-0x1p-49), math.Exp(-m.step)*(1-0x1p-49)
 		for _, x := range m.mass[i:] {
 			sum += x * (1 - e)
 			e *= q
@@ -213,7 +214,8 @@ func (m *Measure) on(step float64) *Measure {
 // e^{−step} − 1.
 func put(mass []float64, at, step, whole, x float64) {
 	j := math.Floor(at / step)
-	d := math.FMA(-j, step, at) // correctly rounded, as the distances to both lattice points must be
+	// correctly rounded, as the distances to both lattice points must be
+	d := math.FMA(-j, step, at)
 	if d < 0 {
 		j--
 		d = math.FMA(-j, step, at)

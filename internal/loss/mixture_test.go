@@ -7,11 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The figures of another accountant's tests for mixtures (google/differential-privacy, python/dp_accounting,
-// pld_privacy_accountant_test.py), met from above within .5 %.
+// The figures of another accountant's tests for mixtures (google/differential-privacy,
+// python/dp_accounting, pld_privacy_accountant_test.py), met from above within .5 %.
 func TestPublishedMixtures(t *testing.T) {
 	removed, added := Mixture([]float64{0, 1, 2}, []float64{0.2, 0.6, 0.2}, 1<<14)
-	removed2, added2 := Mixture([]float64{0, 1, 1.5}, []float64{0.33, 0.34, 0.33}, 1<<14) // moves of 0, 2, 3 where σ = 2
+	// moves of 0, 2, 3 where σ = 2
+	removed2, added2 := Mixture([]float64{0, 1, 1.5}, []float64{0.33, 0.34, 0.33}, 1<<14)
 	both := func(epsilon float64) float64 { return 0 }
 	for _, pair := range [][2]*Measure{{removed, removed2}, {added, added2}} {
 		whole := Compose(times(pair[0], 3), times(pair[1], 2), Points)

@@ -4,8 +4,8 @@ import "math"
 
 // Poisson returns the laws of a release on a secret sample that every unit is in with probability γ
 // in (0, 1), independently, where m bounds the release on the sample in both directions and is
-// symmetric: a leaf as it was made. removed bounds P = the release with the unit against Q = without
-// it, added the other direction; both have that many points.
+// symmetric: a leaf as it was made. removed bounds P = the release with the unit against Q =
+// without it, added the other direction; both have that many points.
 //
 // Given the others' sample the release is (1−γ)Q + γP with the unit and Q without, and a divergence
 // is at most the mean of those given the sample, so the pairs ((1−γ)Q + γP, Q) and (Q, (1−γ)Q + γP)
@@ -20,8 +20,8 @@ func (m *Measure) Poisson(gamma float64, points int) (removed, added *Measure) {
 		l, off = sampled(gamma, -m.at(i))
 		without[i] = placed{up(off - l), m.mass[i]}
 	}
-	// Where P alone has mass w, and Q elsewhere: the first has γw there and (1−γ)w at ln(1−γ), below
-	// all others; the second w at −ln(1−γ), above.
+	// Where P alone has mass w, and Q elsewhere: the first has γw there and (1−γ)w at ln(1−γ),
+	// below all others; the second w at −ln(1−γ), above.
 	with[0].mass = (with[0].mass + rest*m.infinite) * slack(0)
 	removed = spread(with, points, m.releases)
 	removed.infinite = gamma * m.infinite * slack(0)

@@ -14,13 +14,15 @@ import (
 // brings every digit of the key everywhere and the sum breaks up its regularity; of the second one
 // the digits around the middle are used, which depend on all of y: the lowest of u and the highest
 // of v. Tests of package kor compare levels and cells with the fully random law on runs, grids and
-// other regular key sets; privacy never rests on it. Whoever knows k₀, k₁ and k₂ can choose keys that collide.
+// other regular key sets; privacy never rests on it. Whoever knows k₀, k₁ and k₂ can choose keys
+// that collide.
 type Hash struct{ K0, K1, K2 uint64 }
 
 // New returns the Hash of two independent strings of 16 random bytes.
 func New(first, second [16]byte) Hash {
 	half := func(s [16]byte, i int) uint64 { return binary.LittleEndian.Uint64(s[8*i:]) }
-	return Hash{half(first, 0), half(first, 1) | 1, half(second, 0) | 1 | 1<<63} // so that u has all its digits
+	// so that u has all its digits
+	return Hash{half(first, 0), half(first, 1) | 1, half(second, 0) | 1 | 1<<63}
 }
 
 // Words returns u and v.

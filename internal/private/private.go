@@ -82,8 +82,8 @@ func Leave[S any](s State[S]) {
 	c.busy = false
 }
 
-// Share returns the data for any number of goroutines at a time, or nil if there are none. It is for
-// an S that has locks of its own, and a State that nobody enters or takes: what is released is
+// Share returns the data for any number of goroutines at a time, or nil if there are none. It is
+// for an S that has locks of its own, and a State that nobody enters or takes: what is released is
 // taken out of S.
 func Share[S any](s State[S]) *S {
 	if s.at == nil || *s.at == nil {

@@ -162,8 +162,8 @@ func (s *shape) block(from, to float64) float64 {
 	return max(s.larger(to, mu, s.choice(to, mu)), s.smaller(to, mu))
 }
 
-// within reports whether the bound is at most delta. A κ that shows it for one share mostly shows it
-// for the next one, so few are searched for.
+// within reports whether the bound is at most delta. A κ that shows it for one share mostly shows
+// it for the next one, so few are searched for.
 func (s *shape) within(delta float64) bool {
 	if s.fails() {
 		return false
@@ -200,8 +200,8 @@ var cuts = func() []float64 {
 	return append(c, 1)
 }()
 
-// smaller bounds δ for the smaller input first where a share of at most y is in keys below R and the
-// others have the distance mu.
+// smaller bounds δ for the smaller input first where a share of at most y is in keys below R and
+// the others have the distance mu.
 func (s *shape) smaller(y, mu float64) float64 {
 	switch {
 	case s.Replace: // the other order is the same

@@ -61,7 +61,8 @@ func (k Quadratic) worstCase(epsilon, mu float64, most int, rise func(v, r float
 	reach := int64(5 * k.Scale)
 	totals := []int64{0, 1, k.From / 2, k.From - 1, k.From, k.Threshold - 3, k.Threshold + 2*reach}
 	for l := 1; l <= most; l++ {
-		width := []int64{0, 1, 2, reach/12 + 1}[l] // wider cells are post-processing: a bit less than the exact δ
+		// wider cells are post-processing: a bit less than the exact δ
+		width := []int64{0, 1, 2, reach/12 + 1}[l]
 		without, with := make([][]float64, len(totals)), make([][]float64, len(totals))
 		for i, v := range totals {
 			without[i], with[i] = k.quadraticLaw(v, reach/width, width, rise), k.quadraticLaw(v+grid(l), reach/width, width, rise)
@@ -215,7 +216,8 @@ func TestThresholdsForUsers(t *testing.T) {
 			require.Greater(t, k.Delta(c.epsilon, u), c.delta)
 		})
 	}
-	_, ok := ForUsers(4*s, 1, 1e-6, Users{Unit: s, MaxKeys: 100}) // less noise than the keys of others need
+	// less noise than the keys of others need
+	_, ok := ForUsers(4*s, 1, 1e-6, Users{Unit: s, MaxKeys: 100})
 	require.False(t, ok)
 	for _, k := range []Quadratic{{}, {math.NaN(), 1, 5}, {1, 5, 5}, {1, 0, 5}, {1, 1 << 31, 1 << 40}} {
 		require.EqualValues(t, 1, k.Delta(1, Users{Unit: 1, MaxKeys: 1}))

@@ -84,7 +84,8 @@ func TestStepsExactly(t *testing.T) {
 			check := func(p, q []float64, moved float64) {
 				shown := 1 - p[reach]
 				for o := range p {
-					changed := p[o] * (1 - moved/shown) // moved < 0 where it goes from nothing to what is shown
+					// moved < 0 where it goes from nothing to what is shown
+					changed := p[o] * (1 - moved/shown)
 					switch {
 					case o == int(reach):
 						changed = p[o] + moved

@@ -262,7 +262,8 @@ func exercise(t *testing.T, object reflect.Value, d data, depth int) (lines []st
 	}
 	name := object.Type().String()
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d", "%x"} {
-		if text := fmt.Sprintf(verb, object.Interface()); !strings.Contains(text, "0xc0") { // but for addresses
+		if text := fmt.Sprintf(verb, object.Interface()); !strings.Contains(text, "0xc0") {
+			// but for addresses
 			lines = append(lines, name+" "+verb+" "+text)
 		}
 	}

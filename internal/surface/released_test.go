@@ -93,7 +93,8 @@ func TestReleasedObjects(t *testing.T) {
 					continue // of another type, or key type
 				}
 				found++
-				promise = promise || o.Guarantee() != budget.Guarantee{} // what is combined of several releases may promise nothing by itself
+				// what is combined of several releases may promise nothing by itself
+				promise = promise || o.Guarantee() != budget.Guarantee{}
 				require.NotEqual(t, zero.String(), o.String())
 				params := reflect.ValueOf(o).MethodByName("Params").Call(nil)[0]
 				require.True(t, params.Comparable(), "%v is not comparable", params.Type())

@@ -26,8 +26,8 @@ func New[K wire.Key](limit int64) Table[K] {
 	return Table[K]{keyhash.New[K](), keyhash.NewSlots(initial), make([]Entry[K], 0, initial), limit}
 }
 
-// Add adds the steps, at most ±limit, to the sum of the key. Once there are 2³² − 1 keys, others are
-// ignored.
+// Add adds the steps, at most ±limit, to the sum of the key. Once there are 2³² − 1 keys, others
+// are ignored.
 func (t *Table[K]) Add(key K, steps int64) {
 	h := t.hasher.Hash(key)
 	slot, n := t.slots.First(h)

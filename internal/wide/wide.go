@@ -28,7 +28,8 @@ func OfFloat(x float64) Int {
 
 // OfBig returns x, which must fit.
 func OfBig(x *big.Int) Int {
-	lo := new(big.Int).And(x, new(big.Int).SetUint64(math.MaxUint64)) // two's complement, as for all of math/big
+	// two's complement, as for all of math/big
+	lo := new(big.Int).And(x, new(big.Int).SetUint64(math.MaxUint64))
 	return Int{new(big.Int).Rsh(x, 64).Int64(), lo.Uint64()}
 }
 
@@ -58,7 +59,8 @@ func (w Int) Times(x int64) Int {
 
 // Shl returns w·2ⁿ for n < 128.
 func (w Int) Shl(n uint) Int {
-	return Int{w.Hi<<n | int64(w.Lo>>(64-n)|w.Lo<<(n-64)), w.Lo << n} // of the two, one is 0 but for n = 64
+	// of the two, one is 0 but for n = 64
+	return Int{w.Hi<<n | int64(w.Lo>>(64-n)|w.Lo<<(n-64)), w.Lo << n}
 }
 
 // Shr returns ⌊w/2ⁿ⌋ for n < 64.

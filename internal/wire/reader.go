@@ -86,7 +86,8 @@ func (r *Reader) String(n int) string { return string(r.Bytes(n)) }
 // textPiece is how many bytes of keys share a piece of memory: who keeps one key keeps that.
 const textPiece = 1 << 14
 
-// text is String for keys: many of them take one allocation, of no more bytes than are left to read.
+// text is String for keys: many of them take one allocation, of no more bytes than are left to
+// read.
 func (r *Reader) text(n int) string {
 	b := r.Bytes(n)
 	if len(b) > cap(r.texts)-len(r.texts) {

@@ -35,7 +35,8 @@ func BenchmarkAdd(b *testing.B) {
 	})
 }
 
-// The OR of two tables, which Merge is, beside a copy of one: of 16 KiB, and of more than any cache.
+// The OR of two tables, which Merge is, beside a copy of one: of 16 KiB, and of more than any
+// cache.
 func BenchmarkOr(b *testing.B) {
 	for _, size := range []int{1 << 14, 1 << 28} {
 		x, y := make([]uint64, size/8), make([]uint64, size/8)

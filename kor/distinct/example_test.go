@@ -145,8 +145,9 @@ func ExampleWindowBuilder() {
 	// 30 days: 30000 users in the interval: true
 }
 
-// Distinct users for each of a public list of groups, 64 bytes a group. A user in several groups is seen in the
-// release of each, so his groups are bounded before he is added: here at 2, and both releases together cost ε = 1.
+// Distinct users for each of a public list of groups, 64 bytes a group. A user in several groups is
+// seen in the release of each, so his groups are bounded before he is added: here at 2, and both
+// releases together cost ε = 1.
 func Example_groups() {
 	p := distinct.Params{Epsilon: 0.5, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
 	groups := map[string]*distinct.Builder{}

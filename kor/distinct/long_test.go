@@ -107,7 +107,8 @@ func TestLongUnionOfTwo(t *testing.T) {
 		}
 		for of := PartUnion; of <= PartOnlyB; of++ {
 			t.Logf("Jaccard %.1f, %v: %.3g %% of the union, coverage %.3f", jaccard, of, 100*all[of].rmse()/size, all[of].coverage())
-			require.Greater(t, all[of].coverage(), 0.92, "%v", of) // [.93, .98] and two standard errors
+			// [.93, .98] and two standard errors
+			require.Greater(t, all[of].coverage(), 0.92, "%v", of)
 			require.Less(t, all[of].coverage(), 0.985, "%v", of)
 		}
 		require.LessOrEqual(t, 100*all[PartUnion].rmse()/size, 4.9*(1+3/math.Sqrt(2*runs)))
@@ -195,7 +196,8 @@ func TestLongShards(t *testing.T) {
 	for shard := range uint64(shards) {
 		b := builder(t, p)
 		batch := make([]uint64, 0, 4096)
-		for i := uint64(0); i < 3*keys/shards; i++ { // a shard sees 3/64 of the keys, and each key is in three of them
+		for i := uint64(0); i < 3*keys/shards; i++ {
+			// a shard sees 3/64 of the keys, and each key is in three of them
 			if batch = append(batch, (shard*(keys/shards)+i)%keys); len(batch) == cap(batch) {
 				b.Add(batch...)
 				batch = batch[:0]

@@ -110,7 +110,8 @@ func (p Params) Guarantee() budget.Guarantee {
 		return budget.Guarantee{}
 	}
 	bits, count := p.split()
-	parts, _ := budget.Compose(budget.PureDP(bits, unit), budget.PureDP(count, unit)) // of one unit, so no error
+	// of one unit, so no error
+	parts, _ := budget.Compose(budget.PureDP(bits, unit), budget.PureDP(count, unit))
 	return budget.PureDP(p.Epsilon, unit).WithPair(parts)
 }
 

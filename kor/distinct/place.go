@@ -9,14 +9,14 @@ import (
 
 // placement says which bit of a table a key sets. With t a word of the key, t·n = cell·2⁶⁴ + f: the
 // cell is ⌊t·n/2⁶⁴⌋, and the level min(number of leading zeros of f, L−1). So every key sets a bit,
-// at level i with probability r_i = 2^{−i−1}, at the last one with r_{L−1} = 2^{−L+1}: for a uniform
-// t, the probability of a cell and a level or deeper ones is within 2⁻⁶⁴ of the product.
+// at level i with probability r_i = 2^{−i−1}, at the last one with r_{L−1} = 2^{−L+1}: for a
+// uniform t, the probability of a cell and a level or deeper ones is within 2⁻⁶⁴ of the product.
 //
-// t is the lower half of k₂·y, with y and the numbers k of [place.Hash]. A digit of t depends on all
-// lower ones of y; the uppermost say the cell, those below the level.
+// t is the lower half of k₂·y, with y and the numbers k of [place.Hash]. A digit of t depends on
+// all lower ones of y; the uppermost say the cell, those below the level.
 //
-// Privacy holds for every function from keys to bits; the accuracy statements are for a fully random
-// t. TestRegularKeys compares them on runs, grids and other regular sets.
+// Privacy holds for every function from keys to bits; the accuracy statements are for a fully
+// random t. TestRegularKeys compares them on runs, grids and other regular sets.
 type placement struct {
 	k0, k1, k2    uint64       // those of a place.Hash
 	cells, stride uint64       // of a level: bits, and words

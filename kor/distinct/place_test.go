@@ -21,8 +21,8 @@ var regular = map[string]func(i uint64) uint64{
 }
 
 // The number of ones of each level, and of all together, have the law that fully random functions
-// give: over many seeds the mean and the variance of what the keys of a regular set leave are within
-// 7 standard errors. The seeds are the same in every run.
+// give: over many seeds the mean and the variance of what the keys of a regular set leave are
+// within 7 standard errors. The seeds are the same in every run.
 func TestRegularKeys(t *testing.T) {
 	const n, levels = 64, 10
 	seeds := dptest.Full(20_000, 1000)

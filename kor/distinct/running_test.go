@@ -59,7 +59,8 @@ func streams(visit func(keys []uint64, without, with []uint)) {
 		three := []uint64{keys[placement%3][0], keys[placement/3%3][1], keys[placement/9][2]}
 		for _, first := range histories {
 			for _, second := range histories {
-				if second > first || placement%3 > placement/3%3 { // the others are the same with the names changed
+				if second > first || placement%3 > placement/3%3 {
+					// the others are the same with the names changed
 					continue
 				}
 				for _, third := range histories[1:] {

@@ -13,8 +13,8 @@ import (
 )
 
 // For a stationary stream the mean error of the ten most frequent keys is that of the formula: the
-// mean of |estimate − truth| is some .8 of its standard error. 1.3 is for keys whose beginning is not
-// known, and for chance: stream and noise are the same in every run.
+// mean of |estimate − truth| is some .8 of its standard error. 1.3 is for keys whose beginning is
+// not known, and for chance: stream and noise are the same in every run.
 func TestTopErrors(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	p := plain

@@ -126,10 +126,11 @@ func (b *Builder[K]) Add(key K) {
 // AddUser counts elements of one user in the open step. With MaxElements = p, an element counts if
 // fewer than p came before it in this step and the ones before, as many as the longest of the Spans
 // has: so p at most count in any so many steps. Those that do not count come as well: who always
-// brings more than p is not counted again until he has brought fewer. Without MaxElements all count.
+// brings more than p is not counted again until he has brought fewer. Without MaxElements all
+// count.
 //
-// The user's name is private, is forgotten soon after he was last here, and must always be the same:
-// a person with two names is two users.
+// The user's name is private, is forgotten soon after he was last here, and must always be the
+// same: a person with two names is two users.
 func (b *Builder[K]) AddUser(user string, keys ...K) {
 	s := private.Enter(b.secret)
 	if s == nil {

@@ -109,8 +109,8 @@ func TestLastStep(t *testing.T) {
 	require.ErrorIs(t, err, ErrReleased)
 }
 
-// An element counts if fewer than MaxElements of the user came in the last steps; with them, elements
-// without a user do not.
+// An element counts if fewer than MaxElements of the user came in the last steps; with them,
+// elements without a user do not.
 func TestUsers(t *testing.T) {
 	p := short
 	p.MaxElements = 3

@@ -21,8 +21,8 @@ type calibration struct {
 // leastDelta is the least δ of one element: an eighth of it is a normal float64.
 const leastDelta = 0x1p-1000
 
-// calibrate checks normal Params and returns their laws. With L spans and D discovery spans, and ε₁,
-// δ₁ for one element, each node of a known key is ε₁/L-private and each discovery node (ε₁/D,
+// calibrate checks normal Params and returns their laws. With L spans and D discovery spans, and
+// ε₁, δ₁ for one element, each node of a known key is ε₁/L-private and each discovery node (ε₁/D,
 // δ₁/D)-private: scales are rounded up, shares down.
 func (p Params) calibrate() (c calibration, err error) {
 	if err := p.validate(); err != nil {
@@ -58,8 +58,8 @@ func (p Params) calibrate() (c calibration, err error) {
 	return c, nil
 }
 
-// element returns the ε₁ and δ₁ of one element. What a user does in one of the longest spans, at any
-// place, removes MaxElements = p of the elements that count and adds p others, at most. So
+// element returns the ε₁ and δ₁ of one element. What a user does in one of the longest spans, at
+// any place, removes MaxElements = p of the elements that count and adds p others, at most. So
 //
 //	ε₁ = ε/(2p),  δ₁·(1 + e^ε₁ + … + e^(n−1)ε₁) = δ₁·(e^(nε₁) − 1)/(e^ε₁ − 1) = δ
 //
@@ -79,8 +79,8 @@ func (p Params) element() (epsilon, delta float64) {
 	return epsilon, delta
 }
 
-// leastThreshold returns the least integer τ with η ≤ δ and η ≤ 1 − q, where η = Pr[L ≥ τ − 1] is the
-// probability that a key of one element is shown, L has scale b, and q = e^(−1/b).
+// leastThreshold returns the least integer τ with η ≤ δ and η ≤ 1 − q, where η = Pr[L ≥ τ − 1] is
+// the probability that a key of one element is shown, L has scale b, and q = e^(−1/b).
 func leastThreshold(b, delta float64) int64 {
 	want := min(math.Log(delta), math.Log(-math.Expm1(-1/b)))
 	want -= 0x1p-40 * max(1, -want)

@@ -24,8 +24,8 @@ func (p CounterParams) Params() Params {
 }
 
 // Guarantee returns what all releases together promise: ε for one element or, with MaxElements, for
-// what one user does in any steps as long as the longest of the Spans. Invalid CounterParams promise
-// nothing.
+// what one user does in any steps as long as the longest of the Spans. Invalid CounterParams
+// promise nothing.
 func (p CounterParams) Guarantee() budget.Guarantee { return p.Params().Guarantee() }
 
 // StdErr returns the standard error of an estimate of a window: see [Params.StdErr].
@@ -98,8 +98,8 @@ func (c *Counter) Step() (*Slice[int], error) {
 	return s.step()
 }
 
-// AppendPrivateState appends all that the Counter holds to dst, for the service's own store. WHAT IT
-// APPENDS IS PRIVATE DATA: see [Builder.AppendPrivateState].
+// AppendPrivateState appends all that the Counter holds to dst, for the service's own store. WHAT
+// IT APPENDS IS PRIVATE DATA: see [Builder.AppendPrivateState].
 func (c *Counter) AppendPrivateState(dst []byte) ([]byte, error) {
 	return c.builder().AppendPrivateState(dst)
 }

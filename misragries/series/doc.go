@@ -15,24 +15,24 @@
 //	one user, by MaxElements    ε and δ for all that he does in any 168 steps (the longest span)
 //	what the ledger records     builder.Guarantee(), once, when the series begins
 //
-// So all Slices together, also of all future steps, are (ε, δ)-private for one element of the stream,
-// added or removed; a user of m elements has (mε, ·). With MaxElements = p, at most p elements of a
-// user count in any 168 steps, wherever these begin and however many he brings, and the noise is that
-// of 2p: without what he did in a week, p do not count, and p of the next week may count in their
-// place. All that he does in k times 168 steps costs (k + 1)/2 times ε.
+// So all Slices together, also of all future steps, are (ε, δ)-private for one element of the
+// stream, added or removed; a user of m elements has (mε, ·). With MaxElements = p, at most p
+// elements of a user count in any 168 steps, wherever these begin and however many he brings, and
+// the noise is that of 2p: without what he did in a week, p do not count, and p of the next week
+// may count in their place. All that he does in k times 168 steps costs (k + 1)/2 times ε.
 //
 // # How
 //
 // A key that was released is public, and from then on it is known: its count is published in every
 // step, also below a threshold and at zero, and again in nodes of 4, 24 and 168 steps, each with
-// discrete Laplace noise at ε/4. An element of a known key meets one node of each span, whatever the
-// number of steps. Elements of other keys are counted apart: at the end of each 24, 168 and 672 steps
-// a key is shown where a third of (ε, δ) allows it. The two kinds share no element, so each has the
-// whole of (ε, δ). The proof, against adaptive streams, is in series_proof.md.
+// discrete Laplace noise at ε/4. An element of a known key meets one node of each span, whatever
+// the number of steps. Elements of other keys are counted apart: at the end of each 24, 168 and 672
+// steps a key is shown where a third of (ε, δ) allows it. The two kinds share no element, so each
+// has the whole of (ε, δ). The proof, against adaptive streams, is in series_proof.md.
 //
 // A [Timeline] reads windows from the Slices: estimates by least squares over all published counts,
-// intervals by the exact law of a few of them. Elements from before a key was known are corrected at
-// the end of each longer discovery span that it became known in.
+// intervals by the exact law of a few of them. Elements from before a key was known are corrected
+// at the end of each longer discovery span that it became known in.
 //
 // # Accuracy
 //
@@ -51,9 +51,10 @@
 //
 // # Cost
 //
-// Add takes 50 ns for a known key; for a thousand of them Step takes 0.1 ms, a Window of 720 steps 3
-// ms. Exact counts of unknown keys take some 150 bytes a key until the longest discovery span ends;
-// with Counters there are three sketches instead. A Slice has 2.3 integers for each known key.
+// Add takes 50 ns for a known key; for a thousand of them Step takes 0.1 ms, a Window of 720 steps
+// 3 ms. Exact counts of unknown keys take some 150 bytes a key until the longest discovery span
+// ends; with Counters there are three sketches instead. A Slice has 2.3 integers for each known
+// key.
 //
 // # The store, and crashes
 //
@@ -75,6 +76,6 @@
 //
 // Sources: continual release as of Dwork, Naor, Pitassi and Rothblum (STOC 2010) and Chan, Shi and
 // Song (TISSEC 2011); thresholds for unknown keys as of Korolova et al. (WWW 2009); sketches by
-// Lebeda and Tětek (TODS 2025). That known and unknown keys compose in parallel, late corrections and
-// the calendar of four spans are this package's own.
+// Lebeda and Tětek (TODS 2025). That known and unknown keys compose in parallel, late corrections
+// and the calendar of four spans are this package's own.
 package series

@@ -6,21 +6,22 @@ package series
 // The nodes make trees: a node's children are those of the next shorter span inside it. Let a pair
 // be the counts in all of a node and in its part in the window. The pairs of the children of a node
 // are independent, given what is published in the node but for its own count y; so they add up, and
-// y = total + noise is one more observation, for which the best estimate is moved by the covariances
-// with the total (a Kalman step). At the roots nothing is left to be observed. Noise has equal
-// variance in all nodes, which is the unit here.
+// y = total + noise is one more observation, for which the best estimate is moved by the
+// covariances with the total (a Kalman step). At the roots nothing is left to be observed. Noise
+// has equal variance in all nodes, which is the unit here.
 //
 // A key that is not known has a count of 0 without noise: what it counts while it is known is
 // estimated, and a node that began before that holds nothing else.
 type fit struct {
 	spans        []int
-	since, until int         // the steps in which the key is known
-	cut          bool        // whether it was known before, in steps of which nothing is known
-	values       [][]int64   // by span; nil for variances alone
-	totals       [][]float64 // the estimates by join for the same nodes, of which those of steps are not there; nil for none
-	vars         []float64   // their variances: see wholes
-	first        []int       // the number of the node of each span that values begin with
-	from, to     int         // the window
+	since, until int       // the steps in which the key is known
+	cut          bool      // whether it was known before, in steps of which nothing is known
+	values       [][]int64 // by span; nil for variances alone
+	// the estimates by join for the same nodes, of which those of steps are not there; nil for none
+	totals   [][]float64
+	vars     []float64 // their variances: see wholes
+	first    []int     // the number of the node of each span that values begin with
+	from, to int       // the window
 }
 
 // pair is the estimate of the counts in a node and in its part in the window, with covariances.
@@ -89,8 +90,8 @@ func (f *fit) join(l, i int) (p pair) {
 	return p
 }
 
-// wholes returns the variances of the estimates of nodes that have ended, by span, for a key that is
-// known in all of them, from what was published up to their end.
+// wholes returns the variances of the estimates of nodes that have ended, by span, for a key that
+// is known in all of them, from what was published up to their end.
 func wholes(spans []int) (vars []float64) {
 	v := 1.0
 	for l, span := range spans {
@@ -103,8 +104,8 @@ func wholes(spans []int) (vars []float64) {
 	return vars
 }
 
-// value returns the published count of a node, if there is one: the node has ended while the key was
-// known.
+// value returns the published count of a node, if there is one: the node has ended while the key
+// was known.
 func (f *fit) value(l, i, end int) (y float64, closed bool) {
 	if end > f.until || end <= f.since || f.cut && end-f.spans[l] < f.since {
 		return 0, false

@@ -29,11 +29,12 @@ func (w *Window[K]) Interval(key K, confidence float64) (lo, hi float64) {
 		d := w.discovered(r, (1-shareOfKnown)*alpha)
 		lo, hi = lo+d.least(), hi+d.most()
 	}
-	return min(lo, hi), max(lo, hi) // bounds of different nodes may contradict each other, where one of them misses
+	// bounds of different nodes may contradict each other, where one of them misses
+	return min(lo, hi), max(lo, hi)
 }
 
-// shareOfKnown is the part of 1 − confidence that goes to the steps in which a key is known. Whether
-// there are others depends on the noise, so the parts are fixed.
+// shareOfKnown is the part of 1 − confidence that goes to the steps in which a key is known.
+// Whether there are others depends on the noise, so the parts are fixed.
 const shareOfKnown = 0.9
 
 // allowance returns what may be used up of alpha. When a key becomes known depends on the noise of

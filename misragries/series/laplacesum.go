@@ -57,7 +57,8 @@ func (s laplaceSum) tail(k float64) float64 {
 	sum, log := 0.0, (k-1)*s.logQ
 	for m, w := range s.weights {
 		sum += math.Exp(log) * w
-		log += s.logP + math.Log((k-1+float64(m))/float64(m+1)) // −∞ after the first term where k = 1
+		// −∞ after the first term where k = 1
+		log += s.logP + math.Log((k-1+float64(m))/float64(m+1))
 	}
 	return sum
 }

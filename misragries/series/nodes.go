@@ -13,8 +13,8 @@ type sums [maxSpans]int64
 // are cut at the same number.
 func (s *sums) raise(n int64) { s[0] = min(s[0]+min(n, limit), limit) }
 
-// carry closes the node of the i-th of n spans: the next longer one takes over its count. It returns
-// the count.
+// carry closes the node of the i-th of n spans: the next longer one takes over its count. It
+// returns the count.
 func (s *sums) carry(i, n int) int64 {
 	count := s[i]
 	s[i] = 0

@@ -165,8 +165,8 @@ func (p *Params) longest() int {
 }
 
 // Guarantee returns what all releases of the series together promise, however many steps there are:
-// (ε, δ), or ε alone with Dim, for one element of the stream; with MaxElements for all that one user
-// does in any steps as long as the longest of the Spans. Invalid Params promise nothing.
+// (ε, δ), or ε alone with Dim, for one element of the stream; with MaxElements for all that one
+// user does in any steps as long as the longest of the Spans. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	p = p.normal()
 	if _, err := p.calibrate(); err != nil {

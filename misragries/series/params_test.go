@@ -77,7 +77,8 @@ func TestSharesAreRoundedDown(t *testing.T) {
 		p = p.normal()
 		c, err := p.calibrate()
 		require.NoError(t, err)
-		group, larger := max(2*p.MaxElements, 1), max(p.MaxElements, 1) // elements that move, and those of them that may show a key
+		// elements that move, and those of them that may show a key
+		group, larger := max(2*p.MaxElements, 1), max(p.MaxElements, 1)
 		if p.Counters > 0 {
 			larger = group
 		}

@@ -50,8 +50,8 @@ type draw struct {
 	nth  int
 }
 
-// answer is a range of integers from lo to hi − 1, ±∞ allowed; or the keys that a sketch shows, with
-// the probability of this for each of the two streams.
+// answer is a range of integers from lo to hi − 1, ±∞ allowed; or the keys that a sketch shows,
+// with the probability of this for each of the two streams.
 type answer struct {
 	lo, hi float64
 	shown  string // the keys
@@ -149,8 +149,9 @@ type counters struct {
 	decrements int64
 }
 
-// readCounters takes them from the sketch's private state, which ends with the number of decrements,
-// the entries, of which some came after the last decrement, and the keys that it brought to zero.
+// readCounters takes them from the sketch's private state, which ends with the number of
+// decrements, the entries, of which some came after the last decrement, and the keys that it
+// brought to zero.
 func readCounters(t *testing.T, b *misragries.Builder[int], p misragries.Params) counters {
 	fresh, err := misragries.New[int](p)
 	require.NoError(t, err)
@@ -208,8 +209,8 @@ func showing(t *testing.T, shown string) *misragries.Histogram[int] {
 }
 
 // answers returns all that a sketch may show, and the number D − η, for two lists of counters: one
-// answer for all outcomes of one likelihood ratio and the same keys (or, where the keys do not matter
-// any more, any keys). Outcomes of less than 1e-14 are left out.
+// answer for all outcomes of one likelihood ratio and the same keys (or, where the keys do not
+// matter any more, any keys). Outcomes of less than 1e-14 are left out.
 func answers(x, y counters, scale float64, threshold int64, last bool) (all []answer) {
 	law, err := noise.NewDiscreteLaplace(scale)
 	if err != nil {
@@ -273,7 +274,8 @@ func answers(x, y counters, scale float64, threshold int64, last bool) (all []an
 		for _, a := range outcomes {
 			c := class{a.shown, 0}
 			switch {
-			case a.prob[0] < 1e-17 && a.prob[1] < 1e-17: // two of them are not cut where they should be
+			case a.prob[0] < 1e-17 && a.prob[1] < 1e-17:
+				// two of them are not cut where they should be
 				continue
 			case a.prob[0] == 0:
 				c.ratio = math.MinInt64
@@ -526,7 +528,8 @@ func TestMutantsExceed(t *testing.T) {
 		"half the noise of known keys": {law: func(c *calibration) { c.known = noiseOf(c.known.Scale() / 2) }},
 		"half the noise of discovery":  {law: func(c *calibration) { c.found = noiseOf(c.found.Scale() / 2) }},
 		"open counts survive a retirement": {after: func(s *state[int], x stream) {
-			if len(s.known) == 0 && s.steps == 2 { // and the node of the span 2 begins again with them
+			if len(s.known) == 0 && s.steps == 2 {
+				// and the node of the span 2 begins again with them
 				s.unknown.add(7)
 				s.unknown.rows[0].sums.raise(int64(len(x[1])))
 			}

@@ -24,9 +24,9 @@ const privateVersion = 2
 // keys, exact counts and the names of users, protected by nothing. It is for a store as trusted as
 // this machine, which must be read by nobody who may not read the stream itself.
 //
-// The order is: Step, write the Slice and this state in one atomic record, publish the Slice. After a
-// crash: read the last record, publish its Slice once more, and restore its state. Elements of the
-// open step that came after the record are lost, or given again, each exactly once.
+// The order is: Step, write the Slice and this state in one atomic record, publish the Slice. After
+// a crash: read the last record, publish its Slice once more, and restore its state. Elements of
+// the open step that came after the record are lost, or given again, each exactly once.
 //
 // The error wraps [ErrReleased] for a Builder that New did not make.
 func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
@@ -84,8 +84,9 @@ func (s *state[K]) appendPrivate(dst []byte) ([]byte, error) {
 // them. A state behind that, of an old backup, is refused, as it would draw noise anew for nodes
 // that are public already: then begin a new series, and spend its guarantee as well.
 //
-// The error wraps [ErrReleased], [ErrMismatch] if that Builder had other Params or is behind what is
-// published or what this Builder has stepped through, or [ErrFormat]; the Builder is then unchanged.
+// The error wraps [ErrReleased], [ErrMismatch] if that Builder had other Params or is behind what
+// is published or what this Builder has stepped through, or [ErrFormat]; the Builder is then
+// unchanged.
 func (b *Builder[K]) RestorePrivateState(data []byte, published int) error {
 	s := private.Enter(b.secret)
 	if s == nil {

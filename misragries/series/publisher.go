@@ -6,8 +6,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// publisher turns exact counts into what is published: all that leaves a Builder goes through it. The
-// tests have another one, by which they compute the law of all releases.
+// publisher turns exact counts into what is published: all that leaves a Builder goes through it.
+// The tests have another one, by which they compute the law of all releases.
 type publisher[K hashing.Key] interface {
 	// known publishes the count of a known key in a node of the l-th span.
 	known(l int, count int64) int64

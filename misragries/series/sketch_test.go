@@ -81,8 +81,8 @@ func discovering(t *testing.T, k int) (p Params, tau int, delta float64) {
 }
 
 // With sketches of one and two counters that discover two keys, the law of all that two steps
-// release is computed as in TestExact, for neighbours that have one element more at any place: it is
-// (ε, δ)-private in both directions, with δ the sum of those of the two sketches that hold it.
+// release is computed as in TestExact, for neighbours that have one element more at any place: it
+// is (ε, δ)-private in both directions, with δ the sum of those of the two sketches that hold it.
 func TestSketchesExact(t *testing.T) {
 	for k := 1; k <= 2; k++ {
 		if testing.Short() && k > 1 {

@@ -89,9 +89,9 @@ func (s *state[K]) closeDiscovery(r *Slice[K]) (fresh []member[K], err error) {
 	return fresh, nil
 }
 
-// closeExact publishes a node of exact discovery. Keys that are known by now, but were not in all of
-// the node, have their count published without a threshold; others where it is reached. (That of a
-// known key is at least 1: it was found in a shorter node inside this one, by an element.)
+// closeExact publishes a node of exact discovery. Keys that are known by now, but were not in all
+// of the node, have their count published without a threshold; others where it is reached. (That of
+// a known key is at least 1: it was found in a shorter node inside this one, by an element.)
 func (s *state[K]) closeExact(r *Slice[K], j int, fresh []member[K]) []member[K] {
 	span := used(&s.params.Discovery)[j]
 	shown := []counted[K]{}

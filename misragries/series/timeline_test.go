@@ -132,7 +132,8 @@ func TestBefore(t *testing.T) {
 		}
 		require.NoError(t, l.Append(step(t, b)))
 	}
-	// shown by step 2 and 3 with 22, corrected at once to 28 for the steps 0 to 3, and again at the end
+	// shown by step 2 and 3 with 22, corrected at once to 28 for the steps 0 to 3, and again at the
+	// end
 	for from, want := range []float64{32, 29, 26, 15, 4, 3, 2, 1} {
 		require.Equal(t, want, window(t, l, from, 8).Estimate(7), "from %d", from)
 	}

@@ -2,8 +2,8 @@ package series
 
 import "maps"
 
-// visits are the last elements that a user was given with, whether they count or not: MaxElements at
-// most, by step, the latest last.
+// visits are the last elements that a user was given with, whether they count or not: MaxElements
+// at most, by step, the latest last.
 type visits []visit
 
 type visit struct{ step, elements int }

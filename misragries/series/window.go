@@ -159,8 +159,8 @@ func (w *Window[K]) All() iter.Seq2[K, float64] {
 	}
 }
 
-// Top yields the n keys with the largest estimates, the largest first; equal ones are sorted by key.
-// If there are fewer than n, it yields all.
+// Top yields the n keys with the largest estimates, the largest first; equal ones are sorted by
+// key. If there are fewer than n, it yields all.
 func (w *Window[K]) Top(n int) iter.Seq2[K, float64] { return top(w.All(), n) }
 
 // String says what it is, under which guarantee.

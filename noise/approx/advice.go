@@ -27,13 +27,13 @@ type AdviceParams struct {
 	// Runs is the odd number of executions of which the median is taken, such that
 	// Moment·(Runs+1)/2 > 2. 0 is 5.
 	Runs int
-	// Failure is the probability, at most, that the advice found is not within a factor of 3 of g,
-	// in (0, ½]. 0 is ⅛.
+	// Failure is the probability, at most, that the advice found is not within a
+	// factor of 3 of g, in (0, ½]. 0 is ⅛.
 	Failure float64
 	// Accuracy is ρ of the last estimate, in [2⁻⁴⁰, 1]. 0 is that of the search.
 	Accuracy float64
-	// Unit is for whom Sensitivity holds: g differs by at most that between neighbours. The zero
-	// Unit is budget.L1(Sensitivity).
+	// Unit is for whom Sensitivity holds: g differs by at most that between
+	// neighbours. The zero Unit is budget.L1(Sensitivity).
 	Unit budget.Unit
 }
 
@@ -89,7 +89,8 @@ func NewAdviceSearch(p AdviceParams) (*AdviceSearch, error) {
 	if err != nil {
 		return nil, err
 	}
-	epsilon := full.Epsilon / 2 / float64(s.rounds) * (1 - 0x1p-50) // rounded down: all rounds together have at most ε/2
+	// rounded down: all rounds together have at most ε/2
+	epsilon := full.Epsilon / 2 / float64(s.rounds) * (1 - 0x1p-50)
 	round, err := Params{Epsilon: epsilon, Sensitivity: full.Sensitivity, Moment: moment, Limit: searchReach * least}.
 		WithErrorBound(least/2, 1-full.Failure/float64(s.rounds))
 	if err != nil {

@@ -192,7 +192,9 @@ func TestMechanismGrids(t *testing.T) {
 						}
 						where := fmt.Sprintf("%+v: %+v", p, n)
 						require.True(t, n.valid(p.withNoise(n.noise)), where)
-						different := false // the chance of eight equal draws, where the scale is 2¹⁰ steps at least, is below 2⁻⁷⁰
+						// the chance of eight equal draws, where the scale is 2¹⁰ steps at least,
+						// is below 2⁻⁷⁰
+						different := false
 						for first := n.sample(&src); !different; different = true {
 							for i := 0; i < 8 && !different; i++ {
 								different = n.sample(&src) != first
@@ -275,7 +277,8 @@ func TestValueInterval(t *testing.T) {
 			require.NoError(t, err)
 			mistake := 0.0
 			if p.Error > 0 && p.Moment == 0 {
-				mistake = math.Log(2 / (float64(src.Uint64()>>11)*0x1p-53 + 0x1p-54)) // the law of the bound
+				// the law of the bound
+				mistake = math.Log(2 / (float64(src.Uint64()>>11)*0x1p-53 + 0x1p-54))
 			} else if p.Error > 0 {
 				mistake = p.Error
 			}

@@ -34,7 +34,8 @@ func MedianMoment(moment, error float64, runs int) (medianMoment, medianError fl
 	}
 	k := (runs + 1) / 2
 	medianMoment = moment * float64(k)
-	if math.FMA(moment, float64(k), -medianMoment) < 0 { // rounded up: nothing is known of that moment
+	if math.FMA(moment, float64(k), -medianMoment) < 0 {
+		// rounded up: nothing is known of that moment
 		medianMoment = math.Nextafter(medianMoment, 0)
 	}
 	if !(moment > 0 && medianMoment <= mostMoment) {

@@ -120,7 +120,8 @@ func (p Params) pick(sensitivity float64) (gridNoise, error) {
 	if student.scale, err = studentScale(p.Epsilon, sensitivity, p.Error, p.Moment); err != nil {
 		return student, err
 	}
-	if p.Noise == AutoNoise && pareto.law().MeanAbs() < student.law().MeanAbs() { // at α = 2 both are infinite, and Student's is narrower
+	if p.Noise == AutoNoise && pareto.law().MeanAbs() < student.law().MeanAbs() {
+		// at α = 2 both are infinite, and Student's is narrower
 		return pareto, nil
 	}
 	return student, nil
@@ -140,7 +141,8 @@ func (n gridNoise) errorBound(p Params, confidence float64) float64 {
 		return -n.law().Quantile(failure/2) + n.step
 	}
 	best := math.Inf(1)
-	for _, share := range [...]float64{0.9, 0.75, 0.5, 0.25, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6} { // of the estimator
+	for _, share := range [...]float64{0.9, 0.75, 0.5, 0.25, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6} {
+		// of the estimator
 		noise := -n.law().Quantile(failure * (1 - share) / 2)
 		best = min(best, noise+p.estimatorBound(failure*share)+n.step)
 	}

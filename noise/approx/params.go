@@ -50,27 +50,29 @@ func (n Noise) String() string { return enum.Name(n, noiseNames, "Noise") }
 // + Y moves by at most half a step's shift, on both sides (for moments: Δ₂ by half a step, by
 // Minkowski).
 type Params struct {
-	// Epsilon is ε, in [2⁻³⁰, 2¹⁰] and at least 2⁻³⁸·Queries: of all Queries together.
+	// Epsilon is ε, in [2⁻³⁰, 2¹⁰] and at least 2⁻³⁸·Queries: of all Queries
+	// together.
 	Epsilon float64
-	// Sensitivity is Δ₁, the most by which g differs between neighbours, in the units of the data.
-	// 0 is 1.
+	// Sensitivity is Δ₁, the most by which g differs between neighbours, in the
+	// units of the data. 0 is 1.
 	Sensitivity float64
-	// Error is Δ₂, 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰]. With Moment 0 it is a subexponential diameter of the
-	// error, Pr[|A−g| ≥ t] ≤ 2e^{−t/Δ₂} for all t; else (E|A−g|^α)^{1/α} ≤ Δ₂. A and g may be real.
+	// Error is Δ₂, 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰]. With Moment 0 it is a subexponential
+	// diameter of the error, Pr[|A−g| ≥ t] ≤ 2e^{−t/Δ₂} for all t; else
+	// (E|A−g|^α)^{1/α} ≤ Δ₂. A and g may be real.
 	Error float64
 	// Moment is α, 0 or in (1, 2¹⁰].
 	Moment float64
-	// Queries is k, the number of answers from one execution of the estimator, in [1, 2³⁰]. 0 is 1.
-	// More than one needs a subexponential error.
+	// Queries is k, the number of answers from one execution of the estimator, in
+	// [1, 2³⁰]. 0 is 1. More than one needs a subexponential error.
 	Queries int
 	// Noise is the law of the noise.
 	Noise Noise
-	// Limit is the most that |g| can be; estimates are clamped to ±Limit. 0 is 2³³ times the larger
-	// of Sensitivity and Error, at least, or 2⁴⁶ times the scale of the noise if that is less; else
-	// it is at most that.
+	// Limit is the most that |g| can be; estimates are clamped to ±Limit. 0 is 2³³
+	// times the larger of Sensitivity and Error, at least, or 2⁴⁶ times the scale
+	// of the noise if that is less; else it is at most that.
 	Limit float64
-	// Unit is for whom Sensitivity holds: g differs by at most that between neighbours. The zero
-	// Unit is budget.L1(Sensitivity).
+	// Unit is for whom Sensitivity holds: g differs by at most that between
+	// neighbours. The zero Unit is budget.L1(Sensitivity).
 	Unit budget.Unit
 }
 
@@ -183,11 +185,13 @@ func (p Params) WithErrorBound(bound, confidence float64) (Params, error) {
 	if !limits.Confidence(confidence) {
 		return refuse("confidence", confidence, "a number in [0, 1)")
 	}
-	tooMuch := func(e float64) bool { // false also where the noise is so small against Limit that there is none
+	tooMuch := func(e float64) bool {
+		// false also where the noise is so small against Limit that there is none
 		p.Error = e
 		return p.ErrorBound(confidence) > bound
 	}
-	lo, hi := max(bound*0x1p-40, leastParam), bound // the estimator's part alone is above a bound of Error
+	// the estimator's part alone is above a bound of Error
+	lo, hi := max(bound*0x1p-40, leastParam), bound
 	if tooMuch(lo) {
 		return refuse("bound", bound, "more, or a smaller Sensitivity: its noise alone is larger")
 	}

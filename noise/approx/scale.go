@@ -11,11 +11,11 @@ import (
 )
 
 // This file calibrates noise for private approximation. A randomized algorithm A approximates g, a
-// function of sensitivity Δ₁; its error R = A(x) − g(x) is not bounded, but concentrated. Released is
-// A(x) + Y. scale_proof.md proves the three theorems, which hold for every ε > 0.
+// function of sensitivity Δ₁; its error R = A(x) − g(x) is not bounded, but concentrated. Released
+// is A(x) + Y. scale_proof.md proves the three theorems, which hold for every ε > 0.
 //
-// Theorem 1 (in the place of Tětek's Theorem 14). If (E|R|^α)^{1/α} ≤ Δ₂ on every input, zero-symmetric
-// Pareto noise makes the release ε-DP if and only if s ≥ (Δ₁+2Δ₂)/(e^{ε/α} − 1).
+// Theorem 1 (in the place of Tětek's Theorem 14). If (E|R|^α)^{1/α} ≤ Δ₂ on every input,
+// zero-symmetric Pareto noise makes the release ε-DP if and only if s ≥ (Δ₁+2Δ₂)/(e^{ε/α} − 1).
 //
 // Theorem 2. Under the same condition, with α ≥ 2, Student-type noise makes it ε-DP if and only if
 // s ≥ (Δ₁+2Δ₂)/(2·sinh(ε/α)).

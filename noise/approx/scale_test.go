@@ -141,7 +141,9 @@ func TestApproxScalesAreLeast(t *testing.T) {
 			_, hi := lossBounds(noise, scale, shape, delta1, delta2, queries)
 			require.LessOrEqual(t, hi.Cmp(enclose.Rat(epsilon)), 0, where)
 			if noise == LaplaceNoise && epsilon > 8 {
-				continue // D is within e^{−ε} of 1: less scale by a rounding error is too little, or has D ≥ 1
+				// D is within e^{−ε} of 1: less scale by a rounding error is too little, or has D ≥
+				// 1
+				continue
 			}
 			lo, _ := lossBounds(noise, scale*(1-2e-12), shape, delta1, delta2, queries)
 			require.Greater(t, lo.Cmp(enclose.Rat(epsilon)), 0, where)
@@ -208,7 +210,8 @@ func TestMomentNoiseIsPrivate(t *testing.T) {
 						s := factor * must(studentScale(epsilon, delta1, 1, shape))
 						law, err := noise.NewStudent(shape, s)
 						require.NoError(t, err)
-						width := delta1 + 2 // the sup is where x² + x·width = s², beyond an error of ±1
+						// the sup is where x² + x·width = s², beyond an error of ±1
+						width := delta1 + 2
 						x := math.Sqrt(s*s+width*width/4) - width/2
 						return worstLoss(rng, law, delta1, append(outputs, x+1, -x-1), draw, 300)
 					}

@@ -84,7 +84,9 @@ func concentratedProfile(rho float64) func(float64) float64 {
 		return bothWays(epsilon, func(epsilon float64) float64 {
 			epsilon = min(epsilon, 0x1p500)
 			a := order
-			for range 40 { // Newton for the order that zcdpLogDelta finds by bisection; the function is concave
+			for range 40 {
+				// Newton for the order that zcdpLogDelta finds by bisection; the function is
+				// concave
 				before := a
 				a = max(a-(2*a*rho+rho-epsilon-math.Log1p(1/a))/(2*rho+1/(a*(1+a))), a/16)
 				if math.Abs(a-before) <= 1e-6*a || a != a {

@@ -21,8 +21,8 @@ import (
 //     (Lebeda and Tětek, Better Differentially Private Approximate Histograms and Heavy Hitters
 //     using the Misra-Gries Sketch, TODS, Lemma 19).
 //   - ρ-zCDP becomes m²ρ-zCDP (Bun and Steinke, TCC 2016, Proposition 1.9), and μ-GDP becomes
-//     mμ-GDP (Dong, Roth, Su, Theorem 3.1). The escapes beside Gaussian noise grow as its power does
-//     (proof at besideEscape).
+//     mμ-GDP (Dong, Roth, Su, Theorem 3.1). The escapes beside Gaussian noise grow as its power
+//     does (proof at besideEscape).
 //
 // The error wraps [ErrParams] unless m is in [1, 2³⁰], and [ErrMismatch] if the unit has no groups
 // of that size.
@@ -79,7 +79,8 @@ func (g Guarantee) along(m int, u Unit, added bool) (Guarantee, bool) {
 
 // besideEscape is pair.besideEscape for the sums that were asked for. No rule is known by ρ.
 func (g Guarantee) besideEscape(m int) (escape float64, ok bool) {
-	asked := pair{escape: g.delta, muSquares: g.muSquares, beside: g.pair.beside, rho: g.epsilon} // ρ stands for any others
+	// ρ stands for any others
+	asked := pair{escape: g.delta, muSquares: g.muSquares, beside: g.pair.beside, rho: g.epsilon}
 	escape, ok = asked.besideEscape(m)
 	return escape, ok && g.rho == 0
 }

@@ -16,8 +16,8 @@ import (
 //
 // It stands for the composition of any number of releases, each (εᵢ, δᵢ)-DP, ρᵢ-zCDP or μᵢ-GDP,
 // adaptively chosen, and keeps five sums, each rounded up: Σε, Σδ, Σρ, Σμ² and Σε·tanh(ε/2). A
-// release may have a dominating pair as well, two laws that are told apart at least as easily as its
-// outputs on any two neighbours: that of its noise, which composes to less than an (ε, δ) does
+// release may have a dominating pair as well, two laws that are told apart at least as easily as
+// its outputs on any two neighbours: that of its noise, which composes to less than an (ε, δ) does
 // (constructors such as [Laplace], and [Guarantee.WithPair]). So there are two descriptions of the
 // same releases, by what they were asked for and by their pairs, each complete. The bounds hold for
 // both:
@@ -45,9 +45,9 @@ import (
 //
 //   - (E) an (ε, δ)-DP release is bounded by randomized response at ε beside a mass of δ at
 //     infinite loss, and others by their pairs, so the losses of all together are bounded by the
-//     convolution of those of the pairs, with the exact profile of √(Σμᵢ²), or the conversion of Σρ,
-//     for the others. It is computed on a lattice, every mass rounded up: never below the truth, and
-//     for equal releases within .3 % of it, exact up to a thousand of them by ε (package
+//     convolution of those of the pairs, with the exact profile of √(Σμᵢ²), or the conversion of
+//     Σρ, for the others. It is computed on a lattice, every mass rounded up: never below the
+//     truth, and for equal releases within .3 % of it, exact up to a thousand of them by ε (package
 //     internal/loss).
 //
 // [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] take the least of these; each is sound, so the

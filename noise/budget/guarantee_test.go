@@ -32,7 +32,8 @@ func TestGuaranteeExactValues(t *testing.T) {
 	assert.Equal(t, 1.0, pure.EpsilonAt(0))
 	assert.Zero(t, pure.DeltaAt(1))
 	assert.Zero(t, pure.DeltaAt(inf))
-	assert.InEpsilon(t, math.Tanh(0.5), pure.DeltaAt(0), 1e-14) // the total variation of randomized response
+	// the total variation of randomized response
+	assert.InEpsilon(t, math.Tanh(0.5), pure.DeltaAt(0), 1e-14)
 	assert.Zero(t, pure.EpsilonAt(math.Tanh(0.5)*(1+1e-12)))
 	assert.Less(t, pure.EpsilonAt(1e-3), 1.0)
 	assert.InEpsilon(t, 1+math.Log1p(-1e-3*(1+math.Exp(-1))), pure.EpsilonAt(1e-3), 1e-14)
@@ -55,7 +56,8 @@ func TestGuaranteeExactValues(t *testing.T) {
 		assert.Zero(t, g.EpsilonAt(1))
 		assert.Zero(t, g.EpsilonAt(inf))
 	}
-	for _, g := range []Guarantee{PureDP(0, at1), ZCDP(0, at1), ApproxDP(0, 0, at1)} { // releases nothing
+	for _, g := range []Guarantee{PureDP(0, at1), ZCDP(0, at1), ApproxDP(0, 0, at1)} {
+		// releases nothing
 		assert.Zero(t, g.EpsilonAt(0))
 		assert.Zero(t, g.DeltaAt(0))
 	}

@@ -28,11 +28,11 @@ type Storage interface {
 //	1 spend name guarantee # what a person reads ;crc
 //	2 spend …
 //
-// rule is "plan" for a Ledger of NewLedger, and "sums", "mu" or "rho" and the escapes for a filter. ε,
-// δ and escapes are hexadecimal floats, unit and guarantee the binary encodings in hexadecimal, name is
-// "=" and the name given to SpendOnce, or "=" alone. The crc is CRC-32C, eight hexadecimal digits,
-// over the four bytes of the crc before (0 for the first line) and the line up to it: a lost or
-// changed line in the middle is seen. It does not stop anyone who can write the file.
+// rule is "plan" for a Ledger of NewLedger, and "sums", "mu" or "rho" and the escapes for a filter.
+// ε, δ and escapes are hexadecimal floats, unit and guarantee the binary encodings in hexadecimal,
+// name is "=" and the name given to SpendOnce, or "=" alone. The crc is CRC-32C, eight hexadecimal
+// digits, over the four bytes of the crc before (0 for the first line) and the line up to it: a
+// lost or changed line in the middle is seen. It does not stop anyone who can write the file.
 type journal struct {
 	storage Storage
 	size    int64  // of all lines

@@ -309,7 +309,8 @@ func TestKill(t *testing.T) {
 		require.NoError(t, err)
 		l, err := OpenJournal(file, uint64(max(len(names)-1, 0)))
 		require.NoError(t, err)
-		require.GreaterOrEqual(t, int(l.Records()), len(names)-1) // the last line told may be cut off
+		// the last line told may be cut off
+		require.GreaterOrEqual(t, int(l.Records()), len(names)-1)
 		require.Equal(t, float64(l.Records())*0x1p-20, l.Spent().Epsilon(), "no name was spent twice")
 		require.Len(t, l.ids, int(l.Records()))
 		require.GreaterOrEqual(t, l.Records(), records)

@@ -291,7 +291,8 @@ const samplePoints = 1 << 14
 // entries, parameters out of its range, or so many releases that it would take seconds.
 func (k kinds) measure() laws {
 	var removed, added []*loss.Measure
-	work, sampled := 0, false // squarings of 1,024 points, a millisecond each: no bytes may ask for minutes
+	// squarings of 1,024 points, a millisecond each: no bytes may ask for minutes
+	work, sampled := 0, false
 	for _, x := range k.list() {
 		l, squarings := x.leaf()
 		if work += squarings; !l.known() || work > 1000 {

@@ -50,7 +50,8 @@ func TestLedgerCodec(t *testing.T) {
 	samples := sampleLedgers(t)
 	dptest.GoldenDumps(t, samples)
 	for name, l := range samples {
-		if r := l.rule(); r.by == 0 || r.by == bySums { // of the others a decoder calibrates the filter, which takes its time
+		if r := l.rule(); r.by == 0 || r.by == bySums {
+			// of the others a decoder calibrates the filter, which takes its time
 			dptest.Codec(t, l, func(a, b *Ledger) bool { return a.unit == b.unit && len(a.ids) == len(b.ids) })
 		}
 		text, err := json.Marshal(l)
@@ -110,8 +111,8 @@ func TestLedgerCodec(t *testing.T) {
 	require.Error(t, err, "no ledger")
 }
 
-// Sums are kept to the last of their 200 digits: a copy that is made after each spend is the same as
-// none.
+// Sums are kept to the last of their 200 digits: a copy that is made after each spend is the same
+// as none.
 func TestLedgerCopiesAreExact(t *testing.T) {
 	l := newLedger(t, 50, 1e-6, one)
 	copied := newLedger(t, 50, 1e-6, one)

@@ -114,7 +114,8 @@ func DiscreteLaplace(epsilon, scale float64, u Unit) Guarantee {
 		return g
 	}
 	size := max(round.QuotientUp(steps, scale), epsilon)
-	if steps > mostSteps { // several steps at once, whose loss is together that of randomized response at most
+	if steps > mostSteps {
+		// several steps at once, whose loss is together that of randomized response at most
 		each := math.Ceil(steps / mostSteps)
 		many := math.Ceil(steps / each)
 		size *= each * many / steps * round.Up
@@ -195,7 +196,8 @@ func (g Guarantee) WithEscape(escape float64) Guarantee {
 	g.delta = round.SumUp(g.delta, escape)
 	g.pair.escape = round.SumUp(g.pair.escape, escape)
 	switch p := g.pair; {
-	case p.kinds == "" && p.responses == 0 && p.rho == 0 && p.muSquares > 0 && p.beside <= 1: // one, by its own μ, or by that of all
+	case p.kinds == "" && p.responses == 0 && p.rho == 0 && p.muSquares > 0 && p.beside <= 1:
+		// one, by its own μ, or by that of all
 		g.pair.beside = 1
 	case p.kinds == "" && p.responses == 0 && p.rho == 0 && p.muSquares == 0:
 	case p.kinds.len() == 1 && p.kinds.at(0).count == 1 && p.kinds.at(0).law == laplacian && p.rho == 0 && p.muSquares == 0:
@@ -276,7 +278,8 @@ func (p pair) along(m int, s sums, added bool) (pair, bool) {
 		}
 		list = append(list, x)
 	}
-	if along.escape = grouped; p.beside == 0 || largest > 0 { // any part of the escapes may be of releases by ε
+	if along.escape = grouped; p.beside == 0 || largest > 0 {
+		// any part of the escapes may be of releases by ε
 		along.escape = round.SumUp(grouped, groupDelta(p.escape, largest, steps))
 	}
 	for _, x := range list {

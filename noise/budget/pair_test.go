@@ -251,9 +251,9 @@ func TestWithEscape(t *testing.T) {
 	require.ErrorIs(t, err, ErrMismatch, "too long a chain")
 }
 
-// Groups of releases with an escape beside Gaussian noise, alone, several and beside others: against
-// mechanisms of two outputs whose probability grows along the chain as fast as T allows. No bound is
-// below what they show, and one that leaves the growth out is.
+// Groups of releases with an escape beside Gaussian noise, alone, several and beside others:
+// against mechanisms of two outputs whose probability grows along the chain as fast as T allows. No
+// bound is below what they show, and one that leaves the growth out is.
 func TestGroupsBesideGaussian(t *testing.T) {
 	unit, err := noise.NewGaussian(1)
 	require.NoError(t, err)
@@ -401,7 +401,8 @@ func TestGroupsOfSamples(t *testing.T) {
 		stable, err := s.Stable(User(c.m, AddRemove), float64(c.m))
 		require.NoError(t, err)
 		require.Greater(t, stable.DeltaAt(0.5), g.DeltaAt(0.5), "some may be added, and some removed")
-		twice, err := g.Group(2) // of users: the elements of one may be added, those of another removed
+		// of users: the elements of one may be added, those of another removed
+		twice, err := g.Group(2)
 		require.NoError(t, err)
 		require.InEpsilon(t, GDP(2*float64(c.m)*c.mu, one).EpsilonAt(1e-3), twice.EpsilonAt(1e-3), 1e-9)
 		_, err = g.Subsampled(0.5)

@@ -53,10 +53,10 @@ func Element(r Relation) Unit { return discrete(element, 0, r) }
 // elements where they may be equal. With max 0 it is any number.
 func User(max int, r Relation) Unit { return discrete(user, max, r) }
 
-// UserWithin is one user with what a stream in public steps holds of him in any steps in a row, 1 to
-// 2³⁰ of them, wherever they begin. These are at most max elements, or any number with max 0. What
-// he does in other steps is other units: for somebody who is there in k times as many steps it is a
-// group of k.
+// UserWithin is one user with what a stream in public steps holds of him in any steps in a row, 1
+// to 2³⁰ of them, wherever they begin. These are at most max elements, or any number with max 0.
+// What he does in other steps is other units: for somebody who is there in k times as many steps it
+// is a group of k.
 func UserWithin(steps, max int, r Relation) Unit {
 	u := discrete(user, max, r)
 	if steps < 1 || steps > mostMany || !u.Valid() {
@@ -157,7 +157,8 @@ func (u Unit) steps(to Unit) (n int, ok bool) {
 	switch {
 	case u.kind == element && to.kind == user:
 		if u.relation == Replace || to.max == 0 || to.max > mostMany/many {
-			return 0, false // under Replace the number of elements is public, and users may have different numbers
+			// under Replace the number of elements is public, and users may have different numbers
+			return 0, false
 		}
 		many *= to.max
 	case u.kind == user && to.kind == element:

@@ -13,15 +13,15 @@ const unit = 1 << 20
 
 // What Clip and CountShare are in one pass where nothing is said, from formulas, whatever the data.
 //
-// A count has the variance σ²·(B²/f + κ²/(1−f)) at a share f, with B and κ as below: least at f = (C
-// − 1)/(2C), where it is σ²C², while the threshold of the keys grows as 1/√(1−f). At f = ⅓ the noise
-// is within 2 % of the least up to C² = 36, and the threshold .87 of that at ½.
+// A count has the variance σ²·(B²/f + κ²/(1−f)) at a share f, with B and κ as below: least at f =
+// (C − 1)/(2C), where it is σ²C², while the threshold of the keys grows as 1/√(1−f). At f = ⅓ the
+// noise is within 2 % of the least up to C² = 36, and the threshold .87 of that at ½.
 //
-// C² = 32 is right for a sum of its own over the shown keys, by half of the budget: its noise is √2·σC
-// (the 99th percentile of the shown keys of a user is 19 to 29 in the four data sets that papers
-// take; an error grows as C beyond the best C, but below it as what is clipped, so err upwards). The
-// noise here is 1.02·σC, so C² = 36 has .77 of the noise and clips less. It has to clip less: in one
-// pass a user's hidden keys count as well. TestDefaults has these figures.
+// C² = 32 is right for a sum of its own over the shown keys, by half of the budget: its noise is
+// √2·σC (the 99th percentile of the shown keys of a user is 19 to 29 in the four data sets that
+// papers take; an error grows as C beyond the best C, but below it as what is clipped, so err
+// upwards). The noise here is 1.02·σC, so C² = 36 has .77 of the noise and clips less. It has to
+// clip less: in one pass a user's hidden keys count as well. TestDefaults has these figures.
 const (
 	defaultClip  = 36
 	defaultShare = 1. / 3
@@ -73,14 +73,15 @@ func (p Params) sizes() (c calibration, err error) {
 	}
 	c.weight, c.discovery, c.shortfall, c.value, c.others = c.weight*unit, c.discovery*unit, c.shortfall*unit, c.value*unit, c.others*unit
 	c.rest *= fine * unit
-	if !(max(c.weight, c.discovery, c.rest, c.shortfall, c.value, c.others) <= 0x1p46) { // what package noise draws at step 1
+	if !(max(c.weight, c.discovery, c.rest, c.shortfall, c.value, c.others) <= 0x1p46) {
+		// what package noise draws at step 1
 		return c, bad("Epsilon", p.Epsilon, "an ε, a δ, a Clip and a CountShare with less noise")
 	}
 	return c, nil
 }
 
-// foundSizes returns the calibration for keys that have to be found, without the kernel and in units
-// of S.
+// foundSizes returns the calibration for keys that have to be found, without the kernel and in
+// units of S.
 //
 // Let 1/σ² be the budget: σ is the noise at which a Gaussian mechanism of ℓ₂ sensitivity 1 (√2
 // under Replace) is (ε, 0.998·δ)-private. Each part of the release takes its share f of it. A user

@@ -86,16 +86,17 @@ func TestGoldenFiles(t *testing.T) { dptest.GoldenDumps(t, samples()) }
 // Objects that no release produces are not valid encodings.
 func TestDecodeRejectsInvalidObjects(t *testing.T) {
 	dptest.Spoiled(t, sampleWords, sampleWords, map[string]func(*Groups[string]){
-		"bad epsilon":       func(g *Groups[string]) { g.params.Epsilon = math.NaN() },
-		"no δ":              func(g *Groups[string]) { g.params.Delta = 0 },
-		"a default":         func(g *Groups[string]) { g.params.CountShare = 0 },
-		"another default":   func(g *Groups[string]) { g.params.Clip = 0 },
-		"three passes":      func(g *Groups[string]) { g.params.Passes = 3 },
-		"two passes":        func(g *Groups[string]) { g.params.Passes = 2 }, // have no weights
-		"no relation":       func(g *Groups[string]) { g.params.Relation = 0 },
-		"unknown relation":  func(g *Groups[string]) { g.params.Relation = 3 },
-		"negative zero":     func(g *Groups[string]) { g.params.Min = math.Copysign(0, -1) },
-		"all for counts":    func(g *Groups[string]) { g.params.CountShare = 1 - minShare }, // nothing is left for Others
+		"bad epsilon":      func(g *Groups[string]) { g.params.Epsilon = math.NaN() },
+		"no δ":             func(g *Groups[string]) { g.params.Delta = 0 },
+		"a default":        func(g *Groups[string]) { g.params.CountShare = 0 },
+		"another default":  func(g *Groups[string]) { g.params.Clip = 0 },
+		"three passes":     func(g *Groups[string]) { g.params.Passes = 3 },
+		"two passes":       func(g *Groups[string]) { g.params.Passes = 2 }, // have no weights
+		"no relation":      func(g *Groups[string]) { g.params.Relation = 0 },
+		"unknown relation": func(g *Groups[string]) { g.params.Relation = 3 },
+		"negative zero":    func(g *Groups[string]) { g.params.Min = math.Copysign(0, -1) },
+		// nothing is left for Others
+		"all for counts":    func(g *Groups[string]) { g.params.CountShare = 1 - minShare },
 		"keys out of order": func(g *Groups[string]) { g.groups[0], g.groups[1] = g.groups[1], g.groups[0] },
 		"key twice":         func(g *Groups[string]) { g.groups[1].key = "" },
 		"too few":           func(g *Groups[string]) { g.groups[1].weight = g.threshold - 1 },

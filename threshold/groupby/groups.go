@@ -182,8 +182,8 @@ func (g *Groups[K]) Mean(key K) float64 {
 }
 
 // Others returns the estimated number of pairs of a user and a key that is not shown, where a user
-// with l > 32 keys counts 32/l in each; with two passes in memory, or a list, at most 32 in all. NaN unless the Params ask for it. Its standard deviation is
-// [Groups.OthersStdDev].
+// with l > 32 keys counts 32/l in each; with two passes in memory, or a list, at most 32 in all.
+// NaN unless the Params ask for it. Its standard deviation is [Groups.OthersStdDev].
 func (g *Groups[K]) Others() float64 {
 	if !g.valid() || !g.params.Others {
 		return math.NaN()

@@ -132,8 +132,8 @@ func ratio(v, fewest, most, short float64) float64 {
 	return max((v+short)/(n+short), -1)
 }
 
-// reach returns what noise of that standard deviation exceeds with probability at most alpha ≤ ½, up
-// to a step.
+// reach returns what noise of that standard deviation exceeds with probability at most alpha ≤ ½,
+// up to a step.
 func (g *Groups[K]) reach(sd, alpha float64) float64 {
 	if g.params.pure() {
 		return -sd / math.Sqrt2 * math.Log(2*alpha)

@@ -29,9 +29,9 @@ const maxListed = 1 << 26
 // normal noise with a δ of 1e-6. So a list of which users have up to eight keys, with a Clip of 8,
 // does as well without δ.
 //
-// MaxKeys is what NewListed fills in: the length of the list, but at most 4096. A key that is listed
-// twice counts once. The error wraps [ErrParams], also for an empty list, for one of more than 2²⁶
-// keys, and for Passes, CountShare or KeysOnly.
+// MaxKeys is what NewListed fills in: the length of the list, but at most 4096. A key that is
+// listed twice counts once. The error wraps [ErrParams], also for an empty list, for one of more
+// than 2²⁶ keys, and for Passes, CountShare or KeysOnly.
 func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 	keys = slices.Clone(keys)
 	wire.Sort(keys)

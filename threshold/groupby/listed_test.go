@@ -203,7 +203,8 @@ func TestListedReleasesExactly(t *testing.T) {
 		{Epsilon: 1, Clip: 1, Relation: budget.Replace}, {Epsilon: 2, Delta: 0.001, Clip: 2}, {Epsilon: 2, Clip: 2},
 	} {
 		b := listed(t, p, 0, 1)
-		// law returns the masses of cells, which reach as far as so many widths, of a number with noise.
+		// law returns the masses of cells, which reach as far as so many widths, of a number with
+		// noise.
 		law := func(x, scale, width float64) []float64 {
 			laplace, err := noise.NewDiscreteLaplace(scale)
 			require.NoError(t, err)

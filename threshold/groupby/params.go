@@ -137,8 +137,8 @@ func (p Params) validate() error {
 func (p Params) values() bool { return p.Min != 0 || p.Max != 0 }
 
 // Guarantee returns what a release of these Params promises: (ε, δ) for one user with all keys and
-// values, however many these are; see the package's documentation. For listed keys it is also that of
-// a Gaussian mechanism, or of pure ε-DP. Invalid Params promise nothing.
+// values, however many these are; see the package's documentation. For listed keys it is also that
+// of a Gaussian mechanism, or of pure ε-DP. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	p = p.normal()
 	unit := budget.User(0, p.Relation)

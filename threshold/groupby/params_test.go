@@ -123,8 +123,8 @@ func TestDefaults(t *testing.T) {
 	half := Params{Epsilon: 1, Delta: 1e-6, CountShare: 0.5}
 	require.InEpsilon(t, 29.88, half.Threshold(), 3e-3)
 	require.Equal(t, 0.5, Params{Max: 1}.normal().CountShare)
-	// What speaks for the defaults: nearly the least noise for a count at a low threshold, and less of
-	// both than a sum of its own at C² = 32 by half of the budget.
+	// What speaks for the defaults: nearly the least noise for a count at a low threshold, and less
+	// of both than a sum of its own at C² = 32 by half of the budget.
 	for clip := 4; clip <= defaultClip; clip += 8 {
 		at := func(share float64) float64 {
 			return Params{Epsilon: 1, Delta: 1e-6, Clip: clip, CountShare: share}.StdDev()
@@ -184,7 +184,8 @@ func TestShares(t *testing.T) {
 			}
 			g := given(p, k, l, 0)
 			x := clipped(k, p.Clip)
-			key = [3]float64{float64(g.weight), float64(g.rest), float64(x)} // a value is between −x and x
+			// a value is between −x and x
+			key = [3]float64{float64(g.weight), float64(g.rest), float64(x)}
 			all = [2]float64{float64(unit - x), float64(g.others) * float64(l)}
 			if l > k {
 				all[0] = unit

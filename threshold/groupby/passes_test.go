@@ -102,7 +102,8 @@ func TestTwoPassesFindMore(t *testing.T) {
 	users(func(keys []int) { d.AddUser(keys...) })
 	following, err := d.Release()
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, held(following).found, 15) // each of the others is found with a probability below .01
+	// each of the others is found with a probability below .01
+	require.GreaterOrEqual(t, held(following).found, 15)
 	require.Less(t, held(following).found, 40)
 	value := func(key int) float64 { return float64(key % 7) }
 	for _, two := range []*Builder[int]{following, b} {
@@ -212,7 +213,8 @@ func TestStatesOfTwoPasses(t *testing.T) {
 		for n := range want {
 			require.ErrorIs(t, restoreState(restored.secret, want[:n], held(empty).way == finding, ""), ErrFormat)
 		}
-		require.Error(t, restoreState(restored.secret, want, held(empty).way != finding, "")) // a Builder is no Discovery
+		// a Builder is no Discovery
+		require.Error(t, restoreState(restored.secret, want, held(empty).way != finding, ""))
 		require.Equal(t, want, privateBytes(t, restored))
 	}
 	// Other passes, and a second pass after another first one, do not merge.
@@ -279,7 +281,8 @@ func TestTwoPassesOverBaskets(t *testing.T) {
 		g, err := b.Release()
 		require.NoError(t, err)
 		t.Logf("two passes show %d keys, one %.0f, the weighted Gaussian %.0f", g.Len(), one, peer)
-		require.Greater(t, float64(g.Len()), 1.3*peer) // 1.56 times; the deviation of a sum of independent keys is at most 25
+		// 1.56 times; the deviation of a sum of independent keys is at most 25
+		require.Greater(t, float64(g.Len()), 1.3*peer)
 		require.Greater(t, float64(g.Len()), 1.25*one)
 	}
 }

@@ -30,7 +30,8 @@ func TestGenerated(t *testing.T) {
 	for i, mean := range binary.Mean() {
 		require.InDelta(t, binary.Truth[i], mean, 6*math.Sqrt(binary.Truth[i]*(1-binary.Truth[i])/n))
 	}
-	zipf := Zipf(rng, 1000, 5000, 20_000) // a row has ⌊X⌋ + 1 ones for an X of mean 20, which is 20.5 on average
+	// a row has ⌊X⌋ + 1 ones for an X of mean 20, which is 20.5 on average
+	zipf := Zipf(rng, 1000, 5000, 20_000)
 	require.Equal(t, 1000, zipf.Sparse.Rows())
 	require.InDelta(t, 20_500, len(zipf.Sparse.Indices), 6*20*math.Sqrt(1000))
 	most, last := 0, 0

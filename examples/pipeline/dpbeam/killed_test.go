@@ -137,7 +137,8 @@ func TestKilledBeforeTheNoise(t *testing.T) {
 		}
 		return must[[]byte](t)(all.AppendPrivateState(nil))
 	}
-	first, again := merged(&keysFn{Params: p}), merged(&keysFn{Params: p}) // the second time nobody dies
+	// the second time nobody dies
+	first, again := merged(&keysFn{Params: p}), merged(&keysFn{Params: p})
 	if died := must[[]string](t)(filepath.Glob(filepath.Join(dir, "died-*"))); len(died) != 1 || !bytes.Equal(first, again) {
 		t.Errorf("%d workers died, the states are equal: %t", len(died), bytes.Equal(first, again))
 	}

@@ -34,7 +34,8 @@ func Execute(ctx context.Context, p *beam.Pipeline, processes int) error {
 	go server.Serve(listener)
 	defer server.Stop()
 
-	binary, err := os.CreateTemp("", "worker-*") // Beam stages a worker's binary, which is here already
+	// Beam stages a worker's binary, which is here already
+	binary, err := os.CreateTemp("", "worker-*")
 	if err != nil {
 		return err
 	}
