@@ -20,8 +20,8 @@ func laplaceSource(scale float64) source {
 	}
 }
 
-// The auditor finds half the noise and a hidden key that shows itself, and no fault in the right noise.
-// The seeds are fixed, so nothing here fails by chance.
+// The auditor finds half the noise and a hidden key that shows itself, and no fault in the right
+// noise. The seeds are fixed, so nothing here fails by chance.
 func TestAuditor(t *testing.T) {
 	one := budget.PureDP(1, budget.Row(budget.AddRemove))
 	v := audit(1, laplaceSource(1), epsilons, one.DeltaAt, 20_000)
@@ -71,8 +71,9 @@ func TestGoogle(t *testing.T) {
 	require.False(t, majority(func() bool { return false }))
 }
 
-// No key is shown more often than by the optimal selection of partitions (Desfontaines, Voss, Gipson and
-// Mandayam 2022), which shows a key of n users with probability π(n) and tells nothing else.
+// No key is shown more often than by the optimal selection of partitions (Desfontaines, Voss,
+// Gipson and Mandayam 2022), which shows a key of n users with probability π(n) and tells nothing
+// else.
 func TestPartitionSelection(t *testing.T) {
 	rates, best := 0, 0.0
 	for _, epsilon := range []float64{0.1, 0.3, 0.5, 1, 2, 3, 5, 8} {

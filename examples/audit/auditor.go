@@ -8,10 +8,10 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// The auditor is DP-Sniper's idea (Bichsel, Steffen, Bogunovic and Vechev, IEEE S&P 2021) in a hundred
-// lines: a logistic regression learns which of two neighbouring inputs a release is of, so its value
-// is about a likelihood ratio, and the event to look at is that it is above a threshold. The event is
-// chosen on releases of its own, and then counted on fresh ones.
+// The auditor is DP-Sniper's idea (Bichsel, Steffen, Bogunovic and Vechev, IEEE S&P 2021) in a
+// hundred lines: a logistic regression learns which of two neighbouring inputs a release is of, so
+// its value is about a likelihood ratio, and the event to look at is that it is above a threshold.
+// The event is chosen on releases of its own, and then counted on fresh ones.
 
 // source makes releases of input 0 or 1, one slice of features each; NaN stands for a key that is
 // hidden.
@@ -157,7 +157,8 @@ func audit(seed uint64, s source, epsilons []float64, delta func(epsilon float64
 		}
 		return b[0], b[1]
 	}
-	// exceeds returns the excess for an event: the side that is likelier against e^ε times the other.
+	// exceeds returns the excess for an event: the side that is likelier against e^ε times the
+	// other.
 	exceeds := func(sides [2][]float64, e event) (excess, lost float64) {
 		hits := [2]int{above(sides[0], e.threshold), above(sides[1], e.threshold)}
 		m := len(sides[0])

@@ -14,9 +14,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Google's test cases for their own library say what noise is wanted and how far a sample of it may be
-// from a reference; their two tests are a few lines each. Nothing of theirs is here: a checkout of
-// github.com/google/differential-privacy has the cases.
+// Google's test cases for their own library say what noise is wanted and how far a sample of it may
+// be from a reference; their two tests are a few lines each. Nothing of theirs is here: a checkout
+// of github.com/google/differential-privacy has the cases.
 
 // block is a message of a text proto: scalars and lists as text, messages as blocks.
 type block struct {

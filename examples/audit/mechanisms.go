@@ -425,7 +425,8 @@ func statistics(name string, p column.Params, row float64) audited {
 			}
 			s := must(b.Release())
 			x := []float64{s.Count(), s.Sum(), s.Count() + s.Sum(), s.Count() - s.Sum()}
-			data := must(s.MarshalBinary()) // its last 16 bytes for each coordinate, as FORMAT.md has them
+			// its last 16 bytes for each coordinate, as FORMAT.md has them
+			data := must(s.MarshalBinary())
 			for at := 6 + 5*8 + 4 + 8; at < len(data); at += 16 {
 				high, low := int64(binary.LittleEndian.Uint64(data[at:])), binary.LittleEndian.Uint64(data[at+8:])
 				x = append(x, float64(high)*0x1p64+float64(low))

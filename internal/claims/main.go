@@ -3,10 +3,10 @@
 //
 //	go run ./internal/claims
 //
-// The rows stand in rows.go. They name functions, tests and edits, never lines, and the test of this
-// package fails where a name is not there, a release method or a bound has no row, or a row has no
-// test or edit. Besides those in the table every release method has neighbours with frozen noise in
-// internal/replay, and every package all of its edits in internal/mutation.
+// The rows stand in rows.go. They name functions, tests and edits, never lines, and the test of
+// this package fails where a name is not there, a release method or a bound has no row, or a row
+// has no test or edit. Besides those in the table every release method has neighbours with frozen
+// noise in internal/replay, and every package all of its edits in internal/mutation.
 package main
 
 import (
@@ -186,8 +186,8 @@ var bounds = []string{"Guarantee", "Interval", "StdErr", "ErrorBound", "Relative
 	"HeavyHitters", "Shortfall", "HalfWidth", "Certify", "GaussianDelta", "GaussianLogDelta", "RequiredRho", "MedianRuns", "Distortion", "NoiseNorm", "NormBound",
 	"NormVariance", "DistanceVariance", "DotVariance", "CountVariance", "MeanInterval", "IntervalBounded"}
 
-// unclaimed returns the release methods, of the list that internal/surface keeps, and the bounds that
-// no row is about.
+// unclaimed returns the release methods, of the list that internal/surface keeps, and the bounds
+// that no row is about.
 func (x *index) unclaimed(rows []row) (names []string, err error) {
 	var about []string
 	for _, r := range rows {

@@ -1,8 +1,8 @@
 package main
 
-// row is one claim. Functions are package.Function or package.Type.Method, tests package.Test, edits
-// of internal/mutation the package's directory and their names; several are separated by spaces, names
-// of edits by semicolons.
+// row is one claim. Functions are package.Function or package.Type.Method, tests package.Test,
+// edits of internal/mutation the package's directory and their names; several are separated by
+// spaces, names of edits by semicolons.
 type row struct {
 	claim   string
 	about   string // exported functions and methods that make it

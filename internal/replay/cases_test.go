@@ -293,8 +293,8 @@ func TestEveryMechanism(t *testing.T) {
 
 // distanceOf says how far the released counts of neighbours are apart by the theorem of each
 // mechanism, for k counters, in elements. ℓ∞: all k counters by 1 (Lemma 8 of the paper); one by at
-// most k of k+1 units, the others by 1 unit, where sketches are reduced (reducedsum_delta.go); with a
-// private shift one moves by k + 1 units and all by one more.
+// most k of k+1 units, the others by 1 unit, where sketches are reduced (reducedsum_delta.go); with
+// a private shift one moves by k + 1 units and all by one more.
 func distanceOf(m misragries.Mechanism, k float64) (norm, bound float64) {
 	switch m {
 	case misragries.ReducedSum, misragries.PureUniverse:
@@ -317,8 +317,8 @@ func (p pair) overUniverse(m misragries.Mechanism) pair {
 	return p
 }
 
-// streams are neighbouring streams: an element of a stored key, one of a key that evicts nothing and
-// decrements all counters.
+// streams are neighbouring streams: an element of a stored key, one of a key that evicts nothing
+// and decrements all counters.
 var streams = []struct {
 	name string
 	last [2][]uint64
@@ -537,8 +537,8 @@ func alpPairs() (pairs []pair) {
 			}
 			return made(b.Release())
 		}
-		// The cells of an entry that does not change are drawn with the same words, so the tables are
-		// apart only where the entry that changes has cells.
+		// The cells of an entry that does not change are drawn with the same words, so the tables
+		// are apart only where the entry that changes has cells.
 		pairs = append(pairs, pair{name: c.name, data: 1e9, extra: `alp\.\(\*shape\)\.draw|calibration\.small`, most: 64,
 			why: "Theorem 2 of the ALP paper holds for any order of the draws: cells are independent given the list, and each is drawn once by the law of its largest occupant",
 			run: func(side int) map[string]float64 {
@@ -602,8 +602,8 @@ func bitsOf(data []byte, last int) map[string]float64 {
 
 var korParams = kor.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
 
-// korPairs: a key toggles one bit in each level it is in, one of which is its own: the flips are the
-// same, so at most that bit differs.
+// korPairs: a key toggles one bit in each level it is in, one of which is its own: the flips are
+// the same, so at most that bit differs.
 func korPairs() (pairs []pair) {
 	for _, share := range []float64{0, 0.1} {
 		p := korParams

@@ -3,13 +3,13 @@
 // what is added to the noise apart by at most the declared sensitivity.
 //
 // The library itself is not prepared for this. The test builds its own binary anew, with an overlay
-// that [Overlay] makes of package noise: each sampler and each method of a Source reports to [Enter]
-// before it draws. So nothing that a program links can freeze or record noise.
+// that [Overlay] makes of package noise: each sampler and each method of a Source reports to
+// [Enter] before it draws. So nothing that a program links can freeze or record noise.
 //
 // A draw is a call that code outside package noise makes into it. What it returns is a function of
-// its parameters, of the place in the code that calls and of how often that place has called before,
-// and of nothing else: a draw more at one place leaves the noise of all other places as it was. How
-// many random words a draw takes is its own affair, as its law is tested elsewhere.
+// its parameters, of the place in the code that calls and of how often that place has called
+// before, and of nothing else: a draw more at one place leaves the noise of all other places as it
+// was. How many random words a draw takes is its own affair, as its law is tested elsewhere.
 package replay
 
 import (

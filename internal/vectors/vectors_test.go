@@ -186,7 +186,8 @@ func discreteGaussian(f func(noise.DiscreteGaussian, float64) float64) func(c nu
 	}
 }
 
-// away returns (got − want)/|want|, computed with 200 bits; for logarithms of numbers near 1 got − want.
+// away returns (got − want)/|want|, computed with 200 bits; for logarithms of numbers near 1 got −
+// want.
 func away(got float64, value string, log bool) float64 {
 	want, _, err := big.ParseFloat(value, 10, 200, big.ToNearestEven)
 	if err != nil || math.IsNaN(got) || math.IsInf(got, 0) {
