@@ -15,22 +15,22 @@
 //
 // # What to use
 //
-//	data                                          type                             noise, ε = 1, δ = 1e-6, k = 1024
-//	one stream                                    Builder (KeptZeros)              threshold 17, standard deviation 1.4
-//	streams on many servers, one may see them     Sum; Sharded for many goroutines 15.5, 1.6 (ReducedSum)
-//	the same, 2 to 5 of them                      Sum (ShiftedSum)                 14.2 and 0.4 for each, 1.5
-//	the same, where the keys do not fit           Builder.Merge (SparseVector)     423, 71: it grows with √k
-//	the same, where no server may see them        Combine of released Histograms   17 and 1.4 on each server, which add up
-//	users with up to m distinct keys each         UserBuilder (by least threshold) 423, 71 for any m; less for small m
-//	users with up to m elements anywhere, or      Builder, MaxElements = m, AddN   of one element at ε/m; for m = 1500 24m, 1.4m,
-//	events of up to m (bytes, amounts)                                             by ReducedSum 15.6m, 1.6m
-//	a standard sketch from elsewhere              FromCounters (FreedZeros)        24, 1.9
-//	integer keys below Dim, δ = 0                 any of these but FromCounters    none: the k largest of all Dim keys;
-//	                                              (PureUniverse)                   2.8 for streams and sums, 724 merged
+// The threshold and the standard deviation of an estimate at ε = 1, δ = 1e-6 and k = 1024:
 //
-// Merging hurts: a neighbour of a merged sketch differs in up to k counters, not one. Reduce and
-// sum instead; [Params.Plan] compares before anything is merged, [Params.Candidates] lists what is
-// possible.
+//	one stream                              Builder (KeptZeros)            17, 1.4
+//	streams of servers, one may see all     Sum (ReducedSum); Sharded      15.5, 1.6
+//	  2 to 5 of them                        Sum (ShiftedSum)               14.2 and .4 for each, 1.5
+//	  where the keys do not fit             Builder.Merge (SparseVector)   423, 71: as √k
+//	  where no server may see them          Combine of Histograms          17, 1.4 on each server
+//	users with up to m distinct keys        UserBuilder                    423, 71 for any m, or less
+//	users with up to m elements, or events  Builder, MaxElements, AddN     of one element at ε/m
+//	  of up to m = 1500 (bytes, amounts)    Sum (ReducedSum)               15.6m, 1.6m
+//	a standard sketch from elsewhere        FromCounters (FreedZeros)      24, 1.9
+//	integer keys below Dim, δ = 0           all but FromCounters           the k largest of Dim keys;
+//	                                        (PureUniverse)                 2.8, merged 724
+//
+// Merging hurts, as a neighbour of a merged sketch differs in up to k counters: reduce and sum
+// instead. [Params.Plan] compares, [Params.Candidates] lists what is possible.
 //
 // # Estimates
 //
@@ -38,11 +38,11 @@
 // being the decrements at which the key was neither stored nor the element that came: a key that is
 // frequent all the time has Z next to 0, however large D is. So Estimate is the upper reading:
 //
-//	reading   estimates    noise (one stream)         right for
-//	Upper     c + D        L, its own alone           keys that come all the time: off by O(min(√D, D/c))
-//	Middle    c + D/2      L + η/2                    anything: off by at most D/2, the least worst case
-//	Lower     c            L + η: the paper's         keys of one burst at the end
-//	of a Sum  even spread  as Upper                   keys spread over the sketches; within their bounds
+//	reading  estimates    noise               right for
+//	Upper    c + D        L, its own alone    keys that come all the time: off by O(min(√D, D/c))
+//	Middle   c + D/2      L + η/2             anything: off by D/2 at most, the least worst case
+//	Lower    c            L + η: the paper's  keys of one burst at the end
+//	a Sum's  even spread  as Upper            keys spread over the sketches; within their bounds
 //
 // On the baskets of a shop (k = 1024, D = 688) the top ten are off by 0.8, read as Upper, and by
 // 689 as Lower. Sums release their length for a share of ε. Merged sketches and those of users
@@ -64,10 +64,8 @@
 //	δ(τ) = Pr[max(1 + η + L₁, η + L₂) ≥ τ]   (k = 1: Pr[1 + η + L ≥ τ]),
 //
 // for every k and with no factor in front; τ is the least integer with δ(τ) ≤ δ. At ε = 1, δ = 1e-6
-// that is 17 where the paper's Lemma 11 gives 31 and 33.
-//
-// The proof is in keptzeros_proof.md; TestReleaseIsPrivateExactly and TestSharedNoiseAtTheLimit
-// enumerate it. D − η costs nothing besides.
+// that is 17 where the paper's Lemma 11 gives 31 and 33. keptzeros_proof.md has the proof; D − η
+// costs nothing besides.
 //
 // # Accuracy
 //

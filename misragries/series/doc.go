@@ -53,8 +53,7 @@
 //
 // Add takes 50 ns for a known key; for a thousand of them Step takes 0.1 ms, a Window of 720 steps
 // 3 ms. Exact counts of unknown keys take some 150 bytes a key until the longest discovery span
-// ends; with Counters there are three sketches instead. A Slice has 2.3 integers for each known
-// key.
+// ends; with Counters there are three sketches instead. A Slice has 2.3 integers a known key.
 //
 // # The store, and crashes
 //
