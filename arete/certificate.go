@@ -7,9 +7,11 @@ import "math"
 //
 // Theorem. With α ≤ 1,
 //
-//	(i)   f is symmetric and unimodal: the largest loss is the supremum of ln f(t)/f(t+Δ) over t ≥ 0;
+//	(i)   f is symmetric and unimodal: the largest loss is the supremum of ln f(t)/f(t+Δ) over all
+//	      t ≥ 0;
 //	(ii)  for x ≤ t ≤ y the loss at t is at most ln f(x)/f(y+Δ);
-//	(iii) for t ≥ y ≥ x > 0, f(t)/f(t+Δ) ≤ ρ(x) + e^{−(y−x)/λ}·f(x)/f(y+Δ), ρ(x) = e^{Δ/θ}·(1 + Δ/x)^{1−α}.
+//	(iii) for t ≥ y ≥ x > 0, f(t)/f(t+Δ) ≤ ρ(x) + e^{−(y−x)/λ}·f(x)/f(y+Δ),
+//	      ρ(x) = e^{Δ/θ}·(1 + Δ/x)^{1−α}.
 //
 // Proof. (i) The thesis, Lemma 5.1, and its remark after (5.3). (ii) f decreases on t ≥ 0. (iii)
 // Let γ be the gamma density, d that of the difference of two gamma variables, L the Laplace

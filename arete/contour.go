@@ -8,7 +8,8 @@ import (
 // The density, the tail and E|Z| of the Arete law are integrals of its characteristic function φ(s)
 // = (1−θ²s²)^{−α}/(1−λ²s²), s = iu:
 //
-//	f(t) = (1/2πi)·∫ e^{−st}·φ(s) ds    Pr[Z > t] = (1/2πi)·∫ e^{−st}·φ(s)/s ds    E|Z| = (2/2πi)·∫ φ(s)/s² ds,
+//	f(t) = (1/2πi)·∫ e^{−st}·φ(s) ds,  Pr[Z > t] = (1/2πi)·∫ e^{−st}·φ(s)/s ds,
+//	E|Z| = (2/2πi)·∫ φ(s)/s² ds,
 //
 // along any path from −i∞ to +i∞ that leaves 0 on its left and the singularities at 1/θ and 1/λ on
 // its right. With M = max(θ, λ) the path is s = sin(z)/M, z = π/2 − δ + iu, a branch of a hyperbola

@@ -22,8 +22,10 @@ type discrete struct {
 //
 // Theorem. With α ≤ 1,
 //
-//	(i)  f is symmetric and unimodal: the largest loss over shifts of up to H is the supremum of ln f(t)/f(t+H) over t ≥ 0;
-//	(ii) for every x ≥ 0 and t ≥ x, f(t)/f(t+H) ≤ ρ(x) + f(x)/f(x+H), ρ(x) = e^{H/s}·Π_{i<H} (x+1+i)/(x+α+i).
+//	(i)  f is symmetric and unimodal: the largest loss over shifts of up to H is the supremum of
+//	     ln f(t)/f(t+H) over t ≥ 0;
+//	(ii) for every x ≥ 0 and t ≥ x, f(t)/f(t+H) ≤ ρ(x) + f(x)/f(x+H),
+//	     ρ(x) = e^{H/s}·Π_{i<H} (x+1+i)/(x+α+i).
 //
 // Proof. (i) The masses n(y) of the negative binomial law do not increase as α ≤ 1, so d(k) = Σ
 // n(y)·n(y+k) does not for k ≥ 0. Two symmetric unimodal laws are mixtures of uniform ones on {−m,

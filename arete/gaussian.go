@@ -13,26 +13,11 @@ import (
 // τ_m² = s²·m/(m+1). For shifts of up to H,
 //
 //	(i)   e^{−κ} ≤ P(k)/G_σ(k) ≤ e^κ for all k;
-//	(ii)  P is (ε, e^κ·δ(ε−κ))-DP for ε ≥ κ, where δ(ε) = max_a Pr[Z ≤ a] − e^ε·Pr[Z ≤ a−H], Z of law G_σ;
+//	(ii)  P is (ε, e^κ·δ(ε−κ))-DP for ε ≥ κ, where δ(ε) = max_a Pr[Z ≤ a] − e^ε·Pr[Z ≤ a−H],
+//	      Z of law G_σ;
 //	(iii) P is (√ρ + √κ)²-zCDP, where ρ = H²/(2σ²).
 //
-// Proof. (i) For parameters s₁ and s₂, e^{−j²/(2s₁²) − (k−j)²/(2s₂²)} =
-// e^{−k²/(2(s₁²+s₂²))}·e^{−(j−μ)²/(2τ²)} with τ² = s₁²s₂²/(s₁²+s₂²) and μ = k·s₁²/(s₁²+s₂²). By
-// Poisson summation Σ_j e^{−(j−μ)²/(2τ²)} = τ√(2π)·(1 + 2·Σ_{m≥1} e^{−2π²τ²m²}·cos 2πmμ), which is
-// within a factor of 1 ± η(τ) of a number that does not depend on k. So the sum of the two has, up
-// to a constant, the masses of G times such a factor. Add the shares one by one: s₁² = m·s², s₂² =
-// s² gives τ_m, and the factors multiply. So P/G_σ has all its values between A and B with B/A ≤
-// e^κ, and A ≤ 1 ≤ B as both laws have the sum 1.
-//
-// (ii) P(S) − e^ε·P(S−j) ≤ B·(G(S) − (A/B)·e^ε·G(S−j)) ≤ e^κ·(G(S) − e^{ε−κ}·G(S−j)).
-// G_σ(k)/G_σ(k−j) is monotone in k, so half-lines are the worst S, and Pr[Z ≤ a] − e^ε·Pr[Z ≤ a−j]
-// grows with j. Shifts downwards are those upwards, mirrored.
-//
-// (iii) Let D_α be the Rényi divergence of order α > 1 between P and P shifted by j ≤ H. G_σ has at
-// most αρ (Canonne, Kamath, Steinke, Theorem 4), and the factors add at most B^α·A^{1−α} =
-// B·(B/A)^{α−1} ≤ e^{κα} to e^{(α−1)·D_α}: D_α ≤ α·(ρ + κ/(α−1)). From α = 1 + β on, that is at
-// most α·(ρ + κ/β); below, D_α ≤ D_{1+β} ≤ (1+β)·(ρ + κ/β). So D_α ≤ α·(1+β)·(ρ + κ/β) for all α,
-// which is α·(√ρ + √κ)² at β = √(κ/ρ). ∎
+// The proof is in gaussian_proof.md.
 //
 // The lattice of [calibrateGaussian] is so fine that κ is below 10⁻³⁰⁰ for 2²⁰ parties; where it is
 // not, the sum is accounted with it, and refused if that is too much.

@@ -8,7 +8,8 @@ import (
 // meanAbs returns E|Z| of the law by its characteristic function φ, without a table of masses, to a
 // relative error of 1e-6 for any H and V. As |k| = (1/π)·∫_0^π (1 − cos ku)/(1 − cos u) du,
 //
-//	E|Z| = (1/π)·∫_0^π (1 − φ(u))/(1 − cos u) du,  −ln φ(u) = V·(1 − cos u) + 2·Σ ν(k)·(1 − cos ku).
+//	E|Z| = (1/π)·∫_0^π (1 − φ(u))/(1 − cos u) du,
+//	−ln φ(u) = V·(1 − cos u) + 2·Σ ν(k)·(1 − cos ku).
 //
 // The cosines of the jumps swing once in about 2π/H. From u = 300/H on what they add swings with an
 // amplitude below c/300, and its integral is below c·H/300³: only the core and the constant 2·Σ ν

@@ -40,12 +40,12 @@ type Lattice struct {
 // What the noise still promises to inputs that differ by more than Δ: the loss at multiples of Δ,
 // for ε = 8 and 4 (V, H and W are 20, 342, 352 and 20, 50, 56):
 //
-//	law, and E|X|/Δ                1.01       1.05       1.1        1.2        1.5        2
-//	Best .0211, .165               8.04 4.05  11.9 4.26  13.2 4.65  13.3 5.86  13.7 7.06  15.3 7.80
-//	W = 1.1·H + 2√V: .0231, .184   8.00 4.00  8.00 4.00  8.20 4.03  13.2 4.58  13.5 6.83  14.4 7.41
-//	DiscreteArete .0534, .245      8.02 4.03  8.11 4.16  8.22 4.32  8.43 4.64  9.02 5.57  9.92 7.07
-//	DiscreteLaplace .125, .25      8.08 4.04  8.40 4.20  8.80 4.40  9.60 4.80  12.0 6.00  16.0 8.00
-//	Staircase .0183, .138          16   8     16   8     16   8     16   8     16   8     16   8
+//	law, and E|X|/Δ               1.01       1.05       1.1        1.2        1.5        2
+//	Best .0211, .165              8.04 4.05  11.9 4.26  13.2 4.65  13.3 5.86  13.7 7.06  15.3 7.80
+//	W = 1.1·H + 2√V: .0231, .184  8.00 4.00  8.00 4.00  8.20 4.03  13.2 4.58  13.5 6.83  14.4 7.41
+//	DiscreteArete .0534, .245     8.02 4.03  8.11 4.16  8.22 4.32  8.43 4.64  9.02 5.57  9.92 7.07
+//	DiscreteLaplace .125, .25     8.08 4.04  8.40 4.20  8.80 4.40  9.60 4.80  12.0 6.00  16.0 8.00
+//	Staircase .0183, .138         16   8     16   8     16   8     16   8     16   8     16   8
 //
 // Where Δ may be exceeded by a known few percent, give a Sensitivity that is larger by as much: the
 // wider law of the second line is hardly less noise than that. Where it may be exceeded by any

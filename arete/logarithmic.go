@@ -14,8 +14,10 @@ import (
 // have no more than one. A proposal draws m with Pr = (1−p^B)·p^{mB}, the number of whole blocks in
 // a geometric G, and one of J+2 cases:
 //
-//	octave of 2^j values: only if m = 0; k uniform in it, accepted with (2^j/k)·p^{k−1}:        weight (1−p^B)·p^{k−1}/k
-//	blocks: only if m ≥ 1; k = mB+1+i, i uniform, accepted with (B/k)·p^i:                      weight (1−p^B)·p^{mB}·p^i/k
+//	octave of 2^j values: only if m = 0; k uniform in it, accepted with (2^j/k)·p^{k−1}:
+//	        weight (1−p^B)·p^{k−1}/k
+//	blocks: only if m ≥ 1; k = mB+1+i, i uniform, accepted with (B/k)·p^i:
+//	        weight (1−p^B)·p^{mB}·p^i/k
 //
 // So every k has the weight (1−p^B)·p^{k−1}/k. An event of probability p^i is a geometric draw that
 // is at least i; 2^j/k is decided among integers.

@@ -9,7 +9,8 @@ import (
 // infinitely divisible: the sum of the jumps upwards, and of those downwards. So what is to know
 // about Z follows from the masses g of A, by sums of positive terms only, accurate into the tails:
 //
-//	Pr[Z = k] = Σ_y g(y)·g(y+k)        Pr[Z > k] = Σ_y g(y)·Pr[A > y+k]        E|Z| = 2·Σ_k Pr[A ≤ k]·Pr[A > k].
+//	Pr[Z = k] = Σ_y g(y)·g(y+k),  Pr[Z > k] = Σ_y g(y)·Pr[A > y+k],
+//	E|Z| = 2·Σ_k Pr[A ≤ k]·Pr[A > k].
 //
 // oneSided holds g(0), …, g(M−1) to a relative error of slack, and Pr[A > y] but for what lies
 // beyond M.

@@ -15,7 +15,8 @@ import "math"
 // Laplace noise, the error is a constant times Sᵖ·Σ τᵢᵖ. By Hölder's inequality with the exponents
 // (p+q)/p and (p+q)/q,
 //
-//	Σ aᵢ^{pq/(p+q)} = Σ (aᵢ/τᵢ)^{pq/(p+q)}·τᵢ^{pq/(p+q)} ≤ (Σ (aᵢ/τᵢ)^q)^{p/(p+q)}·(Σ τᵢᵖ)^{q/(p+q)},
+//	Σ aᵢ^{pq/(p+q)} = Σ (aᵢ/τᵢ)^{pq/(p+q)}·τᵢ^{pq/(p+q)}
+//	                ≤ (Σ (aᵢ/τᵢ)^q)^{p/(p+q)}·(Σ τᵢᵖ)^{q/(p+q)},
 //
 // so Sᵖ·Σ τᵢᵖ ≥ (Σ aᵢ^{pq/(p+q)})^{(p+q)/q} = ‖a‖ᵖ in the norm of index pq/(p+q), with equality
 // where (aᵢ/τᵢ)^q ∝ τᵢᵖ: τᵢ = aᵢ^{q/(p+q)}. ∎ That is Theorems 4.1 and 4.2, for every p > 0. For

@@ -23,13 +23,13 @@
 // values are kept on a grid, sums are exact, the sensitivity of the integers is proved with all
 // rounding in it (sensitivity_proof.md), and the noise is drawn exactly on the grid.
 //
-//	transform    Δ₁, Δ₂ under L1   Δ₂ under L2           Var‖Sx‖², F = ‖x‖₄⁴, Z = ‖x‖₂²    Add
-//	SJLT         √s, 1             √(max row load), s=1  2(Z²−F)/k for every s             O(s)
-//	  s > 1                        ‖S‖₂ ≈ √(u/k) + 1
-//	SRHT         √k, 1             √(u/k)                2(Z²−F)/k·(u−k)/(u−1)             O(1), holds x
-//	Rademacher   √k, 1             ‖S‖₂, computed        2(Z²−F)/k                         O(k)
-//	Normal       computed          ‖S‖₂, computed        2Z²/k                             O(1), holds x
-//	FJLT         computed          ‖S‖₂, computed        [2Z²+(3/u)(1/q−1)(3Z²−2F)]/k      O(1), holds x
+//	transform   Δ₁, Δ₂ under L1  Δ₂ under L2           Var‖Sx‖², F=‖x‖₄⁴, Z=‖x‖₂²    Add
+//	SJLT        √s, 1            √(max row load), s=1  2(Z²−F)/k for every s         O(s)
+//	  s > 1                      ‖S‖₂ ≈ √(u/k) + 1
+//	SRHT        √k, 1            √(u/k)                2(Z²−F)/k·(u−k)/(u−1)         O(1), holds x
+//	Rademacher  √k, 1            ‖S‖₂, computed        2(Z²−F)/k                     O(k)
+//	Normal      computed         ‖S‖₂, computed        2Z²/k                         O(1), holds x
+//	FJLT        computed         ‖S‖₂, computed        [2Z²+(3/u)(1/q−1)(3Z²−2F)]/k  O(1), holds x
 //
 // The zero Transform, SJLT with s = 1 and Laplace noise, is the best under L1 for pure ε and for
 // every δ in real use. Under L2 all need noise of about √(u/k) a row, and noise on the input

@@ -17,17 +17,17 @@
 //
 // The threshold and the standard deviation of an estimate at ε = 1, δ = 1e-6 and k = 1024:
 //
-//	one stream                              Builder (KeptZeros)            17, 1.4
-//	streams of servers, one may see all     Sum (ReducedSum); Sharded      15.5, 1.6
-//	  2 to 5 of them                        Sum (ShiftedSum)               14.2 and .4 for each, 1.5
-//	  where the keys do not fit             Builder.Merge (SparseVector)   423, 71: as √k
-//	  where no server may see them          Combine of Histograms          17, 1.4 on each server
-//	users with up to m distinct keys        UserBuilder                    423, 71 for any m, or less
-//	users with up to m elements, or events  Builder, MaxElements, AddN     of one element at ε/m
-//	  of up to m = 1500 (bytes, amounts)    Sum (ReducedSum)               15.6m, 1.6m
-//	a standard sketch from elsewhere        FromCounters (FreedZeros)      24, 1.9
-//	integer keys below Dim, δ = 0           all but FromCounters           the k largest of Dim keys;
-//	                                        (PureUniverse)                 2.8, merged 724
+//	one stream                            Builder (KeptZeros)           17, 1.4
+//	streams of servers, one may see all   Sum (ReducedSum); Sharded     15.5, 1.6
+//	  2 to 5 of them                      Sum (ShiftedSum)              14.2 and .4 for each, 1.5
+//	  where the keys do not fit           Builder.Merge (SparseVector)  423, 71: as √k
+//	  where no server may see them        Combine of Histograms         17, 1.4 on each server
+//	users with up to m distinct keys      UserBuilder                   423, 71 for any m, or less
+//	users of up to m elements, or events  Builder, MaxElements, AddN    of one element at ε/m
+//	  of up to m = 1500 (bytes, amounts)  Sum (ReducedSum)              15.6m, 1.6m
+//	a standard sketch from elsewhere      FromCounters (FreedZeros)     24, 1.9
+//	integer keys below Dim, δ = 0         all but FromCounters          the k largest of Dim keys;
+//	                                      (PureUniverse)                2.8, merged 724
 //
 // Merging hurts, as a neighbour of a merged sketch differs in up to k counters: reduce and sum
 // instead. [Params.Plan] compares, [Params.Candidates] lists what is possible.

@@ -15,33 +15,13 @@ import (
 // p the law of η, F(t) = Pr[L < t]; with D − η besides, or without: whoever brings counters from
 // elsewhere need not know D. The paper's threshold for it (section 5.1) is 1 + 2·ln((k+1)/(2δ))/ε.
 //
-// Proof. Let c be the counters of a stream and c′ those of the same without one element. By Lemma 8
-// there are two cases.
-//
-// (i) D = D′ + 1, c′ has k keys, and c = c′ − 1, where the j keys at 1 are freed. Set x on the side
-// of c′ against x + 1 on that of c: c′ + x = c + (x+1) and D′ − x = D − (x+1), so the common keys
-// and D − η have equal laws. c′ against c: outputs with one of the j keys weigh Pr[1 + η +
-// max_{i≤j} L_i ≥ τ] ≤ δ(τ), and the others have ratios p(x)·F(τ−1−x)^j/p(x+1) ≤ e^ε. c against c′:
-// with a(x) = 1 − F(τ−x)^j at most Σ_x [p(x) − e^ε·p(x−1)·(1 − a(x))]₊. Its terms at x = −y and x =
-// 1 + y, y ≥ 0, are together
-//
-//	p(y)·{a(−y) + q·[1 − e^{2ε}·(1 − a(1+y))]₊} ≤ p(y)·{q·a(−y) + a(1+y)},   q = e^{−ε},
-//
-// since a(−y) ≤ a(1+y), and the right side sums up to Σ_x p(x−1)·a(x) = Pr[1 + η + max_{i≤j} L_i ≥
-// τ] again.
-//
-// (ii) D = D′ and one counter is higher in c. If c′ has its key: ratios within e^{±ε} for each x.
-// If not, it is at 1. c against c′: outputs with that key weigh Pr[1 + η + L ≥ τ] ≤ δ(τ), and the
-// others have ratios F ≤ 1. c′ against c: at most Σ_x p(x)·[1 − e^ε·F(τ−1−x)]₊, which is no more.
-//
-// All of it is term by term over x, which D − η fixes, so that costs nothing. And k counters at 1
-// against none, one element later, attain δ(τ), with D − η or without: whatever key the one shows,
-// the other does not. ∎
+// The proof is in freedzeros_proof.md.
 
 // The sum. Write t = τ−1−x, y = a·q^t with a = 1/(1+q), and φ(y) = (1 − (1−y)^k)/y ≤ k. For t ≥ 1,
 // 1 − F(t)^k = y·φ(y); for t ≤ 0, F(t) = a·q^{1−t} and the sum is geometric:
 //
-//	δ(τ) = (1−q)/(1+q)·q^{τ−1}·{ 1/(1−q) − (a·q)^k/(1−q^{k+1}) + a·Σ_{t≥1} w(t)·φ(y) },   w(t) = q^{2·max(0, t−τ+1)}.
+//	δ(τ) = (1−q)/(1+q)·q^{τ−1}·{ 1/(1−q) − (a·q)^k/(1−q^{k+1}) + a·Σ_{t≥1} w(t)·φ(y) },
+//	w(t) = q^{2·max(0, t−τ+1)}.
 //
 // All terms are positive, and what is subtracted is at most a quarter of its neighbour. Where k·y ≤
 // 1, for t ≥ ln(k·a)/ε, the terms of φ(y) = Σ_i C(k, i+1)·(−y)^i fall off like 1/(i+1)!, and each

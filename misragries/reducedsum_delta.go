@@ -15,7 +15,8 @@ import (
 // neighbours differ by (A) or (B): one key by at most k and at most k−1 others against it by 1, or
 // at most k keys by 1, all one way. Write
 //
-//	η = Pr[R + L ≥ τ] = q^{τ−R}/(1+q) < ½,   δ_d = η·(q^{−d}−1)/(q^{−R}−1),   λ = ln(1 + η(1−q)/((1−η)(1−q^R))),
+//	η = Pr[R + L ≥ τ] = q^{τ−R}/(1+q) < ½,   δ_d = η·(q^{−d}−1)/(q^{−R}−1),
+//	λ = ln(1 + η(1−q)/((1−η)(1−q^R))),
 //
 // H_ε(P‖Q) = Σ(P − e^ε·Q)₊, and H_ε(n) for H_ε of n independent randomised responses RR(r), whose
 // loss is ±r.
@@ -37,7 +38,8 @@ import (
 // H_{ε−x} of the others, and a key within e^{±r} adds one RR(r) (H does not grow under a random
 // function of each key). So, with s of the keys that fall by one below R:
 //
-//	(A) one key up d ≤ k, others down: δ_d + H_{ε−dr−sλ}(k−1−s), or with the bad mass of those s, δ_d + sqδ₁ + H_{ε−dr}(k−1)
+//	(A) one key up d ≤ k, others down: δ_d + H_{ε−dr−sλ}(k−1−s), or with the bad mass of those s,
+//	    δ_d + sqδ₁ + H_{ε−dr}(k−1)
 //	(A) one key down d ≤ k, others up: (k−1)δ₁ + H_{ε−dr}(k−1), and δ_d more unless λ ≤ r
 //	(B) up: kδ₁ + H_ε(k)               (B) down: H_{ε−sλ}(k−s), or sqδ₁ + H_ε(k)
 //

@@ -12,8 +12,10 @@ import (
 //
 // Neighbouring streams lead to sketches of two kinds, by Lemma 8 (zero counters count for nothing):
 //
-//	(A) c = c′ + 1 for one key, so S = S′ + 1: that key of ĉ rises by at most k, and at most k−1 others fall by at most 1
-//	(B) c = c′ − 1 for the k keys of c′, so S = S′ − k: at most k keys of ĉ fall by 1 or not at all
+//	(A) c = c′ + 1 for one key, so S = S′ + 1: that key of ĉ rises by at most k, and at most k−1
+//	    others fall by at most 1
+//	(B) c = c′ − 1 for the k keys of c′, so S = S′ − k: at most k keys of ĉ fall by 1 or not at
+//	    all
 //
 // since cutting off at 0 shortens each step and turns none. So the ℓ₁ sensitivity is 2k−1, in
 // counts (2k−1)/(k+1); k counters at 1, and one element more of one of these keys, attain it.

@@ -18,8 +18,8 @@ import (
 // ũ is within 2⁻⁵³ of U and math.Exp within 1 ulp (2⁻⁵² at most), so what remains is |e^{−x̃} −
 // e^{−x}|. Callers keep that below 2⁻⁴⁷ by one of two conditions:
 //
-//	|x̃ − x| ≤ 2⁻⁴⁷·e^{min(x, x̃)}    as e^{−x} has a slope of at most e^{−min(x, x̃)} between the two
-//	x ≥ 40 and x̃ ≥ 40               as then both are below e^{−40} < 2⁻⁵⁷
+//	|x̃ − x| ≤ 2⁻⁴⁷·e^{min(x, x̃)}  as e^{−x} has a slope of at most e^{−min(x, x̃)} between them
+//	x ≥ 40 and x̃ ≥ 40             as then both are below e^{−40} < 2⁻⁵⁷
 //
 // (That |x̃ − x|·e^{−x} be small is not enough: x = 100 and x̃ = 1.)
 const margin = 0x1p-45

@@ -29,7 +29,7 @@ func (b *spending) left() float64 {
 // candidates within 1/c ranks of the right one. For d quantiles that all succeed with probability
 // 1 − β,
 //
-//	c·n·min(q, 1−q) ≥ L = ln d + ln(A/a) + ln(1/β),   ρ = (cu)²/2 for each quantile.                     (2)
+//	c·n·min(q, 1−q) ≥ L = ln d + ln(A/a) + ln(1/β),   ρ = (cu)²/2 for each quantile.          (2)
 
 // need returns the ρ of one quantile that has c·n·min(q, 1−q) = L.
 func need(l, q, n float64, ch change) float64 {

@@ -9,7 +9,7 @@ import "math"
 // and Z′ are independent standard normal variables, whatever S and D are. Rows that are clipped
 // alike have the mean μ = S/D around the centre, and
 //
-//	S̃/D̃ − μ = (S + σZ − μ(D + δZ′))/D̃ = (σZ − μδZ′)/D̃                                                     (3)
+//	S̃/D̃ − μ = (S + σZ − μ(D + δZ′))/D̃ = (σZ − μδZ′)/D̃                                      (3)
 //
 // without any approximation. Given D̃ as a scale, this has the standard deviation √(σ² + μ²δ²)/D̃,
 // in which S̃/D̃ stands for μ. What that changes, and that Z′ also decides about D̃, is a part of

@@ -15,13 +15,15 @@ import (
 //	6      header: "dpsk", kind 7, version 1
 //	1      Method
 //	1      Relation
-//	1      flags: 1 NonNegative, 2 Undivided, 4 Unshrunk, 8 Regularized, 16 scaled, 32 a centre, 64 scales, 128 Symmetric
+//	1      flags: 1 NonNegative, 2 Undivided, 4 Unshrunk, 8 Regularized, 16 scaled, 32 a centre,
+//	       64 scales, 128 Symmetric
 //	1      flags: 1 ranges
 //	4      Steps.Centre, Scaling, Spread, Base, one byte each
 //	4      Steps.Group
 //	4      Steps.Search
 //	8      Params.Rows
-//	96     Rho, Max, Unit, P, Failure, Margin, Steps.Clip, Floor, Shares.Centre, Scale, Clip, Divisor
+//	96     Rho, Max, Unit, P, Failure, Margin, Steps.Clip, Floor, Shares.Centre, Scale, Clip,
+//	       Divisor
 //	64     rows, C, divisor, Spent.Centre, Scale, Clip, Divisor, Sum
 //	4      Dim
 //	then Dim floats each: values, standard deviations of their noise, the centre if there is

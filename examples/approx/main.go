@@ -3,11 +3,15 @@
 //
 //	approx [flags]
 //
-//	problem                           data                            hidden is     algorithm                            what is known of its error
-//	second frequency moment F₂        tokens of the King James Bible  one token     AMS sketch, 5 rows                   standard deviation
-//	rank of places in the alphabet    tokens of the King James Bible  one token     sketch of compactors (KLL), queries  subexponential diameter
-//	number of connected components    random graph of 200,000         one edge      sampling and search                  subexponential diameter
-//	average degree                    implicit graph of 2⁴⁰ vertices  one edge      sampling with advice                 standard deviation, relative
+//	problem               data                     hidden is  algorithm             known of it
+//	frequency moment F₂   tokens of the Bible      one token  AMS sketch, 5 rows    SD
+//	rank in the alphabet  tokens of the Bible      one token  KLL sketch, queries   diameter
+//	connected components  random graph of 200,000  one edge   sampling and search   diameter
+//	average degree        implicit graph of 2⁴⁰    one edge   sampling with advice  SD, relative
+//
+// The Bible is the King James Bible; a graph's number is that of its vertices. F₂ is the second
+// frequency moment, and KLL a sketch of compactors. What is known of an algorithm's error is its
+// standard deviation (SD) or its subexponential diameter.
 //
 // Two are simpler than in the paper, on purpose. The average degree supposes a public bound on the
 // degrees, so that the mean over random vertices will do; without one, Seshadhri's estimator takes

@@ -1,11 +1,12 @@
 // Command audit looks at the library from outside: it samples releases of worst-case neighbours and
 // looks for events that refute the claimed guarantees. README.md has what it found.
 //
-//	go run ./examples/audit                    audits all mechanisms by a classifier, as DP-Sniper does
-//	go run ./examples/audit -run jl            those whose name matches
-//	go run ./examples/audit -breaks            plants 25 flaws, one at a time, and audits what they break
-//	go run ./examples/audit -closeness DIR     runs Google's statistical test cases, from a checkout of their repository
-//	go run ./examples/audit -sample NAME -side 0 -n 1000   writes releases for other auditors, as little-endian doubles
+//	go run ./examples/audit         audits all mechanisms by a classifier, as DP-Sniper does
+//	  -run jl                       audits those whose name matches
+//	  -breaks                       plants 25 flaws, one at a time, and audits what they break
+//	  -closeness DIR                runs Google's statistical test cases, from a checkout of their
+//	                                repository
+//	  -sample NAME -side 0 -n 1000  writes releases for other auditors, as little-endian doubles
 package main
 
 import (

@@ -2,7 +2,8 @@
 // have, how many users has each, and what are the sums of another column.
 //
 //	sql [flags]
-//	sql -dsn shop.db -journal shop.journal -table orders -user customer -key product -value price -max 500
+//	sql -dsn shop.db -journal shop.journal -table orders -user customer -key product \
+//	    -value price -max 500
 //
 // A user is what is hidden, with all rows: the answer looks nearly the same with any one user's
 // rows added or removed. Nobody lists the keys beforehand, nor says how many rows a user has. The

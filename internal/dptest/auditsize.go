@@ -7,7 +7,8 @@ import "math"
 // likelier probability is e^lossy·event), and epsilon < lossy the claim that the control must
 // refute at the level falseReject with at least the probability 1 − miss:
 //
-//	n·event ≥ (z_{α/2}·(1 + e^{−lossy/2}) + z_β·√(1 + e^−lossy))² / (lossy − ε)², α = falseReject, β = miss
+//	n·event ≥ (z_{α/2}·(1 + e^{−lossy/2}) + z_β·√(1 + e^−lossy))² / (lossy − ε)²,
+//	α = falseReject, β = miss
 //
 // Reason: with p = e^lossy·event, the logarithms of the two relative frequencies have standard
 // errors 1/√(np) and 1/√(n·event) (less, where the events are likely). The two Clopper–Pearson

@@ -8,7 +8,8 @@
 // arguments, too little data), and a wrapper fails on it: a check that cannot fail is worse than
 // none.
 //
-//	is the sampler's law the claimed one?    [ChiSquare] (masses), [KS] (continuous), [Moments], [Tail]
+//	is the sampler's law the claimed one?    [ChiSquare] (masses), [KS] (continuous), [Moments],
+//	                                         [Tail]
 //	do two inputs give one law?              [Homogeneity]
 //	is a mechanism (ε, δ)-private?           [ApproxDP], exact, from masses; [Audit], from samples
 //	… from how many samples?                 [AuditSize]

@@ -1,12 +1,12 @@
 // Package layering holds no code, only the test that keeps the packages of this module in their
 // layers:
 //
-//	examples/*  and the benchmarks of the root          import anything public; nothing imports them
+//	examples/*  and the benchmarks of the root        import anything public; nothing imports them
 //	alp  threshold  misragries  kor  jl  arete  elliptical  plan
 //	     └ threshold/groupby        └ kor/distinct    └ elliptical/column
 //	                  └ misragries/series
-//	noise   hashing                                     neither imports the other
-//	internal/...                                        small helpers
+//	noise   hashing                                   neither imports the other
+//	internal/...                                      small helpers
 //
 // One mechanism imports another only where its paper does; the table in the test lists these edges,
 // each with its theorem. What the tests of the examples share is imported by tests only.

@@ -4,7 +4,7 @@
 // A [Measure] is a law of privacy losses ln(dP/dQ) on a lattice, with mass at ∞ as well. Its
 // profile is
 //
-//	δ(ε) = p(∞) + Σ p(l)·(1 − e^{ε−l})₊ over the losses l, for every real ε, negative ones included.
+//	δ(ε) = p(∞) + Σ p(l)·(1 − e^{ε−l})₊ over the losses l, for every real ε, also negative ones.
 //
 // A Measure bounds a release if its profile is nowhere below sup (P(E) − e^ε·Q(E)) over events E,
 // in both directions of every neighbouring pair. The convolution of Measures that bound releases

@@ -4,7 +4,9 @@
 //	go run ./internal/mutation            all edits
 //	go run ./internal/mutation -run kor   those whose file or name matches
 //	go run ./internal/mutation -list      prints them
-//	go run ./internal/mutation -run name -overlay dir   writes the edited files and overlay.json, for go build -overlay, and stops
+//	go run ./internal/mutation -run name -overlay dir
+//	                                      writes the edited files and overlay.json, for
+//	                                      go build -overlay, and stops
 //
 // It works on the module as it stands on disk and never writes to it. The edits of a package are
 // compiled into one test binary, which applies one of them (hybrid). Each test is run once without

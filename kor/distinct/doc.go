@@ -51,8 +51,8 @@
 // [Union] has an estimate only where its error is below 0.3. Merge before the release is exact.
 //
 //	ε =                        0.5      1      2      4
-//	k = 2, Compare             7.8    2.1    .85    .61    the error of A∩B, A∖B and B∖A, in keys, is
-//	k = 12                       –     70    2.7    .83    that of A∪B or less
+//	k = 2, Compare             7.8    2.1    .85    .61    the error of A∩B, A∖B and B∖A, in keys,
+//	k = 12                       –     70    2.7    .83    is that of A∪B or less
 //
 // Over time only the noise grows: in the number of ones its standard deviation is 2√(2d)/ε after d
 // slots, and 2.8, 4.0, 4.9 /ε for windows of 1, 7, 30 days, where a Sketch has √2/ε. At n = 2048, ε

@@ -13,8 +13,8 @@
 // Neighbours x, x′ have |g(x) − g(x′)| ≤ Δ₁; [Params].Unit says who the neighbours are. The error A
 // − g is promised, on every input, to satisfy one of
 //
-//	Pr[|A−g| ≥ t] ≤ 2e^{−t/Δ₂}     subexponential of diameter Δ₂   Laplace noise, any number of queries
-//	(E|A−g|^α)^{1/α} ≤ Δ₂          a moment α > 1                  Pareto or Student noise, one query
+//	Pr[|A−g| ≥ t] ≤ 2e^{−t/Δ₂}  subexponential of diameter Δ₂  Laplace noise, many queries
+//	(E|A−g|^α)^{1/α} ≤ Δ₂       a moment α > 1                 Pareto or Student noise, one query
 //
 // Nothing checks these promises, and the guarantee rests on them. The estimator's own randomness
 // must stay secret.

@@ -1,9 +1,9 @@
 // Package budget says what a release costs and whom it protects, adds costs up, and keeps a budget.
 //
-//	user := budget.User(20, budget.AddRemove)             // one user, with at most 20 keys
-//	ledger, err := budget.NewLedger(10, 1e-6, user)       // all releases together: ε = 10 at δ = 1e-6
+//	user := budget.User(20, budget.AddRemove)        // one user, with at most 20 keys
+//	ledger, err := budget.NewLedger(10, 1e-6, user)  // all releases together: ε = 10 at δ = 1e-6
 //	…
-//	list, err := budget.Release(ledger, builder)          // spends first, then releases
+//	list, err := budget.Release(ledger, builder)     // spends first, then releases
 //
 // # Whom a guarantee protects
 //
@@ -43,15 +43,15 @@
 // 7.12 after 50 days, where nothing but (1, 1e-8) has 47.9. So each mechanism of this library tells
 // what its noise is. It prints the ε and δ it was asked for, and a Ledger adds up the pair:
 //
-//	mechanism                                                pair
-//	jl, elliptical with Laplace noise                        Laplace
-//	jl of integers, threshold.Laplace and PureLaplace of     DiscreteLaplace of all steps that neighbours
-//	  integers or users, elliptical/column by ε                move together, and what escapes
-//	jl, elliptical with normal noise                         Gaussian, GaussianZCDP
-//	threshold.Gaussian; threshold/groupby of listed keys     GDP beside what escapes; GDP
-//	elliptical/column, a count by ρ                          DiscreteGaussian
-//	kor/distinct with bits                                   PureDP of the bits and of the count
-//	all others: random rounding, shared noise, quantiles     PureDP, ApproxDP, ZCDP: no better is proved
+//	mechanism                                          pair
+//	jl, elliptical with Laplace noise                  Laplace
+//	jl of integers, threshold.Laplace, PureLaplace of  DiscreteLaplace of all steps neighbours
+//	  integers or users, elliptical/column by ε          move together, and what escapes
+//	jl, elliptical with normal noise                   Gaussian, GaussianZCDP
+//	threshold.Gaussian; groupby of listed keys         GDP beside what escapes; GDP
+//	elliptical/column, a count by ρ                    DiscreteGaussian
+//	kor/distinct with bits                             PureDP of the bits and of the count
+//	others: random rounding, shared noise, quantiles   PureDP, ApproxDP, ZCDP: no better is proved
 //
 // # Cost
 //

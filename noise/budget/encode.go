@@ -11,7 +11,8 @@ import (
 //
 //	bytes  field
 //	6      header: "dpsk", kind 11, version 1
-//	18     Unit, see [Unit.AppendBinary]; all 0 for a guarantee that promises nothing, and then so is what follows
+//	18     Unit, see [Unit.AppendBinary]; all 0 for a guarantee that promises nothing, and then so
+//	       is what follows
 //	8      Σε
 //	8      Σε·tanh(ε/2)
 //	8      Σδ
@@ -21,13 +22,14 @@ import (
 //	8      Σ of their masses of infinite loss
 //	8      Σρ of the other releases
 //	8      Σμ² of the other releases
-//	8      number of releases with such a mass beside Gaussian noise, at most 2⁴⁰; 2⁶⁴ − 1 where one is
-//	       beside what has no rule for groups
+//	8      number of releases with such a mass beside Gaussian noise, at most 2⁴⁰; 2⁶⁴ − 1 where
+//	       one is beside what has no rule for groups
 //	4      number of different laws of the releases, at most 2048; 0 where they are not known
 //	29     for each of them, increasing, the numbers big-endian: its family, 1 byte (0 Laplace
 //	       noise, 1 Gaussian noise, 2 discrete Gaussian noise); the steps of its lattice, or the
 //	       size of a group of which each is in a sample by himself, 4 bytes, 0 for none; its ε, μ
-//	       or σ, 8 bytes; the fraction of the sample, 8 bytes; the number of releases in [1, 2⁴⁰], 8 bytes
+//	       or σ, 8 bytes; the fraction of the sample, 8 bytes; the number of releases in [1, 2⁴⁰],
+//	       8 bytes
 //
 // No other bytes decode to the same Guarantee.
 const (

@@ -53,14 +53,17 @@ func (g Guarantee) Subsampled(fraction float64) (Guarantee, error) {
 	// and when that is then put in, AddRemove compares P with Q = (1−γ)P + γR, where R and P are
 	// (ε, δ)-close in both directions. With c = 1 + γ(e^ε − 1),
 	//
-	//	Q − cP = γ(R − e^ε·P) ≤ γδ, and P − cQ ≤ (1 − c(1 − γ + γe^{−ε}))·P + cγe^{−ε}δ ≤ γδ on every event,
+	//	Q − cP = γ(R − e^ε·P) ≤ γδ and
+	//	P − cQ ≤ (1 − c(1 − γ + γe^{−ε}))·P + cγe^{−ε}δ ≤ γδ on every event,
 	//
 	// because R ≥ e^{−ε}(P − δ), c(1 − γ + γe^{−ε}) = 1 + γ(1−γ)(e^ε−1)(1−e^{−ε}) ≥ 1 and c ≤ e^ε.
 	// Under Replace the laws are (1−γ)P + γR and (1−γ)P + γR′, P without the record, R and R′ with
 	// it before and after, and all three are (ε, δ)-close, since replacing the record by a uniform
 	// one outside of the sample turns R into P:
 	//
-	//	(1−γ)P + γR − c((1−γ)P + γR′) = γ(R − (e^ε − c)·P − cR′) ≤ γδ, for (e^ε − c) + c = e^ε and (1−γ)(c−1) = γ(e^ε − c).
+	//	(1−γ)P + γR − c((1−γ)P + γR′) = γ(R − (e^ε − c)·P − cR′) ≤ γδ,
+	//
+	// for (e^ε − c) + c = e^ε and (1−γ)(c−1) = γ(e^ε − c).
 	epsilon, delta := 0.0, 0.0
 	if g.epsilon > 0 {
 		epsilon = min(g.epsilon, round.Above(subsampledEpsilon(g.epsilon, fraction)))

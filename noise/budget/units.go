@@ -6,22 +6,28 @@ import "github.com/dpsketch/dpsketch/internal/fault"
 // neighbours of the unit on the right are joined by a path of so many steps between neighbours of
 // the one on the left, and [Guarantee.Group] says what a path costs:
 //
-//	from                                to                              steps   because
-//	a unit                              fewer of it, a lesser distance  1       they are among the neighbours
-//	a user with any number of keys,     a user with at most m of them   1       they are among the neighbours
+//	from                             to                              steps  because
+//	a unit                           fewer of it, a lesser distance  1      (a)
+//	a user with any number of keys,  a user with at most m of them   1      (a)
 //	  or with at most M ≥ m
-//	a unit                              m of it                         m       one after the other
-//	vectors at ℓ₁ or ℓ₂ distance d      the same at t·d                 ⌈t⌉     along the straight line, cut into ⌈t⌉ parts; for
-//	                                                                            integers and ℓ₁, unit by unit
-//	vectors at ℓ₂ distance d            at ℓ₁ distance t·d              ⌈t⌉     ‖x‖₂ ≤ ‖x‖₁
-//	an element, added or removed        a user with at most m elements  m       one element after the other
-//	a unit, added or removed            the unit, replaced              2       the old one is removed, then the new one added
-//	a user, added or removed            what he has in some steps, or   2       he is removed, then added with the other elements
-//	                                      one of his elements
-//	a user, replaced                    the same, replaced              1       he is replaced
-//	a key, added or removed             one element of it, added or     2       it is removed, then added with one more or less
-//	                                      removed
-//	a user with at most 1 element       an element, and the reverse     1       they are the same
+//	a unit                           m of it                         m      (b)
+//	vectors at ℓ₁ or ℓ₂ distance d   the same at t·d                 ⌈t⌉    (c)
+//	vectors at ℓ₂ distance d         at ℓ₁ distance t·d              ⌈t⌉    ‖x‖₂ ≤ ‖x‖₁
+//	an element, added or removed     a user with at most m elements  m      (b)
+//	a unit, added or removed         the unit, replaced              2      (d)
+//	a user, added or removed         what he has in some steps, or   2      (e)
+//	                                   one of his elements
+//	a user, replaced                 the same, replaced              1      he is replaced
+//	a key, added or removed          one element of it, added or     2      (f)
+//	                                   removed
+//	a user with at most 1 element    an element, and the reverse     1      they are the same
+//
+//	(a) they are among the neighbours
+//	(b) one after the other
+//	(c) along the straight line, cut into ⌈t⌉ parts; for integers and ℓ₁, unit by unit
+//	(d) the old one is removed, then the new one added
+//	(e) he is removed, then added with the other elements
+//	(f) it is removed, then added with one more or less
 //
 // Rules of one row after another are rules as well, with the product of the steps. The error wraps
 // [ErrMismatch] where no rule is known: from Replace to AddRemove (under Replace the number of
