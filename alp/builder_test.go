@@ -52,7 +52,8 @@ func TestAddDoesNotAllocate(t *testing.T) {
 		b.Add(i, 1)
 	}
 	i := uint64(0)
-	require.Zero(t, testing.AllocsPerRun(100, func() { // on the grid; off it, noise.Source takes a new key once in 1,024 words
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		// on the grid; off it, noise.Source takes a new key once in 1,024 words
 		b.Add(i%200, 0.5)
 		i++
 	}))

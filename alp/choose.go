@@ -10,16 +10,19 @@ import "math"
 //	bits an entry      < 60    < 100   < 150   < 600   more
 //	Q, columns only       8       8       8      16      32
 //	Q, with a list       16      16      32      32      64
-//	width              columns only at most 24 Δ/ε′, as few columns as that takes: a collision costs at most a column;
-//	                   with a list at most 64 Δ/ε′, so one column for most δ: large entries leave it. From 40 Δ/ε′ on Q is 32 or more
+//	width              columns only at most 24 Δ/ε′, as few columns as that takes: a collision
+//	                   costs at most a column; with a list at most 64 Δ/ε′, so one column for
+//	                   most δ: large entries leave it. From 40 Δ/ε′ on Q is 32 or more
 //	unary codes        width 5 Δ/ε′, the thesis's 3 Δ/ε′
-//	integers           where a step costs 3/2 or more, noise is mostly 0 and each value has a level of its own: Q = 8 and width 7 steps, unary codes 1 step.
-//	                   From 3 on collisions cost more than noise, and a unary code spreads them: Q = 2, unless there would be more columns than bits
+//	integers           where a step costs 3/2 or more, noise is mostly 0 and each value has a
+//	                   level of its own: Q = 8 and width 7 steps, unary codes 1 step. From 3 on
+//	                   collisions cost more than noise, and a unary code spreads them: Q = 2,
+//	                   unless there would be more columns than bits
 //	Split              5/16 with δ, 3/8 without, where the list's threshold is higher
 //
-// Fewer bits leave too few cells for many levels, and levels far narrower than Δ/ε′ gain nothing, as
-// the noise is wider. A Split of ¼ or 1/5 gives entries up to 40/ε up to 6 % less error, and those of
-// 40 to 72/ε, which the list has no longer, 12 to 25 % more: see TestLongLoads.
+// Fewer bits leave too few cells for many levels, and levels far narrower than Δ/ε′ gain nothing,
+// as the noise is wider. A Split of ¼ or 1/5 gives entries up to 40/ε up to 6 % less error, and
+// those of 40 to 72/ε, which the list has no longer, 12 to 25 % more: see TestLongLoads.
 
 // costlyStep is what a step of integers must cost for each value to have a level of its own, and
 // unaryStep for these to be unary codes.

@@ -18,7 +18,8 @@ type listLaw struct {
 	from, least int64 // R and T
 	pure        bool
 	signed      bool
-	top         int64 // noisy values of top or more are one outcome: from there on the ratio of two laws is constant
+	// noisy values of top or more are one outcome: from there on the ratio of two laws is constant
+	top int64
 }
 
 func listLawOf(t *testing.T, l threshold.Params, largest int64) listLaw {
@@ -48,7 +49,8 @@ func (l listLaw) of(phi int64) []float64 {
 		size = l.from
 	}
 	hidden := 1 - weight*l.reach(l.least-size)
-	near, far := l.shown(size, weight), make([]float64, l.top-l.least+1) // of the value's own sign, and of the other
+	// of the value's own sign, and of the other
+	near, far := l.shown(size, weight), make([]float64, l.top-l.least+1)
 	if l.pure && l.signed {
 		far = l.shown(-size, 1)
 		hidden -= l.reach(l.least + size)
@@ -93,10 +95,11 @@ func (l listLaw) value(outcome int) int64 {
 // enumeration is the joint law of list and table, the list first, with the code that the table is
 // drawn from.
 type enumeration struct {
-	s       *shape
-	code    *code
-	list    listLaw
-	kept    func(listed, v int64) int // the first column kept by an entry of v steps that the list shows as listed
+	s    *shape
+	code *code
+	list listLaw
+	// the first column kept by an entry of v steps that the list shows as listed
+	kept    func(listed, v int64) int
 	indices []uint64
 }
 
@@ -256,7 +259,8 @@ func TestCombinationIsPrivateExactly(t *testing.T) {
 			skipMost(t, i)
 			s := tiny(t, c.params)
 			require.True(t, s.hasList)
-			law := listLawOf(t, s.list, max(s.phi(s.turn+2), s.slack()+s.below*s.turn)) // beyond, all listed keys keep as much
+			// beyond, all listed keys keep as much
+			law := listLawOf(t, s.list, max(s.phi(s.turn+2), s.slack()+s.below*s.turn))
 			values := c.around(&s, law)
 			limit := c.params.Delta*(1+1e-8) + 1e-13
 			groups := gatherings(&s)

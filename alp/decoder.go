@@ -26,7 +26,8 @@ func newDecoder(p *Projection) *decoder {
 	d.bins = newBins(&s.code, s.half, s.reach())
 	d.list = newListing(p, &d.bins)
 	d.uniform = s.uniformPrior(&d.bins, d.list)
-	const few = 0.1 // of Sparsity: rates that the table speaks for grow fast, the others stay where they start
+	// of Sparsity: rates that the table speaks for grow fast, the others stay where they start
+	const few = 0.1
 	rate := few * float64(s.params.Sparsity) / float64(s.cells())
 	start := d.uniform.start(&d.bins, rate)
 	histogram := p.histogram()

@@ -90,8 +90,8 @@ func TestLikelihoodExactly(t *testing.T) {
 }
 
 // The load is found from the table: the rates of what is above each column, within five standard
-// errors of Poisson numbers and about 5 % of bias of the start. Here and below, where no false-alarm
-// probability is registered, the noise and the hash functions are fixed.
+// errors of Poisson numbers and about 5 % of bias of the start. Here and below, where no
+// false-alarm probability is registered, the noise and the hash functions are fixed.
 func TestLoadIsFound(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	r := rand.New(rand.NewPCG(1, 2))

@@ -80,7 +80,8 @@ func (p Params) withRange() (Params, error) {
 		}
 		p.Columns = int(columns)
 	}
-	p.Columns = min(p.Columns, int(math.Ceil(reach/float64(p.columnWidth())))) // no columns beyond the range
+	// no columns beyond the range
+	p.Columns = min(p.Columns, int(math.Ceil(reach/float64(p.columnWidth()))))
 	return p, nil
 }
 

@@ -15,7 +15,8 @@ type direct struct {
 	blocks    uint64
 	words     uint64 // of a block
 	positions uint64
-	inverse   uint64 // ⌊2³²/wordCells⌋ + 1: its products have the quotients of numbers below 2²⁶ in their upper half
+	// ⌊2³²/wordCells⌋ + 1: its products have the quotients of numbers below 2²⁶ in their upper half
+	inverse   uint64
 	wordCells uint64
 	mask      uint64 // of a cell
 	cellBits  uint

@@ -58,9 +58,9 @@
 //
 // The default structure with 100 bits an entry, at ε = 1 and δ = 1e-6, if all others are listed:
 // 1.62 for small entries, 0.16 for zeros, 1.00 for listed ones, as Laplace noise on one entry has;
-// the thesis's mechanism has 4.5 at the same bits. If all others are unlisted or at the border of the
-// list, small ones have 1.6 to 2.4 and zeros 0.5 to 1.7. With more entries than Sparsity there are
-// more collisions, so the error grows; privacy does not change. [Params.Plan] predicts it.
+// the thesis's mechanism has 4.5 at the same bits. If all others are unlisted or at the border of
+// the list, small ones have 1.6 to 2.4 and zeros 0.5 to 1.7. With more entries than Sparsity there
+// are more collisions, so the error grows; privacy does not change. [Params.Plan] predicts it.
 //
 // # Cost
 //

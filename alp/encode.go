@@ -21,7 +21,8 @@ import (
 //	8      Dim
 //	8      Sparsity
 //	16     Seed
-//	8 each Epsilon, Delta, Sensitivity, Max, Base, Alpha, Bits, Split, Turn, FalseKeys, Norm, SparsityShare
+//	8 each Epsilon, Delta, Sensitivity, Max, Base, Alpha, Bits, Split, Turn, FalseKeys, Norm,
+//	       SparsityShare
 //	8 each the words of the table, as many as the Params say
 //	…      the list, unless Structure is ColumnsOnly: the encoding of a threshold.Vector[uint64]
 //

@@ -188,7 +188,8 @@ func small(t *testing.T, p Params) shape {
 	r.Bits = 12
 	s, err := r.shape()
 	require.NoError(t, err)
-	if excess := int(s.positions)*s.columns*s.cellBits - 12; excess > 0 { // the number of positions was rounded up
+	if excess := int(s.positions)*s.columns*s.cellBits - 12; excess > 0 {
+		// the number of positions was rounded up
 		r.Bits = float64((int(s.positions) - 1) * s.columns * s.cellBits)
 		s, err = r.shape()
 		require.NoError(t, err)
@@ -224,7 +225,8 @@ func TestTableIsPrivateExactly(t *testing.T) {
 			inputs := grid(f.values, 3)
 			if testing.Short() {
 				inputs = grid(f.values[:4], 3)
-			} else if len(inputs) > 250 && !dptest.Long() { // all of them: go test -run Exactly -long ./alp
+			} else if len(inputs) > 250 && !dptest.Long() {
+				// all of them: go test -run Exactly -long ./alp
 				inputs = grid(f.values[:5], 3)
 			}
 			limit := math.Exp(p.Epsilon)
@@ -235,7 +237,8 @@ func TestTableIsPrivateExactly(t *testing.T) {
 				laws := lawsOf(&s, &s.code, group.indices, inputs)
 				reach := int64(p.sensitivity())
 				ratio, changed := largestRatio(inputs, laws, reach)
-				require.LessOrEqual(t, ratio, limit*(1+1e-12), group.name) // the products of 12 probabilities are within 12 ulp
+				// the products of 12 probabilities are within 12 ulp
+				require.LessOrEqual(t, ratio, limit*(1+1e-12), group.name)
 				for n := 1; n <= int(min(reach, 3)); n++ {
 					require.True(t, changed[n], "no pair with %d changes", n)
 				}
@@ -301,8 +304,10 @@ func TestCodesHaveTheirProbabilities(t *testing.T) {
 			require.InDelta(t, want, ramp.prob(0, 1), 1e-12*want+0x1p-60)
 			require.InDelta(t, want, ramp.prob(width, 0), 1e-12*want+0x1p-60)
 			linear := linearCode(width, decay)
-			require.InEpsilon(t, 1/(2+w*math.Expm1(eta)), linear.prob(0, 1), 1e-11) // p is rounded up by 2⁻⁴⁰
-			for v := range width + 1 {                                              // exactly linear
+			// p is rounded up by 2⁻⁴⁰
+			require.InEpsilon(t, 1/(2+w*math.Expm1(eta)), linear.prob(0, 1), 1e-11)
+			for v := range width + 1 {
+				// exactly linear
 				require.Equal(t, linear.tail(0, 1)+uint64(v)*(linear.tail(1, 1)-linear.tail(0, 1)), linear.tail(v, 1))
 			}
 			for _, levels := range []int{2, 4, 8, 16} { // its own mirror image
@@ -357,7 +362,8 @@ func TestRealTableIsPrivateExactly(t *testing.T) {
 				worst = max(worst, ratio)
 			}
 			if name == "ramp" || name == "columns" {
-				require.Greater(t, worst, math.Exp(p.Epsilon*(1-0x1p-9))) // ln(1+κ) in the place of κ ≤ 2⁻⁹
+				// ln(1+κ) in the place of κ ≤ 2⁻⁹
+				require.Greater(t, worst, math.Exp(p.Epsilon*(1-0x1p-9)))
 			}
 		})
 	}

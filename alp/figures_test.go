@@ -324,8 +324,9 @@ func thesis(t testing.TB, psi, collision float64, k, n int) *errors {
 }
 
 // The thesis's mean absolute error, standard deviation, 90th percentile and mean error. It has 10⁵
-// to 10⁶ trials, so its figures are nearly exact to what is printed; the tolerance is seven standard
-// errors of n trials, and a little for the border at ψ, which matters the more the smaller ψ is.
+// to 10⁶ trials, so its figures are nearly exact to what is printed; the tolerance is seven
+// standard errors of n trials, and a little for the border at ψ, which matters the more the smaller
+// ψ is.
 func testThesis(t *testing.T, psi float64, k, n int) {
 	for _, f := range []struct{ collision, mean, deviation, ninth, bias float64 }{
 		{0.1, 6.4, 11, 15.78, 2.33}, {0.01, 4.8, 7.8, 11.5, 0.18},
@@ -337,8 +338,10 @@ func testThesis(t *testing.T, psi float64, k, n int) {
 		dptest.Alarm(t, 1e-10)
 		se, border := 7/math.Sqrt(float64(n)), 60/psi
 		require.InDelta(t, f.mean, e.mean(), 0.05+(se+border)*f.deviation)
-		require.InDelta(t, f.deviation, deviation, 0.1+(3*se+border)*f.deviation) // √(κ−1)/2 < 3 for a kurtosis κ below 37
-		require.InDelta(t, f.ninth, e.quantile(0.9), 0.1+20*se)                   // √(0.09)/density at the percentile
+		// √(κ−1)/2 < 3 for a kurtosis κ below 37
+		require.InDelta(t, f.deviation, deviation, 0.1+(3*se+border)*f.deviation)
+		// √(0.09)/density at the percentile
+		require.InDelta(t, f.ninth, e.quantile(0.9), 0.1+20*se)
 		require.InDelta(t, f.bias, e.bias(), 0.05+(se+border)*f.deviation)
 	}
 }
@@ -390,7 +393,8 @@ func TestFigure25(t *testing.T) {
 		ladder, _ := measure(values, n, read.Estimate)
 		t.Logf("ε = %g: Algorithm 4 %.2f, Algorithm 10 %.2f, ladder %.2f", epsilon, four.mean(), ten.mean(), ladder.mean())
 		most := min(four.mean(), ten.mean())
-		if epsilon >= costlyStep { // the same release, read by the median: its gain is of the order of the standard error
+		if epsilon >= costlyStep {
+			// the same release, read by the median: its gain is of the order of the standard error
 			most *= 1.15
 		}
 		require.Less(t, ladder.mean(), most)

@@ -93,10 +93,13 @@ func TestPlacesAreUniform(t *testing.T) {
 		for i := range uniform {
 			uniform[i] = 1 / float64(s.cells())
 		}
-		for j := range counts { // 16 bits for a place: within a relative positions/2¹⁶ of uniform, which n cannot see
+		for j := range counts {
+			// 16 bits for a place: within a relative positions/2¹⁶ of uniform, which n cannot see
 			dptest.ChiSquare(t, "places", counts[j], uniform, 1e-10)
 		}
-		if independent { // pairwise independent over the seed; a fixed one can say nothing about consecutive indices
+		if independent {
+			// pairwise independent over the seed; a fixed one can say nothing about consecutive
+			// indices
 			continue
 		}
 		meet := 1 / float64(s.positions)
@@ -123,7 +126,8 @@ func TestLayoutsAgreeInLaw(t *testing.T) {
 			if p.Signed {
 				entries[1].Steps = -7
 			}
-			for s.locate(3, nil)[0] == s.locate(8, nil)[0] || shareCell(&s, 3, 8) { // another seed, until they are apart
+			for s.locate(3, nil)[0] == s.locate(8, nil)[0] || shareCell(&s, 3, 8) {
+				// another seed, until they are apart
 				p.Seed[2]++
 				s, err = p.shape()
 				require.NoError(t, err)

@@ -67,7 +67,8 @@ func hostile() map[string]Params {
 	}
 }
 
-// slow are those that take most of the time to decode, without being nearer to the limit than the others.
+// slow are those that take most of the time to decode, without being nearer to the limit than the
+// others.
 var slow = []string{"many independent columns", "many columns", "widest of 8"}
 
 // What a decoder allocates is bounded by 64 MiB or 8 times the input, whatever the bytes say, and

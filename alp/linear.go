@@ -15,7 +15,8 @@ import "math"
 // and W/2⁶⁴.
 func linearCode(width int, decay uint64) code {
 	kappa := float64(-decay) / float64(decay)
-	first := uint64(math.Ceil(0x1p64/(float64(width)*kappa+2)*(1+0x1p-40))) + 1 // below 2⁶³ for κ ≥ 2⁻³²; no step costs so little
+	// below 2⁶³ for κ ≥ 2⁻³²; no step costs so little
+	first := uint64(math.Ceil(0x1p64/(float64(width)*kappa+2)*(1+0x1p-40))) + 1
 	slope := -(2 * first) / uint64(width)
 	first = -(slope * uint64(width)) / 2 // what the rounding of the slope leaves goes to both ends
 	c := code{width: width, levels: 2, rise: make([]uint64, width+1), shift: []int{0}}

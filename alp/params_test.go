@@ -20,15 +20,17 @@ func TestParamsFields(t *testing.T) {
 		good  []float64
 		bad   []float64
 	}{
-		"Epsilon":       {func(p *Params) *float64 { return &p.Epsilon }, []float64{limits.MinEpsilon, 0.1, 1, 30, maxEpsilon}, []float64{0, -1, nan, inf, -inf, least, limits.MinEpsilon / 2, maxEpsilon * 2}},
-		"Delta":         {func(p *Params) *float64 { return &p.Delta }, []float64{1e-100, 1e-9, 0.9}, []float64{0, -1, nan, inf, least, 1, 2}}, // 0: there is no Dim
-		"Sensitivity":   {func(p *Params) *float64 { return &p.Sensitivity }, []float64{0, limits.MinReal, 3.5, limits.MaxReal}, []float64{-1, nan, inf, least, limits.MaxReal * 2}},
-		"Max":           {func(p *Params) *float64 { return &p.Max }, []float64{0, limits.MinReal, 5, 1e9, limits.MaxReal}, []float64{-1, nan, inf, least}},
-		"Base":          {func(p *Params) *float64 { return &p.Base }, []float64{0, 1.001, 2, 100}, []float64{-1, nan, inf, least, 1, 1e9}},
-		"Alpha":         {func(p *Params) *float64 { return &p.Alpha }, []float64{0, 1, 5, 13, 100}, []float64{-1, nan, inf, least, 1e9}},
-		"Bits":          {func(p *Params) *float64 { return &p.Bits }, []float64{0, 0.5, 30, 1000}, []float64{-1, nan, inf, least, 1e10}},
-		"Split":         {func(p *Params) *float64 { return &p.Split }, []float64{0, 0.1, 0.35, 0.9}, []float64{-1, nan, inf, least, 0.01, 0.99, 1}},
-		"Turn":          {func(p *Params) *float64 { return &p.Turn }, []float64{0, 1e3}, []float64{-1, nan, inf, least, 1}}, // 1 is below the list's threshold
+		"Epsilon": {func(p *Params) *float64 { return &p.Epsilon }, []float64{limits.MinEpsilon, 0.1, 1, 30, maxEpsilon}, []float64{0, -1, nan, inf, -inf, least, limits.MinEpsilon / 2, maxEpsilon * 2}},
+		// 0: there is no Dim
+		"Delta":       {func(p *Params) *float64 { return &p.Delta }, []float64{1e-100, 1e-9, 0.9}, []float64{0, -1, nan, inf, least, 1, 2}},
+		"Sensitivity": {func(p *Params) *float64 { return &p.Sensitivity }, []float64{0, limits.MinReal, 3.5, limits.MaxReal}, []float64{-1, nan, inf, least, limits.MaxReal * 2}},
+		"Max":         {func(p *Params) *float64 { return &p.Max }, []float64{0, limits.MinReal, 5, 1e9, limits.MaxReal}, []float64{-1, nan, inf, least}},
+		"Base":        {func(p *Params) *float64 { return &p.Base }, []float64{0, 1.001, 2, 100}, []float64{-1, nan, inf, least, 1, 1e9}},
+		"Alpha":       {func(p *Params) *float64 { return &p.Alpha }, []float64{0, 1, 5, 13, 100}, []float64{-1, nan, inf, least, 1e9}},
+		"Bits":        {func(p *Params) *float64 { return &p.Bits }, []float64{0, 0.5, 30, 1000}, []float64{-1, nan, inf, least, 1e10}},
+		"Split":       {func(p *Params) *float64 { return &p.Split }, []float64{0, 0.1, 0.35, 0.9}, []float64{-1, nan, inf, least, 0.01, 0.99, 1}},
+		// 1 is below the list's threshold
+		"Turn":          {func(p *Params) *float64 { return &p.Turn }, []float64{0, 1e3}, []float64{-1, nan, inf, least, 1}},
 		"FalseKeys":     {func(p *Params) *float64 { return &p.FalseKeys }, []float64{0, 1, 100}, []float64{-1, nan, inf, 1e9}},
 		"Norm":          {func(p *Params) *float64 { return &p.Norm }, []float64{0, 1, 1e6}, []float64{-1, nan, inf, least}},
 		"SparsityShare": {func(p *Params) *float64 { return &p.SparsityShare }, []float64{0, 0.1, 0.5}, []float64{-1, nan, inf, least, 0.6, 1}},

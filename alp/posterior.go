@@ -6,7 +6,8 @@ import "math"
 // and one prior. Relative to the probability of the cells if the entry is 0, column j has the
 // weight
 //
-//	r₀[o₀] ⋯ r_{j−1}[o_{j−1}] · t_j[o_j],   r[o] = Pr[o | W]/Pr[o | 0],   t_j[o] = Σ over the bins of column j of prior·Pr[o | bin]/Pr[o | 0],
+//	r₀[o₀] ⋯ r_{j−1}[o_{j−1}] · t_j[o_j],   r[o] = Pr[o | W]/Pr[o | 0],
+//	t_j[o] = Σ over the bins of column j of prior·Pr[o | bin]/Pr[o | 0],
 //
 // as the entry fills the columns before j and is absent from those after it. These numbers are
 // tables, and so is the law within a column given its output.
@@ -15,8 +16,9 @@ type posterior struct {
 	ratio []float64 // ratio[j·levels+o] is r_j[o]
 	mass  []float64 // mass[j·levels+o] is t_j[o]
 	mean  []float64 // mean[j·levels+o] is the mean value within column j, in units of the data
-	cum   []float32 // cum[(j·levels+o)·count+b] is the share of t_j[o] in the bins of column j up to b
-	tail  tail
+	// cum[(j·levels+o)·count+b] is the share of t_j[o] in the bins of column j up to b
+	cum  []float32
+	tail tail
 }
 
 // tail is the law above all columns, exponential, of entries that a list may hold.

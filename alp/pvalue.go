@@ -12,7 +12,8 @@ import (
 // Pr[·|W], that of column j Pr[·|b], and those after it Pr[·|0], all with the load, and are
 // independent. Evidence that x is too small or too large are the odds
 //
-//	Λ = (up + r_j·B)/(down + A),   B = t_{j+1} + r_{j+1}(t_{j+2} + r_{j+2}(…)),   A = (t_{j−1} + (t_{j−2} + …)/r_{j−2})/r_{j−1},
+//	Λ = (up + r_j·B)/(down + A),
+//	B = t_{j+1} + r_{j+1}(t_{j+2} + r_{j+2}(…)),   A = (t_{j−1} + (t_{j−2} + …)/r_{j−2})/r_{j−1},
 //
 // of a larger against a smaller value under the uniform prior, where up and down are what column j
 // has above and below the middle of b. A depends on the outputs before j alone and B on those after

@@ -13,13 +13,14 @@ import (
 // geometry is the sizes of a release. They follow from the resolved Params by additions, products,
 // quotients and roundings alone, so they are the same on every machine.
 type geometry struct {
-	step    float64 // the grid, in the units of the data: a power of two
-	mixed   bool    // values are rounded to the grid at random; else they are integers, and step is 1
-	width   int     // W, steps of the columns' axis in a column
-	half    int     // m, columns for one sign
-	columns int     // all columns: m, or 2m if Signed. Then the first m are for negative values
-	turn    int64   // X, where the columns end, in steps of the value
-	limit   int64   // totals are clamped to ±limit, in steps
+	step float64 // the grid, in the units of the data: a power of two
+	// values are rounded to the grid at random; else they are integers, and step is 1
+	mixed   bool
+	width   int   // W, steps of the columns' axis in a column
+	half    int   // m, columns for one sign
+	columns int   // all columns: m, or 2m if Signed. Then the first m are for negative values
+	turn    int64 // X, where the columns end, in steps of the value
+	limit   int64 // totals are clamped to ±limit, in steps
 
 	hasList bool
 	below   int64 // φ₁ of a step of the value below X …
@@ -87,7 +88,8 @@ func (p Params) resolvedShape() (s shape, err error) {
 	} else {
 		s.code = columnCode(s.width, p.Levels, s.decay)
 	}
-	if _, _, found := s.code.violation(s.decay); found { // never, by the proofs that stand with the codes; checked all the same
+	if _, _, found := s.code.violation(s.decay); found {
+		// never, by the proofs that stand with the codes; checked all the same
 		return shape{}, fault.Params("alp", "Alpha", p.Alpha, "another width: the law of a cell breaks its bound")
 	}
 	if p.Base > 0 {
