@@ -39,7 +39,7 @@
 //	DiscreteArete    negative binomial differences, discrete Laplace  –, 1.77, 2.49, 2.91, 3.21
 //	DiscreteLaplace  two-sided geometric; below ε = 1.9 the least     1.42, 1.81, 3.34, 6.82, 33.6
 //	Staircase        the optimum, Δ·e^{ε/2}/(e^ε−1), for one party    1
-//	Gaussian         discrete Gaussian, with Delta or Rho             none for ε alone
+//	Gaussian         discrete Gaussian, Delta or Rho: gaussian.go     none for ε alone
 //
 // The columns are ε = 3, 4, 6, 8, 12. For integers of Δ = 1 discrete Laplace noise is the optimum;
 // for a larger Δ and ε the core of the jump laws goes, and they are within some percent of the

@@ -1,4 +1,4 @@
-// Package layering holds no code, only the test that keeps the packages of this module in their
+// Package layering holds no code, only tests. One keeps the packages of this module in their
 // layers:
 //
 //	examples/*  and the benchmarks of the root        import anything public; nothing imports them
@@ -10,4 +10,7 @@
 //
 // One mechanism imports another only where its paper does; the table in the test lists these edges,
 // each with its theorem. What the tests of the examples share is imported by tests only.
+//
+// Another reads all comments: a line has at most 100 columns, or 80 at an exported field, and a
+// proof of more than 15 lines is in a file of its own.
 package layering
