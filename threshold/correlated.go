@@ -180,7 +180,7 @@ func roundLogUp(x, a float64) float64 {
 }
 
 // correlatedSlack is the relative slack in correlatedDelta. It is some 1e-5 of the threshold, up to
-// 2e-4 where δ is large.
+// .4 % where δ is .01 and more.
 const correlatedSlack = 0x1p-11
 
 // correlatedDelta returns an upper bound on δ(σ, τ), the bound above, for 1 ≤ l ≤ k and 0 ≤ a ≤

@@ -335,7 +335,11 @@ func TestCalibrateCorrelated(t *testing.T) {
 			name := fmt.Sprintf("%+v, δ = %v: a = %v, σ = %v, τ = %v", c, delta, a, sigma, tau)
 			require.True(t, ok, name)
 			require.LessOrEqual(t, correlatedDelta(c.k, c.l, 0, a, c.epsilon, sigma, tau), delta, name)
-			require.Greater(t, correlatedDelta(c.k, c.l, 0, a, c.epsilon, sigma, tau*0.999), delta, name)
+			tight := 0.999
+			if delta > 1e-3 { // most of δ is what keys on both sides cost, so little of it moves τ far
+				tight = 0.995
+			}
+			require.Greater(t, correlatedDelta(c.k, c.l, 0, a, c.epsilon, sigma, tau*tight), delta, name)
 			if delta < 1e-4 {
 				require.Greater(t, correlatedDelta(c.k, c.l, 0, a, c.epsilon, sigma*0.999, tau), delta, name)
 			}
