@@ -218,6 +218,9 @@ func TestLongAccuracy(t *testing.T) {
 // The sample deviation of the runs has a relative error of 1/√(2·runs), as the kurtosis is near 3,
 // and 7 of these are the tolerance beside 3 %.
 func TestSmallSets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a second: in the default run")
+	}
 	runs := 400
 	if dptest.Long() {
 		runs = 1000

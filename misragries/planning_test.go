@@ -15,6 +15,9 @@ import (
 // has no threshold, no noise, no error bound, no size and no guarantee, and the mechanisms of
 // Candidates are those that the constructor of the input takes.
 func TestPlanningRefusesWhatNewRefuses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a second: in the default run")
+	}
 	makes := map[Input]func(p Params) error{
 		OneStream:     func(p Params) error { _, err := New[int](p); return err },
 		GivenCounters: func(p Params) error { _, err := FromCounters(p, map[int]int64{}); return err },

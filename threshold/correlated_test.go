@@ -336,7 +336,8 @@ func TestCalibrateCorrelated(t *testing.T) {
 			require.True(t, ok, name)
 			require.LessOrEqual(t, correlatedDelta(c.k, c.l, 0, a, c.epsilon, sigma, tau), delta, name)
 			tight := 0.999
-			if delta > 1e-3 { // most of δ is what keys on both sides cost, so little of it moves τ far
+			if delta > 1e-3 {
+				// Most of δ is what keys on both sides cost, so little of it moves τ far.
 				tight = 0.995
 			}
 			require.Greater(t, correlatedDelta(c.k, c.l, 0, a, c.epsilon, sigma, tau*tight), delta, name)

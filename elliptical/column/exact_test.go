@@ -222,6 +222,9 @@ func (l law) logProb(i int, x float64) float64 {
 // α at most αρ. Half of the noise, and 99 % of it, are too little. Sums are of masses with relative
 // errors below 1e-12.
 func TestExactPrivacy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a second: in the default run")
+	}
 	for name, p := range kinds() {
 		for _, h := range []int64{1, 2, 3} {
 			for _, strength := range []float64{0.25, 1, 3} {

@@ -13,6 +13,9 @@ import (
 // released number. Both are printed with six digits or more. That of the average degree need not
 // cover: the search may have gone wrong.
 func TestProgram(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a second: in the default run")
+	}
 	clitest.Seed(t)
 	out := clitest.Output(t, new(options), []string{"-search-epsilon", "4", "-confidence", "0.99999999"},
 		[]string{"789684 tokens", "AMS sketch", "StudentNoise", "LaplaceNoise", "components", "1099511627776 vertices", "ε = 1 for one element, added or removed", "ε = 1 for one row", "ε = 4 for one row, added or removed"})
@@ -55,6 +58,9 @@ func TestBrokenOutput(t *testing.T) {
 // sketches and samples do meet what is declared of them), and what is estimated without noise
 // within ten declared errors of the truth.
 func TestAccuracy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a second: in the default run")
+	}
 	clitest.Seed(t)
 	text := clitest.Text(t)
 	opts := options{epsilon: 1, searchEpsilon: 4, confidence: 1 - 1e-8}

@@ -46,6 +46,9 @@ func halves() (first, second []string) {
 //
 //	go test ./kor/distinct ./examples/distinct -run 'TestLong|TestUnions' -v -long
 func TestUnions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a second: in the default run")
+	}
 	clitest.Seed(t)
 	text := clitest.Text(t)
 	genesis, exodus := slices.Collect(occurrences(text, books[0])), slices.Collect(occurrences(text, books[1]))

@@ -228,6 +228,9 @@ func (s *stream) Read(p []byte) (int, error) {
 // A million lines, half of them one key and the others all different, need no more memory than the
 // sketch.
 func TestMillionLines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a second: in the default run")
+	}
 	cryptotest.SetGlobalRandom(t, 1)
 	var before, during runtime.MemStats
 	in := &stream{

@@ -60,6 +60,9 @@ func TestTable(t *testing.T) {
 // that are shown where no verse has more of them than count; a word that comes twice in a verse
 // counts once, and one that does not come at all is off by noise.
 func TestGroups(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a second: in the default run")
+	}
 	clitest.Seed(t)
 	out := clitest.Output(t, new(options), []string{"-words", "king,lord,god,zebra,king", "-confidence", "0.999999999"}, []string{
 		"each of 4 words", "takes 128 bytes", "ε = 1 of 1", "ε = 0.24999999999999997 for one key"})

@@ -64,6 +64,9 @@ func TestDigest(t *testing.T) {
 
 // Tokens, Verses and Baskets are three views of one text.
 func TestViewsAgree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a second: in the default run")
+	}
 	text := load(t)
 	words := text.Words()
 	if !slices.IsSorted(words) || len(slices.Compact(slices.Clone(words))) != len(words) {

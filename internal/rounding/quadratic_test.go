@@ -99,6 +99,9 @@ func each(l, n int, f func([]int)) {
 // orders, with counts beside the keys and without. It is nearly attained. Half of the noise breaks
 // it.
 func TestQuadraticExactly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a second: in the default run")
+	}
 	rng := rand.New(rand.NewPCG(1, 19))
 	tightest, broken, checked := 0.0, 0, 0
 	for checked < 40 {

@@ -95,6 +95,9 @@ func tables(t *testing.T, p Params) (pairs [][2]uint64) {
 // scale of 99 %, it is more. Each law is a product of a few factors: relative errors are below
 // 1e-14.
 func TestExactPrivacy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a second: in the default run")
+	}
 	for _, epsilon := range []float64{0.1, 1, 3} {
 		for _, share := range []float64{0, 0.05, 0.5, 1} {
 			p := tiny

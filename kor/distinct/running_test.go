@@ -157,6 +157,9 @@ func TestRunningHasTheLaw(t *testing.T) {
 // With 400 runs a mean square is off by 9·√(5/400) = 100 %, a coverage of .94 seen below .82, and a
 // mean off by 7 standard errors, each with probability below 1e-10.
 func TestRunningAccuracy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a second: in the default run")
+	}
 	rng := rand.New(rand.NewPCG(9, 10))
 	p := Params{Epsilon: 1, Cells: 64, Levels: 7, Seed: hashing.Seed{1}}
 	const runs, keys = 400, 60
