@@ -89,14 +89,13 @@ func (j jump) quietQuantile(miss float64) float64 {
 // fineCertificate decides whether jump laws of one shape, on lattices as fine as one likes, are
 // ε-DP for shifts of up to H: by theorem 2 of jump_proof.md, from the masses of the core alone.
 type fineCertificate struct {
-	epsilon  float64
-	core     *core
-	h, w     int       // H and W − H
-	p        []float64 // P(t) = Pr[S > t], rounded up
-	m        []float64 // M(t) = Pr[t−w ≤ S < t+H], rounded down
-	second   []float64 // Pr[t−w−H ≤ S < t−w], rounded down
-	pairs    []float64 // ½·Pr[|S| ≤ T]·(H−1−t−T)⁺, rounded down
-	quotient []float64 // g(t), rounded up, where every step asks
+	epsilon float64
+	core    *core
+	h, w    int       // H and W − H
+	p       []float64 // P(t) = Pr[S > t], rounded up
+	m       []float64 // M(t) = Pr[t−w ≤ S < t+H], rounded down
+	second  []float64 // Pr[t−w−H ≤ S < t−w], rounded down
+	pairs   []float64 // ½·Pr[|S| ≤ T]·(H−1−t−T)⁺, rounded down
 }
 
 // fineStep is how many points of t share a test of what lies beyond them, in deviations of the
