@@ -41,8 +41,8 @@ func TestFrequentKeys(t *testing.T) {
 		if h.Threshold() != threshold {
 			t.Errorf("%v: threshold %v, %v with one shard", c, h.Threshold(), threshold)
 		}
-		// The number stands behind a header of 6 bytes, 4 bytes, 2 numbers of 4 and 4 of 8.
-		if n := binary.LittleEndian.Uint32(encoded[50:]); n != sketchesShown {
+		// The number stands behind a header of 6 bytes, 4 bytes, 3 numbers of 4 and 4 of 8.
+		if n := binary.LittleEndian.Uint32(encoded[54:]); n != sketchesShown {
 			t.Errorf("%v: the release tells of %d sketches", c, n)
 		}
 	}
