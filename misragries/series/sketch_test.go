@@ -93,7 +93,7 @@ func TestSketchesExact(t *testing.T) {
 		high := slices.Repeat([]int{7}, tau)
 		streams := []stream{{{}, {}}, {high, {8}}}[:k]
 		if dptest.Long() {
-			most := 2
+			most := 3 - k
 			if dptest.Deep() {
 				most = 3
 			}
