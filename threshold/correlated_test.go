@@ -335,12 +335,12 @@ func TestCalibrateCorrelated(t *testing.T) {
 			name := fmt.Sprintf("%+v, δ = %v: a = %v, σ = %v, τ = %v", c, delta, a, sigma, tau)
 			require.True(t, ok, name)
 			require.LessOrEqual(t, correlatedDelta(c.k, c.l, 0, a, c.epsilon, sigma, tau), delta, name)
-			tight := 0.999
+			exceeded := delta
 			if delta > 1e-3 {
-				// Most of δ is what keys on both sides cost, so little of it moves τ far.
-				tight = 0.995
+				// Most of δ is what keys on both sides cost: the search's slack moves τ far.
+				exceeded = delta / (1 + correlatedSlack) / (1 + correlatedSlack)
 			}
-			require.Greater(t, correlatedDelta(c.k, c.l, 0, a, c.epsilon, sigma, tau*tight), delta, name)
+			require.Greater(t, correlatedDelta(c.k, c.l, 0, a, c.epsilon, sigma, tau*0.999), exceeded, name)
 			if delta < 1e-4 {
 				require.Greater(t, correlatedDelta(c.k, c.l, 0, a, c.epsilon, sigma*0.999, tau), delta, name)
 			}

@@ -163,7 +163,11 @@ func TestIgnoredErrors(t *testing.T) {
 					promisesNothing(t, p)
 				}
 			}
-			require.Positive(t, refused)
+			if testing.Short() { // of a quarter of them
+				require.Positive(t, refused)
+			} else {
+				require.Greater(t, refused, 3)
+			}
 		})
 	}
 }
