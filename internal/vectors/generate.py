@@ -235,10 +235,10 @@ def encodings():
             raise SystemExit("%s: decode.py: %s (a new layout? FORMAT.md says how to read it)" % (name, e))
         fields = []
         decode.decode(base, fields)
-        shape = tuple(field[:2] for field in fields)
-        if (base[4], len(set(shape))) in done:
+        shape = frozenset(field[:2] for field in fields)
+        if (base[4], shape) in done:
             continue  # the invalid ones of another file of this layout are enough
-        done.add((base[4], len(set(shape))))
+        done.add((base[4], shape))
         for version in range(256):
             if version != base[5] and (version <= base[5] + 1 or version == 255):
                 add("%s version %d" % (name, version), base[:5] + bytes([version]) + base[6:], "another version")
@@ -250,25 +250,25 @@ def encodings():
         add(name + " nothing", b"", "too short")
         seen = set()
         for what, kind, at, size in fields:
-            if what in seen:
+            if (what, kind) in seen:
                 continue
-            seen.add(what)
+            seen.add((what, kind))
             put = lambda new: base[:at] + new + base[at + size:]
             for new in EDITS.get(kind, []):
                 add("%s %s %s" % (name, what, new.hex()), put(new), "no number" if kind == "d" else "another magic")
-            if kind.startswith("enum"):
+            if kind.startswith("enum") and what != "flags":
                 add("%s %s %d" % (name, what, int(kind[4:])), put(bytes([int(kind[4:])])), "unknown " + what)
                 add("%s %s 255" % (name, what), put(b"\xff"), "unknown " + what)
-            if kind.startswith("flags") and int(kind[5:]) < 8:
-                add("%s unknown flag" % name, put(bytes([base[at] | 0x80])), "unknown flags")
-            if kind == "I" and what in ("keys", "releases", "terms", "Rows", "Dim", "d", "groups", "levels", "known", "shown", "laws", "names") and (what, kind) != ("Dim", "I") or kind == "I" and what == "Dim" and base[4] in (7, 20):
-                add("%s %s too many" % (name, what), put(b"\xff\xff\xff\xff"), "more than there can be")
-        keys = [x for x in fields if x[0] == "key"]
+            if what == "flags" and kind != "enum256":
+                add("%s unknown flag at %d" % (name, at), put(bytes([base[at] | 0x80])), "unknown flags")
+            if kind == "length" or what in ("Dim", "dim") and base[4] in (6, 7, 20):
+                add("%s %s too many" % (name, what), put(b"\xff" * size), "more than there can be")
+        keys = [x for x in fields if x[0] == "key" and x[1] != "length"]
         if len(keys) > 1 and keys[0][3] == keys[1][3]:
             (_, _, a, n), (_, _, b, _) = keys[:2]
             add(name + " keys not in order", base[:a] + base[b:b + n] + base[a + n:b] + base[a:a + n] + base[b + n:], "order of keys")
             add(name + " a key twice", base[:b] + base[a:a + n] + base[b + n:], "order of keys")
-        padding = [x for x in fields if x[:2] == ("bits", "Q")]
+        padding = [x for x in fields if x[0].startswith("cells ")]
         o = decode.decode(base)
         if padding and o["Cells"] % 64:
             at = padding[-(-o["Cells"] // 64) - 1][2]

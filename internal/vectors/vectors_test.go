@@ -402,11 +402,9 @@ func TestFormatIsComplete(t *testing.T) {
 		if c.Result == "valid" {
 			data, err := hex.DecodeString(c.Hex)
 			require.NoError(t, err)
-			parts := strings.Split(c.Type, "/")
-			name := parts[len(parts)-1]
 			found := false
 			for line := range strings.Lines(string(text)) {
-				found = found || strings.HasPrefix(line, fmt.Sprintf("| %d | %s", data[4], name)) && strings.Contains(line, fmt.Sprintf("| %d | [", data[5]))
+				found = found || strings.HasPrefix(line, fmt.Sprintf("| %d | %s", data[4], c.Type)) && strings.Contains(line, fmt.Sprintf("| %d | [", data[5]))
 			}
 			require.True(t, found, "kind %d, %s, version %d", data[4], c.Type, data[5])
 		}
