@@ -55,12 +55,12 @@
 // the best k, about .189·Zε²/s, and says what relative error results: .61 at Zε² = 100, .19 at
 // 1000, .061 at 10⁴. A distance with Zε² below 100 is lost in the noise.
 //
-// The estimators named after what they estimate are unbiased. The Truncated ones are their positive
+// The estimators named after what they estimate are unbiased, the Truncated ones their positive
 // parts. The Intervals hold with at least their confidence for any x and y; where the scale of the
 // noise is computed from the matrix, that and the variances are given the Seed. The Likely ones are
-// maximum likelihood under an assumption, that no few coordinates dominate: where it holds, of half
-// the error at small distances; where it does not, as for word counts, misleading, in particular
-// their intervals.
+// maximum likelihood if no few coordinates dominate: then of half the error at small distances,
+// else, as for word counts, misleading, in particular their intervals. [Params.Distortion] finds
+// the matrix, and the hash functions, for which a large error is as rare as is wanted.
 //
 // # Cost
 //
@@ -76,5 +76,5 @@
 // needs entries divided by √k, Lemma 4.11 holds for q ≥ 1/(u/9+1), and Laplace against Gaussian
 // noise is decided by the variances, not by δ < e^{−s}. Kenthapadi et al., Privacy via the
 // Johnson-Lindenstrauss Transform (arXiv 1204.2606); Kane and Nelson, Sparser Johnson-Lindenstrauss
-// Transforms (arXiv 1012.1577).
+// Transforms (arXiv 1012.1577), here with constants.
 package jl

@@ -9,7 +9,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// The encoding of a Sketch, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+// The encoding of a Sketch, little-endian, version 2; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
 //	6      header: "dpsk", kind 5, version 1
@@ -19,6 +19,7 @@ import (
 //	1      flags: 1 Integers, 2 Input
 //	8      Dim
 //	4      Sparsity
+//	4      Independence
 //	16     Seed
 //	8      Density
 //	8      Epsilon
@@ -42,8 +43,8 @@ import (
 //
 // No other bytes decode to the same sketch.
 const (
-	version   = 1
-	fixedSize = wire.HeaderSize + 4 + 8 + 4 + 16 + 6*8 + 8 + 4 + 4
+	version   = 2
+	fixedSize = wire.HeaderSize + 4 + 8 + 4 + 4 + 16 + 6*8 + 8 + 4 + 4
 	termSize  = 3*8 + 16 + 2 + 8
 	maxValue  = 2*most - 1 // of a row, in steps
 )
@@ -73,7 +74,7 @@ func (s *Sketch) head() []wire.Field {
 	p := &s.params
 	return []wire.Field{
 		wire.Byte(&p.Transform), wire.Byte(&p.Norm), wire.Byte(&p.Noise), wire.Flags(&p.Integers, &p.Input),
-		wire.Uint(&p.Dim), wire.Int(&p.Sparsity, maxRows), wire.Bytes(p.Seed[:]),
+		wire.Uint(&p.Dim), wire.Int(&p.Sparsity, maxRows), wire.Int(&p.Independence, hashing.MaxIndependence), wire.Bytes(p.Seed[:]),
 		wire.Float(&p.Density), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.Rho),
 		wire.Float(&p.Sensitivity), wire.Float(&p.SquaredLength), wire.Float(&s.step),
 	}

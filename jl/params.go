@@ -33,7 +33,7 @@ const (
 //
 // Dim, Rows, Seed and one of Epsilon and Rho are required. All other fields may be 0; what that
 // means stands with each. Two sketches can be compared if their Transform, Dim, Rows, Sparsity,
-// Density and Seed agree.
+// Independence, Density and Seed agree.
 type Params struct {
 	// Transform is S. 0 is SJLT.
 	Transform Transform
@@ -49,6 +49,13 @@ type Params struct {
 	// noise 4 to 8 add nothing (under L2 up to 512 rows), and make it rarer that
 	// large coordinates collide. Other transforms want 0.
 	Sparsity int
+	// Independence is how many coordinates the hash functions of an SJLT, or the
+	// signs of a Rademacher matrix, treat as independent of each other: a number
+	// in [4, 1024]. 0 is 4, which decides the variance. More make large errors
+	// as rare as they are with full randomness: see [Params.Distortion]. An
+	// entry that is not kept in a table takes time in proportion. Other
+	// transforms want 0.
+	Independence int
 	// Density is q, the share of the entries of an FJLT's P that are not 0, in
 	// [2⁻²⁰, 1]. 0 is min(1, 1/(u/9 + 1)), for which the transform's variance
 	// is at most 3‖x‖₂⁴/k. Other transforms want 0.
@@ -121,6 +128,8 @@ func (p Params) validateTransform() error {
 		return bad("Sparsity", p.Sparsity, "0, or for SJLT a divisor of Rows")
 	case p.Transform == SJLT && p.Rows%p.sparsity() != 0:
 		return bad("Sparsity", p.Sparsity, "a divisor of Rows")
+	case p.Independence != 0 && !(p.hashed() && p.Independence >= 4 && p.Independence <= hashing.MaxIndependence):
+		return bad("Independence", p.Independence, "0, or for SJLT and Rademacher an integer in [4, 1024]")
 	case p.Density != 0 && !(p.Transform == FJLT && p.Density >= minDensity && p.Density <= 1):
 		return bad("Density", p.Density, "0, or for FJLT a number in [2⁻²⁰, 1]")
 	case p.Seed.IsZero():
@@ -187,6 +196,12 @@ func (p Params) sensitivity() float64 {
 
 // sparsity returns s of an SJLT.
 func (p Params) sparsity() int { return max(p.Sparsity, 1) }
+
+// hashed reports whether all that is random in the matrix comes from hash functions.
+func (p Params) hashed() bool { return p.Transform == SJLT || p.Transform == Rademacher }
+
+// independence returns that of the hash functions.
+func (p Params) independence() int { return max(p.Independence, 4) }
 
 // density returns q of an FJLT.
 func (p Params) density() float64 {

@@ -258,29 +258,3 @@ func (p Params) bestRows() (Plan, error) {
 	}
 	return best, nil
 }
-
-// Distortion returns a number of rows with which, without noise, a sketch keeps a squared length
-// within a factor 1 ± β but for the given probability p of failure: k = ⌈2/(β²p)⌉, by Chebyshev's
-// inequality, as the variance of ‖Sx‖² is at most 2‖x‖₂⁴/k. For an FJLT it is 3‖x‖₂⁴/k, and takes
-// half as many rows again.
-//
-// The smaller k ∝ ln(1/p)/β² of Achlioptas and of Kane and Nelson is not promised: its proofs take
-// independent signs, or hashing of O(log 1/p)-wise independence, and the transforms here have
-// 4-wise independence, which decides the variance and no more.
-//
-// It leaves the noise out, which wants fewer rows: see [Params.Plan]. β and p are in (0, 1), and k
-// at most 2²⁰; else the error wraps [ErrParams].
-func Distortion(beta, failure float64) (rows int, err error) {
-	switch {
-	case !(beta > 0 && beta < 1):
-		return 0, bad("beta", beta, "a number in (0, 1)")
-	case !(failure > 0 && failure < 1):
-		return 0, bad("failure", failure, "a number in (0, 1)")
-	}
-	k := math.Ceil(2 / (beta * beta * failure))
-	if !(k <= maxRows) {
-		want := fmt.Sprintf("at least 2⁻¹⁹/β² = %.3g: a sketch has at most 2²⁰ rows", 0x1p-19/(beta*beta))
-		return 0, bad("failure", failure, want)
-	}
-	return int(k), nil
-}

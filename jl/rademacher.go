@@ -7,9 +7,9 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 )
 
-// rademacher is √k·S: independent signs. A 4-wise independent polynomial gives the signs of 60 rows
-// at once, the bits 0 to 59 of its value, which is uniform on [0, 2⁶¹−1) and so within 2⁻⁶⁰ of
-// independent bits.
+// rademacher is √k·S: independent signs. A polynomial, 4-wise independent or as much as
+// Params.Independence says, gives the signs of 60 rows at once, the bits 0 to 59 of its value,
+// which is uniform on [0, 2⁶¹−1) and so within 2⁻⁶⁰ of independent bits.
 //
 // Var‖Sx‖² = (2/k)(‖x‖₂⁴ − ‖x‖₄⁴): each row is that of an SJLT with one row, and the rows are
 // independent.
@@ -29,7 +29,7 @@ func newRademacher(p Params) *rademacher {
 	m := outlineRademacher(p)
 	m.hashes = make([]hashing.Polynomial, (m.rows+signsPerHash-1)/signsPerHash)
 	for i := range m.hashes {
-		m.hashes[i] = fourWise(p.Seed.Derive(labelSigns + uint64(i)))
+		m.hashes[i] = p.polynomial(labelSigns + uint64(i))
 	}
 	return m
 }

@@ -17,11 +17,11 @@ const (
 	labelSecond   = 5 << 32 // the second half of the key of a stream
 )
 
-// fourWise returns a 4-wise independent hash function.
-func fourWise(seed hashing.Seed) hashing.Polynomial {
-	h, err := hashing.NewPolynomial(seed, 4)
+// polynomial returns a hash function of the independence that the Params ask for, 4 if none.
+func (p Params) polynomial(label uint64) hashing.Polynomial {
+	h, err := hashing.NewPolynomial(p.Seed.Derive(label), p.independence())
 	if err != nil {
-		panic("jl: no polynomial of degree 3") // unreachable
+		panic("jl: an independence that was not checked") // unreachable
 	}
 	return h
 }

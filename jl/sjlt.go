@@ -10,9 +10,10 @@ import (
 // sjlt is √s·S: column j has, in each block r of k/s rows, one entry ±1, in the row of a hash
 // h_r(j) and with the sign φ_r(j).
 //
-// Both come from the value of one 4-wise independent polynomial for each block: the row from its
-// high bits, the sign from its lowest. Such a pair is within n·2⁻⁶⁰, n = k/s, of being uniform on
-// the 2n combinations, the pairs of any 4 coordinates are independent, and the blocks are.
+// Both come from the value of one polynomial for each block, 4-wise independent or as much as
+// Params.Independence says: the row from its high bits, the sign from its lowest. Such a pair is
+// within n·2⁻⁶⁰, n = k/s, of being uniform on the 2n combinations, the pairs of any 4 coordinates
+// are independent, and the blocks are. What more independence makes rare is in tails_proof.md.
 //
 // Theorem. Var‖Sx‖² = (2/k)(‖x‖₂⁴ − ‖x‖₄⁴) for every s, and Var⟨Sx,
 // Sy⟩ = (‖x‖²‖y‖² + ⟨x,y⟩² − 2Σx²y²)/k. Proof. For block r let b_r = Σ_{j≠l} φ(j)φ(l)x_j
@@ -45,7 +46,7 @@ func newSJLT(p Params) *sjlt {
 	m.block = uint64(m.rows / m.sparsity)
 	m.hashes = make([]hashing.Polynomial, m.sparsity)
 	for r := range m.hashes {
-		m.hashes[r] = fourWise(p.Seed.Derive(labelBlock + uint64(r)))
+		m.hashes[r] = p.polynomial(labelBlock + uint64(r))
 	}
 	if p.Dim <= maxTable/uint64(m.sparsity) {
 		m.table = make([]uint32, 0, p.Dim*uint64(m.sparsity))

@@ -116,7 +116,7 @@ func (p Params) mismatch(q Params) error {
 		a, b any
 	}{
 		{"Transform", p.Transform, q.Transform}, {"Dim", p.Dim, q.Dim}, {"Rows", p.Rows, q.Rows}, {"Sparsity", p.sparsity(), q.sparsity()},
-		{"Density", p.density(), q.density()}, {"Seed", p.Seed, q.Seed}, {"Norm", p.Norm, q.Norm},
+		{"Independence", p.independence(), q.independence()}, {"Density", p.density(), q.density()}, {"Seed", p.Seed, q.Seed}, {"Norm", p.Norm, q.Norm},
 		{"Params", p, q},
 	} {
 		if f.a != f.b {
@@ -133,8 +133,8 @@ func (s *Sketch) comparable(other *Sketch) error {
 		return fmt.Errorf("jl: a Sketch that was neither released nor decoded has no rows to compare: %w", fault.ErrMismatch)
 	}
 	p, q := s.params, other.params
-	if p.Transform != q.Transform || p.Dim != q.Dim || p.Rows != q.Rows || p.sparsity() != q.sparsity() || p.density() != q.density() ||
-		p.Seed != q.Seed {
+	if p.Transform != q.Transform || p.Dim != q.Dim || p.Rows != q.Rows || p.sparsity() != q.sparsity() ||
+		p.independence() != q.independence() || p.density() != q.density() || p.Seed != q.Seed {
 		return p.mismatch(q)
 	}
 	if shared(s.releases, other.releases) {

@@ -286,33 +286,6 @@ func TestTableOfPlans(t *testing.T) {
 	}
 }
 
-// The rows of Distortion are enough by the variance of each transform, which 4-wise independence
-// proves, and no fewer than half as many.
-func TestDistortionIsProved(t *testing.T) {
-	for _, beta := range []float64{0.05, 0.1, 0.9} {
-		for _, failure := range []float64{0.001, 0.01, 0.5} {
-			rows, err := Distortion(beta, failure)
-			require.NoError(t, err)
-			for _, transform := range []Transform{SJLT, SRHT, FJLT, Rademacher, Normal} {
-				bound := failure
-				if transform == FJLT {
-					bound *= 1.5
-				}
-				p := Params{Transform: transform, Dim: 1 << 24, Rows: rows}
-				chebyshev := p.spread().distance(disturbance{}, 1, 0) / (beta * beta)
-				require.LessOrEqual(t, chebyshev, bound*(1+1e-9), "%v, %d rows", transform, rows)
-			}
-		}
-	}
-	rows, err := Distortion(0.1, 0.01)
-	require.NoError(t, err)
-	require.Equal(t, 20_000, rows)
-	for _, c := range [][2]float64{{0, 0.1}, {1, 0.1}, {-1, 0.1}, {math.NaN(), 0.1}, {0.1, 0}, {0.1, 1}, {0.1, math.NaN()}, {1e-3, 0.1}} {
-		_, err := Distortion(c[0], c[1])
-		require.ErrorIs(t, err, ErrParams, "%v", c)
-	}
-}
-
 // What the documentation says of the transforms' noise: more entries a column are free for Gaussian
 // noise, and an FJLT has less Laplace noise than an SRHT from 256 rows on, but more
 // Gaussian noise.

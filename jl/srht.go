@@ -37,7 +37,7 @@ func newSRHT(p Params) *srht {
 
 // randomSigns returns the 4-wise independent signs of D as bits.
 func randomSigns(p Params) []uint64 {
-	h := fourWise(p.Seed.Derive(labelDiagonal))
+	h := p.polynomial(labelDiagonal)
 	negative := make([]uint64, (p.Dim+63)/64)
 	for j := range p.Dim {
 		negative[j/64] |= (h.Hash(j) & 1) << (j % 64)
