@@ -234,9 +234,8 @@ func TestTerminated(t *testing.T) {
 func TestOpenStepSurvives(t *testing.T) {
 	c := exactConfig(t)
 	send := func(s *service, from, to int) {
-		body := []byte(lines(from, to, "event"))
-		events, _ := readEvents(body)
-		require.NoError(t, s.take([]request{{body, events, make(chan error, 1)}}))
+		record, _, _ := appendEvents(nil, []byte(lines(from, to, "event")))
+		require.NoError(t, s.take([]request{{record, make(chan error, 1)}}))
 	}
 	again := func(s *service) *service {
 		require.NoError(t, s.store.db.Close())

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,25 +12,62 @@ import (
 
 func TestReadEvents(t *testing.T) {
 	long := strings.Repeat("x", maxName)
-	events, malformed := readEvents([]byte(strings.Join([]string{
-		`{"user":"u","key":"tea"}`, ` { "key" : "caf\u00e9", "user": "v", "at": 7 } `, "", `{"user":"` + long + `","key":"` + long + `"}`,
+	body := strings.Join([]string{
+		`{"user":"u","key":"tea"}`, ` { "key" : "caf\u00e9", "user": "v", "at": 7 } `, "", `{"user":"` + long + `","key":"` + long + `"}`, `{"user":"u","key":"tea"} `,
 		// none of these is an event
 		`{"user":"` + long + `x","key":"a"}`, `{"user":"","key":"a"}`, `{"user":"u"}`, `{"key":"a"}`, `{"user":5,"key":"a"}`, `nonsense`, `[]`, `{"user":"u","key":"a"`,
-	}, "\r\n")))
-	require.Equal(t, []event{{"u", "tea"}, {"v", "café"}, {long, long}}, events)
-	require.Equal(t, 8, malformed)
+		`{"user":"u","key":"a"}{"user":"u","key":"a"}`,
+	}, "\r\n")
+	want := []event{{"u", "tea"}, {"v", "café"}, {long, long}, {"u", "tea"}}
+	for _, end := range []string{"", "\n", "\r\n \n"} {
+		record, events, malformed := appendEvents(recordOf(event{"a", "b"}), []byte(body+end))
+		require.Equal(t, append([]event{{"a", "b"}}, want...), eventsOf(record))
+		require.Equal(t, []int{4, 9}, []int{events, malformed})
+	}
 }
 
-func FuzzUsual(f *testing.F) {
-	for _, s := range []string{`{"user":"u","key":"a"}`, `{"user":"u","key":"a","key":"b"}`, `{"user":"u\"","key":"a"}`, `{"user":"","key":""}`, "{",
-		`{"user":"` + "\xff" + `","key":"\n"}`, `{"user":"a","key":"b","key":"c"}`, `{"user":"u","key":"","key":""}`} {
+// recordOf makes a record.
+func recordOf(events ...event) (record []byte) {
+	for _, e := range events {
+		record = appendName(appendName(record, []byte(e.User)), []byte(e.Key))
+	}
+	return record
+}
+
+// eventsOf takes a record apart.
+func eventsOf(record []byte) (list []event) {
+	for rest := string(record); rest != ""; {
+		var e event
+		e, rest = cutEvent(rest)
+		list = append(list, e)
+	}
+	return list
+}
+
+// Whatever is sent, its events are those that encoding/json finds line by line. A record that is
+// none comes to an end.
+func FuzzEvents(f *testing.F) {
+	for _, s := range []string{`{"user":"u","key":"a"}`, `{"user":"u","key":"a","key":"b"}`, `{"user":"u\"","key":"a"}`, `{"user":"","key":""}`, "{", "\r\n \n",
+		`{"user":"` + "\xff" + `","key":"\n"}`, `{"user":"a","key":"b","key":"c"}`, `{"user":"u","key":"","key":""}`, "{\"user\":\"u\",\"key\":\"a\"}\r\n{\"user\":\"u\",\"key\":\"b\"}\n"} {
 		f.Add([]byte(s))
 	}
-	f.Fuzz(func(t *testing.T, line []byte) {
-		e, ok := usual(line)
-		var want event
-		if err := json.Unmarshal(line, &want); ok && (err != nil || e != want) {
-			t.Errorf("%q: %+v; encoding/json says %+v, %v", line, e, want, err)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var want []event
+		bad := 0
+		for line := range bytes.Lines(body) {
+			var e event
+			switch line = bytes.TrimSpace(line); {
+			case len(line) == 0:
+			case json.Unmarshal(line, &e) != nil || !name([]byte(e.User)) || !name([]byte(e.Key)):
+				bad++
+			default:
+				want = append(want, e)
+			}
 		}
+		record, events, malformed := appendEvents(nil, body)
+		if got := eventsOf(record); !slices.Equal(got, want) || events != len(want) || malformed != bad {
+			t.Errorf("%q: %q, %d and %d malformed; encoding/json says %q, %d malformed", body, got, events, malformed, want, bad)
+		}
+		eventsOf(body)
 	})
 }

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -17,6 +17,12 @@ const (
 	maxBody = 4 << 20
 	encoded = "application/octet-stream"
 )
+
+// buffers are what a request is read into, used again for others.
+type buffers struct {
+	body   bytes.Buffer
+	record []byte
+}
 
 // handler serves events and what is published.
 func (s *service) handler() http.Handler {
@@ -41,7 +47,9 @@ func (s *service) postEvents(w http.ResponseWriter, r *http.Request) {
 		Error     string `json:"error,omitempty"`
 	}{}
 	status := http.StatusOK
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	b := s.buffers.Get().(*buffers)
+	b.body.Reset()
+	_, err := b.body.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -49,13 +57,16 @@ func (s *service) postEvents(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		status, answer.Error = http.StatusBadRequest, "the body cannot be read to its end"
 	default:
-		var events []event
-		if events, answer.Malformed = readEvents(body); len(events) > 0 {
-			err = s.send(body, events)
+		b.record, answer.Taken, answer.Malformed = appendEvents(b.record[:0], b.body.Bytes())
+		if answer.Taken > 0 {
+			err = s.send(b.record)
 		}
-		if answer.Taken = len(events); err != nil {
+		if err != nil {
 			status, answer.Taken, answer.Error = http.StatusServiceUnavailable, 0, err.Error()
 		}
+	}
+	if status != http.StatusServiceUnavailable { // run may still read the record
+		s.buffers.Put(b)
 	}
 	s.metrics.requests.WithLabelValues(strconv.Itoa(status)).Inc()
 	s.metrics.events.Add(float64(answer.Taken))

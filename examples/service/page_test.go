@@ -52,7 +52,7 @@ func generate(t testing.TB, s *service, steps, hourly int) {
 			}
 			events = append(events, event{fmt.Sprint("user-", r.IntN(hourly*250)), key})
 		}
-		s.count(events)
+		s.count(recordOf(events...))
 		require.NoError(t, s.step())
 	}
 }
@@ -68,7 +68,7 @@ func TestPage(t *testing.T) {
 	const hostile = "</title><script>alert(1)</script>"
 	for step := range 2 * day {
 		for i := range 300 {
-			s.count([]event{{fmt.Sprint(step, "-", i), hostile}})
+			s.count(recordOf(event{fmt.Sprint(step, "-", i), hostile}))
 		}
 		require.NoError(t, s.step())
 	}

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/dpsketch/dpsketch/hashing"
@@ -33,6 +36,7 @@ type service struct {
 	visitors *distinct.RunningBuilder
 	logged   int // bytes of events that the stored state does not contain
 
+	buffers   sync.Pool // of *buffers
 	requests  chan request
 	stopped   chan struct{} // closed when run has returned
 	published *published
@@ -41,8 +45,7 @@ type service struct {
 
 // request is the events of one request, and where the answer goes.
 type request struct {
-	body   []byte
-	events []event
+	record []byte     // as appendEvents makes it
 	answer chan error // buffered
 }
 
@@ -64,7 +67,8 @@ func open(c config, now time.Time) (s *service, err error) {
 			err = errors.Join(err, st.db.Close())
 		}
 	}()
-	s = &service{store: st, requests: make(chan request), stopped: make(chan struct{})}
+	s = &service{store: st, requests: make(chan request), stopped: make(chan struct{}),
+		buffers: sync.Pool{New: func() any { return new(buffers) }}}
 	if err := s.begin(c, now); err != nil {
 		return nil, err
 	}
@@ -81,7 +85,7 @@ func (s *service) begin(c config, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	want := head{Started: h.Started, Step: c.step, Keys: c.keys(), Users: c.users(h.Users.Seed)}
+	want := head{Layout: storeLayout, Started: h.Started, Step: c.step, Keys: c.keys(), Users: c.users(h.Users.Seed)}
 	if !found {
 		want.Started, want.Users.Seed = now.UTC().Truncate(c.step), hashing.NewSeed()
 	}
@@ -114,8 +118,8 @@ func (s *service) begin(c config, now time.Time) error {
 // restore publishes once more what was published, takes up the private state, and counts the events
 // that came after it. It refuses a store in which less is published than somebody has seen.
 func (s *service) restore(seen int) error {
-	var bodies [][]byte
-	st, err := s.store.load(s.published.restore, func(body []byte) { bodies = append(bodies, body) })
+	var records [][]byte
+	st, err := s.store.load(s.published.restore, func(record []byte) { records = append(records, bytes.Clone(record)) })
 	if err != nil {
 		return err
 	}
@@ -125,10 +129,9 @@ func (s *service) restore(seen int) error {
 	if err := s.visitors.RestorePrivateState(st.users); err != nil {
 		return err
 	}
-	for _, body := range bodies {
-		events, _ := readEvents(body)
-		s.count(events)
-		s.logged += len(body)
+	for _, record := range records {
+		s.count(record)
+		s.logged += len(record)
 	}
 	return nil
 }
@@ -141,9 +144,13 @@ func (s *service) state() (st state, err error) {
 	return st, err
 }
 
-// count counts events in the open step. The builders bound what counts of a user.
-func (s *service) count(events []event) {
-	for _, e := range events {
+// count counts the events of a record in the open step. The builders bound what counts of a user.
+func (s *service) count(record []byte) {
+	for rest := string(record); rest != ""; {
+		var e event
+		if e, rest = cutEvent(rest); s.head.Keys.Counters > 0 {
+			e.Key = strings.Clone(e.Key) // sketches would keep the whole record alive
+		}
 		s.keys.AddUser(e.User, e.Key)
 		s.visitors.Add(hashing.Fingerprint(s.head.Users.Seed, e.User))
 	}
@@ -172,11 +179,11 @@ func (s *service) run(ctx context.Context, due <-chan struct{}) error {
 
 // queued returns a request and the others that wait.
 func (s *service) queued(first request) []request {
-	list, size := []request{first}, len(first.body)
+	list, size := []request{first}, len(first.record)
 	for size < mostTake {
 		select {
 		case r := <-s.requests:
-			list, size = append(list, r), size+len(r.body)
+			list, size = append(list, r), size+len(r.record)
 		default:
 			return list
 		}
@@ -187,16 +194,16 @@ func (s *service) queued(first request) []request {
 // take brings requests to the disk, counts their events, and answers. What is answered without an
 // error is counted once, whatever happens to the process.
 func (s *service) take(list []request) error {
-	bodies := make([][]byte, len(list))
+	records := make([][]byte, len(list))
 	for i, r := range list {
-		bodies[i] = r.body
-		s.logged += len(r.body)
+		records[i] = r.record
+		s.logged += len(r.record)
 	}
-	if err := s.metrics.commit(func() error { return s.store.log(bodies) }); err != nil {
+	if err := s.metrics.commit(func() error { return s.store.log(records) }); err != nil {
 		return err // stopped tells those who wait
 	}
 	for _, r := range list {
-		s.count(r.events)
+		s.count(r.record)
 		r.answer <- nil
 	}
 	if s.logged < mostLog {
@@ -252,10 +259,10 @@ func (s *service) save(e *ended) error {
 	return nil
 }
 
-// send hands events to run and waits until they are on the disk. After an error they may be there
-// or not.
-func (s *service) send(body []byte, events []event) error {
-	r := request{body, events, make(chan error, 1)}
+// send hands the record of some events to run and waits until it is on the disk. After an error it
+// may be there or not, and run may still read it.
+func (s *service) send(record []byte) error {
+	r := request{record, make(chan error, 1)}
 	select {
 	case s.requests <- r:
 	case <-s.stopped:

@@ -188,9 +188,9 @@ func TestUsersAreBounded(t *testing.T) {
 	c := exactConfig(t)
 	s := mustOpen(t, c)
 	answer := func(body string) string {
-		events, _ := readEvents([]byte(body))
-		require.NoError(t, s.take([]request{{[]byte(body), events, make(chan error, 1)}}))
-		return fmt.Sprint(len(events))
+		record, events, _ := appendEvents(nil, []byte(body))
+		require.NoError(t, s.take([]request{{record, make(chan error, 1)}}))
+		return fmt.Sprint(events)
 	}
 	one := `{"user":"u","key":"a"}` + "\n"
 	for _, period := range []int{0, 2} {
@@ -287,7 +287,7 @@ func TestCatchUpAndForget(t *testing.T) {
 	if testing.Short() {
 		now = func() time.Time { return monday.Add((week + 5) * time.Hour) }
 	}
-	s.count([]event{{"u", "a"}})
+	s.count(recordOf(event{"u", "a"}))
 	require.NoError(t, s.catchUp(t.Context(), now))
 	require.NoError(t, s.catchUp(t.Context(), now))
 	if testing.Short() {

@@ -29,7 +29,7 @@ var (
 	slicesBucket = []byte("slices") // public: the slice of each step
 	// public: numbers of different users, by the step they end with
 	usersBucket = []byte("users")
-	// private: requests that the state does not contain yet, in order
+	// private: records of requests that the state does not contain yet, in order
 	eventsBucket  = []byte("events")
 	headKey       = []byte("series")   // in headBucket, as are the next three
 	budgetKey     = []byte("budget")   // the ledger
@@ -37,8 +37,12 @@ var (
 	usersStateKey = []byte("visitors") // private: distinct.RunningBuilder
 )
 
+// storeLayout is the version of the store. Since 1 it has records of events, not whole requests.
+const storeLayout = 1
+
 // head says what the series is: public, and the same for ever.
 type head struct {
+	Layout  int           // of the store: see storeLayout
 	Started time.Time     // when step 0 began
 	Step    time.Duration // the length of a step
 	Keys    series.Params
@@ -108,17 +112,17 @@ func (s *store) head() (h head, budget []byte, found bool, err error) {
 	return h, budget, found, err
 }
 
-// log stores the bodies of requests whose events the state does not contain yet.
-func (s *store) log(bodies [][]byte) error {
+// log stores the records of requests whose events the state does not contain yet.
+func (s *store) log(records [][]byte) error {
 	return s.db.Update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(eventsBucket)
 		b.FillPercent = 1 // they only ever come at the end
-		for _, body := range bodies {
+		for _, record := range records {
 			n, err := b.NextSequence()
 			if err != nil {
 				return err
 			}
-			if err := b.Put(number(int(n)), body); err != nil {
+			if err := b.Put(number(int(n)), record); err != nil {
 				return err
 			}
 		}
@@ -176,8 +180,8 @@ func forget(b *bbolt.Bucket, before int) error {
 	return nil
 }
 
-// load reads the last state, what was published, and the bodies of requests that came after it.
-func (s *store) load(published func(slice, users []byte) error, body func([]byte)) (st state, err error) {
+// load reads the last state, what was published, and the records that came after it.
+func (s *store) load(published func(slice, users []byte) error, record func([]byte)) (st state, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(headBucket)
 		st = state{bytes.Clone(b.Get(keysStateKey)), bytes.Clone(b.Get(usersStateKey))}
@@ -189,7 +193,7 @@ func (s *store) load(published func(slice, users []byte) error, body func([]byte
 			return err
 		}
 		return tx.Bucket(eventsBucket).ForEach(func(_, data []byte) error {
-			body(data)
+			record(data)
 			return nil
 		})
 	})

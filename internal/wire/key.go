@@ -85,6 +85,15 @@ func (c Keys[K]) Compare(a, b K) int {
 	return cmp.Compare(c.Bits(a), c.Bits(b))
 }
 
+// Clone returns a copy of a key that shares no memory with it.
+func Clone[K Key](key K) K {
+	if KeysOf[K]().class != TextKey {
+		return key
+	}
+	text := strings.Clone(*(*string)(unsafe.Pointer(&key)))
+	return *(*K)(unsafe.Pointer(&text))
+}
+
 // Sort sorts keys as [Compare] orders them.
 func Sort[K Key](keys []K) {
 	switch c := KeysOf[K](); {

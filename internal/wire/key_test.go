@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/stretchr/testify/require"
@@ -54,6 +55,16 @@ func TestKeys(t *testing.T) {
 	roundTrip[uint64](t, UnsignedKey, 0, math.MaxUint64)
 	roundTrip(t, ArrayKey, uuid{}, uuid{1, 15: 2}, uuid{0: 0xff, 15: 0x80})
 	roundTrip(t, ArrayKey, [16]byte{7})
+}
+
+func TestClone(t *testing.T) {
+	large := strings.Repeat("ab", 1000)
+	part := name(large[6:9])
+	c := Clone(part)
+	require.Equal(t, part, c)
+	require.NotSame(t, unsafe.StringData(string(part)), unsafe.StringData(string(c)))
+	require.Equal(t, -7, Clone(-7))
+	require.Equal(t, uuid{3: 9}, Clone(uuid{3: 9}))
 }
 
 // ordered checks that Sort and Compare have this order.

@@ -34,7 +34,7 @@ type state[K hashing.Key] struct {
 	unknown  tally[K]                 // exact discovery
 	sketches []*misragries.Builder[K] // the other discovery: one for each span
 
-	users map[string]visits // what each was given with in the last of the longest Spans
+	users map[string]*visits // what each was given with in the last of the longest Spans
 }
 
 // member is a known key.
@@ -59,7 +59,7 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Builder[K]{private.New(state[K]{params: p, law: law, keys: wire.KeysOf[K](), draw: &noisy[K]{law: law}, users: map[string]visits{}}), p, p.Guarantee()}
+	b := &Builder[K]{private.New(state[K]{params: p, law: law, keys: wire.KeysOf[K](), draw: &noisy[K]{law: law}, users: map[string]*visits{}}), p, p.Guarantee()}
 	s := private.Enter(b.secret)
 	defer private.Leave(b.secret)
 	s.known = make([]member[K], p.Dim)
@@ -110,8 +110,8 @@ func (b *Builder[K]) Guarantee() budget.Guarantee { return b.promise }
 func (b *Builder[K]) Released() bool { return private.Released(b.secret) }
 
 // Add counts one element of the open step: O(1), without allocation for a known key. With
-// MaxElements it counts nothing, as the user is not known: see [Builder.AddUser]. A string key is
-// kept as it is, so the memory it shares stays alive.
+// MaxElements it counts nothing, as the user is not known: see [Builder.AddUser]. A new string key
+// is copied, so it may be part of a large buffer; with Counters the sketches keep it as it is.
 func (b *Builder[K]) Add(key K) {
 	s := private.Enter(b.secret)
 	if s == nil {

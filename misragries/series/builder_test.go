@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"testing/cryptotest"
 
@@ -136,22 +138,22 @@ func TestUsers(t *testing.T) {
 	before := count()
 	b.AddUser("a", 7, 8)
 	require.EqualValues(t, 1, count()-before)
-	require.Equal(t, map[string]visits{"a": {{0, 1}, {3, 2}}, "b": {{0, 3}}}, s.users)
+	require.Equal(t, map[string]*visits{"a": {{0, 1}, {3, 2}}, "b": {{0, 3}}}, s.users)
 	for range 3 {
 		step(t, b)
 	}
-	require.Equal(t, map[string]visits{"a": {{0, 1}, {3, 2}}}, s.users, "who was not here for six steps is forgotten")
+	require.Equal(t, map[string]*visits{"a": {{0, 1}, {3, 2}}}, s.users, "who was not here for six steps is forgotten")
 	before = count()
 	b.AddUser("a", 9, 9, 9, 9) // with two in step 3, three steps ago
 	require.EqualValues(t, 1, count()-before)
-	require.Equal(t, map[string]visits{"a": {{6, 3}}}, s.users)
+	require.Equal(t, map[string]*visits{"a": {{6, 3}}}, s.users)
 	for range 5 {
 		step(t, b)
 		before = count()
 		b.AddUser("a", 9) // which does not count, and comes all the same
 		require.Equal(t, before, count())
 	}
-	require.Equal(t, map[string]visits{"a": {{9, 1}, {10, 1}, {11, 1}}}, s.users)
+	require.Equal(t, map[string]*visits{"a": {{9, 1}, {10, 1}, {11, 1}}}, s.users)
 	for range 5 {
 		step(t, b)
 	}
@@ -178,6 +180,27 @@ func TestUsers(t *testing.T) {
 	require.LessOrEqual(t, held(c.builder()).known[0].sums[0], int64(limit))
 }
 
+// Names that are cut out of a large buffer do not keep it alive.
+func TestNamesAreCopied(t *testing.T) {
+	p := plain
+	p.MaxElements = 3
+	b, err := New[string](p)
+	require.NoError(t, err)
+	for i := range 100 {
+		large := strings.Repeat(string(rune('a'+i)), 1<<20)
+		for range 2 {
+			b.AddUser(large[:10], large[:7])
+		}
+	}
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	require.Less(t, m.HeapAlloc, uint64(50<<20))
+	s := private.Enter(b.secret)
+	require.Len(t, s.users, 100)
+	require.Len(t, s.unknown.rows, 100)
+}
+
 // What a user does in any steps as many as the longest span has moves 2·MaxElements elements that
 // count at most, in these and the next so many steps: all streams of a user over some steps are
 // tried, with all that lies in some of them and without. It is attained. Two simpler rules are not
@@ -186,7 +209,7 @@ func TestUsers(t *testing.T) {
 func TestUserIsBounded(t *testing.T) {
 	type rule func(stream []int, span, most int) []int
 	ours := func(stream []int, span, most int) (counts []int) {
-		s := state[int]{params: Params{Spans: spansOf(1, span), MaxElements: most}, users: map[string]visits{}}
+		s := state[int]{params: Params{Spans: spansOf(1, span), MaxElements: most}, users: map[string]*visits{}}
 		for now, n := range stream {
 			s.steps = now
 			if now%span == 0 {

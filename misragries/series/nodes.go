@@ -1,6 +1,9 @@
 package series
 
-import "github.com/dpsketch/dpsketch/hashing"
+import (
+	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/wire"
+)
 
 // limit is where a count saturates.
 const limit = 1 << 52
@@ -35,7 +38,7 @@ type row[K hashing.Key] struct {
 	sums sums
 }
 
-// add counts one element.
+// add counts one element. It copies a key that is new: what is counted lives for weeks.
 func (t *tally[K]) add(key K) {
 	i, found := t.at[key]
 	if !found {
@@ -43,6 +46,7 @@ func (t *tally[K]) add(key K) {
 		if t.at == nil {
 			t.at = map[K]int{}
 		}
+		key = wire.Clone(key)
 		t.at[key] = i
 		t.rows = append(t.rows, row[K]{key: key})
 	}

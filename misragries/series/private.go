@@ -226,10 +226,10 @@ func (s *state[K]) readTally(r *wire.Reader, keys wire.Keys[K], steps int) (t ta
 }
 
 // readUsers reads the last elements of each user.
-func (s *state[K]) readUsers(r *wire.Reader, steps int) map[string]visits {
+func (s *state[K]) readUsers(r *wire.Reader, steps int) map[string]*visits {
 	names, most := wire.KeysOf[string](), s.params.MaxElements
 	n := r.Count(math.MaxInt32, names.MinSize()+4)
-	users, last := make(map[string]visits, min(n, 1<<16)), ""
+	users, last := make(map[string]*visits, min(n, 1<<16)), ""
 	for i := range n {
 		user := names.Read(r)
 		v := make(visits, r.Count(most, 8))
@@ -247,7 +247,7 @@ func (s *state[K]) readUsers(r *wire.Reader, steps int) map[string]visits {
 		if r.Err() != nil {
 			return nil
 		}
-		users[user], last = v, user
+		users[user], last = &v, user
 	}
 	return users
 }

@@ -1,6 +1,9 @@
 package series
 
-import "maps"
+import (
+	"maps"
+	"strings"
+)
 
 // visits are the last elements that a user was given with, whether they count or not: MaxElements
 // at most, by step, the latest last.
@@ -51,9 +54,14 @@ func (s *state[K]) admit(user string, n int) int {
 	if most == 0 || n == 0 {
 		return n
 	}
-	v := s.users[user].since(s.recent())
+	v := s.users[user]
+	if v == nil {
+		v = new(visits)
+		s.users[strings.Clone(user)] = v
+	}
+	*v = v.since(s.recent())
 	before := v.elements()
-	s.users[user] = v.with(s.steps, n, most)
+	*v = v.with(s.steps, n, most)
 	return min(n, most-before)
 }
 
@@ -62,5 +70,5 @@ func (s *state[K]) recent() int { return s.steps - s.params.longest() + 1 }
 
 // forgetUsers forgets those who were not here in these steps.
 func (s *state[K]) forgetUsers() {
-	maps.DeleteFunc(s.users, func(_ string, v visits) bool { return len(v.since(s.recent())) == 0 })
+	maps.DeleteFunc(s.users, func(_ string, v *visits) bool { return len(v.since(s.recent())) == 0 })
 }
