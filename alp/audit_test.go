@@ -115,7 +115,7 @@ func (a audit) hits(t *testing.T, s, drawn *shape, value int64, indices []uint64
 		drawn.fill(&src, table)
 		drawn.occupy(&src, table, entries, v.list)
 		for _, index := range indices {
-			shown := v.cells(index, nil)[target.column]
+			shown := v.outputs(index, nil)[target.column]
 			if s.mirrored(target.column) {
 				shown = uint8(s.code.levels-1) - shown
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/totals"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/threshold"
 )
 
 type secret = private.State[state]
@@ -26,6 +27,12 @@ type state struct {
 	totals totals.Table[uint64]
 	src    noise.Source
 }
+
+// total is an index with the sum of its values, in steps.
+type total = totals.Entry[uint64]
+
+// maxTotal is where a total saturates, in steps: φ₁ of it is below 2⁶⁰.
+const maxTotal = 1 << 54
 
 // New returns an empty Builder, or an error that wraps [ErrParams]. It computes all numbers of the
 // release, which takes up to some milliseconds, and allocates no table: that is for Release.
@@ -69,13 +76,13 @@ func (b *Builder) Add(index uint64, value float64) {
 		return
 	}
 	if s.params.Dim == 0 || index < s.params.Dim {
-		s.totals.Add(index, s.steps(value))
+		s.totals.Add(index, s.onGrid(value))
 	}
 	private.Leave(b.secret)
 }
 
-// steps returns the value on the grid.
-func (s *state) steps(value float64) int64 {
+// onGrid returns the value on the grid.
+func (s *state) onGrid(value float64) int64 {
 	if math.IsNaN(value) {
 		return 0
 	}
@@ -108,4 +115,71 @@ func (b *Builder) Release() (*Projection, error) {
 		return nil, err
 	}
 	return s.release()
+}
+
+// release draws the list, then the table as if it were empty, then the cells that have entries
+// given the list (Theorem 2): each by itself, in an order that the order of arrival does not
+// change.
+func (s *state) release() (*Projection, error) {
+	entries := clamped(&s.totals, s.shape.limit, s.params.Signed)
+	if err := s.settle(entries); err != nil {
+		return nil, err
+	}
+	p := &Projection{shape: s.shape}
+	if s.shape.hasList {
+		list, err := s.shape.releaseList(entries)
+		if err != nil {
+			return nil, err
+		}
+		p.list = list
+	}
+	p.table = make([]uint64, s.shape.tableWords())
+	s.shape.fill(&s.src, p.table)
+	s.shape.occupy(&s.src, p.table, entries, p.list)
+	p.decoder = newDecoder(p)
+	return p, nil
+}
+
+// settle computes the shape for an estimated Sparsity, if it is unknown.
+func (s *state) settle(entries []total) (err error) {
+	if !s.params.estimates() {
+		return nil
+	}
+	if s.params.Sparsity, err = s.estimateSparsity(entries); err != nil {
+		return err
+	}
+	s.shape, err = s.params.shape()
+	return err
+}
+
+// clamped returns the totals that are not 0 once clamped to ±limit, and to 0 from below unless
+// signed. They take the memory of the table, which is not used again, and are in the order of
+// arrival, on which nothing released may depend.
+func clamped(t *totals.Table[uint64], limit int64, signed bool) []total {
+	all := t.Entries()
+	entries := all[:0]
+	for _, e := range all {
+		e.Steps = min(max(e.Steps, -limit), limit)
+		if e.Steps > 0 || e.Steps < 0 && signed {
+			entries = append(entries, e)
+		}
+	}
+	return entries
+}
+
+// releaseList returns the list of the large entries: what package threshold releases of φ₁.
+func (s *shape) releaseList(entries []total) (*threshold.Vector[uint64], error) {
+	b, err := threshold.New[uint64](s.list)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		const lower = 1<<32 - 1
+		phi := s.phi(e.Steps)
+		b.Add(e.Key, float64(phi&lower)) // in two parts that are exact in a float64
+		if high := phi &^ lower; high != 0 {
+			b.Add(e.Key, float64(high))
+		}
+	}
+	return b.Release()
 }

@@ -122,7 +122,7 @@ func TestRandomRounding(t *testing.T) {
 	const n = 100000
 	up := int64(0)
 	for range n {
-		up += s.steps(-2.3*s.shape.step) + 3
+		up += s.onGrid(-2.3*s.shape.step) + 3
 	}
 	dptest.Tail(t, "rounded up", up, n, 0.7, 1e-10)
 }

@@ -234,10 +234,10 @@ func excess(p, q []float64, epsilon float64) (sum float64) {
 // first column, the columns' last step, the turn, and the list's threshold.
 func (c combination) around(s *shape, law listLaw) (values []int64) {
 	column, last := int64(s.width), s.turn
-	if s.axis != nil {
-		column, last = s.axis.from[column], s.axis.from[s.axis.steps(s.turn)]
+	if s.logAxis != nil {
+		column, last = s.logAxis.from[column], s.logAxis.from[s.logAxis.point(s.turn)]
 	}
-	for _, v := range []int64{0, law.from / s.below, column, last, s.turn, (law.least + s.below - 1) / s.below} {
+	for _, v := range []int64{0, law.from / s.slopeBelow, column, last, s.turn, (law.least + s.slopeBelow - 1) / s.slopeBelow} {
 		for w := max(v-1, 0); w <= v+1; w++ {
 			values = append(values, w)
 			if s.params.Signed && w <= 3 {
@@ -260,7 +260,7 @@ func TestCombinationIsPrivateExactly(t *testing.T) {
 			s := tiny(t, c.params)
 			require.True(t, s.hasList)
 			// beyond, all listed keys keep as much
-			law := listLawOf(t, s.list, max(s.phi(s.turn+2), s.slack()+s.below*s.turn))
+			law := listLawOf(t, s.list, max(s.phi(s.turn+2), s.slack()+s.slopeBelow*s.turn))
 			values := c.around(&s, law)
 			limit := c.params.Delta*(1+1e-8) + 1e-13
 			groups := gatherings(&s)
@@ -306,11 +306,11 @@ func TestCombinationHasTheEnumeratedLaw(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			skipMost(t, i)
 			s := tiny(t, c.params)
-			e := enumerationOf(&s, listLawOf(t, s.list, s.slack()+s.below*s.turn), gatherings(&s)[0].indices[:2])
+			e := enumerationOf(&s, listLawOf(t, s.list, s.slack()+s.slopeBelow*s.turn), gatherings(&s)[0].indices[:2])
 			if s.params.Dim > 0 { // indices are not below it: any stand-ins
 				e.indices = []uint64{0, 1}
 			}
-			values := []int64{s.turn + 1, (e.list.least + s.below - 1) / s.below}
+			values := []int64{s.turn + 1, (e.list.least + s.slopeBelow - 1) / s.slopeBelow}
 			law := e.law(values, []bool{true, true})
 			counts := make([]int64, len(law))
 			tables := len(law) / (s.half + 1) / (s.half + 1)
@@ -348,7 +348,7 @@ func TestRealCombinationIsPrivateExactly(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, s.mixed)
 			half := 0.5 / s.step
-			law := listLawOf(t, s.list, max(s.phi(s.turn+int64(2*half)), s.slack()+s.below*s.turn))
+			law := listLawOf(t, s.list, max(s.phi(s.turn+int64(2*half)), s.slack()+s.slopeBelow*s.turn))
 			lower := law
 			lower.least -= int64(law.scale)
 			for _, control := range []bool{false, true} {
@@ -357,7 +357,7 @@ func TestRealCombinationIsPrivateExactly(t *testing.T) {
 					list = lower
 				}
 				worst := 0.0
-				for _, at := range []float64{0, float64(law.from) / float64(s.below), float64(s.turn), float64(law.least) / float64(s.below)} {
+				for _, at := range []float64{0, float64(law.from) / float64(s.slopeBelow), float64(s.turn), float64(law.least) / float64(s.slopeBelow)} {
 					var laws [][]float64
 					for n := range 5 {
 						x := at + (float64(n)-2)*half
@@ -413,11 +413,11 @@ func TestTurnBelowTheRadiusIsNotPrivate(t *testing.T) {
 func TestPhi(t *testing.T) {
 	for _, c := range combinations {
 		s := tiny(t, c.params)
-		require.GreaterOrEqual(t, float64(s.below*s.turn), s.list.Threshold())
+		require.GreaterOrEqual(t, float64(s.slopeBelow*s.turn), s.list.Threshold())
 		for v := -2 * s.turn; v <= 2*s.turn; v++ {
 			require.InDelta(t, float64(v), s.unphi(float64(s.phi(v))), 1e-9)
 			d := s.phi(v+1) - s.phi(v)
-			require.True(t, d == s.below || d == s.above)
+			require.True(t, d == s.slopeBelow || d == s.slopeAbove)
 		}
 		require.Less(t, s.phi(maxTotal), int64(1)<<60)
 	}

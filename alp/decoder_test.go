@@ -30,7 +30,7 @@ func TestPosteriorExactly(t *testing.T) {
 	for b := range prior {
 		prior[b] = float64(1+b%5) / 100
 	}
-	p := newPosterior(&g, make(load, g.total()+1), prior, tail{}, func(b int) float64 { return float64(b + 1) })
+	p := newPosterior(&g, make(load, g.total()+1), prior, tailLaw{}, func(b int) float64 { return float64(b + 1) })
 	for number := range 64 {
 		outputs := []uint8{uint8(number % 4), uint8(number / 4 % 4), uint8(number / 16)}
 		likelihood := func(x int64) float64 {

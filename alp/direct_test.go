@@ -30,15 +30,15 @@ func TestDirect(t *testing.T) {
 		d := p.decoder
 		require.NotNil(t, d.direct, "%+v", q)
 		for i := range 600 {
-			cells := p.cells(scatter(i), nil)
+			cells := p.outputs(scatter(i), nil)
 			key := uint64(0)
 			for j, o := range slices.Backward(cells) {
 				require.Less(t, int(o), p.shape.code.levels, "column %d", j)
 				key = key<<p.shape.cellBits | uint64(o)
 			}
 			require.Equal(t, key, d.direct.key(scatter(i)), "%+v", q)
-			positive, negative := p.shape.sides(cells)
-			require.Equal(t, p.shape.value(d.median(positive, negative, d.list.find(scatter(i)), d.odds)), p.Estimate(scatter(i)), "%+v", q)
+			positive, negative := p.shape.bothSides(cells)
+			require.Equal(t, p.shape.inUnits(d.median(positive, negative, d.list.find(scatter(i)), d.odds)), p.Estimate(scatter(i)), "%+v", q)
 		}
 	}
 	for _, f := range []func(p *Params){func(p *Params) { p.Independent = true }, func(p *Params) { p.Levels, p.Columns = 2, 13 }} {

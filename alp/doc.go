@@ -6,45 +6,44 @@
 // bits for each non-zero entry, one or two cache lines for a lookup. Say Epsilon, Delta (or Dim,
 // without δ) and Sparsity, the number of non-zero entries; the rest is chosen.
 //
-// If only the large entries matter, package threshold lists them. A stream that does not fit into
-// memory is for package misragries. A vector of few coordinates, or a dense one, takes noise from
-// package noise, or threshold's DenseLaplace.
+// If only the large entries matter, package threshold lists them; a dense vector takes its
+// DenseLaplace. A stream that does not fit into memory is for package misragries.
 //
 // # Model
 //
 // The input is x with few non-zero entries, real or integer, ≥ 0 or of both signs. Neighbours are
 // vectors with ‖x − x′‖₁ ≤ Δ ([budget.L1]), whatever the number of entries that differ: the unit is
 // the list of all values that are added, and Δ = 1 protects what somebody contributes only if that
-// is at most 1 in total. Params and hash functions are public, and chosen without regard to the
-// data.
+// is at most 1 in total. Params and hash functions are public, and chosen without the data.
 //
 // # The structure
 //
 // Columns: column j holds, in the cell that an entry's index is hashed to, the largest clamp(x −
 // jW, 0, W) of the cell's entries, plus noise like Laplace(Δ/ε), quantised to Q levels. Cells
 // without entries are drawn the same way. A list, made by package threshold, has the large entries.
-// The members of the family:
+// List and columns share ε along the axis of values (SplitAxis) or split it (Composition,
+// Algorithms 7 and 8). Levels 2 is a unary code, S-shaped with p = ½e^{−α/2}, or Linear with
+// p = 1/(α+2) as in the thesis (Algorithms 2 to 5; a width of 1 is Algorithm 10); Columns 1 is the
+// Max-projection (Algorithm 11).
 //
-//	Levels 2                     S-shaped unary code, p = ½e^{−α/2}
-//	Levels 2, Integers           the ladder; with a width of 1, Algorithm 10
-//	Linear                       the thesis's ALP, p = 1/(α+2): Algorithms 2 to 5
-//	Columns 1                    the Max-projection, Algorithm 11
-//	SplitAxis (default)          list and column share ε along the axis of values: combined.go
-//	Composition                  list with ε₁, columns with ε₂: Algorithms 7 and 8
-//	Signed, TwoVectors           sections 2.10 and 2.2
-//	Base                         logarithmic columns, section 2.6
-//	SparsityShare, Norm          unknown sparsity, section 2.10
+// The code has three rooms. Private data is in the first alone, and only the table, the list and
+// public numbers leave it:
+//
+//	builder → write_*   sums on a grid; shape (sizes, the axis), budget (who spends what of ε,
+//	                    which columns a listed key keeps), code (the law of a cell), table (where
+//	                    cells lie, and drawing them)
+//	projection ← read_* load (how full cells are), posterior (an entry's law given its cells),
+//	                    list (what listing and absence tell), decoder (median); batch, interval
+//	params, choose,     the public face: the numbers, what is chosen where they are 0, what a
+//	plan, encode        release will be, the layout of bytes
 //
 // # Guarantee
 //
 // As [Params.Guarantee] says, and on the machine as on paper: values go to a grid, a power of two,
 // before they are summed; sums are integers that saturate; the law of each cell is a table of
 // multiples of 2⁻⁶⁴ whose neighbouring ratios are at most e^η by construction, and is drawn
-// exactly. Theorem 1 (code.go) is the columns' privacy, Theorem 2 (combined_proof.md) that of
-// columns and list, and shape.go has the proof for real values.
-//
-// A listed key keeps no cell in the columns that its value in the list says are full; Theorem 2
-// covers that, as the list is drawn first.
+// exactly. Theorem 1 (write_code.go) is the columns' privacy, Theorem 2 (combined_proof.md)
+// that of columns and list, and write_budget.go has the proof for real values.
 //
 // # Accuracy
 //

@@ -4,8 +4,11 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/enum"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/view"
 	"github.com/dpsketch/dpsketch/internal/wire"
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
@@ -188,8 +191,27 @@ func (p Params) readList(g *geometry, data []byte) (*threshold.Vector[uint64], e
 	want, got := p.listParams(), list.Params()
 	same := near(got.Epsilon, want.Epsilon) && near(got.Delta, want.Delta)
 	got.Epsilon, got.Delta = want.Epsilon, want.Delta
-	if !same || got != want || float64(g.below)*float64(g.turn) < list.Threshold() {
+	if !same || got != want || float64(g.slopeBelow)*float64(g.turn) < list.Threshold() {
 		return nil, fault.Format("alp", "a list of other Params")
 	}
 	return list, nil
+}
+
+// MarshalJSON returns the guarantee.
+// Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+func (p Projection) MarshalJSON() ([]byte, error) {
+	return view.Marshal(&p, struct {
+		Guarantee budget.Guarantee `json:"guarantee"`
+	}{p.Guarantee()})
+}
+
+// UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
+func (p *Projection) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, p) }
+
+// MarshalText returns the name of the constant, for JSON and flags.
+func (s Structure) MarshalText() ([]byte, error) { return enum.Text(s, structureNames, "Structure") }
+
+// UnmarshalText reads the name of a constant.
+func (s *Structure) UnmarshalText(text []byte) error {
+	return enum.Parse(s, text, structureNames, "Structure")
 }

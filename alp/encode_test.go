@@ -118,7 +118,7 @@ func TestGoldenReadings(t *testing.T) {
 		require.NoError(t, v.UnmarshalBinary(golden(t, name)))
 		fmt.Fprintf(&b, "%s\n%+v\n", name, v.Params())
 		for _, index := range []uint64{0, 100, 200, 300, 7, 999} {
-			fmt.Fprintf(&b, "%d %v", index, v.cells(index, nil))
+			fmt.Fprintf(&b, "%d %v", index, v.outputs(index, nil))
 			if v.list != nil {
 				fmt.Fprintf(&b, " %v", v.list.Estimate(index))
 			}

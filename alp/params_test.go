@@ -156,7 +156,7 @@ func TestTurnIsNotBelowTheThreshold(t *testing.T) {
 		require.Equal(t, lowest*step, r.Turn)
 		g, err := r.geometry()
 		require.NoError(t, err)
-		require.GreaterOrEqual(t, float64(g.below*g.turn), least)
+		require.GreaterOrEqual(t, float64(g.slopeBelow*g.turn), least)
 		p.Turn = (lowest - 1) * step
 		_, err = New(p)
 		require.ErrorIs(t, err, ErrParams)

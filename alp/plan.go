@@ -38,7 +38,7 @@ func (p Params) Plan() (Plan, error) {
 	d := s.plannedDecoder()
 	plan.Error, plan.Zero = d.simulate()
 	if d.list != nil {
-		plan.Large = d.list.scale / float64(s.above) * s.step
+		plan.Large = d.list.scale / float64(s.slopeAbove) * s.step
 	}
 	return plan, nil
 }
@@ -54,7 +54,7 @@ func (s *shape) plannedDecoder() *decoder {
 	if s.hasList {
 		d.list = newPlannedListing(s, &d.bins)
 		for b := range d.bins.used {
-			if d.list.phi(s.steps(d.bins.position(b, 0.5))) <= d.list.least {
+			if d.list.phi(s.valueAt(d.bins.point(b, 0.5))) <= d.list.least {
 				end = b
 			}
 		}
@@ -70,20 +70,12 @@ func (s *shape) plannedDecoder() *decoder {
 	return d
 }
 
-// reach returns where the columns' axis ends, in its steps.
-func (s *shape) reach() int64 {
-	if s.axis != nil {
-		return s.axis.steps(s.turn)
-	}
-	return s.turn
-}
-
 // simulate returns the mean absolute errors of entries that are not listed, uniform on the axis,
 // and of zeros, in the units of the data. The randomness is fixed: nothing depends on data, and the
 // same Params have the same Plan.
 func (d *decoder) simulate() (entries, zeros float64) {
 	random := rand.New(rand.NewPCG(1, 2))
-	laws := d.flat[0].outputs(d.loads[0])
+	laws := d.flat[0].laws(d.loads[0])
 	outputs := make([]uint8, d.bins.columns)
 	var other []uint8
 	if len(d.sides) == 2 {
@@ -99,7 +91,7 @@ func (d *decoder) simulate() (entries, zeros float64) {
 	weight := 0.0
 	for range planTrials {
 		b := random.IntN(d.bins.used)
-		truth := d.shape.steps(d.bins.position(b, random.Float64()))
+		truth := d.shape.valueAt(d.bins.point(b, random.Float64()))
 		w := d.list.absent(truth)
 		weight += w
 		entries += w * math.Abs(estimate(b)-truth*d.shape.step)

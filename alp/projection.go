@@ -2,8 +2,9 @@ package alp
 
 import (
 	"fmt"
-	"math/bits"
+	"math"
 
+	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/threshold"
 )
@@ -12,7 +13,7 @@ import (
 // computes is post-processing and costs no budget.
 type Projection struct {
 	shape   shape
-	table   []uint64                  // the cells: see layout.go
+	table   []uint64                  // the cells: see write_table.go
 	list    *threshold.Vector[uint64] // of the large entries, in units of φ₁; nil if there is none
 	decoder *decoder                  // nil for a Projection that was neither released nor decoded
 }
@@ -43,8 +44,69 @@ func (p *Projection) String() string {
 	return text + ", " + p.Guarantee().String()
 }
 
-// cells appends what the cells of an index show to dst, one for each column.
-func (p *Projection) cells(index uint64, dst []uint8) []uint8 {
+// fewColumns is how many columns Estimate needs no memory for.
+const fewColumns = 64
+
+// Estimate returns the value of an entry as the release tells it, in the units of the data: the
+// median of its law given its cells, its absence from the list or its value there, and the [Prior].
+// NaN for a Projection that was neither released nor decoded, 0 for an index outside Dim.
+//
+// It does not allocate, unless there are more than 64 columns. Where the cells of an index have 12
+// bits together or fewer, it is one look into the table and one into a table of the estimates of
+// all outputs.
+func (p *Projection) Estimate(index uint64) float64 {
+	d := p.decoder
+	if d == nil {
+		return math.NaN()
+	}
+	if dim := p.shape.params.Dim; dim > 0 && index >= dim {
+		return 0
+	}
+	value := d.list.find(index)
+	switch {
+	case value == 0 && d.direct != nil:
+		return d.direct.estimates[d.direct.key(index)]
+	case value != 0 && d.list.plain(value):
+		return p.shape.inUnits(p.shape.unphi(value))
+	}
+	var buffer [fewColumns]uint8
+	positive, negative, _ := p.read(index, buffer[:0])
+	return p.shape.inUnits(d.median(positive, negative, value, d.odds))
+}
+
+// Mean returns the mean of the law of which Estimate is the median: it has less squared error, and
+// is never exactly 0.
+func (p *Projection) Mean(index uint64) float64 {
+	var buffer [fewColumns]uint8
+	positive, negative, ok := p.read(index, buffer[:0])
+	d := p.decoder
+	switch {
+	case d == nil:
+		return math.NaN()
+	case !ok:
+		return 0
+	}
+	if value := d.list.find(index); value != 0 {
+		if d.list.plain(value) {
+			return d.shape.unphi(value) * d.shape.step
+		}
+		f, below := d.listed(positive, negative, value)
+		return sign(f.mean()*d.shape.step, below)
+	}
+	return d.mean(positive, negative)
+}
+
+// read returns what the cells of an index show, for both sides, and false for one outside Dim.
+func (p *Projection) read(index uint64, buffer []uint8) (positive, negative []uint8, ok bool) {
+	if dim := p.shape.params.Dim; p.decoder == nil || dim > 0 && index >= dim {
+		return nil, nil, false
+	}
+	positive, negative = p.shape.bothSides(p.outputs(index, buffer))
+	return positive, negative, true
+}
+
+// outputs appends what the cells of an index show to dst, one for each column.
+func (p *Projection) outputs(index uint64, dst []uint8) []uint8 {
 	var buffer [64]uint64
 	for _, cell := range p.shape.locate(index, buffer[:0]) {
 		dst = append(dst, p.shape.at(p.table, cell))
@@ -52,35 +114,49 @@ func (p *Projection) cells(index uint64, dst []uint8) []uint8 {
 	return dst
 }
 
-// histogram returns for each column how often each output occurs over all its cells.
-func (p *Projection) histogram() [][]uint64 {
-	g := &p.shape.geometry
-	counts := make([][]uint64, g.columns)
-	for j := range counts {
-		counts[j] = make([]uint64, p.shape.code.levels)
-	}
-	for block := range g.blocks {
-		first := block * g.words * g.wordCells
-		for _, count := range counts {
-			g.eachWord(first, first+g.positions, func(word, mask uint64) { g.tally(p.table[word], mask, count) })
-			first += g.positions
-		}
-	}
-	return counts
+// Prior is what is assumed of an entry before its cells are read. It concerns decoding alone and
+// costs no budget.
+//
+// An entry is 0 with probability Zero. Else it has, with probability Learned, a value drawn like
+// those of the entries of this release, which the table as a whole tells approximately, small
+// values being at least as likely as large ones; and with the rest a value that is uniform on the
+// columns' axis. The learned law gives the values at the end of the axis, where many entries may
+// have been clamped to Max, no more than the uniform law gives a length of Δ/ε; and where the table
+// holds too few entries to tell, the law is uniform.
+type Prior struct {
+	// Zero is in [0, 1).
+	Zero float64
+	// Learned is in [0, 1].
+	Learned float64
 }
 
-// tally counts the outputs of the cells of a word that the mask covers.
-func (g *geometry) tally(word, mask uint64, counts []uint64) {
-	if g.cellBits == 1 {
-		ones := uint64(bits.OnesCount64(word & mask))
-		counts[1] += ones
-		counts[0] += uint64(bits.OnesCount64(mask)) - ones
-		return
+// DefaultPrior returns the prior of a new release: an entry is 0 with probability ½, and else like
+// the entries of the release with probability ½.
+//
+// With Zero = 0 every estimate is that of an entry known not to be 0: entries that are not 0 have
+// less error then, by a tenth or less, and zeros far more.
+func DefaultPrior() Prior { return Prior{Zero: 0.5, Learned: 0.5} }
+
+// WithPrior returns the same release, with the same table, read under another prior. The error
+// wraps [ErrParams].
+func (p *Projection) WithPrior(prior Prior) (*Projection, error) {
+	switch {
+	case !(prior.Zero >= 0 && prior.Zero < 1):
+		return nil, fault.Params("alp", "Zero", prior.Zero, "a number in [0, 1)")
+	case !(prior.Learned >= 0 && prior.Learned <= 1):
+		return nil, fault.Params("alp", "Learned", prior.Learned, "a number in [0, 1]")
 	}
-	size := uint(g.cellBits) & 63
-	word >>= bits.TrailingZeros64(mask)
-	for cells := bits.OnesCount64(mask) / g.cellBits; cells > 0; cells-- {
-		counts[word&(1<<size-1)]++
-		word >>= size
+	q := *p
+	if p.decoder != nil {
+		q.decoder = p.decoder.under(Prior{prior.Zero + 0, prior.Learned + 0})
 	}
+	return &q, nil
+}
+
+// Prior returns the prior that estimates are made under.
+func (p *Projection) Prior() Prior {
+	if p.decoder == nil {
+		return Prior{}
+	}
+	return p.decoder.prior
 }

@@ -122,10 +122,10 @@ func TestSparsityNoise(t *testing.T) {
 func TestAxis(t *testing.T) {
 	for _, knee := range []float64{1, 1.4, 10, 1234.5} {
 		reach := int(20 * knee)
-		a := newAxis(knee, reach)
+		a := newLogAxis(knee, reach)
 		previous := int64(0)
 		for v := int64(0); v < 5000; v++ {
-			u := a.steps(v)
+			u := a.point(v)
 			require.True(t, u == previous || u == previous+1)
 			if float64(v) <= knee {
 				require.Equal(t, v, u)
@@ -134,7 +134,7 @@ func TestAxis(t *testing.T) {
 			}
 			previous = u
 		}
-		require.Equal(t, int64(reach), a.steps(maxTotal))
+		require.Equal(t, int64(reach), a.point(maxTotal))
 	}
 }
 

@@ -110,7 +110,7 @@ var rows = []row{
 		audit: "alp.TestAudit", edits: "alp: the columns take the list's share of the budget, too; a step costs the square of what it may: noise halved; a cell holds its least entry instead of the largest",
 	},
 	{
-		claim: "Its intervals hold on average over the prior", about: "alp.Projection.Interval", theorem: "the posterior of an entry given its cells", proof: "alp/posterior.go",
+		claim: "Its intervals hold on average over the prior", about: "alp.Projection.Interval", theorem: "the posterior of an entry given its cells", proof: "alp/read_posterior.go",
 		code: "alp.decoder.interval", exact: "alp.TestPosteriorExactly alp.TestLikelihoodExactly", audit: "alp.TestHonest alp.TestHonestControl",
 		edits: "alp: the columns kept follow unlisted entries' true values",
 	},

@@ -92,7 +92,7 @@ func (l *lazyPValues) get(d *decoder) []*pvalues {
 func newPValues(p *posterior, rates load) *pvalues {
 	n := p.used
 	v := &pvalues{lower: make([]float32, n*oddsPoints), upper: make([]float32, n*oddsPoints)}
-	laws := p.outputs(rates)
+	laws := p.laws(rates)
 	after := p.behind(laws)
 	first := &after[0]
 	c := 0.0
@@ -113,9 +113,9 @@ func newPValues(p *posterior, rates load) *pvalues {
 	return v
 }
 
-// outputs returns for each column the law of the output, out[j][o·(count+2)+y] for an entry at y as
-// in bins.law.
-func (p *posterior) outputs(rates load) [][]float64 {
+// laws returns for each column the law of the output, out[j][o·(count+2)+y] for an entry at y as
+// in bins.chance.
+func (p *posterior) laws(rates load) [][]float64 {
 	above := sum(rates)
 	laws := make([][]float64, p.columns)
 	for j := range laws {

@@ -1,7 +1,10 @@
 package alp
 
 import (
+	"cmp"
 	"math"
+	"math/bits"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/search"
 )
@@ -9,12 +12,12 @@ import (
 // listing is the list of a release, for decoding. A nil listing lists nothing.
 type listing struct {
 	directory
-	shape *shape
-	least float64   // the list's threshold, in units of φ₁
-	scale float64   // of the list's noise, likewise
-	clear float64   // from this absolute value on, in units of φ₁, the listed value alone tells
-	depth []float64 // φ₁(x) − φ₁(X) in scales, for x in the middle of each bin: at most 0
-	tilt  []float64 // e to the power of depth; nil where that would be too little for a float64
+	shape     *shape
+	least     float64   // the list's threshold, in units of φ₁
+	scale     float64   // of the list's noise, likewise
+	plainFrom float64   // from this absolute value on, in units of φ₁, the listed value alone tells
+	depth     []float64 // φ₁(x) − φ₁(X) in scales, for x in the middle of each bin: at most 0
+	tilt      []float64 // e to the power of depth; nil where that would be too little for a float64
 }
 
 // newListing returns the listing of a Projection, nil if it has no list.
@@ -38,10 +41,10 @@ const farBelow = 700
 func newPlannedListing(s *shape, g *bins) *listing {
 	l := &listing{shape: s, depth: make([]float64, g.total())}
 	l.least, l.scale, _ = s.params.listReach() // the Params are those of a shape
-	l.clear = min(l.wideFrom(g), float64(search.Least(0, func(v int64) bool { return s.kept(v) == s.half })))
+	l.plainFrom = min(l.wideFrom(g), float64(search.Least(0, func(v int64) bool { return s.kept(v) == s.half })))
 	corner := s.phi(s.turn)
 	for b := range l.depth {
-		l.depth[b] = min((l.phi(s.steps(g.position(b, 0.5)))-float64(corner))/l.scale, 0)
+		l.depth[b] = min((l.phi(s.valueAt(g.point(b, 0.5)))-float64(corner))/l.scale, 0)
 	}
 	if l.depth[0] > -farBelow {
 		for _, x := range l.depth {
@@ -56,9 +59,9 @@ func newPlannedListing(s *shape, g *bins) *listing {
 // stand for it. On a linear axis all bins are alike, on a logarithmic one they grow with the value.
 func (l *listing) wideFrom(g *bins) float64 {
 	s := l.shape
-	start := func(b int) float64 { return float64(s.geometry.below) * s.steps(g.position(b, 0)) }
-	if g.exact() { // a bin is a step of the axis, and position is the step itself
-		start = func(b int) float64 { return float64(s.geometry.below) * s.steps(float64(b)) }
+	start := func(b int) float64 { return float64(s.geometry.slopeBelow) * s.valueAt(g.point(b, 0)) }
+	if g.exact() { // each bin is one point
+		start = func(b int) float64 { return float64(s.geometry.slopeBelow) * s.valueAt(float64(b)) }
 	}
 	for b := range g.used - 1 { // the last bin may end at X
 		if start(b+1)-start(b) > l.scale {
@@ -77,13 +80,13 @@ func (l *listing) find(index uint64) float64 {
 }
 
 // plain reports whether a listed value alone tells what the entry is: it kept no columns.
-func (l *listing) plain(value float64) bool { return math.Abs(value) >= l.clear }
+func (l *listing) plain(value float64) bool { return math.Abs(value) >= l.plainFrom }
 
 // phi returns φ₁ of a number of steps that need not be whole.
 func (l *listing) phi(v float64) float64 {
 	g := &l.shape.geometry
 	turn := float64(g.turn)
-	return float64(g.below)*min(v, turn) + float64(g.above)*max(v-turn, 0)
+	return float64(g.slopeBelow)*min(v, turn) + float64(g.slopeAbove)*max(v-turn, 0)
 }
 
 // absent returns Pr[a value of v ≥ 0 steps is not listed], about: rounding below the list's radius,
@@ -161,7 +164,7 @@ func (f *fused) closeness(b int) float64 {
 
 // scaleInBins returns the scale of the noise above X, in bins as they are at X.
 func (f *fused) scaleInBins() float64 {
-	return f.scale / float64(f.shape.geometry.above) / f.shape.lastBin(f.p.bins)
+	return f.scale / float64(f.shape.geometry.slopeAbove) / f.shape.lastBin(f.p.bins)
 }
 
 // above returns the integral of e^{−|value − φ|} over φ above φ₁(X), in scales.
@@ -182,11 +185,11 @@ func (f *fused) median() float64 {
 	left := (total + tail) / 2
 	for b, w := range weights {
 		if w >= left && w > 0 {
-			return f.shape.steps(f.p.position(b, left/w))
+			return f.shape.valueAt(f.p.point(b, left/w))
 		}
 		left -= w
 	}
-	return float64(f.shape.turn) + f.beyond(min(max(left/tail, 0), 1-0x1p-53))*f.scale/float64(f.shape.geometry.above)
+	return float64(f.shape.turn) + f.beyond(min(max(left/tail, 0), 1-0x1p-53))*f.scale/float64(f.shape.geometry.slopeAbove)
 }
 
 // beyond returns the quantile of e^{−|value − φ|} above φ₁(X), in scales from there.
@@ -210,11 +213,80 @@ func (f *fused) mean() float64 {
 	}
 	moment := 0.0
 	for b, w := range weights {
-		moment += w * f.shape.steps(f.p.position(b, 0.5))
+		moment += w * f.shape.valueAt(f.p.point(b, 0.5))
 	}
 	beyond := 1.0 // mean of what is above X, in scales
 	if c := f.corner; c > 0 {
 		beyond = (2*c + math.Exp(-c)) / f.above()
 	}
-	return (moment + tail*(float64(f.shape.turn)+beyond*f.scale/float64(f.shape.geometry.above))) / (total + tail)
+	return (moment + tail*(float64(f.shape.turn)+beyond*f.scale/float64(f.shape.geometry.slopeAbove))) / (total + tail)
+}
+
+// directory finds the values of listed indices in about one probe. Index i belongs to bucket
+// ⌊mix(i)·buckets/2⁶⁴⌋, one for each listed index; a bucket's indices lie side by side, in order.
+// In front of them is a filter, so that nearly all indices that are not listed need no probe.
+// Whatever the indices are, it takes O(n log n) to make and O(log n) to read.
+type directory struct {
+	filter []uint64 // bit ⌊mix(i)·bits/2⁶⁴⌋ is set for each listed index
+	starts []uint32 // of the buckets, and the end
+	slots  []slot
+}
+
+// slot is a listed index.
+type slot struct {
+	index uint64
+	value float64 // not 0
+}
+
+// filterBits is how many bits of the filter there are for a listed index: others pass with a
+// probability of 1/16.
+const filterBits = 16
+
+// newDirectory returns the directory of the slots, which it puts into another order.
+func newDirectory(slots []slot) directory {
+	if len(slots) == 0 {
+		return directory{}
+	}
+	d := directory{make([]uint64, (len(slots)*filterBits+63)/64), make([]uint32, len(slots)+1), slots}
+	slices.SortFunc(slots, func(a, b slot) int { return cmp.Compare(mix(a.index), mix(b.index)) })
+	for _, s := range slots {
+		h := mix(s.index)
+		bit := scaled(h, uint64(len(d.filter))*64)
+		d.filter[bit/64] |= 1 << (bit % 64)
+		d.starts[scaled(h, uint64(len(slots)))+1]++
+	}
+	for b := range slots {
+		d.starts[b+1] += d.starts[b]
+	}
+	return d
+}
+
+// find returns the value of an index, 0 if it is not listed.
+func (d *directory) find(index uint64) float64 {
+	if len(d.filter) == 0 {
+		return 0
+	}
+	h := mix(index)
+	if bit := scaled(h, uint64(len(d.filter))*64); d.filter[bit/64]>>(bit%64)&1 == 0 {
+		return 0
+	}
+	b := scaled(h, uint64(len(d.slots)))
+	const few = 8
+	bucket := d.slots[d.starts[b]:d.starts[b+1]]
+	if len(bucket) > few {
+		at, _ := slices.BinarySearchFunc(bucket, h, func(s slot, h uint64) int { return cmp.Compare(mix(s.index), h) })
+		bucket = bucket[at:min(at+1, len(bucket))]
+	}
+	for i := range bucket {
+		if bucket[i].index == index {
+			return bucket[i].value
+		}
+	}
+	return 0
+}
+
+// scaled returns ⌊h·n/2⁶⁴⌋.
+func scaled(h, n uint64) uint64 {
+	at, _ := bits.Mul64(h, n)
+	return at
 }

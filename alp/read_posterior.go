@@ -2,6 +2,124 @@ package alp
 
 import "math"
 
+// uniform is the law of the value of an entry that is not 0 and not listed, if all points of the
+// axis are equally likely, and as much goes on above the columns where there is a list.
+type uniform struct {
+	density []float64 // of each bin; the bins and the tail sum to 1
+	tail    tailLaw
+	unit    float64 // the weight of a length of Δ/ε
+}
+
+// leastDensity stands for the density of bins that a list leaves nothing: where it leaves nothing
+// of any bin, all are alike.
+const leastDensity = 0x1p-900
+
+// uniformPrior computes it.
+func (s *shape) uniformPrior(g *bins, l *listing) uniform {
+	u := uniform{density: make([]float64, g.total())}
+	for b := range g.used {
+		u.density[b] = max(l.absent(s.valueAt(g.point(b, 0.5))), leastDensity)
+	}
+	bin := s.lastBin(g)
+	unit := 1 / s.params.kappa()
+	total := sum(u.density)
+	if l != nil {
+		u.tail.scale = l.scale / float64(s.slopeAbove)
+		u.tail.mass = l.absent(float64(s.turn)) * min(u.tail.scale, unit) / bin
+		u.tail.mean = (float64(s.turn) + u.tail.scale) * s.step
+		total += u.tail.mass
+	}
+	for b := range u.density {
+		u.density[b] /= total
+	}
+	u.tail.mass /= total
+	u.unit = min(unit/bin/total, 1)
+	return u
+}
+
+// start returns the load that fit begins with: half of the entries uniform, and half above all
+// columns, or at their end if there is no list.
+func (u *uniform) start(g *bins, rate float64) load {
+	l := make(load, g.total()+1)
+	for b, d := range u.density {
+		l[b] = rate / 2 * d
+	}
+	l[g.end()] += rate / 2
+	return l
+}
+
+// end returns the bin of the load that counts the entries which fill all columns.
+func (g *bins) end() int {
+	if g.used == g.total() {
+		return g.total()
+	}
+	return g.used - 1
+}
+
+// noiseEntries is, in units of the square root of the cells of a column, how many entries the noise
+// of the cells passes for, about.
+const noiseEntries = 10
+
+// mix returns the prior of the bins and the tail. The share learned of it comes from the load of
+// the table, which has the given number of cells a column; less where the table holds too few
+// entries to tell their law from that of the noise.
+func (u *uniform) mix(g *bins, rates load, cells, learned float64) (prior []float64, t tailLaw) {
+	law := append([]float64(nil), rates...)
+	end := g.end()
+	decreasing(law[:min(end, g.used)])
+	rest := sum(law) - law[end]
+	signal := rest * rest * cells // (entries/√cells)²
+	learned *= signal / (signal + noiseEntries*noiseEntries)
+	law[end] = min(law[end], rest*u.unit)
+	scale := learned / max(rest+law[end], math.SmallestNonzeroFloat64)
+	prior, t = make([]float64, g.total()), u.tail
+	for b, d := range u.density {
+		prior[b] = (1-learned)*d + scale*law[b]
+	}
+	t.mass *= 1 - learned
+	if end == g.total() {
+		t.mass += scale * law[end]
+	}
+	return prior, t
+}
+
+// lastBin returns the length of a bin at X, in steps of the value: a logarithmic axis has longer
+// ones there than at 0.
+func (s *shape) lastBin(g *bins) float64 {
+	bin := float64(g.width) / float64(g.count)
+	if s.logAxis != nil {
+		bin *= max(float64(s.turn)/s.params.knee(s.step), 1)
+	}
+	return bin
+}
+
+// decreasing replaces the numbers by the closest ones, in squares, that do not increase: pools of
+// neighbours get their mean until none is above the one before it. The load of greatest likelihood
+// has spikes, where its columns cannot tell neighbouring values apart; smoothed so, the law is only
+// as detailed as they can tell.
+func decreasing(x []float64) {
+	type pool struct {
+		sum float64
+		n   int
+	}
+	var pools []pool
+	for _, v := range x {
+		p := pool{v, 1}
+		for k := len(pools) - 1; k >= 0 && pools[k].sum*float64(p.n) < p.sum*float64(pools[k].n); k-- {
+			p = pool{p.sum + pools[k].sum, p.n + pools[k].n}
+			pools = pools[:k]
+		}
+		pools = append(pools, p)
+	}
+	i := 0
+	for _, p := range pools {
+		for range p.n {
+			x[i] = p.sum / float64(p.n)
+			i++
+		}
+	}
+}
+
 // posterior is the law of an entry that is not 0, given what its cells show: for one sign, one load
 // and one prior. Relative to the probability of the cells if the entry is 0, column j has the
 // weight
@@ -18,11 +136,11 @@ type posterior struct {
 	mean  []float64 // mean[j·levels+o] is the mean value within column j, in units of the data
 	// cum[(j·levels+o)·count+b] is the share of t_j[o] in the bins of column j up to b
 	cum  []float32
-	tail tail
+	tail tailLaw
 }
 
-// tail is the law above all columns, exponential, of entries that a list may hold.
-type tail struct {
+// tailLaw is the law above all columns, exponential, of entries that a list may hold.
+type tailLaw struct {
 	mass  float64 // prior
 	scale float64 // in steps of the value
 	mean  float64 // in units of the data
@@ -46,7 +164,7 @@ func units(k int) float64 {
 }
 
 // newPosterior computes the tables. value maps the middle of a bin to units of the data.
-func newPosterior(g *bins, rates load, prior []float64, t tail, value func(b int) float64) *posterior {
+func newPosterior(g *bins, rates load, prior []float64, t tailLaw, value func(b int) float64) *posterior {
 	n := g.columns * g.levels
 	p := &posterior{bins: g, ratio: make([]float64, n), mass: make([]float64, n), mean: make([]float64, n), cum: make([]float32, n*g.count), tail: t}
 	above := sum(rates)
@@ -136,7 +254,7 @@ func (p *posterior) find(outputs []uint8, left float64, k int) float64 {
 	if w := product * p.tail.mass; w > 0 {
 		return end - p.tail.scale*math.Log1p(-min(left/w, 1-0x1p-53))
 	}
-	return min(end, p.position(p.used-1, 1))
+	return min(end, p.point(p.used-1, 1))
 }
 
 // within returns the point of the axis below which the given share of a column's weight lies, for
@@ -159,5 +277,5 @@ func (p *posterior) within(i int, share float64) float64 {
 	if cum[b] > low {
 		part = float64((s - low) / (cum[b] - low))
 	}
-	return p.position(i/p.levels*p.count+b, max(part, 0))
+	return p.point(i/p.levels*p.count+b, max(part, 0))
 }

@@ -11,19 +11,19 @@ import (
 // B), 0), which is 0 up to the knee: the identity there costs no more budget, and small values are
 // not lost.
 //
-// On the machine f is a table of integers: axis.from[u] is the least v with f(v) ≥ u. They are
+// On the machine f is a table of integers: logAxis.from[u] is the least v with f(v) ≥ u. They are
 // forced to increase strictly, so a step of v passes at most one of them whatever their rounding,
 // and f is monotone and moves by at most one.
 
-// axis is a monotone map from steps of the value to steps of the columns, which moves by at most
-// one for each step.
-type axis struct {
+// logAxis is a monotone map from steps of the value to points of the columns' axis, which moves by
+// at most one for each step.
+type logAxis struct {
 	from []int64 // from[u] is the least v that is mapped to u; strictly increasing, from[0] = 0
 }
 
-// newAxis returns the map onto 0 … reach, with the knee in steps.
-func newAxis(knee float64, reach int) *axis {
-	a := &axis{make([]int64, reach+1)}
+// newLogAxis returns the map onto 0 … reach, with the knee in steps.
+func newLogAxis(knee float64, reach int) *logAxis {
+	a := &logAxis{make([]int64, reach+1)}
 	for u := 1; u <= reach; u++ {
 		v := float64(u)
 		if v > knee {
@@ -34,8 +34,8 @@ func newAxis(knee float64, reach int) *axis {
 	return a
 }
 
-// steps returns f(v) for v ≥ 0, at most reach.
-func (a *axis) steps(v int64) int64 {
+// point returns f(v) for v ≥ 0, at most reach.
+func (a *logAxis) point(v int64) int64 {
 	return int64(sort.Search(len(a.from), func(u int) bool { return a.from[u] > v })) - 1
 }
 

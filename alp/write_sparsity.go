@@ -21,14 +21,6 @@ import (
 // sparsityEta returns what an estimate of the Sparsity has of η, rounded down.
 func (p Params) sparsityEta() float64 { return p.eta() * p.SparsityShare * (1 - 0x1p-50) }
 
-// tableEta returns what the table and the list have of η: all, unless a share is for the Sparsity.
-func (p Params) tableEta() float64 {
-	if p.SparsityShare == 0 {
-		return p.eta()
-	}
-	return (p.eta() - p.sparsityEta()) * (1 - 0x1p-50)
-}
-
 // sparsityOfNorm returns the Sparsity to plan for where ‖x‖₁ is at most norm: no more than ‖x‖₁·ε/Δ
 // entries can be as large as Δ/ε, and smaller ones hardly show in a cell.
 func (p Params) sparsityOfNorm(norm float64) int {

@@ -18,7 +18,7 @@ func (p *Projection) Argmax(index uint64) float64 {
 	}
 	s := &p.shape
 	if value := p.decoder.list.find(index); value != 0 {
-		return s.value(s.unphi(value))
+		return s.inUnits(s.unphi(value))
 	}
 	at := peak(positive)
 	if negative != nil {
@@ -27,7 +27,7 @@ func (p *Projection) Argmax(index uint64) float64 {
 			at = peak(positive) - peak(negative)
 		}
 	}
-	return s.value(sign(s.steps(math.Abs(at)*float64(s.width)), at < 0))
+	return s.inUnits(sign(s.valueAt(math.Abs(at)*float64(s.width)), at < 0))
 }
 
 // peak returns the average of the arguments n ≥ 0 at which the ones exceed the zeros the most among

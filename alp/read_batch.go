@@ -30,7 +30,7 @@ func (p *Projection) EstimateAll(indices []uint64, dst []float64) []float64 {
 	for i, index := range indices {
 		positive, negative, ok := p.read(index, buffer[:0])
 		if dst[i] = 0; ok {
-			dst[i] = p.shape.value(d.median(positive, negative, d.list.find(index), odds))
+			dst[i] = p.shape.inUnits(d.median(positive, negative, d.list.find(index), odds))
 		}
 	}
 	return dst

@@ -26,10 +26,10 @@ func (p *Projection) Interval(index uint64, confidence float64) (lo, hi float64)
 	s := &p.shape
 	if d.list.find(index) != 0 {
 		lo, hi = p.list.Interval(index, confidence)
-		return s.value(s.unphi(lo)), s.value(s.unphi(hi))
+		return s.inUnits(s.unphi(lo)), s.inUnits(s.unphi(hi))
 	}
 	lo, hi = d.interval(positive, negative, (1-confidence)/2)
-	return s.value(lo), s.value(hi)
+	return s.inUnits(lo), s.inUnits(hi)
 }
 
 // interval returns the hull, in steps, where at most the probability miss is left on either side.
@@ -72,17 +72,17 @@ func (d *decoder) accept(side int, v *pvalues, outputs []uint8, low, high float6
 	first, last := p.used, -1
 	for b, x := range log {
 		at := b * oddsPoints
-		unlisted := d.list.absent(d.shape.steps(p.position(b, 0.5)))
+		unlisted := d.list.absent(d.shape.valueAt(p.point(b, 0.5)))
 		if 1-unlisted*(1-float64(v.lower[at+before(x)])) <= low || unlisted*float64(v.upper[at+after(x)]) <= high {
 			continue
 		}
 		first, last = min(first, b), b
 	}
 	if last < 0 { // all are refuted, one way or the other
-		middle := d.shape.steps(p.find(outputs, total/2, k))
+		middle := d.shape.valueAt(p.find(outputs, total/2, k))
 		return accepted{middle, middle, a.zero}
 	}
-	a.lo, a.hi = d.shape.steps(p.position(first, 0)), d.shape.steps(p.position(last, 1))
+	a.lo, a.hi = d.shape.valueAt(p.point(first, 0)), d.shape.valueAt(p.point(last, 1))
 	if last == p.used-1 {
 		a.hi = d.beyond(high)
 	}

@@ -1,6 +1,11 @@
 package alp
 
-import "math"
+import (
+	"math"
+	"math/bits"
+
+	"github.com/dpsketch/dpsketch/hashing"
+)
 
 // decoder is what Estimate and Interval need of a Projection besides its table: the laws of entries
 // given their cells, computed once.
@@ -53,7 +58,7 @@ func (d *decoder) under(prior Prior) *decoder {
 
 // posteriors computes the tables of all sides.
 func (d *decoder) posteriors(u *uniform, learned float64) (sides []*posterior) {
-	value := func(b int) float64 { return d.shape.steps(d.bins.position(b, 0.5)) * d.shape.step }
+	value := func(b int) float64 { return d.shape.valueAt(d.bins.point(b, 0.5)) * d.shape.step }
 	for _, rates := range d.loads {
 		prior, t := u.mix(&d.bins, rates, float64(d.shape.cells()), learned)
 		sides = append(sides, newPosterior(&d.bins, rates, prior, t, value))
@@ -85,9 +90,9 @@ func (s *shape) outward(histogram [][]uint64, side int) [][]uint64 {
 	return out
 }
 
-// sides turns what the cells of an index show into the two sides, as outward does; the one below 0
-// is nil unless values are signed. It overwrites outputs.
-func (s *shape) sides(outputs []uint8) (positive, negative []uint8) {
+// bothSides turns what the cells of an index show into the two sides, as outward does; the one
+// below 0 is nil unless values are signed. It overwrites outputs.
+func (s *shape) bothSides(outputs []uint8) (positive, negative []uint8) {
 	if !s.params.Signed {
 		return outputs, nil
 	}
@@ -135,18 +140,18 @@ func (d *decoder) quantile(sides []*posterior, positive, negative []uint8, odds,
 		if target <= 0 {
 			return 0
 		}
-		return d.shape.steps(sides[0].find(positive, target, k))
+		return d.shape.valueAt(sides[0].find(positive, target, k))
 	}
 	w := d.weigh(sides, positive, negative, odds)
 	target := share * (w.positive + w.negative + w.odds)
 	if target < w.negative {
-		return -d.shape.steps(sides[1].find(negative, (w.negative-target)/w.unit[1], w.scale[1]))
+		return -d.shape.valueAt(sides[1].find(negative, (w.negative-target)/w.unit[1], w.scale[1]))
 	}
 	target -= w.negative + w.odds
 	if target <= 0 {
 		return 0
 	}
-	return d.shape.steps(sides[0].find(positive, target/w.unit[0], w.scale[0]))
+	return d.shape.valueAt(sides[0].find(positive, target/w.unit[0], w.scale[0]))
 }
 
 // mean returns the mean of the entry's law, in units of the data.
@@ -173,4 +178,90 @@ func sign(x float64, below bool) float64 {
 		return -x
 	}
 	return math.Abs(x)
+}
+
+// median returns the median of an entry's law, in steps.
+func (d *decoder) median(positive, negative []uint8, value, odds float64) float64 {
+	if value != 0 {
+		if d.list.plain(value) {
+			return d.shape.unphi(value)
+		}
+		f, below := d.listed(positive, negative, value)
+		return sign(f.median(), below)
+	}
+	if negative != nil && d.shape.params.TwoVectors {
+		return d.quantile(d.sides[:1], positive, nil, odds/2, 0.5) - d.quantile(d.sides[1:], negative, nil, odds/2, 0.5)
+	}
+	return d.quantile(d.sides, positive, negative, odds, 0.5)
+}
+
+// direct is the fast way to an estimate, for blocked layouts whose columns show few combinations of
+// outputs: these are put into one number, the key, and the estimate of each is in a table. It has
+// what it needs of the shape in one place, and reads the cells where [shape.locate] has them.
+type direct struct {
+	table     []uint64
+	seed      hashing.Seed
+	blocks    uint64
+	words     uint64 // of a block
+	positions uint64
+	// ⌊2³²/wordCells⌋ + 1: its products have the quotients of numbers below 2²⁶ in their upper half
+	inverse   uint64
+	wordCells uint64
+	mask      uint64 // of a cell
+	cellBits  uint
+	columns   uint
+
+	estimates []float64 // by key, in units of the data
+}
+
+// directBits is the most bits that the cells of an index may have together. The table is 32 KiB
+// then, and takes a millisecond to compute.
+const directBits = 12
+
+// newDirect returns the fast way without its estimates, nil where there is none.
+func newDirect(p *Projection) *direct {
+	s := &p.shape
+	if s.ranges != nil || s.columns*s.cellBits > directBits {
+		return nil
+	}
+	return &direct{table: p.table, seed: s.places, blocks: s.blocks, words: s.words, positions: s.positions, inverse: 1<<32/s.wordCells + 1,
+		wordCells: s.wordCells, mask: 1<<s.cellBits - 1, cellBits: uint(s.cellBits), columns: uint(s.columns)}
+}
+
+// under returns the fast way to the estimates of a decoder.
+func (f *direct) under(d *decoder) *direct {
+	if f == nil {
+		return nil
+	}
+	g := *f
+	g.estimates = make([]float64, 1<<(g.columns*g.cellBits))
+	outputs := make([]uint8, g.columns)
+	for key := range g.estimates {
+		for j := range outputs {
+			outputs[j] = uint8(uint64(key) >> (uint(j) * g.cellBits) & g.mask)
+		}
+		positive, negative := d.shape.bothSides(outputs)
+		g.estimates[key] = d.shape.inUnits(d.median(positive, negative, 0, d.odds))
+	}
+	return &g
+}
+
+// key returns what the cells of an index show, the first column in the lowest bits.
+func (f *direct) key(index uint64) (key uint64) {
+	print := hashing.Fingerprint(f.seed, index)
+	block, _ := bits.Mul64(print, f.blocks)
+	line := f.table[block*f.words:][:f.words]
+	var chunks, first uint64
+	for j := range f.columns {
+		if j%4 == 0 {
+			chunks = mix(print + uint64(j/4)*0x9e3779b97f4a7c15)
+		}
+		cell := first + chunks&0xffff*f.positions>>16
+		word := cell * f.inverse >> 32
+		shift := uint(cell-word*f.wordCells) * f.cellBits
+		key |= line[word] >> (shift & 63) & f.mask << (j * f.cellBits & 63)
+		chunks >>= 16
+		first += f.positions
+	}
+	return key
 }

@@ -3,7 +3,6 @@ package alp
 import (
 	"fmt"
 	"math"
-	"math/bits"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
@@ -16,15 +15,15 @@ type geometry struct {
 	step float64 // the grid, in the units of the data: a power of two
 	// values are rounded to the grid at random; else they are integers, and step is 1
 	mixed   bool
-	width   int   // W, steps of the columns' axis in a column
+	width   int   // W, points of the columns' axis in a column
 	half    int   // m, columns for one sign
 	columns int   // all columns: m, or 2m if Signed. Then the first m are for negative values
 	turn    int64 // X, where the columns end, in steps of the value
 	limit   int64 // totals are clamped to ±limit, in steps
 
-	hasList bool
-	below   int64 // φ₁ of a step of the value below X …
-	above   int64 // … and above it
+	hasList    bool
+	slopeBelow int64 // φ₁ of a step of the value below X …
+	slopeAbove int64 // … and above it
 
 	cellBits  int    // log₂ of the levels
 	wordCells uint64 // cells in a word: ⌊64/cellBits⌋
@@ -36,13 +35,13 @@ type geometry struct {
 // shape is all numbers of a release: what the Params say, without any data.
 type shape struct {
 	geometry
-	params Params // resolved
-	decay  uint64 // of the columns: 2⁶⁴·e^{−η} for one step
-	code   code
-	axis   *axis // nil for a linear one
-	list   threshold.Params
-	ranges []hashing.Range // of the independent layout
-	places hashing.Seed    // of the cells in a block
+	params  Params // resolved
+	decay   uint64 // of the columns: 2⁶⁴·e^{−η} for one step
+	code    code
+	logAxis *logAxis // nil for a linear one
+	list    threshold.Params
+	ranges  []hashing.Range // of the independent layout
+	places  hashing.Seed    // of the cells in a block
 }
 
 // The limits of what New and a decoder allocate and compute. All but the table takes less than
@@ -54,12 +53,6 @@ const (
 	maxLaw        = 1 << 23 // W·Q: probabilities that New checks
 	maxAxis       = 1 << 21 // m·W on a logarithmic axis: words of its table
 	maxOutputs    = 1 << 15 // m·Q: outputs of all columns of a sign
-)
-
-// blockWords is a cache line. A block has as few lines as give each column minPositions.
-const (
-	blockWords   = 8
-	minPositions = 32
 )
 
 // shape returns the numbers of a release. It takes up to some milliseconds, for the law of the
@@ -93,7 +86,7 @@ func (p Params) resolvedShape() (s shape, err error) {
 		return shape{}, fault.Params("alp", "Alpha", p.Alpha, "another width: the law of a cell breaks its bound")
 	}
 	if p.Base > 0 {
-		s.axis = newAxis(p.knee(s.step), s.width*s.half)
+		s.logAxis = newLogAxis(p.knee(s.step), s.width*s.half)
 	}
 	if s.hasList {
 		s.list = p.listParams()
@@ -118,9 +111,9 @@ func (p Params) geometry() (g geometry, err error) {
 	g.turn = g.limit
 	if g.hasList {
 		g.turn = int64(min(math.Round(p.Turn/g.step), maxTotal))
-		g.below, g.above = p.split()
+		g.slopeBelow, g.slopeAbove = p.split()
 		if p.Structure == Composition {
-			g.above = g.below
+			g.slopeAbove = g.slopeBelow
 		}
 	}
 	if g.width > maxWidth || g.width*p.Levels > maxLaw {
@@ -135,77 +128,65 @@ func (p Params) geometry() (g geometry, err error) {
 	return g, g.arrange(p)
 }
 
-// arrange lays the cells out.
-func (g *geometry) arrange(p Params) error {
-	g.cellBits = bits.Len(uint(p.Levels)) - 1
-	g.wordCells = uint64(64 / g.cellBits)
-	size := p.Bits * float64(p.Sparsity) // in bits
-	if size/8 > maxTableBytes {
-		return fault.Params("alp", "Sparsity", p.Sparsity, fmt.Sprintf("a table of at most %d bytes: %g bits for each entry would take %.0f bytes", int64(maxTableBytes), p.Bits, size/8))
-	}
-	cells, each := uint64(math.Ceil(size/float64(g.cellBits))), uint64(g.columns)
-	if p.Independent {
-		g.positions, g.blocks = max((cells+each-1)/each, 1), 1
-		g.words = (g.positions*each + g.wordCells - 1) / g.wordCells
-	} else {
-		g.words = blockWords
-		for g.words*g.wordCells < each*minPositions {
-			g.words += blockWords
-		}
-		g.positions = g.words * g.wordCells / each
-		used := g.positions * each
-		g.blocks = max((cells+used-1)/used, 1)
-	}
-	if total := float64(g.blocks) * float64(g.words) * 8; total > maxTableBytes {
-		return fault.Params("alp", "Columns", p.Columns, fmt.Sprintf("a table of at most %d bytes: this one would take %.0f bytes", int64(maxTableBytes), total))
-	}
-	return nil
-}
-
 // cells returns the number of cells of one column.
 func (g *geometry) cells() uint64 { return g.blocks * g.positions }
 
 // tableWords returns the number of words of the table.
 func (g *geometry) tableWords() uint64 { return g.blocks * g.words }
 
-// grid returns the step of the grid. Integers have the step 1 where a step costs 2⁻¹⁰ of ε or more;
-// else it is the largest power of two that costs at most 2⁻⁹ (of ε, as a number), and values are
-// rounded to it at random.
-func (p Params) grid() (step float64, mixed bool) {
-	unit := p.Epsilon / p.sensitivity()
-	if p.Integers && unit >= 0x1p-10 {
-		return 1, false
+// axisReach returns the length of the columns' axis, in its points.
+func (p Params) axisReach(step float64) float64 {
+	turn := p.Turn
+	if p.Structure == ColumnsOnly {
+		turn = p.Max
 	}
-	_, exp := math.Frexp(0x1p-9 / unit)
-	return math.Ldexp(1, exp-1), true
-}
-
-// kappa returns κ = εg/Δ, what a step costs.
-func (p Params) kappa() float64 {
-	step, _ := p.grid()
-	return p.Epsilon / p.sensitivity() * step
-}
-
-// eta returns the logarithm η of the factor that a step of a value may multiply probabilities with,
-// rounded down. For integers it is ε/Δ, and for values that are rounded at random ln(1 + κ).
-//
-// Proof for these. Let M(v) be the law of the release as a function of one total of v steps, and
-// M(a+1) ≤ (1+κ)·M(a) + bad in both directions, bad of mass at most δ₁. A value added at θ between
-// two grid points becomes the upper one with probability θ, so the law is (1−θ)·M(a) + θ·M(a+1),
-// given all else, and moving it by θ′ within the step moves the law by θ′·(M(a+1) − M(a)) ≤ θ′·(κP
-// + bad), where P is the law before: M(a+1) − M(a) and M(a) − M(a+1) are at most κ·M + bad for M =
-// M(a) and M = M(a+1), hence for their mixtures. So P′ ≤ (1 + θ′κ)·P + θ′·bad ≤ e^{θ′κ}·P + θ′·bad.
-// Moves by θ′₁, θ′₂, … of Δ/g in total, one after the other, give (ε, δ₁·(e^ε−1)/κ): Δκ/g = ε, and
-// Σ θ′ᵢ·e^{κ(θ′₁+…+θ′ᵢ₋₁)} ≤ ∫₀^{Δ/g} e^{κt} dt. ∎
-func (p Params) eta() float64 {
-	if _, mixed := p.grid(); mixed {
-		return math.Log1p(p.kappa()) * (1 - 0x1p-50)
+	steps := math.Ceil(turn / step)
+	if p.Base > 0 {
+		return math.Ceil(p.onAxis(steps, step))
 	}
-	return p.kappa() * (1 - 0x1p-50)
+	return steps
 }
 
-// columnWidth returns W. It is the same for all machines: Alpha/((1−θ)κ), rounded.
-func (p Params) columnWidth() int {
-	w := math.Round(p.Alpha / (p.columnShare() * p.kappa()))
-	return int(min(max(w, 1), 2*maxWidth))
+// reach returns where the columns' axis ends, in its points.
+func (s *shape) reach() int64 { return s.point(s.turn) }
+
+// point returns where the columns' axis shows a value of v ≥ 0 steps: at v itself, if it is linear.
+// A step of v moves it by one point, or by none.
+func (s *shape) point(v int64) int64 {
+	v = min(v, s.turn)
+	if s.logAxis != nil {
+		return s.logAxis.point(v)
+	}
+	return v
+}
+
+// valueAt returns the value, in steps, that the axis shows at point u, beyond the end of the
+// columns included.
+func (s *shape) valueAt(u float64) float64 {
+	end := float64(s.half) * float64(s.width)
+	switch {
+	case u > end:
+		return float64(s.turn) + u - end
+	case s.logAxis == nil:
+		return min(u, float64(s.turn))
+	}
+	low := int(u)
+	if low+1 >= len(s.logAxis.from) {
+		return min(float64(s.logAxis.from[len(s.logAxis.from)-1]), float64(s.turn))
+	}
+	a, b := float64(s.logAxis.from[low]), float64(s.logAxis.from[low+1])
+	return min(a+(u-float64(low))*(b-a), float64(s.turn))
+}
+
+// inUnits returns a number of steps in units of the data, clamped to Max, and rounded if the values
+// are integers.
+func (s *shape) inUnits(steps float64) float64 {
+	v := steps * s.step
+	if s.params.Max > 0 {
+		v = min(v, s.params.Max)
+	}
+	if s.params.Integers {
+		v = math.Round(v)
+	}
+	return v
 }

@@ -1,0 +1,283 @@
+package alp
+
+import (
+	"math"
+	"math/big"
+	"math/bits"
+
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// code is the law of one cell: what it shows, given the largest value of its entries within its
+// column, in points of the columns' axis.
+//
+// All codes meet one condition, and no more is needed for privacy: a decay d/2⁶⁴ ≥ e^{−η} is given,
+// and for any two adjacent values and every output, d/2⁶⁴ times the one probability is at most the
+// other. All probabilities are multiples of 2⁻⁶⁴, so this is a statement about integers, and
+// [code.violation] checks it for each shape.
+//
+// Theorem 1. Fix the hash functions, and let each cell hold a number that is the maximum over its
+// entries of their values within its column, and show an output of that law, independently of all
+// other cells. If one entry changes by one step, no output of the whole table changes its
+// probability by a factor of more than e^η; if entries change by n steps in total, by more than
+// e^{nη}.
+//
+// Proof. Column j of an entry v holds clamp(v − jW, 0, W). These ramps do not overlap: for v → v +
+// 1 exactly one column of that entry changes, by one step (or none, above the last). So one cell
+// has one entry that changes by one, its maximum changes by at most one, and the probability of its
+// output by a factor within e^{±η}; all other cells keep their laws. n steps are made one after the
+// other. ∎
+//
+// Collisions, the number of entries that change and the quality of the hash functions do not
+// matter, as long as these do not depend on the data. The minimum in the place of the maximum, and
+// any other map that moves by at most one step, would do as well.
+type code struct {
+	width  int // points of a column: values are 0 to width
+	levels int // Q, the number of outputs, a power of two: a cell takes log₂Q bits
+
+	// 2⁶⁴·Pr[output ≥ l | v] = rise[v+shift[l−1]] + (levels−l)·floor for
+	// l = 1 … levels−1: one curve, moved by the thresholds of the levels.
+	// shift falls to 0, and rise grows.
+	rise  []uint64
+	shift []int
+	floor uint64
+}
+
+// tail returns 2⁶⁴·Pr[output ≥ l | v] for l = 1 … levels−1. It falls in l and grows in v.
+func (c *code) tail(v, l int) uint64 {
+	return c.rise[v+c.shift[l-1]] + uint64(c.levels-l)*c.floor
+}
+
+// mass returns 2⁶⁴·Pr[output = o | v].
+func (c *code) mass(v, o int) uint64 {
+	switch o {
+	case 0:
+		return -c.tail(v, 1) // 2⁶⁴ − tail
+	case c.levels - 1:
+		return c.tail(v, o)
+	}
+	return c.tail(v, o) - c.tail(v, o+1)
+}
+
+// prob returns Pr[output = o | v].
+func (c *code) prob(v, o int) float64 { return float64(c.mass(v, o)) * 0x1p-64 }
+
+// output returns the output that a uniform random word decides on: the number of l whose tail is
+// above the word.
+func (c *code) output(v int, random uint64) uint8 {
+	o := 0
+	for o < c.levels-1 && random < c.tail(v, o+1) {
+		o++
+	}
+	return uint8(o)
+}
+
+// decayOf returns 2⁶⁴·e^{−η}, rounded up, for η > 0: the loss 1 − e^{−η} is what is rounded,
+// downwards, so that next to nothing of a small η is lost.
+func decayOf(eta float64) uint64 {
+	loss := -math.Expm1(-eta) * (1 - 0x1p-50)       // Expm1 is within 2⁻⁵¹ of the value
+	return -uint64(min(loss*0x1p64, 0x1p64-0x1p12)) // the largest float64 below 2⁶⁴ is 2⁶⁴ − 2¹¹
+}
+
+// masses sets row[o] to mass(v, o) for all outputs.
+func (c *code) masses(v int, row []uint64) {
+	least := uint64(0) // 2⁶⁴, the tail of output 0
+	for l := range c.levels - 1 {
+		t := c.tail(v, l+1)
+		row[l], least = least-t, t
+	}
+	row[c.levels-1] = least
+}
+
+// violation returns a value v and an output for which the steps between v and v + 1 break the
+// condition of code, and whether there is one.
+func (c *code) violation(decay uint64) (v, o int, found bool) {
+	var rows [2][maxLevels]uint64
+	here, next := rows[0][:c.levels], rows[1][:c.levels]
+	c.masses(0, here)
+	for v := range c.width {
+		c.masses(v+1, next)
+		for o, a := range here {
+			b := next[o]
+			if high, low := bits.Mul64(max(a, b), decay); high > min(a, b) || high == min(a, b) && low > 0 {
+				return v, o, true
+			}
+		}
+		here, next = next, here
+	}
+	return 0, 0, false
+}
+
+// floorMass is what is added to the probability of each output, in units of 2⁻⁶⁴, so that rounding
+// to these units breaks nothing.
+//
+// Let ρ(v) be ideal masses of an output that meet the condition, decay·ρ(v) ≤ 2⁶⁴·ρ(v±1), let the
+// masses be ρ(v) + e(v) + c with rounding errors |e| ≤ 1 + 2⁻²⁰, and write d for decay/2⁶⁴. Then
+// d·(ρ(v) + e(v) + c) ≤ ρ(v±1) + d·(1 + 2⁻²⁰) + d·c, which is at most the mass ρ(v±1) + e(v±1) + c
+// of the neighbour if (1 − d)·c ≥ (1 + d)(1 + 2⁻²⁰); and c ≥ 3/(1 − d) sees to that. In other
+// words, with a probability of Q·c/2⁶⁴, 2⁻⁵⁰ where η is 2⁻¹⁰ and Q is 8, a cell shows a uniform
+// random output. It costs no budget, and no η is too large.
+func floorMass(decay uint64) uint64 {
+	loss := -decay // 2⁶⁴(1 − d)
+	return uint64(math.Ceil(3 * 0x1p64 / float64(loss) * (1 + 0x1p-40)))
+}
+
+// fraction is a number in [0, 1) with 128 binary digits.
+type fraction struct{ high, low uint64 }
+
+// times returns f·d/2⁶⁴, rounded down.
+func (f fraction) times(d uint64) fraction {
+	high, low := bits.Mul64(f.high, d)
+	carried, _ := bits.Mul64(f.low, d)
+	low, carry := bits.Add64(low, carried, 0)
+	return fraction{high + carry, low}
+}
+
+// nearest returns 2⁶⁴·f, rounded to an integer. f must be below 1 − 2⁻⁶⁴.
+func (f fraction) nearest() uint64 { return f.high + f.low>>63 }
+
+// The codes of columns: the value plus Laplace noise, quantised.
+//
+// Let N be noise on the grid with Pr[N = n] ∝ d^|n| (odd widths), or with Pr[N = n] =
+// ½(1−d)·d^{max(n, −1−n)} (even ones), the Laplace distribution rounded down to the grid. Either
+// way the mass of adjacent points is within the factor d = decay/2⁶⁴. The output l says that v + N
+// lies between the thresholds l and l + 1: a sum of such masses, moved by v, so the condition of
+// code holds before rounding.
+//
+// The thresholds m₁ < … < m_{Q−1} are the values at which the median of the output changes from l −
+// 1 to l, at m_l = l·W/Q on the grid of the noise (integers for even W, half-integers for odd W),
+// and symmetric, m_l + m_{Q−l} = W. So the law is its own mirror image: Pr[o | v] = Pr[Q−1−o |
+// W−v]. With F(x) = ½d^{−x} for even W (x integer) and d^{½−x}/(1+d) for odd W (x half-integer),
+// both for x ≤ 0, and F(x) = 1 − F(−x), Pr[output ≥ l | v] = F(v − m_l).
+//
+// For Q = 2 this is the S-shaped unary code: the probability of a one grows from p to 1 − p, first
+// by the factor 1/d a step and then, mirrored, that of a zero falls so. Even W: p = ½e^{−ηW/2}; odd
+// W: p = e^{−η(W−1)/2}/(1 + e^η). W = 1 is randomized response, the thesis's Algorithm 10. No unary
+// code with the same width has a smaller p: from p the probability of a one can grow by e^η a step
+// at most up to the middle, and likewise that of a zero back.
+
+// columnCode returns the code of a column of the given width, at least 1, with Q = levels outputs,
+// 2 to 256, and decay < 2⁶⁴ (see code). The thresholds are equally spaced, from W/Q to W − W/Q, as
+// far as the grid allows.
+func columnCode(width, levels int, decay uint64) code {
+	c := code{width: width, levels: levels, floor: floorMass(decay)}
+	top := middle(width, levels, levels-1)
+	for l := 1; l < levels; l++ {
+		c.shift = append(c.shift, top-middle(width, levels, l))
+	}
+	c.rise = rising(width+1+c.shift[0], top, width, decay, -uint64(levels)*c.floor)
+	return c
+}
+
+// middle returns m_l − W/2, an integer: W·(l/Q − ½), rounded to the grid symmetrically.
+func middle(width, levels, l int) int {
+	offset, spaces := int64(width)*int64(2*l-levels), 2*int64(levels) // W(l/Q − ½) = offset/spaces
+	if offset < 0 {
+		return -int((-2*offset + spaces) / (2 * spaces))
+	}
+	return int((2*offset + spaces) / (2 * spaces))
+}
+
+// rising returns n values of whole·F: of F(i − top − W/2) for i = 0 … n−1. whole is what the floors
+// leave of 2⁶⁴.
+func rising(n, top, width int, decay, whole uint64) []uint64 {
+	f := fraction{1 << 63, 0} // F(0)
+	if width%2 == 1 {
+		f = firstTail(decay) // F(−½)
+	}
+	f = f.times(whole)
+	r := make([]uint64, n)
+	low, high := top+width/2, top+(width+1)/2 // the same point for even widths
+	for ; low >= 0 || high < n; low, high = low-1, high+1 {
+		below := f.nearest()
+		if high < n {
+			r[high] = whole - below
+		}
+		if low >= 0 {
+			r[low] = below
+		}
+		f = f.times(decay)
+	}
+	return r
+}
+
+// firstTail returns d/(1 + d), the probability that discrete Laplace noise is at least 1.
+func firstTail(decay uint64) fraction {
+	one := new(big.Int).Lsh(big.NewInt(1), 64)
+	d := new(big.Int).SetUint64(decay)
+	q := new(big.Int).Lsh(d, 128)
+	q.Div(q, d.Add(d, one))
+	low := new(big.Int).And(q, new(big.Int).Sub(one, big.NewInt(1)))
+	return fraction{q.Rsh(q, 64).Uint64(), low.Uint64()}
+}
+
+// sampler draws from the law of an empty cell with 12 random bits, nearly always: guide tells the
+// output where these decide it. Where they do not, 52 more do, so the law is exact in multiples of
+// 2⁻⁶⁴.
+type sampler struct {
+	code  *code
+	guide [1 << guideBits]uint16 // the output, or undecided
+}
+
+const (
+	guideBits = 12
+	guideMask = 1<<guideBits - 1
+	guideRest = 64 - guideBits
+	perRandom = 64 / guideBits // cells that a random word is for
+	randoms   = 512            // words drawn at a time
+	undecided = 1 << 15
+)
+
+func newSampler(c *code) *sampler {
+	s := &sampler{code: c}
+	output := c.levels - 1 // the output falls as the random word grows
+	for i := range s.guide {
+		for output > 0 && uint64(i)<<guideRest >= c.tail(0, output) {
+			output--
+		}
+		s.guide[i] = uint16(output)
+		if output > 0 && uint64(i+1)<<guideRest-1 >= c.tail(0, output) {
+			s.guide[i] = undecided
+		}
+	}
+	return s
+}
+
+// fill draws all cells of the table: a random word makes a few outputs, which go to the table one
+// after the other.
+func (s *sampler) fill(src *noise.Source, table []uint64, cellBits int) {
+	random := make([]uint64, randoms)
+	outputs := make([]uint16, randoms*perRandom)
+	left := outputs[:0]
+	cells, size := 64/cellBits, uint(cellBits)
+	for i := range table {
+		if len(left) < cells {
+			n := copy(outputs, left)
+			left = outputs[:n+s.draw(src, random, outputs[n:])]
+		}
+		word := uint64(0)
+		for n, output := range left[:cells] {
+			word |= uint64(output) << (uint(n) * size & 63)
+		}
+		table[i], left = word, left[cells:]
+	}
+	clear(random)
+}
+
+// draw sets as many outputs as fit, a multiple of perRandom, and returns how many.
+func (s *sampler) draw(src *noise.Source, random []uint64, outputs []uint16) int {
+	random = random[:len(outputs)/perRandom]
+	src.Fill(random)
+	for i, r := range random {
+		out := (*[perRandom]uint16)(outputs[i*perRandom:])
+		for n := range out {
+			output := s.guide[r&guideMask]
+			if output == undecided {
+				output = uint16(s.code.output(0, r<<guideRest|src.Uint64()>>guideBits))
+			}
+			out[n] = output
+			r >>= guideBits
+		}
+	}
+	return len(random) * perRandom
+}
