@@ -113,7 +113,7 @@ func (a audit) hits(t *testing.T, s, drawn *shape, value int64, indices []uint64
 			require.NoError(t, err)
 		}
 		drawn.fill(&src, table)
-		drawn.occupy(&src, table, entries, v.list)
+		drawn.occupy(&src, table, entries, listed(v.list))
 		for _, index := range indices {
 			shown := v.outputs(index, nil)[target.column]
 			if s.mirrored(target.column) {

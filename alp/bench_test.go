@@ -49,6 +49,39 @@ func BenchmarkFill(b *testing.B) {
 	}
 }
 
+// BenchmarkEstimateEach estimates indices of which half are in a table of 12 MB, one by one and many at
+// once.
+func BenchmarkEstimateEach(b *testing.B) {
+	const n = 1_000_000
+	builder, err := New(Params{Epsilon: 1, Delta: 1e-6, Sparsity: n})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range n {
+		builder.Add(scatter(i), float64(i%100))
+	}
+	p, err := builder.Release()
+	if err != nil {
+		b.Fatal(err)
+	}
+	indices, dst := make([]uint64, 1<<16), make([]float64, 1<<16)
+	for i := range indices {
+		indices[i] = scatter(i * 7919 % (2 * n))
+	}
+	b.Run("single", func(b *testing.B) {
+		for b.Loop() {
+			for i, index := range indices {
+				dst[i] = p.Estimate(index)
+			}
+		}
+	})
+	b.Run("each", func(b *testing.B) {
+		for b.Loop() {
+			p.EstimateEach(indices, dst)
+		}
+	})
+}
+
 // BenchmarkAdd adds to a million indices.
 func BenchmarkAdd(b *testing.B) {
 	builder, err := New(Params{Epsilon: 1, Delta: 1e-9, Sparsity: 1_000_000})

@@ -133,9 +133,10 @@ func (s *state) release() (*Projection, error) {
 		}
 		p.list = list
 	}
+	p.keys = listed(p.list)
 	p.table = make([]uint64, s.shape.tableWords())
 	s.shape.fill(&s.src, p.table)
-	s.shape.occupy(&s.src, p.table, entries, p.list)
+	s.shape.occupy(&s.src, p.table, entries, p.keys)
 	p.decoder = newDecoder(p)
 	return p, nil
 }
@@ -173,6 +174,7 @@ func (s *shape) releaseList(entries []total) (*threshold.Vector[uint64], error) 
 	if err != nil {
 		return nil, err
 	}
+	b.Grow(len(entries))
 	for _, e := range entries {
 		const lower = 1<<32 - 1
 		phi := s.phi(e.Steps)

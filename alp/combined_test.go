@@ -321,8 +321,8 @@ func TestCombinationHasTheEnumeratedLaw(t *testing.T) {
 				list, err := s.releaseList(entries)
 				require.NoError(t, err)
 				s.fill(&src, table)
-				s.occupy(&src, table, entries, list)
-				class := s.firstColumn(list, e.indices[0])*(s.half+1) + s.firstColumn(list, e.indices[1])
+				s.occupy(&src, table, entries, listed(list))
+				class := s.firstColumn(listed(list), e.indices[0])*(s.half+1) + s.firstColumn(listed(list), e.indices[1])
 				counts[class*tables+outputNumber(&s, table)]++
 			}
 			observed, expected := byProbability(law, counts)

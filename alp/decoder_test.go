@@ -172,6 +172,28 @@ func TestEstimateAll(t *testing.T) {
 	require.True(t, math.IsNaN(new(Projection).EstimateAll(entries[:1], nil)[0]))
 }
 
+// Many estimates at once are those one by one.
+func TestEstimateEach(t *testing.T) {
+	values := make([]float64, 1000)
+	for i := range values {
+		values[i] = float64(i % 100)
+	}
+	indices := []uint64{999, 1000, 1001, math.MaxUint64}
+	for i := range 2000 {
+		indices = append(indices, scatter(i))
+	}
+	for _, p := range []Params{{Delta: 1e-6}, {Delta: 1e-6, Dim: 1 << 63}, {Delta: 1e-6, Signed: true}, {Max: 40, Structure: ColumnsOnly}, {Max: 400, Structure: ColumnsOnly, Levels: 2}} {
+		p.Epsilon, p.Sparsity = 1, 1000
+		pr := released(t, p, values)
+		dst := pr.EstimateEach(indices, nil)
+		for i, index := range indices {
+			require.Equal(t, pr.Estimate(index), dst[i], "%+v", p)
+		}
+		require.Empty(t, pr.EstimateEach(nil, dst))
+	}
+	require.True(t, math.IsNaN(new(Projection).EstimateEach(indices, nil)[0]))
+}
+
 // peak is the average of the maximisers of the partial sums, as Algorithm 3 has it.
 func TestArgmax(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

@@ -48,46 +48,6 @@ func TestDirect(t *testing.T) {
 	}
 }
 
-// All listed indices are found and no others, however they hash: also if all fall into one bucket.
-func TestDirectory(t *testing.T) {
-	for _, n := range []int{0, 1, 2, 9, 1000} {
-		for _, crowd := range []uint64{1 << 20, 1} {
-			var slots []slot
-			listed := map[uint64]float64{}
-			for i := range uint64(n) {
-				s := slot{unmix(i * (math.MaxUint64 / 1024 / crowd)), float64(i + 1)}
-				slots, listed[s.index] = append(slots, s), s.value
-			}
-			d := newDirectory(slots)
-			for index, value := range listed {
-				require.Equal(t, value, d.find(index))
-			}
-			for i := range uint64(4000) {
-				require.Equal(t, listed[i], d.find(i))
-				require.Equal(t, listed[unmix(i)], d.find(unmix(i)))
-			}
-		}
-	}
-}
-
-// unmix is the inverse of mix: the products with the inverses of its factors modulo 2⁶⁴, and its
-// shifts undone.
-func unmix(y uint64) uint64 {
-	inverse := func(odd uint64) uint64 {
-		x := odd
-		for range 6 { // Newton: each round doubles the digits
-			x *= 2 - odd*x
-		}
-		return x
-	}
-	y ^= y>>31 ^ y>>62
-	y *= inverse(0x94d049bb133111eb)
-	y ^= y>>27 ^ y>>54
-	y *= inverse(0xbf58476d1ce4e5b9)
-	y ^= y>>30 ^ y>>60
-	return y - 0x9e3779b97f4a7c15
-}
-
 // A listed entry far below the end of the columns, hundreds of scales of the list's noise from it,
 // is estimated as well as any other: within 16 standard deviations of the list.
 func TestFarTurn(t *testing.T) {

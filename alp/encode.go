@@ -124,6 +124,7 @@ func (p *Projection) UnmarshalBinary(data []byte) error {
 	if d.shape, err = params.resolvedShape(); err != nil {
 		return fault.Format("alp", "invalid Params")
 	}
+	d.keys = listed(d.list)
 	d.decoder = newDecoder(&d)
 	*p = d
 	return nil

@@ -418,7 +418,7 @@ func TestReleaseHasTheEnumeratedLaw(t *testing.T) {
 				}
 				table := make([]uint64, s.tableWords())
 				s.fill(&src, table)
-				s.occupy(&src, table, clamped(&st.totals, s.limit, p.Signed), nil)
+				s.occupy(&src, table, clamped(&st.totals, s.limit, p.Signed), listed(nil))
 				counts[outputNumber(&s, table)]++
 			}
 			observed, expected := byProbability(law, counts)

@@ -138,7 +138,7 @@ func TestLayoutsAgreeInLaw(t *testing.T) {
 			table := make([]uint64, s.tableWords())
 			for range releases {
 				s.fill(&src, table)
-				s.occupy(&src, table, entries, nil)
+				s.occupy(&src, table, entries, listed(nil))
 				for i, e := range entries {
 					for j, cell := range s.locate(e.Key, nil) {
 						counts[(i*s.columns+j)*s.code.levels+int(s.at(table, cell))]++

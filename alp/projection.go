@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/directory"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/threshold"
@@ -15,6 +16,7 @@ type Projection struct {
 	shape   shape
 	table   []uint64                  // the cells: see write_table.go
 	list    *threshold.Vector[uint64] // of the large entries, in units of φ₁; nil if there is none
+	keys    *directory.Directory      // the values of the list by index
 	decoder *decoder                  // nil for a Projection that was neither released nor decoded
 }
 
@@ -63,10 +65,16 @@ func (p *Projection) Estimate(index uint64) float64 {
 		return 0
 	}
 	value := d.list.find(index)
-	switch {
-	case value == 0 && d.direct != nil:
+	if value == 0 && d.direct != nil {
 		return d.direct.estimates[d.direct.key(index)]
-	case value != 0 && d.list.plain(value):
+	}
+	return p.estimate(index, value)
+}
+
+// estimate is Estimate for an index within Dim and its value in the list.
+func (p *Projection) estimate(index uint64, value float64) float64 {
+	d := p.decoder
+	if value != 0 && d.list.plain(value) {
 		return p.shape.inUnits(p.shape.unphi(value))
 	}
 	var buffer [fewColumns]uint8
@@ -103,6 +111,19 @@ func (p *Projection) read(index uint64, buffer []uint8) (positive, negative []ui
 	}
 	positive, negative = p.shape.bothSides(p.outputs(index, buffer))
 	return positive, negative, true
+}
+
+// listed returns the values of the list by index, in units of φ₁; of none without a list.
+func listed(list *threshold.Vector[uint64]) *directory.Directory {
+	if list == nil {
+		return new(directory.Directory)
+	}
+	slots := make([]directory.Slot, 0, list.Len())
+	for index, value := range list.All() {
+		slots = append(slots, directory.Slot{Index: index, Value: value})
+	}
+	d := directory.New(slots)
+	return &d
 }
 
 // outputs appends what the cells of an index show to dst, one for each column.

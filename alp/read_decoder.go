@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/directory"
 )
 
 // decoder is what Estimate and Interval need of a Projection besides its table: the laws of entries
@@ -247,14 +248,22 @@ func (f *direct) under(d *decoder) *direct {
 }
 
 // key returns what the cells of an index show, the first column in the lowest bits.
-func (f *direct) key(index uint64) (key uint64) {
-	print := hashing.Fingerprint(f.seed, index)
+func (f *direct) key(index uint64) uint64 { return f.at(hashing.Fingerprint(f.seed, index)) }
+
+// touch returns a word of the block of a fingerprint.
+func (f *direct) touch(print uint64) uint64 {
+	block, _ := bits.Mul64(print, f.blocks)
+	return f.table[block*f.words]
+}
+
+// at is key for a fingerprint.
+func (f *direct) at(print uint64) (key uint64) {
 	block, _ := bits.Mul64(print, f.blocks)
 	line := f.table[block*f.words:][:f.words]
 	var chunks, first uint64
 	for j := range f.columns {
 		if j%4 == 0 {
-			chunks = mix(print + uint64(j/4)*0x9e3779b97f4a7c15)
+			chunks = directory.Mix(print + uint64(j/4)*0x9e3779b97f4a7c15)
 		}
 		cell := first + chunks&0xffff*f.positions>>16
 		word := cell * f.inverse >> 32

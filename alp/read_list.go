@@ -1,17 +1,15 @@
 package alp
 
 import (
-	"cmp"
 	"math"
-	"math/bits"
-	"slices"
 
+	"github.com/dpsketch/dpsketch/internal/directory"
 	"github.com/dpsketch/dpsketch/internal/search"
 )
 
 // listing is the list of a release, for decoding. A nil listing lists nothing.
 type listing struct {
-	directory
+	keys      *directory.Directory
 	shape     *shape
 	least     float64   // the list's threshold, in units of φ₁
 	scale     float64   // of the list's noise, likewise
@@ -26,11 +24,7 @@ func newListing(p *Projection, g *bins) *listing {
 		return nil
 	}
 	l := newPlannedListing(&p.shape, g)
-	slots := make([]slot, 0, p.list.Len())
-	for index, value := range p.list.All() {
-		slots = append(slots, slot{index, value})
-	}
-	l.directory = newDirectory(slots)
+	l.keys = p.keys
 	return l
 }
 
@@ -39,7 +33,7 @@ const farBelow = 700
 
 // newPlannedListing returns a listing of no keys.
 func newPlannedListing(s *shape, g *bins) *listing {
-	l := &listing{shape: s, depth: make([]float64, g.total())}
+	l := &listing{keys: new(directory.Directory), shape: s, depth: make([]float64, g.total())}
 	l.least, l.scale, _ = s.params.listReach() // the Params are those of a shape
 	l.plainFrom = min(l.wideFrom(g), float64(search.Least(0, func(v int64) bool { return s.kept(v) == s.half })))
 	corner := s.phi(s.turn)
@@ -76,7 +70,12 @@ func (l *listing) find(index uint64) float64 {
 	if l == nil {
 		return 0
 	}
-	return l.directory.find(index)
+	return l.keys.Find(index)
+}
+
+// perhaps reports whether an index may be listed: nearly no other index may.
+func (l *listing) perhaps(index uint64) bool {
+	return l != nil && l.keys.May(directory.Mix(index))
 }
 
 // plain reports whether a listed value alone tells what the entry is: it kept no columns.
@@ -220,73 +219,4 @@ func (f *fused) mean() float64 {
 		beyond = (2*c + math.Exp(-c)) / f.above()
 	}
 	return (moment + tail*(float64(f.shape.turn)+beyond*f.scale/float64(f.shape.geometry.slopeAbove))) / (total + tail)
-}
-
-// directory finds the values of listed indices in about one probe. Index i belongs to bucket
-// ⌊mix(i)·buckets/2⁶⁴⌋, one for each listed index; a bucket's indices lie side by side, in order.
-// In front of them is a filter, so that nearly all indices that are not listed need no probe.
-// Whatever the indices are, it takes O(n log n) to make and O(log n) to read.
-type directory struct {
-	filter []uint64 // bit ⌊mix(i)·bits/2⁶⁴⌋ is set for each listed index
-	starts []uint32 // of the buckets, and the end
-	slots  []slot
-}
-
-// slot is a listed index.
-type slot struct {
-	index uint64
-	value float64 // not 0
-}
-
-// filterBits is how many bits of the filter there are for a listed index: others pass with a
-// probability of 1/16.
-const filterBits = 16
-
-// newDirectory returns the directory of the slots, which it puts into another order.
-func newDirectory(slots []slot) directory {
-	if len(slots) == 0 {
-		return directory{}
-	}
-	d := directory{make([]uint64, (len(slots)*filterBits+63)/64), make([]uint32, len(slots)+1), slots}
-	slices.SortFunc(slots, func(a, b slot) int { return cmp.Compare(mix(a.index), mix(b.index)) })
-	for _, s := range slots {
-		h := mix(s.index)
-		bit := scaled(h, uint64(len(d.filter))*64)
-		d.filter[bit/64] |= 1 << (bit % 64)
-		d.starts[scaled(h, uint64(len(slots)))+1]++
-	}
-	for b := range slots {
-		d.starts[b+1] += d.starts[b]
-	}
-	return d
-}
-
-// find returns the value of an index, 0 if it is not listed.
-func (d *directory) find(index uint64) float64 {
-	if len(d.filter) == 0 {
-		return 0
-	}
-	h := mix(index)
-	if bit := scaled(h, uint64(len(d.filter))*64); d.filter[bit/64]>>(bit%64)&1 == 0 {
-		return 0
-	}
-	b := scaled(h, uint64(len(d.slots)))
-	const few = 8
-	bucket := d.slots[d.starts[b]:d.starts[b+1]]
-	if len(bucket) > few {
-		at, _ := slices.BinarySearchFunc(bucket, h, func(s slot, h uint64) int { return cmp.Compare(mix(s.index), h) })
-		bucket = bucket[at:min(at+1, len(bucket))]
-	}
-	for i := range bucket {
-		if bucket[i].index == index {
-			return bucket[i].value
-		}
-	}
-	return 0
-}
-
-// scaled returns ⌊h·n/2⁶⁴⌋.
-func scaled(h, n uint64) uint64 {
-	at, _ := bits.Mul64(h, n)
-	return at
 }

@@ -3,6 +3,7 @@ package alp
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/directory"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/threshold"
@@ -192,12 +193,13 @@ func (s *shape) slack() int64 {
 	return int64(keptScales*s.list.Sensitivity/s.list.Epsilon) + 1
 }
 
-// firstColumn is kept for an index, 0 if it is not listed or there is no list.
-func (s *shape) firstColumn(list *threshold.Vector[uint64], index uint64) int {
-	if list == nil {
+// firstColumn is kept for an index, 0 if it is not listed.
+func (s *shape) firstColumn(listed *directory.Directory, index uint64) int {
+	value := listed.Find(index)
+	if value == 0 {
 		return 0
 	}
-	return s.kept(int64(list.Estimate(index)))
+	return s.kept(int64(value))
 }
 
 // outer returns the number of a column counted from 0 outwards.

@@ -1,16 +1,16 @@
 package alp
 
 import (
+	"github.com/dpsketch/dpsketch/internal/directory"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/dpsketch/dpsketch/threshold"
 )
 
-// occupyColumns is occupy for the independent layout: column by column, so that what is sorted is
+// occupyApart is occupy for the independent layout: column by column, so that what is sorted is
 // no more than one number an entry.
-func (s *shape) occupyColumns(src *noise.Source, table []uint64, entries []total, list *threshold.Vector[uint64]) {
+func (s *shape) occupyApart(src *noise.Source, table []uint64, entries []total, listed *directory.Directory) {
 	first := make([]int, len(entries))
 	for i, e := range entries {
-		first[i] = s.firstColumn(list, e.Key)
+		first[i] = s.firstColumn(listed, e.Key)
 	}
 	occupants := make([]occupant, 0, len(entries))
 	for j, h := range s.ranges {
@@ -22,4 +22,12 @@ func (s *shape) occupyColumns(src *noise.Source, table []uint64, entries []total
 		}
 		s.draw(src, table, occupants)
 	}
+}
+
+// locateApart is locate for the independent layout.
+func (s *shape) locateApart(index uint64, dst []uint64) []uint64 {
+	for j := range s.ranges {
+		dst = append(dst, uint64(j)*s.positions+s.ranges[j].Hash(index))
+	}
+	return dst
 }

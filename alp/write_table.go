@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/directory"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/noise"
-	"github.com/dpsketch/dpsketch/threshold"
 )
 
 // The table is a row of words of 64 bits. A cell takes log₂Q of them and does not straddle words;
@@ -75,17 +75,18 @@ func (s *shape) hash() {
 // locate appends the numbers of the cells of an index, one for each column, to dst.
 func (s *shape) locate(index uint64, dst []uint64) []uint64 {
 	if s.ranges != nil {
-		for j := range s.ranges {
-			dst = append(dst, uint64(j)*s.positions+s.ranges[j].Hash(index))
-		}
-		return dst
+		return s.locateApart(index, dst)
 	}
-	f := hashing.Fingerprint(s.places, index)
+	return s.locateTogether(hashing.Fingerprint(s.places, index), dst)
+}
+
+// locateTogether is locate for a fingerprint.
+func (s *shape) locateTogether(f uint64, dst []uint64) []uint64 {
 	first := s.block(f) * s.words * s.wordCells
 	var chunks uint64
 	for j := range s.columns {
 		if j%4 == 0 {
-			chunks = mix(f + uint64(j/4)*0x9e3779b97f4a7c15)
+			chunks = directory.Mix(f + uint64(j/4)*0x9e3779b97f4a7c15)
 		}
 		dst = append(dst, first+(chunks&0xffff)*s.positions>>16)
 		chunks >>= 16
@@ -98,15 +99,6 @@ func (s *shape) locate(index uint64, dst []uint64) []uint64 {
 func (g *geometry) block(f uint64) uint64 {
 	b, _ := bits.Mul64(f, g.blocks)
 	return b
-}
-
-// mix is a permutation in which every bit depends on all: the finaliser of SplitMix64 (Steele, Lea,
-// Flood, OOPSLA 2014; variant 13 of Stafford).
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }
 
 // word returns the word of a cell and where in it the cell begins. The quotient cell/wordCells is
@@ -183,17 +175,17 @@ type occupant struct {
 }
 
 // occupy overwrites the cells that entries have something in by draws of their laws. Listed entries
-// have nothing in the columns that they do not keep; a nil list lists nothing.
-func (s *shape) occupy(src *noise.Source, table []uint64, entries []total, list *threshold.Vector[uint64]) {
+// have nothing in the columns that they do not keep.
+func (s *shape) occupy(src *noise.Source, table []uint64, entries []total, listed *directory.Directory) {
 	if s.ranges != nil {
-		s.occupyColumns(src, table, entries, list)
+		s.occupyApart(src, table, entries, listed)
 		return
 	}
 	order := make([]placed, len(entries))
 	for i, e := range entries {
 		order[i] = placed{hashing.Fingerprint(s.places, e.Key), e}
 	}
-	slices.SortFunc(order, func(a, b placed) int { return cmp.Compare(a.fingerprint, b.fingerprint) })
+	order = directory.Sort(order, func(p *placed) uint64 { return p.fingerprint })
 	var occupants []occupant
 	var cells []uint64
 	for i, e := range order {
@@ -201,8 +193,8 @@ func (s *shape) occupy(src *noise.Source, table []uint64, entries []total, list 
 			s.draw(src, table, occupants)
 			occupants = occupants[:0]
 		}
-		cells = s.locate(e.Key, cells[:0])
-		first := s.firstColumn(list, e.Key)
+		cells = s.locateTogether(e.fingerprint, cells[:0])
+		first := s.firstColumn(listed, e.Key)
 		for j, cell := range cells {
 			if size := s.held(e.Steps, first, j); size > 0 {
 				occupants = append(occupants, occupant{cell, size})

@@ -11,6 +11,6 @@ var alpMutations = []mutation{
 	{"a step costs the square of what it may: noise halved", "alp/write_code.go", "loss := -math.Expm1(-eta) * (1 - 0x1p-50)", "loss := -math.Expm1(-2*eta) * (1 - 0x1p-50)"},
 	{"real values are rounded to the nearest grid point", "alp/builder.go", "y = noise.RandomizedRound(&s.src, value, s.shape.step) / s.shape.step", "y = math.Round(y)"},
 	{"the list's δ is that of the whole, not of a step", "alp/write_budget.go", "math.Log(p.Delta)+math.Log(each)-logs.Expm1(p.Epsilon)", "math.Log(p.Delta)+0*math.Log(each)-0*logs.Expm1(p.Epsilon)"},
-	{"the columns kept follow unlisted entries' true values", "alp/write_budget.go", "return s.kept(int64(list.Estimate(index)))", "return s.kept(int64(list.Estimate(index))) + 1"},
+	{"the columns kept follow unlisted entries' true values", "alp/write_budget.go", "return s.kept(int64(value))", "return s.kept(int64(value)) + 1"},
 	{"a cell holds its least entry instead of the largest", "alp/write_table.go", "cmp.Compare(b.size, a.size))", "cmp.Compare(a.size, b.size))"},
 }

@@ -1,0 +1,156 @@
+// Package directory finds the values of indices in about one probe, and sorts by a hash.
+package directory
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+// Directory is a set of indices with a value each. Index i belongs to bucket ⌊Mix(i)·buckets/2⁶⁴⌋,
+// one for each index; a bucket's indices lie side by side, in order. In front of them is a filter,
+// so that nearly all other indices need no probe. Whatever the indices are, it takes O(n log n) to
+// make and O(log n) to read. The zero Directory is empty.
+type Directory struct {
+	filter []uint64 // bit ⌊Mix(i)·bits/2⁶⁴⌋ is set for each index
+	starts []uint32 // of the buckets, and the end
+	slots  []Slot
+}
+
+// Slot is an index with its value.
+type Slot struct {
+	Index uint64
+	Value float64 // not 0
+}
+
+// filterBits is how many bits of the filter there are for an index: others pass with a probability
+// of 1/16.
+const filterBits = 16
+
+// New returns the directory of the slots, less than 2³², which it puts into another order.
+func New(slots []Slot) Directory {
+	if len(slots) == 0 {
+		return Directory{}
+	}
+	slots = Sort(slots, func(s *Slot) uint64 { return Mix(s.Index) })
+	d := Directory{make([]uint64, (len(slots)*filterBits+63)/64), make([]uint32, len(slots)+1), slots}
+	for i := range slots {
+		h := Mix(slots[i].Index)
+		bit := scaled(h, uint64(len(d.filter))*64)
+		d.filter[bit/64] |= 1 << (bit % 64)
+		d.starts[scaled(h, uint64(len(slots)))+1]++
+	}
+	for b := range slots {
+		d.starts[b+1] += d.starts[b]
+	}
+	return d
+}
+
+// Find returns the value of an index, 0 if there is none.
+func (d *Directory) Find(index uint64) float64 {
+	h := Mix(index)
+	if !d.May(h) {
+		return 0
+	}
+	return d.Probe(index, h)
+}
+
+// May reports whether an index of this Mix may have a value: all that have one may.
+func (d *Directory) May(h uint64) bool {
+	if len(d.filter) == 0 {
+		return false
+	}
+	bit := scaled(h, uint64(len(d.filter))*64)
+	return d.filter[bit/64]>>(bit%64)&1 != 0
+}
+
+// Touch returns the word that May reads, 0 for an empty directory.
+func (d *Directory) Touch(h uint64) uint64 {
+	if len(d.filter) == 0 {
+		return 0
+	}
+	return d.filter[scaled(h, uint64(len(d.filter))*64)/64]
+}
+
+// Probe is Find for an index that may have a value, and its Mix.
+func (d *Directory) Probe(index, h uint64) float64 {
+	b := scaled(h, uint64(len(d.slots)))
+	const few = 8
+	bucket := d.slots[d.starts[b]:d.starts[b+1]]
+	if len(bucket) > few {
+		at, _ := slices.BinarySearchFunc(bucket, h, func(s Slot, h uint64) int { return cmp.Compare(Mix(s.Index), h) })
+		bucket = bucket[at:min(at+1, len(bucket))]
+	}
+	for i := range bucket {
+		if bucket[i].Index == index {
+			return bucket[i].Value
+		}
+	}
+	return 0
+}
+
+// Sort returns the items, less than 2³², sorted by their hashes, and may overwrite them. Hashes
+// that are uniform take linear time: items are scattered into buckets by the first digits of their
+// hashes, four to a bucket, and each bucket is sorted.
+func Sort[T any](items []T, hash func(*T) uint64) []T {
+	const each, few = 4, 32
+	compare := func(a, b T) int { return cmp.Compare(hash(&a), hash(&b)) }
+	if len(items) <= few {
+		slices.SortFunc(items, compare)
+		return items
+	}
+	buckets := uint64(len(items) / each)
+	starts := make([]uint32, buckets+1)
+	for i := range items {
+		starts[scaled(hash(&items[i]), buckets)+1]++
+	}
+	for b := range buckets {
+		starts[b+1] += starts[b]
+	}
+	sorted := make([]T, len(items))
+	for i := range items {
+		at := &starts[scaled(hash(&items[i]), buckets)]
+		sorted[*at] = items[i]
+		*at++
+	}
+	from := uint32(0) // each start has moved to the end of its bucket
+	for _, end := range starts[:buckets] {
+		if bucket := sorted[from:end]; len(bucket) > few {
+			slices.SortFunc(bucket, compare)
+		} else {
+			insert(bucket, hash)
+		}
+		from = end
+	}
+	return sorted
+}
+
+// insert sorts a few items.
+func insert[T any](items []T, hash func(*T) uint64) {
+	for i := 1; i < len(items); i++ {
+		h := hash(&items[i])
+		if hash(&items[i-1]) <= h {
+			continue
+		}
+		item, j := items[i], i
+		for ; j > 0 && hash(&items[j-1]) > h; j-- {
+			items[j] = items[j-1]
+		}
+		items[j] = item
+	}
+}
+
+// Mix is a permutation in which every bit depends on all: the finaliser of SplitMix64 (Steele, Lea,
+// Flood, OOPSLA 2014; variant 13 of Stafford).
+func Mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// scaled returns ⌊h·n/2⁶⁴⌋.
+func scaled(h, n uint64) uint64 {
+	at, _ := bits.Mul64(h, n)
+	return at
+}

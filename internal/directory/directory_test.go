@@ -1,0 +1,65 @@
+package directory
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// All indices are found and no others, however they hash: also if all fall into one bucket.
+func TestDirectory(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 9, 1000} {
+		for _, crowd := range []uint64{1 << 20, 1} {
+			var slots []Slot
+			values := map[uint64]float64{}
+			for i := range uint64(n) {
+				s := Slot{unmix(i * (math.MaxUint64 / 1024 / crowd)), float64(i + 1)}
+				slots, values[s.Index] = append(slots, s), s.Value
+			}
+			d := New(slots)
+			for index, value := range values {
+				require.Equal(t, value, d.Find(index))
+			}
+			for i := range uint64(4000) {
+				require.Equal(t, values[i], d.Find(i))
+				require.Equal(t, values[unmix(i)], d.Find(unmix(i)))
+			}
+		}
+	}
+}
+
+// Sort sorts, also hashes that are far from uniform, in an order that depends on them alone.
+func TestSort(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, draw := range []func() uint64{r.Uint64, func() uint64 { return r.Uint64() >> 40 }, func() uint64 { return 1<<63 + r.Uint64N(1000) }} {
+		for _, n := range []int{0, 1, 33, 100, 5000} {
+			items := make([]uint64, n)
+			for i := range items {
+				items[i] = draw()
+			}
+			want := slices.Sorted(slices.Values(items))
+			require.True(t, slices.Equal(want, Sort(items, func(x *uint64) uint64 { return *x })))
+		}
+	}
+}
+
+// unmix is the inverse of Mix: the products with the inverses of its factors modulo 2⁶⁴, and its
+// shifts undone.
+func unmix(y uint64) uint64 {
+	inverse := func(odd uint64) uint64 {
+		x := odd
+		for range 6 { // Newton: each round doubles the digits
+			x *= 2 - odd*x
+		}
+		return x
+	}
+	y ^= y>>31 ^ y>>62
+	y *= inverse(0x94d049bb133111eb)
+	y ^= y>>27 ^ y>>54
+	y *= inverse(0xbf58476d1ce4e5b9)
+	y ^= y>>30 ^ y>>60
+	return y - 0x9e3779b97f4a7c15
+}
