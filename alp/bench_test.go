@@ -49,8 +49,8 @@ func BenchmarkFill(b *testing.B) {
 	}
 }
 
-// BenchmarkEstimateEach estimates indices of which half are in a table of 12 MB, one by one and many at
-// once.
+// BenchmarkEstimateEach estimates indices of which half are in a table of 12 MB, one by one and
+// many at once.
 func BenchmarkEstimateEach(b *testing.B) {
 	const n = 1_000_000
 	builder, err := New(Params{Epsilon: 1, Delta: 1e-6, Sparsity: n})
