@@ -266,12 +266,12 @@ func BenchmarkHistogram(b *testing.B) {
 }
 
 // mechanism returns the one that the Params choose.
-func mechanism(b *testing.B, p threshold.Params) threshold.Mechanism {
+func mechanism(b *testing.B, p threshold.Params) threshold.Method {
 	list, err := p.Candidates()
 	if err != nil {
 		b.Fatal(err)
 	}
-	return list[0].Mechanism
+	return list[0].Method
 }
 
 // BenchmarkCalibrate measures the choice of the mechanism, all candidates calibrated.
@@ -496,7 +496,7 @@ func BenchmarkDistinct(b *testing.B) {
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(keys)), "ns/key")
 	})
 	b.Run("op=addstream", func(b *testing.B) {
-		builder, err := kor.NewStream(p)
+		builder, err := kor.NewStreamBuilder(p)
 		if err != nil {
 			b.Fatal(err)
 		}

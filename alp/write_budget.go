@@ -121,7 +121,7 @@ func (p Params) listParams() threshold.Params {
 	a, _ := p.split()
 	l := threshold.Params{Epsilon: p.listEta(), Dim: p.Dim, Sensitivity: float64(a), Integers: true, Signed: p.Signed}
 	if p.Delta == 0 {
-		l.Mechanism = threshold.PureLaplace
+		l.Method = threshold.PureLaplace
 		l.FalseKeys = min(p.FalseKeys, float64(p.Dim)/4)
 		return l
 	}
@@ -129,7 +129,7 @@ func (p Params) listParams() threshold.Params {
 	if _, mixed := p.grid(); !mixed {
 		each = math.Expm1(each)
 	}
-	l.Mechanism = threshold.ExponentialRounding
+	l.Method = threshold.ExponentialRounding
 	l.Delta = min(math.Exp(math.Log(p.Delta)+math.Log(each)-logs.Expm1(p.Epsilon))*(1-0x1p-38), maxListDelta)
 	return l
 }

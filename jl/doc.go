@@ -45,7 +45,7 @@
 //	             Gaussian, SRHT                      .36   .18  .080  .047
 //
 // Under L2 the rows of an SJLT with s > 1 and at most 512 rows wrap around where those of others
-// saturate: a row beyond [Params.Limit] tells nothing. No vector with a smaller ‖x‖₁ has one.
+// saturate: a row beyond [Params.Max] tells nothing. No vector with a smaller ‖x‖₁ has one.
 //
 // # Accuracy
 //

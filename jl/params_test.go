@@ -29,7 +29,7 @@ func TestBadParams(t *testing.T) {
 		require.Equal(t, budget.Guarantee{}, p.Guarantee(), "%+v", p)
 		require.Zero(t, p.Size())
 		require.True(t, math.IsNaN(p.StdDev()))
-		require.True(t, math.IsNaN(p.Limit()))
+		require.True(t, math.IsNaN(p.Max()))
 		require.True(t, math.IsNaN(p.DistanceVariance(1, 1)))
 		require.True(t, math.IsNaN(p.NormVariance(1, 1)))
 		require.True(t, math.IsNaN(p.DotVariance(1, 1, 0, 0)))
@@ -97,7 +97,7 @@ func TestParamsAtTheirLimits(t *testing.T) {
 		s, err := b.Release()
 		require.NoError(t, err)
 		require.False(t, math.IsNaN(s.SquaredNorm()))
-		require.Positive(t, p.Limit())
+		require.Positive(t, p.Max())
 	}
 }
 

@@ -60,9 +60,9 @@ func (p Params) noise() (calibration, error) {
 	return p.calibrate(p.bounded())
 }
 
-// Limit returns where values, and their sums, saturate (or sums wrap around: see the package's
+// Max returns where values, and their sums, saturate (or sums wrap around: see the package's
 // documentation): ± so many units of the data. NaN if the Params are invalid.
-func (p Params) Limit() float64 {
+func (p Params) Max() float64 {
 	c, err := p.noise()
 	if err != nil {
 		return math.NaN()
@@ -134,9 +134,9 @@ type Plan struct {
 	Params Params
 	// SquaredLength is the ‖x − y‖₂² planned for.
 	SquaredLength float64
-	// StdDev is the standard deviation of the estimated squared distance,
+	// StdErr is the standard error of the estimated squared distance,
 	// RelativeError that over SquaredLength.
-	StdDev, RelativeError float64
+	StdErr, RelativeError float64
 }
 
 // tooMuch is the relative error from which Warning speaks.
@@ -157,7 +157,7 @@ func (p Plan) Warning() string {
 func (p Plan) String() string {
 	text := fmt.Sprintf("%v, %d rows, sparsity %d, %v: squared distance %.4g ± %.4g", p.Params.Transform, p.Params.Rows,
 		p.Params.sparsity(), p.Params.Noise,
-		p.SquaredLength, p.StdDev)
+		p.SquaredLength, p.StdErr)
 	if w := p.Warning(); w != "" {
 		text += "; " + w
 	}
@@ -198,7 +198,7 @@ func (p Params) Plan(squared float64) (Plan, error) {
 	if p.Transform == SJLT && p.Sparsity == 0 && plan.Params.Noise == Gaussian && plan.Params.Rows >= 64 {
 		p.Sparsity, p.Noise = 8, Gaussian
 		// Under L1 the noise is the same, and collisions hurt less.
-		if other, err := p.bestRows(); err == nil && (p.Norm == L1 || other.StdDev < plan.StdDev) {
+		if other, err := p.bestRows(); err == nil && (p.Norm == L1 || other.StdErr < plan.StdErr) {
 			plan = other
 		}
 	}
@@ -216,7 +216,7 @@ func (p Params) Plan(squared float64) (Plan, error) {
 func (p Params) planned(l law) Plan {
 	p.Noise = l.kind
 	sd := math.Sqrt(p.variance(l))
-	return Plan{Params: p, SquaredLength: p.SquaredLength, StdDev: sd, RelativeError: sd / p.SquaredLength}
+	return Plan{Params: p, SquaredLength: p.SquaredLength, StdErr: sd, RelativeError: sd / p.SquaredLength}
 }
 
 // bestRows searches the multiples of s. The variance is A/k + B + Ck + … with positive terms, each
@@ -239,7 +239,7 @@ func (p Params) bestRows() (Plan, error) {
 		if err != nil {
 			return err
 		}
-		if plan := q.planned(c.law); best.Params.Rows == 0 || plan.StdDev < best.StdDev {
+		if plan := q.planned(c.law); best.Params.Rows == 0 || plan.StdErr < best.StdErr {
 			best = plan
 		}
 		return nil

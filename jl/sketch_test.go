@@ -231,7 +231,7 @@ func TestPlan(t *testing.T) {
 		require.InDelta(t, 0.189*z, float64(plan.Params.Rows), 1+0.02*z*0.189)
 		require.Equal(t, want > 0.5, plan.Warning() != "")
 		require.NotEmpty(t, plan.String())
-		require.InEpsilon(t, plan.StdDev*plan.StdDev, plan.Params.DistanceVariance(z/4, 0), 1e-9)
+		require.InEpsilon(t, plan.StdErr*plan.StdErr, plan.Params.DistanceVariance(z/4, 0), 1e-9)
 	}
 	for _, z := range badFloats[:4] {
 		_, err := p.Plan(z)
@@ -245,14 +245,14 @@ func TestPlan(t *testing.T) {
 		q.Dim, q.Epsilon, q.Delta, q.Norm, q.Seed = 300, 1, 1e-6, L2, seed(0)
 		plan, err := q.Plan(3e4)
 		require.NoError(t, err)
-		require.InEpsilon(t, plan.StdDev*plan.StdDev, plan.Params.DistanceVariance(3e4, 0), 1e-9)
+		require.InEpsilon(t, plan.StdErr*plan.StdErr, plan.Params.DistanceVariance(3e4, 0), 1e-9)
 		if q.Transform == SJLT && q.Noise == AutoNoise && q.Sparsity == 0 && plan.Params.Rows >= 64 {
 			require.Equal(t, 8, plan.Params.Sparsity)
 		}
 		q = plan.Params
 		for _, k := range []int{16, 32, 64, 128, 256, 512} {
 			if q.Rows = k; k <= 300 || q.Transform != SRHT {
-				require.Greater(t, math.Sqrt(q.DistanceVariance(3e4, 0)), 0.95*plan.StdDev, "%v, %d rows", plan, k)
+				require.Greater(t, math.Sqrt(q.DistanceVariance(3e4, 0)), 0.95*plan.StdErr, "%v, %d rows", plan, k)
 			}
 		}
 	}

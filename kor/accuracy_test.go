@@ -94,7 +94,7 @@ func (s *simulator) through(size int) likelihood {
 // party sketches every sketches-th of the keys first, first+1, ….
 func (s *simulator) party(p Params, first uint64, party, size int) *release {
 	if s.stream {
-		b, err := NewStream(p)
+		b, err := NewStreamBuilder(p)
 		if err != nil {
 			panic(err)
 		}

@@ -32,7 +32,7 @@ func BenchmarkToggleWeighted(b *testing.B) {
 }
 
 func BenchmarkStreamAdd(b *testing.B) {
-	sketch, err := NewStream(eight)
+	sketch, err := NewStreamBuilder(eight)
 	if err != nil {
 		b.Fatal(err)
 	}

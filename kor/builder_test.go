@@ -21,7 +21,7 @@ func TestRedaction(t *testing.T) {
 	held(b.secret).table[0] = 9_876_543_210_987
 	dptest.Redacted(t, b, "1234567890123", "9876543210987")
 	p.CountShare = 0
-	s, err := NewStream(p)
+	s, err := NewStreamBuilder(p)
 	require.NoError(t, err)
 	held(s.secret).table[0] = 9_876_543_210_987
 	dptest.Redacted(t, s, "9876543210987")
@@ -41,7 +41,7 @@ func TestReleaseOnce(t *testing.T) {
 	require.False(t, b.Released())
 	_, err = b.Release()
 	require.NoError(t, err)
-	s, err := NewStream(small)
+	s, err := NewStreamBuilder(small)
 	require.NoError(t, err)
 	_, err = s.Release()
 	require.NoError(t, err)
@@ -66,7 +66,7 @@ func TestReleaseOnce(t *testing.T) {
 		s.AddWeighted(1, 0.5)
 		_, err = s.Release()
 		require.ErrorIs(t, err, ErrReleased)
-		fresh, err := NewStream(small)
+		fresh, err := NewStreamBuilder(small)
 		require.NoError(t, err)
 		require.ErrorIs(t, s.Merge(fresh), ErrReleased)
 		require.ErrorIs(t, fresh.Merge(s), ErrReleased)
@@ -74,7 +74,7 @@ func TestReleaseOnce(t *testing.T) {
 		require.ErrorIs(t, fresh.Merge(fresh), ErrMismatch)
 		other := small
 		other.Levels++
-		o, err := NewStream(other)
+		o, err := NewStreamBuilder(other)
 		require.NoError(t, err)
 		require.ErrorIs(t, fresh.Merge(o), ErrMismatch)
 	}
@@ -174,7 +174,7 @@ func TestZeroValues(t *testing.T) {
 func TestAllocations(t *testing.T) {
 	b, err := New(small)
 	require.NoError(t, err)
-	s, err := NewStream(small)
+	s, err := NewStreamBuilder(small)
 	require.NoError(t, err)
 	key := uint64(0)
 	keys := run(0, 50)

@@ -10,13 +10,13 @@ import (
 // Two parties that agree on Params publish sketches; anyone compares the sets.
 func Example() {
 	// ε = 2, 5 % for the symmetric difference of up to a million keys
-	p, err := kor.Plan(2, 0.05, 1e6, 2)
+	plan, err := kor.Params{Epsilon: 2, CountShare: 0.05}.Plan(0.05, 1e6, 2)
 	if err != nil {
 		panic(err)
 	}
+	p := plan.Params
 	// public, agreed on before anybody looks at data: hashing.NewSeed()
 	p.Seed = hashing.Seed{1, 2, 3}
-	p.CountShare = 0.05
 	sketch := func(from, to uint64) []byte {
 		b, err := kor.New(p)
 		if err != nil {
@@ -58,22 +58,21 @@ func Example() {
 }
 
 // How many cells and levels an error takes, and what error they give.
-func ExamplePlan() {
-	p, err := kor.Plan(1, 0.02, 1e9, 1)
+func ExampleParams_Plan() {
+	plan, err := kor.Params{Epsilon: 1, Seed: hashing.NewSeed()}.Plan(0.02, 1e9, 1)
 	if err != nil {
 		panic(err)
 	}
-	p.Seed = hashing.NewSeed()
-	fmt.Println(p.Cells, "cells,", p.Levels, "levels,", p.Size(), "bytes")
-	fmt.Printf("%.4f for one set, %.4f for a symmetric difference\n", p.RelativeError(1), p.RelativeError(2))
+	fmt.Println(plan)
+	fmt.Printf("%.4f for a symmetric difference\n", plan.Params.RelativeError(2))
 	// Output:
-	// 30656 cells, 18 levels, 69071 bytes
-	// 0.0200 for one set, 0.0443 for a symmetric difference
+	// 18 levels of 30656 cells, 69071 bytes a release: error 2 % for 1 combined, up to 1e+09 keys
+	// 0.0443 for a symmetric difference
 }
 
 // The distinct keys of a stream in which keys repeat.
-func ExampleNewStream() {
-	b, err := kor.NewStream(kor.Params{Epsilon: 4, Cells: 4096, Levels: 20, Seed: hashing.NewSeed()})
+func ExampleNewStreamBuilder() {
+	b, err := kor.NewStreamBuilder(kor.Params{Epsilon: 4, Cells: 4096, Levels: 20, Seed: hashing.NewSeed()})
 	if err != nil {
 		panic(err)
 	}

@@ -27,7 +27,7 @@ func released(t testing.TB, p Params, keys ...uint64) *Sketch {
 }
 
 func releasedStream(t testing.TB, p Params, keys ...uint64) *StreamSketch {
-	b, err := NewStream(p)
+	b, err := NewStreamBuilder(p)
 	require.NoError(t, err)
 	for _, key := range keys {
 		b.Add(key)

@@ -24,7 +24,7 @@ type Params struct {
 	// Epsilon is ε of the whole release, in [2⁻³⁰, 44].
 	Epsilon float64
 	// Cells is n, the number of bits of a level, at least 1. The error falls as
-	// 1/√n; see [Params.StdErr] and [Plan].
+	// 1/√n; see [Params.StdErr] and [Params.Plan].
 	Cells int
 	// Levels is L, in [1, 64]: level i holds a key of weight w with probability
 	// w/2^{i+1}. Counts up to about 2^L·n/8 keep the full accuracy; see

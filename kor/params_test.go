@@ -36,7 +36,7 @@ func TestInvalidParams(t *testing.T) {
 			_, err := New(p)
 			require.ErrorIs(t, err, ErrParams, "%+v", p)
 			require.Contains(t, err.Error(), "kor: "+field+" = ", "%+v", p)
-			_, err = NewStream(p)
+			_, err = NewStreamBuilder(p)
 			require.ErrorIs(t, err, ErrParams, "%+v", p)
 			_, err = Aggregate(p, 1, nil)
 			require.ErrorIs(t, err, ErrParams, "%+v", p)
@@ -53,7 +53,7 @@ func TestInvalidParams(t *testing.T) {
 	require.ErrorContains(t, err, fmt.Sprint(uint64(1)<<31), "the size is in the message")
 	counted := good
 	counted.CountShare = 0.1
-	_, err = NewStream(counted)
+	_, err = NewStreamBuilder(counted)
 	require.ErrorIs(t, err, ErrParams)
 	for _, p := range []Params{
 		{Epsilon: limits.MinEpsilon, Cells: 1, Levels: 1, Seed: hashing.Seed{1}}, {Epsilon: maxEpsilon, Cells: 1, Levels: 64, Seed: hashing.Seed{15: 1}},
@@ -77,12 +77,15 @@ func TestPlan(t *testing.T) {
 	for _, epsilon := range []float64{0.1, 0.5, 1, 4, 20} {
 		for _, relative := range []float64{0.02, 0.1, 0.5} {
 			for _, sketches := range []int{1, 2} {
-				p, err := Plan(epsilon, relative, 1e9, sketches)
+				plan, err := Params{Epsilon: epsilon}.Plan(relative, 1e9, sketches)
 				if err != nil {
 					require.ErrorContains(t, err, "cells")
 					continue
 				}
+				p := plan.Params
 				p.Seed = hashing.Seed{1}
+				require.Equal(t, p.RelativeError(sketches), plan.RelativeError)
+				require.Equal(t, p.Size(), plan.Bytes)
 				require.LessOrEqual(t, p.RelativeError(sketches), relative)
 				require.GreaterOrEqual(t, p.Largest(), 1e9)
 				fewer := p
@@ -93,9 +96,11 @@ func TestPlan(t *testing.T) {
 					fewer.Levels--
 					require.Less(t, fewer.Largest(), 1e9)
 				}
-				p, err = PlanStream(epsilon, relative, 1e9, sketches)
+				plan, err = Params{Epsilon: epsilon}.PlanStream(relative, 1e9, sketches)
 				if err == nil {
+					p = plan.Params
 					p.Seed = hashing.Seed{1}
+					require.Equal(t, p.StreamRelativeError(sketches), plan.RelativeError)
 					require.LessOrEqual(t, p.StreamRelativeError(sketches), relative)
 				}
 			}
@@ -107,9 +112,9 @@ func TestPlan(t *testing.T) {
 		// few keys in many cells
 		{1, 1e-300, 10, 1}, {1, 0.02, 20_000, 1}, {4, 0.05, 100, 1}, {1, 0.1, 1, 2},
 	} {
-		_, err := Plan(bad[0], bad[1], bad[2], int(bad[3]))
+		_, err := Params{Epsilon: bad[0]}.Plan(bad[1], bad[2], int(bad[3]))
 		require.ErrorIs(t, err, ErrParams, "%v", bad)
-		_, err = PlanStream(bad[0], bad[1], bad[2], int(bad[3]))
+		_, err = Params{Epsilon: bad[0]}.PlanStream(bad[1], bad[2], int(bad[3]))
 		require.ErrorIs(t, err, ErrParams, "%v", bad)
 	}
 }
@@ -119,15 +124,17 @@ func TestPlannedError(t *testing.T) {
 	for _, epsilon := range []float64{0.5, 1, 4, 12} {
 		for _, sketches := range []int{1, 2} {
 			for _, largest := range []float64{2000, 1e5, 1e12} {
-				p, err := Plan(epsilon, 0.15, largest, sketches)
+				plan, err := Params{Epsilon: epsilon}.Plan(0.15, largest, sketches)
 				if err == nil {
+					p := plan.Params
 					p.Seed = hashing.Seed{1}
 					for _, size := range []float64{min(2*float64(p.Cells), largest), largest} {
 						require.LessOrEqual(t, p.StdErr(size, sketches)/size, 0.15*1.15, "ε = %v, %v keys", epsilon, size)
 					}
 				}
-				p, err = PlanStream(epsilon, 0.15, largest, sketches)
+				plan, err = Params{Epsilon: epsilon}.PlanStream(0.15, largest, sketches)
 				if err == nil {
+					p := plan.Params
 					p.Seed = hashing.Seed{1}
 					for _, size := range []float64{min(4*float64(p.Cells), largest), largest} {
 						require.LessOrEqual(t, p.StreamStdErr(size, sketches)/size, 0.15*1.15, "ε = %v, %v keys", epsilon, size)
@@ -136,10 +143,17 @@ func TestPlannedError(t *testing.T) {
 			}
 		}
 	}
-	_, err := Plan(1, 0.15, 1e5, 1)
+	_, err := Params{Epsilon: 1}.Plan(0.15, 1e5, 1)
 	require.NoError(t, err)
-	_, err = PlanStream(1, 0.15, 1e5, 1)
+	_, err = Params{Epsilon: 1}.PlanStream(0.15, 1e5, 1)
 	require.NoError(t, err)
+	_, err = Params{Epsilon: 1, CountShare: 0.1}.PlanStream(0.15, 1e5, 1)
+	require.ErrorIs(t, err, ErrParams)
+	whole, err := Params{Epsilon: 1}.Plan(0.05, 1e6, 2)
+	require.NoError(t, err)
+	shared, err := Params{Epsilon: 1, CountShare: 0.1}.Plan(0.05, 1e6, 2)
+	require.NoError(t, err)
+	require.Greater(t, shared.Params.Cells, whole.Params.Cells, "the count takes from the ε of the bits")
 }
 
 // A level ratio of 4 gives the same information for the same bits, with a ripple of 2 %; at 8 it is

@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/limits"
-	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/hashing"
 )
 
 // The error of a sketch in closed form. With n cells a level, levels of ratio 2 and c = 1 − 2p of
@@ -117,34 +116,79 @@ func (p Params) Largest() float64 {
 	return math.Ldexp(float64(p.Cells), p.Levels-3)
 }
 
-// Plan returns Params with the fewest Cells, a multiple of 64, and the fewest Levels for a relative
-// standard error of at most relative for the XOR of so many releases of sets of ε = epsilon, for
-// sizes from about 2·Cells (4·Cells for a stream) to largest. The Seed is left to set: until then
-// the Params are invalid, promise nothing and answer NaN. CountShare is 0; it would take from ε
-// what it gives to the count.
+// Plan is the smallest sketch that has a wanted error.
+type Plan struct {
+	// Params are those asked about, with the Cells and the Levels that it takes.
+	Params Params
+	// Sketches is the number of releases that are combined.
+	Sketches int
+	// RelativeError is the relative standard error of what they estimate
+	// together, for sizes from about 2·Cells (4·Cells for a stream) to Largest.
+	RelativeError float64
+	// Largest is [Params.Largest].
+	Largest float64
+	// Bytes is the length of the encoding of one release.
+	Bytes int
+}
+
+// String tells the size and the error in a line.
+func (p Plan) String() string {
+	return fmt.Sprintf("%d levels of %d cells, %d bytes a release: error %.2g %% for %d combined, up to %.3g keys",
+		p.Params.Levels, p.Params.Cells, p.Bytes, 100*p.RelativeError, p.Sketches, p.Largest)
+}
+
+// Plan returns the fewest Cells, a multiple of 64, and the fewest Levels for a relative standard
+// error of at most relative for the XOR of so many releases of sets, for sizes up to largest. Of
+// the Params it reads Epsilon and CountShare; Cells and Levels are ignored, and the Seed may be set
+// later.
 //
-// The error wraps [ErrParams] if an argument is out of range, if the sketch would be too large (its
+// The error wraps [ErrParams] if a number is out of range, if the sketch would be too large (its
 // text then tells the size), or if largest is so small that no sketch has that error there.
-func Plan(epsilon, relative, largest float64, sketches int) (Params, error) {
-	if err := limits.Epsilon("kor", epsilon, maxEpsilon); err != nil {
-		return Params{}, err
-	}
-	law, err := noise.RandomizedResponse(epsilon)
+func (p Params) Plan(relative, largest float64, sketches int) (Plan, error) {
+	q, err := p.askable()
 	if err != nil {
-		return Params{}, err
+		return Plan{}, err
 	}
-	return plan(epsilon, logSign(law.K()), relative, largest, sketches, setLaw)
+	flips, err := q.flips()
+	if err != nil {
+		return Plan{}, err
+	}
+	if q, err = q.sized(logSign(flips.K()), relative, largest, sketches, setLaw); err != nil {
+		return Plan{}, err
+	}
+	return p.planned(q, sketches, q.RelativeError(sketches)), nil
 }
 
 // PlanStream is Plan for the union of so many streams.
-func PlanStream(epsilon, relative, largest float64, sketches int) (Params, error) {
-	if err := limits.Epsilon("kor", epsilon, maxEpsilon); err != nil {
-		return Params{}, err
+func (p Params) PlanStream(relative, largest float64, sketches int) (Plan, error) {
+	q, err := p.askable()
+	if err != nil {
+		return Plan{}, err
 	}
-	return plan(epsilon, math.Log(-math.Expm1(-epsilon)), relative, largest, sketches, streamLaw)
+	if err := q.validateStream(); err != nil {
+		return Plan{}, err
+	}
+	if q, err = q.sized(math.Log(-math.Expm1(-p.Epsilon)), relative, largest, sketches, streamLaw); err != nil {
+		return Plan{}, err
+	}
+	return p.planned(q, sketches, q.StreamRelativeError(sketches)), nil
 }
 
-func plan(epsilon, logSign, relative, largest float64, sketches int, lawOf func(logSign float64, cells, levels int) law) (Params, error) {
+// askable returns the Params with a size, and a Seed that is not zero: what remains to be refused
+// is what planning needs.
+func (p Params) askable() (Params, error) {
+	p.Cells, p.Levels, p.Seed = 64, 1, hashing.Seed{1}
+	return p, p.validate()
+}
+
+// planned returns the Plan of the size of q.
+func (p Params) planned(q Params, sketches int, relative float64) Plan {
+	p.Cells, p.Levels = q.Cells, q.Levels
+	return Plan{Params: p, Sketches: sketches, RelativeError: relative, Largest: q.Largest(), Bytes: q.Size()}
+}
+
+// sized returns the Params with the fewest Cells and Levels, for bits of that logSign.
+func (p Params) sized(logSign, relative, largest float64, sketches int, lawOf func(logSign float64, cells, levels int) law) (Params, error) {
 	switch {
 	case !(relative > 0 && relative <= 1):
 		return Params{}, bad("relative error", relative, "a number in (0, 1]")
@@ -165,5 +209,6 @@ func plan(epsilon, logSign, relative, largest float64, sketches int, lawOf func(
 		return Params{}, bad("relative error", relative, fmt.Sprintf("one that %g keys can have: the %g cells that it takes are many for them, "+
 			"and their error would be %.2g", largest, cells, e))
 	}
-	return Params{Epsilon: epsilon, Cells: int(cells), Levels: int(levels)}, nil
+	p.Cells, p.Levels = int(cells), int(levels)
+	return p, nil
 }

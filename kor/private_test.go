@@ -21,7 +21,7 @@ func builder(t *testing.T, p Params, keys ...uint64) *Builder {
 
 func streamBuilder(t *testing.T, p Params, keys ...uint64) *StreamBuilder {
 	t.Helper()
-	b, err := NewStream(p)
+	b, err := NewStreamBuilder(p)
 	require.NoError(t, err)
 	for _, key := range keys {
 		b.Add(key)

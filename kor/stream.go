@@ -59,9 +59,9 @@ func (p Params) streamFlips() (noise.Bernoulli, error) {
 	return noise.BernoulliAtLeast(min(0.5, math.Exp(-p.Epsilon)/2*(1+0x1p-49)))
 }
 
-// NewStream returns the StreamBuilder of an empty stream, or an error that wraps [ErrParams].
-// Params.CountShare must be 0.
-func NewStream(p Params) (*StreamBuilder, error) {
+// NewStreamBuilder returns the StreamBuilder of an empty stream, or an error that wraps
+// [ErrParams]. Params.CountShare must be 0.
+func NewStreamBuilder(p Params) (*StreamBuilder, error) {
 	law, err := p.streamFlips()
 	if err != nil {
 		return nil, err
@@ -72,8 +72,8 @@ func NewStream(p Params) (*StreamBuilder, error) {
 }
 
 // Guarantee returns what Release promises: ε-differential privacy for one key with all its
-// occurrences, added to the stream or removed from it. A StreamBuilder that NewStream did not make
-// promises nothing.
+// occurrences, added to the stream or removed from it. A StreamBuilder that NewStreamBuilder did
+// not make promises nothing.
 func (b *StreamBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add counts one occurrence of the key. After Release it does nothing.

@@ -56,7 +56,7 @@ func TestCellsOfKeysAreFairCoins(t *testing.T) {
 		for times := 1; times <= 2; times++ {
 			shown := 0
 			for range 4000 {
-				b, err := NewStream(p)
+				b, err := NewStreamBuilder(p)
 				require.NoError(t, err)
 				for range times {
 					add(b)
@@ -89,9 +89,9 @@ func TestStreamPlaces(t *testing.T) {
 
 // A merged StreamBuilder has given its data away: nothing of it can be released a second time.
 func TestMergedStreamIsReleased(t *testing.T) {
-	a, err := NewStream(small)
+	a, err := NewStreamBuilder(small)
 	require.NoError(t, err)
-	b, err := NewStream(small)
+	b, err := NewStreamBuilder(small)
 	require.NoError(t, err)
 	require.NoError(t, a.Merge(b))
 	require.True(t, b.Released())

@@ -21,7 +21,7 @@ func TestAlgorithmsAndMechanismsAreApart(t *testing.T) {
 		"KeptZeros": {"keptzeros"}, "FreedZeros": {"freedzeros"}, "SparseVector": {"sparsevector"}, "ReducedSum": {"reducedsum"},
 		"ShiftedSum": {"shiftedsum"}, "PureUniverse": {"pureuniverse"}, "ShiftedUniverse": {"shifteduniverse"},
 	}
-	table := []string{"mechanism.go", "plan.go"}
+	table := []string{"method.go", "plan.go"}
 	sketches := 0
 	for _, file := range files {
 		name := file.Name()

@@ -35,18 +35,18 @@ func (s held) release(src *noise.Source) *Histogram[int] {
 	h.sketches = len(s.sketches)
 	units := map[int]int64{}
 	lost := s.decrements
-	if s.law.mechanism.reduces() {
+	if s.law.method.reduces() {
 		lost *= int64(s.params.Counters) + 1
 	}
 	for _, sketch := range s.sketches {
-		if s.law.mechanism.reduces() {
+		if s.law.method.reduces() {
 			for _, c := range sketch {
 				lost += c.count
 			}
 		}
-		if s.law.mechanism.shifts() {
+		if s.law.method.shifts() {
 			sketch = reducedBy(sketch, s.params.Counters, discreteLaplace(s.law.shift).SampleInt(src)+s.law.offset)
-		} else if s.law.mechanism.reduces() {
+		} else if s.law.method.reduces() {
 			sketch = reduced(sketch, s.params.Counters)
 		}
 		for _, c := range sketch {
@@ -149,7 +149,7 @@ func TestAuditPaths(t *testing.T) {
 
 	// Freed zeros: all k counters one lower, D one higher or not known; and k counters at 1
 	// that vanish.
-	p := Params{Counters: 64, Epsilon: epsilon, Delta: 1e-2, Mechanism: FreedZeros}
+	p := Params{Counters: 64, Epsilon: epsilon, Delta: 1e-2, Method: FreedZeros}
 	a, b := hold(t, p, OneStream, 1, level(64, 1000)), hold(t, p, OneStream, 0, level(64, 1001))
 	audited(t, "FreedZeros/D", 1_200, epsilon, 0, a, b, halfNoise, func(_ held, h *Histogram[int]) bool { return h.lost >= 1 })
 	audited(t, "FreedZeros/mean", 3_000, epsilon, 0, b, a, halfNoise, func(s held, h *Histogram[int]) bool {
@@ -160,13 +160,13 @@ func TestAuditPaths(t *testing.T) {
 		return sum >= 64*1001
 	})
 	given := p
-	given.Mechanism = Auto
+	given.Method = Auto
 	audited(t, "FreedZeros/δ", 4_000, epsilon, p.Delta, hold(t, given, GivenCounters, 0, level(64, 1)), hold(t, given, GivenCounters, 0, nil),
 		func(l *calibration) { l.threshold -= 3 }, anyShown(64))
 
 	// Users of four elements, by KeptZeros: four decrements more, four counters more, and four
 	// keys that come up from 0.
-	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-2, Mechanism: KeptZeros, MaxElements: 4}
+	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-2, Method: KeptZeros, MaxElements: 4}
 	a, b = hold(t, p, Users, 4, level(16, 1000)), hold(t, p, Users, 0, level(16, 1004))
 	audited(t, "Users/D", 2_200, epsilon, 0, a, b, halfNoise, func(_ held, h *Histogram[int]) bool { return h.lost >= 4 })
 	a, b = hold(t, p, Users, 0, level(16, 1001, 1001, 1001, 1001, 1000)), hold(t, p, Users, 0, level(16, 1000))
@@ -179,7 +179,7 @@ func TestAuditPaths(t *testing.T) {
 	// A reduced sketch in which one key rises by k units and the others fall by one. At k = 4
 	// the law is that of ℓ₁, and at 64 that of concentration.
 	for _, k := range []int{4, 64} {
-		p = Params{Counters: k, Epsilon: epsilon, Delta: 1e-3, Mechanism: ReducedSum}
+		p = Params{Counters: k, Epsilon: epsilon, Delta: 1e-3, Method: ReducedSum}
 		_, bound, _ := calibrateSum(k, epsilon, p.Delta)
 		require.Equal(t, map[int]string{4: boundL1, 64: boundConcentration}[k], bound)
 		low := level(k, 100_000)
@@ -206,14 +206,14 @@ func TestAuditPaths(t *testing.T) {
 		audited(t, "ReducedSum/"+bound, n, epsilon, p.Delta, a, b, halfNoise, func(s held, h *Histogram[int]) bool { return loss(s, h) >= least*epsilon })
 	}
 	// A key that comes up from 0 to k units.
-	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-2, Mechanism: ReducedSum}
+	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-2, Method: ReducedSum}
 	a, b = hold(t, p, Summed, 0, level(1, 1)), hold(t, p, Summed, 0, nil)
 	audited(t, "ReducedSum/δ", 6_000, epsilon, p.Delta, a, b, func(l *calibration) { l.threshold -= int64(2 * l.scale) }, anyShown(1))
 
 	// A private shift: one key rises by k+1 units against the shift of the others.
-	for _, m := range []Mechanism{ShiftedSum, ShiftedUniverse} {
+	for _, m := range []Method{ShiftedSum, ShiftedUniverse} {
 		const k = 64
-		p = Params{Counters: k, Epsilon: epsilon, Delta: 1e-3, Mechanism: m, Dim: 1 << 40}
+		p = Params{Counters: k, Epsilon: epsilon, Delta: 1e-3, Method: m, Dim: 1 << 40}
 		in := Summed
 		if m.universe() {
 			in = OneStream
@@ -229,7 +229,7 @@ func TestAuditPaths(t *testing.T) {
 	}
 	// One key at the point where it comes up from 0, with a noise of the shift that hides
 	// little.
-	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-4, Mechanism: ShiftedSum}
+	p = Params{Counters: 16, Epsilon: epsilon, Delta: 1e-4, Method: ShiftedSum}
 	l := hold(t, p, Summed, 0).law.sumLaw
 	const c = 1000
 	low := []counter[int]{{0, c}, {1, 16*c - l.offset}}
@@ -285,7 +285,7 @@ func TestAuditSparseVector(t *testing.T) {
 		}
 		return hits
 	}
-	for _, m := range []threshold.Mechanism{threshold.Gaussian, threshold.Laplace, threshold.ExponentialRounding} {
+	for _, m := range []threshold.Method{threshold.Gaussian, threshold.Laplace, threshold.ExponentialRounding} {
 		t.Run(m.String(), func(t *testing.T) {
 			p := Params{Counters: k, Epsilon: 1, Delta: delta, Sparse: m}
 			loss := func(p Params) float64 {

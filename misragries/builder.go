@@ -148,7 +148,7 @@ func (b *Builder[K]) Merge(other *Builder[K]) error {
 	o, err := private.Take(other.secret, "misragries: Merge: the other Builder")
 	if err == nil {
 		s.sketch.plain().merge(o.sketch.plain())
-		s.law, s.given = calibration{mechanism: m, input: Merged}, s.given || o.given
+		s.law, s.given = calibration{method: m, input: Merged}, s.given || o.given
 	}
 	private.Leave(b.secret)
 	return err

@@ -12,9 +12,9 @@ import (
 // calibration is a mechanism with all its numbers, in units: counts, or 1/(k+1) of a count where
 // sketches are reduced. SparseVector has those of package threshold.
 type calibration struct {
-	mechanism Mechanism
-	input     Input
-	per       float64 // units in a count
+	method Method
+	input  Input
+	per    float64 // units in a count
 	// of the shared and the own noise, each for one element; 0 where none is shared
 	epsilon  float64
 	sumLaw        // scale and threshold of all; and R, β, o where sketches are reduced

@@ -37,7 +37,7 @@ func (in Input) String() string {
 
 // Candidate is a mechanism that is possible for an input, with what it needs.
 type Candidate struct {
-	Mechanism Mechanism
+	Method Method
 	// Threshold is the least noisy count that is released; where the k largest of
 	// all Dim are, about the k-th largest noise, −Inf if all are.
 	Threshold float64
@@ -50,7 +50,7 @@ type Candidate struct {
 	// elements: the private shift, and 0 else.
 	Bias float64
 	// Sparse is the mechanism of package threshold, for SparseVector.
-	Sparse threshold.Mechanism
+	Sparse threshold.Method
 }
 
 // Candidates returns the mechanisms that are possible for the input under these Params, the one
@@ -90,7 +90,7 @@ func (p Params) candidates(in Input) ([]calibrated, error) {
 	var first error
 	for _, m := range possible[in] {
 		q := p
-		q.Mechanism = m
+		q.Method = m
 		c, err := q.candidate(in)
 		if err == nil {
 			list = append(list, c)
@@ -111,7 +111,7 @@ func (p Params) candidates(in Input) ([]calibrated, error) {
 
 // rank is the threshold, and more where Auto does not take the mechanism.
 func (c Candidate) rank() float64 {
-	if mechanismOf[uint64](c.Mechanism).pure() {
+	if methodOf[uint64](c.Method).pure() {
 		return math.Inf(1)
 	}
 	return c.Threshold
@@ -123,6 +123,6 @@ func (p Params) candidate(in Input) (calibrated, error) {
 	if err != nil {
 		return calibrated{}, err
 	}
-	c, err := mechanismOf[uint64](law.mechanism).candidate(newHistogram[uint64](p, law))
+	c, err := methodOf[uint64](law.method).candidate(newHistogram[uint64](p, law))
 	return calibrated{c, law}, err
 }

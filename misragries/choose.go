@@ -57,7 +57,7 @@ func (p Params) groupField() string {
 // checkMerge refuses a Sparse by name that a Builder of Auto would have no release by after a
 // Merge.
 func (p Params) checkMerge() error {
-	if p.Mechanism != Auto || p.Delta == 0 || p.Sparse == threshold.Auto {
+	if p.Method != Auto || p.Delta == 0 || p.Sparse == threshold.Auto {
 		return nil
 	}
 	_, err := p.allowed(Merged)
@@ -78,7 +78,7 @@ func checkFor[K hashing.Key](p Params, in Input) (calibration, error) {
 
 // choose returns the calibration of the mechanism asked for, or of the default one.
 func (p Params) choose(in Input) (calibration, error) {
-	if p.Mechanism == Auto && p.Delta != 0 && in == Users { // the least threshold
+	if p.Method == Auto && p.Delta != 0 && in == Users { // the least threshold
 		list, err := p.candidates(in)
 		if err != nil {
 			return calibration{}, err
@@ -89,17 +89,17 @@ func (p Params) choose(in Input) (calibration, error) {
 	if err != nil {
 		return calibration{}, err
 	}
-	return mechanismOf[uint64](m).calibrate(p, in, in == GivenCounters)
+	return methodOf[uint64](m).calibrate(p, in, in == GivenCounters)
 }
 
 // allowed returns the mechanism of a Builder that others are merged into, or which of the Params
 // leaves none. It is choose without the time that calibrating takes, where that is long.
-func (p Params) allowed(in Input) (Mechanism, error) {
+func (p Params) allowed(in Input) (Method, error) {
 	m, err := p.named(in)
 	if err != nil {
 		return Auto, err
 	}
-	by := mechanismOf[uint64](m)
+	by := methodOf[uint64](m)
 	if slow, ok := by.(interface {
 		refuses(p Params, in Input) error
 	}); ok {
@@ -110,15 +110,15 @@ func (p Params) allowed(in Input) (Mechanism, error) {
 }
 
 // named returns the mechanism asked for, or the default one, if the input has it.
-func (p Params) named(in Input) (Mechanism, error) {
+func (p Params) named(in Input) (Method, error) {
 	if err := p.validate(); err != nil {
 		return Auto, err
 	}
-	m := p.Mechanism
+	m := p.Method
 	if m == Auto {
 		m = possible[in][0]
 		if p.Delta == 0 {
-			i := slices.IndexFunc(possible[in], func(m Mechanism) bool { return mechanismOf[uint64](m).pure() })
+			i := slices.IndexFunc(possible[in], func(m Method) bool { return methodOf[uint64](m).pure() })
 			if i < 0 {
 				return Auto, fault.Params("misragries", "Delta", p.Delta, fmt.Sprintf("a number in [1e-300, 1) for the input %v", in))
 			}
@@ -126,9 +126,9 @@ func (p Params) named(in Input) (Mechanism, error) {
 		}
 	}
 	if !slices.Contains(possible[in], m) {
-		return Auto, fault.Params("misragries", "Mechanism", m, fmt.Sprintf("one of %v for the input %v", possible[in], in))
+		return Auto, fault.Params("misragries", "Method", m, fmt.Sprintf("one of %v for the input %v", possible[in], in))
 	}
-	if p.Delta == 0 && !mechanismOf[uint64](m).pure() {
+	if p.Delta == 0 && !methodOf[uint64](m).pure() {
 		return Auto, fault.Params("misragries", "Delta", p.Delta, fmt.Sprintf("a number in [1e-300, 1) for %v, which does not do without δ", m))
 	}
 	return m, nil
@@ -161,6 +161,6 @@ func (p Params) refuseGroup() error {
 }
 
 // refuseNoise is why a mechanism has no noise.
-func (p Params) refuseNoise(m Mechanism) error {
+func (p Params) refuseNoise(m Method) error {
 	return fault.Params("misragries", "Epsilon", p.Epsilon, fmt.Sprintf("a larger number for %v of %d counters, whose noise is out of range", m, p.Counters))
 }

@@ -28,7 +28,7 @@ type Combined[K hashing.Key] struct {
 // Combine sums released histograms of any Params. The error wraps [ErrParams] if there are none, or
 // one is nil or the zero Histogram.
 func Combine[K hashing.Key](parts ...*Histogram[K]) (*Combined[K], error) {
-	unreleased := func(h *Histogram[K]) bool { return h == nil || h.law.mechanism == Auto }
+	unreleased := func(h *Histogram[K]) bool { return h == nil || h.law.method == Auto }
 	if len(parts) == 0 || slices.ContainsFunc(parts, unreleased) {
 		return nil, fault.Params("misragries", "the histograms to combine", len(parts), "at least one, and none of them nil or the zero Histogram")
 	}

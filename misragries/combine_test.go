@@ -97,17 +97,18 @@ func TestCombinedPromises(t *testing.T) {
 
 func TestPlan(t *testing.T) {
 	p := Params{Counters: 1024, Epsilon: 1, Delta: 1e-6}
-	plans, err := p.Plan(10)
+	plan, err := p.Plan(10)
 	require.NoError(t, err)
-	require.Len(t, plans, 3, "shifts would hide more")
+	require.Len(t, plan.Costs, 3, "shifts would hide more")
 	few, err := p.Plan(3)
 	require.NoError(t, err)
-	require.Len(t, few, 4)
-	byWay := map[Way]Plan{}
-	for _, plan := range append(plans, few[1]) {
-		byWay[plan.Way] = plan
-		require.NotEmpty(t, plan.Way.String())
+	require.Len(t, few.Costs, 4)
+	byWay := map[Way]Cost{}
+	for _, c := range append(plan.Costs, few.Costs[1]) {
+		byWay[c.Way] = c
+		require.Contains(t, few.String(), c.Way.String()+": counts below ")
 	}
+	require.Equal(t, p, few.Params)
 	require.InDelta(t, 15.45, byWay[SumThem].Hidden, 0.02)
 	require.InDelta(t, 17.9+0.12, byWay[SumThem].Hidden95, 0.1)
 	require.InDelta(t, 1.6, byWay[SumThem].StdDev, 0.05)
@@ -126,10 +127,10 @@ func TestPlan(t *testing.T) {
 	}
 	_, err = Params{}.Plan(3)
 	require.ErrorIs(t, err, ErrParams)
-	plans, err = Params{Counters: 64, Epsilon: 1, Dim: 100_000}.Plan(3) // δ = 0
+	plan, err = Params{Counters: 64, Epsilon: 1, Dim: 100_000}.Plan(3) // δ = 0
 	require.NoError(t, err)
-	require.Len(t, plans, 3)
-	require.InEpsilon(t, 13.0*1.045, plans[0].Hidden, 0.01, "the 64-th largest of 100,000 noises of scale 1.95, at a part of ε")
-	require.InEpsilon(t, 213.0*1.1, plans[1].Hidden, 0.01, "32 for 1.95")
+	require.Len(t, plan.Costs, 3)
+	require.InEpsilon(t, 13.0*1.045, plan.Costs[0].Hidden, 0.01, "the 64-th largest of 100,000 noises of scale 1.95, at a part of ε")
+	require.InEpsilon(t, 213.0*1.1, plan.Costs[1].Hidden, 0.01, "32 for 1.95")
 	require.Equal(t, "Way(9)", Way(9).String())
 }

@@ -38,8 +38,8 @@ func (counted[K]) threshold(h *Histogram[K]) float64 { return h.law.lowest() }
 func (counted[K]) certain(h *Histogram[K]) float64 { return h.law.lowest() }
 
 // candidateOf returns what a planned Histogram costs.
-func candidateOf[K hashing.Key](h *Histogram[K], by mechanism[K]) Candidate {
-	c := Candidate{Mechanism: h.law.mechanism, Threshold: by.threshold(h), StdDev: by.stdDev(h, Upper), Bias: h.law.counts(h.law.offset)}
+func candidateOf[K hashing.Key](h *Histogram[K], by method[K]) Candidate {
+	c := Candidate{Method: h.law.method, Threshold: by.threshold(h), StdDev: by.stdDev(h, Upper), Bias: h.law.counts(h.law.offset)}
 	c.Hidden95 = max(c.Threshold, 0) + by.reach(h, 0.05) + c.Bias
 	return c
 }

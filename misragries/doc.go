@@ -49,7 +49,7 @@
 // release D under one bound with the counters (.7 % of the threshold at k = 1024): c + D has no
 // noise that they share.
 //
-// # Mechanism
+// # Method
 //
 // Algorithms 1 and 2 of Lebeda and Tětek, Better Differentially Private Approximate Histograms and
 // Heavy Hitters using the Misra-Gries Sketch, TODS 2025 (doi 10.1145/3716375), with discrete

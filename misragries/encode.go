@@ -15,7 +15,7 @@ import (
 //	6      header: "dpsk", kind 1, version 4
 //	1      key class: 0 string, 1 signed integer, 2 unsigned integer, 3 array of 16 bytes
 //	1      Input
-//	1      Mechanism
+//	1      Method
 //	1      Sparse
 //	4      Counters
 //	4      MaxElements
@@ -45,7 +45,7 @@ import (
 // on the order of the stream, and no other bytes decode to the same histogram.
 const version = 4
 
-// numbers are the fields of the Params besides Mechanism and Sparse.
+// numbers are the fields of the Params besides Method and Sparse.
 func (p *Params) numbers() []wire.Field {
 	return []wire.Field{
 		wire.Int(&p.Counters, math.MaxInt32), wire.Int(&p.MaxElements, math.MaxInt32), wire.Int(&p.MaxKeys, math.MaxInt32), wire.Float(&p.Epsilon), wire.Float(&p.Delta),
@@ -56,14 +56,14 @@ func (p *Params) numbers() []wire.Field {
 // head are the fields up to the number of sketches.
 func (h *Histogram[K]) head(class *wire.KeyClass) []wire.Field {
 	p := &h.params
-	first := []wire.Field{wire.Byte(class), wire.Byte(&h.law.input), wire.Byte(&p.Mechanism), wire.Byte(&p.Sparse)}
+	first := []wire.Field{wire.Byte(class), wire.Byte(&h.law.input), wire.Byte(&p.Method), wire.Byte(&p.Sparse)}
 	return append(append(first, p.numbers()...), wire.Int(&h.sketches, math.MaxInt32))
 }
 
 // AppendBinary appends the encoding of the histogram to dst. The error, which wraps [ErrFormat], is
 // for the zero Histogram.
 func (h *Histogram[K]) AppendBinary(dst []byte) ([]byte, error) {
-	if h.law.mechanism == Auto {
+	if h.law.method == Auto {
 		return dst, fault.Format("misragries", "a Histogram that was not released has no encoding")
 	}
 	keys := wire.KeysOf[K]()
@@ -88,7 +88,7 @@ func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 	if r.Fields(d.head(&class)); class != keys.Class() {
 		r.Fail("keys of another type")
 	}
-	if d.law.mechanism = d.params.Mechanism; r.Err() == nil {
+	if d.law.method = d.params.Method; r.Err() == nil {
 		d.checkHead(r)
 	}
 	if keys.CheckDim("misragries", d.params.Dim) != nil {
@@ -107,7 +107,7 @@ func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 
 // checkHead fails unless the head is that of a release.
 func (h *Histogram[K]) checkHead(r *wire.Reader) {
-	p, used, in := h.params, h.law.mechanism, h.law.input
+	p, used, in := h.params, h.law.method, h.law.input
 	switch {
 	case p.validate() != nil || in > lastInput || !slices.Contains(possible[in], used) ||
 		p.Delta == 0 && !h.by().pure():

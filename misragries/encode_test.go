@@ -104,7 +104,7 @@ func tryDecode[K string | int64 | uint32](t *testing.T, data []byte) {
 	}
 	h.HeavyHitters(float64(len(data)), 0.9, NoFalseNegatives)
 	require.False(t, math.IsNaN(h.StdDev()) || h.StdDev() < 0 || math.IsNaN(h.Threshold()))
-	require.NotContains(t, h.String()+h.Mechanism().String()+h.Input().String(), "NaN")
+	require.NotContains(t, h.String()+h.Method().String()+h.Input().String(), "NaN")
 	require.NotZero(t, h.Guarantee())
 	if c, err := Combine(h, h); err == nil {
 		lo, hi := c.Interval(absent, 0.9)

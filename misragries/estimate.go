@@ -36,7 +36,7 @@ func (s Side) weight() float64 { return 1 - float64(s)/2 }
 // [Sum] of several sketches what a key has that is spread evenly over them. It may be negative
 // where nothing is hidden. See Interval for bounds.
 func (h *Histogram[K]) Estimate(key K) float64 {
-	if h.law.mechanism == Auto {
+	if h.law.method == Auto {
 		return 0
 	}
 	v, found := h.by().find(h, key)
@@ -51,7 +51,7 @@ func (h *Histogram[K]) EstimateAs(key K, side Side) float64 {
 	if side > lastSide {
 		return math.NaN()
 	}
-	if h.law.mechanism == Auto {
+	if h.law.method == Auto {
 		return 0
 	}
 	v, found := h.by().find(h, key)
@@ -67,7 +67,7 @@ func (h *Histogram[K]) StdDev() float64 { return h.StdDevAs(Upper) }
 
 // StdDevAs returns the standard deviation of the noise of EstimateAs. NaN if the side is none.
 func (h *Histogram[K]) StdDevAs(side Side) float64 {
-	if h.law.mechanism == Auto || side > lastSide {
+	if h.law.method == Auto || side > lastSide {
 		return math.NaN()
 	}
 	return h.by().stdDev(h, side)
@@ -79,7 +79,7 @@ func (h *Histogram[K]) All() iter.Seq2[K, float64] { return h.atLeast(math.Inf(-
 // atLeast yields the released keys whose noisy count is at least v.
 func (h *Histogram[K]) atLeast(v float64) iter.Seq2[K, float64] {
 	return func(yield func(K, float64) bool) {
-		if h.law.mechanism == Auto {
+		if h.law.method == Auto {
 			return
 		}
 		for key, x := range h.by().all(h) {
@@ -94,7 +94,7 @@ func (h *Histogram[K]) atLeast(v float64) iter.Seq2[K, float64] {
 // key.
 func (h *Histogram[K]) Top(n int) iter.Seq2[K, float64] {
 	return func(yield func(K, float64) bool) {
-		if h.law.mechanism == Auto || n <= 0 {
+		if h.law.method == Auto || n <= 0 {
 			return
 		}
 		type shown struct {

@@ -275,9 +275,9 @@ func TestIntervalsOfSums(t *testing.T) {
 		slices.SortFunc(byCount, func(a, b int) int { return int(truth[b] - truth[a]) })
 		watched := []int{byCount[0], byCount[5], byCount[20], byCount[100], byCount[1000], -1}
 		for _, m := range []int{8, 64} {
-			for _, mechanism := range []Mechanism{ReducedSum, ShiftedSum} {
+			for _, mechanism := range []Method{ReducedSum, ShiftedSum} {
 				t.Run(fmt.Sprintf("%s/%d/%v", name, m, mechanism), func(t *testing.T) {
-					p := Params{Counters: k, Epsilon: 1, Delta: 1e-6, Mechanism: mechanism}
+					p := Params{Counters: k, Epsilon: 1, Delta: 1e-6, Method: mechanism}
 					var sketches [][]counter[int]
 					decrements := uint64(0)
 					for _, part := range shards(stream, m, name == "drifting") {

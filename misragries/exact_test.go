@@ -16,7 +16,7 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// law is what the exact test knows of a mechanism: the noise that the sampler draws, and its
+// law is what the exact test knows of a method: the noise that the sampler draws, and its
 // threshold.
 type law struct {
 	noise noise.DiscreteLaplace

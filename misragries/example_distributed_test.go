@@ -21,7 +21,7 @@ func show(h *misragries.Histogram[string]) {
 	for key, count := range h.All() {
 		fmt.Printf("%s %.0f\n", key, 1000*math.Round(count/1000))
 	}
-	fmt.Printf("by %v, threshold %.1f\n", h.Mechanism(), h.Threshold())
+	fmt.Printf("by %v, threshold %.1f\n", h.Method(), h.Threshold())
 }
 
 // Three servers count their own streams. One of them, or a fourth, adds the reduced sketches up and

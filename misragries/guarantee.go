@@ -5,7 +5,7 @@ import "github.com/dpsketch/dpsketch/noise/budget"
 // guarantee returns what a release by the calibration promises: ε where its mechanism is pure, else
 // (ε, δ), for whom the Params protect.
 func (p Params) guarantee(c calibration) budget.Guarantee {
-	if mechanismOf[uint64](c.mechanism).pure() {
+	if methodOf[uint64](c.method).pure() {
 		return budget.PureDP(p.Epsilon, p.unit(c.input))
 	}
 	return budget.ApproxDP(p.Epsilon, p.Delta, p.unit(c.input))

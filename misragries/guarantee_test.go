@@ -17,7 +17,7 @@ import (
 // keys came by AddUser. The Builder tells it before and after the release, the histogram does, and
 // so does what is decoded from it.
 func TestGuaranteeNamesTheUnit(t *testing.T) {
-	eachPath(func(name string, in Input, m Mechanism, p Params) {
+	eachPath(func(name string, in Input, m Method, p Params) {
 		t.Run(name, func(t *testing.T) {
 			for _, keys := range []int{0, 1, 2} {
 				if in == Users && keys == 0 {
@@ -61,8 +61,8 @@ func TestGuaranteeNamesTheUnit(t *testing.T) {
 
 // Without δ only PureUniverse releases; the others promised ε all the same.
 func TestNoGuaranteeWithoutDelta(t *testing.T) {
-	for m := Auto; m <= lastMechanism; m++ {
-		p := Params{Counters: 4, Epsilon: 1, Dim: 100, Mechanism: m}
+	for m := Auto; m <= lastMethod; m++ {
+		p := Params{Counters: 4, Epsilon: 1, Dim: 100, Method: m}
 		_, err := New[int](p)
 		if m == Auto || m == PureUniverse {
 			require.NoError(t, err)
@@ -78,9 +78,9 @@ func TestNoGuaranteeWithoutDelta(t *testing.T) {
 func TestCombinedUnits(t *testing.T) {
 	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-3, MaxElements: 2}
 	two := draw(t, OneStream, p, repeat(900))
-	p.Mechanism = KeptZeros
+	p.Method = KeptZeros
 	users := draw(t, Users, p.of(Users, 2), repeat(900)) // as well users of at most two
-	p.Mechanism, p.MaxElements = Auto, 3
+	p.Method, p.MaxElements = Auto, 3
 	three := draw(t, OneStream, p, repeat(900))
 	p.MaxElements = 1
 	one := draw(t, OneStream, p, repeat(900))
@@ -128,7 +128,7 @@ func TestEveryParamIsInTheHeads(t *testing.T) {
 			require.NotEqual(t, plain[j], head, "%s is not in the head %d", of.Field(i).Name, j)
 		}
 	}
-	p := Params{Counters: 1, Epsilon: 2, Delta: math.Pi, Dim: 3, MaxKeys: 4, MaxLength: 5, Mechanism: ReducedSum, Sparse: threshold.Laplace}
+	p := Params{Counters: 1, Epsilon: 2, Delta: math.Pi, Dim: 3, MaxKeys: 4, MaxLength: 5, Method: ReducedSum, Sparse: threshold.Laplace}
 	var back Params
 	state := byte(privateSum)
 	r := wire.NewReader("test", []byte(heads(p)[1]))
@@ -149,7 +149,7 @@ func TestReleaseByALedger(t *testing.T) {
 	_, err = budget.Release(l, kept)
 	require.Error(t, err)
 	require.False(t, kept.Released(), "nothing is lost where the budget does not allow a release")
-	p.MaxKeys, p.Mechanism = 2, KeptZeros
+	p.MaxKeys, p.Method = 2, KeptZeros
 	users, err := NewUserBuilder[int](p)
 	require.NoError(t, err)
 	users.AddUser(1, 2)

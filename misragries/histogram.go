@@ -28,7 +28,7 @@ type Histogram[K hashing.Key] struct {
 
 // newHistogram returns a Histogram without counts.
 func newHistogram[K hashing.Key](p Params, c calibration) *Histogram[K] {
-	p.Mechanism = c.mechanism
+	p.Method = c.method
 	return &Histogram[K]{params: p, law: c, sketches: 1}
 }
 
@@ -41,14 +41,14 @@ func (h *Histogram[K]) promisedLength() float64 {
 }
 
 // by returns the mechanism, nil for the zero Histogram.
-func (h *Histogram[K]) by() mechanism[K] { return mechanismOf[K](h.law.mechanism) }
+func (h *Histogram[K]) by() method[K] { return methodOf[K](h.law.method) }
 
-// Params returns the parameters of the release. Where they left the Mechanism open, they name the
+// Params returns the parameters of the release. Where they left the Method open, they name the
 // one that was chosen.
 func (h *Histogram[K]) Params() Params { return h.params }
 
-// Mechanism returns the mechanism that was used.
-func (h *Histogram[K]) Mechanism() Mechanism { return h.law.mechanism }
+// Method returns the method that was used.
+func (h *Histogram[K]) Method() Method { return h.law.method }
 
 // Input returns what the release started from.
 func (h *Histogram[K]) Input() Input { return h.law.input }
@@ -57,7 +57,7 @@ func (h *Histogram[K]) Input() Input { return h.law.input }
 // streams, for one user where MaxElements is more than 1, and for one user in any case where the
 // release is that of a UserBuilder. The zero Histogram promises nothing.
 func (h *Histogram[K]) Guarantee() budget.Guarantee {
-	if h.law.mechanism == Auto {
+	if h.law.method == Auto {
 		return budget.Guarantee{}
 	}
 	return h.params.guarantee(h.law)
@@ -66,7 +66,7 @@ func (h *Histogram[K]) Guarantee() budget.Guarantee {
 // Threshold returns the least noisy count that is released; for PureUniverse and ShiftedUniverse,
 // the least that was.
 func (h *Histogram[K]) Threshold() float64 {
-	if h.law.mechanism == Auto {
+	if h.law.method == Auto {
 		return math.NaN()
 	}
 	return h.by().threshold(h)
@@ -74,7 +74,7 @@ func (h *Histogram[K]) Threshold() float64 {
 
 // Len returns the number of released keys.
 func (h *Histogram[K]) Len() int {
-	if h.law.mechanism == Auto {
+	if h.law.method == Auto {
 		return 0
 	}
 	return h.by().length(h)
@@ -82,9 +82,9 @@ func (h *Histogram[K]) Len() int {
 
 // String says what was released under which guarantee, and by which mechanism.
 func (h *Histogram[K]) String() string {
-	name := h.law.mechanism.String()
+	name := h.law.method.String()
 	if h.vector != nil {
-		name += " by " + h.vector.Params().Mechanism.String()
+		name += " by " + h.vector.Params().Method.String()
 	}
 	return fmt.Sprintf("misragries.Histogram: %d keys of count ≥ %.6g from %d counters by %s, %v", h.Len(), h.Threshold(), h.params.Counters, name, h.Guarantee())
 }

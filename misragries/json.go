@@ -20,9 +20,9 @@ func (h Histogram[K]) MarshalJSON() ([]byte, error) {
 func (h *Histogram[K]) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, h) }
 
 // MarshalText returns the name of the constant, for JSON and flags.
-func (m Mechanism) MarshalText() ([]byte, error) { return enum.Text(m, mechanismNames, "Mechanism") }
+func (m Method) MarshalText() ([]byte, error) { return enum.Text(m, methodNames, "Method") }
 
 // UnmarshalText reads the name of a constant.
-func (m *Mechanism) UnmarshalText(text []byte) error {
-	return enum.Parse(m, text, mechanismNames, "Mechanism")
+func (m *Method) UnmarshalText(text []byte) error {
+	return enum.Parse(m, text, methodNames, "Method")
 }

@@ -21,7 +21,7 @@ func (keptZeros[K]) calibrate(p Params, in Input, _ bool) (calibration, error) {
 }
 
 // calibrateShared returns noise of scale 1/ε, shared and own, and the threshold for it.
-func (p Params) calibrateShared(m Mechanism, in Input, least func(k int, epsilon, delta float64) int64) (calibration, error) {
+func (p Params) calibrateShared(m Method, in Input, least func(k int, epsilon, delta float64) int64) (calibration, error) {
 	epsilon, delta, ok := p.element()
 	if !ok {
 		return calibration{}, p.refuseGroup()
@@ -31,7 +31,7 @@ func (p Params) calibrateShared(m Mechanism, in Input, least func(k int, epsilon
 		return calibration{}, p.refuseNoise(m)
 	}
 	law := sumLaw{scale: scale, threshold: least(p.Counters, epsilon, delta)}
-	return calibration{mechanism: m, input: in, per: 1, epsilon: epsilon, sumLaw: law}, nil
+	return calibration{method: m, input: in, per: 1, epsilon: epsilon, sumLaw: law}, nil
 }
 
 func (m keptZeros[K]) candidate(h *Histogram[K]) (Candidate, error) { return candidateOf(h, m), nil }

@@ -55,11 +55,11 @@ type Params struct {
 	// Interval and the readings. 0 promises nothing; then only releases of one
 	// stream bound it, by a noisy number of decrements.
 	MaxLength uint64
-	// Mechanism is how the release is drawn. 0 chooses.
-	Mechanism Mechanism
+	// Method is how the release is drawn. 0 chooses.
+	Method Method
 	// Sparse is, for SparseVector, the mechanism of package threshold. 0 chooses
 	// the one with the least threshold.
-	Sparse threshold.Mechanism
+	Sparse threshold.Method
 }
 
 func (p Params) validate() error {
@@ -79,8 +79,8 @@ func (p Params) validate() error {
 		return fault.Params("misragries", "MaxElements", p.MaxElements, "an integer in [0, 2²⁰]")
 	case p.MaxKeys < 0 || p.MaxKeys > maxElements:
 		return fault.Params("misragries", "MaxKeys", p.MaxKeys, "an integer in [0, 2²⁰]")
-	case p.Mechanism > lastMechanism:
-		return fault.Params("misragries", "Mechanism", p.Mechanism, "one of the constants")
+	case p.Method > lastMethod:
+		return fault.Params("misragries", "Method", p.Method, "one of the constants")
 	case p.Sparse > threshold.DenseLaplace:
 		return fault.Params("misragries", "Sparse", p.Sparse, "one of the constants of package threshold")
 	}
@@ -99,12 +99,12 @@ func (p Params) Guarantee() budget.Guarantee {
 }
 
 // planned returns a Histogram without counts for one stream: what is known before there is data.
-func (p Params) planned() (h *Histogram[uint64], by mechanism[uint64], ok bool) {
+func (p Params) planned() (h *Histogram[uint64], by method[uint64], ok bool) {
 	c, err := p.check(OneStream)
 	if err != nil {
 		return nil, nil, false
 	}
-	return newHistogram[uint64](p, c), mechanismOf[uint64](c.mechanism), true
+	return newHistogram[uint64](p, c), methodOf[uint64](c.method), true
 }
 
 // Threshold returns the least noisy count that a Builder of one stream releases; with PureUniverse

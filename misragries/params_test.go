@@ -54,7 +54,7 @@ func TestParamsAtTheirLimits(t *testing.T) {
 		require.NoError(t, err)
 		lo, hi := h.Interval("x", 0.99)
 		require.LessOrEqual(t, lo, hi)
-		p.Mechanism = KeptZeros
+		p.Method = KeptZeros
 		require.Equal(t, p, h.Params())
 	}
 }
@@ -85,9 +85,9 @@ func TestGuaranteeOfParams(t *testing.T) {
 	require.Equal(t, budget.Guarantee{}, Params{Counters: 4, Epsilon: math.NaN(), Delta: 1e-6}.Guarantee())
 	require.Equal(t, budget.PureDP(2, budget.Element(budget.AddRemove)), Params{Counters: 4, Epsilon: 2, Dim: 100}.Guarantee())
 	require.Equal(t, budget.ApproxDP(2, 1e-6, budget.User(3, budget.AddRemove)), Params{Counters: 4, Epsilon: 2, Delta: 1e-6, MaxElements: 3}.Guarantee())
-	for m := Auto; m <= lastMechanism; m++ {
+	for m := Auto; m <= lastMethod; m++ {
 		for _, p := range []Params{
-			{Counters: 4, Epsilon: 1, Delta: 1e-6, Mechanism: m}, {Counters: 4, Epsilon: 1, Delta: 1e-6, Dim: 100, Mechanism: m}, {Counters: 4, Epsilon: 1, Dim: 100, Mechanism: m},
+			{Counters: 4, Epsilon: 1, Delta: 1e-6, Method: m}, {Counters: 4, Epsilon: 1, Delta: 1e-6, Dim: 100, Method: m}, {Counters: 4, Epsilon: 1, Dim: 100, Method: m},
 		} {
 			b, err := New[int](p)
 			if err != nil {

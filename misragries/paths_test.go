@@ -87,13 +87,13 @@ func repeat(times ...int) (stream []int) {
 
 // eachPath calls f for every mechanism of every input, with Params that lead to it: by name but for
 // SparseVector of merged sketches, which only Auto leads to.
-func eachPath(f func(name string, in Input, m Mechanism, p Params)) {
+func eachPath(f func(name string, in Input, m Method, p Params)) {
 	for in, list := range possible {
 		for _, m := range list {
-			p := Params{Counters: 4, Epsilon: 1, Delta: 0.05, Mechanism: m}
+			p := Params{Counters: 4, Epsilon: 1, Delta: 0.05, Method: m}
 			switch Input(in) {
 			case Merged:
-				p.Mechanism = Auto
+				p.Method = Auto
 			case Users:
 				p.MaxKeys = 1
 			}
@@ -113,13 +113,13 @@ func eachPath(f func(name string, in Input, m Mechanism, p Params)) {
 
 // What a release says of itself is what was asked for, and what Candidates announced.
 func TestEveryPath(t *testing.T) {
-	eachPath(func(name string, in Input, m Mechanism, p Params) {
+	eachPath(func(name string, in Input, m Method, p Params) {
 		t.Run(name, func(t *testing.T) {
 			h := draw(t, in, p, repeat(900, 1000))
 			require.Equal(t, in, h.Input())
-			require.Equal(t, m, h.Mechanism())
+			require.Equal(t, m, h.Method())
 			named := p
-			named.Mechanism = m
+			named.Method = m
 			require.Equal(t, named, h.Params())
 			if m == PureUniverse {
 				require.Equal(t, budget.PureDP(1, p.unit(in)), h.Guarantee())
@@ -133,7 +133,7 @@ func TestEveryPath(t *testing.T) {
 			}
 			list, err := quick.Candidates(in)
 			require.NoError(t, err)
-			at := slices.IndexFunc(list, func(c Candidate) bool { return c.Mechanism == m })
+			at := slices.IndexFunc(list, func(c Candidate) bool { return c.Method == m })
 			require.GreaterOrEqual(t, at, 0)
 			require.InEpsilon(t, list[at].StdDev, h.StdDev(), 1e-12)
 			least := math.Inf(1)
@@ -171,21 +171,21 @@ func TestEveryPath(t *testing.T) {
 // users what has the lower threshold.
 func TestAuto(t *testing.T) {
 	p := Params{Counters: 4, Epsilon: 1, Delta: 0.05, Sparse: threshold.Laplace}
-	for in, m := range map[Input]Mechanism{OneStream: KeptZeros, GivenCounters: FreedZeros, Merged: SparseVector, Summed: ReducedSum, Users: KeptZeros} {
+	for in, m := range map[Input]Method{OneStream: KeptZeros, GivenCounters: FreedZeros, Merged: SparseVector, Summed: ReducedSum, Users: KeptZeros} {
 		h := draw(t, in, p.of(in, 1), repeat(300))
-		require.Equal(t, m, h.Mechanism(), in)
-		require.Equal(t, m, h.Params().Mechanism)
+		require.Equal(t, m, h.Method(), in)
+		require.Equal(t, m, h.Params().Method)
 	}
 	for _, in := range []Input{OneStream, GivenCounters} {
-		require.Equal(t, PureUniverse, draw(t, in, Params{Counters: 4, Epsilon: 1, Dim: 100}, repeat(300)).Mechanism())
+		require.Equal(t, PureUniverse, draw(t, in, Params{Counters: 4, Epsilon: 1, Dim: 100}, repeat(300)).Method())
 	}
-	for m, want := range map[int]Mechanism{1: KeptZeros, 2: KeptZeros, 60: SparseVector} {
+	for m, want := range map[int]Method{1: KeptZeros, 2: KeptZeros, 60: SparseVector} {
 		b, err := NewUserBuilder[int](Params{Counters: 64, Epsilon: 1, Delta: 1e-6, MaxKeys: m})
 		require.NoError(t, err)
-		require.Equal(t, want, b.law.mechanism, "m = %d", m)
+		require.Equal(t, want, b.law.method, "m = %d", m)
 		list, err := b.params.Candidates(Users)
 		require.NoError(t, err)
-		require.Equal(t, want, list[0].Mechanism)
+		require.Equal(t, want, list[0].Method)
 		require.Less(t, list[0].Threshold, list[1].Threshold)
 	}
 }
@@ -193,13 +193,13 @@ func TestAuto(t *testing.T) {
 // A merged sketch of k counters is released as a sparse vector of which a neighbour changes up to k
 // keys and which has up to k.
 func TestMergedIsASparseVector(t *testing.T) {
-	for _, sparse := range []threshold.Mechanism{threshold.Auto, threshold.Gaussian, threshold.ExponentialRounding, threshold.Laplace} {
+	for _, sparse := range []threshold.Method{threshold.Auto, threshold.Gaussian, threshold.ExponentialRounding, threshold.Laplace} {
 		p := Params{Counters: 16, Epsilon: 1, Delta: 1e-6, Sparse: sparse}
-		want := threshold.Params{Epsilon: 1, Delta: 1e-6, Relation: budget.AddRemove, MaxKeys: 16, Stored: 16, Integers: true, Beside: true, Mechanism: sparse}
+		want := threshold.Params{Epsilon: 1, Delta: 1e-6, Relation: budget.AddRemove, MaxKeys: 16, Stored: 16, Integers: true, Beside: true, Method: sparse}
 		for _, in := range []Input{Merged, Users} {
-			p.MaxKeys, p.Mechanism = 0, Auto
+			p.MaxKeys, p.Method = 0, Auto
 			if in == Users {
-				p.MaxKeys, p.Mechanism = 7, SparseVector // the noise does not depend on m
+				p.MaxKeys, p.Method = 7, SparseVector // the noise does not depend on m
 			}
 			h := draw(t, in, p, repeat(5000, 5))
 			require.Equal(t, want.Threshold(), h.Threshold())
@@ -224,7 +224,7 @@ func TestMergedIsASparseVector(t *testing.T) {
 func TestPureUniverseTakesNoDelta(t *testing.T) {
 	for _, in := range []Input{OneStream, GivenCounters} {
 		for _, m := range []int{0, 3} {
-			p := Params{Counters: 16, Epsilon: 0.5, Dim: 1 << 30, MaxElements: m, Mechanism: PureUniverse}
+			p := Params{Counters: 16, Epsilon: 0.5, Dim: 1 << 30, MaxElements: m, Method: PureUniverse}
 			pure, err := p.choose(in)
 			require.NoError(t, err)
 			p.Delta = 0.3
@@ -244,7 +244,7 @@ func TestPureUniverseTakesNoDelta(t *testing.T) {
 			require.InEpsilon(t, 0.5, spends(31, named), 1e-12)
 			require.LessOrEqual(t, spends(31, named), 0.5)
 			require.Equal(t, budget.PureDP(0.5, p.unit(in)), draw(t, in, p, repeat(40)).Guarantee())
-			p.Mechanism = ShiftedUniverse
+			p.Method = ShiftedUniverse
 			shifted, err := p.choose(in)
 			require.NoError(t, err)
 			require.InEpsilon(t, 0.5, spends(17, shifted), 1e-12)
@@ -279,14 +279,14 @@ func (m mixture) masses(n int, start int64) []float64 {
 	shown := 0.0
 	m.offsets(func(x int64, mass float64) {
 		base, weight := m.law.base(x)
-		if !m.law.mechanism.reduces() || m.law.mechanism.universe() {
+		if !m.law.method.reduces() || m.law.method.universe() {
 			base, weight = x, 1
 		}
 		for i := 1; i < n-1; i++ {
 			v := start + int64(i) - 1
-			if m.law.mechanism.universe() || v >= m.law.threshold {
+			if m.law.method.universe() || v >= m.law.threshold {
 				p := mass * weight * d.Prob(float64(v-base))
-				if m.law.mechanism.universe() && i == 1 { // and below
+				if m.law.method.universe() && i == 1 { // and below
 					p = mass * d.CDF(float64(v-base))
 				}
 				masses[i] += p
@@ -328,7 +328,7 @@ func TestReleasedLaws(t *testing.T) {
 		// what the units of a key are spread over
 		keys map[int]func(l calibration) func(func(int64, float64))
 	}{
-		{"FreedZeros", OneStream, Params{Mechanism: FreedZeros}, []int{9, 1}, map[int]func(calibration) func(func(int64, float64)){
+		{"FreedZeros", OneStream, Params{Method: FreedZeros}, []int{9, 1}, map[int]func(calibration) func(func(int64, float64)){
 			0: func(l calibration) func(func(int64, float64)) {
 				return spread(l.noise(), func(x int64) int64 { return 9 + x })
 			},
@@ -343,35 +343,35 @@ func TestReleasedLaws(t *testing.T) {
 			0: func(l calibration) func(func(int64, float64)) {
 				return spread(l.noise(), func(x int64) int64 { return 9 + x })
 			}}},
-		{"KeptZeros of users", Users, Params{MaxKeys: 2, Mechanism: KeptZeros}, []int{9}, map[int]func(calibration) func(func(int64, float64)){
+		{"KeptZeros of users", Users, Params{MaxKeys: 2, Method: KeptZeros}, []int{9}, map[int]func(calibration) func(func(int64, float64)){
 			0: func(l calibration) func(func(int64, float64)) {
 				return spread(l.noise(), func(x int64) int64 { return 9 + x })
 			}}},
-		{"ReducedSum", OneStream, Params{Mechanism: ReducedSum}, []int{12, 6}, map[int]func(calibration) func(func(int64, float64)){
+		{"ReducedSum", OneStream, Params{Method: ReducedSum}, []int{12, 6}, map[int]func(calibration) func(func(int64, float64)){
 			0: func(calibration) func(func(int64, float64)) { return exactly(4*12 - 18) },
 			// below R
 			1: func(calibration) func(func(int64, float64)) { return exactly(4*6 - 18) }}},
-		{"ReducedSum given", GivenCounters, Params{Mechanism: ReducedSum}, []int{12, 6}, map[int]func(calibration) func(func(int64, float64)){
+		{"ReducedSum given", GivenCounters, Params{Method: ReducedSum}, []int{12, 6}, map[int]func(calibration) func(func(int64, float64)){
 			0: func(calibration) func(func(int64, float64)) { return exactly(4*12 - 18) }}},
 		{"ReducedSum of two", Summed, Params{}, []int{12, 6}, map[int]func(calibration) func(func(int64, float64)){
 			0: func(calibration) func(func(int64, float64)) { return exactly(2 * (4*6 - 9)) },
 			1: func(calibration) func(func(int64, float64)) { return exactly(2 * (4*3 - 9)) }}},
-		{"ShiftedSum", OneStream, Params{Mechanism: ShiftedSum}, []int{20, 15}, map[int]func(calibration) func(func(int64, float64)){
+		{"ShiftedSum", OneStream, Params{Method: ShiftedSum}, []int{20, 15}, map[int]func(calibration) func(func(int64, float64)){
 			0: func(l calibration) func(func(int64, float64)) {
 				return spread(discreteLaplace(l.shift), func(x int64) int64 { return max(4*20-max(35+x+l.offset, 0), 0) })
 			},
 			1: func(l calibration) func(func(int64, float64)) {
 				return spread(discreteLaplace(l.shift), func(x int64) int64 { return max(4*15-max(35+x+l.offset, 0), 0) })
 			}}},
-		{"ShiftedSum, low sum", OneStream, Params{Mechanism: ShiftedSum}, []int{4}, map[int]func(calibration) func(func(int64, float64)){
+		{"ShiftedSum, low sum", OneStream, Params{Method: ShiftedSum}, []int{4}, map[int]func(calibration) func(func(int64, float64)){
 			0: func(l calibration) func(func(int64, float64)) {
 				return spread(discreteLaplace(l.shift), func(x int64) int64 { return max(4*4-max(4+x+l.offset, 0), 0) })
 			}}},
-		{"PureUniverse", OneStream, Params{Mechanism: PureUniverse, Dim: 50}, []int{100}, map[int]func(calibration) func(func(int64, float64)){
+		{"PureUniverse", OneStream, Params{Method: PureUniverse, Dim: 50}, []int{100}, map[int]func(calibration) func(func(int64, float64)){
 			0: func(calibration) func(func(int64, float64)) { return exactly(4*100 - 100) }}},
-		{"PureUniverse, large", GivenCounters, Params{Mechanism: PureUniverse, Dim: 1 << 40}, []int{100}, map[int]func(calibration) func(func(int64, float64)){
+		{"PureUniverse, large", GivenCounters, Params{Method: PureUniverse, Dim: 1 << 40}, []int{100}, map[int]func(calibration) func(func(int64, float64)){
 			0: func(calibration) func(func(int64, float64)) { return exactly(4*100 - 100) }}},
-		{"ShiftedUniverse", OneStream, Params{Mechanism: ShiftedUniverse, Dim: 1 << 40}, []int{400}, map[int]func(calibration) func(func(int64, float64)){
+		{"ShiftedUniverse", OneStream, Params{Method: ShiftedUniverse, Dim: 1 << 40}, []int{400}, map[int]func(calibration) func(func(int64, float64)){
 			0: func(l calibration) func(func(int64, float64)) {
 				return spread(discreteLaplace(l.shift), func(x int64) int64 { return 4*400 - (400 + x + l.offset) })
 			}}},
@@ -386,7 +386,7 @@ func TestReleasedLaws(t *testing.T) {
 			starts, counts := map[int]int64{}, map[int][]int64{}
 			for key := range c.keys {
 				starts[key], counts[key] = l.threshold, make([]int64, cells)
-				if l.mechanism.universe() {
+				if l.method.universe() {
 					starts[key] = int64(math.Round(float64(c.f[key])*l.per)) - int64(c.f[key]) - cells/2 - l.offset
 				}
 			}
@@ -407,7 +407,7 @@ func TestReleasedLaws(t *testing.T) {
 // Two servers with a private shift each: mean and variance of a large key.
 func TestShiftsAddUp(t *testing.T) {
 	notShort(t)
-	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-3, Mechanism: ShiftedSum}
+	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-3, Method: ShiftedSum}
 	l, err := p.choose(Summed)
 	require.NoError(t, err)
 	d, n0 := l.noise(), discreteLaplace(l.shift)
@@ -438,7 +438,7 @@ func TestSparseVectorLaw(t *testing.T) {
 	for _, in := range []Input{Merged, Users} {
 		p := Params{Counters: 2, Epsilon: 1, Delta: 0.3, Sparse: threshold.Laplace}
 		if in == Users {
-			p.MaxKeys, p.Mechanism = 2, SparseVector
+			p.MaxKeys, p.Method = 2, SparseVector
 		}
 		d := noiseOf(t, 2*(1+math.Pow(2, -2./3))) // D has the rest of ε
 		tau := int64(draw(t, in, p, repeat(9)).Threshold())
@@ -485,7 +485,7 @@ func TestGroups(t *testing.T) {
 				tau := leastThreshold(1024, one, d1)
 				require.Equal(t, float64(tau), p.Threshold())
 				if m <= p.Counters {
-					p.Mechanism = KeptZeros
+					p.Method = KeptZeros
 					b, err := NewUserBuilder[int](p.of(Users, m))
 					require.NoError(t, err)
 					require.Equal(t, tau, b.law.threshold)
@@ -499,7 +499,7 @@ func TestGroups(t *testing.T) {
 // sketches come.
 func TestPathsHaveNoTraceOfTheOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
-	eachPath(func(name string, in Input, m Mechanism, p Params) {
+	eachPath(func(name string, in Input, m Method, p Params) {
 		t.Run(name, func(t *testing.T) {
 			p.Counters = 40 // no decrements: the state is the counts
 			if m.shifts() && in == Summed {
@@ -546,9 +546,9 @@ func TestKeysOutsideDimAreIgnored(t *testing.T) {
 	for _, b := range []*Builder[int]{byAdd, bySlice, given} {
 		require.Equal(t, []counter[int]{{0, 50}, {1, 40}}, peek(b.secret).sketch.positive())
 	}
-	for _, m := range []Mechanism{KeptZeros, SparseVector} {
+	for _, m := range []Method{KeptZeros, SparseVector} {
 		q := p
-		q.Mechanism, q.MaxKeys = m, 2
+		q.Method, q.MaxKeys = m, 2
 		u, err := NewUserBuilder[int](q)
 		require.NoError(t, err)
 		u.AddUser(stray...)
@@ -563,8 +563,8 @@ func TestKeysOutsideDimAreIgnored(t *testing.T) {
 // once.
 func TestUsersKeepAUniformChoice(t *testing.T) {
 	const n = 5000
-	for _, mechanism := range []Mechanism{KeptZeros, SparseVector} {
-		p := Params{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxKeys: 2, Mechanism: mechanism, Sparse: threshold.Laplace}
+	for _, mechanism := range []Method{KeptZeros, SparseVector} {
+		p := Params{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxKeys: 2, Method: mechanism, Sparse: threshold.Laplace}
 		counts := make([]int64, 10)
 		pairs := map[[2]int]int{}
 		for a := range 5 {
@@ -619,8 +619,8 @@ func TestPathsDoNotAllocate(t *testing.T) {
 		i++
 	}))
 	require.Zero(t, testing.AllocsPerRun(10, func() { merged.AddSlice(stream); given.AddSlice(stream) }))
-	for _, m := range []Mechanism{KeptZeros, SparseVector} {
-		p.Mechanism, p.MaxKeys = m, 6
+	for _, m := range []Method{KeptZeros, SparseVector} {
+		p.Method, p.MaxKeys = m, 6
 		u, err := NewUserBuilder[int](p)
 		require.NoError(t, err)
 		add := func() {
@@ -663,9 +663,9 @@ func TestRefusedMerges(t *testing.T) {
 	holds(b, 60)
 	holds(stranger, 70)
 
-	for _, m := range []Mechanism{KeptZeros, FreedZeros, ReducedSum, ShiftedSum} {
+	for _, m := range []Method{KeptZeros, FreedZeros, ReducedSum, ShiftedSum} {
 		q := p
-		q.Mechanism = m
+		q.Method = m
 		c, d := build(t, q, repeat(50)), build(t, q, repeat(60))
 		require.ErrorIs(t, c.Merge(d), ErrParams)
 		holds(c, 50)
@@ -674,7 +674,7 @@ func TestRefusedMerges(t *testing.T) {
 			x.Add(0)
 			h, err := x.Release()
 			require.NoError(t, err)
-			require.Equal(t, m, h.Mechanism())
+			require.Equal(t, m, h.Method())
 		}
 	}
 	// the keys of users, one by one
@@ -683,12 +683,12 @@ func TestRefusedMerges(t *testing.T) {
 	v, err := NewUserBuilder[int](Params{Counters: 64, Epsilon: 1, Dim: 100, MaxKeys: 2})
 	require.NoError(t, err)
 	require.ErrorIs(t, u.Merge(v), ErrParams)
-	for _, sparse := range []threshold.Mechanism{threshold.PureLaplace, threshold.DenseLaplace} {
+	for _, sparse := range []threshold.Method{threshold.PureLaplace, threshold.DenseLaplace} {
 		q := p
 		q.Sparse = sparse
 		_, err := New[int](q)
 		require.ErrorIs(t, err, ErrParams, "no release of a merged sketch would be possible")
-		q.Mechanism, q.MaxKeys = SparseVector, 2
+		q.Method, q.MaxKeys = SparseVector, 2
 		_, err = NewUserBuilder[int](q)
 		require.ErrorIs(t, err, ErrParams)
 	}
@@ -734,7 +734,7 @@ func TestRefusedMerges(t *testing.T) {
 
 	// Users.
 	q := p
-	q.MaxKeys, q.Mechanism = 2, SparseVector
+	q.MaxKeys, q.Method = 2, SparseVector
 	user := func(q Params, n int) *UserBuilder[int] {
 		b, err := NewUserBuilder[int](q)
 		require.NoError(t, err)
@@ -749,18 +749,18 @@ func TestRefusedMerges(t *testing.T) {
 	require.ErrorIs(t, u.Merge(new(UserBuilder[int])), ErrReleased)
 	q.Delta = 0.1
 	require.ErrorIs(t, u.Merge(user(q, 1)), ErrMismatch)
-	q.Mechanism = KeptZeros
+	q.Method = KeptZeros
 	x, y := user(q, 5), user(q, 6)
 	err = x.Merge(y)
 	require.ErrorIs(t, err, ErrParams)
-	require.ErrorContains(t, err, "Mechanism = KeptZeros: want SparseVector, or PureUniverse with more MaxKeys, in both UserBuilders that are to be merged")
+	require.ErrorContains(t, err, "Method = KeptZeros: want SparseVector, or PureUniverse with more MaxKeys, in both UserBuilders that are to be merged")
 	require.False(t, y.Released())
 	q = Params{Counters: 64, Epsilon: 1, Delta: 1e-6, MaxKeys: 1}
 	x, y = user(q, 5), user(q, 6)
-	require.Equal(t, KeptZeros, x.law.mechanism)
+	require.Equal(t, KeptZeros, x.law.method)
 	err = x.Merge(y)
 	require.ErrorIs(t, err, ErrParams)
-	require.ErrorContains(t, err, "Mechanism = Auto: want SparseVector, or PureUniverse with more MaxKeys, in both UserBuilders that are to be merged: by these Params they are KeptZeros")
+	require.ErrorContains(t, err, "Method = Auto: want SparseVector, or PureUniverse with more MaxKeys, in both UserBuilders that are to be merged: by these Params they are KeptZeros")
 	require.False(t, y.Released())
 	require.NoError(t, u.Merge(v))
 	require.True(t, v.Released())
@@ -788,9 +788,9 @@ func TestRefusedParams(t *testing.T) {
 	p := Params{Counters: 4, Epsilon: 1, Delta: 0.01, Dim: 100}
 	for in, try := range open {
 		p := p.of(in, 2)
-		for m := Auto; m <= lastMechanism+1; m++ {
+		for m := Auto; m <= lastMethod+1; m++ {
 			q := p
-			q.Mechanism = m
+			q.Method = m
 			if m == Auto || slices.Contains(possible[in], m) {
 				require.NoError(t, try(q), "%v %v", in, m)
 			} else {
@@ -801,7 +801,7 @@ func TestRefusedParams(t *testing.T) {
 				require.ErrorIs(t, try(q), ErrParams, "without Dim")
 			}
 			q = p
-			q.Mechanism, q.Delta = m, 0
+			q.Method, q.Delta = m, 0
 			if m == PureUniverse || m == Auto {
 				require.NoError(t, try(q), "δ = 0: %v %v", in, m)
 			} else {
@@ -823,7 +823,7 @@ func TestRefusedParams(t *testing.T) {
 		bad(func(q *Params) { q.MaxKeys = -1 })
 		bad(func(q *Params) { q.MaxKeys = maxElements + 1 })
 		bad(func(q *Params) { q.MaxKeys = math.MaxInt })
-		bad(func(q *Params) { q.Mechanism = 255 })
+		bad(func(q *Params) { q.Method = 255 })
 		bad(func(q *Params) { q.Sparse = threshold.DenseLaplace + 1 })
 		bad(func(q *Params) { q.Sparse = 255 })
 		if in == Users {
@@ -862,7 +862,7 @@ func TestRefusedParams(t *testing.T) {
 	require.ErrorIs(t, err, ErrParams)
 	_, err = New[uint64](p)
 	require.NoError(t, err)
-	require.Equal(t, "Input(9) Mechanism(77)", fmt.Sprint(Input(9), " ", Mechanism(77)))
+	require.Equal(t, "Input(9) Method(77)", fmt.Sprint(Input(9), " ", Method(77)))
 }
 
 // Counters from elsewhere: zeros are left out, and what no stream leads to is refused.
@@ -914,9 +914,9 @@ func TestPathsPrintNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Add(build(t, p, []string{"Rumpelstiltskin", "Rumpelstiltskin", "xyzzyplugh"})))
 	dptest.Redacted(t, s, "Rumpelstiltskin", "xyzzyplugh")
-	for _, m := range []Mechanism{KeptZeros, SparseVector} {
+	for _, m := range []Method{KeptZeros, SparseVector} {
 		q := p
-		q.MaxKeys, q.Mechanism = 3, m
+		q.MaxKeys, q.Method = 3, m
 		u, err := NewUserBuilder[string](q)
 		require.NoError(t, err)
 		u.AddUser("Rumpelstiltskin", "xyzzyplugh")
@@ -978,9 +978,9 @@ func TestSixtyFourServers(t *testing.T) {
 	require.NoError(t, err)
 	check("merged in a tree", h, 0)
 
-	for _, m := range []Mechanism{Auto, ShiftedSum} {
+	for _, m := range []Method{Auto, ShiftedSum} {
 		q := p
-		q.Mechanism = m
+		q.Method = m
 		s, err := NewSum[int](q)
 		require.NoError(t, err)
 		for _, b := range parts(q) {
@@ -992,11 +992,11 @@ func TestSixtyFourServers(t *testing.T) {
 		if l := h.law.sumLaw; m == ShiftedSum {
 			bias = servers * h.law.counts(l.offset+int64(20*l.shift)+1)
 		}
-		check("summed, "+h.Mechanism().String(), h, bias)
+		check("summed, "+h.Method().String(), h, bias)
 	}
 
 	q := p
-	q.MaxKeys, q.Mechanism = 3, SparseVector
+	q.MaxKeys, q.Method = 3, SparseVector
 	users, err := NewUserBuilder[int](q)
 	require.NoError(t, err)
 	f := map[int]int{}

@@ -1,7 +1,9 @@
 package misragries
 
 import (
+	"fmt"
 	"math"
+	"strings"
 
 	"github.com/dpsketch/dpsketch/internal/enum"
 	"github.com/dpsketch/dpsketch/internal/fault"
@@ -13,7 +15,7 @@ type Way uint8
 const (
 	// SumThem: one server adds up the reduced sketches of all, and releases the sum: [Sum].
 	SumThem Way = iota
-	// SumThemShifted is SumThem with a private shift of each sketch: Params with Mechanism
+	// SumThemShifted is SumThem with a private shift of each sketch: Params with Method
 	// ShiftedSum.
 	SumThemShifted
 	// MergeThem: one server merges the sketches, and releases one: [Builder.Merge].
@@ -29,9 +31,28 @@ func (w Way) String() string {
 	return enum.Name(w, wayNames, "Way")
 }
 
-// Plan is what a way costs. In all of them a key also loses up to N/(k+1) of its count to the
-// sketches, N the elements of all streams.
+// Plan is what it costs to release several sketches, by each way that the Params allow. In all of
+// them a key also loses up to N/(k+1) of its count to the sketches, N the elements of all streams.
 type Plan struct {
+	// Params are those asked about.
+	Params Params
+	// Sketches is the number of servers, each with a sketch.
+	Sketches int
+	// Costs are the ways and what they cost, the sum of the sketches first.
+	Costs []Cost
+}
+
+// String has a line for each way.
+func (p Plan) String() string {
+	lines := make([]string, len(p.Costs))
+	for i, c := range p.Costs {
+		lines[i] = c.String()
+	}
+	return fmt.Sprintf("%d sketches of %d counters, %v:\n%s", p.Sketches, p.Params.Counters, p.Params.Guarantee(), strings.Join(lines, "\n"))
+}
+
+// Cost is what one way costs.
+type Cost struct {
 	Way Way
 	// Hidden is a count from which on a key with a noise of 0 is released,
 	// wherever it was counted: the threshold, with the bias; for ReleaseEach,
@@ -51,6 +72,12 @@ type Plan struct {
 	Keys int64
 }
 
+// String tells the cost in a line.
+func (c Cost) String() string {
+	return fmt.Sprintf("%v: counts below %.4g are hidden (below %.4g with 95 %%), noise %.4g, at most %d keys on a server",
+		c.Way, c.Hidden, c.Hidden95, c.StdDev, c.Keys)
+}
+
 // Plan returns what each way to release the sketches of so many servers would cost under these
 // Params, before anything is merged. Nothing depends on data. Ways that the Params do not allow are
 // left out.
@@ -62,15 +89,15 @@ type Plan struct {
 //
 // It returns an error that wraps [ErrParams] if the Params are invalid or allow no way at all, or
 // sketches is below 1.
-func (p Params) Plan(sketches int) ([]Plan, error) {
+func (p Params) Plan(sketches int) (Plan, error) {
 	if sketches < 1 || sketches > math.MaxInt32 {
-		return nil, fault.Params("misragries", "sketches", sketches, "an integer in [1, 2³¹)")
+		return Plan{}, fault.Params("misragries", "sketches", sketches, "an integer in [1, 2³¹)")
 	}
 	m := float64(sketches)
-	var plans []Plan
+	plan := Plan{Params: p, Sketches: sketches}
 	var refused error
 	for _, w := range ways {
-		p.Mechanism = w.mechanism
+		p.Method = w.method
 		cost, err := p.candidate(w.input)
 		if err != nil {
 			if refused == nil {
@@ -78,33 +105,33 @@ func (p Params) Plan(sketches int) ([]Plan, error) {
 			}
 			continue
 		}
-		plan := Plan{w.way, max(cost.Threshold, 0), cost.Hidden95, cost.StdDev, 0, w.keys(int64(p.Counters), int64(sketches))}
+		way := Cost{w.way, max(cost.Threshold, 0), cost.Hidden95, cost.StdDev, 0, w.keys(int64(p.Counters), int64(sketches))}
 		if w.way == ReleaseEach {
-			plan.Hidden, plan.Hidden95, plan.StdDev = m*(plan.Hidden-1)+1, m*(plan.Hidden95-1)+1, math.Sqrt(m)*cost.StdDev
+			way.Hidden, way.Hidden95, way.StdDev = m*(way.Hidden-1)+1, m*(way.Hidden95-1)+1, math.Sqrt(m)*cost.StdDev
 		}
 		if c := cost.law; c.shift > 0 {
-			plan.Bias = m * cost.Bias
-			plan.Hidden += plan.Bias
-			plan.Hidden95 += plan.Bias - cost.Bias
-			plan.StdDev = math.Sqrt(cost.StdDev*cost.StdDev + m*discreteLaplace(c.shift).Variance()/(c.per*c.per))
-			if len(plans) > 0 && plan.Hidden95 >= plans[0].Hidden95 {
+			way.Bias = m * cost.Bias
+			way.Hidden += way.Bias
+			way.Hidden95 += way.Bias - cost.Bias
+			way.StdDev = math.Sqrt(cost.StdDev*cost.StdDev + m*discreteLaplace(c.shift).Variance()/(c.per*c.per))
+			if len(plan.Costs) > 0 && way.Hidden95 >= plan.Costs[0].Hidden95 {
 				continue
 			}
 		}
-		plans = append(plans, plan)
+		plan.Costs = append(plan.Costs, way)
 	}
-	if len(plans) == 0 {
-		return nil, refused
+	if len(plan.Costs) == 0 {
+		return Plan{}, refused
 	}
-	return plans, nil
+	return plan, nil
 }
 
 // ways lists what Plan compares.
 var ways = []struct {
-	way       Way
-	input     Input
-	mechanism Mechanism
-	keys      func(k, sketches int64) int64 // that one server holds
+	way    Way
+	input  Input
+	method Method
+	keys   func(k, sketches int64) int64 // that one server holds
 }{
 	{SumThem, Summed, Auto, func(k, sketches int64) int64 { return k * sketches }},
 	{SumThemShifted, Summed, ShiftedSum, func(k, sketches int64) int64 { return k * sketches }},

@@ -35,19 +35,19 @@ func TestPlanningRefusesWhatNewRefuses(t *testing.T) {
 					p := Params{Counters: 4, Epsilon: epsilon, Delta: delta, Dim: dim, Sparse: threshold.Laplace}
 					for in, try := range makes {
 						p = p.of(in, m)
-						var possible []Mechanism
-						for mechanism := KeptZeros; mechanism <= lastMechanism; mechanism++ {
-							p.Mechanism = mechanism
+						var possible []Method
+						for mechanism := KeptZeros; mechanism <= lastMethod; mechanism++ {
+							p.Method = mechanism
 							if try(p) == nil {
 								possible = append(possible, mechanism)
 							}
 						}
-						var listed []Mechanism
-						p.Mechanism = Auto
+						var listed []Method
+						p.Method = Auto
 						{
 							list, err := p.Candidates(in)
 							for _, c := range list {
-								listed = append(listed, c.Mechanism)
+								listed = append(listed, c.Method)
 								require.Greater(t, c.StdDev, 0.0)
 							}
 							slices.Sort(listed)
@@ -56,8 +56,8 @@ func TestPlanningRefusesWhatNewRefuses(t *testing.T) {
 						}
 					}
 					p = p.of(OneStream, m)
-					for mechanism := Auto; mechanism <= lastMechanism; mechanism++ {
-						p.Mechanism = mechanism
+					for mechanism := Auto; mechanism <= lastMethod; mechanism++ {
+						p.Method = mechanism
 						if makes[OneStream](p) == nil {
 							accepted++
 							require.Positive(t, p.Size())
@@ -79,7 +79,7 @@ func TestPlanningRefusesWhatNewRefuses(t *testing.T) {
 	}
 	require.Greater(t, accepted, 50)
 	require.Greater(t, refused, 50)
-	plans, err := Params{Counters: 4, Epsilon: 1, Dim: 100}.Plan(3)
+	plan, err := Params{Counters: 4, Epsilon: 1, Dim: 100}.Plan(3)
 	require.NoError(t, err)
-	require.Len(t, plans, 3)
+	require.Len(t, plan.Costs, 3)
 }

@@ -85,7 +85,7 @@ func (b *Builder[K]) RestorePrivateState(data []byte) error {
 	var err error
 	switch {
 	case in == Merged:
-		law.mechanism, err = b.params.allowed(in)
+		law.method, err = b.params.allowed(in)
 	case in == s.law.input:
 		law = s.law
 	default:
@@ -213,7 +213,7 @@ func (t *Sum[K]) RestorePrivateState(data []byte) error {
 
 // privateHead are the fields that both states begin with.
 func (p *Params) privateHead(state *byte, class *wire.KeyClass) []wire.Field {
-	return append([]wire.Field{wire.Byte(state), wire.Byte(class), wire.Byte(&p.Mechanism), wire.Byte(&p.Sparse)}, p.numbers()...)
+	return append([]wire.Field{wire.Byte(state), wire.Byte(class), wire.Byte(&p.Method), wire.Byte(&p.Sparse)}, p.numbers()...)
 }
 
 func appendPrivateHead[K hashing.Key](dst []byte, state byte, keys wire.Keys[K], p Params) []byte {

@@ -155,7 +155,7 @@ func TestPureReleasesSpendTheirBudget(t *testing.T) {
 				p := Params{Counters: k, Epsilon: 0.7, Dim: 100_000}.of(in, m)
 				c, err := p.choose(in)
 				require.NoError(t, err)
-				require.Equal(t, PureUniverse, c.mechanism)
+				require.Equal(t, PureUniverse, c.method)
 				steps, units, length := float64(m), float64(2*k-1), 1.0
 				if in == Merged {
 					units, length = float64(k*(k+1)/2), float64(k+1)
@@ -256,9 +256,9 @@ func TestPureReleases(t *testing.T) {
 	sum, err := NewSum[int](p)
 	require.NoError(t, err)
 	require.Equal(t, budget.PureDP(1, budget.Element(budget.AddRemove)), sum.Guarantee())
-	plans, err := p.Plan(2)
+	plan, err := p.Plan(2)
 	require.NoError(t, err)
-	require.InEpsilon(t, 2.8, plans[0].StdDev, 0.08)
+	require.InEpsilon(t, 2.8, plan.Costs[0].StdDev, 0.08)
 	for range 2 {
 		b, err := New[int](p)
 		require.NoError(t, err)
@@ -405,10 +405,10 @@ func TestMergedWithGivenCountersHasNoLength(t *testing.T) {
 // key that comes all the time is off by the noise alone.
 func TestSparseVectorsTellD(t *testing.T) {
 	for _, in := range []Input{OneStream, Merged, Users} {
-		p := Params{Counters: 16, Epsilon: 1, Delta: 1e-3, Sparse: threshold.Laplace, Mechanism: SparseVector}
+		p := Params{Counters: 16, Epsilon: 1, Delta: 1e-3, Sparse: threshold.Laplace, Method: SparseVector}
 		switch in {
 		case Merged:
-			p.Mechanism = Auto
+			p.Method = Auto
 		case Users:
 			p.MaxKeys = 2
 		}

@@ -55,7 +55,7 @@ func (p Params) universe(in Input) (epsilon, moves, length float64, together boo
 }
 
 // refuseUniverse returns an error without Dim.
-func (p Params) refuseUniverse(m Mechanism) error {
+func (p Params) refuseUniverse(m Method) error {
 	if p.Dim == 0 {
 		return fault.Params("misragries", "Dim", p.Dim, "the number of possible keys for "+m.String())
 	}

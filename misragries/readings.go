@@ -18,7 +18,7 @@ import (
 // cancels. Else it is +Inf unless MaxLength bounds the undercount. Where the noise that cancels is
 // large the estimate would lie below the lower end, which then goes down to it.
 func (h *Histogram[K]) Interval(key K, confidence float64) (lo, hi float64) {
-	if !limits.Confidence(confidence) || h.law.mechanism == Auto {
+	if !limits.Confidence(confidence) || h.law.method == Auto {
 		return math.NaN(), math.NaN()
 	}
 	lo, hi = h.by().interval(h, key, confidence)
@@ -34,7 +34,7 @@ func (h *Histogram[K]) Interval(key K, confidence float64) (lo, hi float64) {
 // noise it is the noisy number of decrements, else it is known by MaxLength alone, and +Inf
 // without. NaN for a confidence outside [0, 1).
 func (h *Histogram[K]) Undercount(confidence float64) float64 {
-	if !limits.Confidence(confidence) || h.law.mechanism == Auto {
+	if !limits.Confidence(confidence) || h.law.method == Auto {
 		return math.NaN()
 	}
 	return h.by().undercount(h, confidence)
@@ -44,7 +44,7 @@ func (h *Histogram[K]) Undercount(confidence float64) float64 {
 // reaches it is among the released keys; +Inf if the undercount is not bounded. NaN for a
 // confidence outside [0, 1).
 func (h *Histogram[K]) DetectionLimit(confidence float64) float64 {
-	if !limits.Confidence(confidence) || h.law.mechanism == Auto {
+	if !limits.Confidence(confidence) || h.law.method == Auto {
 		return math.NaN()
 	}
 	return h.detectionLimit(h.by().slack(h, confidence))
@@ -70,7 +70,7 @@ const (
 // all released keys are yielded. ok is false, too, with no keys, if an argument is NaN, confidence
 // is outside [0, 1) or the reading is neither.
 func (h *Histogram[K]) HeavyHitters(threshold, confidence float64, reading Reading) (keys iter.Seq2[K, float64], ok bool) {
-	if math.IsNaN(threshold) || !limits.Confidence(confidence) || reading > NoFalseNegatives || h.law.mechanism == Auto {
+	if math.IsNaN(threshold) || !limits.Confidence(confidence) || reading > NoFalseNegatives || h.law.method == Auto {
 		return func(func(K, float64) bool) {}, false
 	}
 	if reading == NoFalseNegatives {

@@ -103,7 +103,7 @@ func paths(t *testing.T, p Params, stream []int, f func(name string, s held, los
 	for in, list := range possible {
 		for _, m := range list {
 			q := p
-			q.Mechanism = m
+			q.Method = m
 			q.Sparse = threshold.Gaussian
 			if m == PureUniverse {
 				q.Delta = 0
@@ -112,7 +112,7 @@ func paths(t *testing.T, p Params, stream []int, f func(name string, s held, los
 			lost := float64(whole.decrements)
 			switch {
 			case Input(in) == Merged:
-				q.Mechanism = Auto
+				q.Method = Auto
 				s.sketches, lost = [][]counter[int]{merged.positive()}, float64(merged.decrements)
 				s.decrements = int64(merged.decrements)
 			case Input(in) == Summed:
@@ -159,7 +159,7 @@ func TestEveryPathKeepsItsPromises(t *testing.T) {
 				require.NotContains(t, truth, 1<<21-1)
 				ps, width, limits := promises{}, 0.0, 0.0
 				n := releases
-				if s.law.mechanism == SparseVector {
+				if s.law.method == SparseVector {
 					n /= 5
 				}
 				var src noise.Source
@@ -252,8 +252,8 @@ func TestEveryErrorBound(t *testing.T) {
 func TestReadingsBelowR(t *testing.T) {
 	notShort(t)
 	const confidence = 0.9
-	for _, m := range []Mechanism{ReducedSum, ShiftedSum} {
-		p := Params{Counters: 4, Epsilon: 1, Delta: 0.1, Mechanism: m, MaxLength: 5}
+	for _, m := range []Method{ReducedSum, ShiftedSum} {
+		p := Params{Counters: 4, Epsilon: 1, Delta: 0.1, Method: m, MaxLength: 5}
 		s := hold(t, p, OneStream, 0, []counter[int]{{0, 3}, {1, 2}})
 		// key 1 is below R, and with a shift key 0 is at times
 		require.GreaterOrEqual(t, s.law.from, int64(5))
@@ -272,8 +272,8 @@ func TestReadingsBelowR(t *testing.T) {
 // At the cut of the universe ties are broken at random: a key that is sure to be shown is above
 // them.
 func TestDetectionLimitIsAboveTies(t *testing.T) {
-	for _, m := range []Mechanism{PureUniverse, ShiftedUniverse} {
-		p := Params{Counters: 2, Epsilon: 1, Delta: 0.1, Dim: 100, Mechanism: m, MaxLength: 50}
+	for _, m := range []Method{PureUniverse, ShiftedUniverse} {
+		p := Params{Counters: 2, Epsilon: 1, Delta: 0.1, Dim: 100, Method: m, MaxLength: 50}
 		h := histogram(p, 0, []counter[int]{{3, 90}, {5, 60}})
 		require.Equal(t, 20.0, h.Threshold())
 		require.Greater(t, h.detectionLimit(0), 20.0)
@@ -294,7 +294,7 @@ func TestIntervalsOfPathsFailForOtherNoise(t *testing.T) {
 	laws := map[string]held{}
 	paths(t, p, stream, func(name string, s held, _ float64) { laws[name] = s })
 	paths(t, q, stream, func(name string, s held, _ float64) {
-		if s.law.mechanism == SparseVector {
+		if s.law.method == SparseVector {
 			return
 		}
 		misses := 0

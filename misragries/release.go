@@ -8,7 +8,7 @@ import (
 
 // Release spends the budget and returns the private histogram, by the mechanism that the Params
 // name or the one that suits what the Builder holds: for one stream Algorithm 2 of the paper, see
-// [Mechanism]. The Builder gives up its data; a second Release returns an error that wraps
+// [Method]. The Builder gives up its data; a second Release returns an error that wraps
 // [ErrReleased].
 func (b *Builder[K]) Release() (*Histogram[K], error) {
 	if err := b.calibrate(); err != nil {
@@ -32,7 +32,7 @@ func (b *Builder[K]) calibrate() error {
 	if s.law.input != Merged {
 		return nil
 	}
-	law, err := mechanismOf[uint64](s.law.mechanism).calibrate(b.params, Merged, s.given)
+	law, err := methodOf[uint64](s.law.method).calibrate(b.params, Merged, s.given)
 	if err == nil {
 		s.law = law
 	}
@@ -41,7 +41,7 @@ func (b *Builder[K]) calibrate() error {
 
 // releaseSketch releases one sketch, with counters from elsewhere or without.
 func releaseSketch[K hashing.Key](src *noise.Source, p Params, c calibration, s *sketch[K], given bool) (*Histogram[K], error) {
-	h, by := newHistogram[K](p, c), mechanismOf[K](c.mechanism)
+	h, by := newHistogram[K](p, c), methodOf[K](c.method)
 	held := by.prepare(src, c, s.plain())
 	held.unknown = given
 	if err := by.draw(src, h, held); err != nil { // only of public numbers

@@ -173,7 +173,7 @@ func TestSharedNoiseAtTheLimit(t *testing.T) {
 // noise. The assertions reject falsely with a probability below 1e-8 each.
 func TestReleaseAtTheLimit(t *testing.T) {
 	notShort(t)
-	p := Params{Counters: 10, Epsilon: 1, Delta: 1e-6, Mechanism: FreedZeros}
+	p := Params{Counters: 10, Epsilon: 1, Delta: 1e-6, Method: FreedZeros}
 	const n = 6000
 	for _, restored := range []bool{false, true} {
 		var hits [2]int64

@@ -122,7 +122,7 @@ func TestShardedKeepsItsSecret(t *testing.T) {
 	copied := *s
 	h, err := s.Release()
 	require.NoError(t, err)
-	require.Equal(t, ReducedSum, h.Mechanism())
+	require.Equal(t, ReducedSum, h.Method())
 	require.Equal(t, 2, h.sketches)
 	for _, released := range []*Sharded[string]{s, &copied, {}} {
 		released.Add(secret)

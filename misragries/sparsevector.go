@@ -27,9 +27,9 @@ func (m sparseVector[K]) calibrate(p Params, in Input, unknown bool) (calibratio
 	}
 	law, err := q.Law()
 	if err != nil {
-		return calibration{}, fault.Params("misragries", "Sparse", p.Sparse, "a mechanism whose noise is in range here")
+		return calibration{}, fault.Params("misragries", "Sparse", p.Sparse, "a method whose noise is in range here")
 	}
-	return calibration{mechanism: SparseVector, input: in, per: 1, sparse: law, together: in == Users}, nil
+	return calibration{method: SparseVector, input: in, per: 1, sparse: law, together: in == Users}, nil
 }
 
 // refuses is what calibrate refuses but for noise out of range, without the time that it takes.
@@ -54,19 +54,19 @@ func (p Params) sparse(in Input, unknown bool) (threshold.Params, error) {
 	case p.Counters > maxElements:
 		return refused("Counters", p.Counters, "at most 2²⁰ for SparseVector")
 	case p.Sparse == threshold.PureLaplace || p.Sparse == threshold.DenseLaplace:
-		return refused("Sparse", p.Sparse, "a mechanism that does without Dim")
+		return refused("Sparse", p.Sparse, "a method that needs no Dim")
 	case float64(p.Counters)/epsilon > 0x1p46:
 		return refused("Epsilon", p.Epsilon, "a larger number for SparseVector")
 	}
 	return threshold.Params{
 		Epsilon: epsilon, Delta: delta, Relation: budget.AddRemove,
-		MaxKeys: p.Counters, Stored: p.Counters, Integers: true, Beside: !unknown, Mechanism: p.Sparse,
+		MaxKeys: p.Counters, Stored: p.Counters, Integers: true, Beside: !unknown, Method: p.Sparse,
 	}, nil
 }
 
 func (m sparseVector[K]) candidate(h *Histogram[K]) (Candidate, error) {
 	c := candidateOf(h, m)
-	c.Sparse = h.law.sparse.Params().Mechanism
+	c.Sparse = h.law.sparse.Params().Method
 	return c, nil
 }
 
@@ -180,7 +180,7 @@ func (m sparseVector[K]) slack(h *Histogram[K], confidence float64) float64 {
 }
 
 func (m sparseVector[K]) sure(h *Histogram[K], f, confidence float64) float64 {
-	switch h.vector.Params().Mechanism {
+	switch h.vector.Params().Method {
 	case threshold.ExponentialRounding, threshold.LinearRounding:
 		// R is below the least that is released
 		f = max(f, h.vector.Threshold())
@@ -234,8 +234,8 @@ func (sparseVector[K]) fits(h *Histogram[K]) bool {
 		}
 	}
 	want.Epsilon, want.Delta = v.Epsilon, v.Delta
-	if want.Mechanism == threshold.Auto {
-		want.Mechanism = v.Mechanism
+	if want.Method == threshold.Auto {
+		want.Method = v.Method
 	}
 	return v == want
 }

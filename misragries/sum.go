@@ -73,7 +73,7 @@ func (t *Sum[K]) Add(b *Builder[K]) error {
 	s := private.Enter(t.sumSecret)
 	o, err := private.Take(b.secret, "misragries: Sum.Add: the Builder")
 	if err == nil {
-		held := mechanismOf[K](t.law.mechanism).prepare(&s.src, t.law, o.sketch.plain())
+		held := methodOf[K](t.law.method).prepare(&s.src, t.law, o.sketch.plain())
 		for _, c := range held.counters {
 			s.add(c.key, c.count)
 		}
@@ -133,7 +133,7 @@ func (t *Sum[K]) Release() (*Histogram[K], error) {
 		units = append(units, counter[K]{key, count})
 	}
 	sortCounters(units)
-	if err := mechanismOf[K](t.law.mechanism).draw(&s.src, h, contents[K]{units, s.length, s.unknown}); err != nil {
+	if err := methodOf[K](t.law.method).draw(&s.src, h, contents[K]{units, s.length, s.unknown}); err != nil {
 		return nil, err
 	}
 	return h, nil

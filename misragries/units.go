@@ -32,9 +32,9 @@ func (units[K]) prepare(_ *noise.Source, c calibration, s *sketch[K]) contents[K
 // The upper end r + N/(k+1) has a variance of about (u/(1−s))² + (moves/s)², where s = e/ε and u/ε
 // is the scale of the noise of r. It is least at s/(1−s) = (moves/u)^⅔. The length gets a quarter
 // at most, which it would exceed for k ≤ 2: a threshold half as high again is no price for bounds.
-func (p Params) calibrateReduced(m Mechanism, in Input, unknown bool, epsilon, moves float64, calibrate func(epsilon float64) (sumLaw, bool)) (calibration, error) {
+func (p Params) calibrateReduced(m Method, in Input, unknown bool, epsilon, moves float64, calibrate func(epsilon float64) (sumLaw, bool)) (calibration, error) {
 	law, ok := calibrate(epsilon)
-	c := calibration{mechanism: m, input: in, per: float64(p.Counters) + 1, sumLaw: law}
+	c := calibration{method: m, input: in, per: float64(p.Counters) + 1, sumLaw: law}
 	if ok && !unknown {
 		ratio := min(math.Pow(moves/(law.scale*epsilon), 2./3), 1./3)
 		spent := epsilon * ratio / (1 + ratio)

@@ -203,7 +203,7 @@ func TestTopOfUniverseIsTheLoop(t *testing.T) {
 	}
 }
 
-// released is an output of the mechanism: the keys, as a set of binary digits, and their noisy
+// released is an output of the method: the keys, as a set of binary digits, and their noisy
 // values in order, 0 behind.
 type released struct {
 	keys   uint

@@ -107,8 +107,8 @@ func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
 	case b.params != other.params:
 		return fault.Mismatch("misragries", "Params", b.params, other.params)
 	case !b.law.together:
-		return fault.Params("misragries", "Mechanism", b.params.Mechanism,
-			"SparseVector, or PureUniverse with more MaxKeys, in both UserBuilders that are to be merged: by these Params they are "+b.law.mechanism.String()+" of single keys")
+		return fault.Params("misragries", "Method", b.params.Method,
+			"SparseVector, or PureUniverse with more MaxKeys, in both UserBuilders that are to be merged: by these Params they are "+b.law.method.String()+" of single keys")
 	}
 	s := private.Enter(b.userSecret)
 	o, err := private.Take(other.userSecret, "misragries: Merge: the other UserBuilder")

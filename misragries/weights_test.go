@@ -134,7 +134,7 @@ func weighted[K hashing.Key](t *testing.T, rng *rand.Rand, p Params, events []ev
 // What is released is the same on every path that takes a Builder: without its noise, a sketch of
 // AddN is that of Add.
 func TestAddNIsReleasedOnEveryPath(t *testing.T) {
-	eachPath(func(name string, in Input, m Mechanism, p Params) {
+	eachPath(func(name string, in Input, m Method, p Params) {
 		if in == Users || in == GivenCounters {
 			return
 		}
@@ -228,7 +228,7 @@ func TestEventThresholds(t *testing.T) {
 	for m, want := range map[int][2]float64{1: {17, 15.45}, 20: {19.75, 15.57}, 1500: {24.21, 15.57}} {
 		p := Params{Counters: 1024, Epsilon: 1, Delta: 1e-6, MaxElements: m}
 		require.InDelta(t, want[0], p.Threshold()/float64(m), 0.006)
-		p.Mechanism = ReducedSum
+		p.Method = ReducedSum
 		require.InDelta(t, want[1], p.Threshold()/float64(m), 0.006)
 	}
 }

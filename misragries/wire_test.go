@@ -24,7 +24,7 @@ type sample struct {
 
 // samples returns a release for every mechanism of every input, by the same randomness each time.
 func samples(t testing.TB) (all []sample) {
-	eachPath(func(_ string, in Input, m Mechanism, p Params) {
+	eachPath(func(_ string, in Input, m Method, p Params) {
 		p.MaxLength = 170
 		if in != Users && in != Merged && !m.universe() {
 			p.MaxElements, p.Delta = 2, 0.25
@@ -50,7 +50,7 @@ func TestCodecOfEveryPath(t *testing.T) {
 	// No keys, and all of them.
 	p := Params{Counters: 4, Epsilon: 1, Delta: 1e-3}
 	dptest.Codec(t, draw(t, Summed, p, nil), func(a, b *Histogram[int]) bool { return a.String() == b.String() })
-	p.Dim, p.Mechanism = 3, PureUniverse
+	p.Dim, p.Method = 3, PureUniverse
 	h := draw(t, OneStream, p, repeat(3))
 	require.Equal(t, 3, h.Len())
 	require.True(t, math.IsInf(h.Threshold(), -1))
@@ -185,7 +185,7 @@ func TestDecodeRejectsInvalidPaths(t *testing.T) {
 		data, err := byName["onestream-keptzeros"].MarshalBinary()
 		require.NoError(t, err)
 		data[8] = byte(m)
-		require.Equal(t, Mechanism(m) != KeptZeros, new(Histogram[int]).UnmarshalBinary(data) != nil, m)
+		require.Equal(t, Method(m) != KeptZeros, new(Histogram[int]).UnmarshalBinary(data) != nil, m)
 	}
 	// Of any other input than the one it is for, a mechanism is not valid.
 	for _, s := range samples(t) {
@@ -194,7 +194,7 @@ func TestDecodeRejectsInvalidPaths(t *testing.T) {
 			h.law.input = in
 			data, err := h.MarshalBinary()
 			require.NoError(t, err)
-			if in > lastInput || !slices.Contains(possible[in], h.Mechanism()) {
+			if in > lastInput || !slices.Contains(possible[in], h.Method()) {
 				require.ErrorIs(t, new(Histogram[int]).UnmarshalBinary(data), ErrFormat, "%s as %v", s.name, in)
 			}
 		}
@@ -218,7 +218,7 @@ func TestDecodeRejectsOtherVectors(t *testing.T) {
 		"Replace":          func(q *threshold.Params) { q.Relation, q.Stored, q.Beside = 2, 0, false },
 		"larger ε":         func(q *threshold.Params) { q.Epsilon = 2 },
 		"larger δ":         func(q *threshold.Params) { q.Delta = 0.06 },
-		"not the Gaussian": func(q *threshold.Params) { q.Mechanism = threshold.Gaussian },
+		"not the Gaussian": func(q *threshold.Params) { q.Method = threshold.Gaussian },
 	} {
 		q := want
 		change(&q)
@@ -228,8 +228,8 @@ func TestDecodeRejectsOtherVectors(t *testing.T) {
 		v, err := b.Release()
 		require.NoError(t, err)
 		named := p
-		named.Mechanism = SparseVector
-		h := Histogram[int]{params: named, law: calibration{mechanism: SparseVector, input: Merged, per: 1}, sketches: 1, vector: v}
+		named.Method = SparseVector
+		h := Histogram[int]{params: named, law: calibration{method: SparseVector, input: Merged, per: 1}, sketches: 1, vector: v}
 		data, err := h.MarshalBinary()
 		require.NoError(t, err)
 		if err = new(Histogram[int]).UnmarshalBinary(data); name == "" {
@@ -278,13 +278,13 @@ func BenchmarkUnmarshalPaths(b *testing.B) {
 	}
 	for _, c := range []struct {
 		in Input
-		m  Mechanism
+		m  Method
 	}{{OneStream, KeptZeros}, {OneStream, FreedZeros}, {Summed, ReducedSum}, {OneStream, PureUniverse}, {Merged, Auto}} {
-		p := Params{Counters: 1024, Epsilon: 1000, Delta: 1e-6, Dim: 2048, Mechanism: c.m, Sparse: threshold.Gaussian}
+		p := Params{Counters: 1024, Epsilon: 1000, Delta: 1e-6, Dim: 2048, Method: c.m, Sparse: threshold.Gaussian}
 		h := draw(b, c.in, p, stream)
 		data, err := h.MarshalBinary()
 		require.NoError(b, err)
-		b.Run("mech="+h.Mechanism().String()+"/k=1024", func(b *testing.B) {
+		b.Run("mech="+h.Method().String()+"/k=1024", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var back Histogram[int]

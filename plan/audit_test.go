@@ -96,7 +96,7 @@ func (a *adversary) release(t testing.TB, side int) (z, shift float64) {
 		factor[i] = math.Pow(m.Scale(i), -2/(m.Params().P+2))
 	}
 	clip := func(x ...[]float64) []float64 {
-		c := newClipper(m.Limit(), a.p.Dim)
+		c := newClipper(m.Clip(), a.p.Dim)
 		view := (&shaped{shaping: newShaping(&rows{dim: a.p.Dim, least: -a.p.Max, max: a.p.Max, dense: x}, m.centre, factor)})
 		for j, row := range x {
 			if row != nil {
@@ -115,6 +115,6 @@ func (a *adversary) release(t testing.TB, side int) (z, shift float64) {
 		sum := (m.Estimate(i) - m.centre[i]) * factor[i] * m.divisor
 		along += (sum - x - (first[i]+second[i])/2) * (first[i] - second[i]) / distance
 	}
-	sd := m.params.sumSensitivity() * m.Limit() / math.Sqrt(2*m.Spent().Sum)
+	sd := m.params.sumSensitivity() * m.Clip() / math.Sqrt(2*m.Spent().Sum)
 	return along / sd, distance / 2 / sd * float64(1-2*side)
 }

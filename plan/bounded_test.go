@@ -169,7 +169,7 @@ func TestSymmetricAndMargin(t *testing.T) {
 	normal, _ := columnOf(rng, 2000, (*rand.Rand).NormFloat64)
 	m := release(t, p, normal)
 	require.Less(t, release(t, deep, normal).StdDev(0), 0.85*m.StdDev(0))
-	require.Greater(t, release(t, wide, normal).Limit(), 1.5*m.Limit())
+	require.Greater(t, release(t, wide, normal).Clip(), 1.5*m.Clip())
 	skewed, mean := columnOf(rng, 20_000, (*rand.Rand).ExpFloat64)
 	bias := func(p Params) (sum float64) {
 		for range 20 {

@@ -393,7 +393,7 @@ func TestClipAtAnExtremeQuantile(t *testing.T) {
 	}
 	for _, base := range []Base{AutoBase, Uniform} {
 		m := release(t, Params{Rho: 5, Dim: 4, Max: 1e6, Unit: 1, Shares: Shares{Clip: 0.5}, Steps: Steps{Clip: 0.995, Centre: Origin, Scaling: Unscaled, Base: base}}, x)
-		require.Less(t, m.Limit(), math.Sqrt(longest))
-		require.Greater(t, m.Limit(), 3.0)
+		require.Less(t, m.Clip(), math.Sqrt(longest))
+		require.Greater(t, m.Clip(), 3.0)
 	}
 }

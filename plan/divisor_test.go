@@ -246,7 +246,7 @@ func TestIndependentNoise(t *testing.T) {
 	} {
 		p.Rho, p.Dim, p.Max, p.Method = 1, 10, 1, Plain
 		m := release(t, p, dense.dense)
-		sum := m.params.sumSensitivity() * m.Limit() / math.Sqrt(2*m.Spent().Sum) / m.divisor
+		sum := m.params.sumSensitivity() * m.Clip() / math.Sqrt(2*m.Spent().Sum) / m.divisor
 		for i, sd := range m.independent() {
 			require.InEpsilon(t, sum, sd, 1e-3)
 			require.InEpsilon(t, math.Hypot(sum, m.Estimate(i)*m.relative()), m.StdDev(i), 1e-6)

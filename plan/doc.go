@@ -46,7 +46,7 @@
 // once more by empirical Bayes, for nothing.
 //
 // All this assumes that n is large against √(d/ρ): else a quantile misses its data, and the result
-// is useless, though as private. [Outlook] warns before, and Auto is Plain there. Sparse signed
+// is useless, though as private. [Params.Plan] warns before, and Auto is Plain there. Sparse signed
 // rows are clipped around the origin and not usefully scaled, as the median of |x| is 0 there; the
 // standard deviations of a two-pass mean treat scales that the first pass chose as independent of
 // it. Where hardly more rows than are clipped are not 0, the mean is 0.

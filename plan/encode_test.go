@@ -88,7 +88,7 @@ func TestZeroMean(t *testing.T) {
 	_, err := m.MarshalBinary()
 	require.ErrorIs(t, err, ErrFormat)
 	lo, hi := m.Interval(0, 0.5)
-	for _, x := range []float64{m.Estimate(0), m.StdDev(0), m.Centre(0), m.Scale(0), m.Limit(), m.Gamma(), m.NoiseNorm(2), lo, hi} {
+	for _, x := range []float64{m.Estimate(0), m.StdDev(0), m.Centre(0), m.Scale(0), m.Clip(), m.Gamma(), m.NoiseNorm(2), lo, hi} {
 		require.True(t, math.IsNaN(x), "%v", x)
 	}
 	require.Empty(t, m.Values())
@@ -177,7 +177,7 @@ func usable(t *testing.T, m *Mean) {
 		require.Greater(t, m.StdDev(i), 0.0)
 		require.False(t, math.IsNaN(m.Centre(i)) || m.Scale(i) < 0)
 	}
-	require.True(t, m.Rows() >= 0 && m.Limit() > 0 && m.Gamma() > 0)
+	require.True(t, m.Rows() >= 0 && m.Clip() > 0 && m.Gamma() > 0)
 	require.True(t, m.Spent().Sum > 0 && m.Spent().Sum <= m.Params().Rho*(1+1e-9))
 	m.Scaled()
 	require.NotContains(t, m.String(), "NaN")

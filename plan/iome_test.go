@@ -161,14 +161,14 @@ func TestInstanceOptimal(t *testing.T) {
 		require.InDelta(t, 0.25, m.spent.Centre, 1e-9)
 		// Norms are 8 ± .7, and 250 rows are above C, seven standard deviations of the noise of a
 		// step of the search.
-		require.InDelta(t, 8.8, m.Limit(), 0.8)
+		require.InDelta(t, 8.8, m.Clip(), 0.8)
 		noiseError := m.NoiseNorm(2)
 		sensitivity := 2.0
 		if relation == budget.AddRemove {
 			sensitivity = 1
 		}
 		// n may be noisy
-		require.InEpsilon(t, sensitivity*m.Limit()/n*math.Sqrt(d/(2*m.spent.Sum)), noiseError, 0.05)
+		require.InEpsilon(t, sensitivity*m.Clip()/n*math.Sqrt(d/(2*m.spent.Sum)), noiseError, 0.05)
 		// The noise has 64 coordinates: its norm is more than twice the expected with a probability
 		// below 1e-10; clipping adds at most as much.
 		dptest.Alarm(t, 1e-10)

@@ -110,8 +110,8 @@ func (m *Mean) Scale(i int) float64 { return at(m.scales, i) }
 // Scaled reports whether coordinates were scaled.
 func (m *Mean) Scaled() bool { return m.scaled }
 
-// Limit returns C, the norm at which centred and scaled rows were clipped. NaN for the zero Mean.
-func (m *Mean) Limit() float64 {
+// Clip returns C, the norm at which centred and scaled rows were clipped. NaN for the zero Mean.
+func (m *Mean) Clip() float64 {
 	if m.limit == 0 {
 		return math.NaN()
 	}

@@ -193,7 +193,7 @@ func TestRowsFor(t *testing.T) {
 				q.Rows = n
 				o, err := q.Plan(0.3 * p.max())
 				require.NoError(t, err)
-				return o.Noise <= noise && (o.Enough || o.Method == Plain)
+				return o.Noise <= noise && (o.Enough || o.Params.Method == Plain)
 			}
 			require.True(t, good(n), "%+v: %v", p, noise)
 			require.False(t, n > 1 && good(n-1), "%+v: %v", p, noise)
@@ -211,7 +211,7 @@ func TestRowsFor(t *testing.T) {
 }
 
 // What is smaller than all that matters is planned for as the least that matters: no number of the
-// Outlook underflows to 0/0.
+// The Plan underflows to 0/0.
 func TestPlanForTinyScales(t *testing.T) {
 	for _, p := range []Params{{Rho: 1, Dim: 5, Rows: 1000, Max: 1}, {Rho: 1, Dim: 1, Rows: 1 << 30, Max: 0x1p-100, Unit: 0x1p-159, P: maxP}, {Rho: minRho, Dim: 2, Rows: 9, NonNegative: true}} {
 		for _, scale := range []float64{5e-324, 0x1p-1022, 0x1p-200, 0x1p-4 * p.unit()} {
@@ -324,7 +324,7 @@ func TestAutoFallsBackToPlain(t *testing.T) {
 		c.p.Rows = int(c.n)
 		o, err := c.p.Plan()
 		require.NoError(t, err)
-		require.Equal(t, c.want, o.Method, c.name)
+		require.Equal(t, c.want, o.Params.Method, c.name)
 	}
 	m, err := New(Params{Rho: 1, Dim: 2, Max: 1000, Unit: 1000})
 	require.NoError(t, err)

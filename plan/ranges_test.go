@@ -69,7 +69,7 @@ func TestPlainWithRanges(t *testing.T) {
 		require.InEpsilon(t, s*norm/math.Sqrt(2)/n, out.StdDev(0), 1e-6)
 		require.InDelta(t, 0, l2(out.Values(), mean), 10*s*norm/n)
 		require.Equal(t, []float64{13, 1, 0}, out.centre)
-		require.InEpsilon(t, norm, out.Limit(), 1e-6, "no row is clipped")
+		require.InEpsilon(t, norm, out.Clip(), 1e-6, "no row is clipped")
 	}
 }
 

@@ -122,7 +122,7 @@ func TestFailureRate(t *testing.T) {
 	x, mean := gaussian(rand.New(rand.NewPCG(7, 8)), p.Rows, 5, sds)
 	failed := int64(0)
 	for range releases {
-		if m := release(t, p, x); l2(m.Values(), mean) > 3*m.NoiseNorm(2) || m.Limit() > 3*math.Sqrt(128*5) {
+		if m := release(t, p, x); l2(m.Values(), mean) > 3*m.NoiseNorm(2) || m.Clip() > 3*math.Sqrt(128*5) {
 			failed++
 		}
 	}

@@ -84,8 +84,8 @@ func TestCorrelatedDeltaWithANumberBeside(t *testing.T) {
 }
 
 // besideParams are Params of k counters and of the number of counts that a sketch lost.
-func besideParams(k int, epsilon, delta float64, m Mechanism) Params {
-	return Params{Epsilon: epsilon, Delta: delta, MaxKeys: k, Stored: k, Integers: true, Beside: true, Mechanism: m}
+func besideParams(k int, epsilon, delta float64, m Method) Params {
+	return Params{Epsilon: epsilon, Delta: delta, MaxKeys: k, Stored: k, Integers: true, Beside: true, Method: m}
 }
 
 // The thresholds for D of a merged sketch as a coordinate: 2.8 %, 1.4 % and .7 % above those
@@ -104,7 +104,7 @@ func TestBesideTable(t *testing.T) {
 		require.Less(t, l.StdDevOf(1, 1), 1.09*l.StdDev())
 	}
 	// By independent noise the threshold grows by √(1 + 1/√l), by Laplace noise as ε falls.
-	for _, m := range []Mechanism{Gaussian, Laplace, ExponentialRounding} {
+	for _, m := range []Method{Gaussian, Laplace, ExponentialRounding} {
 		with, err := besideParams(64, 1, 1e-6, m).Law()
 		require.NoError(t, err)
 		p := besideParams(64, 1, 1e-6, m)
@@ -125,7 +125,7 @@ func TestBesideIsPrivateExactly(t *testing.T) {
 		t.Skip("half a second: in the default run")
 	}
 	const epsilon, delta = 1.0, 1e-3
-	for _, m := range []Mechanism{ExponentialRounding, LinearRounding, Laplace, Gaussian} {
+	for _, m := range []Method{ExponentialRounding, LinearRounding, Laplace, Gaussian} {
 		t.Run(m.String(), func(t *testing.T) {
 			p := besideParams(2, epsilon, delta, m)
 			p.Stored = 0
@@ -203,7 +203,7 @@ func TestBesideIsPrivateExactly(t *testing.T) {
 // What is released has the law that StdDevOf and ReachOf tell, the noise that is shared included.
 func TestBesideIsReleased(t *testing.T) {
 	runs := dptest.Fewer(4000, 1000)
-	for _, m := range []Mechanism{ExponentialRounding, Laplace, Gaussian, CorrelatedGaussian} {
+	for _, m := range []Method{ExponentialRounding, Laplace, Gaussian, CorrelatedGaussian} {
 		t.Run(m.String(), func(t *testing.T) {
 			l, err := besideParams(8, 1, 1e-3, m).Law()
 			require.NoError(t, err)
@@ -290,5 +290,5 @@ func TestBesideParams(t *testing.T) {
 	require.Equal(t, good.StdDev(), l.StdDev())
 	require.Equal(t, good.ErrorBound(3, 0.9), l.ErrorBound(3, 0.9))
 	require.True(t, good.Guarantee().Equal(l.Guarantee()))
-	require.NotEqual(t, Auto, l.Params().Mechanism)
+	require.NotEqual(t, Auto, l.Params().Method)
 }

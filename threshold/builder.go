@@ -74,8 +74,8 @@ func NewBounded[K hashing.Key](p Params) (*Builder[K], error) {
 // NewCalibrated is New or NewBounded for a Law, which is calibrated already. The error wraps
 // [ErrParams], also for the zero Law and for one of listed keys.
 func NewCalibrated[K hashing.Key](l Law) (*Builder[K], error) {
-	if l.numbers.mechanism == Auto || l.params.Listed {
-		return nil, fault.Params("threshold", "Law", l.numbers.mechanism, "one of Params.Law, and not of listed keys")
+	if l.numbers.method == Auto || l.params.Listed {
+		return nil, fault.Params("threshold", "Law", l.numbers.method, "one of Params.Law, and not of listed keys")
 	}
 	return newBuilder(l, list[K]{})
 }

@@ -87,15 +87,15 @@ func TestAudit(t *testing.T) {
 		t.Skip("many releases")
 	}
 	for _, p := range []Params{
-		{Epsilon: 1, Delta: 1e-2, Integers: true, Mechanism: ExponentialRounding},
-		{Epsilon: 1, Delta: 1e-2, Integers: true, Mechanism: LinearRounding},
-		{Epsilon: 1, Delta: 1e-2, Integers: true, Mechanism: Laplace},
-		{Epsilon: 1, Delta: 1e-2, Mechanism: ExponentialRounding},
-		{Epsilon: 1, Delta: 1e-2, MaxKeys: 1, Mechanism: Gaussian},
-		{Epsilon: 1, Delta: 1e-2, MaxKeys: 4, Mechanism: Gaussian},
-		{Epsilon: 1, Delta: 1e-2, MaxKeys: 4, Stored: 4, Mechanism: CorrelatedGaussian},
+		{Epsilon: 1, Delta: 1e-2, Integers: true, Method: ExponentialRounding},
+		{Epsilon: 1, Delta: 1e-2, Integers: true, Method: LinearRounding},
+		{Epsilon: 1, Delta: 1e-2, Integers: true, Method: Laplace},
+		{Epsilon: 1, Delta: 1e-2, Method: ExponentialRounding},
+		{Epsilon: 1, Delta: 1e-2, MaxKeys: 1, Method: Gaussian},
+		{Epsilon: 1, Delta: 1e-2, MaxKeys: 4, Method: Gaussian},
+		{Epsilon: 1, Delta: 1e-2, MaxKeys: 4, Stored: 4, Method: CorrelatedGaussian},
 		{Epsilon: 1, Dim: 1000, Integers: true},
-		{Epsilon: 1, Dim: 4, Integers: true, Mechanism: DenseLaplace},
+		{Epsilon: 1, Dim: 4, Integers: true, Method: DenseLaplace},
 	} {
 		c, err := p.choose()
 		require.NoError(t, err)
@@ -134,11 +134,11 @@ func TestAuditOfDelta(t *testing.T) {
 	// is asked
 	const n = 7_000
 	for _, p := range []Params{
-		{Epsilon: 1, Delta: 1e-2, Integers: true, Mechanism: ExponentialRounding},
-		{Epsilon: 2, Delta: 1e-2, Mechanism: LinearRounding},
-		{Epsilon: 1, Delta: 1e-2, Integers: true, Mechanism: Laplace},
-		{Epsilon: 1, Delta: 1e-2, MaxKeys: 1, Mechanism: Gaussian},
-		{Epsilon: 1, Delta: 1e-2, MaxKeys: 3, Stored: 3, Mechanism: CorrelatedGaussian},
+		{Epsilon: 1, Delta: 1e-2, Integers: true, Method: ExponentialRounding},
+		{Epsilon: 2, Delta: 1e-2, Method: LinearRounding},
+		{Epsilon: 1, Delta: 1e-2, Integers: true, Method: Laplace},
+		{Epsilon: 1, Delta: 1e-2, MaxKeys: 1, Method: Gaussian},
+		{Epsilon: 1, Delta: 1e-2, MaxKeys: 3, Stored: 3, Method: CorrelatedGaussian},
 	} {
 		c, err := p.choose()
 		require.NoError(t, err)

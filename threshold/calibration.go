@@ -10,7 +10,7 @@ import (
 
 // calibration is a mechanism with all its numbers, in steps of the grid unless stated otherwise.
 type calibration struct {
-	mechanism Mechanism
+	method    Method
 	step      float64 // the grid, in the units of the data: a power of two
 	scale     float64 // of the discrete Laplace noise, or σ of the normal noise
 	shared    float64 // standard deviation of the noise that CorrelatedGaussian shares; else 0
@@ -28,7 +28,7 @@ func (p Params) choose() (calibration, error) {
 	if err := p.validate(); err != nil {
 		return calibration{}, err
 	}
-	m := p.Mechanism
+	m := p.Method
 	if m == Auto && p.Delta == 0 {
 		m = PureLaplace
 		if p.Listed {
@@ -38,20 +38,20 @@ func (p Params) choose() (calibration, error) {
 	if m != Auto {
 		c, reason := p.calibrate(m)
 		if reason != "" {
-			return calibration{}, fault.Params("threshold", "Mechanism", m, "a mechanism that is possible here; "+reason)
+			return calibration{}, fault.Params("threshold", "Method", m, "a method that is possible here; "+reason)
 		}
 		return c, nil
 	}
 	var best calibration
 	for m := ExponentialRounding; !m.pure(); m++ {
-		if !p.chooses(m) || m == CorrelatedGaussian && best.mechanism != Auto && p.leastCorrelated() >= best.lowest() {
+		if !p.chooses(m) || m == CorrelatedGaussian && best.method != Auto && p.leastCorrelated() >= best.lowest() {
 			continue // the last is the only one that takes long
 		}
-		if c, reason := p.calibrate(m); reason == "" && (best.mechanism == Auto || c.lowest() < best.lowest()) {
+		if c, reason := p.calibrate(m); reason == "" && (best.method == Auto || c.lowest() < best.lowest()) {
 			best = c
 		}
 	}
-	if best.mechanism == Auto {
+	if best.method == Auto {
 		return best, fault.Params("threshold", "Epsilon", p.Epsilon, "a number with noise in the range of float64 at this Delta and Sensitivity")
 	}
 	return best, nil
@@ -59,7 +59,7 @@ func (p Params) choose() (calibration, error) {
 
 // calibrate returns the numbers of one mechanism, or the reason why it is not possible. The Params
 // are valid.
-func (p Params) calibrate(m Mechanism) (c calibration, reason string) {
+func (p Params) calibrate(m Method) (c calibration, reason string) {
 	if reason := p.lacks(m); reason != "" {
 		return c, reason
 	}
@@ -71,7 +71,7 @@ func (p Params) calibrate(m Mechanism) (c calibration, reason string) {
 }
 
 // lacks returns what a mechanism needs and the Params do not give, "" if they do.
-func (p Params) lacks(m Mechanism) string {
+func (p Params) lacks(m Method) string {
 	switch {
 	case p.Listed && m != DenseLaplace:
 		return "it is for keys that nobody lists"
@@ -98,7 +98,7 @@ func (p Params) lacks(m Mechanism) string {
 // chooses reports whether Auto may choose the mechanism where δ > 0: not one that releases keys
 // without a value, nor LinearRounding where its guarantee has a condition that the unit does not
 // state.
-func (p Params) chooses(m Mechanism) bool {
+func (p Params) chooses(m Method) bool {
 	return !m.pure() && (m != LinearRounding || p.MaxKeys > 0 || p.Integers)
 }
 
@@ -122,7 +122,7 @@ func gridFor(change, noise float64) float64 {
 
 // lowest returns the threshold in the units of the data.
 func (c calibration) lowest() float64 {
-	if c.mechanism == DenseLaplace {
+	if c.method == DenseLaplace {
 		return math.Inf(-1)
 	}
 	return float64(c.threshold) * c.step
@@ -130,7 +130,7 @@ func (c calibration) lowest() float64 {
 
 // normal reports whether the noise is normal, else it is discrete Laplace.
 func (c calibration) normal() bool {
-	return c.mechanism == Gaussian || c.mechanism == CorrelatedGaussian
+	return c.method == Gaussian || c.method == CorrelatedGaussian
 }
 
 // laplace returns the law of Laplace noise, in steps.
@@ -204,7 +204,7 @@ func (c calibration) reachOf(value, beside, tail float64) float64 {
 // errorBound returns what an estimate is off by at most, for all keys at once.
 func (c calibration) errorBound(stored int, dim uint64, confidence float64) float64 {
 	noisy := float64(max(stored, 1))
-	if c.mechanism.pure() {
+	if c.method.pure() {
 		noisy = max(noisy, float64(dim))
 	}
 	return float64(c.threshold+c.reach((1-confidence)/noisy)) * c.step

@@ -405,5 +405,5 @@ func TestLeastCorrelated(t *testing.T) {
 	}
 	l, err := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 1, Stored: 1, Integers: true}.Law()
 	require.NoError(t, err)
-	require.Equal(t, ExponentialRounding, l.Params().Mechanism)
+	require.Equal(t, ExponentialRounding, l.Params().Method)
 }

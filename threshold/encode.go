@@ -13,7 +13,7 @@ import (
 //	bytes  field
 //	6      header: "dpsk", kind 2, version 1
 //	1      key class: 0 string, 1 signed integer, 2 unsigned integer, 3 array of 16 bytes
-//	1      Mechanism, the one that was used
+//	1      Method, the one that was used
 //	1      Relation
 //	1      flags: 1 Integers, 2 Signed, 4 Listed, 8 Beside
 //	8      Epsilon
@@ -45,7 +45,7 @@ const (
 // AppendBinary appends the encoding of the vector to dst. The error, which wraps [ErrFormat], is
 // for a Vector that is neither released nor decoded.
 func (v *Vector[K]) AppendBinary(dst []byte) ([]byte, error) {
-	if v.law.mechanism == Auto {
+	if v.law.method == Auto {
 		return dst, fault.Format("threshold", "a Vector that was not released has no encoding")
 	}
 	keys := wire.KeysOf[K]()
@@ -94,18 +94,18 @@ func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 			r.Fail("keys not in ascending order")
 		case ranged && keys.Integers() && keys.Bits(e.Key) >= d.params.Dim:
 			r.Fail("a key outside Dim")
-		case d.law.mechanism != DenseLaplace && max(e.Steps, -e.Steps) < d.law.threshold:
+		case d.law.method != DenseLaplace && max(e.Steps, -e.Steps) < d.law.threshold:
 			r.Fail("a value below the threshold")
 		case e.Steps < -2*maxTotal || e.Steps > 2*maxTotal:
 			r.Fail("a value that no total and noise make")
-		case e.Steps < 0 && d.law.mechanism != DenseLaplace && !d.params.Signed:
+		case e.Steps < 0 && d.law.method != DenseLaplace && !d.params.Signed:
 			r.Fail("a negative value")
 		}
 		if r.Err() != nil {
 			return r.Err()
 		}
 	}
-	if d.law.mechanism == DenseLaplace && uint64(n) != d.params.Dim {
+	if d.law.method == DenseLaplace && uint64(n) != d.params.Dim {
 		r.Fail("not all keys of Dim")
 	}
 	if err := r.Done(); err != nil {
@@ -127,7 +127,7 @@ type head struct {
 func (h *head) fields() []wire.Field {
 	p, c := &h.params, &h.law
 	return []wire.Field{
-		wire.Byte(&h.class), wire.Byte(&p.Mechanism), wire.Byte(&p.Relation), wire.Flags(&p.Integers, &p.Signed, &p.Listed, &p.Beside),
+		wire.Byte(&h.class), wire.Byte(&p.Method), wire.Byte(&p.Relation), wire.Flags(&p.Integers, &p.Signed, &p.Listed, &p.Beside),
 		wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Uint(&p.Dim), wire.Float(&p.Sensitivity), wire.Float(&p.MaxValue), wire.Float(&p.FalseKeys),
 		wire.Int(&p.MaxKeys, maxKeys), wire.Int(&p.Stored, maxKeys),
 		wire.Float(&c.step), wire.Float(&c.scale), wire.Float(&c.shared), wire.Signed(&c.from), wire.Signed(&c.threshold),
@@ -141,10 +141,10 @@ func readHead(r *wire.Reader) (h head) {
 	if h.params.Beside {
 		r.Fields([]wire.Field{wire.Float(&h.law.beside), wire.Signed(&h.beside)})
 	}
-	h.law.mechanism = h.params.Mechanism
+	h.law.method = h.params.Method
 	switch {
 	case r.Err() != nil:
-	case h.params.validate() != nil || h.params.Mechanism == Auto || h.params.lacks(h.params.Mechanism) != "":
+	case h.params.validate() != nil || h.params.Method == Auto || h.params.lacks(h.params.Method) != "":
 		r.Fail("invalid Params")
 	case !h.law.valid() || h.params.Beside != (h.law.beside >= 0x1p-20 && h.law.beside <= maxScale):
 		r.Fail("invalid noise")
@@ -158,13 +158,13 @@ func readHead(r *wire.Reader) (h head) {
 func (c calibration) valid() bool {
 	fraction, _ := math.Frexp(c.step)
 	shared := c.shared == 0 && !math.Signbit(c.shared)
-	if c.mechanism == CorrelatedGaussian {
+	if c.method == CorrelatedGaussian {
 		// 0 too: with a single stored key there is nothing to share
 		shared = shared || c.shared > 0 && c.shared <= maxScale
 	}
 	positive := c.threshold > 0 && c.threshold < maxTotal
 	rounding := c.from >= 1 && c.from < c.threshold
-	switch c.mechanism {
+	switch c.method {
 	case DenseLaplace:
 		positive, rounding = c.threshold == 0, c.from == 1
 	case PureLaplace: // no rounding, and the threshold of weak noise may be a single step

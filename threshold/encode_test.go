@@ -15,7 +15,7 @@ import (
 
 func sampleInts() *Vector[int64] {
 	return &Vector[int64]{
-		params: Params{Epsilon: 0.5, Delta: 1e-9, MaxKeys: 16, MaxValue: 0.3, Stored: 64, Mechanism: CorrelatedGaussian},
+		params: Params{Epsilon: 0.5, Delta: 1e-9, MaxKeys: 16, MaxValue: 0.3, Stored: 64, Method: CorrelatedGaussian},
 		law:    calibration{CorrelatedGaussian, 0x1p-18, 1e6, 3e5, 1, 12345678, 0},
 		values: []entry[int64]{{Key: math.MinInt64, Steps: 12345678}, {Key: -1, Steps: 1 << 40}, {Key: math.MaxInt64, Steps: 12345679}},
 	}
@@ -23,7 +23,7 @@ func sampleInts() *Vector[int64] {
 
 func samplePure() *Vector[uint64] {
 	return &Vector[uint64]{
-		params: Params{Epsilon: 2, Dim: math.MaxUint64, FalseKeys: 0.5, Signed: true, Integers: true, Mechanism: PureLaplace},
+		params: Params{Epsilon: 2, Dim: math.MaxUint64, FalseKeys: 0.5, Signed: true, Integers: true, Method: PureLaplace},
 		law:    calibration{PureLaplace, 1, 0.5, 0, 1, 23, 0},
 		values: []entry[uint64]{{Key: 0, Steps: -23}, {Key: math.MaxUint64 - 1, Steps: 1 << 61}},
 	}
@@ -31,7 +31,7 @@ func samplePure() *Vector[uint64] {
 
 func sampleDense() *Vector[int32] {
 	return &Vector[int32]{
-		params: Params{Epsilon: 2, Dim: 2, Mechanism: DenseLaplace},
+		params: Params{Epsilon: 2, Dim: 2, Method: DenseLaplace},
 		law:    calibration{DenseLaplace, 0x1p-17, 65536.5, 0, 1, 0, 0},
 		values: []entry[int32]{{Key: 0, Steps: -23}, {Key: 1, Steps: 0}},
 	}
@@ -39,7 +39,7 @@ func sampleDense() *Vector[int32] {
 
 func sampleBeside() *Vector[int64] {
 	return &Vector[int64]{
-		params: Params{Epsilon: 0.5, Delta: 1e-9, MaxKeys: 16, MaxValue: 3, Stored: 64, Integers: true, Beside: true, Mechanism: CorrelatedGaussian},
+		params: Params{Epsilon: 0.5, Delta: 1e-9, MaxKeys: 16, MaxValue: 3, Stored: 64, Integers: true, Beside: true, Method: CorrelatedGaussian},
 		law:    calibration{CorrelatedGaussian, 0x1p-14, 1e6, 3e5, 1, 12345678, 8e5},
 		values: []entry[int64]{{Key: -1, Steps: 1 << 40}},
 		beside: -77,
@@ -64,20 +64,20 @@ func TestCodec(t *testing.T) {
 
 // What a release gives, each mechanism's numbers included, decodes to the same vector.
 func TestCodecOfReleases(t *testing.T) {
-	single := []Params{{Epsilon: limits.MinEpsilon, Delta: 1e-6, Dim: 2, MaxKeys: 2, Mechanism: CorrelatedGaussian}}
+	single := []Params{{Epsilon: limits.MinEpsilon, Delta: 1e-6, Dim: 2, MaxKeys: 2, Method: CorrelatedGaussian}}
 	for _, users := range []int{1, 3} { // with one stored key, or so, there is no shared noise
 		for _, stored := range []int{1, 2} {
 			if (users == 1) != (stored == 1) && !dptest.Long() {
 				continue
 			}
 			single = append(single, Params{Epsilon: 1, Delta: 1e-3, MaxKeys: users, Stored: stored},
-				Params{Epsilon: 1, Delta: 1e-3, MaxKeys: users, Stored: stored, Mechanism: CorrelatedGaussian},
-				Params{Epsilon: 1, Delta: 1e-3, MaxKeys: users, Dim: uint64(stored), Integers: true, Mechanism: CorrelatedGaussian})
+				Params{Epsilon: 1, Delta: 1e-3, MaxKeys: users, Stored: stored, Method: CorrelatedGaussian},
+				Params{Epsilon: 1, Delta: 1e-3, MaxKeys: users, Dim: uint64(stored), Integers: true, Method: CorrelatedGaussian})
 		}
 	}
 	for i, p := range append(single, []Params{
 		{Epsilon: 1, Delta: 1e-3}, {Epsilon: 1, Delta: 1e-3, Integers: true, Signed: true}, {Epsilon: 1, Dim: 1 << 30, FalseKeys: 9},
-		{Epsilon: 1, Delta: 1e-3, MaxKeys: 40}, {Epsilon: 1, Delta: 1e-3, MaxKeys: 40, Stored: 40}, {Epsilon: 1, Dim: 5, Mechanism: DenseLaplace},
+		{Epsilon: 1, Delta: 1e-3, MaxKeys: 40}, {Epsilon: 1, Delta: 1e-3, MaxKeys: 40, Stored: 40}, {Epsilon: 1, Dim: 5, Method: DenseLaplace},
 		{Epsilon: 512, Dim: 9, Integers: true}, {Epsilon: 1e-3, Dim: 9, FalseKeys: 2}, {Epsilon: limits.MinEpsilon, Delta: limits.MinDelta}, {Epsilon: limits.MaxEpsilon, Delta: 0.5, Integers: true},
 		{Epsilon: 1, Delta: 1e-3, Sensitivity: math.Copysign(0, -1), FalseKeys: math.Copysign(0, -1)},
 		besideParams(1, 1, 1e-3, Auto), besideParams(2, limits.MaxEpsilon, 0.5, Laplace), besideParams(40, 1, 1e-3, Gaussian), besideParams(40, limits.MinEpsilon, 1e-3, Auto),
@@ -112,15 +112,15 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"least integer":             func(v *Vector[string]) { v.values[0].Steps = math.MinInt64 },
 		"keys out of order":         func(v *Vector[string]) { v.values[0], v.values[1] = v.values[1], v.values[0] },
 		"key twice":                 func(v *Vector[string]) { v.values[1].Key = "" },
-		"no mechanism":              func(v *Vector[string]) { v.params.Mechanism = Auto },
-		"unknown mechanism":         func(v *Vector[string]) { v.params.Mechanism = lastMechanism + 1 },
-		"pure without Dim":          func(v *Vector[string]) { v.params.Mechanism = PureLaplace },
+		"no mechanism":              func(v *Vector[string]) { v.params.Method = Auto },
+		"unknown mechanism":         func(v *Vector[string]) { v.params.Method = lastMethod + 1 },
+		"pure without Dim":          func(v *Vector[string]) { v.params.Method = PureLaplace },
 		"a list with δ":             func(v *Vector[string]) { v.params.Listed = true },
 		"Dim for strings":           func(v *Vector[string]) { v.params.Dim = 5 },
 		"no δ":                      func(v *Vector[string]) { v.params.Delta = 0; v.params.Dim = 5 },
 		"relation without users":    func(v *Vector[string]) { v.params.Relation = budget.Replace },
-		"Gaussian without users":    func(v *Vector[string]) { v.params.Mechanism, v.law.from = Gaussian, 1 },
-		"Laplace of any real keys":  func(v *Vector[string]) { v.params.Mechanism, v.law.from = Laplace, 1 },
+		"Gaussian without users":    func(v *Vector[string]) { v.params.Method, v.law.from = Gaussian, 1 },
+		"Laplace of any real keys":  func(v *Vector[string]) { v.params.Method, v.law.from = Laplace, 1 },
 		"bad epsilon":               func(v *Vector[string]) { v.params.Epsilon = math.NaN() },
 		"negative zero":             func(v *Vector[string]) { v.params.Sensitivity = math.Copysign(0, -1) },
 		"step":                      func(v *Vector[string]) { v.law.step = 0.75 },

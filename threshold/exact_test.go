@@ -42,11 +42,11 @@ func lawOf(c calibration, v, reach int64, signed bool) law {
 		sign, base = -1, -v
 	}
 	switch {
-	case c.mechanism.pure():
+	case c.method.pure():
 		base, sign = v, 1
 	case v == 0:
 		weight = 0
-	case base < c.from && c.mechanism == LinearRounding:
+	case base < c.from && c.method == LinearRounding:
 		weight, base = float64(base)/float64(c.from), c.from
 	case base < c.from:
 		weight, base = math.Expm1(float64(base)/c.scale)/math.Expm1(float64(c.from)/c.scale), c.from
@@ -61,7 +61,7 @@ func lawOf(c calibration, v, reach int64, signed bool) law {
 		show(o, weight*mass(o-base))
 	}
 	show(reach, weight*tail(reach-base))
-	if c.mechanism.pure() && signed {
+	if c.method.pure() && signed {
 		for o := low; o < reach; o++ {
 			show(-o, mass(-o-base))
 		}
@@ -216,29 +216,29 @@ func instances(t *testing.T) (list []instance) {
 		add := func(in instance) {
 			in.name = fmt.Sprintf("%s/epsilon=%v/delta=%v", in.name, s.epsilon, s.delta)
 			in.epsilon, in.delta = s.epsilon, s.delta
-			if in.c.mechanism.pure() {
+			if in.c.method.pure() {
 				in.delta = 0
 			}
 			list = append(list, in)
 		}
 		base := Params{Epsilon: s.epsilon, Delta: s.delta, Integers: true}
-		for _, m := range []Mechanism{ExponentialRounding, LinearRounding, Laplace} {
+		for _, m := range []Method{ExponentialRounding, LinearRounding, Laplace} {
 			for _, total := range []int64{1, 2, 3} {
 				p := base
-				p.Mechanism, p.Sensitivity = m, float64(total)
+				p.Method, p.Sensitivity = m, float64(total)
 				c := calibrated(p)
 				add(instance{name: fmt.Sprintf("%v/total=%d", m, total), c: c, values: around(c, 1, false), neighbours: within(total, total, 3, false), tight: m != LinearRounding || s.epsilon >= 1})
 				add(instance{name: fmt.Sprintf("%v/total=%d/signed", m, total), c: c, signed: true, values: around(c, 1, true), neighbours: within(total, total, 3, false)})
 			}
 			// Users of up to two keys, each by up to 2.
 			p := base
-			p.Mechanism, p.MaxKeys, p.MaxValue = m, 2, 2
+			p.Method, p.MaxKeys, p.MaxValue = m, 2, 2
 			c := calibrated(p)
 			add(instance{name: fmt.Sprintf("%v/keys=2/value=2", m), c: c, values: around(c, 1, false), neighbours: within(4, 2, 2, false), tight: m == Laplace})
 		}
-		for _, m := range []Mechanism{PureLaplace, DenseLaplace} {
+		for _, m := range []Method{PureLaplace, DenseLaplace} {
 			for _, signed := range []bool{false, true} {
-				p := Params{Epsilon: s.epsilon, Dim: 3, Integers: true, Sensitivity: 2, Mechanism: m, FalseKeys: 0.1, Signed: signed}
+				p := Params{Epsilon: s.epsilon, Dim: 3, Integers: true, Sensitivity: 2, Method: m, FalseKeys: 0.1, Signed: signed}
 				c := calibrated(p)
 				if m == DenseLaplace {
 					// all outputs are shown: shift them, so that 0 is none of them
@@ -260,9 +260,9 @@ func instances(t *testing.T) (list []instance) {
 			add(instance{name: fmt.Sprintf("Gaussian/oneSign=%v", oneSign), c: c, values: values, signed: !oneSign, neighbours: within(4, 2, 2, oneSign), tight: true})
 		}
 		// Real values at distance 2.5 in quarters of a step, rounded at random.
-		for _, m := range []Mechanism{ExponentialRounding, LinearRounding} {
+		for _, m := range []Method{ExponentialRounding, LinearRounding} {
 			b := (1 + 0x1p-50) / math.Log1p(s.epsilon/2.5)
-			c := calibration{mechanism: m, step: 1, scale: b}
+			c := calibration{method: m, step: 1, scale: b}
 			if m == LinearRounding {
 				c.use(rounding.Linear(b, 2.5, rounding.Below(s.delta)))
 			} else {

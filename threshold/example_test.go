@@ -39,7 +39,7 @@ func ExampleParams_Candidates() {
 		panic(err)
 	}
 	for _, c := range list[:4] {
-		fmt.Printf("%v %.1f\n", c.Mechanism, c.Threshold)
+		fmt.Printf("%v %.1f\n", c.Method, c.Threshold)
 	}
 	// Output:
 	// CorrelatedGaussian 59.9

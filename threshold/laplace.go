@@ -29,9 +29,9 @@ import (
 // Proofs in rounding_proof.md and laplace_proof.md. TestReleaseIsPrivateExactly checks all of it.
 
 // calibrateLaplace calibrates a mechanism with Laplace noise.
-func (p Params) calibrateLaplace(m Mechanism) (c calibration, reason string) {
+func (p Params) calibrateLaplace(m Method) (c calibration, reason string) {
 	total := p.total() * float64(p.users())
-	c = calibration{mechanism: m, step: 1, from: 1}
+	c = calibration{method: m, step: 1, from: 1}
 	if !p.Integers {
 		c.step = gridFor(min(total, p.perKey()), total/p.Epsilon)
 	}

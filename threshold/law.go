@@ -22,18 +22,18 @@ func (p Params) Law() (Law, error) {
 	if err != nil {
 		return Law{}, err
 	}
-	p.Mechanism = c.mechanism
+	p.Method = c.method
 	// no −0
 	p.Delta, p.Sensitivity, p.MaxValue, p.FalseKeys = p.Delta+0, p.Sensitivity+0, p.MaxValue+0, p.FalseKeys+0
 	return Law{p, c}, nil
 }
 
-// Params returns the Params, with the Mechanism that was chosen.
+// Params returns the Params, with the Method that was chosen.
 func (l Law) Params() Params { return l.params }
 
 // Guarantee returns what a release promises, as [Params.Guarantee].
 func (l Law) Guarantee() budget.Guarantee {
-	if l.numbers.mechanism == Auto {
+	if l.numbers.method == Auto {
 		return budget.Guarantee{}
 	}
 	return l.params.promise(l.numbers)
@@ -41,7 +41,7 @@ func (l Law) Guarantee() budget.Guarantee {
 
 // Threshold is [Params.Threshold].
 func (l Law) Threshold() float64 {
-	if l.numbers.mechanism == Auto {
+	if l.numbers.method == Auto {
 		return math.NaN()
 	}
 	return l.numbers.lowest()
@@ -52,7 +52,7 @@ func (l Law) StdDev() float64 { return l.StdDevOf(1, 0) }
 
 // ErrorBound is [Params.ErrorBound].
 func (l Law) ErrorBound(stored int, confidence float64) float64 {
-	if l.numbers.mechanism == Auto || stored < 0 || !limits.Confidence(confidence) {
+	if l.numbers.method == Auto || stored < 0 || !limits.Confidence(confidence) {
 		return math.NaN()
 	}
 	return l.numbers.errorBound(stored, l.params.Dim, confidence)
@@ -78,5 +78,5 @@ func (l Law) ReachOf(value, beside, tail float64) float64 {
 
 // has reports whether there is a law, with a number beside the keys if that is asked for.
 func (l Law) has(beside float64) bool {
-	return l.numbers.mechanism != Auto && (beside == 0 || l.params.Beside)
+	return l.numbers.method != Auto && (beside == 0 || l.params.Beside)
 }

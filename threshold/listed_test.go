@@ -35,7 +35,7 @@ func TestListedKeys(t *testing.T) {
 	require.InDelta(t, 1000, v.Estimate("fig"), 27)
 	require.InDelta(t, 0, v.Estimate("pear"), 27)
 	require.Zero(t, v.Estimate("plum"))
-	require.Equal(t, DenseLaplace, v.Params().Mechanism)
+	require.Equal(t, DenseLaplace, v.Params().Method)
 	require.True(t, math.IsInf(v.Threshold(), -1))
 	data, size := dptest.RoundTrip(t, v, "words")
 	require.Equal(t, v, data)
@@ -83,7 +83,7 @@ func TestListedKeysHaveNoise(t *testing.T) {
 
 func TestListsAreChecked(t *testing.T) {
 	for _, p := range []Params{
-		{Epsilon: 1, Dim: 2}, {Epsilon: 1, Delta: 1e-6}, {Epsilon: 1, Mechanism: PureLaplace}, {}, {Epsilon: 1, FalseKeys: 3},
+		{Epsilon: 1, Dim: 2}, {Epsilon: 1, Delta: 1e-6}, {Epsilon: 1, Method: PureLaplace}, {}, {Epsilon: 1, FalseKeys: 3},
 	} {
 		_, err := NewListed(p, "a", "b")
 		require.ErrorIs(t, err, ErrParams, "%+v", p)

@@ -8,7 +8,7 @@ import (
 
 // calibrateNormal calibrates a mechanism with normal noise. What gaussian.go and correlated.go
 // compute is in units of the most by which a key changes; this is in steps.
-func (p Params) calibrateNormal(m Mechanism) (c calibration, reason string) {
+func (p Params) calibrateNormal(m Method) (c calibration, reason string) {
 	adds, stored, changed := p.adds(), p.stored(), p.changed()
 	var sigma, share, tau float64
 	var ok bool
@@ -43,7 +43,7 @@ func (p Params) leastCorrelated() float64 {
 // of it counts as ω changed keys, so the threshold grows by about √(1 + ω/(k + √k)) with shared
 // noise, by √(1 + ω/l) with independent noise. At these ω the sum of a value and the number, in
 // which shared noise cancels, has noise about as small as it can be.
-func (p Params) weight(m Mechanism) float64 {
+func (p Params) weight(m Method) float64 {
 	root := math.Sqrt(float64(p.changed()))
 	switch {
 	case !p.Beside:
@@ -78,9 +78,9 @@ func (p Params) stored() int {
 }
 
 // normalOnGrid returns the calibration where the most by which a key changes is w steps.
-func normalOnGrid(m Mechanism, w, share, sigma, tau, weight float64) calibration {
+func normalOnGrid(m Method, w, share, sigma, tau, weight float64) calibration {
 	const up = 1 + 0x1p-50
-	c := calibration{mechanism: m, step: 1, scale: sigma * w * up, from: 1}
+	c := calibration{method: m, step: 1, scale: sigma * w * up, from: 1}
 	if m == CorrelatedGaussian {
 		c.shared = math.Sqrt(share) * c.scale
 	}

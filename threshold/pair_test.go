@@ -27,7 +27,7 @@ func TestPairBoundsTheRelease(t *testing.T) {
 		list = append(list, check{name, p, c, in})
 	}
 	for _, p := range []Params{
-		{Mechanism: Laplace, Sensitivity: 2}, {Mechanism: Laplace, MaxKeys: 2, MaxValue: 2}, {Mechanism: PureLaplace, Dim: 2, Sensitivity: 2, FalseKeys: 0.1},
+		{Method: Laplace, Sensitivity: 2}, {Method: Laplace, MaxKeys: 2, MaxValue: 2}, {Method: PureLaplace, Dim: 2, Sensitivity: 2, FalseKeys: 0.1},
 	} {
 		p.Epsilon, p.Delta, p.Integers = epsilon, delta, true
 		c, err := p.choose()
@@ -36,12 +36,12 @@ func TestPairBoundsTheRelease(t *testing.T) {
 		if p.MaxKeys > 0 {
 			relation = within(4, 2, 2, false)
 		}
-		add(c.mechanism.String(), p, c, instance{values: around(c, 1, false), neighbours: relation})
+		add(c.method.String(), p, c, instance{values: around(c, 1, false), neighbours: relation})
 	}
 	for _, signed := range []bool{false, true} {
 		sigma, tau, ok := calibrateGaussian(2, 0, !signed, epsilon, delta)
 		require.True(t, ok)
-		p := Params{Epsilon: epsilon, Delta: delta, MaxKeys: 2, MaxValue: 2, Mechanism: Gaussian, Signed: signed}
+		p := Params{Epsilon: epsilon, Delta: delta, MaxKeys: 2, MaxValue: 2, Method: Gaussian, Signed: signed}
 		c := normalOnGrid(Gaussian, 2, 0, sigma, tau, 0)
 		values := []int64{0, 1, 2, 3, c.threshold + 1, c.threshold + 3}
 		if signed {
@@ -87,7 +87,7 @@ func TestPairBoundsTheRelease(t *testing.T) {
 		}
 	}
 	// What it is for: fifty releases of normal noise, by hundred keys of a user.
-	g := Params{Epsilon: 0.5, Delta: 1e-9, MaxKeys: 100, Mechanism: Gaussian}.Guarantee()
+	g := Params{Epsilon: 0.5, Delta: 1e-9, MaxKeys: 100, Method: Gaussian}.Guarantee()
 	require.True(t, g.Promises())
 	require.Less(t, g.Times(50).EpsilonAt(1e-6), 4.5)
 }

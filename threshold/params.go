@@ -73,8 +73,8 @@ type Params struct {
 	// have no value, at most Dim/4 and 2²⁶. 0 is 1/(2·Dim), for which the
 	// threshold is the paper's, 2·ln(d)/ε at Δ = 1.
 	FalseKeys float64
-	// Mechanism is what draws the release. 0 chooses: see [Params.Candidates].
-	Mechanism Mechanism
+	// Method is what draws the release. 0 chooses: see [Params.Candidates].
+	Method Method
 }
 
 // validate checks the fields one by one and together; the mechanism's own conditions are up to its
@@ -109,8 +109,8 @@ func (p Params) validate() error {
 		return bad("Beside", p.Beside, "false unless Integers and MaxKeys are given, Relation is AddRemove and Signed is false")
 	case !(p.FalseKeys >= 0 && p.FalseKeys <= min(float64(p.Dim)/4, maxFalse)):
 		return bad("FalseKeys", p.FalseKeys, "a number in [0, Dim/4], and at most 2²⁶")
-	case p.Mechanism > lastMechanism:
-		return bad("Mechanism", p.Mechanism, "one of the constants")
+	case p.Method > lastMethod:
+		return bad("Method", p.Method, "one of the constants")
 	}
 	return nil
 }
@@ -200,16 +200,16 @@ func (p Params) promise(c calibration) budget.Guarantee {
 	}
 	whole := p.MaxKeys > 0 || p.Integers
 	switch {
-	case c.mechanism.pure() && whole:
+	case c.method.pure() && whole:
 		return budget.DiscreteLaplace(p.Epsilon, c.scale, unit)
-	case c.mechanism.pure():
+	case c.method.pure():
 		return budget.PureDP(p.Epsilon, unit)
 	}
 	g := budget.ApproxDP(p.Epsilon, p.Delta, unit)
 	switch {
-	case c.mechanism == Laplace && whole && !p.Beside:
+	case c.method == Laplace && whole && !p.Beside:
 		return g.WithPair(budget.DiscreteLaplace(p.Epsilon, c.scale, unit).WithEscape(p.Delta))
-	case c.mechanism == Gaussian:
+	case c.method == Gaussian:
 		changed, most := float64(p.changed()), p.change(c.step)
 		silent := changed * logBelow(c.scale, (float64(c.threshold)-0.5-most)*(1-0x1p-50))
 		mu := sqrtAbove(changed) * most / c.scale

@@ -49,14 +49,14 @@ func TestInvalidParams(t *testing.T) {
 	for _, r := range []budget.Relation{budget.AddRemove, budget.Replace} { // without users
 		set("Relation", good, func(p *Params) { p.Relation = r })
 	}
-	set("Mechanism", good, func(p *Params) { p.Mechanism = lastMechanism + 1 })
+	set("Method", good, func(p *Params) { p.Method = lastMethod + 1 })
 	// Mechanisms that the rest of the Params do not allow.
-	for _, m := range []Mechanism{PureLaplace, DenseLaplace, Laplace, Gaussian, CorrelatedGaussian} {
-		set("Mechanism", good, func(p *Params) { p.Mechanism = m })
+	for _, m := range []Method{PureLaplace, DenseLaplace, Laplace, Gaussian, CorrelatedGaussian} {
+		set("Method", good, func(p *Params) { p.Method = m })
 	}
-	set("Mechanism", Params{Epsilon: 1, Dim: 10}, func(p *Params) { p.Mechanism = ExponentialRounding })
-	set("Mechanism", Params{Epsilon: 1, Dim: maxDense + 1}, func(p *Params) { p.Mechanism = DenseLaplace })
-	set("Mechanism", users, func(p *Params) { p.Mechanism = CorrelatedGaussian })
+	set("Method", Params{Epsilon: 1, Dim: 10}, func(p *Params) { p.Method = ExponentialRounding })
+	set("Method", Params{Epsilon: 1, Dim: maxDense + 1}, func(p *Params) { p.Method = DenseLaplace })
+	set("Method", users, func(p *Params) { p.Method = CorrelatedGaussian })
 	for field, list := range bad {
 		for _, p := range list {
 			_, err := build[int](p)
@@ -66,7 +66,7 @@ func TestInvalidParams(t *testing.T) {
 			require.False(t, p.Guarantee().Promises(), "%+v", p)
 			require.Zero(t, p.Size(1), "%+v", p)
 			_, err = p.Candidates()
-			require.True(t, err != nil || field == "Mechanism", "%+v", p)
+			require.True(t, err != nil || field == "Method", "%+v", p)
 			if explained := p.Explain(); !strings.Contains(explained, "not possible") {
 				require.Contains(t, explained, field)
 			}
@@ -104,7 +104,7 @@ func TestThresholdTable(t *testing.T) {
 		require.InDelta(t, row.exponential, p.Threshold(), 0.05)
 		closed := math.Log(math.Expm1(row.epsilon)/(2e-6*-math.Expm1(-5))) / row.epsilon
 		require.InEpsilon(t, closed, p.Threshold(), 1e-4, "the closed form, but for the grid")
-		p.Mechanism = LinearRounding
+		p.Method = LinearRounding
 		require.InDelta(t, row.linear, p.Threshold(), 0.05)
 		// Algorithm 9 as printed, ln(1/δ)/ε + 2
 		require.InDelta(t, row.classic, 2-math.Log(1e-6)/row.epsilon, 0.05)
@@ -130,7 +130,7 @@ func TestUserTable(t *testing.T) {
 	}{{1, 4.22, 21.1}, {3, 7.32, 37.4}, {10, 13.4, 70.5}, {50, 29.9, 165}, {500, 94.5, 557}} {
 		p := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: row.keys}
 		require.LessOrEqual(t, p.Threshold(), row.atMost*(1+3e-4), "the reference gives three digits")
-		p.Mechanism = Gaussian
+		p.Method = Gaussian
 		require.InDelta(t, row.atMost, p.Threshold(), 0.001*row.atMost)
 		require.InEpsilon(t, row.sigma, p.StdDev(), 0.004) // the reference gives three digits
 	}
@@ -144,7 +144,7 @@ func TestScaling(t *testing.T) {
 		{Epsilon: 0.7, Delta: 1e-8, MaxKeys: 2, Relation: budget.Replace},
 		{Epsilon: 0.7, Dim: 1 << 50},
 		{Epsilon: 0.7, Delta: 1e-8, MaxKeys: 7},
-		{Epsilon: 0.7, Delta: 1e-8, MaxKeys: 7, Mechanism: Gaussian},
+		{Epsilon: 0.7, Delta: 1e-8, MaxKeys: 7, Method: Gaussian},
 	} {
 		scaled := p
 		if p.MaxKeys > 0 {
@@ -162,14 +162,14 @@ func TestScaling(t *testing.T) {
 // share of ε, rounding users' values moves each of their totals by up to a step more.
 func TestScaleCoversRounding(t *testing.T) {
 	for _, epsilon := range []float64{0.01, 1, 20} {
-		for _, m := range []Mechanism{ExponentialRounding, LinearRounding} {
-			p := Params{Epsilon: epsilon, Delta: 1e-8, Sensitivity: 3, Mechanism: m}
+		for _, m := range []Method{ExponentialRounding, LinearRounding} {
+			p := Params{Epsilon: epsilon, Delta: 1e-8, Sensitivity: 3, Method: m}
 			c, err := p.choose()
 			require.NoError(t, err)
 			require.LessOrEqual(t, math.Expm1(1/c.scale)*3/c.step, epsilon)
 			require.InEpsilon(t, epsilon, math.Expm1(1/c.scale)*3/c.step, 1e-12)
 		}
-		p := Params{Epsilon: epsilon, Delta: 1e-8, MaxKeys: 5, MaxValue: 0.7, Mechanism: Laplace}
+		p := Params{Epsilon: epsilon, Delta: 1e-8, MaxKeys: 5, MaxValue: 0.7, Method: Laplace}
 		for users, relation := range map[float64]budget.Relation{1: budget.AddRemove, 2: budget.Replace} {
 			p.Relation = relation
 			c, err := p.choose()
@@ -177,7 +177,7 @@ func TestScaleCoversRounding(t *testing.T) {
 			keys := 5 * users
 			require.GreaterOrEqual(t, c.scale*epsilon, min(keys*0.7/c.step+keys, keys*math.Ceil(0.7/c.step))*(1-1e-15))
 		}
-		p = Params{Epsilon: epsilon, Delta: 1e-8, MaxKeys: 5, MaxValue: 0.7, Sensitivity: 1, Mechanism: Laplace}
+		p = Params{Epsilon: epsilon, Delta: 1e-8, MaxKeys: 5, MaxValue: 0.7, Sensitivity: 1, Method: Laplace}
 		c, err := p.choose()
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, c.scale*epsilon, (1/c.step+5)*(1-1e-15))
@@ -189,11 +189,11 @@ func TestScaleCoversRounding(t *testing.T) {
 func TestThresholdExtremes(t *testing.T) {
 	for _, epsilon := range []float64{limits.MinEpsilon, 1e-3, 1, 30, limits.MaxEpsilon} {
 		for _, base := range []Params{{}, {Integers: true}, {Signed: true, Sensitivity: 0x1p-200}, {Sensitivity: 0x1p200}} {
-			for _, m := range []Mechanism{ExponentialRounding, LinearRounding} {
+			for _, m := range []Method{ExponentialRounding, LinearRounding} {
 				last := 0.0
 				for _, delta := range []float64{1 - 0x1p-53, 0.9, 0.1, 1e-6, 1e-30, limits.MinDelta} {
 					p := base
-					p.Epsilon, p.Delta, p.Mechanism = epsilon, delta, m
+					p.Epsilon, p.Delta, p.Method = epsilon, delta, m
 					got := p.Threshold()
 					require.False(t, math.IsNaN(got) || math.IsInf(got, 0), "%+v", p)
 					require.GreaterOrEqual(t, got, last, "%+v", p)
@@ -218,7 +218,7 @@ func TestThresholdExtremes(t *testing.T) {
 func TestChoice(t *testing.T) {
 	for _, row := range []struct {
 		p    Params
-		want Mechanism
+		want Method
 	}{
 		{Params{Epsilon: 1, Delta: 1e-6}, ExponentialRounding},
 		{Params{Epsilon: 1, Delta: 1e-6, Dim: 4}, ExponentialRounding},
@@ -235,13 +235,13 @@ func TestChoice(t *testing.T) {
 		require.NoError(t, err)
 		v, err := b.Release()
 		require.NoError(t, err)
-		require.Equal(t, row.want, v.Params().Mechanism, "%+v", row.p)
+		require.Equal(t, row.want, v.Params().Method, "%+v", row.p)
 		require.Contains(t, v.String(), row.want.String())
 		require.True(t, strings.HasPrefix(row.p.Explain(), row.want.String()), row.p.Explain())
 		list, err := row.p.Candidates()
 		require.NoError(t, err)
-		require.Len(t, list, int(lastMechanism))
-		require.Equal(t, row.want, list[0].Mechanism)
+		require.Len(t, list, int(lastMethod))
+		require.Equal(t, row.want, list[0].Method)
 		for i, c := range list {
 			require.NotEmpty(t, c.String())
 			if c.Reason != "" {
@@ -252,15 +252,15 @@ func TestChoice(t *testing.T) {
 				break
 			}
 			byName := row.p
-			byName.Mechanism = c.Mechanism
+			byName.Method = c.Method
 			require.Equal(t, c.Threshold, byName.Threshold())
 			require.Equal(t, c.StdDev, byName.StdDev())
-			if !c.Mechanism.pure() {
+			if !c.Method.pure() {
 				require.GreaterOrEqual(t, c.Threshold, list[0].Threshold, i)
 			}
 		}
 	}
-	require.Equal(t, "Mechanism(77)", Mechanism(77).String())
+	require.Equal(t, "Method(77)", Method(77).String())
 }
 
 // Auto chooses nothing whose guarantee has a condition that the unit does not state, also where it
@@ -271,11 +271,11 @@ func TestAutoHasNoConditionOfItsOwn(t *testing.T) {
 			p := Params{Epsilon: epsilon, Delta: delta, Sensitivity: 0.7}
 			list, err := p.Candidates()
 			require.NoError(t, err)
-			require.Equal(t, ExponentialRounding, list[0].Mechanism)
+			require.Equal(t, ExponentialRounding, list[0].Method)
 			b, err := build[int](p)
 			require.NoError(t, err)
-			require.Equal(t, ExponentialRounding, inside(b.secret).params.Mechanism)
-			p.Mechanism = LinearRounding
+			require.Equal(t, ExponentialRounding, inside(b.secret).params.Method)
+			p.Method = LinearRounding
 			if epsilon >= 8 && delta < 0.1 {
 				require.Less(t, p.Threshold(), list[0].Threshold)
 			}
@@ -297,7 +297,7 @@ func TestGuarantee(t *testing.T) {
 		{Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 2, Sensitivity: 0.5}, budget.ApproxDP(1, 1e-6, budget.User(2, budget.AddRemove))},
 		{Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 3, Relation: budget.Replace}, budget.ApproxDP(1, 1e-6, budget.User(3, budget.Replace))},
 		{Params{Epsilon: 2, Dim: 7}, budget.PureDP(2, budget.L1(1))},
-		{Params{Epsilon: 2, Delta: 1e-6, Dim: 7, Mechanism: PureLaplace}, budget.PureDP(2, budget.L1(1))},
+		{Params{Epsilon: 2, Delta: 1e-6, Dim: 7, Method: PureLaplace}, budget.PureDP(2, budget.L1(1))},
 		{Params{Epsilon: 2, Delta: 1e-6, Dim: 7}, budget.ApproxDP(2, 1e-6, budget.L1(1))},
 	} {
 		require.Equal(t, c.want.String(), c.p.Guarantee().String(), "%+v", c.p)
@@ -320,8 +320,8 @@ func TestNoUsers(t *testing.T) {
 
 // Replace is the change of two users, and Signed values can go from one side to the other.
 func TestReplaceIsTwoUsers(t *testing.T) {
-	for _, m := range []Mechanism{ExponentialRounding, Laplace} {
-		one := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 3, MaxValue: 2, Integers: true, Mechanism: m}
+	for _, m := range []Method{ExponentialRounding, Laplace} {
+		one := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 3, MaxValue: 2, Integers: true, Method: m}
 		two := one
 		two.Relation = budget.Replace
 		c1, _ := one.choose()
@@ -330,8 +330,8 @@ func TestReplaceIsTwoUsers(t *testing.T) {
 		require.Greater(t, two.Threshold(), one.Threshold())
 	}
 	// Of normal noise the unit is the most by which a value changes: twice MaxValue if Signed.
-	one := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 6, Signed: true, Mechanism: Gaussian}
-	two := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 3, Signed: true, Mechanism: Gaussian, Relation: budget.Replace}
+	one := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 6, Signed: true, Method: Gaussian}
+	two := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 3, Signed: true, Method: Gaussian, Relation: budget.Replace}
 	require.Equal(t, 2*one.Threshold(), two.Threshold())
 	require.Equal(t, 2*one.StdDev(), two.StdDev())
 }

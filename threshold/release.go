@@ -8,9 +8,9 @@ func (s *state[K]) release() *Vector[K] {
 	var released []entry[K]
 	beside := s.beside
 	switch entries := s.entries(); {
-	case s.law.mechanism == DenseLaplace:
+	case s.law.method == DenseLaplace:
 		released = s.releaseDense(entries)
-	case s.law.mechanism == PureLaplace:
+	case s.law.method == PureLaplace:
 		extra := s.falseKeys(entries)
 		released = merge(releaseLaplace(&s.src, s.law, entries, s.params.Signed), extra)
 	case s.law.normal():
@@ -65,7 +65,7 @@ func releaseLaplace[K key](src *noise.Source, c calibration, entries []entry[K],
 
 // small returns what draws the numbers by which the kernel rounds values below R.
 func (c calibration) small(src *noise.Source) func() int64 {
-	if c.mechanism == LinearRounding {
+	if c.method == LinearRounding {
 		return func() int64 { return int64(src.Uint64N(uint64(c.from))) }
 	}
 	d := c.geometric()

@@ -20,7 +20,7 @@ import (
 // releaser returns a function that releases totals, in steps, by a calibration of the test's
 // choice.
 func releaser(p Params, c calibration) func(values map[int]int64) *Vector[int] {
-	p.Mechanism = c.mechanism
+	p.Method = c.method
 	// one Source for all: a new one costs a keystream
 	s := &state[int]{params: p, law: c, keys: wire.KeysOf[int]()}
 	return func(values map[int]int64) *Vector[int] {
@@ -39,8 +39,8 @@ func TestReleasedValuesFollowTheirLaw(t *testing.T) {
 		t.Skip("many releases")
 	}
 	n := dptest.Full(20_000, 8_000)
-	for _, m := range []Mechanism{ExponentialRounding, LinearRounding, Laplace, PureLaplace, Gaussian} {
-		p := Params{Epsilon: 0.8, Delta: 0.2, Integers: true, Signed: true, Mechanism: m}
+	for _, m := range []Method{ExponentialRounding, LinearRounding, Laplace, PureLaplace, Gaussian} {
+		p := Params{Epsilon: 0.8, Delta: 0.2, Integers: true, Signed: true, Method: m}
 		switch m {
 		case PureLaplace:
 			p.Delta, p.Dim, p.FalseKeys = 0, 4, 0.9
@@ -74,16 +74,16 @@ func TestRoundsUp(t *testing.T) {
 	var src noise.Source
 	const n = 50_000
 	for _, c := range []calibration{
-		{mechanism: ExponentialRounding, scale: 3, from: 15},
-		{mechanism: ExponentialRounding, scale: 40, from: 6},
-		{mechanism: LinearRounding, scale: 3, from: 7},
+		{method: ExponentialRounding, scale: 3, from: 15},
+		{method: ExponentialRounding, scale: 40, from: 6},
+		{method: LinearRounding, scale: 3, from: 7},
 	} {
 		c.threshold = c.from + 1
 		kernel, small := c.kernel(), c.small(&src)
 		always := func(least int64) (int64, bool) { return least, true }
 		for v := int64(0); v <= c.from; v++ {
 			g := float64(v) / float64(c.from)
-			if c.mechanism == ExponentialRounding {
+			if c.method == ExponentialRounding {
 				g = math.Expm1(float64(v)/c.scale) / math.Expm1(float64(c.from)/c.scale)
 			}
 			up := int64(0)
@@ -123,7 +123,7 @@ func TestPureIsTheLoop(t *testing.T) {
 	n := dptest.Full(4000, 1500)
 	totals := map[int]int64{3: 4, 500: 9, 997: -6}
 	for _, signed := range []bool{false, true} {
-		p := Params{Epsilon: 0.7, Dim: d, Integers: true, Signed: signed, FalseKeys: 6, Mechanism: PureLaplace}
+		p := Params{Epsilon: 0.7, Dim: d, Integers: true, Signed: signed, FalseKeys: 6, Method: PureLaplace}
 		c, err := p.choose()
 		require.NoError(t, err)
 		var src noise.Source
@@ -156,7 +156,7 @@ func TestPureIsTheLoop(t *testing.T) {
 // Where most keys have a value the zeros are listed, and still every one of them is as likely as
 // the next, also one that was added with a total of 0.
 func TestPureWithFewZeros(t *testing.T) {
-	p := Params{Epsilon: 1, Dim: 10, Integers: true, FalseKeys: 2.5, Mechanism: PureLaplace}
+	p := Params{Epsilon: 1, Dim: 10, Integers: true, FalseKeys: 2.5, Method: PureLaplace}
 	c, err := p.choose()
 	require.NoError(t, err)
 	release := releaser(p, c)
@@ -216,7 +216,7 @@ func TestHugeDimension(t *testing.T) {
 
 func TestDense(t *testing.T) {
 	n := dptest.Full(30_000, 10_000)
-	p := Params{Epsilon: 1, Dim: 3, Integers: true, Mechanism: DenseLaplace}
+	p := Params{Epsilon: 1, Dim: 3, Integers: true, Method: DenseLaplace}
 	c, err := p.choose()
 	require.NoError(t, err)
 	require.Equal(t, math.Inf(-1), c.lowest())

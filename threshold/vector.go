@@ -21,12 +21,12 @@ type Vector[K hashing.Key] struct {
 	beside int64      // in steps, with noise; 0 unless Params.Beside
 }
 
-// Params returns the parameters of the release, with the Mechanism that was used.
+// Params returns the parameters of the release, with the Method that was used.
 func (v *Vector[K]) Params() Params { return v.params }
 
 // Guarantee returns the guarantee of the release. The zero Vector promises nothing.
 func (v *Vector[K]) Guarantee() budget.Guarantee {
-	if v.law.mechanism == Auto {
+	if v.law.method == Auto {
 		return budget.Guarantee{}
 	}
 	return v.params.promise(v.law)
@@ -35,7 +35,7 @@ func (v *Vector[K]) Guarantee() budget.Guarantee {
 // Threshold returns the least value that is released, in the units of the data: the least absolute
 // value if Signed, −Inf for DenseLaplace. NaN for the zero Vector.
 func (v *Vector[K]) Threshold() float64 {
-	if v.law.mechanism == Auto {
+	if v.law.method == Auto {
 		return math.NaN()
 	}
 	return v.law.lowest()
@@ -44,7 +44,7 @@ func (v *Vector[K]) Threshold() float64 {
 // StdDev returns the standard deviation of the noise of one released value, in the units of the
 // data. NaN for the zero Vector.
 func (v *Vector[K]) StdDev() float64 {
-	if v.law.mechanism == Auto {
+	if v.law.method == Auto {
 		return math.NaN()
 	}
 	return v.law.stdDev()
@@ -116,15 +116,15 @@ func (v *Vector[K]) find(key K) (e entry[K], found bool) {
 // probability of no more than 1 − confidence. Absence tells that the value is below the threshold +
 // c, on either side of 0 if Signed.
 func (v *Vector[K]) Interval(key K, confidence float64) (lo, hi float64) {
-	if !limits.Confidence(confidence) || v.law.mechanism == Auto {
+	if !limits.Confidence(confidence) || v.law.method == Auto {
 		return math.NaN(), math.NaN()
 	}
 	c := v.law.reach(1 - confidence)
 	e, found := v.find(key)
 	low, high := e.Steps-c, e.Steps+c
 	switch {
-	case found && v.law.mechanism.pure():
-	case v.law.mechanism == DenseLaplace: // a key outside Dim
+	case found && v.law.method.pure():
+	case v.law.method == DenseLaplace: // a key outside Dim
 		low, high = 0, 0
 	case !found:
 		high = v.law.threshold - 1 + c
@@ -144,7 +144,7 @@ func (v *Vector[K]) Interval(key K, confidence float64) (lo, hi float64) {
 // the given confidence for all keys at once, if at most stored keys have a value. NaN if an
 // argument is invalid.
 func (v *Vector[K]) ErrorBound(stored int, confidence float64) float64 {
-	if v.law.mechanism == Auto || stored < 0 || !limits.Confidence(confidence) {
+	if v.law.method == Auto || stored < 0 || !limits.Confidence(confidence) {
 		return math.NaN()
 	}
 	return v.law.errorBound(stored, v.params.Dim, confidence)
@@ -160,8 +160,8 @@ func (c calibration) least(confidence float64) int64 {
 
 // String says what was released under which guarantee, and by which mechanism.
 func (v *Vector[K]) String() string {
-	if v.law.mechanism == Auto {
+	if v.law.method == Auto {
 		return "threshold.Vector (not released)"
 	}
-	return fmt.Sprintf("threshold.Vector: %d keys of value ≥ %.6g by %v, %v", v.Len(), v.Threshold(), v.law.mechanism, v.Guarantee())
+	return fmt.Sprintf("threshold.Vector: %d keys of value ≥ %.6g by %v, %v", v.Len(), v.Threshold(), v.law.method, v.Guarantee())
 }

@@ -13,9 +13,9 @@ import (
 )
 
 func sample() *Vector[string] {
-	c := calibration{mechanism: ExponentialRounding, step: 0.5, scale: 2, from: 10, threshold: 30}
+	c := calibration{method: ExponentialRounding, step: 0.5, scale: 2, from: 10, threshold: 30}
 	return &Vector[string]{
-		params: Params{Epsilon: 1, Delta: 1e-6, Signed: true, Mechanism: ExponentialRounding},
+		params: Params{Epsilon: 1, Delta: 1e-6, Signed: true, Method: ExponentialRounding},
 		law:    c,
 		values: []entry[string]{{Key: "", Steps: 31}, {Key: "apple", Steps: 90}, {Key: "pear", Steps: -90}, {Key: "plum", Steps: 90}, {Key: "zebra", Steps: 30}},
 	}
@@ -68,13 +68,13 @@ func TestIntervalCovers(t *testing.T) {
 	for _, p := range []Params{
 		{Epsilon: 1, Delta: 0.3, Integers: true},
 		{Epsilon: 1, Delta: 0.3, Integers: true, Signed: true},
-		{Epsilon: 0.2, Delta: 0.01, Integers: true, Mechanism: LinearRounding},
-		{Epsilon: 1, Delta: 0.05, Integers: true, Mechanism: Laplace},
-		{Epsilon: 1, Delta: 0.05, MaxKeys: 3, Mechanism: Gaussian},
-		{Epsilon: 1, Delta: 0.05, MaxKeys: 8, Stored: 8, Mechanism: CorrelatedGaussian},
+		{Epsilon: 0.2, Delta: 0.01, Integers: true, Method: LinearRounding},
+		{Epsilon: 1, Delta: 0.05, Integers: true, Method: Laplace},
+		{Epsilon: 1, Delta: 0.05, MaxKeys: 3, Method: Gaussian},
+		{Epsilon: 1, Delta: 0.05, MaxKeys: 8, Stored: 8, Method: CorrelatedGaussian},
 		{Epsilon: 1, Dim: 4, Integers: true, FalseKeys: 1},
 		{Epsilon: 1, Dim: 4, Integers: true, FalseKeys: 1, Signed: true},
-		{Epsilon: 1, Dim: 4, Integers: true, Mechanism: DenseLaplace},
+		{Epsilon: 1, Dim: 4, Integers: true, Method: DenseLaplace},
 	} {
 		c, err := p.choose()
 		require.NoError(t, err)
@@ -105,11 +105,11 @@ func TestIntervalCovers(t *testing.T) {
 
 // Rounding can hide behind an equality: a value below R shown at exactly R + c.
 func TestIntervalAtTheEdge(t *testing.T) {
-	p := Params{Epsilon: 4, Delta: 1e-3, Sensitivity: 2, Integers: true, Mechanism: LinearRounding}
+	p := Params{Epsilon: 4, Delta: 1e-3, Sensitivity: 2, Integers: true, Method: LinearRounding}
 	c, err := p.choose()
 	require.NoError(t, err)
 	q := p
-	q.Mechanism = c.mechanism
+	q.Method = c.method
 	reach := c.reach(1e-4)
 	v := &Vector[int]{params: q, law: c, values: []entry[int]{{Key: 1, Steps: c.from + reach}}}
 	lo, _ := v.Interval(1, 0.9999)
@@ -119,8 +119,8 @@ func TestIntervalAtTheEdge(t *testing.T) {
 // One user's value in many parts, all the parts together within the limit, never moves a total by
 // more than the limit.
 func TestSplitValues(t *testing.T) {
-	for _, m := range []Mechanism{Gaussian, Laplace, ExponentialRounding} {
-		b, err := build[int](Params{Epsilon: 100, Delta: 1e-6, MaxKeys: 1, Mechanism: m})
+	for _, m := range []Method{Gaussian, Laplace, ExponentialRounding} {
+		b, err := build[int](Params{Epsilon: 100, Delta: 1e-6, MaxKeys: 1, Method: m})
 		require.NoError(t, err)
 		for range 1 << 18 {
 			b.Add(1, 0x1p-18)
@@ -132,7 +132,7 @@ func TestSplitValues(t *testing.T) {
 
 // Two signed users can move a key by twice the rounded limit, and the noise is for that.
 func TestChangeOfTwoSignedUsers(t *testing.T) {
-	p := Params{Epsilon: 1, Delta: 1e-6, Dim: 1, MaxKeys: 1, MaxValue: 1 + 0x1p-16, Signed: true, Relation: budget.Replace, Mechanism: Gaussian}
+	p := Params{Epsilon: 1, Delta: 1e-6, Dim: 1, MaxKeys: 1, MaxValue: 1 + 0x1p-16, Signed: true, Relation: budget.Replace, Method: Gaussian}
 	c, err := p.choose()
 	require.NoError(t, err)
 	delta, err := noise.GaussianDelta(c.scale, 1, 2*math.Ceil(p.MaxValue/c.step))
@@ -200,7 +200,7 @@ func TestInterval(t *testing.T) {
 func TestErrorBound(t *testing.T) {
 	for _, p := range []Params{
 		{Epsilon: 0.5, Delta: 1e-2, Integers: true},
-		{Epsilon: 0.5, Delta: 1e-2, MaxKeys: 20, Mechanism: Gaussian},
+		{Epsilon: 0.5, Delta: 1e-2, MaxKeys: 20, Method: Gaussian},
 		{Epsilon: 0.5, Dim: 1000, FalseKeys: 20},
 	} {
 		c, err := p.choose()

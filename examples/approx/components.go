@@ -85,7 +85,7 @@ const (
 func components(g graph, opts options) (*result, error) {
 	n := float64(len(g))
 	diameter := n/math.Sqrt(2*componentSample*math.Ln2) + n/largeComponent/math.Ln2
-	a, err := approx.New(approx.Params{Epsilon: opts.epsilon, Sensitivity: 1, Error: diameter, Limit: n, Unit: budget.Row(budget.AddRemove)})
+	a, err := approx.New(approx.Params{Epsilon: opts.epsilon, Sensitivity: 1, Error: diameter, Max: n, Unit: budget.Row(budget.AddRemove)})
 	if err != nil {
 		return nil, err
 	}

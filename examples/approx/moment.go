@@ -90,7 +90,7 @@ func frequencyMoment(text *kjv.Text, opts options) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := approx.New(approx.Params{Epsilon: opts.epsilon, Sensitivity: momentStep, Error: bound, Moment: moment, Limit: mostMoment, Unit: budget.Element(budget.AddRemove)})
+	a, err := approx.New(approx.Params{Epsilon: opts.epsilon, Sensitivity: momentStep, Error: bound, Moment: moment, Max: mostMoment, Unit: budget.Element(budget.AddRemove)})
 	if err != nil {
 		return nil, err
 	}

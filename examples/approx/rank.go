@@ -105,7 +105,7 @@ func ranks(text *kjv.Text, opts options) (*result, error) {
 		sorted = append(sorted, word)
 	}
 	slices.Sort(sorted)
-	a, err := approx.New(approx.Params{Epsilon: opts.epsilon, Sensitivity: 1, Error: rankDiameter(mostTokens), Queries: questions, Limit: mostTokens, Unit: budget.Element(budget.AddRemove)})
+	a, err := approx.New(approx.Params{Epsilon: opts.epsilon, Sensitivity: 1, Error: rankDiameter(mostTokens), Queries: questions, Max: mostTokens, Unit: budget.Element(budget.AddRemove)})
 	if err != nil {
 		return nil, err
 	}

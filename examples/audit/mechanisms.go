@@ -54,13 +54,13 @@ func mechanisms() []audited {
 		stream("misragries PureUniverse", misragries.PureUniverse, []uint64{1}, nil),
 		stream("misragries ShiftedUniverse", misragries.ShiftedUniverse, []uint64{1}, nil),
 		merged(), users(), summed(),
-		vector("threshold ExponentialRounding", threshold.Params{Epsilon: 1, Delta: 0.02, Integers: true, Mechanism: threshold.ExponentialRounding}, 1),
-		vector("threshold LinearRounding", threshold.Params{Epsilon: 1, Delta: 0.02, Integers: true, Mechanism: threshold.LinearRounding}, 1),
-		vector("threshold Laplace", threshold.Params{Epsilon: 1, Delta: 0.02, MaxKeys: 1, Integers: true, Mechanism: threshold.Laplace}, 1),
-		vector("threshold Laplace, far above", threshold.Params{Epsilon: 1, Delta: 0.02, MaxKeys: 1, Integers: true, Mechanism: threshold.Laplace}, 60),
-		vector("threshold Gaussian", threshold.Params{Epsilon: 1, Delta: 0.02, MaxKeys: 1, Integers: true, Mechanism: threshold.Gaussian}, 1),
-		vector("threshold PureLaplace", threshold.Params{Epsilon: 1, Dim: 4, FalseKeys: 1, Integers: true, Mechanism: threshold.PureLaplace}, 1),
-		vector("threshold DenseLaplace", threshold.Params{Epsilon: 1, Dim: 2, Integers: true, Mechanism: threshold.DenseLaplace}, 1),
+		vector("threshold ExponentialRounding", threshold.Params{Epsilon: 1, Delta: 0.02, Integers: true, Method: threshold.ExponentialRounding}, 1),
+		vector("threshold LinearRounding", threshold.Params{Epsilon: 1, Delta: 0.02, Integers: true, Method: threshold.LinearRounding}, 1),
+		vector("threshold Laplace", threshold.Params{Epsilon: 1, Delta: 0.02, MaxKeys: 1, Integers: true, Method: threshold.Laplace}, 1),
+		vector("threshold Laplace, far above", threshold.Params{Epsilon: 1, Delta: 0.02, MaxKeys: 1, Integers: true, Method: threshold.Laplace}, 60),
+		vector("threshold Gaussian", threshold.Params{Epsilon: 1, Delta: 0.02, MaxKeys: 1, Integers: true, Method: threshold.Gaussian}, 1),
+		vector("threshold PureLaplace", threshold.Params{Epsilon: 1, Dim: 4, FalseKeys: 1, Integers: true, Method: threshold.PureLaplace}, 1),
+		vector("threshold DenseLaplace", threshold.Params{Epsilon: 1, Dim: 2, Integers: true, Method: threshold.DenseLaplace}, 1),
 		groups("groupby, far above", 400), groups("groupby, rare keys", 1),
 		table(alp.Params{Epsilon: 1, Dim: 64, Sparsity: 1, Max: 8, Integers: true, Structure: alp.ColumnsOnly, Independent: true, Columns: 8, Bits: 64, Seed: hashing.Seed{1}}, "alp ColumnsOnly"),
 		table(alp.Params{Epsilon: 1, Delta: 0.02, Dim: 64, Sparsity: 1, Integers: true, Structure: alp.SplitAxis, Bits: 64, Seed: hashing.Seed{1}}, "alp SplitAxis"),
@@ -81,8 +81,8 @@ func mechanisms() []audited {
 }
 
 // stream is two heavy keys and a last element, and that element left out.
-func stream(name string, m misragries.Mechanism, with, without []uint64) audited {
-	p := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.02, Mechanism: m}
+func stream(name string, m misragries.Method, with, without []uint64) audited {
+	p := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.02, Method: m}
 	if m == misragries.PureUniverse {
 		p.Delta, p.Dim = 0, 8
 	}
@@ -117,8 +117,8 @@ func stream(name string, m misragries.Mechanism, with, without []uint64) audited
 }
 
 // rare is a key with one element, beside one that has none of it.
-func rare(m misragries.Mechanism) audited {
-	p := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.05, Mechanism: m}
+func rare(m misragries.Method) audited {
+	p := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.05, Method: m}
 	return audited{"misragries " + m.String() + ", a rare key", p.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
 			b := must(misragries.New[uint64](p))
@@ -136,7 +136,7 @@ func rare(m misragries.Mechanism) audited {
 }
 
 func merged() audited {
-	p := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.02, Mechanism: misragries.SparseVector, Sparse: threshold.Gaussian}
+	p := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.02, Method: misragries.SparseVector, Sparse: threshold.Gaussian}
 	return audited{"misragries merged, Gaussian", p.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
 			a, b := must(misragries.New[uint64](p)), must(misragries.New[uint64](p))
@@ -157,7 +157,7 @@ func merged() audited {
 }
 
 func users() audited {
-	p := misragries.Params{Counters: 4, Epsilon: 1, Delta: 0.02, MaxKeys: 2, Mechanism: misragries.KeptZeros}
+	p := misragries.Params{Counters: 4, Epsilon: 1, Delta: 0.02, MaxKeys: 2, Method: misragries.KeptZeros}
 	b := must(misragries.NewUserBuilder[uint64](p))
 	return audited{"misragries users", b.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
@@ -176,7 +176,7 @@ func users() audited {
 }
 
 func summed() audited {
-	p := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.02, Mechanism: misragries.ReducedSum}
+	p := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.02, Method: misragries.ReducedSum}
 	t := must(misragries.NewSum[uint64](p))
 	return audited{"misragries Sum", t.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
@@ -300,10 +300,10 @@ func set() audited {
 }
 
 func keys() audited {
-	b := must(kor.NewStream(korParams))
+	b := must(kor.NewStreamBuilder(korParams))
 	return audited{"kor, stream", b.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
-			b := must(kor.NewStream(korParams))
+			b := must(kor.NewStreamBuilder(korParams))
 			if side == 0 {
 				b.Add(1)
 				b.Add(1)
@@ -356,10 +356,10 @@ func counted(withBits bool) audited {
 
 func running() audited {
 	p := distinct.Params{Epsilon: 1, Cells: 16, Levels: 1, Seed: hashing.Seed{1}}
-	b := must(distinct.NewRunning(p))
+	b := must(distinct.NewRunningBuilder(p))
 	return audited{"distinct, running total", b.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
-			b, x := must(distinct.NewRunning(p)), []float64{}
+			b, x := must(distinct.NewRunningBuilder(p)), []float64{}
 			for slot := range 2 {
 				if slot == side {
 					b.Add(1)
@@ -450,7 +450,7 @@ func median() audited {
 
 // estimate is that of a number that differs by 1, where the error is as large as it may be.
 func estimate(name string, p approx.Params, apart float64) audited {
-	p.Limit = 100
+	p.Max = 100
 	return audited{name, p.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
 			m := must(approx.New(p))

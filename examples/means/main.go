@@ -7,7 +7,7 @@
 // words of the King James Bible, baskets of a shop, a suite of 14 laws against the best fixed
 // clipping of each, eight laws that the rule of clipping was not made with, and speed. Every number
 // is the mean error of several releases, each of fresh data where data are generated; the last
-// column counts those with more than twice the median error, and how many the Outlook expects at
+// column counts those with more than twice the median error, and how many the Plan expects at
 // most. Rows that are quoted from papers have none. Each row is printed when it is done; progress
 // goes to standard error.
 //

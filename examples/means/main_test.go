@@ -19,7 +19,7 @@ func command(progress *bytes.Buffer) cli.Command {
 }
 
 // figures returns the numbers of the row of a table that begins with the given title: its errors,
-// then the failures, how many releases there were, and how many failures the Outlook expects.
+// then the failures, how many releases there were, and how many failures the Plan expects.
 func figures(t *testing.T, out, title, row string, n int) []float64 {
 	_, table, found := strings.Cut("\n"+out, "\n"+title)
 	require.True(t, found, "the table %q of %s", title, out)
@@ -78,7 +78,7 @@ func TestSuite(t *testing.T) {
 		got := figures(t, out, "Suite", l.name, 4)
 		require.True(t, got[0] > 0.1 && got[0] <= got[1], "%s: %v", l.name, got)
 	}
-	require.Regexp(t, regexp.MustCompile(`Failures: \d+ of 140 releases, at most [0-9.]+ by the Outlook`), out)
+	require.Regexp(t, regexp.MustCompile(`Failures: \d+ of 140 releases, at most [0-9.]+ by the Plan`), out)
 	out = clitest.Output(t, command(&progress), []string{"-tables", "others", "-runs", "1", "-scale", "16"}, []string{"Others"})
 	for _, l := range append(otherLaws(), law{name: "all, 16 cases"}) {
 		figures(t, out, "Others", l.name, 4)

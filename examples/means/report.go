@@ -68,7 +68,7 @@ func (r *report) table(c comparison) error {
 	for _, rho := range c.budgets {
 		fmt.Fprintf(r.out, "%10.4g", rho)
 	}
-	fmt.Fprintln(r.out, "  failures (at most, by the Outlook)")
+	fmt.Fprintln(r.out, "  failures (at most, by the Plan)")
 	start := time.Now()
 	for at, m := range c.methods {
 		if err := r.out.Flush(); err != nil {
@@ -89,7 +89,7 @@ func (r *report) table(c comparison) error {
 				if run > 0 {
 					continue
 				}
-				o, err := d.Outlook(m.params)
+				o, err := d.Plan(m.params)
 				if err != nil {
 					return err
 				}
@@ -100,7 +100,7 @@ func (r *report) table(c comparison) error {
 		fmt.Fprintf(r.progress, "\r%s\r", strings.Repeat(" ", 79))
 		r.row(m.name, errors, expected)
 		if at == 0 {
-			fmt.Fprintf(r.out, "  %-34s", "  its noise, by the Outlook")
+			fmt.Fprintf(r.out, "  %-34s", "  its noise, by the Plan")
 			for _, x := range noise {
 				fmt.Fprintf(r.out, "%10.4g", x)
 			}
@@ -121,7 +121,7 @@ func (r *report) table(c comparison) error {
 	return r.out.Flush()
 }
 
-// row prints the means of a method, and its failures beside the number that the Outlook expects at
+// row prints the means of a method, and its failures beside the number that the Plan expects at
 // most.
 func (r *report) row(name string, errors [][]float64, expected float64) {
 	fmt.Fprintf(r.out, "  %-34s", name)

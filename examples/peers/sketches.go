@@ -47,7 +47,7 @@ func sketches(n int) ([]comparison, error) {
 		return func() (counter, error) { return b.Release() }, nil
 	}
 	stream := func() (release, error) {
-		b, err := kor.NewStream(p)
+		b, err := kor.NewStreamBuilder(p)
 		if err != nil {
 			return nil, err
 		}

@@ -129,10 +129,11 @@ func (o options) releases() (r releases, err error) {
 		return r, err
 	}
 	if o.count != "frequent" {
-		p, err := distinct.Plan(share, o.relative, o.largest, 1)
+		plan, err := distinct.Params{Epsilon: share}.Plan(o.relative, o.largest, 1)
 		if err != nil {
 			return r, err
 		}
+		p := plan.Params
 		p.Seed = hashing.NewSeed()
 		r.distinct = &p
 		cost, err := p.Guarantee().Stable(unit, 1) // an element adds or removes one key at most

@@ -24,7 +24,7 @@ func spend(epsilon, delta float64, keys series.Params, users distinct.Params) (*
 	if err := ledger.Spend(keys.Guarantee()); err != nil {
 		return nil, err
 	}
-	period, err := distinct.NewRunning(users)
+	period, err := distinct.NewRunningBuilder(users)
 	if err != nil {
 		return nil, err
 	}

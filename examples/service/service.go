@@ -92,7 +92,7 @@ func (s *service) begin(c config, now time.Time) error {
 	if s.keys, err = series.New[string](want.Keys); err != nil {
 		return err
 	}
-	if s.visitors, err = distinct.NewRunning(want.Users); err != nil {
+	if s.visitors, err = distinct.NewRunningBuilder(want.Users); err != nil {
 		return err
 	}
 	if s.head = want; found {
@@ -232,7 +232,7 @@ func (s *service) step() error {
 		}
 	}
 	if steps%week == 0 {
-		if s.visitors, err = distinct.NewRunning(s.head.Users); err != nil {
+		if s.visitors, err = distinct.NewRunningBuilder(s.head.Users); err != nil {
 			return err
 		}
 		e.forget = max(steps-keep, 0)

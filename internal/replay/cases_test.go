@@ -101,15 +101,15 @@ func thresholdPairs() (pairs []pair) {
 		p      threshold.Params
 		signed bool
 	}{
-		{p: threshold.Params{Epsilon: 1, Delta: 1e-6, Mechanism: threshold.ExponentialRounding, Integers: true}},
-		{p: threshold.Params{Epsilon: 1, Delta: 1e-6, Mechanism: threshold.LinearRounding, Integers: true}},
-		{p: threshold.Params{Epsilon: 1, Delta: 1e-6, Mechanism: threshold.Laplace, MaxKeys: 1}},
-		{p: threshold.Params{Epsilon: 1, Delta: 1e-6, Mechanism: threshold.Gaussian, MaxKeys: 3, Sensitivity: 1}},
-		{p: threshold.Params{Epsilon: 1, Delta: 1e-6, Mechanism: threshold.CorrelatedGaussian, MaxKeys: 3, Stored: 3, Sensitivity: 1}},
-		{p: threshold.Params{Epsilon: 1, Dim: 64, Mechanism: threshold.PureLaplace, Integers: true}},
-		{p: threshold.Params{Epsilon: 1, Dim: 64, Mechanism: threshold.PureLaplace, Integers: true, Signed: true}},
-		{p: threshold.Params{Epsilon: 1, Dim: 64, Mechanism: threshold.DenseLaplace, Integers: true}},
-		{p: threshold.Params{Epsilon: 1, Delta: 1e-6, Mechanism: threshold.ExponentialRounding, Sensitivity: 3, Integers: true}},
+		{p: threshold.Params{Epsilon: 1, Delta: 1e-6, Method: threshold.ExponentialRounding, Integers: true}},
+		{p: threshold.Params{Epsilon: 1, Delta: 1e-6, Method: threshold.LinearRounding, Integers: true}},
+		{p: threshold.Params{Epsilon: 1, Delta: 1e-6, Method: threshold.Laplace, MaxKeys: 1}},
+		{p: threshold.Params{Epsilon: 1, Delta: 1e-6, Method: threshold.Gaussian, MaxKeys: 3, Sensitivity: 1}},
+		{p: threshold.Params{Epsilon: 1, Delta: 1e-6, Method: threshold.CorrelatedGaussian, MaxKeys: 3, Stored: 3, Sensitivity: 1}},
+		{p: threshold.Params{Epsilon: 1, Dim: 64, Method: threshold.PureLaplace, Integers: true}},
+		{p: threshold.Params{Epsilon: 1, Dim: 64, Method: threshold.PureLaplace, Integers: true, Signed: true}},
+		{p: threshold.Params{Epsilon: 1, Dim: 64, Method: threshold.DenseLaplace, Integers: true}},
+		{p: threshold.Params{Epsilon: 1, Delta: 1e-6, Method: threshold.ExponentialRounding, Sensitivity: 3, Integers: true}},
 	} {
 		release := func(x ...float64) map[string]float64 {
 			construct := threshold.New[uint64]
@@ -124,14 +124,14 @@ func thresholdPairs() (pairs []pair) {
 			return listed(v.All())
 		}
 		size := max(c.p.Sensitivity, 1)
-		name := fmt.Sprint(c.p.Mechanism, " ", size, " ", c.p.Signed)
+		name := fmt.Sprint(c.p.Method, " ", size, " ", c.p.Signed)
 		high := func(side int) map[string]float64 { return release(900, 700-size*float64(side), 800) }
 		// Steps are finer than the unit of the data where values are real: 2⁻⁴⁰ at least.
 		pairs = append(pairs, pair{name: name + " high", run: high, norm: 1, bound: size, data: size * 0x1p44})
 		low := func(side int) map[string]float64 { release(900, size*float64(1-side)+2, 2); return nil }
 		pairs = append(pairs, pair{name: name + " low", run: low, data: size * 0x1p44, extra: `threshold\.\(calibration\)\.small|calibration\.small`, most: 3,
 			why: "rounding_proof.md: an entry below R that has passed the threshold is rounded by a draw of its own"})
-		if c.p.Mechanism == threshold.DenseLaplace || c.p.Signed || c.p.Mechanism == threshold.PureLaplace {
+		if c.p.Method == threshold.DenseLaplace || c.p.Signed || c.p.Method == threshold.PureLaplace {
 			continue
 		}
 		one := func(side int) map[string]float64 {
@@ -238,7 +238,7 @@ func discoveryPair() pair {
 }
 
 // mechanisms lists those of each input, as [misragries.Params.Candidates] does, which takes long.
-var mechanisms = map[misragries.Input][]misragries.Mechanism{
+var mechanisms = map[misragries.Input][]misragries.Method{
 	misragries.OneStream: {misragries.KeptZeros, misragries.FreedZeros, misragries.ReducedSum, misragries.ShiftedSum, misragries.SparseVector,
 		misragries.PureUniverse, misragries.ShiftedUniverse},
 	misragries.GivenCounters: {misragries.FreedZeros, misragries.ReducedSum, misragries.ShiftedSum, misragries.SparseVector, misragries.PureUniverse,
@@ -251,7 +251,7 @@ var mechanisms = map[misragries.Input][]misragries.Mechanism{
 // sketches are the Params of each mechanism of an input.
 func sketches(in misragries.Input) (all []misragries.Params) {
 	for _, m := range mechanisms[in] {
-		p := misragries.Params{Counters: 4, Epsilon: 1, Delta: 1e-6, Mechanism: m}
+		p := misragries.Params{Counters: 4, Epsilon: 1, Delta: 1e-6, Method: m}
 		switch m {
 		case misragries.SparseVector:
 			p.Sparse = threshold.Gaussian // others have pairs among those of package threshold
@@ -278,7 +278,7 @@ func TestEveryMechanism(t *testing.T) {
 				require.NoError(t, err)
 			}
 			for _, c := range list {
-				require.Contains(t, have, c.Mechanism, "%v", in)
+				require.Contains(t, have, c.Method, "%v", in)
 			}
 		}
 	}
@@ -289,7 +289,7 @@ func TestEveryMechanism(t *testing.T) {
 		names = append(names, p.name)
 	}
 	for _, c := range list {
-		require.Contains(t, strings.Join(names, "\n"), c.Mechanism.String()+" ")
+		require.Contains(t, strings.Join(names, "\n"), c.Method.String()+" ")
 	}
 }
 
@@ -297,7 +297,7 @@ func TestEveryMechanism(t *testing.T) {
 // mechanism, for k counters, in elements. ℓ∞: all k counters by 1 (Lemma 8 of the paper); one by at
 // most k of k+1 units, the others by 1 unit, where sketches are reduced (reducedsum_delta.go); with
 // a private shift one moves by k + 1 units and all by one more.
-func distanceOf(m misragries.Mechanism, k float64) (norm, bound float64) {
+func distanceOf(m misragries.Method, k float64) (norm, bound float64) {
 	switch m {
 	case misragries.ReducedSum, misragries.PureUniverse:
 		return 1, (2*k - 1) / (k + 1)
@@ -311,7 +311,7 @@ func distanceOf(m misragries.Mechanism, k float64) (norm, bound float64) {
 const universeDraws = `misragries\.newUniverse|misragries\.\(\*universe\[\.\.\.\]\)\.(all|cut|distinctZeros|layer|single)|subset\.Draw`
 
 // overUniverse declares the ties of a release over a universe.
-func (p pair) overUniverse(m misragries.Mechanism) pair {
+func (p pair) overUniverse(m misragries.Method) pair {
 	if m == misragries.PureUniverse || m == misragries.ShiftedUniverse {
 		p.extra, p.most = `misragries\.\(\*universe\[\.\.\.\]\)\.cut`, 4
 		p.why = "universe_draw.go: of the keys that tie at the k-th largest noisy count a uniform set is taken"
@@ -350,11 +350,11 @@ func streamPairs(t *testing.T) (pairs []pair) {
 	for _, in := range []misragries.Input{misragries.OneStream, misragries.GivenCounters, misragries.Merged} {
 		for _, p := range sketches(in) {
 			for _, s := range streams {
-				norm, bound := distanceOf(p.Mechanism, 4)
-				if in == misragries.Merged && p.Mechanism == misragries.PureUniverse {
+				norm, bound := distanceOf(p.Method, 4)
+				if in == misragries.Merged && p.Method == misragries.PureUniverse {
 					bound = 4 * 5 / 2 / 5.
 				}
-				q := pair{name: fmt.Sprint(in, " ", p.Mechanism, " ", s.name), norm: norm, bound: bound, data: 2*4 + 1, run: func(side int) map[string]float64 {
+				q := pair{name: fmt.Sprint(in, " ", p.Method, " ", s.name), norm: norm, bound: bound, data: 2*4 + 1, run: func(side int) map[string]float64 {
 					var b *misragries.Builder[uint64]
 					switch in {
 					case misragries.GivenCounters:
@@ -381,16 +381,16 @@ func streamPairs(t *testing.T) (pairs []pair) {
 					}
 					h := made(b.Release())
 					require.Equal(t, in, h.Input())
-					require.Equal(t, p.Mechanism, h.Mechanism())
+					require.Equal(t, p.Method, h.Method())
 					return lower(h)
 				}}
-				pairs = append(pairs, q.overUniverse(p.Mechanism))
+				pairs = append(pairs, q.overUniverse(p.Method))
 			}
 		}
 	}
 	// Keys of few elements: zero counters are drawn for as well, where the paper keeps them.
 	for _, p := range sketches(misragries.OneStream) {
-		q := pair{name: fmt.Sprint("few elements ", p.Mechanism), data: 2*4 + 1, run: func(side int) map[string]float64 {
+		q := pair{name: fmt.Sprint("few elements ", p.Method), data: 2*4 + 1, run: func(side int) map[string]float64 {
 			b := made(misragries.New[uint64](p))
 			for _, key := range []uint64{1, 1, 2, 3, 4, 4, 4, 5}[:8-side] {
 				b.Add(key)
@@ -398,7 +398,7 @@ func streamPairs(t *testing.T) (pairs []pair) {
 			made(b.Release())
 			return nil
 		}}
-		switch p.Mechanism {
+		switch p.Method {
 		case misragries.FreedZeros, misragries.ReducedSum, misragries.ShiftedSum, misragries.SparseVector:
 			q.extra, q.most = `misragries\.release(Shared|Rounded)|threshold\.releaseNormal`, 2*4
 			q.why = "section 5.1 of the paper, reducedsum_delta.go: a counter of 0 is as if it were hidden, but for δ, and takes no draw"
@@ -423,8 +423,8 @@ func shardedPair() pair {
 func sumPairs() (pairs []pair) {
 	for _, p := range sketches(misragries.Summed) {
 		for _, s := range streams {
-			norm, bound := distanceOf(p.Mechanism, 4)
-			q := pair{name: fmt.Sprint(p.Mechanism, " ", s.name), norm: norm, bound: bound, data: 9, run: func(side int) map[string]float64 {
+			norm, bound := distanceOf(p.Method, 4)
+			q := pair{name: fmt.Sprint(p.Method, " ", s.name), norm: norm, bound: bound, data: 9, run: func(side int) map[string]float64 {
 				sum := made(misragries.NewSum[uint64](p))
 				for i := range 3 {
 					b := made(misragries.New[uint64](p))
@@ -439,7 +439,7 @@ func sumPairs() (pairs []pair) {
 				}
 				return lower(made(sum.Release()))
 			}}
-			pairs = append(pairs, q.overUniverse(p.Mechanism))
+			pairs = append(pairs, q.overUniverse(p.Method))
 		}
 	}
 	return pairs
@@ -447,8 +447,8 @@ func sumPairs() (pairs []pair) {
 
 func userPairs() (pairs []pair) {
 	for _, keys := range []int{1, 3} {
-		for _, m := range []misragries.Mechanism{misragries.SparseVector, misragries.KeptZeros, misragries.PureUniverse} {
-			p := misragries.Params{Counters: 4, Epsilon: 1, Delta: 1e-6, MaxKeys: keys, Mechanism: m}
+		for _, m := range []misragries.Method{misragries.SparseVector, misragries.KeptZeros, misragries.PureUniverse} {
+			p := misragries.Params{Counters: 4, Epsilon: 1, Delta: 1e-6, MaxKeys: keys, Method: m}
 			bound, norm := float64(keys), inf
 			switch m {
 			case misragries.SparseVector:
@@ -640,7 +640,7 @@ func korStream() pair {
 	return pair{name: "one key", norm: 1, bound: 1, extra: `kor\.tossCoins`, most: 1,
 		why: "a cell that was hit is a fair coin, one that was not is 0: coins are tossed for words with a cell that was hit, and a neighbour hits one more cell",
 		run: func(side int) map[string]float64 {
-			b := made(kor.NewStream(korParams))
+			b := made(kor.NewStreamBuilder(korParams))
 			for key := range uint64(30 + side) {
 				b.Add(key)
 			}
@@ -676,7 +676,7 @@ func distinctPairs() (pairs []pair) {
 func runningPair() pair {
 	p := distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
 	return pair{name: "one key", norm: inf, bound: 1, run: func(side int) map[string]float64 {
-		b, out := made(distinct.NewRunning(p)), map[string]float64{}
+		b, out := made(distinct.NewRunningBuilder(p)), map[string]float64{}
 		for slot := range 3 {
 			for key := range uint64(20 + side) {
 				b.Add(uint64(1000*slot) + key)
@@ -693,7 +693,7 @@ func windowPair() pair {
 	p := distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
 	// A key that comes on both days moves from one class to another: once out and once in.
 	return pair{name: "one key on both days", norm: 1, bound: 2, run: func(side int) map[string]float64 {
-		b := made(distinct.NewWindows(p, 1))
+		b := made(distinct.NewWindowBuilder(p, 1))
 		for key := range uint64(21) {
 			b.Add(key)
 		}
@@ -833,7 +833,7 @@ func approxPairs() (pairs []pair) {
 		{Epsilon: 1}, {Epsilon: 1, Error: 1}, {Epsilon: 1, Error: 1, Moment: 4, Noise: approx.StudentNoise},
 		{Epsilon: 1, Error: 1, Moment: 4, Noise: approx.ParetoNoise}, {Epsilon: 1, Error: 1, Queries: 3},
 	} {
-		p.Limit = 1000
+		p.Max = 1000
 		pairs = append(pairs, pair{name: fmt.Sprint(p.Noise, " ", p.Error, " ", p.Queries), norm: inf, bound: 1 + 0x1p-20, run: func(side int) map[string]float64 {
 			m := made(approx.New(p))
 			out := map[string]float64{}

@@ -55,11 +55,11 @@ var makers = []maker{
 	by("elliptical/column.NewQuantiles", true, column.QuantileParams{Epsilon: 1, Max: 1}, column.NewQuantiles),
 	by("jl.New", true, jl.Params{Dim: 64, Rows: 8, Epsilon: 1, Seed: hashing.Seed{1}}, jl.New),
 	by("kor.New", true, korParams, kor.New),
-	by("kor.NewStream", false, korParams, kor.NewStream),
+	by("kor.NewStreamBuilder", false, korParams, kor.NewStreamBuilder),
 	by("kor/distinct.New", true, distinctParams, distinct.New),
-	by("kor/distinct.NewRunning", false, distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}, distinct.NewRunning),
-	by("kor/distinct.NewWindows", false, distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}},
-		func(p distinct.Params) (*distinct.WindowBuilder, error) { return distinct.NewWindows(p, 1) }),
+	by("kor/distinct.NewRunningBuilder", false, distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}, distinct.NewRunningBuilder),
+	by("kor/distinct.NewWindowBuilder", false, distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}},
+		func(p distinct.Params) (*distinct.WindowBuilder, error) { return distinct.NewWindowBuilder(p, 1) }),
 	by("misragries.New", true, sketch, misragries.New[uint64]),
 	by("misragries.New", false, sketch, misragries.New[string]), // refuses Dim as well
 	by("misragries.NewSum", false, sketch, misragries.NewSum[string]),
@@ -103,7 +103,7 @@ var (
 
 // constructors without Params are tested where they are: those of laws in package noise, and of
 // Params that are computed.
-var otherConstructors = strings.Fields("arete.Calibrate arete.NewArete arete.Best arete.BestInteger noise/approx.Median kor.Plan kor.PlanStream " +
+var otherConstructors = strings.Fields("arete.Calibrate arete.NewArete arete.Best arete.BestInteger noise/approx.Median " +
 	"misragries.Combine kor.XOR kor.Aggregate plan.NewQuantiles noise/budget.NewLedger noise/budget.NewFilter")
 
 // zeros is the zero value of every type that takes in data, adds noise to it or comes out of a

@@ -79,6 +79,7 @@ func (s *subject) audit() (missing []string) {
 			test("Example", "an Example in which it occurs")
 		}
 	}
+	s.auditWords(roles, lacks)
 	if len(s.doc) == 0 || len(s.doc) > 80 {
 		lacks("doc.go", fmt.Sprintf("a length of 1 to 80 lines, it has %d", len(s.doc)))
 	}

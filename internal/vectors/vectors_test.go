@@ -133,11 +133,11 @@ var functions = map[string]func(c numeric) float64{
 	},
 	"misragries.Threshold": func(c numeric) float64 {
 		a := c.arguments("counters", "epsilon", "delta")
-		return misragries.Params{Counters: int(a[0]), Epsilon: a[1], Delta: a[2], Mechanism: misragries.KeptZeros}.Threshold()
+		return misragries.Params{Counters: int(a[0]), Epsilon: a[1], Delta: a[2], Method: misragries.KeptZeros}.Threshold()
 	},
 	"threshold.Laplace.Threshold": func(c numeric) float64 {
 		a := c.arguments("keys", "epsilon", "delta")
-		return threshold.Params{Epsilon: a[1], Delta: a[2], MaxKeys: int(a[0]), MaxValue: 1, Integers: true, Mechanism: threshold.Laplace}.Threshold()
+		return threshold.Params{Epsilon: a[1], Delta: a[2], MaxKeys: int(a[0]), MaxValue: 1, Integers: true, Method: threshold.Laplace}.Threshold()
 	},
 	"budget.PureDP.Times.DeltaAt": func(c numeric) float64 {
 		a := c.arguments("epsilon", "times", "at")

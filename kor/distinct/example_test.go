@@ -10,10 +10,11 @@ import (
 // Two servers see the visits of one site, and one number is published: how many visitors there
 // were.
 func Example() {
-	p, err := distinct.Plan(1, 0.02, 1e9, 1) // ε = 1, 2 % up to 10⁹ visitors
+	plan, err := distinct.Params{Epsilon: 1}.Plan(0.02, 1e9, 1) // error 2 %, up to 10⁹ visitors
 	if err != nil {
 		panic(err)
 	}
+	p := plan.Params
 	p.Seed = hashing.Seed{1, 2, 3} // public: hashing.NewSeed()
 	server := func(from, to int) *distinct.Builder {
 		b, err := distinct.New(p)
@@ -46,10 +47,11 @@ func Example() {
 // Two parties that show each other nothing but releases learn how many users they have together and
 // in common.
 func ExampleCompare() {
-	p, err := distinct.Plan(2, 0.05, 1e6, 2) // ε = 2, 5 % for the union
+	plan, err := distinct.Params{Epsilon: 2}.Plan(0.05, 1e6, 2) // an error of 5 % for the union
 	if err != nil {
 		panic(err)
 	}
+	p := plan.Params
 	p.Seed = hashing.Seed{1, 2, 3} // agreed on before anybody looks at data
 	party := func(from, to uint64) []byte {
 		b, err := distinct.New(p)
@@ -92,7 +94,7 @@ func ExampleCompare() {
 
 // A total after every day, all of them for one ε.
 func ExampleRunningBuilder() {
-	b, err := distinct.NewRunning(distinct.Params{Epsilon: 1, Cells: 4096, Levels: 12, Seed: hashing.Seed{1}})
+	b, err := distinct.NewRunningBuilder(distinct.Params{Epsilon: 1, Cells: 4096, Levels: 12, Seed: hashing.Seed{1}})
 	if err != nil {
 		panic(err)
 	}
@@ -116,7 +118,7 @@ func ExampleRunningBuilder() {
 
 // Users of the last 1, 7 and 30 days, every day for ε.
 func ExampleWindowBuilder() {
-	b, err := distinct.NewWindows(distinct.Params{Epsilon: 1, Cells: 4096, Levels: 12, Seed: hashing.Seed{1}}, 20_000)
+	b, err := distinct.NewWindowBuilder(distinct.Params{Epsilon: 1, Cells: 4096, Levels: 12, Seed: hashing.Seed{1}}, 20_000)
 	if err != nil {
 		panic(err)
 	}

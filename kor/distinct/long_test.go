@@ -188,8 +188,7 @@ func TestLongRunningTotals(t *testing.T) {
 func TestLongShards(t *testing.T) {
 	dptest.NeedsLong(t)
 	const keys, shards = 100_000_000, 64
-	p, err := Plan(1, 0.01, 1e10, 1)
-	require.NoError(t, err)
+	p := planOf(t, Params{Epsilon: 1}, 0.01, 1e10, 1).Params
 	p.Seed = hashing.NewSeed()
 	start, moved := time.Now(), 0
 	all := builder(t, p)

@@ -121,13 +121,15 @@ func TestPlan(t *testing.T) {
 			if epsilon < 1 && sketches > 2 {
 				continue
 			}
-			p, err := Plan(epsilon, 0.03, 1e8, sketches)
+			plan, err := Params{Epsilon: epsilon}.Plan(0.03, 1e8, sketches)
 			require.NoError(t, err)
+			p := plan.Params
 			require.True(t, p.Seed.IsZero())
 			require.Equal(t, sketches == 1, p.CountShare == 1)
 			p.Seed = hashing.Seed{1}
 			require.LessOrEqual(t, p.RelativeError(sketches), 0.03)
 			require.GreaterOrEqual(t, p.Largest(), 1e8)
+			require.Equal(t, Plan{p, sketches, p.RelativeError(sketches), p.Largest(), p.Size()}, planOf(t, p, 0.03, 1e8, sketches))
 			if sketches == 1 {
 				require.LessOrEqual(t, p.StdErr(1e8), 0.03*1e8*1.02)
 			}
@@ -137,21 +139,20 @@ func TestPlan(t *testing.T) {
 			}
 		}
 	}
-	p, err := Plan(1, 0.02, 1e9, 1)
-	require.NoError(t, err)
-	require.Equal(t, Params{Epsilon: 1, Cells: 1216, Levels: 22, CountShare: 1}, p)
-	for _, bad := range []func() (Params, error){
-		func() (Params, error) { return Plan(0, 0.1, 100, 1) },
-		func() (Params, error) { return Plan(1, 0, 100, 1) },
-		func() (Params, error) { return Plan(1, math.NaN(), 100, 1) },
-		func() (Params, error) { return Plan(1, 0.1, 0, 1) },
-		func() (Params, error) { return Plan(1, 0.1, math.Inf(1), 1) },
-		func() (Params, error) { return Plan(1, 0.1, 100, 0) },
-		func() (Params, error) { return Plan(1, 1e-9, 100, 1) },
-		func() (Params, error) { return Plan(1, 0.02, 1e9, 200) },
-		func() (Params, error) { return Plan(0x1p-30, 0.1, 1e9, 2) },
+	plan := planOf(t, Params{Epsilon: 1}, 0.02, 1e9, 1)
+	require.Equal(t, Params{Epsilon: 1, Cells: 1216, Levels: 22, CountShare: 1}, plan.Params)
+	require.Equal(t, "22 levels of 1216 cells, 70 bytes a release: error 2 % of one count, up to 1.28e+09 keys", plan.String())
+	for _, bad := range [][4]float64{
+		{0, 0.1, 100, 1}, {1, 0, 100, 1}, {1, math.NaN(), 100, 1}, {1, 0.1, 0, 1}, {1, 0.1, math.Inf(1), 1}, {1, 0.1, 100, 0},
+		{1, 1e-9, 100, 1}, {1, 0.02, 1e9, 200}, {0x1p-30, 0.1, 1e9, 2},
 	} {
-		_, err := bad()
+		_, err := Params{Epsilon: bad[0]}.Plan(bad[1], bad[2], int(bad[3]))
 		require.ErrorIs(t, err, ErrParams)
 	}
+}
+
+func planOf(t *testing.T, p Params, relative, largest float64, sketches int) Plan {
+	plan, err := p.Plan(relative, largest, sketches)
+	require.NoError(t, err)
+	return plan
 }

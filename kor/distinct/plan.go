@@ -79,43 +79,71 @@ func unionVariance(p float64, k int) float64 {
 	return math.Ln2 / min(equal, disjoint)
 }
 
-// Plan returns Params with the fewest Cells, a multiple of 64, and the fewest Levels for a relative
-// standard error of at most relative at ε = epsilon, for sizes from about 2·Cells to largest: for
-// the plain count of one release (sketches = 1, CountShare 1), or for the union of so many releases
-// of parties that do not share data. The Seed is left to set.
+// Plan is the smallest sketch that has a wanted error.
+type Plan struct {
+	// Params are those asked about, with the Cells, the Levels and the
+	// CountShare that it takes.
+	Params Params
+	// Sketches is the number of releases: 1 for one count, else those of a union.
+	Sketches int
+	// RelativeError is the relative standard error of the count, or of the
+	// union, for sizes from about 2·Cells to Largest.
+	RelativeError float64
+	// Largest is [Params.Largest].
+	Largest float64
+	// Bytes is the length of the encoding of one release.
+	Bytes int
+}
+
+// String tells the size and the error in a line.
+func (p Plan) String() string {
+	of := "one count"
+	if p.Sketches > 1 {
+		of = fmt.Sprintf("the union of %d releases", p.Sketches)
+	}
+	return fmt.Sprintf("%d levels of %d cells, %d bytes a release: error %.2g %% of %s, up to %.3g keys",
+		p.Params.Levels, p.Params.Cells, p.Bytes, 100*p.RelativeError, of, p.Largest)
+}
+
+// Plan returns the fewest Cells, a multiple of 64, and the fewest Levels for a relative standard
+// error of at most relative, for sizes up to largest: of the plain count of one release (sketches =
+// 1, CountShare 1), or of the union of so many releases of parties that do not share data. Of the
+// Params it reads Epsilon alone; the Seed may be set later.
 //
-// The error wraps [ErrParams] if an argument is out of range, or if the sketch would be too large;
-// its text then tells the size.
-func Plan(epsilon, relative, largest float64, sketches int) (Params, error) {
-	if err := limits.Epsilon("distinct", epsilon, maxEpsilon); err != nil {
-		return Params{}, err
+// The error wraps [ErrParams] if a number is out of range, or if the sketch would be too large; its
+// text then tells the size.
+func (p Params) Plan(relative, largest float64, sketches int) (Plan, error) {
+	if err := limits.Epsilon("distinct", p.Epsilon, maxEpsilon); err != nil {
+		return Plan{}, err
 	}
 	switch {
 	case !(relative > 0 && relative <= 1):
-		return Params{}, bad("relative error", relative, "a number in (0, 1]")
+		return Plan{}, bad("relative error", relative, "a number in (0, 1]")
 	case !(largest >= 1 && largest <= 0x1p64):
-		return Params{}, bad("largest size", largest, "a number in [1, 2⁶⁴]")
+		return Plan{}, bad("largest size", largest, "a number in [1, 2⁶⁴]")
 	case sketches < 1 || sketches > maxSketches:
-		return Params{}, bad("number of sketches", sketches, "an integer in [1, 2¹⁶]")
+		return Plan{}, bad("number of sketches", sketches, "an integer in [1, 2¹⁶]")
 	}
 	of := func(blocks int64) Params {
-		p := Params{Epsilon: epsilon, Cells: int(64 * blocks), Levels: 1, CountShare: 1, Seed: [16]byte{1}}
+		q := Params{Epsilon: p.Epsilon, Cells: int(64 * blocks), Levels: 1, CountShare: 1, Seed: [16]byte{1}}
 		if sketches > 1 { // the share that costs the union nothing
-			p.CountShare = min(max(2/(epsilon*math.Sqrt(float64(p.Cells))), 0.02), 0.25)
+			q.CountShare = min(max(2/(q.Epsilon*math.Sqrt(float64(q.Cells))), 0.02), 0.25)
 		}
-		return p
+		return q
 	}
 	const most = maxCells / 64
 	blocks := search.Least(1, func(blocks int64) bool {
 		return blocks > most || of(blocks).RelativeError(sketches) <= relative
 	})
 	if levels := levelsFor(largest, 64*float64(blocks)); blocks > most || 64*float64(blocks)*levels > maxBits {
-		return Params{}, bad("relative error", relative, fmt.Sprintf("one that less than 2³¹ cells a level and 2³³ bits in all can have "+
+		return Plan{}, bad("relative error", relative, fmt.Sprintf("one that less than 2³¹ cells a level and 2³³ bits in all can have "+
 			"for %g keys and %d sketches", largest, sketches))
 	}
-	p := of(blocks)
-	p.Levels, p.Seed = int(levelsFor(largest, float64(p.Cells))), [16]byte{}
-	return p, nil
+	q := of(blocks)
+	q.Levels = int(levelsFor(largest, float64(q.Cells)))
+	plan := Plan{Params: q, Sketches: sketches, RelativeError: q.RelativeError(sketches), Largest: q.Largest(), Bytes: q.Size()}
+	plan.Params.Seed = p.Seed
+	return plan, nil
 }
 
 // levelsFor returns the fewest levels for sizes up to largest.

@@ -71,7 +71,7 @@ func (p Params) overTime(draws int) (c curve, ok bool) {
 
 // RunningStdErr returns the standard error, in keys, of the running total after so many slots where
 // there are size keys: the noise is that of one slot times √slots. NaN for a size that is negative,
-// for slots outside [1, 2³¹), and for Params that NewRunning refuses.
+// for slots outside [1, 2³¹), and for Params that NewRunningBuilder refuses.
 func (p Params) RunningStdErr(size float64, slots int) float64 {
 	c, ok := p.overTime(slots)
 	if !ok || slots < 1 || slots > maxSlots || !(size >= 0 && size <= math.MaxFloat64) {
@@ -82,9 +82,9 @@ func (p Params) RunningStdErr(size float64, slots int) float64 {
 
 const maxSlots = 1<<31 - 1
 
-// NewRunning returns the RunningBuilder of an empty set, or an error that wraps [ErrParams].
+// NewRunningBuilder returns the RunningBuilder of an empty set, or an error that wraps [ErrParams].
 // CountShare must be 0 or 1.
-func NewRunning(p Params) (*RunningBuilder, error) {
+func NewRunningBuilder(p Params) (*RunningBuilder, error) {
 	law, err := p.runningLaw()
 	if err != nil {
 		return nil, err
@@ -100,8 +100,8 @@ func NewRunning(p Params) (*RunningBuilder, error) {
 // its occurrences in all slots. A ledger pays it once, before the first slot.
 func (b *RunningBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Released reports whether the RunningBuilder is one that NewRunning did not make, and ignores what
-// it is given. Slots can be released without end.
+// Released reports whether the RunningBuilder is one that NewRunningBuilder did not make, and
+// ignores what it is given. Slots can be released without end.
 func (b *RunningBuilder) Released() bool { return private.Released(b.runningSecret) }
 
 // Add adds keys in the current slot; see [Builder.Add].
@@ -138,7 +138,7 @@ func (b *RunningBuilder) Merge(other *Builder) error {
 }
 
 // ReleaseSlot closes the current slot and returns the running total after it. The error wraps
-// [ErrReleased] for a RunningBuilder that NewRunning did not make, and after 2³¹ − 1 slots.
+// [ErrReleased] for a RunningBuilder that NewRunningBuilder did not make, and after 2³¹ − 1 slots.
 func (b *RunningBuilder) ReleaseSlot() (*Running, error) {
 	s := private.Enter(b.runningSecret)
 	if s == nil {

@@ -14,7 +14,7 @@ import (
 
 func runningBuilder(t testing.TB, p Params) *RunningBuilder {
 	t.Helper()
-	b, err := NewRunning(p)
+	b, err := NewRunningBuilder(p)
 	require.NoError(t, err)
 	return b
 }
@@ -232,7 +232,7 @@ func TestTailOfSum(t *testing.T) {
 
 func TestRunningRefuses(t *testing.T) {
 	p := small
-	_, err := NewRunning(p)
+	_, err := NewRunningBuilder(p)
 	require.ErrorIs(t, err, ErrParams, "no bits over time")
 	require.True(t, math.IsNaN(p.RunningStdErr(10, 1)))
 	p.CountShare = 0

@@ -60,7 +60,7 @@ func (p Params) windowLaw() (noise.DiscreteLaplace, error) {
 
 // WindowStdErr returns the standard error, in keys, of the count for the last 1, 7 or 30 days where
 // there are size keys in them. NaN for other days, for a size that is negative, and for Params that
-// NewWindows refuses.
+// NewWindowBuilder refuses.
 func (p Params) WindowStdErr(size float64, days int) float64 {
 	c, ok := p.window(days)
 	if !ok || !(size >= 0 && size <= math.MaxFloat64) {
@@ -88,10 +88,10 @@ func classesOf(days int) (classes int, ok bool) {
 	return 0, false
 }
 
-// NewWindows returns a WindowBuilder whose clock shows the given day, a number that all builders
-// that are merged count alike, such as the days since 1970 in UTC. The error wraps [ErrParams];
-// CountShare must be 0 or 1.
-func NewWindows(p Params, day int) (*WindowBuilder, error) {
+// NewWindowBuilder returns a WindowBuilder whose clock shows the given day, a number that all
+// builders that are merged count alike, such as the days since 1970 in UTC. The error wraps
+// [ErrParams]; CountShare must be 0 or 1.
+func NewWindowBuilder(p Params, day int) (*WindowBuilder, error) {
 	law, err := p.windowLaw()
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func badDay(day int) error { return bad("day", day, "an integer in [0, 2³¹)") 
 func (b *WindowBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Released reports whether the current day has been released, or the WindowBuilder is one that
-// NewWindows did not make.
+// NewWindowBuilder did not make.
 func (b *WindowBuilder) Released() bool {
 	s := private.Enter(b.windowSecret)
 	if s == nil {
@@ -140,8 +140,8 @@ func (b *WindowBuilder) Add(keys ...uint64) {
 }
 
 // Advance moves the clock to a later day: every cell ages. The error wraps [ErrParams] if the day
-// is not later than the current one, and [ErrReleased] for a WindowBuilder that NewWindows did not
-// make.
+// is not later than the current one, and [ErrReleased] for a WindowBuilder that NewWindowBuilder
+// did not make.
 func (b *WindowBuilder) Advance(day int) error {
 	s := private.Enter(b.windowSecret)
 	if s == nil {

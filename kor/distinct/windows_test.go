@@ -13,7 +13,7 @@ import (
 
 func windowBuilder(t testing.TB, p Params, day int) *WindowBuilder {
 	t.Helper()
-	b, err := NewWindows(p, day)
+	b, err := NewWindowBuilder(p, day)
 	require.NoError(t, err)
 	return b
 }
@@ -179,15 +179,15 @@ func TestWindowsAccuracy(t *testing.T) {
 
 func TestWindowsRefuse(t *testing.T) {
 	p := small
-	_, err := NewWindows(p, 1)
+	_, err := NewWindowBuilder(p, 1)
 	require.ErrorIs(t, err, ErrParams)
 	require.True(t, math.IsNaN(p.WindowStdErr(10, 7)))
 	p.CountShare = 0
-	_, err = NewWindows(p, -1)
+	_, err = NewWindowBuilder(p, -1)
 	require.ErrorIs(t, err, ErrParams)
 	large := p
 	large.Cells, large.Levels = 1<<28, 5
-	_, err = NewWindows(large, 1)
+	_, err = NewWindowBuilder(large, 1)
 	require.ErrorIs(t, err, ErrParams)
 	require.True(t, math.IsNaN(large.WindowStdErr(10, 7)) && math.IsNaN(p.WindowStdErr(10, 2)) && math.IsNaN(p.WindowStdErr(-1, 7)))
 	b := windowBuilder(t, p, 7)

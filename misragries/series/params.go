@@ -248,5 +248,5 @@ func sameParams(a, b Params) error {
 
 // sketchParams are those of the sketch of one discovery span.
 func (p Params) sketchParams(epsilon, delta float64) misragries.Params {
-	return misragries.Params{Counters: p.Counters, Epsilon: epsilon, Delta: delta, Mechanism: misragries.KeptZeros}
+	return misragries.Params{Counters: p.Counters, Epsilon: epsilon, Delta: delta, Method: misragries.KeptZeros}
 }

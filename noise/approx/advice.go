@@ -91,7 +91,7 @@ func NewAdviceSearch(p AdviceParams) (*AdviceSearch, error) {
 	}
 	// rounded down: all rounds together have at most ε/2
 	epsilon := full.Epsilon / 2 / float64(s.rounds) * (1 - 0x1p-50)
-	round, err := Params{Epsilon: epsilon, Sensitivity: full.Sensitivity, Moment: moment, Limit: searchReach * least}.
+	round, err := Params{Epsilon: epsilon, Sensitivity: full.Sensitivity, Moment: moment, Max: searchReach * least}.
 		WithErrorBound(least/2, 1-full.Failure/float64(s.rounds))
 	if err != nil {
 		return nil, fault.Params("approx", "Min", p.Min, "more against Sensitivity/Epsilon, or a smaller Max/Min: the noise hides it")
@@ -101,7 +101,7 @@ func NewAdviceSearch(p AdviceParams) (*AdviceSearch, error) {
 	if full.Accuracy == 0 {
 		s.final.accuracy = s.search.accuracy
 	}
-	// Limit/scale rises with y, so if the first round and an end there are possible, all are.
+	// Max/scale rises with y, so if the first round and an end there are possible, all are.
 	if _, err := s.mechanism(full.Max, s.search); err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (s *AdviceSearch) mechanism(advice float64, stage adviceStage) (*Mechanism,
 	if err != nil {
 		return nil, err
 	}
-	return New(Params{Epsilon: stage.epsilon, Sensitivity: s.params.Sensitivity, Error: bound, Moment: moment, Limit: most, Unit: s.params.Unit})
+	return New(Params{Epsilon: stage.epsilon, Sensitivity: s.params.Sensitivity, Error: bound, Moment: moment, Max: most, Unit: s.params.Unit})
 }
 
 // Advised is the result of an [AdviceSearch]. It is immutable, and everything computed from it is

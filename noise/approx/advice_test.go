@@ -89,7 +89,7 @@ func TestAdviceSearchSpends(t *testing.T) {
 			require.NoError(t, err)
 			bound := stage.reach * y * stage.accuracy * math.Pow(10, 1.0/6) // C(5, 3)^{1/(ck)}·λρy
 			require.InEpsilon(t, bound, a.Params().Error, 1e-12)
-			require.Equal(t, []float64{6, 0.01, stage.epsilon, stage.reach * y}, []float64{a.Params().Moment, a.Params().Sensitivity, a.Params().Epsilon, a.Params().Limit})
+			require.Equal(t, []float64{6, 0.01, stage.epsilon, stage.reach * y}, []float64{a.Params().Moment, a.Params().Sensitivity, a.Params().Epsilon, a.Params().Max})
 			require.GreaterOrEqual(t, a.noise.scale, min(must(studentScale(stage.epsilon, 0.01, bound*(1-1e-12), 6)), must(paretoScale(stage.epsilon, 0.01, bound*(1-1e-12), 6))))
 		}
 	}
@@ -120,7 +120,7 @@ func TestAdviceSearchSpends(t *testing.T) {
 	}
 }
 
-// A large ε, at which the noise of the least Error is far below the grid of the Limit, is planned
+// A large ε, at which the noise of the least Error is far below the grid of the Max, is planned
 // all the same.
 func TestAdviceSearchOfLargeEpsilon(t *testing.T) {
 	for _, epsilon := range []float64{8, 64, 200} {

@@ -104,7 +104,7 @@ func (a *Advised) finish(bound float64) bool {
 	if err != nil || !(bound > 0 && bound <= most*(1+rounding)) || p.Accuracy != 0 && bound < most*(1-rounding) {
 		return false
 	}
-	a.last.params = Params{Epsilon: p.Epsilon / 2, Sensitivity: p.Sensitivity, Error: bound, Moment: moment, Noise: a.last.noise.noise, Limit: finalReach * a.advice, Unit: p.Unit}
+	a.last.params = Params{Epsilon: p.Epsilon / 2, Sensitivity: p.Sensitivity, Error: bound, Moment: moment, Noise: a.last.noise.noise, Max: finalReach * a.advice, Unit: p.Unit}
 	a.last.noise.shape = moment
 	return a.last.params.validate() == nil && a.last.noise.valid(a.last.params)
 }

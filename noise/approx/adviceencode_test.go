@@ -18,17 +18,17 @@ func sampleAdvised() map[string]*Advised {
 	accurate.Accuracy, accurate.Runs, accurate.Moment, accurate.Unit = 0x1p-10, 1, 2.5, budget.Row(budget.Replace)
 	return map[string]*Advised{
 		"advised-stopped.hex": {
-			last: Value{Params{Epsilon: 0.5, Sensitivity: 1e-6, Error: 1.5, Moment: 6, Noise: StudentNoise, Limit: 768, Unit: budget.Row(budget.AddRemove)},
+			last: Value{Params{Epsilon: 0.5, Sensitivity: 1e-6, Error: 1.5, Moment: 6, Noise: StudentNoise, Max: 768, Unit: budget.Row(budget.AddRemove)},
 				gridNoise{StudentNoise, 6, 18, 0x1p-20}, 123456789},
 			advice: 256, rounds: 3, params: p,
 		},
 		"advised-end.hex": {
-			last: Value{Params{Epsilon: 0.5, Sensitivity: 1e-6, Error: 0x1p-10, Moment: 6, Noise: ParetoNoise, Limit: 3, Unit: budget.Row(budget.AddRemove)},
+			last: Value{Params{Epsilon: 0.5, Sensitivity: 1e-6, Error: 0x1p-10, Moment: 6, Noise: ParetoNoise, Max: 3, Unit: budget.Row(budget.AddRemove)},
 				gridNoise{ParetoNoise, 6, 0x1.8p-6, 0x1p-40}, -1 << 40},
 			advice: 1, rounds: 10, params: p,
 		},
 		"advised-accurate.hex": {
-			last: Value{Params{Epsilon: 0.5, Sensitivity: 1e-6, Error: 3, Moment: 2.5, Noise: StudentNoise, Limit: 3072, Unit: budget.Row(budget.Replace)},
+			last: Value{Params{Epsilon: 0.5, Sensitivity: 1e-6, Error: 3, Moment: 2.5, Noise: StudentNoise, Max: 3072, Unit: budget.Row(budget.Replace)},
 				gridNoise{StudentNoise, 2.5, 30, 0x1p-20}, mostReleased},
 			advice: 1 << 10, rounds: 1, params: accurate,
 		},

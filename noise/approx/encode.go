@@ -19,7 +19,7 @@ import (
 //	8      Sensitivity
 //	8      Error
 //	8      Moment
-//	8      Limit
+//	8      Max
 //	8      scale of the noise
 //	8      step of the grid, a power of two
 //	8      released value in steps, two's complement
@@ -30,7 +30,7 @@ func (v *Value) fields() []wire.Field {
 	p := &v.params
 	return []wire.Field{
 		wire.Byte(&p.Noise), wire.Int(&p.Queries, mostQueries), wire.Float(&p.Epsilon), wire.Float(&p.Sensitivity), wire.Float(&p.Error),
-		wire.Float(&p.Moment), wire.Float(&p.Limit), wire.Float(&v.noise.scale), wire.Float(&v.noise.step),
+		wire.Float(&p.Moment), wire.Float(&p.Max), wire.Float(&v.noise.scale), wire.Float(&v.noise.step),
 	}
 }
 

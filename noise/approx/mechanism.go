@@ -41,7 +41,7 @@ func (m *Mechanism) Params() Params { return m.params }
 // Guarantee returns what all queries together promise.
 func (m *Mechanism) Guarantee() budget.Guarantee { return m.params.Guarantee() }
 
-// Release returns the estimate with noise. It is clamped to ±Limit; NaN counts as 0. Whether the
+// Release returns the estimate with noise. It is clamped to ±Max; NaN counts as 0. Whether the
 // error, which wraps [ErrReleased], is returned depends on the number of calls alone.
 func (m *Mechanism) Release(estimate float64) (Value, error) {
 	m.mu.Lock()
@@ -50,7 +50,7 @@ func (m *Mechanism) Release(estimate float64) (Value, error) {
 		return Value{}, fmt.Errorf("approx: all queries of the Mechanism are answered: %w", fault.ErrReleased)
 	}
 	m.left--
-	steps := roundedSteps(estimate, m.params.Limit, m.noise.step) + m.noise.sample(&m.src)
+	steps := roundedSteps(estimate, m.params.Max, m.noise.step) + m.noise.sample(&m.src)
 	return Value{m.params, m.noise, min(max(steps, -mostReleased), mostReleased)}, nil
 }
 

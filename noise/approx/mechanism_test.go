@@ -20,7 +20,7 @@ import (
 
 func sampleValues() map[string]Value {
 	return map[string]Value{
-		"laplace": {Params{Epsilon: 0.5, Error: 3, Queries: 7, Noise: LaplaceNoise, Limit: 1e6}, gridNoise{LaplaceNoise, 0, 300, 0x1p-20}, -123456789},
+		"laplace": {Params{Epsilon: 0.5, Error: 3, Queries: 7, Noise: LaplaceNoise, Max: 1e6}, gridNoise{LaplaceNoise, 0, 300, 0x1p-20}, -123456789},
 		"pareto":  {Params{Epsilon: 1, Sensitivity: 2, Error: 3, Moment: 1.5, Noise: ParetoNoise, Unit: budget.User(2, budget.Replace)}, gridNoise{ParetoNoise, 1.5, 9, 0x1p-18}, mostReleased},
 		"student": {Params{Epsilon: 1, Moment: 3, Noise: StudentNoise}, gridNoise{StudentNoise, 3, 1.5, 0x1p-21}, 0},
 	}
@@ -41,7 +41,7 @@ func TestValueCodec(t *testing.T) {
 	}
 	dptest.Spoiled(t, sample("student"), sample("laplace"), map[string]func(*Value){
 		"moment and queries":  func(a *Value) { a.params.Queries = 2 },
-		"negative zero":       func(a *Value) { a.params.Limit = math.Copysign(0, -1) },
+		"negative zero":       func(a *Value) { a.params.Max = math.Copysign(0, -1) },
 		"negative zero error": func(a *Value) { a.params.Error = math.Copysign(0, -1) },
 		"auto noise":          func(a *Value) { a.params.Noise = AutoNoise },
 		"another noise":       func(a *Value) { a.params.Noise = 9 },
@@ -100,7 +100,7 @@ func TestParamsReject(t *testing.T) {
 		"Sensitivity": func(p *Params, v float64) { p.Sensitivity = v },
 		"Error":       func(p *Params, v float64) { p.Error = v },
 		"Moment":      func(p *Params, v float64) { p.Moment = v },
-		"Limit":       func(p *Params, v float64) { p.Limit = v },
+		"Max":       func(p *Params, v float64) { p.Max = v },
 	} {
 		for _, v := range []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 0x1p-901, 0x1p901} {
 			p := good
@@ -118,13 +118,13 @@ func TestParamsReject(t *testing.T) {
 		require.Equal(t, err == nil, errNegative == nil, field)
 		if err == nil {
 			require.Equal(t, a.Params(), b.Params())
-			require.Equal(t, math.Float64bits(a.Params().Limit), math.Float64bits(b.Params().Limit))
+			require.Equal(t, math.Float64bits(a.Params().Max), math.Float64bits(b.Params().Max))
 		}
 	}
 	for _, p := range []Params{
 		{}, {Epsilon: 1, Moment: 1}, {Epsilon: 1, Moment: 3, Queries: 2}, {Epsilon: 1, Queries: -1}, {Epsilon: 1, Noise: StudentNoise}, {Epsilon: 1, Noise: ParetoNoise},
 		{Epsilon: 1, Moment: 3, Noise: LaplaceNoise}, {Epsilon: 1, Moment: 1.5, Noise: StudentNoise}, {Epsilon: 1, Noise: 7},
-		{Epsilon: 1, Limit: 0x1p60}, {Epsilon: 0x1p-30, Queries: 1 << 30}, {Epsilon: 0x0.ffp-8, Queries: 1 << 30}, {Epsilon: 1, Sensitivity: 0x1p900}, {Epsilon: 0x1p-30, Sensitivity: 0x1p880},
+		{Epsilon: 1, Max: 0x1p60}, {Epsilon: 0x1p-30, Queries: 1 << 30}, {Epsilon: 0x0.ffp-8, Queries: 1 << 30}, {Epsilon: 1, Sensitivity: 0x1p900}, {Epsilon: 0x1p-30, Sensitivity: 0x1p880},
 	} {
 		_, err := New(p)
 		if p.Sensitivity == 0x1p900 || p.Sensitivity == 0x1p880 {
@@ -164,7 +164,7 @@ func TestApproxChoosesTheSmallerNoise(t *testing.T) {
 	_, err := new(Mechanism).Release(1)
 	require.ErrorIs(t, err, ErrReleased)
 	// The scale is that of Δ₁ and the step of the grid.
-	p := Params{Epsilon: 1, Sensitivity: 1, Error: 1, Moment: 3, Limit: 1e4}
+	p := Params{Epsilon: 1, Sensitivity: 1, Error: 1, Moment: 3, Max: 1e4}
 	ideal := must(studentScale(1, 1, 1, 3))
 	require.GreaterOrEqual(t, p.Scale(), ideal)
 	require.InEpsilon(t, ideal, p.Scale(), 1e-8)
@@ -184,7 +184,7 @@ func TestMechanismGrids(t *testing.T) {
 			for _, queries := range []int{1, 2, 1000, 1 << 30} {
 				for _, sensitivity := range []float64{0x1p-900, 1e-9, 1, 0x1p800} {
 					for _, limit := range []float64{0, 1, 1e12, 0x1p820} {
-						p := Params{Epsilon: epsilon, Sensitivity: sensitivity, Error: 1, Moment: moment, Queries: queries, Limit: limit}
+						p := Params{Epsilon: epsilon, Sensitivity: sensitivity, Error: 1, Moment: moment, Queries: queries, Max: limit}
 						n, err := p.choose()
 						if err != nil {
 							require.ErrorIs(t, err, ErrParams)
@@ -211,7 +211,7 @@ func TestMechanismGrids(t *testing.T) {
 						if limit == 0 && n.scale < 0x1p20*max(sensitivity, 1) {
 							require.LessOrEqual(t, n.scale, least.scale*(1+0x1p-23), where)
 						}
-						most := roundedSteps(math.Inf(1), p.Limit, n.step)
+						most := roundedSteps(math.Inf(1), p.Max, n.step)
 						require.LessOrEqual(t, most, int64(limitSteps), where)
 						if limit == 0 {
 							require.GreaterOrEqual(t, float64(most)*n.step, min(0x1p33*max(sensitivity, 1), 0x1p46*n.scale)*(1-0x1p-20), where)
@@ -327,12 +327,12 @@ func TestWithErrorBound(t *testing.T) {
 		_, err = p.WithErrorBound(math.NaN(), confidence)
 		require.ErrorIs(t, err, ErrParams)
 	}
-	// Though the noise of the least Error is too small for the Limit, that of the right one is not.
-	large := Params{Epsilon: 30, Sensitivity: 1e-12, Moment: 6, Limit: 2}
+	// Though the noise of the least Error is too small for the Max, that of the right one is not.
+	large := Params{Epsilon: 30, Sensitivity: 1e-12, Moment: 6, Max: 2}
 	q, err := large.WithErrorBound(0.5, 0.9)
 	require.NoError(t, err)
 	require.InEpsilon(t, 0.5, q.ErrorBound(0.9), 1e-6)
-	large.Limit = 0x1p100 // for which none is large enough
+	large.Max = 0x1p100 // for which none is large enough
 	_, err = large.WithErrorBound(0.5, 0.9)
 	require.ErrorIs(t, err, ErrParams)
 	_, err = Params{}.WithErrorBound(1, 0.5)
@@ -407,7 +407,7 @@ func TestMechanismReleaseDoesNotAllocate(t *testing.T) {
 
 func ExampleNew() {
 	// An estimator of a count, sensitivity 1, with a standard error of at most 250 on every input.
-	p := Params{Epsilon: 1, Sensitivity: 1, Error: 250, Moment: 2, Limit: 1e6, Unit: budget.User(20, budget.AddRemove)}
+	p := Params{Epsilon: 1, Sensitivity: 1, Error: 250, Moment: 2, Max: 1e6, Unit: budget.User(20, budget.AddRemove)}
 	a, err := New(p)
 	if err != nil {
 		fmt.Println(err)

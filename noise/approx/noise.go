@@ -58,8 +58,8 @@ func (n gridNoise) sample(src *noise.Source) (steps int64) {
 
 const (
 	limitSteps = 1 << 58 // the most that an estimate is, in steps
-	fineGrid   = 0x1p-30 // the step, in units of the larger of Δ₁ and Δ₂, where a Limit allows it
-	freeGrid   = 0x1p-24 // the same where there is no Limit
+	fineGrid   = 0x1p-30 // the step, in units of the larger of Δ₁ and Δ₂, where a Max allows it
+	freeGrid   = 0x1p-24 // the same where there is no Max
 	leastGrid  = 0x1p-44 // the least step, in scales of the noise
 	coarseGrid = 0x1p-10 // the largest
 	mostScale  = 0x1p46  // the largest scale that package noise draws at, in steps
@@ -82,15 +82,15 @@ func (p Params) choose() (gridNoise, error) {
 		return gridNoise{}, err
 	}
 	unit, grid := math.Ldexp(1, math.Ilogb(ideal.scale)), freeGrid
-	if p.Limit > 0 {
+	if p.Max > 0 {
 		grid = fineGrid
 	}
 	step := math.Ldexp(grid, math.Ilogb(max(p.sensitivity(), p.Error)))
 	step = max(min(step, unit*coarseGrid), unit*leastGrid)
-	if p.Limit > 0 {
-		_, exp := math.Frexp(p.Limit) // Limit ≤ 2^exp
+	if p.Max > 0 {
+		_, exp := math.Frexp(p.Max) // Max ≤ 2^exp
 		if step = max(step, math.Ldexp(1.0/limitSteps, exp)); step > unit*coarseGrid {
-			return gridNoise{}, fault.Params("approx", "Limit", p.Limit, "at most 2⁴⁶ times the scale of the noise")
+			return gridNoise{}, fault.Params("approx", "Max", p.Max, "at most 2⁴⁶ times the scale of the noise")
 		}
 	}
 	n, err := p.withNoise(ideal.noise).pick(round.SumUp(p.sensitivity(), step))

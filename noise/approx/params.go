@@ -44,7 +44,7 @@ func (n Noise) String() string { return enum.Name(n, noiseNames, "Noise") }
 // any data is seen.
 //
 // Sensitivity and Error are promises about the estimator, for every input, and the guarantee rests
-// on them. Clamping to ±Limit takes nothing from it: clamping is 1-Lipschitz, so the clamped A
+// on them. Clamping to ±Max takes nothing from it: clamping is 1-Lipschitz, so the clamped A
 // approximates the clamped g with the same Δ₁ and Δ₂. NaN counts as 0, so they hold for A with 0 in
 // its place. Rounding A to a grid costs the grid's step, which Δ₁ is increased by: the density of A
 // + Y moves by at most half a step's shift, on both sides (for moments: Δ₂ by half a step, by
@@ -67,10 +67,10 @@ type Params struct {
 	Queries int
 	// Noise is the law of the noise.
 	Noise Noise
-	// Limit is the most that |g| can be; estimates are clamped to ±Limit. 0 is 2³³
+	// Max is the most that |g| can be; estimates are clamped to ±Max. 0 is 2³³
 	// times the larger of Sensitivity and Error, at least, or 2⁴⁶ times the scale
 	// of the noise if that is less; else it is at most that.
-	Limit float64
+	Max float64
 	// Unit is for whom Sensitivity holds: g differs by at most that between
 	// neighbours. The zero Unit is budget.L1(Sensitivity).
 	Unit budget.Unit
@@ -97,8 +97,8 @@ func (p Params) validate() error {
 		return bad("Queries", p.Queries, "at most 1 where Moment is given")
 	case p.Noise > StudentNoise, p.Noise == LaplaceNoise && p.Moment != 0, p.Noise > LaplaceNoise && p.Moment == 0, p.Noise == StudentNoise && p.Moment < 2:
 		return bad("Noise", p.Noise, "AutoNoise, LaplaceNoise where Moment is 0, ParetoNoise where it is not, or StudentNoise where it is at least 2")
-	case p.Limit != 0 && !(p.Limit >= leastParam && p.Limit <= mostParam):
-		return bad("Limit", p.Limit, "0 or "+wantParam)
+	case p.Max != 0 && !(p.Max >= leastParam && p.Max <= mostParam):
+		return bad("Max", p.Max, "0 or "+wantParam)
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func (p Params) queries() int { return max(p.Queries, 1) }
 
 // normalized returns p without negative zeros.
 func (p Params) normalized() Params {
-	p.Sensitivity, p.Error, p.Moment, p.Limit = p.Sensitivity+0, p.Error+0, p.Moment+0, p.Limit+0
+	p.Sensitivity, p.Error, p.Moment, p.Max = p.Sensitivity+0, p.Error+0, p.Moment+0, p.Max+0
 	return p
 }
 
@@ -155,7 +155,7 @@ func (p Params) StdDev() float64 {
 }
 
 // ErrorBound returns a bound on |value − g| of one released value, the error of the estimator
-// included, that holds with the given confidence in [0, 1), provided |g| ≤ Limit.
+// included, that holds with the given confidence in [0, 1), provided |g| ≤ Max.
 func (p Params) ErrorBound(confidence float64) float64 {
 	return p.planned(func(n gridNoise) float64 { return n.errorBound(p, confidence) })
 }
@@ -186,7 +186,7 @@ func (p Params) WithErrorBound(bound, confidence float64) (Params, error) {
 		return refuse("confidence", confidence, "a number in [0, 1)")
 	}
 	tooMuch := func(e float64) bool {
-		// false also where the noise is so small against Limit that there is none
+		// false also where the noise is so small against Max that there is none
 		p.Error = e
 		return p.ErrorBound(confidence) > bound
 	}

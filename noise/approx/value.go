@@ -27,7 +27,7 @@ func (v Value) Estimate() float64 {
 }
 
 // Interval returns an interval that covers g with the given confidence in [0, 1), the error of the
-// estimator included, provided |g| ≤ Limit. NaN for another confidence.
+// estimator included, provided |g| ≤ Max. NaN for another confidence.
 func (v Value) Interval(confidence float64) (lo, hi float64) {
 	if !v.released() {
 		return math.NaN(), math.NaN()

@@ -32,9 +32,9 @@ func (s Set) Release(ctx context.Context, p plan.Params) (*plan.Mean, error) {
 	return m.ReleaseSparseContext(ctx, s.Sparse)
 }
 
-// Outlook returns what was to be expected of a release, had somebody guessed the scales of the
+// Plan returns what was to be expected of a release, had somebody guessed the scales of the
 // columns: for each the root mean square around its mean, or around 0 if entries are not negative.
-func (s Set) Outlook(p plan.Params) (plan.Outlook, error) {
+func (s Set) Plan(p plan.Params) (plan.Plan, error) {
 	mean, squares := s.Mean(), make([]float64, len(s.Truth))
 	if p.Rows = s.Sparse.Rows(); s.Dense != nil {
 		p.Rows = len(s.Dense)

@@ -9,13 +9,13 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Mechanism is a way to release a sketch. Auto takes the one that is right for what the Builder
+// Method is a way to release a sketch. Auto takes the one that is right for what the Builder
 // holds, as listed with each.
-type Mechanism uint8
+type Method uint8
 
 const (
 	// Auto chooses: see [Params.Candidates].
-	Auto Mechanism = iota
+	Auto Method = iota
 	// KeptZeros is Algorithm 2 of the paper: zero counters kept, shared and own discrete
 	// Laplace noise. For one stream; the default there.
 	KeptZeros
@@ -41,21 +41,21 @@ const (
 	// that may be tiny.
 	ShiftedUniverse
 
-	lastMechanism = ShiftedUniverse
+	lastMethod = ShiftedUniverse
 )
 
-var mechanismNames = []string{
+var methodNames = []string{
 	"Auto", "KeptZeros", "FreedZeros", "SparseVector", "ReducedSum", "ShiftedSum", "PureUniverse", "ShiftedUniverse",
 }
 
 // String returns the name of the constant.
-func (m Mechanism) String() string {
-	return enum.Name(m, mechanismNames, "Mechanism")
+func (m Method) String() string {
+	return enum.Name(m, methodNames, "Method")
 }
 
 // possible lists the mechanisms of each input. Auto takes the first that does without δ where there
 // is none; else the first, or for Users the one with the least threshold.
-var possible = [...][]Mechanism{
+var possible = [...][]Method{
 	OneStream:     {KeptZeros, FreedZeros, ReducedSum, ShiftedSum, SparseVector, PureUniverse, ShiftedUniverse},
 	GivenCounters: {FreedZeros, ReducedSum, ShiftedSum, SparseVector, PureUniverse, ShiftedUniverse},
 	Merged:        {SparseVector, PureUniverse},
@@ -63,8 +63,8 @@ var possible = [...][]Mechanism{
 	Users:         {SparseVector, KeptZeros, PureUniverse},
 }
 
-// mechanismOf returns what implements a constant that [possible] lists, nil for others.
-func mechanismOf[K hashing.Key](m Mechanism) mechanism[K] {
+// methodOf returns what implements a constant that [possible] lists, nil for others.
+func methodOf[K hashing.Key](m Method) method[K] {
 	switch m {
 	case KeptZeros:
 		return keptZeros[K]{}
@@ -89,7 +89,7 @@ func mechanismOf[K hashing.Key](m Mechanism) mechanism[K] {
 // called for any type of keys.
 //
 // A Histogram without counts, see Params.planned, stands for what is known before there is data.
-type mechanism[K hashing.Key] interface {
+type method[K hashing.Key] interface {
 	// pure reports whether it does without δ.
 	pure() bool
 	// calibrate returns the numbers for valid Params and a possible Input, or which of the

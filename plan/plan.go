@@ -9,12 +9,12 @@ import (
 	"github.com/dpsketch/dpsketch/internal/search"
 )
 
-// Outlook is what can be said of a release before any data is touched.
-type Outlook struct {
-	// Method is that of the Params, or what Auto chooses for so many rows. Where
-	// that is Plain for want of rows, what follows is of the method that needs
-	// more of them, but for Noise.
-	Method Method
+// Plan is what can be said of a release before any data is touched.
+type Plan struct {
+	// Params are those asked about, with the Method that Auto chooses for so
+	// many rows. Where that is Plain for want of rows, what follows is of the
+	// method that needs more of them, but for Noise.
+	Params Params
 	// Centre and Scale are the parts of ρ that the centres and the scales will
 	// take, if scales are estimated.
 	Centre, Scale float64
@@ -48,46 +48,46 @@ type Outlook struct {
 }
 
 // String tells what to expect, and warns.
-func (o Outlook) String() string {
+func (o Plan) String() string {
 	if !o.Enough {
 		return fmt.Sprintf("too few rows: want at least %d, or a larger Rho, Failure or Unit, or a smaller Dim; a quantile misses with probability up to %.2g; by %v, noise %.4g",
-			o.LeastRows, o.Failure, o.Method, o.Noise)
+			o.LeastRows, o.Failure, o.Params.Method, o.Noise)
 	}
 	return fmt.Sprintf("%v: noise %.4g (plain Gaussian mechanism %.4g), sampling error %.4g; %.2g of ρ for centres, %.2g for scales, %.2g for C; failure ≤ %.2g; "+
-		"clips about %.3g rows, and what they lose moves skewed means towards the centre", o.Method, o.Noise, o.Plain, o.Sampling, o.Centre, o.Scale, o.Clip, o.Failure, o.Clipped)
+		"clips about %.3g rows, and what they lose moves skewed means towards the centre", o.Params.Method, o.Noise, o.Plain, o.Sampling, o.Centre, o.Scale, o.Clip, o.Failure, o.Clipped)
 }
 
 // Plan says what a release of these Params, with Rows given, can be expected to do. scales are
 // guesses of the root mean squares of the coordinates around the centre: Dim of them, or one for
 // all, or none, for which Unit stands (Max/2 if NonNegative); those below Unit/16 count as that.
 // The error wraps [ErrParams].
-func (p Params) Plan(scales ...float64) (Outlook, error) {
+func (p Params) Plan(scales ...float64) (Plan, error) {
 	if err := p.validate(); err != nil {
-		return Outlook{}, err
+		return Plan{}, err
 	}
 	if p.Rows == 0 {
-		return Outlook{}, bad("Rows", p.Rows, "a number of rows to plan with")
+		return Plan{}, bad("Rows", p.Rows, "a number of rows to plan with")
 	}
 	all, err := p.guesses(scales)
 	if err != nil {
-		return Outlook{}, err
+		return Plan{}, err
 	}
 	n, q := float64(p.Rows), p.adaptable()
-	o := p.outlookAt(n, all)
+	o := p.planAt(n, all)
 	o.LeastRows = int(search.Least(1, func(n int64) bool { return q.stagesAt(float64(n)).Enough }))
 	return o, nil
 }
 
-// outlookAt is the Outlook for n rows and Dim guesses of the scales, but for LeastRows.
-func (p Params) outlookAt(n float64, scales []float64) Outlook {
+// planAt is the Plan for n rows and Dim guesses of the scales, but for LeastRows.
+func (p Params) planAt(n float64, scales []float64) Plan {
 	o := p.adaptable().stagesAt(n)
-	p = p.resolved().chosen(n, nil)
-	o.Method = p.Method
-	o.Noise, o.Plain, o.Sampling = p.errorsOf(n, scales, o, nil)
+	chosen := p.resolved().chosen(n, nil)
+	o.Params, o.Params.Method = p, chosen.Method
+	o.Noise, o.Plain, o.Sampling = chosen.errorsOf(n, scales, o, nil)
 	return o
 }
 
-// RowsFor returns how many rows a release needs for the Noise of its Outlook to be at most the
+// RowsFor returns how many rows a release needs for the Noise of its Plan to be at most the
 // given ℓₚ norm, and to be Enough for the method, unless that is Plain; one row less does not do.
 // Rows need not be given; scales are those of Plan. The noise falls as 1/n, the error of the sample
 // as 1/√n. The error wraps [ErrParams], also where 2³⁶ rows would not do.
@@ -103,8 +103,8 @@ func (p Params) RowsFor(noise float64, scales ...float64) (int, error) {
 		return 0, err
 	}
 	enough := func(n int64) bool {
-		o := p.outlookAt(float64(n), all)
-		return (o.Enough || o.Method == Plain) && o.Noise <= noise
+		o := p.planAt(float64(n), all)
+		return (o.Enough || o.Params.Method == Plain) && o.Noise <= noise
 	}
 	if !enough(maxRows) {
 		return 0, bad("noise", noise, "more, as 2³⁶ rows have more than that")
@@ -116,7 +116,7 @@ func (p Params) RowsFor(noise float64, scales ...float64) (int, error) {
 // error of the sample, for rows of independent Gaussian coordinates, each scale standing for
 // d/len(scales) of them. Of C² it takes the quantile of the χ² law with the mean and the variance
 // of ‖y‖².
-func (p Params) errorsOf(n float64, scales []float64, o Outlook, public *ranges) (noise, plain, sampling float64) {
+func (p Params) errorsOf(n float64, scales []float64, o Plan, public *ranges) (noise, plain, sampling float64) {
 	each := float64(p.Dim) / float64(len(scales))
 	e := p.exponent(scales)
 	mean, squares := 0.0, 0.0
@@ -182,8 +182,8 @@ func (p Params) exponent(scales []float64) float64 {
 const typicalGain = 3
 
 // stagesAt plans the shares for n rows.
-func (p Params) stagesAt(n float64) Outlook {
-	o := Outlook{Enough: true}
+func (p Params) stagesAt(n float64) Plan {
+	o := Plan{Enough: true}
 	stage := func(l, q, m, share float64, ch change) float64 {
 		wanted := m * need(max(l, leastRank), q, n, ch)
 		if most := share * p.Rho; wanted > most {
@@ -216,7 +216,7 @@ func (p Params) stagesAt(n float64) Outlook {
 }
 
 // clip plans the choice of C, the last of two.
-func (o *Outlook) clip(p Params, n float64) {
+func (o *Plan) clip(p Params, n float64) {
 	if p.Method == Plain {
 		return
 	}

@@ -10,13 +10,13 @@ import (
 	"github.com/dpsketch/dpsketch/internal/enum"
 )
 
-// Mechanism is a way to draw the release. All but DenseLaplace release a key only if its noisy
+// Method is a way to draw the release. All but DenseLaplace release a key only if its noisy
 // value reaches the threshold.
-type Mechanism uint8
+type Method uint8
 
 const (
 	// Auto chooses: see [Params.Candidates].
-	Auto Mechanism = iota
+	Auto Method = iota
 	// ExponentialRounding, for δ > 0: a value v below R counts as R with probability
 	// (e^{v/b}−1)/(e^{R/b}−1), else as 0; then Laplace noise of scale b = Δ/ε. It is valid
 	// under every relation and has the least threshold where one user changes one or a few
@@ -45,24 +45,24 @@ const (
 	// (Algorithm 1), ε-private. It is never chosen by itself but for listed keys.
 	DenseLaplace
 
-	lastMechanism = DenseLaplace
+	lastMethod = DenseLaplace
 )
 
-var mechanismNames = []string{
+var methodNames = []string{
 	"Auto", "ExponentialRounding", "LinearRounding", "Laplace", "Gaussian", "CorrelatedGaussian", "PureLaplace", "DenseLaplace",
 }
 
 // String returns the name of the constant.
-func (m Mechanism) String() string {
-	return enum.Name(m, mechanismNames, "Mechanism")
+func (m Method) String() string {
+	return enum.Name(m, methodNames, "Method")
 }
 
 // pure reports whether the mechanism is ε-private without δ.
-func (m Mechanism) pure() bool { return m == PureLaplace || m == DenseLaplace }
+func (m Method) pure() bool { return m == PureLaplace || m == DenseLaplace }
 
 // Candidate is a mechanism that the Params allow, or the reason why they do not.
 type Candidate struct {
-	Mechanism Mechanism
+	Method Method
 	// Threshold is the least value that is released, and StdDev the standard
 	// deviation of its noise, both in the units of the data. NaN where Reason is
 	// given.
@@ -86,9 +86,9 @@ func (p Params) Candidates() ([]Candidate, error) {
 		return nil, err
 	}
 	var list []Candidate
-	for m := ExponentialRounding; m <= lastMechanism; m++ {
+	for m := ExponentialRounding; m <= lastMethod; m++ {
 		c, reason := p.calibrate(m)
-		candidate := Candidate{Mechanism: m, Threshold: math.NaN(), StdDev: math.NaN(), Reason: reason}
+		candidate := Candidate{Method: m, Threshold: math.NaN(), StdDev: math.NaN(), Reason: reason}
 		if reason == "" {
 			candidate.Threshold, candidate.StdDev = c.lowest(), c.stdDev()
 		}
@@ -104,11 +104,11 @@ func (p Params) rank(c Candidate) float64 {
 	switch {
 	case c.Reason != "":
 		return math.Inf(1)
-	case c.Mechanism == DenseLaplace:
+	case c.Method == DenseLaplace:
 		return math.MaxFloat64
-	case c.Mechanism == PureLaplace:
+	case c.Method == PureLaplace:
 		return math.MaxFloat64 / 2
-	case !p.chooses(c.Mechanism):
+	case !p.chooses(c.Method):
 		return math.MaxFloat64 / 4
 	}
 	return c.Threshold
@@ -117,9 +117,9 @@ func (p Params) rank(c Candidate) float64 {
 // String says what the candidate needs, or why it is not possible.
 func (c Candidate) String() string {
 	if c.Reason != "" {
-		return fmt.Sprintf("%v: not possible, %s", c.Mechanism, c.Reason)
+		return fmt.Sprintf("%v: not possible, %s", c.Method, c.Reason)
 	}
-	return fmt.Sprintf("%v: threshold %.4g, standard deviation %.4g", c.Mechanism, c.Threshold, c.StdDev)
+	return fmt.Sprintf("%v: threshold %.4g, standard deviation %.4g", c.Method, c.Threshold, c.StdDev)
 }
 
 // Explain returns a text of several lines that says which mechanism is used, why, and what the
@@ -131,11 +131,11 @@ func (p Params) Explain() string {
 		return err.Error()
 	}
 	used, why := 0, "the least threshold of those possible"
-	if p.Mechanism != Auto {
-		used = slices.IndexFunc(list, func(c Candidate) bool { return c.Mechanism == p.Mechanism })
+	if p.Method != Auto {
+		used = slices.IndexFunc(list, func(c Candidate) bool { return c.Method == p.Method })
 		why = "asked for by name"
 	} else if p.Delta == 0 {
-		why = "the mechanism with a threshold that needs no δ"
+		why = "the method with a threshold that needs no δ"
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v\n", list[used])
