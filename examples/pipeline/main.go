@@ -7,6 +7,7 @@
 //	                                                        distinct keys under one budget
 //	go run . -count distinct -epsilon 0.5 -error 0.02       one answer; all of the budget is its
 //	go run . -count users -delta 1e-6 -max 100 -workers 4   GROUP BY for users, in four processes
+//	go run . -count users -list countries.txt -delta 0      the same for a public list of keys
 //	go run . -input 'gs://bucket/logs*' -output gs://bucket/answer.txt -runner dataflow …
 //	                                                        a cluster, lines of text; Beam's flags
 //	                                                        follow those of this command in -h
@@ -115,7 +116,12 @@ func build(o options, r releases) (*beam.Pipeline, error) {
 // answers returns the texts of the releases.
 func answers(s beam.Scope, o options, r releases) (texts []beam.PCollection, err error) {
 	if r.users != nil {
-		encoded, err := dpbeam.UserGroups(s, *r.users, rows(s, o))
+		var encoded beam.PCollection
+		if r.keys == nil {
+			encoded, err = dpbeam.UserGroups(s, *r.users, rows(s, o))
+		} else {
+			encoded, err = dpbeam.ListedGroups(s, *r.users, r.keys, rows(s, o))
+		}
 		return []beam.PCollection{beam.ParDo(s, &usersTextFn{o.top, o.confidence}, encoded)}, err
 	}
 	elements := source(s, o)

@@ -113,6 +113,31 @@ func TestUserLines(t *testing.T) {
 	}
 }
 
+// With a list all of its keys come out, without δ, and no other.
+func TestListedUsers(t *testing.T) {
+	dir := t.TempDir()
+	o := small
+	o.count, o.delta, o.input, o.list = "users", 0, filepath.Join(dir, "rows.txt"), filepath.Join(dir, "list.txt")
+	var rows strings.Builder
+	for user := range 1000 {
+		fmt.Fprintf(&rows, "u%d\ttea\nu%d\twater\n", user, user)
+	}
+	for file, text := range map[string]string{o.input: rows.String(), o.list: "tea\nmilk\n"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out bytes.Buffer
+	if err := run(context.Background(), o, &out); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	if !strings.HasPrefix(text, "ε = 2 of 2 at δ = 0, 1 release, for one user") || !strings.Contains(text, "  1  tea ") || !strings.Contains(text, "  2  milk ") ||
+		strings.Contains(text, "water") {
+		t.Errorf("printed:\n%s", text)
+	}
+}
+
 // The flags of this command come before those of Beam in what -h prints, and each of them once.
 func TestUsage(t *testing.T) {
 	all := flag.NewFlagSet("pipeline", flag.ContinueOnError)
@@ -180,6 +205,9 @@ func TestWrongFlags(t *testing.T) {
 		"workers":    func(o *options) { o.workers = 0 },
 		"users":      func(o *options) { o.users = 0 },
 		"min":        func(o *options) { o.count, o.min = "users", 5 },
+		"list":       func(o *options) { o.list = "list.txt" },
+		"no list":    func(o *options) { o.count, o.list = "users", "nowhere.txt" },
+		"empty list": func(o *options) { o.count, o.list = "users", os.DevNull },
 		"maxkeys":    func(o *options) { o.count, o.maxKeys = "users", -1 },
 		"arguments":  func(o *options) { o.arguments = []string{"file", "-epsilon", "0.1"} },
 	} {

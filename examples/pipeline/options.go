@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/kor/distinct"
@@ -22,6 +24,7 @@ type options struct {
 	workers        int
 	counters       int
 	maxKeys        int
+	list           string  // file of public keys
 	min, max       float64 // of a user's value in a key
 	relative       float64 // standard error of the distinct count
 	largest        float64 // distinct count
@@ -48,6 +51,7 @@ func (o *options) flags() *flag.FlagSet {
 	f.Float64Var(&o.relative, "error", 0.01, "relative standard `error` of the distinct count")
 	f.Float64Var(&o.largest, "largest", 1e9, "largest distinct `count` that has this error")
 	f.IntVar(&o.maxKeys, "maxkeys", 100, "of a user with more `keys`, so many help to show theirs")
+	f.StringVar(&o.list, "list", "", "`file` of public keys for users, one a line: these are released, all of them, and no other")
 	f.Float64Var(&o.min, "min", 0, "least `value` of a user in a key; with -max also sums and means")
 	f.Float64Var(&o.max, "max", 0, "largest `value` of a user in a key")
 	f.IntVar(&o.top, "top", 10, "how `many` keys to print")
@@ -83,6 +87,8 @@ func (o options) check() error {
 		return fmt.Errorf("unexpected arguments %q", o.arguments)
 	case o.compare && o.input != "":
 		return errors.New("-compare measures the generated stream: it shows the truth, and takes no -input")
+	case o.list != "" && o.count != "users":
+		return errors.New("-list is for -count users")
 	case o.compare && o.count == "users":
 		return errors.New("-compare is for frequent and distinct keys")
 	case o.shards < 1 || o.elements < 0 || o.users < 1:
@@ -100,6 +106,7 @@ type releases struct {
 	frequent *misragries.Params
 	distinct *distinct.Params
 	users    *groupby.Params
+	keys     []string       // of users, if they are a public list
 	ledger   *budget.Ledger // all are spent
 }
 
@@ -156,10 +163,22 @@ func (o options) releases() (r releases, err error) {
 // userReleases gives all of the budget to the GROUP BY.
 func (o options) userReleases() (r releases, err error) {
 	r.users = &groupby.Params{Epsilon: o.epsilon, Delta: o.delta, MaxKeys: o.maxKeys, Min: o.min, Max: o.max}
-	if _, err := groupby.New[string](*r.users); err != nil {
+	var b *groupby.Builder[string]
+	if o.list == "" {
+		b, err = groupby.New[string](*r.users)
+	} else {
+		text, unread := os.ReadFile(o.list)
+		if unread != nil {
+			return r, unread
+		}
+		r.keys = strings.FieldsFunc(string(text), func(c rune) bool { return c == '\n' || c == '\r' })
+		r.users.MaxKeys = 0 // of the list
+		b, err = groupby.NewListed(*r.users, r.keys...)
+	}
+	if err != nil {
 		return r, err
 	}
-	cost := r.users.Guarantee()
+	cost := b.Guarantee()
 	if r.ledger, err = budget.NewLedger(o.epsilon, o.delta, cost.Unit()); err != nil {
 		return r, err
 	}

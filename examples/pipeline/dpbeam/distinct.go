@@ -22,7 +22,7 @@ func DistinctKeys(s beam.Scope, p distinct.Params, keys beam.PCollection) (beam.
 	}
 	s = s.Scope("dpbeam.DistinctKeys")
 	states := beam.ParDo(s, &keysFn{Params: p}, whole(s, keys))
-	return once(s, states, &noKeysFn{p}, &distinctFn{p}), nil
+	return once(s, states, &distinctFn{p}), nil
 }
 
 // keysFn makes the keys of a bundle into a private state.
@@ -38,55 +38,16 @@ func (f *keysFn) StartBundle(func([]byte)) (err error) {
 
 func (f *keysFn) ProcessElement(key string, _ func([]byte)) { distinct.AddKey(f.builder, key) }
 
-func (f *keysFn) FinishBundle(emit func([]byte)) error {
-	state, err := f.builder.AppendPrivateState(nil)
-	f.builder = nil
-	if err == nil {
-		emit(state)
-	}
-	return err
-}
+func (f *keysFn) FinishBundle(emit func([]byte)) error { return send(&f.builder, emit) }
 
-// noKeysFn makes the state of no keys.
-type noKeysFn struct{ Params distinct.Params }
-
-func (f *noKeysFn) ProcessElement([]byte) ([]byte, error) {
-	b, err := distinct.New(f.Params)
-	if err != nil {
-		return nil, err
-	}
-	return b.AppendPrivateState(nil)
-}
-
-// distinctFn merges states and releases the sketch of all.
+// distinctFn releases the sketch of all keys.
 type distinctFn struct{ Params distinct.Params }
 
 func (f *distinctFn) ProcessElement(_ int, next func(*[]byte) bool) ([]byte, error) {
-	all, err := distinct.New(f.Params)
-	if err != nil {
-		return nil, err
-	}
-	for state := []byte(nil); next(&state); {
-		b, err := distinct.New(f.Params)
-		if err != nil {
-			return nil, err
-		}
-		if err := b.RestorePrivateState(state); err != nil {
-			return nil, err
-		}
-		if err := all.Merge(b); err != nil {
-			return nil, err
-		}
-	}
-	sketch, err := all.Release()
-	if err != nil {
-		return nil, err
-	}
-	return sketch.MarshalBinary()
+	return release(func() (*distinct.Builder, error) { return distinct.New(f.Params) }, next)
 }
 
 func init() {
 	register.DoFn2x0[string, func([]byte)](&keysFn{})
-	register.DoFn1x2[[]byte, []byte, error](&noKeysFn{})
 	register.DoFn2x2[int, func(*[]byte) bool, []byte, error](&distinctFn{})
 }

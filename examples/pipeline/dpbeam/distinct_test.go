@@ -112,12 +112,12 @@ func one(states ...[]byte) func(*[]byte) bool {
 // Bytes that are no state, or one of other Params, are an error, and no release comes of them.
 func TestHostileStates(t *testing.T) {
 	p := distinct.Params{Epsilon: 1, Cells: 100, Levels: 4, Seed: hashing.Seed{1}}
-	state := must[[]byte](t)((&noKeysFn{p}).ProcessElement(nil))
+	state := must[[]byte](t)(must[*distinct.Builder](t)(distinct.New(p)).AppendPrivateState(nil))
 	total := &distinctFn{p}
 	if _, err := total.ProcessElement(0, one(state, state)); err != nil {
 		t.Error(err)
 	}
-	for n := range state {
+	for n := 1; n < len(state); n++ {
 		if _, err := total.ProcessElement(0, one(state, state[:n])); !errors.Is(err, distinct.ErrFormat) {
 			t.Fatalf("%d bytes: %v", n, err)
 		}

@@ -2,6 +2,7 @@
 //
 //	transform       takes          gives one encoded        protects
 //	[UserGroups]    user, [Entry]  groupby.Groups[string]   one user with any number of keys
+//	[ListedGroups]  user, [Entry]  groupby.Groups[string]   the same, for keys of a public list
 //	[DistinctKeys]  key            distinct.Sketch          one key with all its occurrences
 //	[FrequentKeys]  key            misragries.Histogram     one element
 //

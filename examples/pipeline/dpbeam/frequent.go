@@ -28,18 +28,19 @@ func FrequentKeys(s beam.Scope, p misragries.Params, elements beam.PCollection) 
 	}
 	s = s.Scope("dpbeam.FrequentKeys")
 	states := beam.ParDo(s, &elementsFn{Params: p}, whole(s, elements))
-	return once(s, states, &noElementsFn{p}, &frequentFn{p}), nil
+	return once(s, states, &frequentFn{p}), nil
 }
 
-// tally is the sum of reduced sketches.
+// tally is the sum of reduced sketches, and how many these are.
 type tally struct {
+	params   misragries.Params
 	sum      *misragries.Sum[string]
 	sketches uint32
 }
 
-func newTally(p misragries.Params) (tally, error) {
+func newTally(p misragries.Params) (*tally, error) {
 	sum, err := misragries.NewSum[string](p)
-	return tally{sum: sum}, err
+	return &tally{params: p, sum: sum}, err
 }
 
 // add reduces a sketch into the sum.
@@ -48,27 +49,88 @@ func (t *tally) add(b *misragries.Builder[string]) error {
 	return t.sum.Add(b)
 }
 
-func (t *tally) merge(other tally) error {
+// Merge adds another tally, which is not used again.
+func (t *tally) Merge(other *tally) error {
 	t.sketches += other.sketches
 	return t.sum.Merge(other.sum)
 }
 
-// encode moves a tally between machines: the number of sketches in 4 bytes, and the private state
-// of their sum.
-func (t *tally) encode() ([]byte, error) {
-	return t.sum.AppendPrivateState(binary.LittleEndian.AppendUint32(nil, t.sketches))
+// AppendPrivateState appends what travels between machines: the number of sketches in 4 bytes, and
+// the private state of their sum.
+func (t *tally) AppendPrivateState(dst []byte) ([]byte, error) {
+	return t.sum.AppendPrivateState(binary.LittleEndian.AppendUint32(dst, t.sketches))
 }
 
-func decodeTally(p misragries.Params, state []byte) (tally, error) {
+// RestorePrivateState is the reverse, for an empty tally.
+func (t *tally) RestorePrivateState(state []byte) error {
 	if len(state) < 4 {
-		return tally{}, fmt.Errorf("dpbeam: a state of %d bytes: %w", len(state), misragries.ErrFormat)
-	}
-	t, err := newTally(p)
-	if err != nil {
-		return tally{}, err
+		return fmt.Errorf("dpbeam: a state of %d bytes: %w", len(state), misragries.ErrFormat)
 	}
 	t.sketches = binary.LittleEndian.Uint32(state)
-	return t, t.sum.RestorePrivateState(state[4:])
+	return t.sum.RestorePrivateState(state[4:])
+}
+
+// Release releases the sum, as one of at least sketchesShown sketches.
+func (t *tally) Release() (*misragries.Histogram[string], error) {
+	if err := t.pad(); err != nil {
+		return nil, err
+	}
+	return t.sum.Release()
+}
+
+// copied returns another tally of the same.
+func (t *tally) copied() (*tally, error) {
+	state, err := t.AppendPrivateState(nil)
+	if err != nil {
+		return nil, err
+	}
+	other, err := newTally(t.params)
+	if err != nil {
+		return nil, err
+	}
+	return other, other.RestorePrivateState(state)
+}
+
+// sketchesShown is the number of sketches that every release says it has: more than any runner
+// makes bundles.
+const sketchesShown = 1 << 30
+
+// pad adds sketches of nothing to the sum, for a release tells how many it is of, and a bundle that
+// has a sketch because of one element would show that element. The bounds that hold for all keys at
+// once become a few counts wider, as if so many bundles had had elements.
+func (t *tally) pad() error {
+	nothing, err := misragries.New[string](t.params)
+	if err != nil {
+		return err
+	}
+	filler, err := newTally(t.params)
+	if err != nil {
+		return err
+	}
+	if err := filler.add(nothing); err != nil {
+		return err
+	}
+	// filler is of 1, 2, 4, … sketches
+	for missing := uint32(sketchesShown) - min(t.sketches, sketchesShown); missing > 0; missing >>= 1 {
+		if missing&1 > 0 {
+			if err := addCopy(t, filler); err != nil {
+				return err
+			}
+		}
+		if err := addCopy(filler, filler); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addCopy adds a copy of a tally.
+func addCopy(to, of *tally) error {
+	other, err := of.copied()
+	if err != nil {
+		return err
+	}
+	return to.Merge(other)
 }
 
 // elementsFn makes the elements of a bundle into a private state.
@@ -93,93 +155,17 @@ func (f *elementsFn) FinishBundle(emit func([]byte)) error {
 		return err
 	}
 	f.builder = nil
-	state, err := t.encode()
-	if err == nil {
-		emit(state)
-	}
-	return err
+	return send(&t, emit)
 }
 
-// noElementsFn makes the state of no elements.
-type noElementsFn struct{ Params misragries.Params }
-
-func (f *noElementsFn) ProcessElement([]byte) ([]byte, error) {
-	t, err := newTally(f.Params)
-	if err != nil {
-		return nil, err
-	}
-	return t.encode()
-}
-
-// frequentFn adds states up and releases the sum.
+// frequentFn releases the sum of all sketches.
 type frequentFn struct{ Params misragries.Params }
 
 func (f *frequentFn) ProcessElement(_ int, next func(*[]byte) bool) ([]byte, error) {
-	all, err := newTally(f.Params)
-	if err != nil {
-		return nil, err
-	}
-	for state := []byte(nil); next(&state); {
-		t, err := decodeTally(f.Params, state)
-		if err != nil {
-			return nil, err
-		}
-		if err := all.merge(t); err != nil {
-			return nil, err
-		}
-	}
-	if err := pad(f.Params, &all); err != nil {
-		return nil, err
-	}
-	h, err := all.sum.Release()
-	if err != nil {
-		return nil, err
-	}
-	return h.MarshalBinary()
-}
-
-// sketchesShown is the number of sketches that every release says it has: more than any runner
-// makes bundles.
-const sketchesShown = 1 << 30
-
-// pad adds sketches of nothing to the sum, for a release tells how many it is of, and a bundle that
-// has a sketch because of one element would show that element. The bounds that hold for all keys at
-// once become a few counts wider, as if so many bundles had had elements.
-func pad(p misragries.Params, t *tally) error {
-	nothing, err := misragries.New[string](p)
-	if err != nil {
-		return err
-	}
-	filler, err := newTally(p)
-	if err != nil {
-		return err
-	}
-	if err := filler.add(nothing); err != nil {
-		return err
-	}
-	for missing := uint32(sketchesShown) - min(t.sketches, sketchesShown); missing > 0; missing >>= 1 {
-		state, err := filler.encode()
-		if err != nil {
-			return err
-		}
-		for _, into := range []*tally{t, &filler} {
-			if into == t && missing&1 == 0 {
-				continue
-			}
-			copied, err := decodeTally(p, state)
-			if err != nil {
-				return err
-			}
-			if err := into.merge(copied); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return release(func() (*tally, error) { return newTally(f.Params) }, next)
 }
 
 func init() {
 	register.DoFn2x0[string, func([]byte)](&elementsFn{})
-	register.DoFn1x2[[]byte, []byte, error](&noElementsFn{})
 	register.DoFn2x2[int, func(*[]byte) bool, []byte, error](&frequentFn{})
 }

@@ -53,7 +53,7 @@ func TestFrequentKeys(t *testing.T) {
 func TestPad(t *testing.T) {
 	p := misragries.Params{Counters: 16, Epsilon: 1, Delta: 1e-6}
 	for _, n := range []uint32{0, 1, 2, 3, 1000, sketchesShown - 1, sketchesShown, sketchesShown + 5} {
-		a := must[tally](t)(newTally(p))
+		a := must[*tally](t)(newTally(p))
 		for range min(n, 5) { // of so many in truth
 			b := must[*misragries.Builder[string]](t)(misragries.New[string](p))
 			b.Add("tea")
@@ -62,7 +62,7 @@ func TestPad(t *testing.T) {
 			}
 		}
 		a.sketches = n
-		if err := pad(p, &a); err != nil || a.sketches != max(n, sketchesShown) {
+		if err := a.pad(); err != nil || a.sketches != max(n, sketchesShown) {
 			t.Errorf("%d sketches: padded to %d, %v", n, a.sketches, err)
 		}
 	}
@@ -71,12 +71,12 @@ func TestPad(t *testing.T) {
 // Bytes that are no tally, or one of other Params, are an error, and no release comes of them.
 func TestHostileTallies(t *testing.T) {
 	p := misragries.Params{Counters: 16, Epsilon: 1, Delta: 1e-6}
-	state := must[[]byte](t)((&noElementsFn{p}).ProcessElement(nil))
+	state := must[[]byte](t)(must[*tally](t)(newTally(p)).AppendPrivateState(nil))
 	total := &frequentFn{p}
 	if _, err := total.ProcessElement(0, one(state, state)); err != nil {
 		t.Error(err)
 	}
-	for n := range state {
+	for n := 1; n < len(state); n++ {
 		if _, err := total.ProcessElement(0, one(state, state[:n])); !errors.Is(err, misragries.ErrFormat) {
 			t.Fatalf("%d bytes: %v", n, err)
 		}

@@ -34,17 +34,53 @@ type Entry struct {
 //
 // The error is that of wrong Params.
 func UserGroups(s beam.Scope, p groupby.Params, rows beam.PCollection) (beam.PCollection, error) {
-	if _, err := groupby.New[string](p); err != nil { // here, not on a worker
-		return beam.PCollection{}, err
-	}
-	s = s.Scope("dpbeam.UserGroups")
-	return once(s, userStates(s, p, rows), &noUsersFn{p}, &groupsFn{p}), nil
+	return groups{Params: p}.transform(s.Scope("dpbeam.UserGroups"), rows)
 }
 
-// userStates gives the private states of the bundles behind the shuffle.
-func userStates(s beam.Scope, p groupby.Params, rows beam.PCollection) beam.PCollection {
+// ListedGroups is [UserGroups] for keys of a public list, such as the countries of the world: see
+// [groupby.NewListed]. Every key of the list is in the release, those that nobody has too, so no
+// budget is spent on finding keys, and δ may be 0. Other keys count in Groups.Others alone. The
+// list travels with the pipeline, and must not come from the data.
+//
+// The error is that of wrong Params, or of a wrong list.
+func ListedGroups(s beam.Scope, p groupby.Params, list []string, rows beam.PCollection) (beam.PCollection, error) {
+	g := groups{Params: p, Listed: true}
+	for _, key := range list {
+		g.Keys = append(g.Keys, []byte(key))
+	}
+	return g.transform(s.Scope("dpbeam.ListedGroups"), rows)
+}
+
+// groups is a GROUP BY in a form that travels, as JSON, which keeps all bytes but not all strings.
+type groups struct {
+	Params groupby.Params
+	Listed bool
+	Keys   [][]byte
+}
+
+// empty returns the Builder of no users.
+func (g groups) empty() (*groupby.Builder[string], error) {
+	if !g.Listed {
+		return groupby.New[string](g.Params)
+	}
+	keys := make([]string, len(g.Keys))
+	for i, key := range g.Keys {
+		keys[i] = string(key)
+	}
+	return groupby.NewListed(g.Params, keys...)
+}
+
+func (g groups) transform(s beam.Scope, rows beam.PCollection) (beam.PCollection, error) {
+	if _, err := g.empty(); err != nil { // here, not on a worker
+		return beam.PCollection{}, err
+	}
+	return once(s, g.states(s, rows), &groupsFn{g}), nil
+}
+
+// states gives the private states of the bundles behind the shuffle.
+func (g groups) states(s beam.Scope, rows beam.PCollection) beam.PCollection {
 	batches := beam.ParDo(s, &batchFn{}, whole(s, rows))
-	return beam.ParDo(s, &usersFn{Params: p}, beam.GroupByKey(s, batches))
+	return beam.ParDo(s, &usersFn{Groups: g}, beam.GroupByKey(s, batches))
 }
 
 const (
@@ -89,12 +125,12 @@ func partOf(user string) int {
 
 // usersFn makes the users of a bundle's parts into a private state.
 type usersFn struct {
-	Params  groupby.Params
+	Groups  groups
 	builder *groupby.Builder[string]
 }
 
 func (f *usersFn) StartBundle(func([]byte)) (err error) {
-	f.builder, err = groupby.New[string](f.Params)
+	f.builder, err = f.Groups.empty()
 	return err
 }
 
@@ -122,51 +158,13 @@ func (f *usersFn) ProcessElement(_ int, next func(*[]byte) bool, _ func([]byte))
 	return nil
 }
 
-func (f *usersFn) FinishBundle(emit func([]byte)) error {
-	state, err := f.builder.AppendPrivateState(nil)
-	f.builder = nil
-	if err == nil {
-		emit(state)
-	}
-	return err
-}
+func (f *usersFn) FinishBundle(emit func([]byte)) error { return send(&f.builder, emit) }
 
-// noUsersFn makes the state of no users.
-type noUsersFn struct{ Params groupby.Params }
-
-func (f *noUsersFn) ProcessElement([]byte) ([]byte, error) {
-	b, err := groupby.New[string](f.Params)
-	if err != nil {
-		return nil, err
-	}
-	return b.AppendPrivateState(nil)
-}
-
-// groupsFn merges states and releases the groups of all.
-type groupsFn struct{ Params groupby.Params }
+// groupsFn releases the groups of all users.
+type groupsFn struct{ Groups groups }
 
 func (f *groupsFn) ProcessElement(_ int, next func(*[]byte) bool) ([]byte, error) {
-	all, err := groupby.New[string](f.Params)
-	if err != nil {
-		return nil, err
-	}
-	for state := []byte(nil); next(&state); {
-		b, err := groupby.New[string](f.Params)
-		if err != nil {
-			return nil, err
-		}
-		if err := b.RestorePrivateState(state); err != nil {
-			return nil, err
-		}
-		if err := all.Merge(b); err != nil {
-			return nil, err
-		}
-	}
-	groups, err := all.Release()
-	if err != nil {
-		return nil, err
-	}
-	return groups.MarshalBinary()
+	return release(f.Groups.empty, next)
 }
 
 // appendRow appends a row: the user, the key, each after its length, and the value in 8 bytes.
@@ -225,6 +223,5 @@ func init() {
 	register.Emitter2[int, []byte]()
 	register.DoFn3x0[string, Entry, func(int, []byte)](&batchFn{})
 	register.DoFn3x1[int, func(*[]byte) bool, func([]byte), error](&usersFn{})
-	register.DoFn1x2[[]byte, []byte, error](&noUsersFn{})
 	register.DoFn2x2[int, func(*[]byte) bool, []byte, error](&groupsFn{})
 }

@@ -68,6 +68,50 @@ func TestUserGroups(t *testing.T) {
 	}
 }
 
+// Every key of a public list is released, one that nobody has too and one that is no UTF-8, and no
+// other. The counts, sums and means are within their intervals, each of confidence 1 − 1e-9, by
+// normal noise and by Laplace noise.
+func TestListedGroups(t *testing.T) {
+	const users = 3000
+	list := []string{"by1", "by2", "by20", "by21", "\xff", "by2"}
+	listed := func(s beam.Scope, p groupby.Params, rows beam.PCollection) (beam.PCollection, error) {
+		return ListedGroups(s, p, list, rows)
+	}
+	for _, delta := range []float64{1e-6, 0} {
+		p := groupby.Params{Epsilon: 2, Delta: delta, Min: 0, Max: 10, Others: true}
+		var g groupby.Groups[string]
+		if err := g.UnmarshalBinary(through(t, listed, p, visits(users, 16))); err != nil {
+			t.Fatal(err)
+		}
+		one := must[*groupby.Groups[string]](t)(must[*groupby.Builder[string]](t)(groupby.NewListed(p, list...)).Release())
+		if g.Len() != 5 || g.Params() != one.Params() || !g.Guarantee().Equal(one.Guarantee()) {
+			t.Errorf("%v: %d keys", &g, g.Len())
+		}
+		for key := range g.All() {
+			truth := 0.0
+			if d := 0; key != "by21" && key != "\xff" {
+				_, _ = fmt.Sscanf(key, "by%d", &d)
+				truth = math.Ceil(users / float64(d))
+			}
+			lo, hi := g.Interval(key, 1-1e-9)
+			sumLo, sumHi := g.SumInterval(key, 1-1e-9)
+			if !(lo <= truth && truth <= hi && sumLo <= 3*truth && 3*truth <= sumHi) {
+				t.Errorf("δ = %v, %q: %v users in [%v, %v], sum in [%v, %v]", delta, key, truth, lo, hi, sumLo, sumHi)
+			}
+		}
+		var nobody groupby.Groups[string]
+		if err := nobody.UnmarshalBinary(through(t, listed, p, visits(0, 1))); err != nil || nobody.Len() != 5 {
+			t.Errorf("nobody: %v, %v", &nobody, err)
+		}
+	}
+	_, s := beam.NewPipelineWithRoot()
+	for _, wrong := range [][]string{nil, {}} {
+		if _, err := ListedGroups(s, groupby.Params{Epsilon: 1}, wrong, visits(1, 1)(s)); !errors.Is(err, groupby.ErrParams) {
+			t.Errorf("no list: %v", err)
+		}
+	}
+}
+
 // No user, and one, are released like any number; one is not shown.
 func TestFewUsers(t *testing.T) {
 	for users := range 2 {
@@ -94,7 +138,7 @@ func TestShardsAreOneMachine(t *testing.T) {
 	}
 	want := must[[]byte](t)(single.AppendPrivateState(nil))
 	states := run(t, func(s beam.Scope) beam.PCollection {
-		return userStates(s, p, visits(users, 64)(s))
+		return groups{Params: p}.states(s, visits(users, 64)(s))
 	})
 	if len(states) < processes {
 		t.Errorf("%d bundles", len(states))
@@ -113,14 +157,14 @@ func TestShardsAreOneMachine(t *testing.T) {
 
 func TestHostileGroups(t *testing.T) {
 	p := groupby.Params{Epsilon: 1, Delta: 1e-6}
-	state := must[[]byte](t)((&noUsersFn{p}).ProcessElement(nil))
-	for _, n := range []int{0, 1, len(state) - 1} {
-		if _, err := (&groupsFn{p}).ProcessElement(0, one(state[:n])); !errors.Is(err, groupby.ErrFormat) {
+	state := must[[]byte](t)(must[*groupby.Builder[string]](t)(groupby.New[string](p)).AppendPrivateState(nil))
+	for _, n := range []int{1, 2, len(state) - 1} {
+		if _, err := (&groupsFn{groups{Params: p}}).ProcessElement(0, one(state[:n])); !errors.Is(err, groupby.ErrFormat) {
 			t.Fatalf("%d bytes: %v", n, err)
 		}
 	}
 	p.MaxKeys = 7
-	if _, err := (&groupsFn{p}).ProcessElement(0, one(state)); !errors.Is(err, groupby.ErrMismatch) {
+	if _, err := (&groupsFn{groups{Params: p}}).ProcessElement(0, one(state)); !errors.Is(err, groupby.ErrMismatch) {
 		t.Error(err)
 	}
 	_, s := beam.NewPipelineWithRoot()
@@ -144,7 +188,7 @@ func TestEntries(t *testing.T) {
 		if _, err := decodeEntry([]byte(data)); !errors.Is(err, groupby.ErrFormat) {
 			t.Errorf("%q: %v", data, err)
 		}
-		f := &usersFn{Params: groupby.Params{Epsilon: 1, Delta: 1e-6}}
+		f := &usersFn{Groups: groups{Params: groupby.Params{Epsilon: 1, Delta: 1e-6}}}
 		if err := f.StartBundle(nil); err != nil {
 			t.Fatal(err)
 		}

@@ -88,7 +88,7 @@ func TestKilledWorkers(t *testing.T) {
 	p := groupby.Params{Epsilon: 1, Delta: 1e-6}
 	seen := run(t, func(s beam.Scope) beam.PCollection {
 		rows := beam.ParDo(s, &dyingFn{Dir: input}, visits(3000, 64)(s))
-		release := once(s, userStates(s, p, rows), &noUsersFn{p}, &dyingGroupsFn{drawn, groupsFn{p}})
+		release := once(s, groups{Params: p}.states(s, rows), &dyingGroupsFn{drawn, groupsFn{groups{Params: p}}})
 		return beam.ParDo(s, &dyingReaderFn{read}, release)
 	})
 	for dir, want := range map[string]int{input: 1, drawn: 2, read: 2} {
