@@ -106,7 +106,7 @@ func TestPlan(t *testing.T) {
 	byWay := map[Way]Cost{}
 	for _, c := range append(plan.Costs, few.Costs[1]) {
 		byWay[c.Way] = c
-		require.Contains(t, few.String(), c.Way.String()+": counts below ")
+		require.Contains(t, few.String(), c.Way.String()+": shows keys from ")
 	}
 	require.Equal(t, p, few.Params)
 	require.InDelta(t, 15.45, byWay[SumThem].Hidden, 0.02)

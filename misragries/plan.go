@@ -74,7 +74,7 @@ type Cost struct {
 
 // String tells the cost in a line.
 func (c Cost) String() string {
-	return fmt.Sprintf("%v: counts below %.4g are hidden (below %.4g with 95 %%), noise %.4g, at most %d keys on a server",
+	return fmt.Sprintf("%v: shows keys from a count of about %.4g (from %.4g with 95 %%), noise %.3g, at most %d keys on a server",
 		c.Way, c.Hidden, c.Hidden95, c.StdDev, c.Keys)
 }
 
