@@ -54,7 +54,7 @@ func (r *run) adaptive() (*Mean, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !scaled && r.escaped(limit, pilot) {
+	if !scaled && r.escaped(limit/r.margin, pilot) {
 		if err := r.scaleAll(pilot, rest); err != nil {
 			return nil, err
 		}

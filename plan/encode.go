@@ -116,7 +116,7 @@ func (m *Mean) check(r *wire.Reader, centre, ranged bool) {
 	p, s := m.params, m.spent
 	sum := s.Centre + s.Scale + s.Clip + s.Divisor + s.Sum
 	switch {
-	case p.validate() != nil || p.resolved() != p || p.Steps.Centre == AutoCentre || p.Method == Auto:
+	case p.validate() != nil || p.resolved() != p || p.Steps.Centre == AutoCentre || p.Method == Auto || p.Margin == 0:
 		r.Fail("invalid Params")
 	case centre != (p.Steps.Centre == Median || ranged && p.Method == Plain && !p.NonNegative):
 		r.Fail("a centre without medians, or none with them")

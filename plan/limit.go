@@ -16,6 +16,7 @@ func (r *run) normBound() float64 {
 const (
 	clipPart     = 0.1     // of what is left: the most for γ
 	normBits     = 8       // binary digits to which a norm is resolved
+	typicalBits  = 2       // the same of M₁
 	normOctaves  = 0x1p-48 // the least C, as a part of the public bound on the norm
 	mostZeros    = 1 << 30 // values at the bottom of the norms
 	typicalZeros = 8       // of them, in units of 1/c ranks
@@ -36,12 +37,12 @@ func (r *run) limit(d depth) (float64, error) {
 			norms = append(norms, math.Sqrt(square))
 		}
 	}
-	base, c := a.plain(), a.column(norms)
+	base, c, typical := a.plain(), a.column(norms), 0.0
 	if a.base == Log {
 		part := r.budget.take(d.typical)
 		r.spent.Clip += part
-		typical, err := r.typical(norms, part)
-		if err != nil {
+		var err error
+		if typical, err = r.typical(norms, part); err != nil {
 			return 0, err
 		}
 		base = a.tilted(typical)
@@ -51,7 +52,9 @@ func (r *run) limit(d depth) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return min(a.value(draw(&r.samplers[0], c))*max(r.p.Margin, 1), a.max), nil
+	limit := a.value(draw(&r.samplers[0], c))
+	r.margin = r.p.marginFor(limit, typical, float64(k), r.n)
+	return min(limit*r.margin, a.max), nil
 }
 
 // column returns the keys of the values.
@@ -63,7 +66,7 @@ func (a *axis) column(values []float64) column {
 	return c
 }
 
-// typical releases M₁, the median of the norms that are not 0 to an octave, with the budget rho.
+// typical releases M₁, the median of the norms that are not 0, with the budget rho.
 // Whether a row's norm is 0 may differ between neighbours, so under Replace a value may be replaced
 // or go. A public number of values at the bottom, the same for all data, draws M₁ downwards where
 // few rows are not 0, and elsewhere lowers the quantile by 7/c ranks.
@@ -73,7 +76,7 @@ func (r *run) typical(norms []float64, rho float64) (float64, error) {
 		ch = added
 	}
 	bound := r.normBound()
-	a := logAxis(bound*normOctaves, bound, 0)
+	a := logAxis(bound*normOctaves, bound, typicalBits)
 	c := a.column(norms)
 	c.zeros = int64(min(typicalZeros/reach(rho, 0.5, 2, ch), mostZeros))
 	draw, err := r.drawer(newWeights(rho, 0.5, ch, r.x.count()+int(c.zeros)), a, a.plain(), rho, ch)

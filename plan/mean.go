@@ -36,6 +36,9 @@ type Spent struct {
 // noise and relative that of the noise of the count, as a part of it: (3) of divisor.go.
 func (r *run) mean(limit, count, relative float64, sums []float64, sd float64) *Mean {
 	m := &Mean{params: r.p, rows: r.n, scaled: r.scaled, limit: limit, divisor: count, spent: r.spent}
+	if r.p.choosesMargin() {
+		m.params.Margin = r.margin
+	}
 	m.values, m.errors = make([]float64, len(sums)), make([]float64, len(sums))
 	for i, sum := range sums {
 		offset := sum / count / r.factor[i]
@@ -140,7 +143,8 @@ func at(x []float64, i int) float64 {
 // over all noise: that of the sum, of γ and of a private number of rows. It is an interval of the
 // noise alone. It leaves out the error of the sample, and the bias of clipping, which is 0 where
 // rows are clipped alike in all directions and the sum was divided by γ, but not for skewed rows:
-// see [Params.Margin] and IntervalBounded. Where n is private it counts on 230/√ρ rows or
+// the package's documentation has the coverage, and a larger [Params.Margin] raises it.
+// IntervalBounded counts what clipping can take. Where n is private it counts on 230/√ρ rows or
 // more: n is known to a tenth then. Where n is public and Gamma is near 1, its most, it is wider
 // than need be. NaN for a confidence outside [0, 1) and outside [0, Dim).
 func (m *Mean) Interval(i int, confidence float64) (lo, hi float64) {

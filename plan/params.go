@@ -76,7 +76,9 @@ type Params struct {
 	// it far more than the noise: see depth.go.
 	Symmetric bool
 	// Margin multiplies the C that was found, 1 to 2¹⁰: noise grows by it, and
-	// the bias of clipping falls. 2 suits intervals on skewed columns. 0 is 1.
+	// the bias of clipping falls. For Adaptive 0 chooses, 1 to 2, by what C
+	// itself tells of the tail (margin.go); elsewhere, and if Symmetric or
+	// Steps.Clip is given, 0 is 1. What is released has the one that was used.
 	Margin float64
 	// Failure is β, the probability, in [10⁻¹², ½], that the budget of the
 	// quantiles is planned for: see [Params.Plan]. 0 is 0.005.
@@ -166,7 +168,7 @@ func (p Params) resolved() Params {
 	if p.Steps.Group == 0 {
 		p.Steps.Group = 1
 	}
-	if p.Margin == 0 {
+	if p.Margin == 0 && p.Method != Auto && !p.choosesMargin() {
 		p.Margin = 1
 	}
 	switch p.Method {

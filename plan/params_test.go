@@ -87,7 +87,7 @@ func TestDefaults(t *testing.T) {
 	require.False(t, math.Signbit(p.Shares.Clip))
 	require.Equal(t, Auto, p.Method, "decided at Release")
 	require.Equal(t, TwoPass, p.chosen(1e6, nil).Method)
-	require.Equal(t, []float64{1, 0x1p-20, 1, 0.005, 1}, []float64{p.Max, p.Unit, p.P, p.Failure, p.Margin})
+	require.Equal(t, []float64{1, 0x1p-20, 1, 0.005, 0}, []float64{p.Max, p.Unit, p.P, p.Failure, p.Margin})
 	require.Equal(t, budget.ZCDP(1, budget.Row(budget.Replace)), m.Guarantee())
 	for _, method := range []Method{Auto, Adaptive, Thesis, Plain, InstanceOptimal} {
 		for _, nonNegative := range []bool{false, true} {

@@ -126,7 +126,11 @@ func (p Params) errorsOf(n float64, scales []float64, o Plan, public *ranges) (n
 	}
 	degrees := mean * mean / squares
 	tail := min(max(o.Clipped/n, 0x1p-40), 0.5)
-	c := math.Pow(scales[0], 1-e) * math.Sqrt(mean*distuv.ChiSquared{K: degrees}.Quantile(1-tail)/degrees)
+	norm := func(quantile float64) float64 {
+		return math.Pow(scales[0], 1-e) * math.Sqrt(mean*distuv.ChiSquared{K: degrees}.Quantile(quantile)/degrees)
+	}
+	c := norm(1 - tail)
+	c *= p.marginFor(c, norm(0.5), o.Clipped, n)
 	unit := p.sumSensitivity() / (n * math.Sqrt(2*p.Rho))
 	bound := public.bound(p)
 	looked := o.Scale
@@ -138,7 +142,7 @@ func (p Params) errorsOf(n float64, scales []float64, o Plan, public *ranges) (n
 	shaped, flat, errors := make([]float64, len(scales)), make([]float64, len(scales)), make([]float64, len(scales))
 	for i, s := range scales {
 		flat[i], errors[i] = unit*bound, s/math.Sqrt(n)
-		shaped[i] = unit * c * math.Pow(s, e) * max(p.Margin, 1) / math.Sqrt(left)
+		shaped[i] = unit * c * math.Pow(s, e) / math.Sqrt(left)
 	}
 	if p.Method == Plain {
 		shaped = flat

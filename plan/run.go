@@ -22,6 +22,7 @@ type run struct {
 	centre []float64
 	scale  []float64 // released or given standard deviations
 	factor []float64 // y = (x − centre)·factor
+	margin float64   // what the last C that was found was multiplied by
 	scaled bool
 	spent  Spent
 

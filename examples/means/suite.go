@@ -136,9 +136,9 @@ func (r *report) suite(g grid) error {
 		name   string
 		change func(*plan.Params)
 	}{{"default", func(*plan.Params) {}}, {"Symmetric", func(p *plan.Params) { p.Symmetric = true }}}
-	fmt.Fprintf(r.out, "%s: ℓ₂ error over that of the best fixed clipping, geometric means and the worst, replace-one\n  %-34s", g.title, "law")
+	fmt.Fprintf(r.out, "%s: ℓ₂ error over that of the best fixed clipping, geometric means and the worst, and how often Interval holds at 95 %%, replace-one\n  %-34s", g.title, "law")
 	for _, m := range methods {
-		fmt.Fprintf(r.out, "%10s%10s", m.name, "worst")
+		fmt.Fprintf(r.out, "%10s%10s%10s", m.name, "worst", "covered")
 	}
 	fmt.Fprintln(r.out)
 	totals := map[string][]ratios{"all": make([]ratios, len(methods)), "skewed": make([]ratios, len(methods)), "symmetric": make([]ratios, len(methods))}
@@ -169,7 +169,7 @@ func (r *report) suite(g grid) error {
 					for i, m := range methods {
 						p := plan.Params{Rho: rho, Dim: d, Rows: n, Max: suiteMax, Method: plan.Adaptive, Workers: r.workers, Steps: plan.Steps{Centre: plan.Origin, Scaling: plan.Unscaled}}
 						m.change(&p)
-						errors, err := o.released(r, p, x)
+						errors, covered, err := o.released(r, p, x)
 						if err != nil {
 							return err
 						}
@@ -180,7 +180,7 @@ func (r *report) suite(g grid) error {
 						mean, failed := summary(errors, 10)
 						failures, releases, expected = failures+failed, releases+r.runs, expected+outlook.Failure*float64(r.runs)
 						for _, sum := range []*ratios{&sums[i], &totals["all"][i], &totals[map[bool]string{true: "skewed", false: "symmetric"}[l.skewed]][i]} {
-							sum.add(mean / best)
+							sum.add(mean/best, covered)
 						}
 					}
 				}
@@ -199,20 +199,21 @@ func (r *report) suite(g grid) error {
 
 // ratios are those of several cases.
 type ratios struct {
-	logs  float64
-	count int
-	worst float64
+	logs    float64
+	count   int
+	worst   float64
+	covered float64 // the sum of the parts of the coordinates that Interval held
 }
 
-func (s *ratios) add(ratio float64) {
-	s.logs, s.count, s.worst = s.logs+math.Log(ratio), s.count+1, max(s.worst, ratio)
+func (s *ratios) add(ratio, covered float64) {
+	s.logs, s.count, s.worst, s.covered = s.logs+math.Log(ratio), s.count+1, max(s.worst, ratio), s.covered+covered
 }
 
 // suiteRow prints one row.
 func (r *report) suiteRow(name string, methods []ratios) {
 	fmt.Fprintf(r.out, "  %-34s", name)
 	for _, s := range methods {
-		fmt.Fprintf(r.out, "%10.3f%10.3f", math.Exp(s.logs/float64(s.count)), s.worst)
+		fmt.Fprintf(r.out, "%10.3f%10.3f%10.3f", math.Exp(s.logs/float64(s.count)), s.worst, s.covered/float64(s.count))
 	}
 	fmt.Fprintln(r.out)
 }
@@ -333,21 +334,25 @@ func (o *oracle) expected(sigma, c, k, tilt float64) float64 {
 	return sum / mass
 }
 
-// released returns the errors of releases.
-func (o *oracle) released(r *report, p plan.Params, x [][]float64) ([]float64, error) {
+// released returns the errors of releases, and the part of their coordinates of which Interval
+// holds the mean at 95 %.
+func (o *oracle) released(r *report, p plan.Params, x [][]float64) (errors []float64, covered float64, err error) {
 	m, err := plan.New(p)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	errors := make([]float64, r.runs)
+	errors = make([]float64, r.runs)
 	for run := range errors {
 		out, err := m.ReleaseContext(r.ctx, x)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		for i, v := range out.Values() {
 			errors[run] = math.Hypot(errors[run], v-o.mean[i])
+			if lo, hi := out.Interval(i, 0.95); lo <= o.mean[i] && o.mean[i] <= hi {
+				covered += 1 / (o.d * float64(r.runs))
+			}
 		}
 	}
-	return errors, nil
+	return errors, covered, nil
 }
