@@ -16,7 +16,7 @@
 //
 //	Adaptive         medians, scales if they pay, C and γ by quantiles, clipped sum: Algorithm 17
 //	TwoPass          non-negative rows: sums twice, the second scaled by the first, combined
-//	Thesis           Algorithm 17 with 18 or 5.C.2, the shares of 5.D, honest quantiles
+//	Thesis           Algorithm 17 with 18 or 5.C.2, shares of 5.D, honest quantiles, no boosting
 //	InstanceOptimal  a random rotation, no scaling: Huang, Liang, Yi 2021
 //	Plain            the Gaussian mechanism at the public norm bound √d·M
 //

@@ -34,7 +34,7 @@ func figures(t *testing.T, out, title, row string, n int) []float64 {
 // Small tables run, and every row has an error for each budget.
 func TestTables(t *testing.T) {
 	var progress bytes.Buffer
-	out := clitest.Output(t, command(&progress), []string{"-tables", "A,C,binary,shop,speed", "-runs", "1", "-scale", "32", "-baselines"},
+	out := clitest.Output(t, command(&progress), []string{"-tables", "A,C,binary,sparse,speed", "-runs", "1", "-scale", "32", "-baselines"},
 		[]string{"Gaussian A", "Gaussian C", "Binary, α = 0.25", "Binary, α = 0.75", "Speed", "published IOME", "IOME"})
 	require.Contains(t, progress.String(), "release 1 of ")
 	for _, c := range []struct {
@@ -47,7 +47,8 @@ func TestTables(t *testing.T) {
 		{"Gaussian C", 4, []string{"PLAN", "PLAN, Symmetric", "PLAN without scaling", "IOME"}, "10000"},
 		{"Binary, α = 0.25", 3, []string{"two passes", "two passes without scaling", "thesis, honest budget"}, "4096"},
 		{"Binary, α = 0.75", 3, []string{"two passes", "two passes without scaling", "thesis, honest budget"}, "4096"},
-		{"Shop", 4, []string{"two passes", "two passes, at least 0", "two passes, shrunken"}, ""},
+		{"Shop", 4, []string{"two passes", "two passes, at least 0", "two passes, shrunken by classes", "two passes, shrunken"}, ""},
+		{"Phrases", 4, []string{"two passes, at least 0", "two passes, shrunken"}, ""},
 	} {
 		for _, row := range c.rows {
 			got := figures(t, out, c.title, row, c.budgets+3)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -32,17 +33,45 @@ const (
 	values reading = iota
 	atLeast0
 	shrunken
+	byClasses // shrunken as if coordinates of like noise had a law of their own
 )
 
 // of returns the estimates.
 func (r reading) of(m *plan.Mean, p float64) []float64 {
-	if r == shrunken {
+	switch r {
+	case shrunken:
 		return m.Shrunk(p)
+	case byClasses:
+		return shrunkByClasses(m, p)
 	}
 	out := m.Values()
 	if r == atLeast0 {
 		for i, v := range out {
 			out[i] = max(v, 0)
+		}
+	}
+	return out
+}
+
+// shrunkByClasses returns the values of a mean that is not negative, shrunken in six classes of
+// about equal size, by the standard deviations of their noise. Package plan once did so.
+func shrunkByClasses(m *plan.Mean, p float64) []float64 {
+	out, errors, order := m.Values(), m.StdDevs(), make([]int, m.Dim())
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(errors[a], errors[b]) })
+	for class := range slices.Chunk(order, max(400, (len(order)+5)/6)) {
+		values, stdDevs := make([]float64, len(class)), make([]float64, len(class))
+		for at, i := range class {
+			values[at], stdDevs[at] = out[i], errors[i]
+		}
+		values, err := plan.Shrink(values, stdDevs, true, p)
+		if err != nil {
+			return nil
+		}
+		for at, i := range class {
+			out[i] = values[at]
 		}
 	}
 	return out

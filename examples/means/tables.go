@@ -122,19 +122,38 @@ func baskets(r *report) error {
 	return r.table(c)
 }
 
-// shop is a table of generated baskets, as many as those of a shop that others have measured with.
-func shop(r *report) error {
-	n, d, ones := 88162/r.scale, 16470/r.scale, 908576/r.scale
-	data := rows.Zipf(seed(8), n, d, ones)
-	data.Truth = data.Mean()
-	p := plan.Params{Dim: d, NonNegative: true}
-	return r.table(comparison{
-		title:   fmt.Sprintf("Shop: ½·ℓ₁ error, %d baskets, %d products, %d ones, replace-one", n, d, len(data.Sparse.Indices)),
-		budgets: []float64{1. / 16, 1. / 4, 1, 4},
-		methods: []method{{"two passes", p, values}, {"two passes, at least 0", p, atLeast0}, {"two passes, shrunken", p, shrunken}},
-		make:    func(*rand.Rand) rows.Set { return data },
-		p:       1, factor: 0.5,
-	})
+// sparse is a table of short rows for each of three sets: the verses and their phrases of five
+// words, which are real, and generated baskets, as many as those of a shop that others have
+// measured with.
+func sparse(r *report) error {
+	verses, err := rows.Verses()
+	if err != nil {
+		return err
+	}
+	phrases, err := rows.Phrases(5)
+	if err != nil {
+		return err
+	}
+	shop := rows.Zipf(seed(8), 88162/r.scale, 16470/r.scale, 908576/r.scale)
+	shop.Truth = shop.Mean()
+	for _, c := range []struct {
+		name    string
+		columns string
+		data    rows.Set
+	}{{"Verses", "words", verses}, {"Phrases", "words", phrases}, {"Shop", "products", shop}} {
+		p := plan.Params{Dim: len(c.data.Truth), NonNegative: true}
+		err := r.table(comparison{
+			title:   fmt.Sprintf("%s: ½·ℓ₁ error, %d rows, %d %s, %d ones, replace-one", c.name, c.data.Sparse.Rows(), p.Dim, c.columns, len(c.data.Sparse.Indices)),
+			budgets: []float64{1. / 16, 1. / 4, 1, 4},
+			methods: []method{{"two passes", p, values}, {"two passes, at least 0", p, atLeast0}, {"two passes, shrunken by classes", p, byClasses}, {"two passes, shrunken", p, shrunken}},
+			make:    func(*rand.Rand) rows.Set { return c.data },
+			p:       1, factor: 0.5,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // knownLength is the row of the Gaussian mechanism for binary rows of which the most ones that any

@@ -137,6 +137,33 @@ func Verses() (Set, error) {
 	return out, nil
 }
 
+// Phrases returns the verses of the King James Bible, cut into rows of the given number of
+// neighbouring words: binary rows as short as the baskets of a shop, one column a word.
+func Phrases(length int) (Set, error) {
+	text, err := kjv.Load()
+	if err != nil {
+		return Set{}, err
+	}
+	place := map[string]uint32{}
+	for i, word := range text.Words() {
+		place[word] = uint32(i)
+	}
+	out := Set{Sparse: plan.Sparse{Offsets: []int{0}}, Truth: make([]float64, len(place))}
+	for verse := range text.Verses() {
+		for phrase := range slices.Chunk(verse, length) {
+			var row []uint32
+			for _, word := range phrase {
+				row = append(row, place[word])
+			}
+			slices.Sort(row)
+			out.Sparse.Indices = append(out.Sparse.Indices, slices.Compact(row)...)
+			out.Sparse.Offsets = append(out.Sparse.Offsets, len(out.Sparse.Indices))
+		}
+	}
+	out.Truth = out.Mean()
+	return out, nil
+}
+
 // Zipf returns n binary rows with about the given number of ones, columns in proportion to 1/(rank
 // + 10).
 func Zipf(rng *rand.Rand, n, d, ones int) Set {
