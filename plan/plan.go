@@ -24,9 +24,9 @@ type Plan struct {
 	// private all the same, but its error may be many times larger.
 	Failure float64
 	// Clip is the part of ρ that C will take, and Clipped how many rows are to
-	// be clipped. A mean may move by up to Clipped/n of what these rows are
-	// beyond C, towards the centre: for symmetric rows that cancels. Neither
-	// Noise nor [Mean.Interval] knows of it.
+	// be clipped, before the Margin. A mean may move by up to Clipped/n of what
+	// these rows are beyond C, towards the centre: for symmetric rows that
+	// cancels. Neither Noise nor [Mean.Interval] knows of it.
 	Clip, Clipped float64
 	// Enough reports whether n is large enough against √(d/ρ) that Failure is
 	// at most that of the Params.
