@@ -572,7 +572,7 @@ func BenchmarkDistance(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(math.Sqrt(p.DistanceVariance(1e4, 0))/1e4, "rse")
+			b.ReportMetric(p.DistanceStdErr(1e4, 0)/1e4, "rse")
 		}
 		sparse := func(builder *jl.Builder) {
 			for i := range uint64(100) {

@@ -397,9 +397,9 @@ func TestSums(t *testing.T) {
 		require.Equal(t, []float64{s.Estimate(0), s.Estimate(1)}, s.Values())
 		if p.Count {
 			require.InDelta(t, 4000, s.Count(), 0.5)
-			require.Greater(t, s.CountVariance(), 0.0)
+			require.Greater(t, s.CountStdDev(), 0.0)
 		} else {
-			require.True(t, math.IsNaN(s.Count()) && math.IsNaN(s.CountVariance()))
+			require.True(t, math.IsNaN(s.Count()) && math.IsNaN(s.CountStdDev()))
 		}
 	}
 }
@@ -557,7 +557,7 @@ func TestAddDoesNotAllocate(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { b.AddSparse(indices, row) }))
 	s, err := b.Release()
 	require.NoError(t, err)
-	require.Zero(t, testing.AllocsPerRun(100, func() { _ = s.Estimate(1) + s.Variance(0) }))
+	require.Zero(t, testing.AllocsPerRun(100, func() { _ = s.Estimate(1) + s.StdDev(0) }))
 }
 
 // Readers of a Sum and releases of a Mechanism do not disturb each other: for the race detector.

@@ -51,7 +51,7 @@
 //
 // # Accuracy
 //
-// Before any data is seen: [Params.Variance], [Params.ExpectedError], [Mechanism.HalfWidth].
+// Before any data is seen: [Params.StdDev], [Params.ExpectedError], [Mechanism.HalfWidth].
 // Afterwards: [Sum.Interval], [Sum.SimultaneousInterval], and with a count [Sum.Mean]. Against
 // spherical Gaussian noise the mean squared error falls by d·‖Δ‖₂²/‖Δ‖₁², from 1 for equal ranges
 // to nearly d for very unequal ones: 1.36 for Δ = (4, 1), 9.4 for a thousand with Δᵢ = i^{−.8}.

@@ -149,7 +149,7 @@ func TestEllipsoid(t *testing.T) {
 			}
 			covariance := s.Covariance()
 			for i := range 3 {
-				require.InEpsilon(t, tilted.At(i, i)/divide, s.Variance(i), 1e-6)
+				require.InEpsilon(t, tilted.At(i, i)/divide, square(s.StdDev(i)), 1e-6)
 				for j := range 3 {
 					require.InDelta(t, tilted.At(i, j)/divide, covariance.At(i, j), 1e-6)
 				}
@@ -209,7 +209,7 @@ func TestEllipsoidOfOneIsTheInterval(t *testing.T) {
 	for _, p := range []Params{{Rho: 2}, {Epsilon: 1, Delta: 1e-5}, {Rho: 2, Relation: budget.AddRemove}} {
 		q := p
 		p.Ellipsoid, q = PackSymmetric(mat.NewSymDense(1, []float64{9})), q.around(3)
-		require.InEpsilon(t, q.Variance(0), p.Variance(0), 1e-6)
+		require.InEpsilon(t, q.StdDev(0), p.StdDev(0), 1e-6)
 		require.Equal(t, q.Guarantee(), p.Guarantee())
 	}
 }
@@ -243,7 +243,7 @@ func TestEllipsoidIsChecked(t *testing.T) {
 		spoil(&p)
 		require.ErrorIs(t, second(New(p)), ErrParams, name)
 		require.Equal(t, budget.Guarantee{}, p.Guarantee(), name)
-		require.True(t, math.IsNaN(p.Variance(0)))
+		require.True(t, math.IsNaN(p.StdDev(0)))
 	}
 }
 

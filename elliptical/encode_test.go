@@ -183,7 +183,7 @@ func useDecoded(t *testing.T, data []byte) {
 			mean := s.Mean(i)
 			require.True(t, !s.Params().Count && math.IsNaN(mean) && math.IsNaN(least) || least <= mean && mean <= most, "%v not in [%v, %v]", mean, least, most)
 		}
-		require.GreaterOrEqual(t, s.Variance(i), 0.0)
+		require.GreaterOrEqual(t, s.StdDev(i), 0.0)
 		require.Equal(t, x, s.Estimate(i))
 	}
 	require.Len(t, s.Values(), s.Len())
@@ -191,10 +191,10 @@ func useDecoded(t *testing.T, data []byte) {
 		require.GreaterOrEqual(t, s.ExpectedError(p), 0.0)
 	}
 	require.Equal(t, !s.Params().Count, math.IsNaN(s.Count()))
-	require.Equal(t, !s.Params().Count, math.IsNaN(s.CountVariance()))
+	require.Equal(t, !s.Params().Count, math.IsNaN(s.CountStdDev()))
 	if s.Len() <= 16 {
 		for i := range s.Len() {
-			require.Equal(t, s.Variance(i), s.Covariance().At(i, i))
+			require.InEpsilon(t, square(s.StdDev(i)), s.Covariance().At(i, i), 1e-12)
 		}
 	}
 	require.NotContains(t, s.String(), "NaN")

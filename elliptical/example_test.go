@@ -27,7 +27,7 @@ func Example() {
 	}
 	fmt.Println(s.Guarantee())
 	// Within six standard deviations of the noise:
-	fmt.Println(math.Abs(s.Estimate(0)-44_500) < 6*math.Sqrt(s.Variance(0)), math.Abs(s.Estimate(1)-34_995_000) < 6*math.Sqrt(s.Variance(1)))
+	fmt.Println(math.Abs(s.Estimate(0)-44_500) < 6*s.StdDev(0), math.Abs(s.Estimate(1)-34_995_000) < 6*s.StdDev(1))
 	// Output:
 	// ρ = 0.5 (zCDP) for one row, replaced
 	// true true

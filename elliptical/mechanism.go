@@ -41,11 +41,11 @@ func (m *Mechanism) Guarantee() budget.Guarantee { return m.params.guarantee() }
 // Len returns d, the number of coordinates.
 func (m *Mechanism) Len() int { return m.law.dim }
 
-// Variance returns the variance of the noise of coordinate i, in squared units of the data: σᵢ² for
-// Gaussian noise, 2sᵢ² for Laplace noise, Δᵢ²/3 times the mean square of the radius for Box, and
-// with Count the middle's square times the variance of the count besides. NaN if there is no such
-// coordinate.
-func (m *Mechanism) Variance(i int) float64 { return m.law.variance(i) }
+// StdDev returns the standard deviation of the noise of coordinate i, in units of the data: σᵢ for
+// Gaussian noise, √2·sᵢ for Laplace noise, Δᵢ/√3 times the root mean square of the radius for Box.
+// With Count the middle times that of the count is added to it, as the squares add. NaN if there is
+// no such coordinate.
+func (m *Mechanism) StdDev(i int) float64 { return math.Sqrt(m.law.variance(i)) }
 
 // ExpectedError returns E‖η‖ₚᵖ of the noise η for a finite power p > 0, else NaN: with shape b,
 // Γ((p+1)/2)/(ρ^{p/2}·√π)·Σ(Δᵢ/bᵢ)ᵖ for Gaussian noise under Replace (Lemma 4.7) and

@@ -230,15 +230,15 @@ func (p Params) guarantee() budget.Guarantee {
 	return budget.Guarantee{}
 }
 
-// Variance returns the variance of the noise of coordinate i, in squared units of the data; NaN for
+// StdDev returns the standard deviation of the noise of coordinate i, in units of the data; NaN for
 // invalid Params or no such coordinate. It takes time in proportion to d: for many coordinates make
 // a [Mechanism] once.
-func (p Params) Variance(i int) float64 {
+func (p Params) StdDev(i int) float64 {
 	m, err := New(p)
 	if err != nil {
 		return math.NaN()
 	}
-	return m.Variance(i)
+	return m.StdDev(i)
 }
 
 // ExpectedError returns E‖η‖ₚᵖ = Σ E|ηᵢ|ᵖ of the noise η, for any power > 0, whatever the Power

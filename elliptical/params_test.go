@@ -82,7 +82,7 @@ func TestParamsAreChecked(t *testing.T) {
 				require.True(t, strings.HasPrefix(err.Error(), "elliptical: "+field+" = "), "%v for %s", err, field)
 			}
 			require.Equal(t, budget.Guarantee{}, p.Guarantee())
-			require.True(t, math.IsNaN(p.Variance(0)) && math.IsNaN(p.ExpectedError(2)))
+			require.True(t, math.IsNaN(p.StdDev(0)) && math.IsNaN(p.ExpectedError(2)))
 		}
 	}
 }
@@ -140,7 +140,7 @@ func TestExtremeParams(t *testing.T) {
 		require.NoError(t, err)
 		for i, x := range s.All() {
 			require.False(t, math.IsNaN(x) || math.IsInf(x, 0))
-			require.Greater(t, s.Variance(i), 0.0)
+			require.Greater(t, s.StdDev(i), 0.0)
 			low, high := s.Interval(i, 0.99)
 			require.True(t, low <= x && x <= high, "%+v", p)
 			c := s.law.at[i]
@@ -185,7 +185,7 @@ func TestNoiseCanAlwaysBeDrawn(t *testing.T) {
 			}
 			sum, err := m.Release(make([]float64, d))
 			require.NoError(t, err)
-			require.Less(t, math.Abs(sum.Estimate(0)), 1000*math.Sqrt(m.Variance(0))) // e^{−1000}
+			require.Less(t, math.Abs(sum.Estimate(0)), 1000*m.StdDev(0)) // e^{−1000}
 		}
 		require.Equal(t, 1, refused, "%d coordinates, the control, must be refused: %v", many, p.Shape)
 		if p.Delta == 0 && p.Power > 0 {
@@ -206,7 +206,7 @@ func TestPlanning(t *testing.T) {
 	require.Equal(t, budget.PureDP(1, budget.Row(budget.Replace)), Params{Min: VectorOf(-0.5), Max: VectorOf(0.5), Epsilon: 1}.Guarantee())
 	require.Equal(t, "elliptical.Mechanism: Gaussian noise, Optimal, for 2 coordinates, ρ = 0.5 (zCDP) for one row, replaced", m.String())
 	for _, i := range []int{-1, 2, math.MaxInt} {
-		require.True(t, math.IsNaN(m.Variance(i)) && math.IsNaN(m.HalfWidth(i, 0.5)))
+		require.True(t, math.IsNaN(m.StdDev(i)) && math.IsNaN(m.HalfWidth(i, 0.5)))
 	}
 	for _, c := range []float64{-0.1, 1, math.NaN(), math.Inf(1)} {
 		require.True(t, math.IsNaN(m.HalfWidth(0, c)))
@@ -229,7 +229,7 @@ func TestZeroSum(t *testing.T) {
 	var s Sum
 	require.Zero(t, s.Len())
 	low, high := s.Interval(0, 0.5)
-	for _, x := range []float64{s.Estimate(0), s.Estimate(-1), s.Variance(0), s.ExpectedError(2), s.Count(), s.CountVariance(), low, high} {
+	for _, x := range []float64{s.Estimate(0), s.Estimate(-1), s.StdDev(0), s.ExpectedError(2), s.Count(), s.CountStdDev(), low, high} {
 		require.True(t, math.IsNaN(x))
 	}
 	require.Empty(t, s.Values())

@@ -55,8 +55,8 @@ func TestFigure41(t *testing.T) {
 		require.InEpsilon(t, 10/rho, Params{Epsilon: rho, Shape: MinimumVolume}.around(widths...).ExpectedError(1), 1e-12)
 	}
 	// σ² = Δ₁·‖Δ‖₁/(2ρ)
-	require.InEpsilon(t, 10, Params{Rho: 1}.around(widths...).Variance(0), 1e-12)
-	require.InEpsilon(t, 2.5, Params{Rho: 1}.around(widths...).Variance(1), 1e-12)
+	require.InEpsilon(t, 10, square(Params{Rho: 1}.around(widths...).StdDev(0)), 1e-12)
+	require.InEpsilon(t, 2.5, square(Params{Rho: 1}.around(widths...).StdDev(1)), 1e-12)
 }
 
 // Theorems 4.1 and 4.2 and Lemma 4.2, for any power and a skewed Δ of length 1000.
@@ -194,7 +194,7 @@ func TestCountTrick(t *testing.T) {
 		require.NoError(t, err)
 		d := len(c.widths)
 		if d > 1 { // noise of the count, times half the widths, is in both
-			require.InEpsilon(t, c.widths[0]*c.widths[d-1]/4*s.CountVariance(), s.Covariance().At(0, d-1), 1e-6)
+			require.InEpsilon(t, c.widths[0]*c.widths[d-1]/4*square(s.CountStdDev()), s.Covariance().At(0, d-1), 1e-6)
 		}
 		half := (l1 + norm(c.widths, 2)) / 2
 		require.InEpsilon(t, half*half/2, with, 1e-7)

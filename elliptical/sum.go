@@ -79,17 +79,18 @@ func (s *Sum) Count() float64 {
 	return s.steps[s.law.dim].Float64() * s.law.at[s.law.dim].step
 }
 
-// CountVariance returns the variance of the noise of Count, NaN unless the Params ask for it.
-func (s *Sum) CountVariance() float64 {
+// CountStdDev returns the standard deviation of the noise of Count, NaN unless the Params ask for
+// it.
+func (s *Sum) CountStdDev() float64 {
 	if !s.params.Count {
 		return math.NaN()
 	}
-	return square(s.law.deviation(s.law.dim))
+	return s.law.deviation(s.law.dim)
 }
 
-// Variance returns the variance of the noise of coordinate i, in squared units of the data; NaN if
+// StdDev returns the standard deviation of the noise of coordinate i, in units of the data; NaN if
 // there is no such coordinate.
-func (s *Sum) Variance(i int) float64 { return s.law.variance(i) }
+func (s *Sum) StdDev(i int) float64 { return math.Sqrt(s.law.variance(i)) }
 
 // Covariance returns the covariance of the noise as a new matrix: diagonal but for Count, which all
 // coordinates share, and Ellipsoid. It needs d² numbers of memory, and returns nil for the zero Sum

@@ -33,10 +33,10 @@ func Example() {
 		panic(err)
 	}
 	fmt.Println("guarantee:", x.Guarantee())
-	fmt.Println("within 8 standard deviations:", math.Abs(d-(200*200+100*100+50*50)) < 8*math.Sqrt(p.DistanceVariance(52_500, 0)))
+	fmt.Println("within 8 standard errors:", math.Abs(d-(200*200+100*100+50*50)) < 8*p.DistanceStdErr(52_500, 0))
 	// Output:
 	// guarantee: ε = 2 for vectors at ℓ₁ distance 1
-	// within 8 standard deviations: true
+	// within 8 standard errors: true
 }
 
 // Before any data is seen: how many rows are best for the distances that are expected, and is it

@@ -30,9 +30,9 @@ func TestBadParams(t *testing.T) {
 		require.Zero(t, p.Size())
 		require.True(t, math.IsNaN(p.StdDev()))
 		require.True(t, math.IsNaN(p.Max()))
-		require.True(t, math.IsNaN(p.DistanceVariance(1, 1)))
-		require.True(t, math.IsNaN(p.NormVariance(1, 1)))
-		require.True(t, math.IsNaN(p.DotVariance(1, 1, 0, 0)))
+		require.True(t, math.IsNaN(p.DistanceStdErr(1, 1)))
+		require.True(t, math.IsNaN(p.NormStdErr(1, 1)))
+		require.True(t, math.IsNaN(p.DotStdErr(1, 1, 0, 0)))
 	}
 	for _, x := range append([]float64{0, math.Nextafter(limits.MinEpsilon, 0), math.Nextafter(limits.MaxEpsilon, 2e3)}, badFloats...) {
 		check("Epsilon", func(p *Params) { p.Epsilon = x })
@@ -149,19 +149,19 @@ func TestVarianceOfImpossibleNorms(t *testing.T) {
 	for _, transform := range []Transform{SJLT, SRHT, FJLT, Rademacher, Normal} {
 		p := Params{Transform: transform, Dim: 8, Rows: 4, Seed: seed(1), Epsilon: 1024}
 		for _, bad := range [][2]float64{{0, 1}, {2, 4.1}, {1e-3, 1}, {1, math.Inf(1)}, {-1, 0}, {1, -1}, {math.NaN(), 0}, {1, math.NaN()}} {
-			require.True(t, math.IsNaN(p.DistanceVariance(bad[0], bad[1])), "%v %v", transform, bad)
-			require.True(t, math.IsNaN(p.NormVariance(bad[0], bad[1])), "%v %v", transform, bad)
+			require.True(t, math.IsNaN(p.DistanceStdErr(bad[0], bad[1])), "%v %v", transform, bad)
+			require.True(t, math.IsNaN(p.NormStdErr(bad[0], bad[1])), "%v %v", transform, bad)
 		}
 		for _, bad := range [][4]float64{{1, 1, 1.1, 0}, {0, 1, 1, 0}, {1, 1, 0, 0.6}, {4, 9, 6, 36.1}, {1, 1, math.NaN(), 0}, {1, 1, 0, math.Inf(1)}} {
-			require.True(t, math.IsNaN(p.DotVariance(bad[0], bad[1], bad[2], bad[3])), "%v %v", transform, bad)
+			require.True(t, math.IsNaN(p.DotStdErr(bad[0], bad[1], bad[2], bad[3])), "%v %v", transform, bad)
 		}
 		for _, scale := range []float64{1e-200, 1e-100, 1, 1e60, 1e74} {
 			// one coordinate: the largest ‖x‖₄⁴ and Σx²y²
 			z := scale * scale / 3
-			require.GreaterOrEqual(t, p.DistanceVariance(z, z*z), 0.0)
-			require.GreaterOrEqual(t, p.NormVariance(z, z*z), 0.0)
-			require.GreaterOrEqual(t, p.DotVariance(z, z, -z, z*z), 0.0)
-			require.GreaterOrEqual(t, p.DotVariance(2*z, 2*z, 0, 2*z*z), 0.0)
+			require.GreaterOrEqual(t, p.DistanceStdErr(z, z*z), 0.0)
+			require.GreaterOrEqual(t, p.NormStdErr(z, z*z), 0.0)
+			require.GreaterOrEqual(t, p.DotStdErr(z, z, -z, z*z), 0.0)
+			require.GreaterOrEqual(t, p.DotStdErr(2*z, 2*z, 0, 2*z*z), 0.0)
 		}
 	}
 }

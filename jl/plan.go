@@ -82,13 +82,17 @@ func (p Params) StdDev() float64 {
 	return math.Sqrt(p.spread().correction(p.noiseOf(c.law)) / float64(p.Rows))
 }
 
-// DistanceVariance returns the variance of SquaredDistance for two sketches of these Params at
+// DistanceStdErr returns the standard error of SquaredDistance for two sketches of these Params at
 // squared = ‖x − y‖₂² and fourth = ‖x − y‖₄⁴, over the Seed and the noise: exactly, by the theorems
 // that stand with the transforms. Where the scale of the noise is computed from the matrix, under
 // L2 for all but SRHT, and for Normal and FJLT, it is the scale given this Seed: the answer is the
 // variance of the transform over the draw of the Seed, plus that of noise of this scale. fourth = 0
 // gives an upper bound. NaN if an argument is invalid, as where no vector has these norms.
-func (p Params) DistanceVariance(squared, fourth float64) float64 {
+func (p Params) DistanceStdErr(squared, fourth float64) float64 {
+	return math.Sqrt(p.distanceVariance(squared, fourth))
+}
+
+func (p Params) distanceVariance(squared, fourth float64) float64 {
 	c, err := p.noise()
 	if err != nil || !realNorms(squared, fourth) {
 		return math.NaN()
@@ -97,9 +101,13 @@ func (p Params) DistanceVariance(squared, fourth float64) float64 {
 	return max(p.spread().distance(n.plus(n), squared, fourth), 0)
 }
 
-// NormVariance returns the variance of SquaredNorm at squared = ‖x‖₂² and fourth = ‖x‖₄⁴. NaN as
-// for DistanceVariance.
-func (p Params) NormVariance(squared, fourth float64) float64 {
+// NormStdErr returns the standard error of SquaredNorm at squared = ‖x‖₂² and fourth = ‖x‖₄⁴. NaN
+// as for DistanceStdErr.
+func (p Params) NormStdErr(squared, fourth float64) float64 {
+	return math.Sqrt(p.normVariance(squared, fourth))
+}
+
+func (p Params) normVariance(squared, fourth float64) float64 {
 	c, err := p.noise()
 	if err != nil || !realNorms(squared, fourth) {
 		return math.NaN()
@@ -115,10 +123,14 @@ func realNorms(squared, fourth float64) bool {
 // atMost reports whether x ≤ y up to rounding and underflow.
 func atMost(x, y float64) bool { return x <= y*(1+0x1p-20)+0x1p-1000 }
 
-// DotVariance returns the variance of Dot at ‖x‖₂², ‖y‖₂², ⟨x, y⟩ and aligned = Σx²y². NaN if an
-// argument is invalid, as where there are no such vectors: ⟨x, y⟩² ≤ ‖x‖²‖y‖² and, as Σ_{i<j}
+// DotStdErr returns the standard error of Dot at ‖x‖₂², ‖y‖₂², ⟨x, y⟩ and aligned = Σx²y². NaN if
+// an argument is invalid, as where there are no such vectors: ⟨x, y⟩² ≤ ‖x‖²‖y‖² and, as Σ_{i<j}
 // (xᵢyⱼ + xⱼyᵢ)² ≥ 0, 2·Σx²y² ≤ ‖x‖²‖y‖² + ⟨x, y⟩².
-func (p Params) DotVariance(xx, yy, xy, aligned float64) float64 {
+func (p Params) DotStdErr(xx, yy, xy, aligned float64) float64 {
+	return math.Sqrt(p.dotVariance(xx, yy, xy, aligned))
+}
+
+func (p Params) dotVariance(xx, yy, xy, aligned float64) float64 {
 	c, err := p.noise()
 	if err != nil || !(xx >= 0 && yy >= 0 && aligned >= 0 && atMost(xy*xy, xx*yy) && atMost(aligned, xx*yy/2+xy*xy/2)) {
 		return math.NaN()
@@ -179,7 +191,7 @@ func (p Plan) String() string {
 // that of this Seed.
 //
 // The error wraps [ErrParams]. Plan is not for Normal and FJLT matrices: there try a few Rows with
-// DistanceVariance.
+// DistanceStdErr.
 func (p Params) Plan(squared float64) (Plan, error) {
 	if !(squared > 0 && squared <= 0x1p500) {
 		return Plan{}, bad("squared", squared, "a number above 0, at most 2⁵⁰⁰")

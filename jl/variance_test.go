@@ -125,7 +125,7 @@ func TestLengthPreserving(t *testing.T) {
 func TestPrintedTheoremsFail(t *testing.T) {
 	p := Params{Dim: 32, Rows: 16, Sparsity: 4, Epsilon: 1}
 	p.Seed = seed(0)
-	variance := p.DistanceVariance(4, 16)
+	variance := p.distanceVariance(4, 16)
 	right, printed := &tally{truth: 4, variance: variance}, &tally{truth: 4, variance: variance}
 	for i := range 5_000 {
 		p.Seed = seed(i)
@@ -196,15 +196,15 @@ func TestInputNoiseFormula(t *testing.T) {
 func TestVarianceFormulas(t *testing.T) {
 	const k, s, e, z, f = 256.0, 4.0, 0.5, 700.0, 9000.0
 	p := Params{Dim: 1000, Rows: k, Sparsity: s, Epsilon: e, Seed: seed(0)}
-	require.InEpsilon(t, 2/k*(z*z-f)+16*s*z/(e*e)+56*k*s*s/math.Pow(e, 4), p.DistanceVariance(z, f), 1e-4, "16sZ/ε² + 56ks²/ε⁴")
+	require.InEpsilon(t, 2/k*(z*z-f)+16*s*z/(e*e)+56*k*s*s/math.Pow(e, 4), p.distanceVariance(z, f), 1e-4, "16sZ/ε² + 56ks²/ε⁴")
 	p.Rho, p.Epsilon = 0.5, 0 // σ = 1 for the normalised sketch
-	require.InEpsilon(t, 2/k*(z*z-f)+8*z+8*k, p.DistanceVariance(z, f), 1e-4, "8σ²Z + 8kσ⁴")
-	require.InEpsilon(t, 2/k*(z*z-f)+4*z+2*k, p.NormVariance(z, f), 1e-4)
-	require.InEpsilon(t, (z*800+100*100-2*50)/k+z+800+k, p.DotVariance(z, 800, 100, 50), 1e-4)
+	require.InEpsilon(t, 2/k*(z*z-f)+8*z+8*k, p.distanceVariance(z, f), 1e-4, "8σ²Z + 8kσ⁴")
+	require.InEpsilon(t, 2/k*(z*z-f)+4*z+2*k, p.normVariance(z, f), 1e-4)
+	require.InEpsilon(t, (z*800+100*100-2*50)/k+z+800+k, p.dotVariance(z, 800, 100, 50), 1e-4)
 	p = Params{Dim: 1024, Rows: k, Transform: SRHT, Rho: 0.5, Seed: seed(0)}
-	require.InEpsilon(t, 2/k*(z*z-f)*(1024-k)/1023+8*z+8*k, p.DistanceVariance(z, f), 1e-3)
+	require.InEpsilon(t, 2/k*(z*z-f)*(1024-k)/1023+8*z+8*k, p.distanceVariance(z, f), 1e-3)
 	p.Rows = 1024
-	require.InEpsilon(t, 8*z+8*1024, p.DistanceVariance(z, f), 1e-3, "no variance of the transform at k = u")
+	require.InEpsilon(t, 8*z+8*1024, p.distanceVariance(z, f), 1e-3, "no variance of the transform at k = u")
 }
 
 // The moments of the noise are those of the draws' exact law.

@@ -21,7 +21,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
@@ -151,7 +150,7 @@ type candidate struct {
 // comparison is the outcome at one ε.
 type comparison struct {
 	plan       jl.Plan
-	stdDev     float64    // of the estimate of a typical squared distance, with the rows there are
+	stdErr     float64    // of the estimate of a typical squared distance, with the rows there are
 	sketch     *jl.Sketch // of the first block
 	candidates []candidate
 	nearest    int // by the estimates
@@ -173,7 +172,7 @@ func compare(parties []counts, dim uint64, epsilon float64, opts options) (*comp
 	}
 	p = c.plan.Params
 	p.Rows = min(p.Rows, opts.rows)
-	c.stdDev = math.Sqrt(p.DistanceVariance(c.plan.SquaredLength, 0))
+	c.stdErr = p.DistanceStdErr(c.plan.SquaredLength, 0)
 	first, err := jl.New(p)
 	if err != nil {
 		return nil, err
@@ -232,7 +231,7 @@ func (c *comparison) text(opts options) string {
 	fmt.Fprintf(&b, "\n%v; the unit is one word more or less\n", c.sketch.Guarantee())
 	fmt.Fprintf(&b, "  planned: %d rows, relative error of a typical squared distance %.2g", c.plan.Params.Rows, c.plan.RelativeError)
 	if rows := c.sketch.Params().Rows; rows < c.plan.Params.Rows {
-		fmt.Fprintf(&b, "; with %d rows %.2g", rows, c.stdDev/c.plan.SquaredLength)
+		fmt.Fprintf(&b, "; with %d rows %.2g", rows, c.stdErr/c.plan.SquaredLength)
 	}
 	b.WriteByte('\n')
 	if w := c.plan.Warning(); w != "" {

@@ -96,7 +96,7 @@ func TestAccuracy(t *testing.T) {
 			t.Errorf("a warning: %v", c.plan)
 		}
 		for i, d := range c.candidates {
-			off[i] = append(off[i], (d.estimate-float64(d.truth))/c.stdDev)
+			off[i] = append(off[i], (d.estimate-float64(d.truth))/c.stdErr)
 		}
 	}
 	for i, runs := range off {

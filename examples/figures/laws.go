@@ -20,7 +20,7 @@ func ellipses(_ effort, step func()) (*picture, error) {
 		round[i].Y, round[i].X = math.Sincos(2 * math.Pi * float64(i) / 199)
 	}
 	params := elliptical.Params{Min: elliptical.VectorOf(-2, -0.5), Max: elliptical.VectorOf(2, 0.5), Rho: 1}
-	return shaped(p, step, params, 2, "E‖η‖₂²", round, math.Sqrt)
+	return shaped(p, step, params, 2, "E‖η‖₂²", round, 1)
 }
 
 // diamonds is Figure 4.1b: the same for Laplace noise at ε = 1, whose density is the same all
@@ -30,12 +30,12 @@ func diamonds(_ effort, step func()) (*picture, error) {
 	p := newPicture("Laplace noise of the mean magnitude for ranges (4, 1) at ε = 1", "first coordinate", "second coordinate")
 	square := plotter.XYs{{X: 1}, {Y: 1}, {X: -1}, {Y: -1}, {X: 1}}
 	params := elliptical.Params{Min: elliptical.VectorOf(-2, -0.5), Max: elliptical.VectorOf(2, 0.5), Epsilon: 1, Power: 1, Shape: elliptical.Independent}
-	return shaped(p, step, params, 1, "E‖η‖₁", square, func(variance float64) float64 { return math.Sqrt(variance / 2) })
+	return shaped(p, step, params, 1, "E‖η‖₁", square, 1/math.Sqrt2)
 }
 
-// shaped draws the outline of noise of two shapes and that of params, stretched by how much of it
-// each coordinate has, and the box of the data.
-func shaped(p *picture, step func(), params elliptical.Params, power float64, norm string, outline plotter.XYs, size func(float64) float64) (*picture, error) {
+// shaped draws the outline of noise of two shapes and that of params, stretched by unit standard
+// deviations of each coordinate, and the box of the data.
+func shaped(p *picture, step func(), params elliptical.Params, power float64, norm string, outline plotter.XYs, unit float64) (*picture, error) {
 	for _, s := range []struct {
 		name  string
 		kind  kind
@@ -43,7 +43,7 @@ func shaped(p *picture, step func(), params elliptical.Params, power float64, no
 	}{{"spherical", theirs, elliptical.Spherical}, {"least volume", theirs, elliptical.MinimumVolume}, {"optimal", ours, params.Shape}} {
 		step()
 		params.Shape = s.shape
-		a, b := size(params.Variance(0)), size(params.Variance(1))
+		a, b := unit*params.StdDev(0), unit*params.StdDev(1)
 		points := make(plotter.XYs, len(outline))
 		for i, at := range outline {
 			points[i] = plotter.XY{X: a * at.X, Y: b * at.Y}

@@ -122,11 +122,11 @@ func jlVariance(_ effort, step func()) (*picture, error) {
 			step()
 			q := c.params
 			q.Dim, q.Rows, q.Seed = 1<<20, k, hashing.Seed{9}
-			v := q.DistanceVariance(z, 0)
-			if math.IsNaN(v) {
-				return nil, fmt.Errorf("%s: no variance at k = %d", c.name, k)
+			stdErr := q.DistanceStdErr(z, 0)
+			if math.IsNaN(stdErr) {
+				return nil, fmt.Errorf("%s: no error at k = %d", c.name, k)
 			}
-			points = append(points, plotter.XY{X: float64(k), Y: math.Sqrt(v) / z})
+			points = append(points, plotter.XY{X: float64(k), Y: stdErr / z})
 		}
 		if err := p.add(c.name, c.kind, points); err != nil {
 			return nil, err

@@ -75,7 +75,7 @@ func sums(n, columns int) []comparison {
 			for i, width := range widths {
 				mine += sum.Estimate(i) / width / float64(columns)
 				other += values[i] / width / float64(columns)
-				variance += sum.Variance(i) / (width * width)
+				variance += sum.StdDev(i) * sum.StdDev(i) / (width * width)
 			}
 			sigma := google.SigmaForGaussian(int64(columns), 0.5, epsilon, delta)
 			return errors.Join(near("elliptical", mine, truth, sure*math.Sqrt(variance)/float64(columns)),

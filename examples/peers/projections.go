@@ -97,7 +97,7 @@ func (c projection) check(x vector) error {
 		squared += value * value
 		fourth += value * value * value * value
 	}
-	ours, theirs, variance := 0.0, 0.0, 0.0
+	ours, theirs, stdErr := 0.0, 0.0, 0.0
 	for seed := range byte(seeds) {
 		b, err := c.builder(seed + 1)
 		if err != nil {
@@ -109,11 +109,11 @@ func (c projection) check(x vector) error {
 			return err
 		}
 		ours += sketch.SquaredNorm() / seeds
-		variance = sketch.Params().NormVariance(squared, fourth)
+		stdErr = sketch.Params().NormStdErr(squared, fourth)
 		y := newGaussian().project(x)
 		theirs += floats.Dot(y, y) / seeds
 	}
-	return errors.Join(near("jl", ours, squared, sure*math.Sqrt(variance/seeds)),
+	return errors.Join(near("jl", ours, squared, sure*stdErr/math.Sqrt(seeds)),
 		near("gonum", theirs, squared, sure*squared*math.Sqrt(2./rows/seeds)))
 }
 

@@ -184,7 +184,7 @@ func (x *index) dead(rows []row) (lines []string) {
 // bounds are the names of methods and functions that say how private or how wrong something is.
 var bounds = []string{"Guarantee", "Interval", "StdErr", "ErrorBound", "RelativeError", "ExpectedError", "RankError", "DeltaAt", "EpsilonAt", "Undercount", "DetectionLimit",
 	"HeavyHitters", "Shortfall", "HalfWidth", "Certify", "GaussianDelta", "GaussianLogDelta", "RequiredRho", "MedianRuns", "Distortion", "NoiseNorm", "NormBound",
-	"NormVariance", "DistanceVariance", "DotVariance", "CountVariance", "MeanInterval", "IntervalBounded"}
+	"MeanInterval", "IntervalBounded"}
 
 // unclaimed returns the release methods, of the list that internal/surface keeps, and the bounds
 // that no row is about.

@@ -123,7 +123,7 @@ var rows = []row{
 	},
 	{
 		claim: "Estimates of norms, distances and products are unbiased, with these variances, and their intervals cover",
-		about: "jl.Params.NormVariance jl.Params.DistanceVariance jl.Params.DotVariance jl.Sketch.SquaredNormInterval jl.Sketch.SquaredDistanceInterval jl.Sketch.DotInterval " +
+		about: "jl.Params.NormStdErr jl.Params.DistanceStdErr jl.Params.DotStdErr jl.Sketch.SquaredNormInterval jl.Sketch.SquaredDistanceInterval jl.Sketch.DotInterval " +
 			"jl.Sketch.LikelySquaredNormInterval jl.Sketch.LikelySquaredDistanceInterval",
 		theorem: "Stausholm, thesis, Theorem 4.3 (the correction is 4ks/ε², not 2ks/ε²), Corollary 4.1, Lemmas 4.8 and 4.11 (corrected)", proof: "jl/variance.go",
 		code: "jl.model.interval", exact: "jl.TestMoments jl.TestVarianceFormulas jl.TestPrintedTheoremsFail", audit: "jl.TestCoverage",
@@ -191,7 +191,7 @@ var rows = []row{
 	},
 	{
 		claim: "Errors and intervals of vectors hold", about: "elliptical.Params.ExpectedError elliptical.Mechanism.ExpectedError elliptical.Mechanism.HalfWidth elliptical.Sum.ExpectedError " +
-			"elliptical.Sum.CountVariance elliptical.Sum.Interval elliptical.Sum.MeanInterval elliptical.Sum.SimultaneousInterval",
+			"elliptical.Sum.CountStdDev elliptical.Sum.Interval elliptical.Sum.MeanInterval elliptical.Sum.SimultaneousInterval",
 		theorem: "Lebeda, thesis, Lemmas 4.3, 4.7, 4.8, 4.10 and 4.11", proof: "elliptical/doc.go", code: "elliptical.law.halfWidth", exact: "elliptical.TestExpectedErrorIsTheTheorems elliptical.TestErrorIsMeasured",
 		audit: "elliptical.TestIntervalCovers elliptical.TestOtherIntervalsCover", edits: "elliptical: a mean's interval without the noise of the count",
 	},

@@ -37,7 +37,7 @@ func (s *subject) auditWords(roles map[string]role, lacks func(who, what string)
 			if strings.HasPrefix(method, "Plan") && !(strings.HasSuffix(name, "Params") && strings.HasSuffix(show(signature), " ("+s.inner.types.Name()+".Plan, error)")) {
 				lacks(name, "one shape of Plan, func (p Params) Plan(…) (Plan, error): it has "+method+show(signature))
 			}
-			if strings.Contains(method, "Sigma") && s.path != "noise" || strings.Contains(method, "StandardDeviation") || strings.Contains(method, "StandardError") {
+			if strings.Contains(method, "Sigma") && s.path != "noise" || strings.HasSuffix(method, "Variance") && show(signature) != "() (float64)" {
 				lacks(name, "the word StdDev or StdErr for "+method)
 			}
 		}
@@ -53,9 +53,8 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// auditFunction asks that New makes a Builder or a Mechanism, and that other constructors of what
-// holds data end with its name, or with a word before its last, as NewListed, that tells one
-// Builder from another.
+// auditFunction asks that New makes a Builder or a Mechanism, and that other constructors are called
+// after what they make. What makes a Builder, as NewListed does, may have a name of its own.
 func (s *subject) auditFunction(f *types.Func, roles map[string]role, lacks func(who, what string)) {
 	if f.Name() == "Plan" {
 		lacks("Plan", "a receiver: planning is a method of Params")

@@ -100,7 +100,7 @@ func TestParamsReject(t *testing.T) {
 		"Sensitivity": func(p *Params, v float64) { p.Sensitivity = v },
 		"Error":       func(p *Params, v float64) { p.Error = v },
 		"Moment":      func(p *Params, v float64) { p.Moment = v },
-		"Max":       func(p *Params, v float64) { p.Max = v },
+		"Max":         func(p *Params, v float64) { p.Max = v },
 	} {
 		for _, v := range []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 0x1p-901, 0x1p901} {
 			p := good
