@@ -53,8 +53,8 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// auditFunction asks that New makes a Builder or a Mechanism, and that other constructors are called
-// after what they make. What makes a Builder, as NewListed does, may have a name of its own.
+// auditFunction asks that New makes a Builder or a Mechanism, and that the name of another
+// constructor is New and the type that it makes. Several constructors may make a Builder.
 func (s *subject) auditFunction(f *types.Func, roles map[string]role, lacks func(who, what string)) {
 	if f.Name() == "Plan" {
 		lacks("Plan", "a receiver: planning is a method of Params")
