@@ -22,6 +22,8 @@ import (
 	"github.com/dpsketch/dpsketch/misragries"
 	"github.com/dpsketch/dpsketch/misragries/series"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/approx"
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/plan"
 	"github.com/dpsketch/dpsketch/threshold"
 	"github.com/dpsketch/dpsketch/threshold/groupby"
@@ -289,6 +291,225 @@ func BenchmarkCalibrate(b *testing.B) {
 			}
 			b.ReportMetric(p.Threshold(), "threshold")
 		})
+	}
+}
+
+// constructor makes a mechanism from Params that are those of a name but for ε, ρ or the like times
+// a factor next to 1: other factors are other Params, so that nothing is remembered.
+type constructor struct {
+	name string
+	hard bool // Params that are possible and not usual
+	make func(factor float64) error
+}
+
+// constructors are all mechanisms of the library at usual Params, and at the slowest ones known.
+func constructors() (list []constructor) {
+	usual := func(name string, f func(factor float64) error) { list = append(list, constructor{name, false, f}) }
+	hard := func(name string, f func(factor float64) error) { list = append(list, constructor{name, true, f}) }
+	seed := hashing.Seed{1}
+
+	bounded := func(p threshold.Params) func(float64) error {
+		return func(factor float64) error {
+			p := p
+			p.Epsilon *= factor
+			if p.MaxKeys == 0 {
+				_, err := threshold.New[uint64](p)
+				return err
+			}
+			_, err := threshold.NewBounded[uint64](p)
+			return err
+		}
+	}
+	usual("threshold/Auto", bounded(threshold.Params{Epsilon: 1, Delta: 1e-6}))
+	usual("threshold/Dim", bounded(threshold.Params{Epsilon: 1, Dim: 1 << 20}))
+	usual("threshold/MaxKeys=100", bounded(threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 100}))
+	usual("threshold/Stored=64", bounded(threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 64, Stored: 64}))
+	usual("threshold/Stored=1024", bounded(threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 1024, Stored: 1024}))
+	usual("threshold/Stored=1e5", bounded(threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 1e5, Stored: 1e5}))
+	for _, epsilon := range []float64{0.01, 0.1, 4} {
+		for _, delta := range []float64{1e-12, 1e-3, 0.05} {
+			for _, keys := range []int{3, 100, 1 << 20} {
+				for _, stored := range []int{keys, 1 << 20} {
+					name := fmt.Sprintf("threshold/epsilon=%v/delta=%v/keys=%v/stored=%v", epsilon, delta, keys, stored)
+					hard(name, bounded(threshold.Params{Epsilon: epsilon, Delta: delta, MaxKeys: keys, Stored: stored}))
+				}
+			}
+		}
+	}
+
+	users := func(p groupby.Params) func(float64) error {
+		return func(factor float64) error {
+			p := p
+			p.Epsilon *= factor
+			_, err := groupby.New[uint64](p)
+			return err
+		}
+	}
+	usual("groupby", users(groupby.Params{Epsilon: 1, Delta: 1e-6}))
+	usual("groupby/Passes=2", users(groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}))
+	usual("groupby/Max", users(groupby.Params{Epsilon: 1, Delta: 1e-6, Max: 100}))
+	for _, epsilon := range []float64{0.01, 8} {
+		for _, delta := range []float64{1e-12, 1e-3, 0.01} {
+			hard(fmt.Sprintf("groupby/epsilon=%v/delta=%v", epsilon, delta), users(groupby.Params{Epsilon: epsilon, Delta: delta, MaxKeys: 4096}))
+			hard(fmt.Sprintf("groupby/Passes=2/epsilon=%v/delta=%v", epsilon, delta), users(groupby.Params{Epsilon: epsilon, Delta: delta, Passes: 2, MaxKeys: 4096}))
+		}
+	}
+
+	sketches := map[string]func(p misragries.Params) error{
+		"New":    func(p misragries.Params) error { _, err := misragries.New[uint64](p); return err },
+		"NewSum": func(p misragries.Params) error { _, err := misragries.NewSum[uint64](p); return err },
+		"NewUserBuilder": func(p misragries.Params) error {
+			p.MaxKeys = 10
+			_, err := misragries.NewUserBuilder[uint64](p)
+			return err
+		},
+		"Plan": func(p misragries.Params) error { _, err := p.Plan(16); return err },
+		"Candidates": func(p misragries.Params) error {
+			_, err := p.Candidates(misragries.Merged)
+			return err
+		},
+	}
+	for _, name := range slices.Sorted(maps.Keys(sketches)) {
+		at := func(p misragries.Params) func(float64) error {
+			return func(factor float64) error {
+				p := p
+				p.Epsilon *= factor
+				return sketches[name](p)
+			}
+		}
+		usual("misragries/"+name, at(misragries.Params{Counters: 256, Epsilon: 1, Delta: 1e-6}))
+		for _, k := range []int{16, 1 << 16} {
+			hard(fmt.Sprintf("misragries/%s/k=%d", name, k), at(misragries.Params{Counters: k, Epsilon: 1, Delta: 1e-6}))
+			hard(fmt.Sprintf("misragries/%s/k=%d/delta=.01", name, k), at(misragries.Params{Counters: k, Epsilon: 0.1, Delta: 0.01}))
+		}
+	}
+
+	usual("series", func(f float64) error {
+		_, err := series.New[uint64](series.Params{Epsilon: f, Delta: 1e-6})
+		return err
+	})
+	usual("series/Counter", func(f float64) error { _, err := series.NewCounter(series.CounterParams{Epsilon: f}); return err })
+	hard("series/delta=1e-3", func(f float64) error {
+		_, err := series.New[uint64](series.Params{Epsilon: 0.1 * f, Delta: 1e-3})
+		return err
+	})
+
+	project := func(p alp.Params) func(float64) error {
+		return func(f float64) error { p := p; p.Epsilon *= f; _, err := alp.New(p); return err }
+	}
+	usual("alp", project(alp.Params{Epsilon: 1, Delta: 1e-6, Dim: 1 << 40, Sparsity: 1e5}))
+	usual("alp/pure", project(alp.Params{Epsilon: 1, Dim: 1 << 40, Sparsity: 1e5}))
+	hard("alp/epsilon=.01", project(alp.Params{Epsilon: 0.01, Delta: 1e-6, Dim: 1 << 40, Sparsity: 1e5}))
+	hard("alp/epsilon=20", project(alp.Params{Epsilon: 20, Delta: 1e-6, Dim: 1 << 40, Sparsity: 1e7}))
+
+	usual("kor", func(f float64) error {
+		_, err := kor.New(kor.Params{Epsilon: f, Cells: 4096, Levels: 32, Seed: seed})
+		return err
+	})
+	usual("distinct", func(f float64) error {
+		_, err := distinct.New(distinct.Params{Epsilon: f, Cells: 4096, Levels: 32, Seed: seed})
+		return err
+	})
+
+	sketch := func(p jl.Params) func(float64) error {
+		p.Seed = seed
+		return func(f float64) error { p := p; p.Epsilon *= f; _, err := jl.New(p); return err }
+	}
+	usual("jl/SJLT", sketch(jl.Params{Dim: 1 << 16, Rows: 256, Epsilon: 1}))
+	usual("jl/SRHT", sketch(jl.Params{Transform: jl.SRHT, Dim: 1 << 16, Rows: 256, Epsilon: 1, Delta: 1e-6, Norm: jl.L2}))
+	usual("jl/L2", sketch(jl.Params{Dim: 1 << 14, Rows: 128, Sparsity: 8, Epsilon: 1, Delta: 1e-6, Norm: jl.L2, Noise: jl.Gaussian}))
+	usual("jl/Rademacher", sketch(jl.Params{Transform: jl.Rademacher, Dim: 1 << 16, Rows: 256, Epsilon: 1}))
+	hard("jl/SJLT/dim=2^22", sketch(jl.Params{Dim: 1 << 22, Rows: 256, Epsilon: 1}))
+	hard("jl/L2/dim=2^20", sketch(jl.Params{Dim: 1 << 20, Rows: 512, Sparsity: 8, Epsilon: 1, Delta: 1e-6, Norm: jl.L2, Noise: jl.Gaussian}))
+	hard("jl/Rademacher/L2", sketch(jl.Params{Transform: jl.Rademacher, Dim: 1 << 14, Rows: 512, Epsilon: 1, Delta: 1e-6, Norm: jl.L2}))
+	hard("jl/FJLT", sketch(jl.Params{Transform: jl.FJLT, Dim: 1 << 14, Rows: 256, Epsilon: 1, Delta: 1e-6}))
+	hard("jl/Normal", sketch(jl.Params{Transform: jl.Normal, Dim: 1 << 12, Rows: 256, Epsilon: 1, Delta: 1e-6}))
+
+	number := func(p arete.Params) func(float64) error {
+		return func(f float64) error { p := p; p.Epsilon *= f; _, err := arete.New(p); return err }
+	}
+	for _, epsilon := range []float64{1, 2, 4, 8, 20} {
+		usual(fmt.Sprintf("arete/epsilon=%v", epsilon), number(arete.Params{Epsilon: epsilon}))
+		usual(fmt.Sprintf("arete/parties/epsilon=%v", epsilon), number(arete.Params{Epsilon: epsilon, Parties: 1000}))
+		for _, delta := range []float64{10, 30, 64, 1000} {
+			usual(fmt.Sprintf("arete/integers=%v/epsilon=%v", delta, epsilon), number(arete.Params{Epsilon: epsilon, Integers: true, Sensitivity: delta}))
+		}
+		hard(fmt.Sprintf("arete/parties=2^20/epsilon=%v", epsilon), number(arete.Params{Epsilon: epsilon, Parties: 1 << 20}))
+		if epsilon >= 4 {
+			hard(fmt.Sprintf("arete/DiscreteArete/epsilon=%v", epsilon), number(arete.Params{Epsilon: epsilon, Law: arete.DiscreteArete}))
+			hard(fmt.Sprintf("arete/LogJump/epsilon=%v", epsilon), number(arete.Params{Epsilon: epsilon, Law: arete.LogJump, Integers: true, Sensitivity: 1000}))
+		}
+	}
+	usual("arete/Gaussian", number(arete.Params{Epsilon: 1, Delta: 1e-6, Law: arete.Gaussian}))
+
+	ends := func(d int) (low, high elliptical.Vector) {
+		a, b := make([]float64, d), make([]float64, d)
+		for i := range a {
+			b[i] = float64(i%17 + 1)
+		}
+		return elliptical.VectorOf(a...), elliptical.VectorOf(b...)
+	}
+	sums := func(p elliptical.Params, d int) func(float64) error {
+		p.Min, p.Max = ends(d)
+		return func(f float64) error {
+			p := p
+			p.Rho, p.Epsilon = p.Rho*f, p.Epsilon*f
+			_, err := elliptical.New(p)
+			return err
+		}
+	}
+	usual("elliptical/rho/d=1000", sums(elliptical.Params{Rho: 1}, 1000))
+	usual("elliptical/epsilon/d=1000", sums(elliptical.Params{Epsilon: 1}, 1000))
+	hard("elliptical/rho/d=65536", sums(elliptical.Params{Rho: 1}, 65536))
+	hard("elliptical/epsilon/d=65536", sums(elliptical.Params{Epsilon: 1, Count: true, Power: 2}, 65536))
+	hard("elliptical/delta/d=65536", sums(elliptical.Params{Epsilon: 1, Delta: 1e-6}, 65536))
+	usual("column", func(f float64) error {
+		_, err := column.New(column.Params{Epsilon: f, Min: 0, Max: 100, Moments: 2})
+		return err
+	})
+	usual("quantiles", func(f float64) error {
+		_, err := column.NewQuantiles(column.QuantileParams{Epsilon: f, Min: 0, Max: 100})
+		return err
+	})
+	means := plan.Params{Rho: 1, Dim: 1000, Rows: 1 << 20, Max: 1000, Relation: budget.Replace}
+	usual("plan", func(f float64) error { p := means; p.Rho *= f; _, err := plan.New(p); return err })
+	usual("plan/Plan", func(f float64) error { p := means; p.Rho *= f; _, err := p.Plan(); return err })
+	hard("plan/Plan/d=2^20", func(f float64) error {
+		p := means
+		p.Rho, p.Dim = p.Rho*f, 1<<20
+		_, err := p.Plan()
+		return err
+	})
+	usual("approx", func(f float64) error {
+		_, err := approx.New(approx.Params{Epsilon: f, Error: 0.01, Unit: budget.Row(budget.AddRemove)})
+		return err
+	})
+	return list
+}
+
+// BenchmarkNew measures what each mechanism takes to be made: at Params that were not seen before,
+// where 20 ms are wanted at usual ones and 100 ms at any, and again at the same ones. The metric
+// limit is the share of that time.
+func BenchmarkNew(b *testing.B) {
+	for _, c := range constructors() {
+		limit := 20e6
+		if c.hard {
+			limit = 100e6
+		}
+		for _, again := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%s/again=%v", c.name, again), func(b *testing.B) {
+				for i := 0; b.Loop(); i++ {
+					factor := 1.0
+					if !again {
+						factor += float64(i) * 0x1p-40
+					}
+					if err := c.make(factor); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/limit, "limit")
+			})
+		}
 	}
 }
 

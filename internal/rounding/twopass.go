@@ -18,25 +18,6 @@ func (k TwoPasses) Delta(epsilon float64, u Users) float64 {
 	return deltaOfTwo(&first, &second)
 }
 
-// within reports whether Delta is at most delta.
-func (k TwoPasses) within(delta, epsilon float64, u Users) bool {
-	if !k.First.sound(epsilon, u) || !k.Second.sound(epsilon, u) {
-		return false
-	}
-	first, second := k.shapes(epsilon, u)
-	if first.fails() || second.fails() || !(bothSmaller(&first, &second)*slack <= delta) {
-		return false
-	}
-	first.after = tabulate(&second, first.distance(0)).after
-	kappa := 0.0
-	for i := range len(coarse) - 1 {
-		if !first.reaches(delta, coarse[i+1], first.distance(coarse[i]), &kappa) {
-			return false
-		}
-	}
-	return true
-}
-
 // shapes returns the numbers of the theorem for each pass; what is beside both is in the second.
 func (k TwoPasses) shapes(epsilon float64, u Users) (first, second shape) {
 	alone := u
@@ -50,12 +31,7 @@ func deltaOfTwo(first, second *shape) float64 {
 		return 1
 	}
 	first.after = tabulate(second, first.distance(0)).after
-	worst := bothSmaller(first, second)
-	for i := range len(coarse) - 1 {
-		mu := first.distance(coarse[i])
-		worst = max(worst, first.larger(coarse[i+1], mu, first.choice(coarse[i+1], mu)))
-	}
-	return min(worst*slack, 1)
+	return min(max(bothSmaller(first, second), first.worst(first.kappas()))*slack, 1)
 }
 
 // bothSmaller bounds δ for the smaller input first.
@@ -78,6 +54,37 @@ var coarse = func() []float64 {
 	}
 	return append(c, 1)
 }()
+
+// sameKappa is how many coarse cuts, and points of a table, a search for one κ serves.
+const sameKappa = 4
+
+// kappas returns a κ for each of the coarse cuts. Any is sound, and the best ones change slowly: some
+// are searched for, and between these κ − h is a geometric mean.
+func (s *shape) kappas() []float64 {
+	kappas := make([]float64, len(coarse)-1)
+	last := len(kappas) - 1
+	for from := 0; from < last; from += sameKappa {
+		to := min(from+sameKappa, last)
+		for _, j := range []int{from, to} {
+			if kappas[j] == 0 {
+				kappas[j] = s.choice(coarse[j+1], s.distance(coarse[j]))
+			}
+		}
+		for j := from + 1; j < to; j++ {
+			part := float64(j-from) / float64(to-from)
+			kappas[j] = s.h + math.Pow(kappas[from]-s.h, 1-part)*math.Pow(kappas[to]-s.h, part)
+		}
+	}
+	return kappas
+}
+
+// worst returns the largest of the bounds between the coarse cuts.
+func (s *shape) worst(kappas []float64) (worst float64) {
+	for j, kappa := range kappas {
+		worst = max(worst, s.larger(coarse[j+1], s.distance(coarse[j]), kappa))
+	}
+	return worst
+}
 
 // table bounds V(r), the most of ∫(r·P − e^ε·Q)₊ that the second pass can leave, for the ratio r =
 // P/Q of what was before: by chords between the values of r at e^at[i], from below and above.
@@ -103,8 +110,13 @@ func tabulate(s *shape, mu float64) table {
 	}
 	n := len(t.at)
 	t.constant, t.multiple = make([]float64, n+1), make([]float64, n+1)
-	t.multiple[n] = 1                        // V(r) ≤ r
-	kappas := make([]float64, len(coarse)-1) // any will do, and the best ones change slowly
+	t.multiple[n] = 1 // V(r) ≤ r
+	var kappas []float64
+	most := func(x float64) float64 {
+		s.after = func(loss, mu float64) float64 { return gap(s.epsilon-x-loss, mu) }
+		return s.worst(kappas)
+	}
+	atHigh := 0.0
 	for i := range t.at {
 		// For one κ and share, V is convex in r, and so is the most of several shares. Below the
 		// first point the chord goes to 0.
@@ -113,19 +125,14 @@ func tabulate(s *shape, mu float64) table {
 		if i > 0 {
 			low = t.at[i-1]
 		}
-		atHigh, atLow := 0.0, 0.0
-		for j := range len(coarse) - 1 {
-			share, distance := coarse[j+1], s.distance(coarse[j])
-			if i%3 == 0 {
-				ahead := t.at[min(i+1, n-1)]
-				s.after = func(loss, mu float64) float64 { return gap(s.epsilon-ahead-loss, mu) }
-				kappas[j] = s.choice(share, distance)
-			}
-			s.after = func(loss, mu float64) float64 { return gap(s.epsilon-high-loss, mu) }
-			atHigh = max(atHigh, s.larger(share, distance, kappas[j]))
-			s.after = func(loss, mu float64) float64 { return gap(s.epsilon-low-loss, mu) }
-			atLow = max(atLow, s.larger(share, distance, kappas[j]))
+		atLow := atHigh
+		if i%sameKappa == 0 {
+			ahead := t.at[min(i+sameKappa/2, n-1)]
+			s.after = func(loss, mu float64) float64 { return gap(s.epsilon-ahead-loss, mu) }
+			kappas = s.kappas()
+			atLow = most(low)
 		}
+		atHigh = most(high)
 		r, b := math.Exp(low), math.Exp(high)
 		top, bottom := b*atHigh*slack, r*atLow*slack
 		if i == 0 || !(atHigh < 1) {
@@ -201,23 +208,29 @@ func ForTwoPasses(first, second, epsilon, delta float64, u Users) (TwoPasses, bo
 		k.Threshold = k.From + int64(math.Ceil(float64(k.Threshold-k.From)*(1+by)))
 		return k
 	}
-	at := func(by float64) (TwoPasses, bool) {
+	// The logarithm of Delta/δ, about linear in what T − R is raised by.
+	at := func(by float64) (TwoPasses, float64) {
 		k := TwoPasses{raised(one, by), raised(two, by)}
-		return k, k.within(delta, epsilon, u)
+		return k, math.Log(k.Delta(epsilon, u) / delta)
 	}
-	low, high := 0.0, 0x1p-4
-	best, ok := at(high)
-	for i := 0; !ok && i < 4; i++ {
-		low, high = high, 2*high
-		best, ok = at(high)
+	low, high := 0.0, 0x1p-5
+	best, over := at(low)
+	if over <= 0 {
+		return best, true
 	}
-	for i := 0; ok && i < 7; i++ {
-		middle := (low + high) / 2
-		if k, holds := at(middle); holds {
-			best, high = k, middle
+	best, under := at(high)
+	for i := 0; under > 0 && i < 5; i++ {
+		low, over, high = high, under, 2*high
+		best, under = at(high)
+	}
+	const near = 0x1p-11
+	for i := 0; under < -0.02 && high-low > near && i < 8; i++ {
+		middle := low + (high-low)*min(max((over+0.01)/(over-under), 0.05), 0.95)
+		if k, excess := at(middle); excess <= 0 {
+			best, high, under = k, middle, excess
 		} else {
-			low = middle
+			low, over = middle, excess
 		}
 	}
-	return best, ok
+	return best, under <= 0
 }
