@@ -7,6 +7,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/enum"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/memo"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -204,15 +205,24 @@ func (p Params) estimates() bool { return p.Sparsity == 0 && p.Norm == 0 && p.Sp
 // FalseKeys, stay as they are; the Params of the released Projection have them. Seed stays 0. The
 // error wraps [ErrParams].
 func (p Params) Resolved() (Params, error) {
-	if p.estimates() {
-		return p.resolveUnknown()
-	}
-	r, err := p.resolve()
-	if err == nil {
-		_, err = r.geometry()
-	}
+	seed := p.Seed
+	p.Seed = hashing.Seed{}
+	r, err := resolutions.Get(p, func() (Params, error) {
+		if p.estimates() {
+			return p.resolveUnknown()
+		}
+		r, err := p.resolve()
+		if err == nil {
+			_, err = r.geometry()
+		}
+		return r, err
+	})
+	r.Seed = seed
 	return r, err
 }
+
+// resolutions are those that were made.
+var resolutions memo.Table[Params, Params]
 
 // Guarantee returns what the release of these Params promises: (ε, δ) if it has a list and Delta is
 // above 0, else ε; for vectors at an ℓ₁ distance of Sensitivity. Invalid Params promise nothing.

@@ -3,6 +3,7 @@ package arete
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/memo"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -31,8 +32,15 @@ const (
 	leastIntegerJump = 1
 )
 
+// calibrations are those that were made: that takes up to 40 ms.
+var calibrations memo.Table[Params, spec]
+
 // calibrate returns the law of validated Params.
 func calibrate(p Params) (spec, error) {
+	return calibrations.Get(p, func() (spec, error) { return calibrateAnew(p) })
+}
+
+func calibrateAnew(p Params) (spec, error) {
 	if p.gaussian() {
 		return calibrateGaussian(p)
 	}

@@ -16,8 +16,8 @@ type Mechanism struct {
 	src     noise.Source
 }
 
-// New calibrates and certifies the noise. It takes some milliseconds; keep the Mechanism. The error
-// wraps [ErrParams].
+// New calibrates and certifies the noise. It takes some milliseconds, and a tenth of one for Params
+// that were calibrated before. The error wraps [ErrParams].
 func New(p Params) (*Mechanism, error) {
 	l, err := p.Lattice()
 	if err != nil {

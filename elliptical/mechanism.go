@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/memo"
 	"github.com/dpsketch/dpsketch/internal/wide"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -24,12 +25,28 @@ func New(p Params) (*Mechanism, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
 	}
-	p, l, err := p.settled(fineness)
+	compute := func() (Mechanism, error) {
+		p, l, err := p.settled(fineness)
+		return Mechanism{p, l}, err
+	}
+	var m Mechanism
+	var err error
+	if p.Min.Len() <= mostRemembered && p.Ellipsoid.Len() <= mostRemembered {
+		m, err = mechanisms.Get(p, compute)
+	} else {
+		m, err = compute()
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &Mechanism{p, l}, nil
+	return &m, nil
 }
+
+// mechanisms are those that were made, of up to so many coordinates or entries of an ellipsoid's
+// matrix.
+var mechanisms memo.Table[Params, Mechanism]
+
+const mostRemembered = 1 << 12
 
 // Params returns the parameters, with the defaults filled in: under pure ε with the Shape that
 // Optimal stands for.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/hadamard"
+	"github.com/dpsketch/dpsketch/internal/memo"
 )
 
 // outlined reports whether all that the calibration asks is known without drawing the matrix:
@@ -57,8 +58,12 @@ func (p Params) noise() (calibration, error) {
 	if err := p.validate(); err != nil {
 		return calibration{}, err
 	}
-	return p.calibrate(p.bounded())
+	return calibrations.Get(p, func() (calibration, error) { return p.calibrate(p.bounded()) })
 }
+
+// calibrations are those that were made, by [New] or before it: where the sensitivity is computed
+// from the matrix, that takes up to some seconds.
+var calibrations memo.Table[Params, calibration]
 
 // Max returns where values, and their sums, saturate (or sums wrap around: see the package's
 // documentation): ± so many units of the data. NaN if the Params are invalid.

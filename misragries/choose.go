@@ -9,6 +9,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/logs"
+	"github.com/dpsketch/dpsketch/internal/memo"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/threshold"
 )
@@ -20,7 +21,7 @@ func (p Params) check(in Input) (calibration, error) {
 	if err := p.checkUnit(in); err != nil {
 		return calibration{}, err
 	}
-	c, err := p.choose(in)
+	c, err := choices.Get(choice{p, in}, func() (calibration, error) { return p.choose(in) })
 	if err == nil && (in == OneStream || in == GivenCounters) {
 		err = p.checkMerge()
 	}
@@ -28,6 +29,14 @@ func (p Params) check(in Input) (calibration, error) {
 		return calibration{}, err
 	}
 	return c, nil
+}
+
+// choices are the calibrations that were made: that takes up to some 30 ms.
+var choices memo.Table[choice, calibration]
+
+type choice struct {
+	params Params
+	input  Input
 }
 
 // checkUnit refuses the one of MaxKeys and MaxElements that is not for the input.

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -151,7 +152,7 @@ func (p Params) errorsOf(n float64, scales []float64, o Plan, public *ranges) (n
 	return grow * normError(shaped, p.P), grow * normError(flat, p.P), grow * normError(errors, p.P)
 }
 
-// guesses returns Dim scales.
+// guesses returns Dim scales, or one that stands for all.
 func (p Params) guesses(scales []float64) ([]float64, error) {
 	switch {
 	case len(scales) == 0 && p.NonNegative:
@@ -161,9 +162,8 @@ func (p Params) guesses(scales []float64) ([]float64, error) {
 	case len(scales) != 1 && len(scales) != p.Dim:
 		return nil, bad("scales", len(scales), "none, one or as many as Dim")
 	}
-	all := make([]float64, p.Dim)
+	all := slices.Clone(scales)
 	for i := range all {
-		all[i] = scales[i%len(scales)]
 		if !(all[i] > 0 && all[i] <= maxMax) {
 			return nil, bad("scales", all[i], "positive numbers of at most 2¹⁰⁰")
 		}

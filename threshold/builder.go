@@ -60,7 +60,7 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 // users take package threshold/groupby. The error wraps [ErrParams], also for a MaxKeys of 0.
 //
 // It calibrates as New does, in up to some 20 ms for CorrelatedGaussian, 0.1 s where ε is far below
-// 1 or δ above 1e-3; see [Params.Law] for what comes again and again.
+// 1 or δ above 1e-3, and in microseconds for Params that were calibrated before.
 func NewBounded[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.MaxKeys == 0 {
 		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "an integer in [1, 2²⁰] in NewBounded")

@@ -1,9 +1,11 @@
 package threshold
 
 import (
+	"errors"
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/memo"
 	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -28,6 +30,16 @@ func (p Params) choose() (calibration, error) {
 	if err := p.validate(); err != nil {
 		return calibration{}, err
 	}
+	return choices.Get(p, p.chooseAnew)
+}
+
+// What was chosen, and what was calibrated by name. It takes up to 0.1 s.
+var (
+	choices memo.Table[Params, calibration]
+	normals memo.Table[Params, calibration]
+)
+
+func (p Params) chooseAnew() (calibration, error) {
 	m := p.Method
 	if m == Auto && p.Delta == 0 {
 		m = PureLaplace
@@ -65,7 +77,17 @@ func (p Params) calibrate(m Method) (c calibration, reason string) {
 	}
 	switch m {
 	case Gaussian, CorrelatedGaussian:
-		return p.calibrateNormal(m)
+		p.Method = m
+		c, err := normals.Get(p, func() (calibration, error) {
+			if c, reason = p.calibrateNormal(m); reason != "" {
+				return c, errors.New(reason)
+			}
+			return c, nil
+		})
+		if err != nil {
+			return c, err.Error()
+		}
+		return c, ""
 	}
 	return p.calibrateLaplace(m)
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/logs"
+	"github.com/dpsketch/dpsketch/internal/memo"
 	"github.com/dpsketch/dpsketch/internal/round"
 	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/dpsketch/dpsketch/misragries"
@@ -24,7 +25,12 @@ const leastDelta = 0x1p-1000
 // calibrate checks normal Params and returns their laws. With L spans and D discovery spans, and
 // ε₁, δ₁ for one element, each node of a known key is ε₁/L-private and each discovery node (ε₁/D,
 // δ₁/D)-private: scales are rounded up, shares down.
-func (p Params) calibrate() (c calibration, err error) {
+func (p Params) calibrate() (calibration, error) { return calibrations.Get(p, p.calibrateAnew) }
+
+// calibrations are those that were made.
+var calibrations memo.Table[Params, calibration]
+
+func (p Params) calibrateAnew() (c calibration, err error) {
 	if err := p.validate(); err != nil {
 		return c, err
 	}

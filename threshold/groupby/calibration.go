@@ -3,6 +3,7 @@ package groupby
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/memo"
 	"github.com/dpsketch/dpsketch/internal/rounding"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -204,8 +205,13 @@ func longest(gifts []gift) (norm, ratio float64) {
 	return math.Sqrt(float64(squared)) / (fine * unit) * up, ratio * up
 }
 
+// calibrations are those that were made: that takes up to 40 ms.
+var calibrations memo.Table[Params, calibration]
+
 // calibrate returns the whole calibration of normal Params.
-func (p Params) calibrate() (calibration, error) {
+func (p Params) calibrate() (calibration, error) { return calibrations.Get(p, p.calibrateAnew) }
+
+func (p Params) calibrateAnew() (calibration, error) {
 	c, err := p.sizes()
 	if err != nil || p.Listed {
 		return c, err
