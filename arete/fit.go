@@ -223,8 +223,8 @@ func (p Params) tryLattices(law Law, try func(epsilon float64, steps, width int6
 }
 
 // tryIntegers tries no core where the core would be small, and cores of .75 to 1.4 times the
-// variance that real values would have: smaller ones are worse than both. Where that takes long, the
-// width is searched at 1 alone, as the error falls and then rises with it: the best one, in
+// variance that real values would have: smaller ones are worse than both. Where that takes long,
+// the width is searched at 1 alone, as the error falls and then rises with it: the best one, in
 // deviations of the core, is about the same for the others. This costs at most .5 % of the error.
 func (p Params) tryIntegers(law Law, steps int64, try func(epsilon float64, steps, width int64, core float64) float64) {
 	epsilon := min(p.Epsilon, mostInteger)

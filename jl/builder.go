@@ -45,8 +45,8 @@ type setup struct {
 
 // New returns an empty Builder, or an error that wraps [ErrParams]. It draws the transform, which
 // takes up to 10 ns for each coordinate and block of an SJLT with tables (Dim·s ≤ 2²²), and up to
-// 20 ns for each entry of a Normal or an FJLT matrix; the calibration is remembered. [Builder.Sibling] is the cheap way to further
-// Builders.
+// 20 ns for each entry of a Normal or an FJLT matrix; the calibration is remembered.
+// [Builder.Sibling] is the cheap way to further Builders.
 func New(p Params) (*Builder, error) {
 	if err := p.validate(); err != nil {
 		return nil, err

@@ -58,8 +58,8 @@ var coarse = func() []float64 {
 // sameKappa is how many coarse cuts, and points of a table, a search for one κ serves.
 const sameKappa = 4
 
-// kappas returns a κ for each of the coarse cuts. Any is sound, and the best ones change slowly: some
-// are searched for, and between these κ − h is a geometric mean.
+// kappas returns a κ for each of the coarse cuts. Any is sound, and the best ones change slowly:
+// some are searched for, and between these κ − h is a geometric mean.
 func (s *shape) kappas() []float64 {
 	kappas := make([]float64, len(coarse)-1)
 	last := len(kappas) - 1
