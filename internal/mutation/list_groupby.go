@@ -34,7 +34,7 @@ var groupbyMutations = []mutation{
 	{"listed: the state of another list restored", "threshold/groupby/private.go", "if err := s.sameFound(t.entries); err != nil {", "if err := s.sameFound(t.entries); false {"},
 	{"nothing beside a second pass", "internal/rounding/twopass.go", "k.Second.shape(epsilon, u)", "k.Second.shape(epsilon, alone)"},
 	{"the table from below", "internal/rounding/twopass.go", "top, bottom := b*atHigh*slack", "top, bottom := b*atLow*slack"},
-	{"shares that do not depend on what was found", "internal/rounding/twopass.go", "for j := range len(coarse) - 1 {", "for j := range 1 {"},
+	{"shares that do not depend on what was found", "internal/rounding/twopass.go", "return s.worst(kappas)", "return s.worst(kappas[:1])"},
 	{"two passes, the smaller input first", "internal/rounding/twopass.go", "first.epsilon-first.lambda-second.lambda", "first.epsilon-first.lambda"},
 	{"linear rounding", "internal/rounding/quadratic.go", "below(uint64(k.From)*uint64(k.From)) >= uint64(v)*uint64(v)", "below(uint64(k.From)*uint64(k.From)) >= uint64(v)*uint64(k.From)"},
 	{"keys without weight draw", "internal/rounding/quadratic.go", "if v <= 0 || v < k.From", "if v < k.From"},
