@@ -14,8 +14,8 @@ import (
 
 type secret[K hashing.Key] = private.State[state[K]]
 
-// Builder sums values by key: a vector of which the caller has bounded how far neighbours differ.
-// For data of users, whom the library bounds itself, take package threshold/groupby.
+// Builder sums values by key. The caller bounds how far the vectors of neighbouring inputs differ;
+// for data of users, whom the library bounds itself, take package threshold/groupby.
 //
 // It holds private data: it prints nothing of it, encodes nothing, and Release is the only way out.
 // One goroutine at a time may use it; Add and Release panic where they see two at work.
@@ -39,9 +39,9 @@ type state[K hashing.Key] struct {
 const maxTotal = 1 << 61
 
 // New returns an empty Builder of a vector whose neighbours are at an ℓ₁ distance of at most
-// Sensitivity, or an error that wraps [ErrParams]. It refuses MaxKeys: Add does not know whose a
-// value is, so it cannot keep a user within them. Package threshold/groupby takes users, of any
-// number of keys; [NewBounded] takes the caller's word.
+// Sensitivity, or an error that wraps [ErrParams]. It refuses MaxKeys: Add does not know which user
+// a value is from, so it cannot keep users within that limit. Package threshold/groupby takes
+// users, of any number of keys; [NewBounded] takes the caller's word.
 //
 // It calibrates the mechanism, which takes microseconds.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
@@ -54,13 +54,14 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 	return calibrated(p, list[K]{})
 }
 
-// NewBounded returns an empty Builder of a vector of which the caller promises that neighbours
-// differ in at most MaxKeys entries, by at most MaxValue each and Sensitivity in all: one of
-// counters that an algorithm made, say, as in package misragries. Nothing enforces it; for data of
-// users take package threshold/groupby. The error wraps [ErrParams], also for a MaxKeys of 0.
+// NewBounded returns an empty Builder. The caller promises that the vectors of neighbouring inputs
+// differ in at most MaxKeys entries, by at most MaxValue each and Sensitivity in total. The
+// counters of a sketch are such a vector, as in package misragries. Nothing enforces the promise;
+// for data of users take package threshold/groupby. The error wraps [ErrParams], also for a MaxKeys
+// of 0.
 //
-// It calibrates as New does, in up to some 20 ms for CorrelatedGaussian, 0.1 s where ε is far below
-// 1 or δ above 1e-3, and in microseconds for Params that were calibrated before.
+// It calibrates the mechanism as New does. For CorrelatedGaussian that takes up to 20 ms, or 0.1 s
+// where ε is far below 1 or δ above 1e-3. Params that were calibrated before take microseconds.
 func NewBounded[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.MaxKeys == 0 {
 		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "an integer in [1, 2²⁰] in NewBounded")
@@ -100,24 +101,23 @@ func newBuilder[K hashing.Key](l Law, listed list[K]) (*Builder[K], error) {
 	return &Builder[K]{s, l.Guarantee()}, nil
 }
 
-// Guarantee returns what Release promises, as [Params.Guarantee]: for all inputs that are as far
-// apart as the Params say, which is for the caller to see to. A Builder that New did not make
-// promises nothing.
+// Guarantee returns what Release promises, as [Params.Guarantee]: for inputs that differ by no more
+// than the Params say, which the caller sees to. A Builder that New did not make promises nothing.
 func (b *Builder[K]) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds the value to the total of the key. NaN counts as 0, and totals saturate at ±2⁶¹ steps of
-// the grid, which are at least 2⁴⁴ times the noise or the limit of one value, whichever is less.
-// With Dim, keys outside [0, Dim) are ignored, and with a list the keys that are not in it. So are
-// new keys once there are 2³² − 1, where the guarantee ends.
+// Add adds the value to the total of the key. NaN counts as 0. Totals saturate at ±2⁶¹ grid steps,
+// which is at least 2⁴⁴ times the noise or 2⁴⁴ times the limit of one value, whichever is less.
+// With Dim, keys outside [0, Dim) are ignored; with a list, keys that are not in it. Once there are
+// 2³² − 1 keys, new ones are ignored, and the guarantee ends.
 //
-// The caller bounds how far neighbours differ, in the values that are added over all calls: their
-// absolute changes sum to at most Sensitivity. Where MaxKeys is given they are in at most MaxKeys
-// keys, at most MaxValue for each, and what changes of a key is one value, or values of one sign
-// that only one of the neighbours adds.
+// The caller bounds how far the values of neighbouring inputs differ, over all calls: the absolute
+// changes sum to at most Sensitivity. Where MaxKeys is given, at most MaxKeys keys change, by at
+// most MaxValue each; and in each of these keys either one value changes, or one input adds values
+// of one sign that the other does not add.
 //
-// A value off the grid goes to one of the two grid points next to it at random, with the right
-// mean. Where MaxKeys is given it goes to the one nearer to 0, and a value below 0 counts as 0
-// unless Signed. Integers are rounded to the nearest.
+// A value between two grid points is rounded to one of them at random, so that the mean is right.
+// Where MaxKeys is given it is rounded towards 0, and a value below 0 counts as 0 unless Signed.
+// With Integers, a value is rounded to the nearest integer.
 //
 // A string key is kept as it is, so the memory it shares stays alive: clone substrings of large
 // buffers. After Release, and on a Builder that New did not make, Add does nothing: the release is
@@ -133,13 +133,13 @@ func (b *Builder[K]) Add(key K, value float64) {
 	private.Leave(b.secret)
 }
 
-// AddBeside adds the value to the number beside the keys, which Params.Beside asks for; without it
-// AddBeside does nothing. The number is released always, with noise: see [Vector.Beside].
+// AddBeside adds the value to the one number that is released beside the keys, always and with
+// noise: see [Vector.Beside]. Without Params.Beside it does nothing.
 //
-// The caller promises that it moves against the keys: where neighbours differ, one of them has
-// totals that are higher, by at most MaxValue each, or equal, and a number that is lower, by at
-// most MaxValue, or equal. Such are the counters of a sketch and the number of counts that it lost.
-// Values are rounded and saturate as those of keys.
+// The caller promises that the number moves against the totals of the keys: of two neighbours, one
+// has totals that are equal or higher, by at most MaxValue each, and a number that is equal or
+// lower, by at most MaxValue. A sketch is an example: its counters, and the number of counts that
+// it lost. Values are rounded and saturate as those of keys.
 func (b *Builder[K]) AddBeside(value float64) {
 	s := private.Enter(b.secret)
 	if s == nil {

@@ -15,17 +15,17 @@
 //
 // The input is a vector x with few non-zero coordinates, built in one of two ways:
 //
-//   - [Builder] sums values by key, and the caller has bounded how far neighbours differ. Their
-//     unit is the list of all added values, not a user and not an element: neighbours are two lists
-//     whose vectors have ‖x − x′‖₁ ≤ Δ = Sensitivity ([budget.L1]). So Δ = 1 protects what somebody
-//     contributes only if that is at most 1 in total, over all keys and all calls of Add.
-//   - [NewBounded] makes a Builder where neighbours differ in at most MaxKeys keys, at most
-//     MaxValue each and at most Sensitivity in total: by the data of one user, who is added or
-//     removed, or replaced ([budget.User]). That they do is the caller's promise, which nothing
-//     enforces: for vectors that are no sums of users' values, or users bounded elsewhere.
+//   - [Builder] sums values by key, and the caller has bounded how far neighbours differ. Two
+//     lists of added values are neighbours if their vectors have ‖x − x′‖₁ ≤ Δ = Sensitivity
+//     ([budget.L1]). That protects neither a user nor an element as such: with Δ = 1 it protects
+//     somebody who contributes at most 1 in total, over all keys and all calls of Add.
+//   - [NewBounded] makes a Builder for neighbours that differ in one user, added or removed, or
+//     replaced ([budget.User]), who changes at most MaxKeys keys, by at most MaxValue each and
+//     Sensitivity in total. The caller promises that, and nothing enforces it. It is for users
+//     bounded elsewhere, and for vectors that are no sums of users' values.
 //
-// For users and their keys, however many these are and listed or not, take package
-// threshold/groupby. Params are public.
+// For users with any number of keys, listed or not, take package threshold/groupby. Params are
+// public.
 //
 // # Mechanisms
 //

@@ -7,9 +7,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Law is a mechanism with all its numbers, calibrated for some Params: what is to be made once, for
-// releases that come again and again, and to be planned with. It is public, comparable, and knows
-// no data. Of the zero Law, which is none, the numbers are NaN.
+// Law is a mechanism with all its numbers, calibrated for some Params. Make it once where releases
+// repeat, or to plan with. It is public, comparable, and holds no data. The numbers of the zero Law
+// are NaN.
 type Law struct {
 	params  Params
 	numbers calibration
@@ -67,8 +67,8 @@ func (l Law) StdDevOf(value, beside float64) float64 {
 	return l.numbers.stdDevOf(value, beside)
 }
 
-// ReachOf returns what that noise exceeds in absolute value with probability at most tail, in (0,
-// 1].
+// ReachOf returns a bound that the noise of [Law.StdDevOf] exceeds in absolute value with
+// probability at most tail, in (0, 1].
 func (l Law) ReachOf(value, beside, tail float64) float64 {
 	if !l.has(beside) || !(tail > 0 && tail <= 1) {
 		return math.NaN()

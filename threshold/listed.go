@@ -19,11 +19,11 @@ func (l *list[K]) has(key K) bool {
 	return listed
 }
 
-// NewListed returns an empty Builder of a vector over these keys, of any key type: which keys there
-// are is public, such as the countries of the world. Every one of them is released, with Laplace
-// noise of scale Sensitivity/ε and no threshold, those without a value too; other keys are ignored.
-// It is ε-private without δ, by DenseLaplace, so Delta is 0. The list takes the place of Dim, and a
-// key in it twice counts once. With MaxKeys it is as NewBounded.
+// NewListed returns an empty Builder of a vector over a public list of keys, of any key type: the
+// countries of the world, say. Every listed key is released, also one without a value, with Laplace
+// noise of scale Sensitivity/ε and no threshold. Other keys are ignored. It is ε-private without δ,
+// by DenseLaplace, so Delta is 0. The list takes the place of Dim, and a key in it twice counts
+// once. With MaxKeys the caller makes the promise of [NewBounded].
 //
 // The list must not come from the data, or the release says who is in them. For data of users, whom
 // the library bounds itself, take groupby.NewListed. The error wraps [ErrParams].

@@ -75,8 +75,8 @@ type Candidate struct {
 // increasing threshold. Auto chooses the first one: the least threshold, not the least noise. With
 // Delta = 0 only PureLaplace and DenseLaplace are possible. They are not compared with the others:
 // where δ > 0 a key without a value is never released, and Auto does not give that up. DenseLaplace
-// has no threshold, is listed after all others, and is never chosen. Nor is LinearRounding where
-// its guarantee has a condition of its own; it is listed after those that have none.
+// has no threshold: it is listed last and never chosen. LinearRounding is not chosen either where
+// its guarantee has a condition; it is then listed after the mechanisms whose guarantee has none.
 //
 // It returns an error that wraps [ErrParams] if the Params are invalid. Nothing depends on data.
 // Calibrating all takes up to some 20 ms, most of it for CorrelatedGaussian (0.1 s where ε is far

@@ -42,8 +42,8 @@ type Params struct {
 	// see [NewListed], which sets it. Delta is 0 then.
 	Listed bool
 
-	// MaxKeys is the most keys of which one user changes the value, at most 2²⁰.
-	// 0 is the model without users.
+	// MaxKeys is the most keys whose values one user changes, at most 2²⁰. 0
+	// stands for the model without users: vectors at an ℓ₁ distance.
 	MaxKeys int
 	// MaxValue is the most by which one user changes a value, in absolute value.
 	// 0 is Sensitivity, or 1 if that is 0 too. It needs MaxKeys.
@@ -52,15 +52,16 @@ type Params struct {
 	// which with MaxKeys is the most that the absolute values of one user sum to.
 	// 0 is MaxKeys·MaxValue if MaxKeys is given, else 1.
 	Sensitivity float64
-	// Relation says what becomes of the user in which neighbours differ:
-	// budget.AddRemove, which 0 stands for, or budget.Replace. It needs MaxKeys.
+	// Relation says whether neighbours differ in a user who is added or removed,
+	// [budget.AddRemove], which 0 stands for, or in one who is replaced,
+	// [budget.Replace]. It needs MaxKeys.
 	Relation budget.Relation
 	// Stored is a promise about the data: no input ever has more than this many
 	// keys with a value that is not 0. 0 promises nothing; Dim is such a promise
 	// as well. With it, and users that only add, CorrelatedGaussian is possible.
 	Stored int
 
-	// Beside says that one number more is released with the keys, always: see
+	// Beside says that one more number is released beside the keys: see
 	// [Builder.AddBeside]. It needs Integers, MaxKeys, and users that only add.
 	Beside bool
 

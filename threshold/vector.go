@@ -90,8 +90,8 @@ func (v *Vector[K]) Top(n int) iter.Seq2[K, float64] {
 func (v *Vector[K]) value(e entry[K]) float64 { return float64(e.Steps) * v.law.step }
 
 // Estimate returns the noisy value of the key, in the units of the data, or 0 if it was not
-// released. Its noise has mean 0, but that a value was released says that its noise was not far
-// below 0, and a value below R, of which rounding makes R, is overestimated.
+// released. The noise has mean 0, but a released value has passed the threshold, so it tends to be
+// a little high. A value below R that rounding raised to R is overestimated as well.
 func (v *Vector[K]) Estimate(key K) float64 {
 	e, _ := v.find(key)
 	return v.value(e)
@@ -109,12 +109,12 @@ func (v *Vector[K]) find(key K) (e entry[K], found bool) {
 // the given confidence over the noise, for any one key fixed before the release, released or not.
 // NaN for a confidence outside [0, 1).
 //
-// Let c be the least that the noise exceeds in absolute value with probability at most 1 −
-// confidence. A released value o tells that the true one is in [o − c, o + c]; and where δ > 0,
-// that it is on the same side of 0 as o. Rounding may have raised a value below R to R before the
-// noise: where o − c ≤ R all these values are in the interval too, unless they are released with a
-// probability of no more than 1 − confidence. Absence tells that the value is below the threshold +
-// c, on either side of 0 if Signed.
+// Let c be the least number that the noise exceeds in absolute value with probability at most 1 −
+// confidence. For a released value o, the true one is in [o − c, o + c], and where δ > 0 it has the
+// sign of o. Rounding may have raised a value below R to R before the noise, so where o − c ≤ R the
+// interval includes such values too, except those that are released with probability at most 1 −
+// confidence. The value of a key that is absent is below the threshold + c, in absolute value if
+// Signed.
 func (v *Vector[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !limits.Confidence(confidence) || v.law.method == Auto {
 		return math.NaN(), math.NaN()

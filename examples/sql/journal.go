@@ -36,7 +36,7 @@ func openJournal(path string, epsilon, delta float64, unit budget.Unit) (l *budg
 		}
 	}()
 	if err := lock(file); err != nil {
-		return nil, nil, fmt.Errorf("%s is in use by another process: %w", path, err)
+		return nil, nil, fmt.Errorf("%s cannot be locked; is it in use by another process? %w", path, err)
 	}
 	info, err := file.Stat()
 	if err != nil {

@@ -106,7 +106,8 @@ func (b *Builder[K]) Params() Params { return b.params }
 // spends it once, when the series begins. A Builder that New did not make promises nothing.
 func (b *Builder[K]) Guarantee() budget.Guarantee { return b.promise }
 
-// Released reports whether the Builder is none that New made, and ignores what it is given.
+// Released reports whether the Builder was not made by New, and therefore ignores what it is given.
+// Steps can be released without end.
 func (b *Builder[K]) Released() bool { return private.Released(b.secret) }
 
 // Add counts one element of the open step: O(1), without allocation for a known key. With
@@ -124,13 +125,13 @@ func (b *Builder[K]) Add(key K) {
 }
 
 // AddUser counts elements of one user in the open step. With MaxElements = p, an element counts if
-// fewer than p came before it in this step and the ones before, as many as the longest of the Spans
-// has: so p at most count in any so many steps. Those that do not count come as well: who always
-// brings more than p is not counted again until he has brought fewer. Without MaxElements all
-// count.
+// fewer than p of that user came before it within the longest of the Spans, this step included. So
+// at most p count in any as many steps. Elements that do not count are remembered too: a user who
+// always brings more than p does not count again before bringing fewer. Without MaxElements all
+// elements count.
 //
-// The user's name is private, is forgotten soon after he was last here, and must always be the
-// same: a person with two names is two users.
+// The user's name is private, and is forgotten when the user has been away for two of the longest
+// Spans, or sooner. It must always be the same: a person with two names is two users.
 func (b *Builder[K]) AddUser(user string, keys ...K) {
 	s := private.Enter(b.secret)
 	if s == nil {

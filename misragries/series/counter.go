@@ -14,7 +14,7 @@ type CounterParams struct {
 	Epsilon float64
 	// Spans are the lengths of the nodes: see [Params].
 	Spans [8]int
-	// MaxElements is the most elements that count of one user: see [Params].
+	// MaxElements is the most elements of one user that count: see [Params].
 	MaxElements int
 }
 
@@ -61,7 +61,8 @@ func (c *Counter) Params() CounterParams { return c.params }
 // spends it once. A Counter that NewCounter did not make promises nothing.
 func (c *Counter) Guarantee() budget.Guarantee { return c.promise }
 
-// Released reports whether the Counter is none that NewCounter made, and ignores what it is given.
+// Released reports whether the Counter was not made by NewCounter, and therefore ignores what it is
+// given. Steps can be released without end.
 func (c *Counter) Released() bool { return private.Released(c.secret) }
 
 // Add counts n elements of the open step; none where n is negative. With MaxElements it counts

@@ -15,11 +15,12 @@
 //	one user, by MaxElements    ε and δ for all that he does in any 168 steps (the longest span)
 //	what the ledger records     builder.Guarantee(), once, when the series begins
 //
-// So all Slices together, also of all future steps, are (ε, δ)-private for one element of the
+// So all Slices together, those of future steps included, are (ε, δ)-private for one element of the
 // stream, added or removed; a user of m elements has (mε, ·). With MaxElements = p, at most p
-// elements of a user count in any 168 steps, wherever these begin and however many he brings, and
-// the noise is that of 2p: without what he did in a week, p do not count, and p of the next week
-// may count in their place. All that he does in k times 168 steps costs (k + 1)/2 times ε.
+// elements of a user count in any 168 steps, wherever these begin and however many the user brings,
+// and the noise is that of 2p: take away what a user did in a week, and p elements do not count,
+// while p of the next week may count in their place. All that one user does in k times 168 steps
+// costs (k + 1)/2 times ε.
 //
 // # How
 //
@@ -31,23 +32,23 @@
 // has the whole of (ε, δ). The proof, against adaptive streams, is in series_proof.md.
 //
 // A [Timeline] reads windows from the Slices: estimates by least squares over all published counts,
-// intervals by the exact law of a few of them. Elements from before a key was known are corrected
-// at the end of each longer discovery span that it became known in.
+// intervals by the exact law of a few of them. The count from before a key was known is corrected
+// at the end of each longer discovery span in which it became known.
 //
 // # Accuracy
 //
-// Standard errors of a key that is known ([Params.StdErr]), for any number of steps before, in
-// counts; those for ε are about 1/ε times these; and half the width of a 95 % interval at the worst
-// place:
+// Standard errors of a known key ([Params.StdErr]) in counts, and half the width of a 95 % interval
+// at the worst place. Another ε has about 1/ε times these. They do not grow with the number of
+// steps before the window:
 //
 //	window of steps          1     24    168    720
 //	ε = 1                  5.5   12.7   16.4   18.9
 //	interval                12     34     44     51
 //
 // A key is shown that has about 45 elements in one of three discovery spans, at δ = 1e-6
-// ([Params.Threshold]). What it had before, and so newcomers, are less exact. Independent releases
-// of each window, or sums of the releases of steps, have 5 to 100 times the error from 24 steps on
-// (examples/figures).
+// ([Params.Threshold]). The counts from before a key was known, and so those of newcomers, are less
+// exact. Independent releases of each window, or sums of the releases of steps, have 5 to 100 times
+// the error from 24 steps on (examples/figures).
 //
 // # Cost
 //

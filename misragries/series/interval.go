@@ -12,11 +12,11 @@ import (
 // least the given confidence, over the noise, for any one key and window fixed beforehand, known or
 // not. NaN for a confidence outside [0, 1).
 //
-// In steps in which the key is known, the bounds are those of a sum of a few published counts, by
-// the exact quantile of its noise. In other steps they are what the discovery nodes leave possible:
-// a key that a node does not show has a count below the threshold, but for its noise. So where the
-// last steps of a window belong to no discovery node that has ended, the upper end for a key that
-// is not known is +Inf.
+// For steps in which the key is known, the bounds are those of a sum of a few published counts, by
+// the exact quantile of its noise. For other steps they are what the discovery nodes leave
+// possible: a key that a node does not show has a count below the threshold, up to noise. So if the
+// last steps of a window are in no discovery node that has ended, the upper bound for an unknown
+// key is +Inf.
 func (w *Window[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if w == nil || w.params.Spans[0] == 0 || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()

@@ -41,22 +41,21 @@ type Params struct {
 	// number of different ones in the longest discovery span; else it is k, in
 	// [1, 2²⁸], of the Misra-Gries sketch that counts them in each span.
 	Counters int
-	// Dim, where it is above 0, at most 2²⁰, is the number of possible keys: the
+	// Dim, at most 2²⁰, is the number of possible keys if it is above 0: the
 	// integers 0 to Dim−1 are all known from the first step on, and others are
 	// ignored. Then Delta, Discovery, Counters, MaxKnown and Retire are 0.
 	Dim int
-	// MaxKnown is the most keys that are known at a time, at most 2²⁴: where
-	// there are more, those of the largest published counts a step stay. 0
-	// stands for 2¹⁶.
+	// MaxKnown is the most keys that are known at a time, at most 2²⁴. If there
+	// are more, those with the largest published count per step stay. 0 stands for
+	// 2¹⁶.
 	MaxKnown int
-	// Retire, at most 2³⁰, forgets a known key when its published count over one
-	// of the longest Spans is below it. 0 forgets none.
+	// Retire is the published count, at most 2³⁰, below which a known key is
+	// forgotten at the end of one of the longest Spans. 0 forgets none.
 	Retire int
-	// MaxElements, where it is above 0, at most 2²⁰, is the most elements that
-	// count of one user in any steps as long as the longest of the Spans: see
-	// [Builder.AddUser]. The guarantee is then for all that a user does in such
-	// steps, with noise as for 2·MaxElements elements. 0 promises it for one
-	// element.
+	// MaxElements, at most 2²⁰, is the most elements of one user that count within
+	// the longest of the Spans, wherever it begins: see [Builder.AddUser]. The
+	// guarantee is then for all that a user does in that time, with the noise of
+	// 2·MaxElements elements. With 0 it is for one element.
 	MaxElements int
 }
 
@@ -207,10 +206,10 @@ func (p Params) StdDev() float64 {
 	return math.Sqrt(c.known.Variance())
 }
 
-// StdErr returns the standard error of [Window.Estimate] for a key that is known all the time and
-// the last steps of a timeline, as the root mean square over all places in the longest span (a
-// thousand of them where there are more). It does not grow with the number of steps before the
-// window. NaN if an argument is invalid; a window has at most 2²⁰ steps here.
+// StdErr returns the standard error of [Window.Estimate] for a key that is always known and a
+// window of the last steps: the root mean square over all places of its end in the longest span
+// (over a thousand of them where there are more). It does not grow with the number of steps before
+// the window. NaN if an argument is invalid; a window has at most 2²⁰ steps here.
 func (p Params) StdErr(steps int) float64 {
 	p = p.normal()
 	c, err := p.calibrate()

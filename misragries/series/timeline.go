@@ -79,9 +79,9 @@ func (t *Timeline[K]) First() int { return t.first }
 // Len returns the number of steps of the series up to the last Slice: the step of the next one.
 func (t *Timeline[K]) Len() int { return t.steps }
 
-// Append adds the Slice of the next step. The first one may be of any step; windows then begin with
-// it. The error wraps [ErrMismatch] for a gap, a repetition, other Params, or known keys that do
-// not continue those of the last Slice; nothing has changed then.
+// Append adds the Slice of the next step. The first Slice may be of any step, and windows cannot
+// begin before it. The error wraps [ErrMismatch] for a gap, a repetition, other Params, or known
+// keys that do not continue those of the last Slice; nothing has changed then.
 func (t *Timeline[K]) Append(s *Slice[K]) error {
 	if !s.valid() || t.params.Spans[0] == 0 {
 		return fmt.Errorf("series: Append: the Slice or the Timeline is a zero value: %w", fault.ErrMismatch)
@@ -169,9 +169,8 @@ func (t *Timeline[K]) fit(e *episode, from, to int) fit {
 	}
 }
 
-// Forget drops what windows do not need that begin at step before or later: all nodes of the
-// longest span that end before it. So memory stays flat where a service asks for no windows older
-// than some length.
+// Forget drops all nodes of the longest span that end before the given step. Windows that begin at
+// that step or later do not need them, so memory stays flat where a service asks for no older ones.
 func (t *Timeline[K]) Forget(before int) {
 	if t.params.Spans[0] == 0 {
 		return

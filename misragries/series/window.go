@@ -37,7 +37,7 @@ type record[K hashing.Key] struct {
 // span is a stretch of steps.
 type span struct{ from, to int }
 
-// Window returns what is known of the steps from, …, to − 1. Any steps will do that the Timeline
+// Window returns what is known of the steps from, …, to − 1, which may be any that the Timeline
 // has, any number of times. The error wraps [ErrParams] unless First ≤ from < to ≤ Len.
 func (t *Timeline[K]) Window(from, to int) (*Window[K], error) {
 	switch {
@@ -142,10 +142,10 @@ func (w *Window[K]) Steps() (from, to int) { return w.from, w.to }
 func (w *Window[K]) Len() int { return len(w.records) }
 
 // Estimate returns the estimated count of the key in the window, 0 for one that was not known or
-// found in it. In steps in which the key is known it is that of least squares over all published
-// counts: it has no bias and the standard error [Params.StdErr], and may be negative. In steps
-// before that, it is what the discovery nodes have shown, shared out evenly where they overlap the
-// beginning of the window.
+// found in it. For steps in which the key is known it is the least-squares estimate from all
+// published counts: without bias, of standard error [Params.StdErr], and possibly negative. For the
+// steps before, it is what the discovery nodes have shown; a node that overlaps the beginning of
+// the window is shared out evenly over its steps.
 func (w *Window[K]) Estimate(key K) float64 { return w.find(key).estimate }
 
 // All yields the keys with their estimates, sorted by key.

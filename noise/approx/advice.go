@@ -32,8 +32,8 @@ type AdviceParams struct {
 	Failure float64
 	// Accuracy is ρ of the last estimate, in [2⁻⁴⁰, 1]. 0 is that of the search.
 	Accuracy float64
-	// Unit is for whom Sensitivity holds: g differs by at most that between
-	// neighbours. The zero Unit is budget.L1(Sensitivity).
+	// Unit says who the neighbours are between which g differs by at most
+	// Sensitivity. The zero Unit is [budget.L1](Sensitivity).
 	Unit budget.Unit
 }
 
@@ -230,7 +230,8 @@ type Advised struct {
 // Estimate returns the released estimate, NaN for the zero Advised.
 func (a Advised) Estimate() float64 { return a.last.Estimate() }
 
-// Advice returns the y that was found, with the probability that Params promise between g/3 and 2g.
+// Advice returns the y that was found. It is between g/3 and 2g, but for the probability Failure of
+// the Params.
 func (a Advised) Advice() float64 { return a.advice }
 
 // Rounds returns the number of rounds that the search took.

@@ -14,7 +14,7 @@ import (
 // (Tětek; see [Params]). It holds no data. It answers as many queries as its Params say, from one
 // execution of the algorithm, and all of them together are ε-private; the execution's own
 // randomness must stay secret, as part of the privacy comes from it. For another execution make
-// another Mechanism and [Compose] the guarantees.
+// another Mechanism, and [budget.Compose] the guarantees.
 //
 // It is safe for concurrent use.
 type Mechanism struct {

@@ -13,8 +13,8 @@ import (
 // mostRuns is the largest number of runs a median is taken of.
 const mostRuns = 1 << 20
 
-// MedianMoment returns what is known of the median of runs = 2k−1 independent executions of an
-// estimator with a bounded moment: where one has (E|R|^c)^{1/c} ≤ Δ, the median has
+// MedianMoment returns a bounded moment of the median of runs = 2k−1 independent executions of an
+// estimator that has a bounded moment itself: where one has (E|R|^c)^{1/c} ≤ Δ, the median has
 // (E|R|^{ck})^{1/(ck)} ≤ Δ·C(2k−1, k)^{1/(ck)}, which is below 4^{1/c}·Δ. So five runs of an
 // estimator with a bounded variance give six moments, at 1.47 times the bound, and [StudentNoise]
 // with a finite variance.

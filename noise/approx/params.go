@@ -168,9 +168,9 @@ func (p Params) planned(answer func(gridNoise) float64) float64 {
 	return answer(n)
 }
 
-// WithErrorBound returns p with the largest Error for which a released value is within bound of g
-// with the given confidence: how accurate an estimator has to be. It is the content of Tětek's
-// Lemmas 15 and 16, with the constants: about ε·bound for one query.
+// WithErrorBound tells how accurate an estimator has to be: it returns p with the largest Error for
+// which a released value is within bound of g with the given confidence. That is about ε·bound for
+// one query, by Tětek's Lemmas 15 and 16 with their constants.
 //
 // The error wraps [ErrParams] if no Error is small enough, that is, if the noise for the
 // Sensitivity alone is too large. The Error of the Params beside it is NaN, which [New] refuses.

@@ -47,8 +47,8 @@ func (v Value) Scale() float64 {
 // Params returns the parameters of the release, Noise resolved.
 func (v Value) Params() Params { return v.params }
 
-// Guarantee returns what the release, together with the other queries of the same Mechanism,
-// promises: it is to be counted once for all of them.
+// Guarantee returns what all queries of the same Mechanism promise together, this one included:
+// count it once for all of them.
 func (v Value) Guarantee() budget.Guarantee { return v.params.Guarantee() }
 
 // String returns the value and its guarantee.

@@ -33,9 +33,9 @@ func SumRule() Rule { return Rule{by: bySums} }
 func RhoRule(escapes float64) Rule { return Rule{by: byRho, escapes: escapes} }
 
 // MuRule adds up μ²: Σμ² is at most the μ² of Gaussian noise that is exactly (ε, δ)-DP. It takes
-// releases by μ only. Release i is what a Brownian motion with a drift shows between the times Σμ²
-// before and after it, so that all together, whatever they depend on, are what one shows until a
-// fixed time.
+// releases by μ only. (Why: release i is what a Brownian motion with drift shows from the sum of μ²
+// before it to the sum after it. So all releases together, whatever they depend on, show no more
+// than one such motion until a fixed time.)
 func MuRule() Rule { return Rule{by: byMu} }
 
 // filter is what a Rule allows: the greatest sums.
@@ -44,13 +44,13 @@ type filter struct {
 	rho, muSquares float64
 }
 
-// NewFilter returns a budget of (ε, δ) for the unit u from which releases may be spent whose
-// guarantees depend on what earlier releases showed. It is a [Ledger] that adds up by one rule,
-// chosen beforehand; the best of several, judged afterwards, would not be sound. What it has spent
-// is only bounded by the budget: the sums of [Ledger.Spent] depend on results themselves.
+// NewFilter returns a budget of (ε, δ) for the unit u, for releases whose guarantees may depend on
+// what earlier releases showed. It is a [Ledger] that adds up by one rule, chosen beforehand: to
+// take the best of several rules afterwards would not be sound. What was spent is bounded by the
+// budget, not by the sums of [Ledger.Spent], as these depend on results themselves.
 //
-// The error wraps [ErrParams] as that of [NewLedger], and unless the rule is one that allows
-// anything: delta above 0 for RhoRule and MuRule, escapes in [0, delta).
+// The error wraps [ErrParams] as that of [NewLedger], and for a rule that would allow nothing:
+// RhoRule and MuRule need a delta above 0, and escapes must be in [0, delta).
 func NewFilter(epsilon, delta float64, u Unit, r Rule) (*Ledger, error) {
 	l, err := NewLedger(epsilon, delta, u)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 )
 
 // Storage is where the journal of a [Ledger] lives; an [os.File] is one. One Ledger at a time may
-// use it: a service that several processes run locks the file, from before OpenJournal to the end.
+// use it, and this package takes no lock. Where several processes may run, lock the file before
+// OpenJournal and until the process ends; examples/sql shows how, for Unix and Windows.
 type Storage interface {
 	io.ReaderAt
 	io.WriterAt
@@ -123,13 +124,13 @@ func ruleOf(word string) (r Rule, ok bool) {
 }
 
 // OpenJournal returns the Ledger that is in the storage, with all that was spent. atLeast is the
-// number of a record that is known to have been written, such as what [Ledger.Records] told and the
-// caller keeps elsewhere, or 0: a journal that ends before it, as an old copy does, is refused.
-// Without it a journal cut off at the end of a line looks like one with less spent.
+// number of a record that is known to have been written, or 0: [Ledger.Records] tells it, and the
+// caller keeps it elsewhere. A journal that ends before that record, such as an old copy, is
+// refused. With 0, a journal that was cut off at the end of a line looks like one with less spent.
 //
-// A crash can leave a last line without its end. It was never acknowledged: it is counted if it is
-// whole but for the end, and removed otherwise. Any other damage is refused, never repaired. The
-// storage is synced before OpenJournal returns.
+// A crash can leave a last line without its end, of a release that was never acknowledged. The line
+// counts if only its end is missing, and is removed otherwise. Any other damage is refused, never
+// repaired. The storage is synced before OpenJournal returns.
 //
 // The error wraps [ErrFormat], or is what the storage returned.
 func OpenJournal(s Storage, atLeast uint64) (*Ledger, error) {
@@ -184,10 +185,9 @@ func (l *Ledger) Records() uint64 {
 	return l.journal.next - 1
 }
 
-// Err returns why nothing can be spent any more: the error of the storage, when a record could not
-// be written or synced. What is on the disk is then unknown, and so is whether that record was
-// spent: open the journal again, best from a copy that has been written and synced under another
-// name.
+// Err returns why nothing can be spent any more: the error of the storage when a record could not
+// be written or synced, else nil. Whether that record is on the disk, and so was spent, is then
+// unknown. Open the journal again, best from a copy that was written and synced under another name.
 func (l *Ledger) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -86,11 +86,10 @@ func (l *Ledger) Spend(g Guarantee) error {
 	return l.take("", g)
 }
 
-// SpendOnce is Spend for the release of that name, and takes nothing if one of that name was spent
-// before; then first is false. So a service that stopped between spending and answering can ask
-// again. A name stands for one output, drawn once: whoever finds that first is false must publish
-// the output that was stored then, and may not draw another one, which would have to be paid for
-// under another name.
+// SpendOnce is Spend for a release with a name. If that name was spent before it takes nothing, and
+// first is false. So a service that stopped between spending and answering can ask again. A name
+// stands for one output, drawn once: a caller that finds first false must publish the output that
+// was stored then. To draw another one, pay for it under another name.
 //
 // The error is that of Spend, or wraps [ErrMismatch] if another guarantee was spent under that
 // name, or [ErrParams] unless the name has 1 to 200 bytes of ASCII, from '!' to '~'.

@@ -165,7 +165,7 @@ func (l *Ledger) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 // UnmarshalBinary decodes what AppendBinary encoded, into a Ledger in memory that nobody else uses.
 // It returns an error that wraps [ErrFormat] for any other bytes, and [ErrMismatch] for a ledger
 // with a journal, which must not forget what stands there; and then leaves the receiver as it was.
-// That the bytes tell all that was spent is on whoever wrote them.
+// Whether the bytes tell all that was spent is up to whoever wrote them.
 func (l *Ledger) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("budget", data)
 	r.Header(wire.KindLedger, ledgerVersion)

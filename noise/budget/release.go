@@ -6,8 +6,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
-// Releaser is what a Builder of this library is: it knows what its release costs before it makes
-// it.
+// Releaser is what the Builders of this library have in common: they tell what a release costs
+// before it is made.
 type Releaser[T any] interface {
 	Guarantee() Guarantee
 	Release() (T, error)
@@ -26,8 +26,8 @@ func Release[T any](l *Ledger, b Releaser[T]) (T, error) {
 	return ReleaseFunc(l, b.Guarantee(), b.Release)
 }
 
-// Mechanism is what a Mechanism of this library is: it holds no data, and each release of what it
-// is given spends its guarantee again.
+// Mechanism is what the Mechanisms of this library have in common: they hold no data, and each
+// release of what they are given spends the guarantee again.
 type Mechanism[X, T any] interface {
 	Guarantee() Guarantee
 	Release(x X) (T, error)

@@ -10,9 +10,9 @@ import (
 	"github.com/dpsketch/dpsketch/internal/round"
 )
 
-// Unit says whom a guarantee protects: what one neighbouring input has and the other has not, or
-// has otherwise. It is public and comparable. The zero Unit, and one made from invalid numbers, is
-// no unit; a guarantee for it promises nothing.
+// Unit says whom a guarantee protects: what one of two neighbouring inputs has and the other lacks,
+// or has in another form. It is public and comparable. The zero Unit, and one made from invalid
+// numbers, is no unit; a guarantee for it promises nothing.
 //
 // Guarantees for different units do not add up. [Guarantee.For] converts by the rules that always
 // hold, [Guarantee.Stable] by what the caller knows of the data.
@@ -49,14 +49,14 @@ const (
 // elements is protected less: see [User].
 func Element(r Relation) Unit { return discrete(element, 0, r) }
 
-// User is one user with all that the input holds of him: at most max distinct keys, or at most max
-// elements where they may be equal. With max 0 it is any number.
+// User is one user with all data of that user in the input: at most max distinct keys, or at most
+// max elements where they may be equal. With max 0 it is any number.
 func User(max int, r Relation) Unit { return discrete(user, max, r) }
 
-// UserWithin is one user with what a stream in public steps holds of him in any steps in a row, 1
-// to 2³⁰ of them, wherever they begin. These are at most max elements, or any number with max 0.
-// What he does in other steps is other units: for somebody who is there in k times as many steps it
-// is a group of k.
+// UserWithin is one user within a number of steps in a row, 1 to 2³⁰, wherever they begin, of a
+// stream whose steps are public. The user has at most max elements in them, or any number with max
+// 0. What the user does in other steps is further units: somebody who is active in k times as many
+// steps is a group of k.
 func UserWithin(steps, max int, r Relation) Unit {
 	u := discrete(user, max, r)
 	if steps < 1 || steps > mostMany || !u.Valid() {

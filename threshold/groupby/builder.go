@@ -13,10 +13,10 @@ import (
 
 type secret[K hashing.Key] = private.State[state[K]]
 
-// Builder sums what users give to keys. It holds private data: it prints nothing of it, and
-// [Builder.Release] is the only way out, but for what [Builder.AppendPrivateState] moves within a
-// trusted pipeline. One goroutine at a time may use it; a call panics where it sees another one at
-// work.
+// Builder counts the users of each key, and sums their values. It holds private data: it prints
+// nothing of it, and [Builder.Release] is the only way out, but for what
+// [Builder.AppendPrivateState] moves within a trusted pipeline. One goroutine at a time may use it;
+// a call panics where it sees another one at work.
 type Builder[K hashing.Key] struct {
 	secret[K]
 	params    Params
@@ -87,14 +87,14 @@ func (b *Builder[K]) Grow(n int) {
 // not make promises nothing.
 func (b *Builder[K]) Guarantee() budget.Guarantee { return b.guarantee }
 
-// AddUser adds one user with all keys that he has, each counted once. All of them must come in one
-// call, in one of the Builders that are merged: a second call is a second user, and the guarantee
-// of the release then is for one call. With Min and Max, the user's value is 0 in each key.
+// AddUser adds one user with all keys of that user, each counted once. They must come in one call,
+// of one of the Builders that are merged: a second call counts as a second user, and the guarantee
+// then protects a call, not a user. With Min and Max, the user's value is 0 in each key.
 //
-// Of a user with more than MaxKeys keys, MaxKeys of them count, chosen uniformly by secret
-// randomness. New keys do not count once there are 2³² − 1,
-// where the guarantee ends. A string key is kept as it is, so the memory it shares stays alive.
-// After Release, and on a Builder that New did not make, AddUser does nothing.
+// If a user has more than MaxKeys keys, MaxKeys of them count, drawn uniformly by secret
+// randomness. Once there are 2³² − 1 different keys, new ones do not count, and the guarantee ends.
+// A string key is kept as it is, so the memory it shares stays alive. After Release, and on a
+// Builder that New did not make, AddUser does nothing.
 func (b *Builder[K]) AddUser(keys ...K) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -114,9 +114,9 @@ func (s *state[K]) give(keys []K) {
 	}
 }
 
-// AddUserValues adds one user with the values of all his keys, as [Builder.AddUser] does. The
-// values of a key are summed, and the sum is clamped to [Min, Max]; NaN counts as 0. Without Min
-// and Max the values do not count.
+// AddUserValues adds one user with all keys of that user and their values, as [Builder.AddUser]
+// does. The values of a key are summed, and the sum is clamped to [Min, Max]; NaN counts as 0.
+// Without Min and Max the values do not count.
 func (b *Builder[K]) AddUserValues(values iter.Seq2[K, float64]) {
 	if b.Released() || values == nil {
 		return

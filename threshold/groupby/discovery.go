@@ -7,9 +7,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Discovery is the first of two passes over the same users, where the data can be read twice: it
-// finds the keys that many have, and then [Discovery.Release] returns a Builder that all users
-// are given to once more, for the other keys and all counts.
+// Discovery is the first of two passes, for data that can be read twice. It finds the keys that
+// many users have. [Discovery.Release] then returns a Builder, which is given all users once more,
+// for the other keys and all counts.
 //
 //	first, err := groupby.NewDiscovery[string](groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2})
 //	// for each user: first.AddUser(keys...)
@@ -46,8 +46,8 @@ func NewDiscovery[K hashing.Key](p Params) (*Discovery[K], error) {
 // that NewDiscovery did not make promises nothing.
 func (d *Discovery[K]) Guarantee() budget.Guarantee { return d.guarantee }
 
-// AddUser adds one user with all keys that he has, as [Builder.AddUser] does. After Release it does
-// nothing.
+// AddUser adds one user with all keys of that user, as [Builder.AddUser] does. After Release it
+// does nothing.
 func (d *Discovery[K]) AddUser(keys ...K) {
 	s := private.Enter(d.secret)
 	if s == nil {

@@ -15,11 +15,12 @@
 //
 // # Model and guarantee
 //
-// Neighbours differ in one user with all keys and values he has, added or removed (or replaced:
-// Params.Relation). All of a user comes in one call of [Builder.AddUser], into one of the Builders
-// that are merged. The package bounds what he moves, so the guarantee is for a user with any number
-// of keys: (ε, δ) for budget.User(0, …), which is more than for at most MaxKeys of them
-// (Guarantee.For converts). Somebody who comes in k calls is a group of k users.
+// Neighbours differ in one user with all keys and values of that user, added or removed (or
+// replaced: Params.Relation). All keys of a user go into one call of [Builder.AddUser], of one of
+// the Builders that are merged. The package bounds what one user changes, so the guarantee is for a
+// user with any number of keys: (ε, δ) for [budget.User](0, …), which is stronger than one for at
+// most MaxKeys of them (Guarantee.For converts). Somebody who comes in k calls is a group of k
+// users.
 //
 // A user of l keys gives each of them, or MaxKeys random ones, the weight 1/√l, so ‖·‖₂ ≤ 1. A
 // total weight below R counts as R with probability (v/R)², else as nothing; then normal noise is
@@ -68,8 +69,8 @@
 //
 // # Not covered
 //
-// Timing, and whoever reads the memory of the process. That a user comes in one call is on the
-// caller. Keys are shown only if enough users have them: an absent key says little.
+// Timing, and whoever reads the memory of the process. The caller gives all of a user in one call.
+// A key is shown only if enough users have it: that one is absent says little.
 //
 // Sources: Gopi, Gulhane, Kulkarni, Shen, Shokouhi, Yekhanin, Differentially Private Set Union
 // (ICML 2020), for weights 1/√l; Lebeda and Tětek (TODS 2025, Theorem 23, corrected) for the exact

@@ -66,8 +66,8 @@ func (e *group[K]) sums(p Params) (sums []*int64) {
 	return sums
 }
 
-// Size returns the length in bytes of the encoding of a release of so many integer keys; 0 if the
-// Params are invalid.
+// Size returns the length in bytes of the encoding of a release with that many integer keys; 0 if
+// the Params are invalid.
 func (p Params) Size(keys int) int {
 	p = p.normal()
 	if p.validate() != nil || keys < 0 {

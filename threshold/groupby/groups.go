@@ -12,8 +12,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Groups are released: keys with their number of users, and what else the Params asked for. They
-// are public, immutable, and safe for concurrent readers. All that is computed from them is
+// Groups is the release: keys with their number of users, and what else the Params asked for. It is
+// public, immutable, and safe for concurrent readers. All that is computed from it is
 // post-processing and costs no budget.
 type Groups[K hashing.Key] struct {
 	params            Params
@@ -138,9 +138,9 @@ func (g *Groups[K]) count(e group[K]) float64 {
 }
 
 // Estimate returns the estimated number of users of the key, 0 where it is not shown. Its noise has
-// the standard deviation [Params.StdDev], and the mean 0 up to a tenth of that where half of the
-// draws or more show the key. It may be negative. Users with more than Clip keys count less than 1:
-// see [Groups.Shortfall]. NaN with KeysOnly.
+// the standard deviation [Params.StdDev]. The mean of the noise is 0, up to a tenth of that, for a
+// key that is shown with probability ½ or more. It may be negative. Users with more than Clip keys
+// count less than 1: see [Groups.Shortfall]. NaN with KeysOnly.
 func (g *Groups[K]) Estimate(key K) float64 {
 	e, found := g.find(key)
 	if !found && g.counted() {

@@ -17,21 +17,21 @@ import (
 // maxListed is the most keys of a list.
 const maxListed = 1 << 26
 
-// NewListed returns an empty Builder for users whose keys are of a public list, of any key type,
-// such as the countries of the world. Every key of the list is released with its count, those that
-// nobody has too; other keys count in [Groups.Others] alone. The list must not come from the data,
-// or the release says who is in them.
+// NewListed returns an empty Builder for users and a public list of keys, of any key type: the
+// countries of the world, say. Every listed key is released with its count, also one that nobody
+// has. Other keys count only in [Groups.Others]. The list must not come from the data, or the
+// release says who is in them.
 //
 // No δ is spent on finding keys. With Delta the noise is normal, and the guarantee is also one of a
 // Gaussian mechanism, which composes better. With Delta 0 it is discrete Laplace noise, and the
 // release is ε-private. Which is less depends on C² = Clip or the length of the list, whichever is
 // smaller: at ε = 1 a count has a standard deviation of 1.5·C² by Laplace noise, and of 4.4·C by
-// normal noise with a δ of 1e-6. So a list of which users have up to eight keys, with a Clip of 8,
-// does as well without δ.
+// normal noise with a δ of 1e-6. So where users have at most eight listed keys, and Clip is 8, the
+// noise is as small without δ.
 //
-// MaxKeys is what NewListed fills in: the length of the list, but at most 4096. A key that is
-// listed twice counts once. The error wraps [ErrParams], also for an empty list, for one of more
-// than 2²⁶ keys, and for Passes, CountShare or KeysOnly.
+// NewListed fills in MaxKeys: the length of the list, but at most 4096. A key that is listed twice
+// counts once. The error wraps [ErrParams], also for an empty list, for one of more than 2²⁶ keys,
+// and for Passes, CountShare or KeysOnly.
 func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 	keys = slices.Clone(keys)
 	wire.Sort(keys)

@@ -9,10 +9,10 @@ import (
 	"github.com/dpsketch/dpsketch/internal/private"
 )
 
-// Merge adds the users of another Builder, and that one gives up its data: the trusted merge,
-// before any noise, of machines that one machine may see. The users of the two must be different: a
-// user in both is two users, and is protected less. Group by user first where data is spread by
-// other things.
+// Merge adds the users of another Builder, which gives up its data. This happens before any noise,
+// so the machine that merges must be trusted with all the data. No user may be in both: such a user
+// counts as two and is protected less. Where data is spread over machines by something else, group
+// it by user first.
 //
 // The error wraps [ErrMismatch] if the Params or the listed keys differ, if the two are not for the
 // same pass after the same [Discovery], or if other is b itself, and [ErrReleased] if one was

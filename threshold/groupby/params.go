@@ -29,16 +29,16 @@ type Params struct {
 	// 0 means 100. A larger m hardly raises the threshold, nor the noise of a
 	// count if it is above Clip.
 	MaxKeys int
-	// Passes is 2 where a second pass looks for the keys that the first has not
-	// found, with all the weight of those who have them: some 1.3 times the keys,
-	// under one guarantee. A Builder of New keeps what each user gave until then:
-	// 4 bytes for each key of a user, 8 with values, and 8. Where the data can
-	// be read twice, see [NewDiscovery]. 0 means 1.
+	// Passes is 1 or 2; 0 means 1. A second pass looks for keys that the first has
+	// not found, and users give all their weight to those: some 1.3 times the
+	// keys, under one guarantee. A Builder of New then keeps each user in memory:
+	// 8 bytes, and 4 for each key, or 8 with values. Where the data can be read
+	// twice, see [NewDiscovery].
 	Passes int
-	// CountShare is the fraction of the budget, in [1/64, 63/64], that only the
-	// counts (and sums) of the shown keys use. The rest buys the list of keys,
-	// and helps to count in one pass. At most ½ under Replace. 0 means ⅓, or ½
-	// for sums or two passes.
+	// CountShare is the fraction of the budget, in [1/64, 63/64], for the counts
+	// (and sums) of the shown keys alone. The rest pays for the list of keys; with
+	// one pass it helps the counts as well. At most ½ under Replace. 0 means ⅓, or
+	// ½ for sums or two passes.
 	CountShare float64
 	// Clip is C², in [1, 4096]: a user with l ≤ C² keys counts 1 in each of
 	// them, one with more √(C²/l). 0 means 36. Noise grows as C.
@@ -47,13 +47,14 @@ type Params struct {
 	// [Builder.AddUserValues]: |Min|, |Max| and Max − Min are at most 2²⁰⁰, the
 	// last at least 2⁻²⁰⁰. Both 0: no sums, no means.
 	Min, Max float64
-	// Relation says how neighbours differ, in one user: 0 means AddRemove.
+	// Relation says whether neighbours differ in a user who is added or removed,
+	// [budget.AddRemove], or replaced, [budget.Replace]. 0 means AddRemove.
 	Relation budget.Relation
-	// KeysOnly buys the list of keys alone, by the whole budget. CountShare,
-	// Clip, Min and Max are 0 then.
+	// KeysOnly spends the whole budget on the list of keys: there are no counts.
+	// CountShare, Clip, Min and Max are 0 then.
 	KeysOnly bool
-	// Others buys, for a fiftieth of the budget, the number of what is not
-	// shown: see [Groups.Others].
+	// Others spends a fiftieth of the budget on counting what is not shown: see
+	// [Groups.Others].
 	Others bool
 	// Listed says that the keys are those of a public list, of MaxKeys keys: see
 	// [NewListed], which sets both. Passes is 1 then, and CountShare 0.
@@ -159,9 +160,9 @@ func (p Params) Guarantee() budget.Guarantee {
 
 // Threshold returns the total weight at which a key is shown with probability ½, where a user of l
 // keys gives each the weight 1/√l: so a key of users who have l keys each is, with probability ½,
-// at Threshold·√l users. With two passes it is that of the second, where l is the number of his
-// keys that the first has not found. −Inf where keys are listed. NaN if the Params are invalid. It
-// calibrates the release, as [New] does.
+// at Threshold·√l users. With two passes it is that of the second, where l is the number of the
+// user's keys that the first has not found. −Inf where keys are listed. NaN if the Params are
+// invalid. It calibrates the release, as [New] does.
 func (p Params) Threshold() float64 {
 	c, err := p.normal().calibrate()
 	if err != nil {
