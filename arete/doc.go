@@ -13,13 +13,13 @@
 // # Model and guarantee
 //
 // Neighbouring inputs change the number by at most Params.Sensitivity, Δ: the unit is one row
-// (budget.Row), and in a sum of shares one party (budget.Party). Among parties, who takes part is
-// public, and Params.Relation says what a party's number is protected against: under AddRemove it
-// is in [−Δ, Δ] and protected against 0, under Replace in [0, Δ] and protected against any other. A
-// release is ε-differentially private, with no δ; Gaussian noise is (ε, δ) or ρ. Each further
-// release of the same data costs the same again. The law of the noise is certified when it is
-// calibrated: a bound on the ratio of probabilities, for all points and all shifts, is computed for
-// the parameters as they are drawn with. The proofs stand in jump_proof.md, discrete.go,
+// ([budget.Row]), and in a sum of shares one party ([budget.Party]). Among parties, who takes part
+// is public, and Params.Relation says what a party's number is protected against: under AddRemove
+// it is in [−Δ, Δ] and protected against 0, under Replace in [0, Δ] and protected against any
+// other. A release is ε-differentially private, with no δ; Gaussian noise is (ε, δ) or ρ. Each
+// further release of the same data costs the same again. The law of the noise is certified when it
+// is calibrated: a bound on the ratio of probabilities, for all points and all shifts, is computed
+// for the parameters as they are drawn with. The proofs stand in jump_proof.md, discrete.go,
 // certificate.go and gaussian.go.
 //
 // A party that holds d numbers: if they change by Δ together, in ℓ₁, independent noise for Δ on

@@ -8,14 +8,14 @@
 // # Which function for which theorem
 //
 //	type           values      independence over the draw of the seed
-//	[Fingerprint]  64 bits     none proved; integers: a permutation
-//	[Range]        [0, n)      pairwise, each value within 2⁻⁶⁴ of uniform
-//	[Polynomial]   [0, 2⁶¹−1)  k-wise, k from 2 to 1024; see its own text
+//	Fingerprint    64 bits     none proved; integers: a permutation
+//	Range          [0, n)      pairwise, each value within 2⁻⁶⁴ of uniform
+//	Polynomial     [0, 2⁶¹−1)  k-wise, k from 2 to 1024; see its own text
 //
 //	type           collision of two distinct keys
-//	[Fingerprint]  integers: never; else heuristic, ≈ 2⁻⁶⁴
-//	[Range]        ≤ 1/n + n/2¹³⁰ (≤ 2/n always)
-//	[Polynomial]   exactly 1/(2⁶¹−1) for keys below 2⁶¹−1
+//	Fingerprint    integers: never; else heuristic, ≈ 2⁻⁶⁴
+//	Range          ≤ 1/n + n/2¹³⁰ (≤ 2/n always)
+//	Polynomial     exactly 1/(2⁶¹−1) for keys below 2⁶¹−1
 //
 // A proof that needs "universal" or "pairwise independent" may rest on the second row; one that
 // takes fourth moments (AMS signs) or k-th moments needs [Polynomial]. A theorem must not rest on

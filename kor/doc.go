@@ -4,7 +4,7 @@
 //
 // It answers: how many keys, or what sum of public weights in (0, 1], are in A, in A∆B, A∪B, A∩B,
 // A∖B; in how many keys do two versions of one large set differ. Keys are uint64; of a string take
-// hashing.Fingerprint(seed, text).
+// [hashing.Fingerprint](seed, text).
 //
 // # Which package
 //
@@ -25,7 +25,7 @@
 //
 // # Model and guarantee
 //
-// The unit is one key, in a stream with all its occurrences, added or removed (budget.Key). Every
+// The unit is one key, in a stream with all its occurrences, added or removed ([budget.Key]). Every
 // key changes one bit at most, so flipping every bit with probability p ≥ 1/(e^ε + 1) is ε-private
 // for every choice of the hash functions (params.go; for streams p ≥ e^{−ε}/2, stream.go). p is
 // k/2⁶⁴, rounded up, and drawn exactly. A private state that is released k times costs exactly kε,

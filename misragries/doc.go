@@ -10,7 +10,7 @@
 // One element of the stream is hidden: neighbouring streams differ by adding or removing one
 // element anywhere. With Params.MaxElements = m > 1, and in a UserBuilder, it is one user:
 // neighbours differ by all of a user's at most m elements, or MaxKeys keys. Guarantee, of the
-// Params, of every Builder and of the release, says which, as a budget.Unit. The length n is
+// Params, of every Builder and of the release, says which, as a [budget.Unit]. The length n is
 // private too.
 //
 // # What to use

@@ -45,8 +45,8 @@ func BernoulliAtLeast(p float64) (Bernoulli, error) {
 
 // RandomizedResponse returns the law of the flips of ε-differentially private randomized response:
 // the least k/2⁶⁴ ≥ 1/(e^ε + 1). Whoever XORs it into a bit (see [Bernoulli.Flip]) multiplies no
-// probability by more than e^ε when the bit changes ([OneBit]). epsilon must be in [0, 44]: above,
-// the probability is nearly that of the rounding itself.
+// probability by more than e^ε when the bit changes. epsilon must be in [0, 44]: above, the
+// probability is nearly that of the rounding itself.
 func RandomizedResponse(epsilon float64) (Bernoulli, error) {
 	if !(epsilon >= 0 && epsilon <= 44) {
 		return Bernoulli{}, fault.Params("noise", "epsilon", epsilon, "a number in [0, 44]")

@@ -9,8 +9,8 @@
 // # Model
 //
 // n rows x ∈ [−M, M]ᵈ, or within public ranges of the coordinates ([Mechanism.WithRanges]).
-// Neighbours differ in one row: replaced by another (budget.Replace, n public), or added or removed
-// (budget.AddRemove, n private, or public places of which one is empty).
+// Neighbours differ in one row: replaced by another ([budget.Replace], n public), or added or
+// removed ([budget.AddRemove], n private, or public places of which one is empty).
 //
 // # Mechanisms
 //

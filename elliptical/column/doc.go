@@ -23,8 +23,8 @@
 // # Model and guarantee
 //
 // Each person is one row with one number, clamped to the public [Min, Max]. Neighbours differ in
-// one row more or less (budget.AddRemove, the default), or in the value of one row
-// (budget.Replace, the number of rows public): the unit is [budget.Row]. A release promises
+// one row more or less ([budget.AddRemove], the default), or in the value of one row
+// ([budget.Replace], the number of rows public): the unit is [budget.Row]. A release promises
 // [Params.Guarantee], on the machine as on paper: a value becomes an integer, sums are exact in
 // 128 bits, noise is drawn exactly on integers, scales are rounded up. The proofs stand in
 // scheme.go and law.go, of quantiles in quantile_params.go and exponential.go. Whoever has several

@@ -20,12 +20,13 @@
 // # Model and guarantee
 //
 // The data are a set of keys; neighbours differ in one key with all its occurrences, added or
-// removed, in all builders that are merged (budget.Key(budget.AddRemove)). Every key sets one bit
-// of a table, and none clears one. So the number of ones T moves by at most 1 with a key, and T + Z
-// with discrete Laplace noise Z of scale 1/ε₂ is ε₂-private; the table with every bit flipped with
-// probability at least 1/(e^ε₁ + 1) is ε₁-private. A release is T + Z, and with CountShare < 1 the
-// flipped bits too: ε₁ + ε₂ ≤ ε together (params.go), for every choice of the hash functions. Noise
-// is drawn exactly; no float touches a release. A table that is released k times costs exactly kε.
+// removed, in all builders that are merged ([budget.Key]([budget.AddRemove])). Every key sets one
+// bit of a table, and none clears one. So the number of ones T moves by at most 1 with a key, and T
+// + Z with discrete Laplace noise Z of scale 1/ε₂ is ε₂-private; the table with every bit flipped
+// with probability at least 1/(e^ε₁ + 1) is ε₁-private. A release is T + Z, and with CountShare < 1
+// the flipped bits too: ε₁ + ε₂ ≤ ε together (params.go), for every choice of the hash functions.
+// Noise is drawn exactly; no float touches a release. A table that is released k times costs
+// exactly kε.
 //
 // Running totals of any number of slots cost ε together, with whole histories: a key moves the
 // increments by 2 in ℓ₁, so each has noise of scale 2/ε (running.go). Windows cost ε each day

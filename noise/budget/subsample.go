@@ -18,9 +18,9 @@ import (
 //
 // The theorems are those of Balle, Barthe and Gaboardi, Privacy Amplification by Subsampling
 // (NeurIPS 2018), and no other pairing is covered: Poisson sampling under Replace has a larger δ. A
-// smaller γ gives a stronger guarantee, so the sampler may round it down: [BernoulliAtMost] makes
-// the [Bernoulli] that decides exactly whether a record is in, and fraction may be the float64
-// quotient m/n.
+// smaller γ gives a stronger guarantee, so the sampler may round it down: [noise.BernoulliAtMost]
+// makes the [noise.Bernoulli] that decides exactly whether a record is in, and fraction may be the
+// float64 quotient m/n.
 //
 // Of a Poisson sample the accountant keeps the exact law, where g is one release by ε or of Laplace
 // noise, or any number by μ: a thousand samples of 1 % with Gaussian noise of σ = 1 have ε = 2.13

@@ -1,10 +1,10 @@
 // Package dpbeam has private aggregations as transforms of Apache Beam.
 //
 //	transform       takes          gives one encoded        protects
-//	[UserGroups]    user, [Entry]  groupby.Groups[string]   one user with any number of keys
-//	[ListedGroups]  user, [Entry]  groupby.Groups[string]   the same, for keys of a public list
-//	[DistinctKeys]  key            distinct.Sketch          one key with all its occurrences
-//	[FrequentKeys]  key            misragries.Histogram     one element
+//	UserGroups      user, Entry    groupby.Groups[string]   one user with any number of keys
+//	ListedGroups    user, Entry    groupby.Groups[string]   the same, for keys of a public list
+//	DistinctKeys    key            distinct.Sketch          one key with all its occurrences
+//	FrequentKeys    key            misragries.Histogram     one element
 //
 // Each transform makes a private state of every bundle where its elements are, sends the states
 // through one shuffle, and merges and releases them in one place. So the noise and the threshold
