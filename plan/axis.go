@@ -139,6 +139,11 @@ func (k *keying) fill(dst []uint32, i int, x []float64) {
 			x[at] = math.Abs(v - c)
 		}
 	}
+	k.keyAll(dst, x)
+}
+
+// keyAll sets dst to the keys of the values.
+func (k *axis) keyAll(dst []uint32, x []float64) {
 	dst = dst[:len(x)]
 	switch k.base {
 	case Asinh:

@@ -171,12 +171,16 @@ func (r *run) clipAll(limit float64) (*clipper, error) {
 type wholeRows struct {
 	*shaping
 	columns []columnMap // in steps
+	factors []float64   // the same where shaping has factors
 }
 
 func newWholeRows(s *shaping, step float64) *wholeRows {
-	w := &wholeRows{s, slices.Clone(s.columns)}
+	w := &wholeRows{s, slices.Clone(s.columns), slices.Clone(s.factors)}
 	for i := range w.columns {
 		w.columns[i].factor /= step // exact: a power of two
+	}
+	for i := range w.factors {
+		w.factors[i] = w.columns[i].factor
 	}
 	return w
 }
@@ -208,6 +212,16 @@ func (w *wholeRows) add(c *clipper, j int) {
 	}
 	entries, values := m.Indices[from:to:to], m.Values[from:to:to]
 	least, most := w.x.usual()
+	if w.factors != nil {
+		for at, i := range entries {
+			x := values[at]
+			if !(x >= least && x <= most) {
+				x = w.x.clean(int(i), x)
+			}
+			sums[i] += int64(x * w.factors[i])
+		}
+		return
+	}
 	for at, i := range entries {
 		x, c := values[at], w.columns[i]
 		if !(x >= least && x <= most) {

@@ -165,23 +165,40 @@ func TestWeightsFallOffSlowly(t *testing.T) {
 }
 
 // The draws follow the exact law, for columns that make pieces split, with zeros that are only
-// counted, and a window.
+// counted, and a window, and for columns of which some keys say where most of the others are: a
+// quarter of them lies outside.
 func TestSamplerFollowsTheLaw(t *testing.T) {
 	crowd := column{zeros: 300, zero: 40}
 	for i := range uint32(900) {
 		crowd.keys = append(crowd.keys, 30+(i*i)%25)
 	}
 	few := column{keys: []uint32{5, 5, 90, 17}}
+	var wide, narrow column
+	for i := range uint32(narrowKeys) {
+		at, near := i*i%25, i*i%9
+		if j := i % (narrowKeys / narrowSample); j == 3 || j == 8 {
+			at, near = 60, 55
+		} else if j == 5 || j == 13 {
+			at, near = 0, 0
+		}
+		wide.keys, narrow.keys = append(wide.keys, 30+at), append(narrow.keys, 38+near)
+	}
 	draws := 20_000
 	if dptest.Long() {
 		draws = 60_000
 	}
 	for name, base := range map[string][]region{"plain": {{0, 97, 1}}, "window": {{0, 35, 1}, {35, 50, 31}, {50, 97, 1}}} {
-		for _, c := range []column{crowd, few, {}} {
-			w := newWeights(0.1/float64(100+c.size()*c.size()), 0.5, added, int(c.size()))
+		for _, c := range []column{crowd, few, {}, wide, narrow} {
+			var s sampler
+			rho, draws := 0.1, draws
+			if len(c.keys) >= narrowKeys {
+				rho, draws = 10, draws/2
+				_, main := s.narrowed(c.keys, base)
+				require.Equal(t, name == "window" && c.keys[0] == 30, main < 0)
+			}
+			w := newWeights(rho/float64(100+c.size()*c.size()), 0.5, added, int(c.size()))
 			expected := law(c, base, w)
 			observed := make([]int64, len(expected))
-			var s sampler
 			for range draws {
 				observed[s.quantile(c, base, w)]++
 			}

@@ -66,6 +66,9 @@ type sampler struct {
 	pieces []piece
 	spare  []piece
 	lists  [][]uint32 // the keys of pieces that were looked at
+
+	regions []region // of narrowed
+	others  []uint32 // of outside
 }
 
 // quantile draws a candidate r with probability exactly base(r)·w(score(r))/Σ base·w: see
@@ -144,17 +147,73 @@ func (p piece) ranks(c column, keys []uint32, r uint32) (lo, hi int64) {
 }
 
 // cut makes the first pieces: of every region a number of cells that suits the data, all of the
-// same size but for the last.
+// same size but for the last. A region that a few keys of a long column fall into is cut at the
+// least and the greatest of them first, so that the cells are where the data is. Where pieces begin
+// and end does not change the law: see quantile.
 func (s *sampler) cut(c column, base []region) {
 	s.pieces = s.pieces[:0]
-	below := int64(0)
-	for _, r := range base {
-		cells := min(uint64(1)<<min(max(bits.Len(uint(len(c.keys)))-4, 4), 11), r.end-r.start)
-		if len(base) > 1 && r.weight == 1 {
-			cells = min(cells, 64) // beside the window: see window.go
-		}
-		below = s.partition(c, c.keys, r, cells, below)
+	base, main := s.narrowed(c.keys, base)
+	others := c.keys
+	if main >= 0 {
+		others = s.outside(c.keys, base[main])
 	}
+	most, below := uint64(1)<<min(max(bits.Len(uint(len(c.keys)))-4, 4), 11), int64(0)
+	for i, r := range base {
+		keys, cells := others, min(most, r.end-r.start)
+		switch {
+		case i == main:
+			keys = c.keys
+		case main >= 0, len(base) > 1 && r.weight == 1:
+			cells = min(cells, 64) // beside the data, or the window: see window.go
+		}
+		below = s.partition(c, keys, r, cells, below)
+	}
+}
+
+const (
+	narrowKeys   = 1 << 10 // fewer keys are not worth a look at some
+	narrowSample = 64      // keys that are looked at
+)
+
+// narrowed returns the base measure cut at the least and the greatest of some of the keys, and which
+// region lies between, or −1 if they are few or not in one region.
+func (s *sampler) narrowed(keys []uint32, base []region) (cut []region, main int) {
+	if len(keys) < narrowKeys {
+		return base, -1
+	}
+	least, most := keys[0], keys[0]
+	for j := 0; j < len(keys); j += len(keys) / narrowSample {
+		least, most = min(least, keys[j]), max(most, keys[j])
+	}
+	from, to := uint64(least), uint64(most)+1
+	s.regions, main = s.regions[:0], -1
+	for _, r := range base {
+		if from < r.start || to > r.end {
+			s.regions = append(s.regions, r)
+			continue
+		}
+		if from > r.start {
+			s.regions = append(s.regions, region{r.start, from, r.weight})
+		}
+		main = len(s.regions)
+		s.regions = append(s.regions, region{from, to, r.weight})
+		if to < r.end {
+			s.regions = append(s.regions, region{to, r.end, r.weight})
+		}
+	}
+	return s.regions, main
+}
+
+// outside returns the keys that are not in the region.
+func (s *sampler) outside(keys []uint32, r region) []uint32 {
+	s.others = slices.Grow(s.others[:0], len(keys)+1)[:len(keys)+1]
+	next, width := uint64(0), r.end-r.start
+	for _, k := range keys { // without branches, which depend on chance
+		s.others[next] = k
+		_, inside := bits.Sub64(uint64(k)-r.start, width, 0) // a key before start wraps around
+		next += 1 - inside
+	}
+	return s.others[:next]
 }
 
 // partition appends up to cells pieces of the region, before which there are below keys, and

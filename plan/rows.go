@@ -143,27 +143,49 @@ func (r *rows) gather(x []float64, rows [][]float64, i int) {
 	}
 }
 
+// entriesAtOnce is the number of sparse entries that are given keys together.
+const entriesAtOnce = 256
+
 // sparseColumns is columns for sparse rows: the zeros of a column are counted, not touched.
 func (r *rows) sparseColumns(list []int, count int, stop func() error, k *keying, use func(at, worker int, c column)) error {
 	s := r.sparse
-	place := make([]int, r.dim) // 1 + the place in the list
+	place := make([]int32, r.dim) // 1 + the place in the list
 	for at, i := range list {
-		place[i] = at + 1
+		place[i] = int32(at) + 1
 	}
 	ends := make([]int, len(list)+1)
 	for _, i := range s.Indices {
-		ends[place[i]]++
+		if at := place[i]; at > 0 {
+			ends[at]++
+		}
 	}
-	ends[0] = 0
 	for at := range list {
 		ends[at+1] += ends[at]
 	}
 	keys := make([]uint32, ends[len(list)])
 	next := slices.Clone(ends[:len(list)])
-	for i, index := range s.Indices {
-		if at := place[index] - 1; at >= 0 {
-			x := [1]float64{r.clean(int(index), s.value(i))}
-			k.fill(keys[next[at]:], int(index), x[:])
+	var (
+		x     [entriesAtOnce]float64
+		some  [entriesAtOnce]uint32
+		where [entriesAtOnce]int32
+	)
+	for from := 0; from < len(s.Indices); from += entriesAtOnce {
+		m := 0
+		for e, i := range s.Indices[from:min(from+entriesAtOnce, len(s.Indices))] {
+			at := place[i] - 1
+			if at < 0 {
+				continue
+			}
+			v := r.clean(int(i), s.value(from+e))
+			if k.centre != nil {
+				v = math.Abs(v - k.centre[i])
+			}
+			x[m], where[m] = v, at
+			m++
+		}
+		k.keyAll(some[:], x[:m])
+		for e, at := range where[:m] {
+			keys[next[at]] = some[e]
 			next[at]++
 		}
 	}

@@ -10,6 +10,7 @@ type shaping struct {
 	fixed    []uint32  // coordinates of which the centre is not 0: no row is sparse there
 	place    []int32   // 1 + the place in fixed; nil if that is empty
 	zeros    []float64 // what a 0 is in the fixed coordinates
+	factors  []float64 // those of the columns, where no coordinate is fixed; else nil
 	ones     []float64 // what a stored entry is, where all are 1; else nil
 	rest     float64   // ‖y‖² of a row of zeros
 	changes  []float64 // what a stored 1 adds to ‖y‖²; nil if ones is
@@ -41,6 +42,9 @@ func newShaping(x *rows, centre, factor []float64) *shaping {
 		s.place[i] = int32(at) + 1
 	}
 	if x.sparse.Values != nil {
+		if len(s.fixed) == 0 {
+			s.factors = factor
+		}
 		return s
 	}
 	s.ones, s.changes, s.constant = make([]float64, x.dim), make([]float64, x.dim), len(s.fixed) == 0
@@ -72,6 +76,8 @@ func (s *shaping) square(j int) float64 {
 		sum = float64(len(entries)) * s.changes[0]
 	case s.changes != nil:
 		sum = sumOf(s.changes, entries)
+	case s.factors != nil:
+		sum = s.factorSquare(entries, m.Values[from:to:to])
 	default:
 		sum = s.sparseSquare(entries, m.Values[from:to:to])
 	}
@@ -93,6 +99,21 @@ func sumOf(x []float64, list []uint32) float64 {
 		a += x[list[n]]
 	}
 	return a + b
+}
+
+// factorSquare is sparseSquare where no coordinate is fixed.
+func (s *shaping) factorSquare(entries []uint32, values []float64) float64 {
+	least, most := s.x.usual()
+	var sum, other float64
+	for at, i := range entries {
+		x := values[at]
+		if !(x >= least && x <= most) {
+			x = s.x.clean(int(i), x)
+		}
+		y := x * s.factors[i]
+		sum, other = other, sum+y*y
+	}
+	return sum + other
 }
 
 // sparseSquare returns what the entries add to the square of a row of zeros.
