@@ -203,7 +203,7 @@ func (p Params) chosen(n float64, public *ranges) Params {
 		return q
 	}
 	o := q.stagesAt(n)
-	if noise, plain, _ := q.errorsOf(n, []float64{q.Unit}, o, public); o.Failure >= 0.5 || noise >= plain {
+	if noise, plain, _ := q.errorsOf(n, q.spreadOf([]float64{q.Unit}), o, public); o.Failure >= 0.5 || noise >= plain {
 		p.Method = Plain
 		return p.resolved()
 	}

@@ -74,17 +74,17 @@ func (p Params) Plan(scales ...float64) (Plan, error) {
 		return Plan{}, err
 	}
 	n, q := float64(p.Rows), p.adaptable()
-	o := p.planAt(n, all)
+	o := p.planAt(n, q.spreadOf(all))
 	o.LeastRows = int(search.Least(1, func(n int64) bool { return q.stagesAt(float64(n)).Enough }))
 	return o, nil
 }
 
-// planAt is the Plan for n rows and Dim guesses of the scales, but for LeastRows.
-func (p Params) planAt(n float64, scales []float64) Plan {
+// planAt is the Plan for n rows and guesses of the scales, but for LeastRows.
+func (p Params) planAt(n float64, guessed spread) Plan {
 	o := p.adaptable().stagesAt(n)
 	chosen := p.resolved().chosen(n, nil)
 	o.Params, o.Params.Method = p, chosen.Method
-	o.Noise, o.Plain, o.Sampling = chosen.errorsOf(n, scales, o, nil)
+	o.Noise, o.Plain, o.Sampling = chosen.errorsOf(n, guessed, o, nil)
 	return o
 }
 
@@ -103,8 +103,9 @@ func (p Params) RowsFor(noise float64, scales ...float64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	guessed := p.adaptable().spreadOf(all)
 	enough := func(n int64) bool {
-		o := p.planAt(float64(n), all)
+		o := p.planAt(float64(n), guessed)
 		return (o.Enough || o.Params.Method == Plain) && o.Noise <= noise
 	}
 	if !enough(maxRows) {
@@ -113,43 +114,55 @@ func (p Params) RowsFor(noise float64, scales ...float64) (int, error) {
 	return int(search.Least(1, enough)), nil
 }
 
-// errorsOf returns the ℓₚ norms of the noise of the sum, of that of the plain mechanism, and of the
-// error of the sample, for rows of independent Gaussian coordinates, each scale standing for
-// d/len(scales) of them. Of C² it takes the quantile of the χ² law with the mean and the variance
-// of ‖y‖².
-func (p Params) errorsOf(n float64, scales []float64, o Plan, public *ranges) (noise, plain, sampling float64) {
+// spread is what planning needs of the scales, for rows of independent Gaussian coordinates.
+type spread struct {
+	exponent float64 // of the scale, to which the noise of a coordinate is in proportion
+	// ‖y‖² has this mean and, but for a factor 2, this variance in units of the square of unit
+	unit, mean, squares float64
+	shaped, plain       float64 // ℓₚ norms of errors in proportion to noise, and to the scales
+}
+
+// spreadOf returns the spread of scales that each stand for d/len(scales) coordinates, for resolved
+// Params.
+func (p Params) spreadOf(scales []float64) spread {
 	each := float64(p.Dim) / float64(len(scales))
-	e := p.exponent(scales)
-	mean, squares := 0.0, 0.0
-	for _, s := range scales {
-		v := math.Pow(s/scales[0], 2-2*e)
-		mean, squares = mean+v*each, squares+v*v*each
+	out := spread{exponent: p.exponent(scales)}
+	out.unit = math.Pow(scales[0], 1-out.exponent)
+	shaped := make([]float64, len(scales))
+	for i, s := range scales {
+		shaped[i] = math.Pow(s, out.exponent)
+		v := s / shaped[i] / out.unit
+		out.mean, out.squares = out.mean+v*v*each, out.squares+v*v*v*v*each
 	}
-	degrees := mean * mean / squares
-	tail := min(max(o.Clipped/n, 0x1p-40), 0.5)
-	norm := func(quantile float64) float64 {
-		return math.Pow(scales[0], 1-e) * math.Sqrt(mean*distuv.ChiSquared{K: degrees}.Quantile(quantile)/degrees)
-	}
-	c := norm(1 - tail)
-	c *= p.marginFor(c, norm(0.5), o.Clipped, n)
+	grow := math.Pow(each, 1/p.P)
+	out.shaped, out.plain = grow*normError(shaped, p.P), grow*normError(scales, p.P)
+	return out
+}
+
+// norm returns a quantile of ‖y‖: that of the χ² law with its mean and variance.
+func (s spread) norm(quantile float64) float64 {
+	degrees := s.mean * s.mean / s.squares
+	return s.unit * math.Sqrt(s.mean*distuv.ChiSquared{K: degrees}.Quantile(quantile)/degrees)
+}
+
+// errorsOf returns the ℓₚ norms of the noise of the sum, of that of the plain mechanism, and of the
+// error of the sample.
+func (p Params) errorsOf(n float64, guessed spread, o Plan, public *ranges) (noise, plain, sampling float64) {
+	c := guessed.norm(1 - min(max(o.Clipped/n, 0x1p-40), 0.5))
+	c *= p.marginFor(c, guessed.norm(0.5), o.Clipped, n)
 	unit := p.sumSensitivity() / (n * math.Sqrt(2*p.Rho))
-	bound := public.bound(p)
 	looked := o.Scale
-	if e == 0 && p.Steps.Scaling == AutoScaling && p.Dim >= leastDim {
+	if guessed.exponent == 0 && p.Steps.Scaling == AutoScaling && p.Dim >= leastDim {
 		// then no more than the pilot is paid for
 		looked *= pilotSize / float64(p.Dim)
 	}
 	left := 1 - min(o.Centre+looked+o.Clip, 0.99)
-	shaped, flat, errors := make([]float64, len(scales)), make([]float64, len(scales)), make([]float64, len(scales))
-	for i, s := range scales {
-		flat[i], errors[i] = unit*bound, s/math.Sqrt(n)
-		shaped[i] = unit * c * math.Pow(s, e) / math.Sqrt(left)
-	}
+	noise = unit * c / math.Sqrt(left) * guessed.shaped
+	plain = unit * public.bound(p) * math.Pow(float64(p.Dim), 1/p.P) * normError([]float64{1}, p.P)
 	if p.Method == Plain {
-		shaped = flat
+		noise = plain
 	}
-	grow := math.Pow(each, 1/p.P)
-	return grow * normError(shaped, p.P), grow * normError(flat, p.P), grow * normError(errors, p.P)
+	return noise, plain, guessed.plain / math.Sqrt(n)
 }
 
 // guesses returns Dim scales, or one that stands for all.

@@ -175,8 +175,8 @@ const (
 	narrowSample = 64      // keys that are looked at
 )
 
-// narrowed returns the base measure cut at the least and the greatest of some of the keys, and which
-// region lies between, or −1 if they are few or not in one region.
+// narrowed returns the base measure cut at the least and the greatest of some of the keys, and
+// which region lies between: −1 if there is none, as keys are few or not in one region.
 func (s *sampler) narrowed(keys []uint32, base []region) (cut []region, main int) {
 	if len(keys) < narrowKeys {
 		return base, -1
