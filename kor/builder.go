@@ -2,6 +2,7 @@ package kor
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
@@ -61,23 +62,52 @@ func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 // Toggle adds the key to the set if it is absent and removes it if it is present: it flips one bit,
 // so that toggling twice changes nothing. A string key goes in as hashing.Fingerprint(p.Seed, key).
 // After Release, and on a Builder that New did not make, Toggle does nothing.
-func (b *Builder) Toggle(key uint64) {
-	s := private.Enter(b.secret)
-	if s == nil {
-		return
-	}
+func (b *Builder) Toggle(key uint64) { private.Use(b.secret, (*state).toggle, key) }
+
+// toggle has functions as parameters of what it calls so that it is inlined; see [private.Use].
+func (s *state) toggle(key uint64) { byMembers(s, key, (*state).flip, (*state).toggleMember) }
+
+func byMembers[K any](s *state, keys K, without, with func(*state, K)) {
 	if s.members == nil {
-		s.place.flip(s.table, key)
+		without(s, keys)
 	} else {
-		s.toggleMember(key, 1)
+		with(s, keys)
 	}
-	private.Leave(b.secret)
+}
+
+// flip flips the bit of a key.
+func (s *state) flip(key uint64) {
+	hi, lo := bits.Mul64(s.place.k1, key^s.place.k0) // as in placement.at
+	u, v := bits.Mul64(s.place.k2, hi^lo)
+	cell, _ := bits.Mul64(s.place.cells, v)
+	if i := s.place.starts[bits.TrailingZeros64(u)] + cell>>6; i < uint64(len(s.table)) {
+		s.table[i] ^= 1 << (cell & 63)
+	}
+}
+
+func (s *state) flipAll(keys []uint64) {
+	table := s.table
+	for i, bit := range s.place.each(keys) {
+		if i < uint64(len(table)) {
+			table[i] ^= bit
+		}
+	}
 }
 
 // toggleMember toggles the key of a Builder that counts.
-func (s *state) toggleMember(key uint64, w float64) {
-	s.place.flipWeighted(s.table, key, w)
-	s.members.toggle(key, w)
+func (s *state) toggleMember(key uint64) { s.toggleWeighted(key, 1) }
+
+func (s *state) toggleMembers(keys []uint64) {
+	for _, key := range keys {
+		s.toggleMember(key)
+	}
+}
+
+func (s *state) toggleWeighted(key uint64, w float64) {
+	s.place.flip(s.table, key, w)
+	if s.members != nil {
+		s.members.toggle(key, w)
+	}
 }
 
 // ToggleWeighted is Toggle for a key of the given weight in (0, 1]: the sketch then estimates the
@@ -98,11 +128,7 @@ func (b *Builder) ToggleWeighted(key uint64, weight float64) {
 	if s == nil {
 		return
 	}
-	if s.members == nil {
-		s.place.flipWeighted(s.table, key, w)
-	} else {
-		s.toggleMember(key, w)
-	}
+	s.toggleWeighted(key, w)
 	private.Leave(b.secret)
 }
 
@@ -111,21 +137,13 @@ func (b *Builder) ToggleWeighted(key uint64, weight float64) {
 // removes it and the third adds it again, for the sketch remembers no keys. Data with duplicates go
 // to package kor/distinct.
 func (b *Builder) Add(keys ...uint64) {
-	s := private.Enter(b.secret)
-	if s == nil {
-		return
-	}
-	if s.members == nil {
-		place, table := s.place, s.table
-		for _, key := range keys {
-			place.flip(table, key)
-		}
-	} else {
-		for _, key := range keys {
-			s.toggleMember(key, 1)
-		}
-	}
-	private.Leave(b.secret)
+	private.OneOrMany(b, keys, (*Builder).Toggle, (*Builder).toggleAll)
+}
+
+func (b *Builder) toggleAll(keys []uint64) { private.Use(b.secret, (*state).toggleAll, keys) }
+
+func (s *state) toggleAll(keys []uint64) {
+	byMembers(s, keys, (*state).flipAll, (*state).toggleMembers)
 }
 
 // Merge makes the Builder that of the symmetric difference of its set and the other's, which gives

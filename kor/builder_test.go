@@ -88,10 +88,10 @@ func TestConcurrentUsePanics(t *testing.T) {
 	share, err := builder(t, small).Share(2)
 	require.NoError(t, err)
 	for name, use := range map[string]func(){
-		"Toggle": func() { b.Toggle(1) }, "ToggleWeighted": func() { b.ToggleWeighted(1, 0.5) }, "Add": func() { b.Add(1, 2) },
+		"Toggle": func() { b.Toggle(1) }, "Add one": func() { b.Add(1) }, "ToggleWeighted": func() { b.ToggleWeighted(1, 0.5) }, "Add": func() { b.Add(1, 2) },
 		"Release": func() { b.Release() }, "Share": func() { b.Share(2) }, "Merge": func() { b.Merge(builder(t, small)) },
 		"merged": func() { other.Merge(b) }, "append": func() { b.AppendPrivateState(nil) }, "restore": func() { b.RestorePrivateState(nil) },
-		"stream Add": func() { s.Add(1) }, "stream AddWeighted": func() { s.AddWeighted(1, 0.5) }, "stream Release": func() { s.Release() },
+		"stream Add": func() { s.Add(1) }, "stream Add many": func() { s.Add(1, 2) }, "stream AddWeighted": func() { s.AddWeighted(1, 0.5) }, "stream Release": func() { s.Release() },
 		"stream Merge": func() { s.Merge(streamBuilder(t, small)) }, "stream merged": func() { otherStream.Merge(s) },
 		"stream append": func() { s.AppendPrivateState(nil) }, "stream restore": func() { s.RestorePrivateState(nil) },
 		"Bytes": func() { share.Bytes() },

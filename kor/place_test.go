@@ -34,7 +34,7 @@ func TestRegularKeys(t *testing.T) {
 			place := newPlacement(Params{Cells: n, Levels: levels, Seed: hashing.NewSeed()})
 			table := make([]uint64, levels*n/64)
 			for i := range uint64(keys) {
-				place.flip(table, key(i))
+				place.flip(table, key(i), 1)
 			}
 			for level := range levels {
 				z := 0
@@ -73,7 +73,7 @@ func TestPlaces(t *testing.T) {
 		expected := make([]float64, cells*levels)
 		for key := range uint64(keys) {
 			clear(table)
-			place.flipWeighted(table, key, w)
+			place.flip(table, key, w)
 			at := cells * levels
 			for level, word := range table {
 				if word != 0 {

@@ -9,13 +9,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
 // 32 goroutines that add to one Builder: one of them panics and says why, or no count is lost.
 // Without the report a third of the counts were lost in silence. The same race may also run a slice
 // out of its bounds before it is seen, which panics as well.
 func TestConcurrentUseIsSeen(t *testing.T) {
-	if raceEnabled {
+	if dptest.Race {
 		t.Skip("the race is deliberate")
 	}
 	const goroutines, each = 32, 20_000

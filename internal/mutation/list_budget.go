@@ -24,8 +24,9 @@ var budgetMutations = []mutation{
 }
 
 var privateMutations = []mutation{
-	{"concurrent use not seen", "internal/private/private.go", "if c == nil || !c.busy {", "if c == nil {"},
-	{"copies released one by one", "internal/private/private.go", "func Released[S any](s State[S]) bool { return s.at == nil || *s.at == nil }", "func Released[S any](s State[S]) bool { return s.at == nil }"},
+	{"concurrent use not seen", "internal/private/private.go:Leave", "if c.data == nil || !c.busy {", "if c.data == nil {"},
+	{"concurrent use not seen in one call", "internal/private/private.go:Use", "if c.data != data || !c.busy {", "if c.data != data {"},
+	{"copies released one by one", "internal/private/private.go", "func Released[S any](s State[S]) bool { return s.at == nil || s.at.data == nil }", "func Released[S any](s State[S]) bool { return s.at == nil }"},
 	{"−0 read into Params", "internal/wire/fields.go", "if math.IsNaN(y) || NegativeZero(y) {", "if math.IsNaN(y) {"},
 	{"numbers above the most read into Params", "internal/wire/fields.go", "if uint64(n) > uint64(most) {", "if false {"},
 	{"ε without a ceiling", "internal/limits/limits.go", "if !(epsilon >= MinEpsilon && epsilon <= most) {", "if !(epsilon >= MinEpsilon) {"},

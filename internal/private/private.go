@@ -20,6 +20,8 @@
 //		private.Leave(b.secret)
 //	}
 //
+// [Use] is the same in one call.
+//
 // What that gives:
 //
 //   - released once: [Take] empties the State, and with it all copies of the Builder;
@@ -43,40 +45,61 @@ import (
 
 // State is private data of type S, shared by all copies. The zero State holds none, as one that was
 // taken.
-type State[S any] struct{ at **cell[S] }
+type State[S any] struct{ at *cell[S] }
 
 type cell[S any] struct {
 	busy bool
-	data S
+	data *S // nil from Take on
 }
 
 // New returns a State that holds the data.
-func New[S any](data S) State[S] {
-	c := &cell[S]{data: data}
-	return State[S]{&c}
-}
+func New[S any](data S) State[S] { return State[S]{&cell[S]{data: &data}} }
 
 // Enter returns the data for reading and writing up to the next [Leave], or nil if there are none
 // (any more). It panics if another goroutine is in between.
 func Enter[S any](s State[S]) *S {
-	if s.at == nil {
+	c := s.at
+	if c == nil {
 		return nil
 	}
-	c := *s.at
-	if c == nil {
+	data := c.data
+	if data == nil {
 		return nil
 	}
 	if c.busy {
 		panic(concurrent)
 	}
 	c.busy = true
-	return &c.data
+	return data
 }
 
 // Leave ends what an [Enter] that returned data began.
 func Leave[S any](s State[S]) {
-	c := *s.at
-	if c == nil || !c.busy {
+	c := s.at
+	if c.data == nil || !c.busy {
+		panic(concurrent)
+	}
+	c.busy = false
+}
+
+// Use calls f with the data, between Enter and Leave, and does nothing if there are none (any
+// more). The compiler takes a call of a parameter for cheap, and then knows which function it is:
+// so Use and a small f are inlined, into a method of a Builder and with it into the caller's loop.
+func Use[S, A any](s State[S], f func(*S, A), arg A) {
+	c := s.at
+	if c == nil {
+		return
+	}
+	data := c.data
+	if data == nil {
+		return
+	}
+	if c.busy {
+		panic(concurrent)
+	}
+	c.busy = true
+	f(data, arg)
+	if c.data != data || !c.busy {
 		panic(concurrent)
 	}
 	c.busy = false
@@ -86,10 +109,19 @@ func Leave[S any](s State[S]) {
 // for an S that has locks of its own, and a State that nobody enters or takes: what is released is
 // taken out of S.
 func Share[S any](s State[S]) *S {
-	if s.at == nil || *s.at == nil {
+	if s.at == nil {
 		return nil
 	}
-	return &(*s.at).data
+	return s.at.data
+}
+
+// OneOrMany calls one with the only key, or many with all. It is inlined as Use is.
+func OneOrMany[B any](b B, keys []uint64, one func(B, uint64), many func(B, []uint64)) {
+	if len(keys) == 1 {
+		one(b, keys[0])
+	} else {
+		many(b, keys)
+	}
 }
 
 // Take returns the data and leaves the State, and all its copies, without. The error wraps
@@ -100,12 +132,12 @@ func Take[S any](s State[S], doing string) (*S, error) {
 	if data == nil {
 		return nil, fmt.Errorf("%s is %w", doing, fault.ErrReleased)
 	}
-	*s.at = nil
+	s.at.data = nil
 	return data, nil
 }
 
 // Released reports whether there are no data (any more).
-func Released[S any](s State[S]) bool { return s.at == nil || *s.at == nil }
+func Released[S any](s State[S]) bool { return s.at == nil || s.at.data == nil }
 
 // Same reports whether a and b share their data.
 func Same[S any](a, b State[S]) bool { return a.at != nil && a.at == b.at }

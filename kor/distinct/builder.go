@@ -50,22 +50,26 @@ func New(p Params) (*Builder, error) {
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add adds keys. A key that is there already, from this call or another one, changes nothing. Many
-// keys in one call take less than half of the time a key. After Release, and on a Builder that New
-// did not make, Add does nothing.
+// keys in one call take less time a key. After Release, and on a Builder that New did not make, Add
+// does nothing.
 func (b *Builder) Add(keys ...uint64) {
-	s := private.Enter(b.secret)
-	if s == nil {
-		return
-	}
-	if len(keys) == 1 { // half of the time, with the call saved
-		if word, bit := s.place.at(keys[0]); word < uint64(len(s.table)) {
-			s.table[word] |= bit
-		}
-	} else {
-		s.place.set(s.table, keys)
-	}
-	private.Leave(b.secret)
+	private.OneOrMany(b, keys, (*Builder).addOne, (*Builder).addMany) // inlined for one key
 }
+
+func (b *Builder) addOne(key uint64) { private.Use(b.secret, (*state).set, key) }
+
+func (b *Builder) addMany(keys []uint64) { private.Use(b.secret, (*state).setAll, keys) }
+
+// set sets the bit of a key.
+func (s *state) set(key uint64) {
+	hi, lo := bits.Mul64(s.place.k1, key^s.place.k0) // as in placement.split
+	cell, f := bits.Mul64(s.place.cells, (hi^lo)*s.place.k2)
+	if word := s.place.starts[bits.Len64(f)] + cell>>6; word < uint64(len(s.table)) {
+		s.table[word] |= 1 << (cell & 63)
+	}
+}
+
+func (s *state) setAll(keys []uint64) { s.place.set(s.table, keys) }
 
 // AddKey adds keys of any type by their hashing.Fingerprint under Params.Seed. So AddKey of the
 // integer 5 and Add of 5 are two keys; a set of builders that meet uses one of the two.

@@ -1,5 +1,0 @@
-//go:build !race
-
-package misragries
-
-const raceEnabled = false
