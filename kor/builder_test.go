@@ -80,6 +80,31 @@ func TestReleaseOnce(t *testing.T) {
 	}
 }
 
+// Many keys in one call are the same as one by one, on all levels.
+func TestAddOfManyKeys(t *testing.T) {
+	keys := make([]uint64, 5001)
+	for i := range keys {
+		keys[i] = uint64(i * i % 4000) // some twice
+	}
+	for _, p := range []Params{small, counting, eight} {
+		one, many := builder(t, p), builder(t, p)
+		for _, key := range keys {
+			one.Toggle(key)
+		}
+		many.Add(keys...)
+		require.Equal(t, held(one.secret).table, held(many.secret).table)
+		require.Equal(t, held(one.secret).members, held(many.secret).members)
+	}
+	one, many := streamBuilder(t, eight), streamBuilder(t, eight)
+	for _, key := range keys {
+		one.Add(key)
+	}
+	many.Add(keys...)
+	require.Equal(t, held(one.secret).table, held(many.secret).table)
+	many.Add(keys...)
+	require.Equal(t, held(one.secret).table, held(many.secret).table, "keys that are there already")
+}
+
 // Every use of a Builder while another one is at work panics.
 func TestConcurrentUsePanics(t *testing.T) {
 	const text = "concurrent use of a Builder"

@@ -38,6 +38,14 @@ func sketches(n int) ([]comparison, error) {
 		}
 		return func() (counter, error) { return b.Release() }, nil
 	}
+	streamSlice := func() (release, error) {
+		b, err := kor.NewStreamBuilder(p)
+		if err != nil {
+			return nil, err
+		}
+		b.Add(keys...)
+		return func() (counter, error) { return b.Release() }, nil
+	}
 	slice := func() (release, error) {
 		b, err := kor.New(p)
 		if err != nil {
@@ -82,7 +90,7 @@ func sketches(n int) ([]comparison, error) {
 		distinct("set of uint64 keys, Toggle", hashed, 0.4, keys, toggle, insertHashes),
 		distinct("set of uint64 keys, Add of a slice", hashed, 0.4, keys, slice, insertHashes),
 		distinct("stream of uint64 keys, Add", hashed, 0, keys, stream, insertHashes),
-		distinct("stream of uint64 keys, Add", bytes, 0, keys, stream, insertBytes),
+		distinct("stream of uint64 keys, Add of a slice", hashed, 0.4, keys, streamSlice, insertHashes),
 		distinct("kor/distinct, uint64 keys, Add", hashed, 0.6, keys, single, insertHashes),
 		distinct("kor/distinct, uint64 keys, Add of a slice", hashed, 0.4, keys, bulk, insertHashes),
 		distinct("kor/distinct, uint64 keys, Add", bytes, 0.3, keys, single, insertBytes),
@@ -105,9 +113,9 @@ func distinct(work, peer string, target float64, keys []uint64,
 	fill func() (release, error), insert func(keys []uint64) *hyperloglog.Sketch) comparison {
 	n := float64(len(keys))
 	return comparison{
-		work: work, peer: peer, target: target, units: len(keys),
-		ours: repeat(errorOf(fill)),
-		theirs: repeat(func() error {
+		work: work, peer: peer, target: target, units: len(keys), short: true,
+		ours: shortly(errorOf(fill)),
+		theirs: shortly(func() error {
 			insert(keys)
 			return nil
 		}),

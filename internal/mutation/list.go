@@ -57,7 +57,7 @@ var thresholdMutations = []mutation{
 	{"values rounded to the nearest step", "threshold/builder.go", "y = noise.RandomizedRound(&s.src, value, s.law.step) / s.law.step", "y = math.Round(y)"},
 	{"totals of keys with one half hash summed", "internal/totals/totals.go", "e.Key == key {", "e.Key == key || true {"},
 	{"a total overflows", "internal/totals/totals.go", "e.Steps = min(max(e.Steps+steps, -t.limit), t.limit)", "e.Steps += steps"},
-	{"released twice", "internal/private/private.go", "\t*s.at = nil\n\treturn data, nil", "\t(*s.at).busy = false\n\treturn data, nil"},
+	{"released twice", "internal/private/private.go", "\ts.at.data = nil\n\treturn data, nil", "\t(*s.at).busy = false\n\treturn data, nil"},
 	{"a Builder prints its state", "internal/private/private.go", "(State[S]) Format(f fmt.State, _ rune) { fmt.Fprint(f, redacted[S]()) }", "(s State[S]) Format(f fmt.State, _ rune) { fmt.Fprint(f, (*s.at).data) }"},
 }
 
