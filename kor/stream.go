@@ -80,7 +80,7 @@ func (b *StreamBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 // Add counts one occurrence of each of the keys; many at a time take less time a key. After Release
 // it does nothing.
 func (b *StreamBuilder) Add(keys ...uint64) {
-	private.OneOrMany(b, keys, (*StreamBuilder).addOne, (*StreamBuilder).addMany) // inlined for one key
+	private.OneOrMany(b, keys, (*StreamBuilder).addOne, (*StreamBuilder).addMany)
 }
 
 func (b *StreamBuilder) addOne(key uint64) { private.Use(b.secret, (*state).set, key) }

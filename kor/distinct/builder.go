@@ -53,7 +53,7 @@ func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 // keys in one call take less time a key. After Release, and on a Builder that New did not make, Add
 // does nothing.
 func (b *Builder) Add(keys ...uint64) {
-	private.OneOrMany(b, keys, (*Builder).addOne, (*Builder).addMany) // inlined for one key
+	private.OneOrMany(b, keys, (*Builder).addOne, (*Builder).addMany)
 }
 
 func (b *Builder) addOne(key uint64) { private.Use(b.secret, (*state).set, key) }
