@@ -308,24 +308,53 @@ func TestConcurrentReaders(t *testing.T) {
 	group.Wait()
 }
 
-// What a Plan says is what a release has, with all other entries as the Plan assumes.
+// What a Plan says is what a release has whose entries are as the Plan was told: their error within
+// a quarter, most of which is the scatter of a load that is read off a table, and that of zeros.
 func TestPlan(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	r := rand.New(rand.NewPCG(1, 2))
 	const k, n = 20_000, 4000
-	for _, p := range []Params{{Max: 40, Structure: ColumnsOnly}, {Max: 40, Structure: ColumnsOnly, Levels: 2}, {Max: 40, Structure: ColumnsOnly, Linear: true}} {
+	fixed := func(v float64) func() float64 { return func() float64 { return v } }
+	uniform := func(end float64) func() float64 { return func() float64 { return end * r.Float64() } }
+	for _, f := range []struct {
+		params Params
+		draw   func() float64
+	}{
+		{Params{Max: 40, Structure: ColumnsOnly}, fixed(40)}, {Params{Max: 40, Structure: ColumnsOnly}, uniform(40)}, {Params{Max: 40, Structure: ColumnsOnly, Levels: 2}, fixed(20)},
+		{Params{Max: 40, Structure: ColumnsOnly, Linear: true}, uniform(40)}, {Params{Delta: 1e-6}, uniform(40)}, {Params{Delta: 1e-6}, fixed(39)}, {Params{Delta: 1e-6}, fixed(1000)},
+		{Params{Delta: 1e-6, Columns: 2, Levels: 16}, uniform(90)}, {Params{Delta: 1e-6, Signed: true}, fixed(-39)}, {Params{Delta: 1e-6, Structure: Composition}, fixed(20)},
+	} {
+		p := f.params
 		p.Epsilon, p.Sparsity = 1, k
-		plan, err := p.Plan()
+		like := make([]float64, 1000)
+		for i := range like {
+			like[i] = f.draw()
+		}
+		plan, err := p.Plan(like...)
 		require.NoError(t, err)
-		values := among(k, n, 40, func() float64 { return 40 * r.Float64() })
-		uniform, err := released(t, p, values).WithPrior(Prior{Zero: 0.5})
-		require.NoError(t, err)
-		entries, zeros := measure(values, n, uniform.Estimate)
+		values := among(k, k, 0, f.draw)
+		entries, zeros := measure(values, n, released(t, p, values).Estimate)
 		t.Logf("%v; measured %.2f, %.2f", plan, entries.mean(), zeros.mean())
-		require.InEpsilon(t, plan.Error, entries.mean(), 0.2)
+		require.InEpsilon(t, plan.Error, entries.mean(), 0.25)
 		require.InDelta(t, plan.Zero, zeros.mean(), 0.25*plan.Zero+0.1)
-		require.True(t, math.IsNaN(plan.Large))
 	}
+	// Without values they are uniform on the columns' axis; what is below 0 is 0 unless Signed.
+	end, err := Params{Epsilon: 1, Max: 40, Structure: ColumnsOnly, Sparsity: k}.Plan()
+	require.NoError(t, err)
+	like := make([]float64, 1000)
+	for i := range like {
+		like[i] = 40 * (float64(i) + 0.5) / 1000
+	}
+	told, err := end.Params.Plan(like...)
+	require.NoError(t, err)
+	require.InEpsilon(t, told.Error, end.Error, 0.05)
+	require.InEpsilon(t, told.Zero, end.Zero, 0.05)
+	require.True(t, math.IsNaN(end.Large))
+	none, err := end.Params.Plan(-5, 0)
+	require.NoError(t, err)
+	require.Less(t, none.Zero, 0.2)
+	_, err = end.Params.Plan(1, math.NaN())
+	require.ErrorIs(t, err, ErrParams)
 	// Of the ways to release the same vector at the same bits, what is chosen has the least
 	// error.
 	chosen, err := Params{Epsilon: 1, Delta: 1e-6, Sparsity: k, Max: 1000}.Plan()

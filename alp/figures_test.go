@@ -212,10 +212,16 @@ func TestLongLoads(t *testing.T) {
 		p.Bits = bits
 		before, quarter, fifth := p, p, p
 		before.Columns, before.Levels, quarter.Split, fifth.Split = 2, 16, 1.0/4, 1.0/5
-		variants := []Params{before, p, quarter, fifth}
+		signed := p
+		signed.Signed = true
+		variants := []Params{before, p, quarter, fifth, signed}
 		means := make([]struct{ small, middle float64 }, len(variants))
 		for _, load := range loads {
 			row := ""
+			like := make([]float64, 1000)
+			for i := range like {
+				like[i] = load.draw()
+			}
 			for i, v := range variants {
 				values := among(k, n, 0, func() float64 { return 40 * r.Float64() })
 				for j := range values[n:] {
@@ -225,26 +231,27 @@ func TestLongLoads(t *testing.T) {
 				}
 				pr := released(t, v, values)
 				small, zeros := measure(values, n, pr.Estimate)
-				middle := &errors{}
-				for j, x := range values[n : 2*n] {
-					middle.add(pr.Estimate(scatter(n+j)), x)
+				middle, own := &errors{}, &errors{}
+				for j, x := range values[n : 3*n] {
+					if e := middle; j < n {
+						e.add(pr.Estimate(scatter(n+j)), x)
+					} else {
+						own.add(pr.Estimate(scatter(n+j)), x)
+					}
 				}
 				row += fmt.Sprintf(" %.2f / %.1f, %.2f, %.2f |", small.mean(), small.root(), zeros.mean(), middle.mean())
 				means[i].small += small.mean() / float64(len(loads))
 				means[i].middle += middle.mean() / float64(len(loads))
+				if i == 1 {
+					plan, err := v.Plan(like...)
+					require.NoError(t, err)
+					defer t.Logf("| %g, %s: of the load itself, of zeros | %.2f, %.2f | Plan %.2f, %.2f |", bits, load.name, own.mean(), zeros.mean(), plan.Error, plan.Zero)
+				}
 			}
 			t.Logf("| %g, %s |%s", bits, load.name, row)
 		}
-		row := ""
-		for i, v := range variants {
-			plan, err := v.Plan()
-			require.NoError(t, err)
-			row += fmt.Sprintf(" %.2f, %.2f |", plan.Error, plan.Zero)
-			t.Logf("%g bits, %v: means %.3f, %.3f", bits, plan, means[i].small, means[i].middle)
-		}
-		t.Logf("| %g, Plan |%s", bits, row)
 		require.Less(t, means[1].small, means[0].small)
-		for _, smaller := range means[2:] {
+		for _, smaller := range means[2:4] {
 			require.Less(t, means[1].small+means[1].middle, smaller.small+smaller.middle)
 		}
 	}

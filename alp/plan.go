@@ -5,6 +5,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/search"
 )
 
 // Plan is what a release of given Params will be, before any data is seen.
@@ -12,111 +15,203 @@ type Plan struct {
 	Params  Params  // filled in: see [Params.Resolved]
 	Bits    float64 // of the table
 	Columns int     // cells of an entry: probes of a lookup
-	// Error is the expected absolute error of an entry that is not 0, uniform on
-	// the columns' axis, and Zero that of one that is 0, both in the units of the
-	// data and under the default prior, by simulation with fixed randomness, to
-	// about 3 %. All Sparsity entries are taken to lie at the end of the axis;
-	// where there is a list, at its threshold, so that half of them are listed and
-	// leave their cells to others.
+	// Error is the expected absolute error of an entry like those that Plan was
+	// told, Zero that of an index that has none, both in the units of the data and
+	// under the default prior, by simulation with fixed randomness, to about 3 %,
+	// or 10 % where there are thousands of columns.
 	Error, Zero float64
 	// Large is the expected absolute error of a listed entry far above Turn, in
 	// the units of the data; NaN without a list.
 	Large float64
 }
 
-// planTrials is the number of simulated entries of a Plan.
-const planTrials = 4000
+// trials returns the number of simulated entries of a Plan: fewer where each has very many columns.
+func (g *bins) trials() int { return min(4000, max(200, 1<<20/g.columns)) }
 
-// Plan returns what a release will cost and how accurate it will be. The error wraps [ErrParams].
-// It takes some milliseconds.
-func (p Params) Plan() (Plan, error) {
+// Plan returns what a release will cost and how accurate it will be if the Sparsity entries are
+// like the given values, each of them a value of as many entries; uniform on the columns' axis, of
+// either sign if Signed, if none is given. What lies in the cells of an entry decides much of its
+// error: most is lost where all lie just below the list, next to nothing where all are listed. The
+// error, of values that are not numbers, too, wraps [ErrParams]. It takes some milliseconds, .4 s
+// where there are thousands of columns.
+func (p Params) Plan(values ...float64) (Plan, error) {
+	for _, v := range values {
+		if math.IsNaN(v) {
+			return Plan{}, fault.Params("alp", "Plan", v, "numbers")
+		}
+	}
 	s, err := p.shape()
 	if err != nil {
 		return Plan{}, err
 	}
 	plan := Plan{Params: s.params, Bits: 64 * float64(s.tableWords()), Columns: s.columns, Large: math.NaN()}
-	d := s.plannedDecoder()
-	plan.Error, plan.Zero = d.simulate()
-	if d.list != nil {
-		plan.Large = d.list.scale / float64(s.slopeAbove) * s.step
+	f := s.forecast(values)
+	plan.Error, plan.Zero = f.simulate(values)
+	if s.hasList {
+		plan.Large = f.decoder.list.scale / float64(s.slopeAbove) * s.step
 	}
 	return plan, nil
 }
 
-// plannedDecoder returns a decoder for the load of Sparsity entries, all at the end of the axis;
-// or, where there is a list, of half as many at its threshold: the other half are listed.
-func (s *shape) plannedDecoder() *decoder {
-	d := &decoder{shape: s, prior: Prior{Zero: DefaultPrior().Zero}}
+// forecast is a decoder for a release that is not there, and what the cells will show.
+type forecast struct {
+	*decoder
+	// laws[side][column][o·(count+2)+y] is Pr[output o] for an entry at y as in
+	// bins.chance
+	laws [][][]float64
+}
+
+// forecast reads the load as of a table in which each output is as frequent as expected.
+func (s *shape) forecast(values []float64) forecast {
+	d := &decoder{shape: s, pvalues: new(lazyPValues)}
 	d.bins = newBins(&s.code, s.half, s.reach())
-	d.odds = d.prior.Zero / (1 - d.prior.Zero) * float64(s.columns/s.half)
-	worst := make(load, d.bins.total()+1)
-	end, rate := d.bins.end(), float64(s.params.Sparsity)/float64(s.cells()*uint64(s.columns/s.half))
 	if s.hasList {
 		d.list = newPlannedListing(s, &d.bins)
-		for b := range d.bins.used {
-			if d.list.phi(s.valueAt(d.bins.point(b, 0.5))) <= d.list.least {
-				end = b
+	}
+	f := forecast{decoder: d}
+	var histograms [][][]uint64
+	for side := range s.columns / s.half {
+		crowds := d.crowds(values, side)
+		laws, histogram := make([][]float64, s.half), make([][]uint64, s.half)
+		for j, c := range crowds {
+			laws[j], histogram[j] = d.bins.laws(c.in, c.above), make([]uint64, s.code.levels)
+			for o := range histogram[j] {
+				histogram[j][o] = uint64(math.Round(laws[j][o*(d.bins.count+2)] * float64(s.cells())))
 			}
 		}
-		rate /= 2
+		f.laws, histograms = append(f.laws, laws), append(histograms, histogram)
 	}
-	worst[end] = rate
-	for range s.columns / s.half {
-		d.loads = append(d.loads, worst)
-	}
-	d.uniform = s.uniformPrior(&d.bins, d.list)
-	d.sides = d.posteriors(&d.uniform, 0)
-	d.flat = d.sides
-	return d
+	d.learn(histograms)
+	f.decoder = d.under(DefaultPrior())
+	return f
 }
 
-// simulate returns the mean absolute errors of entries that are not listed, uniform on the axis,
-// and of zeros, in the units of the data. The randomness is fixed: nothing depends on data, and the
-// same Params have the same Plan.
-func (d *decoder) simulate() (entries, zeros float64) {
-	random := rand.New(rand.NewPCG(1, 2))
-	laws := d.flat[0].laws(d.loads[0])
-	outputs := make([]uint8, d.bins.columns)
-	var other []uint8
-	if len(d.sides) == 2 {
-		other = make([]uint8, d.bins.columns)
-	}
-	estimate := func(b int) float64 {
-		d.flat[0].draw(laws, b, outputs, random)
-		if other != nil {
-			d.flat[1].draw(laws, -1, other, random)
+// crowd is how many entries there are for one cell of a column: in each of its bins, and above it.
+type crowd struct {
+	in    []float64
+	above float64
+}
+
+// crowds returns the crowds of all columns of a side. An entry is missing in a column if its value
+// in the list says so: see [shape.kept].
+func (d *decoder) crowds(values []float64, side int) []crowd {
+	s, g := d.shape, &d.bins
+	crowds, left := make([]crowd, g.columns), make([]float64, g.columns)
+	for j := range crowds {
+		crowds[j].in, left[j] = make([]float64, g.count), math.Inf(1)
+		if s.hasList { // the least value in the list that leaves the column empty
+			left[j] = float64(search.Least(0, func(v int64) bool { return s.kept(v) > j }))
 		}
-		return d.median(outputs, other, 0, d.odds) * d.shape.step
 	}
-	weight := 0.0
-	for range planTrials {
-		b := random.IntN(d.bins.used)
-		truth := d.shape.valueAt(d.bins.point(b, random.Float64()))
-		w := d.list.absent(truth)
-		weight += w
-		entries += w * math.Abs(estimate(b)-truth*d.shape.step)
-		zeros += math.Abs(estimate(-1))
+	add := func(b int, v, rate float64) {
+		for j := range min(b/g.count+1, g.columns) { // none is in the columns beyond
+			stays := 1 - d.list.shows(v, left[j])
+			switch at := b - j*g.count; {
+			case at >= g.count:
+				crowds[j].above += rate * stays
+			case at >= 0:
+				crowds[j].in[at] += rate * stays
+			}
+		}
 	}
-	return entries / weight, zeros / planTrials
+	rate := float64(s.params.Sparsity) / float64(s.cells())
+	if len(values) == 0 {
+		skip := 1 + g.used*g.columns>>21 // not all of very many bins
+		for b := skip / 2; b < g.used; b += skip {
+			add(b, s.valueAt(g.point(b, 0.5)), rate*float64(skip)/float64(g.used*(s.columns/s.half)))
+		}
+	}
+	for _, value := range values {
+		if v, negative := s.magnitude(value); negative == (side == 1) && v > 0 {
+			add(g.bin(s, v), v, rate/float64(len(values)))
+		}
+	}
+	return crowds
 }
 
-// draw draws the outputs of an entry in bin b, or of one that is 0 for b = −1.
-func (p *posterior) draw(laws [][]float64, b int, outputs []uint8, random *rand.Rand) {
+// magnitude returns the absolute value of an entry, in steps, and whether it is negative. What Add
+// takes for 0 is 0.
+func (s *shape) magnitude(value float64) (v float64, negative bool) {
+	if value < 0 && !s.params.Signed {
+		return 0, false
+	}
+	return min(math.Abs(value)/s.step, float64(s.limit)), value < 0
+}
+
+// bin returns the bin of a value of v steps; total() if it fills all columns.
+func (g *bins) bin(s *shape, v float64) int {
+	if v >= float64(s.turn) {
+		return g.end()
+	}
+	at := s.point(int64(math.Ceil(v)))
+	return min(max(int((at*int64(g.count)+int64(g.width)-1)/int64(g.width))-1, 0), g.used-1)
+}
+
+// simulate returns the mean absolute errors of entries and of zeros, in the units of the data. The
+// randomness is fixed: nothing depends on data, and the same Params have the same Plan.
+func (f forecast) simulate(values []float64) (entries, zeros float64) {
+	s, g := f.shape, &f.bins
+	random, trials := rand.New(rand.NewPCG(1, 2)), g.trials()
+	var outputs [2][]uint8
+	for side := range f.laws {
+		outputs[side] = make([]uint8, g.columns)
+	}
+	estimate := func(side, b, kept int, listed, first float64) float64 {
+		g.draw(f.laws[side], b, kept, outputs[side], first, random)
+		if len(f.laws) == 2 {
+			g.draw(f.laws[1-side], -1, 0, outputs[1-side], random.Float64(), random)
+		}
+		return s.inUnits(f.median(outputs[0], outputs[1], listed, f.odds))
+	}
+	for i := range trials {
+		b := random.IntN(g.used)
+		truth, negative := s.valueAt(g.point(b, random.Float64())), s.params.Signed && i%2 == 1
+		if len(values) > 0 {
+			truth, negative = s.magnitude(values[i*len(values)/trials])
+			if b = g.bin(s, truth); truth == 0 {
+				b = -1
+			}
+		}
+		side, kept, listed := 0, 0, 0.0
+		if negative {
+			side = 1
+		}
+		if s.hasList && truth > 0 {
+			noise := f.list.scale * random.ExpFloat64()
+			if random.IntN(2) == 0 {
+				noise = -noise
+			}
+			if y := f.list.phi(truth) + noise; y >= f.list.least {
+				kept, listed = s.kept(int64(y)), sign(y, negative)
+			}
+		}
+		entries += math.Abs(estimate(side, b, kept, listed, random.Float64()) - sign(truth*s.step, negative))
+		// few zeros have most of the error: one of each quantile of the first column
+		zeros += math.Abs(estimate(0, -1, 0, 0, (float64(i)+random.Float64())/float64(trials)))
+	}
+	return entries / float64(trials), zeros / float64(trials)
+}
+
+// draw draws the outputs of an entry in bin b, or of one that is 0 for b = −1. In the columns
+// before the first one that it keeps it is as good as 0. The first column's output is at the given
+// quantile.
+func (g *bins) draw(laws [][]float64, b, kept int, outputs []uint8, first float64, random *rand.Rand) {
 	for j := range outputs {
 		y := 0
-		switch at := b - j*p.count; {
-		case b >= 0 && at >= p.count:
-			y = p.count + 1
-		case b >= 0 && at >= 0:
+		switch at := b - j*g.count; {
+		case b < 0 || j < kept:
+		case at >= g.count:
+			y = g.count + 1
+		case at >= 0:
 			y = at + 1
 		}
-		left, o := random.Float64(), 0
-		for ; o < p.levels-1; o++ {
-			if left -= laws[j][o*(p.count+2)+y]; left < 0 {
+		left, o := first, 0
+		for ; o < g.levels-1; o++ {
+			if left -= laws[j][o*(g.count+2)+y]; left < 0 {
 				break
 			}
 		}
-		outputs[j] = uint8(o)
+		outputs[j], first = uint8(o), random.Float64()
 	}
 }
 

@@ -59,7 +59,7 @@ func (p *Projection) EstimateEach(indices []uint64, dst []float64) []float64 {
 // EstimateAll sets dst[i] to the estimate of indices[i] and returns dst, in memory of its own if
 // dst is too short. Beyond [Projection.Estimate] it learns from the batch how many of its entries
 // are 0, in the place of the prior's Zero, and so has less error for batches of many zeros and for
-// batches of none.
+// batches of none. See [Projection.EstimateJoint] for what else a batch tells.
 //
 // The share w of zeros is the one of the greatest likelihood, by expectation maximisation: an entry
 // whose cells are S times as likely if it is not 0 is 0 with probability w/(w + (1−w)·S). One entry

@@ -31,21 +31,31 @@ func newDecoder(p *Projection) *decoder {
 	d := &decoder{shape: s, pvalues: new(lazyPValues), direct: newDirect(p)}
 	d.bins = newBins(&s.code, s.half, s.reach())
 	d.list = newListing(p, &d.bins)
+	histogram := p.histogram()
+	var histograms [][][]uint64
+	for side := range s.columns / s.half {
+		histograms = append(histograms, s.outward(histogram, side))
+	}
+	d.learn(histograms)
+	return d.under(DefaultPrior())
+}
+
+// learn computes the loads from how often each output occurs in each column of each side, and what
+// follows from them.
+func (d *decoder) learn(histograms [][][]uint64) {
+	s := d.shape
 	d.uniform = s.uniformPrior(&d.bins, d.list)
 	// of Sparsity: rates that the table speaks for grow fast, the others stay where they start
 	const few = 0.1
-	rate := few * float64(s.params.Sparsity) / float64(s.cells())
-	start := d.uniform.start(&d.bins, rate)
-	histogram := p.histogram()
-	for side := range s.columns / s.half {
-		d.loads = append(d.loads, d.bins.fit(s.outward(histogram, side), start))
+	start := d.uniform.start(&d.bins, few*float64(s.params.Sparsity)/float64(s.cells()))
+	for _, histogram := range histograms {
+		d.loads = append(d.loads, d.bins.fit(histogram, start))
 	}
 	d.flat = d.posteriors(&d.uniform, 0)
 	if d.list != nil {
 		open := s.uniformPrior(&d.bins, nil)
 		d.open = d.posteriors(&open, 0)
 	}
-	return d.under(DefaultPrior())
 }
 
 // under returns the decoder with another prior.

@@ -121,10 +121,7 @@ func (p *posterior) laws(rates load) [][]float64 {
 	for j := range laws {
 		in := rates[j*p.count : (j+1)*p.count]
 		above = max(above-sum(in), 0)
-		laws[j] = make([]float64, p.levels*(p.count+2))
-		for o := range p.levels {
-			p.likelihood(in, above, o, laws[j][o*(p.count+2):(o+1)*(p.count+2)])
-		}
+		laws[j] = p.bins.laws(in, above)
 	}
 	return laws
 }

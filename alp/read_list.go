@@ -94,7 +94,19 @@ func (l *listing) absent(v float64) float64 {
 	if l == nil {
 		return 1
 	}
-	d := (l.phi(v) - l.least) / l.scale
+	return surpasses((l.phi(v) - l.least) / l.scale)
+}
+
+// shows returns Pr[a value of v ≥ 0 steps has noise with which it is at least y], y in units of φ₁.
+func (l *listing) shows(v, y float64) float64 {
+	if l == nil {
+		return 0
+	}
+	return surpasses((max(y, l.least) - l.phi(v)) / l.scale)
+}
+
+// surpasses returns Pr[noise ≥ d] for d in scales.
+func surpasses(d float64) float64 {
 	if d > 0 {
 		return 0.5 * math.Exp(-d)
 	}

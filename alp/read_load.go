@@ -233,6 +233,16 @@ func (g *bins) likelihood(rates []float64, above float64, o int, out []float64) 
 	}
 }
 
+// laws returns the likelihoods of all outputs, one after the other.
+func (g *bins) laws(rates []float64, above float64) []float64 {
+	n := g.count + 2
+	laws := make([]float64, g.levels*n)
+	for o := range g.levels {
+		g.likelihood(rates, above, o, laws[o*n:(o+1)*n])
+	}
+	return laws
+}
+
 // sum returns the sum of the numbers.
 func sum(x []float64) float64 {
 	s := 0.0
