@@ -35,11 +35,11 @@ import (
 // integer below 2w is all that is drawn. ∎ (TestBoxLaw)
 //
 // Accuracy. With r = γ + j, γ = (g + (m+1)/2)/F, the widths are r·Dᵢ up to a relative 1/s, Pr[r] ∝
-// e^{−εr}·rᵐ, and E|ηᵢ|ᵖ = Dᵢᵖ·E rᵖ/(p+1). Averaged over γ uniform that is the K-norm mechanism of
-// the box (Hardt and Talwar 2010), r ~ Gamma(m+1, 1/ε), with E rᵖ = Γ(m+1+p)/(Γ(m+1)·εᵖ); for p =
-// 2 and m equal sensitivities a mean squared error of (m+1)(m+2)/3 where Laplace noise has 2m².
-// The best γ is less than the mean over γ: by 4 % for m = 1 and ε = 1, and by nothing to speak of
-// where m > 4ε.
+// e^{−εr}·rᵐ, and E|ηᵢ|ᵖ = Dᵢᵖ·E rᵖ/(p+1). Averaged over uniform γ this is the K-norm mechanism of
+// the box (Hardt and Talwar 2010): r ~ Gamma(m+1, 1/ε), with E rᵖ = Γ(m+1+p)/(Γ(m+1)·εᵖ). For p = 2
+// and m equal sensitivities its mean squared error is (m+1)(m+2)/3, where Laplace noise has 2m².
+// The best γ has less error than this average: 4 % less for m = 1 and ε = 1, and practically the
+// same where m > 4ε.
 
 // group is a set of coordinates with one radius.
 type group struct {
@@ -57,9 +57,9 @@ const (
 )
 
 // newGroup returns the group of the members for a loss of at most ε, with a γ that is good for the
-// power. For large ε the best γ is so small that hardly a trial of radius hits it: γ is taken from
-// those that are hit at least 1/16 times as often as the mode, m/ε, which is what it is where
-// nothing can be gained.
+// power. For large ε the best γ is so small that radius would reject nearly all of its trials. So γ
+// is the best of those that a trial hits at least 1/16 times as often as the mode m/ε, and it is
+// the mode where no other is better.
 func newGroup(members []int, epsilon, power float64) group {
 	bits := min(max(radiusScale+math.Ilogb(epsilon), 1), 40)
 	g := group{members: members, bits: uint(bits), scale: math.Ldexp(1/epsilon, bits) * (1 + 0x1p-50)}
@@ -87,8 +87,8 @@ func newGroup(members []int, epsilon, power float64) group {
 	return g
 }
 
-// hits returns Σ_j f(ε(γ+j)), f the density of the Gamma law of shape m+1: a trial of radius for
-// this γ is accepted with 1 − e^{−ε} times that.
+// hits returns Σ_j f(ε(γ+j)), where f is the density of the Gamma law of shape m+1. Multiplied by 1
+// − e^{−ε} it is the probability that a trial of radius is accepted for this γ.
 func hits(m int, epsilon, gamma float64) (sum float64) {
 	size := float64(m)
 	whole, _ := math.Lgamma(size + 1)
@@ -96,7 +96,7 @@ func hits(m int, epsilon, gamma float64) (sum float64) {
 	return sum * math.Exp(log+size*math.Log(epsilon)-whole)
 }
 
-// epsilon returns F/s, what the group costs.
+// epsilon returns F/s, the privacy loss of the group.
 func (g group) epsilon() float64 { return math.Ldexp(1/g.scale, int(g.bits)) }
 
 // gamma returns γ.
@@ -119,7 +119,7 @@ func (p Params) calibrateBox(bits int) (law, error) {
 	sensitivity, middle := p.sensitivities()
 	d := len(sensitivity)
 	l := law{kind: uniform, replace: p.replace(), dim: d, at: make([]coordinate, d, d+1)}
-	weight := slices.Clone(sensitivity) // what an error of one sensitivity counts for
+	weight := slices.Clone(sensitivity) // how much an error of one sensitivity counts
 	if p.Count {
 		norm := 0.0
 		for _, c := range middle {

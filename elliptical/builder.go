@@ -17,24 +17,24 @@ type Builder struct {
 	params Params
 }
 
-// state is what rows add up to. The sum of coordinate i is sums[i] plus full[i], the number of
-// sparse rows times zero[i], see AddSparse.
+// state holds the sums of the rows. The sum of coordinate i is sums[i] + full[i] + sparse·zero[i]:
+// a sparse row adds to sums only how its listed coordinates differ from zero.
 type state struct {
 	mechanism *Mechanism
 	lanes     []lane
-	zero      []int64    // what a row adds that leaves the coordinate out, in steps
-	sums      []int64    // of at most flushRows rows
-	full      []wide.Int // of the rows before; nil if there are none
-	recent    int        // rows in sums
+	zero      []int64    // what a row without the coordinate adds, in steps
+	sums      []int64    // sums of the last rows, at most flushRows
+	full      []wide.Int // sums of all rows before; nil if there are none
+	recent    int        // number of rows in sums
 	rows      int64
-	sparse    int64     // rows of AddSparse
-	seen      []int64   // the last sparse row with this coordinate, counted from 1
-	row, z    []float64 // one row and its z, and that in steps: for an Ellipsoid only
+	sparse    int64     // number of rows of AddSparse
+	seen      []int64   // number of the last sparse row with this coordinate
+	row, z    []float64 // scratch for an Ellipsoid: a row and its z; q is z in steps
 	q         []int64
 }
 
-// flushRows is after how many rows sums move to 128 bits: an entry is below 2³⁸ steps, and what a
-// sparse row adds below 2³⁹.
+// flushRows is the number of rows after which the sums move to 128 bits. An entry is below 2³⁸
+// steps and its difference from zero below 2³⁹, so the sums of 2²² rows fit into 64 bits.
 const flushRows = 1 << 22
 
 // NewBuilder returns an empty Builder, or an error that wraps [ErrParams].
@@ -61,7 +61,7 @@ func (m *Mechanism) builder() *Builder {
 	return &Builder{private.New(s), m.params}
 }
 
-// Guarantee returns what the release promises, also after it. That of the zero Builder promises
+// Guarantee returns what the release promises, before and after Release. The zero Builder promises
 // nothing.
 func (b *Builder) Guarantee() budget.Guarantee { return b.params.guarantee() }
 
@@ -78,10 +78,10 @@ func (b *Builder) Add(row []float64) {
 	private.Leave(b.secret)
 }
 
-// AddSparse adds one row of which values[j] is coordinate indices[j] and all others are 0. It is
-// [Builder.Add] in time proportional to the number of indices, in any order (with an Ellipsoid, to
-// d²). Indices outside [0, d) are ignored, and so are those without a value and all but the first
-// of equal ones.
+// AddSparse adds the row whose coordinate indices[j] is values[j], and whose other coordinates are
+// 0. Indices may come in any order. It does what [Builder.Add] does, in time proportional to the
+// number of indices (with an Ellipsoid, to d²). It ignores indices outside [0, d), indices without
+// a value, and all but the first of equal indices.
 func (b *Builder) AddSparse(indices []int, values []float64) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -126,8 +126,8 @@ func (s *state) addRow(row []float64) {
 	}
 }
 
-// addSparse adds one row of listed coordinates: what they are beyond zero, which totals adds for
-// all coordinates and sparse rows.
+// addSparse adds one sparse row: for each listed coordinate its integer minus zero. The zeros of
+// all coordinates are added by totals, once for all sparse rows.
 func (s *state) addSparse(indices []int, values []float64) {
 	s.begin()
 	if s.z == nil {
@@ -190,8 +190,7 @@ func (b *Builder) Merge(other *Builder) error {
 	return nil
 }
 
-// Released reports whether the Builder has been released, and Add therefore ignores what it is
-// given.
+// Released reports whether the Builder has been released. If so, Add ignores its argument.
 func (b *Builder) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and returns the private sum. The Builder gives up its data; a second
@@ -204,7 +203,8 @@ func (b *Builder) Release() (*Sum, error) {
 	return s.mechanism.release(s.totals()), nil
 }
 
-// totals returns the sums of deviations from centre, and the count if it is released, in steps.
+// totals returns the sums of the deviations from the centres, in steps, and behind them the count
+// if it is released.
 func (s *state) totals() []wide.Int {
 	l := s.mechanism.law
 	totals := make([]wide.Int, len(l.at))

@@ -10,8 +10,9 @@ import (
 // out that it is rounded to the grid, which adds at most half a step, 2⁻⁴⁴ of the noise or 2⁻³³ of
 // the width, except for halfWidth.
 
-// part is noise in the units of the data: its scale is σ, the Laplace scale, or for Box the
-// sensitivity, of which the noise is the radius of a group times a number in [−1, 1].
+// part is noise in the units of the data. Its scale is σ, the Laplace scale, or for Box the
+// sensitivity: there the noise is the sensitivity times the group's radius times a number in [−1,
+// 1].
 type part struct {
 	scale float64
 	group int
@@ -31,8 +32,8 @@ func (l law) part(i int, factor float64) (x part, rounding float64) {
 	return x, rounding * factor
 }
 
-// parts returns ηᵢ and cᵢ·η₀, the second 0 without a count. With an Ellipsoid coordinate i is row i
-// of L times the noise of z. For i = dim they are those of the count.
+// parts returns ηᵢ and cᵢ·η₀, which is 0 without a count. With an Ellipsoid ηᵢ is row i of L times
+// the noise of z. For i = dim it returns the parts of the count.
 func (l law) parts(i int) (own, shared part, rounding float64) {
 	if l.lower != nil {
 		c, norm, sum := l.at[i], 0.0, 0.0
@@ -49,7 +50,7 @@ func (l law) parts(i int) (own, shared part, rounding float64) {
 	return own, shared, rounding + more
 }
 
-// centre returns what coordinate i is counted from, in the units of the data.
+// centre returns the number from which deviations of coordinate i are taken, in units of the data.
 func (l law) centre(i int) float64 { return float64(l.at[i].centre) * l.at[i].step }
 
 // spread returns the standard deviation of a part.
@@ -77,7 +78,7 @@ func (l law) variance(i int) float64 {
 	return square(l.deviation(i))
 }
 
-// covariance returns that of coordinates i ≥ j. (Coordinates with one radius are not correlated.)
+// covariance returns the covariance of coordinates i ≥ j. (Those that share a radius have none.)
 func (l law) covariance(i, j int) float64 {
 	switch {
 	case i == j:

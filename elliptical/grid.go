@@ -38,10 +38,10 @@ type coordinate struct {
 	group             int   // of Box: the place in law.groups
 }
 
-// gridded returns coordinate i with its grid, for noise of about the given scale: 2^bits steps to
-// the width, fewer where the noise is 2⁴⁵ steps then, or the interval farther than 2³⁶ steps from
-// 0. Rounding a row is off by half a step: 2⁻³³ of the width, 2⁻⁴⁵ of the noise or 2⁻³⁶ of the
-// distance from 0, whichever is most.
+// gridded returns coordinate i with its grid, for noise of about the given scale. The grid has
+// 2^bits steps to the width, or fewer, so that the noise is at most 2⁴⁵ steps and the interval lies
+// within 2³⁶ steps of 0. Rounding a row is off by half a step: at most 2⁻³³ of the width, 2⁻⁴⁵ of
+// the noise or 2⁻³⁶ of the distance from 0, whichever is largest.
 func (p Params) gridded(i int, scale float64, bits int) coordinate {
 	far := math.Abs(p.Min.At(i))
 	step := max(math.Ldexp(powerAbove(p.width(i)), -bits), math.Ldexp(powerAbove(scale), -45), math.Ldexp(powerAbove(far), -36))
@@ -65,8 +65,9 @@ func (p Params) box(i int, c coordinate) coordinate {
 	return c
 }
 
-// counted returns the coordinate of the count, for noise of about the given scale: steps of at most
-// 1, fewer than 1 where the noise is small, and more where it is 2⁴⁵ steps otherwise.
+// counted returns the coordinate of the count, for noise of about the given scale. Its step is a
+// part of 1 where the noise is small, and above 1 only where the noise would be more than 2⁴⁵
+// steps.
 func counted(scale float64, bits int) coordinate {
 	step := max(min(1, math.Ldexp(powerAbove(scale), -min(bits, 20))), math.Ldexp(powerAbove(scale), -45))
 	return coordinate{step: step, scale: scale, high: int64(math.Ceil(1 / step))}
@@ -92,7 +93,7 @@ func (c coordinate) change(replace bool) int64 {
 	return max(c.high-c.centre, c.centre-c.low)
 }
 
-// steps returns ⌊x/step + ½⌋, at most 2¹¹⁰ in absolute value; NaN counts as 0.
+// steps returns ⌊x/step + ½⌋, limited to ±2¹¹⁰. NaN counts as 0.
 func (c coordinate) steps(x float64) wide.Int {
 	y := x / c.step
 	if math.IsNaN(y) {
@@ -106,16 +107,16 @@ func (c coordinate) steps(x float64) wide.Int {
 	return wide.OfFloat(floor)
 }
 
-// entry returns what a row with the value x adds to the sum, in steps: the integer next to it, the
-// even one of two, within [low, high]. NaN counts as 0.
+// entry returns the integer that a row with the value x adds to the sum: x in steps, rounded to the
+// nearest integer (halves to even) and clamped to [low, high]. NaN counts as 0.
 func (c coordinate) entry(x float64) int64 {
 	l := c.lane()
 	return l.entry(x)
 }
 
-// deviation returns ⌊x/step + ½⌋ − n·centre, saturating at ±2¹⁰⁰: a ready sum of n ≤ 2⁵³ rows as
-// deviations from the centre. (n·centre is at most 2⁹⁰, so that steps saturates where the
-// difference does.)
+// deviation returns ⌊x/step + ½⌋ − n·centre, limited to ±2¹⁰⁰: the ready sum x of n ≤ 2⁵³ rows as a
+// sum of deviations from the centre. (n·centre is at most 2⁹⁰, so where steps is at its limit the
+// difference is beyond its own.)
 func (c coordinate) deviation(x float64, n int64) wide.Int {
 	d := c.steps(x).Minus(wide.Product(n, c.centre))
 	most := wide.OfFloat(maxTotal)

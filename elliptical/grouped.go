@@ -16,19 +16,20 @@ import (
 // (c₂(T−S))^{1/(p+1)}, which is concave in S. So it is least where S is least or most, where one of
 // the two has all the largest: exchanging them so never makes it worse, and ends with intervals. ∎
 //
-// So a shortest path through the cuts finds the best grouping, in time quadratic in the cuts: all
-// of the first 128 places, and behind these every place that is 1/64 further than the last, which
-// leaves groups with a size within 1/64 of the best. A group of one is Laplace noise, so that the
-// result is never worse than the best independent Laplace noise, but for the cuts.
+// So a shortest path through the places where the sorted list may be cut finds the best grouping,
+// in time quadratic in their number. These are the first 128 places, and behind them every place
+// that is 1/64 further than the one before, so that a group's size can be within 1/64 of the best.
+// A group of one has Laplace noise, so the result is never worse than the best independent Laplace
+// noise, except for what the missing places cost.
 
-// share is a group with its part of ε.
+// share is a group and its part of ε.
 type share struct {
 	members []int
 	share   float64
 }
 
-// grouped returns the groups of the weights, which stand for sensitivities, for an error of the
-// power, with shares of at least the least one. The shares add up to less than 1.
+// grouped returns the groups that have the least error of the given power, for weights that stand
+// for sensitivities. No share is below least, and the shares add up to less than 1.
 func grouped(weights []float64, power, least float64) []share {
 	d := len(weights)
 	order := make([]int, d)

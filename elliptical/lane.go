@@ -2,10 +2,10 @@ package elliptical
 
 import "math"
 
-// lane is what Add needs of a coordinate, in three words. In it the integer of a value x is that of
-// coordinate.entry: y = x/step is exact, as step is a power of two, and where |y| is below 2⁵¹ the
-// bits of y + 1.5·2⁵² as a float64 are those of 1.5·2⁵² plus the integer next to y, the even one of
-// two.
+// lane is a coordinate as the loop of Add reads it: three numbers. It maps a value x to the same
+// integer as coordinate.entry. y = x/step is exact, because step is a power of two. For |y| < 2⁵¹,
+// adding 1.5·2⁵² rounds y to the nearest integer (halves to even), and the bits of the float64 sum,
+// minus those of 1.5·2⁵², are that integer.
 type lane struct {
 	inverse   float64 // 1/step
 	low, high float64 // in steps
@@ -18,7 +18,7 @@ const (
 
 func (c coordinate) lane() lane { return lane{1 / c.step, float64(c.low), float64(c.high)} }
 
-// addLanes adds the integers of a row to the sums; all three have one length.
+// addLanes adds the integers of a row to the sums. The three slices have the same length.
 func addLanes(sums []int64, lanes []lane, row []float64) {
 	lanes, sums = lanes[:len(row)], sums[:len(row)]
 	for i, x := range row {
@@ -40,8 +40,7 @@ func (l *lane) entry(x float64) int64 {
 	return int64(math.Float64bits(y+magic) - magicBits)
 }
 
-// clamp returns the number in [low, high] that stands for y outside: the nearer end, and for NaN
-// that of 0.
+// clamp returns the end of [low, high] that is nearer to y. NaN counts as 0, clamped likewise.
 //
 //go:noinline
 func (l *lane) clamp(y float64) float64 {

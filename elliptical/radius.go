@@ -7,12 +7,14 @@ import (
 	"github.com/dpsketch/dpsketch/internal/search"
 )
 
-// The radius r of a group of m coordinates has Pr[r] ∝ e^{−εr}·rᵐ on γ, γ+1, …. Where there are
-// many values in a standard deviation it is summed over every k-th, which for functions without
-// jumps is off by (k/deviation)²/12: for fine sums by less than 2⁻¹³, and z deviations out, where
-// tails fall off by z a deviation, by z² times that. What is beyond 12 deviations and 60/ε has a
-// probability below 2⁻⁸⁰. Probabilities of tails are reduced by more than the error at z = 8,
-// fine, or 5, to their safe side: intervals are wider by a part in 500.
+// The radius r of a group of m coordinates has Pr[r] ∝ e^{−εr}·rᵐ on γ, γ+1, …. Where a standard
+// deviation holds many of these values, expectations are sums over every k-th of them only. For
+// functions without jumps such a sum is off by a relative (k/deviation)²/12, which is less than
+// 2⁻¹³ for fine sums. At z deviations from the mean, where tails fall by a factor e^z per
+// deviation, the error is z² times as large. Values beyond 12 deviations and 60/ε are left out;
+// their probability is below 2⁻⁸⁰. To be on the safe side, the tail probabilities that are asked
+// for are reduced by more than the error at z = 8 (fine) or z = 5 (coarse), which makes intervals
+// wider by a part in 500.
 const (
 	fine, fineSafety     = 32, 1 - 0x1p-7 // values in a standard deviation
 	coarse, coarseSafety = 8, 1 - 0x1p-5  // where many are needed
@@ -35,7 +37,7 @@ func eachRadius(size, epsilon, gamma, perDeviation float64, yield func(x, weight
 // logRadiusMoment returns ln E rᵖ.
 func logRadiusMoment(m int, epsilon, gamma, power float64) float64 {
 	size := float64(m)
-	if power > 0x1p20 { // that of K-norm noise, finite or not
+	if power > 0x1p20 { // the moment of K-norm noise, finite or not
 		above, _ := math.Lgamma(size + 1 + power)
 		below, _ := math.Lgamma(size + 1)
 		return above - below - power*math.Log(epsilon)
@@ -77,8 +79,8 @@ func (r radii) mean(f func(float64) float64) float64 {
 	return sum
 }
 
-// reach returns the least t with Pr[|r·u| > t] ≤ tail for u uniform in [−1, 1]: between two values
-// of r the probability, E max(1 − t/r, 0), is linear in t.
+// reach returns the least t with Pr[|r·u| > t] ≤ tail, for u uniform in [−1, 1]. That probability
+// is E max(1 − t/r, 0), which is linear in t between two values of r.
 func (r radii) reach(tail float64) float64 {
 	tail *= fineSafety
 	mass, inverse := 0.0, 0.0
@@ -124,7 +126,7 @@ func pairMoment(a, b, power float64) float64 {
 	if a < b {
 		a, b = b, a
 	}
-	if b < 0x1p-20*a { // the difference would lose its digits; what is left out is a part in 2³⁸
+	if b < 0x1p-20*a { // the difference would lose its digits; b is worth a part in 2³⁸
 		return math.Pow(a, power) / (power + 1)
 	}
 	ratio := (a - b) / (a + b)
@@ -145,7 +147,7 @@ func (l law) boxReach(own, shared part, tail float64) float64 {
 	}
 	first, outer := newExcess(own.scale, l.groups[own.group].radii(fine)), l.groups[shared.group].radii(coarse)
 	if shared.scale*outer.values[len(outer.values)-1] < 0x1p-20*apart {
-		// differences would lose their digits
+		// the differences below would lose their digits
 		return l.boxReach(own, part{}, tail*(1-0x1p-10)) + l.boxReach(shared, part{}, tail*0x1p-10)
 	}
 	return search.Root(0, apart, 20, func(t float64) float64 {
@@ -156,10 +158,10 @@ func (l law) boxReach(own, shared part, tail float64) float64 {
 	})
 }
 
-// excess is E max(X − s, 0) as a function of s, for X = scale·r·u with u uniform in [−1, 1]: for s
-// ≥ 0 the sum of (x−s)²/4x over the radii x > s, weighted by their probabilities, which takes three
-// sums. For v uniform in [−1, 1], Pr[|X + b·v| > t] is the difference of two, at t − b and t + b,
-// over b.
+// excess is E max(X − s, 0) as a function of s, for X = scale·r·u with u uniform in [−1, 1]. For s
+// ≥ 0 it is the sum of (x−s)²/4x over the radii x > s, weighted by their probabilities; three sums
+// over the radii give it for every s. For v uniform in [−1, 1], Pr[|X + b·v| > t] is the difference
+// of its values at t − b and t + b, divided by b.
 type excess struct {
 	values              []float64 // scale·r
 	mass, mean, inverse []float64 // Σ p, Σ p·x and Σ p/x over the values from each on

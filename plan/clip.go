@@ -18,8 +18,8 @@ type clipper struct {
 	row         []int64
 	sums        []int64
 	weight      int64   // the sum of min(1, C/‖y‖), in units of 1/weightSteps
-	whole       int64   // rows that wholeRows has added
-	counts      []int64 // entries of these rows, where all that are stored are 1
+	whole       int64   // number of rows that wholeRows has added
+	counts      []int64 // their entries by coordinate, if all stored values are 1
 }
 
 const weightSteps = 1 << 20
@@ -60,8 +60,8 @@ func (c *clipper) add(index []uint32, y []float64) {
 	}
 }
 
-// addConstant adds sparse row j where all stored entries are the same: they become the same integer
-// k, and k²·(their number) is at most C² exactly.
+// addConstant adds sparse row j, for a shaping that is constant. All its entries become the same
+// integer k, chosen so that k² times their number is at most C² exactly.
 func (c *clipper) addConstant(s *shaping, j int) {
 	entries := s.x.sparse.Indices[s.x.sparse.Offsets[j]:s.x.sparse.Offsets[j+1]]
 	n, one, scale := int64(len(entries)), s.ones[0], 1.0
@@ -165,13 +165,13 @@ func (r *run) clipAll(limit float64) (*clipper, error) {
 	return all, nil
 }
 
-// wholeRows adds rows that are certainly not clipped, in time proportional to what is stored of
-// them: they become the same integers as by clipper.add, but no norm has to be checked, as rounding
-// towards 0 makes none longer.
+// wholeRows adds rows that are certainly not clipped, in time proportional to the number of their
+// stored entries. They become the same integers as by clipper.add. No norm has to be checked,
+// because rounding towards 0 makes no row longer.
 type wholeRows struct {
 	*shaping
-	columns []columnMap // in steps
-	factors []float64   // the same where shaping has factors
+	columns []columnMap // the map into steps
+	factors []float64   // the same, if the shaping has factors
 }
 
 func newWholeRows(s *shaping, step float64) *wholeRows {
@@ -185,13 +185,13 @@ func newWholeRows(s *shaping, step float64) *wholeRows {
 	return w
 }
 
-// steps returns an entry x of column i in steps, rounded towards 0.
+// steps maps an entry x of column i into steps, rounded towards 0.
 func (w *wholeRows) steps(i int, x float64) int64 {
 	return int64((w.x.clean(i, x) - w.columns[i].centre) * w.columns[i].factor)
 }
 
-// add adds row j to the sums of the clipper. What zeros of sparse rows and stored ones come to is
-// left to finish.
+// add adds row j to the sums of the clipper. For sparse rows, finish adds the zeros of all rows at
+// once, and the ones if all stored values are 1.
 func (w *wholeRows) add(c *clipper, j int) {
 	c.whole++
 	sums := c.sums
@@ -250,7 +250,7 @@ func (w *wholeRows) addDense(sums []int64, row []float64) {
 	}
 }
 
-// finish adds what add has left.
+// finish adds to the sums and the weight what add left to it.
 func (w *wholeRows) finish(c *clipper) {
 	c.weight += c.whole * weightSteps
 	for _, i := range w.fixed {

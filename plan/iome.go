@@ -2,10 +2,10 @@ package plan
 
 import "math"
 
-// Instance-optimal mean estimation (Huang, Liang, Yi, NeurIPS 2021), as the thesis compares with: a
-// random rotation; the median of every rotated coordinate by binary search; C, near the largest
-// norm around that centre; the mean of the rows clipped there, with spherical noise; and the
-// rotation undone.
+// Instance-optimal mean estimation (Huang, Liang, Yi, NeurIPS 2021), to which the thesis compares
+// its own. The steps are: a random rotation; the median of every rotated coordinate by binary
+// search; C, near the largest norm around that centre; the mean of the rows clipped at C, with
+// spherical noise; and the inverse rotation.
 //
 // Only the centre needs the rotation. It is orthogonal, so norms around the centre, clipping and
 // spherical Gaussian noise are the same before and after it: with c the centre rotated back,
@@ -22,11 +22,11 @@ const (
 	iomeCentre = 0.25   // of ρ for the centre, as Huang et al.
 	iomeClip   = 0.0075 // for C
 	iomeSteps  = 20     // of the binary search, as section 5.7
-	// rotated coordinates are searched in ±4M: beyond it are they with a probability of 2e^{−8} at
-	// most, if |xᵢ| = M for all i
+	// Rotated coordinates are searched in ±4M. If |xᵢ| = M for all i, one lies beyond with a
+	// probability of at most 2e^{−8}.
 	iomeReach = 4
-	iomeBlock = 1 << 25 // rotated coordinates that are in memory at a time
-	iomeBeta  = 0.1     // the rank error that C allows for is exceeded with this probability
+	iomeBlock = 1 << 25 // the most rotated coordinates in memory at a time
+	iomeBeta  = 0.1     // probability that the rank error exceeds what C allows for
 )
 
 // iome fills in the steps and shares, where the Params leave them open.

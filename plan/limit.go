@@ -14,12 +14,12 @@ func (r *run) normBound() float64 {
 }
 
 const (
-	clipPart     = 0.1     // of what is left: the most for γ
+	clipPart     = 0.1     // of the budget that is left: the most for γ
 	normBits     = 8       // binary digits to which a norm is resolved
-	typicalBits  = 2       // the same of M₁
+	typicalBits  = 2       // the same for M₁
 	normOctaves  = 0x1p-48 // the least C, as a part of the public bound on the norm
-	mostZeros    = 1 << 30 // values at the bottom of the norms
-	typicalZeros = 8       // of them, in units of 1/c ranks
+	mostZeros    = 1 << 30 // the most values that typical adds at the bottom
+	typicalZeros = 8       // how many it adds, in units of 1/c ranks
 	// binary digits of C: the step of the clipped sum is C·2⁻²⁶ or a little more
 	clipDigits = 26
 )
@@ -66,10 +66,10 @@ func (a *axis) column(values []float64) column {
 	return c
 }
 
-// typical releases M₁, the median of the norms that are not 0, with the budget rho.
-// Whether a row's norm is 0 may differ between neighbours, so under Replace a value may be replaced
-// or go. A public number of values at the bottom, the same for all data, draws M₁ downwards where
-// few rows are not 0, and elsewhere lowers the quantile by 7/c ranks.
+// typical releases M₁, the median of the norms that are not 0, with the budget rho. Whether a row's
+// norm is 0 may differ between neighbours, so under Replace a value may be replaced, appear or
+// disappear. A public number of values at the bottom of the axis, the same for all data, draws M₁
+// downwards where few rows are not 0; elsewhere it lowers the quantile by 7/c ranks.
 func (r *run) typical(norms []float64, rho float64) (float64, error) {
 	ch := either
 	if r.p.ranks() == added {

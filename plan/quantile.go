@@ -7,8 +7,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// column is a multiset of keys: those in the slice, and zeros further ones that are all equal to
-// zero.
+// column is a multiset of keys: those in the slice, and further ones, their number in zeros, that
+// are all equal to zero.
 type column struct {
 	keys  []uint32
 	zeros int64
@@ -18,7 +18,7 @@ type column struct {
 // size returns the number of keys.
 func (c column) size() int64 { return int64(len(c.keys)) + c.zeros }
 
-// ranks returns the number of keys below r and of those up to r.
+// ranks returns the number of keys below r, and the number of keys up to r.
 func (c column) ranks(r uint32) (lo, hi int64) {
 	var below, equal int
 	for _, k := range c.keys {
@@ -45,18 +45,18 @@ type region struct {
 	weight     uint64
 }
 
-// piece is a range of candidates within a region, and what is known of their ranks.
+// piece is a range of candidates within a region, and bounds of their ranks.
 type piece struct {
 	start, size  uint64
 	weight       uint64
-	below, count int64  // keys of the data before the piece, and in it
-	bound        uint64 // the largest w of a candidate
-	hi, lo       uint64 // the sum of weight·size·bound up to and with this piece
-	list         int32  // 1 + the place in the lists of one that has all its keys, or 0
+	below, count int64  // number of keys before the piece, and in it
+	bound        uint64 // the largest w that a candidate can have
+	hi, lo       uint64 // sum of weight·size·bound over all pieces up to this one
+	list         int32  // 1 + the index of a list with all its keys; 0 if there is none
 }
 
-// lanes is the number of counters of a piece: where all keys are in one piece, one counter would
-// have to wait for itself at each of them.
+// lanes is the number of counters of a piece. With one counter, keys that all lie in one piece
+// would have to be counted one after the other.
 const lanes = 4
 
 // sampler draws quantiles of columns. It belongs to one goroutine.
@@ -65,7 +65,7 @@ type sampler struct {
 	counts [][lanes]int32
 	pieces []piece
 	spare  []piece
-	lists  [][]uint32 // the keys of pieces that were looked at
+	lists  [][]uint32 // of keysOf
 
 	regions []region // of narrowed
 	others  []uint32 // of outside
@@ -101,7 +101,7 @@ func (s *sampler) quantile(c column, base []region, w *weights) uint32 {
 	}
 }
 
-// keysOf returns keys of the column among which are all of piece i, and hardly more.
+// keysOf returns keys of the column: all that lie in piece i, and hardly more.
 func (s *sampler) keysOf(c column, i int) []uint32 {
 	p := &s.pieces[i]
 	if p.list > 0 {

@@ -40,8 +40,8 @@ func (r *rows) clean(i int, x float64) float64 {
 	return min(max(x, least), most)
 }
 
-// usual returns bounds between which clean changes no entry of any column: none where columns have
-// ranges of their own.
+// usual returns bounds such that clean leaves all entries between them as they are, in every
+// column. If columns have ranges of their own, no entry lies between the bounds.
 func (r *rows) usual() (least, most float64) {
 	if r.ranges != nil {
 		return math.Inf(1), math.Inf(-1)
@@ -49,8 +49,8 @@ func (r *rows) usual() (least, most float64) {
 	return r.least, r.max
 }
 
-// present returns the rows without the empty ones, which under the relation AddRemove stand for
-// missing rows.
+// present returns the rows without the empty dense ones. Those stand for missing rows under the
+// relation AddRemove.
 func (r *rows) present() *rows {
 	out := *r
 	if r.sparse == nil {
@@ -92,13 +92,13 @@ func workers(count, n int, stop func() error, part func(i, worker int)) error {
 // block is the number of rows that a worker takes at a time.
 const block = 64
 
-// columnBlock returns the number of columns that a worker gathers at a time: many, as a row is read
-// at one place, but at most 2²² entries of them.
+// columnBlock returns the number of columns that a worker gathers at a time. More columns read
+// longer stretches of each row, but the keys of all should not be many more than 2²².
 func columnBlock(rows, columns int) int { return min(max(1<<22/max(rows, 1), 4), 64, columns) }
 
-// columns calls use once for each of the listed columns, with its keys, on several goroutines. It
-// holds block columns of dense rows at a time for each of them; of sparse rows it holds the listed
-// columns, once, in proportion to their entries.
+// columns calls use once for each of the listed columns, with its keys, on several goroutines. Of
+// dense rows it holds columnBlock columns for each goroutine at a time; of sparse rows it holds all
+// the listed columns, in memory proportional to their stored entries.
 func (r *rows) columns(list []int, count int, stop func() error, k *keying, use func(at, worker int, c column)) error {
 	if r.sparse != nil {
 		return r.sparseColumns(list, count, stop, k, use)
@@ -124,8 +124,8 @@ func (r *rows) columns(list []int, count int, stop func() error, k *keying, use 
 	})
 }
 
-// tile is the number of rows that are read together, so that what is read of a row is still at hand
-// for the next column, and what is written fills whole lines.
+// tile is the number of rows that are read together. A cache line of a row then serves several
+// columns, and the keys that are written fill whole cache lines.
 const tile = 16
 
 // gather sets x to the entries of the rows in column i.
@@ -143,10 +143,10 @@ func (r *rows) gather(x []float64, rows [][]float64, i int) {
 	}
 }
 
-// entriesAtOnce is the number of sparse entries that are given keys together.
+// entriesAtOnce is the number of sparse entries whose keys are computed together.
 const entriesAtOnce = 256
 
-// sparseColumns is columns for sparse rows: the zeros of a column are counted, not touched.
+// sparseColumns is columns for sparse rows. It counts the zeros of a column, but visits none.
 func (r *rows) sparseColumns(list []int, count int, stop func() error, k *keying, use func(at, worker int, c column)) error {
 	s := r.sparse
 	place := make([]int32, r.dim) // 1 + the place in the list
@@ -202,9 +202,10 @@ func (r *rows) sparseColumns(list []int, count int, stop func() error, k *keying
 // cap1 returns x, at least 1.
 func cap1(x float64) float64 { return math.Max(x, 1) }
 
-// values calls use once for each of the listed columns, with its entries in the order of the rows:
-// of a sparse column those that are stored, with their rows, of a dense one all, and no rows. It
-// takes time and memory in proportion to what is stored.
+// values calls use once for each of the listed columns, with its entries in the order of the rows.
+// Of sparse rows these are the stored entries, and rows has the number of the row of each; of dense
+// rows they are all entries, and rows is nil. Time and memory are proportional to the stored
+// entries.
 func (r *rows) values(list []int, count int, stop func() error, use func(at, worker int, rows []uint32, v []float64)) error {
 	if r.sparse != nil {
 		byColumn := r.sparse.transposed(r.dim)

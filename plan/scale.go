@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Scales: the standard deviations of the coordinates, up to a factor that all have in common, which
-// PLAN does not need.
+// Scales are the standard deviations of the coordinates, up to a common factor, which PLAN does not
+// need to know.
 
 const (
 	normalMedian  = 0.6744897501960817 // Φ⁻¹(¾): the median of |Z|
@@ -73,7 +73,7 @@ func (r *run) deviations(list []int, rho float64, base []region) ([]float64, err
 	return values, err
 }
 
-// directSpreads estimates σ by the .841 quantile less μ̃.
+// directSpreads estimates σ by the .841 quantile minus μ̃.
 func (r *run) directSpreads(list []int, rho float64) ([]float64, error) {
 	a := r.centreAxis()
 	values, err := r.quantiles(list, &keying{axis: a}, a.plain(), 0.841, rho)
@@ -100,7 +100,7 @@ func noiseRatio(scales []float64, p float64) float64 {
 	return math.Pow(shaped, 1/e) / (math.Pow(float64(len(scales)), 1/p) * math.Sqrt(squares))
 }
 
-// scalingPays decides whether the coordinates are scaled, of which rest still have to be estimated.
+// scalingPays decides whether to scale. The scales of rest coordinates still have to be estimated.
 func (r *run) scalingPays(pilot []int, rest int) bool {
 	switch {
 	case r.given != nil || r.p.Steps.Scaling == Scaled:
@@ -167,7 +167,7 @@ func (r *run) shrinkScales() {
 	n := len(sorted)
 	middle, spread := sorted[n/2], (sorted[n*3/4]-sorted[n/4])/(2*normalMedian)
 	keep := max(0, 1-1.1*tau*tau/(spread*spread))
-	if !(keep < 1) { // also where all are equal
+	if !(keep < 1) { // or NaN, if all are equal
 		return
 	}
 	for i := range r.scale {
@@ -212,9 +212,9 @@ func (r *run) regularized() []float64 {
 	return out
 }
 
-// escaped reports whether rows are so much longer than the pilot's typical scale explains that
-// there must be heavy coordinates it did not see. The quantile of a χ² of d degrees where so few
-// are above, x = ln(1/part), is below d + 2√(dx) + 2x.
+// escaped reports whether there must be heavy coordinates that the pilot did not see, as rows are
+// much longer than its typical scale explains. The quantile of a χ² law of d degrees that a part
+// e^{−x} exceeds is below d + 2√(dx) + 2x.
 func (r *run) escaped(limit float64, pilot []int) bool {
 	if r.p.Steps.Scaling != AutoScaling || len(pilot) == r.p.Dim {
 		return false

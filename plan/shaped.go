@@ -1,20 +1,20 @@
 package plan
 
-// shaping is the map of rows to (x − centre)·factor. It is public, and serves any number of
-// goroutines.
+// shaping maps rows x to (x − centre)·factor, coordinate by coordinate. The map is public. Any
+// number of goroutines may use it.
 type shaping struct {
 	x       *rows
 	columns []columnMap
 
-	// Of sparse rows:
-	fixed    []uint32  // coordinates of which the centre is not 0: no row is sparse there
-	place    []int32   // 1 + the place in fixed; nil if that is empty
-	zeros    []float64 // what a 0 is in the fixed coordinates
-	factors  []float64 // those of the columns, where no coordinate is fixed; else nil
-	ones     []float64 // what a stored entry is, where all are 1; else nil
+	// For sparse rows:
+	fixed    []uint32  // coordinates with a centre other than 0: dense in all rows
+	place    []int32   // 1 + the place of a coordinate in fixed; nil if fixed is empty
+	zeros    []float64 // to what the fixed coordinates map 0
+	factors  []float64 // the factors, if fixed is empty and values are stored; or nil
+	ones     []float64 // to what coordinates map 1, if all stored values are 1; else nil
 	rest     float64   // ‖y‖² of a row of zeros
-	changes  []float64 // what a stored 1 adds to ‖y‖²; nil if ones is
-	constant bool      // ones are all the same, and no coordinate is fixed
+	changes  []float64 // by how much a stored 1 changes ‖y‖²; nil if ones is nil
+	constant bool      // whether ones are all equal and fixed is empty
 }
 
 // columnMap maps an entry x of a column to (x − centre)·factor.
@@ -56,13 +56,13 @@ func newShaping(x *rows, centre, factor []float64) *shaping {
 	return s
 }
 
-// at returns what an entry x of column i is.
+// at maps an entry x of column i.
 func (s *shaping) at(i int, x float64) float64 {
 	return (s.x.clean(i, x) - s.columns[i].centre) * s.columns[i].factor
 }
 
-// square returns ‖y‖² of row j, in time proportional to what is stored of it, with float64
-// rounding: see whole.
+// square returns ‖y‖² of row j, in time proportional to the number of its stored entries. The
+// result has float64 rounding errors, which whole allows for.
 func (s *shaping) square(j int) float64 {
 	if s.x.sparse == nil {
 		return s.denseSquare(s.x.dense[j])
@@ -81,7 +81,7 @@ func (s *shaping) square(j int) float64 {
 	default:
 		sum = s.sparseSquare(entries, m.Values[from:to:to])
 	}
-	if sum += s.rest; sum < s.rest*0x1p-24 { // or less than 0
+	if sum += s.rest; sum < s.rest*0x1p-24 { // rounding errors, and perhaps below 0
 		return 0
 	}
 	return sum
@@ -116,7 +116,7 @@ func (s *shaping) factorSquare(entries []uint32, values []float64) float64 {
 	return sum + other
 }
 
-// sparseSquare returns what the entries add to the square of a row of zeros.
+// sparseSquare returns by how much the entries change ‖y‖² of a row of zeros.
 func (s *shaping) sparseSquare(entries []uint32, values []float64) (sum float64) {
 	least, most := s.x.usual()
 	for at, i := range entries {
@@ -153,25 +153,26 @@ func (s *shaping) denseSquare(row []float64) float64 {
 	return sum + other
 }
 
-// whole reports whether a row of this square is certainly not longer than limit.
+// whole reports whether a row is certainly not longer than limit, given its computed square.
 //
-// The square that is computed is a sum of less than 2²⁶ terms, of which the absolute values add up
-// to A ≤ ‖y‖² + 2·rest: what a stored entry in a fixed column takes off is at most rest in all. So
-// it is within 2⁻²⁶·A of ‖y‖², which with the last digits of the terms is less than what is added
-// here. (Terms below the range of a float64 do not matter beside a limit of at least 2⁻²⁰⁰.)
+// The computed square is a sum of less than 2²⁶ terms. The entries in fixed columns subtract at
+// most rest in all, so the absolute values of the terms add up to A ≤ ‖y‖² + 2·rest, and the sum is
+// within 2⁻²⁶·A of ‖y‖². That error, together with the rounding of the terms themselves, is less
+// than what is added here. (Terms below the range of a float64 do not matter: limit is at least
+// 2⁻²⁰⁰.)
 func (s *shaping) whole(square, limit float64) bool {
 	return square+0x1p-24*(square+s.rest) <= limit*limit
 }
 
-// shaped yields rows written out. It belongs to one goroutine.
+// shaped yields mapped rows, one at a time. It belongs to one goroutine.
 type shaped struct {
 	*shaping
-	index []uint32 // the coordinates of a sparse row, nil for a dense one
+	index []uint32 // scratch: the coordinates of a sparse row
 	y     []float64
 }
 
-// row returns row j: all coordinates if index is nil, else the listed ones, the others being 0.
-// Both slices are valid until the next call.
+// row returns row j, mapped. If index is nil, y has all coordinates; otherwise y has those that
+// index lists, and the others are 0. Both slices are valid until the next call.
 func (v *shaped) row(j int) (index []uint32, y []float64) {
 	if v.x.sparse == nil {
 		v.denseRow(v.x.dense[j])

@@ -2,14 +2,14 @@ package plan
 
 import "slices"
 
-// Sparse is a matrix of rows of which most entries are 0, in compressed form: row j holds
-// Values[Offsets[j]:Offsets[j+1]] at Indices[Offsets[j]:Offsets[j+1]]. It is private data of the
-// caller: printing it prints the data.
+// Sparse is a matrix in compressed form whose entries are mostly 0. Row j has the values
+// Values[Offsets[j]:Offsets[j+1]] in the columns Indices[Offsets[j]:Offsets[j+1]]. It is private
+// data of the caller: printing it prints the data.
 //
-// Offsets ascend from 0 to len(Indices); there is one more than there are rows, and none for no
-// rows. Values is as long as Indices, or nil for rows of ones. Indices ascend within a row; where
-// they do not, they are sorted, and values of the same index are added. Those of at least Dim are
-// ignored.
+// Offsets ascend from 0 to len(Indices). Their number is that of the rows plus 1; a matrix without
+// rows may have none. Values is as long as Indices, or nil if every stored value is 1. Indices
+// should ascend within a row; otherwise a release sorts them, and adds values of the same index.
+// Indices of Dim or more are ignored.
 type Sparse struct {
 	Offsets []int
 	Indices []uint32
@@ -19,7 +19,7 @@ type Sparse struct {
 // Rows returns the number of rows.
 func (s Sparse) Rows() int { return max(len(s.Offsets)-1, 0) }
 
-// wellFormed reports whether the slices fit together.
+// wellFormed reports whether the lengths and the offsets fit together.
 func (s Sparse) wellFormed() bool {
 	if len(s.Offsets) == 0 {
 		return len(s.Indices) == 0 && len(s.Values) == 0
@@ -34,8 +34,8 @@ type entry struct {
 	value float64
 }
 
-// canonical returns the rows with strictly ascending indices below dim: the same slices where that
-// is so already.
+// canonical returns the matrix with strictly ascending indices below dim in each row. If it has
+// them already, the slices are those of s.
 func (s Sparse) canonical(dim int) Sparse {
 	ascending := func(j int) bool {
 		row := s.Indices[s.Offsets[j]:s.Offsets[j+1]]
@@ -80,7 +80,7 @@ func (s Sparse) canonical(dim int) Sparse {
 	return out
 }
 
-// value returns entry i of all, NaN as 0.
+// value returns stored value i, or 0 if that is NaN.
 func (s Sparse) value(i int) float64 {
 	if s.Values == nil {
 		return 1
@@ -91,7 +91,7 @@ func (s Sparse) value(i int) float64 {
 	return 0
 }
 
-// transposed returns the columns as rows.
+// transposed returns the matrix whose rows are the columns of s.
 func (s *Sparse) transposed(dim int) *Sparse {
 	out := &Sparse{Offsets: make([]int, dim+1), Indices: make([]uint32, len(s.Indices)), Values: make([]float64, len(s.Indices))}
 	for _, i := range s.Indices {

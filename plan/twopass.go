@@ -8,17 +8,17 @@ import (
 
 // Two passes over non-negative rows.
 //
-// PLAN spends a part of its budget on means that only serve to scale, and then throws them away.
-// Here the first pass releases unscaled clipped sums; what they say of the means gives the scales;
-// the second pass releases scaled sums with the rest; and the two estimates of each mean, which
-// have independent noise of known variance (divisor.go), are combined by inverse variance. No row
-// has a negative coordinate, so the sensitivity under Replace is √2·C instead of 2·C (see
-// sumSensitivity). Columns of which more than half seems to be full are complemented, Max − x for
-// x, which keeps all that and makes rows shorter.
+// PLAN spends a part of its budget on means that serve for scaling only, and then throws them away.
+// Here the first pass releases unscaled clipped sums. Their means give the scales. The second pass
+// releases scaled sums with the rest of the budget. The two estimates of each mean have independent
+// noise of known variance (divisor.go) and are combined by inverse variance. No row has a negative
+// coordinate, so the sensitivity under Replace is √2·C instead of 2·C (see sumSensitivity). A
+// column whose mean seems to be above half of Max is complemented, Max − x for x: its entries are
+// not negative then either, and rows are shorter.
 
 const (
 	firstShare  = 0.15  // of ρ for the sums of the first pass
-	leastMean   = 0.5   // standard deviations of its noise: a mean below counts as that for scaling
+	leastMean   = 0.5   // standard deviations of its noise: the least mean, for scaling
 	mostFlipped = 0.5   // of n: fuller columns are complemented
 	leastSpread = 1e-12 // of Max²: the least variance of a column
 )
@@ -74,8 +74,8 @@ func (r *run) shapeBy(sums []float64, sd float64) {
 	}
 }
 
-// combine weights both estimates of each mean by their inverse variances. That of the first pass
-// has the noise of n where n is private, and the error of its clipping.
+// combine weights both estimates of each mean by their inverse variances. The variance of the first
+// includes the noise of n, where n is private, and the error of clipping.
 func (r *run) combine(m *Mean, sums []float64, sd float64) {
 	n := cap1(r.n)
 	a, va, vb := make([]float64, len(sums)), make([]float64, len(sums)), make([]float64, len(sums))
@@ -95,11 +95,11 @@ func (r *run) combine(m *Mean, sums []float64, sd float64) {
 // clippingVariance returns τ², the variance of the relative error that clipping makes in the first
 // pass, from both estimates a and b of the same means and the variances of their noise.
 //
-// Clipping at one norm takes more of some columns than of others, and nothing makes up for it: with
-// a = θ(1+κ) + noise and b = θ + noise, E(a−b)² = v + τ²θ², v the sum of both variances. So each
-// coordinate with b² − vb in the place of θ² has an unbiased equation for τ², and the method of
-// moments weights them by θ²/v², in proportion to the inverse variance where noise decides. Only
-// means that stand out from the noise count, which makes τ² slightly too large.
+// Clipping at one norm takes more from some columns than from others, and the first pass does not
+// correct that. With a = θ(1+κ) + noise and b = θ + noise, E(a−b)² = v + τ²θ², where v is the sum
+// of both variances. With b² − vb for θ², each coordinate gives an unbiased equation for τ². The
+// method of moments weights the equations by θ²/v², in proportion to the inverse variance where
+// noise decides. Only means that stand out from the noise count, which makes τ² slightly too large.
 func clippingVariance(a, b, va, vb []float64) float64 {
 	const clear = 6 // standard deviations
 	excess, squares := 0.0, 0.0

@@ -33,15 +33,14 @@ import (
 // (rows of norm 0 do not count, see limit.go), u = 1; and where a number of values above is wanted.
 // The maximum of three functions changes by no more than they do.
 
-// weights is the function w, its scores counted in units of 1/den ranks: table[a] is w(a·2^shift),
-// between these w is linear, and behind the last it is constant.
+// weights is the function w of scores in units of 1/den ranks. table[a] is w(a·2^shift). Between
+// these points w is linear, and behind the last it is constant.
 type weights struct {
 	table    []uint64
 	shift    uint
-	num, den int64   // the wanted quantile, where it is in proportion to the number of values
-	fixed    float64 // the wanted quantile, where that number is fixed; else NaN
-	// where it is positive so many values are wanted above, whatever their number is
-	above int64
+	num, den int64   // the wanted quantile, if the wanted rank is num/den of all values
+	fixed    float64 // the wanted quantile, if the number of values is fixed; else NaN
+	above    int64   // if positive, how many values are wanted above the released one
 }
 
 // levels is the denominator to which quantiles are rounded where ranks are in proportion, so that
@@ -55,7 +54,7 @@ type change uint8
 const (
 	replaced change = iota // one row by another, the number of rows fixed
 	added                  // one row more or less, the wanted rank being in proportion
-	either                 // any of the two
+	either                 // one of the two
 )
 
 const (
@@ -78,9 +77,9 @@ func newWeights(rho, quantile float64, ch change, n int) *weights {
 	return w
 }
 
-// newAbove returns the table for a value that k of the values exceed, at most n values in all, with
-// budget rho: the wanted rank is #values − k, so the score is max(#{x > r} − k, k − #{x ≥ r}, 0),
-// and one row changes each of these by at most 1, whether it is replaced, added or removed.
+// newAbove returns the table for a value that k of at most n values exceed, with budget rho. The
+// wanted rank is #values − k, so the score is max(#{x > r} − k, k − #{x ≥ r}, 0). One row changes
+// each of these by at most 1, whether it is replaced, added or removed.
 func newAbove(rho float64, k, n int64) *weights {
 	w := &weights{den: 1, fixed: math.NaN(), above: k}
 	w.build(w.exponent(rho, either), int(max(k, n)))
@@ -96,7 +95,7 @@ func (w *weights) exponent(rho float64, ch change) float64 {
 	return math.Sqrt(2*rho) / float64(u) * (1 - 0x1p-48)
 }
 
-// build fills the table up to where w no longer decreases, or no score of n values is.
+// build fills the table up to where w no longer decreases, or up to the largest score of n values.
 //
 // drop is at most κ·2⁶⁴, κ = 1 − e^{−c}, by a relative 2⁻⁴⁸ that covers the errors of Expm1. Where
 // c is large a step of the table is one score, and w(s) − ⌊w(s)·drop/2⁶⁴⌋ ≥ e^{−c}·w(s). Else it is
