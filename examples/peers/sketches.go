@@ -28,59 +28,43 @@ func sketches(n int) ([]comparison, error) {
 	for i := range keys {
 		keys[i] = mix(uint64(i))
 	}
-	toggle := func() (release, error) {
-		b, err := kor.New(p)
-		if err != nil {
-			return nil, err
+	set := func(add func(b *kor.Builder, keys []uint64)) begin {
+		return func() (func([]uint64), release, error) {
+			b, err := kor.New(p)
+			return func(keys []uint64) { add(b, keys) }, func() (counter, error) { return b.Release() }, err
 		}
+	}
+	toggle := set(func(b *kor.Builder, keys []uint64) {
 		for _, key := range keys {
 			b.Toggle(key)
 		}
-		return func() (counter, error) { return b.Release() }, nil
-	}
-	streamSlice := func() (release, error) {
-		b, err := kor.NewStreamBuilder(p)
-		if err != nil {
-			return nil, err
-		}
-		b.Add(keys...)
-		return func() (counter, error) { return b.Release() }, nil
-	}
-	slice := func() (release, error) {
-		b, err := kor.New(p)
-		if err != nil {
-			return nil, err
-		}
-		b.Add(keys...)
-		return func() (counter, error) { return b.Release() }, nil
-	}
-	stream := func() (release, error) {
-		b, err := kor.NewStreamBuilder(p)
-		if err != nil {
-			return nil, err
-		}
-		for _, key := range keys {
-			b.Add(key)
-		}
-		return func() (counter, error) { return b.Release() }, nil
-	}
-	q := plain.Params{Epsilon: p.Epsilon, Cells: p.Cells, Levels: p.Levels, Seed: p.Seed}
-	count := func(add func(b *plain.Builder)) func() (release, error) {
-		return func() (release, error) {
-			b, err := plain.New(q)
-			if err != nil {
-				return nil, err
-			}
-			add(b)
-			return func() (counter, error) { return b.Release() }, nil
+	})
+	slice := set(func(b *kor.Builder, keys []uint64) { b.Add(keys...) })
+	occurrences := func(add func(b *kor.StreamBuilder, keys []uint64)) begin {
+		return func() (func([]uint64), release, error) {
+			b, err := kor.NewStreamBuilder(p)
+			return func(keys []uint64) { add(b, keys) }, func() (counter, error) { return b.Release() }, err
 		}
 	}
-	single := count(func(b *plain.Builder) {
+	stream := occurrences(func(b *kor.StreamBuilder, keys []uint64) {
 		for _, key := range keys {
 			b.Add(key)
 		}
 	})
-	bulk := count(func(b *plain.Builder) { b.Add(keys...) })
+	streamSlice := occurrences(func(b *kor.StreamBuilder, keys []uint64) { b.Add(keys...) })
+	q := plain.Params{Epsilon: p.Epsilon, Cells: p.Cells, Levels: p.Levels, Seed: p.Seed}
+	count := func(add func(b *plain.Builder, keys []uint64)) begin {
+		return func() (func([]uint64), release, error) {
+			b, err := plain.New(q)
+			return func(keys []uint64) { add(b, keys) }, func() (counter, error) { return b.Release() }, err
+		}
+	}
+	single := count(func(b *plain.Builder, keys []uint64) {
+		for _, key := range keys {
+			b.Add(key)
+		}
+	})
+	bulk := count(func(b *plain.Builder, keys []uint64) { b.Add(keys...) })
 	all, err := published(p, keys)
 	if err != nil {
 		return nil, err
@@ -104,55 +88,59 @@ type counter interface {
 	StdErr() float64
 }
 
+// begin makes a Builder, with a function that adds keys and one that ends it.
+type begin = func() (add func(keys []uint64), end release, err error)
+
 // release ends a Builder.
-type release func() (counter, error)
+type release = func() (counter, error)
 
 // distinct compares filling a Builder with filling a HyperLogLog sketch; both then have to know the
 // number of keys.
-func distinct(work, peer string, target float64, keys []uint64,
-	fill func() (release, error), insert func(keys []uint64) *hyperloglog.Sketch) comparison {
+func distinct(work, peer string, target float64, keys []uint64, ours begin, insert func(s *hyperloglog.Sketch, keys []uint64)) comparison {
 	n := float64(len(keys))
 	return comparison{
-		work: work, peer: peer, target: target, units: len(keys), short: true,
-		ours: shortly(errorOf(fill)),
-		theirs: shortly(func() error {
-			insert(keys)
-			return nil
+		work: work, peer: peer, target: target, units: len(keys) / pieces, short: true,
+		ours: shortly(keys, func() (func([]uint64), error) {
+			add, _, err := ours()
+			return add, err
+		}),
+		theirs: shortly(keys, func() (func([]uint64), error) {
+			sketch := hyperloglog.NewNoSparse()
+			return func(keys []uint64) { insert(sketch, keys) }, nil
 		}),
 		check: func() error {
-			release, err := fill()
+			add, end, err := ours()
 			if err != nil {
 				return err
 			}
-			sketch, err := release()
+			add(keys)
+			sketch, err := end()
 			if err != nil {
 				return err
 			}
+			plain := hyperloglog.NewNoSparse()
+			insert(plain, keys)
 			return errors.Join(near("kor", sketch.Estimate(), n, sure*sketch.StdErr()),
-				near(peer, float64(insert(keys).Estimate()), n, sure*hllError*n))
+				near(peer, float64(plain.Estimate()), n, sure*hllError*n))
 		},
 	}
 }
 
-// insertHashes returns the HyperLogLog sketch of keys that are as good as hashed. It takes its 16
-// KiB from the start; the kind that grows is slower at first.
-func insertHashes(keys []uint64) *hyperloglog.Sketch {
-	sketch := hyperloglog.NewNoSparse()
+// insertHashes inserts keys that are as good as hashed. The sketches take their 16 KiB from the
+// start; the kind that grows is slower at first.
+func insertHashes(sketch *hyperloglog.Sketch, keys []uint64) {
 	for _, key := range keys {
 		sketch.InsertHash(key)
 	}
-	return sketch
 }
 
 // insertBytes lets the sketch hash the keys, which it takes as bytes.
-func insertBytes(keys []uint64) *hyperloglog.Sketch {
-	sketch := hyperloglog.NewNoSparse()
+func insertBytes(sketch *hyperloglog.Sketch, keys []uint64) {
 	var b [8]byte
 	for _, key := range keys {
 		binary.LittleEndian.PutUint64(b[:], key)
 		sketch.Insert(b[:])
 	}
-	return sketch
 }
 
 // published compares what is done with sketches once they are made. The two sets are half of the
@@ -170,7 +158,8 @@ func published(p kor.Params, keys []uint64) ([]comparison, error) {
 		if sketches[i], err = b.Release(); err != nil {
 			return nil, err
 		}
-		plains[i] = insertHashes(set)
+		plains[i] = hyperloglog.NewNoSparse()
+		insertHashes(plains[i], set)
 	}
 	symmetric := func() (*kor.Sketch, error) { return sketches[0].SymmetricDifference(sketches[1]) }
 	included := func() (float64, error) {
