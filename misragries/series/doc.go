@@ -17,10 +17,9 @@
 //
 // So all Slices together, those of future steps included, are (ε, δ)-private for one element of the
 // stream, added or removed; a user of m elements has (mε, ·). With MaxElements = p, at most p
-// elements of a user count in any 168 steps, wherever these begin and however many the user brings,
-// and the noise is that of 2p: take away what a user did in a week, and p elements do not count,
-// while p of the next week may count in their place. All that one user does in k times 168 steps
-// costs (k + 1)/2 times ε.
+// elements of a user count in any 168 steps, wherever these begin. The noise is that of 2p: take
+// away what a user did in a week, and p elements do not count, while p of the next week may count
+// in their place. All that one user does in k times 168 steps costs (k + 1)/2 times ε.
 //
 // # How
 //

@@ -70,9 +70,8 @@
 //
 // A guarantee is a claim: whoever makes one by hand, decodes one, or converts one by Stable answers
 // for it. Releases are made one after the other: protocols of several rounds that interleave are
-// not one-shot releases. A journal does not stop somebody who can write its file. An old copy that
-// is put back has forgotten what came after it, unless the caller knows the number of the last
-// record.
+// not one-shot releases. A journal does not stop somebody who can write its file, or put an old
+// copy back, unless the caller knows the number of the last record.
 //
 // An introduction to composition, with a picture, is in composition.md. Sources: Bun, Steinke,
 // Concentrated Differential Privacy (TCC 2016); Canonne, Kamath, Steinke, The Discrete Gaussian for
