@@ -145,6 +145,27 @@ func TestJointOfOne(t *testing.T) {
 	require.Equal(t, many.EstimateAll([]uint64{1}, nil), many.EstimateJoint([]uint64{1}, nil))
 }
 
+// Products of the messages of dozens of columns are no more out of range than those of few.
+func TestJointOfManyColumns(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
+	values := []float64{0, 100, 500, 2000, 2540}
+	for _, p := range []Params{{Columns: 64}, {Columns: 64, Levels: 2}, {Columns: 32, Signed: true}} {
+		p.Epsilon, p.Sparsity, p.Max, p.Structure, p.Bits = 1, 10, 2560, ColumnsOnly, 1e4
+		pr := released(t, p, values)
+		indices := make([]uint64, 40)
+		for i := range indices {
+			indices[i] = scatter(i)
+		}
+		for i, x := range pr.EstimateJoint(indices, nil) {
+			want := 0.0
+			if i < len(values) {
+				want = values[i]
+			}
+			require.InDelta(t, want, x, 60, "%d of %+v", i, p)
+		}
+	}
+}
+
 // TestLongJoint prints the table of examples/figures/README.md: a batch of all entries, and of so
 // many zeros for each, by EstimateAll and jointly.
 func TestLongJoint(t *testing.T) {

@@ -131,6 +131,11 @@ func (j *joint) believe(c *candidate) {
 		for s, y := range levels {
 			c.belief[s] *= m[y]
 		}
+		if most := slices.Max(c.belief); most < 1/rescale { // many columns that agree
+			for s := range c.belief {
+				c.belief[s] /= most
+			}
+		}
 	}
 	total := sum(c.belief)
 	if !(total > 0) { // all underflow
@@ -188,8 +193,9 @@ func (j *joint) tell(block []candidate, members []int, column int) {
 			m[d] = larger + at*g.chance[d*g.levels+o]
 			next = at
 		}
-		for d := n - 1; d >= 0; d-- {
-			m[d] /= m[0]
+		most := slices.Max(m)
+		for d := range m {
+			m[d] /= most
 		}
 		for d, f := range c.below[column] {
 			before[d] *= f

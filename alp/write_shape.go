@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/memo"
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
@@ -76,14 +77,8 @@ func (p Params) resolvedShape() (s shape, err error) {
 	s.params = p
 	eta := p.columnEta()
 	s.decay = decayOf(eta)
-	if p.Linear {
-		s.code = linearCode(s.width, s.decay)
-	} else {
-		s.code = columnCode(s.width, p.Levels, s.decay)
-	}
-	if _, _, found := s.code.violation(s.decay); found {
-		// never, by the proofs that stand with the codes; checked all the same
-		return shape{}, fault.Params("alp", "Alpha", p.Alpha, "another width: the law of a cell breaks its bound")
+	if s.code, err = p.code(s.width, s.decay); err != nil {
+		return shape{}, err
 	}
 	if p.Base > 0 {
 		s.logAxis = newLogAxis(p.knee(s.step), s.width*s.half)
@@ -94,6 +89,39 @@ func (p Params) resolvedShape() (s shape, err error) {
 	s.hash()
 	return s, nil
 }
+
+// code returns the law of a cell, and keeps those of moderate size, of which a service makes the
+// same ones again and again.
+func (p Params) code(width int, decay uint64) (code, error) {
+	compute := func() (code, error) {
+		var c code
+		if p.Linear {
+			c = linearCode(width, decay)
+		} else {
+			c = columnCode(width, p.Levels, decay)
+		}
+		if _, _, found := c.violation(decay); found {
+			// never, by the proofs that stand with the codes; checked all the same
+			return code{}, fault.Params("alp", "Alpha", p.Alpha, "another width: the law of a cell breaks its bound")
+		}
+		return c, nil
+	}
+	if width > maxKept {
+		return compute()
+	}
+	return codes.Get(codeKey{width, p.Levels, decay, p.Linear}, compute)
+}
+
+type codeKey struct {
+	width, levels int
+	decay         uint64
+	linear        bool
+}
+
+// codes are those that were computed: of columns up to maxKept, so at most 32 MiB.
+var codes memo.Table[codeKey, code]
+
+const maxKept = 1 << 15
 
 // geometry computes the sizes from resolved Params.
 func (p Params) geometry() (g geometry, err error) {
