@@ -74,8 +74,8 @@ func (p Params) exponent() float64 {
 // to 1 is better). Each τ is private.
 const (
 	countRounds = 100
-	// no smaller exponent is tried: the minimum is found to what float64 can tell
-	leastSpeed = 0x1p-10
+	leastSpeed  = 0x1p-10 // no smaller exponent is tried
+	leastGain   = 0x1p-32 // relative: a round that changes the error by less is the last
 )
 
 // shapeWithCount returns τ with the one of the count at the end.
@@ -105,9 +105,14 @@ func (p Params) shapeWithCount(a, middle []float64) []float64 {
 	least, speed := countError(best, c, p.Power), 2*(q+2)/(2*q+p.Power+2)
 	for range countRounds {
 		tau = countStep(best, sensitivity, c, q, p.Power, speed)
-		if total := countError(tau, c, p.Power); total < least {
+		total := countError(tau, c, p.Power)
+		gain := least - total
+		if gain > 0 {
 			best, least = tau, total
-		} else if speed /= 2; speed < leastSpeed {
+		} else {
+			speed /= 2
+		}
+		if math.Abs(gain) < leastGain || speed < leastSpeed {
 			break
 		}
 	}
