@@ -57,9 +57,13 @@ func TestCorrelatedMarginal(t *testing.T) {
 	// of which the claim takes a fifth where the tests are to be short, and the control, in one
 	// case, all
 	const n = 100_000
-	for _, c := range []struct{ shared, own, step float64 }{
+	scales := []struct{ shared, own, step float64 }{
 		{0, 1, 1}, {1, 1, 1}, {0.3, 1, 2}, {1, 0.3, 2}, {5, 2, 1}, {0.1, 0.1, 1}, {0x1p-300, 1, 1}, {0x1.8p600, 0x1p601, 0x1p601},
-	} {
+	}
+	if dptest.Long() {
+		scales = append(scales, []struct{ shared, own, step float64 }{{3.7, 0.4, 1}, {0.7, 0.7, 1}, {10, 40, 1}, {300, 900, 64}}...)
+	}
+	for _, c := range scales {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			d := marginal{newCorrelated(t, c.shared, c.own)}
 			reach := 2 + int(8*d.Marginal().Sigma()/c.step)
@@ -67,8 +71,12 @@ func TestCorrelatedMarginal(t *testing.T) {
 			if d.Marginal().Sigma() < 0.2*c.step { // one cell would be left
 				few = n
 			}
+			draws := dptest.Fewer(n, few)
+			if dptest.Long() {
+				draws = 100 * n
+			}
 			dptest.Alarm(t, 1e-10)
-			require.Greater(t, samplePValue(d, d, c.step, reach, dptest.Fewer(n, few)), 1e-10, "χ²")
+			require.Greater(t, samplePValue(d, d, c.step, reach, draws), 1e-10, "χ²")
 			if d.Marginal().Sigma() >= c.step && (c.shared == 5 || dptest.Long()) {
 				wrong := marginal{newCorrelated(t, c.shared*1.05, c.own*1.05)}
 				dptest.Alarm(t, 1e-10)

@@ -32,6 +32,7 @@ type result struct {
 	comparison
 	ourSide, theirSide side
 	ratio              float64
+	least              float64 // the ratio of the least times
 }
 
 // measure checks both sides and then runs them in turn, the given number of times.
@@ -60,6 +61,7 @@ func (c comparison) measure(rounds int) (result, error) {
 		return r, nil
 	}
 	r.ourSide.nanoseconds, r.theirSide.nanoseconds, r.ratio = median(ours), median(theirs), median(ratios)
+	r.least = slices.Min(ours) / slices.Min(theirs)
 	return r, nil
 }
 
@@ -163,6 +165,21 @@ func (r result) print(out io.Writer) error {
 	_, err := fmt.Fprintf(out, "%-54s %10.1f %10.3g  %-22s %10.1f %10.3g %8.4f%s\n",
 		r.work, r.ourSide.nanoseconds, round(r.ourSide.allocations), r.peer,
 		r.theirSide.nanoseconds, round(r.theirSide.allocations), r.ratio, verdict)
+	return err
+}
+
+// wantedHeader and printWanted are the table of the targets, for README.md.
+func wantedHeader(out io.Writer) error {
+	_, err := fmt.Fprintln(out, "| work | peer | ratio | wanted |\n|---|---|---|---|")
+	return err
+}
+
+func (r result) printWanted(out io.Writer) error {
+	verdict := ""
+	if r.least > r.target {
+		verdict = ", missed"
+	}
+	_, err := fmt.Fprintf(out, "| %s | %s | %.2g | %.2g%s |\n", r.work, r.peer, r.least, r.target, verdict)
 	return err
 }
 

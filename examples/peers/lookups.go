@@ -60,7 +60,7 @@ func lookups(n int) ([]comparison, error) {
 			}
 		},
 	}, {
-		work: fmt.Sprintf("sparse vector of %d entries, Release", n), peer: "Google AddNoiseInt64", units: n, check: check,
+		work: fmt.Sprintf("sparse vector of %d entries, Release", n), peer: "Google AddNoiseInt64", target: 0.093, units: n, check: check,
 		ours: releases(filled),
 		theirs: repeat(func() error {
 			_, err := thresholded(entries)

@@ -3,7 +3,9 @@
 //
 //	cd examples/peers && go run .
 //
-// The flag -quick measures once, briefly, to see that all works: its figures mean little.
+// The flag -quick measures once, briefly, to see that all works: its figures mean little. With
+// -wanted only the comparisons are measured that have a target, and the ratios are those of the
+// least times of twelve short rounds, which other load on the machine hardly moves.
 //
 // Both sides of a comparison run in turn in one process, several rounds of each, and the ratio is
 // the median over the rounds of the ratio within one round. Absolute times drift with the machine's
@@ -18,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"testing"
 	"time"
 )
@@ -30,16 +33,19 @@ type effort struct {
 	keys    int           // of a histogram or a sparse vector
 	rows    int           // of a mean; of a sparse one eight times as many
 	columns int           // of a mean; of a sparse one a hundred times as many
+	wanted  bool          // only what has a target
 }
 
 var (
 	full  = effort{rounds: 5, time: 100 * time.Millisecond, stream: 1_000_000, keys: 100_000, rows: 4000, columns: 128}
+	short = effort{rounds: 12, time: 2 * time.Millisecond, stream: 100_000, keys: 50_000, rows: 1000, columns: 128}
 	brief = effort{rounds: 1, time: 10 * time.Millisecond, stream: 50_000, keys: 2000, rows: 2000, columns: 32}
 )
 
 func main() {
 	testing.Init()
 	quick := flag.Bool("quick", false, "measure once and briefly")
+	wanted := flag.Bool("wanted", false, "print the ratios that have a target, and their targets")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "peers: unexpected arguments %q\n", flag.Args())
@@ -49,6 +55,10 @@ func main() {
 	if *quick {
 		e = brief
 	}
+	if *wanted && !*quick {
+		e = short
+	}
+	e.wanted = *wanted
 	if err := run(os.Stdout, e); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
@@ -64,7 +74,12 @@ func run(out io.Writer, e effort) error {
 	if err != nil {
 		return err
 	}
-	if err := header(out); err != nil {
+	head, line := header, result.print
+	if e.wanted {
+		comparisons = slices.DeleteFunc(comparisons, func(c comparison) bool { return c.target == 0 })
+		head, line = wantedHeader, result.printWanted
+	}
+	if err := head(out); err != nil {
 		return err
 	}
 	for _, c := range comparisons {
@@ -72,7 +87,7 @@ func run(out io.Writer, e effort) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.work, err)
 		}
-		if err := r.print(out); err != nil {
+		if err := line(r, out); err != nil {
 			return err
 		}
 	}
@@ -84,6 +99,7 @@ func (e effort) comparisons() ([]comparison, error) {
 	var list []comparison
 	for _, some := range []func() ([]comparison, error){
 		draws,
+		words,
 		divisible,
 		flips,
 		func() ([]comparison, error) { return counting(e.stream), nil },

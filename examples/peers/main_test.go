@@ -94,7 +94,7 @@ func (s *plainSum) Result() (float64, error) { return float64(*s), nil }
 
 // The sparse projection is the dense one.
 func TestGaussian(t *testing.T) {
-	matrix, x := newGaussian(), newVector(true)
+	matrix, x := newGaussian(), newVector(true, false)
 	sparse := slices.Clone(matrix.project(x))
 	x.indices = nil
 	for i, want := range matrix.project(x) {

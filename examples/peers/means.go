@@ -64,7 +64,7 @@ func sums(n, columns int) []comparison {
 		})
 	}
 	return []comparison{{
-		work: fmt.Sprintf("sum of %d rows of %d, ranges public", n, columns), peer: "Google BoundedSum", units: n * columns,
+		work: fmt.Sprintf("sum of %d rows of %d, ranges public", n, columns), peer: "Google BoundedSum", target: 0.5, units: n * columns,
 		ours: repeat(errorOf(ours)), theirs: repeat(errorOf(theirs)),
 		check: func() error {
 			sum, values, err := once(ours, theirs)
@@ -142,7 +142,7 @@ func means(n, columns int) ([]comparison, error) {
 		})
 	}
 	return []comparison{{
-		work: fmt.Sprintf("mean of %d rows of %d, scales unknown", n, columns), peer: "Google BoundedMean", units: n * columns,
+		work: fmt.Sprintf("mean of %d rows of %d, scales unknown", n, columns), peer: "Google BoundedMean", target: 1.5, units: n * columns,
 		ours: repeat(errorOf(ours)), theirs: repeat(errorOf(theirs)),
 		check: func() error {
 			mean, values, err := once(ours, theirs)
@@ -189,7 +189,7 @@ func sparseMeans(n, columns int) ([]comparison, error) {
 		return mean, nil
 	}
 	return []comparison{{
-		work: fmt.Sprintf("mean of %d rows of %d ones in %d", n, ones, columns), peer: "Google AddNoiseInt64", units: len(x.Indices),
+		work: fmt.Sprintf("mean of %d rows of %d ones in %d", n, ones, columns), peer: "Google AddNoiseInt64", target: 0.15, units: len(x.Indices),
 		ours: repeat(errorOf(ours)), theirs: repeat(errorOf(theirs)),
 		check: func() error {
 			mean, values, err := once(ours, theirs)

@@ -29,10 +29,11 @@ func projections() ([]comparison, error) {
 	matrix := newGaussian()
 	var list []comparison
 	for _, p := range []projection{
-		{work: "4096 to 256, SJLT s = 1, AddDense", peer: product, target: 0.2},
-		{work: "4096 to 256, SJLT s = 8, AddDense", peer: product, target: 0.2, p: jl.Params{Sparsity: 8}},
-		{work: "4096 to 256, SRHT, AddDense and Release", peer: product, p: jl.Params{Transform: jl.SRHT}, release: true},
-		{work: "4096 to 256, 100 non-zeros, SJLT s = 1, Add", peer: sum, sparse: true},
+		{work: "4096 to 256, SJLT s = 1, AddDense", peer: product, target: 0.03},
+		{work: "4096 to 256, SJLT s = 8, AddDense", peer: product, target: 0.16, p: jl.Params{Sparsity: 8}},
+		{work: "4096 to 256, SJLT s = 8, integers, AddDense", peer: product, target: 0.08, p: jl.Params{Sparsity: 8, Integers: true}},
+		{work: "4096 to 256, SRHT, AddDense and Release", peer: product, target: 0.11, p: jl.Params{Transform: jl.SRHT}, release: true},
+		{work: "4096 to 256, 100 non-zeros, SJLT s = 1, Add", peer: sum, target: 0.12, sparse: true},
 		{work: "4096 to 256, 100 non-zeros, SJLT s = 8, Add", peer: sum, p: jl.Params{Sparsity: 8}, sparse: true},
 	} {
 		c, err := p.compare(matrix)
@@ -54,7 +55,7 @@ type projection struct {
 }
 
 func (c projection) compare(matrix gaussian) (comparison, error) {
-	x := newVector(c.sparse)
+	x := newVector(c.sparse, c.p.Integers)
 	shared, err := c.builder(1)
 	if err != nil {
 		return comparison{}, err
@@ -123,11 +124,14 @@ type vector struct {
 	indices []int
 }
 
-func newVector(sparse bool) vector {
+func newVector(sparse, integers bool) vector {
 	x := vector{dense: make([]float64, coordinates)}
 	if !sparse {
 		for i := range x.dense {
 			x.dense[i] = 20 * rand.NormFloat64()
+			if integers {
+				x.dense[i] = math.Round(x.dense[i])
+			}
 		}
 		return x
 	}
