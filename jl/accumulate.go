@@ -104,7 +104,9 @@ func (s *state) addTable(x []float64) {
 		part := x[j:min(j+chunk, len(x))]
 		n := 0
 		switch {
-		case s.load >= most/2 || s.params.Integers:
+		case s.load >= most/2 || s.params.Integers && s.inverse < 1:
+		case s.params.Integers:
+			n = s.addWhole(s.table[uint64(j)*s.width:], part)
 		case s.width == 1:
 			n = s.addSingles(s.table[j:], part)
 		default:
@@ -147,6 +149,28 @@ func (s *state) addColumns(table []uint32, values []float64) (n int) {
 		v := toFixed(y)
 		sizes |= v.size()
 		addColumn(sums, table[:width], v)
+		table = table[width:]
+		n++
+	}
+	s.load += chunk * sizes
+	return n
+}
+
+// addWhole does so with integers on a grid that has all of them: they have no digits behind the
+// point.
+func (s *state) addWhole(table []uint32, values []float64) (n int) {
+	sums, inverse, width, sizes := s.sums, s.inverse, s.width, uint64(0)
+	for n < len(values) {
+		y := math.RoundToEven(values[n]) * inverse
+		if !(-small < y && y < small) {
+			break
+		}
+		v := int64(y)
+		sizes |= fixed{whole: v}.size()
+		for _, e := range table[:width] {
+			mask := -int64(e & 1)
+			sums[e>>1].whole += v ^ mask - mask
+		}
 		table = table[width:]
 		n++
 	}

@@ -37,6 +37,20 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// With -wanted there is a row for each comparison that has a target, and no other.
+func TestWanted(t *testing.T) {
+	var out strings.Builder
+	r := result{comparison: comparison{work: "a", peer: "b", target: 0.5}, least: 0.6}
+	if err := r.printWanted(&out); err != nil || out.String() != "| a | b | 0.6 | 0.5, missed |\n" {
+		t.Errorf("%q, %v", &out, err)
+	}
+	out.Reset()
+	r.least = 0.4
+	if err := r.printWanted(&out); err != nil || out.String() != "| a | b | 0.4 | 0.5 |\n" {
+		t.Errorf("%q, %v", &out, err)
+	}
+}
+
 // Nothing is measured unless the check passes.
 func TestCheck(t *testing.T) {
 	wrong := errors.New("wrong answer")
