@@ -167,9 +167,9 @@ func (s *state) addWhole(table []uint32, values []float64) (n int) {
 		}
 		v := int64(y)
 		sizes |= fixed{whole: v}.size()
+		signed := [2]int64{v, -v}
 		for _, e := range table[:width] {
-			mask := -int64(e & 1)
-			sums[e>>1].whole += v ^ mask - mask
+			sums[e>>1].whole += signed[e&1]
 		}
 		table = table[width:]
 		n++
