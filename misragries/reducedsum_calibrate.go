@@ -55,20 +55,28 @@ func calibrateL1(k int, epsilon, want float64) (law sumLaw, ok bool) {
 
 // calibrateConcentration looks for the b and R/b at which τ is least: a smaller b leaves less of δ
 // to δ_k, a larger one makes τ = b·ln(…) larger; a larger R/b lowers δ_k, and raises λ. It
-// minimises over b as if R and τ were real, with η where δ_k = δ.
+// minimises over b as if R and τ were real, with η where δ_k = δ, and for many counters as if H
+// were that of its normal limit, which takes no time. What it finds is raised until H itself leaves
+// a part of δ, and τ is settled by the bound itself.
 func calibrateConcentration(k int, epsilon, want float64) (law sumLaw, ok bool) {
+	const many = 1 << 16
 	moved := float64(k)
-	rest := func(b, loss float64) float64 { // ln of what H leaves of δ
-		return logSubtract(want, logResponses(k-1, 1/b, epsilon-moved/b-(moved-1)*loss))
+	// ln of what H leaves of δ
+	rest := func(b, loss float64, responses func(n int, r, epsilon float64) float64) float64 {
+		return logSubtract(want, responses(k-1, 1/b, epsilon-moved/b-(moved-1)*loss))
+	}
+	about := logResponses
+	if k > many {
+		about = logNormalResponses
 	}
 	threshold := func(b, share float64) float64 {
 		escape, step := logs.Expm1(moved/b), logs.Expm1(1/b)
 		eta := math.Exp(want + logs.Expm1(share) - escape)
 		if eta >= 0.5 { // (k−1)·δ₁ for λ
-			return b * (logAdd(escape, math.Log(moved-1)+step) - logRounded(b, share) - rest(b, 0))
+			return b * (logAdd(escape, math.Log(moved-1)+step) - logRounded(b, share) - rest(b, 0, about))
 		}
 		loss := math.Log1p(-eta / (1 - eta) * math.Expm1(-1/b) / -math.Expm1(-share))
-		return b * (escape - logRounded(b, share) - rest(b, loss))
+		return b * (escape - logRounded(b, share) - rest(b, loss, about))
 	}
 	most := 2 * (2*moved - 1) / epsilon // where H = 0
 	least, share := math.Inf(1), 0.0
@@ -81,7 +89,11 @@ func calibrateConcentration(k int, epsilon, want float64) (law sumLaw, ok bool) 
 	if !law.valid() {
 		return sumLaw{}, false
 	}
-	left := rest(law.scale, 0)
+	left := rest(law.scale, 0, logResponses)
+	for i := 0; k > many && left < want-1 && i < 32; i++ {
+		law.scale *= 1 + 0x1p-12
+		left = rest(law.scale, 0, logResponses)
+	}
 	if math.IsInf(left, -1) {
 		return sumLaw{}, false
 	}

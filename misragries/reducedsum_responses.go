@@ -1,6 +1,10 @@
 package misragries
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/noise"
+)
 
 // RR(r) is a randomised response with parameter r: a bit that is +1 with probability p₊ =
 // 1/(1+e^{−r}) on one input and with p₋ = 1 − p₊ on the other, so its privacy loss is ±r. Every
@@ -52,6 +56,16 @@ func logResponses(n int, r, epsilon float64) float64 {
 		return min(math.Log(sum)-size*math.Log1p(down), 0)
 	}
 	return min(math.Log(sum)+logFairBinomial(size, start)+(start-size/2)*r-size*logCosh(r/2), 0)
+}
+
+// logNormalResponses returns about what logResponses does where n is large and nr² small: ln δ(ε)
+// of the normal law whose loss has the same variance.
+func logNormalResponses(n int, r, epsilon float64) float64 {
+	delta, err := noise.GaussianDelta(1, epsilon, r*math.Sqrt(float64(n)))
+	if err != nil {
+		return math.Inf(-1)
+	}
+	return math.Log(delta)
 }
 
 // logFairBinomial returns ln(C(n,i)/2ⁿ) for 0 < i < n, with u = (2i−n)/n

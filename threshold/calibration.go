@@ -3,6 +3,7 @@ package threshold
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/memo"
@@ -55,12 +56,27 @@ func (p Params) chooseAnew() (calibration, error) {
 		return c, nil
 	}
 	var best calibration
-	for m := ExponentialRounding; !m.pure(); m++ {
-		if !p.chooses(m) || m == CorrelatedGaussian && best.method != Auto && p.leastCorrelated() >= best.lowest() {
-			continue // the last is the only one that takes long
-		}
-		if c, reason := p.calibrate(m); reason == "" && (best.method == Auto || c.lowest() < best.lowest()) {
+	take := func(m Method) {
+		c, reason := p.calibrate(m)
+		if reason == "" && (best.method == Auto || c.lowest() < best.lowest() || c.lowest() == best.lowest() && c.method < best.method) {
 			best = c
+		}
+	}
+	for m := ExponentialRounding; !m.pure(); m++ {
+		if p.chooses(m) && !m.normal() {
+			take(m)
+		}
+	}
+	// These take long. The one that may have less goes first, and may spare the other.
+	normal := []Method{Gaussian, CorrelatedGaussian}
+	least := []float64{p.leastGaussian(), p.leastCorrelated()}
+	if least[1] < least[0] {
+		slices.Reverse(normal)
+		slices.Reverse(least)
+	}
+	for i, m := range normal {
+		if p.chooses(m) && (best.method == Auto || least[i] <= best.lowest()) {
+			take(m)
 		}
 	}
 	if best.method == Auto {

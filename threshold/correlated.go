@@ -27,13 +27,21 @@ import (
 // largest y − y²/(1/a + n + ω) of y = i and i + ω. E_u and −u·ln Φ grow with u, m_u falls: with the
 // former at u₂ and m at u₁, L and S bound all of [u₁, u₂]. The proof is in correlated_proof.md.
 
-// correlatedLaw is one set of parameters, and the E_u computed for it. S values below enough need
-// not be accurate.
+// correlatedLaw is one set of parameters. S values below enough need not be accurate.
 type correlatedLaw struct {
 	k, l                                   int
 	weight, a, epsilon, sigma, tau, enough float64
-	escapes                                map[int]float64
+	*memory
 }
+
+// memory is what was computed for a correlatedLaw: the E_u, and the best z of the last S, which is
+// next to that of the next.
+type memory struct {
+	escapes map[int]float64
+	z       float64
+}
+
+func remember() *memory { return &memory{escapes: map[int]float64{}} }
 
 // term returns a bound on L(u) and S(u) for all u in [u₁, u₂].
 func (c correlatedLaw) term(u1, u2 int) float64 {
@@ -55,7 +63,7 @@ func (c correlatedLaw) term(u1, u2 int) float64 {
 // gives a bound.
 //
 // In units of Z the first summand falls like e^{−z²/2} and the second grows: the best z is next to
-// where they are equal.
+// where they are equal, and next to that of the last u.
 func (c correlatedLaw) smaller(u int, m, enough float64) float64 {
 	unit, _ := noise.NewGaussian(1)
 	root := math.Sqrt(c.a)
@@ -71,12 +79,21 @@ func (c correlatedLaw) smaller(u int, m, enough float64) float64 {
 		return shift
 	}
 	lo, hi := 0.0, math.Sqrt(2*(c.epsilon+720))
-	best := math.Inf(1)
+	best, at := math.Inf(1), 0.0
 	try := func(z float64) (excess, sum float64) {
 		tail, shift := parts(z)
 		sum = (tail + shift) * (1 + 0x1p-52)
-		best = min(best, sum)
+		if sum < best {
+			best, at = sum, z
+		}
 		return tail - shift, sum
+	}
+	defer func() { c.z = at }()
+	if c.z > 0.25 && nearby(c.z, func(z float64) float64 {
+		_, sum := try(z)
+		return sum
+	}) || best <= enough {
+		return best
 	}
 	for range 10 {
 		mid := (lo + hi) / 2
@@ -94,6 +111,29 @@ func (c correlatedLaw) smaller(u int, m, enough float64) float64 {
 		return sum
 	})
 	return best
+}
+
+// nearby looks for the least of f, which falls and then rises, a few steps about z: it walks to
+// three points of which the one between is the least, and takes f where the parabola through their
+// logarithms is least. It returns false if it has not come there.
+func nearby(z float64, f func(float64) float64) bool {
+	const step = 0x1p-3
+	below, here, above := f(z-step), f(z), f(z+step)
+	for range 8 {
+		switch {
+		case below < here && z > 2*step:
+			z, below, here, above = z-step, f(z-2*step), below, here
+		case above < here:
+			z, below, here, above = z+step, here, above, f(z+2*step)
+		default:
+			down, up := math.Log(below/here), math.Log(above/here)
+			if down+up > 0 {
+				f(z + step*(down-up)/(2*(down+up)))
+			}
+			return true
+		}
+	}
+	return false
 }
 
 // correlatedSensitivity returns m_u·σ, rounded upwards, with a number of weight ω beside the keys.
@@ -186,7 +226,7 @@ const correlatedSlack = 0x1p-11
 // correlatedDelta returns an upper bound on δ(σ, τ), the bound above, for 1 ≤ l ≤ k and 0 ≤ a ≤
 // 1e6.
 func correlatedDelta(k, l int, weight, a, epsilon, sigma, tau float64) float64 {
-	law := correlatedLaw{k, l, weight, a, epsilon, sigma, tau, 0, map[int]float64{}}
+	law := correlatedLaw{k, l, weight, a, epsilon, sigma, tau, 0, remember()}
 	_, bound := largest(l, 0, correlatedSlack, law.term)
 	return bound
 }
@@ -229,7 +269,7 @@ func calibrateCorrelated(k, l int, weight, epsilon, delta float64) (a, sigma, ta
 	leastRatio := func(a, tolerance float64) float64 {
 		excess := func(c float64) float64 {
 			// m_l = 0 at least
-			law := correlatedLaw{l, l, 0, a, epsilon, 1, c, aim, map[int]float64{}}
+			law := correlatedLaw{l, l, 0, a, epsilon, 1, c, aim, remember()}
 			return math.Log(max(law.term(l, l), 0x1p-1022)) - math.Log(aim)
 		}
 		start, step := 0.0, 1.0
@@ -252,12 +292,12 @@ func calibrateCorrelated(k, l int, weight, epsilon, delta float64) (a, sigma, ta
 		return 0, 0, 0, false
 	}
 	terms := func(sigma, tau float64) func(u1, u2 int) float64 {
-		return correlatedLaw{k, l, weight, a, epsilon, sigma, tau, aim, map[int]float64{}}.term
+		return correlatedLaw{k, l, weight, a, epsilon, sigma, tau, aim, remember()}.term
 	}
 	valid := func(sigma, tau float64) bool {
 		// correlatedDelta ≤ δ, without a look at how far the small terms are below it.
 		const floor = 1 / (1 + correlatedSlack)
-		law := correlatedLaw{k, l, weight, a, epsilon, sigma, tau, floor * delta, map[int]float64{}}
+		law := correlatedLaw{k, l, weight, a, epsilon, sigma, tau, floor * delta, remember()}
 		_, bound := largest(l, floor*delta, correlatedSlack, law.term)
 		return bound <= delta
 	}

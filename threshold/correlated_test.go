@@ -277,7 +277,7 @@ func TestCorrelatedSensitivity(t *testing.T) {
 func TestCorrelatedDeltaWithoutSharedNoise(t *testing.T) {
 	for _, s := range gaussianSettings[:7] {
 		for l := 1; l <= 6; l++ {
-			law := correlatedLaw{10, l, 0, 0, s.epsilon, s.sigma, s.tau, 0, map[int]float64{}}
+			law := correlatedLaw{10, l, 0, 0, s.epsilon, s.sigma, s.tau, 0, remember()}
 			worst := 0.0
 			for u := range l + 1 {
 				worst = max(worst, law.term(u, u))
@@ -286,6 +286,28 @@ func TestCorrelatedDeltaWithoutSharedNoise(t *testing.T) {
 			require.InEpsilon(t, worst, bound, correlatedSlack)
 			require.GreaterOrEqual(t, bound, gaussianDelta(l, 0, true, s.epsilon, s.sigma, s.tau)*(1-1e-9))
 			require.InEpsilon(t, bound, correlatedDelta(10, l, 0, 1e-12, s.epsilon, s.sigma, s.tau), 1e-4)
+		}
+	}
+}
+
+// The best z of the u before is a start and no more: S is the least over z to half of the slack,
+// whatever came before.
+func TestSmallerFromNearby(t *testing.T) {
+	for _, c := range []struct {
+		k                                  int
+		weight, a, epsilon, sigma, overTau float64
+	}{
+		{64, 4, 0.12, 1, 18, 5.5}, {1024, 16, 0.03, 0.1, 190, 3.2}, {5000, 0, 0.01, 1e-4, 4000, 4}, {96_813, 155, 0.002, 1.5e-6, 3e5, 4.6},
+	} {
+		law := correlatedLaw{c.k, c.k, c.weight, c.a, c.epsilon, c.sigma, c.overTau * c.sigma, 0, remember()}
+		for i := range 60 {
+			u := 1 + (i*i*c.k/3600+i*7919)%c.k
+			m := correlatedSensitivity(c.k, c.k, u, c.weight, c.a)
+			got := law.smaller(u, m, 0)
+			afresh := law
+			afresh.memory = remember()
+			want := afresh.smaller(u, m, 0)
+			require.InEpsilon(t, want, got, correlatedSlack/2, "%+v u = %d", c, u)
 		}
 	}
 }

@@ -84,24 +84,28 @@ func gaussianDelta(l int, weight float64, oneSign bool, epsilon, sigma, tau floa
 // much, (d ln BW/d ln μ)/2, by the smaller shift. Otherwise, as for δ near 1 or ε far below 1, a
 // larger σ gains something.
 func calibrateGaussian(l int, weight float64, oneSign bool, epsilon, delta float64) (sigma, tau float64, ok bool) {
-	if !calibrable(l, epsilon, delta) {
+	least, z, ok := leastGaussian(l, weight, epsilon, delta)
+	if !ok {
 		return 0, 0, false
 	}
-	least, err := noise.GaussianSigma(epsilon, delta, sqrtAbove(float64(l)+weight))
-	if err != nil {
-		return 0, 0, false
-	}
-	// A(l) = 1 − F^l ≤ δ is a lower bound on τ/σ.
 	effort := effort{gaussianSlack, gaussianSlack, 12, 28}
 	if l > 1<<12 {
-		effort.coarse = 0x1p-18
+		effort.coarse, effort.refine = 0x1p-18, 16
 	}
-	unit, _ := noise.NewGaussian(1)
-	z := max(0, -unit.Quantile(-math.Expm1(math.Log1p(-delta)/float64(l))))
 	return effort.leastThresholdOverSigma(l, delta, least, z, func(sigma, tau float64) func(u1, u2 int) float64 {
 		lambda := logBelow(sigma, tau)
 		return func(u1, u2 int) float64 { return gaussianTerm(l, weight, oneSign, epsilon, sigma, lambda, u1, u2) }
 	}, func(sigma, tau float64) bool { return gaussianDelta(l, weight, oneSign, epsilon, sigma, tau) <= delta })
+}
+
+// leastGaussian returns σ₀ and z of calibrateGaussian: no σ and no τ/σ is below.
+func leastGaussian(l int, weight, epsilon, delta float64) (sigma, z float64, ok bool) {
+	if !calibrable(l, epsilon, delta) {
+		return 0, 0, false
+	}
+	sigma, err := noise.GaussianSigma(epsilon, delta, sqrtAbove(float64(l)+weight))
+	unit, _ := noise.NewGaussian(1)
+	return sigma, max(0, -unit.Quantile(-math.Expm1(math.Log1p(-delta)/float64(l)))), err == nil
 }
 
 // calibrable reports whether the parameters are in the range of the calibrations.

@@ -30,6 +30,18 @@ func (p Params) calibrateNormal(m Method) (c calibration, reason string) {
 	return c, ""
 }
 
+// normal reports whether the method has normal noise.
+func (m Method) normal() bool { return m == Gaussian || m == CorrelatedGaussian }
+
+// leastGaussian returns a threshold that Gaussian is not below, 0 where it is not possible.
+func (p Params) leastGaussian() float64 {
+	sigma, z, ok := leastGaussian(p.changed(), p.weight(Gaussian), p.Epsilon, p.Delta)
+	if !ok {
+		return 0
+	}
+	return p.perKey() * (1 + z*sigma) * (1 - 0x1p-40)
+}
+
 // leastCorrelated returns a threshold that CorrelatedGaussian is not below, 0 where it is not
 // possible.
 func (p Params) leastCorrelated() float64 {
