@@ -117,9 +117,9 @@ func (c correlatedLaw) smaller(u int, m, enough float64) float64 {
 // three points of which the one between is the least, and takes f where the parabola through their
 // logarithms is least. It returns false if it has not come there.
 func nearby(z float64, f func(float64) float64) bool {
-	const step = 0x1p-3
+	const step = 0x1p-4
 	below, here, above := f(z-step), f(z), f(z+step)
-	for range 8 {
+	for range 16 {
 		switch {
 		case below < here && z > 2*step:
 			z, below, here, above = z-step, f(z-2*step), below, here

@@ -290,7 +290,7 @@ func TestCorrelatedDeltaWithoutSharedNoise(t *testing.T) {
 	}
 }
 
-// The best z of the u before is a start and no more: S is the least over z to half of the slack,
+// The best z of the u before is a start and no more: S is the least over z to a quarter of the slack,
 // whatever came before.
 func TestSmallerFromNearby(t *testing.T) {
 	for _, c := range []struct {
@@ -307,7 +307,7 @@ func TestSmallerFromNearby(t *testing.T) {
 			afresh := law
 			afresh.memory = remember()
 			want := afresh.smaller(u, m, 0)
-			require.InEpsilon(t, want, got, correlatedSlack/2, "%+v u = %d", c, u)
+			require.InEpsilon(t, want, got, correlatedSlack/4, "%+v u = %d", c, u)
 		}
 	}
 }
