@@ -290,8 +290,8 @@ func TestCorrelatedDeltaWithoutSharedNoise(t *testing.T) {
 	}
 }
 
-// The best z of the u before is a start and no more: S is the least over z to a quarter of the slack,
-// whatever came before.
+// The best z of the u before is a start and no more: S is the least over z to a quarter of the
+// slack, whatever came before.
 func TestSmallerFromNearby(t *testing.T) {
 	for _, c := range []struct {
 		k                                  int

@@ -1,15 +1,20 @@
-// Command estimates shows what the readings of a Misra-Gries release are off by, on generated
-// baskets of a shop whose assortment drifts.
+// Command estimates shows what the readings of a Misra-Gries release are off by, on baskets with
+// seasons.
 //
 //	estimates [flags]
 //
 // The first table counts the baskets as one stream, in their order: the mean error of the lower
 // reading (the estimate of the paper), of the middle one and of the upper one, which is the
 // default, over the released keys, and in brackets over those of the ten most frequent that are
-// released. The second deals the baskets to several sketches, at random or in blocks of time, and
-// releases their sum: its default takes it that a key is spread evenly.
+// released. The second deals the elements to several sketches, at random or in blocks of time, and
+// releases their sum: its default takes it that a key is spread evenly. At the end are the most
+// frequent words of the King James Bible.
 //
-// The exit code is 0, 1 when writing failed, or 2 for a wrong flag or parameter.
+// The baskets are generated, from what sets/NAME.txt knows of public sets of baskets: how much each
+// of some hundred groups of articles sold in each of 32 blocks of time. Flag -data takes a file of
+// baskets instead, and -fit prints what is known of it in that form.
+//
+// The exit code is 0, 1 when reading or writing failed, or 2 for a wrong flag or parameter.
 package main
 
 import (
@@ -19,8 +24,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
+	"github.com/dpsketch/dpsketch/examples/kjv"
+	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/misragries"
 )
 
@@ -30,184 +38,217 @@ func main() {
 
 // options is what the command line asks for, and the command.
 type options struct {
-	elements, releases int
-	seed               uint64
+	sets, data                     string
+	baskets, releases, fit, blocks int
+	seed                           uint64
 }
 
 func (opts *options) Flags() *flag.FlagSet {
 	flags := flag.NewFlagSet("estimates", flag.ContinueOnError)
-	flags.IntVar(&opts.elements, "elements", 900_000, "`number` of articles in all baskets")
-	flags.IntVar(&opts.releases, "releases", 5, "`number` of releases that errors are averaged over")
-	flags.Uint64Var(&opts.seed, "seed", 1, "of the baskets; the noise is fresh each time")
+	flags.StringVar(&opts.sets, "sets", "retail,bms1,bms2,t10,kosarak", "`names` of the sets that baskets are generated after")
+	flags.StringVar(&opts.data, "data", "", "`file` of baskets in the place of generated ones: numbers, a line each basket")
+	flags.IntVar(&opts.baskets, "baskets", math.MaxInt, "`number` of baskets of the file, from its beginning")
+	flags.IntVar(&opts.fit, "fit", 0, "print the file's groups, at most this `number`, and nothing else; 0 for no such thing")
+	flags.IntVar(&opts.blocks, "blocks", 32, "`number` of blocks of time for -fit, a power of two")
+	flags.IntVar(&opts.releases, "releases", 20, "`number` of releases that errors are averaged over")
+	flags.Uint64Var(&opts.seed, "seed", 1, "of the baskets and how they are dealt; the noise is fresh each time")
 	return flags
 }
 
 func (opts *options) Check() error {
 	switch {
-	case opts.elements < 1000 || opts.elements > 100_000_000:
-		return fmt.Errorf("-elements = %d: want 1000 to 100000000", opts.elements)
 	case opts.releases < 1 || opts.releases > 10_000:
 		return fmt.Errorf("-releases = %d: want 1 to 10000", opts.releases)
+	case opts.baskets < 1:
+		return fmt.Errorf("-baskets = %d: want 1 or more", opts.baskets)
+	case opts.fit < 0 || opts.fit > 0 && opts.data == "":
+		return fmt.Errorf("-fit = %d: want a number of groups, for -data", opts.fit)
+	case opts.blocks < 1 || opts.blocks > slots || opts.blocks&(opts.blocks-1) != 0:
+		return fmt.Errorf("-blocks = %d: want a power of two up to %d", opts.blocks, slots)
 	}
 	return nil
 }
 
-// baskets returns articles in the order of the sales: a core of Zipf-distributed ones, and one sale
-// in three of an article of the season, of which there are sixteen.
-func baskets(n int, seed uint64) []uint64 {
-	rng := rand.New(rand.NewPCG(seed, 0))
-	core, season := rand.NewZipf(rng, 1.1, 5, 9_999), rand.NewZipf(rng, 1.05, 20, 2_999)
-	stream := make([]uint64, n)
-	for i := range stream {
-		if rng.IntN(3) > 0 {
-			stream[i] = core.Uint64()
-		} else {
-			stream[i] = uint64(1+16*i/n)<<32 + season.Uint64()
-		}
-	}
-	return stream
+// set is a stream with a name, or many that are drawn alike.
+type set struct {
+	name   string
+	stream func(release int) []uint64
 }
 
-// errors are the mean absolute errors of readings over the released keys, and over those of the ten
-// most frequent that are released.
-type errors struct {
-	all, top map[string]float64
-	keys     int
-}
-
-var sides = []string{"Lower", "Middle", "Upper", "default"}
-
-// measure releases so often.
-func measure(truth map[uint64]float64, releases int, release func() (*misragries.Histogram[uint64], error)) (errors, error) {
-	var top []uint64
-	for key := range truth {
-		top = append(top, key)
-	}
-	slices.SortFunc(top, func(a, b uint64) int {
-		if truth[a] != truth[b] {
-			return int(truth[b] - truth[a])
+// load returns what the tables are about.
+func (opts *options) load() ([]set, error) {
+	if opts.data != "" {
+		stream, err := read(opts.data, opts.baskets)
+		if err == nil && len(stream) < slots {
+			err = fmt.Errorf("%s: %d elements, want %d or more", opts.data, len(stream), slots)
 		}
-		return int(a) - int(b)
-	})
-	top = top[:min(10, len(top))]
-	sum := errors{all: map[string]float64{}, top: map[string]float64{}}
-	shown, heavy := 0.0, 0.0
-	for range releases {
-		h, err := release()
+		return []set{{"file", func(int) []uint64 { return stream }}}, err
+	}
+	var list []set
+	for name := range strings.SplitSeq(opts.sets, ",") {
+		a, err := load(name)
 		if err != nil {
-			return sum, err
+			return nil, cli.Usage(fmt.Errorf("-sets: %w", err))
 		}
-		sum.keys += h.Len()
-		for key, estimate := range h.All() {
-			readings := []float64{
-				h.EstimateAs(key, misragries.Lower), h.EstimateAs(key, misragries.Middle), h.EstimateAs(key, misragries.Upper), estimate,
-			}
-			shown++
-			isTop := slices.Contains(top, key)
-			if isTop {
-				heavy++
-			}
-			for i, v := range readings {
-				off := math.Abs(v - truth[key])
-				sum.all[sides[i]] += off
-				if isTop {
-					sum.top[sides[i]] += off
-				}
-			}
-		}
+		list = append(list, set{name, func(release int) []uint64 { return a.draw(opts.seed + uint64(release)) }})
 	}
-	for _, side := range sides {
-		sum.all[side] /= max(shown, 1)
-		sum.top[side] /= max(heavy, 1)
-	}
-	sum.keys /= releases
-	return sum, nil
+	return list, nil
 }
 
-// sketches returns Builders of so many parts of the stream, dealt at random or in blocks of time.
-func (opts *options) sketches(stream []uint64, p misragries.Params, parts int, blocks bool) ([]*misragries.Builder[uint64], error) {
-	list := make([]*misragries.Builder[uint64], parts)
+// row is a line of a table: one stream if sketches is 1, else their sum.
+type row struct {
+	k, sketches int
+	blocks      bool // of time; else at random
+	averages
+}
+
+func rows() (one, sums []*row) {
+	for _, k := range []int{64, 256, 1024, 4096} {
+		one = append(one, &row{k: k, sketches: 1})
+	}
+	for _, k := range []int{256, 1024} {
+		sums = append(sums, &row{k: k, sketches: 8}, &row{k: k, sketches: 64}, &row{k: k, sketches: 64, blocks: true})
+	}
+	return one, sums
+}
+
+// Run prints the tables.
+func (opts *options) Run(out io.Writer) error {
+	sets, err := opts.load()
+	if err != nil {
+		return err
+	}
+	if opts.fit > 0 {
+		return fit(sets[0].stream(0), opts.fit, opts.blocks).write(out)
+	}
+	w := &printer{out: out}
+	w.print("Mean |error| of the released keys [of the true top 10], ε = 1, δ = 1e-6\n\n%-8s %8s %6s %4s %-6s %8s %6s %15s %15s %15s %15s\n",
+		"baskets", "elements", "k", "M", "dealt", "n/(k+1)", "shown", "Lower", "Middle", "Upper", "even spread")
+	for _, s := range sets {
+		one, sums := rows()
+		n := 0
+		for release := range opts.releases {
+			stream := s.stream(release)
+			truth := count(stream)
+			heavy := top(truth)
+			for _, r := range slices.Concat(one, sums) {
+				h, err := r.release(stream, opts.seed+uint64(release))
+				if err != nil {
+					return err
+				}
+				r.add(h, truth, heavy)
+			}
+			n += len(stream)
+		}
+		n /= opts.releases
+		for _, r := range slices.Concat(one, sums) {
+			w.print("%-8s %8d %6d %4d %-6s %8.0f %6.0f %15s %15s %15s %15s\n", s.name, n, r.k, r.sketches, r.dealt(), float64(n)/float64(r.k+1), r.shown/float64(opts.releases),
+				r.cell(misragries.Lower), r.cell(misragries.Middle), r.cell(misragries.Upper), r.even())
+		}
+	}
+	if opts.data == "" {
+		return opts.words(w)
+	}
+	return w.err
+}
+
+// dealt says how the elements came to the sketches.
+func (r *row) dealt() string {
+	switch {
+	case r.sketches == 1:
+		return ""
+	case r.blocks:
+		return "blocks"
+	}
+	return "random"
+}
+
+// even is the cell of a sum's default.
+func (r *row) even() string {
+	if r.sketches == 1 {
+		return ""
+	}
+	return r.cell(evenSpread)
+}
+
+// release returns one release of the stream, by as many sketches.
+func (r *row) release(stream []uint64, seed uint64) (*misragries.Histogram[uint64], error) {
+	p := misragries.Params{Counters: r.k, Epsilon: 1, Delta: 1e-6}
+	list := make([]*misragries.Builder[uint64], r.sketches)
 	for i := range list {
 		var err error
 		if list[i], err = misragries.New[uint64](p); err != nil {
 			return nil, err
 		}
 	}
-	rng := rand.New(rand.NewPCG(opts.seed, 1))
+	if r.sketches == 1 {
+		list[0].AddSlice(stream)
+		return list[0].Release()
+	}
+	rng := rand.New(rand.NewPCG(seed, 1))
 	for i, key := range stream {
-		at := rng.IntN(parts)
-		if blocks {
-			at = i * parts / len(stream)
+		at := i * r.sketches / len(stream)
+		if !r.blocks {
+			at = rng.IntN(r.sketches)
 		}
 		list[at].Add(key)
 	}
-	return list, nil
+	sum, err := misragries.NewSum[uint64](p)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range list {
+		if err := sum.Add(b); err != nil {
+			return nil, err
+		}
+	}
+	return sum.Release()
 }
 
-// Run prints both tables.
-func (opts *options) Run(out io.Writer) error {
-	stream := baskets(opts.elements, opts.seed)
-	truth := map[uint64]float64{}
+// words prints the words that `go run ./examples/heavyhitters` begins with, by its Params.
+func (opts *options) words(w *printer) error {
+	text, err := kjv.Load()
+	if err != nil {
+		return err
+	}
+	var stream []string
+	for word := range text.Tokens() {
+		stream = append(stream, word)
+	}
+	truth := count(stream)
+	b, err := misragries.New[string](misragries.Params{Counters: 1024, Epsilon: 1, Delta: 1e-9})
+	if err != nil {
+		return err
+	}
+	b.AddSlice(stream)
+	h, err := b.Release()
+	if err != nil {
+		return err
+	}
+	w.print("\nThe most frequent words of the King James Bible, k = 1024, ε = 1, δ = 1e-9\n\n%-8s %9s %9s %9s\n", "word", "true", "Lower", "Upper")
+	for word, estimate := range h.Top(10) {
+		w.print("%-8s %9.0f %9.0f %9.0f\n", word, truth[word], h.EstimateAs(word, misragries.Lower), estimate)
+	}
+	return w.err
+}
+
+// count returns the true counts.
+func count[K hashing.Key](stream []K) map[K]float64 {
+	truth := map[K]float64{}
 	for _, key := range stream {
 		truth[key]++
 	}
-	if _, err := fmt.Fprintf(out, "%d articles sold, %d of them distinct; ε = 1, δ = 1e-6.\n\nOne stream: mean |error| of the released keys [of the true top 10]\n\n%6s %9s %6s %22s %22s %22s\n",
-		len(stream), len(truth), "k", "n/(k+1)", "keys", sides[0], sides[1], sides[2]); err != nil {
-		return err
-	}
-	for _, k := range []int{64, 256, 1024, 4096} {
-		p := misragries.Params{Counters: k, Epsilon: 1, Delta: 1e-6}
-		e, err := measure(truth, opts.releases, func() (*misragries.Histogram[uint64], error) {
-			list, err := opts.sketches(stream, p, 1, false)
-			if err != nil {
-				return nil, err
-			}
-			return list[0].Release()
-		})
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(out, "%6d %9.0f %6d %s %s %s\n", k, float64(len(stream))/float64(k+1), e.keys, e.cell("Lower"), e.cell("Middle"), e.cell("Upper")); err != nil {
-			return err
-		}
-	}
-	if _, err := fmt.Fprintf(out, "\nSums of M sketches\n\n%6s %4s %-7s %9s %6s %22s %22s %22s %22s\n", "k", "M", "dealt", "n/(k+1)", "keys", sides[0], sides[1], sides[2], "even spread"); err != nil {
-		return err
-	}
-	for _, k := range []int{256, 1024} {
-		for _, parts := range []int{8, 64} {
-			for _, dealt := range []string{"random", "blocks"} {
-				p := misragries.Params{Counters: k, Epsilon: 1, Delta: 1e-6}
-				e, err := measure(truth, opts.releases, func() (*misragries.Histogram[uint64], error) {
-					list, err := opts.sketches(stream, p, parts, dealt == "blocks")
-					if err != nil {
-						return nil, err
-					}
-					sum, err := misragries.NewSum[uint64](p)
-					if err != nil {
-						return nil, err
-					}
-					for _, b := range list {
-						if err := sum.Add(b); err != nil {
-							return nil, err
-						}
-					}
-					return sum.Release()
-				})
-				if err != nil {
-					return err
-				}
-				if _, err := fmt.Fprintf(out, "%6d %4d %-7s %9.0f %6d %s %s %s %s\n", k, parts, dealt, float64(len(stream))/float64(k+1), e.keys,
-					e.cell("Lower"), e.cell("Middle"), e.cell("Upper"), e.cell("default")); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
+	return truth
 }
 
-// cell prints the errors of one reading.
-func (e errors) cell(side string) string {
-	return fmt.Sprintf("%22s", fmt.Sprintf("%.3g [%.3g]", e.all[side], e.top[side]))
+// printer prints until the first error.
+type printer struct {
+	out io.Writer
+	err error
+}
+
+func (w *printer) print(format string, args ...any) {
+	if w.err == nil {
+		_, w.err = fmt.Fprintf(w.out, format, args...)
+	}
 }

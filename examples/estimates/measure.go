@@ -1,0 +1,62 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dpsketch/dpsketch/misragries"
+)
+
+// evenSpread stands beside the readings for the default of a sum.
+const evenSpread = misragries.Lower + 1
+
+// averages are what the readings are off by, over the released keys, and over those of the ten most
+// frequent that are released.
+type averages struct {
+	all, heavy          [evenSpread + 1]float64 // sums of |error|
+	shown, shownOfHeavy float64
+}
+
+// top returns the ten most frequent keys.
+func top(truth map[uint64]float64) []uint64 {
+	keys := make([]uint64, 0, len(truth))
+	for key := range truth {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b uint64) int {
+		return cmp.Or(cmp.Compare(truth[b], truth[a]), cmp.Compare(a, b))
+	})
+	return keys[:min(10, len(keys))]
+}
+
+// add adds one release.
+func (a *averages) add(h *misragries.Histogram[uint64], truth map[uint64]float64, heavy []uint64) {
+	for key, estimate := range h.All() {
+		isHeavy := slices.Contains(heavy, key)
+		a.shown++
+		if isHeavy {
+			a.shownOfHeavy++
+		}
+		for i := range a.all {
+			v := estimate
+			if side := misragries.Side(i); side != evenSpread {
+				v = h.EstimateAs(key, side)
+			}
+			off := math.Abs(v - truth[key])
+			a.all[i] += off
+			if isHeavy {
+				a.heavy[i] += off
+			}
+		}
+	}
+}
+
+// cell prints the averages of one reading.
+func (a *averages) cell(side misragries.Side) string {
+	if a.shown == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.3g [%.2g]", a.all[side]/a.shown, a.heavy[side]/max(a.shownOfHeavy, 1))
+}
