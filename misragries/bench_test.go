@@ -12,6 +12,10 @@ import (
 // BenchmarkAdd counts a stream of a million Zipf(1.1) keys with a Builder, and with a Go map in the
 // same loop: ratio is the Builder's time over the map's. Making the Builder or the map is part of
 // the work.
+//
+// Paired runs in turn with b17654a, from before a Builder saw concurrent use, in CPU time of Add
+// alone, medians of 16 ratios: 1.10 and 1.10 (uint64, k = 256 and 1024), 1.05 and 1.06 (strings);
+// least 9.8 and 9.0, 23.0 and 22.0 ns an element.
 func BenchmarkAdd(b *testing.B) {
 	for _, bits := range []int{20, 40} {
 		numbers := zipfKeys(1_000_000, 1<<bits)
