@@ -22,6 +22,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/dpsketch/dpsketch/internal/funcname"
 )
 
 func main() {
@@ -87,9 +89,9 @@ func (x *index) add(name string, file *ast.File) {
 	for _, d := range file.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			full := dir + "." + called(d)
+			full := dir + "." + funcname.Of(d)
 			x.functions[full] = name
-			exported := !slices.ContainsFunc(strings.Split(called(d), "."), func(part string) bool { return !token.IsExported(part) })
+			exported := !slices.ContainsFunc(strings.Split(funcname.Of(d), "."), func(part string) bool { return !token.IsExported(part) })
 			if exported && !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(dir, "internal") && dir != "." {
 				x.public = append(x.public, full)
 			}
@@ -119,28 +121,6 @@ func (x *index) addEdit(n ast.Node) bool {
 		x.edits[path.Dir(file)] = append(x.edits[path.Dir(file)], parts[0])
 	}
 	return false
-}
-
-// called returns Func or Type.Method.
-func called(f *ast.FuncDecl) string {
-	if f.Recv == nil || len(f.Recv.List) != 1 {
-		return f.Name.Name
-	}
-	t := f.Recv.List[0].Type
-	for {
-		switch of := t.(type) {
-		case *ast.StarExpr:
-			t = of.X
-		case *ast.IndexExpr:
-			t = of.X
-		case *ast.IndexListExpr:
-			t = of.X
-		case *ast.Ident:
-			return of.Name + "." + f.Name.Name
-		default:
-			return f.Name.Name
-		}
-	}
 }
 
 // editsOf returns the directory and the names that a row says.

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/dpsketch/dpsketch/internal/funcname"
 )
 
 // mutation is one edit: in the file, or in one function of it, the only occurrence of old becomes
@@ -199,7 +201,7 @@ func (m mutation) in(root, file string) (place, error) {
 		}
 		from, to := 0, 0
 		for _, d := range f.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && funcName(fn) == name {
+			if fn, ok := d.(*ast.FuncDecl); ok && funcname.Of(fn) == name {
 				from, to = set.Position(fn.Pos()).Offset, set.Position(fn.End()).Offset
 			}
 		}
@@ -229,27 +231,4 @@ func (m mutation) in(root, file string) (place, error) {
 	}
 	p.from, p.to, p.differing = text[first].at, text[last].end, join(replacement)
 	return p, nil
-}
-
-// funcName returns Func or Type.Method.
-func funcName(f *ast.FuncDecl) string {
-	if f.Recv == nil || len(f.Recv.List) != 1 {
-		return f.Name.Name
-	}
-	for t := f.Recv.List[0].Type; ; {
-		switch x := t.(type) {
-		case *ast.StarExpr:
-			t = x.X
-		case *ast.ParenExpr:
-			t = x.X
-		case *ast.IndexExpr:
-			t = x.X
-		case *ast.IndexListExpr:
-			t = x.X
-		case *ast.Ident:
-			return x.Name + "." + f.Name.Name
-		default:
-			return f.Name.Name
-		}
-	}
 }
