@@ -1,10 +1,12 @@
 package replay_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -554,6 +556,23 @@ func alpPairs() (pairs []pair) {
 				return numbers(p.Estimate(0), p.Estimate(7), p.Estimate(14))
 			}})
 		}
+		// The list holds φ₁ of the values with Laplace noise: in units of its scale they move by ε.
+		if c.p.Structure != alp.ColumnsOnly {
+			var list threshold.Vector[uint64]
+			run := func(side int) map[string]float64 {
+				data := made(release(90, 85-float64(side), 95).MarshalBinary())
+				if err := list.UnmarshalBinary(data[bytes.LastIndex(data, []byte("dpsk")):]); err != nil {
+					panic(err)
+				}
+				out := listed(list.All())
+				for key, q := range out {
+					out[key] = q * list.Params().Epsilon / list.Params().Sensitivity
+				}
+				return out
+			}
+			pairs = append(pairs, pair{name: c.name + " listed", norm: 1, bound: 1, data: 1e9, extra: `alp\.\(\*shape\)\.draw`, most: 64,
+				why: "the cells of an entry are drawn by the law of its value", run: run})
+		}
 	}
 	return pairs
 }
@@ -930,6 +949,29 @@ func planPairs() map[string][]pair {
 				p.extra, p.most, p.why = quantiles, 1000, why
 			}
 			all[name] = append(all[name], p)
+		}
+	}
+	// The sum, in units of what one row may move it by: its noise has σ = that/√(2ρ). Centre,
+	// scales and C are released before, and frozen noise gives the same ones for some rows.
+	for _, method := range []plan.Method{plan.Adaptive, plan.Thesis, plan.InstanceOptimal} {
+		m := made(plan.New(plan.Params{Rho: 1, Dim: 2, Max: 1, Method: method, Steps: plan.Steps{Undivided: true}}))
+		far := [2][]float64{{1, 1}, {-1, -1}}
+		if method == plan.Adaptive { // whose scales and C follow more rows: C does not see these
+			m, far = made(m.WithScales([]float64{0.3, 0.3})), [2][]float64{{0.8, 2. / 3}, {0, 0}}
+		}
+		for row := range 8 {
+			all["Mechanism.Release"] = append(all["Mechanism.Release"], pair{name: fmt.Sprint(method, " undivided, row ", row), norm: 2, bound: 1,
+				extra: `plan\.\(\*sampler\)\.(quantile|choose|uniform|binarySearch)`, most: 1000, why: why, run: func(side int) map[string]float64 {
+					x := slices.Repeat(rows(0), 32+row)
+					x[row] = far[side]
+					y, out := made(m.Release(x)), map[string]float64{}
+					out["given C"] = y.Clip()
+					for i, v := range y.Values() {
+						out[fmt.Sprint("given centre ", i)], out[fmt.Sprint("given scale ", i)] = y.Centre(i), y.StdDev(i)
+						out[fmt.Sprint(i)] = (v - y.Centre(i)) / y.StdDev(i) / math.Sqrt(2*y.Spent().Sum)
+					}
+					return out
+				}})
 		}
 	}
 	for _, search := range []int{0, 8} {
