@@ -116,6 +116,8 @@ func TestTables(t *testing.T) {
 // Every mechanism has a name of its own and a claim, and every flaw is of one.
 func TestLists(t *testing.T) {
 	names := map[string]bool{}
+	defer func(n int) { pilot = n }(pilot)
+	pilot = 2
 	for _, a := range mechanisms() {
 		require.False(t, names[a.name], a.name)
 		names[a.name] = true
@@ -130,5 +132,5 @@ func TestLists(t *testing.T) {
 			flaws[f.edit] = true
 		}
 	}
-	require.GreaterOrEqual(t, len(flaws), 25)
+	require.GreaterOrEqual(t, len(flaws), 30)
 }

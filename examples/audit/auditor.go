@@ -43,17 +43,55 @@ func expand(x []float64) []float64 {
 	return out
 }
 
-// classifier is a logistic regression on features of mean 0 and variance 1.
-type classifier struct{ mean, scale, weight []float64 }
+// classifier is a logistic regression on features of mean 0 and variance 1. Each number comes with
+// itself cut off at the medians of both sides, which for Laplace noise is the likelihood ratio.
+type classifier struct {
+	centre, half        []float64 // of the cut; half is 0 where there is none
+	mean, scale, weight []float64
+}
+
+// median returns that of feature i, of releases that have it.
+func median(side [][]float64, i int) float64 {
+	var values []float64
+	for _, x := range side {
+		if x[i+1] == 0 {
+			values = append(values, x[i])
+		}
+	}
+	if len(values) < 100 {
+		return math.NaN()
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+// features appends the cut features to x.
+func (c *classifier) features(x []float64) []float64 {
+	out := x[:len(x):len(x)]
+	for i, half := range c.half {
+		if half > 0 {
+			out = append(out, (1-x[2*i+1])*min(max(x[2*i]-c.centre[i], -half), half))
+		}
+	}
+	return out
+}
 
 // learn trains on releases of both sides.
 func learn(r *rand.Rand, sides [2][][]float64) *classifier {
-	d := len(sides[0][0])
-	c := &classifier{make([]float64, d), make([]float64, d), make([]float64, d)}
+	c := &classifier{}
+	for i := 0; i < len(sides[0][0]); i += 2 {
+		a, b := median(sides[0], i), median(sides[1], i)
+		c.centre, c.half = append(c.centre, (a+b)/2), append(c.half, math.Abs(a-b)/2)
+	}
+	d := len(c.features(sides[0][0]))
+	c.mean, c.scale, c.weight = make([]float64, d), make([]float64, d), make([]float64, d)
+	var wide [2][][]float64
 	n := 0.0
-	for _, side := range sides {
+	for i, side := range sides {
 		for _, x := range side {
 			n++
+			x = c.features(x)
+			wide[i] = append(wide[i], x)
 			for i, v := range x {
 				c.mean[i] += v
 				c.scale[i] += v * v
@@ -73,8 +111,8 @@ func learn(r *rand.Rand, sides [2][][]float64) *classifier {
 		rate := 0.1 / (1 + float64(d)/8) / float64(1+epoch*epoch)
 		for range 2 * len(sides[0]) {
 			side := r.IntN(2)
-			x := sides[side][r.IntN(len(sides[side]))]
-			error := float64(1-side) - 1/(1+math.Exp(-c.value(x)))
+			x := wide[side][r.IntN(len(wide[side]))]
+			error := float64(1-side) - 1/(1+math.Exp(-c.sum(x)))
 			for i, v := range x {
 				c.weight[i] += rate * error * (v - c.mean[i]) * c.scale[i]
 			}
@@ -84,7 +122,9 @@ func learn(r *rand.Rand, sides [2][][]float64) *classifier {
 }
 
 // value grows with how much likelier input 0 is.
-func (c *classifier) value(x []float64) (sum float64) {
+func (c *classifier) value(x []float64) float64 { return c.sum(c.features(x)) }
+
+func (c *classifier) sum(x []float64) (sum float64) {
 	for i, v := range x {
 		sum += c.weight[i] * (v - c.mean[i]) * c.scale[i]
 	}

@@ -2,44 +2,52 @@
 // looks for events that refute the claimed guarantees. README.md has what it found.
 //
 //	go run ./examples/audit         audits all mechanisms by a classifier, as DP-Sniper does
+//	  -all DIR                      does this, the next two and published.py, with the checkouts
+//	                                in DIR, and prints the tables of README.md
 //	  -run jl                       audits those whose name matches
-//	  -breaks                       plants 25 flaws, one at a time, and audits what they break
+//	  -breaks                       plants 33 flaws, a few at a time, and audits what they break
 //	  -closeness DIR                runs Google's statistical test cases, from a checkout of their
-//	                                repository
-//	  -sample NAME -side 0 -n 1000  writes releases for other auditors, as little-endian doubles
+//	                                repository; own: some of ours by their tests
+//	  -sample NAME -n 1000          writes releases for other auditors, as little-endian doubles:
+//	                                how many numbers each has, then 1000 of each neighbour
 package main
 
 import (
+	"bufio"
 	"encoding/binary"
 	"flag"
 	"fmt"
 	"os"
 	"regexp"
+	"runtime"
+	"sync/atomic"
 	"time"
 )
 
 func main() {
 	pattern := flag.String("run", "", "only mechanisms, flaws or files of cases whose name matches this regular expression")
 	plant := flag.Bool("breaks", false, "plant flaws and look whether they are found")
-	closeness := flag.String("closeness", "", "a checkout of github.com/google/differential-privacy")
+	closeness := flag.String("closeness", "", "a checkout of github.com/google/differential-privacy, or own")
+	checkouts := flag.String("all", "", "a directory with the checkouts that published.py names: run everything")
 	sample := flag.String("sample", "", "the name of a mechanism to sample")
 	list := flag.Bool("list", false, "print the names of the mechanisms with their claims")
-	side := flag.Int("side", 0, "which of the neighbours to sample")
-	n := flag.Int("n", 1000, "how many releases to sample")
+	n := flag.Int("n", 1000, "how many releases to sample of each of the neighbours")
 	flag.Parse()
 	wanted, err := regexp.Compile(*pattern)
 	switch {
 	case err != nil:
+	case *checkouts != "":
+		err = everything(*checkouts, wanted)
 	case *closeness != "":
 		err = google(*closeness, wanted)
 	case *plant:
-		err = breaks(wanted)
+		err = breaks(wanted, func([]flaw, string) error { return nil })
 	case *list:
 		for _, a := range mechanisms() {
-			fmt.Printf("%s\t%g\n", a.name, a.claim.EpsilonAt(0.02))
+			fmt.Printf("%s\t%v\n", a.name, a.claim)
 		}
 	case *sample != "":
-		err = write(*sample, *side, *n)
+		err = write(*sample, *n)
 	default:
 		err = all(wanted)
 	}
@@ -58,23 +66,44 @@ func (a audited) run() verdict { return audit(1, a.make(), epsilons, a.claim.Del
 // all audits the mechanisms and prints a table.
 func all(wanted *regexp.Regexp) error {
 	fmt.Println("| mechanism | claimed | found: ε at δ = 0 at least | verdict |\n|---|---|---|---|")
-	exceeded := 0
+	var chosen []audited
 	for _, a := range mechanisms() {
-		if !wanted.MatchString(a.name) {
-			continue
-		}
-		start := time.Now()
-		v := a.run()
-		fmt.Printf("| %s | %v | %.2f | %s |\n", a.name, a.claim, max(v.lost, 0), v)
-		fmt.Fprintf(os.Stderr, "%s: %.1f s\n", a.name, time.Since(start).Seconds())
-		if v.excess > 0 {
-			exceeded++
+		if wanted.MatchString(a.name) {
+			chosen = append(chosen, a)
 		}
 	}
-	if exceeded > 0 {
-		return fmt.Errorf("%d claims are exceeded", exceeded)
+	exceeded := atomic.Int64{}
+	inOrder(len(chosen), func(i int) string {
+		a, start := chosen[i], time.Now()
+		v := a.run()
+		if v.excess > 0 {
+			exceeded.Add(1)
+		}
+		fmt.Fprintf(os.Stderr, "%s: %.1f s\n", a.name, time.Since(start).Seconds())
+		return fmt.Sprintf("| %s | %v | %.2f | %s |\n", a.name, a.claim, max(v.lost, 0), v)
+	})
+	if n := exceeded.Load(); n > 0 {
+		return fmt.Errorf("%d claims are exceeded", n)
 	}
 	return nil
+}
+
+// inOrder runs n tasks, as many at once as there are cores, and prints what they return in order.
+func inOrder(n int, task func(i int) string) {
+	rows, next := make([]chan string, n), atomic.Int64{}
+	for i := range rows {
+		rows[i] = make(chan string, 1)
+	}
+	for range runtime.GOMAXPROCS(0) {
+		go func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				rows[i] <- task(i)
+			}
+		}()
+	}
+	for _, row := range rows {
+		fmt.Print(<-row)
+	}
 }
 
 // String says whether the claim is exceeded.
@@ -85,21 +114,23 @@ func (v verdict) String() string {
 	return "holds"
 }
 
-// write writes releases of a mechanism: the number of features, then all of them.
-func write(name string, side, n int) error {
+// write writes releases of a mechanism: the number of features, then n releases of each side. Both
+// are of one source, as what a source learns before it samples is part of what it looks at.
+func write(name string, n int) error {
 	for _, a := range mechanisms() {
 		if a.name == name {
-			for i, x := range samples(a.make(), side, n) {
-				if i == 0 {
-					if err := binary.Write(os.Stdout, binary.LittleEndian, float64(len(x))); err != nil {
+			source, out := a.make(), bufio.NewWriter(os.Stdout)
+			for side := range 2 {
+				for i, x := range samples(source, side, n) {
+					if side+i == 0 {
+						x = append([]float64{float64(len(x))}, x...)
+					}
+					if err := binary.Write(out, binary.LittleEndian, x); err != nil {
 						return err
 					}
 				}
-				if err := binary.Write(os.Stdout, binary.LittleEndian, x); err != nil {
-					return err
-				}
 			}
-			return nil
+			return out.Flush()
 		}
 	}
 	return fmt.Errorf("there is no mechanism %q; -list prints all", name)

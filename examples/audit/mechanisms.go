@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
+	"math/bits"
+	"math/rand/v2"
 
 	"github.com/dpsketch/dpsketch/alp"
 	"github.com/dpsketch/dpsketch/arete"
@@ -14,6 +17,7 @@ import (
 	"github.com/dpsketch/dpsketch/kor/distinct"
 	"github.com/dpsketch/dpsketch/misragries"
 	"github.com/dpsketch/dpsketch/misragries/series"
+	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/approx"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/plan"
@@ -53,7 +57,9 @@ func mechanisms() []audited {
 		stream("misragries FreedZeros, one counter", misragries.FreedZeros, []uint64{1}, nil),
 		stream("misragries PureUniverse", misragries.PureUniverse, []uint64{1}, nil),
 		stream("misragries ShiftedUniverse", misragries.ShiftedUniverse, []uint64{1}, nil),
-		merged(), users(), summed(),
+		merged(), users(), summed("misragries Sum", misragries.ReducedSum, 60), summed("misragries Sum, pure", misragries.PureUniverse, 60),
+		summed("misragries Sum, a rare key", misragries.ReducedSum, 0),
+		correlated("threshold CorrelatedGaussian, all keys", 60, 3), correlated("threshold CorrelatedGaussian, rare keys", 0, 3), correlated("threshold CorrelatedGaussian, one key", 60, 1),
 		vector("threshold ExponentialRounding", threshold.Params{Epsilon: 1, Delta: 0.02, Integers: true, Method: threshold.ExponentialRounding}, 1),
 		vector("threshold LinearRounding", threshold.Params{Epsilon: 1, Delta: 0.02, Integers: true, Method: threshold.LinearRounding}, 1),
 		vector("threshold Laplace", threshold.Params{Epsilon: 1, Delta: 0.02, MaxKeys: 1, Integers: true, Method: threshold.Laplace}, 1),
@@ -61,22 +67,31 @@ func mechanisms() []audited {
 		vector("threshold Gaussian", threshold.Params{Epsilon: 1, Delta: 0.02, MaxKeys: 1, Integers: true, Method: threshold.Gaussian}, 1),
 		vector("threshold PureLaplace", threshold.Params{Epsilon: 1, Dim: 4, FalseKeys: 1, Integers: true, Method: threshold.PureLaplace}, 1),
 		vector("threshold DenseLaplace", threshold.Params{Epsilon: 1, Dim: 2, Integers: true, Method: threshold.DenseLaplace}, 1),
-		groups("groupby, far above", 400), groups("groupby, rare keys", 1),
-		table(alp.Params{Epsilon: 1, Dim: 64, Sparsity: 1, Max: 8, Integers: true, Structure: alp.ColumnsOnly, Independent: true, Columns: 8, Bits: 64, Seed: hashing.Seed{1}}, "alp ColumnsOnly"),
-		table(alp.Params{Epsilon: 1, Delta: 0.02, Dim: 64, Sparsity: 1, Integers: true, Structure: alp.SplitAxis, Bits: 64, Seed: hashing.Seed{1}}, "alp SplitAxis"),
+		groups("groupby, far above", 400, 1), groups("groupby, rare keys", 1, 1), groups("groupby, second pass, far above", 400, 2), groups("groupby, second pass, rare keys", 1, 2),
+		groups("groupby, second pass, between", 6, 2),
+		table("alp ColumnsOnly", alp.Params{Epsilon: 1, Max: 8, Structure: alp.ColumnsOnly, Independent: true, Columns: 8}, 4),
+		table("alp SplitAxis, below the turn", alp.Params{Epsilon: 1, Delta: 0.02, Structure: alp.SplitAxis}, 3),
+		table("alp SplitAxis, a rare key", alp.Params{Epsilon: 1, Delta: 0.02, Structure: alp.SplitAxis}, 1),
+		table("alp SplitAxis, far above", alp.Params{Epsilon: 1, Delta: 0.02, Structure: alp.SplitAxis}, 500),
+		table("alp Composition", alp.Params{Epsilon: 1, Delta: 0.02, Structure: alp.Composition}, 3),
 		projection("jl SJLT, Laplace", jl.Params{Epsilon: 1, Sparsity: 2}), projection("jl SRHT, Gaussian", jl.Params{Transform: jl.SRHT, Rho: 0.5, Norm: jl.L2}),
 		projection("jl SJLT, integers", jl.Params{Epsilon: 1, Integers: true}),
 		set(), keys(), shares(), counted(false), counted(true), running(),
 		number("arete Jump", arete.Params{Epsilon: 4, Law: arete.Jump}), number("arete Gaussian", arete.Params{Epsilon: 1, Delta: 0.02, Law: arete.Gaussian}),
 		number("arete DiscreteArete", arete.Params{Epsilon: 4, Law: arete.DiscreteArete}),
-		parties("arete, sum of two shares", 2, 0), parties("arete, one of two shares missing", 2, 1),
+		parties("arete, sum of two shares", 2, 0, 0), parties("arete, one of two shares missing", 2, 1, 0), parties("arete, a party replaced", 2, 0, budget.Replace),
 		sum("elliptical Laplace", elliptical.Params{Epsilon: 1, Shape: elliptical.Independent}), sum("elliptical Box", elliptical.Params{Epsilon: 1, Shape: elliptical.Box}),
 		sum("elliptical Gaussian", elliptical.Params{Rho: 0.5}),
 		statistics("column, two moments", column.Params{Epsilon: 1, Min: -1, Max: 1}, 9), statistics("column, a row between", column.Params{Epsilon: 1, Min: -1, Max: 1}, 0.3),
 		statistics("column, one moment", column.Params{Epsilon: 1, Min: -1, Max: 1, Moments: 1}, 9),
-		statistics("column, zCDP", column.Params{Rho: 0.5, Min: -1, Max: 1}, 9), median(),
-		estimate("approx Laplace", approx.Params{Epsilon: 1}, 2), estimate("approx Student", approx.Params{Epsilon: 1, Error: 1, Moment: 4, Noise: approx.StudentNoise}, 3),
-		mean(), steps(),
+		statistics("column, zCDP", column.Params{Rho: 0.5, Min: -1, Max: 1}, 9), middle(),
+		estimate("approx Laplace", approx.Params{Epsilon: 1}), estimate("approx Laplace, exponential errors", approx.Params{Epsilon: 1, Error: 1}),
+		estimate("approx Student", approx.Params{Epsilon: 1, Error: 1, Moment: 4, Noise: approx.StudentNoise}),
+		estimate("approx Pareto", approx.Params{Epsilon: 1, Error: 1, Moment: 4, Noise: approx.ParetoNoise}),
+		discrete(1),
+		mean(plan.Params{Method: plan.Plain, Dim: 1}, 2), mean(plan.Params{Method: plan.Adaptive, Dim: 1}, 100), mean(plan.Params{Method: plan.InstanceOptimal, Dim: 2}, 100),
+		mean(plan.Params{Method: plan.TwoPass, Dim: 1, NonNegative: true}, 100), mean(plan.Params{Method: plan.Thesis, Dim: 2}, 100),
+		steps(),
 	}
 }
 
@@ -135,25 +150,39 @@ func rare(m misragries.Method) audited {
 	}, 40_000}
 }
 
+// merged has an element more of a key that no counter is left for: it takes one from all counters.
 func merged() audited {
 	p := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.02, Method: misragries.SparseVector, Sparse: threshold.Gaussian}
 	return audited{"misragries merged, Gaussian", p.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
 			a, b := must(misragries.New[uint64](p)), must(misragries.New[uint64](p))
-			for range 200 {
-				a.Add(1)
-				b.Add(2)
+			for range 60 {
+				for key := range uint64(2) {
+					a.Add(key)
+					b.Add(key)
+				}
 			}
-			if side == 0 {
-				a.Add(1)
+			if side == 1 {
+				a.Add(3)
 			}
 			if err := a.Merge(b); err != nil {
 				panic(err)
 			}
-			h := must(a.Release())
-			emit([]float64{h.Estimate(1), h.Estimate(2)})
+			emit(readings(must(a.Release())))
 		}
 	}, 10_000}
+}
+
+// readings returns the counters of two keys, NaN where they are hidden, and what was lost.
+func readings(h *misragries.Histogram[uint64]) []float64 {
+	x := []float64{math.NaN(), math.NaN(), 0}
+	for key := range uint64(2) {
+		if h.Estimate(key) > 0 {
+			x[key] = h.EstimateAs(key, misragries.Lower)
+			x[2] = h.Estimate(key) - x[key]
+		}
+	}
+	return append(x, x[0]+x[1], x[0]-x[1])
 }
 
 func users() audited {
@@ -175,28 +204,54 @@ func users() audited {
 	}, 20_000}
 }
 
-func summed() audited {
-	p := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.02, Method: misragries.ReducedSum}
+// summed has an element more of one of two keys, which are reduced sketches of high counts or of
+// none.
+func summed(name string, m misragries.Method, high int) audited {
+	p := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.02, Method: m}
+	if m == misragries.PureUniverse {
+		p.Delta, p.Dim = 0, 8
+	}
 	t := must(misragries.NewSum[uint64](p))
-	return audited{"misragries Sum", t.Guarantee(), func() source {
+	return audited{name, t.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
 			t := must(misragries.NewSum[uint64](p))
 			for i := range 2 {
 				b := must(misragries.New[uint64](p))
-				for range 60 {
+				for range high {
+					b.Add(0)
 					b.Add(1)
 				}
 				if side == 0 && i == 0 {
-					b.Add(1)
+					b.Add(0)
 				}
 				if err := t.Add(b); err != nil {
 					panic(err)
 				}
 			}
-			h := must(t.Release())
-			emit([]float64{h.EstimateAs(1, misragries.Lower), h.Estimate(1) - h.EstimateAs(1, misragries.Lower)})
+			emit(readings(must(t.Release())))
 		}
-	}, 2_000}
+	}, 4_000}
+}
+
+// correlated is a user with some of three keys, which are calibrated once.
+func correlated(name string, high, changed int) audited {
+	p := threshold.Params{Epsilon: 1, Delta: 0.02, MaxKeys: 3, Stored: 3, Integers: true, Method: threshold.CorrelatedGaussian}
+	return audited{name, p.Guarantee(), func() source {
+		law := must(p.Law())
+		return func(side int, emit func([]float64)) {
+			b := must(threshold.NewCalibrated[uint64](law))
+			for key := range 3 {
+				x := high
+				if key < changed {
+					x += 1 - side
+				}
+				b.Add(uint64(key), float64(x))
+			}
+			v := must(b.Release())
+			x := []float64{at(v, 0), at(v, 1), at(v, 2), float64(v.Len())}
+			emit(append(x, x[0]+x[1]+x[2], 2*x[0]-x[1]-x[2]))
+		}
+	}, 40_000}
 }
 
 // vector is one entry, and the entry smaller by 1.
@@ -217,8 +272,8 @@ func vector(name string, p threshold.Params, value float64) audited {
 
 // groups has many keys at once, as their noise is independent: each is a release of its own. One
 // user's key is what differs.
-func groups(name string, count int) audited {
-	p := groupby.Params{Epsilon: 1, Delta: 0.009, MaxKeys: 1, Clip: 1}
+func groups(name string, count, passes int) audited {
+	p := groupby.Params{Epsilon: 1, Delta: 0.009, MaxKeys: 1, Clip: 1, Passes: passes}
 	return audited{name, p.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
 			b := must(groupby.New[int](p))
@@ -240,20 +295,62 @@ func groups(name string, count int) audited {
 	}, 40_000}
 }
 
-// table shows the bits of an ALP release of one entry.
-func table(p alp.Params, name string) audited {
+// pilot is the number of releases from which table learns.
+var pilot = 4000
+
+// table is an entry of a value, and the entry smaller by 1. Given the values the cells are
+// independent, so their likelihood ratio is a sum over the cells of the logarithm of that of each,
+// which is learned from releases of its own.
+func table(name string, p alp.Params, value float64) audited {
+	p.Dim, p.Sparsity, p.Integers, p.Bits, p.Seed = 64, 1, true, 64, hashing.Seed{1}
+	cell := bits.Len(uint(must(p.Resolved()).Levels)) - 1
+	release := func(side int) (cells []byte, listed float64) {
+		b := must(alp.New(p))
+		b.Add(5, value-float64(side))
+		data := must(must(b.Release()).MarshalBinary())[6+2+4+16+16+96:]
+		listed = math.NaN()
+		if i := bytes.Index(data, []byte("dpsk")); i >= 0 {
+			var list threshold.Vector[uint64]
+			if err := list.UnmarshalBinary(data[i:]); err != nil {
+				panic(err)
+			}
+			data, listed = data[:i], at(&list, 5)
+		}
+		for ; len(data) >= 8; data = data[8:] {
+			for word, used := binary.LittleEndian.Uint64(data), cell; used <= 64; used += cell {
+				cells = append(cells, byte(word&(1<<cell-1)))
+				word >>= cell
+			}
+		}
+		return cells, listed
+	}
 	return audited{name, p.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b := must(alp.New(p))
-			b.Add(5, float64(4-side))
-			data := must(must(b.Release()).MarshalBinary())
-			x := []float64{}
-			for _, c := range data[6+2+4+16+16+96:] {
-				for j := range 8 {
-					x = append(x, float64(c>>j&1))
+		var seen [2]map[[2]int]float64
+		for side := range seen {
+			seen[side] = map[[2]int]float64{}
+			for range pilot {
+				cells, _ := release(side)
+				for i, c := range cells {
+					seen[side][[2]int{i, int(c)}]++
 				}
 			}
-			emit(x[:min(len(x), 256)])
+		}
+		ratios := map[[2]int]float64{}
+		for i := range seen {
+			for c := range seen[i] {
+				a, b := seen[0][c], seen[1][c]
+				if d := a - b; d*d > 12*(a+b+1) { // else it is chance
+					ratios[c] = math.Log((a + 1) / (b + 1))
+				}
+			}
+		}
+		return func(side int, emit func([]float64)) {
+			cells, listed := release(side)
+			sum := 0.0
+			for i, c := range cells {
+				sum += ratios[[2]int{i, int(c)}]
+			}
+			emit([]float64{sum, listed})
 		}
 	}, 20_000}
 }
@@ -271,8 +368,8 @@ func projection(name string, p jl.Params) audited {
 	}, 20_000}
 }
 
-// bits returns those of the end of an encoding.
-func bits(data []byte, bytes int) (x []float64) {
+// bitsOf returns those of the end of an encoding.
+func bitsOf(data []byte, bytes int) (x []float64) {
 	for _, c := range data[len(data)-bytes:] {
 		for j := range 8 {
 			x = append(x, float64(c>>j&1))
@@ -294,7 +391,7 @@ func set() audited {
 			}
 			s := must(b.Release())
 			n, _ := s.Count()
-			emit(append(bits(must(s.MarshalBinary()), 16), n))
+			emit(append(bitsOf(must(s.MarshalBinary()), 16), n))
 		}
 	}, 40_000}
 }
@@ -308,7 +405,7 @@ func keys() audited {
 				b.Add(1)
 				b.Add(1)
 			}
-			emit(bits(must(must(b.Release()).MarshalBinary()), 16))
+			emit(bitsOf(must(must(b.Release()).MarshalBinary()), 16))
 		}
 	}, 40_000}
 }
@@ -324,7 +421,7 @@ func shares() audited {
 				}
 				all = append(all, must(b.Share(2)).Bytes())
 			}
-			emit(bits(must(must(kor.Aggregate(korParams, 2, all...)).MarshalBinary()), 16))
+			emit(bitsOf(must(must(kor.Aggregate(korParams, 2, all...)).MarshalBinary()), 16))
 		}
 	}, 20_000}
 }
@@ -349,7 +446,7 @@ func counted(withBits bool) audited {
 			for i := range 8 {
 				n |= int64(data[len(data)-size-8+i]) << (8 * i)
 			}
-			emit(append(bits(data, size), float64(n)))
+			emit(append(bitsOf(data, size), float64(n)))
 		}
 	}, 40_000}
 }
@@ -383,18 +480,22 @@ func number(name string, p arete.Params) audited {
 }
 
 // parties is a sum of shares of which some drop out with their noise.
-func parties(name string, n, missing int) audited {
-	p := arete.Params{Epsilon: 1, Law: arete.DiscreteLaplace, Parties: n}
+func parties(name string, n, missing int, relation budget.Relation) audited {
+	p := arete.Params{Epsilon: 1, Law: arete.DiscreteLaplace, Parties: n, Relation: relation}
 	m := must(arete.New(p))
-	return audited{name, must(m.ShareWithDropouts(n, missing)).Guarantee(), func() source {
+	share := must(m.ShareWithDropouts(n, missing))
+	return audited{name, share.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
 			total := int64(0)
 			for i := range n - missing {
 				x := 0.0
 				if i == 0 {
 					x = 4 * float64(1-side) // is clamped to 1
+					if relation == budget.Replace && side == 1 {
+						x = -4 // is clamped to 0
+					}
 				}
-				total += must(m.ShareWithDropouts(n, missing)).Mask(x)
+				total += share.Mask(x)
 			}
 			emit([]float64{float64(total)})
 		}
@@ -403,6 +504,10 @@ func parties(name string, n, missing int) audited {
 
 func sum(name string, p elliptical.Params) audited {
 	p.Min, p.Max = elliptical.VectorOf(0, 0, 0), elliptical.VectorOf(1, 1, 1)
+	n := 20_000
+	if p.Shape == elliptical.Box {
+		n = 8_000 // it takes long to calibrate
+	}
 	return audited{name, p.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
 			b := must(elliptical.NewBuilder(p))
@@ -412,7 +517,7 @@ func sum(name string, p elliptical.Params) audited {
 			v := s.Values()
 			emit([]float64{v[0], v[1], v[2], v[0] - v[1], v[1] - v[2]})
 		}
-	}, 20_000}
+	}, n}
 }
 
 // statistics are those of one row, and of none.
@@ -436,7 +541,7 @@ func statistics(name string, p column.Params, row float64) audited {
 	}, 20_000}
 }
 
-func median() audited {
+func middle() audited {
 	p := column.QuantileParams{Epsilon: 1, Max: 2, Unit: 1}
 	return audited{"column, median", p.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
@@ -448,23 +553,60 @@ func median() audited {
 	}, 20_000}
 }
 
-// estimate is that of a number that differs by 1, where the error is as large as it may be.
-func estimate(name string, p approx.Params, apart float64) audited {
+// estimate is that of a number that differs by 1, where the error is as large as it may be and
+// points away from the neighbour.
+func estimate(name string, p approx.Params) audited {
 	p.Max = 100
 	return audited{name, p.Guarantee(), func() source {
+		r := rand.New(rand.NewPCG(1, 2))
 		return func(side int, emit func([]float64)) {
-			m := must(approx.New(p))
-			emit([]float64{must(m.Release(float64(side) * min(apart, 1))).Estimate()})
+			wrong := p.Error
+			if p.Moment == 0 { // Pr[error ≥ t] = 2e^{−t/Error}
+				wrong *= math.Ln2 + r.ExpFloat64()
+			}
+			x := float64(side) + float64(2*side-1)*wrong
+			emit([]float64{must(must(approx.New(p)).Release(x)).Estimate()})
 		}
-	}, 20_000}
+	}, 40_000}
 }
 
-func mean() audited {
-	p := plan.Params{Rho: 0.5, Dim: 1, Max: 1, Method: plan.Plain}
-	return audited{"plan Plain", p.Guarantee(), func() source {
+// discrete is discrete Gaussian noise as it comes.
+func discrete(sigma float64) audited {
+	return audited{"noise DiscreteGaussian", budget.DiscreteGaussian(sigma, 1, budget.L2(1)), func() source {
+		d, src := must(noise.NewDiscreteGaussian(sigma)), new(noise.Source)
+		return func(side int, emit func([]float64)) { emit([]float64{float64(d.SampleInt(src) + int64(side))}) }
+	}, 100_000}
+}
+
+// mean is that of rows of zeros, but for one that goes from one end to the other. The number that
+// is worth most is the mean in units of its noise.
+func mean(p plan.Params, rows int) audited {
+	p.Rho, p.Max = 0.5, 1
+	return audited{"plan " + p.Method.String(), p.Guarantee(), func() source {
 		m := must(plan.New(p))
+		low := -p.Max
+		if p.NonNegative {
+			low = 0
+		}
 		return func(side int, emit func([]float64)) {
-			emit(must(m.Release([][]float64{{0}, {float64(2 - 4*side)}})).Values())
+			x := make([][]float64, rows)
+			for i := range x {
+				x[i] = make([]float64, p.Dim)
+			}
+			for j := range x[0] {
+				x[0][j] = [2]float64{p.Max, low}[side]
+			}
+			y, out := must(m.Release(x)), []float64(nil)
+			for j := range p.Dim {
+				out = append(out, y.Estimate(j), y.Estimate(j)/y.StdDev(j), y.Centre(j), (y.Estimate(j)-y.Centre(j))/y.StdDev(j))
+				if s := y.Scale(j); s > 0 {
+					out = append(out, math.Log(s))
+				}
+			}
+			if c := y.Clip(); c > 0 && !math.IsInf(c, 0) {
+				out = append(out, math.Log(c))
+			}
+			emit(out)
 		}
 	}, 20_000}
 }
