@@ -73,11 +73,6 @@ func (l *listing) find(index uint64) float64 {
 	return l.keys.Find(index)
 }
 
-// perhaps reports whether an index may be listed: nearly no other index may.
-func (l *listing) perhaps(index uint64) bool {
-	return l != nil && l.keys.May(directory.Mix(index))
-}
-
 // plain reports whether a listed value alone tells what the entry is: it kept no columns.
 func (l *listing) plain(value float64) bool { return math.Abs(value) >= l.plainFrom }
 
