@@ -63,9 +63,11 @@ func TestCountLayerFollowsTheBinomialLaw(t *testing.T) {
 			dptest.Tail(t, name, n-observed[0], n, -math.Expm1(float64(c.draws)*math.Log1p(-p)), 1e-10)
 		}
 		if mean > 20 && !testing.Short() {
-			// 3 % move the mean by 0.03·√(mean·n) ≥ 19 standard deviations
+			// 20 standard deviations of the mean, 3 % with -long: its χ² is about 400 more, of which
+			// 60 to 100 make 1e-10
 			dptest.Alarm(t, 1e-10)
-			require.Less(t, dptest.ChiSquarePValue(observed, binomialMass(c.draws, 0.97*p, cells)), 1e-10, "3 %% must be noticed: %s", name)
+			f := max(0.03, 20/math.Sqrt(mean*float64(n)))
+			require.Less(t, dptest.ChiSquarePValue(observed, binomialMass(c.draws, (1-f)*p, cells)), 1e-10, "%.1f %% must be noticed: %s", 100*f, name)
 		}
 	}
 }
