@@ -150,6 +150,9 @@ func TestJointOfManyColumns(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	values := []float64{0, 100, 500, 2000, 2540}
 	for _, p := range []Params{{Columns: 64}, {Columns: 64, Levels: 2}, {Columns: 32, Signed: true}} {
+		if testing.Short() && p.Columns == 64 {
+			continue
+		}
 		p.Epsilon, p.Sparsity, p.Max, p.Structure, p.Bits = 1, 10, 2560, ColumnsOnly, 1e4
 		pr := released(t, p, values)
 		indices := make([]uint64, 40)

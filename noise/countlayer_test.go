@@ -63,7 +63,7 @@ func TestCountLayerFollowsTheBinomialLaw(t *testing.T) {
 			dptest.Tail(t, name, n-observed[0], n, -math.Expm1(float64(c.draws)*math.Log1p(-p)), 1e-10)
 		}
 		if mean > 20 && !testing.Short() {
-			// 20 standard deviations of the mean, 3 % with -long: its χ² is about 400 more, of which
+			// 20 standard deviations of the mean, 3 % with -long: χ² is about 400 more, of which
 			// 60 to 100 make 1e-10
 			dptest.Alarm(t, 1e-10)
 			f := max(0.03, 20/math.Sqrt(mean*float64(n)))

@@ -76,6 +76,9 @@ func mustLoad(t *testing.T, name string) assortment {
 // Rows of the tables of the results, which were measured on the real sets: the generated ones are
 // within 10 %. The ten most frequent are within ±5 by the default, where Lower is off by D.
 func TestReadings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("draws streams of a million elements")
+	}
 	clitest.Seed(t)
 	a := mustLoad(t, "retail")
 	one, sum := &row{k: 1024, sketches: 1}, &row{k: 1024, sketches: 64}

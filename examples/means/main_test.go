@@ -34,7 +34,11 @@ func figures(t *testing.T, out, title, row string, n int) []float64 {
 // Small tables run, and every row has an error for each budget.
 func TestTables(t *testing.T) {
 	var progress bytes.Buffer
-	out := clitest.Output(t, command(&progress), []string{"-tables", "A,C,binary,sparse,speed", "-runs", "1", "-scale", "32", "-baselines"},
+	tables := "A,C,binary,sparse,speed"
+	if testing.Short() {
+		tables = "A,C,binary,speed"
+	}
+	out := clitest.Output(t, command(&progress), []string{"-tables", tables, "-runs", "1", "-scale", "32", "-baselines"},
 		[]string{"Gaussian A", "Gaussian C", "Binary, α = 0.25", "Binary, α = 0.75", "Speed", "published IOME", "IOME"})
 	require.Contains(t, progress.String(), "release 1 of ")
 	for _, c := range []struct {
@@ -50,6 +54,9 @@ func TestTables(t *testing.T) {
 		{"Shop", 4, []string{"two passes", "two passes, at least 0", "two passes, shrunken by classes", "two passes, shrunken"}, ""},
 		{"Phrases", 4, []string{"two passes, at least 0", "two passes, shrunken"}, ""},
 	} {
+		if testing.Short() && c.full == "" { // of the table sparse
+			continue
+		}
 		for _, row := range c.rows {
 			got := figures(t, out, c.title, row, c.budgets+3)
 			require.Positive(t, got[0], "%s, %s", c.title, row)
