@@ -103,6 +103,9 @@ func TestEstimateJoint(t *testing.T) {
 		most   float64
 	}{{Params{Bits: 60}, 0.9}, {Params{Columns: 2, Levels: 16}, 0.75}, {Params{Signed: true}, 0.85}, {Params{Independent: true, Bits: 60}, 0.9}} {
 		p := f.params
+		if testing.Short() && (p.Columns > 0 || p.Signed) {
+			continue
+		}
 		p.Epsilon, p.Delta, p.Sparsity = 1, 1e-6, k
 		values := among(k, k, 0, func() float64 { return 40 * r.Float64() })
 		pr, indices, of := batch(t, p, values, each)
