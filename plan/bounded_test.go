@@ -123,6 +123,29 @@ func TestIntervalBoundedAgainstTheWorst(t *testing.T) {
 	}
 }
 
+// Where the number of rows is private the interval leaves room for the most that there may be.
+func TestIntervalBoundedOfPrivateRows(t *testing.T) {
+	const confidence = 0.9
+	p := Params{Rho: 0.5, Dim: 2, Max: 100, Unit: 1, Shares: Shares{Divisor: 0.05}, Relation: budget.AddRemove}
+	x := make([][]float64, 200)
+	for j := range x {
+		x[j] = []float64{50, float64(j % 7)}
+	}
+	m := release(t, p, x)
+	z := math.Sqrt2 * math.Erfinv(1-2*(1-confidence)/3)
+	rows := cap1(m.Rows()) + z/math.Sqrt(2*countShare*p.Rho)
+	d := m.Gamma() * cap1(m.Rows())
+	for i := range 2 {
+		lo, hi := m.IntervalBounded(i, confidence)
+		c := m.Centre(i)
+		sum, sd := (m.Estimate(i)-c)*d, m.noiseOfSum(i)*d
+		reach := func(away float64) float64 { return away*d - z*math.Hypot(sd, away*m.relative()*d) }
+		require.LessOrEqual(t, lo, -100+max((reach(c+100)+sum)/rows, 0)+1e-6)
+		require.GreaterOrEqual(t, hi, 100-max((reach(100-c)-sum)/rows, 0)-1e-6)
+		require.Less(t, hi-lo, 190.0)
+	}
+}
+
 // Where nothing is clipped IntervalBounded is Interval, but for what rounding can take; where
 // nothing is known of what was there is none; where C is far too small it is the whole range.
 func TestIntervalBoundedWhere(t *testing.T) {
