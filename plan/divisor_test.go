@@ -185,7 +185,7 @@ func hit(m *Mean, mean []float64, i int) int64 {
 // held with a probability below 1e-12. For the same reasons the variance of z was at most 1.1, and
 // has a slack of a quarter.
 func TestIntervalCoversTheNoiseOfTheDivisor(t *testing.T) {
-	// One release in 10⁵ of two undivided passes fails, as Params.Failure allows, and is off by far.
+	// One release in 10⁵ of two undivided passes fails, as Failure allows, and is far off.
 	cryptotest.SetGlobalRandom(t, 1)
 	const slack = 0.02
 	for _, c := range preciseSettings() {
