@@ -391,7 +391,7 @@ func TestReleasedLaws(t *testing.T) {
 				}
 			}
 			n := releases
-			if len(c.keys) > 1 { // where one is shown now and then: its law takes five times as many
+			if len(c.keys) > 1 { // where one is shown now and then
 				n *= 5
 			}
 			for range n {
