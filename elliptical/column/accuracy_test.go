@@ -147,7 +147,7 @@ func TestErrors(t *testing.T) {
 				}
 			}
 			var want [StdDev + 1]float64 // variances, in units of the noise
-			lambda := 149.0 / 140
+			lambda := 41.0 / 40
 			a := m*m - v // the influence of a row on the variance is t² − 2mt + a
 			switch {
 			case p.Relation == budget.Replace && p.Rho > 0:
@@ -164,7 +164,7 @@ func TestErrors(t *testing.T) {
 			default:
 				scale := 2 * lambda * lambda
 				want = [StdDev + 1]float64{Count: 3 * scale, Mean: (2 + 3*m*m) * scale}
-				want[Variance] = scale * (math.Pow(a-0.4, 2) + math.Pow(1-2*m+a, 2) + math.Pow(1+2*m+a, 2))
+				want[Variance] = scale * (math.Pow(a-0.6, 2) + math.Pow(1-2*m+a, 2) + math.Pow(1+2*m+a, 2))
 			}
 			s := release()
 			for of := Count; of <= Variance; of++ {

@@ -37,7 +37,7 @@
 //
 //	                            Count     Mean                  noise at m = 0, ε = 1 or ρ = ½
 //	AddRemove, pure ε, 1        2/ε       2h·√(1+m²)/(εn)       2h/n
-//	AddRemove, pure ε, 2        2.61/ε    1.505h·√(2+3m²)/(εn)  2.13h/n
+//	AddRemove, pure ε, 2        2.51/ε    1.45h·√(2+3m²)/(εn)   2.05h/n
 //	AddRemove, ρ-zCDP, 1        1/√ρ      h·√((1+m²)/ρ)/n       1.41h/n
 //	AddRemove, ρ-zCDP, 2        1.22/√ρ   h·√((1+1.5m²)/ρ)/n    1.41h/n
 //	Replace, pure ε, 1 | 2      public    2.83 | 3.18 h/(εn)    2.83 | 3.18 h/n
@@ -47,7 +47,7 @@
 //
 // The number at the end of a line is Moments. Where the count and a normalised sum share ε by
 // halves, as is usual, the mean has 2.83h·√(1+m²)/(εn): Moments 1 has 0.71 of it for every column,
-// and the variance of Moments 2 has 0.40 to 0.59 of what a split into three has, on ages, incomes,
+// and the variance of Moments 2 has 0.43 to 0.58 of what a split into three has, on ages, incomes,
 // latencies, basket sizes, rare events and uniform numbers. Rounding takes at most h·2⁻²⁹ a row.
 //
 // Quantiles: [Quantiles.Interval] bounds the error in rank for all data. Mean errors in rows at n

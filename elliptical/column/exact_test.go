@@ -85,7 +85,7 @@ func TestReaches(t *testing.T) {
 		s := p.scheme(half)
 		for _, c := range s.at {
 			require.Positive(t, c.reach, name)
-			for _, tau := range []int64{-half, -half + 1, -half * 7 / 10, -half / 2, 0, 1, half / 2, half * 7 / 10, half} {
+			for _, tau := range []int64{-half, -half + 1, -half * 4 / 5, -half / 2, 0, 1, half / 2, half * 4 / 5, half} {
 				want := new(big.Int).Mul(big.NewInt(c.of[2]), big.NewInt(tau))
 				want.Add(want, big.NewInt(c.of[1])).Mul(want, big.NewInt(tau)).Add(want, big.NewInt(c.of[0]))
 				require.Equal(t, want.String(), fmt.Sprint(c.value(tau)), name)
@@ -100,7 +100,7 @@ func TestReaches(t *testing.T) {
 		case p.Relation == budget.Replace:
 			require.InEpsilon(t, 77.0/64, reach/square, 1e-12)
 		case p.Rho == 0:
-			require.InEpsilon(t, 14.9, reach/square, 1e-12)
+			require.InEpsilon(t, 16.4, reach/square, 1e-12)
 		default:
 			require.InEpsilon(t, 2, reach/square, 1e-12)
 		}
@@ -282,7 +282,7 @@ func TestShiftsArePrivate(t *testing.T) {
 				a.add(tau)
 				b.add(tau)
 			}
-			edge := func() int64 { return []int64{-half, -half * 7 / 10, 0, 1, half / 2, half}[rng.IntN(6)] }
+			edge := func() int64 { return []int64{-half, -half * 4 / 5, 0, 1, half / 2, half}[rng.IntN(6)] }
 			if a.add(edge()); p.Relation == budget.Replace {
 				b.add(edge())
 			}

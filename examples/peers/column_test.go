@@ -67,13 +67,14 @@ func aggregated(a aggregation, err error, values []float64) (float64, error) {
 }
 
 // The errors of mean and variance at ε = 1 beside Google's BoundedMean and BoundedVariance: 0.71
-// and 0.4 to 0.59 of them. The ratio of roots of 4000 mean squares each is off by 18 % with
-// probability below 1e-12.
+// and 0.43 to 0.58 of them, the most for the variance of rare events. The ratio of the roots of so
+// many mean squares has a relative standard error of 0.7 % for means, of 1.2 % for that variance
+// and of 1.7 % at most, so that it is above what is tested with probability below 1e-12.
 func TestColumnMeans(t *testing.T) {
 	if !*long {
 		t.Skip("needs -long")
 	}
-	const runs = 4000
+	const runs = 40_000
 	for _, d := range columns() {
 		n, mean, square := float64(len(d.values)), 0.0, 0.0
 		for _, x := range d.values {
@@ -107,7 +108,7 @@ func TestColumnMeans(t *testing.T) {
 			return aggregated(a, err, d.values)
 		})
 		t.Logf("%-11s error over Google's: mean %.3f, variance %.3f", d.name, ofMean, ofVariance)
-		if !(ofMean <= 0.72*1.18 && ofVariance <= 0.6*1.18) {
+		if !(ofMean <= 0.72*1.06 && ofVariance <= 0.6*1.06) {
 			t.Errorf("%s: errors over Google's %.3f and %.3f", d.name, ofMean, ofVariance)
 		}
 	}

@@ -1,7 +1,8 @@
 package main
 
 var columnMutations = []mutation{
-	{"reach of the simplex a thousandth too small", "elliptical/column/scheme.go", "14*h*h+ceil(9*h*h, 10)", "14*h*h+ceil(9*h*h, 10)-h*h/64"},
+	{"reach of the simplex a thousandth too small", "elliptical/column/scheme.go", "ceil(82*h*h, 5), 1/(16", "ceil(82*h*h, 5)-h*h/64, 1/(16"},
+	{"Σt² with the weight of another simplex", "elliptical/column/scheme.go", "-0.6 * w, w, w", "-0.4 * w, w, w"},
 	{"the second moment under zCDP and Replace with too little noise", "elliptical/column/scheme.go", "h*h + ceil(13*h*h, 64)", "h*h + ceil(12*h*h, 64)"},
 	{"reach of a replaced value that of an added one", "elliptical/column/scheme.go", "{{[3]int64{0, 1, 0}, 2 * h}}, first", "{{[3]int64{0, 1, 0}, h}}, first"},
 	{"rounded sums without their unit", "elliptical/column/law.go", "r *= (1 + excess) * round.Up * round.Up", "r *= round.Up"},
