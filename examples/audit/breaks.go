@@ -27,9 +27,9 @@ var rounds = [][]flaw{
 	{
 		{"misragries: own noise left out", "misragries KeptZeros, one counter"}, {"threshold: dense: zeros without noise", "threshold DenseLaplace"}, {"kor: streams: p half of what it must be", "kor, stream"},
 		{"arete: drop-outs not made up for", "arete, one of two shares missing"}, {"elliptical: values not clamped to their interval", "elliptical Laplace"}, {"elliptical/column: noise too small", "column, one moment"},
-		{"jl: noise for half the sensitivity", "jl SRHT, Gaussian"}, {"noise: shared noise drawn anew for each key", "threshold CorrelatedGaussian, all keys"},
-		{"threshold/groupby: a second pass shows all", "groupby, second pass, rare keys"}, {"plan: many columns have the sensitivity of one", "plan InstanceOptimal"},
-		{"alp: the columns take the list's share of the budget, too", "alp SplitAxis, below the turn"},
+		{"jl: noise for half the sensitivity", "jl SRHT, Gaussian"}, {"noise: shared noise drawn anew for each key", "threshold CorrelatedGaussian, many keys"},
+		{"threshold/groupby: a second pass shows all", "groupby, second pass, the only key"}, {"plan: many columns have the sensitivity of one", "plan Adaptive, a row turns"},
+		{"alp: the columns take the list's share of the budget, too", "alp SplitAxis, just below the turn"},
 	},
 	{
 		{"misragries: threshold lower by one", "misragries KeptZeros, a rare key"}, {"threshold: no false keys", "threshold PureLaplace"}, {"arete: a party's number clamped to twice its range", "arete, a party replaced"},

@@ -57,9 +57,10 @@ func mechanisms() []audited {
 		stream("misragries FreedZeros, one counter", misragries.FreedZeros, []uint64{1}, nil),
 		stream("misragries PureUniverse", misragries.PureUniverse, []uint64{1}, nil),
 		stream("misragries ShiftedUniverse", misragries.ShiftedUniverse, []uint64{1}, nil),
-		merged(), users(), summed("misragries Sum", misragries.ReducedSum, 60), summed("misragries Sum, pure", misragries.PureUniverse, 60),
+		merged(), users("misragries users", 1, 2), users("misragries users, all counters", 5, 6), summed("misragries Sum", misragries.ReducedSum, 60), summed("misragries Sum, pure", misragries.PureUniverse, 60),
 		summed("misragries Sum, a rare key", misragries.ReducedSum, 0),
-		correlated("threshold CorrelatedGaussian, all keys", 60, 3), correlated("threshold CorrelatedGaussian, rare keys", 0, 3), correlated("threshold CorrelatedGaussian, one key", 60, 1),
+		correlated("threshold CorrelatedGaussian, all keys", 3, 60, 3), correlated("threshold CorrelatedGaussian, rare keys", 3, 0, 3), correlated("threshold CorrelatedGaussian, one key", 3, 60, 1),
+		correlated("threshold CorrelatedGaussian, many keys", 100, 1000, 100),
 		vector("threshold ExponentialRounding", threshold.Params{Epsilon: 1, Delta: 0.02, Integers: true, Method: threshold.ExponentialRounding}, 1),
 		vector("threshold LinearRounding", threshold.Params{Epsilon: 1, Delta: 0.02, Integers: true, Method: threshold.LinearRounding}, 1),
 		vector("threshold Laplace", threshold.Params{Epsilon: 1, Delta: 0.02, MaxKeys: 1, Integers: true, Method: threshold.Laplace}, 1),
@@ -67,10 +68,11 @@ func mechanisms() []audited {
 		vector("threshold Gaussian", threshold.Params{Epsilon: 1, Delta: 0.02, MaxKeys: 1, Integers: true, Method: threshold.Gaussian}, 1),
 		vector("threshold PureLaplace", threshold.Params{Epsilon: 1, Dim: 4, FalseKeys: 1, Integers: true, Method: threshold.PureLaplace}, 1),
 		vector("threshold DenseLaplace", threshold.Params{Epsilon: 1, Dim: 2, Integers: true, Method: threshold.DenseLaplace}, 1),
-		groups("groupby, far above", 400, 1), groups("groupby, rare keys", 1, 1), groups("groupby, second pass, far above", 400, 2), groups("groupby, second pass, rare keys", 1, 2),
-		groups("groupby, second pass, between", 6, 2),
+		groups("groupby, far above", 4000, 400, 1), groups("groupby, rare keys", 4000, 1, 1), groups("groupby, second pass, far above", 4000, 400, 2),
+		groups("groupby, second pass, rare keys", 4000, 1, 2), groups("groupby, second pass, between", 4000, 6, 2), groups("groupby, second pass, the only key", 1, 1, 2),
 		table("alp ColumnsOnly", alp.Params{Epsilon: 1, Max: 8, Structure: alp.ColumnsOnly, Independent: true, Columns: 8}, 4),
 		table("alp SplitAxis, below the turn", alp.Params{Epsilon: 1, Delta: 0.02, Structure: alp.SplitAxis}, 3),
+		table("alp SplitAxis, just below the turn", alp.Params{Epsilon: 1, Delta: 0.02, Structure: alp.SplitAxis, Split: 0.5}, 9),
 		table("alp SplitAxis, a rare key", alp.Params{Epsilon: 1, Delta: 0.02, Structure: alp.SplitAxis}, 1),
 		table("alp SplitAxis, far above", alp.Params{Epsilon: 1, Delta: 0.02, Structure: alp.SplitAxis}, 500),
 		table("alp Composition", alp.Params{Epsilon: 1, Delta: 0.02, Structure: alp.Composition}, 3),
@@ -82,35 +84,33 @@ func mechanisms() []audited {
 		parties("arete, sum of two shares", 2, 0, 0), parties("arete, one of two shares missing", 2, 1, 0), parties("arete, a party replaced", 2, 0, budget.Replace),
 		sum("elliptical Laplace", elliptical.Params{Epsilon: 1, Shape: elliptical.Independent}), sum("elliptical Box", elliptical.Params{Epsilon: 1, Shape: elliptical.Box}),
 		sum("elliptical Gaussian", elliptical.Params{Rho: 0.5}),
-		statistics("column, two moments", column.Params{Epsilon: 1, Min: -1, Max: 1}, 9), statistics("column, a row between", column.Params{Epsilon: 1, Min: -1, Max: 1}, 0.3),
-		statistics("column, one moment", column.Params{Epsilon: 1, Min: -1, Max: 1, Moments: 1}, 9),
-		statistics("column, zCDP", column.Params{Rho: 0.5, Min: -1, Max: 1}, 9), middle(),
+		statistics("column, two moments", column.Params{Epsilon: 1, Min: -1, Max: 1}, 9, 20_000), statistics("column, a row between", column.Params{Epsilon: 1, Min: -1, Max: 1}, 0.3, 20_000),
+		statistics("column, one moment", column.Params{Epsilon: 1, Min: -1, Max: 1, Moments: 1}, 9, 400_000),
+		statistics("column, zCDP", column.Params{Rho: 0.5, Min: -1, Max: 1}, 9, 20_000), middle(),
 		estimate("approx Laplace", approx.Params{Epsilon: 1}), estimate("approx Laplace, exponential errors", approx.Params{Epsilon: 1, Error: 1}),
 		estimate("approx Student", approx.Params{Epsilon: 1, Error: 1, Moment: 4, Noise: approx.StudentNoise}),
 		estimate("approx Pareto", approx.Params{Epsilon: 1, Error: 1, Moment: 4, Noise: approx.ParetoNoise}),
 		discrete(1),
 		mean(plan.Params{Method: plan.Plain, Dim: 1}, 2), mean(plan.Params{Method: plan.Adaptive, Dim: 1}, 100), mean(plan.Params{Method: plan.InstanceOptimal, Dim: 2}, 100),
-		mean(plan.Params{Method: plan.TwoPass, Dim: 1, NonNegative: true}, 100), mean(plan.Params{Method: plan.Thesis, Dim: 2}, 100),
+		mean(plan.Params{Method: plan.TwoPass, Dim: 1, NonNegative: true}, 100), mean(plan.Params{Method: plan.Thesis, Dim: 2}, 100), turned(),
 		steps(),
 	}
 }
 
 // stream is two heavy keys and a last element, and that element left out.
 func stream(name string, m misragries.Method, with, without []uint64) audited {
-	p := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.02, Method: m}
+	p, many := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.02, Method: m}, 40
 	if m == misragries.PureUniverse {
 		p.Delta, p.Dim = 0, 8
 	}
 	if m == misragries.ShiftedUniverse {
-		p.Dim = 8
+		p.Dim, many = 8, 1000 // the shift takes from them
 	}
 	return audited{name, p.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
 			b := must(misragries.New[uint64](p))
-			for range 60 {
+			for range many {
 				b.Add(1)
-			}
-			for range 40 {
 				b.Add(2)
 			}
 			for _, key := range [2][]uint64{with, without}[side] {
@@ -185,21 +185,30 @@ func readings(h *misragries.Histogram[uint64]) []float64 {
 	return append(x, x[0]+x[1], x[0]-x[1])
 }
 
-func users() audited {
+func users(name string, own ...uint64) audited {
 	p := misragries.Params{Counters: 4, Epsilon: 1, Delta: 0.02, MaxKeys: 2, Method: misragries.KeptZeros}
 	b := must(misragries.NewUserBuilder[uint64](p))
-	return audited{"misragries users", b.Guarantee(), func() source {
+	return audited{name, b.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
 			b := must(misragries.NewUserBuilder[uint64](p))
 			for range 60 {
 				b.AddUser(1, 2)
+				b.AddUser(3, 4)
 			}
 			if side == 0 {
-				b.AddUser(1, 2, 1, 2, 3, 4)
-				b.AddUser()
+				b.AddUser(own...)
 			}
 			h := must(b.Release())
-			emit([]float64{h.Estimate(1), h.Estimate(2)})
+			x := []float64{0, 0, 0, 0, 0, 0}
+			for i := range x[:4] {
+				x[i] = math.NaN()
+				if e := h.Estimate(uint64(i + 1)); e > 0 {
+					x[i] = h.EstimateAs(uint64(i+1), misragries.Lower)
+					x[4] = e - x[i]
+					x[5] += x[i]
+				}
+			}
+			emit(x)
 		}
 	}, 20_000}
 }
@@ -233,23 +242,26 @@ func summed(name string, m misragries.Method, high int) audited {
 	}, 4_000}
 }
 
-// correlated is a user with some of three keys, which are calibrated once.
-func correlated(name string, high, changed int) audited {
-	p := threshold.Params{Epsilon: 1, Delta: 0.02, MaxKeys: 3, Stored: 3, Integers: true, Method: threshold.CorrelatedGaussian}
+// correlated is a user with some of the keys, which are calibrated once.
+func correlated(name string, keys, high, changed int) audited {
+	p := threshold.Params{Epsilon: 1, Delta: 0.02, MaxKeys: keys, Stored: keys, Integers: true, Method: threshold.CorrelatedGaussian}
 	return audited{name, p.Guarantee(), func() source {
 		law := must(p.Law())
 		return func(side int, emit func([]float64)) {
 			b := must(threshold.NewCalibrated[uint64](law))
-			for key := range 3 {
+			for key := range keys {
 				x := high
 				if key < changed {
 					x += 1 - side
 				}
 				b.Add(uint64(key), float64(x))
 			}
-			v := must(b.Release())
-			x := []float64{at(v, 0), at(v, 1), at(v, 2), float64(v.Len())}
-			emit(append(x, x[0]+x[1]+x[2], 2*x[0]-x[1]-x[2]))
+			v, sum := must(b.Release()), 0.0
+			for key := range keys {
+				sum += at(v, uint64(key))
+			}
+			x := []float64{at(v, 0), at(v, 1), at(v, 2), float64(v.Len()), sum}
+			emit(append(x, 2*x[0]-x[1]-x[2]))
 		}
 	}, 40_000}
 }
@@ -272,12 +284,11 @@ func vector(name string, p threshold.Params, value float64) audited {
 
 // groups has many keys at once, as their noise is independent: each is a release of its own. One
 // user's key is what differs.
-func groups(name string, count, passes int) audited {
+func groups(name string, keys, count, passes int) audited {
 	p := groupby.Params{Epsilon: 1, Delta: 0.009, MaxKeys: 1, Clip: 1, Passes: passes}
 	return audited{name, p.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
 			b := must(groupby.New[int](p))
-			const keys = 4000
 			for key := range keys {
 				for range count - side {
 					b.AddUser(key)
@@ -521,7 +532,7 @@ func sum(name string, p elliptical.Params) audited {
 }
 
 // statistics are those of one row, and of none.
-func statistics(name string, p column.Params, row float64) audited {
+func statistics(name string, p column.Params, row float64, n int) audited {
 	return audited{name, p.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
 			b := must(column.New(p))
@@ -538,7 +549,7 @@ func statistics(name string, p column.Params, row float64) audited {
 			}
 			emit(x)
 		}
-	}, 20_000}
+	}, n}
 }
 
 func middle() audited {
@@ -582,21 +593,44 @@ func discrete(sigma float64) audited {
 // is worth most is the mean in units of its noise.
 func mean(p plan.Params, rows int) audited {
 	p.Rho, p.Max = 0.5, 1
-	return audited{"plan " + p.Method.String(), p.Guarantee(), func() source {
-		m := must(plan.New(p))
-		low := -p.Max
-		if p.NonNegative {
-			low = 0
+	low := -p.Max
+	if p.NonNegative {
+		low = 0
+	}
+	return means("plan "+p.Method.String(), p, func(side int) [][]float64 {
+		x := make([][]float64, rows)
+		for i := range x {
+			x[i] = make([]float64, p.Dim)
 		}
+		for j := range x[0] {
+			x[0][j] = [2]float64{p.Max, low}[side]
+		}
+		return x
+	}, 20_000)
+}
+
+// turned is that of rows along two axes, of which one turns from one to the other: its norm stays.
+func turned() audited {
+	p := plan.Params{Method: plan.Adaptive, Rho: 0.5, Dim: 2, Max: 1, NonNegative: true, Shares: plan.Shares{Clip: 0.02}}
+	p.Steps.Scaling, p.Steps.Undivided, p.Steps.Clip = plan.Unscaled, true, 0.5
+	return means("plan Adaptive, a row turns", p, func(side int) [][]float64 {
+		x := make([][]float64, 2000)
+		for i := range x {
+			x[i] = []float64{float64(i % 2), float64(1 - i%2)}
+		}
+		if side == 1 {
+			x[0] = []float64{1, 0}
+		}
+		return x
+	}, 40_000)
+}
+
+// means are those of the rows of both sides.
+func means(name string, p plan.Params, rows func(side int) [][]float64, n int) audited {
+	return audited{name, p.Guarantee(), func() source {
+		m, sides := must(plan.New(p)), [2][][]float64{rows(0), rows(1)}
 		return func(side int, emit func([]float64)) {
-			x := make([][]float64, rows)
-			for i := range x {
-				x[i] = make([]float64, p.Dim)
-			}
-			for j := range x[0] {
-				x[0][j] = [2]float64{p.Max, low}[side]
-			}
-			y, out := must(m.Release(x)), []float64(nil)
+			y, out := must(m.Release(sides[side])), []float64(nil)
 			for j := range p.Dim {
 				out = append(out, y.Estimate(j), y.Estimate(j)/y.StdDev(j), y.Centre(j), (y.Estimate(j)-y.Centre(j))/y.StdDev(j))
 				if s := y.Scale(j); s > 0 {
@@ -606,9 +640,12 @@ func mean(p plan.Params, rows int) audited {
 			if c := y.Clip(); c > 0 && !math.IsInf(c, 0) {
 				out = append(out, math.Log(c))
 			}
+			if p.Dim == 2 {
+				out = append(out, y.Estimate(0)-y.Estimate(1))
+			}
 			emit(out)
 		}
-	}, 20_000}
+	}, n}
 }
 
 func steps() audited {

@@ -3,6 +3,7 @@ package surface
 import (
 	"fmt"
 	"go/types"
+	"slices"
 	"strings"
 )
 
@@ -24,13 +25,13 @@ func (s *subject) auditWords(roles map[string]role, lacks func(who, what string)
 	scope := s.inner.types.Scope()
 	for _, name := range scope.Names() {
 		if f, ok := scope.Lookup(name).(*types.Func); ok && f.Exported() && !s.fromTest(f.Pos()) {
-			s.auditFunction(f, roles, lacks)
+			s.auditFunction(f, lacks)
 		}
 	}
 	for name := range roles {
-		s.auditType(name, roles, lacks)
+		s.auditType(name, lacks)
 		for method, signature := range s.methods(name) {
-			if want := words[method]; want != nil && !contains(want, show(signature)) {
+			if want := words[method]; want != nil && !slices.Contains(want, show(signature)) {
 				lacks(name, fmt.Sprintf("the meaning of %s%s, it has %s", method, want[0], show(signature)))
 			}
 			s.auditInterval(name, method, signature, lacks)
@@ -44,18 +45,9 @@ func (s *subject) auditWords(roles map[string]role, lacks func(who, what string)
 	}
 }
 
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
-}
-
 // auditFunction asks that New makes a Builder or a Mechanism, and that the name of another
 // constructor is New and the type that it makes. Several constructors may make a Builder.
-func (s *subject) auditFunction(f *types.Func, roles map[string]role, lacks func(who, what string)) {
+func (s *subject) auditFunction(f *types.Func, lacks func(who, what string)) {
 	if f.Name() == "Plan" {
 		lacks("Plan", "a receiver: planning is a method of Params")
 	}
@@ -69,7 +61,7 @@ func (s *subject) auditFunction(f *types.Func, roles map[string]role, lacks func
 		if made != "Builder" && made != "Mechanism" {
 			lacks("New", "a result Builder or Mechanism, it makes "+made)
 		}
-	case made == "Builder" || made == "Ledger" || contains(plural, made):
+	case made == "Builder" || made == "Ledger" || slices.Contains(plural, made):
 		// NewListed, NewFilter, NewQuantiles
 	case f.Name() != "New"+made:
 		lacks(f.Name(), "the name New"+made+", after what it makes")
@@ -77,7 +69,7 @@ func (s *subject) auditFunction(f *types.Func, roles map[string]role, lacks func
 }
 
 // auditType asks what a Mechanism, a Method and a Plan are.
-func (s *subject) auditType(name string, roles map[string]role, lacks func(who, what string)) {
+func (s *subject) auditType(name string, lacks func(who, what string)) {
 	t := s.inner.types.Scope().Lookup(name).Type()
 	basic, isBasic := t.Underlying().(*types.Basic)
 	structure, isStruct := t.Underlying().(*types.Struct)
