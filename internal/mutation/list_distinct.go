@@ -16,6 +16,8 @@ var distinctMutations = []mutation{
 	{"restore ignores the Params", "kor/distinct/private.go", "\tcase p != params:", "\tcase p.Cells != params.Cells || p.Levels != params.Levels:"},
 	{"a release compared with itself", "kor/distinct/compare.go", "if a.id == b.id {", "if false {"},
 	{"the flips of the second release forgotten", "kor/distinct/fit.go", "p, r := m.flips[0], m.flips[1]", "p, r := m.flips[0], 0*m.flips[1]"},
+	{"union: all levels weigh the same", "kor/distinct/union.go", "g += slope / v * (t.seen[i] - u)", "g += slope * (t.seen[i] - u)"},
+	{"union: an interval at half the confidence's z", "kor/distinct/union.go", "return t.deviation(y) - z }", "return t.deviation(y) - z/2 }"},
 	{"running: noise for half the sensitivity", "kor/distinct/running.go", "noise.LaplaceScale(p.Epsilon, 2)", "noise.LaplaceScale(p.Epsilon, 1)"},
 	{"running: no noise in a slot", "kor/distinct/running.go", "now - s.ones + s.law.SampleInt(&s.src)", "now - s.ones + 0*s.law.SampleInt(&s.src)"},
 	{"running: the noise of earlier slots is taken back", "kor/distinct/running.go", "s.released += now - s.ones +", "s.released = now +"},

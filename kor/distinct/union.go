@@ -130,8 +130,13 @@ func (c Cardinality) String() string {
 // one; that of the product depends on the overlap: the largest of those for equal sets, for
 // disjoint sets, and for sets that hold each key of the union by chance, counts.
 //
-// The estimate minimises Q(N) = Σ (û_i − u_i)²/v_i + ln v_i with these modelled variances v_i, and
-// the interval is where Q is at most z² above.
+// The estimate is the N at which the score
+//
+//	G(N) = Σ w_i·(û_i − u_i), w_i = (du_i/d ln N)/v_i,
+//
+// is 0, with these modelled variances v_i. At the true N the score has mean 0 for every overlap, as
+// the û_i are unbiased. If the v_i are right its variance is I = Σ (du_i/d ln N)²/v_i, and ln N has
+// the standard error 1/√I, the least of all weights. The interval is where |G| ≤ z·√I.
 type tuple struct {
 	log              []float64 // ln(1 − r_i/n)
 	seen             []float64 // û
@@ -141,7 +146,7 @@ type tuple struct {
 	weights          []float64 // Σ Π V₁ over the sketches outside of a subset of s, for each s
 	size             float64   // the mean of the sizes
 	from, to         float64   // the range of ln N that is searched
-	best             float64   // ln N of the least Q
+	best             float64   // ln N where the score is 0
 	estimate, stdErr float64
 }
 
@@ -185,9 +190,10 @@ func newTuple(sketches []*Sketch) *tuple {
 	}
 	sum = max(sum, largest)
 	t.from, t.to = math.Log(largest/8), math.Log(8*sum)
-	t.search()
+	t.best = search.Root(t.from, t.to, 40, t.deviation)
 	t.estimate = min(max(math.Exp(t.best), largest), sum)
-	t.stdErr = t.error(t.estimate)
+	_, info := t.score(t.estimate)
+	t.stdErr = t.estimate / math.Sqrt(info)
 	return t
 }
 
@@ -235,51 +241,33 @@ func (t *tuple) variances(x float64, yield func(level int, u, v float64)) {
 	}
 }
 
-// misfit returns Q at ln N = y.
-func (t *tuple) misfit(y float64) (q float64) {
-	t.variances(math.Exp(y), func(i int, u, v float64) {
-		v = max(v, 1e-6/(t.cells*t.cells))
-		q += (t.seen[i]-u)*(t.seen[i]-u)/v + math.Log(v)
-	})
-	return q
-}
-
-// error returns the standard error at N = x, by the information of all levels.
-func (t *tuple) error(x float64) float64 {
-	info := 0.0
+// score returns −G and I at N = x.
+func (t *tuple) score(x float64) (g, info float64) {
 	t.variances(x, func(i int, u, v float64) {
-		if l := t.log[i]; v > 0 {
-			info += l * l * u * u / v
-		}
+		slope := -x * t.log[i] * u
+		v = max(v, 1e-6/(t.cells*t.cells))
+		g += slope / v * (t.seen[i] - u)
+		info += slope * slope / v
 	})
-	return 1 / math.Sqrt(info)
+	return g, info
 }
 
-// search finds the least Q, on a grid of four points an octave and then by the golden section.
-func (t *tuple) search() {
-	const step = math.Ln2 / 4
-	least := math.Inf(1)
-	t.best = t.to
-	for y := t.from; y <= t.to; y += step {
-		if q := t.misfit(y); q < least {
-			least, t.best = q, y
-		}
-	}
-	t.best, _ = search.Minimum(t.best-step, t.best+step, 30, t.misfit)
+// deviation returns by how many standard errors of the score ln N = y is too large.
+func (t *tuple) deviation(y float64) float64 {
+	g, info := t.score(math.Exp(y))
+	return g / math.Sqrt(info)
 }
 
-// interval returns where Q is at most z² above its least value, at most from least to most where
-// that does not end within the range of the search.
+// interval returns where the score is within what the confidence allows, at most from least to most
+// where that does not end within the range of the search.
 func (t *tuple) interval(confidence, least, most float64) (lo, hi float64) {
 	z := normalQuantile(confidence)
-	level := t.misfit(t.best) + z*z
-	above := func(y float64) float64 { return t.misfit(y) - level }
 	lo, hi = least, most
-	if above(t.from) > 0 {
-		lo = math.Exp(search.Root(t.from, t.best, 40, above))
+	if t.deviation(t.from) < -z {
+		lo = math.Exp(search.Root(t.from, t.best, 40, func(y float64) float64 { return t.deviation(y) + z }))
 	}
-	if above(t.to) > 0 {
-		hi = math.Exp(search.Root(t.best, t.to, 40, above))
+	if t.deviation(t.to) > z {
+		hi = math.Exp(search.Root(t.best, t.to, 40, func(y float64) float64 { return t.deviation(y) - z }))
 	}
 	return min(lo, t.estimate), max(hi, t.estimate)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/search"
 	"github.com/stretchr/testify/require"
 )
 
@@ -114,6 +115,49 @@ func TestBestMergeKnowsLess(t *testing.T) {
 		require.InEpsilon(t, map[float64]float64{0.5: 8.5, 1: 2.76, 2: 1.17, 4: 0.734}[epsilon], merged, 0.01)
 		require.Less(t, math.Sqrt(unionVariance(p, 2)), merged)
 	}
+}
+
+// Where every û is what is expected of N keys, the estimate is N, and the interval ends where the
+// score is off by z standard deviations. An error of û_i moves ln N by c_i times as much, with
+// Σ c_i·du_i/d ln N = 1, as a larger union moves the estimate as much; of all such c those of the
+// estimate have the least Σ c_i²·v_i, 1/Σ (du_i/d ln N)²/v_i, and this is the stated variance.
+func TestUnionWeights(t *testing.T) {
+	p := Params{Epsilon: 2, Cells: 2048, Levels: 9, CountShare: 0.05, Seed: hashing.Seed{1}}
+	q := p
+	q.Epsilon = 3
+	u := newTuple([]*Sketch{released(t, p, run(0, 9000)...), released(t, q, run(4000, 9000)...), released(t, p, run(9000, 9000)...)})
+	const keys = 17_123
+	y := math.Log(keys)
+	var slopes, variances []float64
+	info := 0.0
+	u.variances(keys, func(i int, empty, v float64) {
+		u.seen[i] = empty
+		slopes = append(slopes, keys*u.log[i]*empty)
+		variances = append(variances, v)
+		info += slopes[i] * slopes[i] / v
+	})
+	best := func() float64 { return search.Root(u.from, u.to, 60, u.deviation) }
+	u.best = best()
+	require.InDelta(t, y, u.best, 1e-12)
+	_, stated := u.score(keys)
+	require.InEpsilon(t, info, stated, 1e-12)
+	u.estimate = math.Exp(u.best)
+	lo, hi := u.interval(0.9, 0, math.Inf(1))
+	require.InDelta(t, -normalQuantile(0.9), u.deviation(math.Log(lo)), 1e-9)
+	require.InDelta(t, normalQuantile(0.9), u.deviation(math.Log(hi)), 1e-9)
+	moved, variance := 0.0, 0.0
+	for i := range u.seen {
+		at, h := u.seen[i], 1e-4*math.Sqrt(variances[i])
+		u.seen[i] = at + h
+		up := best()
+		u.seen[i] = at - h
+		c := (up - best()) / (2 * h)
+		u.seen[i] = at
+		moved += c * slopes[i]
+		variance += c * c * variances[i]
+	}
+	require.InEpsilon(t, 1, moved, 1e-6)
+	require.InEpsilon(t, 1/info, variance, 1e-6)
 }
 
 // Unions of three and of eight releases: the stated error, and the coverage. With 80 runs a mean
