@@ -50,5 +50,12 @@ func BenchmarkHash(b *testing.B) {
 				sink += p.Hash(x)
 			}
 		})
+		b.Run(fmt.Sprintf("family=polynomial/k=%d/keys=1024", k), func(b *testing.B) {
+			dst := make([]uint64, 1024)
+			for b.Loop() {
+				x += 1024
+				p.Fill(dst, x)
+			}
+		})
 	}
 }

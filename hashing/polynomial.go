@@ -55,11 +55,7 @@ func (h Polynomial) Hash(x uint64) uint64 {
 	if quo != 0 {
 		z = canonical(mulAdd(h.alpha, quo, z))
 	}
-	var v uint64
-	for _, c := range h.coef {
-		v = mulAdd(v, z, c)
-	}
-	return canonical(v)
+	return h.at(z)
 }
 
 // Into returns ⌊Hash(x)·n/2⁶¹⌋, a value in [0, n), for n ≥ 1; it returns 0 for n = 0. It keeps the

@@ -94,15 +94,15 @@ func (m *fjlt) norms(r Norm) norms {
 		}
 		return c.norms()
 	}
-	spread(0)
-	last := 0
-	return gramNorms(m.rows, func(a, b int) float64 {
-		if a != last {
-			spread(a)
-			last = a
+	gram := make([]float64, m.rows*m.rows)
+	for a := range m.rows {
+		spread(a)
+		for b := range a + 1 {
+			v := float64(m.size) * float64(m.dot(b, dense))
+			gram[a*m.rows+b], gram[b*m.rows+a] = v, v
 		}
-		return float64(m.size) * float64(m.dot(b, dense))
-	})
+	}
+	return gramNorms(m.rows, gram)
 }
 
 // gain is u, a bound on |(HDx)_f|, times the greatest sum of the sizes of the entries of a row of

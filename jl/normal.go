@@ -36,7 +36,12 @@ func newNormal(p Params) *normal {
 	})
 	m.bound = c.norms()
 	if gram != nil {
-		m.bound = gramNorms(m.rows, func(a, b int) float64 { return gram[a*m.rows+b] })
+		for a := range m.rows {
+			for b := range a {
+				gram[a*m.rows+b] = gram[b*m.rows+a]
+			}
+		}
+		m.bound = gramNorms(m.rows, gram)
 	}
 	for _, sum := range sums {
 		m.greatest = max(m.greatest, float64(sum))

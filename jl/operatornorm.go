@@ -3,6 +3,7 @@ package jl
 import (
 	"math"
 
+	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -12,32 +13,33 @@ import (
 // Certificate: if the Cholesky factorisation of M = λI − AAᵀ runs to its end in float64, M's least
 // eigenvalue is at least −2(k+1)·2⁻⁵³·tr M (Rump, BIT 46, 2006, Lemma 2.4), and tr M ≤ kλ. For
 // k ≤ 2¹⁰ that is −2⁻³¹·λ, so ‖A‖₂² ≤ (1 + 2⁻³¹)·λ, which the factor below covers together with the
-// rounding of M's diagonal.
-func operatorNorm(k int, gram func(a, b int) float64) float64 {
-	g := mat.NewSymDense(k, nil)
-	for a := range k {
-		for b := a; b < k; b++ {
-			g.SetSym(a, b, gram(a, b))
-		}
+// rounding of M's diagonal. So it does not matter where λ comes from: a few rounds of Lanczos'
+// method, or all eigenvalues if the certificate refuses what these have found.
+func operatorNorm(k int, gram []float64) float64 {
+	return certified(mat.NewSymDense(k, gram), lanczos(k, gram))
+}
+
+// certified returns the bound, given an estimate of the greatest eigenvalue of the Gram matrix.
+func certified(g *mat.SymDense, lambda float64) float64 {
+	const first = 0x1p-30
+	least := 1.0 // for the zero matrix
+	for a := range g.SymmetricDim() {
+		least = max(least, g.At(a, a))
 	}
-	var eigen mat.EigenSym
-	lambda := 0.0
-	if eigen.Factorize(g, false) {
-		lambda = eigen.Values(nil)[k-1]
+	lambda = max(lambda, least)
+	if !certain(g, lambda*(1+first)) {
+		lambda = max(greatest(g), least)
 	}
-	for a := range k { // a start for what did not converge, and for the zero matrix
-		lambda = max(lambda, g.At(a, a), 1)
-	}
-	for margin := 0x1p-30; ; margin *= 4 {
-		if certain(g, lambda*(1+margin)) {
-			return up(math.Sqrt(lambda * (1 + margin) * (1 + 0x1p-30)))
+	for margin := first; ; margin *= 4 {
+		if bound := lambda * (1 + margin); certain(g, bound) {
+			return up(math.Sqrt(bound * (1 + 0x1p-30)))
 		}
 	}
 }
 
 // gramNorms returns the bounds for ‖d‖₂ ≤ 1 from the Gram matrix: k numbers of ℓ₂ norm x have an ℓ₁
 // norm of at most √k·x.
-func gramNorms(k int, gram func(a, b int) float64) norms {
+func gramNorms(k int, gram []float64) norms {
 	two := operatorNorm(k, gram)
 	return norms{up(two * math.Sqrt(float64(k))), two}
 }
@@ -50,8 +52,17 @@ func certain(g *mat.SymDense, lambda float64) bool {
 	for a := range k {
 		m.SetSym(a, a, lambda-g.At(a, a))
 	}
-	var c mat.Cholesky
-	return c.Factorize(m)
+	_, ok := lapack64.Potrf(m.RawSymmetric())
+	return ok
+}
+
+// greatest returns the greatest eigenvalue, about; 0 if it is not found.
+func greatest(g *mat.SymDense) float64 {
+	var eigen mat.EigenSym
+	if !eigen.Factorize(g, false) {
+		return 0
+	}
+	return eigen.Values(nil)[g.SymmetricDim()-1]
 }
 
 // up returns x rounded up by more than the error of the few operations that made it.

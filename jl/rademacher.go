@@ -68,25 +68,77 @@ func (m *rademacher) norms(r Norm) norms {
 	if r == L1 {
 		return norms{k, up(math.Sqrt(k))}
 	}
-	words := int(m.dim+63) / 64
-	signs := make([]uint64, m.rows*words) // by rows
-	for j := range int(m.dim) {
+	return gramNorms(m.rows, m.gram())
+}
+
+const (
+	blockWords   = 32 // how many words of signs of a row the Gram matrix takes at a time
+	blockColumns = 64 * blockWords
+)
+
+// gram returns AAᵀ: the product of two rows is the number of columns less twice that of those with
+// different signs, which are counted by words of signs. Blocks of columns at a time, the signs of
+// all rows stay in the cache.
+func (m *rademacher) gram() []float64 {
+	differ := make([]int64, m.rows*m.rows)
+	signs := make([][blockWords]uint64, m.rows)
+	words := make([]uint64, min(blockColumns, m.dim))
+	for from := uint64(0); from < m.dim; from += blockColumns {
+		n := min(blockColumns, m.dim-from)
+		clear(signs) // the last block may be shorter
 		for i, h := range m.hashes {
-			word := h.Hash(uint64(j))
-			for n := i * signsPerHash; n < min((i+1)*signsPerHash, m.rows); n++ {
-				signs[n*words+j/64] |= (word & 1) << (j % 64)
-				word >>= 1
+			h.Fill(words[:n], from)
+			for at := 0; at < int(n); at += 64 {
+				var square [64]uint64
+				copy(square[:], words[at:n])
+				transpose(&square)
+				for row := i * signsPerHash; row < min((i+1)*signsPerHash, m.rows); row++ {
+					signs[row][at/64] = square[row-i*signsPerHash]
+				}
+			}
+		}
+		for a := range signs {
+			counts := differ[a*m.rows:][:m.rows]
+			for b := a + 1; b < m.rows; b++ {
+				counts[b] += differences(&signs[a], &signs[b])
 			}
 		}
 	}
-	return gramNorms(m.rows, func(a, b int) float64 {
-		differ := 0
-		x, y := signs[a*words:(a+1)*words], signs[b*words:(b+1)*words]
-		for i := range x {
-			differ += bits.OnesCount64(x[i] ^ y[i])
+	sums := make([]float64, m.rows*m.rows)
+	for a := range m.rows {
+		sums[a*(m.rows+1)] = float64(m.dim)
+		for b := a + 1; b < m.rows; b++ {
+			v := float64(int64(m.dim) - 2*differ[a*m.rows+b])
+			sums[a*m.rows+b], sums[b*m.rows+a] = v, v
 		}
-		return float64(int(m.dim) - 2*differ)
-	})
+	}
+	return sums
+}
+
+// differences returns the number of bits in which two blocks of words differ.
+func differences(a, b *[blockWords]uint64) int64 {
+	s0, s1, s2, s3 := 0, 0, 0, 0
+	for i := 0; i < blockWords; i += 4 {
+		s0 += bits.OnesCount64(a[i] ^ b[i])
+		s1 += bits.OnesCount64(a[i+1] ^ b[i+1])
+		s2 += bits.OnesCount64(a[i+2] ^ b[i+2])
+		s3 += bits.OnesCount64(a[i+3] ^ b[i+3])
+	}
+	return int64(s0 + s1 + s2 + s3)
+}
+
+// transpose turns 64 words of 64 bits: bit j of word i becomes bit i of word j (Warren, Hacker's
+// Delight, 7-3).
+func transpose(x *[64]uint64) {
+	mask := uint64(1<<32 - 1)
+	for width := 32; width > 0; width /= 2 {
+		for i := 0; i < 64; i = (i + width + 1) &^ width {
+			swap := (x[i]>>width ^ x[i+width]) & mask
+			x[i] ^= swap << width
+			x[i+width] ^= swap
+		}
+		mask ^= mask << (width / 2)
+	}
 }
 
 func (m *rademacher) gain() float64 { return float64(m.dim) }

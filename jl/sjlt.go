@@ -49,21 +49,45 @@ func newSJLT(p Params) *sjlt {
 		m.hashes[r] = p.polynomial(labelBlock + uint64(r))
 	}
 	if p.Dim <= maxTable/uint64(m.sparsity) {
-		m.table = make([]uint32, 0, p.Dim*uint64(m.sparsity))
-		for j := range p.Dim {
-			for r := range m.sparsity {
-				m.table = append(m.table, m.entry(j, r))
+		m.table = make([]uint32, p.Dim*uint64(m.sparsity))
+		m.eachPart(func(part []uint32, r int, from uint64) {
+			at := m.table[from*uint64(m.sparsity)+uint64(r):]
+			for i, e := range part {
+				at[i*m.sparsity] = uint32(r)*uint32(m.block)<<1 + e
 			}
-		}
+		})
 	}
 	return m
 }
 
 // entry returns twice the row of column j in block r, and 1 more if the sign is −1.
 func (m *sjlt) entry(j uint64, r int) uint32 {
-	h := m.hashes[r].Hash(j)
+	return uint32(uint64(r)*m.block)<<1 + m.within(m.hashes[r].Hash(j))
+}
+
+// within returns the entry of a hash value, rows being counted from the first of the block.
+func (m *sjlt) within(h uint64) uint32 {
 	bucket, _ := bits.Mul64(h<<3, m.block)
-	return uint32(uint64(r)*m.block+bucket)<<1 | uint32(h&1)
+	return uint32(bucket)<<1 | uint32(h&1)
+}
+
+// columnsAtOnce is how many columns eachPart draws at a time.
+const columnsAtOnce = 1 << 13
+
+// eachPart calls visit with the entries of a block within it, for the columns from one on: for all
+// columns in order, some at a time, and for each of the blocks in order. The slice is used again.
+func (m *sjlt) eachPart(visit func(part []uint32, r int, from uint64)) {
+	words, entries := make([]uint64, min(columnsAtOnce, m.dim)), make([]uint32, min(columnsAtOnce, m.dim))
+	for from := uint64(0); from < m.dim; from += columnsAtOnce {
+		n := min(columnsAtOnce, m.dim-from)
+		for r, h := range m.hashes {
+			h.Fill(words[:n], from)
+			for i, word := range words[:n] {
+				entries[i] = m.within(word)
+			}
+			visit(entries[:n], r, from)
+		}
+	}
 }
 
 func (m *sjlt) add(rows []fixed, j uint64, v fixed) {
@@ -106,34 +130,71 @@ func (m *sjlt) norms(r Norm) norms {
 		n := gramNorms(m.rows, m.gram())
 		return norms{min(one, n.one), n.two}
 	}
-	loads := make([]uint32, m.rows)
-	for j := range m.dim {
-		for r := range m.sparsity {
-			loads[m.entry(j, r)>>1]++
+	loads := make([]uint32, 2*m.rows) // by sign
+	m.eachPart(func(part []uint32, r int, _ uint64) {
+		block := loads[2*r*int(m.block):]
+		for _, e := range part {
+			block[e]++
 		}
-	}
+	})
 	heaviest := uint32(0)
-	for _, n := range loads {
-		heaviest = max(heaviest, n)
+	for i := range m.rows {
+		heaviest = max(heaviest, loads[2*i]+loads[2*i+1])
 	}
 	return norms{one, up(math.Sqrt(s * float64(heaviest)))}
 }
 
-// gram returns the entries of AAᵀ, a ≤ b: a column adds ±1 for each pair of its entries, which are
-// in ascending rows.
-func (m *sjlt) gram() func(a, b int) float64 {
-	sums, column := make([]int64, m.rows*m.rows), make([]uint32, m.sparsity)
-	for j := range m.dim {
-		for r := range column {
-			e := m.entry(j, r)
-			for _, f := range column[:r] {
-				sums[int(f>>1)*m.rows+int(e>>1)] += 1 - 2*int64((e^f)&1)
-			}
-			sums[int(e>>1)*(m.rows+1)]++
-			column[r] = e
+// gram returns AAᵀ. For each pair of blocks it counts, in a table that fits into the cache, how
+// many columns have their entries in which rows, and how many of them of different signs: those of
+// equal signs less the others are the product of the two rows, and all of a row are its load, which
+// stands on the diagonal. Rows of one block have no column in common.
+func (m *sjlt) gram() []float64 {
+	n := int(m.block)
+	width := bits.Len(uint(2*n - 1)) // an entry's bits
+	parts, counts := make([][]uint32, m.sparsity), make([][]uint32, m.sparsity*m.sparsity)
+	for r := range parts {
+		parts[r] = make([]uint32, min(columnsAtOnce, m.dim))
+		for t := range r {
+			counts[r*m.sparsity+t] = make([]uint32, n<<width)
 		}
 	}
-	return func(a, b int) float64 { return float64(sums[a*m.rows+b]) }
+	m.eachPart(func(part []uint32, r int, _ uint64) {
+		for t, other := range parts[:r] {
+			countPairs(counts[r*m.sparsity+t], part, other)
+		}
+		for i, e := range part { // the row in front of the sign, and room for another entry
+			parts[r][i] = e>>1<<width | e&1
+		}
+	})
+	sums := make([]float64, m.rows*m.rows)
+	for r := range m.sparsity {
+		for t := range r {
+			for a := range n {
+				row := counts[r*m.sparsity+t][a<<width:]
+				for b := range n {
+					i, j := t*n+a, r*n+b
+					equal, other := float64(row[2*b]), float64(row[2*b+1])
+					sums[i*m.rows+j], sums[j*m.rows+i] = equal-other, equal-other
+					if r == t+1 {
+						sums[i*(m.rows+1)] += equal + other
+					}
+					if t == 0 && r == m.sparsity-1 {
+						sums[j*(m.rows+1)] += equal + other
+					}
+				}
+			}
+		}
+	}
+	return sums
+}
+
+// countPairs counts the pairs of entries, whose bits do not overlap but for the last, the sign: of
+// two it is whether they differ.
+func countPairs(counts, a, b []uint32) {
+	b = b[:len(a)]
+	for i, e := range a {
+		counts[e^b[i]]++
+	}
 }
 
 func (m *sjlt) gain() float64 { return float64(m.dim) }

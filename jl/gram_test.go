@@ -1,0 +1,110 @@
+package jl
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+)
+
+// product returns AAᵀ by the definition, from the columns as updates add them.
+func product(p Params) []float64 {
+	m := p.newMatrix().(columns)
+	sums, column := make([]float64, p.Rows*p.Rows), make([]fixed, p.Rows)
+	for j := range p.Dim {
+		clear(column)
+		m.add(column, j, fixed{whole: 1})
+		for a, v := range column {
+			for b, w := range column {
+				sums[a*p.Rows+b] += float64(v.whole * w.whole)
+			}
+		}
+	}
+	return sums
+}
+
+// The Gram matrices are those of the definition, to the last integer: of few columns, and of those
+// on both sides of where the next part or block of columns begins.
+func TestGram(t *testing.T) {
+	for _, dim := range []uint64{1, 63, 64, 65, blockColumns - 1, blockColumns + 1, columnsAtOnce, columnsAtOnce + 7} {
+		for _, p := range []Params{{Rows: 6, Sparsity: 2}, {Rows: 15, Sparsity: 3, Independence: 6}, {Rows: 8, Sparsity: 8}} {
+			p.Dim, p.Norm, p.Seed = dim, L2, seed(int(dim))
+			require.Equal(t, product(p), newSJLT(p).gram(), "%d × %d", p.Rows, dim)
+		}
+		for _, p := range []Params{{Rows: 5}, {Rows: 61, Independence: 5}} {
+			p.Dim, p.Transform, p.Norm, p.Seed = dim, Rademacher, L2, seed(int(dim))
+			if p.Rows*int(dim) > 1<<17 {
+				p.Rows = 7
+			}
+			require.Equal(t, product(p), newRademacher(p).gram(), "Rademacher, %d × %d", p.Rows, dim)
+		}
+	}
+}
+
+// The table of an SJLT is what its hash functions say, also where it is drawn in parts.
+func TestTable(t *testing.T) {
+	for _, p := range []Params{{Dim: columnsAtOnce + 9, Rows: 10}, {Dim: 100, Rows: 24, Sparsity: 8, Independence: 7}, {Dim: 2*columnsAtOnce + 1, Rows: 12, Sparsity: 2}} {
+		p.Seed = seed(2)
+		m := newSJLT(p)
+		for i, e := range m.table {
+			require.Equal(t, m.entry(uint64(i/m.sparsity), i%m.sparsity), e, "entry %d", i)
+		}
+	}
+}
+
+// Whatever the estimate of the eigenvalue is, what comes of it is an upper bound, and close to the
+// norm unless the estimate is far above. The certificate refuses every number below.
+func TestCertificate(t *testing.T) {
+	for name, p := range map[string]Params{
+		"SJLT": {Dim: 1000, Rows: 64, Sparsity: 8}, "Rademacher": {Dim: 300, Rows: 90, Transform: Rademacher}, "few columns": {Dim: 5, Rows: 32, Sparsity: 4},
+	} {
+		p.Norm, p.Seed = L2, seed(9)
+		gram := product(p)
+		g := mat.NewSymDense(p.Rows, gram)
+		_, _, want := brute(dense(p, p.newMatrix()))
+		require.InEpsilon(t, want*want, lanczos(p.Rows, gram), 1e-9, name)
+		for _, part := range []float64{0, 0.5, 0.97, 1 - 1e-6, 1, 1 + 1e-9, 1.03} {
+			got := certified(g, part*want*want)
+			require.GreaterOrEqual(t, got, want*(1-1e-13), "%s, %v", name, part)
+			require.LessOrEqual(t, got, want*(max(1, math.Sqrt(part))+1e-7), "%s, %v", name, part)
+			if part != 1 {
+				require.Equal(t, part > 1, certain(g, part*want*want), "%s, %v", name, part)
+			}
+		}
+	}
+}
+
+// Lanczos' method finds the greatest eigenvalue of matrices that are nothing but it, or nothing.
+func TestLanczos(t *testing.T) {
+	for _, k := range []int{1, 2, 5, 100} {
+		g := make([]float64, k*k)
+		require.Zero(t, lanczos(k, g))
+		for i := range k {
+			g[i*(k+1)] = 7
+		}
+		require.InEpsilon(t, 7, lanczos(k, g), 1e-12)
+		for i := range g {
+			g[i] = 3
+		}
+		require.InEpsilon(t, 3*k, lanczos(k, g), 1e-12, fmt.Sprint(k))
+	}
+}
+
+// Transposed twice, and once by the definition.
+func TestTranspose(t *testing.T) {
+	words := newStream(seed(3))
+	var x, y [64]uint64
+	for i := range x {
+		x[i] = words.next()
+		for j := range y {
+			y[j] |= x[i] >> j & 1 << i
+		}
+	}
+	before := x
+	transpose(&x)
+	require.Equal(t, y, x)
+	transpose(&x)
+	require.Equal(t, before, x)
+}
