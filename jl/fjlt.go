@@ -78,16 +78,17 @@ func (m *fjlt) apply(x []int64) []int64 {
 // no greater norm.
 func (m *fjlt) norms(r Norm) norms {
 	dense := make([]int64, m.size)
-	spread := func(i int) {
-		clear(dense)
+	spread := func(i int) (at []uint32) {
 		at, entries := m.row(i)
 		for n, f := range at {
 			dense[f] = int64(entries[n])
 		}
+		return at
 	}
 	if r == L1 {
 		c := newColumnNorms(m.dim)
 		for i := range m.rows {
+			clear(dense)
 			spread(i)
 			hadamard.Int(dense)
 			c.addRow(dense[:m.dim])
@@ -96,10 +97,13 @@ func (m *fjlt) norms(r Norm) norms {
 	}
 	gram := make([]float64, m.rows*m.rows)
 	for a := range m.rows {
-		spread(a)
+		at := spread(a)
 		for b := range a + 1 {
 			v := float64(m.size) * float64(m.dot(b, dense))
 			gram[a*m.rows+b], gram[b*m.rows+a] = v, v
+		}
+		for _, f := range at {
+			dense[f] = 0
 		}
 	}
 	return gramNorms(m.rows, gram)

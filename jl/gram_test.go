@@ -43,6 +43,21 @@ func TestGram(t *testing.T) {
 	}
 }
 
+// That of a Normal matrix is exact, too.
+func TestGramSum(t *testing.T) {
+	for _, dim := range []int{1, gramColumns - 1, gramColumns, 2*gramColumns + 5} {
+		const rows = 6
+		m, g, want := normal{rows: rows, dim: dim, seed: seed(dim)}, newGramSum(rows), make([]float64, rows*rows)
+		m.each(func(_ int, column []int64) {
+			g.add(column)
+			for i := range want {
+				want[i] += float64(column[i/rows] * column[i%rows])
+			}
+		})
+		require.Equal(t, want, g.symmetric(), dim)
+	}
+}
+
 // The table of an SJLT is what its hash functions say, also where it is drawn in parts.
 func TestTable(t *testing.T) {
 	for _, p := range []Params{{Dim: columnsAtOnce + 9, Rows: 10}, {Dim: 100, Rows: 24, Sparsity: 8, Independence: 7}, {Dim: 2*columnsAtOnce + 1, Rows: 12, Sparsity: 2}} {
@@ -107,4 +122,15 @@ func TestTranspose(t *testing.T) {
 	require.Equal(t, y, x)
 	transpose(&x)
 	require.Equal(t, before, x)
+}
+
+// The signs of a diagonal are those of its hash function, also where they are drawn in parts.
+func TestRandomSigns(t *testing.T) {
+	p := Params{Dim: 2*columnsAtOnce + 3, Seed: seed(5)}
+	h := p.polynomial(labelDiagonal)
+	for i, word := range randomSigns(p) {
+		for j := 64 * uint64(i); j < min(64*uint64(i+1), p.Dim); j++ {
+			require.Equal(t, h.Hash(j)&1, word>>(j%64)&1, "coordinate %d", j)
+		}
+	}
 }

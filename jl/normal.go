@@ -21,27 +21,22 @@ type normal struct {
 func newNormal(p Params) *normal {
 	m := &normal{rows: p.Rows, dim: int(p.Dim), seed: p.Seed.Derive(labelEntries)}
 	c, sums := newColumnNorms(m.dim), make([]int64, m.rows)
-	var gram []float64 // AAᵀ, the upper half, by rows
+	var g *gramSum
 	if p.Norm == L2 {
-		gram = make([]float64, m.rows*m.rows)
+		g = newGramSum(m.rows)
 	}
 	m.each(func(j int, column []int64) {
 		for i, v := range column {
-			c.add(j, v)
 			sums[i] += max(v, -v)
-			for b := i; gram != nil && b < m.rows; b++ {
-				gram[i*m.rows+b] += float64(v * column[b])
-			}
+			c.add(j, v)
+		}
+		if g != nil {
+			g.add(column)
 		}
 	})
 	m.bound = c.norms()
-	if gram != nil {
-		for a := range m.rows {
-			for b := range a {
-				gram[a*m.rows+b] = gram[b*m.rows+a]
-			}
-		}
-		m.bound = gramNorms(m.rows, gram)
+	if g != nil {
+		m.bound = gramNorms(m.rows, g.symmetric())
 	}
 	for _, sum := range sums {
 		m.greatest = max(m.greatest, float64(sum))

@@ -1,7 +1,5 @@
 package jl
 
-import "sort"
-
 // A normal entry is a standard normal number rounded to a multiple of 1/16, in units of 1/16. It
 // comes from one word by comparison with a table of integers, so that it is the same on every
 // machine.
@@ -49,11 +47,26 @@ const (
 	normalExcess = normalFourth/(normalSecond*normalSecond) - 3
 )
 
-// normalEntry returns the entry that a uniform word selects.
-func normalEntry(word uint64) int64 {
-	size := int64(sort.Search(len(normalTails), func(i int) bool { return word>>1 >= normalTails[i] }))
-	if word&1 == 1 {
-		return -size
+// normalGuide has, for the first eight bits of a number below 2⁶³, the least size of an entry that
+// such a number can select.
+var normalGuide = guideTo(normalTails[:])
+
+// guideTo returns the guide to descending tails.
+func guideTo(tails []uint64) (guide [256]uint8) {
+	for first := range guide {
+		for int(guide[first]) < len(tails) && uint64(first+1)<<55-1 < tails[guide[first]] {
+			guide[first]++
+		}
 	}
-	return size
+	return guide
+}
+
+// normalEntry returns the entry that a uniform word selects: its size is the number of tails above
+// the upper 63 bits.
+func normalEntry(word uint64) int64 {
+	size, sign := int(normalGuide[word>>56]), -int64(word&1)
+	for size < len(normalTails) && word>>1 < normalTails[size] {
+		size++
+	}
+	return int64(size) ^ sign - sign
 }

@@ -2,7 +2,6 @@ package jl
 
 import (
 	"math"
-	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/hadamard"
 	"github.com/dpsketch/dpsketch/internal/subset"
@@ -31,16 +30,20 @@ func outlineSRHT(p Params) *srht { return &srht{size: int(hadamard.Size(p.Dim)),
 func newSRHT(p Params) *srht {
 	m := outlineSRHT(p)
 	m.negative = randomSigns(p)
-	m.sampled = slices.Clone(subset.Draw(subset.Indices(m.size), m.rows, newStream(p.Seed.Derive(labelSample)).below))
+	m.sampled = subset.Of(m.size, m.rows, newStream(p.Seed.Derive(labelSample)).below)
 	return m
 }
 
 // randomSigns returns the 4-wise independent signs of D as bits.
 func randomSigns(p Params) []uint64 {
 	h := p.polynomial(labelDiagonal)
-	negative := make([]uint64, (p.Dim+63)/64)
-	for j := range p.Dim {
-		negative[j/64] |= (h.Hash(j) & 1) << (j % 64)
+	negative, words := make([]uint64, (p.Dim+63)/64), make([]uint64, min(columnsAtOnce, p.Dim))
+	for from := uint64(0); from < p.Dim; from += columnsAtOnce {
+		part := words[:min(columnsAtOnce, p.Dim-from)]
+		h.Fill(part, from)
+		for i, word := range part {
+			negative[(from+uint64(i))/64] |= word & 1 << (i % 64)
+		}
 	}
 	return negative
 }

@@ -13,6 +13,8 @@ var jlMutations = []mutation{
 	{"loads by the difference of their signs", "jl/sjlt.go", "sums[i*(m.rows+1)] += equal + other", "sums[i*(m.rows+1)] += equal - other"},
 	{"the last columns left out of the Gram matrix", "jl/sjlt.go", "n := min(columnsAtOnce, m.dim-from)\n", "n := min(columnsAtOnce, m.dim-from)\n\t\tif n < columnsAtOnce && from > 0 {\n\t\t\tbreak\n\t\t}\n"},
 	{"signs of the block before in the Gram matrix", "jl/rademacher.go", "clear(signs) // the last block may be shorter", ""},
+	{"the last columns of a Normal matrix left out", "jl/gramsum.go", "g.flush()\n\tfor a", "for a"},
+	{"rows of an FJLT on top of each other", "jl/fjlt.go", "dense[f] = 0\n", "dense[f] += 0\n"},
 	{"an estimated norm without its certificate", "jl/operatornorm.go", "_, ok := lapack64.Potrf(m.RawSymmetric())\n\treturn ok", "_, _ = lapack64.Potrf(m.RawSymmetric())\n\treturn true"},
 	{"mean row load for the greatest", "jl/sjlt.go", "heaviest = max(heaviest, loads[2*i]+loads[2*i+1])", "heaviest += (loads[2*i] + loads[2*i+1]) / uint32(m.rows)"},
 	{"operator norm below the truth", "jl/operatornorm.go", "return up(math.Sqrt(bound *", "return up(math.Sqrt(0.99 * bound *"},

@@ -21,3 +21,21 @@ func Indices(n int) []int {
 	}
 	return all
 }
+
+// Of returns Draw(Indices(n), k, below), in time and memory in proportion to k: it keeps only the
+// places whose element has moved.
+func Of(n, k int, below func(n uint64) uint64) []int {
+	moved, drawn := make(map[int]int, k), make([]int, k)
+	at := func(i int) int {
+		if x, ok := moved[i]; ok {
+			return x
+		}
+		return i
+	}
+	for i := range drawn {
+		j := i + int(below(uint64(n-i)))
+		drawn[i] = at(j)
+		moved[j] = at(i)
+	}
+	return drawn
+}

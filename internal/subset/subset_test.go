@@ -1,6 +1,10 @@
 package subset
 
-import "testing"
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
 
 // Over all answers of below, which are equally probable, each ordered choice of k of n elements
 // comes up exactly once.
@@ -27,6 +31,18 @@ func TestDraw(t *testing.T) {
 			if len(seen) != total {
 				t.Errorf("%d of %d: %d ordered choices, want %d", k, n, len(seen), total)
 			}
+		}
+	}
+}
+
+// Of makes the same of the same answers as Draw.
+func TestOf(t *testing.T) {
+	for i := range uint64(300) {
+		n := int(i%70) + 1
+		k := int(i*i) % (n + 1)
+		want := Draw(Indices(n), k, rand.New(rand.NewPCG(1, i)).Uint64N)
+		if got := Of(n, k, rand.New(rand.NewPCG(1, i)).Uint64N); !slices.Equal(got, want) {
+			t.Fatalf("%d of %d: %v, want %v", k, n, got, want)
 		}
 	}
 }
