@@ -60,8 +60,8 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 // for data of users take package threshold/groupby. The error wraps [ErrParams], also for a MaxKeys
 // of 0.
 //
-// It calibrates the mechanism as New does. For CorrelatedGaussian that takes up to 20 ms, or 0.1 s
-// where ε is far below 1 or δ above 1e-3. Params that were calibrated before take microseconds.
+// It calibrates the mechanism as New does. For CorrelatedGaussian that takes some 2 ms, up to 0.1 s
+// where ε is far from 1 or δ above 1e-3. Params that were calibrated before take microseconds.
 func NewBounded[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.MaxKeys == 0 {
 		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "an integer in [1, 2²⁰] in NewBounded")

@@ -34,14 +34,18 @@ type correlatedLaw struct {
 	*memory
 }
 
-// memory is what was computed for a correlatedLaw: the E_u, and the best z of the last S, which is
-// next to that of the next.
+// memory is what was computed for a correlatedLaw: the E_u, by quadrature with that many nats, and
+// the best z of the last S, which is next to that of the next.
 type memory struct {
 	escapes map[int]float64
+	nats    float64
 	z       float64
 }
 
-func remember() *memory { return &memory{escapes: map[int]float64{}} }
+func remember() *memory { return &memory{escapes: map[int]float64{}, nats: exactNats} }
+
+// roughly is remember for a search, which leaves more room than the E_u are off by.
+func roughly() *memory { return &memory{escapes: map[int]float64{}, nats: roughNats} }
 
 // term returns a bound on L(u) and S(u) for all u in [u₁, u₂].
 func (c correlatedLaw) term(u1, u2 int) float64 {
@@ -52,7 +56,7 @@ func (c correlatedLaw) term(u1, u2 int) float64 {
 	}
 	escape, ok := c.escapes[u2]
 	if !ok {
-		escape = math.Exp(logEscape(u2, c.a, c.tau/c.sigma)) * (1 + 0x1p-52)
+		escape = math.Exp(logEscape(u2, c.a, c.tau/c.sigma, c.nats)) * (1 + 0x1p-52)
 		c.escapes[u2] = escape
 	}
 	larger := (escape + shift) * (1 + 0x1p-52)
@@ -154,15 +158,22 @@ func correlatedSensitivity(k, l, u int, weight, a float64) float64 {
 	return math.Sqrt(best) * (1 + 0x1p-50)
 }
 
-// logEscape returns ln Pr[Z + max_{i≤u} N_i ≥ c], rounded upwards by 2e-11 + 2e-14·|ln Pr|·(1 + a)
-// at most, for σ = 1 and 0 ≤ a ≤ 1e6.
+// The nats of logEscape where a bound is verified, with an error of 1e-13, and where a law is
+// searched for, with 1e-6 and half the work.
+const (
+	exactNats = 32
+	roughNats = 16
+)
+
+// logEscape returns ln Pr[Z + max_{i≤u} N_i ≥ c] for σ = 1 and 0 ≤ a ≤ 1e6. With exactNats it is
+// rounded upwards, by 2e-11 + 2e-14·|ln Pr|·(1 + a) at most.
 //
 // With t = Z/√a it is the integral over all t of f(t) = φ(t)·g(c − √a·t), g(y) = 1 − Φ(y)^u, by the
-// trapezoidal rule with step h. Its relative error is below 7.4·exp(d²/2 − 2πd/h), which is 1e-13
-// here, for d = min(3, q/√a) and q = min(½, 1/√(2 ln 2u)). f has one peak, and what is cut off
-// beyond a term is at most a geometric series. All is in units of the peak, so nothing underflows.
-// The proofs are in correlated_proof.md.
-func logEscape(u int, a, c float64) float64 {
+// trapezoidal rule with step h. Its relative error is below 7.4·exp(d²/2 − 2πd/h), which is
+// 7.4·e^{−nats} here, for d = min(3, q/√a) and q = min(½, 1/√(2 ln 2u)). f has one peak, and what
+// is cut off beyond a term is at most a geometric series. All is in units of the peak, so nothing
+// underflows. The proofs are in correlated_proof.md.
+func logEscape(u int, a, c, nats float64) float64 {
 	unit, _ := noise.NewGaussian(1)
 	many, root := float64(u), math.Sqrt(a)
 	switch total := math.Sqrt(1 + a); {
@@ -181,7 +192,7 @@ func logEscape(u int, a, c float64) float64 {
 		return roundLogUp(logG(c), a)
 	}
 	d := min(3, min(0.5, 1/math.Sqrt(2*math.Log(2*many)))/root)
-	h := 2 * math.Pi * d / (32 + d*d/2)
+	h := 2 * math.Pi * d / (nats + d*d/2)
 	logF := func(i float64) float64 { return -(i*h)*(i*h)/2 + logG(c-root*i*h) }
 
 	// The peak. f falls for t > √a·(0.8 + max(c, 0)), since −(ln g)′ ≤ 1/R(y) ≤ 0.8 + max(y,
@@ -269,7 +280,7 @@ func calibrateCorrelated(k, l int, weight, epsilon, delta float64) (a, sigma, ta
 	leastRatio := func(a, tolerance float64) float64 {
 		excess := func(c float64) float64 {
 			// m_l = 0 at least
-			law := correlatedLaw{l, l, 0, a, epsilon, 1, c, aim, remember()}
+			law := correlatedLaw{l, l, 0, a, epsilon, 1, c, aim, roughly()}
 			return math.Log(max(law.term(l, l), 0x1p-1022)) - math.Log(aim)
 		}
 		start, step := 0.0, 1.0
@@ -292,7 +303,7 @@ func calibrateCorrelated(k, l int, weight, epsilon, delta float64) (a, sigma, ta
 		return 0, 0, 0, false
 	}
 	terms := func(sigma, tau float64) func(u1, u2 int) float64 {
-		return correlatedLaw{k, l, weight, a, epsilon, sigma, tau, aim, remember()}.term
+		return correlatedLaw{k, l, weight, a, epsilon, sigma, tau, aim, roughly()}.term
 	}
 	valid := func(sigma, tau float64) bool {
 		// correlatedDelta ≤ δ, without a look at how far the small terms are below it.
@@ -301,6 +312,6 @@ func calibrateCorrelated(k, l int, weight, epsilon, delta float64) (a, sigma, ta
 		_, bound := largest(l, floor*delta, correlatedSlack, law.term)
 		return bound <= delta
 	}
-	sigma, tau, ok = effort{correlatedSlack, 0x1p-7, 3, 2}.leastThresholdOverSigma(l, aim, least, leastRatio(a, 1e-12), terms, valid)
+	sigma, tau, ok = effort{correlatedSlack, 0x1p-7, 3, 2, 1 << 13}.leastThresholdOverSigma(l, aim, least, leastRatio(a, 1e-12), terms, valid)
 	return a, sigma, tau, ok
 }

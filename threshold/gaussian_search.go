@@ -11,9 +11,11 @@ import (
 
 // effort is how precisely a calibration searches: the relative slack in δ, reported and while many
 // σ are compared, and the steps in ln(σ/σ₀ − 1). In the threshold a slack counts (τ/σ)² times less.
+// After most terms no more σ are tried.
 type effort struct {
 	fine, coarse float64
 	scan, refine int
+	most         int
 }
 
 // largest returns an upper bound on max(floor, max over 0 ≤ u ≤ l of term(u, u)), too large by a
@@ -71,25 +73,29 @@ func exceeds(l int, floor, slack float64, term func(u1, u2 int) float64) bool {
 }
 
 // leastTau returns the least τ ≥ start, to a relative 2⁻⁸ of the slack or 1e-12, for which no term
-// is above δ, and +Inf if there is none. terms(τ) is the term of [largest] and falls with τ; step
-// is the scale of τ.
+// is above δ, and +Inf if there is none; some τ above most where the least is above most. terms(τ)
+// is the term of [largest] and falls with τ; step is the scale of τ.
 //
 // It raises τ until the worst term is at δ, looks for the term that is then the worst, and so on.
-// As near its maximum over u the term is flat, the steps shrink quadratically.
-func leastTau(l int, delta, slack, start, step float64, terms func(tau float64) func(u1, u2 int) float64) float64 {
-	tau := start
+// As near its maximum over u the term is flat, the steps shrink quadratically. A bound that is
+// found by a search can be above δ in one look and not in the next: then τ is raised by steps that
+// double, from the tolerance on.
+func leastTau(l int, delta, slack, start, step, most float64, terms func(tau float64) func(u1, u2 int) float64) float64 {
+	tolerance := max(slack/256, 1e-12)
+	tau, raise := start, tolerance
 	for range 64 {
 		u, _ := largest(l, delta, slack, terms(tau))
 		if u < 0 {
 			break
 		}
 		excess := func(tau float64) float64 { return math.Log(max(terms(tau)(u, u), 0x1p-1022)) - math.Log(delta) }
-		if next := root(tau, step, max(slack/256, 1e-12), excess); next > tau {
+		if next := root(tau, step, tolerance, excess); next > tau {
 			tau = next
-		} else {
-			tau = math.Nextafter(tau, math.Inf(1))
+		} else { // alone, the term is not above δ
+			tau += max(tau, step/16) * raise
+			raise *= 2
 		}
-		if math.IsInf(tau, 1) {
+		if tau > most {
 			break
 		}
 	}
@@ -155,8 +161,16 @@ func root(lo, step, tolerance float64, f func(x float64) float64) float64 {
 func (e effort) leastThresholdOverSigma(l int, delta, least, ratio float64,
 	terms func(sigma, tau float64) func(u1, u2 int) float64, valid func(sigma, tau float64) bool,
 ) (sigma, tau float64, ok bool) {
+	spent := 0              // terms
+	best := math.MaxFloat64 // a larger τ does not count
 	tauAt := func(sigma, slack float64) float64 {
-		return leastTau(l, delta, slack, ratio*sigma, sigma, func(tau float64) func(u1, u2 int) float64 { return terms(sigma, tau) })
+		return leastTau(l, delta, slack, ratio*sigma, sigma, best, func(tau float64) func(u1, u2 int) float64 {
+			term := terms(sigma, tau)
+			return func(u1, u2 int) float64 {
+				spent++
+				return term(u1, u2)
+			}
+		})
 	}
 	sigma, tau = least, tauAt(least, e.fine)
 	if tau > ratio*least {
@@ -173,8 +187,16 @@ func (e effort) leastThresholdOverSigma(l int, delta, least, ratio float64,
 		}
 		logX := hi
 		if ratio > 0 {
-			logX, _ = lowest(first, hi, e.scan, e.refine, func(logX float64) float64 { return tauAt(sigmaAt(logX), e.coarse) })
+			logX, _ = lowest(first, hi, e.scan, e.refine, func(logX float64) float64 {
+				if spent > e.most {
+					return math.Inf(1)
+				}
+				tau := tauAt(sigmaAt(logX), e.coarse)
+				best = min(best, tau)
+				return tau
+			})
 		}
+		best = min(tau, math.MaxFloat64) // not the scan's, with its coarser slack
 		if t := tauAt(sigmaAt(logX), e.fine); t < tau {
 			sigma, tau = sigmaAt(logX), t
 		}

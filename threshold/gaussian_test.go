@@ -210,6 +210,42 @@ func TestLargest(t *testing.T) {
 	}
 }
 
+// The least τ, or one above most where it is. A term that looks larger among others than alone, as
+// one that is searched for can, raises τ to where it is not, in a few rounds.
+func TestLeastTau(t *testing.T) {
+	rounds := 0
+	terms := func(jitter float64) func(tau float64) func(u1, u2 int) float64 {
+		return func(tau float64) func(u1, u2 int) float64 {
+			rounds++
+			first := true
+			return func(u1, u2 int) float64 {
+				worst := min(max(u1, 4), u2) // u = 4 is the largest
+				x := 0.1 * math.Exp(-tau-math.Abs(float64(worst-4)))
+				if !first { // in largest
+					x *= 1 + jitter
+				}
+				first = false
+				return x
+			}
+		}
+	}
+	want := math.Log(10)
+	require.InEpsilon(t, want, leastTau(8, 0.01, 0x1p-11, 0, 1, math.MaxFloat64, terms(0)), 0x1p-11)
+	require.Greater(t, leastTau(8, 0.01, 0x1p-11, 0, 1, 1, terms(0)), 1.)
+	for _, jitter := range []float64{0.01, 0.1, 0.9} {
+		rounds = 0
+		got := leastTau(8, 0.01, 0x1p-11, 0, 1, math.MaxFloat64, terms(jitter))
+		enough := want + math.Log1p(jitter)
+		require.Greater(t, got, enough*(1-0x1p-10))
+		require.Less(t, got, enough+2*(enough-want))
+		require.Less(t, rounds, 200)
+	}
+	// of the Params that no threshold was found for
+	c, reason := Params{Epsilon: 0.00795, Delta: 0.97863, MaxKeys: 128, Stored: 40}.calibrateNormal(CorrelatedGaussian)
+	require.Empty(t, reason)
+	require.Less(t, c.lowest(), 10.)
+}
+
 // The table of TODS Theorem 23 parameters: σ and T = 1 + τ to the digits given.
 func TestGaussianTable(t *testing.T) {
 	for _, row := range []struct {

@@ -79,8 +79,8 @@ type Candidate struct {
 // its guarantee has a condition; it is then listed after the mechanisms whose guarantee has none.
 //
 // It returns an error that wraps [ErrParams] if the Params are invalid. Nothing depends on data.
-// Calibrating all takes up to some 20 ms, most of it for CorrelatedGaussian (0.1 s where ε is far
-// below 1 or δ above 1e-3). What was calibrated is remembered, for New and whatever asks again.
+// Calibrating all takes some 3 ms, most of it for CorrelatedGaussian (up to 0.1 s where ε is far
+// from 1 or δ above 1e-3). What was calibrated is remembered, for New and whatever asks again.
 func (p Params) Candidates() ([]Candidate, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
