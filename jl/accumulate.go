@@ -6,18 +6,14 @@ import (
 )
 
 // How a Builder sums. Sums saturate, and whether one does is not asked of each sum each time: load
-// is the sum of the sizes of all values so far, rounded up, and no row is further from 0. As long
-// as it is below 2⁶¹, where rows saturate, no row has saturated or does now, and the plain sum is
-// the same as the saturating one. Once it is not, which takes more than 2⁴⁰ times the sensitivity,
-// all that follows goes the slow way. Only rows that a table points to are summed so; other sums
-// cost more than the question.
-
-// Values of a size below small, in steps, go the shortest way, a chunk of them at a time: even
-// together they are far below 2⁶¹.
-const (
-	chunk = 64
-	small = 1 << 40
-)
+// is the sum of the sizes of all values so far, rounded up, and no sum is further from 0. As long
+// as it is below room, where sums saturate, none has saturated or does now, and the plain sum is
+// the same as the saturating one. Once it is not, which takes more than 2⁴⁰ times the sensitivity
+// in rows, all that follows goes the slow way. The room of rows that no table points to is 0.
+//
+// Until then the rows of a table lie apart: row i is sums[2i] − sums[2i+1], what was added to it
+// and what was taken away, and an entry of the table, which is twice the row and 1 more for a sign
+// of −1, is the index of what a value is added to. Nobody looks at the sign.
 
 // steps returns the value in steps.
 func (p *setup) steps(value float64) fixed {
@@ -31,13 +27,42 @@ func (p *setup) steps(value float64) fixed {
 	return saturated(y, p.limit)
 }
 
-// fits adds to the load and reports whether it is below 2⁶¹.
+// fits adds to the load and reports whether it is below room. Once it is not, it stays so.
 func (s *state) fits(size uint64) bool {
-	if s.load += size; s.load < most {
+	if s.load >= s.room {
+		return false
+	}
+	if s.load += size; s.load < s.room {
 		return true
 	}
-	s.load = most // so that it does not wrap around
+	s.load = s.room // so that it does not wrap around
+	s.join()
 	return false
+}
+
+// row returns the sum of a row, or of a coordinate where the vector is held.
+func (s *state) row(i int) fixed {
+	if s.apart {
+		return s.sums[2*i].minus(s.sums[2*i+1])
+	}
+	return s.sums[i]
+}
+
+// size returns the number of rows, or of coordinates where the vector is held.
+func (s *state) size() int {
+	if s.apart {
+		return len(s.sums) / 2
+	}
+	return len(s.sums)
+}
+
+// join ends that rows lie apart.
+func (s *state) join() {
+	n := s.size()
+	for i := range n {
+		s.sums[i] = s.row(i) // of which nothing before index 2i is read
+	}
+	s.sums, s.apart = s.sums[:n], false
 }
 
 // add adds a value to a coordinate, if there is such a one.
@@ -46,18 +71,28 @@ func (s *state) add(index uint64, value float64) {
 		return
 	}
 	v := s.steps(value)
-	if s.table == nil || !s.fits(v.size()) {
+	switch {
+	case !s.fits(v.size()):
 		s.saturate(index, v)
-		return
+	case s.columns == nil:
+		s.sums[index].accumulate(&v)
+	default:
+		accumulate(s.sums, s.table[index*s.width:][:s.width], &v)
 	}
-	addColumn(s.sums, s.table[index*s.width:][:s.width], v)
 }
 
-// addColumn adds v times a column.
-func addColumn(sums []fixed, column []uint32, v fixed) {
-	signed := [2]fixed{v, v.negative()}
+// accumulate adds v times a column to the rows, which lie apart.
+func accumulate(sums []fixed, column []uint32, v *fixed) {
+	for len(column) >= 4 {
+		e := (*[4]uint32)(column)
+		sums[e[0]].accumulate(v)
+		sums[e[1]].accumulate(v)
+		sums[e[2]].accumulate(v)
+		sums[e[3]].accumulate(v)
+		column = column[4:]
+	}
 	for _, e := range column {
-		sums[e>>1].accumulate(&signed[e&1])
+		sums[e].accumulate(v)
 	}
 }
 
@@ -70,121 +105,15 @@ func (s *state) saturate(index uint64, v fixed) {
 	s.sums[index] = s.sums[index].add(v).clamped(s.limit)
 }
 
-// addDense adds the values to the coordinates from 0 on.
-func (s *state) addDense(x []float64) {
-	switch {
-	case s.columns == nil:
-		s.addHeld(x)
-	case s.table == nil:
-		for j, value := range x {
-			s.saturate(uint64(j), s.steps(value))
-		}
-	default:
-		s.addTable(x)
-	}
-}
-
-// addHeld adds the values to the vector.
-func (s *state) addHeld(x []float64) {
-	sums, inverse, limit := s.sums[:len(x)], s.inverse, s.limit
-	for j, value := range x {
-		var v fixed
-		if y := value * inverse; -small < y && y < small && !s.params.Integers {
-			v = toFixed(y)
-		} else {
-			v = s.steps(value)
-		}
-		sums[j] = sums[j].add(v).clamped(limit)
-	}
-}
-
-// addTable adds the values by the table, in chunks.
-func (s *state) addTable(x []float64) {
-	for j := 0; j < len(x); {
-		part := x[j:min(j+chunk, len(x))]
-		n := 0
-		switch {
-		case s.load >= most/2 || s.params.Integers && s.inverse < 1:
-		case s.params.Integers:
-			n = s.addWhole(s.table[uint64(j)*s.width:], part)
-		case s.width == 1:
-			n = s.addSingles(s.table[j:], part)
-		default:
-			n = s.addColumns(s.table[uint64(j)*s.width:], part)
-		}
-		if j += n; n < len(part) {
-			s.add(uint64(j), x[j])
-			j++
-		}
-	}
-}
-
-// addSingles adds the small values at the front, a chunk at most, to one row each, and returns
-// their number.
-func (s *state) addSingles(table []uint32, values []float64) (n int) {
-	sums, inverse, sizes := s.sums, s.inverse, uint64(0)
-	table = table[:len(values)]
-	for n < len(values) {
-		y := values[n] * inverse
-		if !(-small < y && y < small) {
-			break
-		}
-		v, e := toFixed(y), table[n]
-		sizes |= v.size() // no less than each
-		sums[e>>1].addOrSubtract(&v, e&1)
-		n++
-	}
-	s.load += chunk * sizes
-	return n
-}
-
-// addColumns does so with several rows each.
-func (s *state) addColumns(table []uint32, values []float64) (n int) {
-	sums, inverse, width, sizes := s.sums, s.inverse, s.width, uint64(0)
-	for n < len(values) {
-		y := values[n] * inverse
-		if !(-small < y && y < small) {
-			break
-		}
-		v := toFixed(y)
-		sizes |= v.size()
-		addColumn(sums, table[:width], v)
-		table = table[width:]
-		n++
-	}
-	s.load += chunk * sizes
-	return n
-}
-
-// addWhole does so with integers on a grid that has all of them: they have no digits behind the
-// point.
-func (s *state) addWhole(table []uint32, values []float64) (n int) {
-	sums, inverse, width, sizes := s.sums, s.inverse, s.width, uint64(0)
-	for n < len(values) {
-		y := math.RoundToEven(values[n]) * inverse
-		if !(-small < y && y < small) {
-			break
-		}
-		v := int64(y)
-		sizes |= fixed{whole: v}.size()
-		signed := [2]int64{v, -v}
-		for _, e := range table[:width] {
-			sums[e>>1].whole += signed[e&1]
-		}
-		table = table[width:]
-		n++
-	}
-	s.load += chunk * sizes
-	return n
-}
-
 // merge adds the sums of the other one.
 func (s *state) merge(o *state) {
 	limit := s.limit
 	if s.columns != nil {
 		limit = most
 	}
-	s.fits(o.load)
+	if !s.fits(o.load) {
+		o.join()
+	}
 	for i, v := range o.sums {
 		if s.sums[i] = s.sums[i].add(v); !s.params.wraps() {
 			s.sums[i] = s.sums[i].clamped(limit)
@@ -207,10 +136,10 @@ func (s *fixed) addOrSubtract(v *fixed, sign uint32) {
 	s.whole, s.frac = int64(whole), frac
 }
 
-// negative returns −v.
-func (v fixed) negative() fixed {
-	frac, borrow := bits.Sub64(0, v.frac, 0)
-	return fixed{-v.whole - int64(borrow), frac}
+// minus returns v − w, where that does not overflow.
+func (v fixed) minus(w fixed) fixed {
+	frac, borrow := bits.Sub64(v.frac, w.frac, 0)
+	return fixed{v.whole - w.whole - int64(borrow), frac}
 }
 
 // size returns an integer that is greater than |v|.

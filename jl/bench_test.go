@@ -31,7 +31,7 @@ func BenchmarkGonumDense(b *testing.B) {
 func BenchmarkProject(b *testing.B) {
 	x := benchVector(4096)
 	for name, p := range map[string]Params{
-		"mech=sjlt/s=1": {}, "mech=sjlt/s=8": {Sparsity: 8}, "mech=srht": {Transform: SRHT},
+		"mech=sjlt/s=1": {}, "mech=sjlt/s=8": {Sparsity: 8}, "mech=sjlt/s=8/integers": {Sparsity: 8, Integers: true}, "mech=srht": {Transform: SRHT},
 		"mech=fjlt": {Transform: FJLT}, "mech=rademacher": {Transform: Rademacher},
 	} {
 		b.Run(name, func(b *testing.B) {
@@ -52,7 +52,10 @@ func BenchmarkProject(b *testing.B) {
 }
 
 func BenchmarkAdd100(b *testing.B) {
-	x := benchVector(100)
+	x, at := benchVector(100), make([]uint64, 100)
+	for i := range at {
+		at[i] = uint64(i * 101)
+	}
 	for _, sparsity := range []int{1, 8} {
 		for _, dim := range []uint64{12_824, 1 << 40} {
 			for _, integers := range []bool{false, true} {
@@ -64,8 +67,18 @@ func BenchmarkAdd100(b *testing.B) {
 					b.ReportAllocs()
 					for b.Loop() {
 						for i, v := range x {
-							builder.Add(uint64(i*101), v)
+							builder.Add(at[i], v)
 						}
+					}
+				})
+				b.Run(fmt.Sprintf("mech=sjlt/s=%d/dim=%d/integers=%v/op=AddSparse", sparsity, dim, integers), func(b *testing.B) {
+					builder, err := New(Params{Dim: dim, Rows: 256, Sparsity: sparsity, Epsilon: 1, Seed: seed(1), Integers: integers})
+					if err != nil {
+						b.Fatal(err)
+					}
+					b.ReportAllocs()
+					for b.Loop() {
+						builder.AddSparse(at, x)
 					}
 				})
 			}

@@ -64,12 +64,12 @@
 //
 // # Cost
 //
-// A Builder takes 16k bytes, or 16u where it holds the vector, a released Sketch 8k.
+// A Builder takes 32k bytes, 16k for Rademacher and where Dim·s > 2²², or 16u where it holds the
+// vector; a Sketch 8k. Add is 2 to 5 ns for s = 1, the least in AddDense and AddSparse.
 //
 // # Not covered
 //
-// Timing, and whoever reads the memory of the process. A Builder is for one goroutine. Two sketches
-// of one vector are two releases.
+// Timing; whoever reads the memory of the process. Two sketches of one vector are two releases.
 //
 // Sources: Stausholm, Improved Differentially Private Euclidean Distance Approximation (PODS 2021,
 // and her thesis, chapter 4), with these corrections: Theorem 4.3 subtracts 4ks/ε², Theorem 4.2

@@ -21,11 +21,20 @@ func peek(b *Builder) *state {
 	return s
 }
 
+// sums returns the sums of the rows, or of the coordinates where the vector is held.
+func sums(s *state) []fixed {
+	all := make([]fixed, s.size())
+	for i := range all {
+		all[i] = s.row(i)
+	}
+	return all
+}
+
 // integers returns what the noise is added to.
 func integers(b *Builder) []int64 {
 	s := peek(b)
-	values := make([]int64, len(s.sums))
-	for i, v := range s.sums {
+	values := make([]int64, s.size())
+	for i, v := range sums(s) {
 		values[i] = v.rounded()
 	}
 	if s.columns == nil && !s.law.input {

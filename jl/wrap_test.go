@@ -65,9 +65,9 @@ func TestRowsWrapAround(t *testing.T) {
 			}
 		}
 		gone := 0
-		for i := range s.sums {
-			before := full(s.sums[i])
-			after := full(peek(b).sums[i])
+		for i := range s.size() {
+			before := full(s.row(i))
+			after := full(peek(b).row(i))
 			require.Zero(t, new(big.Int).And(after.Sub(after, before).Sub(after, want[i]), modulus).Sign(), "%s, row %d", name, i)
 			if most := infinite(s, i, 40, 12); max(most, -most) > 4 { // times 2⁶¹ steps
 				gone++
@@ -78,7 +78,7 @@ func TestRowsWrapAround(t *testing.T) {
 		require.LessOrEqual(t, most, 1+1e-11, name)
 		twin := sibling(t, a)
 		require.NoError(t, a.Merge(part)) // the change after the base has gone around
-		require.Equal(t, peek(b).sums, peek(a).sums, name)
+		require.Equal(t, sums(peek(b)), sums(peek(a)), name)
 		if p.Rho > 0 {
 			require.Greater(t, most, 0.999, "%s: the bound is attained", name)
 			peek(twin).law.scale /= 2
@@ -110,7 +110,7 @@ func full(v fixed) *big.Int {
 
 // exact returns A times the change, cut as values are, in units of 2⁻⁶⁴.
 func exact(s *state, change []float64) []*big.Int {
-	rows := make([]*big.Int, len(s.sums))
+	rows := make([]*big.Int, s.size())
 	for i := range rows {
 		rows[i] = new(big.Int)
 	}

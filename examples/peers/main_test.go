@@ -28,7 +28,7 @@ func TestRun(t *testing.T) {
 		"histogram of 1000 integer keys, Release", "histogram of 1000 integer keys, Add and Release",
 		"sparse vector of 1000 entries, Estimate", "sparse vector of 1000 entries, Release",
 		"Toggle", "Add of a slice", "stream of uint64 keys, Add", "size of a set", "size of a symmetric difference",
-		"SJLT s = 1, AddDense", "SJLT s = 8, AddDense", "SRHT, AddDense and Release", "SJLT s = 1, Add ", "SJLT s = 8, Add ",
+		"SJLT s = 1, AddDense", "SJLT s = 8, AddDense", "SRHT, AddDense and Release", "SJLT s = 1, AddSparse ", "SJLT s = 8, AddSparse ",
 		"sum of 2000 rows of 8", "mean of 2000 rows of 8", "mean of 16000 rows of 20 ones in 800",
 	} {
 		if !strings.Contains(out.String(), work) {
@@ -110,7 +110,7 @@ func (s *plainSum) Result() (float64, error) { return float64(*s), nil }
 func TestGaussian(t *testing.T) {
 	matrix, x := newGaussian(), newVector(true, false)
 	sparse := slices.Clone(matrix.project(x))
-	x.indices = nil
+	x.indices, x.values = nil, nil
 	for i, want := range matrix.project(x) {
 		if math.Abs(sparse[i]-want) > 1e-9 {
 			t.Fatalf("row %d: %v by columns, %v by rows", i, sparse[i], want)
