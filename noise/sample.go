@@ -27,24 +27,27 @@ func gridScale(scale, step float64) (float64, bool) {
 //
 // step must be a power of two with scale/step ≤ 2⁴⁶; otherwise the result is NaN.
 func (d Laplace) Sample(src *Source, step float64) float64 {
-	steps, ok := d.SampleSteps(src, step)
-	if !ok {
-		return math.NaN()
-	}
-	return float64(steps) * step
+	k, unit := d.draw(src, step)
+	return float64(k) * unit
 }
 
 // SampleSteps is Sample in steps, exact also beyond 2⁵³, for those who add it to an integer. For a
 // step that Sample refuses, and on the zero value, it is false beside a draw that is uniform over
 // all int64.
 func (d Laplace) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
+	k, unit := d.draw(src, step)
+	return k, unit == step
+}
+
+// exactSteps is draw without the quick way.
+func (d Laplace) exactSteps(src *Source, step float64) (k int64, unit float64) {
 	b, ok := gridScale(d.scale, step)
 	if !ok {
-		return unbuiltInt(src), false
+		return unbuiltInt(src), math.NaN()
 	}
 	// ⌊|X| + ½⌋ = ⌊(⌊2|X|⌋ + 1)/2⌋ in steps, and ⌊2|X|⌋ is geometric.
 	g, coins := geometric(src, 2*b)
-	return withSign((g+1)>>1, coins), true
+	return withSign((g+1)>>1, coins), step
 }
 
 // withSign returns k, negated if the lowest bit of coins is set.
@@ -53,10 +56,8 @@ func withSign(k int64, coins uint64) int64 {
 	return (k ^ mask) - mask
 }
 
-// SampleInt draws X. Every integer k has probability exactly tanh(1/(2·scale))·e^{−|k|/scale}, for
-// the scale given as a float64. For the zero DiscreteLaplace, which is no law, the draw is uniform
-// over all int64.
-func (d DiscreteLaplace) SampleInt(src *Source) int64 {
+// exactInt is SampleInt without the quick way.
+func (d DiscreteLaplace) exactInt(src *Source) int64 {
 	if !d.valid() {
 		return unbuiltInt(src)
 	}

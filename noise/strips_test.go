@@ -73,12 +73,17 @@ func TestStripColumns(t *testing.T) {
 func script(words ...uint64) *Source {
 	var src Source
 	src.refill()
+	load(&src, words...)
+	return &src
+}
+
+// load makes the words the next ones of a Source in use.
+func load(src *Source, words ...uint64) {
 	st := *src.state
 	st.left = 8 * len(words)
 	for i, w := range words {
 		binary.NativeEndian.PutUint64(st.buf[bufferBytes-st.left+8*i:], w)
 	}
-	return &src
 }
 
 // pick returns a word that picks an outcome.
