@@ -109,6 +109,8 @@ func (m *fjlt) norms(r Norm) norms {
 	return gramNorms(m.rows, gram)
 }
 
+func (m *fjlt) bytes() int { return 8*len(m.negative) + 8*len(m.ends) + 4*cap(m.at) + 2*cap(m.entries) }
+
 // gain is u, a bound on |(HDx)_f|, times the greatest sum of the sizes of the entries of a row of
 // P.
 func (m *fjlt) gain() float64 {

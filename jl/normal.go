@@ -67,4 +67,7 @@ func (m *normal) apply(x []int64) []int64 {
 
 func (m *normal) norms(Norm) norms { return m.bound }
 
+// bytes is 0, as the columns are not kept.
+func (m *normal) bytes() int { return 0 }
+
 func (m *normal) gain() float64 { return max(m.greatest, 1) }

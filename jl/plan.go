@@ -18,7 +18,7 @@ func (p Params) outlined() bool {
 func (p Params) bounded() bounded {
 	switch {
 	case !p.outlined():
-		return p.newMatrix()
+		return p.drawn()
 	case p.Transform == SRHT:
 		return outlineSRHT(p)
 	case p.Transform == Rademacher:

@@ -28,6 +28,7 @@ type sjlt struct {
 	block          uint64 // k/s
 	dim            uint64
 	hashes         []hashing.Polynomial
+	coefficients   int // of the hashes, in bytes
 	// of row and sign for each coordinate and block, where they are few enough to keep
 	table []uint32
 }
@@ -48,6 +49,7 @@ func newSJLT(p Params) *sjlt {
 	for r := range m.hashes {
 		m.hashes[r] = p.polynomial(labelBlock + uint64(r))
 	}
+	m.coefficients = 8 * len(m.hashes) * p.independence()
 	if p.Dim <= maxTable/uint64(m.sparsity) {
 		m.table = make([]uint32, p.Dim*uint64(m.sparsity))
 		m.eachPart(func(part []uint32, r int, from uint64) {
@@ -198,3 +200,5 @@ func countPairs(counts, a, b []uint32) {
 }
 
 func (m *sjlt) gain() float64 { return float64(m.dim) }
+
+func (m *sjlt) bytes() int { return 4*len(m.table) + m.coefficients }

@@ -88,4 +88,6 @@ func (m *srht) norms(r Norm) norms {
 	return norms{up(math.Sqrt(k * u)), up(math.Sqrt(u))}
 }
 
+func (m *srht) bytes() int { return 8*len(m.sampled) + 8*len(m.negative) }
+
 func (m *srht) gain() float64 { return float64(m.size) }

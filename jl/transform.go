@@ -1,6 +1,9 @@
 package jl
 
-import "github.com/dpsketch/dpsketch/internal/enum"
+import (
+	"github.com/dpsketch/dpsketch/internal/enum"
+	"github.com/dpsketch/dpsketch/internal/memo"
+)
 
 // Transform is a random k × u matrix S with E‖Sx‖² = ‖x‖². Each is c·A for an integer matrix A and
 // a number c.
@@ -55,6 +58,8 @@ type matrix interface {
 	bounded
 	// apply returns A·x for a vector of all coordinates, which it may overwrite.
 	apply(x []int64) []int64
+	// bytes returns how much memory the matrix keeps, about.
+	bytes() int
 }
 
 // bounded is what the calibration of the noise asks of a matrix.
@@ -75,7 +80,25 @@ type columns interface {
 // norms are upper bounds on ‖A·d‖₁ and ‖A·d‖₂.
 type norms struct{ one, two float64 }
 
-// newMatrix returns the matrix that the Seed selects. The Params are valid.
+// matrices are those that were drawn last. They are public.
+var matrices = memo.Store[Params, matrix]{Most: mostMatrices, Size: matrix.bytes}
+
+// mostMatrices is how many bytes of matrices are kept: two of the largest tables of an SJLT.
+const mostMatrices = 2*4*maxTable + 1<<20
+
+// drawn returns the matrix that the Seed selects, drawn now or before.
+func (p Params) drawn() matrix {
+	m, _ := matrices.Get(p.selecting(), func() (matrix, error) { return p.newMatrix(), nil })
+	return m
+}
+
+// selecting returns the fields that select the matrix. The Norm decides whether rows wrap around.
+func (p Params) selecting() Params {
+	return Params{Transform: p.Transform, Dim: p.Dim, Rows: p.Rows, Sparsity: p.Sparsity,
+		Independence: p.Independence, Density: p.Density, Seed: p.Seed, Norm: p.Norm}
+}
+
+// newMatrix draws the matrix that the Seed selects. The Params are valid.
 func (p Params) newMatrix() matrix {
 	switch p.Transform {
 	case SRHT:

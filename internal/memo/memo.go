@@ -1,5 +1,6 @@
-// Package memo remembers what was computed from public numbers: the calibrations of mechanisms, so
-// that a service which opens a Builder each minute with the same Params calibrates once.
+// Package memo remembers what was computed from public numbers: the calibrations of mechanisms, and
+// public matrices, so that a service which opens a Builder each minute with the same Params
+// calibrates once.
 package memo
 
 import "sync"

@@ -1,0 +1,55 @@
+package jl
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A second New of equal Params has the matrix of the first. Each field that selects the matrix
+// makes another one, and no other field does.
+func TestMatricesAreRemembered(t *testing.T) {
+	of := func(p Params) *state {
+		b, err := New(p)
+		require.NoError(t, err)
+		return peek(b)
+	}
+	for name, p := range cases() {
+		p.Seed, p.Epsilon, p.Delta = seed(77), 1, 1e-6
+		first, same := of(p), p
+		same.Epsilon, same.Delta, same.Sensitivity, same.SquaredLength = 2, 1e-3, 3, 5
+		require.Same(t, first.matrix, of(same).matrix, name)
+		for change, other := range map[string]Params{
+			"Seed":         with(p, func(p *Params) { p.Seed = seed(78) }),
+			"Dim":          with(p, func(p *Params) { p.Dim++ }),
+			"Rows":         with(p, func(p *Params) { p.Rows *= 2; p.Dim *= 2 }),
+			"Norm":         with(p, func(p *Params) { p.Norm = L2 }),
+			"Sparsity":     with(p, func(p *Params) { p.Transform, p.Density, p.Rows, p.Sparsity = SJLT, 0, 16, 2 }),
+			"Independence": with(p, func(p *Params) { p.Transform, p.Density, p.Sparsity, p.Independence = Rademacher, 0, 0, 8 }),
+			"Density":      with(p, func(p *Params) { p.Transform, p.Sparsity, p.Rows, p.Density = FJLT, 0, 8, 0.75 }),
+		} {
+			got := of(other)
+			require.NotSame(t, first.matrix, got.matrix, "%s: %s", name, change)
+			require.Equal(t, other.newMatrix(), got.matrix, "%s: %s", name, change)
+		}
+	}
+}
+
+func with(p Params, change func(*Params)) Params {
+	change(&p)
+	return p
+}
+
+// What is said of the memory of a matrix is not less than that of its parts, and a table of the
+// greatest length is kept.
+func TestBytesOfMatrices(t *testing.T) {
+	p := Params{Dim: 1000, Rows: 60, Seed: seed(1), Epsilon: 1}
+	require.GreaterOrEqual(t, p.newMatrix().bytes(), 4000)
+	p.Transform = SRHT
+	require.GreaterOrEqual(t, p.newMatrix().bytes(), 8*60+1000/8)
+	p.Transform, p.Independence = Rademacher, 1024
+	require.GreaterOrEqual(t, p.newMatrix().bytes(), 8*1024)
+	p.Transform, p.Independence, p.Density = FJLT, 0, 1
+	require.GreaterOrEqual(t, p.newMatrix().bytes(), 6*1024*60)
+	require.GreaterOrEqual(t, mostMatrices, 4*maxTable+1<<20)
+}
