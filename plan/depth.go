@@ -8,7 +8,9 @@ import "math"
 // changes the count of longer rows by at most 1 for every C at once, under either relation, so u is
 // 1 and c = √(2·f·ρ), f the share of C; neither n nor a quantile has a part in it. Rows of norm 0
 // are never longer than a candidate, so it does not matter how many there are. Where fewer than k
-// rows are not 0, C falls to the bottom of its axis and the release says 0.
+// rows are not 0, C falls to the bottom of its axis, a Unit (limit.go): the release says 0 where
+// that is far below the size of those rows, and their mean with honest noise where it is their
+// size.
 //
 // The base measure is uniform in ln C up to 2M₁, M₁ a released median of the norms that are not 0,
 // and falls by 8 for each further factor of 2. A miss above all data costs noise in proportion to

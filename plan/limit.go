@@ -13,13 +13,27 @@ func (r *run) normBound() float64 {
 	return math.Sqrt(sum) * (1 + 0x1p-40)
 }
 
+// leastNorm returns the least C and M₁ for a bound on the norms: a Unit where the factor makes it
+// least, to the next whole octave below the bound. Where fewer than k rows are not 0, C is about
+// that, and the noise that of a Unit: an interval is not as narrow as if nothing could be missed.
+// And where M₁ is that, because few rows are not 0, the base measure of C falls from there.
+func (r *run) leastNorm(bound float64) float64 {
+	least := math.Inf(1)
+	for _, f := range r.factor {
+		least = min(least, math.Abs(f))
+	}
+	octaves := math.Floor(math.Log2(bound / (least * r.p.Unit)))
+	return bound * math.Exp2(-min(max(octaves, leastOctaves), mostOctaves))
+}
+
 const (
-	clipPart     = 0.1     // of the budget that is left: the most for γ
-	normBits     = 8       // binary digits to which a norm is resolved
-	typicalBits  = 2       // the same for M₁
-	normOctaves  = 0x1p-48 // the least C, as a part of the public bound on the norm
+	clipPart     = 0.1 // of the budget that is left: the most for γ
+	normBits     = 8   // binary digits to which a norm is resolved
+	typicalBits  = 2   // the same for M₁
+	leastOctaves = 4   // of C, below the public bound on the norm
+	mostOctaves  = 48
 	mostZeros    = 1 << 30 // the most values that typical adds at the bottom
-	typicalZeros = 8       // how many it adds, in units of 1/c ranks
+	typicalZeros = 16      // how many it adds, in units of 1/c ranks
 	// binary digits of C: the step of the clipped sum is C·2⁻²⁶ or a little more
 	clipDigits = 26
 )
@@ -68,15 +82,17 @@ func (a *axis) column(values []float64) column {
 
 // typical releases M₁, the median of the norms that are not 0, with the budget rho. Whether a row's
 // norm is 0 may differ between neighbours, so under Replace a value may be replaced, appear or
-// disappear. A public number of values at the bottom of the axis, the same for all data, draws M₁
-// downwards where few rows are not 0; elsewhere it lowers the quantile by 7/c ranks.
+// disappear. A public number of values at the bottom of the axis, 16/c and the same for all data,
+// draws M₁ there where few rows are not 0: with none, every other cell is e⁻⁸ times as probable.
+// Elsewhere it lowers the wanted rank by 8/c: a quarter of the rows at the least budget of
+// depth.go.
 func (r *run) typical(norms []float64, rho float64) (float64, error) {
 	ch := either
 	if r.p.ranks() == added {
 		ch = added
 	}
 	bound := r.normBound()
-	a := logAxis(bound*normOctaves, bound, typicalBits)
+	a := logAxis(r.leastNorm(bound), bound, typicalBits)
 	c := a.column(norms)
 	c.zeros = int64(min(typicalZeros/reach(rho, 0.5, 2, ch), mostZeros))
 	draw, err := r.drawer(newWeights(rho, 0.5, ch, r.x.count()+int(c.zeros)), a, a.plain(), rho, ch)
@@ -91,7 +107,7 @@ func (r *run) typical(norms []float64, rho float64) (float64, error) {
 func (r *run) normAxis() axis {
 	bound := r.normBound()
 	if r.p.Steps.Base != Uniform {
-		return logAxis(bound*normOctaves, bound, normBits)
+		return logAxis(r.leastNorm(bound), bound, normBits)
 	}
 	if r.scaled {
 		e, sum := 2*r.p.P/(r.p.P+2), 0.0

@@ -33,7 +33,8 @@ func TestMarginIsTheBestOfItsModel(t *testing.T) {
 						best, least = g, e
 					}
 				}
-				require.InDelta(t, best, p.marginFor(limit, 1, k, n), 2e-4, "d = %d, σ = %v, ρ = %v", d, sigma, rho)
+				const typical = 7 // M₁: C is in proportion
+				require.InDelta(t, best, p.marginFor(typical*limit, typical, k, n), 2e-4, "d = %d, σ = %v, ρ = %v", d, sigma, rho)
 			}
 		}
 	}

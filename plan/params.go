@@ -50,7 +50,9 @@ type Params struct {
 	// [Mechanism.WithRanges] gives each coordinate a range of its own.
 	Max float64
 	// Unit is the least scale that matters, in (2⁻⁶⁰·Max, Max]: standard
-	// deviations below Unit/16 count as that. 0 is Max/2²⁰.
+	// deviations below Unit/16 count as that, and no row is clipped to a norm
+	// below a Unit, or the same in scaled columns. Where few rows are not 0,
+	// take their size. 0 is Max/2²⁰.
 	Unit float64
 	// P is the p of the ℓₚ error that the noise is shaped for, in [1/16, 64]. 0
 	// is 2, or 1 if NonNegative.

@@ -284,7 +284,7 @@ func TestDepth(t *testing.T) {
 // The base measure of C has all keys once, falls as the axis goes up, and has an eighth an octave
 // above 2M₁.
 func TestTiltedBase(t *testing.T) {
-	a := logAxis(100*normOctaves, 100, normBits)
+	a := logAxis(100*0x1p-48, 100, normBits)
 	for _, typical := range []float64{0, 1e-30, 0x1p-20, 1, 50, 100, 1e9} {
 		base, next, last := a.tilted(typical), uint64(0), uint64(math.MaxUint64)
 		for _, r := range base {

@@ -28,4 +28,12 @@ var planMutations = []mutation{
 	{"an honest interval forgets what was clipped", "plan/bounded.go", "reach*d+away-z*math.Hypot(sd, reach*noise)", "reach*n+away-z*math.Hypot(sd, reach*noise)"},
 	{"an honest interval forgets the noise of a private n", "plan/bounded.go", "n += z / math", "n += 0 / math"},
 	{"the budget of M₁ is not taken", "plan/limit.go", "part := r.budget.take(d.typical)", "part := d.typical"},
+	{"the margin forgets how likely longer rows are", "plan/margin.go", "max(z*hazard/reach, leastTail)", "max(z*min(hazard, 1)/reach, leastTail)"},
+	{"the margin forgets M₁", "plan/margin.go", "math.Log(limit/typical)", "math.Log(limit)"},
+	{"the margin weighs the loss itself", "plan/margin.go", "math.Pow(lost*lost*(a-1), 1/(2*a))", "math.Pow(lost*(a-1), 1/(2*a))"},
+	{"a margin that was not asked for", "plan/margin.go", "return max(p.Margin, 1)", "return max(p.Margin, 2)"},
+	{"C may be far below a Unit", "plan/limit.go", "min(max(octaves, leastOctaves), mostOctaves)", "min(max(mostOctaves, leastOctaves), octaves+mostOctaves)"},
+	{"the Unit of a complemented column is below 0", "plan/limit.go", "least = min(least, math.Abs(f))", "least = min(least, f)"},
+	{"M₁ of nothing is anywhere", "plan/limit.go", "typicalZeros = 16 ", "typicalZeros = 6 "},
+	{"as many rows are clipped in many columns as in one", "plan/depth.go", "depthRanks*s*math.Sqrt(d), p.depthShare(at)", "depthRanks*s*min(d, 1), p.depthShare(at)"},
 }
