@@ -101,7 +101,6 @@ func newShape(sigma, r, t float64, rounds bool, epsilon float64, u Users) shape 
 // jump returns h, a bound on η(c)/(η·(1 + c/R)²) for 0 ≤ c ≤ c₀, from blocks of c; +Inf unless c₀ ≥
 // 1 exists with σ²ε/c₀ + c₀/2 ≤ T − R, T − R > c₀ and (T − R)(T − R − c₀) ≥ σ².
 func (s *shape) jump() float64 {
-	const blocks = 512
 	reach := s.t - s.r
 	root := reach*reach - 2*s.sigma*s.sigma*s.epsilon
 	if !(reach > 1 && root > 0) {
@@ -111,11 +110,20 @@ func (s *shape) jump() float64 {
 	if !(s.sigma*s.sigma*s.epsilon/c0+c0/2 <= reach && reach > c0 && reach*(reach-c0) >= s.sigma*s.sigma) {
 		return math.Inf(1)
 	}
-	h := 1.0
-	for i := range blocks {
-		from, to := c0*float64(i)/blocks, c0*float64(i+1)/blocks
+	const blocks, wide = 512, 16
+	most := func(i, j int) float64 { // from block i to block j
+		from, to := c0*float64(i)/blocks, c0*float64(j)/blocks
 		rise := tail((reach-to)/s.sigma) / (s.eta / slack)
-		h = max(h, rise/((1+from/s.r)*(1+from/s.r)))
+		return rise / ((1 + from/s.r) * (1 + from/s.r))
+	}
+	h := 1.0
+	for i := 0; i < blocks; i += wide {
+		if most(i, i+wide) <= h { // and so are those within
+			continue
+		}
+		for j := i; j < i+wide; j++ {
+			h = max(h, most(j, j+1))
+		}
 	}
 	return h * slack
 }
@@ -159,7 +167,7 @@ func (s *shape) delta() (worst float64) {
 // block bounds δ of both orders for shares in [from, to].
 func (s *shape) block(from, to float64) float64 {
 	mu := s.distance(from)
-	return max(s.larger(to, mu, s.choice(to, mu)), s.smaller(to, mu))
+	return max(s.larger(to, mu, s.choice(to, mu, exactKappa)), s.smaller(to, mu))
 }
 
 // within reports whether the bound is at most delta. A κ that shows it for one share mostly shows
@@ -184,7 +192,7 @@ func (s *shape) reaches(delta, y, mu float64, kappa *float64) bool {
 	if s.larger(y, mu, *kappa)*slack <= delta {
 		return true
 	}
-	*kappa = s.choice(y, mu)
+	*kappa = s.choice(y, mu, exactKappa)
 	return s.larger(y, mu, *kappa)*slack <= delta
 }
 
@@ -237,14 +245,18 @@ func (s *shape) larger(y, mu, kappa float64) float64 {
 	return s.with(kappa, y, mu, drift)
 }
 
-// choice returns the κ in (h, e^ε] at which larger is about least; 0 if there is none.
-func (s *shape) choice(y, mu float64) float64 {
+// exactKappa is how many steps a search for one κ takes where that decides alone.
+const exactKappa = 12
+
+// choice returns the κ in (h, e^ε] at which larger is about least, by a search in so many steps; 0
+// if there is none.
+func (s *shape) choice(y, mu float64, steps int) float64 {
 	most := math.Exp(s.epsilon) - s.h
 	if !s.rounds || !(most > 0) {
 		return 0
 	}
 	at := func(x float64) float64 { return s.larger(y, mu, s.h+most*math.Exp(-x)) }
-	x, least := search.Minimum(0, 16, 12, at)
+	x, least := search.Minimum(0, 16, steps, at)
 	if at(0) < least {
 		x = 0
 	}
@@ -292,6 +304,11 @@ func tail(x float64) float64 { return math.Erfc(x/math.Sqrt2) / 2 }
 // δ: with rounding where that lowers T, else without. It returns false where no threshold reaches
 // δ: σ is too small.
 func ForUsers(sigma, epsilon, delta float64, u Users) (Quadratic, bool) {
+	return forUsers(sigma, epsilon, delta, u, 10)
+}
+
+// forUsers is ForUsers with that many steps of the search for R, at which T is flat.
+func forUsers(sigma, epsilon, delta float64, u Users, steps int) (Quadratic, bool) {
 	s := float64(u.Unit)
 	sd := sigma / s
 	// least returns a threshold at which δ holds, or +Inf: none up to most.
@@ -338,7 +355,7 @@ func ForUsers(sigma, epsilon, delta float64, u Users) (Quadratic, bool) {
 		return plain, false
 	}
 	unit := sd / math.Sqrt(-2*math.Log(delta))
-	x, t := search.Minimum(-1.6, -0.3, 10, func(x float64) float64 {
+	x, t := search.Minimum(-1.6, -0.3, steps, func(x float64) float64 {
 		if r := -x * unit; r*s < 1<<31-1 && r*s >= 2 {
 			return least(math.Floor(r*s)/s, most, true)
 		}

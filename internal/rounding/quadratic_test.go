@@ -180,7 +180,7 @@ func TestQuadraticIsNeeded(t *testing.T) {
 	require.Greater(t, form.h, 1.0)
 	require.LessOrEqual(t, exact, form.delta())
 	form.h = 1
-	require.Greater(t, exact, form.larger(1, 0, form.choice(1, 0)))
+	require.Greater(t, exact, form.larger(1, 0, form.choice(1, 0, exactKappa)))
 }
 
 // Table 2.2 of thresholds, to .3 %, and with half of the budget for counts. T holds on the grid,
@@ -244,7 +244,7 @@ func TestBothOrders(t *testing.T) {
 		bound := k.Delta(c.epsilon, u)
 		for y := 0x1p-20; y < 1; y *= 1.3 {
 			mu := math.Sqrt(1-y) / c.sigma
-			larger, smaller := form.larger(y, mu, form.choice(y, mu)), gap(c.epsilon-math.Sqrt(y)*form.lambda, mu)
+			larger, smaller := form.larger(y, mu, form.choice(y, mu, exactKappa)), gap(c.epsilon-math.Sqrt(y)*form.lambda, mu)
 			require.LessOrEqual(t, max(larger, smaller), bound)
 			require.GreaterOrEqual(t, form.block(y, y)*slack, max(larger, smaller))
 			// Λ(1) itself: φ((T−R−1)/σ)/σ and 2η/R, each √m times.
@@ -253,7 +253,7 @@ func TestBothOrders(t *testing.T) {
 		}
 		form.lambda = 0.5
 		require.GreaterOrEqual(t, form.block(1./4, 1./4)*slack, gap(c.epsilon-0.25, math.Sqrt(0.75)/c.sigma))
-		require.Greater(t, form.block(1./4, 1./4), form.larger(1./4, math.Sqrt(0.75)/c.sigma, form.choice(1./4, math.Sqrt(0.75)/c.sigma))*1.01)
+		require.Greater(t, form.block(1./4, 1./4), form.larger(1./4, math.Sqrt(0.75)/c.sigma, form.choice(1./4, math.Sqrt(0.75)/c.sigma, exactKappa))*1.01)
 	}
 }
 
@@ -306,4 +306,33 @@ func TestQuadraticShow(t *testing.T) {
 			require.InDelta(t, want[o], got[o], 1e-9, "%d: %d", v, o)
 		}
 	}
+}
+
+// h is the largest of 512 blocks, though most are left out with those around them.
+func TestJumpIsOfAllBlocks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 29))
+	rises := 0
+	for range 400 {
+		epsilon := math.Exp2(-3 + 6*rng.Float64())
+		sigma := math.Exp2(-1 + 4*rng.Float64())
+		r := sigma * math.Exp2(-3+3*rng.Float64())
+		form := shape{sigma: sigma, r: r, t: r + sigma*(1+5*rng.Float64()), epsilon: epsilon}
+		form.eta = tail((form.t-r)/sigma) * slack
+		got := form.jump()
+		if math.IsInf(got, 1) {
+			continue
+		}
+		reach := form.t - r
+		c0 := max(1, 2*sigma*sigma*epsilon/(reach+math.Sqrt(reach*reach-2*sigma*sigma*epsilon))*slack)
+		want := 1.0
+		for i := range 512 {
+			from, to := c0*float64(i)/512, c0*float64(i+1)/512
+			want = max(want, tail((reach-to)/sigma)/(form.eta/slack)/((1+from/r)*(1+from/r)))
+		}
+		require.Equal(t, want*slack, got)
+		if want > 1.1 {
+			rises++
+		}
+	}
+	require.Greater(t, rises, 20)
 }

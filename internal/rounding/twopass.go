@@ -30,8 +30,13 @@ func deltaOfTwo(first, second *shape) float64 {
 	if first.fails() || second.fails() {
 		return 1
 	}
-	first.after = tabulate(second, first.distance(0)).after
-	return min(max(bothSmaller(first, second), first.worst(first.kappas()))*slack, 1)
+	t := tabulate(second, first.distance(0))
+	// Any κ is sound. One that is good for a second pass without small keys is good.
+	own := second.distance(0)
+	first.after = func(loss, mu float64) float64 { return gap(first.epsilon-loss, math.Hypot(mu, own)) }
+	kappas := first.kappas()
+	first.after = t.after
+	return min(max(bothSmaller(first, second), first.worst(kappas))*slack, 1)
 }
 
 // bothSmaller bounds δ for the smaller input first.
@@ -55,8 +60,12 @@ var coarse = func() []float64 {
 	return append(c, 1)
 }()
 
-// sameKappa is how many coarse cuts, and points of a table, a search for one κ serves.
-const sameKappa = 4
+// sameKappa is how many coarse cuts, and points of a table, a search for one κ serves, and
+// roughKappa how many steps it takes: a fifth more or less of κ − h is nothing there.
+const (
+	sameKappa  = 4
+	roughKappa = 10
+)
 
 // kappas returns a κ for each of the coarse cuts. Any is sound, and the best ones change slowly:
 // some are searched for, and between these κ − h is a geometric mean.
@@ -67,7 +76,7 @@ func (s *shape) kappas() []float64 {
 		to := min(from+sameKappa, last)
 		for _, j := range []int{from, to} {
 			if kappas[j] == 0 {
-				kappas[j] = s.choice(coarse[j+1], s.distance(coarse[j]))
+				kappas[j] = s.choice(coarse[j+1], s.distance(coarse[j]), roughKappa)
 			}
 		}
 		for j := from + 1; j < to; j++ {
@@ -197,7 +206,7 @@ func ForTwoPasses(first, second, epsilon, delta float64, u Users) (TwoPasses, bo
 	alone := func(sigma, other float64) (Quadratic, bool) {
 		u := u
 		u.Beside += norm * s * s / (other * other)
-		return ForUsers(sigma, epsilon, delta, u)
+		return forUsers(sigma, epsilon, delta, u, 5)
 	}
 	one, ok1 := alone(first, second)
 	two, ok2 := alone(second, first)

@@ -189,7 +189,7 @@ func TestTableOfTheSecondPass(t *testing.T) {
 			for i := range len(coarse) - 1 {
 				form.after = func(more, mu float64) float64 { return gap(1-(loss+mu0(x))-more, mu) }
 				distance := form.distance(coarse[i])
-				worst = max(worst, form.larger(coarse[i+1], distance, form.choice(coarse[i+1], distance)))
+				worst = max(worst, form.larger(coarse[i+1], distance, form.choice(coarse[i+1], distance, exactKappa)))
 			}
 			direct += mass * worst
 		}

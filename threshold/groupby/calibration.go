@@ -205,7 +205,7 @@ func longest(gifts []gift) (norm, ratio float64) {
 	return math.Sqrt(float64(squared)) / (fine * unit) * up, ratio * up
 }
 
-// calibrations are those that were made: that takes up to 40 ms.
+// calibrations are those that were made: that takes up to 50 ms.
 var calibrations memo.Table[Params, calibration]
 
 // calibrate returns the whole calibration of normal Params.

@@ -62,7 +62,7 @@
 //
 // # Cost
 //
-// New takes about 10 ms, for two passes 40 ms, once for each Params. A different key takes some
+// New takes about 5 ms, for two passes 20 ms, once for each Params. A different key takes some
 // 100 bytes; adding and releasing a new one takes about 0.1 µs with [Builder.Grow]. Merge adds
 // tables. Release draws a normal number or two for each key that rounding leaves, and sorts those
 // that are shown.
