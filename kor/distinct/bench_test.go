@@ -8,31 +8,42 @@ import (
 )
 
 func BenchmarkAdd(b *testing.B) {
-	builder, err := New(Params{Epsilon: 1, Cells: 2048, Levels: 22, Seed: hashing.Seed{1}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	p := Params{Epsilon: 1, Cells: 2048, Levels: 22, Seed: hashing.Seed{1}}
+	plain, running, windows := builder(b, p), runningBuilder(b, p), windowBuilder(b, p, 0)
 	keys := make([]uint64, 4096)
 	for i := range keys {
 		keys[i] = uint64(i) * 0x9e3779b97f4a7c15
 	}
-	perKey := func(b *testing.B) {
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(keys)), "ns/key")
-	}
-	b.Run("one", func(b *testing.B) {
-		for b.Loop() {
+	for _, c := range []struct {
+		name string
+		add  func()
+	}{
+		{"one", func() {
 			for _, key := range keys {
-				builder.Add(key)
+				plain.Add(key)
 			}
-		}
-		perKey(b)
-	})
-	b.Run("slice", func(b *testing.B) {
-		for b.Loop() {
-			builder.Add(keys...)
-		}
-		perKey(b)
-	})
+		}},
+		{"one/running", func() {
+			for _, key := range keys {
+				running.Add(key)
+			}
+		}},
+		{"one/windows", func() {
+			for _, key := range keys {
+				windows.Add(key)
+			}
+		}},
+		{"slice", func() { plain.Add(keys...) }},
+		{"slice/running", func() { running.Add(keys...) }},
+		{"slice/windows", func() { windows.Add(keys...) }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				c.add()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(keys)), "ns/key")
+		})
+	}
 }
 
 // The OR of two tables, which Merge is, beside a copy of one: of 16 KiB, and of more than any

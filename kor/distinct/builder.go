@@ -60,16 +60,9 @@ func (b *Builder) addOne(key uint64) { private.Use(b.secret, (*state).set, key) 
 
 func (b *Builder) addMany(keys []uint64) { private.Use(b.secret, (*state).setAll, keys) }
 
-// set sets the bit of a key.
-func (s *state) set(key uint64) {
-	hi, lo := bits.Mul64(s.place.k1, key^s.place.k0) // as in placement.split
-	cell, f := bits.Mul64(s.place.cells, (hi^lo)*s.place.k2)
-	if word := s.place.starts[bits.Len64(f)] + cell>>6; word < uint64(len(s.table)) {
-		s.table[word] |= 1 << (cell & 63)
-	}
-}
+func (s *state) set(key uint64) { s.place.set(s.table, key) }
 
-func (s *state) setAll(keys []uint64) { s.place.set(s.table, keys) }
+func (s *state) setAll(keys []uint64) { s.place.setAll(s.table, keys) }
 
 // AddKey adds keys of any type by their hashing.Fingerprint under Params.Seed. So AddKey of the
 // integer 5 and Add of 5 are two keys; a set of builders that meet uses one of the two.

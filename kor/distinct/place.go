@@ -18,21 +18,26 @@ import (
 // Privacy holds for every function from keys to bits; the accuracy statements are for a fully
 // random t. TestRegularKeys compares them on runs, grids and other regular sets.
 type placement struct {
-	k0, k1, k2 uint64       // those of a place.Hash
-	cells      uint64       // of a level
-	starts     [65]uint64   // of the level, by the number of digits of f
-	upper      *[256]uint32 // the same in words, by the upper byte of f, if it is not 0
+	k0, k1, k2 uint64      // those of a place.Hash
+	cells      uint64      // of a level
+	starts     [65]uint64  // of the level, by the number of digits of f
+	upper      [256]uint32 // the same by the upper byte of f; behind every table if that is 0
 }
+
+// beyond is a word behind every table, whose words are at most maxBits/64 and whose stamps are at
+// most maxBits/8.
+const beyond = 1 << 31
 
 func newPlacement(seed hashing.Seed, cells, stride, levels int) placement {
 	k := place.New(seed.Derive(1), seed.Derive(2))
-	h := placement{k0: k.K0, k1: k.K1, k2: k.K2, cells: uint64(cells), upper: new([256]uint32)}
+	h := placement{k0: k.K0, k1: k.K1, k2: k.K2, cells: uint64(cells)}
 	for digits := range h.starts {
 		h.starts[digits] = uint64(min(64-digits, levels-1)) * uint64(stride)
 	}
 	for i := range h.upper {
 		h.upper[i] = uint32(h.starts[bits.Len64(uint64(i)<<56)])
 	}
+	h.upper[0] = beyond
 	return h
 }
 
@@ -54,20 +59,39 @@ func (h *placement) cell(key uint64) uint64 {
 	return h.starts[bits.Len64(f)] + cell
 }
 
-// set sets the bits of the keys. The level is read by the upper byte of f, but for one key of 256:
-// this takes fewer instructions than counting digits.
-func (h *placement) set(table []uint64, keys []uint64) {
+// set sets the bit of a key. It is at written out, so that it is inlined.
+func (h *placement) set(table []uint64, key uint64) {
+	hi, lo := bits.Mul64(h.k1, key^h.k0)
+	cell, f := bits.Mul64(h.cells, (hi^lo)*h.k2)
+	if word := h.starts[bits.Len64(f)] + cell>>6; word < uint64(len(table)) {
+		table[word] |= 1 << (cell & 63)
+	}
+}
+
+// setAll sets the bits of the keys. The level is read by the upper byte of f, which takes fewer
+// instructions than counting digits; one key of 256, whose byte is 0, needs all of f.
+func (h *placement) setAll(table []uint64, keys []uint64) {
+	for {
+		n := h.setUsual(table, keys)
+		if n == len(keys) {
+			return
+		}
+		h.set(table, keys[n])
+		keys = keys[n+1:]
+	}
+}
+
+// setUsual sets the bits of the first keys, up to one whose byte is 0, and returns their number.
+func (h *placement) setUsual(table []uint64, keys []uint64) int {
 	k0, k1, k2, cells := h.k0, h.k1, h.k2, h.cells
-	upper := h.upper
-	for _, key := range keys {
+	for i, key := range keys {
 		hi, lo := bits.Mul64(k1, key^k0)
 		cell, f := bits.Mul64(cells, (hi^lo)*k2)
-		start := uint64(upper[f>>56])
-		if f>>56 == 0 {
-			start = h.starts[bits.Len64(f)]
+		word := uint64(h.upper[f>>56]) + cell>>6
+		if word >= uint64(len(table)) {
+			return i
 		}
-		if word := start + cell>>6; word < uint64(len(table)) {
-			table[word] |= 1 << (cell & 63)
-		}
+		table[word] |= 1 << (cell & 63)
 	}
+	return len(keys)
 }

@@ -3,6 +3,7 @@ package distinct
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,7 +38,7 @@ func TestRegularKeys(t *testing.T) {
 			for i := range seeds {
 				place := newPlacement(hashing.Seed{1, byte(i), byte(i >> 8)}, n, 1, levels)
 				clear(table)
-				place.set(table, list)
+				place.setAll(table, list)
 				all := 0.0
 				for level, word := range table {
 					z := float64(bits.OnesCount64(word))
@@ -76,6 +77,38 @@ func TestRegularKeys(t *testing.T) {
 	}
 }
 
+// One key at a time and in slices, of any length and with keys of every level, what a Builder, a
+// RunningBuilder and a WindowBuilder hold is what the placement says of each key.
+func TestEveryAdd(t *testing.T) {
+	for _, levels := range []int{1, 2, 8, 9, 11, 64} {
+		p := Params{Epsilon: 1, Cells: 100, Levels: levels, Seed: hashing.Seed{3}}
+		place, flat := newPlacement(p.Seed, p.Cells, p.stride(), levels), newPlacement(p.Seed, p.Cells, p.Cells, levels)
+		table, stamps := make([]uint64, p.words()), make([]uint8, p.Cells*levels)
+		deep := 0
+		keys := run(1000, 6000)
+		for _, key := range keys {
+			word, bit := place.at(key)
+			table[word] |= bit
+			stamps[flat.cell(key)] = today
+			if _, f := place.split(key); f>>56 == 0 {
+				deep++
+			}
+		}
+		require.Greater(t, deep, 3)
+		for _, size := range []int{1, 2, 7, len(keys)} {
+			b, running, windows := builder(t, p), runningBuilder(t, p), windowBuilder(t, p, 0)
+			for list := range slices.Chunk(keys, size) {
+				b.Add(list...)
+				running.Add(list...)
+				windows.Add(list...)
+			}
+			require.Equal(t, table, held(b).table)
+			require.Equal(t, table, heldRunning(running).table)
+			require.Equal(t, stamps, heldWindows(windows).stamps)
+		}
+	}
+}
+
 // All ways to place a key agree, and levels and cells are independent: χ² of the places of a run.
 func TestPlaces(t *testing.T) {
 	const cells, levels, keys = 17, 11, 1 << 19
@@ -85,7 +118,7 @@ func TestPlaces(t *testing.T) {
 		for key := range uint64(5000) {
 			word, bit := one.at(key)
 			again[word] |= bit
-			one.set(table, []uint64{key})
+			one.set(table, key)
 			require.Equal(t, again, table)
 			require.Equal(t, word*cells+uint64(bits.TrailingZeros64(bit)), flat.cell(key))
 		}

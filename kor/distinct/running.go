@@ -106,13 +106,20 @@ func (b *RunningBuilder) Released() bool { return private.Released(b.runningSecr
 
 // Add adds keys in the current slot; see [Builder.Add].
 func (b *RunningBuilder) Add(keys ...uint64) {
-	s := private.Enter(b.runningSecret)
-	if s == nil {
-		return
-	}
-	s.place.set(s.table, keys)
-	private.Leave(b.runningSecret)
+	private.OneOrMany(b, keys, (*RunningBuilder).addOne, (*RunningBuilder).addMany)
 }
+
+func (b *RunningBuilder) addOne(key uint64) {
+	private.Use(b.runningSecret, (*runningState).set, key)
+}
+
+func (b *RunningBuilder) addMany(keys []uint64) {
+	private.Use(b.runningSecret, (*runningState).setAll, keys)
+}
+
+func (s *runningState) set(key uint64) { s.place.set(s.table, key) }
+
+func (s *runningState) setAll(keys []uint64) { s.place.setAll(s.table, keys) }
 
 // Merge adds the set of a Builder to the current slot; the Builder gives up its data. So the
 // servers that see a stream keep one Builder each for a slot. The Builder must not have published

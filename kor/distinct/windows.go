@@ -127,16 +127,27 @@ func (b *WindowBuilder) Released() bool {
 
 // Add adds keys that come on the current day; see [Builder.Add].
 func (b *WindowBuilder) Add(keys ...uint64) {
-	s := private.Enter(b.windowSecret)
-	if s == nil {
-		return
+	private.OneOrMany(b, keys, (*WindowBuilder).addOne, (*WindowBuilder).addMany)
+}
+
+func (b *WindowBuilder) addOne(key uint64) {
+	private.Use(b.windowSecret, (*windowState).set, key)
+}
+
+func (b *WindowBuilder) addMany(keys []uint64) {
+	private.Use(b.windowSecret, (*windowState).setAll, keys)
+}
+
+func (s *windowState) set(key uint64) {
+	if cell := s.place.cell(key); cell < uint64(len(s.stamps)) {
+		s.stamps[cell] = today
 	}
+}
+
+func (s *windowState) setAll(keys []uint64) {
 	for _, key := range keys {
-		if cell := s.place.cell(key); cell < uint64(len(s.stamps)) {
-			s.stamps[cell] = today
-		}
+		s.set(key)
 	}
-	private.Leave(b.windowSecret)
 }
 
 // Advance moves the clock to a later day: every cell ages. The error wraps [ErrParams] if the day
