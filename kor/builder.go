@@ -75,12 +75,13 @@ func byMembers[K any](s *state, keys K, without, with func(*state, K)) {
 	}
 }
 
-// flip flips the bit of a key.
+// flip flips the bit of a key. The zeros that end u are counted with a one above them: so u = 0 is
+// at level 63, and the count takes an instruction less.
 func (s *state) flip(key uint64) {
 	hi, lo := bits.Mul64(s.place.k1, key^s.place.k0) // as in placement.at
 	u, v := bits.Mul64(s.place.k2, hi^lo)
 	cell, _ := bits.Mul64(s.place.cells, v)
-	if i := s.place.starts[bits.TrailingZeros64(u)] + cell>>6; i < uint64(len(s.table)) {
+	if i := s.place.starts[bits.TrailingZeros64(u|1<<63)] + cell>>6; i < uint64(len(s.table)) {
 		s.table[i] ^= 1 << (cell & 63)
 	}
 }

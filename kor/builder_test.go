@@ -2,6 +2,7 @@ package kor
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"testing"
 
@@ -103,6 +104,39 @@ func TestAddOfManyKeys(t *testing.T) {
 	require.Equal(t, held(one.secret).table, held(many.secret).table)
 	many.Add(keys...)
 	require.Equal(t, held(one.secret).table, held(many.secret).table, "keys that are there already")
+}
+
+// One key at a time and in slices, the bits of a table are those that the placement says, also for
+// the key whose word u is 0.
+func TestTablesAreThePlacement(t *testing.T) {
+	deep := eight
+	deep.Levels = 64
+	for _, p := range []Params{small, eight, deep} {
+		place := newPlacement(p)
+		zero := place.k0
+		u, _ := place.words(zero)
+		require.Zero(t, u)
+		keys := append(run(500, 4000), zero)
+		flipped, set := make([]uint64, p.words()), make([]uint64, p.words())
+		for _, key := range keys {
+			if word, bit := place.at(key); word < uint64(len(set)) {
+				flipped[word] ^= bit
+				set[word] |= bit
+			}
+		}
+		if p.Levels == 64 {
+			require.NotZero(t, set[63*p.stride()], "u = 0 is at level 63")
+		}
+		for _, size := range []int{1, 2, len(keys)} {
+			b, s := builder(t, p), streamBuilder(t, p)
+			for list := range slices.Chunk(keys, size) {
+				b.Add(list...)
+				s.Add(list...)
+			}
+			require.Equal(t, flipped, held(b.secret).table)
+			require.Equal(t, set, held(s.secret).table)
+		}
+	}
 }
 
 // Every use of a Builder while another one is at work panics.

@@ -26,15 +26,15 @@ import (
 // the Seed can choose keys that meet in one cell: this spoils an estimate, not the privacy of
 // others.
 type placement struct {
-	k0, k1, k2 uint64       // those of a place.Hash
-	cells      uint64       // of a level
-	starts     [65]uint64   // the first word of the level, by the number of zeros that end u
-	lower      *[256]uint32 // the same by the lowest byte of u, if it is not 0
+	k0, k1, k2 uint64      // those of a place.Hash
+	cells      uint64      // of a level
+	starts     [65]uint64  // the first word of the level, by the number of zeros that end u
+	lower      [256]uint32 // the same by the lowest byte of u, if it is not 0
 }
 
 func newPlacement(p Params) placement {
 	k := place.New(p.Seed.Derive(1), p.Seed.Derive(2))
-	h := placement{k0: k.K0, k1: k.K1, k2: k.K2, cells: uint64(p.Cells), lower: new([256]uint32)}
+	h := placement{k0: k.K0, k1: k.K1, k2: k.K2, cells: uint64(p.Cells)}
 	for zeros := range h.starts {
 		h.starts[zeros] = uint64(min(zeros, 63) * p.stride())
 	}
@@ -59,15 +59,15 @@ func (h *placement) at(key uint64) (word, bit uint64) {
 
 // each yields the word and the bit of each of many keys of weight 1. The level is read by the
 // lowest byte of u, but for one key of 256: this takes fewer instructions than counting zeros. The
-// loop is inlined, with what it yields to.
+// loop is inlined, with what it yields to, and reads the numbers of h again for each key, as it has
+// no registers left for them.
 func (h *placement) each(keys []uint64) iter.Seq2[uint64, uint64] {
 	return func(yield func(word, bit uint64) bool) {
-		k0, k1, k2, cells, lower := h.k0, h.k1, h.k2, h.cells, h.lower
 		for _, key := range keys {
-			hi, lo := bits.Mul64(k1, key^k0)
-			u, v := bits.Mul64(k2, hi^lo)
-			cell, _ := bits.Mul64(cells, v)
-			start := uint64(lower[u&255])
+			hi, lo := bits.Mul64(h.k1, key^h.k0)
+			u, v := bits.Mul64(h.k2, hi^lo)
+			cell, _ := bits.Mul64(h.cells, v)
+			start := uint64(h.lower[u&255])
 			if u&255 == 0 {
 				start = h.starts[bits.TrailingZeros64(u)]
 			}

@@ -16,6 +16,7 @@ var korMutations = []mutation{
 	{"streams: the cells of keys are shown", "kor/stream.go", "\ttossCoins(s.table, s.src.Uint64)\n", ""},
 	{"streams: a word of coins is one coin", "kor/stream.go", "table[i] = word & coins()", "table[i] = word & -(coins() & 1)"},
 	{"streams: the second occurrence of a key removes it", "kor/stream.go:state.set", "s.table[i] |= 1 << (cell & 63)", "s.table[i] ^= 1 << (cell & 63)"},
+	{"one of many keys of a deep level at level 7", "kor/place.go", "\t\t\t\tstart = h.starts[bits.TrailingZeros64(u)]\n", ""},
 	{"one of many keys flips two bits", "kor/builder.go:state.flipAll", "table[i] ^= bit", "table[i] ^= bit\n\t\t\ttable[0] ^= 2"},
 	{"streams: the second of many occurrences of a key removes it", "kor/stream.go:state.setAll", "table[i] |= bit", "table[i] ^= bit"},
 	{"streams: keys of two streams cancel", "kor/stream.go", "\tor(s.table, o.table)", "\txor(s.table, o.table)"},

@@ -53,17 +53,18 @@ func (h *placement) at(key uint64) (word, bit uint64) {
 	return h.starts[bits.Len64(f)] + cell>>6, 1 << (cell & 63)
 }
 
-// cell returns the number of the cell among those of all levels, for a stride of cells.
+// cell returns the number of the cell among those of all levels, for a stride of cells. f|1 has the
+// level of f, and its length takes an instruction less than that of a number that may be 0.
 func (h *placement) cell(key uint64) uint64 {
 	cell, f := h.split(key)
-	return h.starts[bits.Len64(f)] + cell
+	return h.starts[bits.Len64(f|1)] + cell
 }
 
 // set sets the bit of a key. It is at written out, so that it is inlined.
 func (h *placement) set(table []uint64, key uint64) {
 	hi, lo := bits.Mul64(h.k1, key^h.k0)
 	cell, f := bits.Mul64(h.cells, (hi^lo)*h.k2)
-	if word := h.starts[bits.Len64(f)] + cell>>6; word < uint64(len(table)) {
+	if word := h.starts[bits.Len64(f|1)] + cell>>6; word < uint64(len(table)) {
 		table[word] |= 1 << (cell & 63)
 	}
 }

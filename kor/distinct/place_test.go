@@ -85,7 +85,9 @@ func TestEveryAdd(t *testing.T) {
 		place, flat := newPlacement(p.Seed, p.Cells, p.stride(), levels), newPlacement(p.Seed, p.Cells, p.Cells, levels)
 		table, stamps := make([]uint64, p.words()), make([]uint8, p.Cells*levels)
 		deep := 0
-		keys := run(1000, 6000)
+		keys := append(run(1000, 6000), place.k0) // the last one has f = 0
+		_, f := place.split(place.k0)
+		require.Zero(t, f)
 		for _, key := range keys {
 			word, bit := place.at(key)
 			table[word] |= bit
