@@ -42,7 +42,10 @@ func (s *state) fits(size uint64) bool {
 
 // row returns the sum of a row, or of a coordinate where the vector is held.
 func (s *state) row(i int) fixed {
-	if s.apart {
+	switch {
+	case s.columns == nil:
+		return s.vector.at(i)
+	case s.apart:
 		return s.sums[2*i].minus(s.sums[2*i+1])
 	}
 	return s.sums[i]
@@ -50,7 +53,10 @@ func (s *state) row(i int) fixed {
 
 // size returns the number of rows, or of coordinates where the vector is held.
 func (s *state) size() int {
-	if s.apart {
+	switch {
+	case s.columns == nil:
+		return len(s.vector.whole)
+	case s.apart:
 		return len(s.sums) / 2
 	}
 	return len(s.sums)
@@ -58,6 +64,9 @@ func (s *state) size() int {
 
 // join ends that rows lie apart.
 func (s *state) join() {
+	if !s.apart {
+		return
+	}
 	n := s.size()
 	for i := range n {
 		s.sums[i] = s.row(i) // of which nothing before index 2i is read
@@ -75,7 +84,7 @@ func (s *state) add(index uint64, value float64) {
 	case !s.fits(v.size()):
 		s.saturate(index, v)
 	case s.columns == nil:
-		s.sums[index].accumulate(&v)
+		s.vector.set(int(index), s.vector.at(int(index)).add(v))
 	default:
 		accumulate(s.sums, s.table[index*s.width:][:s.width], &v)
 	}
@@ -102,22 +111,21 @@ func (s *state) saturate(index uint64, v fixed) {
 		s.columns.add(s.sums, index, v)
 		return
 	}
-	s.sums[index] = s.sums[index].add(v).clamped(s.limit)
+	s.vector.set(int(index), s.vector.at(int(index)).add(v).clamped(s.limit))
 }
 
 // merge adds the sums of the other one.
 func (s *state) merge(o *state) {
-	limit := s.limit
-	if s.columns != nil {
-		limit = most
-	}
 	if !s.fits(o.load) {
 		o.join()
 	}
 	for i, v := range o.sums {
 		if s.sums[i] = s.sums[i].add(v); !s.params.wraps() {
-			s.sums[i] = s.sums[i].clamped(limit)
+			s.sums[i] = s.sums[i].clamped(most)
 		}
+	}
+	for i := range o.vector.whole {
+		s.vector.set(i, s.vector.at(i).add(o.vector.at(i)).clamped(s.limit))
 	}
 }
 

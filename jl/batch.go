@@ -57,7 +57,7 @@ func (s *state) addDense(x []float64) {
 		switch {
 		case s.load >= s.room:
 		case s.columns == nil:
-			n = s.addHeld(s.sums[j:], x[j:])
+			n = s.addHeld(j, x[j:])
 		default:
 			n = s.addColumns(s.table[uint64(j)*s.width:], x[j:min(j+chunk, len(x))])
 		}
@@ -92,7 +92,7 @@ func (s *state) addSparse(indices []uint64, values []float64) {
 // addColumns adds small values at the front to the rows of a column each, and returns their number.
 func (s *state) addColumns(table []uint32, values []float64) (n int) {
 	l, top := s.small(len(values)), uint64(0)
-	switch whole := s.params.Integers && s.inverse >= 1; {
+	switch whole := s.params.Integers; {
 	case s.width == 1:
 		n, top = l.singles(s.sums, table, values)
 	case s.width == 8 && whole:
@@ -108,10 +108,14 @@ func (s *state) addColumns(table []uint32, values []float64) (n int) {
 	return n
 }
 
-// addHeld adds small values at the front to a coordinate each, and returns their number.
-func (s *state) addHeld(sums []fixed, values []float64) (n int) {
-	l := s.small(len(values))
-	n, top := l.held(sums, values)
+// addHeld adds small values at the front to the coordinates from j on, and returns their number.
+func (s *state) addHeld(j int, values []float64) (n int) {
+	l, top := s.small(len(values)), uint64(0)
+	if s.vector.frac == nil {
+		n, top = l.heldWhole(s.vector.whole[j:], values)
+	} else {
+		n, top = l.held(s.vector.whole[j:], s.vector.frac[j:], values)
+	}
 	if n > 0 {
 		s.load += greater(top)
 	}
@@ -120,16 +124,32 @@ func (s *state) addHeld(sums []fixed, values []float64) (n int) {
 
 // held adds the values to the sums. It returns the number of those that are small, at the front,
 // and the bits of the greatest size, as all that follow do.
-func (l loop) held(sums []fixed, values []float64) (n int, top uint64) {
-	sums = sums[:len(values)]
+func (l loop) held(whole []int64, frac []uint64, values []float64) (n int, top uint64) {
+	whole, frac = whole[:len(values)], frac[:len(values)]
 	for n < len(values) {
 		y, size := l.steps(values[n])
 		if size >= l.below {
 			break
 		}
 		top = max(top, size)
-		v := quickFixed(y)
-		sums[n].accumulate(&v)
+		v, carry := quickFixed(y), uint64(0)
+		frac[n], carry = bits.Add64(frac[n], v.frac, 0)
+		whole[n] += v.whole + int64(carry)
+		n++
+	}
+	return n, top
+}
+
+// heldWhole is for integers: their sums have no digits behind the point.
+func (l loop) heldWhole(whole []int64, values []float64) (n int, top uint64) {
+	whole = whole[:len(values)]
+	for n < len(values) {
+		y, size := l.steps(values[n])
+		if size >= l.below {
+			break
+		}
+		top = max(top, size)
+		whole[n] += int64(y)
 		n++
 	}
 	return n, top
@@ -174,7 +194,7 @@ func (l loop) eights(sums []fixed, table []uint32, values []float64) (n int, top
 	return n, top
 }
 
-// wholeEights is for integers: their sums have no digits behind the point.
+// wholeEights is for integers.
 func (l loop) wholeEights(sums []fixed, table []uint32, values []float64) (n int, top uint64) {
 	for n < len(values) && len(table) >= 8 {
 		y, size := l.steps(values[n])

@@ -97,13 +97,16 @@ func TestLoopsAgainstReference(t *testing.T) {
 		b := newBuilder(t, p)
 		s, r := peek(b), rand.New(rand.NewPCG(41, uint64(n)))
 		want := reference{s, make([]fixed, s.size())}
-		empty := slices.Clone(want.sums)
-		for round := range 14 {
+		empty, loops := slices.Clone(want.sums), 0
+		for round := range 24 {
 			count := []int{1, 2, 63, chunk - 1, chunk, chunk + 1, 2*chunk + 1, 600}[r.IntN(8)]
 			special := edges(s, min(count, chunk))
+			if round < 16 { // those that leave room
+				special = slices.DeleteFunc(special, func(x float64) bool { return math.Abs(x*s.inverse) > float64((s.room-s.load)>>8) })
+			}
 			x, at := make([]float64, count), make([]uint64, count)
 			for i := range x {
-				x[i], at[i] = math.Ldexp(r.NormFloat64(), r.IntN(20)), r.Uint64N(600)
+				x[i], at[i] = math.Ldexp(r.NormFloat64()*s.law.step, r.IntN(37)-1), r.Uint64N(600)
 				switch rare := r.IntN(60); {
 				case rare == 0 && round%3 > 0:
 					x[i] = special[r.IntN(len(special))]
@@ -148,18 +151,25 @@ func TestLoopsAgainstReference(t *testing.T) {
 			}
 			require.LessOrEqual(t, s.load, s.room)
 			require.Equal(t, s.columns != nil && s.load < s.room, s.apart)
-			switch round { // a load that is too high is a load
-			case 4:
-				s.load = max(s.load, s.room-s.room>>12)
-			case 6:
-				s.load = max(s.load, s.room-3)
-			case 8:
-				if s.load < s.room {
+			if s.load < s.room { // a load that is too high is a load
+				switch round {
+				case 11:
+					s.load = max(s.load, s.room-s.room>>12)
+				case 16:
+					s.load = max(s.load, s.room-3)
+				case 17:
 					s.load = s.room - 1
 				}
 			}
+			loops += min(1, int(s.room-s.load))
 		}
+		require.GreaterOrEqual(t, loops, 12, "%+v: the room is used up too early", p)
 		require.Equal(t, s.room, s.load)
+		rounded := make([]int64, len(want.sums))
+		for i, v := range want.sums {
+			rounded[i] = v.rounded()
+		}
+		require.Equal(t, rounded, s.rounded(), "%+v", p)
 	}
 }
 

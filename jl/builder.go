@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/hadamard"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -24,10 +23,11 @@ type Builder struct {
 // state is what is added up.
 type state struct {
 	setup
-	sums  []fixed // of the rows, or of the coordinates where the vector is held
-	apart bool    // rows have two sums each; see accumulate.go
-	load  uint64  // no sum is further from 0, in steps
-	src   noise.Source
+	sums   []fixed // of the rows, or
+	vector held    // of the coordinates
+	apart  bool    // rows have two sums each; see accumulate.go
+	load   uint64  // no sum is further from 0, in steps
+	src    noise.Source
 }
 
 // setup is what Builders of equal Params share. It holds no data.
@@ -90,15 +90,15 @@ func (p Params) setup(m matrix, c calibration) setup {
 }
 
 func (p setup) builder() *Builder {
-	n, apart := p.params.Rows, p.table != nil
+	n, vector, apart := p.params.Rows, held{}, p.table != nil
 	switch {
 	case p.columns == nil:
-		n = int(p.params.Dim)
+		n, vector = 0, newHeld(p.params.Dim, p.params.Integers)
 	case apart:
 		n *= 2
 	}
 	promise := newTerm(p.params, p.law).guarantee(p.params.unit())
-	return &Builder{private.New(state{setup: p, sums: make([]fixed, n), apart: apart}), promise}
+	return &Builder{private.New(state{setup: p, sums: make([]fixed, n), vector: vector, apart: apart}), promise}
 }
 
 // Sibling returns an empty Builder of the same Params that shares the transform, for the next
@@ -241,10 +241,13 @@ func (s *state) release() *Sketch {
 	return newSketch(s.params, s.law, values)
 }
 
-// rounded returns the sums in whole steps, with room to pad them.
+// rounded returns the sums in whole steps, for the last time where the vector is held, and with
+// room to pad it.
 func (s *state) rounded() []int64 {
-	n := s.size()
-	values := make([]int64, n, hadamard.Size(uint64(n)))
+	if s.columns == nil {
+		return s.vector.rounded()
+	}
+	values := make([]int64, s.size())
 	for i := range values {
 		values[i] = s.row(i).rounded()
 	}

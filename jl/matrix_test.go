@@ -3,6 +3,7 @@ package jl
 import (
 	"encoding/binary"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -188,6 +189,21 @@ func TestNormalTable(t *testing.T) {
 		if i+1 < len(normalTails) && normalTails[i] > normalTails[i+1] {
 			require.EqualValues(t, i+1, normalEntry((tail-1)<<1))
 		}
+	}
+}
+
+// sign multiplies by 1 and −1 as the bits say, for all lengths.
+func TestSign(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 9))
+	negative := []uint64{r.Uint64(), r.Uint64(), r.Uint64()}
+	for n := range 150 {
+		x, want := make([]int64, n), make([]int64, n)
+		for i := range x {
+			x[i] = int64(r.Uint64() | 1)
+			want[i] = x[i] * (1 - 2*int64(negative[i/64]>>(i%64)&1))
+		}
+		sign(x, negative[:(n+63)/64])
+		require.Equal(t, want, x)
 	}
 }
 

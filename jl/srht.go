@@ -52,12 +52,18 @@ func randomSigns(p Params) []uint64 {
 func sign(x []int64, negative []uint64) {
 	for _, word := range negative {
 		part := x[:min(64, len(x))]
+		x = x[len(part):]
+		for ; len(part) >= 4; part = part[4:] {
+			v, w := (*[4]int64)(part), int64(word)
+			a, b, c, d := w<<63>>63, w<<62>>63, w<<61>>63, w<<60>>63
+			v[0], v[1], v[2], v[3] = v[0]^a-a, v[1]^b-b, v[2]^c-c, v[3]^d-d
+			word >>= 4
+		}
 		for i, v := range part {
 			flip := -int64(word & 1)
 			part[i] = v ^ flip - flip
 			word >>= 1
 		}
-		x = x[len(part):]
 	}
 }
 

@@ -35,6 +35,8 @@ var jlMutations = []mutation{
 	{"integers not rounded in a loop", "jl/batch.go", "l.integer = 0x1.8p52 * s.inverse", "l.integer = 0 * s.inverse"},
 	{"infinite values of a loop are small", "jl/batch.go", "math.Float64bits(y) &^ (1 << 63)", "math.Float64bits(y) &^ (3 << 62)"},
 	{"a vector that is held has the room of rows", "jl/builder.go", "s.room = uint64(s.limit)", "s.room = most"},
+	{"a carry of a vector that is held lost", "jl/batch.go", "whole[n] += v.whole + int64(carry)", "whole[n] += v.whole + 0*int64(carry)"},
+	{"a vector that is held rounded down", "jl/held.go", "whole[i] = fixed{whole[i], frac}.rounded()", "whole[i] = fixed{whole[i], frac / 2}.rounded()"},
 	{"one of eight rows for another", "jl/batch.go", "sums[e[7]].whole += v", "sums[e[6]].whole += v"},
 	{"load not counted", "jl/builder.go", "s.load += v.size()", ""},
 	{"the noise of one row for all", "jl/builder.go", "for i := range values {\n\t\t\tvalues[i] += draw()", "z := draw()\n\t\tfor i := range values {\n\t\t\tvalues[i] += z"},
