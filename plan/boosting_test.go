@@ -30,7 +30,10 @@ func TestBoostingGainsLittle(t *testing.T) {
 	a := logAxis(1.0/16, 1<<21, scaleBits)
 	var s sampler
 	quantile := func(values []float64, rho float64) float64 {
-		c := a.column(values)
+		var c column
+		for _, x := range values {
+			c.keys = append(c.keys, a.key(x))
+		}
 		return a.value(s.quantile(c, a.plain(), newWeights(rho, 0.5, replaced, len(values))))
 	}
 	runs := dptest.Full(2000, 200)

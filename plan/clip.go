@@ -20,6 +20,13 @@ type clipper struct {
 	weight      int64   // the sum of min(1, C/‖y‖), in units of 1/weightSteps
 	whole       int64   // number of rows that wholeRows has added
 	counts      []int64 // their entries by coordinate, if all stored values are 1
+	cells       []cell  // their sums and the factors, side by side, if the shaping has factors
+}
+
+// cell is what wholeRows reads and writes for an entry: a coordinate's factor and its sum.
+type cell struct {
+	factor float64
+	sum    int64
 }
 
 const weightSteps = 1 << 20
@@ -131,8 +138,7 @@ func (r *run) clipAll(limit float64) (*clipper, error) {
 	r.shaping, r.squares = nil, nil
 	parts := make([]*clipper, len(r.samplers))
 	views := make([]*shaped, len(parts))
-	all := newClipper(limit, r.p.Dim)
-	lean := newWholeRows(s, all.step)
+	lean := newWholeRows(s, newClipper(limit, 0).step)
 	n := r.x.count()
 	err := workers(len(parts), (n+block-1)/block, r.stop, func(b, worker int) {
 		if parts[worker] == nil {
@@ -153,14 +159,23 @@ func (r *run) clipAll(limit float64) (*clipper, error) {
 	if err != nil {
 		return nil, err
 	}
+	var all *clipper
 	for _, c := range parts {
-		if c != nil {
-			lean.finish(c)
-			all.weight += c.weight
-			for i, v := range c.sums {
-				all.sums[i] += v
-			}
+		if c == nil {
+			continue
 		}
+		lean.finish(c)
+		if all == nil {
+			all = c
+			continue
+		}
+		all.weight += c.weight
+		for i, v := range c.sums {
+			all.sums[i] += v
+		}
+	}
+	if all == nil { // no rows
+		all = newClipper(limit, r.p.Dim)
 	}
 	return all, nil
 }
@@ -171,16 +186,12 @@ func (r *run) clipAll(limit float64) (*clipper, error) {
 type wholeRows struct {
 	*shaping
 	columns []columnMap // the map into steps
-	factors []float64   // the same, if the shaping has factors
 }
 
 func newWholeRows(s *shaping, step float64) *wholeRows {
-	w := &wholeRows{s, slices.Clone(s.columns), slices.Clone(s.factors)}
+	w := &wholeRows{s, slices.Clone(s.columns)}
 	for i := range w.columns {
 		w.columns[i].factor /= step // exact: a power of two
-	}
-	for i := range w.factors {
-		w.factors[i] = w.columns[i].factor
 	}
 	return w
 }
@@ -213,13 +224,7 @@ func (w *wholeRows) add(c *clipper, j int) {
 	entries, values := m.Indices[from:to:to], m.Values[from:to:to]
 	least, most := w.x.usual()
 	if w.factors != nil {
-		for at, i := range entries {
-			x := values[at]
-			if !(x >= least && x <= most) {
-				x = w.x.clean(int(i), x)
-			}
-			sums[i] += int64(x * w.factors[i])
-		}
+		w.addFactors(c, entries, values)
 		return
 	}
 	for at, i := range entries {
@@ -232,6 +237,36 @@ func (w *wholeRows) add(c *clipper, j int) {
 			y -= w.steps(int(i), 0)
 		}
 		sums[i] += y
+	}
+}
+
+// addFactors is add where no coordinate has a centre.
+func (w *wholeRows) addFactors(c *clipper, entries []uint32, values []float64) {
+	least, most := w.x.usual()
+	if w.same {
+		factor, sums := w.columns[0].factor, c.sums
+		for at, i := range entries {
+			x := values[at]
+			if !(x >= least && x <= most) {
+				x = w.x.clean(int(i), x)
+			}
+			sums[i] += int64(x * factor)
+		}
+		return
+	}
+	if c.cells == nil {
+		c.cells = make([]cell, len(w.columns))
+		for i, m := range w.columns {
+			c.cells[i].factor = m.factor
+		}
+	}
+	cells := c.cells
+	for at, i := range entries {
+		x, to := values[at], &cells[i]
+		if !(x >= least && x <= most) {
+			x = w.x.clean(int(i), x)
+		}
+		to.sum += int64(x * to.factor)
 	}
 }
 
@@ -255,6 +290,9 @@ func (w *wholeRows) finish(c *clipper) {
 	c.weight += c.whole * weightSteps
 	for _, i := range w.fixed {
 		c.sums[i] += c.whole * w.steps(int(i), 0)
+	}
+	for i, from := range c.cells {
+		c.sums[i] += from.sum
 	}
 	for i, count := range c.counts {
 		y := w.steps(i, 1)

@@ -67,8 +67,8 @@
 //
 // # Cost
 //
-// A dense release reads the rows four times, about 0.03 µs an entry; a two-pass release of sparse
-// rows takes about 0.01 µs a one, and 0.02 µs an entry of any value. Memory beside the rows: a few
+// A dense release reads the rows four times, about 22 ns an entry; a two-pass release of sparse
+// rows takes 6 ns a one, and 10 ns an entry of any value. Memory beside the rows: a few
 // megabytes, and 16 bytes a row and 100 a coordinate. Params.Workers share the work.
 //
 // Not covered: timing, which may depend on the data, and who reads the memory of the process.

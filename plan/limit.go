@@ -20,7 +20,9 @@ func (r *run) normBound() float64 {
 func (r *run) leastNorm(bound float64) float64 {
 	least := math.Inf(1)
 	for _, f := range r.factor {
-		least = min(least, math.Abs(f))
+		if f = math.Abs(f); f < least {
+			least = f
+		}
 	}
 	octaves := math.Floor(math.Log2(bound / (least * r.p.Unit)))
 	return bound * math.Exp2(-min(max(octaves, leastOctaves), mostOctaves))
@@ -45,18 +47,18 @@ func (r *run) limit(d depth) (float64, error) {
 	if err := r.measure(); err != nil {
 		return 0, err
 	}
-	a, norms := r.normAxis(), make([]float64, 0, len(r.squares))
+	a, keys := r.normAxis(), make([]uint32, 0, len(r.squares))
 	for _, square := range r.squares {
 		if square > 0 {
-			norms = append(norms, math.Sqrt(square))
+			keys = append(keys, a.key(math.Sqrt(square)))
 		}
 	}
-	base, c, typical := a.plain(), a.column(norms), 0.0
+	base, typical := a.plain(), 0.0
 	if a.base == Log {
 		part := r.budget.take(d.typical)
 		r.spent.Clip += part
 		var err error
-		if typical, err = r.typical(norms, part); err != nil {
+		if typical, err = r.typical(a, keys, part); err != nil {
 			return 0, err
 		}
 		base = a.tilted(typical)
@@ -66,18 +68,9 @@ func (r *run) limit(d depth) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	limit := a.value(draw(&r.samplers[0], c))
+	limit := a.value(draw(&r.samplers[0], column{keys: keys}))
 	r.margin = r.p.marginFor(limit, typical, float64(k), r.n)
 	return min(limit*r.margin, a.max), nil
-}
-
-// column returns the keys of the values.
-func (a *axis) column(values []float64) column {
-	c := column{keys: make([]uint32, len(values))}
-	for j, x := range values {
-		c.keys[j] = a.key(x)
-	}
-	return c
 }
 
 // typical releases M₁, the median of the norms that are not 0, with the budget rho. Whether a row's
@@ -86,20 +79,31 @@ func (a *axis) column(values []float64) column {
 // draws M₁ there where few rows are not 0: with none, every other cell is e⁻⁸ times as probable.
 // Elsewhere it lowers the wanted rank by 8/c: a quarter of the rows at the least budget of
 // depth.go.
-func (r *run) typical(norms []float64, rho float64) (float64, error) {
+//
+// keys are those of the norms on the axis of C. That of M₁ keeps typicalBits in place of normBits
+// of the same numbers.
+func (r *run) typical(of axis, keys []uint32, rho float64) (float64, error) {
 	ch := either
 	if r.p.ranks() == added {
 		ch = added
 	}
-	bound := r.normBound()
-	a := logAxis(r.leastNorm(bound), bound, typicalBits)
-	c := a.column(norms)
-	c.zeros = int64(min(typicalZeros/reach(rho, 0.5, 2, ch), mostZeros))
+	a := logAxis(of.unit, of.max, typicalBits)
+	c := column{keys: make([]uint32, len(keys)), zeros: int64(min(typicalZeros/reach(rho, 0.5, 2, ch), mostZeros))}
+	for j, key := range keys {
+		c.keys[j] = coarser(key)
+	}
 	draw, err := r.drawer(newWeights(rho, 0.5, ch, r.x.count()+int(c.zeros)), a, a.plain(), rho, ch)
 	if err != nil {
 		return 0, err
 	}
 	return a.value(draw(&r.samplers[0], c)), nil
+}
+
+// coarser returns the key on an axis of typicalBits of what has a key on one of normBits. Key 0 is
+// all that is below the unit on both.
+func coarser(key uint32) uint32 {
+	const digits = normBits - typicalBits
+	return (key + 1<<digits - 1) >> digits
 }
 
 // normAxis returns the axis of the norms. For Thesis it ends at √(ln d·ln(1/β)·‖σ̂^{2p/(p+2)}‖₁),

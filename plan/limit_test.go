@@ -27,6 +27,14 @@ func TestLeastNorm(t *testing.T) {
 	}
 }
 
+// A key on the axis of C tells that on the axis of M₁.
+func TestTypicalKeys(t *testing.T) {
+	fine, coarse := logAxis(0.75, 1000, normBits), logAxis(0.75, 1000, typicalBits)
+	for x := 0.5; x < 1100; x *= 1 + 0x1p-11 {
+		require.Equal(t, coarse.key(x), coarser(fine.key(x)), x)
+	}
+}
+
 // Where no row is other than 0, M₁ is at the bottom of its axis, but with a probability below e⁻⁸
 // for each other cell: here 48 of them, 1.6 %. More than 40 of 500 are below 1e-12 then.
 func TestTypicalOfNothing(t *testing.T) {
@@ -35,7 +43,7 @@ func TestTypicalOfNothing(t *testing.T) {
 	for _, rho := range []float64{1e-3, 0.1} {
 		above := int64(0)
 		for range 500 {
-			typical, err := r.typical(nil, rho)
+			typical, err := r.typical(r.normAxis(), nil, rho)
 			require.NoError(t, err)
 			if typical > 1.01 {
 				above++

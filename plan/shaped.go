@@ -1,5 +1,7 @@
 package plan
 
+import "slices"
+
 // shaping maps rows x to (x − centre)·factor, coordinate by coordinate. The map is public. Any
 // number of goroutines may use it.
 type shaping struct {
@@ -11,6 +13,7 @@ type shaping struct {
 	place    []int32   // 1 + the place of a coordinate in fixed; nil if fixed is empty
 	zeros    []float64 // to what the fixed coordinates map 0
 	factors  []float64 // the factors, if fixed is empty and values are stored; or nil
+	same     bool      // whether they are all equal
 	ones     []float64 // to what coordinates map 1, if all stored values are 1; else nil
 	rest     float64   // ‖y‖² of a row of zeros
 	changes  []float64 // by how much a stored 1 changes ‖y‖²; nil if ones is nil
@@ -43,7 +46,7 @@ func newShaping(x *rows, centre, factor []float64) *shaping {
 	}
 	if x.sparse.Values != nil {
 		if len(s.fixed) == 0 {
-			s.factors = factor
+			s.factors, s.same = factor, !slices.ContainsFunc(factor, func(f float64) bool { return f != factor[0] })
 		}
 		return s
 	}
@@ -105,6 +108,16 @@ func sumOf(x []float64, list []uint32) float64 {
 func (s *shaping) factorSquare(entries []uint32, values []float64) float64 {
 	least, most := s.x.usual()
 	var sum, other float64
+	if s.same {
+		for at, x := range values {
+			if !(x >= least && x <= most) {
+				x = s.x.clean(int(entries[at]), x)
+			}
+			y := x * s.factors[0]
+			sum, other = other, sum+y*y
+		}
+		return sum + other
+	}
 	for at, i := range entries {
 		x := values[at]
 		if !(x >= least && x <= most) {

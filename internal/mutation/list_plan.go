@@ -34,6 +34,9 @@ var planMutations = []mutation{
 	{"a margin that was not asked for", "plan/margin.go", "return max(p.Margin, 1)", "return max(p.Margin, 2)"},
 	{"C may be far below a Unit", "plan/limit.go", "min(max(octaves, leastOctaves), mostOctaves)", "min(max(mostOctaves, leastOctaves), octaves+mostOctaves)"},
 	{"the Unit of a complemented column is below 0", "plan/limit.go", "least = min(least, math.Abs(f))", "least = min(least, f)"},
+	{"a key of M₁ is one too low", "plan/limit.go", "(key + 1<<digits - 1) >> digits", "key >> digits"},
+	{"columns of different factors have that of the first", "plan/shaped.go", "return f != factor[0]", "return f < 0"},
+	{"sums beside the factors are forgotten", "plan/clip.go", "c.sums[i] += from.sum", "c.sums[i] += 0 * from.sum"},
 	{"M₁ of nothing is anywhere", "plan/limit.go", "typicalZeros = 16 ", "typicalZeros = 6 "},
 	{"as many rows are clipped in many columns as in one", "plan/depth.go", "depthRanks*s*math.Sqrt(d), p.depthShare(at)", "depthRanks*s*min(d, 1), p.depthShare(at)"},
 }
