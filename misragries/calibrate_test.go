@@ -1,6 +1,7 @@
 package misragries
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,11 +20,14 @@ func BenchmarkCalibrate(b *testing.B) {
 		{"Merged/delta=.01", Merged, Params{Counters: 1024, Epsilon: 0.1, Delta: 0.01}},
 		{"Merged/worst", Merged, Params{Counters: 96_813, Epsilon: 1.502e-6, Delta: 0.0002425}},
 		{"Users/worst", Users, Params{Counters: 88_890, Epsilon: 1.54e-9, Delta: 0.0007445, MaxKeys: 88_890}},
+		{"Users/large ε", Users, Params{Counters: 26_004, Epsilon: 941, Delta: 0.12, MaxKeys: 7}},
 		{"Summed", Summed, Params{Counters: 1024, Epsilon: 1, Delta: 1e-6}},
-		{"Summed/worst", Summed, Params{Counters: 1<<28 - 1, Epsilon: 0.1, Delta: 1e-5}},
+		{"Summed/many", Summed, Params{Counters: 1<<28 - 1, Epsilon: 0.1, Delta: 1e-5}},
+		{"Summed/worst", Summed, Params{Counters: 262_226_900, Epsilon: 0.002, Delta: 1.6e-10}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
+				c.p.Delta = math.Nextafter(c.p.Delta, 0) // so that nothing is remembered
 				if _, err := c.p.choose(c.in); err != nil {
 					b.Fatal(err)
 				}
@@ -52,4 +56,31 @@ func TestNormalResponses(t *testing.T) {
 			require.LessOrEqual(t, about.concentrationLogDelta(1<<16+1, epsilon), want)
 		}
 	}
+}
+
+// The threshold is the least that the bound allows, as a search that computes H at each step finds,
+// from wherever both start.
+func TestSettleConcentration(t *testing.T) {
+	tried := 0
+	for _, k := range []int{2, 3, 17, 300, 5000, 70_000} {
+		for _, epsilon := range []float64{1e-6, 0.1, 2, 40} {
+			for _, delta := range []float64{1e-300, 1e-9, 0.002, 0.3} {
+				want := inward(delta)
+				found, ok := calibrateConcentration(k, epsilon, want)
+				if !ok {
+					continue
+				}
+				require.LessOrEqual(t, found.concentrationLogDelta(k, epsilon), want)
+				low := found
+				low.threshold = (found.from + found.threshold) / 2
+				plain := low
+				require.True(t, low.settleConcentration(k, epsilon, want))
+				plain.settle(func(l sumLaw) bool { return l.concentrationLogDelta(k, epsilon) <= want })
+				require.Equal(t, plain, low, "k = %d, ε = %v, δ = %v", k, epsilon, delta)
+				require.Equal(t, plain, found, "k = %d, ε = %v, δ = %v", k, epsilon, delta)
+				tried++
+			}
+		}
+	}
+	require.Greater(t, tried, 80)
 }

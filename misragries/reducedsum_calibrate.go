@@ -1,7 +1,9 @@
 package misragries
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/internal/rounding"
@@ -90,19 +92,127 @@ func calibrateConcentration(k int, epsilon, want float64) (law sumLaw, ok bool) 
 		return sumLaw{}, false
 	}
 	left := rest(law.scale, 0, logResponses)
-	for i := 0; k > many && left < want-1 && i < 32; i++ {
-		law.scale *= 1 + 0x1p-12
+	if k > many && left < want-1 {
+		scale := func(i int64) float64 { return law.scale * math.Pow(1+0x1p-12, float64(i)) }
+		law.scale = scale(search.Near(1, 32, 1, func(i int64) bool { return rest(scale(i), 0, logResponses) >= want-1 }))
 		left = rest(law.scale, 0, logResponses)
 	}
 	if math.IsInf(left, -1) {
 		return sumLaw{}, false
 	}
 	law.setRounding(k, left, share)
-	if high := (sumLaw{scale: law.scale, from: law.from, threshold: 1 << 61}); high.concentrationLogDelta(k, epsilon) > want {
-		return sumLaw{}, false // H alone is above δ, by a rounding
+	ok = law.settleConcentration(k, epsilon, want)
+	return law, ok // it is not where H alone is above δ, by a rounding
+}
+
+// settleConcentration raises τ to the least at which concentrationLogDelta is at most want. It is
+// not ok if there is none.
+//
+// H takes O(√k) time, and is wanted for many τ. It depends on τ by the loss λ of keys that fall
+// silently alone, rises with it, and is smooth. So the search first goes to where τ is by lines
+// through the values of H that are known; around there they bound those of the neighbours.
+func (l *sumLaw) settleConcentration(k int, epsilon, want float64) (ok bool) {
+	const most = limit / 2
+	h := responsesByLoss{of: func(loss float64) float64 { return l.logResponses(k, epsilon, loss) }}
+	silent := h.at(0)
+	first := max(l.from+1, l.threshold-1)
+	law := *l
+	holds := func(threshold int64, responses func(loss, escape float64) bool) bool {
+		law.threshold = threshold
+		if min(logAdd(law.logEscapes(k), silent), 0) <= want {
+			return true
+		}
+		loss := law.silentLoss()
+		return loss <= 1/l.scale && responses(loss, law.logEscape(k))
 	}
-	law.settle(func(l sumLaw) bool { return l.concentrationLogDelta(k, epsilon) <= want })
-	return law, true
+	exact := func(loss, escape float64) bool {
+		switch low, high := h.bounds(loss); {
+		case logAdd(escape, low) > want:
+			return false
+		case logAdd(escape, high) <= want:
+			return true
+		}
+		return logAdd(escape, h.at(loss)) <= want
+	}
+	about := func(loss, escape float64) bool { return logAdd(escape, h.about(loss)) <= want }
+	if !holds(most, exact) {
+		return false
+	}
+	guess := first
+	for range 8 {
+		guess = search.Near(first, most, guess, func(threshold int64) bool { return holds(threshold, about) })
+		law.threshold = guess
+		loss := law.silentLoss()
+		if _, found := h.search(loss); found || loss > 1/l.scale {
+			break
+		}
+		h.at(loss)
+	}
+	l.threshold = search.Near(first, most, guess, func(threshold int64) bool { return holds(threshold, exact) })
+	return true
+}
+
+// responsesByLoss is ln H as a function of λ at one b, with the values that are known.
+type responsesByLoss struct {
+	of    func(loss float64) float64
+	known []lossOf // by increasing loss
+}
+
+type lossOf struct{ loss, logDelta float64 }
+
+// search returns how many of the known losses are below, and whether the next one is the loss.
+func (h *responsesByLoss) search(loss float64) (i int, found bool) {
+	return slices.BinarySearchFunc(h.known, loss, func(v lossOf, loss float64) int { return cmp.Compare(v.loss, loss) })
+}
+
+// at returns ln H.
+func (h *responsesByLoss) at(loss float64) float64 {
+	i, found := h.search(loss)
+	if !found {
+		h.known = slices.Insert(h.known, i, lossOf{loss, h.of(loss)})
+	}
+	return h.known[i].logDelta
+}
+
+// bounds returns bounds on ln H by the known values on both sides. The margin is more than the
+// errors of logResponses.
+func (h *responsesByLoss) bounds(loss float64) (low, high float64) {
+	const margin = 0x1p-36
+	i, found := h.search(loss)
+	low, high = math.Inf(-1), math.Inf(1)
+	if i < len(h.known) {
+		high = h.known[i].logDelta + margin
+	}
+	if !found {
+		i--
+	}
+	if i >= 0 {
+		low = h.known[i].logDelta - margin
+	}
+	return low, high
+}
+
+// about returns about ln H: √(−ln H), which is nearly linear as that of a normal tail is, on the
+// line through the two known values nearest to the loss.
+func (h *responsesByLoss) about(loss float64) float64 {
+	v := h.known
+	if len(v) < 2 {
+		return v[0].logDelta
+	}
+	i, _ := h.search(loss)
+	i = min(max(i, 1), len(v)-1)
+	if i > 1 && loss-v[i-2].loss < v[i].loss-loss {
+		i--
+	} else if i < len(v)-1 && v[i+1].loss-loss < loss-v[i-1].loss {
+		i++
+	}
+	a, b := v[i-1], v[i]
+	if math.IsInf(a.logDelta, -1) {
+		return b.logDelta
+	}
+	from, to := math.Sqrt(-a.logDelta), math.Sqrt(-b.logDelta)
+	root := max(from+(to-from)*((loss-a.loss)/(b.loss-a.loss)), 0)
+	return -root * root
 }
 
 // logRounded returns ln((1+q)·(1−e^{−R/b})), R = share·b: τ = b·(ln(q^{−d}−1) − logRounded − ln δ)

@@ -80,17 +80,19 @@ func (l sumLaw) l1LogDelta(k int, epsilon float64) float64 {
 
 // concentrationLogDelta returns ln δ of the second part of Theorem 1.
 func (l sumLaw) concentrationLogDelta(k int, epsilon float64) float64 {
-	r, others := 1/l.scale, float64(k-1)
-	responses := func(spent float64) float64 {
-		budget := epsilon - spent
-		return logResponses(k-1, r, budget-0x1p-50*(epsilon+spent))
-	}
-	spent := float64(k) * r
-	logDelta := logAdd(l.logEscapes(k), responses(spent))
-	if loss := l.silentLoss(); loss <= r {
-		logDelta = min(logDelta, logAdd(l.logEscape(k), responses(spent+others*loss)))
+	logDelta := logAdd(l.logEscapes(k), l.logResponses(k, epsilon, 0))
+	if loss := l.silentLoss(); loss <= 1/l.scale {
+		logDelta = min(logDelta, logAdd(l.logEscape(k), l.logResponses(k, epsilon, loss)))
 	}
 	return min(logDelta, 0)
+}
+
+// logResponses returns ln H of the second part of Theorem 1, where keys that fall silently lose so
+// much.
+func (l sumLaw) logResponses(k int, epsilon, loss float64) float64 {
+	r := 1 / l.scale
+	spent := float64(k)*r + float64(k-1)*loss
+	return logResponses(k-1, r, epsilon-spent-0x1p-50*(epsilon+spent))
 }
 
 // kernel returns M.

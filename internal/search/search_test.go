@@ -22,3 +22,27 @@ func TestLeast(t *testing.T) {
 		t.Errorf("got %d", got)
 	}
 }
+
+func TestNear(t *testing.T) {
+	for least := int64(3); least <= 40; least++ {
+		for guess := int64(-2); guess < 50; guess++ {
+			calls := 0
+			got := Near(3, 40, guess, func(n int64) bool {
+				calls++
+				if n < 3 || n >= 40 {
+					t.Fatalf("asked for %d", n)
+				}
+				return n >= least
+			})
+			if got != least || calls > 12 {
+				t.Errorf("guess %d: got %d in %d calls, want %d", guess, got, calls, least)
+			}
+			if (guess == least || guess == least-1) && calls > 2 {
+				t.Errorf("%d calls by the guess %d of %d", calls, guess, least)
+			}
+		}
+	}
+	if got := Near(0, 1<<62, 1<<61, func(n int64) bool { return n >= 1<<60+12345 }); got != 1<<60+12345 {
+		t.Errorf("got %d", got)
+	}
+}
