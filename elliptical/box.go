@@ -56,14 +56,13 @@ const (
 	maxGroups   = 1 << 11 // more than grouped makes
 )
 
-// newGroup returns the group of the members for a loss of at most ε, with a γ that is good for the
-// power. For large ε the best γ is so small that radius would reject nearly all of its trials. So γ
-// is the best of those that a trial hits at least 1/16 times as often as the mode m/ε, and it is
-// the mode where no other is better.
-func newGroup(members []int, epsilon, power float64) group {
+// newGroup returns the group of so many members, which are not yet known, for a loss of at most ε,
+// with a γ that is good for the power. For large ε the best γ is so small that radius would reject
+// nearly all of its trials. So γ is the best of those that a trial hits at least 1/16 times as
+// often as the mode m/ε, and it is the mode where no other is better.
+func newGroup(m int, epsilon, power float64) group {
 	bits := min(max(radiusScale+math.Ilogb(epsilon), 1), 40)
-	g := group{members: members, bits: uint(bits), scale: math.Ldexp(1/epsilon, bits) * (1 + 0x1p-50)}
-	m := len(members)
+	g := group{members: make([]int, m), bits: uint(bits), scale: math.Ldexp(1/epsilon, bits) * (1 + 0x1p-50)}
 	best := math.Mod(float64(m)/epsilon, 1)
 	if epsilon > 0.125 && float64(m) <= 4*epsilon+1 {
 		const tries = 32
@@ -115,31 +114,43 @@ func (g group) logMoment(power float64) float64 {
 }
 
 // calibrateBox is calibrate for Box.
-func (p Params) calibrateBox(bits int) (law, error) {
+func (p classes) calibrateBox(bits int) (draft, error) {
 	sensitivity, middle := p.sensitivities()
 	d := len(sensitivity)
-	l := law{kind: uniform, replace: p.replace(), dim: d, at: make([]coordinate, d, d+1)}
-	weight := slices.Clone(sensitivity) // how much an error of one sensitivity counts
+	l := draft{law{kind: uniform, replace: p.replace(), at: make([]coordinate, d)}, make([]portion, d)}
+	weight, many := slices.Clone(sensitivity), p.many // how much an error of one sensitivity counts
 	if p.Count {
 		norm := 0.0
-		for _, c := range middle {
-			norm = math.Hypot(norm, c)
+		for i, c := range middle {
+			norm = math.Hypot(norm, math.Sqrt(float64(many[i]))*c)
 		}
-		l.at, sensitivity, weight = append(l.at, coordinate{}), append(sensitivity, 1), append(weight, norm)
+		weight, many = append(weight, norm), append(slices.Clone(many), 1)
 	}
-	for _, part := range grouped(weight, p.Power, max(0x1p-30, minLoss/p.Epsilon)) {
-		slices.Sort(part.members)
-		g := newGroup(part.members, p.Epsilon*part.share, p.Power)
-		for _, i := range part.members {
-			if scale := sensitivity[i] * math.Sqrt(g.square); i < d {
-				l.at[i] = p.gridded(i, scale, bits)
-			} else {
-				l.at[i] = counted(scale, bits)
+	var count []coordinate
+	for _, part := range grouped(weight, many, p.Power, max(0x1p-30, minLoss/p.Epsilon)) {
+		g, m := len(l.groups), 0
+		for _, some := range part.portions {
+			m += some.n
+		}
+		l.groups = append(l.groups, newGroup(m, p.Epsilon*part.share, p.Power))
+		radius := math.Sqrt(l.groups[g].square)
+		for _, some := range part.portions {
+			if some.class == d {
+				count = append(count, counted(radius, bits))
+				count[0].group, count[0].scale = g, 0
+				continue
 			}
-			l.at[i].group, l.at[i].scale = len(l.groups), 0
+			c := p.gridded(some.class, sensitivity[some.class]*radius, bits)
+			c.group, c.scale = g, 0
+			if l.portions[some.class].n == 0 {
+				l.at[some.class], l.portions[some.class] = c, some
+			} else {
+				l.at, l.portions = append(l.at, c), append(l.portions, some)
+			}
 		}
-		l.groups = append(l.groups, g)
 	}
+	l.dim = len(l.at)
+	l.at = append(l.at, count...)
 	return l, nil
 }
 

@@ -268,14 +268,14 @@ func TestBestRadius(t *testing.T) {
 		m              int
 		epsilon, ratio float64
 	}{{1, 0.01, 1}, {10, 0.01, 1}, {1000, 0.1, 1}, {1, 1, 0.959}, {2, 1, 0.993}, {1, 3, 0.687}, {2, 3, 0.856}, {3, 3, 0.932}, {10, 3, 1}, {1, 8, 0.108}, {2, 8, 0.254}, {5, 8, 0.610}, {10, 8, 0.868}} {
-		g := newGroup(make([]int, c.m), c.epsilon, 2)
+		g := newGroup(c.m, c.epsilon, 2)
 		size := float64(c.m)
 		require.InEpsilon(t, c.ratio, g.square*c.epsilon*c.epsilon/((size+1)*(size+2)), 0.03, "%+v", c)
 	}
 	for _, epsilon := range []float64{0.01, 1, 10, 100, 1024} {
 		// trials of radius are not refused for ever
 		for _, m := range []int{1, 2, 30, 1000} {
-			g := newGroup(make([]int, m), epsilon, 2)
+			g := newGroup(m, epsilon, 2)
 			require.Greater(t, -math.Expm1(-epsilon)*hits(m, epsilon, g.gamma()), 0.8*min(-math.Expm1(-epsilon)/epsilon, 1/math.Sqrt(2*math.Pi*float64(m)))/16)
 		}
 	}
@@ -304,8 +304,14 @@ func TestGroupsAreOptimal(t *testing.T) {
 			}
 			found := map[int][]int{}
 			shares := 0.0
-			for i, s := range grouped(weights, power, 0x1p-30) {
-				found[i] = s.members
+			ones := make([]int, len(weights))
+			for i := range ones {
+				ones[i] = 1
+			}
+			for i, s := range grouped(weights, ones, power, 0x1p-30) {
+				for _, part := range s.portions {
+					found[i] = append(found[i], part.class)
+				}
 				shares += s.share
 			}
 			require.True(t, 1-1e-11 < shares && shares < 1)
@@ -355,7 +361,7 @@ func TestDefaultShape(t *testing.T) {
 func TestBoxReach(t *testing.T) {
 	const epsilon = 0.02
 	for _, m := range []int{1, 2, 10, 100} {
-		r := newGroup(make([]int, m), epsilon, 2)
+		r := newGroup(m, epsilon, 2)
 		size := float64(m)
 		for _, tail := range []float64{0.5, 0.05, 1e-6} {
 			x := epsilon * r.radii(fine).reach(tail)
@@ -372,7 +378,7 @@ func TestBoxReach(t *testing.T) {
 		}
 	}
 	// Two groups, against a double sum.
-	l := law{kind: uniform, groups: []group{newGroup(make([]int, 3), 0.4, 2), newGroup(make([]int, 2), 1.5, 2)}}
+	l := law{kind: uniform, groups: []group{newGroup(3, 0.4, 2), newGroup(2, 1.5, 2)}}
 	one, two := l.groups[0].radii(fine), l.groups[1].radii(fine)
 	for _, tail := range []float64{0.7, 0.05, 1e-9} {
 		for _, scale := range []float64{0x1p-30, 0.01, 1, 7, 0x1p30} {

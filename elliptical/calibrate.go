@@ -2,6 +2,7 @@ package elliptical
 
 import (
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -47,28 +48,43 @@ func (p Params) settled(bits int) (Params, law, error) {
 		l, err := p.calibrateEllipsoid()
 		return p, l, err
 	}
+	c := p.classes()
 	if !p.pure() || p.Shape != Optimal {
-		l, err := p.calibrate(bits)
+		l, err := c.calibrate(bits)
 		return p, l, err
 	}
-	apart, together := p, p
-	apart.Shape, together.Shape = Independent, Box
-	l, err := apart.calibrate(bits)
-	if p.Count && p.Power != 2 {
-		return apart, l, err
+	p.Shape, c.Shape = Independent, Independent
+	l, err := c.draft(bits)
+	if !p.Count || p.Power == 2 {
+		together := c
+		together.Shape = Box
+		if box, failed := together.draft(bits); failed == nil && (err != nil || box.expectedError(p.Power) < l.expectedError(p.Power)) {
+			p.Shape, l, err = Box, box, nil
+		}
 	}
-	if box, failed := together.calibrate(bits); failed == nil && (err != nil || box.expectedError(p.Power) < l.expectedError(p.Power)) {
-		return together, box, nil
+	if err != nil {
+		return p, law{}, err
 	}
-	return apart, l, err
+	return p, c.expand(l), nil
 }
 
 // calibrate returns the law of Params whose Shape is settled.
-func (p Params) calibrate(bits int) (law, error) {
-	if p.kind() == uniform {
-		return p.calibrateBox(bits)
+func (p Params) calibrate(bits int) (law, error) { return p.classes().calibrate(bits) }
+
+func (c classes) calibrate(bits int) (law, error) {
+	l, err := c.draft(bits)
+	if err != nil {
+		return law{}, err
 	}
-	return p.calibrateIndependent(bits)
+	return c.expand(l), nil
+}
+
+// draft returns the law of the classes.
+func (c classes) draft(bits int) (draft, error) {
+	if c.kind() == uniform {
+		return c.calibrateBox(bits)
+	}
+	return c.calibrateIndependent(bits)
 }
 
 // sensitivities returns the most that one row changes the sum of each coordinate by, but for the
@@ -92,16 +108,16 @@ func (p Params) sensitivities() (sensitivity, middle []float64) {
 
 // calibrateIndependent returns the law of noise that is independent in each coordinate. The scales
 // are found twice: the grids need them, and move the sensitivities by a step or two.
-func (p Params) calibrateIndependent(bits int) (law, error) {
+func (p classes) calibrateIndependent(bits int) (draft, error) {
 	sensitivity, middle := p.sensitivities()
 	d := len(sensitivity)
-	tau := p.shape(sensitivity, middle)
+	tau, many := p.shape(sensitivity, middle, p.many), p.many
 	if p.Count {
-		sensitivity = append(sensitivity, 1)
+		sensitivity, many = append(sensitivity, 1), append(slices.Clone(many), 1)
 	}
-	scales, err := p.scales(sensitivity, tau)
+	scales, err := p.scales(sensitivity, tau, many)
 	if err != nil {
-		return law{}, err
+		return draft{}, err
 	}
 	l := law{kind: p.kind(), replace: p.replace(), dim: d, at: make([]coordinate, len(tau))}
 	for i := range d {
@@ -113,16 +129,16 @@ func (p Params) calibrateIndependent(bits int) (law, error) {
 	for i, c := range l.at {
 		sensitivity[i] = float64(c.change(p.replace())) * c.step
 	}
-	if scales, err = p.scales(sensitivity, tau); err != nil {
-		return law{}, err
+	if scales, err = p.scales(sensitivity, tau, many); err != nil {
+		return draft{}, err
 	}
 	for i, scale := range scales {
 		l.at[i].scale = scale
 	}
 	if !l.drawable() {
-		return law{}, bad("Min.Len()", d, "fewer coordinates: for so little privacy loss the steps of their grids add up to more than the widths")
+		return draft{}, bad("Min.Len()", len(p.of), "fewer coordinates: for so little privacy loss the steps of their grids add up to more than the widths")
 	}
-	return l, nil
+	return p.whole(l), nil
 }
 
 // drawable reports whether noise can be drawn exactly in every coordinate. It cannot where the
@@ -138,17 +154,17 @@ func (l law) drawable() bool {
 }
 
 // scales returns the scales τᵢ·s with the least s that the guarantee allows for the sensitivities
-// a, S = ‖a/τ‖ being rounded up, and so is each scale: then ‖a/scale‖ ≤ S/s, and s is calibrated to
-// S (Lemmas 4.1, 4.2 and 4.4).
-func (p Params) scales(a, tau []float64) ([]float64, error) {
-	// A quotient, a square and the compensated sum are off by a relative 2⁻⁵⁰ at most, the root by
-	// half of that and 2⁻⁵³.
+// a, of so many coordinates each, S = ‖a/τ‖ being rounded up, and so is each scale: then ‖a/scale‖
+// ≤ S/s, and s is calibrated to S (Lemmas 4.1, 4.2 and 4.4).
+func (p Params) scales(a, tau []float64, many []int) ([]float64, error) {
+	// A quotient, a square, a product and the compensated sum are off by a relative 2⁻⁵⁰ at most,
+	// the root by half of that and 2⁻⁵³.
 	const slack = 1 + 0x1p-48
 	var norm float64
 	if p.pure() {
-		norm = accurateSum(a, tau, func(x float64) float64 { return x })
+		norm = accurateSum(a, tau, many, func(x float64) float64 { return x })
 	} else {
-		norm = math.Sqrt(accurateSum(a, tau, square))
+		norm = math.Sqrt(accurateSum(a, tau, many, square))
 	}
 	s, err := noise.Scale(p.Epsilon, p.Delta, p.Rho, slack*norm)
 	if err != nil {
@@ -161,12 +177,12 @@ func (p Params) scales(a, tau []float64) ([]float64, error) {
 	return scales, nil
 }
 
-// accurateSum returns Σ f(aᵢ/τᵢ), all summands ≥ 0, with Neumaier's compensation: the sum itself is
-// off by a relative 2⁻⁵² at most.
-func accurateSum(a, tau []float64, f func(float64) float64) float64 {
+// accurateSum returns Σ nᵢ·f(aᵢ/τᵢ), all summands ≥ 0, with Neumaier's compensation: the sum itself
+// is off by a relative 2⁻⁵² at most.
+func accurateSum(a, tau []float64, n []int, f func(float64) float64) float64 {
 	sum, lost := 0.0, 0.0
 	for i := range a {
-		x := f(a[i] / tau[i])
+		x := float64(n[i]) * f(a[i]/tau[i])
 		next := sum + x
 		if sum >= x {
 			lost += (sum - next) + x

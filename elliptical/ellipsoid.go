@@ -133,7 +133,7 @@ func (p Params) calibrateEllipsoid() (law, error) {
 	if !p.replace() {
 		sensitivity = 0.5
 	}
-	scales, err := p.scales([]float64{sensitivity}, []float64{1})
+	scales, err := p.scales([]float64{sensitivity}, []float64{1}, []int{1})
 	if err != nil {
 		return law{}, err
 	}

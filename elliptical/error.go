@@ -119,19 +119,24 @@ func (l law) expectedError(p float64) float64 {
 	if p > 0x1p1000 { // Γ(p) exceeds all, and its logarithm overflows
 		return math.Inf(1)
 	}
-	sum := 0.0
+	return l.errorOf(p, func(int) float64 { return 1 })
+}
+
+// errorOf returns the sum of the moments, times many of each coordinate.
+func (l law) errorOf(p float64, many func(i int) float64) (sum float64) {
+	moment := l.moment
 	if l.kind == uniform && len(l.at) == l.dim && p != 2 { // each group's radii once
-		for _, g := range l.groups {
-			log := g.logMoment(p)
-			for _, i := range g.members {
-				own, _, _ := l.parts(i)
-				sum += math.Exp(p*math.Log(own.scale)+log) / (p + 1)
-			}
+		logs := make([]float64, len(l.groups))
+		for g := range l.groups {
+			logs[g] = l.groups[g].logMoment(p)
 		}
-		return sum
+		moment = func(i int, p float64) float64 {
+			own, _, _ := l.parts(i)
+			return math.Exp(p*math.Log(own.scale)+logs[own.group]) / (p + 1)
+		}
 	}
 	for i := range l.dim {
-		sum += l.moment(i, p)
+		sum += many(i) * moment(i, p)
 	}
 	return sum
 }

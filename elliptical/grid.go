@@ -44,7 +44,7 @@ type coordinate struct {
 // the noise or 2⁻³⁶ of the distance from 0, whichever is largest.
 func (p Params) gridded(i int, scale float64, bits int) coordinate {
 	far := math.Abs(p.Min.At(i))
-	step := max(math.Ldexp(powerAbove(p.width(i)), -bits), math.Ldexp(powerAbove(scale), -45), math.Ldexp(powerAbove(far), -36))
+	step := max(powerAbove(p.width(i))*math.Ldexp(1, -bits), powerAbove(scale)*0x1p-45, powerAbove(far)*0x1p-36)
 	return p.box(i, coordinate{step: step, scale: scale})
 }
 
@@ -75,6 +75,15 @@ func counted(scale float64, bits int) coordinate {
 
 // powerAbove returns the least power of two ≥ x; 0 for x = 0.
 func powerAbove(x float64) float64 {
+	const fraction = 1<<52 - 1
+	if x >= 0x1p-1022 { // the next number with no digits behind the first
+		return math.Float64frombits((math.Float64bits(x) + fraction) &^ fraction)
+	}
+	return powerAboveSmall(x)
+}
+
+// powerAboveSmall is powerAbove for numbers of fewer digits.
+func powerAboveSmall(x float64) float64 {
 	fraction, exp := math.Frexp(x)
 	if fraction == 0.5 {
 		exp--

@@ -24,34 +24,51 @@ import (
 
 // share is a group and its part of ε.
 type share struct {
-	members []int
-	share   float64
+	portions []portion
+	share    float64
 }
 
-// grouped returns the groups that have the least error of the given power, for weights that stand
-// for sensitivities. No share is below least, and the shares add up to less than 1.
-func grouped(weights []float64, power, least float64) []share {
-	d := len(weights)
-	order := make([]int, d)
+// grouped returns the groups that have the least error of the given power, for classes of so many
+// coordinates, and weights that stand for sensitivities. No share is below least, and the shares
+// add up to less than 1. Of equal weights the first classes, and of a class the first coordinates,
+// come first.
+func grouped(weights []float64, many []int, power, least float64) []share {
+	order := make([]int, len(weights))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
+	slices.SortFunc(order, func(i, j int) int {
 		switch {
 		case weights[i] > weights[j]:
 			return -1
 		case weights[i] < weights[j]:
 			return 1
 		}
-		return 0
+		return i - j
 	})
-	// Σ over the places from i on of the weights' powers, in units of the largest
-	rest := make([]float64, d+1)
-	for i := d - 1; i >= 0; i-- {
-		rest[i] = rest[i+1] + max(math.Pow(weights[order[i]]/weights[order[0]], power), 1e-280)
+	// of the classes in this order: the powers of the weights, in units of the largest, the places
+	// where they end, and Σ over the places from there on
+	powers, ends, rest := make([]float64, len(order)), make([]int, len(order)), make([]float64, len(order))
+	d := 0
+	for k, i := range order {
+		powers[k] = max(math.Pow(weights[i]/weights[order[0]], power), 1e-280)
+		d += many[i]
+		ends[k] = d
 	}
-	root := func(i, j int) float64 { // G^{1/(p+1)} of the places i ≤ k < j
-		m, sum := float64(j-i), rest[i]-rest[j]
+	for k := len(order) - 2; k >= 0; k-- {
+		rest[k] = rest[k+1] + float64(many[order[k+1]])*powers[k+1]
+	}
+	cuts, sums, class := []int{0}, []float64{rest[0] + float64(ends[0])*powers[0]}, 0
+	for at := 0; at < d; {
+		at = min(at+1+max(at-128, 0)/64, d)
+		for ends[class] < at {
+			class++
+		}
+		cuts = append(cuts, at)
+		sums = append(sums, rest[class]+float64(ends[class]-at)*powers[class])
+	}
+	root := func(i, j int) float64 { // G^{1/(p+1)} of the places between two cuts
+		m, sum := float64(cuts[j]-cuts[i]), sums[i]-sums[j]
 		if power == 2 {
 			return math.Cbrt((m + 1) * (m + 2) / 3 * sum)
 		}
@@ -59,16 +76,11 @@ func grouped(weights []float64, power, least float64) []share {
 		below, _ := math.Lgamma(m + 1)
 		return math.Exp((above - below - math.Log(power+1) + math.Log(sum)) / (power + 1))
 	}
-	cuts := []int{0}
-	for at := 0; at < d; {
-		at = min(at+1+max(at-128, 0)/64, d)
-		cuts = append(cuts, at)
-	}
 	total, from := make([]float64, len(cuts)), make([]int, len(cuts))
 	for j := 1; j < len(cuts); j++ {
 		total[j] = math.Inf(1)
 		for i := range j {
-			if sum := total[i] + root(cuts[i], cuts[j]); sum < total[j] {
+			if sum := total[i] + root(i, j); sum < total[j] {
 				total[j], from[j] = sum, i
 			}
 		}
@@ -76,9 +88,8 @@ func grouped(weights []float64, power, least float64) []share {
 	var groups []share
 	sum, all := 0.0, total[len(cuts)-1]
 	for j := len(cuts) - 1; j > 0; j = from[j] {
-		i := from[j]
-		s := max(root(cuts[i], cuts[j])/all, least)
-		groups = append(groups, share{order[cuts[i]:cuts[j]], s})
+		s := max(root(from[j], j)/all, least)
+		groups = append(groups, share{portionsOf(order, ends, cuts[from[j]], cuts[j]), s})
 		sum += s
 	}
 	slices.Reverse(groups)
@@ -87,4 +98,16 @@ func grouped(weights []float64, power, least float64) []share {
 		groups[i].share /= sum * (1 + 0x1p-40)
 	}
 	return groups
+}
+
+// portionsOf returns what the places from ≤ k < to hold of the classes, which end at the given
+// places.
+func portionsOf(order, ends []int, from, to int) (portions []portion) {
+	k, _ := slices.BinarySearch(ends, from+1)
+	for ; from < to; k++ {
+		end := min(ends[k], to)
+		portions = append(portions, portion{order[k], end - from})
+		from = end
+	}
+	return portions
 }

@@ -18,35 +18,34 @@ type Mechanism struct {
 	law    law
 }
 
-// New returns the Mechanism of the Params, or an error that wraps [ErrParams]. It takes time in
-// proportion to d (for pure ε to d·ln d).
+// New returns the Mechanism of the Params, or an error that wraps [ErrParams]. It takes 60 ns a
+// coordinate where these have at most 4,096 different intervals and weights, else 200 ns and, for
+// pure ε or with Count, more than a microsecond. What it makes is remembered, up to 32 MiB in all,
+// of which a coordinate takes some 90 bytes: a second New of equal Params takes microseconds.
 func New(p Params) (*Mechanism, error) {
 	p = p.resolved()
-	if err := p.validate(); err != nil {
-		return nil, err
-	}
-	compute := func() (Mechanism, error) {
+	m, err := mechanisms.Get(p, func() (Mechanism, error) {
+		if err := p.validate(); err != nil {
+			return Mechanism{}, err
+		}
 		p, l, err := p.settled(fineness)
 		return Mechanism{p, l}, err
-	}
-	var m Mechanism
-	var err error
-	if p.Min.Len() <= mostRemembered && p.Ellipsoid.Len() <= mostRemembered {
-		m, err = mechanisms.Get(p, compute)
-	} else {
-		m, err = compute()
-	}
+	})
 	if err != nil {
 		return nil, err
 	}
 	return &m, nil
 }
 
-// mechanisms are those that were made, of up to so many coordinates or entries of an ellipsoid's
-// matrix.
-var mechanisms memo.Table[Params, Mechanism]
+// mechanisms are those that were made last. They are public and immutable.
+var mechanisms = memo.Store[Params, Mechanism]{Most: 32 << 20, Size: Mechanism.bytes}
 
-const mostRemembered = 1 << 12
+// bytes returns the memory that the Mechanism and its Params take, about.
+func (m Mechanism) bytes() int {
+	p := m.params
+	numbers := p.Min.Len() + p.Max.Len() + p.Weights.Len() + p.Ellipsoid.Len() + len(m.law.lower)*(len(m.law.lower)+3)
+	return 8*numbers + 64*len(m.law.at) + 40*len(m.law.groups) + 8*len(m.law.at)
+}
 
 // Params returns the parameters, with the defaults filled in: under pure ε with the Shape that
 // Optimal stands for.

@@ -25,9 +25,9 @@ import "math"
 // to a constant, as 1/(W⁻¹)ᵢᵢ = min{vᵀWv : vᵢ = 1} is concave in W; both stay as they are when
 // signs of coordinates are turned; averaging W over all turns leaves its diagonal, no worse. ∎
 
-// shape returns τ, any multiple of it, for the sensitivities a; with Count one more for the noise
-// of the count, middle being what it is multiplied by.
-func (p Params) shape(a, middle []float64) []float64 {
+// shape returns τ, any multiple of it, for the sensitivities a, of so many coordinates each; with
+// Count one more for the noise of the count, middle being what it is multiplied by.
+func (p Params) shape(a, middle []float64, many []int) []float64 {
 	tau := make([]float64, len(a), len(a)+1)
 	for i, x := range a {
 		switch p.Shape {
@@ -42,7 +42,7 @@ func (p Params) shape(a, middle []float64) []float64 {
 		}
 	}
 	if p.Count {
-		return p.shapeWithCount(a, middle)
+		return p.shapeWithCount(a, middle, many)
 	}
 	return tau
 }
@@ -79,7 +79,7 @@ const (
 )
 
 // shapeWithCount returns τ with the one of the count at the end.
-func (p Params) shapeWithCount(a, middle []float64) []float64 {
+func (p Params) shapeWithCount(a, middle []float64, many []int) []float64 {
 	unit, q := 0.0, 2.0
 	if p.pure() {
 		q = 1
@@ -93,19 +93,23 @@ func (p Params) shapeWithCount(a, middle []float64) []float64 {
 		sensitivity[i], c[i] = a[i]/unit, middle[i]/unit
 	}
 	sensitivity = append(sensitivity, 1)
+	logs := make([]float64, d+1) // of the multiplicities
+	for i, n := range many {
+		logs[i] = math.Log(float64(n))
+	}
 
 	tau := make([]float64, d+1)
 	for i := range tau {
 		tau[i] = 1
 	}
-	best := countStep(tau, sensitivity, c, q, 2, 1) // the optimum for p = 2, from anywhere
+	best := countStep(tau, sensitivity, c, logs, q, 2, 1) // the optimum for p = 2, from anywhere
 	if p.Power == 2 {
 		return inUnits(best, unit)
 	}
-	least, speed := countError(best, c, p.Power), 2*(q+2)/(2*q+p.Power+2)
+	least, speed := countError(best, c, logs, p.Power), 2*(q+2)/(2*q+p.Power+2)
 	for range countRounds {
-		tau = countStep(best, sensitivity, c, q, p.Power, speed)
-		total := countError(tau, c, p.Power)
+		tau = countStep(best, sensitivity, c, logs, q, p.Power, speed)
+		total := countError(tau, c, logs, p.Power)
 		gain := least - total
 		if gain > 0 {
 			best, least = tau, total
@@ -128,21 +132,21 @@ func inUnits(tau []float64, unit float64) []float64 {
 	return tau
 }
 
-// countError returns ln Σ (τᵢ² + cᵢ²τ₀²)^{p/2}.
-func countError(tau, c []float64, power float64) float64 {
-	return logSum(len(c), func(i int) float64 { return power * math.Log(math.Hypot(tau[i], c[i]*tau[len(c)])) })
+// countError returns ln Σ nᵢ·(τᵢ² + cᵢ²τ₀²)^{p/2}, given ln nᵢ.
+func countError(tau, c, logs []float64, power float64) float64 {
+	return logSum(len(c), func(i int) float64 { return logs[i] + power*math.Log(math.Hypot(tau[i], c[i]*tau[len(c)])) })
 }
 
 // countStep is one round: toward the minimum for the weights at τ, by the exponent speed, with
 // ‖sensitivity/τ‖ = 1. It works with logarithms, since powers of up to maxPower of small and large
 // numbers are beyond float64.
-func countStep(tau, sensitivity, c []float64, q, power, speed float64) []float64 {
+func countStep(tau, sensitivity, c, logs []float64, q, power, speed float64) []float64 {
 	d := len(c)
 	next := make([]float64, d+1)
 	for i := range c {
 		next[i] = (power - 2) * math.Log(math.Hypot(tau[i], c[i]*tau[d])) // ln wᵢ
 	}
-	count := logSum(d, func(i int) float64 { return next[i] + 2*math.Log(math.Abs(c[i])) })
+	count := logSum(d, func(i int) float64 { return logs[i] + next[i] + 2*math.Log(math.Abs(c[i])) })
 	for i := range c {
 		next[i] = (q*math.Log(sensitivity[i]) - next[i]) / (q + 2)
 	}
@@ -150,7 +154,7 @@ func countStep(tau, sensitivity, c []float64, q, power, speed float64) []float64
 	for i := range next {
 		next[i] = (1-speed)*math.Log(tau[i]) + speed*next[i]
 	}
-	norm := logSum(d+1, func(i int) float64 { return q * (math.Log(sensitivity[i]) - next[i]) }) / q
+	norm := logSum(d+1, func(i int) float64 { return logs[i] + q*(math.Log(sensitivity[i])-next[i]) }) / q
 	for i := range next {
 		next[i] = math.Exp(next[i] + norm)
 	}

@@ -230,7 +230,7 @@ func testShapeWithCount(t *testing.T, rng *rand.Rand, a, middle []float64) {
 				}
 				return math.Log(spend)/q + math.Log(sum)/power
 			}
-			tau := p.shape(a, middle)
+			tau := p.shape(a, middle, []int{1, 1, 1})
 			for i := range tau {
 				tau[i] = math.Log(tau[i])
 			}

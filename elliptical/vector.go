@@ -29,10 +29,29 @@ func (v Vector) At(i int) float64 {
 	if i < 0 || i >= v.Len() {
 		return math.NaN()
 	}
-	s := v.bits[8*i : 8*i+8]
-	low := uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
-	high := uint32(s[4]) | uint32(s[5])<<8 | uint32(s[6])<<16 | uint32(s[7])<<24
-	return math.Float64frombits(uint64(high)<<32 | uint64(low))
+	return math.Float64frombits(v.word(i))
+}
+
+// word returns the bits of number i; 0 if there is none.
+func (v Vector) word(i int) uint64 {
+	if uint(i) >= uint(v.Len()) {
+		return 0
+	}
+	s := v.bits[8*i:][:8]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+// pick returns the numbers at some places, none of an empty Vector.
+func (v Vector) pick(places []int) Vector {
+	if v.Len() == 0 {
+		return v
+	}
+	bits := make([]byte, 0, 8*len(places))
+	for _, i := range places {
+		bits = append(bits, v.bits[8*i:8*i+8]...)
+	}
+	return Vector{string(bits)}
 }
 
 // Values returns the numbers as a new slice.

@@ -1,0 +1,220 @@
+package elliptical
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// few returns Params of d coordinates of a few sorts in random order, two of them of equal widths.
+func few(d int, seed uint64, weighted bool) Params {
+	rng := rand.New(rand.NewPCG(51, seed))
+	sorts := [][3]float64{{0, 1, 2}, {-3, 4, 1}, {-2, 5, 1}, {0, 1, 0.5}, {0.1, 0.7, 3}, {100, 228, 1}}
+	low, high, weights := make([]float64, d), make([]float64, d), make([]float64, d)
+	for i := range d {
+		s := sorts[rng.IntN(len(sorts))]
+		low[i], high[i], weights[i] = s[0], s[1], s[2]
+	}
+	p := Params{Min: VectorOf(low...), Max: VectorOf(high...)}
+	if weighted {
+		p.Shape, p.Weights = Weighted, VectorOf(weights...)
+	}
+	return p
+}
+
+// spent returns what a row may cost by the scales of the law: ε, or the ℓ₂ norm in deviations.
+func spent(l law) *big.Float {
+	sum := new(big.Float).SetPrec(200)
+	for _, c := range l.at {
+		x := new(big.Float).SetPrec(200).SetFloat64(float64(c.change(l.replace)) * c.step) // exact
+		x.Quo(x, new(big.Float).SetFloat64(c.scale))
+		if l.kind == gaussian {
+			x.Mul(x, x)
+		}
+		sum.Add(sum, x)
+	}
+	return sum
+}
+
+// A law made of classes is the law made coordinate by coordinate, but for the last digits, and its
+// guarantee holds in exact arithmetic. With noise 3 % too small it would not.
+func TestClasses(t *testing.T) {
+	const d = 900
+	for i, p := range []Params{
+		{Rho: 1}, {Rho: 0.3, Power: 1}, {Epsilon: 1, Delta: 1e-6, Power: 5}, {Rho: 1, Shape: Weighted}, {Rho: 2, Shape: Spherical}, {Rho: 2, Shape: MinimumVolume},
+		{Rho: 1, Count: true}, {Rho: 1, Count: true, Power: 3}, {Epsilon: 1, Count: true, Power: 0.7}, {Epsilon: 2, Shape: Independent}, {Epsilon: 2, Shape: Independent, Power: 3},
+		{Epsilon: 1}, {Epsilon: 40}, {Epsilon: 300, Power: 1}, {Epsilon: 1, Count: true}, {Epsilon: 700, Count: true, Shape: Box},
+	} {
+		name := fmt.Sprintf("%+v", p)
+		sorts := few(d, uint64(i), p.Shape == Weighted)
+		p.Min, p.Max, p.Weights, p.Relation = sorts.Min, sorts.Max, sorts.Weights, budget.Replace
+		if p.Count || i%2 == 1 {
+			p.Relation = budget.AddRemove
+		}
+		p = p.resolved()
+		require.NoError(t, p.validate(), name)
+		c, ok := p.find()
+		require.True(t, ok)
+		require.Len(t, c.many, map[bool]int{true: 6, false: 5}[p.Shape == Weighted], name)
+		if p.pure() && p.Shape == Optimal {
+			p.Shape, c.Shape = Box, Box
+			if p.Count && p.Power != 2 {
+				p.Shape, c.Shape = Independent, Independent
+			}
+		}
+		got, err := c.calibrate(fineness)
+		require.NoError(t, err, name)
+		want, err := p.singly().calibrate(fineness)
+		require.NoError(t, err, name)
+		require.Equal(t, want.dim, got.dim)
+		require.Len(t, got.at, len(want.at))
+		for k, x := range want.at {
+			y := got.at[k]
+			require.InEpsilon(t, 1+x.scale, 1+y.scale, 1e-9, "%s, %d", name, k)
+			if got.kind != uniform { // groups of equal weights may differ in who is in which
+				x.scale, y.scale = 0, 0
+				require.Equal(t, x, y, "%s, %d", name, k)
+			}
+			if k < d {
+				require.LessOrEqual(t, float64(y.low)*y.step, p.Min.At(k), "%s, %d", name, k)
+				require.GreaterOrEqual(t, float64(y.high)*y.step, p.Max.At(k), "%s, %d", name, k)
+			}
+		}
+		require.InEpsilon(t, want.expectedError(p.Power), got.expectedError(p.Power), 1e-9, name)
+		drafted, err := c.draft(fineness)
+		require.NoError(t, err)
+		require.InEpsilon(t, want.expectedError(p.Power), drafted.expectedError(p.Power), 1e-9, name)
+		if got.kind == uniform {
+			requirePartition(t, name, got)
+			require.Len(t, got.groups, len(want.groups), name)
+			sum := 0.0
+			for k, g := range got.groups {
+				require.Len(t, g.members, len(want.groups[k].members), name)
+				require.InEpsilon(t, want.groups[k].epsilon(), g.epsilon(), 1e-9, name)
+				sum += g.epsilon()
+			}
+			require.LessOrEqual(t, sum, p.Epsilon, name)
+			continue
+		}
+		most := map[bool]float64{true: p.Epsilon, false: 2 * p.Rho}[p.pure()]
+		if p.Delta > 0 { // as much as the law made coordinate by coordinate
+			most, _ = spent(want).Float64()
+			most *= 1 + 1e-12
+		}
+		require.LessOrEqual(t, spent(got).Cmp(big.NewFloat(most)), 0, name)
+		for k := range got.at {
+			got.at[k].scale *= 0.97
+		}
+		require.Positive(t, spent(got).Cmp(big.NewFloat(most)), "%s: control", name)
+	}
+}
+
+// requirePartition: the groups have all coordinates, each once, in ascending order.
+func requirePartition(t *testing.T, name string, l law) {
+	seen := make([]int, len(l.at))
+	for g, members := range l.groups {
+		for k, i := range members.members {
+			seen[i]++
+			require.Equal(t, g, l.at[i].group, name)
+			require.True(t, k == 0 || members.members[k-1] < i, name)
+		}
+	}
+	for i, n := range seen {
+		require.Equal(t, 1, n, "%s: %d", name, i)
+	}
+}
+
+// Classes are found up to their greatest number, and New looks for them where there are many
+// coordinates.
+func TestFind(t *testing.T) {
+	for _, distinct := range []int{1, mostClasses - 1, mostClasses, mostClasses + 1} {
+		const d = 3 * mostClasses
+		high := make([]float64, d)
+		for i := range high {
+			high[i] = 1 + float64(i*i%distinct)
+		}
+		for i := range min(distinct, d) {
+			high[i] = 1 + float64(i)
+		}
+		p := Params{Rho: 1, Min: VectorOf(make([]float64, d)...), Max: VectorOf(high...)}
+		c, ok := p.find()
+		require.Equal(t, distinct <= mostClasses, ok)
+		if !ok {
+			require.Len(t, p.classes().many, d)
+			continue
+		}
+		require.Len(t, p.classes().many, distinct)
+		sum := 0
+		for i, class := range c.of {
+			require.Equal(t, p.Max.At(i), c.Max.At(int(class)))
+		}
+		for _, n := range c.many {
+			sum += n
+		}
+		require.Equal(t, d, sum)
+	}
+}
+
+// The groups of classes are those of their coordinates.
+func TestGroupsOfClasses(t *testing.T) {
+	rng := rand.New(rand.NewPCG(52, 53))
+	for range 30 {
+		var weights, all []float64
+		var many, ones []int
+		for range 1 + rng.IntN(12) {
+			w, n := math.Exp(3*rng.NormFloat64()), 1+rng.IntN(100)
+			weights, many = append(weights, w), append(many, n)
+			for range n {
+				all, ones = append(all, w), append(ones, 1)
+			}
+		}
+		power := 0.5 + 3*rng.Float64()
+		got, want := grouped(weights, many, power, 0x1p-30), grouped(all, ones, power, 0x1p-30)
+		require.Len(t, got, len(want))
+		for i, s := range got {
+			m := 0
+			for _, part := range s.portions {
+				m += part.n
+			}
+			require.Len(t, want[i].portions, m)
+			require.InEpsilon(t, want[i].share, s.share, 1e-9)
+		}
+	}
+}
+
+func TestPowerAbove(t *testing.T) {
+	for _, x := range []float64{0, 5e-324, 0x1p-1074 * 3, 0x1p-1022, 0x1.8p-1022, 1, 1.5, 2, math.Nextafter(2, 3), math.Nextafter(2, 1), 0x1p1000, math.Pi * 1e300} {
+		got := powerAbove(x)
+		require.Equal(t, powerAboveSmall(x), got, x)
+		require.True(t, x <= got && (x == 0 || got/2 < x), x)
+	}
+}
+
+// A second New of equal Params has the law of the first, up to a bound of memory that covers it.
+func TestMechanismsAreRemembered(t *testing.T) {
+	for _, p := range []Params{{Rho: 1.25}, {Epsilon: 1.25}} {
+		for _, d := range []int{3, 10_000} {
+			sorts := few(d, 99, false)
+			p.Min, p.Max = sorts.Min, sorts.Max
+			first, err := New(p)
+			require.NoError(t, err)
+			second, err := New(p)
+			require.NoError(t, err)
+			require.NotSame(t, first, second)
+			require.Same(t, &first.law.at[0], &second.law.at[0])
+			changed := p
+			changed.Power = 3
+			other, err := New(changed)
+			require.NoError(t, err)
+			require.NotSame(t, &first.law.at[0], &other.law.at[0])
+			require.GreaterOrEqual(t, first.bytes(), d*(16+int(unsafe.Sizeof(first.law.at[0]))))
+		}
+	}
+}
