@@ -231,3 +231,35 @@ func TestCertificateRejectsBadTails(t *testing.T) {
 func jumpOf(epsilon float64, delta int64) (spec, error) {
 	return calibrateJump(Params{Epsilon: epsilon, Sensitivity: float64(delta), Integers: delta > 0}, Jump)
 }
+
+// The certificate of discrete Arete noise says the largest loss of all points up to where the
+// theorem takes over, though it looks at few of them; and a million parties find a law, on a
+// lattice that is not finer than its sums reach.
+func TestDiscreteLossOfAllPoints(t *testing.T) {
+	for _, epsilon := range []float64{3.6, 4.4, 6, 9, 14} {
+		s, err := calibrateDiscrete(epsilon, 0, 0)
+		require.NoError(t, err)
+		for _, scale := range []float64{0.97, 1, 1.05} {
+			d := s.arete
+			d.tail, d.core = d.tail*scale, d.core*scale
+			o := d.oneSided(d.reach())
+			worst, end := 0.0, int(12*d.core)
+			for x := range end {
+				worst = max(worst, o.lossAt(o.head(x)+o.rest(), o.head(x+int(d.steps))))
+			}
+			if got := d.loss(epsilon + 0.5); scale <= 1 {
+				require.InDelta(t, worst, got, 2e-6, "ε = %v, scale %v", epsilon, scale)
+			} else { // what the theorem says of the rest may be more
+				require.GreaterOrEqual(t, got, worst)
+				require.LessOrEqual(t, got, epsilon+0.5)
+			}
+			require.Equal(t, scale < 1, d.loss(epsilon) > epsilon)
+		}
+	}
+	for _, epsilon := range []float64{5, 9} {
+		s, err := calibrateDiscrete(epsilon, 0, 30<<20)
+		require.NoError(t, err)
+		require.LessOrEqual(t, s.arete.core, 1.1*mostCoreSteps)
+		require.Greater(t, s.arete.core, 0.7*mostCoreSteps)
+	}
+}

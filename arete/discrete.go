@@ -34,21 +34,33 @@ type discrete struct {
 // ρ(x)·f(t+H). In the other, all L(t−y) = e^{−(t−x)/r}·L(x−y), so it is at most e^{−(t−x)/r}·f(x).
 // And L(k+1) ≥ e^{−1/r}·L(k) for all k, so f(t+H) ≥ e^{−(t−x)/r}·f(x+H). ∎
 //
-// The scan therefore ends at the first x with ρ(x) + f(x)/f(x+H) ≤ e^ε, a few core scales from 0.
+// The scan therefore ends at an x with ρ(x) + f(x)/f(x+H) ≤ e^ε, a few core scales from 0.
 
-// loss returns an upper bound on the loss that is proved to hold if it is at most epsilon, or +Inf.
-// The bound is the largest loss of the scan.
+// loss returns an upper bound on the loss that is proved to hold if it is at most epsilon, or +Inf:
+// the larger of that of the scan and of what (ii) says of all beyond. The scan goes on until the
+// latter is below what was met, or grows.
 func (d discrete) loss(epsilon float64) float64 {
 	o := d.oneSided(d.reach())
-	worst, h, rest := math.Inf(-1), int(d.steps), o.rest()
-	for t := range maxScan {
+	h, rest := int(d.steps), o.rest()
+	met, beyond, end := 0.0, math.Inf(1), 0
+	for t := 0; t < len(o.g); t += t/8 + 1 {
 		here := o.lossAt(o.head(t)+rest, o.head(t+h))
-		worst = max(worst, here)
-		if d.farRatio(t)+math.Exp(here) <= math.Exp(epsilon)*(1-slackLoss) {
-			return worst
+		far := math.Log(d.farRatio(t)+math.Exp(here)) + slackLoss
+		if end > 0 && !(far < beyond) {
+			break
+		}
+		met = max(met, here)
+		if far <= epsilon {
+			beyond, end = far, t
+			if far <= met {
+				break
+			}
 		}
 	}
-	return math.Inf(1)
+	if math.IsInf(beyond, 1) {
+		return beyond
+	}
+	return max(o.worstLoss(h, end), beyond)
 }
 
 // farRatio returns at least ρ(x). As (1 + (1−α)/(x+α+i)) ≤ exp((1−α)/(x+α+i)), the product is at

@@ -32,7 +32,7 @@ const (
 	leastIntegerJump = 1
 )
 
-// calibrations are those that were made: that takes up to 40 ms.
+// calibrations are those that were made: that takes up to 80 ms.
 var calibrations memo.Table[Params, spec]
 
 // calibrate returns the law of validated Params.
@@ -271,7 +271,7 @@ func calibrateDiscrete(epsilon float64, steps int64, core float64) (spec, error)
 	epsilon = min(epsilon, mostLattice)
 	start := shape(epsilon)
 	if steps == 0 {
-		steps = 2 * int64(math.Ceil(min(max(coreSteps, math.Sqrt(core/2))/start.lambda, finest)/2))
+		steps = 2 * int64(math.Ceil(min(min(max(coreSteps, math.Sqrt(core/2)), mostCoreSteps)/start.lambda, finest)/2))
 	}
 	d, ok := fitDiscrete(epsilon, steps, start)
 	if !ok {
@@ -280,8 +280,9 @@ func calibrateDiscrete(epsilon float64, steps int64, core float64) (spec, error)
 	return spec{law: DiscreteArete, arete: d, size: steps, copies: 1}, nil
 }
 
-// coreSteps is λ in steps of the lattice, for real values.
-const coreSteps = 5
+// coreSteps is λ in steps of the lattice, for real values, and mostCoreSteps for very many parties:
+// a finer one has more masses near 0 than a certificate sums.
+const coreSteps, mostCoreSteps = 5, 256
 
 // fitDiscrete is [fitArete] on the lattice.
 func fitDiscrete(epsilon float64, steps int64, start Arete) (law discrete, ok bool) {

@@ -23,6 +23,7 @@ var areteMutations = []mutation{
 	{"core of half the steps", "arete/jump.go", "z += 2*int64(bits.OnesCount64(src.Uint64()>>(64-n))) - int64(n)", "z += int64(bits.OnesCount64(src.Uint64()>>(64-n))) - int64(n)/2"},
 	{"the core in pieces, of which one is drawn", "arete/jump.go", "for range s.pieces {", "for range min(s.pieces, 1) {"},
 	{"ties of the Poisson table decided at once", "arete/poisson.go", "case least.Cmp(f.Hi) < 0 || f.Hi.Cmp(limit) >= 0:\n\t\t\treturn 0, false", "case least.Cmp(f.Hi) < 0 || f.Hi.Cmp(limit) >= 0:\n\t\t\treturn k, true"},
+	{"discrete Arete: the scan ends at once", "arete/discrete.go", "return max(o.worstLoss(h, end), beyond)", "return max(o.worstLoss(h, 1), beyond)"},
 	{"certificate: rest of the sums left out", "arete/onesided.go", "return far*far + o.beyond", "return 0 * far"},
 	{"certificate: only the tail test", "arete/jump_certificate.go", "worst = max(worst, o.lossAt(p.most, p.here))", "worst = max(worst, o.lossAt(p.most, p.here)-0.01)"},
 	{"certificate: intervals that are too long", "arete/jump_certificate.go", "if y.t-x.t > 1 && o.lossAt(x.most, y.here) > worst+tolerance {", "if y.t-x.t > 1 && o.lossAt(y.most, y.here) > worst+tolerance {"},
