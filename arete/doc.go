@@ -61,9 +61,10 @@
 // # Cost
 //
 // New takes some milliseconds, up to 20 with hundreds of parties or for integers of a Δ above 10,
-// and up to 80 for DiscreteArete; again with the same Params, microseconds. Above ε = 36 the noise stays that of 36. A draw takes 30 to
-// 150 ns, a share of a thousandth 20 to 40 ns (Gaussian 200 to 300 ns), without allocation; but
-// Release draws the noise of all parties, 30 ns and more for each. A [Value] has 110 bytes.
+// and up to 80 for DiscreteArete; again with the same Params, microseconds. Above ε = 36 the noise
+// stays that of 36. A draw takes 30 to 150 ns, a share of a thousandth 20 to 40 ns (Gaussian 200 to
+// 300 ns), without allocation; but Release draws the noise of all parties, 30 ns and more for each.
+// A [Value] has 110 bytes.
 //
 // # Not covered
 //
