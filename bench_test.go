@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/alp"
@@ -412,16 +413,30 @@ func constructors() (list []constructor) {
 	})
 
 	sketch := func(p jl.Params) func(float64) error {
-		p.Seed = seed
-		return func(f float64) error { p := p; p.Epsilon *= f; _, err := jl.New(p); return err }
+		return func(f float64) error { // matrices are remembered by their Seed
+			p := p
+			p.Seed = seed.Derive(math.Float64bits(f))
+			_, err := jl.New(p)
+			return err
+		}
 	}
 	usual("jl/SJLT", sketch(jl.Params{Dim: 1 << 16, Rows: 256, Epsilon: 1}))
 	usual("jl/SRHT", sketch(jl.Params{Transform: jl.SRHT, Dim: 1 << 16, Rows: 256, Epsilon: 1, Delta: 1e-6, Norm: jl.L2}))
 	usual("jl/L2", sketch(jl.Params{Dim: 1 << 14, Rows: 128, Sparsity: 8, Epsilon: 1, Delta: 1e-6, Norm: jl.L2, Noise: jl.Gaussian}))
 	usual("jl/Rademacher", sketch(jl.Params{Transform: jl.Rademacher, Dim: 1 << 16, Rows: 256, Epsilon: 1}))
 	hard("jl/SJLT/dim=2^22", sketch(jl.Params{Dim: 1 << 22, Rows: 256, Epsilon: 1}))
-	hard("jl/L2/dim=2^20", sketch(jl.Params{Dim: 1 << 20, Rows: 512, Sparsity: 8, Epsilon: 1, Delta: 1e-6, Norm: jl.L2, Noise: jl.Gaussian}))
+	for _, bits := range []int{20, 22} {
+		l2 := func(name string, p jl.Params) {
+			p.Dim, p.Rows, p.Epsilon, p.Delta, p.Norm, p.Noise = 1<<bits, 512, 1, 1e-6, jl.L2, jl.Gaussian
+			hard(fmt.Sprintf("jl/L2/%s/dim=2^%d", name, bits), sketch(p))
+		}
+		l2("s=8", jl.Params{Sparsity: 8})
+		l2("s=1", jl.Params{})
+		l2("SRHT", jl.Params{Transform: jl.SRHT})
+	}
 	hard("jl/Rademacher/L2", sketch(jl.Params{Transform: jl.Rademacher, Dim: 1 << 14, Rows: 512, Epsilon: 1, Delta: 1e-6, Norm: jl.L2}))
+	hard("jl/FJLT/L2", sketch(jl.Params{Transform: jl.FJLT, Dim: 1 << 14, Rows: 256, Epsilon: 1, Delta: 1e-6, Norm: jl.L2}))
+	hard("jl/Normal/L2", sketch(jl.Params{Transform: jl.Normal, Dim: 1 << 12, Rows: 256, Epsilon: 1, Delta: 1e-6, Norm: jl.L2}))
 	hard("jl/FJLT", sketch(jl.Params{Transform: jl.FJLT, Dim: 1 << 14, Rows: 256, Epsilon: 1, Delta: 1e-6}))
 	hard("jl/Normal", sketch(jl.Params{Transform: jl.Normal, Dim: 1 << 12, Rows: 256, Epsilon: 1, Delta: 1e-6}))
 
@@ -442,27 +457,35 @@ func constructors() (list []constructor) {
 	}
 	usual("arete/Gaussian", number(arete.Params{Epsilon: 1, Delta: 1e-6, Law: arete.Gaussian}))
 
-	ends := func(d int) (low, high elliptical.Vector) {
+	ends := func(d, different int) (low, high elliptical.Vector) {
 		a, b := make([]float64, d), make([]float64, d)
 		for i := range a {
-			b[i] = float64(i%17 + 1)
+			b[i] = float64(i%different + 1)
 		}
 		return elliptical.VectorOf(a...), elliptical.VectorOf(b...)
 	}
-	sums := func(p elliptical.Params, d int) func(float64) error {
-		p.Min, p.Max = ends(d)
+	among := func(p elliptical.Params, d, different int) func(float64) error {
+		var once sync.Once
 		return func(f float64) error {
+			once.Do(func() { p.Min, p.Max = ends(d, different) })
 			p := p
 			p.Rho, p.Epsilon = p.Rho*f, p.Epsilon*f
 			_, err := elliptical.New(p)
 			return err
 		}
 	}
+	sums := func(p elliptical.Params, d int) func(float64) error { return among(p, d, 17) }
 	usual("elliptical/rho/d=1000", sums(elliptical.Params{Rho: 1}, 1000))
 	usual("elliptical/epsilon/d=1000", sums(elliptical.Params{Epsilon: 1}, 1000))
 	hard("elliptical/rho/d=65536", sums(elliptical.Params{Rho: 1}, 65536))
 	hard("elliptical/epsilon/d=65536", sums(elliptical.Params{Epsilon: 1}, 65536))
 	hard("elliptical/delta/d=65536", sums(elliptical.Params{Epsilon: 1, Delta: 1e-6}, 65536))
+	const million = 1 << 20
+	hard("elliptical/rho/d=2^20", sums(elliptical.Params{Rho: 1}, million))
+	hard("elliptical/epsilon/d=2^20", sums(elliptical.Params{Epsilon: 1}, million))
+	hard("elliptical/Count/d=2^20", sums(elliptical.Params{Rho: 1, Relation: budget.AddRemove, Count: true, Power: 3}, million))
+	hard("elliptical/rho/different/d=2^20", among(elliptical.Params{Rho: 1}, million, million))
+	hard("elliptical/epsilon/different/d=2^20", among(elliptical.Params{Epsilon: 1}, million, million))
 	usual("column", func(f float64) error {
 		_, err := column.New(column.Params{Epsilon: f, Min: 0, Max: 100, Moments: 2})
 		return err
