@@ -23,7 +23,7 @@ type loop struct {
 const chunk = 256
 
 // small returns the loop of n values in rows, or of one value in each of n coordinates. For below =
-// q the sizes of values are at most q, and n·q is at most half of what is left of the room.
+// 2ᵉ the sizes of values are at most 2ᵉ, and n·2ᵉ is at most half of what is left of the room.
 func (s *state) small(n int) (l loop) {
 	l = loop{inverse: s.inverse}
 	if s.params.Integers {
@@ -33,19 +33,27 @@ func (s *state) small(n int) (l loop) {
 		n = 1
 	}
 	if s.load < s.room {
-		if free := (s.room - s.load) / (2 * uint64(n)); free > 0 {
-			l.below = math.Float64bits(float64(uint64(1) << min(bits.Len64(free)-1, 40)))
+		if e := bits.Len64(s.room-s.load) - 2 - bits.Len(uint(n-1)); e >= 0 {
+			l.below = math.Float64bits(float64(uint64(1) << min(e, 40)))
 		}
 	}
 	return l
 }
 
-// steps returns the value in steps, and the bits of its size: they are in the order of the sizes,
-// with NaN above all numbers.
+// steps returns the value in steps, and the bits of its size.
 func (l *loop) steps(value float64) (y float64, size uint64) {
 	y = (value*l.inverse + l.integer) - l.integer
-	return y, math.Float64bits(y) &^ (1 << 63)
+	return y, absolute(y)
 }
+
+// real is steps for values that are not rounded to integers.
+func (l *loop) real(value float64) (y float64, size uint64) {
+	y = value * l.inverse
+	return y, absolute(y)
+}
+
+// absolute returns the bits of |y|: they are in the order of the sizes, with NaN above all numbers.
+func absolute(y float64) uint64 { return math.Float64bits(y) &^ (1 << 63) }
 
 // greater returns an integer that is greater than the number of these bits, which is below 2⁴⁰.
 func greater(bits uint64) uint64 { return uint64(math.Float64frombits(bits)) + 1 }
@@ -53,15 +61,16 @@ func greater(bits uint64) uint64 { return uint64(math.Float64frombits(bits)) + 1
 // addDense adds the values to the coordinates from 0 on.
 func (s *state) addDense(x []float64) {
 	for j := 0; j < len(x); {
-		n := 0
+		n, part := 0, x[j:]
 		switch {
 		case s.load >= s.room:
 		case s.columns == nil:
-			n = s.addHeld(j, x[j:])
+			n = s.addHeld(j, part)
 		default:
-			n = s.addColumns(s.table[uint64(j)*s.width:], x[j:min(j+chunk, len(x))])
+			part = part[:min(chunk, len(part))]
+			n = s.addColumns(s.table[uint64(j)*s.width:], part)
 		}
-		if j += n; n == 0 {
+		if j += n; n < len(part) {
 			s.add(uint64(j), x[j])
 			j++
 		}
@@ -81,9 +90,9 @@ func (s *state) addSparse(indices []uint64, values []float64) {
 		case s.width == 8:
 			n, top = l.sparseEights(s.sums, s.table, part, values)
 		}
-		if s.load += uint64(n) * greater(top); n == 0 {
-			s.add(indices[0], values[0])
-			n = 1
+		if s.load += uint64(n) * greater(top); n < len(part) {
+			s.add(indices[n], values[n])
+			n++
 		}
 		indices, values = indices[n:], values[n:]
 	}
@@ -124,17 +133,18 @@ func (s *state) addHeld(j int, values []float64) (n int) {
 
 // held adds the values to the sums. It returns the number of those that are small, at the front,
 // and the bits of the greatest size, as all that follow do.
-func (l loop) held(whole []int64, frac []uint64, values []float64) (n int, top uint64) {
+func (l loop) held(whole, frac []int64, values []float64) (n int, top uint64) {
 	whole, frac = whole[:len(values)], frac[:len(values)]
 	for n < len(values) {
-		y, size := l.steps(values[n])
+		y, size := l.real(values[n])
 		if size >= l.below {
 			break
 		}
 		top = max(top, size)
-		v, carry := quickFixed(y), uint64(0)
-		frac[n], carry = bits.Add64(frac[n], v.frac, 0)
+		v := quickFixed(y)
+		sum, carry := bits.Add64(uint64(frac[n]), v.frac, 0)
 		whole[n] += v.whole + int64(carry)
+		frac[n] = int64(sum)
 		n++
 	}
 	return n, top
@@ -174,7 +184,7 @@ func (l loop) singles(sums []fixed, table []uint32, values []float64) (n int, to
 // eights is for columns of eight.
 func (l loop) eights(sums []fixed, table []uint32, values []float64) (n int, top uint64) {
 	for n < len(values) && len(table) >= 8 {
-		y, size := l.steps(values[n])
+		y, size := l.real(values[n])
 		if size >= l.below {
 			break
 		}
@@ -220,7 +230,7 @@ func (l loop) wholeEights(sums []fixed, table []uint32, values []float64) (n int
 // columns is for columns of any number of entries.
 func (l loop) columns(sums []fixed, table []uint32, values []float64, width int) (n int, top uint64) {
 	for n < len(values) {
-		y, size := l.steps(values[n])
+		y, size := l.real(values[n])
 		if size >= l.below {
 			break
 		}
