@@ -33,6 +33,10 @@ func TestGram(t *testing.T) {
 			p.Dim, p.Norm, p.Seed = dim, L2, seed(int(dim))
 			require.Equal(t, product(p), newSJLT(p).gram(), "%d × %d", p.Rows, dim)
 		}
+		if p := (Params{Rows: 512, Sparsity: 2}); dim <= 65 { // too wide to be packed
+			p.Dim, p.Norm, p.Seed = dim, L2, seed(int(dim))
+			require.Equal(t, product(p), newSJLT(p).gram(), "%d × %d", p.Rows, dim)
+		}
 		for _, p := range []Params{{Rows: 5}, {Rows: 61, Independence: 5}} {
 			p.Dim, p.Transform, p.Norm, p.Seed = dim, Rademacher, L2, seed(int(dim))
 			if p.Rows*int(dim) > 1<<17 {

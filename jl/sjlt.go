@@ -146,59 +146,6 @@ func (m *sjlt) norms(r Norm) norms {
 	return norms{one, up(math.Sqrt(s * float64(heaviest)))}
 }
 
-// gram returns AAᵀ. For each pair of blocks it counts, in a table that fits into the cache, how
-// many columns have their entries in which rows, and how many of them of different signs: those of
-// equal signs less the others are the product of the two rows, and all of a row are its load, which
-// stands on the diagonal. Rows of one block have no column in common.
-func (m *sjlt) gram() []float64 {
-	n := int(m.block)
-	width := bits.Len(uint(2*n - 1)) // an entry's bits
-	parts, counts := make([][]uint32, m.sparsity), make([][]uint32, m.sparsity*m.sparsity)
-	for r := range parts {
-		parts[r] = make([]uint32, min(columnsAtOnce, m.dim))
-		for t := range r {
-			counts[r*m.sparsity+t] = make([]uint32, n<<width)
-		}
-	}
-	m.eachPart(func(part []uint32, r int, _ uint64) {
-		for t, other := range parts[:r] {
-			countPairs(counts[r*m.sparsity+t], part, other)
-		}
-		for i, e := range part { // the row in front of the sign, and room for another entry
-			parts[r][i] = e>>1<<width | e&1
-		}
-	})
-	sums := make([]float64, m.rows*m.rows)
-	for r := range m.sparsity {
-		for t := range r {
-			for a := range n {
-				row := counts[r*m.sparsity+t][a<<width:]
-				for b := range n {
-					i, j := t*n+a, r*n+b
-					equal, other := float64(row[2*b]), float64(row[2*b+1])
-					sums[i*m.rows+j], sums[j*m.rows+i] = equal-other, equal-other
-					if r == t+1 {
-						sums[i*(m.rows+1)] += equal + other
-					}
-					if t == 0 && r == m.sparsity-1 {
-						sums[j*(m.rows+1)] += equal + other
-					}
-				}
-			}
-		}
-	}
-	return sums
-}
-
-// countPairs counts the pairs of entries, whose bits do not overlap but for the last, the sign: of
-// two it is whether they differ.
-func countPairs(counts, a, b []uint32) {
-	b = b[:len(a)]
-	for i, e := range a {
-		counts[e^b[i]]++
-	}
-}
-
 func (m *sjlt) gain() float64 { return float64(m.dim) }
 
 func (m *sjlt) bytes() int { return 4*len(m.table) + m.coefficients }
