@@ -380,3 +380,37 @@ func TestPlan(t *testing.T) {
 	_, err = Params{}.Plan()
 	require.ErrorIs(t, err, ErrParams)
 }
+
+// What a Plan draws is the output at a quantile of the law of its column, for each place that an
+// entry can have there.
+func TestPlanDraws(t *testing.T) {
+	for _, p := range []Params{{Delta: 1e-6}, {Max: 40, Structure: ColumnsOnly}, {Max: 40, Structure: ColumnsOnly, Levels: 2}} {
+		p.Epsilon, p.Sparsity = 1, 1000
+		s, err := p.shape()
+		require.NoError(t, err)
+		g := newBins(&s.code, s.half, s.reach())
+		rates := make([]float64, g.count)
+		for b := range rates {
+			rates[b] = 0.02
+		}
+		laws := g.laws(rates, 0.3)
+		n, upTo := g.count+2, make([][]float64, g.columns)
+		for j := range upTo {
+			upTo[j] = g.cumulated(laws)
+		}
+		outputs, random := make([]uint8, g.columns), rand.New(rand.NewPCG(1, 2))
+		for b := -1; b <= g.count; b++ { // all places in the first column
+			y := b + 1
+			for _, q := range []float64{0, 0.01, 0.2, 0.5, 0.77, 0.99, 1 - 0x1p-53} {
+				g.draw(upTo, b, 0, outputs, q, random)
+				want, sum := 0, 0.0
+				for ; want < g.levels-1; want++ {
+					if sum += laws[want*n+y]; sum > q {
+						break
+					}
+				}
+				require.EqualValues(t, want, outputs[0])
+			}
+		}
+	}
+}

@@ -25,14 +25,18 @@ type Plan struct {
 	Large float64
 }
 
-// trials returns the number of simulated entries of a Plan: fewer where each has very many columns.
-func (g *bins) trials() int { return min(4000, max(200, 1<<20/g.columns)) }
+// trials returns the number of simulated entries of a Plan: fewer where there are very many columns,
+// so that no Plan takes long.
+func (g *bins) trials() int { return min(4000, max(100, 1<<18/g.columns)) }
+
+// rounds returns how often a Plan fits the load, which changes little after few.
+func (g *bins) rounds() int { return min(loadRounds, max(6, 1<<16/g.columns)) }
 
 // Plan returns what a release will cost and how accurate it will be if the Sparsity entries are
 // like the given values, each of them a value of as many entries; uniform on the columns' axis, of
 // either sign if Signed, if none is given. What lies in the cells of an entry decides much of its
 // error: most is lost where all lie just below the list, next to nothing where all are listed. The
-// error, of values that are not numbers, too, wraps [ErrParams]. It takes some milliseconds, .4 s
+// error, of values that are not numbers, too, wraps [ErrParams]. It takes some milliseconds, .1 s
 // where there are thousands of columns.
 func (p Params) Plan(values ...float64) (Plan, error) {
 	for _, v := range values {
@@ -56,9 +60,9 @@ func (p Params) Plan(values ...float64) (Plan, error) {
 // forecast is a decoder for a release that is not there, and what the cells will show.
 type forecast struct {
 	*decoder
-	// laws[side][column][o·(count+2)+y] is Pr[output o] for an entry at y as in
+	// upTo[side][column][y·levels+o] is Pr[output ≤ o] for an entry at y as in
 	// bins.chance
-	laws [][][]float64
+	upTo [][][]float64
 }
 
 // forecast reads the load as of a table in which each output is as frequent as expected.
@@ -72,18 +76,32 @@ func (s *shape) forecast(values []float64) forecast {
 	var histograms [][][]uint64
 	for side := range s.columns / s.half {
 		crowds := d.crowds(values, side)
-		laws, histogram := make([][]float64, s.half), make([][]uint64, s.half)
+		upTo, histogram := make([][]float64, s.half), make([][]uint64, s.half)
 		for j, c := range crowds {
-			laws[j], histogram[j] = d.bins.laws(c.in, c.above), make([]uint64, s.code.levels)
+			laws := d.bins.laws(c.in, c.above)
+			upTo[j], histogram[j] = d.bins.cumulated(laws), make([]uint64, s.code.levels)
 			for o := range histogram[j] {
-				histogram[j][o] = uint64(math.Round(laws[j][o*(d.bins.count+2)] * float64(s.cells())))
+				histogram[j][o] = uint64(math.Round(laws[o*(d.bins.count+2)] * float64(s.cells())))
 			}
 		}
-		f.laws, histograms = append(f.laws, laws), append(histograms, histogram)
+		f.upTo, histograms = append(f.upTo, upTo), append(histograms, histogram)
 	}
-	d.learn(histograms)
+	d.learn(histograms, d.bins.rounds())
 	f.decoder = d.under(DefaultPrior())
 	return f
+}
+
+// cumulated returns Pr[output ≤ o] at y·levels+o, of what laws returned.
+func (g *bins) cumulated(laws []float64) []float64 {
+	upTo, n := make([]float64, len(laws)), g.count+2
+	for y := range n {
+		sum := 0.0
+		for o := range g.levels {
+			sum += laws[o*n+y]
+			upTo[y*g.levels+o] = sum
+		}
+	}
+	return upTo
 }
 
 // crowd is how many entries there are for one cell of a column: in each of its bins, and above it.
@@ -153,13 +171,13 @@ func (f forecast) simulate(values []float64) (entries, zeros float64) {
 	s, g := f.shape, &f.bins
 	random, trials := rand.New(rand.NewPCG(1, 2)), g.trials()
 	var outputs [2][]uint8
-	for side := range f.laws {
+	for side := range f.upTo {
 		outputs[side] = make([]uint8, g.columns)
 	}
 	estimate := func(side, b, kept int, listed, first float64) float64 {
-		g.draw(f.laws[side], b, kept, outputs[side], first, random)
-		if len(f.laws) == 2 {
-			g.draw(f.laws[1-side], -1, 0, outputs[1-side], random.Float64(), random)
+		g.draw(f.upTo[side], b, kept, outputs[side], first, random)
+		if len(f.upTo) == 2 {
+			g.draw(f.upTo[1-side], -1, 0, outputs[1-side], random.Float64(), random)
 		}
 		return s.inUnits(f.median(outputs[0], outputs[1], listed, f.odds))
 	}
@@ -195,7 +213,7 @@ func (f forecast) simulate(values []float64) (entries, zeros float64) {
 // draw draws the outputs of an entry in bin b, or of one that is 0 for b = −1. In the columns
 // before the first one that it keeps it is as good as 0. The first column's output is at the given
 // quantile.
-func (g *bins) draw(laws [][]float64, b, kept int, outputs []uint8, first float64, random *rand.Rand) {
+func (g *bins) draw(upTo [][]float64, b, kept int, outputs []uint8, first float64, random *rand.Rand) {
 	for j := range outputs {
 		y := 0
 		switch at := b - j*g.count; {
@@ -205,10 +223,10 @@ func (g *bins) draw(laws [][]float64, b, kept int, outputs []uint8, first float6
 		case at >= 0:
 			y = at + 1
 		}
-		left, o := first, 0
-		for ; o < g.levels-1; o++ {
-			if left -= laws[j][o*(g.count+2)+y]; left < 0 {
-				break
+		row, o := upTo[j][y*g.levels:(y+1)*g.levels], 0
+		for half := g.levels / 2; half > 0; half /= 2 { // levels are a power of two
+			if row[o+half-1] <= first {
+				o += half
 			}
 		}
 		outputs[j], first = uint8(o), random.Float64()

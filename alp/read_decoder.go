@@ -36,20 +36,20 @@ func newDecoder(p *Projection) *decoder {
 	for side := range s.columns / s.half {
 		histograms = append(histograms, s.outward(histogram, side))
 	}
-	d.learn(histograms)
+	d.learn(histograms, loadRounds)
 	return d.under(DefaultPrior())
 }
 
 // learn computes the loads from how often each output occurs in each column of each side, and what
 // follows from them.
-func (d *decoder) learn(histograms [][][]uint64) {
+func (d *decoder) learn(histograms [][][]uint64, rounds int) {
 	s := d.shape
 	d.uniform = s.uniformPrior(&d.bins, d.list)
 	// of Sparsity: rates that the table speaks for grow fast, the others stay where they start
 	const few = 0.1
 	start := d.uniform.start(&d.bins, few*float64(s.params.Sparsity)/float64(s.cells()))
 	for _, histogram := range histograms {
-		d.loads = append(d.loads, d.bins.fit(histogram, start))
+		d.loads = append(d.loads, d.bins.fit(histogram, start, rounds))
 	}
 	d.flat = d.posteriors(&d.uniform, 0)
 	if d.list != nil {

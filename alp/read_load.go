@@ -122,7 +122,7 @@ func (g *geometry) tally(word, mask uint64, counts []uint64) {
 // Columns are treated as if they were independent samples. A cell whose largest entry is in bin b
 // holds no entry above; in b itself ω/(1−e^{−ω}) on average, ω being the rate of b; and below, as
 // many as without looking.
-func (g *bins) fit(histogram [][]uint64, start load) load {
+func (g *bins) fit(histogram [][]uint64, start load, rounds int) load {
 	rates := append(load(nil), start...)
 	cells := 0.0 // of one column
 	for _, n := range histogram[0] {
@@ -134,7 +134,7 @@ func (g *bins) fit(histogram [][]uint64, start load) load {
 	}
 	e := expectation{bins: g, seen: make([]float64, g.count), before: make([]float64, g.count+2), after: make([]float64, g.count+2)}
 	above := make([]float64, g.columns)
-	for range loadRounds {
+	for range rounds {
 		rate := rates[g.total()]
 		for j := g.columns - 1; j >= 0; j-- {
 			above[j] = rate
