@@ -9,8 +9,8 @@ import "math"
 // 1 and c = √(2·f·ρ), f the share of C; neither n nor a quantile has a part in it. Rows of norm 0
 // are never longer than a candidate, so it does not matter how many there are. Where fewer than k
 // rows are not 0, C falls to the bottom of its axis, a Unit (limit.go): the release says 0 where
-// that is far below the size of those rows, and their mean with honest noise where it is their
-// size.
+// that is far below the size of those rows, and where it is their size, their mean with honest
+// noise.
 //
 // The base measure is uniform in ln C up to 2M₁, M₁ a released median of the norms that are not 0,
 // and falls by 8 for each further factor of 2. A miss above all data costs noise in proportion to
@@ -52,7 +52,7 @@ const (
 	tiltMiddle  = 1 << 12
 	tiltGain    = 6.2  // 9·ln 2: how much less L is if C may be an octave or three too large
 	mostTypical = 0.5  // of what C and M₁ take together: the most for M₁
-	typicalNeed = 16   // L of M₁, in terms of all rows
+	typicalNeed = 18   // L of M₁, in terms of all rows
 	typicalPart = 0.15 // of the share of C: the least for M₁
 )
 

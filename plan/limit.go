@@ -13,11 +13,9 @@ func (r *run) normBound() float64 {
 	return math.Sqrt(sum) * (1 + 0x1p-40)
 }
 
-// leastNorm returns the least C and M₁ for a bound on the norms: a Unit where the factor makes it
-// least, to the next whole octave below the bound. Where fewer than k rows are not 0, C is about
-// that, and the noise that of a Unit: an interval is not as narrow as if nothing could be missed.
-// And where M₁ is that, because few rows are not 0, the base measure of C falls from there.
-func (r *run) leastNorm(bound float64) float64 {
+// unitOctaves returns how many octaves below a bound on the norms a Unit is, in the column where
+// the factor makes it least: whole ones, so up to one too few.
+func (r *run) unitOctaves(bound float64) int {
 	least := math.Inf(1)
 	for _, f := range r.factor {
 		if f = math.Abs(f); f < least {
@@ -25,17 +23,39 @@ func (r *run) leastNorm(bound float64) float64 {
 		}
 	}
 	octaves := math.Floor(math.Log2(bound / (least * r.p.Unit)))
-	return bound * math.Exp2(-min(max(octaves, leastOctaves), mostOctaves))
+	return int(min(max(octaves, leastOctaves), mostOctaves))
+}
+
+// octaves returns how many octaves of C and M₁ are below the bound on the norms: all that a float64
+// makes sense of, but if a Unit above the default is given, down to that.
+func (r *run) octaves(bound float64) int {
+	if r.p.Unit > r.p.Max*defaultUnit {
+		return r.unitOctaves(bound)
+	}
+	return mostOctaves
+}
+
+// raised returns an axis of norms that begins with a Unit, and the keys on it. Where M₁ is at the
+// bottom of its axis few rows are not 0, and C is drawn from there. If those are fewer than k, C is
+// about a Unit, and the noise as well, so that an interval is not as narrow as if nothing could be
+// missed; if they are more, the base measure of C falls from a Unit on.
+func (r *run) raised(a axis, keys []uint32) (axis, []uint32) {
+	octaves := r.octaves(a.max) - r.unitOctaves(a.max)
+	for j, key := range keys {
+		keys[j] = uint32(max(int64(key)-int64(octaves)<<normBits, 0))
+	}
+	return logAxis(math.Ldexp(a.unit, octaves), a.max, normBits), keys
 }
 
 const (
-	clipPart     = 0.1 // of the budget that is left: the most for γ
-	normBits     = 8   // binary digits to which a norm is resolved
-	typicalBits  = 2   // the same for M₁
-	leastOctaves = 4   // of C, below the public bound on the norm
-	mostOctaves  = 48
-	mostZeros    = 1 << 30 // the most values that typical adds at the bottom
-	typicalZeros = 16      // how many it adds, in units of 1/c ranks
+	clipPart      = 0.1 // of the budget that is left: the most for γ
+	normBits      = 8   // binary digits to which a norm is resolved
+	typicalBits   = 2   // the same for M₁
+	leastOctaves  = 4   // of C, below the public bound on the norm
+	mostOctaves   = 48
+	mostZeros     = 1 << 30 // the most values that typical adds at the bottom
+	typicalZeros  = 8       // how many it adds, in units of 1/c ranks
+	typicalWeight = 1 << 10 // the base measure there
 	// binary digits of C: the step of the clipped sum is C·2⁻²⁶ or a little more
 	clipDigits = 26
 )
@@ -61,6 +81,10 @@ func (r *run) limit(d depth) (float64, error) {
 		if typical, err = r.typical(a, keys, part); err != nil {
 			return 0, err
 		}
+		if typical == a.unit {
+			a, keys = r.raised(a, keys)
+			typical = a.unit
+		}
 		base = a.tilted(typical)
 	}
 	k := int64(math.Round(cap1(d.rows)))
@@ -75,10 +99,11 @@ func (r *run) limit(d depth) (float64, error) {
 
 // typical releases M₁, the median of the norms that are not 0, with the budget rho. Whether a row's
 // norm is 0 may differ between neighbours, so under Replace a value may be replaced, appear or
-// disappear. A public number of values at the bottom of the axis, 16/c and the same for all data,
-// draws M₁ there where few rows are not 0: with none, every other cell is e⁻⁸ times as probable.
-// Elsewhere it lowers the wanted rank by 8/c: a quarter of the rows at the least budget of
-// depth.go.
+// disappear. Two things draw M₁ to the bottom of its axis where few rows are not 0: a public number
+// of values there, 8/c and the same for all data, and a base measure with the weight of 1024 cells.
+// With no row but 0 the other 191 cells have e⁻⁴/1024 each, 0.3 % together. Where no row is 0 and
+// the budget the least, c·n = 36, the wanted rank is 14/c above the bottom: M₁ is too low with
+// probability (1024 + 191)·e⁻¹⁴ = 0.1 %.
 //
 // keys are those of the norms on the axis of C. That of M₁ keeps typicalBits in place of normBits
 // of the same numbers.
@@ -92,7 +117,8 @@ func (r *run) typical(of axis, keys []uint32, rho float64) (float64, error) {
 	for j, key := range keys {
 		c.keys[j] = coarser(key)
 	}
-	draw, err := r.drawer(newWeights(rho, 0.5, ch, r.x.count()+int(c.zeros)), a, a.plain(), rho, ch)
+	base := []region{{0, 1, typicalWeight}, {1, a.keys, 1}}
+	draw, err := r.drawer(newWeights(rho, 0.5, ch, r.x.count()+int(c.zeros)), a, base, rho, ch)
 	if err != nil {
 		return 0, err
 	}
@@ -111,7 +137,7 @@ func coarser(key uint32) uint32 {
 func (r *run) normAxis() axis {
 	bound := r.normBound()
 	if r.p.Steps.Base != Uniform {
-		return logAxis(r.leastNorm(bound), bound, normBits)
+		return logAxis(math.Ldexp(bound, -r.octaves(bound)), bound, normBits)
 	}
 	if r.scaled {
 		e, sum := 2*r.p.P/(r.p.P+2), 0.0

@@ -3,27 +3,52 @@ package plan
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"testing"
+	"testing/cryptotest"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/dptest"
 )
 
-// The axis of C begins a whole number of octaves below the bound, from 4 to 48, at a Unit or up to
-// an octave above: the Unit of the column that is scaled down most.
-func TestLeastNorm(t *testing.T) {
+// A Unit, of the column that is scaled down most, lies a whole number of octaves below the bound,
+// from 4 to 48, or up to one octave further. The axis of norms begins there if the Unit is given.
+func TestUnitOctaves(t *testing.T) {
 	for _, c := range []struct {
 		unit   float64
 		factor []float64
-		want   float64 // log₂ of bound over the least C, for a bound of 2¹²
+		want   int // for a bound of 2¹²
 	}{
 		{1, []float64{1}, 12}, {1, []float64{1, 1}, 12}, {1.5, []float64{1}, 11}, {0.75, []float64{1}, 12}, {0.5, []float64{8, 1}, 13},
 		{1, []float64{4, 0x1p-3}, 15}, {1, []float64{4, -0x1p-3}, 15}, {0x1p-36, []float64{1}, 48}, {0x1p-40, []float64{1}, 48},
 		{1, []float64{0, 1}, 48}, {0x1p8, []float64{1}, 4}, {0x1p12, []float64{1}, 4}, {1, []float64{0x1p30}, 4},
 	} {
-		r := &run{p: Params{Unit: c.unit}, factor: c.factor}
-		require.Equal(t, math.Exp2(12-c.want), r.leastNorm(0x1p12), "%+v", c)
+		r := &run{p: Params{Unit: c.unit, Max: 1 << 12}, factor: c.factor}
+		require.Equal(t, c.want, r.unitOctaves(1<<12), "%+v", c)
+		if c.unit > 0x1p-8 {
+			require.Equal(t, c.want, r.octaves(1<<12), "%+v", c)
+		} else {
+			require.Equal(t, 48, r.octaves(1<<12), "%+v", c)
+		}
+	}
+	r := &run{p: Params{Unit: 0x1p-8, Max: 1 << 12}, factor: []float64{1}}
+	require.Equal(t, []int{20, 48}, []int{r.unitOctaves(1 << 12), r.octaves(1 << 12)}, "the default is not one that is given")
+}
+
+// Keys on the axis from a Unit on are those that norms have there.
+func TestRaised(t *testing.T) {
+	for _, unit := range []float64{0x1p-8, 1, 0x1p-20} {
+		r := &run{p: Params{Unit: unit, Max: 1 << 12}, factor: []float64{1}}
+		a := logAxis(math.Ldexp(1<<12, -r.octaves(1<<12)), 1<<12, normBits)
+		want := logAxis(max(unit, 0x1p-36), 1<<12, normBits)
+		var keys, there []uint32
+		for x := 0x1p-40; x < 1<<13; x *= 1.01 {
+			keys, there = append(keys, a.key(x)), append(there, want.key(x))
+		}
+		got, moved := r.raised(a, keys)
+		require.Equal(t, want, got)
+		require.Equal(t, there, moved)
 	}
 }
 
@@ -35,23 +60,37 @@ func TestTypicalKeys(t *testing.T) {
 	}
 }
 
-// Where no row is other than 0, M₁ is at the bottom of its axis, but with a probability below e⁻⁸
-// for each other cell: here 48 of them, 1.6 %. More than 40 of 500 are below 1e-12 then.
-func TestTypicalOfNothing(t *testing.T) {
-	p := Params{Rho: 1, Dim: 1, Max: 1 << 12, Unit: 1}.resolved()
-	r := newRun(context.Background(), p, &rows{dim: 1, max: 1 << 12, least: -1 << 12, dense: make([][]float64, 1000)})
-	for _, rho := range []float64{1e-3, 0.1} {
-		above := int64(0)
-		for range 500 {
-			typical, err := r.typical(r.normAxis(), nil, rho)
-			require.NoError(t, err)
-			if typical > 1.01 {
-				above++
-			}
-		}
-		t.Logf("ρ = %v: %d of 500", rho, above)
-		dptest.Tail(t, "M₁ of nothing", above, 500, 49*math.Exp(-8), 1e-12)
+// Where no row is other than 0, M₁ is at the bottom of its axis, but with the weight e⁻⁴/1024 for
+// each of the 191 other cells. Where all rows are alike and the budget is the least, it is not too
+// low, but with probability e⁻¹⁴ for each cell below and 1024 times that for the bottom. If these
+// probabilities are twice as large, for ranks that are rounded, more than 20 and 15 of 500 have a
+// probability below 1e-9; and the noise is fixed.
+func TestTypicalOfNothingAndOfAll(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
+	const n, runs = 1000, 500
+	p := Params{Rho: 1, Dim: 1, Max: 1 << 12}.resolved()
+	r := newRun(context.Background(), p, &rows{dim: 1, max: 1 << 12, least: -1 << 12, dense: make([][]float64, n)})
+	a := r.normAxis()
+	all := make([]uint32, n)
+	for j := range all {
+		all[j] = a.key(1)
 	}
+	rho, above, below := need(typicalNeed, 0.5, n, either), 0, 0
+	for range runs {
+		nothing, err := r.typical(a, nil, rho)
+		require.NoError(t, err)
+		something, err := r.typical(a, all, rho)
+		require.NoError(t, err)
+		if nothing > a.unit {
+			above++
+		}
+		if something < 0.8 {
+			below++
+		}
+	}
+	t.Logf("too high %d, too low %d of %d", above, below, runs)
+	require.LessOrEqual(t, above, 20)
+	require.LessOrEqual(t, below, 15)
 }
 
 // Rare events, of which there are fewer than rows are clipped, have honest intervals where a Unit
@@ -76,4 +115,17 @@ func TestRareEvents(t *testing.T) {
 	dptest.Alarm(t, 1e-10)
 	_, upper := dptest.ClopperPearson(hits, releases, 1-1e-10)
 	require.GreaterOrEqual(t, upper, 0.95)
+}
+
+// A public range 2³⁰ times as wide as the data, with no Unit, costs nothing to speak of: rows are
+// clipped as if it were narrow. A C of at least a Unit, Max/2²⁰, would err by 0.1. Noise is fixed.
+func TestMaxFarBeyondTheData(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
+	rng := rand.New(rand.NewPCG(61, 62)) // test data
+	x, mean := columnOf(rng, 5000, (*rand.Rand).ExpFloat64)
+	for range 3 {
+		m := release(t, Params{Rho: 2, Dim: 1, Max: 1 << 30}, x)
+		require.InDelta(t, mean[0], m.Estimate(0), 0.02)
+		require.Less(t, m.Clip(), 100.0)
+	}
 }

@@ -8,15 +8,16 @@ import (
 )
 
 const (
-	minRho  = 0x1p-30
-	maxDim  = 1 << 24
-	maxRows = 1 << 36
-	minMax  = 0x1p-100
-	maxMax  = 0x1p100
-	minUnit = 0x1p-60 // of Max
-	maxP    = 64
-	minP    = 0x1p-4
-	minBeta = 1e-12
+	minRho      = 0x1p-30
+	maxDim      = 1 << 24
+	maxRows     = 1 << 36
+	minMax      = 0x1p-100
+	maxMax      = 0x1p100
+	minUnit     = 0x1p-60 // of Max
+	defaultUnit = 0x1p-20 // of Max
+	maxP        = 64
+	minP        = 0x1p-4
+	minBeta     = 1e-12
 
 	maxGroup  = 1 << 10
 	maxSearch = 64
@@ -50,9 +51,9 @@ type Params struct {
 	// [Mechanism.WithRanges] gives each coordinate a range of its own.
 	Max float64
 	// Unit is the least scale that matters, in (2⁻⁶⁰·Max, Max]: standard
-	// deviations below Unit/16 count as that, and no row is clipped to a norm
-	// below a Unit, or the same in scaled columns. Where few rows are not 0,
-	// take their size. 0 is Max/2²⁰.
+	// deviations below Unit/16 count as that. 0 is Max/2²⁰. Above that, no row
+	// is clipped to a norm below a Unit, or the same in scaled columns: where
+	// few rows are not 0, take their size.
 	Unit float64
 	// P is the p of the ℓₚ error that the noise is shaped for, in [1/16, 64]. 0
 	// is 2, or 1 if NonNegative.
@@ -238,7 +239,7 @@ func (p Params) least() float64 {
 // unit returns Unit, the default filled in.
 func (p Params) unit() float64 {
 	if p.Unit == 0 {
-		return p.max() * 0x1p-20
+		return p.max() * defaultUnit
 	}
 	return p.Unit
 }
