@@ -818,11 +818,11 @@ func BenchmarkDistance(b *testing.B) {
 			}
 			b.ReportMetric(p.DistanceStdErr(1e4, 0)/1e4, "rse")
 		}
-		sparse := func(builder *jl.Builder) {
-			for i := range uint64(100) {
-				builder.Add(i*40, 3)
-			}
+		indices, values := make([]uint64, 100), make([]float64, 100)
+		for i := range indices {
+			indices[i], values[i] = uint64(i)*40, 3
 		}
+		sparse := func(builder *jl.Builder) { builder.AddSparse(indices, values) }
 		b.Run(name+"op=sketch/dense", func(b *testing.B) { sketch(b, func(builder *jl.Builder) { builder.AddDense(dense) }) })
 		if p.Transform != jl.SJLT {
 			continue
