@@ -51,7 +51,7 @@ type setup struct {
 // which takes up to 20 ms, and for each coordinate s² ns for an SJLT with s > 1, k²/200 ns for
 // signs and k²/8 ns for normal entries.
 //
-// What is drawn and computed is public, and is remembered: the calibrations of the last 64 Params,
+// What is drawn and computed is public, and is remembered: the last 64 calibrations and norms,
 // and the matrices drawn last, up to 33 MiB of them in all, so that a second New of equal Params
 // takes microseconds. [Builder.Sibling] needs neither.
 func New(p Params) (*Builder, error) {

@@ -3,6 +3,7 @@ package jl
 import (
 	"math"
 
+	"github.com/dpsketch/dpsketch/internal/memo"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -94,8 +95,16 @@ func (p Params) bounds(m bounded) norms {
 	case p.Input:
 		return norms{1, 1}
 	}
-	return m.norms(p.Norm)
+	drawn, ok := m.(matrix)
+	if !ok {
+		return m.norms(p.Norm)
+	}
+	n, _ := computed.Get(p.selecting(), func() (norms, error) { return drawn.norms(p.Norm), nil })
+	return n
 }
+
+// computed are the norms of the last matrices, which other guarantees for these need, too.
+var computed memo.Table[Params, norms]
 
 // rounding returns by how much rounding moves neighbours apart: before the matrix in the norm of
 // the relation, and after it in the norm of the noise.
