@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/internal/limits"
 )
 
 // The error of a sketch in closed form. With n cells a level, levels of ratio 2 and c = 1 − 2p of
@@ -189,13 +190,8 @@ func (p Params) planned(q Params, sketches int, relative float64) Plan {
 
 // sized returns the Params with the fewest Cells and Levels, for bits of that logSign.
 func (p Params) sized(logSign, relative, largest float64, sketches int, lawOf func(logSign float64, cells, levels int) law) (Params, error) {
-	switch {
-	case !(relative > 0 && relative <= 1):
-		return Params{}, bad("relative error", relative, "a number in (0, 1]")
-	case !(largest >= 1 && largest <= 0x1p64):
-		return Params{}, bad("largest size", largest, "a number in [1, 2⁶⁴]")
-	case sketches < 1 || sketches > maxParts:
-		return Params{}, bad("number of sketches", sketches, "an integer in [1, 2²⁰]")
+	if err := limits.Planned("kor", relative, largest, sketches, maxParts); err != nil {
+		return Params{}, err
 	}
 	one := law{logSign: float64(sketches) * logSign, cells: 1}
 	cells := 64 * math.Ceil(one.variance()/(relative*relative)*(1+1e-12)/64)

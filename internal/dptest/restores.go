@@ -50,3 +50,18 @@ func Restores(t testing.TB, from, to Movable, use func(), others ...Movable) {
 	}
 	require.NoError(t, to.RestorePrivateState(data))
 }
+
+// RestoresOrStays gives a Builder any bytes as its private state, those of a fuzz target say, and
+// reports whether it took them: then its state is these very bytes, else the one before.
+func RestoresOrStays(t testing.TB, b Movable, data []byte) (restored bool) {
+	t.Helper()
+	want, err := b.AppendPrivateState(nil)
+	require.NoError(t, err)
+	if restored = b.RestorePrivateState(data) == nil; restored {
+		want = data
+	}
+	state, err := b.AppendPrivateState(nil)
+	require.NoError(t, err)
+	require.Equal(t, want, state)
+	return restored
+}

@@ -82,6 +82,20 @@ func Real(pkg, field string, x float64, integers bool) error {
 	return nil
 }
 
+// Planned checks what a sketch of sets is asked for: a relative error in (0, 1], a size in [1,
+// 2⁶⁴], and a number of sketches in [1, most] that are combined.
+func Planned(pkg string, relative, size float64, sketches, most int) error {
+	switch {
+	case !(relative > 0 && relative <= 1):
+		return fault.Params(pkg, "relative error", relative, "a number in (0, 1]")
+	case !(size >= 1 && size <= 0x1p64):
+		return fault.Params(pkg, "largest size", size, "a number in [1, 2⁶⁴]")
+	case sketches < 1 || sketches > most:
+		return fault.Params(pkg, "number of sketches", sketches, fmt.Sprintf("an integer in [1, %d]", most))
+	}
+	return nil
+}
+
 // Relation checks that a neighbouring relation is 0, which stands for a default, or one of the
 // constants.
 func Relation[R interface {

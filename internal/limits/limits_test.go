@@ -34,6 +34,9 @@ func TestLimits(t *testing.T) {
 	check(func(x float64) error { return OneOf("pkg", x, 0, 0) }, []float64{0x1p-30, 1024}, []float64{0, 1025})
 	check(func(x float64) error { return OneOf("pkg", 0, 0, x) }, []float64{0x1p-60, 0x1p20}, []float64{0, 0x1p21})
 	check(func(x float64) error { return OneOf("pkg", 1, x, 0) }, []float64{0, 1e-300}, []float64{1e-301, 1})
+	check(func(x float64) error { return Planned("pkg", x, 1, 1, 1) }, []float64{5e-324, 0.1, 1}, []float64{0, 1.5})
+	check(func(x float64) error { return Planned("pkg", 1, x, 1, 1) }, []float64{1, 1.5, 0x1p64}, []float64{0, 0.5, 0x1p65})
+	check(func(x float64) error { return Planned("pkg", 1, 1, int(max(min(x, 99), -99)), 7) }, []float64{1, 7}, []float64{0, 8})
 	require.ErrorContains(t, OneOf("pkg", 1, 0, 1), "Epsilon")
 	require.ErrorContains(t, OneOf("pkg", 0, 1e-6, 1), "Delta")
 	for r := range relation(4) {

@@ -172,12 +172,7 @@ func FuzzRestorePrivateState(f *testing.F) {
 	f.Add(privateBytes(f, builder(f, small, 1, 2, 3)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b := builder(t, small, 9)
-		before := privateBytes(t, b)
-		if b.RestorePrivateState(data) == nil {
-			require.Equal(t, data, privateBytes(t, b))
-		} else {
-			require.Equal(t, before, privateBytes(t, b))
-		}
+		dptest.RestoresOrStays(t, b, data)
 		_, err := b.Release()
 		require.NoError(t, err)
 	})

@@ -124,30 +124,7 @@ func TestLongUnionOfTwelve(t *testing.T) {
 	var f figures
 	fourth := 0.0 // powers of the errors
 	for range runs {
-		p.Seed = hashing.NewSeed()
-		builders := make([]*Builder, 12)
-		for j := range builders {
-			builders[j] = builder(t, p)
-		}
-		size := 0.0
-		for range 30_000 {
-			key, there := rng.Uint64(), false
-			for _, b := range builders {
-				if rng.Float64() < 0.3 { // active in a month
-					b.Add(key)
-					there = true
-				}
-			}
-			if there {
-				size++
-			}
-		}
-		var sketches []*Sketch
-		for _, b := range builders {
-			s, err := b.Release()
-			require.NoError(t, err)
-			sketches = append(sketches, s)
-		}
+		sketches, size := parties(t, rng, p, 12, 30_000)
 		union, err := Union(sketches...)
 		require.NoError(t, err)
 		lo, hi := union.Interval(0.95)

@@ -116,13 +116,8 @@ func (p Params) Plan(relative, largest float64, sketches int) (Plan, error) {
 	if err := limits.Epsilon("distinct", p.Epsilon, maxEpsilon); err != nil {
 		return Plan{}, err
 	}
-	switch {
-	case !(relative > 0 && relative <= 1):
-		return Plan{}, bad("relative error", relative, "a number in (0, 1]")
-	case !(largest >= 1 && largest <= 0x1p64):
-		return Plan{}, bad("largest size", largest, "a number in [1, 2⁶⁴]")
-	case sketches < 1 || sketches > maxSketches:
-		return Plan{}, bad("number of sketches", sketches, "an integer in [1, 2¹⁶]")
+	if err := limits.Planned("distinct", relative, largest, sketches, maxSketches); err != nil {
+		return Plan{}, err
 	}
 	of := func(blocks int64) Params {
 		q := Params{Epsilon: p.Epsilon, Cells: int(64 * blocks), Levels: 1, CountShare: 1, Seed: [16]byte{1}}

@@ -160,6 +160,34 @@ func TestUnionWeights(t *testing.T) {
 	require.InEpsilon(t, 1/info, variance, 1e-6)
 }
 
+// parties returns releases of k parties, each of which has each of the keys with probability 0.3,
+// as users who are active in a month, and the number of keys that one has at least.
+func parties(t testing.TB, rng *rand.Rand, p Params, k, keys int) (sketches []*Sketch, size float64) {
+	p.Seed = hashing.NewSeed()
+	builders := make([]*Builder, k)
+	for j := range builders {
+		builders[j] = builder(t, p)
+	}
+	for range keys {
+		key, there := rng.Uint64(), false
+		for _, b := range builders {
+			if rng.Float64() < 0.3 {
+				b.Add(key)
+				there = true
+			}
+		}
+		if there {
+			size++
+		}
+	}
+	for _, b := range builders {
+		s, err := b.Release()
+		require.NoError(t, err)
+		sketches = append(sketches, s)
+	}
+	return sketches, size
+}
+
 // Unions of three and of eight releases: the stated error, and the coverage. With 80 runs a mean
 // square of normal errors is 2.8 times its mean, and a coverage of .93 is seen below .6, each with
 // probability below 1e-10.
@@ -170,30 +198,7 @@ func TestUnionAccuracy(t *testing.T) {
 		p := Params{Epsilon: 4, Cells: 256, Levels: 9, CountShare: 0.05, Seed: hashing.Seed{1}}
 		squares, covered := 0.0, 0
 		for range runs {
-			p.Seed = hashing.NewSeed()
-			builders := make([]*Builder, k)
-			for j := range builders {
-				builders[j] = builder(t, p)
-			}
-			size := 0.0
-			for range 3000 {
-				key, there := rng.Uint64(), false
-				for _, b := range builders {
-					if rng.Float64() < 0.3 {
-						b.Add(key)
-						there = true
-					}
-				}
-				if there {
-					size++
-				}
-			}
-			var sketches []*Sketch
-			for _, b := range builders {
-				s, err := b.Release()
-				require.NoError(t, err)
-				sketches = append(sketches, s)
-			}
+			sketches, size := parties(t, rng, p, k, 3000)
 			union, err := Union(sketches...)
 			require.NoError(t, err)
 			e := (union.Estimate() - size) / union.StdErr()

@@ -191,14 +191,7 @@ func FuzzRestorePrivateState(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, b := range []*Builder[string]{b, kept} {
-			now, err := b.AppendPrivateState(nil)
-			require.NoError(t, err)
-			if b.RestorePrivateState(data) == nil {
-				now = data
-			}
-			after, err := b.AppendPrivateState(nil)
-			require.NoError(t, err)
-			require.Equal(t, now, after)
+			dptest.RestoresOrStays(t, b, data)
 		}
 	})
 }
