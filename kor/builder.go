@@ -12,10 +12,10 @@ import (
 
 type secret = private.State[state]
 
-// Builder sketches a set. It holds private data: it prints nothing of it, and [Builder.Release] and
-// [Builder.Share] are the only ways out, but for what [Builder.AppendPrivateState] moves within a
-// trusted pipeline. One goroutine at a time may use it; a call panics where it sees another one at
-// work.
+// Builder sketches a set. It holds private data and prints none of it. The data leave it by
+// [Builder.Release] or [Builder.Share], with noise, and by [Builder.AppendPrivateState], without,
+// for another machine of a trusted pipeline. One goroutine at a time may use it; a call panics if
+// it sees another one at work.
 type Builder struct {
 	secret
 	params    Params

@@ -6,8 +6,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// members are the keys of a Builder that counts, with their weights in steps of the grid: what is
-// released of them is the noisy sum of the weights, which the table does not know.
+// members are the keys of a Builder that counts, with their weights in steps of the grid. Only the
+// noisy sum of the weights is released.
 type members map[uint64]int32
 
 const (

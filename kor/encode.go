@@ -27,8 +27,8 @@ import (
 //	then for each release, in strictly ascending order of the identities:
 //	16     identity
 //	8      its ε
-//	8      k: each bit was flipped with probability k/2⁶⁴,
-//	4      so many times
+//	8      k: every flip of a bit had probability k/2⁶⁴
+//	4      number of flips of each bit
 //	then for each level:
 //	8·⌈n/64⌉  bits, cell j being bit j mod 64 of word ⌊j/64⌋; those behind the last cell are 0
 //

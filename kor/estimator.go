@@ -127,7 +127,7 @@ func gridX(j int) float64 { return math.Exp2(firstExp + float64(j)/octave) }
 
 // fill computes the grid.
 func (g *grid) fill(l *likelihood) {
-	below := octave * (l.levels - 1) // so many table entries lie before x = 2^firstExp
+	below := octave * (l.levels - 1) // table entries before x = 2^firstExp
 	g.points = octave*(l.levels+pastEnd-firstExp) + 1
 	var fade, one, zero, info [gridSize + octave*maxLevels]float64
 	c, rest := math.Exp(l.logSign), -math.Expm1(l.logSign)

@@ -27,19 +27,17 @@ type Params struct {
 	// 1/√n; see [Params.StdErr] and [Params.Plan].
 	Cells int
 	// Levels is L, in [1, 64]: level i holds a key of weight w with probability
-	// w/2^{i+1}. Counts up to about 2^L·n/8 keep the full accuracy; see
+	// w/2^{i+1}. Sets of up to about 2^L·n/8 keys have the full accuracy; see
 	// [Params.Largest].
 	Levels int
 	// Seed selects the hash functions. It is public, and the parties agree on
-	// it before they look at their data. The zero Seed is refused, as nobody
-	// could tell whether it was agreed on or forgotten; hashing.NewSeed makes
-	// one.
+	// it before they look at their data; [hashing.NewSeed] makes one. The zero
+	// Seed is refused: it may have been forgotten.
 	Seed hashing.Seed
-	// CountShare is the fraction of ε, in [0, 1), that buys a noisy count of
-	// the set beside the sketch; 0 is none. A few hundredths are enough: the
-	// count has a standard deviation of √2/(CountShare·ε), whatever its size. A
-	// Builder that counts has to know which keys it holds, and keeps them: some
-	// 40 bytes a key.
+	// CountShare is the fraction of ε, in [0, 1), that is spent on a noisy count
+	// of the set, released with the sketch; 0 is no count. A few hundredths are
+	// enough: the standard deviation of the count is √2/(CountShare·ε) for sets
+	// of any size. A Builder that counts keeps its keys, some 40 bytes each.
 	CountShare float64
 }
 
@@ -69,7 +67,7 @@ func (p Params) validate() error {
 	return nil
 }
 
-// validateStream is validate for sketches of streams, whose exact count nobody knows.
+// validateStream is validate for sketches of streams, which have no count.
 func (p Params) validateStream() error {
 	if err := p.validate(); err != nil {
 		return err

@@ -23,8 +23,8 @@ import (
 type part struct {
 	id      hashing.Seed
 	epsilon float64
-	k       uint64 // each bit was flipped with probability k/2⁶⁴,
-	flips   uint32 // so many times: more than once only for an aggregate of shares
+	k       uint64 // every flip of a bit had probability k/2⁶⁴
+	flips   uint32 // of each bit: n for an aggregate of n shares, else 1
 }
 
 // logSign returns ln(1 − 2p) of the part, ln E[(−1)^flip].

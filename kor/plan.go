@@ -47,22 +47,22 @@ import (
 // So no estimate from these levels has the error of the closed form at n/4 keys; with fewer Cells
 // it would, as the error depends on N/n.
 
-// setLaw returns the law of the XOR of so many releases of sets, or false for none of them and for
-// invalid Params.
+// setLaw returns the law of the XOR of that many releases of sets, or false for none of them and
+// for invalid Params.
 func (p Params) setLaw(sketches int) (l law, ok bool) {
 	flips, err := p.flips()
 	return setLaw(float64(sketches)*logSign(flips.K()), p.Cells, p.Levels), err == nil && sketches >= 1
 }
 
-// streamLaw is setLaw for the union of so many releases of streams.
+// streamLaw is setLaw for the union of that many releases of streams.
 func (p Params) streamLaw(sketches int) (l law, ok bool) {
 	flips, err := p.streamFlips()
 	return streamLaw(float64(sketches)*logSign(flips.K()), p.Cells, p.Levels), err == nil && sketches >= 1
 }
 
-// StdErr returns the standard error of an estimate of the size, in keys, from the XOR of so many
-// releases (1: one set, 2: a symmetric difference), by the Fisher information. NaN for an argument
-// out of range or invalid Params.
+// StdErr returns the standard error of an estimate of the size, in keys, from the XOR of the given
+// number of releases (1: one set, 2: a symmetric difference), by the Fisher information. NaN for an
+// argument out of range or invalid Params.
 //
 // The law takes the number of keys in a cell for Poisson. For a set of N keys of weight 1, N fixed,
 // the error of the estimate is √(StdErr² − N): the variance is smaller by N, that of the Poisson
@@ -78,7 +78,7 @@ func (p Params) StdErr(size float64, sketches int) float64 {
 	return l.stdErr(size)
 }
 
-// StreamStdErr is StdErr for the number of distinct keys in the union of so many streams.
+// StreamStdErr is StdErr for the number of distinct keys in the union of that number of streams.
 func (p Params) StreamStdErr(size float64, sketches int) float64 {
 	l, ok := p.streamLaw(sketches)
 	if !ok || !(size >= 0) {
@@ -88,8 +88,8 @@ func (p Params) StreamStdErr(size float64, sketches int) float64 {
 }
 
 // RelativeError returns the relative standard error √(4·ln 2/(n·Li₂(c²))) of an estimate from the
-// XOR of so many releases, which holds for sizes from 2·Cells to Largest/2; for others
-// [Params.StdErr] has the number. NaN for an argument out of range or invalid Params.
+// XOR of the given number of releases. It holds for sizes from 2·Cells to Largest/2; for others use
+// [Params.StdErr]. NaN for an argument out of range or invalid Params.
 func (p Params) RelativeError(sketches int) float64 {
 	l, ok := p.setLaw(sketches)
 	if !ok {
@@ -98,7 +98,8 @@ func (p Params) RelativeError(sketches int) float64 {
 	return math.Sqrt(l.variance())
 }
 
-// StreamRelativeError is RelativeError for the union of so many streams, from 4·Cells keys on.
+// StreamRelativeError is RelativeError for the union of that number of streams, from 4·Cells keys
+// on.
 func (p Params) StreamRelativeError(sketches int) float64 {
 	l, ok := p.streamLaw(sketches)
 	if !ok {
@@ -119,12 +120,13 @@ func (p Params) Largest() float64 {
 
 // Plan is the smallest sketch that has a wanted error.
 type Plan struct {
-	// Params are those asked about, with the Cells and the Levels that it takes.
+	// Params are those that Plan was called on, with the planned Cells and
+	// Levels.
 	Params Params
-	// Sketches is the number of releases that are combined.
+	// Sketches is the number of releases that are XORed.
 	Sketches int
-	// RelativeError is the relative standard error of what they estimate
-	// together, for sizes from about 2·Cells (4·Cells for a stream) to Largest.
+	// RelativeError is the relative standard error of the estimate from all of
+	// them, for sizes from about 2·Cells (4·Cells for a stream) to Largest.
 	RelativeError float64
 	// Largest is [Params.Largest].
 	Largest float64
@@ -132,16 +134,16 @@ type Plan struct {
 	Bytes int
 }
 
-// String tells the size and the error in a line.
+// String returns the size and the error, in one line.
 func (p Plan) String() string {
 	return fmt.Sprintf("%d levels of %d cells, %d bytes a release: error %.2g %% for %d combined, up to %.3g keys",
 		p.Params.Levels, p.Params.Cells, p.Bytes, 100*p.RelativeError, p.Sketches, p.Largest)
 }
 
 // Plan returns the fewest Cells, a multiple of 64, and the fewest Levels for a relative standard
-// error of at most relative for the XOR of so many releases of sets, for sizes up to largest. Of
-// the Params it reads Epsilon and CountShare; Cells and Levels are ignored, and the Seed may be set
-// later.
+// error of at most relative for the XOR of the given number of releases of sets, for sizes up to
+// largest. Of the Params it reads Epsilon and CountShare; Cells and Levels are ignored, and the
+// Seed may be set later.
 //
 // The error wraps [ErrParams] if a number is out of range, if the sketch would be too large (its
 // text then tells the size), or if largest is so small that no sketch has that error there.
@@ -160,7 +162,7 @@ func (p Params) Plan(relative, largest float64, sketches int) (Plan, error) {
 	return p.planned(q, sketches, q.RelativeError(sketches)), nil
 }
 
-// PlanStream is Plan for the union of so many streams.
+// PlanStream is Plan for the union of that number of streams.
 func (p Params) PlanStream(relative, largest float64, sketches int) (Plan, error) {
 	q, err := p.askable()
 	if err != nil {
@@ -175,8 +177,8 @@ func (p Params) PlanStream(relative, largest float64, sketches int) (Plan, error
 	return p.planned(q, sketches, q.StreamRelativeError(sketches)), nil
 }
 
-// askable returns the Params with a size, and a Seed that is not zero: what remains to be refused
-// is what planning needs.
+// askable returns the Params with valid Cells, Levels and Seed, and the error for the fields that
+// planning reads.
 func (p Params) askable() (Params, error) {
 	p.Cells, p.Levels, p.Seed = 64, 1, hashing.Seed{1}
 	return p, p.validate()
@@ -188,7 +190,7 @@ func (p Params) planned(q Params, sketches int, relative float64) Plan {
 	return Plan{Params: p, Sketches: sketches, RelativeError: relative, Largest: q.Largest(), Bytes: q.Size()}
 }
 
-// sized returns the Params with the fewest Cells and Levels, for bits of that logSign.
+// sized returns the Params with the fewest Cells and Levels for releases with that logSign.
 func (p Params) sized(logSign, relative, largest float64, sketches int, lawOf func(logSign float64, cells, levels int) law) (Params, error) {
 	if err := limits.Planned("kor", relative, largest, sketches, maxParts); err != nil {
 		return Params{}, err

@@ -13,10 +13,10 @@ import (
 
 type secret = private.State[state]
 
-// Builder remembers which keys came, as a table in which every key sets one bit. It holds private
-// data: it prints nothing of it, and [Builder.Release] is the only way out, but for what
-// [Builder.AppendPrivateState] moves within a trusted pipeline. One goroutine at a time may use it;
-// a call panics where it sees another one at work.
+// Builder holds a table in which every key sets one bit. The table is private data, of which the
+// Builder prints nothing. It leaves the Builder by [Builder.Release], with noise, and by
+// [Builder.AppendPrivateState], without, for another machine of a trusted pipeline. One goroutine
+// at a time may use a Builder; a call panics if it sees another one at work.
 type Builder struct {
 	secret
 	params    Params

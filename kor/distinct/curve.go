@@ -16,7 +16,7 @@ type curve struct {
 	log      [maxLevels]float64 // ln(1 − r_i/n)
 	scale    float64            // of Z
 	variance float64            // of Z
-	draws    int                // Z is the sum of so many draws
+	draws    int                // number of draws that Z is the sum of
 }
 
 // rate returns r_i.

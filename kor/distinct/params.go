@@ -13,7 +13,7 @@ import (
 
 const (
 	maxEpsilon = 44 // of noise.RandomizedResponse
-	minCells   = 16 // the variance of the count is computed for at least so many
+	minCells   = 16 // below, the formula for the variance of the count is too far off
 	maxCells   = 1<<31 - 1
 	maxLevels  = 64
 	maxBits    = 1 << 33 // of a whole sketch: 1 GiB
@@ -31,13 +31,13 @@ type Params struct {
 	// Levels is L, in [1, 64]: level i < L−1 takes the fraction 2^{−i−1} of the
 	// keys, the last one the rest. Counts up to 2^L·n/4 keep the full accuracy.
 	Levels int
-	// CountShare is the fraction of ε, in (0, 1], that buys the count. The rest
-	// buys the noisy bits, which [Compare] and [Union] need. 0 means 1: the
-	// count alone, and no bits.
+	// CountShare is the fraction of ε, in (0, 1], that is spent on the count.
+	// The rest is spent on the noisy bits, which [Compare] and [Union] need. 0
+	// means 1: the count alone, without bits.
 	CountShare float64
-	// Seed selects the hash functions. It is public, and whoever is to be merged
-	// or compared agrees on it before looking at data. The zero Seed is refused:
-	// nobody could tell whether it was agreed on or forgotten.
+	// Seed selects the hash functions. It is public, and all parties that merge
+	// or compare agree on it before they look at their data; [hashing.NewSeed]
+	// makes one. The zero Seed is refused: it may have been forgotten.
 	Seed hashing.Seed
 }
 

@@ -21,8 +21,8 @@ import (
 // maxSketches is the most releases whose union is asked for.
 const maxSketches = 1 << 16
 
-// StdErr returns the standard error, in keys, of the estimated number of distinct keys of one
-// release of so many. NaN for a size that is negative or NaN, and for invalid Params.
+// StdErr returns the standard error, in keys, of the estimate from one release of a set of size
+// keys. NaN for a size that is negative or NaN, and for invalid Params.
 func (p Params) StdErr(size float64) float64 {
 	p = p.normal()
 	if p.validate() != nil || !(size >= 0 && size <= math.MaxFloat64) {
@@ -33,10 +33,11 @@ func (p Params) StdErr(size float64) float64 {
 }
 
 // RelativeError returns the relative standard error of the number of distinct keys in the union of
-// so many releases, for sizes from 2·Cells to Largest: √((ln² 2/n)·(1 + Var Z/n)), about 0.69/√n,
-// for one; for more that of [Union], at the worse of equal and disjoint sets. It grows
-// exponentially with the number of releases; who holds the data merges before the release instead.
-// NaN for invalid Params, a number of sketches outside [1, 2¹⁶], or several of CountShare 1.
+// the given number of releases, for sizes from 2·Cells to Largest: √((ln² 2/n)·(1 + Var Z/n)),
+// about 0.69/√n, for one; for more that of [Union], at the worse of equal and disjoint sets. It
+// grows exponentially with the number of releases. A party that holds all of the data merges
+// Builders instead. NaN for invalid Params, a number of sketches outside [1, 2¹⁶], or several of
+// CountShare 1.
 func (p Params) RelativeError(sketches int) float64 {
 	p = p.normal()
 	laws, err := p.laws()
@@ -81,8 +82,8 @@ func unionVariance(p float64, k int) float64 {
 
 // Plan is the smallest sketch that has a wanted error.
 type Plan struct {
-	// Params are those asked about, with the Cells, the Levels and the
-	// CountShare that it takes.
+	// Params are those that Plan was called on, with the planned Cells, Levels
+	// and CountShare.
 	Params Params
 	// Sketches is the number of releases: 1 for one count, else those of a union.
 	Sketches int
@@ -95,7 +96,7 @@ type Plan struct {
 	Bytes int
 }
 
-// String tells the size and the error in a line.
+// String returns the size and the error, in one line.
 func (p Plan) String() string {
 	of := "one count"
 	if p.Sketches > 1 {
@@ -107,8 +108,8 @@ func (p Plan) String() string {
 
 // Plan returns the fewest Cells, a multiple of 64, and the fewest Levels for a relative standard
 // error of at most relative, for sizes up to largest: of the plain count of one release (sketches =
-// 1, CountShare 1), or of the union of so many releases of parties that do not share data. Of the
-// Params it reads Epsilon alone; the Seed may be set later.
+// 1, CountShare 1), or of the union of the given number of releases, by parties that do not share
+// data. Of the Params it reads Epsilon alone; the Seed may be set later.
 //
 // The error wraps [ErrParams] if a number is out of range, or if the sketch would be too large; its
 // text then tells the size.

@@ -75,7 +75,7 @@ func (b *RunningBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
 	return appendWords(dst, s.table), nil
 }
 
-// fields are those of a RunningBuilder beside its Params and its table.
+// fields are those of a RunningBuilder without its Params and its table.
 func (s *runningState) fields() []wire.Field {
 	return []wire.Field{wire.Int(&s.slots, maxSlots), wire.Signed(&s.ones), wire.Signed(&s.released)}
 }
@@ -118,7 +118,7 @@ func (b *WindowBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
 	return append(dst, s.stamps...), nil
 }
 
-// fields are those of a WindowBuilder beside its Params and its stamps.
+// fields are those of a WindowBuilder without its Params and its stamps.
 func (s *windowState) fields() []wire.Field {
 	return []wire.Field{wire.Int(&s.day, maxSlots), wire.Flags(&s.done)}
 }

@@ -29,9 +29,9 @@ type runningState struct {
 	table    []uint64
 	params   Params
 	law      noise.DiscreteLaplace
-	slots    int   // closed so far
-	ones     int64 // of the table when the last one was
-	released int64 // T̃ of that slot
+	slots    int   // number of slots that were closed
+	ones     int64 // ones of the table when the last of them was closed
+	released int64 // its running total T̃
 	src      noise.Source
 }
 
@@ -58,7 +58,7 @@ func (p Params) runningLaw() (noise.DiscreteLaplace, error) {
 	return noise.NewDiscreteLaplace(scale)
 }
 
-// overTime returns the curve of a count with so many draws of the noise of counts over time.
+// overTime returns the curve of a count whose noise is the sum of draws from runningLaw.
 func (p Params) overTime(draws int) (c curve, ok bool) {
 	law, err := p.runningLaw()
 	if err != nil {
@@ -69,9 +69,9 @@ func (p Params) overTime(draws int) (c curve, ok bool) {
 	return c, true
 }
 
-// RunningStdErr returns the standard error, in keys, of the running total after so many slots where
-// there are size keys: the noise is that of one slot times √slots. NaN for a size that is negative,
-// for slots outside [1, 2³¹), and for Params that NewRunningBuilder refuses.
+// RunningStdErr returns the standard error, in keys, of the running total after the given number of
+// slots, for size keys: the noise is that of one slot times √slots. NaN for a size that is
+// negative, for slots outside [1, 2³¹), and for Params that NewRunningBuilder refuses.
 func (p Params) RunningStdErr(size float64, slots int) float64 {
 	c, ok := p.overTime(slots)
 	if !ok || slots < 1 || slots > maxSlots || !(size >= 0 && size <= math.MaxFloat64) {
@@ -166,8 +166,8 @@ func (b *RunningBuilder) ReleaseSlot() (*Running, error) {
 // public, immutable, safe for concurrent readers. Its methods answer NaN on the zero Running.
 type Running struct {
 	params Params
-	slots  int   // that it is the sum of, 0 only in a zero value
-	ones   int64 // T̃, with the noise of all of them
+	slots  int   // number of slots in the total, 0 only in a zero value
+	ones   int64 // T̃, with the noise of all these slots
 }
 
 // valid reports whether it is no zero value.

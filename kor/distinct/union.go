@@ -15,8 +15,8 @@ import (
 //
 // The price of a union is exponential in the number of releases: [Params.RelativeError] tells what
 // to expect. Where the relative error is above 0.3 the Cardinality has no estimate, but still an
-// interval, between the largest set and the sum of all. Who holds the data merges the Builders
-// instead.
+// interval, between the largest set and the sum of all. A party that holds all of the data merges
+// the Builders instead.
 //
 // The error wraps [ErrParams] for none or more than 2¹⁶ releases, and [ErrMismatch] if one is nil,
 // zero, without bits or there twice, or if Seed, Cells or Levels differ.
@@ -63,10 +63,10 @@ func Union(sketches ...*Sketch) (Cardinality, error) {
 // answers NaN.
 type Cardinality struct {
 	estimate, stdErr float64
-	parts            []*Sketch // of several sets
-	one              *Sketch   // else
-	pair             *Comparison
-	all              *tuple
+	parts            []*Sketch   // the releases, if there are several
+	one              *Sketch     // the release, if there is one
+	pair             *Comparison // of two
+	all              *tuple      // of more
 }
 
 // Estimate returns the estimated number of keys, NaN where there is none; see [Union].
@@ -142,8 +142,8 @@ type tuple struct {
 	seen             []float64 // û
 	cells            float64
 	set, empty       float64   // Π V₁ and Π (V₁ + 1)
-	apart            []float64 // of each level, the second moment if the sets were disjoint
-	weights          []float64 // Σ Π V₁ over the sketches outside of a subset of s, for each s
+	apart            []float64 // of each level, the second moment for disjoint sets
+	weights          []float64 // at s, the sum over all subsets of s sketches of Π V₁ of the others
 	size             float64   // the mean of the sizes
 	from, to         float64   // the range of ln N that is searched
 	best             float64   // ln N where the score is 0
@@ -217,8 +217,8 @@ func average(sketches []*Sketch, level int, products []float64) (sum float64) {
 	return sum / float64(len(products))
 }
 
-// maxByChance is the most sketches for which sets by chance are looked at; more of them have no
-// estimate.
+// maxByChance is the most sketches for which the moment of sets by chance is computed: far more
+// than the errors at usual ε leave an estimate for.
 const maxByChance = 256
 
 // variances calls yield with u and v of each level at N = x.

@@ -170,7 +170,7 @@ func (b *WindowBuilder) Advance(day int) error {
 	return nil
 }
 
-// age makes all stamps older by so many days.
+// age makes all stamps older by a number of days.
 func age(stamps []uint8, days int) {
 	by := uint8(min(days, today))
 	for i, stamp := range stamps {
