@@ -65,8 +65,8 @@
 //
 // # Cost
 //
-// Add takes 2 ns a key, 1.5 in slices; Merge moves memory; an estimate takes 3 µs, an
-// interval 30 µs, Compare 25 µs, Union of 12 releases 2 ms.
+// Add takes 2 ns a key, 1.1 in slices; Merge moves memory; an estimate takes 3 µs, an
+// interval 30 µs, Compare 25 µs, Union of 12 releases 0.6 ms.
 //
 // # Not covered
 //
