@@ -17,7 +17,7 @@ func TestQuickDrawsAreTheExactOnes(t *testing.T) {
 	quick, exact := script(), script()
 	scales := []float64{0x1p19 - 1, 0x1p19, 0x1p19 * 1.5, 0x1p39, 0x1p40 * 1.3, 0x1p46 - 1, 0x1p46}
 	near := 0
-	for i := range dptest.Full(200_000, 4000) {
+	for i := range dptest.Full(40_000, 4000) {
 		scale := scales[i%len(scales)]
 		w, next := random.Uint64(), random.Uint64()
 		switch i % 4 {
@@ -54,7 +54,7 @@ func TestQuickDrawsAreTheExactOnes(t *testing.T) {
 func TestQuickIntIsTheExactOne(t *testing.T) {
 	var random Source
 	quick, exact := script(), script()
-	for i := range dptest.Full(200_000, 4000) {
+	for i := range dptest.Full(40_000, 4000) {
 		b := math.Ldexp(1+float64(random.Uint64())*0x1p-64, i%36-13) // up to 2²³
 		d := discreteLaplace(b)
 		w := random.Uint64()
