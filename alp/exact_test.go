@@ -226,7 +226,7 @@ func TestTableIsPrivateExactly(t *testing.T) {
 			if testing.Short() {
 				inputs = grid(f.values[:4], 3)
 			} else if len(inputs) > 250 && !dptest.Long() {
-				// all of them: go test -run Exactly -long ./alp
+				// all of them: go test ./alp -run Exactly -long
 				inputs = grid(f.values[:5], 3)
 			}
 			limit := math.Exp(p.Epsilon)

@@ -91,6 +91,30 @@ func TestSharesAddUpToTheLaw(t *testing.T) {
 	}
 }
 
+// Ten million draws of each law at twelve ε, against the masses: a mass that is off by some
+// thousandths is noticed. Each law rejects a right sampler with probability 12·falseReject.
+func TestLongSamplers(t *testing.T) {
+	dptest.NeedsLong(t)
+	for _, law := range []Law{LogJump, Jump, DiscreteArete, DiscreteLaplace, Staircase, Gaussian} {
+		t.Run(law.String(), func(t *testing.T) {
+			for i := range 12 {
+				p := Params{Epsilon: 3.6 + 0.4*float64(i), Law: law}
+				switch law {
+				case DiscreteLaplace: // scales of .5 to 6
+					p.Epsilon, p.Sensitivity, p.Integers = 6/float64(i+1), 3, true
+				case Gaussian:
+					p.Delta, p.Epsilon, p.Sensitivity, p.Integers = 1e-6, 4/float64(i+1), 2, true
+				}
+				l, err := p.Lattice()
+				require.NoError(t, err, "%+v", p)
+				var src noise.Source
+				reach := int(min(l.Quantile(1-1e-7), 4000))
+				dptest.ChiSquare(t, fmt.Sprintf("%+v", p), observe(10_000_000, reach, func() int64 { return l.SampleInt(&src) }), l.massesAround(reach), falseReject)
+			}
+		})
+	}
+}
+
 // Moments and far tails of single draws.
 func TestSamplerTails(t *testing.T) {
 	for _, l := range lawsToTest(t) {
