@@ -25,8 +25,8 @@ type Plan struct {
 	Large float64
 }
 
-// trials returns the number of simulated entries of a Plan: fewer where there are very many columns,
-// so that no Plan takes long.
+// trials returns the number of simulated entries of a Plan: fewer where there are very many
+// columns, so that no Plan takes long.
 func (g *bins) trials() int { return min(4000, max(100, 1<<18/g.columns)) }
 
 // rounds returns how often a Plan fits the load, which changes little after few.
