@@ -150,5 +150,5 @@ func (v fixed) minus(w fixed) fixed {
 	return fixed{v.whole - w.whole - int64(borrow), frac}
 }
 
-// size returns an integer that is greater than |v|.
+// size returns an integer that is at least |v|.
 func (v fixed) size() uint64 { return uint64(v.whole^v.whole>>63) + 1 }

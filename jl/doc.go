@@ -64,8 +64,8 @@
 //
 // # Cost
 //
-// A Builder takes 32k bytes, 16k for Rademacher and where Dim·s > 2²², or 16u where it holds the
-// vector; a Sketch 8k. Add is 2 to 5 ns for s = 1, the least in AddDense and AddSparse.
+// A Builder takes 32k bytes, 16k for Rademacher and where Dim·s > 2²², or 8u to 24u where it holds
+// the vector; a Sketch 8k. Add is 2 to 5 ns for s = 1, the least in AddDense and AddSparse.
 //
 // # Not covered
 //

@@ -14,10 +14,10 @@ import (
 // Var‖Sx‖² = (2/k)(‖x‖₂⁴ − ‖x‖₄⁴): each row is that of an SJLT with one row, and the rows are
 // independent.
 type rademacher struct {
-	rows         int
-	dim          uint64
-	hashes       []hashing.Polynomial
-	coefficients int // of the hashes, in bytes
+	rows      int
+	dim       uint64
+	hashes    []hashing.Polynomial
+	functions int // the hashes, in bytes
 }
 
 const signsPerHash = 60
@@ -32,7 +32,7 @@ func newRademacher(p Params) *rademacher {
 	for i := range m.hashes {
 		m.hashes[i] = p.polynomial(labelSigns + uint64(i))
 	}
-	m.coefficients = 8 * len(m.hashes) * p.independence()
+	m.functions = len(m.hashes) * p.polynomialBytes()
 	return m
 }
 
@@ -143,6 +143,6 @@ func transpose(x *[64]uint64) {
 	}
 }
 
-func (m *rademacher) bytes() int { return m.coefficients }
+func (m *rademacher) bytes() int { return m.functions }
 
 func (m *rademacher) gain() float64 { return float64(m.dim) }

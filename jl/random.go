@@ -26,6 +26,10 @@ func (p Params) polynomial(label uint64) hashing.Polynomial {
 	return h
 }
 
+// polynomialBytes returns how much memory such a function takes: its coefficients, and four words
+// that are not coefficients.
+func (p Params) polynomialBytes() int { return 8 * (p.independence() + 4) }
+
 // stream is public randomness that is read from the front to the back: the words of ChaCha8, whose
 // definition does not change.
 type stream struct{ words *rand.ChaCha8 }

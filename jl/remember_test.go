@@ -1,9 +1,12 @@
 package jl
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/hashing"
 )
 
 // A second New of equal Params has the matrix of the first. Each field that selects the matrix
@@ -71,6 +74,10 @@ func with(p Params, change func(*Params)) Params {
 func TestBytesOfMatrices(t *testing.T) {
 	p := Params{Dim: 1000, Rows: 60, Seed: seed(1), Epsilon: 1}
 	require.GreaterOrEqual(t, p.newMatrix().bytes(), 4000)
+	p.Sparsity = 60 // of which the functions are no small part
+	function := int(reflect.TypeFor[hashing.Polynomial]().Size()) + 8*p.independence()
+	require.GreaterOrEqual(t, p.newMatrix().bytes(), 60*(4000+function))
+	p.Sparsity = 0
 	p.Transform = SRHT
 	require.GreaterOrEqual(t, p.newMatrix().bytes(), 8*60+1000/8)
 	p.Transform, p.Independence = Rademacher, 1024

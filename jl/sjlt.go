@@ -28,7 +28,7 @@ type sjlt struct {
 	block          uint64 // k/s
 	dim            uint64
 	hashes         []hashing.Polynomial
-	coefficients   int // of the hashes, in bytes
+	functions      int // the hashes, in bytes
 	// of row and sign for each coordinate and block, where they are few enough to keep
 	table []uint32
 }
@@ -49,7 +49,7 @@ func newSJLT(p Params) *sjlt {
 	for r := range m.hashes {
 		m.hashes[r] = p.polynomial(labelBlock + uint64(r))
 	}
-	m.coefficients = 8 * len(m.hashes) * p.independence()
+	m.functions = len(m.hashes) * p.polynomialBytes()
 	if p.Dim <= maxTable/uint64(m.sparsity) {
 		m.table = make([]uint32, p.Dim*uint64(m.sparsity))
 		m.eachPart(func(part []uint32, r int, from uint64) {
@@ -148,4 +148,4 @@ func (m *sjlt) norms(r Norm) norms {
 
 func (m *sjlt) gain() float64 { return float64(m.dim) }
 
-func (m *sjlt) bytes() int { return 4*len(m.table) + m.coefficients }
+func (m *sjlt) bytes() int { return 4*len(m.table) + m.functions }

@@ -39,6 +39,7 @@ var jlMutations = []mutation{
 	{"a carry of a vector that is held lost", "jl/batch.go", "whole[n] += v.whole + int64(carry)", "whole[n] += v.whole + 0*int64(carry)"},
 	{"a vector that is held rounded down", "jl/held.go", "fixed{whole[i], uint64(frac)}.rounded()", "fixed{whole[i], uint64(frac) / 2}.rounded()"},
 	{"one of eight rows for another", "jl/batch.go", "sums[e[7]].whole += v", "sums[e[6]].whole += v"},
+	{"matrices larger than they say", "jl/random.go", "8 * (p.independence() + 4)", "8 * p.independence()"},
 	{"load not counted", "jl/builder.go", "s.load += v.size()", ""},
 	{"the noise of one row for all", "jl/builder.go", "for i := range values {\n\t\t\tvalues[i] += draw()", "z := draw()\n\t\tfor i := range values {\n\t\t\tvalues[i] += z"},
 	{"the last row without noise", "jl/builder.go", "for i := range values {\n\t\t\tvalues[i] += draw()", "for i := range values[1:] {\n\t\t\tvalues[i] += draw()"},
