@@ -203,9 +203,10 @@ func (a *article) in(from, width int) int {
 
 // fit returns the assortment of a stream in so many groups. It begins with all articles in one and
 // splits, again and again, the group and feature with the largest sum of squares beyond chance at
-// the mean of the feature. What an article alone in its group sold is kept in so many blocks; the
-// others have a quarter of them, as how far they are apart says the rest.
-func fit(stream []uint64, groups, blocks int) assortment {
+// the mean of the feature. What an article alone in its group sold is kept in so many blocks, and in
+// more as long as it sold fine elements in each, unless fine is 0; the others have a quarter of the
+// blocks, as how far they are apart says the rest.
+func fit(stream []uint64, groups, blocks, fine int) assortment {
 	each := map[uint64]*article{}
 	var all []*article
 	for i, key := range stream {
@@ -241,9 +242,11 @@ func fit(stream []uint64, groups, blocks int) assortment {
 	slices.SortStableFunc(leaves, func(a, b leaf) int { return cmp.Compare(b.mean(), a.mean()) })
 	list := make(assortment, len(leaves))
 	for i, l := range leaves {
-		width := blocks
-		if len(l.articles) > 1 {
-			width = max(blocks/4, 1)
+		width := max(blocks/4, 1)
+		if len(l.articles) == 1 {
+			for width = blocks; fine > 0 && width < slots && float64(2*width*fine) <= l.mean(); {
+				width *= 2
+			}
 		}
 		list[i] = l.group(width)
 	}

@@ -38,9 +38,9 @@ func main() {
 
 // options is what the command line asks for, and the command.
 type options struct {
-	sets, data                     string
-	baskets, releases, fit, blocks int
-	seed                           uint64
+	sets, data                           string
+	baskets, releases, fit, blocks, fine int
+	seed                                 uint64
 }
 
 func (opts *options) Flags() *flag.FlagSet {
@@ -50,6 +50,7 @@ func (opts *options) Flags() *flag.FlagSet {
 	flags.IntVar(&opts.baskets, "baskets", math.MaxInt, "`number` of baskets of the file, from its beginning")
 	flags.IntVar(&opts.fit, "fit", 0, "print the file's groups, at most this `number`, and nothing else; 0 for no such thing")
 	flags.IntVar(&opts.blocks, "blocks", 32, "`number` of blocks of time for -fit, a power of two")
+	flags.IntVar(&opts.fine, "fine", 0, "for -fit, more blocks for an article that is alone in its group, as long as it sold this `number` in each; 0 for none")
 	flags.IntVar(&opts.releases, "releases", 20, "`number` of releases that errors are averaged over")
 	flags.Uint64Var(&opts.seed, "seed", 1, "of the baskets and how they are dealt; the noise is fresh each time")
 	return flags
@@ -63,6 +64,8 @@ func (opts *options) Check() error {
 		return fmt.Errorf("-baskets = %d: want 1 or more", opts.baskets)
 	case opts.fit < 0 || opts.fit > 0 && opts.data == "":
 		return fmt.Errorf("-fit = %d: want a number of groups, for -data", opts.fit)
+	case opts.fine < 0:
+		return fmt.Errorf("-fine = %d: want 0 or more", opts.fine)
 	case opts.blocks < 1 || opts.blocks > slots || opts.blocks&(opts.blocks-1) != 0:
 		return fmt.Errorf("-blocks = %d: want a power of two up to %d", opts.blocks, slots)
 	}
@@ -119,7 +122,7 @@ func (opts *options) Run(out io.Writer) error {
 		return err
 	}
 	if opts.fit > 0 {
-		return fit(sets[0].stream(0), opts.fit, opts.blocks).write(out)
+		return fit(sets[0].stream(0), opts.fit, opts.blocks, opts.fine).write(out)
 	}
 	w := &printer{out: out}
 	w.print("Mean |error| of the released keys [of the true top 10], ε = 1, δ = 1e-6\n\n%-8s %8s %6s %4s %-6s %8s %6s %15s %15s %15s %15s\n",

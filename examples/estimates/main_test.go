@@ -20,7 +20,7 @@ func TestProgram(t *testing.T) {
 	clitest.Output(t, new(options), []string{"-sets", "bms1", "-releases", "1"},
 		[]string{"even spread", "64 blocks", "King James"})
 	clitest.Usage(t, func() cli.Command { return new(options) }, [][]string{
-		{"-releases", "0"}, {"-sets", "none"}, {"-fit", "10"}, {"-baskets", "0"}, {"-blocks", "3"},
+		{"-releases", "0"}, {"-sets", "none"}, {"-fit", "10"}, {"-baskets", "0"}, {"-blocks", "3"}, {"-fine", "-1"},
 	})
 }
 
@@ -28,7 +28,7 @@ func TestProgram(t *testing.T) {
 // alone in their group; -fit prints it.
 func TestFit(t *testing.T) {
 	stream := mustLoad(t, "bms1").draw(7)
-	a := fit(stream, 100, 32)
+	a := fit(stream, 100, 32, 16)
 	require.Len(t, a, 100)
 	articles, total := 0, 0
 	for _, g := range a {
@@ -62,7 +62,7 @@ func TestFit(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(lines.String()), 0o600))
 	var printed bytes.Buffer
 	require.NoError(t, a.write(&printed))
-	out := clitest.Output(t, new(options), []string{"-data", file, "-fit", "100", "-blocks", "32"}, nil)
+	out := clitest.Output(t, new(options), []string{"-data", file, "-fit", "100", "-blocks", "32", "-fine", "16"}, nil)
 	require.Equal(t, printed.String(), out)
 }
 
