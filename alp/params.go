@@ -75,7 +75,10 @@ type Params struct {
 	// Integers says that all values are integers. What is added is rounded to one.
 	Integers bool
 	// Signed says that entries may be negative. Without it a total below 0 counts
-	// as 0.
+	// as 0. Each sign has half of the bits, and the default prior has both alike
+	// whatever the data are: small entries have 5 to 31 % more error, and up to
+	// 2.2 times as much where all others have one value. Say it only of data that
+	// have negative values.
 	Signed bool
 	// TwoVectors, for Signed, keeps the positive and the negative parts as two
 	// vectors that are estimated one by one (section 2.2). Without it the columns

@@ -7,8 +7,7 @@
 // ([Calibrate]).
 //
 // For ε ≤ 1.9 this is Laplace noise, and package noise has it on finer grids. For one number of one
-// trusted party Law = [Staircase] is the optimum, which has no shares. For vectors, histograms and
-// sketches use the other packages.
+// trusted party Law = [Staircase], which has no shares, is the optimum.
 //
 // # Model and guarantee
 //
@@ -41,36 +40,36 @@
 //	Staircase        the optimum, Δ·e^{ε/2}/(e^ε−1), for one party    1
 //	Gaussian         discrete Gaussian, Delta or Rho: gaussian.go     none for ε alone
 //
-// The columns are ε = 3, 4, 6, 8, 12. For integers of Δ = 1 discrete Laplace noise is the optimum;
-// for a larger Δ and ε the core of the jump laws goes, and they are within some percent of the
-// optimum of all noise, divisible or not. [Best] has the table. With Objective = MeanSquare, E X²
-// over its optimum is 1.31, 1.33, 1.34, 1.31, 1.27 instead of 1.36, 1.47, 1.79, 2.29, 4.36.
-//
-// Where Δ may be exceeded by a known few percent, give a Sensitivity that is larger by as much;
-// [Best] has what the noise still promises at larger distances.
+// The columns are ε = 3, 4, 6, 8, 12. For integers of Δ = 1 discrete Laplace noise is the optimum.
+// For a larger Δ the jump laws lose their core as ε grows, and their error is within a few percent
+// of the optimum of all noise. [Best] has the table. With Objective = MeanSquare, E X² over its
+// optimum is 1.31, 1.33, 1.34, 1.31, 1.27 instead of 1.36, 1.47, 1.79, 2.29, 4.36.
+// Where Δ may be exceeded by a few percent, give a Sensitivity that is larger by as much: [Best]
+// has what the noise promises at larger distances.
 //
 // # Accuracy
 //
 // The error is that of the noise, [Params.MeanAbs], about 1.15·Δ·e^{−ε/2} for ε ≥ 4;
 // [Value.Interval] covers the true value with a given confidence. Rounding to the lattice adds at
-// most half a step, 0.4 % of the variance of the noise's core. In a sum each of n parties rounds,
-// at random and without bias, with a variance of at most a quarter of a step squared: set
-// Params.Parties, which makes the lattice finer. Then the error for 10⁶ parties, all roundings
-// included, is 1.37, 1.25, 1.18, 1.15, 1.14 times the optimum at the ε of the table.
+// most half a step, 0.4 % of the variance of the noise's core. In a sum every party rounds, at
+// random and without bias, with a variance of at most a quarter of a step squared. Params.Parties
+// makes the lattice finer: then the error for 10⁶ parties, with all roundings, is 1.37, 1.25, 1.18,
+// 1.15, 1.14 times the optimum at the ε of the table.
 //
 // # Cost
 //
-// New takes some milliseconds, up to 20 with hundreds of parties or for integers of a Δ above 10,
-// and up to 80 for DiscreteArete; again with the same Params, microseconds. Above ε = 36 the noise
-// stays that of 36. A draw takes 30 to 150 ns, a share of a thousandth 20 to 40 ns (Gaussian 200 to
-// 300 ns), without allocation; but Release draws the noise of all parties, 30 ns and more for each.
-// A [Value] has 110 bytes.
+// New takes some milliseconds, up to 20 for hundreds of parties or integers, up to 80 for
+// DiscreteArete, and microseconds again with the same Params. Above ε = 36 the noise stays that of
+// 36. A draw takes 30 to 150 ns, a share of a thousandth 20 to 40 ns (Gaussian 200 to 300 ns),
+// without allocation. Release draws the noise of all parties. A [Value] has 110 bytes.
 //
 // # Not covered
 //
 // The protocol that adds up the shares without showing them, which is for a library of secure
 // aggregation; timing, as rare jumps take longer; whoever reads the memory of the process. A party
-// that sends a wrong share spoils the sum, not the privacy of the others.
+// that sends a wrong share spoils the sum, not the privacy of the others. Two parties with a coarse
+// lattice and public dither would have 1.15 and 1.16 of the optimum at ε = 3 and 4 where LogJump
+// has 1.20 and 1.19: not built, as each sum would need public randomness of its own.
 //
 // Sources: Pagh and Stausholm, The Arete Distribution for Differentially Private Noise Addition, in
 // Stausholm's thesis (ITU 2021), chapter 5; Geng, Kairouz, Oh, Viswanath, The Staircase Mechanism
