@@ -7,8 +7,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/private"
 )
 
-// AddSlice adds the keys in their order. It does what a loop over [Builder.Add] does, in about four
-// fifths of the time for integer keys.
+// AddSlice adds the keys in their order. It does what a loop over [Builder.Add] does; which of the
+// two takes less depends on the processor (the slice .74 on one, 1.06 to 1.3 on another).
 func (b *Builder[K]) AddSlice(keys []K) {
 	s := private.Enter(b.secret)
 	if s == nil {
