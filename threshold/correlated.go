@@ -257,8 +257,9 @@ func leastCorrelated(k, l int, weight, epsilon, delta float64) float64 {
 }
 
 // calibrateCorrelated returns a, σ and τ ≥ 0 with about the least threshold 1 + τ at which the
-// bound on δ is at most δ; that holds for the numbers returned, as [correlatedDelta] computes them.
-// It returns false unless 1 ≤ l ≤ k ≤ 2⁵³, ε in [2⁻³⁰, 2¹⁰] and δ in [1e-300, 1).
+// bound on δ is at most δ; that holds for the numbers returned, as [correlatedDelta] computes them
+// to within its slack. It returns false unless 1 ≤ l ≤ k ≤ 2⁵³, ε in [2⁻³⁰, 2¹⁰] and δ in [1e-300,
+// 1).
 //
 // For given a there are two necessary conditions: u = 0 for σ alone, BW(ε, m_0) ≤ δ, and u = l,
 // where m_l ≥ 0, for τ/σ alone, in effect E_l ≤ δ. They choose a. For ε around 1 and δ ≤ 1e-5 they

@@ -88,7 +88,7 @@ func calibrateGaussian(l int, weight float64, oneSign bool, epsilon, delta float
 	if !ok {
 		return 0, 0, false
 	}
-	effort := effort{gaussianSlack, gaussianSlack, 12, 28, 1 << 18}
+	effort := effort{gaussianSlack, gaussianSlack, 12, 28, 1 << 20}
 	if l > 1<<12 {
 		effort.coarse, effort.refine = 0x1p-18, 16
 	}

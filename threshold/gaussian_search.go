@@ -185,7 +185,7 @@ func (e effort) leastThresholdOverSigma(l int, delta, least, ratio float64,
 				hi = mid
 			}
 		}
-		logX := hi
+		logX, tries := hi, 0
 		if ratio > 0 {
 			logX, _ = lowest(first, hi, e.scan, e.refine, func(logX float64) float64 {
 				if spent > e.most {
@@ -193,6 +193,9 @@ func (e effort) leastThresholdOverSigma(l int, delta, least, ratio float64,
 				}
 				tau := tauAt(sigmaAt(logX), e.coarse)
 				best = min(best, tau)
+				if tries++; tries >= e.scan { // from here on, two τ above it are compared
+					best = math.MaxFloat64
+				}
 				return tau
 			})
 		}

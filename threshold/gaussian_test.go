@@ -246,6 +246,17 @@ func TestLeastTau(t *testing.T) {
 	require.Less(t, c.lowest(), 10.)
 }
 
+// What is given up early is no value to compare, and where keys are many the terms suffice: τ is as
+// low as it is by a search that leaves nothing out.
+func TestSearchIsNotCutShort(t *testing.T) {
+	_, _, tau, ok := calibrateCorrelated(900, 4, 1, 0.8590314016730901, 0.8057109442975839)
+	require.True(t, ok)
+	require.InEpsilon(t, 0.82157, tau, 1e-5) // 1.04 if τ are compared that were given up
+	_, tau, ok = calibrateGaussian(47_711, 0, false, 0.39784694051991903, 0.7523775047325778)
+	require.True(t, ok)
+	require.InEpsilon(t, 350.4493977, tau, 1e-6)
+}
+
 // The table of TODS Theorem 23 parameters: σ and T = 1 + τ to the digits given.
 func TestGaussianTable(t *testing.T) {
 	for _, row := range []struct {

@@ -49,6 +49,7 @@ var thresholdMutations = []mutation{
 	{"the number beside the keys without noise", "threshold/release.go", "beside -= shared", "beside -= 0 * shared"},
 	{"the number beside the keys without Laplace noise", "threshold/release.go", "beside += s.law.besideLaplace().SampleInt(&s.src)", "beside += 0 * s.law.besideLaplace().SampleInt(&s.src)"},
 	{"the number beside the keys for nothing, by shared noise", "threshold/correlated.go", "own, rest := float64(moved)*weight, float64(1-moved)*weight", "own, rest := 0*float64(moved), weight"},
+	{"a search among τ that are cut off", "threshold/gaussian_search.go", "tries >= e.scan {", "tries < 0 {"},
 	{"a search's quadrature for what is verified", "threshold/correlated.go", "nats: exactNats", "nats: roughNats"},
 	{"the number beside the keys for nothing, by normal noise", "threshold/gaussian.go", "sensitivity := sqrtAbove(float64(l-u1) + weight)", "sensitivity := sqrtAbove(float64(l-u1) + 0*weight)"},
 	{"the number beside the keys for nothing, by Laplace noise", "threshold/laplace.go", "epsilon = (epsilon - spent) * (1 - 0x1p-50)", "epsilon *= 1 - 0x1p-50"},
