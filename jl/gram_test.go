@@ -3,6 +3,7 @@ package jl
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,11 +32,9 @@ func TestGram(t *testing.T) {
 	for _, dim := range []uint64{1, 63, 64, 65, blockColumns - 1, blockColumns + 1, columnsAtOnce, columnsAtOnce + 7} {
 		for _, p := range []Params{{Rows: 6, Sparsity: 2}, {Rows: 15, Sparsity: 3, Independence: 6}, {Rows: 8, Sparsity: 8}} {
 			p.Dim, p.Norm, p.Seed = dim, L2, seed(int(dim))
-			require.Equal(t, product(p), newSJLT(p).gram(), "%d × %d", p.Rows, dim)
-		}
-		if p := (Params{Rows: 512, Sparsity: 2}); dim <= 65 { // too wide to be packed
-			p.Dim, p.Norm, p.Seed = dim, L2, seed(int(dim))
-			require.Equal(t, product(p), newSJLT(p).gram(), "%d × %d", p.Rows, dim)
+			for _, packed := range []bool{false, true} {
+				require.Equal(t, product(p), newSJLT(p).gram(packed), "%d × %d", p.Rows, dim)
+			}
 		}
 		for _, p := range []Params{{Rows: 5}, {Rows: 61, Independence: 5}} {
 			p.Dim, p.Transform, p.Norm, p.Seed = dim, Rademacher, L2, seed(int(dim))
@@ -45,6 +44,26 @@ func TestGram(t *testing.T) {
 			require.Equal(t, product(p), newRademacher(p).gram(), "Rademacher, %d × %d", p.Rows, dim)
 		}
 	}
+}
+
+// Pairs are packed where they have 16 bits or fewer and columns are many, and not where their
+// tables would take more memory than two of the largest tables of a matrix.
+func TestPairsArePacked(t *testing.T) {
+	packed := 0
+	for rows := 2; rows <= maxGram; rows++ {
+		for s := 2; s <= rows; s++ {
+			n := uint64(rows / s)
+			if m := (&sjlt{rows: rows, sparsity: s, block: n, dim: maxLoads}); rows%s == 0 && m.packs() {
+				packed++
+				require.LessOrEqual(t, s*(s-1)/2*4<<16, 2*4*maxTable, "%d rows, s = %d", rows, s)
+				require.Less(t, (n-1)<<bits.Len64(2*n-1)|(2*n-1), uint64(1<<16), "%d rows, s = %d", rows, s)
+				m.dim = 1000
+				require.False(t, m.packs())
+			}
+		}
+	}
+	require.Greater(t, packed, 512)
+	require.True(t, (&sjlt{rows: 512, sparsity: 8, block: 64, dim: 1 << 20}).packs())
 }
 
 // That of a Normal matrix is exact, too.

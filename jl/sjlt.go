@@ -129,7 +129,7 @@ func (m *sjlt) norms(r Norm) norms {
 	}
 	one := up(s * math.Sqrt(float64(m.dim)))
 	if m.wraps {
-		n := gramNorms(m.rows, m.gram())
+		n := gramNorms(m.rows, m.gram(m.packs()))
 		return norms{min(one, n.one), n.two}
 	}
 	loads := make([]uint32, 2*m.rows) // by sign

@@ -6,11 +6,15 @@ import "math/bits"
 // many columns have their entries in which rows, and how many of them of different signs: those of
 // equal signs less the others are the product of the two rows, and all of a row are its load, which
 // stands on the diagonal. Rows of one block have no column in common.
-func (m *sjlt) gram() []float64 {
+func (m *sjlt) gram(packed bool) []float64 {
 	n, s := int(m.block), m.sparsity
 	width := bits.Len(uint(2*n - 1)) // an entry's bits
 	counts := make([][]uint32, s*s)  // by row of the earlier block, row of the later one, and sign
-	count := m.counter(counts, width)
+	counter := m.counter
+	if packed {
+		counter = m.packedCounter
+	}
+	count := counter(counts, width)
 	m.eachPart(func(part []uint32, r int, _ uint64) { count(part, r) })
 	sums := make([]float64, m.rows*m.rows)
 	for r := range s {
@@ -34,15 +38,20 @@ func (m *sjlt) gram() []float64 {
 	return sums
 }
 
+// packs reports whether pairs fit into 16 bits, and columns are so many that it takes less time to
+// count them four in a word. The tables for that take 256 KiB for each pair of blocks, and 30 MiB
+// in all at most.
+func (m *sjlt) packs() bool {
+	width := bits.Len(uint(2*m.block - 1))
+	return m.block<<width <= 1<<16 && m.sparsity <= 16 && m.dim >= uint64(m.sparsity)<<13
+}
+
 // counter returns a function that is given the entries of each block of some columns, block by
 // block, and counts the pairs with those of the blocks before. An entry is kept with its row in
 // front of room for another entry, so that the bits of the two do not overlap but for the last, the
 // sign: of a pair it is whether the signs differ.
 func (m *sjlt) counter(counts [][]uint32, width int) func(part []uint32, r int) {
 	n, s := int(m.block), m.sparsity
-	if n<<width <= 1<<16 {
-		return m.packedCounter(counts, width)
-	}
 	parts := make([][]uint32, s)
 	for r := range parts {
 		parts[r] = make([]uint32, min(columnsAtOnce, m.dim))

@@ -11,6 +11,8 @@ var jlMutations = []mutation{
 	{"differences of hash values not reduced", "hashing/sequence.go", "return min(sum, sum-mersenne)", "return sum"},
 	{"signs left out of the Gram matrix", "jl/sjltgram.go", "equal-other, equal-other", "0, 0*(equal-other)"},
 	{"loads by the difference of their signs", "jl/sjltgram.go", "sums[i*(m.rows+1)] += equal + other", "sums[i*(m.rows+1)] += equal - other"},
+	{"tables of packed pairs without bound", "jl/sjltgram.go", " && m.sparsity <= 16", ""},
+	{"packed pairs of more than 16 bits", "jl/sjltgram.go", "m.block<<width <= 1<<16", "m.block<<width <= 1<<17"},
 	{"packed columns beside fours left out", "jl/sjltgram.go", "for i := n &^ 3; i < n; i++ {", "for i := n; i < n; i++ {"},
 	{"the last columns left out of the Gram matrix", "jl/sjlt.go", "n := min(columnsAtOnce, m.dim-from)\n", "n := min(columnsAtOnce, m.dim-from)\n\t\tif n < columnsAtOnce && from > 0 {\n\t\t\tbreak\n\t\t}\n"},
 	{"signs of the block before in the Gram matrix", "jl/rademacher.go", "clear(signs) // the last block may be shorter", ""},
