@@ -203,9 +203,9 @@ func (a *article) in(from, width int) int {
 
 // fit returns the assortment of a stream in so many groups. It begins with all articles in one and
 // splits, again and again, the group and feature with the largest sum of squares beyond chance at
-// the mean of the feature. What an article alone in its group sold is kept in so many blocks, and in
-// more as long as it sold fine elements in each, unless fine is 0; the others have a quarter of the
-// blocks, as how far they are apart says the rest.
+// the mean of the feature. What an article alone in its group sold is kept in so many blocks, and
+// in more as long as it sold fine elements in each, unless fine is 0; the others have a quarter of
+// the blocks, as how far they are apart says the rest.
 func fit(stream []uint64, groups, blocks, fine int) assortment {
 	each := map[uint64]*article{}
 	var all []*article
