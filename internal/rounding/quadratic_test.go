@@ -329,7 +329,7 @@ func TestJumpIsOfAllBlocks(t *testing.T) {
 			from, to := c0*float64(i)/512, c0*float64(i+1)/512
 			want = max(want, tail((reach-to)/sigma)/(form.eta/slack)/((1+from/r)*(1+from/r)))
 		}
-		require.InEpsilon(t, want*slack, got, 1e-9) // not equal where the compiler fuses products and sums
+		require.InEpsilon(t, want*slack, got, 1e-9) // the compiler may fuse them
 		if want > 1.1 {
 			rises++
 		}
