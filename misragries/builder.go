@@ -81,16 +81,21 @@ func (b *Builder[K]) Add(key K) {
 	// An empty slot means that the key is not stored (see index), so this is what addProbing does,
 	// which does the rest: a slot taken by another key, the spare entry selected where it is the
 	// last, and the index of wide slots.
-	h := t.hasher.OfInteger(key)
+	var h uint64 // Hash would not be inlined
+	if t.hasher.IsArray() {
+		h = t.hasher.OfArray(key)
+	} else {
+		h = t.hasher.OfInteger(key)
+	}
 	slots := t.index.narrow
 	if slot := keyhash.Reduce(h, len(slots)); slot < uint64(len(slots)) {
 		n, entries := uint64(len(t.entries)), t.entries[:cap(t.entries)]
 		entries[n] = entry[K]{key, t.decrements}
-		i := selectEntry(slots[slot], n)
+		i, count := selectEntry(slots[slot], n)
 		if used := entries[:len(entries)-1]; i < uint64(len(used)) && used[i].key == key {
 			used[i].total++
 			slots[slot] = uint16(i + 1)
-			t.entries = t.entries[:max(n, i+1)]
+			t.entries = t.entries[:count]
 			private.Leave(b.secret)
 			return
 		}

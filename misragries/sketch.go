@@ -53,11 +53,13 @@ func (s *sketch[K]) grow(n int) {
 // add processes one element: [Builder.Add] has the fast way.
 func (s *sketch[K]) add(key K) { s.addProbing(key, s.hasher.Hash(key)) }
 
-// selectEntry returns the place of the entry that the slot names, or n if it is empty. In
-// arithmetic: the compiler makes a branch of a condition that selects an address.
-func selectEntry(slot uint16, n uint64) uint64 {
-	i := uint64(slot) - 1
-	return i ^ (i^n)&uint64(int64(i)>>63)
+// selectEntry returns the place of the entry that the slot names, or n if it is empty; and how many
+// of n entries there are with that one. In arithmetic: the compiler makes a branch of a condition
+// that selects an address, and in a loop of max(n, i+1) too.
+func selectEntry(slot uint16, n uint64) (i, count uint64) {
+	i = uint64(slot) - 1
+	empty := uint64(int64(i) >> 63) // all ones, or 0
+	return i ^ (i^n)&empty, n - empty
 }
 
 // addProbing processes one element, of hash h.

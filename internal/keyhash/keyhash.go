@@ -40,10 +40,19 @@ func (h *Hasher[K]) IsText() bool {
 	return unsafe.Sizeof(key) == unsafe.Sizeof("") && h.text
 }
 
+// IsArray reports whether K is an array of 16 bytes.
+func (h *Hasher[K]) IsArray() bool {
+	var key K
+	return unsafe.Sizeof(key) == 16 && !h.text
+}
+
 // Hash returns 64 bits, of which the high ones are the best.
 func (h *Hasher[K]) Hash(key K) uint64 {
-	if h.IsText() {
+	switch {
+	case h.IsText():
 		return h.OfString(key)
+	case h.IsArray():
+		return h.OfArray(key)
 	}
 	return h.OfInteger(key)
 }
@@ -53,22 +62,27 @@ func (h *Hasher[K]) OfString(key K) uint64 {
 	return maphash.String(h.seed, *(*string)(unsafe.Pointer(&key)))
 }
 
-// OfInteger is Hash where K is no string type. For integers: the two halves of the 128-bit product
-// (x ⊕ a)·b, added without carry, as in the hash of Go's maps where there are no AES instructions.
-// For arrays of 16 bytes x is that of their halves, under the same key turned.
+// OfInteger is Hash where K is an integer type: the two halves of the 128-bit product (x ⊕ a)·b,
+// added without carry, as in the hash of Go's maps where there are no AES instructions. It is
+// small enough to be inlined, which OfArray would undo.
 func (h *Hasher[K]) OfInteger(key K) uint64 {
-	var x uint64
-	switch unsafe.Sizeof(key) {
-	case 4:
-		x = uint64(*(*uint32)(unsafe.Pointer(&key)))
-	case 16:
-		array := (*[16]byte)(unsafe.Pointer(&key)) // which need not be aligned
-		first, second := binary.NativeEndian.Uint64(array[:8]), binary.NativeEndian.Uint64(array[8:])
-		hi, lo := bits.Mul64(first^h.b, second^bits.RotateLeft64(h.a, 32))
-		x = hi ^ lo ^ second
-	default:
-		x = *(*uint64)(unsafe.Pointer(&key))
+	if unsafe.Sizeof(key) == 4 {
+		return h.product(uint64(*(*uint32)(unsafe.Pointer(&key))))
 	}
+	return h.product(*(*uint64)(unsafe.Pointer(&key)))
+}
+
+// OfArray is Hash where K is an array of 16 bytes: x is the hash of their halves, under the same
+// key turned.
+func (h *Hasher[K]) OfArray(key K) uint64 {
+	array := (*[16]byte)(unsafe.Pointer(&key)) // which need not be aligned
+	first, second := binary.NativeEndian.Uint64(array[:8]), binary.NativeEndian.Uint64(array[8:])
+	hi, lo := bits.Mul64(first^h.b, second^bits.RotateLeft64(h.a, 32))
+	return h.product(hi ^ lo ^ second)
+}
+
+// product is the hash of 64 bits.
+func (h *Hasher[K]) product(x uint64) uint64 {
 	hi, lo := bits.Mul64(x^h.a, h.b)
 	return hi ^ lo
 }

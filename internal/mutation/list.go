@@ -71,6 +71,7 @@ var misragriesMutations = []mutation{
 	{"reduced: small values always rounded up", "misragries/reducedsum.go", "kernel.Show(c.count, tail, small)", "kernel.Show(max(c.count, l.from), tail, small)"},
 	{"a known loss bounds a smaller one too low", "misragries/reducedsum_calibrate.go", "high = h.known[i].logDelta + margin", "high = h.known[i].logDelta - 1"},
 	{"a threshold by what H is about", "misragries/reducedsum_calibrate.go", "return logAdd(escape, h.at(loss)) <= want", "return logAdd(escape, h.about(loss)-0.01) <= want"},
+	{"an entry that a slice inserts in registers lost", "misragries/batch.go", "n = count", "_ = count"},
 	{"a key of a slice that is not counted in registers lost", "misragries/batch.go", "s.addProbing(keys[done], h)", "_ = h"},
 	{"the private shift left out", "misragries/shiftedsum.go", "discreteLaplace(c.shift).SampleInt(src)+c.offset", "c.offset"},
 	{"counters cut off before the shared noise", "misragries/keptzeros.go", "y := cutSum(c.count, eta)", "y := min(c.count, limit) + eta"},
