@@ -127,27 +127,31 @@ func (p classes) calibrateBox(bits int) (draft, error) {
 		weight, many = append(weight, norm), append(slices.Clone(many), 1)
 	}
 	var count []coordinate
+	var radius []float64 // of each group, root mean square
 	for _, part := range grouped(weight, many, p.Power, max(0x1p-30, minLoss/p.Epsilon)) {
 		g, m := len(l.groups), 0
 		for _, some := range part.portions {
 			m += some.n
 		}
 		l.groups = append(l.groups, newGroup(m, p.Epsilon*part.share, p.Power))
-		radius := math.Sqrt(l.groups[g].square)
+		radius = append(radius, math.Sqrt(l.groups[g].square))
 		for _, some := range part.portions {
 			if some.class == d {
-				count = append(count, counted(radius, bits))
+				count = append(count, counted(radius[g], bits))
 				count[0].group, count[0].scale = g, 0
 				continue
 			}
-			c := p.gridded(some.class, sensitivity[some.class]*radius, bits)
-			c.group, c.scale = g, 0
 			if l.portions[some.class].n == 0 {
-				l.at[some.class], l.portions[some.class] = c, some
+				l.at[some.class].group, l.portions[some.class] = g, some
 			} else {
-				l.at, l.portions = append(l.at, c), append(l.portions, some)
+				l.at, l.portions = append(l.at, coordinate{group: g}), append(l.portions, some)
 			}
 		}
+	}
+	for i, some := range l.portions { // not by groups: in the order of memory
+		g := l.at[i].group
+		l.at[i] = p.gridded(some.class, sensitivity[some.class]*radius[g], bits)
+		l.at[i].group, l.at[i].scale = g, 0
 	}
 	l.dim = len(l.at)
 	l.at = append(l.at, count...)

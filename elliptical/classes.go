@@ -104,6 +104,17 @@ func (c classes) expand(l draft) law {
 	if l.groups == nil && len(c.many) == len(c.of) {
 		return l.law
 	}
+	full := l.law
+	for g := range full.groups {
+		full.groups[g].members = full.groups[g].members[:0]
+	}
+	if len(c.many) == len(c.of) { // each coordinate is there
+		for i := range full.at {
+			g := &full.groups[full.at[i].group]
+			g.members = append(g.members, i)
+		}
+		return full
+	}
 	left := make([]int, len(l.portions)) // coordinates that a portion has room for
 	next := make([]int32, len(l.portions))
 	turn, last := make([]int32, len(c.many)), make([]int32, len(c.many)) // portions of a class
@@ -116,11 +127,7 @@ func (c classes) expand(l draft) law {
 		}
 		last[part.class] = int32(i)
 	}
-	full := l.law
 	full.at, full.dim = make([]coordinate, len(c.of), len(c.of)+1), len(c.of)
-	for g := range full.groups {
-		full.groups[g].members = full.groups[g].members[:0]
-	}
 	for i, class := range c.of {
 		from := turn[class]
 		if left[from] == 0 {

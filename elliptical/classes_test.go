@@ -1,10 +1,12 @@
 package elliptical
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -185,6 +187,75 @@ func TestGroupsOfClasses(t *testing.T) {
 			}
 			require.Len(t, want[i].portions, m)
 			require.InEpsilon(t, want[i].share, s.share, 1e-9)
+		}
+	}
+}
+
+// The radix sort is the stable sort, also of the smallest and largest weights.
+func TestDescending(t *testing.T) {
+	rng := rand.New(rand.NewPCG(54, 55))
+	for n := range 300 {
+		weights := make([]float64, n)
+		for i := range weights {
+			switch weights[i] = math.Ldexp(1+rng.Float64(), rng.IntN(600)-300); rng.IntN(4) {
+			case 0:
+				weights[i] = weights[rng.IntN(i+1)]
+			case 1:
+				weights[i] = math.Nextafter(weights[rng.IntN(i+1)], 0)
+			}
+		}
+		want := make([]int, n)
+		for i := range want {
+			want[i] = i
+		}
+		slices.SortStableFunc(want, func(i, j int) int { return cmp.Compare(weights[j], weights[i]) })
+		require.Equal(t, want, descending(weights))
+	}
+}
+
+// Where Optimal does not calibrate Laplace noise, that would not have had the smaller error: the
+// bound on its error is one, and without a count it is attained but for the grid.
+func TestLeastLaplace(t *testing.T) {
+	rng := rand.New(rand.NewPCG(56, 57))
+	for i := range 60 {
+		d := 1 + rng.IntN(6)
+		low, high := make([]float64, d), make([]float64, d)
+		for k := range d {
+			width := math.Exp(5 * rng.NormFloat64())
+			low[k] = width * 10 * rng.NormFloat64()
+			high[k] = low[k] + width
+		}
+		p := Params{Epsilon: math.Exp(2 * rng.NormFloat64()), Power: 2, Relation: budget.Relation(1 + i%2), Count: i%4 == 1, Min: VectorOf(low...), Max: VectorOf(high...)}
+		if i%3 == 0 && !p.Count {
+			p.Power = 5 * rng.Float64()
+		}
+		p = p.resolved()
+		if p.Count {
+			p.Relation = budget.AddRemove
+		}
+		require.NoError(t, p.validate())
+		q, l, err := p.settled(fineness)
+		require.NoError(t, err)
+		alone, together := p, p
+		alone.Shape, together.Shape = Independent, Box
+		c := alone.classes()
+		laplace, err := alone.calibrate(fineness)
+		require.NoError(t, err)
+		box, err := together.calibrate(fineness)
+		require.NoError(t, err)
+		require.Equal(t, box.expectedError(p.Power) < laplace.expectedError(p.Power), q.Shape == Box, p)
+		require.Equal(t, map[Shape]law{Box: box, Independent: laplace}[q.Shape], l)
+		bound := c.leastLaplace()
+		require.LessOrEqual(t, bound, laplace.expectedError(p.Power)*(1+1e-12))
+		if !p.Count {
+			require.InEpsilon(t, bound, laplace.expectedError(p.Power), 1e-6)
+		}
+		for _, l := range []law{laplace, box} {
+			sum := 0.0
+			for k := range d {
+				sum += l.moment(k, 2)
+			}
+			require.InEpsilon(t, sum, l.expectedError(2), 1e-12)
 		}
 	}
 }

@@ -124,6 +124,9 @@ func (l law) expectedError(p float64) float64 {
 
 // errorOf returns the sum of the moments, times many of each coordinate.
 func (l law) errorOf(p float64, many func(i int) float64) (sum float64) {
+	if p == 2 && l.lower == nil {
+		return l.squareError(many)
+	}
 	moment := l.moment
 	if l.kind == uniform && len(l.at) == l.dim && p != 2 { // each group's radii once
 		logs := make([]float64, len(l.groups))
@@ -137,6 +140,28 @@ func (l law) errorOf(p float64, many func(i int) float64) (sum float64) {
 	}
 	for i := range l.dim {
 		sum += many(i) * moment(i, p)
+	}
+	return sum
+}
+
+// squareError is errorOf for p = 2, where no root is needed.
+func (l law) squareError(many func(i int) float64) (sum float64) {
+	of := func(c *coordinate) float64 { // the variance of its noise
+		switch l.kind {
+		case laplace:
+			return 2 * square(c.scale)
+		case uniform:
+			return square(float64(c.change(l.replace))*c.step) * l.groups[c.group].square / 3
+		}
+		return square(c.scale)
+	}
+	count := 0.0
+	if len(l.at) > l.dim {
+		count = of(&l.at[l.dim])
+	}
+	for i := range l.at[:l.dim] {
+		c := &l.at[i]
+		sum += many(i) * (of(c) + square(float64(c.centre)*c.step)*count)
 	}
 	return sum
 }

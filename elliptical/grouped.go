@@ -33,25 +33,19 @@ type share struct {
 // add up to less than 1. Of equal weights the first classes, and of a class the first coordinates,
 // come first.
 func grouped(weights []float64, many []int, power, least float64) []share {
-	order := make([]int, len(weights))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(i, j int) int {
-		switch {
-		case weights[i] > weights[j]:
-			return -1
-		case weights[i] < weights[j]:
-			return 1
-		}
-		return i - j
-	})
+	order := descending(weights)
 	// of the classes in this order: the powers of the weights, in units of the largest, the places
 	// where they end, and Σ over the places from there on
 	powers, ends, rest := make([]float64, len(order)), make([]int, len(order)), make([]float64, len(order))
 	d := 0
 	for k, i := range order {
-		powers[k] = max(math.Pow(weights[i]/weights[order[0]], power), 1e-280)
+		x := weights[i] / weights[order[0]]
+		if power == 2 {
+			x *= x
+		} else {
+			x = math.Pow(x, power)
+		}
+		powers[k] = max(x, 1e-280)
 		d += many[i]
 		ends[k] = d
 	}
@@ -104,10 +98,51 @@ func grouped(weights []float64, many []int, power, least float64) []share {
 // places.
 func portionsOf(order, ends []int, from, to int) (portions []portion) {
 	k, _ := slices.BinarySearch(ends, from+1)
+	last, _ := slices.BinarySearch(ends, to)
+	portions = make([]portion, 0, last-k+1)
 	for ; from < to; k++ {
 		end := min(ends[k], to)
 		portions = append(portions, portion{order[k], end - from})
 		from = end
 	}
 	return portions
+}
+
+// descending returns the places of numbers ≥ 0 from the largest on, those of equal numbers in
+// ascending order: a radix sort of their bits, which are in the order of the numbers.
+func descending(numbers []float64) []int {
+	type item struct {
+		key uint64
+		at  int
+	}
+	items, sorted := make([]item, len(numbers)), make([]item, len(numbers))
+	var many [8][256]int // of each byte's values
+	for i, x := range numbers {
+		key := ^math.Float64bits(x)
+		items[i] = item{key, i}
+		for b := range many {
+			many[b][byte(key>>(8*b))]++
+		}
+	}
+	for b := range many {
+		at := &many[b]
+		if len(items) > 0 && at[byte(items[0].key>>(8*b))] == len(items) {
+			continue // all are equal
+		}
+		sum := 0
+		for v, n := range at {
+			at[v], sum = sum, sum+n
+		}
+		for _, x := range items {
+			v := byte(x.key >> (8 * b))
+			sorted[at[v]] = x
+			at[v]++
+		}
+		items, sorted = sorted, items
+	}
+	order := make([]int, len(items))
+	for i, x := range items {
+		order[i] = x.at
+	}
+	return order
 }

@@ -28,7 +28,10 @@ import "math"
 // shape returns τ, any multiple of it, for the sensitivities a, of so many coordinates each; with
 // Count one more for the noise of the count, middle being what it is multiplied by.
 func (p Params) shape(a, middle []float64, many []int) []float64 {
-	tau := make([]float64, len(a), len(a)+1)
+	if p.Count {
+		return p.shapeWithCount(a, middle, many)
+	}
+	tau := make([]float64, len(a))
 	for i, x := range a {
 		switch p.Shape {
 		case Spherical:
@@ -40,9 +43,6 @@ func (p Params) shape(a, middle []float64, many []int) []float64 {
 		default:
 			tau[i] = math.Pow(x, p.exponent())
 		}
-	}
-	if p.Count {
-		return p.shapeWithCount(a, middle, many)
 	}
 	return tau
 }
@@ -80,40 +80,31 @@ const (
 
 // shapeWithCount returns τ with the one of the count at the end.
 func (p Params) shapeWithCount(a, middle []float64, many []int) []float64 {
-	unit, q := 0.0, 2.0
-	if p.pure() {
-		q = 1
-	}
+	unit := 0.0
 	for i := range a {
 		unit = max(unit, a[i], math.Abs(middle[i]))
 	}
-	d := len(a)
-	sensitivity, c := append(make([]float64, 0, d+1), a...), make([]float64, d)
-	for i := range a {
-		sensitivity[i], c[i] = a[i]/unit, middle[i]/unit
-	}
-	sensitivity = append(sensitivity, 1)
-	logs := make([]float64, d+1) // of the multiplicities
-	for i, n := range many {
-		logs[i] = math.Log(float64(n))
-	}
-
-	tau := make([]float64, d+1)
+	s := newCounting(p.pure(), unit, a, middle, many)
+	best, tau := make([]float64, len(a)+1), make([]float64, len(a)+1)
 	for i := range tau {
 		tau[i] = 1
 	}
-	best := countStep(tau, sensitivity, c, logs, q, 2, 1) // the optimum for p = 2, from anywhere
+	s.step(best, tau, 2, 1) // the optimum for p = 2, from anywhere
 	if p.Power == 2 {
 		return inUnits(best, unit)
 	}
-	least, speed := countError(best, c, logs, p.Power), 2*(q+2)/(2*q+p.Power+2)
+	s.spread(best)
+	least, speed := s.error(p.Power), 2*(s.q+2)/(2*s.q+p.Power+2)
 	for range countRounds {
-		tau = countStep(best, sensitivity, c, logs, q, p.Power, speed)
-		total := countError(tau, c, logs, p.Power)
+		s.step(tau, best, p.Power, speed)
+		s.spreads, s.others = s.others, s.spreads
+		s.spread(tau)
+		total := s.error(p.Power)
 		gain := least - total
 		if gain > 0 {
-			best, least = tau, total
+			best, tau, least = tau, best, total
 		} else {
+			s.spreads, s.others = s.others, s.spreads
 			speed /= 2
 		}
 		if math.Abs(gain) < leastGain || speed < leastSpeed {
@@ -132,43 +123,87 @@ func inUnits(tau []float64, unit float64) []float64 {
 	return tau
 }
 
-// countError returns ln Σ nᵢ·(τᵢ² + cᵢ²τ₀²)^{p/2}, given ln nᵢ.
-func countError(tau, c, logs []float64, power float64) float64 {
-	return logSum(len(c), func(i int) float64 { return logs[i] + power*math.Log(math.Hypot(tau[i], c[i]*tau[len(c)])) })
+// counting is the search for the shape with a count. It works with logarithms, since powers of up
+// to maxPower of small and large numbers are beyond float64, and takes those that stay once.
+type counting struct {
+	q               float64
+	c               []float64
+	logN            []float64 // of the multiplicities; 0 for the count
+	logA, logC      []float64 // ln aᵢ and, at the end, 0 of the count; 2·ln |cᵢ|
+	spreads, others []float64 // ln √(τᵢ² + cᵢ²τ₀²), of the best τ and of another one
+	terms           []float64 // scratch
 }
 
-// countStep is one round: toward the minimum for the weights at τ, by the exponent speed, with
-// ‖sensitivity/τ‖ = 1. It works with logarithms, since powers of up to maxPower of small and large
-// numbers are beyond float64.
-func countStep(tau, sensitivity, c, logs []float64, q, power, speed float64) []float64 {
-	d := len(c)
-	next := make([]float64, d+1)
-	for i := range c {
-		next[i] = (power - 2) * math.Log(math.Hypot(tau[i], c[i]*tau[d])) // ln wᵢ
+// newCounting returns the search for sensitivities and middles in a unit.
+func newCounting(pure bool, unit float64, a, middle []float64, many []int) counting {
+	d := len(a)
+	parts := make([]float64, 7*d+3)
+	part := func(n int) (x []float64) {
+		x, parts = parts[:n:n], parts[n:]
+		return x
 	}
-	count := logSum(d, func(i int) float64 { return logs[i] + next[i] + 2*math.Log(math.Abs(c[i])) })
-	for i := range c {
-		next[i] = (q*math.Log(sensitivity[i]) - next[i]) / (q + 2)
+	s := counting{2, part(d), part(d + 1), part(d + 1), part(d), part(d), part(d), part(d + 1)}
+	if pure {
+		s.q = 1
 	}
-	next[d] = -count / (q + 2)
-	for i := range next {
-		next[i] = (1-speed)*math.Log(tau[i]) + speed*next[i]
+	for i := range a {
+		s.c[i] = middle[i] / unit
+		s.logA[i], s.logC[i] = math.Log(a[i]/unit), 2*math.Log(math.Abs(s.c[i]))
+		if many[i] > 1 {
+			s.logN[i] = math.Log(float64(many[i]))
+		}
 	}
-	norm := logSum(d+1, func(i int) float64 { return logs[i] + q*(math.Log(sensitivity[i])-next[i]) }) / q
-	for i := range next {
-		next[i] = math.Exp(next[i] + norm)
-	}
-	return next
+	return s
 }
 
-// logSum returns ln Σ e^{f(i)} for i from 0 to n − 1.
-func logSum(n int, f func(i int) float64) float64 {
+// spread sets the spreads to those of τ.
+func (s *counting) spread(tau []float64) {
+	count := tau[len(s.c)]
+	for i, c := range s.c {
+		s.spreads[i] = math.Log(math.Hypot(tau[i], c*count))
+	}
+}
+
+// error returns ln Σ nᵢ·(τᵢ² + cᵢ²τ₀²)^{p/2} by the spreads.
+func (s *counting) error(power float64) float64 {
+	for i, x := range s.spreads {
+		s.terms[i] = s.logN[i] + power*x
+	}
+	return logSum(s.terms[:len(s.c)])
+}
+
+// step is one round: it sets next to a τ toward the minimum for the weights at τ, whose spreads it
+// needs but for p = 2, by the exponent speed, with ‖a/τ‖ = 1.
+func (s *counting) step(next, tau []float64, power, speed float64) {
+	d := len(s.c)
+	for i, x := range s.spreads {
+		next[i] = (power - 2) * x // ln wᵢ
+		s.terms[i] = s.logN[i] + next[i] + s.logC[i]
+	}
+	next[d] = -logSum(s.terms[:d]) / (s.q + 2)
+	for i := range d {
+		next[i] = (s.q*s.logA[i] - next[i]) / (s.q + 2)
+	}
+	for i := range next {
+		if speed != 1 {
+			next[i] = (1-speed)*math.Log(tau[i]) + speed*next[i]
+		}
+		s.terms[i] = s.logN[i] + s.q*(s.logA[i]-next[i])
+	}
+	norm := logSum(s.terms) / s.q
+	for i, x := range next {
+		next[i] = math.Exp(x + norm)
+	}
+}
+
+// logSum returns ln Σ e^x over the terms x.
+func logSum(terms []float64) float64 {
 	largest, sum := math.Inf(-1), 0.0
-	for i := range n {
-		largest = max(largest, f(i))
+	for _, x := range terms {
+		largest = max(largest, x)
 	}
-	for i := range n {
-		sum += math.Exp(f(i) - largest)
+	for _, x := range terms {
+		sum += math.Exp(x - largest)
 	}
 	return largest + math.Log(sum)
 }

@@ -58,7 +58,7 @@ func (v Vector) pick(places []int) Vector {
 func (v Vector) Values() []float64 {
 	values := make([]float64, v.Len())
 	for i := range values {
-		values[i] = v.At(i)
+		values[i] = math.Float64frombits(v.word(i))
 	}
 	return values
 }
