@@ -194,6 +194,29 @@ func TestEstimateEach(t *testing.T) {
 	require.True(t, math.IsNaN(new(Projection).EstimateEach(indices, nil)[0]))
 }
 
+// The closeness of many bins is that of each, with the tilt in a table and without.
+func TestClosenessOfManyBins(t *testing.T) {
+	values := make([]float64, 1000)
+	for i := range values {
+		values[i] = float64(i % 100)
+	}
+	pr := released(t, Params{Epsilon: 1, Delta: 1e-6, Sparsity: 1000}, values)
+	l := *pr.decoder.list
+	n := len(l.depth)
+	require.Len(t, l.tilt, n)
+	for _, tilt := range [][]float64{l.tilt, nil} {
+		l.tilt = tilt
+		for _, value := range []float64{1, l.least, (l.least + l.plainFrom) / 2, l.plainFrom, 2 * l.plainFrom} {
+			f := l.fuse(pr.decoder.open[0], nil, value)
+			var want []float64
+			for b := range n {
+				want = append(want, f.closeness(b))
+			}
+			require.Equal(t, want, f.appendCloseness(f.appendCloseness(nil, 0, n/3), n/3, n))
+		}
+	}
+}
+
 // peak is the average of the maximisers of the partial sums, as Algorithm 3 has it.
 func TestArgmax(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

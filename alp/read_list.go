@@ -139,15 +139,16 @@ func (f *fused) weights(dst []float64) (weights []float64, total, tail float64) 
 		if kept {
 			each *= p.mass[i] * float64(p.used)
 		}
-		last := float32(0)
-		for b := first; b < min(first+p.count, p.used); b++ {
-			w := each * f.closeness(b)
+		dst = f.appendCloseness(dst, first, min(first+p.count, p.used))
+		in := dst[min(first, len(dst)):]
+		last, shares := float32(0), p.cum[i*p.count:][:len(in)]
+		for b, w := range in {
+			w *= each
 			if kept {
-				share := p.cum[i*p.count+b-first]
-				w *= float64(share - last)
-				last = share
+				w *= float64(shares[b] - last)
+				last = shares[b]
 			}
-			dst = append(dst, w)
+			in[b] = w
 			total += w
 		}
 		if kept {
@@ -166,6 +167,24 @@ func (f *fused) closeness(b int) float64 {
 		return f.tilt[b] / f.level
 	}
 	return f.level / f.tilt[b]
+}
+
+// appendCloseness appends the closeness of the bins from first up to end.
+func (f *fused) appendCloseness(dst []float64, first, end int) []float64 {
+	if f.tilt == nil {
+		for b := first; b < end; b++ {
+			dst = append(dst, f.closeness(b))
+		}
+		return dst
+	}
+	level, b := f.level, first
+	for ; b < end && f.tilt[b] < level; b++ { // the tilt grows with the bin
+		dst = append(dst, f.tilt[b]/level)
+	}
+	for ; b < end; b++ {
+		dst = append(dst, level/f.tilt[b])
+	}
+	return dst
 }
 
 // scaleInBins returns the scale of the noise above X, in bins as they are at X.
