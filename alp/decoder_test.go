@@ -417,11 +417,11 @@ func TestPlanDraws(t *testing.T) {
 			rates[b] = 0.02
 		}
 		laws := g.laws(rates, 0.3)
-		n, upTo := g.count+2, make([][]float64, g.columns)
-		for j := range upTo {
-			upTo[j] = g.cumulated(laws)
+		n, upTo := g.count+2, make([]float64, g.columns*len(laws))
+		for j := range g.columns {
+			g.cumulate(laws, j, upTo)
 		}
-		outputs, random := make([]uint8, g.columns), rand.New(rand.NewPCG(1, 2))
+		outputs, random := make([]uint8, g.columns), rand.NewPCG(1, 2)
 		for b := -1; b <= g.count; b++ { // all places in the first column
 			y := b + 1
 			for _, q := range []float64{0, 0.01, 0.2, 0.5, 0.77, 0.99, 1 - 0x1p-53} {

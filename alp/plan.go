@@ -60,9 +60,9 @@ func (p Params) Plan(values ...float64) (Plan, error) {
 // forecast is a decoder for a release that is not there, and what the cells will show.
 type forecast struct {
 	*decoder
-	// upTo[side][column][y·levels+o] is Pr[output ≤ o] for an entry at y as in
-	// bins.chance
-	upTo [][][]float64
+	// upTo[side][(y·m+column)·levels+o] is Pr[output ≤ o] for an entry at y as in
+	// bins.chance: what a trial reads lies side by side
+	upTo [][]float64
 }
 
 // forecast reads the load as of a table in which each output is as frequent as expected.
@@ -76,10 +76,11 @@ func (s *shape) forecast(values []float64) forecast {
 	var histograms [][][]uint64
 	for side := range s.columns / s.half {
 		crowds := d.crowds(values, side)
-		upTo, histogram := make([][]float64, s.half), make([][]uint64, s.half)
+		upTo, histogram := make([]float64, s.half*(d.bins.count+2)*d.bins.levels), make([][]uint64, s.half)
 		for j, c := range crowds {
 			laws := d.bins.laws(c.in, c.above)
-			upTo[j], histogram[j] = d.bins.cumulated(laws), make([]uint64, s.code.levels)
+			d.bins.cumulate(laws, j, upTo)
+			histogram[j] = make([]uint64, s.code.levels)
 			for o := range histogram[j] {
 				histogram[j][o] = uint64(math.Round(laws[o*(d.bins.count+2)] * float64(s.cells())))
 			}
@@ -91,17 +92,16 @@ func (s *shape) forecast(values []float64) forecast {
 	return f
 }
 
-// cumulated returns Pr[output ≤ o] at y·levels+o, of what laws returned.
-func (g *bins) cumulated(laws []float64) []float64 {
-	upTo, n := make([]float64, len(laws)), g.count+2
+// cumulate sets the column's part of forecast.upTo, of what laws returned.
+func (g *bins) cumulate(laws []float64, column int, upTo []float64) {
+	n := g.count + 2
 	for y := range n {
 		sum := 0.0
 		for o := range g.levels {
 			sum += laws[o*n+y]
-			upTo[y*g.levels+o] = sum
+			upTo[(y*g.columns+column)*g.levels+o] = sum
 		}
 	}
-	return upTo
 }
 
 // crowd is how many entries there are for one cell of a column: in each of its bins, and above it.
@@ -169,15 +169,16 @@ func (g *bins) bin(s *shape, v float64) int {
 // randomness is fixed: nothing depends on data, and the same Params have the same Plan.
 func (f forecast) simulate(values []float64) (entries, zeros float64) {
 	s, g := f.shape, &f.bins
-	random, trials := rand.New(rand.NewPCG(1, 2)), g.trials()
+	source := rand.NewPCG(1, 2)
+	random, trials := rand.New(source), g.trials()
 	var outputs [2][]uint8
 	for side := range f.upTo {
 		outputs[side] = make([]uint8, g.columns)
 	}
 	estimate := func(side, b, kept int, listed, first float64) float64 {
-		g.draw(f.upTo[side], b, kept, outputs[side], first, random)
+		g.draw(f.upTo[side], b, kept, outputs[side], first, source)
 		if len(f.upTo) == 2 {
-			g.draw(f.upTo[1-side], -1, 0, outputs[1-side], random.Float64(), random)
+			g.draw(f.upTo[1-side], -1, 0, outputs[1-side], random.Float64(), source)
 		}
 		return s.inUnits(f.median(outputs[0], outputs[1], listed, f.odds))
 	}
@@ -213,7 +214,7 @@ func (f forecast) simulate(values []float64) (entries, zeros float64) {
 // draw draws the outputs of an entry in bin b, or of one that is 0 for b = −1. In the columns
 // before the first one that it keeps it is as good as 0. The first column's output is at the given
 // quantile.
-func (g *bins) draw(upTo [][]float64, b, kept int, outputs []uint8, first float64, random *rand.Rand) {
+func (g *bins) draw(upTo []float64, b, kept int, outputs []uint8, first float64, random *rand.PCG) {
 	for j := range outputs {
 		y := 0
 		switch at := b - j*g.count; {
@@ -223,13 +224,15 @@ func (g *bins) draw(upTo [][]float64, b, kept int, outputs []uint8, first float6
 		case at >= 0:
 			y = at + 1
 		}
-		row, o := upTo[j][y*g.levels:(y+1)*g.levels], 0
+		row, o := upTo[(y*g.columns+j)*g.levels:][:g.levels], 0
 		for half := g.levels / 2; half > 0; half /= 2 { // levels are a power of two
-			if row[o+half-1] <= first {
-				o += half
+			above := 0
+			if row[o+half-1] <= first { // no jump: it would be foreseen half the time
+				above = 1
 			}
+			o += above * half
 		}
-		outputs[j], first = uint8(o), random.Float64()
+		outputs[j], first = uint8(o), float64(random.Uint64()<<11>>11)*0x1p-53
 	}
 }
 

@@ -132,7 +132,7 @@ func (g *bins) fit(histogram [][]uint64, start load, rounds int) load {
 	if cells == 0 || startSum == 0 {
 		return rates
 	}
-	e := expectation{bins: g, seen: make([]float64, g.count), before: make([]float64, g.count+2), after: make([]float64, g.count+2)}
+	e := expectation{bins: g, seen: make([]float64, g.count), before: make([]float64, g.count+2), after: make([]float64, g.count+2), some: make([]float64, g.count)}
 	above := make([]float64, g.columns)
 	for range rounds {
 		rate := rates[g.total()]
@@ -164,6 +164,7 @@ type expectation struct {
 	*bins
 	seen          []float64 // expected number of entries in each bin of the column
 	before, after []float64 // the law of the largest entry, after looking over all cells
+	some          []float64 // 1 − e^{−r} of the rates
 }
 
 // compute sets seen, given the outputs and the rates in and above the column, and returns the
@@ -189,7 +190,11 @@ func (e *expectation) compute(histogram []uint64, rates []float64, above float64
 	}
 	larger := e.after[n+1]
 	for b := n; b >= 1; b-- {
-		e.seen[b-1] = rates[b-1]*larger + e.after[b]*perOccupied(rates[b-1])
+		mean := 1.0 // of a Poisson number that is not 0: see perOccupied
+		if rates[b-1] != 0 {
+			mean = rates[b-1] / e.some[b-1]
+		}
+		e.seen[b-1] = rates[b-1]*larger + e.after[b]*mean
 		larger += e.after[b]
 	}
 	if above <= 0 {
@@ -198,12 +203,13 @@ func (e *expectation) compute(histogram []uint64, rates []float64, above float64
 	return e.after[n+1] * perOccupied(above) / above
 }
 
-// largest sets before to the law of the largest entry of a cell.
+// largest sets before to the law of the largest entry of a cell, and some.
 func (e *expectation) largest(rates []float64, above float64) {
 	n := e.count
 	e.before[n+1] = -math.Expm1(-above)
 	for b := n; b >= 1; b-- {
-		e.before[b] = -math.Exp(-above) * math.Expm1(-rates[b-1])
+		e.some[b-1] = -math.Expm1(-rates[b-1])
+		e.before[b] = math.Exp(-above) * e.some[b-1]
 		above += rates[b-1]
 	}
 	e.before[0] = math.Exp(-above)
