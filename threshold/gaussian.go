@@ -2,6 +2,7 @@ package threshold
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -22,15 +23,25 @@ import (
 // gaussianTerm returns the bound of A(u), or of D(u) if not oneSign, for all u in [u₁, u₂]; lambda
 // is −ln F, rounded upwards.
 func gaussianTerm(l int, weight float64, oneSign bool, epsilon, sigma, lambda float64, u1, u2 int) float64 {
+	if oneSign && u2 > 0 {
+		epsilon = math.Nextafter(epsilon+float64(u2)*lambda, math.Inf(-1))
+	}
+	return escaped(gaussianShift(l, weight, epsilon, sigma, u1), lambda, u2)
+}
+
+// gaussianShift returns BW(ε, √(l−u₁+ω)/σ), rounded upwards.
+func gaussianShift(l int, weight, epsilon, sigma float64, u1 int) float64 {
 	sensitivity := sqrtAbove(float64(l-u1) + weight)
-	if u2 == 0 {
-		return shiftDelta(epsilon, sigma, sensitivity)
+	return shiftDelta(epsilon, sigma, sensitivity)
+}
+
+// escaped returns 1 − F^u·(1 − δ), rounded upwards.
+func escaped(delta, lambda float64, u int) float64 {
+	if u == 0 {
+		return delta
 	}
-	s := float64(u2) * lambda
-	if oneSign {
-		epsilon = math.Nextafter(epsilon+s, math.Inf(-1))
-	}
-	return min(1, (math.Exp(-s)*shiftDelta(epsilon, sigma, sensitivity)-math.Expm1(-s))*(1+0x1p-50))
+	s := float64(u) * lambda
+	return min(1, (math.Exp(-s)*delta-math.Expm1(-s))*(1+0x1p-50))
 }
 
 // shiftDelta returns BW(ε, Δ/σ), rounded upwards by a relative 4e-12 at most, for any ε and Δ ≥ 0.
@@ -92,8 +103,25 @@ func calibrateGaussian(l int, weight float64, oneSign bool, epsilon, delta float
 	if l > 1<<12 {
 		effort.coarse, effort.refine = 0x1p-18, 16
 	}
+	// For any signs BW depends on σ and u₁ alone: for one σ it is computed once.
+	type known struct {
+		sigma, delta float64
+		u1           int
+	}
+	size := min(bits.Len(uint(l)), 15)
+	shifts := make([]known, 1<<size) // by a hash of u₁, the last one of each
+	shift := func(sigma float64, u1 int) float64 {
+		at := &shifts[uint64(u1)*0x9e3779b97f4a7c15>>(64-size)]
+		if at.sigma != sigma || at.u1 != u1 {
+			*at = known{sigma, gaussianShift(l, weight, epsilon, sigma, u1), u1}
+		}
+		return at.delta
+	}
 	return effort.leastThresholdOverSigma(l, delta, least, z, func(sigma, tau float64) func(u1, u2 int) float64 {
 		lambda := logBelow(sigma, tau)
+		if !oneSign {
+			return func(u1, u2 int) float64 { return escaped(shift(sigma, u1), lambda, u2) }
+		}
 		return func(u1, u2 int) float64 { return gaussianTerm(l, weight, oneSign, epsilon, sigma, lambda, u1, u2) }
 	}, func(sigma, tau float64) bool { return gaussianDelta(l, weight, oneSign, epsilon, sigma, tau) <= delta })
 }

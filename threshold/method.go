@@ -80,7 +80,7 @@ type Candidate struct {
 //
 // It returns an error that wraps [ErrParams] if the Params are invalid. Nothing depends on data.
 // Calibrating all takes some 3 ms, most of it for CorrelatedGaussian (up to 0.1 s where ε is far
-// from 1 or δ above 1e-3, and for Gaussian 0.2 s where MaxKeys is above 10⁴ besides). What was
+// from 1 or δ above 1e-3, and for Gaussian 0.15 s where MaxKeys is above 10⁶ besides). What was
 // calibrated is remembered, for New and whatever asks again.
 func (p Params) Candidates() ([]Candidate, error) {
 	if err := p.validate(); err != nil {

@@ -51,6 +51,7 @@ var thresholdMutations = []mutation{
 	{"the number beside the keys for nothing, by shared noise", "threshold/correlated.go", "own, rest := float64(moved)*weight, float64(1-moved)*weight", "own, rest := 0*float64(moved), weight"},
 	{"a search among τ that are cut off", "threshold/gaussian_search.go", "tries >= e.scan {", "tries < 0 {"},
 	{"a search's quadrature for what is verified", "threshold/correlated.go", "nats: exactNats", "nats: roughNats"},
+	{"a shift remembered for another σ", "threshold/gaussian.go", "at.sigma != sigma || at.u1 != u1", "at.sigma == 0 || at.u1 != u1"},
 	{"the number beside the keys for nothing, by normal noise", "threshold/gaussian.go", "sensitivity := sqrtAbove(float64(l-u1) + weight)", "sensitivity := sqrtAbove(float64(l-u1) + 0*weight)"},
 	{"the number beside the keys for nothing, by Laplace noise", "threshold/laplace.go", "epsilon = (epsilon - spent) * (1 - 0x1p-50)", "epsilon *= 1 - 0x1p-50"},
 	{"the accountant ignores the number beside the keys", "threshold/params.go", "mu = math.Hypot(mu, most/c.beside)", "mu = math.Hypot(mu, 0*most/c.beside)"},
