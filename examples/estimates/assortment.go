@@ -201,12 +201,33 @@ func (a *article) in(from, width int) int {
 	return sum
 }
 
-// fit returns the assortment of a stream in so many groups. It begins with all articles in one and
-// splits, again and again, the group and feature with the largest sum of squares beyond chance at
-// the mean of the feature. What an article alone in its group sold is kept in so many blocks, and
-// in more as long as it sold fine elements in each, unless fine is 0; the others have a quarter of
-// the blocks, as how far they are apart says the rest.
-func fit(stream []uint64, groups, blocks, fine int) assortment {
+// bunched returns the mean, over the sales of the article, of how many of them stand in one block.
+func (a *article) bunched(width int) float64 {
+	sum, squares := 0, 0
+	for from := 0; from < slots; from += width {
+		n := a.in(from, width)
+		sum, squares = sum+n, squares+n*n
+	}
+	return float64(squares) / float64(sum)
+}
+
+// bursts returns the sum of squares of what was sold in each slot: large if the article sold much
+// in all, or much in a short time: a sketch may show it.
+func (a *article) bursts() int {
+	sum := 0
+	for _, n := range a.sold {
+		sum += n * n
+	}
+	return sum
+}
+
+// fit returns the assortment of a stream in so many groups. The articles of the largest bursts, as
+// many as alone says, are each a group. The others begin as one group; then, again and again, the
+// group and feature with the largest sum of squares beyond chance is split at the mean of the
+// feature. What an article alone in its group sold is kept in so many blocks, doubled while its
+// sales stand in blocks of at least 2·fine on average, unless fine is 0; the others have a quarter
+// of the blocks, as how far they are apart says the rest.
+func fit(stream []uint64, groups, alone, blocks, fine int) assortment {
 	each := map[uint64]*article{}
 	var all []*article
 	for i, key := range stream {
@@ -223,7 +244,12 @@ func fit(stream []uint64, groups, blocks, fine int) assortment {
 			}
 		}
 	}
-	leaves := []leaf{newLeaf(all)}
+	slices.SortStableFunc(all, func(a, b *article) int { return cmp.Compare(b.bursts(), a.bursts()) })
+	var leaves []leaf
+	for _, a := range all[:min(alone, groups-1, len(all)-1)] {
+		leaves = append(leaves, newLeaf([]*article{a}))
+	}
+	leaves = append(leaves, newLeaf(all[len(leaves):]))
 	for len(leaves) < groups {
 		worst := 0
 		for i := range leaves {
@@ -244,7 +270,7 @@ func fit(stream []uint64, groups, blocks, fine int) assortment {
 	for i, l := range leaves {
 		width := max(blocks/4, 1)
 		if len(l.articles) == 1 {
-			for width = blocks; fine > 0 && width < slots && float64(2*width*fine) <= l.mean(); {
+			for width = blocks; fine > 0 && width < slots && l.articles[0].bunched(slots/width) >= float64(2*fine); {
 				width *= 2
 			}
 		}

@@ -11,8 +11,8 @@
 // frequent words of the King James Bible.
 //
 // The baskets are generated, from what sets/NAME.txt knows of public sets of baskets: how much each
-// of some hundred groups of articles sold in each of 32 blocks of time. Flag -data takes a file of
-// baskets instead, and -fit prints what is known of it in that form.
+// of several hundred articles and groups of articles sold in each of 16 to 512 blocks of time. Flag
+// -data takes a file of baskets instead, and -fit prints what is known of it in that form.
 //
 // The exit code is 0, 1 when reading or writing failed, or 2 for a wrong flag or parameter.
 package main
@@ -38,9 +38,9 @@ func main() {
 
 // options is what the command line asks for, and the command.
 type options struct {
-	sets, data                           string
-	baskets, releases, fit, blocks, fine int
-	seed                                 uint64
+	sets, data                                  string
+	baskets, releases, fit, alone, blocks, fine int
+	seed                                        uint64
 }
 
 func (opts *options) Flags() *flag.FlagSet {
@@ -49,9 +49,10 @@ func (opts *options) Flags() *flag.FlagSet {
 	flags.StringVar(&opts.data, "data", "", "`file` of baskets in the place of generated ones: numbers, a line each basket")
 	flags.IntVar(&opts.baskets, "baskets", math.MaxInt, "`number` of baskets of the file, from its beginning")
 	flags.IntVar(&opts.fit, "fit", 0, "print the file's groups, at most this `number`, and nothing else; 0 for no such thing")
+	flags.IntVar(&opts.alone, "alone", 0, "`number` of articles for -fit that are each a group: those that sold the most in all or in a burst")
 	flags.IntVar(&opts.blocks, "blocks", 32, "`number` of blocks of time for -fit, a power of two")
-	flags.IntVar(&opts.fine, "fine", 0, "for -fit, more blocks for an article that is alone in its group, as long as it sold this `number` in each; 0 for none")
-	flags.IntVar(&opts.releases, "releases", 20, "`number` of releases that errors are averaged over")
+	flags.IntVar(&opts.fine, "fine", 0, "for -fit, twice the blocks for an article that is alone in its group, again and again while its sales stand in blocks of at least twice this `number` on average; 0 for none")
+	flags.IntVar(&opts.releases, "releases", 20, "`number` of streams that errors are averaged over")
 	flags.Uint64Var(&opts.seed, "seed", 1, "of the baskets and how they are dealt; the noise is fresh each time")
 	return flags
 }
@@ -64,6 +65,8 @@ func (opts *options) Check() error {
 		return fmt.Errorf("-baskets = %d: want 1 or more", opts.baskets)
 	case opts.fit < 0 || opts.fit > 0 && opts.data == "":
 		return fmt.Errorf("-fit = %d: want a number of groups, for -data", opts.fit)
+	case opts.alone < 0 || opts.alone > 0 && opts.alone >= opts.fit:
+		return fmt.Errorf("-alone = %d: want 0 or more, fewer than -fit", opts.alone)
 	case opts.fine < 0:
 		return fmt.Errorf("-fine = %d: want 0 or more", opts.fine)
 	case opts.blocks < 1 || opts.blocks > slots || opts.blocks&(opts.blocks-1) != 0:
@@ -122,7 +125,7 @@ func (opts *options) Run(out io.Writer) error {
 		return err
 	}
 	if opts.fit > 0 {
-		return fit(sets[0].stream(0), opts.fit, opts.blocks, opts.fine).write(out)
+		return fit(sets[0].stream(0), opts.fit, opts.alone, opts.blocks, opts.fine).write(out)
 	}
 	w := &printer{out: out}
 	w.print("Mean |error| of the released keys [of the true top 10], ε = 1, δ = 1e-6\n\n%-8s %8s %6s %4s %-6s %8s %6s %15s %15s %15s %15s\n",
@@ -135,17 +138,19 @@ func (opts *options) Run(out io.Writer) error {
 			truth := count(stream)
 			heavy := top(truth)
 			for _, r := range slices.Concat(one, sums) {
-				h, err := r.release(stream, opts.seed+uint64(release))
+				list, err := r.release(stream, opts.seed+uint64(release))
 				if err != nil {
 					return err
 				}
-				r.add(h, truth, heavy)
+				for _, h := range list {
+					r.add(h, truth, heavy)
+				}
 			}
 			n += len(stream)
 		}
 		n /= opts.releases
 		for _, r := range slices.Concat(one, sums) {
-			w.print("%-8s %8d %6d %4d %-6s %8.0f %6.0f %15s %15s %15s %15s\n", s.name, n, r.k, r.sketches, r.dealt(), float64(n)/float64(r.k+1), r.shown/float64(opts.releases),
+			w.print("%-8s %8d %6d %4d %-6s %8.0f %6.0f %15s %15s %15s %15s\n", s.name, n, r.k, r.sketches, r.dealt(), float64(n)/float64(r.k+1), r.shown/float64(r.releases),
 				r.cell(misragries.Lower), r.cell(misragries.Middle), r.cell(misragries.Upper), r.even())
 		}
 	}
@@ -174,8 +179,13 @@ func (r *row) even() string {
 	return r.cell(evenSpread)
 }
 
-// release returns one release of the stream, by as many sketches.
-func (r *row) release(stream []uint64, seed uint64) (*misragries.Histogram[uint64], error) {
+// noises is how often the sketch of one stream is released: all its keys share a part of the noise,
+// which is most of the error where nothing is lost, so its mean needs more draws than the stream.
+// Each release costs its ε, so this is for measuring alone.
+const noises = 20
+
+// release returns releases of the stream, by as many sketches.
+func (r *row) release(stream []uint64, seed uint64) ([]*misragries.Histogram[uint64], error) {
 	p := misragries.Params{Counters: r.k, Epsilon: 1, Delta: 1e-6}
 	list := make([]*misragries.Builder[uint64], r.sketches)
 	for i := range list {
@@ -186,7 +196,7 @@ func (r *row) release(stream []uint64, seed uint64) (*misragries.Histogram[uint6
 	}
 	if r.sketches == 1 {
 		list[0].AddSlice(stream)
-		return list[0].Release()
+		return releases(list[0], p)
 	}
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for i, key := range stream {
@@ -205,7 +215,30 @@ func (r *row) release(stream []uint64, seed uint64) (*misragries.Histogram[uint6
 			return nil, err
 		}
 	}
-	return sum.Release()
+	h, err := sum.Release()
+	return []*misragries.Histogram[uint64]{h}, err
+}
+
+// releases returns releases of the Builder that differ in their noise.
+func releases(b *misragries.Builder[uint64], p misragries.Params) ([]*misragries.Histogram[uint64], error) {
+	state, err := b.AppendPrivateState(nil)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*misragries.Histogram[uint64], noises)
+	for i := range list {
+		again, err := misragries.New[uint64](p)
+		if err != nil {
+			return nil, err
+		}
+		if err := again.RestorePrivateState(state); err != nil {
+			return nil, err
+		}
+		if list[i], err = again.Release(); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 // words prints the words that `go run ./examples/heavyhitters` begins with, by its Params.

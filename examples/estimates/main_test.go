@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,7 +21,7 @@ func TestProgram(t *testing.T) {
 	clitest.Output(t, new(options), []string{"-sets", "bms1", "-releases", "1"},
 		[]string{"even spread", "64 blocks", "King James"})
 	clitest.Usage(t, func() cli.Command { return new(options) }, [][]string{
-		{"-releases", "0"}, {"-sets", "none"}, {"-fit", "10"}, {"-baskets", "0"}, {"-blocks", "3"}, {"-fine", "-1"},
+		{"-releases", "0"}, {"-sets", "none"}, {"-fit", "10"}, {"-baskets", "0"}, {"-blocks", "3"}, {"-fine", "-1"}, {"-alone", "1"},
 	})
 }
 
@@ -28,27 +29,26 @@ func TestProgram(t *testing.T) {
 // alone in their group; -fit prints it.
 func TestFit(t *testing.T) {
 	stream := mustLoad(t, "bms1").draw(7)
-	a := fit(stream, 100, 32, 16)
+	a := fit(stream, 100, 20, 32, 16)
 	require.Len(t, a, 100)
 	articles, total := 0, 0
 	for _, g := range a {
 		articles += g.articles
-		for _, n := range g.sold {
-			total += n
-		}
+		total += sum(g.sold)
 	}
 	require.Equal(t, len(stream), total)
 	truth := count(stream)
 	require.Equal(t, len(truth), articles)
+	for _, key := range top(truth) {
+		require.True(t, slices.ContainsFunc(a, func(g group) bool {
+			return g.articles == 1 && len(g.sold) >= 32 && float64(sum(g.sold)) == truth[key]
+		}), "the most frequent articles are each a group")
+	}
 	again := count(a.draw(1))
 	key := uint64(0)
 	for _, g := range a {
 		if g.articles == 1 {
-			sold := 0
-			for _, n := range g.sold {
-				sold += n
-			}
-			require.EqualValues(t, sold, again[key], "an article alone in its group sells what it sold")
+			require.EqualValues(t, sum(g.sold), again[key], "an article alone in its group sells what it sold")
 		}
 		key += uint64(g.articles)
 	}
@@ -62,8 +62,15 @@ func TestFit(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(lines.String()), 0o600))
 	var printed bytes.Buffer
 	require.NoError(t, a.write(&printed))
-	out := clitest.Output(t, new(options), []string{"-data", file, "-fit", "100", "-blocks", "32", "-fine", "16"}, nil)
+	out := clitest.Output(t, new(options), []string{"-data", file, "-fit", "100", "-alone", "20", "-blocks", "32", "-fine", "16"}, nil)
 	require.Equal(t, printed.String(), out)
+}
+
+func sum(list []int) (sum int) {
+	for _, n := range list {
+		sum += n
+	}
+	return sum
 }
 
 func mustLoad(t *testing.T, name string) assortment {
@@ -81,15 +88,17 @@ func TestReadings(t *testing.T) {
 	}
 	clitest.Seed(t)
 	a := mustLoad(t, "retail")
-	one, sum := &row{k: 1024, sketches: 1}, &row{k: 1024, sketches: 64}
+	one, summed := &row{k: 1024, sketches: 1}, &row{k: 1024, sketches: 64}
 	const releases = 2
 	for seed := range uint64(releases) {
 		stream := a.draw(seed)
 		truth := count(stream)
-		for _, r := range []*row{one, sum} {
-			h, err := r.release(stream, seed)
+		for _, r := range []*row{one, summed} {
+			list, err := r.release(stream, seed)
 			require.NoError(t, err)
-			r.add(h, truth, top(truth))
+			for _, h := range list {
+				r.add(h, truth, top(truth))
+			}
 		}
 	}
 	for _, c := range []struct {
@@ -98,7 +107,7 @@ func TestReadings(t *testing.T) {
 		want float64
 	}{
 		{one, misragries.Lower, 527}, {one, misragries.Middle, 258}, {one, misragries.Upper, 162},
-		{sum, misragries.Lower, 714}, {sum, misragries.Upper, 172}, {sum, evenSpread, 88},
+		{summed, misragries.Lower, 714}, {summed, misragries.Upper, 172}, {summed, evenSpread, 88},
 	} {
 		require.InEpsilon(t, c.want, c.row.all[c.side]/c.row.shown, 0.1, "%+v, %v", c.row, c.side)
 	}

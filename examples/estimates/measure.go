@@ -17,6 +17,7 @@ const evenSpread = misragries.Lower + 1
 type averages struct {
 	all, heavy          [evenSpread + 1]float64 // sums of |error|
 	shown, shownOfHeavy float64
+	releases            int
 }
 
 // top returns the ten most frequent keys.
@@ -33,6 +34,7 @@ func top(truth map[uint64]float64) []uint64 {
 
 // add adds one release.
 func (a *averages) add(h *misragries.Histogram[uint64], truth map[uint64]float64, heavy []uint64) {
+	a.releases++
 	for key, estimate := range h.All() {
 		isHeavy := slices.Contains(heavy, key)
 		a.shown++
