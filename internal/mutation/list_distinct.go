@@ -20,6 +20,8 @@ var distinctMutations = []mutation{
 	{"a release compared with itself", "kor/distinct/compare.go", "if a.id == b.id {", "if false {"},
 	{"the flips of the second release forgotten", "kor/distinct/fit.go", "p, r := m.flips[0], m.flips[1]", "p, r := m.flips[0], 0*m.flips[1]"},
 	{"union: all levels weigh the same", "kor/distinct/union.go", "g += slope / v * (t.seen[i] - u)", "g += slope * (t.seen[i] - u)"},
+	{"union: where no N is too large, the least", "kor/distinct/union.go", "if y == t.to {", "if false {"},
+	{"union: where no level knows anything, no N is too large", "kor/distinct/union.go", "if info == 0 {", "if false {"},
 	{"union: an interval at half the confidence's z", "kor/distinct/union.go", "return t.deviation(y) - z }", "return t.deviation(y) - z/2 }"},
 	{"running: noise for half the sensitivity", "kor/distinct/running.go", "noise.LaplaceScale(p.Epsilon, 2)", "noise.LaplaceScale(p.Epsilon, 1)"},
 	{"running: no noise in a slot", "kor/distinct/running.go", "now - s.ones + s.law.SampleInt(&s.src)", "now - s.ones + 0*s.law.SampleInt(&s.src)"},

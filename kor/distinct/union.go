@@ -190,7 +190,7 @@ func newTuple(sketches []*Sketch) *tuple {
 	}
 	sum = max(sum, largest)
 	t.from, t.to = math.Log(largest/8), math.Log(8*sum)
-	t.best = search.Root(t.from, t.to, 40, t.deviation)
+	t.best = t.solve()
 	t.estimate = min(max(math.Exp(t.best), largest), sum)
 	_, info := t.score(t.estimate)
 	t.stdErr = t.estimate / math.Sqrt(info)
@@ -252,10 +252,25 @@ func (t *tuple) score(x float64) (g, info float64) {
 	return g, info
 }
 
-// deviation returns by how many standard errors of the score ln N = y is too large.
+// deviation returns by how many standard errors of the score ln N = y is too large: +Inf where no
+// level knows anything, as N keys would leave no cell empty.
 func (t *tuple) deviation(y float64) float64 {
 	g, info := t.score(math.Exp(y))
+	if info == 0 {
+		return math.Inf(1)
+	}
 	return g / math.Sqrt(info)
+}
+
+// solve returns ln N where the score is 0. If no N is too large, it is the end of the range: noise
+// can make all û negative where few cells are left empty.
+func (t *tuple) solve() float64 {
+	return search.Root(t.from, t.to, 40, func(y float64) float64 {
+		if y == t.to {
+			return 1
+		}
+		return t.deviation(y)
+	})
 }
 
 // interval returns where the score is within what the confidence allows, at most from least to most

@@ -139,6 +139,7 @@ func TestUnionWeights(t *testing.T) {
 	best := func() float64 { return search.Root(u.from, u.to, 60, u.deviation) }
 	u.best = best()
 	require.InDelta(t, y, u.best, 1e-12)
+	require.InDelta(t, y, u.solve(), 1e-10)
 	_, stated := u.score(keys)
 	require.InEpsilon(t, info, stated, 1e-12)
 	u.estimate = math.Exp(u.best)
@@ -158,6 +159,43 @@ func TestUnionWeights(t *testing.T) {
 	}
 	require.InEpsilon(t, 1, moved, 1e-6)
 	require.InEpsilon(t, 1/info, variance, 1e-6)
+}
+
+// shown is a release of one level of 64 cells that shows these bits, with as many ones as count.
+func shown(epsilon float64, id int, bits uint64, count int64) *Sketch {
+	p := Params{Epsilon: epsilon, Cells: 64, Levels: 1, CountShare: 0.1, Seed: hashing.Seed{1}}
+	return &Sketch{params: p, id: hashing.Seed{byte(id), byte(id >> 8), 1}, ones: count, bits: []uint64{bits}}
+}
+
+// Where noise makes û negative, no union is too large: there is no estimate, and certainly not the
+// size of the largest set. A thousand sets, equal and half full, have an estimate, though the range
+// that is searched reaches far beyond what would leave a cell empty.
+func TestUnionAtTheEndsOfTheRange(t *testing.T) {
+	var full, equal []*Sketch
+	for id := range 3 {
+		full = append(full, shown(4, id, math.MaxUint64, 50))
+	}
+	u := newTuple(full)
+	require.Negative(t, u.seen[0])
+	require.Negative(t, u.deviation(u.to))
+	require.InDelta(t, u.to, u.best, 1e-9)
+	union, err := Union(full...)
+	require.NoError(t, err)
+	require.True(t, math.IsNaN(union.Estimate()), "%v", union)
+	for id := range 1000 {
+		equal = append(equal, shown(30, id, math.MaxUint32, 32))
+	}
+	u = newTuple(equal)
+	_, info := u.score(math.Exp(u.to))
+	require.Zero(t, info)
+	require.InEpsilon(t, math.Log(0.5)/math.Log(1-1.0/64), math.Exp(u.best), 1e-6)
+	union, err = Union(equal...)
+	require.NoError(t, err)
+	require.InEpsilon(t, 44, union.Estimate(), 0.02)
+	lo, hi := union.Interval(0.95)
+	require.Less(t, lo, union.Estimate())
+	require.Greater(t, hi, union.Estimate())
+	require.Less(t, hi, 100.0)
 }
 
 // parties returns releases of k parties, each of which has each of the keys with probability 0.3,
