@@ -98,8 +98,12 @@ func (c Cardinality) Interval(confidence float64) (lo, hi float64) {
 		return c.pair.Interval(PartUnion, confidence)
 	}
 	least, most := 0.0, 0.0
+	each := 1 - (1-confidence)/float64(len(c.parts))
 	for _, s := range c.parts {
-		from, to := s.Interval(1 - (1-confidence)/float64(len(c.parts)))
+		from, to := 0.0, math.Inf(1) // for a confidence that is rounded to 1
+		if each < 1 {
+			from, to = s.Interval(each)
+		}
 		least, most = max(least, from), most+to
 	}
 	if c.all == nil {
