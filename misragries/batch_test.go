@@ -1,6 +1,7 @@
 package misragries
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -49,14 +50,17 @@ func TestBatchesAreLoopsOverAdd(t *testing.T) {
 		stream := make([]uint64, rng.IntN(3000))
 		small := make([]int32, len(stream))
 		words := make([]string, len(stream))
+		arrays := make([][16]byte, len(stream))
 		for i := range stream {
 			stream[i] = zipf.Uint64() * 0x9e3779b97f4a7c15
 			small[i] = int32(stream[i])
 			words[i] = fmt.Sprint(stream[i] % 1000)
+			binary.LittleEndian.PutUint64(arrays[i][8*(stream[i]>>63):], stream[i]) // either half
 		}
 		batches(t, rng, k, stream)
 		batches(t, rng, k, small)
 		batches(t, rng, k, words)
+		batches(t, rng, k, arrays)
 	}
 }
 

@@ -74,6 +74,8 @@ var misragriesMutations = []mutation{
 	{"a threshold by what H is about", "misragries/reducedsum_calibrate.go", "return logAdd(escape, h.at(loss)) <= want", "return logAdd(escape, h.about(loss)-0.01) <= want"},
 	{"an entry that a slice inserts in registers lost", "misragries/batch.go", "n = count", "_ = count"},
 	{"a key of a slice that is not counted in registers lost", "misragries/batch.go", "s.addProbing(keys[done], h)", "_ = h"},
+	{"half of an array hashed in a slice", "misragries/batch.go", "h = hash.OfArray(key)", "h = hash.OfInteger(key)"},
+	{"half of an array hashed", "misragries/builder.go", "h = t.hasher.OfArray(key)", "h = t.hasher.OfInteger(key)"},
 	{"the private shift left out", "misragries/shiftedsum.go", "discreteLaplace(c.shift).SampleInt(src)+c.offset", "c.offset"},
 	{"counters cut off before the shared noise", "misragries/keptzeros.go", "y := cutSum(c.count, eta)", "y := min(c.count, limit) + eta"},
 	{"counters cut off before they are reduced", "misragries/sketch_merge.go", "all[i] = counter[K]{e.key, int64(e.total - s.decrements)}", "all[i] = counter[K]{e.key, saturate(e.total - s.decrements)}"},
