@@ -29,6 +29,7 @@ import (
 type effort struct {
 	rounds  int
 	time    time.Duration // of one measurement
+	passes  time.Duration // the same of what is cut into pieces, at least
 	stream  int           // number of updates
 	keys    int           // of a histogram or a sparse vector
 	rows    int           // of a mean; of a sparse one eight times as many
@@ -38,7 +39,7 @@ type effort struct {
 
 var (
 	full  = effort{rounds: 5, time: 100 * time.Millisecond, stream: 1_000_000, keys: 100_000, rows: 4000, columns: 128}
-	short = effort{rounds: 12, time: 2 * time.Millisecond, stream: 1_000_000, keys: 50_000, rows: 1000, columns: 128}
+	short = effort{rounds: 12, time: 2 * time.Millisecond, passes: 60 * time.Millisecond, stream: 1_000_000, keys: 50_000, rows: 1000, columns: 128}
 	brief = effort{rounds: 1, time: 10 * time.Millisecond, stream: 50_000, keys: 2000, rows: 2000, columns: 32}
 )
 
@@ -67,9 +68,6 @@ func main() {
 
 // run measures every comparison and prints a line for each.
 func run(out io.Writer, e effort) error {
-	if err := flag.Set("test.benchtime", e.time.String()); err != nil {
-		return err
-	}
 	comparisons, err := e.comparisons()
 	if err != nil {
 		return err
@@ -83,6 +81,13 @@ func run(out io.Writer, e effort) error {
 		return err
 	}
 	for _, c := range comparisons {
+		each := e.time
+		if c.short {
+			each = max(each, e.passes)
+		}
+		if err := flag.Set("test.benchtime", each.String()); err != nil {
+			return err
+		}
 		r, err := c.measure(e.rounds)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.work, err)
