@@ -33,6 +33,14 @@ func TestQuickDrawsAreTheExactOnes(t *testing.T) {
 				w = math.MaxUint64
 			}
 			next >>= random.Uint64N(64)
+		case 3: // at the end of a cell, where the logarithm is worst, and t next to an integer
+			next = (128+random.Uint64N(128))<<56>>random.Uint64N(10) - 4*random.Uint64N(2)
+			c, exponent := math.Frexp(scale)
+			log := 64*math.Ln2 - math.Log(float64(next&^3))
+			c = (math.Round(c*0x1p20*log) + 0x1p-17*(2*float64(random.Uint64())*0x1p-64-1)) / log
+			if c < 0x1p20 {
+				scale = min(math.Ldexp(c*0x1p-20, exponent), 0x1p46)
+			}
 		}
 		words := []uint64{w, next, random.Uint64(), random.Uint64(), random.Uint64(), random.Uint64()}
 		step := []float64{1, 0x1p-40, 0x1p100}[i%3]

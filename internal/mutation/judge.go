@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,6 +23,14 @@ type suite struct {
 	single         map[int]bool   // the others
 	broken         map[int]string // those that do not compile
 	modes          [2]mode        // short, all
+	plain          plain
+}
+
+// plain is the test binary without any edit and without copies of functions, made where needed.
+type plain struct {
+	once   sync.Once
+	err    error
+	binary string
 }
 
 // mode is the tests of a suite under -short, or not.
@@ -35,10 +44,15 @@ type mode struct {
 
 // soundness is whether a test passes without any edit.
 type soundness struct {
-	once sync.Once
-	err  error
-	v    verdict
+	once   sync.Once
+	err    error
+	hybrid bool    // it passes in the hybrid
+	v      verdict // else: what it says of the plain package
 }
+
+// errHybrid says that a test fails in the hybrid but not in the plain package: copies of functions
+// keep the compiler from putting them into their callers, and so they may allocate.
+var errHybrid = errors.New("a test fails in the hybrid without any edit")
 
 // build builds the hybrid of all edits, or one without those that do not compile.
 func (s *suite) build(ctx context.Context) error {
@@ -95,18 +109,25 @@ func (s *suite) judge(ctx context.Context, i int) (v verdict, err error) {
 	if why := s.broken[i]; why != "" {
 		return verdict{broken: why}, nil
 	}
-	binary, number := s.binary, i+1
-	if s.single[i] {
-		p := s.places[i]
-		b, faults, err := s.compile(ctx, s.tested, map[string]string{p.path: p.edited(s.edits[i])})
-		if err != nil {
+	if !s.single[i] {
+		if v, err := s.try(ctx, i, s.binary, i+1); !errors.Is(err, errHybrid) {
 			return v, err
 		}
-		if faults != nil {
-			return verdict{broken: faults[0].text}, nil
-		}
-		binary, number = b, 0
 	}
+	p := s.places[i]
+	binary, faults, err := s.compile(ctx, s.tested, map[string]string{p.path: p.edited(s.edits[i])})
+	if err != nil {
+		return v, err
+	}
+	if faults != nil {
+		return verdict{broken: faults[0].text}, nil
+	}
+	return s.try(ctx, i, binary, 0)
+}
+
+// try judges by a test binary that has the edit by its number, or at all at 0. The error is
+// errHybrid if only a binary with the one edit can tell.
+func (s *suite) try(ctx context.Context, i int, binary string, number int) (v verdict, err error) {
 	if binary == "" { // no tests
 		return verdict{unreached: true}, nil
 	}
@@ -140,7 +161,7 @@ func (s *suite) judge(ctx context.Context, i int) (v verdict, err error) {
 					names = w.failed
 				}
 				for _, name := range names {
-					if err := s.checkSound(ctx, k, name); err != nil {
+					if err := s.checkSound(ctx, k, name, number > 0); err != nil {
 						return v, err
 					}
 				}
@@ -192,8 +213,9 @@ func batches(tests []covered) (all [][]covered) {
 	return all
 }
 
-// checkSound runs a test without an edit, once.
-func (s *suite) checkSound(ctx context.Context, k int, test string) error {
+// checkSound runs a test without an edit, once: in the hybrid, and in the plain package where it
+// fails there.
+func (s *suite) checkSound(ctx context.Context, k int, test string, hybrid bool) error {
 	m := &s.modes[k]
 	m.lock.Lock()
 	if m.sound == nil {
@@ -205,15 +227,40 @@ func (s *suite) checkSound(ctx context.Context, k int, test string) error {
 	t := m.sound[test]
 	m.lock.Unlock()
 	t.once.Do(func() {
-		t.v, t.err = s.run(ctx, s.binary, s.tested, selects(0), []string{test}, k == 0, s.timeout)
+		v, err := s.run(ctx, s.binary, s.tested, selects(0), []string{test}, k == 0, s.timeout)
+		if t.err, t.hybrid = err, !v.late && !v.killed(); err != nil || t.hybrid {
+			return
+		}
+		binary, err := s.unedited(ctx)
+		if err != nil {
+			t.err = err
+			return
+		}
+		t.v, t.err = s.run(ctx, binary, s.tested, selects(0), []string{test}, k == 0, s.timeout)
 	})
-	if t.err != nil {
+	switch {
+	case t.err != nil:
 		return t.err
-	}
-	if t.v.late || t.v.killed() {
+	case t.hybrid:
+		return nil
+	case t.v.late || t.v.killed():
 		return fmt.Errorf("the tests of %s without any edit: %v", s.tested, t.v)
+	case hybrid:
+		return errHybrid
 	}
 	return nil
+}
+
+// unedited builds the plain package's tests, once.
+func (s *suite) unedited(ctx context.Context) (string, error) {
+	s.plain.once.Do(func() {
+		var faults []fault
+		s.plain.binary, faults, s.plain.err = s.compile(ctx, s.tested, nil)
+		if s.plain.err == nil && faults != nil {
+			s.plain.err = fmt.Errorf("without any edit: %v", faults[0])
+		}
+	})
+	return s.plain.binary, s.plain.err
 }
 
 // jury judges the edits of one package by its tests and, where they are internal and survive, by

@@ -169,6 +169,44 @@ func TestUnsoundTests(t *testing.T) {
 	require.ErrorContains(t, b.report(context.Background(), edits), "cannot use")
 }
 
+// A test that fails only where functions have copies judges an edit in a build of its own: there
+// the iterator is not put into its caller, and allocates.
+func TestAllocatingHybrid(t *testing.T) {
+	if testing.Short() || !*long {
+		t.Skip("builds packages")
+	}
+	b := newTiny(t, map[string]string{
+		"internal/p/each.go": `package p
+
+import "iter"
+
+func Each(n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := range n {
+			if !yield(i) {
+				return
+			}
+		}
+	}
+}
+`,
+		"internal/p/each_test.go": `package p
+
+import "testing"
+
+func TestEach(t *testing.T) {
+	sum := 0
+	n := testing.AllocsPerRun(100, func() { for i := range Each(3) { sum += i } })
+	if n != 0 || sum != 303 { t.Fatal(n, sum) }
+}
+`,
+	})
+	require.Equal(t, []string{"killed by TestEach", "HAS NO EFFECT on the build"}, judged(t, b, []mutation{
+		{"one more", "internal/p/each.go", "range n", "range n + 1"},
+		{"the same", "internal/p/each.go", "return func", "n = max(n, 0)\n\treturn func"},
+	}))
+}
+
 func TestReport(t *testing.T) {
 	if testing.Short() || !*long {
 		t.Skip("builds packages")
