@@ -126,7 +126,7 @@ func TestSensitivityOfRows(t *testing.T) {
 		row := func() []float64 {
 			r := make([]float64, 3)
 			for i := range r {
-				r[i] = hostile(rng, m.law.at[i], m.params.Min.At(i), m.params.width(i))
+				r[i] = hostile(rng, m.law.at[i], m.params.Min.At(i), m.params.interval(i).width())
 			}
 			return r
 		}
@@ -172,7 +172,7 @@ func TestSumsAreExact(t *testing.T) {
 			for range 20 {
 				row := make([]float64, 3)
 				for i, c := range m.law.at[:3] {
-					row[i] = hostile(rng, c, m.params.Min.At(i), m.params.width(i))
+					row[i] = hostile(rng, c, m.params.Min.At(i), m.params.interval(i).width())
 				}
 				rows++
 				if rng.IntN(2) == 0 {
@@ -230,7 +230,7 @@ func TestEntries(t *testing.T) {
 		require.NoError(t, err)
 		for i, c := range m.law.at[:3] {
 			for range dptest.Full(20_000, 500) {
-				x := hostile(rng, c, m.params.Min.At(i), m.params.width(i))
+				x := hostile(rng, c, m.params.Min.At(i), m.params.interval(i).width())
 				y := x / c.step
 				if math.IsNaN(y) {
 					y = 0
@@ -286,7 +286,7 @@ func TestSensitivityOfReadySumsWithCount(t *testing.T) {
 		n := int64(rng.IntN(1000))
 		for i, c := range l.at[:2] {
 			x := float64(rng.IntN(1<<20)) * 0x1p-10 // so that the sum is exact
-			row := math.Floor(rng.Float64()*1024)/1024*p.width(i) + p.Min.At(i)
+			row := math.Floor(rng.Float64()*1024)/1024*p.interval(i).width() + p.Min.At(i)
 			d := small(t, []wide.Int{c.deviation(x+row, n+1).Minus(c.deviation(x, n))})[0]
 			require.LessOrEqual(t, max(d, -d), c.change(false))
 		}

@@ -81,10 +81,16 @@ func (p Params) settled(bits int) (Params, law, error) {
 // digits: Γ(p+1)·‖a‖ᵖ/εᵖ in the norm of index p/(p+1), which is the least for sensitivities a by
 // the inequality in shape.go. The grids only make these larger, and a count only adds an error.
 func (c classes) leastLaplace() float64 {
-	sensitivity, _ := c.sensitivities()
 	power, sum := c.Power, 0.0
-	for i, a := range sensitivity {
-		sum += float64(c.many[i]) * math.Exp(power/(power+1)*math.Log(a))
+	for i, n := range c.many {
+		a := c.sensitivity(c.interval(i))
+		if power == 2 {
+			a = math.Cbrt(a)
+			a *= a
+		} else {
+			a = math.Exp(power / (power + 1) * math.Log(a))
+		}
+		sum += float64(n) * a
 	}
 	gamma, _ := math.Lgamma(power + 1)
 	return math.Exp(gamma + (power+1)*math.Log(sum) - power*math.Log(c.Epsilon))
@@ -109,23 +115,26 @@ func (c classes) draft(bits int) (draft, error) {
 	return c.calibrateIndependent(bits)
 }
 
-// sensitivities returns the most that one row changes the sum of each coordinate by, but for the
-// grid, and the middles of the intervals.
+// sensitivities returns those of all coordinates, and the middles of the intervals.
 func (p Params) sensitivities() (sensitivity, middle []float64) {
 	d := p.Min.Len()
 	sensitivity, middle = make([]float64, d, d+1), make([]float64, d)
 	for i := range d {
-		middle[i] = p.middle(i)
-		switch {
-		case p.replace():
-			sensitivity[i] = p.width(i)
-		case p.Count:
-			sensitivity[i] = p.width(i) / 2
-		default:
-			sensitivity[i] = max(math.Abs(p.Min.At(i)), math.Abs(p.Max.At(i)))
-		}
+		v := p.interval(i)
+		sensitivity[i], middle[i] = p.sensitivity(v), v.middle()
 	}
 	return sensitivity, middle
+}
+
+// sensitivity returns the most that one row changes the sum of a coordinate by, but for the grid.
+func (p *Params) sensitivity(v interval) float64 {
+	switch {
+	case p.replace():
+		return v.width()
+	case p.Count:
+		return v.width() / 2
+	}
+	return max(math.Abs(v.low), math.Abs(v.high))
 }
 
 // calibrateIndependent returns the law of noise that is independent in each coordinate. The scales

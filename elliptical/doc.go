@@ -60,8 +60,8 @@
 //
 // Measured on one core of 2.5 GHz. Add takes 1 ns a coordinate, 2 where it is clamped, which is 0.4
 // of Google's BoundedSum; AddSparse 4 ns a non-zero one; a Builder 48 bytes a coordinate, 64 after
-// four million rows. New takes 50 ms for 2²⁰ coordinates of a few different intervals (150 for all
-// different ones, for pure ε and for Count up to 1.5 s), and for Box 0.2 to 1.3 ms for up to a
+// four million rows. New takes 20 to 40 ms for 2²⁰ coordinates of a few different intervals (70 to
+// 200 for all different ones, 500 with Count and Power 3), and for Box 0.2 to 1.3 ms for up to a
 // thousand. A release takes 3 µs and 0.04 µs a coordinate, for Box and ε > 1 up to ε times that. An
 // interval takes 0.3 µs, of Box 2 to 30 µs, with a count 10 to 150. With an Ellipsoid, of d ≤ 512,
 // Add takes d² operations, New and decoding d³/3, about 20 ms at most.

@@ -226,5 +226,5 @@ func (l *law) readCoordinate(r *wire.Reader, p Params, i int) coordinate {
 		r.Fail("a grid that is too fine")
 		return coordinate{}
 	}
-	return p.box(i, c)
+	return p.box(p.interval(i), c)
 }

@@ -27,7 +27,7 @@ func samples() map[string]*Sum {
 	} {
 		l := law{kind: p.kind(), replace: p.replace(), dim: p.Min.Len()}
 		for i := range p.Min.Len() {
-			l.at = append(l.at, p.box(i, coordinate{step: math.Ldexp(1, i-30), scale: 3.25 + float64(i)}))
+			l.at = append(l.at, p.box(p.interval(i), coordinate{step: math.Ldexp(1, i-30), scale: 3.25 + float64(i)}))
 		}
 		if p.Count {
 			l.at = append(l.at, coordinate{step: 0x1p-20, scale: 7.5, high: 1 << 20})

@@ -42,15 +42,16 @@ type coordinate struct {
 // 2^bits steps to the width, or fewer, so that the noise is at most 2⁴⁵ steps and the interval lies
 // within 2³⁶ steps of 0. Rounding a row is off by half a step: at most 2⁻³³ of the width, 2⁻⁴⁵ of
 // the noise or 2⁻³⁶ of the distance from 0, whichever is largest.
-func (p Params) gridded(i int, scale float64, bits int) coordinate {
-	far := math.Abs(p.Min.At(i))
-	step := max(powerAbove(p.width(i))*math.Ldexp(1, -bits), powerAbove(scale)*0x1p-45, powerAbove(far)*0x1p-36)
-	return p.box(i, coordinate{step: step, scale: scale})
+func (p *Params) gridded(i int, scale float64, bits int) coordinate {
+	v := p.interval(i)
+	far := math.Abs(v.low)
+	step := max(powerAbove(v.width())*math.Ldexp(1, -bits), powerAbove(scale)*0x1p-45, powerAbove(far)*0x1p-36)
+	return p.box(v, coordinate{step: step, scale: scale})
 }
 
 // box fills in the bounds of a row's value and what it is counted from.
-func (p Params) box(i int, c coordinate) coordinate {
-	low, high := p.Min.At(i), p.Max.At(i)
+func (p *Params) box(v interval, c coordinate) coordinate {
+	low, high := v.low, v.high
 	c.low, c.high = int64(math.Floor(low/c.step)), int64(math.Ceil(high/c.step))
 	if low < 0 && c.low == 0 { // the quotient underflowed
 		c.low = -1

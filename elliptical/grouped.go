@@ -1,6 +1,7 @@
 package elliptical
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -108,41 +109,59 @@ func portionsOf(order, ends []int, from, to int) (portions []portion) {
 	return portions
 }
 
-// descending returns the places of numbers ≥ 0 from the largest on, those of equal numbers in
-// ascending order: a radix sort of their bits, which are in the order of the numbers.
+// descending returns the places of at most 2²⁷ numbers ≥ 0 from the largest on, those of equal
+// numbers in ascending order: of many, by a radix sort of the first 37 of their bits behind the
+// sign, which are in the order of the numbers, and then of the few that are equal in these.
 func descending(numbers []float64) []int {
-	type item struct {
-		key uint64
-		at  int
+	order := make([]int, len(numbers))
+	below := func(i, j int) int { return cmp.Or(cmp.Compare(numbers[j], numbers[i]), i-j) }
+	if len(numbers) < 1<<10 {
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortFunc(order, below)
+		return order
 	}
-	items, sorted := make([]item, len(numbers)), make([]item, len(numbers))
-	var many [8][256]int // of each byte's values
+	const place, digit = 27, 13
+	// bits and places, and how often each value of a digit comes up
+	items, sorted := make([]uint64, len(numbers)), make([]uint64, len(numbers))
+	var many [3][1 << digit]int32
+	value := func(item uint64, d int) uint64 { return item >> (place + digit*d) & (1<<digit - 1) }
 	for i, x := range numbers {
-		key := ^math.Float64bits(x)
-		items[i] = item{key, i}
-		for b := range many {
-			many[b][byte(key>>(8*b))]++
+		item := ^math.Float64bits(x)<<1>>place<<place | uint64(i)
+		items[i] = item
+		for d := range many {
+			many[d][value(item, d)]++
 		}
 	}
-	for b := range many {
-		at := &many[b]
-		if len(items) > 0 && at[byte(items[0].key>>(8*b))] == len(items) {
+	for d := range many {
+		at := &many[d]
+		if int(at[value(items[0], d)]) == len(items) {
 			continue // all are equal
 		}
-		sum := 0
+		sum := int32(0)
 		for v, n := range at {
 			at[v], sum = sum, sum+n
 		}
-		for _, x := range items {
-			v := byte(x.key >> (8 * b))
-			sorted[at[v]] = x
+		for _, item := range items {
+			v := value(item, d)
+			sorted[at[v]] = item
 			at[v]++
 		}
 		items, sorted = sorted, items
 	}
-	order := make([]int, len(items))
-	for i, x := range items {
-		order[i] = x.at
+	for i, item := range items {
+		order[i] = int(item & (1<<place - 1))
+	}
+	for from := 0; from < len(items); {
+		end := from + 1
+		for end < len(items) && items[end]>>place == items[from]>>place {
+			end++
+		}
+		if part := order[from:end]; len(part) > 1 && !slices.IsSortedFunc(part, below) {
+			slices.SortFunc(part, below)
+		}
+		from = end
 	}
 	return order
 }

@@ -169,7 +169,8 @@ func (p Params) validate() error {
 	}
 	middle := false
 	for i := range d {
-		low, width := p.Min.At(i), p.width(i)
+		v := p.interval(i)
+		low, width := v.low, v.width()
 		if !between(math.Abs(low), 0, math.MaxFloat64) {
 			return bad(fmt.Sprintf("Min[%d]", i), low, "a finite number")
 		}
@@ -184,7 +185,7 @@ func (p Params) validate() error {
 		if p.Shape == Weighted && !between(p.Weights.At(i), minWidth, maxWidth) {
 			return bad(fmt.Sprintf("Weights[%d]", i), p.Weights.At(i), "a number in [2⁻¹⁰⁰, 2¹⁰⁰]")
 		}
-		middle = middle || p.middle(i) != 0
+		middle = middle || v.middle() != 0
 	}
 	if p.Count && !middle {
 		return bad("Count", p.Count, "false where all intervals are around 0: a row of zeros says nothing there")
@@ -192,11 +193,17 @@ func (p Params) validate() error {
 	return nil
 }
 
-// width returns Δᵢ, up to the last digit: the sensitivity is that of the grid, see box.
-func (p Params) width(i int) float64 { return p.Max.At(i) - p.Min.At(i) }
+// interval is [Min, Max] of one coordinate.
+type interval struct{ low, high float64 }
 
-// middle returns the middle of interval i.
-func (p Params) middle(i int) float64 { return p.Min.At(i)/2 + p.Max.At(i)/2 }
+// interval returns that of coordinate i. (No copy of the Params is made, as this is asked for each
+// of millions.)
+func (p *Params) interval(i int) interval { return interval{p.Min.At(i), p.Max.At(i)} }
+
+// width returns Δᵢ, up to the last digit: the sensitivity is that of the grid, see box.
+func (v interval) width() float64 { return v.high - v.low }
+
+func (v interval) middle() float64 { return v.low/2 + v.high/2 }
 
 // replace reports whether neighbours differ in one row replaced.
 func (p Params) replace() bool { return p.Relation == budget.Replace }
