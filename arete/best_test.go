@@ -180,6 +180,38 @@ func TestErrorsOfManyParties(t *testing.T) {
 	}
 }
 
+// Whatever the law and ε, the lattice of real values is so fine that rounding to it, which is no
+// part of MeanAbs, has at most a hundredth of the variance of the noise's core, or of the noise. So
+// MeanAbs is not below the optimum of all noise.
+func TestLatticesAreFineForTheNoise(t *testing.T) {
+	for _, law := range []Law{Auto, Jump, LogJump, DiscreteArete, DiscreteLaplace, Staircase} {
+		for _, epsilon := range []float64{1, 2, 4, 6, 10.9, 11.1, 14, 20, 36, 40, 1000} {
+			if testing.Short() && (law != LogJump || epsilon < 10) {
+				continue
+			}
+			for _, objective := range []Objective{MeanAbs, MeanSquare} {
+				for _, parties := range []int{0, 300} {
+					p := Params{Epsilon: epsilon, Law: law, Objective: objective, Parties: parties}
+					l, err := p.Lattice()
+					if law == DiscreteArete && epsilon < leastArete {
+						require.ErrorIs(t, err, ErrParams)
+						continue
+					}
+					require.NoError(t, err)
+					loss, ok := l.Certify()
+					require.True(t, ok && loss <= epsilon, "%+v", p)
+					variance := l.Variance()
+					if l.spec.jumps() {
+						variance = l.spec.jump.core
+					}
+					require.Less(t, 1.0/12, variance/100, "%+v", p)
+					require.GreaterOrEqual(t, l.MeanAbs()*l.Step()/staircase(epsilon), 1-1e-6, "%+v", p)
+				}
+			}
+		}
+	}
+}
+
 // Staircase noise is the optimum, of both objectives, for real values and for integers.
 func TestStaircaseIsTheOptimum(t *testing.T) {
 	for _, epsilon := range []float64{0.01, 1, 4, 8, 16, 30} {

@@ -16,7 +16,8 @@ const (
 	// Jump is a narrow Skellam core and rare jumps of nearly uniform size; where that is less, for
 	// integers, the jumps alone.
 	Jump
-	// LogJump is Jump with rarer jumps beyond the first block: their rates fall like q^j/j.
+	// LogJump is Jump with rarer jumps beyond the first block: their rates fall like q^j/j. Real
+	// values have the noise of ε = 11 where ε is larger, and Jump is less.
 	LogJump
 	// DiscreteArete is the lattice version of the Arete distribution: its gamma laws are negative
 	// binomial, its Laplace law discrete.
