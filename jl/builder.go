@@ -43,6 +43,7 @@ type setup struct {
 	room    uint64  // of the load
 	bound   float64 // the limit
 	inverse float64 // 1/step
+	promise budget.Guarantee
 }
 
 // New returns an empty Builder, or an error that wraps [ErrParams]. It draws the transform, which
@@ -71,6 +72,7 @@ func (p Params) setup(m matrix, c calibration) setup {
 	p = p.withoutNegativeZeros()
 	p.Noise = c.law.kind
 	s := setup{params: p, matrix: m, law: c.law, limit: c.limit, bound: float64(c.limit), inverse: 1 / c.law.step}
+	s.promise = newTerm(p, c.law).guarantee(p.unit())
 	if !p.holds() {
 		s.columns = m.(columns)
 	}
@@ -97,8 +99,7 @@ func (p setup) builder() *Builder {
 	case apart:
 		n *= 2
 	}
-	promise := newTerm(p.params, p.law).guarantee(p.params.unit())
-	return &Builder{private.New(state{setup: p, sums: make([]fixed, n), vector: vector, apart: apart}), promise}
+	return &Builder{private.New(state{setup: p, sums: make([]fixed, n), vector: vector, apart: apart}), p.promise}
 }
 
 // Sibling returns an empty Builder of the same Params that shares the transform, for the next
