@@ -75,7 +75,7 @@ func ExampleSum_Mean() {
 	if err != nil {
 		panic(err)
 	}
-	lo, hi := s.MeanInterval(0, 0.999999)
+	lo, hi := s.MeanInterval(0, 1-1e-9)
 	fmt.Println(math.Abs(s.Mean(0)-44.5) < 0.5, lo <= 44.5 && 44.5 <= hi)
 	// Output:
 	// true true
