@@ -932,7 +932,7 @@ func planPairs() map[string][]pair {
 		return s
 	}
 	ctx := context.Background()
-	const quantiles = `plan\.\(\*sampler\)\.(quantile|choose|uniform|binarySearch)|plan\.newRotation|plan\.\(\*sampler\)`
+	const quantiles, noises = `plan\.\(\*sampler\)\.(quantile|choose|uniform|binarySearch)`, `plan\.\(\*sampler\)\.addNoise`
 	const why = "plan/quantile.go: a quantile is accepted from an envelope that the data make, and has the exact law whatever the envelope is"
 	for _, method := range []plan.Method{plan.Plain, plan.Adaptive, plan.TwoPass, plan.Thesis, plan.InstanceOptimal} {
 		m := made(plan.New(plan.Params{Rho: 1, Dim: 2, Max: 1, Method: method, NonNegative: method == plan.TwoPass}))
@@ -946,7 +946,7 @@ func planPairs() map[string][]pair {
 			if method == plan.Plain { // a coordinate of the mean moves by 2·Max/n
 				p.norm, p.bound = inf, 2./64
 			} else {
-				p.extra, p.most, p.why = quantiles, 1000, why
+				p.extra, p.most, p.adapts, p.why = quantiles, 1000, noises, why
 			}
 			all[name] = append(all[name], p)
 		}
@@ -961,7 +961,7 @@ func planPairs() map[string][]pair {
 		}
 		for row := range 8 {
 			all["Mechanism.Release"] = append(all["Mechanism.Release"], pair{name: fmt.Sprint(method, " undivided, row ", row), norm: 2, bound: 1,
-				extra: `plan\.\(\*sampler\)\.(quantile|choose|uniform|binarySearch)`, most: 1000, why: why, run: func(side int) map[string]float64 {
+				extra: quantiles, most: 1000, why: why, run: func(side int) map[string]float64 {
 					x := slices.Repeat(rows(0), 32+row)
 					x[row] = far[side]
 					y, out := made(m.Release(x)), map[string]float64{}
