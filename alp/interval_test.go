@@ -4,7 +4,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"testing/cryptotest"
 
+	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/stretchr/testify/require"
 )
@@ -104,6 +106,48 @@ func TestHonest(t *testing.T) { testHonest(t, 6_000, 1500) }
 func TestLongHonest(t *testing.T) {
 	dptest.NeedsLong(t)
 	testHonest(t, 400_000, 100_000)
+}
+
+// The probability, over all 64 outputs of a small shape under the load that was read off the table,
+// that the interval holds the value is at least the confidence, for each value and for 0. The
+// control: intervals that may fail three times as often do.
+func TestIntervalsExactly(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
+	for _, entries := range []int{0, 50, 300, 1000} {
+		b, err := New(Params{Epsilon: 1, Sparsity: 100, Structure: ColumnsOnly, Max: 12, Integers: true, Levels: 4, Columns: 3, Alpha: 4, Seed: hashing.Seed{1}})
+		require.NoError(t, err)
+		for i := range entries {
+			b.Add(uint64(i), float64(i%12+1))
+		}
+		p, err := b.Release()
+		require.NoError(t, err)
+		d := p.decoder
+		side := d.flat[0]
+		laws := side.laws(d.loads[0])
+		require.True(t, d.bins.exact() && side.columns == 3 && side.count == 4 && side.levels == 4)
+		covered := func(x int, miss float64) (probability float64) {
+			for number := range 64 {
+				outputs, q := []uint8{uint8(number % 4), uint8(number / 4 % 4), uint8(number / 16)}, 1.0
+				for j, o := range outputs {
+					q *= laws[j][int(o)*(side.count+2)+min(max(x-j*side.count, 0), side.count+1)]
+				}
+				if lo, hi := d.interval(outputs, nil, miss); lo <= float64(x) && float64(x) <= hi {
+					probability += q
+				}
+			}
+			return probability
+		}
+		for _, confidence := range []float64{0.5, 0.8, 0.9, 0.95, 0.99} {
+			control := 1.0
+			for x := range side.used + 1 {
+				require.GreaterOrEqual(t, covered(x, (1-confidence)/2), confidence, "%d entries: value %d", entries, x)
+				control = min(control, covered(x, 3*(1-confidence)/2))
+			}
+			if confidence >= 0.8 {
+				require.Less(t, control, confidence, "%d entries", entries)
+			}
+		}
+	}
 }
 
 // An interval is about where the estimate is, and grows with the confidence.

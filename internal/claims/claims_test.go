@@ -1,6 +1,9 @@
 package main
 
 import (
+	"go/parser"
+	"go/token"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,4 +48,28 @@ func TestClaims(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, names, "jl.Sketch.DotInterval")
 	require.Contains(t, names, "noise/budget.Guarantee.DeltaAt")
+	for _, name := range plain {
+		require.True(t, slices.ContainsFunc(x.public, func(p string) bool { return p == name || strings.HasSuffix(p, "."+name) }), "%s is plain, but nothing is called so", name)
+	}
+
+	// And new functions that promise, bound or count something.
+	file, err := parser.ParseFile(token.NewFileSet(), "", `package kor
+		func Disjoint(a, b *Sketch) (budget.Guarantee, error)
+		func (s *Sketch) Radius(confidence float64) float64
+		func (s *Sketch[K]) Corners() (bounds [2]float64)
+		func (s *Sketch) Enough() int
+		func (s *Sketch) Distortion() error
+		func (s *Sketch) Estimate() float64
+		func (s *Sketch) radius() float64
+		func (s *Sketch) Close() error
+	`, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	x = &index{"../..", map[string]string{}, map[string][]string{}, nil, map[string]bool{}, map[string]bool{}}
+	x.add("kor/new.go", file)
+	before, err := (&index{root: "../.."}).unclaimed(rows)
+	require.NoError(t, err)
+	require.Empty(t, before)
+	names, err = x.unclaimed(rows)
+	require.NoError(t, err)
+	require.Equal(t, []string{"kor.Disjoint", "kor.Sketch.Radius", "kor.Sketch.Corners", "kor.Sketch.Enough", "kor.Sketch.Distortion"}, names)
 }

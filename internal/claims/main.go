@@ -14,6 +14,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -55,11 +56,13 @@ type index struct {
 	functions map[string]string   // package.Type.Method → file
 	edits     map[string][]string // directory → names
 	public    []string            // the exported functions and methods of the library
+	promises  map[string]bool     // of these, what returns a Guarantee
+	numbers   map[string]bool     // and what returns a number or some
 }
 
 // read parses all packages of the module at root; types are not needed to find what is declared.
 func read(root string) (*index, error) {
-	x := &index{root, map[string]string{}, map[string][]string{}, nil}
+	x := &index{root, map[string]string{}, map[string][]string{}, nil, map[string]bool{}, map[string]bool{}}
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -94,11 +97,27 @@ func (x *index) add(name string, file *ast.File) {
 			exported := !slices.ContainsFunc(strings.Split(funcname.Of(d), "."), func(part string) bool { return !token.IsExported(part) })
 			if exported && !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(dir, "internal") && dir != "." {
 				x.public = append(x.public, full)
+				x.addResults(full, d)
 			}
 		case *ast.GenDecl:
 			if strings.HasPrefix(name, "internal/mutation/list") {
 				ast.Inspect(d, x.addEdit)
 			}
+		}
+	}
+}
+
+// addResults notes whether an exported function returns a Guarantee or numbers.
+func (x *index) addResults(full string, f *ast.FuncDecl) {
+	if f.Type.Results == nil {
+		return
+	}
+	for _, r := range f.Type.Results.List {
+		switch text := types.ExprString(r.Type); {
+		case text == "budget.Guarantee" || text == "Guarantee":
+			x.promises[full] = true
+		case text == "int" || text == "int64" || strings.Contains(text, "float64"):
+			x.numbers[full] = true
 		}
 	}
 }
@@ -161,13 +180,23 @@ func (x *index) dead(rows []row) (lines []string) {
 	return lines
 }
 
-// bounds are the names of methods and functions that say how private or how wrong something is.
-var bounds = []string{"Guarantee", "Interval", "StdErr", "ErrorBound", "RelativeError", "ExpectedError", "RankError", "DeltaAt", "EpsilonAt", "Undercount", "DetectionLimit",
-	"HeavyHitters", "Shortfall", "HalfWidth", "Certify", "GaussianDelta", "GaussianLogDelta", "RequiredRho", "MedianRuns", "Distortion", "NoiseNorm", "NormBound",
-	"MeanInterval", "IntervalBounded"}
+// plain are the names of methods and functions that return numbers and claim nothing about them:
+// estimates, and what was given, chosen or read. Whole names are of one function. Laws, which are
+// the types with a CDF, have their own row, for their samplers.
+var plain = strings.Fields(`
+	Estimate EstimateAs EstimateAll EstimateEach EstimateJoint Mean Median Argmax All Top Values At Sum Count
+	Dot Cosine SquaredNorm SquaredDistance LikelySquaredNorm LikelySquaredDistance TruncatedSquaredDistance
+	Row Rows Union Intersection OnlyA OnlyB Ones Others Found Beside Advice Shrunk Shrink Quantile Levels
+	Largest Max Step Steps First Day Slots Centre Clip Gamma plan.Mean.Scale
+	Len Size Dim Sign Parties Terms Releases Rounds
+	elliptical/column.Summary.Value elliptical/column.Summary.Variance elliptical/column.Summary.StdDev
+`)
 
-// unclaimed returns the release methods, of the list that internal/surface keeps, and the bounds
-// that no row is about.
+// bounds are the names of what bounds an error and returns no number.
+var bounds = []string{"Distortion", "HeavyHitters"}
+
+// unclaimed returns what no row is about: release methods, of the list that internal/surface keeps,
+// whatever returns a Guarantee, bounds, and whatever returns numbers but what is plain.
 func (x *index) unclaimed(rows []row) (names []string, err error) {
 	var about []string
 	for _, r := range rows {
@@ -179,7 +208,9 @@ func (x *index) unclaimed(rows []row) (names []string, err error) {
 	}
 	wanted := strings.Fields(string(text))
 	for _, name := range x.public {
-		if method := name[strings.LastIndex(name, ".")+1:]; slices.ContainsFunc(bounds, func(b string) bool { return strings.HasSuffix(method, b) }) {
+		dot := strings.LastIndex(name, ".")
+		_, law := x.functions[name[:dot]+".CDF"]
+		if x.promises[name] || slices.Contains(bounds, name[dot+1:]) || x.numbers[name] && !law && !slices.Contains(plain, name) && !slices.Contains(plain, name[dot+1:]) {
 			wanted = append(wanted, name)
 		}
 	}

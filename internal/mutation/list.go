@@ -57,6 +57,7 @@ var thresholdMutations = []mutation{
 	{"the accountant ignores the number beside the keys", "threshold/params.go", "mu = math.Hypot(mu, most/c.beside)", "mu = math.Hypot(mu, 0*most/c.beside)"},
 	{"keys outside a list released", "threshold/builder.go", "return !s.listed.has(key)", "return false"},
 	{"dense: zeros without noise", "threshold/zeros.go", "Steps: d.SampleInt(&s.src)}", "Steps: 0 * d.SampleInt(&s.src)}"},
+	{"intervals for one tail of the noise", "threshold/calibration.go", "return int64(-c.laplace().Quantile(tail / 2))", "return int64(-c.laplace().Quantile(tail))"},
 	{"values rounded to the nearest step", "threshold/builder.go", "y = noise.RandomizedRound(&s.src, value, s.law.step) / s.law.step", "y = math.Round(y)"},
 	{"totals of keys with one half hash summed", "internal/totals/totals.go", "e.Key == key {", "e.Key == key || true {"},
 	{"a total overflows", "internal/totals/totals.go", "e.Steps = min(max(e.Steps+steps, -t.limit), t.limit)", "e.Steps += steps"},
@@ -65,6 +66,8 @@ var thresholdMutations = []mutation{
 }
 
 var misragriesMutations = []mutation{
+	{"several histograms for the price of one", "misragries/combine.go", "budget.Compose(all...)", "budget.Compose(all[:1]...)"},
+	{"disjoint streams promised as the first", "misragries/combine.go", "epsilon, delta = max(epsilon, g.Epsilon()), max(delta, g.Delta())", "epsilon, delta = c.parts[0].Guarantee().Epsilon(), max(delta, g.Delta())"},
 	{"shared noise left out", "misragries/keptzeros.go", "eta := d.SampleInt(src)", "eta := int64(0)"},
 	{"own noise left out", "misragries/keptzeros.go", "counter[K]{c.key, y + x}", "counter[K]{c.key, y + 0*x}"},
 	{"the true number of decrements told", "misragries/keptzeros.go", "return released, cutSum(decrements, -eta)", "return released, decrements"},

@@ -18,6 +18,7 @@ var areteMutations = []mutation{
 	{"the thinned law on too coarse a lattice", "arete/fit.go", "epsilon = min(epsilon, mostLogJump)", "epsilon = min(epsilon, mostJump)"},
 	{"discrete Arete: the loss of the tail left out", "arete/discrete.go", "log := float64(d.steps)/d.tail + (1-d.shape)/from + (1-d.shape)*math.Log1p(float64(d.steps-1)/from)", "log := 0 * from"},
 	{"values truncated to the lattice where float64 tells", "arete/mechanism.go", "if low, high := math.Floor(y-err+0.5), math.Floor(y+err+0.5); low == high && err < 0.25 {", "if low, high := math.Trunc(y-err+0.5), math.Trunc(y+err+0.5); low == high && err < 0.25 {"},
+	{"intervals for one tail of the noise", "arete/value.go", "tables: new(tables)}).Quantile(miss / 2)", "tables: new(tables)}).Quantile(miss)"},
 	{"noise used twice", "arete/mechanism.go", "return newValue(l.params, l.spec, k+l.whole.draw(&m.src))", "return newValue(l.params, l.spec, k+l.whole.draw(&m.src)/2)"},
 	{"Arete: the supremum at 0 taken for all", "arete/certificate.go", "if !s.covers(x, y) {", "if x.t == 0 && x.loss() > s.limit {"},
 	{"Arete: calibrated for a little less than Δ", "arete/calibrate.go", "law, ok := fitArete(epsilon, fraction)", "law, ok := fitArete(epsilon, fraction*0.999)"},
