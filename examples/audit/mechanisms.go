@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/alp"
 	"github.com/dpsketch/dpsketch/arete"
@@ -50,7 +51,7 @@ func at(v *threshold.Vector[uint64], key uint64) float64 {
 
 // mechanisms are all that are audited.
 func mechanisms() []audited {
-	return []audited{
+	return slices.Concat([]audited{
 		stream("misragries KeptZeros, all counters", misragries.KeptZeros, []uint64{3}, nil),
 		stream("misragries KeptZeros, one counter", misragries.KeptZeros, []uint64{1}, nil),
 		rare(misragries.KeptZeros), rare(misragries.FreedZeros),
@@ -94,7 +95,7 @@ func mechanisms() []audited {
 		mean(plan.Params{Method: plan.Plain, Dim: 1}, 2), mean(plan.Params{Method: plan.Adaptive, Dim: 1}, 100), mean(plan.Params{Method: plan.InstanceOptimal, Dim: 2}, 100),
 		mean(plan.Params{Method: plan.TwoPass, Dim: 1, NonNegative: true}, 100), mean(plan.Params{Method: plan.Thesis, Dim: 2}, 100), turned(),
 		steps(),
-	}
+	}, releases())
 }
 
 // stream is two heavy keys and a last element, and that element left out.
