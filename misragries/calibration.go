@@ -50,12 +50,13 @@ func (c calibration) counts(units int64) float64 { return float64(units) / c.per
 func (c calibration) lowest() float64 { return c.counts(c.threshold) }
 
 // own returns a bound that the own noise of one count exceeds with probability at most tail.
-func (c calibration) own(tail float64) float64 { return c.ownAt(c.scale, tail) }
+func (c calibration) own(tail float64) float64 { return c.counts(noiseBound(c.scale, tail)) }
 
-// ownAt is own for noise of a scale.
-func (c calibration) ownAt(scale, tail float64) float64 {
+// noiseBound returns the least bound, in units, that noise of a scale exceeds with probability at
+// most tail.
+func noiseBound(scale, tail float64) int64 {
 	d, want := discreteLaplace(scale), math.Log(tail)
-	return c.counts(search.Least(0, func(t int64) bool { return d.LogSurvival(float64(t)) <= want }))
+	return search.Least(0, func(t int64) bool { return d.LogSurvival(float64(t)) <= want })
 }
 
 // ownOfAll returns the least t ≥ 0 with Pr[L_i < −t for one of n counts] + more(t) ≤ tail.

@@ -42,25 +42,28 @@ type Candidate struct {
 	// all Dim are, about the k-th largest noise, −Inf if all are.
 	Threshold float64
 	// Hidden95 is what a sketch must hold of a key for it to be released with a
-	// probability of 95 %.
+	// probability of 95 %, 0 where all keys are.
 	Hidden95 float64
-	// StdDev is the standard deviation of the noise of an estimate.
+	// StdDev is the standard deviation of the noise of an estimate, with that of
+	// one private shift.
 	StdDev float64
 	// Bias is what a count loses for each sketch besides its share n/(k+1) of the
-	// elements: the private shift, and 0 else.
+	// elements: the private shift on average, and 0 else.
 	Bias float64
 	// Sparse is the mechanism of package threshold, for SparseVector.
 	Sparse threshold.Method
 }
 
-// Candidates returns the mechanisms that are possible for the input under these Params, the one
-// that Auto takes first, then by increasing threshold. Nothing depends on data. It returns an error
-// that wraps [ErrParams] if there is none, or the Params are invalid.
+// Candidates returns the mechanisms that are possible for the input under these Params, whatever
+// Method they name: the one that Auto takes first, if it is possible, then by increasing
+// threshold. Nothing depends on data. It returns an error that wraps [ErrParams] if there is none,
+// or the Params are invalid.
 //
-// Auto takes the least threshold, with two exceptions: for one stream KeptZeros (or FreedZeros, for
-// given counters) is taken before ReducedSum, which loses more of each count than it gains; and a
-// private shift, which adds a bias with each sketch, is only taken by name. Where δ = 0 there is
-// only PureUniverse, and where δ > 0 that is only taken by name.
+// Auto takes the least threshold, with two exceptions: for one stream KeptZeros (or FreedZeros,
+// for given counters) is taken before ReducedSum, which loses more of each count than it gains;
+// and a private shift, which adds a bias with each sketch, is only taken by name. Where δ = 0
+// there is only PureUniverse, and where δ > 0 that is only taken by name, but for users where
+// nothing else is possible.
 func (p Params) Candidates(in Input) ([]Candidate, error) {
 	calibrated, err := p.candidates(in)
 	if err != nil {
@@ -91,7 +94,7 @@ func (p Params) candidates(in Input) ([]calibrated, error) {
 	for _, m := range possible[in] {
 		q := p
 		q.Method = m
-		c, err := q.candidate(in)
+		c, err := q.candidate(in, 1)
 		if err == nil {
 			list = append(list, c)
 		} else if first == nil {
@@ -117,12 +120,14 @@ func (c Candidate) rank() float64 {
 	return c.Threshold
 }
 
-// candidate returns what the mechanism of p needs.
-func (p Params) candidate(in Input) (calibrated, error) {
+// candidate returns what the mechanism of p needs for a sum of so many sketches, or for one.
+func (p Params) candidate(in Input, sketches int) (calibrated, error) {
 	law, err := p.check(in)
 	if err != nil {
 		return calibrated{}, err
 	}
-	c, err := methodOf[uint64](law.method).candidate(newHistogram[uint64](p, law))
+	h := newHistogram[uint64](p, law)
+	h.sketches = sketches
+	c, err := methodOf[uint64](law.method).candidate(h)
 	return calibrated{c, law}, err
 }

@@ -45,7 +45,7 @@ func Combine[K hashing.Key](parts ...*Histogram[K]) (*Combined[K], error) {
 // Len returns the number of keys that one part or more released.
 func (c *Combined[K]) Len() int { return len(c.keys) }
 
-// All yields these keys and the sums of their noisy counts, sorted by key.
+// All yields these keys and the sums of their estimates, sorted by key.
 func (c *Combined[K]) All() iter.Seq2[K, float64] {
 	return func(yield func(K, float64) bool) {
 		for _, key := range c.keys {
@@ -56,7 +56,7 @@ func (c *Combined[K]) All() iter.Seq2[K, float64] {
 	}
 }
 
-// Estimate returns the sum of the noisy counts of the key, 0 from parts that did not release it.
+// Estimate returns the sum of the estimates of the key, 0 from parts that did not release it.
 func (c *Combined[K]) Estimate(key K) float64 { return c.sums[key] }
 
 // Interval returns bounds that hold the number of occurrences of the key in all streams with at

@@ -9,6 +9,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/dptest"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
+	"github.com/dpsketch/dpsketch/threshold"
 )
 
 func TestCombine(t *testing.T) {
@@ -133,4 +134,40 @@ func TestPlan(t *testing.T) {
 	require.InEpsilon(t, 13.0*1.045, plan.Costs[0].Hidden, 0.01, "the 64-th largest of 100,000 noises of scale 1.95, at a part of ε")
 	require.InEpsilon(t, 213.0*1.1, plan.Costs[1].Hidden, 0.01, "32 for 1.95")
 	require.Equal(t, "Way(9)", Way(9).String())
+}
+
+// A plan for Params that name a Method is of that alone, and what each way costs is what a release
+// by it tells of itself.
+func TestPlanKeepsToTheMethod(t *testing.T) {
+	for m, want := range map[Method][]Way{
+		KeptZeros: {ReleaseEach}, FreedZeros: {ReleaseEach}, SparseVector: {MergeThem, ReleaseEach}, ReducedSum: {SumThem, ReleaseEach},
+		ShiftedSum: {SumThemShifted, ReleaseEach}, PureUniverse: {SumThem, MergeThem, ReleaseEach}, ShiftedUniverse: {ReleaseEach},
+	} {
+		p := Params{Counters: 16, Epsilon: 1, Delta: 0.01, Dim: 1000, Method: m, Sparse: threshold.Laplace}
+		if !methodOf[int](m).pure() && m != ShiftedUniverse {
+			p.Dim = 0
+		}
+		plan, err := p.Plan(2)
+		require.NoError(t, err)
+		var ways []Way
+		for _, c := range plan.Costs {
+			ways = append(ways, c.Way)
+			in, parts := map[Way]Input{SumThem: Summed, SumThemShifted: Summed, MergeThem: Merged, ReleaseEach: OneStream}[c.Way], 1.0
+			if c.Way == ReleaseEach {
+				parts = 2
+			}
+			h := draw(t, in, p, repeat(900, 1000))
+			require.Equal(t, m, h.Method())
+			require.InEpsilon(t, math.Sqrt(parts)*h.StdDev(), c.StdDev, 1e-12, "%v by %v", m, c.Way)
+			require.Equal(t, plan.Params.Guarantee(), h.Guarantee())
+		}
+		require.Equal(t, want, ways, m)
+	}
+	// Where all keys are released nothing is hidden, on however many servers.
+	plan, err := Params{Counters: 16, Epsilon: 1, Dim: 16}.Plan(9)
+	require.NoError(t, err)
+	for _, c := range plan.Costs {
+		require.Zero(t, c.Hidden, c.Way)
+		require.Zero(t, c.Hidden95, c.Way)
+	}
 }

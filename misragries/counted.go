@@ -3,6 +3,7 @@ package misragries
 import (
 	"encoding/binary"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
@@ -12,6 +13,8 @@ import (
 // counted has what is the same for all mechanisms that release integer counts of units: all but
 // SparseVector.
 type counted[K hashing.Key] struct{}
+
+func (counted[K]) name(h *Histogram[K]) string { return h.law.method.String() }
 
 func (counted[K]) length(h *Histogram[K]) int { return len(h.counts) }
 
@@ -39,8 +42,10 @@ func (counted[K]) certain(h *Histogram[K]) float64 { return h.law.lowest() }
 
 // candidateOf returns what a planned Histogram costs.
 func candidateOf[K hashing.Key](h *Histogram[K], by method[K]) Candidate {
-	c := Candidate{Method: h.law.method, Threshold: by.threshold(h), StdDev: by.stdDev(h, Upper), Bias: h.law.counts(h.law.offset)}
-	c.Hidden95 = max(c.Threshold, 0) + by.reach(h, 0.05) + c.Bias
+	c := Candidate{Method: h.law.method, Threshold: by.threshold(h), StdDev: by.stdDev(h, Upper), Bias: h.offsets()}
+	if !math.IsInf(c.Threshold, -1) { // else all keys are released
+		c.Hidden95 = max(c.Threshold, 0) + by.reach(h, 0.05) + c.Bias
+	}
 	return c
 }
 

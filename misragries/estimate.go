@@ -62,7 +62,8 @@ func (h *Histogram[K]) EstimateAs(key K, side Side) float64 {
 }
 
 // StdDev returns the standard deviation of the noise of Estimate; of an estimate for an even spread
-// that of the upper reading.
+// that of the upper reading. The private shifts of all sketches are part of it, as a key has them
+// that each sketch holds.
 func (h *Histogram[K]) StdDev() float64 { return h.StdDevAs(Upper) }
 
 // StdDevAs returns the standard deviation of the noise of EstimateAs. NaN if the side is none.

@@ -83,8 +83,8 @@ func (h *Histogram[K]) Len() int {
 // String says what was released under which guarantee, and by which mechanism.
 func (h *Histogram[K]) String() string {
 	name := h.law.method.String()
-	if h.vector != nil {
-		name += " by " + h.vector.Params().Method.String()
+	if h.law.method != Auto {
+		name = h.by().name(h)
 	}
 	return fmt.Sprintf("misragries.Histogram: %d keys of count ≥ %.6g from %d counters by %s, %v", h.Len(), h.Threshold(), h.params.Counters, name, h.Guarantee())
 }

@@ -37,8 +37,8 @@ const (
 	// noise on all Dim keys, of which the k largest are released. The default where Delta is 0.
 	// For one stream.
 	PureUniverse
-	// ShiftedUniverse is PureUniverse with a private shift, at about half the noise and a δ > 0
-	// that may be tiny.
+	// ShiftedUniverse is PureUniverse with a private shift, for a δ > 0 that may be tiny: of 64
+	// counters or more it hides less, by about half the noise.
 	ShiftedUniverse
 
 	lastMethod = ShiftedUniverse
@@ -84,7 +84,7 @@ func methodOf[K hashing.Key](m Method) method[K] {
 	return nil
 }
 
-// mechanism is all that there is to a way to release. Each has a file of its own, and no other code
+// method is all that there is to a way to release. Each has a file of its own, and no other code
 // knows which one it works with. Keys matter to some of the methods only: those that plan are
 // called for any type of keys.
 //
@@ -106,6 +106,8 @@ type method[K hashing.Key] interface {
 	// draw spends the budget and writes to h, which has Params and calibration.
 	draw(src *noise.Source, h *Histogram[K], held contents[K]) error
 
+	// name says which mechanism it is.
+	name(h *Histogram[K]) string
 	// length returns the number of released keys, find the noisy count of one, and all those of
 	// all, sorted by key.
 	length(h *Histogram[K]) int

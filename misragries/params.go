@@ -52,8 +52,9 @@ type Params struct {
 	MaxKeys int
 	// MaxLength is a promise about the data: that there are never more elements in
 	// all (of keys below Dim, where that is given). It bounds the sketch error in
-	// Interval and the readings. 0 promises nothing; then only releases of one
-	// stream bound it, by a noisy number of decrements.
+	// Interval and the readings. 0 promises nothing; then a noisy number of
+	// decrements or elements bounds it, but not where there were counters from
+	// elsewhere.
 	MaxLength uint64
 	// Method is how the release is drawn. 0 chooses.
 	Method Method
@@ -141,7 +142,8 @@ func (p Params) ErrorBound(n, confidence float64) float64 {
 }
 
 // Size returns the bytes that a Builder holds for uint64 keys once all counters are in use: under
-// 32 a counter. String keys take 16 bytes more, besides their text. 0 if the Params are invalid.
+// 32 a counter. String keys take 16 bytes more, besides their text; and it is some 90 bytes a
+// counter from an AddN on. 0 if the Params are invalid.
 func (p Params) Size() int {
 	if _, err := p.check(OneStream); err != nil {
 		return 0

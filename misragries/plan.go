@@ -66,7 +66,7 @@ type Cost struct {
 	// everywhere.
 	StdDev float64
 	// Bias is what the private shifts take off the noisy count of a key stored
-	// everywhere, on average. An estimate adds it.
+	// everywhere, on average. The upper reading adds it.
 	Bias float64
 	// Keys is the most keys that one server holds at a time.
 	Keys int64
@@ -80,7 +80,7 @@ func (c Cost) String() string {
 
 // Plan returns what each way to release the sketches of so many servers would cost under these
 // Params, before anything is merged. Nothing depends on data. Ways that the Params do not allow are
-// left out.
+// left out: of Params that name a Method those are all that have another.
 //
 // Summing is right unless the keys do not fit: its noise does not grow with the servers. Merging
 // holds 2k keys at most, and pays with noise that grows with √k. Releasing each needs nobody's
@@ -93,30 +93,21 @@ func (p Params) Plan(sketches int) (Plan, error) {
 	if sketches < 1 || sketches > math.MaxInt32 {
 		return Plan{}, fault.Params("misragries", "sketches", sketches, "an integer in [1, 2³¹)")
 	}
-	m := float64(sketches)
 	plan := Plan{Params: p, Sketches: sketches}
 	var refused error
 	for _, w := range ways {
-		p.Method = w.method
-		cost, err := p.candidate(w.input)
+		if p.Method != Auto && w.input == Summed && (p.Method == ShiftedSum) != (w.method == ShiftedSum) {
+			continue // the Params name the other kind of sum
+		}
+		way, err := p.cost(w, sketches)
 		if err != nil {
 			if refused == nil {
 				refused = err
 			}
 			continue
 		}
-		way := Cost{w.way, max(cost.Threshold, 0), cost.Hidden95, cost.StdDev, 0, w.keys(int64(p.Counters), int64(sketches))}
-		if w.way == ReleaseEach {
-			way.Hidden, way.Hidden95, way.StdDev = m*(way.Hidden-1)+1, m*(way.Hidden95-1)+1, math.Sqrt(m)*cost.StdDev
-		}
-		if c := cost.law; c.shift > 0 {
-			way.Bias = m * cost.Bias
-			way.Hidden += way.Bias
-			way.Hidden95 += way.Bias - cost.Bias
-			way.StdDev = math.Sqrt(cost.StdDev*cost.StdDev + m*discreteLaplace(c.shift).Variance()/(c.per*c.per))
-			if len(plan.Costs) > 0 && way.Hidden95 >= plan.Costs[0].Hidden95 {
-				continue
-			}
+		if w.method != Auto && p.Method == Auto && len(plan.Costs) > 0 && way.Hidden95 >= plan.Costs[0].Hidden95 {
+			continue // it has to be better than the default
 		}
 		plan.Costs = append(plan.Costs, way)
 	}
@@ -126,15 +117,44 @@ func (p Params) Plan(sketches int) (Plan, error) {
 	return plan, nil
 }
 
-// ways lists what Plan compares.
-var ways = []struct {
+// route is a way with what it takes.
+type route struct {
 	way    Way
 	input  Input
-	method Method
+	method Method                        // taken where the Params leave it open
 	keys   func(k, sketches int64) int64 // that one server holds
-}{
+}
+
+// ways lists what Plan compares.
+var ways = []route{
 	{SumThem, Summed, Auto, func(k, sketches int64) int64 { return k * sketches }},
 	{SumThemShifted, Summed, ShiftedSum, func(k, sketches int64) int64 { return k * sketches }},
 	{MergeThem, Merged, Auto, func(k, _ int64) int64 { return 2 * k }},
 	{ReleaseEach, OneStream, Auto, func(k, _ int64) int64 { return k }},
+}
+
+// cost returns what a way costs.
+func (p Params) cost(w route, sketches int) (Cost, error) {
+	if p.Method == Auto {
+		p.Method = w.method
+	}
+	together := 1
+	if w.input == Summed {
+		together = sketches
+	}
+	c, err := p.candidate(w.input, together)
+	if err != nil {
+		return Cost{}, err
+	}
+	cost := Cost{w.way, 0, c.Hidden95, c.StdDev, c.Bias, w.keys(int64(p.Counters), int64(sketches))}
+	if !math.IsInf(c.Threshold, -1) { // else all keys are released
+		cost.Hidden = max(c.Threshold, 0) + c.Bias
+	}
+	if w.way == ReleaseEach {
+		m := float64(sketches)
+		// a key may be below it on every server
+		below := func(hidden float64) float64 { return max(m*(hidden-1)+1, hidden) }
+		cost.Hidden, cost.Hidden95, cost.StdDev, cost.Bias = below(cost.Hidden), below(cost.Hidden95), math.Sqrt(m)*cost.StdDev, m*cost.Bias
+	}
+	return cost, nil
 }

@@ -15,8 +15,8 @@ import (
 // been. The lower end is v less a quantile of the noise, and 0 for a reduced sketch if that is
 // below R, from which small values are rounded up. The upper end is v plus a quantile and the
 // undercount. With shared noise that is v + (D − η) plus a quantile of the own noise alone, as η
-// cancels. Else it is +Inf unless MaxLength bounds the undercount. Where the noise that cancels is
-// large the estimate would lie below the lower end, which then goes down to it.
+// cancels. It is +Inf where the undercount is, see [Histogram.Undercount]. Where the noise that
+// cancels is large the estimate would lie below the lower end, which then goes down to it.
 func (h *Histogram[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !limits.Confidence(confidence) || h.law.method == Auto {
 		return math.NaN(), math.NaN()
@@ -30,9 +30,10 @@ func (h *Histogram[K]) Interval(key K, confidence float64) (lo, hi float64) {
 }
 
 // Undercount returns a bound on how much less the sketch or the sum holds than the true count, for
-// all keys, that holds with the given confidence: what n/(k+1) is in the worst case. With shared
-// noise it is the noisy number of decrements, else it is known by MaxLength alone, and +Inf
-// without. NaN for a confidence outside [0, 1).
+// all keys, that holds with the given confidence: what n/(k+1) is in the worst case. It is by the
+// noisy number of decrements, or the noisy length of the streams, and by MaxLength. Of counters
+// from elsewhere, see [FromCounters], neither number is known: +Inf without MaxLength. NaN for a
+// confidence outside [0, 1).
 func (h *Histogram[K]) Undercount(confidence float64) float64 {
 	if !limits.Confidence(confidence) || h.law.method == Auto {
 		return math.NaN()
@@ -41,8 +42,8 @@ func (h *Histogram[K]) Undercount(confidence float64) float64 {
 }
 
 // DetectionLimit returns the least true count at which, with the given confidence, every key that
-// reaches it is among the released keys; +Inf if the undercount is not bounded. NaN for a
-// confidence outside [0, 1).
+// reaches it is among the released keys: 1 where all Dim keys are released, and else +Inf if the
+// undercount is not bounded. NaN for a confidence outside [0, 1).
 func (h *Histogram[K]) DetectionLimit(confidence float64) float64 {
 	if !limits.Confidence(confidence) || h.law.method == Auto {
 		return math.NaN()
@@ -50,7 +51,13 @@ func (h *Histogram[K]) DetectionLimit(confidence float64) float64 {
 	return h.detectionLimit(h.by().slack(h, confidence))
 }
 
-func (h *Histogram[K]) detectionLimit(slack float64) float64 { return max(1, h.by().certain(h)+slack) }
+func (h *Histogram[K]) detectionLimit(slack float64) float64 {
+	certain := h.by().certain(h)
+	if math.IsInf(certain, -1) { // all keys are released, whatever their counts
+		return 1
+	}
+	return max(1, certain+slack)
+}
 
 // Reading says which mistake HeavyHitters must not make.
 type Reading uint8
@@ -62,8 +69,8 @@ const (
 	NoFalseNegatives
 )
 
-// HeavyHitters yields keys and noisy counts, sorted by key, such that the reading's promise about
-// true counts and the threshold holds for all keys at once with the given confidence.
+// HeavyHitters yields keys and their estimates, sorted by key, such that the reading's promise
+// about true counts and the threshold holds for all keys at once with the given confidence.
 //
 // The promise of NoFalsePositives can always be kept, if need be by no key at all. That of
 // NoFalseNegatives needs a threshold of at least DetectionLimit(confidence); below, ok is false and

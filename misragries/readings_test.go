@@ -283,6 +283,31 @@ func TestDetectionLimitIsAboveTies(t *testing.T) {
 	}
 }
 
+// Where all Dim keys are released none is missed, also where nothing bounds the undercount.
+func TestNothingIsMissedOfAllKeys(t *testing.T) {
+	for _, m := range []Method{PureUniverse, ShiftedUniverse} {
+		h := draw(t, GivenCounters, Params{Counters: 5, Epsilon: 1, Delta: 0.1, Dim: 4, Method: m}, repeat(30, 20))
+		require.True(t, math.IsInf(h.Undercount(0.9), 1))
+		require.Equal(t, 1.0, h.DetectionLimit(0.9))
+		keys, ok := h.HeavyHitters(20, 0.9, NoFalseNegatives)
+		require.True(t, ok)
+		require.Len(t, maps.Collect(keys), 4)
+	}
+}
+
+// A bound by a noisy number of units is exact where the noise is: not below n/(k+1) by a rounding.
+func TestUndercountIsNotRoundedDown(t *testing.T) {
+	p := Params{Counters: 2, Epsilon: 4, Delta: 1e-4, Method: ReducedSum}
+	l, err := p.choose(Summed)
+	require.NoError(t, err)
+	reach := noiseBound(l.lost, 0.1)
+	for n := int64(100); n < 400; n++ {
+		h := newHistogram[int](p, l)
+		h.lost = n - reach
+		require.Equal(t, float64(n)/3, h.Undercount(0.9))
+	}
+}
+
 // A control: intervals for the noise of another ε fail.
 func TestIntervalsOfPathsFailForOtherNoise(t *testing.T) {
 	notShort(t)

@@ -1,6 +1,8 @@
 package misragries
 
 import (
+	"math"
+
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/logs"
 	"github.com/dpsketch/dpsketch/internal/wire"
@@ -13,7 +15,10 @@ type shiftedUniverse[K hashing.Key] struct{ pureUniverse[K] }
 
 func (shiftedUniverse[K]) pure() bool { return false }
 
-// calibrate spends a twentieth of what the length leaves of ε on the shift.
+// calibrate looks for the β at which the count that is released with a probability of 95 % is about
+// least. The offset and the reach of the shift are about β·A there, A = ln 10/δ, and the k-th
+// largest noise and the reach of the own one b·B, B = ln max(Dim/2k, 1) + ln 10. With εβ = 1 + y
+// and εb = (k+1)·(1 + 1/y) their sum is least at y² = (k+1)·B/A.
 func (shiftedUniverse[K]) calibrate(p Params, in Input, unknown bool) (calibration, error) {
 	if err := p.refuseUniverse(ShiftedUniverse); err != nil {
 		return calibration{}, err
@@ -23,7 +28,9 @@ func (shiftedUniverse[K]) calibrate(p Params, in Input, unknown bool) (calibrati
 		return calibration{}, p.refuseGroup()
 	}
 	return p.calibrateReduced(ShiftedUniverse, in, unknown, epsilon, 1, func(epsilon float64) (law sumLaw, ok bool) {
-		spent := epsilon / 20
+		k := float64(p.Counters)
+		ratio := (k + 1) * (math.Log(10 * max(float64(p.Dim)/(2*k), 1))) / (math.Log(10) - math.Log(delta))
+		spent := epsilon / (1 + math.Sqrt(ratio))
 		law.shift = 1 / spent * (1 + 0x1p-50)
 		scale, err := noise.LaplaceScale((epsilon-spent)*(1-0x1p-50), float64(p.Counters)+1)
 		if law.scale = scale; err != nil || !law.valid() {

@@ -101,6 +101,10 @@ func (sparseVector[K]) decrements(h *Histogram[K]) (lost float64, known bool) {
 	return h.vector.Beside(), true
 }
 
+func (sparseVector[K]) name(h *Histogram[K]) string {
+	return h.law.method.String() + " by " + h.vector.Params().Method.String()
+}
+
 func (sparseVector[K]) length(h *Histogram[K]) int { return h.vector.Len() }
 
 func (sparseVector[K]) find(h *Histogram[K], key K) (v float64, found bool) {

@@ -67,7 +67,7 @@ func (h *Histogram[K]) releaseLength(src *noise.Source, held contents[K]) {
 func (h *Histogram[K]) lengthBound(tail float64) float64 {
 	bound := h.promisedLength()
 	if h.law.lost > 0 {
-		bound = min(bound, max(0, h.law.counts(h.lost)+h.law.ownAt(h.law.lost, tail)))
+		bound = min(bound, max(0, (float64(h.lost)+float64(noiseBound(h.law.lost, tail)))/h.law.per))
 	}
 	return bound
 }
@@ -131,15 +131,28 @@ func evenSpread(r, lost float64) float64 {
 	return lo + (hi-lo)/2
 }
 
+// stdDev has the noise of the shifts too, as a key has it that no shift cuts off.
 func (units[K]) stdDev(h *Histogram[K], s Side) float64 {
-	variance := h.law.noise().Variance()
+	variance := h.law.noise().Variance() + h.shiftVariance()
 	if h.law.lost > 0 {
 		variance += s.weight() * s.weight() * discreteLaplace(h.law.lost).Variance()
 	}
 	return math.Sqrt(variance) / h.law.per
 }
 
-func (units[K]) reach(h *Histogram[K], tail float64) float64 { return h.law.own(tail) }
+// shiftVariance returns that of the private shifts of all sketches together.
+func (h *Histogram[K]) shiftVariance() float64 {
+	if h.law.shift == 0 {
+		return 0
+	}
+	return float64(h.sketches) * discreteLaplace(h.law.shift).Variance()
+}
+
+// reach takes a sum of the own noise and shifts for Laplace noise of its variance: at 5 %, Laplace
+// noise reaches ln 10/√2 = 1.63 standard deviations, a sum of many 1.65.
+func (units[K]) reach(h *Histogram[K], tail float64) float64 {
+	return h.law.own(tail) * math.Sqrt(1+h.shiftVariance()/h.law.noise().Variance())
+}
 
 func (units[K]) undercount(h *Histogram[K], confidence float64) float64 {
 	fails, shifts, length := 1-confidence, 0.0, 1-confidence
@@ -172,7 +185,7 @@ func (h *Histogram[K]) errors(keys, confidence float64) (noise, others float64) 
 	noise, shifts, length := h.law.split(1 - confidence)
 	others = h.law.shifts(float64(h.sketches), shifts)
 	if h.law.lost > 0 {
-		others += h.law.ownAt(h.law.lost, length/2)
+		others += h.law.counts(noiseBound(h.law.lost, length/2))
 	}
 	return h.law.own(noise / (2 * keys)), others
 }

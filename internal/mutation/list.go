@@ -80,6 +80,8 @@ var misragriesMutations = []mutation{
 	{"half of an array hashed in a slice", "misragries/batch.go", "h = hash.OfArray(key)", "h = hash.OfInteger(key)"},
 	{"half of an array hashed", "misragries/builder.go", "h = t.hasher.OfArray(key)", "h = t.hasher.OfInteger(key)"},
 	{"the private shift left out", "misragries/shiftedsum.go", "discreteLaplace(c.shift).SampleInt(src)+c.offset", "c.offset"},
+	{"the private shift of a universe at half its price", "misragries/shifteduniverse.go", "law.shift = 1 / spent", "law.shift = 0.5 / spent"},
+	{"the noise of private shifts not told", "misragries/units.go", "h.law.noise().Variance() + h.shiftVariance()", "h.law.noise().Variance()"},
 	{"counters cut off before the shared noise", "misragries/keptzeros.go", "y := cutSum(c.count, eta)", "y := min(c.count, limit) + eta"},
 	{"counters cut off before they are reduced", "misragries/sketch_merge.go", "all[i] = counter[K]{e.key, int64(e.total - s.decrements)}", "all[i] = counter[K]{e.key, saturate(e.total - s.decrements)}"},
 	{"Guarantee without the check of New", "misragries/params.go", "c, err := p.check(OneStream)\n\tif err != nil {\n\t\treturn budget.Guarantee{}\n\t}\n\treturn p.guarantee(c)", "return p.guarantee(calibration{method: KeptZeros})"},
