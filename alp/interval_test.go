@@ -170,6 +170,54 @@ func TestIntervalsGrow(t *testing.T) {
 	}
 }
 
+// Every interval holds its estimate: of listed keys, of those whose list value and columns are
+// fused, of others and of zeros, under any prior. Those of listed keys cover, and are as wide as
+// Laplace noise is, 2·ln(1/(1 − confidence))·Δ/ε, but for those near the list's threshold.
+func TestIntervalsHoldTheirEstimates(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 3)
+	const k = 3000
+	for _, p := range []Params{
+		{Delta: 1e-6}, {Delta: 1e-6, Signed: true}, {Delta: 1e-6, Signed: true, TwoVectors: true}, {Delta: 1e-6, Base: 1.5}, {Delta: 1e-6, Structure: Composition},
+		{Delta: 1e-6, Bits: 30, Levels: 2}, {Max: 40, Structure: ColumnsOnly}, {Delta: 1e-6, Integers: true, Sensitivity: 3},
+	} {
+		p.Epsilon, p.Sparsity = 1, k
+		values := make([]float64, k)
+		for i := range values {
+			values[i] = []float64{1000 + float64(i), 5, 45, 60}[i%4] * max(p.Sensitivity, 1)
+			if p.Signed && i%3 == 0 {
+				values[i] = -values[i]
+			}
+		}
+		released := released(t, p, values)
+		strong, err := released.WithPrior(Prior{Zero: 0.99, Learned: 1})
+		require.NoError(t, err)
+		var large cover
+		for i := range 2 * k {
+			for _, r := range []*Projection{released, strong} {
+				for _, confidence := range []float64{0, 0.5, 0.9} {
+					lo, hi := r.Interval(scatter(i), confidence)
+					x := r.Estimate(scatter(i))
+					require.True(t, lo <= x && x <= hi, "%+v: %v not in [%v, %v]", p, x, lo, hi)
+				}
+			}
+			if lo, hi := released.Interval(scatter(i), 0.9); i < k && i%4 == 0 && p.Delta > 0 {
+				large.add(lo, hi, values[i])
+				share := 1.0
+				if p.Structure == Composition {
+					share = released.Params().Split
+				}
+				width := 2 * math.Log(10) * max(p.Sensitivity, 1) / share
+				require.InDelta(t, width, hi-lo, 2, "%+v: [%v, %v] for %v", p, lo, hi, values[i])
+			}
+		}
+		if large.n > 0 {
+			share, margin := large.share(0.9)
+			dptest.Alarm(t, 1e-12)
+			require.GreaterOrEqual(t, share+margin, 0.9, "%+v", p)
+		}
+	}
+}
+
 // The test can fail: intervals at a lower confidence do not pass for a higher one.
 func TestHonestControl(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

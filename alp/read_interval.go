@@ -10,7 +10,8 @@ import "math"
 // It is the hull of all values for which neither evidence of a smaller nor of a larger value is as
 // strong as it is but with probability (1 − confidence)/2: see pvalues, where that is computed. An
 // entry that is not listed cannot be much above the list's threshold, which counts as evidence too.
-// A listed one has the interval of its list value. No prior is assumed.
+// A listed one has the interval of its list value. No prior is assumed; but where the one that
+// [Projection.Estimate] has outweighs the evidence, the interval goes on to the Estimate.
 //
 // The first call computes tables, which takes some milliseconds.
 func (p *Projection) Interval(index uint64, confidence float64) (lo, hi float64) {
@@ -24,12 +25,15 @@ func (p *Projection) Interval(index uint64, confidence float64) (lo, hi float64)
 		return 0, 0
 	}
 	s := &p.shape
-	if d.list.find(index) != 0 {
+	value := d.list.find(index)
+	if value != 0 {
 		lo, hi = p.list.Interval(index, confidence)
-		return s.inUnits(s.unphi(lo)), s.inUnits(s.unphi(hi))
+		lo, hi = s.unphi(lo), s.unphi(hi)
+	} else {
+		lo, hi = d.interval(positive, negative, (1-confidence)/2)
 	}
-	lo, hi = d.interval(positive, negative, (1-confidence)/2)
-	return s.inUnits(lo), s.inUnits(hi)
+	estimate := p.estimate(index, value)
+	return min(s.inUnits(lo), estimate), max(s.inUnits(hi), estimate)
 }
 
 // interval returns the hull, in steps, where at most the probability miss is left on either side.

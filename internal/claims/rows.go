@@ -122,7 +122,7 @@ var rows = []row{
 		audit: "alp.TestAudit", edits: "alp: the columns take the list's share of the budget, too; a step costs the square of what it may: noise halved; a cell holds its least entry instead of the largest",
 	},
 	{
-		claim: "Its intervals hold for every value of an entry, as far as the load read off the table is right; no prior is assumed", about: "alp.Projection.Interval",
+		claim: "Its intervals hold for every value of an entry, as far as the load read off the table is right; no prior is assumed, and they go on to the Estimate", about: "alp.Projection.Interval",
 		theorem: "own: a value is refuted by odds that under it have a probability of (1 − confidence)/2 at most", proof: "alp/read_evidence.go",
 		code: "alp.decoder.interval alp.decoder.accept alp.newPValues alp.bins.likelihood", exact: "alp.TestIntervalsExactly alp.TestLikelihoodExactly", audit: "alp.TestHonest alp.TestHonestControl",
 		edits: "alp: values refuted by weaker evidence",

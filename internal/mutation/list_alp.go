@@ -1,6 +1,7 @@
 package main
 
 var alpMutations = []mutation{
+	{"an interval without its estimate", "alp/read_interval.go", "return min(s.inUnits(lo), estimate), max(s.inUnits(hi), estimate)", "return s.inUnits(lo), max(s.inUnits(hi), 0*estimate)"},
 	{"the columns take the list's share of the budget, too", "alp/write_budget.go", "return (p.tableEta() - p.listEta()) * (1 - 0x1p-50)", "return p.tableEta()"},
 	{"closeness from the value on not inverted", "alp/read_list.go", "dst = append(dst, level/f.tilt[b])", "dst = append(dst, f.tilt[b]/level)"},
 	{"what passes the list's filter only is 0 in a batch", "alp/read_batch.go", "to[i] = d.direct.estimates[d.direct.key(index)]", "to[i] = 0"},
