@@ -7,15 +7,15 @@ import "math"
 // C is drawn by the exponential mechanism (weights.go) with the score |#{‖y‖ > C} − k|. One row
 // changes the count of longer rows by at most 1 for every C at once, under either relation, so u is
 // 1 and c = √(2·f·ρ), f the share of C; neither n nor a quantile has a part in it. Rows of norm 0
-// are never longer than a candidate, so it does not matter how many there are. Where fewer than k
-// rows are not 0, C falls to the bottom of its axis, a Unit (limit.go): the release says 0 where
-// that is far below the size of those rows, and where it is their size, their mean with honest
-// noise.
+// are never longer than a candidate, so it does not matter how many there are. Where few rows are
+// not 0, up to some multiple of k, C falls to the bottom of its axis, a Unit (limit.go): the
+// release says 0 where that is far below the size of those rows, and where it is their size, their
+// mean with honest noise.
 //
 // The base measure is uniform in ln C up to 2M₁, M₁ a released median of the norms that are not 0,
-// and falls by 8 for each further factor of 2. A miss above all data costs noise in proportion to
-// C; a base that falls faster than C⁻² makes the expected square of that small, so C needs no more
-// budget than c·k ≥ L of about 5.
+// and falls by 8 for each further factor of 2, far out by less (tilted). A miss above all data
+// costs noise in proportion to C; a base that falls faster than C⁻² makes the expected square of
+// that small, so C needs no more budget than c·k ≥ L of about 5.
 //
 // The rule. Clipping k rows moves the mean by up to k/n of what these rows are beyond C, and the
 // noise, s·C·√(d/(2ρ))/n with s the sensitivity of the sum in units of C, weighs as much as
@@ -31,6 +31,27 @@ import "math"
 // than an eighth of the rows, or in the second of two passes a quarter, k is that, and f what L
 // needs, up to 0.4. What is found by this rule is multiplied by a margin (margin.go). The suite of
 // examples/means has the error over the best fixed choice for 14 laws.
+//
+// Misses. Let N(C) rows be longer than C, X be the longest, and M₁ ≤ X. For all rows and β ≥ 10⁻³
+// (TestMissesOfC):
+//
+// (a) N(C) > 13k has a probability of at most β/3, if X ≤ 2¹⁷·M₁. The octave from X on has a base
+// measure of 2⁻ᴰ of the largest, D ≤ 34, and the score k; the at most 48 octaves below have no more
+// than the largest. So Pr[N(C) > k + t] ≤ 48·2ᴰ·e^{ck}·e^{−ct}, until e^{−ct} has fallen to the
+// least weight, about e^{−43}/c. With D = 5 that is β/3 at N(C) = 5k, and with D = 34 at 13k. So
+// rare rows that are alike may all be clipped where they are fewer than that; 4k to 8k is what is
+// seen.
+//
+// (b) C > (5/β)^{1/3}·X, 10·X by default, has a probability of at most β/3, if that is at most
+// 2⁹·M₁. All C ≥ X have the score k, so their law is the base measure, of which an octave has an
+// eighth of the one before: 8⁻ʲ lies j octaves or more beyond X, and at most 1.6·g⁻³ beyond g·X,
+// for g between powers of two. Where the longest rows differ, Pr[C ≥ X] ≈ e^{−L} is a further
+// factor.
+//
+// Where few rows are not 0 and no Unit is given, M₁ is at the bottom of its axis. Then an octave
+// has a quarter of the one before, from 8 Units on, and C > 10·X a probability of up to 1.1 %. M₁
+// itself may lie anywhere below such rows, with a probability of up to 2 %, and C far above them
+// then: see limit.go. Where most rows are not 0 that is below 0.3 %, and C is not far off.
 
 const (
 	depthRanks      = 3        // of s·√(d/ρ) rows: the depth
@@ -47,13 +68,12 @@ const (
 	symmetricDim   = 36      // d counts as that at least
 	leastSymmetric = 0x1p-10 // of the rows: the least then
 
-	tiltTop = 1 << 36 // the weight of the base measure up to 2M₁
-	// down to there each octave has an eighth of the one before, then half, and 1 at last
-	tiltMiddle  = 1 << 12
-	tiltGain    = 6.2  // 9·ln 2: how much less L is if C may be an octave or three too large
-	mostTypical = 0.5  // of what C and M₁ take together: the most for M₁
-	typicalNeed = 18   // L of M₁, in terms of all rows
-	typicalPart = 0.15 // of the share of C: the least for M₁
+	tiltDigits   = 36   // log₂ of the most that the base measure falls by beyond 2M₁
+	steepOctaves = 8    // in which it falls by 8 each
+	tiltGain     = 6.2  // 9·ln 2: how much less L is if C may be an octave or three too large
+	mostTypical  = 0.5  // of what C and M₁ take together: the most for M₁
+	typicalNeed  = 18   // L of M₁, in terms of all rows
+	typicalPart  = 0.15 // of the share of C: the least for M₁
 )
 
 // depth says how C is chosen: rows is k, rho the budget of the choice, and typical that of M₁.
@@ -148,18 +168,39 @@ func (r *run) depth(at pass) depth {
 	return d
 }
 
-// tilted returns the base measure of C, given M₁.
-func (a axis) tilted(typical float64) (base []region) {
-	from, fall := uint64(0), uint64(8)
-	for weight := uint64(tiltTop); weight > 1; weight /= fall {
+// tilted returns the base measure of C, given M₁: uniform up to 2M₁, and from octave to octave
+// beyond it falls by 2ᵇ. In the first 8 of them b is 3, then 2 as long as the digits last for 1 to
+// the end of the axis, then 1 as long as they last. Where all that is known is that few rows are
+// not 0, b is 2 up to the end of the axis, but in the first octaves 1 as far as the digits would
+// not last.
+func (a axis) tilted(typical float64, known bool) (base []region) {
+	octaves := 0
+	for x := 2 * typical; x < a.max && octaves < mostOctaves; x *= 2 {
+		octaves++
+	}
+	falls, left := make([]int, octaves), tiltDigits
+	for j := range falls {
+		rest := octaves - 1 - j
+		switch {
+		case known && j < steepOctaves:
+			falls[j] = 3
+		case known && left-2 >= rest, !known && left-2 >= 2*rest:
+			falls[j] = 2
+		default:
+			falls[j] = min(left, 1)
+		}
+		left -= falls[j]
+	}
+	from, digits := uint64(0), tiltDigits-left
+	for _, fall := range falls {
 		typical *= 2
 		if to := uint64(a.key(typical)); to > from {
-			base = append(base, region{from, to, weight})
+			base = append(base, region{from, to, 1 << digits})
 			from = to
 		}
-		if weight <= tiltMiddle {
-			fall = 2
+		if digits -= fall; digits == 0 {
+			break
 		}
 	}
-	return append(base, region{from, a.keys, 1})
+	return append(base, region{from, a.keys, 1 << digits})
 }

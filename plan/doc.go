@@ -47,20 +47,20 @@
 // useless: [Params.Plan] warns, and Auto is Plain. Sparse signed rows gain nothing by scaling, as
 // the median of |x| is 0. The standard deviations of TwoPass take the scales of its first pass as
 // independent of that pass. Give the size of rare events as Params.Unit: without it a column with
-// fewer than k rows other than 0 has a mean of 0.
+// fewer than 4 to 8 times k rows other than 0 has a mean of 0.
 //
 // # Skewed rows
 //
 // Clipping draws skewed means (incomes, latencies, counts) towards the centre. So only k ≈ 6·√(d/ρ)
 // rows are clipped by default, 8/√ρ in one column: as many as weigh like the noise (depth.go). In
-// few columns C is up to doubled where it lies far out (margin.go). Over 14 laws the error is 1.09
-// times that of the best fixed choice for each, 1.02 times for the skewed ones; over eight laws
-// that the rule was not made with, 1.10 and 1.02. [Params.Symmetric] clips an eighth: 18 % less
+// few columns C is up to doubled where it lies far out (margin.go). Over 14 laws the error is 1.06
+// times that of the best fixed choice for each, 0.98 times for the skewed ones; over eight laws
+// that the rule was not made with, 1.10 and 1.02. [Params.Symmetric] clips an eighth: 15 % less
 // error for symmetric rows, 6 % for a text, 2.4 times as much for skewed ones.
 //
 // [Mean.Interval] is of the noise alone. At 95 % it holds the mean 95 | 94 % of the time for an
-// exponential | lognormal column (n = 20,000, ρ = ½), 86 % over all skewed laws, and least for
-// Pareto tails of index 1.5 (65 %) and rare events (68 %, or 95 % with their size as Unit).
+// exponential | lognormal column (n = 20,000, ρ = ½), 87 % over all skewed laws, and least for
+// Pareto tails of index 1.5 (67 %) and rare events (76 %, or 95 % with their size as Unit).
 // [Mean.IntervalBounded] holds for all rows in the public range, and is wide, as it must be: k rows
 // at M would raise the mean by k(M−m)/n, and k ≈ 1/√(2ρ) rows cannot be told from none. So an
 // honest interval is at least 0.4·(M−m)/(n·√(2ρ)) wide at 95 %, for ρ ≤ 0.4 (bounded.go).

@@ -29,16 +29,19 @@ func (r *run) unitOctaves(bound float64) int {
 // octaves returns how many octaves of C and M₁ are below the bound on the norms: all that a float64
 // makes sense of, but if a Unit above the default is given, down to that.
 func (r *run) octaves(bound float64) int {
-	if r.p.Unit > r.p.Max*defaultUnit {
+	if r.givesUnit() {
 		return r.unitOctaves(bound)
 	}
 	return mostOctaves
 }
 
+// givesUnit reports whether a Unit above the default is given.
+func (r *run) givesUnit() bool { return r.p.Unit > r.p.Max*defaultUnit }
+
 // raised returns an axis of norms that begins with a Unit, and the keys on it. Where M₁ is at the
-// bottom of its axis few rows are not 0, and C is drawn from there. If those are fewer than k, C is
-// about a Unit, and the noise as well, so that an interval is not as narrow as if nothing could be
-// missed; if they are more, the base measure of C falls from a Unit on.
+// bottom of its axis few rows are not 0, and C is drawn from there. If they are a few k or less, C
+// is about a Unit, and the noise as well, so that an interval is not as narrow as if nothing could
+// be missed; if they are more, the base measure of C falls from a Unit on.
 func (r *run) raised(a axis, keys []uint32) (axis, []uint32) {
 	octaves := r.octaves(a.max) - r.unitOctaves(a.max)
 	for j, key := range keys {
@@ -54,8 +57,8 @@ const (
 	leastOctaves  = 4   // of C, below the public bound on the norm
 	mostOctaves   = 48
 	mostZeros     = 1 << 30 // the most values that typical adds at the bottom
-	typicalZeros  = 8       // how many it adds, in units of 1/c ranks
-	typicalWeight = 1 << 10 // the base measure there
+	typicalZeros  = 6       // how many it adds, in units of 1/c ranks
+	typicalWeight = 1 << 13 // the base measure there
 	// binary digits of C: the step of the clipped sum is C·2⁻²⁶ or a little more
 	clipDigits = 26
 )
@@ -85,7 +88,7 @@ func (r *run) limit(d depth) (float64, error) {
 			a, keys = r.raised(a, keys)
 			typical = a.unit
 		}
-		base = a.tilted(typical)
+		base = a.tilted(typical, typical > a.unit || r.givesUnit())
 	}
 	k := int64(math.Round(cap1(d.rows)))
 	draw, err := r.drawer(newAbove(rho, k, int64(r.x.count())), a, base, rho, either)
@@ -100,10 +103,11 @@ func (r *run) limit(d depth) (float64, error) {
 // typical releases M₁, the median of the norms that are not 0, with the budget rho. Whether a row's
 // norm is 0 may differ between neighbours, so under Replace a value may be replaced, appear or
 // disappear. Two things draw M₁ to the bottom of its axis where few rows are not 0: a public number
-// of values there, 8/c and the same for all data, and a base measure with the weight of 1024 cells.
-// With no row but 0 the other 191 cells have e⁻⁴/1024 each, 0.3 % together. Where no row is 0 and
-// the budget the least, c·n = 36, the wanted rank is 14/c above the bottom: M₁ is too low with
-// probability (1024 + 191)·e⁻¹⁴ = 0.1 %.
+// of values there, 6/c and the same for all data, and a base measure with the weight of 8192 cells.
+// With no row but 0 the other 191 cells have e⁻³/8192 each, 0.12 % together. Where no row is 0 and
+// the budget the least, c·n = 36, the wanted rank is 15/c above the bottom: M₁ is too low with
+// probability (8192 + 191)·e⁻¹⁵ = 0.26 %. In between, where about 6/c rows are not 0, the cells
+// below those rows are as good as the bottom, and have at most 190/8192 of its weight.
 //
 // keys are those of the norms on the axis of C. That of M₁ keeps typicalBits in place of normBits
 // of the same numbers.

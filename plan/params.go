@@ -76,7 +76,8 @@ type Params struct {
 	// Symmetric says that rows lie symmetrically around their centre, as those of
 	// Gaussian data do: then clipping an eighth of them does no harm, and less
 	// noise is needed. Skewed rows (incomes, latencies, counts) are biased by
-	// it far more than the noise: see depth.go.
+	// it far more than the noise, and rare events are clipped to 0 where they are
+	// fewer than the rows that are: see depth.go.
 	Symmetric bool
 	// Margin multiplies the C that was found, 1 to 2¹⁰: noise grows by it, and
 	// the bias of clipping falls. For Adaptive 0 chooses, 1 to 2, by what C

@@ -281,12 +281,13 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// The base measure of C has all keys once, falls as the axis goes up, and has an eighth an octave
-// above 2M₁.
+// The base measure of C has all keys once, falls as the axis goes up, by 8 in each of 8 octaves
+// from 2M₁ on, and by 2³⁶ at most. If nothing is known of the rows that are not 0, it falls by 4 up
+// to the end.
 func TestTiltedBase(t *testing.T) {
 	a := logAxis(100*0x1p-48, 100, normBits)
 	for _, typical := range []float64{0, 1e-30, 0x1p-20, 1, 50, 100, 1e9} {
-		base, next, last := a.tilted(typical), uint64(0), uint64(math.MaxUint64)
+		base, next, last := a.tilted(typical, true), uint64(0), uint64(math.MaxUint64)
 		for _, r := range base {
 			require.Equal(t, next, r.start)
 			require.True(t, r.end > r.start && r.weight >= 1 && r.weight < last, "%v", base)
@@ -294,9 +295,19 @@ func TestTiltedBase(t *testing.T) {
 		}
 		require.Equal(t, a.keys, next)
 	}
-	base := a.tilted(0x1p-20)
+	base := a.tilted(0x1p-20, true)
 	require.Equal(t, uint64(a.key(0x1p-19)), base[0].end)
-	require.Equal(t, region{uint64(a.key(0x1p-19)), uint64(a.key(0x1p-18)), base[0].weight / 8}, base[1])
+	for i, r := range base[1:9] {
+		require.Equal(t, region{base[i].end, base[i].end + 1<<normBits, base[i].weight / 8}, r)
+	}
+	require.Equal(t, []uint64{1 << 36, 2048, 1}, []uint64{base[0].weight, base[9].weight, base[len(base)-1].weight})
+	a = logAxis(0x1p-20, 1, normBits)
+	var falls []uint64
+	base = a.tilted(a.unit, false)
+	for i, r := range base[1:] {
+		falls = append(falls, base[i].weight/r.weight)
+	}
+	require.Equal(t, []uint64{2, 2, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4}, falls, "of 19 octaves from 2M₁ on")
 }
 
 // Auto is Plain where that is better by the public numbers, and only if nothing is asked for.

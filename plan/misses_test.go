@@ -1,0 +1,134 @@
+package plan
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/cryptotest"
+
+	"github.com/stretchr/testify/require"
+)
+
+// lawOfC returns the exact probability of each key of the axis that C has, for ascending keys of
+// the norms that are not 0, and how many of these are longer.
+func lawOfC(a axis, base []region, w *weights, keys []uint32) (law []float64, longer []int) {
+	law, longer = make([]float64, a.keys), make([]int, a.keys)
+	total, target, upTo := 0.0, w.target(int64(len(keys))), 0
+	for _, g := range base {
+		for r := g.start; r < g.end; r++ {
+			below := upTo
+			for upTo < len(keys) && uint64(keys[upTo]) == r {
+				upTo++
+			}
+			law[r], longer[r] = float64(g.weight)*float64(w.at(w.score(target, int64(below), int64(upTo)))), len(keys)-upTo
+			total += law[r]
+		}
+	}
+	for r := range law {
+		law[r] /= total
+	}
+	return law, longer
+}
+
+// What depth.go says of misses, by the exact law of C: whatever the rows are, equal, nearly equal
+// or spread over many octaves, few or all. A M₁ of 2⁻¹⁰⁰ is one at the bottom of the axis.
+func TestMissesOfC(t *testing.T) {
+	rng := rand.New(rand.NewPCG(71, 72)) // test data
+	const n = 1 << 12
+	wide, raised := logAxis(0x1p-28, 1<<20, normBits), logAxis(1, 1<<20, normBits)
+	mostLow, mostUp, mostRare := 0.0, 0.0, 0.0
+	for _, beta := range []float64{0.001, 0.005, 0.5} {
+		for _, p := range []Params{{Rho: 0.5}, {Rho: 10}, {Rho: 10, Symmetric: true}} {
+			p.Dim, p.Max, p.Failure, p.Method = 1, 1<<20, beta, Adaptive
+			p = p.resolved()
+			d := p.depth(n, only)
+			k := int(math.Round(d.rows))
+			require.GreaterOrEqual(t, math.Sqrt(2*d.rho)*d.rows, p.depthNeed()*(1-1e-9))
+			w, times := newAbove(d.rho, int64(k), n), math.Cbrt(5/beta)
+			for _, rows := range []int{1, k, 4 * k, 14 * k, n} {
+				if rows > n || testing.Short() && rows == 4*k {
+					continue
+				}
+				for _, spread := range []float64{0, 0.1, 3} {
+					for _, x := range []float64{0, 4, 9, 16} {
+						norms := make([]float64, rows)
+						for j := range norms {
+							norms[j] = math.Exp2(x - spread*rng.ExpFloat64())
+						}
+						longest := slices.Max(norms)
+						for _, m := range []float64{-100, -10, 0, x - 4, x} {
+							a := wide
+							if m < -28 {
+								a = raised
+							}
+							typical := max(math.Exp2(m), a.unit)
+							if typical > longest {
+								continue
+							}
+							keys := make([]uint32, rows)
+							for j, norm := range norms {
+								keys[j] = a.key(norm)
+							}
+							slices.Sort(keys)
+							low, up, far := 0.0, 0.0, 0.0
+							law, longer := lawOfC(a, a.tilted(typical, a == wide), w, keys)
+							for r, q := range law {
+								c := a.value(uint32(r))
+								if longer[r] > 13*k {
+									low += q
+								}
+								if c > times*longest*(1+0x1p-8) { // no more than a cell is wide
+									up += q
+								}
+								if c > 10*longest {
+									far += q
+								}
+							}
+							if longest <= 0x1p17*typical {
+								mostLow = max(mostLow, low/(beta/3))
+								require.LessOrEqual(t, low, beta/3, "%+v, %d rows, k %d, spread %v, x %v, m %v", p, rows, k, spread, x, m)
+							}
+							if times*longest <= 0x1p9*typical && a == wide {
+								mostUp = max(mostUp, up/(beta/3))
+								require.LessOrEqual(t, up, beta/3, "%+v, %d rows, k %d, spread %v, x %v, m %v", p, rows, k, spread, x, m)
+							}
+							if a == raised && longest >= 8 {
+								mostRare = max(mostRare, far)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	t.Logf("of what is allowed: too low %.3g, too high %.3g; rare rows, too high %.3g", mostLow, mostUp, mostRare)
+	require.LessOrEqual(t, mostRare, 1.0/64)
+	require.Greater(t, mostUp, 0.3, "the bound is not far off")
+}
+
+// Rare events whose size nobody gives have a C of more than ten times their size in 2 of 100
+// releases, and in 6 where the base measure falls from the bottom of the axis on as it does from an
+// M₁ that is known. Noise is fixed.
+func TestRareEventsOfUnknownSize(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
+	x := make([][]float64, 3000)
+	for j := range x {
+		x[j] = []float64{0}
+		if j%100 == 0 {
+			x[j][0] = 1
+		}
+	}
+	far, near, releases := 0, 0, 300
+	for range releases {
+		switch c := release(t, Params{Rho: 4, Dim: 1, Max: 1 << 12}, x).Clip(); {
+		case c > 10:
+			far++
+		case c >= 1:
+			near++
+		}
+	}
+	t.Logf("too long %d, as wanted %d of %d", far, near, releases)
+	require.LessOrEqual(t, far, 12)
+	require.GreaterOrEqual(t, near, 250)
+}
