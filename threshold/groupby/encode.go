@@ -52,19 +52,18 @@ func (p *Params) fields() []wire.Field {
 // weighs reports whether counts are in part the weights of the keys, which are then released.
 func (p Params) weighs() bool { return !p.KeysOnly && !p.Listed && p.Passes == 1 }
 
-// sums returns those numbers of a group that are released.
-func (e *group[K]) sums(p Params) (sums []*int64) {
-	if p.weighs() {
-		sums = append(sums, &e.weight)
+// sums returns which numbers of a group are released, as group.sum counts them.
+func (p Params) sums() (which []int) {
+	for i, released := range [...]bool{p.weighs(), !p.KeysOnly, p.values()} {
+		if released {
+			which = append(which, i)
+		}
 	}
-	if !p.KeysOnly {
-		sums = append(sums, &e.rest)
-	}
-	if p.values() {
-		sums = append(sums, &e.value)
-	}
-	return sums
+	return which
 }
+
+// sum returns number i: the weight, the rest or the value.
+func (e *group[K]) sum(i int) *int64 { return [...]*int64{&e.weight, &e.rest, &e.value}[i] }
 
 // Size returns the length in bytes of the encoding of a release with that many integer keys; 0 if
 // the Params are invalid.
@@ -73,7 +72,7 @@ func (p Params) Size(keys int) int {
 	if p.validate() != nil || keys < 0 {
 		return 0
 	}
-	return fixedSize + keys*(8+8*len(new(group[int]).sums(p)))
+	return fixedSize + keys*(8+8*len(p.sums()))
 }
 
 // AppendBinary appends the encoding of the groups to dst. The error, which wraps [ErrFormat], is
@@ -88,10 +87,12 @@ func (g *Groups[K]) AppendBinary(dst []byte) ([]byte, error) {
 	dst = wire.AppendFields(dst, []wire.Field{wire.Byte(&class)})
 	dst = wire.AppendFields(dst, append(p.fields(), wire.Signed(&threshold), wire.Signed(&shortfall), wire.Signed(&others)))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(g.groups)))
-	for _, e := range g.groups {
+	sums := p.sums()
+	for i := range g.groups {
+		e := &g.groups[i]
 		dst = keys.Append(dst, e.key)
-		for _, x := range e.sums(p) {
-			dst = binary.LittleEndian.AppendUint64(dst, uint64(*x))
+		for _, i := range sums {
+			dst = binary.LittleEndian.AppendUint64(dst, uint64(*e.sum(i)))
 		}
 	}
 	return dst, nil
@@ -125,7 +126,8 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	case d.params.weighs() != (d.threshold > 0) || beyond(d.threshold) || d.threshold < 0:
 		r.Fail("a threshold that is none")
 	}
-	n := r.Count(math.MaxInt32, keys.MinSize()+8*len(new(group[K]).sums(d.params)))
+	sums := d.params.sums()
+	n := r.Count(math.MaxInt32, keys.MinSize()+8*len(sums))
 	if d.params.Listed && d.params.MaxKeys != min(n, maxKeys) {
 		r.Fail("not all listed keys")
 	}
@@ -138,8 +140,8 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	for i := range d.groups {
 		e := &d.groups[i]
 		e.key = keys.Read(r)
-		for _, x := range e.sums(d.params) {
-			*x = r.Int64()
+		for _, i := range sums {
+			*e.sum(i) = r.Int64()
 		}
 		switch {
 		case i > 0 && keys.Compare(d.groups[i-1].key, e.key) >= 0:

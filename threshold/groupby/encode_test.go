@@ -2,6 +2,7 @@ package groupby
 
 import (
 	"encoding"
+	"fmt"
 	"math"
 	"testing"
 
@@ -54,6 +55,20 @@ func TestCodec(t *testing.T) {
 	data, err := sampleInts().MarshalBinary()
 	require.NoError(t, err)
 	require.Len(t, data, sampleInts().Params().Size(3))
+}
+
+// Encoding and decoding take no memory of their own for each key.
+func TestCodecDoesNotAllocateForEachKey(t *testing.T) {
+	const n = 5000
+	g := sampleWords()
+	g.groups = make([]group[string], n)
+	for i := range g.groups {
+		g.groups[i] = group[string]{key: fmt.Sprintf("%06d", i), weight: 40 << 20, rest: int64(i)}
+	}
+	data, err := g.MarshalBinary()
+	require.NoError(t, err)
+	require.Less(t, testing.AllocsPerRun(3, func() { _, _ = g.AppendBinary(data[:0]) }), 0.02*n)
+	require.Less(t, testing.AllocsPerRun(3, func() { require.NoError(t, new(Groups[string]).UnmarshalBinary(data)) }), 0.02*n)
 }
 
 // What validate accepts is calibrated: no Params have a guarantee that New refuses. And what a
