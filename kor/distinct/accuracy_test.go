@@ -67,3 +67,22 @@ func TestFullAndEmpty(t *testing.T) {
 	lo, hi = s.Interval(0.95)
 	require.True(t, lo > 100 && math.IsInf(hi, 1))
 }
+
+// An interval holds its own estimate, for tables from empty to more than full, and all noise.
+func TestIntervalHoldsTheEstimate(t *testing.T) {
+	for _, epsilon := range []float64{0.01, 1, 20} {
+		p := Params{Epsilon: epsilon, Cells: 64, Levels: 3, Seed: hashing.Seed{1}}
+		for ones := int64(-20); ones <= 64*3+40; ones += 3 {
+			for _, r := range []interface {
+				Estimate() float64
+				Interval(float64) (lo, hi float64)
+			}{&Sketch{params: p, id: hashing.Seed{1}, ones: ones}, &Running{params: p, slots: 9, ones: ones}} {
+				for _, confidence := range []float64{0, 0.5, 0.95, 1 - 0x1p-53} {
+					lo, hi := r.Interval(confidence)
+					e := max(r.Estimate(), 0)
+					require.True(t, 0 <= lo && lo <= e && e <= hi, "ε %v, %d ones, %v: %v in [%v, %v]", epsilon, ones, confidence, e, lo, hi)
+				}
+			}
+		}
+	}
+}

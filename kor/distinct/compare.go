@@ -71,8 +71,8 @@ func (c *Comparison) Estimate(of Part) float64 {
 	return c.theta.dot(w)
 }
 
-// StdErr returns the standard error of the estimate, +Inf where the releases tell nothing, and NaN
-// if there is no such Part.
+// StdErr returns the standard error of the estimate, +Inf where the releases tell nothing, as of
+// sets far beyond [Params.Largest], and NaN if there is no such Part.
 func (c *Comparison) StdErr(of Part) float64 {
 	w, ok := of.weights()
 	if c == nil || !c.valid || !ok {
@@ -89,8 +89,10 @@ func (c *Comparison) StdErr(of Part) float64 {
 }
 
 // Interval returns the estimate and at both sides of it the standard errors that the confidence
-// asks for, at least 0. The coverage at 0.95 is between 0.92 and 0.98. NaN for a confidence outside
-// [0, 1) and if there is no such Part.
+// asks for, at least 0. The coverage at 0.95 is between 0.92 and 0.98 for sizes up to
+// [Params.Largest] and ε up to 4. For more ε there is so little noise that an overlap of a few keys
+// with a set that fills most cells is no normal number, and 0.8 is usual. NaN for a confidence
+// outside [0, 1) and if there is no such Part.
 func (c *Comparison) Interval(of Part, confidence float64) (lo, hi float64) {
 	if !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()

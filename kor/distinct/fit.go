@@ -55,46 +55,76 @@ func (m matrix) inverse() (inv matrix, ok bool) {
 	return inv, true
 }
 
-// fit returns the estimate and the covariance of its error, starting from the sizes of A and B by
-// their counts alone.
+// fit returns the estimate, where the score is 0, and the covariance of its error, starting from
+// the sizes of A and B by their counts alone.
 func (m *model) fit(sizeA, sizeB float64) (theta vector, cov matrix) {
-	const most, enough = 12, 1e-5 // 4 to 6 steps are usual
+	const most, enough = 20, 1e-3 // 4 to 6 steps are usual
 	sizeA, sizeB = max(sizeA, 1), max(sizeB, 1)
 	half := min(sizeA, sizeB) / 2
 	theta = vector{sizeA - half, sizeB - half, half}
-	for range most {
+	for round := range most {
 		info, score := m.linear(theta)
 		inv, ok := info.inverse()
 		if !ok {
 			break
 		}
 		step := inv.times(score)
+		if round >= most/2 { // two sets of weights may take turns
+			step = vector{step[0] / 2, step[1] / 2, step[2] / 2}
+		}
 		union := theta.sum()
-		moved := 0.0
+		size := max(union, m.curve.cells)
+		moved := 0.0 // in standard errors
 		for k := range theta {
-			// A component may go below 0, a little: clamping it would spoil the coverage for
-			// disjoint sets.
-			next := max(theta[k]+step[k], theta[k]-union/2, -0.3*union)
-			next = min(next, theta[k]+2*union)
-			moved = max(moved, math.Abs(next-theta[k]))
+			// A component may go below 0: clamping it would spoil the coverage for disjoint sets.
+			next := max(theta[k]+step[k], theta[k]-size/2, -size)
+			next = min(next, theta[k]+2*size)
+			moved = max(moved, math.Abs(next-theta[k])/math.Sqrt(inv[k][k]))
 			theta[k] = next
 		}
-		if u := theta.sum(); u < 0.05*union { // all of them fell
+		// All of them may fall at once.
+		if u, least := theta.sum(), 0.05*union-0.3*m.curve.cells; u < least {
 			for k := range theta {
-				theta[k] += (0.05*union - u) / 3
+				theta[k] += (least - u) / 3
 			}
 		}
-		if moved <= enough*union {
+		if moved <= enough {
 			break
 		}
 	}
-	info, _ := m.linear(theta)
-	cov, ok := info.inverse()
+	cov, ok := m.covariance(theta)
 	if !ok {
 		inf := math.Inf(1)
 		cov = matrix{{inf, 0, 0}, {0, inf, 0}, {0, 0, inf}}
 	}
 	return theta, cov
+}
+
+// covariance returns that of the error of the estimate, the inverse of the information. It is false
+// if that says nothing: where the score is not 0, or where a union that is two of its standard
+// errors larger would have 2.5 times the standard error. So it is where noise alone tells how many
+// cells of the last level are empty: then a much larger union would show the same.
+func (m *model) covariance(theta vector) (cov matrix, ok bool) {
+	info, score := m.linear(theta)
+	if cov, ok = info.inverse(); !ok {
+		return cov, false
+	}
+	step := cov.times(score)
+	for k := range step {
+		if !(math.Abs(step[k]) <= 0.1*math.Sqrt(cov[k][k])) {
+			return cov, false
+		}
+	}
+	all := vector{1, 1, 1}
+	along := cov.times(all)
+	stdErr := math.Sqrt(along.sum())
+	larger := theta
+	for k := range larger {
+		larger[k] += 2 * along[k] / stdErr
+	}
+	info, _ = m.linear(larger)
+	there, ok := info.inverse()
+	return cov, ok && math.Sqrt(there.times(all).sum()) <= 2.5*stdErr
 }
 
 // linear returns the information about θ and the score at θ. The mean and its derivatives are those

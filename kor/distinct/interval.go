@@ -7,7 +7,8 @@ import (
 )
 
 // interval returns the ends of the set of x for which neither Pr[T̃ ≤ t | x] nor Pr[T̃ ≥ t | x] is
-// below half of 1 − confidence.
+// below half of 1 − confidence, and of the estimate, which can lie beyond them where there are
+// about as many ones as cells.
 func (c *curve) interval(t, confidence float64) (lo, hi float64) {
 	const steps = 44 // in ln(x + n), over an interval of at most 55
 	each := (1 - confidence) / 2
@@ -30,7 +31,8 @@ func (c *curve) interval(t, confidence float64) (lo, hi float64) {
 	default:
 		lo = at(search.Root(from, to, steps, most))
 	}
-	return lo, max(lo, hi)
+	estimate := max(c.estimate(t), 0)
+	return min(lo, estimate), max(hi, estimate)
 }
 
 // atMost returns Pr[T̃ ≤ t | x] for a half-integer t.

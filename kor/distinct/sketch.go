@@ -36,9 +36,12 @@ func (s *Sketch) Ones() int64 { return s.ones }
 func (s *Sketch) curve() curve { return newCurve(s.params.normal()) }
 
 // Estimate returns the estimated number of distinct keys: the number whose expected count of ones
-// is what was released, with a correction of second order for the bias. The bias that is left is at
-// most 0.07 standard errors. For small sets it can be negative, as a noisy count can, so that sums
-// of estimates stay right.
+// is what was released, with a correction of second order for the bias. For small sets it can be
+// negative, as a noisy count can, so that sums of estimates stay right.
+//
+// Where the noise, of standard deviation √2/(CountShare·ε), is at most a fifth of Cells, the bias
+// is at most 0.07 standard errors for sizes up to [Params.Largest]. Where it is as large as Cells,
+// the estimate is now and then many times too large: then only the interval tells.
 func (s *Sketch) Estimate() float64 {
 	if !s.valid() {
 		return math.NaN()
@@ -57,8 +60,8 @@ func (s *Sketch) StdErr() float64 {
 }
 
 // Interval returns the numbers of keys that the count does not reject, at least 0, each end with
-// half of 1 − confidence: hi is +Inf where the table is so full that it cannot tell. NaN for a
-// confidence outside [0, 1).
+// half of 1 − confidence, and the estimate among them: hi is +Inf where the table is so full that
+// it cannot tell. NaN for a confidence outside [0, 1).
 //
 // The coverage at 0.95 is between 0.94 and 0.994, above the confidence where a few keys and little
 // noise make the law discrete.

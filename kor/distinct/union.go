@@ -14,9 +14,9 @@ import (
 // Levels; ε and CountShare may differ. It is post-processing and costs no budget.
 //
 // The price of a union is exponential in the number of releases: [Params.RelativeError] tells what
-// to expect. Where the relative error is above 0.3 the Cardinality has no estimate, but still an
-// interval, between the largest set and the sum of all. A party that holds all of the data merges
-// the Builders instead.
+// to expect. Where the relative error is above 0.3, as for sets far beyond [Params.Largest] too,
+// the Cardinality has no estimate, but still an interval, between the largest set and the sum of
+// all. A party that holds all of the data merges the Builders instead.
 //
 // The error wraps [ErrParams] for none or more than 2¹⁶ releases, and [ErrMismatch] if one is nil,
 // zero, without bits or there twice, or if Seed, Cells or Levels differ.
@@ -195,10 +195,25 @@ func newTuple(sketches []*Sketch) *tuple {
 	sum = max(sum, largest)
 	t.from, t.to = math.Log(largest/8), math.Log(8*sum)
 	t.best = t.solve()
-	t.estimate = min(max(math.Exp(t.best), largest), sum)
-	_, info := t.score(t.estimate)
-	t.stdErr = t.estimate / math.Sqrt(info)
+	t.estimate = math.Exp(t.best)
+	t.stdErr = t.precision()
 	return t
+}
+
+// precision returns the standard error of the estimate, +Inf if the score is not 0 there, at an end
+// of the range, or if a union that is two of these errors larger would have 2.5 times the error: as
+// in [model.covariance], noise alone then tells how many cells are empty.
+func (t *tuple) precision() float64 {
+	if !(t.deviation(t.from) < 0 && t.deviation(t.to) > 0) {
+		return math.Inf(1)
+	}
+	_, info := t.score(t.estimate)
+	stdErr := t.estimate / math.Sqrt(info)
+	larger := t.estimate + 2*stdErr
+	if _, info = t.score(larger); !(larger <= 2.5*stdErr*math.Sqrt(info)) {
+		return math.Inf(1)
+	}
+	return stdErr
 }
 
 // average returns û of a level.

@@ -52,7 +52,7 @@ type windowState struct {
 // seen in each of them.
 func (p Params) windowLaw() (noise.DiscreteLaplace, error) {
 	law, err := p.runningLaw() // the same scale
-	if err == nil && p.Cells*p.Levels > maxBits/8 {
+	if err == nil && uint64(p.Cells)*uint64(p.Levels) > maxBits/8 {
 		err = bad("Cells", p.Cells, "at most 2³⁰ cells in all, a byte each")
 	}
 	return law, err

@@ -186,13 +186,18 @@ func TestWindowsRefuse(t *testing.T) {
 	_, err = NewWindowBuilder(p, -1)
 	require.ErrorIs(t, err, ErrParams)
 	large := p
-	large.Cells, large.Levels = 1<<28, 5
-	_, err = NewWindowBuilder(large, 1)
-	require.ErrorIs(t, err, ErrParams)
+	for _, size := range [][2]int{{1 << 28, 5}, {1 << 30, 8}} { // the last is 0 modulo 2³²
+		large.Cells, large.Levels = size[0], size[1]
+		_, err = NewWindowBuilder(large, 1)
+		require.ErrorIs(t, err, ErrParams)
+	}
 	require.True(t, math.IsNaN(large.WindowStdErr(10, 7)) && math.IsNaN(p.WindowStdErr(10, 2)) && math.IsNaN(p.WindowStdErr(-1, 7)))
 	b := windowBuilder(t, p, 7)
-	for _, day := range []int{7, 6, -1, math.MaxInt} {
+	for _, day := range []int{7, 6, -1, math.MinInt} {
 		require.ErrorIs(t, b.Advance(day), ErrParams)
+	}
+	if math.MaxInt > maxSlots { // an int has 64 bits
+		require.ErrorIs(t, b.Advance(math.MaxInt), ErrParams)
 	}
 	require.ErrorIs(t, b.Merge(windowBuilder(t, p, 8)), ErrMismatch, "one clock")
 	require.ErrorIs(t, b.Merge(b), ErrMismatch)
