@@ -134,6 +134,7 @@ func TestMaskRoundsWithoutBias(t *testing.T) {
 			require.True(t, float64(k) == math.Floor(part) || float64(k) == math.Ceil(part))
 			sum += k
 		}
+		dptest.Alarm(t, 1e-10)
 		require.InDelta(t, part, float64(sum)/n, 6.5*0.5/math.Sqrt(n))
 	}
 	// Integers are points of their lattices: there is nothing to round.
