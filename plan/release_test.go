@@ -92,7 +92,7 @@ func TestAdaptiveRelease(t *testing.T) {
 			// |w/γ − 1|, less than 0.3, of that of the sample.
 			bound := 3*expected + 0.3*l2(sds, make([]float64, d))/math.Sqrt(float64(rowsFor(d)))
 			require.Less(t, l2(m.Values(), mean), bound, "skew %v d = %d", skew, d)
-			// One run of 100 is below .62 with skew, one of 10⁴ below .48, and so on: .2 is beyond 10⁻⁹.
+			// One run of 100 is below .62 with skew, one of 10⁴ below .48: .2 is beyond 10⁻⁹.
 			require.Greater(t, l2(m.Values(), mean), 0.2*expected)
 			require.InDelta(t, 1, m.Gamma(), 0.1)
 			require.Zero(t, m.Params().Workers)

@@ -53,7 +53,8 @@ func TestClaims(t *testing.T) {
 	}
 
 	// And new functions that promise, bound or count something.
-	file, err := parser.ParseFile(token.NewFileSet(), "", `package kor
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, "", `package kor
 		func Disjoint(a, b *Sketch) (budget.Guarantee, error)
 		func (s *Sketch) Radius(confidence float64) float64
 		func (s *Sketch[K]) Corners() (bounds [2]float64)
@@ -64,12 +65,20 @@ func TestClaims(t *testing.T) {
 		func (s *Sketch) Close() error
 	`, parser.SkipObjectResolution)
 	require.NoError(t, err)
-	x = &index{"../..", map[string]string{}, map[string][]string{}, nil, map[string]bool{}, map[string]bool{}}
-	x.add("kor/new.go", file)
+	x = newIndex("../..")
+	x.add(set, "kor/new.go", file)
 	before, err := (&index{root: "../.."}).unclaimed(rows)
 	require.NoError(t, err)
 	require.Empty(t, before)
 	names, err = x.unclaimed(rows)
 	require.NoError(t, err)
 	require.Equal(t, []string{"kor.Disjoint", "kor.Sketch.Radius", "kor.Sketch.Corners", "kor.Sketch.Enough", "kor.Sketch.Distortion"}, names)
+}
+
+// A test that runs nothing of its row, and code that no test runs, are found; a profile is read.
+func TestAstray(t *testing.T) {
+	all := []row{{claim: "a", about: "p.A", code: "p.b p.c", exact: "p.TestB p.TestOther", audit: "p.TestA internal/vectors.TestDecoder"}}
+	ran := map[string]string{"p.TestA": "p.A", "p.TestB": "p.b"}
+	require.Equal(t, []string{`"a": p.TestOther runs nothing of it`, `"a": no test of it runs p.c`}, astray(all, func(test, f string) bool { return ran[test] == f }))
+	require.Equal(t, []span{{"kor/plan.go", 7, 9}}, blocks("mode: set\ngithub.com/dpsketch/dpsketch/kor/plan.go:7.12,9.3 2 1\ngithub.com/dpsketch/dpsketch/kor/plan.go:11.2,12.3 1 0\n"))
 }

@@ -2,6 +2,8 @@
 // theorem, the code, the tests and the edits that break it.
 //
 //	go run ./internal/claims
+//	  -follow   also runs each test that is named, alone, and fails where it runs nothing of the
+//	            code that it is named for, or where no test runs that: some minutes
 //
 // The rows stand in rows.go. They name functions, tests and edits, never lines, and the test of
 // this package fails where a name is not there, a release method or a bound has no row, or a row
@@ -10,6 +12,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -35,6 +38,8 @@ func main() {
 }
 
 func run() error {
+	following := flag.Bool("follow", false, "run each test, and fail where one runs nothing of its claim's code")
+	flag.Parse()
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {
 		return fmt.Errorf("go list -m: %w", err)
@@ -47,6 +52,15 @@ func run() error {
 		return fmt.Errorf("%s", strings.Join(dead, "\n"))
 	}
 	x.print()
+	if *following {
+		lines, err := x.follow(rows)
+		if err != nil {
+			return err
+		}
+		if len(lines) > 0 {
+			return fmt.Errorf("%s", strings.Join(lines, "\n"))
+		}
+	}
 	return nil
 }
 
@@ -54,15 +68,20 @@ func run() error {
 type index struct {
 	root      string
 	functions map[string]string   // package.Type.Method → file
+	spans     map[string]span     // the same, with lines
 	edits     map[string][]string // directory → names
 	public    []string            // the exported functions and methods of the library
 	promises  map[string]bool     // of these, what returns a Guarantee
 	numbers   map[string]bool     // and what returns a number or some
 }
 
+func newIndex(root string) *index {
+	return &index{root, map[string]string{}, map[string]span{}, map[string][]string{}, nil, map[string]bool{}, map[string]bool{}}
+}
+
 // read parses all packages of the module at root; types are not needed to find what is declared.
 func read(root string) (*index, error) {
-	x := &index{root, map[string]string{}, map[string][]string{}, nil, map[string]bool{}, map[string]bool{}}
+	x := newIndex(root)
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -75,11 +94,12 @@ func read(root string) (*index, error) {
 		if d.IsDir() || !strings.HasSuffix(name, ".go") {
 			return nil
 		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		set := token.NewFileSet()
+		parsed, err := parser.ParseFile(set, file, nil, parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
-		x.add(name, parsed)
+		x.add(set, name, parsed)
 		return nil
 	})
 	slices.Sort(x.public)
@@ -87,13 +107,14 @@ func read(root string) (*index, error) {
 }
 
 // add notes the functions of a file, and its edits if it is one of internal/mutation.
-func (x *index) add(name string, file *ast.File) {
+func (x *index) add(set *token.FileSet, name string, file *ast.File) {
 	dir := path.Dir(name)
 	for _, d := range file.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			full := dir + "." + funcname.Of(d)
 			x.functions[full] = name
+			x.spans[full] = span{name, set.Position(d.Pos()).Line, set.Position(d.End()).Line}
 			exported := !slices.ContainsFunc(strings.Split(funcname.Of(d), "."), func(part string) bool { return !token.IsExported(part) })
 			if exported && !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(dir, "internal") && dir != "." {
 				x.public = append(x.public, full)
@@ -208,9 +229,9 @@ func (x *index) unclaimed(rows []row) (names []string, err error) {
 	}
 	wanted := strings.Fields(string(text))
 	for _, name := range x.public {
-		dot := strings.LastIndex(name, ".")
-		_, law := x.functions[name[:dot]+".CDF"]
-		if x.promises[name] || slices.Contains(bounds, name[dot+1:]) || x.numbers[name] && !law && !slices.Contains(plain, name) && !slices.Contains(plain, name[dot+1:]) {
+		of, method := cutLast(name)
+		_, law := x.functions[of+".CDF"]
+		if x.promises[name] || slices.Contains(bounds, method) || x.numbers[name] && !law && !slices.Contains(plain, name) && !slices.Contains(plain, method) {
 			wanted = append(wanted, name)
 		}
 	}
