@@ -328,3 +328,29 @@ func TestCount(t *testing.T) {
 	require.NoError(t, a.Merge(b))
 	require.InDelta(t, 130, count(a), 1)
 }
+
+// An interval holds its own estimate, also where this is drawn towards small sizes and far below
+// those that the likelihood does not reject, as of sets beyond Largest.
+func TestIntervalHoldsTheEstimate(t *testing.T) {
+	for _, p := range []Params{
+		{Epsilon: 1, Cells: 16, Levels: 8, Seed: hashing.Seed{1}}, {Epsilon: 20, Cells: 1, Levels: 8, Seed: hashing.Seed{1}},
+		{Epsilon: 0.1, Cells: 64, Levels: 2, Seed: hashing.Seed{1}}, {Epsilon: 4, Cells: 256, Levels: 6, Seed: hashing.Seed{1}},
+	} {
+		for _, keys := range []uint64{0, 30, 5000} {
+			for range 10 {
+				b, err := New(p)
+				require.NoError(t, err)
+				for key := range keys {
+					b.Add(key)
+				}
+				s, err := b.Release()
+				require.NoError(t, err)
+				for _, confidence := range []float64{0, 0.5, 0.95} {
+					lo, hi := s.Interval(confidence)
+					e := max(s.Estimate(), 0)
+					require.True(t, 0 <= lo && lo <= e && e <= hi, "%v keys, %v: %v in [%v, %v]", keys, confidence, e, lo, hi)
+				}
+			}
+		}
+	}
+}

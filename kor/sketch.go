@@ -72,7 +72,8 @@ func (r *release) interval(confidence float64) (lo, hi float64) {
 	}
 	l := r.likelihood()
 	lo, hi = l.interval(confidence)
-	return max(lo, 0), max(hi, 0)
+	estimate := max(l.estimate(), 0)
+	return min(max(lo, 0), estimate), max(hi, estimate)
 }
 
 // flipProb returns the probability p′ that noise has flipped a bit.
@@ -154,9 +155,10 @@ func (s *Sketch) Estimate() float64 { return s.r.estimate() }
 func (s *Sketch) StdErr() float64 { return s.r.stdErr() }
 
 // Interval returns the sizes that the likelihood ratio test at the given confidence does not
-// reject, at least 0: a profile of the likelihood rather than a multiple of the standard error, so
-// it is right for small counts and for few cells as well, and hi is +Inf where the sketch cannot
-// tell a large set from an endless one. NaN for a confidence outside [0, 1).
+// reject, at least 0, and the estimate among them: a profile of the likelihood rather than a
+// multiple of the standard error, so it is right for small counts and for few cells as well, and hi
+// is +Inf where the sketch cannot tell a large set from an endless one. NaN for a confidence
+// outside [0, 1).
 //
 // The coverage is the confidence but for about the square of the relative error: at 0.95 between
 // 0.94 and 0.96 wherever the relative error is at most 0.3. For sets of less than some Cells
