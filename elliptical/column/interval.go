@@ -14,7 +14,7 @@ const rounding = 0.5 / half
 // values, at the given confidence in [0, 1); NaN for other arguments and for what is not released.
 // It says nothing of what clamping did, nor of the sampling of the rows.
 //
-//	Count, Sum   the released number ± the quantile of its noise
+//	Count, Sum   the released number ± the quantile of its noise; of Count no end is below 0
 //	Mean         all m with |Σx − m·n| ≤ the quantile of the noise in that difference, n and Σx as
 //	             released (Fieller's set): as exact as the quantile, at every n, and all of
 //	             [Min, Max] where the rows cannot be told from none
@@ -22,8 +22,8 @@ const rounding = 0.5 / half
 //	             1 − confidence goes to each, which is conservative
 //	StdDev       its square roots
 //
-// The interval holds the released number, which for Mean and Variance makes it wider where noise
-// has left no rows between the ends of the range (see [Summary.Mean]).
+// The interval holds the released number, but for a Count below 0. For Mean and Variance that makes
+// it wider where noise has left no rows between the ends of the range (see [Summary.Mean]).
 func (s *Summary) Interval(of Statistic, confidence float64) (lo, hi float64) {
 	if !s.has(of) || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
