@@ -191,6 +191,9 @@ func TestLatticesAreFineForTheNoise(t *testing.T) {
 			}
 			for _, objective := range []Objective{MeanAbs, MeanSquare} {
 				for _, parties := range []int{0, 300} {
+					if law == DiscreteArete && (objective == MeanSquare || parties > 0) {
+						continue // the same law in the time of ten others
+					}
 					p := Params{Epsilon: epsilon, Law: law, Objective: objective, Parties: parties}
 					l, err := p.Lattice()
 					if law == DiscreteArete && epsilon < leastArete {

@@ -1,6 +1,8 @@
 package main
 
 var alpMutations = []mutation{
+	{"a Plan of values in the middles of their bins", "alp/plan.go", "whole, part := math.Modf(min(max(place, 0)", "whole, part := math.Modf(min(max(math.Round(place), 0)"},
+	{"a Plan's Large of integers not rounded", "alp/plan.go", "if s.params.Integers { // rounded", "if false { // rounded"},
 	{"an interval without its estimate", "alp/read_interval.go", "return min(s.inUnits(lo), estimate), max(s.inUnits(hi), estimate)", "return s.inUnits(lo), max(s.inUnits(hi), 0*estimate)"},
 	{"the columns take the list's share of the budget, too", "alp/write_budget.go", "return (p.tableEta() - p.listEta()) * (1 - 0x1p-50)", "return p.tableEta()"},
 	{"closeness from the value on not inverted", "alp/read_list.go", "dst = append(dst, level/f.tilt[b])", "dst = append(dst, f.tilt[b]/level)"},
