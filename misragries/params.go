@@ -141,14 +141,15 @@ func (p Params) ErrorBound(n, confidence float64) float64 {
 	return n/(float64(p.Counters)+1) + by.errorBound(h, confidence)
 }
 
-// Size returns the bytes that a Builder holds for uint64 keys once all counters are in use: under
-// 32 a counter. String keys take 16 bytes more, besides their text; and it is some 90 bytes a
-// counter from an AddN on. 0 if the Params are invalid.
+// Size returns the bytes that a Builder holds for uint64 keys once all counters are in use: 37 a
+// counter, or 31 where they are 2¹⁶ or more. String keys take 16 bytes more, besides their text;
+// and it is some 90 bytes a counter from an AddN on. 0 if the Params are invalid.
 func (p Params) Size() int {
 	if _, err := p.check(OneStream); err != nil {
 		return 0
 	}
-	const entry, zero, slot = 16, 8, 4
-	size := int64(p.Counters)*(entry+zero) + int64(indexSize(p.Counters))*slot
+	const entry, zero = 16, 8
+	slots, bytes := indexSlots(p.Counters)
+	size := int64(p.Counters)*(entry+zero) + int64(slots)*int64(bytes)
 	return int(min(size, math.MaxInt)) // 32-bit platforms
 }

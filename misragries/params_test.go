@@ -71,7 +71,11 @@ func TestNoiseScaleIsRoundedUp(t *testing.T) {
 
 func TestPlanning(t *testing.T) {
 	p := Params{Counters: 1024, Epsilon: 1, Delta: 1e-6}
-	require.LessOrEqual(t, float64(p.Size())/1024, 32.0)
+	for k, each := range map[int]float64{1024: 37, 1<<16 - 1: 37, 1 << 16: 30.5, 1 << 20: 30.5} {
+		p := p
+		p.Counters = k
+		require.InDelta(t, each, float64(p.Size())/float64(k), 0.1, "as its comment says")
+	}
 	require.InDelta(t, 1.36, p.StdDev(), 0.01) // √(2q/(1−q)²)
 	require.Greater(t, p.ErrorBound(1e6, 0.99), 1e6/1025)
 	require.Less(t, p.ErrorBound(1e6, 0.99), 1e6/1025+17+2*17)

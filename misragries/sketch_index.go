@@ -11,8 +11,9 @@ import (
 // once. So a search may stop at an empty slot.
 //
 // A slot holds an entry's number, counted from 1; 0 is empty. Up to 2¹⁶ − 1 entries fit slots of 16
-// bits, at a load of at most 4/13, where the first slot mostly decides. More entries take slots of
-// 32 bits, at a load of at most 8/13, with as many bits of the hash as fit above the number: they
+// bits, at a load of at most 2/13: for 95 of 100 elements the first slot decides, and with half of
+// the slots, where that is 90, an element takes a sixth more time. More entries take slots of 32
+// bits, at a load of at most 8/13, with as many bits of the hash as fit above the number: they
 // spare loads of entries that are not cached.
 type index struct {
 	size   uint64 // the number of slots
@@ -21,15 +22,21 @@ type index struct {
 	mask   uint32   // selects the entry's number
 }
 
-// indexSize returns the size of an index in units of 4 bytes.
-func indexSize(entries int) int { return entries/8*13 + entries%8*2 + 1 }
+// indexSlots returns the number of slots for so many entries, and the bytes of each.
+func indexSlots(entries int) (slots, bytes int) {
+	slots = entries/8*13 + entries%8*2 + 1
+	if entries < 1<<16 {
+		return 4 * slots, 2
+	}
+	return slots, 4
+}
 
 func newIndex(entries int) index {
-	size := indexSize(entries)
-	if entries < 1<<16 {
-		return index{size: 2 * uint64(size), narrow: make([]uint16, 2*size), mask: 1<<32 - 1}
+	slots, bytes := indexSlots(entries)
+	if bytes == 2 {
+		return index{size: uint64(slots), narrow: make([]uint16, slots), mask: 1<<32 - 1}
 	}
-	return index{size: uint64(size), wide: make([]uint32, size), mask: 1<<bits.Len(uint(entries)) - 1}
+	return index{size: uint64(slots), wide: make([]uint32, slots), mask: 1<<bits.Len(uint(entries)) - 1}
 }
 
 func (x *index) at(slot uint64) uint32 {
