@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -156,5 +157,31 @@ func TestStream(t *testing.T) {
 		if len(text) != 16 {
 			t.Errorf("key %d is %q", i, text)
 		}
+	}
+}
+
+// The file of results has all benchmarks of the root but New.
+func TestBench(t *testing.T) {
+	source, err := os.ReadFile("../../bench_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := os.ReadFile("bench.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for line := range strings.Lines(string(source)) {
+		name, ok := strings.CutPrefix(line, "func Benchmark")
+		if name, _, _ = strings.Cut(name, "("); !ok || name == "New" {
+			continue
+		}
+		found++
+		if text := string(results); !strings.Contains(text, "\nBenchmark"+name+"/") && !strings.Contains(text, "\nBenchmark"+name+"-") {
+			t.Errorf("bench.txt lacks %s", name)
+		}
+	}
+	if found < 20 {
+		t.Errorf("%d benchmarks", found)
 	}
 }
