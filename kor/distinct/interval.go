@@ -114,7 +114,10 @@ func (c *curve) tailOfSum(y, v float64) float64 {
 	most := 1 / c.scale
 	s := search.Root(0, most*(1-1e-12), 60, slope)
 	up, down := q*math.Exp(s), q*math.Exp(-s)
-	k := v*s*s/2 + d*(2*math.Log1p(-q)-math.Log1p(-up)-math.Log1p(-down))
+	// (1 − q·e^s)·(1 − q·e^{−s}) is (1−q)² − 4q·sinh²(s/2): so there is no difference of logarithms
+	// whose rounding many draws would multiply.
+	t := math.Sinh(s/2) / math.Expm1(-1/c.scale)
+	k := v*s*s/2 - d*math.Log1p(-4*q*t*t)
 	w := math.Sqrt(2 * max(s*y-k, 0))
 	u := s * math.Sqrt(v+d*(up/((1-up)*(1-up))+down/((1-down)*(1-down))))
 	tail := math.Erfc(w/math.Sqrt2) / 2

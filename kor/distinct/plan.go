@@ -111,8 +111,8 @@ func (p Plan) String() string {
 // 1, CountShare 1), or of the union of the given number of releases, by parties that do not share
 // data. Of the Params it reads Epsilon alone; the Seed may be set later.
 //
-// The error wraps [ErrParams] if a number is out of range, or if the sketch would be too large; its
-// text then tells the size.
+// The error wraps [ErrParams] if a number is out of range, or if no sketch has the error: not the
+// largest, or none at all, as the error of a union grows exponentially with the number of releases.
 func (p Params) Plan(relative, largest float64, sketches int) (Plan, error) {
 	if err := limits.Epsilon("distinct", p.Epsilon, maxEpsilon); err != nil {
 		return Plan{}, err
@@ -133,7 +133,7 @@ func (p Params) Plan(relative, largest float64, sketches int) (Plan, error) {
 	})
 	if levels := levelsFor(largest, 64*float64(blocks)); blocks > most || 64*float64(blocks)*levels > maxBits {
 		return Plan{}, bad("relative error", relative, fmt.Sprintf("one that less than 2³¹ cells a level and 2³³ bits in all can have "+
-			"for %g keys and %d sketches", largest, sketches))
+			"for %g keys, where the number of sketches is %d", largest, sketches))
 	}
 	q := of(blocks)
 	q.Levels = int(levelsFor(largest, float64(q.Cells)))

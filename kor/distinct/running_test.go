@@ -230,6 +230,21 @@ func TestTailOfSum(t *testing.T) {
 	}
 }
 
+// The tail of the sum of very many draws is that of a normal number, also close to its middle.
+func TestTailOfManyDraws(t *testing.T) {
+	for _, draws := range []int{1 << 20, maxSlots} {
+		for _, scale := range []float64{0.5, 2, 1000} {
+			law, err := noise.NewDiscreteLaplace(scale)
+			require.NoError(t, err)
+			c := curve{scale: scale, draws: draws}
+			sd := math.Sqrt(100 + float64(draws)*law.Variance())
+			for _, sds := range []float64{0.0011, 0.003, 0.1, 1, 2, 4} {
+				require.InEpsilon(t, math.Erfc(sds/math.Sqrt2)/2, c.tail(sds*sd, 100), 0.01, "%d draws of scale %v, %v", draws, scale, sds)
+			}
+		}
+	}
+}
+
 func TestRunningRefuses(t *testing.T) {
 	p := small
 	_, err := NewRunningBuilder(p)
