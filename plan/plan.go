@@ -202,21 +202,22 @@ func (p Params) exponent(scales []float64) float64 {
 }
 
 // typicalGain is how much less L is behind a pilot (window.go) than without: from 5 where centres
-// are all alike to 2 where they differ in scale by factors of a thousand.
+// are all alike to 2 where they differ in scale by factors of a thousand. Scales that differ by a
+// factor of 64 have none, so that the expected share counts on it, and Failure does not.
 const typicalGain = 3
 
 // stagesAt plans the shares for n rows.
 func (p Params) stagesAt(n float64) Plan {
 	o := Plan{Enough: true}
-	stage := func(l, q, m, share float64, ch change) float64 {
-		wanted := m * need(max(l, leastRank), q, n, ch)
-		if most := share * p.Rho; wanted > most {
+	stage := func(l, gain, q, m, share float64, ch change) float64 {
+		most := share * p.Rho
+		if m*need(max(l, leastRank), q, n, ch) > most {
 			o.Enough = false
 			o.Failure += math.Exp(max(l, leastRank)-reach(most/m, q, n, ch)) * p.Failure / stages
-			return share
+		} else {
+			o.Failure += p.Failure / stages
 		}
-		o.Failure += p.Failure / stages
-		return wanted / p.Rho
+		return min(m*need(max(l-gain, leastRank), q, n, ch)/p.Rho, share)
 	}
 	d := float64(p.Dim)
 	gain := 0.0
@@ -227,11 +228,11 @@ func (p Params) stagesAt(n float64) Plan {
 	if p.Method != Plain && p.Method != TwoPass {
 		if p.Steps.Centre != Origin {
 			a := r.centreAxis()
-			l := logSum(d, p.Failure/stages, centreSlope(a, min(moderate*p.Unit, p.Max))) - gain
-			o.Centre = max(stage(l, 0.5, d, p.planned(p.Shares.Centre), p.ranks()), min(leastShare, p.planned(p.Shares.Centre)))
+			l := logSum(d, p.Failure/stages, centreSlope(a, min(moderate*p.Unit, p.Max)))
+			o.Centre = max(stage(l, gain, 0.5, d, p.planned(p.Shares.Centre), p.ranks()), min(leastShare, p.planned(p.Shares.Centre)))
 		}
 		if p.Steps.Scaling != Unscaled && p.Steps.Spread != Means {
-			o.Scale = stage(logSum(d, p.Failure/stages, r.scaleSlope())-gain, 0.5, d, p.planned(p.Shares.Scale), p.ranks())
+			o.Scale = stage(logSum(d, p.Failure/stages, r.scaleSlope()), gain, 0.5, d, p.planned(p.Shares.Scale), p.ranks())
 		}
 	}
 	o.clip(p, n)

@@ -39,6 +39,7 @@ var planMutations = []mutation{
 	{"columns of different factors have that of the first", "plan/shaped.go", "return f != factor[0]", "return f < 0"},
 	{"sums beside the factors are forgotten", "plan/clip.go", "c.sums[i] += from.sum", "c.sums[i] += 0 * from.sum"},
 	{"M₁ of nothing is anywhere", "plan/limit.go", "{0, 1, typicalWeight}", "{0, 1, 2}"},
+	{"a Plan promises what a pilot saves elsewhere", "plan/plan.go", "need(max(l, leastRank), q, n, ch) > most", "need(max(l-gain, leastRank), q, n, ch) > most"},
 	{"C of rare rows is drawn as if M₁ were known", "plan/limit.go", "a.tilted(typical, typical > a.unit || r.givesUnit())", "a.tilted(typical, true)"},
 	{"the base measure of C falls by 4 from M₁ on", "plan/depth.go", "falls[j] = 3", "falls[j] = 2"},
 	{"M₁ of all rows is too low", "plan/limit.go", "typicalZeros/reach(", "3*typicalZeros/reach("},
