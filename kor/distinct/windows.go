@@ -125,7 +125,8 @@ func (b *WindowBuilder) Released() bool {
 	return s.done
 }
 
-// Add adds keys that come on the current day; see [Builder.Add].
+// Add adds keys that come on the current day; see [Builder.Add]. Those that come after the Release
+// of the day are in the windows of later days.
 func (b *WindowBuilder) Add(keys ...uint64) {
 	private.OneOrMany(b, keys, (*WindowBuilder).addOne, (*WindowBuilder).addMany)
 }
