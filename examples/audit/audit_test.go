@@ -1,8 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -113,7 +117,8 @@ func TestTables(t *testing.T) {
 	require.InEpsilon(t, 11.73597717285156, sigma*sigma, 1e-3)
 }
 
-// Every mechanism has a name of its own and a claim, and every flaw is of one.
+// Every mechanism has a name of its own and a claim, and every flaw is of one and an edit of
+// internal/mutation: one that is not there would not be planted.
 func TestLists(t *testing.T) {
 	names := map[string]bool{}
 	defer func(n int) { pilot = n }(pilot)
@@ -125,11 +130,21 @@ func TestLists(t *testing.T) {
 		x := samples(a.make(), 0, 2)
 		require.Len(t, x, 2, a.name)
 	}
+	files, err := filepath.Glob("../../internal/mutation/list*.go")
+	require.NoError(t, err)
+	edits := ""
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		edits += string(text)
+	}
 	flaws := map[string]bool{}
 	for _, round := range rounds {
 		for _, f := range round {
 			require.True(t, names[f.mechanism], "%s: there is no mechanism %s", f.edit, f.mechanism)
 			flaws[f.edit] = true
+			dir, name, _ := strings.Cut(f.edit, ": ")
+			require.Contains(t, edits, fmt.Sprintf("{%q, \"%s/", name, dir))
 		}
 	}
 	require.GreaterOrEqual(t, len(flaws), 30)
