@@ -39,6 +39,10 @@ var rounds = [][]flaw{
 	{
 		{"misragries: the true number of decrements told", "misragries KeptZeros, all counters"}, {"kor/distinct: running: noise for half the sensitivity", "distinct, running total"},
 	},
+	{
+		{"kor/distinct: windows: no noise in a class", "distinct, windows"}, {"misragries/series: the whole δ for each discovery span", "series, a rare key"},
+		{"plan: quantiles under Replace calibrated as for a row more", "plan quantiles"}, {"threshold/groupby: listed: counts clipped as for normal noise", "groupby, listed keys"},
+	},
 }
 
 // breaks plants the flaws, round by round, and audits what each breaks with the binary that has it.

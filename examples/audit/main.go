@@ -5,7 +5,7 @@
 //	  -all DIR                      does this, the next two and published.py, with the checkouts
 //	                                in DIR, and prints the tables of README.md
 //	  -run jl                       audits those whose name matches
-//	  -breaks                       plants 33 flaws, a few at a time, and audits what they break
+//	  -breaks                       plants 37 flaws, a few at a time, and audits what they break
 //	  -closeness DIR                runs Google's statistical test cases, from a checkout of their
 //	                                repository; own: some of ours by their tests
 //	  -sample NAME -n 1000          writes releases for other auditors, as little-endian doubles:

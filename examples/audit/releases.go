@@ -117,20 +117,22 @@ func counter() audited {
 	}, 40_000}
 }
 
-// list is a user with both keys of a list, without δ.
+// list is a user with twice as many keys of a list as Clip, without δ.
 func list() audited {
-	p := groupby.Params{Epsilon: 1, Clip: 2}
-	return audited{"groupby, listed keys", must(groupby.NewListed(p, 1, 2)).Guarantee(), func() source {
+	p, keys := groupby.Params{Epsilon: 1, Clip: 2}, []int{1, 2, 3, 4}
+	return audited{"groupby, listed keys", must(groupby.NewListed(p, keys...)).Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
-			b := must(groupby.NewListed(p, 1, 2))
+			b := must(groupby.NewListed(p, keys...))
 			if side == 0 {
-				b.AddUser(1, 2)
+				b.AddUser(keys...)
 			}
-			g := must(b.Release())
-			x, y := g.Estimate(1), g.Estimate(2)
-			emit([]float64{x, y, x + y})
+			g, x := must(b.Release()), []float64{}
+			for _, key := range keys {
+				x = append(x, g.Estimate(key))
+			}
+			emit(x)
 		}
-	}, 40_000}
+	}, 100_000}
 }
 
 // sums has a user more with a value that is clamped, of many keys at once: see groups.
