@@ -133,9 +133,9 @@ func TestRareEventsOfUnknownSize(t *testing.T) {
 	require.GreaterOrEqual(t, near, 250)
 }
 
-// With a pilot, too, releases of LeastRows fail no more often than the Params allow, 0.3 here, where
-// scales differ by a factor of 64: a centre or a scale lies outside its column. 6 of 20 did where
-// planning counted on what a pilot saves elsewhere. Noise is fixed.
+// With a pilot, too, releases of LeastRows fail no more often than the Params allow, 0.3 here,
+// where scales differ by a factor of 64: a centre or a scale lies outside its column. 6 of 20 did
+// where planning counted on what a pilot saves elsewhere. Noise is fixed.
 func TestFailureBehindAPilot(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a second")
