@@ -206,7 +206,7 @@ func (p Params) chosen(n float64, public *ranges) Params {
 	if p.Method != Auto || p.Steps != (Params{NonNegative: p.NonNegative}).resolved().Steps || p.Shares != (Shares{}) || p.Symmetric {
 		return q
 	}
-	o := q.stagesAt(n)
+	o := q.stagesBehind(n, typicalGain)
 	if noise, plain, _ := q.errorsOf(n, q.spreadOf([]float64{q.Unit}), o, public); o.Failure >= 0.5 || noise >= plain {
 		p.Method = Plain
 		return p.resolved()

@@ -337,6 +337,11 @@ func TestAutoFallsBackToPlain(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.want, o.Params.Method, c.name)
 	}
+	p := Params{Rho: 0.125, Dim: 2048, Rows: 4000, Max: 25 * math.Sqrt(2048), Unit: 1}
+	o, err := p.Plan()
+	require.NoError(t, err)
+	require.False(t, o.Enough, "for columns that differ in scale")
+	require.Equal(t, Adaptive, o.Params.Method, "but a pilot saves enough where they are alike")
 	m, err := New(Params{Rho: 1, Dim: 2, Max: 1000, Unit: 1000})
 	require.NoError(t, err)
 	m, err = m.WithScales([]float64{1, 2})

@@ -37,7 +37,8 @@ type Plan struct {
 	// cancels. Neither Noise nor [Mean.Interval] knows of it.
 	Clip, Clipped float64
 	// Enough reports whether n is large enough against √(d/ρ) that Failure is
-	// at most that of the Params.
+	// at most that of the Params. From 512 columns on a sixth fewer rows do
+	// where these are alike, and Auto counts on that.
 	Enough bool
 	// LeastRows is the least n that is enough.
 	LeastRows int
@@ -203,17 +204,20 @@ func (p Params) exponent(scales []float64) float64 {
 
 // typicalGain is how much less L is behind a pilot (window.go) than without: from 5 where centres
 // are all alike to 2 where they differ in scale by factors of a thousand. Scales that differ by a
-// factor of 64 have none, so that the expected share counts on it, and Failure does not.
+// factor of 64 have none. So the shares and Auto count on it, and Failure does not.
 const typicalGain = 3
 
-// stagesAt plans the shares for n rows.
-func (p Params) stagesAt(n float64) Plan {
+// stagesAt plans the shares for n rows, with a Failure that counts on no gain.
+func (p Params) stagesAt(n float64) Plan { return p.stagesBehind(n, 0) }
+
+// stagesBehind plans the shares for n rows, with a Failure that counts on a gain of up to certain.
+func (p Params) stagesBehind(n, certain float64) Plan {
 	o := Plan{Enough: true}
 	stage := func(l, gain, q, m, share float64, ch change) float64 {
-		most := share * p.Rho
-		if m*need(max(l, leastRank), q, n, ch) > most {
+		most, safe := share*p.Rho, max(l-min(gain, certain), leastRank)
+		if m*need(safe, q, n, ch) > most {
 			o.Enough = false
-			o.Failure += math.Exp(max(l, leastRank)-reach(most/m, q, n, ch)) * p.Failure / stages
+			o.Failure += math.Exp(safe-reach(most/m, q, n, ch)) * p.Failure / stages
 		} else {
 			o.Failure += p.Failure / stages
 		}
