@@ -27,7 +27,7 @@
 //	  of up to m = 1500 (bytes, amounts)  Sum (ReducedSum)              15.6m, 1.6m
 //	a standard sketch from elsewhere      FromCounters (FreedZeros)     24, 1.9
 //	integer keys below Dim, δ = 0         all but FromCounters          the k largest of Dim keys;
-//	                                      (PureUniverse)                2.8, merged 724
+//	                                      (PureUniverse)                2.9, merged 741
 //
 // Merging hurts, as a neighbour of a merged sketch differs in up to k counters: reduce and sum
 // instead. [Params.Plan] compares, [Params.Candidates] lists what is possible.
