@@ -80,7 +80,7 @@ func (c Cost) String() string {
 
 // Plan returns what each way to release the sketches of so many servers would cost under these
 // Params, before anything is merged. Nothing depends on data. Ways that the Params do not allow are
-// left out: of Params that name a Method those are all that have another.
+// left out: where they name a Method, all that cannot be done by it.
 //
 // Summing is right unless the keys do not fit: its noise does not grow with the servers. Merging
 // holds 2k keys at most, and pays with noise that grows with √k. Releasing each needs nobody's
