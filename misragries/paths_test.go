@@ -500,6 +500,15 @@ func TestHidden95(t *testing.T) {
 			}
 		}
 	}
+	// The most of ε leaves noise whose variance is below the range of float64.
+	for in, list := range possible {
+		for _, m := range list {
+			p := Params{Counters: 1, Epsilon: 1024, Delta: 1e-300, Dim: 1 << 20, Method: m, Sparse: threshold.Laplace}.of(Input(in), 1)
+			c, err := p.candidate(Input(in), 1)
+			require.NoError(t, err)
+			require.False(t, math.IsNaN(c.Hidden95) || math.IsInf(c.Hidden95, 0) || math.Signbit(c.Threshold), "%v: %+v", Input(in), c)
+		}
+	}
 	// Where all keys are released, none is hidden.
 	list, err := Params{Counters: 10, Epsilon: 1, Dim: 10}.Candidates(OneStream)
 	require.NoError(t, err)

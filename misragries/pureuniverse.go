@@ -76,7 +76,7 @@ func (pureUniverse[K]) threshold(h *Histogram[K]) float64 {
 	if k := uint64(h.params.Counters); k >= h.params.Dim { // nothing is hidden
 		return math.Inf(-1)
 	} else if len(h.counts) == 0 {
-		return -h.law.noise().Quantile(float64(k)/float64(h.params.Dim)) / h.law.per
+		return 0 - h.law.noise().Quantile(float64(k)/float64(h.params.Dim))/h.law.per // no −0
 	}
 	least := int64(math.MaxInt64)
 	for _, c := range h.counts {

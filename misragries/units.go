@@ -149,9 +149,14 @@ func (h *Histogram[K]) shiftVariance() float64 {
 }
 
 // reach takes a sum of the own noise and shifts for Laplace noise of its variance: at 5 %, Laplace
-// noise reaches ln 10/√2 = 1.63 standard deviations, a sum of many 1.65.
+// noise reaches ln 10/√2 = 1.63 standard deviations, a sum of many 1.65. A variance below the range
+// of float64 is 0.
 func (units[K]) reach(h *Histogram[K], tail float64) float64 {
-	return h.law.own(tail) * math.Sqrt(1+h.shiftVariance()/h.law.noise().Variance())
+	own, variance := h.law.own(tail), h.law.noise().Variance()
+	if variance == 0 {
+		return own
+	}
+	return own * math.Sqrt(1+h.shiftVariance()/variance)
 }
 
 func (units[K]) undercount(h *Histogram[K], confidence float64) float64 {
