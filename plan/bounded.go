@@ -44,6 +44,7 @@ import (
 // further, and where n is private by up to 54·r/(n·√ρ) more; where n is public it holds if rows are
 // at most Params.Rows.
 //
+// It lies in the public range of the entries, where noise may have taken the Estimate out of it.
 // NaN where there is none: for TwoPass, for Steps.Undivided unless the Method is Plain, for a
 // confidence outside [0, 1), and outside [0, Dim).
 func (m *Mean) IntervalBounded(i int, confidence float64) (lo, hi float64) {
