@@ -229,6 +229,21 @@ func TestIntervalsOfSums(t *testing.T) {
 	}
 }
 
+// What an interval reaches is computed once for a law and a confidence.
+func TestIntervalsAreRemembered(t *testing.T) {
+	m, err := New(Params{Epsilon: 4.03})
+	require.NoError(t, err)
+	v, err := m.ReleaseValue(1)
+	require.NoError(t, err)
+	lo, hi := v.Interval(0.9)
+	require.LessOrEqual(t, testing.AllocsPerRun(20, func() {
+		again, end := v.Interval(0.9)
+		require.True(t, again == lo && end == hi)
+	}), 1.0)
+	wider, end := v.Interval(0.99)
+	require.True(t, wider < lo && end > hi)
+}
+
 // Integers released on their own lattice need no room for rounding; all others half a step.
 func TestIntervalMargins(t *testing.T) {
 	m, err := New(Params{Epsilon: 4, Integers: true, Sensitivity: 5})
