@@ -182,7 +182,8 @@ func TestErrorsOfManyParties(t *testing.T) {
 
 // Whatever the law and ε, the lattice of real values is so fine that rounding to it, which is no
 // part of MeanAbs, has at most a hundredth of the variance of the noise's core, or of the noise. So
-// MeanAbs is not below the optimum of all noise.
+// MeanAbs is not below the optimum of all noise. And the thinned law is no larger than Jump by a
+// twentieth, with either objective, up to where it stays.
 func TestLatticesAreFineForTheNoise(t *testing.T) {
 	for _, law := range []Law{Auto, Jump, LogJump, DiscreteArete, DiscreteLaplace, Staircase} {
 		for _, epsilon := range []float64{1, 2, 4, 6, 10.9, 11.1, 14, 20, 36, 40, 1000} {
@@ -212,6 +213,16 @@ func TestLatticesAreFineForTheNoise(t *testing.T) {
 				}
 			}
 		}
+	}
+	for _, p := range []Params{{Epsilon: 10.9}, {Epsilon: 14, Objective: MeanSquare}, {Epsilon: 16, Objective: MeanSquare, Parties: 300}} {
+		of := func(law Law) float64 {
+			p.Law = law
+			if p.Objective == MeanSquare {
+				return p.StdDev()
+			}
+			return p.MeanAbs()
+		}
+		require.InEpsilon(t, of(Jump), of(LogJump), 0.05, "%+v", p)
 	}
 }
 

@@ -21,10 +21,12 @@ const (
 	// fineFrom is where the certificate without a table gives away less than .1 %.
 	fineFrom = 8
 	// mostJump is the ε at which the jump law stays for all larger ones: the noise is 2e-8·Δ there.
-	// mostLattice is that of discrete Arete, which needs a table: 1.5e-4·Δ. mostLogJump is that of
-	// the thinned law for real values, which needs one too: 5e-3·Δ. A larger ε would leave a core
-	// so narrow, on so few steps, that rounding to the lattice is most of the error.
-	mostJump, mostLattice, mostLogJump = 36, 20, 11
+	// mostLattice is that of discrete Arete, which needs a table: 1.5e-4·Δ. mostLogJump and
+	// mostLogSquare are those of the thinned law for real values, which needs one too, of the least
+	// mean absolute error and mean square: 5e-3·Δ, and 4e-3·Δ of standard deviation. A larger ε
+	// would leave a core so narrow, on so few steps, that rounding to the lattice is most of the
+	// error.
+	mostJump, mostLattice, mostLogJump, mostLogSquare = 36, 20, 11, 16
 	// laplaceSteps is H for discrete Laplace noise on real values.
 	laplaceSteps = 1 << 16
 	// mostInteger is the largest integer sensitivity for which the lattice is the integers
@@ -200,7 +202,10 @@ func calibrateJump(p Params, law Law) (best spec, err error) {
 // tries the finest lattice that has one too: for a few thousand parties that is better.
 func (p Params) tryLattices(law Law, try func(epsilon float64, steps, width int64, core float64) float64) {
 	epsilon := min(p.Epsilon, mostJump)
-	if law == LogJump {
+	switch {
+	case law == LogJump && p.Objective == MeanSquare:
+		epsilon = min(epsilon, mostLogSquare)
+	case law == LogJump:
 		epsilon = min(epsilon, mostLogJump)
 	}
 	ideal := p.idealSteps(law, epsilon)

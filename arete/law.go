@@ -17,7 +17,7 @@ const (
 	// integers, the jumps alone.
 	Jump
 	// LogJump is Jump with rarer jumps beyond the first block: their rates fall like q^j/j. Real
-	// values have the noise of ε = 11 where ε is larger, and Jump is less.
+	// values have the noise of ε = 11, or 16 with MeanSquare, where ε is larger, and Jump is less.
 	LogJump
 	// DiscreteArete is the lattice version of the Arete distribution: its gamma laws are negative
 	// binomial, its Laplace law discrete.

@@ -33,25 +33,32 @@ import "math"
 // examples/means has the error over the best fixed choice for 14 laws.
 //
 // Misses. Let N(C) rows be longer than C, X be the longest, and M₁ ≤ X. For all rows and β ≥ 10⁻³
-// (TestMissesOfC):
+// (TestMissesOfC, TestMissesOfEqualRows):
 //
-// (a) N(C) > 13k has a probability of at most β/3, if X ≤ 2¹⁷·M₁. The octave from X on has a base
-// measure of 2⁻ᴰ of the largest, D ≤ 34, and the score k; the at most 48 octaves below have no more
-// than the largest. So Pr[N(C) > k + t] ≤ 48·2ᴰ·e^{ck}·e^{−ct}, until e^{−ct} has fallen to the
-// least weight, about e^{−43}/c. With D = 5 that is β/3 at N(C) = 5k, and with D = 34 at 13k. So
+// (a) N(C) > 13k has a probability of at most β/3, if X ≤ 2⁹·M₁ and k ≤ 10⁴, or X ≤ 50·M₁ and k ≤
+// 10⁶. The octave from X on has a base measure of 2⁻ᴰ of the largest, D ≤ 24, and the score k; the
+// at most 48 octaves below have no more than the largest. So Pr[N(C) > k + t] ≤
+// 48·2ᴰ·e^{ck}·e^{−ct}, which is β/3 at N(C) = 5k with D = 3, and at 9k with D = 24, until e^{−ct}
+// has fallen to the least weight, about e^{−43}/c. The cell of the k-th row, one of 2⁸ in an
+// octave, has the score 0, so it is 48·2⁸·2ᴰ·e^{−43}/c from there on, however many rows are
+// clipped: more than β/3 beyond those k, as c is about 5/k, and for X = 2¹⁶·M₁ from k = 100 on. So
 // rare rows that are alike may all be clipped where they are fewer than that; 4k to 8k is what is
 // seen.
 //
-// (b) C > (5/β)^{1/3}·X, 10·X by default, has a probability of at most β/3, if that is at most
-// 2⁹·M₁. All C ≥ X have the score k, so their law is the base measure, of which an octave has an
-// eighth of the one before: 8⁻ʲ lies j octaves or more beyond X, and at most 1.6·g⁻³ beyond g·X,
-// for g between powers of two. Where the longest rows differ, Pr[C ≥ X] ≈ e^{−L} is a further
-// factor.
+// (b) C > (5/β)^{1/3}·X, 10·X by default, has a probability of at most β/3, if X ≤ 25·M₁. All C ≥ X
+// have the score k, so their law is the base measure, of which an octave up to 2⁹·M₁ has an eighth
+// of the one before: 8⁻ʲ lies j octaves or more beyond X, and at most 1.6·g⁻³ beyond g·X, for g
+// between powers of two. Beyond 2⁹·M₁ there is as much as in the octave before, not a seventh, so
+// for X = 50·M₁ the probability is up to β/2. (Where k was rounded down to 1 or 2, c·k is less than
+// L, and it is up to a fifth more, and 1.6β.) Where the longest rows differ, Pr[C ≥ X] ≈ e^{−L} is
+// a further factor.
 //
 // Where few rows are not 0 and no Unit is given, M₁ is at the bottom of its axis. Then an octave
-// has a quarter of the one before, from 8 Units on, and C > 10·X a probability of up to 1.1 %. M₁
-// itself may lie anywhere below such rows, with a probability of up to 2 %, and C far above them
-// then: see limit.go. Where most rows are not 0 that is below 0.3 %, and C is not far off.
+// has a quarter of the one before, from 8d Units on, and C > 10·X a probability of up to 1.1 %; up
+// to 10 % for shorter rows of several columns, as the digits do not last for more than halves
+// there. M₁ itself may lie anywhere below such rows, with a probability of up to 2 %, and C far
+// above them then: see limit.go. Where most rows are not 0 that is below 0.3 %, and C is not far
+// off.
 
 const (
 	depthRanks      = 3        // of s·√(d/ρ) rows: the depth

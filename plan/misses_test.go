@@ -107,6 +107,98 @@ func TestMissesOfC(t *testing.T) {
 	require.Greater(t, mostUp, 0.3, "the bound is not far off")
 }
 
+// missesOfEqual returns the exact probabilities that C clips more than 13k of as many rows of one
+// norm, and that it is more than times as long as they are.
+func missesOfEqual(a axis, base []region, w *weights, rows int64, norm, times float64) (low, up float64) {
+	at, target, total := uint64(a.key(norm)), w.target(rows), 0.0
+	for _, g := range base {
+		for r := g.start; r < g.end; r++ {
+			var below, upTo int64
+			if r > at {
+				below = rows
+			}
+			if r >= at {
+				upTo = rows
+			}
+			q := float64(g.weight) * float64(w.at(w.score(target, below, upTo)))
+			total += q
+			if rows-upTo > 13*w.above {
+				low += q
+			}
+			if a.value(uint32(r)) > times*norm*(1+0x1p-8) {
+				up += q
+			}
+		}
+	}
+	return low / total, up / total
+}
+
+// What depth.go says of misses where rows are alike, the worst case, up to the ends of what it says
+// that of: for k up to 10⁶, at the end of the axis, and where X is 25, 50 and 512 times M₁. Beyond
+// these it does not hold.
+func TestMissesOfEqualRows(t *testing.T) {
+	wide := logAxis(0x1p-28, 1<<20, normBits)
+	mostLow, mostUp, mostFar := 0.0, 0.0, 0.0
+	for _, beta := range []float64{0.001, 0.005, 0.019, 0.1, 0.5} {
+		need := Params{Rho: 1, Dim: 1, Failure: beta, Method: Adaptive}.resolved().depthNeed()
+		for _, k := range []int64{1, 100, 1e4, 1e6} {
+			for _, l := range []float64{need, need / 1.5, 60} {
+				if testing.Short() && l == 60 || k > 1 && l < need {
+					continue
+				}
+				c := l / float64(k)
+				w := newAbove(c*c/2, k, 1<<30)
+				for _, x := range []float64{0, 0.4, 20} {
+					for _, m := range []float64{1, 3, 5, 9, 12.5, 16, 20, 24, 25, 32, 49, 50, 256, 512} {
+						base := wide.tilted(math.Exp2(x)/m, true)
+						low, up := missesOfEqual(wide, base, w, 14*k, math.Exp2(x), math.Cbrt(5/beta))
+						if k <= 1e4 || m <= 50 {
+							mostLow = max(mostLow, low/(beta/3))
+							require.LessOrEqual(t, low, beta/3, "β %v, k %d, L %v, X %v, %v times", beta, k, l, x, m)
+						}
+						switch {
+						case m > 50:
+						case l < need: // k was 1.5
+							require.LessOrEqual(t, up, map[bool]float64{true: 0.4, false: 1.6}[m <= 25]*beta, "β %v, X %v, %v times", beta, x, m)
+						case m <= 25:
+							mostUp = max(mostUp, up/(beta/3))
+							require.LessOrEqual(t, up, beta/3, "β %v, k %d, L %v, X %v, %v times", beta, k, l, x, m)
+						default:
+							mostFar = max(mostFar, up/(beta/3))
+							require.LessOrEqual(t, up, beta/2, "β %v, k %d, L %v, X %v, %v times", beta, k, l, x, m)
+						}
+					}
+				}
+			}
+		}
+	}
+	t.Logf("of what is allowed: too low %.3g, too high %.3g up to 25 times, %.3g up to 50", mostLow, mostUp, mostFar)
+	require.Greater(t, mostUp, 0.9, "the bound is not far off")
+	require.Greater(t, mostFar, 1.2)
+	w := newAbove(12.5e-8, 1e4, 1<<30) // L = 5
+	low, _ := missesOfEqual(wide, wide.tilted(1, true), w, 14e4, 1<<16, 10)
+	require.Greater(t, low, 0.005/3, "rows of 2¹⁶ times M₁, of which 10⁴ are to be clipped")
+}
+
+// Rare rows of unknown size in several columns, whose axis is longer by half an octave for each
+// factor of 2 in their number.
+func TestRareRowsOfSeveralColumns(t *testing.T) {
+	w := newAbove(8e-4, 100, 1<<30) // L = 4
+	for d := 1.; d <= 1<<12; d *= 4 {
+		a, mostShort := logAxis(1, 0x1p20*math.Sqrt(d), normBits), 0.0
+		base := a.tilted(a.unit, false)
+		for x := 1.; x <= 1<<18; x *= 2 {
+			_, up := missesOfEqual(a, base, w, 1400, x, 10)
+			if mostShort = max(mostShort, up); x >= 8*d {
+				require.LessOrEqual(t, up, 0.0115, "%v columns, %v Units", d, x)
+			}
+		}
+		t.Logf("%v columns: up to %.3g", d, mostShort)
+		require.LessOrEqual(t, mostShort, 0.1)
+		require.Equal(t, d >= 16, mostShort > 0.09)
+	}
+}
+
 // Rare events whose size nobody gives have a C of more than ten times their size in 2 of 100
 // releases, and in 6 where the base measure falls from the bottom of the axis on as it does from an
 // M₁ that is known. Noise is fixed.

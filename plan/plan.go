@@ -25,11 +25,12 @@ type Plan struct {
 	// than (5/β)^{1/3} times as long as the longest row, 10 by default, or clips
 	// more than 13 times Clipped rows, β being the Failure of the Params, not
 	// below 0.001. That holds for rows of which most are not 0 and the longest
-	// are within 50 times the median, or all differ (depth.go). Rare events
+	// are within 25 times the median, or all differ (depth.go). Rare events
 	// need a Unit: without it, those of fewer than 4 to 8 times Clipped rows are
 	// clipped to a mean of 0, and where they are more C is ten times as long as
-	// they are, or more, with a probability of up to 0.03. A release that fails
-	// is private all the same, but its error may be many times larger.
+	// they are, or more, with a probability of up to 0.03 (of several columns
+	// 0.12, if they are shorter than 8·Dim Units). A release that fails is
+	// private all the same, but its error may be many times larger.
 	Failure float64
 	// Clip is the part of ρ that C will take, and Clipped how many rows are to
 	// be clipped, before the Margin. A mean may move by up to Clipped/n of what

@@ -15,6 +15,7 @@ var areteMutations = []mutation{
 	{"Gaussian shares: κ left out of ρ", "arete/gaussian.go", "root := float64(steps)/(math.Sqrt2*sigma) + math.Sqrt(kappa)", "root := float64(steps)/(math.Sqrt2*sigma) + 0*math.Sqrt(kappa)"},
 	{"Gaussian shares: κ of half the terms", "arete/gaussian.go", "q := math.Exp(-2 * math.Pi", "q := math.Exp(-4 * math.Pi"},
 	{"Laplace noise of a slightly smaller scale", "arete/fit.go", "scale: max(scale, leastScale), size: steps, copies: 1}, err", "scale: max(scale*(1-0x1p-30), leastScale), size: steps, copies: 1}, err"},
+	{"the thinned law of the least mean square stays too early", "arete/fit.go", "epsilon = min(epsilon, mostLogSquare)", "epsilon = min(epsilon, mostLogJump)"},
 	{"the thinned law on too coarse a lattice", "arete/fit.go", "epsilon = min(epsilon, mostLogJump)", "epsilon = min(epsilon, mostJump)"},
 	{"discrete Arete: the loss of the tail left out", "arete/discrete.go", "log := float64(d.steps)/d.tail + (1-d.shape)/from + (1-d.shape)*math.Log1p(float64(d.steps-1)/from)", "log := 0 * from"},
 	{"values truncated to the lattice where float64 tells", "arete/mechanism.go", "if low, high := math.Floor(y-err+0.5), math.Floor(y+err+0.5); low == high && err < 0.25 {", "if low, high := math.Trunc(y-err+0.5), math.Trunc(y+err+0.5); low == high && err < 0.25 {"},
