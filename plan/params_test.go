@@ -302,12 +302,15 @@ func TestTiltedBase(t *testing.T) {
 	}
 	require.Equal(t, []uint64{1 << 36, 2048, 1}, []uint64{base[0].weight, base[9].weight, base[len(base)-1].weight})
 	a = logAxis(0x1p-20, 1, normBits)
-	var falls []uint64
-	base = a.tilted(a.unit, false)
-	for i, r := range base[1:] {
-		falls = append(falls, base[i].weight/r.weight)
+	falls := func(known bool) (by []uint64) {
+		base := a.tilted(a.unit, known)
+		for i, r := range base[1:] {
+			by = append(by, base[i].weight/r.weight)
+		}
+		return by
 	}
-	require.Equal(t, []uint64{2, 2, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4}, falls, "of 19 octaves from 2M₁ on")
+	require.Equal(t, []uint64{8, 8, 8, 8, 8, 8, 8, 8, 4, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, falls(true), "of 19 octaves")
+	require.Equal(t, []uint64{2, 2, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4}, falls(false), "of 19 octaves from 2M₁ on")
 }
 
 // Auto is Plain where that is better by the public numbers, and only if nothing is asked for.
