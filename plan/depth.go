@@ -51,7 +51,7 @@ import "math"
 // between powers of two. Beyond 2⁹·M₁ there is as much as in the octave before, not a seventh, so
 // for X = 50·M₁ the probability is up to β/2. (Where k was rounded down to 1 or 2, c·k is less than
 // L, and it is up to a fifth more, and 1.6β.) Where the longest rows differ, Pr[C ≥ X] ≈ e^{−L} is
-// a further factor.
+// a further factor. No rows have both (a) and (b) at their most: they are β/3 together.
 //
 // Where few rows are not 0 and no Unit is given, M₁ is at the bottom of its axis. Then an octave
 // has a quarter of the one before, from 8d Units on, and C > 10·X a probability of up to 1.1 %; up

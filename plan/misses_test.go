@@ -162,7 +162,7 @@ func TestMissesOfEqualRows(t *testing.T) {
 							require.LessOrEqual(t, up, map[bool]float64{true: 0.4, false: 1.6}[m <= 25]*beta, "β %v, X %v, %v times", beta, x, m)
 						case m <= 25:
 							mostUp = max(mostUp, up/(beta/3))
-							require.LessOrEqual(t, up, beta/3, "β %v, k %d, L %v, X %v, %v times", beta, k, l, x, m)
+							require.LessOrEqual(t, low+up, beta/3, "β %v, k %d, L %v, X %v, %v times", beta, k, l, x, m)
 						default:
 							mostFar = max(mostFar, up/(beta/3))
 							require.LessOrEqual(t, up, beta/2, "β %v, k %d, L %v, X %v, %v times", beta, k, l, x, m)
