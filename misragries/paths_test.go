@@ -3,6 +3,7 @@ package misragries
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -524,6 +525,7 @@ func TestShareOfTheShift(t *testing.T) {
 				p := Params{Counters: k, Epsilon: 1, Delta: delta, Dim: dim, Method: ShiftedUniverse}
 				chosen, err := p.candidate(OneStream, 1)
 				require.NoError(t, err)
+				requireSpends(t, p, chosen.law)
 				left, least := 1-1/chosen.law.lost, math.Inf(1)
 				for spent := 0.001 * left; spent < 0.9*left; spent *= 1.05 {
 					law := chosen.law
@@ -543,6 +545,39 @@ func TestShareOfTheShift(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Shift, noise and length cost ε together at most, exactly, also where δ is so small that the shift
+// has most of it.
+func TestShiftsSpendNoMore(t *testing.T) {
+	for _, epsilon := range []float64{0.1, 0.7, 1.3, 5, 11, 50} {
+		for _, delta := range []float64{0.9, 1e-6, 1e-30, 1e-300} {
+			for k := 1; k < 12; k++ {
+				for _, in := range []Input{OneStream, GivenCounters} {
+					for _, m := range []Method{ShiftedUniverse, ShiftedSum} {
+						p := Params{Counters: k, Epsilon: epsilon, Delta: delta, Dim: 1 << 20, Method: m}
+						l, err := p.choose(in)
+						require.NoError(t, err)
+						requireSpends(t, p, l)
+					}
+				}
+			}
+		}
+	}
+}
+
+// requireSpends demands that 1/β + (k+1)/b and the ε of the length are Epsilon at most, and nearly.
+func requireSpends(t *testing.T, p Params, l calibration) {
+	t.Helper()
+	spent := new(big.Rat).Quo(big.NewRat(int64(p.Counters)+1, 1), new(big.Rat).SetFloat64(l.scale))
+	for _, scale := range []float64{l.shift, l.lost} {
+		if scale > 0 {
+			spent.Add(spent, new(big.Rat).Inv(new(big.Rat).SetFloat64(scale)))
+		}
+	}
+	require.LessOrEqual(t, spent.Cmp(new(big.Rat).SetFloat64(p.Epsilon)), 0, "%+v", p)
+	near, _ := spent.Float64()
+	require.InEpsilon(t, p.Epsilon, near, 1e-9)
 }
 
 // SparseVector by a mechanism with a mass function: discrete Laplace noise of scale k/ε.

@@ -81,6 +81,7 @@ var misragriesMutations = []mutation{
 	{"half of an array hashed", "misragries/builder.go", "h = t.hasher.OfArray(key)", "h = t.hasher.OfInteger(key)"},
 	{"the private shift left out", "misragries/shiftedsum.go", "discreteLaplace(c.shift).SampleInt(src)+c.offset", "c.offset"},
 	{"the private shift of a universe at half its price", "misragries/shifteduniverse.go", "law.shift = 1 / spent", "law.shift = 0.5 / spent"},
+	{"a private shift of a universe rounded to cost more", "misragries/shifteduniverse.go", "1 / spent * (1 + 0x1p-50)", "1 / spent * (1 - 0x1p-50)"},
 	{"the noise of private shifts not told", "misragries/units.go", "h.law.noise().Variance() + h.shiftVariance()", "h.law.noise().Variance()"},
 	{"counters cut off before the shared noise", "misragries/keptzeros.go", "y := cutSum(c.count, eta)", "y := min(c.count, limit) + eta"},
 	{"counters cut off before they are reduced", "misragries/sketch_merge.go", "all[i] = counter[K]{e.key, int64(e.total - s.decrements)}", "all[i] = counter[K]{e.key, saturate(e.total - s.decrements)}"},

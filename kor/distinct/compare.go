@@ -62,7 +62,8 @@ func (c *Comparison) OnlyA() float64 { return c.Estimate(PartOnlyA) }
 // OnlyB returns the estimated size of B∖A.
 func (c *Comparison) OnlyB() float64 { return c.Estimate(PartOnlyB) }
 
-// Estimate returns the estimated size of a part, NaN if there is no such Part.
+// Estimate returns the estimated size of a part, which says nothing where StdErr is +Inf. NaN if
+// there is no such Part.
 func (c *Comparison) Estimate(of Part) float64 {
 	w, ok := of.weights()
 	if c == nil || !c.valid || !ok {

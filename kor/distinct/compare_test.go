@@ -182,7 +182,7 @@ func TestCompareAccuracy(t *testing.T) {
 
 // The estimate is the zero of the score wherever there is a standard error, for sets of all sizes;
 // and there is one, but for one comparison in 300, wherever both sets are within Largest and the
-// noise is small beside Cells. That 40 in 900 have none has a probability below 1e-10.
+// noise is small beside Cells. That 40 in 1,400 have none has a probability below 1e-10.
 func TestCompareSolves(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	unknown := 0
@@ -195,6 +195,8 @@ func TestCompareSolves(t *testing.T) {
 		{1, 0.125, 256, 8, [3]int{0, 0, 1000}, true}, {1, 0.125, 256, 8, [3]int{0, 0, 4000}, true}, {1, 0.1, 256, 8, [3]int{}, true},
 		{2, 0.05, 256, 4, [3]int{0, 300, 300}, true}, {4, 0.1, 64, 6, [3]int{3, 500, 0}, true}, {4, 0.1, 64, 6, [3]int{500, 500, 0}, true},
 		{20, 0.5, 64, 1, [3]int{16, 0, 0}, true}, {20, 0.5, 64, 10, [3]int{1000, 0, 5}, true}, {20, 0.02, 2048, 10, [3]int{20000, 0, 20}, true},
+		{20, 0.5, 64, 4, [3]int{}, true}, {44, 0.9, 2048, 6, [3]int{}, true}, {44, 0.5, 64, 1, [3]int{0, 1, 0}, true},
+		{44, 0.9, 2048, 6, [3]int{0, 0, 30}, true}, {30, 0.9, 256, 6, [3]int{0, 0, 3000}, true},
 		{20, 0.5, 64, 1, [3]int{2000, 10, 0}, false}, {0.1, 0.5, 64, 2, [3]int{10, 0, 10}, false}, {4, 0.02, 64, 2, [3]int{5000, 0, 5000}, false},
 	} {
 		p := Params{Epsilon: c.epsilon, Cells: c.cells, Levels: c.levels, CountShare: c.share, Seed: hashing.Seed{1}}
@@ -219,6 +221,18 @@ func TestCompareSolves(t *testing.T) {
 	}
 	dptest.Alarm(t, 1e-10)
 	require.Less(t, unknown, 40)
+}
+
+// Where weights of two estimates would take turns for ever there is an estimate in between. Where
+// the union is all but surely that of full tables, and one that is a little larger would have no
+// information at all, there is none.
+func TestCompareAtTheEnds(t *testing.T) {
+	turns, err := Compare(shown(8, 1, 7878310922938387717, 52), shown(8, 2, 7914917241258675509, 45))
+	require.NoError(t, err)
+	require.Less(t, turns.StdErr(PartUnion), 20.0)
+	full, err := Compare(shown(4, 1, 15563871314874398639, 34), shown(4, 2, 17282422625313746935, 28))
+	require.NoError(t, err)
+	require.True(t, math.IsInf(full.StdErr(PartUnion), 1), "%v", full)
 }
 
 // Of sets of no keys and of few the estimates are unbiased too, as they can be negative. A mean of

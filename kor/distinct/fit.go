@@ -102,8 +102,10 @@ func (m *model) fit(sizeA, sizeB float64) (theta vector, cov matrix) {
 
 // covariance returns that of the error of the estimate, the inverse of the information. It is false
 // if that says nothing: where the score is not 0, or where a union that is two of its standard
-// errors larger would have 2.5 times the standard error. So it is where noise alone tells how many
-// cells of the last level are empty: then a much larger union would show the same.
+// errors larger would have 2.5 times the standard error, and more than 2.5. So it is where noise
+// alone tells how many cells of the last level are empty: then a much larger union would show the
+// same. (Of empty sets with hardly any noise the error is a small part of one key, and of few keys
+// that of their number.)
 func (m *model) covariance(theta vector) (cov matrix, ok bool) {
 	info, score := m.linear(theta)
 	if cov, ok = info.inverse(); !ok {
@@ -124,7 +126,7 @@ func (m *model) covariance(theta vector) (cov matrix, ok bool) {
 	}
 	info, _ = m.linear(larger)
 	there, ok := info.inverse()
-	return cov, ok && math.Sqrt(there.times(all).sum()) <= 2.5*stdErr
+	return cov, ok && math.Sqrt(there.times(all).sum()) <= 2.5*max(stdErr, 1)
 }
 
 // linear returns the information about θ and the score at θ. The mean and its derivatives are those
@@ -174,8 +176,9 @@ func (m *model) linear(theta vector) (info matrix, score vector) {
 
 // border adds what the counts of ones tell beyond the patterns.
 func (m *model) border(square *[6][6]float64, mean, variance [2]float64, covariance float64, slope [2]vector, info *matrix, score *vector) {
-	sa := variance[0] + m.noise[0] - square[3][3]
-	sb := variance[1] + m.noise[1] - square[4][4]
+	const least = 1e-4 // so that counts without noise leave something to the patterns
+	sa := variance[0] + max(m.noise[0], least) - square[3][3]
+	sb := variance[1] + max(m.noise[1], least) - square[4][4]
 	sab := covariance - square[4][3]
 	det := sa*sb - sab*sab
 	if !(sa > 0 && sb > 0 && det > 1e-12*sa*sb) {

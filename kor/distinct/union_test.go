@@ -191,6 +191,13 @@ func TestUnionAtTheEndsOfTheRange(t *testing.T) {
 	union, err = Union(none...)
 	require.NoError(t, err)
 	require.True(t, math.IsNaN(union.Estimate()), "%v", union)
+	var more []*Sketch // all are ones, though the counts say that there are 2
+	for id := range 3 {
+		more = append(more, shown(20, id, math.MaxUint64, 2))
+	}
+	union, err = Union(more...)
+	require.NoError(t, err)
+	require.True(t, math.IsNaN(union.Estimate()), "%v", union)
 	for id := range 1000 {
 		equal = append(equal, shown(30, id, math.MaxUint32, 32))
 	}
