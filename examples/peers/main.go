@@ -39,7 +39,7 @@ type effort struct {
 
 var (
 	full  = effort{rounds: 5, time: 100 * time.Millisecond, stream: 1_000_000, keys: 100_000, rows: 4000, columns: 128}
-	short = effort{rounds: 12, time: 2 * time.Millisecond, passes: 60 * time.Millisecond, stream: 1_000_000, keys: 50_000, rows: 1000, columns: 128}
+	short = effort{rounds: 12, time: 2 * time.Millisecond, passes: 60 * time.Millisecond, stream: 1_000_000, keys: 50_000, rows: 2000, columns: 128}
 	brief = effort{rounds: 1, time: 10 * time.Millisecond, stream: 50_000, keys: 2000, rows: 2000, columns: 32}
 )
 
