@@ -28,7 +28,7 @@ var distinctMutations = []mutation{
 	{"an interval without its estimate", "kor/distinct/interval.go", "return min(lo, estimate), max(hi, estimate)", "return lo, max(lo, hi, 0*estimate)"},
 	{"union: an estimate at the end of the range", "kor/distinct/union.go", "if !(t.deviation(t.from) < 0 && t.deviation(t.to) > 0) {", "if false {"},
 	{"union: an estimate at the upper end of the range", "kor/distinct/union.go", "t.deviation(t.from) < 0 && t.deviation(t.to) > 0", "t.deviation(t.from) < 0"},
-	{"union: sets far beyond Largest have an estimate", "kor/distinct/union.go", "larger <= 2.5*stdErr*math.Sqrt(info)", "larger <= 1e9*stdErr*math.Sqrt(info)"},
+	{"union: sets far beyond Largest have an estimate", "kor/distinct/union.go", "!known(stdErr, t.stdErrAt(t.estimate+2*stdErr))", "!known(stdErr, 0)"},
 	{"union: all levels weigh the same", "kor/distinct/union.go", "g += slope / v * (t.seen[i] - u)", "g += slope * (t.seen[i] - u)"},
 	{"union: where no N is too large, the least", "kor/distinct/union.go", "if y == t.to {", "if false {"},
 	{"union: where no level knows anything, no N is too large", "kor/distinct/union.go", "if info == 0 {", "if false {"},

@@ -101,11 +101,7 @@ func (m *model) fit(sizeA, sizeB float64) (theta vector, cov matrix) {
 }
 
 // covariance returns that of the error of the estimate, the inverse of the information. It is false
-// if that says nothing: where the score is not 0, or where a union that is two of its standard
-// errors larger would have 2.5 times the standard error, and more than 2.5. So it is where noise
-// alone tells how many cells of the last level are empty: then a much larger union would show the
-// same. (Of empty sets with hardly any noise the error is a small part of one key, and of few keys
-// that of their number.)
+// if that says nothing: where the score is not 0, or the union is not known.
 func (m *model) covariance(theta vector) (cov matrix, ok bool) {
 	info, score := m.linear(theta)
 	if cov, ok = info.inverse(); !ok {
@@ -126,8 +122,15 @@ func (m *model) covariance(theta vector) (cov matrix, ok bool) {
 	}
 	info, _ = m.linear(larger)
 	there, ok := info.inverse()
-	return cov, ok && math.Sqrt(there.times(all).sum()) <= 2.5*max(stdErr, 1)
+	return cov, ok && known(stdErr, math.Sqrt(there.times(all).sum()))
 }
+
+// known reports whether the standard error of a union says anything: whether that of one that is
+// two of these errors larger is at most 2.5 times as much, or at most 2.5. Else noise alone tells
+// how many cells of the last level are empty, and a much larger union would show the same. (Of
+// empty sets with hardly any noise the error is a small part of one key, and of few keys that of
+// their number.)
+func known(stdErr, ofLarger float64) bool { return ofLarger <= 2.5*max(stdErr, 1) }
 
 // linear returns the information about θ and the score at θ. The mean and its derivatives are those
 // at θ, which may have negative parts; variances are those at the nearest θ that has none.

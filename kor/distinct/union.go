@@ -201,19 +201,22 @@ func newTuple(sketches []*Sketch) *tuple {
 }
 
 // precision returns the standard error of the estimate, +Inf if the score is not 0 there, at an end
-// of the range, or if a union that is two of these errors larger would have 2.5 times the error: as
-// in [model.covariance], noise alone then tells how many cells are empty.
+// of the range, or if the union is not known.
 func (t *tuple) precision() float64 {
 	if !(t.deviation(t.from) < 0 && t.deviation(t.to) > 0) {
 		return math.Inf(1)
 	}
-	_, info := t.score(t.estimate)
-	stdErr := t.estimate / math.Sqrt(info)
-	larger := t.estimate + 2*stdErr
-	if _, info = t.score(larger); !(larger <= 2.5*stdErr*math.Sqrt(info)) {
+	stdErr := t.stdErrAt(t.estimate)
+	if !known(stdErr, t.stdErrAt(t.estimate+2*stdErr)) {
 		return math.Inf(1)
 	}
 	return stdErr
+}
+
+// stdErrAt returns the standard error of the estimate of a union of x keys.
+func (t *tuple) stdErrAt(x float64) float64 {
+	_, info := t.score(x)
+	return x / math.Sqrt(info)
 }
 
 // average returns û of a level.
