@@ -75,10 +75,9 @@ func TestClaims(t *testing.T) {
 	require.Equal(t, []string{"kor.Disjoint", "kor.Sketch.Radius", "kor.Sketch.Corners", "kor.Sketch.Enough", "kor.Sketch.Distortion"}, names)
 }
 
-// A test that runs nothing of its row, and code that no test runs, are found; a profile is read.
+// A test that runs nothing of its row, and code that no test runs, are found.
 func TestAstray(t *testing.T) {
 	all := []row{{claim: "a", about: "p.A", code: "p.b p.c", exact: "p.TestB p.TestOther", audit: "p.TestA internal/vectors.TestDecoder"}}
 	ran := map[string]string{"p.TestA": "p.A", "p.TestB": "p.b"}
 	require.Equal(t, []string{`"a": p.TestOther runs nothing of it`, `"a": no test of it runs p.c`}, astray(all, func(test, f string) bool { return ran[test] == f }))
-	require.Equal(t, []span{{"kor/plan.go", 7, 9}}, blocks("mode: set\ngithub.com/dpsketch/dpsketch/kor/plan.go:7.12,9.3 2 1\ngithub.com/dpsketch/dpsketch/kor/plan.go:11.2,12.3 1 0\n"))
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/dpsketch/dpsketch/internal/profile"
 )
 
 // To follow a link is to run the test that it names, alone, and to look whether that runs the code
@@ -60,7 +62,7 @@ func (x *index) follow(rows []row) (lines []string, err error) {
 			}
 		}
 	}
-	runs := map[string][]span{} // by test
+	runs := map[string][]profile.Block{} // by test
 	for dir, list := range names {
 		binary := filepath.Join(work, path.Base(dir)+".test")
 		c := exec.Command("go", "test", "-c", "-vet=off", "-cover", "-covermode=set", "-coverpkg=./...", "-o", binary, "./"+dir)
@@ -69,7 +71,7 @@ func (x *index) follow(rows []row) (lines []string, err error) {
 			return nil, fmt.Errorf("%s: %w\n%s", dir, err, out)
 		}
 		for _, name := range list {
-			if runs[dir+"."+name], err = x.cover(binary, dir, name, filepath.Join(work, "profile")); err != nil {
+			if runs[dir+"."+name], err = x.cover(binary, dir, name, filepath.Join(work, "cover")); err != nil {
 				return nil, err
 			}
 			fmt.Fprintf(os.Stderr, "%s.%s\n", dir, name)
@@ -77,13 +79,13 @@ func (x *index) follow(rows []row) (lines []string, err error) {
 	}
 	return astray(rows, func(test, function string) bool {
 		f, ok := x.spans[function]
-		return ok && slices.ContainsFunc(runs[test], func(s span) bool { return s.file == f.file && f.from <= s.from && s.to <= f.to })
+		return ok && slices.ContainsFunc(runs[test], func(b profile.Block) bool { return b.File == f.file && f.from <= b.From[0] && b.To[0] <= f.to })
 	}), nil
 }
 
 // cover runs one test, with -long if it is skipped without, and returns what it runs.
-func (x *index) cover(binary, dir, name, profile string) ([]span, error) {
-	args := []string{"-test.v", "-test.run=^" + name + "$", "-test.coverprofile=" + profile}
+func (x *index) cover(binary, dir, name, file string) ([]profile.Block, error) {
+	args := []string{"-test.v", "-test.run=^" + name + "$", "-test.coverprofile=" + file}
 	for _, more := range [][]string{nil, {"-long"}} {
 		c := exec.Command(binary, append(args, more...)...)
 		c.Dir = filepath.Join(x.root, filepath.FromSlash(dir))
@@ -92,26 +94,11 @@ func (x *index) cover(binary, dir, name, profile string) ([]span, error) {
 			return nil, fmt.Errorf("%s.%s: %w\n%s", dir, name, err, out)
 		}
 		if !strings.Contains(string(out), "--- SKIP: "+name+" ") {
-			text, err := os.ReadFile(profile)
-			return blocks(string(text)), err
+			text, err := os.ReadFile(file)
+			return profile.Ran(string(text), "github.com/dpsketch/dpsketch"), err
 		}
 	}
 	return nil, fmt.Errorf("%s.%s is skipped", dir, name)
-}
-
-// blocks returns the blocks of a cover profile that were run.
-func blocks(profile string) (ran []span) {
-	const module = "github.com/dpsketch/dpsketch/"
-	for line := range strings.Lines(profile) {
-		file, rest, _ := strings.Cut(strings.TrimPrefix(line, module), ":")
-		var s span
-		var column, statements, count int
-		if n, _ := fmt.Sscanf(rest, "%d.%d,%d.%d %d %d", &s.from, &column, &s.to, &column, &statements, &count); n == 6 && count > 0 {
-			s.file = file
-			ran = append(ran, s)
-		}
-	}
-	return ran
 }
 
 // cutLast returns what stands before and behind the last dot.

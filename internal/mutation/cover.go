@@ -16,23 +16,17 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/dpsketch/dpsketch/internal/profile"
 )
 
-// point is a line and a column, both from 1 and in bytes.
-type point [2]int
-
-func (a point) before(b point) bool { return slices.Compare(a[:], b[:]) < 0 }
+// before reports whether one point stands before another.
+func before(a, b profile.Point) bool { return slices.Compare(a[:], b[:]) < 0 }
 
 // at returns the point of a byte.
-func at(source string, offset int) point {
+func at(source string, offset int) profile.Point {
 	head := source[:offset]
-	return point{strings.Count(head, "\n") + 1, offset - strings.LastIndex(head, "\n")}
-}
-
-// block is a part of a file of the edited package that is run as a whole.
-type block struct {
-	File     string
-	From, To point
+	return profile.Point{strings.Count(head, "\n") + 1, offset - strings.LastIndex(head, "\n")}
 }
 
 // covered is what a test runs.
@@ -46,7 +40,7 @@ type covered struct {
 // coverage is what each test of a package covers of the edited package.
 type coverage struct {
 	Key    string // of the binary and its test data
-	Blocks []block
+	Blocks []profile.Block
 	Tests  []covered
 }
 
@@ -56,7 +50,7 @@ func (c coverage) reaching(file, source string, from, to int) (tests []covered) 
 	first, last := at(source, from), at(source, to)
 	wanted := map[int]bool{}
 	for i, k := range c.Blocks {
-		wanted[i] = k.File == file && k.From.before(last) && first.before(k.To)
+		wanted[i] = k.File == file && before(k.From, last) && before(first, k.To)
 	}
 	for _, t := range c.Tests {
 		if t.Unknown || slices.ContainsFunc(t.Runs, func(i int) bool { return wanted[i] }) {
@@ -109,28 +103,24 @@ func (b *bench) cover(ctx context.Context, tested, edited string, short bool) (c
 	} else if !ok {
 		return c, fmt.Errorf("%s lists no tests", tested)
 	}
-	index := map[block]int{}
+	index := map[profile.Block]int{}
 	var lock sync.Mutex
 	err = each(strings.Fields(list), func(test string) error {
 		if strings.HasPrefix(test, "Benchmark") {
 			return nil
 		}
-		profile := filepath.Join(b.tmp, "profile"+strconv.FormatInt(b.files.Add(1), 10))
+		file := filepath.Join(b.tmp, "profile"+strconv.FormatInt(b.files.Add(1), 10))
 		_, _, cpu, _, err := b.command(ctx, tested, nil, b.timeout+time.Minute, binary,
 			"-test.run=^"+test+"$", "-test.count=1", "-test.timeout="+b.timeout.String(),
-			"-test.short="+strconv.FormatBool(short), "-test.coverprofile="+profile)
+			"-test.short="+strconv.FormatBool(short), "-test.coverprofile="+file)
 		if err != nil && !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())
 		}
-		text, err := os.ReadFile(profile)
+		text, err := os.ReadFile(file)
 		lock.Lock()
 		defer lock.Unlock()
 		t := covered{Name: test, Seconds: cpu.Seconds(), Unknown: err != nil}
-		for line := range strings.Lines(string(text)) {
-			k, ran := parseBlock(strings.TrimPrefix(line, b.module+"/"))
-			if !ran {
-				continue
-			}
+		for _, k := range profile.Ran(string(text), b.module) {
 			if _, ok := index[k]; !ok {
 				index[k] = len(c.Blocks)
 				c.Blocks = append(c.Blocks, k)
@@ -138,7 +128,7 @@ func (b *bench) cover(ctx context.Context, tested, edited string, short bool) (c
 			t.Runs = append(t.Runs, index[k])
 		}
 		c.Tests = append(c.Tests, t)
-		return os.RemoveAll(profile)
+		return os.RemoveAll(file)
 	})
 	if err != nil {
 		return c, err
@@ -152,16 +142,6 @@ func (b *bench) cover(ctx context.Context, tested, edited string, short bool) (c
 		}
 	}
 	return c, nil
-}
-
-// parseBlock reads a line of a profile, "p/p.go:5.2,6.14 1 1": a block that was run, or not.
-func parseBlock(line string) (k block, ran bool) {
-	var statements, count int
-	name, rest, _ := strings.Cut(line, ":")
-	n, _ := fmt.Sscanf(rest, "%d.%d,%d.%d %d %d",
-		&k.From[0], &k.From[1], &k.To[0], &k.To[1], &statements, &count)
-	k.File = name
-	return k, n == 6 && count > 0
 }
 
 // each calls f for all at once and returns the first error.

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/profile"
 )
 
 // Every edit applies to the source as it is, once, and leaves Go source; names are told apart.
@@ -93,7 +95,7 @@ func TestPlace(t *testing.T) {
 	p, err := m.locate(root)
 	require.NoError(t, err)
 	require.Equal(t, "b", p.source[p.from:p.to])
-	require.Equal(t, point{10, 4}, at(p.source, p.from))
+	require.Equal(t, profile.Point{10, 4}, at(p.source, p.from))
 	line, err := p.onOneLine(m.new)
 	require.NoError(t, err)
 	require.Contains(t, line, "return g ( a , a ) } ; return a/*line :13:10*/ + b\n")
@@ -104,7 +106,7 @@ func TestPlace(t *testing.T) {
 	require.Contains(t, both[0], "a,\n\t\t\tmutationBoth(b, a),")
 	require.Contains(t, both[1], "return mutationBoth(g(\n\t\t\ta,\n\t\t\tb,\n\t\t), g(\n\t\t\ta,\n\t\t\ta,\n\t\t))")
 	c := coverage{
-		Blocks: []block{{"p.go", point{7, 13}, point{12, 3}}, {"p.go", point{13, 2}, point{13, 14}}, {"q.go", point{1, 1}, point{99, 1}}},
+		Blocks: []profile.Block{{File: "p.go", From: profile.Point{7, 13}, To: profile.Point{12, 3}}, {File: "p.go", From: profile.Point{13, 2}, To: profile.Point{13, 14}}, {File: "q.go", From: profile.Point{1, 1}, To: profile.Point{99, 1}}},
 		Tests:  []covered{{Name: "A", Runs: []int{0, 1}}, {Name: "B", Runs: []int{1}}, {Name: "C", Runs: []int{2}}, {Name: "D", Unknown: true}},
 	}
 	names := ""
