@@ -290,21 +290,30 @@ func groups(name string, keys, count, passes int) audited {
 	return audited{name, p.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
 			b := must(groupby.New[int](p))
-			for key := range keys {
-				for range count - side {
-					b.AddUser(key)
-				}
-			}
-			g := must(b.Release())
-			for key := range keys {
-				x := math.NaN()
-				if g.Has(key) {
-					x = g.Estimate(key)
-				}
-				emit([]float64{x})
-			}
+			addUsers(b.AddUser, keys, count-side)
+			emitCounts(must(b.Release()), keys, emit)
 		}
 	}, 40_000}
+}
+
+// addUsers adds so many users of each key.
+func addUsers(add func(keys ...int), keys, users int) {
+	for key := range keys {
+		for range users {
+			add(key)
+		}
+	}
+}
+
+// emitCounts emits the count of each key by itself, NaN if it is not released.
+func emitCounts(g *groupby.Groups[int], keys int, emit func([]float64)) {
+	for key := range keys {
+		x := math.NaN()
+		if g.Has(key) {
+			x = g.Estimate(key)
+		}
+		emit([]float64{x})
+	}
 }
 
 // pilot is the number of releases from which table learns.

@@ -167,24 +167,10 @@ func found() audited {
 	return audited{"groupby, Discovery", d.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
 			d := must(groupby.NewDiscovery[int](p))
-			fill := func(add func(keys ...int)) {
-				for key := range keys {
-					for range 6 - side {
-						add(key)
-					}
-				}
-			}
-			fill(d.AddUser)
+			addUsers(d.AddUser, keys, 6-side)
 			b := must(d.Release())
-			fill(b.AddUser)
-			g := must(b.Release())
-			for key := range keys {
-				x := math.NaN()
-				if g.Has(key) {
-					x = g.Estimate(key)
-				}
-				emit([]float64{x})
-			}
+			addUsers(b.AddUser, keys, 6-side)
+			emitCounts(must(b.Release()), keys, emit)
 		}
 	}, 40_000}
 }
