@@ -11,7 +11,7 @@ import (
 	"testing"
 	"testing/cryptotest"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/stretchr/testify/require"
 )
 

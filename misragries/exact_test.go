@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 
 	"github.com/stretchr/testify/require"
 

@@ -3,7 +3,7 @@ package misragries
 import (
 	"testing"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
 // What the tests of this package may fail by chance; the file's name makes it the last of them.

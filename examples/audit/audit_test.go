@@ -118,7 +118,7 @@ func TestTables(t *testing.T) {
 }
 
 // Every mechanism has a name of its own and a claim, and every flaw is of one and an edit of
-// internal/mutation: one that is not there would not be planted.
+// internal/audit/mutation: one that is not there would not be planted.
 func TestLists(t *testing.T) {
 	names := map[string]bool{}
 	defer func(n int) { pilot = n }(pilot)
@@ -130,7 +130,7 @@ func TestLists(t *testing.T) {
 		x := samples(a.make(), 0, 2)
 		require.Len(t, x, 2, a.name)
 	}
-	files, err := filepath.Glob("../../internal/mutation/list*.go")
+	files, err := filepath.Glob("../../internal/audit/mutation/list*.go")
 	require.NoError(t, err)
 	edits := ""
 	for _, file := range files {

@@ -10,7 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// flaw is an edit of internal/mutation, by its package and name, and a mechanism that it breaks.
+// flaw is an edit of internal/audit/mutation, by its package and name, and a mechanism that it
+// breaks.
 type flaw struct{ edit, mechanism string }
 
 // rounds are planted together, each in another package and found by a mechanism of that package
@@ -100,7 +101,7 @@ func broken(dir string, flaws []flaw) (binary string, err error) {
 		names = append(names, "^"+dir+"/[^/]*: "+regexp.QuoteMeta(name)+"$")
 	}
 	pattern := strings.Join(names, "|")
-	if out, err := exec.Command("go", "run", "./internal/mutation", "-overlay", dir, "-run", pattern).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "run", "./internal/audit/mutation", "-overlay", dir, "-run", pattern).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
 	binary = filepath.Join(dir, "audit")

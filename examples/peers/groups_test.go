@@ -12,7 +12,7 @@ import (
 	"github.com/google/differential-privacy/go/v3/dpagg"
 	google "github.com/google/differential-privacy/go/v3/noise"
 
-	"github.com/dpsketch/dpsketch/internal/baskets"
+	"github.com/dpsketch/dpsketch/internal/audit/baskets"
 	ours "github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/threshold"
 	"github.com/dpsketch/dpsketch/threshold/groupby"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
 // gaussianProfile is δ(ε) of Gaussian noise: Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ).

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
 // chain returns Pr[M(xᵢ) = 1] for a mechanism with one bit of output that is (ε, δ)-DP for the

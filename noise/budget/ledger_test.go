@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/dpsketch/dpsketch/internal/dptest"
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
 func newLedger(t *testing.T, epsilon, delta float64, u Unit) *Ledger {

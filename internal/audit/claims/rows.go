@@ -1,0 +1,314 @@
+package main
+
+// row is one claim. Functions are package.Function or package.Type.Method, tests package.Test,
+// edits of internal/audit/mutation the package's directory and their names; several are separated
+// by spaces, names of edits by semicolons.
+type row struct {
+	claim   string
+	about   string // exported functions and methods that make it
+	theorem string // the paper with what was corrected, or what the own proof says
+	proof   string // file of the proof: own, or the code's file where its comment is the proof
+	code    string // functions that the claim rests on
+	exact   string // tests against exact laws or formulas
+	audit   string // tests that sample releases
+	edits   string // what breaks it
+}
+
+var rows = []row{
+	{
+		claim: "A sketch of one stream, and counters from elsewhere, are (ε, δ)-private for one element, with the least threshold there is",
+		about: "misragries.Builder.Release misragries.Builder.Guarantee misragries.Params.Guarantee misragries.Histogram.Guarantee misragries.Delta " +
+			"misragries.Sharded.Release misragries.Sharded.Guarantee misragries.Params.Threshold misragries.Histogram.Threshold",
+		theorem: "Lebeda and Tětek, TODS 2025, Algorithm 2 and section 5.1; Lemma 11's threshold is not tight: δ is exactly Pr[max(1+η+L₁, η+L₂) ≥ τ]",
+		proof:   "misragries/keptzeros_proof.md", code: "misragries.releaseShared misragries.leastThreshold misragries.logDelta",
+		exact: "misragries.TestReleaseIsPrivateExactly misragries.TestDeltaIsItsDefinition misragries.TestStandardReleaseIsPrivateExactly",
+		audit: "misragries.TestAudit misragries.TestAuditPaths", edits: "misragries: shared noise left out; own noise left out; threshold lower by one",
+	},
+	{
+		claim: "A sum of reduced sketches is private with noise that does not grow with their number",
+		about: "misragries.Sum.Release misragries.Sum.Guarantee", theorem: "Lebeda and Tětek, Algorithm 3; Lemma 16's sign is wrong, the sensitivity is exactly (2k−1)/(k+1)",
+		proof: "misragries/reducedsum_delta.go", code: "misragries.releaseRounded misragries.calibrateSum misragries.calibrateShift misragries.sumLaw.l1LogDelta misragries.sumLaw.concentrationLogDelta misragries.reducedBy",
+		exact: "misragries.TestL1BoundExactly misragries.TestConcentrationBoundExactly misragries.TestPrivateShiftExactly misragries.TestReducedSensitivityExactly",
+		audit: "misragries.TestAuditPaths", edits: "misragries: reduced: small values always rounded up; the private shift left out; the length released for nothing",
+	},
+	{
+		claim: "Users with up to m distinct keys are protected with noise that does not grow with m", about: "misragries.UserBuilder.Release misragries.UserBuilder.Guarantee",
+		theorem: "Lebeda and Tětek, Algorithm 4 and Corollary 28; Theorem 23 needs that all changes have one sign", proof: "misragries/sparsevector.go",
+		code:  "misragries.UserBuilder.AddUser misragries.userSketch.addUser misragries.Params.sparse misragries.sparseVector.calibrate",
+		exact: "misragries.TestUserSketchOfAllShortNeighbours misragries.TestSparseVectorLaw", audit: "misragries.TestAuditSparseVector",
+		edits: "misragries: a user's keys not limited; a user's keys counted twice; users promised as elements",
+	},
+	{
+		claim: "Over a universe of d keys the k largest noisy counts are purely ε-private, in the time of k keys", about: "misragries.Builder.Release",
+		theorem: "Lebeda and Tětek, section 6; the draw is own: it has the law of the loop over all keys", proof: "misragries/universe_draw.go",
+		code:  "misragries.topOfUniverse misragries.universe.top misragries.Params.universe noise.DiscreteLaplace.Prob",
+		exact: "misragries.TestTopOfUniverseIsPrivateExactly misragries.TestPureReleaseOfMergedSketchesExactly misragries.TestTopOfUniverseFollowsItsLaw",
+		audit: "misragries.TestAuditPaths", edits: "misragries: merged sketches reduced as one stream is",
+	},
+	{
+		claim: "Intervals and bounds of counts hold at their confidence",
+		about: "misragries.Histogram.Interval misragries.Histogram.Undercount misragries.Histogram.DetectionLimit misragries.Histogram.HeavyHitters " +
+			"misragries.Params.ErrorBound misragries.Combined.Interval misragries.Combined.ErrorBound misragries.Params.StdDev misragries.Histogram.StdDev misragries.Histogram.StdDevAs",
+		theorem: "Lebeda and Tětek, Theorem 14, with the exact law of the noise", proof: "misragries/readings.go", code: "misragries.keptZeros.interval misragries.keptZeros.reading misragries.reducedSum.interval",
+		exact: "misragries.TestEveryErrorBound misragries.TestReadingsHaveTheirNoise", audit: "misragries.TestPromisesHoldAtTheirConfidence misragries.TestEveryPathKeepsItsPromises",
+		edits: "misragries: the lower reading for the upper",
+	},
+	{
+		claim: "Histograms read together are as private as all their releases are, or as the least private one where no element or user is in two streams",
+		about: "misragries.Combined.GuaranteeDisjoint misragries.Combined.GuaranteeOverlapping", theorem: "composition; disjoint streams: one element, added or removed, changes one of them",
+		proof: "misragries/combine.go", code: "misragries.Combined.GuaranteeDisjoint misragries.Combined.GuaranteeOverlapping noise/budget.Compose", exact: "misragries.TestCombine misragries.TestCombinedUnits",
+		audit: "noise/budget.TestComposeNeverBelowRandomizedResponse", edits: "misragries: several histograms for the price of one; disjoint streams promised as the first",
+	},
+	{
+		claim: "All steps of a series, also future ones and against adaptive streams, are (ε, δ)-private for one element, or for what one user has in any period",
+		about: "misragries/series.Builder.Step misragries/series.Builder.Guarantee misragries/series.Params.Guarantee misragries/series.Slice.Guarantee " +
+			"misragries/series.Timeline.Guarantee misragries/series.Window.Guarantee misragries/series.Counter.Step misragries/series.Counter.Guarantee misragries/series.CounterParams.Guarantee misragries/series.Params.Threshold",
+		theorem: "own: known keys in nodes of each span, unknown ones in discovery nodes", proof: "misragries/series/series_proof.md",
+		code:  "misragries/series.state.step misragries/series.Params.calibrate misragries/series.leastThreshold",
+		exact: "misragries/series.TestExact misragries/series.TestMutantsExceed misragries/series.TestThresholds", audit: "misragries/series.TestSketchesAreAudited",
+		edits: "misragries/series: the whole ε for each span; the whole δ for each discovery span; counts of known keys without noise",
+	},
+	{
+		claim: "Intervals and standard errors of windows hold",
+		about: "misragries/series.Window.Interval misragries/series.Slice.Interval misragries/series.Params.StdErr misragries/series.Params.StdDev misragries/series.CounterParams.StdErr", theorem: "least squares over the published counts",
+		proof: "misragries/series/series_proof.md", code: "misragries/series.Timeline.fit misragries/series.fit.value misragries/series.laplaceSum.beyond", exact: "misragries/series.TestFitIsLeastSquares misragries/series.TestStdErr misragries/series.TestLaplaceSum",
+		audit: "misragries/series.TestCoverage", edits: "misragries/series: keys of a node's last step get no correction",
+	},
+	{
+		claim: "A sparse vector is (ε, δ)-private for its ℓ₁ distance or for one user, with exact thresholds for Laplace, Gaussian and correlated noise, or purely ε-private with Dim",
+		about: "threshold.Builder.Release threshold.Builder.Guarantee threshold.Params.Guarantee threshold.Law.Guarantee threshold.Vector.Guarantee " +
+			"threshold.Params.Threshold threshold.Law.Threshold threshold.Vector.Threshold",
+		theorem: "Lebeda, thesis, Algorithms 6 and 9 (kept is what the noisy value lets pass; t = ln(1/δ)/ε + 2 is loose); TODS, Theorem 23, and Karrer, Kifer, Wilkins and Zhang for Gaussian noise, made exact; " +
+			"Lebeda, arXiv 2412.10357, for correlated noise",
+		proof: "threshold/laplace_proof.md", code: "threshold.releaseLaplace threshold.releaseNormal threshold.Params.calibrateLaplace threshold.calibrateGaussian threshold.gaussianDelta " +
+			"threshold.calibrateCorrelated threshold.correlatedDelta",
+		exact: "threshold.TestReleaseIsPrivateExactly threshold.TestGaussianDeltaIsTheWorstPattern threshold.TestCorrelatedDeltaBoundsEveryPattern threshold.TestBesideIsPrivateExactly threshold.TestCorrelatedDeltaWithANumberBeside",
+		audit: "threshold.TestAudit threshold.TestAuditOfDelta", edits: "threshold: noise of half the scale; rounding: threshold lower by one; false keys have no noise; plain threshold for one key of many; the number beside the keys without noise; the number beside the keys for nothing, by shared noise",
+	},
+	{
+		claim: "Errors and intervals of a sparse vector hold", about: "threshold.Vector.Interval threshold.Vector.ErrorBound threshold.Params.ErrorBound threshold.Law.ErrorBound " +
+			"threshold.Params.StdDev threshold.Law.StdDev threshold.Law.StdDevOf threshold.Law.ReachOf threshold.Vector.StdDev",
+		theorem: "the exact law of the noise",
+		proof:   "threshold/vector.go", code: "threshold.calibration.errorBound threshold.calibration.reach threshold.Vector.Interval",
+		exact: "threshold.TestErrorBound threshold.TestInterval threshold.TestBesideIsReleased", audit: "threshold.TestIntervalCovers threshold.TestIntervalsFailForOtherNoise",
+		edits: "threshold: intervals for one tail of the noise; values rounded to the nearest step",
+	},
+	{
+		claim: "Rounding of values below R costs no more than δ", about: "threshold.Builder.Release misragries.Sum.Release", theorem: "own: exponential rounding; linear rounding as in the thesis",
+		proof: "internal/rounding/rounding_proof.md", code: "internal/rounding.Kernel.Show internal/rounding.Kernel.LogDelta", exact: "internal/rounding.TestDistanceExactly internal/rounding.TestShowHasTheLaw",
+		audit: "threshold.TestAuditOfDelta", edits: "internal/rounding: exponential rounding: δ too small; linear rounding: δ too small; δ rounded to the unsafe side",
+	},
+	{
+		claim: "Groups over keys that nobody lists are (ε, δ)-private for a user with any number of keys, in one pass or two, and without δ over a list",
+		about: "threshold/groupby.Builder.Release threshold/groupby.Builder.Guarantee threshold/groupby.Params.Guarantee threshold/groupby.Groups.Guarantee " +
+			"threshold/groupby.Discovery.Release threshold/groupby.Discovery.Guarantee threshold/groupby.Params.Threshold",
+		theorem: "own: quadratic rounding, jointly with all Gaussian noise beside the keys", proof: "internal/rounding/quadratic_proof.md",
+		code:  "internal/rounding.Quadratic.Show internal/rounding.Quadratic.Delta internal/rounding.TwoPasses.Delta threshold/groupby.Params.calibrate threshold/groupby.clipped",
+		exact: "internal/rounding.TestQuadraticExactly internal/rounding.TestTwoPassesExactly threshold/groupby.TestUserVectors threshold/groupby.TestListedNeighbours", audit: "threshold/groupby.TestLawOfARelease",
+		edits: "threshold/groupby: counts without noise; weights without noise; the keys' noise ignores the counts; the first of two passes for nothing",
+	},
+	{
+		claim: "Intervals of counts, sums and means of groups hold, also for users who were clipped",
+		about: "threshold/groupby.Groups.Interval threshold/groupby.Groups.SumInterval threshold/groupby.Groups.MeanInterval threshold/groupby.Groups.Shortfall " +
+			"threshold/groupby.Groups.OthersStdDev threshold/groupby.Params.StdDev",
+		theorem: "own: the released shortfall bounds what clipping took", proof: "threshold/groupby/doc.go", code: "threshold/groupby.Groups.reach",
+		exact: "threshold/groupby.TestDeviations", audit: "threshold/groupby.TestEveryCountIsWithinItsInterval", edits: "threshold/groupby: counts not clipped; shortfall without noise",
+	},
+	{
+		claim:   "An approximate sparse vector is private, columns and list together, for every choice of the hash functions",
+		about:   "alp.Builder.Release alp.Builder.Guarantee alp.Params.Guarantee alp.Projection.Guarantee",
+		theorem: "Aumüller, Lebeda and Pagh, ALP, and Lebeda's thesis, Algorithms 2 to 8; rounding is S-shaped, p = ½e^{−α/2}, which halves the error", proof: "alp/combined_proof.md",
+		code: "alp.shape.occupy alp.sampler.fill alp.code.masses", exact: "alp.TestTableIsPrivateExactly alp.TestCombinationIsPrivateExactly alp.TestRealTableIsPrivateExactly",
+		audit: "alp.TestAudit", edits: "alp: the columns take the list's share of the budget, too; a step costs the square of what it may: noise halved; a cell holds its least entry instead of the largest",
+	},
+	{
+		claim: "Its intervals hold for every value of an entry, as far as the load read off the table is right; no prior is assumed, and they go on to the Estimate", about: "alp.Projection.Interval",
+		theorem: "own: a value is refuted by odds that under it have a probability of (1 − confidence)/2 at most", proof: "alp/read_evidence.go",
+		code: "alp.decoder.interval alp.decoder.accept alp.newPValues alp.bins.likelihood", exact: "alp.TestIntervalsExactly alp.TestLikelihoodExactly", audit: "alp.TestHonest alp.TestHonestControl",
+		edits: "alp: values refuted by weaker evidence",
+	},
+	{
+		claim:   "A projection is ε-, (ε, δ)- or ρ-zCDP-private for its ℓ₁ or ℓ₂ distance, on the machine as on paper",
+		about:   "jl.Builder.Release jl.Builder.Guarantee jl.Params.Guarantee jl.Sketch.Guarantee",
+		theorem: "Stausholm, thesis, chapter 4 (Theorem 4.2 lacks 1/√k, Note 4.5 compares wrongly); the sensitivity of the integer matrix is own", proof: "jl/sensitivity_proof.md",
+		code: "jl.Params.calibrate jl.state.release jl.operatorNorm", exact: "jl.TestExactOnTinyProjections jl.TestSensitivityAgainstBruteForce jl.TestNeighboursOnTheMachine", audit: "jl.TestAudit",
+		edits: "jl: noise for half the sensitivity; the last row without noise; noise on the input forgotten; slack of rounding left out",
+	},
+	{
+		claim: "Estimates of norms, distances and products are unbiased, with these variances, and their intervals cover",
+		about: "jl.Params.StdDev jl.Sketch.StdDev jl.Params.NormStdErr jl.Params.DistanceStdErr jl.Params.DotStdErr jl.Sketch.SquaredNormInterval jl.Sketch.SquaredDistanceInterval jl.Sketch.DotInterval " +
+			"jl.Sketch.LikelySquaredNormInterval jl.Sketch.LikelySquaredDistanceInterval",
+		theorem: "Stausholm, thesis, Theorem 4.3 (the correction is 4ks/ε², not 2ks/ε²), Corollary 4.1, Lemmas 4.8 and 4.11 (corrected)", proof: "jl/variance.go",
+		code: "jl.model.interval jl.law.moments jl.Params.distanceVariance", exact: "jl.TestMoments jl.TestVarianceFormulas jl.TestPrintedTheoremsFail", audit: "jl.TestCoverage",
+		edits: "jl: distances corrected for one party only; a sketch compared with itself",
+	},
+	{
+		claim: "So many rows, entries a column and so much independence keep a length within 1 ± β but with probability p", about: "jl.Params.Distortion",
+		theorem: "own: moments of an SJLT by those of χ² with a binomial number of degrees, for 2ℓ-wise independence", proof: "jl/tails_proof.md",
+		code: "jl.Params.leastTail jl.moments.collisions jl.Params.polynomial", exact: "jl.TestMomentsOfTinyMatrices jl.TestDistortionIsProved jl.TestIndependence", audit: "jl.TestFailuresOfDistortion",
+		edits: "jl: hash functions of less independence than was asked for; a tail without the collisions of two columns",
+	},
+	{
+		claim: "A sketch of a set is ε-private for a key with all its occurrences, and so are n parties' shares of one", about: "kor.Builder.Release kor.Builder.Share kor.Share.Bytes kor.Builder.Guarantee " +
+			"kor.Params.Guarantee kor.Share.Guarantee kor.Sketch.Guarantee kor.Sketch.PartyGuarantee kor.Params.FlipProb kor.Sketch.FlipProb",
+		theorem: "Stausholm, thesis, chapter 3: p = 1/(e^ε + 1) itself is allowed in Lemma 3.2", proof: "kor/params.go", code: "kor.state.randomize kor.Params.flips kor.Params.shareFlips",
+		exact: "kor.TestExactPrivacy kor.TestFlipProbability kor.TestShareFlips kor.TestMergedFlips", audit: "kor.TestAudit", edits: "kor: flips with p a thousandth too small; a key flips two bits; shares rounded down; count without noise",
+	},
+	{
+		claim: "A sketch of a stream of keys is ε-private for a key with all its occurrences", about: "kor.StreamBuilder.Release kor.StreamBuilder.Guarantee kor.StreamSketch.Guarantee kor.StreamSketch.PartyGuarantee kor.StreamSketch.FlipProb",
+		theorem: "own: a cell that was hit is a fair coin, so p ≥ e^{−ε}/2", proof: "kor/stream.go", code: "kor.tossCoins", exact: "kor.TestExactStreamPrivacy kor.TestStreamStateReleasedTwiceCostsTwice",
+		audit: "kor.TestCellsOfKeysAreFairCoins kor.TestReleasesOfOneStreamStateHaveTheirOwnCoins", edits: "kor: streams: p half of what it must be; streams: the cells of keys are shown",
+	},
+	{
+		claim: "Counts of keys, of unions and differences have these standard errors, and their intervals cover",
+		about: "kor.Params.StdErr kor.Params.RelativeError kor.Params.StreamStdErr kor.Params.StreamRelativeError kor.Sketch.StdErr kor.Sketch.Interval kor.StreamSketch.StdErr kor.StreamSketch.Interval " +
+			"kor.Cardinality.StdErr kor.Cardinality.Interval",
+		theorem: "maximum likelihood in place of interval intersection (thesis, 3.4.2), which needs 10¹⁰ cells", proof: "kor/plan.go", code: "kor.law.stdErr kor.likelihood.interval kor.weightedLevel",
+		exact: "kor.TestPlannedError kor.TestLevelLaw", audit: "kor.TestAccuracy kor.TestIntervalPastTheGrid", edits: "kor: a union in which a release cancels",
+	},
+	{
+		claim: "A distinct count, with noisy bits or without, over slots or windows, is ε-private for a key with all its occurrences",
+		about: "kor/distinct.Builder.Release kor/distinct.Builder.Guarantee kor/distinct.Params.Guarantee kor/distinct.Sketch.Guarantee kor/distinct.RunningBuilder.ReleaseSlot " +
+			"kor/distinct.RunningBuilder.Guarantee kor/distinct.Running.Guarantee kor/distinct.WindowBuilder.Release kor/distinct.WindowBuilder.Guarantee kor/distinct.Windows.Guarantee",
+		theorem: "own: a key sets one bit and none clears one, so the number of ones moves by one", proof: "kor/distinct/params.go", code: "kor/distinct.Params.laws kor/distinct.ones",
+		exact: "kor/distinct.TestExactPrivacy kor/distinct.TestRunningIsExactlyPrivate kor/distinct.TestWindowsAreExactlyPrivate", audit: "kor/distinct.TestReleaseHasTheLaw",
+		edits: "kor/distinct: noise of the count too small; bits released without flips; running: noise for half the sensitivity; windows: no noise in a class",
+	},
+	{
+		claim: "Distinct counts, unions and comparisons have these standard errors, and their intervals cover",
+		about: "kor/distinct.Params.StdErr kor/distinct.Params.RelativeError kor/distinct.Params.RunningStdErr kor/distinct.Params.WindowStdErr kor/distinct.Sketch.StdErr kor/distinct.Sketch.Interval " +
+			"kor/distinct.Running.StdErr kor/distinct.Running.Interval kor/distinct.Windows.StdErr kor/distinct.Windows.Interval kor/distinct.Cardinality.StdErr kor/distinct.Cardinality.Interval " +
+			"kor/distinct.Comparison.StdErr kor/distinct.Comparison.Interval",
+		theorem: "own: the exact moments of the number of ones", proof: "kor/distinct/doc.go", code: "kor/distinct.curve.stdErr kor/distinct.curve.mean kor/distinct.curve.interval kor/distinct.unionVariance",
+		exact: "kor/distinct.TestMomentsOfTheCount kor/distinct.TestUnionVariance kor/distinct.TestStdErr", audit: "kor/distinct.TestAccuracy kor/distinct.TestUnionAccuracy",
+		edits: "kor/distinct: the flips of the second release forgotten; a release compared with itself",
+	},
+	{
+		claim: "A number with Arete, jump, discrete Laplace or Gaussian noise, and the sum of n parties' shares, are private by a certificate of the law that is drawn",
+		about: "arete.Mechanism.Release arete.Mechanism.ReleaseValue arete.Mechanism.Guarantee arete.Params.Guarantee arete.Value.Guarantee arete.Lattice.Certify arete.Mechanism.Share " +
+			"arete.Mechanism.ShareWithDropouts arete.Share.Mask arete.Share.Noise arete.Share.Sum arete.Share.Guarantee",
+		theorem: "Pagh and Stausholm, Arete: Lemma 5.2's parameters are not certified, and its mechanism is scale-free; the jump law is own", proof: "arete/jump_certificate.go",
+		code: "arete.calibrate arete.jump.loss arete.discrete.loss arete.gaussianDelta", exact: "arete.TestPrivacyExactly arete.TestGaussianPrivacyExactly arete.TestLatticeCertificates arete.TestSharesAddUpToTheLaw",
+		audit: "arete.TestAudit arete.TestGaussianAudit", edits: "arete: jump law: more loss allowed than ε; shares of half the rate; drop-outs not made up for; Gaussian shares: κ left out of ρ",
+	},
+	{
+		claim: "Errors and intervals of a number hold, also of a sum of shares", about: "arete.Value.Interval arete.Params.MeanAbs arete.Params.StdDev arete.Share.StdDev arete.Value.StdDev", theorem: "the exact law", proof: "arete/value.go", code: "arete.Value.quantile arete.Lattice.MeanAbs",
+		exact: "arete.TestIntervalMargins arete.TestTableOfRatios arete.TestGaussianCalibration", audit: "arete.TestIntervals arete.TestIntervalsOfSums", edits: "arete: intervals for one tail of the noise",
+	},
+	{
+		claim:   "Sums and means of vectors are ε-, (ε, δ)- or ρ-zCDP-private, with the noise that the range of each coordinate asks for",
+		about:   "elliptical.Builder.Release elliptical.Mechanism.Release elliptical.Builder.Guarantee elliptical.Mechanism.Guarantee elliptical.Params.Guarantee elliptical.Sum.Guarantee",
+		theorem: "Lebeda, thesis, Algorithms 15 and 16 (Figure 4.1's caption has E‖η‖₁); the box is own", proof: "elliptical/doc.go", code: "elliptical.Params.calibrate elliptical.group.logMoment elliptical.state.addRow elliptical.law.sample elliptical.law.addNoise elliptical.law.addBox",
+		exact: "elliptical.TestReleaseIsPrivateExactly elliptical.TestBoxIsPrivateExactly elliptical.TestBoxLaw elliptical.TestSensitivityOfRows", audit: "elliptical.TestAudit elliptical.TestAuditOfEllipsoid elliptical.TestIntervalCovers",
+		edits: "elliptical: noise for half the sensitivity; values not clamped to their interval; one coordinate without noise; one uniform number for all coordinates of a group",
+	},
+	{
+		claim: "Errors and intervals of vectors hold", about: "elliptical.Params.ExpectedError elliptical.Mechanism.ExpectedError elliptical.Mechanism.HalfWidth elliptical.Sum.ExpectedError " +
+			"elliptical.Params.StdDev elliptical.Mechanism.StdDev elliptical.Sum.StdDev " +
+			"elliptical.Sum.CountStdDev elliptical.Sum.Interval elliptical.Sum.MeanInterval elliptical.Sum.SimultaneousInterval",
+		theorem: "Lebeda, thesis, Lemmas 4.3, 4.7, 4.8, 4.10 and 4.11", proof: "elliptical/doc.go", code: "elliptical.law.halfWidth", exact: "elliptical.TestExpectedErrorIsTheTheorems elliptical.TestErrorIsMeasured",
+		audit: "elliptical.TestIntervalCovers elliptical.TestOtherIntervalsCover", edits: "elliptical: a mean's interval without the noise of the count",
+	},
+	{
+		claim:   "The statistics of a column are ε-private or ρ-zCDP for one row, with less noise than a budget split over moments",
+		about:   "elliptical/column.Builder.Release elliptical/column.Builder.Guarantee elliptical/column.Params.Guarantee elliptical/column.Summary.Guarantee",
+		theorem: "own: polynomials that are non-negative and add up to one", proof: "elliptical/column/scheme.go", code: "elliptical/column.Params.scheme elliptical/column.Params.law elliptical/column.law.release",
+		exact: "elliptical/column.TestExactPrivacy elliptical/column.TestReaches elliptical/column.TestShiftsArePrivate", audit: "elliptical/column.TestReleaseHasTheLaw",
+		edits: "elliptical/column: reach of the simplex a thousandth too small; noise too small; a coordinate without noise",
+	},
+	{
+		claim: "Quantiles of a column are ε-private or ρ-zCDP for one row", about: "elliptical/column.QuantileBuilder.Release elliptical/column.QuantileBuilder.Guarantee " +
+			"elliptical/column.QuantileParams.Guarantee elliptical/column.Quantiles.Guarantee",
+		theorem: "the exponential mechanism with exact weights, the middle level first and then both parts", proof: "elliptical/column/exponential.go", code: "elliptical/column.choose elliptical/column.part.weight elliptical/column.quantiles",
+		exact: "elliptical/column.TestExactQuantiles elliptical/column.TestWeightRatios elliptical/column.TestPartsAreDisjoint", audit: "elliptical/column.TestChoose",
+		edits: "elliptical/column: weights with twice the exponent; a row in both parts; quantiles with all of the loss in each round",
+	},
+	{
+		claim: "Standard errors and intervals of a column hold", about: "elliptical/column.Summary.StdErr elliptical/column.Summary.Interval elliptical/column.Quantiles.Interval", theorem: "the exact law of the noise",
+		proof: "elliptical/column/interval.go", code: "elliptical/column.Summary.reach elliptical/column.laplaceReach", exact: "elliptical/column.TestErrors elliptical/column.TestLaplaceReach",
+		audit: "elliptical/column.TestCoverage elliptical/column.TestQuantileAccuracy", edits: "elliptical/column: intervals a fifth too narrow",
+	},
+	{
+		claim: "Means of many coordinates without known ranges are ρ-zCDP for one row, all steps together",
+		about: "plan.Mechanism.Release plan.Mechanism.ReleaseContext plan.Mechanism.ReleaseSparse plan.Mechanism.ReleaseSparseContext plan.Mechanism.Guarantee plan.Params.Guarantee plan.Mean.Guarantee " +
+			"plan.Params.NormBound",
+		theorem: "Aumüller, Lebeda, Nelson and Pagh, PLAN, and Lebeda's thesis, Algorithms 17 and 18 (Listing 5.1's power, Lemma 5.4's radius and 5.7's tables are wrong)", proof: "plan/clip.go",
+		code:  "plan.run.adaptive plan.run.twoPass plan.run.plain plan.run.instanceOptimal plan.clipper.round plan.spending.take plan.sampler.addNoise",
+		exact: "plan.TestClippedRowsKeepTheirSensitivity plan.TestNormsAreCheckedInIntegers plan.TestNoiseIsAddedExactly plan.TestBudget", audit: "plan.TestAudit plan.TestSharesLeaveASum",
+		edits: "plan: half the sensitivity of the sum under Replace; the norm of a clipped row is checked against too much; the budget is not counted; noise is added after rounding",
+	},
+	{
+		claim: "Quantiles of many columns are ρ-zCDP for one row", about: "plan.QuantileMechanism.Release plan.QuantileMechanism.ReleaseContext plan.QuantileMechanism.ReleaseSparse " +
+			"plan.QuantileMechanism.Guarantee plan.QuantileParams.Guarantee plan.Quantiles.Guarantee",
+		theorem: "the exponential mechanism in integers; binary search (Huang, Liang and Yi) with the corrected radius", proof: "plan/quantile.go", code: "plan.sampler.quantile plan.weights.at plan.sampler.binarySearch",
+		exact: "plan.TestQuantileIsPrivate plan.TestCountAboveIsPrivate plan.TestSamplerFollowsTheLaw", audit: "plan.TestSamplerRejectsAsItShould plan.TestQuantileAccuracy",
+		edits: "plan: weights fall too fast; the rarer end of a piece is accepted too often; a step of the binary search forgets that there are T",
+	},
+	{
+		claim: "Errors and intervals of means and their quantiles hold", about: "plan.Mean.Interval plan.Mean.IntervalBounded plan.Mean.NoiseNorm plan.Mean.StdDev plan.Mean.StdDevs plan.Params.RowsFor plan.QuantileParams.RankError plan.QuantileParams.RequiredRho plan.Quantiles.Interval",
+		theorem: "PLAN's error bound, with what clipping took bounded from the release", proof: "plan/bounded.go", code: "plan.Mean.noiseOfSum", exact: "plan.TestIntervalOfTheLargestNumbers plan.TestIndependentNoise plan.TestRowsFor plan.TestQuantilePlanning",
+		audit: "plan.TestIntervalCoverage plan.TestIntervalBoundedAgainstTheWorst plan.TestQuantileIntervalHolds", edits: "plan: an honest interval forgets the noise of γ; an honest interval forgets what was clipped",
+	},
+	{
+		claim: "A randomized estimate with noise is ε-private by what is promised of its error, also for several queries and with searched advice",
+		about: "noise/approx.Mechanism.Release noise/approx.Mechanism.Guarantee noise/approx.Params.Guarantee noise/approx.Value.Guarantee noise/approx.AdviceSearch.Release " +
+			"noise/approx.AdviceSearch.Guarantee noise/approx.Advised.Guarantee noise/approx.Params.Scale noise/approx.Value.Scale noise/approx.Advised.Scale",
+		theorem: "Tětek, Additive noise mechanisms for randomized approximations: Theorem 14's scale is not private (counterexample), Theorem 10's holds for small ε only", proof: "noise/approx/scale_proof.md",
+		code:  "noise/approx.Params.choose noise/approx.momentScale noise/approx.subexponentialScale noise/approx.roundedSteps noise/approx.AdviceSearch.release",
+		exact: "noise/approx.TestMomentNoiseIsPrivate noise/approx.TestSubexponentialNoiseIsPrivate noise/approx.TestApproxScaleTables noise/approx.TestRoundedSteps noise/approx.TestPublishedParetoScaleIsNotPrivate", audit: "noise/approx.TestMechanismAudit noise/approx.TestAdviceSearch",
+		edits: "noise/approx: moment scale for Δ₁ + Δ₂ instead of Δ₁ + 2Δ₂; several queries calibrated as one; each round of the search spends half of the budget",
+	},
+	{
+		claim: "Bounds of approximations hold", about: "noise/approx.Params.ErrorBound noise/approx.Params.WithErrorBound noise/approx.Value.Interval noise/approx.Advised.Interval noise/approx.MedianRuns " +
+			"noise/approx.MedianMoment noise/approx.AdviceSearch.Accuracy noise/approx.Params.StdDev noise/approx.Params.MeanAbs",
+		theorem: "the laws' exact tails; medians of runs by Chernoff", proof: "noise/approx/median.go", code: "noise/approx.gridNoise.law", exact: "noise/approx.TestWithErrorBound noise/approx.TestApproxChoosesTheSmallerNoise noise/approx.TestAdviceSearchPlan noise/approx.TestMedianMoment noise/approx.TestMedianRuns",
+		audit: "noise/approx.TestValueInterval", edits: "noise/approx: median bound without its constant",
+	},
+	{
+		claim: "What several releases promise together is certified upwards, and so is each conversion between guarantees and units",
+		about: "noise/budget.Guarantee.DeltaAt noise/budget.Guarantee.EpsilonAt noise/budget.Guarantee.Epsilon noise/budget.Guarantee.Delta noise/budget.Guarantee.Rho noise/budget.Guarantee.Mu " +
+			"noise/budget.PureDP noise/budget.ApproxDP noise/budget.ZCDP noise/budget.GDP noise/budget.Laplace noise/budget.DiscreteLaplace noise/budget.Gaussian noise/budget.GaussianZCDP " +
+			"noise/budget.DiscreteGaussian noise/budget.Compose noise/budget.Guarantee.Times noise/budget.Guarantee.Group noise/budget.Guarantee.Replaced noise/budget.Guarantee.For " +
+			"noise/budget.Guarantee.Stable noise/budget.Guarantee.WithPair noise/budget.Guarantee.WithEscape noise/budget.Guarantee.Subsampled",
+		theorem: "dominating pairs and their composition (Kairouz, Oh and Viswanath; Zhu, Dong and Wang); Bun and Steinke's zCDP with the conversion of Canonne, Kamath and Steinke; Dong, Roth and Su's GDP",
+		proof:   "internal/loss/loss_proof.md", code: "noise/budget.Compose noise/budget.Guarantee.DeltaAt noise/budget.Guarantee.Times noise/budget.Guarantee.Group",
+		exact: "noise/budget.TestComposeNeverBelowRandomizedResponse noise/budget.TestPairsBoundTheirNoise noise/budget.TestConversionsAreExact noise/budget.TestGroupIsExact noise/budget.TestStable " +
+			"noise/budget.TestWithPair noise/budget.TestWithEscape noise/budget.TestSubsampledIsExact noise/budget.TestSampledPairsBoundAllMechanisms",
+		audit: "noise/budget.TestPublishedFigures", edits: "noise/budget: several releases for the price of one; units added up that differ; a group costs one less; replaced for the price of one",
+	},
+	{
+		claim: "The Gaussian mechanism's σ and δ are exact, rounded to the safe side", about: "noise.GaussianDelta noise.GaussianLogDelta noise.GaussianSigma noise.GaussianSigmaZCDP noise.LaplaceScale noise.Scale",
+		theorem: "Balle and Wang 2018, Theorem 8; Bun and Steinke 2016", proof: "noise/gaussian_calibrate.go", code: "noise.GaussianSigma noise.GaussianSigmaZCDP noise.LaplaceScale",
+		exact: "noise.TestGaussianDeltaReference noise.TestGaussianSigmaSafeAndTight noise.TestScalesRoundUp internal/audit/vectors.TestNumbers", audit: "jl.TestAudit",
+		edits: "noise: analytic σ slightly too small; Laplace scale half; Gaussian σ for zCDP too small by √2",
+	},
+	{
+		claim: "Samplers have exactly the law of the ideal noise, rounded", about: "noise.DiscreteLaplace.SampleInt noise.DiscreteGaussian.SampleInt noise.Gaussian.Sample noise.Laplace.Sample noise.Staircase.Sample " +
+			"noise.StaircaseGamma noise.StaircaseGammaVariance noise.CorrelatedGaussian.Own noise.CorrelatedGaussian.Shared noise.Bernoulli.Prob noise.RandomizedResponse noise.Geometric.SampleInt noise.CorrelatedGaussian.Sampler noise.CorrelatedGaussian.SamplerBeside noise.Pareto.Sample noise.Student.Sample noise.Bernoulli.Sample noise.RandomizedRound",
+		theorem: "Canonne, Kamath and Steinke 2020; Mironov 2012 says what goes wrong with floats; strips as in Marsaglia and Tsang, in integers", proof: "noise/strips.go",
+		code: "noise.twoSided noise.drawNormal noise.geometric noise.discreteLaplace noise.newStripColumns noise.lazy.compareExp", exact: "noise.TestDiscreteLawsAgainstExactSums noise.TestStripsCoverTheDensity noise.TestNormalByStrip noise.TestGeometricRejectionIsExact",
+		audit: "noise.TestAudit noise.TestSamplersFollowTheirLaw noise.TestLowBitsShowNothing", edits: "noise: discrete Laplace without its shift; a strip of the normal law too low; float logarithm trusted on a boundary",
+	},
+	{
+		claim: "The secret source cannot be replaced, seeded or repeated, and forgets what it gave", about: "noise.Source.Uint64 noise.Source.Fill noise.Source.Uint64N", theorem: "AES-256 in counter mode under fresh keys",
+		proof: "noise/source.go", code: "noise.state.newKey", exact: "noise.TestSourceWipesWhatItGave noise.TestSourceUsesAWholeKeyForEachBlock", audit: "noise.TestSourceIsUniform noise.TestSourceIgnoresReplacedReader",
+		edits: "noise: half of a key is zero; one key for all; what was drawn stays in the buffer",
+	},
+	{
+		claim: "A ledger never spends more than its budget, not after a crash either", about: "noise/budget.Ledger.Spend noise/budget.Ledger.Accepts noise/budget.Ledger.Split noise/budget.Ledger.Budget noise/budget.Ledger.Spent " +
+			"noise/budget.Ledger.Remaining noise/budget.Ledger.SpendOnce noise/budget.Release noise/budget.ReleaseOf noise/budget.ReleaseFunc noise/budget.OpenJournal",
+		theorem: "own: paid before it is released, synced before it is acknowledged", proof: "noise/budget/journal.go", code: "noise/budget.Ledger.Spend noise/budget.Release",
+		exact: "noise/budget.TestRelease noise/budget.TestLedgerProperties noise/budget.TestLedgerKeepsExactSums noise/budget.TestDamagedJournals", audit: "noise/budget.TestKill",
+		edits: "noise/budget: released before it is paid for; acknowledged before the sync; an old copy opened",
+	},
+	{
+		claim: "A Builder shows nothing before its release, and releases once", about: "misragries.Builder.Released threshold.Builder.Released kor.Builder.Released jl.Builder.Released",
+		theorem: "none", proof: "internal/private/private.go", code: "internal/private.Take", exact: "internal/private.TestReleasedOnce internal/audit/surface.TestIgnoredErrors",
+		audit: "internal/private.TestConcurrentUse internal/audit/surface.TestEveryTypeHasWhatItsRoleDemands", edits: "internal/private: released twice; a Builder prints its state; concurrent use not seen",
+	},
+	{
+		claim: "Decoders take no bytes but those of a possible release", about: "misragries.Histogram.UnmarshalBinary threshold.Vector.UnmarshalBinary kor.Sketch.UnmarshalBinary noise/budget.Guarantee.UnmarshalBinary",
+		theorem: "one object, one encoding: internal/wire/FORMAT.md", proof: "internal/wire/FORMAT.md", code: "internal/wire.Reader.Count internal/wire.Flags",
+		exact: "internal/audit/vectors.TestEncodings internal/audit/vectors.TestDecoder", audit: "internal/audit/vectors.FuzzDecoders", edits: "internal/wire: −0 read into Params; numbers above the most read into Params",
+	},
+}

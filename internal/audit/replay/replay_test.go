@@ -1,0 +1,121 @@
+package replay_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/audit/replay"
+	"github.com/dpsketch/dpsketch/noise"
+)
+
+// frozen reports whether this binary has the overlay.
+func frozen() bool {
+	return len(replay.Record(func() { new(noise.Source).Uint64() })) == 1
+}
+
+// build returns this package's tests as a binary with the overlay, and with other texts in place of
+// some files of the library, by their paths from the root.
+func build(t *testing.T, edited map[string]string) (binary string) {
+	t.Helper()
+	root, err := filepath.Abs("../../..")
+	require.NoError(t, err)
+	work := t.TempDir()
+	replace, err := replay.Overlay(root, work)
+	require.NoError(t, err)
+	for file, text := range edited {
+		to := filepath.Join(work, strings.ReplaceAll(file, "/", "_"))
+		require.NoError(t, os.WriteFile(to, []byte(text), 0o600))
+		replace[filepath.Join(root, filepath.FromSlash(file))] = to
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	require.NoError(t, err)
+	list := filepath.Join(work, "overlay.json")
+	require.NoError(t, os.WriteFile(list, overlay, 0o600))
+	binary = filepath.Join(work, "replay.test")
+	out, err := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay="+list, "-o", binary, ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return binary
+}
+
+// again runs the tests of a name in the binary.
+func again(binary, name string) (out string, err error) {
+	args := []string{"-test.run=^" + name + "$", "-test.v"}
+	if dptest.Long() {
+		args = append(args, "-long")
+	}
+	text, err := exec.Command(binary, args...).CombinedOutput()
+	return string(text), err
+}
+
+// told returns the output without the tests that passed.
+func told(out string) string {
+	var left []string
+	for line := range strings.Lines(out) {
+		if trimmed := strings.TrimSpace(line); !strings.HasPrefix(trimmed, "===") && !strings.HasPrefix(trimmed, "--- PASS") && !strings.Contains(trimmed, " draws") {
+			left = append(left, line)
+		}
+	}
+	return strings.Join(left, "")
+}
+
+// TestReplay runs TestReleases and TestControls with frozen noise.
+func TestReplay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the library anew")
+	}
+	if frozen() {
+		t.Skip("this is the binary with frozen noise")
+	}
+	out, err := again(build(t, nil), "(TestFrozen|TestReleases|TestControls|TestDeclaredDifferences)")
+	if testing.Verbose() {
+		t.Log(out)
+	}
+	require.NoError(t, err, "%s", told(out))
+	for _, name := range []string{"TestFrozen", "TestReleases", "TestControls", "TestDeclaredDifferences"} {
+		require.True(t, strings.Contains(out, "--- PASS: "+name+" "), name)
+	}
+}
+
+// plants are draws that depend on data, one in each of some mechanisms, with the test that finds
+// it.
+var plants = []struct{ file, old, new, found string }{
+	{"misragries/keptzeros.go", "y := cutSum(c.count, eta)", "if c.count == 1000 { src.Uint64() }; y := cutSum(c.count, eta)",
+		"misragries.Builder.Release/OneStream_KeptZeros_all_counters"},
+	{"threshold/release.go", "x := int64(sample())", "if e.Steps%3 == 0 { src.Uint64() }; x := int64(sample())", "threshold.Builder.Release/Gaussian_1_false_high"},
+	{"elliptical/column/law.go", "y := l.exact(t, i)", "y := l.exact(t, i); if y.Bit(0) != 0 { src.Uint64() }", "elliptical/column.Builder.Release/count"},
+	{"noise/approx/mechanism.go", "	m.left--", "	m.left--; if estimate > 10.5 { m.src.Uint64() }", "noise/approx.Mechanism.Release/AutoNoise_1_0"},
+	// a sensitivity a little too large
+	{"jl/builder.go", "values[i] += draw()", "values[i] += draw() + values[i]/1024", "jl.Builder.Release/SJLT"},
+	{"kor/distinct/running.go", "now := ones(s.table)", "now := ones(s.table); now *= 2", "kor/distinct.RunningBuilder.ReleaseSlot/one_key"},
+	{"plan/clip.go", "out[i] = r.samplers[0].addNoise(sum, law)", "out[i] = r.samplers[0].addNoise(sum+sum/512, law)", "plan.Mechanism.Release/Thesis_undivided,_row_1"},
+	{"alp/builder.go", "phi := s.phi(e.Steps)", "phi := s.phi(e.Steps); phi += phi / 16", "alp.Builder.Release/split_axis_listed"},
+}
+
+// TestPlantedDraws plants them all in a copy of the library: each fails its test, and nothing else
+// does but what releases by the same code.
+func TestPlantedDraws(t *testing.T) {
+	dptest.NeedsLong(t)
+	if frozen() {
+		t.Skip("this is the binary with frozen noise")
+	}
+	edited := map[string]string{}
+	for _, p := range plants {
+		source, err := os.ReadFile(filepath.Join("../../..", filepath.FromSlash(p.file)))
+		require.NoError(t, err)
+		require.Equal(t, 1, strings.Count(string(source), p.old), "%s: %s", p.file, p.old)
+		edited[p.file] = strings.Replace(string(source), p.old, p.new, 1)
+	}
+	out, err := again(build(t, edited), "TestReleases")
+	require.Error(t, err, "nothing was found")
+	for _, p := range plants {
+		require.True(t, strings.Contains(out, "--- FAIL: TestReleases/"+p.found+" "), p.file)
+	}
+	require.True(t, strings.Contains(out, "--- PASS: TestReleases/alp.Builder.Release/columns "))
+}
