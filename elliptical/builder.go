@@ -161,33 +161,21 @@ func (s *state) addWhitened(row []float64) {
 // released afterwards. The error wraps [ErrMismatch] if the Params differ or the two are the same,
 // and [ErrReleased] if one of them was released or is nil; then nothing happens.
 func (b *Builder) Merge(other *Builder) error {
-	const doing = "elliptical: Merge: a Builder"
 	if other == nil {
 		other = new(Builder)
 	}
-	s := private.Enter(b.secret)
-	if s == nil {
-		_, err := private.Take(b.secret, doing)
-		return err
-	}
-	defer private.Leave(b.secret)
-	switch {
-	case private.Same(b.secret, other.secret):
-		return fault.Mismatch("elliptical", "the Builder to merge", "itself", "another one")
-	case !other.Released() && b.params != other.params:
-		return fault.Mismatch("elliptical", "Params", b.params, other.params)
-	}
-	o, err := private.Take(other.secret, doing)
-	if err != nil {
-		return err
-	}
-	s.flush()
-	o.flush()
-	for i, x := range o.full {
-		s.full[i] = s.full[i].Plus(x)
-	}
-	s.rows, s.sparse = s.rows+o.rows, s.sparse+o.sparse
-	return nil
+	return private.Merge(b.secret, other.secret, "elliptical: Merge", "Builder", func(s, o *state) error {
+		if b.params != other.params {
+			return fault.Mismatch("elliptical", "Params", b.params, other.params)
+		}
+		s.flush()
+		o.flush()
+		for i, x := range o.full {
+			s.full[i] = s.full[i].Plus(x)
+		}
+		s.rows, s.sparse = s.rows+o.rows, s.sparse+o.sparse
+		return nil
+	})
 }
 
 // Released reports whether the Builder has been released. If so, Add ignores its argument.

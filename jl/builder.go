@@ -3,7 +3,6 @@ package jl
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -175,32 +174,16 @@ func (b *Builder) AddDense(x []float64) {
 // The error wraps [ErrMismatch] if the Params differ or the other Builder is this one, and
 // [ErrReleased] if either was released. Then nothing has changed.
 func (b *Builder) Merge(other *Builder) error {
-	const doing = "jl: Merge: a Builder"
 	if other == nil {
 		other = new(Builder)
 	}
-	s := private.Enter(b.secret)
-	if s == nil {
-		_, err := private.Take(b.secret, doing)
-		return err
-	}
-	defer private.Leave(b.secret)
-	if private.Same(b.secret, other.secret) {
-		return fault.Mismatch("jl", "the Builder to merge", "itself", "another one")
-	}
-	if o := private.Enter(other.secret); o != nil {
-		params := o.params
-		private.Leave(other.secret)
-		if s.params != params {
-			return s.params.mismatch(params)
+	return private.Merge(b.secret, other.secret, "jl: Merge", "Builder", func(s, o *state) error {
+		if s.params != o.params {
+			return s.params.mismatch(o.params)
 		}
-	}
-	o, err := private.Take(other.secret, doing)
-	if err != nil {
-		return err
-	}
-	s.merge(o)
-	return nil
+		s.merge(o)
+		return nil
+	})
 }
 
 // Released reports whether the Builder has been released, and Add therefore ignores what it is

@@ -1,7 +1,6 @@
 package kor
 
 import (
-	"fmt"
 	"math/bits"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
@@ -154,33 +153,19 @@ func (s *state) toggleAll(keys []uint64) {
 // The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
 // was released. Then nothing has changed.
 func (b *Builder) Merge(other *Builder) error {
-	if other == nil || b.Released() || other.Released() {
-		return fmt.Errorf("kor: Merge: a Builder is %w", fault.ErrReleased)
+	if other == nil {
+		other = new(Builder)
 	}
-	s, o, err := merging(b.secret, other.secret, b.params, other.params)
-	if err != nil {
-		return err
-	}
-	xor(s.table, o.table)
-	for key, steps := range o.members {
-		s.members.flip(key, steps)
-	}
-	private.Leave(b.secret)
-	return nil
-}
-
-// merging enters a and takes b, unless they are one or their Params differ.
-func merging(a, b secret, p, q Params) (into, from *state, err error) {
-	if private.Same(a, b) {
-		return nil, nil, fault.Mismatch("kor", "Builder", "itself", "another one")
-	}
-	if err := sameParams(p, q); err != nil {
-		return nil, nil, err
-	}
-	if from, err = private.Take(b, "kor: Merge: the other Builder"); err != nil {
-		return nil, nil, err
-	}
-	return private.Enter(a), from, nil
+	return private.Merge(b.secret, other.secret, "kor: Merge", "Builder", func(s, o *state) error {
+		if err := sameParams(b.params, other.params); err != nil {
+			return err
+		}
+		xor(s.table, o.table)
+		for key, steps := range o.members {
+			s.members.flip(key, steps)
+		}
+		return nil
+	})
 }
 
 // Released reports whether the Builder has been released, and Toggle therefore ignores what it is

@@ -139,37 +139,38 @@ func TestTablesAreThePlacement(t *testing.T) {
 	}
 }
 
-// Every use of a Builder while another one is at work panics.
-func TestConcurrentUsePanics(t *testing.T) {
+// Every use of a Builder while another one is at work panics, or returns an error where it would
+// release, and the data are gone.
+func TestConcurrentUse(t *testing.T) {
 	const text = "concurrent use of a Builder"
-	b, other := builder(t, small), builder(t, small)
-	s, otherStream := streamBuilder(t, small), streamBuilder(t, small)
-	share, err := builder(t, small).Share(2)
-	require.NoError(t, err)
+	b, s := builder(t, small), streamBuilder(t, small)
 	for name, use := range map[string]func(){
 		"Toggle": func() { b.Toggle(1) }, "Add one": func() { b.Add(1) }, "ToggleWeighted": func() { b.ToggleWeighted(1, 0.5) }, "Add": func() { b.Add(1, 2) },
-		"Release": func() { b.Release() }, "Share": func() { b.Share(2) }, "Merge": func() { b.Merge(builder(t, small)) },
-		"merged": func() { other.Merge(b) }, "append": func() { b.AppendPrivateState(nil) }, "restore": func() { b.RestorePrivateState(nil) },
-		"stream Add": func() { s.Add(1) }, "stream Add many": func() { s.Add(1, 2) }, "stream AddWeighted": func() { s.AddWeighted(1, 0.5) }, "stream Release": func() { s.Release() },
-		"stream Merge": func() { s.Merge(streamBuilder(t, small)) }, "stream merged": func() { otherStream.Merge(s) },
+		"Merge": func() { b.Merge(builder(t, small)) }, "merged": func() { builder(t, small).Merge(b) },
+		"append": func() { b.AppendPrivateState(nil) }, "restore": func() { b.RestorePrivateState(nil) },
+		"stream Add": func() { s.Add(1) }, "stream Add many": func() { s.Add(1, 2) }, "stream AddWeighted": func() { s.AddWeighted(1, 0.5) },
+		"stream Merge": func() { s.Merge(streamBuilder(t, small)) }, "stream merged": func() { streamBuilder(t, small).Merge(s) },
 		"stream append": func() { s.AppendPrivateState(nil) }, "stream restore": func() { s.RestorePrivateState(nil) },
-		"Bytes": func() { share.Bytes() },
 	} {
-		for _, held := range []secret{b.secret, s.secret, share.secret} {
-			private.Enter(held)
-		}
-		require.Panics(t, use, name)
+		b, s = builder(t, small), streamBuilder(t, small)
+		private.Enter(b.secret)
+		private.Enter(s.secret)
 		func() {
-			defer func() { require.Contains(t, recover(), text) }()
+			defer func() { require.Contains(t, recover(), text, name) }()
 			use()
 		}()
-		for _, held := range []secret{b.secret, s.secret, share.secret} {
-			private.Leave(held)
-		}
+		require.True(t, b.Released() != s.Released(), name)
 	}
-	b.Toggle(1) // and works again
-	_, err = b.Release()
-	require.NoError(t, err)
+	for name, release := range map[string]func() error{
+		"Release": func() error { _, err := b.Release(); return err }, "Share": func() error { _, err := b.Share(2); return err },
+		"stream Release": func() error { _, err := s.Release(); return err },
+	} {
+		b, s = builder(t, small), streamBuilder(t, small)
+		private.Enter(b.secret)
+		private.Enter(s.secret)
+		require.ErrorContains(t, release(), "was used by two goroutines at once", name)
+		require.ErrorContains(t, release(), "was used by two goroutines at once", name)
+	}
 }
 
 // Every Builder tells what its release will promise, before and after.

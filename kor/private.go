@@ -2,11 +2,9 @@ package kor
 
 import (
 	"encoding/binary"
-	"fmt"
 	"maps"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
@@ -35,7 +33,7 @@ const memberSize = 8 + 4 // bytes of a key of a Builder that counts
 func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
-		return dst, fmt.Errorf("kor: AppendPrivateState: the Builder is %w", fault.ErrReleased)
+		return dst, private.Missing(b.secret, "kor: AppendPrivateState: the Builder")
 	}
 	defer private.Leave(b.secret)
 	dst = appendPrivateState(dst, privateBuilder, s)
@@ -53,7 +51,7 @@ func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
 func (b *Builder) RestorePrivateState(data []byte) error {
 	s := private.Enter(b.secret)
 	if s == nil {
-		return fmt.Errorf("kor: RestorePrivateState: the Builder is %w", fault.ErrReleased)
+		return private.Missing(b.secret, "kor: RestorePrivateState: the Builder")
 	}
 	defer private.Leave(b.secret)
 	r := wire.NewReader("kor", data)
@@ -100,7 +98,7 @@ func readMembers(r *wire.Reader, p Params) members {
 func (b *StreamBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
-		return dst, fmt.Errorf("kor: AppendPrivateState: the StreamBuilder is %w", fault.ErrReleased)
+		return dst, private.Missing(b.secret, "kor: AppendPrivateState: the StreamBuilder")
 	}
 	defer private.Leave(b.secret)
 	return appendPrivateState(dst, privateStream, s), nil
@@ -111,7 +109,7 @@ func (b *StreamBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
 func (b *StreamBuilder) RestorePrivateState(data []byte) error {
 	s := private.Enter(b.secret)
 	if s == nil {
-		return fmt.Errorf("kor: RestorePrivateState: the StreamBuilder is %w", fault.ErrReleased)
+		return private.Missing(b.secret, "kor: RestorePrivateState: the StreamBuilder")
 	}
 	defer private.Leave(b.secret)
 	r := wire.NewReader("kor", data)

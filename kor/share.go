@@ -53,7 +53,7 @@ func (p Params) shareFlips(parties int) (noise.Bernoulli, error) {
 // then the Builder is as it was.
 func (b *Builder) Share(parties int) (*Share, error) {
 	if b.Released() {
-		return nil, fmt.Errorf("kor: Share: the Builder is %w", fault.ErrReleased)
+		return nil, private.Missing(b.secret, "kor: Share: the Builder")
 	}
 	law, err := b.params.shareFlips(parties)
 	if err != nil {

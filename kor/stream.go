@@ -124,16 +124,16 @@ func (b *StreamBuilder) AddWeighted(key uint64, weight float64) {
 // The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
 // was released. Then nothing has changed.
 func (b *StreamBuilder) Merge(other *StreamBuilder) error {
-	if other == nil || b.Released() || other.Released() {
-		return fmt.Errorf("kor: Merge: a StreamBuilder is %w", fault.ErrReleased)
+	if other == nil {
+		other = new(StreamBuilder)
 	}
-	s, o, err := merging(b.secret, other.secret, b.params, other.params)
-	if err != nil {
-		return err
-	}
-	or(s.table, o.table)
-	private.Leave(b.secret)
-	return nil
+	return private.Merge(b.secret, other.secret, "kor: Merge", "StreamBuilder", func(s, o *state) error {
+		if err := sameParams(b.params, other.params); err != nil {
+			return err
+		}
+		or(s.table, o.table)
+		return nil
+	})
 }
 
 // Released reports whether the StreamBuilder has been released, and Add therefore ignores what it

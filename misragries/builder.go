@@ -1,8 +1,6 @@
 package misragries
 
 import (
-	"fmt"
-
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/keyhash"
@@ -137,30 +135,21 @@ func (b *Builder[K]) holds() Input {
 // [ErrReleased] if either was released, and [ErrParams] if the Params ask for a mechanism that no
 // merged sketch has. Then nothing has changed.
 func (b *Builder[K]) Merge(other *Builder[K]) error {
-	switch {
-	case b.Released() || other == nil || other.Released():
-		return fmt.Errorf("misragries: Merge: a Builder is %w", fault.ErrReleased)
-	case private.Same(b.secret, other.secret):
-		return intoItself("a Builder")
-	case b.params != other.params:
-		return fault.Mismatch("misragries", "Params", b.params, other.params)
+	if other == nil {
+		other = new(Builder[K])
 	}
-	m, err := b.params.allowed(Merged)
-	if err != nil {
-		return err
-	}
-	s := private.Enter(b.secret)
-	o, err := private.Take(other.secret, "misragries: Merge: the other Builder")
-	if err == nil {
+	return private.Merge(b.secret, other.secret, "misragries: Merge", "Builder", func(s, o *state[K]) error {
+		if b.params != other.params {
+			return fault.Mismatch("misragries", "Params", b.params, other.params)
+		}
+		m, err := b.params.allowed(Merged)
+		if err != nil {
+			return err
+		}
 		s.sketch.plain().merge(o.sketch.plain())
 		s.law, s.given = calibration{method: m, input: Merged}, s.given || o.given
-	}
-	private.Leave(b.secret)
-	return err
-}
-
-func intoItself(what string) error {
-	return fmt.Errorf("misragries: Merge: %s cannot be merged into itself: %w", what, fault.ErrMismatch)
+		return nil
+	})
 }
 
 // FromCounters returns a Builder that holds the counters of a standard Misra-Gries sketch from

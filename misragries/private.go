@@ -2,7 +2,6 @@ package misragries
 
 import (
 	"encoding/binary"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -34,7 +33,7 @@ const privateVersion = 3
 func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
-		return dst, fmt.Errorf("misragries: AppendPrivateState: the Builder is %w", fault.ErrReleased)
+		return dst, private.Missing(b.secret, "misragries: AppendPrivateState: the Builder")
 	}
 	defer private.Leave(b.secret)
 	keys := wire.KeysOf[K]()
@@ -61,7 +60,7 @@ func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 func (b *Builder[K]) RestorePrivateState(data []byte) error {
 	s := private.Enter(b.secret)
 	if s == nil {
-		return fmt.Errorf("misragries: RestorePrivateState: the Builder is %w", fault.ErrReleased)
+		return private.Missing(b.secret, "misragries: RestorePrivateState: the Builder")
 	}
 	defer private.Leave(b.secret)
 	keys := wire.KeysOf[K]()
@@ -158,7 +157,7 @@ func readSketch[K hashing.Key](r *wire.Reader, keys wire.Keys[K], p Params) *ske
 func (t *Sum[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	s := private.Enter(t.sumSecret)
 	if s == nil {
-		return dst, fmt.Errorf("misragries: AppendPrivateState: the Sum is %w", fault.ErrReleased)
+		return dst, private.Missing(t.sumSecret, "misragries: AppendPrivateState: the Sum")
 	}
 	defer private.Leave(t.sumSecret)
 	keys := wire.KeysOf[K]()
@@ -179,7 +178,7 @@ func (t *Sum[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 func (t *Sum[K]) RestorePrivateState(data []byte) error {
 	s := private.Enter(t.sumSecret)
 	if s == nil {
-		return fmt.Errorf("misragries: RestorePrivateState: the Sum is %w", fault.ErrReleased)
+		return private.Missing(t.sumSecret, "misragries: RestorePrivateState: the Sum")
 	}
 	defer private.Leave(t.sumSecret)
 	keys := wire.KeysOf[K]()

@@ -62,17 +62,16 @@ func (t *Sum[K]) Guarantee() budget.Guarantee { return t.promise }
 // The error wraps [ErrMismatch] if the Params are not those of the Sum or something was merged into
 // the Builder, and [ErrReleased] if either was released. Then nothing has changed.
 func (t *Sum[K]) Add(b *Builder[K]) error {
-	switch {
-	case t.Released() || b == nil || b.Released():
-		return fmt.Errorf("misragries: Sum.Add: the Sum or the Builder is %w", fault.ErrReleased)
-	case t.params != b.params:
-		return fault.Mismatch("misragries", "Params", t.params, b.params)
-	case b.holds() == Merged: // its neighbours differ in other ways
-		return fmt.Errorf("misragries: Sum.Add: sketches were merged into the Builder, and only that of one stream can be reduced: %w", fault.ErrMismatch)
+	if b == nil {
+		b = new(Builder[K])
 	}
-	s := private.Enter(t.sumSecret)
-	o, err := private.Take(b.secret, "misragries: Sum.Add: the Builder")
-	if err == nil {
+	return private.Merge(t.sumSecret, b.secret, "misragries: Sum.Add", "Sum or Builder", func(s *sumState[K], o *state[K]) error {
+		switch {
+		case t.params != b.params:
+			return fault.Mismatch("misragries", "Params", t.params, b.params)
+		case o.law.input == Merged: // its neighbours differ in other ways
+			return fmt.Errorf("misragries: Sum.Add: sketches were merged into the Builder, and only that of one stream can be reduced: %w", fault.ErrMismatch)
+		}
 		held := methodOf[K](t.law.method).prepare(&s.src, t.law, o.sketch.plain())
 		for _, c := range held.counters {
 			s.add(c.key, c.count)
@@ -80,9 +79,8 @@ func (t *Sum[K]) Add(b *Builder[K]) error {
 		s.sketches++
 		s.length = cutSum(s.length, held.lost)
 		s.unknown = s.unknown || o.given
-	}
-	private.Leave(t.sumSecret)
-	return err
+		return nil
+	})
 }
 
 // add adds to the units of the key, which saturate.
@@ -94,26 +92,21 @@ func (s *sumState[K]) add(key K, units int64) {
 // their sketches, in any order. The streams of both must be disjoint. The error wraps [ErrMismatch]
 // if the Params differ, and [ErrReleased] if either was released. Then nothing has changed.
 func (t *Sum[K]) Merge(other *Sum[K]) error {
-	switch {
-	case t.Released() || other == nil || other.Released():
-		return fmt.Errorf("misragries: Sum.Merge: a Sum is %w", fault.ErrReleased)
-	case private.Same(t.sumSecret, other.sumSecret):
-		return intoItself("a Sum")
-	case t.params != other.params:
-		return fault.Mismatch("misragries", "Params", t.params, other.params)
+	if other == nil {
+		other = new(Sum[K])
 	}
-	s := private.Enter(t.sumSecret)
-	o, err := private.Take(other.sumSecret, "misragries: Sum.Merge: the other Sum")
-	if err == nil {
+	return private.Merge(t.sumSecret, other.sumSecret, "misragries: Merge", "Sum", func(s, o *sumState[K]) error {
+		if t.params != other.params {
+			return fault.Mismatch("misragries", "Params", t.params, other.params)
+		}
 		for key, count := range o.units {
 			s.add(key, count)
 		}
 		s.sketches = int(min(int64(s.sketches)+int64(o.sketches), math.MaxInt32))
 		s.length = cutSum(s.length, o.length)
 		s.unknown = s.unknown || o.unknown
-	}
-	private.Leave(t.sumSecret)
-	return err
+		return nil
+	})
 }
 
 // Released reports whether the Sum has been released.

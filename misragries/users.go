@@ -1,7 +1,6 @@
 package misragries
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
@@ -99,24 +98,20 @@ func (b *UserBuilder[K]) Released() bool { return private.Released(b.userSecret)
 //
 // The errors are those of [Builder.Merge].
 func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
-	switch {
-	case b.Released() || other == nil || other.Released():
-		return fmt.Errorf("misragries: Merge: a UserBuilder is %w", fault.ErrReleased)
-	case private.Same(b.userSecret, other.userSecret):
-		return intoItself("a UserBuilder")
-	case b.params != other.params:
-		return fault.Mismatch("misragries", "Params", b.params, other.params)
-	case !b.law.together:
-		return fault.Params("misragries", "Method", b.params.Method,
-			"SparseVector, or PureUniverse with more MaxKeys, in both UserBuilders that are to be merged: by these Params they are "+b.law.method.String()+" of single keys")
+	if other == nil {
+		other = new(UserBuilder[K])
 	}
-	s := private.Enter(b.userSecret)
-	o, err := private.Take(other.userSecret, "misragries: Merge: the other UserBuilder")
-	if err == nil {
+	return private.Merge(b.userSecret, other.userSecret, "misragries: Merge", "UserBuilder", func(s, o *userState[K]) error {
+		switch {
+		case b.params != other.params:
+			return fault.Mismatch("misragries", "Params", b.params, other.params)
+		case !b.law.together:
+			return fault.Params("misragries", "Method", b.params.Method,
+				"SparseVector, or PureUniverse with more MaxKeys, in both UserBuilders that are to be merged: by these Params they are "+b.law.method.String()+" of single keys")
+		}
 		s.users.merge(o.users)
-	}
-	private.Leave(b.userSecret)
-	return err
+		return nil
+	})
 }
 
 // Release spends the budget and returns the private histogram of the number of users per key. The

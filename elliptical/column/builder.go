@@ -1,8 +1,6 @@
 package column
 
 import (
-	"fmt"
-
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise/budget"
@@ -63,25 +61,18 @@ func (b *Builder) Add(x float64) {
 // The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
 // was released. Then nothing has changed.
 func (b *Builder) Merge(other *Builder) error {
-	if other == nil || b.Released() || other.Released() {
-		return fmt.Errorf("column: Merge: a Builder is %w", fault.ErrReleased)
+	if other == nil {
+		other = new(Builder)
 	}
-	if private.Same(b.secret, other.secret) {
-		return fault.Mismatch("column", "Builder", "itself", "another one")
-	}
-	if b.params != other.params {
-		return fault.Mismatch("column", "Params", b.params, other.params)
-	}
-	o, err := private.Take(other.secret, "column: Merge: the other Builder")
-	if err != nil {
-		return err
-	}
-	s := private.Enter(b.secret)
-	s.rows += o.rows
-	s.first = s.first.Plus(o.first)
-	s.second = s.second.Plus(o.second)
-	private.Leave(b.secret)
-	return nil
+	return private.Merge(b.secret, other.secret, "column: Merge", "Builder", func(s, o *state) error {
+		if b.params != other.params {
+			return fault.Mismatch("column", "Params", b.params, other.params)
+		}
+		s.rows += o.rows
+		s.first = s.first.Plus(o.first)
+		s.second = s.second.Plus(o.second)
+		return nil
+	})
 }
 
 // Released reports whether the Builder has been released, and Add therefore ignores what it is

@@ -1,8 +1,6 @@
 package column
 
 import (
-	"fmt"
-
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
@@ -27,7 +25,7 @@ const privateVersion = 1
 func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
-		return dst, fmt.Errorf("column: AppendPrivateState: the Builder is %w", fault.ErrReleased)
+		return dst, private.Missing(b.secret, "column: AppendPrivateState: the Builder")
 	}
 	defer private.Leave(b.secret)
 	kind, p, t := privateBuilder, s.params, s.totals
@@ -41,7 +39,7 @@ func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
 func (b *Builder) RestorePrivateState(data []byte) error {
 	s := private.Enter(b.secret)
 	if s == nil {
-		return fmt.Errorf("column: RestorePrivateState: the Builder is %w", fault.ErrReleased)
+		return private.Missing(b.secret, "column: RestorePrivateState: the Builder")
 	}
 	defer private.Leave(b.secret)
 	r := wire.NewReader("column", data)

@@ -1,7 +1,6 @@
 package column
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -60,25 +59,18 @@ func (b *QuantileBuilder) Add(x float64) {
 // The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
 // was released. Then nothing has changed.
 func (b *QuantileBuilder) Merge(other *QuantileBuilder) error {
-	if other == nil || b.Released() || other.Released() {
-		return fmt.Errorf("column: Merge: a QuantileBuilder is %w", fault.ErrReleased)
+	if other == nil {
+		other = new(QuantileBuilder)
 	}
-	if private.Same(b.quantileSecret, other.quantileSecret) {
-		return fault.Mismatch("column", "QuantileBuilder", "itself", "another one")
-	}
-	if b.params != other.params {
-		return fault.Mismatch("column", "QuantileParams", b.params, other.params)
-	}
-	o, err := private.Take(other.quantileSecret, "column: Merge: the other QuantileBuilder")
-	if err != nil {
-		return err
-	}
-	s := private.Enter(b.quantileSecret)
-	for cell, count := range o.cells {
-		s.cells[cell] += count
-	}
-	private.Leave(b.quantileSecret)
-	return nil
+	return private.Merge(b.quantileSecret, other.quantileSecret, "column: Merge", "QuantileBuilder", func(s, o *counts) error {
+		if b.params != other.params {
+			return fault.Mismatch("column", "QuantileParams", b.params, other.params)
+		}
+		for cell, count := range o.cells {
+			s.cells[cell] += count
+		}
+		return nil
+	})
 }
 
 // Released reports whether the QuantileBuilder has been released, and Add therefore ignores what it

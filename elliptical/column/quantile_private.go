@@ -2,7 +2,6 @@ package column
 
 import (
 	"encoding/binary"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -26,7 +25,7 @@ const privateQuantiles = byte(wire.KindQuantiles)
 func (b *QuantileBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
 	s := private.Enter(b.quantileSecret)
 	if s == nil {
-		return dst, fmt.Errorf("column: AppendPrivateState: the QuantileBuilder is %w", fault.ErrReleased)
+		return dst, private.Missing(b.quantileSecret, "column: AppendPrivateState: the QuantileBuilder")
 	}
 	defer private.Leave(b.quantileSecret)
 	kind, p, levels := privateQuantiles, s.params, len(s.params.levels())
@@ -47,7 +46,7 @@ func (b *QuantileBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
 func (b *QuantileBuilder) RestorePrivateState(data []byte) error {
 	s := private.Enter(b.quantileSecret)
 	if s == nil {
-		return fmt.Errorf("column: RestorePrivateState: the QuantileBuilder is %w", fault.ErrReleased)
+		return private.Missing(b.quantileSecret, "column: RestorePrivateState: the QuantileBuilder")
 	}
 	defer private.Leave(b.quantileSecret)
 	r := wire.NewReader("column", data)

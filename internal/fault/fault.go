@@ -17,11 +17,23 @@ var (
 	ErrMismatch = errors.New("parameters do not match")
 	// ErrFormat reports bytes that are not the canonical encoding of a valid object.
 	ErrFormat = errors.New("malformed encoding")
-	// ErrReleased reports a Builder that has been released before.
+	// ErrReleased reports a Builder without data: it has been released before, New did not make it,
+	// or a wrong call spoilt it. The text says which.
 	ErrReleased = errors.New("already released")
 	// ErrBudget reports a release that a privacy budget does not allow.
 	ErrBudget = errors.New("privacy budget exceeded")
 )
+
+// noData is an [ErrReleased] of another reason than a release.
+type noData string
+
+func (e noData) Error() string { return string(e) }
+
+func (noData) Is(target error) bool { return target == ErrReleased }
+
+// NoData returns an error that is [ErrReleased] and says why a Builder holds no data, such as "kor:
+// Release: the Builder" and "was not made by New".
+func NoData(doing, why string) error { return noData(doing + " " + why) }
 
 // Params returns an error that wraps [ErrParams], such as
 // "misragries: Epsilon = -1: want a number in [2⁻³⁰, 1024]: parameter out of range".

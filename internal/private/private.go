@@ -25,16 +25,20 @@
 // What that gives:
 //
 //   - released once: [Take] empties the State, and with it all copies of the Builder;
-//   - redaction: Format, LogValue and MarshalText are the only methods of a State, so embedding
-//     gives them to the Builder and nothing else. Inside of a user's unexported field, where no
-//     method is called, reflection meets a pointer to a pointer, of which fmt, slog and the
-//     encoders print an address at most;
+//   - redaction: Format and LogValue print a fixed text, and MarshalText and UnmarshalText refuse;
+//     embedding gives these to the Builder and nothing else. Inside of a user's unexported field,
+//     where no method is called, reflection meets a pointer to a pointer, of which fmt, slog and
+//     the encoders print an address at most;
 //   - concurrent use of a Builder panics, as that of a map does: by a flag without synchronisation,
 //     which costs about a nanosecond and sees two goroutines at work soon, but not surely at the
-//     first call.
+//     first call. Where it is seen the data are dropped, so whoever recovers from the panic gets an
+//     error of Release, not a part of the data;
+//   - a wrong call that has no error to return drops the data by [Poison], and Release returns its
+//     reason.
 package private
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"path"
@@ -49,14 +53,15 @@ type State[S any] struct{ at *cell[S] }
 
 type cell[S any] struct {
 	busy bool
-	data *S // nil from Take on
+	data *S     // nil from Take, Poison and a concurrent use on
+	why  string // there are no data; "" where two goroutines were at work
 }
 
 // New returns a State that holds the data.
 func New[S any](data S) State[S] { return State[S]{&cell[S]{data: &data}} }
 
 // Enter returns the data for reading and writing up to the next [Leave], or nil if there are none
-// (any more). It panics if another goroutine is in between.
+// (any more): [Missing] says why. It drops the data and panics if another goroutine is in between.
 func Enter[S any](s State[S]) *S {
 	c := s.at
 	if c == nil {
@@ -67,6 +72,7 @@ func Enter[S any](s State[S]) *S {
 		return nil
 	}
 	if c.busy {
+		*c = cell[S]{}
 		panic(concurrent)
 	}
 	c.busy = true
@@ -76,7 +82,8 @@ func Enter[S any](s State[S]) *S {
 // Leave ends what an [Enter] that returned data began.
 func Leave[S any](s State[S]) {
 	c := s.at
-	if c.data == nil || !c.busy {
+	if !c.busy {
+		c.data = nil
 		panic(concurrent)
 	}
 	c.busy = false
@@ -95,14 +102,25 @@ func Use[S, A any](s State[S], f func(*S, A), arg A) {
 		return
 	}
 	if c.busy {
+		*c = cell[S]{}
 		panic(concurrent)
 	}
 	c.busy = true
 	f(data, arg)
-	if c.data != data || !c.busy {
+	if !c.busy {
+		c.data = nil
 		panic(concurrent)
 	}
 	c.busy = false
+}
+
+// Poison drops the data after a wrong call that has no error to return. The reason completes "the
+// Builder …", names no private data, and is what [Take] and [Missing] report from then on. It does
+// nothing where there are no data, and must not be called between [Enter] and [Leave].
+func Poison[S any](s State[S], reason string) {
+	if Enter(s) != nil {
+		*s.at = cell[S]{why: reason}
+	}
 }
 
 // Share returns the data for any number of goroutines at a time, or nil if there are none. It is
@@ -124,16 +142,81 @@ func OneOrMany[B any](b B, keys []uint64, one func(B, uint64), many func(B, []ui
 	}
 }
 
-// Take returns the data and leaves the State, and all its copies, without. The error wraps
-// [fault.ErrReleased] if there are none; it begins with what the caller does, such as "kor:
-// Release: the Builder". It panics if another goroutine is between [Enter] and [Leave].
+// Take returns the data and leaves the State, and all its copies, without. The error is that of
+// [Missing] if there are none, or if another goroutine is between [Enter] and [Leave].
 func Take[S any](s State[S], doing string) (*S, error) {
+	c := s.at
+	if c == nil || c.data == nil {
+		return nil, Missing(s, doing)
+	}
+	data := c.data
+	if c.busy {
+		*c = cell[S]{} // and whoever is at work panics in Leave
+		return nil, Missing(s, doing)
+	}
+	*c = cell[S]{why: released}
+	return data, nil
+}
+
+// released is why there are no data after Take.
+const released = "is already released"
+
+// Missing returns the error that says why a State has no data. It is a [fault.ErrReleased] and
+// begins with what the caller does, such as "kor: Release: the Builder".
+func Missing[S any](s State[S], doing string) error {
+	switch {
+	case s.at == nil:
+		return fault.NoData(doing, "is nil or was not made by New")
+	case s.at.why == "":
+		return fault.NoData(doing, "was used by two goroutines at once, so its data are dropped")
+	}
+	return fault.NoData(doing, s.at.why)
+}
+
+// Merge adds the data of from to those of into by add, and takes them. If add refuses, which it
+// does before it changes anything, its error is returned and both States keep their data. The other
+// errors are those of [Missing], and one that wraps [fault.ErrMismatch] where both are one. They
+// begin with what the caller does, such as "kor: Merge", and name the Builder that is merged.
+func Merge[S, O any](into State[S], from State[O], doing, what string, add func(into *S, from *O) error) error {
+	s := Enter(into)
+	if s == nil {
+		return Missing(into, doing+": the "+what)
+	}
+	defer Leave(into)
+	if any(into) == any(from) {
+		return fmt.Errorf("%s: the %s cannot be merged into itself: %w", doing, what, fault.ErrMismatch)
+	}
+	o := Enter(from)
+	if o == nil {
+		return Missing(from, doing+": the other "+what)
+	}
+	if err := add(s, o); err != nil {
+		Leave(from)
+		return err
+	}
+	*from.at = cell[O]{why: "was merged, and gave up its data"}
+	return nil
+}
+
+// Append appends what write makes of the data; it is what AppendPrivateState does.
+func Append[S any](s State[S], dst []byte, doing string, write func(s *S, dst []byte) []byte) ([]byte, error) {
 	data := Enter(s)
 	if data == nil {
-		return nil, fmt.Errorf("%s is %w", doing, fault.ErrReleased)
+		return dst, Missing(s, doing)
 	}
-	s.at.data = nil
-	return data, nil
+	defer Leave(s)
+	return write(data, dst), nil
+}
+
+// Restore has read replace the data, or fail and leave them as they are; it is what
+// RestorePrivateState does.
+func Restore[S any](s State[S], from []byte, doing string, read func(s *S, from []byte) error) error {
+	data := Enter(s)
+	if data == nil {
+		return Missing(s, doing)
+	}
+	defer Leave(s)
+	return read(data, from)
 }
 
 // Released reports whether there are no data (any more).
@@ -158,5 +241,13 @@ func (State[S]) Format(f fmt.State, _ rune) { fmt.Fprint(f, redacted[S]()) }
 // LogValue logs a fixed text.
 func (State[S]) LogValue() slog.Value { return slog.StringValue(redacted[S]()) }
 
-// MarshalText encodes a fixed text, so that JSON and XML hold nothing else.
-func (State[S]) MarshalText() ([]byte, error) { return []byte(redacted[S]()), nil }
+// MarshalText refuses, so that JSON, XML and gob give an error and no empty object that looks like
+// a stored Builder.
+func (State[S]) MarshalText() ([]byte, error) {
+	return nil, errors.New(owner[S]() + ": a Builder holds private data and has no encoding: release it, or see AppendPrivateState")
+}
+
+// UnmarshalText refuses.
+func (*State[S]) UnmarshalText([]byte) error {
+	return errors.New(owner[S]() + ": a Builder has no encoding to be read from: see RestorePrivateState")
+}

@@ -1,7 +1,6 @@
 package distinct
 
 import (
-	"fmt"
 	"math/bits"
 
 	"github.com/dpsketch/dpsketch/hashing"
@@ -79,23 +78,16 @@ func AddKey[K hashing.Key](b *Builder, keys ...K) {
 // The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
 // was released. Then nothing has changed.
 func (b *Builder) Merge(other *Builder) error {
-	if other == nil || b.Released() || other.Released() {
-		return fmt.Errorf("distinct: Merge: a Builder is %w", fault.ErrReleased)
+	if other == nil {
+		other = new(Builder)
 	}
-	if private.Same(b.secret, other.secret) {
-		return fault.Mismatch("distinct", "Builder", "itself", "another one")
-	}
-	if err := sameParams(b.params, other.params); err != nil {
-		return err
-	}
-	o, err := private.Take(other.secret, "distinct: Merge: the other Builder")
-	if err != nil {
-		return err
-	}
-	s := private.Enter(b.secret)
-	or(s.table, o.table)
-	private.Leave(b.secret)
-	return nil
+	return private.Merge(b.secret, other.secret, "distinct: Merge", "Builder", func(s, o *state) error {
+		if err := sameParams(b.params, other.params); err != nil {
+			return err
+		}
+		or(s.table, o.table)
+		return nil
+	})
 }
 
 // or adds the cells of b to those of a.

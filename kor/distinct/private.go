@@ -2,10 +2,8 @@ package distinct
 
 import (
 	"encoding/binary"
-	"fmt"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
@@ -34,7 +32,7 @@ const privateVersion = 1
 func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
-		return dst, fmt.Errorf("distinct: AppendPrivateState: the Builder is %w", fault.ErrReleased)
+		return dst, private.Missing(b.secret, "distinct: AppendPrivateState: the Builder")
 	}
 	defer private.Leave(b.secret)
 	return appendWords(appendPrivate(dst, privateBuilder, s.params), s.table), nil
@@ -46,7 +44,7 @@ func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
 func (b *Builder) RestorePrivateState(data []byte) error {
 	s := private.Enter(b.secret)
 	if s == nil {
-		return fmt.Errorf("distinct: RestorePrivateState: the Builder is %w", fault.ErrReleased)
+		return private.Missing(b.secret, "distinct: RestorePrivateState: the Builder")
 	}
 	defer private.Leave(b.secret)
 	r, err := readPrivate(data, privateBuilder, s.params)
@@ -68,7 +66,7 @@ func (b *Builder) RestorePrivateState(data []byte) error {
 func (b *RunningBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
 	s := private.Enter(b.runningSecret)
 	if s == nil {
-		return dst, fmt.Errorf("distinct: AppendPrivateState: the RunningBuilder is %w", fault.ErrReleased)
+		return dst, private.Missing(b.runningSecret, "distinct: AppendPrivateState: the RunningBuilder")
 	}
 	defer private.Leave(b.runningSecret)
 	dst = wire.AppendFields(appendPrivate(dst, privateRunning, s.params), s.fields())
@@ -85,7 +83,7 @@ func (s *runningState) fields() []wire.Field {
 func (b *RunningBuilder) RestorePrivateState(data []byte) error {
 	s := private.Enter(b.runningSecret)
 	if s == nil {
-		return fmt.Errorf("distinct: RestorePrivateState: the RunningBuilder is %w", fault.ErrReleased)
+		return private.Missing(b.runningSecret, "distinct: RestorePrivateState: the RunningBuilder")
 	}
 	defer private.Leave(b.runningSecret)
 	r, err := readPrivate(data, privateRunning, s.params)
@@ -111,7 +109,7 @@ func (b *RunningBuilder) RestorePrivateState(data []byte) error {
 func (b *WindowBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
 	s := private.Enter(b.windowSecret)
 	if s == nil {
-		return dst, fmt.Errorf("distinct: AppendPrivateState: the WindowBuilder is %w", fault.ErrReleased)
+		return dst, private.Missing(b.windowSecret, "distinct: AppendPrivateState: the WindowBuilder")
 	}
 	defer private.Leave(b.windowSecret)
 	dst = wire.AppendFields(appendPrivate(dst, privateWindows, s.params), s.fields())
@@ -128,7 +126,7 @@ func (s *windowState) fields() []wire.Field {
 func (b *WindowBuilder) RestorePrivateState(data []byte) error {
 	s := private.Enter(b.windowSecret)
 	if s == nil {
-		return fmt.Errorf("distinct: RestorePrivateState: the WindowBuilder is %w", fault.ErrReleased)
+		return private.Missing(b.windowSecret, "distinct: RestorePrivateState: the WindowBuilder")
 	}
 	defer private.Leave(b.windowSecret)
 	r, err := readPrivate(data, privateWindows, s.params)

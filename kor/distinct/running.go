@@ -128,20 +128,16 @@ func (s *runningState) setAll(keys []uint64) { s.place.setAll(s.table, keys) }
 // The error wraps [ErrMismatch] if the Params differ and [ErrReleased] if one was released. Then
 // nothing has changed.
 func (b *RunningBuilder) Merge(other *Builder) error {
-	if other == nil || b.Released() || other.Released() {
-		return fmt.Errorf("distinct: Merge: a Builder is %w", fault.ErrReleased)
+	if other == nil {
+		other = new(Builder)
 	}
-	if err := sameParams(b.params, other.params); err != nil {
-		return err
-	}
-	o, err := private.Take(other.secret, "distinct: Merge: the Builder")
-	if err != nil {
-		return err
-	}
-	s := private.Enter(b.runningSecret)
-	or(s.table, o.table)
-	private.Leave(b.runningSecret)
-	return nil
+	return private.Merge(b.runningSecret, other.secret, "distinct: Merge", "Builder", func(s *runningState, o *state) error {
+		if err := sameParams(b.params, other.params); err != nil {
+			return err
+		}
+		or(s.table, o.table)
+		return nil
+	})
 }
 
 // ReleaseSlot closes the current slot and returns the running total after it. The error wraps
@@ -149,7 +145,7 @@ func (b *RunningBuilder) Merge(other *Builder) error {
 func (b *RunningBuilder) ReleaseSlot() (*Running, error) {
 	s := private.Enter(b.runningSecret)
 	if s == nil {
-		return nil, fmt.Errorf("distinct: ReleaseSlot: the RunningBuilder is %w", fault.ErrReleased)
+		return nil, private.Missing(b.runningSecret, "distinct: ReleaseSlot: the RunningBuilder")
 	}
 	defer private.Leave(b.runningSecret)
 	if s.slots == maxSlots {

@@ -157,7 +157,7 @@ func (s *windowState) setAll(keys []uint64) {
 func (b *WindowBuilder) Advance(day int) error {
 	s := private.Enter(b.windowSecret)
 	if s == nil {
-		return fmt.Errorf("distinct: Advance: the WindowBuilder is %w", fault.ErrReleased)
+		return private.Missing(b.windowSecret, "distinct: Advance: the WindowBuilder")
 	}
 	defer private.Leave(b.windowSecret)
 	switch {
@@ -183,30 +183,24 @@ func age(stamps []uint8, days int) {
 // error wraps [ErrMismatch] if the Params or the days of the clocks differ or other is b itself,
 // and [ErrReleased] if one was released on the current day. Then nothing has changed.
 func (b *WindowBuilder) Merge(other *WindowBuilder) error {
-	if other == nil || b.Released() || other.Released() {
-		return fmt.Errorf("distinct: Merge: a WindowBuilder is %w", fault.ErrReleased)
+	if other == nil {
+		other = new(WindowBuilder)
 	}
-	if private.Same(b.windowSecret, other.windowSecret) {
-		return fault.Mismatch("distinct", "WindowBuilder", "itself", "another one")
-	}
-	if err := sameParams(b.params, other.params); err != nil {
-		return err
-	}
-	s, o := private.Enter(b.windowSecret), private.Enter(other.windowSecret)
-	ours, theirs := s.day, o.day
-	private.Leave(other.windowSecret)
-	defer private.Leave(b.windowSecret)
-	if ours != theirs {
-		return fault.Mismatch("distinct", "day", ours, theirs)
-	}
-	o, err := private.Take(other.windowSecret, "distinct: Merge: the other WindowBuilder")
-	if err != nil {
-		return err
-	}
-	for i, stamp := range o.stamps {
-		s.stamps[i] = max(s.stamps[i], stamp)
-	}
-	return nil
+	return private.Merge(b.windowSecret, other.windowSecret, "distinct: Merge", "WindowBuilder", func(s, o *windowState) error {
+		if err := sameParams(b.params, other.params); err != nil {
+			return err
+		}
+		if s.done || o.done {
+			return fault.NoData("distinct: Merge: a WindowBuilder", "is already released on its day")
+		}
+		if s.day != o.day {
+			return fault.Mismatch("distinct", "day", s.day, o.day)
+		}
+		for i, stamp := range o.stamps {
+			s.stamps[i] = max(s.stamps[i], stamp)
+		}
+		return nil
+	})
 }
 
 // Release spends ε and returns the counts of the windows that end with the current day. A second
@@ -214,7 +208,7 @@ func (b *WindowBuilder) Merge(other *WindowBuilder) error {
 func (b *WindowBuilder) Release() (*Windows, error) {
 	s := private.Enter(b.windowSecret)
 	if s == nil {
-		return nil, fmt.Errorf("distinct: Release: the WindowBuilder is %w", fault.ErrReleased)
+		return nil, private.Missing(b.windowSecret, "distinct: Release: the WindowBuilder")
 	}
 	defer private.Leave(b.windowSecret)
 	if s.done {

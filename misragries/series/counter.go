@@ -1,9 +1,6 @@
 package series
 
 import (
-	"fmt"
-
-	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -93,7 +90,7 @@ func (c *Counter) AddUser(user string, n int) {
 func (c *Counter) Step() (*Slice[int], error) {
 	s := private.Enter(c.secret)
 	if s == nil {
-		return nil, fmt.Errorf("series: Step: the Counter is %w", fault.ErrReleased)
+		return nil, private.Missing(c.secret, "series: Step: the Counter")
 	}
 	defer private.Leave(c.secret)
 	return s.step()

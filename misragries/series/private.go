@@ -32,7 +32,7 @@ const privateVersion = 2
 func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
-		return dst, fmt.Errorf("series: AppendPrivateState: the Builder is %w", fault.ErrReleased)
+		return dst, private.Missing(b.secret, "series: AppendPrivateState: the Builder")
 	}
 	defer private.Leave(b.secret)
 	return s.appendPrivate(dst)
@@ -90,7 +90,7 @@ func (s *state[K]) appendPrivate(dst []byte) ([]byte, error) {
 func (b *Builder[K]) RestorePrivateState(data []byte, published int) error {
 	s := private.Enter(b.secret)
 	if s == nil {
-		return fmt.Errorf("series: RestorePrivateState: the Builder is %w", fault.ErrReleased)
+		return private.Missing(b.secret, "series: RestorePrivateState: the Builder")
 	}
 	defer private.Leave(b.secret)
 	return s.restorePrivate(data, published)

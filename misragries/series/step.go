@@ -21,7 +21,7 @@ import (
 func (b *Builder[K]) Step() (*Slice[K], error) {
 	s := private.Enter(b.secret)
 	if s == nil {
-		return nil, fmt.Errorf("series: Step: the Builder is %w", fault.ErrReleased)
+		return nil, private.Missing(b.secret, "series: Step: the Builder")
 	}
 	defer private.Leave(b.secret)
 	return s.step()

@@ -1,8 +1,6 @@
 package budget
 
 import (
-	"fmt"
-
 	"github.com/dpsketch/dpsketch/internal/fault"
 )
 
@@ -21,7 +19,7 @@ type Releaser[T any] interface {
 func Release[T any](l *Ledger, b Releaser[T]) (T, error) {
 	if once, ok := b.(interface{ Released() bool }); ok && once.Released() {
 		var none T
-		return none, fmt.Errorf("budget: Release: the Builder is %w", fault.ErrReleased)
+		return none, fault.NoData("budget: Release: the Builder", "holds no data: it is already released, or New did not make it")
 	}
 	return ReleaseFunc(l, b.Guarantee(), b.Release)
 }

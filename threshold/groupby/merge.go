@@ -1,7 +1,6 @@
 package groupby
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
@@ -19,38 +18,26 @@ import (
 // released. Then nothing has changed.
 func (b *Builder[K]) Merge(other *Builder[K]) error {
 	if other == nil {
-		return fmt.Errorf("groupby: Merge: a Builder is %w", fault.ErrReleased)
+		other = new(Builder[K])
 	}
 	return merge(b.secret, other.secret)
 }
 
 // merge adds the data of other, and takes it.
 func merge[K hashing.Key](into, other secret[K]) error {
-	if private.Released(into) || private.Released(other) {
-		return fmt.Errorf("groupby: Merge: a Builder is %w", fault.ErrReleased)
-	}
-	if private.Same(into, other) {
-		return fault.Mismatch("groupby", "Builder", "itself", "another one")
-	}
-	s := private.Enter(into)
-	defer private.Leave(into)
-	if err := s.matches(private.Enter(other)); err != nil {
-		private.Leave(other)
-		return err
-	}
-	private.Leave(other)
-	o, err := private.Take(other, "groupby: Merge: the other Builder")
-	if err != nil {
-		return err
-	}
-	numbers := make([]uint32, len(o.table.entries))
-	for i, e := range o.table.entries {
-		s.table.add(e.key, e.cell)
-		numbers[i], _ = s.table.entry(e.key)
-	}
-	s.users.append(o.users, numbers)
-	s.shortfall, s.others = sum(s.shortfall, o.shortfall), sum(s.others, o.others)
-	return nil
+	return private.Merge(into, other, "groupby: Merge", "Builder", func(s, o *state[K]) error {
+		if err := s.matches(o); err != nil {
+			return err
+		}
+		numbers := make([]uint32, len(o.table.entries))
+		for i, e := range o.table.entries {
+			s.table.add(e.key, e.cell)
+			numbers[i], _ = s.table.entry(e.key)
+		}
+		s.users.append(o.users, numbers)
+		s.shortfall, s.others = sum(s.shortfall, o.shortfall), sum(s.others, o.others)
+		return nil
+	})
 }
 
 // matches returns an error that wraps ErrMismatch if the two states cannot be merged.

@@ -304,7 +304,7 @@ var rows = []row{
 	{
 		claim: "A Builder shows nothing before its release, and releases once", about: "misragries.Builder.Released threshold.Builder.Released kor.Builder.Released jl.Builder.Released",
 		theorem: "none", proof: "internal/private/private.go", code: "internal/private.Take", exact: "internal/private.TestReleasedOnce internal/audit/surface.TestIgnoredErrors",
-		audit: "internal/private.TestConcurrentUse internal/audit/surface.TestEveryTypeHasWhatItsRoleDemands", edits: "internal/private: released twice; a Builder prints its state; concurrent use not seen",
+		audit: "internal/private.TestConcurrentUse internal/audit/surface.TestEveryTypeHasWhatItsRoleDemands", edits: "internal/private: released twice; a Builder prints its state; concurrent use not seen; a part of the data released after a concurrent use; data released after a wrong call",
 	},
 	{
 		claim: "Decoders take no bytes but those of a possible release", about: "misragries.Histogram.UnmarshalBinary threshold.Vector.UnmarshalBinary kor.Sketch.UnmarshalBinary noise/budget.Guarantee.UnmarshalBinary",

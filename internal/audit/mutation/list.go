@@ -61,7 +61,7 @@ var thresholdMutations = []mutation{
 	{"values rounded to the nearest step", "threshold/builder.go", "y = noise.RandomizedRound(&s.src, value, s.law.step) / s.law.step", "y = math.Round(y)"},
 	{"totals of keys with one half hash summed", "internal/totals/totals.go", "e.Key == key {", "e.Key == key || true {"},
 	{"a total overflows", "internal/totals/totals.go", "e.Steps = min(max(e.Steps+steps, -t.limit), t.limit)", "e.Steps += steps"},
-	{"released twice", "internal/private/private.go", "\ts.at.data = nil\n\treturn data, nil", "\t(*s.at).busy = false\n\treturn data, nil"},
+	{"released twice", "internal/private/private.go", "*c = cell[S]{why: released}", "c.busy = false"},
 	{"a Builder prints its state", "internal/private/private.go", "(State[S]) Format(f fmt.State, _ rune) { fmt.Fprint(f, redacted[S]()) }", "(s State[S]) Format(f fmt.State, _ rune) { fmt.Fprint(f, (*s.at).data) }"},
 }
 
@@ -100,11 +100,10 @@ var misragriesMutations = []mutation{
 	{"a user's keys counted twice", "misragries/users.go", "distinct := slices.Compact(given)", "distinct := slices.Clip(given)"},
 	{"a user's keys not limited", "misragries/users.go", "distinct = subset.Draw(distinct, m, s.src.Uint64N)", "subset.Draw(distinct, m, s.src.Uint64N)"},
 	{"the first keys of a user instead of random ones", "misragries/users.go", "subset.Draw(distinct, m, s.src.Uint64N)", "subset.Draw(distinct, m, func(uint64) uint64 { return 0 })"},
-	{"merged after release", "misragries/sum.go", "o, err := private.Take(b.secret, \"misragries: Sum.Add: the Builder\")", "o, err := private.Enter(b.secret), error(nil)"},
 	{"events not cut", "misragries/weights.go", "if n = min(n, b.params.most()); n > 0", "if n > 0"},
 	{"an event for the price of one element", "misragries/choose.go", "if p.most() <= 1 {\n\t\treturn p.Epsilon", "if p.most() <= maxElements {\n\t\treturn p.Epsilon"},
 	{"an event that takes the last counter leaves no zeros", "misragries/sketch_weights.go", "w.zeros = append(w.zeros, it.key)", "_ = it"},
 	{"an event that stays though all counters are higher", "misragries/sketch_weights.go", "w.decrements = min(total, w.least())", "w.decrements = w.least()"},
 	{"all shards but one empty", "misragries/sharded.go", "keyhash.Reduce(rand.Uint64(), len(s.lanes))", "keyhash.Reduce(rand.Uint64()/2, 1)"},
-	{"merged sketches added to a sum", "misragries/sum.go", "case b.holds() == Merged: // its neighbours differ in other ways", "case false:"},
+	{"merged sketches added to a sum", "misragries/sum.go", "case o.law.input == Merged: // its neighbours differ in other ways", "case false:"},
 }

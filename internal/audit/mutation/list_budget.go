@@ -24,8 +24,13 @@ var budgetMutations = []mutation{
 }
 
 var privateMutations = []mutation{
-	{"concurrent use not seen", "internal/private/private.go:Leave", "if c.data == nil || !c.busy {", "if c.data == nil {"},
-	{"concurrent use not seen in one call", "internal/private/private.go:Use", "if c.data != data || !c.busy {", "if c.data != data {"},
+	{"concurrent use not seen", "internal/private/private.go:Leave", "if !c.busy {", "if false {"},
+	{"concurrent use not seen in one call", "internal/private/private.go:Use", "if !c.busy {", "if false {"},
+	{"a part of the data released after a concurrent use", "internal/private/private.go:Use", "*c = cell[S]{}", "c.busy = true"},
+	{"a part of the data released after a concurrent use that ended", "internal/private/private.go:Leave", "c.data = nil", "c.busy = true"},
+	{"merged and kept", "internal/private/private.go:Merge", "*from.at = cell[O]{why: \"was merged, and gave up its data\"}", "Leave(from)"},
+	{"data released after a wrong call", "internal/private/private.go:Poison", "*s.at = cell[S]{why: reason}", "s.at.busy = false"},
+	{"data of a Builder that another goroutine is filling released", "internal/private/private.go:Take", "if c.busy {", "if false {"},
 	{"copies released one by one", "internal/private/private.go", "func Released[S any](s State[S]) bool { return s.at == nil || s.at.data == nil }", "func Released[S any](s State[S]) bool { return s.at == nil }"},
 	{"−0 read into Params", "internal/wire/fields.go", "if math.IsNaN(y) || NegativeZero(y) {", "if math.IsNaN(y) {"},
 	{"numbers above the most read into Params", "internal/wire/fields.go", "if uint64(n) > uint64(most) {", "if false {"},

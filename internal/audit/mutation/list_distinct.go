@@ -15,7 +15,6 @@ var distinctMutations = []mutation{
 	{"the key behind one of a deep level forgotten", "kor/distinct/place.go", "keys = keys[n+1:]", "keys = keys[min(n+2, len(keys)):]"},
 	{"keys of deep levels among many at level 7", "kor/distinct/place.go", "\th.upper[0] = beyond\n", "\th.upper[0] = h.upper[1]\n"},
 	{"the Builder survives its release", "kor/distinct/builder.go", "s, err := private.Take(b.secret, \"distinct: Release: the Builder\")", "s, err := private.Enter(b.secret), error(nil)"},
-	{"merged and kept", "kor/distinct/builder.go", "o, err := private.Take(other.secret, \"distinct: Merge: the other Builder\")", "o, err := private.Enter(other.secret), error(nil)"},
 	{"restore ignores the Params", "kor/distinct/private.go", "\tcase p != params:", "\tcase p.Cells != params.Cells || p.Levels != params.Levels:"},
 	{"a release compared with itself", "kor/distinct/compare.go", "if a.id == b.id {", "if false {"},
 	{"the flips of the second release forgotten", "kor/distinct/fit.go", "p, r := m.flips[0], m.flips[1]", "p, r := m.flips[0], 0*m.flips[1]"},
@@ -39,5 +38,5 @@ var distinctMutations = []mutation{
 	{"windows: no noise in a class", "kor/distinct/windows.go", "\t\tw.classes[i] += s.law.SampleInt(&s.src)", "\t\tw.classes[i] += 0 * s.law.SampleInt(&s.src)"},
 	{"windows: released twice a day", "kor/distinct/windows.go", "\ts.done = true\n", ""},
 	{"windows: stamps wrap", "kor/distinct/windows.go", "stamps[i] = max(stamp, by) - by", "stamps[i] = stamp - by"},
-	{"windows: clocks may differ", "kor/distinct/windows.go", "if ours != theirs {", "if false {"},
+	{"windows: clocks may differ", "kor/distinct/windows.go", "if s.day != o.day {", "if false {"},
 }

@@ -18,7 +18,6 @@ var ellipticalMutations = []mutation{
 	{"AddRemove noise for an Ellipsoid under Replace", "elliptical/ellipsoid.go", "sensitivity := 1.0", "sensitivity := 0.5"},
 	{"an Ellipsoid that is singular", "elliptical/ellipsoid.go", "!(cholesky.Cond() <= maxCondition)", "false"},
 	{"Release can be repeated", "elliptical/builder.go", "s, err := private.Take(b.secret, \"elliptical: Release: the Builder\")\n\tif err != nil {\n\t\treturn nil, err\n\t}", "s := private.Enter(b.secret)\n\tif s == nil {\n\t\treturn nil, ErrReleased\n\t}\n\tdefer private.Leave(b.secret)"},
-	{"merged rows stay in the other Builder", "elliptical/builder.go", "o, err := private.Take(other.secret, doing)\n\tif err != nil {\n\t\treturn err\n\t}", "o := private.Enter(other.secret)\n\tif o == nil {\n\t\treturn ErrReleased\n\t}\n\tdefer private.Leave(other.secret)"},
 	{"a sparse row counts an index twice", "elliptical/builder.go", "s.seen[i] = s.rows\n", "s.seen[i] = 0\n"},
 	{"left-out coordinates of rows not clamped", "elliptical/builder.go", "s.lanes[i], s.zero[i] = m.law.at[i].lane(), m.law.at[i].entry(0)", "s.lanes[i], s.zero[i] = m.law.at[i].lane(), 0"},
 	{"sum of the rows wraps", "elliptical/builder.go", "const flushRows = 1 << 22", "const flushRows = 1 << 62"},

@@ -47,7 +47,6 @@ var jlMutations = []mutation{
 	{"the last row without noise", "jl/builder.go", "for i := range values {\n\t\t\tvalues[i] += draw()", "for i := range values[1:] {\n\t\t\tvalues[i] += draw()"},
 	{"noise on the input forgotten", "jl/builder.go", "values[j] = min(max(values[j]+draw(), -s.limit), s.limit)", "values[j] = min(max(values[j]+0*draw(), -s.limit), s.limit)"},
 	{"released twice", "jl/builder.go", "s, err := private.Take(b.secret, \"jl: Release: the Builder\")\n\tif err != nil {\n\t\treturn nil, err\n\t}", "s := private.Enter(b.secret)\n\tif s == nil {\n\t\treturn nil, ErrReleased\n\t}\n\tdefer private.Leave(b.secret)"},
-	{"merged and kept", "jl/builder.go", "o, err := private.Take(other.secret, doing)\n\tif err != nil {\n\t\treturn err\n\t}", "o := private.Enter(other.secret)\n\tif o == nil {\n\t\treturn ErrReleased\n\t}\n\tdefer private.Leave(other.secret)"},
 	{"a guarantee of one term for a sum", "jl/sketch.go", "if len(all) == 1 {", "if len(all) >= 1 {"},
 	{"coarse noise for real values", "jl/params.go", "case p.Noise == DiscreteLaplace && !p.Integers:", "case p.Noise == DiscreteLaplace && !p.Integers && p.Dim == 0:"},
 	{"distances corrected for one party only", "jl/estimate.go", "return squares(s.difference(other)) - s.params.spread().correction(s.noise().plus(other.noise())), nil", "return squares(s.difference(other)) - s.params.spread().correction(s.noise()), nil"},

@@ -21,7 +21,6 @@ var korMutations = []mutation{
 	{"streams: the second of many occurrences of a key removes it", "kor/stream.go:state.setAll", "table[i] |= bit", "table[i] ^= bit"},
 	{"streams: keys of two streams cancel", "kor/stream.go", "\tor(s.table, o.table)", "\txor(s.table, o.table)"},
 	{"two releases of one Builder count as one", "kor/parts.go", "parts[n].origin() == parts[0].origin()", "false"},
-	{"merged and kept", "kor/builder.go", "from, err = private.Take(b, \"kor: Merge: the other Builder\"); err != nil {\n\t\treturn nil, nil, err\n\t}", "from = private.Enter(b); from == nil {\n\t\treturn nil, nil, err\n\t}\n\tprivate.Leave(b)"},
 	{"streams: the StreamBuilder survives its release", "kor/stream.go", "s, err := private.Take(b.secret, \"kor: Release: the StreamBuilder\")\n", "s, err := private.Enter(b.secret), error(nil)\n"},
 	{"fewer shares than the noise is split into", "kor/share.go", "n != 1 && n < parties || n == 0", "n == 0"},
 	{"a union in which a release cancels", "kor/stream.go", "if id, ok := common(s.r.parts, other.r.parts); ok {", "if id, ok := common(s.r.parts, other.r.parts); ok && false {"},

@@ -26,7 +26,8 @@ import ("fmt"; "log/slog")
 type State[S any] struct{ at **S }
 func (State[S]) Format(fmt.State, rune) {}
 func (State[S]) LogValue() slog.Value { return slog.Value{} }
-func (State[S]) MarshalText() ([]byte, error) { return nil, nil }`},
+func (State[S]) MarshalText() ([]byte, error) { return nil, nil }
+func (*State[S]) UnmarshalText([]byte) error { return nil }`},
 }
 
 // a package x with nothing missing: one declaration a line.

@@ -5,8 +5,8 @@
 //	                   dptest.Codec in a test, dptest.Decoded in a fuzz target, and an Example; in
 //	                   the list of released_test.go, by which it has a golden file and concurrent
 //	                   readers
-//	a Builder          Release or Step, Released, no other way out; redaction by Format, LogValue
-//	                   and MarshalText, and dptest.Redacted in a test
+//	a Builder          Release or Step, Released, no other way out; redaction by Format, LogValue,
+//	                   MarshalText and UnmarshalText, and dptest.Redacted in a test
 //	a Mechanism        Guarantee; no exported field
 //	anything else      a place in a list of roles_test.go: public, or private, and then
 //	                   dptest.Redacted in a test

@@ -69,7 +69,7 @@ func (s *subject) roleByMethods(name string) role {
 	switch full := s.path + "." + name; {
 	case slices.Contains(public, full):
 		return isPublic
-	case has("MarshalBinary", "AppendBinary", "UnmarshalBinary", "Gob", "MarshalJSON", "UnmarshalJSON", "UnmarshalText"):
+	case has("MarshalBinary", "AppendBinary", "UnmarshalBinary", "Gob", "MarshalJSON", "UnmarshalJSON"):
 		return releasedObject
 	case slices.Contains(private, full):
 		return isPrivate

@@ -19,7 +19,7 @@ var (
 		"MarshalBinary": "() ([]byte, error)", "UnmarshalBinary": "([]byte) (error)",
 		"MarshalJSON": "() ([]byte, error)", "UnmarshalJSON": "([]byte) (error)",
 	}
-	redaction = map[string]string{"Format": "(fmt.State, rune) ()", "LogValue": "() (slog.Value)", "MarshalText": "() ([]byte, error)"}
+	redaction = map[string]string{"Format": "(fmt.State, rune) ()", "LogValue": "() (slog.Value)", "MarshalText": "() ([]byte, error)", "UnmarshalText": "([]byte) (error)"}
 )
 
 // audit returns a line for each thing that is missing.
