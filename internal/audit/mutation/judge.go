@@ -131,6 +131,9 @@ func (s *suite) try(ctx context.Context, i int, binary string, number int) (v ve
 	if binary == "" { // no tests
 		return verdict{unreached: true}, nil
 	}
+	if s.all {
+		return s.kills(ctx, i, binary, number)
+	}
 	v.unreached = true
 	for k := range s.modes {
 		c, err := s.coverage(ctx, k)
@@ -170,6 +173,57 @@ func (s *suite) try(ctx context.Context, i int, binary string, number int) (v ve
 				}
 				return w, nil
 			}
+		}
+	}
+	return v, nil
+}
+
+// kills runs every test that runs the function of an edit, and returns all that fail. Where the
+// binary ends in the midst of them, each is run alone.
+func (s *suite) kills(ctx context.Context, i int, binary string, number int) (v verdict, err error) {
+	const all = 1 // not only the short tests
+	c, err := s.coverage(ctx, all)
+	if err != nil {
+		return v, err
+	}
+	names, seconds := []string{}, 0.0
+	for _, tests := range s.near(c, i) {
+		for _, t := range tests {
+			if !slices.Contains(names, t.Name) {
+				names = append(names, t.Name)
+				seconds += t.Seconds
+			}
+		}
+	}
+	if len(names) == 0 {
+		return verdict{unreached: true}, nil
+	}
+	if s.tested != s.edited {
+		v.in = s.tested
+	}
+	runs := [][]string{names}
+	for len(runs) > 0 {
+		some := runs[0]
+		runs = runs[1:]
+		w, err := s.run(ctx, binary, s.tested, selects(number), some, false, 30*time.Second+time.Duration(20*seconds*float64(time.Second)))
+		if err != nil {
+			return v, err
+		}
+		v.late = v.late || w.late
+		if w.died && len(some) > 1 {
+			for name := range slices.Chunk(some, 1) {
+				runs = append(runs, name)
+			}
+			continue
+		}
+		if w.crashed {
+			w.failed = some
+		}
+		for _, name := range w.failed {
+			if err := s.checkSound(ctx, all, name, number > 0); err != nil {
+				return v, err
+			}
+			v.failed = append(v.failed, name)
 		}
 	}
 	return v, nil

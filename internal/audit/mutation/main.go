@@ -7,6 +7,8 @@
 //	go run ./internal/audit/mutation -run name -overlay dir
 //	                                      writes the edited files and overlay.json, for
 //	                                      go build -overlay, and stops
+//	go run ./internal/audit/mutation -kills     every test that notices each edit, and the tests that
+//	                                      are the only ones to notice some edit
 //
 // It works on the module as it stands on disk and never writes to it. The edits of a package are
 // compiled into one test binary, which applies one of them (hybrid). Each test is run once without
@@ -25,17 +27,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -46,16 +51,17 @@ func main() {
 	pattern := flag.String("run", "", "only edits whose file, name or \"file: name\" matches this regular expression")
 	list := flag.Bool("list", false, "print the edits and stop")
 	dir := flag.String("overlay", "", "write the edited files to this directory and stop")
+	kills := flag.Bool("kills", false, "do not stop at the first test that notices an edit, and print all")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *pattern, *list, *dir); err != nil {
+	if err := run(ctx, *pattern, *list, *kills, *dir); err != nil {
 		fmt.Fprintln(os.Stderr, "mutation:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, pattern string, list bool, dir string) error {
+func run(ctx context.Context, pattern string, list, kills bool, dir string) error {
 	edits, err := choose(mutations(), pattern)
 	if err != nil {
 		return err
@@ -80,6 +86,7 @@ func run(ctx context.Context, pattern string, list bool, dir string) error {
 	}
 	defer os.RemoveAll(tmp)
 	b := newBench(root, module, tmp)
+	b.all = kills
 	if dir, err := os.UserCacheDir(); err == nil {
 		b.cache = filepath.Join(dir, "dpsketch-mutation")
 	}
@@ -151,7 +158,7 @@ func (b *bench) report(ctx context.Context, edits []mutation) error {
 	defer cancel(nil)
 	start := time.Now()
 	var lock sync.Mutex
-	done, killed := 0, 0
+	done, killed, only := 0, 0, map[string]int{}
 	dirs, groups := byDir(edits)
 	err = each(dirs, func(dir string) error {
 		var some []mutation
@@ -176,6 +183,9 @@ func (b *bench) report(ctx context.Context, edits []mutation) error {
 			if v.killed() {
 				killed++
 			}
+			if len(v.failed) == 1 {
+				only[cmp.Or(v.in, dir)+"."+v.failed[0]]++
+			}
 			fmt.Printf("%3d/%d  %-32s %-52s %v\n",
 				done, len(edits), some[i].file, some[i].name, v)
 			return nil
@@ -186,6 +196,11 @@ func (b *bench) report(ctx context.Context, edits []mutation) error {
 	}
 	fmt.Printf("%d edits, %d killed, %d not; %.0f s, %.0f s of CPU\n", len(edits), killed,
 		len(edits)-killed, time.Since(start).Seconds(), time.Duration(b.cpu.Load()).Seconds())
+	if b.all {
+		for _, test := range slices.Sorted(maps.Keys(only)) {
+			fmt.Printf("alone with %2d edits: %s\n", only[test], test)
+		}
+	}
 	if killed < len(edits) {
 		return errors.New("some edits are not killed")
 	}

@@ -28,6 +28,7 @@ type bench struct {
 	cache        string        // holds what tests cover, from run to run; "" if nothing is kept
 	timeout      time.Duration // at most, of one run of a test binary
 	slots        chan struct{} // one for each process that runs
+	all          bool          // every test that notices an edit is wanted
 	files        atomic.Int64
 	cpu          atomic.Int64 // nanoseconds of all processes so far
 }
@@ -153,6 +154,7 @@ type verdict struct {
 	broken    string   // why it does not compile
 	late      bool     // they take too long
 	crashed   bool     // the test binary died without saying in which test
+	died      bool     // it ended before all tests were run
 	unreached bool     // no test runs the function
 	effect    effect
 }
@@ -191,7 +193,7 @@ func (b *bench) run(
 ) (v verdict, err error) {
 	limit = min(limit, b.timeout)
 	out, errs, _, ok, err := b.command(ctx, dir, env, limit+time.Minute, binary,
-		"-test.run=^("+strings.Join(tests, "|")+")$", "-test.v=test2json", "-test.failfast",
+		"-test.run=^("+strings.Join(tests, "|")+")$", "-test.v=test2json", "-test.failfast="+strconv.FormatBool(!b.all),
 		"-test.paniconexit0", "-test.count=1", "-test.timeout="+limit.String(),
 		"-test.short="+strconv.FormatBool(short))
 	switch {
@@ -200,9 +202,9 @@ func (b *bench) run(
 	case err != nil || ok:
 		return verdict{}, err
 	}
-	if v = read(out + "\n" + errs); !v.late && len(v.failed) == 0 {
-		v.crashed = true
-	}
+	v = read(out + "\n" + errs)
+	v.crashed = !v.late && len(v.failed) == 0
+	v.died = !strings.Contains(out, "\nFAIL\n") || strings.Contains(errs, "panic: ") || strings.Contains(out, "\npanic: ")
 	return v, nil
 }
 
