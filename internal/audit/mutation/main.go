@@ -7,8 +7,9 @@
 //	go run ./internal/audit/mutation -run name -overlay dir
 //	                                      writes the edited files and overlay.json, for
 //	                                      go build -overlay, and stops
-//	go run ./internal/audit/mutation -kills     every test that notices each edit, and the tests that
-//	                                      are the only ones to notice some edit
+//	go run ./internal/audit/mutation -kills
+//	                                      every test that notices each edit, and those that are
+//	                                      alone in it
 //
 // It works on the module as it stands on disk and never writes to it. The edits of a package are
 // compiled into one test binary, which applies one of them (hybrid). Each test is run once without
