@@ -13,6 +13,9 @@
 //	do two inputs give one law?              [Homogeneity]
 //	is a mechanism (ε, δ)-private?           [ApproxDP], exact, from masses; [Audit], from samples
 //	… from how many samples?                 [AuditSize]
+//	does it refuse Params out of range?      [Params]
+//	does a Builder keep what all promise?    [Builder]
+//	… and its private state?                 [Restores]
 //	does a private object print its data?    [Redacted]
 //	does a decoder stand hostile bytes?      [Codec]
 //	… and the bytes of a fuzz test?          [Decoded], with [Seeds]
