@@ -17,10 +17,11 @@ type clipper struct {
 	most        int64 // C in steps, below 2²⁶
 	row         []int64
 	sums        []int64
-	weight      int64   // the sum of min(1, C/‖y‖), in units of 1/weightSteps
-	whole       int64   // number of rows that wholeRows has added
-	counts      []int64 // their entries by coordinate, if all stored values are 1
-	cells       []cell  // their sums and the factors, side by side, if the shaping has factors
+	weight      int64      // the sum of min(1, C/‖y‖), in units of 1/weightSteps
+	whole       int64      // number of rows that wholeRows has added
+	counts      []int64    // their entries by coordinate, if all stored values are 1
+	cells       []cell     // their sums and the factors, side by side, if the shaping has factors
+	equal       []equalRow // by the number of entries, as they were met
 }
 
 // cell is what wholeRows reads and writes for an entry: a coordinate's factor and its sum.
@@ -41,19 +42,10 @@ func newClipper(limit float64, dim int) *clipper {
 
 // add adds one row.
 func (c *clipper) add(index []uint32, y []float64) {
-	scale := 1.0
-	if norm := math.Sqrt(squaredNorm(y)); !(norm <= c.limit) {
-		scale = c.limit / norm
-		if !(scale > 0) { // the norm is not a number, or too large for one
-			scale = 0
-		}
-	}
+	row, scale := c.row[:len(y)], c.scale(squaredNorm(y))
 	c.weight += int64(scale * weightSteps)
-	row := c.row[:len(y)]
-	for shrink := 0.0; ; shrink = max(4*shrink, 0x1p-50) {
-		if c.round(row, y, scale*max(0, 1-shrink)/c.step) {
-			break
-		}
+	for shrink := 0.0; !c.round(row, y, scale*max(0, 1-shrink)/c.step); {
+		shrink = longer(shrink)
 	}
 	if index == nil {
 		for i, v := range row {
@@ -67,21 +59,52 @@ func (c *clipper) add(index []uint32, y []float64) {
 	}
 }
 
-// addConstant adds sparse row j, for a shaping that is constant. All its entries become the same
-// integer k, chosen so that k² times their number is at most C² exactly.
-func (c *clipper) addConstant(s *shaping, j int) {
-	entries := s.x.sparse.Indices[s.x.sparse.Offsets[j]:s.x.sparse.Offsets[j+1]]
-	n, one, scale := int64(len(entries)), s.ones[0], 1.0
-	if norm := one * math.Sqrt(float64(n)); !(norm <= c.limit) {
+// scale returns min(1, C/‖y‖).
+func (c *clipper) scale(square float64) float64 {
+	scale := 1.0
+	if norm := math.Sqrt(square); !(norm <= c.limit) {
 		scale = c.limit / norm
+		if !(scale > 0) { // the norm is not a number, or too large for one
+			scale = 0
+		}
 	}
-	c.weight += int64(scale * weightSteps)
-	k := int64(min(one*scale/c.step, float64(c.most)))
-	for n*k*k > c.most*c.most { // no overflow: k ≤ (1 + 2⁻⁵⁰)·C/√n in steps
-		k--
+	return scale
+}
+
+// longer returns by what a row is shrunk next, as it is still too long.
+func longer(shrink float64) float64 { return max(4*shrink, 0x1p-50) }
+
+// equalRow is what a row of so many entries becomes that are all mapped to one number.
+type equalRow struct {
+	each, weight int64
+	known        bool
+}
+
+// addEqual is add for sparse row j whose entries are all mapped to one number.
+func (c *clipper) addEqual(s *shaping, j int) {
+	entries, _ := s.stored(j)
+	if c.equal == nil {
+		c.equal = make([]equalRow, 2*len(s.equal))
 	}
+	e := &c.equal[len(entries)]
+	if !e.known {
+		*e = c.equalRow(s.ones[0], s.equalSquare(len(entries)), int64(len(entries)))
+	}
+	c.weight += e.weight
 	for _, i := range entries {
-		c.sums[i] += k
+		c.sums[i] += e.each
+	}
+}
+
+// equalRow does for n entries y what add does. As n·each² may overflow, it divides.
+func (c *clipper) equalRow(y, square float64, n int64) equalRow {
+	scale, e := c.scale(square), equalRow{known: true}
+	e.weight = int64(scale * weightSteps)
+	for shrink := 0.0; ; shrink = longer(shrink) {
+		e.each = int64(clampedTo(y*(scale*max(0, 1-shrink)/c.step), float64(c.most)))
+		if e.each == 0 || n <= c.most*c.most/(e.each*e.each) {
+			return e
+		}
 	}
 }
 
@@ -147,10 +170,10 @@ func (r *run) clipAll(limit float64) (*clipper, error) {
 		c := parts[worker]
 		for j := b * block; j < min((b+1)*block, n); j++ {
 			switch {
-			case s.constant:
-				c.addConstant(s, j)
 			case s.whole(squares[j], c.limit):
 				lean.add(c, j)
+			case s.equal != nil:
+				c.addEqual(s, j)
 			default:
 				c.add(views[worker].row(j))
 			}
@@ -202,7 +225,7 @@ func (w *wholeRows) steps(i int, x float64) int64 {
 }
 
 // add adds row j to the sums of the clipper. For sparse rows, finish adds the zeros of all rows at
-// once, and the ones if all stored values are 1.
+// once, and the entries if no values are stored.
 func (w *wholeRows) add(c *clipper, j int) {
 	c.whole++
 	sums := c.sums
@@ -210,18 +233,16 @@ func (w *wholeRows) add(c *clipper, j int) {
 		w.addDense(sums, w.x.dense[j])
 		return
 	}
-	m := w.x.sparse
-	from, to := m.Offsets[j], m.Offsets[j+1]
-	if m.Values == nil {
+	entries, values := w.stored(j)
+	if values == nil {
 		if c.counts == nil {
 			c.counts = make([]int64, len(sums))
 		}
-		for _, i := range m.Indices[from:to] {
+		for _, i := range entries {
 			c.counts[i]++
 		}
 		return
 	}
-	entries, values := m.Indices[from:to:to], m.Values[from:to:to]
 	least, most := w.x.usual()
 	if w.factors != nil {
 		w.addFactors(c, entries, values)

@@ -9,15 +9,17 @@ type shaping struct {
 	columns []columnMap
 
 	// For sparse rows:
-	fixed    []uint32  // coordinates with a centre other than 0: dense in all rows
-	place    []int32   // 1 + the place of a coordinate in fixed; nil if fixed is empty
-	zeros    []float64 // to what the fixed coordinates map 0
-	factors  []float64 // the factors, if fixed is empty and values are stored; or nil
-	same     bool      // whether they are all equal
-	ones     []float64 // to what coordinates map 1, if all stored values are 1; else nil
-	rest     float64   // ‖y‖² of a row of zeros
-	changes  []float64 // by how much a stored 1 changes ‖y‖²; nil if ones is nil
-	constant bool      // whether ones are all equal and fixed is empty
+	fixed   []uint32  // coordinates with a centre other than 0: dense in all rows
+	place   []int32   // 1 + the place of a coordinate in fixed; nil if fixed is empty
+	zeros   []float64 // to what the fixed coordinates map 0
+	factors []float64 // the factors, if fixed is empty; else nil
+	same    bool      // whether they are all equal
+	rest    float64   // ‖y‖² of a row of zeros
+
+	// Where no values are stored, so that each is 1:
+	ones    []float64 // to what coordinates map 1; nil where values are stored
+	changes []float64 // by how much such an entry changes ‖y‖²
+	equal   []float64 // n of them added one by one, if they are the same number; up to half a row
 }
 
 // columnMap maps an entry x of a column to (x − centre)·factor.
@@ -44,19 +46,57 @@ func newShaping(x *rows, centre, factor []float64) *shaping {
 	for at, i := range s.fixed {
 		s.place[i] = int32(at) + 1
 	}
-	if x.sparse.Values != nil {
-		if len(s.fixed) == 0 {
-			s.factors, s.same = factor, !slices.ContainsFunc(factor, func(f float64) bool { return f != factor[0] })
-		}
-		return s
+	if len(s.fixed) == 0 {
+		s.factors, s.same = factor, !slices.ContainsFunc(factor, func(f float64) bool { return f != factor[0] })
 	}
-	s.ones, s.changes, s.constant = make([]float64, x.dim), make([]float64, x.dim), len(s.fixed) == 0
-	for i, f := range factor {
-		y, zero := s.at(i, 1), -centre[i]*f
-		s.ones[i], s.changes[i] = y, y*y-zero*zero
-		s.constant = s.constant && y == s.ones[0] && y >= 0
+	if x.sparse.Values == nil {
+		s.mapOnes()
 	}
 	return s
+}
+
+// mapOnes computes what rows without stored values have in common. All that comes of them is the
+// same, to the last bit, as with values of 1 that are stored: else the representation of the rows,
+// or one row that needs values, could change how every other row is rounded. So sums are of the
+// same numbers in the same order, and no product is fused with an addition.
+func (s *shaping) mapOnes() {
+	m := s.x.sparse
+	s.ones = make([]float64, s.x.dim)
+	for i := range s.ones {
+		s.ones[i] = s.at(i, 1)
+	}
+	s.changes = make([]float64, s.x.dim)
+	same := len(s.fixed) == 0
+	for i, y := range s.ones {
+		zero := -s.columns[i].centre * s.columns[i].factor
+		s.changes[i] = float64(y*y) - float64(zero*zero)
+		same = same && y == s.ones[0]
+	}
+	if !same {
+		return
+	}
+	longest := 0
+	for j := range m.Rows() {
+		longest = max(longest, m.Offsets[j+1]-m.Offsets[j])
+	}
+	s.equal = make([]float64, longest/2+2)
+	for n := range s.equal[1:] {
+		s.equal[n+1] = s.equal[n] + s.changes[0]
+	}
+}
+
+// equalSquare returns ‖y‖² of a row of n equal entries, as factorSquare and dot do: two sums, of
+// every other square.
+func (s *shaping) equalSquare(n int) float64 { return s.equal[(n+1)/2] + s.equal[n/2] }
+
+// stored returns the entries of sparse row j, and their values if these are stored.
+func (s *shaping) stored(j int) (entries []uint32, values []float64) {
+	m := s.x.sparse
+	from, to := m.Offsets[j], m.Offsets[j+1]
+	if m.Values != nil {
+		values = m.Values[from:to:to]
+	}
+	return m.Indices[from:to:to], values
 }
 
 // at maps an entry x of column i.
@@ -70,19 +110,17 @@ func (s *shaping) square(j int) float64 {
 	if s.x.sparse == nil {
 		return s.denseSquare(s.x.dense[j])
 	}
-	m := s.x.sparse
-	from, to := m.Offsets[j], m.Offsets[j+1]
-	entries := m.Indices[from:to:to]
+	entries, values := s.stored(j)
 	sum := 0.0
 	switch {
-	case s.constant:
-		sum = float64(len(entries)) * s.changes[0]
+	case s.equal != nil:
+		sum = s.equalSquare(len(entries))
 	case s.changes != nil:
 		sum = sumOf(s.changes, entries)
 	case s.factors != nil:
-		sum = s.factorSquare(entries, m.Values[from:to:to])
+		sum = s.factorSquare(entries, values)
 	default:
-		sum = s.sparseSquare(entries, m.Values[from:to:to])
+		sum = s.sparseSquare(entries, values)
 	}
 	if sum += s.rest; sum < s.rest*0x1p-24 { // rounding errors, and perhaps below 0
 		return 0
@@ -90,7 +128,7 @@ func (s *shaping) square(j int) float64 {
 	return sum
 }
 
-// sumOf returns the sum of the listed numbers.
+// sumOf returns the sum of the listed numbers, in the order of factorSquare and sparseSquare.
 func sumOf(x []float64, list []uint32) float64 {
 	var a, b float64
 	n := len(list) &^ 1
@@ -114,7 +152,7 @@ func (s *shaping) factorSquare(entries []uint32, values []float64) float64 {
 				x = s.x.clean(int(entries[at]), x)
 			}
 			y := x * s.factors[0]
-			sum, other = other, sum+y*y
+			sum, other = other, sum+float64(y*y)
 		}
 		return sum + other
 	}
@@ -124,7 +162,7 @@ func (s *shaping) factorSquare(entries []uint32, values []float64) float64 {
 			x = s.x.clean(int(i), x)
 		}
 		y := x * s.factors[i]
-		sum, other = other, sum+y*y
+		sum, other = other, sum+float64(y*y)
 	}
 	return sum + other
 }
@@ -132,19 +170,16 @@ func (s *shaping) factorSquare(entries []uint32, values []float64) float64 {
 // sparseSquare returns by how much the entries change ‖y‖² of a row of zeros.
 func (s *shaping) sparseSquare(entries []uint32, values []float64) (sum float64) {
 	least, most := s.x.usual()
+	var other float64
 	for at, i := range entries {
 		x, c := values[at], s.columns[i]
 		if !(x >= least && x <= most) {
 			x = s.x.clean(int(i), x)
 		}
-		y := (x - c.centre) * c.factor
-		sum += y * y
-		if c.centre != 0 {
-			zero := c.centre * c.factor
-			sum -= zero * zero
-		}
+		y, zero := (x-c.centre)*c.factor, -c.centre*c.factor
+		sum, other = other, sum+(float64(y*y)-float64(zero*zero))
 	}
-	return sum
+	return sum + other
 }
 
 func (s *shaping) denseSquare(row []float64) float64 {
@@ -191,21 +226,19 @@ func (v *shaped) row(j int) (index []uint32, y []float64) {
 		v.denseRow(v.x.dense[j])
 		return nil, v.y
 	}
-	m := v.x.sparse
-	from, to := m.Offsets[j], m.Offsets[j+1]
-	entries, k := m.Indices[from:to:to], len(v.fixed)
+	entries, values := v.stored(j)
+	k := len(v.fixed)
 	if n := k + len(entries); cap(v.y) < n {
 		v.y, v.index = make([]float64, 2*n), make([]uint32, 2*n)
 	}
 	y = v.y[:k+len(entries)]
-	if m.Values == nil {
+	if v.ones != nil {
 		for at, i := range entries {
 			y[k+at] = v.ones[i]
 		}
-	} else {
-		for at, x := range m.Values[from:to:to] {
-			y[k+at] = v.at(int(entries[at]), x)
-		}
+	}
+	for at, x := range values {
+		y[k+at] = v.at(int(entries[at]), x)
 	}
 	if k == 0 {
 		return entries, y
@@ -239,17 +272,17 @@ func (v *shaped) denseRow(row []float64) {
 // squaredNorm returns ‖y‖², with float64 rounding.
 func squaredNorm(y []float64) float64 { return dot(y, y) }
 
-// dot returns Σ aᵢbᵢ, with float64 rounding.
+// dot returns Σ aᵢbᵢ, with float64 rounding: every other product in one of two sums.
 func dot(a, b []float64) float64 {
 	var s, t float64
 	b = b[:len(a)]
 	n := len(a) &^ 1
 	for i := 0; i < n; i += 2 {
-		s += a[i] * b[i]
-		t += a[i+1] * b[i+1]
+		s += float64(a[i] * b[i])
+		t += float64(a[i+1] * b[i+1])
 	}
 	if n < len(a) {
-		s += a[n] * b[n]
+		s += float64(a[n] * b[n])
 	}
 	return s + t
 }

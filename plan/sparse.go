@@ -8,8 +8,8 @@ import "slices"
 //
 // Offsets ascend from 0 to len(Indices). Their number is that of the rows plus 1; a matrix without
 // rows may have none. Values is as long as Indices, or nil if every stored value is 1. Indices
-// should ascend within a row; otherwise a release sorts them, and adds values of the same index.
-// Indices of Dim or more are ignored.
+// should ascend within a row; otherwise a release sorts them. Values of the same index in a row
+// are added; without Values a repeated index counts once. Indices of Dim or more are ignored.
 type Sparse struct {
 	Offsets []int
 	Indices []uint32
@@ -55,7 +55,6 @@ func (s Sparse) canonical(dim int) Sparse {
 	}
 	out := Sparse{Offsets: append(make([]int, 0, len(s.Offsets)), 0)}
 	var row []entry
-	ones := s.Values == nil
 	for j := range s.Rows() {
 		row = row[:0]
 		for i := s.Offsets[j]; i < s.Offsets[j+1]; i++ {
@@ -66,16 +65,17 @@ func (s Sparse) canonical(dim int) Sparse {
 		slices.SortStableFunc(row, func(a, b entry) int { return int(int64(a.index) - int64(b.index)) })
 		for i, e := range row {
 			if i > 0 && row[i-1].index == e.index {
-				out.Values[len(out.Values)-1] += e.value
-				ones = false
+				if s.Values != nil {
+					out.Values[len(out.Values)-1] += e.value
+				}
 				continue
 			}
-			out.Indices, out.Values = append(out.Indices, e.index), append(out.Values, e.value)
+			out.Indices = append(out.Indices, e.index)
+			if s.Values != nil {
+				out.Values = append(out.Values, e.value)
+			}
 		}
 		out.Offsets = append(out.Offsets, len(out.Indices))
-	}
-	if ones {
-		out.Values = nil
 	}
 	return out
 }

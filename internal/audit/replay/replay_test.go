@@ -73,12 +73,12 @@ func TestReplay(t *testing.T) {
 	if frozen() {
 		t.Skip("this is the binary with frozen noise")
 	}
-	out, err := again(build(t, nil), "(TestFrozen|TestReleases|TestControls|TestDeclaredDifferences)")
+	out, err := again(build(t, nil), "(TestFrozen|TestReleases|TestControls|TestDeclaredDifferences|TestOddRows)")
 	if testing.Verbose() {
 		t.Log(out)
 	}
 	require.NoError(t, err, "%s", told(out))
-	for _, name := range []string{"TestFrozen", "TestReleases", "TestControls", "TestDeclaredDifferences"} {
+	for _, name := range []string{"TestFrozen", "TestReleases", "TestControls", "TestDeclaredDifferences", "TestOddRows"} {
 		require.True(t, strings.Contains(out, "--- PASS: "+name+" "), name)
 	}
 }
