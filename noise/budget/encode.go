@@ -83,7 +83,7 @@ func readUnit(r *wire.Reader) Unit {
 	var again Unit
 	switch {
 	case u.kind == 0:
-	case u.kind > l2:
+	case u.kind > own:
 		r.Fail("an unknown unit")
 		return Unit{}
 	case u.vectorial():

@@ -35,6 +35,7 @@ const (
 	party
 	l1
 	l2
+	own // an element, replaced by another of the same user
 )
 
 // mostMany bounds the number of units of a group and what one user has; distances lie in
@@ -45,9 +46,15 @@ const (
 	mostDistance  = 0x1p900
 )
 
-// Element is one element of a stream: one event, one view, one purchase. A person with many
-// elements is protected less: see [User].
+// Element is one element of a stream: one event, one view, one purchase. A replaced element has
+// another in its place, of any user and at any time. A person with many elements is protected less:
+// see [User].
 func Element(r Relation) Unit { return discrete(element, 0, r) }
+
+// OwnElement is one element of a stream, replaced by another element of the same user: who has how
+// many elements is public, and what they are is protected. That is less than Element(Replace), and
+// costs half as much of a guarantee for users.
+func OwnElement() Unit { return discrete(own, 0, Replace) }
 
 // User is one user with all data of that user in the input: at most max distinct keys, or at most
 // max elements where they may be equal. With max 0 it is any number.
@@ -56,7 +63,7 @@ func User(max int, r Relation) Unit { return discrete(user, max, r) }
 // UserWithin is one user within a number of steps in a row, 1 to 2³⁰, wherever they begin, of a
 // stream whose steps are public. The user has at most max elements in them, or any number with max
 // 0. What the user does in other steps is further units: somebody who is active in k times as many
-// steps is a group of k.
+// steps is a group of k. A replaced one has in its place what any user does within any such steps.
 func UserWithin(steps, max int, r Relation) Unit {
 	u := discrete(user, max, r)
 	if steps < 1 || steps > mostMany || !u.Valid() {
@@ -86,7 +93,7 @@ func L1(distance float64) Unit { return vector(l1, distance) }
 func L2(distance float64) Unit { return vector(l2, distance) }
 
 func discrete(k kind, most int, r Relation) Unit {
-	if most < 0 || most > mostMany || !r.Valid() {
+	if most < 0 || most > mostMany || !r.Valid() || k == own && r != Replace {
 		return Unit{}
 	}
 	return Unit{kind: k, relation: r, max: most, many: 1}
@@ -109,7 +116,7 @@ func (u Unit) Relation() Relation { return u.relation }
 func (u Unit) Max() int { return u.max }
 
 // vectorial reports whether neighbours are vectors at a distance.
-func (u Unit) vectorial() bool { return u.kind >= l1 }
+func (u Unit) vectorial() bool { return u.kind == l1 || u.kind == l2 }
 
 // times returns the unit of m of them: of any group of m, or of vectors at m times the distance.
 func (u Unit) times(m int) Unit {
@@ -161,9 +168,10 @@ func (u Unit) steps(to Unit) (n int, ok bool) {
 			return 0, false
 		}
 		many *= to.max
-	case u.kind == user && to.kind == element:
-		if u.relation == AddRemove && u.max != 1 {
-			replaced = 2 // the user leaves, and comes back with the other element, or without
+	case u.kind == element && to.kind == own:
+	case u.kind == user && (to.kind == element || to.kind == own):
+		if replaced, ok = u.owners(to); !ok {
+			return 0, false
 		}
 	case u.kind == key && to.kind == element && u.relation == AddRemove && to.relation == AddRemove:
 		replaced = 2
@@ -172,15 +180,35 @@ func (u Unit) steps(to Unit) (n int, ok bool) {
 		case u.max != 0 && (to.max == 0 || to.max > u.max):
 			return 0, false
 		case u.period == to.period:
-		case u.period != 0:
-			return 0, false // others of his elements may lie anywhere
-		case u.relation == AddRemove && u.max != 1:
-			replaced = 2 // the user leaves, and comes back with his other periods
+		case u.period != 0 || u.relation == Replace:
+			return 0, false // others of his elements may lie anywhere; users may have different steps
+		case u.max != 1:
+			replaced *= 2 // each user leaves, and comes back with his other periods
 		}
 	case u.kind != to.kind:
 		return 0, false
 	}
 	return ((many-1)/each + 1) * replaced, true
+}
+
+// owners returns how many steps between neighbours for u, a user, change one element, and false if
+// no rule is known. A user with one element is that element. Any other leaves, and comes back with
+// one element more or less; a replaced element may be of two users, or of two periods.
+func (u Unit) owners(to Unit) (n int, ok bool) {
+	n = 2
+	if u.max == 1 {
+		n = 1
+	}
+	switch {
+	case to.relation == AddRemove:
+		return n, true // and u is added or removed as well
+	case u.relation == AddRemove && to.kind == own && u.period == 0:
+		return 2, true
+	case u.relation == AddRemove:
+		return 2 * n, true
+	}
+	// A replaced user has as many elements as he wants but none, as the number of users is public.
+	return 1, u.period == 0 && (to.kind == own || u.max == 1)
 }
 
 // whole returns the least whole number that is at least a/b, or false if it is too large.
@@ -195,7 +223,7 @@ func whole(a, b float64) (int, bool) {
 // check returns an error that wraps [ErrParams] unless u is a unit.
 func (u Unit) check() error {
 	if !u.Valid() {
-		return fault.Params("budget", "Unit", u, "one made by Element, User, Key, Row, Party, L1 or L2 from valid numbers")
+		return fault.Params("budget", "Unit", u, "one made by Element, OwnElement, User, Key, Row, Party, L1 or L2 from valid numbers")
 	}
 	return nil
 }
@@ -209,6 +237,8 @@ func (u Unit) String() string {
 		return "vectors at ℓ₂ distance " + number(u.distance)
 	case element:
 		return u.counted("element", "", "")
+	case own:
+		return u.counted("element", "", "") + " by another of the same user"
 	case user:
 		within, what := "", " key"
 		if u.period > 0 {

@@ -13,7 +13,7 @@ import (
 
 // allUnits are one unit of each kind, and of some kinds more.
 var allUnits = []Unit{
-	Element(AddRemove), Element(Replace), User(0, AddRemove), User(1, AddRemove), User(20, AddRemove), User(20, Replace), Key(AddRemove), Key(Replace),
+	Element(AddRemove), Element(Replace), OwnElement(), User(0, AddRemove), User(1, AddRemove), User(20, AddRemove), User(20, Replace), Key(AddRemove), Key(Replace),
 	UserWithin(168, 3, AddRemove), UserWithin(168, 0, Replace), UserWithin(24, 3, AddRemove),
 	Row(AddRemove), Row(Replace), Party(AddRemove), Party(Replace), L1(1), L1(2), L2(1), L2(0.5), Row(AddRemove).times(3),
 }
@@ -70,14 +70,8 @@ func tables() (all []table) {
 // neighbours reports whether two tables differ in one u. It follows the words of the unit and knows
 // nothing of the code.
 func (u Unit) neighbours(x, y table) bool {
-	changed := 0
-	for i := range x {
-		if x[i] != y[i] {
-			changed++
-		}
-	}
 	switch u.kind {
-	case element:
+	case element, own:
 		added, gone := 0, 0
 		for i := range x {
 			for k := range x[i] {
@@ -88,25 +82,23 @@ func (u Unit) neighbours(x, y table) bool {
 		if u.relation == AddRemove {
 			return added+gone <= u.many
 		}
-		for i := range x { // replaced by another element of the same user
-			if x[i].size() != y[i].size() {
-				return false
-			}
-		}
-		return added <= u.many
-	case user, row, party:
 		for i := range x {
-			if x[i] == y[i] {
-				continue
-			}
-			if u.max > 0 && max(x[i].size(), y[i].size()) > u.max {
-				return false
-			}
-			if (u.relation == AddRemove) != (min(x[i].size(), y[i].size()) == 0) {
+			if u.kind == own && x[i].size() != y[i].size() {
 				return false
 			}
 		}
-		return changed <= u.many
+		return added == gone && added <= u.many
+	case user, row, party:
+		var c changes
+		for i := range x {
+			if x[i] != y[i] {
+				if u.max > 0 && max(x[i].size(), y[i].size()) > u.max {
+					return false
+				}
+				c.add(x[i].size(), y[i].size())
+			}
+		}
+		return c.within(u)
 	case key:
 		keys := 0
 		for k := range 2 {
@@ -122,6 +114,30 @@ func (u Unit) neighbours(x, y table) bool {
 		return keys <= u.many
 	}
 	return false
+}
+
+// changes are what units of two inputs have that is not the same: units that are there on one side
+// only, and units with other content.
+type changes struct{ came, left, other int }
+
+func (c *changes) add(before, after int) {
+	switch {
+	case before == 0:
+		c.came++
+	case after == 0:
+		c.left++
+	default:
+		c.other++
+	}
+}
+
+// within reports whether neighbours for u may differ so. Who is replaced may be another, with
+// another place.
+func (c changes) within(u Unit) bool {
+	if u.relation == AddRemove {
+		return c.other == 0 && c.came+c.left <= u.many
+	}
+	return c.came == c.left && c.came+c.other <= u.many
 }
 
 // inside reports whether a table is an input of a mechanism that protects u: no user has more than
@@ -178,9 +194,9 @@ func checkConversion[T any](t *testing.T, name string, inputs []T, from, to func
 // step stands for units that these inputs do not have.
 func TestConversionsAreExact(t *testing.T) {
 	units := []Unit{
-		Element(AddRemove), Element(Replace), User(0, AddRemove), User(0, Replace), User(1, AddRemove), User(1, Replace), User(2, AddRemove), User(2, Replace),
+		Element(AddRemove), Element(Replace), OwnElement(), User(0, AddRemove), User(0, Replace), User(1, AddRemove), User(1, Replace), User(2, AddRemove), User(2, Replace),
 		Key(AddRemove), Key(Replace), Row(AddRemove), Row(Replace), Party(AddRemove), Party(Replace),
-		User(2, AddRemove).times(2), User(1, Replace).times(2), Row(Replace).times(2), Key(AddRemove).times(2), Element(Replace).times(2),
+		User(2, AddRemove).times(2), User(1, Replace).times(2), Row(Replace).times(2), Key(AddRemove).times(2), Element(Replace).times(2), OwnElement().times(2),
 	}
 	all := tables()
 	converted, tight := 0, 0
@@ -205,14 +221,16 @@ func TestConversionsAreExact(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, 86, converted)
+	require.Equal(t, 108, converted)
 	require.Greater(t, tight, converted*3/4)
 	for _, c := range []struct {
 		from, to Unit
 		n        int
 	}{
 		{Element(AddRemove), User(20, AddRemove), 20}, {Element(AddRemove), User(20, Replace), 40}, {Element(AddRemove), Element(Replace), 2},
-		{User(5, AddRemove), Element(AddRemove), 2}, {User(5, AddRemove), Element(Replace), 2}, {User(5, Replace), Element(Replace), 1},
+		{User(5, AddRemove), Element(AddRemove), 2}, {User(5, AddRemove), Element(Replace), 4}, {User(5, AddRemove), OwnElement(), 2},
+		{User(5, Replace), Element(Replace), 0}, {User(5, Replace), OwnElement(), 1}, {User(1, Replace), Element(Replace), 1}, {User(1, AddRemove), Element(Replace), 2},
+		{OwnElement(), Element(Replace), 0}, {Element(Replace), OwnElement(), 1}, {OwnElement(), User(1, Replace), 0}, {Element(AddRemove), OwnElement(), 2},
 		{User(1, AddRemove), Element(AddRemove), 1}, {Element(Replace), User(1, Replace), 0}, {User(20, AddRemove), User(3, AddRemove), 1},
 		{User(0, Replace), User(3, Replace), 1}, {User(3, AddRemove), User(20, AddRemove), 0}, {User(3, AddRemove), User(0, AddRemove), 0},
 		{Row(AddRemove), Row(Replace), 2}, {Row(Replace), Row(AddRemove), 0}, {Row(AddRemove), User(1, AddRemove), 0}, {Key(AddRemove), User(1, AddRemove), 0},
@@ -228,6 +246,25 @@ func TestConversionsAreExact(t *testing.T) {
 	}
 }
 
+// One element of A becomes one of B. A sum over users of numbers in [−1, 1] with Laplace noise of
+// scale 1 has ε = 1 for each user, and moves by 4: twice the 2 that were promised once.
+func TestReplacedElementHasTwoOwners(t *testing.T) {
+	worst := 0.
+	for a := range 2 { // f may be any function of a user
+		for b := range 2 {
+			g := func(user, elements int) float64 { return []float64{1, -1}[([]int{a, b}[user]+elements)%2] }
+			worst = max(worst, math.Abs(g(0, 2)+g(1, 2)-g(0, 1)-g(1, 3)))
+		}
+	}
+	require.Equal(t, 4., worst)
+	g, err := Laplace(1, User(5, AddRemove)).For(Element(Replace))
+	require.NoError(t, err)
+	require.Equal(t, worst, g.Epsilon())
+	g, err = Laplace(1, User(5, AddRemove)).For(OwnElement())
+	require.NoError(t, err)
+	require.Equal(t, 2., g.Epsilon())
+}
+
 // stream is an input of one key in two steps, so far apart that no steps of a unit hold both, with
 // up to two elements of each of two users in each.
 type stream [2][2]int // by step and user
@@ -235,28 +272,30 @@ type stream [2][2]int // by step and user
 // neighboursInTime reports whether two streams differ in one u, an element or a user. It follows
 // the words of the unit.
 func (u Unit) neighboursInTime(x, y stream) bool {
-	units, elements := 0, 0
+	var c changes
+	added, gone := 0, 0
 	for i := range 2 {
 		before, after := []int{x[0][i], x[1][i]}, []int{y[0][i], y[1][i]} // of a user, by step
 		for k := range 2 {
-			elements += max(before[k], after[k]) - min(before[k], after[k])
-			if before[k] == after[k] || u.period == 0 {
-				continue
-			}
-			if units++; (u.relation == AddRemove) != (min(before[k], after[k]) == 0) {
-				return false
+			added, gone = added+max(0, after[k]-before[k]), gone+max(0, before[k]-after[k])
+			if before[k] != after[k] && u.period > 0 {
+				c.add(before[k], after[k])
 			}
 		}
 		if u.period == 0 && u.kind == user && !slices.Equal(before, after) {
-			if units++; (u.relation == AddRemove) != (min(before[0]+before[1], after[0]+after[1]) == 0) {
-				return false
-			}
+			c.add(before[0]+before[1], after[0]+after[1])
+		}
+		if u.kind == own && before[0]+before[1] != after[0]+after[1] {
+			return false
 		}
 	}
-	if u.kind == element {
-		units = elements
+	switch {
+	case u.kind == user:
+		return c.within(u)
+	case u.relation == AddRemove:
+		return added+gone <= u.many
 	}
-	return units <= u.many
+	return added == gone && added <= u.many
 }
 
 // insideInTime reports whether a stream is an input of a mechanism that protects u.
@@ -294,7 +333,16 @@ func TestConversionsInTime(t *testing.T) {
 		{User(0, AddRemove), UserWithin(7, 2, AddRemove), 2},
 		{User(1, AddRemove), UserWithin(7, 1, AddRemove), 1},
 		{User(0, AddRemove), UserWithin(7, 2, AddRemove).times(2), 4},
-		{User(0, Replace), UserWithin(7, 2, Replace), 1},
+		{User(0, Replace), UserWithin(7, 2, Replace), 0},
+		{User(0, AddRemove), UserWithin(7, 2, Replace), 4},
+		{User(0, AddRemove), Element(Replace), 4},
+		{User(0, AddRemove), OwnElement(), 2},
+		{User(1, AddRemove), Element(Replace), 2},
+		{User(0, Replace), OwnElement(), 1},
+		{UserWithin(7, 0, AddRemove), Element(Replace), 4},
+		{UserWithin(7, 0, AddRemove), OwnElement(), 4},
+		{UserWithin(7, 1, AddRemove), OwnElement(), 2},
+		{UserWithin(7, 0, Replace), OwnElement(), 0},
 		{UserWithin(7, 0, AddRemove), Element(AddRemove), 2},
 		{UserWithin(7, 1, AddRemove), Element(AddRemove), 1},
 		{UserWithin(7, 1, AddRemove), UserWithin(7, 2, AddRemove), 0},

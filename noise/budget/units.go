@@ -15,9 +15,18 @@ import "github.com/dpsketch/dpsketch/internal/fault"
 //	vectors at ℓ₂ distance d         at ℓ₁ distance t·d              ⌈t⌉    ‖x‖₂ ≤ ‖x‖₁
 //	an element, added or removed     a user with at most m elements  m      (b)
 //	a unit, added or removed         the unit, replaced              2      (d)
-//	a user, added or removed         what he has in some steps, or   2      (e)
-//	                                   one of his elements
-//	a user, replaced                 the same, replaced              1      he is replaced
+//	a user, added or removed         what he has in some steps,      2      (e)
+//	                                   added or removed
+//	                                 one element, added or removed   2      (e)
+//	                                 an element, replaced by another 2      (e)
+//	                                   of the same user
+//	                                 an element, replaced, or what   4      (e) twice
+//	                                   a user has in some steps
+//	a user in some steps, added or   one element, added or removed   2      (e)
+//	  removed                        one element, replaced           4      (e) twice
+//	a user, replaced                 an element, replaced by another 1      he is replaced
+//	                                   of the same user
+//	an element, replaced             the same by one of its user     1      (a)
 //	a key, added or removed          one element of it, added or     2      (f)
 //	                                   removed
 //	a user with at most 1 element    an element, and the reverse     1      they are the same
@@ -26,13 +35,15 @@ import "github.com/dpsketch/dpsketch/internal/fault"
 //	(b) one after the other
 //	(c) along the straight line, cut into ⌈t⌉ parts; for integers and ℓ₁, unit by unit
 //	(d) the old one is removed, then the new one added
-//	(e) he is removed, then added with the other elements
+//	(e) he is removed, then added with the other elements; the elements that are exchanged may be
+//	    of two users, or of one user at two times, each of whom leaves and comes back
 //	(f) it is removed, then added with one more or less
 //
 // Rules of one row after another are rules as well, with the product of the steps. The error wraps
 // [ErrMismatch] where no rule is known: from Replace to AddRemove (under Replace the number of
-// units is public), from one element to many under Replace (the number of a user's elements is
-// public then), from ℓ₁ to ℓ₂ (which costs √d, and d is not known here), from a key, a row or a
+// units is public), from a replaced user to an element of any user or to what he has in some steps
+// (with his last element a user is gone), from one element to many under Replace (the number of a
+// user's elements is public then), from ℓ₁ to ℓ₂ (which costs √d, and d is not known here), from a key, a row or a
 // party to a user. What is known of the data may help there: [Guarantee.Stable].
 func (g Guarantee) For(u Unit) (Guarantee, error) {
 	if err := u.check(); err != nil {
