@@ -163,7 +163,7 @@ func (s *sketch[K]) retained() []K {
 
 // counter is a stored key and its count. The counters of a sketch are below 2⁶³: no more than 2⁶²
 // come from FromCounters or a merge, 2⁶² + 2⁶⁰ from RestorePrivateState, and nobody adds 2⁶⁰
-// elements one by one after. AddN, which could, refuses: see mostTotal.
+// elements one by one after. AddN, which could, stops: see mostTotal.
 type counter[K hashing.Key] struct {
 	key   K
 	count int64

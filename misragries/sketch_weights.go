@@ -45,17 +45,20 @@ type rank struct {
 	place int
 }
 
-// mostTotal bounds the counters and D that AddN makes: merge relies on 1½·2⁶² for each of them.
+// mostTotal is where the totals c + D and D itself stop that addN raises: merge relies on 1½·2⁶²
+// for each counter and for D. What would go beyond does not count. The map x → max(x, min(x + n,
+// mostTotal)) of totals and of D is monotone and moves no two apart, so those of neighbours differ
+// as they do elsewhere: D rises by some b ≥ 0, the totals that both sides hold by 0 or more, all
+// together by at most n.
 const mostTotal = 3 << 61
 
-// addN processes n ≥ 1 equal elements. It does not, and returns false, where a counter or D might
-// come to more than the arithmetic of sketches is right for.
-func (s *sketch[K]) addN(key K, n uint64) bool {
+// addN processes n ≥ 1 equal elements.
+func (s *sketch[K]) addN(key K, n uint64) {
 	if s.weights == nil {
 		s.weights = s.weigh()
 		s.entries, s.zeros, s.index = nil, nil, index{} // no slots: all is left to addProbing
 	}
-	return s.weights.add(key, n)
+	s.weights.add(key, n)
 }
 
 // weigh returns what the sketch holds.
@@ -106,20 +109,13 @@ func sortByArrival[K hashing.Key](items []item[K]) {
 	slices.SortFunc(items, func(a, b item[K]) int { return cmp.Compare(a.arrival, b.arrival) })
 }
 
-func (w *weights[K]) add(key K, n uint64) bool {
-	place, stored := w.places[key]
-	total := w.decrements
-	if stored {
-		total = w.items[place].total
+func (w *weights[K]) add(key K, n uint64) {
+	if place, stored := w.places[key]; stored {
+		it := &w.items[place]
+		it.total = raised(it.total, n)
+		return
 	}
-	if n > 1 && total > mostTotal-n { // one by one nobody adds 2⁶⁰
-		return false
-	}
-	total += n
-	if stored {
-		w.items[place].total = total
-		return true
-	}
+	total := raised(w.decrements, n)
 	if len(w.places) == w.k {
 		w.decrements = min(total, w.least())
 		w.settled = w.arrivals
@@ -128,8 +124,10 @@ func (w *weights[K]) add(key K, n uint64) bool {
 	if total > w.decrements {
 		w.insert(key, total)
 	}
-	return true
 }
+
+// raised returns a total with n elements more, as far as they count.
+func raised(total, n uint64) uint64 { return max(total, min(total+n, mostTotal)) }
 
 // insert stores a new key.
 func (w *weights[K]) insert(key K, total uint64) {

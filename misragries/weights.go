@@ -13,9 +13,8 @@ import "github.com/dpsketch/dpsketch/internal/private"
 // has above m is cut off, as the guarantee would not hold for it; so with MaxElements 0, which is
 // 1, it counts one element. Nothing is counted where n is 0 or negative.
 //
-// 2⁴² calls at the largest weight may take a counter beyond what the arithmetic of a sketch is
-// right for. Then the Builder gives up its data as if it were released, and has nothing to release:
-// that it came so far is told, and nothing else.
+// At 2⁶² and a half of that, a counter together with all decrements so far, elements count no more:
+// that takes 2⁴¹ calls at the largest weight, or counters from elsewhere that are near it.
 //
 // The mechanism ReducedSum, that of every [Sum] and [Sharded], suits large m: its threshold is that
 // of one element times m, where KeptZeros pays for a factor of about m in δ. At ε = 1, δ = 1e-6, k
@@ -28,12 +27,8 @@ func (b *Builder[K]) AddN(key K, n int) {
 	if s == nil {
 		return
 	}
-	fits := true
 	if n = min(n, b.params.most()); n > 0 && (s.dim == 0 || !outside(key, s.dim)) {
-		fits = s.sketch.addN(key, uint64(n))
+		s.sketch.addN(key, uint64(n))
 	}
 	private.Leave(b.secret)
-	if !fits {
-		_, _ = private.Take(b.secret, "misragries: AddN: the Builder") // its data are gone
-	}
 }

@@ -2,7 +2,6 @@ package misragries
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -273,39 +272,73 @@ func TestAnEventIsSoManySteps(t *testing.T) {
 	}
 }
 
-// What could take a counter or D beyond the arithmetic of sketches takes the data away instead: the
-// Builder has nothing to release, to move, to merge or to sum, also as a shard.
-func TestAddNFailsClosed(t *testing.T) {
+// Counters that were given or merged lie at 2⁶² at most, and so does D: adding to them takes no
+// Builder its data, as that would tell of a single element. (It did, as totals c + D were
+// compared.)
+func TestAddNToGivenAndMergedCounters(t *testing.T) {
 	p := Params{Counters: 2, Epsilon: 1, Delta: 1e-6, MaxElements: maxElements}
-	for _, key := range []int{0, 1, 2, 9} { // stored, and new ones
-		for _, room := range []uint64{maxElements - 1, maxElements} {
-			b := build(t, p, []int{0, 1, 2})
-			b.AddN(0, 1)
-			b.AddN(1, 1)
-			w := peek(b.secret).sketch.weights
-			w.decrements = mostTotal - room
-			for i := range w.items {
-				w.items[i].total = w.decrements
+	given := func(counts ...int64) *Builder[int] {
+		all := map[int]int64{}
+		for key, count := range counts {
+			all[key] = count
+		}
+		b, err := FromCounters(p, all)
+		require.NoError(t, err)
+		return b
+	}
+	for _, key := range []int{0, 1, 9} {
+		b := given(limit, limit)
+		b.AddN(key, maxElements)
+		require.False(t, b.Released())
+		merged, other := given(limit, limit), map[int]int64{5: limit, 6: limit}
+		o, err := FromCounters(p, other)
+		require.NoError(t, err)
+		require.NoError(t, merged.Merge(o))
+		merged.AddN(key, maxElements)
+		require.False(t, merged.Released())
+		_, err = merged.Release()
+		require.NoError(t, err)
+	}
+}
+
+// At the limit of their arithmetic totals and D stay where they are, and the sketches of neighbours
+// differ as elsewhere: an event of n elements is n steps.
+func TestAddNSaturates(t *testing.T) {
+	const k, m = 2, 3
+	saturated := 0
+	for _, d := range []uint64{0, mostTotal - 4, mostTotal - 2, mostTotal - 1, mostTotal, 1 << 63} {
+		for code := range 5 * 5 * 27 * m {
+			var sides [2]*weights[int]
+			for side := range sides {
+				w := &weights[int]{k: k, decrements: d, places: map[int]int{}}
+				w.insert(0, max(d+1, mostTotal-4)+uint64(code%5))
+				w.insert(1, d+1+uint64(code/5%5))
+				for i, stream := 0, code/25; i < 3; i, stream = i+1, stream/3 {
+					if i == 1 && side == 0 {
+						w.add([]int{0, 1, 7}[stream%3], uint64(1+code%m))
+					}
+					w.add([]int{0, 7, 1}[(stream+i)%3], m)
+				}
+				sides[side] = w
+				for _, place := range w.places {
+					require.Less(t, w.items[place].total-w.decrements, uint64(1)<<63)
+					require.LessOrEqual(t, w.items[place].total, max(mostTotal, d+5))
+					if w.items[place].total >= mostTotal {
+						saturated++
+					}
+				}
 			}
-			for i := range w.heap {
-				w.heap[i].total = w.decrements
+			require.GreaterOrEqual(t, sides[0].decrements, sides[1].decrements)
+			steps := sides[0].decrements - sides[1].decrements
+			for key, place := range sides[0].places {
+				if other, both := sides[1].places[key]; both {
+					a, b := sides[0].items[place].total, sides[1].items[other].total
+					require.GreaterOrEqual(t, a, b)
+					steps += a - b
+				}
 			}
-			b.AddN(key, math.MaxInt)
-			require.Equal(t, room < maxElements, b.Released(), "key %d, room %d", key, room)
-			if room == maxElements {
-				continue
-			}
-			_, err := b.Release()
-			require.ErrorIs(t, err, ErrReleased)
-			_, err = b.AppendPrivateState(nil)
-			require.ErrorIs(t, err, ErrReleased)
-			other := build(t, p, []int{1})
-			require.ErrorIs(t, other.Merge(b), ErrReleased)
-			sum, err := NewSum[int](p)
-			require.NoError(t, err)
-			require.ErrorIs(t, sum.Add(b), ErrReleased)
-			b.AddN(key, 1)
-			b.Add(key)
+			require.LessOrEqual(t, steps, uint64(m))
 		}
 	}
+	require.Positive(t, saturated)
 }

@@ -181,7 +181,8 @@ func (u Unit) steps(to Unit) (n int, ok bool) {
 			return 0, false
 		case u.period == to.period:
 		case u.period != 0 || u.relation == Replace:
-			return 0, false // others of his elements may lie anywhere; users may have different steps
+			// others of his elements may lie anywhere; users may have different steps
+			return 0, false
 		case u.max != 1:
 			replaced *= 2 // each user leaves, and comes back with his other periods
 		}

@@ -43,8 +43,8 @@ import "github.com/dpsketch/dpsketch/internal/fault"
 // [ErrMismatch] where no rule is known: from Replace to AddRemove (under Replace the number of
 // units is public), from a replaced user to an element of any user or to what he has in some steps
 // (with his last element a user is gone), from one element to many under Replace (the number of a
-// user's elements is public then), from ℓ₁ to ℓ₂ (which costs √d, and d is not known here), from a key, a row or a
-// party to a user. What is known of the data may help there: [Guarantee.Stable].
+// user's elements is public then), from ℓ₁ to ℓ₂ (which costs √d, and d is not known here), from a
+// key, a row or a party to a user. What is known of the data may help there: [Guarantee.Stable].
 func (g Guarantee) For(u Unit) (Guarantee, error) {
 	if err := u.check(); err != nil {
 		return Guarantee{}, err

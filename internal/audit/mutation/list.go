@@ -105,5 +105,6 @@ var misragriesMutations = []mutation{
 	{"an event that takes the last counter leaves no zeros", "misragries/sketch_weights.go", "w.zeros = append(w.zeros, it.key)", "_ = it"},
 	{"an event that stays though all counters are higher", "misragries/sketch_weights.go", "w.decrements = min(total, w.least())", "w.decrements = w.least()"},
 	{"all shards but one empty", "misragries/sharded.go", "keyhash.Reduce(rand.Uint64(), len(s.lanes))", "keyhash.Reduce(rand.Uint64()/2, 1)"},
+	{"totals beyond the arithmetic of sketches", "misragries/sketch_weights.go", "max(total, min(total+n, mostTotal))", "total + n"},
 	{"merged sketches added to a sum", "misragries/sum.go", "case o.law.input == Merged: // its neighbours differ in other ways", "case false:"},
 }
