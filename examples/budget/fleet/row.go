@@ -1,0 +1,145 @@
+package fleet
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dpsketch/dpsketch/noise/budget"
+)
+
+// ErrReturned reports a lease that is not open: it was returned before, or never taken.
+var ErrReturned = errors.New("no such lease is open")
+
+// Lease is a slice of a budget that a server spends by itself.
+type Lease struct {
+	ID     string           `json:"id"`
+	Holder string           `json:"holder"` // who has it, in the holder's words
+	Since  time.Time        `json:"since"`  // by the holder's clock
+	Share  float64          `json:"share"`  // of the whole
+	Booked budget.Guarantee `json:"booked"` // more than the holder can spend
+}
+
+// row is the row of a budget, decoded.
+type row struct {
+	terms
+	settled *budget.Ledger // spent for certain
+	leases  []Lease
+}
+
+// stored is the row as it is in the database.
+type stored struct {
+	version      int64
+	rule, leases string
+	ledger       []byte
+}
+
+func (s stored) decode() (*row, error) {
+	r := &row{settled: new(budget.Ledger)}
+	if err := r.settled.UnmarshalBinary(s.ledger); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal([]byte(s.leases), &r.leases); err != nil {
+		return nil, fmt.Errorf("fleet: the leases: %w", err)
+	}
+	epsilon, delta := r.settled.Budget()
+	r.terms = terms{epsilon, delta, r.settled.Unit(), s.rule}
+	return r, nil
+}
+
+func (r *row) encode(version int64) (stored, error) {
+	ledger, err := r.settled.MarshalBinary()
+	if err != nil {
+		return stored{}, err
+	}
+	leases, err := json.Marshal(r.leases)
+	return stored{version: version, rule: r.rule, ledger: ledger, leases: string(leases)}, err
+}
+
+// total returns a copy of the ledger with all that is booked spent.
+func (r *row) total() (*budget.Ledger, error) {
+	data, err := r.settled.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	l := new(budget.Ledger)
+	if err := l.UnmarshalBinary(data); err != nil {
+		return nil, err
+	}
+	for _, lease := range r.leases {
+		if err := l.Spend(lease.Booked); err != nil {
+			return nil, fmt.Errorf("fleet: lease %s: %w", lease.ID, err)
+		}
+	}
+	return l, nil
+}
+
+// index returns where a lease is, or −1.
+func (r *row) index(id string) int {
+	return slices.IndexFunc(r.leases, func(l Lease) bool { return l.ID == id })
+}
+
+// lease books a slice of the share, or of what remains if that is less.
+func (r *row) lease(id string, share float64, holder string) (*budget.Ledger, Lease, error) {
+	if !(share >= leastShare && share <= 1) {
+		return nil, Lease{}, errShare(share)
+	}
+	total, err := r.total()
+	if err != nil {
+		return nil, Lease{}, err
+	}
+	if left := r.share(total); left < leastShare {
+		return nil, Lease{}, fmt.Errorf("fleet: less than 2⁻³⁰ of the budget remains: %w", budget.ErrBudget)
+	} else if share > left {
+		share = left
+	}
+	l, booked, err := r.slice(share)
+	if err == nil {
+		err = total.Spend(booked)
+	}
+	if err != nil {
+		return nil, Lease{}, err
+	}
+	lease := Lease{id, holder, time.Now().UTC().Truncate(time.Second), share, booked}
+	r.leases = append(r.leases, lease)
+	return l, lease, nil
+}
+
+// spend books a release for certain.
+func (r *row) spend(g budget.Guarantee) error {
+	total, err := r.total()
+	if err == nil {
+		err = total.Spend(g)
+	}
+	if err != nil {
+		return err
+	}
+	return r.settled.Spend(g)
+}
+
+// settle ends a lease: what was spent of it stays spent, and the rest is free again.
+func (r *row) settle(id string, spent budget.Guarantee) error {
+	i := r.index(id)
+	if i < 0 {
+		return fmt.Errorf("fleet: lease %s: %w", id, ErrReturned)
+	}
+	if lease := r.leases[i]; !spent.Equal(lease.Booked) {
+		l, _, err := r.slice(lease.Share)
+		if err == nil {
+			err = l.Spend(spent)
+		}
+		if err != nil {
+			return fmt.Errorf("fleet: lease %s cannot have been spent so: %w", id, err)
+		}
+	}
+	if err := r.settled.Spend(spent); err != nil {
+		return err
+	}
+	r.drop(i)
+	return nil
+}
+
+// drop takes a lease out.
+func (r *row) drop(i int) { r.leases = slices.Delete(r.leases, i, i+1) }

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package fleet
+
+import "syscall"
+
+// otherUser returns how to run as the user of this process.
+func otherUser(string) (*syscall.SysProcAttr, error) { return nil, nil }
