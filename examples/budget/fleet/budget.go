@@ -143,8 +143,8 @@ func (b *Budget) Spend(ctx context.Context, g budget.Guarantee) error {
 	return b.change(ctx, func(r *row) error { return r.spend(g) })
 }
 
-// Lease books a share of the whole, or what is left of it if that is less, and returns the lease and
-// a Ledger from which its holder spends. A [Server] does this by itself. Where Lease returns an
+// Lease books a share of the whole, or what is left of it if that is less, and returns the lease
+// and a Ledger from which its holder spends. A [Server] does this by itself. Where Lease returns an
 // error of the database a lease may be booked, and is lost.
 func (b *Budget) Lease(ctx context.Context, share float64, holder string) (lease Lease, l *budget.Ledger, err error) {
 	id := rand.Text()

@@ -275,8 +275,8 @@ func TestPostgres(t *testing.T) {
 	if midway.Free < 0.05 {
 		t.Error("nothing was left when the kills ended: they did not hit what they should")
 	}
-	// A release that was booked alone when its process was killed or its connection cut was not made,
-	// and is no larger than three leases; the last process ended when one did not fit.
+	// A release that was booked alone when its process was killed or its connection cut was not
+	// made, and is no larger than three leases; the last process ended when one did not fit.
 	if lost := float64(len(s.Leases)+3*(cut+killed+1)) / leases; used < 1-lost {
 		t.Errorf("%v of the budget is used, want at least %v", used, 1-lost)
 	}
