@@ -892,7 +892,7 @@ func BenchmarkSum(b *testing.B) {
 	for i := range high {
 		low[i], high[i] = -0.5/float64(i+1), 0.5/float64(i+1)
 	}
-	for _, p := range []elliptical.Params{{Rho: 1}, {Epsilon: 1}} {
+	for _, p := range []elliptical.Params{{Rho: 1, Relation: budget.Replace}, {Epsilon: 1, Relation: budget.Replace}} {
 		p.Min, p.Max = elliptical.VectorOf(low...), elliptical.VectorOf(high...)
 		m, err := elliptical.New(p)
 		if err != nil {

@@ -453,7 +453,7 @@ func TestReleasedBuilder(t *testing.T) {
 	_, err = zero.Release()
 	require.ErrorIs(t, err, ErrReleased)
 	require.True(t, zero.Released())
-	require.Equal(t, budget.GaussianZCDP(1, budget.Row(budget.Replace)), b.Guarantee(), "also after Release")
+	require.Equal(t, budget.GaussianZCDP(1, budget.Row(budget.AddRemove)), b.Guarantee(), "also after Release")
 	require.Equal(t, budget.Guarantee{}, zero.Guarantee())
 }
 
@@ -509,9 +509,9 @@ func TestAudit(t *testing.T) {
 		t.Skip("many releases")
 	}
 	for _, p := range []Params{
-		{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Epsilon: 1, Shape: Independent},
-		{Min: VectorOf(-2, -0.5, -0.5, -0.05), Max: VectorOf(2, 0.5, 0.5, 0.05), Epsilon: 1, Delta: 1e-2},
-		{Min: VectorOf(-2, -0.5, -0.25), Max: VectorOf(2, 0.5, 0.25), Rho: 0.1},
+		{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Epsilon: 1, Shape: Independent, Relation: budget.Replace},
+		{Min: VectorOf(-2, -0.5, -0.5, -0.05), Max: VectorOf(2, 0.5, 0.5, 0.05), Epsilon: 1, Delta: 1e-2, Relation: budget.Replace},
+		{Min: VectorOf(-2, -0.5, -0.25), Max: VectorOf(2, 0.5, 0.25), Rho: 0.1, Relation: budget.Replace},
 		{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Epsilon: 1, Relation: budget.AddRemove, Shape: Independent},
 		{Min: VectorOf(0, 0), Max: VectorOf(4, 1), Epsilon: 1, Delta: 1e-2, Relation: budget.AddRemove, Count: true},
 	} {

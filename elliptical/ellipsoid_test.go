@@ -29,7 +29,7 @@ func TestEllipsoidRowsAreWithinIt(t *testing.T) {
 	nearSingular := mat.NewSymDense(2, []float64{1, 1 - 0x1p-38, 1 - 0x1p-38, 1})
 	for _, m := range []*mat.SymDense{tilted, nearSingular, mat.NewSymDense(1, []float64{maxMatrix}), mat.NewSymDense(2, []float64{minMatrix, 0, 0, maxMatrix})} {
 		for _, p := range []Params{{Rho: 1}, {Epsilon: limits.MinEpsilon, Delta: limits.MinDelta}} {
-			p.Ellipsoid = PackSymmetric(m)
+			p.Ellipsoid, p.Relation = PackSymmetric(m), budget.Replace
 			mechanism, err := New(p)
 			require.NoError(t, err)
 			l := mechanism.law
@@ -206,7 +206,7 @@ func TestEllipsoidScales(t *testing.T) {
 
 // A diagonal M is the ellipsoid inside the box, and its noise that of minimum volume for d = 1.
 func TestEllipsoidOfOneIsTheInterval(t *testing.T) {
-	for _, p := range []Params{{Rho: 2}, {Epsilon: 1, Delta: 1e-5}, {Rho: 2, Relation: budget.AddRemove}} {
+	for _, p := range []Params{{Rho: 2, Relation: budget.Replace}, {Epsilon: 1, Delta: 1e-5, Relation: budget.Replace}, {Rho: 2, Relation: budget.AddRemove}} {
 		q := p
 		p.Ellipsoid, q = PackSymmetric(mat.NewSymDense(1, []float64{9})), q.around(3)
 		require.InEpsilon(t, q.StdDev(0), p.StdDev(0), 1e-6)
@@ -252,7 +252,7 @@ func TestAuditOfEllipsoid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many releases")
 	}
-	m, err := New(Params{Ellipsoid: PackSymmetric(tilted), Epsilon: 1, Delta: 1e-2})
+	m, err := New(Params{Ellipsoid: PackSymmetric(tilted), Epsilon: 1, Delta: 1e-2, Relation: budget.Replace})
 	require.NoError(t, err)
 	a, b := rowTotals(t, m, []float64{4e9, 1.8e9, 1e8}), rowTotals(t, m, []float64{-4e9, -1.8e9, -1e8})
 	require.LessOrEqual(t, refuted(t, m, a, b, 1, 1e-2), 1.0)

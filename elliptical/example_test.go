@@ -29,14 +29,14 @@ func Example() {
 	// Within six standard deviations of the noise:
 	fmt.Println(math.Abs(s.Estimate(0)-44_500) < 6*s.StdDev(0), math.Abs(s.Estimate(1)-34_995_000) < 6*s.StdDev(1))
 	// Output:
-	// ρ = 0.5 (zCDP) for one row, replaced
+	// ρ = 0.5 (zCDP) for one row, added or removed
 	// true true
 }
 
 // Figure 4.1 of the thesis: the mean squared error for ranges of 4 and 1, for three shapes.
 func ExampleParams_ExpectedError() {
 	for _, shape := range []elliptical.Shape{elliptical.Optimal, elliptical.Spherical, elliptical.MinimumVolume} {
-		p := elliptical.Params{Min: elliptical.VectorOf(-2, -0.5), Max: elliptical.VectorOf(2, 0.5), Rho: 1, Shape: shape}
+		p := elliptical.Params{Min: elliptical.VectorOf(-2, -0.5), Max: elliptical.VectorOf(2, 0.5), Rho: 1, Relation: budget.Replace, Shape: shape}
 		fmt.Printf("%v: %.4g\n", shape, p.ExpectedError(2))
 	}
 	// Output:

@@ -55,8 +55,11 @@ type Params struct {
 	// Delta is δ, in [1e-300, 1), of (ε, δ)-DP by Gaussian noise; with 0 the
 	// release is purely ε-private by Laplace noise.
 	Delta float64
-	// Relation says what neighbours are: budget.Replace, one row replaced by
-	// another; budget.AddRemove, one row more or less. 0 is Replace.
+	// Relation says what neighbours are: budget.AddRemove, also for 0, one row
+	// more or less; budget.Replace, one row replaced by another, the number of
+	// rows public. For intervals around 0 AddRemove has half the noise; where
+	// they are not, take Count with it, or the noise is for the largest
+	// absolute value.
 	Relation budget.Relation
 
 	// Power is the p of the error E‖η‖ₚᵖ = Σ E|ηᵢ|ᵖ that the noise η is shaped
@@ -114,7 +117,7 @@ var shapeNames = []string{"Optimal", "Spherical", "MinimumVolume", "Weighted", "
 func (p Params) resolved() Params {
 	p.Rho, p.Epsilon, p.Delta, p.Power = p.Rho+0, p.Epsilon+0, p.Delta+0, p.Power+0
 	if p.Relation == 0 {
-		p.Relation = budget.Replace
+		p.Relation = budget.AddRemove
 	}
 	if p.Power == 0 {
 		p.Power = 2

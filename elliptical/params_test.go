@@ -32,7 +32,7 @@ func TestVector(t *testing.T) {
 
 // Every field at its edges. An error names the field and its public value.
 func TestParamsAreChecked(t *testing.T) {
-	good := Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 1}
+	good := Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 1, Relation: budget.Replace}
 	strange := []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, math.MaxFloat64}
 	spoiled := map[string][]Params{}
 	spoil := func(field string, change func(p *Params)) {
@@ -200,11 +200,11 @@ func TestNoiseCanAlwaysBeDrawn(t *testing.T) {
 func TestPlanning(t *testing.T) {
 	m, err := New(Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 0.5, Delta: math.Copysign(0, -1)})
 	require.NoError(t, err)
-	require.Equal(t, Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 0.5, Relation: budget.Replace, Power: 2}, m.Params())
-	require.Equal(t, budget.GaussianZCDP(0.5, budget.Row(budget.Replace)), m.Guarantee())
+	require.Equal(t, Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 0.5, Relation: budget.AddRemove, Power: 2}, m.Params(), "0 is AddRemove")
+	require.Equal(t, budget.GaussianZCDP(0.5, budget.Row(budget.AddRemove)), m.Guarantee())
 	require.Equal(t, budget.Gaussian(1, 0.1, budget.Row(budget.AddRemove)), Params{Min: VectorOf(-0.5), Max: VectorOf(0.5), Epsilon: 1, Delta: 0.1, Relation: budget.AddRemove}.Guarantee())
-	require.Equal(t, budget.PureDP(1, budget.Row(budget.Replace)), Params{Min: VectorOf(-0.5), Max: VectorOf(0.5), Epsilon: 1}.Guarantee())
-	require.Equal(t, "elliptical.Mechanism: Gaussian noise, Optimal, for 2 coordinates, ρ = 0.5 (zCDP) for one row, replaced", m.String())
+	require.Equal(t, budget.PureDP(1, budget.Row(budget.Replace)), Params{Min: VectorOf(-0.5), Max: VectorOf(0.5), Epsilon: 1, Relation: budget.Replace}.Guarantee())
+	require.Equal(t, "elliptical.Mechanism: Gaussian noise, Optimal, for 2 coordinates, ρ = 0.5 (zCDP) for one row, added or removed", m.String())
 	for _, i := range []int{-1, 2, math.MaxInt} {
 		require.True(t, math.IsNaN(m.StdDev(i)) && math.IsNaN(m.HalfWidth(i, 0.5)))
 	}

@@ -31,6 +31,9 @@ func (p Params) around(widths ...float64) Params {
 		low[i], high[i] = -width/2, width/2
 	}
 	p.Min, p.Max = VectorOf(low...), VectorOf(high...)
+	if p.Relation == 0 {
+		p.Relation = budget.Replace // that of the thesis
+	}
 	return p
 }
 
@@ -168,7 +171,7 @@ func TestNoShapeIsBetter(t *testing.T) {
 
 // Weights are any multiple of b, and those of Lemma 4.8 give the optimum.
 func TestWeights(t *testing.T) {
-	p := Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 1, Shape: Weighted, Weights: VectorOf(2, 1)}
+	p := Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 1, Relation: budget.Replace, Shape: Weighted, Weights: VectorOf(2, 1)}
 	require.InEpsilon(t, 12.5, p.ExpectedError(2), 1e-12)
 	p.Weights = VectorOf(2e9, 1e9)
 	require.InEpsilon(t, 12.5, p.ExpectedError(2), 1e-12)

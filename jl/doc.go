@@ -44,7 +44,7 @@
 //	             Gaussian, s = 1 or 8                .37   .19  .097  .070
 //	             Gaussian, SRHT                      .36   .18  .080  .047
 //
-// Under L2 the rows of an SJLT with s > 1 and at most 512 rows wrap around where those of others
+// Under L2 the rows of an SJLT with s > 1 and at most 2048 rows wrap around where those of others
 // saturate: a row beyond [Params.Max] tells nothing. No vector with a smaller ‖x‖₁ has one.
 //
 // # Accuracy

@@ -24,7 +24,8 @@ const (
 	maxHeld    = 1 << 26 // coordinates of a vector that is held, padded: 1 GiB
 	maxLoads   = 1 << 28 // coordinates whose places are counted
 	maxEntries = 1 << 28 // of a matrix that is drawn entry by entry
-	maxGram    = 512     // rows of a matrix whose operator norm is computed
+	maxGram    = 2048    // rows of an SJLT whose operator norm is computed
+	maxDense   = 512     // of another matrix
 	minDensity = 0x1p-20
 )
 
@@ -46,8 +47,9 @@ type Params struct {
 	Rows int
 	// Sparsity is s, the number of entries of a column of an SJLT, a divisor of
 	// Rows. 0 is 1, the best for Laplace noise, which grows by √s. To Gaussian
-	// noise 4 to 8 add nothing (under L2 up to 512 rows), and make it rarer that
-	// large coordinates collide. Other transforms want 0.
+	// noise 4 to 8 add nothing, and make it rarer that large coordinates
+	// collide; but under L2 only up to 2048 rows, for which New takes a second,
+	// and beyond them noise is up to √s times as large. Other transforms want 0.
 	Sparsity int
 	// Independence is how many coordinates the hash functions of an SJLT, or the
 	// signs of a Rademacher matrix, treat as independent of each other: a number
@@ -156,7 +158,7 @@ func (p Params) validateSize() error {
 	case dense && float64(p.Rows)*float64(p.Dim) > maxEntries:
 		want := "at most 2²⁸/Dim for %v: the matrix has %.3g entries, and its sensitivity has to be computed"
 		return bad("Rows", p.Rows, fmt.Sprintf(want, p.Transform, float64(p.Rows)*float64(p.Dim)))
-	case p.Norm == L2 && !p.Input && (dense || p.Transform == Rademacher) && p.Rows > maxGram:
+	case p.Norm == L2 && !p.Input && (dense || p.Transform == Rademacher) && p.Rows > maxDense:
 		return bad("Rows", p.Rows, fmt.Sprintf("at most 512 for %v under L2, where the operator norm has to be computed", p.Transform))
 	}
 	return nil

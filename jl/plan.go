@@ -191,7 +191,8 @@ func (p Plan) String() string {
 // 16σ²Z. More rows than that are worse, fewer are faster.
 //
 // Under L2 an SRHT with Gaussian noise has the least variance, which falls with k up to Dim. Where
-// a sketch must take updates, an SJLT with s = 8 and up to 512 rows is nearly as good. The search
+// a sketch must take updates, an SJLT with s = 8 and up to 2048 rows is nearly as good (with more its noise is up to √s times as large, as
+// [Params.StdDev] says). The search
 // goes by the sensitivity that is expected of SJLT and Rademacher matrices; what is returned is
 // that of this Seed.
 //
@@ -245,7 +246,9 @@ func (p Params) bestRows() (Plan, error) {
 	switch {
 	case p.Transform == SRHT:
 		most = int(min(hadamard.Size(p.Dim), maxRows))
-	case p.Norm == L2 && (p.Transform == Rademacher || s > 1):
+	case p.Norm == L2 && p.Transform == Rademacher:
+		most = maxDense
+	case p.Norm == L2 && s > 1: // beyond, the variance is several times as large
 		most = maxGram / s * s
 	}
 	var best Plan

@@ -50,13 +50,16 @@
 // and the variance of Moments 2 has 0.43 to 0.58 of what a split into three has, on ages, incomes,
 // latencies, basket sizes, rare events and uniform numbers. Rounding takes at most h·2⁻²⁹ a row.
 //
-// Quantiles: [Quantiles.Interval] bounds the error in rank for all data. Mean errors in rows at n
-// = 1000, AddRemove, in steps of a thousandth of the range, levels .1, .3, .5, .7, .9:
+// Quantiles: [Quantiles.RankInterval] bounds the error in rank for all data. Mean errors in rows at
+// n = 1000, AddRemove, Resolution a thousandth of the range, levels .1, .3, .5, .7, .9:
 //
 //	                       ages   incomes   latencies   uniform   baskets
 //	median, ε = 1 | 0.1    .3|11   .5|11      .2|6       .8|10     .3|11
 //	5 levels, ε = 1 | 0.1  5|42    3|39       2|39       4|37      5|34
 //	5 levels, ρ = ½        1.6     .5         .5         1.0       1.5
+//
+// With the default Resolution these are up to 1.5 more, and where many rows have the same value, as
+// with ages, up to 10: the quantile may be between two of them. Give the unit of the data there.
 //
 // What is clamped is lost: the mean is that of the clamped values, and intervals cover that, those
 // of Variance and StdDev conservatively. Mean and Variance are ratios, biased by about noise²/n².

@@ -50,7 +50,7 @@ func ExampleParams_only() {
 
 // The median age, and the quartiles.
 func ExampleNewQuantiles() {
-	b, err := column.NewQuantiles(column.QuantileParams{Epsilon: 1, Min: 0, Max: 100, Unit: 1, Levels: [32]float64{0.25, 0.5, 0.75}})
+	b, err := column.NewQuantiles(column.QuantileParams{Epsilon: 1, Min: 0, Max: 100, Resolution: 1, Levels: [32]float64{0.25, 0.5, 0.75}})
 	if err != nil {
 		panic(err)
 	}

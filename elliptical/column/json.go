@@ -27,18 +27,19 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
 func (s *Summary) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, s) }
 
-// MarshalJSON returns the guarantee and the quantiles with the interval of their levels at .95.
-// Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee, the resolution and the quantiles with the bounds at .95 on how
+// many rows their ranks are off, see [Quantiles.RankInterval]. Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
 func (q Quantiles) MarshalJSON() ([]byte, error) {
 	quantiles := make([]quantile, 0, q.Len())
 	for level, value := range q.All() {
-		low, high := q.Interval(level, view.Confidence)
+		low, high := q.RankInterval(level, view.Confidence)
 		quantiles = append(quantiles, quantile{view.Number(level), view.Number(value), view.Number(low), view.Number(high)})
 	}
 	return view.Marshal(&q, struct {
-		Guarantee budget.Guarantee `json:"guarantee"`
-		Quantiles []quantile       `json:"quantiles"`
-	}{q.Guarantee(), quantiles})
+		Guarantee  budget.Guarantee `json:"guarantee"`
+		Resolution view.Number      `json:"resolution"`
+		Quantiles  []quantile       `json:"quantiles"`
+	}{q.Guarantee(), view.Number(q.params.Resolution), quantiles})
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.
@@ -46,10 +47,10 @@ func (q *Quantiles) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(
 
 // quantile is a line of the JSON of [Quantiles].
 type quantile struct {
-	Level     view.Number `json:"level"`
-	Value     view.Number `json:"value"`
-	LowLevel  view.Number `json:"lowLevel"`
-	HighLevel view.Number `json:"highLevel"`
+	Level    view.Number `json:"level"`
+	Value    view.Number `json:"value"`
+	LowRank  view.Number `json:"lowRank"`
+	HighRank view.Number `json:"highRank"`
 }
 
 // MarshalText returns the name of the constant, for JSON and flags.

@@ -13,12 +13,12 @@ import (
 //	8      Rho
 //	8      Min
 //	8      Max
-//	8      Unit
+//	8      Resolution
 //	1      Relation: 1 AddRemove, 2 Replace
 //	2      number of levels, 1 to 32
 //	for each level, in ascending order:
 //	8      the level
-//	4      its quantile, (x − Min)/Unit; not lower than the one before
+//	4      its quantile, (x − Min)/Resolution; not lower than the one before
 //
 // No other bytes decode to the same Quantiles.
 const quantileVersion = 1
@@ -26,7 +26,7 @@ const quantileVersion = 1
 // fields are the numbers of the Params before the levels.
 func (p *QuantileParams) fields(levels *int) []wire.Field {
 	return []wire.Field{
-		wire.Float(&p.Epsilon), wire.Float(&p.Rho), wire.Float(&p.Min), wire.Float(&p.Max), wire.Float(&p.Unit), wire.Byte(&p.Relation),
+		wire.Float(&p.Epsilon), wire.Float(&p.Rho), wire.Float(&p.Min), wire.Float(&p.Max), wire.Float(&p.Resolution), wire.Byte(&p.Relation),
 		wire.Short(levels, maxLevels),
 	}
 }

@@ -15,7 +15,7 @@ func sampleQuantiles() *Quantiles {
 
 func quantileSamples() map[string]encoding.BinaryMarshaler {
 	return map[string]encoding.BinaryMarshaler{
-		"quantiles.hex": sampleQuantiles(), "median.hex": &Quantiles{params: QuantileParams{Rho: 0.5, Min: -1, Max: 1}.normal(), cells: []int{500}},
+		"quantiles.hex": sampleQuantiles(), "median.hex": &Quantiles{params: QuantileParams{Rho: 0.5, Min: -1, Max: 1, Resolution: 0.002}.normal(), cells: []int{500}},
 	}
 }
 
@@ -35,8 +35,8 @@ func TestQuantileDecodeRejects(t *testing.T) {
 		"both":           func(q *Quantiles) { q.params.Rho = 1 },
 		"NaN":            func(q *Quantiles) { q.params.Epsilon = math.NaN() },
 		"relation":       func(q *Quantiles) { q.params.Relation = 0 },
-		"no unit":        func(q *Quantiles) { q.params.Unit = 0 },
-		"other unit":     func(q *Quantiles) { q.params.Unit = 2 },
+		"no unit":        func(q *Quantiles) { q.params.Resolution = 0 },
+		"other unit":     func(q *Quantiles) { q.params.Resolution = 2 },
 		"negative zero":  func(q *Quantiles) { q.params.Min = math.Copysign(0, -1) },
 		"level":          func(q *Quantiles) { q.params.Levels[1] = 0.25 },
 		"no level":       func(q *Quantiles) { q.params.Levels[2] = 0 },
@@ -65,7 +65,7 @@ func useQuantiles(t *testing.T, data []byte) {
 	for level, value := range q.All() {
 		require.True(t, last <= value && value <= p.Max)
 		last = value
-		lo, hi := q.Interval(level, 0.95)
+		lo, hi := q.RankInterval(level, 0.95)
 		require.True(t, lo <= 0 && hi >= 0 && !math.IsInf(hi, 0), "[%v, %v]", lo, hi)
 	}
 }

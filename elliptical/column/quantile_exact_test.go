@@ -117,7 +117,7 @@ func TestExactQuantiles(t *testing.T) {
 			{Epsilon: 1}, {Epsilon: 3}, {Rho: 0.5}, {Epsilon: 1, Relation: budget.Replace}, {Rho: 0.5, Relation: budget.Replace},
 		} {
 			copy(p.Levels[:], levels)
-			p.Max, p.Unit = places-1, 1
+			p.Max, p.Resolution = places-1, 1
 			p = p.normal()
 			require.NoError(t, p.validate())
 			require.EqualValues(t, places, p.cells())

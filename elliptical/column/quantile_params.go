@@ -28,10 +28,11 @@ type QuantileParams struct {
 	// Min and Max are the ends of the interval that values are clamped to, at
 	// most 2²⁰⁰ in absolute value, at least 2⁻²⁰⁰ apart.
 	Min, Max float64
-	// Unit is the resolution: a value counts as the next of Min, Min + Unit, …,
-	// at most 2³⁰ of them, and so is what is released. Take the one in which
-	// the data are measured, or what is precise enough. 0 is (Max − Min)/1000.
-	Unit float64
+	// Resolution is the least difference that matters: a value counts as the
+	// next of Min, Min + Resolution, …, at most 2³⁰ of them, and so is what is
+	// released. Take the unit in which the data are measured: fewer steps are
+	// a little more exact in rank. 0 is (Max − Min)/2²⁰.
+	Resolution float64
 	// Levels are what is released, in (0, 1), ascending: 0.5 is the median. The
 	// entries behind the last are 0; if all are, it is the median alone. Each
 	// doubling of their number costs as much again.
@@ -40,12 +41,12 @@ type QuantileParams struct {
 
 // normal returns the Params with their defaults filled in and without −0.
 func (p QuantileParams) normal() QuantileParams {
-	p.Epsilon, p.Rho, p.Min, p.Max, p.Unit = p.Epsilon+0, p.Rho+0, p.Min+0, p.Max+0, p.Unit+0
+	p.Epsilon, p.Rho, p.Min, p.Max, p.Resolution = p.Epsilon+0, p.Rho+0, p.Min+0, p.Max+0, p.Resolution+0
 	if p.Relation == 0 {
 		p.Relation = budget.AddRemove
 	}
-	if p.Unit == 0 {
-		p.Unit = (p.Max - p.Min) / 1000
+	if p.Resolution == 0 {
+		p.Resolution = (p.Max - p.Min) * 0x1p-20
 	}
 	for i := range p.Levels {
 		p.Levels[i] += 0
@@ -67,8 +68,8 @@ func (p QuantileParams) validate() error {
 	if err := validateRange(p.Min, p.Max); err != nil {
 		return err
 	}
-	if !(p.Unit > 0 && p.Unit <= p.Max-p.Min && (p.Max-p.Min)/p.Unit <= maxCells-2) {
-		return bad("Unit", p.Unit, "0 or a number that goes into the interval once, and at most 2³⁰ − 2 times")
+	if !(p.Resolution > 0 && p.Resolution <= p.Max-p.Min && (p.Max-p.Min)/p.Resolution <= maxCells-2) {
+		return bad("Resolution", p.Resolution, "0 or a number that goes into the interval once, and at most 2³⁰ − 2 times")
 	}
 	last := 0.0
 	for i, level := range p.Levels {
@@ -107,7 +108,7 @@ func (p *QuantileParams) levels() []float64 {
 func (p *QuantileParams) depth() int { return bits.Len(uint(len(p.levels()))) }
 
 // cells returns D, the number of values there are.
-func (p *QuantileParams) cells() int64 { return int64(math.Round((p.Max-p.Min)/p.Unit)) + 1 }
+func (p *QuantileParams) cells() int64 { return int64(math.Round((p.Max-p.Min)/p.Resolution)) + 1 }
 
 // loss returns the ε of one choice for one row added or removed, such that all rounds together keep
 // the guarantee.
@@ -136,7 +137,7 @@ func (p *QuantileParams) place(x float64) int64 {
 	if x != x {
 		return last / 2
 	}
-	y := math.Floor((min(max(x, p.Min), p.Max)-p.Min)/p.Unit + 0.5)
+	y := math.Floor((min(max(x, p.Min), p.Max)-p.Min)/p.Resolution + 0.5)
 	if !(y >= 0 && y <= maxCells) { // for no valid Params
 		return 0
 	}
@@ -144,4 +145,6 @@ func (p *QuantileParams) place(x float64) int64 {
 }
 
 // value returns the value of a cell.
-func (p *QuantileParams) value(cell int64) float64 { return min(p.Min+float64(cell)*p.Unit, p.Max) }
+func (p *QuantileParams) value(cell int64) float64 {
+	return min(p.Min+float64(cell)*p.Resolution, p.Max)
+}

@@ -61,10 +61,11 @@ func (q *Quantiles) Quantile(level float64) float64 {
 	return q.params.value(int64(q.cells[i]))
 }
 
-// Interval returns by how many rows, from lo ≤ 0 to hi ≥ 0, the rank of Quantile(level) is off, at
-// most, with the given confidence in [0, 1): some number in level·n + [lo, hi] is at least the
-// number of rows below the quantile and at most that of the rows below or at it. NaN for other
-// arguments.
+// RankInterval returns by how many rows, from lo ≤ 0 to hi ≥ 0, the rank of Quantile(level) is off,
+// at most, with the given confidence in [0, 1): with q the quantile and r half of the Resolution,
+// some number in level·n + [lo, hi] is at least the number of rows below q − r and at most that of
+// the rows up to q + r. Of the rows within r of q, which are one step of the Resolution, it says
+// nothing. NaN for other arguments.
 //
 // It holds for all data and is the same before any are seen, so that it is wide: typical errors are
 // a tenth of it. In each of the r rounds that lead to the level
@@ -74,7 +75,7 @@ func (q *Quantiles) Quantile(level float64) float64 {
 // as there is one place at least with |d| ≤ 1; the confidence is divided by r, and the bounds of
 // the rounds add up. (Two of k rows of one cell may share a place, with probability k·2⁻³² where it
 // matters, which is left out.)
-func (q *Quantiles) Interval(level, confidence float64) (lo, hi float64) {
+func (q *Quantiles) RankInterval(level, confidence float64) (lo, hi float64) {
 	at := q.index(level)
 	if at < 0 || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -103,5 +104,5 @@ func (q *Quantiles) String() string {
 	if !q.valid() {
 		return "column.Quantiles (empty)"
 	}
-	return fmt.Sprintf("column.Quantiles: %d of values in [%g, %g], in steps of %g, %v", len(q.cells), q.params.Min, q.params.Max, q.params.Unit, q.Guarantee())
+	return fmt.Sprintf("column.Quantiles: %d of values in [%g, %g], in steps of %g, %v", len(q.cells), q.params.Min, q.params.Max, q.params.Resolution, q.Guarantee())
 }

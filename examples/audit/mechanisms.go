@@ -524,7 +524,7 @@ func parties(name string, n, missing int, relation budget.Relation) audited {
 }
 
 func sum(name string, p elliptical.Params) audited {
-	p.Min, p.Max = elliptical.VectorOf(0, 0, 0), elliptical.VectorOf(1, 1, 1)
+	p.Min, p.Max, p.Relation = elliptical.VectorOf(0, 0, 0), elliptical.VectorOf(1, 1, 1), budget.Replace
 	n := 20_000
 	if p.Shape == elliptical.Box {
 		n = 8_000 // it takes long to calibrate
@@ -563,7 +563,7 @@ func statistics(name string, p column.Params, row float64, n int) audited {
 }
 
 func middle() audited {
-	p := column.QuantileParams{Epsilon: 1, Max: 2, Unit: 1}
+	p := column.QuantileParams{Epsilon: 1, Max: 2, Resolution: 1}
 	return audited{"column, median", p.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
 			b := must(column.NewQuantiles(p))

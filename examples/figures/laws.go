@@ -9,6 +9,7 @@ import (
 	"github.com/dpsketch/dpsketch/arete"
 	"github.com/dpsketch/dpsketch/elliptical"
 	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // ellipses is Figure 4.1a: where Gaussian noise of one standard deviation lies, for a box of the
@@ -19,7 +20,7 @@ func ellipses(_ effort, step func()) (*picture, error) {
 	for i := range round {
 		round[i].Y, round[i].X = math.Sincos(2 * math.Pi * float64(i) / 199)
 	}
-	params := elliptical.Params{Min: elliptical.VectorOf(-2, -0.5), Max: elliptical.VectorOf(2, 0.5), Rho: 1}
+	params := elliptical.Params{Min: elliptical.VectorOf(-2, -0.5), Max: elliptical.VectorOf(2, 0.5), Rho: 1, Relation: budget.Replace}
 	return shaped(p, step, params, 2, "E‖η‖₂²", round, 1)
 }
 
@@ -29,7 +30,7 @@ func ellipses(_ effort, step func()) (*picture, error) {
 func diamonds(_ effort, step func()) (*picture, error) {
 	p := newPicture("Laplace noise of the mean magnitude for ranges (4, 1) at ε = 1", "first coordinate", "second coordinate")
 	square := plotter.XYs{{X: 1}, {Y: 1}, {X: -1}, {Y: -1}, {X: 1}}
-	params := elliptical.Params{Min: elliptical.VectorOf(-2, -0.5), Max: elliptical.VectorOf(2, 0.5), Epsilon: 1, Power: 1, Shape: elliptical.Independent}
+	params := elliptical.Params{Min: elliptical.VectorOf(-2, -0.5), Max: elliptical.VectorOf(2, 0.5), Epsilon: 1, Relation: budget.Replace, Power: 1, Shape: elliptical.Independent}
 	return shaped(p, step, params, 1, "E‖η‖₁", square, 1/math.Sqrt2)
 }
 

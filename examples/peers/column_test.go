@@ -133,7 +133,7 @@ func TestColumnQuantiles(t *testing.T) {
 					want := level * float64(len(sorted))
 					return max(float64(below)-want, want-float64(upTo), 0) / float64(runs*len(levels))
 				}
-				p := column.QuantileParams{Epsilon: epsilon, Min: d.min, Max: d.max, Unit: d.unit}
+				p := column.QuantileParams{Epsilon: epsilon, Min: d.min, Max: d.max, Resolution: d.unit}
 				copy(p.Levels[:], levels)
 				mine, other := 0.0, 0.0
 				for range runs {

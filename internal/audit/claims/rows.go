@@ -224,7 +224,7 @@ var rows = []row{
 		edits: "elliptical/column: weights with twice the exponent; a row in both parts; quantiles with all of the loss in each round",
 	},
 	{
-		claim: "Standard errors and intervals of a column hold", about: "elliptical/column.Summary.StdErr elliptical/column.Summary.Interval elliptical/column.Quantiles.Interval", theorem: "the exact law of the noise",
+		claim: "Standard errors and intervals of a column hold", about: "elliptical/column.Summary.StdErr elliptical/column.Summary.Interval elliptical/column.Quantiles.RankInterval", theorem: "the exact law of the noise",
 		proof: "elliptical/column/interval.go", code: "elliptical/column.Summary.reach elliptical/column.laplaceReach", exact: "elliptical/column.TestErrors elliptical/column.TestLaplaceReach",
 		audit: "elliptical/column.TestCoverage elliptical/column.TestQuantileAccuracy", edits: "elliptical/column: intervals a fifth too narrow",
 	},

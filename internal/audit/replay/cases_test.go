@@ -738,7 +738,7 @@ func windowPair() pair {
 
 // ellipticalPairs are sums of which one row is replaced by another, or goes.
 func ellipticalPairs(ready bool) (pairs []pair) {
-	box := elliptical.Params{Min: elliptical.VectorOf(0, -1, 2), Max: elliptical.VectorOf(1, 1, 6)}
+	box := elliptical.Params{Min: elliptical.VectorOf(0, -1, 2), Max: elliptical.VectorOf(1, 1, 6), Relation: budget.Replace}
 	for _, c := range []struct {
 		name string
 		p    elliptical.Params
@@ -748,7 +748,7 @@ func ellipticalPairs(ready bool) (pairs []pair) {
 		{"Laplace", box, func(p *elliptical.Params) { p.Epsilon, p.Shape = 1, elliptical.Independent }},
 		{"box", box, func(p *elliptical.Params) { p.Epsilon, p.Shape = 1, elliptical.Box }},
 		{"count", box, func(p *elliptical.Params) { p.Rho, p.Relation, p.Count = 0.5, budget.AddRemove, true }},
-		{"ellipsoid", elliptical.Params{Ellipsoid: elliptical.VectorOf(1, 0.5, 1)}, func(p *elliptical.Params) { p.Rho = 0.5 }},
+		{"ellipsoid", elliptical.Params{Ellipsoid: elliptical.VectorOf(1, 0.5, 1), Relation: budget.Replace}, func(p *elliptical.Params) { p.Rho = 0.5 }},
 	} {
 		c.set(&c.p)
 		if ready && (c.p.Ellipsoid.Len() > 0 || c.p.Count) {
