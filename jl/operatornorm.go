@@ -11,10 +11,11 @@ import (
 // matrix AAᵀ of its k rows, integers below 2⁵³.
 //
 // Certificate: if the Cholesky factorisation of M = λI − AAᵀ runs to its end in float64, M's least
-// eigenvalue is at least −2(k+1)·2⁻⁵³·tr M (Rump, BIT 46, 2006, Lemma 2.4), and tr M ≤ kλ. For
-// k ≤ 2¹⁰ that is −2⁻³¹·λ at least, for k ≤ 2¹¹ it is −2⁻²⁹·λ, so ‖A‖₂² ≤ (1 + 2⁻³¹)·λ or
-// (1 + 2⁻²⁹)·λ. The factor below has twice these slacks and covers the rounding of M's diagonal, too. So it does not matter where λ comes from: a few rounds of Lanczos'
-// method, or all eigenvalues if the certificate refuses what these have found.
+// eigenvalue is at least −2(k+1)·2⁻⁵³·tr M (Rump, BIT 46, 2006, Lemma 2.4), and tr M ≤ kλ. For k ≤
+// 2¹⁰ that is −2⁻³¹·λ at least, for k ≤ 2¹¹ it is −2⁻²⁹·λ, so ‖A‖₂² ≤ (1 + 2⁻³¹)·λ or (1 + 2⁻²⁹)·λ.
+// The factor below has twice these slacks and covers the rounding of M's diagonal, too. So it does
+// not matter where λ comes from: a few rounds of Lanczos' method, or all eigenvalues if the
+// certificate refuses what these have found.
 func operatorNorm(k int, gram []float64) float64 {
 	return certified(mat.NewSymDense(k, gram), lanczos(k, gram))
 }

@@ -191,10 +191,10 @@ func (p Plan) String() string {
 // 16σ²Z. More rows than that are worse, fewer are faster.
 //
 // Under L2 an SRHT with Gaussian noise has the least variance, which falls with k up to Dim. Where
-// a sketch must take updates, an SJLT with s = 8 and up to 2048 rows is nearly as good (with more its noise is up to √s times as large, as
-// [Params.StdDev] says). The search
-// goes by the sensitivity that is expected of SJLT and Rademacher matrices; what is returned is
-// that of this Seed.
+// a sketch must take updates, an SJLT with s = 8 and up to 2048 rows is nearly as good (with more
+// its noise is up to √s times as large, as [Params.StdDev] says). The search goes by the
+// sensitivity that is expected of SJLT and Rademacher matrices; what is returned is that of this
+// Seed.
 //
 // The error wraps [ErrParams]. Plan is not for Normal and FJLT matrices: there try a few Rows with
 // DistanceStdErr.

@@ -28,7 +28,8 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 func (s *Summary) UnmarshalJSON(encoded []byte) error { return view.Unmarshal(encoded, s) }
 
 // MarshalJSON returns the guarantee, the resolution and the quantiles with the bounds at .95 on how
-// many rows their ranks are off, see [Quantiles.RankInterval]. Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+// many rows their ranks are off, see [Quantiles.RankInterval]. Beside it stands the binary encoding
+// as data, the only part that UnmarshalJSON reads.
 func (q Quantiles) MarshalJSON() ([]byte, error) {
 	quantiles := make([]quantile, 0, q.Len())
 	for level, value := range q.All() {

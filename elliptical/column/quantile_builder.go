@@ -12,10 +12,10 @@ import (
 
 type quantileSecret = private.State[counts]
 
-// QuantileBuilder counts the values of a column, by cells of the public Resolution: its memory grows with
-// the cells in use, not with the rows. It holds private data: it prints nothing of it, and
-// [QuantileBuilder.Release] is the only way out. One goroutine at a time may use it; a call panics
-// where it sees another one at work.
+// QuantileBuilder counts the values of a column, by cells of the public Resolution: its memory
+// grows with the cells in use, not with the rows. It holds private data: it prints nothing of it,
+// and [QuantileBuilder.Release] is the only way out. One goroutine at a time may use it; a call
+// panics where it sees another one at work.
 type QuantileBuilder struct {
 	quantileSecret
 	params    QuantileParams

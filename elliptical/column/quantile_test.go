@@ -259,8 +259,8 @@ func TestQuantileAccuracy(t *testing.T) {
 }
 
 // Incomes of median 80 in [0, 60,000]: by default the released median is one of the data's, not the
-// first cell of an axis that is too coarse. (A thousand steps of 60 were off by 1406 of 10,000 rows,
-// where the bound said 33.)
+// first cell of an axis that is too coarse. (A thousand steps of 60 were off by 1406 of 10,000
+// rows, where the bound said 33.)
 func TestRanksHoldByDefault(t *testing.T) {
 	const miss = 1e-12
 	rng := rand.New(rand.NewPCG(80, 60)) // test data
