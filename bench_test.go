@@ -1123,7 +1123,7 @@ func BenchmarkGroupBy(b *testing.B) {
 				i++
 				keys[j] = i * 0x9e3779b97f4a7c15 >> 48
 			}
-			builder.AddUser(keys...)
+			builder.AddUser(keys)
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(10*b.N), "ns/key")
 	})
@@ -1149,7 +1149,7 @@ func BenchmarkGroupBy(b *testing.B) {
 					for j := range keys {
 						keys[j] = uint64(i+j) * 0x9e3779b97f4a7c15
 					}
-					builder.AddUser(keys...)
+					builder.AddUser(keys)
 				}
 				if _, err := builder.Release(); err != nil {
 					b.Fatal(err)

@@ -123,9 +123,9 @@ func ExampleNewUserBuilder() {
 	}
 	for user := range 6000 {
 		if user%2 == 0 {
-			b.AddUser("/", "/docs", "/", "/") // each key of a user counts once
+			b.AddUser([]string{"/", "/docs", "/", "/"}) // each key of a user counts once
 		} else {
-			b.AddUser("/")
+			b.AddUser([]string{"/"})
 		}
 	}
 	h, err := b.Release()

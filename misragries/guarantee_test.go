@@ -152,7 +152,7 @@ func TestReleaseByALedger(t *testing.T) {
 	p.MaxKeys, p.Method = 2, KeptZeros
 	users, err := NewUserBuilder[int](p)
 	require.NoError(t, err)
-	users.AddUser(1, 2)
+	users.AddUser([]int{1, 2})
 	ofElements, err := budget.NewLedger(10, 0.1, budget.Element(budget.AddRemove))
 	require.NoError(t, err)
 	_, err = budget.Release(ofElements, users)

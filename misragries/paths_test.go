@@ -61,7 +61,7 @@ func prepare(t testing.TB, in Input, p Params, stream []int) releaser {
 		b, err := NewUserBuilder[int](p)
 		require.NoError(t, err)
 		for _, key := range stream {
-			b.AddUser(key)
+			b.AddUser([]int{key})
 		}
 		return b
 	}
@@ -699,8 +699,8 @@ func TestKeysOutsideDimAreIgnored(t *testing.T) {
 		q.Method, q.MaxKeys = m, 2
 		u, err := NewUserBuilder[int](q)
 		require.NoError(t, err)
-		u.AddUser(stray...)
-		u.AddUser(dim, 3, -5, 4, dim+7)
+		u.AddUser(stray)
+		u.AddUser([]int{dim, 3, -5, 4, dim+7})
 		h, err := u.Release()
 		require.NoError(t, err)
 		require.False(t, slices.ContainsFunc(keysOf(h.All()), func(key int) bool { return key != 3 && key != 4 }))
@@ -723,7 +723,7 @@ func TestUsersKeepAUniformChoice(t *testing.T) {
 		for range n {
 			b, err := NewUserBuilder[int](p)
 			require.NoError(t, err)
-			b.AddUser(0, 0, 0, 1, 2, 3, 3, 4, 0, 3)
+			b.AddUser([]int{0, 0, 0, 1, 2, 3, 3, 4, 0, 3})
 			s := peek(b.userSecret)
 			var kept []counter[int]
 			if s.users != nil {
@@ -739,9 +739,9 @@ func TestUsersKeepAUniformChoice(t *testing.T) {
 		b, err := NewUserBuilder[int](p)
 		require.NoError(t, err)
 		for range 100 {
-			b.AddUser(5, 5, 5, 9, 9)
+			b.AddUser([]int{5, 5, 5, 9, 9})
 		}
-		b.AddUser()
+		b.AddUser(nil)
 		s := peek(b.userSecret)
 		if s.users != nil {
 			require.Equal(t, []counter[int]{{5, 100}, {9, 100}}, s.users.positive())
@@ -773,7 +773,7 @@ func TestPathsDoNotAllocate(t *testing.T) {
 		require.NoError(t, err)
 		add := func() {
 			at := i * 11 % (len(stream) - 12)
-			u.AddUser(stream[at : at+i%12]...) // also more than six
+			u.AddUser(stream[at : at+i%12]) // also more than six
 			i++
 		}
 		for range 3000 {
@@ -887,7 +887,7 @@ func TestRefusedMerges(t *testing.T) {
 		b, err := NewUserBuilder[int](q)
 		require.NoError(t, err)
 		for range n {
-			b.AddUser(1, 2)
+			b.AddUser([]int{1, 2})
 		}
 		return b
 	}
@@ -912,7 +912,7 @@ func TestRefusedMerges(t *testing.T) {
 	require.False(t, y.Released())
 	require.NoError(t, u.Merge(v))
 	require.True(t, v.Released())
-	v.AddUser(1)
+	v.AddUser([]int{1})
 	_, err = v.Release()
 	require.ErrorIs(t, err, ErrReleased)
 	h, err = u.Release()
@@ -921,7 +921,7 @@ func TestRefusedMerges(t *testing.T) {
 	require.InDelta(t, 110, h.Estimate(2), 1)
 	_, err = u.Release()
 	require.ErrorIs(t, err, ErrReleased)
-	u.AddUser(1)
+	u.AddUser([]int{1})
 }
 
 // Every mechanism that is not possible for an input is refused, and so is every new field out of
@@ -1067,7 +1067,7 @@ func TestPathsPrintNothing(t *testing.T) {
 		q.MaxKeys, q.Method = 3, m
 		u, err := NewUserBuilder[string](q)
 		require.NoError(t, err)
-		u.AddUser("Rumpelstiltskin", "xyzzyplugh")
+		u.AddUser([]string{"Rumpelstiltskin", "xyzzyplugh"})
 		dptest.Redacted(t, u, "Rumpelstiltskin", "xyzzyplugh")
 		type service struct {
 			Users *UserBuilder[string]
@@ -1153,7 +1153,7 @@ func TestSixtyFourServers(t *testing.T) {
 		b, err := NewUserBuilder[int](q)
 		require.NoError(t, err)
 		for j := i * 1500; j < (i+1)*1500; j += 3 {
-			b.AddUser(stream[j : j+3]...)
+			b.AddUser(stream[j : j+3])
 			set := slices.Compact(slices.Sorted(slices.Values(stream[j : j+3])))
 			elements += len(set)
 			for _, key := range set {

@@ -290,8 +290,8 @@ func TestPureReleases(t *testing.T) {
 	v, err := NewUserBuilder[int](p)
 	require.NoError(t, err)
 	for range 20_000 {
-		u.AddUser(1, 2, 3)
-		v.AddUser(2)
+		u.AddUser([]int{1, 2, 3})
+		v.AddUser([]int{2})
 	}
 	require.NoError(t, u.Merge(v))
 	h, err = u.Release()

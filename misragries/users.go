@@ -62,7 +62,7 @@ func (b *UserBuilder[K]) Guarantee() budget.Guarantee { return b.promise }
 // distinct keys it counts MaxKeys, chosen uniformly by secret randomness. All keys of a user must
 // come in one call: a second call is a second user. Where Dim is given, keys outside [0, Dim) do
 // not count. After Release it does nothing.
-func (b *UserBuilder[K]) AddUser(keys ...K) {
+func (b *UserBuilder[K]) AddUser(keys []K) {
 	s := private.Enter(b.userSecret)
 	if s == nil {
 		return

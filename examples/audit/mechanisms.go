@@ -193,11 +193,11 @@ func users(name string, own ...uint64) audited {
 		return func(side int, emit func([]float64)) {
 			b := must(misragries.NewUserBuilder[uint64](p))
 			for range 60 {
-				b.AddUser(1, 2)
-				b.AddUser(3, 4)
+				b.AddUser([]uint64{1, 2})
+				b.AddUser([]uint64{3, 4})
 			}
 			if side == 0 {
-				b.AddUser(own...)
+				b.AddUser(own)
 			}
 			h := must(b.Release())
 			x := []float64{0, 0, 0, 0, 0, 0}
@@ -297,10 +297,10 @@ func groups(name string, keys, count, passes int) audited {
 }
 
 // addUsers adds so many users of each key.
-func addUsers(add func(keys ...int), keys, users int) {
+func addUsers(add func(keys []int), keys, users int) {
 	for key := range keys {
 		for range users {
-			add(key)
+			add([]int{key})
 		}
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/binary"
+	"iter"
 	"math"
 
 	"github.com/dpsketch/dpsketch/arete"
@@ -124,7 +125,7 @@ func list() audited {
 		return func(side int, emit func([]float64)) {
 			b := must(groupby.NewListed(p, keys...))
 			if side == 0 {
-				b.AddUser(keys...)
+				b.AddUser(keys)
 			}
 			g, x := must(b.Release()), []float64{}
 			for _, key := range keys {
@@ -144,7 +145,7 @@ func sums() audited {
 			b := must(groupby.New[int](p))
 			for key := range keys {
 				for range 200 - side {
-					b.AddUserValues(func(yield func(int, float64) bool) { yield(key, 9) })
+					b.AddUserValues(split(func(yield func(int, float64) bool) { yield(key, 9) }))
 				}
 			}
 			g := must(b.Release())
@@ -187,4 +188,12 @@ func total() audited {
 			emit([]float64{v[0], v[1], s.Count(), s.Count() + v[0] + v[1]})
 		}
 	}, 20_000}
+}
+
+// split returns the keys and values of one user for AddUserValues.
+func split[K comparable](user iter.Seq2[K, float64]) (keys []K, values []float64) {
+	for key, value := range user {
+		keys, values = append(keys, key), append(values, value)
+	}
+	return keys, values
 }

@@ -9,7 +9,7 @@ func main() {
 		panic(err)
 	}
 	for user := range 3000 { // private: all pages of each user
-		pages.AddUser("home", fmt.Sprint("page ", user%2), fmt.Sprint("diary ", user))
+		pages.AddUser([]string{"home", fmt.Sprint("page ", user%2), fmt.Sprint("diary ", user)})
 	}
 	list, err := pages.Release()
 	if err != nil {

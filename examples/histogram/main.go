@@ -99,7 +99,7 @@ func release(text *kjv.Text, p groupby.Params) (*result, error) {
 			verse[i] = words[w]
 			r.truth[words[w]]++
 		}
-		b.AddUser(verse...)
+		b.AddUser(verse)
 		r.verses++
 	}
 	r.groups, err = b.Release()

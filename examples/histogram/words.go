@@ -66,7 +66,7 @@ func shown(text *kjv.Text, p groupby.Params) ([]string, error) {
 		return nil, err
 	}
 	for words := range text.Verses() {
-		b.AddUser(words...)
+		b.AddUser(words)
 	}
 	list, err := b.Release()
 	if err != nil {

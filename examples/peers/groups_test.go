@@ -184,7 +184,7 @@ func TestGroupsBesideGoogle(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, keys := range users {
-			b.AddUser(keys...)
+			b.AddUser(keys)
 		}
 		g, err := b.Release()
 		if err != nil {

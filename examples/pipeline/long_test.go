@@ -90,17 +90,14 @@ func TestLongUsers(t *testing.T) {
 		for _, r := range user {
 			values[fmt.Sprintf("/page/%d", r.page)] += r.value
 		}
+		var keys []string
+		var given []float64
 		for key, value := range values {
 			counts[key]++
 			sums[key] += min(value, p.Max)
+			keys, given = append(keys, key), append(given, value)
 		}
-		single.AddUserValues(func(yield func(string, float64) bool) {
-			for key, value := range values {
-				if !yield(key, value) {
-					return
-				}
-			}
-		})
+		single.AddUserValues(keys, given)
 	}
 	one := must[*groupby.Groups[string]](t)(single.Release())
 	t.Logf("%d rows of %d users over %d shards and %d processes in %v, on one machine in %v; %d bytes", o.elements, o.users, o.shards, o.workers,

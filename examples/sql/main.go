@@ -155,7 +155,11 @@ func (opts *options) Run(out io.Writer) (err error) {
 		}
 	}
 	took("Made: %d rows", opts.rows)
-	if err := opts.query.read(db, b.AddUserValues); err != nil {
+	add := b.AddUserValues
+	if opts.query.value == "" {
+		add = func(keys []string, _ []float64) { b.AddUser(keys) }
+	}
+	if err := opts.query.read(db, add); err != nil {
 		return err
 	}
 	r := result{query: opts.query, ledger: ledger, journal: opts.journal}

@@ -3,7 +3,6 @@ package main
 import (
 	"database/sql"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -151,9 +150,9 @@ func TestUsersComeOnce(t *testing.T) {
 	s := newShop(t)
 	q := query{table: wickedTable, user: wickedUser, key: wickedKey, value: "price"}
 	users, rows, sum := 0, 0, 0.0
-	err := q.read(s.open(), func(of iter.Seq2[string, float64]) {
+	err := q.read(s.open(), func(_ []string, values []float64) {
 		users++
-		for _, value := range of {
+		for _, value := range values {
 			rows++
 			sum += value
 		}

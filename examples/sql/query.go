@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"iter"
 	"strconv"
 	"strings"
 )
@@ -58,7 +57,7 @@ func (q query) rows() string {
 var errOrder = errors.New("the rows of a user do not come together")
 
 // read gives all keys of each user, with their values, to add, one user at a time.
-func (q query) read(db *sql.DB, add func(iter.Seq2[string, float64])) error {
+func (q query) read(db *sql.DB, add func(keys []string, values []float64)) error {
 	rows, err := db.Query(q.rows())
 	if err != nil {
 		return err
@@ -66,13 +65,6 @@ func (q query) read(db *sql.DB, add func(iter.Seq2[string, float64])) error {
 	defer rows.Close()
 	var keys []string
 	var values []float64
-	user := func(yield func(string, float64) bool) {
-		for i, key := range keys {
-			if !yield(key, values[i]) {
-				return
-			}
-		}
-	}
 	last := int64(0)
 	for rows.Next() {
 		var number int64
@@ -85,7 +77,7 @@ func (q query) read(db *sql.DB, add func(iter.Seq2[string, float64])) error {
 		case number < last:
 			return errOrder
 		case number > last && len(keys) > 0:
-			add(user)
+			add(keys, values)
 			keys, values = keys[:0], values[:0]
 		}
 		last = number
@@ -95,7 +87,7 @@ func (q query) read(db *sql.DB, add func(iter.Seq2[string, float64])) error {
 		return err
 	}
 	if len(keys) > 0 {
-		add(user)
+		add(keys, values)
 	}
 	return nil
 }

@@ -36,11 +36,11 @@ func TestLawOfARelease(t *testing.T) {
 	b := builder[int](t, p)
 	law := held(b).law
 	const groups = 16
-	b.AddUser(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15) // weight ¼ each
+	b.AddUser([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}) // weight ¼ each
 	users := int(float64(law.kernel.Threshold)/unit) - 1
 	for range users {
 		for key := range groups {
-			b.AddUser(100 + key)
+			b.AddUser([]int{100 + key})
 		}
 	}
 	runs := dptest.Full(20000, 4000)
@@ -79,7 +79,7 @@ func TestEveryCountIsWithinItsInterval(t *testing.T) {
 			counts[key]++
 			sums[key] += values[key]
 		}
-		b.AddUserValues(pairs(keys, func(key int) float64 { return values[key] }))
+		valued(b)(split(pairs(keys, func(key int) float64 { return values[key] })))
 	}
 	g, err := b.Release()
 	require.NoError(t, err)
@@ -117,7 +117,7 @@ func TestClippingIsSaid(t *testing.T) {
 	for most, missing := range map[int]float64{10: users, 100: users * (1 - math.Sqrt(8./l))} {
 		b := builder[int](t, Params{Epsilon: 1, Delta: 1e-6, Min: -5, Max: 1, MaxKeys: most, Clip: 8})
 		for range users {
-			b.AddUserValues(pairs(keys, func(key int) float64 { return float64(key%7) - 5 }))
+			valued(b)(split(pairs(keys, func(key int) float64 { return float64(key%7) - 5 })))
 		}
 		g, err := b.Release()
 		require.NoError(t, err)
@@ -139,7 +139,7 @@ func TestEstimatesOfWhatIsShown(t *testing.T) {
 	law := p.normal().noises(held(b).law)
 	users := int(math.Round(p.Threshold()))
 	for range users {
-		b.AddUser(1)
+		b.AddUser([]int{1})
 	}
 	off := float64(users) - p.Threshold() // of T
 	runs := dptest.Full(40_000, 8000)
@@ -163,7 +163,7 @@ func TestDeviations(t *testing.T) {
 	p := Params{Epsilon: 4, Delta: 1e-6, Min: 0, Max: 10, Others: true}
 	b := builder[int](t, p)
 	for range 500 {
-		b.AddUser(1, 2)
+		b.AddUser([]int{1, 2})
 	}
 	runs := dptest.Full(20000, 2000)
 	var count, sum, others, product, short, rests moments
@@ -218,7 +218,7 @@ func TestRevenueByPage(t *testing.T) {
 			counts[page]++
 			sums[page] += min(x, most)
 		}
-		b.AddUserValues(maps.All(values))
+		valued(b)(split(maps.All(values)))
 	}
 	g, err := b.Release()
 	require.NoError(t, err)

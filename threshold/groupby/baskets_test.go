@@ -17,7 +17,7 @@ import (
 func filled(t *testing.T, p Params, users [][]int) *Builder[int] {
 	b := builder[int](t, p)
 	for _, keys := range users {
-		b.AddUser(keys...)
+		b.AddUser(keys)
 	}
 	return b
 }

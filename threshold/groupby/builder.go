@@ -1,7 +1,6 @@
 package groupby
 
 import (
-	"iter"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
@@ -34,7 +33,8 @@ type state[K hashing.Key] struct {
 	others    int64 // what is added to the others already
 	users     users // of a Builder that keeps them
 	src       noise.Source
-	keys      []K // of one user, for reuse, as are the next two
+	keys      []K // of one user, for reuse, as are the next three
+	pairs     []pair[K]
 	sums      []float64
 	numbers   []int32
 }
@@ -93,10 +93,10 @@ func (b *Builder[K]) Guarantee() budget.Guarantee { return b.guarantee }
 // then protects a call, not a user. With Min and Max, the user's value is 0 in each key.
 //
 // If a user has more than MaxKeys keys, MaxKeys of them count, drawn uniformly by secret
-// randomness. Once there are 2³² − 1 different keys, new ones do not count, and the guarantee ends.
+// randomness. Once there are 2³² − 1 distinct keys, new ones do not count, and the guarantee ends.
 // A string key is kept as it is, so the memory it shares stays alive. After Release, and on a
-// Builder that New did not make, AddUser does nothing.
-func (b *Builder[K]) AddUser(keys ...K) {
+// zero Builder, AddUser does nothing.
+func (b *Builder[K]) AddUser(keys []K) {
 	s := private.Enter(b.secret)
 	if s == nil {
 		return
@@ -115,28 +115,38 @@ func (s *state[K]) give(keys []K) {
 	}
 }
 
-// AddUserValues adds one user with all keys of that user and their values, as [Builder.AddUser]
-// does. The values of a key are summed, and the sum is clamped to [Min, Max]; NaN counts as 0.
-// Without Min and Max the values do not count.
-func (b *Builder[K]) AddUserValues(values iter.Seq2[K, float64]) {
-	if b.Released() || values == nil {
+// AddUserValues adds one user with all keys of that user and a value for each, as [Builder.AddUser]
+// does. The values of a key that is there more than once are summed, and the sum is clamped to [Min,
+// Max]; NaN counts as 0.
+//
+// Without Min and Max, and where keys and values are not of one length, the values could only be
+// dropped in silence: the Builder gives up its data instead, and Release returns an error that says
+// so.
+func (b *Builder[K]) AddUserValues(keys []K, values []float64) {
+	switch {
+	case !b.params.values():
+		private.Poison(b.secret, "was given values, and its Params have no Min and Max")
 		return
-	}
-	var given []pair[K] // the caller's code runs outside of Enter and Leave
-	for key, value := range values {
-		if value != value {
-			value = 0
-		}
-		given = append(given, pair[K]{key, value})
+	case len(keys) != len(values):
+		private.Poison(b.secret, "was given keys and values that are not of one length")
+		return
 	}
 	s := private.Enter(b.secret)
 	if s == nil {
 		return
 	}
-	slices.SortStableFunc(given, func(a, b pair[K]) int { return wire.Compare(a.key, b.key) })
+	s.pairs = s.pairs[:0]
+	for i, key := range keys {
+		value := values[i]
+		if value != value {
+			value = 0
+		}
+		s.pairs = append(s.pairs, pair[K]{key, value})
+	}
+	slices.SortStableFunc(s.pairs, func(a, b pair[K]) int { return wire.Compare(a.key, b.key) })
 	s.keys = s.keys[:0]
 	sums := s.sums[:0]
-	for _, g := range given {
+	for _, g := range s.pairs {
 		if n := len(s.keys); n > 0 && s.keys[n-1] == g.key {
 			sums[n-1] += g.value
 			continue

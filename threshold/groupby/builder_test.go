@@ -1,6 +1,8 @@
 package groupby
 
 import (
+	"encoding/json"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -70,15 +72,15 @@ func given(p Params, k, l int, value int64) cell {
 // A user's keys count once each; what he gives is that of his distinct keys.
 func TestAddUser(t *testing.T) {
 	b := builder[int](t, everything)
-	b.AddUser()
+	b.AddUser(nil)
 	require.Empty(t, held(b).table.entries)
-	b.AddUser(7, 5, 7, 7)
+	b.AddUser([]int{7, 5, 7, 7})
 	two := given(everything, 2, 2, -unit/2)
 	require.Equal(t, []entry[int]{{5, two}, {7, two}}, slices.Clone(held(b).table.entries))
 	require.Zero(t, held(b).shortfall)
-	b.AddUserValues(func(yield func(int, float64) bool) {
+	valued(b)(split(func(yield func(int, float64) bool) {
 		_ = yield(5, 2) && yield(8, math.NaN()) && yield(5, 7) && yield(9, -100) && yield(10, 1)
-	})
+	}))
 	x := clipped(4, 3)
 	both := given(everything, 4, 4, x)
 	both = cell{two.weight + both.weight, two.rest + both.rest, two.value + both.value, two.others + both.others}
@@ -86,7 +88,7 @@ func TestAddUser(t *testing.T) {
 		{5, both}, {7, two}, {8, given(everything, 4, 4, -x/2)}, {9, given(everything, 4, 4, -x)}, {10, given(everything, 4, 4, 0)},
 	}, slices.Clone(held(b).table.entries))
 	require.EqualValues(t, unit-x, held(b).shortfall)
-	b.AddUserValues(nil)
+	b.AddUserValues(nil, nil)
 	require.Len(t, held(b).table.entries, 5)
 }
 
@@ -98,7 +100,7 @@ func TestManyKeys(t *testing.T) {
 	order := rand.New(rand.NewPCG(1, 1)).Perm(keys)
 	kept := make([]int64, keys)
 	for range users {
-		b.AddUser(order...)
+		b.AddUser(order)
 	}
 	each := given(everything, 6, keys, -unit/2)
 	for _, e := range held(b).table.entries {
@@ -137,12 +139,12 @@ func TestShardsAndMerge(t *testing.T) {
 	}
 	value := func(key int) float64 { return float64(key%9) - 2.3 }
 	for _, user := range users {
-		one.AddUserValues(pairs(user, value))
-		shards[rng.IntN(64)].AddUserValues(pairs(user, value))
+		valued(one)(split(pairs(user, value)))
+		valued(shards[rng.IntN(64)])(split(pairs(user, value)))
 	}
 	rng.Shuffle(len(users), func(i, j int) { users[i], users[j] = users[j], users[i] })
 	for _, user := range users {
-		again.AddUserValues(pairs(user, value))
+		valued(again)(split(pairs(user, value)))
 	}
 	for _, shard := range shards[1:] {
 		require.NoError(t, shards[0].Merge(shard))
@@ -152,10 +154,10 @@ func TestShardsAndMerge(t *testing.T) {
 	require.Equal(t, want, privateBytes(t, again))
 	require.Equal(t, want, privateBytes(t, shards[0]))
 	restored := builder[int](t, everything)
-	restored.AddUser(1, 2, 3)
+	restored.AddUser([]int{1, 2, 3})
 	require.NoError(t, restored.RestorePrivateState(want))
 	require.Equal(t, want, privateBytes(t, restored))
-	restored.AddUser(3)
+	restored.AddUser([]int{3})
 	require.NotEqual(t, want, privateBytes(t, restored))
 }
 
@@ -195,7 +197,7 @@ func TestSaturation(t *testing.T) {
 
 func TestReleaseOnce(t *testing.T) {
 	b, fresh := builder[string](t, plain), builder[string](t, plain)
-	b.AddUser("a")
+	b.AddUser([]string{"a"})
 	held := privateBytes(t, b)
 	require.ErrorIs(t, fresh.Merge(fresh), ErrMismatch)
 	require.ErrorIs(t, fresh.Merge(nil), ErrReleased)
@@ -220,8 +222,8 @@ func TestReleaseOnce(t *testing.T) {
 	require.NotNil(t, g)
 	require.True(t, b.Released() && copied.Released())
 	for _, done := range []*Builder[string]{b, &copied, {}} {
-		done.AddUser("b")
-		done.AddUserValues(func(yield func(string, float64) bool) { yield("c", 1) })
+		done.AddUser([]string{"b"})
+		valued(done)(split(func(yield func(string, float64) bool) { yield("c", 1) }))
 		_, err = done.Release()
 		require.ErrorIs(t, err, ErrReleased)
 		require.ErrorIs(t, done.Merge(fresh), ErrReleased)
@@ -236,7 +238,7 @@ func TestReleaseOnce(t *testing.T) {
 func TestBuilderIsRedacted(t *testing.T) {
 	b := builder[string](t, everything)
 	for range 50 {
-		b.AddUserValues(func(yield func(string, float64) bool) { yield("the secret key of somebody", 0.123456789) })
+		valued(b)(split(func(yield func(string, float64) bool) { yield("the secret key of somebody", 0.123456789) }))
 	}
 	dptest.Redacted(t, b, "the secret key of somebody", "123456789")
 }
@@ -256,4 +258,98 @@ func TestZeroGroups(t *testing.T) {
 	for _, x := range []float64{g.Estimate("a"), g.Sum("a"), g.Mean("a"), g.Others(), g.OthersStdDev(), lo, hi, low, high, least, most, bottom, top} {
 		require.True(t, math.IsNaN(x))
 	}
+}
+
+// split returns the keys and values of one user for AddUserValues.
+func split[K comparable](user iter.Seq2[K, float64]) (keys []K, values []float64) {
+	for key, value := range user {
+		keys, values = append(keys, key), append(values, value)
+	}
+	return keys, values
+}
+
+// valued returns what adds a user with values where the Builder takes them, and without elsewhere.
+func valued[K string | int](b *Builder[K]) func(keys []K, values []float64) {
+	if b.params.values() {
+		return b.AddUserValues
+	}
+	return func(keys []K, _ []float64) { b.AddUser(keys) }
+}
+
+// Values that would be dropped in silence take the Builder its data, and Release says why.
+func TestValuesWithoutARange(t *testing.T) {
+	for name, c := range map[string]struct {
+		p    Params
+		add  func(b *Builder[string])
+		text string
+	}{
+		"no range":    {plain, func(b *Builder[string]) { b.AddUserValues([]string{"a"}, []float64{1}) }, "given values, and its Params have no Min and Max"},
+		"keys only":   {Params{Epsilon: 1, Delta: 1e-6, KeysOnly: true}, func(b *Builder[string]) { b.AddUserValues(nil, nil) }, "given values"},
+		"more values": {everything, func(b *Builder[string]) { b.AddUserValues([]string{"a"}, []float64{1, 2}) }, "not of one length"},
+		"no values":   {everything, func(b *Builder[string]) { b.AddUserValues([]string{"a"}, nil) }, "not of one length"},
+	} {
+		b, err := New[string](c.p)
+		require.NoError(t, err)
+		for range 1000 {
+			b.AddUser([]string{"a"})
+		}
+		c.add(b)
+		b.AddUser([]string{"a"})
+		_, err = b.Release()
+		require.ErrorIs(t, err, ErrReleased, name)
+		require.ErrorContains(t, err, c.text, name)
+	}
+}
+
+// Guarantee promises nothing for Params that New refuses, at the ends of their ranges too.
+func TestGuaranteeAndNewAgree(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 3)) // test data
+	between := func(low, high float64) float64 { return low * math.Pow(high/low, rng.Float64()) }
+	all := []Params{{Epsilon: 0x1p-10, Delta: 1.5e-45, Passes: 2, CountShare: 0.04, Clip: 3942}}
+	for range dptest.Full(60, 4) {
+		all = append(all, Params{
+			Epsilon: between(minEpsilon, maxEpsilon), Delta: between(minDelta, maxDelta), Passes: 1 + rng.IntN(2), CountShare: between(minShare, 1-minShare),
+			Clip: 1 + rng.IntN(maxClip), MaxKeys: 1 + rng.IntN(maxKeys), Others: rng.IntN(2) == 0,
+		})
+	}
+	for _, p := range all {
+		b, err := New[int](p)
+		require.Equal(t, err == nil, p.Guarantee().Promises(), "%+v: %v", p, err)
+		require.Equal(t, err != nil, math.IsNaN(p.Threshold()), "%+v", p)
+		if err == nil {
+			require.Equal(t, p.Guarantee(), b.Guarantee())
+		}
+	}
+}
+
+// The view of a release has all that was released.
+func TestJSONHasSumsAndOthers(t *testing.T) {
+	p := Params{Epsilon: 8, Delta: 1e-6, Max: 10, Others: true}
+	b, err := New[string](p)
+	require.NoError(t, err)
+	for range 3000 {
+		b.AddUserValues([]string{"a"}, []float64{5})
+	}
+	g, err := b.Release()
+	require.NoError(t, err)
+	text, err := json.Marshal(g)
+	require.NoError(t, err)
+	type estimated struct{ Estimate, Low, High float64 }
+	var shown struct {
+		Keys []struct {
+			Key string
+			estimated
+			Sum, Mean *estimated
+		}
+		Others *estimated
+	}
+	require.NoError(t, json.Unmarshal(text, &shown))
+	require.Len(t, shown.Keys, 1)
+	low, high := g.SumInterval("a", 0.95)
+	require.Equal(t, estimated{g.Sum("a"), low, high}, *shown.Keys[0].Sum)
+	low, high = g.MeanInterval("a", 0.95)
+	require.Equal(t, estimated{g.Mean("a"), low, high}, *shown.Keys[0].Mean)
+	require.Equal(t, g.Others(), shown.Others.Estimate)
+	require.LessOrEqual(t, shown.Others.Low, max(g.Others(), 0))
+	require.GreaterOrEqual(t, shown.Others.High, g.Others())
 }

@@ -12,9 +12,9 @@ import (
 // for the other keys and all counts.
 //
 //	first, err := groupby.NewDiscovery[string](groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2})
-//	// for each user: first.AddUser(keys...)
+//	// for each user: first.AddUser(keys)
 //	b, err := first.Release()
-//	// for each user: b.AddUser(keys...)
+//	// for each user: b.AddUser(keys)
 //	groups, err := b.Release()
 //
 // One guarantee covers both passes: spend it on the Discovery's Release alone. A Builder of [New]
@@ -48,7 +48,7 @@ func (d *Discovery[K]) Guarantee() budget.Guarantee { return d.guarantee }
 
 // AddUser adds one user with all keys of that user, as [Builder.AddUser] does. After Release it
 // does nothing.
-func (d *Discovery[K]) AddUser(keys ...K) {
+func (d *Discovery[K]) AddUser(keys []K) {
 	s := private.Enter(d.secret)
 	if s == nil {
 		return

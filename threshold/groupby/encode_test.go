@@ -83,7 +83,7 @@ func TestCodecOfReleases(t *testing.T) {
 		require.True(t, b.Guarantee().Equal(p.Guarantee()) && p.Guarantee().Promises())
 		for _, users := range []int{0, 300} {
 			for range users {
-				b.AddUser(-5, 0, 7)
+				b.AddUser([]int{-5, 0, 7})
 			}
 			g, err := again(t, b).Release()
 			require.NoError(t, err)
@@ -192,13 +192,13 @@ func FuzzRestorePrivateState(f *testing.F) {
 	p := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 1, KeysOnly: true, Others: true}
 	b, err := New[string](p)
 	require.NoError(f, err)
-	b.AddUser("a", "b")
+	b.AddUser([]string{"a", "b"})
 	p = twice
 	p.MaxKeys = 2
 	kept, err := New[string](p)
 	require.NoError(f, err)
-	kept.AddUserValues(func(yield func(string, float64) bool) { _ = yield("a", 1) && yield("b", -1) })
-	kept.AddUser("b")
+	valued(kept)(split(func(yield func(string, float64) bool) { _ = yield("a", 1) && yield("b", -1) }))
+	kept.AddUser([]string{"b"})
 	for _, b := range []*Builder[string]{b, kept} {
 		before, err := b.AppendPrivateState(nil)
 		require.NoError(f, err)

@@ -15,7 +15,7 @@ func Example() {
 		panic(err)
 	}
 	for user := range 9000 {
-		b.AddUser("/", fmt.Sprintf("/products/%d", user%3), fmt.Sprintf("/users/%d", user))
+		b.AddUser([]string{"/", fmt.Sprintf("/products/%d", user%3), fmt.Sprintf("/users/%d", user)})
 	}
 	groups, err := b.Release()
 	if err != nil {
@@ -40,7 +40,7 @@ func ExampleNewListed() {
 		panic(err)
 	}
 	for user := range 9000 {
-		b.AddUser([]string{"bus", "train", "bicycle"}[:1+user%3]...)
+		b.AddUser([]string{"bus", "train", "bicycle"}[:1+user%3])
 	}
 	groups, err := b.Release()
 	if err != nil {
@@ -77,14 +77,14 @@ func ExampleDiscovery() {
 		}
 	}
 	for keys := range users {
-		first.AddUser(keys...)
+		first.AddUser(keys)
 	}
 	second, err := first.Release()
 	if err != nil {
 		panic(err)
 	}
 	for keys := range users {
-		second.AddUser(keys...)
+		second.AddUser(keys)
 	}
 	groups, err := second.Release()
 	if err != nil {

@@ -39,14 +39,17 @@ func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !found {
 		return 0, math.Inf(1)
 	}
-	alpha := 1 - confidence
-	lo, hi = g.users(e, alpha/2)
+	// Below: noise of the count alone. Above: the true number is at most the count as it is clipped and
+	// the shortfall, each with noise of its own, of which the sum has one law.
+	alpha, noisy, steps := 1-confidence, g.noisy(e), (g.law.mix+2)/unit
+	lo = noisy - g.reach(g.law.count, alpha/2) - steps - g.lifted(alpha)
+	hi = noisy + float64(g.shortfall)/unit + g.reachOfBoth(g.law.count, g.law.shortfall, alpha/2) + steps
 	x := g.count(e)
 	least := 1.0 // a key that nobody has is never shown
 	if g.params.Listed {
 		least = 0
 	}
-	return max(min(lo, x), least), max(hi+g.short(alpha/2), x, least)
+	return max(min(lo, x), least), max(hi, x, least)
 }
 
 // users returns bounds on the count as it is clipped that fail with probability at most alpha.

@@ -5,13 +5,41 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// MarshalJSON returns the guarantee and the keys with their estimates and intervals at .95.
-// Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
+// row is a key of the view: what is not released is left out.
+type row struct {
+	view.Keyed
+	Sum  *view.Estimated `json:"sum,omitempty"`
+	Mean *view.Estimated `json:"mean,omitempty"`
+}
+
+// MarshalJSON returns the guarantee and the keys with their estimates and intervals at .95, those of
+// sums and means too, and the others where they are released. Beside it stands the binary encoding
+// as data, the only part that UnmarshalJSON reads.
 func (g Groups[K]) MarshalJSON() ([]byte, error) {
-	return view.Marshal(&g, struct {
+	rows := []row{}
+	for key, count := range g.All() {
+		low, high := g.Interval(key, view.Confidence)
+		r := row{Keyed: view.Keyed{Key: view.Key(key), Estimated: view.Of(count, low, high)}}
+		if g.params.values() {
+			low, high = g.SumInterval(key, view.Confidence)
+			sum := view.Of(g.Sum(key), low, high)
+			low, high = g.MeanInterval(key, view.Confidence)
+			mean := view.Of(g.Mean(key), low, high)
+			r.Sum, r.Mean = &sum, &mean
+		}
+		rows = append(rows, r)
+	}
+	shown := struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
-		Keys      []view.Keyed     `json:"keys"`
-	}{g.Guarantee(), view.Keys(g.All(), g.Interval)})
+		Keys      []row            `json:"keys"`
+		Others    *view.Estimated  `json:"others,omitempty"`
+	}{Guarantee: g.Guarantee(), Keys: rows}
+	if g.valid() && g.params.Others {
+		half := g.reach(g.law.others, (1-view.Confidence)/2) + 1/float64(unit)
+		others := view.Of(g.Others(), max(g.Others()-half, 0), max(g.Others()+half, 0))
+		shown.Others = &others
+	}
+	return view.Marshal(&g, shown)
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.

@@ -32,7 +32,7 @@ func TestEveryListedKeyIsShown(t *testing.T) {
 		counts, sums := map[string]float64{}, map[string]float64{}
 		for u := range 4000 {
 			keys := words[:1+u%5]
-			b.AddUserValues(func(yield func(string, float64) bool) {
+			valued(b)(split(func(yield func(string, float64) bool) {
 				for i, key := range keys {
 					counts[key]++
 					sums[key] += float64(i) - 1
@@ -41,7 +41,7 @@ func TestEveryListedKeyIsShown(t *testing.T) {
 					}
 				}
 				yield("plum", 2) // not listed
-			})
+			}))
 		}
 		require.True(t, b.Guarantee().Equal(p.listed(6).Guarantee()))
 		g, err := b.Release()
@@ -98,7 +98,7 @@ func moves(t testing.TB, template *Builder[int], keys []int, value float64) (mov
 	s := held(template)
 	b := fresh(s)
 	held(b).table, held(b).found = tableOf(listOf(s)), s.found
-	b.AddUserValues(pairs(keys, func(key int) float64 { return value * float64(1-key%2*2) }))
+	valued(b)(split(pairs(keys, func(key int) float64 { return value * float64(1-key%2*2) })))
 	s = held(b)
 	add := func(x int64, scale float64) {
 		if moved = append(moved, float64(x)); scale == 0 {
@@ -270,7 +270,7 @@ func TestListedNoise(t *testing.T) {
 		p := Params{Epsilon: 1, Delta: delta, Clip: 4, Max: 2}
 		b := listed(t, p, keys...)
 		for i := range n / 4 {
-			b.AddUser(keys[2*i : 2*i+2]...) // half of the keys
+			b.AddUser(keys[2*i : 2*i+2]) // half of the keys
 		}
 		law := held(b).law
 		g, err := b.Release()
@@ -323,12 +323,12 @@ func TestListedShards(t *testing.T) {
 	}
 	value := func(key int) float64 { return float64(key%9) - 2.3 }
 	for _, user := range users {
-		one.AddUserValues(pairs(user, value))
-		shards[rng.IntN(3)].AddUserValues(pairs(user, value))
+		valued(one)(split(pairs(user, value)))
+		valued(shards[rng.IntN(3)])(split(pairs(user, value)))
 	}
 	slices.Reverse(users)
 	for _, user := range users {
-		again.AddUserValues(pairs(user, value))
+		valued(again)(split(pairs(user, value)))
 	}
 	require.NoError(t, shards[0].Merge(shards[1]))
 	require.NoError(t, shards[0].Merge(shards[2]))

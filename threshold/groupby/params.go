@@ -30,15 +30,15 @@ type Params struct {
 	// count if it is above Clip.
 	MaxKeys int
 	// Passes is 1 or 2; 0 means 1. A second pass looks for keys that the first has
-	// not found, and users give all their weight to those: some 1.3 times the
-	// keys, under one guarantee. A Builder of New then keeps each user in memory:
+	// not found, and users give all their weight to those: more keys, the more
+	// keys users have, under one guarantee. A Builder of New then keeps each user in memory:
 	// 8 bytes, and 4 for each key, or 8 with values. Where the data can be read
 	// twice, see [NewDiscovery].
 	Passes int
 	// CountShare is the fraction of the budget, in [1/64, 63/64], for the counts
 	// (and sums) of the shown keys alone. The rest pays for the list of keys; with
 	// one pass it helps the counts as well. At most ½ under Replace. 0 means ⅓, or
-	// ½ for sums or two passes.
+	// ½ for sums.
 	CountShare float64
 	// Clip is C², in [1, 4096]: a user with l ≤ C² keys counts 1 in each of
 	// them, one with more √(C²/l). 0 means 36. Noise grows as C.
@@ -79,7 +79,7 @@ func (p Params) normal() Params {
 	}
 	if !p.KeysOnly && !p.Listed && p.CountShare == 0 {
 		p.CountShare = defaultShare
-		if p.values() || p.Passes == 2 {
+		if p.values() {
 			p.CountShare = 0.5
 		}
 	}
@@ -148,11 +148,12 @@ func (p Params) Guarantee() budget.Guarantee {
 		return budget.Guarantee{}
 	case p.pure():
 		return budget.PureDP(p.Epsilon, unit)
+	}
+	c, err := p.calibrate()
+	switch {
+	case err != nil: // what New refuses
+		return budget.Guarantee{}
 	case p.Listed:
-		c, err := p.sizes()
-		if err != nil {
-			return budget.Guarantee{}
-		}
 		return budget.ApproxDP(p.Epsilon, p.Delta, unit).WithPair(budget.GDP(math.Sqrt(c.beside)*(1+0x1p-50), unit))
 	}
 	return budget.ApproxDP(p.Epsilon, p.Delta, unit)

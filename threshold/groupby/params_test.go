@@ -137,7 +137,8 @@ func TestDefaults(t *testing.T) {
 	}
 	require.InEpsilon(t, 0.87, plain.Threshold()/half.Threshold(), 0.01)
 	require.InEpsilon(t, 0.77, plain.StdDev()/(4.22511*math.Sqrt(2*32)), 0.02)
-	require.Equal(t, 0.5, Params{Passes: 2}.normal().CountShare)
+	require.Equal(t, 1./3, Params{Passes: 2}.normal().CountShare)
+	require.Equal(t, 0.5, Params{Passes: 2, Max: 1}.normal().CountShare)
 }
 
 // The shares add up to the budget: what a user moves, in units of the noise and in the integers

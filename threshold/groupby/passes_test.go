@@ -36,10 +36,10 @@ func entriesOf(s *state[int]) []entry[int] {
 func TestGivenInTwoPasses(t *testing.T) {
 	d, _ := passes(t, twice)
 	for range 500 {
-		d.AddUser(7, 5, 7)
+		d.AddUser([]int{7, 5, 7})
 	}
-	d.AddUser()
-	d.AddUser(1, 2, 3)
+	d.AddUser(nil)
+	d.AddUser([]int{1, 2, 3})
 	s := private.Enter(d.secret)
 	private.Leave(d.secret)
 	require.Equal(t, []entry[int]{
@@ -51,8 +51,8 @@ func TestGivenInTwoPasses(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, d.Released() && !b.Released())
 	require.True(t, b.Guarantee().Equal(twice.Guarantee()))
-	b.AddUserValues(pairs([]int{7, 1, 2}, func(key int) float64 { return float64(key) }))
-	b.AddUser(5, 7)
+	valued(b)(split(pairs([]int{7, 1, 2}, func(key int) float64 { return float64(key) })))
+	b.AddUser([]int{5, 7})
 	x := clipped(3, 3)
 	require.Equal(t, int64(unit), x)
 	require.Equal(t, 2, held(b).found)
@@ -67,7 +67,7 @@ func TestGivenInTwoPasses(t *testing.T) {
 		many[i] = i
 	}
 	b = fresh(held(b))
-	b.AddUser(many...)
+	b.AddUser(many)
 	n := 0
 	for _, e := range held(b).table.entries {
 		require.Equal(t, fine*clipped(30, 3), e.rest)
@@ -99,7 +99,7 @@ func TestTwoPassesFindMore(t *testing.T) {
 	const each = 90
 	require.Greater(t, law.kernel.Threshold, int64(each/4*unit)) // hidden in one pass
 	require.Less(t, float64(law.kernel.Threshold)+6.5*law.weight, float64(each*unit))
-	users(func(keys []int) { d.AddUser(keys...) })
+	users(func(keys []int) { d.AddUser(keys) })
 	following, err := d.Release()
 	require.NoError(t, err)
 	// each of the others is found with a probability below .01
@@ -107,7 +107,7 @@ func TestTwoPassesFindMore(t *testing.T) {
 	require.Less(t, held(following).found, 40)
 	value := func(key int) float64 { return float64(key % 7) }
 	for _, two := range []*Builder[int]{following, b} {
-		users(func(keys []int) { two.AddUserValues(pairs(keys, value)) })
+		users(func(keys []int) { valued(two)(split(pairs(keys, value))) })
 		g, err := two.Release()
 		require.NoError(t, err)
 		require.Equal(t, 75, g.Len()) // each fails with probability below Q(6.5) = 4e-11
@@ -129,9 +129,9 @@ func TestTwoPassesFindMore(t *testing.T) {
 // then the number of shown keys.
 func TestKeptUsersCount(t *testing.T) {
 	_, b := passes(t, twice)
-	b.AddUserValues(pairs([]int{1, 2, 3, 4, 5, 6, 7, 8}, func(key int) float64 { return float64(key) - 4 }))
-	b.AddUser(3, 3, 9)
-	b.AddUser()
+	valued(b)(split(pairs([]int{1, 2, 3, 4, 5, 6, 7, 8}, func(key int) float64 { return float64(key) - 4 })))
+	b.AddUser([]int{3, 3, 9})
+	b.AddUser(nil)
 	s := held(b)
 	require.Equal(t, []int{8, 10}, s.users.ends)
 	found := make([]bool, 9)
@@ -151,7 +151,7 @@ func TestKeptUsersCount(t *testing.T) {
 
 	// A pass gives weight to what is not found, at most MaxKeys keys of each user.
 	_, b = passes(t, twice)
-	b.AddUser(1, 2, 3, 4, 5, 6, 7, 8, 9)
+	b.AddUser([]int{1, 2, 3, 4, 5, 6, 7, 8, 9})
 	s = held(b)
 	found = []bool{true, false, false, false, false, false, false, false, true}
 	var seen []int64
@@ -174,9 +174,9 @@ func TestStatesOfTwoPasses(t *testing.T) {
 		all = append(all, rng.Perm(30)[:rng.IntN(7)])
 	}
 	value := func(key int) float64 { return float64(key%9) - 2.3 }
-	template.AddUser(3)
+	template.AddUser([]int{3})
 	for range 1000 {
-		template.AddUser(1, 29)
+		template.AddUser([]int{1, 29})
 	}
 	following, err := template.Release()
 	require.NoError(t, err)
@@ -195,12 +195,12 @@ func TestStatesOfTwoPasses(t *testing.T) {
 		one, again := shard(), shard()
 		shards := []*Builder[int]{shard(), shard(), shard()}
 		for _, user := range all {
-			one.AddUserValues(pairs(user, value))
-			shards[rng.IntN(3)].AddUserValues(pairs(user, value))
+			valued(one)(split(pairs(user, value)))
+			valued(shards[rng.IntN(3)])(split(pairs(user, value)))
 		}
 		rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		for _, user := range all {
-			again.AddUserValues(pairs(user, value))
+			valued(again)(split(pairs(user, value)))
 		}
 		require.NoError(t, shards[0].Merge(shards[1]))
 		require.NoError(t, shards[0].Merge(shards[2]))
@@ -246,7 +246,7 @@ func TestDiscoveryOnce(t *testing.T) {
 	require.ErrorIs(t, next.RestorePrivateState(state), ErrFormat)
 	for _, done := range []*Discovery[int]{d, another, {}} {
 		require.True(t, done.Released())
-		done.AddUser(1)
+		done.AddUser([]int{1})
 		_, err = done.Release()
 		require.ErrorIs(t, err, ErrReleased)
 		require.ErrorIs(t, done.Merge(d), ErrReleased)
@@ -269,13 +269,13 @@ func TestTwoPassesOverBaskets(t *testing.T) {
 	peer := expected(b, weightedGaussian(100, 1e-6, 4.22468), 1e-9, 4.22468)
 	d, two := passes(t, Params{Epsilon: 1, Delta: 1e-6, KeysOnly: true, Passes: 2})
 	for _, keys := range users {
-		d.AddUser(keys...)
-		two.AddUser(keys...)
+		d.AddUser(keys)
+		two.AddUser(keys)
 	}
 	following, err := d.Release()
 	require.NoError(t, err)
 	for _, keys := range users {
-		following.AddUser(keys...)
+		following.AddUser(keys)
 	}
 	for _, b := range []*Builder[int]{following, two} {
 		g, err := b.Release()
@@ -306,7 +306,7 @@ func TestDiscoveryIsRedacted(t *testing.T) {
 	b := builder[string](t, twice)
 	d := &Discovery[string]{private.New(state[string]{params: b.params, law: held(b).law, way: finding, table: newTable[string](0)}), b.params, b.guarantee}
 	for range 50 {
-		d.AddUser("the secret key of somebody")
+		d.AddUser([]string{"the secret key of somebody"})
 	}
 	dptest.Redacted(t, d, "the secret key of somebody")
 }

@@ -146,14 +146,18 @@ func (f *usersFn) ProcessElement(_ int, next func(*[]byte) bool, _ func([]byte))
 			rows = rest
 		}
 	}
+	var keys []string
+	var values []float64
 	for _, entries := range users {
-		f.builder.AddUserValues(func(yield func(string, float64) bool) {
-			for _, e := range entries {
-				if !yield(e.Key, e.Value) {
-					return
-				}
-			}
-		})
+		keys, values = keys[:0], values[:0]
+		for _, e := range entries {
+			keys, values = append(keys, e.Key), append(values, e.Value)
+		}
+		if f.Groups.Params.Min == f.Groups.Params.Max { // no values are asked for
+			f.builder.AddUser(keys)
+		} else {
+			f.builder.AddUserValues(keys, values)
+		}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"math"
 	"testing"
 
@@ -134,7 +135,12 @@ func TestShardsAreOneMachine(t *testing.T) {
 		for _, e := range entriesOf(user) {
 			sums[e.Key] += e.Value
 		}
-		single.AddUserValues(maps.All(sums))
+		keys := slices.Sorted(maps.Keys(sums))
+		values := make([]float64, len(keys))
+		for i, key := range keys {
+			values[i] = sums[key]
+		}
+		single.AddUserValues(keys, values)
 	}
 	want := must[[]byte](t)(single.AppendPrivateState(nil))
 	states := run(t, func(s beam.Scope) beam.PCollection {

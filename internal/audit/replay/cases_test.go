@@ -175,16 +175,16 @@ func groupbyPairs() (pairs []pair) {
 			}
 			add := func(keys ...string) {
 				if c.p.Max == 0 {
-					b.AddUser(keys...)
+					b.AddUser(keys)
 					return
 				}
-				b.AddUserValues(func(yield func(string, float64) bool) {
+				b.AddUserValues(split(func(yield func(string, float64) bool) {
 					for _, key := range keys {
 						if !yield(key, 3) {
 							return
 						}
 					}
-				})
+				}))
 			}
 			for range users {
 				add("a", "b", "c")
@@ -229,11 +229,11 @@ func discoveryPair() pair {
 	return pair{name: "one user", run: func(side int) map[string]float64 {
 		d := made(groupby.NewDiscovery[string](groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}))
 		for range 500 + side {
-			d.AddUser("a", "b", "c")
+			d.AddUser([]string{"a", "b", "c"})
 		}
 		b := made(d.Release())
 		for range 500 + side {
-			b.AddUser("a", "b", "c")
+			b.AddUser([]string{"a", "b", "c"})
 		}
 		return listed(made(b.Release()).All())
 	}, norm: inf, bound: 1}
@@ -462,9 +462,9 @@ func userPairs() (pairs []pair) {
 			q := pair{name: fmt.Sprint(m, " ", keys), norm: norm, bound: bound, data: 3 * 9, run: func(side int) map[string]float64 {
 				b := made(misragries.NewUserBuilder[uint64](p))
 				for i := range uint64(400) {
-					b.AddUser([]uint64{1 + i%4, 1 + (i+1)%4, 1 + (i+2)%4}[:keys]...)
+					b.AddUser([]uint64{1 + i%4, 1 + (i+1)%4, 1 + (i+2)%4}[:keys])
 				}
-				b.AddUser([]uint64{1, 5, 2}[:keys*(1-side)]...)
+				b.AddUser([]uint64{1, 5, 2}[:keys*(1-side)])
 				return lower(made(b.Release()))
 			}}
 			pairs = append(pairs, q.overUniverse(m))
@@ -986,4 +986,12 @@ func planPairs() map[string][]pair {
 		}
 	}
 	return all
+}
+
+// split returns the keys and values of one user for AddUserValues.
+func split[K comparable](user iter.Seq2[K, float64]) (keys []K, values []float64) {
+	for key, value := range user {
+		keys, values = append(keys, key), append(values, value)
+	}
+	return keys, values
 }

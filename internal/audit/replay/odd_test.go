@@ -102,16 +102,16 @@ func odds() map[string][]odd {
 			values := []float64{nan, inf, -inf, math.Copysign(0, -1), 5e-324, 3}
 			give := func(keys []string, value func(i int) float64) {
 				if p.Max == 0 {
-					b.AddUser(keys...)
+					b.AddUser(keys)
 					return
 				}
-				b.AddUserValues(func(yield func(string, float64) bool) {
+				b.AddUserValues(split(func(yield func(string, float64) bool) {
 					for i, key := range keys {
 						if !yield(key, value(i)) {
 							return
 						}
 					}
-				})
+				}))
 			}
 			for i := range 900 {
 				give([]string{"a", "b", "c"}[:1+i%3], func(int) float64 { return 3 })
@@ -131,12 +131,12 @@ func odds() map[string][]odd {
 	}
 	add("threshold/groupby.Discovery.Release", odd{name: "users", rows: len(users), run: func(odd int) map[string]float64 {
 		d := made(groupby.NewDiscovery[string](groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}))
-		give := func(add func(keys ...string)) {
+		give := func(add func(keys []string)) {
 			for range 500 {
-				add("a", "b", "c")
+				add([]string{"a", "b", "c"})
 			}
 			if odd >= 0 {
-				add(users[odd]...)
+				add(users[odd])
 			}
 		}
 		give(d.AddUser)
@@ -149,9 +149,9 @@ func odds() map[string][]odd {
 		of := func(keys []uint64) map[string]float64 {
 			b := made(misragries.NewUserBuilder[uint64](misragries.Params{Counters: 16, Epsilon: 1, Delta: 1e-6, MaxKeys: 3, Method: m}))
 			for i := range uint64(400) {
-				b.AddUser(1+i%4, 1+(i+1)%4)
+				b.AddUser([]uint64{1 + i%4, 1 + (i+1)%4})
 			}
-			b.AddUser(keys...)
+			b.AddUser(keys)
 			return lower(made(b.Release()))
 		}
 		add("misragries.UserBuilder.Release", odd{name: m.String(), rows: len(sets), run: func(odd int) map[string]float64 { return of(pick(odd, sets, sorted)) }, has: true})

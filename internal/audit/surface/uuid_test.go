@@ -66,7 +66,7 @@ func TestKeysOfSixteenBytes(t *testing.T) {
 	set, err := distinct.New(distinct.Params{Epsilon: 8, Cells: 64, Levels: 8, Seed: hashing.Seed{1}})
 	require.NoError(t, err)
 	for range n {
-		users.AddUser(other, last, first)
+		users.AddUser([]uuid{other, last, first})
 		for _, key := range []uuid{other, last, first} {
 			vector.Add(key, 1)
 			stream.Add(key)
