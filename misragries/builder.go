@@ -110,17 +110,6 @@ func outside[K hashing.Key](key K, dim uint64) bool { return wire.KeysOf[K]().Bi
 // ignores what it is given.
 func (b *Builder[K]) Released() bool { return private.Released(b.secret) }
 
-// holds returns what a release would start from, OneStream if the Builder was released.
-func (b *Builder[K]) holds() Input {
-	s := private.Enter(b.secret)
-	if s == nil {
-		return OneStream
-	}
-	in := s.law.input
-	private.Leave(b.secret)
-	return in
-}
-
 // Merge adds the sketch of the other Builder, which gives up its data: the trusted merge of Agarwal
 // et al. (section 7 of the paper), for sketches of streams of different servers that one server may
 // see. It takes O(k) time and never more than 2k counters. The merged sketch undercounts by at most

@@ -700,7 +700,7 @@ func TestKeysOutsideDimAreIgnored(t *testing.T) {
 		u, err := NewUserBuilder[int](q)
 		require.NoError(t, err)
 		u.AddUser(stray)
-		u.AddUser([]int{dim, 3, -5, 4, dim+7})
+		u.AddUser([]int{dim, 3, -5, 4, dim + 7})
 		h, err := u.Release()
 		require.NoError(t, err)
 		require.False(t, slices.ContainsFunc(keysOf(h.All()), func(key int) bool { return key != 3 && key != 4 }))
