@@ -116,8 +116,8 @@ func (s *state[K]) give(keys []K) {
 }
 
 // AddUserValues adds one user with all keys of that user and a value for each, as [Builder.AddUser]
-// does. The values of a key that is there more than once are summed, and the sum is clamped to [Min,
-// Max]; NaN counts as 0.
+// does. The values of a key that is there more than once are summed, and the sum is clamped to
+// [Min, Max]; NaN counts as 0.
 //
 // Without Min and Max, and where keys and values are not of one length, the values could only be
 // dropped in silence: the Builder gives up its data instead, and Release returns an error that says

@@ -51,8 +51,8 @@
 // first pass finds those by an eighth of the keys' budget, and in the second one users give their
 // weight to the others: more keys, the more keys users have, by the theorem in twopass_proof.md,
 // which allows what users give in the second pass to depend on the first. Counts have 1.8 times the
-// noise then, and are clipped by the number of shown keys. It needs the users in memory ([New]) or the data twice
-// ([NewDiscovery]).
+// noise then, and are clipped by the number of shown keys. It needs the users in memory ([New]) or
+// the data twice ([NewDiscovery]).
 //
 // # Public keys
 //

@@ -39,8 +39,8 @@ func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !found {
 		return 0, math.Inf(1)
 	}
-	// Below: noise of the count alone. Above: the true number is at most the count as it is clipped and
-	// the shortfall, each with noise of its own, of which the sum has one law.
+	// Below: noise of the count alone. Above: the true number is at most the count as it is clipped
+	// and the shortfall, each with noise of its own, of which the sum has one law.
 	alpha, noisy, steps := 1-confidence, g.noisy(e), (g.law.mix+2)/unit
 	lo = noisy - g.reach(g.law.count, alpha/2) - steps - g.lifted(alpha)
 	hi = noisy + float64(g.shortfall)/unit + g.reachOfBoth(g.law.count, g.law.shortfall, alpha/2) + steps

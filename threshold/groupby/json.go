@@ -12,9 +12,9 @@ type row struct {
 	Mean *view.Estimated `json:"mean,omitempty"`
 }
 
-// MarshalJSON returns the guarantee and the keys with their estimates and intervals at .95, those of
-// sums and means too, and the others where they are released. Beside it stands the binary encoding
-// as data, the only part that UnmarshalJSON reads.
+// MarshalJSON returns the guarantee and the keys with their estimates and intervals at .95, those
+// of sums and means too, and the others where they are released. Beside it stands the binary
+// encoding as data, the only part that UnmarshalJSON reads.
 func (g Groups[K]) MarshalJSON() ([]byte, error) {
 	rows := []row{}
 	for key, count := range g.All() {
