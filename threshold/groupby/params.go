@@ -29,10 +29,11 @@ type Params struct {
 	// 0 means 100. A larger m hardly raises the threshold, nor the noise of a
 	// count if it is above Clip.
 	MaxKeys int
-	// Passes is 1 or 2; 0 means 1. A second pass looks for keys that the first has not found, and
-	// users give all their weight to those: more keys, the more keys users have, under one
-	// guarantee. A Builder of New then keeps each user in memory: 8 bytes, and 4 for each key, or 8
-	// with values. Where the data can be read twice, see [NewDiscovery].
+	// Passes is 1 or 2; 0 means 1. A second pass looks for keys that the first
+	// has not found, and users give all their weight to those: more keys, the
+	// more keys users have, under one guarantee. A Builder of New then keeps each
+	// user in memory: 8 bytes, and 4 for each key, or 8 with values. Where the
+	// data can be read twice, see [NewDiscovery].
 	Passes int
 	// CountShare is the fraction of the budget, in [1/64, 63/64], for the counts
 	// (and sums) of the shown keys alone. The rest pays for the list of keys; with
