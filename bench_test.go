@@ -938,7 +938,7 @@ func BenchmarkMean(b *testing.B) {
 		data.Indices = append(data.Indices, slices.Sorted(maps.Keys(row))...)
 		data.Offsets = append(data.Offsets, len(data.Indices))
 	}
-	m, err := plan.New(plan.Params{Rho: 1, Dim: columns, Rows: rows, NonNegative: true})
+	m, err := plan.New(plan.Params{Rho: 1, Dim: columns, Rows: rows, NonNegative: true, Relation: budget.Replace})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -971,7 +971,7 @@ func BenchmarkDenseMean(b *testing.B) {
 			mean[i] += x[j][i] / rows
 		}
 	}
-	m, err := plan.New(plan.Params{Rho: 1, Dim: columns, Rows: rows, Max: 1000})
+	m, err := plan.New(plan.Params{Rho: 1, Dim: columns, Rows: rows, Max: 1000, Relation: budget.Replace})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -11,9 +11,8 @@
 // Each person is one row of d numbers. Coordinate i is clamped to a public interval [Min, Max] of
 // width Δᵢ. Neighbours are, by Params.Relation, data with one row more ([budget.AddRemove], the
 // default) or with one row replaced ([budget.Replace], n public): the unit is [budget.Row]. Params
-// are public.
-// Rows go into a [Builder]; for a sum that is made elsewhere there is [Mechanism.Release], whose
-// caller answers for its sensitivity.
+// are public. Rows go into a [Builder]; for a sum that is made elsewhere there is
+// [Mechanism.Release], whose caller answers for its sensitivity.
 //
 // # Mechanisms
 //

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -14,9 +15,9 @@ func BenchmarkRelease(b *testing.B) {
 		name string
 		p    Params
 	}{
-		{"method=Adaptive", Params{Rho: 1, Dim: 2048, Max: 1e6, Unit: 1}},
-		{"method=Adaptive/workers=2", Params{Rho: 1, Dim: 2048, Max: 1e6, Unit: 1, Workers: 2}},
-		{"method=Plain", Params{Rho: 1, Dim: 2048, Max: 1e6, Unit: 1, Method: Plain}},
+		{"method=Adaptive", Params{Rho: 1, Dim: 2048, Max: 1e6, Unit: 1, Relation: budget.Replace}},
+		{"method=Adaptive/workers=2", Params{Rho: 1, Dim: 2048, Max: 1e6, Unit: 1, Workers: 2, Relation: budget.Replace}},
+		{"method=Plain", Params{Rho: 1, Dim: 2048, Max: 1e6, Unit: 1, Method: Plain, Relation: budget.Replace}},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			sum, n := 0.0, 0
@@ -45,7 +46,7 @@ func BenchmarkReleaseSparse(b *testing.B) {
 		s.Offsets = append(s.Offsets, len(s.Indices))
 	}
 	s = s.canonical(d)
-	m, err := New(Params{Rho: 1, Dim: d, NonNegative: true})
+	m, err := New(Params{Rho: 1, Dim: d, NonNegative: true, Relation: budget.Replace})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -40,20 +40,24 @@ import (
 // a distance r from the centre to the end of the range, and the part s of ρ that γ has, it reaches
 // at least z·r/(n·√(2sρ)) beyond the estimate, z the normal quantile, 31·r/(n·√ρ) at 95 % by
 // default. More Shares.Divisor makes it shorter: 4.4·r/(n·√ρ) with 0.1, at 5 % more noise. With
-// Method [Plain] under Replace it is Interval, 2.8·r/(n·√ρ). Under AddRemove it reaches a tenth
-// further, and where n is private by up to 54·r/(n·√ρ) more; where n is public it holds if rows are
-// at most Params.Rows.
+// Method [Plain] under Replace it is NoiseInterval, 2.8·r/(n·√ρ). Under AddRemove it reaches a
+// tenth further, and where n is private by up to 54·r/(n·√ρ) more; where n is public it holds if
+// rows are at most Params.Rows.
 //
-// It lies in the public range of the entries, where noise may have taken the Estimate out of it.
-// NaN where there is none: for TwoPass, for Steps.Undivided unless the Method is Plain, for a
-// confidence outside [0, 1), and outside [0, Dim).
+// It lies in the public range of the entries, where noise may have taken the Estimate out of it,
+// and is all of that range where nothing tells what was clipped: for TwoPass, and for
+// Steps.Undivided unless the Method is Plain. NaN for a confidence outside [0, 1), and outside [0,
+// Dim).
 func (m *Mean) IntervalBounded(i int, confidence float64) (lo, hi float64) {
 	p := m.params
 	whole := p.Method == Plain
-	if !(confidence >= 0 && confidence < 1) || i < 0 || i >= len(m.values) || p.Method == TwoPass || (p.Steps.Undivided || m.relative() == 0) && !whole {
+	if !(confidence >= 0 && confidence < 1) || i < 0 || i >= len(m.values) {
 		return math.NaN(), math.NaN()
 	}
 	least, most := m.ranges.of(p, i)
+	if p.Method == TwoPass || (p.Steps.Undivided || m.relative() == 0) && !whole {
+		return least, most
+	}
 	gamma := m.divisor / cap1(m.rows)
 	switch {
 	case whole && p.Relation == budget.Replace:

@@ -46,7 +46,7 @@ func TestSkewedColumn(t *testing.T) {
 		{"lognormal", lognormal, 1, 0.5}, // the bias of clipping is as large as the noise
 	} {
 		x, mean := columnOf(rand.New(rand.NewPCG(51, 52)), n, c.draw) // test data
-		p := Params{Rho: 0.5, Dim: 1, Max: 1000, Unit: 0.01, Margin: c.margin, Shares: Shares{Divisor: 0.05}}
+		p := Params{Rho: 0.5, Dim: 1, Max: 1000, Unit: 0.01, Margin: c.margin, Shares: Shares{Divisor: 0.05}, Relation: budget.Replace}
 		squares, hits, bounded, width := 0.0, int64(0), int64(0), 0.0
 		for range releases {
 			m := release(t, p, x)
@@ -56,7 +56,7 @@ func TestSkewedColumn(t *testing.T) {
 			if lo <= mean[0] && mean[0] <= hi {
 				bounded++
 			}
-			from, to := m.Interval(0, 0.95)
+			from, to := m.NoiseInterval(0, 0.95)
 			require.True(t, lo <= from && hi >= to-0.01*(to-from), "[%v, %v] in [%v, %v]", from, to, lo, hi)
 			width += (hi - lo) / float64(releases)
 		}
@@ -81,7 +81,7 @@ func TestSkewedColumn(t *testing.T) {
 // near the end of the range, where the noise of a private n decides.
 func TestIntervalBoundedAgainstTheWorst(t *testing.T) {
 	const n, d = 2000, 2
-	replaced := Params{Rho: 0.5, Dim: d, Max: 100, Unit: 1, Shares: Shares{Divisor: 0.05}}
+	replaced := Params{Rho: 0.5, Dim: d, Max: 100, Unit: 1, Shares: Shares{Divisor: 0.05}, Relation: budget.Replace}
 	private, places := replaced, replaced
 	private.Relation, places.Relation, places.Rows = budget.AddRemove, budget.AddRemove, n+20
 	for _, c := range []struct {
@@ -150,11 +150,11 @@ func TestIntervalBoundedOfPrivateRows(t *testing.T) {
 // nothing is known of what was there is none; where C is far too small it is the whole range.
 func TestIntervalBoundedWhere(t *testing.T) {
 	x, _ := columnOf(rand.New(rand.NewPCG(53, 54)), 1000, (*rand.Rand).NormFloat64)
-	p := Params{Rho: 1, Dim: 1, Max: 10}
+	p := Params{Rho: 1, Dim: 1, Max: 10, Relation: budget.Replace}
 	plain := p
 	plain.Method = Plain
 	m := release(t, plain, x)
-	lo, hi := m.Interval(0, 0.9)
+	lo, hi := m.NoiseInterval(0, 0.9)
 	from, to := m.IntervalBounded(0, 0.9)
 	require.InDelta(t, lo, from, 1e-6)
 	require.InDelta(t, hi, to, 1e-6)
@@ -164,8 +164,9 @@ func TestIntervalBoundedWhere(t *testing.T) {
 	private.Relation = budget.AddRemove
 	passes.NonNegative, passes.Method = true, TwoPass
 	for _, p := range []Params{undivided, private, passes} {
-		lo, _ := release(t, p, x).IntervalBounded(0, 0.9)
-		require.True(t, math.IsNaN(lo), "%+v", p)
+		lo, hi := release(t, p, x).IntervalBounded(0, 0.9)
+		least, most := (*ranges)(nil).of(p, 0)
+		require.Equal(t, []float64{least, most}, []float64{lo, hi}, "the public range: %+v", p)
 	}
 	m = release(t, p, x)
 	for _, confidence := range []float64{-0.1, 1, math.NaN()} {
@@ -186,7 +187,7 @@ func TestIntervalBoundedWhere(t *testing.T) {
 func TestSymmetricAndMargin(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	rng := rand.New(rand.NewPCG(55, 56)) // test data
-	p := Params{Rho: 0.5, Dim: 1, Max: 1000, Unit: 0.01}
+	p := Params{Rho: 0.5, Dim: 1, Max: 1000, Unit: 0.01, Relation: budget.Replace}
 	deep, wide := p, p
 	deep.Symmetric, wide.Margin = true, 4
 	normal, _ := columnOf(rng, 2000, (*rand.Rand).NormFloat64)

@@ -143,13 +143,18 @@ func TestRoundingToNearestWouldLeak(t *testing.T) {
 // The noise of the sum is what its sensitivity and budget ask for, under every relation.
 func TestSumNoise(t *testing.T) {
 	for _, row := range []struct {
-		relation    budget.Relation
-		nonNegative bool
-		want        float64
-	}{{budget.Replace, false, 2}, {budget.Replace, true, math.Sqrt2}, {budget.AddRemove, false, 1}, {budget.AddRemove, true, 1}} {
-		p := Params{Rho: 1, Dim: 2, Max: 1, Relation: row.relation, NonNegative: row.nonNegative}.resolved()
-		r := newRun(context.Background(), p, &rows{dim: 2, max: 1, least: -1})
-		c := newClipper(3, 2)
+		relation            budget.Relation
+		nonNegative, sparse bool
+		dim                 int
+		want                float64
+	}{
+		{budget.Replace, false, true, 2, 2}, {budget.Replace, false, false, 1, 2},
+		{budget.Replace, true, true, 2, math.Sqrt2}, {budget.Replace, true, true, 1, 1}, {budget.Replace, true, false, 2, 2}, {budget.Replace, true, false, 1, 2},
+		{budget.AddRemove, false, true, 2, 1}, {budget.AddRemove, true, true, 2, 1}, {budget.AddRemove, true, false, 1, 1},
+	} {
+		p := Params{Rho: 1, Dim: row.dim, Max: 1, Relation: row.relation, NonNegative: row.nonNegative}.adaptable(row.sparse)
+		r := newRun(context.Background(), p, &rows{dim: row.dim, max: 1, least: -1})
+		c := newClipper(3, row.dim)
 		_, sd := r.noisySums(c, 0.125)
 		require.GreaterOrEqual(t, sd, row.want*c.limit*2*(1-1e-15))
 		require.InEpsilon(t, row.want*c.limit*2, sd, 1e-12)
@@ -188,7 +193,7 @@ func TestSparseRowsAreShapedAsDenseOnes(t *testing.T) {
 // shapedRun returns a run whose rows are shaped by the given centres and factors.
 func shapedRun(t testing.TB, x *rows, centre, factor []float64) *run {
 	t.Helper()
-	r := newRun(context.Background(), Params{Rho: 1, Dim: x.dim, Max: x.max}.resolved(), x)
+	r := newRun(context.Background(), Params{Rho: 1, Dim: x.dim, Max: x.max, Relation: budget.Replace}.resolved(), x)
 	copy(r.centre, centre)
 	copy(r.factor, factor)
 	require.NoError(t, r.measure())
@@ -446,8 +451,8 @@ func TestSparseSpreadsTakeTimeByEntries(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
 	defer cancel()
 	for _, p := range []Params{
-		{Rho: 1, Dim: d, Max: 1, Steps: Steps{Spread: Pairs, Scaling: Scaled}},
-		{Rho: 1, Dim: d, NonNegative: true, Method: Adaptive, Steps: Steps{Spread: Means, Scaling: Scaled}},
+		{Rho: 1, Dim: d, Max: 1, Steps: Steps{Spread: Pairs, Scaling: Scaled}, Relation: budget.Replace},
+		{Rho: 1, Dim: d, NonNegative: true, Method: Adaptive, Steps: Steps{Spread: Means, Scaling: Scaled}, Relation: budget.Replace},
 	} {
 		m, err := New(p)
 		require.NoError(t, err)
@@ -482,7 +487,7 @@ func TestClipAtAnExtremeQuantile(t *testing.T) {
 		longest = max(longest, squaredNorm(row))
 	}
 	for _, base := range []Base{AutoBase, Uniform} {
-		m := release(t, Params{Rho: 5, Dim: 4, Max: 1e6, Unit: 1, Shares: Shares{Clip: 0.5}, Steps: Steps{Clip: 0.995, Centre: Origin, Scaling: Unscaled, Base: base}}, x)
+		m := release(t, Params{Rho: 5, Dim: 4, Max: 1e6, Unit: 1, Shares: Shares{Clip: 0.5}, Steps: Steps{Clip: 0.995, Centre: Origin, Scaling: Unscaled, Base: base}, Relation: budget.Replace}, x)
 		require.Less(t, m.Clip(), math.Sqrt(longest))
 		require.Greater(t, m.Clip(), 3.0)
 	}

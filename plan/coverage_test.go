@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -12,7 +13,7 @@ import (
 // covered counts how often the interval holds the truth.
 func covered(m *Mean, truth []float64, confidence float64) (hits int64) {
 	for i, x := range truth {
-		if lo, hi := m.Interval(i, confidence); lo <= x && x <= hi {
+		if lo, hi := m.NoiseInterval(i, confidence); lo <= x && x <= hi {
 			hits++
 		}
 	}
@@ -44,7 +45,7 @@ func TestIntervalCoverage(t *testing.T) {
 	x, mean := gaussian(rng, 1000, 3, powers(d, 0))
 	binary, q := equalRows(rng, 1000, 60, 12)
 	releases := dptest.Full(150, 60)
-	undivided := Params{Rho: 0.5, Dim: 60, NonNegative: true, Steps: Steps{Scaling: Unscaled, Undivided: true}}
+	undivided := Params{Rho: 0.5, Dim: 60, NonNegative: true, Steps: Steps{Scaling: Unscaled, Undivided: true}, Relation: budget.Replace}
 	scaled := undivided
 	scaled.Steps = Steps{Clip: 0.98, Undivided: true}
 	for _, c := range []struct {
@@ -52,7 +53,9 @@ func TestIntervalCoverage(t *testing.T) {
 		truth   []float64
 		release func() *Mean
 	}{
-		{"adaptive", mean, func() *Mean { return release(t, Params{Rho: 0.5, Dim: d, Max: 100, Unit: 1}, x) }},
+		{"adaptive", mean, func() *Mean {
+			return release(t, Params{Rho: 0.5, Dim: d, Max: 100, Unit: 1, Relation: budget.Replace}, x)
+		}},
 		{"two passes, unscaled", q, func() *Mean { return releaseSparse(t, undivided, binary) }},
 		{"two passes", q, func() *Mean { return releaseSparse(t, scaled, binary) }},
 	} {

@@ -83,10 +83,7 @@ func (c precise) release(t *testing.T) *Mean {
 	require.NoError(t, err)
 	x := *c.x
 	x.dim, x.max, x.least = c.p.Dim, m.params.Max, m.params.least()
-	p := m.params.adaptable()
-	if p.Steps.Centre == AutoCentre {
-		p.Steps.Centre = Median
-	}
+	p := m.params.adaptable(x.sparse != nil)
 	r := newRun(context.Background(), p, &x)
 	if c.p.Dim > 2 {
 		r.given = blockScales(c.p.Dim)
@@ -105,13 +102,13 @@ func preciseSettings() []precise {
 	plane, planeMean := corner(1000)
 	undivided := Steps{Undivided: true, Clip: 0.75}
 	all := []precise{
-		{"Adaptive around medians", Params{Max: 1, Unit: 0.25}, dense, mean, 0, d - 1},
+		{"Adaptive around medians", Params{Max: 1, Unit: 0.25, Relation: budget.Replace}, dense, mean, 0, d - 1},
 		{"Adaptive", Params{NonNegative: true, Method: Adaptive}, sparse, mean, 0, d - 1},
-		{"TwoPass", Params{NonNegative: true}, sparse, mean, 0, d - 1},
-		{"TwoPass, undivided", Params{NonNegative: true, Steps: undivided}, dense, mean, 3, d - 1},
+		{"TwoPass", Params{NonNegative: true, Method: TwoPass}, sparse, mean, 0, d - 1},
+		{"TwoPass, undivided", Params{NonNegative: true, Method: TwoPass, Steps: undivided}, sparse, mean, 0, d - 1},
 		{"Thesis", Params{NonNegative: true, Method: Thesis, Steps: undivided}, sparse, mean, 0, d - 1},
-		{"InstanceOptimal", Params{Max: 1, Method: InstanceOptimal, Steps: Steps{Clip: 0.875}, Shares: Shares{Centre: 0.25, Clip: 0.5}}, plane, planeMean, 0, 1},
-		{"Plain", Params{Max: 1, Method: Plain}, sparse, mean, 0, d - 1},
+		{"InstanceOptimal", Params{Max: 1, Method: InstanceOptimal, Steps: Steps{Clip: 0.875}, Shares: Shares{Centre: 0.25, Clip: 0.5}, Relation: budget.Replace}, plane, planeMean, 0, 1},
+		{"Plain", Params{Max: 1, Method: Plain, Relation: budget.Replace}, sparse, mean, 0, d - 1},
 	}
 	var settings []precise
 	for _, c := range all {
@@ -165,7 +162,7 @@ func (c precise) tally(t *testing.T) (sum tally) {
 
 // hit returns 1 if the interval of coordinate i holds the mean.
 func hit(m *Mean, mean []float64, i int) int64 {
-	if lo, hi := m.Interval(i, tallyConfidence); lo <= mean[i] && mean[i] <= hi {
+	if lo, hi := m.NoiseInterval(i, tallyConfidence); lo <= mean[i] && mean[i] <= hi {
 		return 1
 	}
 	return 0
@@ -264,7 +261,7 @@ func TestIndependentNoise(t *testing.T) {
 func TestShrunkKnowsTheCommonNoise(t *testing.T) {
 	const d, n, spread, sd = 2000, 400, 0.1, 0.1
 	rng := rand.New(rand.NewPCG(45, 46)) // test data
-	m := &Mean{params: Params{Rho: 1, Method: Adaptive}, limit: 1, rows: n, divisor: n, spent: Spent{Divisor: 0.5 / (0.05 * n) / (0.05 * n)}}
+	m := &Mean{params: Params{Rho: 1, Method: Adaptive, Relation: budget.Replace}, limit: 1, rows: n, divisor: n, spent: Spent{Divisor: 0.5 / (0.05 * n) / (0.05 * n)}}
 	require.InEpsilon(t, 0.05, m.relative(), 1e-9)
 	want := make([]float64, d)
 	for i := range want {

@@ -14,7 +14,7 @@ import (
 
 // sampleMean is a Mean with a centre and scales.
 func sampleMean() *Mean {
-	p := Params{Rho: 0.5, Dim: 3, Rows: 1000, Max: 50, Unit: 0.5, Method: Adaptive, Margin: 2, Symmetric: true, Steps: Steps{Centre: Median, Clip: 0.75, Search: 9, Group: 2}, Shares: Shares{Clip: 0.25}}
+	p := Params{Rho: 0.5, Dim: 3, Rows: 1000, Max: 50, Unit: 0.5, Method: Adaptive, Margin: 2, Symmetric: true, Steps: Steps{Centre: Median, Clip: 0.75, Search: 9, Group: 2}, Shares: Shares{Clip: 0.25}, Relation: budget.Replace}
 	return &Mean{params: p.resolved(), rows: 1000, scaled: true, limit: 2.5, divisor: 990.5, values: []float64{1, -2, 0}, errors: []float64{0.1, 0.2, 1e-9},
 		centre: []float64{0.5, 0, -3}, ranges: &ranges{[]float64{-1, -50, -4}, []float64{50, 0, 0.5}}, scales: []float64{1, 2, 3}, spent: Spent{Centre: 0.1, Scale: 0.1, Clip: 0.125, Sum: 0.175}}
 }
@@ -87,7 +87,7 @@ func TestZeroMean(t *testing.T) {
 	var m Mean
 	_, err := m.MarshalBinary()
 	require.ErrorIs(t, err, ErrFormat)
-	lo, hi := m.Interval(0, 0.5)
+	lo, hi := m.NoiseInterval(0, 0.5)
 	for _, x := range []float64{m.Estimate(0), m.StdDev(0), m.Centre(0), m.Scale(0), m.Clip(), m.Gamma(), m.NoiseNorm(2), lo, hi} {
 		require.True(t, math.IsNaN(x), "%v", x)
 	}
@@ -103,10 +103,10 @@ func TestReadings(t *testing.T) {
 		require.True(t, math.IsNaN(m.Estimate(i)) && math.IsNaN(m.StdDev(i)) && math.IsNaN(m.Centre(i)) && math.IsNaN(m.Scale(i)))
 	}
 	for _, confidence := range []float64{-1, 1, math.NaN()} {
-		lo, hi := m.Interval(0, confidence)
+		lo, hi := m.NoiseInterval(0, confidence)
 		require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
 	}
-	lo, hi := m.Interval(0, 0.95)
+	lo, hi := m.NoiseInterval(0, 0.95)
 	require.InDelta(t, 1.96*0.2, hi-lo, 1e-4*2)
 	require.Zero(t, sampleTwoPass().Centre(1))
 	values := m.Values()
@@ -126,7 +126,7 @@ func TestConcurrentReaders(t *testing.T) {
 // One Mechanism serves many goroutines, each Release with many workers.
 func TestConcurrentReleases(t *testing.T) {
 	x, _ := gaussian(rand.New(rand.NewPCG(1, 1)), 200, 0, powers(40, 1))
-	m, err := New(Params{Rho: 1, Dim: 40, Max: 1e3, Unit: 1, Workers: 4})
+	m, err := New(Params{Rho: 1, Dim: 40, Max: 1e3, Unit: 1, Workers: 4, Relation: budget.Replace})
 	require.NoError(t, err)
 	var group sync.WaitGroup
 	for range 4 {
@@ -144,9 +144,9 @@ func TestIntervalOfTheLargestNumbers(t *testing.T) {
 	m.errors[0], m.values[0] = math.MaxFloat64, -math.MaxFloat64
 	m, _ = dptest.RoundTrip(t, m)
 	usable(t, m)
-	lo, hi := m.Interval(0, 0)
+	lo, hi := m.NoiseInterval(0, 0)
 	require.Equal(t, [2]float64{-math.MaxFloat64, -math.MaxFloat64}, [2]float64{lo, hi})
-	lo, hi = m.Interval(0, 0.9)
+	lo, hi = m.NoiseInterval(0, 0.9)
 	require.Equal(t, [2]float64{math.Inf(-1), math.Inf(1)}, [2]float64{lo, hi})
 }
 
@@ -171,7 +171,7 @@ func usable(t *testing.T, m *Mean) {
 	require.Equal(t, m.StdDevs(), m.errors)
 	for i := range min(m.Dim(), 8) {
 		for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
-			lo, hi := m.Interval(i, confidence)
+			lo, hi := m.NoiseInterval(i, confidence)
 			require.True(t, lo <= m.Estimate(i) && m.Estimate(i) <= hi, "%v not in [%v, %v]", m.Estimate(i), lo, hi)
 		}
 		require.Greater(t, m.StdDev(i), 0.0)

@@ -30,14 +30,14 @@ func ExampleMechanism_Release() {
 	if err != nil {
 		panic(err)
 	}
-	lo, hi := mean.Interval(7, 0.999999)
+	lo, hi := mean.NoiseInterval(7, 0.999999)
 	fmt.Println("scaled:", mean.Scaled())
 	fmt.Println("coordinate 7 within 1 of 500:", lo > 499 && hi < 501)
 	fmt.Println(mean.Guarantee())
 	// Output:
 	// scaled: true
 	// coordinate 7 within 1 of 500: true
-	// ρ = 1 (zCDP) for one row, replaced
+	// ρ = 1 (zCDP) for one row, added or removed
 }
 
 // Is n large enough?
@@ -75,7 +75,7 @@ func ExampleParams_RowsFor() {
 		panic(err)
 	}
 	fmt.Printf("about %.1g rows: noise %.2g, error of the sample %.2g\n", float64(n), outlook.Noise, outlook.Sampling)
-	// Output: about 2e+03 rows: noise 0.5, error of the sample 1
+	// Output: about 1e+03 rows: noise 0.5, error of the sample 1.5
 }
 
 // Quartiles of two columns whose ranges nobody knows but that they are below a million, with what

@@ -95,7 +95,7 @@ func TestRotatedKeys(t *testing.T) {
 		}
 		sparse.Offsets = append(sparse.Offsets, len(sparse.Indices))
 	}
-	p := Params{Rho: 1, Dim: d, Max: 4, Workers: 3}
+	p := Params{Rho: 1, Dim: d, Max: 4, Workers: 3, Relation: budget.Replace}
 	a := uniformAxis(-iomeReach*p.Max, iomeReach*p.Max)
 	r := iomeRun(t, p, &rows{dense: dense})
 	rotate := newRotation(&r.samplers[0].src, d)
@@ -182,7 +182,7 @@ func TestInstanceOptimalDegenerate(t *testing.T) {
 		{dense: nil}, {dense: [][]float64{{1, 2, 3}}}, {dense: [][]float64{{}, {math.NaN(), math.Inf(1), -1e300}, nil}},
 		{sparse: &Sparse{Offsets: []int{0}}}, {sparse: &Sparse{Offsets: []int{0, 0, 0}}},
 	} {
-		for _, p := range []Params{{Rho: 1, Dim: 3, Max: 5}, {Rho: minRho, Dim: 1, Max: maxMax, Relation: budget.AddRemove}, {Rho: limits.MaxRho, Dim: 3, NonNegative: true}} {
+		for _, p := range []Params{{Rho: 1, Dim: 3, Max: 5, Relation: budget.Replace}, {Rho: minRho, Dim: 1, Max: maxMax, Relation: budget.AddRemove}, {Rho: limits.MaxRho, Dim: 3, NonNegative: true, Relation: budget.Replace}} {
 			y := *x
 			m, err := iomeRun(t, p, &y).instanceOptimal()
 			require.NoError(t, err)
@@ -194,7 +194,7 @@ func TestInstanceOptimalDegenerate(t *testing.T) {
 	}
 	stopped, cancel := context.WithCancel(context.Background())
 	cancel()
-	r := iomeRun(t, Params{Rho: 1, Dim: 3, Max: 5}, &rows{dense: [][]float64{{1, 2, 3}}})
+	r := iomeRun(t, Params{Rho: 1, Dim: 3, Max: 5, Relation: budget.Replace}, &rows{dense: [][]float64{{1, 2, 3}}})
 	r.ctx = stopped
 	_, err := r.instanceOptimal()
 	require.ErrorIs(t, err, context.Canceled)
@@ -212,7 +212,7 @@ func TestInstanceOptimalGaussianA(t *testing.T) {
 	for rho, published := range map[float64]float64{0.125: 3.89, 0.25: 1.95, 0.5: 1.42, 1: 1.13} {
 		sum := 0.0
 		for range times {
-			m, err := iomeRun(t, Params{Rho: rho, Dim: d, Max: 25.0 / iomeReach, Workers: 2}, &rows{dense: x}).instanceOptimal()
+			m, err := iomeRun(t, Params{Rho: rho, Dim: d, Max: 25.0 / iomeReach, Workers: 2, Relation: budget.Replace}, &rows{dense: x}).instanceOptimal()
 			require.NoError(t, err)
 			sum += distance(m.values, nil) / times
 		}

@@ -6,18 +6,25 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// MarshalJSON returns the guarantee and the coordinates with their intervals at .95.
+// MarshalJSON returns the guarantee and the coordinates, each with its NoiseInterval at .95.
 // Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
 func (m Mean) MarshalJSON() ([]byte, error) {
-	values := make([]view.Estimated, m.Dim())
+	values := make([]noisyValue, m.Dim())
 	for i := range values {
-		low, high := m.Interval(i, view.Confidence)
-		values[i] = view.Of(m.Estimate(i), low, high)
+		low, high := m.NoiseInterval(i, view.Confidence)
+		values[i] = noisyValue{view.Number(m.Estimate(i)), view.Number(low), view.Number(high)}
 	}
 	return view.Marshal(&m, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
-		Values    []view.Estimated `json:"values"`
+		Values    []noisyValue     `json:"values"`
 	}{m.Guarantee(), values})
+}
+
+// noisyValue is a coordinate in the JSON of [Mean], with the ends of its NoiseInterval.
+type noisyValue struct {
+	Estimate  view.Number `json:"estimate"`
+	NoiseLow  view.Number `json:"noiseLow"`
+	NoiseHigh view.Number `json:"noiseHigh"`
 }
 
 // UnmarshalJSON decodes what MarshalJSON encoded, as UnmarshalBinary would its data.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -24,7 +25,7 @@ func TestUnitOctaves(t *testing.T) {
 		{1, []float64{4, 0x1p-3}, 15}, {1, []float64{4, -0x1p-3}, 15}, {0x1p-36, []float64{1}, 48}, {0x1p-40, []float64{1}, 48},
 		{1, []float64{0, 1}, 48}, {0x1p8, []float64{1}, 4}, {0x1p12, []float64{1}, 4}, {1, []float64{0x1p30}, 4},
 	} {
-		r := &run{p: Params{Unit: c.unit, Max: 1 << 12}, factor: c.factor}
+		r := &run{p: Params{Unit: c.unit, Max: 1 << 12, Relation: budget.Replace}, factor: c.factor}
 		require.Equal(t, c.want, r.unitOctaves(1<<12), "%+v", c)
 		if c.unit > 0x1p-8 {
 			require.Equal(t, c.want, r.octaves(1<<12), "%+v", c)
@@ -32,14 +33,14 @@ func TestUnitOctaves(t *testing.T) {
 			require.Equal(t, 48, r.octaves(1<<12), "%+v", c)
 		}
 	}
-	r := &run{p: Params{Unit: 0x1p-8, Max: 1 << 12}, factor: []float64{1}}
+	r := &run{p: Params{Unit: 0x1p-8, Max: 1 << 12, Relation: budget.Replace}, factor: []float64{1}}
 	require.Equal(t, []int{20, 48}, []int{r.unitOctaves(1 << 12), r.octaves(1 << 12)}, "the default is not one that is given")
 }
 
 // Keys on the axis from a Unit on are those that norms have there.
 func TestRaised(t *testing.T) {
 	for _, unit := range []float64{0x1p-8, 1, 0x1p-20} {
-		r := &run{p: Params{Unit: unit, Max: 1 << 12}, factor: []float64{1}}
+		r := &run{p: Params{Unit: unit, Max: 1 << 12, Relation: budget.Replace}, factor: []float64{1}}
 		a := logAxis(math.Ldexp(1<<12, -r.octaves(1<<12)), 1<<12, normBits)
 		want := logAxis(max(unit, 0x1p-36), 1<<12, normBits)
 		var keys, there []uint32
@@ -69,7 +70,7 @@ func TestTypicalKeys(t *testing.T) {
 func TestTypicalOfNothingAndOfAll(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	const n, runs = 1000, 500
-	p := Params{Rho: 1, Dim: 1, Max: 1 << 12}.resolved()
+	p := Params{Rho: 1, Dim: 1, Max: 1 << 12, Relation: budget.Replace}.resolved()
 	r := newRun(context.Background(), p, &rows{dim: 1, max: 1 << 12, least: -1 << 12, dense: make([][]float64, n)})
 	a := r.normAxis()
 	all := make([]uint32, n)
@@ -115,7 +116,7 @@ func TestRareEvents(t *testing.T) {
 	var hits int64
 	const releases = 100
 	for range releases {
-		m := release(t, Params{Rho: 0.5, Dim: 1, Max: 1 << 12, Unit: 1}, x)
+		m := release(t, Params{Rho: 0.5, Dim: 1, Max: 1 << 12, Unit: 1, Relation: budget.Replace}, x)
 		require.GreaterOrEqual(t, m.Clip(), 1.0)
 		hits += covered(m, []float64{0.01}, 0.95)
 	}
@@ -132,7 +133,7 @@ func TestMaxFarBeyondTheData(t *testing.T) {
 	rng := rand.New(rand.NewPCG(61, 62)) // test data
 	x, mean := columnOf(rng, 5000, (*rand.Rand).ExpFloat64)
 	for range 3 {
-		m := release(t, Params{Rho: 2, Dim: 1, Max: 1 << 30}, x)
+		m := release(t, Params{Rho: 2, Dim: 1, Max: 1 << 30, Relation: budget.Replace}, x)
 		require.InDelta(t, mean[0], m.Estimate(0), 0.02)
 		require.Less(t, m.Clip(), 100.0)
 	}

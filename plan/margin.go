@@ -24,8 +24,8 @@ import "math"
 // of the squares of A·g^{1−a} and g is least where g^{2a} = A²·(a−1). The rule takes 0.7·A/d^{1/3}
 // for A, between both cases and a little less, as that is the mean error and not its square, and
 // keeps a ≥ 2 and g ≤ 2, for tails that are not what their length says (a few rows far from all
-// others). In the suite of examples/means it has less error than g = 1, and Interval covers what it
-// did not: see [Mean.Interval].
+// others). In the suite of examples/means it has less error than g = 1, and NoiseInterval covers
+// what it did not.
 
 const (
 	marginPart = 0.7 // of A

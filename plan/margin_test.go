@@ -19,7 +19,7 @@ func TestMarginIsTheBestOfItsModel(t *testing.T) {
 	for _, d := range []int{1, 4, 16} {
 		for _, sigma := range []float64{0.3, 0.8, 1.2, 1.6} {
 			for _, rho := range []float64{0.05, 0.5, 4} {
-				p := Params{Rho: rho, Dim: d, Max: 1e6, Method: Adaptive}.resolved()
+				p := Params{Rho: rho, Dim: d, Max: 1e6, Method: Adaptive, Relation: budget.Replace}.resolved()
 				const n = 20_000.0
 				k := p.depth(n, only).rows
 				limit := math.Exp(sigma * math.Sqrt2 * math.Erfinv(1-2*k/n))
@@ -43,7 +43,7 @@ func TestMarginIsTheBestOfItsModel(t *testing.T) {
 // Heavier tails have larger margins, from 1 to 2 whatever was released, and 1 where the model does
 // not hold.
 func TestMarginFollowsTheTail(t *testing.T) {
-	p := Params{Rho: 0.5, Dim: 1, Max: 1e6, Method: Adaptive}.resolved()
+	p := Params{Rho: 0.5, Dim: 1, Max: 1e6, Method: Adaptive, Relation: budget.Replace}.resolved()
 	last := 1.0
 	for x := 1.0; x < 1e6; x *= 1.1 {
 		g := p.marginFor(x, 1, 11, 20_000)
@@ -71,7 +71,7 @@ func TestMarginIsReleased(t *testing.T) {
 	rng := rand.New(rand.NewPCG(57, 58)) // test data
 	heavy, _ := columnOf(rng, 5000, func(rng *rand.Rand) float64 { return math.Exp(1.5 * rng.NormFloat64()) })
 	light, _ := columnOf(rng, 5000, (*rand.Rand).Float64)
-	p := Params{Rho: 0.5, Dim: 1, Max: 1000, Unit: 0.01}
+	p := Params{Rho: 0.5, Dim: 1, Max: 1000, Unit: 0.01, Relation: budget.Replace}
 	require.Greater(t, release(t, p, heavy).Params().Margin, 1.5)
 	require.Less(t, release(t, p, light).Params().Margin, 1.2)
 	for _, change := range []func(*Params){
@@ -81,7 +81,7 @@ func TestMarginIsReleased(t *testing.T) {
 		func(p *Params) { p.Method = Thesis },
 		func(p *Params) { p.Method = InstanceOptimal },
 		func(p *Params) { p.Method = Plain },
-		func(p *Params) { p.NonNegative = true },
+		func(p *Params) { p.NonNegative, p.Method = true, TwoPass },
 		func(p *Params) { p.Margin = 1 },
 	} {
 		q := p

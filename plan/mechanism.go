@@ -64,7 +64,8 @@ func (m *Mechanism) WithScales(scales []float64) (*Mechanism, error) {
 // changed. Whatever they are, the result is a valid Mean: with no rows, or far too few, one that is
 // noise.
 //
-// The error wraps [ErrMismatch] if the number of rows is not that of the Params, under Replace.
+// The error wraps [ErrMismatch] if the number of rows is not that of the Params, under Replace, and
+// [ErrParams] if the Method is TwoPass, which is for sparse rows.
 func (m *Mechanism) Release(x [][]float64) (*Mean, error) {
 	return m.ReleaseContext(context.Background(), x)
 }
@@ -106,21 +107,18 @@ func (m *Mechanism) release(ctx context.Context, x *rows) (*Mean, error) {
 	if p.Dim == 0 {
 		return nil, notMade("Mechanism")
 	}
+	if p.Method == TwoPass && x.sparse == nil {
+		return nil, bad("Method", p.Method, "another one for dense rows, or ReleaseSparse")
+	}
 	if p.Relation == budget.Replace && p.Rows > 0 && p.Rows != x.count() {
 		return nil, fault.Mismatch("plan", "Rows", p.Rows, x.count())
 	}
 	r := newRun(ctx, p, x)
 	r.given = m.scales
 	if r.given == nil {
-		r.p = r.p.chosen(r.n, m.ranges)
+		r.p = r.p.chosen(r.n, x.sparse != nil, m.ranges)
 	} else {
-		r.p = r.p.adaptable()
-	}
-	if r.p.Steps.Centre == AutoCentre {
-		r.p.Steps.Centre = Median
-		if x.sparse != nil {
-			r.p.Steps.Centre = Origin
-		}
+		r.p = r.p.adaptable(x.sparse != nil)
 	}
 	switch r.p.Method {
 	case TwoPass:

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -39,7 +40,7 @@ func TestMissesOfC(t *testing.T) {
 	wide, raised := logAxis(0x1p-28, 1<<20, normBits), logAxis(1, 1<<20, normBits)
 	mostLow, mostUp, mostRare := 0.0, 0.0, 0.0
 	for _, beta := range []float64{0.001, 0.005, 0.5} {
-		for _, p := range []Params{{Rho: 0.5}, {Rho: 10}, {Rho: 10, Symmetric: true}} {
+		for _, p := range []Params{{Rho: 0.5, Relation: budget.Replace}, {Rho: 10, Relation: budget.Replace}, {Rho: 10, Symmetric: true, Relation: budget.Replace}} {
 			p.Dim, p.Max, p.Failure, p.Method = 1, 1<<20, beta, Adaptive
 			p = p.resolved()
 			d := p.depth(n, only)
@@ -140,7 +141,7 @@ func TestMissesOfEqualRows(t *testing.T) {
 	wide := logAxis(0x1p-28, 1<<20, normBits)
 	mostLow, mostUp, mostFar := 0.0, 0.0, 0.0
 	for _, beta := range []float64{0.001, 0.005, 0.019, 0.1, 0.5} {
-		need := Params{Rho: 1, Dim: 1, Failure: beta, Method: Adaptive}.resolved().depthNeed()
+		need := Params{Rho: 1, Dim: 1, Failure: beta, Method: Adaptive, Relation: budget.Replace}.resolved().depthNeed()
 		for _, k := range []int64{1, 100, 1e4, 1e6} {
 			for _, l := range []float64{need, need / 1.5, 60} {
 				if testing.Short() && l == 60 || k > 1 && l < need {
@@ -213,7 +214,7 @@ func TestRareEventsOfUnknownSize(t *testing.T) {
 	}
 	far, near, releases := 0, 0, 300
 	for range releases {
-		switch c := release(t, Params{Rho: 4, Dim: 1, Max: 1 << 12}, x).Clip(); {
+		switch c := release(t, Params{Rho: 4, Dim: 1, Max: 1 << 12, Relation: budget.Replace}, x).Clip(); {
 		case c > 10:
 			far++
 		case c >= 1:
@@ -235,7 +236,7 @@ func TestFailureBehindAPilot(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	rng := rand.New(rand.NewPCG(73, 74)) // test data
 	const d, releases = 600, 20
-	p := Params{Rho: 0.5, Dim: d, Rows: 1, Max: 1e3, Unit: 1, Failure: 0.3, Method: Adaptive}
+	p := Params{Rho: 0.5, Dim: d, Rows: 1, Max: 1e3, Unit: 1, Failure: 0.3, Method: Adaptive, Relation: budget.Replace}
 	o, err := p.Plan()
 	require.NoError(t, err)
 	p.Rows = o.LeastRows

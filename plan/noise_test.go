@@ -68,7 +68,7 @@ func TestEveryNumberHasItsNoise(t *testing.T) {
 	for i := range wide {
 		wide[i] = 0.1
 	}
-	q := Params{Rho: 1, Dim: draws, NonNegative: true, Method: Thesis}.resolved()
+	q := Params{Rho: 1, Dim: draws, NonNegative: true, Method: Thesis, Relation: budget.Replace}.resolved()
 	r := newRun(ctx, q, &rows{dim: draws, max: 1, dense: slices.Repeat([][]float64{wide}, 10000)})
 	list := make([]int, draws)
 	for i := range list {
@@ -137,7 +137,7 @@ func checkFinite(t *testing.T, name string, m *Mean, rho float64) {
 
 // Entries below 0 count as 0 if rows are said to have none: the sensitivity √2·C rests on it.
 func TestNegativeEntriesCountAsZero(t *testing.T) {
-	p := Params{Rho: 1000, Dim: 3, NonNegative: true}
+	p := Params{Rho: 1000, Dim: 3, NonNegative: true, Relation: budget.Replace}
 	row := []float64{-1, 0.5, math.Inf(-1)}
 	m := release(t, p, slices.Repeat([][]float64{row}, 1000))
 	s := Sparse{Offsets: []int{0}}

@@ -58,14 +58,16 @@ type Params struct {
 	// P is the p of the ℓₚ error that the noise is shaped for, in [1/16, 64]. 0
 	// is 2, or 1 if NonNegative.
 	P float64
-	// Relation is budget.Replace, one row replaced by another, or
-	// budget.AddRemove, one row added or removed. 0 is Replace. A missing row
-	// is an empty (nil) one if rows are dense, and one left out if they are
+	// Relation is budget.AddRemove, one row added or removed, or
+	// budget.Replace, one row replaced by another. 0 is AddRemove. A missing
+	// row is an empty (nil) one if rows are dense, and one left out if they are
 	// sparse: sparse rows without entries are rows of zeros. If Steps.Centre is
 	// the Origin, AddRemove also covers a sparse row that loses all its
 	// entries.
 	Relation budget.Relation
 	// NonNegative says that no entry is negative; those that are count as 0.
+	// Clipped around the Origin, as sparse rows are, their sums need √½ of the
+	// noise under Replace.
 	NonNegative bool
 	// Method is how the mean is computed. 0 chooses.
 	Method Method
@@ -124,8 +126,8 @@ func (p Params) validate() error {
 		return bad("Method", p.Method, "another one if NonNegative: it centres rows")
 	case s.Centre > lastCentre:
 		return bad("Steps.Centre", s.Centre, "one of the constants")
-	case s.Centre == Median && p.NonNegative:
-		return bad("Steps.Centre", s.Centre, "Origin for rows that are NonNegative")
+	case s.Centre == Median && p.NonNegative && (p.Method == TwoPass || p.Method == Thesis):
+		return bad("Steps.Centre", s.Centre, "Origin for this Method where rows are NonNegative")
 	case s.Scaling > lastScaling:
 		return bad("Steps.Scaling", s.Scaling, "one of the constants")
 	case s.Spread > lastSpread:
@@ -166,7 +168,7 @@ func (p Params) validate() error {
 // their number.
 func (p Params) resolved() Params {
 	p.Max, p.Unit, p.P, p.Relation, p.Failure = p.max(), p.unit(), p.power(), p.relation(), p.failure()
-	if p.NonNegative || p.Method == Plain {
+	if p.Method == Plain || p.Method == TwoPass || p.NonNegative && p.Method == Thesis {
 		p.Steps.Centre = Origin
 	}
 	if p.Steps.Group == 0 {
@@ -187,23 +189,31 @@ func (p Params) resolved() Params {
 	return p.noNegativeZeros()
 }
 
-// adaptable returns the method that Auto is if rows are enough.
-func (p Params) adaptable() Params {
+// adaptable returns the method and the centre that Auto stands for if rows, dense or sparse, are
+// enough.
+func (p Params) adaptable(sparse bool) Params {
 	if p.Method == Auto {
 		p.Method = Adaptive
-		if p.NonNegative {
+		if p.NonNegative && sparse {
 			p.Method = TwoPass
 		}
 	}
-	return p.resolved()
+	p = p.resolved()
+	if p.Steps.Centre == AutoCentre {
+		p.Steps.Centre = Median
+		if sparse {
+			p.Steps.Centre = Origin
+		}
+	}
+	return p
 }
 
 // chosen returns the Params with Auto decided, for n rows. It is Plain where a quantile would more
 // probably miss than not, and where the noise would be larger even if no coordinate varied by more
 // than a Unit, unless some step is asked for. public are the ranges, or nil.
-func (p Params) chosen(n float64, public *ranges) Params {
-	q := p.adaptable()
-	if p.Method != Auto || p.Steps != (Params{NonNegative: p.NonNegative}).resolved().Steps || p.Shares != (Shares{}) || p.Symmetric {
+func (p Params) chosen(n float64, sparse bool, public *ranges) Params {
+	q := p.adaptable(sparse)
+	if p.Method != Auto || p.Steps != (Params{}).resolved().Steps || p.Shares != (Shares{}) || p.Symmetric {
 		return q
 	}
 	o := q.stagesBehind(n, typicalGain)
@@ -259,7 +269,7 @@ func (p Params) power() float64 {
 // relation returns the neighbouring relation, the default filled in.
 func (p Params) relation() budget.Relation {
 	if p.Relation == 0 {
-		return budget.Replace
+		return budget.AddRemove
 	}
 	return p.Relation
 }
@@ -310,9 +320,9 @@ func (p Params) sumSensitivity() float64 {
 	switch {
 	case p.relation() == budget.AddRemove:
 		return 1
-	case p.NonNegative && p.Steps.Centre != Median && p.Dim == 1:
+	case p.NonNegative && p.Steps.Centre == Origin && p.Dim == 1:
 		return 1
-	case p.NonNegative && p.Steps.Centre != Median:
+	case p.NonNegative && p.Steps.Centre == Origin:
 		return math.Nextafter(math.Sqrt2, 2)
 	}
 	return 2

@@ -13,7 +13,7 @@ import (
 )
 
 func TestInvalidParams(t *testing.T) {
-	good := Params{Rho: 1, Dim: 5, Max: 10}
+	good := Params{Rho: 1, Dim: 5, Max: 10, Relation: budget.Replace}
 	nan, inf, tiny := math.NaN(), math.Inf(1), math.SmallestNonzeroFloat64
 	bad := map[string][]Params{}
 	set := func(field string, change func(*Params)) {
@@ -62,7 +62,8 @@ func TestInvalidParams(t *testing.T) {
 	set("Method", func(p *Params) { p.Method = TwoPass })
 	set("Method", func(p *Params) { p.Method, p.NonNegative = InstanceOptimal, true })
 	set("Steps.Centre", func(p *Params) { p.Steps.Centre = lastCentre + 1 })
-	set("Steps.Centre", func(p *Params) { p.NonNegative, p.Steps.Centre = true, Median })
+	set("Steps.Centre", func(p *Params) { p.NonNegative, p.Method, p.Steps.Centre = true, TwoPass, Median })
+	set("Steps.Centre", func(p *Params) { p.NonNegative, p.Method, p.Steps.Centre = true, Thesis, Median })
 	set("Steps.Scaling", func(p *Params) { p.Steps.Scaling = lastScaling + 1 })
 	set("Steps.Spread", func(p *Params) { p.Steps.Spread = lastSpread + 1 })
 	set("Steps.Spread", func(p *Params) { p.Steps.Spread = Means })
@@ -80,18 +81,19 @@ func TestInvalidParams(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	m, err := New(Params{Rho: 1, Dim: 5, NonNegative: true, Shares: Shares{Clip: math.Copysign(0, -1)}})
+	m, err := New(Params{Rho: 1, Dim: 5, NonNegative: true, Shares: Shares{Clip: math.Copysign(0, -1)}, Relation: budget.Replace})
 	require.NoError(t, err)
 	p := m.Params()
 	require.Equal(t, p, p.resolved())
 	require.False(t, math.Signbit(p.Shares.Clip))
 	require.Equal(t, Auto, p.Method, "decided at Release")
-	require.Equal(t, TwoPass, p.chosen(1e6, nil).Method)
+	require.Equal(t, TwoPass, p.chosen(1e6, true, nil).Method)
+	require.Equal(t, Adaptive, p.chosen(1e6, false, nil).Method)
 	require.Equal(t, []float64{1, 0x1p-20, 1, 0.005, 0}, []float64{p.Max, p.Unit, p.P, p.Failure, p.Margin})
 	require.Equal(t, budget.ZCDP(1, budget.Row(budget.Replace)), m.Guarantee())
 	for _, method := range []Method{Auto, Adaptive, Thesis, Plain, InstanceOptimal} {
 		for _, nonNegative := range []bool{false, true} {
-			p := Params{Rho: 1, Dim: 5, Max: 3, NonNegative: nonNegative, Method: method}.resolved()
+			p := Params{Rho: 1, Dim: 5, Max: 3, NonNegative: nonNegative, Method: method, Relation: budget.Replace}.resolved()
 			require.Equal(t, p, p.resolved(), "idempotent")
 		}
 	}
@@ -136,7 +138,7 @@ func TestNeed(t *testing.T) {
 }
 
 func TestPlanning(t *testing.T) {
-	a := Params{Rho: 1, Dim: 2048, Rows: 4000, Max: 25 * math.Sqrt(2048), Unit: 1}
+	a := Params{Rho: 1, Dim: 2048, Rows: 4000, Max: 25 * math.Sqrt(2048), Unit: 1, Relation: budget.Replace}
 	o, err := a.Plan()
 	require.NoError(t, err)
 	require.True(t, o.Enough, "%v", o)
@@ -158,23 +160,23 @@ func TestPlanning(t *testing.T) {
 	again, err = a.Plan()
 	require.NoError(t, err)
 	require.False(t, again.Enough)
-	skewed, err := Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Unit: 1}.Plan(powers(512, 1)...)
+	skewed, err := Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Unit: 1, Relation: budget.Replace}.Plan(powers(512, 1)...)
 	require.NoError(t, err)
-	flat, err := Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Unit: 1, Steps: Steps{Scaling: Unscaled}}.Plan(powers(512, 1)...)
+	flat, err := Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Unit: 1, Steps: Steps{Scaling: Unscaled}, Relation: budget.Replace}.Plan(powers(512, 1)...)
 	require.NoError(t, err)
 	require.Less(t, skewed.Noise, 0.6*flat.Noise)
 	for _, scales := range [][]float64{{1, 2}, {0}, {-1}, {math.NaN()}, {math.Inf(1)}} {
-		_, err := Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5}.Plan(scales...)
+		_, err := Params{Rho: 1, Dim: 512, Rows: 10000, Max: 1e5, Relation: budget.Replace}.Plan(scales...)
 		require.ErrorIs(t, err, ErrParams)
 	}
 	for _, m := range []Method{TwoPass, Plain, Thesis} {
-		_, err := Params{Rho: 1, Dim: 3, Rows: 1, NonNegative: true, Method: m}.Plan()
+		_, err := Params{Rho: 1, Dim: 3, Rows: 1, NonNegative: true, Method: m, Relation: budget.Replace}.Plan()
 		require.NoError(t, err)
 	}
 }
 
 func TestMechanismString(t *testing.T) {
-	m, err := New(Params{Rho: 0.5, Dim: 3, Rows: 100, Max: 10})
+	m, err := New(Params{Rho: 0.5, Dim: 3, Rows: 100, Max: 10, Relation: budget.Replace})
 	require.NoError(t, err)
 	require.Equal(t, "plan.Mechanism: means of 3 coordinates in [−10, 10] by Auto, "+m.Guarantee().String(), m.String())
 }
@@ -182,8 +184,8 @@ func TestMechanismString(t *testing.T) {
 // RowsFor is the inverse of the Noise that Plan tells.
 func TestRowsFor(t *testing.T) {
 	for _, p := range []Params{
-		{Rho: 0.5, Dim: 100, Max: 1000, Unit: 1}, {Rho: 0.01, Dim: 1, Max: 10, Relation: budget.AddRemove},
-		{Rho: 1, Dim: 5000, NonNegative: true}, {Rho: 1, Dim: 20, Max: 1, Method: Plain}, {Rho: 2, Dim: 7, Max: 1, Method: Adaptive},
+		{Rho: 0.5, Dim: 100, Max: 1000, Unit: 1, Relation: budget.Replace}, {Rho: 0.01, Dim: 1, Max: 10, Relation: budget.AddRemove},
+		{Rho: 1, Dim: 5000, NonNegative: true, Relation: budget.Replace}, {Rho: 1, Dim: 20, Max: 1, Method: Plain, Relation: budget.Replace}, {Rho: 2, Dim: 7, Max: 1, Method: Adaptive, Relation: budget.Replace},
 	} {
 		for _, noise := range []float64{0.001, 0.1, 3} {
 			n, err := p.RowsFor(noise, 0.3*p.max())
@@ -199,7 +201,7 @@ func TestRowsFor(t *testing.T) {
 			require.False(t, n > 1 && good(n-1), "%+v: %v", p, noise)
 		}
 	}
-	good := Params{Rho: 1, Dim: 2, Max: 1}
+	good := Params{Rho: 1, Dim: 2, Max: 1, Relation: budget.Replace}
 	for _, noise := range []float64{0, -1, math.NaN(), 1e-300} {
 		_, err := good.RowsFor(noise)
 		require.ErrorIs(t, err, ErrParams)
@@ -213,7 +215,7 @@ func TestRowsFor(t *testing.T) {
 // What is smaller than all that matters is planned for as the least that matters: no number of the
 // The Plan underflows to 0/0.
 func TestPlanForTinyScales(t *testing.T) {
-	for _, p := range []Params{{Rho: 1, Dim: 5, Rows: 1000, Max: 1}, {Rho: 1, Dim: 1, Rows: 1 << 30, Max: 0x1p-100, Unit: 0x1p-159, P: maxP}, {Rho: minRho, Dim: 2, Rows: 9, NonNegative: true}} {
+	for _, p := range []Params{{Rho: 1, Dim: 5, Rows: 1000, Max: 1, Relation: budget.Replace}, {Rho: 1, Dim: 1, Rows: 1 << 30, Max: 0x1p-100, Unit: 0x1p-159, P: maxP, Relation: budget.Replace}, {Rho: minRho, Dim: 2, Rows: 9, NonNegative: true, Relation: budget.Replace}} {
 		for _, scale := range []float64{5e-324, 0x1p-1022, 0x1p-200, 0x1p-4 * p.unit()} {
 			o, err := p.Plan(scale)
 			require.NoError(t, err)
@@ -241,7 +243,7 @@ func TestZeroValuesReleaseNothing(t *testing.T) {
 	require.ErrorIs(t, err, ErrParams)
 	_, err = q.ReleaseSparse(context.Background(), sparse, 0.5)
 	require.ErrorIs(t, err, ErrParams)
-	for _, p := range []Params{{}, {Rho: 1, Dim: -1, Max: 1}, {Rho: 1, Dim: 2, Max: math.NaN()}, {Rho: 1e300, Dim: 2, Max: 1}} {
+	for _, p := range []Params{{}, {Rho: 1, Dim: -1, Max: 1, Relation: budget.Replace}, {Rho: 1, Dim: 2, Max: math.NaN(), Relation: budget.Replace}, {Rho: 1e300, Dim: 2, Max: 1, Relation: budget.Replace}} {
 		require.True(t, math.IsNaN(p.NormBound()))
 		require.Zero(t, p.Size())
 	}
@@ -321,17 +323,17 @@ func TestAutoFallsBackToPlain(t *testing.T) {
 		n    float64
 		want Method
 	}{
-		{"many rows", Params{Max: 1000}, 1000, Adaptive},
-		{"few rows", Params{Max: 1000}, 20, Plain},
-		{"few rows, a step", Params{Max: 1000, Steps: Steps{Undivided: true}}, 20, Adaptive},
-		{"few rows, a share", Params{Max: 1000, Shares: Shares{Clip: 0.1}}, 20, Adaptive},
-		{"few rows, a method", Params{Max: 1000, Method: Adaptive}, 20, Adaptive},
-		{"nothing to find", Params{Max: 1000, Unit: 1000}, 1000, Plain},
+		{"many rows", Params{Max: 1000, Relation: budget.Replace}, 1000, Adaptive},
+		{"few rows", Params{Max: 1000, Relation: budget.Replace}, 20, Plain},
+		{"few rows, a step", Params{Max: 1000, Steps: Steps{Undivided: true}, Relation: budget.Replace}, 20, Adaptive},
+		{"few rows, a share", Params{Max: 1000, Shares: Shares{Clip: 0.1}, Relation: budget.Replace}, 20, Adaptive},
+		{"few rows, a method", Params{Max: 1000, Method: Adaptive, Relation: budget.Replace}, 20, Adaptive},
+		{"nothing to find", Params{Max: 1000, Unit: 1000, Relation: budget.Replace}, 1000, Plain},
 		{"bits", Params{NonNegative: true, Unit: 1}, 1000, Plain},
-		{"fractions", Params{NonNegative: true}, 1000, TwoPass},
+		{"fractions", Params{NonNegative: true}, 1000, Adaptive},
 	} {
-		c.p.Rho, c.p.Dim = 1, 2
-		require.Equal(t, c.want, c.p.resolved().chosen(c.n, nil).Method, c.name)
+		c.p.Rho, c.p.Dim, c.p.Relation = 1, 2, budget.Replace
+		require.Equal(t, c.want, c.p.resolved().chosen(c.n, false, nil).Method, c.name)
 		m := release(t, c.p, make([][]float64, int(c.n)))
 		checkValid(t, m)
 		require.Equal(t, c.want, m.Params().Method, c.name)
@@ -340,12 +342,12 @@ func TestAutoFallsBackToPlain(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.want, o.Params.Method, c.name)
 	}
-	p := Params{Rho: 0.125, Dim: 2048, Rows: 4000, Max: 25 * math.Sqrt(2048), Unit: 1}
+	p := Params{Rho: 0.125, Dim: 2048, Rows: 4000, Max: 25 * math.Sqrt(2048), Unit: 1, Relation: budget.Replace}
 	o, err := p.Plan()
 	require.NoError(t, err)
 	require.False(t, o.Enough, "for columns that differ in scale")
 	require.Equal(t, Adaptive, o.Params.Method, "but a pilot saves enough where they are alike")
-	m, err := New(Params{Rho: 1, Dim: 2, Max: 1000, Unit: 1000})
+	m, err := New(Params{Rho: 1, Dim: 2, Max: 1000, Unit: 1000, Relation: budget.Replace})
 	require.NoError(t, err)
 	m, err = m.WithScales([]float64{1, 2})
 	require.NoError(t, err)

@@ -35,7 +35,7 @@ type Plan struct {
 	// Clip is the part of ρ that C will take, and Clipped how many rows are to
 	// be clipped, before the Margin. A mean may move by up to Clipped/n of what
 	// these rows are beyond C, towards the centre: for symmetric rows that
-	// cancels. Neither Noise nor [Mean.Interval] knows of it.
+	// cancels. Neither Noise nor [Mean.NoiseInterval] knows of it.
 	Clip, Clipped float64
 	// Enough reports whether n is large enough against √(d/ρ) that Failure is
 	// at most that of the Params. From 512 columns on a sixth fewer rows do
@@ -82,7 +82,7 @@ func (p Params) Plan(scales ...float64) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	n, q := float64(p.Rows), p.adaptable()
+	n, q := float64(p.Rows), p.adaptable(false)
 	o := p.planAt(n, q.spreadOf(all))
 	o.LeastRows = int(search.Least(1, func(n int64) bool { return q.stagesAt(float64(n)).Enough }))
 	return o, nil
@@ -90,8 +90,8 @@ func (p Params) Plan(scales ...float64) (Plan, error) {
 
 // planAt is the Plan for n rows and guesses of the scales, but for LeastRows.
 func (p Params) planAt(n float64, guessed spread) Plan {
-	o := p.adaptable().stagesAt(n)
-	chosen := p.resolved().chosen(n, nil)
+	o := p.adaptable(false).stagesAt(n)
+	chosen := p.resolved().chosen(n, false, nil)
 	o.Params, o.Params.Method = p, chosen.Method
 	o.Noise, o.Plain, o.Sampling = chosen.errorsOf(n, guessed, o, nil)
 	return o
@@ -112,7 +112,7 @@ func (p Params) RowsFor(noise float64, scales ...float64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	guessed := p.adaptable().spreadOf(all)
+	guessed := p.adaptable(false).spreadOf(all)
 	enough := func(n int64) bool {
 		o := p.planAt(float64(n), guessed)
 		return (o.Enough || o.Params.Method == Plain) && o.Noise <= noise
@@ -167,7 +167,9 @@ func (p Params) errorsOf(n float64, guessed spread, o Plan, public *ranges) (noi
 	}
 	left := 1 - min(o.Centre+looked+o.Clip, 0.99)
 	noise = unit * c / math.Sqrt(left) * guessed.shaped
-	plain = unit * public.bound(p) * math.Pow(float64(p.Dim), 1/p.P) * normError([]float64{1}, p.P)
+	q := p
+	q.Steps.Centre = Origin
+	plain = unit / p.sumSensitivity() * q.sumSensitivity() * public.bound(p) * math.Pow(float64(p.Dim), 1/p.P) * normError([]float64{1}, p.P)
 	if p.Method == Plain {
 		noise = plain
 	}

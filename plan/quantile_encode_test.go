@@ -12,7 +12,7 @@ import (
 )
 
 func sampleQuantiles() *Quantiles {
-	return &Quantiles{params: QuantileParams{Rho: 0.5, Dim: 2, Rows: 100, Max: 10}.resolved(), levels: []float64{0.25, 0.5, 1}, keys: []uint32{7, 7, 1 << 20, 0, 3, 3}}
+	return &Quantiles{params: QuantileParams{Rho: 0.5, Dim: 2, Rows: 100, Max: 10, Relation: budget.Replace}.resolved(), levels: []float64{0.25, 0.5, 1}, keys: []uint32{7, 7, 1 << 20, 0, 3, 3}}
 }
 
 func quantileSamples() map[string]encoding.BinaryMarshaler {

@@ -21,7 +21,7 @@ type QuantileParams struct {
 	// Unit is the least difference that matters, 0 being Max/2²⁰: of Asinh the
 	// width of the linear part, of Log the least value.
 	Unit float64
-	// Relation is budget.Replace or budget.AddRemove. 0 is Replace.
+	// Relation is budget.AddRemove or budget.Replace. 0 is AddRemove.
 	Relation budget.Relation
 	// Base is the public base measure; AutoBase is Asinh. With Log it is the
 	// quantiles of |x| that are released.

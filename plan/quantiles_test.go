@@ -96,7 +96,7 @@ func TestQuantilesOfSparseColumns(t *testing.T) {
 		s.Indices = append(s.Indices, uint32(j%500))
 		s.Offsets = append(s.Offsets, len(s.Indices))
 	}
-	q, err := NewQuantiles(QuantileParams{Rho: 10, Dim: 500, Max: 2, Unit: 1})
+	q, err := NewQuantiles(QuantileParams{Rho: 10, Dim: 500, Max: 2, Unit: 1, Relation: budget.Replace})
 	require.NoError(t, err)
 	out, err := q.ReleaseSparse(context.Background(), s, 0.5)
 	require.NoError(t, err)
@@ -110,7 +110,7 @@ func TestQuantilesOfSparseColumns(t *testing.T) {
 }
 
 func TestQuantileParams(t *testing.T) {
-	good := QuantileParams{Rho: 1, Dim: 2, Max: 1}
+	good := QuantileParams{Rho: 1, Dim: 2, Max: 1, Relation: budget.Replace}
 	for _, change := range []func(*QuantileParams){
 		func(q *QuantileParams) { q.Rho = 0 }, func(q *QuantileParams) { q.Dim = 0 }, func(q *QuantileParams) { q.Max = math.NaN() },
 		func(q *QuantileParams) { q.Base = lastBase + 1 }, func(q *QuantileParams) { q.Search = -1 }, func(q *QuantileParams) { q.Relation = 3 },
@@ -168,7 +168,7 @@ func TestQuantilePlanning(t *testing.T) {
 	for j := range constant {
 		constant[j] = []float64{3, -2}
 	}
-	p := QuantileParams{Rho: 1, Dim: 2, Max: 10, Unit: 1}
+	p := QuantileParams{Rho: 1, Dim: 2, Max: 10, Unit: 1, Relation: budget.Replace}
 	p.Rho = p.RequiredRho(2000, 0.5, 1/float64(p.Candidates()), 1e-6)
 	q, err := NewQuantiles(p)
 	require.NoError(t, err)
@@ -176,7 +176,7 @@ func TestQuantilePlanning(t *testing.T) {
 	require.NoError(t, err)
 	require.InDelta(t, 3, out.Quantile(0, 0.5), 0.01)
 	require.InDelta(t, -2, out.Quantile(1, 0.5), 0.01)
-	p = QuantileParams{Rho: 0.02, Dim: 2, Max: 10, Unit: 1, Search: 16}
+	p = QuantileParams{Rho: 0.02, Dim: 2, Max: 10, Unit: 1, Search: 16, Relation: budget.Replace}
 	bound := p.RankError(0.5, 1, 1e-6)
 	require.InEpsilon(t, math.Sqrt(16*math.Log(16*2/1e-6)/0.01), bound, 1e-12)
 	require.InEpsilon(t, 0.02, p.RequiredRho(int(2*bound), 0.5, 1, 1e-6), 0.01)

@@ -23,7 +23,7 @@ func withRanges(t *testing.T, p Params, min, max []float64) *Mechanism {
 func TestInvalidRanges(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, nonNegative := range []bool{false, true} {
-		m, err := New(Params{Rho: 1, Dim: 2, Max: 10, NonNegative: nonNegative})
+		m, err := New(Params{Rho: 1, Dim: 2, Max: 10, NonNegative: nonNegative, Relation: budget.Replace})
 		require.NoError(t, err)
 		for _, broken := range [][2][]float64{
 			{nil, nil}, {{0, 0}, {1}}, {{0}, {1, 1}}, {{0, 1}, {1, 1}}, {{0, 2}, {1, 1}}, {{0, nan}, {1, 1}}, {{0, 0}, {1, nan}}, {{0, -inf}, {1, 1}}, {{0, 0}, {1, inf}},
@@ -85,11 +85,11 @@ func TestEntriesAreClampedToTheirRanges(t *testing.T) {
 	min, max := []float64{2, -3, 1}, []float64{6, 9, 7}
 	want := []float64{(6. + 4 + 2 + 5) / 4, (-3. + 4 + 0 - 2) / 4, (1. + 1 + 1 + 3) / 4}
 	for _, method := range []Method{Adaptive, Plain, Thesis} {
-		p := Params{Rho: 200, Dim: 3, Max: 1000, Unit: 1, Method: method}
+		p := Params{Rho: 200, Dim: 3, Max: 1000, Unit: 1, Method: method, Relation: budget.Replace}
 		out, err := withRanges(t, p, min, max).Release(x)
 		require.NoError(t, err)
 		checkValid(t, out)
-		bounded, err := withRanges(t, Params{Rho: 200, Dim: 3, Max: 1000, Unit: 1, Method: method}, min, max).Release(x)
+		bounded, err := withRanges(t, Params{Rho: 200, Dim: 3, Max: 1000, Unit: 1, Method: method, Relation: budget.Replace}, min, max).Release(x)
 		require.NoError(t, err)
 		for i := range want {
 			require.InDelta(t, want[i], out.Estimate(i), 0.8, "%v, coordinate %d", method, i)
@@ -101,8 +101,8 @@ func TestEntriesAreClampedToTheirRanges(t *testing.T) {
 		}
 	}
 	low := []float64{0, 0, 0}
-	p := Params{Rho: 200, Dim: 3, NonNegative: true, Max: 1000, Method: TwoPass}
-	out, err := withRanges(t, p, low, max).Release(x)
+	p := Params{Rho: 200, Dim: 3, NonNegative: true, Max: 1000, Method: TwoPass, Relation: budget.Replace}
+	out, err := withRanges(t, p, low, max).ReleaseSparse(sparseOf(x))
 	require.NoError(t, err)
 	checkValid(t, out)
 	require.InDelta(t, (6.+4+0+5)/4, out.Estimate(0), 0.5)

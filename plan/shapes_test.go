@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -71,7 +72,7 @@ func TestShrunkOnSparseSets(t *testing.T) {
 			budgets = []float64{1. / 16, 1. / 4, 1, 4}
 		}
 		for at, rho := range budgets {
-			m := releaseSparse(t, Params{Rho: rho, Dim: set.d, NonNegative: true}, x)
+			m := releaseSparse(t, Params{Rho: rho, Dim: set.d, NonNegative: true, Relation: budget.Replace}, x)
 			cut := m.Values()
 			for i, v := range cut {
 				cut[i] = max(v, 0)
@@ -105,7 +106,7 @@ func TestDefaultsOnAFreshShape(t *testing.T) {
 	const d = 1500
 	x, mean := heavyTails(rng, 6000, d)
 	for _, rho := range []float64{0.1, 1} {
-		p := Params{Rho: rho, Dim: d, NonNegative: true}
+		p := Params{Rho: rho, Dim: d, NonNegative: true, Relation: budget.Replace}
 		unscaled, plain := p, p
 		unscaled.Steps.Scaling, plain.Method = Unscaled, Plain
 		m := releaseSparse(t, p, x)

@@ -53,8 +53,8 @@ func (r *run) twoPass() (*Mean, error) {
 // noise of standard deviation sd.
 func (r *run) shapeBy(sums []float64, sd float64) {
 	r.scaled = r.p.Steps.Scaling != Unscaled
-	// a sparse row without entries must stay at 0: see Params.Relation
-	flip := !r.p.privateRows() && (r.x.sparse == nil || r.p.Relation == budget.Replace)
+	// a row without entries must stay at 0 where it may be a missing one: see Params.Relation
+	flip := r.p.Relation == budget.Replace
 	for i, sum := range sums {
 		most := r.x.clean(i, math.Inf(1))
 		full := cap1(r.n) * most

@@ -2,15 +2,13 @@
 // numbers from one spend, each with an interval, and quantiles from another, under pure
 // ε-differential privacy or zCDP.
 //
-// It answers the questions of a first report: how many rows, what total, what average, how spread.
-// One release answers all five for the noise of little more than one. In four lines:
+// It answers how many rows, what total, what average, how spread, for the noise of little more than
+// one question. In four lines:
 //
 //	b, err := column.New(column.Params{Epsilon: 1, Min: 0, Max: 100}) // ages
 //	b.Add(age)                                                         // for each row
 //	s, err := b.Release()
-//	mean := s.Mean(); lo, hi := s.Interval(column.Mean, 0.95)
-//
-// The median takes [NewQuantiles], Add, Release and [Quantiles.Quantile] of 0.5.
+//	mean := s.Mean(); lo, hi := s.Interval(column.Mean, 0.95)         // quantiles: NewQuantiles
 //
 // # Which package
 //
@@ -46,9 +44,8 @@
 //	Only Sum                    √2·max(|Min|, |Max|)/ε, or max(|Min|, |Max|)/√(2ρ)
 //
 // The number at the end of a line is Moments. Where the count and a normalised sum share ε by
-// halves, as is usual, the mean has 2.83h·√(1+m²)/(εn): Moments 1 has 0.71 of it for every column,
-// and the variance of Moments 2 has 0.43 to 0.58 of what a split into three has, on ages, incomes,
-// latencies, basket sizes, rare events and uniform numbers. Rounding takes at most h·2⁻²⁹ a row.
+// halves, as is usual, the mean has 2.83h·√(1+m²)/(εn): Moments 1 has 0.71 of it, and the variance
+// of Moments 2 0.43 to 0.58 of what a split into three has. Rounding takes h·2⁻²⁹ a row at most.
 //
 // Quantiles: [Quantiles.RankInterval] bounds the error in rank for all data. Mean errors in rows at
 // n = 1000, AddRemove, Resolution a thousandth of the range, levels .1, .3, .5, .7, .9:
@@ -58,11 +55,11 @@
 //	5 levels, ε = 1 | 0.1  5|42    3|39       2|39       4|37      5|34
 //	5 levels, ρ = ½        1.6     .5         .5         1.0       1.5
 //
-// With the default Resolution these are up to 1.5 more, and where many rows have the same value, as
-// with ages, up to 10: the quantile may be between two of them. Give the unit of the data there.
+// With the default Resolution these are up to 1.5 more, and up to 10 where many rows are equal, as
+// with ages: give the unit of the data there.
 //
-// What is clamped is lost: the mean is that of the clamped values, and intervals cover that, those
-// of Variance and StdDev conservatively. Mean and Variance are ratios, biased by about noise²/n².
+// What is clamped is lost: intervals cover the mean of the clamped values, those of Variance and
+// StdDev conservatively. Mean and Variance are ratios, biased by about noise²/n².
 //
 // # Cost
 //
@@ -73,8 +70,8 @@
 //
 // # Not covered
 //
-// Ranges learned from the data, several columns at once, the sampling of the rows, timing, and
-// whoever reads the memory of the process. A Builder is for one goroutine.
+// Several columns at once, the sampling of the rows, timing, and whoever reads the memory of the
+// process. A Builder is for one goroutine.
 //
 // Sources: Fejér (1932) for the nodes and Kiefer, Wolfowitz (1960) for their optimality; Fieller
 // (1954) for ratios; Kaplan, Schnapp, Stemmer (ICML 2022) for quantiles, to which the jitter of

@@ -92,8 +92,8 @@ func mechanisms() []audited {
 		estimate("approx Student", approx.Params{Epsilon: 1, Error: 1, Moment: 4, Noise: approx.StudentNoise}),
 		estimate("approx Pareto", approx.Params{Epsilon: 1, Error: 1, Moment: 4, Noise: approx.ParetoNoise}),
 		discrete(1),
-		mean(plan.Params{Method: plan.Plain, Dim: 1}, 2), mean(plan.Params{Method: plan.Adaptive, Dim: 1}, 100), mean(plan.Params{Method: plan.InstanceOptimal, Dim: 2}, 100),
-		mean(plan.Params{Method: plan.TwoPass, Dim: 1, NonNegative: true}, 100), mean(plan.Params{Method: plan.Thesis, Dim: 2}, 100), turned(),
+		mean(plan.Params{Method: plan.Plain, Dim: 1, Relation: budget.Replace}, 2), mean(plan.Params{Method: plan.Adaptive, Dim: 1, Relation: budget.Replace}, 100), mean(plan.Params{Method: plan.InstanceOptimal, Dim: 2, Relation: budget.Replace}, 100),
+		mean(plan.Params{Method: plan.TwoPass, Dim: 1, NonNegative: true, Relation: budget.Replace}, 100), mean(plan.Params{Method: plan.Thesis, Dim: 2, Relation: budget.Replace}, 100), turned(),
 		steps(),
 	}, releases())
 }
@@ -621,8 +621,8 @@ func mean(p plan.Params, rows int) audited {
 
 // turned is that of rows along two axes, of which one turns from one to the other: its norm stays.
 func turned() audited {
-	p := plan.Params{Method: plan.Adaptive, Rho: 0.5, Dim: 2, Max: 1, NonNegative: true, Shares: plan.Shares{Clip: 0.02}}
-	p.Steps.Scaling, p.Steps.Undivided, p.Steps.Clip = plan.Unscaled, true, 0.5
+	p := plan.Params{Method: plan.Adaptive, Rho: 0.5, Dim: 2, Max: 1, NonNegative: true, Shares: plan.Shares{Clip: 0.02}, Relation: budget.Replace}
+	p.Steps.Centre, p.Steps.Scaling, p.Steps.Undivided, p.Steps.Clip = plan.Origin, plan.Unscaled, true, 0.5
 	return means("plan Adaptive, a row turns", p, func(side int) [][]float64 {
 		x := make([][]float64, 2000)
 		for i := range x {
@@ -639,8 +639,12 @@ func turned() audited {
 func means(name string, p plan.Params, rows func(side int) [][]float64, n int) audited {
 	return audited{name, p.Guarantee(), func() source {
 		m, sides := must(plan.New(p)), [2][][]float64{rows(0), rows(1)}
+		release := func(side int) *plan.Mean { return must(m.Release(sides[side])) }
+		if p.Method == plan.TwoPass {
+			release = func(side int) *plan.Mean { return must(m.ReleaseSparse(stored(sides[side]))) }
+		}
 		return func(side int, emit func([]float64)) {
-			y, out := must(m.Release(sides[side])), []float64(nil)
+			y, out := release(side), []float64(nil)
 			for j := range p.Dim {
 				out = append(out, y.Estimate(j), y.Estimate(j)/y.StdDev(j), y.Centre(j), (y.Estimate(j)-y.Centre(j))/y.StdDev(j))
 				if s := y.Scale(j); s > 0 {
@@ -673,4 +677,16 @@ func steps() audited {
 			emit(x)
 		}
 	}, 20_000}
+}
+
+// stored returns rows as sparse ones that store every entry.
+func stored(x [][]float64) plan.Sparse {
+	s := plan.Sparse{Offsets: []int{0}}
+	for _, row := range x {
+		for i, v := range row {
+			s.Indices, s.Values = append(s.Indices, uint32(i)), append(s.Values, v)
+		}
+		s.Offsets = append(s.Offsets, len(s.Indices))
+	}
+	return s
 }

@@ -74,7 +74,7 @@ func window() audited {
 // quantile is the median of two rows, of which one goes from one end to the other: the median lies
 // between it and the other row.
 func quantile() audited {
-	p := plan.QuantileParams{Rho: 0.5, Dim: 1, Max: 1, Unit: 0.5, Base: plan.Uniform}
+	p := plan.QuantileParams{Rho: 0.5, Dim: 1, Max: 1, Unit: 0.5, Base: plan.Uniform, Relation: budget.Replace}
 	return audited{"plan quantiles", p.Guarantee(), func() source {
 		m := must(plan.NewQuantiles(p))
 		return func(side int, emit func([]float64)) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"math"
 	"math/rand/v2"
 
@@ -112,7 +113,7 @@ func planDimensions(e effort, step func()) (*picture, error) {
 	m := newMeans(e, step, newPicture("No skew: n = 4000, σ = 1, ρ = 0.5", "d, number of coordinates", "ℓ₂ error").log(true, true))
 	for _, d := range e.dimensions() {
 		data := rows.Gaussian(generator(d), n, 0, rows.Powers(d, 0))
-		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 25 * math.Sqrt(float64(d)), Unit: 1, P: 2}
+		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 25 * math.Sqrt(float64(d)), Unit: 1, P: 2, Relation: budget.Replace}
 		if err := m.point(float64(d), data, params, instanceOptimal(25./4), printed, here); err != nil {
 			return nil, err
 		}
@@ -129,7 +130,7 @@ func planSkew(e effort, step func()) (*picture, error) {
 	for _, alpha := range []float64{0, 0.5, 1, 1.5, 2} {
 		sds := rows.Powers(d, alpha)
 		data := rows.Gaussian(generator(d), n, 10, sds)
-		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 50 * math.Pow(float64(d), 1.5), Unit: 1, P: 2}
+		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 50 * math.Pow(float64(d), 1.5), Unit: 1, P: 2, Relation: budget.Replace}
 		if err := m.point(alpha, data, params, instanceOptimal(30*sds[0]), printed, here); err != nil {
 			return nil, err
 		}
@@ -151,7 +152,7 @@ func planSkewed(e effort, step func()) (*picture, error) {
 	for _, d := range e.dimensions() {
 		data := rows.Gaussian(generator(d), n, 10, rows.Powers(d, 2))
 		data.Truth = data.Mean()
-		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 50 * math.Pow(float64(d), 1.5), Unit: 1, P: 2}
+		params := plan.Params{Rho: gaussianBudget, Dim: d, Rows: n, Max: 50 * math.Pow(float64(d), 1.5), Unit: 1, P: 2, Relation: budget.Replace}
 		if err := m.point(float64(d), data, params, instanceOptimal(10*float64(d)), printed, here); err != nil {
 			return nil, err
 		}
@@ -168,7 +169,7 @@ func planBinary(e effort, step func()) (*picture, error) {
 	m := newMeans(e, step, newPicture(title, "α", "ℓ₁ error"))
 	for _, alpha := range []float64{0, 0.25, 0.5, 0.75, 1} {
 		data := rows.Bits(generator(d), n, d, alpha)
-		params := plan.Params{Rho: binaryBudget, Dim: d, Rows: n, NonNegative: true, P: 1}
+		params := plan.Params{Rho: binaryBudget, Dim: d, Rows: n, NonNegative: true, P: 1, Relation: budget.Replace}
 		if err := m.point(alpha, data, params, instanceOptimal(1), printed, here); err != nil {
 			return nil, err
 		}
@@ -199,7 +200,7 @@ func planBaskets(e effort, step func()) (*picture, error) {
 	shrunken := here
 	shrunken.name, shrunken.shrunken = "the same, shrunken", true
 	for _, rho := range []float64{0.0625, 0.125, 0.25, 0.5, 1} {
-		params := plan.Params{Rho: rho, Dim: len(data.Truth), Rows: data.Sparse.Rows(), NonNegative: true, P: 1}
+		params := plan.Params{Rho: rho, Dim: len(data.Truth), Rows: data.Sparse.Rows(), NonNegative: true, P: 1, Relation: budget.Replace}
 		if err := m.point(rho, data, params, printed, unscaled, here, shrunken); err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -167,7 +168,7 @@ func (r *report) suite(g grid) error {
 					o := newOracle(x)
 					best := o.best(rho)
 					for i, m := range methods {
-						p := plan.Params{Rho: rho, Dim: d, Rows: n, Max: suiteMax, Method: plan.Adaptive, Workers: r.workers, Steps: plan.Steps{Centre: plan.Origin, Scaling: plan.Unscaled}}
+						p := plan.Params{Rho: rho, Dim: d, Rows: n, Max: suiteMax, Method: plan.Adaptive, Workers: r.workers, Steps: plan.Steps{Centre: plan.Origin, Scaling: plan.Unscaled}, Relation: budget.Replace}
 						m.change(&p)
 						errors, covered, err := o.released(r, p, x)
 						if err != nil {
@@ -349,7 +350,7 @@ func (o *oracle) released(r *report, p plan.Params, x [][]float64) (errors []flo
 		}
 		for i, v := range out.Values() {
 			errors[run] = math.Hypot(errors[run], v-o.mean[i])
-			if lo, hi := out.Interval(i, 0.95); lo <= o.mean[i] && o.mean[i] <= hi {
+			if lo, hi := out.NoiseInterval(i, 0.95); lo <= o.mean[i] && o.mean[i] <= hi {
 				covered += 1 / (o.d * float64(r.runs))
 			}
 		}

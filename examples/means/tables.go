@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"github.com/dpsketch/dpsketch/noise/budget"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -18,7 +19,7 @@ func seed(table uint64) *rand.Rand { return rand.New(rand.NewPCG(9, table)) }
 // that to the mean behind the rows.
 func gaussianA(r *report) error {
 	n, d := 4000/r.scale, 2048/r.scale
-	p := plan.Params{Dim: d, Max: 25 * math.Sqrt(float64(d)), Unit: 1}
+	p := plan.Params{Dim: d, Max: 25 * math.Sqrt(float64(d)), Unit: 1, Relation: budget.Replace}
 	unscaled, symmetric, thesis, optimal := p, p, p, p
 	symmetric.Symmetric = true
 	unscaled.Steps.Scaling = plan.Unscaled
@@ -44,7 +45,7 @@ func gaussianA(r *report) error {
 // error is that to the mean of the rows.
 func gaussianC(r *report) error {
 	n, d := 10000/r.scale, 2048/r.scale
-	p := plan.Params{Dim: d, Max: 50 * math.Pow(float64(d), 1.5), Unit: 1}
+	p := plan.Params{Dim: d, Max: 50 * math.Pow(float64(d), 1.5), Unit: 1, Relation: budget.Replace}
 	unscaled, symmetric, optimal := p, p, p
 	symmetric.Symmetric = true
 	unscaled.Steps.Scaling = plan.Unscaled
@@ -74,7 +75,7 @@ func gaussianC(r *report) error {
 func binary(r *report) error {
 	for at, alpha := range []float64{0.25, 0.75} {
 		n, d := 4096/r.scale, 2048/r.scale
-		p := plan.Params{Dim: d, NonNegative: true}
+		p := plan.Params{Dim: d, NonNegative: true, Relation: budget.Replace}
 		unscaled, symmetric, thesis := p, p, p
 		symmetric.Symmetric = true
 		unscaled.Steps.Scaling, thesis.Method = plan.Unscaled, plan.Thesis
@@ -102,7 +103,7 @@ func baskets(r *report) error {
 	if err != nil {
 		return err
 	}
-	p := plan.Params{Dim: len(d.Truth), NonNegative: true}
+	p := plan.Params{Dim: len(d.Truth), NonNegative: true, Relation: budget.Replace}
 	unscaled, symmetric, thesis, plain, optimal := p, p, p, p, p
 	symmetric.Symmetric = true
 	unscaled.Steps.Scaling, thesis.Method, plain.Method = plan.Unscaled, plan.Thesis, plan.Plain
@@ -141,7 +142,7 @@ func sparse(r *report) error {
 		columns string
 		data    rows.Set
 	}{{"Verses", "words", verses}, {"Phrases", "words", phrases}, {"Shop", "products", shop}} {
-		p := plan.Params{Dim: len(c.data.Truth), NonNegative: true}
+		p := plan.Params{Dim: len(c.data.Truth), NonNegative: true, Relation: budget.Replace}
 		err := r.table(comparison{
 			title:   fmt.Sprintf("%s: ½·ℓ₁ error, %d rows, %d %s, %d ones, replace-one", c.name, c.data.Sparse.Rows(), p.Dim, c.columns, len(c.data.Sparse.Indices)),
 			budgets: []float64{1. / 16, 1. / 4, 1, 4},
@@ -186,10 +187,10 @@ func speed(r *report) error {
 		data rows.Set
 		p    plan.Params
 	}{
-		{"text baskets", d, plan.Params{Rho: 1, Dim: len(d.Truth), NonNegative: true}},
-		{fmt.Sprintf("%d × 27983, %d ones", zipf.Sparse.Rows(), len(zipf.Sparse.Indices)), zipf, plan.Params{Rho: 1, Dim: 27983, NonNegative: true}},
+		{"text baskets", d, plan.Params{Rho: 1, Dim: len(d.Truth), NonNegative: true, Relation: budget.Replace}},
+		{fmt.Sprintf("%d × 27983, %d ones", zipf.Sparse.Rows(), len(zipf.Sparse.Indices)), zipf, plan.Params{Rho: 1, Dim: 27983, NonNegative: true, Relation: budget.Replace}},
 		{fmt.Sprintf("dense %d × %d", 10000/r.scale, len(sds)), rows.Gaussian(rng, 10000/r.scale, 10, sds),
-			plan.Params{Rho: 1, Dim: len(sds), Max: 50 * math.Pow(2048, 1.5), Unit: 1}},
+			plan.Params{Rho: 1, Dim: len(sds), Max: 50 * math.Pow(2048, 1.5), Unit: 1, Relation: budget.Replace}},
 	} {
 		job.p.Workers = r.workers
 		var before, after runtime.MemStats

@@ -245,7 +245,7 @@ var rows = []row{
 		edits: "plan: weights fall too fast; the rarer end of a piece is accepted too often; a step of the binary search forgets that there are T",
 	},
 	{
-		claim: "Errors and intervals of means and their quantiles hold", about: "plan.Mean.Interval plan.Mean.IntervalBounded plan.Mean.NoiseNorm plan.Mean.StdDev plan.Mean.StdDevs plan.Params.RowsFor plan.QuantileParams.RankError plan.QuantileParams.RequiredRho plan.Quantiles.Interval",
+		claim: "Errors and intervals of means and their quantiles hold", about: "plan.Mean.NoiseInterval plan.Mean.IntervalBounded plan.Mean.NoiseNorm plan.Mean.StdDev plan.Mean.StdDevs plan.Params.RowsFor plan.QuantileParams.RankError plan.QuantileParams.RequiredRho plan.Quantiles.Interval",
 		theorem: "PLAN's error bound, with what clipping took bounded from the release", proof: "plan/bounded.go", code: "plan.Mean.noiseOfSum", exact: "plan.TestIntervalOfTheLargestNumbers plan.TestIndependentNoise plan.TestRowsFor plan.TestQuantilePlanning",
 		audit: "plan.TestIntervalCoverage plan.TestIntervalBoundedAgainstTheWorst plan.TestQuantileIntervalHolds", edits: "plan: an honest interval forgets the noise of γ; an honest interval forgets what was clipped",
 	},

@@ -76,7 +76,7 @@ var makers = []maker{
 	by("misragries/series.NewTimeline", false, series.Params{Epsilon: 1, Delta: 1e-6}, series.NewTimeline[string]),
 	by("noise/approx.New", true, approx.Params{Epsilon: 1, Error: 1}, approx.New),
 	by("noise/approx.NewAdviceSearch", false, approx.AdviceParams{Epsilon: 1, Min: 1, Max: 1 << 10, Sensitivity: 1e-3}, approx.NewAdviceSearch),
-	by("plan.New", true, plan.Params{Rho: 1, Dim: 4, Max: 1, Rows: 100}, plan.New),
+	by("plan.New", true, plan.Params{Rho: 1, Dim: 4, Max: 1, Rows: 100, Relation: budget.Replace}, plan.New),
 	by("threshold/groupby.New", true, groupby.Params{Epsilon: 1, Delta: 1e-6, Max: 1}, groupby.New[string]),
 	by("threshold/groupby.NewListed", false, groupby.Params{Epsilon: 1, Max: 1}, func(p groupby.Params) (*groupby.Builder[string], error) {
 		return groupby.NewListed(p, "key", "the key of one user")

@@ -56,8 +56,8 @@ func releases() map[string]bound {
 	noLevels := distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
 	keys := groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}
 	rows := [][]float64{{0, 0, 0, 0}}
-	mean := made(plan.New(plan.Params{Rho: 1, Dim: 4, Max: 1, Rows: 1}))
-	quantiles := made(plan.NewQuantiles(plan.QuantileParams{Rho: 1, Dim: 4, Max: 1, Rows: 1}))
+	mean := made(plan.New(plan.Params{Rho: 1, Dim: 4, Max: 1, Rows: 1, Relation: budget.Replace}))
+	quantiles := made(plan.NewQuantiles(plan.QuantileParams{Rho: 1, Dim: 4, Max: 1, Rows: 1, Relation: budget.Replace}))
 	number := made(arete.New(arete.Params{Epsilon: 1}))
 	sum := made(elliptical.New(box))
 	ctx := context.Background()
