@@ -33,8 +33,9 @@ func (s Side) weight() float64 { return 1 - float64(s)/2 }
 
 // Estimate returns the best estimate of the number of occurrences of the key, or 0 if it was not
 // released: the upper reading; where a release does not tell the undercount the lower one, and of a
-// [Sum] of several sketches what a key has that is spread evenly over them. It may be negative
-// where nothing is hidden. See Interval for bounds.
+// [Sum] of several sketches what a key has that is spread evenly over them. The k keys of a
+// PureUniverse are mostly shown for their noise alone: it is 0 below b·ln(Dim/2), b its scale. It
+// may be negative where nothing is hidden. See Interval for bounds.
 func (h *Histogram[K]) Estimate(key K) float64 {
 	if h.law.method == Auto {
 		return 0

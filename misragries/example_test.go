@@ -56,7 +56,7 @@ func ExampleParams_Plan() {
 	fmt.Println(plan)
 	// Output:
 	// 10 sketches of 1024 counters, ε = 1, δ = 1e-6 for one element, added or removed:
-	// sum reduced sketches: shows keys from a count of about 15.45 (from 18.08 with 95 %), noise 1.62, at most 10240 keys on a server
+	// sum reduced sketches: shows keys from a count of about 15.45 + N/1025 (from 18.08 + N/1025 with 95 %), noise 1.62, at most 10240 keys on a server
 	// merge sketches: shows keys from a count of about 422.5 (from 538.1 with 95 %), noise 71.3, at most 2048 keys on a server
 	// release each, then add: shows keys from a count of about 161 (from 191 with 95 %), noise 4.29, at most 1024 keys on a server
 }

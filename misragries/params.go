@@ -88,20 +88,29 @@ func (p Params) validate() error {
 	return nil
 }
 
-// Guarantee returns what a release of these Params by a Builder of [New] promises: ε where it is
-// PureUniverse, else (ε, δ), for one element of the stream or, where MaxElements is more than 1,
-// for one user. Params that New refuses promise nothing.
+// one is the input of one Builder, or of a UserBuilder where the Params have MaxKeys.
+func (p Params) one() Input {
+	if p.MaxKeys > 0 {
+		return Users
+	}
+	return OneStream
+}
+
+// Guarantee returns what a release of these Params by a Builder of [New] promises, or with MaxKeys
+// by a [UserBuilder], as all the planning methods do: ε where it is PureUniverse, else (ε, δ), for
+// one element of the stream or, where MaxElements is more than 1 or there is MaxKeys, for one user.
+// Params that the constructor refuses promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
-	c, err := p.check(OneStream)
+	c, err := p.check(p.one())
 	if err != nil {
 		return budget.Guarantee{}
 	}
 	return p.guarantee(c)
 }
 
-// planned returns a Histogram without counts for one stream: what is known before there is data.
+// planned returns a Histogram without counts: what is known before there is data.
 func (p Params) planned() (h *Histogram[uint64], by method[uint64], ok bool) {
-	c, err := p.check(OneStream)
+	c, err := p.check(p.one())
 	if err != nil {
 		return nil, nil, false
 	}
@@ -130,7 +139,7 @@ func (p Params) StdDev() float64 {
 }
 
 // ErrorBound returns a bound on |estimate − true count| for all keys at once that holds with the
-// given confidence, for one stream of n elements: n/(k+1) from the sketch, reduced or not, the
+// given confidence, for one stream of n elements, or n keys of users: n/(k+1) from the sketch, the
 // largest noise of k counters (of all Dim keys for PureUniverse and ShiftedUniverse), and the
 // threshold, as the estimate of a key that is not released is 0. NaN if an argument is invalid.
 func (p Params) ErrorBound(n, confidence float64) float64 {
@@ -142,14 +151,20 @@ func (p Params) ErrorBound(n, confidence float64) float64 {
 }
 
 // Size returns the bytes that a Builder holds for uint64 keys once all counters are in use: 37 a
-// counter, or 31 where they are 2¹⁶ or more. String keys take 16 bytes more, besides their text;
-// and it is some 90 bytes a counter from an AddN on. 0 if the Params are invalid.
+// counter, or 31 where they are 2¹⁶ or more; a UserBuilder may have MaxKeys counters more. String
+// keys take 16 bytes more, besides their text; and it is some 90 bytes a counter from an AddN on. 0
+// if the Params are invalid.
 func (p Params) Size() int {
-	if _, err := p.check(OneStream); err != nil {
+	c, err := p.check(p.one())
+	if err != nil {
 		return 0
 	}
+	counters := p.Counters
+	if c.together {
+		counters += p.MaxKeys
+	}
 	const entry, zero = 16, 8
-	slots, bytes := indexSlots(p.Counters)
-	size := int64(p.Counters)*(entry+zero) + int64(slots)*int64(bytes)
+	slots, bytes := indexSlots(counters)
+	size := int64(counters)*(entry+zero) + int64(slots)*int64(bytes)
 	return int(min(size, math.MaxInt)) // 32-bit platforms
 }

@@ -87,6 +87,26 @@ func (pureUniverse[K]) threshold(h *Histogram[K]) float64 {
 
 func (m pureUniverse[K]) certain(h *Histogram[K]) float64 { return m.threshold(h) + h.law.counts(1) }
 
+// chance returns a bound that the noise of all keys together exceeds with probability at most tail,
+// where some are shown for their noise alone: −∞ where all are shown.
+func (pureUniverse[K]) chance(h *Histogram[K], tail float64) float64 {
+	if uint64(h.params.Counters) >= h.params.Dim {
+		return math.Inf(-1)
+	}
+	return h.law.own(tail / float64(h.params.Dim))
+}
+
+// estimate is 0 where one key without a value is expected to have as much noise, b·ln(Dim/2): the
+// k that are shown are mostly of those, and have no undercount to be added.
+func (m pureUniverse[K]) estimate(h *Histogram[K], v float64) float64 {
+	if v < m.chance(h, 1) {
+		return 0
+	}
+	return m.units.estimate(h, v)
+}
+
+// interval begins at 0 where the noise may be why the key is shown: with the given confidence no
+// key that does not occur has a lower end above 0.
 func (m pureUniverse[K]) interval(h *Histogram[K], key K, confidence float64) (lo, hi float64) {
 	v, found := m.find(h, key)
 	if !found {
@@ -94,7 +114,11 @@ func (m pureUniverse[K]) interval(h *Histogram[K], key K, confidence float64) (l
 			return 0, 0
 		}
 	}
-	return h.around(v, found, confidence)
+	lo, hi = h.around(v, found, confidence)
+	if v < m.chance(h, (1-confidence)/2) {
+		lo = 0
+	}
+	return lo, hi
 }
 
 func (m pureUniverse[K]) slack(h *Histogram[K], confidence float64) float64 {

@@ -8,15 +8,18 @@ import (
 )
 
 // Interval returns bounds that hold the true number of occurrences of the key with at least the
-// given confidence, over the noise, for any one key fixed before the release, released or not.
-// Sketch error and noise are both in it. NaN for a confidence outside [0, 1).
+// given confidence, over the noise, for any one key fixed before the release, released or not: of
+// those that counted, which MaxElements and MaxKeys bound. Sketch error and noise are both in it.
+// NaN for a confidence outside [0, 1).
 //
 // Let v be the noisy count, or for a key that was not released the largest that would not have
 // been. The lower end is v less a quantile of the noise, and 0 for a reduced sketch if that is
-// below R, from which small values are rounded up. The upper end is v plus a quantile and the
-// undercount. With shared noise that is v + (D − η) plus a quantile of the own noise alone, as η
-// cancels. It is +Inf where the undercount is, see [Histogram.Undercount]. Where the noise that
-// cancels is large the estimate would lie below the lower end, which then goes down to it.
+// below R, from which small values are rounded up, and 0 where a key without a value may have that
+// much noise in PureUniverse: with the given confidence none that does not occur has a lower end
+// above 0. The upper end is v plus a quantile and the undercount. With shared noise that is v + (D
+// − η) plus a quantile of the own noise alone, as η cancels. It is +Inf where the undercount is,
+// see [Histogram.Undercount]. Where the noise that cancels is large the estimate would lie below
+// the lower end, which then goes down to it.
 func (h *Histogram[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !limits.Confidence(confidence) || h.law.method == Auto {
 		return math.NaN(), math.NaN()

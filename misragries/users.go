@@ -13,7 +13,9 @@ import (
 )
 
 // UserBuilder counts in how many users' sets each key is, where a user has up to MaxKeys distinct
-// keys, and hides a whole user. It holds private data, as a Builder does. One goroutine at a time
+// keys, and hides a whole user. Of a user with more it counts MaxKeys drawn at random, and all that
+// the release says, intervals included, is of the users that count with the key: not of all who had
+// it. It holds private data, as a Builder does. One goroutine at a time
 // may use it.
 //
 // It is the sketch of Algorithm 4 (PAMG), released by SparseVector with noise that grows with √k
