@@ -94,7 +94,7 @@ var plants = []struct{ file, old, new, found string }{
 	// a sensitivity a little too large
 	{"jl/builder.go", "values[i] += draw()", "values[i] += draw() + values[i]/1024", "jl.Builder.Release/SJLT"},
 	{"kor/distinct/running.go", "now := ones(s.table)", "now := ones(s.table); now *= 2", "kor/distinct.RunningBuilder.ReleaseSlot/one_key"},
-	{"plan/clip.go", "out[i] = r.samplers[0].addNoise(sum, law)", "out[i] = r.samplers[0].addNoise(sum+sum/512, law)", "plan.Mechanism.Release/Thesis_undivided,_row_1"},
+	{"plan/clip.go", "out[i] = r.samplers[0].addNoise(sum, law)", "out[i] = r.samplers[0].addNoise(sum+sum/512, law)", "plan.Mechanism.Release/Thesis_undivided,_false,_row_1"},
 	{"alp/builder.go", "phi := s.phi(e.Steps)", "phi := s.phi(e.Steps); phi += phi / 16", "alp.Builder.Release/split_axis_listed"},
 }
 
@@ -115,7 +115,7 @@ func TestPlantedDraws(t *testing.T) {
 	out, err := again(build(t, edited), "TestReleases")
 	require.Error(t, err, "nothing was found")
 	for _, p := range plants {
-		require.True(t, strings.Contains(out, "--- FAIL: TestReleases/"+p.found+" "), p.file)
+		require.True(t, strings.Contains(out, "--- FAIL: TestReleases/"+p.found+" "), "%s\n%s", p.file, told(out))
 	}
 	require.True(t, strings.Contains(out, "--- PASS: TestReleases/alp.Builder.Release/columns "))
 }
