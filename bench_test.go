@@ -389,7 +389,6 @@ func constructors() (list []constructor) {
 		_, err := series.New[uint64](series.Params{Epsilon: f, Delta: 1e-6})
 		return err
 	})
-	usual("series/Counter", func(f float64) error { _, err := series.NewCounter(series.CounterParams{Epsilon: f}); return err })
 	hard("series/delta=1e-3", func(f float64) error {
 		_, err := series.New[uint64](series.Params{Epsilon: 0.1 * f, Delta: 1e-3})
 		return err

@@ -18,7 +18,7 @@
 // The threshold and the standard deviation of an estimate at ε = 1, δ = 1e-6 and k = 1024:
 //
 //	one stream                            Builder (KeptZeros)           17, 1.4
-//	streams of servers, one may see all   Sum (ReducedSum); Sharded     15.5, 1.6
+//	streams of servers or goroutines      Sum (ReducedSum)              15.5, 1.6
 //	  2 to 5 of them                      Sum (ShiftedSum)              14.2 and .4 for each, 1.5
 //	  where the keys do not fit           Builder.Merge (SparseVector)  423, 71: as √k
 //	  where no server may see them        Combine of Histograms         17, 1.4 on each server

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 
@@ -54,24 +53,33 @@ func ExampleSum() {
 }
 
 // A service counts the bytes that it sends of each page, in units of 100 bytes, from as many
-// goroutines as it has. No answer counts for more than 20 units.
-func ExampleSharded() {
+// goroutines as it has: a Builder each. No answer counts for more than 20 units.
+func ExampleSum_Add() {
 	p := misragries.Params{Counters: 1024, Epsilon: 1, Delta: 1e-6, MaxElements: 20}
-	sent, err := misragries.NewSharded[string](p, 2*runtime.GOMAXPROCS(0))
+	sum, err := misragries.NewSum[string](p)
 	if err != nil {
 		log.Fatal(err)
 	}
+	var parts [32]*misragries.Builder[string]
 	var answers sync.WaitGroup
-	for range 32 {
+	for i := range parts {
+		if parts[i], err = misragries.New[string](p); err != nil {
+			log.Fatal(err)
+		}
 		answers.Go(func() {
 			for range 1000 {
-				sent.AddN("/", 12)
-				sent.AddN("/docs", 300) // counts as 20
+				parts[i].AddN("/", 12)
+				parts[i].AddN("/docs", 300) // counts as 20
 			}
 		})
 	}
 	answers.Wait()
-	h, err := sent.Release()
+	for _, part := range parts {
+		if err := sum.Add(part); err != nil {
+			log.Fatal(err)
+		}
+	}
+	h, err := sum.Release()
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -12,9 +12,9 @@ import (
 // Histogram is a released histogram: public, immutable, safe for concurrent readers. All that it
 // computes is post-processing and costs no budget.
 //
-// What it says of the true count f of a key rests on c ≤ f ≤ c + u, where c is what the sketch or
-// the sum holds for it (0 if nothing) and u the undercount: the number D of decrements, or n/(k+1),
-// see [Histogram.Undercount].
+// What it says of the count f of a key, in all that was counted, rests on c ≤ f ≤ c + u, where c is
+// what the sketch or the sum holds for it (0 if nothing) and u the undercount: the number D of
+// decrements, or n/(k+1), see [Histogram.Undercount].
 //
 // The zero Histogram, neither released nor decoded, has no keys, NaN for all else, and no encoding.
 type Histogram[K hashing.Key] struct {

@@ -7,10 +7,10 @@ import (
 	"github.com/dpsketch/dpsketch/internal/limits"
 )
 
-// Interval returns bounds that hold the true number of occurrences of the key with at least the
-// given confidence, over the noise, for any one key fixed before the release, released or not: of
-// those that counted, which MaxElements and MaxKeys bound. Sketch error and noise are both in it.
-// NaN for a confidence outside [0, 1).
+// Interval returns bounds that hold the number of occurrences of the key that counted with at least
+// the given confidence, over the noise, for any one key fixed before the release, released or not.
+// What MaxElements and MaxKeys cut off did not count. Sketch error and noise are both in it. NaN
+// for a confidence outside [0, 1).
 //
 // Let v be the noisy count, or for a key that was not released the largest that would not have
 // been. The lower end is v less a quantile of the noise, and 0 for a reduced sketch if that is

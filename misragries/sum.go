@@ -59,6 +59,10 @@ func (t *Sum[K]) Guarantee() budget.Guarantee { return t.promise }
 // data. The streams must be disjoint: an element is in one of them. How many sketches are added is
 // public.
 //
+// Goroutines that count one stream together have a Builder each, and a Sum in the end. Which of
+// them an element goes to must not depend on other elements: by its connection, its user or at
+// random, but not in turn, nor by the length of a queue.
+//
 // The error wraps [ErrMismatch] if the Params are not those of the Sum or something was merged into
 // the Builder, and [ErrReleased] if either was released. Then nothing has changed.
 func (t *Sum[K]) Add(b *Builder[K]) error {

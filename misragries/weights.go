@@ -16,7 +16,7 @@ import "github.com/dpsketch/dpsketch/internal/private"
 // At 2⁶² and a half of that, a counter together with all decrements so far, elements count no more:
 // that takes 2⁴¹ calls at the largest weight, or counters from elsewhere that are near it.
 //
-// The mechanism ReducedSum, that of every [Sum] and [Sharded], suits large m: its threshold is that
+// The mechanism ReducedSum, that of every [Sum], suits large m: its threshold is that
 // of one element times m, where KeptZeros pays for a factor of about m in δ. At ε = 1, δ = 1e-6, k
 // = 1024 it is 15.6·m for all m, and 19.8·m or 24.2·m by KeptZeros for m = 20 or 1500. Auto takes
 // KeptZeros for a Builder all the same: ReducedSum first takes 1/(k+1) of the sum of all counters

@@ -9,7 +9,6 @@ import (
 	"github.com/dpsketch/dpsketch/elliptical"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/kor/distinct"
-	"github.com/dpsketch/dpsketch/misragries"
 	"github.com/dpsketch/dpsketch/misragries/series"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/plan"
@@ -19,29 +18,10 @@ import (
 // releases are audits of the release methods beside the first of each package.
 func releases() []audited {
 	return []audited{
-		sharded(), window(), quantile(), discovered(), counter(), list(), sums(), found(), total(),
+		window(), quantile(), discovered(), counter(), list(), sums(), found(), total(),
 		number("arete LogJump", arete.Params{Epsilon: 4, Law: arete.LogJump}),
 		number("arete Staircase", arete.Params{Epsilon: 4, Law: arete.Staircase}),
 	}
-}
-
-// sharded has an element more of one of two keys, in the shard that is drawn for it.
-func sharded() audited {
-	p := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.02}
-	b := must(misragries.NewSharded[uint64](p, 2))
-	return audited{"misragries Sharded", b.Guarantee(), func() source {
-		return func(side int, emit func([]float64)) {
-			b := must(misragries.NewSharded[uint64](p, 2))
-			for range 60 {
-				b.Add(0)
-				b.Add(1)
-			}
-			if side == 0 {
-				b.Add(0)
-			}
-			emit(readings(must(b.Release())))
-		}
-	}, 4_000}
 }
 
 // window has a key today in a cell that another key had yesterday: it moves the cell from one class
@@ -105,11 +85,11 @@ func discovered() audited {
 
 // counter is one element of a series of one number.
 func counter() audited {
-	p := series.CounterParams{Epsilon: 1, Spans: [8]int{1, 2}}
+	p := series.Params{Epsilon: 1, Dim: 1, Spans: [8]int{1, 2}}
 	return audited{"series, a counter", p.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
-			c, x := must(series.NewCounter(p)), []float64{}
-			c.Add(1 - side)
+			c, x := must(series.New[int](p)), []float64{}
+			c.AddN(0, 1-side)
 			for range 2 {
 				x = append(x, must(c.Step()).Estimate(0))
 			}

@@ -60,7 +60,7 @@ type config struct {
 
 // keys are the Params of the series.
 func (c config) keys() series.Params {
-	return series.Params{Epsilon: c.epsilon * (1 - usersShare), Delta: c.delta, Spans: [8]int{1, 4, day, week}, Discovery: [8]int{day, week, 4 * week},
+	return series.Params{Epsilon: c.epsilon * (1 - usersShare), Delta: c.delta, Spans: [8]int{1, 4, day, week}, Discovery: [8]int{1, day, week},
 		Counters: c.counters, MaxKnown: c.known, MaxElements: c.elements}
 }
 
@@ -93,7 +93,7 @@ func parse(args []string, stdout, stderr io.Writer) (config, error) {
 	flags.DurationVar(&c.step, "step", time.Hour, "length of a step")
 	flags.Float64Var(&c.epsilon, "epsilon", 1, "ε of all that is ever published, for what one user does in any 168 steps")
 	flags.Float64Var(&c.delta, "delta", 1e-8, "δ of the same: far below one over the number of users")
-	flags.IntVar(&c.elements, "elements", 10, "the most events that count of one user in any 168 steps")
+	flags.IntVar(&c.elements, "elements", 10, "the events that count of one user in 168 steps, on average; half of them at once")
 	flags.IntVar(&c.known, "keys", 1000, "the most keys that are published in a step")
 	flags.IntVar(&c.counters, "counters", 0, "0 counts all keys exactly; else the counters that bound the memory for keys that are not known yet")
 	flags.IntVar(&c.published, "published", 0, "refuse a store, such as a backup, in which fewer `steps` are published than these")

@@ -12,10 +12,10 @@ import (
 
 // metrics counts what happens, exactly: private, for the operator, who sees the traffic anyway.
 type metrics struct {
-	registry          *prometheus.Registry
-	requests          *prometheus.CounterVec
-	events, malformed prometheus.Counter
-	commits           prometheus.Histogram
+	registry                     *prometheus.Registry
+	requests                     *prometheus.CounterVec
+	events, malformed, uncounted prometheus.Counter
+	commits                      prometheus.Histogram
 }
 
 func newMetrics(s *service) *metrics {
@@ -29,6 +29,7 @@ func newMetrics(s *service) *metrics {
 		registry:  r,
 		requests:  make.NewCounterVec(prometheus.CounterOpts{Name: "service_requests_total", Help: "Requests that brought events, by the status of the answer."}, []string{"code"}),
 		events:    make.NewCounter(prometheus.CounterOpts{Name: "service_events_total", Help: "Events taken."}),
+		uncounted: make.NewCounter(prometheus.CounterOpts{Name: "service_uncounted_total", Help: "Events taken whose key did not count, as their users had brought more than count."}),
 		malformed: make.NewCounter(prometheus.CounterOpts{Name: "service_malformed_total", Help: "Lines that were no events."}),
 		commits: make.NewHistogram(prometheus.HistogramOpts{Name: "service_commit_seconds", Help: "How long a transaction takes.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}),

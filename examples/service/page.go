@@ -15,7 +15,7 @@ import (
 //go:embed page.html
 var pageText string
 
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"a": article}).Parse(pageText))
 
 const (
 	mostBars   = 10
@@ -40,7 +40,7 @@ type page struct {
 	Width, Height     float64
 	Epsilon, Delta    string
 	Factor            string
-	Elements          int
+	Elements, Burst   int
 	Hour, Day, Period string // names of 1, 24 and 168 steps
 	Began, Spent      string
 }
@@ -109,7 +109,7 @@ func (p *published) describe(length, steps int) (c page, found bool) {
 	epsilon, delta := p.ledger.Budget()
 	h := p.head
 	c = page{Steps: steps, Now: h.end(steps).Format("Monday, January 2, 15:04 MST"), Width: chartWidth, Height: chartHeight,
-		Epsilon: decimal(epsilon), Delta: decimal(delta), Factor: decimal(math.Exp(epsilon)), Elements: h.Keys.MaxElements,
+		Epsilon: decimal(epsilon), Delta: decimal(delta), Factor: decimal(math.Exp(epsilon)), Elements: h.Keys.MaxElements, Burst: (h.Keys.MaxElements + 1) / 2,
 		Hour: h.name(1), Day: h.name(day), Period: h.name(week), Began: h.Started.Format("January 2, 2006, 15:04 MST"), Spent: p.ledger.String()}
 	for _, n := range shownWindows {
 		c.Tabs = append(c.Tabs, tab{h.name(n), n, n == length})
@@ -194,6 +194,17 @@ func (h head) name(steps int) string {
 		}
 	}
 	return d.String()
+}
+
+// article returns "a day", "an hour" or "72 seconds".
+func article(name string) string {
+	switch {
+	case name[0] >= '0' && name[0] <= '9':
+		return name
+	case name[0] == 'h':
+		return "an " + name
+	}
+	return "a " + name
 }
 
 // decimal writes a number with three digits, small ones as 1e-6.

@@ -80,7 +80,7 @@ func TestPage(t *testing.T) {
 	require.NotContains(t, text, "http://")
 	require.NotContains(t, text, "https://")
 	require.Contains(t, text, template.HTMLEscapeString(hostile))
-	for _, want := range []string{"Top keys of the last day", "ε = 2", "δ = 1e-6", "at most 7.39 times", "At most 5 events of a user count in any week", "Spent once", "48 steps published"} {
+	for _, want := range []string{"Top keys of the last day", "ε = 2", "δ = 1e-6", "at most 7.39 times", "Of one user 5 events count in a week on average, at most 3 at once", "Spent once", "48 steps published"} {
 		require.Contains(t, text, want)
 	}
 	require.Same(t, &must(s.published.page(day))[0], &must(s.published.page(day))[0], "drawn once a step")

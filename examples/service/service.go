@@ -144,16 +144,18 @@ func (s *service) state() (st state, err error) {
 	return st, err
 }
 
-// count counts the events of a record in the open step. The builders bound what counts of a user.
-func (s *service) count(record []byte) {
+// count counts the events of a record in the open step, and returns how many of them did not count
+// as keys: the builder bounds what counts of a user.
+func (s *service) count(record []byte) (not int) {
 	for rest := string(record); rest != ""; {
 		var e event
 		if e, rest = cutEvent(rest); s.head.Keys.Counters > 0 {
 			e.Key = strings.Clone(e.Key) // sketches would keep the whole record alive
 		}
-		s.keys.AddUser(e.User, e.Key)
+		not += 1 - s.keys.AddFor(e.User, []string{e.Key})
 		s.visitors.Add(hashing.Fingerprint(s.head.Users.Seed, e.User))
 	}
+	return not
 }
 
 // run takes requests and ends a step for each value from due, until the context ends. An error is
@@ -203,7 +205,7 @@ func (s *service) take(list []request) error {
 		return err // stopped tells those who wait
 	}
 	for _, r := range list {
-		s.count(r.record)
+		s.metrics.uncounted.Add(float64(s.count(r.record)))
 		r.answer <- nil
 	}
 	if s.logged < mostLog {

@@ -37,8 +37,8 @@ var (
 	usersStateKey = []byte("visitors") // private: distinct.RunningBuilder
 )
 
-// storeLayout is the version of the store. Since 1 it has records of events, not whole requests.
-const storeLayout = 1
+// storeLayout is the version of the store. Since 2 users have tokens.
+const storeLayout = 2
 
 // head says what the series is: public, and the same for ever.
 type head struct {

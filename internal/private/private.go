@@ -123,16 +123,6 @@ func Poison[S any](s State[S], reason string) {
 	}
 }
 
-// Share returns the data for any number of goroutines at a time, or nil if there are none. It is
-// for an S that has locks of its own, and a State that nobody enters or takes: what is released is
-// taken out of S.
-func Share[S any](s State[S]) *S {
-	if s.at == nil {
-		return nil
-	}
-	return s.at.data
-}
-
 // OneOrMany calls one with the only key, or many with all. It is inlined as Use is.
 func OneOrMany[B any](b B, keys []uint64, one func(B, uint64), many func(B, []uint64)) {
 	if len(keys) == 1 {

@@ -288,13 +288,3 @@ func BenchmarkEnter(b *testing.B) {
 		Leave(s)
 	}
 }
-
-// What is shared has its own locks: Share is no use that others see.
-func TestShare(t *testing.T) {
-	s := New(counts{})
-	Share(s).total = 3
-	require.Equal(t, uint64(3), Share(s).total)
-	require.Equal(t, uint64(3), Enter(s).total)
-	Leave(s)
-	require.Nil(t, Share(secret{}))
-}

@@ -34,7 +34,7 @@ type state[K hashing.Key] struct {
 	unknown  tally[K]                 // exact discovery
 	sketches []*misragries.Builder[K] // the other discovery: one for each span
 
-	users map[string]*visits // what each was given with in the last of the longest Spans
+	users map[string]*bucket // those whose buckets may not be full
 }
 
 // member is a known key.
@@ -59,7 +59,7 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Builder[K]{private.New(state[K]{params: p, law: law, keys: wire.KeysOf[K](), draw: &noisy[K]{law: law}, users: map[string]*visits{}}), p, p.Guarantee()}
+	b := &Builder[K]{private.New(state[K]{params: p, law: law, keys: wire.KeysOf[K](), draw: &noisy[K]{law: law}, users: map[string]*bucket{}}), p, p.Guarantee()}
 	s := private.Enter(b.secret)
 	defer private.Leave(b.secret)
 	s.known = make([]member[K], p.Dim)
@@ -111,55 +111,90 @@ func (b *Builder[K]) Guarantee() budget.Guarantee { return b.promise }
 func (b *Builder[K]) Released() bool { return private.Released(b.secret) }
 
 // Add counts one element of the open step: O(1), without allocation for a known key. With
-// MaxElements it counts nothing, as the user is not known: see [Builder.AddUser]. A new string key
+// MaxElements it counts nothing, as the user is not known: see [Builder.AddFor]. A new string key
 // is copied, so it may be part of a large buffer; with Counters the sketches keep it as it is.
-func (b *Builder[K]) Add(key K) {
+func (b *Builder[K]) Add(key K) { b.AddN(key, 1) }
+
+// AddN counts n elements of one key, none where n is negative, as n calls of Add do. It takes as
+// long for any n, but for keys that a sketch counts. A count saturates at 2⁵² in each node.
+func (b *Builder[K]) AddN(key K, n int) {
 	s := private.Enter(b.secret)
 	if s == nil {
 		return
 	}
-	if s.params.MaxElements == 0 {
-		s.add(key)
+	if s.params.MaxElements == 0 && n > 0 {
+		s.add(key, n)
 	}
 	private.Leave(b.secret)
 }
 
-// AddUser counts elements of one user in the open step. With MaxElements = p, an element counts if
-// fewer than p of that user came before it within the longest of the Spans, this step included. So
-// at most p count in any as many steps. Elements that do not count are remembered too: a user who
-// always brings more than p does not count again before bringing fewer. Without MaxElements all
-// elements count.
+// AddFor counts elements of one user in the open step, one for each of the keys, and returns how
+// many of them count: a PRIVATE number, exact, for the caller's own eyes. A user may be given many
+// times.
 //
-// The user's name is private, and is forgotten when the user has been away for two of the longest
-// Spans, or sooner. It must always be the same: a person with two names is two users.
-func (b *Builder[K]) AddUser(user string, keys ...K) {
+// With MaxElements = m every user has Burst tokens at first. An element counts if there is one, and
+// takes it, in the order of the keys; and the user is given m in the longest of the Spans, one
+// after the other, while there are less than Burst. So users with up to m elements in so many
+// steps, more or less evenly, lose none; those with more lose what is above m; and at most Burst
+// count at once. Without MaxElements all elements count. With Dim, others than its keys take no
+// token.
+//
+// The user's name is private, and is forgotten some time after the tokens are complete again. It
+// must always be the same: a person with two names is two users.
+func (b *Builder[K]) AddFor(user string, keys []K) (counted int) {
 	s := private.Enter(b.secret)
 	if s == nil {
-		return
+		return 0
 	}
-	for _, key := range keys[:s.admit(user, len(keys))] {
-		s.add(key)
-	}
+	counted = s.addFor(user, keys)
 	private.Leave(b.secret)
+	return counted
 }
 
-// add counts one element. Whether its key is known is public, and does not change within a step.
-func (s *state[K]) add(key K) {
+func (s *state[K]) addFor(user string, keys []K) (counted int) {
+	limited := s.params.MaxElements > 0
+	var left bucket
+	if limited {
+		left = s.bucket(user)
+	}
+	for _, key := range keys {
+		if outside(key, s.params.Dim) {
+			continue
+		}
+		if limited {
+			if left.tokens == 0 {
+				break
+			}
+			left.tokens--
+		}
+		s.add(key, 1)
+		counted++
+	}
+	if limited && counted > 0 {
+		s.keep(user, left)
+	}
+	return counted
+}
+
+// add counts n elements. Whether their key is known is public, and does not change within a step.
+func (s *state[K]) add(key K, n int) {
 	if s.params.Dim > 0 {
 		if i := s.keys.Bits(key); i < uint64(len(s.known)) {
-			s.known[i].sums.raise(1)
+			s.known[i].sums.raise(int64(n))
 		}
 		return
 	}
 	if i, known := s.at[key]; known {
-		s.known[i].sums.raise(1)
+		s.known[i].sums.raise(int64(n))
 		return
 	}
 	if s.sketches == nil {
-		s.unknown.add(key)
+		s.unknown.add(key, n)
 		return
 	}
 	for _, sketch := range s.sketches {
-		sketch.Add(key)
+		for range n {
+			sketch.Add(key)
+		}
 	}
 }

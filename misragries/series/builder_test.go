@@ -62,19 +62,16 @@ var short = Params{Epsilon: 1, Delta: 1e-2, Spans: spansOf(1, 2, 6), Discovery: 
 func TestRedacted(t *testing.T) {
 	b, err := New[string](Params{Epsilon: 1, Delta: 1e-6, MaxElements: 3})
 	require.NoError(t, err)
-	b.AddUser("a user's own name", "a key that is private")
+	b.AddFor("a user's own name", []string{"a key that is private"})
 	dptest.Redacted(t, b, "a user's own name", "a key that is private")
 	dptest.Redacted(t, *b, "a user's own name", "a key that is private")
-	c, err := NewCounter(CounterParams{Epsilon: 1})
-	require.NoError(t, err)
-	c.Add(1987654321)
-	dptest.Redacted(t, c, "1987654321")
 }
 
 func TestZeroValues(t *testing.T) {
 	var b Builder[int]
 	b.Add(1)
-	b.AddUser("a", 1)
+	require.Zero(t, b.AddFor("a", []int{1}))
+	b.AddN(1, 3)
 	_, err := b.Step()
 	require.ErrorIs(t, err, ErrReleased)
 	_, err = b.AppendPrivateState(nil)
@@ -82,13 +79,6 @@ func TestZeroValues(t *testing.T) {
 	require.ErrorIs(t, b.RestorePrivateState(nil, 0), ErrReleased)
 	require.True(t, b.Released())
 	require.False(t, b.Guarantee().Promises())
-	var c Counter
-	c.Add(1)
-	c.AddUser("a", 1)
-	_, err = c.Step()
-	require.ErrorIs(t, err, ErrReleased)
-	require.ErrorIs(t, c.RestorePrivateState(nil, 0), ErrReleased)
-	require.True(t, c.Released())
 	var l Timeline[int]
 	require.ErrorIs(t, l.Append(&Slice[int]{}), ErrMismatch)
 	require.ErrorIs(t, l.Append(nil), ErrMismatch)
@@ -111,75 +101,6 @@ func TestLastStep(t *testing.T) {
 	require.ErrorIs(t, err, ErrReleased)
 }
 
-// An element counts if fewer than MaxElements of the user came in the last steps; with them,
-// elements without a user do not.
-func TestUsers(t *testing.T) {
-	p := short
-	p.MaxElements, p.Delta = 3, 1e-30 // so few elements are not shown, and stay where count looks
-	b := builder(t, p)
-	s := held(b)
-	count := func() (sum int64) {
-		for _, r := range s.unknown.rows {
-			for _, x := range r.sums {
-				sum += x
-			}
-		}
-		return sum
-	}
-	b.Add(5)
-	require.Zero(t, count())
-	b.AddUser("a", 1, 1)
-	b.AddUser("b")
-	b.AddUser("b", 2, 3, 4, 5)
-	require.EqualValues(t, 5, count())
-	for range 3 {
-		step(t, b)
-	}
-	before := count()
-	b.AddUser("a", 7, 8)
-	require.EqualValues(t, 1, count()-before)
-	require.Equal(t, map[string]*visits{"a": {{0, 1}, {3, 2}}, "b": {{0, 3}}}, s.users)
-	for range 3 {
-		step(t, b)
-	}
-	require.Equal(t, map[string]*visits{"a": {{0, 1}, {3, 2}}}, s.users, "who was not here for six steps is forgotten")
-	before = count()
-	b.AddUser("a", 9, 9, 9, 9) // with two in step 3, three steps ago
-	require.EqualValues(t, 1, count()-before)
-	require.Equal(t, map[string]*visits{"a": {{6, 3}}}, s.users)
-	for range 5 {
-		step(t, b)
-		before = count()
-		b.AddUser("a", 9) // which does not count, and comes all the same
-		require.Equal(t, before, count())
-	}
-	require.Equal(t, map[string]*visits{"a": {{9, 1}, {10, 1}, {11, 1}}}, s.users)
-	for range 5 {
-		step(t, b)
-	}
-	before = count()
-	b.AddUser("a", 9, 9, 9)
-	require.EqualValues(t, 2, count()-before)
-
-	c, err := NewCounter(CounterParams{Epsilon: 1, MaxElements: 4})
-	require.NoError(t, err)
-	c.Add(7)
-	c.AddUser("a", 3)
-	c.AddUser("a", 3)
-	c.AddUser("b", -2)
-	c.AddUser("b", 1)
-	require.EqualValues(t, 5, held(c.builder()).known[0].sums[0])
-	c, err = NewCounter(CounterParams{Epsilon: 1})
-	require.NoError(t, err)
-	c.Add(7)
-	c.Add(-3)
-	c.AddUser("a", 2)
-	require.EqualValues(t, 9, held(c.builder()).known[0].sums[0])
-	c.Add(math.MaxInt)
-	c.Add(math.MaxInt)
-	require.LessOrEqual(t, held(c.builder()).known[0].sums[0], int64(limit))
-}
-
 // Names that are cut out of a large buffer do not keep it alive.
 func TestNamesAreCopied(t *testing.T) {
 	p := plain
@@ -189,7 +110,7 @@ func TestNamesAreCopied(t *testing.T) {
 	for i := range 100 {
 		large := strings.Repeat(string(rune('a'+i)), 1<<20)
 		for range 2 {
-			b.AddUser(large[:10], large[:7])
+			b.AddFor(large[:10], []string{large[:7]})
 		}
 	}
 	var m runtime.MemStats
@@ -199,93 +120,6 @@ func TestNamesAreCopied(t *testing.T) {
 	s := private.Enter(b.secret)
 	require.Len(t, s.users, 100)
 	require.Len(t, s.unknown.rows, 100)
-}
-
-// What a user does in any steps as many as the longest span has moves 2·MaxElements elements that
-// count at most, in these and the next so many steps: all streams of a user over some steps are
-// tried, with all that lies in some of them and without. It is attained. Two simpler rules are not
-// bounded so: a limit of elements that count, in steps that slide, lets one step decide what counts
-// for ever; and in fixed periods up to three times MaxElements move.
-func TestUserIsBounded(t *testing.T) {
-	type rule func(stream []int, span, most int) []int
-	ours := func(stream []int, span, most int) (counts []int) {
-		s := state[int]{params: Params{Spans: spansOf(1, span), MaxElements: most}, users: map[string]*visits{}}
-		for now, n := range stream {
-			s.steps = now
-			if now%span == 0 {
-				s.forgetUsers()
-			}
-			together := 0
-			for range n % 2 { // some one by one, the others at once
-				together += s.admit("a", 1)
-			}
-			counts = append(counts, together+s.admit("a", n-n%2))
-		}
-		return counts
-	}
-	sliding := func(stream []int, span, most int) (counts []int) {
-		for now, n := range stream {
-			had := 0
-			for _, x := range counts[max(now-span+1, 0):] {
-				had += x
-			}
-			counts = append(counts, min(n, most-had))
-		}
-		return counts
-	}
-	periods := func(stream []int, span, most int) (counts []int) {
-		had := 0
-		for now, n := range stream {
-			if now%span == 0 {
-				had = 0
-			}
-			counts = append(counts, min(n, most-had))
-			had += counts[now]
-		}
-		return counts
-	}
-	worst := func(r rule, span, most, steps, values int) (moved int, local bool) {
-		local = true
-		stream, without := make([]int, steps), make([]int, steps)
-		all := 1
-		for range steps {
-			all *= values
-		}
-		for code := range all {
-			for i, rest := 0, code; i < steps; i, rest = i+1, rest/values {
-				stream[i] = rest % values
-			}
-			x := r(stream, span, most)
-			for from := range steps - span + 1 {
-				copy(without, stream)
-				clear(without[from : from+span])
-				within, differ := 0, 0
-				for now, y := range r(without, span, most) {
-					if now >= from && now < from+span {
-						within += x[now]
-					}
-					if d := max(x[now], y) - min(x[now], y); d > 0 {
-						differ += d
-						local = local && now >= from && now < from+2*span
-					}
-				}
-				require.LessOrEqual(t, within, 2*most)
-				local = local && within <= most
-				moved = max(moved, differ)
-			}
-		}
-		return moved, local
-	}
-	for _, c := range []struct{ span, most, steps, values int }{{2, 1, 7, 3}, {2, 2, 6, 4}, {3, 1, 8, 2}, {3, 2, 7, 3}} {
-		moved, local := worst(ours, c.span, c.most, c.steps, c.values)
-		require.Equal(t, 2*c.most, moved, "%+v", c)
-		require.True(t, local)
-	}
-	moved, local := worst(sliding, 2, 2, 6, 4)
-	require.Greater(t, moved, 4)
-	require.False(t, local)
-	moved, _ = worst(periods, 2, 2, 6, 4)
-	require.Equal(t, 6, moved)
 }
 
 // A stream of random keys, of which some come and go, is given to a Builder; from its Slices alone
@@ -454,7 +288,7 @@ func TestPrivateState(t *testing.T) {
 		b := builder(t, p)
 		add := func(b *Builder[int], step int) {
 			for i := range 40 {
-				b.AddUser(fmt.Sprint(i%7), i%3, i+step)
+				b.AddFor(fmt.Sprint(i%7), []int{i % 3, i + step})
 			}
 		}
 		for now := range 7 {
@@ -505,18 +339,18 @@ func FuzzRestorePrivateState(f *testing.F) {
 	b := builder(f, p)
 	held(b).draw = quiet{2}
 	for range 3 {
-		b.AddUser("u", 1, 2, 2)
-		b.AddUser("v", 1, 2, 3)
+		b.AddFor("u", []int{1, 2, 2})
+		b.AddFor("v", []int{1, 2, 3})
 		step(f, b)
 	}
-	b.AddUser("u", 1, 4)
+	b.AddFor("u", []int{1, 4})
 	f.Add(privateBytes(f, b))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b := builder(t, p)
 		now := privateBytes(t, b)
 		if b.RestorePrivateState(data, 0) == nil {
 			now = data
-			b.AddUser("u", 1, 7)
+			b.AddFor("u", []int{1, 7})
 			require.NoError(t, b.RestorePrivateState(data, 0))
 		}
 		require.Equal(t, now, privateBytes(t, b))

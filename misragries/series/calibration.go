@@ -65,22 +65,24 @@ func (p Params) calibrateAnew() (c calibration, err error) {
 }
 
 // element returns the ε₁ and δ₁ of one element. What a user does in one of the longest spans, at
-// any place, removes MaxElements = p of the elements that count and adds p others, at most. So
+// any place, removes B + m of the elements that count and adds B others, at most, where m is
+// MaxElements and B is Burst. So
 //
-//	ε₁ = ε/(2p),  δ₁·(1 + e^ε₁ + … + e^(n−1)ε₁) = δ₁·(e^(nε₁) − 1)/(e^ε₁ − 1) = δ
+//	ε₁ = ε/(2B + m),  δ₁·(1 + e^ε₁ + … + e^(n−1)ε₁) = δ₁·(e^(nε₁) − 1)/(e^ε₁ − 1) = δ
 //
-// by the rule of groups, with n = 2p for sketches. In exact discovery the steps that add an element
-// have no δ, and come last: n = p. Both are rounded down: an exponent below 2¹¹ is off by 2⁻⁴² at
-// most.
+// by the rule of groups, with n = 2B + m for sketches. In exact discovery the steps that add an
+// element have no δ, and come last: n = B + m. Both are rounded down: an exponent below 2¹¹ is off
+// by 2⁻⁴² at most.
 func (p Params) element() (epsilon, delta float64) {
 	if p.MaxElements == 0 {
 		return p.Epsilon, p.Delta
 	}
+	all := float64(2*p.Burst + p.MaxElements)
 	group := p.Epsilon
 	if p.Counters == 0 {
-		group /= 2
+		group *= float64(p.Burst+p.MaxElements) / all
 	}
-	epsilon = p.Epsilon / float64(2*p.MaxElements) * round.Down
+	epsilon = p.Epsilon / all * round.Down
 	delta = p.Delta * math.Exp(epsilon-group) * (math.Expm1(-epsilon) / math.Expm1(-group)) * (1 - 0x1p-38)
 	return epsilon, delta
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/dpsketch/dpsketch/misragries"
 )
 
-// The encoding of a Slice, little-endian, version 1; floating-point numbers are IEEE 754 bits,
+// The encoding of a Slice, little-endian, version 2; floating-point numbers are IEEE 754 bits,
 // signed ones two's complement:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 18, version 1
+//	6      header: "dpsk", kind 18, version 2
 //	1      key class: 0 string, 1 signed integer, 2 unsigned integer, 3 array of 16 bytes
 //	8      Epsilon
 //	8      Delta
@@ -25,6 +25,7 @@ import (
 //	4      MaxKnown
 //	4      Retire
 //	4      MaxElements
+//	4      Burst
 //	8      step
 //	4      number of known keys
 //	then for each, in strictly ascending order of the keys:
@@ -43,7 +44,7 @@ import (
 //	       the encoding of a misragries.Histogram
 //
 // Nothing depends on the order of the stream, and no other bytes decode to the same Slice.
-const version = 1
+const version = 2
 
 // maxCount is more than any count and its noise.
 const maxCount = 1 << 61
@@ -57,7 +58,7 @@ func (p *Params) fields() []wire.Field {
 		}
 	}
 	return append(f, wire.Int(&p.Counters, maxCounters), wire.Int(&p.Dim, maxElements), wire.Int(&p.MaxKnown, maxKnown),
-		wire.Int(&p.Retire, maxRetire), wire.Int(&p.MaxElements, maxElements))
+		wire.Int(&p.Retire, maxRetire), wire.Int(&p.MaxElements, maxElements), wire.Int(&p.Burst, maxElements))
 }
 
 // AppendBinary appends the encoding of the Slice to dst. The error, which wraps [ErrFormat], is for

@@ -18,14 +18,14 @@ func sampleOf[K int64 | string | int](p Params, r Slice[K]) *Slice[K] {
 }
 
 func sampleWords() *Slice[string] {
-	return sampleOf(Params{Epsilon: 1, Delta: 1e-6}, Slice[string]{
+	return sampleOf(Params{Epsilon: 1, Delta: 1e-6, Discovery: spansOf(24, 168, 672)}, Slice[string]{
 		step: 167, keys: []string{"", "pear", "quince"}, since: []int{24, 144, 48}, values: [][]int64{{1, -3, 5}, {0, 7, 30}, {9, -9, 1 << 50}, {5, 60, 0}},
 		found: [][]counted[string]{{{"apple", 77}, {"fig", 45}}, {{"", -4}, {"apple", 100}, {"fig", 3}, {"pear", 12}, {"quince", 0}, {"sloe", 45}}},
 	})
 }
 
 func sampleInts() *Slice[int64] {
-	return sampleOf(Params{Epsilon: 0.5, Delta: 1e-9, Spans: spansOf(1, 7), Discovery: spansOf(2, 6), MaxKnown: 5, Retire: 3, MaxElements: 4}, Slice[int64]{
+	return sampleOf(Params{Epsilon: 0.5, Delta: 1e-9, Spans: spansOf(1, 7), Discovery: spansOf(2, 6), MaxKnown: 5, Retire: 3, MaxElements: 4, Burst: 3}, Slice[int64]{
 		step: 9, keys: []int64{math.MinInt64, -1, math.MaxInt64}, since: []int{2, 2, 8}, values: [][]int64{{-1 << 55, 0, 5}}, found: [][]counted[int64]{{}},
 	})
 }
@@ -55,7 +55,7 @@ func sampleSketches() *Slice[string] {
 }
 
 func sampleCount() *Slice[int] {
-	return sampleOf(CounterParams{Epsilon: 1}.Params(), Slice[int]{step: 3, keys: []int{0}, since: []int{0}, values: [][]int64{{5}, {-2}}})
+	return sampleOf(Params{Epsilon: 1, Dim: 1}.normal(), Slice[int]{step: 3, keys: []int{0}, since: []int{0}, values: [][]int64{{5}, {-2}}})
 }
 
 // samples are objects by name: those of the golden files, and one whose bytes are for the most part

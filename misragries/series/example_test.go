@@ -58,21 +58,21 @@ func Example() {
 	// ε = 1, δ = 1e-9 for one element, added or removed
 }
 
-// One number a step. A record of each Slice and the state after it, written in one piece, makes
-// that a crash neither loses a Slice nor draws one twice.
-func ExampleCounter() {
+// One number a step: a series of the one key 0. A record of each Slice and the state after it,
+// written in one piece, makes that a crash neither loses a Slice nor draws one twice.
+func ExampleBuilder_AddN() {
 	folder, err := os.MkdirTemp("", "series")
 	if err != nil {
 		panic(err)
 	}
 	defer os.RemoveAll(folder)
-	p := series.CounterParams{Epsilon: 1}
-	timeline, err := series.NewTimeline[int](p.Params())
+	p := series.Params{Epsilon: 1, Dim: 1}
+	timeline, err := series.NewTimeline[int](p)
 	if err != nil {
 		panic(err)
 	}
 	for run := range 3 { // of the service
-		counter, err := series.NewCounter(p)
+		counter, err := series.New[int](p)
 		if err != nil {
 			panic(err)
 		}
@@ -86,7 +86,7 @@ func ExampleCounter() {
 			}
 		}
 		for range 20 {
-			counter.Add(1000)
+			counter.AddN(0, 1000)
 			slice, err := counter.Step()
 			if err != nil {
 				panic(err)

@@ -6,11 +6,13 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// Interval returns bounds that hold the true number of elements of the key in the window with at
-// least the given confidence, over the noise, for any one key and window fixed beforehand, known or
-// not. NaN for a confidence outside [0, 1).
+// Interval returns bounds that hold the number of elements of the key in the window that count,
+// with at least the given confidence, over the noise, for any one key and window fixed beforehand,
+// known or not. With MaxElements that may be less than came, see [Builder.AddFor], and a key
+// outside of Dim does not count: 0 and 0. NaN for a confidence outside [0, 1).
 //
 // For steps in which the key is known, the bounds are those of a sum of a few published counts, by
 // the exact quantile of its noise. For other steps they are what the discovery nodes leave
@@ -20,6 +22,9 @@ import (
 func (w *Window[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if w == nil || w.params.Spans[0] == 0 || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
+	}
+	if outside(key, w.params.Dim) {
+		return 0, 0
 	}
 	r := w.find(key)
 	alpha := 1 - confidence
@@ -31,6 +36,11 @@ func (w *Window[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	}
 	// bounds of different nodes may contradict each other, where one of them misses
 	return min(lo, hi), max(lo, hi)
+}
+
+// outside reports whether there is a Dim and the key is none of it.
+func outside[K hashing.Key](key K, dim int) bool {
+	return dim > 0 && wire.KeysOf[K]().Bits(key) >= uint64(dim)
 }
 
 // shareOfKnown is the part of 1 − confidence that goes to the steps in which a key is known.

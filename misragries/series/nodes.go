@@ -38,8 +38,8 @@ type row[K hashing.Key] struct {
 	sums sums
 }
 
-// add counts one element. It copies a key that is new: what is counted lives for weeks.
-func (t *tally[K]) add(key K) {
+// add counts n elements. It copies a key that is new: what is counted lives for weeks.
+func (t *tally[K]) add(key K, n int) {
 	i, found := t.at[key]
 	if !found {
 		i = len(t.rows)
@@ -50,7 +50,7 @@ func (t *tally[K]) add(key K) {
 		t.at[key] = i
 		t.rows = append(t.rows, row[K]{key: key})
 	}
-	t.rows[i].sums.raise(1)
+	t.rows[i].sums.raise(int64(n))
 }
 
 // of returns the count of a key in the open node of the i-th span, which is due to close: the nodes

@@ -34,8 +34,8 @@ type Params struct {
 	// last. All 0 stands for 1, 4, 24, 168. Each has an equal share of ε.
 	Spans [8]int
 	// Discovery are the lengths of the nodes that show unknown keys, as Spans
-	// but for the first. All 0 stands for 24, 168, 672. Short ones find keys
-	// soon, and each one more raises the threshold of all.
+	// but for the first. All 0 stands for 1, 24, 168. Short ones find keys soon,
+	// and each one more raises the threshold of all.
 	Discovery [8]int
 	// Counters is 0 to count unknown keys exactly, in memory that grows with the
 	// number of different ones in the longest discovery span; else it is k, in
@@ -52,11 +52,14 @@ type Params struct {
 	// Retire is the published count, at most 2³⁰, below which a known key is
 	// forgotten at the end of one of the longest Spans. 0 forgets none.
 	Retire int
-	// MaxElements, at most 2²⁰, is the most elements of one user that count within
-	// the longest of the Spans, wherever it begins: see [Builder.AddUser]. The
+	// MaxElements, at most 2²⁰, is the number of elements of one user that count
+	// within the longest of the Spans, on average: see [Builder.AddFor]. The
 	// guarantee is then for all that a user does in that time, with the noise of
-	// 2·MaxElements elements. With 0 it is for one element.
+	// 2·Burst + MaxElements elements. With 0 it is for one element.
 	MaxElements int
+	// Burst, at most 2²⁰, is the number of elements of one user that count at
+	// once. 0 stands for half of MaxElements, rounded up.
+	Burst int
 }
 
 // bad returns the error for a field.
@@ -70,11 +73,14 @@ func (p Params) normal() Params {
 	if p.Spans == [maxSpans]int{} {
 		p.Spans = [maxSpans]int{1, 4, 24, 168}
 	}
+	if p.MaxElements > 0 && p.Burst == 0 {
+		p.Burst = p.MaxElements/2 + p.MaxElements%2
+	}
 	if p.Dim != 0 {
 		return p
 	}
 	if p.Discovery == [maxSpans]int{} {
-		p.Discovery = [maxSpans]int{24, 168, 672}
+		p.Discovery = [maxSpans]int{1, 24, 168}
 	}
 	if p.MaxKnown == 0 {
 		p.MaxKnown = 1 << 16
@@ -97,6 +103,8 @@ func (p Params) validate() error {
 		return bad("Spans", p.Spans, "1, then multiples of the one before up to 2²⁰, then 0")
 	case p.MaxElements < 0 || p.MaxElements > maxElements:
 		return bad("MaxElements", p.MaxElements, "an integer in [0, 2²⁰]")
+	case p.Burst < 0 || p.Burst > maxElements || p.MaxElements == 0 && p.Burst != 0:
+		return bad("Burst", p.Burst, "an integer in [0, 2²⁰], and 0 without MaxElements")
 	case p.Dim > 0:
 		return p.validateFixed()
 	case p.Delta == 0:
@@ -236,7 +244,7 @@ func sameParams(a, b Params) error {
 	}{
 		{"Epsilon", a.Epsilon, b.Epsilon}, {"Delta", a.Delta, b.Delta}, {"Spans", a.Spans, b.Spans}, {"Discovery", a.Discovery, b.Discovery},
 		{"Counters", a.Counters, b.Counters}, {"Dim", a.Dim, b.Dim}, {"MaxKnown", a.MaxKnown, b.MaxKnown}, {"Retire", a.Retire, b.Retire},
-		{"MaxElements", a.MaxElements, b.MaxElements},
+		{"MaxElements", a.MaxElements, b.MaxElements}, {"Burst", a.Burst, b.Burst},
 	} {
 		if f.a != f.b {
 			return fault.Mismatch("series", f.name, f.a, f.b)

@@ -337,7 +337,11 @@ func run(t *testing.T, p Params, x stream, side int, script map[draw]answer, m m
 			if m.before != nil {
 				m.before(s, key)
 			}
-			s.add(key)
+			if p.MaxElements > 0 {
+				s.addFor("a", []int{key})
+			} else {
+				s.add(key, 1)
+			}
 		}
 		_, err := s.step()
 		require.NoError(t, err)
@@ -530,7 +534,7 @@ func TestMutantsExceed(t *testing.T) {
 		"open counts survive a retirement": {after: func(s *state[int], x stream) {
 			if len(s.known) == 0 && s.steps == 2 {
 				// and the node of the span 2 begins again with them
-				s.unknown.add(7)
+				s.unknown.add(7, 1)
 				s.unknown.rows[0].sums.raise(int64(len(x[1])))
 			}
 		}},

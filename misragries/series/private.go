@@ -18,7 +18,7 @@ import (
 // privateBuilder is the kind of private state, unlike those of other packages.
 const privateBuilder byte = 0xfa
 
-const privateVersion = 2
+const privateVersion = 3
 
 // AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
 // keys, exact counts and the names of users, protected by nothing. It is for a store as trusted as
@@ -70,11 +70,7 @@ func (s *state[K]) appendPrivate(dst []byte) ([]byte, error) {
 	s.forgetUsers()
 	dst = le.AppendUint32(dst, uint32(len(s.users)))
 	for _, user := range slices.Sorted(maps.Keys(s.users)) {
-		v := s.users[user].since(s.recent())
-		dst = le.AppendUint32(names.Append(dst, user), uint32(len(v)))
-		for _, x := range v {
-			dst = le.AppendUint32(le.AppendUint32(dst, uint32(x.step)), uint32(x.elements))
-		}
+		dst = le.AppendUint32(names.Append(dst, user), uint32(s.bucket(user).tokens))
 	}
 	return dst, nil
 }
@@ -225,29 +221,20 @@ func (s *state[K]) readTally(r *wire.Reader, keys wire.Keys[K], steps int) (t ta
 	return t
 }
 
-// readUsers reads the last elements of each user.
-func (s *state[K]) readUsers(r *wire.Reader, steps int) map[string]*visits {
-	names, most := wire.KeysOf[string](), s.params.MaxElements
+// readUsers reads the tokens that are left to users, in the open step.
+func (s *state[K]) readUsers(r *wire.Reader, steps int) map[string]*bucket {
+	names := wire.KeysOf[string]()
 	n := r.Count(math.MaxInt32, names.MinSize()+4)
-	users, last := make(map[string]*visits, min(n, 1<<16)), ""
+	users, last := make(map[string]*bucket, min(n, 1<<16)), ""
 	for i := range n {
-		user := names.Read(r)
-		v := make(visits, r.Count(most, 8))
-		next := max(steps-s.params.longest()+1, 0)
-		for j := range v {
-			v[j] = visit{int(r.Uint32()), int(r.Uint32())}
-			if v[j].step < next || v[j].step > steps || v[j].elements < 1 || v[j].elements > most {
-				r.Fail("impossible elements of a user")
-			}
-			next = v[j].step + 1
-		}
-		if i > 0 && !(last < user) || len(v) == 0 || v.elements() > most {
+		user, tokens := names.Read(r), r.Uint32()
+		if i > 0 && !(last < user) || int64(tokens) >= int64(s.params.Burst) {
 			r.Fail("an impossible user")
 		}
 		if r.Err() != nil {
 			return nil
 		}
-		users[user], last = &v, user
+		users[user], last = &bucket{int(tokens), steps}, user
 	}
 	return users
 }

@@ -70,15 +70,18 @@ func (r *Slice[K]) Estimate(key K) float64 {
 	return float64(r.values[0][i])
 }
 
-// Interval returns bounds that hold the true number of elements of the key in the step with at
-// least the given confidence, over the noise; 0 and +Inf for one that was not known, and NaN for a
-// confidence outside [0, 1).
+// Interval returns bounds that hold the number of elements of the key in the step that count, with
+// at least the given confidence, over the noise: see [Window.Interval]. 0 and +Inf for a key that
+// was not known, 0 and 0 for one outside of Dim, and NaN for a confidence outside [0, 1).
 func (r *Slice[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !r.valid() || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
 	}
 	i, known := slices.BinarySearchFunc(r.keys, key, wire.Compare[K])
-	if !known {
+	switch {
+	case outside(key, r.params.Dim):
+		return 0, 0
+	case !known:
 		return 0, math.Inf(1)
 	}
 	x, half := float64(r.values[0][i]), newLaplaceSum(r.law.known.Scale(), 1).beyond(1-confidence)

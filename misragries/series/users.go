@@ -5,70 +5,41 @@ import (
 	"strings"
 )
 
-// visits are the last elements that a user was given with, whether they count or not: MaxElements
-// at most, by step, the latest last.
-type visits []visit
+// bucket holds the tokens that a user has left, at most Burst, as of the beginning of a step.
+type bucket struct{ tokens, step int }
 
-type visit struct{ step, elements int }
-
-// since returns those from a step on.
-func (v visits) since(step int) visits {
-	for len(v) > 0 && v[0].step < step {
-		v = v[1:]
-	}
-	return v
+// refilled returns how many tokens every bucket is given from the beginning of one step to that of
+// another: MaxElements in any steps as many as the longest of the Spans has. It is public.
+func (p *Params) refilled(from, to int) int {
+	given := func(step int) int64 { return int64(step) * int64(p.MaxElements) / int64(p.longest()) }
+	return int(min(given(to)-given(from), maxElements))
 }
 
-// elements returns how many there are.
-func (v visits) elements() (n int) {
-	for _, x := range v {
-		n += x.elements
-	}
-	return n
+// at returns the bucket as it is in a later step.
+func (b bucket) at(p *Params, step int) bucket {
+	return bucket{min(b.tokens+p.refilled(b.step, step), p.Burst), step}
 }
 
-// with returns the last most of v and n > 0 elements more in a step. It changes v.
-func (v visits) with(step, n, most int) visits {
-	n = min(n, most)
-	if last := len(v) - 1; last >= 0 && v[last].step == step {
-		n = min(n+v[last].elements, most)
-		v = v[:last]
+// bucket returns that of a user in the open step. Nothing is kept of one that is full.
+func (s *state[K]) bucket(user string) bucket {
+	b := s.users[user]
+	if b == nil {
+		return bucket{s.params.Burst, s.steps}
 	}
-	v = append(v, visit{step, n})
-	for more := v.elements() - most; more > 0; {
-		gone := min(more, v[0].elements)
-		if v[0].elements -= gone; v[0].elements == 0 {
-			v = v[1:]
-		}
-		more -= gone
-	}
-	return v
+	return b.at(&s.params, s.steps)
 }
 
-// admit returns how many of n more elements of a user count, and notes that they came. An element
-// counts if fewer than MaxElements came before it in the last steps. Whether the earlier ones count
-// does not matter: what a user did in some steps would else change what counts of him for ever.
-// series_proof.md has the proof that it changes what counts by twice MaxElements at most.
-func (s *state[K]) admit(user string, n int) int {
-	most := s.params.MaxElements
-	if most == 0 || n == 0 {
-		return n
+// keep notes a bucket. (A pointer, as a map takes over the string of the last assignment, which may
+// be part of a large buffer.)
+func (s *state[K]) keep(user string, b bucket) {
+	if kept := s.users[user]; kept != nil {
+		*kept = b
+	} else {
+		s.users[strings.Clone(user)] = &b
 	}
-	v := s.users[user]
-	if v == nil {
-		v = new(visits)
-		s.users[strings.Clone(user)] = v
-	}
-	*v = v.since(s.recent())
-	before := v.elements()
-	*v = v.with(s.steps, n, most)
-	return min(n, most-before)
 }
 
-// recent returns the first of the steps whose elements decide which ones count in the open step.
-func (s *state[K]) recent() int { return s.steps - s.params.longest() + 1 }
-
-// forgetUsers forgets those who were not here in these steps.
+// forgetUsers forgets those whose buckets are full.
 func (s *state[K]) forgetUsers() {
-	maps.DeleteFunc(s.users, func(_ string, v *visits) bool { return len(v.since(s.recent())) == 0 })
+	maps.DeleteFunc(s.users, func(_ string, b *bucket) bool { return b.at(&s.params, s.steps).tokens == s.params.Burst })
 }

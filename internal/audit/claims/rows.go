@@ -18,7 +18,7 @@ var rows = []row{
 	{
 		claim: "A sketch of one stream, and counters from elsewhere, are (ε, δ)-private for one element, with the least threshold there is",
 		about: "misragries.Builder.Release misragries.Builder.Guarantee misragries.Params.Guarantee misragries.Histogram.Guarantee misragries.Delta " +
-			"misragries.Sharded.Release misragries.Sharded.Guarantee misragries.Params.Threshold misragries.Histogram.Threshold",
+			"misragries.Params.Threshold misragries.Histogram.Threshold",
 		theorem: "Lebeda and Tětek, TODS 2025, Algorithm 2 and section 5.1; Lemma 11's threshold is not tight: δ is exactly Pr[max(1+η+L₁, η+L₂) ≥ τ]",
 		proof:   "misragries/keptzeros_proof.md", code: "misragries.releaseShared misragries.leastThreshold misragries.logDelta",
 		exact: "misragries.TestReleaseIsPrivateExactly misragries.TestDeltaIsItsDefinition misragries.TestStandardReleaseIsPrivateExactly",
@@ -61,16 +61,16 @@ var rows = []row{
 	},
 	{
 		claim: "All steps of a series, also future ones and against adaptive streams, are (ε, δ)-private for one element, or for what one user has in any period",
-		about: "misragries/series.Builder.Step misragries/series.Builder.Guarantee misragries/series.Params.Guarantee misragries/series.Slice.Guarantee " +
-			"misragries/series.Timeline.Guarantee misragries/series.Window.Guarantee misragries/series.Counter.Step misragries/series.Counter.Guarantee misragries/series.CounterParams.Guarantee misragries/series.Params.Threshold",
+		about: "misragries/series.Builder.Step misragries/series.Builder.AddFor misragries/series.Builder.Guarantee misragries/series.Params.Guarantee misragries/series.Slice.Guarantee " +
+			"misragries/series.Timeline.Guarantee misragries/series.Window.Guarantee misragries/series.Params.Threshold",
 		theorem: "own: known keys in nodes of each span, unknown ones in discovery nodes", proof: "misragries/series/series_proof.md",
 		code:  "misragries/series.state.step misragries/series.Params.calibrate misragries/series.leastThreshold",
-		exact: "misragries/series.TestExact misragries/series.TestMutantsExceed misragries/series.TestThresholds", audit: "misragries/series.TestSketchesAreAudited",
+		exact: "misragries/series.TestExact misragries/series.TestUsersExact misragries/series.TestUserIsBounded misragries/series.TestMutantsExceed misragries/series.TestThresholds", audit: "misragries/series.TestSketchesAreAudited",
 		edits: "misragries/series: the whole ε for each span; the whole δ for each discovery span; counts of known keys without noise",
 	},
 	{
 		claim: "Intervals and standard errors of windows hold",
-		about: "misragries/series.Window.Interval misragries/series.Slice.Interval misragries/series.Params.StdErr misragries/series.Params.StdDev misragries/series.CounterParams.StdErr", theorem: "least squares over the published counts",
+		about: "misragries/series.Window.Interval misragries/series.Slice.Interval misragries/series.Params.StdErr misragries/series.Params.StdDev", theorem: "least squares over the published counts",
 		proof: "misragries/series/series_proof.md", code: "misragries/series.Timeline.fit misragries/series.fit.value misragries/series.laplaceSum.beyond", exact: "misragries/series.TestFitIsLeastSquares misragries/series.TestStdErr misragries/series.TestLaplaceSum",
 		audit: "misragries/series.TestCoverage", edits: "misragries/series: keys of a node's last step get no correction",
 	},

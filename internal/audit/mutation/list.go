@@ -88,7 +88,7 @@ var misragriesMutations = []mutation{
 	{"the noise of private shifts not told", "misragries/units.go", "h.law.noise().Variance() + h.shiftVariance()", "h.law.noise().Variance()"},
 	{"counters cut off before the shared noise", "misragries/keptzeros.go", "y := cutSum(c.count, eta)", "y := min(c.count, limit) + eta"},
 	{"counters cut off before they are reduced", "misragries/sketch_merge.go", "all[i] = counter[K]{e.key, int64(e.total - s.decrements)}", "all[i] = counter[K]{e.key, saturate(e.total - s.decrements)}"},
-	{"Guarantee without the check of New", "misragries/params.go", "c, err := p.check(OneStream)\n\tif err != nil {\n\t\treturn budget.Guarantee{}\n\t}\n\treturn p.guarantee(c)", "return p.guarantee(calibration{method: KeptZeros})"},
+	{"Guarantee without the check of New", "misragries/params.go", "c, err := p.check(p.one())\n\tif err != nil {\n\t\treturn budget.Guarantee{}\n\t}\n\treturn p.guarantee(c)", "return p.guarantee(calibration{method: KeptZeros})"},
 	{"users promised as elements", "misragries/guarantee.go", "if in == Users || p.MaxElements > 1 {", "if false {"},
 	{"the true length of streams told", "misragries/units.go", "h.lost = cutSum(held.lost, discreteLaplace(h.law.lost).SampleInt(src))", "h.lost = held.lost"},
 	{"the length released for nothing", "misragries/units.go", "calibrate((epsilon - spent) * (1 - 0x1p-50))", "calibrate(epsilon * (1 - 0x1p-50))"},
@@ -107,7 +107,6 @@ var misragriesMutations = []mutation{
 	{"an event for the price of one element", "misragries/choose.go", "if p.most() <= 1 {\n\t\treturn p.Epsilon", "if p.most() <= maxElements {\n\t\treturn p.Epsilon"},
 	{"an event that takes the last counter leaves no zeros", "misragries/sketch_weights.go", "w.zeros = append(w.zeros, it.key)", "_ = it"},
 	{"an event that stays though all counters are higher", "misragries/sketch_weights.go", "w.decrements = min(total, w.least())", "w.decrements = w.least()"},
-	{"all shards but one empty", "misragries/sharded.go", "keyhash.Reduce(rand.Uint64(), len(s.lanes))", "keyhash.Reduce(rand.Uint64()/2, 1)"},
 	{"totals beyond the arithmetic of sketches", "misragries/sketch_weights.go", "max(total, min(total+n, mostTotal))", "total + n"},
 	{"merged sketches added to a sum", "misragries/sum.go", "case o.law.input == Merged: // its neighbours differ in other ways", "case false:"},
 }

@@ -66,11 +66,9 @@ func releases(t *testing.T) map[string][]pair {
 		"threshold/groupby.Builder.Release":         groupbyPairs(),
 		"threshold/groupby.Discovery.Release":       {discoveryPair()},
 		"misragries.Builder.Release":                streamPairs(t),
-		"misragries.Sharded.Release":                {shardedPair()},
 		"misragries.Sum.Release":                    sumPairs(),
 		"misragries.UserBuilder.Release":            userPairs(),
 		"misragries/series.Builder.Step":            seriesPairs(),
-		"misragries/series.Counter.Step":            {counterPair()},
 		"alp.Builder.Release":                       alpPairs(),
 		"jl.Builder.Release":                        jlPairs(),
 		"kor.Builder.Release":                       korPairs(),
@@ -413,15 +411,6 @@ func streamPairs(t *testing.T) (pairs []pair) {
 	return pairs
 }
 
-func shardedPair() pair {
-	p := misragries.Params{Counters: 4, Epsilon: 1, Delta: 1e-6}
-	return pair{name: "one shard", norm: inf, bound: 1, data: 9, run: func(side int) map[string]float64 {
-		s := made(misragries.NewSharded[uint64](p, 1))
-		fill(s.Add, streams[1].last[side])
-		return lower(made(s.Release()))
-	}}
-}
-
 func sumPairs() (pairs []pair) {
 	for _, p := range sketches(misragries.Summed) {
 		for _, s := range streams {
@@ -490,7 +479,7 @@ func seriesPairs() (pairs []pair) {
 			for step := range 6 {
 				add := func(user, key int) {
 					if c.p.MaxElements > 0 {
-						b.AddUser(fmt.Sprint(user, " ", step), key)
+						b.AddFor(fmt.Sprint(user, " ", step), []int{key})
 					} else {
 						b.Add(key)
 					}
@@ -510,17 +499,6 @@ func seriesPairs() (pairs []pair) {
 		}})
 	}
 	return pairs
-}
-
-func counterPair() pair {
-	return pair{name: "one element", norm: inf, bound: 1, run: func(side int) map[string]float64 {
-		c, out := made(series.NewCounter(series.CounterParams{Epsilon: 1, Spans: [8]int{1, 2, 4}})), map[string]float64{}
-		for step := range 4 {
-			c.Add(10 + (1-side)*(step/3))
-			out[fmt.Sprint(step)] = made(c.Step()).Estimate(0)
-		}
-		return out
-	}}
 }
 
 // alpPairs: a table draws a cell for each that has something in it after it has drawn all as empty.

@@ -62,9 +62,7 @@ var shapeless = map[string]string{
 	"arete.Share.Sum":                       "takes one number",
 	"kor.Share.Bytes":                       "the table of kor.Builder.Share",
 	"misragries.Builder.Release":            "an element is a key, and may move every counter by 1: see streamPairs",
-	"misragries.Sharded.Release":            "as misragries.Builder.Release",
 	"misragries.Sum.Release":                "as misragries.Builder.Release",
-	"misragries/series.Counter.Step":        "takes one number",
 	"noise/approx.AdviceSearch.Release":     "takes estimates, one for each run",
 	"noise/approx.Mechanism.Release":        "takes one number",
 	"elliptical.Mechanism.Release":          "takes sums",
@@ -162,10 +160,10 @@ func odds() map[string][]odd {
 		b, out := made(series.New[int](series.Params{Epsilon: 2, Delta: 1e-6, Spans: [8]int{1, 2}, Discovery: [8]int{2}, MaxElements: 2})), map[string]float64{}
 		for step := range 6 {
 			for i := range 600 {
-				b.AddUser(fmt.Sprint(i), 1+i%3)
+				b.AddFor(fmt.Sprint(i), []int{1 + i%3})
 			}
 			for _, key := range keys {
-				b.AddUser("odd", int(key))
+				b.AddFor("odd", []int{int(key)})
 			}
 			for key, x := range made(b.Step()).All() {
 				out[fmt.Sprint(step, " ", key)] = x

@@ -63,16 +63,12 @@ var makers = []maker{
 	by("misragries.New", true, sketch, misragries.New[uint64]),
 	by("misragries.New", false, sketch, misragries.New[string]), // refuses Dim as well
 	by("misragries.NewSum", false, sketch, misragries.NewSum[string]),
-	by("misragries.NewSharded", false, sketch, func(p misragries.Params) (*misragries.Sharded[string], error) {
-		return misragries.NewSharded[string](p, 2)
-	}),
 	by("misragries.NewUserBuilder", false, misragries.Params{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxKeys: 2}, misragries.NewUserBuilder[string]),
 	by("misragries.FromCounters", false, sketch, func(p misragries.Params) (*misragries.Builder[string], error) {
 		return misragries.FromCounters(p, map[string]int64{"key": 1})
 	}),
 	by("misragries/series.New", true, series.Params{Epsilon: 1, Delta: 1e-6}, series.New[string]),
 	by("misragries/series.New", false, series.Params{Epsilon: 1, Dim: 3, MaxElements: 2}, series.New[int]),
-	by("misragries/series.NewCounter", false, series.CounterParams{Epsilon: 1}, series.NewCounter),
 	by("misragries/series.NewTimeline", false, series.Params{Epsilon: 1, Delta: 1e-6}, series.NewTimeline[string]),
 	by("noise/approx.New", true, approx.Params{Epsilon: 1, Error: 1}, approx.New),
 	by("noise/approx.NewAdviceSearch", false, approx.AdviceParams{Epsilon: 1, Min: 1, Max: 1 << 10, Sensitivity: 1e-3}, approx.NewAdviceSearch),
@@ -112,8 +108,8 @@ func zeros() []any {
 	return []any{
 		&alp.Builder{}, &alp.Projection{}, &arete.Mechanism{}, &arete.Value{}, &arete.Lattice{}, &arete.Share{}, &elliptical.Builder{}, &elliptical.Mechanism{},
 		&elliptical.Sum{}, &jl.Builder{}, &jl.Sketch{}, &kor.Builder{}, &kor.Share{}, &kor.Sketch{}, &kor.StreamBuilder{}, &kor.StreamSketch{},
-		&misragries.Builder[string]{}, &misragries.Histogram[string]{}, &misragries.Sum[string]{}, &misragries.UserBuilder[string]{}, &misragries.Sharded[string]{}, &misragries.Combined[string]{},
-		&series.Builder[string]{}, &series.Counter{}, &series.Slice[string]{},
+		&misragries.Builder[string]{}, &misragries.Histogram[string]{}, &misragries.Sum[string]{}, &misragries.UserBuilder[string]{}, &misragries.Combined[string]{},
+		&series.Builder[string]{}, &series.Slice[string]{},
 		&column.Builder{}, &column.QuantileBuilder{}, &column.Quantiles{}, &column.Summary{},
 		&distinct.Builder{}, &distinct.Running{}, &distinct.RunningBuilder{}, &distinct.Sketch{}, &distinct.WindowBuilder{}, &distinct.Windows{},
 		&approx.Mechanism{}, &approx.Value{}, &approx.AdviceSearch{}, &approx.Advised{}, &plan.Mechanism{}, &plan.Mean{}, &plan.QuantileMechanism{}, &plan.Quantiles{},

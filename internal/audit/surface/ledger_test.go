@@ -80,13 +80,11 @@ func releases() map[string]bound {
 		"kor/distinct.WindowBuilder.Release":        byBuilder(made(distinct.NewWindowBuilder(noLevels, 1))),
 		"kor/distinct.RunningBuilder.ReleaseSlot":   byFunc(noLevels.Guarantee(), func() (*distinct.RunningBuilder, error) { return distinct.NewRunningBuilder(noLevels) }),
 		"misragries.Builder.Release":                byBuilder(made(misragries.New[string](sketch))),
-		"misragries.Sharded.Release":                byBuilder(made(misragries.NewSharded[string](sketch, 2))),
 		"misragries.Sum.Release":                    byBuilder(made(misragries.NewSum[string](sketch))),
 		"misragries.UserBuilder.Release":            byBuilder(made(misragries.NewUserBuilder[string](misragries.Params{Counters: 8, Epsilon: 1, Delta: 1e-6, MaxKeys: 2}))),
 		"misragries/series.Builder.Step": byFunc(series.Params{Epsilon: 1, Delta: 1e-6}.Guarantee(), func() (*series.Builder[string], error) {
 			return series.New[string](series.Params{Epsilon: 1, Delta: 1e-6})
 		}),
-		"misragries/series.Counter.Step": byFunc(series.CounterParams{Epsilon: 1}.Guarantee(), func() (*series.Counter, error) { return series.NewCounter(series.CounterParams{Epsilon: 1}) }),
 		"noise/approx.AdviceSearch.Release": byMechanism(made(approx.NewAdviceSearch(approx.AdviceParams{Epsilon: 1, Min: 1, Max: 1 << 10, Sensitivity: 1e-3})),
 			func(advice, accuracy float64) float64 { return 1 }),
 		"noise/approx.Mechanism.Release": byMechanism(made(approx.New(approx.Params{Epsilon: 1, Error: 1})), 1),

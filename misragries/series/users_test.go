@@ -1,0 +1,335 @@
+package series
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/cryptotest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+)
+
+// rule says how many of the elements of one user count in each step.
+type rule func(p Params, stream []int) []int
+
+// tokens is what the Builder does: some elements one by one, the others at once, and users are
+// forgotten whenever that is possible.
+func tokens(p Params, stream []int) (counts []int) {
+	s := state[int]{params: p, users: map[string]*bucket{}, known: make([]member[int], 1)}
+	for now, n := range stream {
+		s.steps = now
+		s.forgetUsers()
+		together := 0
+		for range n % 2 {
+			together += s.addFor("a", []int{0})
+		}
+		counts = append(counts, together+s.addFor("a", make([]int, n-n%2)))
+	}
+	return counts
+}
+
+// The rules below are not bounded as tokens are.
+var otherRules = map[string]rule{
+	// a token in W/m steps, in parts of tokens
+	"parts of tokens": func(p Params, stream []int) (counts []int) {
+		part, left := float64(p.MaxElements)/float64(p.longest()), float64(p.Burst)
+		for now, n := range stream {
+			if now > 0 {
+				left = min(left+part, float64(p.Burst))
+			}
+			taken := min(n, int(left))
+			left -= float64(taken)
+			counts = append(counts, taken)
+		}
+		return counts
+	},
+	// a token comes W/m steps after the last one, not at public times
+	"tokens by the user's time": func(p Params, stream []int) (counts []int) {
+		left, since := p.Burst, 0
+		for now, n := range stream {
+			if every := p.longest() / p.MaxElements; now-since >= every {
+				left = min(left+(now-since)/every, p.Burst)
+				since = now
+			}
+			taken := min(n, left)
+			if left -= taken; taken > 0 {
+				since = now
+			}
+			counts = append(counts, taken)
+		}
+		return counts
+	},
+	"elements that do not count take the next token": func(p Params, stream []int) (counts []int) {
+		left := p.Burst
+		for now, n := range stream {
+			if now > 0 {
+				left = min(left+p.refilled(now-1, now), p.Burst)
+			}
+			counts = append(counts, max(min(n, left), 0))
+			left -= n
+		}
+		return counts
+	},
+	"a limit of what counts, in steps that slide": func(p Params, stream []int) (counts []int) {
+		for now, n := range stream {
+			had := 0
+			for _, x := range counts[max(now-p.longest()+1, 0):] {
+				had += x
+			}
+			counts = append(counts, min(n, p.MaxElements-had))
+		}
+		return counts
+	},
+	"periods": func(p Params, stream []int) (counts []int) {
+		had := 0
+		for now, n := range stream {
+			if now%p.longest() == 0 {
+				had = 0
+			}
+			counts = append(counts, min(n, p.MaxElements-had))
+			had += counts[now]
+		}
+		return counts
+	},
+}
+
+// moved returns by how many elements that count a user's steps change all that count, at most, over
+// all streams of so many steps with less than so many values each.
+func moved(p Params, r rule, steps, values int) (most int) {
+	stream := make([]int, steps)
+	for code := range int(math.Pow(float64(values), float64(steps))) {
+		for i, rest := 0, code; i < steps; i, rest = i+1, rest/values {
+			stream[i] = rest % values
+		}
+		most = max(most, movedBy(p, r, stream))
+	}
+	return most
+}
+
+// movedBy is moved for one stream.
+func movedBy(p Params, r rule, stream []int) (most int) {
+	x := r(p, stream)
+	for from := range len(stream) - p.longest() + 1 {
+		without := slices.Clone(stream)
+		clear(without[from : from+p.longest()])
+		differ := 0
+		for now, y := range r(p, without) {
+			differ += max(x[now], y) - min(x[now], y)
+		}
+		most = max(most, differ)
+	}
+	return most
+}
+
+// limited are Params of one key with a span of so many steps.
+func limited(span, most, burst int) Params {
+	p := Params{Epsilon: 1, Dim: 1, Spans: spansOf(1, span), MaxElements: most, Burst: burst}
+	if span == 1 {
+		p.Spans = spansOf(1)
+	}
+	return p.normal()
+}
+
+// What a user does in any steps as many as the longest span has changes the elements that count by
+// 2·Burst + MaxElements at most: over all streams of some steps, with all that lies in some of them
+// and without. It is attained. Other rules exceed the noise that tokens need.
+func TestUserIsBounded(t *testing.T) {
+	exceeds, attained := map[string]bool{}, 0
+	for _, c := range []struct{ span, most, burst, steps, values int }{
+		{2, 1, 1, 7, 3}, {2, 2, 1, 6, 4}, {2, 2, 2, 6, 5}, {3, 1, 1, 8, 2}, {3, 2, 1, 7, 3}, {1, 2, 1, 6, 4}, {2, 3, 2, 5, 6}, {3, 1, 2, 8, 3},
+	} {
+		p := limited(c.span, c.most, c.burst)
+		bound := 2*c.burst + c.most
+		change := moved(p, tokens, c.steps, c.values)
+		require.LessOrEqual(t, change, bound, "%+v", c)
+		if change == bound {
+			attained++
+		}
+		for name, r := range otherRules {
+			if c.span%c.most == 0 && !exceeds[name] && moved(p, r, c.steps, c.values) > bound {
+				exceeds[name] = true
+			}
+		}
+	}
+	require.GreaterOrEqual(t, attained, 4)
+	// parts add up slowly: random streams
+	rng, p := rand.New(rand.NewPCG(1, 1)), limited(5, 3, 2)
+	most := map[string]int{}
+	for range 800 {
+		stream := make([]int, 60)
+		for i := range stream {
+			stream[i] = max(rng.IntN(4)-1, 0)
+		}
+		most["tokens"] = max(most["tokens"], movedBy(p, tokens, stream))
+		for name, r := range otherRules {
+			most[name] = max(most[name], movedBy(p, r, stream))
+		}
+	}
+	require.LessOrEqual(t, most["tokens"], 2*p.Burst+p.MaxElements)
+	for name := range otherRules {
+		require.True(t, exceeds[name] || most[name] > 2*p.Burst+p.MaxElements, "%s: %v", name, most)
+	}
+}
+
+// The part of the elements that count of a user who comes once in so many hours.
+func TestShareThatCounts(t *testing.T) {
+	p := limited(168, 10, 0)
+	require.Equal(t, 5, p.Burst)
+	for every, want := range map[float64]float64{34: 1, 17: 1, 16.8: 1, 16: 0.97, 12: 0.73, 8: 0.49, 4: 0.24, 1: 0.061} {
+		const steps = 5000
+		stream := make([]int, steps)
+		sum := 0
+		for at := 0.0; at < steps; at += every {
+			stream[int(at)]++
+			sum++
+		}
+		counted := 0
+		for _, n := range tokens(p, stream) {
+			counted += n
+		}
+		require.InDelta(t, want, float64(counted)/float64(sum), 0.012, "%v", every)
+	}
+	// ten at once in each week: half of them, and those that come a day later as well
+	week := make([]int, 20*168)
+	for i := 0; i < len(week); i += 168 {
+		week[i], week[i+84] = 10, 5
+	}
+	counts := tokens(p, week)
+	require.Equal(t, 5, counts[0])
+	require.Equal(t, 5, counts[84])
+	require.Equal(t, 5, counts[168])
+	for i := 84; i < len(week); i += 168 {
+		week[i] = 0
+	}
+	require.Equal(t, 10, tokens(limited(168, 10, 10), week)[168*7])
+}
+
+// What counts, what is kept, and what is forgotten.
+func TestUsers(t *testing.T) {
+	p := short // the longest span has 6 steps
+	p.MaxElements, p.Burst, p.Delta = 2, 3, 1e-30
+	b := builder(t, p)
+	s := held(b)
+	b.Add(5)
+	b.AddN(5, 7)
+	require.Empty(t, s.unknown.rows, "of no user")
+	require.Equal(t, 2, b.AddFor("a", []int{1, 1}))
+	require.Zero(t, b.AddFor("b", nil))
+	require.Equal(t, 3, b.AddFor("b", []int{2, 3, 4, 5}), "the first ones")
+	require.Zero(t, b.AddFor("b", []int{2}))
+	require.Equal(t, map[string]*bucket{"a": {1, 0}, "b": {0, 0}}, s.users)
+	require.Len(t, s.unknown.rows, 4)
+	for range 3 {
+		step(t, b)
+	}
+	require.Equal(t, 2, b.AddFor("a", []int{7, 8, 9}), "one token came in step 3, the next one comes in step 6")
+	again := builder(t, p)
+	require.NoError(t, again.RestorePrivateState(privateBytes(t, b), 3))
+	require.Equal(t, map[string]*bucket{"a": {0, 3}, "b": {1, 3}}, held(again).users)
+	for _, b := range []*Builder[int]{b, again} {
+		for range 3 {
+			step(t, b)
+		}
+		require.Equal(t, 1, b.AddFor("a", []int{7, 8}))
+		for range 6 {
+			step(t, b)
+		}
+		require.Equal(t, map[string]*bucket{"a": {0, 6}}, held(b).users, "who has all tokens is forgotten at the end of the longest span")
+		require.Equal(t, 3, b.AddFor("b", []int{1, 2, 3, 4}))
+		require.Equal(t, 2, b.AddFor("a", []int{1, 2, 3, 4}))
+	}
+	all, err := New[int](Params{Epsilon: 1, Dim: 3})
+	require.NoError(t, err)
+	require.Equal(t, 4, all.AddFor("", []int{1, 2, 2, 9, -1, 0}), "without MaxElements, of the Dim keys")
+	all.AddN(2, 10)
+	all.AddN(2, -10)
+	all.AddN(3, 10)
+	require.EqualValues(t, 12, held(all).known[2].sums[0])
+	for range 2 {
+		all.AddN(0, math.MaxInt)
+	}
+	require.LessOrEqual(t, held(all).known[0].sums[0], int64(limit))
+
+	p = limited(6, 2, 1) // of one key
+	few := builder(t, p)
+	require.Equal(t, 1, few.AddFor("a", []int{5, 9, 0, 0}), "a key outside of Dim takes no token")
+	exact, err := New[int](Params{Epsilon: 1, Delta: 1e-30})
+	require.NoError(t, err)
+	sketched, err := New[int](Params{Epsilon: 1, Delta: 1e-30, Counters: 3})
+	require.NoError(t, err)
+	exact.AddN(4, 1000)
+	sketched.AddN(4, 1000)
+	require.EqualValues(t, 1000, held(exact).unknown.of(4, 0))
+	require.EqualValues(t, 1000, readCounters(t, held(sketched).sketches[0], held(sketched).law.sketch).of[4])
+}
+
+// The joint law of all releases of four steps is (ε, δ)-private for what one user does in any two
+// of them, however much, and half the noise is not enough.
+func TestUsersExact(t *testing.T) {
+	for _, sketches := range []int{0, 2} {
+		p := small(1)
+		p.MaxElements, p.Burst, p.Delta, p.Counters = 1, 1, 1e-2, sketches
+		if sketches > 0 {
+			p.Discovery = spansOf(2)
+		}
+		worst := 0.0
+		for _, x := range []stream{sevens(1, 1, 1, 1), sevens(0, 2, 1, 1), sevens(2, 0, 2, 2)} {
+			for from := range 3 {
+				y := slices.Clone(x)
+				y[from], y[from+1] = nil, nil
+				xy, yx, sumX, sumY := divergences(t, p, p.Epsilon, x, y, mutant{})
+				require.InDelta(t, 1, sumX, 1e-9)
+				require.InDelta(t, 1, sumY, 1e-9)
+				require.LessOrEqual(t, max(xy, yx), p.Delta, "%v without %d and %d", x, from, from+1)
+				worst = max(worst, xy, yx)
+			}
+		}
+		t.Logf("%d counters: δ %.3g of %.3g", sketches, worst, p.Delta)
+	}
+	// A key that is known: purely ε-private, and not with the noise that hides one element.
+	p := Params{Epsilon: 1, Dim: 1, Spans: spansOf(1, 2), MaxElements: 1, Burst: 1}
+	one, err := Params{Epsilon: 1, Dim: 1, Spans: p.Spans}.calibrate()
+	require.NoError(t, err)
+	x, y := stream{nil, {0}, {0}, {0}}, stream{nil, nil, nil, {0}}
+	xy, yx, _, _ := divergences(t, p, p.Epsilon, x, y, mutant{})
+	require.LessOrEqual(t, max(xy, yx), 1e-12)
+	xy, yx, _, _ = divergences(t, p, p.Epsilon, x, y, mutant{law: func(c *calibration) { *c = one }})
+	require.Greater(t, max(xy, yx), 0.05)
+}
+
+// A thousand users come once in 16 hours each, for a year: a little more often than ten times in a
+// week. What is published of a week is .97 of all, of which the rule that was there before these
+// tokens counted .05. Noise and times are the same in every run.
+func TestAYearOfRegulars(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
+	const users, every = 1000, 16
+	steps := 24 * 365
+	if !dptest.Long() {
+		steps = 24 * 70
+	}
+	p := Params{Epsilon: 1, Dim: 1, MaxElements: 10}
+	b, l := builder(t, p), timeline(t, p)
+	names := make([]string, users)
+	for i := range names {
+		names[i] = fmt.Sprint("user ", i)
+	}
+	key := []int{0}
+	for now := range steps {
+		for i := now % every; i < users; i += every {
+			b.AddFor(names[i], key)
+		}
+		require.NoError(t, l.Append(step(t, b)))
+	}
+	w := window(t, l, steps-168, steps)
+	truth := float64(users) * 168 / every
+	require.InEpsilon(t, 0.97, w.Estimate(0)/truth, 0.05)
+	lo, hi := w.Interval(0, 0.95)
+	require.Less(t, hi, truth, "it is of those that count")
+	require.Greater(t, lo, 0.9*truth)
+	lo, hi = w.Interval(1, 0.95)
+	require.True(t, lo == 0 && hi == 0, "outside of Dim nothing counts")
+}
