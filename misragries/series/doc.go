@@ -2,12 +2,11 @@
 // each step, an hour say, for as long as the service runs, and answers for any window of steps, an
 // hour, a week or a year, under one budget that does not run out.
 //
-//	wanted                                            take
-//	frequent keys of a stream that goes on            series
-//	one number a step, such as the number of events   series, Params.Dim: 1
-//	the same for keys on a list: 0 to Dim − 1         series, Params.Dim
-//	one release of one stream, in little memory       misragries
-//	users with any number of keys, one release        threshold/groupby
+//	wanted                                           take
+//	frequent keys of a stream that goes on           series
+//	one number a step, or of each key below Dim      series, Params.Dim
+//	one release of one stream, in little memory      misragries
+//	users with any number of keys, one release       threshold/groupby
 //
 // # What it costs
 //
@@ -16,21 +15,20 @@
 //	what the ledger records     builder.Guarantee(), once, when the series begins
 //
 // So all Slices together, those of future steps included, are (ε, δ)-private for one element of the
-// stream, added or removed; a user of m elements has (mε, ·). With MaxElements = m a user has
-// tokens: m come in 168 steps, Burst are kept at most, and an element takes one or does not count.
-// Estimates and intervals are of the elements that count: they are below what came where users
-// bring more. The noise is that of 2·Burst + m: take away what a user did in a week, and up to
-// Burst + m elements do not count, while Burst later ones may count in their place. All that one
-// user does in k times 168 steps costs (k + 1)/2 times ε, with Burst m/2.
+// stream, added or removed. With MaxElements = m a user has tokens: m come in 168 steps, Burst are
+// kept at most, and an element takes one or does not count. Estimates and intervals are of the
+// elements that count, which is less than came where users bring more. The noise is that of 2·Burst
+// + m: without what a user did in a week, up to Burst + m elements do not count, and Burst later
+// ones may count instead. What one user does in k times 168 steps costs (k + 1)/2 times ε.
 //
 // # How
 //
-// A key that was released is public, and from then on it is known: its count is published in every
-// step, also below a threshold and at zero, and again in nodes of 4, 24 and 168 steps, each with
-// discrete Laplace noise at ε/4. An element of a known key meets one node of each span, whatever
-// the number of steps. Elements of other keys are counted apart: at the end of each 1, 24 and 168
-// steps a key is shown where a third of (ε, δ) allows it. The two kinds share no element, so each
-// has the whole of (ε, δ). The proof, against adaptive streams, is in series_proof.md.
+// A key that was released is public and known from then on: its count is published in every step,
+// also below a threshold and at zero, and again in nodes of 4, 24 and 168 steps, each with discrete
+// Laplace noise at ε/4. An element of a known key meets one node of each span, whatever the number
+// of steps. Elements of other keys are counted apart: at the end of each 1, 24 and 168 steps a key
+// is shown where a third of (ε, δ) allows it. The two kinds share no element, so each has the whole
+// of (ε, δ). The proof, against adaptive streams, is in series_proof.md.
 //
 // A [Timeline] reads windows from the Slices: estimates by least squares over all published counts,
 // intervals by the exact law of a few of them. The count from before a key was known is corrected

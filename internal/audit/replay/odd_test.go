@@ -157,7 +157,7 @@ func odds() map[string][]odd {
 	}
 	// A user's elements count as they come, the repeated ones too.
 	ofSeries := func(keys []uint64) map[string]float64 {
-		b, out := made(series.New[int](series.Params{Epsilon: 2, Delta: 1e-6, Spans: [8]int{1, 2}, Discovery: [8]int{2}, MaxElements: 2})), map[string]float64{}
+		b, out := made(series.New[int](series.Params{Epsilon: 2, Delta: 1e-6, Spans: [8]int{1, 2}, Discovery: [8]int{2}, MaxElements: 4, Burst: 2})), map[string]float64{}
 		for step := range 6 {
 			for i := range 600 {
 				b.AddFor(fmt.Sprint(i), []int{1 + i%3})
