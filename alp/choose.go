@@ -13,7 +13,7 @@ import (
 //
 //	bits an entry      < 60    < 100   < 150   < 600   more
 //	Q, columns only       8       8       8      16      32
-//	Q, with a list       16      16      32      32      64
+//	Q, with a list       16      16      16      32      64
 //	width              columns only at most 24 Δ/ε′, as few columns as that takes: a collision
 //	                   costs at most a column; with a list at most 64 Δ/ε′, so one column for
 //	                   most δ: large entries leave it. From 40 Δ/ε′ on Q is 32 or more
@@ -160,7 +160,7 @@ func (p Params) chosenLevels(reach float64) int {
 		return 16
 	case p.Structure == ColumnsOnly:
 		return 32
-	case bits < 100 && reach*unit < 40:
+	case bits < 150 && reach*unit < 40:
 		return 16
 	case bits < 600:
 		return 32

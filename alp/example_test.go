@@ -39,5 +39,5 @@ func ExampleParams_Resolved() {
 	}
 	fmt.Printf("%v with %d columns, %d levels, %g bits an entry\n", p.Structure, p.Columns, p.Levels, p.Bits)
 	// Output:
-	// SplitAxis with 1 columns, 32 levels, 100 bits an entry
+	// SplitAxis with 1 columns, 16 levels, 100 bits an entry
 }

@@ -95,7 +95,7 @@ type Params struct {
 	Structure Structure
 	// Levels is Q, the number of outputs of a cell, a power of two from 2 to 256.
 	// 2 is a unary code. 0 is chosen; with a list it is 16 mostly, and 32 from
-	// 100 Bits on.
+	// 150 Bits on.
 	Levels int
 	// Linear makes a unary code the thesis's (Algorithms 2 to 5): linear instead
 	// of S-shaped rounding.

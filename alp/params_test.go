@@ -123,7 +123,7 @@ func TestChosenColumns(t *testing.T) {
 		bits            float64
 		columns, levels int
 	}{
-		{list, 60, 1, 16}, {list, 99, 1, 16}, {list, 100, 1, 32}, {list, 599, 1, 32}, {list, 600, 1, 64}, {far, 60, 1, 32}, {far, 100, 1, 32},
+		{list, 60, 1, 16}, {list, 99, 1, 16}, {list, 149, 1, 16}, {list, 150, 1, 32}, {list, 599, 1, 32}, {list, 600, 1, 64}, {far, 60, 1, 32}, {far, 100, 1, 32},
 		{only, 100, 2, 8}, {only, 300, 2, 16}, {only, 1000, 2, 32}, {wide, 100, 0, 32}, {wide, 600, 0, 64},
 	} {
 		c.p.Bits = c.bits

@@ -18,8 +18,8 @@ type Plan struct {
 	// Error is the expected absolute error of an entry like those that Plan was
 	// told, Zero that of an index that has none, both in the units of the data and
 	// under the default prior, by simulation with fixed randomness: Error to some
-	// 3 %, or 10 % where there are thousands of columns and 15 % where nearly all
-	// entries lie just below the list, Zero to some 10 or 20 %.
+	// 5 %, or 10 % where there are thousands of columns or nearly all entries lie
+	// just below the list, Zero to some 10 or 20 %.
 	Error, Zero float64
 	// Large is the expected absolute error of a listed entry far above Turn, in
 	// the units of the data, of integers after rounding; NaN without a list.
@@ -64,9 +64,37 @@ func (p Params) Plan(values ...float64) (Plan, error) {
 // forecast is a decoder for a release that is not there, and what the cells will show.
 type forecast struct {
 	*decoder
-	// upTo[side][(y·m+column)·levels+o] is Pr[output ≤ o] for an entry at y as in
-	// bins.chance: what a trial reads lies side by side
-	upTo [][]float64
+	// upTo[c][side][(y·m+column)·levels+o] is Pr[output ≤ o] for an entry at y as
+	// in bins.chance, in a block of the c-th of the loads: what a trial reads lies
+	// side by side
+	upTo [][2][]float64
+}
+
+// mostLoads is the number of loads of blocks that a Plan tells apart.
+const mostLoads = 8
+
+// loads returns how full blocks are, as multiples of the mean, each of the same weight: all columns
+// of an entry share its block, so one that is full spoils them all.
+func (g *geometry) loads(entries int) []float64 {
+	mean := float64(entries) / float64(g.blocks)
+	if g.blocks < mostLoads || mean > 600 { // one table for all, or the same everywhere
+		return []float64{1}
+	}
+	loads := make([]float64, mostLoads)
+	poisson, at, left := math.Exp(-mean), 0, 1.0/mostLoads // of which load, and how much of it
+	for n := 0.0; at < mostLoads; n++ {
+		for p := poisson; p > 0 && at < mostLoads; {
+			part := min(p, left)
+			loads[at] += part * n * mostLoads / mean
+			if p, left = p-part, left-part; left < 1e-12 {
+				at, left = at+1, 1.0/mostLoads
+			}
+		}
+		if poisson *= mean / (n + 1); n > mean && poisson < 1e-18 {
+			break // what rounding has left
+		}
+	}
+	return loads
 }
 
 // forecast reads the load as of a table in which each output is as frequent as expected.
@@ -76,20 +104,29 @@ func (s *shape) forecast(values []float64) forecast {
 	if s.hasList {
 		d.list = newPlannedListing(s, &d.bins)
 	}
-	f := forecast{decoder: d}
+	loads := s.loads(s.params.Sparsity)
+	f := forecast{decoder: d, upTo: make([][2][]float64, len(loads))}
 	var histograms [][][]uint64
 	for side := range s.columns / s.half {
-		crowds := d.crowds(values, side)
-		upTo, histogram := make([]float64, s.half*(d.bins.count+2)*d.bins.levels), make([][]uint64, s.half)
+		crowds, histogram := d.crowds(values, side), make([][]uint64, s.half)
+		for i := range loads {
+			f.upTo[i][side] = make([]float64, s.half*(d.bins.count+2)*d.bins.levels)
+		}
 		for j, c := range crowds {
-			laws := d.bins.laws(c.in, c.above)
-			d.bins.cumulate(laws, j, upTo)
+			shown := make([]float64, s.code.levels)
+			for i, load := range loads {
+				laws := d.bins.laws(c.times(load))
+				d.bins.cumulate(laws, j, f.upTo[i][side])
+				for o := range shown {
+					shown[o] += laws[o*(d.bins.count+2)] / float64(len(loads))
+				}
+			}
 			histogram[j] = make([]uint64, s.code.levels)
 			for o := range histogram[j] {
-				histogram[j][o] = uint64(math.Round(laws[o*(d.bins.count+2)] * float64(s.cells())))
+				histogram[j][o] = uint64(math.Round(shown[o] * float64(s.cells())))
 			}
 		}
-		f.upTo, histograms = append(f.upTo, upTo), append(histograms, histogram)
+		histograms = append(histograms, histogram)
 	}
 	d.learn(histograms, d.bins.rounds())
 	f.decoder = d.under(DefaultPrior())
@@ -112,6 +149,15 @@ func (g *bins) cumulate(laws []float64, column int, upTo []float64) {
 type crowd struct {
 	in    []float64
 	above float64
+}
+
+// times returns the crowd of a block that holds so many times as many.
+func (c crowd) times(load float64) (in []float64, above float64) {
+	in = make([]float64, len(c.in))
+	for i, x := range c.in {
+		in[i] = load * x
+	}
+	return in, load * c.above
 }
 
 // crowds returns the crowds of all columns of a side. An entry is missing in a column if its value
@@ -188,13 +234,14 @@ func (f forecast) simulate(values []float64) (entries, zeros float64) {
 	source := rand.NewPCG(1, 2)
 	random, trials := rand.New(source), g.trials()
 	var outputs [2][]uint8
-	for side := range f.upTo {
+	for side := range s.columns / s.half {
 		outputs[side] = make([]uint8, g.columns)
 	}
 	estimate := func(side, b, kept int, listed, first float64) float64 {
-		g.draw(f.upTo[side], b, kept, outputs[side], first, source)
-		if len(f.upTo) == 2 {
-			g.draw(f.upTo[1-side], -1, 0, outputs[1-side], random.Float64(), source)
+		upTo := &f.upTo[random.IntN(len(f.upTo))]
+		g.draw(upTo[side], b, kept, outputs[side], first, source)
+		if s.params.Signed {
+			g.draw(upTo[1-side], -1, 0, outputs[1-side], random.Float64(), source)
 		}
 		return s.inUnits(f.median(outputs[0], outputs[1], listed, f.odds))
 	}

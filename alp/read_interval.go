@@ -76,8 +76,9 @@ func (d *decoder) accept(side int, v *pvalues, outputs []uint8, low, high float6
 	first, last := p.used, -1
 	for b, x := range log {
 		at := b * oddsPoints
-		unlisted := d.list.absent(d.shape.valueAt(p.point(b, 0.5)))
-		if 1-unlisted*(1-float64(v.lower[at+before(x)])) <= low || unlisted*float64(v.upper[at+after(x)]) <= high {
+		// a value at either end of the bin is listed less or more often than one in the middle
+		most, least := d.list.absent(d.shape.valueAt(p.point(b, 0))), d.list.absent(d.shape.valueAt(p.point(b, 1)))
+		if 1-least*(1-float64(v.lower[at+before(x)])) <= low || most*float64(v.upper[at+after(x)]) <= high {
 			continue
 		}
 		first, last = min(first, b), b
@@ -86,7 +87,8 @@ func (d *decoder) accept(side int, v *pvalues, outputs []uint8, low, high float6
 		middle := d.shape.valueAt(p.find(outputs, total/2, k))
 		return accepted{middle, middle, a.zero}
 	}
-	a.lo, a.hi = d.shape.valueAt(p.point(first, 0)), d.shape.valueAt(p.point(last, 1))
+	// What is known of a bin holds in its middle: at its ends the next one says as much.
+	a.lo, a.hi = d.shape.valueAt(max(p.point(first, -0.5), 0)), d.shape.valueAt(p.point(last, 1.5))
 	if last == p.used-1 {
 		a.hi = d.beyond(high)
 	}

@@ -206,12 +206,12 @@ func (s *shape) valueAt(u float64) float64 {
 	return min(a+(u-float64(low))*(b-a), float64(s.turn))
 }
 
-// inUnits returns a number of steps in units of the data, clamped to Max, and rounded if the values
-// are integers.
+// inUnits returns a number of steps in units of the data, clamped to ±Max, and rounded if the
+// values are integers.
 func (s *shape) inUnits(steps float64) float64 {
 	v := steps * s.step
 	if s.params.Max > 0 {
-		v = min(v, s.params.Max)
+		v = max(min(v, s.params.Max), -s.params.Max)
 	}
 	if s.params.Integers {
 		v = math.Round(v)

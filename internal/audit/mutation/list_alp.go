@@ -1,6 +1,9 @@
 package main
 
 var alpMutations = []mutation{
+	{"estimates clamped above alone", "alp/write_shape.go", "max(min(v, s.params.Max), -s.params.Max)", "min(v, s.params.Max)"},
+	{"intervals end with the bins that are accepted", "alp/read_interval.go", "p.point(last, 1.5)", "p.point(last, 1)"},
+	{"all blocks as full as the mean", "alp/plan.go", "loads[at] += part * n * mostLoads / mean", "loads[at] += part * mostLoads"},
 	{"a Plan of values in the middles of their bins", "alp/plan.go", "whole, part := math.Modf(min(max(place, 0)", "whole, part := math.Modf(min(max(math.Round(place), 0)"},
 	{"a Plan's Large of integers not rounded", "alp/plan.go", "if s.params.Integers { // rounded", "if false { // rounded"},
 	{"an interval without its estimate", "alp/read_interval.go", "return min(s.inUnits(lo), estimate), max(s.inUnits(hi), estimate)", "return s.inUnits(lo), max(s.inUnits(hi), 0*estimate)"},
