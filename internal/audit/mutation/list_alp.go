@@ -20,6 +20,6 @@ var alpMutations = []mutation{
 	{"real values are rounded to the nearest grid point", "alp/builder.go", "y = noise.RandomizedRound(&s.src, value, s.shape.step) / s.shape.step", "y = math.Round(y)"},
 	{"the list's δ is that of the whole, not of a step", "alp/write_budget.go", "math.Log(p.Delta)+math.Log(each)-logs.Expm1(p.Epsilon)", "math.Log(p.Delta)+0*math.Log(each)-0*logs.Expm1(p.Epsilon)"},
 	{"the columns kept follow unlisted entries' true values", "alp/write_budget.go", "return s.kept(int64(value))", "return s.kept(int64(value)) + 1"},
-	{"values refuted by weaker evidence", "alp/read_interval.go", "unlisted*float64(v.upper[at+after(x)]) <= high", "unlisted*float64(v.upper[at+after(x)]) <= 4*high"},
+	{"values refuted by weaker evidence", "alp/read_interval.go", "most*float64(v.upper[at+after(x)]) <= high", "most*float64(v.upper[at+after(x)]) <= 4*high"},
 	{"a cell holds its least entry instead of the largest", "alp/write_table.go", "cmp.Compare(b.size, a.size))", "cmp.Compare(a.size, b.size))"},
 }
