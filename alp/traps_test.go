@@ -55,8 +55,8 @@ func TestIntervalBelowTurn(t *testing.T) {
 	}
 }
 
-// A Plan is within a tenth where it was off by a fifth: entries just below the list, and zeros where
-// many columns share a block, of which some are full.
+// A Plan is within a tenth where it was off by a fifth: entries just below the list, and zeros
+// where many columns share a block, of which some are full.
 func TestPlanWithinATenth(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	for _, c := range []struct {
