@@ -180,7 +180,7 @@ func TestMerge(t *testing.T) {
 	require.ErrorIs(t, Merge(a.secret, b.secret, "private: Merge", "Builder", func(_, _ *counts) error { return no }), no)
 	require.EqualError(t, Merge(a.secret, secret{}, "private: Merge", "Builder", add), "private: Merge: the other Builder is nil or was not made by New")
 	require.EqualError(t, Merge(secret{}, a.secret, "private: Merge", "Builder", add), "private: Merge: the Builder is nil or was not made by New")
-	require.EqualValues(t, 12345678987654321, Enter(b.secret).total, "refused, and unchanged")
+	require.Equal(t, uint64(12345678987654321), Enter(b.secret).total, "refused, and unchanged")
 	Leave(b.secret)
 	require.NoError(t, Merge(a.secret, b.secret, "private: Merge", "Builder", add))
 	require.EqualError(t, Merge(a.secret, b.secret, "private: Merge", "Builder", add), "private: Merge: the other Builder was merged, and gave up its data")
