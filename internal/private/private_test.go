@@ -186,7 +186,7 @@ func TestMerge(t *testing.T) {
 	require.EqualError(t, Merge(a.secret, b.secret, "private: Merge", "Builder", add), "private: Merge: the other Builder was merged, and gave up its data")
 	data, err := Take(a.secret, "")
 	require.NoError(t, err)
-	require.EqualValues(t, 2*12345678987654321, data.total)
+	require.Equal(t, uint64(2*12345678987654321), data.total)
 }
 
 func TestAppendAndRestore(t *testing.T) {
