@@ -159,7 +159,7 @@ func testCombined(t *testing.T, k, n int, slack float64) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, f := range []struct {
 		bits, small, zeros float64
-	}{{100, 1.7, 0.2}, {300, 1.7, 0.2}} {
+	}{{100, 1.75, 0.25}, {300, 1.7, 0.2}} {
 		p := Params{Epsilon: 1, Delta: 1e-6, Sparsity: k, Bits: f.bits}
 		resolved, err := p.Resolved()
 		require.NoError(t, err)

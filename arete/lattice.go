@@ -53,6 +53,9 @@ type Lattice struct {
 //
 // The error wraps [ErrParams] unless epsilon is in [2⁻³⁰, 2¹⁰] and sensitivity, in the units of the
 // data, in [2⁻²⁰⁰, 2²⁰⁰].
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
 func Best(epsilon, sensitivity float64) (*Lattice, error) {
 	return Params{Epsilon: epsilon, Sensitivity: sensitivity}.Lattice()
 }

@@ -38,6 +38,9 @@ type state struct {
 const flushRows = 1 << 22
 
 // NewBuilder returns an empty Builder, or an error that wraps [ErrParams].
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
 func NewBuilder(p Params) (*Builder, error) {
 	m, err := New(p)
 	if err != nil {

@@ -54,6 +54,9 @@ type setup struct {
 // What is drawn and computed is public, and is remembered: the last 64 calibrations and norms,
 // and the matrices drawn last, up to 33 MiB of them in all, so that a second New of equal Params
 // takes microseconds. [Builder.Sibling] needs neither.
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
 func New(p Params) (*Builder, error) {
 	if err := p.validate(); err != nil {
 		return nil, err

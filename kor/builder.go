@@ -34,6 +34,9 @@ type state struct {
 }
 
 // New returns the Builder of an empty set, or an error that wraps [ErrParams].
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
 func New(p Params) (*Builder, error) {
 	law, err := p.flips()
 	if err != nil {

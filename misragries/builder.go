@@ -30,6 +30,9 @@ type state[K hashing.Key] struct {
 }
 
 // New returns an empty Builder, or an error that wraps [ErrParams].
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
 	return newBuilder[K](p, OneStream)
 }
@@ -150,6 +153,9 @@ func (b *Builder[K]) Merge(other *Builder[K]) error {
 // The error wraps [ErrParams] if the Params are wrong, or the counters not such ones on the face of
 // it: more than k, one below 0 or above 2⁶², or a key outside [0, Dim). No stream leads to these,
 // so the error says nothing about any.
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
 func FromCounters[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], error) {
 	b, err := newBuilder[K](p, GivenCounters)
 	if err != nil {

@@ -40,6 +40,9 @@ type sumState[K hashing.Key] struct {
 }
 
 // NewSum returns an empty Sum for sketches with these Params, or an error that wraps [ErrParams].
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
 func NewSum[K hashing.Key](p Params) (*Sum[K], error) {
 	l, err := checkFor[K](p, Summed)
 	if err != nil {

@@ -41,6 +41,9 @@ type userState[K hashing.Key] struct {
 
 // NewUserBuilder returns an empty UserBuilder, or an error that wraps [ErrParams]. MaxKeys must be
 // at least 1 and at most Counters: with more keys a user the sketch says nothing.
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
 func NewUserBuilder[K hashing.Key](p Params) (*UserBuilder[K], error) {
 	l, err := checkFor[K](p, Users)
 	if err != nil {

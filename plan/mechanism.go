@@ -18,6 +18,9 @@ type Mechanism struct {
 }
 
 // New returns a Mechanism, or an error that wraps [ErrParams].
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
 func New(p Params) (*Mechanism, error) {
 	if err := p.validate(); err != nil {
 		return nil, err

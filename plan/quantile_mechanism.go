@@ -17,6 +17,9 @@ type QuantileMechanism struct {
 }
 
 // NewQuantiles returns the mechanism, or an error that wraps [ErrParams].
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
 func NewQuantiles(q QuantileParams) (*QuantileMechanism, error) {
 	if err := q.validate(); err != nil {
 		return nil, err

@@ -44,6 +44,9 @@ const maxTotal = 1 << 61
 // users, of any number of keys; [NewBounded] takes the caller's word.
 //
 // It calibrates the mechanism, which takes microseconds.
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.Listed {
 		return nil, fault.Params("threshold", "Listed", p.Listed, "false in New: NewListed takes the list")
@@ -62,6 +65,9 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 //
 // It calibrates the mechanism as New does. For CorrelatedGaussian that takes some 2 ms, up to 0.1 s
 // where ε is far from 1 or δ above 1e-3. Params that were calibrated before take microseconds.
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
 func NewBounded[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.MaxKeys == 0 {
 		return nil, fault.Params("threshold", "MaxKeys", p.MaxKeys, "an integer in [1, 2²⁰] in NewBounded")
@@ -74,6 +80,9 @@ func NewBounded[K hashing.Key](p Params) (*Builder[K], error) {
 
 // NewCalibrated is New or NewBounded for a Law, which is calibrated already. The error wraps
 // [ErrParams], also for the zero Law and for one of listed keys.
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
 func NewCalibrated[K hashing.Key](l Law) (*Builder[K], error) {
 	if l.numbers.method == Auto || l.params.Listed {
 		return nil, fault.Params("threshold", "Law", l.numbers.method, "one of Params.Law, and not of listed keys")

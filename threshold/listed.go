@@ -27,6 +27,9 @@ func (l *list[K]) has(key K) bool {
 //
 // The list must not come from the data, or the release says who is in them. For data of users, whom
 // the library bounds itself, take groupby.NewListed. The error wraps [ErrParams].
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
 func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 	if p.Dim != 0 {
 		return nil, fault.Params("threshold", "Dim", p.Dim, "0 in NewListed: the number of keys")

@@ -29,6 +29,9 @@ type counts struct {
 }
 
 // NewQuantiles returns an empty QuantileBuilder, or an error that wraps [ErrParams].
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
 func NewQuantiles(p QuantileParams) (*QuantileBuilder, error) {
 	p = p.normal()
 	if err := p.validate(); err != nil {

@@ -143,7 +143,7 @@ func TestOverHTTP(t *testing.T) {
 		require.NoError(t, json.Unmarshal(text, &window))
 		require.Equal(t, want[0], window.From, path)
 		require.Equal(t, monday.Add(time.Duration(window.From)*time.Hour), window.Begin, path)
-		require.Equal(t, "ε = 264, δ = 1e-9 for one user within any 168 steps (at most 2 elements), added or removed", window.Guarantee)
+		require.Equal(t, "ε = 264, δ = 1e-9 (hardly any protection) for one user within any 168 steps (at most 2 elements), added or removed", window.Guarantee)
 		require.Len(t, window.Keys, 2, path)
 		for _, k := range window.Keys {
 			truth := float64(want[1] * map[string]int{"tea": 300, "café": 100}[k.Key])

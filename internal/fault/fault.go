@@ -8,6 +8,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"sync"
 )
 
 var (
@@ -46,10 +47,18 @@ func Mismatch(pkg, field string, a, b any) error {
 	return fmt.Errorf("%s: %s differs, %v and %v: %w", pkg, field, a, b, ErrMismatch)
 }
 
-// Budget returns an error that wraps [ErrBudget] and says what was asked for and what remains.
-func Budget(pkg string, asked, remaining any) error {
-	return fmt.Errorf("%s: %v asked, %v remains: %w", pkg, asked, remaining, ErrBudget)
+// Budget returns an error that wraps [ErrBudget] and says what was asked for and what remains. That
+// is computed when the text is asked for: it takes up to half a second.
+func Budget(pkg string, asked any, remaining func() any) error {
+	return &overdrawn{text: sync.OnceValue(func() string {
+		return fmt.Sprintf("%s: %v asked, %v remains: %v", pkg, asked, remaining(), ErrBudget)
+	})}
 }
+
+type overdrawn struct{ text func() string }
+
+func (e *overdrawn) Error() string { return e.text() }
+func (e *overdrawn) Unwrap() error { return ErrBudget }
 
 // Format returns an error that wraps [ErrFormat] and says what is wrong with the bytes.
 func Format(pkg, problem string) error {

@@ -84,6 +84,9 @@ const maxSlots = 1<<31 - 1
 
 // NewRunningBuilder returns the RunningBuilder of an empty set, or an error that wraps [ErrParams].
 // CountShare must be 0 or 1.
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
 func NewRunningBuilder(p Params) (*RunningBuilder, error) {
 	law, err := p.runningLaw()
 	if err != nil {

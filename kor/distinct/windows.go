@@ -91,6 +91,9 @@ func classesOf(days int) (classes int, ok bool) {
 // NewWindowBuilder returns a WindowBuilder whose clock shows the given day, a number that all
 // builders that are merged count alike, such as the days since 1970 in UTC. The error wraps
 // [ErrParams]; CountShare must be 0 or 1.
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
 func NewWindowBuilder(p Params, day int) (*WindowBuilder, error) {
 	law, err := p.windowLaw()
 	if err != nil {

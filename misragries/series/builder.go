@@ -54,6 +54,9 @@ type rate struct {
 func (r rate) perStep() float64 { return float64(r.count) / float64(r.steps) }
 
 // New returns a Builder at the beginning of step 0, or an error that wraps [ErrParams].
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
 	p, law, err := check[K](p)
 	if err != nil {

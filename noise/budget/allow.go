@@ -43,7 +43,7 @@ func (l *Ledger) epsilonOf(g Guarantee) float64 {
 	}
 	most := g.boundAt(l.delta)
 	if most > 0 && g.exactable() {
-		return g.account(l.laws.of(g.pair.kinds)).epsilonAt(l.delta, most)
+		return g.account(l.open().laws.of(g.pair.kinds)).epsilonAt(l.delta, most)
 	}
 	return most
 }
@@ -85,7 +85,7 @@ func (l *Ledger) hopes(before exact, g Guarantee) bool {
 	if !g.pair.kinds.single() || g.pair.rho > 0 || g.pair.muSquares > 0 {
 		return true
 	}
-	known := l.laws.of(before.kinds)
+	known := l.open().laws.of(before.kinds)
 	if !known.known() && before.kinds != "" {
 		return false
 	}

@@ -47,8 +47,9 @@ import (
 //     infinite loss, and others by their pairs, so the losses of all together are bounded by the
 //     convolution of those of the pairs, with the exact profile of √(Σμᵢ²), or the conversion of
 //     Σρ, for the others. It is computed on a lattice, every mass rounded up: never below the
-//     truth, and for equal releases within .3 % of it, exact up to a thousand of them by ε (package
-//     internal/loss).
+//     truth, and for equal releases within .3 % of it, exact up to a thousand of them by ε; but for
+//     releases of samples within 6 %, most for many of a small one (20,000 of a thousandth), and at
+//     δ below 1e-28 these may be off by far more, upwards (package internal/loss).
 //
 // [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] take the least of these; each is sound, so the
 // least is. All five hold for releases that are chosen after seeing the ones before, as long as
@@ -234,12 +235,25 @@ func sqrtUp(x float64) float64 {
 
 // String says what is promised and to whom, such as "ε = 1, δ = 1e-6 for one user (at most 20
 // keys), added or removed" or "ρ = 0.5 (zCDP) for one row, replaced". For a composition it shows
-// the sums.
+// the sums. It adds "(hardly any protection)" where ε is above 20 or δ above .01, of ρ and μ at a δ
+// of 1e-6: packages take up to ε = 1024 and any δ below 1, for experiments.
 func (g Guarantee) String() string {
 	if !g.promised {
 		return "no privacy promised"
 	}
-	return g.sums.String() + " for " + g.unit.String()
+	text := g.sums.String()
+	if g.hardlyAny() {
+		text += " (hardly any protection)"
+	}
+	return text + " for " + g.unit.String()
+}
+
+// hardlyAny reports whether the sums are those of a release from which nearly everything about the
+// unit can be told.
+func (s sums) hardlyAny() bool {
+	const most, mostDelta = 20, 0.01
+	return s.epsilon > most || s.delta > mostDelta || s.rho > 0 && zcdpEpsilon(s.rho, negLogUp(1e-6)) > most ||
+		s.muSquares > 0 && gaussianEpsilon(s.muSquares, 1e-6) > most
 }
 
 // String lists the sums that are not 0.

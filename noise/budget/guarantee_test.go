@@ -221,21 +221,21 @@ func TestGuaranteeExtremes(t *testing.T) {
 
 func TestGuaranteeString(t *testing.T) {
 	for want, g := range map[string]Guarantee{
-		"ε = 1 for one element, added or removed":                          PureDP(1, one),
-		"ε = 0 for one key with all its occurrences, added or removed":     ZCDP(0, Key(AddRemove)),
-		"ε = 0.5, δ = 1e-6 for one row, replaced":                          ApproxDP(0.5, 1e-6, rowed),
-		"ρ = 0.5 (zCDP) for vectors at ℓ₂ distance 1":                      ZCDP(0.5, at2),
-		"μ = 0.1 (GDP) for vectors at ℓ₂ distance 1":                       GDP(0.1, at2),
-		"ε = 1, ρ = 0.5 (zCDP) for vectors at ℓ₁ distance 1":               compose(t, ZCDP(0.5, at1), PureDP(1, at1)),
-		"ε = 0, δ = 0.25, ρ = 0.5 (zCDP) for vectors at ℓ₁ distance 2.5":   compose(t, ZCDP(0.5, L1(2.5)), ApproxDP(0, 0.25, L1(2.5))),
-		"ε = 1, δ = 1e-6 for one user (at most 20 keys), added or removed": ApproxDP(1, 1e-6, User(20, AddRemove)),
-		"ε = 1e300 for one user (at most 1 key), replaced":                 PureDP(1e300, User(1, Replace)),
-		"ε = 3 for 3 users (at most 5 keys each), added or removed":        group(t, PureDP(1, User(5, AddRemove)), 3),
-		"ε = 2 for 2 parties, replaced":                                    group(t, PureDP(1, Party(Replace)), 2),
-		"ε = 2 for 2 keys with all their occurrences, added or removed":    group(t, PureDP(1, Key(AddRemove)), 2),
-		"ε = 2 for 2 elements, replaced":                                   group(t, PureDP(1, Element(Replace)), 2),
-		"ε = 1 for one user, added or removed":                             PureDP(1, User(0, AddRemove)),
-		"no privacy promised":                                              PureDP(-1, at1),
+		"ε = 1 for one element, added or removed":                                                PureDP(1, one),
+		"ε = 0 for one key with all its occurrences, added or removed":                           ZCDP(0, Key(AddRemove)),
+		"ε = 0.5, δ = 1e-6 for one row, replaced":                                                ApproxDP(0.5, 1e-6, rowed),
+		"ρ = 0.5 (zCDP) for vectors at ℓ₂ distance 1":                                            ZCDP(0.5, at2),
+		"μ = 0.1 (GDP) for vectors at ℓ₂ distance 1":                                             GDP(0.1, at2),
+		"ε = 1, ρ = 0.5 (zCDP) for vectors at ℓ₁ distance 1":                                     compose(t, ZCDP(0.5, at1), PureDP(1, at1)),
+		"ε = 0, δ = 0.25, ρ = 0.5 (zCDP) (hardly any protection) for vectors at ℓ₁ distance 2.5": compose(t, ZCDP(0.5, L1(2.5)), ApproxDP(0, 0.25, L1(2.5))),
+		"ε = 1, δ = 1e-6 for one user (at most 20 keys), added or removed":                       ApproxDP(1, 1e-6, User(20, AddRemove)),
+		"ε = 1e300 (hardly any protection) for one user (at most 1 key), replaced":               PureDP(1e300, User(1, Replace)),
+		"ε = 3 for 3 users (at most 5 keys each), added or removed":                              group(t, PureDP(1, User(5, AddRemove)), 3),
+		"ε = 2 for 2 parties, replaced":                                                          group(t, PureDP(1, Party(Replace)), 2),
+		"ε = 2 for 2 keys with all their occurrences, added or removed":                          group(t, PureDP(1, Key(AddRemove)), 2),
+		"ε = 2 for 2 elements, replaced":                                                         group(t, PureDP(1, Element(Replace)), 2),
+		"ε = 1 for one user, added or removed":                                                   PureDP(1, User(0, AddRemove)),
+		"no privacy promised":                                                                    PureDP(-1, at1),
 	} {
 		assert.Equal(t, want, g.String())
 	}

@@ -15,7 +15,9 @@ import (
 
 // Storage is where the journal of a [Ledger] lives; an [os.File] is one. One Ledger at a time may
 // use it, and this package takes no lock. Where several processes may run, lock the file before
-// OpenJournal and until the process ends; examples/sql shows how, for Unix and Windows.
+// OpenJournal and until the process ends; examples/sql shows how, for Unix and Windows. Before each
+// record it is looked whether another process has written one; that catches most of what is done
+// without a lock, after the damage.
 type Storage interface {
 	io.ReaderAt
 	io.WriterAt
@@ -76,17 +78,26 @@ func CreateFilterJournal(s Storage, epsilon, delta float64, u Unit, r Rule) (*Le
 	return l, nil
 }
 
-// create begins the journal of a new Ledger.
+// create begins the journal of a new Ledger. A strict beginning of its first line is what a crash
+// has left of an earlier attempt, before anything could be spent: it counts as nothing.
 func (l *Ledger) create(s Storage) error {
-	switch n, err := s.ReadAt(make([]byte, 1), 0); {
-	case n > 0:
-		return fault.Format("budget", "there is something in the storage of a new journal")
-	case err != nil && !errors.Is(err, io.EOF):
-		return fmt.Errorf("budget: the journal: %w", err)
-	}
 	j := &journal{storage: s}
 	unit, _ := l.unit.MarshalBinary()
-	if err := j.write(fmt.Sprintf("ledger v1 %s %s %x %s ", hexFloat(l.epsilon), hexFloat(l.delta), unit, l.rule().word())); err != nil {
+	first := fmt.Sprintf("ledger v1 %s %s %x %s ", hexFloat(l.epsilon), hexFloat(l.delta), unit, l.rule().word())
+	line := j.line(first)
+	found := make([]byte, len(line))
+	n, err := s.ReadAt(found, 0)
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return fmt.Errorf("budget: the journal: %w", err)
+	case n >= len(line)-1 || string(found[:n]) != line[:n]: // all but the newline is a journal
+		return fault.Format("budget", "there is something in the storage of a new journal")
+	case n > 0:
+		if err := s.Truncate(0); err != nil {
+			return fmt.Errorf("budget: the journal: %w", err)
+		}
+	}
+	if err := j.write(first); err != nil {
 		return err
 	}
 	l.journal = j
@@ -130,7 +141,8 @@ func ruleOf(word string) (r Rule, ok bool) {
 //
 // A crash can leave a last line without its end, of a release that was never acknowledged. The line
 // counts if only its end is missing, and is removed otherwise. Any other damage is refused, never
-// repaired. The storage is synced before OpenJournal returns.
+// repaired: also a last line with its checksum and another byte than a newline behind it. The
+// storage is synced before OpenJournal returns.
 //
 // The error wraps [ErrFormat], or is what the storage returned.
 func OpenJournal(s Storage, atLeast uint64) (*Ledger, error) {
@@ -152,7 +164,7 @@ func OpenJournal(s Storage, atLeast uint64) (*Ledger, error) {
 				}
 			}
 			j.size += int64(len(line)) + 1
-		case ended || l == nil:
+		case ended || l == nil || j.damaged(line):
 			return nil, err
 		default: // never acknowledged
 			if err := s.Truncate(j.size); err != nil {
@@ -177,24 +189,26 @@ func OpenJournal(s Storage, atLeast uint64) (*Ledger, error) {
 // Records returns the number of the last record in the journal, 0 for a new one and without a
 // journal. Kept elsewhere, it tells OpenJournal that a copy is too old.
 func (l *Ledger) Records() uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.journal == nil {
+	b := l.open()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.journal == nil {
 		return 0
 	}
-	return l.journal.next - 1
+	return b.journal.next - 1
 }
 
 // Err returns why nothing can be spent any more: the error of the storage when a record could not
 // be written or synced, else nil. Whether that record is on the disk, and so was spent, is then
 // unknown. Open the journal again, best from a copy that was written and synced under another name.
 func (l *Ledger) Err() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.journal == nil {
+	b := l.open()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.journal == nil {
 		return nil
 	}
-	return l.journal.broken
+	return b.journal.broken
 }
 
 // read adds a line, without its end, to the Ledger, nil before the first.
@@ -247,23 +261,44 @@ func (j *journal) append(name string, g Guarantee) error {
 	return j.write(fmt.Sprintf("spend =%s %x # %v ", name, data, g))
 }
 
-// write appends a line and syncs it. An error breaks the journal.
-func (j *journal) write(record string) error {
+// line returns the next line with a record.
+func (j *journal) line(record string) string {
 	line := strconv.FormatUint(j.next, 10) + " " + record
-	crc := j.sum(line)
-	line += fmt.Sprintf(";%08x\n", crc)
+	return line + fmt.Sprintf(";%08x\n", j.sum(line))
+}
+
+// damaged reports whether what is left at the end of a journal is not the beginning of a line: a
+// whole one, and a byte more that should be its newline. A part of a line has no checksum but by
+// chance.
+func (j *journal) damaged(rest string) bool {
+	at := len(rest) - 10
+	return at >= 0 && rest[at] == ';' && rest[at+1:at+9] == fmt.Sprintf("%08x", j.sum(rest[:at]))
+}
+
+// write appends a line and syncs it. An error breaks the journal, and so does a byte that is there
+// already: another process writes the same journal, and each spends what the other does not know.
+func (j *journal) write(record string) error {
+	line := j.line(record)
 	if len(line) > mostLine {
 		return fault.Params("budget", "Guarantee", "of "+strconv.Itoa(len(line))+" bytes", "one of at most 2²⁰")
 	}
-	_, err := j.storage.WriteAt([]byte(line), j.size)
-	if err == nil {
-		err = j.storage.Sync()
+	n, err := j.storage.ReadAt(make([]byte, 1), j.size)
+	switch {
+	case n > 0:
+		err = errors.New("another process has written to it")
+	case errors.Is(err, io.EOF):
+		if _, err = j.storage.WriteAt([]byte(line), j.size); err == nil {
+			err = j.storage.Sync()
+		}
+	case err == nil:
+		err = io.ErrNoProgress // neither a byte nor the end: no io.ReaderAt
 	}
 	if err != nil {
 		j.broken = fmt.Errorf("budget: the journal could not be written, open it again: %w", err)
 		return j.broken
 	}
-	j.size, j.crc, j.next = j.size+int64(len(line)), crc, j.next+1
+	crc, _ := strconv.ParseUint(line[len(line)-9:len(line)-1], 16, 32)
+	j.size, j.crc, j.next = j.size+int64(len(line)), uint32(crc), j.next+1
 	return nil
 }
 

@@ -377,7 +377,7 @@ func TestJournalOfAFilter(t *testing.T) {
 		for range 5 {
 			require.NoError(t, f.Spend(like))
 		}
-		again, err := OpenJournal(d, 5)
+		again, err := OpenJournal(&disk{data: bytes.Clone(d.data)}, 5)
 		require.NoError(t, err)
 		require.Equal(t, f.filter, again.filter)
 		require.Equal(t, f.String(), again.String())

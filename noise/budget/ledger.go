@@ -31,17 +31,34 @@ import (
 // accepted is a whole with EpsilonAt(δ) ≤ ε·(1 + 2⁻⁵⁰), and [Guarantee.EpsilonAt] has the same
 // tolerance for δ. So a budget divided by n pays for n releases, for every n (as long as δ/n is 0
 // or at least 2⁻¹⁰²²): each part is off by a relative 2⁻⁵³, their sum by another 2⁻⁵².
+//
+// A copy of a Ledger is the same Ledger: what one spends, both have spent. Only its encoding is a
+// copy of what was spent so far.
 type Ledger struct {
 	epsilon, delta float64
 	unit           Unit
-	filter         *filter  // nil: the plan rule
-	journal        *journal // nil: in memory only
+	filter         *filter // nil: the plan rule
+	*book                  // nil in the zero Ledger, which no Guarantee is for
+}
 
-	mu         sync.Mutex // go vet reports copies
+// book is what was spent, for all copies of a Ledger.
+type book struct {
+	journal *journal // nil: in memory only
+
+	mu         sync.Mutex
 	spentSoFar exact
 	ids        map[string]Guarantee // of SpendOnce
+	parts      parts
 
 	laws lawCache
+}
+
+// open returns the book, an empty one for the zero Ledger.
+func (l *Ledger) open() *book {
+	if l.book == nil {
+		return new(book)
+	}
+	return l.book
 }
 
 // exact are the sums of a Guarantee in the order of its encoding, 0 where nil, and the laws of the
@@ -68,7 +85,7 @@ func NewLedger(epsilon, delta float64, u Unit) (*Ledger, error) {
 	if err := u.check(); err != nil {
 		return nil, err
 	}
-	return &Ledger{epsilon: epsilon + 0, delta: delta + 0, unit: u}, nil
+	return &Ledger{epsilon: epsilon + 0, delta: delta + 0, unit: u, book: new(book)}, nil
 }
 
 // Spend takes g from the budget, or returns an error and takes nothing.
@@ -124,9 +141,10 @@ func validName(name string) bool {
 
 // spentAs returns what was spent under a name.
 func (l *Ledger) spentAs(name string) (Guarantee, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	g, ok := l.ids[name]
+	b := l.open()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	g, ok := b.ids[name]
 	return g, ok
 }
 
@@ -137,7 +155,7 @@ func (l *Ledger) take(name string, g Guarantee) error {
 	err := l.record(name, g)
 	l.mu.Unlock()
 	if errors.Is(err, ErrBudget) {
-		return fault.Budget("budget", g, l.remaining(before))
+		return fault.Budget("budget", g, func() any { return l.remaining(before) })
 	}
 	return err
 }
@@ -151,7 +169,7 @@ func (l *Ledger) record(name string, g Guarantee) error {
 	if l.journal != nil && l.journal.broken != nil {
 		return l.journal.broken
 	}
-	if !l.allows(l.spentSoFar, g) {
+	if !l.parts.has(g) && !l.allows(l.spentSoFar, g) {
 		return ErrBudget
 	}
 	if l.journal != nil {
@@ -165,7 +183,7 @@ func (l *Ledger) record(name string, g Guarantee) error {
 
 // remember adds g to what was spent.
 func (l *Ledger) remember(name string, g Guarantee) {
-	l.spentSoFar = l.spentSoFar.plus(g)
+	l.spentSoFar, l.parts = l.spentSoFar.plus(g), l.parts.without(g)
 	if name != "" {
 		if l.ids == nil {
 			l.ids = map[string]Guarantee{}
@@ -176,14 +194,19 @@ func (l *Ledger) remember(name string, g Guarantee) {
 
 // spent returns what was spent so far.
 func (l *Ledger) spent() exact {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.spentSoFar
+	b := l.open()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.spentSoFar
 }
 
 // Accepts reports whether Spend would take g now. It takes nothing.
 func (l *Ledger) Accepts(g Guarantee) bool {
-	return g.unit == l.unit && l.Err() == nil && l.allows(l.spent(), g)
+	b := l.open()
+	b.mu.Lock()
+	before, part := b.spentSoFar, b.parts.has(g)
+	b.mu.Unlock()
+	return g.unit == l.unit && l.Err() == nil && (part || l.allows(before, g))
 }
 
 // Spent returns the composition of all that Spend took, each of the sums rounded up: ε = 0 at the
@@ -239,60 +262,13 @@ func (l *Ledger) Budget() (epsilon, delta float64) { return l.epsilon, l.delta }
 // Unit returns whom the budget protects.
 func (l *Ledger) Unit() Unit { return l.unit }
 
-// Split returns the guarantee of each of n releases that together use up what remains: of the kind
-// of like, with its δ, and with the greatest ε, ρ or μ for which Spend accepts all n. It takes
-// nothing. like has one of ε, ρ and μ; how much of it does not matter, and its δ may be 0.
-//
-// The error wraps [ErrParams] if n is not in [1, 2³⁰] or like is of no such kind, [ErrMismatch] if
-// it is for another unit, and [ErrBudget] if not even the least is left.
-func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
-	kinds := 0
-	for _, x := range []float64{like.epsilon, like.rho, like.muSquares} {
-		if x > 0 {
-			kinds++
-		}
-	}
-	switch {
-	case n < 1 || n > mostMany:
-		return Guarantee{}, fault.Params("budget", "n", n, "an integer in [1, 2³⁰]")
-	case !like.promised || kinds > 1:
-		return Guarantee{}, fault.Params("budget", "like", like, "a guarantee by one of ε, ρ and μ")
-	case like.unit != l.unit:
-		return Guarantee{}, fault.Mismatch("budget", "Unit", l.unit, like.unit)
-	}
-	part := func(x float64) Guarantee {
-		switch {
-		case like.rho > 0:
-			return ZCDP(x, l.unit).WithEscape(like.delta)
-		case like.muSquares > 0:
-			return GDP(x, l.unit).WithEscape(like.delta)
-		case like.pair.kinds.len() == 1 && like.pair.kinds.at(0).law == laplacian && like.pair.kinds.at(0).fraction == 1:
-			law := like.pair.kinds.at(0) // Laplace noise of any scale
-			law.size, law.count = x, 1
-			return withKind(PureDP(x, l.unit), law).WithEscape(like.delta)
-		}
-		return ApproxDP(x, like.delta, l.unit)
-	}
-	before := l.spent()
-	// Times rounds up, by more than n exact additions do: what it allows, Spend accepts n times.
-	all := func(x float64) Guarantee { return part(x).Times(n) }
-	g := part(0)
-	if l.allows(before, all(0)) {
-		g = part(l.greatest(before, math.MaxFloat64, part, n))
-	}
-	if !l.allows(before, g.Times(n)) || g.sums == part(0).sums && l.epsilon > 0 {
-		return Guarantee{}, fault.Budget("budget", like.Times(n), l.remaining(before))
-	}
-	return g, nil
-}
-
 // String says what was spent of the budget, such as "ε = 7.59 of 10 at δ = 1e-6, 50 releases, for
 // one user, added or removed". The ε is what the releases together have at the δ of the budget.
-func (l *Ledger) String() string {
+func (l Ledger) String() string {
 	before := l.spent()
 	var spent float64
 	if whole := before.guarantee(l.unit); l.filter != nil {
-		spent = l.filter.epsilon(l, whole)
+		spent = l.filter.epsilon(&l, whole)
 	} else {
 		spent = l.epsilonOf(whole)
 	}

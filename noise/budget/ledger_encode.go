@@ -39,9 +39,10 @@ const (
 // AppendBinary appends the encoding of the ledger to dst: the budget and all that was spent. It is
 // a copy, in memory only: what is spent afterwards from one of the two, the other does not know.
 // For a budget that survives a crash see [CreateJournal]. The error is always nil.
-func (l *Ledger) AppendBinary(dst []byte) ([]byte, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (l Ledger) AppendBinary(dst []byte) ([]byte, error) {
+	b := l.open()
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	dst = wire.AppendHeader(dst, wire.KindLedger, ledgerVersion)
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(l.epsilon))
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(l.delta))
@@ -49,7 +50,7 @@ func (l *Ledger) AppendBinary(dst []byte) ([]byte, error) {
 	rule := l.rule()
 	dst = append(dst, byte(rule.by))
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(rule.escapes))
-	return l.spentSoFar.append(dst, l.ids), nil
+	return b.spentSoFar.append(dst, b.ids), nil
 }
 
 // rule returns the rule of a filter, the zero Rule of other ledgers.
@@ -160,7 +161,7 @@ func readExact(r *wire.Reader, u Unit) (s exact, ids map[string]Guarantee) {
 }
 
 // MarshalBinary returns the encoding of the ledger.
-func (l *Ledger) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
+func (l Ledger) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 
 // UnmarshalBinary decodes what AppendBinary encoded, into a Ledger in memory that nobody else uses.
 // It returns an error that wraps [ErrFormat] for any other bytes, and [ErrMismatch] for a ledger
@@ -180,13 +181,11 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	if err != nil || wire.NegativeZero(epsilon, delta, rule.escapes) || rule.by != byRho && rule.escapes != 0 {
 		return fault.Format("budget", "an impossible budget or rule")
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.journal != nil {
+	if l.open().journal != nil {
 		return fault.Mismatch("budget", "Ledger", "one with a journal", "one in memory")
 	}
-	l.epsilon, l.delta, l.unit, l.filter = read.epsilon, read.delta, read.unit, read.filter
-	l.spentSoFar, l.ids = spent, ids
+	read.spentSoFar, read.ids = spent, ids
+	*l = *read // copies of what l was keep that
 	return nil
 }
 
@@ -200,7 +199,7 @@ func ledgerBy(epsilon, delta float64, u Unit, r Rule) (*Ledger, error) {
 
 // MarshalJSON returns what String says, the budget and what was spent, as a Guarantee.
 // Beside it stands the binary encoding as data, the only part that UnmarshalJSON reads.
-func (l *Ledger) MarshalJSON() ([]byte, error) {
+func (l Ledger) MarshalJSON() ([]byte, error) {
 	data, err := l.MarshalBinary()
 	if err != nil {
 		return nil, err

@@ -59,6 +59,9 @@ type pair[K hashing.Key] struct {
 // New returns an empty Builder, or an error that wraps [ErrParams]. It calibrates the release,
 // which takes about 5 ms, with two passes 20 ms, and 50 ms at most. Params that were calibrated
 // before take microseconds.
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.Listed {
 		return nil, bad("Listed", p.Listed, "false in New: NewListed takes the list")

@@ -30,6 +30,9 @@ type Discovery[K hashing.Key] struct {
 
 // NewDiscovery returns an empty Discovery, or an error that wraps [ErrParams], also where Passes is
 // not 2. It calibrates both passes, as [New] does.
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
 func NewDiscovery[K hashing.Key](p Params) (*Discovery[K], error) {
 	p = p.normal()
 	if err := p.validate(); err == nil && p.Passes != 2 {

@@ -32,6 +32,9 @@ const maxListed = 1 << 26
 // NewListed fills in MaxKeys: the length of the list, but at most 4096. A key that is listed twice
 // counts once. The error wraps [ErrParams], also for an empty list, for one of more than 2²⁶ keys,
 // and for Passes, CountShare or KeysOnly.
+//
+// What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
+// hardly anybody.
 func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 	keys = slices.Clone(keys)
 	wire.Sort(keys)

@@ -5,7 +5,7 @@ var budgetMutations = []mutation{
 	{"a promise made of none", "noise/budget/guarantee.go", "\t\t\tvoid = true\n", ""},
 	{"units added up that differ", "noise/budget/guarantee.go", "if total.promised && g.unit != total.unit {", "if false {"},
 	{"several releases for the price of one", "noise/budget/guarantee.go", "m := stepsUp(n)", "m := stepsUp(1)"},
-	{"ledger forgets what is spent", "noise/budget/ledger.go:Ledger.remember", "l.spentSoFar = l.spentSoFar.plus(g)", "_ = l.spentSoFar.plus(g)"},
+	{"ledger forgets what is spent", "noise/budget/ledger.go:Ledger.remember", "l.spentSoFar, l.parts = l.spentSoFar.plus(g), l.parts.without(g)", "_ = l.spentSoFar.plus(g)"},
 	{"ledger ignores the unit", "noise/budget/ledger.go", "case g.unit != l.unit:\n\t\treturn fault.Mismatch", "case false:\n\t\treturn fault.Mismatch"},
 	{"sums of a Ledger rounded to the nearest", "noise/budget/ledger.go", "SetMode(big.ToPositiveInf)", "SetMode(big.ToNearestEven)"},
 	{"a Ledger shows its sums rounded to the nearest", "noise/budget/ledger.go", "if accuracy == big.Below {", "if accuracy == big.Below && false {"},

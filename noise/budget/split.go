@@ -1,0 +1,109 @@
+package budget
+
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+	"github.com/dpsketch/dpsketch/internal/round"
+)
+
+// Split returns the guarantee of each of n releases that together use up what remains: of the kind
+// of like, with its δ, and with the greatest ε, ρ or μ for which Spend accepts all n, if nothing
+// else is spent before. It takes nothing. like is one release by one of ε, ρ and μ; how much of it
+// does not matter, and its δ may be 0. Its kind is also that of its noise: n of [Gaussian], which
+// add up as Gaussian noise does, may each have five times as much as n of [ApproxDP].
+//
+// The error wraps [ErrParams] if n is not in [1, 2³⁰], like is of no such kind, or it is of a
+// sample, whose amount says nothing of its noise; [ErrMismatch] if it is for another unit, and
+// [ErrBudget] if not even the least is left.
+func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
+	part := like.sized()
+	switch {
+	case n < 1 || n > mostMany:
+		return Guarantee{}, fault.Params("budget", "n", n, "an integer in [1, 2³⁰]")
+	case part == nil:
+		return Guarantee{}, fault.Params("budget", "like", like, "a guarantee of one release by one of ε, ρ and μ")
+	case like.unit != l.unit:
+		return Guarantee{}, fault.Mismatch("budget", "Unit", l.unit, like.unit)
+	}
+	before := l.spent()
+	// Times rounds up, by more than n exact additions do: what it allows, Spend accepts n times.
+	g := part(0)
+	if l.allows(before, g.Times(n)) {
+		g = part(l.greatest(before, math.MaxFloat64, part, n))
+	}
+	if !l.allows(before, g.Times(n)) || g.sums == part(0).sums && l.epsilon > 0 {
+		return Guarantee{}, fault.Budget("budget", like.Times(n), func() any { return l.remaining(before) })
+	}
+	b := l.open()
+	b.mu.Lock()
+	if b.spentSoFar.releases == before.releases {
+		b.parts = parts{g, n}
+	}
+	b.mu.Unlock()
+	return g, nil
+}
+
+// parts are releases that are left of a Split, which is the last that was asked for, with nothing
+// else spent since. All n together are within the budget, so fewer are: they are not asked for one
+// by one, as the lattice of fewer may be coarser, which matters where little is left.
+type parts struct {
+	each Guarantee
+	left int
+}
+
+// has reports whether g is one of them.
+func (p parts) has(g Guarantee) bool { return p.left > 0 && p.each == g }
+
+// without returns what is left of them once g is spent.
+func (p parts) without(g Guarantee) parts {
+	if !p.has(g) {
+		return parts{}
+	}
+	return parts{p.each, p.left - 1}
+}
+
+// sized returns releases like g by their ε, ρ or μ, nil if g is not one release by one of these.
+func (g Guarantee) sized() func(x float64) Guarantee {
+	p, u := g.pair, g.unit
+	var law lossKind
+	one := p.kinds.len() == 1
+	if one {
+		law = p.kinds.at(0)
+		one = law.fraction == 1 && p.rho == 0 && p.muSquares == 0
+		law.count = 1
+	}
+	gaussian := p.kinds == "" && p.responses == 0 && p.rho == 0 && p.muSquares > 0
+	switch {
+	case !g.promised || g.rho > 0 && (g.epsilon > 0 || g.muSquares > 0) || g.epsilon > 0 && g.muSquares > 0:
+		return nil
+	case g.rho > 0 && gaussian:
+		return func(x float64) Guarantee { return GaussianZCDP(x, u).WithEscape(g.delta) }
+	case g.rho > 0 && one && law.law == latticeGaussian:
+		return func(x float64) Guarantee {
+			if x == 0 {
+				return ZCDP(0, u).WithEscape(g.delta)
+			}
+			return DiscreteGaussian(float64(law.steps)/math.Sqrt(2*x), int64(law.steps), u).WithEscape(g.delta)
+		}
+	case g.rho > 0 && p.kinds == "" && p.muSquares == 0:
+		return func(x float64) Guarantee { return ZCDP(x, u).WithEscape(g.delta) }
+	case g.muSquares > 0 && gaussian:
+		return func(x float64) Guarantee { return GDP(x, u).WithEscape(g.delta) }
+	case g.rho > 0 || g.muSquares > 0:
+		return nil
+	case gaussian && g.delta > p.escape:
+		return func(x float64) Guarantee {
+			noise := Gaussian(x, round.DifferenceDown(g.delta, p.escape), u)
+			return ApproxDP(x, g.delta, u).WithPair(noise.WithEscape(p.escape))
+		}
+	case one && law.law == laplacian:
+		return func(x float64) Guarantee {
+			law.size = x
+			return ApproxDP(x, g.delta, u).WithPair(withKind(PureDP(x, u), law).WithEscape(p.escape))
+		}
+	case p.kinds == "" && p.rho == 0 && p.muSquares == 0:
+		return func(x float64) Guarantee { return ApproxDP(x, g.delta, u) }
+	}
+	return nil
+}
