@@ -41,16 +41,22 @@ func (of Part) weights() (w vector, ok bool) {
 }
 
 // Comparison holds the estimated sizes of A∪B, A∩B, A∖B and B∖A for the sets of two releases:
-// public and immutable. What the releases promise holds for it: it is post-processing of both. The
-// zero Comparison answers NaN.
+// public and immutable. What the releases promise holds for it: it is post-processing of both.
+// Where the releases tell nothing together, as of sets far beyond [Params.Largest], it has no
+// estimates, but still intervals, by the sizes of A and of B alone. The zero Comparison answers
+// NaN.
 type Comparison struct {
 	theta vector // sizes of A∖B, B∖A, A∩B
 	cov   matrix // of their errors, for Poisson sizes; +Inf on the diagonal if there is none
+	of    [2]*Sketch
 	valid bool
 }
 
+// known reports whether there are estimates.
+func (c *Comparison) known() bool { return c != nil && c.valid && !math.IsInf(c.cov[0][0], 1) }
+
 // Union returns the estimated size of A∪B. All four estimates are close to unbiased, and so they
-// can be negative.
+// can be negative; NaN where there is none.
 func (c *Comparison) Union() float64 { return c.Estimate(PartUnion) }
 
 // Intersection returns the estimated size of A∩B.
@@ -62,18 +68,18 @@ func (c *Comparison) OnlyA() float64 { return c.Estimate(PartOnlyA) }
 // OnlyB returns the estimated size of B∖A.
 func (c *Comparison) OnlyB() float64 { return c.Estimate(PartOnlyB) }
 
-// Estimate returns the estimated size of a part, which says nothing where StdErr is +Inf. NaN if
-// there is no such Part.
+// Estimate returns the estimated size of a part. NaN where there is none, and if there is no such
+// Part.
 func (c *Comparison) Estimate(of Part) float64 {
 	w, ok := of.weights()
-	if c == nil || !c.valid || !ok {
+	if !c.known() || !ok {
 		return math.NaN()
 	}
 	return c.theta.dot(w)
 }
 
-// StdErr returns the standard error of the estimate, +Inf where the releases tell nothing, as of
-// sets far beyond [Params.Largest], and NaN if there is no such Part.
+// StdErr returns the standard error of the estimate, +Inf where there is none, and NaN if there is
+// no such Part.
 func (c *Comparison) StdErr(of Part) float64 {
 	w, ok := of.weights()
 	if c == nil || !c.valid || !ok {
@@ -82,7 +88,7 @@ func (c *Comparison) StdErr(of Part) float64 {
 	// The information is that for Poisson numbers of keys, whose own variance is their mean. For
 	// the sets as they are that part is no error (see kor.Params.StdErr); a fiftieth is kept as a
 	// floor.
-	if math.IsInf(c.cov[0][0], 1) {
+	if !c.known() {
 		return math.Inf(1)
 	}
 	v := w.dot(c.cov.times(w))
@@ -91,12 +97,17 @@ func (c *Comparison) StdErr(of Part) float64 {
 
 // Interval returns the estimate and at both sides of it the standard errors that the confidence
 // asks for, at least 0. The coverage at 0.95 is between 0.92 and 0.98 for sizes up to
-// [Params.Largest] and ε up to 4. For more ε there is so little noise that an overlap of a few keys
-// with a set that fills most cells is no normal number, and 0.8 is usual. NaN for a confidence
-// outside [0, 1) and if there is no such Part.
+// [Params.Largest] and ε up to 4, and may be .89 for few keys or a small ε. For more ε there is so
+// little noise that an overlap of a few keys with a set that fills most cells is no normal number,
+// and 0.8 is usual. Where there is no estimate it is what intervals for A and B, which hold
+// together, leave possible. NaN for a confidence outside [0, 1) and if there is no such Part.
 func (c *Comparison) Interval(of Part, confidence float64) (lo, hi float64) {
-	if !limits.Confidence(confidence) {
+	_, ok := of.weights()
+	switch {
+	case !limits.Confidence(confidence) || c == nil || !c.valid || !ok:
 		return math.NaN(), math.NaN()
+	case !c.known():
+		return c.bounds(of, confidence)
 	}
 	e, reach := c.Estimate(of), c.StdErr(of)
 	if z := normalQuantile(confidence); z > 0 {
@@ -107,14 +118,39 @@ func (c *Comparison) Interval(of Part, confidence float64) (lo, hi float64) {
 	return max(e-reach, 0), max(e+reach, 0)
 }
 
-// String returns the four sizes with their standard errors.
+// bounds returns what intervals for |A| and |B| leave possible.
+func (c *Comparison) bounds(of Part, confidence float64) (lo, hi float64) {
+	var least, most [2]float64
+	for i, s := range c.of {
+		least[i], most[i] = 0, math.Inf(1) // for a confidence that is rounded to 1
+		if each := 1 - (1-confidence)/2; each < 1 {
+			least[i], most[i] = s.Interval(each)
+		}
+	}
+	switch of {
+	case PartUnion:
+		return max(least[0], least[1]), most[0] + most[1]
+	case PartIntersection:
+		return 0, min(most[0], most[1])
+	case PartOnlyA:
+		return max(least[0]-most[1], 0), most[0]
+	}
+	return max(least[1]-most[0], 0), most[1]
+}
+
+// String returns the four sizes with their standard errors, or the bounds at 95 %.
 func (c *Comparison) String() string {
 	if c == nil || !c.valid {
 		return "distinct.Comparison (empty)"
 	}
 	text := ""
 	for of := PartUnion; of <= PartOnlyB; of++ {
-		text += fmt.Sprintf(", %v %.6g ± %.3g", of, c.Estimate(of), c.StdErr(of))
+		if c.known() {
+			text += fmt.Sprintf(", %v %.6g ± %.3g", of, c.Estimate(of), c.StdErr(of))
+		} else {
+			lo, hi := c.Interval(of, 0.95)
+			text += fmt.Sprintf(", %v between %.6g and %.6g", of, lo, hi)
+		}
 	}
 	return text[2:]
 }
@@ -136,7 +172,7 @@ func Compare(a, b *Sketch) (*Comparison, error) {
 	}
 	m.observe(a, b)
 	theta, cov := m.fit(a.Estimate(), b.Estimate())
-	return &Comparison{theta: theta, cov: cov, valid: true}, nil
+	return &Comparison{theta: theta, cov: cov, of: [2]*Sketch{a, b}, valid: true}, nil
 }
 
 // compatible returns an error unless the releases can be compared.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"testing/cryptotest"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
@@ -242,11 +243,16 @@ func TestCompareOfSmallSets(t *testing.T) {
 	p := Params{Epsilon: 1, Cells: 512, Levels: 6, CountShare: 0.1, Seed: hashing.Seed{1}}
 	const runs = 800
 	for _, keys := range []int{0, 10} {
+		unknown := 0
 		var sum, squares [PartOnlyB + 1]float64
 		for range runs {
 			a, b := pair(t, p, rng, keys, 0, 0)
 			c, err := Compare(a, b)
 			require.NoError(t, err)
+			if !c.known() {
+				unknown++
+				continue
+			}
 			for of, truth := range map[Part]float64{PartUnion: float64(keys), PartIntersection: 0, PartOnlyA: float64(keys), PartOnlyB: 0} {
 				e := c.Estimate(of) - truth
 				sum[of] += e
@@ -254,9 +260,10 @@ func TestCompareOfSmallSets(t *testing.T) {
 			}
 		}
 		for of := PartUnion; of <= PartOnlyB; of++ {
-			sd := math.Sqrt(squares[of] / runs)
+			known := float64(runs - unknown)
+			sd := math.Sqrt(squares[of] / known)
 			dptest.Alarm(t, 1e-11)
-			require.InDelta(t, 0, sum[of]/runs, (7/math.Sqrt(runs)+0.03)*sd, "%d keys, %v", keys, of)
+			require.InDelta(t, 0, sum[of]/known, (7/math.Sqrt(runs)+0.03)*sd, "%d keys, %v", keys, of)
 		}
 	}
 }
@@ -359,8 +366,8 @@ func TestZeroComparison(t *testing.T) {
 	dptest.Readers(t, union)
 }
 
-// Where bits tell next to nothing there is no estimate of a union, nothing is NaN but that, and the
-// interval is what the counts tell.
+// Where bits tell next to nothing there are no estimates, nothing is NaN but these, and the
+// intervals are what the counts tell.
 func TestNothingToCompare(t *testing.T) {
 	p := Params{Epsilon: 1e-3, Cells: 64, Levels: 4, CountShare: 0.5, Seed: hashing.Seed{1}}
 	a, b := released(t, p, run(0, 100)...), released(t, p, run(50, 150)...)
@@ -368,7 +375,8 @@ func TestNothingToCompare(t *testing.T) {
 	require.NoError(t, err)
 	for of := PartUnion; of <= PartOnlyB; of++ {
 		lo, hi := c.Interval(of, 0.95)
-		require.False(t, math.IsNaN(c.Estimate(of)) || math.IsNaN(c.StdErr(of)) || math.IsNaN(lo) || math.IsNaN(hi))
+		require.Equal(t, math.IsInf(c.StdErr(of), 1), math.IsNaN(c.Estimate(of)))
+		require.True(t, 0 <= lo && lo <= hi && !math.IsNaN(c.StdErr(of)))
 	}
 	sketches := []*Sketch{a, b}
 	for range 40 {
@@ -384,5 +392,61 @@ func TestNothingToCompare(t *testing.T) {
 	a, b = released(t, p, 1), released(t, p, 2)
 	c, err = Compare(a, b)
 	require.NoError(t, err)
-	require.False(t, math.IsNaN(c.Union()) || math.IsNaN(c.StdErr(PartUnion)))
+	require.Equal(t, math.IsInf(c.StdErr(PartUnion), 1), math.IsNaN(c.Union()))
+}
+
+// Sets far beyond Largest have no estimates and no "± +Inf", but bounds, which are those of Union
+// and hold for all parts.
+func TestBoundsWithoutEstimates(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 24))
+	p := Params{Epsilon: 1, Cells: 256, Levels: 4, CountShare: 0.1}
+	without := 0
+	for range 60 {
+		a, b := pair(t, p, rng, 10_000, 20_000, 30_000)
+		c, err := Compare(a, b)
+		require.NoError(t, err)
+		if c.known() {
+			continue
+		}
+		without++
+		require.NotContains(t, c.String(), "±")
+		require.Contains(t, c.String(), "union between ")
+		union, err := Union(a, b)
+		require.NoError(t, err)
+		lo, hi := union.Interval(0.999)
+		least, most := c.Interval(PartUnion, 0.999)
+		require.Equal(t, [2]float64{lo, hi}, [2]float64{least, most})
+		for of, truth := range map[Part]float64{PartUnion: 60_000, PartIntersection: 30_000, PartOnlyA: 10_000, PartOnlyB: 20_000} {
+			require.True(t, math.IsNaN(c.Estimate(of)) && math.IsInf(c.StdErr(of), 1))
+			lo, hi := c.Interval(of, 1-1e-11)
+			dptest.Alarm(t, 1e-11)
+			require.True(t, 0 <= lo && lo <= truth && truth <= hi, "%v: [%v, %v]", of, lo, hi)
+		}
+		lo, hi = c.Interval(PartUnion, 1-0x1p-53)
+		require.True(t, lo == 0 && math.IsInf(hi, 1) || lo <= hi)
+	}
+	require.Greater(t, without, 5)
+}
+
+// Where most unions get no estimate, the few that get one by chance hold as well.
+func TestEstimateByChance(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
+	rng := rand.New(rand.NewPCG(25, 26))
+	p := Params{Epsilon: 0.5, Cells: 2048, Levels: 16, CountShare: 0.1}
+	let, covered := 0, 0
+	for range dptest.Full(3000, 400) {
+		a, b := pair(t, p, rng, 333, 333, 333)
+		union, err := Union(a, b)
+		require.NoError(t, err)
+		if math.IsNaN(union.Estimate()) {
+			continue
+		}
+		let++
+		if lo, hi := union.Interval(0.95); lo <= 999 && 999 <= hi {
+			covered++
+		}
+	}
+	t.Logf("%d estimates, %d intervals hold", let, covered)
+	require.Greater(t, let, 3)
+	require.GreaterOrEqual(t, float64(covered), 0.9*float64(let))
 }

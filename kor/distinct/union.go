@@ -87,17 +87,32 @@ func (c Cardinality) StdErr() float64 {
 
 // Interval returns bounds of the number of keys for the confidence, at least 0. Where there is no
 // estimate they are the largest of the lower bounds of the sets and the sum of the upper ones, all
-// at a confidence that holds for all together. NaN for a confidence outside [0, 1).
+// at a confidence that holds for all together; and of two with a relative error above .15 they
+// reach as far as these, too: that there is an estimate may be chance. NaN for a confidence outside
+// [0, 1).
 func (c Cardinality) Interval(confidence float64) (lo, hi float64) {
 	switch {
 	case !limits.Confidence(confidence) || c.one == nil && c.parts == nil:
 		return math.NaN(), math.NaN()
 	case c.one != nil:
 		return c.one.Interval(confidence)
-	case c.pair != nil:
-		return c.pair.Interval(PartUnion, confidence)
 	}
-	least, most := 0.0, 0.0
+	least, most := c.bounds(confidence)
+	switch {
+	case c.pair != nil:
+		const doubtful = 0.15 // relative error
+		if lo, hi = c.pair.Interval(PartUnion, confidence); c.stdErr > doubtful*c.estimate {
+			lo, hi = min(lo, least), max(hi, most)
+		}
+		return lo, hi
+	case c.all != nil:
+		return c.all.interval(confidence, least, most)
+	}
+	return least, most
+}
+
+// bounds returns the largest of the lower bounds of the sets and the sum of the upper ones.
+func (c Cardinality) bounds(confidence float64) (least, most float64) {
 	each := 1 - (1-confidence)/float64(len(c.parts))
 	for _, s := range c.parts {
 		from, to := 0.0, math.Inf(1) // for a confidence that is rounded to 1
@@ -106,10 +121,7 @@ func (c Cardinality) Interval(confidence float64) (lo, hi float64) {
 		}
 		least, most = max(least, from), most+to
 	}
-	if c.all == nil {
-		return least, most
-	}
-	return c.all.interval(confidence, least, most)
+	return least, most
 }
 
 // String returns the estimate with its standard error.

@@ -1,6 +1,8 @@
 package main
 
 var distinctMutations = []mutation{
+	{"estimates where nothing is known", "kor/distinct/compare.go", "&& !math.IsInf(c.cov[0][0], 1)", "&& true"},
+	{"estimates by chance believed", "kor/distinct/union.go", "c.stdErr > doubtful*c.estimate", "c.stdErr > 9*doubtful*c.estimate"},
 	{"flips with p a thousandth too small", "kor/distinct/params.go", "l.flips, err = noise.RandomizedResponse(bits)", "l.flips, err = noise.RandomizedResponse(bits * 1.001)"},
 	{"noise of the count too small", "kor/distinct/params.go", "noise.LaplaceScale(count, 1)", "noise.LaplaceScale(count*1.001, 1)"},
 	{"ε of the bits not reduced by the count's", "kor/distinct/params.go", "return math.Nextafter(p.Epsilon-count, 0), count", "return math.Nextafter(p.Epsilon, 0), count"},
