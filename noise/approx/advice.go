@@ -51,13 +51,16 @@ type AdviceParams struct {
 // A)⁺ ≤ (λy/g)·(g − A)⁺ for A ≥ 0, as a convex function lies below its chord, and by λy ≤ (λy/g)(g
 // − A) for A < 0: a norm of at most (λy/g)·ρg. And min(g, λy) has the sensitivity of g. ∎
 //
-// Accuracy. Let W be the distance of a round's release from min(g, 2y), and suppose W < y/2 in all
-// rounds: by choice of ρ this fails with probability at most Failure. Then no round with y ≥ 2g
-// stops and each with y ≤ g/1.5 does. So at the end y/2 < g < 3y, the last clamp takes nothing from
-// g, and the estimate is as good as A with true advice. The theorem's own argument bounds the noise
-// by Markov's inequality, which needs it to be positive, and takes the same probability of a false
-// stop in each of the L rounds for a falling one: with its constants the search stops early with a
-// probability that grows with L. Here ρ falls with L for that reason. It needs no E A ≤ g.
+// Accuracy. Let W be what a round's release has more than min(g, 2y). The last round with y ≥ 2g
+// stops if W ≥ y − g, which is at least y/2; the one before it at 3y/4 or more of its own y, and so
+// on, ⅞y, …. The one round with g/3 < y ≤ g/1.5, if there is one, does not stop if W < −y/2. By
+// choice of ρ all this together has a probability of at most Failure; and if none of it happens,
+// y/2 < g < 3y at the end, the last clamp takes nothing from g, and the estimate is as good as A
+// with true advice. The theorem's own argument bounds the noise by Markov's inequality, which needs
+// it to be positive, and takes the same probability of a false stop in each of the L rounds for a
+// falling one: with its constants the search stops early with a probability that grows with L. It
+// needs no E A ≤ g. As nothing but its moment is known of A, one with normal errors fails less
+// often than Failure says.
 type AdviceSearch struct {
 	params        AdviceParams
 	rounds        int
@@ -94,12 +97,23 @@ func NewAdviceSearch(p AdviceParams) (*AdviceSearch, error) {
 	}
 	// rounded down: all rounds together have at most ε/2
 	epsilon := full.Epsilon / 2 / float64(s.rounds) * (1 - 0x1p-50)
-	round, err := Params{Epsilon: epsilon, Sensitivity: full.Sensitivity, Moment: moment, Max: searchReach * least}.
-		WithErrorBound(least/2, 1-full.Failure/float64(s.rounds))
-	if err != nil {
+	round := Params{Epsilon: epsilon, Sensitivity: full.Sensitivity, Moment: moment, Max: searchReach * least}
+	tooMuch := func(e float64) bool {
+		round.Error = e
+		return !(round.misleads(least, s.rounds) <= full.Failure)
+	}
+	lo, hi := max(least*0x1p-40, leastParam), least
+	if tooMuch(lo) {
 		return nil, fault.Params("approx", "Min", p.Min, "more against Sensitivity/Epsilon, or a smaller Max/Min: the noise hides it")
 	}
-	s.search = adviceStage{min(round.Error/(searchReach*factor*least)*(1-1e-6), 1), searchReach, epsilon}
+	for hi > lo*(1+1e-5) {
+		if mid := math.Sqrt(lo) * math.Sqrt(hi); tooMuch(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	s.search = adviceStage{min(lo/(searchReach*factor*least)*(1-1e-6), 1), searchReach, epsilon}
 	s.final = adviceStage{full.Accuracy, finalReach, full.Epsilon / 2}
 	if full.Accuracy == 0 {
 		s.final.accuracy = s.search.accuracy
@@ -112,6 +126,20 @@ func NewAdviceSearch(p AdviceParams) (*AdviceSearch, error) {
 		return nil, fault.Params("approx", "Accuracy", p.Accuracy, "a number for which the noise is at least 2⁻⁴⁴ of Max")
 	}
 	return s, nil
+}
+
+// misleads returns a bound on the probability that one of so many rounds does what it should not,
+// for the noise of the last one, at y, where that is largest against y.
+func (p Params) misleads(y float64, rounds int) float64 {
+	n, err := p.choose()
+	if err != nil {
+		return 0 // so little noise against Max that there is none
+	}
+	sum := 2 * n.beyond(p, y/2)
+	for j := 1; j <= rounds-2; j++ {
+		sum += n.beyond(p, y*(1-math.Exp2(float64(-j-1))))
+	}
+	return sum
 }
 
 func (p AdviceParams) withDefaults() AdviceParams {

@@ -20,6 +20,7 @@ type gridNoise struct {
 // law is what planning needs of the noise.
 type law interface {
 	Quantile(p float64) float64
+	Survival(x float64) float64
 	MeanAbs() float64
 	Variance() float64
 }
@@ -145,6 +146,21 @@ func (n gridNoise) errorBound(p Params, confidence float64) float64 {
 		// of the estimator
 		noise := -n.law().Quantile(failure * (1 - share) / 2)
 		best = min(best, noise+p.estimatorBound(failure*share)+n.step)
+	}
+	return best
+}
+
+// beyond returns a bound on Pr[A + noise > g + t], and on Pr[A + noise < g − t]: for each way to
+// share t among the two.
+func (n gridNoise) beyond(p Params, t float64) float64 {
+	best := 1.0
+	for i := 1; i < 16; i++ {
+		own := t * float64(i) / 16
+		estimator := math.Pow(min(p.Error/own, 1), p.Moment)
+		if p.Moment == 0 {
+			estimator = 2 * math.Exp(-own/p.Error)
+		}
+		best = min(best, estimator+n.law().Survival(t-own-n.step))
 	}
 	return best
 }
