@@ -24,7 +24,7 @@ func demo(ctx context.Context, db *sql.DB, out io.Writer) error {
 	if err := fleet.Create(ctx, db, "main", 1, 1e-6, unit, "mu"); err != nil {
 		return err
 	}
-	whole, err := budget.NewFilter(1, 1e-6, unit, budget.MuRule())
+	whole, err := budget.NewLedger(1, 1e-6, unit, budget.MuRule())
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,8 @@ const (
 // protects somebody else.
 func openJournal(path string, epsilon, delta float64, unit budget.Unit) (l *budget.Ledger, file *os.File, err error) {
 	total, totalDelta := cmp.Or(epsilon, defaultTotal), cmp.Or(delta, defaultTotalDelta)
-	if _, err := budget.NewLedger(total, totalDelta, unit); err != nil {
+	fresh, err := budget.NewLedger(total, totalDelta, unit)
+	if err != nil {
 		return nil, nil, cli.Usage(err)
 	}
 	file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -45,7 +46,7 @@ func openJournal(path string, epsilon, delta float64, unit budget.Unit) (l *budg
 	if info.Size() > 0 {
 		l, err = budget.OpenJournal(file, 0)
 	} else {
-		l, err = budget.CreateJournal(file, total, totalDelta, unit)
+		l, err = budget.CreateJournal(file, fresh)
 	}
 	if err := errors.Join(err, syncFolder(filepath.Dir(path))); err != nil {
 		return nil, nil, err

@@ -60,11 +60,11 @@
 //
 // # Budgets for years
 //
-// [NewLedger] is for releases whose guarantees do not depend on results, and the cheapest;
-// [NewFilter] for those that do. Both live in memory; their JSON is a copy to show.
-// [CreateJournal], [CreateFilterJournal] and [OpenJournal] keep what is spent in a file, a line a
-// release, on the disk before the release is made; [Ledger.SpendOnce] pays for a named release
-// once, however often a service that crashed asks.
+// [NewLedger] is for releases whose guarantees do not depend on results, and the cheapest; with a
+// [Rule] for those that do. It lives in memory, and its JSON is a copy to show. [CreateJournal] and
+// [OpenJournal] keep what is spent in a file, a line a release, on the disk before the release is
+// made; [Ledger.SpendOnce] pays for a named release once, however often a service that crashed
+// asks.
 //
 // # Not covered
 //

@@ -106,7 +106,6 @@ func useGuarantee(t *testing.T, data []byte) {
 		_, _ = g.Group(m)
 		g.Times(m)
 	}
-	_, _ = g.Replaced()
 	_, _ = g.Subsampled(0.5)
 	require.True(t, g.Equal(*g))
 	require.False(t, math.IsNaN(g.Mu()+g.Rho()+g.Epsilon()+g.Delta()))

@@ -8,7 +8,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/search"
 )
 
-// Rule says how a filter adds up: see [NewFilter]. The zero Rule is none.
+// Rule says how a Ledger adds up releases whose guarantees may depend on results: see [NewLedger].
+// The zero Rule is none.
 type Rule struct {
 	by      ruleKind
 	escapes float64 // δ* of RhoRule
@@ -44,18 +45,8 @@ type filter struct {
 	rho, muSquares float64
 }
 
-// NewFilter returns a budget of (ε, δ) for the unit u, for releases whose guarantees may depend on
-// what earlier releases showed. It is a [Ledger] that adds up by one rule, chosen beforehand: to
-// take the best of several rules afterwards would not be sound. What was spent is bounded by the
-// budget, not by the sums of [Ledger.Spent], as these depend on results themselves.
-//
-// The error wraps [ErrParams] as that of [NewLedger], and for a rule that would allow nothing:
-// RhoRule and MuRule need a delta above 0, and escapes must be in [0, delta).
-func NewFilter(epsilon, delta float64, u Unit, r Rule) (*Ledger, error) {
-	l, err := NewLedger(epsilon, delta, u)
-	if err != nil {
-		return nil, err
-	}
+// newFilter returns what a rule allows of a budget.
+func newFilter(l *Ledger, r Rule) (*filter, error) {
 	f := &filter{Rule: r}
 	// The greatest number for which the test holds.
 	greatest := func(allowed func(float64) bool) float64 {
@@ -66,7 +57,7 @@ func NewFilter(epsilon, delta float64, u Unit, r Rule) (*Ledger, error) {
 	case r.by != byRho && r.by != byMu:
 		return nil, fault.Params("budget", "Rule", "none", "SumRule, RhoRule or MuRule")
 	case !(l.delta > 0):
-		return nil, fault.Params("budget", "delta", delta, "a number above 0 for a filter by ρ or μ")
+		return nil, fault.Params("budget", "delta", l.delta, "a number above 0 for a filter by ρ or μ")
 	case r.by == byMu:
 		f.muSquares = greatest(func(x float64) bool { return x == 0 || gaussianDelta(x, l.epsilon) <= l.delta })
 	case !(r.escapes >= 0 && r.escapes < l.delta):
@@ -75,8 +66,7 @@ func NewFilter(epsilon, delta float64, u Unit, r Rule) (*Ledger, error) {
 		left := negLogUp(sums{delta: r.escapes}.fraction(l.delta))
 		f.rho = greatest(func(x float64) bool { return zcdpEpsilon(x, left) <= l.epsilon })
 	}
-	l.filter = f
-	return l, nil
+	return f, nil
 }
 
 // allows reports whether the whole is within the rule. As for a Ledger, a whole may exceed Σε and

@@ -9,9 +9,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-func newFilter(t *testing.T, epsilon, delta float64, r Rule) *Ledger {
+func newRuled(t *testing.T, epsilon, delta float64, r Rule) *Ledger {
 	t.Helper()
-	l, err := NewFilter(epsilon, delta, one, r)
+	l, err := NewLedger(epsilon, delta, one, r)
 	require.NoError(t, err)
 	return l
 }
@@ -37,7 +37,7 @@ func TestAdaptiveAmountsNeedAFilter(t *testing.T) {
 		require.InEpsilon(t, 1.3775*delta, whole, 3e-2, "δ = %g, b = %g", delta, b)
 
 		for _, r := range []Rule{SumRule(), RhoRule(0), RhoRule(delta / 2), MuRule()} {
-			f := newFilter(t, 1, delta, r)
+			f := newRuled(t, 1, delta, r)
 			if f.Spend(PureDP(0.5, one)) == nil {
 				require.False(t, f.Accepts(second) && f.Accepts(all), "%v", f)
 			}
@@ -47,7 +47,7 @@ func TestAdaptiveAmountsNeedAFilter(t *testing.T) {
 
 func TestFilterRules(t *testing.T) {
 	// By sums: as basic composition, whatever the conversions say.
-	f := newFilter(t, 1, 1e-6, SumRule())
+	f := newRuled(t, 1, 1e-6, SumRule())
 	require.Equal(t, 100, spendAll(t, f, PureDP(0.01, one)))
 	require.ErrorIs(t, f.Spend(ZCDP(1e-9, one)), ErrBudget)
 	require.NoError(t, f.Spend(ApproxDP(0, 1e-6, one)))
@@ -55,7 +55,7 @@ func TestFilterRules(t *testing.T) {
 	require.Equal(t, "ε = 1 of 1 at δ = 1e-6, 101 releases, for one element, added or removed", f.String())
 
 	// By ρ: all kinds, and what is accepted in whatever order converts to the budget.
-	f = newFilter(t, 1, 1e-6, RhoRule(1e-8))
+	f = newRuled(t, 1, 1e-6, RhoRule(1e-8))
 	require.NoError(t, f.Spend(ApproxDP(0.1, 1e-8, one)))
 	require.ErrorIs(t, f.Spend(ApproxDP(0, 1e-10, one)), ErrBudget)
 	require.NoError(t, f.Spend(GDP(0.1, one)))
@@ -70,13 +70,13 @@ func TestFilterRules(t *testing.T) {
 	// By μ: exactly what one Gaussian release is calibrated to.
 	sigma, err := noise.GaussianSigma(7.12, 1e-6, 1)
 	require.NoError(t, err)
-	f = newFilter(t, 7.12, 1e-6, MuRule())
+	f = newRuled(t, 7.12, 1e-6, MuRule())
 	require.InEpsilon(t, 1/sigma, f.Remaining().Mu(), 1e-9)
 	one8, err := noise.GaussianSigma(1, 1e-8, 1)
 	require.NoError(t, err)
 	require.Equal(t, 50, spendAll(t, f, GDP(1/one8, one)))
 	require.ErrorIs(t, f.Spend(PureDP(1e-9, one)), ErrBudget)
-	part, err := newFilter(t, 1, 1e-6, MuRule()).Split(365, GDP(1, one))
+	part, err := newRuled(t, 1, 1e-6, MuRule()).Split(365, GDP(1, one))
 	require.NoError(t, err)
 	sigma, err = noise.GaussianSigma(1, 1e-6, 1)
 	require.NoError(t, err)
@@ -86,9 +86,11 @@ func TestFilterRules(t *testing.T) {
 		delta float64
 		r     Rule
 	}{{1e-6, Rule{}}, {0, RhoRule(0)}, {0, MuRule()}, {1e-6, RhoRule(1e-6)}, {1e-6, RhoRule(-1)}, {1e-6, RhoRule(math.NaN())}} {
-		_, err := NewFilter(1, c.delta, one, c.r)
+		_, err := NewLedger(1, c.delta, one, c.r)
 		require.ErrorIs(t, err, ErrParams, "%+v", c)
 	}
-	_, err = NewFilter(math.NaN(), 1e-6, one, SumRule())
+	_, err = NewLedger(1, 1e-6, one, SumRule(), MuRule())
+	require.ErrorIs(t, err, ErrParams, "the best of two")
+	_, err = NewLedger(math.NaN(), 1e-6, one, SumRule())
 	require.ErrorIs(t, err, ErrParams)
 }

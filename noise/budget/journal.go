@@ -31,11 +31,12 @@ type Storage interface {
 //	1 spend name guarantee # what a person reads ;crc
 //	2 spend …
 //
-// rule is "plan" for a Ledger of NewLedger, and "sums", "mu" or "rho" and the escapes for a filter.
-// ε, δ and escapes are hexadecimal floats, unit and guarantee the binary encodings in hexadecimal,
-// name is "=" and the name given to SpendOnce, or "=" alone. The crc is CRC-32C, eight hexadecimal
-// digits, over the four bytes of the crc before (0 for the first line) and the line up to it: a
-// lost or changed line in the middle is seen. It does not stop anyone who can write the file.
+// rule is "plan" for a Ledger without a rule, and "sums", "mu" or "rho" and the escapes for one
+// with. ε, δ and escapes are hexadecimal floats, unit and guarantee the binary encodings in
+// hexadecimal, name is "=" and the name given to SpendOnce, or "=" alone. The crc is CRC-32C, eight
+// hexadecimal digits, over the four bytes of the crc before (0 for the first line) and the line up
+// to it: a lost or changed line in the middle is seen. It does not stop anyone who can write the
+// file.
 type journal struct {
 	storage Storage
 	size    int64  // of all lines
@@ -47,30 +48,21 @@ type journal struct {
 // mostLine bounds the length of a line.
 const mostLine = 1 << 20
 
-// CreateJournal returns a new Ledger that keeps what is spent in the storage as well, which must be
-// empty: a record is written and synced before Spend returns, so before the release. What a crash
-// leaves behind, [OpenJournal] reads. The name of a new file is only safe on the disk once its
-// folder is synced, which is up to the caller.
+// CreateJournal returns the Ledger l, of which nothing has been spent yet, that keeps what is spent
+// in the storage from now on, which must be empty: a record is written and synced before Spend
+// returns, so before the release. What a crash leaves behind, [OpenJournal] reads. The name of a
+// new file is only safe on the disk once its folder is synced, which is up to the caller.
 //
-// The error wraps [ErrParams] as that of [NewLedger], or [ErrFormat] if the storage is not empty,
-// or is what the storage returned.
-func CreateJournal(s Storage, epsilon, delta float64, u Unit) (*Ledger, error) {
-	l, err := NewLedger(epsilon, delta, u)
-	if err != nil {
-		return nil, err
+// The error wraps [ErrMismatch] if something was spent from l or it has a journal, or [ErrFormat]
+// if the storage is not empty, or is what the storage returned.
+func CreateJournal(s Storage, l *Ledger) (*Ledger, error) {
+	if l == nil || l.book == nil {
+		return nil, fault.Mismatch("budget", "Ledger", "none", "one made by NewLedger")
 	}
-	if err := l.create(s); err != nil {
-		return nil, err
-	}
-	return l, nil
-}
-
-// CreateFilterJournal is CreateJournal for a filter: see [NewFilter]. OpenJournal opens it with its
-// rule.
-func CreateFilterJournal(s Storage, epsilon, delta float64, u Unit, r Rule) (*Ledger, error) {
-	l, err := NewFilter(epsilon, delta, u, r)
-	if err != nil {
-		return nil, err
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.journal != nil || l.spentSoFar.releases > 0 {
+		return nil, fault.Mismatch("budget", "Ledger", "one with a journal or releases", "a new one")
 	}
 	if err := l.create(s); err != nil {
 		return nil, err

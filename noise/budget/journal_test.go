@@ -56,7 +56,7 @@ func (d *disk) Sync() error            { d.syncs++; return d.fails }
 func newJournal(t *testing.T) (*disk, *Ledger) {
 	t.Helper()
 	d := &disk{}
-	l, err := CreateJournal(d, 10, 1e-6, User(20, AddRemove))
+	l, err := CreateJournal(d, newLedger(t, 10, 1e-6, User(20, AddRemove)))
 	require.NoError(t, err)
 	return d, l
 }
@@ -113,12 +113,18 @@ func TestJournalKeepsEverything(t *testing.T) {
 
 	_, err = OpenJournal(d, 21)
 	require.ErrorIs(t, err, ErrFormat, "an old copy")
-	_, err = CreateJournal(d, 10, 1e-6, one)
+	_, err = CreateJournal(d, newLedger(t, 10, 1e-6, one))
 	require.ErrorIs(t, err, ErrFormat, "not empty")
 	_, err = OpenJournal(&disk{}, 0)
 	require.ErrorIs(t, err, ErrFormat)
-	_, err = CreateJournal(&disk{}, -1, 1e-6, one)
-	require.ErrorIs(t, err, ErrParams)
+	_, err = CreateJournal(&disk{}, l)
+	require.ErrorIs(t, err, ErrMismatch, "it has a journal")
+	used := newLedger(t, 10, 1e-6, one)
+	require.NoError(t, used.Spend(PureDP(1, one)))
+	for _, l := range []*Ledger{used, nil, {}} {
+		_, err = CreateJournal(&disk{}, l)
+		require.ErrorIs(t, err, ErrMismatch)
+	}
 	require.True(t, strings.HasPrefix(string(d.data), "0 ledger v1 0x1.4p+03 0x1.0c6f7a0b5ed8dp-20 "), string(d.data[:60]))
 }
 
@@ -223,7 +229,7 @@ func TestFailingStorage(t *testing.T) {
 	d.fails = errors.New("the cable is out")
 	_, err := OpenJournal(d, 0)
 	require.ErrorContains(t, err, "cable", "nothing is acknowledged before a sync")
-	_, err = CreateJournal(&disk{fails: d.fails}, 1, 0, one)
+	_, err = CreateJournal(&disk{fails: d.fails}, newLedger(t, 1, 0, one))
 	require.ErrorContains(t, err, "cable")
 }
 
@@ -282,7 +288,7 @@ func TestKill(t *testing.T) {
 	folder := t.TempDir()
 	file, err := os.Create(filepath.Join(folder, "journal"))
 	require.NoError(t, err)
-	_, err = CreateJournal(file, 1e6, 0, one)
+	_, err = CreateJournal(file, newLedger(t, 1e6, 0, one))
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
 	records := uint64(0)
@@ -336,8 +342,11 @@ func ExampleOpenJournal() {
 		if err != nil {
 			return err
 		}
-		ledger, err := CreateJournal(file, 10, 1e-6, user)
+		ledger, err := NewLedger(10, 1e-6, user)
 		if err != nil {
+			return err
+		}
+		if ledger, err = CreateJournal(file, ledger); err != nil {
 			return err
 		}
 		return errors.Join(ledger.Spend(PureDP(0.1, user).Times(180)), file.Close())
@@ -368,7 +377,7 @@ func ExampleOpenJournal() {
 func TestJournalOfAFilter(t *testing.T) {
 	for _, r := range []Rule{SumRule(), RhoRule(0), RhoRule(1e-7), MuRule()} {
 		d := &disk{}
-		f, err := CreateFilterJournal(d, 1, 1e-6, one, r)
+		f, err := CreateJournal(d, newRuled(t, 1, 1e-6, r))
 		require.NoError(t, err)
 		like := PureDP(0.01, one)
 		if r.by == byMu {
@@ -384,9 +393,9 @@ func TestJournalOfAFilter(t *testing.T) {
 		require.Equal(t, f.Remaining(), again.Remaining())
 		require.Equal(t, spendAll(t, f, like), spendAll(t, again, like))
 
-		_, err = CreateFilterJournal(d, 1, 1e-6, one, r)
+		_, err = CreateJournal(d, newRuled(t, 1, 1e-6, r))
 		require.ErrorIs(t, err, ErrFormat, "not empty")
-		_, err = CreateFilterJournal(&disk{}, 1, 0, one, RhoRule(0))
+		_, err = NewLedger(1, 0, one, RhoRule(0))
 		require.ErrorIs(t, err, ErrParams)
 		rule, ok := ruleOf(r.word())
 		require.True(t, ok)

@@ -23,8 +23,8 @@ import (
 // their order, must not depend on what earlier releases showed. Otherwise a test of the whole, like
 // this one, does not bound the whole by (ε, δ): with a first release at ε = ½ whose result decides
 // whether the rest of the budget goes to a second one or to revealing everything with probability
-// δ, each course of events is accepted, and together they have 1.38·δ. [NewFilter] makes a Ledger
-// for amounts that depend on results.
+// δ, each course of events is accepted, and together they have 1.38·δ. A [Rule] is for
+// amounts that depend on results.
 //
 // The sums are kept to 200 binary digits, rounded up, so they do not drift. But float64 amounts do
 // not add up as their decimals do: ten times the float64 0.1 is more than 1. Hence a tolerance:
@@ -73,10 +73,18 @@ type exact struct {
 
 // NewLedger returns a budget of (ε, δ) for the unit u with nothing spent.
 //
+// With a rule, guarantees may depend on what earlier releases showed. It is one rule, chosen
+// beforehand, as to take the best of several afterwards would not be sound. What was spent is
+// bounded by the budget then, not by the sums of [Ledger.Spent], as these depend on results
+// themselves.
+//
 // The error wraps [ErrParams] unless epsilon is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], delta 0 or in [2⁻¹⁰²², 1),
-// and u a unit.
-func NewLedger(epsilon, delta float64, u Unit) (*Ledger, error) {
+// and u a unit; and for two rules, or one that would allow nothing: RhoRule and MuRule need a delta
+// above 0, and escapes must be in [0, delta).
+func NewLedger(epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
 	switch {
+	case len(rules) > 1:
+		return nil, fault.Params("budget", "number of rules", len(rules), "at most 1")
 	case epsilon != 0 && !(epsilon >= 0x1p-900 && epsilon <= 0x1p900):
 		return nil, fault.Params("budget", "epsilon", epsilon, "0 or a number in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
 	case delta != 0 && !(delta >= 0x1p-1022 && delta < 1):
@@ -85,7 +93,14 @@ func NewLedger(epsilon, delta float64, u Unit) (*Ledger, error) {
 	if err := u.check(); err != nil {
 		return nil, err
 	}
-	return &Ledger{epsilon: epsilon + 0, delta: delta + 0, unit: u, book: new(book)}, nil
+	l := &Ledger{epsilon: epsilon + 0, delta: delta + 0, unit: u, book: new(book)}
+	for _, r := range rules {
+		var err error
+		if l.filter, err = newFilter(l, r); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
 }
 
 // Spend takes g from the budget, or returns an error and takes nothing.

@@ -194,7 +194,7 @@ func ledgerBy(epsilon, delta float64, u Unit, r Rule) (*Ledger, error) {
 	if r.by == 0 {
 		return NewLedger(epsilon, delta, u)
 	}
-	return NewFilter(epsilon, delta, u, r)
+	return NewLedger(epsilon, delta, u, r)
 }
 
 // MarshalJSON returns what String says, the budget and what was spent, as a Guarantee.

@@ -28,9 +28,9 @@ func sampleLedgers(t testing.TB) map[string]*Ledger {
 	unit := User(20, AddRemove)
 	plan, err1 := NewLedger(20, 1e-5, unit)
 	fresh, err2 := NewLedger(0, 0, Row(Replace))
-	bySum, err3 := NewFilter(3, 1e-6, unit, SumRule())
-	byRho, err4 := NewFilter(8, 1e-6, unit, RhoRule(1e-7))
-	byMu, err5 := NewFilter(3, 1e-6, unit, MuRule())
+	bySum, err3 := NewLedger(3, 1e-6, unit, SumRule())
+	byRho, err4 := NewLedger(8, 1e-6, unit, RhoRule(1e-7))
+	byMu, err5 := NewLedger(3, 1e-6, unit, MuRule())
 	return map[string]*Ledger{
 		"ledger.hex":       spent(plan, err1, PureDP(0.1, unit), Laplace(0.3, unit), ZCDP(0.25, unit), GDP(0.5, unit).WithEscape(1e-9), ApproxDP(1, 1e-8, unit), PureDP(0.1, unit), PureDP(5e-324, unit)),
 		"ledger-fresh.hex": spent(fresh, err2),

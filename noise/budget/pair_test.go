@@ -178,9 +178,9 @@ func TestWithPair(t *testing.T) {
 	// A ledger and filters spend the pair.
 	l := newLedger(t, 7.12, 1e-6, one)
 	require.Equal(t, 50, spendAll(t, l, better))
-	require.Equal(t, 50, spendAll(t, newFilter(t, 7.12, 1e-6, MuRule()), better))
-	require.Equal(t, 7, spendAll(t, newFilter(t, 7.12, 1e-6, SumRule()), better))
-	require.Zero(t, spendAll(t, newFilter(t, 7.12, 1e-6, MuRule()), plain))
+	require.Equal(t, 50, spendAll(t, newRuled(t, 7.12, 1e-6, MuRule()), better))
+	require.Equal(t, 7, spendAll(t, newRuled(t, 7.12, 1e-6, SumRule()), better))
+	require.Zero(t, spendAll(t, newRuled(t, 7.12, 1e-6, MuRule()), plain))
 
 	// Pure noise: 365 days of Laplace noise at .1.
 	require.InEpsilon(t, 10.1253, Laplace(0.1, one).Times(365).EpsilonAt(1e-6), 5e-4)
@@ -245,7 +245,7 @@ func TestWithEscape(t *testing.T) {
 	for _, without := range []Guarantee{DiscreteGaussian(2, 1, one), ZCDP(0.1, one), GaussianZCDP(0.1, one), compose(t, PureDP(0.1, one), GDP(0.1, one))} {
 		_, err = without.WithEscape(w).Group(2)
 		require.ErrorIs(t, err, ErrMismatch, "%v", without)
-		_, err = without.WithEscape(w).Replaced()
+		_, err = without.WithEscape(w).For(Element(Replace))
 		require.ErrorIs(t, err, ErrMismatch)
 		_, err = without.WithEscape(w).Stable(rowed, 2)
 		require.ErrorIs(t, err, ErrMismatch)

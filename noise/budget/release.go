@@ -24,21 +24,6 @@ func Release[T any](l *Ledger, b Releaser[T]) (T, error) {
 	return ReleaseFunc(l, b.Guarantee(), b.Release)
 }
 
-// Mechanism is what the Mechanisms of this library have in common: they hold no data, and each
-// release of what they are given spends the guarantee again.
-type Mechanism[X, T any] interface {
-	Guarantee() Guarantee
-	Release(x X) (T, error)
-}
-
-// ReleaseOf spends the guarantee of m from the ledger and then releases x by it. If the ledger
-// refuses, nothing is spent or released; the error is that of [Ledger.Spend].
-//
-// What was spent stays spent if the release fails.
-func ReleaseOf[X, T any](l *Ledger, m Mechanism[X, T], x X) (T, error) {
-	return ReleaseFunc(l, m.Guarantee(), func() (T, error) { return m.Release(x) })
-}
-
 // ReleaseFunc spends g from the ledger and then calls release, for a release that takes more than
 // one argument, such as quantiles of rows at several levels:
 //

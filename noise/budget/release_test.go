@@ -17,19 +17,21 @@ func (d doubler) Release(x float64) (string, error) {
 }
 
 // A Mechanism is bound to a ledger as a Builder is: what is refused is not drawn.
-func TestReleaseOf(t *testing.T) {
+func TestReleaseFuncOfAMechanism(t *testing.T) {
 	drawn := 0
+	m := doubler{&drawn}
+	release := func() (string, error) { return m.Release(3.5) }
 	l := newLedger(t, 1, 0, one)
 	for range 2 {
-		got, err := ReleaseOf(l, doubler{&drawn}, 3.5)
+		got, err := ReleaseFunc(l, m.Guarantee(), release)
 		require.NoError(t, err)
 		require.Equal(t, "released", got)
 	}
-	got, err := ReleaseOf(l, doubler{&drawn}, 3.5)
+	got, err := ReleaseFunc(l, m.Guarantee(), release)
 	require.ErrorIs(t, err, ErrBudget)
 	require.Empty(t, got)
 	require.Equal(t, 2, drawn)
-	_, err = ReleaseOf(newLedger(t, 1, 0, rowed), doubler{&drawn}, 3.5)
+	_, err = ReleaseFunc(newLedger(t, 1, 0, rowed), m.Guarantee(), release)
 	require.ErrorIs(t, err, ErrMismatch)
 	require.Equal(t, 2, drawn)
 }

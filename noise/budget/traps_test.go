@@ -195,7 +195,7 @@ func TestCrashInsideCreateJournal(t *testing.T) {
 	for n := range len(whole.data) + 1 {
 		d := &disk{data: bytes.Clone(whole.data[:n])}
 		_, open := OpenJournal(&disk{data: bytes.Clone(d.data)}, 0)
-		l, err := CreateJournal(d, 10, 1e-6, u)
+		l, err := CreateJournal(d, newLedger(t, 10, 1e-6, u))
 		if n >= len(whole.data)-1 {
 			require.ErrorIs(t, err, ErrFormat, "the whole line")
 			require.NoError(t, open)
@@ -207,7 +207,7 @@ func TestCrashInsideCreateJournal(t *testing.T) {
 		_, err = OpenJournal(d, 1)
 		require.NoError(t, err)
 		if n > 30 {
-			_, err = CreateJournal(&disk{data: bytes.Clone(whole.data[:n])}, 9, 1e-6, u)
+			_, err = CreateJournal(&disk{data: bytes.Clone(whole.data[:n])}, newLedger(t, 9, 1e-6, u))
 			require.ErrorIs(t, err, ErrFormat, "the beginning of another journal")
 		}
 	}

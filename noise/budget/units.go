@@ -74,21 +74,6 @@ func (g Guarantee) steps(n int, u Unit, added bool) (Guarantee, error) {
 	return of, nil
 }
 
-// Replaced returns what g promises where a unit is replaced instead of added or removed: at most
-// the cost of two. A mechanism that states its own Replace guarantee may be better. The error wraps
-// [ErrMismatch] for vectors, which are not added or removed.
-func (g Guarantee) Replaced() (Guarantee, error) {
-	if !g.promised {
-		return Guarantee{}, nil
-	}
-	if g.unit.vectorial() {
-		return Guarantee{}, fault.Mismatch("budget", "Unit", g.unit, "one that can be replaced")
-	}
-	u := g.unit
-	u.relation = Replace
-	return g.For(u)
-}
-
 // Stable returns what g promises to the unit u, for a caller who knows how far a change of one u
 // can move what g protects: distance is the largest distance of two vectors, in the norm of g's
 // unit and the units of the data, or the largest number of elements, keys, rows or parties that are

@@ -38,7 +38,7 @@ type conn interface {
 // any loss, or "rho" or "rho 1e-7" for [budget.RhoRule], which takes all releases, with the δ that
 // approximate ones may have together.
 //
-// The error is that of [budget.NewFilter], or of the database: also if a budget of that name is
+// The error is that of [budget.NewLedger], or of the database: also if a budget of that name is
 // there.
 func Create(ctx context.Context, db *sql.DB, name string, epsilon, delta float64, unit budget.Unit, rule string) error {
 	l, err := terms{epsilon, delta, unit, rule}.ledger()

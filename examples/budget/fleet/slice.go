@@ -43,9 +43,9 @@ func (t terms) ledger() (*budget.Ledger, error) {
 		return nil, err
 	}
 	if rho {
-		return budget.NewFilter(t.epsilon, t.delta, t.unit, budget.RhoRule(escapes))
+		return budget.NewLedger(t.epsilon, t.delta, t.unit, budget.RhoRule(escapes))
 	}
-	return budget.NewFilter(t.epsilon, t.delta, t.unit, budget.MuRule())
+	return budget.NewLedger(t.epsilon, t.delta, t.unit, budget.MuRule())
 }
 
 // slice returns a fresh Ledger for a share of the budget, and what to book for it.
@@ -76,7 +76,7 @@ func (t terms) slice(share float64) (*budget.Ledger, budget.Guarantee, error) {
 	if rho {
 		escapes *= share
 		epsilon := budget.ZCDP(rhoOf(most)*share, t.unit).WithEscape(escapes).EpsilonAt(delta)
-		if l, err = budget.NewFilter(epsilon, delta, t.unit, budget.RhoRule(escapes)); err != nil {
+		if l, err = budget.NewLedger(epsilon, delta, t.unit, budget.RhoRule(escapes)); err != nil {
 			return nil, none, err
 		}
 		booked = budget.ZCDP(rhoOf(l.Remaining())*(1+0x1p-48), t.unit)
@@ -90,7 +90,7 @@ func (t terms) slice(share float64) (*budget.Ledger, budget.Guarantee, error) {
 		}
 	} else {
 		epsilon := budget.GDP(most.Mu()*math.Sqrt(share), t.unit).EpsilonAt(delta)
-		if l, err = budget.NewFilter(epsilon, delta, t.unit, budget.MuRule()); err != nil {
+		if l, err = budget.NewLedger(epsilon, delta, t.unit, budget.MuRule()); err != nil {
 			return nil, none, err
 		}
 		booked = budget.GDP(math.Nextafter(l.Remaining().Mu(), math.Inf(1)), t.unit)

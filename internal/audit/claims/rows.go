@@ -268,7 +268,7 @@ var rows = []row{
 		claim: "What several releases promise together is certified upwards, and so is each conversion between guarantees and units",
 		about: "noise/budget.Guarantee.DeltaAt noise/budget.Guarantee.EpsilonAt noise/budget.Guarantee.Epsilon noise/budget.Guarantee.Delta noise/budget.Guarantee.Rho noise/budget.Guarantee.Mu " +
 			"noise/budget.PureDP noise/budget.ApproxDP noise/budget.ZCDP noise/budget.GDP noise/budget.Laplace noise/budget.DiscreteLaplace noise/budget.Gaussian noise/budget.GaussianZCDP " +
-			"noise/budget.DiscreteGaussian noise/budget.Compose noise/budget.Guarantee.Times noise/budget.Guarantee.Group noise/budget.Guarantee.Replaced noise/budget.Guarantee.For " +
+			"noise/budget.DiscreteGaussian noise/budget.Compose noise/budget.Guarantee.Times noise/budget.Guarantee.Group noise/budget.Guarantee.For " +
 			"noise/budget.Guarantee.Stable noise/budget.Guarantee.WithPair noise/budget.Guarantee.WithEscape noise/budget.Guarantee.Subsampled",
 		theorem: "dominating pairs and their composition (Kairouz, Oh and Viswanath; Zhu, Dong and Wang); Bun and Steinke's zCDP with the conversion of Canonne, Kamath and Steinke; Dong, Roth and Su's GDP",
 		proof:   "internal/loss/loss_proof.md", code: "noise/budget.Compose noise/budget.Guarantee.DeltaAt noise/budget.Guarantee.Times noise/budget.Guarantee.Group",
@@ -296,7 +296,7 @@ var rows = []row{
 	},
 	{
 		claim: "A ledger never spends more than its budget, not after a crash either", about: "noise/budget.Ledger.Spend noise/budget.Ledger.Accepts noise/budget.Ledger.Split noise/budget.Ledger.Budget noise/budget.Ledger.Spent " +
-			"noise/budget.Ledger.Remaining noise/budget.Ledger.SpendOnce noise/budget.Release noise/budget.ReleaseOf noise/budget.ReleaseFunc noise/budget.OpenJournal",
+			"noise/budget.Ledger.Remaining noise/budget.Ledger.SpendOnce noise/budget.Release noise/budget.ReleaseFunc noise/budget.OpenJournal",
 		theorem: "own: paid before it is released, synced before it is acknowledged", proof: "noise/budget/journal.go", code: "noise/budget.Ledger.Spend noise/budget.Release",
 		exact: "noise/budget.TestRelease noise/budget.TestLedgerProperties noise/budget.TestLedgerKeepsExactSums noise/budget.TestDamagedJournals", audit: "noise/budget.TestKill",
 		edits: "noise/budget: released before it is paid for; acknowledged before the sync; an old copy opened",

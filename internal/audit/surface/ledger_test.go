@@ -35,8 +35,11 @@ func byBuilder[T any](b budget.Releaser[T]) bound {
 	return bound{b.Guarantee(), func(l *budget.Ledger) (any, error) { return budget.Release(l, b) }}
 }
 
-func byMechanism[X, T any](m budget.Mechanism[X, T], x X) bound {
-	return bound{m.Guarantee(), func(l *budget.Ledger) (any, error) { return budget.ReleaseOf(l, m, x) }}
+func byMechanism[X, T any](m interface {
+	Guarantee() budget.Guarantee
+	Release(x X) (T, error)
+}, x X) bound {
+	return byFunc(m.Guarantee(), func() (T, error) { return m.Release(x) })
 }
 
 func byFunc[T any](g budget.Guarantee, release func() (T, error)) bound {

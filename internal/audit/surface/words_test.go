@@ -62,7 +62,7 @@ func (s *subject) auditFunction(f *types.Func, lacks func(who, what string)) {
 			lacks("New", "a result Builder or Mechanism, it makes "+made)
 		}
 	case made == "Builder" || made == "Ledger" || slices.Contains(plural, made):
-		// NewListed, NewFilter, NewQuantiles
+		// NewListed, NewQuantiles
 	case f.Name() != "New"+made:
 		lacks(f.Name(), "the name New"+made+", after what it makes")
 	}
