@@ -119,9 +119,4 @@ func BenchmarkEstimate(b *testing.B) {
 			_, _ = x.SquaredDistance(y)
 		}
 	})
-	b.Run("op=LikelySquaredDistance", func(b *testing.B) {
-		for b.Loop() {
-			_, _ = x.LikelySquaredDistance(y)
-		}
-	})
 }

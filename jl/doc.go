@@ -55,12 +55,10 @@
 // the best k, about .189·Zε²/s, and says what relative error results: .61 at Zε² = 100, .19 at
 // 1000, .061 at 10⁴. A distance with Zε² below 100 is lost in the noise.
 //
-// The estimators named after what they estimate are unbiased, the Truncated ones their positive
-// parts. The Intervals hold with at least their confidence for any x and y; where the scale of the
-// noise is computed from the matrix, that and the variances are given the Seed. The Likely ones are
-// maximum likelihood if no few coordinates dominate: then of half the error at small distances,
-// else, as for word counts, misleading, in particular their intervals. [Params.Distortion] finds
-// the matrix, and the hash functions, for which a large error is as rare as is wanted.
+// The estimates are unbiased. The Intervals hold with at least their confidence for any x and y;
+// where the scale of the noise is computed from the matrix, that and the variances are given the
+// Seed. [Params.Distortion] finds the matrix, and the hash functions, for which a large error is as
+// rare as is wanted.
 //
 // # Cost
 //

@@ -185,10 +185,7 @@ func useAll(t *testing.T, s, o *Sketch) {
 		require.True(t, lo <= hi, "[%v, %v]", lo, hi)
 	}
 	number(s.SquaredNorm(), nil)
-	number(s.LikelySquaredNorm(), nil)
 	number(s.SquaredDistance(o))
-	number(s.TruncatedSquaredDistance(o))
-	number(s.LikelySquaredDistance(o))
 	number(s.Dot(o))
 	if _, err := s.Cosine(o); err != nil {
 		require.ErrorIs(t, err, ErrMismatch)
@@ -196,10 +193,7 @@ func useAll(t *testing.T, s, o *Sketch) {
 	for _, confidence := range []float64{0, 0.9, 1 - 0x1p-53} {
 		lo, hi := s.SquaredNormInterval(confidence)
 		interval(lo, hi, nil)
-		lo, hi = s.LikelySquaredNormInterval(confidence)
-		interval(lo, hi, nil)
 		interval(s.SquaredDistanceInterval(o, confidence))
-		interval(s.LikelySquaredDistanceInterval(o, confidence))
 		interval(s.DotInterval(o, confidence))
 	}
 	number(s.Row(0), nil)

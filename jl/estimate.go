@@ -29,10 +29,9 @@ func (s *Sketch) SquaredNorm() float64 {
 }
 
 // SquaredDistance returns the unbiased estimate of ‖x − y‖₂², in squared units of the data. It may
-// be negative: see [Sketch.TruncatedSquaredDistance] and [Sketch.LikelySquaredDistance]. The noise
-// of the two may differ. The error wraps [ErrMismatch] if the transforms do, or if the two sketches
-// hold the same release, as a sketch and itself, its copy, or a sum with it: their noise is not
-// independent.
+// be negative: max(0, ·) of it has no larger error. The noise of the two may differ. The error
+// wraps [ErrMismatch] if the transforms do, or if the two sketches hold the same release, as a
+// sketch and itself, its copy, or a sum with it: their noise is not independent.
 func (s *Sketch) SquaredDistance(other *Sketch) (float64, error) {
 	if err := s.comparable(other); err != nil {
 		return math.NaN(), err
@@ -66,13 +65,6 @@ func (s *Sketch) Cosine(other *Sketch) (float64, error) {
 		return math.NaN(), nil
 	}
 	return min(max(dot/(math.Sqrt(x)*math.Sqrt(y)), -1), 1), nil
-}
-
-// TruncatedSquaredDistance returns max(SquaredDistance, 0). It is biased upwards, and its mean
-// squared error is never larger.
-func (s *Sketch) TruncatedSquaredDistance(other *Sketch) (float64, error) {
-	d, err := s.SquaredDistance(other)
-	return max(d, 0), err
 }
 
 // squares returns ‖v‖₂².

@@ -12,7 +12,7 @@
 //
 // The intervals are those that hold for any vectors. A few words (and, the, of) dominate these, and
 // where two of them meet in one row of the sketch, all distances from the first verse are off in
-// the same direction; the narrower intervals of the likelihood do not reckon with that.
+// the same direction.
 //
 // The exit code is 0, 1 when writing failed, or 2 for a wrong flag or parameter.
 package main
@@ -186,9 +186,10 @@ func compare(parties []counts, dim uint64, epsilon float64, opts options) (*comp
 			return nil, err
 		}
 		d := &c.candidates[i]
-		if d.estimate, err = c.sketch.TruncatedSquaredDistance(y); err != nil {
+		if d.estimate, err = c.sketch.SquaredDistance(y); err != nil {
 			return nil, err
 		}
+		d.estimate = max(d.estimate, 0)
 		if d.lo, d.hi, err = c.sketch.SquaredDistanceInterval(y, opts.confidence); err != nil {
 			return nil, err
 		}

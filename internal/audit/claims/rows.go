@@ -135,11 +135,10 @@ var rows = []row{
 		edits: "jl: noise for half the sensitivity; the last row without noise; noise on the input forgotten; slack of rounding left out",
 	},
 	{
-		claim: "Estimates of norms, distances and products are unbiased, with these variances, and their intervals cover",
-		about: "jl.Params.StdDev jl.Sketch.StdDev jl.Params.NormStdErr jl.Params.DistanceStdErr jl.Params.DotStdErr jl.Sketch.SquaredNormInterval jl.Sketch.SquaredDistanceInterval jl.Sketch.DotInterval " +
-			"jl.Sketch.LikelySquaredNormInterval jl.Sketch.LikelySquaredDistanceInterval",
+		claim:   "Estimates of norms, distances and products are unbiased, with these variances, and their intervals cover",
+		about:   "jl.Params.StdDev jl.Sketch.StdDev jl.Params.NormStdErr jl.Params.DistanceStdErr jl.Params.DotStdErr jl.Sketch.SquaredNormInterval jl.Sketch.SquaredDistanceInterval jl.Sketch.DotInterval",
 		theorem: "Stausholm, thesis, Theorem 4.3 (the correction is 4ks/ε², not 2ks/ε²), Corollary 4.1, Lemmas 4.8 and 4.11 (corrected)", proof: "jl/variance.go",
-		code: "jl.model.interval jl.law.moments jl.Params.distanceVariance", exact: "jl.TestMoments jl.TestVarianceFormulas jl.TestPrintedTheoremsFail", audit: "jl.TestCoverage",
+		code: "jl.law.moments jl.Params.distanceVariance", exact: "jl.TestMoments jl.TestVarianceFormulas jl.TestPrintedTheoremsFail", audit: "jl.TestCoverage",
 		edits: "jl: distances corrected for one party only; a sketch compared with itself",
 	},
 	{
