@@ -211,17 +211,13 @@ func TestAuditPaths(t *testing.T) {
 	audited(t, "ReducedSum/δ", 6_000, epsilon, p.Delta, a, b, func(l *calibration) { l.threshold -= int64(2 * l.scale) }, anyShown(1))
 
 	// A private shift: one key rises by k+1 units against the shift of the others.
-	for _, m := range []Method{ShiftedSum, ShiftedUniverse} {
+	for _, m := range []Method{ShiftedSum} {
 		const k = 64
 		p = Params{Counters: k, Epsilon: epsilon, Delta: 1e-3, Method: m, Dim: 1 << 40}
-		in := Summed
-		if m.universe() {
-			in = OneStream
-		}
 		low := level(k, 100_000)
 		high := slices.Clone(low)
 		high[0].count++
-		a, b = hold(t, p, in, 0, high), hold(t, p, in, 0, low)
+		a, b = hold(t, p, Summed, 0, high), hold(t, p, Summed, 0, low)
 		units := float64(100_000 + k - a.law.offset)
 		audited(t, m.String(), 8_500, epsilon, 0, a, b, halfNoise, func(s held, h *Histogram[int]) bool {
 			return s.values(h, 1)[0] >= units+s.law.scale/2

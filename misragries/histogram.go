@@ -63,8 +63,8 @@ func (h *Histogram[K]) Guarantee() budget.Guarantee {
 	return h.params.guarantee(h.law)
 }
 
-// Threshold returns the least noisy count that is released; for PureUniverse and ShiftedUniverse,
-// the least that was.
+// Threshold returns the least noisy count that is released; for PureUniverse, the least
+// that was.
 func (h *Histogram[K]) Threshold() float64 {
 	if h.law.method == Auto {
 		return math.NaN()

@@ -10,13 +10,13 @@ import (
 // What the tests know of mechanisms by name.
 
 // universe reports whether the mechanism draws noise for all Dim keys.
-func (m Method) universe() bool { return m == PureUniverse || m == ShiftedUniverse }
+func (m Method) universe() bool { return m == PureUniverse }
 
 // reduces reports whether the mechanism releases reduced sketches.
 func (m Method) reduces() bool { return m.universe() || m == ReducedSum || m == ShiftedSum }
 
 // shifts reports whether sketches are reduced by a private shift.
-func (m Method) shifts() bool { return m == ShiftedSum || m == ShiftedUniverse }
+func (m Method) shifts() bool { return m == ShiftedSum }
 
 // calibrateShifted is calibrateSum with a private shift.
 func calibrateShifted(k int, epsilon, delta float64) (law sumLaw, bound string, ok bool) {

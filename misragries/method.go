@@ -37,15 +37,12 @@ const (
 	// noise on all Dim keys, of which the k largest are released. The default where Delta is 0.
 	// For one stream.
 	PureUniverse
-	// ShiftedUniverse is PureUniverse with a private shift, for a δ > 0 that may be tiny: of 64
-	// counters or more it hides less, by about half the noise.
-	ShiftedUniverse
 
-	lastMethod = ShiftedUniverse
+	lastMethod = PureUniverse
 )
 
 var methodNames = []string{
-	"Auto", "KeptZeros", "FreedZeros", "SparseVector", "ReducedSum", "ShiftedSum", "PureUniverse", "ShiftedUniverse",
+	"Auto", "KeptZeros", "FreedZeros", "SparseVector", "ReducedSum", "ShiftedSum", "PureUniverse",
 }
 
 // String returns the name of the constant.
@@ -56,8 +53,8 @@ func (m Method) String() string {
 // possible lists the mechanisms of each input. Auto takes the first that does without δ where there
 // is none; else the first, or for Users the one with the least threshold.
 var possible = [...][]Method{
-	OneStream:     {KeptZeros, FreedZeros, ReducedSum, ShiftedSum, SparseVector, PureUniverse, ShiftedUniverse},
-	GivenCounters: {FreedZeros, ReducedSum, ShiftedSum, SparseVector, PureUniverse, ShiftedUniverse},
+	OneStream:     {KeptZeros, FreedZeros, ReducedSum, ShiftedSum, SparseVector, PureUniverse},
+	GivenCounters: {FreedZeros, ReducedSum, ShiftedSum, SparseVector, PureUniverse},
 	Merged:        {SparseVector, PureUniverse},
 	Summed:        {ReducedSum, ShiftedSum, PureUniverse},
 	Users:         {SparseVector, KeptZeros, PureUniverse},
@@ -78,8 +75,6 @@ func methodOf[K hashing.Key](m Method) method[K] {
 		return shiftedSum[K]{}
 	case PureUniverse:
 		return pureUniverse[K]{}
-	case ShiftedUniverse:
-		return shiftedUniverse[K]{}
 	}
 	return nil
 }

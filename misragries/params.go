@@ -117,8 +117,8 @@ func (p Params) planned() (h *Histogram[uint64], by method[uint64], ok bool) {
 	return newHistogram[uint64](p, c), methodOf[uint64](c.method), true
 }
 
-// Threshold returns the least noisy count that a Builder of one stream releases; with PureUniverse
-// and ShiftedUniverse, which have none, it is 0. For all else see [Params.Candidates]. NaN if the
+// Threshold returns the least noisy count that a Builder of one stream releases; with PureUniverse,
+// which has none, it is 0. For all else see [Params.Candidates]. NaN if the
 // Params are invalid.
 func (p Params) Threshold() float64 {
 	h, by, ok := p.planned()
@@ -140,7 +140,7 @@ func (p Params) StdDev() float64 {
 
 // ErrorBound returns a bound on |estimate − true count| for all keys at once that holds with the
 // given confidence, for one stream of n elements, or n keys of users: n/(k+1) from the sketch, the
-// largest noise of k counters (of all Dim keys for PureUniverse and ShiftedUniverse), and the
+// largest noise of k counters (of all Dim keys for PureUniverse), and the
 // threshold, as the estimate of a key that is not released is 0. NaN if an argument is invalid.
 func (p Params) ErrorBound(n, confidence float64) float64 {
 	h, by, ok := p.planned()

@@ -250,11 +250,6 @@ func TestPureUniverseTakesNoDelta(t *testing.T) {
 			require.InEpsilon(t, 0.5, spends(31, named), 1e-12)
 			require.LessOrEqual(t, spends(31, named), 0.5)
 			require.Equal(t, budget.PureDP(0.5, p.unit(in)), draw(t, in, p, repeat(40)).Guarantee())
-			p.Method = ShiftedUniverse
-			shifted, err := p.choose(in)
-			require.NoError(t, err)
-			require.InEpsilon(t, 0.5, spends(17, shifted), 1e-12)
-			require.LessOrEqual(t, spends(17, shifted), 0.5)
 		}
 	}
 }
@@ -375,10 +370,6 @@ func TestReleasedLaws(t *testing.T) {
 			0: func(calibration) func(func(int64, float64)) { return exactly(4*100 - 100) }}},
 		{"PureUniverse, large", GivenCounters, Params{Method: PureUniverse, Dim: 1 << 40}, []int{100}, map[int]func(calibration) func(func(int64, float64)){
 			0: func(calibration) func(func(int64, float64)) { return exactly(4*100 - 100) }}},
-		{"ShiftedUniverse", OneStream, Params{Method: ShiftedUniverse, Dim: 1 << 40}, []int{400}, map[int]func(calibration) func(func(int64, float64)){
-			0: func(l calibration) func(func(int64, float64)) {
-				return spread(discreteLaplace(l.shift), func(x int64) int64 { return 4*400 - (400 + x + l.offset) })
-			}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := c.p
@@ -429,7 +420,7 @@ func TestShiftsAddUp(t *testing.T) {
 		m       Method
 		k       int
 		servers float64
-	}{{OneStream, ShiftedSum, 1, 1}, {Summed, ShiftedSum, 8, 2}, {OneStream, ShiftedUniverse, 2, 1}, {GivenCounters, ShiftedUniverse, 2, 1}} {
+	}{{OneStream, ShiftedSum, 1, 1}, {Summed, ShiftedSum, 8, 2}} {
 		p := Params{Counters: c.k, Epsilon: 1, Delta: 1e-3, Method: c.m, Dim: 100}
 		l, err := p.choose(c.in)
 		require.NoError(t, err)
@@ -463,18 +454,11 @@ func TestShiftsAddUp(t *testing.T) {
 // What Candidates and Plan tell of 95 % is the exact probability of a key to be shown, to 2 %, from
 // the masses of noise and shifts: of one sketch, and of three that hold a third each.
 func TestHidden95(t *testing.T) {
-	for _, m := range []Method{ReducedSum, ShiftedSum, ShiftedUniverse} {
+	for _, m := range []Method{ReducedSum, ShiftedSum} {
 		for _, k := range []int{1, 4, 64} {
 			for _, sketches := range []int{1, 3} {
 				p := Params{Counters: k, Epsilon: 1, Delta: 1e-6, Dim: 1 << 20, Method: m}
-				in := Summed
-				if m == ShiftedUniverse {
-					in = OneStream
-					if sketches > 1 {
-						continue
-					}
-				}
-				c, err := p.candidate(in, sketches)
+				c, err := p.candidate(Summed, sketches)
 				require.NoError(t, err)
 				masses := map[int64]float64{0: 1} // of the shifts
 				for range sketches {
@@ -516,37 +500,6 @@ func TestHidden95(t *testing.T) {
 	require.Equal(t, []float64{math.Inf(-1), 0}, []float64{list[0].Threshold, list[0].Hidden95})
 }
 
-// The private shift of ShiftedUniverse hides next to the least that a share of ε can, by a scan,
-// and less than PureUniverse of 64 counters or more.
-func TestShareOfTheShift(t *testing.T) {
-	for _, dim := range []uint64{1000, 1 << 40} {
-		for _, delta := range []float64{0.1, 1e-6, 1e-12} {
-			for _, k := range []int{1, 4, 16, 64, 1024} {
-				p := Params{Counters: k, Epsilon: 1, Delta: delta, Dim: dim, Method: ShiftedUniverse}
-				chosen, err := p.candidate(OneStream, 1)
-				require.NoError(t, err)
-				requireSpends(t, p, chosen.law)
-				left, least := 1-1/chosen.law.lost, math.Inf(1)
-				for spent := 0.001 * left; spent < 0.9*left; spent *= 1.05 {
-					law := chosen.law
-					law.shift, law.scale = 1/spent, (float64(k)+1)/(left-spent)
-					law.offset = leastReach(law.shift, delta)
-					c, err := shiftedUniverse[uint64]{}.candidate(newHistogram[uint64](p, law))
-					require.NoError(t, err)
-					least = min(least, c.Hidden95)
-				}
-				require.LessOrEqual(t, chosen.Hidden95, 1.05*least, "k = %d, δ = %v, Dim = %d", k, delta, dim)
-				p.Method = PureUniverse
-				pure, err := p.candidate(OneStream, 1)
-				require.NoError(t, err)
-				if k >= 64 && uint64(2*k) < dim {
-					require.Less(t, chosen.Hidden95, pure.Hidden95, "k = %d, δ = %v, Dim = %d", k, delta, dim)
-				}
-			}
-		}
-	}
-}
-
 // Shift, noise and length cost ε together at most, exactly, also where δ is so small that the shift
 // has most of it.
 func TestShiftsSpendNoMore(t *testing.T) {
@@ -554,12 +507,10 @@ func TestShiftsSpendNoMore(t *testing.T) {
 		for _, delta := range []float64{0.9, 1e-6, 1e-30, 1e-300} {
 			for k := 1; k < 12; k++ {
 				for _, in := range []Input{OneStream, GivenCounters} {
-					for _, m := range []Method{ShiftedUniverse, ShiftedSum} {
-						p := Params{Counters: k, Epsilon: epsilon, Delta: delta, Dim: 1 << 20, Method: m}
-						l, err := p.choose(in)
-						require.NoError(t, err)
-						requireSpends(t, p, l)
-					}
+					p := Params{Counters: k, Epsilon: epsilon, Delta: delta, Dim: 1 << 20, Method: ShiftedSum}
+					l, err := p.choose(in)
+					require.NoError(t, err)
+					requireSpends(t, p, l)
 				}
 			}
 		}

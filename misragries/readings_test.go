@@ -272,7 +272,7 @@ func TestReadingsBelowR(t *testing.T) {
 // At the cut of the universe ties are broken at random: a key that is sure to be shown is above
 // them.
 func TestDetectionLimitIsAboveTies(t *testing.T) {
-	for _, m := range []Method{PureUniverse, ShiftedUniverse} {
+	for _, m := range []Method{PureUniverse} {
 		p := Params{Counters: 2, Epsilon: 1, Delta: 0.1, Dim: 100, Method: m, MaxLength: 50}
 		h := histogram(p, 0, []counter[int]{{3, 90}, {5, 60}})
 		require.Equal(t, 20.0, h.Threshold())
@@ -285,7 +285,7 @@ func TestDetectionLimitIsAboveTies(t *testing.T) {
 
 // Where all Dim keys are released none is missed, also where nothing bounds the undercount.
 func TestNothingIsMissedOfAllKeys(t *testing.T) {
-	for _, m := range []Method{PureUniverse, ShiftedUniverse} {
+	for _, m := range []Method{PureUniverse} {
 		h := draw(t, GivenCounters, Params{Counters: 5, Epsilon: 1, Delta: 0.1, Dim: 4, Method: m}, repeat(30, 20))
 		require.True(t, math.IsInf(h.Undercount(0.9), 1))
 		require.Equal(t, 1.0, h.DetectionLimit(0.9))

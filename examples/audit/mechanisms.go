@@ -57,7 +57,6 @@ func mechanisms() []audited {
 		rare(misragries.KeptZeros), rare(misragries.FreedZeros),
 		stream("misragries FreedZeros, one counter", misragries.FreedZeros, []uint64{1}, nil),
 		stream("misragries PureUniverse", misragries.PureUniverse, []uint64{1}, nil),
-		stream("misragries ShiftedUniverse", misragries.ShiftedUniverse, []uint64{1}, nil),
 		merged(), users("misragries users", 1, 2), users("misragries users, all counters", 5, 6), summed("misragries Sum", misragries.ReducedSum, 60), summed("misragries Sum, pure", misragries.PureUniverse, 60),
 		summed("misragries Sum, a rare key", misragries.ReducedSum, 0),
 		correlated("threshold CorrelatedGaussian, all keys", 3, 60, 3), correlated("threshold CorrelatedGaussian, rare keys", 3, 0, 3), correlated("threshold CorrelatedGaussian, one key", 3, 60, 1),
@@ -103,9 +102,6 @@ func stream(name string, m misragries.Method, with, without []uint64) audited {
 	p, many := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.02, Method: m}, 40
 	if m == misragries.PureUniverse {
 		p.Delta, p.Dim = 0, 8
-	}
-	if m == misragries.ShiftedUniverse {
-		p.Dim, many = 8, 1000 // the shift takes from them
 	}
 	return audited{name, p.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {

@@ -83,8 +83,6 @@ var misragriesMutations = []mutation{
 	{"the undercount added to noise alone", "misragries/pureuniverse.go", "if v < m.chance(h, 1) {", "if v < 0 {"},
 	{"the lower end of a key that may be noise", "misragries/pureuniverse.go", "if v < m.chance(h, (1-confidence)/2) {", "if v < 0 {"},
 	{"a sum that loses nothing", "misragries/plan.go", "cost.lost = c.law.per\n", "cost.lost = 0\n"},
-	{"the private shift of a universe at half its price", "misragries/shifteduniverse.go", "law.shift = 1 / spent", "law.shift = 0.5 / spent"},
-	{"a private shift of a universe rounded to cost more", "misragries/shifteduniverse.go", "1 / spent * (1 + 0x1p-50)", "1 / spent * (1 - 0x1p-50)"},
 	{"the noise of private shifts not told", "misragries/units.go", "h.law.noise().Variance() + h.shiftVariance()", "h.law.noise().Variance()"},
 	{"counters cut off before the shared noise", "misragries/keptzeros.go", "y := cutSum(c.count, eta)", "y := min(c.count, limit) + eta"},
 	{"counters cut off before they are reduced", "misragries/sketch_merge.go", "all[i] = counter[K]{e.key, int64(e.total - s.decrements)}", "all[i] = counter[K]{e.key, saturate(e.total - s.decrements)}"},

@@ -240,12 +240,11 @@ func discoveryPair() pair {
 // mechanisms lists those of each input, as [misragries.Params.Candidates] does, which takes long.
 var mechanisms = map[misragries.Input][]misragries.Method{
 	misragries.OneStream: {misragries.KeptZeros, misragries.FreedZeros, misragries.ReducedSum, misragries.ShiftedSum, misragries.SparseVector,
-		misragries.PureUniverse, misragries.ShiftedUniverse},
-	misragries.GivenCounters: {misragries.FreedZeros, misragries.ReducedSum, misragries.ShiftedSum, misragries.SparseVector, misragries.PureUniverse,
-		misragries.ShiftedUniverse},
-	misragries.Merged: {misragries.SparseVector, misragries.PureUniverse},
-	misragries.Summed: {misragries.ReducedSum, misragries.ShiftedSum, misragries.PureUniverse},
-	misragries.Users:  {misragries.SparseVector, misragries.KeptZeros, misragries.PureUniverse},
+		misragries.PureUniverse},
+	misragries.GivenCounters: {misragries.FreedZeros, misragries.ReducedSum, misragries.ShiftedSum, misragries.SparseVector, misragries.PureUniverse},
+	misragries.Merged:        {misragries.SparseVector, misragries.PureUniverse},
+	misragries.Summed:        {misragries.ReducedSum, misragries.ShiftedSum, misragries.PureUniverse},
+	misragries.Users:         {misragries.SparseVector, misragries.KeptZeros, misragries.PureUniverse},
 }
 
 // sketches are the Params of each mechanism of an input.
@@ -257,8 +256,6 @@ func sketches(in misragries.Input) (all []misragries.Params) {
 			p.Sparse = threshold.Gaussian // others have pairs among those of package threshold
 		case misragries.PureUniverse:
 			p.Delta, p.Dim = 0, 1000
-		case misragries.ShiftedUniverse:
-			p.Dim = 1000
 		}
 		all = append(all, p)
 	}
@@ -301,7 +298,7 @@ func distanceOf(m misragries.Method, k float64) (norm, bound float64) {
 	switch m {
 	case misragries.ReducedSum, misragries.PureUniverse:
 		return 1, (2*k - 1) / (k + 1)
-	case misragries.ShiftedSum, misragries.ShiftedUniverse:
+	case misragries.ShiftedSum:
 		return 1, 2 * k / (k + 1)
 	}
 	return inf, 1
@@ -312,7 +309,7 @@ const universeDraws = `misragries\.newUniverse|misragries\.\(\*universe\[\.\.\.\
 
 // overUniverse declares the ties of a release over a universe.
 func (p pair) overUniverse(m misragries.Method) pair {
-	if m == misragries.PureUniverse || m == misragries.ShiftedUniverse {
+	if m == misragries.PureUniverse {
 		p.extra, p.most = `misragries\.\(\*universe\[\.\.\.\]\)\.cut`, 4
 		p.why = "universe_draw.go: of the keys that tie at the k-th largest noisy count a uniform set is taken"
 	}
@@ -402,7 +399,7 @@ func streamPairs(t *testing.T) (pairs []pair) {
 		case misragries.FreedZeros, misragries.ReducedSum, misragries.ShiftedSum, misragries.SparseVector:
 			q.extra, q.most = `misragries\.release(Shared|Rounded)|threshold\.releaseNormal`, 2*4
 			q.why = "section 5.1 of the paper, reducedsum_delta.go: a counter of 0 is as if it were hidden, but for δ, and takes no draw"
-		case misragries.PureUniverse, misragries.ShiftedUniverse:
+		case misragries.PureUniverse:
 			q.extra, q.most = universeDraws, 32
 			q.why = "universe_draw.go: what is drawn is the law of noise on every key of the universe, whichever of them are stored"
 		}
