@@ -12,8 +12,9 @@
 //
 // Each run costs privacy, and all runs on the same users add up. So a run needs a journal: a file
 // with a budget, from which the run spends before it draws any noise, and which refuses what would
-// exceed it. A new journal gets the budget of -total and -total-delta. A copy of a journal that is
-// put back forgets what came after; keep it where the database is kept.
+// exceed it. Its budget is that of -total and -total-delta. A file beside it knows how many runs
+// there were, so that an older copy of the journal is refused, and no new one made where it is
+// gone.
 //
 // Without -dsn the command makes a database of a million visits to pages in a temporary folder,
 // asks that, with a journal beside it, and prints the true numbers too, which for data of your own
@@ -75,8 +76,8 @@ func (opts *options) Flags() *flag.FlagSet {
 	flags.Float64Var(&opts.params.Delta, "delta", 1e-6, "privacy parameter `δ` of this run")
 	flags.IntVar(&opts.params.MaxKeys, "m", 0, "`keys` that count of a user, chosen at random from those who have more; 0 stands for 100")
 	flags.StringVar(&opts.journal, "journal", "", "`file` of the budget of all runs on these users, made if there is none; needed with -dsn")
-	flags.Float64Var(&opts.total, "total", 0, "`ε` of all runs together, for a new journal; 0 stands for 10, or what the journal has")
-	flags.Float64Var(&opts.totalDelta, "total-delta", 0, "`δ` of all runs together, for a new journal; 0 stands for 1e-5, or what the journal has")
+	flags.Float64Var(&opts.total, "total", 10, "`ε` of all runs together, the same each time")
+	flags.Float64Var(&opts.totalDelta, "total-delta", 1e-5, "`δ` of all runs together, the same each time")
 	flags.IntVar(&opts.top, "top", 15, "print this `number` of keys")
 	flags.Float64Var(&opts.confidence, "confidence", 0.95, "`probability` with which an interval covers the number")
 	flags.IntVar(&opts.rows, "rows", 1_000_000, "`number` of rows of a database that is made")
@@ -128,11 +129,11 @@ func (opts *options) Run(out io.Writer) (err error) {
 	if err != nil {
 		return cli.Usage(err)
 	}
-	ledger, file, err := openJournal(opts.journal, opts.total, opts.totalDelta, b.Guarantee().Unit())
+	ledger, err := openJournal(opts.journal, opts.total, opts.totalDelta, b.Guarantee().Unit())
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
+	defer func() { err = errors.Join(err, ledger.Close()) }()
 	if !ledger.Accepts(b.Guarantee()) {
 		return fmt.Errorf("%s does not allow %v: %v", opts.journal, b.Guarantee(), ledger)
 	}

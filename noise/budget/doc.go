@@ -61,10 +61,10 @@
 // # Budgets for years
 //
 // [NewLedger] is for releases whose guarantees do not depend on results, and the cheapest; with a
-// [Rule] for those that do. It lives in memory, and its JSON is a copy to show. [CreateJournal] and
-// [OpenJournal] keep what is spent in a file, a line a release, on the disk before the release is
-// made; [Ledger.SpendOnce] pays for a named release once, however often a service that crashed
-// asks.
+// [Rule] for those that do. It lives in memory, and its JSON is a copy to show. [OpenFile] keeps
+// what is spent in a file of one process, on the disk before the release is made ([OpenJournal] in
+// storage of another kind); [Ledger.SpendOnce] pays for a named release once, however often a
+// service that crashed asks. For many machines examples/budget has one row of a database.
 //
 // # Not covered
 //

@@ -14,10 +14,9 @@ import (
 )
 
 // Storage is where the journal of a [Ledger] lives; an [os.File] is one. One Ledger at a time may
-// use it, and this package takes no lock. Where several processes may run, lock the file before
-// OpenJournal and until the process ends; examples/sql shows how, for Unix and Windows. Before each
-// record it is looked whether another process has written one; that catches most of what is done
-// without a lock, after the damage.
+// use it, and only [OpenFile] takes a lock. Where several processes may run, take one before
+// OpenJournal and until the process ends. Before each record it is looked whether another process
+// has written one: that is noticed once it has happened, and stops the one that is late.
 type Storage interface {
 	io.ReaderAt
 	io.WriterAt

@@ -295,10 +295,10 @@ var rows = []row{
 	},
 	{
 		claim: "A ledger never spends more than its budget, not after a crash either", about: "noise/budget.Ledger.Spend noise/budget.Ledger.Accepts noise/budget.Ledger.Split noise/budget.Ledger.Budget noise/budget.Ledger.Spent " +
-			"noise/budget.Ledger.Remaining noise/budget.Ledger.SpendOnce noise/budget.Release noise/budget.ReleaseFunc noise/budget.OpenJournal",
+			"noise/budget.Ledger.Remaining noise/budget.Ledger.SpendOnce noise/budget.Release noise/budget.ReleaseFunc noise/budget.OpenJournal noise/budget.OpenFile",
 		theorem: "own: paid before it is released, synced before it is acknowledged", proof: "noise/budget/journal.go", code: "noise/budget.Ledger.Spend noise/budget.Release",
-		exact: "noise/budget.TestRelease noise/budget.TestLedgerProperties noise/budget.TestLedgerKeepsExactSums noise/budget.TestDamagedJournals", audit: "noise/budget.TestKill",
-		edits: "noise/budget: released before it is paid for; acknowledged before the sync; an old copy opened",
+		exact: "noise/budget.TestRelease noise/budget.TestLedgerProperties noise/budget.TestLedgerKeepsExactSums noise/budget.TestDamagedJournals noise/budget.TestNoFreshBudget", audit: "noise/budget.TestKill noise/budget.TestKilledWithFile",
+		edits: "noise/budget: released before it is paid for; acknowledged before the sync; an old copy opened; a fresh budget where the file is gone",
 	},
 	{
 		claim: "A Builder shows nothing before its release, and releases once", about: "misragries.Builder.Released threshold.Builder.Released kor.Builder.Released jl.Builder.Released",

@@ -1,0 +1,286 @@
+package budget
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+
+	"github.com/dpsketch/dpsketch/internal/fault"
+)
+
+// OpenFile returns the Ledger whose journal is in a file, with all that was spent, or creates both.
+// With a rule see [NewLedger]. Close it at the end.
+//
+// One process at a time has the file: another one gets an error that says who has it. Beside the
+// journal stand two small files: path.lock, and path.least with the number of the last record.
+// Where the journal ends before that record, as a restored backup does, or is gone, OpenFile
+// refuses it, and makes no fresh budget; where path.least is gone, as for a journal of
+// [CreateJournal], an empty one vouches for the journal. A crash at any moment leaves what the next
+// OpenFile opens, with all that was acknowledged. After a loss of power path.least may be some
+// records behind, and a backup of these last records passes.
+//
+// The error wraps [ErrParams] as that of [NewLedger], [ErrMismatch] if the file has another budget,
+// unit or rule, or [ErrFormat] for a damaged or older journal; or it is of the file system.
+func OpenFile(path string, epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
+	asked, err := NewLedger(epsilon, delta, u, rules...)
+	if err != nil {
+		return nil, err
+	}
+	// One file has one name here, whatever links lead to it.
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("budget: the journal: %w", err)
+	}
+	lock, err := lockFile(path + ".lock")
+	if err != nil {
+		return nil, err
+	}
+	l, err := openLocked(path, asked, lock)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return l, nil
+}
+
+// openLocked opens or creates the journal at path for the budget that is asked for.
+func openLocked(path string, asked *Ledger, lock io.Closer) (l *Ledger, err error) {
+	s := &fileStorage{lock: lock}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	least, noted, err := readLeast(path + ".least")
+	if err != nil {
+		return nil, err
+	}
+	s.File, err = os.OpenFile(path, os.O_RDWR, 0)
+	switch {
+	case errors.Is(err, os.ErrNotExist) && noted:
+		return nil, fault.Format("budget", fmt.Sprintf("there is no journal %s, and %s.least says that one was begun and has %d records: a fresh budget would forget them", path, path, least))
+	case errors.Is(err, os.ErrNotExist):
+		if err := s.create(path, asked); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, fmt.Errorf("budget: the journal: %w", err)
+	}
+	s.noted = least
+	if l, err = OpenJournal(s, least); err != nil {
+		return nil, err
+	}
+	switch {
+	case !noted && l.Records() > 0: // nothing is spent before it is there
+		return nil, fault.Format("budget", fmt.Sprintf("%s.least is gone, which says how many records there must be: make an empty one if this is the newest copy of %s", path, path))
+	case l.epsilon != asked.epsilon:
+		return nil, fault.Mismatch("budget", "epsilon", l.epsilon, asked.epsilon)
+	case l.delta != asked.delta:
+		return nil, fault.Mismatch("budget", "delta", l.delta, asked.delta)
+	case l.unit != asked.unit:
+		return nil, fault.Mismatch("budget", "Unit", l.unit, asked.unit)
+	case l.rule() != asked.rule():
+		return nil, fault.Mismatch("budget", "Rule", l.rule().word(), asked.rule().word())
+	}
+	if !noted {
+		if err := writeWhole(path+".least", leastText(0)); err != nil {
+			return nil, err
+		}
+	}
+	if s.least, err = os.OpenFile(path+".least", os.O_RDWR, 0); err != nil {
+		return nil, fmt.Errorf("budget: the journal: %w", err)
+	}
+	s.opened = true
+	return l, s.note(l.Records())
+}
+
+// fileStorage is the file of a journal, and the number of its last record in another file.
+type fileStorage struct {
+	*os.File
+	least *os.File
+	lock  io.Closer
+	last  uint64 // record that was written
+	noted uint64 // record in least
+
+	opened bool // and so nothing is behind the last record
+}
+
+// create makes a journal with nothing spent. It appears under its name when it is whole.
+func (s *fileStorage) create(path string, asked *Ledger) error {
+	var text buffer
+	if err := asked.create(&text); err != nil {
+		return err
+	}
+	if err := writeWhole(path, text.data); err != nil {
+		return err
+	}
+	var err error
+	if s.File, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
+		return fmt.Errorf("budget: the journal: %w", err)
+	}
+	return nil
+}
+
+// WriteAt writes one record, which begins with its number. What somebody wrote who had no lock,
+// such as by [OpenJournal] or under another hard link, is noticed and not written over.
+func (s *fileStorage) WriteAt(p []byte, at int64) (int, error) {
+	number, _, _ := bytes.Cut(p, []byte(" "))
+	last, err := strconv.ParseUint(string(number), 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	info, err := s.File.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if s.opened && info.Size() != at {
+		return 0, fmt.Errorf("the file has %d bytes, and had %d", info.Size(), at)
+	}
+	s.last = last
+	return s.File.WriteAt(p, at)
+}
+
+// Sync brings the record to the disk, and then its number into the other file: never the other way
+// round, or a crash would leave a journal that is refused.
+func (s *fileStorage) Sync() error {
+	if err := s.File.Sync(); err != nil || s.least == nil {
+		return err
+	}
+	return s.note(s.last)
+}
+
+// note writes the number of a record that is on the disk. It does not sync: what a loss of power
+// takes is only that an older copy of the journal is noticed.
+func (s *fileStorage) note(record uint64) error {
+	if record <= s.noted {
+		return nil
+	}
+	if _, err := s.least.WriteAt(leastText(record), 0); err != nil {
+		return err
+	}
+	s.noted = record
+	return nil
+}
+
+// Close closes all files and gives the lock back.
+func (s *fileStorage) Close() error { return errors.Join(s.close(), s.lock.Close()) }
+
+// close closes the files that are open.
+func (s *fileStorage) close() error {
+	var err error
+	for _, file := range []*os.File{s.File, s.least} {
+		if file != nil {
+			err = errors.Join(err, file.Close())
+		}
+	}
+	return err
+}
+
+// leastText is what path.least holds, always of the same length.
+func leastText(record uint64) []byte {
+	text := fmt.Sprintf("at least record %020d ", record)
+	return fmt.Appendf(nil, "%s;%08x\n", text, new(journal).sum(text))
+}
+
+// readLeast reads path.least, if it is there.
+func readLeast(path string) (record uint64, found bool, err error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("budget: the journal: %w", err)
+	}
+	if len(data) == 0 { // somebody vouches for the journal
+		return 0, true, nil
+	}
+	if _, err := fmt.Sscanf(string(data), "at least record %d ", &record); err != nil || !bytes.Equal(data, leastText(record)) {
+		return 0, false, fault.Format("budget", path+" is damaged")
+	}
+	return record, true, nil
+}
+
+// writeWhole writes a file that appears under its name when all of it is on the disk.
+func writeWhole(path string, data []byte) error {
+	file, err := os.OpenFile(path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("budget: the journal: %w", err)
+	}
+	_, err = file.Write(data)
+	err = errors.Join(err, file.Sync(), file.Close())
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err == nil {
+		err = syncFolder(filepath.Dir(path))
+	}
+	if err != nil {
+		return fmt.Errorf("budget: the journal: %w", err)
+	}
+	return nil
+}
+
+// syncFolder brings the names of files in a folder to the disk. Where folders cannot be synced, as
+// on Windows, the file system sees to that.
+func syncFolder(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// buffer is a Storage in memory for one record.
+type buffer struct{ data []byte }
+
+func (b *buffer) ReadAt([]byte, int64) (int, error) { return 0, io.EOF }
+func (b *buffer) Truncate(int64) error              { return nil }
+func (b *buffer) Sync() error                       { return nil }
+func (b *buffer) WriteAt(p []byte, _ int64) (int, error) {
+	b.data = append(b.data, p...)
+	return len(p), nil
+}
+
+var errClosed = errors.New("budget: the ledger is closed")
+
+// Close ends a Ledger with a journal: nothing is spent from it any more, and its storage is closed
+// if it has a Close method, as files have. It does nothing for a Ledger in memory.
+func (l *Ledger) Close() error {
+	b := l.open()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.journal == nil || errors.Is(b.journal.broken, errClosed) {
+		return nil
+	}
+	b.journal.broken = errClosed
+	if closer, ok := b.journal.storage.(io.Closer); ok {
+		return closer.Close()
+	}
+	return nil
+}
+
+// holder says who this process is, for whoever wants the lock.
+func holder() string {
+	name, err := os.Hostname()
+	if err != nil {
+		name = "this machine"
+	}
+	return fmt.Sprintf("process %d on %s", os.Getpid(), name)
+}
+
+// errLocked reports a lock that another process has, which wrote into the file who it is.
+func errLocked(path string) error {
+	by, err := os.ReadFile(path)
+	if err != nil || len(by) == 0 || len(by) > 1000 {
+		by = []byte("another process")
+	}
+	return fmt.Errorf("budget: the journal is in use by %s (%s)", bytes.TrimSpace(by), path)
+}

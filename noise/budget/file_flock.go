@@ -1,0 +1,34 @@
+//go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
+
+package budget
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+// lockFile takes the lock for this process; the system gives it back when the process ends, however
+// it ends. The file stays.
+func lockFile(path string) (io.Closer, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("budget: the journal: %w", err)
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = errLocked(path)
+		}
+		return nil, errors.Join(err, file.Close())
+	}
+	_, err = file.WriteAt([]byte(holder()+"\n"), 0)
+	if err == nil {
+		err = file.Truncate(int64(len(holder()) + 1))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("budget: the journal: %w", err), file.Close())
+	}
+	return file, nil
+}

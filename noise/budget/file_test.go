@@ -1,0 +1,323 @@
+package budget
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+)
+
+func openFile(path string) (*Ledger, error) { return OpenFile(path, 10, 1e-6, User(20, AddRemove)) }
+
+// newFile returns a folder with a journal of n records, closed, and what was spent.
+func newFile(t *testing.T, n int) (path string, spent Guarantee) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "journal")
+	l, err := openFile(path)
+	require.NoError(t, err)
+	for i := range n {
+		require.NoError(t, l.Spend(someGuarantee(i)))
+	}
+	require.NoError(t, l.Close())
+	return path, l.Spent()
+}
+
+func write(t *testing.T, path string, data []byte) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(path, data, 0o600))
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return data
+}
+
+func TestOpenFile(t *testing.T) {
+	path, spent := newFile(t, 5)
+	l, err := openFile(path)
+	require.NoError(t, err)
+	require.Equal(t, spent, l.Spent())
+	require.Equal(t, uint64(5), l.Records())
+
+	// One at a time, by whichever name, and the other one is told by whom it is used.
+	link := filepath.Join(t.TempDir(), "link")
+	names := []string{path}
+	if os.Symlink(path, link) == nil {
+		names = append(names, link)
+	}
+	for _, name := range names {
+		_, err = openFile(name)
+		require.ErrorContains(t, err, "in use by "+holder())
+	}
+
+	// What another process writes without a lock is noticed.
+	require.NoError(t, l.Spend(someGuarantee(0)))
+	other, err := os.OpenFile(path, os.O_RDWR, 0)
+	require.NoError(t, err)
+	second, err := OpenJournal(other, 6)
+	require.NoError(t, err)
+	require.NoError(t, second.Spend(someGuarantee(1)))
+	require.NoError(t, second.Close())
+	require.ErrorContains(t, l.Spend(someGuarantee(2)), "open it again")
+	require.NoError(t, l.Close())
+	require.NoError(t, l.Close())
+	require.ErrorContains(t, l.Spend(someGuarantee(2)), "closed")
+	require.ErrorContains(t, second.Spend(someGuarantee(2)), "closed")
+	require.False(t, l.Accepts(someGuarantee(2)))
+	require.NoError(t, newLedger(t, 1, 0, one).Close())
+
+	l, err = openFile(path)
+	require.NoError(t, err)
+	require.Equal(t, uint64(7), l.Records())
+	// Whoever cannot write the second number is not acknowledged.
+	require.NoError(t, l.journal.storage.(*fileStorage).least.Close())
+	require.Error(t, l.Spend(someGuarantee(2)))
+	require.Error(t, l.Err())
+	_ = l.Close()
+
+	u := User(20, AddRemove)
+	for _, refused := range []struct {
+		epsilon, delta float64
+		u              Unit
+		rules          []Rule
+		want           error
+	}{
+		{9, 1e-6, u, nil, ErrMismatch}, {10, 1e-7, u, nil, ErrMismatch}, {10, 1e-6, User(21, AddRemove), nil, ErrMismatch},
+		{10, 1e-6, u, []Rule{MuRule()}, ErrMismatch}, {-1, 1e-6, u, nil, ErrParams}, {10, 1e-6, Unit{}, nil, ErrParams},
+		{10, 1e-6, u, []Rule{{}}, ErrParams}, {10, 1e-6, u, []Rule{MuRule(), MuRule()}, ErrParams}, {10, 0, u, []Rule{MuRule()}, ErrParams},
+	} {
+		_, err := OpenFile(path, refused.epsilon, refused.delta, refused.u, refused.rules...)
+		require.ErrorIs(t, err, refused.want)
+	}
+	path = filepath.Join(t.TempDir(), "filter")
+	for i := range 2 {
+		l, err := OpenFile(path, 10, 1e-6, u, RhoRule(1e-7))
+		require.NoError(t, err)
+		require.Equal(t, RhoRule(1e-7), l.rule())
+		require.Equal(t, uint64(i), l.Records())
+		require.NoError(t, l.Spend(PureDP(0.1, u)))
+		require.NoError(t, l.Close())
+	}
+	_, err = openFile(filepath.Join(t.TempDir(), "no", "folder"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// A journal that is gone, an older copy of it, and one whose number is gone are refused: a fresh
+// budget would forget what was spent. After a crash while it was made it is made again.
+func TestNoFreshBudget(t *testing.T) {
+	path, _ := newFile(t, 3)
+	old := read(t, path)
+	l, err := openFile(path)
+	require.NoError(t, err)
+	require.NoError(t, l.Spend(someGuarantee(3)))
+	require.NoError(t, l.Close())
+	now, least := read(t, path), read(t, path+".least")
+	lines := bytes.SplitAfter(now, []byte("\n"))
+	for name, data := range map[string][]byte{"old": old, "without the last record": bytes.Join(lines[:4], nil), "empty": {}, "begun": lines[0]} {
+		write(t, path, data)
+		_, err = openFile(path)
+		require.ErrorIs(t, err, ErrFormat, name)
+	}
+	require.NoError(t, os.Remove(path))
+	_, err = openFile(path)
+	require.ErrorContains(t, err, "has 4 records")
+	_, err = os.Stat(path)
+	require.ErrorIs(t, err, os.ErrNotExist)
+
+	// It is deleted while it is in use: what is spent goes nowhere, and is not forgotten.
+	write(t, path, now)
+	l, err = openFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.Rename(path, path+".away"))
+	require.NoError(t, l.Spend(someGuarantee(0)))
+	require.NoError(t, l.Close())
+	_, err = openFile(path)
+	require.ErrorContains(t, err, "has 5 records")
+	write(t, path, now)
+	_, err = openFile(path)
+	require.ErrorIs(t, err, ErrFormat)
+	require.NoError(t, os.Rename(path+".away", path))
+	now, least = read(t, path), read(t, path+".least")
+
+	require.NoError(t, os.Remove(path+".least"))
+	_, err = openFile(path)
+	require.ErrorContains(t, err, "is gone")
+	for i := range least {
+		damaged := bytes.Clone(least)
+		damaged[i] ^= 1 << (i % 8)
+		for _, data := range [][]byte{damaged, least[:max(i, 1)], append(bytes.Clone(least), least[i])} {
+			write(t, path+".least", data)
+			_, err = openFile(path)
+			require.ErrorIs(t, err, ErrFormat)
+		}
+	}
+	for _, data := range [][]byte{least, {}} { // an empty one is made by somebody who knows
+		write(t, path+".least", data)
+		l, err = openFile(path)
+		require.NoError(t, err)
+		require.NoError(t, l.Close())
+		require.Equal(t, least, read(t, path+".least"))
+	}
+
+	// Every file that a crash can leave while a journal is made.
+	first := lines[0]
+	for n := range len(first) + 1 {
+		if n%20 != 0 && !dptest.Long() {
+			continue
+		}
+		for _, files := range []map[string][]byte{{".new": first[:n]}, {"": first, ".least.new": least[:n%len(least)]}, {"": first, ".least": leastText(0)}} {
+			path := filepath.Join(t.TempDir(), "journal")
+			for name, data := range files {
+				write(t, path+name, data)
+			}
+			l, err := openFile(path)
+			require.NoError(t, err)
+			require.NoError(t, l.Spend(someGuarantee(0)))
+			require.NoError(t, l.Close())
+			require.Equal(t, leastText(1), read(t, path+".least"))
+		}
+	}
+}
+
+// Every truncation and bit flip of the file opens with all that was spent, or is refused.
+func TestDamagedFile(t *testing.T) {
+	path, want := newFile(t, 6)
+	intact, least := read(t, path), read(t, path+".least")
+	check := func(data []byte) bool {
+		write(t, path, data)
+		l, err := openFile(path)
+		if err != nil {
+			require.ErrorIs(t, err, ErrFormat)
+			require.Equal(t, least, read(t, path+".least"))
+			return false
+		}
+		require.Equal(t, want, l.Spent())
+		require.NoError(t, l.Close())
+		return true
+	}
+	rng := rand.New(rand.NewPCG(5, 42))
+	opened := 0
+	for n := range intact {
+		if dptest.Long() || rng.IntN(20) == 0 || n == len(intact)-1 {
+			if check(intact[:n]) {
+				opened++
+			}
+		}
+		for bit := range 8 {
+			if dptest.Long() || rng.IntN(200) == 0 {
+				data := bytes.Clone(intact)
+				data[n] ^= 1 << bit
+				require.False(t, check(data), "bit %d of byte %d", bit, n)
+			}
+		}
+	}
+	require.Equal(t, 1, opened, "only the last end of line may be missing")
+	require.True(t, check(intact))
+}
+
+// killedWithFile is the process that TestKilledWithFile starts: it spends under names 0, 1, … and
+// writes each to a second file once Spend has returned.
+func killedWithFile(folder string) {
+	fail := func(err error) {
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(3)
+		}
+	}
+	l, err := OpenFile(filepath.Join(folder, "journal"), 1e6, 0, one)
+	fail(err)
+	told, err := os.OpenFile(filepath.Join(folder, "told"), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	fail(err)
+	for i := max(int(l.Records())-1, 0); ; i++ {
+		_, err := l.SpendOnce(strconv.Itoa(i), PureDP(0x1p-20, one))
+		fail(err)
+		_, err = fmt.Fprintf(told, "%d\n", i)
+		fail(err)
+	}
+}
+
+// Processes are killed while they make the file and while they spend: nothing is forgotten that
+// they were told, nothing spent twice, and no file is left that does not open.
+func TestKilledWithFile(t *testing.T) {
+	if folder := os.Getenv("BUDGET_FILE_OF_TEST"); folder != "" {
+		killedWithFile(folder)
+	}
+	if runtime.GOOS == "windows" || runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
+		t.Skip("a process that is killed leaves its lock there")
+	}
+	folders, records := []string{}, uint64(0)
+	rounds := dptest.Full(60, 4)
+	for round := range rounds {
+		if round%4 == 0 {
+			folders, records = append(folders, t.TempDir()), 0
+		}
+		folder := folders[len(folders)-1]
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKilledWithFile$")
+		cmd.Env = append(os.Environ(), "BUDGET_FILE_OF_TEST="+folder)
+		var out bytes.Buffer
+		cmd.Stdout = &out
+		if err := cmd.Start(); err != nil {
+			t.Skip("no processes here: ", err)
+		}
+		time.Sleep(time.Duration(rand.IntN(60)) * time.Millisecond) // some before the file is there
+		require.NoError(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+		require.Empty(t, out.String())
+
+		l, err := OpenFile(filepath.Join(folder, "journal"), 1e6, 0, one)
+		require.NoError(t, err)
+		told, err := os.ReadFile(filepath.Join(folder, "told"))
+		if !errors.Is(err, os.ErrNotExist) {
+			require.NoError(t, err)
+		}
+		names := map[string]bool{}
+		for name := range strings.Lines(string(told)) {
+			names[name] = true
+		}
+		require.GreaterOrEqual(t, int(l.Records()), len(names)-1) // the last line may be cut off
+		require.Equal(t, float64(l.Records())*0x1p-20, l.Spent().Epsilon(), "no name was spent twice")
+		require.GreaterOrEqual(t, l.Records(), records)
+		records = l.Records()
+		require.NoError(t, l.Close())
+	}
+	t.Logf("%d records after the last of %d kills", records, rounds)
+}
+
+func ExampleOpenFile() {
+	folder, err := os.MkdirTemp("", "budget")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(folder)
+	user := User(20, AddRemove)
+	for range 2 { // at each start of a service
+		ledger, err := OpenFile(filepath.Join(folder, "budget"), 10, 1e-6, user)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		first, err := ledger.SpendOnce("2026-11-22", PureDP(0.1, user))
+		fmt.Println(first, err, ledger)
+		if err := ledger.Close(); err != nil {
+			fmt.Println(err)
+		}
+	}
+	// Output:
+	// true <nil> ε = 0.1 of 10 at δ = 1e-6, 1 release, for one user (at most 20 keys), added or removed
+	// false <nil> ε = 0.1 of 10 at δ = 1e-6, 1 release, for one user (at most 20 keys), added or removed
+}
