@@ -95,7 +95,6 @@ func openLocked(path string, asked *Ledger, lock io.Closer) (l *Ledger, err erro
 	if s.least, err = os.OpenFile(path+".least", os.O_RDWR, 0); err != nil {
 		return nil, fmt.Errorf("budget: the journal: %w", err)
 	}
-	s.opened = true
 	return l, s.note(l.Records())
 }
 
@@ -106,8 +105,6 @@ type fileStorage struct {
 	lock  io.Closer
 	last  uint64 // record that was written
 	noted uint64 // record in least
-
-	opened bool // and so nothing is behind the last record
 }
 
 // create makes a journal with nothing spent. It appears under its name when it is whole.
@@ -126,20 +123,12 @@ func (s *fileStorage) create(path string, asked *Ledger) error {
 	return nil
 }
 
-// WriteAt writes one record, which begins with its number. What somebody wrote who had no lock,
-// such as by [OpenJournal] or under another hard link, is noticed and not written over.
+// WriteAt writes one record, which begins with its number.
 func (s *fileStorage) WriteAt(p []byte, at int64) (int, error) {
 	number, _, _ := bytes.Cut(p, []byte(" "))
 	last, err := strconv.ParseUint(string(number), 10, 64)
 	if err != nil {
 		return 0, err
-	}
-	info, err := s.File.Stat()
-	if err != nil {
-		return 0, err
-	}
-	if s.opened && info.Size() != at {
-		return 0, fmt.Errorf("the file has %d bytes, and had %d", info.Size(), at)
 	}
 	s.last = last
 	return s.File.WriteAt(p, at)

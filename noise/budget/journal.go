@@ -266,17 +266,20 @@ func (j *journal) damaged(rest string) bool {
 	return at >= 0 && rest[at] == ';' && rest[at+1:at+9] == fmt.Sprintf("%08x", j.sum(rest[:at]))
 }
 
-// write appends a line and syncs it. An error breaks the journal, and so does a byte that is there
-// already: another process writes the same journal, and each spends what the other does not know.
+// write appends a line and syncs it. An error breaks the journal, and so does another length than
+// it had: another process writes the same journal, and each spends what the other does not know.
 func (j *journal) write(record string) error {
 	line := j.line(record)
 	if len(line) > mostLine {
 		return fault.Params("budget", "Guarantee", "of "+strconv.Itoa(len(line))+" bytes", "one of at most 2²⁰")
 	}
-	n, err := j.storage.ReadAt(make([]byte, 1), j.size)
+	have := min(j.size, 1) // bytes that are read of the last line: its end, and nothing behind it
+	n, err := j.storage.ReadAt(make([]byte, have+1), j.size-have)
 	switch {
-	case n > 0:
+	case n > int(have):
 		err = errors.New("another process has written to it")
+	case n < int(have) && errors.Is(err, io.EOF):
+		err = errors.New("another process has cut it off")
 	case errors.Is(err, io.EOF):
 		if _, err = j.storage.WriteAt([]byte(line), j.size); err == nil {
 			err = j.storage.Sync()

@@ -185,6 +185,8 @@ func TestTwoProcessesAtOneJournal(t *testing.T) {
 	again, err := OpenJournal(d, 2)
 	require.NoError(t, err)
 	require.Equal(t, a.Spent(), again.Spent())
+	d.data = d.data[:len(d.data)-3]
+	require.ErrorContains(t, a.Spend(someGuarantee(1)), "has cut it off")
 }
 
 // What a crash inside CreateJournal leaves is the beginning of the first line: it is created again.
