@@ -151,7 +151,7 @@ func TestNoFreshBudget(t *testing.T) {
 	_, err = openFile(path)
 	require.ErrorIs(t, err, ErrFormat)
 	require.NoError(t, os.Rename(path+".away", path))
-	now, least = read(t, path), read(t, path+".least")
+	least = read(t, path+".least")
 
 	require.NoError(t, os.Remove(path+".least"))
 	_, err = openFile(path)
