@@ -125,7 +125,7 @@ func TestNoFreshBudget(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, l.Spend(someGuarantee(3)))
 	require.NoError(t, l.Close())
-	now, least := read(t, path), read(t, path+".least")
+	now := read(t, path)
 	lines := bytes.SplitAfter(now, []byte("\n"))
 	for name, data := range map[string][]byte{"old": old, "without the last record": bytes.Join(lines[:4], nil), "empty": {}, "begun": lines[0]} {
 		write(t, path, data)
@@ -151,7 +151,7 @@ func TestNoFreshBudget(t *testing.T) {
 	_, err = openFile(path)
 	require.ErrorIs(t, err, ErrFormat)
 	require.NoError(t, os.Rename(path+".away", path))
-	least = read(t, path+".least")
+	least := read(t, path+".least")
 
 	require.NoError(t, os.Remove(path+".least"))
 	_, err = openFile(path)
