@@ -58,6 +58,30 @@ func Example() {
 	// ε = 1, δ = 1e-9 for one element, added or removed
 }
 
+// Two elements of a user count in a week, on average, and one at once. Who comes twice a week
+// loses none; who brings three at once loses two of them.
+func ExampleBuilder_AddFor() {
+	builder, err := series.New[string](series.Params{Epsilon: 1, Delta: 1e-9, MaxElements: 2})
+	if err != nil {
+		panic(err)
+	}
+	for hour := range 24 * 14 {
+		if hour%84 == 0 { // twice a week
+			fmt.Println(builder.AddFor("regular", []string{"/"}), builder.AddFor("all at once", []string{"/", "/", "/news"}))
+		}
+		if _, err := builder.Step(); err != nil {
+			panic(err)
+		}
+	}
+	fmt.Println(builder.Guarantee())
+	// Output:
+	// 1 1
+	// 1 1
+	// 1 1
+	// 1 1
+	// ε = 1, δ = 1e-9 for one user within any 168 steps (at most 2 elements), added or removed
+}
+
 // One number a step: a series of the one key 0. A record of each Slice and the state after it,
 // written in one piece, makes that a crash neither loses a Slice nor draws one twice.
 func ExampleBuilder_AddN() {
