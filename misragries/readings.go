@@ -62,33 +62,13 @@ func (h *Histogram[K]) detectionLimit(slack float64) float64 {
 	return max(1, certain+slack)
 }
 
-// Reading says which mistake HeavyHitters must not make.
-type Reading uint8
-
-const (
-	// NoFalsePositives: every key returned has a true count of at least the threshold.
-	NoFalsePositives Reading = iota
-	// NoFalseNegatives: every key with a true count of at least the threshold is returned.
-	NoFalseNegatives
-)
-
-// HeavyHitters yields keys and their estimates, sorted by key, such that the reading's promise
-// about true counts and the threshold holds for all keys at once with the given confidence.
-//
-// The promise of NoFalsePositives can always be kept, if need be by no key at all. That of
-// NoFalseNegatives needs a threshold of at least DetectionLimit(confidence); below, ok is false and
-// all released keys are yielded. ok is false, too, with no keys, if an argument is NaN, confidence
-// is outside [0, 1) or the reading is neither.
-func (h *Histogram[K]) HeavyHitters(threshold, confidence float64, reading Reading) (keys iter.Seq2[K, float64], ok bool) {
-	if math.IsNaN(threshold) || !limits.Confidence(confidence) || reading > NoFalseNegatives || h.law.method == Auto {
-		return func(func(K, float64) bool) {}, false
+// HeavyHitters yields keys and their estimates, sorted by key, such that with the given confidence
+// the count of each of them is at least the threshold: of all at once. Keys that reach the
+// threshold may be missing; above [Histogram.DetectionLimit] every key is among all that are
+// released. It yields nothing if an argument is NaN or confidence is outside [0, 1).
+func (h *Histogram[K]) HeavyHitters(threshold, confidence float64) iter.Seq2[K, float64] {
+	if math.IsNaN(threshold) || !limits.Confidence(confidence) || h.law.method == Auto {
+		return func(func(K, float64) bool) {}
 	}
-	if reading == NoFalseNegatives {
-		slack := h.by().slack(h, confidence)
-		if !(threshold >= h.detectionLimit(slack)) {
-			return h.All(), false
-		}
-		return h.atLeast(threshold - slack), true
-	}
-	return h.atLeast(h.by().sure(h, threshold, confidence)), true
+	return h.atLeast(h.by().sure(h, threshold, confidence))
 }

@@ -50,8 +50,8 @@ func (p promises) check(h *Histogram[int], truth map[int]int, watched []int, hel
 	}
 	p.note("undercount", h.Undercount(confidence) >= held)
 	for _, least := range []float64{3, 60, 400} {
-		keys, ok := h.HeavyHitters(least, confidence, NoFalsePositives)
-		for key := range keys {
+		ok := true
+		for key := range h.HeavyHitters(least, confidence) {
 			ok = ok && float64(truth[key]) >= least
 		}
 		p.note(fmt.Sprint("no false positives at ", least), ok)
@@ -65,16 +65,6 @@ func (p promises) check(h *Histogram[int], truth map[int]int, watched []int, hel
 		}
 	}
 	p.note("detection limit", complete)
-	for _, least := range []float64{limit, limit + 0.5, 1.5 * limit} {
-		keys, ok := h.HeavyHitters(least, confidence, NoFalseNegatives)
-		found := maps.Collect(keys)
-		for key, f := range truth {
-			if _, shown := found[key]; float64(f) >= least && !shown {
-				ok = false
-			}
-		}
-		p.note("no false negatives", ok || math.IsInf(limit, 1))
-	}
 }
 
 // paths returns a state for every mechanism of every input, over the same stream, and what its
@@ -289,9 +279,7 @@ func TestNothingIsMissedOfAllKeys(t *testing.T) {
 		h := draw(t, GivenCounters, Params{Counters: 5, Epsilon: 1, Delta: 0.1, Dim: 4, Method: m}, repeat(30, 20))
 		require.True(t, math.IsInf(h.Undercount(0.9), 1))
 		require.Equal(t, 1.0, h.DetectionLimit(0.9))
-		keys, ok := h.HeavyHitters(20, 0.9, NoFalseNegatives)
-		require.True(t, ok)
-		require.Len(t, maps.Collect(keys), 4)
+		require.Equal(t, 4, h.Len())
 	}
 }
 

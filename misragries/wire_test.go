@@ -259,7 +259,7 @@ func FuzzUnmarshalPaths(f *testing.F) {
 			require.False(t, math.IsNaN(h.Undercount(confidence)))
 			if h.vector == nil {
 				require.False(t, math.IsNaN(h.DetectionLimit(confidence)))
-				h.HeavyHitters(3, confidence, NoFalsePositives)
+				h.HeavyHitters(3, confidence)
 			}
 		}
 		require.False(t, math.IsNaN(h.StdDev()) || math.IsNaN(h.Threshold()))
