@@ -478,7 +478,7 @@ func running() audited {
 				if slot == side {
 					b.Add(1)
 				}
-				data := must(must(b.ReleaseSlot()).MarshalBinary())
+				data := must(must(b.Step()).MarshalBinary())
 				x = append(x, float64(int8(data[len(data)-8])))
 			}
 			emit([]float64{x[0], x[1] - x[0]})

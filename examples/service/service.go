@@ -226,7 +226,7 @@ func (s *service) step() error {
 	e := &ended{step: slice.Step()}
 	var users *distinct.Running
 	if steps%day == 0 {
-		if users, err = s.visitors.ReleaseSlot(); err != nil {
+		if users, err = s.visitors.Step(); err != nil {
 			return err
 		}
 		if e.users, err = users.MarshalBinary(); err != nil {

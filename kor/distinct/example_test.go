@@ -102,7 +102,7 @@ func ExampleRunningBuilder() {
 		for user := range 10_000 { // half of them come again
 			b.Add(uint64(day*5_000 + user))
 		}
-		total, err := b.ReleaseSlot()
+		total, err := b.Step()
 		if err != nil {
 			panic(err)
 		}

@@ -152,7 +152,7 @@ func TestLongRunningTotals(t *testing.T) {
 					b.Add(rng.Uint64())
 				}
 				var err error
-				last, err = b.ReleaseSlot()
+				last, err = b.Step()
 				require.NoError(t, err)
 			}
 			truth := float64(60_000 / slots * slots)

@@ -143,16 +143,16 @@ func (b *RunningBuilder) Merge(other *Builder) error {
 	})
 }
 
-// ReleaseSlot closes the current slot and returns the running total after it. The error wraps
+// Step closes the current slot and returns the running total after it. The error wraps
 // [ErrReleased] for a RunningBuilder that NewRunningBuilder did not make, and after 2³¹ − 1 slots.
-func (b *RunningBuilder) ReleaseSlot() (*Running, error) {
+func (b *RunningBuilder) Step() (*Running, error) {
 	s := private.Enter(b.runningSecret)
 	if s == nil {
-		return nil, private.Missing(b.runningSecret, "distinct: ReleaseSlot: the RunningBuilder")
+		return nil, private.Missing(b.runningSecret, "distinct: Step: the RunningBuilder")
 	}
 	defer private.Leave(b.runningSecret)
 	if s.slots == maxSlots {
-		return nil, fmt.Errorf("distinct: ReleaseSlot: the last slot is %w", fault.ErrReleased)
+		return nil, fmt.Errorf("distinct: Step: the last slot is %w", fault.ErrReleased)
 	}
 	now := ones(s.table)
 	s.released += now - s.ones + s.law.SampleInt(&s.src)

@@ -43,7 +43,7 @@ func increments(t testing.TB, keys []uint64, of []uint) (v [slots]int64) {
 				b.Add(key)
 			}
 		}
-		_, err := b.ReleaseSlot()
+		_, err := b.Step()
 		require.NoError(t, err)
 		now := heldRunning(b).ones
 		v[slot], before = now-before, now
@@ -134,7 +134,7 @@ func TestRunningHasTheLaw(t *testing.T) {
 		b := runningBuilder(t, tiny)
 		before, last := int64(0), 0.0
 		for range slots {
-			r, err := b.ReleaseSlot()
+			r, err := b.Step()
 			require.NoError(t, err)
 			z := r.ones - before
 			before = r.ones
@@ -175,7 +175,7 @@ func TestRunningAccuracy(t *testing.T) {
 				shard.Add(key, key^1)
 			}
 			require.NoError(t, b.Merge(shard))
-			r, err := b.ReleaseSlot()
+			r, err := b.Step()
 			require.NoError(t, err)
 			require.Equal(t, slot, r.Slots())
 			want := float64(2 * keys * slot)
@@ -263,7 +263,7 @@ func TestRunningRefuses(t *testing.T) {
 	zero := &RunningBuilder{}
 	zero.Add(1)
 	require.True(t, zero.Released() && !zero.Guarantee().Promises())
-	_, err = zero.ReleaseSlot()
+	_, err = zero.Step()
 	require.ErrorIs(t, err, ErrReleased)
 	fresh := builder(t, p, 1)
 	require.ErrorIs(t, zero.Merge(fresh), ErrReleased)
@@ -274,7 +274,7 @@ func TestRunningRefuses(t *testing.T) {
 	lo, hi := r.Interval(0.9)
 	require.True(t, math.IsNaN(r.Estimate()) && math.IsNaN(r.StdErr()) && math.IsNaN(lo) && math.IsNaN(hi) && !r.Guarantee().Promises())
 	heldRunning(b).slots = maxSlots
-	_, err = b.ReleaseSlot()
+	_, err = b.Step()
 	require.ErrorIs(t, err, ErrReleased)
 	dptest.Readers(t, sampleRunning())
 }

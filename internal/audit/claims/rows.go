@@ -167,7 +167,7 @@ var rows = []row{
 	},
 	{
 		claim: "A distinct count, with noisy bits or without, over slots or windows, is ε-private for a key with all its occurrences",
-		about: "kor/distinct.Builder.Release kor/distinct.Builder.Guarantee kor/distinct.Params.Guarantee kor/distinct.Sketch.Guarantee kor/distinct.RunningBuilder.ReleaseSlot " +
+		about: "kor/distinct.Builder.Release kor/distinct.Builder.Guarantee kor/distinct.Params.Guarantee kor/distinct.Sketch.Guarantee kor/distinct.RunningBuilder.Step " +
 			"kor/distinct.RunningBuilder.Guarantee kor/distinct.Running.Guarantee kor/distinct.WindowBuilder.Release kor/distinct.WindowBuilder.Guarantee kor/distinct.Windows.Guarantee",
 		theorem: "own: a key sets one bit and none clears one, so the number of ones moves by one", proof: "kor/distinct/params.go", code: "kor/distinct.Params.laws kor/distinct.ones",
 		exact: "kor/distinct.TestExactPrivacy kor/distinct.TestRunningIsExactlyPrivate kor/distinct.TestWindowsAreExactlyPrivate", audit: "kor/distinct.TestReleaseHasTheLaw",

@@ -76,7 +76,7 @@ func releases(t *testing.T) map[string][]pair {
 		"kor.Share.Bytes":                           {korShare()},
 		"kor.StreamBuilder.Release":                 {korStream()},
 		"kor/distinct.Builder.Release":              distinctPairs(),
-		"kor/distinct.RunningBuilder.ReleaseSlot":   {runningPair()},
+		"kor/distinct.RunningBuilder.Step":          {runningPair()},
 		"kor/distinct.WindowBuilder.Release":        {windowPair()},
 		"elliptical.Builder.Release":                ellipticalPairs(false),
 		"elliptical.Mechanism.Release":              ellipticalPairs(true),
@@ -676,7 +676,7 @@ func runningPair() pair {
 				b.Add(uint64(1000*slot) + key)
 			}
 			side = 0
-			data := made(made(b.ReleaseSlot()).MarshalBinary())
+			data := made(made(b.Step()).MarshalBinary())
 			out[fmt.Sprint(slot)] = float64(int8(data[len(data)-8])) // of a small number
 		}
 		return out

@@ -241,10 +241,10 @@ func odds() map[string][]odd {
 			b.Add(keys...)
 			return made(made(b.Release()).MarshalBinary())
 		},
-		"kor/distinct.RunningBuilder.ReleaseSlot": func(keys []uint64) []byte {
+		"kor/distinct.RunningBuilder.Step": func(keys []uint64) []byte {
 			b := made(distinct.NewRunningBuilder(distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}))
 			b.Add(keys...)
-			return made(made(b.ReleaseSlot()).MarshalBinary())
+			return made(made(b.Step()).MarshalBinary())
 		},
 		"kor/distinct.WindowBuilder.Release": func(keys []uint64) []byte {
 			b := made(distinct.NewWindowBuilder(distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}, 0))
