@@ -158,7 +158,7 @@ func TestZeroValues(t *testing.T) {
 	require.False(t, s.Guarantee().Promises())
 	require.False(t, new(Builder).Guarantee().Promises())
 	require.NotEmpty(t, s.String())
-	require.True(t, s.Ones() == 0 && s.Params() == Params{})
+	require.True(t, s.ones == 0 && s.Params() == Params{})
 	_, err := s.MarshalBinary()
 	require.ErrorIs(t, err, ErrFormat)
 	r := released(t, small, 1)

@@ -196,7 +196,7 @@ func TestReleaseHasTheLaw(t *testing.T) {
 		s, err := b.Release()
 		require.NoError(t, err)
 		flipped += int64(bits.OnesCount64(s.bits[0] &^ 7))
-		at := slices.Index(names, output{s.bits[0] & 7, s.Ones()})
+		at := slices.Index(names, output{s.bits[0] & 7, s.ones})
 		if at < 0 {
 			at = len(names)
 		}

@@ -28,10 +28,6 @@ func (s *Sketch) Params() Params { return s.params }
 // occurrences, added or removed.
 func (s *Sketch) Guarantee() budget.Guarantee { return s.params.Guarantee() }
 
-// Ones returns T̃, the number of ones of the table plus discrete Laplace noise of scale
-// 1/(CountShare·ε): what Estimate, StdErr and Interval are computed from.
-func (s *Sketch) Ones() int64 { return s.ones }
-
 // curve returns what the count says about the number of keys.
 func (s *Sketch) curve() curve { return newCurve(s.params.normal()) }
 
