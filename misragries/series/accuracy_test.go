@@ -53,7 +53,7 @@ func TestTopErrors(t *testing.T) {
 				n++
 			}
 		}
-		bound := 1.3 * 0.8 * p.StdErr(length)
+		bound := 1.3 * 0.8 * planned(t, p).StdErr(length)
 		t.Logf("%d steps: %.1f, at most %.1f", length, sum/float64(n), bound)
 		require.Less(t, sum/float64(n), bound)
 	}

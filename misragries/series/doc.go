@@ -36,7 +36,7 @@
 //
 // # Accuracy
 //
-// Standard errors of a known key ([Params.StdErr]) in counts, and half the width of a 95 % interval
+// Standard errors of a known key ([Plan.StdErr]) in counts, and half the width of a 95 % interval
 // at the worst place. Another ε has about 1/ε times these. They do not grow with the number of
 // steps before the window:
 //
@@ -45,7 +45,7 @@
 //	interval                12     34     44     51
 //
 // A key is shown that has about 45 elements in one of three discovery spans, at δ = 1e-6
-// ([Params.Threshold]). The counts from before a key was known, and so those of newcomers, are less
+// ([Plan].Threshold). The counts from before a key was known, and so those of newcomers, are less
 // exact. Independent releases of each window, or sums of the releases of steps, have 5 to 100 times
 // the error from 24 steps on (examples/figures).
 //

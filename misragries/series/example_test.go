@@ -58,6 +58,19 @@ func Example() {
 	// ε = 1, δ = 1e-9 for one element, added or removed
 }
 
+// What a series will be is known before there are data.
+func ExampleParams_Plan() {
+	plan, err := series.Params{Epsilon: 1, Delta: 1e-6}.Plan()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(plan)
+	fmt.Printf("a month: %.1f\n", plan.StdErr(720))
+	// Output:
+	// standard errors 5.5, 12.7 and 16.3 for 1, 24 and 168 steps; unknown keys are shown from a noisy count of 45
+	// a month: 18.9
+}
+
 // Two elements of a user count in a week, on average, and one at once. Who comes twice a week
 // loses none; who brings three at once loses two of them.
 func ExampleBuilder_AddFor() {

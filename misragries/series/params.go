@@ -19,8 +19,7 @@ const (
 	maxSteps    = math.MaxInt32
 )
 
-// Params are the public numbers of a series of releases. They are comparable, and every method
-// answers before any data is seen.
+// Params are the public numbers of a series of releases. They are comparable.
 //
 // Epsilon and Delta are required, or Dim in the place of Delta. All other fields may be 0; what
 // that means stands with each.
@@ -187,53 +186,6 @@ func (p Params) Guarantee() budget.Guarantee {
 		return budget.PureDP(p.Epsilon, u)
 	}
 	return budget.ApproxDP(p.Epsilon, p.Delta, u)
-}
-
-// Threshold returns the noisy count in a discovery span from which on an unknown key is shown; 0
-// with Dim, where all keys are known, and NaN if the Params are invalid.
-func (p Params) Threshold() float64 {
-	c, err := p.normal().calibrate()
-	switch {
-	case err != nil:
-		return math.NaN()
-	case p.Dim > 0:
-		return 0
-	case p.Counters > 0:
-		return c.sketch.Threshold()
-	}
-	return float64(c.threshold)
-}
-
-// StdDev returns the standard deviation of the noise of one published count of a known key. NaN if
-// the Params are invalid.
-func (p Params) StdDev() float64 {
-	c, err := p.normal().calibrate()
-	if err != nil {
-		return math.NaN()
-	}
-	return math.Sqrt(c.known.Variance())
-}
-
-// StdErr returns the standard error of [Window.Estimate] for a key that is always known and a
-// window of the last steps: the root mean square over all places of its end in the longest span
-// (over a thousand of them where there are more). It does not grow with the number of steps before
-// the window. NaN if an argument is invalid; a window has at most 2²⁰ steps here.
-func (p Params) StdErr(steps int) float64 {
-	p = p.normal()
-	c, err := p.calibrate()
-	if err != nil || steps < 1 || steps > maxSpan {
-		return math.NaN()
-	}
-	spans := used(&p.Spans)
-	longest, vars, sum, n := p.longest(), wholes(spans), 0.0, 0
-	before := (steps + longest - 1) / longest * longest
-	for at := 1; at <= longest; at += longest/1000 | 1 {
-		now := before + at
-		fit := fit{spans: spans, vars: vars, since: 0, until: now, from: now - steps, to: now}
-		sum += fit.window().partVar
-		n++
-	}
-	return math.Sqrt(sum / float64(n) * c.known.Variance())
 }
 
 // sameParams returns an error that wraps ErrMismatch and names the first field that differs.

@@ -13,6 +13,13 @@ import (
 
 var plain = Params{Epsilon: 1, Delta: 1e-6}
 
+func planned(t testing.TB, p Params) Plan {
+	t.Helper()
+	plan, err := p.Plan()
+	require.NoError(t, err)
+	return plan
+}
+
 func spansOf(spans ...int) (all [maxSpans]int) {
 	copy(all[:], spans)
 	return all
@@ -24,13 +31,14 @@ func TestThresholds(t *testing.T) {
 	for n, want := range []float64{15, 30, 45, 60, 76} {
 		p := plain
 		p.Discovery = spansOf(spans[:n+1]...)
-		require.Equal(t, want, p.Threshold())
+		require.Equal(t, want, planned(t, p).Threshold)
 	}
 	sketched := plain
 	sketched.Counters, sketched.Discovery = 1024, spansOf(24)
-	require.Equal(t, 17., sketched.Threshold())
-	require.Zero(t, Params{Epsilon: 1, Dim: 3}.Threshold())
-	require.True(t, math.IsNaN(Params{}.Threshold()))
+	require.Equal(t, 17., planned(t, sketched).Threshold)
+	require.Zero(t, planned(t, Params{Epsilon: 1, Dim: 3}).Threshold)
+	_, err := Params{}.Plan()
+	require.ErrorIs(t, err, ErrParams)
 }
 
 // Standard errors of windows by least squares, in units of the noise of the whole ε: the table of
@@ -47,21 +55,22 @@ func TestStdErr(t *testing.T) {
 	} {
 		p := plain
 		p.Spans = spansOf(c.spans...)
-		unit := p.StdDev() / math.Sqrt(float64(len(c.spans)))
+		plan := planned(t, p)
+		unit := plan.StdDev / math.Sqrt(float64(len(c.spans)))
 		for i, n := range []int{1, 24, 168, 720} {
-			got := p.StdErr(n) / unit
+			got := plan.StdErr(n) / unit
 			if c.want[i] > 0 {
 				require.InEpsilon(t, c.want[i], got, 0.005, "%v, %d steps", c.spans, n)
 			}
 			require.Less(t, got, 12.)
 		}
 	}
-	require.InDelta(t, math.Sqrt(1/(2*math.Pow(math.Sinh(1./8), 2))), plain.StdDev(), 1e-12)
+	require.InDelta(t, math.Sqrt(1/(2*math.Pow(math.Sinh(1./8), 2))), planned(t, plain).StdDev, 1e-12)
 	for _, n := range []int{0, -1, maxSpan + 1} {
-		require.True(t, math.IsNaN(plain.StdErr(n)))
+		require.True(t, math.IsNaN(planned(t, plain).StdErr(n)))
 	}
-	require.True(t, math.IsNaN(Params{}.StdErr(1)))
-	require.True(t, math.IsNaN(Params{}.StdDev()))
+	require.True(t, math.IsNaN(Plan{}.StdErr(1)))
+	require.Equal(t, "standard errors 5.5, 12.7 and 16.3 for 1, 24 and 168 steps; unknown keys are shown from a noisy count of 45", planned(t, plain).String())
 }
 
 // The ε and δ that are spent sum up to no more than those of the Params, in exact arithmetic.

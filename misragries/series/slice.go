@@ -61,7 +61,7 @@ func (r *Slice[K]) All() iter.Seq2[K, float64] {
 }
 
 // Estimate returns the noisy count of the key in the step, 0 for one that was not known. The
-// standard deviation of its noise is [Params.StdDev].
+// standard deviation of its noise is [Plan].StdDev.
 func (r *Slice[K]) Estimate(key K) float64 {
 	i, known := slices.BinarySearchFunc(r.keys, key, wire.Compare[K])
 	if !known {

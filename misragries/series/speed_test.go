@@ -57,7 +57,7 @@ func TestManySteps(t *testing.T) {
 	require.Less(t, float64(after), 1.2*float64(before)+1e6)
 	require.Equal(t, promised, b.Guarantee().String())
 	w := window(t, l, steps-720, steps)
-	require.InDelta(t, 720, w.Estimate(7), 12*p.StdErr(720))
+	require.InDelta(t, 720, w.Estimate(7), 12*planned(t, p).StdErr(720))
 	t.Logf("%d steps: %.0f ns an element, %.3f ms a step, %.1f MB after 5000 steps and %.1f MB at the end, %v", steps,
 		float64(adding.Nanoseconds())/float64(added), stepping.Seconds()*1000/float64(steps), float64(before)/1e6, float64(after)/1e6, b.Guarantee())
 }

@@ -145,7 +145,7 @@ func TestBefore(t *testing.T) {
 	require.Zero(t, w.Estimate(8))
 	lo, hi = w.Interval(8, 0.9)
 	require.Zero(t, lo)
-	require.True(t, hi >= held(b).params.Threshold()-1 && !math.IsInf(hi, 1))
+	require.True(t, hi >= planned(t, held(b).params).Threshold-1 && !math.IsInf(hi, 1))
 	_, hi = window(t, l, 5, 8).Interval(8, 0.9)
 	require.False(t, math.IsInf(hi, 1))
 	require.NoError(t, l.Append(step(t, b)))

@@ -1,0 +1,63 @@
+package series
+
+import (
+	"fmt"
+	"math"
+)
+
+// Plan is how accurate a series will be, before any data is seen.
+type Plan struct {
+	Params Params // with all defaults filled in
+	// StdDev is the standard deviation of the noise of one published count of a
+	// known key.
+	StdDev float64
+	// Threshold is the noisy count in a discovery span from which on an unknown
+	// key is shown; 0 with Dim, where all keys are known.
+	Threshold float64
+}
+
+// Plan returns what a series of these Params will be. The error wraps [ErrParams].
+func (p Params) Plan() (Plan, error) {
+	p = p.normal()
+	c, err := p.calibrate()
+	if err != nil {
+		return Plan{}, err
+	}
+	plan := Plan{Params: p, StdDev: math.Sqrt(c.known.Variance())}
+	switch {
+	case p.Counters > 0:
+		plan.Threshold = c.sketch.Threshold()
+	case p.Dim == 0:
+		plan.Threshold = float64(c.threshold)
+	}
+	return plan, nil
+}
+
+// StdErr returns the standard error of [Window.Estimate] for a key that is always known and a
+// window of the last steps: the root mean square over all places of its end in the longest span
+// (over a thousand of them where there are more). It does not grow with the number of steps before
+// the window. NaN for a number of steps outside [1, 2²⁰] and for the zero Plan.
+func (p Plan) StdErr(steps int) float64 {
+	if steps < 1 || steps > maxSpan || p.Params.Spans[0] == 0 {
+		return math.NaN()
+	}
+	spans := used(&p.Params.Spans)
+	longest, vars, sum, n := p.Params.longest(), wholes(spans), 0.0, 0
+	before := (steps + longest - 1) / longest * longest
+	for at := 1; at <= longest; at += longest/1000 | 1 {
+		now := before + at
+		fit := fit{spans: spans, vars: vars, since: 0, until: now, from: now - steps, to: now}
+		sum += fit.window().partVar
+		n++
+	}
+	return math.Sqrt(sum/float64(n)) * p.StdDev
+}
+
+// String tells the noise of a step, of a day and of a week of steps, and the threshold.
+func (p Plan) String() string {
+	text := fmt.Sprintf("standard errors %.3g, %.3g and %.3g for 1, 24 and 168 steps", p.StdErr(1), p.StdErr(24), p.StdErr(168))
+	if p.Threshold > 0 {
+		text += fmt.Sprintf("; unknown keys are shown from a noisy count of %.4g", p.Threshold)
+	}
+	return text
+}
