@@ -64,7 +64,7 @@ var rows = []row{
 		about: "misragries/series.Builder.Step misragries/series.Builder.AddFor misragries/series.Builder.Guarantee misragries/series.Params.Guarantee misragries/series.Slice.Guarantee " +
 			"misragries/series.Timeline.Guarantee misragries/series.Window.Guarantee misragries/series.Params.Plan",
 		theorem: "own: known keys in nodes of each span, unknown ones in discovery nodes", proof: "misragries/series/series_proof.md",
-		code:  "misragries/series.state.step misragries/series.Params.calibrate misragries/series.leastThreshold",
+		code:  "misragries/series.state.step misragries/series.state.addFor misragries/series.Params.calibrate misragries/series.leastThreshold",
 		exact: "misragries/series.TestExact misragries/series.TestUsersExact misragries/series.TestUserIsBounded misragries/series.TestMutantsExceed misragries/series.TestThresholds", audit: "misragries/series.TestSketchesAreAudited",
 		edits: "misragries/series: the whole ε for each span; the whole δ for each discovery span; counts of known keys without noise",
 	},
