@@ -35,12 +35,12 @@ var audits = []audit{
 	{name: "default/large", params: Params{Epsilon: 1, Delta: 1e-6, Sparsity: 1500}, listed: true, above: true, control: 2},
 	{name: "pure/listed", params: Params{Epsilon: 1, Dim: 1 << 40, Sparsity: 1500}, column: -1, last: true, listed: true, control: 2},
 	{name: "composition", params: Params{Epsilon: 1, Delta: 1e-6, Sparsity: 1500, Structure: Composition}, column: -1, last: true, listed: true, control: 2},
-	{name: "ramp", params: Params{Epsilon: 1, Max: 40, Sparsity: 1500, Levels: 2, Alpha: 3, Bits: 300}, control: 2},
+	{name: "ramp", params: Params{Epsilon: 1, Max: 40, Sparsity: 1500, Bits: 300, Variant: Variant{Levels: 2, Alpha: 3}}, control: 2},
 	// a change of Δ at once loses ln(1+ε) only
-	{name: "linear", params: Params{Epsilon: 1, Max: 8, Sparsity: 1500, Linear: true, Alpha: 1, Bits: 300}, control: 4},
-	{name: "columns", params: Params{Epsilon: 1, Max: 40, Sparsity: 1500, Levels: 8, Columns: 3}, control: 2},
-	{name: "histogram", params: Params{Epsilon: 1, Max: 10, Sparsity: 1500, Levels: 2, Alpha: 1, Integers: true, Bits: 300}, control: 2},
-	{name: "signed", params: Params{Epsilon: 1, Max: 20, Sparsity: 1500, Signed: true, Levels: 4, Columns: 2}, minus: true, control: 2},
+	{name: "linear", params: Params{Epsilon: 1, Max: 8, Sparsity: 1500, Bits: 300, Variant: Variant{Linear: true, Alpha: 1}}, control: 4},
+	{name: "columns", params: Params{Epsilon: 1, Max: 40, Sparsity: 1500, Variant: Variant{Levels: 8, Columns: 3}}, control: 2},
+	{name: "histogram", params: Params{Epsilon: 1, Max: 10, Sparsity: 1500, Integers: true, Bits: 300, Variant: Variant{Levels: 2, Alpha: 1}}, control: 2},
+	{name: "signed", params: Params{Epsilon: 1, Max: 20, Sparsity: 1500, Signed: true, Variant: Variant{Levels: 4, Columns: 2}}, minus: true, control: 2},
 }
 
 // target is what an audit looks at: the two values, in steps, the column and the least output of

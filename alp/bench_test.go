@@ -13,7 +13,7 @@ func BenchmarkRelease(b *testing.B) {
 		b.Run(fmt.Sprintf("levels=%d/n=%d", levels, n), func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
-				builder, err := New(Params{Epsilon: 1, Delta: 1e-9, Sparsity: n, Levels: levels})
+				builder, err := New(Params{Epsilon: 1, Delta: 1e-9, Sparsity: n, Variant: Variant{Levels: levels}})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -33,7 +33,7 @@ func BenchmarkRelease(b *testing.B) {
 func BenchmarkFill(b *testing.B) {
 	for _, levels := range []int{2, 4, 8, 16, 256} {
 		b.Run(fmt.Sprintf("levels=%d", levels), func(b *testing.B) {
-			s, err := Params{Epsilon: 1, Max: 40, Sparsity: 1_000_000, Levels: levels}.shape()
+			s, err := Params{Epsilon: 1, Max: 40, Sparsity: 1_000_000, Variant: Variant{Levels: levels}}.shape()
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -47,39 +47,6 @@ func BenchmarkFill(b *testing.B) {
 			b.ReportMetric(cells/b.Elapsed().Seconds()/1e6, "Mcells/s")
 		})
 	}
-}
-
-// BenchmarkEstimateEach estimates indices of which half are in a table of 12 MB, one by one and
-// many at once.
-func BenchmarkEstimateEach(b *testing.B) {
-	const n = 1_000_000
-	builder, err := New(Params{Epsilon: 1, Delta: 1e-6, Sparsity: n})
-	if err != nil {
-		b.Fatal(err)
-	}
-	for i := range n {
-		builder.Add(scatter(i), float64(i%100))
-	}
-	p, err := builder.Release()
-	if err != nil {
-		b.Fatal(err)
-	}
-	indices, dst := make([]uint64, 1<<16), make([]float64, 1<<16)
-	for i := range indices {
-		indices[i] = scatter(i * 7919 % (2 * n))
-	}
-	b.Run("single", func(b *testing.B) {
-		for b.Loop() {
-			for i, index := range indices {
-				dst[i] = p.Estimate(index)
-			}
-		}
-	})
-	b.Run("each", func(b *testing.B) {
-		for b.Loop() {
-			p.EstimateEach(indices, dst)
-		}
-	})
 }
 
 // BenchmarkAdd adds to a million indices.

@@ -22,7 +22,8 @@ type Builder struct {
 }
 
 type state struct {
-	params Params // resolved; Sparsity is 0 if it is to be estimated, and shape is for 1 then
+	// resolved; Sparsity is 0 if it is to be estimated, and shape is for plannedSparsity then
+	params Params
 	shape  shape
 	totals totals.Table[uint64]
 	src    noise.Source
@@ -40,18 +41,14 @@ const maxTotal = 1 << 54
 // What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
 // hardly anybody.
 func New(p Params) (*Builder, error) {
-	p, err := p.Resolved()
+	p, err := p.resolved()
 	if err != nil {
 		return nil, err
 	}
 	if p.Seed.IsZero() {
 		p.Seed = hashing.NewSeed()
 	}
-	first := p
-	if p.estimates() {
-		first.Sparsity = 1 // the grid, all that Add needs, is the same for all
-	}
-	shape, err := first.shape()
+	shape, err := p.shape() // of an unknown Sparsity the grid, all that Add needs
 	if err != nil {
 		return nil, err
 	}

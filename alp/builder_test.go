@@ -62,8 +62,8 @@ func TestAddDoesNotAllocate(t *testing.T) {
 // The order of arrival, and how a total is split into values on the grid, leave no trace.
 func TestReleaseDoesNotDependOnTheOrder(t *testing.T) {
 	for _, p := range []Params{
-		{Epsilon: 1, Delta: 1e-6, Sparsity: 50}, {Epsilon: 1, Dim: 1000, Sparsity: 50, Signed: true}, {Epsilon: 1, Max: 20, Sparsity: 50, Independent: true},
-		{Epsilon: 1, Delta: 1e-6, SparsityShare: 0.1},
+		{Epsilon: 1, Delta: 1e-6, Sparsity: 50}, {Epsilon: 1, Dim: 1000, Sparsity: 50, Signed: true}, {Epsilon: 1, Max: 20, Sparsity: 50, Variant: Variant{Independent: true}},
+		{Epsilon: 1, Delta: 1e-6, share: 0.1},
 	} {
 		p.Seed[3] = 9
 		var encodings [2][]byte

@@ -35,21 +35,18 @@ const (
 	unaryStep  = 3
 )
 
-// resolve validates the Params and fills in what is chosen. Resolved Params resolve to themselves.
+// resolve validates the Params and fills in what is chosen. Params that are filled in resolve to
+// themselves.
 func (p Params) resolve() (Params, error) {
 	if err := p.validate(); err != nil {
 		return p, err
 	}
-	p = p.normalised()
-	if p.Sparsity == 0 {
-		p.Sparsity = p.sparsityOfNorm(p.Norm)
-	}
-	return p.withDefaults().withRange()
+	return p.normalised().withDefaults().withRange()
 }
 
 // normalised returns the Params without a negative zero.
 func (p Params) normalised() Params {
-	for _, x := range []*float64{&p.Delta, &p.Sensitivity, &p.Max, &p.Norm, &p.FalseKeys, &p.Base, &p.Alpha, &p.Bits, &p.Split, &p.Turn, &p.SparsityShare} {
+	for _, x := range []*float64{&p.Delta, &p.Sensitivity, &p.Max, &p.FalseKeys, &p.Base, &p.Alpha, &p.Bits, &p.Split, &p.Turn, &p.share} {
 		*x += 0
 	}
 	return p

@@ -164,18 +164,18 @@ type combination struct {
 }
 
 var combinations = []combination{
-	{"split/delta=1", Params{Epsilon: 1, Delta: 1e-5, Split: 0.5, Levels: 2, Columns: 2}, true},
-	{"split/delta=2", Params{Epsilon: 3, Delta: 1e-6, Sensitivity: 2, Split: 1.0 / 3, Levels: 4, Columns: 1}, false},
-	{"split/delta=3", Params{Epsilon: 3, Delta: 1e-6, Sensitivity: 3, Split: 0.5, Levels: 2, Columns: 1}, false},
-	{"split/signed", Params{Epsilon: 1, Delta: 1e-5, Split: 0.5, Levels: 2, Columns: 1, Signed: true}, true},
-	{"split/linear", Params{Epsilon: 2, Delta: 1e-5, Split: 0.5, Linear: true, Columns: 2}, true},
-	{"split/logarithmic", Params{Epsilon: 1, Delta: 1e-5, Split: 0.5, Levels: 2, Columns: 2, Base: 1.3}, true},
-	{"composition", Params{Epsilon: 2, Delta: 1e-5, Split: 0.5, Levels: 2, Columns: 2, Structure: Composition}, true},
-	{"composition/delta=2", Params{Epsilon: 3, Delta: 1e-5, Sensitivity: 2, Split: 0.5, Levels: 2, Columns: 1, Structure: Composition}, false},
-	{"pure/split", Params{Epsilon: 1.5, Dim: 4, FalseKeys: 0.2, Split: 0.5, Levels: 2, Columns: 2}, false},
-	{"pure/signed", Params{Epsilon: 2, Dim: 4, FalseKeys: 0.2, Split: 0.5, Levels: 2, Columns: 2, Signed: true}, false},
-	{"split/share", Params{Epsilon: 1.5, Delta: 1e-5, Split: 0.5, Levels: 2, Columns: 2, SparsityShare: 0.25}, false},
-	{"pure/composition", Params{Epsilon: 3, Dim: 4, Sensitivity: 2, Split: 0.5, Levels: 2, Columns: 2, Structure: Composition}, false},
+	{"split/delta=1", Params{Epsilon: 1, Delta: 1e-5, Variant: Variant{Split: 0.5, Levels: 2, Columns: 2}}, true},
+	{"split/delta=2", Params{Epsilon: 3, Delta: 1e-6, Sensitivity: 2, Variant: Variant{Split: 1.0 / 3, Levels: 4, Columns: 1}}, false},
+	{"split/delta=3", Params{Epsilon: 3, Delta: 1e-6, Sensitivity: 3, Variant: Variant{Split: 0.5, Levels: 2, Columns: 1}}, false},
+	{"split/signed", Params{Epsilon: 1, Delta: 1e-5, Signed: true, Variant: Variant{Split: 0.5, Levels: 2, Columns: 1}}, true},
+	{"split/linear", Params{Epsilon: 2, Delta: 1e-5, Variant: Variant{Split: 0.5, Linear: true, Columns: 2}}, true},
+	{"split/logarithmic", Params{Epsilon: 1, Delta: 1e-5, Variant: Variant{Split: 0.5, Levels: 2, Columns: 2, Base: 1.3}}, true},
+	{"composition", Params{Epsilon: 2, Delta: 1e-5, Structure: Composition, Variant: Variant{Split: 0.5, Levels: 2, Columns: 2}}, true},
+	{"composition/delta=2", Params{Epsilon: 3, Delta: 1e-5, Sensitivity: 2, Structure: Composition, Variant: Variant{Split: 0.5, Levels: 2, Columns: 1}}, false},
+	{"pure/split", Params{Epsilon: 1.5, Dim: 4, Variant: Variant{FalseKeys: 0.2, Split: 0.5, Levels: 2, Columns: 2}}, false},
+	{"pure/signed", Params{Epsilon: 2, Dim: 4, Signed: true, Variant: Variant{FalseKeys: 0.2, Split: 0.5, Levels: 2, Columns: 2}}, false},
+	{"split/share", Params{Epsilon: 1.5, Delta: 1e-5, share: 0.25, Variant: Variant{Split: 0.5, Levels: 2, Columns: 2}}, false},
+	{"pure/composition", Params{Epsilon: 3, Dim: 4, Sensitivity: 2, Structure: Composition, Variant: Variant{Split: 0.5, Levels: 2, Columns: 2}}, false},
 }
 
 // tiny returns the shape of a combined structure with a table of a few bits, its indices sharing
@@ -336,8 +336,8 @@ func TestCombinationHasTheEnumeratedLaw(t *testing.T) {
 // the list's threshold. A threshold lower by the scale of the noise breaks it.
 func TestRealCombinationIsPrivateExactly(t *testing.T) {
 	for name, p := range map[string]Params{
-		"split": {Epsilon: 1, Delta: 1e-5, Split: 0.5, Levels: 2, Columns: 2}, "signed": {Epsilon: 2, Delta: 1e-4, Split: 0.5, Levels: 2, Columns: 1, Signed: true},
-		"composition": {Epsilon: 1, Delta: 1e-5, Split: 0.5, Levels: 4, Columns: 1, Structure: Composition},
+		"split": {Epsilon: 1, Delta: 1e-5, Variant: Variant{Split: 0.5, Levels: 2, Columns: 2}}, "signed": {Epsilon: 2, Delta: 1e-4, Signed: true, Variant: Variant{Split: 0.5, Levels: 2, Columns: 1}},
+		"composition": {Epsilon: 1, Delta: 1e-5, Structure: Composition, Variant: Variant{Split: 0.5, Levels: 4, Columns: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name != "signed" {

@@ -15,7 +15,7 @@ import (
 // outputs.
 func columnsOnly(t *testing.T) shape {
 	t.Helper()
-	s, err := Params{Epsilon: 1, Sparsity: 100, Structure: ColumnsOnly, Max: 12, Integers: true, Levels: 4, Columns: 3, Alpha: 4}.shape()
+	s, err := Params{Epsilon: 1, Sparsity: 100, Structure: ColumnsOnly, Max: 12, Integers: true, Variant: Variant{Levels: 4, Columns: 3, Alpha: 4}}.shape()
 	require.NoError(t, err)
 	require.Equal(t, 4, s.width)
 	return s
@@ -30,7 +30,7 @@ func TestPosteriorExactly(t *testing.T) {
 	for b := range prior {
 		prior[b] = float64(1+b%5) / 100
 	}
-	p := newPosterior(&g, make(load, g.total()+1), prior, tailLaw{}, func(b int) float64 { return float64(b + 1) })
+	p := newPosterior(&g, make(load, g.total()+1), prior, tailLaw{})
 	for number := range 64 {
 		outputs := []uint8{uint8(number % 4), uint8(number / 4 % 4), uint8(number / 16)}
 		likelihood := func(x int64) float64 {
@@ -40,15 +40,13 @@ func TestPosteriorExactly(t *testing.T) {
 			}
 			return product
 		}
-		total, moment := 0.0, 0.0
+		total := 0.0
 		for b, w := range prior {
 			total += w * likelihood(int64(b+1))
-			moment += w * likelihood(int64(b+1)) * float64(b+1)
 		}
 		weight, k := p.weight(outputs)
 		require.Zero(t, k)
 		require.InEpsilon(t, total/likelihood(0), weight, 1e-12)
-		require.InEpsilon(t, moment/total, p.moment(outputs)/weight, 1e-12)
 		sum := 0.0
 		for b, w := range prior { // quantiles half-way through each value's mass
 			mass := w * likelihood(int64(b+1))
@@ -97,7 +95,7 @@ func TestLoadIsFound(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const k = 50_000
 	values := among(k, k, 0, func() float64 { return 40 * r.Float64() })
-	p := released(t, Params{Epsilon: 1, Sparsity: k, Structure: ColumnsOnly, Max: 40, Columns: 4, Bits: 200}, values)
+	p := released(t, Params{Epsilon: 1, Sparsity: k, Structure: ColumnsOnly, Max: 40, Bits: 200, Variant: Variant{Columns: 4}}, values)
 	rate := float64(k) / float64(p.shape.cells())
 	l, g := p.decoder.loads[0], p.decoder.bins
 	for j := range 4 {
@@ -112,7 +110,7 @@ func TestPrior(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	values := among(2000, 1000, 40, func() float64 { return 40 * r.Float64() })
 	p := released(t, Params{Epsilon: 1, Sparsity: 2000, Max: 40}, values)
-	require.Equal(t, DefaultPrior(), p.Prior())
+	require.Equal(t, defaultPrior, p.Prior())
 	q, err := p.WithPrior(Prior{Zero: 0.99})
 	require.NoError(t, err)
 	require.Equal(t, Prior{Zero: 0.99}, q.Prior())
@@ -133,18 +131,18 @@ func TestLearnedPriorHelps(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const k = 40_000
 	values := among(k, k, 0, func() float64 { return 2 * r.ExpFloat64() })
-	p := released(t, Params{Epsilon: 1, Sparsity: k, Max: 40, Structure: ColumnsOnly, Columns: 3}, values)
+	p := released(t, Params{Epsilon: 1, Sparsity: k, Max: 40, Structure: ColumnsOnly, Variant: Variant{Columns: 3}}, values)
 	learned, err := p.WithPrior(Prior{Learned: 0.9})
 	require.NoError(t, err)
 	uniform, err := p.WithPrior(Prior{})
 	require.NoError(t, err)
-	a, _ := measure(values, k, learned.Mean)
-	b, _ := measure(values, k, uniform.Mean)
+	a, _ := measure(values, k, learned.Estimate)
+	b, _ := measure(values, k, uniform.Estimate)
 	t.Logf("learned %.2f, uniform %.2f", a.root(), b.root())
 	require.Less(t, a.root(), b.root())
 }
 
-func TestEstimateAll(t *testing.T) {
+func TestKnownZeros(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	r := rand.New(rand.NewPCG(1, 2))
 	const k, n = 10_000, 2000
@@ -156,42 +154,15 @@ func TestEstimateAll(t *testing.T) {
 	}
 	single, singleZeros := measure(values, n, p.Estimate)
 	ofZeros, ofEntries := &errors{}, &errors{}
-	dst := make([]float64, 0, n)
-	for i, x := range p.EstimateAll(entries, dst) {
+	for i, x := range zerosKnown(p, entries) {
 		ofEntries.add(x, values[i])
 	}
-	for _, x := range p.EstimateAll(zeros, dst) {
+	for _, x := range zerosKnown(p, zeros) {
 		ofZeros.add(x, 0)
 	}
 	t.Logf("entries %.2f instead of %.2f, zeros %.2f instead of %.2f", ofEntries.mean(), single.mean(), ofZeros.mean(), singleZeros.mean())
 	require.Less(t, ofEntries.mean(), single.mean())
 	require.Less(t, ofZeros.mean(), 0.2*singleZeros.mean())
-	require.Empty(t, p.EstimateAll(nil, nil))
-	require.Len(t, p.EstimateAll(entries[:3], nil), 3)
-	require.Zero(t, testing.AllocsPerRun(10, func() { p.EstimateAll(entries, dst) }))
-	require.True(t, math.IsNaN(new(Projection).EstimateAll(entries[:1], nil)[0]))
-}
-
-// Many estimates at once are those one by one.
-func TestEstimateEach(t *testing.T) {
-	values := make([]float64, 1000)
-	for i := range values {
-		values[i] = float64(i % 100)
-	}
-	indices := []uint64{999, 1000, 1001, math.MaxUint64}
-	for i := range 2000 {
-		indices = append(indices, scatter(i))
-	}
-	for _, p := range []Params{{Delta: 1e-6}, {Delta: 1e-6, Dim: 1 << 63}, {Delta: 1e-6, Signed: true}, {Max: 40, Structure: ColumnsOnly}, {Max: 400, Structure: ColumnsOnly, Levels: 2}} {
-		p.Epsilon, p.Sparsity = 1, 1000
-		pr := released(t, p, values)
-		dst := pr.EstimateEach(indices, nil)
-		for i, index := range indices {
-			require.Equal(t, pr.Estimate(index), dst[i], "%+v", p)
-		}
-		require.Empty(t, pr.EstimateEach(nil, dst))
-	}
-	require.True(t, math.IsNaN(new(Projection).EstimateEach(indices, nil)[0]))
 }
 
 // The closeness of many bins is that of each, with the tilt in a table and without.
@@ -248,11 +219,10 @@ func TestArgmax(t *testing.T) {
 // Thousands of columns: products of ratios overflow without rescaling.
 func TestManyColumns(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
-	p := released(t, Params{Epsilon: 1, Sparsity: 10, Max: 4000, Levels: 2, Structure: ColumnsOnly, Bits: 1e5}, []float64{0, 2000, 3990, 10})
+	p := released(t, Params{Epsilon: 1, Sparsity: 10, Max: 4000, Structure: ColumnsOnly, Bits: 1e5, Variant: Variant{Levels: 2}}, []float64{0, 2000, 3990, 10})
 	require.Greater(t, p.Params().Columns, 700)
 	for i, v := range []float64{0, 2000, 3990, 10} {
 		require.InDelta(t, v, p.Estimate(scatter(i)), 60)
-		require.InDelta(t, v, p.Mean(scatter(i)), 60)
 		lo, hi := p.Interval(scatter(i), 0.9999)
 		require.True(t, lo <= v+60 && v-60 <= hi, "%v: [%v, %v]", v, lo, hi)
 	}
@@ -264,17 +234,17 @@ func TestManyOutputs(t *testing.T) {
 	p := Params{Epsilon: 1, Sparsity: 10, Max: 1e6, Structure: ColumnsOnly}
 	for _, levels := range []int{0, 2, 16} {
 		p.Levels = levels
-		r, err := p.Resolved()
+		r, err := p.resolved()
 		require.NoError(t, err)
 		require.LessOrEqual(t, r.Columns*r.Levels, maxOutputs)
 	}
-	_, err := New(Params{Epsilon: 1, Sparsity: 10, Max: 1e5, Structure: ColumnsOnly, Levels: 16, Columns: maxColumns})
+	_, err := New(Params{Epsilon: 1, Sparsity: 10, Max: 1e5, Structure: ColumnsOnly, Variant: Variant{Levels: 16, Columns: maxColumns}})
 	require.ErrorIs(t, err, ErrParams)
 }
 
 func TestNotReleased(t *testing.T) {
 	p := new(Projection)
-	for _, f := range []func(uint64) float64{p.Estimate, p.Mean, p.Argmax} {
+	for _, f := range []func(uint64) float64{p.Estimate, p.Argmax} {
 		require.True(t, math.IsNaN(f(1)))
 	}
 	lo, hi := p.Interval(1, 0.9)
@@ -290,7 +260,7 @@ func TestEstimateDoesNotAllocate(t *testing.T) {
 	for i := range values {
 		values[i] = float64(i % 100)
 	}
-	for _, p := range []Params{{Delta: 1e-6}, {Delta: 1e-6, Signed: true}, {Max: 40, Structure: ColumnsOnly}, {Max: 40, Structure: ColumnsOnly, Levels: 2}, {Delta: 1e-6, Base: 1.5}} {
+	for _, p := range []Params{{Delta: 1e-6}, {Delta: 1e-6, Signed: true}, {Max: 40, Structure: ColumnsOnly}, {Max: 40, Structure: ColumnsOnly, Variant: Variant{Levels: 2}}, {Delta: 1e-6, Variant: Variant{Base: 1.5}}} {
 		p.Epsilon, p.Sparsity = 1, 1000
 		pr, i := released(t, p, values), 0
 		require.Zero(t, testing.AllocsPerRun(2000, func() { pr.Estimate(scatter(i)); i++ }), "%+v", p)
@@ -303,7 +273,7 @@ func TestOutsideDim(t *testing.T) {
 	p, err := b.Release()
 	require.NoError(t, err)
 	require.Zero(t, p.Estimate(100))
-	require.Zero(t, p.Mean(1<<60))
+	require.Zero(t, p.Estimate(1<<60))
 	lo, hi := p.Interval(100, 0.9)
 	require.Zero(t, lo)
 	require.Zero(t, hi)
@@ -343,9 +313,9 @@ func TestPlan(t *testing.T) {
 		params Params
 		draw   func() float64
 	}{
-		{Params{Max: 40, Structure: ColumnsOnly}, fixed(40)}, {Params{Max: 40, Structure: ColumnsOnly}, uniform(40)}, {Params{Max: 40, Structure: ColumnsOnly, Levels: 2}, fixed(20)},
-		{Params{Max: 40, Structure: ColumnsOnly, Linear: true}, uniform(40)}, {Params{Delta: 1e-6}, uniform(40)}, {Params{Delta: 1e-6}, fixed(39)}, {Params{Delta: 1e-6}, fixed(1000)},
-		{Params{Delta: 1e-6, Columns: 2, Levels: 16}, uniform(90)}, {Params{Delta: 1e-6, Signed: true}, fixed(-39)}, {Params{Delta: 1e-6, Structure: Composition}, fixed(20)},
+		{Params{Max: 40, Structure: ColumnsOnly}, fixed(40)}, {Params{Max: 40, Structure: ColumnsOnly}, uniform(40)}, {Params{Max: 40, Structure: ColumnsOnly, Variant: Variant{Levels: 2}}, fixed(20)},
+		{Params{Max: 40, Structure: ColumnsOnly, Variant: Variant{Linear: true}}, uniform(40)}, {Params{Delta: 1e-6}, uniform(40)}, {Params{Delta: 1e-6}, fixed(39)}, {Params{Delta: 1e-6}, fixed(1000)},
+		{Params{Delta: 1e-6, Variant: Variant{Columns: 2, Levels: 16}}, uniform(90)}, {Params{Delta: 1e-6, Signed: true}, fixed(-39)}, {Params{Delta: 1e-6, Structure: Composition}, fixed(20)},
 	} {
 		p := f.params
 		p.Epsilon, p.Sparsity = 1, k
@@ -392,7 +362,7 @@ func TestPlan(t *testing.T) {
 		return (p.Error + p.Large) / 2
 	}
 	for _, structure := range []Structure{SplitAxis, Composition, ColumnsOnly} {
-		for _, code := range []Params{{}, {Levels: 2}, {Linear: true}} {
+		for _, code := range []Params{{}, {Variant: Variant{Levels: 2}}, {Variant: Variant{Linear: true}}} {
 			p := code
 			p.Epsilon, p.Delta, p.Sparsity, p.Max, p.Structure = 1, 1e-6, k, 1000, structure
 			plan, err := p.Plan()
@@ -431,7 +401,7 @@ func TestPlanOfOneValue(t *testing.T) {
 // What a Plan draws is the output at a quantile of the law of its column, for each place that an
 // entry can have there.
 func TestPlanDraws(t *testing.T) {
-	for _, p := range []Params{{Delta: 1e-6}, {Max: 40, Structure: ColumnsOnly}, {Max: 40, Structure: ColumnsOnly, Levels: 2}} {
+	for _, p := range []Params{{Delta: 1e-6}, {Max: 40, Structure: ColumnsOnly}, {Max: 40, Structure: ColumnsOnly, Variant: Variant{Levels: 2}}} {
 		p.Epsilon, p.Sparsity = 1, 1000
 		s, err := p.shape()
 		require.NoError(t, err)

@@ -4,7 +4,7 @@
 //
 // It answers: what is the value of entry i, for any i of up to 2⁶⁴, large, small or zero; a hundred
 // bits for each non-zero entry, one or two cache lines for a lookup. Say Epsilon, Delta (or Dim,
-// without δ) and Sparsity, the number of non-zero entries; the rest is chosen.
+// without δ) and, where it is public, the number of non-zero entries; the rest is chosen.
 //
 // If only the large entries matter, package threshold lists them; a dense vector takes its
 // DenseLaplace. A stream that does not fit into memory is for package misragries.
@@ -33,7 +33,7 @@
 //	                    which columns a listed key keeps), code (the law of a cell), table (where
 //	                    cells lie, and drawing them)
 //	projection ← read_* load (how full cells are), posterior (an entry's law given its cells),
-//	                    list (what listing and absence tell), decoder (median); batch, interval
+//	                    list (what listing and absence tell), decoder (median); all, interval
 //	params, choose,     the public face: the numbers, what is chosen where they are 0, what a
 //	plan, encode        release will be, the layout of bytes
 //
@@ -60,7 +60,7 @@
 // all others are just below the list; listed ones 1.00, as Laplace noise on one entry has; the
 // thesis's mechanism has 4.5. [Params.Plan] says it for values like yours. Signed has more error at
 // every load. With more entries than Sparsity the error grows; privacy does not change.
-// [Projection.EstimateJoint] has less error for batches that hold most of the entries.
+// [Projection.EstimateAll] has less error for batches that hold most of the entries.
 //
 // # Cost
 //

@@ -12,11 +12,11 @@ import (
 	"github.com/dpsketch/dpsketch/threshold"
 )
 
-// The encoding of a Projection, little-endian, version 1; floating-point numbers are IEEE 754 bits.
+// The encoding of a Projection, little-endian, version 2; floating-point numbers are IEEE 754 bits.
 // The Params are those that New or Release filled in:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 3, version 1
+//	6      header: "dpsk", kind 3, version 2
 //	1      flags: 1 Integers, 2 Signed, 4 TwoVectors, 8 Linear, 16 Independent
 //	1      Structure
 //	2      Levels
@@ -24,32 +24,22 @@ import (
 //	8      Dim
 //	8      Sparsity
 //	16     Seed
-//	8 each Epsilon, Delta, Sensitivity, Max, Base, Alpha, Bits, Split, Turn, FalseKeys, Norm,
-//	       SparsityShare
+//	8 each Epsilon, Delta, Sensitivity, Max, Base, Alpha, Bits, Split, Turn, FalseKeys, and
+//	       the share of ε that Sparsity was estimated with
 //	8 each the words of the table, as many as the Params say
 //	…      the list, unless Structure is ColumnsOnly: the encoding of a threshold.Vector[uint64]
 //
 // Nothing in it depends on the order of arrival, and no other bytes decode to the same Projection.
 const (
-	version   = 1
-	fixedSize = wire.HeaderSize + 2 + 2*2 + 2*8 + 16 + 12*8
+	version   = 2
+	fixedSize = wire.HeaderSize + 2 + 2*2 + 2*8 + 16 + 11*8
 )
 
-// Size returns the length in bytes of the encoding of a release with the given number of listed
-// keys, of which a structure without a list has none. 0 if the Params are invalid or Sparsity is to
-// be estimated.
-func (p Params) Size(listed int) int {
-	r, err := p.Resolved()
-	if err != nil || r.Sparsity == 0 {
-		return 0
-	}
-	g, err := r.geometry()
-	if err != nil {
-		return 0
-	}
+// encoded returns the length in bytes of the encoding of a release with so many listed keys.
+func (g *geometry) encoded(p Params, listed int) int {
 	size := fixedSize + 8*int(g.tableWords())
 	if g.hasList {
-		size += r.listParams().Size(listed)
+		size += p.listParams().Size(listed)
 	}
 	return size
 }
@@ -63,7 +53,7 @@ func (p *Params) fields() []wire.Field {
 		wire.Uint(&p.Dim), wire.Long(&p.Sparsity, math.MaxInt), wire.Bytes(p.Seed[:]),
 	}
 	for _, x := range []*float64{
-		&p.Epsilon, &p.Delta, &p.Sensitivity, &p.Max, &p.Base, &p.Alpha, &p.Bits, &p.Split, &p.Turn, &p.FalseKeys, &p.Norm, &p.SparsityShare,
+		&p.Epsilon, &p.Delta, &p.Sensitivity, &p.Max, &p.Base, &p.Alpha, &p.Bits, &p.Split, &p.Turn, &p.FalseKeys, &p.share,
 	} {
 		list = append(list, wire.Float(x))
 	}

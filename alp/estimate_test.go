@@ -10,7 +10,7 @@ import (
 // Turn, for which list and cells are fused bin by bin.
 func BenchmarkEstimate(b *testing.B) {
 	for _, size := range []int{10_000, 21_000_000} {
-		for _, p := range []Params{{Max: 40, Structure: ColumnsOnly}, {Max: 40, Structure: ColumnsOnly, Levels: 2}, {Delta: 1e-6}} {
+		for _, p := range []Params{{Max: 40, Structure: ColumnsOnly}, {Max: 40, Structure: ColumnsOnly, Variant: Variant{Levels: 2}}, {Delta: 1e-6}} {
 			b.Run(fmt.Sprintf("entries=%d/structure=%v/levels=%d", size, p.Structure, p.Levels), func(b *testing.B) {
 				p.Epsilon, p.Sparsity = 1, size
 				const n = 1 << 16

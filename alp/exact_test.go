@@ -159,23 +159,23 @@ var family = []struct {
 	values []int64 // in steps
 	tight  bool    // the bound is attained
 }{
-	{"histogram", Params{Epsilon: 1, Max: 3, Levels: 2, Alpha: 1}, []int64{0, 1, 2, 3, 4}, true},
-	{"ladder/w=2", Params{Epsilon: 1, Max: 4, Levels: 2, Alpha: 2}, []int64{0, 1, 2, 3, 4, 5}, true},
-	{"ladder/w=3", Params{Epsilon: 0.5, Max: 6, Levels: 2, Alpha: 1.5}, []int64{0, 1, 2, 3, 4, 5, 6}, true},
-	{"ladder/w=4/delta=2", Params{Epsilon: 1.5, Sensitivity: 2, Max: 8, Levels: 2, Alpha: 3}, []int64{0, 1, 2, 3, 4, 5, 6}, true},
-	{"linear/w=3", Params{Epsilon: 0.5, Max: 6, Linear: true, Alpha: 1.5}, []int64{0, 1, 2, 3, 4, 5, 6}, true},
-	{"linear/w=4/delta=3", Params{Epsilon: 1.5, Sensitivity: 3, Max: 8, Linear: true, Alpha: 2}, []int64{0, 1, 2, 3, 4, 5}, false},
-	{"columns/levels=4", Params{Epsilon: 0.5, Max: 12, Levels: 4, Alpha: 3}, []int64{0, 1, 2, 3, 5, 6, 7, 12}, true},
-	{"columns/levels=4/delta=3", Params{Epsilon: 2, Sensitivity: 3, Max: 12, Levels: 4, Alpha: 4}, []int64{0, 1, 2, 3, 4, 5, 6}, true},
-	{"columns/levels=8", Params{Epsilon: 0.7, Max: 20, Levels: 8, Columns: 2}, []int64{0, 1, 2, 9, 10, 11, 20}, true},
-	{"max/levels=16", Params{Epsilon: 1, Max: 20, Levels: 16, Columns: 1}, []int64{0, 1, 2, 3, 10, 11, 20}, true},
-	{"signed/ladder", Params{Epsilon: 1, Max: 2, Levels: 2, Alpha: 1, Signed: true}, []int64{-3, -2, -1, 0, 1, 2}, true},
-	{"signed/levels=4/delta=2", Params{Epsilon: 1, Sensitivity: 2, Max: 5, Levels: 4, Columns: 1, Signed: true}, []int64{-5, -2, -1, 0, 1, 2, 3}, true},
-	{"signed/linear", Params{Epsilon: 1, Max: 3, Linear: true, Columns: 1, Signed: true}, []int64{-3, -2, -1, 0, 1, 2, 3}, true},
-	{"twovectors/ladder", Params{Epsilon: 1, Max: 2, Levels: 2, Alpha: 1, Signed: true, TwoVectors: true}, []int64{-2, -1, 0, 1, 2}, true},
-	{"logarithmic/ladder", Params{Epsilon: 1, Max: 40, Levels: 2, Columns: 3, Base: 1.3}, []int64{0, 1, 2, 4, 5, 6, 20, 21}, true},
-	{"logarithmic/levels=4", Params{Epsilon: 1, Max: 40, Levels: 4, Columns: 2, Base: 1.5}, []int64{0, 1, 2, 3, 4, 30, 31}, true},
-	{"logarithmic/signed", Params{Epsilon: 1, Max: 30, Levels: 2, Columns: 2, Base: 1.5, Signed: true}, []int64{-4, -1, 0, 1, 2, 3, 4}, true},
+	{"histogram", Params{Epsilon: 1, Max: 3, Variant: Variant{Levels: 2, Alpha: 1}}, []int64{0, 1, 2, 3, 4}, true},
+	{"ladder/w=2", Params{Epsilon: 1, Max: 4, Variant: Variant{Levels: 2, Alpha: 2}}, []int64{0, 1, 2, 3, 4, 5}, true},
+	{"ladder/w=3", Params{Epsilon: 0.5, Max: 6, Variant: Variant{Levels: 2, Alpha: 1.5}}, []int64{0, 1, 2, 3, 4, 5, 6}, true},
+	{"ladder/w=4/delta=2", Params{Epsilon: 1.5, Sensitivity: 2, Max: 8, Variant: Variant{Levels: 2, Alpha: 3}}, []int64{0, 1, 2, 3, 4, 5, 6}, true},
+	{"linear/w=3", Params{Epsilon: 0.5, Max: 6, Variant: Variant{Linear: true, Alpha: 1.5}}, []int64{0, 1, 2, 3, 4, 5, 6}, true},
+	{"linear/w=4/delta=3", Params{Epsilon: 1.5, Sensitivity: 3, Max: 8, Variant: Variant{Linear: true, Alpha: 2}}, []int64{0, 1, 2, 3, 4, 5}, false},
+	{"columns/levels=4", Params{Epsilon: 0.5, Max: 12, Variant: Variant{Levels: 4, Alpha: 3}}, []int64{0, 1, 2, 3, 5, 6, 7, 12}, true},
+	{"columns/levels=4/delta=3", Params{Epsilon: 2, Sensitivity: 3, Max: 12, Variant: Variant{Levels: 4, Alpha: 4}}, []int64{0, 1, 2, 3, 4, 5, 6}, true},
+	{"columns/levels=8", Params{Epsilon: 0.7, Max: 20, Variant: Variant{Levels: 8, Columns: 2}}, []int64{0, 1, 2, 9, 10, 11, 20}, true},
+	{"max/levels=16", Params{Epsilon: 1, Max: 20, Variant: Variant{Levels: 16, Columns: 1}}, []int64{0, 1, 2, 3, 10, 11, 20}, true},
+	{"signed/ladder", Params{Epsilon: 1, Max: 2, Signed: true, Variant: Variant{Levels: 2, Alpha: 1}}, []int64{-3, -2, -1, 0, 1, 2}, true},
+	{"signed/levels=4/delta=2", Params{Epsilon: 1, Sensitivity: 2, Max: 5, Signed: true, Variant: Variant{Levels: 4, Columns: 1}}, []int64{-5, -2, -1, 0, 1, 2, 3}, true},
+	{"signed/linear", Params{Epsilon: 1, Max: 3, Signed: true, Variant: Variant{Linear: true, Columns: 1}}, []int64{-3, -2, -1, 0, 1, 2, 3}, true},
+	{"twovectors/ladder", Params{Epsilon: 1, Max: 2, Signed: true, Variant: Variant{Levels: 2, Alpha: 1, TwoVectors: true}}, []int64{-2, -1, 0, 1, 2}, true},
+	{"logarithmic/ladder", Params{Epsilon: 1, Max: 40, Variant: Variant{Levels: 2, Columns: 3, Base: 1.3}}, []int64{0, 1, 2, 4, 5, 6, 20, 21}, true},
+	{"logarithmic/levels=4", Params{Epsilon: 1, Max: 40, Variant: Variant{Levels: 4, Columns: 2, Base: 1.5}}, []int64{0, 1, 2, 3, 4, 30, 31}, true},
+	{"logarithmic/signed", Params{Epsilon: 1, Max: 30, Signed: true, Variant: Variant{Levels: 2, Columns: 2, Base: 1.5}}, []int64{-4, -1, 0, 1, 2, 3, 4}, true},
 }
 
 // small returns the shape of a table of at most 12 bits.
@@ -183,7 +183,7 @@ func small(t *testing.T, p Params) shape {
 	t.Helper()
 	p.Independent, p.Sparsity, p.Structure = true, 1, ColumnsOnly
 	p.Seed[0] = 1
-	r, err := p.Resolved()
+	r, err := p.resolved()
 	require.NoError(t, err)
 	r.Bits = 12
 	s, err := r.shape()
@@ -328,11 +328,11 @@ func TestCodesHaveTheirProbabilities(t *testing.T) {
 // distance at most Δ, on a grid off the table's, are within e^ε.
 func TestRealTableIsPrivateExactly(t *testing.T) {
 	for name, p := range map[string]Params{
-		"ramp":        {Epsilon: 1, Max: 6, Levels: 2, Alpha: 3},
-		"linear":      {Epsilon: 0.5, Sensitivity: 2, Max: 24, Linear: true, Alpha: 3},
-		"columns":     {Epsilon: 1, Max: 12, Levels: 4, Columns: 2},
-		"signed":      {Epsilon: 2, Max: 3, Levels: 4, Columns: 1, Signed: true},
-		"logarithmic": {Epsilon: 1, Max: 30, Levels: 2, Columns: 2, Base: 1.7},
+		"ramp":        {Epsilon: 1, Max: 6, Variant: Variant{Levels: 2, Alpha: 3}},
+		"linear":      {Epsilon: 0.5, Sensitivity: 2, Max: 24, Variant: Variant{Linear: true, Alpha: 3}},
+		"columns":     {Epsilon: 1, Max: 12, Variant: Variant{Levels: 4, Columns: 2}},
+		"signed":      {Epsilon: 2, Max: 3, Signed: true, Variant: Variant{Levels: 4, Columns: 1}},
+		"logarithmic": {Epsilon: 1, Max: 30, Variant: Variant{Levels: 2, Columns: 2, Base: 1.7}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := small(t, p)

@@ -32,11 +32,12 @@ func Example() {
 }
 
 // What is chosen where only the guarantee and the number of entries are stated.
-func ExampleParams_Resolved() {
-	p, err := alp.Params{Epsilon: 1, Delta: 1e-6, Sparsity: 1000}.Resolved()
+func ExampleParams_Plan() {
+	plan, err := alp.Params{Epsilon: 1, Delta: 1e-6, Sparsity: 1000}.Plan()
 	if err != nil {
 		log.Fatal(err)
 	}
+	p := plan.Params
 	fmt.Printf("%v with %d columns, %d levels, %g bits an entry\n", p.Structure, p.Columns, p.Levels, p.Bits)
 	// Output:
 	// SplitAxis with 1 columns, 16 levels, 100 bits an entry

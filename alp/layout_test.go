@@ -13,10 +13,10 @@ import (
 // layouts are Params with words that cells fill and such that they do not, with one line to a block
 // and with many.
 var layouts = []Params{
-	{Epsilon: 1, Max: 40, Sparsity: 100, Levels: 2}, {Epsilon: 1, Max: 40, Sparsity: 100, Linear: true}, {Epsilon: 1, Max: 40, Sparsity: 100, Levels: 4, Columns: 3},
-	{Epsilon: 1, Max: 40, Sparsity: 100, Levels: 8}, {Epsilon: 1, Max: 40, Sparsity: 100, Levels: 32, Columns: 2}, {Epsilon: 1, Max: 40, Sparsity: 100, Levels: 128, Columns: 2},
-	{Epsilon: 1, Max: 40, Sparsity: 100, Levels: 256, Columns: 1}, {Epsilon: 1, Max: 600, Sparsity: 100, Levels: 2}, {Epsilon: 1, Max: 30, Sparsity: 100, Signed: true},
-	{Epsilon: 1, Max: 30, Sparsity: 100, Levels: 8, Independent: true}, {Epsilon: 1, Max: 300, Sparsity: 100, Linear: true, Independent: true, Signed: true},
+	{Epsilon: 1, Max: 40, Sparsity: 100, Variant: Variant{Levels: 2}}, {Epsilon: 1, Max: 40, Sparsity: 100, Variant: Variant{Linear: true}}, {Epsilon: 1, Max: 40, Sparsity: 100, Variant: Variant{Levels: 4, Columns: 3}},
+	{Epsilon: 1, Max: 40, Sparsity: 100, Variant: Variant{Levels: 8}}, {Epsilon: 1, Max: 40, Sparsity: 100, Variant: Variant{Levels: 32, Columns: 2}}, {Epsilon: 1, Max: 40, Sparsity: 100, Variant: Variant{Levels: 128, Columns: 2}},
+	{Epsilon: 1, Max: 40, Sparsity: 100, Variant: Variant{Levels: 256, Columns: 1}}, {Epsilon: 1, Max: 600, Sparsity: 100, Variant: Variant{Levels: 2}}, {Epsilon: 1, Max: 30, Sparsity: 100, Signed: true},
+	{Epsilon: 1, Max: 30, Sparsity: 100, Variant: Variant{Levels: 8, Independent: true}}, {Epsilon: 1, Max: 300, Sparsity: 100, Signed: true, Variant: Variant{Linear: true, Independent: true}},
 }
 
 // Cells lie in their column and do not overlap, whole blocks are cache lines, and the table has the
@@ -61,7 +61,7 @@ func TestCellsLieWhereTheyShould(t *testing.T) {
 // meet in two columns as often as independent ones do.
 func TestPlacesAreUniform(t *testing.T) {
 	for _, independent := range []bool{false, true} {
-		s, err := Params{Epsilon: 1, Max: 40, Sparsity: 5, Levels: 8, Columns: 5, Independent: independent}.shape()
+		s, err := Params{Epsilon: 1, Max: 40, Sparsity: 5, Variant: Variant{Levels: 8, Columns: 5, Independent: independent}}.shape()
 		require.NoError(t, err)
 		const n = 200000
 		counts := make([][]int64, s.columns)
@@ -113,8 +113,8 @@ func TestPlacesAreUniform(t *testing.T) {
 func TestLayoutsAgreeInLaw(t *testing.T) {
 	releases := dptest.Full(6000, 3000)
 	for _, p := range []Params{
-		{Epsilon: 1, Max: 12, Sparsity: 20, Integers: true, Levels: 8, Columns: 2}, {Epsilon: 1, Max: 12, Sparsity: 20, Integers: true, Levels: 2},
-		{Epsilon: 1, Max: 12, Sparsity: 20, Integers: true, Levels: 4, Columns: 1, Signed: true},
+		{Epsilon: 1, Max: 12, Sparsity: 20, Integers: true, Variant: Variant{Levels: 8, Columns: 2}}, {Epsilon: 1, Max: 12, Sparsity: 20, Integers: true, Variant: Variant{Levels: 2}},
+		{Epsilon: 1, Max: 12, Sparsity: 20, Integers: true, Signed: true, Variant: Variant{Levels: 4, Columns: 1}},
 	} {
 		var histograms [2][]int64
 		for layout := range histograms {

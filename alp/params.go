@@ -49,8 +49,8 @@ func (s Structure) String() string {
 // Params are the public numbers of a release. They are comparable, and every method answers before
 // any data is seen.
 //
-// Epsilon and Sparsity are required, and Delta or Dim or Max. All other fields may be 0; what that
-// means stands with each. [Params.Resolved] returns them filled in.
+// Epsilon is required, and Delta or Dim or Max. All other fields may be 0; what that means stands
+// with each. [Params.Plan] returns them filled in.
 type Params struct {
 	// Epsilon is ε, in [2⁻³⁰, 2⁹].
 	Epsilon float64
@@ -60,9 +60,11 @@ type Params struct {
 	// Dim is d: entries are indexed from 0 to d−1, and others are ignored. 0
 	// stands for all 64-bit indices.
 	Dim uint64
-	// Sparsity is k, the number of non-zero entries that the table is made for. If
-	// there are more, the error grows; privacy does not depend on it. 0 is
-	// unknown: then Norm or SparsityShare is needed.
+	// Sparsity is k, the number of non-zero entries that the table is made for.
+	// If there are more, the error grows; privacy does not depend on it. 0 is
+	// estimated at Release for 1/16 of ε: of the non-zero entries if Integers,
+	// else of those above the noise. Where ‖x‖₁ ≤ n is public, n·ε/Δ entries at
+	// most can be above the noise.
 	Sparsity int
 	// Sensitivity is Δ, in the units of the data: neighbours are vectors with
 	// ‖x − x′‖₁ ≤ Δ, see [budget.L1]. 0 is 1.
@@ -80,6 +82,24 @@ type Params struct {
 	// 2.2 times as much where all others have one value. Say it only of data that
 	// have negative values.
 	Signed bool
+	// Bits is the number of bits of the table for each of the Sparsity entries. 0
+	// is 100.
+	Bits float64
+	// Structure is what the release consists of.
+	Structure Structure
+	// Seed selects the hash functions. It is public, must not depend on the data,
+	// and is replaced by a fresh one if it is zero.
+	Seed hashing.Seed
+	// Variant is all 0, for what this package chooses, or a mechanism of the
+	// papers.
+	Variant
+
+	share float64 // of ε, for the Sparsity: 1/16 where that is 0
+}
+
+// Variant selects what else this package would choose: Algorithms 2 to 5, 7, 8, 10 and 11 and
+// sections 2.2 and 2.6 of the papers, or an experiment. Its fields are those of Params.
+type Variant struct {
 	// TwoVectors, for Signed, keeps the positive and the negative parts as two
 	// vectors that are estimated one by one (section 2.2). Without it the columns
 	// are one axis from −Turn to Turn (section 2.10), of the same bits and between
@@ -90,9 +110,6 @@ type Params struct {
 	// they hold x itself. 0 is a linear axis. A logarithmic one has at most 2²¹
 	// steps of the grid, about 2000 to 4000 Δ/ε.
 	Base float64
-
-	// Structure is what the release consists of.
-	Structure Structure
 	// Levels is Q, the number of outputs of a cell, a power of two from 2 to 256.
 	// 2 is a unary code. 0 is chosen; with a list it is 16 mostly, and 32 from
 	// 150 Bits on.
@@ -106,14 +123,10 @@ type Params struct {
 	// Columns is the number m of columns, for each sign if Signed, at most
 	// 2¹⁵/Levels. 0 is as many as the range needs.
 	Columns int
-	// Bits is the number of bits of the table for each of the Sparsity entries. 0
-	// is 100.
-	Bits float64
 	// Independent gives each column of an entry a place of its own in a table of
 	// its own, as in the thesis. Without it all cells of an entry lie in one
 	// block, of one cache line where they fit.
 	Independent bool
-
 	// Split is the share θ of ε that the list has below Turn. It is rounded to a
 	// fraction with a denominator of at most 16. 0 is 5/16, or 3/8 where Delta is
 	// 0.
@@ -125,20 +138,6 @@ type Params struct {
 	// Delta is 0. 0 is Sparsity/16 for SplitAxis, and for Composition what makes
 	// the list's threshold 2·ln(d)/ε₁.
 	FalseKeys float64
-
-	// Norm is a public bound on ‖x‖₁, in the units of the data, from which an
-	// unknown Sparsity is taken: as Norm·ε/Δ, the most entries that can be above
-	// the noise.
-	Norm float64
-	// SparsityShare is the share of ε that an unknown Sparsity is estimated with,
-	// at Release: of the number of non-zero entries if Integers, else of those
-	// above the noise. It is at most ½; 0 estimates nothing. Where Sparsity is
-	// given, the share stays unused.
-	SparsityShare float64
-
-	// Seed selects the hash functions. It is public, must not depend on the data,
-	// and is replaced by a fresh one if it is zero.
-	Seed hashing.Seed
 }
 
 // validate checks the fields one by one and together.
@@ -151,7 +150,6 @@ func (p Params) validate() error {
 		limits.Delta("alp", p.Delta),
 		limits.Real("alp", "Sensitivity", p.Sensitivity, p.Integers),
 		limits.Real("alp", "Max", p.Max, false),
-		limits.Real("alp", "Norm", p.Norm, false),
 	); err != nil {
 		return err
 	}
@@ -180,10 +178,8 @@ func (p Params) validate() error {
 		return bad("Turn", p.Turn, "0 or a number in [2⁻²⁶⁰, 2²⁶⁰]")
 	case !(p.FalseKeys >= 0 && p.FalseKeys <= 1<<26):
 		return bad("FalseKeys", p.FalseKeys, "a number in [0, 2²⁶]")
-	case p.SparsityShare != 0 && !(p.SparsityShare >= 0x1p-10 && p.SparsityShare <= 0.5):
-		return bad("SparsityShare", p.SparsityShare, "0 or a number in [2⁻¹⁰, ½]")
-	case p.Sparsity == 0 && p.Norm == 0 && p.SparsityShare == 0:
-		return bad("Sparsity", p.Sparsity, "at least 1, or Norm or SparsityShare for an unknown one")
+	case p.share != 0 && !(p.share >= 0x1p-10 && p.share <= 0.5):
+		return bad("Sparsity", p.share, "estimated with at most half of Epsilon")
 	case p.Structure == ColumnsOnly && p.Max == 0:
 		return bad("Max", p.Max, "above 0 where there are only columns")
 	case p.Delta == 0 && p.Dim == 0 && p.Structure != ColumnsOnly && p.Max == 0:
@@ -201,13 +197,13 @@ func (p Params) sensitivity() float64 {
 }
 
 // estimates reports whether Sparsity is to be estimated at Release.
-func (p Params) estimates() bool { return p.Sparsity == 0 && p.Norm == 0 && p.SparsityShare > 0 }
+func (p Params) estimates() bool { return p.Sparsity == 0 }
 
-// Resolved returns the Params with all numbers filled in that are chosen where a field is 0: those
+// resolved returns the Params with all numbers filled in that are chosen where a field is 0: those
 // with which New works. If Sparsity is to be estimated, it and what depends on it, Turn and
 // FalseKeys, stay as they are; the Params of the released Projection have them. Seed stays 0. The
 // error wraps [ErrParams].
-func (p Params) Resolved() (Params, error) {
+func (p Params) resolved() (Params, error) {
 	seed := p.Seed
 	p.Seed = hashing.Seed{}
 	r, err := resolutions.Get(p, func() (Params, error) {
@@ -230,7 +226,7 @@ var resolutions memo.Table[Params, Params]
 // Guarantee returns what the release of these Params promises: (ε, δ) if it has a list and Delta is
 // above 0, else ε; for vectors at an ℓ₁ distance of Sensitivity. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
-	r, err := p.Resolved()
+	r, err := p.resolved()
 	if err != nil {
 		return budget.Guarantee{}
 	}

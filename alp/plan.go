@@ -12,9 +12,11 @@ import (
 
 // Plan is what a release of given Params will be, before any data is seen.
 type Plan struct {
-	Params  Params  // filled in: see [Params.Resolved]
-	Bits    float64 // of the table
-	Columns int     // cells of an entry: probes of a lookup
+	Params Params // filled in; Sparsity 0 is unknown, and planned for as 1000
+	// Bytes is the length of the encoding with as many listed keys as are
+	// expected.
+	Bytes   int
+	Columns int // cells of an entry: probes of a lookup
 	// Error is the expected absolute error of an entry like those that Plan was
 	// told, Zero that of an index that has none, both in the units of the data and
 	// under the default prior, by simulation with fixed randomness: Error to some
@@ -49,9 +51,12 @@ func (p Params) Plan(values ...float64) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	plan := Plan{Params: s.params, Bits: 64 * float64(s.tableWords()), Columns: s.columns, Large: math.NaN()}
+	filled, _ := p.resolved()
+	plan := Plan{Params: filled, Columns: s.columns, Large: math.NaN()}
 	f := s.forecast(values)
-	plan.Error, plan.Zero = f.simulate(values)
+	var listed float64
+	plan.Error, plan.Zero, listed = f.simulate(values)
+	plan.Bytes = s.encoded(s.params, int(math.Round(listed*float64(s.params.Sparsity)+s.params.FalseKeys)))
 	if s.hasList {
 		plan.Large = f.decoder.list.scale / float64(s.slopeAbove) * s.step
 		if s.params.Integers { // rounded to one: the sum of Pr[|X| > n + ½] over n ≥ 0
@@ -129,7 +134,7 @@ func (s *shape) forecast(values []float64) forecast {
 		histograms = append(histograms, histogram)
 	}
 	d.learn(histograms, d.bins.rounds())
-	f.decoder = d.under(DefaultPrior())
+	f.decoder = d.under(defaultPrior)
 	return f
 }
 
@@ -227,9 +232,10 @@ func (g *bins) around(s *shape, v float64) (b int, next float64) {
 	return int(whole), part
 }
 
-// simulate returns the mean absolute errors of entries and of zeros, in the units of the data. The
-// randomness is fixed: nothing depends on data, and the same Params have the same Plan.
-func (f forecast) simulate(values []float64) (entries, zeros float64) {
+// simulate returns the mean absolute errors of entries and of zeros, in the units of the data, and
+// the share of entries that are listed. The randomness is fixed: nothing depends on data, and the
+// same Params have the same Plan.
+func (f forecast) simulate(values []float64) (entries, zeros, shown float64) {
 	s, g := f.shape, &f.bins
 	source := rand.NewPCG(1, 2)
 	random, trials := rand.New(source), g.trials()
@@ -270,13 +276,15 @@ func (f forecast) simulate(values []float64) (entries, zeros float64) {
 			}
 			if y := f.list.phi(truth) + noise; y >= f.list.least {
 				kept, listed = s.kept(int64(y)), sign(y, negative)
+				shown++
 			}
 		}
 		entries += math.Abs(estimate(side, b, kept, listed, random.Float64()) - sign(truth*s.step, negative))
 		// few zeros have most of the error: one of each quantile of the first column
 		zeros += math.Abs(estimate(0, -1, 0, 0, (float64(i)+random.Float64())/float64(trials)))
 	}
-	return entries / float64(trials), zeros / float64(trials)
+	n := float64(trials)
+	return entries / n, zeros / n, shown / n
 }
 
 // draw draws the outputs of an entry in bin b, or of one that is 0 for b = −1. In the columns
@@ -314,7 +322,7 @@ func (p Plan) String() string {
 	case p.Params.Levels == 2:
 		code = fmt.Sprintf("%d S-shaped bits", p.Params.Columns)
 	}
-	fmt.Fprintf(&b, "%v, %s: %.3g bits, error %.3g, of zeros %.3g", p.Params.Structure, code, p.Bits, p.Error, p.Zero)
+	fmt.Fprintf(&b, "%v, %s: %d bytes, error %.3g, of zeros %.3g", p.Params.Structure, code, p.Bytes, p.Error, p.Zero)
 	if !math.IsNaN(p.Large) {
 		fmt.Fprintf(&b, ", of listed entries %.3g", p.Large)
 	}

@@ -20,8 +20,8 @@ type Projection struct {
 	decoder *decoder                  // nil for a Projection that was neither released nor decoded
 }
 
-// Params returns the parameters of the release, filled in: see [Params.Resolved]. Sparsity is what
-// was estimated, if it was unknown.
+// Params returns the parameters of the release, filled in. Sparsity is what was estimated, if it
+// was unknown.
 func (p *Projection) Params() Params { return p.shape.params }
 
 // Guarantee returns the guarantee of the release. A Projection that was neither released nor
@@ -82,28 +82,6 @@ func (p *Projection) estimate(index uint64, value float64) float64 {
 	return p.shape.inUnits(d.median(positive, negative, value, d.odds))
 }
 
-// Mean returns the mean of the law of which Estimate is the median: it has less squared error, and
-// is never exactly 0.
-func (p *Projection) Mean(index uint64) float64 {
-	var buffer [fewColumns]uint8
-	positive, negative, ok := p.read(index, buffer[:0])
-	d := p.decoder
-	switch {
-	case d == nil:
-		return math.NaN()
-	case !ok:
-		return 0
-	}
-	if value := d.list.find(index); value != 0 {
-		if d.list.plain(value) {
-			return d.shape.unphi(value) * d.shape.step
-		}
-		f, below := d.listed(positive, negative, value)
-		return sign(f.mean()*d.shape.step, below)
-	}
-	return d.mean(positive, negative)
-}
-
 // read returns what the cells of an index show, for both sides, and false for one outside Dim.
 func (p *Projection) read(index uint64, buffer []uint8) (positive, negative []uint8, ok bool) {
 	if dim := p.shape.params.Dim; p.decoder == nil || dim > 0 && index >= dim {
@@ -145,18 +123,17 @@ func (p *Projection) outputs(index uint64, dst []uint8) []uint8 {
 // have been clamped to Max, no more than the uniform law gives a length of Δ/ε; and where the table
 // holds too few entries to tell, the law is uniform.
 type Prior struct {
-	// Zero is in [0, 1).
+	// Zero is in [0, 1), ½ in a new release. With 0 every estimate is that of an
+	// entry known not to be 0: these have less error then, by a tenth or less, and
+	// zeros far more.
 	Zero float64
-	// Learned is in [0, 1].
+	// Learned is in [0, 1], ½ in a new release.
 	Learned float64
 }
 
-// DefaultPrior returns the prior of a new release: an entry is 0 with probability ½, and else like
-// the entries of the release with probability ½.
-//
-// With Zero = 0 every estimate is that of an entry known not to be 0: entries that are not 0 have
-// less error then, by a tenth or less, and zeros far more.
-func DefaultPrior() Prior { return Prior{Zero: 0.5, Learned: 0.5} }
+// defaultPrior is that of a new release: an entry is 0 with probability ½, and else like the
+// entries of the release with probability ½.
+var defaultPrior = Prior{Zero: 0.5, Learned: 0.5}
 
 // WithPrior returns the same release, with the same table, read under another prior. The error
 // wraps [ErrParams].

@@ -37,7 +37,7 @@ func newDecoder(p *Projection) *decoder {
 		histograms = append(histograms, s.outward(histogram, side))
 	}
 	d.learn(histograms, loadRounds)
-	return d.under(DefaultPrior())
+	return d.under(defaultPrior)
 }
 
 // learn computes the loads from how often each output occurs in each column of each side, and what
@@ -69,10 +69,9 @@ func (d *decoder) under(prior Prior) *decoder {
 
 // posteriors computes the tables of all sides.
 func (d *decoder) posteriors(u *uniform, learned float64) (sides []*posterior) {
-	value := func(b int) float64 { return d.shape.valueAt(d.bins.point(b, 0.5)) * d.shape.step }
 	for _, rates := range d.loads {
 		prior, t := u.mix(&d.bins, rates, float64(d.shape.cells()), learned)
-		sides = append(sides, newPosterior(&d.bins, rates, prior, t, value))
+		sides = append(sides, newPosterior(&d.bins, rates, prior, t))
 	}
 	return sides
 }
@@ -165,16 +164,6 @@ func (d *decoder) quantile(sides []*posterior, positive, negative []uint8, odds,
 	return d.shape.valueAt(sides[0].find(positive, target/w.unit[0], w.scale[0]))
 }
 
-// mean returns the mean of the entry's law, in units of the data.
-func (d *decoder) mean(positive, negative []uint8) float64 {
-	w := d.weigh(d.sides, positive, negative, d.odds)
-	m := d.sides[0].moment(positive) * w.unit[0]
-	if negative != nil {
-		m -= d.sides[1].moment(negative) * w.unit[1]
-	}
-	return m / (w.positive + w.negative + w.odds)
-}
-
 // listed returns the law of a listed entry, and whether it is below 0.
 func (d *decoder) listed(positive, negative []uint8, value float64) (f fused, below bool) {
 	if value < 0 {
@@ -259,12 +248,6 @@ func (f *direct) under(d *decoder) *direct {
 
 // key returns what the cells of an index show, the first column in the lowest bits.
 func (f *direct) key(index uint64) uint64 { return f.at(hashing.Fingerprint(f.seed, index)) }
-
-// touch returns a word of the block of a fingerprint.
-func (f *direct) touch(print uint64) uint64 {
-	block, _ := bits.Mul64(print, f.blocks)
-	return f.table[block*f.words]
-}
 
 // at is key for a fingerprint.
 func (f *direct) at(print uint64) (key uint64) {

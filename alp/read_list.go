@@ -228,21 +228,3 @@ func (f *fused) beyond(share float64) float64 {
 	}
 	return f.corner + math.Log(part+math.Exp(-f.corner))
 }
-
-// mean returns the mean of the law, in steps.
-func (f *fused) mean() float64 {
-	var buffer [allBins]float64
-	weights, total, tail := f.weights(buffer[:0])
-	if !(total+tail > 0) {
-		return f.shape.unphi(f.value)
-	}
-	moment := 0.0
-	for b, w := range weights {
-		moment += w * f.shape.valueAt(f.p.point(b, 0.5))
-	}
-	beyond := 1.0 // mean of what is above X, in scales
-	if c := f.corner; c > 0 {
-		beyond = (2*c + math.Exp(-c)) / f.above()
-	}
-	return (moment + tail*(float64(f.shape.turn)+beyond*f.scale/float64(f.shape.geometry.slopeAbove))) / (total + tail)
-}

@@ -26,7 +26,6 @@ func (s *shape) uniformPrior(g *bins, l *listing) uniform {
 	if l != nil {
 		u.tail.scale = l.scale / float64(s.slopeAbove)
 		u.tail.mass = l.absent(float64(s.turn)) * min(u.tail.scale, unit) / bin
-		u.tail.mean = (float64(s.turn) + u.tail.scale) * s.step
 		total += u.tail.mass
 	}
 	for b := range u.density {
@@ -133,7 +132,6 @@ type posterior struct {
 	*bins
 	ratio []float64 // ratio[j·levels+o] is r_j[o]
 	mass  []float64 // mass[j·levels+o] is t_j[o]
-	mean  []float64 // mean[j·levels+o] is the mean value within column j, in units of the data
 	// cum[(j·levels+o)·count+b] is the share of t_j[o] in the bins of column j up to b
 	cum  []float32
 	tail tailLaw
@@ -143,7 +141,6 @@ type posterior struct {
 type tailLaw struct {
 	mass  float64 // prior
 	scale float64 // in steps of the value
-	mean  float64 // in units of the data
 }
 
 // rescale is where products of ratios are scaled down, so that they do not overflow where there are
@@ -163,10 +160,10 @@ func units(k int) float64 {
 	return 0
 }
 
-// newPosterior computes the tables. value maps the middle of a bin to units of the data.
-func newPosterior(g *bins, rates load, prior []float64, t tailLaw, value func(b int) float64) *posterior {
+// newPosterior computes the tables.
+func newPosterior(g *bins, rates load, prior []float64, t tailLaw) *posterior {
 	n := g.columns * g.levels
-	p := &posterior{bins: g, ratio: make([]float64, n), mass: make([]float64, n), mean: make([]float64, n), cum: make([]float32, n*g.count), tail: t}
+	p := &posterior{bins: g, ratio: make([]float64, n), mass: make([]float64, n), cum: make([]float32, n*g.count), tail: t}
 	above := sum(rates)
 	like := make([]float64, g.count+2)
 	for j := range g.columns {
@@ -176,22 +173,17 @@ func newPosterior(g *bins, rates load, prior []float64, t tailLaw, value func(b 
 			g.likelihood(in, above, o, like)
 			i := j*g.levels + o
 			p.ratio[i] = like[g.count+1] / like[0]
-			p.fill(i, prior[j*g.count:(j+1)*g.count], like, func(b int) float64 { return value(j*g.count + b) })
+			p.fill(i, prior[j*g.count:(j+1)*g.count], like)
 		}
 	}
 	return p
 }
 
-// fill sets mass, mean and cum of one output of one column.
-func (p *posterior) fill(i int, prior, like []float64, value func(b int) float64) {
+// fill sets mass and cum of one output of one column.
+func (p *posterior) fill(i int, prior, like []float64) {
 	cum := p.cum[i*p.count : (i+1)*p.count]
 	for b := range prior {
-		w := prior[b] * like[b+1] / like[0]
-		p.mass[i] += w
-		p.mean[i] += w * value(b)
-	}
-	if p.mass[i] > 0 {
-		p.mean[i] /= p.mass[i]
+		p.mass[i] += prior[b] * like[b+1] / like[0]
 	}
 	c := 0.0
 	for b := range prior {
@@ -214,22 +206,6 @@ func (p *posterior) weight(outputs []uint8) (total float64, k int) {
 		base += p.levels
 	}
 	return total + product*p.tail.mass, k
-}
-
-// moment returns the sum of all weights times the mean values in units of the data, on the scale of
-// weight.
-func (p *posterior) moment(outputs []uint8) float64 {
-	total, product, base := 0.0, 1.0, 0
-	for _, o := range outputs {
-		i := base + int(o)
-		total += product * p.mass[i] * p.mean[i]
-		product *= p.ratio[i]
-		if product > rescale {
-			product, total = product/rescale, total/rescale
-		}
-		base += p.levels
-	}
-	return total + product*p.tail.mass*p.tail.mean
 }
 
 // find returns the point of the axis below which the given weight lies, on the scale k of weight. A

@@ -36,7 +36,7 @@ func TestIntervalBelowTurn(t *testing.T) {
 		levels int
 		at     float64
 	}{{16, 44.49}, {16, 29.69}, {32, 44.49}} {
-		p := Params{Epsilon: 1, Delta: 1e-6, Sparsity: 1000, Levels: c.levels}
+		p := Params{Epsilon: 1, Delta: 1e-6, Sparsity: 1000, Variant: Variant{Levels: c.levels}}
 		low, high, n := 0, 0, 0
 		for range 15 {
 			pr := released(t, p, slices.Repeat([]float64{c.at}, 1000))

@@ -10,7 +10,7 @@ import (
 // Columns so wide that the list would hold whatever reaches the middle of their first bin: the list
 // leaves nothing to learn from them, and still they are read.
 func TestColumnsFarWiderThanTheList(t *testing.T) {
-	b, err := New(Params{Epsilon: 3, Delta: 1e-9, Dim: 1000, Sparsity: 2, Integers: true, Structure: Composition, Levels: 2, Linear: true, Alpha: 4e5, Columns: 8, Turn: 1.5e6})
+	b, err := New(Params{Epsilon: 3, Delta: 1e-9, Dim: 1000, Sparsity: 2, Integers: true, Structure: Composition, Variant: Variant{Levels: 2, Linear: true, Alpha: 4e5, Columns: 8, Turn: 1.5e6}})
 	require.NoError(t, err)
 	b.Add(1, 5)
 	b.Add(2, 1e6)
@@ -25,7 +25,7 @@ func TestColumnsFarWiderThanTheList(t *testing.T) {
 
 // Whatever cells a table shows, also thousands that contradict one another, weigh as numbers.
 func TestOddsOfContradictoryCells(t *testing.T) {
-	b, err := New(Params{Epsilon: 1, Sparsity: 2, Max: 2500, Levels: 2, Alpha: 2, Structure: ColumnsOnly})
+	b, err := New(Params{Epsilon: 1, Sparsity: 2, Max: 2500, Structure: ColumnsOnly, Variant: Variant{Levels: 2, Alpha: 2}})
 	require.NoError(t, err)
 	p, err := b.Release()
 	require.NoError(t, err)

@@ -65,7 +65,7 @@ func (p Params) eta() float64 {
 
 // tableEta returns what the table and the list have of η: all, unless a share is for the Sparsity.
 func (p Params) tableEta() float64 {
-	if p.SparsityShare == 0 {
+	if p.share == 0 {
 		return p.eta()
 	}
 	return (p.eta() - p.sparsityEta()) * (1 - 0x1p-50)
@@ -85,7 +85,7 @@ func (p Params) split() (a, b int64) {
 
 // columnShare returns what the columns have of ε: 1 − θ, if no share is for the Sparsity.
 func (p Params) columnShare() float64 {
-	share := 1 - p.SparsityShare
+	share := 1 - p.share
 	if p.Structure == ColumnsOnly {
 		return share
 	}

@@ -56,15 +56,18 @@ const (
 	maxOutputs    = 1 << 15 // m·Q: outputs of all columns of a sign
 )
 
+// plannedSparsity stands for an unknown Sparsity before the data are seen.
+const plannedSparsity = 1000
+
 // shape returns the numbers of a release. It takes up to some milliseconds, for the law of the
 // cells.
 func (p Params) shape() (shape, error) {
-	p, err := p.Resolved()
-	switch {
-	case err != nil:
+	p, err := p.resolved()
+	if err == nil && p.estimates() {
+		p, err = p.withSparsity(plannedSparsity)
+	}
+	if err != nil {
 		return shape{}, err
-	case p.Sparsity == 0:
-		return shape{}, fault.Params("alp", "Sparsity", p.Sparsity, "at least 1, or Norm: the one to be estimated is not known yet")
 	}
 	return p.resolvedShape()
 }

@@ -18,14 +18,11 @@ import (
 // (The thesis estimates ‖x‖₁ where values are real; the clamped sum is no larger than it or than
 // k·Δ/ε, and changes as little.)
 
-// sparsityEta returns what an estimate of the Sparsity has of η, rounded down.
-func (p Params) sparsityEta() float64 { return p.eta() * p.SparsityShare * (1 - 0x1p-50) }
+// sparsityShare is what an unknown Sparsity is estimated with, of ε.
+const sparsityShare = 1.0 / 16
 
-// sparsityOfNorm returns the Sparsity to plan for where ‖x‖₁ is at most norm: no more than ‖x‖₁·ε/Δ
-// entries can be as large as Δ/ε, and smaller ones hardly show in a cell.
-func (p Params) sparsityOfNorm(norm float64) int {
-	return p.fitting(norm * p.Epsilon / p.sensitivity())
-}
+// sparsityEta returns what an estimate of the Sparsity has of η, rounded down.
+func (p Params) sparsityEta() float64 { return p.eta() * p.share * (1 - 0x1p-50) }
 
 // fitting returns k as a Sparsity: an integer of at least 1 with which the table is not too large.
 func (p Params) fitting(k float64) int {
@@ -42,6 +39,9 @@ func (p Params) fitting(k float64) int {
 // shorter than a column, a single narrower one. Thus the limits on columns, levels and widths hold
 // for all k if they do for 1, and the limit on the table if it does for the largest k.
 func (p Params) resolveUnknown() (Params, error) {
+	if p.share == 0 {
+		p.share = sparsityShare
+	}
 	r, err := p.withSparsity(1)
 	if err != nil {
 		return p, err
@@ -50,7 +50,7 @@ func (p Params) resolveUnknown() (Params, error) {
 		return p, err
 	}
 	if _, err := r.sparsityNoise(); err != nil {
-		return p, fault.Params("alp", "SparsityShare", p.SparsityShare, "a larger share: the noise of the estimate is out of range")
+		return p, fault.Params("alp", "Sparsity", 0, "at least 1: the noise of an estimate is out of range")
 	}
 	r.Sparsity, r.Turn, r.FalseKeys = 0, p.Turn+0, p.FalseKeys+0
 	if r.Structure == ColumnsOnly {

@@ -70,9 +70,9 @@ func mechanisms() []audited {
 		vector("threshold DenseLaplace", threshold.Params{Epsilon: 1, Dim: 2, Integers: true, Method: threshold.DenseLaplace}, 1),
 		groups("groupby, far above", 4000, 400, 1), groups("groupby, rare keys", 4000, 1, 1), groups("groupby, second pass, far above", 4000, 400, 2),
 		groups("groupby, second pass, rare keys", 4000, 1, 2), groups("groupby, second pass, between", 4000, 6, 2), groups("groupby, second pass, the only key", 1, 1, 2),
-		table("alp ColumnsOnly", alp.Params{Epsilon: 1, Max: 8, Structure: alp.ColumnsOnly, Independent: true, Columns: 8}, 4),
+		table("alp ColumnsOnly", alp.Params{Epsilon: 1, Max: 8, Structure: alp.ColumnsOnly, Variant: alp.Variant{Independent: true, Columns: 8}}, 4),
 		table("alp SplitAxis, below the turn", alp.Params{Epsilon: 1, Delta: 0.02, Structure: alp.SplitAxis}, 3),
-		table("alp SplitAxis, just below the turn", alp.Params{Epsilon: 1, Delta: 0.02, Structure: alp.SplitAxis, Split: 0.5}, 9),
+		table("alp SplitAxis, just below the turn", alp.Params{Epsilon: 1, Delta: 0.02, Structure: alp.SplitAxis, Variant: alp.Variant{Split: 0.5}}, 9),
 		table("alp SplitAxis, a rare key", alp.Params{Epsilon: 1, Delta: 0.02, Structure: alp.SplitAxis}, 1),
 		table("alp SplitAxis, far above", alp.Params{Epsilon: 1, Delta: 0.02, Structure: alp.SplitAxis}, 500),
 		table("alp Composition", alp.Params{Epsilon: 1, Delta: 0.02, Structure: alp.Composition}, 3),
@@ -320,11 +320,11 @@ var pilot = 4000
 // which is learned from releases of its own.
 func table(name string, p alp.Params, value float64) audited {
 	p.Dim, p.Sparsity, p.Integers, p.Bits, p.Seed = 64, 1, true, 64, hashing.Seed{1}
-	cell := bits.Len(uint(must(p.Resolved()).Levels)) - 1
+	cell := bits.Len(uint(must(p.Plan()).Params.Levels)) - 1
 	release := func(side int) (cells []byte, listed float64) {
 		b := must(alp.New(p))
 		b.Add(5, value-float64(side))
-		data := must(must(b.Release()).MarshalBinary())[6+2+4+16+16+96:]
+		data := must(must(b.Release()).MarshalBinary())[6+2+4+16+16+88:]
 		listed = math.NaN()
 		if i := bytes.Index(data, []byte("dpsk")); i >= 0 {
 			var list threshold.Vector[uint64]

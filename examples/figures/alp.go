@@ -236,7 +236,7 @@ func alpBits(e effort, step func()) (*picture, error) {
 		points := curve(bits, func(b float64) float64 {
 			step()
 			values := queries(e.runs/4, most)
-			release, err := load(alp.Params{Epsilon: 1, Sparsity: 2 * len(values), Max: most, Bits: b, Levels: c.levels, Structure: alp.ColumnsOnly}, len(values), most, values)
+			release, err := load(alp.Params{Epsilon: 1, Sparsity: 2 * len(values), Max: most, Bits: b, Structure: alp.ColumnsOnly, Variant: alp.Variant{Levels: c.levels}}, len(values), most, values)
 			if err != nil {
 				failed = err
 				return math.NaN()

@@ -64,32 +64,6 @@ func (d *Directory) May(h uint64) bool {
 	return d.filter[bit/64]>>(bit%64)&1 != 0
 }
 
-// Sift puts the places of the hashes of indices that may have a value at the start of may, and the
-// others at the start of not, both in order and as long as hashes. It returns how many may. What a
-// filter shows is as good as random, so there is no branch on it.
-func (d *Directory) Sift(hashes []uint64, may, not []uint8) (n int) {
-	if len(d.filter) == 0 {
-		for i := range hashes {
-			not[i] = uint8(i)
-		}
-		return 0
-	}
-	filter, size := d.filter, uint64(len(d.filter))*64
-	for i, h := range hashes {
-		bit := scaled(h, size)
-		may[n], not[i-n] = uint8(i), uint8(i)
-		n += int(filter[bit/64] >> (bit % 64) & 1)
-	}
-	return n
-}
-
-// Touch returns an index from the place where Probe begins, of a directory that is not empty. Such
-// reads do not wait for one another.
-func (d *Directory) Touch(h uint64) uint64 {
-	at := d.starts[scaled(h, uint64(len(d.slots)))]
-	return d.slots[min(int(at), len(d.slots)-1)].Index
-}
-
 // Probe is Find for an index that may have a value, and its Mix.
 func (d *Directory) Probe(index, h uint64) float64 {
 	b := scaled(h, uint64(len(d.slots)))

@@ -23,37 +23,12 @@ func TestDirectory(t *testing.T) {
 			for index, value := range values {
 				require.Equal(t, value, d.Find(index))
 			}
-			sifted(t, &d)
 			for i := range uint64(4000) {
 				require.Equal(t, values[i], d.Find(i))
 				require.Equal(t, values[unmix(i)], d.Find(unmix(i)))
 			}
 		}
 	}
-}
-
-// sifted compares Sift with May.
-func sifted(t *testing.T, d *Directory) {
-	t.Helper()
-	var hashes []uint64
-	for i := range uint64(200) {
-		hashes = append(hashes, Mix(i), i*(math.MaxUint64/1024))
-	}
-	hashes = hashes[:256]
-	var want [2][]uint8
-	for i, h := range hashes {
-		if d.May(h) {
-			want[0] = append(want[0], uint8(i))
-		} else {
-			want[1] = append(want[1], uint8(i))
-		}
-		if len(d.slots) > 0 {
-			d.Touch(h)
-		}
-	}
-	var may, not [256]uint8
-	n := d.Sift(hashes, may[:], not[:])
-	require.True(t, slices.Equal(want[0], may[:n]) && slices.Equal(want[1], not[:len(hashes)-n]))
 }
 
 // Sort sorts, also hashes that are far from uniform, in an order that depends on them alone.

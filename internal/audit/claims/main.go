@@ -205,7 +205,7 @@ func (x *index) dead(rows []row) (lines []string) {
 // estimates, and what was given, chosen or read. Whole names are of one function. Laws, which are
 // the types with a CDF, have their own row, for their samplers.
 var plain = strings.Fields(`
-	Estimate EstimateAs EstimateAll EstimateEach EstimateJoint Mean Median Argmax All Top Values At Sum Count
+	Estimate EstimateAs EstimateAll Mean Median Argmax All Top Values At Sum Count
 	Dot Cosine SquaredNorm SquaredDistance
 	Row Rows Union Intersection OnlyA OnlyB Others Found Beside Advice Shrunk Shrink Quantile Levels
 	Largest Max Step Steps First Day Slots Centre Clip Gamma plan.Mean.Scale

@@ -507,7 +507,7 @@ func alpPairs() (pairs []pair) {
 		{"split axis", alp.Params{Epsilon: 1, Delta: 1e-6, Dim: 1000, Sparsity: 4, Max: 100, Integers: true, Structure: alp.SplitAxis, Seed: hashing.Seed{1}}},
 		{"composition", alp.Params{Epsilon: 1, Dim: 1000, Sparsity: 4, Max: 100, Integers: true, Structure: alp.Composition, Seed: hashing.Seed{1}}},
 		{"columns", alp.Params{Epsilon: 1, Dim: 1000, Sparsity: 4, Max: 20, Integers: true, Structure: alp.ColumnsOnly, Seed: hashing.Seed{1}}},
-		{"columns of their own", alp.Params{Epsilon: 1, Dim: 1000, Sparsity: 4, Max: 20, Integers: true, Structure: alp.ColumnsOnly, Independent: true, Seed: hashing.Seed{1}}},
+		{"columns of their own", alp.Params{Epsilon: 1, Dim: 1000, Sparsity: 4, Max: 20, Integers: true, Structure: alp.ColumnsOnly, Seed: hashing.Seed{1}, Variant: alp.Variant{Independent: true}}},
 	} {
 		release := func(x ...float64) *alp.Projection {
 			b := made(alp.New(c.p))

@@ -37,16 +37,24 @@ type joint struct {
 	memory []candidate
 }
 
-// EstimateJoint sets dst[i] to the estimate of indices[i] and returns dst, in memory of its own if
-// dst is too short. Beyond EstimateAll it takes into account which of the indices share cells, and
-// learns the law of their values, so it has less error where the batch has most of the entries
-// that are not 0; most of all where it has many zeros as well. For TwoVectors and for more than 64
-// columns it is EstimateAll. It is post-processing, costs no budget, and takes 8 µs an index in one
-// column, 25 to 50 µs for each of several, of which Signed has two or more.
-func (p *Projection) EstimateJoint(indices []uint64, dst []float64) []float64 {
+// EstimateAll sets dst[i] to the estimate of indices[i] and returns dst, in memory of its own if
+// dst is too short. It is the most exact decoding: beyond [Projection.Estimate] it learns from the
+// batch how many of its entries are 0 and how the others are distributed, and takes into account
+// which of them share cells. So it has less error for batches that have most of the entries that
+// are not 0, and most of all where there are many zeros as well. It is post-processing, costs no
+// budget, and takes 8 µs an index in one column, 25 to 50 µs for each of several, of which Signed
+// has two or more. For TwoVectors and for more than 64 columns the share of zeros alone is learned.
+func (p *Projection) EstimateAll(indices []uint64, dst []float64) []float64 {
+	dst = slices.Grow(dst[:0], len(indices))[:len(indices)]
 	d := p.decoder
-	dst = p.EstimateAll(indices, dst)
-	if d == nil || len(indices) == 0 || p.shape.params.TwoVectors || p.shape.columns > fewColumns {
+	if d == nil {
+		for i := range dst {
+			dst[i] = math.NaN()
+		}
+		return dst
+	}
+	p.knowingZeros(indices, dst)
+	if len(indices) == 0 || p.shape.params.TwoVectors || p.shape.columns > fewColumns {
 		return dst
 	}
 	order := p.candidates(indices)
@@ -78,6 +86,58 @@ func (p *Projection) EstimateJoint(indices []uint64, dst []float64) []float64 {
 		j.settle(present, len(order))
 	}
 	return dst
+}
+
+// knowingZeros sets dst[i] to the estimate of indices[i] under the share w of zeros that is the
+// most likely, by expectation maximisation: an entry whose cells are S times as likely if it is not
+// 0 is 0 with probability w/(w + (1−w)·S). One entry at 0 and one elsewhere are added, for batches
+// of few.
+func (p *Projection) knowingZeros(indices []uint64, dst []float64) {
+	d := p.decoder
+	for i, index := range indices {
+		dst[i] = p.evidence(index)
+	}
+	odds := d.oddsOfZero(dst)
+	var buffer [fewColumns]uint8
+	for i, index := range indices {
+		positive, negative, ok := p.read(index, buffer[:0])
+		if dst[i] = 0; ok {
+			dst[i] = p.shape.inUnits(d.median(positive, negative, d.list.find(index), odds))
+		}
+	}
+}
+
+// evidence returns how many times as likely what the release shows of an entry is if it is not 0:
+// +Inf where it is listed, NaN outside Dim.
+func (p *Projection) evidence(index uint64) float64 {
+	var buffer [fewColumns]uint8
+	positive, negative, ok := p.read(index, buffer[:0])
+	switch {
+	case !ok:
+		return math.NaN()
+	case p.decoder.list.find(index) != 0:
+		return math.Inf(1)
+	}
+	w := p.decoder.weigh(p.decoder.sides, positive, negative, 1)
+	return (w.positive + w.negative) / (w.odds * float64(len(p.decoder.sides)))
+}
+
+// oddsOfZero returns the odds, as in decoder, of 0 in a batch of the given evidence.
+func (d *decoder) oddsOfZero(evidence []float64) float64 {
+	const rounds = 40
+	zero := 0.5
+	for range rounds {
+		zeros, n := 0.5, 1.0 // two entries, of weight ½ each
+		for _, s := range evidence {
+			if math.IsNaN(s) {
+				continue
+			}
+			n++
+			zeros += zero / (zero + (1-zero)*s)
+		}
+		zero = zeros / n
+	}
+	return zero / (1 - zero) * float64(len(d.sides))
 }
 
 // asked is an index that is a candidate, and the places of the batch where it stands.
@@ -151,7 +211,7 @@ func newJoint(d *decoder) *joint {
 	return j
 }
 
-// learnZeros sets the share of zeros in the prior as EstimateAll does.
+// learnZeros sets the share of zeros in the prior to the most likely one.
 func (j *joint) learnZeros(p *Projection, order []asked) {
 	evidence := make([]float64, 0, len(order))
 	for _, a := range order {

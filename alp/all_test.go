@@ -14,7 +14,7 @@ import (
 // Beliefs about three entries of which two share a cell of the first column and two one of the
 // second are those of Bayes' theorem over all their values, beside a load of others.
 func TestJointExactly(t *testing.T) {
-	s, err := Params{Epsilon: 1, Sparsity: 100, Structure: ColumnsOnly, Max: 8, Integers: true, Levels: 4, Columns: 2, Alpha: 4}.shape()
+	s, err := Params{Epsilon: 1, Sparsity: 100, Structure: ColumnsOnly, Max: 8, Integers: true, Variant: Variant{Levels: 4, Columns: 2, Alpha: 4}}.shape()
 	require.NoError(t, err)
 	f := s.forecast([]float64{1, 2, 5, 8})
 	j := newJoint(f.decoder)
@@ -70,6 +70,13 @@ func TestJointExactly(t *testing.T) {
 	}
 }
 
+// zerosKnown returns the estimates with the share of zeros learned alone.
+func zerosKnown(p *Projection, indices []uint64) []float64 {
+	dst := make([]float64, len(indices))
+	p.knowingZeros(indices, dst)
+	return dst
+}
+
 // batch releases the values and returns the indices of them and of so many zeros for each, with
 // the errors of estimates of these.
 func batch(t *testing.T, p Params, values []float64, zeros int) (pr *Projection, indices []uint64, of func(estimates []float64) (entries, none, all *errors)) {
@@ -94,14 +101,14 @@ func batch(t *testing.T, p Params, values []float64, zeros int) (pr *Projection,
 
 // Joint estimates have less error than those that learn the share of zeros alone: in one column, in
 // two, and for both signs.
-func TestEstimateJoint(t *testing.T) {
+func TestEstimateAll(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	r := rand.New(rand.NewPCG(1, 2))
 	const k, each = 600, 3
 	for _, f := range []struct {
 		params Params
 		most   float64
-	}{{Params{Bits: 60}, 0.9}, {Params{Columns: 2, Levels: 16}, 0.75}, {Params{Signed: true}, 0.85}, {Params{Independent: true, Bits: 60}, 0.9}} {
+	}{{Params{Bits: 60}, 0.9}, {Params{Variant: Variant{Columns: 2, Levels: 16}}, 0.75}, {Params{Signed: true}, 0.85}, {Params{Bits: 60, Variant: Variant{Independent: true}}, 0.9}} {
 		p := f.params
 		if testing.Short() && f.params != (Params{Bits: 60}) {
 			continue
@@ -109,8 +116,8 @@ func TestEstimateJoint(t *testing.T) {
 		p.Epsilon, p.Delta, p.Sparsity = 1, 1e-6, k
 		values := among(k, k, 0, func() float64 { return 40 * r.Float64() })
 		pr, indices, of := batch(t, p, values, each)
-		_, _, all := of(pr.EstimateAll(indices, nil))
-		joint := pr.EstimateJoint(indices, nil)
+		_, _, all := of(zerosKnown(pr, indices))
+		joint := pr.EstimateAll(indices, nil)
 		_, _, less := of(joint)
 		t.Logf("%.2f instead of %.2f", less.mean(), all.mean())
 		require.Less(t, less.mean(), f.most*all.mean())
@@ -121,7 +128,7 @@ func TestEstimateJoint(t *testing.T) {
 		}
 		twice := append(slices.Clone(indices), indices...)
 		slices.Reverse(twice)
-		for i, x := range pr.EstimateJoint(twice, nil) {
+		for i, x := range pr.EstimateAll(twice, nil) {
 			require.InDelta(t, joint[(2*len(indices)-1-i)%len(indices)], x, 1e-9)
 		}
 		for i, x := range joint { // what is listed stays as it is
@@ -132,27 +139,27 @@ func TestEstimateJoint(t *testing.T) {
 	}
 }
 
-// A single index shares its cell with nothing, so its joint estimate is that of EstimateAll, but
-// for the share of zeros, which is learned once more.
+// A single index shares its cell with nothing, so its joint estimate is that with a known share of
+// zeros, but for that share, which is learned once more.
 func TestJointOfOne(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	p := released(t, Params{Epsilon: 1, Max: 40, Structure: ColumnsOnly, Sparsity: 1000, Dim: 1 << 63}, among(1000, 0, 20, nil))
 	for i := range 50 {
 		index := []uint64{scatter(i) >> 1}
-		require.InDelta(t, p.EstimateAll(index, nil)[0], p.EstimateJoint(index, nil)[0], 1)
+		require.InDelta(t, zerosKnown(p, index)[0], p.EstimateAll(index, nil)[0], 1)
 	}
-	require.Equal(t, []float64{0}, p.EstimateJoint([]uint64{math.MaxUint64}, nil))
-	require.Empty(t, p.EstimateJoint(nil, nil))
-	require.True(t, math.IsNaN(new(Projection).EstimateJoint([]uint64{1}, nil)[0]))
-	many := released(t, Params{Epsilon: 1, Max: 400, Structure: ColumnsOnly, Levels: 2, Sparsity: 100, Columns: 70}, []float64{1})
-	require.Equal(t, many.EstimateAll([]uint64{1}, nil), many.EstimateJoint([]uint64{1}, nil))
+	require.Equal(t, []float64{0}, p.EstimateAll([]uint64{math.MaxUint64}, nil))
+	require.Empty(t, p.EstimateAll(nil, nil))
+	require.True(t, math.IsNaN(new(Projection).EstimateAll([]uint64{1}, nil)[0]))
+	many := released(t, Params{Epsilon: 1, Max: 400, Structure: ColumnsOnly, Sparsity: 100, Variant: Variant{Levels: 2, Columns: 70}}, []float64{1})
+	require.Equal(t, zerosKnown(many, []uint64{1}), many.EstimateAll([]uint64{1}, nil))
 }
 
 // Products of the messages of dozens of columns are no more out of range than those of few.
 func TestJointOfManyColumns(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	values := []float64{0, 100, 500, 2000, 2540}
-	for _, p := range []Params{{Columns: 64}, {Columns: 64, Levels: 2}, {Columns: 32, Signed: true}} {
+	for _, p := range []Params{{Variant: Variant{Columns: 64}}, {Variant: Variant{Columns: 64, Levels: 2}}, {Signed: true, Variant: Variant{Columns: 32}}} {
 		if testing.Short() && p.Columns == 64 {
 			continue
 		}
@@ -162,7 +169,7 @@ func TestJointOfManyColumns(t *testing.T) {
 		for i := range indices {
 			indices[i] = scatter(i)
 		}
-		for i, x := range pr.EstimateJoint(indices, nil) {
+		for i, x := range pr.EstimateAll(indices, nil) {
 			want := 0.0
 			if i < len(values) {
 				want = values[i]
@@ -173,7 +180,7 @@ func TestJointOfManyColumns(t *testing.T) {
 }
 
 // TestLongJoint prints the table of examples/figures/README.md: a batch of all entries, and of so
-// many zeros for each, by EstimateAll and jointly.
+// many zeros for each, with the share of zeros known and by EstimateAll.
 func TestLongJoint(t *testing.T) {
 	dptest.NeedsLong(t)
 	cryptotest.SetGlobalRandom(t, 1)
@@ -187,8 +194,8 @@ func TestLongJoint(t *testing.T) {
 			for _, zeros := range []int{0, 4} {
 				p := Params{Epsilon: 1, Delta: 1e-6, Sparsity: k, Bits: bits}
 				pr, indices, of := batch(t, p, among(k, k, 0, load.draw), zeros)
-				entries, none, all := of(pr.EstimateAll(indices, nil))
-				joint, jointNone, jointAll := of(pr.EstimateJoint(indices, nil))
+				entries, none, all := of(zerosKnown(pr, indices))
+				joint, jointNone, jointAll := of(pr.EstimateAll(indices, nil))
 				t.Logf("| %g, %s | %d | %.2f, %.2f, %.2f | %.2f, %.2f, %.2f |", bits, load.name, zeros, entries.mean(), none.mean(), all.mean(), joint.mean(), jointNone.mean(), jointAll.mean())
 				require.Less(t, jointAll.mean(), all.mean())
 			}
