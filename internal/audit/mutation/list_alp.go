@@ -9,7 +9,7 @@ var alpMutations = []mutation{
 	{"an interval without its estimate", "alp/read_interval.go", "return min(s.inUnits(lo), estimate), max(s.inUnits(hi), estimate)", "return s.inUnits(lo), max(s.inUnits(hi), 0*estimate)"},
 	{"the columns take the list's share of the budget, too", "alp/write_budget.go", "return (p.tableEta() - p.listEta()) * (1 - 0x1p-50)", "return p.tableEta()"},
 	{"closeness from the value on not inverted", "alp/read_list.go", "dst = append(dst, level/f.tilt[b])", "dst = append(dst, f.tilt[b]/level)"},
-	{"candidates of a batch are told of those before them alone", "alp/read_messages.go", "at := before[d] * after[(k+1)*n+d]", "at := before[d]"},
+	{"candidates of a batch are told of those before them alone", "alp/read_messages.go", "after[(k+1)*n+d]\n\t\t\tif", "after[(len(members)+0*k)*n+d]\n\t\t\tif"},
 	{"nothing is added to the masses for their rounding", "alp/write_code.go", "return uint64(math.Ceil(3 * 0x1p64 / float64(loss) * (1 + 0x1p-40)))", "return 1 + loss>>63"},
 	{"linear rounding: p a tenth too small", "alp/write_linear.go", "float64(width)*kappa+2", "float64(width)*kappa*1.1+2"},
 	{"the columns may end below the list's rounding radius", "alp/choose.go", "turn*float64(a) >= least {", "turn*float64(a) >= least/8 {"},
