@@ -691,7 +691,11 @@ func BenchmarkDistinctCount(b *testing.B) {
 		for b.Loop() {
 			sketch.Estimate()
 		}
-		b.ReportMetric(p.RelativeError(1), "rse")
+		plan, err := p.Plan()
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(plan.RelativeError, "rse")
 	})
 	b.Run("op=interval", func(b *testing.B) {
 		for b.Loop() {
@@ -703,6 +707,10 @@ func BenchmarkDistinctCount(b *testing.B) {
 // BenchmarkDistinct measures package kor at 8 KiB.
 func BenchmarkDistinct(b *testing.B) {
 	p := kor.Params{Epsilon: 1, Cells: 2731, Levels: 24, Seed: hashing.Seed{1}}
+	plan, err := p.Plan()
+	if err != nil {
+		b.Fatal(err)
+	}
 	full := func(n int) *kor.Builder {
 		builder, err := kor.New(p)
 		if err != nil {
@@ -748,7 +756,7 @@ func BenchmarkDistinct(b *testing.B) {
 			builder.Add(i * 0x9e3779b97f4a7c15)
 			i++
 		}
-		b.ReportMetric(p.StreamRelativeError(1), "rse")
+		b.ReportMetric(plan.StreamStdErr(1e6, 1)/1e6, "rse")
 	})
 	b.Run("op=release", func(b *testing.B) {
 		for b.Loop() {
@@ -768,14 +776,18 @@ func BenchmarkDistinct(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		b.ReportMetric(p.RelativeError(2), "rse")
+		b.ReportMetric(plan.StdErr(1e6, 2)/1e6, "rse")
 	})
 	b.Run("op=estimate", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			one.Estimate()
 		}
-		b.ReportMetric(p.RelativeError(1), "rse")
+		plan, err := p.Plan()
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(plan.RelativeError, "rse")
 		const runs = 50
 		sum := 0.0
 		for range runs {

@@ -266,7 +266,7 @@ func TestBiasAtZero(t *testing.T) {
 	}
 	for _, epsilon := range []float64{5, 7, 8, 9, 10, 12, 16} {
 		s := newSimulator(epsilon, 256, 12, 1, false)
-		law, p := s.law(), s.params.FlipProb()
+		law, p := s.law(), planned(s.params).FlipProb
 		estimates := map[[maxLevels]int]float64{}
 		sum, squares := 0.0, 0.0
 		for range runs {
@@ -312,8 +312,8 @@ func TestFigures(t *testing.T) {
 	for _, f := range figures {
 		p := Params{Epsilon: f.epsilon, Cells: n, Levels: levels, Seed: hashing.Seed{1}}
 		for _, c := range []struct{ got, exact, want float64 }{
-			{p.RelativeError(1), p.StdErr(1e7, 1) / 1e7, f.plain}, {p.RelativeError(2), p.StdErr(1e7, 2) / 1e7, f.merged},
-			{p.StreamRelativeError(1), p.StreamStdErr(1e7, 1) / 1e7, f.stream}, {p.StreamRelativeError(2), p.StreamStdErr(1e7, 2) / 1e7, f.union},
+			{relativeError(p, 1), planned(p).StdErr(1e7, 1) / 1e7, f.plain}, {relativeError(p, 2), planned(p).StdErr(1e7, 2) / 1e7, f.merged},
+			{streamRelativeError(p, 1), planned(p).StreamStdErr(1e7, 1) / 1e7, f.stream}, {streamRelativeError(p, 2), planned(p).StreamStdErr(1e7, 2) / 1e7, f.union},
 		} {
 			if math.Abs(c.got*math.Sqrt(n)/c.want-1) > 0.004 { // the figures have three digits
 				t.Errorf("ε = %v: RSE·√n = %.4g, want %v", f.epsilon, c.got*math.Sqrt(n), c.want)
@@ -323,8 +323,8 @@ func TestFigures(t *testing.T) {
 			}
 		}
 		// Where the closed form holds, and by how much it does not at the ends.
-		for size, ratio := range map[float64]float64{2 * n: 1.01, p.Largest(): 1.08, 4 * p.Largest(): 1.52} {
-			if got := p.StdErr(size, 1) / size / p.RelativeError(1); got > ratio {
+		for size, ratio := range map[float64]float64{2 * n: 1.01, p.largest(): 1.08, 4 * p.largest(): 1.52} {
+			if got := planned(p).StdErr(size, 1) / size / relativeError(p, 1); got > ratio {
 				t.Errorf("ε = %v: at %v keys %v of the closed form", f.epsilon, size, got)
 			}
 		}
@@ -345,7 +345,7 @@ func TestLongFigures(t *testing.T) {
 				n = 16384 // relative error 0.22
 			}
 			s := newSimulator(f.epsilon, n, 24, sketches, false)
-			for _, size := range []float64{4 * float64(n), 1e6, s.params.Largest() / 4} {
+			for _, size := range []float64{4 * float64(n), 1e6, s.params.largest() / 4} {
 				a := s.run(size, 4000, 0.95)
 				got := math.Hypot(a.deviation, a.bias) / size * math.Sqrt(float64(n))
 				t.Logf("ε = %v, %d sketches, %g keys: RSE·√n = %.3f, want %.4g", f.epsilon, sketches, size, got, figure)

@@ -38,11 +38,11 @@ type state struct {
 // What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
 // hardly anybody.
 func New(p Params) (*Builder, error) {
+	p = p.normal()
 	law, err := p.flips()
 	if err != nil {
 		return nil, err
 	}
-	p.CountShare += 0 // no −0
 	var set members
 	var count noise.DiscreteLaplace
 	if p.CountShare > 0 {

@@ -37,7 +37,7 @@
 //
 // The relative standard error is √(4·ln 2/(n·Li₂(c²))) for sizes from 2n (streams: 4n) to 2^L·n/16,
 // n cells in each of L levels, c = tanh(ε/2) for one sketch and c_A·c_B for two (1 − e^{−ε} in
-// place of tanh(ε/2) for streams). For all sizes [Params.StdErr] has the number: at 2^L·n/8 it is 2
+// place of tanh(ε/2) for streams). For all sizes [Plan.StdErr] has the number: at 2^L·n/8 it is 2
 // to 8 % more, and at n/4 keys, which no level holds densely, 1.2 to 2.6 times as much; derivation
 // and table are in plan.go. Where the closed form is at most 0.3, estimates have no bias above a
 // tenth of the standard error, but for 0.08 keys at size 0; where it is larger they are drawn

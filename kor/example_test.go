@@ -10,11 +10,10 @@ import (
 // Two parties that agree on Params publish sketches; anyone compares the sets.
 func Example() {
 	// ε = 2, 5 % for the symmetric difference of up to a million keys
-	plan, err := kor.Params{Epsilon: 2, CountShare: 0.05}.Plan(0.05, 1e6, 2)
+	p, err := kor.Params{Epsilon: 2, CountShare: 0.05}.Fit(0.05, 1e6, 2)
 	if err != nil {
 		panic(err)
 	}
-	p := plan.Params
 	// public, agreed on before anybody looks at data: hashing.NewSeed()
 	p.Seed = hashing.Seed{1, 2, 3}
 	sketch := func(from, to uint64) []byte {
@@ -43,11 +42,11 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	both, err := a.Intersection(&b)
+	compared, err := kor.Compare(&a, &b)
 	if err != nil {
 		panic(err)
 	}
-	d, i := difference.Estimate(), both.Estimate()
+	d, i := difference.Estimate(), compared.Intersection().Estimate()
 	fmt.Println("20000 are in one of the sets:", d > 13_000 && d < 27_000)
 	fmt.Println("50000 are in both:", i > 46_500 && i < 53_500)
 	fmt.Println(a.Guarantee())
@@ -58,16 +57,20 @@ func Example() {
 }
 
 // How many cells and levels an error takes, and what error they give.
-func ExampleParams_Plan() {
-	plan, err := kor.Params{Epsilon: 1, Seed: hashing.NewSeed()}.Plan(0.02, 1e9, 1)
+func ExampleParams_Fit() {
+	p, err := kor.Params{Epsilon: 1}.Fit(0.02, 1e9, 1)
+	if err != nil {
+		panic(err)
+	}
+	plan, err := p.Plan()
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println(plan)
-	fmt.Printf("%.4f for a symmetric difference\n", plan.Params.RelativeError(2))
+	fmt.Printf("%.4f for a symmetric difference of 10⁷ keys\n", plan.StdErr(1e7, 2)/1e7)
 	// Output:
-	// 18 levels of 30656 cells, 69071 bytes a release: error 2 % for 1 combined, up to 1e+09 keys
-	// 0.0443 for a symmetric difference
+	// 18 levels of 30656 cells, 69071 bytes a release: error 2 %, up to 1e+09 keys
+	// 0.0443 for a symmetric difference of 10⁷ keys
 }
 
 // The distinct keys of a stream in which keys repeat.

@@ -137,14 +137,13 @@ func TestXORWithItselfIsExactlyEmpty(t *testing.T) {
 		}
 		require.NotContains(t, nothing.String(), "-0")
 		require.Contains(t, nothing.String(), "the empty set")
-		d, err := s.Difference(s)
+		same, err := Compare(s, s)
 		require.NoError(t, err)
+		d := same.OnlyA()
 		lo, hi := d.Interval(0.95)
 		require.Equal(t, []float64{0, 0, 0, 0}, []float64{d.Estimate(), d.StdErr(), lo, hi})
 		require.Equal(t, "0 ± 0", d.String())
-		for _, of := range []func(*Sketch) (Cardinality, error){s.Union, s.Intersection} {
-			c, err := of(s)
-			require.NoError(t, err)
+		for _, c := range []Cardinality{same.Union(), same.Intersection()} {
 			require.Equal(t, s.Total().Estimate(), c.Estimate())
 			require.Equal(t, s.Total().StdErr(), c.StdErr())
 			lo, hi := c.Interval(0.9)
@@ -174,7 +173,7 @@ func TestPartyGuaranteeSeesTwoReleasesOfOneState(t *testing.T) {
 
 // p′ = p₁ + p₂ − 2p₁p₂ through any number of merges, and the guarantees add up.
 func TestFlipProbability(t *testing.T) {
-	s, p := released(t, small), small.FlipProb()
+	s, p := released(t, small), planned(small).FlipProb
 	require.InDelta(t, 1/(math.E+1), p, 1e-15)
 	want := p
 	for merges := range 20 {
@@ -188,7 +187,7 @@ func TestFlipProbability(t *testing.T) {
 	other.Epsilon, other.CountShare = 2, 0.1
 	mixed, err := XOR(released(t, small), released(t, other), released(t, small))
 	require.NoError(t, err)
-	q := other.FlipProb()
+	q := planned(other).FlipProb
 	want = p + q - 2*p*q
 	require.InEpsilon(t, want+p-2*want*p, mixed.FlipProb(), 1e-14)
 	require.Equal(t, 2.0, mixed.Params().Epsilon)
@@ -218,7 +217,7 @@ func TestMergedFlips(t *testing.T) {
 		n := int64(p.Cells * p.Levels)
 		dptest.ChiSquare(t, "ones", []int64{n - ones[1], ones[1]}, []float64{1 - q, q}, 1e-10)
 		dptest.ChiSquare(t, "pairs", []int64{pairs[0], pairs[1], pairs[3]}, []float64{(1 - q) * (1 - q), 2 * q * (1 - q), q * q}, 1e-10)
-		wrong := small.FlipProb()
+		wrong := planned(small).FlipProb
 		if sketches > 1 {
 			// the test sees the difference between the merged and the single probability
 			require.Less(t, dptest.ChiSquarePValue([]int64{n - ones[1], ones[1]}, []float64{1 - wrong, wrong}), 1e-100)
@@ -238,7 +237,7 @@ func TestMismatch(t *testing.T) {
 		_, err := a.SymmetricDifference(b)
 		require.ErrorIs(t, err, ErrMismatch)
 		require.Contains(t, err.Error(), field)
-		_, err = a.Union(b)
+		_, err = Compare(a, b)
 		require.ErrorIs(t, err, ErrMismatch)
 		_, err = XOR(a, b)
 		require.Equal(t, field == "Seed" || field == "Cells" || field == "Levels", err != nil, field)
@@ -257,7 +256,9 @@ func TestMismatch(t *testing.T) {
 		require.ErrorIs(t, err, ErrMismatch)
 		_, err = XOR(bad)
 		require.ErrorIs(t, err, ErrMismatch)
-		_, err = a.Intersection(bad)
+		_, err = Compare(a, bad)
+		require.ErrorIs(t, err, ErrMismatch)
+		_, err = Compare(bad, a)
 		require.ErrorIs(t, err, ErrMismatch)
 	}
 	_, err := new(Sketch).SymmetricDifference(a)
@@ -268,9 +269,9 @@ func TestMismatch(t *testing.T) {
 	for _, bad := range []*StreamSketch{nil, {}, s} { // s with itself: its keys would cancel
 		_, err := s.Union(bad)
 		require.ErrorIs(t, err, ErrMismatch)
-		_, err = s.Difference(bad)
+		_, err = CompareStreams(s, bad)
 		require.ErrorIs(t, err, ErrMismatch)
-		_, err = s.Intersection(bad)
+		_, err = CompareStreams(bad, s)
 		require.ErrorIs(t, err, ErrMismatch)
 	}
 	forged := *a

@@ -24,11 +24,11 @@ type Params struct {
 	// Epsilon is ε of the whole release, in [2⁻³⁰, 44].
 	Epsilon float64
 	// Cells is n, the number of bits of a level, at least 1. The error falls as
-	// 1/√n; see [Params.StdErr] and [Params.Plan].
+	// 1/√n; see [Params.Plan] and [Params.Fit]. 0 is 4096.
 	Cells int
 	// Levels is L, in [1, 64]: level i holds a key of weight w with probability
-	// w/2^{i+1}. Sets of up to about 2^L·n/8 keys have the full accuracy; see
-	// [Params.Largest].
+	// w/2^{i+1}. Sets of up to about 2^L·n/8 keys have the full accuracy. 0
+	// is 24.
 	Levels int
 	// Seed selects the hash functions. It is public, and the parties agree on
 	// it before they look at their data; [hashing.NewSeed] makes one. The zero
@@ -44,6 +44,18 @@ type Params struct {
 // bad returns the error for a field or an argument.
 func bad(field string, value any, want string) error { return fault.Params("kor", field, value, want) }
 
+// normal returns the Params with the defaults.
+func (p Params) normal() Params {
+	if p.Cells == 0 {
+		p.Cells = 4096
+	}
+	if p.Levels == 0 {
+		p.Levels = 24
+	}
+	p.CountShare += 0 // no −0
+	return p
+}
+
 // validate checks the fields.
 func (p Params) validate() error {
 	if err := limits.Epsilon("kor", p.Epsilon, maxEpsilon); err != nil {
@@ -51,9 +63,9 @@ func (p Params) validate() error {
 	}
 	switch {
 	case p.Cells < 1 || p.Cells > maxCells:
-		return bad("Cells", p.Cells, "an integer in [1, 2³¹)")
+		return bad("Cells", p.Cells, "0 or an integer in [1, 2³¹)")
 	case p.Levels < 1 || p.Levels > maxLevels:
-		return bad("Levels", p.Levels, "an integer in [1, 64]")
+		return bad("Levels", p.Levels, "0 or an integer in [1, 64]")
 	case p.words() > maxBits/64:
 		return bad("Cells", p.Cells, fmt.Sprintf("at most 2³³ bits in all: %d levels of %d cells take %d bytes", p.Levels, p.Cells, 8*p.words()))
 	case p.Seed.IsZero():
@@ -102,21 +114,10 @@ var unit = budget.Key(budget.AddRemove)
 // added to the set or removed from it, whatever its weight; for a stream, one key with all its
 // occurrences. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
-	if p.validate() != nil {
+	if p.normal().validate() != nil {
 		return budget.Guarantee{}
 	}
 	return budget.PureDP(p.Epsilon, unit)
-}
-
-// FlipProb returns p, the probability with which a release flips each bit, rounded to a float64:
-// the least k/2⁶⁴ that is at least 1/(e^ε + 1), for the ε that CountShare leaves. NaN if the Params
-// are invalid.
-func (p Params) FlipProb() float64 {
-	law, err := p.flips()
-	if err != nil {
-		return math.NaN()
-	}
-	return law.Prob()
 }
 
 // flips returns the law of the flips.
@@ -135,10 +136,5 @@ func (p Params) flips() (noise.Bernoulli, error) {
 	return noise.RandomizedResponse(epsilon)
 }
 
-// Size returns the length in bytes of the encoding of one release; 0 if the Params are invalid.
-func (p Params) Size() int {
-	if p.validate() != nil {
-		return 0
-	}
-	return fixedSize + partSize + 8*int(p.words())
-}
+// size returns the length in bytes of the encoding of one release.
+func (p Params) size() int { return fixedSize + partSize + 8*int(p.words()) }

@@ -24,10 +24,10 @@ func TestInvalidParams(t *testing.T) {
 	for _, x := range []float64{-1, math.NaN(), math.Inf(1), 1, 2, -math.SmallestNonzeroFloat64, math.SmallestNonzeroFloat64, 1 - 0x1p-53} {
 		set("CountShare", func(p *Params) { p.CountShare = x })
 	}
-	for _, x := range []int{0, -1, math.MinInt, math.MaxInt, 1<<31 - 1} {
+	for _, x := range []int{-1, math.MinInt, math.MaxInt, 1<<31 - 1} {
 		set("Cells", func(p *Params) { p.Cells = x })
 	}
-	for _, x := range []int{0, -1, math.MinInt, math.MaxInt, 65} {
+	for _, x := range []int{-1, math.MinInt, math.MaxInt, 65} {
 		set("Levels", func(p *Params) { p.Levels = x })
 	}
 	set("Seed", func(p *Params) { p.Seed = hashing.Seed{} })
@@ -40,10 +40,12 @@ func TestInvalidParams(t *testing.T) {
 			require.ErrorIs(t, err, ErrParams, "%+v", p)
 			_, err = Aggregate(p, 1, nil)
 			require.ErrorIs(t, err, ErrParams, "%+v", p)
-			for _, x := range []float64{p.FlipProb(), p.StdErr(1, 1), p.StreamStdErr(1, 1), p.RelativeError(1), p.StreamRelativeError(1), p.Largest()} {
-				require.True(t, math.IsNaN(x), "%+v", p)
+			_, err = p.Plan()
+			require.Equal(t, field == "Seed", err == nil, "a Plan does without: %v", err)
+			if field != "Seed" {
+				require.ErrorIs(t, err, ErrParams)
+				require.True(t, math.IsNaN(planned(p).StdErr(1, 1)) && math.IsNaN(planned(p).StreamStdErr(1, 1)), "%+v", p)
 			}
-			require.Zero(t, p.Size())
 			require.True(t, math.IsInf(p.Guarantee().EpsilonAt(0), 1), "%+v", p)
 		}
 	}
@@ -68,40 +70,36 @@ func TestInvalidParams(t *testing.T) {
 		require.Equal(t, p.Guarantee(), s.Guarantee())
 		require.False(t, math.IsNaN(s.Estimate()))
 	}
-	for _, x := range []float64{good.StdErr(-1, 1), good.StdErr(math.NaN(), 1), good.StdErr(1, 0), good.RelativeError(0), good.StreamRelativeError(-1), good.StreamStdErr(-1, 1)} {
+	for _, x := range []float64{planned(good).StdErr(-1, 1), planned(good).StdErr(math.NaN(), 1), planned(good).StdErr(1, 0), planned(good).StreamStdErr(-1, 1)} {
 		require.True(t, math.IsNaN(x))
 	}
 }
 
-func TestPlan(t *testing.T) {
+func TestFit(t *testing.T) {
 	for _, epsilon := range []float64{0.1, 0.5, 1, 4, 20} {
 		for _, relative := range []float64{0.02, 0.1, 0.5} {
 			for _, sketches := range []int{1, 2} {
-				plan, err := Params{Epsilon: epsilon}.Plan(relative, 1e9, sketches)
+				p, err := Params{Epsilon: epsilon, Seed: hashing.Seed{1}}.Fit(relative, 1e9, sketches)
 				if err != nil {
 					require.ErrorContains(t, err, "cells")
 					continue
 				}
-				p := plan.Params
-				p.Seed = hashing.Seed{1}
-				require.Equal(t, p.RelativeError(sketches), plan.RelativeError)
-				require.Equal(t, p.Size(), plan.Bytes)
-				require.LessOrEqual(t, p.RelativeError(sketches), relative)
-				require.GreaterOrEqual(t, p.Largest(), 1e9)
+				plan, err := p.Plan()
+				require.NoError(t, err)
+				require.Equal(t, Plan{p, plan.FlipProb, relativeError(p, 1), p.largest(), p.size()}, plan)
+				require.LessOrEqual(t, relativeError(p, sketches), relative)
+				require.GreaterOrEqual(t, p.largest(), 1e9)
 				fewer := p
 				if fewer.Cells -= 64; fewer.Cells > 0 {
-					require.Greater(t, fewer.RelativeError(sketches), relative)
+					require.Greater(t, relativeError(fewer, sketches), relative)
 				}
 				if fewer = p; fewer.Levels > 1 {
 					fewer.Levels--
-					require.Less(t, fewer.Largest(), 1e9)
+					require.Less(t, fewer.largest(), 1e9)
 				}
-				plan, err = Params{Epsilon: epsilon}.PlanStream(relative, 1e9, sketches)
+				p, err = Params{Epsilon: epsilon, Seed: hashing.Seed{1}}.FitStream(relative, 1e9, sketches)
 				if err == nil {
-					p = plan.Params
-					p.Seed = hashing.Seed{1}
-					require.Equal(t, p.StreamRelativeError(sketches), plan.RelativeError)
-					require.LessOrEqual(t, p.StreamRelativeError(sketches), relative)
+					require.LessOrEqual(t, streamRelativeError(p, sketches), relative)
 				}
 			}
 		}
@@ -112,48 +110,57 @@ func TestPlan(t *testing.T) {
 		// few keys in many cells
 		{1, 1e-300, 10, 1}, {1, 0.02, 20_000, 1}, {4, 0.05, 100, 1}, {1, 0.1, 1, 2},
 	} {
-		_, err := Params{Epsilon: bad[0]}.Plan(bad[1], bad[2], int(bad[3]))
+		_, err := Params{Epsilon: bad[0]}.Fit(bad[1], bad[2], int(bad[3]))
 		require.ErrorIs(t, err, ErrParams, "%v", bad)
-		_, err = Params{Epsilon: bad[0]}.PlanStream(bad[1], bad[2], int(bad[3]))
+		_, err = Params{Epsilon: bad[0]}.FitStream(bad[1], bad[2], int(bad[3]))
 		require.ErrorIs(t, err, ErrParams, "%v", bad)
 	}
 }
 
-// What Plan returns has the error that was asked for, at the largest size and from 2n (4n) keys on.
+// What Fit returns has the error that was asked for, at the largest size and from 2n (4n) keys on.
 func TestPlannedError(t *testing.T) {
 	for _, epsilon := range []float64{0.5, 1, 4, 12} {
 		for _, sketches := range []int{1, 2} {
 			for _, largest := range []float64{2000, 1e5, 1e12} {
-				plan, err := Params{Epsilon: epsilon}.Plan(0.15, largest, sketches)
+				p, err := Params{Epsilon: epsilon}.Fit(0.15, largest, sketches)
 				if err == nil {
-					p := plan.Params
-					p.Seed = hashing.Seed{1}
 					for _, size := range []float64{min(2*float64(p.Cells), largest), largest} {
-						require.LessOrEqual(t, p.StdErr(size, sketches)/size, 0.15*1.15, "ε = %v, %v keys", epsilon, size)
+						require.LessOrEqual(t, planned(p).StdErr(size, sketches)/size, 0.15*1.15, "ε = %v, %v keys", epsilon, size)
 					}
 				}
-				plan, err = Params{Epsilon: epsilon}.PlanStream(0.15, largest, sketches)
+				p, err = Params{Epsilon: epsilon}.FitStream(0.15, largest, sketches)
 				if err == nil {
-					p := plan.Params
-					p.Seed = hashing.Seed{1}
 					for _, size := range []float64{min(4*float64(p.Cells), largest), largest} {
-						require.LessOrEqual(t, p.StreamStdErr(size, sketches)/size, 0.15*1.15, "ε = %v, %v keys", epsilon, size)
+						require.LessOrEqual(t, planned(p).StreamStdErr(size, sketches)/size, 0.15*1.15, "ε = %v, %v keys", epsilon, size)
 					}
 				}
 			}
 		}
 	}
-	_, err := Params{Epsilon: 1}.Plan(0.15, 1e5, 1)
+	_, err := Params{Epsilon: 1}.Fit(0.15, 1e5, 1)
 	require.NoError(t, err)
-	_, err = Params{Epsilon: 1}.PlanStream(0.15, 1e5, 1)
+	_, err = Params{Epsilon: 1}.FitStream(0.15, 1e5, 1)
 	require.NoError(t, err)
-	_, err = Params{Epsilon: 1, CountShare: 0.1}.PlanStream(0.15, 1e5, 1)
+	_, err = Params{Epsilon: 1, CountShare: 0.1}.FitStream(0.15, 1e5, 1)
 	require.ErrorIs(t, err, ErrParams)
-	whole, err := Params{Epsilon: 1}.Plan(0.05, 1e6, 2)
+	whole, err := Params{Epsilon: 1}.Fit(0.05, 1e6, 2)
 	require.NoError(t, err)
-	shared, err := Params{Epsilon: 1, CountShare: 0.1}.Plan(0.05, 1e6, 2)
+	shared, err := Params{Epsilon: 1, CountShare: 0.1}.Fit(0.05, 1e6, 2)
 	require.NoError(t, err)
-	require.Greater(t, shared.Params.Cells, whole.Params.Cells, "the count takes from the ε of the bits")
+	require.Greater(t, shared.Cells, whole.Cells, "the count takes from the ε of the bits")
+}
+
+// Params with ε and a Seed are enough.
+func TestDefaults(t *testing.T) {
+	p := Params{Epsilon: 1, Seed: hashing.Seed{1}}
+	require.Equal(t, Params{Epsilon: 1, Cells: 4096, Levels: 24, Seed: hashing.Seed{1}}, released(t, p, 1).Params())
+	require.Equal(t, released(t, p, 1).Params(), releasedStream(t, p, 1).Params())
+	require.True(t, p.Guarantee().Promises())
+	share, err := builder(t, p).Share(1)
+	require.NoError(t, err)
+	sum, err := Aggregate(p, 1, share.Bytes())
+	require.NoError(t, err)
+	require.Equal(t, 4096, sum.Params().Cells)
 }
 
 // A level ratio of 4 gives the same information for the same bits, with a ripple of 2 %; at 8 it is

@@ -60,9 +60,40 @@ func (p Params) streamLaw(sketches int) (l law, ok bool) {
 	return streamLaw(float64(sketches)*logSign(flips.K()), p.Cells, p.Levels), err == nil && sketches >= 1
 }
 
+// Plan is what a release will be, before any data is seen.
+type Plan struct {
+	Params   Params  // filled in
+	FlipProb float64 // with which a release of a set flips each bit: 1/(e^ε + 1), rounded up
+	// RelativeError is the relative standard error √(4·ln 2/(n·Li₂(c²))) of the
+	// size of one set, from 2·Cells to Largest/2 keys. For others, and for several
+	// releases, see [Plan.StdErr].
+	RelativeError float64
+	// Largest is the size 2^L·n/8 up to which the sketch has its accuracy: there
+	// the deepest level has one key in eight cells, and the error is 2.4 % (at
+	// small ε) to 7.7 % (at ε = 4) larger than RelativeError. At four times that
+	// it is 1.3 to 1.5 times as large.
+	Largest float64
+	Bytes   int // of the encoding of one release
+}
+
+// Plan returns what a release will be. A Seed is not needed yet. The error wraps [ErrParams].
+func (p Params) Plan() (Plan, error) {
+	p = p.normal()
+	checked := p
+	if p.Seed.IsZero() {
+		checked.Seed = hashing.Seed{1}
+	}
+	flips, err := checked.flips()
+	if err != nil {
+		return Plan{}, err
+	}
+	l := setLaw(logSign(flips.K()), p.Cells, p.Levels)
+	return Plan{p, flips.Prob(), math.Sqrt(l.variance()), p.largest(), p.size()}, nil
+}
+
 // StdErr returns the standard error of an estimate of the size, in keys, from the XOR of the given
 // number of releases (1: one set, 2: a symmetric difference), by the Fisher information. NaN for an
-// argument out of range or invalid Params.
+// argument out of range and for the zero Plan.
 //
 // The law takes the number of keys in a cell for Poisson. For a set of N keys of weight 1, N fixed,
 // the error of the estimate is √(StdErr² − N): the variance is smaller by N, that of the Poisson
@@ -70,111 +101,69 @@ func (p Params) streamLaw(sketches int) (l law, ok bool) {
 // that of its mean, which is N for an unbiased one). Simulations agree with that within 4 %
 // wherever the relative error is at most 0.3, at n/4 keys as at 2^L·n/8. It matters where N is
 // below 2n and ε large. With weights the variance is smaller by Σw² ≤ W.
-func (p Params) StdErr(size float64, sketches int) float64 {
-	l, ok := p.setLaw(sketches)
-	if !ok || !(size >= 0) {
-		return math.NaN()
-	}
-	return l.stdErr(size)
+func (p Plan) StdErr(size float64, sketches int) float64 {
+	return stdErrOf(size, sketches, p.seeded().setLaw)
 }
 
 // StreamStdErr is StdErr for the number of distinct keys in the union of that number of streams.
-func (p Params) StreamStdErr(size float64, sketches int) float64 {
-	l, ok := p.streamLaw(sketches)
+func (p Plan) StreamStdErr(size float64, sketches int) float64 {
+	return stdErrOf(size, sketches, p.seeded().streamLaw)
+}
+
+func stdErrOf(size float64, sketches int, lawOf func(int) (law, bool)) float64 {
+	l, ok := lawOf(sketches)
 	if !ok || !(size >= 0) {
 		return math.NaN()
 	}
 	return l.stdErr(size)
 }
 
-// RelativeError returns the relative standard error √(4·ln 2/(n·Li₂(c²))) of an estimate from the
-// XOR of the given number of releases. It holds for sizes from 2·Cells to Largest/2; for others use
-// [Params.StdErr]. NaN for an argument out of range or invalid Params.
-func (p Params) RelativeError(sketches int) float64 {
-	l, ok := p.setLaw(sketches)
-	if !ok {
-		return math.NaN()
+// seeded returns the Params with a Seed.
+func (p Plan) seeded() Params {
+	if p.Params.Seed.IsZero() {
+		p.Params.Seed = hashing.Seed{1}
 	}
-	return math.Sqrt(l.variance())
-}
-
-// StreamRelativeError is RelativeError for the union of that number of streams, from 4·Cells keys
-// on.
-func (p Params) StreamRelativeError(sketches int) float64 {
-	l, ok := p.streamLaw(sketches)
-	if !ok {
-		return math.NaN()
-	}
-	return math.Sqrt(l.variance())
-}
-
-// Largest returns the size 2^L·n/8 up to which the sketch has its accuracy: there the deepest level
-// has one key in eight cells, and the error is 2.4 % (at small ε) to 7.7 % (at ε = 4) larger than
-// RelativeError. At four times that it is 1.3 to 1.5 times as large. NaN for invalid Params.
-func (p Params) Largest() float64 {
-	if p.validate() != nil {
-		return math.NaN()
-	}
-	return math.Ldexp(float64(p.Cells), p.Levels-3)
-}
-
-// Plan is the smallest sketch that has a wanted error.
-type Plan struct {
-	// Params are those that Plan was called on, with the planned Cells and
-	// Levels.
-	Params Params
-	// Sketches is the number of releases that are XORed.
-	Sketches int
-	// RelativeError is the relative standard error of the estimate from all of
-	// them, for sizes from about 2·Cells (4·Cells for a stream) to Largest.
-	RelativeError float64
-	// Largest is [Params.Largest].
-	Largest float64
-	// Bytes is the length of the encoding of one release.
-	Bytes int
+	return p.Params
 }
 
 // String returns the size and the error, in one line.
 func (p Plan) String() string {
-	return fmt.Sprintf("%d levels of %d cells, %d bytes a release: error %.2g %% for %d combined, up to %.3g keys",
-		p.Params.Levels, p.Params.Cells, p.Bytes, 100*p.RelativeError, p.Sketches, p.Largest)
+	return fmt.Sprintf("%d levels of %d cells, %d bytes a release: error %.2g %%, up to %.3g keys",
+		p.Params.Levels, p.Params.Cells, p.Bytes, 100*p.RelativeError, p.Largest)
 }
 
-// Plan returns the fewest Cells, a multiple of 64, and the fewest Levels for a relative standard
-// error of at most relative for the XOR of the given number of releases of sets, for sizes up to
-// largest. Of the Params it reads Epsilon and CountShare; Cells and Levels are ignored, and the
-// Seed may be set later.
+// largest returns Plan.Largest.
+func (p Params) largest() float64 { return math.Ldexp(float64(p.Cells), p.Levels-3) }
+
+// Fit returns the Params with the fewest Cells, a multiple of 64, and the fewest Levels for a
+// relative standard error of at most relative for the XOR of the given number of releases of sets,
+// for sizes from about 2·Cells up to largest. Of the Params it reads Epsilon and CountShare; Cells
+// and Levels are ignored, and the Seed may be set later.
 //
 // The error wraps [ErrParams] if a number is out of range, if the sketch would be too large (its
 // text then tells the size), or if largest is so small that no sketch has that error there.
-func (p Params) Plan(relative, largest float64, sketches int) (Plan, error) {
+func (p Params) Fit(relative, largest float64, sketches int) (Params, error) {
 	q, err := p.askable()
 	if err != nil {
-		return Plan{}, err
+		return Params{}, err
 	}
 	flips, err := q.flips()
 	if err != nil {
-		return Plan{}, err
+		return Params{}, err
 	}
-	if q, err = q.sized(logSign(flips.K()), relative, largest, sketches, setLaw); err != nil {
-		return Plan{}, err
-	}
-	return p.planned(q, sketches, q.RelativeError(sketches)), nil
+	return p.sized(logSign(flips.K()), relative, largest, sketches, setLaw)
 }
 
-// PlanStream is Plan for the union of that number of streams.
-func (p Params) PlanStream(relative, largest float64, sketches int) (Plan, error) {
+// FitStream is Fit for the union of that number of streams, from about 4·Cells keys on.
+func (p Params) FitStream(relative, largest float64, sketches int) (Params, error) {
 	q, err := p.askable()
 	if err != nil {
-		return Plan{}, err
+		return Params{}, err
 	}
 	if err := q.validateStream(); err != nil {
-		return Plan{}, err
+		return Params{}, err
 	}
-	if q, err = q.sized(math.Log(-math.Expm1(-p.Epsilon)), relative, largest, sketches, streamLaw); err != nil {
-		return Plan{}, err
-	}
-	return p.planned(q, sketches, q.StreamRelativeError(sketches)), nil
+	return p.sized(math.Log(-math.Expm1(-p.Epsilon)), relative, largest, sketches, streamLaw)
 }
 
 // askable returns the Params with valid Cells, Levels and Seed, and the error for the fields that
@@ -182,12 +171,6 @@ func (p Params) PlanStream(relative, largest float64, sketches int) (Plan, error
 func (p Params) askable() (Params, error) {
 	p.Cells, p.Levels, p.Seed = 64, 1, hashing.Seed{1}
 	return p, p.validate()
-}
-
-// planned returns the Plan of the size of q.
-func (p Params) planned(q Params, sketches int, relative float64) Plan {
-	p.Cells, p.Levels = q.Cells, q.Levels
-	return Plan{Params: p, Sketches: sketches, RelativeError: relative, Largest: q.Largest(), Bytes: q.Size()}
 }
 
 // sized returns the Params with the fewest Cells and Levels for releases with that logSign.

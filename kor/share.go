@@ -109,6 +109,7 @@ func (s *Share) Bytes() []byte {
 // n, as fewer shares have less noise than ε needs. It wraps [ErrMismatch] for bytes that no shares
 // of these Params XOR to.
 func Aggregate(p Params, parties int, shares ...[]byte) (*Sketch, error) {
+	p = p.normal()
 	law, err := p.shareFlips(parties)
 	if err != nil {
 		return nil, err
@@ -116,7 +117,6 @@ func Aggregate(p Params, parties int, shares ...[]byte) (*Sketch, error) {
 	if n := len(shares); n != 1 && n < parties || n == 0 || n > maxParties {
 		return nil, bad("number of shares", n, fmt.Sprintf("1, which is the XOR of all, or from %d to 2²⁰", parties))
 	}
-	p.CountShare += 0 // no −0
 	sum := make([]uint64, p.words())
 	for _, share := range shares {
 		if uint64(len(share)) != 8*p.words() {

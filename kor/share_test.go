@@ -87,15 +87,15 @@ func TestAggregate(t *testing.T) {
 	s, err := Aggregate(p, n, tables...)
 	require.NoError(t, err)
 	require.Equal(t, p.Guarantee(), s.Guarantee())
-	require.InEpsilon(t, p.FlipProb(), s.FlipProb(), 1e-13)
+	require.InEpsilon(t, planned(p).FlipProb, s.FlipProb(), 1e-13)
 	ones := int64(0)
 	for _, word := range s.r.bits {
 		ones += int64(bits.OnesCount64(word))
 	}
 	total := int64(p.Cells * p.Levels)
-	dptest.Tail(t, "flips", ones, total, p.FlipProb(), 1e-10)
+	dptest.Tail(t, "flips", ones, total, planned(p).FlipProb, 1e-10)
 	// 18 standard deviations
-	require.Less(t, dptest.TailPValue(ones, total, p.FlipProb()*1.03), 1e-10, "the test sees 3 %")
+	require.Less(t, dptest.TailPValue(ones, total, planned(p).FlipProb*1.03), 1e-10, "the test sees 3 %")
 
 	q := Params{Epsilon: 30, Cells: 100, Levels: 6, Seed: hashing.Seed{2}} // hardly any noise
 	one, two := share(t, q, 2, run(0, 40)...), share(t, q, 2, run(20, 60)...)
@@ -133,7 +133,7 @@ func TestAggregateCountsTheShares(t *testing.T) {
 		s, err := Aggregate(p, n, tables[:all]...)
 		require.NoError(t, err)
 		require.Equal(t, p.Guarantee(), s.Guarantee())
-		require.InEpsilon(t, math.Pow(1-2*p.FlipProb(), float64(all)/n), 1-2*s.FlipProb(), 1e-12)
+		require.InEpsilon(t, math.Pow(1-2*planned(p).FlipProb, float64(all)/n), 1-2*s.FlipProb(), 1e-12)
 		ones := int64(0)
 		for _, word := range s.r.bits {
 			ones += int64(bits.OnesCount64(word))

@@ -139,10 +139,10 @@ func (s *Sketch) FlipProb() float64 { return s.r.flipProb() }
 // the symmetric difference.
 //
 // It is the maximum of the likelihood of all levels together with Firth's correction for the bias,
-// see estimator.go. Where the relative error that [Params.StdErr] predicts is at most 0.3, its mean
+// see estimator.go. Where the relative error that [Plan.StdErr] predicts is at most 0.3, its mean
 // is off by less than a tenth of the standard error. To be so for small sets too it can be
 // negative, as a noisy count can; it is between −Cells and 4·Cells·2^Levels. Where the error that
-// the closed form [Params.RelativeError] predicts is larger, it is drawn towards small sizes rather
+// the closed form Plan.RelativeError predicts is larger, it is drawn towards small sizes rather
 // than unbiased, and the interval tells how little is known. For the empty set a bias of up to 0.08
 // keys is left where less than a bit in three of a level is flipped (ε above 6 at 256 cells), which
 // is up to 0.18 standard errors where these are below 0.7 keys.
@@ -151,7 +151,7 @@ func (s *Sketch) FlipProb() float64 { return s.r.flipProb() }
 func (s *Sketch) Estimate() float64 { return s.r.estimate() }
 
 // StdErr returns the standard error of the estimate by the Fisher information at the estimate. For
-// sets of less than some Cells keys it is an upper bound; see [Params.StdErr].
+// sets of less than some Cells keys it is an upper bound; see [Plan.StdErr].
 func (s *Sketch) StdErr() float64 { return s.r.stdErr() }
 
 // Interval returns the sizes that the likelihood ratio test at the given confidence does not
@@ -164,12 +164,6 @@ func (s *Sketch) StdErr() float64 { return s.r.stdErr() }
 // 0.94 and 0.96 wherever the relative error is at most 0.3. For sets of less than some Cells
 // distinct keys it is larger, as the likelihood takes the number of keys in a cell for Poisson.
 func (s *Sketch) Interval(confidence float64) (lo, hi float64) { return s.r.interval(confidence) }
-
-// Count returns the noisy count that the release carries, the sum of the weights, and whether it
-// carries one: it does if Params.CountShare is not 0 and it is no merged sketch.
-func (s *Sketch) Count() (count float64, ok bool) {
-	return math.Ldexp(float64(s.r.count), -countBits), s.r.counted
-}
 
 // String says what was released under which guarantee.
 func (s *Sketch) String() string { return s.r.text("kor.Sketch", "a set") }

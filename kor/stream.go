@@ -66,11 +66,11 @@ func (p Params) streamFlips() (noise.Bernoulli, error) {
 // What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
 // hardly anybody.
 func NewStreamBuilder(p Params) (*StreamBuilder, error) {
+	p = p.normal()
 	law, err := p.streamFlips()
 	if err != nil {
 		return nil, err
 	}
-	p.CountShare += 0 // no −0
 	empty := private.New(state{place: newPlacement(p), table: make([]uint64, p.words()), params: p, origin: newOrigin(), law: law})
 	return &StreamBuilder{empty, p, p.Guarantee()}, nil
 }
@@ -229,24 +229,4 @@ func (s *StreamSketch) Union(other *StreamSketch) (*StreamSketch, error) {
 		return nil, err
 	}
 	return &StreamSketch{sum}, nil
-}
-
-// Intersection returns the number of distinct keys that are in both, |A| + |B| − |A∪B|. The errors
-// are those of Union.
-func (s *StreamSketch) Intersection(other *StreamSketch) (Cardinality, error) {
-	union, err := s.Union(other)
-	if err != nil {
-		return Cardinality{}, err
-	}
-	return combine(&s.r, &other.r, &union.r, 1, 1, -1), nil
-}
-
-// Difference returns the number of distinct keys of s that are not in other, |A∪B| − |B|. The
-// errors are those of Union.
-func (s *StreamSketch) Difference(other *StreamSketch) (Cardinality, error) {
-	union, err := s.Union(other)
-	if err != nil {
-		return Cardinality{}, err
-	}
-	return combine(&s.r, &other.r, &union.r, 0, -1, 1), nil
 }

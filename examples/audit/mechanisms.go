@@ -407,8 +407,9 @@ func set() audited {
 				b.Toggle(1)
 			}
 			s := must(b.Release())
-			n, _ := s.Count()
-			emit(append(bitsOf(must(s.MarshalBinary()), 16), n))
+			data := must(s.MarshalBinary())
+			count := int64(binary.LittleEndian.Uint64(data[47:])) // with its noise
+			emit(append(bitsOf(data, 16), math.Ldexp(float64(count), -20)))
 		}
 	}, 40_000}
 }

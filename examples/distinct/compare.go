@@ -60,22 +60,19 @@ func compare(first, second []byte) (*result, error) {
 	}
 	r := &result{guarantee: a.Guarantee()}
 	r.rows = []row{{name: "A", size: a.Total()}, {name: "B", size: b.Total()}, {name: "A∆B", size: xored}}
-	for _, c := range []struct {
-		name string
-		of   func() (kor.Cardinality, error)
-	}{
-		{"A∪B", func() (kor.Cardinality, error) { return a.Union(&b) }},
-		{"A∩B", func() (kor.Cardinality, error) { return a.Intersection(&b) }},
-		{"A∖B", func() (kor.Cardinality, error) { return a.Difference(&b) }},
-		{"B∖A", func() (kor.Cardinality, error) { return b.Difference(&a) }},
-	} {
-		size, err := c.of()
-		if err != nil {
-			return nil, err
-		}
-		r.rows = append(r.rows, row{name: c.name, size: size})
+	c, err := kor.Compare(&a, &b)
+	if err != nil {
+		return nil, err
 	}
+	r.rows = append(r.rows, rows(c)...)
 	return r, nil
+}
+
+// rows are the four sizes of a comparison.
+func rows(c *kor.Comparison) []row {
+	return []row{
+		{name: "A∪B", size: c.Union()}, {name: "A∩B", size: c.Intersection()}, {name: "A∖B", size: c.OnlyA()}, {name: "B∖A", size: c.OnlyB()},
+	}
 }
 
 // tell puts the true numbers into the rows.

@@ -38,7 +38,7 @@ func TestProgram(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	clitest.Usage(t, func() cli.Command { return new(options) }, [][]string{
-		{"-epsilon", "0"}, {"-epsilon", "NaN"}, {"-cells", "0"}, {"-levels", "65"}, {"-share", "1"}, {"-share", "0"}, {"-sketch", "other"}, {"-sketch", "kor", "-share", "1"},
+		{"-epsilon", "0"}, {"-epsilon", "NaN"}, {"-cells", "-1"}, {"-levels", "65"}, {"-share", "1"}, {"-share", "0"}, {"-sketch", "other"}, {"-sketch", "kor", "-share", "1"},
 		{"-confidence", "1"}, {"-a", "Nobody"}, {"-b", ""},
 		{"file"}, {"-nonsense"},
 	})

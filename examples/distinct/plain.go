@@ -30,18 +30,6 @@ func plainParty(p distinct.Params, words iter.Seq[string]) ([]byte, error) {
 	return s.MarshalBinary()
 }
 
-// part is one of the sizes that a comparison knows.
-type part struct {
-	*distinct.Comparison
-	of distinct.Part
-}
-
-func (p part) Estimate() float64 { return p.Comparison.Estimate(p.of) }
-func (p part) StdErr() float64   { return p.Comparison.StdErr(p.of) }
-func (p part) Interval(confidence float64) (lo, hi float64) {
-	return p.Comparison.Interval(p.of, confidence)
-}
-
 // plainCompare is what anybody can do with the bytes of two parties.
 func plainCompare(first, second []byte) (*result, error) {
 	var a, b distinct.Sketch
@@ -55,11 +43,7 @@ func plainCompare(first, second []byte) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &result{guarantee: a.Guarantee(), rows: []row{
-		{name: "A", size: &a}, {name: "B", size: &b}, {name: "A∪B", size: part{c, distinct.PartUnion}},
-		{name: "A∩B", size: part{c, distinct.PartIntersection}}, {name: "A∖B", size: part{c, distinct.PartOnlyA}},
-		{name: "B∖A", size: part{c, distinct.PartOnlyB}},
-	}}, nil
+	return &result{guarantee: a.Guarantee(), rows: append([]row{{name: "A", size: &a}, {name: "B", size: &b}}, rows(c)...)}, nil
 }
 
 // occurrences yields the words of a book in the order of the text.

@@ -74,8 +74,13 @@ func korError(e effort, step func()) (*picture, error) {
 	for cells := 1 << 9; cells <= 1<<15; cells *= 2 {
 		params := kor.Params{Epsilon: 1, Cells: cells, Levels: levels, Seed: seed}
 		x := float64(cells) * levels / 8
-		plain = append(plain, plotter.XY{X: x, Y: params.RelativeError(1)})
-		merged = append(merged, plotter.XY{X: x, Y: params.RelativeError(2)})
+		plan, err := params.Plan()
+		if err != nil {
+			return nil, err
+		}
+		plain = append(plain, plotter.XY{X: x, Y: plan.RelativeError})
+		const middle = 1e7 // keys, where the error is that of the closed form
+		merged = append(merged, plotter.XY{X: x, Y: plan.StdErr(middle, 2) / middle})
 		square := 0.0
 		for run := range e.sketches() {
 			step()

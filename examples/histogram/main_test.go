@@ -91,8 +91,12 @@ func TestErrorsOfGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	plan, err := g.params.Plan()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for users, want := range map[float64]float64{0: 1.35, 10: 1.51, 30: 2.22, 100: 6.09, 1000: 82} {
-		if got := g.params.StdErr(users); math.Abs(got/want-1) > 0.02 {
+		if got := plan.StdErr(users); math.Abs(got/want-1) > 0.02 {
 			t.Errorf("%v users: %.3g, want %.3g", users, got, want)
 		}
 	}

@@ -138,7 +138,7 @@ func (f *keysFn) ProcessElement(shard int, emit func(string)) {
 func TestLongDistinct(t *testing.T) {
 	o := full(t)
 	o.elements = 100_000_000
-	p := must[distinct.Plan](t)(distinct.Params{Epsilon: 1}.Plan(0.01, 1e10, 1)).Params
+	p := must[distinct.Params](t)(distinct.Params{Epsilon: 1}.Fit(0.01, 1e10, 1))
 	p.Seed = hashing.NewSeed()
 	encoded, took := released(t, o, func(s beam.Scope) (beam.PCollection, error) {
 		return dpbeam.DistinctKeys(s, p, beam.ParDo(s, &keysFn{o.elements, o.shards}, shards(s, o)))

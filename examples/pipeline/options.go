@@ -136,12 +136,10 @@ func (o options) releases() (r releases, err error) {
 		return r, err
 	}
 	if o.count != "frequent" {
-		plan, err := distinct.Params{Epsilon: share}.Plan(o.relative, o.largest, 1)
+		p, err := distinct.Params{Epsilon: share, Seed: hashing.NewSeed()}.Fit(o.relative, o.largest, 1)
 		if err != nil {
 			return r, err
 		}
-		p := plan.Params
-		p.Seed = hashing.NewSeed()
 		r.distinct = &p
 		cost, err := p.Guarantee().Stable(unit, 1) // an element adds or removes one key at most
 		if err != nil {

@@ -43,7 +43,7 @@ func TestAccuracy(t *testing.T) {
 				covered++
 			}
 		}
-		sd := p.StdErr(float64(n))
+		sd := planned(p).StdErr(float64(n))
 		dptest.Alarm(t, 3e-10)
 		require.InDelta(t, 0, sum/runs, sd*(7/math.Sqrt(runs)+0.07), "n = %d", n)
 		require.InDelta(t, 1, squares/runs/(sd*sd), 0.65, "n = %d", n)

@@ -1,115 +1,62 @@
 package distinct
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 
-	"github.com/dpsketch/dpsketch/internal/enum"
 	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/sizes"
+	"github.com/dpsketch/dpsketch/kor"
 )
 
-// Part is one of the sets that two sets A and B make.
-type Part uint8
+// weights are by what A∪B, A∩B, A∖B and B∖A count the sizes of A∖B, B∖A and A∩B.
+var weights = [...]vector{sizes.Union: {1, 1, 1}, sizes.Intersection: {0, 0, 1}, sizes.OnlyA: {1, 0, 0}, sizes.OnlyB: {0, 1, 0}}
 
-const (
-	PartUnion        Part = iota + 1 // A∪B
-	PartIntersection                 // A∩B
-	PartOnlyA                        // A∖B
-	PartOnlyB                        // B∖A
-)
-
-var partNames = []string{PartUnion: "union", PartIntersection: "intersection", PartOnlyA: "only A", PartOnlyB: "only B"}
-
-// String returns the name, such as "only A".
-func (of Part) String() string { return enum.Name(of, partNames, "Part") }
-
-// weights returns by what the part counts the sizes of A∖B, B∖A and A∩B; false for no Part.
-func (of Part) weights() (w vector, ok bool) {
-	switch of {
-	case PartUnion:
-		return vector{1, 1, 1}, true
-	case PartIntersection:
-		return vector{0, 0, 1}, true
-	case PartOnlyA:
-		return vector{1, 0, 0}, true
-	case PartOnlyB:
-		return vector{0, 1, 0}, true
-	}
-	return vector{}, false
-}
-
-// Comparison holds the estimated sizes of A∪B, A∩B, A∖B and B∖A for the sets of two releases:
-// public and immutable. What the releases promise holds for it: it is post-processing of both.
-// Where the releases tell nothing together, as of sets far beyond [Params.Largest], it has no
-// estimates, but still intervals, by the sizes of A and of B alone. The zero Comparison answers
-// NaN.
-type Comparison struct {
+// comparison is the fit of two releases. Where they tell nothing together, as of sets far beyond
+// [Plan].Largest, it has no estimates, but still intervals, by the sizes of A and of B alone.
+type comparison struct {
 	theta vector // sizes of A∖B, B∖A, A∩B
 	cov   matrix // of their errors, for Poisson sizes; +Inf on the diagonal if there is none
 	of    [2]*Sketch
-	valid bool
+}
+
+// part is one of the four sizes.
+type part struct {
+	*comparison
+	place int
 }
 
 // known reports whether there are estimates.
-func (c *Comparison) known() bool { return c != nil && c.valid && !math.IsInf(c.cov[0][0], 1) }
+func (c *comparison) known() bool { return !math.IsInf(c.cov[0][0], 1) }
 
-// Union returns the estimated size of A∪B. All four estimates are close to unbiased, and so they
-// can be negative; NaN where there is none.
-func (c *Comparison) Union() float64 { return c.Estimate(PartUnion) }
-
-// Intersection returns the estimated size of A∩B.
-func (c *Comparison) Intersection() float64 { return c.Estimate(PartIntersection) }
-
-// OnlyA returns the estimated size of A∖B.
-func (c *Comparison) OnlyA() float64 { return c.Estimate(PartOnlyA) }
-
-// OnlyB returns the estimated size of B∖A.
-func (c *Comparison) OnlyB() float64 { return c.Estimate(PartOnlyB) }
-
-// Estimate returns the estimated size of a part. NaN where there is none, and if there is no such
-// Part.
-func (c *Comparison) Estimate(of Part) float64 {
-	w, ok := of.weights()
-	if !c.known() || !ok {
+// Estimate is close to unbiased, and so it can be negative.
+func (p part) Estimate() float64 {
+	if !p.known() {
 		return math.NaN()
 	}
-	return c.theta.dot(w)
+	return p.theta.dot(weights[p.place])
 }
 
-// StdErr returns the standard error of the estimate, +Inf where there is none, and NaN if there is
-// no such Part.
-func (c *Comparison) StdErr(of Part) float64 {
-	w, ok := of.weights()
-	if c == nil || !c.valid || !ok {
-		return math.NaN()
-	}
-	// The information is that for Poisson numbers of keys, whose own variance is their mean. For
-	// the sets as they are that part is no error (see kor.Params.StdErr); a fiftieth is kept as a
-	// floor.
-	if !c.known() {
+// StdErr is from the information for Poisson numbers of keys, whose own variance is their mean. For
+// the sets as they are that part is no error (see [kor.Plan.StdErr]); a fiftieth is kept as a
+// floor.
+func (p part) StdErr() float64 {
+	if !p.known() {
 		return math.Inf(1)
 	}
-	v := w.dot(c.cov.times(w))
-	return math.Sqrt(max(v-max(c.theta.dot(w), 0), v/50))
+	w := weights[p.place]
+	v := w.dot(p.cov.times(w))
+	return math.Sqrt(max(v-max(p.theta.dot(w), 0), v/50))
 }
 
 // Interval returns the estimate and at both sides of it the standard errors that the confidence
-// asks for, at least 0. The coverage at 0.95 is between 0.92 and 0.98 for sizes up to
-// [Params.Largest] and ε up to 4, and may be .89 for few keys or a small ε. For more ε there is so
-// little noise that an overlap of a few keys with a set that fills most cells is no normal number,
-// and 0.8 is usual. Where there is no estimate it is what intervals for A and B, which hold
-// together, leave possible. NaN for a confidence outside [0, 1) and if there is no such Part.
-func (c *Comparison) Interval(of Part, confidence float64) (lo, hi float64) {
-	_, ok := of.weights()
-	switch {
-	case !limits.Confidence(confidence) || c == nil || !c.valid || !ok:
-		return math.NaN(), math.NaN()
-	case !c.known():
-		return c.bounds(of, confidence)
+// asks for. Where there is no estimate it is what intervals for A and B, which hold together, leave
+// possible.
+func (p part) Interval(confidence float64) (lo, hi float64) {
+	if !p.known() {
+		return p.bounds(p.place, confidence)
 	}
-	e, reach := c.Estimate(of), c.StdErr(of)
+	e, reach := p.Estimate(), p.StdErr()
 	if z := normalQuantile(confidence); z > 0 {
 		reach *= z
 	} else if !math.IsNaN(reach) {
@@ -119,7 +66,7 @@ func (c *Comparison) Interval(of Part, confidence float64) (lo, hi float64) {
 }
 
 // bounds returns what intervals for |A| and |B| leave possible.
-func (c *Comparison) bounds(of Part, confidence float64) (lo, hi float64) {
+func (c *comparison) bounds(place int, confidence float64) (lo, hi float64) {
 	var least, most [2]float64
 	for i, s := range c.of {
 		least[i], most[i] = 0, math.Inf(1) // for a confidence that is rounded to 1
@@ -127,41 +74,43 @@ func (c *Comparison) bounds(of Part, confidence float64) (lo, hi float64) {
 			least[i], most[i] = s.Interval(each)
 		}
 	}
-	switch of {
-	case PartUnion:
+	switch place {
+	case sizes.Union:
 		return max(least[0], least[1]), most[0] + most[1]
-	case PartIntersection:
+	case sizes.Intersection:
 		return 0, min(most[0], most[1])
-	case PartOnlyA:
+	case sizes.OnlyA:
 		return max(least[0]-most[1], 0), most[0]
 	}
 	return max(least[1]-most[0], 0), most[1]
-}
-
-// String returns the four sizes with their standard errors, or the bounds at 95 %.
-func (c *Comparison) String() string {
-	if c == nil || !c.valid {
-		return "distinct.Comparison (empty)"
-	}
-	text := ""
-	for of := PartUnion; of <= PartOnlyB; of++ {
-		if c.known() {
-			text += fmt.Sprintf(", %v %.6g ± %.3g", of, c.Estimate(of), c.StdErr(of))
-		} else {
-			lo, hi := c.Interval(of, 0.95)
-			text += fmt.Sprintf(", %v between %.6g and %.6g", of, lo, hi)
-		}
-	}
-	return text[2:]
 }
 
 // Compare estimates the sizes of A∪B, A∩B, A∖B and B∖A from releases of A and B. They need bits, so
 // a CountShare below 1, and the same Seed, Cells and Levels; ε and CountShare may differ. It is
 // post-processing and costs no budget.
 //
+// The coverage of intervals at 0.95 is between 0.92 and 0.98 for sizes up to Plan.Largest and ε up
+// to 4, and may be .89 for few keys or a small ε. For more ε there is so little noise that an
+// overlap of a few keys with a set that fills most cells is no normal number, and 0.8 is usual.
+// Where the releases tell nothing together, as of sets far beyond Plan.Largest, there are no
+// estimates, but still intervals.
+//
 // The error wraps [ErrMismatch] if a release is nil, zero or without bits, if both are one and the
 // same release, or if Seed, Cells or Levels differ.
-func Compare(a, b *Sketch) (*Comparison, error) {
+func Compare(a, b *Sketch) (*kor.Comparison, error) {
+	c, err := compare(a, b)
+	if err != nil {
+		return nil, err
+	}
+	var parts sizes.Parts
+	for place := range parts {
+		parts[place] = part{c, place}
+	}
+	return &kor.Comparison{Parts: parts}, nil
+}
+
+// compare is Compare as it is fitted.
+func compare(a, b *Sketch) (*comparison, error) {
 	if err := compatible(a, b); err != nil {
 		return nil, err
 	}
@@ -172,7 +121,7 @@ func Compare(a, b *Sketch) (*Comparison, error) {
 	}
 	m.observe(a, b)
 	theta, cov := m.fit(a.Estimate(), b.Estimate())
-	return &Comparison{theta: theta, cov: cov, of: [2]*Sketch{a, b}, valid: true}, nil
+	return &comparison{theta: theta, cov: cov, of: [2]*Sketch{a, b}}, nil
 }
 
 // compatible returns an error unless the releases can be compared.

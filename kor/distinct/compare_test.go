@@ -8,6 +8,8 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/sizes"
+	"github.com/dpsketch/dpsketch/kor"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 )
@@ -153,21 +155,21 @@ func TestCompareAccuracy(t *testing.T) {
 	p := Params{Epsilon: 3, Cells: 256, Levels: 8, CountShare: 0.1, Seed: hashing.Seed{1}}
 	const runs = 250
 	for _, sets := range [][3]int{{0, 0, 1500}, {800, 0, 700}, {500, 500, 500}, {700, 800, 0}} {
-		truth := map[Part]float64{
-			PartUnion: float64(sets[0] + sets[1] + sets[2]), PartIntersection: float64(sets[2]), PartOnlyA: float64(sets[0]), PartOnlyB: float64(sets[1]),
+		truth := map[int]float64{
+			sizes.Union: float64(sets[0] + sets[1] + sets[2]), sizes.Intersection: float64(sets[2]), sizes.OnlyA: float64(sets[0]), sizes.OnlyB: float64(sets[1]),
 		}
-		squares, stated, covered, sum := map[Part]float64{}, map[Part]float64{}, map[Part]int{}, map[Part]float64{}
+		squares, stated, covered, sum := map[int]float64{}, map[int]float64{}, map[int]int{}, map[int]float64{}
 		for range runs {
 			a, b := pair(t, p, rng, sets[0], sets[1], sets[2])
 			c, err := Compare(a, b)
 			require.NoError(t, err)
-			require.InDelta(t, c.Union(), c.OnlyA()+c.OnlyB()+c.Intersection(), 1e-6)
+			require.InDelta(t, c.Union().Estimate(), c.OnlyA().Estimate()+c.OnlyB().Estimate()+c.Intersection().Estimate(), 1e-6)
 			for of, want := range truth {
-				e := c.Estimate(of) - want
+				e := sized(c, of).Estimate() - want
 				squares[of] += e * e
 				sum[of] += e
-				stated[of] += c.StdErr(of) * c.StdErr(of)
-				if lo, hi := c.Interval(of, 0.95); lo <= want && want <= hi {
+				stated[of] += sized(c, of).StdErr() * sized(c, of).StdErr()
+				if lo, hi := sized(c, of).Interval(0.95); lo <= want && want <= hi {
 					covered[of]++
 				}
 			}
@@ -203,9 +205,9 @@ func TestCompareSolves(t *testing.T) {
 		p := Params{Epsilon: c.epsilon, Cells: c.cells, Levels: c.levels, CountShare: c.share, Seed: hashing.Seed{1}}
 		for range 100 {
 			a, b := pair(t, p, rng, c.sets[0], c.sets[1], c.sets[2])
-			m, err := Compare(a, b)
+			m, err := compare(a, b)
 			require.NoError(t, err)
-			if math.IsInf(m.StdErr(PartUnion), 1) {
+			if !m.known() {
 				if c.within {
 					unknown++
 				}
@@ -230,10 +232,10 @@ func TestCompareSolves(t *testing.T) {
 func TestCompareAtTheEnds(t *testing.T) {
 	turns, err := Compare(shown(8, 1, 7878310922938387717, 52), shown(8, 2, 7914917241258675509, 45))
 	require.NoError(t, err)
-	require.Less(t, turns.StdErr(PartUnion), 20.0)
+	require.Less(t, sized(turns, sizes.Union).StdErr(), 20.0)
 	full, err := Compare(shown(4, 1, 15563871314874398639, 34), shown(4, 2, 17282422625313746935, 28))
 	require.NoError(t, err)
-	require.True(t, math.IsInf(full.StdErr(PartUnion), 1), "%v", full)
+	require.True(t, math.IsInf(sized(full, sizes.Union).StdErr(), 1), "%v", full)
 }
 
 // Of sets of no keys and of few the estimates are unbiased too, as they can be negative. A mean of
@@ -244,22 +246,22 @@ func TestCompareOfSmallSets(t *testing.T) {
 	const runs = 800
 	for _, keys := range []int{0, 10} {
 		unknown := 0
-		var sum, squares [PartOnlyB + 1]float64
+		var sum, squares [sizes.OnlyB + 1]float64
 		for range runs {
 			a, b := pair(t, p, rng, keys, 0, 0)
 			c, err := Compare(a, b)
 			require.NoError(t, err)
-			if !c.known() {
+			if math.IsNaN(c.Union().Estimate()) {
 				unknown++
 				continue
 			}
-			for of, truth := range map[Part]float64{PartUnion: float64(keys), PartIntersection: 0, PartOnlyA: float64(keys), PartOnlyB: 0} {
-				e := c.Estimate(of) - truth
+			for of, truth := range map[int]float64{sizes.Union: float64(keys), sizes.Intersection: 0, sizes.OnlyA: float64(keys), sizes.OnlyB: 0} {
+				e := sized(c, of).Estimate() - truth
 				sum[of] += e
 				squares[of] += e * e
 			}
 		}
-		for of := PartUnion; of <= PartOnlyB; of++ {
+		for of := sizes.Union; of <= sizes.OnlyB; of++ {
 			known := float64(runs - unknown)
 			sd := math.Sqrt(squares[of] / known)
 			dptest.Alarm(t, 1e-11)
@@ -276,7 +278,7 @@ func TestUnionBeyondLargest(t *testing.T) {
 	const runs = 300
 	for _, epsilon := range []float64{4, 8} {
 		p := Params{Epsilon: epsilon, Cells: 256, Levels: 4, CountShare: 0.02, Seed: hashing.Seed{1}}
-		keys := 100 * p.Largest()
+		keys := 100 * planned(p).Largest
 		answers, missed := map[int]int{}, map[int]int{}
 		for range runs {
 			p.Seed = hashing.NewSeed()
@@ -342,21 +344,16 @@ func TestZeroComparison(t *testing.T) {
 	a, b := released(t, small, run(0, 100)...), released(t, small, run(50, 150)...)
 	good, err := Compare(a, b)
 	require.NoError(t, err)
-	for _, c := range []*Comparison{nil, {}} {
-		lo, hi := c.Interval(PartUnion, 0.9)
-		require.True(t, math.IsNaN(c.Union()) && math.IsNaN(c.StdErr(PartUnion)) && math.IsNaN(lo) && math.IsNaN(hi))
+	for _, c := range []*kor.Comparison{nil, {}} {
+		lo, hi := c.Union().Interval(0.9)
+		require.True(t, math.IsNaN(c.Union().Estimate()) && math.IsNaN(c.Union().StdErr()) && math.IsNaN(lo) && math.IsNaN(hi))
 		require.NotEmpty(t, c.String())
 	}
-	for _, of := range []Part{0, 5} {
-		lo, hi := good.Interval(of, 0.9)
-		require.True(t, math.IsNaN(good.Estimate(of)) && math.IsNaN(good.StdErr(of)) && math.IsNaN(lo) && math.IsNaN(hi))
-	}
-	lo, hi := good.Interval(PartUnion, 1)
+	lo, hi := sized(good, sizes.Union).Interval(1)
 	require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
-	lo, hi = good.Interval(PartUnion, 0)
+	lo, hi = sized(good, sizes.Union).Interval(0)
 	require.Equal(t, lo, hi)
-	require.Equal(t, "only A", PartOnlyA.String())
-	var zero Cardinality
+	var zero kor.Cardinality
 	lo, hi = zero.Interval(0.9)
 	require.True(t, math.IsNaN(zero.Estimate()) && math.IsNaN(zero.StdErr()) && math.IsNaN(lo) && math.IsNaN(hi))
 	require.NotEmpty(t, zero.String())
@@ -373,10 +370,10 @@ func TestNothingToCompare(t *testing.T) {
 	a, b := released(t, p, run(0, 100)...), released(t, p, run(50, 150)...)
 	c, err := Compare(a, b)
 	require.NoError(t, err)
-	for of := PartUnion; of <= PartOnlyB; of++ {
-		lo, hi := c.Interval(of, 0.95)
-		require.Equal(t, math.IsInf(c.StdErr(of), 1), math.IsNaN(c.Estimate(of)))
-		require.True(t, 0 <= lo && lo <= hi && !math.IsNaN(c.StdErr(of)))
+	for of := sizes.Union; of <= sizes.OnlyB; of++ {
+		lo, hi := sized(c, of).Interval(0.95)
+		require.Equal(t, math.IsInf(sized(c, of).StdErr(), 1), math.IsNaN(sized(c, of).Estimate()))
+		require.True(t, 0 <= lo && lo <= hi && !math.IsNaN(sized(c, of).StdErr()))
 	}
 	sketches := []*Sketch{a, b}
 	for range 40 {
@@ -392,7 +389,7 @@ func TestNothingToCompare(t *testing.T) {
 	a, b = released(t, p, 1), released(t, p, 2)
 	c, err = Compare(a, b)
 	require.NoError(t, err)
-	require.Equal(t, math.IsInf(c.StdErr(PartUnion), 1), math.IsNaN(c.Union()))
+	require.Equal(t, math.IsInf(sized(c, sizes.Union).StdErr(), 1), math.IsNaN(c.Union().Estimate()))
 }
 
 // Sets far beyond Largest have no estimates and no "± +Inf", but bounds, which are those of Union
@@ -405,7 +402,7 @@ func TestBoundsWithoutEstimates(t *testing.T) {
 		a, b := pair(t, p, rng, 10_000, 20_000, 30_000)
 		c, err := Compare(a, b)
 		require.NoError(t, err)
-		if c.known() {
+		if !math.IsNaN(c.Union().Estimate()) {
 			continue
 		}
 		without++
@@ -414,15 +411,15 @@ func TestBoundsWithoutEstimates(t *testing.T) {
 		union, err := Union(a, b)
 		require.NoError(t, err)
 		lo, hi := union.Interval(0.999)
-		least, most := c.Interval(PartUnion, 0.999)
+		least, most := sized(c, sizes.Union).Interval(0.999)
 		require.Equal(t, [2]float64{lo, hi}, [2]float64{least, most})
-		for of, truth := range map[Part]float64{PartUnion: 60_000, PartIntersection: 30_000, PartOnlyA: 10_000, PartOnlyB: 20_000} {
-			require.True(t, math.IsNaN(c.Estimate(of)) && math.IsInf(c.StdErr(of), 1))
-			lo, hi := c.Interval(of, 1-1e-11)
+		for of, truth := range map[int]float64{sizes.Union: 60_000, sizes.Intersection: 30_000, sizes.OnlyA: 10_000, sizes.OnlyB: 20_000} {
+			require.True(t, math.IsNaN(sized(c, of).Estimate()) && math.IsInf(sized(c, of).StdErr(), 1))
+			lo, hi := sized(c, of).Interval(1 - 1e-11)
 			dptest.Alarm(t, 1e-11)
 			require.True(t, 0 <= lo && lo <= truth && truth <= hi, "%v: [%v, %v]", of, lo, hi)
 		}
-		lo, hi = c.Interval(PartUnion, 1-0x1p-53)
+		lo, hi = sized(c, sizes.Union).Interval(1 - 0x1p-53)
 		require.True(t, lo == 0 && math.IsInf(hi, 1) || lo <= hi)
 	}
 	require.Greater(t, without, 5)

@@ -38,7 +38,7 @@
 //
 //	√((ln² 2/n)·(1 + Var Z/n)) ≈ 0.693/√n    for sizes from 2n to 2^L·n/4,
 //
-// and √2/ε keys for small sets; [Params.StdErr] has the number for all sizes. In percent at n =
+// and √2/ε keys for small sets; [Plan.StdErr] has the number for all sizes. In percent at n =
 // 2048, L = 22 (5.6 KB in memory; a release without bits is 70 bytes), ε = 1:
 //
 //	keys                        10    100   1000    10⁴    10⁵   10⁶ to 10⁹

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/sizes"
 	"github.com/stretchr/testify/require"
 )
 
@@ -42,7 +43,7 @@ func TestCodec(t *testing.T) {
 		dptest.Codec(t, s, dptest.DeepEqual[Sketch])
 		data, err := s.MarshalBinary()
 		require.NoError(t, err)
-		require.Len(t, data, s.Params().Size())
+		require.Len(t, data, planned(s.Params()).Bytes)
 	}
 	dptest.Codec(t, sampleRunning(), dptest.DeepEqual[Running])
 	dptest.Codec(t, sampleWindows(), dptest.DeepEqual[Windows])
@@ -160,8 +161,8 @@ func useDecoded(t *testing.T, data []byte) {
 		other.id = other.id.Derive(1)
 		c, err := Compare(s, &other)
 		require.NoError(t, err)
-		require.Equal(t, math.IsNaN(c.Union()), math.IsInf(c.StdErr(PartUnion), 1))
-		require.False(t, math.IsInf(c.Union(), 0) || math.IsNaN(c.StdErr(PartUnion)))
+		require.Equal(t, math.IsNaN(c.Union().Estimate()), math.IsInf(sized(c, sizes.Union).StdErr(), 1))
+		require.False(t, math.IsInf(c.Union().Estimate(), 0) || math.IsNaN(sized(c, sizes.Union).StdErr()))
 		third := other
 		third.id = third.id.Derive(1)
 		union, err := Union(s, &other, &third)

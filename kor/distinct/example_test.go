@@ -4,18 +4,18 @@ import (
 	"fmt"
 
 	"github.com/dpsketch/dpsketch/hashing"
+	"github.com/dpsketch/dpsketch/kor"
 	"github.com/dpsketch/dpsketch/kor/distinct"
 )
 
 // Two servers see the visits of one site, and one number is published: how many visitors there
 // were.
 func Example() {
-	plan, err := distinct.Params{Epsilon: 1}.Plan(0.02, 1e9, 1) // error 2 %, up to 10⁹ visitors
+	// the Seed is public: hashing.NewSeed(). An error of 2 %, up to 10⁹ visitors
+	p, err := distinct.Params{Epsilon: 1, Seed: hashing.Seed{1, 2, 3}}.Fit(0.02, 1e9, 1)
 	if err != nil {
 		panic(err)
 	}
-	p := plan.Params
-	p.Seed = hashing.Seed{1, 2, 3} // public: hashing.NewSeed()
 	server := func(from, to int) *distinct.Builder {
 		b, err := distinct.New(p)
 		if err != nil {
@@ -47,12 +47,11 @@ func Example() {
 // Two parties that show each other nothing but releases learn how many users they have together and
 // in common.
 func ExampleCompare() {
-	plan, err := distinct.Params{Epsilon: 2}.Plan(0.05, 1e6, 2) // an error of 5 % for the union
+	// an error of 5 % for the union; the Seed is agreed on before anybody looks at data
+	p, err := distinct.Params{Epsilon: 2, Seed: hashing.Seed{1, 2, 3}}.Fit(0.05, 1e6, 2)
 	if err != nil {
 		panic(err)
 	}
-	p := plan.Params
-	p.Seed = hashing.Seed{1, 2, 3} // agreed on before anybody looks at data
 	party := func(from, to uint64) []byte {
 		b, err := distinct.New(p)
 		if err != nil {
@@ -79,17 +78,30 @@ func ExampleCompare() {
 	if err != nil {
 		panic(err)
 	}
-	near := func(of distinct.Part, want float64) bool {
-		lo, hi := c.Interval(of, 1-1e-9)
+	near := func(size kor.Cardinality, want float64) bool {
+		lo, hi := size.Interval(1 - 1e-9)
 		return lo <= want && want <= hi && hi-lo < 60_000
 	}
-	fmt.Println("90000 together:", near(distinct.PartUnion, 90_000))
-	fmt.Println("20000 in common:", near(distinct.PartIntersection, 20_000))
-	fmt.Println("40000 in the first only:", near(distinct.PartOnlyA, 40_000))
+	fmt.Println("90000 together:", near(c.Union(), 90_000))
+	fmt.Println("20000 in common:", near(c.Intersection(), 20_000))
+	fmt.Println("40000 in the first only:", near(c.OnlyA(), 40_000))
 	// Output:
 	// 90000 together: true
 	// 20000 in common: true
 	// 40000 in the first only: true
+}
+
+// What a sketch of the default size tells.
+func ExampleParams_Plan() {
+	plan, err := distinct.Params{Epsilon: 1}.Plan()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(plan)
+	fmt.Printf("1000 keys ± %.0f\n", plan.StdErr(1000))
+	// Output:
+	// 24 levels of 2048 cells, 70 bytes a release: error 1.5 %, up to 8.59e+09 keys
+	// 1000 keys ± 9
 }
 
 // A total after every day, all of them for one ε.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/sizes"
 	"github.com/stretchr/testify/require"
 )
 
@@ -79,7 +80,7 @@ func TestLongPlainCount(t *testing.T) {
 			off *= 100 / c.keys
 		}
 		t.Logf("share %v, %g keys: %.4g (stated %.4g, at most %.3g), coverage %.3f", c.share, c.keys, off,
-			p.StdErr(c.keys)*off/f.rmse(), c.most, f.coverage())
+			planned(p).StdErr(c.keys)*off/f.rmse(), c.most, f.coverage())
 		require.LessOrEqual(t, off, c.most)
 		require.Greater(t, f.coverage(), 0.93)
 	}
@@ -93,25 +94,25 @@ func TestLongUnionOfTwo(t *testing.T) {
 	for _, jaccard := range []float64{0, 0.1, 0.5, 0.9, 1} {
 		both := int(jaccard * size)
 		only := (size - both) / 2
-		var all [PartOnlyB + 1]figures
+		var all [sizes.OnlyB + 1]figures
 		for range runs {
 			a, b := pair(t, p, rng, only, size-both-only, both)
 			c, err := Compare(a, b)
 			require.NoError(t, err)
-			for of, truth := range map[Part]float64{
-				PartUnion: size, PartIntersection: float64(both), PartOnlyA: float64(only), PartOnlyB: float64(size - both - only),
+			for of, truth := range map[int]float64{
+				sizes.Union: size, sizes.Intersection: float64(both), sizes.OnlyA: float64(only), sizes.OnlyB: float64(size - both - only),
 			} {
-				e, reach := c.Estimate(of), 1.96*c.StdErr(of)
+				e, reach := sized(c, of).Estimate(), 1.96*sized(c, of).StdErr()
 				all[of].add(e, truth, e-reach, e+reach)
 			}
 		}
-		for of := PartUnion; of <= PartOnlyB; of++ {
+		for of := sizes.Union; of <= sizes.OnlyB; of++ {
 			t.Logf("Jaccard %.1f, %v: %.3g %% of the union, coverage %.3f", jaccard, of, 100*all[of].rmse()/size, all[of].coverage())
 			// [.93, .98] and two standard errors
 			require.Greater(t, all[of].coverage(), 0.92, "%v", of)
 			require.Less(t, all[of].coverage(), 0.985, "%v", of)
 		}
-		require.LessOrEqual(t, 100*all[PartUnion].rmse()/size, 4.9*(1+3/math.Sqrt(2*runs)))
+		require.LessOrEqual(t, 100*all[sizes.Union].rmse()/size, 4.9*(1+3/math.Sqrt(2*runs)))
 	}
 }
 
@@ -170,8 +171,8 @@ func TestLongRunningTotals(t *testing.T) {
 func TestLongShards(t *testing.T) {
 	dptest.NeedsLong(t)
 	const keys, shards = 100_000_000, 64
-	p := planOf(t, Params{Epsilon: 1}, 0.01, 1e10, 1).Params
-	p.Seed = hashing.NewSeed()
+	p, err := Params{Epsilon: 1, Seed: hashing.NewSeed()}.Fit(0.01, 1e10, 1)
+	require.NoError(t, err)
 	start, moved := time.Now(), 0
 	all := builder(t, p)
 	for shard := range uint64(shards) {

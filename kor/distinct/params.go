@@ -26,10 +26,11 @@ type Params struct {
 	// Epsilon is ε of the whole release, in [2⁻³⁰, 44].
 	Epsilon float64
 	// Cells is n, the number of bits of a level, at least 16. The relative
-	// error of a count is 0.69/√n.
+	// error of a count is 0.69/√n. 0 is 2048, for 1.5 %.
 	Cells int
 	// Levels is L, in [1, 64]: level i < L−1 takes the fraction 2^{−i−1} of the
 	// keys, the last one the rest. Counts up to 2^L·n/4 keep the full accuracy.
+	// 0 is 24, for 8·10⁹ keys.
 	Levels int
 	// CountShare is the fraction of ε, in (0, 1], that is spent on the count.
 	// The rest is spent on the noisy bits, which [Compare] and [Union] need. 0
@@ -46,8 +47,22 @@ func bad(field string, value any, want string) error {
 	return fault.Params("distinct", field, value, want)
 }
 
-// normal returns the Params with the default for CountShare.
+// seeded returns the Params with a Seed, for what does not depend on it.
+func (p Params) seeded() Params {
+	if p.Seed.IsZero() {
+		p.Seed = hashing.Seed{1}
+	}
+	return p
+}
+
+// normal returns the Params with the defaults.
 func (p Params) normal() Params {
+	if p.Cells == 0 {
+		p.Cells = 2048
+	}
+	if p.Levels == 0 {
+		p.Levels = 24
+	}
 	if p.CountShare == 0 {
 		p.CountShare = 1
 	}
@@ -61,9 +76,9 @@ func (p Params) validate() error {
 	}
 	switch {
 	case p.Cells < minCells || p.Cells > maxCells:
-		return bad("Cells", p.Cells, "an integer in [16, 2³¹)")
+		return bad("Cells", p.Cells, "0 or an integer in [16, 2³¹)")
 	case p.Levels < 1 || p.Levels > maxLevels:
-		return bad("Levels", p.Levels, "an integer in [1, 64]")
+		return bad("Levels", p.Levels, "0 or an integer in [1, 64]")
 	case p.words() > maxBits/64:
 		return bad("Cells", p.Cells, fmt.Sprintf("at most 2³³ bits in all: %d levels of %d cells take %d bytes",
 			p.Levels, p.Cells, 8*p.words()))
@@ -106,7 +121,7 @@ var unit = budget.Key(budget.AddRemove)
 // Guarantee returns what a release of these Params promises: ε-differential privacy when one key is
 // added with all its occurrences, or removed with all of them. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
-	if p.validate() != nil {
+	if p = p.normal(); p.validate() != nil {
 		return budget.Guarantee{}
 	}
 	bits, count := p.split()
@@ -147,15 +162,4 @@ func (p Params) laws() (l laws, err error) {
 		l.flips, err = noise.RandomizedResponse(bits)
 	}
 	return l, err
-}
-
-// Size returns the length in bytes of the encoding of a release; 0 if the Params are invalid.
-func (p Params) Size() int {
-	switch {
-	case p.validate() != nil:
-		return 0
-	case p.published():
-		return fixedSize + 8*int(p.words())
-	}
-	return fixedSize
 }

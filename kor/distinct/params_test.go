@@ -22,7 +22,7 @@ func TestInvalidParams(t *testing.T) {
 		"−1 cells":    func(p *Params) { p.Cells = -1 },
 		"huge cells":  func(p *Params) { p.Cells = math.MaxInt },
 		"2 GiB":       func(p *Params) { p.Cells, p.Levels = 1<<30, 9 },
-		"no levels":   func(p *Params) { p.Levels = 0 },
+		"−1 levels":   func(p *Params) { p.Levels = -1 },
 		"65 levels":   func(p *Params) { p.Levels = 65 },
 		"zero seed":   func(p *Params) { p.Seed = hashing.Seed{} },
 		"share < 0":   func(p *Params) { p.CountShare = -0.1 },
@@ -36,16 +36,21 @@ func TestInvalidParams(t *testing.T) {
 		_, err := New(p)
 		require.ErrorIs(t, err, ErrParams, name)
 		require.False(t, p.Guarantee().Promises(), name)
-		require.Zero(t, p.Size(), name)
-		require.True(t, math.IsNaN(p.StdErr(10)) && math.IsNaN(p.RelativeError(1)) && math.IsNaN(p.RelativeError(2)) && math.IsNaN(p.Largest()), name)
+		plan, err := p.Plan()
+		if name == "zero seed" { // a Plan does without
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorIs(t, err, ErrParams, name)
+		require.True(t, math.IsNaN(plan.StdErr(10)) && math.IsNaN(plan.UnionError(2)), name)
 	}
 	for _, size := range []float64{-1, math.NaN(), math.Inf(1)} {
-		require.True(t, math.IsNaN(small.StdErr(size)))
+		require.True(t, math.IsNaN(planned(small).StdErr(size)))
 	}
-	require.True(t, math.IsNaN(small.RelativeError(0)) && math.IsNaN(small.RelativeError(1<<20)))
+	require.True(t, math.IsNaN(planned(small).UnionError(1)) && math.IsNaN(planned(small).UnionError(1<<20)))
 	whole := small
 	whole.CountShare = 1
-	require.True(t, math.IsNaN(whole.RelativeError(2)), "no bits, no union")
+	require.True(t, math.IsNaN(planned(whole).UnionError(2)), "no bits, no union")
 }
 
 // A CountShare of 0, or of −0, is one of 1; and the limits are what New accepts.
@@ -58,10 +63,11 @@ func TestDefaults(t *testing.T) {
 		require.Nil(t, s.bits)
 		data, err := s.MarshalBinary()
 		require.NoError(t, err)
-		require.Len(t, data, p.Size())
+		require.Len(t, data, planned(p).Bytes)
 		require.Equal(t, budget.PureDP(1, budget.Key(budget.AddRemove)), s.Guarantee())
 		require.NoError(t, builder(t, small.normal()).RestorePrivateState(privateBytes(t, builder(t, small))))
 	}
+	require.Equal(t, Params{Epsilon: 1, Cells: 2048, Levels: 24, CountShare: 1, Seed: hashing.Seed{1}}, released(t, Params{Epsilon: 1, Seed: hashing.Seed{1}}, 1).Params())
 	for _, p := range []Params{
 		{Epsilon: 0x1p-30, Cells: 16, Levels: 1, Seed: hashing.Seed{1}}, {Epsilon: 44, Cells: 17, Levels: 64, CountShare: 0.5, Seed: hashing.Seed{1}},
 		{Epsilon: 0x1p-29, Cells: 16, Levels: 1, CountShare: 0.5 - 0x1p-40, Seed: hashing.Seed{1}},
@@ -77,7 +83,7 @@ func TestDefaults(t *testing.T) {
 		require.NoError(t, err)
 		lo, hi := s.Interval(0.95)
 		require.True(t, lo <= hi && !math.IsNaN(s.Estimate()))
-		require.Positive(t, p.StdErr(100))
+		require.Positive(t, planned(p).StdErr(100))
 	}
 }
 
@@ -100,59 +106,53 @@ func TestStdErr(t *testing.T) {
 	for size, want := range map[float64][2]float64{
 		10: {13.6, 283}, 100: {1.65, 28.8}, 1000: {0.947, 3.44}, 1e4: {1.207, 1.556}, 1e5: {1.499, 1.778}, 1e6: {1.529, 1.803}, 1e9: {1.532, 1.81},
 	} {
-		require.InEpsilon(t, want[0], 100*p.StdErr(size)/size, 0.005)
-		require.InEpsilon(t, want[1], 100*q.StdErr(size)/size, 0.005)
+		require.InEpsilon(t, want[0], 100*planned(p).StdErr(size)/size, 0.005)
+		require.InEpsilon(t, want[1], 100*planned(q).StdErr(size)/size, 0.005)
 	}
-	require.InDelta(t, 1.357, p.StdErr(0), 0.001)
-	for size := 1e5; size <= p.Largest(); size *= 1.3 {
-		require.InEpsilon(t, p.RelativeError(1), p.StdErr(size)/size, 0.03)
-		require.InEpsilon(t, q.RelativeError(1), q.StdErr(size)/size, 0.03)
+	require.InDelta(t, 1.357, planned(p).StdErr(0), 0.001)
+	for size := 1e5; size <= planned(p).Largest; size *= 1.3 {
+		require.InEpsilon(t, planned(p).RelativeError, planned(p).StdErr(size)/size, 0.03)
+		require.InEpsilon(t, planned(q).RelativeError, planned(q).StdErr(size)/size, 0.03)
 	}
 	group := Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
 	for size, want := range map[float64]float64{0: 1.35, 10: 1.51, 30: 2.22, 100: 6.09, 1000: 82} {
-		require.InEpsilon(t, want, group.StdErr(size), 0.006)
+		require.InEpsilon(t, want, planned(group).StdErr(size), 0.006)
 	}
 }
 
-// What Plan returns has the error, and 64 cells less have not.
-func TestPlan(t *testing.T) {
+// What Fit returns has the error, and 64 cells less have not.
+func TestFit(t *testing.T) {
 	for _, sketches := range []int{1, 2, 5} {
 		for _, epsilon := range []float64{0.3, 1, 4} {
 			if epsilon < 1 && sketches > 2 {
 				continue
 			}
-			plan, err := Params{Epsilon: epsilon}.Plan(0.03, 1e8, sketches)
+			p, err := Params{Epsilon: epsilon}.Fit(0.03, 1e8, sketches)
 			require.NoError(t, err)
-			p := plan.Params
 			require.True(t, p.Seed.IsZero())
 			require.Equal(t, sketches == 1, p.CountShare == 1)
-			p.Seed = hashing.Seed{1}
-			require.LessOrEqual(t, p.RelativeError(sketches), 0.03)
-			require.GreaterOrEqual(t, p.Largest(), 1e8)
-			require.Equal(t, Plan{p, sketches, p.RelativeError(sketches), p.Largest(), p.Size()}, planOf(t, p, 0.03, 1e8, sketches))
+			plan := planned(p)
+			require.Equal(t, p, plan.Params)
+			require.LessOrEqual(t, plan.errorOf(sketches), 0.03)
+			require.GreaterOrEqual(t, plan.Largest, 1e8)
 			if sketches == 1 {
-				require.LessOrEqual(t, p.StdErr(1e8), 0.03*1e8*1.02)
+				require.LessOrEqual(t, plan.StdErr(1e8), 0.03*1e8*1.02)
 			}
 			if p.Cells > 64 {
 				p.Cells -= 64
-				require.Greater(t, p.RelativeError(sketches), 0.0299)
+				require.Greater(t, planned(p).errorOf(sketches), 0.0299)
 			}
 		}
 	}
-	plan := planOf(t, Params{Epsilon: 1}, 0.02, 1e9, 1)
-	require.Equal(t, Params{Epsilon: 1, Cells: 1216, Levels: 22, CountShare: 1}, plan.Params)
-	require.Equal(t, "22 levels of 1216 cells, 70 bytes a release: error 2 % of one count, up to 1.28e+09 keys", plan.String())
+	p, err := Params{Epsilon: 1}.Fit(0.02, 1e9, 1)
+	require.NoError(t, err)
+	require.Equal(t, Params{Epsilon: 1, Cells: 1216, Levels: 22, CountShare: 1}, p)
+	require.Equal(t, "22 levels of 1216 cells, 70 bytes a release: error 2 %, up to 1.28e+09 keys", planned(p).String())
 	for _, bad := range [][4]float64{
 		{0, 0.1, 100, 1}, {1, 0, 100, 1}, {1, math.NaN(), 100, 1}, {1, 0.1, 0, 1}, {1, 0.1, math.Inf(1), 1}, {1, 0.1, 100, 0},
 		{1, 1e-9, 100, 1}, {1, 0.02, 1e9, 200}, {0x1p-30, 0.1, 1e9, 2},
 	} {
-		_, err := Params{Epsilon: bad[0]}.Plan(bad[1], bad[2], int(bad[3]))
+		_, err := Params{Epsilon: bad[0]}.Fit(bad[1], bad[2], int(bad[3]))
 		require.ErrorIs(t, err, ErrParams)
 	}
-}
-
-func planOf(t *testing.T, p Params, relative, largest float64, sketches int) Plan {
-	plan, err := p.Plan(relative, largest, sketches)
-	require.NoError(t, err)
-	return plan
 }

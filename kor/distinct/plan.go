@@ -21,45 +21,90 @@ import (
 // maxSketches is the most releases whose union is asked for.
 const maxSketches = 1 << 16
 
-// StdErr returns the standard error, in keys, of the estimate from one release of a set of size
-// keys. NaN for a size that is negative or NaN, and for invalid Params.
-func (p Params) StdErr(size float64) float64 {
+// Plan is what a release will be, before any data is seen.
+type Plan struct {
+	Params Params // filled in
+	// RelativeError is the relative standard error of the count of one release,
+	// √((ln² 2/n)·(1 + Var Z/n)), about 0.69/√n, for sizes from 2·Cells to
+	// Largest.
+	RelativeError float64
+	// Largest is the size 2^L·n/4 up to which a sketch has its accuracy; beyond it
+	// the last level fills up, and the intervals tell.
+	Largest float64
+	Bytes   int // of the encoding of one release
+}
+
+// Plan returns what a release will be. A Seed is not needed yet. The error wraps [ErrParams].
+func (p Params) Plan() (Plan, error) {
 	p = p.normal()
-	if p.validate() != nil || !(size >= 0 && size <= math.MaxFloat64) {
+	laws, err := p.seeded().laws()
+	if err != nil {
+		return Plan{}, err
+	}
+	n := float64(p.Cells)
+	plan := Plan{p, math.Ln2 * math.Sqrt((1+laws.count.Variance()/n)/n), math.Ldexp(n, p.Levels-2), fixedSize}
+	if p.published() {
+		plan.Bytes += 8 * int(p.words())
+	}
+	return plan, nil
+}
+
+// StdErr returns the standard error, in keys, of the estimate from one release of a set of size
+// keys. NaN for a size that is negative or NaN, and for the zero Plan.
+func (p Plan) StdErr(size float64) float64 {
+	if p.Bytes == 0 || !(size >= 0 && size <= math.MaxFloat64) {
 		return math.NaN()
 	}
-	c := newCurve(p)
+	c := newCurve(p.Params.seeded())
 	return c.stdErr(size)
 }
 
-// RelativeError returns the relative standard error of the number of distinct keys in the union of
-// the given number of releases, for sizes from 2·Cells to Largest: √((ln² 2/n)·(1 + Var Z/n)),
-// about 0.69/√n, for one; for more that of [Union], at the worse of equal and disjoint sets. It
-// grows exponentially with the number of releases. A party that holds all of the data merges
-// Builders instead. NaN for invalid Params, a number of sketches outside [1, 2¹⁶], or several of
-// CountShare 1.
-func (p Params) RelativeError(sketches int) float64 {
-	p = p.normal()
-	laws, err := p.laws()
-	switch n := float64(p.Cells); {
-	case err != nil || sketches < 1 || sketches > maxSketches:
+// RunningStdErr returns the standard error, in keys, of the running total of a [RunningBuilder]
+// after the given number of steps, for size keys: the noise is that of one step times √steps. NaN
+// for a size that is negative, for steps outside [1, 2³¹), and for Params that NewRunningBuilder
+// refuses.
+func (p Plan) RunningStdErr(size float64, steps int) float64 {
+	c, ok := p.Params.seeded().overTime(steps)
+	if !ok || steps < 1 || steps > maxSlots || !(size >= 0 && size <= math.MaxFloat64) {
 		return math.NaN()
-	case sketches == 1:
-		return math.Ln2 * math.Sqrt((1+laws.count.Variance()/n)/n)
-	case !p.published():
-		return math.NaN()
-	default:
-		return math.Sqrt(unionVariance(laws.flips.Prob(), sketches) / n)
 	}
+	return c.stdErr(size)
 }
 
-// Largest returns the size 2^L·n/4 up to which a sketch has its accuracy; beyond it the last level
-// fills up, and the intervals tell. NaN for invalid Params.
-func (p Params) Largest() float64 {
-	if p.normal().validate() != nil {
+// WindowStdErr returns the standard error, in keys, of the count of a [WindowBuilder] for the last
+// 1, 7 or 30 days where there are size keys in them. NaN for other days, for a size that is
+// negative, and for Params that NewWindowBuilder refuses.
+func (p Plan) WindowStdErr(size float64, days int) float64 {
+	c, ok := p.Params.seeded().window(days)
+	if !ok || !(size >= 0 && size <= math.MaxFloat64) {
 		return math.NaN()
 	}
-	return math.Ldexp(float64(p.Cells), p.Levels-2)
+	return c.stdErr(size)
+}
+
+// UnionError returns the relative standard error of the [Union] of the given number of releases, at
+// the worse of equal and disjoint sets, for sizes from 2·Cells to Largest. It grows exponentially
+// with the number of releases. NaN for a number outside [2, 2¹⁶], and for CountShare 1.
+func (p Plan) UnionError(sketches int) float64 {
+	laws, err := p.Params.seeded().laws()
+	if err != nil || sketches < 2 || sketches > maxSketches || !p.Params.published() {
+		return math.NaN()
+	}
+	return math.Sqrt(unionVariance(laws.flips.Prob(), sketches) / float64(p.Params.Cells))
+}
+
+// errorOf returns the relative error of one release or of the union of several.
+func (p Plan) errorOf(sketches int) float64 {
+	if sketches == 1 {
+		return p.RelativeError
+	}
+	return p.UnionError(sketches)
+}
+
+// String returns the size and the error, in one line.
+func (p Plan) String() string {
+	return fmt.Sprintf("%d levels of %d cells, %d bytes a release: error %.2g %%, up to %.3g keys",
+		p.Params.Levels, p.Params.Cells, p.Bytes, 100*p.RelativeError, p.Largest)
 }
 
 // unionVariance returns the squared relative error, times n, of the union of k releases whose bits
@@ -80,48 +125,23 @@ func unionVariance(p float64, k int) float64 {
 	return math.Ln2 / min(equal, disjoint)
 }
 
-// Plan is the smallest sketch that has a wanted error.
-type Plan struct {
-	// Params are those that Plan was called on, with the planned Cells, Levels
-	// and CountShare.
-	Params Params
-	// Sketches is the number of releases: 1 for one count, else those of a union.
-	Sketches int
-	// RelativeError is the relative standard error of the count, or of the
-	// union, for sizes from about 2·Cells to Largest.
-	RelativeError float64
-	// Largest is [Params.Largest].
-	Largest float64
-	// Bytes is the length of the encoding of one release.
-	Bytes int
-}
-
-// String returns the size and the error, in one line.
-func (p Plan) String() string {
-	of := "one count"
-	if p.Sketches > 1 {
-		of = fmt.Sprintf("the union of %d releases", p.Sketches)
-	}
-	return fmt.Sprintf("%d levels of %d cells, %d bytes a release: error %.2g %% of %s, up to %.3g keys",
-		p.Params.Levels, p.Params.Cells, p.Bytes, 100*p.RelativeError, of, p.Largest)
-}
-
-// Plan returns the fewest Cells, a multiple of 64, and the fewest Levels for a relative standard
-// error of at most relative, for sizes up to largest: of the plain count of one release (sketches =
-// 1, CountShare 1), or of the union of the given number of releases, by parties that do not share
-// data. Of the Params it reads Epsilon alone; the Seed may be set later.
+// Fit returns the Params with the fewest Cells, a multiple of 64, and the fewest Levels for a
+// relative standard error of at most relative, for sizes from about 2·Cells up to largest: of the
+// plain count of one release (sketches = 1, CountShare 1), or of the union of the given number of
+// releases, by parties that do not share data. Of the Params it reads Epsilon alone; the Seed may
+// be set later.
 //
 // The error wraps [ErrParams] if a number is out of range, or if no sketch has the error: not the
 // largest, or none at all, as the error of a union grows exponentially with the number of releases.
-func (p Params) Plan(relative, largest float64, sketches int) (Plan, error) {
+func (p Params) Fit(relative, largest float64, sketches int) (Params, error) {
 	if err := limits.Epsilon("distinct", p.Epsilon, maxEpsilon); err != nil {
-		return Plan{}, err
+		return Params{}, err
 	}
 	if err := limits.Planned("distinct", relative, largest, sketches, maxSketches); err != nil {
-		return Plan{}, err
+		return Params{}, err
 	}
 	of := func(blocks int64) Params {
-		q := Params{Epsilon: p.Epsilon, Cells: int(64 * blocks), Levels: 1, CountShare: 1, Seed: [16]byte{1}}
+		q := Params{Epsilon: p.Epsilon, Cells: int(64 * blocks), Levels: 1, CountShare: 1, Seed: p.Seed}
 		if sketches > 1 { // the share that costs the union nothing
 			q.CountShare = min(max(2/(q.Epsilon*math.Sqrt(float64(q.Cells))), 0.02), 0.25)
 		}
@@ -129,17 +149,19 @@ func (p Params) Plan(relative, largest float64, sketches int) (Plan, error) {
 	}
 	const most = maxCells / 64
 	blocks := search.Least(1, func(blocks int64) bool {
-		return blocks > most || of(blocks).RelativeError(sketches) <= relative
+		if blocks > most {
+			return true
+		}
+		plan, err := of(blocks).Plan()
+		return err == nil && plan.errorOf(sketches) <= relative
 	})
 	if levels := levelsFor(largest, 64*float64(blocks)); blocks > most || 64*float64(blocks)*levels > maxBits {
-		return Plan{}, bad("relative error", relative, fmt.Sprintf("one that less than 2³¹ cells a level and 2³³ bits in all can have "+
+		return Params{}, bad("relative error", relative, fmt.Sprintf("one that less than 2³¹ cells a level and 2³³ bits in all can have "+
 			"for %g keys, where the number of sketches is %d", largest, sketches))
 	}
 	q := of(blocks)
 	q.Levels = int(levelsFor(largest, float64(q.Cells)))
-	plan := Plan{Params: q, Sketches: sketches, RelativeError: q.RelativeError(sketches), Largest: q.Largest(), Bytes: q.Size()}
-	plan.Params.Seed = p.Seed
-	return plan, nil
+	return q, nil
 }
 
 // levelsFor returns the fewest levels for sizes up to largest.

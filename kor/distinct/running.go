@@ -69,17 +69,6 @@ func (p Params) overTime(draws int) (c curve, ok bool) {
 	return c, true
 }
 
-// RunningStdErr returns the standard error, in keys, of the running total after the given number of
-// slots, for size keys: the noise is that of one slot times √slots. NaN for a size that is
-// negative, for slots outside [1, 2³¹), and for Params that NewRunningBuilder refuses.
-func (p Params) RunningStdErr(size float64, slots int) float64 {
-	c, ok := p.overTime(slots)
-	if !ok || slots < 1 || slots > maxSlots || !(size >= 0 && size <= math.MaxFloat64) {
-		return math.NaN()
-	}
-	return c.stdErr(size)
-}
-
 const maxSlots = 1<<31 - 1
 
 // NewRunningBuilder returns the RunningBuilder of an empty set, or an error that wraps [ErrParams].
@@ -88,11 +77,11 @@ const maxSlots = 1<<31 - 1
 // What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
 // hardly anybody.
 func NewRunningBuilder(p Params) (*RunningBuilder, error) {
+	p = p.normal()
 	law, err := p.runningLaw()
 	if err != nil {
 		return nil, err
 	}
-	p = p.normal()
 	empty := private.New(runningState{
 		place: newPlacement(p.Seed, p.Cells, p.stride(), p.Levels), table: make([]uint64, p.words()), params: p, law: law,
 	})
@@ -190,7 +179,7 @@ func (r *Running) Estimate() float64 {
 	return c.estimate(float64(r.ones))
 }
 
-// StdErr returns the standard error of the estimate; see [Params.RunningStdErr].
+// StdErr returns the standard error of the estimate; see [Plan.RunningStdErr].
 func (r *Running) StdErr() float64 {
 	c, ok := r.params.overTime(r.slots)
 	if !ok {

@@ -188,7 +188,7 @@ func TestRunningAccuracy(t *testing.T) {
 		}
 	}
 	for _, slot := range []int{1, 2, 9} {
-		sd := p.RunningStdErr(float64(2*keys*slot), slot)
+		sd := planned(p).RunningStdErr(float64(2*keys*slot), slot)
 		dptest.Alarm(t, 3e-10)
 		require.InDelta(t, 1, squares[slot]/runs/(sd*sd), 1, "slot %d", slot)
 		require.InDelta(t, 0, sum[slot]/runs, sd*(7/math.Sqrt(runs)+0.1), "slot %d", slot)
@@ -249,10 +249,10 @@ func TestRunningRefuses(t *testing.T) {
 	p := small
 	_, err := NewRunningBuilder(p)
 	require.ErrorIs(t, err, ErrParams, "no bits over time")
-	require.True(t, math.IsNaN(p.RunningStdErr(10, 1)))
+	require.True(t, math.IsNaN(planned(p).RunningStdErr(10, 1)))
 	p.CountShare = 0
 	b := runningBuilder(t, p)
-	require.True(t, math.IsNaN(p.RunningStdErr(10, 0)) && math.IsNaN(p.RunningStdErr(-1, 1)))
+	require.True(t, math.IsNaN(planned(p).RunningStdErr(10, 0)) && math.IsNaN(planned(p).RunningStdErr(-1, 1)))
 	require.False(t, b.Released())
 	used := builder(t, p, 1)
 	_, err = used.Release()

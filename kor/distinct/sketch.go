@@ -36,7 +36,7 @@ func (s *Sketch) curve() curve { return newCurve(s.params.normal()) }
 // negative, as a noisy count can, so that sums of estimates stay right.
 //
 // Where the noise, of standard deviation √2/(CountShare·ε), is at most a fifth of Cells, the bias
-// is at most 0.07 standard errors for sizes up to [Params.Largest]. Where it is as large as Cells,
+// is at most 0.07 standard errors for sizes up to Plan.Largest. Where it is as large as Cells,
 // the estimate is now and then many times too large: then only the interval tells.
 func (s *Sketch) Estimate() float64 {
 	if !s.valid() {
@@ -46,7 +46,7 @@ func (s *Sketch) Estimate() float64 {
 	return c.estimate(float64(s.ones))
 }
 
-// StdErr returns the standard error of the estimate, in keys; see [Params.StdErr].
+// StdErr returns the standard error of the estimate, in keys; see [Plan.StdErr].
 func (s *Sketch) StdErr() float64 {
 	if !s.valid() {
 		return math.NaN()

@@ -1,107 +1,88 @@
 package distinct
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/fault"
-	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/internal/search"
+	"github.com/dpsketch/dpsketch/internal/sizes"
+	"github.com/dpsketch/dpsketch/kor"
 )
 
 // Union estimates the number of distinct keys in all of the sets together, from one release of
 // each. Two or more releases need bits, so a CountShare below 1, and the same Seed, Cells and
 // Levels; ε and CountShare may differ. It is post-processing and costs no budget.
 //
-// The price of a union is exponential in the number of releases: [Params.RelativeError] tells what
-// to expect. Where the relative error is above 0.3, as for sets far beyond [Params.Largest] too,
-// the Cardinality has no estimate, but still an interval, between the largest set and the sum of
-// all. A party that holds all of the data merges the Builders instead.
+// The price of a union is exponential in the number of releases: [Plan.UnionError] tells what to
+// expect. Where the relative error is above 0.3, as for sets far beyond Plan.Largest too, there is
+// no estimate, but still an interval: between the largest of the lower bounds of the sets and the
+// sum of the upper ones, all at a confidence that holds for all together. Of two sets with a
+// relative error above .15 the interval reaches as far as these, too: that there is an estimate may
+// be chance. A party that holds all of the data merges the Builders instead.
 //
 // The error wraps [ErrParams] for none or more than 2¹⁶ releases, and [ErrMismatch] if one is nil,
 // zero, without bits or there twice, or if Seed, Cells or Levels differ.
-func Union(sketches ...*Sketch) (Cardinality, error) {
+func Union(sketches ...*Sketch) (kor.Cardinality, error) {
 	k := len(sketches)
 	if k < 1 || k > maxSketches {
-		return Cardinality{}, bad("number of sketches", k, "1 to 2¹⁶")
+		return kor.Cardinality{}, bad("number of sketches", k, "1 to 2¹⁶")
 	}
 	if k == 1 {
 		if s := sketches[0]; s.valid() {
-			return Cardinality{estimate: s.Estimate(), stdErr: s.StdErr(), one: s}, nil
+			return kor.Cardinality{Source: s}, nil
 		}
-		return Cardinality{}, fault.Mismatch("distinct", "Sketch", "one that was not released", "a released one")
+		return kor.Cardinality{}, fault.Mismatch("distinct", "Sketch", "one that was not released", "a released one")
 	}
 	seen := map[[16]byte]bool{}
 	for _, s := range sketches[1:] {
 		if err := compatible(sketches[0], s); err != nil {
-			return Cardinality{}, err
+			return kor.Cardinality{}, err
 		}
 		if seen[s.id] {
-			return Cardinality{}, fault.Mismatch("distinct", "release", "there twice", "releases with noise of their own")
+			return kor.Cardinality{}, fault.Mismatch("distinct", "release", "there twice", "releases with noise of their own")
 		}
 		seen[s.id] = true
 	}
-	c := Cardinality{parts: append([]*Sketch(nil), sketches...)}
+	c := &unionOf{parts: append([]*Sketch(nil), sketches...)}
 	if k == 2 {
-		pair, err := Compare(sketches[0], sketches[1])
+		pair, err := compare(sketches[0], sketches[1])
 		if err != nil {
-			return Cardinality{}, err
+			return kor.Cardinality{}, err
 		}
-		c.pair, c.estimate, c.stdErr = pair, pair.Union(), pair.StdErr(PartUnion)
+		c.pair = part{pair, sizes.Union}
+		c.estimate, c.stdErr = c.pair.Estimate(), c.pair.StdErr()
 	} else {
 		c.all = newTuple(sketches)
 		c.estimate, c.stdErr = c.all.estimate, c.all.stdErr
 	}
 	const most = 0.3 // relative error
 	if !(c.stdErr <= most*c.estimate) {
-		c.estimate, c.stdErr, c.pair, c.all = math.NaN(), math.Inf(1), nil, nil
+		c.estimate, c.stdErr, c.pair.comparison, c.all = math.NaN(), math.Inf(1), nil, nil
 	}
-	return c, nil
+	return kor.Cardinality{Source: c}, nil
 }
 
-// Cardinality is the estimated size of a union of sets: public and immutable. The zero Cardinality
-// answers NaN.
-type Cardinality struct {
+// unionOf is the fit of several releases.
+type unionOf struct {
 	estimate, stdErr float64
-	parts            []*Sketch   // the releases, if there are several
-	one              *Sketch     // the release, if there is one
-	pair             *Comparison // of two
-	all              *tuple      // of more
+	parts            []*Sketch
+	pair             part   // of two
+	all              *tuple // of more
 }
 
-// Estimate returns the estimated number of keys, NaN where there is none; see [Union].
-func (c Cardinality) Estimate() float64 {
-	if c.one == nil && c.parts == nil {
-		return math.NaN()
-	}
-	return c.estimate
-}
+// Estimate is NaN where the releases tell too little together.
+func (c *unionOf) Estimate() float64 { return c.estimate }
 
-// StdErr returns the standard error of the estimate, +Inf where there is none.
-func (c Cardinality) StdErr() float64 {
-	if c.one == nil && c.parts == nil {
-		return math.NaN()
-	}
-	return c.stdErr
-}
+// StdErr is +Inf where there is no estimate.
+func (c *unionOf) StdErr() float64 { return c.stdErr }
 
-// Interval returns bounds of the number of keys for the confidence, at least 0. Where there is no
-// estimate they are the largest of the lower bounds of the sets and the sum of the upper ones, all
-// at a confidence that holds for all together; and of two with a relative error above .15 they
-// reach as far as these, too: that there is an estimate may be chance. NaN for a confidence outside
-// [0, 1).
-func (c Cardinality) Interval(confidence float64) (lo, hi float64) {
-	switch {
-	case !limits.Confidence(confidence) || c.one == nil && c.parts == nil:
-		return math.NaN(), math.NaN()
-	case c.one != nil:
-		return c.one.Interval(confidence)
-	}
+// Interval returns the interval of the fit, or of the sets by themselves.
+func (c *unionOf) Interval(confidence float64) (lo, hi float64) {
 	least, most := c.bounds(confidence)
 	switch {
-	case c.pair != nil:
+	case c.pair.comparison != nil:
 		const doubtful = 0.15 // relative error
-		if lo, hi = c.pair.Interval(PartUnion, confidence); c.stdErr > doubtful*c.estimate {
+		if lo, hi = c.pair.Interval(confidence); c.stdErr > doubtful*c.estimate {
 			lo, hi = min(lo, least), max(hi, most)
 		}
 		return lo, hi
@@ -112,7 +93,7 @@ func (c Cardinality) Interval(confidence float64) (lo, hi float64) {
 }
 
 // bounds returns the largest of the lower bounds of the sets and the sum of the upper ones.
-func (c Cardinality) bounds(confidence float64) (least, most float64) {
+func (c *unionOf) bounds(confidence float64) (least, most float64) {
 	each := 1 - (1-confidence)/float64(len(c.parts))
 	for _, s := range c.parts {
 		from, to := 0.0, math.Inf(1) // for a confidence that is rounded to 1
@@ -122,18 +103,6 @@ func (c Cardinality) bounds(confidence float64) (least, most float64) {
 		least, most = max(least, from), most+to
 	}
 	return least, most
-}
-
-// String returns the estimate with its standard error.
-func (c Cardinality) String() string {
-	switch {
-	case c.one == nil && c.parts == nil:
-		return "distinct.Cardinality (empty)"
-	case math.IsNaN(c.estimate):
-		lo, hi := c.Interval(0.95)
-		return fmt.Sprintf("between %.6g and %.6g", lo, hi)
-	}
-	return fmt.Sprintf("%.6g ± %.3g", c.estimate, c.stdErr)
 }
 
 // tuple is what k releases tell about their union.

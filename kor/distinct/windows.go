@@ -58,17 +58,6 @@ func (p Params) windowLaw() (noise.DiscreteLaplace, error) {
 	return law, err
 }
 
-// WindowStdErr returns the standard error, in keys, of the count for the last 1, 7 or 30 days where
-// there are size keys in them. NaN for other days, for a size that is negative, and for Params that
-// NewWindowBuilder refuses.
-func (p Params) WindowStdErr(size float64, days int) float64 {
-	c, ok := p.window(days)
-	if !ok || !(size >= 0 && size <= math.MaxFloat64) {
-		return math.NaN()
-	}
-	return c.stdErr(size)
-}
-
 // window returns the curve of a window; its noise is that of all classes in it.
 func (p Params) window(days int) (c curve, ok bool) {
 	classes, ok := classesOf(days)
@@ -95,6 +84,7 @@ func classesOf(days int) (classes int, ok bool) {
 // What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
 // hardly anybody.
 func NewWindowBuilder(p Params, day int) (*WindowBuilder, error) {
+	p = p.normal()
 	law, err := p.windowLaw()
 	if err != nil {
 		return nil, err
@@ -102,7 +92,6 @@ func NewWindowBuilder(p Params, day int) (*WindowBuilder, error) {
 	if !validDay(day) {
 		return nil, badDay(day)
 	}
-	p = p.normal()
 	empty := private.New(windowState{
 		place: newPlacement(p.Seed, p.Cells, p.Cells, p.Levels), stamps: make([]uint8, p.Cells*p.Levels), params: p, law: law, day: day,
 	})
@@ -280,7 +269,7 @@ func (w *Windows) Estimate(days int) float64 {
 	return c.estimate(w.count(days))
 }
 
-// StdErr returns the standard error of the estimate; see [Params.WindowStdErr].
+// StdErr returns the standard error of the estimate; see [Plan.WindowStdErr].
 func (w *Windows) StdErr(days int) float64 {
 	c, ok := w.params.window(days)
 	if !ok {

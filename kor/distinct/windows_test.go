@@ -162,7 +162,7 @@ func TestWindowsAccuracy(t *testing.T) {
 		require.Equal(t, 40, w.Day())
 		for _, span := range spans {
 			want := float64(keys * span)
-			e := (w.Estimate(span) - want) / p.WindowStdErr(want, span)
+			e := (w.Estimate(span) - want) / planned(p).WindowStdErr(want, span)
 			squares[span] += e * e
 			if lo, hi := w.Interval(span, 0.95); lo <= want && want <= hi {
 				covered[span]++
@@ -181,7 +181,7 @@ func TestWindowsRefuse(t *testing.T) {
 	p := small
 	_, err := NewWindowBuilder(p, 1)
 	require.ErrorIs(t, err, ErrParams)
-	require.True(t, math.IsNaN(p.WindowStdErr(10, 7)))
+	require.True(t, math.IsNaN(planned(p).WindowStdErr(10, 7)))
 	p.CountShare = 0
 	_, err = NewWindowBuilder(p, -1)
 	require.ErrorIs(t, err, ErrParams)
@@ -191,7 +191,7 @@ func TestWindowsRefuse(t *testing.T) {
 		_, err = NewWindowBuilder(large, 1)
 		require.ErrorIs(t, err, ErrParams)
 	}
-	require.True(t, math.IsNaN(large.WindowStdErr(10, 7)) && math.IsNaN(p.WindowStdErr(10, 2)) && math.IsNaN(p.WindowStdErr(-1, 7)))
+	require.True(t, math.IsNaN(planned(large).WindowStdErr(10, 7)) && math.IsNaN(planned(p).WindowStdErr(10, 2)) && math.IsNaN(planned(p).WindowStdErr(-1, 7)))
 	b := windowBuilder(t, p, 7)
 	for _, day := range []int{7, 6, -1, math.MinInt} {
 		require.ErrorIs(t, b.Advance(day), ErrParams)

@@ -54,8 +54,8 @@ func TestDistinctKeys(t *testing.T) {
 		encoded := through(t, DistinctKeys, p, repeated(keys, shards))
 		s := decodedSketch(t, encoded)
 		lo, hi := s.Interval(1 - 1e-9)
-		if off := s.Estimate() - keys; !(math.Abs(off) < 8*p.StdErr(keys) && lo <= keys && keys <= hi && hi-lo < 16*p.StdErr(keys)) {
-			t.Errorf("%d shards: estimated as %.0f ± %.0f, in [%.0f, %.0f]", shards, s.Estimate(), p.StdErr(keys), lo, hi)
+		if off := s.Estimate() - keys; !(math.Abs(off) < 8*s.StdErr() && lo <= keys && keys <= hi && hi-lo < 16*s.StdErr()) {
+			t.Errorf("%d shards: estimated as %.0f ± %.0f, in [%.0f, %.0f]", shards, s.Estimate(), s.StdErr(), lo, hi)
 		}
 		if want := p.Guarantee(); !s.Guarantee().Equal(want) || s.Params().Epsilon != p.Epsilon || s.Params().Seed != p.Seed {
 			t.Errorf("%d shards: %v", shards, s)

@@ -149,7 +149,7 @@ var rows = []row{
 	},
 	{
 		claim: "A sketch of a set is ε-private for a key with all its occurrences, and so are n parties' shares of one", about: "kor.Builder.Release kor.Builder.Share kor.Share.Bytes kor.Builder.Guarantee " +
-			"kor.Params.Guarantee kor.Share.Guarantee kor.Sketch.Guarantee kor.Sketch.PartyGuarantee kor.Params.FlipProb kor.Sketch.FlipProb",
+			"kor.Params.Guarantee kor.Share.Guarantee kor.Sketch.Guarantee kor.Sketch.PartyGuarantee kor.Sketch.FlipProb",
 		theorem: "Stausholm, thesis, chapter 3: p = 1/(e^ε + 1) itself is allowed in Lemma 3.2", proof: "kor/params.go", code: "kor.state.randomize kor.Params.flips kor.Params.shareFlips",
 		exact: "kor.TestExactPrivacy kor.TestFlipProbability kor.TestShareFlips kor.TestMergedFlips", audit: "kor.TestAudit", edits: "kor: flips with p a thousandth too small; a key flips two bits; shares rounded down; count without noise",
 	},
@@ -160,7 +160,7 @@ var rows = []row{
 	},
 	{
 		claim: "Counts of keys, of unions and differences have these standard errors, and their intervals cover",
-		about: "kor.Params.StdErr kor.Params.RelativeError kor.Params.StreamStdErr kor.Params.StreamRelativeError kor.Sketch.StdErr kor.Sketch.Interval kor.StreamSketch.StdErr kor.StreamSketch.Interval " +
+		about: "kor.Plan.StdErr kor.Plan.StreamStdErr kor.Sketch.StdErr kor.Sketch.Interval kor.StreamSketch.StdErr kor.StreamSketch.Interval " +
 			"kor.Cardinality.StdErr kor.Cardinality.Interval",
 		theorem: "maximum likelihood in place of interval intersection (thesis, 3.4.2), which needs 10¹⁰ cells", proof: "kor/plan.go", code: "kor.law.stdErr kor.likelihood.interval kor.weightedLevel",
 		exact: "kor.TestPlannedError kor.TestLevelLaw", audit: "kor.TestAccuracy kor.TestIntervalPastTheGrid", edits: "kor: a union in which a release cancels",
@@ -175,10 +175,9 @@ var rows = []row{
 	},
 	{
 		claim: "Distinct counts, unions and comparisons have these standard errors, and their intervals cover",
-		about: "kor/distinct.Params.StdErr kor/distinct.Params.RelativeError kor/distinct.Params.RunningStdErr kor/distinct.Params.WindowStdErr kor/distinct.Sketch.StdErr kor/distinct.Sketch.Interval " +
-			"kor/distinct.Running.StdErr kor/distinct.Running.Interval kor/distinct.Windows.StdErr kor/distinct.Windows.Interval kor/distinct.Cardinality.StdErr kor/distinct.Cardinality.Interval " +
-			"kor/distinct.Comparison.StdErr kor/distinct.Comparison.Interval",
-		theorem: "own: the exact moments of the number of ones", proof: "kor/distinct/doc.go", code: "kor/distinct.curve.stdErr kor/distinct.curve.mean kor/distinct.curve.interval kor/distinct.unionVariance",
+		about: "kor/distinct.Plan.StdErr kor/distinct.Plan.RunningStdErr kor/distinct.Plan.WindowStdErr kor/distinct.Plan.UnionError kor/distinct.Sketch.StdErr kor/distinct.Sketch.Interval " +
+			"kor/distinct.Running.StdErr kor/distinct.Running.Interval kor/distinct.Windows.StdErr kor/distinct.Windows.Interval",
+		theorem: "own: the exact moments of the number of ones", proof: "kor/distinct/doc.go", code: "kor/distinct.curve.stdErr kor/distinct.curve.mean kor/distinct.curve.interval kor/distinct.unionVariance kor/distinct.part.Interval kor/distinct.unionOf.Interval",
 		exact: "kor/distinct.TestMomentsOfTheCount kor/distinct.TestUnionVariance kor/distinct.TestStdErr", audit: "kor/distinct.TestAccuracy kor/distinct.TestUnionAccuracy",
 		edits: "kor/distinct: the flips of the second release forgotten; a release compared with itself",
 	},

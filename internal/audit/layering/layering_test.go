@@ -35,7 +35,8 @@ var edges = map[[2]string]string{
 		"sparse vectors",
 	{"misragries/series", "misragries"}: "misragries/series/series_proof.md: keys that are not known yet are found by a sketch in each discovery span, the first by Algorithm 2 of the " +
 		"TODS paper",
-	{"alp", "threshold"}: "Lebeda's thesis, Algorithm 7 and Lemma 2.21, with Lemmas 2.24 and 2.26 for δ > 0: entries above ψ from the threshold mechanism, the others from ALP",
+	{"kor/distinct", "kor"}: "the size of a set, and those that two sets make, are one type",
+	{"alp", "threshold"}:    "Lebeda's thesis, Algorithm 7 and Lemma 2.21, with Lemmas 2.24 and 2.26 for δ > 0: entries above ψ from the threshold mechanism, the others from ALP",
 }
 
 // unsafely are the packages that may import unsafe.

@@ -1,7 +1,7 @@
 package main
 
 var distinctMutations = []mutation{
-	{"estimates where nothing is known", "kor/distinct/compare.go", "&& !math.IsInf(c.cov[0][0], 1)", "&& true"},
+	{"estimates where nothing is known", "kor/distinct/compare.go", "return !math.IsInf(c.cov[0][0], 1)", "return true"},
 	{"estimates by chance believed", "kor/distinct/union.go", "c.stdErr > doubtful*c.estimate", "c.stdErr > 9*doubtful*c.estimate"},
 	{"flips with p a thousandth too small", "kor/distinct/params.go", "l.flips, err = noise.RandomizedResponse(bits)", "l.flips, err = noise.RandomizedResponse(bits * 1.001)"},
 	{"noise of the count too small", "kor/distinct/params.go", "noise.LaplaceScale(count, 1)", "noise.LaplaceScale(count*1.001, 1)"},

@@ -3,6 +3,7 @@ package replay_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"iter"
 	"math"
@@ -610,11 +611,11 @@ func korPairs() (pairs []pair) {
 				b.Toggle(key)
 			}
 			s := made(b.Release())
-			out := bitsOf(made(s.MarshalBinary()), 64)
-			if n, ok := s.Count(); ok { // as many as the last bit, or one more
-				out = numbers(n)
+			data := made(s.MarshalBinary())
+			if share > 0 { // as many as the last bit, or one more
+				return numbers(math.Ldexp(float64(int64(binary.LittleEndian.Uint64(data[47:]))), -20))
 			}
-			return out
+			return bitsOf(data, 64)
 		}})
 	}
 	return pairs

@@ -109,7 +109,11 @@ var functions = map[string]func(c numeric) float64{
 		return float64(law(noise.RandomizedResponse, c.Args["epsilon"].(float64)).K())
 	},
 	"kor.FlipProb": func(c numeric) float64 {
-		return kor.Params{Epsilon: c.Args["epsilon"].(float64), Cells: 64, Levels: 1, Seed: hashing.Seed{1}}.FlipProb()
+		plan, err := kor.Params{Epsilon: c.Args["epsilon"].(float64)}.Plan()
+		if err != nil {
+			return math.NaN()
+		}
+		return plan.FlipProb
 	},
 	"noise.LaplaceScale": func(c numeric) float64 {
 		a := c.arguments("epsilon", "sensitivity")

@@ -1,19 +1,15 @@
 package kor
 
 import (
-	"fmt"
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/limits"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Cardinality is the estimated size of a set that no sketch is of, a union, say: a combination of
-// estimated sizes. It is public and immutable. The zero Cardinality is NaN.
-type Cardinality struct {
+// combination is a combination of estimated sizes.
+type combination struct {
 	terms       [3]term
 	correlation [3]float64 // of the errors of terms 0 and 1, 0 and 2, 1 and 2
-	valid       bool
 }
 
 // term is an estimated size and what it counts for.
@@ -64,11 +60,11 @@ func (r *release) term(factor float64) term {
 // A released count has noise of its own and is independent of all. If A and B are one sketch, their
 // XOR is exactly empty, and |A| is |B|, count or no count: the size is (f+g)·|A|, exactly 0 for
 // A∖A.
-func combine(a, b, xored *release, f, g, h float64) Cardinality {
+func combine(a, b, xored *release, f, g, h float64) *combination {
 	if len(xored.parts) == 0 {
-		return Cardinality{terms: [3]term{a.term(f + g)}, valid: true}
+		return &combination{terms: [3]term{a.term(f + g)}}
 	}
-	c := Cardinality{terms: [3]term{a.term(f), b.term(g), xored.term(h)}, valid: true}
+	c := &combination{terms: [3]term{a.term(f), b.term(g), xored.term(h)}}
 	var s [3]signs
 	var info [3]float64
 	releases := [3]*release{a, b, xored}
@@ -97,20 +93,8 @@ func (s *signs) weight(level int) float64 {
 	return rate(level) * s.a[level] / (s.rest[level] * (1 + s.a[level]))
 }
 
-// String returns the estimate with its standard error.
-func (c Cardinality) String() string {
-	if !c.valid {
-		return "kor.Cardinality (empty)"
-	}
-	return fmt.Sprintf("%.6g ± %.3g", c.Estimate(), c.StdErr())
-}
-
-// Estimate returns the estimated size. It is as unbiased as the sizes it comes from, and so it can
-// be negative.
-func (c Cardinality) Estimate() float64 {
-	if !c.valid {
-		return math.NaN()
-	}
+// Estimate is as unbiased as the sizes it comes from.
+func (c *combination) Estimate() float64 {
 	sum := 0.0
 	for _, t := range c.terms {
 		if t.factor != 0 {
@@ -120,17 +104,13 @@ func (c Cardinality) Estimate() float64 {
 	return sum
 }
 
-// StdErr returns the standard error of the estimate, the correlations of the sketches taken into
-// account.
-func (c Cardinality) StdErr() float64 {
-	if !c.valid {
-		return math.NaN()
-	}
+// StdErr takes the correlations of the sketches into account.
+func (c *combination) StdErr() float64 {
 	return c.length(func(t *term) float64 { return t.stdErr })
 }
 
 // length returns the square root of Σ d² + 2·Σ ρ·d·d′ with d = factor·of(term), +Inf if a d is.
-func (c Cardinality) length(of func(*term) float64) float64 {
+func (c *combination) length(of func(*term) float64) float64 {
 	var d [3]float64
 	for k := range d {
 		if t := &c.terms[k]; t.factor != 0 {
@@ -152,15 +132,10 @@ func (c Cardinality) length(of func(*term) float64) float64 {
 	return unit * math.Sqrt(max(sum, 0))
 }
 
-// Interval returns bounds of the size for the confidence, at least 0: the intervals of the terms,
-// asymmetric as they are, recovered as distances from the estimate and added like standard errors
-// with their correlations (the method of variance estimates recovery; Zou and Donner, Statistics in
-// Medicine 2008). The coverage is the confidence up to the order of the squared relative errors. hi
-// is +Inf where one of the sketches cannot bound its part. NaN for a confidence outside [0, 1).
-func (c Cardinality) Interval(confidence float64) (lo, hi float64) {
-	if !c.valid || !limits.Confidence(confidence) {
-		return math.NaN(), math.NaN()
-	}
+// Interval returns the intervals of the terms, asymmetric as they are, recovered as distances from
+// the estimate and added like standard errors with their correlations (the method of variance
+// estimates recovery; Zou and Donner, Statistics in Medicine 2008).
+func (c *combination) Interval(confidence float64) (lo, hi float64) {
 	var below, above [3]float64
 	for k := range c.terms {
 		if t := &c.terms[k]; t.factor != 0 {
@@ -168,7 +143,7 @@ func (c Cardinality) Interval(confidence float64) (lo, hi float64) {
 			below[k], above[k] = max(t.estimate-low, 0), max(high-t.estimate, 0)
 		}
 	}
-	down, up := c, c
+	down, up := *c, *c
 	for k := range c.terms {
 		down.terms[k].stdErr, up.terms[k].stdErr = below[k], above[k]
 		if c.terms[k].factor < 0 {
@@ -177,37 +152,4 @@ func (c Cardinality) Interval(confidence float64) (lo, hi float64) {
 	}
 	estimate := c.Estimate()
 	return max(estimate-down.StdErr(), 0), max(estimate+up.StdErr(), 0)
-}
-
-// Total returns the size of the set by the released count or by the sketch, whichever has the
-// smaller standard error; for a merged sketch, by the sketch.
-func (s *Sketch) Total() Cardinality {
-	if !s.r.valid() {
-		return Cardinality{}
-	}
-	return Cardinality{terms: [3]term{s.r.term(1)}, valid: true}
-}
-
-// Union returns the size of A∪B, (|A| + |B| + |A∆B|)/2 (thesis, section 3.4.3), of two sets of
-// which s and other are sketches. Where a release carries a count, |A| and |B| come from that or
-// from the sketch, whichever is tighter. It is post-processing and costs no budget. The errors are
-// those of [Sketch.SymmetricDifference].
-func (s *Sketch) Union(other *Sketch) (Cardinality, error) { return s.combine(other, 0.5, 0.5, 0.5) }
-
-// Intersection returns the size of A∩B, (|A| + |B| − |A∆B|)/2; see [Sketch.Union].
-func (s *Sketch) Intersection(other *Sketch) (Cardinality, error) {
-	return s.combine(other, 0.5, 0.5, -0.5)
-}
-
-// Difference returns the size of A∖B, (|A| − |B| + |A∆B|)/2; see [Sketch.Union].
-func (s *Sketch) Difference(other *Sketch) (Cardinality, error) {
-	return s.combine(other, 0.5, -0.5, 0.5)
-}
-
-func (s *Sketch) combine(other *Sketch, f, g, h float64) (Cardinality, error) {
-	xored, err := s.SymmetricDifference(other)
-	if err != nil {
-		return Cardinality{}, err
-	}
-	return combine(&s.r, &other.r, &xored.r, f, g, h), nil
 }
