@@ -827,7 +827,11 @@ func BenchmarkDistance(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(p.DistanceStdErr(1e4, 0)/1e4, "rse")
+			plan, err := p.Plan(1e4)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(plan.RelativeError, "rse")
 		}
 		indices, values := make([]uint64, 100), make([]float64, 100)
 		for i := range indices {

@@ -124,7 +124,7 @@ func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 // Add adds the value, in the units of the data, to the coordinate. It takes O(s) for an SJLT, O(k)
 // for Rademacher signs, O(1) where the vector is held, and allocates nothing. Negative values take
 // away. NaN counts as 0, an index outside [0, Dim) is ignored, and values and sums saturate at plus
-// or minus [Params.Max]. With Integers a value is rounded to the nearest integer.
+// or minus [Plan.Max]. With Integers a value is rounded to the nearest integer.
 //
 // What makes two inputs neighbours is the change of the values that are added: the sizes of all
 // changes of a coordinate add up.

@@ -23,37 +23,32 @@ const (
 	minScale = 0x1p9  // of noise that is rounded
 )
 
-// calibrate returns the noise for the matrix: the kind asked for, or the better one.
+// kind returns the kind of noise that is asked for, or chosen.
+func (p Params) kind() Noise {
+	switch {
+	case p.Noise != AutoNoise:
+		return p.Noise
+	case p.Rho > 0 || p.Delta > 0:
+		return Gaussian
+	case p.Integers:
+		return DiscreteLaplace
+	}
+	return Laplace
+}
+
+// calibrate returns the noise for the matrix.
 func (p Params) calibrate(m bounded) (calibration, error) {
-	n, gain := p.bounds(m), 1.0 // which may take long, and serve all kinds
+	n, gain := p.bounds(m), 1.0 // which may take long
 	if p.holds() {
 		gain = m.gain()
 	}
-	laplace := Laplace
-	if p.Integers {
-		laplace = DiscreteLaplace
-	}
-	switch {
-	case p.Noise != AutoNoise:
-		return p.calibrateKind(p.Noise, n, gain)
-	case p.Rho > 0:
-		return p.calibrateKind(Gaussian, n, gain)
-	case p.Delta == 0:
-		return p.calibrateKind(laplace, n, gain)
-	}
-	pure, err := p.calibrateKind(laplace, n, gain)
-	normal, otherErr := p.calibrateKind(Gaussian, n, gain)
-	if err != nil || otherErr == nil && p.variance(normal.law) < p.variance(pure.law) {
-		return normal, otherErr
-	}
-	return pure, nil
+	return p.calibrateKind(p.kind(), n, gain)
 }
 
-// variance returns the variance of the estimated squared distance of two sketches with the noise at
-// SquaredLength.
-func (p Params) variance(l law) float64 {
+// variance returns the variance of the estimated squared distance of two sketches with the noise.
+func (p Params) variance(l law, squared float64) float64 {
 	n := p.noiseOf(l)
-	return p.spread().distance(n.plus(n), p.SquaredLength, 0)
+	return p.spread().distance(n.plus(n), squared, 0)
 }
 
 // calibrateKind returns the grid, the scale and the limit for one kind of noise, where n and gain

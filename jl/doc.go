@@ -45,7 +45,7 @@
 //	             Gaussian, SRHT                      .36   .18  .080  .047
 //
 // Under L2 the rows of an SJLT with s > 1 and at most 2048 rows wrap around where those of others
-// saturate: a row beyond [Params.Max] tells nothing. No vector with a smaller ‖x‖₁ has one.
+// saturate: a row beyond [Plan.Max] tells nothing. No vector with a smaller ‖x‖₁ has one.
 //
 // # Accuracy
 //
@@ -57,7 +57,7 @@
 //
 // The estimates are unbiased. The Intervals hold with at least their confidence for any x and y;
 // where the scale of the noise is computed from the matrix, that and the variances are given the
-// Seed. [Params.Distortion] finds the matrix, and the hash functions, for which a large error is as
+// Seed. [Params.Fit] finds the matrix, and the hash functions, for which a large error is as
 // rare as is wanted.
 //
 // # Cost

@@ -9,10 +9,10 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// The encoding of a Sketch, little-endian, version 2; floating-point numbers are IEEE 754 bits:
+// The encoding of a Sketch, little-endian, version 3; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 5, version 1
+//	6      header: "dpsk", kind 5, version 3
 //	1      Transform
 //	1      Norm: 0 L1, 1 L2
 //	1      Noise, the kind that was used
@@ -21,12 +21,10 @@ import (
 //	4      Sparsity
 //	4      Independence
 //	16     Seed
-//	8      Density
 //	8      Epsilon
 //	8      Delta
 //	8      Rho
 //	8      Sensitivity
-//	8      SquaredLength
 //	8      step of the grid, a power of two
 //	4      number of terms: 1, or more of a sum
 //	then for each
@@ -43,8 +41,8 @@ import (
 //
 // No other bytes decode to the same sketch.
 const (
-	version   = 2
-	fixedSize = wire.HeaderSize + 4 + 8 + 4 + 4 + 16 + 6*8 + 8 + 4 + 4
+	version   = 3
+	fixedSize = wire.HeaderSize + 4 + 8 + 4 + 4 + 16 + 4*8 + 8 + 4 + 4
 	termSize  = 3*8 + 16 + 2 + 8
 	maxValue  = 2*most - 1 // of a row, in steps
 )
@@ -75,8 +73,8 @@ func (s *Sketch) head() []wire.Field {
 	return []wire.Field{
 		wire.Byte(&p.Transform), wire.Byte(&p.Norm), wire.Byte(&p.Noise), wire.Flags(&p.Integers, &p.Input),
 		wire.Uint(&p.Dim), wire.Int(&p.Sparsity, maxRows), wire.Int(&p.Independence, hashing.MaxIndependence), wire.Bytes(p.Seed[:]),
-		wire.Float(&p.Density), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.Rho),
-		wire.Float(&p.Sensitivity), wire.Float(&p.SquaredLength), wire.Float(&s.step),
+		wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.Rho),
+		wire.Float(&p.Sensitivity), wire.Float(&s.step),
 	}
 }
 

@@ -32,8 +32,12 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
+	plan, err := p.Plan(52_500)
+	if err != nil {
+		panic(err)
+	}
 	fmt.Println("guarantee:", x.Guarantee())
-	fmt.Println("within 8 standard errors:", math.Abs(d-(200*200+100*100+50*50)) < 8*p.DistanceStdErr(52_500, 0))
+	fmt.Println("within 8 standard errors:", math.Abs(d-(200*200+100*100+50*50)) < 8*plan.StdErr)
 	// Output:
 	// guarantee: ε = 2 for vectors at ℓ₁ distance 1
 	// within 8 standard errors: true

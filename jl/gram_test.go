@@ -162,11 +162,10 @@ func TestRandomSigns(t *testing.T) {
 // Plan does not go to where it has, beyond maxGram.
 func TestNoStepInNoise(t *testing.T) {
 	p := Params{Epsilon: 1, Delta: 1e-6, Dim: 1 << 14, Sparsity: 8, Norm: L2, Seed: seed(1)}
-	noise := func(rows int) float64 { p.Rows = rows; return p.StdDev() }
+	noise := func(rows int) float64 { p.Rows = rows; return planned(p).StdDev }
 	require.InEpsilon(t, noise(512), noise(520), 0.02)
 	require.Greater(t, noise(maxGram+8), noise(520), "the control")
-	p.SquaredLength = 1e9
-	plan, err := p.bestRows()
+	best, _, err := p.bestRows(1e9)
 	require.NoError(t, err)
-	require.LessOrEqual(t, plan.Params.Rows, maxGram)
+	require.LessOrEqual(t, best.Rows, maxGram)
 }

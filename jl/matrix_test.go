@@ -59,7 +59,7 @@ func cases() map[string]Params {
 			Rows: 16, Transform: SRHT},
 		"Rademacher": {Dim: 64, Rows: 70, Transform: Rademacher}, "Normal": {Dim: 40, Rows: 12, Transform: Normal},
 		"FJLT": {Dim: 64, Rows: 16, Transform: FJLT}, "FJLT, padded": {Dim: 40, Rows: 16, Transform: FJLT}, "FJLT, dense": {Dim: 32,
-			Rows: 8, Transform: FJLT, Density: 1},
+			Rows: 8, Transform: FJLT},
 	}
 }
 

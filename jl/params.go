@@ -2,7 +2,6 @@ package jl
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/fault"
@@ -34,7 +33,7 @@ const (
 //
 // Dim, Rows, Seed and one of Epsilon and Rho are required. All other fields may be 0; what that
 // means stands with each. Two sketches can be compared if their Transform, Dim, Rows, Sparsity,
-// Independence, Density and Seed agree.
+// Independence and Seed agree.
 type Params struct {
 	// Transform is S. 0 is SJLT.
 	Transform Transform
@@ -54,14 +53,10 @@ type Params struct {
 	// Independence is how many coordinates the hash functions of an SJLT, or the
 	// signs of a Rademacher matrix, treat as independent of each other: a number
 	// in [4, 1024]. 0 is 4, which decides the variance. More make large errors
-	// as rare as they are with full randomness: see [Params.Distortion]. An
+	// as rare as they are with full randomness: see [Params.Fit]. An
 	// entry that is not kept in a table takes time in proportion. Other
 	// transforms want 0.
 	Independence int
-	// Density is q, the share of the entries of an FJLT's P that are not 0, in
-	// [2⁻²⁰, 1]. 0 is min(1, 1/(u/9 + 1)), for which the transform's variance
-	// is at most 3‖x‖₂⁴/k. Other transforms want 0.
-	Density float64
 	// Seed is public and selects the transform. All parties use the same. It is
 	// not zero.
 	Seed hashing.Seed
@@ -82,15 +77,10 @@ type Params struct {
 	// is added is rounded to one.
 	Integers bool
 
-	// Noise is the kind of noise. 0 chooses: DiscreteLaplace for integers and
-	// δ = 0, Laplace for δ = 0, Gaussian for Rho, and for δ > 0 the one of
-	// Laplace and Gaussian noise that gives the estimated squared distance less
-	// variance at SquaredLength.
+	// Noise is the kind of noise. 0 is Gaussian for Rho and for δ > 0, else
+	// DiscreteLaplace for integers and Laplace for others. [Params.Plan] says
+	// where Laplace noise is better for δ > 0, too.
 	Noise Noise
-	// SquaredLength is the ‖x − y‖₂² at which the kinds of noise are compared.
-	// At 0 Laplace noise does worst: it is then chosen only if it is better at
-	// any length.
-	SquaredLength float64
 	// Input puts the noise on the coordinates of the vector instead of on the
 	// sketch, for SRHT and FJLT. Under L1 that is more noise by about u/k.
 	// Under L2 it is no more than noise on the sketch, whatever k is.
@@ -111,9 +101,6 @@ func (p Params) validate() error {
 	if err := limits.Real("jl", "Sensitivity", p.Sensitivity, p.Integers); err != nil {
 		return err
 	}
-	if !(p.SquaredLength >= 0 && p.SquaredLength <= math.MaxFloat64) {
-		return bad("SquaredLength", p.SquaredLength, "a finite number, at least 0")
-	}
 	return p.validateNoise()
 }
 
@@ -132,8 +119,6 @@ func (p Params) validateTransform() error {
 		return bad("Sparsity", p.Sparsity, "a divisor of Rows")
 	case p.Independence != 0 && !(p.hashed() && p.Independence >= 4 && p.Independence <= hashing.MaxIndependence):
 		return bad("Independence", p.Independence, "0, or for SJLT and Rademacher an integer in [4, 1024]")
-	case p.Density != 0 && !(p.Transform == FJLT && p.Density >= minDensity && p.Density <= 1):
-		return bad("Density", p.Density, "0, or for FJLT a number in [2⁻²⁰, 1]")
 	case p.Seed.IsZero():
 		return bad("Seed", p.Seed, "a seed that all parties share, not zero")
 	case p.Norm > L2:
@@ -205,11 +190,9 @@ func (p Params) hashed() bool { return p.Transform == SJLT || p.Transform == Rad
 // independence returns that of the hash functions.
 func (p Params) independence() int { return max(p.Independence, 4) }
 
-// density returns q of an FJLT.
+// density returns q of an FJLT, the share of the entries of P that are not 0, with which the
+// transform's variance is at most 3‖x‖₂⁴/k: min(1, 1/(u/9 + 1)).
 func (p Params) density() float64 {
-	if p.Density != 0 {
-		return p.Density
-	}
 	return max(minDensity, 1/(float64(hadamard.Size(p.Dim))/9+1))
 }
 
@@ -225,18 +208,8 @@ func (p Params) Guarantee() budget.Guarantee {
 	return newTerm(p, c.law).guarantee(p.unit())
 }
 
-// Size returns the length in bytes of the encoding of a Sketch; 0 for invalid Params, which it
-// checks as Guarantee does.
-func (p Params) Size() int {
-	if _, err := p.noise(); err != nil {
-		return 0
-	}
-	return fixedSize + termSize + 8*p.Rows
-}
-
 // withoutNegativeZeros returns p with no −0, so that equal Params are encoded equally.
 func (p Params) withoutNegativeZeros() Params {
-	p.Density, p.Epsilon, p.Delta, p.Rho = p.Density+0, p.Epsilon+0, p.Delta+0, p.Rho+0
-	p.Sensitivity, p.SquaredLength = p.Sensitivity+0, p.SquaredLength+0
+	p.Epsilon, p.Delta, p.Rho, p.Sensitivity = p.Epsilon+0, p.Delta+0, p.Rho+0, p.Sensitivity+0
 	return p
 }

@@ -27,12 +27,13 @@ func TestBadParams(t *testing.T) {
 		require.Contains(t, err.Error(), "jl: "+field+" = ", "names package, field and value")
 		require.Contains(t, err.Error(), "want ", "says what is wanted")
 		require.Equal(t, budget.Guarantee{}, p.Guarantee(), "%+v", p)
-		require.Zero(t, p.Size())
-		require.True(t, math.IsNaN(p.StdDev()))
-		require.True(t, math.IsNaN(p.Max()))
-		require.True(t, math.IsNaN(p.DistanceStdErr(1, 1)))
-		require.True(t, math.IsNaN(p.NormStdErr(1, 1)))
-		require.True(t, math.IsNaN(p.DotStdErr(1, 1, 0, 0)))
+		_, err = p.Plan(1)
+		require.Equal(t, field == "Rows" && p.Rows == 0, err == nil, "%+v", p)
+		if err != nil {
+			require.ErrorIs(t, err, ErrParams)
+		}
+		plan := planned(p)
+		require.True(t, math.IsNaN(plan.DistanceStdErr(1, 1)) && math.IsNaN(plan.NormStdErr(1, 1)) && math.IsNaN(plan.DotStdErr(1, 1, 0, 0)))
 	}
 	for _, x := range append([]float64{0, math.Nextafter(limits.MinEpsilon, 0), math.Nextafter(limits.MaxEpsilon, 2e3)}, badFloats...) {
 		check("Epsilon", func(p *Params) { p.Epsilon = x })
@@ -43,10 +44,6 @@ func TestBadParams(t *testing.T) {
 	for _, x := range badFloats {
 		check("Rho", func(p *Params) { p.Epsilon, p.Rho = 0, x })
 		check("Sensitivity", func(p *Params) { p.Sensitivity = x })
-		check("Density", func(p *Params) { p.Transform, p.Density = FJLT, x })
-	}
-	for _, x := range []float64{-1, math.NaN(), math.Inf(1)} {
-		check("SquaredLength", func(p *Params) { p.SquaredLength = x })
 	}
 	for _, k := range []int{0, -1, math.MinInt, math.MaxInt, maxRows + 1} {
 		check("Rows", func(p *Params) { p.Rows = k })
@@ -68,7 +65,6 @@ func TestBadParams(t *testing.T) {
 	check("Noise", func(p *Params) { p.Epsilon, p.Rho, p.Noise = 0, 1, Laplace })
 	check("Norm", func(p *Params) { p.Norm = L2 + 1 })
 	check("Sparsity", func(p *Params) { p.Transform, p.Sparsity = SRHT, 2 })
-	check("Density", func(p *Params) { p.Density = 0.5 })
 	check("Input", func(p *Params) { p.Input = true })
 	check("Epsilon", func(p *Params) { p.Rho = 1 })
 	check("Delta", func(p *Params) { p.Epsilon, p.Rho, p.Delta = 0, 1, 0.1 })
@@ -97,30 +93,33 @@ func TestParamsAtTheirLimits(t *testing.T) {
 		s, err := b.Release()
 		require.NoError(t, err)
 		require.False(t, math.IsNaN(s.SquaredNorm()))
-		require.Positive(t, p.Max())
+		require.Positive(t, planned(p).Max)
 	}
 }
 
 // −0 is 0, so that equal Params are equal.
 func TestNegativeZeros(t *testing.T) {
 	zero := math.Copysign(0, -1)
-	p := Params{Dim: 4, Rows: 2, Epsilon: 1, Delta: zero, Rho: zero, Density: zero, Sensitivity: zero, SquaredLength: zero, Seed: seed(0)}
+	p := Params{Dim: 4, Rows: 2, Epsilon: 1, Delta: zero, Rho: zero, Sensitivity: zero, Seed: seed(0)}
 	b, err := New(p)
 	require.NoError(t, err)
 	s, _ := b.Release()
-	for _, x := range []float64{s.params.Delta, s.params.Rho, s.params.Density, s.params.Sensitivity, s.params.SquaredLength} {
+	for _, x := range []float64{s.params.Delta, s.params.Rho, s.params.Sensitivity} {
 		require.False(t, math.Signbit(x))
 	}
 }
 
-// Laplace or Gaussian noise is chosen by the variance: with s = 1 Laplace noise wins at every
-// length iff σε ≥ 7^{1/4}, that is at ε = 1 for δ ≤ 0.021; at a length Z it wins where
-// Zε²/k > (56 − 8g²)/(8g − 16).
+// New takes Gaussian noise for δ > 0, and a Plan chooses by the variance: with s = 1 Laplace noise
+// wins at every length iff σε ≥ 7^{1/4}, that is at ε = 1 for δ ≤ 0.021; at a length Z it wins
+// where Zε²/k > (56 − 8g²)/(8g − 16).
 func TestChoiceOfNoise(t *testing.T) {
 	p := Params{Dim: 100, Rows: 50, Epsilon: 1, Seed: seed(0)}
 	for delta, want := range map[float64]Noise{1e-9: Laplace, 0.0014: Laplace, 0.02: Laplace, 0.023: Gaussian, 0.2: Gaussian} {
 		p.Delta = delta
 		b, err := New(p)
+		require.NoError(t, err)
+		require.Equal(t, Gaussian, peek(b).law.kind)
+		b, err = New(planned(p).Params)
 		require.NoError(t, err)
 		require.Equal(t, want, peek(b).law.kind, "δ = %v", delta)
 		s, _ := b.Release()
@@ -133,10 +132,10 @@ func TestChoiceOfNoise(t *testing.T) {
 	g := sigma * sigma
 	edge := float64(p.Rows) * (56 - 8*g*g) / (8*g - 16)
 	for share, want := range map[float64]Noise{0.98: Gaussian, 1.02: Laplace} {
-		p.SquaredLength = share * edge
-		b, err := New(p)
+		plan, err := p.Plan(share * edge)
 		require.NoError(t, err)
-		require.Equal(t, want, peek(b).law.kind, "g = %v", g)
+		require.Equal(t, want, plan.Params.Noise, "g = %v", g)
+		require.Equal(t, p.Rows, plan.Params.Rows)
 	}
 	p = Params{Dim: 100, Rows: 50, Epsilon: 1, Seed: seed(0), Integers: true}
 	b, _ := New(p)
@@ -149,19 +148,19 @@ func TestVarianceOfImpossibleNorms(t *testing.T) {
 	for _, transform := range []Transform{SJLT, SRHT, FJLT, Rademacher, Normal} {
 		p := Params{Transform: transform, Dim: 8, Rows: 4, Seed: seed(1), Epsilon: 1024}
 		for _, bad := range [][2]float64{{0, 1}, {2, 4.1}, {1e-3, 1}, {1, math.Inf(1)}, {-1, 0}, {1, -1}, {math.NaN(), 0}, {1, math.NaN()}} {
-			require.True(t, math.IsNaN(p.DistanceStdErr(bad[0], bad[1])), "%v %v", transform, bad)
-			require.True(t, math.IsNaN(p.NormStdErr(bad[0], bad[1])), "%v %v", transform, bad)
+			require.True(t, math.IsNaN(planned(p).DistanceStdErr(bad[0], bad[1])), "%v %v", transform, bad)
+			require.True(t, math.IsNaN(planned(p).NormStdErr(bad[0], bad[1])), "%v %v", transform, bad)
 		}
 		for _, bad := range [][4]float64{{1, 1, 1.1, 0}, {0, 1, 1, 0}, {1, 1, 0, 0.6}, {4, 9, 6, 36.1}, {1, 1, math.NaN(), 0}, {1, 1, 0, math.Inf(1)}} {
-			require.True(t, math.IsNaN(p.DotStdErr(bad[0], bad[1], bad[2], bad[3])), "%v %v", transform, bad)
+			require.True(t, math.IsNaN(planned(p).DotStdErr(bad[0], bad[1], bad[2], bad[3])), "%v %v", transform, bad)
 		}
 		for _, scale := range []float64{1e-200, 1e-100, 1, 1e60, 1e74} {
 			// one coordinate: the largest ‖x‖₄⁴ and Σx²y²
 			z := scale * scale / 3
-			require.GreaterOrEqual(t, p.DistanceStdErr(z, z*z), 0.0)
-			require.GreaterOrEqual(t, p.NormStdErr(z, z*z), 0.0)
-			require.GreaterOrEqual(t, p.DotStdErr(z, z, -z, z*z), 0.0)
-			require.GreaterOrEqual(t, p.DotStdErr(2*z, 2*z, 0, 2*z*z), 0.0)
+			require.GreaterOrEqual(t, planned(p).DistanceStdErr(z, z*z), 0.0)
+			require.GreaterOrEqual(t, planned(p).NormStdErr(z, z*z), 0.0)
+			require.GreaterOrEqual(t, planned(p).DotStdErr(z, z, -z, z*z), 0.0)
+			require.GreaterOrEqual(t, planned(p).DotStdErr(2*z, 2*z, 0, 2*z*z), 0.0)
 		}
 	}
 }

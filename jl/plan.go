@@ -65,59 +65,34 @@ func (p Params) noise() (calibration, error) {
 // from the matrix, that takes up to some seconds.
 var calibrations memo.Table[Params, calibration]
 
-// Max returns where values, and their sums, saturate (or sums wrap around: see the package's
-// documentation): ± so many units of the data. NaN if the Params are invalid.
-func (p Params) Max() float64 {
-	c, err := p.noise()
-	if err != nil {
-		return math.NaN()
-	}
-	return float64(c.limit) * c.law.step
-}
-
-// StdDev returns the standard deviation of the noise of one row of the normalised sketch, in the
-// units of the data. Where the sensitivity is computed from the matrix (under L2 for all but SRHT,
-// and for Normal and FJLT), this and the methods below draw the matrix, as New does, and answer for
-// this Seed. NaN if the Params are invalid.
-func (p Params) StdDev() float64 {
-	c, err := p.noise()
-	if err != nil {
-		return math.NaN()
-	}
-	return math.Sqrt(p.spread().correction(p.noiseOf(c.law)) / float64(p.Rows))
-}
-
 // DistanceStdErr returns the standard error of SquaredDistance for two sketches of these Params at
 // squared = ‖x − y‖₂² and fourth = ‖x − y‖₄⁴, over the Seed and the noise: exactly, by the theorems
 // that stand with the transforms. Where the scale of the noise is computed from the matrix, under
 // L2 for all but SRHT, and for Normal and FJLT, it is the scale given this Seed: the answer is the
 // variance of the transform over the draw of the Seed, plus that of noise of this scale. fourth = 0
 // gives an upper bound. NaN if an argument is invalid, as where no vector has these norms.
-func (p Params) DistanceStdErr(squared, fourth float64) float64 {
-	return math.Sqrt(p.distanceVariance(squared, fourth))
-}
-
-func (p Params) distanceVariance(squared, fourth float64) float64 {
-	c, err := p.noise()
-	if err != nil || !realNorms(squared, fourth) {
+func (p Plan) DistanceStdErr(squared, fourth float64) float64 {
+	n, ok := p.noise()
+	if !ok || !realNorms(squared, fourth) {
 		return math.NaN()
 	}
-	n := p.noiseOf(c.law)
-	return max(p.spread().distance(n.plus(n), squared, fourth), 0)
+	return math.Sqrt(max(p.Params.spread().distance(n.plus(n), squared, fourth), 0))
+}
+
+// noise returns that of one sketch; false for the zero Plan.
+func (p Plan) noise() (disturbance, bool) {
+	c, err := p.Params.noise()
+	return p.Params.noiseOf(c.law), err == nil
 }
 
 // NormStdErr returns the standard error of SquaredNorm at squared = ‖x‖₂² and fourth = ‖x‖₄⁴. NaN
 // as for DistanceStdErr.
-func (p Params) NormStdErr(squared, fourth float64) float64 {
-	return math.Sqrt(p.normVariance(squared, fourth))
-}
-
-func (p Params) normVariance(squared, fourth float64) float64 {
-	c, err := p.noise()
-	if err != nil || !realNorms(squared, fourth) {
+func (p Plan) NormStdErr(squared, fourth float64) float64 {
+	n, ok := p.noise()
+	if !ok || !realNorms(squared, fourth) {
 		return math.NaN()
 	}
-	return max(p.spread().distance(p.noiseOf(c.law), squared, fourth), 0)
+	return math.Sqrt(max(p.Params.spread().distance(n, squared, fourth), 0))
 }
 
 // realNorms reports whether some vector has this ‖x‖₂² and this ‖x‖₄⁴, up to rounding.
@@ -131,24 +106,26 @@ func atMost(x, y float64) bool { return x <= y*(1+0x1p-20)+0x1p-1000 }
 // DotStdErr returns the standard error of Dot at ‖x‖₂², ‖y‖₂², ⟨x, y⟩ and aligned = Σx²y². NaN if
 // an argument is invalid, as where there are no such vectors: ⟨x, y⟩² ≤ ‖x‖²‖y‖² and, as Σ_{i<j}
 // (xᵢyⱼ + xⱼyᵢ)² ≥ 0, 2·Σx²y² ≤ ‖x‖²‖y‖² + ⟨x, y⟩².
-func (p Params) DotStdErr(xx, yy, xy, aligned float64) float64 {
-	return math.Sqrt(p.dotVariance(xx, yy, xy, aligned))
-}
-
-func (p Params) dotVariance(xx, yy, xy, aligned float64) float64 {
-	c, err := p.noise()
-	if err != nil || !(xx >= 0 && yy >= 0 && aligned >= 0 && atMost(xy*xy, xx*yy) && atMost(aligned, xx*yy/2+xy*xy/2)) {
+func (p Plan) DotStdErr(xx, yy, xy, aligned float64) float64 {
+	n, ok := p.noise()
+	if !ok || !(xx >= 0 && yy >= 0 && aligned >= 0 && atMost(xy*xy, xx*yy) && atMost(aligned, xx*yy/2+xy*xy/2)) {
 		return math.NaN()
 	}
-	n := p.noiseOf(c.law)
-	return max(p.spread().inner(n, n, xx, yy, xy, aligned), 0)
+	return math.Sqrt(max(p.Params.spread().inner(n, n, xx, yy, xy, aligned), 0))
 }
 
-// Plan is the best a sketch can do for squared distances of one size.
+// Plan is what a release will be, and what it can do for squared distances of one size.
 type Plan struct {
-	// Params are those asked about, with the Rows and the Noise of the least
-	// variance, and the Sparsity.
+	// Params are those asked about, with the Noise and, where Rows was 0, the Rows
+	// of the least variance, and the Sparsity.
 	Params Params
+	// StdDev is the standard deviation of the noise of one row of the normalised
+	// sketch, in the units of the data.
+	StdDev float64
+	Bytes  int // of the encoding of a Sketch
+	// Max is where values, and their sums, saturate (or sums wrap around: see the
+	// package's documentation): ± so many units of the data.
+	Max float64
 	// SquaredLength is the ‖x − y‖₂² planned for.
 	SquaredLength float64
 	// StdErr is the standard error of the estimated squared distance,
@@ -166,7 +143,7 @@ func (p Plan) Warning() string {
 		return ""
 	}
 	return fmt.Sprintf("a squared distance of %.4g is too small for this guarantee: "+
-		"with the best number of rows, %d, its estimate has a relative standard deviation of %.2g",
+		"with %d rows its estimate has a relative standard deviation of %.2g",
 		p.SquaredLength, p.Params.Rows, p.RelativeError)
 }
 
@@ -181,9 +158,11 @@ func (p Plan) String() string {
 	return text
 }
 
-// Plan returns the number of rows, and the noise, with which the variance of the estimated squared
-// distance is least at ‖x − y‖₂² = squared. Rows is ignored, and so is a Sparsity of 0 where the
-// noise turns out to be Gaussian and 8 is free.
+// Plan returns what a release will be, and the noise with which the variance of the estimated
+// squared distance is least at ‖x − y‖₂² = squared: for δ > 0 Laplace noise has less of it than
+// Gaussian noise, which New takes by itself, where ε is large. Where Rows is 0 it returns the best
+// number of rows too, and where Sparsity is 0, the noise turns out to be Gaussian and 8 is free,
+// that.
 //
 // The transform's variance falls with k and the noise's grows: for an SJLT with Laplace noise
 // k* = Z·ε²/(s·√28), .189·Zε²/s, where the variance is 37.2·s·Z/ε², that is a relative error of
@@ -192,55 +171,79 @@ func (p Plan) String() string {
 //
 // Under L2 an SRHT with Gaussian noise has the least variance, which falls with k up to Dim. Where
 // a sketch must take updates, an SJLT with s = 8 and up to 2048 rows is nearly as good (with more
-// its noise is up to √s times as large, as [Params.StdDev] says). The search goes by the
-// sensitivity that is expected of SJLT and Rademacher matrices; what is returned is that of this
-// Seed.
+// its noise is up to √s times as large, as Plan.StdDev says). The search goes by the sensitivity
+// that is expected of SJLT and Rademacher matrices; what is returned is that of this Seed: where it
+// is computed from the matrix (under L2 for all but SRHT, and for Normal and FJLT), Plan draws that
+// as New does.
 //
-// The error wraps [ErrParams]. Plan is not for Normal and FJLT matrices: there try a few Rows with
-// DistanceStdErr.
+// The error wraps [ErrParams]. Rows cannot be 0 for Normal and FJLT matrices: there try a few.
 func (p Params) Plan(squared float64) (Plan, error) {
-	if !(squared > 0 && squared <= 0x1p500) {
-		return Plan{}, bad("squared", squared, "a number above 0, at most 2⁵⁰⁰")
+	if !(squared >= 0 && squared <= 0x1p500) || squared == 0 && p.Rows == 0 {
+		return Plan{}, bad("squared", squared, "a number above 0, at most 2⁵⁰⁰, or 0 where Rows is given")
 	}
-	p.SquaredLength, p.Rows = squared, p.sparsity()
+	if p.Rows != 0 {
+		return p.planned(squared)
+	}
+	p.Rows = p.sparsity()
 	if err := p.validate(); err != nil {
 		return Plan{}, err
 	}
 	if p.Transform == Normal || p.Transform == FJLT {
 		return Plan{}, bad("Transform", p.Transform, "SJLT, SRHT or Rademacher: others have to be drawn for each number of rows")
 	}
-	plan, err := p.bestRows()
+	best, least, err := p.bestRows(squared)
 	if err != nil {
 		return Plan{}, err
 	}
-	if p.Transform == SJLT && p.Sparsity == 0 && plan.Params.Noise == Gaussian && plan.Params.Rows >= 64 {
+	if p.Transform == SJLT && p.Sparsity == 0 && best.Noise == Gaussian && best.Rows >= 64 {
 		p.Sparsity, p.Noise = 8, Gaussian
 		// Under L1 the noise is the same, and collisions hurt less.
-		if other, err := p.bestRows(); err == nil && (p.Norm == L1 || other.StdErr < plan.StdErr) {
-			plan = other
+		if other, variance, err := p.bestRows(squared); err == nil && (p.Norm == L1 || variance < least) {
+			best = other
 		}
 	}
-	if p.outlined() {
-		return plan, nil
-	}
-	c, err := plan.Params.noise()
-	if err != nil {
-		return Plan{}, err
-	}
-	return plan.Params.planned(c.law), nil
+	return best.planned(squared)
 }
 
-// planned returns the plan to use these Params.
-func (p Params) planned(l law) Plan {
-	p.Noise = l.kind
-	sd := math.Sqrt(p.variance(l))
-	return Plan{Params: p, SquaredLength: p.SquaredLength, StdErr: sd, RelativeError: sd / p.SquaredLength}
+// kinds returns the kinds of noise that are possible.
+func (p Params) kinds() []Noise {
+	switch {
+	case p.Noise == AutoNoise && p.Delta > 0 && p.Integers:
+		return []Noise{DiscreteLaplace, Gaussian}
+	case p.Noise == AutoNoise && p.Delta > 0:
+		return []Noise{Laplace, Gaussian}
+	}
+	return []Noise{p.kind()}
+}
+
+// planned returns the Plan of these Rows.
+func (p Params) planned(squared float64) (Plan, error) {
+	var plan Plan
+	var failed error
+	for _, kind := range p.kinds() {
+		q := p
+		q.Noise = kind
+		c, err := q.noise()
+		if err != nil {
+			failed = err
+			continue
+		}
+		sd := math.Sqrt(q.variance(c.law, squared))
+		if plan.Bytes == 0 || sd < plan.StdErr {
+			plan = Plan{q, math.Sqrt(q.spread().correction(q.noiseOf(c.law)) / float64(q.Rows)), fixedSize + termSize + 8*q.Rows,
+				float64(c.limit) * c.law.step, squared, sd, sd / squared}
+		}
+	}
+	if plan.Bytes == 0 {
+		return plan, failed
+	}
+	return plan, nil
 }
 
 // bestRows searches the multiples of s. The variance is A/k + B + Ck + … with positive terms, each
 // rising or falling in k, so it falls and then rises: a coarse search by factors of √2, then by
 // ever smaller steps around the best.
-func (p Params) bestRows() (Plan, error) {
+func (p Params) bestRows(squared float64) (best Params, least float64, err error) {
 	s := p.sparsity()
 	most := maxRows / s * s
 	switch {
@@ -251,30 +254,30 @@ func (p Params) bestRows() (Plan, error) {
 	case p.Norm == L2 && s > 1: // beyond, the variance is several times as large
 		most = maxGram / s * s
 	}
-	var best Plan
-	try := func(k int) error {
-		q := p
-		q.Rows = min(max(k/s*s, s), most)
-		c, err := q.calibrate(q.predicted())
-		if err != nil {
-			return err
+	least = math.Inf(1)
+	try := func(k int) (err error) {
+		for _, kind := range p.kinds() {
+			q := p
+			q.Rows, q.Noise = min(max(k/s*s, s), most), kind
+			c, failed := q.calibrate(q.predicted())
+			if failed != nil {
+				err = failed
+			} else if v := q.variance(c.law, squared); v < least {
+				best, least = q, v
+			}
 		}
-		if plan := q.planned(c.law); best.Params.Rows == 0 || plan.StdErr < best.StdErr {
-			best = plan
-		}
-		return nil
+		return err
 	}
-	var err error
 	for k := float64(s); k < 1.5*float64(most) && err == nil; k *= math.Sqrt2 {
 		err = try(int(k))
 	}
-	for step := max(best.Params.Rows/4, s); step >= s && err == nil; step /= 2 {
-		for around := best.Params.Rows - 2*step; around <= best.Params.Rows+2*step && err == nil; around += step {
+	for step := max(best.Rows/4, s); step >= s && err == nil; step /= 2 {
+		for around := best.Rows - 2*step; around <= best.Rows+2*step && err == nil; around += step {
 			err = try(around)
 		}
 	}
-	if best.Params.Rows == 0 {
-		return best, err
+	if best.Rows == 0 {
+		return best, least, err
 	}
-	return best, nil
+	return best, least, nil
 }

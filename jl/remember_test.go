@@ -20,16 +20,16 @@ func TestMatricesAreRemembered(t *testing.T) {
 	for name, p := range cases() {
 		p.Seed, p.Epsilon, p.Delta = seed(77), 1, 1e-6
 		first, same := of(p), p
-		same.Epsilon, same.Delta, same.Sensitivity, same.SquaredLength = 2, 1e-3, 3, 5
+		same.Epsilon, same.Delta, same.Sensitivity = 2, 1e-3, 3
 		require.Same(t, first.matrix, of(same).matrix, name)
 		for change, other := range map[string]Params{
 			"Seed":         with(p, func(p *Params) { p.Seed = seed(78) }),
 			"Dim":          with(p, func(p *Params) { p.Dim++ }),
 			"Rows":         with(p, func(p *Params) { p.Rows *= 2; p.Dim *= 2 }),
 			"Norm":         with(p, func(p *Params) { p.Norm = L2 }),
-			"Sparsity":     with(p, func(p *Params) { p.Transform, p.Density, p.Rows, p.Sparsity = SJLT, 0, 16, 2 }),
-			"Independence": with(p, func(p *Params) { p.Transform, p.Density, p.Sparsity, p.Independence = Rademacher, 0, 0, 8 }),
-			"Density":      with(p, func(p *Params) { p.Transform, p.Sparsity, p.Rows, p.Density = FJLT, 0, 8, 0.75 }),
+			"Sparsity":     with(p, func(p *Params) { p.Transform, p.Rows, p.Sparsity = SJLT, 16, 2 }),
+			"Independence": with(p, func(p *Params) { p.Transform, p.Sparsity, p.Independence = Rademacher, 0, 8 }),
+			"Transform":    with(p, func(p *Params) { p.Transform, p.Sparsity, p.Rows = FJLT, 0, 9 }),
 		} {
 			got := of(other)
 			require.NotSame(t, first.matrix, got.matrix, "%s: %s", name, change)
@@ -82,7 +82,7 @@ func TestBytesOfMatrices(t *testing.T) {
 	require.GreaterOrEqual(t, p.newMatrix().bytes(), 8*60+1000/8)
 	p.Transform, p.Independence = Rademacher, 1024
 	require.GreaterOrEqual(t, p.newMatrix().bytes(), 8*1024)
-	p.Transform, p.Independence, p.Density = FJLT, 0, 1
-	require.GreaterOrEqual(t, p.newMatrix().bytes(), 6*1024*60)
+	p.Transform, p.Independence = FJLT, 0
+	require.GreaterOrEqual(t, float64(p.newMatrix().bytes()), 6*0.8*p.density()*1024*60)
 	require.GreaterOrEqual(t, mostMatrices, 4*maxTable+1<<20)
 }

@@ -116,7 +116,7 @@ func (p Params) mismatch(q Params) error {
 		a, b any
 	}{
 		{"Transform", p.Transform, q.Transform}, {"Dim", p.Dim, q.Dim}, {"Rows", p.Rows, q.Rows}, {"Sparsity", p.sparsity(), q.sparsity()},
-		{"Independence", p.independence(), q.independence()}, {"Density", p.density(), q.density()}, {"Seed", p.Seed, q.Seed}, {"Norm", p.Norm, q.Norm},
+		{"Independence", p.independence(), q.independence()}, {"Seed", p.Seed, q.Seed}, {"Norm", p.Norm, q.Norm},
 		{"Params", p, q},
 	} {
 		if f.a != f.b {
@@ -134,7 +134,7 @@ func (s *Sketch) comparable(other *Sketch) error {
 	}
 	p, q := s.params, other.params
 	if p.Transform != q.Transform || p.Dim != q.Dim || p.Rows != q.Rows || p.sparsity() != q.sparsity() ||
-		p.independence() != q.independence() || p.density() != q.density() || p.Seed != q.Seed {
+		p.independence() != q.independence() || p.Seed != q.Seed {
 		return p.mismatch(q)
 	}
 	if shared(s.releases, other.releases) {

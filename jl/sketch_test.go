@@ -189,7 +189,7 @@ func TestPlan(t *testing.T) {
 		require.InDelta(t, 0.189*z, float64(plan.Params.Rows), 1+0.02*z*0.189)
 		require.Equal(t, want > 0.5, plan.Warning() != "")
 		require.NotEmpty(t, plan.String())
-		require.InEpsilon(t, plan.StdErr, plan.Params.DistanceStdErr(z/4, 0), 1e-9)
+		require.InEpsilon(t, plan.StdErr, plan.DistanceStdErr(z/4, 0), 1e-9)
 	}
 	for _, z := range badFloats[:4] {
 		_, err := p.Plan(z)
@@ -203,14 +203,14 @@ func TestPlan(t *testing.T) {
 		q.Dim, q.Epsilon, q.Delta, q.Norm, q.Seed = 300, 1, 1e-6, L2, seed(0)
 		plan, err := q.Plan(3e4)
 		require.NoError(t, err)
-		require.InEpsilon(t, plan.StdErr*plan.StdErr, plan.Params.distanceVariance(3e4, 0), 1e-9)
+		require.InEpsilon(t, plan.StdErr*plan.StdErr, square(plan.DistanceStdErr(3e4, 0)), 1e-9)
 		if q.Transform == SJLT && q.Noise == AutoNoise && q.Sparsity == 0 && plan.Params.Rows >= 64 {
 			require.Equal(t, 8, plan.Params.Sparsity)
 		}
 		q = plan.Params
 		for _, k := range []int{16, 32, 64, 128, 256, 512} {
 			if q.Rows = k; k <= 300 || q.Transform != SRHT {
-				require.Greater(t, q.DistanceStdErr(3e4, 0), 0.95*plan.StdErr, "%v, %d rows", plan, k)
+				require.Greater(t, planned(q).DistanceStdErr(3e4, 0), 0.95*plan.StdErr, "%v, %d rows", plan, k)
 			}
 		}
 	}
@@ -219,7 +219,7 @@ func TestPlan(t *testing.T) {
 	require.ErrorIs(t, err, ErrParams)
 	// The paper's s = 8 and k = 256 at Zε² = 1000: a relative error above 1.
 	p = Params{Dim: 1000, Rows: 256, Sparsity: 8, Epsilon: 1, Seed: seed(0)}
-	require.Greater(t, p.DistanceStdErr(1000, 0)/1000, 1.0)
+	require.Greater(t, planned(p).DistanceStdErr(1000, 0)/1000, 1.0)
 }
 
 // The table in the documentation.
@@ -239,7 +239,7 @@ func TestTableOfPlans(t *testing.T) {
 	} {
 		for i, k := range rows {
 			c.p.Dim, c.p.Rows, c.p.Seed = 1024, k, seed(6)
-			require.InEpsilon(t, c.want[i], c.p.DistanceStdErr(c.z, 0)/c.z, 0.03, "%+v", c.p)
+			require.InEpsilon(t, c.want[i], planned(c.p).DistanceStdErr(c.z, 0)/c.z, 0.03, "%+v", c.p)
 		}
 	}
 }
@@ -252,7 +252,7 @@ func TestNoiseOfTransforms(t *testing.T) {
 		for _, p := range []*Params{&a, &b} {
 			p.Dim, p.Seed = 1024, seed(1)
 		}
-		return a.StdDev() / b.StdDev()
+		return planned(a).StdDev / planned(b).StdDev
 	}
 	require.InDelta(t, 1, ratio(Params{Rows: 256, Rho: 1, Sparsity: 8}, Params{Rows: 256, Rho: 1}), 1e-4)
 	require.InDelta(t, math.Sqrt(8), ratio(Params{Rows: 256, Epsilon: 1, Sparsity: 8}, Params{Rows: 256, Epsilon: 1}), 1e-2)

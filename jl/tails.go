@@ -8,7 +8,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/search"
 )
 
-// Distortion returns p with the number of rows, and for an SJLT the Sparsity, with which a sketch
+// Fit returns p with the number of rows, and for an SJLT the Sparsity, with which a sketch
 // without noise keeps a squared length within a factor 1 ± β, but for the given probability of
 // failure over the Seed; and with the Independence of the hash functions that this takes. It is
 // proved for the hash functions as they are (tails_proof.md), for each vector of Dim coordinates.
@@ -33,7 +33,7 @@ import (
 // It leaves the noise out, which wants fewer rows (see [Params.Plan]), and grows with s if it is
 // Laplace noise. β and failure are in (0, 1). The error, which wraps [ErrParams], is for others,
 // for a transform that New would refuse, and where 2²⁰ rows are not enough.
-func (p Params) Distortion(beta, failure float64) (Params, error) {
+func (p Params) Fit(beta, failure float64) (Params, error) {
 	q := p
 	q.Rows = p.sparsity()
 	if q.Seed.IsZero() {
@@ -67,7 +67,7 @@ func (p Params) Distortion(beta, failure float64) (Params, error) {
 	return p, nil
 }
 
-// maxTailSparsity is the largest that Distortion chooses, and maxMoment the highest moment.
+// maxTailSparsity is the largest that Fit chooses, and maxMoment the highest moment.
 const (
 	maxTailSparsity = 1024
 	maxMoment       = 64

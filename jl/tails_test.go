@@ -115,13 +115,13 @@ func TestIndependence(t *testing.T) {
 	}
 }
 
-// What Distortion returns is enough by the theorem, or by the variance for transforms of 4-wise
+// What Fit returns is enough by the theorem, or by the variance for transforms of 4-wise
 // independence, and one block less is not; and the table of its documentation.
-func TestDistortionIsProved(t *testing.T) {
+func TestFitIsProved(t *testing.T) {
 	for _, transform := range []Transform{SJLT, SRHT, FJLT, Rademacher, Normal} {
 		for _, beta := range []float64{0.1, 0.9} {
 			for _, failure := range []float64{0.001, 0.5} {
-				p, err := Params{Transform: transform, Dim: 1 << 20}.Distortion(beta, failure)
+				p, err := Params{Transform: transform, Dim: 1 << 20}.Fit(beta, failure)
 				require.NoError(t, err)
 				enough := func(k int, slack float64) bool {
 					p.Rows = k
@@ -155,32 +155,32 @@ func TestDistortionIsProved(t *testing.T) {
 		{Params{Sparsity: 1}, 1e-3, 0.1, 200000, 1}, {Params{Transform: Normal}, 0.01, 0.1, 20000, 0},
 	} {
 		c.p.Dim = 1 << 20
-		p, err := c.p.Distortion(c.beta, c.failure)
+		p, err := c.p.Fit(c.beta, c.failure)
 		require.NoError(t, err)
 		require.InDelta(t, c.rows, p.Rows, max(1, float64(c.s)), "%+v", c)
 		require.Equal(t, c.s, p.Sparsity, "%+v", c)
 		require.LessOrEqual(t, p.Independence, int(4*math.Ceil(math.Log(1/c.failure)/2)))
 	}
 	for _, c := range [][2]float64{{0, 0.1}, {1, 0.1}, {-1, 0.1}, {math.NaN(), 0.1}, {0.1, 0}, {0.1, 1}, {0.1, math.NaN()}, {1e-3, 0.1}} {
-		_, err := Params{Dim: 100}.Distortion(c[0], c[1])
+		_, err := Params{Dim: 100}.Fit(c[0], c[1])
 		require.ErrorIs(t, err, ErrParams, "%v", c)
 	}
 	for _, p := range []Params{{}, {Dim: 1<<60 + 1}, {Dim: 100, Transform: SRHT, Sparsity: 2}, {Dim: 100, Independence: 2}} {
-		_, err := p.Distortion(0.5, 0.1)
+		_, err := p.Fit(0.5, 0.1)
 		require.ErrorIs(t, err, ErrParams, "%+v", p)
 	}
 	// Where the hash functions' deviation from uniform matters, more rows or none.
-	_, err := Params{Dim: 1 << 60, Sparsity: 1}.Distortion(0.5, 0.1)
+	_, err := Params{Dim: 1 << 60, Sparsity: 1}.Fit(0.5, 0.1)
 	require.ErrorIs(t, err, ErrParams)
 }
 
 // The vectors that are worst for few entries a column, and a flat one, fail as rarely as promised;
 // with half as many rows and one entry a column two equal coordinates fail too often. The seeds are
 // fixed, so nothing fails by chance.
-func TestFailuresOfDistortion(t *testing.T) {
+func TestFailuresOfFit(t *testing.T) {
 	const beta, failure = 0.5, 0.01
 	n := seeds(1500)
-	p, err := Params{Dim: 64}.Distortion(beta, failure)
+	p, err := Params{Dim: 64}.Fit(beta, failure)
 	require.NoError(t, err)
 	rates := func(p Params) (pair, flat float64) {
 		random := rand.New(rand.NewPCG(5, 6))

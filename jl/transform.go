@@ -18,10 +18,10 @@ const (
 	// after random signs. It holds the vector until Release, and has the least variance: none at
 	// k = u.
 	SRHT
-	// FJLT is the fast Johnson–Lindenstrauss transform of Ailon and Chazelle, PHD: P
-	// sparse with normal entries, of the given Density. It holds the vector. SRHT has
-	// less variance, less Gaussian noise, and needs no pass over the matrix for its
-	// sensitivity. But with Laplace noise under L1 FJLT has less noise from some 256
+	// FJLT is the fast Johnson–Lindenstrauss transform of Ailon and Chazelle, PHD: P sparse with
+	// normal entries, of the density for which the variance is at most 3‖x‖₂⁴/k. It holds the
+	// vector. SRHT has less variance, less Gaussian noise, and needs no pass over the matrix for
+	// its sensitivity. But with Laplace noise under L1 FJLT has less noise from some 256
 	// rows on, as its Δ₁ tends to √(2k/π) where that of SRHT is √k.
 	FJLT
 	// Rademacher is dense and has independent entries ±1/√k. An update takes O(k), for any Dim.
@@ -95,7 +95,7 @@ func (p Params) drawn() matrix {
 // selecting returns the fields that select the matrix. The Norm decides whether rows wrap around.
 func (p Params) selecting() Params {
 	return Params{Transform: p.Transform, Dim: p.Dim, Rows: p.Rows, Sparsity: p.Sparsity,
-		Independence: p.Independence, Density: p.Density, Seed: p.Seed, Norm: p.Norm}
+		Independence: p.Independence, Seed: p.Seed, Norm: p.Norm}
 }
 
 // newMatrix draws the matrix that the Seed selects. The Params are valid.

@@ -125,7 +125,7 @@ func TestLengthPreserving(t *testing.T) {
 func TestPrintedTheoremsFail(t *testing.T) {
 	p := Params{Dim: 32, Rows: 16, Sparsity: 4, Epsilon: 1}
 	p.Seed = seed(0)
-	variance := p.distanceVariance(4, 16)
+	variance := square(planned(p).DistanceStdErr(4, 16))
 	right, printed := &tally{truth: 4, variance: variance}, &tally{truth: 4, variance: variance}
 	for i := range 5_000 {
 		p.Seed = seed(i)
@@ -166,25 +166,21 @@ func TestPrintedTheoremsFail(t *testing.T) {
 	require.Greater(t, printed.bias(), 20.0)
 }
 
-// Lemma 4.11: at q = 1/(u/3 + 1) the variance is 4.66·Z²/k for flat z, not 3; at 1/(u/9 + 1) it is
-// just under 3.
+// Lemma 4.11: at q = 1/(u/9 + 1) the variance is just under 3·Z²/k for flat z.
 func TestLemma411(t *testing.T) {
-	p := Params{Dim: 1 << 12, Rows: 64, Transform: FJLT, Density: 1 / (4096.0/3 + 1)}
-	flat := func(p Params) float64 { // ‖z‖₄⁴ = Z²/u
-		return p.spread().distance(disturbance{}, 1, 1/float64(p.Dim)) * float64(p.Rows)
-	}
-	require.InDelta(t, 5, flat(p), 0.01, "2 + 3·3·(u/3)/u")
-	p.Density = 0
-	require.InDelta(t, 3, flat(p), 0.01)
-	require.Less(t, flat(p), 3.0)
+	p := Params{Dim: 1 << 12, Rows: 64, Transform: FJLT}
+	// ‖z‖₄⁴ = Z²/u
+	flat := p.spread().distance(disturbance{}, 1, 1/float64(p.Dim)) * float64(p.Rows)
+	require.InDelta(t, 3, flat, 0.01)
+	require.Less(t, flat, 3.0)
 }
 
 // The noise on the input of an FJLT: the formula for normal noise that the thesis' Lemma 4.8
 // bounds.
 func TestInputNoiseFormula(t *testing.T) {
 	const u, k, z, f, sigma2 = 64.0, 16.0, 30.0, 100.0, 2.5
-	p := Params{Dim: u, Rows: k, Transform: FJLT, Density: 0.25}
-	kurtosis := normalFourth / (normalSecond * normalSecond) / 0.25
+	p := Params{Dim: u, Rows: k, Transform: FJLT}
+	kurtosis := normalFourth / (normalSecond * normalSecond) / p.density()
 	n := disturbance{input: cumulants{two: 2 * sigma2}}
 	w4 := math.Pow(z+2*u*sigma2, 2) + 8*sigma2*z + 8*u*sigma2*sigma2
 	w44 := f + 12*sigma2*z + 12*u*sigma2*sigma2
@@ -196,15 +192,15 @@ func TestInputNoiseFormula(t *testing.T) {
 func TestVarianceFormulas(t *testing.T) {
 	const k, s, e, z, f = 256.0, 4.0, 0.5, 700.0, 9000.0
 	p := Params{Dim: 1000, Rows: k, Sparsity: s, Epsilon: e, Seed: seed(0)}
-	require.InEpsilon(t, 2/k*(z*z-f)+16*s*z/(e*e)+56*k*s*s/math.Pow(e, 4), p.distanceVariance(z, f), 1e-4, "16sZ/ε² + 56ks²/ε⁴")
+	require.InEpsilon(t, 2/k*(z*z-f)+16*s*z/(e*e)+56*k*s*s/math.Pow(e, 4), square(planned(p).DistanceStdErr(z, f)), 1e-4, "16sZ/ε² + 56ks²/ε⁴")
 	p.Rho, p.Epsilon = 0.5, 0 // σ = 1 for the normalised sketch
-	require.InEpsilon(t, 2/k*(z*z-f)+8*z+8*k, p.distanceVariance(z, f), 1e-4, "8σ²Z + 8kσ⁴")
-	require.InEpsilon(t, 2/k*(z*z-f)+4*z+2*k, p.normVariance(z, f), 1e-4)
-	require.InEpsilon(t, (z*800+100*100-2*50)/k+z+800+k, p.dotVariance(z, 800, 100, 50), 1e-4)
+	require.InEpsilon(t, 2/k*(z*z-f)+8*z+8*k, square(planned(p).DistanceStdErr(z, f)), 1e-4, "8σ²Z + 8kσ⁴")
+	require.InEpsilon(t, 2/k*(z*z-f)+4*z+2*k, square(planned(p).NormStdErr(z, f)), 1e-4)
+	require.InEpsilon(t, (z*800+100*100-2*50)/k+z+800+k, square(planned(p).DotStdErr(z, 800, 100, 50)), 1e-4)
 	p = Params{Dim: 1024, Rows: k, Transform: SRHT, Rho: 0.5, Seed: seed(0)}
-	require.InEpsilon(t, 2/k*(z*z-f)*(1024-k)/1023+8*z+8*k, p.distanceVariance(z, f), 1e-3)
+	require.InEpsilon(t, 2/k*(z*z-f)*(1024-k)/1023+8*z+8*k, square(planned(p).DistanceStdErr(z, f)), 1e-3)
 	p.Rows = 1024
-	require.InEpsilon(t, 8*z+8*1024, p.distanceVariance(z, f), 1e-3, "no variance of the transform at k = u")
+	require.InEpsilon(t, 8*z+8*1024, square(planned(p).DistanceStdErr(z, f)), 1e-3, "no variance of the transform at k = u")
 }
 
 // The moments of the noise are those of the draws' exact law.
@@ -241,3 +237,5 @@ func TestMoments(t *testing.T) {
 		require.InDelta(t, share, second*e*e/2, 6e-4, fmt.Sprint(e))
 	}
 }
+
+func square(x float64) float64 { return x * x }

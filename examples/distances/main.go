@@ -172,7 +172,11 @@ func compare(parties []counts, dim uint64, epsilon float64, opts options) (*comp
 	}
 	p = c.plan.Params
 	p.Rows = min(p.Rows, opts.rows)
-	c.stdErr = p.DistanceStdErr(c.plan.SquaredLength, 0)
+	fewer, err := p.Plan(c.plan.SquaredLength)
+	if err != nil {
+		return nil, err
+	}
+	c.stdErr = fewer.StdErr
 	first, err := jl.New(p)
 	if err != nil {
 		return nil, err

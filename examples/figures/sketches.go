@@ -127,11 +127,11 @@ func jlVariance(_ effort, step func()) (*picture, error) {
 			step()
 			q := c.params
 			q.Dim, q.Rows, q.Seed = 1<<20, k, hashing.Seed{9}
-			stdErr := q.DistanceStdErr(z, 0)
-			if math.IsNaN(stdErr) {
-				return nil, fmt.Errorf("%s: no error at k = %d", c.name, k)
+			plan, err := q.Plan(z)
+			if err != nil {
+				return nil, err
 			}
-			points = append(points, plotter.XY{X: float64(k), Y: stdErr / z})
+			points = append(points, plotter.XY{X: float64(k), Y: plan.RelativeError})
 		}
 		if err := p.add(c.name, c.kind, points); err != nil {
 			return nil, err

@@ -110,7 +110,11 @@ func (c projection) check(x vector) error {
 			return err
 		}
 		ours += sketch.SquaredNorm() / seeds
-		stdErr = sketch.Params().NormStdErr(squared, fourth)
+		plan, err := sketch.Params().Plan(0)
+		if err != nil {
+			return err
+		}
+		stdErr = plan.NormStdErr(squared, fourth)
 		y := newGaussian().project(x)
 		theirs += floats.Dot(y, y) / seeds
 	}

@@ -59,7 +59,7 @@ func TestClaims(t *testing.T) {
 		func (s *Sketch) Radius(confidence float64) float64
 		func (s *Sketch[K]) Corners() (bounds [2]float64)
 		func (s *Sketch) Enough() int
-		func (s *Sketch) Distortion() error
+		func (s *Sketch) Fit() error
 		func (s *Sketch) Estimate() float64
 		func (s *Sketch) radius() float64
 		func (s *Sketch) Close() error
@@ -72,7 +72,7 @@ func TestClaims(t *testing.T) {
 	require.Empty(t, before)
 	names, err = x.unclaimed(rows)
 	require.NoError(t, err)
-	require.Equal(t, []string{"kor.Disjoint", "kor.Sketch.Radius", "kor.Sketch.Corners", "kor.Sketch.Enough", "kor.Sketch.Distortion"}, names)
+	require.Equal(t, []string{"kor.Disjoint", "kor.Sketch.Radius", "kor.Sketch.Corners", "kor.Sketch.Enough", "kor.Sketch.Fit"}, names)
 }
 
 // A test that runs nothing of its row, and code that no test runs, are found.

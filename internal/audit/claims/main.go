@@ -214,7 +214,7 @@ var plain = strings.Fields(`
 `)
 
 // bounds are the names of what bounds an error and returns no number.
-var bounds = []string{"Distortion", "HeavyHitters"}
+var bounds = []string{"Fit", "FitStream", "HeavyHitters"}
 
 // unclaimed returns what no row is about: release methods, of the list that internal/audit/surface
 // keeps, whatever returns a Guarantee, bounds, and whatever returns numbers but what is plain.

@@ -136,15 +136,15 @@ var rows = []row{
 	},
 	{
 		claim:   "Estimates of norms, distances and products are unbiased, with these variances, and their intervals cover",
-		about:   "jl.Params.StdDev jl.Sketch.StdDev jl.Params.NormStdErr jl.Params.DistanceStdErr jl.Params.DotStdErr jl.Sketch.SquaredNormInterval jl.Sketch.SquaredDistanceInterval jl.Sketch.DotInterval",
+		about:   "jl.Params.Plan jl.Sketch.StdDev jl.Plan.NormStdErr jl.Plan.DistanceStdErr jl.Plan.DotStdErr jl.Sketch.SquaredNormInterval jl.Sketch.SquaredDistanceInterval jl.Sketch.DotInterval",
 		theorem: "Stausholm, thesis, Theorem 4.3 (the correction is 4ks/ε², not 2ks/ε²), Corollary 4.1, Lemmas 4.8 and 4.11 (corrected)", proof: "jl/variance.go",
-		code: "jl.law.moments jl.Params.distanceVariance", exact: "jl.TestMoments jl.TestVarianceFormulas jl.TestPrintedTheoremsFail", audit: "jl.TestCoverage",
+		code: "jl.law.moments jl.Params.variance", exact: "jl.TestMoments jl.TestVarianceFormulas jl.TestPrintedTheoremsFail", audit: "jl.TestCoverage",
 		edits: "jl: distances corrected for one party only; a sketch compared with itself",
 	},
 	{
-		claim: "So many rows, entries a column and so much independence keep a length within 1 ± β but with probability p", about: "jl.Params.Distortion",
+		claim: "So many rows, entries a column and so much independence keep a length within 1 ± β but with probability p", about: "jl.Params.Fit",
 		theorem: "own: moments of an SJLT by those of χ² with a binomial number of degrees, for 2ℓ-wise independence", proof: "jl/tails_proof.md",
-		code: "jl.Params.leastTail jl.moments.collisions jl.Params.polynomial", exact: "jl.TestMomentsOfTinyMatrices jl.TestDistortionIsProved jl.TestIndependence", audit: "jl.TestFailuresOfDistortion",
+		code: "jl.Params.leastTail jl.moments.collisions jl.Params.polynomial", exact: "jl.TestMomentsOfTinyMatrices jl.TestFitIsProved jl.TestIndependence", audit: "jl.TestFailuresOfFit",
 		edits: "jl: hash functions of less independence than was asked for; a tail without the collisions of two columns",
 	},
 	{
@@ -160,7 +160,7 @@ var rows = []row{
 	},
 	{
 		claim: "Counts of keys, of unions and differences have these standard errors, and their intervals cover",
-		about: "kor.Plan.StdErr kor.Plan.StreamStdErr kor.Sketch.StdErr kor.Sketch.Interval kor.StreamSketch.StdErr kor.StreamSketch.Interval " +
+		about: "kor.Params.Fit kor.Params.FitStream kor.Plan.StdErr kor.Plan.StreamStdErr kor.Sketch.StdErr kor.Sketch.Interval kor.StreamSketch.StdErr kor.StreamSketch.Interval " +
 			"kor.Cardinality.StdErr kor.Cardinality.Interval",
 		theorem: "maximum likelihood in place of interval intersection (thesis, 3.4.2), which needs 10¹⁰ cells", proof: "kor/plan.go", code: "kor.law.stdErr kor.likelihood.interval kor.weightedLevel",
 		exact: "kor.TestPlannedError kor.TestLevelLaw", audit: "kor.TestAccuracy kor.TestIntervalPastTheGrid", edits: "kor: a union in which a release cancels",
@@ -175,7 +175,7 @@ var rows = []row{
 	},
 	{
 		claim: "Distinct counts, unions and comparisons have these standard errors, and their intervals cover",
-		about: "kor/distinct.Plan.StdErr kor/distinct.Plan.RunningStdErr kor/distinct.Plan.WindowStdErr kor/distinct.Plan.UnionError kor/distinct.Sketch.StdErr kor/distinct.Sketch.Interval " +
+		about: "kor/distinct.Params.Fit kor/distinct.Plan.StdErr kor/distinct.Plan.RunningStdErr kor/distinct.Plan.WindowStdErr kor/distinct.Plan.UnionError kor/distinct.Sketch.StdErr kor/distinct.Sketch.Interval " +
 			"kor/distinct.Running.StdErr kor/distinct.Running.Interval kor/distinct.Windows.StdErr kor/distinct.Windows.Interval",
 		theorem: "own: the exact moments of the number of ones", proof: "kor/distinct/doc.go", code: "kor/distinct.curve.stdErr kor/distinct.curve.mean kor/distinct.curve.interval kor/distinct.unionVariance kor/distinct.part.Interval kor/distinct.unionOf.Interval",
 		exact: "kor/distinct.TestMomentsOfTheCount kor/distinct.TestUnionVariance kor/distinct.TestStdErr", audit: "kor/distinct.TestAccuracy kor/distinct.TestUnionAccuracy",
