@@ -451,7 +451,6 @@ func constructors() (list []constructor) {
 		hard(fmt.Sprintf("arete/parties=2^20/epsilon=%v", epsilon), number(arete.Params{Epsilon: epsilon, Parties: 1 << 20}))
 		if epsilon >= 4 {
 			hard(fmt.Sprintf("arete/DiscreteArete/epsilon=%v", epsilon), number(arete.Params{Epsilon: epsilon, Law: arete.DiscreteArete}))
-			hard(fmt.Sprintf("arete/LogJump/epsilon=%v", epsilon), number(arete.Params{Epsilon: epsilon, Law: arete.LogJump, Integers: true, Sensitivity: 1000}))
 		}
 	}
 	usual("arete/Gaussian", number(arete.Params{Epsilon: 1, Delta: 1e-6, Law: arete.Gaussian}))
@@ -1052,7 +1051,7 @@ func BenchmarkNoise(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		share, err := m.Share(1000)
+		share, err := m.Share(1000, 0)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 // BenchmarkDraw measures one exact draw at ε = 8, whole and as a share of one in a thousand.
 func BenchmarkDraw(b *testing.B) {
 	for _, law := range []Law{Jump, DiscreteArete, DiscreteLaplace} {
-		l, err := Params{Epsilon: 8, Law: law}.Lattice()
+		l, err := lattice(Params{Epsilon: 8, Law: law})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func BenchmarkCalibrate(b *testing.B) {
 	for _, epsilon := range []float64{3, 4, 6, 8, 12, 20} {
 		b.Run(fmt.Sprintf("law=Jump/epsilon=%v", epsilon), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := Best(epsilon, 1); err != nil {
+				if _, err := lattice(Params{Epsilon: epsilon}); err != nil {
 					b.Fatal(err)
 				}
 			}

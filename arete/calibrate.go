@@ -65,7 +65,7 @@ func shape(epsilon float64) Arete {
 // sensitivity is in [2⁻²⁰⁰, 2²⁰⁰] and epsilon in [3.6, 1024]: below, Laplace noise of scale Δ/ε is
 // smaller (the two meet at ε ≈ 3.5). Above ε = 64 the noise is that of 64, 5e-14·Δ.
 //
-// E|Z| is about 3.3·Δ·e^{−ε/2} for large ε, 3.3 times the staircase optimum; [Best] has 1.15 times.
+// E|Z| is about 3.3·Δ·e^{−ε/2} for large ε, 3.3 times the staircase optimum; [New] has 1.15 times.
 // The parameters of the thesis, α = e^{−ε/4}, θ = 4Δ/ε, λ = Δ·e^{−ε/4} for ε ≥ 20 (with the Δ that
 // Lemma 5.2 leaves out in λ: the mechanism is scale-free), have 61 times as much noise at ε = 20.
 //

@@ -193,7 +193,7 @@ func TestLatticeCertificates(t *testing.T) {
 		case 3:
 			p.Epsilon, p.Law, p.Integers, p.Sensitivity = 3.6+4*r.Float64(), DiscreteArete, true, float64(1+r.IntN(30))
 		}
-		l, err := p.Lattice()
+		l, err := lattice(p)
 		require.NoError(t, err, "%+v", p)
 		loss, ok := l.Certify()
 		require.True(t, ok)
@@ -229,7 +229,7 @@ func TestCertificateRejectsBadTails(t *testing.T) {
 
 // jumpOf calibrates the jump law for real values, or for integers of that Δ.
 func jumpOf(epsilon float64, delta int64) (spec, error) {
-	return calibrateJump(Params{Epsilon: epsilon, Sensitivity: float64(delta), Integers: delta > 0}, Jump)
+	return calibrateJump(Params{Epsilon: epsilon, Sensitivity: float64(delta), Integers: delta > 0})
 }
 
 // The certificate of discrete Arete noise says the largest loss of all points up to where the

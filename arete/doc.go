@@ -1,13 +1,12 @@
 // Package arete adds infinitely divisible noise that is small where ε is large: one number released
 // by one party, or the sum of the numbers of many parties, none of whom is trusted with it.
 //
-// It answers: what is the least noise for ε above 1.9 that can be split into shares ([Best],
-// [New]); how do n parties release their sum with the error of one trusted party, also if some drop
-// out ([Mechanism.ShareWithDropouts]); and what does the Arete distribution of the paper need
-// ([Calibrate]).
+// It answers: what is the least noise for ε above 1.9 that can be split into shares ([New]); how do
+// n parties release their sum with the error of one trusted party, also if some drop out
+// ([Mechanism.Share]); and what does the Arete distribution of the paper need ([Calibrate]).
 //
-// For ε ≤ 1.9 this is Laplace noise, and package noise has it on finer grids. For one number of one
-// trusted party Law = [Staircase], which has no shares, is the optimum.
+// For ε ≤ 2 this is Laplace noise, and package noise has it on finer grids. For one number of one
+// trusted party noise.Staircase, which has no shares, is the optimum.
 //
 // # Model and guarantee
 //
@@ -33,23 +32,20 @@
 // # Laws
 //
 //	law              what it is                                       E|X| over the optimum
-//	LogJump          Skellam core, rare jumps; rates fall like q^j/j  1.19, 1.20; up to ε = 6
-//	Jump             the same, rates falling like q^j                 1.23, 1.21, 1.17, 1.15, 1.13
+//	Jump             Skellam core, and rare jumps of nearly any size  1.23, 1.21, 1.17, 1.15, 1.13
 //	DiscreteArete    negative binomial differences, discrete Laplace  –, 1.77, 2.49, 2.91, 3.21
-//	DiscreteLaplace  two-sided geometric; below ε = 1.9 the least     1.42, 1.81, 3.34, 6.82, 33.6
-//	Staircase        the optimum, Δ·e^{ε/2}/(e^ε−1), for one party    1
+//	DiscreteLaplace  two-sided geometric; below ε = 2 the least       1.42, 1.81, 3.34, 6.82, 33.6
 //	Gaussian         discrete Gaussian, Delta or Rho: gaussian.go     none for ε alone
 //
 // The columns are ε = 3, 4, 6, 8, 12. For integers of Δ = 1 discrete Laplace noise is the optimum.
-// For a larger Δ the jump laws lose their core as ε grows, and their error is within a few percent
-// of the optimum of all noise. [Best] has the table. With Objective = MeanSquare, E X² over its
-// optimum is 1.31, 1.33, 1.34, 1.31, 1.27 instead of 1.36, 1.47, 1.79, 2.29, 4.36.
-// Where Δ may be exceeded by a few percent, give a Sensitivity that is larger by as much: [Best]
-// has what the noise promises at larger distances.
+// For a larger Δ the jump law loses its core as ε grows, and its error is within a few percent of
+// the optimum of all noise. With Objective = MeanSquare, E X² over its optimum is 1.42, 1.38, 1.34,
+// 1.31, 1.27. Where Δ may be exceeded by a few percent, give a Sensitivity that is larger by as
+// much; jump_proof.md has what the noise promises at larger distances.
 //
 // # Accuracy
 //
-// The error is that of the noise, [Params.MeanAbs], about 1.15·Δ·e^{−ε/2} for ε ≥ 4;
+// The error is that of the noise, [Plan].MeanAbs, about 1.15·Δ·e^{−ε/2} for ε ≥ 4;
 // [Value.Interval] covers the true value with a given confidence. Rounding to the lattice adds at
 // most half a step, 0.4 % of the variance of the noise's core. In a sum every party rounds, at
 // random and without bias, with a variance of at most a quarter of a step squared. Params.Parties
@@ -60,7 +56,7 @@
 //
 // New takes some milliseconds, up to 20 for hundreds of parties or integers, up to 80 for
 // DiscreteArete, and microseconds again with the same Params. From ε = 36 on the noise stays as it
-// is (LogJump 11 or 16, DiscreteArete 20, Staircase 40, integers 30). A draw takes 30 to 150 ns, a
+// is (DiscreteArete 20, integers 30). A draw takes 30 to 150 ns, a
 // share of a thousandth 20 to 40 ns (Gaussian 200 to 300 ns); none allocates. A [Value] has 110 B.
 //
 // # Not covered
@@ -68,8 +64,8 @@
 // The protocol that adds up the shares without showing them, which is for a library of secure
 // aggregation; timing, as rare jumps take longer; whoever reads the memory of the process. A party
 // that sends a wrong share spoils the sum, not the privacy of the others. Two parties with a coarse
-// lattice and public dither would have 1.15 and 1.16 of the optimum at ε = 3 and 4 where LogJump
-// has 1.20 and 1.19: not built, as each sum would need public randomness of its own.
+// lattice and public dither would have 1.15 and 1.16 of the optimum at ε = 3 and 4 where Jump has
+// 1.23 and 1.21: not built, as each sum would need public randomness of its own.
 //
 // Sources: Pagh and Stausholm, The Arete Distribution for Differentially Private Noise Addition, in
 // Stausholm's thesis (ITU 2021), chapter 5; Geng, Kairouz, Oh, Viswanath, The Staircase Mechanism

@@ -7,10 +7,10 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// The encoding of a Value, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+// The encoding of a Value, little-endian, version 2; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 8, version 1
+//	6      header: "dpsk", kind 8, version 2
 //	1      Law, the one that was used
 //	1      Objective
 //	1      Relation
@@ -22,10 +22,9 @@ import (
 //	4      Parties
 //	8      H, the sensitivity in steps of the lattice
 //	40     the law, five numbers:
-//	         Jump, LogJump   V, W, c, 2⁶⁴·(1−p), 2⁶⁴·q (the second and the last two are integers)
+//	         Jump            V, W, c, 2⁶⁴·(1−p), 2⁶⁴·q (the second and the last two are integers)
 //	         DiscreteArete   α, s, r, 0, 0
 //	         DiscreteLaplace the scale, 0, 0, 0, 0
-//	         Staircase       ε, r (an integer), 0, 0, 0
 //	         Gaussian        σ of so many shares as are needed, 0, 0, 0, 0
 //	4      number of parties whose shares of the noise are in the value
 //	4      number of parties that make the calibrated law
@@ -35,7 +34,10 @@ import (
 // is there. It checks that the numbers are such as all methods work with, and that the law can keep
 // the promise: fully where that is quick, for DiscreteLaplace and Gaussian, else the far tail; it
 // does not calibrate again.
-const version = 1
+const (
+	version     = 2
+	encodedSize = wire.HeaderSize + 4 + 4*8 + 4 + 8 + 5*8 + 4 + 4 + 8
+)
 
 // encoded is a Value as its encoding has it.
 type encoded struct {
@@ -72,12 +74,10 @@ func (v *Value) AppendBinary(dst []byte) ([]byte, error) {
 // words returns the numbers of the law.
 func (s spec) words() [5]uint64 {
 	switch s.law {
-	case Jump, LogJump:
+	case Jump:
 		return [5]uint64{math.Float64bits(s.jump.core), uint64(s.jump.width), math.Float64bits(s.jump.jumps), s.jump.beyond, s.jump.again}
 	case DiscreteArete:
 		return [5]uint64{math.Float64bits(s.arete.shape), math.Float64bits(s.arete.tail), math.Float64bits(s.arete.core)}
-	case Staircase:
-		return [5]uint64{math.Float64bits(s.scale), uint64(s.inner)}
 	}
 	return [5]uint64{math.Float64bits(s.scale)}
 }
@@ -86,12 +86,10 @@ func (s spec) words() [5]uint64 {
 func specOf(law Law, size int64, w [5]uint64) spec {
 	s := spec{law: law, size: size, copies: 1}
 	switch law {
-	case Jump, LogJump:
-		s.jump = jump{size, math.Float64frombits(w[0]), int64(w[1]), math.Float64frombits(w[2]), w[3], w[4], law == LogJump}
+	case Jump:
+		s.jump = jump{size, math.Float64frombits(w[0]), int64(w[1]), math.Float64frombits(w[2]), w[3], w[4]}
 	case DiscreteArete:
 		s.arete = discrete{size, math.Float64frombits(w[0]), math.Float64frombits(w[1]), math.Float64frombits(w[2])}
-	case Staircase:
-		s.scale, s.inner = math.Float64frombits(w[0]), int64(w[1])
 	case DiscreteLaplace, Gaussian:
 		s.scale = math.Float64frombits(w[0])
 	}
@@ -112,8 +110,6 @@ func (s spec) sound() bool {
 	case s.law == DiscreteArete:
 		d := s.arete
 		return d.shape >= 0x1p-60 && d.shape <= 1 && scale(d.tail) && scale(d.core) && d.core <= d.tail
-	case s.law == Staircase:
-		return s.scale >= 0x1p-30 && s.scale <= mostStaircase && s.inner >= 1 && s.inner <= s.size && float64(s.size) <= maxStaircase*min(s.scale, 1)
 	}
 	return (s.law == DiscreteLaplace || s.law == Gaussian) && scale(s.scale)
 }
@@ -122,7 +118,7 @@ func (s spec) sound() bool {
 // its tail does, and all of it where that takes no table.
 func (p Params) plausible(s spec, shares int) bool {
 	switch s.law {
-	case Jump, LogJump:
+	case Jump:
 		return s.jump.tailLoss() <= p.Epsilon
 	case DiscreteArete:
 		return float64(s.size)/s.arete.tail <= p.Epsilon
@@ -150,7 +146,7 @@ func (v *Value) UnmarshalBinary(data []byte) error {
 		r.Fail("invalid Params")
 	case !d.noise.sound() || d.noise.words() != e.words:
 		r.Fail("invalid noise")
-	case d.need < 1 || d.parties < d.need || d.parties > 1 && (!d.shared || d.params.Law == Staircase):
+	case d.need < 1 || d.parties < d.need || d.parties > 1 && !d.shared:
 		r.Fail("an impossible number of parties")
 	case !d.params.plausible(d.noise, d.need):
 		r.Fail("noise that does not keep the promise")

@@ -8,7 +8,7 @@ import (
 
 // Four parties, of whom one may be missing, release their sum. Only the sum of what they send is
 // seen by anybody.
-func ExampleMechanism_ShareWithDropouts() {
+func ExampleMechanism_Share() {
 	m, err := arete.New(arete.Params{Epsilon: 12})
 	if err != nil {
 		panic(err)
@@ -16,7 +16,7 @@ func ExampleMechanism_ShareWithDropouts() {
 	var total int64
 	var share *arete.Share
 	for _, x := range []float64{0.5, 1, 0.25} { // the fourth has dropped out
-		if share, err = m.ShareWithDropouts(4, 1); err != nil {
+		if share, err = m.Share(4, 1); err != nil {
 			panic(err)
 		}
 		total += share.Mask(x) // each party for itself; the addition is done under masks
@@ -30,16 +30,17 @@ func ExampleMechanism_ShareWithDropouts() {
 	// Output: ε = 12 for one party, added or removed true
 }
 
-func ExampleBest() {
+// The law that is chosen, and its error, before any data is seen.
+func ExampleParams_Plan() {
 	for _, epsilon := range []float64{1, 4, 8} {
-		l, err := arete.Best(epsilon, 1)
+		plan, err := arete.Params{Epsilon: epsilon}.Plan()
 		if err != nil {
 			panic(err)
 		}
-		fmt.Printf("ε = %v: %v, E|X| = %.4f, Laplace %.4f\n", epsilon, l.Law(), l.MeanAbs()*l.Step(), 1/epsilon)
+		fmt.Printf("ε = %v: %v, Laplace %.4f\n", epsilon, plan, 1/epsilon)
 	}
 	// Output:
-	// ε = 1: DiscreteLaplace, E|X| = 1.0000, Laplace 1.0000
-	// ε = 4: LogJump, E|X| = 0.1648, Laplace 0.2500
-	// ε = 8: Jump, E|X| = 0.0211, Laplace 0.1250
+	// ε = 1: DiscreteLaplace noise, mean absolute error 1, standard deviation 1.414, 110 bytes, Laplace 1.0000
+	// ε = 4: Jump noise, mean absolute error 0.1668, standard deviation 0.3132, 110 bytes, Laplace 0.2500
+	// ε = 8: Jump noise, mean absolute error 0.02107, standard deviation 0.08798, 110 bytes, Laplace 0.1250
 }

@@ -15,18 +15,14 @@ const (
 	coreVariance, perParty = 20, 30
 	// finest is the largest H of discrete Arete for real values.
 	finest = 1 << 16
-	// leastJump is an ε below which Laplace noise is smaller than the jump laws; they meet at ε ≈
-	// 1.9. mostThinned is one from which the thinned law is no better than the other.
-	leastJump, mostThinned = 1.7, 6
+	// leastJump is an ε below which Laplace noise is smaller than the jump law; they meet at ε ≈
+	// 1.9.
+	leastJump = 1.7
 	// fineFrom is where the certificate without a table gives away less than .1 %.
 	fineFrom = 8
 	// mostJump is the ε at which the jump law stays for all larger ones: the noise is 2e-8·Δ there.
-	// mostLattice is that of discrete Arete, which needs a table: 1.5e-4·Δ. mostLogJump and
-	// mostLogSquare are those of the thinned law for real values, which needs one too, of the least
-	// mean absolute error and mean square: 5e-3·Δ, and 4e-3·Δ of standard deviation. A larger ε
-	// would leave a core so narrow, on so few steps, that rounding to the lattice is most of the
-	// error.
-	mostJump, mostLattice, mostLogJump, mostLogSquare = 36, 20, 11, 16
+	// mostLattice is that of discrete Arete, which needs a table: 1.5e-4·Δ.
+	mostJump, mostLattice = 36, 20
 	// laplaceSteps is H for discrete Laplace noise on real values.
 	laplaceSteps = 1 << 16
 	// mostInteger is the largest integer sensitivity for which the lattice is the integers
@@ -49,14 +45,12 @@ func calibrateAnew(p Params) (spec, error) {
 		return calibrateGaussian(p)
 	}
 	switch p.Law {
-	case Jump, LogJump:
-		return calibrateJump(p, p.Law)
+	case Jump:
+		return calibrateJump(p)
 	case DiscreteArete:
 		return calibrateDiscrete(p.Epsilon, p.steps(DiscreteArete), p.coreVariance())
 	case DiscreteLaplace:
 		return calibrateLaplace(p.Epsilon, p.steps(DiscreteLaplace))
-	case Staircase:
-		return calibrateStaircase(p)
 	}
 	return calibrateBest(p)
 }
@@ -68,21 +62,8 @@ func calibrateBest(p Params) (spec, error) {
 	if err != nil || steps == 1 || steps == 0 && p.Epsilon < leastJump || p.Epsilon < leastIntegerJump {
 		return best, err
 	}
-	least := p.error(best)
-	laws := []Law{Jump}
-	switch {
-	case p.Epsilon >= mostThinned:
-	case steps > 0 || p.coreVariance() <= finestCore:
-		laws = []Law{LogJump} // it has a certificate wherever Jump has one with a table
-	default:
-		laws = []Law{LogJump, Jump}
-	}
-	for _, law := range laws {
-		if s, err := calibrateJump(p, law); err == nil {
-			if e := p.error(s); e < least {
-				best, least = s, e
-			}
-		}
+	if s, err := calibrateJump(p); err == nil && p.error(s) < p.error(best) {
+		best = s
 	}
 	return best, nil
 }
@@ -96,8 +77,8 @@ func (p Params) steps(law Law) int64 {
 	switch law {
 	case DiscreteLaplace:
 		most = laplaceSteps
-	case Jump, LogJump:
-		most = math.Min(mostIntegers, math.Sqrt(maxCore)*p.idealSteps(Jump, min(p.Epsilon, mostInteger)))
+	case Jump:
+		most = math.Min(mostIntegers, math.Sqrt(maxCore)*p.idealSteps(min(p.Epsilon, mostInteger)))
 	case DiscreteArete:
 		most = math.Min(mostIntegers, 4*coreSteps/shape(min(p.Epsilon, mostLattice)).lambda)
 	}
@@ -114,12 +95,10 @@ func (p Params) coreVariance() float64 {
 
 // idealSteps returns H for a core of variance 1: a search over H and W found 1.4 to 1.5 times
 // e^{ε/2} for the least E|X|, and 1.95·e^{ε/3} for the least E X².
-func (p Params) idealSteps(law Law, epsilon float64) float64 {
+func (p Params) idealSteps(epsilon float64) float64 {
 	switch {
 	case p.Objective == MeanSquare:
 		return 1.95 * math.Exp(epsilon/3)
-	case law == LogJump:
-		return 1.5 * math.Exp(epsilon/2)
 	case epsilon > 6.5:
 		return 1.4 * math.Exp(epsilon/2)
 	}
@@ -168,31 +147,31 @@ const leastScale = 0x1p-6
 // values that is one near the best, on a lattice as fine as the parties need, and for up to some
 // thousand parties one on a coarser lattice besides, whose certificate has a table of all masses
 // and gives nothing away. For integers, where H is given, the core varies, with none among them.
-func calibrateJump(p Params, law Law) (best spec, err error) {
+func calibrateJump(p Params) (best spec, err error) {
 	least := math.Inf(1)
 	try := func(epsilon float64, steps, width int64, core float64) float64 {
-		j, ok := fit(epsilon, steps, width, core, law == LogJump)
+		j, ok := fit(epsilon, steps, width, core)
 		if !ok {
 			return math.Inf(1)
 		}
-		s := spec{law: law, jump: j, size: steps, copies: 1}
+		s := spec{law: Jump, jump: j, size: steps, copies: 1}
 		e := p.error(s)
 		if e < least {
 			best, least = s, e
 		}
 		return e
 	}
-	steps := p.steps(law)
+	steps := p.steps(Jump)
 	switch {
 	case p.Epsilon < leastIntegerJump:
-		return spec{}, lawError(p.Epsilon, law, "at least 1: below, Laplace noise is far smaller")
+		return spec{}, lawError(p.Epsilon, Jump, "at least 1: below, Laplace noise is far smaller")
 	case steps > 0:
-		p.tryIntegers(law, steps, try)
+		p.tryIntegers(steps, try)
 	default:
-		p.tryLattices(law, try)
+		p.tryLattices(try)
 	}
 	if math.IsInf(least, 1) {
-		return spec{}, lawError(p.Epsilon, law, "one for which the search succeeds")
+		return spec{}, lawError(p.Epsilon, Jump, "one for which the search succeeds")
 	}
 	return best, nil
 }
@@ -200,15 +179,9 @@ func calibrateJump(p Params, law Law) (best spec, err error) {
 // tryLattices tries one shape for real values, near the best, on a lattice as fine as the parties
 // need. Where a certificate with a table of all masses gives away less than the one without, it
 // tries the finest lattice that has one too: for a few thousand parties that is better.
-func (p Params) tryLattices(law Law, try func(epsilon float64, steps, width int64, core float64) float64) {
+func (p Params) tryLattices(try func(epsilon float64, steps, width int64, core float64) float64) {
 	epsilon := min(p.Epsilon, mostJump)
-	switch {
-	case law == LogJump && p.Objective == MeanSquare:
-		epsilon = min(epsilon, mostLogSquare)
-	case law == LogJump:
-		epsilon = min(epsilon, mostLogJump)
-	}
-	ideal := p.idealSteps(law, epsilon)
+	ideal := p.idealSteps(epsilon)
 	tables := min(finestCore, mostMasses/ideal*(mostMasses/ideal)) // the largest core
 	at := func(core float64) {
 		ideal, excess := ideal, p.idealExcess(epsilon)
@@ -224,26 +197,24 @@ func (p Params) tryLattices(law Law, try func(epsilon float64, steps, width int6
 		try(epsilon, int64(h), int64(w), core)
 	}
 	core := p.coreVariance()
-	if core > tables && (law == LogJump || epsilon < fineFrom) {
+	if core > tables && epsilon < fineFrom {
 		at(coarse(tables * 0.98)) // the rounding of H aside
 	}
-	if law == Jump || core <= tables {
-		at(core)
-	}
+	at(core)
 }
 
 // tryIntegers tries no core where the core would be small, and cores of .75 to 1.4 times the
 // variance that real values would have: smaller ones are worse than both. Where that takes long,
 // the width is searched at 1 alone, as the error falls and then rises with it: the best one, in
 // deviations of the core, is about the same for the others. This costs at most .5 % of the error.
-func (p Params) tryIntegers(law Law, steps int64, try func(epsilon float64, steps, width int64, core float64) float64) {
+func (p Params) tryIntegers(steps int64, try func(epsilon float64, steps, width int64, core float64) float64) {
 	epsilon := min(p.Epsilon, mostInteger)
-	ideal := float64(steps) / p.idealSteps(law, epsilon)
+	ideal := float64(steps) / p.idealSteps(epsilon)
 	small := ideal*ideal < mostWithoutCore
 	if small {
 		try(epsilon, steps, steps, 0)
 	}
-	few, best := steps <= fewSteps || small && law == Jump, 0.0
+	few, best := steps <= fewSteps || small, 0.0
 	for _, part := range []float64{1, 0.75, 1.4} {
 		core, least := coarse(part*ideal*ideal), math.Inf(1)
 		for _, wide := range []float64{1.7, 1.1, 0.6, 0} {

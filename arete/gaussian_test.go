@@ -162,7 +162,7 @@ func TestGaussianCalibration(t *testing.T) {
 		}
 		require.NoError(t, err)
 		for _, q := range []Params{p, {Epsilon: p.Epsilon, Delta: p.Delta, Rho: p.Rho, Law: Gaussian, Sensitivity: 11, Integers: true}} {
-			l, err := q.Lattice()
+			l, err := lattice(q)
 			require.NoError(t, err, "%+v", q)
 			_, ok := l.Certify()
 			require.True(t, ok)
@@ -171,8 +171,10 @@ func TestGaussianCalibration(t *testing.T) {
 			require.LessOrEqual(t, sigma, want*(1+3e-6), "%+v", q)
 			require.False(t, q.gaussianHolds(l.spec.scale*0.98, l.Steps(), 1))
 			require.GreaterOrEqual(t, l.spec.scale, float64(gaussianSteps))
-			require.InEpsilon(t, q.sensitivity()*sigma, q.StdDev(), 1e-9)
-			require.InEpsilon(t, math.Sqrt(2/math.Pi)*q.StdDev(), q.MeanAbs(), 1e-9)
+			plan, err := q.Plan()
+			require.NoError(t, err)
+			require.InEpsilon(t, q.sensitivity()*sigma, plan.StdDev, 1e-9)
+			require.InEpsilon(t, math.Sqrt(2/math.Pi)*plan.StdDev, plan.MeanAbs, 1e-9)
 			if q.Integers {
 				require.Zero(t, l.Steps()%11, "integers are on the lattice")
 			}
@@ -196,7 +198,7 @@ func TestGaussianSharesAddUp(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Gaussian, m.Params().Law)
 	draw := func(count, n, present int) []float64 {
-		s, err := m.Share(n)
+		s, err := m.Share(n, 0)
 		require.NoError(t, err)
 		samples := make([]float64, count)
 		for i := range samples {
@@ -226,7 +228,7 @@ func TestGaussianAudit(t *testing.T) {
 		n = 20_000
 	}
 	count := func(m *Mechanism) (zero, one int64) {
-		s, err := m.ShareWithDropouts(8, 3)
+		s, err := m.Share(8, 3)
 		require.NoError(t, err)
 		limit := 0.5 - epsilon*m.Lattice().Variance()*math.Pow(m.Lattice().Step(), 2) // the worst
 		sum := func(x float64) float64 {
@@ -254,11 +256,11 @@ func TestGaussianAudit(t *testing.T) {
 	dptest.Audit(t, "sum of Gaussian shares", zero, n, one, n, epsilon, delta, falseReject)
 	half := &Mechanism{lattice: &Lattice{params: m.lattice.params, spec: m.lattice.spec, tables: new(tables)}}
 	half.lattice.spec.scale /= 2
-	half.lattice.params.Delta = 0.5 // or ShareWithDropouts refuses it
+	half.lattice.params.Delta = 0.5 // or Share refuses it
 	zero, one = count(half)
 	dptest.Alarm(t, falseReject)
 	require.Greater(t, dptest.EpsilonLowerBound(zero, n, one, n, delta, 1-falseReject), float64(epsilon), "half the noise must be noticed")
 	half.lattice.params.Delta = delta
-	_, err = half.Share(8)
+	_, err = half.Share(8, 0)
 	require.ErrorIs(t, err, ErrParams)
 }

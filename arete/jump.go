@@ -13,30 +13,28 @@ import (
 //
 //	ν(k) = a for 1 ≤ k ≤ W, plus V/2 at k = 1,   a₁·q^{j−1} for W + (j−1)H < k ≤ W + jH, j ≥ 1,
 //
-// where a = (c/2)·p/W and a₁ = (c/2)·(1−p)·(1−q)/H. If the law is thinned, which is [LogJump],
-// block j has W/(W + jH) of that.
+// where a = (c/2)·p/W and a₁ = (c/2)·(1−p)·(1−q)/H.
 //
 // All parameters are numbers that a sampler can meet exactly: V and c as they stand, p and q as
-// multiples of 2⁻⁶⁴, and what is thinned is drawn and kept with that probability.
+// multiples of 2⁻⁶⁴.
 type jump struct {
-	steps   int64   // H
-	core    float64 // V, the variance of the core
-	width   int64   // W ≥ H
-	jumps   float64 // c, the mean number of jumps before they are thinned
-	beyond  uint64  // 2⁶⁴·(1−p): the jump is not in the first block
-	again   uint64  // 2⁶⁴·q: nor in the next one
-	thinned bool
+	steps  int64   // H
+	core   float64 // V, the variance of the core
+	width  int64   // W ≥ H
+	jumps  float64 // c, the mean number of jumps
+	beyond uint64  // 2⁶⁴·(1−p): the jump is not in the first block
+	again  uint64  // 2⁶⁴·q: nor in the next one
 }
 
 // newJump returns the law with the tail that the guarantee asks for: q ≥ e^{−b}, and p as large as
 // a₁ ≥ q·a allows, which is p/(1−p) ≤ (1−q)·W/(q·H).
-func newJump(b float64, steps, width int64, core, jumps float64, thinned bool) jump {
+func newJump(b float64, steps, width int64, core, jumps float64) jump {
 	q := coarse(math.Exp(-b))
 	again := roundUp64(q)
 	q = float64(again) * 0x1p-64
 	rest := q * float64(steps) // 1−p ≥ qH/(qH + (1−q)W)
 	rest /= rest + (1-q)*float64(width)
-	return jump{steps, core, width, coarse(jumps), roundUp64(coarse(rest * (1 + 0x1p-48))), again, thinned}
+	return jump{steps, core, width, coarse(jumps), roundUp64(coarse(rest * (1 + 0x1p-48))), again}
 }
 
 // roundUp64 returns the least k with k/2⁶⁴ ≥ x, for x in [0, 1 − 2⁻⁵²].
@@ -54,16 +52,8 @@ func (j jump) later() float64 {
 // decay returns q.
 func (j jump) decay() float64 { return float64(j.again) * 0x1p-64 }
 
-// kept returns the part of the jumps of block j that are not thinned out.
-func (j jump) kept(block int) float64 {
-	if !j.thinned {
-		return 1
-	}
-	return float64(j.width) / (float64(j.width) + float64(block)*float64(j.steps))
-}
-
-// tailLoss returns the least b, rounded up, such that ν(k) ≤ e^b·ν(k+H) for the jumps of J — and if
-// they are thinned k·ν(k) ≤ e^b·(k+H)·ν(k+H) —, or +Inf if ν is not non-increasing.
+// tailLoss returns the least b, rounded up, such that ν(k) ≤ e^b·ν(k+H) for the jumps of J, or +Inf
+// if ν is not non-increasing.
 func (j jump) tailLoss() float64 {
 	a, a1 := j.first(), j.later()
 	if !(a >= a1*(1+0x1p-45)) || j.width < j.steps {
@@ -72,27 +62,14 @@ func (j jump) tailLoss() float64 {
 	return math.Log(max(a/a1, 1/j.decay())) + 0x1p-40
 }
 
-// blocks yields, for each block of jumps from the second on, where it starts and its ν, until no
-// weight that grows by less than grow a block makes the rest count.
-func (j jump) blocks(grow float64) func(yield func(start, mass float64) bool) {
-	return func(yield func(start, mass float64) bool) {
-		mass, size := j.later(), 1.0
-		for block := 1; size > 0x1p-60; block++ {
-			if !yield(float64(j.width)+float64(block-1)*float64(j.steps), mass*j.kept(block)) {
-				return
-			}
-			mass *= j.decay()
-			size *= j.decay() * grow
-		}
-	}
-}
-
 // variance returns E[Z²] = V + 2·Σ k²·ν(k).
 func (j jump) variance() float64 {
 	w, h := float64(j.width), float64(j.steps)
 	sum := j.first() * w * (w + 1) * (2*w + 1) / 6
-	for start, mass := range j.blocks(2) { // Σ_{i=1}^H (start + i)²
+	start, mass := w, j.later()
+	for size := 1.0; size > 0x1p-60; size *= 2 * j.decay() { // Σ_{i=1}^H (start + i)²
 		sum += mass * h * (start*start + start*(h+1) + (h+1)*(2*h+1)/6)
+		start, mass = start+h, mass*j.decay()
 	}
 	return j.core + 2*sum
 }
@@ -100,37 +77,30 @@ func (j jump) variance() float64 {
 // masses returns the masses 0..n−1 of the sum of the upward jumps, the core's among them, by
 // Panjer's recursion n·g(n) = Σ k·ν(k)·g(n−k). The sums over a block are those of [window]. The
 // sums over all blocks beyond the first follow from X(m) = Σ_j q^j·w(m−jH), w(m) the sum of the H
-// masses before m, and from the like with the weights jH and i: the cost is O(n). For a thinned law
-// they are added up, in O(n²/H). All terms are positive.
+// masses before m, and from the like with the weights jH and i: the cost is O(n). All terms are
+// positive.
 func (j jump) masses(n int) []float64 {
 	g := make([]float64, n)
 	a, a1, q := j.first(), j.later(), j.decay()
 	w, h := int(j.width), int(j.steps)
 	near, block := newWindow(min(w, n)), newWindow(min(h, n)) // no more is ever pushed
 	plain, blocks, inside := make([]float64, n), make([]float64, n), make([]float64, n)
-	var thinned []float64 // ν of the blocks
-	for mass := a1; j.thinned && len(thinned)*h < n; mass *= q {
-		thinned = append(thinned, mass*j.kept(len(thinned)+1))
-	}
-	log := -(j.core + 2*j.rate()) / 2
+	log := -(j.core + j.jumps) / 2
 	g[0] = math.Exp(max(log, leastStart))
 	near.push(g[0])
 	block.push(g[0])
 	for m := 1; m < n; m++ {
 		sum, lag := block.sums()
 		plain[m], inside[m] = sum, lag
-		if m > h && !j.thinned {
+		if m > h {
 			plain[m] += q * plain[m-h]
 			inside[m] += q * inside[m-h]
 			blocks[m] = q * (blocks[m-h] + float64(h)*plain[m-h])
 		}
 		_, lag = near.sums()
 		total := j.core/2*g[m-1] + a*lag
-		if m > w && !j.thinned {
+		if m > w {
 			total += a1 * (float64(w)*plain[m-w] + blocks[m-w] + inside[m-w])
-		}
-		for b, at := 0, m-w; j.thinned && at > 0; b, at = b+1, at-h {
-			total += thinned[b] * (float64(m-at)*plain[at] + inside[at])
 		}
 		g[m] = total / float64(m)
 		near.push(g[m])
@@ -145,40 +115,18 @@ func (j jump) masses(n int) []float64 {
 	return g
 }
 
-// rate returns Σ ν(k) over the upward jumps.
-func (j jump) rate() float64 {
-	if !j.thinned {
-		return j.jumps / 2
-	}
-	sum := j.first() * float64(j.width)
-	for _, mass := range j.blocks(1) {
-		sum += mass * float64(j.steps)
-	}
-	return sum
-}
-
 // leastStart is where the recursion starts for want of smaller numbers, if ln g(0) = −(V+c)/2 is
 // less. From there to the largest mass it is a factor below e^{(V+c)/2}, less than e^{1300}: no
 // number in between is out of range.
 const leastStart = -600
 
-// exponent returns ln E e^{xA} for the sum A of the upward jumps, for x with q·e^{xH} < 1: rounded
-// up where the sum over blocks ends.
+// exponent returns ln E e^{xA} for the sum A of the upward jumps, for x with q·e^{xH} < 1.
 func (j jump) exponent(x float64) float64 {
 	w, h, q := float64(j.width), float64(j.steps), j.decay()
 	// Σ_{k=1}^n e^{xk}
 	run := func(n float64) float64 { return (math.Expm1(x*n) / -math.Expm1(-x)) }
 	sum := j.core/2*math.Expm1(x) + j.first()*(run(w)-w)
-	if !j.thinned {
-		return sum + j.later()*(math.Exp(x*w)*run(h)/(1-q*math.Exp(x*h))-h/(1-q))
-	}
-	grow, last := math.Exp(x*h), 0.0
-	for start, mass := range j.blocks(grow) {
-		last = mass * (math.Exp(x*start)*run(h) - h)
-		sum += last
-	}
-	// the terms fall by q·e^{xH} at least, but for what is subtracted
-	return sum + last*2*q*grow/(1-q*grow)
+	return sum + j.later()*(math.Exp(x*w)*run(h)/(1-q*math.Exp(x*h))-h/(1-q))
 }
 
 // oneSided returns the masses 0..n−1 and what goes with them.
@@ -223,20 +171,15 @@ func (s *jumpSampler) draw(src *noise.Source) (z int64) {
 	return z
 }
 
-// drawJump draws one jump: its block, its place there and its sign; 0 if it is thinned out.
+// drawJump draws one jump: its block, its place there and its sign.
 func (j jump) drawJump(src *noise.Source) int64 {
 	var k int64
 	if src.Uint64() >= j.beyond {
 		k = 1 + int64(src.Uint64N(uint64(j.width)))
 	} else {
 		k = j.width + 1 + int64(src.Uint64N(uint64(j.steps)))
-		end := j.width + j.steps // of the block
 		for src.Uint64() < j.again {
 			k += j.steps
-			end += j.steps
-		}
-		if j.thinned && src.Uint64N(uint64(end)) >= uint64(j.width) {
-			return 0
 		}
 	}
 	if src.Uint64()&1 == 1 {

@@ -17,18 +17,14 @@ func fine(steps int64, core float64) bool { return steps > mostMasses || core > 
 // fit returns the jump law of the given shape with the least mean number of jumps that the
 // certificate passes, up to 1e-4 of it, or false if it finds none. The loss of the worst shift is
 // about −ln c and a constant, so Newton's method in ln c takes a few steps.
-func fit(epsilon float64, steps, width int64, core float64, thinned bool) (law jump, ok bool) {
+func fit(epsilon float64, steps, width int64, core float64) (law jump, ok bool) {
 	if fine(steps, core) {
 		return fitFine(epsilon, steps, width, core)
 	}
 	const goal, rounds = 2e-5, 12 // the loss aimed at lies this much below ε, on average
-	gap := tailGap
-	if thinned {
-		gap = thinnedGap(epsilon, steps)
-	}
 	c := firstJumps(epsilon, width, core)
 	for range rounds {
-		law = newJump(epsilon-gap, steps, width, core, c, thinned)
+		law = newJump(epsilon-tailGap, steps, width, core, c)
 		over := law.scan(epsilon) - epsilon
 		if over <= 0 && over >= -2*goal {
 			return law, true
@@ -55,7 +51,7 @@ func fitFine(epsilon float64, steps, width int64, core float64) (law jump, ok bo
 		low := firstJumps(epsilon, width, core)
 		high, proved := low, false
 		try := func(c float64) bool {
-			j := newJump(epsilon-gap, steps, width, core, c, false)
+			j := newJump(epsilon-gap, steps, width, core, c)
 			yes := certificate.proves(j)
 			if yes && (!ok || j.jumps < law.jumps) {
 				law, ok = j, true

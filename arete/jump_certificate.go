@@ -23,21 +23,16 @@ func (j jump) loss(epsilon float64) float64 {
 			return epsilon
 		}
 		return math.Inf(1)
-	case j.thinned:
-		return max(j.scan(epsilon), epsilon)
 	}
 	return max(j.scan(epsilon), j.tailLoss())
 }
 
 // scan returns the part of the loss that t < t₁ has, with t₁ as theorem 1 (3) wants it for epsilon,
-// or +Inf if there is none. For a thinned law, see [jump.scanThinned].
+// or +Inf if there is none.
 func (j jump) scan(epsilon float64) float64 {
 	b := j.tailLoss()
 	if !(b < epsilon) {
 		return math.Inf(1)
-	}
-	if j.thinned {
-		return j.scanThinned(epsilon, b)
 	}
 	o := j.oneSided(j.reach())
 	quiet := math.Exp(-j.jumps / 2)

@@ -74,7 +74,7 @@ func (c *core) between(from, to int) float64 {
 // quietQuantile returns a k with Pr[|Z| > k] ≤ miss: there is no jump, and the core is within k.
 // +Inf if jumps are not as rare as that, or the core is wider than any that is calibrated.
 func (j jump) quietQuantile(miss float64) float64 {
-	miss += math.Expm1(-2 * j.rate())
+	miss += math.Expm1(-j.jumps)
 	if !(miss > 0) || j.core == 0 || j.core > 2*perParty*maxParties {
 		return math.Inf(1)
 	}
@@ -121,7 +121,7 @@ func newFineCertificate(epsilon float64, steps, width int64, variance float64) *
 // proves reports whether the law, of the shape of the certificate, is ε-DP.
 func (f *fineCertificate) proves(j jump) bool {
 	b := j.tailLoss()
-	if !(b < f.epsilon) || j.thinned {
+	if !(b < f.epsilon) {
 		return false
 	}
 	a, part := j.first(), j.later()/j.first()

@@ -15,7 +15,7 @@ import (
 // amplitude below c/300, and its integral is below c·H/300³: only the core and the constant 2·Σ ν
 // are left.
 func (j jump) meanAbs() float64 {
-	h, rate := float64(j.steps), j.rate()
+	h := float64(j.steps)
 	const swings = 300
 	near := min(math.Pi, swings/h)
 	part := func(u, exponent float64) float64 {
@@ -28,7 +28,7 @@ func (j jump) meanAbs() float64 {
 		sum += gauss(near*i/panels, near*(i+1)/panels, func(u float64) float64 { return part(u, j.swing(u)) })
 	}
 	for low := near; low < math.Pi; low *= 1.25 {
-		sum += gauss(low, min(1.25*low, math.Pi), func(u float64) float64 { return part(u, 2*rate) })
+		sum += gauss(low, min(1.25*low, math.Pi), func(u float64) float64 { return part(u, j.jumps) })
 	}
 	return sum / math.Pi
 }
@@ -41,10 +41,8 @@ func (j jump) swing(u float64) float64 {
 	sum := j.first() * (w - math.Cos(u*(w+1)/2)*math.Sin(w*u/2)/half)
 	turn, at := cmplx.Rect(1, u*h), cmplx.Rect(1, u*(w+(h+1)/2))
 	run := math.Sin(h*u/2) / half
-	for _, mass := range j.blocks(1) {
-		sum += mass * (h - real(at)*run)
-		at *= turn
-	}
+	q := j.decay() // the sum over all blocks: a geometric series
+	sum += j.later() * (h/(1-q) - real(at/(1-complex(q, 0)*turn))*run)
 	return 2 * sum
 }
 

@@ -11,23 +11,17 @@ import (
 type Law uint8
 
 const (
-	// Auto chooses the law with the least error, as [Best] does.
+	// Auto chooses the law with the least error, as [New] does.
 	Auto Law = iota
 	// Jump is a narrow Skellam core and rare jumps of nearly uniform size; where that is less, for
 	// integers, the jumps alone.
 	Jump
-	// LogJump is Jump with rarer jumps beyond the first block: their rates fall like q^j/j. Real
-	// values have the noise of ε = 11, or 16 with MeanSquare, where ε is larger, and Jump is less.
-	LogJump
 	// DiscreteArete is the lattice version of the Arete distribution: its gamma laws are negative
 	// binomial, its Laplace law discrete.
 	DiscreteArete
 	// DiscreteLaplace is discrete Laplace noise, the least of all laws where Sensitivity is one
 	// step of the lattice.
 	DiscreteLaplace
-	// Staircase is the least noise there is for one party who is trusted with the number. It has no
-	// shares, and beyond the Sensitivity the loss jumps to 2ε. Auto does not take it.
-	Staircase
 	// Gaussian is discrete Gaussian noise, (Epsilon, Delta)-DP or Rho-zCDP. It is never chosen for
 	// a single Epsilon, and for one release it is more noise than Laplace noise unless Delta is
 	// large; many releases compose better under Rho. Its shares add up to the law within a factor
@@ -53,7 +47,7 @@ var objectiveNames = []string{"MeanAbs", "MeanSquare"}
 // String returns the name of the constant.
 func (o Objective) String() string { return enum.Name(o, objectiveNames, "Objective") }
 
-var lawNames = []string{"Auto", "Jump", "LogJump", "DiscreteArete", "DiscreteLaplace", "Staircase", "Gaussian"}
+var lawNames = []string{"Auto", "Jump", "DiscreteArete", "DiscreteLaplace", "Gaussian"}
 
 // String returns the name of the constant.
 func (l Law) String() string { return enum.Name(l, lawNames, "Law") }
@@ -67,27 +61,23 @@ type spec struct {
 	law   Law
 	jump  jump
 	arete discrete
-	scale float64 // of DiscreteLaplace, or σ of Gaussian, or ε of Staircase
-	inner int64   // r of Staircase
+	scale float64 // of DiscreteLaplace, or σ of Gaussian
 	size  int64   // H, the sensitivity in steps
 	// how many times the calibrated law: more than 1 where parties drop out less than they may and
 	// the law has no other way to say it
 	copies float64
 }
 
-// jumps reports whether it is one of the jump laws.
-func (s spec) jumps() bool { return s.law == Jump || s.law == LogJump }
+// jumps reports whether it is the jump law.
+func (s spec) jumps() bool { return s.law == Jump }
 
 // sampler returns what draws one of n shares of the law.
 func (s spec) sampler(parts uint64) (sampler, error) {
 	switch s.law {
-	case Jump, LogJump:
+	case Jump:
 		return s.jump.sampler(parts), nil
 	case DiscreteArete:
 		return s.arete.sampler(parts)
-	case Staircase:
-		law, err := newStairs(s.scale, s.size, s.inner)
-		return staircaseSampler{law.law}, err
 	case Gaussian:
 		law, err := noise.NewDiscreteGaussian(shareSigma(s.scale, parts))
 		return whole{law}, err
@@ -110,12 +100,10 @@ func (s spec) share(n uint64) spec {
 // and only if b ≥ H/epsilon as a real number rounded up to a float64. For Gaussian there is none.
 func (s spec) loss(epsilon float64) float64 {
 	switch s.law {
-	case Jump, LogJump:
+	case Jump:
 		return s.jump.loss(epsilon)
 	case DiscreteArete:
 		return s.arete.loss(epsilon)
-	case Staircase:
-		return s.scale
 	case Gaussian:
 		return math.Inf(1)
 	}
@@ -125,11 +113,11 @@ func (s spec) loss(epsilon float64) float64 {
 // variance returns E[Z²] in steps.
 func (s spec) variance() float64 {
 	switch s.law {
-	case Jump, LogJump:
+	case Jump:
 		return s.copies * s.jump.variance()
 	case DiscreteArete:
 		return s.copies * s.arete.variance()
-	case Staircase, Gaussian:
+	case Gaussian:
 		if d, ok := s.closed(); ok {
 			return d.Variance()
 		}
@@ -141,7 +129,7 @@ func (s spec) variance() float64 {
 // exponent returns ln E e^{xZ}, and limit the end of the x for which it is finite.
 func (s spec) exponent(x float64) float64 {
 	switch s.law {
-	case Jump, LogJump:
+	case Jump:
 		return s.copies * (s.jump.exponent(x) + s.jump.exponent(-x))
 	case DiscreteArete:
 		return s.copies * (s.arete.exponent(x) + s.arete.exponent(-x))
@@ -151,7 +139,7 @@ func (s spec) exponent(x float64) float64 {
 
 func (s spec) limit() float64 {
 	switch s.law {
-	case Jump, LogJump:
+	case Jump:
 		return s.jump.limit()
 	case DiscreteArete:
 		return 1 / s.arete.tail
@@ -165,9 +153,6 @@ func (s spec) limit() float64 {
 // exponent is at most x²/8 (Hoeffding); that of Gaussian noise is at most σ²x²/2, because Σ
 // e^{−(k−c)²/(2σ²)} is largest for an integer c (Poisson summation), and then the best x is known.
 func (s spec) deviation(confidence float64, roundings int) float64 {
-	if s.law == Staircase { // its quantiles are known
-		return math.Inf(1)
-	}
 	half := float64(roundings) / 4
 	nats := -math.Log((1 - confidence) / 2)
 	if s.law == Gaussian {
@@ -199,9 +184,6 @@ func (s spec) closed() (closedForm, bool) {
 	switch s.law {
 	case DiscreteLaplace:
 		d, err := noise.NewDiscreteLaplace(s.scale)
-		return d, err == nil
-	case Staircase:
-		d, err := newStairs(s.scale, s.size, s.inner)
 		return d, err == nil
 	case Gaussian:
 		d, err := noise.NewDiscreteGaussian(s.scale)

@@ -22,7 +22,7 @@ type Mechanism struct {
 // What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
 // hardly anybody.
 func New(p Params) (*Mechanism, error) {
-	l, err := p.Lattice()
+	l, err := p.calibrated()
 	if err != nil {
 		return nil, err
 	}
@@ -64,16 +64,7 @@ func (m *Mechanism) Lattice() *Lattice {
 // x is rounded to the nearest point of the lattice, exactly: k = ⌊x·H/Δ + ½⌋ as real numbers. This
 // is monotone and takes x + Δ to k + H, so the sensitivity of k is H, whatever x and Δ are, and k +
 // Z is ε-DP; the rest is post-processing. NaN counts as 0, and k saturates at ±2⁶¹.
-func (m *Mechanism) Release(x float64) (float64, error) {
-	if !m.valid() {
-		return math.NaN(), errZero("Mechanism")
-	}
-	v := m.release(x)
-	return v.Estimate(), nil
-}
-
-// ReleaseValue is Release for a number that is to be encoded, or to tell its guarantee and error.
-func (m *Mechanism) ReleaseValue(x float64) (*Value, error) {
+func (m *Mechanism) Release(x float64) (*Value, error) {
 	if !m.valid() {
 		return nil, errZero("Mechanism")
 	}

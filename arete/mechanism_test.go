@@ -56,7 +56,8 @@ func TestInvalidParams(t *testing.T) {
 			_, err := New(p)
 			require.ErrorIs(t, err, ErrParams, "%+v", p)
 			require.Contains(t, err.Error(), "arete: "+field+" = ", "%+v", p)
-			require.True(t, math.IsNaN(p.MeanAbs()) && math.IsNaN(p.StdDev()))
+			_, err = p.Plan()
+			require.ErrorIs(t, err, ErrParams, "%+v", p)
 			require.False(t, p.Guarantee().Promises(), "%+v", p)
 		}
 	}
@@ -72,9 +73,9 @@ func TestInvalidParams(t *testing.T) {
 		require.NoError(t, err, "%+v", p)
 		_, ok := m.Lattice().Certify()
 		require.True(t, ok, "%+v", p)
-		x, err := m.Release(0)
+		v, err := m.Release(0)
 		require.NoError(t, err)
-		require.False(t, math.IsNaN(x) || math.IsInf(x, 0), "%+v", p)
+		require.False(t, math.IsNaN(v.Estimate()) || math.IsInf(v.Estimate(), 0), "%+v", p)
 		for _, field := range []float64{m.Params().Epsilon, m.Params().Sensitivity, m.Params().Delta, m.Params().Rho} {
 			require.False(t, math.Signbit(field))
 		}
@@ -85,12 +86,10 @@ func TestInvalidParams(t *testing.T) {
 
 func TestZeroObjects(t *testing.T) {
 	var m Mechanism
-	x, err := m.Release(1)
+	released, err := m.Release(1)
 	require.ErrorIs(t, err, ErrParams)
-	require.True(t, math.IsNaN(x))
-	_, err = m.ReleaseValue(1)
-	require.ErrorIs(t, err, ErrParams)
-	_, err = m.Share(3)
+	require.Nil(t, released)
+	_, err = m.Share(3, 0)
 	require.ErrorIs(t, err, ErrParams)
 	require.Equal(t, Params{}, m.Params())
 	require.Equal(t, budget.Guarantee{}, m.Guarantee())
@@ -183,7 +182,7 @@ func TestAudit(t *testing.T) {
 	single := func(m *Mechanism, x float64) float64 {
 		y, err := m.Release(x)
 		require.NoError(t, err)
-		return y
+		return y.Estimate()
 	}
 	var shares []*Share
 	var of *Mechanism
@@ -191,7 +190,7 @@ func TestAudit(t *testing.T) {
 		if of != m {
 			of, shares = m, nil
 			for range 5 {
-				s, err := m.ShareWithDropouts(8, 3)
+				s, err := m.Share(8, 3)
 				require.NoError(t, err)
 				shares = append(shares, s)
 			}
@@ -223,7 +222,7 @@ func TestAudit(t *testing.T) {
 	m, err := New(Params{Epsilon: 2.5})
 	require.NoError(t, err)
 	zero, one := int64(0), int64(0)
-	s, err := m.Share(8)
+	s, err := m.Share(8, 0)
 	require.NoError(t, err)
 	for range n {
 		a, b := s.Mask(0)+s.Noise(), s.Mask(1)+s.Noise()
@@ -245,10 +244,10 @@ func TestShareArguments(t *testing.T) {
 	m, err := New(Params{Epsilon: 3, Sensitivity: 2})
 	require.NoError(t, err)
 	for _, bad := range [][2]int{{0, 0}, {-1, 0}, {1<<20 + 1, 0}, {5, 5}, {5, -1}, {math.MaxInt, 0}, {5, math.MinInt}} {
-		_, err := m.ShareWithDropouts(bad[0], bad[1])
+		_, err := m.Share(bad[0], bad[1])
 		require.ErrorIs(t, err, ErrParams, "%v", bad)
 	}
-	s, err := m.ShareWithDropouts(1<<20, 1<<20-1)
+	s, err := m.Share(1<<20, 1<<20-1)
 	require.NoError(t, err)
 	for _, parties := range []int{0, -1, 1<<20 + 1, math.MaxInt} {
 		_, err := s.Sum(0, parties)
@@ -261,7 +260,7 @@ func TestShareArguments(t *testing.T) {
 	bound := func(r budget.Relation, x float64) float64 {
 		m, err := New(Params{Epsilon: 3, Sensitivity: 2, Relation: r})
 		require.NoError(t, err)
-		s, err := m.Share(1 << 20) // hardly any noise
+		s, err := m.Share(1<<20, 0) // hardly any noise
 		require.NoError(t, err)
 		counts := map[int64]int{}
 		for range 50 {
@@ -294,7 +293,7 @@ func TestIntervals(t *testing.T) {
 		x := 17.0
 		missed, width := int64(0), 0.0
 		for range n {
-			v, err := m.ReleaseValue(x)
+			v, err := m.Release(x)
 			require.NoError(t, err)
 			if width == 0 { // it is the same for all
 				lo, hi := v.Interval(confidence)
@@ -307,7 +306,7 @@ func TestIntervals(t *testing.T) {
 		lower, _ := dptest.ClopperPearson(missed, n, 1-falseReject)
 		dptest.Alarm(t, falseReject)
 		require.LessOrEqual(t, lower, 1-confidence, "%+v", p)
-		s, err := m.ShareWithDropouts(6, 3)
+		s, err := m.Share(6, 3)
 		require.NoError(t, err)
 		missed, width = 0, 0
 		for range n {
@@ -332,7 +331,7 @@ func TestIntervals(t *testing.T) {
 		require.LessOrEqual(t, lower, 1-confidence, "%+v", p)
 	}
 	m, _ := New(Params{Epsilon: 3})
-	v, _ := m.ReleaseValue(0)
+	v, _ := m.Release(0)
 	for _, c := range []float64{-0.1, 1, math.NaN()} {
 		lo, hi := v.Interval(c)
 		require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
@@ -343,7 +342,7 @@ func TestIntervals(t *testing.T) {
 func TestConcurrentReaders(t *testing.T) {
 	m, err := New(Params{Epsilon: 4})
 	require.NoError(t, err)
-	v, err := m.ReleaseValue(2)
+	v, err := m.Release(2)
 	require.NoError(t, err)
 	l := m.Lattice()
 	want := []float64{l.MeanAbs(), l.Survival(500), l.Prob(3), l.Quantile(0.99)}
@@ -373,7 +372,7 @@ func TestConcurrentReaders(t *testing.T) {
 }
 
 func TestSampleRounds(t *testing.T) {
-	l, err := Params{Epsilon: 3, Sensitivity: 5, Integers: true}.Lattice()
+	l, err := lattice(Params{Epsilon: 3, Sensitivity: 5, Integers: true})
 	require.NoError(t, err)
 	var src noise.Source
 	for _, step := range []float64{0.25, 1, 4, 64} {

@@ -55,25 +55,19 @@ type drawing struct {
 // int64 with room for the noise.
 const maxParties = 1 << 20
 
-// Share returns the noise of one of n parties, none of whom drops out or colludes. The error is
-// that of [Mechanism.ShareWithDropouts].
-func (m *Mechanism) Share(n int) (*Share, error) { return m.ShareWithDropouts(n, 0) }
-
-// ShareWithDropouts returns the noise of one of n parties of whom up to missing may drop out or
-// collude with the receiver. Where fewer do, the noise is up to √(n/(n − missing)) times the
-// calibrated one. All parties use the same Params, n and missing.
+// Share returns the noise of one of n parties of whom up to missing may drop out or collude with
+// the receiver. Where fewer do, the noise is up to √(n/(n − missing)) times the calibrated one. All
+// parties use the same Params, n and missing.
 //
 // Each party's number is bounded by Mask, so that it changes the sum by Δ at most if it is 0
 // instead (AddRemove) or another one (Replace). The error wraps [ErrParams] unless 0 ≤ missing < n
-// ≤ 2²⁰, and for [Staircase] noise if n > 1. Who drops out must not depend on the shares.
-func (m *Mechanism) ShareWithDropouts(n, missing int) (*Share, error) {
+// ≤ 2²⁰. Who drops out must not depend on the shares.
+func (m *Mechanism) Share(n, missing int) (*Share, error) {
 	switch {
 	case !m.valid():
 		return nil, errZero("Mechanism")
 	case n < 1 || n > maxParties:
 		return nil, bad("n", n, "an integer in [1, 2²⁰]")
-	case n > 1 && m.lattice.spec.law == Staircase:
-		return nil, bad("n", n, "1: Staircase noise has no shares")
 	case missing < 0 || missing >= n:
 		return nil, bad("missing", missing, "an integer in [0, n)")
 	}

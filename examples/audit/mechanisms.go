@@ -491,7 +491,7 @@ func number(name string, p arete.Params) audited {
 	return audited{name, p.Guarantee(), func() source {
 		m := must(arete.New(p))
 		return func(side int, emit func([]float64)) {
-			x := must(m.Release(float64(side)))
+			x := must(m.Release(float64(side))).Estimate()
 			emit([]float64{x, x - math.Floor(x), math.Round(x)})
 		}
 	}, 40_000}
@@ -501,7 +501,7 @@ func number(name string, p arete.Params) audited {
 func parties(name string, n, missing int, relation budget.Relation) audited {
 	p := arete.Params{Epsilon: 1, Law: arete.DiscreteLaplace, Parties: n, Relation: relation}
 	m := must(arete.New(p))
-	share := must(m.ShareWithDropouts(n, missing))
+	share := must(m.Share(n, missing))
 	return audited{name, share.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
 			total := int64(0)

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"math"
 
-	"github.com/dpsketch/dpsketch/arete"
 	"github.com/dpsketch/dpsketch/elliptical"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/kor/distinct"
@@ -19,8 +18,6 @@ import (
 func releases() []audited {
 	return []audited{
 		window(), quantile(), discovered(), counter(), list(), sums(), found(), total(),
-		number("arete LogJump", arete.Params{Epsilon: 4, Law: arete.LogJump}),
-		number("arete Staircase", arete.Params{Epsilon: 4, Law: arete.Staircase}),
 	}
 }
 

@@ -95,10 +95,11 @@ func densitiesAt(epsilon float64, step func()) (*picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	jump, err := arete.Best(epsilon, 1)
+	mechanism, err := arete.New(arete.Params{Epsilon: epsilon})
 	if err != nil {
 		return nil, err
 	}
+	jump := mechanism.Lattice()
 	x := span(-2.2, 2.2, 881)
 	for _, c := range []struct {
 		name string
@@ -141,11 +142,11 @@ func divisible(_ effort, step func()) (*picture, error) {
 		return d.MeanAbs(), err
 	}))
 	best := curve(x, ratio(func(eps float64) (float64, error) {
-		l, err := arete.Best(eps, 1)
+		best, err := arete.Params{Epsilon: eps}.Plan()
 		if err != nil {
 			return 0, err
 		}
-		return l.MeanAbs() * l.Step(), nil
+		return best.MeanAbs, nil
 	}))
 	if failed != nil {
 		return nil, failed

@@ -23,7 +23,7 @@ func divisible() ([]comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	share, err := together.Share(parties)
+	share, err := together.Share(parties, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,13 @@ func divisible() ([]comparison, error) {
 			}
 		},
 		check: func() error {
-			release := func() (float64, error) { return alone.Release(0) }
+			release := func() (float64, error) {
+				v, err := alone.Release(0)
+				if err != nil {
+					return 0, err
+				}
+				return v.Estimate(), nil
+			}
 			return alike("arete", release, alone.Lattice(), alone.Lattice().Step())
 		},
 	}, {

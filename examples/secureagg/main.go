@@ -165,7 +165,7 @@ func newParties(m *arete.Mechanism, opts options) (parties, error) {
 		if i > 0 && i >= opts.parties-opts.drops {
 			break // these drop out
 		}
-		if all[i], err = m.ShareWithDropouts(opts.parties, opts.missing); err != nil {
+		if all[i], err = m.Share(opts.parties, opts.missing); err != nil {
 			return nil, err
 		}
 	}

@@ -183,14 +183,14 @@ var rows = []row{
 	},
 	{
 		claim: "A number with Arete, jump, discrete Laplace or Gaussian noise, and the sum of n parties' shares, are private by a certificate of the law that is drawn",
-		about: "arete.Mechanism.Release arete.Mechanism.ReleaseValue arete.Mechanism.Guarantee arete.Params.Guarantee arete.Value.Guarantee arete.Lattice.Certify arete.Mechanism.Share " +
-			"arete.Mechanism.ShareWithDropouts arete.Share.Mask arete.Share.Noise arete.Share.Sum arete.Share.Guarantee",
+		about: "arete.Mechanism.Release arete.Mechanism.Guarantee arete.Params.Guarantee arete.Value.Guarantee arete.Lattice.Certify arete.Mechanism.Share " +
+			"arete.Share.Mask arete.Share.Noise arete.Share.Sum arete.Share.Guarantee",
 		theorem: "Pagh and Stausholm, Arete: Lemma 5.2's parameters are not certified, and its mechanism is scale-free; the jump law is own", proof: "arete/jump_certificate.go",
 		code: "arete.calibrate arete.jump.loss arete.discrete.loss arete.gaussianDelta", exact: "arete.TestPrivacyExactly arete.TestGaussianPrivacyExactly arete.TestLatticeCertificates arete.TestSharesAddUpToTheLaw",
 		audit: "arete.TestAudit arete.TestGaussianAudit", edits: "arete: jump law: more loss allowed than ε; shares of half the rate; drop-outs not made up for; Gaussian shares: κ left out of ρ",
 	},
 	{
-		claim: "Errors and intervals of a number hold, also of a sum of shares", about: "arete.Value.Interval arete.Params.MeanAbs arete.Params.StdDev arete.Share.StdDev arete.Value.StdDev", theorem: "the exact law", proof: "arete/value.go", code: "arete.Value.quantile arete.Lattice.MeanAbs",
+		claim: "Errors and intervals of a number hold, also of a sum of shares", about: "arete.Value.Interval arete.Params.Plan arete.Share.StdDev arete.Value.StdDev", theorem: "the exact law", proof: "arete/value.go", code: "arete.Value.quantile arete.Lattice.MeanAbs",
 		exact: "arete.TestIntervalMargins arete.TestTableOfRatios arete.TestGaussianCalibration", audit: "arete.TestIntervals arete.TestIntervalsOfSums", edits: "arete: intervals for one tail of the noise",
 	},
 	{

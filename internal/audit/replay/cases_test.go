@@ -870,11 +870,10 @@ func aretePairs() map[string][]pair {
 					return out
 				}})
 		}
-		add("Mechanism.Release", false, func(x float64) map[string]float64 { return numbers(made(m().Release(x))) })
-		add("Mechanism.ReleaseValue", false, func(x float64) map[string]float64 { return numbers(made(m().ReleaseValue(x)).Estimate()) })
-		share := func(x float64) *arete.Share { return made(m().Share(3)) }
+		add("Mechanism.Release", false, func(x float64) map[string]float64 { return numbers(made(m().Release(x)).Estimate()) })
+		share := func(x float64) *arete.Share { return made(m().Share(3, 0)) }
 		add("Mechanism.Share", true, func(x float64) map[string]float64 { return numbers(float64(share(x).Mask(x))) })
-		add("Mechanism.ShareWithDropouts", true, func(x float64) map[string]float64 { return numbers(float64(made(m().ShareWithDropouts(3, 1)).Mask(x))) })
+		add("Mechanism.Share", true, func(x float64) map[string]float64 { return numbers(float64(made(m().Share(3, 1)).Mask(x))) })
 		add("Share.Mask", true, func(x float64) map[string]float64 { return numbers(float64(share(x).Mask(x))) })
 		// Noise takes no data, and Sum draws nothing.
 		add("Share.Noise", true, func(x float64) map[string]float64 { return numbers(float64(share(x).Noise())) })

@@ -54,9 +54,7 @@ var nan = math.NaN()
 // shapeless are release methods whose input has no rows of different shapes, with the reason.
 var shapeless = map[string]string{
 	"arete.Mechanism.Release":               "takes one number",
-	"arete.Mechanism.ReleaseValue":          "takes one number",
 	"arete.Mechanism.Share":                 "takes no data",
-	"arete.Mechanism.ShareWithDropouts":     "takes no data",
 	"arete.Share.Mask":                      "takes one number",
 	"arete.Share.Noise":                     "takes no data",
 	"arete.Share.Sum":                       "takes one number",

@@ -99,7 +99,7 @@ var (
 
 // constructors without Params are tested where they are: those of laws in package noise, and of
 // Params that are computed.
-var otherConstructors = strings.Fields("arete.Calibrate arete.NewArete arete.Best arete.BestInteger noise/approx.Median " +
+var otherConstructors = strings.Fields("arete.Calibrate arete.NewArete noise/approx.Median " +
 	"misragries.Combine kor.XOR kor.Aggregate plan.NewQuantiles noise/budget.NewLedger")
 
 // zeros is the zero value of every type that takes in data, adds noise to it or comes out of a

@@ -68,9 +68,7 @@ func releases() map[string]bound {
 	return map[string]bound{
 		"alp.Builder.Release":                       byBuilder(made(alp.New(alp.Params{Epsilon: 1, Delta: 1e-6, Dim: 1 << 16, Sparsity: 16}))),
 		"arete.Mechanism.Release":                   byMechanism(number, 1),
-		"arete.Mechanism.ReleaseValue":              byFunc(number.Guarantee(), func() (*arete.Value, error) { return number.ReleaseValue(1) }),
-		"arete.Mechanism.Share":                     byFunc(made(number.Share(3)).Guarantee(), func() (*arete.Share, error) { return number.Share(3) }),
-		"arete.Mechanism.ShareWithDropouts":         byFunc(made(number.Share(3)).Guarantee(), func() (*arete.Share, error) { return number.ShareWithDropouts(3, 1) }),
+		"arete.Mechanism.Share":                     byFunc(made(number.Share(3, 0)).Guarantee(), func() (*arete.Share, error) { return number.Share(3, 1) }),
 		"elliptical.Builder.Release":                byBuilder(made(elliptical.NewBuilder(box))),
 		"elliptical.Mechanism.Release":              byMechanism(sum, []float64{0, 0}),
 		"elliptical/column.Builder.Release":         byBuilder(made(column.New(column.Params{Epsilon: 1, Max: 1}))),
