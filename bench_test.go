@@ -919,7 +919,11 @@ func BenchmarkSum(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(m.ExpectedError(2), "error")
+			plan, err := p.Plan()
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(plan.Error(2), "error")
 		})
 	}
 	b.Run("op=add", func(b *testing.B) {

@@ -12,9 +12,7 @@ func BenchmarkNew(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	plain := p
-	plain.Shape = Spherical
-	b.ReportMetric(plain.ExpectedError(2)/p.ExpectedError(2), "spherical/optimal-error")
+	b.ReportMetric(p.spherical().errorOf(2)/p.errorOf(2), "spherical/optimal-error")
 }
 
 func BenchmarkAdd(b *testing.B) {

@@ -232,13 +232,13 @@ func TestBoxError(t *testing.T) {
 		}
 		for _, epsilon := range []float64{0.01, 1} {
 			p := Params{Epsilon: epsilon}.around(widths...)
-			ratio := p.ExpectedError(2) / p.apart().ExpectedError(2)
+			ratio := p.errorOf(2) / p.apart().errorOf(2)
 			t.Logf("ε = %g, %d equal widths: %.4f of Laplace noise's error", epsilon, d, ratio)
 			require.LessOrEqual(t, ratio, most)
 		}
 	}
 	p := Params{Epsilon: 1}.around(skewed(1000)...)
-	ratio := p.ExpectedError(2) / p.apart().ExpectedError(2)
+	ratio := p.errorOf(2) / p.apart().errorOf(2)
 	t.Logf("Δᵢ = i^−.8, d = 1000: %.4f", ratio)
 	require.LessOrEqual(t, ratio, 0.2)
 
@@ -247,9 +247,9 @@ func TestBoxError(t *testing.T) {
 		p.Shape = Box
 		m, err := New(p)
 		require.NoError(t, err)
-		samples := make([][]float64, m.Len())
+		samples := make([][]float64, m.law.dim)
 		for range n {
-			s, err := m.Release(make([]float64, m.Len()))
+			s, err := m.Release(make([]float64, m.law.dim))
 			require.NoError(t, err)
 			for i, x := range s.All() {
 				samples[i] = append(samples[i], x)
@@ -341,7 +341,7 @@ func TestDefaultShape(t *testing.T) {
 	shape := func(p Params) Shape {
 		m, err := New(p)
 		require.NoError(t, err)
-		require.LessOrEqual(t, m.ExpectedError(m.Params().Power), p.apart().ExpectedError(m.Params().Power))
+		require.LessOrEqual(t, m.law.expectedError(m.Params().Power), p.apart().errorOf(m.Params().Power))
 		return m.Params().Shape
 	}
 	require.Equal(t, Box, shape(Params{Epsilon: 1}.around(1)))
@@ -434,7 +434,7 @@ func TestOtherIntervalsCover(t *testing.T) {
 		var widths [3]float64
 		for i := range widths {
 			widths[i] = half(s.SimultaneousInterval(i, 0.8))
-			require.Greater(t, widths[i], m.HalfWidth(i, 0.8))
+			require.Greater(t, widths[i], m.law.halfWidth(i, 0.8))
 		}
 		covers(m, "simultaneous", dptest.Full(20_000, 1000), func(s *Sum) bool {
 			for i, x := range s.All() {

@@ -26,7 +26,7 @@ func few(d int, seed uint64, weighted bool) Params {
 	}
 	p := Params{Min: VectorOf(low...), Max: VectorOf(high...)}
 	if weighted {
-		p.Shape, p.Weights = Weighted, VectorOf(weights...)
+		p.Weights = VectorOf(weights...)
 	}
 	return p
 }
@@ -49,13 +49,14 @@ func spent(l law) *big.Float {
 // guarantee holds in exact arithmetic. With noise 3 % too small it would not.
 func TestClasses(t *testing.T) {
 	const d = 900
+	weighted := VectorOf(1) // stands for those of few
 	for i, p := range []Params{
-		{Rho: 1}, {Rho: 0.3, Power: 1}, {Epsilon: 1, Delta: 1e-6, Power: 5}, {Rho: 1, Shape: Weighted}, {Rho: 2, Shape: Spherical}, {Rho: 2, Shape: MinimumVolume},
+		{Rho: 1}, {Rho: 0.3, Power: 1}, {Epsilon: 1, Delta: 1e-6, Power: 5}, {Rho: 1, Weights: weighted}, {Epsilon: 2, Weights: weighted},
 		{Rho: 1, Count: true}, {Rho: 1, Count: true, Power: 3}, {Epsilon: 1, Count: true, Power: 0.7}, {Epsilon: 2, Shape: Independent}, {Epsilon: 2, Shape: Independent, Power: 3},
 		{Epsilon: 1}, {Epsilon: 40}, {Epsilon: 300, Power: 1}, {Epsilon: 1, Count: true}, {Epsilon: 700, Count: true, Shape: Box},
 	} {
 		name := fmt.Sprintf("%+v", p)
-		sorts := few(d, uint64(i), p.Shape == Weighted)
+		sorts := few(d, uint64(i), p.Weights == weighted)
 		p.Min, p.Max, p.Weights, p.Relation = sorts.Min, sorts.Max, sorts.Weights, budget.Replace
 		if p.Count || i%2 == 1 {
 			p.Relation = budget.AddRemove
@@ -64,7 +65,7 @@ func TestClasses(t *testing.T) {
 		require.NoError(t, p.validate(), name)
 		c, ok := p.find()
 		require.True(t, ok)
-		require.Len(t, c.many, map[bool]int{true: 6, false: 5}[p.Shape == Weighted], name)
+		require.Len(t, c.many, map[bool]int{true: 6, false: 5}[p.Weights.Len() > 0], name)
 		if p.pure() && p.Shape == Optimal {
 			p.Shape, c.Shape = Box, Box
 			if p.Count && p.Power != 2 {

@@ -28,9 +28,9 @@
 // Gaussian and Laplace noise are Algorithms 15 and 16; σ(ε, δ) is that of the analytic Gaussian
 // mechanism (Lemma 4.2). Under pure ε the default is Box, wherever its formula is better:
 // coordinates of about the same range share one radius, and the mean squared error is ½ of Laplace
-// noise's for 2 equal ranges, .22 for 10, ⅙ for many, .19 for a thousand with Δᵢ = i^{−.8}.
-// [Shape] selects Independent and other shapes: spherical (one σ for all, the usual mechanism),
-// minimum-volume (σᵢ ∝ aᵢ) and any b. The sensitivity a depends on the relation:
+// noise's for 2 equal ranges, .22 for 10, ⅙ for many, .19 for a thousand with Δᵢ = i^{−.8}. [Shape]
+// selects Independent, and Weights any b: aᵢ is the usual mechanism, one σ for all, and 1 the
+// ellipsoid of minimum volume, σᵢ ∝ aᵢ. The sensitivity a depends on the relation:
 //
 //	Replace                      aᵢ = Δᵢ
 //	AddRemove, around 0          aᵢ = Δᵢ/2, a quarter of the variance
@@ -51,7 +51,7 @@
 //
 // # Accuracy
 //
-// Before any data is seen: [Params.StdDev], [Params.ExpectedError], [Mechanism.HalfWidth].
+// Before any data is seen: [Plan.StdDev], [Plan.Error], [Plan.HalfWidth].
 // Afterwards: [Sum.Interval], [Sum.SimultaneousInterval], and with a count [Sum.Mean]. Against
 // spherical Gaussian noise the mean squared error falls by d·‖Δ‖₂²/‖Δ‖₁², from 1 for equal ranges
 // to nearly d for very unequal ones: 1.36 for Δ = (4, 1), 9.4 for a thousand with Δᵢ = i^{−.8}.

@@ -154,7 +154,7 @@ func TestEllipsoid(t *testing.T) {
 					require.InDelta(t, tilted.At(i, j)/divide, covariance.At(i, j), 1e-6)
 				}
 			}
-			require.InEpsilon(t, 5.25/divide, s.ExpectedError(2), 1e-6)
+			require.InEpsilon(t, 5.25/divide, s.law.expectedError(2), 1e-6)
 		}
 		for i := range samples {
 			v := tilted.At(i, i) / divide
@@ -209,7 +209,7 @@ func TestEllipsoidOfOneIsTheInterval(t *testing.T) {
 	for _, p := range []Params{{Rho: 2, Relation: budget.Replace}, {Epsilon: 1, Delta: 1e-5, Relation: budget.Replace}, {Rho: 2, Relation: budget.AddRemove}} {
 		q := p
 		p.Ellipsoid, q = PackSymmetric(mat.NewSymDense(1, []float64{9})), q.around(3)
-		require.InEpsilon(t, q.StdDev(0), p.StdDev(0), 1e-6)
+		require.InEpsilon(t, q.deviation(0), p.deviation(0), 1e-6)
 		require.Equal(t, q.Guarantee(), p.Guarantee())
 	}
 }
@@ -230,7 +230,7 @@ func TestEllipsoidIsChecked(t *testing.T) {
 		"Ellipsoid.Len() ": func(p *Params) { p.Ellipsoid = large },
 		"Ellipsoid.Len()2": func(p *Params) { p.Min = VectorOf(1, 1, 1) },
 		"Ellipsoid.Len()3": func(p *Params) { p.Max = VectorOf(1, 1, 1) },
-		"Shape":            func(p *Params) { p.Shape = Spherical },
+		"Shape":            func(p *Params) { p.Shape = Box },
 		"Shape ":           func(p *Params) { p.Count, p.Relation = true, budget.AddRemove },
 		"Power":            func(p *Params) { p.Power = 1 },
 		"Ellipsoid[1]":     func(p *Params) { p.Ellipsoid = VectorOf(1, math.NaN(), 1) },
@@ -243,7 +243,7 @@ func TestEllipsoidIsChecked(t *testing.T) {
 		spoil(&p)
 		require.ErrorIs(t, second(New(p)), ErrParams, name)
 		require.Equal(t, budget.Guarantee{}, p.Guarantee(), name)
-		require.True(t, math.IsNaN(p.StdDev(0)))
+		require.True(t, math.IsNaN(p.deviation(0)))
 	}
 }
 

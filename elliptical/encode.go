@@ -10,20 +10,20 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// The encoding of a Sum, little-endian, version 2; floating-point numbers are IEEE 754 bits:
+// The encoding of a Sum, little-endian, version 3; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 6, version 2
+//	6      header: "dpsk", kind 6, version 3
 //	1      Relation
 //	1      Shape
-//	1      flags: 1 Count, 2 Ellipsoid in the place of Min and Max
+//	1      flags: 1 Count, 2 Ellipsoid in the place of Min and Max, 4 Weights
 //	8      Rho
 //	8      Epsilon
 //	8      Delta
 //	8      Power
 //	4      d
 //	16d    Min, then Max; or 8·d(d+1)/2 of Ellipsoid
-//	8d     Weights, if Shape is Weighted
+//	8d     Weights, if there are any
 //	for Shape Box 4 bytes of the number of groups, and for each (see box.go):
 //	1      bits of F
 //	8      g
@@ -35,14 +35,24 @@ import (
 //
 // The steps and scales follow from the Params, but their last digits need not be the same on every
 // machine, so they travel. No other bytes decode to the same Sum.
-const version = 2
+const version = 3
 
 // head is the part of the encoding between the header and d.
-func (p *Params) head(ellipsoid *bool) []wire.Field {
+func (p *Params) head(ellipsoid, weighted *bool) []wire.Field {
 	return []wire.Field{
-		wire.Byte(&p.Relation), wire.Byte(&p.Shape), wire.Flags(&p.Count, ellipsoid),
+		wire.Byte(&p.Relation), wire.Byte(&p.Shape), wire.Flags(&p.Count, ellipsoid, weighted),
 		wire.Float(&p.Rho), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.Power),
 	}
+}
+
+// encoded returns the length of the encoding of a release.
+func (m *Mechanism) encoded() int {
+	p := m.params
+	n := wire.HeaderSize + 3 + 4*8 + 4 + 8*(p.Min.Len()+p.Max.Len()+p.Ellipsoid.Len()+p.Weights.Len()) + 32*len(m.law.at)
+	if m.law.kind == uniform {
+		n += 4 + 17*len(m.law.groups) - 4*len(m.law.at)
+	}
+	return n
 }
 
 // AppendBinary appends the encoding of the Sum to dst. The error, which wraps [ErrFormat], is for a
@@ -51,9 +61,9 @@ func (s *Sum) AppendBinary(dst []byte) ([]byte, error) {
 	if s.law.dim == 0 {
 		return dst, fault.Format("elliptical", "a Sum that was not released has no encoding")
 	}
-	p, ellipsoid := s.params, s.params.Ellipsoid.Len() > 0
+	p, ellipsoid, weighted := s.params, s.params.Ellipsoid.Len() > 0, s.params.Weights.Len() > 0
 	dst = wire.AppendHeader(dst, wire.KindElliptical, version)
-	dst = wire.AppendFields(dst, p.head(&ellipsoid))
+	dst = wire.AppendFields(dst, p.head(&ellipsoid, &weighted))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.law.dim))
 	for _, v := range []Vector{p.Min, p.Max, p.Ellipsoid, p.Weights} {
 		dst = append(dst, v.bits...)
@@ -172,8 +182,8 @@ func (l *law) readEllipsoid(matrix Vector) error {
 // readParams reads the Params. It fails unless they are valid, have their defaults filled in and
 // are encoded in the one way they can be.
 func readParams(r *wire.Reader) (p Params) {
-	ellipsoid := false
-	r.Fields(p.head(&ellipsoid))
+	ellipsoid, weighted := false, false
+	r.Fields(p.head(&ellipsoid, &weighted))
 	n := r.Count(maxDim, 28) // step, group and value of each, or more
 	switch {
 	case !ellipsoid:
@@ -181,7 +191,7 @@ func readParams(r *wire.Reader) (p Params) {
 	case n <= maxEllipsoid:
 		p.Ellipsoid = Vector{r.String(8 * (n * (n + 1) / 2))}
 	}
-	if p.Shape == Weighted {
+	if weighted {
 		p.Weights = Vector{r.String(8 * n)}
 	}
 	switch {

@@ -34,29 +34,43 @@ func Example() {
 }
 
 // Figure 4.1 of the thesis: the mean squared error for ranges of 4 and 1, for three shapes.
-func ExampleParams_ExpectedError() {
-	for _, shape := range []elliptical.Shape{elliptical.Optimal, elliptical.Spherical, elliptical.MinimumVolume} {
-		p := elliptical.Params{Min: elliptical.VectorOf(-2, -0.5), Max: elliptical.VectorOf(2, 0.5), Rho: 1, Relation: budget.Replace, Shape: shape}
-		fmt.Printf("%v: %.4g\n", shape, p.ExpectedError(2))
+func ExampleParams_Plan() {
+	p := elliptical.Params{Min: elliptical.VectorOf(-2, -0.5), Max: elliptical.VectorOf(2, 0.5), Rho: 1, Relation: budget.Replace}
+	for _, shape := range []struct {
+		name    string
+		weights elliptical.Vector
+	}{{"optimal", elliptical.Vector{}}, {"spherical", elliptical.VectorOf(4, 1)}, {"of minimum volume", elliptical.VectorOf(1, 1)}} {
+		p.Weights = shape.weights
+		plan, err := p.Plan()
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("%s: %.4g\n", shape.name, plan.Error(2))
 	}
 	// Output:
-	// Optimal: 12.5
-	// Spherical: 17
-	// MinimumVolume: 17
+	// optimal: 12.5
+	// spherical: 17
+	// of minimum volume: 17
 }
 
 // Under pure ε coordinates that share one radius have a fraction of the error of independent
 // Laplace noise, here for ten columns of equal range.
 func ExampleShape() {
 	p := elliptical.Params{Min: elliptical.VectorOf(make([]float64, 10)...), Max: elliptical.VectorOf(1, 1, 1, 1, 1, 1, 1, 1, 1, 1), Epsilon: 1}
-	best, err := elliptical.New(p)
+	best, err := p.Plan()
 	if err != nil {
 		panic(err)
 	}
 	p.Shape = elliptical.Independent
-	fmt.Printf("%v: %.2f\n", best.Params().Shape, best.ExpectedError(2)/p.ExpectedError(2))
+	apart, err := p.Plan()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(best)
+	fmt.Printf("%.2f of the error of %v\n", best.Error(2)/apart.Error(2), apart.Params.Shape)
 	// Output:
-	// Box: 0.22
+	// box noise, Box, for 10 coordinates, E‖η‖² = 440, 506 bytes
+	// 0.22 of the error of Independent
 }
 
 // Mean and interval of each column where the number of rows is private.
@@ -88,9 +102,16 @@ func ExampleParams_count() {
 		most[i] = math.Pow(float64(i+1), -0.8)
 	}
 	p := elliptical.Params{Min: elliptical.VectorOf(make([]float64, 1000)...), Max: elliptical.VectorOf(most...), Rho: 1, Relation: budget.AddRemove}
-	plain := p.ExpectedError(2)
+	plain, err := p.Plan()
+	if err != nil {
+		panic(err)
+	}
 	p.Count = true
-	fmt.Printf("%.3f\n", p.ExpectedError(2)/plain)
+	counted, err := p.Plan()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%.3f\n", counted.Error(2)/plain.Error(2))
 	// Output:
 	// 0.301
 }

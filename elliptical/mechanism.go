@@ -57,30 +57,8 @@ func (m *Mechanism) Params() Params { return m.params }
 // Guarantee returns what each Release promises.
 func (m *Mechanism) Guarantee() budget.Guarantee { return m.params.guarantee() }
 
-// Len returns d, the number of coordinates.
-func (m *Mechanism) Len() int { return m.law.dim }
-
-// StdDev returns the standard deviation of the noise of coordinate i, in units of the data: σᵢ for
-// Gaussian noise, √2·sᵢ for Laplace noise, Δᵢ/√3 times the root mean square of the radius for Box.
-// With Count the middle times that of the count is added to it, as the squares add. NaN if there is
-// no such coordinate.
-func (m *Mechanism) StdDev(i int) float64 { return math.Sqrt(m.law.variance(i)) }
-
-// ExpectedError returns E‖η‖ₚᵖ of the noise η for a finite power p > 0, else NaN: with shape b,
-// Γ((p+1)/2)/(ρ^{p/2}·√π)·Σ(Δᵢ/bᵢ)ᵖ for Gaussian noise under Replace (Lemma 4.7) and
-// Γ(p+1)/εᵖ·Σ(Δᵢ/bᵢ)ᵖ for Laplace noise (Lemma 4.10). For Box with Count and p other than 2 it
-// takes about a millisecond a coordinate.
-func (m *Mechanism) ExpectedError(p float64) float64 { return m.law.expectedError(p) }
-
-// HalfWidth returns the half width of [Sum.Interval] for coordinate i: before any data is seen, how
-// far the released value is from the true one at the given confidence in [0, 1). NaN for other
-// arguments.
-func (m *Mechanism) HalfWidth(i int, confidence float64) float64 {
-	if i < 0 || i >= m.law.dim {
-		return math.NaN()
-	}
-	return m.law.halfWidth(i, confidence)
-}
+// stdDev is [Plan.StdDev].
+func (m *Mechanism) stdDev(i int) float64 { return math.Sqrt(m.law.variance(i)) }
 
 // Release adds noise to a ready sum of d coordinates, in the units of the data; with Count the
 // number of rows follows as entry d. The error wraps [ErrMismatch] if there are more or fewer

@@ -69,17 +69,18 @@ type Params struct {
 	// for the Power: under pure ε the better of Box and Independent, which
 	// [New] puts in its place.
 	Shape Shape
-	// Weights are b₁, …, b_d of Algorithms 15 and 16 for Shape Weighted, in any
-	// unit, each in [2⁻¹⁰⁰, 2¹⁰⁰]: the noise of coordinate i is in proportion
-	// to aᵢ/bᵢ, its sensitivity (Δᵢ under Replace) by bᵢ. Empty for the other
-	// Shapes.
+	// Weights stand in the place of what Power would choose: b₁, …, b_d of
+	// Algorithms 15 and 16, in any unit, each in [2⁻¹⁰⁰, 2¹⁰⁰]. The noise of
+	// coordinate i is in proportion to aᵢ/bᵢ, its sensitivity (Δᵢ under
+	// Replace) by bᵢ: aᵢ for bᵢ is the same noise everywhere, the plain
+	// Gaussian and Laplace mechanisms, and 1 for all the ellipsoid of minimum
+	// volume. Empty for Box and with Count.
 	Weights Vector
 	// Count releases the number of rows too, where that is private and
 	// intervals are not around 0: each row then counts from the middle of its
 	// intervals, which under AddRemove halves what it can change, and the noisy
 	// count, times the middle, is added back. It needs AddRemove, at least one
-	// interval whose middle is not 0, and Shape Optimal, Independent, or with
-	// Power 2 Box.
+	// interval whose middle is not 0, no Weights, and for Box Power 2.
 	Count bool
 }
 
@@ -91,15 +92,8 @@ const (
 	// Box or Independent, whichever has the smaller error. An error counts in the units of the
 	// data: where that of each coordinate matters relative to its range, divide by the ranges.
 	Optimal Shape = iota
-	// Spherical is the same noise in every coordinate: the plain Gaussian and Laplace mechanisms.
-	Spherical
-	// MinimumVolume is noise in proportion to the sensitivity: the ellipsoid of minimum volume
-	// around the box.
-	MinimumVolume
-	// Weighted takes b from Weights.
-	Weighted
 	// Independent, under pure ε, is Laplace noise of its own in each coordinate, of the scales that
-	// minimise E‖η‖ₚᵖ (Lemma 4.11).
+	// minimise E‖η‖ₚᵖ (Lemma 4.11), or of those by the Weights.
 	Independent
 	// Box, under pure ε, is noise that is uniform on multiples of the box of sensitivities: one
 	// radius for all coordinates of about the same sensitivity. Its mean squared error is ½ to ⅙
@@ -111,7 +105,7 @@ const (
 // String returns the name of the constant.
 func (s Shape) String() string { return enum.Name(s, shapeNames, "Shape") }
 
-var shapeNames = []string{"Optimal", "Spherical", "MinimumVolume", "Weighted", "Independent", "Box"}
+var shapeNames = []string{"Optimal", "Independent", "Box"}
 
 // resolved returns the Params with their defaults filled in and without −0.
 func (p Params) resolved() Params {
@@ -121,6 +115,9 @@ func (p Params) resolved() Params {
 	}
 	if p.Power == 0 {
 		p.Power = 2
+	}
+	if p.pure() && p.Shape == Optimal && p.Weights.Len() > 0 {
+		p.Shape = Independent
 	}
 	return p
 }
@@ -159,14 +156,14 @@ func (p Params) validate() error {
 		return bad("Power", p.Power, "0 or a number in [2⁻¹⁰, 64]")
 	case p.Shape > Box:
 		return bad("Shape", p.Shape, "one of the constants")
-	case p.Shape >= Independent && !p.pure():
-		return bad("Shape", p.Shape, "Optimal, Spherical, MinimumVolume or Weighted for Gaussian noise")
-	case p.Shape == Weighted && p.Weights.Len() != d:
+	case p.Shape != Optimal && !p.pure():
+		return bad("Shape", p.Shape, "Optimal for Gaussian noise")
+	case p.Weights.Len() != 0 && p.Weights.Len() != d:
 		return bad("Weights.Len()", p.Weights.Len(), "as many as Min")
-	case p.Shape != Weighted && p.Weights.Len() != 0:
-		return bad("Weights.Len()", p.Weights.Len(), "0 unless Shape is Weighted")
-	case p.Count && (p.Relation != budget.AddRemove || p.Shape != Optimal && p.Shape < Independent):
-		return bad("Count", p.Count, "false unless Relation is AddRemove and Shape is Optimal, Independent or Box")
+	case p.Weights.Len() != 0 && (p.Shape == Box || p.Count):
+		return bad("Weights.Len()", p.Weights.Len(), "0 where Shape is Box or Count is true")
+	case p.Count && p.Relation != budget.AddRemove:
+		return bad("Count", p.Count, "false unless Relation is AddRemove")
 	case p.Count && p.Shape == Box && p.Power != 2:
 		return bad("Power", p.Power, "0 or 2 where Shape is Box and Count is true")
 	}
@@ -185,7 +182,7 @@ func (p Params) validate() error {
 			want := fmt.Sprintf("at most 2¹⁶·(Max[%d] − Min[%d]) = %v in absolute value", i, i, maxOffset*width)
 			return bad(fmt.Sprintf("Min[%d]", i), low, want)
 		}
-		if p.Shape == Weighted && !between(p.Weights.At(i), minWidth, maxWidth) {
+		if p.Weights.Len() > 0 && !between(p.Weights.At(i), minWidth, maxWidth) {
 			return bad(fmt.Sprintf("Weights[%d]", i), p.Weights.At(i), "a number in [2⁻¹⁰⁰, 2¹⁰⁰]")
 		}
 		middle = middle || v.middle() != 0
@@ -240,23 +237,63 @@ func (p Params) guarantee() budget.Guarantee {
 	return budget.Guarantee{}
 }
 
-// StdDev returns the standard deviation of the noise of coordinate i, in units of the data; NaN for
-// invalid Params or no such coordinate. It takes time in proportion to d: for many coordinates make
-// a [Mechanism] once.
-func (p Params) StdDev(i int) float64 {
-	m, err := New(p)
-	if err != nil {
-		return math.NaN()
-	}
-	return m.StdDev(i)
+// Plan is what a release will be, before any data is seen.
+type Plan struct {
+	// Params are filled in: under pure ε with the Shape that Optimal stands for.
+	Params Params
+	Bytes  int // of the encoding of a Sum
 }
 
-// ExpectedError returns E‖η‖ₚᵖ = Σ E|ηᵢ|ᵖ of the noise η, for any power > 0, whatever the Power
-// that its shape is for. NaN for invalid Params and powers.
-func (p Params) ExpectedError(power float64) float64 {
+// Plan returns what a release will be. It takes as long as [New]. The error wraps [ErrParams].
+func (p Params) Plan() (Plan, error) {
 	m, err := New(p)
 	if err != nil {
+		return Plan{}, err
+	}
+	return Plan{m.params, m.encoded()}, nil
+}
+
+// law returns the law of the noise, which is remembered; that of the zero Plan has no coordinates.
+func (p Plan) law() law {
+	m, err := New(p.Params)
+	if err != nil {
+		return law{}
+	}
+	return m.law
+}
+
+// StdDev returns the standard deviation of the noise of coordinate i, in units of the data: σᵢ for
+// Gaussian noise, √2·sᵢ for Laplace noise, Δᵢ/√3 times the root mean square of the radius for Box.
+// With Count the middle times that of the count is added to it, as the squares add. NaN if there is
+// no such coordinate.
+func (p Plan) StdDev(i int) float64 {
+	return math.Sqrt(p.law().variance(i))
+}
+
+// Error returns E‖η‖ₚᵖ = Σ E|ηᵢ|ᵖ of the noise η for a finite power p > 0, whatever the Power that
+// its shape is for, else NaN: with shape b, Γ((p+1)/2)/(ρ^{p/2}·√π)·Σ(Δᵢ/bᵢ)ᵖ for Gaussian noise
+// under Replace (Lemma 4.7) and Γ(p+1)/εᵖ·Σ(Δᵢ/bᵢ)ᵖ for Laplace noise (Lemma 4.10). For Box with
+// Count and p other than 2 it takes about a millisecond a coordinate.
+func (p Plan) Error(power float64) float64 {
+	l := p.law()
+	if l.dim == 0 {
 		return math.NaN()
 	}
-	return m.ExpectedError(power)
+	return l.expectedError(power)
+}
+
+// HalfWidth returns the half width of [Sum.Interval] for coordinate i: how far the released value
+// is from the true one at the given confidence in [0, 1). NaN for other arguments.
+func (p Plan) HalfWidth(i int, confidence float64) float64 {
+	l := p.law()
+	if i < 0 || i >= l.dim {
+		return math.NaN()
+	}
+	return l.halfWidth(i, confidence)
+}
+
+// String says what a release will be, in one line.
+func (p Plan) String() string {
+	l := p.law()
+	return fmt.Sprintf("%s noise, %v, for %d coordinates, E‖η‖² = %.4g, %d bytes", l.kind, p.Params.Shape, l.dim, p.Error(2), p.Bytes)
 }

@@ -33,14 +33,9 @@ func (p Params) shape(a, middle []float64, many []int) []float64 {
 	}
 	tau := make([]float64, len(a))
 	for i, x := range a {
-		switch p.Shape {
-		case Spherical:
-			tau[i] = 1
-		case MinimumVolume:
-			tau[i] = x
-		case Weighted:
+		if p.Weights.Len() > 0 {
 			tau[i] = x / p.Weights.At(i)
-		default:
+		} else {
 			tau[i] = math.Pow(x, p.exponent())
 		}
 	}

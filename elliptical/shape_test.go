@@ -50,16 +50,16 @@ func skewed(d int) []float64 {
 func TestFigure41(t *testing.T) {
 	widths := []float64{4, 1}
 	for _, rho := range []float64{0.01, 1, 3} {
-		require.InEpsilon(t, 12.5/rho, Params{Rho: rho}.around(widths...).ExpectedError(2), 1e-12)
-		require.InEpsilon(t, 17/rho, Params{Rho: rho, Shape: Spherical}.around(widths...).ExpectedError(2), 1e-12)
-		require.InEpsilon(t, 17/rho, Params{Rho: rho, Shape: MinimumVolume}.around(widths...).ExpectedError(2), 1e-12)
-		require.InEpsilon(t, 9/rho, Params{Epsilon: rho, Power: 1, Shape: Independent}.around(widths...).ExpectedError(1), 1e-12)
-		require.InEpsilon(t, 10/rho, Params{Epsilon: rho, Shape: Spherical}.around(widths...).ExpectedError(1), 1e-12)
-		require.InEpsilon(t, 10/rho, Params{Epsilon: rho, Shape: MinimumVolume}.around(widths...).ExpectedError(1), 1e-12)
+		require.InEpsilon(t, 12.5/rho, Params{Rho: rho}.around(widths...).errorOf(2), 1e-12)
+		require.InEpsilon(t, 17/rho, Params{Rho: rho}.around(widths...).spherical().errorOf(2), 1e-12)
+		require.InEpsilon(t, 17/rho, Params{Rho: rho}.around(widths...).volume().errorOf(2), 1e-12)
+		require.InEpsilon(t, 9/rho, Params{Epsilon: rho, Power: 1, Shape: Independent}.around(widths...).errorOf(1), 1e-12)
+		require.InEpsilon(t, 10/rho, Params{Epsilon: rho}.around(widths...).spherical().errorOf(1), 1e-12)
+		require.InEpsilon(t, 10/rho, Params{Epsilon: rho}.around(widths...).volume().errorOf(1), 1e-12)
 	}
 	// σ² = Δ₁·‖Δ‖₁/(2ρ)
-	require.InEpsilon(t, 10, square(Params{Rho: 1}.around(widths...).StdDev(0)), 1e-12)
-	require.InEpsilon(t, 2.5, square(Params{Rho: 1}.around(widths...).StdDev(1)), 1e-12)
+	require.InEpsilon(t, 10, square(Params{Rho: 1}.around(widths...).deviation(0)), 1e-12)
+	require.InEpsilon(t, 2.5, square(Params{Rho: 1}.around(widths...).deviation(1)), 1e-12)
 }
 
 // Theorems 4.1 and 4.2 and Lemma 4.2, for any power and a skewed Δ of length 1000.
@@ -70,11 +70,11 @@ func TestExpectedErrorIsTheTheorems(t *testing.T) {
 	for _, p := range []float64{0.3, 0.5, 1, 2, 3, 10} {
 		gaussian := math.Gamma((p+1)/2) / math.Sqrt(math.Pi) * math.Pow(norm(widths, 2*p/(p+2)), p)
 		laplace := math.Gamma(p+1) / math.Pow(0.7, p) * math.Pow(norm(widths, p/(p+1)), p)
-		require.InEpsilon(t, gaussian/math.Pow(0.3, p/2), Params{Rho: 0.3, Power: p}.around(widths...).ExpectedError(p), 1e-8)
-		require.InEpsilon(t, gaussian*math.Pow(2*sigma*sigma, p/2), Params{Epsilon: 0.7, Delta: 1e-6, Power: p}.around(widths...).ExpectedError(p), 1e-8)
-		require.InEpsilon(t, laplace, Params{Epsilon: 0.7, Power: p, Shape: Independent}.around(widths...).ExpectedError(p), 1e-8)
+		require.InEpsilon(t, gaussian/math.Pow(0.3, p/2), Params{Rho: 0.3, Power: p}.around(widths...).errorOf(p), 1e-8)
+		require.InEpsilon(t, gaussian*math.Pow(2*sigma*sigma, p/2), Params{Epsilon: 0.7, Delta: 1e-6, Power: p}.around(widths...).errorOf(p), 1e-8)
+		require.InEpsilon(t, laplace, Params{Epsilon: 0.7, Power: p, Shape: Independent}.around(widths...).errorOf(p), 1e-8)
 		half := Params{Rho: 0.3, Power: p, Relation: budget.AddRemove}.around(widths...)
-		require.InEpsilon(t, gaussian/math.Pow(0.3, p/2)/math.Pow(2, p), half.ExpectedError(p), 1e-8, "half the sensitivity")
+		require.InEpsilon(t, gaussian/math.Pow(0.3, p/2)/math.Pow(2, p), half.errorOf(p), 1e-8, "half the sensitivity")
 	}
 }
 
@@ -99,7 +99,7 @@ func TestErrorIsMeasured(t *testing.T) {
 			base.Power = p
 			m, err := New(base)
 			require.NoError(t, err)
-			deviations, sum, squares := make([]float64, m.Len()), 0.0, 0.0
+			deviations, sum, squares := make([]float64, m.law.dim), 0.0, 0.0
 			for i := range deviations {
 				deviations[i] = math.Sqrt(m.law.moment(i, 2*p) - square(m.law.moment(i, p)))
 				sum += deviations[i]
@@ -109,16 +109,16 @@ func TestErrorIsMeasured(t *testing.T) {
 			if p == 3 {
 				var src noise.Source
 				for i, c := range m.law.at {
-					n := int(math.Ceil(errors * errors * deviations[i] * sum / square(m.ExpectedError(p))))
+					n := int(math.Ceil(errors * errors * deviations[i] * sum / square(m.law.expectedError(p))))
 					for range n {
 						total += math.Pow(math.Abs(float64(m.law.sample(&src, c))*c.step), p) / float64(n)
 					}
 					draws += n
 				}
 			} else {
-				n := int(math.Ceil(errors * errors * squares / square(m.ExpectedError(p))))
+				n := int(math.Ceil(errors * errors * squares / square(m.law.expectedError(p))))
 				for range n {
-					s, err := m.Release(make([]float64, m.Len()))
+					s, err := m.Release(make([]float64, m.law.dim))
 					require.NoError(t, err)
 					for _, x := range s.Values() {
 						if x = math.Abs(x); p == 2 {
@@ -127,11 +127,11 @@ func TestErrorIsMeasured(t *testing.T) {
 						total += x / float64(n)
 					}
 				}
-				draws = n * m.Len()
+				draws = n * m.law.dim
 			}
-			t.Logf("%s noise, p = %v: measured/theorem = %.4f in %d draws", m.law.kind, p, total/m.ExpectedError(p), draws)
+			t.Logf("%s noise, p = %v: measured/theorem = %.4f in %d draws", m.law.kind, p, total/m.law.expectedError(p), draws)
 			dptest.Alarm(t, 1e-9)
-			require.InDelta(t, 1, total/m.ExpectedError(p), tolerance)
+			require.InDelta(t, 1, total/m.law.expectedError(p), tolerance)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestNoShapeIsBetter(t *testing.T) {
 				q := base
 				q.Power = p
 				q = q.around(widths...)
-				best := q.ExpectedError(p)
+				best := q.errorOf(p)
 				trials := dptest.Full(300, 100)
 				for trial := range trials {
 					far := math.Pow(10, -3*float64(trial)/float64(trials))
@@ -156,14 +156,11 @@ func TestNoShapeIsBetter(t *testing.T) {
 						weights[i] = widths[i] / math.Pow(widths[i], q.exponent()) * math.Exp(far*rng.NormFloat64())
 					}
 					other := q
-					other.Shape, other.Weights = Weighted, VectorOf(weights...)
-					require.GreaterOrEqual(t, other.ExpectedError(p), best*(1-1e-8))
+					other.Weights = VectorOf(weights...)
+					require.GreaterOrEqual(t, other.errorOf(p), best*(1-1e-8))
 				}
-				for _, shape := range []Shape{Spherical, MinimumVolume} {
-					other := q
-					other.Shape = shape
-					require.Greater(t, other.ExpectedError(p), best)
-				}
+				require.Greater(t, q.spherical().errorOf(p), best)
+				require.Greater(t, q.volume().errorOf(p), best)
 			}
 		}
 	}
@@ -171,12 +168,12 @@ func TestNoShapeIsBetter(t *testing.T) {
 
 // Weights are any multiple of b, and those of Lemma 4.8 give the optimum.
 func TestWeights(t *testing.T) {
-	p := Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 1, Relation: budget.Replace, Shape: Weighted, Weights: VectorOf(2, 1)}
-	require.InEpsilon(t, 12.5, p.ExpectedError(2), 1e-12)
+	p := Params{Min: VectorOf(-2, -0.5), Max: VectorOf(2, 0.5), Rho: 1, Relation: budget.Replace, Weights: VectorOf(2, 1)}
+	require.InEpsilon(t, 12.5, p.errorOf(2), 1e-12)
 	p.Weights = VectorOf(2e9, 1e9)
-	require.InEpsilon(t, 12.5, p.ExpectedError(2), 1e-12)
+	require.InEpsilon(t, 12.5, p.errorOf(2), 1e-12)
 	p.Weights = VectorOf(1, 1) // b = 1/√2 each: Σ (Δ/b)²/(2ρ) = 2·17/2
-	require.InEpsilon(t, 17, p.ExpectedError(2), 1e-12)
+	require.InEpsilon(t, 17, p.errorOf(2), 1e-12)
 }
 
 // The count under AddRemove for intervals [0, Δᵢ]: ((‖Δ‖₁+‖Δ‖₂)/2)²/(2ρ) instead of ‖Δ‖₁²/(2ρ).
@@ -186,18 +183,18 @@ func TestCountTrick(t *testing.T) {
 		ratio  float64
 	}{{[]float64{1}, 1}, {[]float64{4, 1}, 0.832}, {[]float64{1, 1}, 2.914 / 4}, {skewed(1000), 0.301}} {
 		p := Params{Min: VectorOf(make([]float64, len(c.widths))...), Max: VectorOf(c.widths...), Rho: 1, Relation: budget.AddRemove}
-		plain := p.ExpectedError(2)
+		plain := p.errorOf(2)
 		l1 := norm(c.widths, 1)
 		require.InEpsilon(t, l1*l1/2, plain, 1e-8)
 		p.Count = true
-		with := p.ExpectedError(2)
+		with := p.errorOf(2)
 		m, err := New(p)
 		require.NoError(t, err)
 		s, err := m.Release(make([]float64, len(c.widths)+1))
 		require.NoError(t, err)
 		d := len(c.widths)
 		if d > 1 { // noise of the count, times half the widths, is in both
-			require.InEpsilon(t, c.widths[0]*c.widths[d-1]/4*square(s.CountStdDev()), s.Covariance().At(0, d-1), 1e-6)
+			require.InEpsilon(t, c.widths[0]*c.widths[d-1]/4*square(s.law.deviation(s.law.dim)), s.Covariance().At(0, d-1), 1e-6)
 		}
 		half := (l1 + norm(c.widths, 2)) / 2
 		require.InEpsilon(t, half*half/2, with, 1e-7)
@@ -312,7 +309,7 @@ func TestIntervalCovers(t *testing.T) {
 		if p.Count {
 			input[2] = 77
 		}
-		hits, widths := [2]int64{}, [2]float64{m.HalfWidth(0, 0.9), m.HalfWidth(1, 0.9)}
+		hits, widths := [2]int64{}, [2]float64{m.law.halfWidth(0, 0.9), m.law.halfWidth(1, 0.9)}
 		for range n {
 			s, err := m.Release(input)
 			require.NoError(t, err)

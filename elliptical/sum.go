@@ -79,15 +79,6 @@ func (s *Sum) Count() float64 {
 	return s.steps[s.law.dim].Float64() * s.law.at[s.law.dim].step
 }
 
-// CountStdDev returns the standard deviation of the noise of Count, NaN unless the Params ask for
-// it.
-func (s *Sum) CountStdDev() float64 {
-	if !s.params.Count {
-		return math.NaN()
-	}
-	return s.law.deviation(s.law.dim)
-}
-
 // StdDev returns the standard deviation of the noise of coordinate i, in units of the data; NaN if
 // there is no such coordinate.
 func (s *Sum) StdDev(i int) float64 { return math.Sqrt(s.law.variance(i)) }
@@ -107,9 +98,6 @@ func (s *Sum) Covariance() *mat.SymDense {
 	}
 	return c
 }
-
-// ExpectedError returns E‖η‖ₚᵖ of the noise η that was added: see [Mechanism.ExpectedError].
-func (s *Sum) ExpectedError(p float64) float64 { return s.law.expectedError(p) }
 
 // Interval returns bounds that hold the true sum of coordinate i, of rows as they were rounded to
 // the grid (see [Sum.Estimate]) or ready, with the given confidence over the noise, for any one

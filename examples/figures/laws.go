@@ -38,18 +38,22 @@ func diamonds(_ effort, step func()) (*picture, error) {
 // deviations of each coordinate, and the box of the data.
 func shaped(p *picture, step func(), params elliptical.Params, power float64, norm string, outline plotter.XYs, unit float64) (*picture, error) {
 	for _, s := range []struct {
-		name  string
-		kind  kind
-		shape elliptical.Shape
-	}{{"spherical", theirs, elliptical.Spherical}, {"least volume", theirs, elliptical.MinimumVolume}, {"optimal", ours, params.Shape}} {
+		name    string
+		kind    kind
+		weights elliptical.Vector
+	}{{"spherical", theirs, elliptical.VectorOf(4, 1)}, {"least volume", theirs, elliptical.VectorOf(1, 1)}, {"optimal", ours, elliptical.Vector{}}} {
 		step()
-		params.Shape = s.shape
-		a, b := unit*params.StdDev(0), unit*params.StdDev(1)
+		params.Weights = s.weights
+		plan, err := params.Plan()
+		if err != nil {
+			return nil, err
+		}
+		a, b := unit*plan.StdDev(0), unit*plan.StdDev(1)
 		points := make(plotter.XYs, len(outline))
 		for i, at := range outline {
 			points[i] = plotter.XY{X: a * at.X, Y: b * at.Y}
 		}
-		if err := p.add(fmt.Sprintf("%s: %s = %.4g", s.name, norm, params.ExpectedError(power)), s.kind, points); err != nil {
+		if err := p.add(fmt.Sprintf("%s: %s = %.4g", s.name, norm, plan.Error(power)), s.kind, points); err != nil {
 			return nil, err
 		}
 	}

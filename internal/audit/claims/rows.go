@@ -201,9 +201,9 @@ var rows = []row{
 		edits: "elliptical: noise for half the sensitivity; values not clamped to their interval; one coordinate without noise; one uniform number for all coordinates of a group",
 	},
 	{
-		claim: "Errors and intervals of vectors hold", about: "elliptical.Params.ExpectedError elliptical.Mechanism.ExpectedError elliptical.Mechanism.HalfWidth elliptical.Sum.ExpectedError " +
-			"elliptical.Params.StdDev elliptical.Mechanism.StdDev elliptical.Sum.StdDev " +
-			"elliptical.Sum.CountStdDev elliptical.Sum.Interval elliptical.Sum.MeanInterval elliptical.Sum.SimultaneousInterval",
+		claim: "Errors and intervals of vectors hold", about: "elliptical.Plan.Error elliptical.Plan.HalfWidth elliptical.Plan.StdDev " +
+			"elliptical.Sum.StdDev " +
+			"elliptical.Sum.Interval elliptical.Sum.MeanInterval elliptical.Sum.SimultaneousInterval",
 		theorem: "Lebeda, thesis, Lemmas 4.3, 4.7, 4.8, 4.10 and 4.11", proof: "elliptical/doc.go", code: "elliptical.law.halfWidth", exact: "elliptical.TestExpectedErrorIsTheTheorems elliptical.TestErrorIsMeasured",
 		audit: "elliptical.TestIntervalCovers elliptical.TestOtherIntervalsCover", edits: "elliptical: a mean's interval without the noise of the count",
 	},

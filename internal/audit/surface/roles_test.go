@@ -13,7 +13,7 @@ import (
 var (
 	public = strings.Fields("elliptical/column.Params elliptical/column.QuantileParams elliptical/column.Statistic " +
 		"kor/distinct.Params kor/distinct.Plan " +
-		"alp.Params alp.Plan alp.Prior alp.Structure alp.Variant arete.Arete arete.Lattice arete.Law arete.Objective arete.Params arete.Plan elliptical.Params elliptical.Shape " +
+		"alp.Params alp.Plan alp.Prior alp.Structure alp.Variant arete.Arete arete.Lattice arete.Law arete.Objective arete.Params arete.Plan elliptical.Params elliptical.Plan elliptical.Shape " +
 		"elliptical.Vector hashing.Key hashing.Polynomial hashing.Range hashing.Seed jl.Noise jl.Norm jl.Params jl.Plan " +
 		"jl.Transform kor.Cardinality kor.Comparison kor.Params kor.Plan misragries.Candidate misragries.Combined misragries.Cost misragries.Input misragries.Method misragries.Params misragries.Plan " +
 		"misragries.Side misragries.Way misragries/series.Params misragries/series.Plan misragries/series.Timeline misragries/series.Window noise/approx.AdviceParams noise/approx.Noise noise/approx.Params noise.Bernoulli noise.CorrelatedGaussian " +
