@@ -485,11 +485,11 @@ func constructors() (list []constructor) {
 	hard("elliptical/rho/different/d=2^20", among(elliptical.Params{Rho: 1}, million, million))
 	hard("elliptical/epsilon/different/d=2^20", among(elliptical.Params{Epsilon: 1}, million, million))
 	usual("column", func(f float64) error {
-		_, err := column.New(column.Params{Epsilon: f, Min: 0, Max: 100, Moments: 2})
+		_, err := column.New(column.Params{Epsilon: f, Min: 0, Max: 100})
 		return err
 	})
 	usual("quantiles", func(f float64) error {
-		_, err := column.NewQuantiles(column.QuantileParams{Epsilon: f, Min: 0, Max: 100})
+		_, err := column.NewQuantiles(column.Params{Epsilon: f, Min: 0, Max: 100}, 0.5)
 		return err
 	})
 	means := plan.Params{Rho: 1, Dim: 1000, Rows: 1 << 20, Max: 1000, Relation: budget.Replace}
@@ -637,7 +637,7 @@ func BenchmarkColumn(b *testing.B) {
 	}
 	b.Run("op=quantiles", func(b *testing.B) {
 		for b.Loop() {
-			q, err := column.NewQuantiles(column.QuantileParams{Epsilon: 1, Max: 100})
+			q, err := column.NewQuantiles(column.Params{Epsilon: 1, Max: 100}, 0.5)
 			if err != nil {
 				b.Fatal(err)
 			}

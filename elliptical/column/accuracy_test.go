@@ -73,7 +73,7 @@ func again(t testing.TB, p Params, d dataset) func() *Summary {
 
 // regimes are the guarantees and relations that are tested for accuracy.
 var regimes = []Params{
-	{Epsilon: 1, Moments: 1}, {Epsilon: 1}, {Rho: 0.5, Moments: 1}, {Rho: 0.5}, {Epsilon: 1, Relation: budget.Replace}, {Rho: 0.5, Relation: budget.Replace},
+	{Epsilon: 1, Want: Mean}, {Epsilon: 1}, {Rho: 0.5, Want: Mean}, {Rho: 0.5}, {Epsilon: 1, Relation: budget.Replace}, {Rho: 0.5, Relation: budget.Replace},
 }
 
 // Each interval covers at least with its confidence, at n where the noise matters and where the
@@ -108,7 +108,7 @@ func TestCoverage(t *testing.T) {
 					}
 				}
 				for of := Count; of <= StdDev; of++ {
-					if p.Moments == 1 && of > Mean {
+					if p.moments() == 1 && of > Mean {
 						continue
 					}
 					for i, confidence := range []float64{0.8, 0.95} {
@@ -154,12 +154,12 @@ func TestErrors(t *testing.T) {
 				want = [StdDev + 1]float64{Mean: 2 / p.Rho, Variance: (4*m*m*4 + 77*77/4096.0) / (2 * p.Rho)}
 			case p.Relation == budget.Replace:
 				want = [StdDev + 1]float64{Mean: 2 * 81 / 16.0, Variance: 2 * 81 / 16.0 * (1 + 4*m*m)}
-			case p.Rho > 0 && p.Moments == 1:
+			case p.Rho > 0 && p.moments() == 1:
 				want = [StdDev + 1]float64{Count: 1 / p.Rho, Mean: (1 + m*m) / p.Rho}
 			case p.Rho > 0: // l₀ = 1 − t² and l±, at 0 and ±1
 				want = [StdDev + 1]float64{Count: 3 / (2 * p.Rho), Mean: (2 + 3*m*m) / (2 * p.Rho)}
 				want[Variance] = (a*a + math.Pow(1-2*m+a, 2) + math.Pow(1+2*m+a, 2)) / (2 * p.Rho)
-			case p.Moments == 1:
+			case p.moments() == 1:
 				want = [StdDev + 1]float64{Count: 4, Mean: 4 * (1 + m*m)}
 			default:
 				scale := 2 * lambda * lambda
@@ -177,14 +177,14 @@ func TestErrors(t *testing.T) {
 				case Variance:
 					unit = h * h / n
 				}
-				if p.Moments == 1 && of > Mean || of == Count && p.Relation == budget.Replace {
+				if p.moments() == 1 && of > Mean || of == Count && p.Relation == budget.Replace {
 					continue
 				}
 				dptest.Alarm(t, 2e-11)
 				require.InEpsilon(t, 1, math.Sqrt(squares[of]/want[of])/unit, 0.2, "%s, %v of %+v", d.name, of, p)
 				require.InEpsilon(t, math.Sqrt(want[of])*unit, s.StdErr(of), 0.1, "%s, %v of %+v", d.name, of, p)
 			}
-			require.InEpsilon(t, s.StdErr(Variance)/2/s.StdDev(), s.StdErr(StdDev), 1e-9)
+			require.InEpsilon(t, s.StdErr(Variance)/2/s.Value(StdDev), s.StdErr(StdDev), 1e-9)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func New(p Params) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder{private.New(state{grid: p.grid(half), law: l, params: p}), p, p.Guarantee()}, nil
+	return &Builder{private.New(state{grid: p.grid(half), law: l, params: p}), p, p.summarised()}, nil
 }
 
 // Guarantee returns what Release promises, also after it. A Builder that New did not make promises

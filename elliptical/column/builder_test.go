@@ -59,8 +59,11 @@ func TestInvalidParams(t *testing.T) {
 		"infinite":     func(p *Params) { p.Max = math.Inf(1) },
 		"too far":      func(p *Params) { p.Min = -0x1p201 },
 		"too narrow":   func(p *Params) { p.Max = 0x1p-201 },
-		"3 moments":    func(p *Params) { p.Moments = 3 },
-		"−1 moments":   func(p *Params) { p.Moments = -1 },
+		"δ NaN":        func(p *Params) { p.Delta = math.NaN() },
+		"δ = 1":        func(p *Params) { p.Delta = 1 },
+		"δ with ρ":     func(p *Params) { p.Epsilon, p.Rho, p.Delta = 0, 1, 1e-6 },
+		"variance":     func(p *Params) { p.Want = Variance },
+		"no statistic": func(p *Params) { p.Want = 9 },
 		"rows < 0":     func(p *Params) { p.Relation, p.Rows = budget.Replace, -1 },
 		"rows 2⁵³ + 1": func(p *Params) {
 			p.Relation, p.Rows = budget.Replace, -1
@@ -70,12 +73,10 @@ func TestInvalidParams(t *testing.T) {
 			}
 		},
 		"private rows":        func(p *Params) { p.Rows = 5 },
-		"the mean alone":      func(p *Params) { p.Only = Mean },
-		"alone under Replace": func(p *Params) { p.Relation, p.Only = budget.Replace, Sum },
-		"alone with moments":  func(p *Params) { p.Moments, p.Only = 1, Sum },
-		"a count's range":     func(p *Params) { p.Only = Count },
-		"a count's Min":       func(p *Params) { p.Only, p.Min, p.Max = Count, -1, 0 },
-		"a sum's range":       func(p *Params) { p.Only, p.Max = Sum, 0 },
+		"count under Replace": func(p *Params) { p.Relation, p.Want, p.Min, p.Max = budget.Replace, Count, 0, 0 },
+		"a count's range":     func(p *Params) { p.Want = Count },
+		"a count's Min":       func(p *Params) { p.Want, p.Min, p.Max = Count, -1, 0 },
+		"a sum's range":       func(p *Params) { p.Want, p.Max = Sum, 0 },
 	} {
 		p := ages
 		change(&p)
@@ -93,7 +94,7 @@ func TestGrid(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, ends := range [][2]float64{{0, 100}, {-1, 1}, {1e15, 1e15 + 1}, {-0x1p200, 0x1p200}, {0, 0x1p-200}, {-3, -2}, {0x1p200 - 0x1p148, 0x1p200}} {
 		for _, only := range []Statistic{0, Sum} {
-			p := Params{Epsilon: 1, Min: ends[0], Max: ends[1], Only: only}.normal()
+			p := Params{Epsilon: 1, Min: ends[0], Max: ends[1], Want: only}.normal()
 			require.NoError(t, p.validate())
 			g := p.grid(half)
 			require.Zero(t, g.place(math.NaN()))
@@ -158,8 +159,8 @@ func TestReleaseOnce(t *testing.T) {
 		require.ErrorIs(t, b.RestorePrivateState(data), ErrReleased)
 	}
 	for _, change := range []func(*Params){
-		func(p *Params) { p.Epsilon++ }, func(p *Params) { p.Max++ }, func(p *Params) { p.Min-- }, func(p *Params) { p.Moments = 1 },
-		func(p *Params) { p.Only = Sum }, func(p *Params) { p.Relation = budget.Replace }, func(p *Params) { p.Epsilon, p.Rho = 0, 1 },
+		func(p *Params) { p.Epsilon++ }, func(p *Params) { p.Max++ }, func(p *Params) { p.Min-- }, func(p *Params) { p.Want = Mean },
+		func(p *Params) { p.Want = Sum }, func(p *Params) { p.Delta = 1e-6 }, func(p *Params) { p.Relation = budget.Replace }, func(p *Params) { p.Epsilon, p.Rho = 0, 1 },
 	} {
 		other := ages
 		change(&other)
@@ -181,13 +182,13 @@ func TestRows(t *testing.T) {
 	b.Add(1)
 	s, err := b.Release()
 	require.NoError(t, err)
-	require.Equal(t, 3.0, s.Count())
+	require.Equal(t, 3.0, s.Value(Count))
 	p.Rows = 0
 	s = released(t, p, 1, 0)
 	lo, hi := s.Interval(Count, 0.9)
-	require.True(t, s.Count() == 2 && lo == 2 && hi == 2)
+	require.True(t, s.Value(Count) == 2 && lo == 2 && hi == 2)
 	s = released(t, p)
-	require.True(t, s.Count() == 0 && s.Mean() >= 0 && s.Mean() <= 1)
+	require.True(t, s.Value(Count) == 0 && s.Value(Mean) >= 0 && s.Value(Mean) <= 1)
 }
 
 // A budget.Ledger pays for the release by the guarantee of the Builder.
@@ -223,9 +224,9 @@ func TestNotReleased(t *testing.T) {
 	for _, p := range kinds() {
 		s := released(t, p, 0.5, 1)
 		switch {
-		case p.Only != 0:
-			check(s, p.Only)
-		case p.Moments == 1:
+		case p.only() != 0:
+			check(s, p.only())
+		case p.moments() == 1:
 			check(s, Count, Sum, Mean)
 		default:
 			check(s, Count, Sum, Mean, Variance, StdDev)
@@ -242,9 +243,9 @@ func TestNotReleased(t *testing.T) {
 
 func TestStrings(t *testing.T) {
 	require.Equal(t, "column.Summary: count, sum, mean and variance of values in [0, 100], ε = 1 for one row, added or removed", released(t, ages).String())
-	require.Equal(t, "column.Summary: a count, ρ = 1 (zCDP) for one row, added or removed", released(t, Params{Rho: 1, Only: Count}).String())
-	require.Contains(t, released(t, Params{Rho: 1, Max: 2, Only: Sum}).String(), "a sum of values in [0, 2]")
-	require.Contains(t, released(t, Params{Rho: 1, Max: 2, Moments: 1}).String(), "count, sum and mean of")
+	require.Equal(t, "column.Summary: a count, ρ = 1 (zCDP) for one row, added or removed", released(t, Params{Rho: 1, Want: Count}).String())
+	require.Contains(t, released(t, Params{Rho: 1, Max: 2, Want: Sum}).String(), "a sum of values in [0, 2]")
+	require.Contains(t, released(t, Params{Rho: 1, Max: 2, Want: Mean}).String(), "count, sum and mean of")
 	require.Equal(t, "Variance", Variance.String())
 }
 

@@ -8,13 +8,13 @@
 //	b, err := column.New(column.Params{Epsilon: 1, Min: 0, Max: 100}) // ages
 //	b.Add(age)                                                         // for each row
 //	s, err := b.Release()
-//	mean := s.Mean(); lo, hi := s.Interval(column.Mean, 0.95)         // quantiles: NewQuantiles
+//	lo, hi := s.Interval(column.Mean, 0.95) // quantiles: NewQuantiles
 //
 // # Which package
 //
 //	wanted                                           take
-//	one column with a public range                   column; Moments 1 without the variance
-//	a count, or a sum, and nothing else              column with Only
+//	one column with a public range                   column; Want Mean without the variance
+//	a count, or a sum, and nothing else              column with Want
 //	sums of many columns of different ranges         elliptical
 //	means of columns whose ranges nobody knows       plan
 //
@@ -31,7 +31,7 @@
 // # Accuracy
 //
 // Standard deviations of the noise, to first order; h = (Max − Min)/2, m = (mean − middle)/h in
-// [−1, 1], n rows. [Summary.StdErr] has the number of a release, with the variance's.
+// [−1, 1], n rows. [Plan.StdErr] and [Summary.StdErr] have the numbers.
 //
 //	                            Count     Mean                  noise at m = 0, ε = 1 or ρ = ½
 //	AddRemove, pure ε, 1        2/ε       2h·√(1+m²)/(εn)       2h/n
@@ -40,12 +40,12 @@
 //	AddRemove, ρ-zCDP, 2        1.22/√ρ   h·√((1+1.5m²)/ρ)/n    1.41h/n
 //	Replace, pure ε, 1 | 2      public    2.83 | 3.18 h/(εn)    2.83 | 3.18 h/n
 //	Replace, ρ-zCDP, 1 or 2     public    h·√(2/ρ)/n            2h/n
-//	Only Count                  √2/ε, or 1/√(2ρ)
-//	Only Sum                    √2·max(|Min|, |Max|)/ε, or max(|Min|, |Max|)/√(2ρ)
+//	Want Count                  √2/ε, or 1/√(2ρ)
+//	Want Sum                    √2·max(|Min|, |Max|)/ε, or max(|Min|, |Max|)/√(2ρ)
 //
-// The number at the end of a line is Moments. Where the count and a normalised sum share ε by
-// halves, as is usual, the mean has 2.83h·√(1+m²)/(εn): Moments 1 has 0.71 of it, and the variance
-// of Moments 2 0.43 to 0.58 of what a split into three has. Rounding takes h·2⁻²⁹ a row at most.
+// The number at the end of a line is 1 for Want Mean, 2 for all five. Where the count and a
+// normalised sum share ε by halves, as is usual, the mean has 2.83h·√(1+m²)/(εn): Want Mean has .71
+// of it, and the variance .43 to .58 of what a split into three has. Rounding takes h·2⁻²⁹ a row.
 //
 // Quantiles: [Quantiles.RankInterval] bounds the error in rank for all data. Mean errors in rows at
 // n = 1000, AddRemove, Resolution a thousandth of the range, levels .1, .3, .5, .7, .9:

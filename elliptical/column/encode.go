@@ -9,25 +9,26 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// The encoding of a Summary, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+// The encoding of a Summary, little-endian, version 2; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 15, version 1
+//	6      header: "dpsk", kind 15, version 2
 //	8      Epsilon
+//	8      Delta
 //	8      Rho
 //	8      Min
 //	8      Max
 //	8      Params.Rows
 //	1      Relation: 1 AddRemove, 2 Replace
-//	2      Moments
-//	1      Only: 0, or 1 Count, 2 Sum
+//	1      Want: 0, 1 Count, 2 Sum or 3 Mean
 //	8      the number of rows under Replace, else 0
 //	for each coordinate of the scheme (scheme.go), in the units of law.go:
 //	16     its sum with the noise, two's complement: 8 bytes of high half, 8 of low half
 //
 // No other bytes decode to the same Summary.
 const (
-	version = 1
+	version   = 2
+	fixedSize = wire.HeaderSize + 5*8 + 8 + 2 + 8
 
 	maxHigh = 1 << 58 // of the high half of a sum: 2⁵³ rows of 2⁶⁰
 )
@@ -35,8 +36,8 @@ const (
 // fields are the numbers of the Params.
 func (p *Params) fields() []wire.Field {
 	return []wire.Field{
-		wire.Float(&p.Epsilon), wire.Float(&p.Rho), wire.Float(&p.Min), wire.Float(&p.Max), wire.Long(&p.Rows, maxRows),
-		wire.Byte(&p.Relation), wire.Short(&p.Moments, 2), wire.Byte(&p.Only),
+		wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.Rho), wire.Float(&p.Min), wire.Float(&p.Max), wire.Long(&p.Rows, maxRows),
+		wire.Byte(&p.Relation), wire.Byte(&p.Want),
 	}
 }
 

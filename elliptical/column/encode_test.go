@@ -44,8 +44,8 @@ func sampleReplace() *Summary {
 // samples are the objects of the golden files, by name.
 func samples() map[string]encoding.BinaryMarshaler {
 	return map[string]encoding.BinaryMarshaler{
-		"pure.hex": samplePure(), "replace.hex": sampleReplace(), "count.hex": sample(Params{Epsilon: 0.5, Only: Count}, 1, 1, 1),
-		"sum.hex": sample(Params{Rho: 2, Max: 5, Only: Sum}, 1, 2, 3),
+		"pure.hex": samplePure(), "replace.hex": sampleReplace(), "count.hex": sample(Params{Epsilon: 0.5, Want: Count}, 1, 1, 1),
+		"sum.hex": sample(Params{Rho: 2, Max: 5, Want: Sum}, 1, 2, 3),
 	}
 }
 
@@ -85,9 +85,10 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"range":            func(s *Summary) { s.params.Max = s.params.Min },
 		"infinite":         func(s *Summary) { s.params.Max = math.Inf(1) },
 		"negative zero":    func(s *Summary) { s.params.Min = math.Copysign(0, -1) },
-		"moments":          func(s *Summary) { s.params.Moments = 0 },
-		"one moment":       func(s *Summary) { s.params.Moments = 1 },
-		"only":             func(s *Summary) { s.params.Only = Count },
+		"δ":                func(s *Summary) { s.params.Delta = 2 },
+		"one moment":       func(s *Summary) { s.params.Want = Mean },
+		"count":            func(s *Summary) { s.params.Want = Count },
+		"other statistic":  func(s *Summary) { s.params.Want = Variance },
 		"rows":             func(s *Summary) { s.rows = 4 },
 		"rows < 0":         func(s *Summary) { s.params.Rows, s.rows = 0, -1 },
 		"too many rows":    func(s *Summary) { s.params.Rows, s.rows = 0, maxRows+1 },

@@ -18,15 +18,15 @@ func kinds() map[string]Params {
 	all := map[string]Params{}
 	for _, pure := range []bool{true, false} {
 		for _, p := range []Params{
-			{Min: -1, Max: 1, Moments: 1}, {Min: -1, Max: 1, Moments: 2}, {Only: Count}, {Only: Sum, Min: -1, Max: 1},
-			{Min: -1, Max: 1, Moments: 1, Relation: budget.Replace}, {Min: -1, Max: 1, Moments: 2, Relation: budget.Replace},
+			{Min: -1, Max: 1, Want: Mean}, {Min: -1, Max: 1}, {Want: Count}, {Want: Sum, Min: -1, Max: 1},
+			{Min: -1, Max: 1, Want: Mean, Relation: budget.Replace}, {Min: -1, Max: 1, Relation: budget.Replace},
 		} {
 			p.Rho = 0.5
 			if pure {
 				p.Epsilon, p.Rho = 1, 0
 			}
 			p = p.normal()
-			all[fmt.Sprintf("pure %v %v moments %d only %v", pure, p.Relation, p.Moments, p.Only)] = p
+			all[fmt.Sprintf("pure %v %v moments %d only %v", pure, p.Relation, p.moments(), p.only())] = p
 		}
 	}
 	return all
@@ -94,7 +94,7 @@ func TestReaches(t *testing.T) {
 		}
 		reach := float64(s.at[len(s.at)-1].reach)
 		switch square := float64(half) * half; {
-		case p.Only != 0 || p.Moments == 1:
+		case p.only() != 0 || p.moments() == 1:
 		case p.Relation == budget.Replace && p.Rho == 0:
 			require.InEpsilon(t, 2.25, reach/square, 1e-12)
 		case p.Relation == budget.Replace:
@@ -252,7 +252,7 @@ func TestExactPrivacy(t *testing.T) {
 				}
 				require.LessOrEqual(t, most, allowed*(1+1e-9), "%s, H = %d, %v", name, h, strength)
 				require.Greater(t, mostHalf, 1.3*allowed, "%s, H = %d: half of the noise must not be private", name, h)
-				if h == 2 && p.Relation == budget.AddRemove && p.Moments == 1 {
+				if h == 2 && p.Relation == budget.AddRemove && p.moments() == 1 {
 					require.Greater(t, mostWeak, allowed*(1+1e-3), name)
 				}
 			}
@@ -274,7 +274,7 @@ func TestShiftsArePrivate(t *testing.T) {
 			shifted = shifted || l.noises[i].shift > 0
 			require.LessOrEqual(t, l.noises[i].scale, 0x1p49, name)
 		}
-		require.Equal(t, p.Only != Count && (p.Only != Sum || shifted), shifted, name)
+		require.Equal(t, p.only() != Count && (p.only() != Sum || shifted), shifted, name)
 		for range 3000 {
 			var a, b totals
 			for range rng.IntN(3) {
@@ -305,7 +305,7 @@ func TestShiftsArePrivate(t *testing.T) {
 // continuous law, from which a lattice as fine as this differs by less than 1e-12.
 func TestReleaseHasTheLaw(t *testing.T) {
 	for name, p := range kinds() {
-		if p.Only == Count {
+		if p.only() == Count {
 			continue
 		}
 		var samples []float64

@@ -32,7 +32,7 @@ func Example() {
 
 // A count and nothing else, with noise of standard deviation √2/ε.
 func ExampleParams_only() {
-	b, err := column.New(column.Params{Epsilon: 1, Only: column.Count})
+	b, err := column.New(column.Params{Epsilon: 1, Want: column.Count})
 	if err != nil {
 		panic(err)
 	}
@@ -43,14 +43,14 @@ func ExampleParams_only() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(s.Guarantee(), s.Count() > 450 && s.Count() < 550)
+	fmt.Println(s.Guarantee(), s.Value(column.Count) > 450 && s.Value(column.Count) < 550)
 	// Output:
 	// ε = 1 for one row, added or removed true
 }
 
 // The median age, and the quartiles.
 func ExampleNewQuantiles() {
-	b, err := column.NewQuantiles(column.QuantileParams{Epsilon: 1, Min: 0, Max: 100, Resolution: 1, Levels: [32]float64{0.25, 0.5, 0.75}})
+	b, err := column.NewQuantiles(column.Params{Epsilon: 1, Min: 0, Max: 100, Resolution: 1}, 0.25, 0.5, 0.75)
 	if err != nil {
 		panic(err)
 	}

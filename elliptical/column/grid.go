@@ -23,7 +23,7 @@ type grid struct {
 // of the interval around 0 that contains it.
 func (p Params) grid(half int64) grid {
 	g := grid{half: half, lo: p.Min, hi: p.Max}
-	switch p.Only {
+	switch p.only() {
 	case Count:
 	case Sum:
 		g.unit = max(math.Abs(p.Min), math.Abs(p.Max))

@@ -23,7 +23,7 @@ const rounding = 0.5 / half
 //	StdDev       its square roots
 //
 // The interval holds the released number, but for a Count below 0. For Mean and Variance that makes
-// it wider where noise has left no rows between the ends of the range (see [Summary.Mean]).
+// it wider where noise has left no rows between the ends of the range (see [Summary.Value]).
 func (s *Summary) Interval(of Statistic, confidence float64) (lo, hi float64) {
 	if !s.has(of) || !limits.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -34,7 +34,7 @@ func (s *Summary) Interval(of Statistic, confidence float64) (lo, hi float64) {
 	switch of {
 	case Count:
 		width := s.reach(rows, tail)
-		if s.params.Only == Count {
+		if s.params.only() == Count {
 			width = s.law.integerReach(tail)
 		}
 		return max(rows.value-width, 0), max(rows.value+width, 0)
@@ -44,11 +44,11 @@ func (s *Summary) Interval(of Statistic, confidence float64) (lo, hi float64) {
 		return sum.value - width, sum.value + width
 	case Mean:
 		lo, hi = s.ratio(first, rows, -1, tail)
-		return min(g.value(lo-rounding), s.Mean()), max(g.value(hi+rounding), s.Mean())
+		return min(g.value(lo-rounding), s.Value(Mean)), max(g.value(hi+rounding), s.Value(Mean))
 	}
 	lo, hi = s.spread(tail)
 	lo, hi = max(lo-4*rounding, 0)*g.unit*g.unit, min(hi+4*rounding, 1)*g.unit*g.unit
-	lo, hi = min(lo, s.Variance()), max(hi, s.Variance())
+	lo, hi = min(lo, s.Value(Variance)), max(hi, s.Value(Variance))
 	if of == StdDev {
 		return math.Sqrt(lo), math.Sqrt(hi)
 	}

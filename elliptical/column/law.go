@@ -34,10 +34,10 @@ const maxScale = 0x1p48 // of the noise, in units: it is drawn exactly up to 2�
 // inequality of ℓ₂ and √(Σ 1/rᵢ²) ≤ Σ 1/rᵢ: all reaches are taken so much larger, which is a factor
 // of 1 + 2⁻¹⁷ at most. Where no coordinate is rounded the factor is 1.
 func (p Params) law(h int64) (law, error) {
-	l := law{scheme: p.scheme(h), gaussian: p.Rho > 0}
+	l := law{scheme: p.scheme(h), gaussian: p.gaussian()}
 	loss := p.Epsilon
 	if l.gaussian {
-		loss = math.Sqrt(2 * p.Rho)
+		loss = math.Sqrt(2 * p.rho())
 	}
 	excess := 0.0
 	l.noises = make([]drawn, len(l.at))
@@ -58,7 +58,7 @@ func (p Params) law(h int64) (law, error) {
 		}
 		var err error
 		if l.gaussian {
-			if n.scale, err = noise.GaussianSigmaZCDP(p.Rho, r); err == nil {
+			if n.scale, err = noise.GaussianSigmaZCDP(p.rho(), r); err == nil {
 				n.normal, err = noise.NewDiscreteGaussian(n.scale)
 			}
 		} else if n.scale, err = noise.LaplaceScale(p.Epsilon, r); err == nil {

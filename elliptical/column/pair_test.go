@@ -42,14 +42,14 @@ func TestPairBoundsTheRelease(t *testing.T) {
 	}
 	checked := 0
 	for name, p := range kinds() {
-		if p.Epsilon *= 2; p.Moments == 2 && p.Only == 0 {
+		if p.Epsilon *= 2; p.moments() == 2 && p.only() == 0 {
 			p.Epsilon *= 4 // small tables
 		}
 		p.Rho *= 4
 		l, err := p.law(1)
 		require.NoError(t, err)
-		g := l.pair(guarantee(p.Epsilon, p.Rho, p.Relation))
-		if g.Equal(guarantee(p.Epsilon, p.Rho, p.Relation)) {
+		g := l.pair(p.promise())
+		if g.Equal(p.promise()) {
 			continue // by ρ, and by ε with two kinds of noise: TestExactPrivacy
 		}
 		checked++
@@ -74,9 +74,9 @@ func TestPairBoundsTheRelease(t *testing.T) {
 	}
 	require.Greater(t, checked, 3)
 	// One number by ρ: less than the conversion of ρ.
-	count := Params{Rho: 0.5, Only: Count, Relation: budget.AddRemove}.Guarantee()
+	count := Params{Rho: 0.5, Want: Count, Relation: budget.AddRemove}.Guarantee()
 	require.Less(t, count.EpsilonAt(1e-6), 0.97*budget.ZCDP(0.5, count.Unit()).EpsilonAt(1e-6))
 	// Laplace noise on a fine lattice: as on reals.
-	sum := Params{Epsilon: 0.1, Only: Sum, Max: 1, Relation: budget.AddRemove}.Guarantee()
+	sum := Params{Epsilon: 0.1, Want: Sum, Max: 1, Relation: budget.AddRemove}.Guarantee()
 	require.InEpsilon(t, 10.1253, sum.Times(365).EpsilonAt(1e-6), 1e-3)
 }

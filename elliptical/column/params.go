@@ -6,6 +6,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/enum"
 	"github.com/dpsketch/dpsketch/internal/fault"
 	"github.com/dpsketch/dpsketch/internal/limits"
+	"github.com/dpsketch/dpsketch/internal/memo"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
@@ -35,33 +36,40 @@ func (s Statistic) String() string { return enum.Name(s, statisticNames, "Statis
 
 var statisticNames = []string{"Statistic(0)", "Count", "Sum", "Mean", "Variance", "StdDev"}
 
-// Params are the public numbers of a release. They are comparable. One of Epsilon and Rho is
-// required, and Min < Max unless only the rows are counted; the other fields may be 0.
+// Params are the public numbers of a release. They are comparable. Epsilon, with or without Delta,
+// or Rho is required, and Min < Max unless only the rows are counted; the other fields may be 0.
 type Params struct {
-	// Epsilon is ε of pure ε-differential privacy by Laplace noise, in
-	// [2⁻³⁰, 2¹⁰], or 0 where Rho is given.
+	// Epsilon is ε, in [2⁻³⁰, 2¹⁰], or 0 where Rho is given. Without Delta it is
+	// pure, by Laplace noise.
 	Epsilon float64
+	// Delta is δ, in [1e-300, 1), of (ε, δ)-DP: the most ρ that keeps it is spent.
+	Delta float64
 	// Rho is ρ of ρ-zCDP by Gaussian noise, in [2⁻⁶⁰, 2²⁰], or 0.
 	Rho float64
-	// Relation says how neighbours differ. 0 is budget.AddRemove: one row more
-	// or less, so that the number of rows is private and released with noise.
-	// Under budget.Replace one row has another value and the number of rows is
-	// public, with about a third of the noise.
-	Relation budget.Relation
 	// Min and Max are the ends of the interval that values are clamped to, at
 	// most 2²⁰⁰ in absolute value, at least 2⁻²⁰⁰ apart. They are public: take
 	// them from what a value can be, never from the data.
 	Min, Max float64
-	// Rows is the number of rows under Replace, at most 2⁵³; a Builder with
-	// another number refuses to release. 0 takes the Builder's own number, and
-	// publishes it. Under AddRemove it must be 0.
+	// Relation says how neighbours differ. 0 is budget.AddRemove: one row more
+	// or less, so that the number of rows is private and released with noise.
+	// Under budget.Replace one row has another value and the number of rows is
+	// public: a [Summary] has about a third of the noise, and quantiles twice the
+	// rank error.
+	Relation budget.Relation
+	// Rows is the number of rows of a Summary under Replace, at most 2⁵³; a
+	// Builder with another number refuses to release. 0 takes the Builder's own
+	// number, and publishes it. Under AddRemove it must be 0.
 	Rows int
-	// Moments is 2 (or 0) for all five statistics, or 1 for Count, Sum and
-	// Mean with less noise: see the table in the package's doc.
-	Moments int
-	// Only is 0, or under AddRemove Count or Sum to release that number alone,
-	// with the least noise. For Count, Min and Max must be 0.
-	Only Statistic
+	// Want is what a Summary has: 0 all five statistics; Mean Count, Sum and Mean,
+	// with less noise; Sum or Count that number alone, with the least (under
+	// Replace, where the count is public, Sum is as Mean, and Count is refused).
+	// For Count, Min and Max must be 0.
+	Want Statistic
+	// Resolution is, for quantiles, the least difference that matters: a value
+	// counts as the next of Min, Min + Resolution, …, at most 2³⁰ of them, and so
+	// is what is released. Take the unit in which the data are measured: fewer
+	// steps are a little more exact in rank. 0 is (Max − Min)/2²⁰.
+	Resolution float64
 }
 
 // bad returns the error for a field.
@@ -71,42 +79,96 @@ func bad(field string, value any, want string) error {
 
 // normal returns the Params with their defaults filled in and without −0.
 func (p Params) normal() Params {
-	p.Epsilon, p.Rho, p.Min, p.Max = p.Epsilon+0, p.Rho+0, p.Min+0, p.Max+0
+	p.Epsilon, p.Delta, p.Rho, p.Min, p.Max, p.Resolution = p.Epsilon+0, p.Delta+0, p.Rho+0, p.Min+0, p.Max+0, p.Resolution+0
 	if p.Relation == 0 {
 		p.Relation = budget.AddRemove
-	}
-	if p.Moments == 0 && p.Only == 0 {
-		p.Moments = 2
 	}
 	return p
 }
 
-// validate checks normal Params.
-func (p Params) validate() error {
-	if err := limits.OneOf("column", p.Epsilon, 0, p.Rho); err != nil {
+// only returns Count or Sum where that number is released alone.
+func (p Params) only() Statistic {
+	if p.Want <= Sum && p.Relation == budget.AddRemove {
+		return p.Want
+	}
+	return 0
+}
+
+// moments returns how many sums there are beside the count, 0 for one number alone.
+func (p Params) moments() int {
+	switch {
+	case p.only() != 0:
+		return 0
+	case p.Want != 0:
+		return 1
+	}
+	return 2
+}
+
+// gaussian reports whether the noise of a Summary is Gaussian.
+func (p Params) gaussian() bool { return p.Rho > 0 || p.Delta > 0 }
+
+// rho returns ρ of valid Params that are not purely ε-private: for δ > 0 the most, but for 2⁻³⁰ of
+// it, of which the accountant says that ρ-zCDP is (ε, δ)-DP.
+func (p Params) rho() float64 {
+	if p.Rho > 0 {
+		return p.Rho
+	}
+	rho, _ := concentrated.Get([2]float64{p.Epsilon, p.Delta}, func() (float64, error) {
+		lo, hi := 0.0, p.Epsilon // ε-zCDP is not (ε, δ)-DP for any δ < ½, and ε²/2 for δ near 1
+		for budget.ZCDP(max(hi, limits.MinRho), unit).DeltaAt(p.Epsilon) <= p.Delta && hi < limits.MaxRho {
+			lo, hi = hi, 2*hi
+		}
+		for range 40 {
+			if middle := (lo + hi) / 2; budget.ZCDP(max(middle, limits.MinRho), unit).DeltaAt(p.Epsilon) <= p.Delta {
+				lo = middle
+			} else {
+				hi = middle
+			}
+		}
+		return lo, nil
+	})
+	return rho
+}
+
+// unit is any one, for rho.
+var unit = budget.Row(budget.AddRemove)
+
+// concentrated are the ρ of some ε and δ.
+var concentrated memo.Table[[2]float64, float64]
+
+// validateGuarantee checks the budget of normal Params and their relation.
+func (p Params) validateGuarantee() error {
+	if err := limits.OneOf("column", p.Epsilon, p.Delta, p.Rho); err != nil {
 		return err
 	}
-	if err := limits.Relation("column", p.Relation); err != nil {
+	if p.Delta > 0 && p.rho() < limits.MinRho {
+		return bad("Delta", p.Delta, "0 or a larger number: at this Epsilon no ρ of at least 2⁻⁶⁰ has it")
+	}
+	return limits.Relation("column", p.Relation)
+}
+
+// validate checks normal Params of a Summary.
+func (p Params) validate() error {
+	if err := p.validateGuarantee(); err != nil {
 		return err
 	}
 	switch {
-	case p.Only > Sum:
-		return bad("Only", p.Only, "0, Count or Sum")
-	case p.Only != 0 && p.Relation == budget.Replace:
-		return bad("Only", p.Only, "0 under Replace, where the count is public and Moments 1 releases the sum")
-	case p.Only != 0 && p.Moments != 0:
-		return bad("Moments", p.Moments, "0 where Only is given")
-	case p.Only == 0 && p.Moments != 1 && p.Moments != 2:
-		return bad("Moments", p.Moments, "0, 1 or 2")
+	case p.Want > Mean:
+		return bad("Want", p.Want, "0, Count, Sum or Mean")
+	case p.Want == Count && p.Relation == budget.Replace:
+		return bad("Want", p.Want, "another one under Replace, where the count is public")
+	case p.Resolution != 0:
+		return bad("Resolution", p.Resolution, "0 in New: it is for quantiles")
 	case p.Rows < 0 || int64(p.Rows) > maxRows:
 		return bad("Rows", p.Rows, "an integer in [0, 2⁵³]")
 	case p.Rows > 0 && p.Relation == budget.AddRemove:
 		return bad("Rows", p.Rows, "0 under AddRemove, where the number of rows is private")
-	case p.Only == Count && p.Min != 0:
+	case p.Want == Count && p.Min != 0:
 		return bad("Min", p.Min, "0 for a count alone")
-	case p.Only == Count && p.Max != 0:
+	case p.Want == Count && p.Max != 0:
 		return bad("Max", p.Max, "0 for a count alone")
-	case p.Only == Count:
+	case p.Want == Count:
 		return nil
 	}
 	return validateRange(p.Min, p.Max)
@@ -125,14 +187,23 @@ func validateRange(lo, hi float64) error {
 	return nil
 }
 
-// Guarantee returns what a release of these Params promises for one row. Invalid Params promise
-// nothing.
+// Guarantee returns what a release of these Params promises for one row, of a [Summary] and of
+// quantiles: where Want is 0 the accountant knows more of a Summary by [Builder.Guarantee], which
+// does not hold for quantiles. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	p = p.normal()
-	if p.validate() != nil {
-		return budget.Guarantee{}
+	switch q := (quantileParams{Params: p, Levels: [maxLevels]float64{0.5}}).normal(); {
+	case q.validate() == nil:
+		return p.promise()
+	case p.validate() == nil:
+		return p.summarised()
 	}
-	g := guarantee(p.Epsilon, p.Rho, p.Relation)
+	return budget.Guarantee{}
+}
+
+// summarised returns the guarantee of a Summary of valid Params.
+func (p Params) summarised() budget.Guarantee {
+	g := p.promise()
 	if l, err := p.law(half); err == nil {
 		return l.pair(g)
 	}
@@ -158,10 +229,14 @@ func (l law) pair(g budget.Guarantee) budget.Guarantee {
 	return g.WithPair(budget.DiscreteLaplace(g.Epsilon(), first, g.Unit()))
 }
 
-// guarantee returns the promise of valid numbers.
-func guarantee(epsilon, rho float64, r budget.Relation) budget.Guarantee {
-	if rho > 0 {
-		return budget.ZCDP(rho, budget.Row(r))
+// promise returns what the numbers say.
+func (p Params) promise() budget.Guarantee {
+	u := budget.Row(p.Relation)
+	switch {
+	case p.Rho > 0:
+		return budget.ZCDP(p.Rho, u)
+	case p.Delta > 0:
+		return budget.ApproxDP(p.Epsilon, p.Delta, u).WithPair(budget.ZCDP(p.rho(), u))
 	}
-	return budget.PureDP(epsilon, budget.Row(r))
+	return budget.PureDP(p.Epsilon, u)
 }

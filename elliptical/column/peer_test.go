@@ -66,9 +66,9 @@ func TestAgainstSplitBudget(t *testing.T) {
 			}
 			return math.Sqrt(sum / float64(runs))
 		}
-		one, two := again(t, Params{Epsilon: 1, Moments: 1}, d), again(t, Params{Epsilon: 1}, d)
-		mean := of(func() float64 { return one().Mean() }, truth[Mean]) / of(func() float64 { return peer.mean(rng, 1) }, truth[Mean])
-		variance := of(func() float64 { return two().Variance() }, truth[Variance]) / of(func() float64 { return peer.variance(rng, 1) }, truth[Variance])
+		one, two := again(t, Params{Epsilon: 1, Want: Mean}, d), again(t, Params{Epsilon: 1}, d)
+		mean := of(func() float64 { return one().Value(Mean) }, truth[Mean]) / of(func() float64 { return peer.mean(rng, 1) }, truth[Mean])
+		variance := of(func() float64 { return two().Value(Variance) }, truth[Variance]) / of(func() float64 { return peer.variance(rng, 1) }, truth[Variance])
 		t.Logf("%-14s mean %.3f, variance %.3f of the usual way's error", d.name, mean, variance)
 		dptest.Alarm(t, 1e-12)
 		require.LessOrEqual(t, mean, 0.72*(1+slack), d.name)

@@ -18,26 +18,27 @@ type quantileSecret = private.State[counts]
 // panics where it sees another one at work.
 type QuantileBuilder struct {
 	quantileSecret
-	params    QuantileParams
+	params    quantileParams
 	guarantee budget.Guarantee
 }
 
 // counts is what a QuantileBuilder holds.
 type counts struct {
 	cells  map[int64]int64
-	params QuantileParams
+	params quantileParams
 }
 
-// NewQuantiles returns an empty QuantileBuilder, or an error that wraps [ErrParams].
+// NewQuantiles returns an empty QuantileBuilder of up to 32 levels in (0, 1), ascending: 0.5 is the
+// median. Each doubling of their number costs as much again. The error wraps [ErrParams].
 //
 // What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
 // hardly anybody.
-func NewQuantiles(p QuantileParams) (*QuantileBuilder, error) {
-	p = p.normal()
-	if err := p.validate(); err != nil {
+func NewQuantiles(p Params, levels ...float64) (*QuantileBuilder, error) {
+	q, err := p.withLevels(levels)
+	if err != nil {
 		return nil, err
 	}
-	return &QuantileBuilder{private.New(counts{map[int64]int64{}, p}), p, p.Guarantee()}, nil
+	return &QuantileBuilder{private.New(counts{map[int64]int64{}, q}), q, q.promise()}, nil
 }
 
 // Guarantee returns what Release promises, also after it. A QuantileBuilder that NewQuantiles did
@@ -56,8 +57,8 @@ func (b *QuantileBuilder) Add(x float64) {
 	private.Leave(b.quantileSecret)
 }
 
-// Merge adds the rows of another QuantileBuilder with equal Params, exactly, and the other one
-// gives up its data.
+// Merge adds the rows of another QuantileBuilder with equal Params and levels, exactly, and the
+// other one gives up its data.
 //
 // The error wraps [ErrMismatch] if the Params differ or other is b itself, and [ErrReleased] if one
 // was released. Then nothing has changed.
@@ -67,7 +68,7 @@ func (b *QuantileBuilder) Merge(other *QuantileBuilder) error {
 	}
 	return private.Merge(b.quantileSecret, other.quantileSecret, "column: Merge", "QuantileBuilder", func(s, o *counts) error {
 		if b.params != other.params {
-			return fault.Mismatch("column", "QuantileParams", b.params, other.params)
+			return fault.Mismatch("column", "Params", b.params, other.params)
 		}
 		for cell, count := range o.cells {
 			s.cells[cell] += count

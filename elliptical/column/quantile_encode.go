@@ -5,11 +5,12 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// The encoding of Quantiles, little-endian, version 1; floating-point numbers are IEEE 754 bits:
+// The encoding of Quantiles, little-endian, version 2; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 17, version 1
+//	6      header: "dpsk", kind 17, version 2
 //	8      Epsilon
+//	8      Delta
 //	8      Rho
 //	8      Min
 //	8      Max
@@ -21,12 +22,12 @@ import (
 //	4      its quantile, (x − Min)/Resolution; not lower than the one before
 //
 // No other bytes decode to the same Quantiles.
-const quantileVersion = 1
+const quantileVersion = 2
 
 // fields are the numbers of the Params before the levels.
-func (p *QuantileParams) fields(levels *int) []wire.Field {
+func (p *quantileParams) fields(levels *int) []wire.Field {
 	return []wire.Field{
-		wire.Float(&p.Epsilon), wire.Float(&p.Rho), wire.Float(&p.Min), wire.Float(&p.Max), wire.Float(&p.Resolution), wire.Byte(&p.Relation),
+		wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.Rho), wire.Float(&p.Min), wire.Float(&p.Max), wire.Float(&p.Resolution), wire.Byte(&p.Relation),
 		wire.Short(levels, maxLevels),
 	}
 }

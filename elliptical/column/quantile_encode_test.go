@@ -15,7 +15,7 @@ func sampleQuantiles() *Quantiles {
 
 func quantileSamples() map[string]encoding.BinaryMarshaler {
 	return map[string]encoding.BinaryMarshaler{
-		"quantiles.hex": sampleQuantiles(), "median.hex": &Quantiles{params: QuantileParams{Rho: 0.5, Min: -1, Max: 1, Resolution: 0.002}.normal(), cells: []int{500}},
+		"quantiles.hex": sampleQuantiles(), "median.hex": &Quantiles{params: quantilesOf(Params{Rho: 0.5, Min: -1, Max: 1, Resolution: 0.002}).normal(), cells: []int{500}},
 	}
 }
 

@@ -113,20 +113,23 @@ func divergence(p, q map[string]float64) (pure, rho float64) {
 func TestExactQuantiles(t *testing.T) {
 	const places = 4
 	for _, levels := range [][]float64{{0.5}, {0.1}, {0.25, 0.75}, {0.1, 0.5, 0.9}} {
-		for _, p := range []QuantileParams{
-			{Epsilon: 1}, {Epsilon: 3}, {Rho: 0.5}, {Epsilon: 1, Relation: budget.Replace}, {Rho: 0.5, Relation: budget.Replace},
+		for _, p := range []Params{
+			{Epsilon: 1}, {Epsilon: 3}, {Rho: 0.5}, {Epsilon: 1, Delta: 1e-3}, {Epsilon: 1, Relation: budget.Replace}, {Rho: 0.5, Relation: budget.Replace},
 		} {
-			copy(p.Levels[:], levels)
+			p := quantilesOf(p, levels...)
 			p.Max, p.Resolution = places-1, 1
 			p = p.normal()
 			require.NoError(t, p.validate())
 			require.EqualValues(t, places, p.cells())
-			most, double := 0.0, 0.0
+			most, double, spent := 0.0, 0.0, p.Epsilon
+			if p.gaussian() {
+				spent = p.rho()
+			}
 			check := func(a, b placed) {
 				for i, worst := range []*float64{&most, &double} {
 					loss := p.loss() * float64(i+1)
 					pure, rho := divergence(outcomes(a, places, levels, loss), outcomes(b, places, levels, loss))
-					if p.Rho > 0 {
+					if p.gaussian() {
 						pure = rho
 					}
 					*worst = max(*worst, pure)
@@ -149,11 +152,11 @@ func TestExactQuantiles(t *testing.T) {
 					}
 				}
 			}
-			require.LessOrEqual(t, most, (p.Epsilon+p.Rho)*(1+1e-9), "%v of %v", levels, p.Guarantee())
+			require.LessOrEqual(t, most, spent*(1+1e-9), "%v of %v", levels, p.promise())
 			if p.Relation == budget.AddRemove && slices.Equal(levels, []float64{0.5}) {
-				require.Greater(t, double, 1.5*(p.Epsilon+p.Rho), "%v of %v: twice the exponent must not be private", levels, p.Guarantee())
+				require.Greater(t, double, 1.5*spent, "%v of %v: twice the exponent must not be private", levels, p.promise())
 			}
-			t.Logf("%v of %v: %.4f, with twice the exponent %.4f", levels, p.Guarantee(), most, double)
+			t.Logf("%v of %v: %.4f, with twice the exponent %.4f", levels, p.promise(), most, double)
 		}
 	}
 }
@@ -320,7 +323,7 @@ func TestPartsAreDisjoint(t *testing.T) {
 			}
 			rounds = max(rounds, holders)
 		}
-		var p QuantileParams
+		var p quantileParams
 		copy(p.Levels[:], levels)
 		require.LessOrEqual(t, rounds, p.depth(), "the parts that hold a place are as many as the rounds that are paid for")
 	}

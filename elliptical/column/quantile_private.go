@@ -19,7 +19,7 @@ const privateQuantiles = byte(wire.KindQuantiles)
 // disk, a log or a person that the column itself may not reach. To publish, use
 // [QuantileBuilder.Release].
 //
-// The QuantileBuilder stays as it is. The bytes are a function of the QuantileParams and the rows,
+// The QuantileBuilder stays as it is. The bytes are a function of Params, levels and rows,
 // in any order. Every release of the state, here or where it was restored, spends the budget again.
 // The error wraps [ErrReleased].
 func (b *QuantileBuilder) AppendPrivateState(dst []byte) ([]byte, error) {
@@ -52,7 +52,7 @@ func (b *QuantileBuilder) RestorePrivateState(data []byte) error {
 	r := wire.NewReader("column", data)
 	r.Header(wire.KindPrivate, privateVersion)
 	var kind byte
-	var p QuantileParams
+	var p quantileParams
 	var levels int
 	r.Fields(append([]wire.Field{wire.Byte(&kind)}, p.fields(&levels)...))
 	if r.Err() == nil {
@@ -64,7 +64,7 @@ func (b *QuantileBuilder) RestorePrivateState(data []byte) error {
 		case kind != privateQuantiles:
 			r.Fail("another kind of state")
 		case p != s.params && r.Done() == nil:
-			return fault.Mismatch("column", "QuantileParams", s.params, p)
+			return fault.Mismatch("column", "Params", s.params, p)
 		case last >= s.params.cells():
 			r.Fail("cells out of range")
 		}
@@ -95,7 +95,7 @@ func readCells(r *wire.Reader) (cells map[int64]int64, last int64) {
 }
 
 // levelFields are the first n levels.
-func (p *QuantileParams) levelFields(n int) (fields []wire.Field) {
+func (p *quantileParams) levelFields(n int) (fields []wire.Field) {
 	for i := range n {
 		fields = append(fields, wire.Float(&p.Levels[i]))
 	}

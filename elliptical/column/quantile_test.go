@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var quartiles = QuantileParams{Epsilon: 1, Max: 100, Resolution: 0.5, Levels: [maxLevels]float64{0.25, 0.5, 0.75}}
+var quartiles = quantilesOf(Params{Epsilon: 1, Max: 100, Resolution: 0.5}, 0.25, 0.5, 0.75)
 
 func heldCounts(b *QuantileBuilder) *counts {
 	data := private.Enter(b.quantileSecret)
@@ -20,9 +20,16 @@ func heldCounts(b *QuantileBuilder) *counts {
 	return data
 }
 
-func quantileBuilder(t testing.TB, p QuantileParams, values ...float64) *QuantileBuilder {
+// quantilesOf returns the Params with the levels, or that of the median.
+func quantilesOf(p Params, levels ...float64) quantileParams {
+	q := quantileParams{Params: p, Levels: [maxLevels]float64{0.5}}
+	copy(q.Levels[:], levels)
+	return q
+}
+
+func quantileBuilder(t testing.TB, p quantileParams, values ...float64) *QuantileBuilder {
 	t.Helper()
-	b, err := NewQuantiles(p)
+	b, err := NewQuantiles(p.Params, p.levels()...)
 	require.NoError(t, err)
 	for _, x := range values {
 		b.Add(x)
@@ -30,7 +37,7 @@ func quantileBuilder(t testing.TB, p QuantileParams, values ...float64) *Quantil
 	return b
 }
 
-func releasedQuantiles(t testing.TB, p QuantileParams, values ...float64) *Quantiles {
+func releasedQuantiles(t testing.TB, p quantileParams, values ...float64) *Quantiles {
 	t.Helper()
 	q, err := quantileBuilder(t, p, values...).Release()
 	require.NoError(t, err)
@@ -38,38 +45,48 @@ func releasedQuantiles(t testing.TB, p QuantileParams, values ...float64) *Quant
 }
 
 func TestInvalidQuantileParams(t *testing.T) {
-	for name, change := range map[string]func(*QuantileParams){
-		"no guarantee":   func(p *QuantileParams) { p.Epsilon = 0 },
-		"both":           func(p *QuantileParams) { p.Rho = 1 },
-		"relation":       func(p *QuantileParams) { p.Relation = 3 },
-		"empty":          func(p *QuantileParams) { p.Max = 0 },
-		"NaN":            func(p *QuantileParams) { p.Min = math.NaN() },
-		"unit < 0":       func(p *QuantileParams) { p.Resolution = -1 },
-		"unit NaN":       func(p *QuantileParams) { p.Resolution = math.NaN() },
-		"too wide":       func(p *QuantileParams) { p.Resolution = 101 },
-		"too fine":       func(p *QuantileParams) { p.Resolution = 100 * 0x1p-30 },
-		"level 1":        func(p *QuantileParams) { p.Levels[2] = 1 },
-		"level < 0":      func(p *QuantileParams) { p.Levels[0] = -0.5 },
-		"level NaN":      func(p *QuantileParams) { p.Levels[1] = math.NaN() },
-		"level 2⁻²¹":     func(p *QuantileParams) { p.Levels[0] = 0x1p-21 },
-		"not ascending":  func(p *QuantileParams) { p.Levels[1] = 0.1 },
-		"equal":          func(p *QuantileParams) { p.Levels[1] = 0.25 },
-		"a gap":          func(p *QuantileParams) { p.Levels[1] = 0 },
-		"a gap in front": func(p *QuantileParams) { p.Levels[0] = 0 },
+	for name, change := range map[string]func(*quantileParams){
+		"no guarantee":   func(p *quantileParams) { p.Epsilon = 0 },
+		"both":           func(p *quantileParams) { p.Rho = 1 },
+		"relation":       func(p *quantileParams) { p.Relation = 3 },
+		"empty":          func(p *quantileParams) { p.Max = 0 },
+		"NaN":            func(p *quantileParams) { p.Min = math.NaN() },
+		"unit < 0":       func(p *quantileParams) { p.Resolution = -1 },
+		"unit NaN":       func(p *quantileParams) { p.Resolution = math.NaN() },
+		"too wide":       func(p *quantileParams) { p.Resolution = 101 },
+		"too fine":       func(p *quantileParams) { p.Resolution = 100 * 0x1p-30 },
+		"level 1":        func(p *quantileParams) { p.Levels[2] = 1 },
+		"level < 0":      func(p *quantileParams) { p.Levels[0] = -0.5 },
+		"level NaN":      func(p *quantileParams) { p.Levels[1] = math.NaN() },
+		"level 2⁻²¹":     func(p *quantileParams) { p.Levels[0] = 0x1p-21 },
+		"not ascending":  func(p *quantileParams) { p.Levels[1] = 0.1 },
+		"equal":          func(p *quantileParams) { p.Levels[1] = 0.25 },
+		"a gap":          func(p *quantileParams) { p.Levels[1] = 0 },
+		"a gap in front": func(p *quantileParams) { p.Levels[0] = 0 },
 	} {
 		p := quartiles
 		change(&p)
-		b, err := NewQuantiles(p)
+		b, err := NewQuantiles(p.Params, p.Levels[:3]...)
 		require.ErrorIs(t, err, ErrParams, name)
 		require.Nil(t, b, name)
-		require.False(t, p.Guarantee().Promises(), name)
+	}
+	for _, levels := range [][]float64{nil, make([]float64, 33), {0.5, 0}, {0}} {
+		_, err := NewQuantiles(quartiles.Params, levels...)
+		require.ErrorIs(t, err, ErrParams)
+	}
+	rows, want := quartiles.Params, quartiles.Params
+	rows.Relation, rows.Rows, want.Want = budget.Replace, 5, Mean
+	for _, p := range []Params{rows, want} {
+		_, err := NewQuantiles(p, 0.5)
+		require.ErrorIs(t, err, ErrParams)
+		require.False(t, p.Guarantee().Promises())
 	}
 	require.Equal(t, budget.PureDP(1, budget.Row(budget.AddRemove)), quartiles.Guarantee())
-	p := QuantileParams{Rho: 1, Max: 1, Relation: budget.Replace}.normal()
-	require.Equal(t, budget.ZCDP(1, budget.Row(budget.Replace)), p.Guarantee())
+	p := quantilesOf(Params{Rho: 1, Max: 1, Relation: budget.Replace}).normal()
+	require.Equal(t, budget.ZCDP(1, budget.Row(budget.Replace)), p.promise())
 	require.True(t, p.Levels[0] == 0.5 && p.Resolution == 0x1p-20 && p.cells() == 1<<20+1)
 	for m, rounds := range map[int]int{1: 1, 2: 2, 3: 2, 4: 3, 7: 3, 8: 4, 31: 5, 32: 6} {
-		var p QuantileParams
+		var p quantileParams
 		for i := range m {
 			p.Levels[i] = float64(i+1) / 33
 		}
@@ -79,8 +96,8 @@ func TestInvalidQuantileParams(t *testing.T) {
 
 // Values become the next multiple of the unit; clamped, with NaN at a fixed place.
 func TestCells(t *testing.T) {
-	for _, p := range []QuantileParams{quartiles, {Min: -3, Max: 7, Resolution: 1}, {Min: 1e15, Max: 1e15 + 1}, {Max: 10, Resolution: 3}, {Min: -0x1p200, Max: 0x1p200}} {
-		p = p.normal()
+	for _, p := range []Params{quartiles.Params, {Min: -3, Max: 7, Resolution: 1}, {Min: 1e15, Max: 1e15 + 1}, {Max: 10, Resolution: 3}, {Min: -0x1p200, Max: 0x1p200}} {
+		p := quantilesOf(p).normal()
 		last := p.cells() - 1
 		require.EqualValues(t, 0, p.place(p.Min))
 		require.EqualValues(t, last, p.place(math.Inf(1)))
@@ -92,7 +109,7 @@ func TestCells(t *testing.T) {
 			require.LessOrEqual(t, math.Abs(p.value(p.place(x))-x), p.Resolution*0.5001+math.Abs(p.Max)*0x1p-50)
 		}
 	}
-	require.EqualValues(t, 0, new(QuantileParams).place(5))
+	require.EqualValues(t, 0, new(quantileParams).place(5))
 }
 
 // The state is a function of the rows, and no larger than the cells in use.
@@ -229,12 +246,12 @@ func TestQuantileAccuracy(t *testing.T) {
 	const miss = 1e-13
 	for _, n := range []int{0, 3, 1000} {
 		for _, d := range datasets6(n) {
-			for _, p := range []QuantileParams{{Epsilon: 1}, {Epsilon: 0.1}, {Rho: 0.5}, {Epsilon: 1, Relation: budget.Replace}, {Epsilon: 1000}} {
+			for _, p := range []Params{{Epsilon: 1}, {Epsilon: 0.1}, {Rho: 0.5}, {Epsilon: 1, Relation: budget.Replace}, {Epsilon: 1000}} {
 				for _, levels := range [][]float64{{0.5}, {0.1, 0.3, 0.5, 0.7, 0.9}} {
 					if n == 1000 && !dptest.Long() && len(levels) > 1 && p.Epsilon == 0.1 {
 						continue
 					}
-					copy(p.Levels[:], levels)
+					p := quantilesOf(p, levels...)
 					p.Min, p.Max, p.Resolution = d.min, d.max, (d.max-d.min)/1000
 					sorted := slices.Clone(d.values)
 					slices.Sort(sorted)
@@ -271,7 +288,7 @@ func TestRanksHoldByDefault(t *testing.T) {
 	sorted := slices.Clone(values)
 	slices.Sort(sorted)
 	for range 10 {
-		q := releasedQuantiles(t, QuantileParams{Epsilon: 1, Max: 60_000}, values...)
+		q := releasedQuantiles(t, quantilesOf(Params{Epsilon: 1, Max: 60_000}), values...)
 		lo, hi := q.RankInterval(0.5, 1-miss)
 		dptest.Alarm(t, miss)
 		e := rankError(sorted, q.Quantile(0.5), 0.5, 0) // of the values as they are

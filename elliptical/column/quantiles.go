@@ -12,21 +12,21 @@ import (
 
 // Quantiles are released quantiles of a column: public, immutable, safe for concurrent readers.
 type Quantiles struct {
-	params QuantileParams
+	params quantileParams
 	cells  []int // by level; nil only in a zero value
 }
 
 func (q *Quantiles) valid() bool { return q != nil && len(q.cells) > 0 }
 
 // Params returns the parameters of the release, with the defaults filled in.
-func (q *Quantiles) Params() QuantileParams { return q.params }
+func (q *Quantiles) Params() Params { return q.params.Params }
 
 // Guarantee returns the guarantee of the release, for one row.
 func (q *Quantiles) Guarantee() budget.Guarantee {
 	if !q.valid() {
 		return budget.Guarantee{}
 	}
-	return q.params.Guarantee()
+	return q.params.promise()
 }
 
 // Len returns the number of levels.
@@ -51,7 +51,7 @@ func (q *Quantiles) index(level float64) int {
 	return slices.Index(q.params.levels(), level)
 }
 
-// Quantile returns the quantile of one of the Levels: about level·n of the n rows are below it, or
+// Quantile returns the quantile of one of the levels: about level·n of the n rows are below it, or
 // at it. NaN for a level that was not released. Quantiles of higher levels are not lower.
 func (q *Quantiles) Quantile(level float64) float64 {
 	i := q.index(level)

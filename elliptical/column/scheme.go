@@ -51,13 +51,13 @@ func (c coordinate) value(tau int64) int64 { return c.of[0] + c.of[1]*tau + c.of
 // scheme returns that of valid Params for τ in {−h, …, h}.
 func (p Params) scheme(h int64) scheme {
 	f, square := float64(h), float64(h)*float64(h)
-	pure := p.Rho == 0
+	pure := !p.gaussian()
 	switch {
-	case p.Only == Count:
+	case p.only() == Count:
 		return scheme{at: []coordinate{{[3]int64{1, 0, 0}, 1}}, count: []float64{1}}
-	case p.Only == Sum:
+	case p.only() == Sum:
 		return scheme{at: []coordinate{{[3]int64{0, 1, 0}, h}}, first: []float64{1 / f}}
-	case p.Relation == budget.Replace && p.Moments == 1:
+	case p.Relation == budget.Replace && p.moments() == 1:
 		return scheme{at: []coordinate{{[3]int64{0, 1, 0}, 2 * h}}, first: []float64{1 / f}}
 	case p.Relation == budget.Replace:
 		s := scheme{first: []float64{1 / f, 0}, second: []float64{0, 1 / square}}
@@ -67,7 +67,7 @@ func (p Params) scheme(h int64) scheme {
 			s.at = []coordinate{{[3]int64{0, 1, 0}, 2 * h}, {[3]int64{0, 0, 1}, h*h + ceil(13*h*h, 64)}}
 		}
 		return s
-	case p.Moments == 1:
+	case p.moments() == 1:
 		return scheme{
 			at:    []coordinate{{[3]int64{h, -1, 0}, 2 * h}, {[3]int64{h, 1, 0}, 2 * h}},
 			count: []float64{1 / (2 * f), 1 / (2 * f)}, first: []float64{-1 / (2 * f), 1 / (2 * f)},

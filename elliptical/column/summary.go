@@ -28,7 +28,7 @@ func (s *Summary) Guarantee() budget.Guarantee {
 	if !s.valid() {
 		return budget.Guarantee{}
 	}
-	return s.params.Guarantee()
+	return s.params.summarised()
 }
 
 // form is a linear function of what was released: its value, and for each coordinate the standard
@@ -75,30 +75,12 @@ func (s *Summary) has(of Statistic) bool {
 	switch {
 	case !s.valid() || of < Count || of > StdDev:
 		return false
-	case s.params.Only != 0:
-		return of == s.params.Only
+	case s.params.only() != 0:
+		return of == s.params.only()
 	case of == Variance || of == StdDev:
-		return s.params.Moments == 2
+		return s.params.moments() == 2
 	}
 	return true
-}
-
-// Count returns the number of rows: under Replace the public one, else with noise, so that it is no
-// integer and can be negative.
-func (s *Summary) Count() float64 {
-	if !s.has(Count) {
-		return math.NaN()
-	}
-	rows, _, _ := s.forms()
-	return rows.value
-}
-
-// Sum returns the sum of the clamped values. The noise has mean 0.
-func (s *Summary) Sum() float64 {
-	if !s.has(Sum) {
-		return math.NaN()
-	}
-	return s.sum().value
 }
 
 // sum returns the form of the sum.
@@ -106,18 +88,6 @@ func (s *Summary) sum() form {
 	rows, first, _ := s.forms()
 	g := s.params.grid(half)
 	return form{}.plus(g.middle, rows).plus(g.unit, first)
-}
-
-// Mean returns the mean of the clamped values, in [Min, Max]. Where no rows are left after the
-// noise it is near the middle. With Moments 2, noise that says that fewer than no rows are between
-// the ends of the range is left out.
-func (s *Summary) Mean() float64 {
-	if !s.has(Mean) {
-		return math.NaN()
-	}
-	g := s.params.grid(half)
-	mean, _ := s.moments()
-	return g.value(mean)
 }
 
 // value returns the x of a t in [−1, 1], within [Min, Max].
@@ -139,20 +109,6 @@ func (s *Summary) moments() (mean, square float64) {
 	n := max(rows.value, 1)
 	return min(max(first.value/n, -1), 1), min(max(second.value/n, 0), 1)
 }
-
-// Variance returns the mean of (x − mean)² over the clamped values, in squared units of the data,
-// between 0 and (Max − Min)²/4.
-func (s *Summary) Variance() float64 {
-	if !s.has(Variance) {
-		return math.NaN()
-	}
-	mean, square := s.moments()
-	g := s.params.grid(half)
-	return max(square-mean*mean, 0) * g.unit * g.unit
-}
-
-// StdDev returns √Variance.
-func (s *Summary) StdDev() float64 { return math.Sqrt(s.Variance()) }
 
 // StdErr returns the standard error that the noise gives to a statistic, to first order in noise
 // over rows, at the released numbers: without that of clamping or sampling. +Inf for Mean, Variance
@@ -183,7 +139,7 @@ func (s *Summary) StdErr(of Statistic) float64 {
 // deviation returns the standard deviation of the noise in a form.
 func (s *Summary) deviation(f form) float64 {
 	norm := math.Hypot(math.Hypot(f.noise[0], f.noise[1]), f.noise[2])
-	if s.params.Only == Count { // where the noise can be so small that it is not continuous
+	if s.params.only() == Count { // where the noise can be so small that it is not continuous
 		if s.law.gaussian {
 			return math.Sqrt(s.law.noises[0].normal.Variance())
 		}
@@ -195,21 +151,38 @@ func (s *Summary) deviation(f form) float64 {
 	return math.Sqrt2 * norm
 }
 
-// Value returns one of the five numbers.
+// Value returns one of the five numbers:
+//
+//	Count     the number of rows: under Replace the public one, else with noise, so that it is no
+//	          integer and can be negative
+//	Sum       of the clamped values, with noise of mean 0
+//	Mean      of the clamped values, in [Min, Max], near the middle where the noise leaves no rows
+//	Variance  the mean of (x − Mean)² over the clamped values, between 0 and (Max − Min)²/4
+//	StdDev    its square root
+//
+// Where all five are released, noise that says that fewer than no rows are between the ends of the
+// range is left out of the last three. NaN for what is not released.
 func (s *Summary) Value(of Statistic) float64 {
-	switch of {
-	case Count:
-		return s.Count()
-	case Sum:
-		return s.Sum()
-	case Mean:
-		return s.Mean()
-	case Variance:
-		return s.Variance()
-	case StdDev:
-		return s.StdDev()
+	if !s.has(of) {
+		return math.NaN()
 	}
-	return math.NaN()
+	if of == Sum {
+		return s.sum().value
+	}
+	if of == Count {
+		rows, _, _ := s.forms()
+		return rows.value
+	}
+	g := s.params.grid(half)
+	mean, square := s.moments()
+	variance := max(square-mean*mean, 0) * g.unit * g.unit
+	switch of {
+	case Mean:
+		return g.value(mean)
+	case Variance:
+		return variance
+	}
+	return math.Sqrt(variance)
 }
 
 // String says what was released under which guarantee.
@@ -217,14 +190,5 @@ func (s *Summary) String() string {
 	if !s.valid() {
 		return "column.Summary (empty)"
 	}
-	what := "count, sum and mean"
-	switch {
-	case s.params.Only == Count:
-		return fmt.Sprintf("column.Summary: a count, %v", s.Guarantee())
-	case s.params.Only == Sum:
-		what = "a sum"
-	case s.params.Moments == 2:
-		what = "count, sum, mean and variance"
-	}
-	return fmt.Sprintf("column.Summary: %s of values in [%g, %g], %v", what, s.params.Min, s.params.Max, s.Guarantee())
+	return fmt.Sprintf("column.Summary: %s, %v", s.params.what(), s.Guarantee())
 }

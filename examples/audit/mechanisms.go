@@ -85,7 +85,7 @@ func mechanisms() []audited {
 		sum("elliptical Laplace", elliptical.Params{Epsilon: 1, Shape: elliptical.Independent}), sum("elliptical Box", elliptical.Params{Epsilon: 1, Shape: elliptical.Box}),
 		sum("elliptical Gaussian", elliptical.Params{Rho: 0.5}),
 		statistics("column, two moments", column.Params{Epsilon: 1, Min: -1, Max: 1}, 9, 20_000), statistics("column, a row between", column.Params{Epsilon: 1, Min: -1, Max: 1}, 0.3, 20_000),
-		statistics("column, one moment", column.Params{Epsilon: 1, Min: -1, Max: 1, Moments: 1}, 9, 400_000),
+		statistics("column, one moment", column.Params{Epsilon: 1, Min: -1, Max: 1, Want: column.Mean}, 9, 400_000),
 		statistics("column, zCDP", column.Params{Rho: 0.5, Min: -1, Max: 1}, 9, 20_000), middle(),
 		estimate("approx Laplace", approx.Params{Epsilon: 1}), estimate("approx Laplace, exponential errors", approx.Params{Epsilon: 1, Error: 1}),
 		estimate("approx Student", approx.Params{Epsilon: 1, Error: 1, Moment: 4, Noise: approx.StudentNoise}),
@@ -547,10 +547,11 @@ func statistics(name string, p column.Params, row float64, n int) audited {
 				b.Add(row)
 			}
 			s := must(b.Release())
-			x := []float64{s.Count(), s.Sum(), s.Count() + s.Sum(), s.Count() - s.Sum()}
+			count, sum := s.Value(column.Count), s.Value(column.Sum)
+			x := []float64{count, sum, count + sum, count - sum}
 			// its last 16 bytes for each coordinate, as FORMAT.md has them
 			data := must(s.MarshalBinary())
-			for at := 6 + 5*8 + 4 + 8; at < len(data); at += 16 {
+			for at := 6 + 6*8 + 2 + 8; at < len(data); at += 16 {
 				high, low := int64(binary.LittleEndian.Uint64(data[at:])), binary.LittleEndian.Uint64(data[at+8:])
 				x = append(x, float64(high)*0x1p64+float64(low))
 			}
@@ -560,10 +561,10 @@ func statistics(name string, p column.Params, row float64, n int) audited {
 }
 
 func middle() audited {
-	p := column.QuantileParams{Epsilon: 1, Max: 2, Resolution: 1}
+	p := column.Params{Epsilon: 1, Max: 2, Resolution: 1}
 	return audited{"column, median", p.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
-			b := must(column.NewQuantiles(p))
+			b := must(column.NewQuantiles(p, 0.5))
 			b.Add(0)
 			b.Add(float64(2 * side))
 			emit([]float64{must(b.Release()).Quantile(0.5)})

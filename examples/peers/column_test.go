@@ -83,9 +83,9 @@ func TestColumnMeans(t *testing.T) {
 		for _, x := range d.values {
 			square += (x - mean) * (x - mean) / n
 		}
-		ours := func(moments int, of column.Statistic) func() (float64, error) {
+		ours := func(want, of column.Statistic) func() (float64, error) {
 			return func() (float64, error) {
-				b, err := column.New(column.Params{Epsilon: 1, Min: d.min, Max: d.max, Moments: moments})
+				b, err := column.New(column.Params{Epsilon: 1, Min: d.min, Max: d.max, Want: want})
 				if err != nil {
 					return 0, err
 				}
@@ -99,11 +99,11 @@ func TestColumnMeans(t *testing.T) {
 				return s.Value(of), nil
 			}
 		}
-		ofMean := rms(t, runs, mean, ours(1, column.Mean)) / rms(t, runs, mean, func() (float64, error) {
+		ofMean := rms(t, runs, mean, ours(column.Mean, column.Mean)) / rms(t, runs, mean, func() (float64, error) {
 			a, err := dpagg.NewBoundedMean(&dpagg.BoundedMeanOptions{Epsilon: 1, MaxPartitionsContributed: 1, MaxContributionsPerPartition: 1, Lower: d.min, Upper: d.max})
 			return aggregated(a, err, d.values)
 		})
-		ofVariance := rms(t, runs, square, ours(2, column.Variance)) / rms(t, runs, square, func() (float64, error) {
+		ofVariance := rms(t, runs, square, ours(0, column.Variance)) / rms(t, runs, square, func() (float64, error) {
 			a, err := dpagg.NewBoundedVariance(&dpagg.BoundedVarianceOptions{Epsilon: 1, MaxPartitionsContributed: 1, MaxContributionsPerPartition: 1, Lower: d.min, Upper: d.max})
 			return aggregated(a, err, d.values)
 		})
@@ -133,11 +133,10 @@ func TestColumnQuantiles(t *testing.T) {
 					want := level * float64(len(sorted))
 					return max(float64(below)-want, want-float64(upTo), 0) / float64(runs*len(levels))
 				}
-				p := column.QuantileParams{Epsilon: epsilon, Min: d.min, Max: d.max, Resolution: d.unit}
-				copy(p.Levels[:], levels)
+				p := column.Params{Epsilon: epsilon, Min: d.min, Max: d.max, Resolution: d.unit}
 				mine, other := 0.0, 0.0
 				for range runs {
-					b, err := column.NewQuantiles(p)
+					b, err := column.NewQuantiles(p, levels...)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -210,7 +210,7 @@ var plain = strings.Fields(`
 	Row Rows Others Found Beside Advice Shrunk Shrink Quantile Levels
 	Max Step Steps First Day Slots Centre Clip Gamma plan.Mean.Scale
 	Len Size Dim Sign Parties Terms Releases Rounds
-	elliptical/column.Summary.Value elliptical/column.Summary.Variance elliptical/column.Summary.StdDev
+	elliptical/column.Summary.Value
 `)
 
 // bounds are the names of what bounds an error and returns no number.

@@ -216,13 +216,13 @@ var rows = []row{
 	},
 	{
 		claim: "Quantiles of a column are ε-private or ρ-zCDP for one row", about: "elliptical/column.QuantileBuilder.Release elliptical/column.QuantileBuilder.Guarantee " +
-			"elliptical/column.QuantileParams.Guarantee elliptical/column.Quantiles.Guarantee",
+			"elliptical/column.Quantiles.Guarantee",
 		theorem: "the exponential mechanism with exact weights, the middle level first and then both parts", proof: "elliptical/column/exponential.go", code: "elliptical/column.choose elliptical/column.part.weight elliptical/column.quantiles",
 		exact: "elliptical/column.TestExactQuantiles elliptical/column.TestWeightRatios elliptical/column.TestPartsAreDisjoint", audit: "elliptical/column.TestChoose",
 		edits: "elliptical/column: weights with twice the exponent; a row in both parts; quantiles with all of the loss in each round",
 	},
 	{
-		claim: "Standard errors and intervals of a column hold", about: "elliptical/column.Summary.StdErr elliptical/column.Summary.Interval elliptical/column.Quantiles.RankInterval", theorem: "the exact law of the noise",
+		claim: "Standard errors and intervals of a column hold", about: "elliptical/column.Summary.StdErr elliptical/column.Plan.StdErr elliptical/column.Summary.Interval elliptical/column.Quantiles.RankInterval", theorem: "the exact law of the noise",
 		proof: "elliptical/column/interval.go", code: "elliptical/column.Summary.reach elliptical/column.laplaceReach", exact: "elliptical/column.TestErrors elliptical/column.TestLaplaceReach",
 		audit: "elliptical/column.TestCoverage elliptical/column.TestQuantileAccuracy", edits: "elliptical/column: intervals a fifth too narrow",
 	},

@@ -10,7 +10,7 @@ var columnMutations = []mutation{
 	{"a coordinate without noise", "elliptical/column/law.go", "big.NewInt(l.sample(&src, i))", "big.NewInt(l.sample(&src, i)*int64(i))"},
 	{"values not clamped", "elliptical/column/grid.go", "(min(max(x, g.lo), g.hi)-g.zero)", "(x-g.zero)"},
 	{"the Builder survives its release", "elliptical/column/builder.go", "s, err := private.Take(b.secret, \"column: Release: the Builder\")", "s, err := private.Enter(b.secret), error(nil)"},
-	{"restore ignores the Params", "elliptical/column/private.go", "p != s.params && r.Done() == nil", "p.Only != s.params.Only && r.Done() == nil"},
+	{"restore ignores the Params", "elliptical/column/private.go", "p != s.params && r.Done() == nil", "p.Want != s.params.Want && r.Done() == nil"},
 	{"restored quantiles ignore the Params", "elliptical/column/quantile_private.go", "p != s.params && r.Done() == nil", "p.Rho != s.params.Rho && r.Done() == nil"},
 	{"restored cells out of range", "elliptical/column/quantile_private.go", "case last >= s.params.cells():", "case last >= maxCells:"},
 	{"intervals a fifth too narrow", "elliptical/column/interval.go", "return top * max(x, 0) * (1 + 0x1p-30)", "return top * max(x, 0) * 0.8"},

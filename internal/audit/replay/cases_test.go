@@ -778,10 +778,11 @@ func columnPairs() (pairs []pair) {
 	}{
 		{"Laplace", column.Params{Epsilon: 1, Min: -1, Max: 3}},
 		{"Gaussian", column.Params{Rho: 0.5, Min: -1, Max: 3}},
-		{"one moment", column.Params{Epsilon: 1, Min: -1, Max: 3, Moments: 1}},
+		{"by δ", column.Params{Epsilon: 1, Delta: 1e-6, Min: -1, Max: 3}},
+		{"one moment", column.Params{Epsilon: 1, Min: -1, Max: 3, Want: column.Mean}},
 		{"replaced", column.Params{Epsilon: 1, Min: -1, Max: 3, Relation: budget.Replace}},
-		{"count", column.Params{Epsilon: 1, Only: column.Count}},
-		{"sum", column.Params{Epsilon: 1, Min: -1, Max: 3, Only: column.Sum}},
+		{"count", column.Params{Epsilon: 1, Want: column.Count}},
+		{"sum", column.Params{Epsilon: 1, Min: -1, Max: 3, Want: column.Sum}},
 	} {
 		pairs = append(pairs, pair{name: c.name, norm: inf, bound: 1.001, run: func(side int) map[string]float64 {
 			b := made(column.New(c.p))
@@ -797,24 +798,23 @@ func columnPairs() (pairs []pair) {
 			if c.p.Relation == budget.Replace {
 				largest = 4
 			}
-			switch c.p.Only {
+			switch c.p.Want {
 			case column.Count:
-				return numbers(s.Count())
+				return numbers(s.Value(column.Count))
 			case column.Sum:
-				return numbers(s.Sum() / largest)
+				return numbers(s.Value(column.Sum) / largest)
 			}
-			return numbers(s.Count(), s.Sum()/largest)
+			return numbers(s.Value(column.Count), s.Value(column.Sum)/largest)
 		}})
 	}
 	return pairs
 }
 
 func columnQuantiles() pair {
-	p := column.QuantileParams{Epsilon: 1, Max: 100, Levels: [32]float64{0.25, 0.5, 0.75}}
 	return pair{name: "one row", extra: `column\.\(\*jittered\)|column\.halved|column\.below|column\.choose`, most: 128,
 		why: "rows are spread within their cells, a draw for each that is looked at, and a place is chosen by rejection from a range that depends on the weights: both are exact whatever is drawn (column/exponential.go, jitter.go)",
 		run: func(side int) map[string]float64 {
-			b := made(column.NewQuantiles(p))
+			b := made(column.NewQuantiles(column.Params{Epsilon: 1, Max: 100}, 0.25, 0.5, 0.75))
 			for i := range 300 + side {
 				b.Add(float64(i % 97))
 			}

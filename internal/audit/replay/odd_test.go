@@ -284,11 +284,11 @@ func odds() map[string][]odd {
 		}
 		b.Add(x)
 		s := made(b.Release())
-		return numbers(s.Count(), s.Sum())
+		return numbers(s.Value(column.Count), s.Value(column.Sum))
 	}
 	add("elliptical/column.Builder.Release", odd{name: "values", rows: len(ends), run: func(odd int) map[string]float64 { return ofColumn(pick(odd, ends, clamped)) }, has: true})
 	ofQuantiles := func(x float64) map[string]float64 {
-		b := made(column.NewQuantiles(column.QuantileParams{Epsilon: 1, Min: -1, Max: 3, Levels: [32]float64{0.5}}))
+		b := made(column.NewQuantiles(column.Params{Epsilon: 1, Min: -1, Max: 3}, 0.5))
 		for i := range 100 {
 			b.Add(float64(i % 3))
 		}

@@ -52,7 +52,7 @@ var makers = []maker{
 	by("elliptical.NewBuilder", false, box, elliptical.NewBuilder),
 	by("elliptical/column.New", true, column.Params{Epsilon: 1, Max: 1}, column.New),
 	by("elliptical/column.New", false, column.Params{Rho: 1, Max: 1, Relation: budget.Replace, Rows: 1}, column.New),
-	by("elliptical/column.NewQuantiles", true, column.QuantileParams{Epsilon: 1, Max: 1}, column.NewQuantiles),
+	by("elliptical/column.NewQuantiles", true, column.Params{Epsilon: 1, Max: 1}, func(p column.Params) (*column.QuantileBuilder, error) { return column.NewQuantiles(p, 0.5) }),
 	by("jl.New", true, jl.Params{Dim: 64, Rows: 8, Epsilon: 1, Seed: hashing.Seed{1}}, jl.New),
 	by("kor.New", true, korParams, kor.New),
 	by("kor.NewStreamBuilder", false, korParams, kor.NewStreamBuilder),

@@ -72,7 +72,7 @@ func releases() map[string]bound {
 		"elliptical.Builder.Release":                byBuilder(made(elliptical.NewBuilder(box))),
 		"elliptical.Mechanism.Release":              byMechanism(sum, []float64{0, 0}),
 		"elliptical/column.Builder.Release":         byBuilder(made(column.New(column.Params{Epsilon: 1, Max: 1}))),
-		"elliptical/column.QuantileBuilder.Release": byBuilder(made(column.NewQuantiles(column.QuantileParams{Epsilon: 1, Max: 1}))),
+		"elliptical/column.QuantileBuilder.Release": byBuilder(made(column.NewQuantiles(column.Params{Epsilon: 1, Max: 1}, 0.5))),
 		"jl.Builder.Release":                        byBuilder(made(jl.New(jl.Params{Dim: 64, Rows: 8, Epsilon: 1, Seed: hashing.Seed{1}}))),
 		"kor.Builder.Release":                       byBuilder(made(kor.New(korParams))),
 		"kor.Builder.Share":                         byFunc(korParams.Guarantee(), func() (*kor.Share, error) { return made(kor.New(korParams)).Share(2) }),
