@@ -502,7 +502,7 @@ func constructors() (list []constructor) {
 		return err
 	})
 	usual("approx", func(f float64) error {
-		_, err := approx.New(approx.Params{Epsilon: f, Error: 0.01, Unit: budget.Row(budget.AddRemove)})
+		_, err := approx.New(approx.Params{Epsilon: f, Error: 0.01, Protects: budget.Row(budget.AddRemove)})
 		return err
 	})
 	return list

@@ -85,7 +85,7 @@ const (
 func components(g graph, opts options) (*result, error) {
 	n := float64(len(g))
 	diameter := n/math.Sqrt(2*componentSample*math.Ln2) + n/largeComponent/math.Ln2
-	a, err := approx.New(approx.Params{Epsilon: opts.epsilon, Sensitivity: 1, Error: diameter, Max: n, Unit: budget.Row(budget.AddRemove)})
+	a, err := approx.New(approx.Params{Epsilon: opts.epsilon, Sensitivity: 1, Error: diameter, Max: n, Protects: budget.Row(budget.AddRemove)})
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func components(g graph, opts options) (*result, error) {
 	return &result{
 		title: fmt.Sprintf("Connected components of a graph of %d vertices; hidden is one edge; the error is in vertices", len(g)),
 		method: fmt.Sprintf("Sample of %d vertices, search up to %d; subexponential diameter %.3g; %v of scale %.3g", componentSample, largeComponent, diameter,
-			a.Params().Noise, a.Params().Scale()),
+			a.Params().Noise, scaleOf(a)),
 		guarantee: a.Guarantee(),
 		answers:   []answer{one},
 	}, err

@@ -56,7 +56,7 @@ func (e *degreeEstimator) estimate(advice, accuracy float64) float64 {
 // by 2/n.
 func averageDegree(opts options) (*result, error) {
 	search, err := approx.NewAdviceSearch(approx.AdviceParams{
-		Epsilon: opts.searchEpsilon, Sensitivity: 2.0 / vertices, Min: leastDegree, Max: mostDegree, Unit: budget.Row(budget.AddRemove),
+		Epsilon: opts.searchEpsilon, Sensitivity: 2.0 / vertices, Min: leastDegree, Max: mostDegree, Protects: budget.Row(budget.AddRemove),
 	})
 	if err != nil {
 		return nil, err

@@ -115,6 +115,15 @@ type answer struct {
 	estimate, scale float64
 }
 
+// scaleOf returns the scale of the noise.
+func scaleOf(a *approx.Mechanism) float64 {
+	plan, err := a.Params().Plan()
+	if err != nil {
+		return math.NaN() // not for Params of a Mechanism
+	}
+	return plan.Scale
+}
+
 // answerOf releases one estimate with the Mechanism.
 func answerOf(name string, truth, estimate, scale float64, a *approx.Mechanism, confidence float64) (answer, error) {
 	released, err := a.Release(estimate)

@@ -90,7 +90,7 @@ func frequencyMoment(text *kjv.Text, opts options) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := approx.New(approx.Params{Epsilon: opts.epsilon, Sensitivity: momentStep, Error: bound, Moment: moment, Max: mostMoment, Unit: budget.Element(budget.AddRemove)})
+	a, err := approx.New(approx.Params{Epsilon: opts.epsilon, Sensitivity: momentStep, Error: bound, Moment: moment, Max: mostMoment, Protects: budget.Element(budget.AddRemove)})
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func frequencyMoment(text *kjv.Text, opts options) (*result, error) {
 	one, err := answerOf("F₂", truth, estimate, truth, a, opts.confidence)
 	return &result{
 		title:     fmt.Sprintf("Second frequency moment of %d tokens; hidden is one token", text.Len()),
-		method:    fmt.Sprintf("AMS sketch, %d rows of %d columns; error ‖·‖_%g ≤ %.3g; %v of scale %.3g", amsRows, amsColumns, moment, bound, a.Params().Noise, a.Params().Scale()),
+		method:    fmt.Sprintf("AMS sketch, %d rows of %d columns; error ‖·‖_%g ≤ %.3g; %v of scale %.3g", amsRows, amsColumns, moment, bound, a.Params().Noise, scaleOf(a)),
 		guarantee: a.Guarantee(),
 		answers:   []answer{one},
 	}, err

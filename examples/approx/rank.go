@@ -105,14 +105,14 @@ func ranks(text *kjv.Text, opts options) (*result, error) {
 		sorted = append(sorted, word)
 	}
 	slices.Sort(sorted)
-	a, err := approx.New(approx.Params{Epsilon: opts.epsilon, Sensitivity: 1, Error: rankDiameter(mostTokens), Queries: questions, Max: mostTokens, Unit: budget.Element(budget.AddRemove)})
+	a, err := approx.New(approx.Params{Epsilon: opts.epsilon, Sensitivity: 1, Error: rankDiameter(mostTokens), Queries: questions, Max: mostTokens, Protects: budget.Element(budget.AddRemove)})
 	if err != nil {
 		return nil, err
 	}
 	r := &result{
 		title: fmt.Sprintf("Tokens up to a place in the alphabet, of %d; hidden is one token; each question depends on the answers before", len(sorted)),
 		method: fmt.Sprintf("Compactors of up to %d tokens; subexponential diameter %.3g; %d questions to one sketch; %v of scale %.3g", topCompactor, a.Params().Error, questions,
-			a.Params().Noise, a.Params().Scale()),
+			a.Params().Noise, scaleOf(a)),
 		guarantee: a.Guarantee(),
 	}
 	places := beginnings()

@@ -32,9 +32,9 @@ type AdviceParams struct {
 	Failure float64
 	// Accuracy is ρ of the last estimate, in [2⁻⁴⁰, 1]. 0 is that of the search.
 	Accuracy float64
-	// Unit says who the neighbours are between which g differs by at most
-	// Sensitivity. The zero Unit is [budget.L1](Sensitivity).
-	Unit budget.Unit
+	// Protects says who the neighbours are between which g differs by at most
+	// Sensitivity. 0 is [budget.L1](Sensitivity).
+	Protects budget.Unit
 }
 
 // AdviceSearch removes the need for advice privately (Tětek, Theorem 22). It halves y from Max on,
@@ -155,8 +155,8 @@ func (p AdviceParams) withDefaults() AdviceParams {
 	if p.Runs == 0 {
 		p.Runs = 5
 	}
-	if p.Unit == (budget.Unit{}) {
-		p.Unit = budget.L1(p.Sensitivity)
+	if p.Protects == (budget.Unit{}) {
+		p.Protects = budget.L1(p.Sensitivity)
 	}
 	return p
 }
@@ -201,7 +201,7 @@ func (s *AdviceSearch) Accuracy() float64 { return s.search.accuracy }
 
 // Guarantee returns what the whole search promises.
 func (s *AdviceSearch) Guarantee() budget.Guarantee {
-	return budget.PureDP(s.params.Epsilon, s.params.Unit)
+	return budget.PureDP(s.params.Epsilon, s.params.Protects)
 }
 
 // Release searches and estimates. estimate(advice, accuracy) is called Runs times for each round
@@ -246,7 +246,7 @@ func (s *AdviceSearch) mechanism(advice float64, stage adviceStage) (*Mechanism,
 	if err != nil {
 		return nil, err
 	}
-	return New(Params{Epsilon: stage.epsilon, Sensitivity: s.params.Sensitivity, Error: bound, Moment: moment, Max: most, Unit: s.params.Unit})
+	return New(Params{Epsilon: stage.epsilon, Sensitivity: s.params.Sensitivity, Error: bound, Moment: moment, Max: most, Protects: s.params.Protects})
 }
 
 // Advised is the result of an [AdviceSearch]. It is immutable, and everything computed from it is
@@ -279,7 +279,7 @@ func (a Advised) Params() AdviceParams { return a.params }
 
 // Guarantee returns what the whole search promises.
 func (a Advised) Guarantee() budget.Guarantee {
-	return budget.PureDP(a.params.Epsilon, a.params.Unit)
+	return budget.PureDP(a.params.Epsilon, a.params.Protects)
 }
 
 // String returns the value, the advice and the guarantee.

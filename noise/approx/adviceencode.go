@@ -12,7 +12,7 @@ import (
 //
 //	bytes  field
 //	6      header: "dpsk", kind 10, version 1
-//	18     Unit, as package budget encodes it
+//	18     Protects, as package budget encodes it
 //	1      law of the noise in the value
 //	4      Runs
 //	4      rounds the search took
@@ -30,7 +30,7 @@ import (
 //	8      released value in steps, two's complement
 const adviceVersion = 1
 
-// fields are what lies between the Unit and the released value.
+// fields are what lies between Protects and the released value.
 func (a *Advised) fields() []wire.Field {
 	p, last := &a.params, &a.last
 	return []wire.Field{
@@ -47,7 +47,7 @@ func (a Advised) AppendBinary(dst []byte) ([]byte, error) {
 		return dst, fault.Format("approx", "an Advised that was not released has no encoding")
 	}
 	dst = wire.AppendHeader(dst, wire.KindAdvised, adviceVersion)
-	dst, _ = a.params.Unit.AppendBinary(dst) // it has no errors
+	dst, _ = a.params.Protects.AppendBinary(dst) // it has no errors
 	return binary.LittleEndian.AppendUint64(wire.AppendFields(dst, a.fields()), uint64(a.last.steps)), nil
 }
 
@@ -60,7 +60,7 @@ func (a *Advised) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("approx", data)
 	r.Header(wire.KindAdvised, adviceVersion)
 	var d Advised
-	d.params.Unit = readUnit(r)
+	d.params.Protects = readUnit(r)
 	r.Fields(d.fields())
 	d.last.steps = r.Int64()
 	switch {
@@ -104,7 +104,7 @@ func (a *Advised) finish(bound float64) bool {
 	if err != nil || !(bound > 0 && bound <= most*(1+rounding)) || p.Accuracy != 0 && bound < most*(1-rounding) {
 		return false
 	}
-	a.last.params = Params{Epsilon: p.Epsilon / 2, Sensitivity: p.Sensitivity, Error: bound, Moment: moment, Noise: a.last.noise.noise, Max: finalReach * a.advice, Unit: p.Unit}
+	a.last.params = Params{Epsilon: p.Epsilon / 2, Sensitivity: p.Sensitivity, Error: bound, Moment: moment, Noise: a.last.noise.noise, Max: finalReach * a.advice, Protects: p.Protects}
 	a.last.noise.shape = moment
 	return a.last.params.validate() == nil && a.last.noise.valid(a.last.params)
 }

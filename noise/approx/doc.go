@@ -10,8 +10,8 @@
 //
 // # Model
 //
-// Neighbours x, x′ have |g(x) − g(x′)| ≤ Δ₁; [Params].Unit says who the neighbours are. The error A
-// − g is promised, on every input, to satisfy one of
+// Neighbours x, x′ have |g(x) − g(x′)| ≤ Δ₁; [Params].Protects says who the neighbours are. The
+// error A − g is promised, on every input, to satisfy one of
 //
 //	Pr[|A−g| ≥ t] ≤ 2e^{−t/Δ₂}  subexponential of diameter Δ₂  Laplace noise, many queries
 //	(E|A−g|^α)^{1/α} ≤ Δ₂       a moment α > 1                 Pareto or Student noise, one query
@@ -21,7 +21,7 @@
 //
 // # Guarantee
 //
-// ε-differential privacy for the Unit, for all queries together, at the least scale s for which
+// ε-differential privacy for the unit, for all queries together, at the least scale s for which
 // that can be proved:
 //
 //	Laplace, k = 1    ε = Δ₁/s + ln(4^d·(1+d)/(1−d)), d = Δ₂/s

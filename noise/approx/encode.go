@@ -12,7 +12,7 @@ import (
 //
 //	bytes  field
 //	6      header: "dpsk", kind 9, version 1
-//	18     Unit, as package budget encodes it
+//	18     Protects, as package budget encodes it
 //	1      Noise, the one that was used
 //	4      Queries
 //	8      Epsilon
@@ -23,9 +23,12 @@ import (
 //	8      scale of the noise
 //	8      step of the grid, a power of two
 //	8      released value in steps, two's complement
-const valueVersion = 1
+const (
+	valueVersion = 1
+	valueSize    = wire.HeaderSize + 18 + 1 + 4 + 8*8
+)
 
-// fields are what lies between the Unit and the released value.
+// fields are what lies between Protects and the released value.
 func (v *Value) fields() []wire.Field {
 	p := &v.params
 	return []wire.Field{
@@ -41,7 +44,7 @@ func (v Value) AppendBinary(dst []byte) ([]byte, error) {
 		return dst, fault.Format("approx", "a Value that was not released has no encoding")
 	}
 	dst = wire.AppendHeader(dst, wire.KindApprox, valueVersion)
-	dst, _ = v.params.Unit.AppendBinary(dst) // it has no errors
+	dst, _ = v.params.Protects.AppendBinary(dst) // it has no errors
 	return binary.LittleEndian.AppendUint64(wire.AppendFields(dst, v.fields()), uint64(v.steps)), nil
 }
 
@@ -54,7 +57,7 @@ func (v *Value) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("approx", data)
 	r.Header(wire.KindApprox, valueVersion)
 	var d Value
-	d.params.Unit = readUnit(r)
+	d.params.Protects = readUnit(r)
 	r.Fields(d.fields())
 	d.steps = r.Int64()
 	d.noise.noise, d.noise.shape = d.params.Noise, d.params.Moment

@@ -10,7 +10,7 @@ import (
 // A count of which only public bounds are known, by a sampler that takes as large a sample as a
 // guess of the count asks for.
 func ExampleAdviceSearch() {
-	search, err := approx.NewAdviceSearch(approx.AdviceParams{Epsilon: 1, Min: 1e5, Max: 1e8, Failure: 1e-9, Unit: budget.Row(budget.AddRemove)})
+	search, err := approx.NewAdviceSearch(approx.AdviceParams{Epsilon: 1, Min: 1e5, Max: 1e8, Failure: 1e-9, Protects: budget.Row(budget.AddRemove)})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -27,4 +27,15 @@ func ExampleAdviceSearch() {
 	// Output:
 	// ε = 1 for one row, added or removed
 	// true true
+}
+
+// How accurate must an estimator be for a release within 1000 of the truth?
+func ExampleParams_Fit() {
+	p, err := approx.Params{Epsilon: 1, Moment: 3}.Fit(1000, 0.95)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("(E|A−g|³)^⅓ of at most %.0f\n", p.Error)
+	// Output:
+	// (E|A−g|³)^⅓ of at most 67
 }

@@ -21,7 +21,7 @@ import (
 func sampleValues() map[string]Value {
 	return map[string]Value{
 		"laplace": {Params{Epsilon: 0.5, Error: 3, Queries: 7, Noise: LaplaceNoise, Max: 1e6}, gridNoise{LaplaceNoise, 0, 300, 0x1p-20}, -123456789},
-		"pareto":  {Params{Epsilon: 1, Sensitivity: 2, Error: 3, Moment: 1.5, Noise: ParetoNoise, Unit: budget.User(2, budget.Replace)}, gridNoise{ParetoNoise, 1.5, 9, 0x1p-18}, mostReleased},
+		"pareto":  {Params{Epsilon: 1, Sensitivity: 2, Error: 3, Moment: 1.5, Noise: ParetoNoise, Protects: budget.User(2, budget.Replace)}, gridNoise{ParetoNoise, 1.5, 9, 0x1p-18}, mostReleased},
 		"student": {Params{Epsilon: 1, Moment: 3, Noise: StudentNoise}, gridNoise{StudentNoise, 3, 1.5, 0x1p-21}, 0},
 	}
 }
@@ -108,7 +108,9 @@ func TestParamsReject(t *testing.T) {
 			_, err := New(p)
 			require.ErrorIs(t, err, ErrParams, "%s = %g", field, v)
 			require.Contains(t, err.Error(), fmt.Sprint(v))
-			require.True(t, math.IsNaN(p.Scale()) && math.IsNaN(p.MeanAbs()) && math.IsNaN(p.StdDev()) && math.IsNaN(p.ErrorBound(0.5)), field)
+			plan, err := p.Plan()
+			require.ErrorIs(t, err, ErrParams, field)
+			require.True(t, plan == Plan{} && math.IsNaN(plan.ErrorBound(0.5)), field)
 		}
 		p, q := good, good
 		set(&p, 0)
@@ -143,12 +145,12 @@ func TestApproxChoosesTheSmallerNoise(t *testing.T) {
 		a, err := New(p)
 		require.NoError(t, err)
 		require.Equal(t, c.want, a.Params().Noise, "%+v", c)
-		require.Equal(t, p.Scale(), a.noise.scale)
+		require.Equal(t, planned(p).Scale, a.noise.scale)
 		if c.moment > 2 {
 			for _, other := range []Noise{ParetoNoise, StudentNoise} {
 				q := p
 				q.Noise = other
-				require.GreaterOrEqual(t, q.MeanAbs(), p.MeanAbs())
+				require.GreaterOrEqual(t, planned(q).MeanAbs, planned(p).MeanAbs)
 				b, err := New(q)
 				require.NoError(t, err)
 				require.Equal(t, other, b.Params().Noise)
@@ -166,11 +168,11 @@ func TestApproxChoosesTheSmallerNoise(t *testing.T) {
 	// The scale is that of Δ₁ and the step of the grid.
 	p := Params{Epsilon: 1, Sensitivity: 1, Error: 1, Moment: 3, Max: 1e4}
 	ideal := must(studentScale(1, 1, 1, 3))
-	require.GreaterOrEqual(t, p.Scale(), ideal)
-	require.InEpsilon(t, ideal, p.Scale(), 1e-8)
+	require.GreaterOrEqual(t, planned(p).Scale, ideal)
+	require.InEpsilon(t, ideal, planned(p).Scale, 1e-8)
 	a, err := New(p)
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, p.Scale(), must(studentScale(1, 1+a.noise.step, 1, 3)))
+	require.GreaterOrEqual(t, planned(p).Scale, must(studentScale(1, 1+a.noise.step, 1, 3)))
 	require.Equal(t, 1.0, p.Guarantee().EpsilonAt(0))
 	require.Equal(t, budget.L1(1), p.Guarantee().Unit())
 }
@@ -242,7 +244,7 @@ func TestMechanismRelease(t *testing.T) {
 			samples[i] = r.Estimate() - 17.3
 			require.Equal(t, a.Guarantee(), r.Guarantee())
 			require.Equal(t, a.Params(), r.Params())
-			require.Equal(t, p.Scale(), r.Scale())
+			require.Equal(t, planned(p).Scale, r.Scale())
 		}
 		_, err = a.Release(0)
 		require.ErrorIs(t, err, ErrReleased)
@@ -271,7 +273,7 @@ func TestValueInterval(t *testing.T) {
 	}
 	var src noise.Source
 	for _, p := range []Params{{Epsilon: 1, Error: 1}, {Epsilon: 1, Error: 1, Moment: 2}, {Epsilon: 1, Error: 1, Moment: 6}, {Epsilon: 2, Sensitivity: 3}} {
-		covered, width := int64(0), p.ErrorBound(confidence)
+		covered, width := int64(0), p.errorBound(confidence)
 		for range n {
 			a, err := New(p)
 			require.NoError(t, err)
@@ -312,30 +314,30 @@ func TestValueInterval(t *testing.T) {
 
 // Lemmas 15 and 16: the Error that keeps a release within a bound is the largest, and about
 // ε·bound.
-func TestWithErrorBound(t *testing.T) {
+func TestFit(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 1, Sensitivity: 1}, {Epsilon: 0.1, Sensitivity: 1, Moment: 3}, {Epsilon: 1, Sensitivity: 1, Queries: 10}, {Epsilon: 1, Sensitivity: 1, Moment: 1.5}} {
 		const bound, confidence = 1e5, 0.95
-		q, err := p.WithErrorBound(bound, confidence)
+		q, err := p.Fit(bound, confidence)
 		require.NoError(t, err)
-		require.LessOrEqual(t, q.ErrorBound(confidence), bound)
-		require.Greater(t, q.ErrorBound(confidence), bound*(1-1e-6))
+		require.LessOrEqual(t, q.errorBound(confidence), bound)
+		require.Greater(t, q.errorBound(confidence), bound*(1-1e-6))
 		require.Greater(t, q.Error, p.Epsilon*bound/float64(p.queries())/2000)
-		_, err = p.WithErrorBound(0.5, confidence)
+		_, err = p.Fit(0.5, confidence)
 		require.ErrorIs(t, err, ErrParams)
-		_, err = p.WithErrorBound(bound, 1)
+		_, err = p.Fit(bound, 1)
 		require.ErrorIs(t, err, ErrParams)
-		_, err = p.WithErrorBound(math.NaN(), confidence)
+		_, err = p.Fit(math.NaN(), confidence)
 		require.ErrorIs(t, err, ErrParams)
 	}
 	// Though the noise of the least Error is too small for the Max, that of the right one is not.
 	large := Params{Epsilon: 30, Sensitivity: 1e-12, Moment: 6, Max: 2}
-	q, err := large.WithErrorBound(0.5, 0.9)
+	q, err := large.Fit(0.5, 0.9)
 	require.NoError(t, err)
-	require.InEpsilon(t, 0.5, q.ErrorBound(0.9), 1e-6)
+	require.InEpsilon(t, 0.5, q.errorBound(0.9), 1e-6)
 	large.Max = 0x1p100 // for which none is large enough
-	_, err = large.WithErrorBound(0.5, 0.9)
+	_, err = large.Fit(0.5, 0.9)
 	require.ErrorIs(t, err, ErrParams)
-	_, err = Params{}.WithErrorBound(1, 0.5)
+	_, err = Params{}.Fit(1, 0.5)
 	require.ErrorIs(t, err, ErrParams)
 }
 
@@ -407,19 +409,24 @@ func TestMechanismReleaseDoesNotAllocate(t *testing.T) {
 
 func ExampleNew() {
 	// An estimator of a count, sensitivity 1, with a standard error of at most 250 on every input.
-	p := Params{Epsilon: 1, Sensitivity: 1, Error: 250, Moment: 2, Max: 1e6, Unit: budget.User(20, budget.AddRemove)}
+	p := Params{Epsilon: 1, Sensitivity: 1, Error: 250, Moment: 2, Max: 1e6, Protects: budget.User(20, budget.AddRemove)}
 	a, err := New(p)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%v of scale %.0f\n", a.Params().Noise, p.Scale())
+	plan, err := p.Plan()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(plan)
 	fmt.Println(a.Guarantee())
 	if _, err = a.Release(12_345); err != nil { // what the estimator said
 		fmt.Println(err)
 	}
 	// Output:
-	// StudentNoise of scale 481
+	// StudentNoise of scale 480.7, within 1.032e+04 with confidence 0.95, 93 bytes
 	// ε = 1 for one user (at most 20 keys), added or removed
 }
 
@@ -565,15 +572,16 @@ func TestIgnoredErrorsAreRefused(t *testing.T) {
 		t.Helper()
 		_, err := New(p)
 		require.ErrorIs(t, err, ErrParams)
-		require.True(t, math.IsNaN(p.Scale()) && math.IsNaN(p.StdDev()) && math.IsNaN(p.MeanAbs()) && math.IsNaN(p.ErrorBound(0.9)))
+		_, err = p.Plan()
+		require.ErrorIs(t, err, ErrParams)
 		require.Equal(t, math.Inf(1), p.Guarantee().EpsilonAt(0.5))
 	}
 	for _, bound := range []float64{-1, 1e-3, math.NaN(), math.Inf(1)} {
-		p, err := Params{Epsilon: 1, Error: 5, Moment: 3}.WithErrorBound(bound, 0.9)
+		p, err := Params{Epsilon: 1, Error: 5, Moment: 3}.Fit(bound, 0.9)
 		require.ErrorIs(t, err, ErrParams)
 		refused(p)
 	}
-	p, err := Params{Epsilon: 1}.WithErrorBound(1, 2)
+	p, err := Params{Epsilon: 1}.Fit(1, 2)
 	require.ErrorIs(t, err, ErrParams)
 	refused(p)
 	moment, bound, err := MedianMoment(2, 1, 4)

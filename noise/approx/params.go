@@ -1,6 +1,7 @@
 package approx
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/dpsketch/dpsketch/internal/enum"
@@ -71,9 +72,9 @@ type Params struct {
 	// times the larger of Sensitivity and Error, at least, or 2⁴⁶ times the scale
 	// of the noise if that is less; else it is at most that.
 	Max float64
-	// Unit is for whom Sensitivity holds: g differs by at most that between
-	// neighbours. The zero Unit is budget.L1(Sensitivity).
-	Unit budget.Unit
+	// Protects is for whom Sensitivity holds: g differs by at most that between
+	// neighbours. 0 is budget.L1(Sensitivity).
+	Protects budget.Unit
 }
 
 // leastQueryEpsilon is the least ε for each query: with less, the noise would leave the grid (see
@@ -113,10 +114,10 @@ func (p Params) sensitivity() float64 {
 
 // unit returns for whom the guarantee is, the default filled in.
 func (p Params) unit() budget.Unit {
-	if p.Unit == (budget.Unit{}) {
+	if p.Protects == (budget.Unit{}) {
 		return budget.L1(p.sensitivity())
 	}
-	return p.Unit
+	return p.Protects
 }
 
 // queries returns k, the default filled in.
@@ -128,7 +129,7 @@ func (p Params) normalized() Params {
 	return p
 }
 
-// Guarantee returns what all Queries together promise: ε for the Unit. Invalid Params promise
+// Guarantee returns what all Queries together promise: ε for the unit. Invalid Params promise
 // nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	if _, err := p.choose(); err != nil {
@@ -137,44 +138,57 @@ func (p Params) Guarantee() budget.Guarantee {
 	return budget.PureDP(p.Epsilon, p.unit())
 }
 
-// Scale returns the scale of the noise, in the units of the data. NaN if the Params are invalid, as
-// for the methods below.
-func (p Params) Scale() float64 {
-	return p.planned(func(n gridNoise) float64 { return n.scale })
+// Plan is what a release will be, before any data is seen.
+type Plan struct {
+	Params Params // filled in
+	// StdDev is that of the noise, in the units of the data: +Inf for a Moment of
+	// 3 or less.
+	StdDev float64
+	Bytes  int // of the encoding of a Value
+	// Scale is that of the noise, in the units of the data.
+	Scale float64
+	// MeanAbs is E|Y| of the noise Y, in the units of the data: +Inf for a Moment
+	// of 2 or less.
+	MeanAbs float64
 }
 
-// MeanAbs returns E|Y| of the noise Y, in the units of the data, +Inf for a Moment of 2 or less.
-func (p Params) MeanAbs() float64 {
-	return p.planned(func(n gridNoise) float64 { return n.law().MeanAbs() })
-}
-
-// StdDev returns the standard deviation of the noise, in the units of the data, +Inf for a Moment
-// of 3 or less.
-func (p Params) StdDev() float64 {
-	return p.planned(func(n gridNoise) float64 { return math.Sqrt(n.law().Variance()) })
+// Plan returns what a release will be. The error wraps [ErrParams].
+func (p Params) Plan() (Plan, error) {
+	n, err := p.choose()
+	if err != nil {
+		return Plan{}, err
+	}
+	p = p.normalized()
+	p.Sensitivity, p.Protects, p.Queries, p.Noise = p.sensitivity(), p.unit(), p.queries(), n.noise
+	return Plan{p, math.Sqrt(n.law().Variance()), valueSize, n.scale, n.law().MeanAbs()}, nil
 }
 
 // ErrorBound returns a bound on |value − g| of one released value, the error of the estimator
-// included, that holds with the given confidence in [0, 1), provided |g| ≤ Max.
-func (p Params) ErrorBound(confidence float64) float64 {
-	return p.planned(func(n gridNoise) float64 { return n.errorBound(p, confidence) })
+// included, that holds with the given confidence in [0, 1), provided |g| ≤ Max. NaN for another
+// confidence and for the zero Plan.
+func (p Plan) ErrorBound(confidence float64) float64 { return p.Params.errorBound(confidence) }
+
+// String names the noise and its scale, in one line.
+func (p Plan) String() string {
+	return fmt.Sprintf("%v of scale %.4g, within %.4g with confidence 0.95, %d bytes", p.Params.Noise, p.Scale, p.ErrorBound(0.95), p.Bytes)
 }
 
-func (p Params) planned(answer func(gridNoise) float64) float64 {
+// errorBound is [Plan.ErrorBound], NaN for invalid Params.
+func (p Params) errorBound(confidence float64) float64 {
 	n, err := p.choose()
 	if err != nil {
 		return math.NaN()
 	}
-	return answer(n)
+	return n.errorBound(p, confidence)
 }
 
-// WithErrorBound tells how accurate an estimator has to be: it returns p with the largest Error for
+// Fit tells how accurate an estimator has to be: it returns p with the largest Error for
 // which a released value is within bound of g with the given confidence. That is about ε·bound for
 // one query, by Tětek's Lemmas 15 and 16 with their constants.
 //
 // The error wraps [ErrParams] if no Error is small enough, that is, if the noise for the
 // Sensitivity alone is too large. The Error of the Params beside it is NaN, which [New] refuses.
-func (p Params) WithErrorBound(bound, confidence float64) (Params, error) {
+func (p Params) Fit(bound, confidence float64) (Params, error) {
 	refuse := func(field string, value float64, want string) (Params, error) {
 		p.Error = math.NaN()
 		return p, fault.Params("approx", field, value, want)
@@ -188,7 +202,7 @@ func (p Params) WithErrorBound(bound, confidence float64) (Params, error) {
 	tooMuch := func(e float64) bool {
 		// false also where the noise is so small against Max that there is none
 		p.Error = e
-		return p.ErrorBound(confidence) > bound
+		return p.errorBound(confidence) > bound
 	}
 	// the estimator's part alone is above a bound of Error
 	lo, hi := max(bound*0x1p-40, leastParam), bound
