@@ -72,7 +72,7 @@ func checkRuns(runs int) error {
 // It is the amplification of Tětek's Lemma 15. The median of private releases is post-processing,
 // and what it costs is the composition of the runs: give each ε/(2k−1). Where the error is
 // subexponential (Lemma 16) one release with a smaller Error does it for less: see
-// [Params.WithErrorBound].
+// [Params.Fit].
 //
 // The error wraps [ErrParams] unless failure is in (0, ½), beta in (0, 1), and the result at most
 // 2²⁰.
