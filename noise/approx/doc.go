@@ -42,7 +42,7 @@
 //
 // # Accuracy
 //
-// [Params.MeanAbs], [Params.StdDev] of the noise, and [Plan.ErrorBound] for noise and estimator
+// [Plan].MeanAbs and StdDev of the noise, and [Plan.ErrorBound] for noise and estimator
 // together. For Δ₁ = 0, Δ₂ = 1:
 //
 //	E|Y| at ε =       0.1    0.5    1      2      4
