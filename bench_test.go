@@ -351,8 +351,8 @@ func constructors() (list []constructor) {
 	usual("groupby/Max", users(groupby.Params{Epsilon: 1, Delta: 1e-6, Max: 100}))
 	for _, epsilon := range []float64{0.01, 8} {
 		for _, delta := range []float64{1e-12, 1e-3, 0.01} {
-			hard(fmt.Sprintf("groupby/epsilon=%v/delta=%v", epsilon, delta), users(groupby.Params{Epsilon: epsilon, Delta: delta, MaxKeys: 4096}))
-			hard(fmt.Sprintf("groupby/Passes=2/epsilon=%v/delta=%v", epsilon, delta), users(groupby.Params{Epsilon: epsilon, Delta: delta, Passes: 2, MaxKeys: 4096}))
+			hard(fmt.Sprintf("groupby/epsilon=%v/delta=%v", epsilon, delta), users(groupby.Params{Epsilon: epsilon, Delta: delta}))
+			hard(fmt.Sprintf("groupby/Passes=2/epsilon=%v/delta=%v", epsilon, delta), users(groupby.Params{Epsilon: epsilon, Delta: delta, Passes: 2}))
 		}
 	}
 

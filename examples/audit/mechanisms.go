@@ -282,7 +282,7 @@ func vector(name string, p threshold.Params, value float64) audited {
 // groups has many keys at once, as their noise is independent: each is a release of its own. One
 // user's key is what differs.
 func groups(name string, keys, count, passes int) audited {
-	p := groupby.Params{Epsilon: 1, Delta: 0.009, MaxKeys: 1, Clip: 1, Passes: passes}
+	p := groupby.Params{Epsilon: 1, Delta: 0.009, FullKeys: 1, Passes: passes}
 	return audited{name, p.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
 			b := must(groupby.New[int](p))

@@ -97,7 +97,7 @@ func counter() audited {
 
 // list is a user with twice as many keys of a list as Clip, without δ.
 func list() audited {
-	p, keys := groupby.Params{Epsilon: 1, Clip: 2}, []int{1, 2, 3, 4}
+	p, keys := groupby.Params{Epsilon: 1, FullKeys: 2}, []int{1, 2, 3, 4}
 	return audited{"groupby, listed keys", must(groupby.NewListed(p, keys...)).Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
 			b := must(groupby.NewListed(p, keys...))
@@ -116,7 +116,7 @@ func list() audited {
 // sums has a user more with a value that is clamped, of many keys at once: see groups.
 func sums() audited {
 	const keys = 2000
-	p := groupby.Params{Epsilon: 1, Delta: 0.009, MaxKeys: 1, Clip: 1, Max: 1}
+	p := groupby.Params{Epsilon: 1, Delta: 0.009, FullKeys: 1, Max: 1}
 	return audited{"groupby, counts and sums", p.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {
 			b := must(groupby.New[int](p))
@@ -140,7 +140,7 @@ func sums() audited {
 // found is two passes over the data.
 func found() audited {
 	const keys = 4000
-	p := groupby.Params{Epsilon: 1, Delta: 0.009, MaxKeys: 1, Clip: 1, Passes: 2}
+	p := groupby.Params{Epsilon: 1, Delta: 0.009, FullKeys: 1, Passes: 2}
 	d := must(groupby.NewDiscovery[int](p))
 	return audited{"groupby, Discovery", d.Guarantee(), func() source {
 		return func(side int, emit func([]float64)) {

@@ -36,6 +36,7 @@ type options struct {
 	params     groupby.Params
 	words      string
 	top        int
+	most       int
 	confidence float64
 }
 
@@ -43,8 +44,8 @@ func (opts *options) Flags() *flag.FlagSet {
 	flags := flag.NewFlagSet("histogram", flag.ContinueOnError)
 	flags.Float64Var(&opts.params.Epsilon, "epsilon", 1, "privacy parameter `ε`")
 	flags.Float64Var(&opts.params.Delta, "delta", 1e-6, "privacy parameter `δ`")
-	flags.IntVar(&opts.params.MaxKeys, "m", 0, "`words` that count of a verse, chosen at random where it has more; 0 stands for 100, and a verse has up to 53")
-	flags.IntVar(&opts.params.Clip, "clip", 0, "a verse of more than this `number` of words counts less than 1 in each; 0 stands for 36")
+	flags.IntVar(&opts.most, "m", 20, "with -words, a verse is protected up to this `number` of listed words")
+	flags.IntVar(&opts.params.FullKeys, "full", 0, "a verse of more than this `number` of words counts less than 1 in each; 0 stands for 36")
 	flags.Float64Var(&opts.params.CountShare, "share", 0, "`fraction` of the budget that only counts use; 0 chooses")
 	flags.IntVar(&opts.params.Passes, "passes", 1, "`number` of passes, 1 or 2: the second finds more words, and counts have more noise")
 	flags.IntVar(&opts.top, "top", 15, "print this `number` of words")
@@ -81,6 +82,7 @@ func (opts *options) Run(out io.Writer) error {
 // result is a release, with the truth beside it.
 type result struct {
 	groups *groupby.Groups[string]
+	plan   groupby.Plan
 	truth  map[string]int // in how many verses each word occurs
 	verses int
 }
@@ -92,6 +94,9 @@ func release(text *kjv.Text, p groupby.Params) (*result, error) {
 		return nil, err
 	}
 	r := &result{truth: map[string]int{}}
+	if r.plan, err = p.Plan(); err != nil {
+		return nil, err
+	}
 	words := text.Words()
 	for basket := range text.Baskets() {
 		verse := make([]string, len(basket))
@@ -112,10 +117,10 @@ func (r *result) text(opts options) string {
 	p := r.groups.Params()
 	fmt.Fprintf(&b, "In how many of %d verses does each of %d words occur?\n\n", r.verses, len(r.truth))
 	fmt.Fprintf(&b, "Guarantee: %v; a user is a verse\n", r.groups.Guarantee())
-	fmt.Fprintf(&b, "Threshold: %.1f verses, times √l for words of verses of l words\n", p.Threshold())
-	fmt.Fprintf(&b, "Noise of a count: %.1f\n", p.StdDev())
+	fmt.Fprintf(&b, "Threshold: %.1f verses, times √l for words of verses of l words\n", r.plan.Threshold)
+	fmt.Fprintf(&b, "Noise of a count: %.1f\n", r.plan.StdDev)
 	lo, hi := r.groups.Shortfall(opts.confidence)
-	fmt.Fprintf(&b, "Verses of more than %d words count less than 1 in each: %.0f to %.0f in all are missing\n", p.Clip, lo, hi)
+	fmt.Fprintf(&b, "Verses of more than %d words count less than 1 in each: %.0f to %.0f in all are missing\n", p.FullKeys, lo, hi)
 	shown := min(opts.top, r.groups.Len())
 	fmt.Fprintf(&b, "\nReleased: %d words.", r.groups.Len())
 	if shown > 0 {

@@ -14,10 +14,10 @@ import (
 func TestProgram(t *testing.T) {
 	clitest.Seed(t)
 	clitest.Output(t, new(options), nil, []string{
-		"31102 verses does each of 12824 words", "ε = 1, δ = 1e-6 for one user, added or removed; a user is a verse", "Threshold: 26.1 verses",
+		"31102 verses does each of 12824 words", "ε = 1, δ = 1e-6 for one user, added or removed; a user is a verse", "Threshold: 26.3 verses",
 		"Noise of a count: 26.2", "95 % interval", "Hidden: ", "\n  the ",
 	})
-	clitest.Output(t, new(options), []string{"-passes", "2", "-m", "10", "-top", "3", "-epsilon", "2"}, []string{"ε = 2"})
+	clitest.Output(t, new(options), []string{"-passes", "2", "-top", "3", "-epsilon", "2"}, []string{"ε = 2"})
 	if out := clitest.Output(t, new(options), []string{"-top", "0"}, []string{" words.\n"}); strings.Contains(out, "most frequent:") {
 		t.Errorf("a table without rows:\n%s", out)
 	}
@@ -30,7 +30,7 @@ func TestTable(t *testing.T) {
 	clitest.Seed(t)
 	known := map[string]float64{"the": 24091, "and": 23867, "of": 18123}
 	for _, clip := range []string{"10", "53"} {
-		out := clitest.Output(t, new(options), []string{"-clip", clip, "-confidence", "0.99999999999"}, []string{"\n  the ", "\n  and ", "\n  of "})
+		out := clitest.Output(t, new(options), []string{"-full", clip, "-confidence", "0.99999999999"}, []string{"\n  the ", "\n  and ", "\n  of "})
 		_, table, _ := strings.Cut(out, "     verses\n")
 		table, _, _ = strings.Cut(table, "\n\n")
 		var estimates []float64
@@ -39,7 +39,7 @@ func TestTable(t *testing.T) {
 			n := clitest.Numbers(t, table, "  "+word+" ", 4)
 			estimate, lo, hi, truth := n[0], n[1], n[2], n[3]
 			if !(lo <= estimate && estimate <= hi && lo <= truth && truth <= hi) {
-				t.Errorf("-clip %s: %s", clip, row)
+				t.Errorf("-full %s: %s", clip, row)
 			}
 			if want := known[word]; want != 0 && truth != want {
 				t.Errorf("%s occurs in %g verses, not %g", word, want, truth)
@@ -104,8 +104,8 @@ func TestErrorsOfGroups(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	clitest.Usage(t, func() cli.Command { return new(options) }, [][]string{
-		{"-epsilon", "0"}, {"-delta", "2"}, {"-m", "-1"}, {"-m", "9999999"}, {"-top", "-1"}, {"-confidence", "1"}, {"-passes", "3"},
-		{"-clip", "-1"}, {"file"}, {"-nonsense"}, {"-share", "2"},
+		{"-epsilon", "0"}, {"-delta", "2"}, {"-words", "shown", "-m", "0"}, {"-top", "-1"}, {"-confidence", "1"}, {"-passes", "3"},
+		{"-full", "-1"}, {"file"}, {"-nonsense"}, {"-share", "2"},
 		{"-words", "shown", "-delta", "0"}, {"-words", "king", "-epsilon", "0"},
 	})
 }

@@ -112,7 +112,7 @@ func (opts *options) runGroups(text *kjv.Text, out io.Writer) error {
 	words = slices.Compact(words)
 	epsilon, delta, each := opts.params.Epsilon, 0.0, len(words)
 	if opts.words == "shown" {
-		epsilon, delta, each = epsilon/2, opts.params.Delta, cmp.Or(opts.params.MaxKeys, 20)
+		epsilon, delta, each = epsilon/2, opts.params.Delta, opts.most
 	}
 	ledger, err := budget.NewLedger(opts.params.Epsilon, delta, verse)
 	if err != nil {

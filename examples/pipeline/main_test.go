@@ -208,7 +208,6 @@ func TestWrongFlags(t *testing.T) {
 		"list":       func(o *options) { o.list = "list.txt" },
 		"no list":    func(o *options) { o.count, o.list = "users", "nowhere.txt" },
 		"empty list": func(o *options) { o.count, o.list = "users", os.DevNull },
-		"maxkeys":    func(o *options) { o.count, o.maxKeys = "users", -1 },
 		"arguments":  func(o *options) { o.arguments = []string{"file", "-epsilon", "0.1"} },
 	} {
 		for _, compared := range []bool{false, true} {

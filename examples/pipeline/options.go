@@ -23,7 +23,6 @@ type options struct {
 	shards         int
 	workers        int
 	counters       int
-	maxKeys        int
 	list           string  // file of public keys
 	min, max       float64 // of a user's value in a key
 	relative       float64 // standard error of the distinct count
@@ -50,7 +49,6 @@ func (o *options) flags() *flag.FlagSet {
 	f.IntVar(&o.counters, "counters", 1024, "`counters` of each sketch of frequent keys")
 	f.Float64Var(&o.relative, "error", 0.01, "relative standard `error` of the distinct count")
 	f.Float64Var(&o.largest, "largest", 1e9, "largest distinct `count` that has this error")
-	f.IntVar(&o.maxKeys, "maxkeys", 100, "of a user with more `keys`, so many help to show theirs")
 	f.StringVar(&o.list, "list", "", "`file` of public keys for users, one a line: these are released, all of them, and no other")
 	f.Float64Var(&o.min, "min", 0, "least `value` of a user in a key; with -max also sums and means")
 	f.Float64Var(&o.max, "max", 0, "largest `value` of a user in a key")
@@ -160,7 +158,7 @@ func (o options) releases() (r releases, err error) {
 
 // userReleases gives all of the budget to the GROUP BY.
 func (o options) userReleases() (r releases, err error) {
-	r.users = &groupby.Params{Epsilon: o.epsilon, Delta: o.delta, MaxKeys: o.maxKeys, Min: o.min, Max: o.max}
+	r.users = &groupby.Params{Epsilon: o.epsilon, Delta: o.delta, Min: o.min, Max: o.max}
 	var b *groupby.Builder[string]
 	if o.list == "" {
 		b, err = groupby.New[string](*r.users)
@@ -170,7 +168,6 @@ func (o options) userReleases() (r releases, err error) {
 			return r, unread
 		}
 		r.keys = strings.FieldsFunc(string(text), func(c rune) bool { return c == '\n' || c == '\r' })
-		r.users.MaxKeys = 0 // of the list
 		b, err = groupby.NewListed(*r.users, r.keys...)
 	}
 	if err != nil {

@@ -74,7 +74,6 @@ func (opts *options) Flags() *flag.FlagSet {
 	flags.Float64Var(&opts.params.Max, "max", 0, "largest `sum` of the values of a user in one key: more counts as this")
 	flags.Float64Var(&opts.params.Epsilon, "epsilon", 1, "privacy parameter `ε` of this run")
 	flags.Float64Var(&opts.params.Delta, "delta", 1e-6, "privacy parameter `δ` of this run")
-	flags.IntVar(&opts.params.MaxKeys, "m", 0, "`keys` that count of a user, chosen at random from those who have more; 0 stands for 100")
 	flags.StringVar(&opts.journal, "journal", "", "`file` of the budget of all runs on these users, made if there is none; needed with -dsn")
 	flags.Float64Var(&opts.total, "total", 10, "`ε` of all runs together, the same each time")
 	flags.Float64Var(&opts.totalDelta, "total-delta", 1e-5, "`δ` of all runs together, the same each time")

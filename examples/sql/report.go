@@ -21,14 +21,18 @@ type result struct {
 // text prints the release.
 func (r result) text(opts options) string {
 	var b strings.Builder
-	g, p := r.groups, r.groups.Params()
+	g := r.groups
+	plan, err := g.Params().Plan()
+	if err != nil {
+		return err.Error() // not for Params of a release
+	}
 	fmt.Fprintf(&b, "\nHow many users has each %s in %s?\n\n", r.query.key, r.query.table)
 	fmt.Fprintf(&b, "Guarantee: %v\n", g.Guarantee())
 	fmt.Fprintf(&b, "Spent:     %v\n", r.ledger)
 	fmt.Fprintf(&b, "Journal:   %s, record %d\n", filepath.Base(r.journal), r.ledger.Records())
-	fmt.Fprintf(&b, "Threshold: %.1f users, times √l for keys of users of l keys; noise of a count: %.1f\n", p.Threshold(), p.StdDev())
+	fmt.Fprintf(&b, "Threshold: %.1f users, times √l for keys of users of l keys; noise of a count: %.1f\n", plan.Threshold, plan.StdDev)
 	lo, hi := g.Shortfall(opts.confidence)
-	fmt.Fprintf(&b, "Users of more than %d keys count less than 1 in each: %.0f to %.0f in all are missing\n\n", p.Clip, lo, hi)
+	fmt.Fprintf(&b, "Users of more than %d keys count less than 1 in each: %.0f to %.0f in all are missing\n\n", plan.Params.FullKeys, lo, hi)
 	shown := min(opts.top, g.Len())
 	fmt.Fprintf(&b, "Released: %d keys.", g.Len())
 	if shown > 0 {

@@ -33,7 +33,7 @@ func again(t testing.TB, b *Builder[int]) *Builder[int] {
 // R and around the threshold. At δ = .01 even the former are seen. Half the noise fails the same
 // test.
 func TestLawOfARelease(t *testing.T) {
-	p := Params{Epsilon: 1, Delta: 0.01, KeysOnly: true, Others: true, MaxKeys: 16}
+	p := Params{Epsilon: 1, Delta: 0.01, KeysOnly: true, Others: true, most: 16}
 	b := builder[int](t, p)
 	law := held(b).law
 	const groups = 16
@@ -89,7 +89,7 @@ func TestEveryCountIsWithinItsInterval(t *testing.T) {
 	for key, n := range counts {
 		requireInside(t, g, key, n, sums[key], confidence)
 	}
-	require.InDelta(t, 0, g.Others(), 6.5*g.OthersStdDev())
+	require.InDelta(t, 0, g.Others(), 6.5*g.law.others)
 }
 
 func requireInside(t *testing.T, g *Groups[int], key int, n, sum, confidence float64) {
@@ -106,7 +106,7 @@ func requireInside(t *testing.T, g *Groups[int], key int, n, sum, confidence flo
 	inside("mean", sum/n, lo, hi)
 }
 
-// Users with more keys than Clip, and than MaxKeys: what clipping costs is within the shortfall,
+// Users with more keys than Clip, and than most: what clipping costs is within the shortfall,
 // and the intervals hold the true numbers, which the estimates by themselves miss.
 func TestClippingIsSaid(t *testing.T) {
 	const confidence, users, l = 1 - 1e-11, 4000, 80
@@ -116,7 +116,7 @@ func TestClippingIsSaid(t *testing.T) {
 	}
 	dptest.Alarm(t, 2*(5*l+1)*1e-11)
 	for most, missing := range map[int]float64{10: users, 100: users * (1 - math.Sqrt(8./l))} {
-		b := builder[int](t, Params{Epsilon: 1, Delta: 1e-6, Min: -5, Max: 1, MaxKeys: most, Clip: 8})
+		b := builder[int](t, Params{Epsilon: 1, Delta: 1e-6, Min: -5, Max: 1, most: most, FullKeys: 8})
 		for range users {
 			valued(b)(split(pairs(keys, func(key int) float64 { return float64(key%7) - 5 })))
 		}
@@ -138,11 +138,11 @@ func TestEstimatesOfWhatIsShown(t *testing.T) {
 	p := Params{Epsilon: 1, Delta: 1e-6}
 	b := builder[int](t, p)
 	law := p.normal().noises(held(b).law)
-	users := int(math.Round(p.Threshold()))
+	users := int(math.Round(planned(p).Threshold))
 	for range users {
 		b.AddUser([]int{1})
 	}
-	off := float64(users) - p.Threshold() // of T
+	off := float64(users) - planned(p).Threshold // of T
 	runs := dptest.Full(40_000, 8000)
 	var estimate, noisy moments
 	for range runs {
@@ -172,11 +172,11 @@ func TestDeviations(t *testing.T) {
 	law := p.noises(held(b).law)
 	for range runs {
 		g := release(t, b)
-		x, y := (g.Estimate(1)-500)/p.StdDev(), (g.Estimate(2)-500)/p.StdDev()
+		x, y := (g.Estimate(1)-500)/planned(p).StdDev, (g.Estimate(2)-500)/planned(p).StdDev
 		count.add(x)
 		product.add(x * y)
 		sum.add(g.Sum(1) / math.Hypot(5*law.count, 5*law.value))
-		others.add(g.Others() / g.OthersStdDev())
+		others.add(g.Others() / g.law.others)
 		short.add(float64(g.shortfall) / unit / law.shortfall)
 		rests.add((float64(g.groups[0].rest) - 500*float64(given(p, 2, 2, 0).rest)) / held(b).law.rest)
 	}
@@ -245,8 +245,8 @@ func TestRevenueByPage(t *testing.T) {
 	require.NoError(t, err)
 	law := alone.noises(c)
 	rest := law.count*law.count - law.weight*law.weight
-	require.InEpsilon(t, math.Sqrt(law.weight*law.weight+rest/(1-valuesShare)), p.StdDev(), 1e-9)
-	require.Less(t, p.StdDev(), 1.35*alone.StdDev())
+	require.InEpsilon(t, math.Sqrt(law.weight*law.weight+rest/(1-valuesShare)), planned(p).StdDev, 1e-9)
+	require.Less(t, planned(p).StdDev, 1.35*planned(alone).StdDev)
 }
 
 // Intervals miss about as often as they may: an upper end of two bounds, of the count and of what

@@ -95,7 +95,7 @@ func TestBaskets(t *testing.T) {
 	t.Logf("%d users, %d pairs, %d keys", len(users), pairs, len(counts))
 	shown := map[int]float64{}
 	for _, m := range []int{10, 30, 100, 1000} {
-		b := filled(t, Params{Epsilon: 1, Delta: 1e-6, MaxKeys: m, KeysOnly: true}, users)
+		b := filled(t, Params{Epsilon: 1, Delta: 1e-6, most: m, KeysOnly: true}, users)
 		k := held(b).law.kernel
 		threshold := (float64(k.Threshold) - 0.5) / unit
 		shown[m] = expected(b, threshold, float64(k.From)/unit, k.Scale/unit)
@@ -115,7 +115,7 @@ func TestBaskets(t *testing.T) {
 	slices.SortFunc(top, func(a, b int) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
 	top = top[:100]
 	p := Params{Epsilon: 1, Delta: 1e-6}
-	here := topErrors(users, top, p.StdDev(), func(l int) float64 { return min(1, math.Sqrt(36/float64(l))) }, false)
+	here := topErrors(users, top, planned(p).StdDev, func(l int) float64 { return min(1, math.Sqrt(36/float64(l))) }, false)
 	best := math.Inf(1)
 	for _, m := range []int{30, 35, 40, 45, 50, 60} {
 		there := threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: m, Integers: true, MaxValue: 1}
@@ -134,5 +134,5 @@ func TestBaskets(t *testing.T) {
 		}
 	}
 	t.Logf("groupby with counts: error of the top 100: %.1f, expected %.1f; %d keys", e, here, keys/runs)
-	require.InDelta(t, here, e, 6.5*p.StdDev()/math.Sqrt(runs*float64(len(top))))
+	require.InDelta(t, here, e, 6.5*planned(p).StdDev/math.Sqrt(runs*float64(len(top))))
 }

@@ -63,8 +63,8 @@ type pair[K hashing.Key] struct {
 // What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
 // hardly anybody.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
-	if p.Listed {
-		return nil, bad("Listed", p.Listed, "false in New: NewListed takes the list")
+	if p.listed { // of a release by NewListed: its keys are all shown, whoever has them
+		return nil, bad("Params", "of listed keys", "those of keys to be found: NewListed takes a list")
 	}
 	p = p.normal()
 	law, err := p.calibrate()

@@ -24,7 +24,7 @@ const unit = 1 << 20
 // upwards). The noise here is 1.02·σC, so C² = 36 has .77 of the noise and clips less. It has to
 // clip less: in one pass a user's hidden keys count as well. TestDefaults has these figures.
 const (
-	defaultClip  = 36
+	defaultFull  = 36
 	defaultShare = 1. / 3
 )
 
@@ -51,7 +51,7 @@ type calibration struct {
 	first     rounding.Quadratic // the first of two passes
 	discovery float64            // of the keys, in the first of two passes
 	mix       int64              // a count is (rests + mix·weights)/fine
-	gives     []gift             // what a user of k keys that count gives, for k up to MaxKeys
+	gives     []gift             // what a user of k keys that count gives, for k up to the most
 	rest      float64            // of the rests, in 1/fine of a step
 	shortfall float64
 	value     float64 // of a sum of values
@@ -64,7 +64,7 @@ func (p Params) sizes() (c calibration, err error) {
 	if err = p.validate(); err != nil {
 		return c, err
 	}
-	if p.Listed {
+	if p.listed {
 		c, err = p.listedSizes()
 	} else {
 		c, err = p.foundSizes()
@@ -76,7 +76,7 @@ func (p Params) sizes() (c calibration, err error) {
 	c.rest *= fine * unit
 	if !(max(c.weight, c.discovery, c.rest, c.shortfall, c.value, c.others) <= 0x1p46) {
 		// what package noise draws at step 1
-		return c, bad("Epsilon", p.Epsilon, "an ε, a δ, a Clip and a CountShare with less noise")
+		return c, bad("Epsilon", p.Epsilon, "an ε, a δ, a FullKeys and a CountShare with less noise")
 	}
 	return c, nil
 }
@@ -97,7 +97,7 @@ func (p Params) sizes() (c calibration, err error) {
 //
 // A count is the sum of d and κ times that of w, which is released of every shown key: √k·x is
 // between 1 and C, so with κ = (C + 1)/2, in sixteenths, the rests are half as long as the counts.
-// C is √MaxKeys if that is less. B is computed as it is in integers.
+// C is the root of the most keys if that is less. B is computed as it is in integers.
 //
 // Under Replace the difference of two users' weights has ‖·‖₂² = 2 − 2p, p the product of the two
 // vectors, and that of their rests is at most 2B² + 2p·B² where rests are multiples of weights. So
@@ -127,7 +127,7 @@ func (p Params) foundSizes() (c calibration, err error) {
 	if !p.KeysOnly {
 		length, ratio = longest(c.gives)
 		if p.Passes == 2 {
-			length, ratio = math.Sqrt(float64(p.Clip))*up, 0
+			length, ratio = math.Sqrt(float64(p.FullKeys))*up, 0
 		}
 		c.shortfall = sigma / math.Sqrt(shortfallShare*p.CountShare) * up
 		c.beside += 1 / (c.shortfall * c.shortfall)
@@ -135,9 +135,9 @@ func (p Params) foundSizes() (c calibration, err error) {
 		share = (1 - shortfallShare) * p.CountShare
 	}
 	if p.values() {
-		squared := float64(p.Clip)
+		squared := float64(p.FullKeys)
 		if p.Passes == 1 {
-			squared = min(squared, float64(p.MaxKeys))
+			squared = min(squared, float64(p.most))
 		}
 		c.value = sigma * math.Sqrt(norm*squared/(valuesShare*share)) * up
 		c.beside += norm * norm * squared / (c.value * c.value)
@@ -172,19 +172,19 @@ func (p Params) mixture() int64 {
 	if p.Passes == 2 {
 		return 0
 	}
-	return int64(math.Round(fine * (math.Sqrt(float64(min(p.Clip, p.MaxKeys))) + 1) / 2))
+	return int64(math.Round(fine * (math.Sqrt(float64(min(p.FullKeys, p.most))) + 1) / 2))
 }
 
 // gift is what a user with k keys that count gives to each of them: weight, rest and count.
 type gift struct{ weight, rest, count int64 }
 
-// gifts returns those of one pass for k = 0, …, MaxKeys.
+// gifts returns those of one pass for k = 0, …, p.most.
 func (p Params) gifts(mix int64) []gift {
-	gifts := make([]gift, p.MaxKeys+1)
-	for k := 1; k <= p.MaxKeys; k++ {
+	gifts := make([]gift, p.most+1)
+	for k := 1; k <= p.most; k++ {
 		g := gift{weight: weight(k)}
 		if !p.KeysOnly {
-			g.count = clipped(k, p.Clip)
+			g.count = clipped(k, p.FullKeys)
 			g.rest = rest(g.count, g.weight, mix)
 		}
 		gifts[k] = g
@@ -213,7 +213,7 @@ func (p Params) calibrate() (calibration, error) { return calibrations.Get(p, p.
 
 func (p Params) calibrateAnew() (calibration, error) {
 	c, err := p.sizes()
-	if err != nil || p.Listed {
+	if err != nil || p.listed {
 		return c, err
 	}
 	var ok bool
@@ -232,5 +232,5 @@ func (p Params) calibrateAnew() (calibration, error) {
 
 // users says to the kernel how neighbours differ.
 func (p Params) users(c calibration) rounding.Users {
-	return rounding.Users{Unit: unit, MaxKeys: p.MaxKeys, Replace: p.Relation == budget.Replace, Beside: c.beside}
+	return rounding.Users{Unit: unit, MaxKeys: p.most, Replace: p.Relation == budget.Replace, Beside: c.beside}
 }

@@ -29,14 +29,20 @@ type Discovery[K hashing.Key] struct {
 }
 
 // NewDiscovery returns an empty Discovery, or an error that wraps [ErrParams], also where Passes is
-// not 2. It calibrates both passes, as [New] does.
+// 1. It calibrates both passes, as [New] does.
 //
 // What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
 // hardly anybody.
 func NewDiscovery[K hashing.Key](p Params) (*Discovery[K], error) {
+	if p.listed {
+		return nil, bad("Params", "of listed keys", "those of keys to be found")
+	}
+	if p.Passes == 0 {
+		p.Passes = 2
+	}
 	p = p.normal()
 	if err := p.validate(); err == nil && p.Passes != 2 {
-		return nil, bad("Passes", p.Passes, "2 for a Discovery")
+		return nil, bad("Passes", p.Passes, "0 or 2 for a Discovery")
 	}
 	law, err := p.calibrate()
 	if err != nil {
@@ -103,7 +109,7 @@ func (s *state[K]) addSecond(sums []float64) {
 	give := cell{}
 	x := int64(0)
 	if !s.params.KeysOnly {
-		x = clipped(l, s.params.Clip)
+		x = clipped(l, s.params.FullKeys)
 		give.rest = rest(x, 0, 0)
 		s.shortfall = sum(s.shortfall, unit-x)
 	}
@@ -124,7 +130,7 @@ func (s *state[K]) addSecond(sums []float64) {
 	if hidden == 0 {
 		return
 	}
-	k := min(hidden, s.params.MaxKeys)
+	k := min(hidden, s.params.most)
 	choose(left, k, &s.src)
 	if s.params.Others {
 		give.others = residual(hidden)

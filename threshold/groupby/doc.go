@@ -33,17 +33,16 @@
 //
 // # Accuracy
 //
-// A key of users who have l keys each is shown with probability ½ at T·√l users
-// ([Params.Threshold]). A count has noise of about σ·C ([Params.StdDev]), unbiased but for users
-// with more than C² = Clip keys, who count √(Clip/l): [Groups.Shortfall] says, privately, what that
-// can have cost, and every interval includes it. δ = 1e-6:
+// A key of users who have l keys each is shown with probability ½ at T·√l users (Plan.Threshold). A
+// count has noise of about σ·C (Plan.StdDev), unbiased but for users with more than C² = FullKeys
+// keys, who count √(C²/l): [Groups.Shortfall] says, privately, what that can have cost, and every
+// interval includes it. δ = 1e-6:
 //
-//	            T: KeysOnly, MaxKeys =      T: with counts, a third     noise of a count,
-//	ε =         10      100     1000        10      100     1000        MaxKeys 10    ≥ 36
-//	0.1         165.5   168.5   175.7       200.9   206.3   215.1       116           225
-//	1            21.4    21.4    21.7        26.0    26.1    26.3        13.5          26.2
-//	2            11.8    11.8    11.9        14.3    14.3    14.4         7.1          13.8
-//	4             6.7     6.7     6.8         7.9     8.1     8.1         3.8           7.4
+//	ε =         T: KeysOnly    with counts, a third    noise of a count
+//	0.1         175.7          215.1                   225
+//	1            21.7           26.3                    26.2
+//	2            11.9           14.4                    13.8
+//	4             6.8            8.1                     7.4
 //
 // # Two passes
 //

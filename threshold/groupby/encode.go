@@ -15,22 +15,22 @@ import (
 //	6      header: "dpsk", kind 16, version 1
 //	1      key class: 0 string, 1 signed integer, 2 unsigned integer, 3 array of 16 bytes
 //	1      Relation
-//	1      flags: 1 KeysOnly, 2 Others, 4 Listed
+//	1      flags: 1 KeysOnly, 2 Others, 4 the keys are listed
 //	8      Epsilon
-//	8      Delta, 0 only with Listed
-//	8      CountShare, 0 with KeysOnly or Listed
+//	8      Delta, 0 only for listed keys
+//	8      CountShare, 0 with KeysOnly or a list
 //	8      Min
 //	8      Max
 //	2      Passes
-//	4      MaxKeys
+//	4      the most keys of a user: 1000, or of a list its length, at most 4096
 //	4      Clip, 0 with KeysOnly
-//	8      the threshold of the weights, 0 with KeysOnly, Listed or two passes
+//	8      the threshold of the weights, 0 with KeysOnly, a list or two passes
 //	8      shortfall, 0 with KeysOnly
 //	8      others, 0 without Others
 //	4      number of keys that are shown
 //	then for each, in strictly ascending order of the keys:
 //	8      key, two's complement if signed; for strings 4 bytes of length and the bytes
-//	8      weight, unless KeysOnly, Listed or with two passes
+//	8      weight, unless KeysOnly, a list or with two passes
 //	8      rest of the count, unless KeysOnly
 //	8      sum of values, if Min or Max is not 0
 //
@@ -44,13 +44,13 @@ const (
 // fields are the numbers of the Params.
 func (p *Params) fields() []wire.Field {
 	return []wire.Field{
-		wire.Byte(&p.Relation), wire.Flags(&p.KeysOnly, &p.Others, &p.Listed), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.CountShare),
-		wire.Float(&p.Min), wire.Float(&p.Max), wire.Short(&p.Passes, 2), wire.Int(&p.MaxKeys, maxKeys), wire.Int(&p.Clip, maxClip),
+		wire.Byte(&p.Relation), wire.Flags(&p.KeysOnly, &p.Others, &p.listed), wire.Float(&p.Epsilon), wire.Float(&p.Delta), wire.Float(&p.CountShare),
+		wire.Float(&p.Min), wire.Float(&p.Max), wire.Short(&p.Passes, 2), wire.Int(&p.most, mostKeys), wire.Int(&p.FullKeys, mostFull),
 	}
 }
 
 // weighs reports whether counts are in part the weights of the keys, which are then released.
-func (p Params) weighs() bool { return !p.KeysOnly && !p.Listed && p.Passes == 1 }
+func (p Params) weighs() bool { return !p.KeysOnly && !p.listed && p.Passes == 1 }
 
 // sums returns which numbers of a group are released, as group.sum counts them.
 func (p Params) sums() (which []int) {
@@ -64,16 +64,6 @@ func (p Params) sums() (which []int) {
 
 // sum returns number i: the weight, the rest or the value.
 func (e *group[K]) sum(i int) *int64 { return [...]*int64{&e.weight, &e.rest, &e.value}[i] }
-
-// Size returns the length in bytes of the encoding of a release with that many integer keys; 0 if
-// the Params are invalid.
-func (p Params) Size(keys int) int {
-	p = p.normal()
-	if p.validate() != nil || keys < 0 {
-		return 0
-	}
-	return fixedSize + keys*(8+8*len(p.sums()))
-}
 
 // AppendBinary appends the encoding of the groups to dst. The error, which wraps [ErrFormat], is
 // for Groups that are neither released nor decoded.
@@ -128,7 +118,7 @@ func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	}
 	sums := d.params.sums()
 	n := r.Count(math.MaxInt32, keys.MinSize()+8*len(sums))
-	if d.params.Listed && d.params.MaxKeys != min(n, maxKeys) {
+	if d.params.listed && d.params.most != min(n, mostKeys) {
 		r.Fail("not all listed keys")
 	}
 	if r.Err() != nil {

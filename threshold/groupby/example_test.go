@@ -35,7 +35,7 @@ func Example() {
 
 // The keys are public: every one of them is released, also the one that nobody has.
 func ExampleNewListed() {
-	b, err := groupby.NewListed(groupby.Params{Epsilon: 1, Clip: 3}, "bus", "train", "bicycle", "balloon")
+	b, err := groupby.NewListed(groupby.Params{Epsilon: 1, FullKeys: 3}, "bus", "train", "bicycle", "balloon")
 	if err != nil {
 		panic(err)
 	}
@@ -95,4 +95,15 @@ func ExampleDiscovery() {
 	// Output:
 	// 124 true true
 	// ε = 2, δ = 1e-9 for one user, added or removed
+}
+
+// From how many users on is a key shown, and how noisy is its count?
+func ExampleParams_Plan() {
+	plan, err := groupby.Params{Epsilon: 1, Delta: 1e-6}.Plan()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("keys of users who have 4 keys each: from about %.0f users on, ± %.0f\n", 2*plan.Threshold, plan.StdDev)
+	// Output:
+	// keys of users who have 4 keys each: from about 53 users on, ± 26
 }

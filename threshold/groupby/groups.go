@@ -53,7 +53,7 @@ func (p Params) noises(c calibration) noises {
 }
 
 // valid reports whether it is no zero value.
-func (g *Groups[K]) valid() bool { return g != nil && g.params.MaxKeys > 0 }
+func (g *Groups[K]) valid() bool { return g != nil && g.params.most > 0 }
 
 // counted reports whether there are counts.
 func (g *Groups[K]) counted() bool { return g.valid() && !g.params.KeysOnly }
@@ -138,7 +138,7 @@ func (g *Groups[K]) count(e group[K]) float64 {
 }
 
 // Estimate returns the estimated number of users of the key, 0 where it is not shown. Its noise has
-// the standard deviation [Params.StdDev]. The mean of the noise is 0, up to a tenth of that, for a
+// the standard deviation Plan.StdDev. The mean of the noise is 0, up to a tenth of that, for a
 // key that is shown with probability ½ or more. It may be negative. Users with more than Clip keys
 // count less than 1: see [Groups.Shortfall]. NaN with KeysOnly.
 func (g *Groups[K]) Estimate(key K) float64 {
@@ -183,20 +183,12 @@ func (g *Groups[K]) Mean(key K) float64 {
 
 // Others returns the estimated number of pairs of a user and a key that is not shown, where a user
 // with l > 32 keys counts 32/l in each; with two passes in memory, or a list, at most 32 in all.
-// NaN unless the Params ask for it. Its standard deviation is [Groups.OthersStdDev].
+// NaN unless the Params ask for it. Its standard deviation is Plan.OthersStdDev.
 func (g *Groups[K]) Others() float64 {
 	if !g.valid() || !g.params.Others {
 		return math.NaN()
 	}
 	return float64(g.others) / unit
-}
-
-// OthersStdDev returns the standard deviation of [Groups.Others]; NaN unless the Params ask for it.
-func (g *Groups[K]) OthersStdDev() float64 {
-	if !g.valid() || !g.params.Others {
-		return math.NaN()
-	}
-	return g.law.others
 }
 
 // String says what was released under which guarantee.
@@ -212,7 +204,7 @@ func (g *Groups[K]) String() string {
 		what = "counts of users, sums and means"
 	}
 	keys := "keys"
-	if g.params.Listed {
+	if g.params.listed {
 		keys = "listed keys"
 	}
 	return fmt.Sprintf("groupby.Groups: %d %s with %s, %v", len(g.groups), keys, what, g.Guarantee())

@@ -30,7 +30,7 @@ func (g *Groups[K]) short(alpha float64) float64 {
 // Interval returns bounds that hold the true number of users of the key with at least the given
 // confidence, over the noise, for any one key fixed before the release. What clipping may have cost
 // is in hi, by one noisy number for all keys: so misses of this end come together. For a key that
-// is not shown they are 0 and +Inf: see [Params.Threshold] for which keys are shown. NaN with
+// is not shown they are 0 and +Inf: see Plan.Threshold for which keys are shown. NaN with
 // KeysOnly, and for a confidence outside [0, 1).
 func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !g.counted() || !limits.Confidence(confidence) {
@@ -47,7 +47,7 @@ func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	hi = noisy + float64(g.shortfall)/unit + g.reachOfBoth(g.law.count, g.law.shortfall, alpha/2) + steps
 	x := g.count(e)
 	least := 1.0 // a key that nobody has is never shown
-	if g.params.Listed {
+	if g.params.listed {
 		least = 0
 	}
 	return max(min(lo, x), least), max(hi, x, least)

@@ -82,7 +82,7 @@ func (s *state[K]) pass(found []bool, show func(i int) (int64, bool)) {
 				left = append(left, i)
 			}
 		}
-		k := min(len(left), s.params.MaxKeys)
+		k := min(len(left), s.params.most)
 		if k == 0 {
 			continue
 		}
@@ -114,7 +114,7 @@ func (s *state[K]) count(found []bool, from, to int) {
 	if l == 0 || s.params.KeysOnly {
 		return
 	}
-	x := clipped(l, s.params.Clip)
+	x := clipped(l, s.params.FullKeys)
 	s.shortfall = sum(s.shortfall, unit-x)
 	give := cell{rest: rest(x, 0, 0)}
 	for j := from; j < to; j++ {

@@ -24,13 +24,13 @@ const maxListed = 1 << 26
 //
 // No δ is spent on finding keys. With Delta the noise is normal, and the guarantee is also one of a
 // Gaussian mechanism, which composes better. With Delta 0 it is discrete Laplace noise, and the
-// release is ε-private. Which is less depends on C² = Clip or the length of the list, whichever is
-// smaller: at ε = 1 a count has a standard deviation of 1.5·C² by Laplace noise, and of 4.4·C by
-// normal noise with a δ of 1e-6. So where users have at most eight listed keys, and Clip is 8, the
-// noise is as small without δ.
+// release is ε-private. Which is less depends on C² = FullKeys or the length of the list, whichever
+// is smaller: at ε = 1 a count has a standard deviation of 1.5·C² by Laplace noise, and of 4.4·C by
+// normal noise with a δ of 1e-6. So where users have at most eight listed keys, and FullKeys is 8,
+// the noise is as small without δ.
 //
-// NewListed fills in MaxKeys: the length of the list, but at most 4096. A key that is listed twice
-// counts once. The error wraps [ErrParams], also for an empty list, for one of more than 2²⁶ keys,
+// Of a user with more than 4096 listed keys as many count. A key that is listed twice counts once.
+// The error wraps [ErrParams], also for an empty list, for one of more than 2²⁶ keys,
 // and for Passes, CountShare or KeysOnly.
 //
 // What is asked for may be far too much, for experiments: an ε above 20 or a δ above .01 protects
@@ -42,11 +42,8 @@ func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 	if len(keys) == 0 || len(keys) > maxListed {
 		return nil, bad("list", len(keys), "one of 1 to 2²⁶ keys")
 	}
-	n := min(len(keys), maxKeys)
-	if p.MaxKeys != 0 && p.MaxKeys != n {
-		return nil, bad("MaxKeys", p.MaxKeys, "0 in NewListed: the number of keys")
-	}
-	p.MaxKeys, p.Listed = n, true
+	n := min(len(keys), mostKeys)
+	p.most, p.listed = n, true
 	p = p.normal()
 	law, err := p.calibrate()
 	if err != nil {
@@ -72,12 +69,12 @@ func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 // hold as well, as all is rounded towards 0.
 func (p Params) listedSizes() (c calibration, err error) {
 	const up = 1 + 0x1p-40
-	counts := float64(min(p.Clip, p.MaxKeys))
+	counts := float64(min(p.FullKeys, p.most))
 	sides, values := 1.0, counts
 	if p.Relation == budget.Replace {
-		sides, counts = 2, 2*float64(p.Clip)
-		if p.MaxKeys < maxKeys { // else the list may be longer
-			counts = min(counts, float64(p.MaxKeys))
+		sides, counts = 2, 2*float64(p.FullKeys)
+		if p.most < mostKeys { // else the list may be longer
+			counts = min(counts, float64(p.most))
 		}
 	}
 	var sigma float64
@@ -158,7 +155,7 @@ func (s *state[K]) addListed(sums []float64) {
 // counts returns x: what a user counts in each of his l listed keys.
 func (p Params) counts(l int) int64 {
 	if p.pure() {
-		return min(unit, int64(p.Clip)*unit/int64(l))
+		return min(unit, int64(p.FullKeys)*unit/int64(l))
 	}
-	return clipped(l, p.Clip)
+	return clipped(l, p.FullKeys)
 }

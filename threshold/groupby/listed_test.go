@@ -27,7 +27,7 @@ func TestEveryListedKeyIsShown(t *testing.T) {
 	const confidence = 1 - 1e-11
 	words := []string{"pear", "apple", "", "fig", "kiwi", "apple", "nobody has this"}
 	for _, p := range []Params{{Epsilon: 1, Delta: 1e-6}, {Epsilon: 1}, {Epsilon: 1, Relation: budget.Replace}, {Epsilon: 2, Delta: 1e-9, Relation: budget.Replace}} {
-		p.Min, p.Max, p.Others, p.Clip = -1, 3, true, 2
+		p.Min, p.Max, p.Others, p.FullKeys = -1, 3, true, 2
 		b := listed(t, p, words...)
 		counts, sums := map[string]float64{}, map[string]float64{}
 		for u := range 4000 {
@@ -43,13 +43,20 @@ func TestEveryListedKeyIsShown(t *testing.T) {
 				yield("plum", 2) // not listed
 			}))
 		}
-		require.True(t, b.Guarantee().Equal(p.listed(6).Guarantee()))
+		require.True(t, b.Guarantee().Equal(p.ofList(6).Guarantee()))
 		g, err := b.Release()
 		require.NoError(t, err)
 		require.Equal(t, []string{"", "apple", "fig", "kiwi", "nobody has this", "pear"}, keysOf(g))
 		require.False(t, g.Has("plum"))
-		require.True(t, math.IsInf(g.Params().Threshold(), -1))
-		require.Equal(t, 6, g.Params().MaxKeys)
+		require.True(t, math.IsInf(planned(g.Params()).Threshold, -1))
+		require.Equal(t, 6, g.Params().most)
+		// not without the list
+		for _, p := range []Params{g.Params(), {Epsilon: 1, Delta: 1e-6, listed: true, most: 6}} {
+			_, err = New[string](p)
+			require.ErrorIs(t, err, ErrParams)
+			_, err = NewDiscovery[string](p)
+			require.ErrorIs(t, err, ErrParams)
+		}
 		require.Equal(t, budget.User(0, g.Params().Relation), g.Guarantee().Unit())
 		if p.Delta == 0 {
 			require.Equal(t, p.Epsilon, g.Guarantee().EpsilonAt(0))
@@ -67,7 +74,7 @@ func TestEveryListedKeyIsShown(t *testing.T) {
 				inside(sums[key]/counts[key], lo, hi)
 			}
 		}
-		require.InDelta(t, 4000, g.Others(), 26*g.OthersStdDev()) // e^{−√2·26}, or less
+		require.InDelta(t, 4000, g.Others(), 26*g.law.others) // e^{−√2·26}, or less
 		lo, hi := g.Interval("plum", confidence)
 		require.True(t, lo == 0 && math.IsInf(hi, 1))
 		require.Contains(t, g.String(), "6 listed keys with counts of users, sums and means")
@@ -80,8 +87,8 @@ func TestEveryListedKeyIsShown(t *testing.T) {
 }
 
 // listed returns the Params that NewListed makes of these for a list of n keys.
-func (p Params) listed(n int) Params {
-	p.MaxKeys, p.Listed = n, true
+func (p Params) ofList(n int) Params {
+	p.most, p.listed = n, true
 	return p
 }
 
@@ -131,7 +138,7 @@ func TestListedNeighbours(t *testing.T) {
 	list := []int{0, 1, 2, 3}
 	const near = 0.6
 	for _, p := range []Params{
-		{Clip: 1}, {Clip: 2}, {Clip: 36}, {Clip: 2, Others: true}, {Clip: 2, Min: -5, Max: 5}, {Clip: 3, Min: 0, Max: 5, Others: true},
+		{FullKeys: 1}, {FullKeys: 2}, {FullKeys: 36}, {FullKeys: 2, Others: true}, {FullKeys: 2, Min: -5, Max: 5}, {FullKeys: 3, Min: 0, Max: 5, Others: true},
 	} {
 		for _, r := range []budget.Relation{budget.AddRemove, budget.Replace} {
 			for _, delta := range []float64{0, 1e-2} {
@@ -199,8 +206,8 @@ func TestListedNeighbours(t *testing.T) {
 func TestListedReleasesExactly(t *testing.T) {
 	const cells, reach = 40, 8.
 	for _, p := range []Params{
-		{Epsilon: 1, Delta: 0.01, Clip: 1}, {Epsilon: 1, Clip: 1}, {Epsilon: 1, Delta: 0.01, Clip: 1, Relation: budget.Replace},
-		{Epsilon: 1, Clip: 1, Relation: budget.Replace}, {Epsilon: 2, Delta: 0.001, Clip: 2}, {Epsilon: 2, Clip: 2},
+		{Epsilon: 1, Delta: 0.01, FullKeys: 1}, {Epsilon: 1, FullKeys: 1}, {Epsilon: 1, Delta: 0.01, FullKeys: 1, Relation: budget.Replace},
+		{Epsilon: 1, FullKeys: 1, Relation: budget.Replace}, {Epsilon: 2, Delta: 0.001, FullKeys: 2}, {Epsilon: 2, FullKeys: 2},
 	} {
 		b := listed(t, p, 0, 1)
 		// law returns the masses of cells, which reach as far as so many widths, of a number with
@@ -267,7 +274,7 @@ func TestListedNoise(t *testing.T) {
 		keys[i] = i
 	}
 	for _, delta := range []float64{0, 1e-6} {
-		p := Params{Epsilon: 1, Delta: delta, Clip: 4, Max: 2}
+		p := Params{Epsilon: 1, Delta: delta, FullKeys: 4, Max: 2}
 		b := listed(t, p, keys...)
 		for i := range n / 4 {
 			b.AddUser(keys[2*i : 2*i+2]) // half of the keys
@@ -311,7 +318,7 @@ func TestListedNoise(t *testing.T) {
 // Shards of one list are one machine; those of other lists do not merge, and their states cannot be
 // restored.
 func TestListedShards(t *testing.T) {
-	p := Params{Epsilon: 1, Delta: 1e-6, Clip: 3, Min: -1, Max: 3, Others: true}
+	p := Params{Epsilon: 1, Delta: 1e-6, FullKeys: 3, Min: -1, Max: 3, Others: true}
 	list := []int{4, 1, 9, 16, 25}
 	rng := rand.New(rand.NewPCG(8, 8))
 	one, again := listed(t, p, list...), listed(t, p, list...)
@@ -362,26 +369,23 @@ func TestListsAreChecked(t *testing.T) {
 		"keys":       {Epsilon: 1, KeysOnly: true},
 		"passes":     {Epsilon: 1, Delta: 1e-6, Passes: 2},
 		"share":      {Epsilon: 1, CountShare: 0.5},
-		"max keys":   {Epsilon: 1, MaxKeys: 3},
-		"clip":       {Epsilon: 1, Clip: 4097},
+		"clip":       {Epsilon: 1, FullKeys: 4097},
 		"range":      {Epsilon: 1, Min: 2, Max: 1},
 	} {
 		_, err := NewListed(wrong, "a", "b")
 		require.ErrorIs(t, err, ErrParams, name)
-		if name != "max keys" {
-			require.False(t, wrong.listed(2).Guarantee().Promises(), name)
-		}
+		require.False(t, wrong.ofList(2).Guarantee().Promises(), name)
 	}
 	_, err := NewListed[string](Params{Epsilon: 1})
 	require.ErrorIs(t, err, ErrParams)
-	_, err = New[string](Params{Epsilon: 1, Delta: 1e-6}.listed(3))
+	_, err = New[string](Params{Epsilon: 1, Delta: 1e-6}.ofList(3))
 	require.ErrorIs(t, err, ErrParams)
-	_, err = NewDiscovery[string](Params{Epsilon: 1, Delta: 1e-6, Passes: 2}.listed(3))
+	_, err = NewDiscovery[string](Params{Epsilon: 1, Delta: 1e-6, Passes: 2}.ofList(3))
 	require.ErrorIs(t, err, ErrParams)
 	// The figures of NewListed, and what the shares allow.
-	require.InEpsilon(t, 1.5*8, Params{Epsilon: 1, Clip: 8}.listed(100).StdDev(), 0.01)
-	require.InEpsilon(t, 4.36*math.Sqrt(8), Params{Epsilon: 1, Delta: 1e-6, Clip: 8}.listed(100).StdDev(), 0.01)
-	require.Equal(t, Params{Epsilon: 1}.listed(5).StdDev(), Params{Epsilon: 1, Clip: 5}.listed(100).StdDev())
+	require.InEpsilon(t, 1.5*8, planned(Params{Epsilon: 1, FullKeys: 8}.ofList(100)).StdDev, 0.01)
+	require.InEpsilon(t, 4.36*math.Sqrt(8), planned(Params{Epsilon: 1, Delta: 1e-6, FullKeys: 8}.ofList(100)).StdDev, 0.01)
+	require.Equal(t, planned(Params{Epsilon: 1}.ofList(5)).StdDev, planned(Params{Epsilon: 1, FullKeys: 5}.ofList(100)).StdDev)
 	list := []string{"b", "a"}
 	b := listed(t, Params{Epsilon: 1}, list...)
 	list[0] = "c"

@@ -67,10 +67,10 @@ func sameParams(a, b Params) error {
 		name string
 		a, b any
 	}{
-		{"Epsilon", a.Epsilon, b.Epsilon}, {"Delta", a.Delta, b.Delta}, {"MaxKeys", a.MaxKeys, b.MaxKeys},
+		{"Epsilon", a.Epsilon, b.Epsilon}, {"Delta", a.Delta, b.Delta}, {"MaxKeys", a.most, b.most},
 		{"Passes", a.Passes, b.Passes},
-		{"CountShare", a.CountShare, b.CountShare}, {"Clip", a.Clip, b.Clip}, {"Min", a.Min, b.Min}, {"Max", a.Max, b.Max},
-		{"Relation", a.Relation, b.Relation}, {"KeysOnly", a.KeysOnly, b.KeysOnly}, {"Others", a.Others, b.Others}, {"Listed", a.Listed, b.Listed},
+		{"CountShare", a.CountShare, b.CountShare}, {"FullKeys", a.FullKeys, b.FullKeys}, {"Min", a.Min, b.Min}, {"Max", a.Max, b.Max},
+		{"Relation", a.Relation, b.Relation}, {"KeysOnly", a.KeysOnly, b.KeysOnly}, {"Others", a.Others, b.Others}, {"Listed", a.listed, b.listed},
 	} {
 		if f.a != f.b {
 			return fault.Mismatch("groupby", f.name, f.a, f.b)

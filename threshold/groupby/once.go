@@ -8,7 +8,7 @@ import (
 // addOnce adds a user to a Builder of one pass.
 func (s *state[K]) addOnce(sums []float64) {
 	l := len(s.keys)
-	kept := min(l, s.params.MaxKeys)
+	kept := min(l, s.params.most)
 	g := s.law.gives[kept]
 	give := cell{weight: g.weight, rest: g.rest}
 	if !s.params.KeysOnly {
@@ -68,7 +68,7 @@ func choose[T any](all []T, k int, src *noise.Source) []T {
 
 // weigh gives their weight to as many of the keys as get one.
 func (s *state[K]) weigh(keys []K) {
-	k := min(len(keys), s.params.MaxKeys)
+	k := min(len(keys), s.params.most)
 	if k == 0 {
 		return
 	}

@@ -27,14 +27,14 @@ func TestParamsAreChecked(t *testing.T) {
 		"δ NaN":      {Epsilon: 1, Delta: nan},
 		"δ denormal": {Epsilon: 1, Delta: 5e-324},
 		"δ large":    {Epsilon: 1, Delta: 0.02},
-		"m < 0":      {Epsilon: 1, Delta: 1e-6, MaxKeys: -1},
-		"m large":    {Epsilon: 1, Delta: 1e-6, MaxKeys: 4097},
+		"m < 0":      {Epsilon: 1, Delta: 1e-6, most: -1},
+		"m large":    {Epsilon: 1, Delta: 1e-6, most: 4097},
 		"share":      {Epsilon: 1, Delta: 1e-6, CountShare: 1},
 		"share < 0":  {Epsilon: 1, Delta: 1e-6, CountShare: -0.5},
 		"share NaN":  {Epsilon: 1, Delta: 1e-6, CountShare: nan},
 		"all shares": {Epsilon: 1, Delta: 1e-6, CountShare: 63. / 64, Others: true},
-		"clip":       {Epsilon: 1, Delta: 1e-6, Clip: -1},
-		"clip large": {Epsilon: 1, Delta: 1e-6, Clip: 4097},
+		"clip":       {Epsilon: 1, Delta: 1e-6, FullKeys: -1},
+		"clip large": {Epsilon: 1, Delta: 1e-6, FullKeys: 4097},
 		"min NaN":    {Epsilon: 1, Delta: 1e-6, Min: nan, Max: 1},
 		"max NaN":    {Epsilon: 1, Delta: 1e-6, Max: nan},
 		"max Inf":    {Epsilon: 1, Delta: 1e-6, Max: inf},
@@ -47,15 +47,16 @@ func TestParamsAreChecked(t *testing.T) {
 		"passes < 0": {Epsilon: 1, Delta: 1e-6, Passes: -1},
 		"replace":    {Epsilon: 1, Delta: 1e-6, CountShare: 0.51, Relation: budget.Replace},
 		"keys, 1":    {Epsilon: 1, Delta: 1e-6, KeysOnly: true, CountShare: 0.5},
-		"keys, 2":    {Epsilon: 1, Delta: 1e-6, KeysOnly: true, Clip: 32},
+		"keys, 2":    {Epsilon: 1, Delta: 1e-6, KeysOnly: true, FullKeys: 32},
 		"keys, 3":    {Epsilon: 1, Delta: 1e-6, KeysOnly: true, Max: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := New[string](wrong)
 			require.ErrorIs(t, err, ErrParams)
 			require.Equal(t, budget.Guarantee{}, wrong.Guarantee())
-			require.True(t, math.IsNaN(wrong.Threshold()) && math.IsNaN(wrong.StdDev()))
-			require.Zero(t, wrong.Size(1))
+			require.True(t, math.IsNaN(planned(wrong).Threshold) && math.IsNaN(planned(wrong).StdDev))
+			_, err = wrong.Plan()
+			require.ErrorIs(t, err, ErrParams)
 		})
 	}
 }
@@ -66,11 +67,12 @@ func extremes() (all []Params) {
 		for _, r := range []budget.Relation{budget.AddRemove, budget.Replace} {
 			p.Relation = r
 			keys, large, small := p, p, p
-			keys.KeysOnly, keys.Others, keys.MaxKeys = true, true, maxKeys
-			large.CountShare, large.Clip, large.Min, large.Max = 1-minShare, maxClip, -0x1p199, 0x1p199
-			small.CountShare, small.Clip, small.Others, small.MaxKeys = minShare, 1, true, 1
+			keys.KeysOnly, keys.Others, keys.most = true, true, mostKeys
+			large.CountShare, large.FullKeys, large.Min, large.Max = 1-minShare, mostFull, -0x1p199, 0x1p199
+			small.CountShare, small.FullKeys, small.Others, small.most = minShare, 1, true, 1
 			worst := large
-			worst.CountShare, worst.Others = minShare, true
+			// with more there is more noise than can be drawn
+			worst.CountShare, worst.FullKeys, worst.Others = minShare, 100, true
 			if r == budget.Replace {
 				large.CountShare = 0.5
 			}
@@ -84,8 +86,8 @@ func extremes() (all []Params) {
 func TestRandomParams(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 3))
 	for i := range dptest.Full(300, 5) {
-		p := Params{Epsilon: math.Exp2(-10 + 16*rng.Float64()), Delta: math.Pow(10, -2-98*rng.Float64()*rng.Float64()), MaxKeys: 1 + rng.IntN(maxKeys), Passes: 1,
-			CountShare: minShare + (0.5-minShare)*rng.Float64(), Clip: 1 + rng.IntN(maxClip), Others: rng.IntN(2) == 0, Relation: budget.Relation(1 + rng.IntN(2))}
+		p := Params{Epsilon: math.Exp2(-10 + 16*rng.Float64()), Delta: math.Pow(10, -2-98*rng.Float64()*rng.Float64()), most: 1 + rng.IntN(mostKeys), Passes: 1,
+			CountShare: minShare + (0.5-minShare)*rng.Float64(), FullKeys: 1 + rng.IntN(mostFull), Others: rng.IntN(2) == 0, Relation: budget.Relation(1 + rng.IntN(2))}
 		if p.Relation == budget.AddRemove {
 			p.CountShare = minShare + (0.97-minShare)*rng.Float64()
 		}
@@ -110,24 +112,24 @@ func (p Params) deltaOf(c calibration) float64 {
 }
 
 func TestDefaults(t *testing.T) {
-	full := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 100, Passes: 1, CountShare: 1. / 3, Clip: 36, Relation: budget.AddRemove}
+	full := Params{Epsilon: 1, Delta: 1e-6, most: MaxKeys, Passes: 1, CountShare: 1. / 3, FullKeys: 36, Relation: budget.AddRemove}
 	require.Equal(t, full, plain.normal())
 	require.Equal(t, full, full.normal())
-	require.Equal(t, plain.Threshold(), full.Threshold())
+	require.Equal(t, planned(plain).Threshold, planned(full).Threshold)
 	require.Equal(t, budget.User(0, budget.AddRemove), plain.Guarantee().Unit())
 	_, err := plain.Guarantee().For(budget.User(100, budget.AddRemove))
 	require.NoError(t, err)
 	keys := Params{Epsilon: 1, Delta: 1e-6, KeysOnly: true}
-	require.True(t, math.IsNaN(keys.StdDev()))
-	require.InEpsilon(t, 21.422, keys.Threshold(), 3e-3)
+	require.True(t, math.IsNaN(planned(keys).StdDev))
+	require.InEpsilon(t, 21.73, planned(keys).Threshold, 1e-3)
 	half := Params{Epsilon: 1, Delta: 1e-6, CountShare: 0.5}
-	require.InEpsilon(t, 29.88, half.Threshold(), 3e-3)
+	require.InEpsilon(t, 30.42, planned(half).Threshold, 1e-3)
 	require.Equal(t, 0.5, Params{Max: 1}.normal().CountShare)
 	// What speaks for the defaults: nearly the least noise for a count at a low threshold, and less
 	// of both than a sum of its own at C² = 32 by half of the budget.
-	for clip := 4; clip <= defaultClip; clip += 8 {
+	for clip := 4; clip <= defaultFull; clip += 8 {
 		at := func(share float64) float64 {
-			return Params{Epsilon: 1, Delta: 1e-6, Clip: clip, CountShare: share}.StdDev()
+			return planned(Params{Epsilon: 1, Delta: 1e-6, FullKeys: clip, CountShare: share}).StdDev
 		}
 		least := math.Inf(1)
 		for share := 0.1; share < 0.6; share += 0.01 {
@@ -135,8 +137,8 @@ func TestDefaults(t *testing.T) {
 		}
 		require.Less(t, at(defaultShare), 1.02*least, clip)
 	}
-	require.InEpsilon(t, 0.87, plain.Threshold()/half.Threshold(), 0.01)
-	require.InEpsilon(t, 0.77, plain.StdDev()/(4.22511*math.Sqrt(2*32)), 0.02)
+	require.InEpsilon(t, 0.87, planned(plain).Threshold/planned(half).Threshold, 0.01)
+	require.InEpsilon(t, 0.77, planned(plain).StdDev/(4.22511*math.Sqrt(2*32)), 0.02)
 	require.Equal(t, 1./3, Params{Passes: 2}.normal().CountShare)
 	require.Equal(t, 0.5, Params{Passes: 2, Max: 1}.normal().CountShare)
 }
@@ -148,14 +150,14 @@ func TestDefaults(t *testing.T) {
 func TestShares(t *testing.T) {
 	for _, p := range []Params{
 		plain, {Epsilon: 1, Delta: 1e-6, KeysOnly: true}, {Epsilon: 1, Delta: 1e-6, KeysOnly: true, Others: true},
-		{Epsilon: 1, Delta: 1e-6, MaxKeys: 1}, {Epsilon: 1, Delta: 1e-6, MaxKeys: 4},
-		{Epsilon: 1, Delta: 1e-6, Max: 3, CountShare: 0.3, Clip: 5, Others: true},
-		{Epsilon: 1, Delta: 1e-6, Max: 3, CountShare: 0.3, Clip: 5, Others: true, Relation: budget.Replace},
-		{Epsilon: 1, Delta: 1e-6, CountShare: 0.5, Clip: 300, MaxKeys: 300, Relation: budget.Replace},
-		{Epsilon: 1, Delta: 1e-6, CountShare: 0.5, Clip: 1, Relation: budget.Replace},
+		{Epsilon: 1, Delta: 1e-6, most: 1}, {Epsilon: 1, Delta: 1e-6, most: 4},
+		{Epsilon: 1, Delta: 1e-6, Max: 3, CountShare: 0.3, FullKeys: 5, Others: true},
+		{Epsilon: 1, Delta: 1e-6, Max: 3, CountShare: 0.3, FullKeys: 5, Others: true, Relation: budget.Replace},
+		{Epsilon: 1, Delta: 1e-6, CountShare: 0.5, FullKeys: 300, most: 300, Relation: budget.Replace},
+		{Epsilon: 1, Delta: 1e-6, CountShare: 0.5, FullKeys: 1, Relation: budget.Replace},
 		{Epsilon: 1, Delta: 1e-6, Passes: 2, KeysOnly: true, Relation: budget.Replace},
-		{Epsilon: 1, Delta: 1e-6, Passes: 2, Max: 3, Others: true, Clip: 9},
-		{Epsilon: 1, Delta: 1e-6, Passes: 2, Max: 3, Others: true, Clip: 9, Relation: budget.Replace},
+		{Epsilon: 1, Delta: 1e-6, Passes: 2, Max: 3, Others: true, FullKeys: 9},
+		{Epsilon: 1, Delta: 1e-6, Passes: 2, Max: 3, Others: true, FullKeys: 9, Relation: budget.Replace},
 	} {
 		p = p.normal()
 		c, err := p.sizes()
@@ -177,14 +179,14 @@ func TestShares(t *testing.T) {
 		// user returns what a user of l keys adds to a key, and to the shortfall and the others.
 		// With two passes all of his keys are hidden in both, or shown, whichever is more.
 		user := func(l int) (count int, key [3]float64, all [2]float64) {
-			k := min(l, p.MaxKeys)
+			k := min(l, p.most)
 			if p.Passes == 2 {
-				x := clipped(l, p.Clip)
+				x := clipped(l, p.FullKeys)
 				all = [2]float64{float64(unit - x), unit * othersLimit}
 				return l, [3]float64{float64(weight(k)) * math.Sqrt(float64(k)/float64(l)), float64(rest(x, 0, 0)), float64(x)}, all
 			}
 			g := given(p, k, l, 0)
-			x := clipped(k, p.Clip)
+			x := clipped(k, p.FullKeys)
 			// a value is between −x and x
 			key = [3]float64{float64(g.weight), float64(g.rest), float64(x)}
 			all = [2]float64{float64(unit - x), float64(g.others) * float64(l)}
@@ -230,17 +232,17 @@ func TestShares(t *testing.T) {
 func TestCountsUseTheWeights(t *testing.T) {
 	const sigma = 4.22511
 	p := Params{Epsilon: 1, Delta: 1e-6, CountShare: 0.5}
-	require.InEpsilon(t, sigma*math.Sqrt(37), p.StdDev(), 3e-2)
+	require.InEpsilon(t, sigma*math.Sqrt(37), planned(p).StdDev, 3e-2)
 	p.CountShare = 0.25
-	require.InEpsilon(t, sigma*math.Sqrt(6.25/(15./64)+12.25/0.75), p.StdDev(), 4e-3)
-	p.MaxKeys = 1
-	require.InEpsilon(t, sigma/math.Sqrt(63./64), p.StdDev(), 1e-4)
+	require.InEpsilon(t, sigma*math.Sqrt(6.25/(15./64)+12.25/0.75), planned(p).StdDev, 4e-3)
+	p.most = 1
+	require.InEpsilon(t, sigma/math.Sqrt(63./64), planned(p).StdDev, 1e-4)
 	p = p.normal()
 	c, err := p.calibrate()
 	require.NoError(t, err)
 	require.Zero(t, c.rest)
 	// What Groups.Interval takes for granted of a kernel.
-	for _, p := range []Params{plain, {Epsilon: 0.1, Delta: 1e-9}, {Epsilon: 3, Delta: 1e-4, MaxKeys: 8}, {Epsilon: 1, Delta: 1e-2, Relation: budget.Replace}} {
+	for _, p := range []Params{plain, {Epsilon: 0.1, Delta: 1e-9}, {Epsilon: 3, Delta: 1e-4, most: 8}, {Epsilon: 1, Delta: 1e-2, Relation: budget.Replace}} {
 		p = p.normal()
 		c, err := p.calibrate()
 		require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 )
 
 // twice has all that a release in two passes can have.
-var twice = Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 6, Clip: 3, Min: -1, Max: 3, Others: true, Passes: 2}
+var twice = Params{Epsilon: 1, Delta: 1e-6, most: 6, FullKeys: 3, Min: -1, Max: 3, Others: true, Passes: 2}
 
 // passes are a Discovery and what New makes, calibrated once for all tests.
 func passes(t testing.TB, p Params) (*Discovery[int], *Builder[int]) {
@@ -121,7 +121,7 @@ func TestTwoPassesFindMore(t *testing.T) {
 			requireInside(t, g, key, n, n*value(key), confidence)
 			require.Equal(t, count, g.Estimate(key))
 		}
-		require.InDelta(t, 0, g.Others(), 6.5*g.OthersStdDev())
+		require.InDelta(t, 0, g.Others(), 6.5*g.law.others)
 	}
 }
 
@@ -229,11 +229,14 @@ func TestStatesOfTwoPasses(t *testing.T) {
 }
 
 func TestDiscoveryOnce(t *testing.T) {
-	for _, p := range []Params{plain, {}, {Epsilon: 1, Delta: 1e-6, Passes: 1}} {
+	for _, p := range []Params{{}, {Epsilon: 1, Delta: 1e-6, Passes: 1}} {
 		_, err := NewDiscovery[int](p)
 		require.ErrorIs(t, err, ErrParams)
 	}
-	d, err := NewDiscovery[int](twice)
+	d, err := NewDiscovery[int](plain)
+	require.NoError(t, err)
+	require.Equal(t, 2, d.params.Passes, "the default")
+	d, err = NewDiscovery[int](twice)
 	require.NoError(t, err)
 	another := &Discovery[int]{d.secret, d.params, d.guarantee}
 	require.ErrorIs(t, d.Merge(another), ErrMismatch)

@@ -162,9 +162,9 @@ func restoreState[K hashing.Key](data secret[K], encoded []byte, discovers bool,
 		r.Fail("another kind of state")
 	case h.params != s.params:
 		return sameParams(s.params, h.params)
-	case h.way > listing || (h.way == finding) != discovers || (h.way == listing) != s.params.Listed || (h.way == keeping || h.way == finding || h.way == second) != (s.params.Passes == 2):
+	case h.way > listing || (h.way == finding) != discovers || (h.way == listing) != s.params.listed || (h.way == keeping || h.way == finding || h.way == second) != (s.params.Passes == 2):
 		r.Fail("the state of another pass")
-	case min(h.shortfall, h.others) < 0 || max(h.shortfall, h.others) > limit || h.others > 0 && !(s.params.Listed && s.params.Others):
+	case min(h.shortfall, h.others) < 0 || max(h.shortfall, h.others) > limit || h.others > 0 && !(s.params.listed && s.params.Others):
 		r.Fail("a sum that is none")
 	case h.found > 0 && h.way != second && h.way != listing:
 		r.Fail("found keys before the second pass")

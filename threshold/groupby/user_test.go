@@ -18,7 +18,7 @@ func TestUserVectors(t *testing.T) {
 		if n*w*w > s*s || n*(w+1)*(w+1) <= s*s {
 			t.Fatalf("%d keys of weight %d", n, w)
 		}
-		for _, clip := range []int{1, 32, maxClip} {
+		for _, clip := range []int{1, 32, mostFull} {
 			x := clipped(l+1, clip)
 			if n*x*x > int64(clip)*s*s || x > s || x < 0 || x < s && n*(x+1)*(x+1) <= int64(clip)*s*s || l < clip && x != s {
 				t.Fatalf("%d keys count %d", n, x)

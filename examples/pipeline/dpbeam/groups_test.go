@@ -63,7 +63,7 @@ func TestUserGroups(t *testing.T) {
 		lo, hi := g.Interval(key, 1-1e-9)
 		sumLo, sumHi := g.SumInterval(key, 1-1e-9)
 		meanLo, meanHi := g.MeanInterval(key, 1-1e-9)
-		if !(lo <= truth && truth <= hi && sumLo <= 3*truth && 3*truth <= sumHi && meanLo <= 3 && 3 <= meanHi) || math.Abs(g.Estimate(key)-truth) > 7*g.Params().StdDev() {
+		if !(lo <= truth && truth <= hi && sumLo <= 3*truth && 3*truth <= sumHi && meanLo <= 3 && 3 <= meanHi) || math.Abs(g.Estimate(key)-truth) > 7*must[groupby.Plan](t)(g.Params().Plan()).StdDev {
 			t.Errorf("%s: %v users in [%v, %v], sum in [%v, %v], mean in [%v, %v]", key, truth, lo, hi, sumLo, sumHi, meanLo, meanHi)
 		}
 	}
@@ -169,7 +169,7 @@ func TestHostileGroups(t *testing.T) {
 			t.Fatalf("%d bytes: %v", n, err)
 		}
 	}
-	p.MaxKeys = 7
+	p.FullKeys = 7
 	if _, err := (&groupsFn{groups{Params: p}}).ProcessElement(0, one(state)); !errors.Is(err, groupby.ErrMismatch) {
 		t.Error(err)
 	}

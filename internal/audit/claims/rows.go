@@ -101,7 +101,7 @@ var rows = []row{
 	{
 		claim: "Groups over keys that nobody lists are (ε, δ)-private for a user with any number of keys, in one pass or two, and without δ over a list",
 		about: "threshold/groupby.Builder.Release threshold/groupby.Builder.Guarantee threshold/groupby.Params.Guarantee threshold/groupby.Groups.Guarantee " +
-			"threshold/groupby.Discovery.Release threshold/groupby.Discovery.Guarantee threshold/groupby.Params.Threshold",
+			"threshold/groupby.Discovery.Release threshold/groupby.Discovery.Guarantee threshold/groupby.Params.Plan",
 		theorem: "own: quadratic rounding, jointly with all Gaussian noise beside the keys", proof: "internal/rounding/quadratic_proof.md",
 		code:  "internal/rounding.Quadratic.Show internal/rounding.Quadratic.Delta internal/rounding.TwoPasses.Delta threshold/groupby.Params.calibrate threshold/groupby.clipped",
 		exact: "internal/rounding.TestQuadraticExactly internal/rounding.TestTwoPassesExactly threshold/groupby.TestUserVectors threshold/groupby.TestListedNeighbours", audit: "threshold/groupby.TestLawOfARelease",
@@ -110,7 +110,7 @@ var rows = []row{
 	{
 		claim: "Intervals of counts, sums and means of groups hold, also for users who were clipped",
 		about: "threshold/groupby.Groups.Interval threshold/groupby.Groups.SumInterval threshold/groupby.Groups.MeanInterval threshold/groupby.Groups.Shortfall " +
-			"threshold/groupby.Groups.OthersStdDev threshold/groupby.Params.StdDev",
+			"threshold/groupby.Params.Plan",
 		theorem: "own: the released shortfall bounds what clipping took", proof: "threshold/groupby/doc.go", code: "threshold/groupby.Groups.reach",
 		exact: "threshold/groupby.TestDeviations", audit: "threshold/groupby.TestEveryCountIsWithinItsInterval", edits: "threshold/groupby: counts not clipped; shortfall without noise",
 	},

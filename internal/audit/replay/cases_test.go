@@ -160,7 +160,7 @@ func groupbyPairs() (pairs []pair) {
 		{"keys", groupby.Params{Epsilon: 1, Delta: 1e-6, KeysOnly: true}, nil},
 		{"two passes", groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}, nil},
 		{"listed", groupby.Params{Epsilon: 1, Delta: 1e-6, Max: 4, Others: true}, []string{"a", "b", "f"}},
-		{"listed without δ", groupby.Params{Epsilon: 1, Clip: 1}, []string{"a", "b", "f"}},
+		{"listed without δ", groupby.Params{Epsilon: 1, FullKeys: 1}, []string{"a", "b", "f"}},
 	} {
 		if c.p.Passes == 2 && !dptest.Long() { // long to calibrate, and discoveryPair does the same
 			continue

@@ -64,8 +64,8 @@ func otherKinds() map[string]budget.Guarantee {
 		"threshold, integers":             threshold.Params{Epsilon: 1, Delta: 1e-6, Sensitivity: 3, Integers: true, Method: threshold.Laplace}.Guarantee(),
 		"threshold, integers, pure":       threshold.Params{Epsilon: 1, Dim: 100, Sensitivity: 3, Integers: true, Method: threshold.PureLaplace}.Guarantee(),
 		"threshold, real, pure":           threshold.Params{Epsilon: 1, Dim: 100, Method: threshold.PureLaplace}.Guarantee(),
-		"threshold/groupby, listed":       groupby.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 3, Listed: true}.Guarantee(),
-		"threshold/groupby, listed, pure": groupby.Params{Epsilon: 1, MaxKeys: 3, Listed: true}.Guarantee(),
+		"threshold/groupby, listed":       made(groupby.NewListed(groupby.Params{Epsilon: 1, Delta: 1e-6}, 1, 2, 3)).Guarantee(),
+		"threshold/groupby, listed, pure": made(groupby.NewListed(groupby.Params{Epsilon: 1}, 1, 2, 3)).Guarantee(),
 	}
 }
 
